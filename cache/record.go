@@ -1,0 +1,123 @@
+package cache
+
+import "time"
+
+// The records that the store keeps, as JSON. Fields are added, never renamed: an older gnvcc skips what it does not
+// know, and a record of a newer schema than it knows is left alone.
+
+// A Command is one gnvcc call as the user (or his build system) made it. It is kept as an object, named by its hash.
+type Command struct {
+	Args []string // without argv[0]
+	Dir  string   // working directory
+	Env  []string // NAME=value of the variables that a compile depends on (driver decides which)
+	Nvcc string   // the real nvcc
+}
+
+// A Translation is one cicc call: device code in, PTX out. It is found by the hash of the PTX that came out.
+type Translation struct {
+	Command string   // object: Command
+	Cicc    string   // the tool's path
+	Args    []string // its arguments, as given
+	Dir     string
+	Input   string // object: the preprocessed device code
+	PTX     string // object: what cicc gave
+	Time    time.Time
+}
+
+// An Assembly is one ptxas call. It is found by the hash of the cubin that it gave.
+type Assembly struct {
+	Command string   // object: Command
+	Ptxas   string   // the tool's path
+	Version string   // "13.0.88"
+	Args    []string // as given; input and output stand as "<in>" and "<out>"
+	Dir     string
+	Target  string // "sm_90"
+	Reloc   bool   // -c: a device link follows
+	PTX     string // object: the user's PTX, before any rewriting
+	Cubin   string // hash of the cubin (an object only for relocatable ones)
+	Kernels []Kernel
+	Time    time.Time
+}
+
+// A Kernel is one entry of an assembly as it was built.
+type Kernel struct {
+	Name      string // mangled
+	Identity  string // hash of the normal form of its default PTX, target, ptxas version and flags: the decision's key
+	Recipe    string // what was applied, "" for nvcc's own
+	Registers int
+	Spill     int // bytes of spill stores
+	Stack     int // bytes per thread
+	Shared    int // static, bytes per block
+	Reason    string `json:",omitempty"` // why a recipe that was wanted was not applied
+}
+
+// A Link is one nvlink call (-rdc=true): relocatable cubins in, one cubin out. It is found by the hash of its result.
+type Link struct {
+	Command string
+	Nvlink  string
+	Args    []string // as given; the inputs that are files stand as "<0>", "<1>", ..., the result as "<out>"
+	Dir     string
+	Inputs  []LinkInput
+	Target  string
+	Cubin   string // hash of the result
+	Time    time.Time
+}
+
+// A LinkInput is one file of a device link.
+type LinkInput struct {
+	Path   string
+	Object string // object: its content at the time of the link
+}
+
+// A Decision is what is believed about one kernel: the recipe to build it with, and why.
+type Decision struct {
+	Identity  string // key
+	Kernel    string // mangled name
+	Target    string
+	Recipe    string // "" when nothing better than the default was found
+	Exactness string // "construction", "checked", "approximate"
+	Evidence  Evidence
+	Time      time.Time
+}
+
+// Evidence is what a decision rests on.
+type Evidence struct {
+	Device  string // "NVIDIA H200"
+	Driver  string // "580.159.04"
+	Version string // of gnvcc
+	Default Build
+	Chosen  Build
+	Launches []Launch
+	Tried   []Trial
+	Note    string // why the kernel was left alone, or what the user should know
+}
+
+// A Build is what a compile of the kernel gave.
+type Build struct {
+	Registers, Spill, Stack, Shared int
+}
+
+// A Launch is one configuration in which the kernel was seen and measured.
+type Launch struct {
+	Grid, Block [3]int
+	Dynamic     int // dynamic shared memory, bytes
+	Count       int // launches seen in the run
+	Checked     int // launches on which the chosen build gave the same bits
+	Before      Time
+	After       Time
+	Values      map[string]string `json:",omitempty"` // "n" or "param 3" -> value, for what stayed the same in all launches
+}
+
+// A Time is a median over repetitions with a 95 % interval, nanoseconds.
+type Time struct {
+	Median, Low, High float64
+	N                 int
+}
+
+// A Trial is one candidate that was tried.
+type Trial struct {
+	Recipe  string
+	Build   Build
+	Ratio   float64 // time over the default's, time-weighted over the launches measured; 0: not measured
+	Refused string  `json:",omitempty"` // why it can't be adopted
+}
