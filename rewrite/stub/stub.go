@@ -1,0 +1,235 @@
+package stub
+
+import (
+	"bytes"
+	"fmt"
+	"sort"
+	"strings"
+)
+
+// A Choice is one second entry and the launches that it is for.
+type Choice struct {
+	Entry  string // mangled name of the kernel as nvcc registers it
+	Second string // name of the second entry in the cubin
+	Args   []Arg
+	Align  []Align
+	Block  [3]int // 0: any
+	Grid   [3]int // 0: any
+}
+
+// An Arg is a condition on an argument: the bytes at an offset of the Index-th parameter. Bytes, not values: a NaN
+// equals itself, and zeros of either sign differ.
+type Arg struct {
+	Index, Offset int
+	Bytes         []byte
+}
+
+// An Align is a condition on a pointer argument: a multiple of Bytes, which is a power of two.
+type Align struct {
+	Index, Bytes int
+}
+
+// prelude is what every patched stub has once. The second entry is left alone where it could be seen: in a stream
+// that is being captured (a graph's node may get other arguments later), with an error of the user's own pending
+// (ours must not be mixed with it), on a device whose code has no such entry, and where the plain kernel has not
+// been allowed the dynamic shared memory that the launch wants (the user shall see his own error).
+//
+// What the user set on the kernel with cudaFuncSetAttribute is repeated on the second entry before its first launch.
+const prelude = `
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-variable"
+struct __gnvcc_second { signed char state[32]; unsigned long long dynamic; };
+static bool __gnvcc_usable(struct __gnvcc_second *second, const void *plain, unsigned long long dynamic, cudaStream_t stream) {
+  int device = 0;
+  cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+  if (cudaPeekAtLastError() != cudaSuccess) return false;
+  if (cudaStreamIsCapturing(stream, &capture) != cudaSuccess || cudaGetDevice(&device) != cudaSuccess) { cudaGetLastError(); return false; }
+  if (capture != cudaStreamCaptureStatusNone || device < 0 || device >= 32 || second->state[device] < 0) return false;
+  if (second->state[device] > 0 && dynamic <= second->dynamic) return true;
+  struct cudaFuncAttributes own, theirs;
+  if (cudaFuncGetAttributes(&own, second) != cudaSuccess || cudaFuncGetAttributes(&theirs, plain) != cudaSuccess || own.binaryVersion != theirs.binaryVersion) {
+    cudaGetLastError(); second->state[device] = -1; return false; }
+  if (dynamic > (unsigned long long)theirs.maxDynamicSharedSizeBytes) return false;
+  if ((theirs.maxDynamicSharedSizeBytes != own.maxDynamicSharedSizeBytes && cudaFuncSetAttribute(second, cudaFuncAttributeMaxDynamicSharedMemorySize, theirs.maxDynamicSharedSizeBytes) != cudaSuccess) ||
+      (theirs.preferredShmemCarveout != own.preferredShmemCarveout && cudaFuncSetAttribute(second, cudaFuncAttributePreferredSharedMemoryCarveout, theirs.preferredShmemCarveout) != cudaSuccess)) {
+    cudaGetLastError(); second->state[device] = -1; return false; }
+  second->dynamic = (unsigned long long)theirs.maxDynamicSharedSizeBytes; second->state[device] = 1;
+  return true;
+}
+#pragma GCC diagnostic pop
+`
+
+// Patch returns the stub with all choices that could be put in. A choice whose kernel does not stand in the text as
+// expected (another toolkit's shape, a tile kernel, a kernel without a host stub) is left out, with the reason; the
+// text is then as if it had not been asked for. With nothing to do the text is returned as it is.
+func Patch(text []byte, choices []Choice) (out []byte, refused map[string]error) {
+	refused = map[string]error{}
+	src := string(text)
+	var declarations strings.Builder
+	var edits []edit
+	for i, c := range choices {
+		e, err := c.edits(src, i)
+		if err != nil {
+			refused[c.Second] = err
+			continue
+		}
+		fmt.Fprintf(&declarations, "static struct __gnvcc_second __gnvcc_second%d;\n", i)
+		edits = append(edits, e...)
+	}
+	if len(edits) == 0 {
+		return text, refused
+	}
+	// Behind the two includes: types and the fat binary are known there, and no line of the user's has begun.
+	at, err := preludeOffset(src)
+	if err != nil {
+		for _, c := range choices {
+			refused[c.Second] = err
+		}
+		return text, refused
+	}
+	edits = append(edits, edit{at, prelude + declarations.String()})
+	return apply(src, edits), refused
+}
+
+// edits gives the two insertions of a choice: the look at the arguments in front of the launch, and the registration.
+func (c Choice) edits(src string, number int) ([]edit, error) {
+	if !identifier(c.Entry) || !identifier(c.Second) {
+		return nil, fmt.Errorf("entry %q: not a name of a kernel", c.Entry)
+	}
+	// __cudaRegisterEntry(__T0, EXPRESSION, ENTRY, LIMIT);
+	tail := ", " + c.Entry + ", "
+	end := strings.Index(src, tail)
+	if end < 0 || strings.Contains(src[end+1:], tail) {
+		return nil, fmt.Errorf("the host stub does not register %s exactly once", c.Entry)
+	}
+	const register = "__cudaRegisterEntry("
+	start := strings.LastIndex(src[:end], register)
+	if start < 0 {
+		return nil, fmt.Errorf("the host stub registers %s in another way than expected", c.Entry)
+	}
+	handle, function, ok := strings.Cut(src[start+len(register):end], ", ")
+	if !ok || !identifier(handle) || !balanced(function) {
+		return nil, fmt.Errorf("the host stub registers %s in another way than expected", c.Entry)
+	}
+	stop := strings.Index(src[end:], ";")
+	if stop < 0 {
+		return nil, fmt.Errorf("the host stub ends within the registration of %s", c.Entry)
+	}
+	registered := end + stop + 1
+
+	launch := "__cudaLaunch(((char *)" + function + ")"
+	call := strings.Index(src, launch)
+	if call < 0 || strings.Contains(src[call+1:], launch) {
+		return nil, fmt.Errorf("the host stub does not launch %s exactly once", c.Entry)
+	}
+	switch rest := src[call+len(launch):]; {
+	case strings.HasPrefix(rest, ", 0U);"), strings.HasPrefix(rest, ");"): // the flag, 13.0 .. 13.4: no tile kernel
+	default:
+		return nil, fmt.Errorf("the host stub launches %s in another way than expected", c.Entry)
+	}
+	prologue := strings.LastIndex(src[:call], "__cudaLaunchPrologue(")
+	if prologue < 0 {
+		return nil, fmt.Errorf("the host stub of %s has no prologue", c.Entry)
+	}
+	arguments := strings.Count(src[prologue:call], "__cudaSetupArg")
+	condition, err := c.condition(arguments)
+	if err != nil {
+		return nil, err
+	}
+	look := fmt.Sprintf("{ dim3 __g, __b; size_t __s; cudaStream_t __q; if (__cudaPopCallConfiguration(&__g, &__b, &__s, &__q) != cudaSuccess) return; "+
+		"if (%s && __gnvcc_usable(&__gnvcc_second%d, (const void *)%s, __s, __q)) { (void)cudaLaunchKernel((const void *)&__gnvcc_second%d, __g, __b, &__args_arr[0], __s, __q); return; } "+
+		"(void)__cudaPushCallConfiguration(__g, __b, __s, __q); } ", condition, number, function, number)
+	again := fmt.Sprintf(" __cudaRegisterEntry(%s, &__gnvcc_second%d, %s, (-1));", handle, number, c.Second)
+	return []edit{{call, look}, {registered, again}}, nil
+}
+
+// condition is the C++ expression that holds for the launches that the second entry is for.
+func (c Choice) condition(arguments int) (string, error) {
+	var all []string
+	for _, a := range c.Args {
+		if a.Index < 0 || a.Index >= arguments || a.Offset < 0 || len(a.Bytes) == 0 {
+			return "", fmt.Errorf("%s has %d parameters: no condition on parameter %d", c.Entry, arguments, a.Index)
+		}
+		var text strings.Builder
+		for _, b := range a.Bytes {
+			fmt.Fprintf(&text, "\\%03o", b) // three octal digits: a digit that follows can't be taken for one more
+		}
+		all = append(all, fmt.Sprintf(`__builtin_memcmp((const char *)__args_arr[%d] + %d, "%s", %d) == 0`, a.Index, a.Offset, text.String(), len(a.Bytes)))
+	}
+	for _, a := range c.Align {
+		if a.Index < 0 || a.Index >= arguments || a.Bytes <= 0 || a.Bytes&(a.Bytes-1) != 0 {
+			return "", fmt.Errorf("%s: alignment of parameter %d to %d bytes makes no sense", c.Entry, a.Index, a.Bytes)
+		}
+		all = append(all, fmt.Sprintf("(*(const unsigned long long *)__args_arr[%d] & %dULL) == 0", a.Index, a.Bytes-1))
+	}
+	for i, axis := range "xyz" {
+		if c.Block[i] > 0 {
+			all = append(all, fmt.Sprintf("__b.%c == %du", axis, c.Block[i]))
+		}
+		if c.Grid[i] > 0 {
+			all = append(all, fmt.Sprintf("__g.%c == %du", axis, c.Grid[i]))
+		}
+	}
+	if len(all) == 0 {
+		return "", fmt.Errorf("%s: a second entry for every launch is no choice", c.Entry)
+	}
+	return strings.Join(all, " && "), nil
+}
+
+type edit struct {
+	at   int
+	text string
+}
+
+func apply(src string, edits []edit) []byte {
+	sort.SliceStable(edits, func(i, j int) bool { return edits[i].at < edits[j].at })
+	var out bytes.Buffer
+	from := 0
+	for _, e := range edits {
+		out.WriteString(src[from:e.at])
+		out.WriteString(e.text)
+		from = e.at
+	}
+	out.WriteString(src[from:])
+	return out.Bytes()
+}
+
+// preludeOffset is behind the line that includes the fat binary's text.
+func preludeOffset(src string) (int, error) {
+	line := strings.Index(src, ".fatbin.c\"")
+	if line < 0 || !strings.HasPrefix(src[strings.LastIndexByte(src[:line], '\n')+1:], "#include ") || !strings.Contains(src[:line], "crt/host_runtime.h") {
+		return 0, fmt.Errorf("the host stub does not begin as expected")
+	}
+	end := strings.IndexByte(src[line:], '\n')
+	if end < 0 {
+		return 0, fmt.Errorf("the host stub does not begin as expected")
+	}
+	return line + end + 1, nil
+}
+
+// identifier tells whether the text is a plain C name: names go into C++ text, so nothing else may.
+func identifier(s string) bool {
+	for i, c := range s {
+		if !(c == '_' || c == '$' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || i > 0 && c >= '0' && c <= '9') {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func balanced(s string) bool {
+	depth := 0
+	for _, c := range s {
+		switch c {
+		case '(':
+			depth++
+		case ')':
+			if depth--; depth < 0 {
+				return false
+			}
+		case ';', '{', '}', '"', '\n':
+			return false
+		}
+	}
+	return depth == 0
+}

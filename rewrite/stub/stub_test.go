@@ -1,0 +1,147 @@
+package stub
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+const source = `
+struct P { int a; float b[3]; };
+extern "C" __global__ void plain(int n, float *p) { p[0] = n; }
+namespace { __global__ void anon(P p, const double d, bool q) { } }
+namespace ns { template<int N, class T> __global__ void __launch_bounds__(128) t(T x, const __grid_constant__ P p) { } }
+template<class... A> __global__ void va(A... a) {}
+__global__ void nine(char a, short b, long long c, float4 d, void* const e, int (*f)(int), P* g) {}
+enum class E { X }; __global__ void en(E e) {}
+int main() {
+  P p = {};
+  plain<<<1,1>>>(1, nullptr); anon<<<1,1>>>(p,1,true); ns::t<3><<<1,1>>>(2.f,p); va<<<1,1>>>(1,2.f,p);
+  nine<<<1,1>>>(1,2,3,float4(),nullptr,nullptr,&p); en<<<1,1>>>(E::X);
+}
+`
+
+// toolkits are the installed ones, by install/toolkit's own word.
+func toolkits(t *testing.T) map[string]string {
+	found := map[string]string{}
+	for _, v := range []string{"11.8", "12.4", "13.0", "13.3", "13.5"} {
+		if out, err := exec.Command("../../install/toolkit", "--path", v).Output(); err == nil {
+			found[v] = strings.TrimSpace(string(out))
+		}
+	}
+	if len(found) == 0 {
+		t.Skip("no CUDA toolkit: run install/toolkit 13.0")
+	}
+	return found
+}
+
+// TestPatchCompiles patches the stubs that every toolkit really writes and compiles the host side with the very
+// command that nvcc would use, with warnings as errors.
+func TestPatchCompiles(t *testing.T) {
+	for version, root := range toolkits(t) {
+		t.Run(version, func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, filepath.Join(dir, "b.cu"), source)
+			nvcc := filepath.Join(root, "bin", "nvcc")
+			args := []string{"--keep", "--keep-dir", dir, "-arch=sm_80", "-Xcompiler", "-Wall,-Wextra,-Werror,-Wno-unused-parameter", "-c", "b.cu", "-o", "b.o"}
+			run(t, dir, nvcc, args...)
+			commands := run(t, dir, nvcc, append([]string{"--dryrun"}, args...)...)
+
+			path := filepath.Join(dir, "b.cudafe1.stub.c")
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var choices []Choice
+			for _, m := range regexp.MustCompile(`, (\w+), (?:\d+|\(-1\))\);`).FindAllStringSubmatch(string(text), -1) {
+				c := Choice{Entry: m[1], Second: m[1] + "__second", Args: []Arg{{0, 0, []byte{1, 0, 0, 0}[:1]}}, Block: [3]int{128, 0, 0}, Grid: [3]int{0, 7, 0}}
+				if strings.Contains(m[1], "plain") && !strings.Contains(m[1], "anon") {
+					c.Align = []Align{{1, 16}}
+				}
+				choices = append(choices, c)
+			}
+			if len(choices) != 6 {
+				t.Fatalf("%d kernels registered, want 6:\n%s", len(choices), text)
+			}
+			out, refused := Patch(text, choices)
+			if len(refused) > 0 {
+				t.Fatalf("refused: %v", refused)
+			}
+			write(t, path, string(out))
+			host := ""
+			for _, line := range strings.Split(commands, "\n") {
+				if strings.Contains(line, "cudafe1.cpp") && strings.Contains(line, " -c ") {
+					host = strings.TrimPrefix(line, "#$ ")
+				}
+			}
+			if host == "" {
+				t.Fatalf("no host compile in\n%s", commands)
+			}
+			run(t, dir, "sh", "-c", host)
+			symbols := run(t, dir, "sh", "-c", "strings -a b.o | grep -c __second$")
+			if strings.TrimSpace(symbols) != "6" {
+				t.Errorf("the object registers %s second entries, want 6", symbols)
+			}
+		})
+	}
+}
+
+func TestPatchRefuses(t *testing.T) {
+	const good = "#include \"crt/host_runtime.h\"\n#include \"a.fatbin.c\"\n" +
+		"static void __device_stub__Z1kPi(int *__par0){__cudaLaunchPrologue(1);__cudaSetupArgSimple(__par0, 0UL);__cudaLaunch(((char *)((void ( *)(int *))k)), 0U);}\n" +
+		"static void r(void **__T0) { __cudaRegisterEntry(__T0, ((void ( *)(int *))k), _Z1kPi, (-1)); }\n"
+	one := Choice{Entry: "_Z1kPi", Second: "_Z1kPi__second", Align: []Align{{0, 16}}}
+	if out, refused := Patch([]byte(good), []Choice{one}); len(refused) > 0 || string(out) == good {
+		t.Fatalf("the good text is refused: %v", refused)
+	}
+	for name, c := range map[string]struct {
+		text   string
+		choice Choice
+	}{
+		"another kernel":      {good, Choice{Entry: "_Z1jPi", Second: "x", Block: [3]int{1, 0, 0}}},
+		"no condition":        {good, Choice{Entry: "_Z1kPi", Second: "x"}},
+		"no such parameter":   {good, Choice{Entry: "_Z1kPi", Second: "x", Args: []Arg{{1, 0, []byte{1}}}}},
+		"odd alignment":       {good, Choice{Entry: "_Z1kPi", Second: "x", Align: []Align{{0, 12}}}},
+		"hostile name":        {good, Choice{Entry: "_Z1kPi", Second: "x, (-1)); abort();", Align: []Align{{0, 16}}}},
+		"tile kernel":         {strings.Replace(good, ", 0U)", ", 1U)", 1), one},
+		"no include":          {strings.Replace(good, "#include \"a.fatbin.c\"", "", 1), one},
+		"launch not known":    {strings.Replace(good, "__cudaLaunch(((char *)", "__cudaLaunch2(((char *)", 1), one},
+		"registered twice":    {good + good, one},
+		"registration is cut": {good[:strings.Index(good, "(-1)")], one},
+	} {
+		if out, refused := Patch([]byte(c.text), []Choice{c.choice}); string(out) != c.text || len(refused) != 1 {
+			t.Errorf("%s: changed or not refused (%v)", name, refused)
+		}
+	}
+}
+
+func FuzzPatch(f *testing.F) {
+	f.Add([]byte("#include \"crt/host_runtime.h\"\n#include \"a.fatbin.c\"\n__cudaLaunchPrologue(1);__cudaLaunch(((char *)f));__cudaRegisterEntry(__T0, f, k, (-1));"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		out, refused := Patch(text, []Choice{{Entry: "k", Second: "k2", Block: [3]int{32, 0, 0}}})
+		if len(refused) > 0 && string(out) != string(text) {
+			t.Fatal("refused, and yet changed")
+		}
+	})
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func run(t *testing.T, dir, name string, args ...string) string {
+	t.Helper()
+	c := exec.Command(name, args...)
+	c.Dir = dir
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
