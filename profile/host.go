@@ -1,0 +1,220 @@
+package profile
+
+// What the caller of Run sees: processes, launches, and a session during which one launch can be repeated at will.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// A Host takes the decisions for one run of an application. Calls about one process never overlap; calls about two
+// processes of the same application may. While a call lasts, the application's thread that launches waits.
+type Host interface {
+	// Start tells of a process that has loaded the CUDA driver.
+	Start(p *Process)
+
+	// Launch is asked at the first launch of a configuration (kernel, grid, block, dynamic shared memory) in a process,
+	// and again at the launch that the last verdict named. Where l.LeaveAlone is set, Verdict.Tune is ignored.
+	Launch(l *Launch) Verdict
+
+	// Tune is called after a verdict with Tune set, with the device idle, the application's other threads held at
+	// their next CUDA call, and all its memory saved. When it returns, memory is put back as it was before the launch and the
+	// application's own launch goes on. ctx ends when the run is to end. Only Again is read from the verdict returned.
+	Tune(ctx context.Context, l *Launch, s Session) Verdict
+
+	// LeftAlone tells that a launch that was to be tuned could not be, and why (no memory for a copy, a device that is
+	// busy with work that waits, ...). The application goes on untouched; the verdict's Again is read.
+	LeftAlone(l *Launch, reason string) Verdict
+
+	// End is the last call about a process: it has ended, or its agent has signed off.
+	End(p *Process, s Summary)
+}
+
+// A Verdict says what to do with a launch.
+type Verdict struct {
+	Tune  bool
+	Again int // ask again at the Again-th launch of this configuration from now; 0: never
+}
+
+// A Process is one process of the application that uses the GPU.
+type Process struct {
+	PID     int
+	Program string // path of its executable
+	Driver  int    // CUDA version of the driver, 13000 for 13.0
+	CUPTI   int    // version of CUPTI in use, as cuptiGetVersion gives it
+}
+
+// A Device is a GPU as the driver describes it.
+type Device struct {
+	Ordinal             int
+	Name                string // "NVIDIA H200"
+	UUID                string // hex
+	Major, Minor        int    // compute capability
+	Multiprocessors     int
+	Memory              int64 // bytes
+	L2                  int   // bytes
+	RegistersPerSM      int
+	SharedPerSM         int // bytes
+	SharedPerBlock      int // bytes, with the opt-in
+	ThreadsPerSM        int
+	ClockKHz, MemoryKHz int
+}
+
+// A Launch is one launch of a kernel, about to happen.
+type Launch struct {
+	Process *Process
+	Device  *Device
+
+	Kernel    string // mangled name
+	Cubin     string // SHA-256 of the module's cubin, lower-case hex; "" when it can't be told which cubin it came from
+	CubinPath string // a file with that cubin, until Run returns
+
+	Grid, Block [3]int
+	Dynamic     int // dynamic shared memory, bytes
+	Count       int // how many times this configuration was launched in the process, this one included
+
+	Attributes           // of the kernel as the application loaded it
+	MaxDynamic       int // the dynamic shared memory that the application allowed it, bytes
+	Params           []Param
+	LaunchAttributes []string `json:",omitempty"` // of cuLaunchKernelEx, by name
+
+	// LeaveAlone says why this launch can't be repeated ("" when it can): capture into a graph, cooperative or cluster
+	// launch, managed memory, printf in the kernel, ...
+	LeaveAlone string
+
+	Allocations int   // live allocations that a session has to save
+	Bytes       int64 // and their size
+
+	id int // the agent's number for the configuration
+}
+
+// Attributes of a loaded function, read back from the driver.
+type Attributes struct {
+	Registers  int // per thread
+	Shared     int // static, bytes per block
+	Local      int // bytes per thread (spills and stack)
+	Const      int // bytes of user constants
+	MaxThreads int // the largest block that can be launched
+	Binary     int // 90 for sm_90
+	PTX        int // PTX version it was compiled from, 90
+}
+
+// A Param is one parameter of a kernel, at the offset that the driver gives it.
+type Param struct {
+	Offset, Size int
+	Value        []byte // in this launch
+	// Same has a byte per byte of Value: 1 where it had the same value in all launches of this configuration so far.
+	Same []byte
+	// Align is, for parameters of 8 bytes, the number of low zero bits that all values so far had in common (64: all
+	// were 0): an alignment if it is a pointer.
+	Align int
+}
+
+// A Summary is what a process launched in all.
+type Summary struct {
+	Kernels []Seen
+	Graphs  int  // graph launches: their kernels are not seen one by one
+	Whole   bool // false: the process ended without a word (crash, _exit, kill), the last counts may be missing
+	Notes   []string
+}
+
+// Seen is one launch configuration with its count over the process' life.
+type Seen struct {
+	Launch *Launch // as at its first launch, with Count, Same and Align brought up to date
+	// Varied counts the launches whose arguments differed from the first one's.
+	Varied int
+}
+
+// A Candidate is a loaded build of the kernel under tuning.
+type Candidate int
+
+// Original is the kernel as the application loaded it.
+const Original Candidate = 0
+
+// A Session repeats one launch. Every run starts from memory as it was before the launch, with the application's own
+// arguments, launch attributes and stream; __device__ and __constant__ variables of a candidate get the original's values first.
+//
+// After a *Fault, ErrHung or ErrGone nothing more can be done in this process: every call gives the same error.
+type Session interface {
+	// Golden runs the original and keeps what it wrote: Check compares with that. It can be called again.
+	Golden() (Written, error)
+
+	// Load loads a cubin and finds the kernel in it. A *CandidateError means that the driver refused it.
+	Load(path string) (Candidate, Attributes, error)
+
+	// Unload gives a candidate's memory back. Those that are still loaded when the session ends are unloaded then.
+	Unload(c Candidate) error
+
+	// Measure runs c n times and gives each run's time in nanoseconds, by events on the application's stream, with the
+	// device's queue filled first so that the host's speed does not show. Resolution about 32 ns, overhead of the order of 1 µs.
+	Measure(c Candidate, n int, o Measurement) ([]float64, error)
+
+	// Check runs c once and compares all memory (allocations, pinned host memory, variables of the module) with what
+	// the original left. Check(Original) tells whether the kernel is deterministic. Calls Golden first if need be.
+	Check(c Candidate) (Difference, error)
+}
+
+// A Measurement says how to measure.
+type Measurement struct {
+	Cold bool // empty L2 before each run; else it holds what the last copies left there, alike for all candidates
+}
+
+// Written is what the original changed.
+type Written struct {
+	Allocations int     // how many of them it wrote to
+	Bytes       int64   // in chunks of 1 MiB that differ: what is put back before each run
+	Time        float64 // of that run, ns
+}
+
+// A Difference is the outcome of a comparison.
+type Difference struct {
+	Same  bool
+	Words int64 // 4-byte words that differ
+
+	// The first one that differs.
+	Where     string // "allocation 3 (cuMemAlloc)", "variable counters"
+	Address   uint64
+	Size      int64  // of that allocation, bytes
+	Offset    int64  // of the word, bytes
+	Want, Got uint64 // up to 8 bytes at Offset, little endian, rounded down to 8
+
+	// The largest |a-b| / max(|a|,|b|) over the words that differ, read as floats and as doubles; +Inf where a NaN or an
+	// infinity met a number. Meaningless for memory of another type.
+	Relative32, Relative64 float64
+}
+
+func (d Difference) String() string {
+	if d.Same {
+		return "the same bits"
+	}
+	return fmt.Sprintf("%d words differ, first in %s at byte %d of %d: %#x instead of %#x", d.Words, d.Where, d.Offset, d.Size, d.Got, d.Want)
+}
+
+// A CandidateError is the driver's refusal to load or to launch a candidate; the process is unharmed.
+type CandidateError struct {
+	Doing string
+	Code  int    // CUresult
+	Text  string // the driver's words
+}
+
+func (e *CandidateError) Error() string {
+	return fmt.Sprintf("%s: %s (CUDA error %d)", e.Doing, e.Text, e.Code)
+}
+
+// A Fault is a candidate's crash on the device. The process' CUDA context is lost: the application will see the error too.
+type Fault struct {
+	Candidate Candidate
+	Code      int
+	Text      string
+}
+
+func (e *Fault) Error() string {
+	return fmt.Sprintf("a candidate crashed on the device: %s (CUDA error %d)", e.Text, e.Code)
+}
+
+// ErrHung says that a run did not end in its time. The process has been killed: a kernel can't be stopped otherwise.
+var ErrHung = errors.New("the kernel did not end in time, the application was stopped")
+
+// ErrGone says that the application has ended, or its agent can't be reached.
+var ErrGone = errors.New("the application is gone")
