@@ -1,0 +1,14 @@
+// Package ptx reads and writes NVIDIA's PTX assembly without losing a byte: Parse and then Bytes give the input back,
+// and an edit changes only the statements that it names. It knows the shape of a module (entries, functions, variables,
+// directives, statements, operands), not the meaning of each instruction; what it can't make sense of is an error, and
+// the caller then leaves the file as it was.
+//
+// The package also says what a kernel is: Identity hashes an entry with all that it reaches, in a form that an edit
+// elsewhere in the file does not change, and Traits tells what a kernel uses that decides which rewrites are allowed.
+//
+// rewrite and driver call it; it calls nobody. A Module is not safe for concurrent edits.
+//
+// Reading the source: lex.go (bytes to words), parse.go (words to statements), module.go (the values), operand.go and
+// effect.go (inside a statement), edit.go (changes), cfg.go (flow), reach.go, traits.go and identity.go (what a kernel
+// is), name.go (compiler-made names).
+package ptx
