@@ -45,9 +45,9 @@ type Kernel struct {
 	Identity  string // hash of the normal form of its default PTX, target, ptxas version and flags: the decision's key
 	Recipe    string // what was applied, "" for nvcc's own
 	Registers int
-	Spill     int // bytes of spill stores
-	Stack     int // bytes per thread
-	Shared    int // static, bytes per block
+	Spill     int    // bytes of spill stores
+	Stack     int    // bytes per thread
+	Shared    int    // static, bytes per block
 	Reason    string `json:",omitempty"` // why a recipe that was wanted was not applied
 }
 
@@ -82,14 +82,14 @@ type Decision struct {
 
 // Evidence is what a decision rests on.
 type Evidence struct {
-	Device  string // "NVIDIA H200"
-	Driver  string // "580.159.04"
-	Version string // of gnvcc
-	Default Build
-	Chosen  Build
+	Device   string // "NVIDIA H200"
+	Driver   string // "580.159.04"
+	Version  string // of gnvcc
+	Default  Build
+	Chosen   Build
 	Launches []Launch
-	Tried   []Trial
-	Note    string // why the kernel was left alone, or what the user should know
+	Tried    []Trial
+	Note     string // why the kernel was left alone, or what the user should know
 }
 
 // A Build is what a compile of the kernel gave.

@@ -1,0 +1,100 @@
+package cache
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
+)
+
+// The kinds of trouble that callers tell apart (errors.Is). For a build all of them mean the same: no recipe.
+var (
+	ErrNone     = errors.New("no decisions have been published")
+	ErrOwned    = errors.New("another gnvcc is the store's owner")
+	ErrCorrupt  = errors.New("damaged")
+	ErrVersion  = errors.New("written by another version of gnvcc")
+	ErrForeign  = errors.New("not safely yours")
+	ErrNetwork  = errors.New("on a network file system")
+	ErrFull     = errors.New("no space")
+	ErrReadOnly = errors.New("not writable")
+)
+
+// An Error says what was being done, to what, why it failed, and what to do.
+type Error struct {
+	Doing  string // "publish the decisions"
+	Path   string
+	Kind   error // one of the kinds above, or nil
+	Err    error // the cause
+	Advice string
+}
+
+func (e *Error) Error() string {
+	s := fmt.Sprintf("%s: %s: %v", e.Doing, e.Path, e.Err)
+	if e.Advice != "" {
+		s += ": " + e.Advice
+	}
+	return s
+}
+
+// Unwrap gives the kind and the cause.
+func (e *Error) Unwrap() []error {
+	if e.Kind == nil {
+		return []error{e.Err}
+	}
+	return []error{e.Kind, e.Err}
+}
+
+// failed wraps what the system said about path, with advice for what users meet in practice. An error that is an
+// *Error already knows better and stays.
+func failed(doing, path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var known *Error
+	if errors.As(err, &known) {
+		return err
+	}
+	e := &Error{Doing: doing, Path: path, Err: bare(err)}
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		e.Kind, e.Advice = ErrFull, "free some space there, or set GNVCC_STORE to a folder elsewhere"
+	case errors.Is(err, syscall.EFBIG):
+		e.Kind, e.Advice = ErrFull, "the limit on file sizes (ulimit -f) is too low for the store"
+	case errors.Is(err, syscall.EROFS):
+		e.Kind, e.Advice = ErrReadOnly, "the file system is mounted read-only; set GNVCC_STORE to a folder that can be written"
+	case errors.Is(err, fs.ErrPermission):
+		e.Kind, e.Advice = ErrReadOnly, "give yourself access to it, or set GNVCC_STORE to a folder of yours"
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		e.Advice = "too many files are open (ulimit -n)"
+	case errors.Is(err, syscall.ENOTDIR):
+		e.Kind, e.Advice = ErrForeign, "something in this path is a file where a folder should be; set GNVCC_STORE to a folder"
+	}
+	return e
+}
+
+// bare drops the operation and the path that package os puts before the system's words: ours stand there already.
+func bare(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}
+
+// corrupt is a file whose content can't be what was written.
+func corrupt(doing, path, format string, args ...any) error {
+	return &Error{Doing: doing, Path: path, Kind: ErrCorrupt, Err: fmt.Errorf("%w: %w", ErrCorrupt, fmt.Errorf(format, args...)),
+		Advice: "gnvcc doctor says more; the next gnvcc tune mends it"}
+}
+
+// guard runs fn and turns a panic into an error. bbolt panics on pages that are not what it expects; the pages are
+// checked before bbolt sees them, so that this is for what happens to a file while it is open.
+func guard(doing, path string, fn func() error) (err error) {
+	defer panicOnFault()()
+	defer func() {
+		if r := recover(); r != nil {
+			err = corrupt(doing, path, "%v", r)
+		}
+	}()
+	return fn()
+}

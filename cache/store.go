@@ -1,0 +1,171 @@
+package cache
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+)
+
+// Finding the store's folder and making sure that it is ours.
+
+// schema is the version of everything in the store. Fields of records are added without a new one.
+const schema = 1
+
+// The buckets of the database, and what their keys are. Others may be added; their names are checked by validBucket.
+const (
+	Decisions    = "decision"    // by kernel identity
+	Assemblies   = "assembly"    // by cubin hash
+	Translations = "translation" // by PTX hash
+	Links        = "link"        // by cubin hash
+)
+
+// maxRecord is the largest record that is taken, bytes of JSON: one with 10,000 kernels has about 4 MB.
+const maxRecord = 16 << 20
+
+// Names in the store's folder.
+const (
+	dbName     = "decisions.db"
+	roName     = "decisions.ro.db"
+	lockName   = "owner.lock"
+	brokenMark = ".broken-"
+	spoolName  = "spool"
+	objectName = "objects"
+	memoName   = "memo"
+	trimName   = "trimmed"
+)
+
+// A Store is one folder. It holds nothing open and may be used from many goroutines.
+type Store struct {
+	dir     string
+	prepare sync.Once
+	ready   error // what prepare found
+}
+
+// Dir says which folder the store is: GNVCC_STORE, else gnvcc in XDG_CACHE_HOME, else ~/.cache/gnvcc.
+func Dir() (string, error) {
+	if dir := os.Getenv("GNVCC_STORE"); dir != "" {
+		if !filepath.IsAbs(dir) {
+			// Relative, it would be another store in each folder that a build runs in.
+			return "", fmt.Errorf("find the store: GNVCC_STORE is %q: give it an absolute path", dir)
+		}
+		return filepath.Clean(dir), nil
+	}
+	// The XDG base directory specification: a path that is not absolute is invalid and is ignored.
+	if dir := os.Getenv("XDG_CACHE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "gnvcc"), nil
+	}
+	if home := os.Getenv("HOME"); filepath.IsAbs(home) {
+		return filepath.Join(home, ".cache", "gnvcc"), nil
+	}
+	return "", errors.New("find the store: none of GNVCC_STORE, XDG_CACHE_HOME and HOME is set to an absolute path: set GNVCC_STORE")
+}
+
+// Open gives the store in dir. The folder is made at the first write; one that is there must be the user's own and
+// not writable for everybody, since whoever writes there decides what gets compiled. Open takes no lock.
+func Open(dir string) (*Store, error) {
+	if !filepath.IsAbs(dir) {
+		return nil, &Error{Doing: "open the store", Path: dir, Kind: ErrForeign, Err: errors.New("not an absolute path")}
+	}
+	s := &Store{dir: dir}
+	if err := s.ours(); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Path is the store's folder.
+func (s *Store) Path() string { return s.dir }
+
+// ours checks owner and mode of the folder.
+func (s *Store) ours() error {
+	const doing = "open the store"
+	info, err := os.Stat(s.dir)
+	if err != nil {
+		return failed(doing, s.dir, err)
+	}
+	foreign := func(advice, format string, args ...any) error {
+		return &Error{Doing: doing, Path: s.dir, Kind: ErrForeign, Err: fmt.Errorf(format, args...), Advice: advice}
+	}
+	if !info.IsDir() {
+		return foreign("set GNVCC_STORE to a folder", "not a folder")
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) != os.Geteuid() {
+		return foreign("set GNVCC_STORE to a folder of your own", "belongs to user %d, you are user %d", st.Uid, os.Geteuid())
+	}
+	if info.Mode().Perm()&0o002 != 0 {
+		return foreign("chmod o-w it, or set GNVCC_STORE to another folder", "everybody may write there (mode %04o)", info.Mode().Perm())
+	}
+	return nil
+}
+
+// writable makes the folder where it is missing, and says whether records may be written there. It looks once.
+func (s *Store) writable() error {
+	s.prepare.Do(func() {
+		if err := os.MkdirAll(s.dir, dirMode); err != nil {
+			s.ready = failed("make the store's folder", s.dir, err)
+			return
+		}
+		if s.ready = s.ours(); s.ready != nil {
+			return
+		}
+		if kind := networkFS(s.dir); kind != "" {
+			s.ready = &Error{Doing: "write to the store", Path: s.dir, Kind: ErrNetwork,
+				Err:    fmt.Errorf("it lies on a network file system (%s), where locks can't be relied upon", kind),
+				Advice: "set GNVCC_STORE to a folder on a local disk"}
+		}
+	})
+	return s.ready
+}
+
+// Hash is the name of b in the store: sha256 in lower-case hexadecimal.
+func Hash(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+func validHash(h string) bool {
+	if len(h) != 2*sha256.Size {
+		return false
+	}
+	for i := 0; i < len(h); i++ {
+		if c := h[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
+}
+
+// validName is the rule for what becomes a part of a path: kinds and keys of memos.
+func validName(s string) bool {
+	if len(s) < 2 || len(s) > 128 {
+		return false
+	}
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-', c == '_':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// validBucket and validKey are the rules for records. Keys never become a part of a path.
+func validBucket(s string) bool { return validName(s) && s != metaBucket }
+func validKey(s string) bool    { return len(s) > 0 && len(s) <= 512 }
+
+func checkRecord(bucket, key string) error {
+	if !validBucket(bucket) {
+		return fmt.Errorf("%q is no bucket's name", bucket)
+	}
+	if !validKey(key) {
+		return fmt.Errorf("a key of %d bytes: it takes 1 to 512", len(key))
+	}
+	return nil
+}

@@ -1,0 +1,180 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestDir(t *testing.T) {
+	for _, c := range []struct{ store, xdg, home, want string }{
+		{"/a/store/", "/x", "/h", "/a/store"},
+		{"", "/x", "/h", "/x/gnvcc"},
+		{"", "x", "/h", "/h/.cache/gnvcc"},
+		{"", "", "/h", "/h/.cache/gnvcc"},
+		{"", "", "", ""},
+		{"relative", "/x", "/h", ""},
+	} {
+		t.Setenv("GNVCC_STORE", c.store)
+		t.Setenv("XDG_CACHE_HOME", c.xdg)
+		t.Setenv("HOME", c.home)
+		got, err := Dir()
+		if got != c.want || (err == nil) != (c.want != "") {
+			t.Errorf("%+v: %q, %v", c, got, err)
+		}
+	}
+}
+
+func TestOpenMakesNothing(t *testing.T) {
+	s := newStore(t)
+	_, err := s.Snapshot()
+	wants(t, err, ErrNone)
+	if _, hit := s.Memo("kind", "key"); hit || s.HasObject(Hash(nil)) {
+		t.Error("something in an empty store")
+	}
+	ok(t, s.Trim(0))
+	if _, err := os.Stat(s.dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("reading made the folder: %v", err)
+	}
+}
+
+func TestModes(t *testing.T) {
+	s := newStore(t)
+	o := own(t, s)
+	ok(t, s.Spool(Decisions, "k", decision(1)))
+	ok(t, o.Put(Decisions, "p", decision(2)))
+	ok(t, o.Publish())
+	ok(t, s.PutMemo("kind", "key", nil))
+	_, err := s.PutObject([]byte("x"))
+	ok(t, err)
+	ok(t, s.Trim(1))
+	n := 0
+	filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
+		ok(t, err)
+		info, err := d.Info()
+		ok(t, err)
+		want := fs.FileMode(fileMode)
+		if d.IsDir() {
+			want = dirMode
+		}
+		if info.Mode().Perm() != want {
+			t.Errorf("%s has mode %v", path, info.Mode())
+		}
+		n++
+		return nil
+	})
+	if n < 12 {
+		t.Errorf("only %d files seen", n)
+	}
+}
+
+func TestForeignFolder(t *testing.T) {
+	dir := t.TempDir()
+	_, err := Open("relative")
+	wants(t, err, ErrForeign)
+	file := filepath.Join(dir, "file")
+	ok(t, os.WriteFile(file, nil, 0o600))
+	_, err = Open(file)
+	wants(t, err, ErrForeign)
+	_, err = Open(filepath.Join(file, "store"))
+	wants(t, err, ErrForeign)
+
+	open := filepath.Join(dir, "open")
+	ok(t, os.Mkdir(open, 0o700))
+	ok(t, os.Chmod(open, 0o777))
+	_, err = Open(open)
+	wants(t, err, ErrForeign)
+	if !strings.Contains(err.Error(), "chmod o-w") {
+		t.Errorf("no advice: %v", err)
+	}
+
+	if os.Geteuid() != 0 {
+		t.Skip("the rest needs root: a folder of another user")
+	}
+	other := filepath.Join(dir, "other")
+	ok(t, os.Mkdir(other, 0o700))
+	ok(t, os.Chown(other, 12345, 12345))
+	_, err = Open(other)
+	wants(t, err, ErrForeign)
+}
+
+// A folder that became foreign between Open and the first write is not written to.
+func TestForeignLater(t *testing.T) {
+	s := newStore(t)
+	ok(t, os.Mkdir(s.dir, 0o700))
+	ok(t, os.Chmod(s.dir, 0o777))
+	wants(t, s.Spool(Decisions, "k", 1), ErrForeign)
+	_, err := s.PutObject(nil)
+	wants(t, err, ErrForeign)
+	_, err = s.Own(context.Background())
+	wants(t, err, ErrForeign)
+}
+
+func TestNetworkType(t *testing.T) {
+	for _, c := range []struct {
+		magic uint32
+		mount string
+		want  string
+	}{
+		{0xef53, "", ""},     // ext4
+		{0x01021994, "", ""}, // tmpfs
+		{0x6969, "", "nfs"},
+		{0x0bd00bd0, "", "lustre"},
+		{fuseType, "fuse.sshfs", "fuse.sshfs"},
+		{fuseType, "", "fuse"},
+		{fuseType, "fuse.fuse-overlayfs", ""},
+	} {
+		if got := networkType(c.magic, func() string { return c.mount }); got != c.want {
+			t.Errorf("%#x %s: %q, want %q", c.magic, c.mount, got, c.want)
+		}
+	}
+	if got := mountType("/proc"); got != "proc" {
+		t.Errorf("/proc is mounted as %q", got)
+	}
+}
+
+func TestNames(t *testing.T) {
+	s := newStore(t)
+	for _, bad := range []string{"", "a", "..", "../x", "a/b", "a\x00", strings.Repeat("x", 129)} {
+		if err := s.PutMemo("kind", bad, nil); err == nil {
+			t.Errorf("memo key %q taken", bad)
+		}
+		if err := s.PutMemo(bad, "key", nil); err == nil {
+			t.Errorf("memo kind %q taken", bad)
+		}
+		if err := s.Spool(bad, "key", 1); err == nil {
+			t.Errorf("bucket %q taken", bad)
+		}
+		if s.ObjectPath(bad) != "" {
+			t.Errorf("object %q has a path", bad)
+		}
+	}
+	if err := s.Spool(metaBucket, schemaKey, 7); err == nil {
+		t.Error("the meta bucket can be written")
+	}
+	if err := s.Spool(Decisions, "", 1); err == nil {
+		t.Error("an empty key taken")
+	}
+	if err := s.Spool(Decisions, "k", func() {}); err == nil {
+		t.Error("a function taken")
+	}
+	if err := s.Spool(Decisions, "k", strings.Repeat("x", maxRecord)); err == nil {
+		t.Error("a huge record taken")
+	}
+}
+
+func TestReadOnlyFolder(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root writes everywhere; TestReadOnlyMount has this as root")
+	}
+	s := newStore(t)
+	fill(t, s, 10)
+	ok(t, os.Chmod(s.dir, 0o500))
+	defer os.Chmod(s.dir, 0o700)
+	wants(t, s.Spool("new-bucket", "k", 1), ErrReadOnly)
+	get(t, snapshot(t, s), 3)
+}

@@ -1,0 +1,123 @@
+package cache
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Keeping objects and memos below a size.
+
+const (
+	// trimEvery: as Go's build cache does (trimInterval there); looking at all files takes about a second per 100,000.
+	trimEvery = 24 * time.Hour
+	// trimSpare: a file used less than this ago may be in use by a build that goes on. Times of use are up to refresh
+	// too old.
+	trimSpare = 2 * refresh
+)
+
+type agedFile struct {
+	path string
+	size int64
+	used time.Time
+}
+
+// Trim removes the objects and memos that were not used for longest until the rest has at most maxBytes; what was used in
+// the last hours stays even then. It does so once a day at most and returns at once in between. Any process may call it.
+func (s *Store) Trim(maxBytes int64) error {
+	stamp := filepath.Join(s.dir, trimName)
+	if info, err := os.Stat(stamp); err == nil {
+		// A stamp in the future: the clock went back, trim.
+		if age := time.Since(info.ModTime()); age >= 0 && age < trimEvery {
+			return nil
+		}
+	}
+	if _, err := os.Stat(s.dir); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err := s.writable(); err != nil {
+		return err
+	}
+	// The stamp first: of many builds that start now, one trims.
+	if err := os.WriteFile(stamp, nil, fileMode); err != nil {
+		return failed("trim the store", stamp, err)
+	}
+	now := time.Now()
+	os.Chtimes(stamp, now, now)
+	return s.trim(maxBytes, now)
+}
+
+func (s *Store) trim(maxBytes int64, now time.Time) error {
+	var files []agedFile
+	var total int64
+	var first error
+	for _, sub := range []string{objectName, memoName} {
+		err := filepath.WalkDir(filepath.Join(s.dir, sub), func(path string, d fs.DirEntry, err error) error {
+			if err != nil {
+				if !errors.Is(err, fs.ErrNotExist) && first == nil {
+					first = failed("trim the store", path, err)
+				}
+				return nil
+			}
+			if !d.Type().IsRegular() {
+				return nil
+			}
+			info, err := d.Info()
+			if err != nil {
+				return nil // removed meanwhile
+			}
+			if strings.HasPrefix(d.Name(), tempMark) {
+				if now.Sub(info.ModTime()) > tempAge {
+					os.Remove(path)
+				}
+				return nil
+			}
+			if info.ModTime().After(now) { // the clock went back: from now on it ages
+				os.Chtimes(path, now, now)
+			}
+			total += info.Size()
+			files = append(files, agedFile{path, info.Size(), info.ModTime()})
+			return nil
+		})
+		if err != nil && first == nil {
+			first = failed("trim the store", filepath.Join(s.dir, sub), err)
+		}
+	}
+	s.trimSpool(now)
+	slices.SortFunc(files, func(a, b agedFile) int { return a.used.Compare(b.used) })
+	for _, f := range files {
+		if total <= maxBytes {
+			break
+		}
+		if now.Sub(f.used) < trimSpare {
+			break // and so are the rest
+		}
+		if err := os.Remove(f.path); err == nil || errors.Is(err, fs.ErrNotExist) {
+			total -= f.size
+		} else if first == nil {
+			first = failed("trim the store", f.path, err)
+		}
+	}
+	return first
+}
+
+// trimSpool removes old spool files that were set aside, and what killed spoolers left.
+func (s *Store) trimSpool(now time.Time) {
+	dir := filepath.Join(s.dir, spoolName)
+	removeTemps(dir, tempAge)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), badExt) {
+			if info, err := e.Info(); err == nil && now.Sub(info.ModTime()) > badAge {
+				os.Remove(filepath.Join(dir, e.Name()))
+			}
+		}
+	}
+}
