@@ -54,16 +54,17 @@ type Directive struct {
 
 // A Variable is a declared name: parameter, register, or variable in some state space.
 type Variable struct {
-	Name    string
-	Space   string // "reg", "param", "global", "const", "shared", "local"
-	Type    string // "b8", "f32", "pred", "texref", ...
-	Vector  int    // 2, 4 or 8 for .v2, .v4, .v8; 0: a scalar
-	Align   int    // bytes; 0: the type's own
-	Count   int    // registers of a range, %r<10>: 10 (%r0 .. %r9); 0: one register with exactly this name
-	Dims    []int  // array sizes; -1: left open
-	Pointer bool   // a parameter marked .ptr
-	Init    Span   // the initialiser, without '='; empty where there is none
-	name    Span
+	Name      string
+	Space     string // "reg", "param", "global", "const", "shared", "local"
+	Type      string // "b8", "f32", "pred", "texref", ...
+	Vector    int    // 2, 4 or 8 for .v2, .v4, .v8; 0: a scalar
+	Align     int    // bytes; 0: the type's own
+	Count     int    // registers of a range, %r<10>: 10 (%r0 .. %r9); 0: one register with exactly this name
+	Dims      []int  // array sizes; -1: left open
+	Pointer   bool   // a parameter marked .ptr
+	Attribute string // what stands in .attribute(...): ".managed"
+	Init      Span   // the initialiser, without '='; empty where there is none
+	name      Span
 }
 
 // Size is the variable's size in bytes, 0 where it is left open or has none (registers of type pred, textures).

@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"strconv"
+	"strings"
 )
 
 // Declarations: the same few words for parameters, registers and variables in memory, for example
@@ -83,7 +84,12 @@ func (v *Variable) attribute(b []byte, i int) (int, error) {
 	case "v8":
 		v.Vector = 8
 	case "attribute":
-		return parens(b, skip(b, end))
+		j := skip(b, end)
+		end, err := parens(b, j)
+		if err == nil {
+			v.Attribute = strings.TrimSpace(string(b[j+1 : end-1]))
+		}
+		return end, err
 	case "":
 		return 0, fail(b, i, "a lone '.' in a declaration")
 	default:

@@ -1,0 +1,84 @@
+package ptx
+
+import (
+	"fmt"
+)
+
+// What an entry reaches, through calls, addresses and initialisers.
+
+// A Reach is what an entry needs of its module, in the order of first mention.
+type Reach struct {
+	Funcs   []*Func   // the entry first; declarations too; kernels only where their address is taken (device launches)
+	Globals []*Global // module-level variables; __shared__ ones that stand inside a function are not among them
+}
+
+// Reach walks from an entry over everything it mentions. A kernel whose address is taken is listed but not entered.
+func (m *Module) Reach(entry string) (*Reach, error) {
+	f := m.Entry(entry)
+	if f == nil {
+		return nil, fmt.Errorf("ptx: no kernel %s in this module", entry)
+	}
+	r := &Reach{Funcs: []*Func{f}}
+	seen := map[any]bool{f: true}
+	mention := func(w []byte) {
+		switch s := m.lookup(string(w)); {
+		case s.fn != nil && !seen[s.fn]:
+			seen[s.fn] = true
+			r.Funcs = append(r.Funcs, s.fn)
+		case s.global != nil && !seen[s.global]:
+			seen[s.global] = true
+			r.Globals = append(r.Globals, s.global)
+		}
+	}
+	for fi, gi := 0, 0; fi < len(r.Funcs) || gi < len(r.Globals); {
+		if fi < len(r.Funcs) {
+			if f := r.Funcs[fi]; fi == 0 || !f.Entry {
+				f.mentions(mention)
+			}
+			fi++
+			continue
+		}
+		g := r.Globals[gi]
+		gi++
+		whole := Func{text: m.src}
+		whole.Names(g.Init, func(s Span) bool {
+			mention(m.src[s.Start:s.End])
+			return true
+		})
+	}
+	return r, nil
+}
+
+// mentions calls yield for every name in the body that may be module-level.
+func (f *Func) mentions(yield func(name []byte)) {
+	local := make(map[string]bool)
+	for i, s := range f.Stmts {
+		if s.Kind == Label {
+			local[string(f.Opcode(i))] = true
+		}
+		if s.Kind == Decl {
+			f.Names(Span{s.OpEnd, s.End}, func(n Span) bool {
+				if f.text[n.Start] != '%' {
+					local[string(f.Bytes(n))] = true
+				}
+				return true
+			})
+		}
+	}
+	for _, vars := range [][]Variable{f.Returns, f.Params} {
+		for _, v := range vars {
+			local[v.Name] = true
+		}
+	}
+	for _, s := range f.Stmts {
+		if s.Kind != Inst && s.Kind != Direction {
+			continue
+		}
+		f.Names(Span{s.OpEnd, s.End}, func(n Span) bool {
+			if w := f.Bytes(n); w[0] != '%' && !local[string(w)] {
+				yield(w)
+			}
+			return true
+		})
+	}
+}
