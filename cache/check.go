@@ -31,6 +31,9 @@ func (s *survey) problem(format string, args ...any) {
 func (t *tree) survey(fn func(bucket, key string, stamp int64, raw []byte) error) (*survey, error) {
 	s := &survey{Tx: t.tx, Records: map[string]int{}}
 	used := map[uint64]bool{} // pages that something refers to
+	if t.meta != nil {
+		s.problem("%w", t.meta)
+	}
 	root, err := t.load(t.root)
 	if err != nil {
 		s.problem("root: %w", err)

@@ -218,7 +218,7 @@ func TestPoisonedSpool(t *testing.T) {
 		ok(t, err)
 		write(Hash(b)+spoolExt, b)
 	}
-	write(Hash([]byte("x"))+spoolExt, []byte("y"))  // torn
+	write(Hash([]byte("x"))+spoolExt, []byte("y"))   // torn
 	write(Hash([]byte("no"))+spoolExt, []byte("no")) // no JSON
 	write("readme.txt", []byte("not ours"))
 	named(spooled{Schema: schema + 1, Bucket: Decisions, Key: "newer", Record: []byte("1")})

@@ -55,6 +55,7 @@ type tree struct {
 	freelist uint64
 	pages    uint64 // pages in use, free ones among them
 	tx       uint64 // number of the last transaction
+	meta     error  // what is wrong with the other meta page
 }
 
 // A node is one page's content. The elements are looked at one by one, checked as they are.
@@ -69,17 +70,19 @@ type node struct {
 func openTree(r io.ReaderAt, size int64) (*tree, error) {
 	var best *tree
 	var first error
+	metas := 0
 	for _, at := range []int64{0, 4096, 1024, 2048, 8192, 16384, 32768, 65536} {
 		if best != nil && at != 0 && at != best.pageSize {
 			continue // the first meta says where the second one is
 		}
 		t, err := readMeta(r, size, at)
 		if err != nil {
-			if first == nil {
+			if first == nil && (at == 0 || best != nil) {
 				first = err
 			}
 			continue
 		}
+		metas++
 		if best == nil || t.tx > best.tx {
 			best = t
 		}
@@ -89,6 +92,11 @@ func openTree(r io.ReaderAt, size int64) (*tree, error) {
 	}
 	if best.size/best.pageSize < int64(best.pages) {
 		return nil, fmt.Errorf("truncated: %d bytes where %d pages of %d should be", size, best.pages, best.pageSize)
+	}
+	if metas < 2 {
+		// bbolt goes on with the older state. That is right after a loss of power in the middle of a commit, and
+		// otherwise loses what was confirmed.
+		best.meta = fmt.Errorf("one of two meta pages: %w", first)
 	}
 	return best, nil
 }
