@@ -1,0 +1,133 @@
+// The table and the rules, against NVIDIA's headers in the toolkits.
+
+package sim
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// toolkit returns the folder of an installed toolkit, or skips.
+func toolkit(t *testing.T, version string) string {
+	t.Helper()
+	out, err := exec.Command("../install/toolkit", "--path", version).Output()
+	if err != nil {
+		t.Skipf("SKIPPED, NOTHING WAS TESTED: no toolkit %s on this machine (install/toolkit %s gets it)", version, version)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func build(t *testing.T, compiler string, args ...string) string {
+	t.Helper()
+	if _, err := exec.LookPath(compiler); err != nil {
+		t.Skipf("SKIPPED, NOTHING WAS TESTED: no %s on this machine", compiler)
+	}
+	out := filepath.Join(t.TempDir(), "oracle")
+	if msg, err := exec.Command(compiler, append(args, "-o", out)...).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", compiler, err, msg)
+	}
+	return out
+}
+
+func TestOccupancyAgainstHeader(t *testing.T) {
+	for _, version := range []string{"13.0", "13.5"} {
+		t.Run(version, func(t *testing.T) {
+			oracle := build(t, "gcc", "-O1", "-w", "-I"+toolkit(t, version)+"/include", "testdata/occupancy.c")
+			rng := rand.New(rand.NewSource(1))
+			type question struct {
+				d     Device
+				regs  int
+				shape Shape
+			}
+			var asked []question
+			var in bytes.Buffer
+			ask := func(d Device, regs int, s Shape) {
+				static := min(s.Shared, 48*kb) // what is above is dynamic, as ptxas asks for it
+				if static > 1000 && rng.Intn(2) == 0 {
+					static = rng.Intn(static)
+				}
+				asked = append(asked, question{d, regs, s})
+				fmt.Fprintln(&in, d.CC, d.Threads, d.BlockRegisters, d.Registers, d.BlockShared, d.Shared, d.OptIn, d.Reserved,
+					regs, s.Threads, static, s.Shared-static, s.Barriers)
+			}
+			for _, d := range Devices() {
+				if d.CC < 30 {
+					continue // these headers begin with Kepler
+				}
+				for range 3000 {
+					s := Shape{Threads: 1 + rng.Intn(BlockThreads)}
+					if rng.Intn(2) == 0 {
+						s.Threads = 32 * (1 + rng.Intn(BlockThreads/32))
+					}
+					switch rng.Intn(3) {
+					case 0:
+						s.Shared = rng.Intn(d.OptIn + 2000)
+					case 1:
+						s.Shared = rng.Intn(4000)
+					}
+					// The two headers disagree about 10.3's barriers.
+					if rng.Intn(2) == 0 && (version != "13.0" || d.CC != 103) {
+						s.Barriers = 1 + rng.Intn(16)
+					}
+					ask(d, 1+rng.Intn(d.ThreadRegisters), s)
+				}
+				for threads := 32; threads <= BlockThreads; threads += 32 {
+					for regs := 1; regs <= d.ThreadRegisters; regs++ {
+						ask(d, regs, Shape{Threads: threads})
+					}
+				}
+			}
+			run := exec.Command(oracle)
+			run.Stdin = &in
+			out, err := run.Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			answers := strings.Fields(string(out))
+			if len(answers) != len(asked) {
+				t.Fatalf("%d answers to %d questions", len(answers), len(asked))
+			}
+			wrong := 0
+			for i, q := range asked {
+				got := q.d.Occupancy(q.regs, q.shape)
+				if fmt.Sprint(got.Blocks) != answers[i] {
+					if wrong++; wrong <= 10 {
+						t.Errorf("sm_%d, %d registers, %+v: %+v, the header says %s", q.d.CC, q.regs, q.shape, got, answers[i])
+					}
+				}
+			}
+			t.Logf("%d cases, %d wrong", len(asked), wrong)
+		})
+	}
+}
+
+func TestTableAgainstHeader(t *testing.T) {
+	kit := toolkit(t, "13.5")
+	out, err := exec.Command(build(t, "g++", "-std=c++17", "-w", "-I"+kit+"/include/cccl", "-I"+kit+"/include", "testdata/traits.cpp")).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := strings.Split(strings.TrimSpace(string(out)), "\n")
+	if len(rows) != 19 {
+		t.Fatalf("%d rows", len(rows))
+	}
+	for _, row := range rows {
+		var cc int
+		fmt.Sscan(row, &cc)
+		d, ok := Lookup(cc)
+		if !ok {
+			t.Errorf("no sm_%d", cc)
+			continue
+		}
+		got := fmt.Sprint(d.CC, d.Threads, d.Warps, d.Blocks, d.Registers, d.BlockRegisters, d.ThreadRegisters, BlockThreads,
+			d.Shared, d.BlockShared, d.OptIn, d.Reserved)
+		if got != row {
+			t.Errorf("sm_%d: %s\n the header says %s", cc, got, row)
+		}
+	}
+}
