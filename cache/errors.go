@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"syscall"
 )
 
@@ -55,18 +56,27 @@ func failed(doing, path string, err error) error {
 		return err
 	}
 	e := &Error{Doing: doing, Path: path, Err: bare(err)}
+	is := func(numbers ...syscall.Errno) bool {
+		for _, n := range numbers {
+			// bbolt quotes some errors of the system as text.
+			if errors.Is(err, n) || strings.HasSuffix(err.Error(), ": "+n.Error()) {
+				return true
+			}
+		}
+		return false
+	}
 	switch {
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+	case is(syscall.ENOSPC, syscall.EDQUOT):
 		e.Kind, e.Advice = ErrFull, "free some space there, or set GNVCC_STORE to a folder elsewhere"
-	case errors.Is(err, syscall.EFBIG):
+	case is(syscall.EFBIG):
 		e.Kind, e.Advice = ErrFull, "the limit on file sizes (ulimit -f) is too low for the store"
-	case errors.Is(err, syscall.EROFS):
+	case is(syscall.EROFS):
 		e.Kind, e.Advice = ErrReadOnly, "the file system is mounted read-only; set GNVCC_STORE to a folder that can be written"
-	case errors.Is(err, fs.ErrPermission):
+	case is(syscall.EACCES, syscall.EPERM):
 		e.Kind, e.Advice = ErrReadOnly, "give yourself access to it, or set GNVCC_STORE to a folder of yours"
-	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+	case is(syscall.EMFILE, syscall.ENFILE):
 		e.Advice = "too many files are open (ulimit -n)"
-	case errors.Is(err, syscall.ENOTDIR):
+	case is(syscall.ENOTDIR):
 		e.Kind, e.Advice = ErrForeign, "something in this path is a file where a folder should be; set GNVCC_STORE to a folder"
 	}
 	return e

@@ -131,11 +131,9 @@ func unseal(where string, b []byte) (body []byte, stamp int64, err error) {
 		return nil, 0, fmt.Errorf("%w: no seal", ErrCorrupt)
 	}
 	sum, when, _ := strings.Cut(string(line[len(sealMark):]), " ")
-	want, err := strconv.ParseUint(sum, 16, 32)
-	if err == nil {
-		stamp, err = strconv.ParseInt(when, 10, 64)
-	}
-	if err != nil || uint32(want) != checksum(where, stamp, body) {
+	stamp, err = strconv.ParseInt(when, 10, 64)
+	// As text: one spelling only is right.
+	if err != nil || when != strconv.FormatInt(stamp, 10) || sum != fmt.Sprintf("%08x", checksum(where, stamp, body)) {
 		return nil, 0, fmt.Errorf("%w: wrong checksum", ErrCorrupt)
 	}
 	return body, stamp, nil

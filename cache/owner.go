@@ -108,7 +108,10 @@ func (o *Owner) open(ctx context.Context) error {
 	db, err := surveyFile(path, nil)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		err = o.start(ctx, "")
+		var taken int
+		if taken, err = o.start(ctx, ""); err == nil && taken > 0 {
+			o.note = append(o.note, fmt.Sprintf("%s was missing: made from the published snapshot, %d records", path, taken))
+		}
 	case errors.Is(err, ErrVersion):
 		return err
 	case err == nil && snapErr == nil && snap.ID == db.ID && snap.Tx > db.Tx:
@@ -166,11 +169,10 @@ func newer(stamp int64, raw []byte, oldStamp int64, old []byte) bool {
 
 // ask has bbolt do something. Once it panicked it may hold locks of its own for ever: from then on each call gives that
 // panic's error, and Close leaves bbolt alone.
-func (o *Owner) ask(doing string, fn func() error) error {
+func (o *Owner) ask(doing, path string, fn func() error) error {
 	if err := o.broken.Load(); err != nil {
 		return *err
 	}
-	path := filepath.Join(o.s.dir, dbName)
 	fine := false
 	err := guard(doing, path, func() error {
 		err := fn()
@@ -186,7 +188,7 @@ func (o *Owner) ask(doing string, fn func() error) error {
 
 // update runs one transaction.
 func (o *Owner) update(doing string, fn func(tx *bbolt.Tx) error) error {
-	return o.ask(doing, func() error { return o.db.Update(fn) })
+	return o.ask(doing, filepath.Join(o.s.dir, dbName), func() error { return o.db.Update(fn) })
 }
 
 func put(tx *bbolt.Tx, bucket, key string, stamp int64, raw []byte) error {
@@ -222,7 +224,7 @@ func (o *Owner) Delete(bucket, key string) error {
 // Get reads a record as the database has it now, published or not.
 func (o *Owner) Get(bucket, key string, into any) (ok bool, err error) {
 	path := filepath.Join(o.s.dir, dbName)
-	err = o.ask(readDoing, func() error {
+	err = o.ask(readDoing, path, func() error {
 		return o.db.View(func(tx *bbolt.Tx) error {
 			b := tx.Bucket([]byte(bucket))
 			if b == nil || !validBucket(bucket) {
@@ -322,7 +324,7 @@ func (o *Owner) Close() error {
 	defer o.mu.Unlock()
 	var err error
 	if o.db != nil {
-		err = o.ask("close the database", o.db.Close)
+		err = o.ask("close the database", filepath.Join(o.s.dir, dbName), o.db.Close)
 	}
 	if o.broken.Load() != nil && o.file != nil {
 		// bbolt's own lock would stay with its mapping of the file.

@@ -38,7 +38,7 @@ func surveyFile(path string, fn func(bucket, key string, stamp int64, raw []byte
 	}
 	t, err := openTree(f, info.Size())
 	if err != nil {
-		return nil, corrupt(doing, path, "%w", err)
+		return nil, unreadable(doing, path, err)
 	}
 	s, err := t.survey(fn)
 	if err != nil {
@@ -60,7 +60,7 @@ func (o *Owner) Publish() error {
 	defer o.mu.Unlock()
 	const doing = "publish the decisions"
 	path := filepath.Join(o.s.dir, roName)
-	err := o.ask(doing, func() error {
+	err := o.ask(doing, path, func() error {
 		tx, err := o.db.Begin(false)
 		if err != nil {
 			return err
@@ -112,7 +112,8 @@ func (o *Owner) mend(ctx context.Context, why error) error {
 			return failed("keep the damaged database", broken, err)
 		}
 	}
-	if err := o.start(ctx, broken); err != nil {
+	taken, err := o.start(ctx, broken)
+	if err != nil {
 		if linked {
 			os.Remove(broken)
 		} else {
@@ -120,20 +121,24 @@ func (o *Owner) mend(ctx context.Context, why error) error {
 		}
 		return err
 	}
-	o.note = append(o.note, fmt.Sprintf("%s was damaged (%v): kept as %s", path, why, filepath.Base(broken)))
+	var known *Error
+	if errors.As(why, &known) {
+		why = known.Err
+	}
+	o.note = append(o.note, fmt.Sprintf("%s: %v: kept as %s, a new one was made with the %d records that could be read", path, why, filepath.Base(broken), taken))
 	return nil
 }
 
 // start makes a new decisions.db from the published snapshot, if that is sound, and from the records that can still be
 // read in broken ("" for none). Those are at least as new as the snapshot's; a record that was deleted after the
 // snapshot comes back.
-func (o *Owner) start(ctx context.Context, broken string) (err error) {
+func (o *Owner) start(ctx context.Context, broken string) (taken int, err error) {
 	const doing = "make a new database"
 	path := filepath.Join(o.s.dir, dbName)
 	temp := filepath.Join(o.s.dir, tempMark+"new")
 	defer os.Remove(temp)
-	taken := 0
 	os.Remove(temp)
+	records := map[string]bool{}
 	err = guard(doing, path, func() error {
 		db, err := bbolt.Open(temp, fileMode, boltOptions())
 		if err != nil {
@@ -160,7 +165,7 @@ func (o *Owner) start(ctx context.Context, broken string) (err error) {
 				if checkRecord(bucket, key) != nil {
 					return nil
 				}
-				taken++
+				records[where(bucket, key)] = true
 				return put(tx, bucket, key, stamp, raw)
 			}
 			ro := filepath.Join(o.s.dir, roName)
@@ -187,11 +192,5 @@ func (o *Owner) start(ctx context.Context, broken string) (err error) {
 	if err == nil {
 		err = syncDir(o.s.dir)
 	}
-	if err != nil {
-		return failed(doing, path, err)
-	}
-	if taken > 0 {
-		o.note = append(o.note, fmt.Sprintf("%s was made anew: %d records taken over", path, taken))
-	}
-	return nil
+	return len(records), failed(doing, path, err)
 }

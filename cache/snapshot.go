@@ -65,7 +65,7 @@ func (sn *Snapshot) open() error {
 		return corrupt(readDoing, sn.path, "not a regular file")
 	}
 	if sn.t, err = openTree(sn.f, info.Size()); err != nil {
-		return corrupt(readDoing, sn.path, "%w", err)
+		return unreadable(readDoing, sn.path, err)
 	}
 	if sn.root, err = sn.t.load(sn.t.root); err != nil {
 		return corrupt(readDoing, sn.path, "%w", err)
@@ -77,6 +77,16 @@ func (sn *Snapshot) open() error {
 	return checkSchema(readDoing, sn.path, string(version))
 }
 
+const versionAdvice = "use one version of gnvcc, or give this one a folder of its own (GNVCC_STORE)"
+
+// unreadable is what openTree said, as users see it.
+func unreadable(doing, path string, err error) error {
+	if errors.Is(err, ErrVersion) {
+		return &Error{Doing: doing, Path: path, Kind: ErrVersion, Err: err, Advice: versionAdvice}
+	}
+	return corrupt(doing, path, "%w", err)
+}
+
 func checkSchema(doing, path, version string) error {
 	if version == strconv.Itoa(schema) {
 		return nil
@@ -85,7 +95,7 @@ func checkSchema(doing, path, version string) error {
 		return corrupt(doing, path, "no store of gnvcc: schema %q", version)
 	}
 	return &Error{Doing: doing, Path: path, Kind: ErrVersion, Err: fmt.Errorf("it has schema %s, this gnvcc knows %d", version, schema),
-		Advice: "use one version of gnvcc, or give this one a folder of its own (GNVCC_STORE)"}
+		Advice: versionAdvice}
 }
 
 // value looks a raw value up.

@@ -116,10 +116,10 @@ func readMeta(r io.ReaderAt, size, at int64) (*tree, error) {
 	switch {
 	case le.Uint32(m) != boltMagic:
 		return nil, errors.New("not a bbolt file")
-	case le.Uint32(m[4:]) != boltVersion:
-		return nil, fmt.Errorf("bbolt format %d, known is %d", le.Uint32(m[4:]), boltVersion)
 	case le.Uint64(m[56:]) != h.Sum64():
 		return nil, errors.New("meta page has a wrong checksum")
+	case le.Uint32(m[4:]) != boltVersion:
+		return nil, fmt.Errorf("%w: bbolt's format %d, known is %d", ErrVersion, le.Uint32(m[4:]), boltVersion)
 	}
 	t := &tree{r: r, size: size, pageSize: int64(le.Uint32(m[8:])), root: le.Uint64(m[16:]),
 		freelist: le.Uint64(m[32:]), pages: le.Uint64(m[40:]), tx: le.Uint64(m[48:])}

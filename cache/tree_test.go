@@ -399,7 +399,6 @@ func TestHostilePages(t *testing.T) {
 		"2^62 pages":                     func(b []byte) { metas(b, func(m []byte) { le.PutUint64(m[40:], 1<<62) }) },
 		"pages of 3 bytes":               func(b []byte) { metas(b, func(m []byte) { le.PutUint32(m[8:], 3) }) },
 		"pages of 4 GB":                  func(b []byte) { metas(b, func(m []byte) { le.PutUint32(m[8:], ^uint32(0)) }) },
-		"a newer bbolt":                  func(b []byte) { metas(b, func(m []byte) { le.PutUint32(m[4:], 3) }) },
 		"a free page in use":             func(b []byte) { patchPage(b, free, func(p []byte) { le.PutUint64(p[pageHeader:], uint64(leaf)) }) },
 		"a free list longer than itself": func(b []byte) { patchPage(b, free, func(p []byte) { le.PutUint16(p[10:], 0xfffe) }) },
 		"a free list of 2^60": func(b []byte) {
@@ -424,8 +423,31 @@ func TestHostilePages(t *testing.T) {
 			if _, err := surveyFile(filepath.Join(s.dir, dbName), nil); err != nil {
 				t.Error(err)
 			}
-			t.Log(o.Notes())
+			if notes := o.Notes(); len(notes) != 1 || !strings.Contains(notes[0], "kept as") {
+				t.Errorf("notes: %q", notes)
+			}
 		})
+	}
+}
+
+// A database of a later bbolt is somebody's: left alone.
+func TestNewerBbolt(t *testing.T) {
+	s := newStore(t)
+	fill(t, s, 3)
+	path := filepath.Join(s.dir, dbName)
+	b, err := os.ReadFile(path)
+	ok(t, err)
+	for p := range 2 {
+		patchPage(b, p, func(p []byte) { binary.LittleEndian.PutUint32(p[pageHeader+4:], boltVersion+1) })
+	}
+	ok(t, os.WriteFile(path, b, 0o600))
+	ok(t, os.WriteFile(filepath.Join(s.dir, roName), b, 0o600))
+	_, err = s.Own(context.Background())
+	wants(t, err, ErrVersion)
+	_, err = s.Snapshot()
+	wants(t, err, ErrVersion)
+	if after, _ := os.ReadFile(path); !bytes.Equal(after, b) {
+		t.Error("it was changed")
 	}
 }
 
