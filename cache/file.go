@@ -128,13 +128,13 @@ func seal(where string, stamp int64, body []byte) []byte {
 func unseal(where string, b []byte) (body []byte, stamp int64, err error) {
 	line, body, ok := bytes.Cut(b, []byte("\n"))
 	if !ok || !bytes.HasPrefix(line, []byte(sealMark)) || len(line) > len(sealMark)+32 {
-		return nil, 0, fmt.Errorf("%w: no seal", ErrCorrupt)
+		return nil, 0, errors.New("no seal")
 	}
 	sum, when, _ := strings.Cut(string(line[len(sealMark):]), " ")
 	stamp, err = strconv.ParseInt(when, 10, 64)
 	// As text: one spelling only is right.
 	if err != nil || when != strconv.FormatInt(stamp, 10) || sum != fmt.Sprintf("%08x", checksum(where, stamp, body)) {
-		return nil, 0, fmt.Errorf("%w: wrong checksum", ErrCorrupt)
+		return nil, 0, errors.New("wrong checksum")
 	}
 	return body, stamp, nil
 }
