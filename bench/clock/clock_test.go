@@ -1,0 +1,136 @@
+package clock
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// toolkit returns the folder of an installed toolkit, or skips.
+func toolkit(t *testing.T, version string) string {
+	t.Helper()
+	out, err := exec.Command("../../install/toolkit", "--path", version).Output()
+	if err != nil {
+		t.Skipf("SKIPPED, NOTHING WAS TESTED: no toolkit %s on this machine (install/toolkit %s gets it)", version, version)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func TestBuild(t *testing.T) {
+	for _, version := range []string{"13.0", "13.5"} {
+		t.Run(version, func(t *testing.T) {
+			library, err := Build(context.Background(), toolkit(t, version), t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := exec.Command("nm", "-D", "--defined-only", library).Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if names := strings.Fields(string(out)); len(names) != 3 || names[2] != "InitializeInjection" {
+				t.Errorf("the library shows %q to the program, and should show InitializeInjection alone", names)
+			}
+		})
+	}
+	if _, err := Build(context.Background(), t.TempDir(), t.TempDir()); err == nil || !strings.Contains(err.Error(), "no cupti.h") {
+		t.Errorf("empty toolkit: %v", err)
+	}
+}
+
+// The clock's own work, on made-up records (testdata/fakecupti.c).
+func TestCounting(t *testing.T) {
+	kit, dir := toolkit(t, "13.0"), t.TempDir()
+	program := filepath.Join(dir, "fake")
+	args := []string{"-g", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined", "-I" + kit + "/include", "injection/clock.c", "testdata/fakecupti.c", "-o", program, "-lpthread"}
+	if msg, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, msg)
+	}
+	file := filepath.Join(dir, "times.csv")
+	run := func(env ...string) string {
+		t.Helper()
+		cmd := exec.Command(program)
+		cmd.Env = append(append(os.Environ(), "ASAN_OPTIONS=detect_leaks=0"), env...)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return string(out)
+	}
+	if out := run(Env("unused", file)...); out != "" {
+		t.Errorf("it says %q", out)
+	}
+	got, err := ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		"_Z1aPf [10 1 2] 0":      "3 600 100 200",
+		"_Z1aPf [20 1 2] 0":      "1 7000 7000 7000",
+		"_Z1aPf [10 1 2] 64":     "1 50 50 50",
+		"odd,\"name\" [1 1 2] 0": "1 10 10 10",
+		"_Z4evenv [1 1 2] 0":     "2 31 10 15",
+	}
+	many := 0
+	for _, r := range got.Rows {
+		if strings.HasPrefix(r.Kernel, "many") {
+			many++
+			continue
+		}
+		key := fmt.Sprint(r.Kernel, " ", r.Grid, " ", r.Dynamic)
+		if line := fmt.Sprint(r.Count, r.Total, r.Min, r.Median); want[key] != line || r.Registers != 40 || r.Block[1] != 1 {
+			t.Errorf("%s: %+v, want %q", key, r, want[key])
+		}
+		delete(want, key)
+	}
+	if len(want) != 0 || many != 3000 {
+		t.Errorf("missing: %v; %d of 3000 kernels", want, many)
+	}
+	if got.Lost != 1+2*3 { // the one without time stamps, and 3 that the fake drops at each of two flushes
+		t.Errorf("%d lost", got.Lost)
+	}
+	if got.Total() != 600+7000+50+10+31+3000 || got.Rows[0].Total != 7000 {
+		t.Errorf("total %d, first row %+v", got.Total(), got.Rows[0])
+	}
+	// A second process appends.
+	run(Env("unused", file)...)
+	if twice, err := ReadFile(file); err != nil || len(twice.Rows) != 2*len(got.Rows) {
+		t.Errorf("%d rows after a second process, %d after the first: %v", len(twice.Rows), len(got.Rows), err)
+	}
+	// What goes wrong is said, and the program runs.
+	for want, env := range map[string][]string{
+		"names no file": {"GNVCC_CLOCK="},
+		"fake refusal":  append(Env("unused", filepath.Join(dir, "none")), "FAKE_REFUSES=1"),
+		"can't write":   Env("unused", filepath.Join(dir, "no/such/folder")),
+	} {
+		if out := run(env...); !strings.Contains(out, want) {
+			t.Errorf("it says %q, want %q", out, want)
+		}
+	}
+	if _, err := ReadFile(filepath.Join(dir, "none")); err == nil || !strings.Contains(err.Error(), "wrote nothing") {
+		t.Errorf("no file: %v", err)
+	}
+}
+
+func TestReadRefuses(t *testing.T) {
+	for _, text := range []string{
+		"1,2,3\n",
+		"1,lost,x\n",
+		"1,0,\"k\",1,1,1,1,1,1,0,4,1,100,100\n",
+		"1,0,\"k\",1,1,1,1,1,1,0,4,1,100,100,-5\n",
+		"1,0,\"k\",1,1,1,1,1,1,0,4,1,100,100,99999999999999999999\n",
+		"1,0,\"k,1,1,1,1,1,1,0,4,1,100,100,5\n",
+	} {
+		if r, err := Read(strings.NewReader(text)); err == nil {
+			t.Errorf("%q: %+v", text, r)
+		}
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add("1,0,\"k\",1,1,1,1,1,1,0,4,1,100,100,5\n1,lost,3\n")
+	f.Fuzz(func(t *testing.T, s string) { Read(strings.NewReader(s)) })
+}

@@ -1,0 +1,100 @@
+// Reading what the clock wrote.
+
+package clock
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sort"
+	"strconv"
+)
+
+// A Row is one kernel of one process in one launch configuration. Times are nanoseconds of the GPU's clock.
+type Row struct {
+	Kernel      string // mangled
+	Grid, Block [3]int
+	Dynamic     int // dynamic shared memory, bytes
+	Registers   int // per thread
+	Count       int // launches
+	Total       int64
+	Min         int64
+	Median      int64
+}
+
+// A Reading is everything that one run wrote.
+type Reading struct {
+	Rows []Row // the longest total first
+	Lost int64 // launches that were not timed
+}
+
+// Total is the time of all kernels, nanoseconds.
+func (r Reading) Total() int64 {
+	var sum int64
+	for _, row := range r.Rows {
+		sum += row.Total
+	}
+	return sum
+}
+
+// ReadFile reads a clock's file. That there is none means that the program launched no kernel that the clock could see:
+// an error, since nothing was measured.
+func ReadFile(path string) (Reading, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return Reading{}, fmt.Errorf("read the clock: it wrote nothing to %s: the program used no GPU, or ended by _exit or a signal", path)
+	}
+	if err != nil {
+		return Reading{}, fmt.Errorf("read the clock: %w", err)
+	}
+	defer f.Close()
+	r, err := Read(f)
+	if err != nil {
+		return Reading{}, fmt.Errorf("read the clock's %s: %w", path, err)
+	}
+	return r, nil
+}
+
+// Read reads the lines of all processes of a run. The same kernel in the same configuration in several processes gives
+// several rows.
+func Read(in io.Reader) (Reading, error) {
+	var out Reading
+	lines := csv.NewReader(in)
+	lines.FieldsPerRecord = -1
+	for {
+		f, err := lines.Read()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return Reading{}, err
+		}
+		line, _ := lines.FieldPos(0)
+		if len(f) == 3 && f[1] == "lost" {
+			n, err := strconv.ParseInt(f[2], 10, 64)
+			if err != nil || n < 0 {
+				return Reading{}, fmt.Errorf("line %d: %q is no count", line, f[2])
+			}
+			out.Lost += n
+			continue
+		}
+		if len(f) != 15 {
+			return Reading{}, fmt.Errorf("line %d has %d fields, not 15", line, len(f))
+		}
+		var n [12]int64
+		for i := range n {
+			if n[i], err = strconv.ParseInt(f[i+3], 10, 64); err != nil || n[i] < 0 {
+				return Reading{}, fmt.Errorf("line %d: field %d: %q is no count", line, i+4, f[i+3])
+			}
+		}
+		out.Rows = append(out.Rows, Row{
+			Kernel: f[2],
+			Grid:   [3]int{int(n[0]), int(n[1]), int(n[2])}, Block: [3]int{int(n[3]), int(n[4]), int(n[5])},
+			Dynamic: int(n[6]), Registers: int(n[7]), Count: int(n[8]), Total: n[9], Min: n[10], Median: n[11],
+		})
+	}
+	sort.SliceStable(out.Rows, func(i, j int) bool { return out.Rows[i].Total > out.Rows[j].Total })
+	return out, nil
+}
