@@ -1,0 +1,178 @@
+package rewrite
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"gnvcc/rewrite/ptx"
+)
+
+// Apply: recipes onto the kernels of one PTX file.
+
+// Options says what the passes need to know and can't read in the PTX. The zero value is the careful one.
+type Options struct {
+	// Registers holds registers per thread of nvcc's own compile, by entry name, where the caller knows them.
+	Registers map[string]int
+	// ReadBack: the caller reads the register count from the cubin and asks Fits, so that a cap above what the largest
+	// block allows may be tried: ptxas often settles below it.
+	ReadBack bool
+	// TuneOver: the user allows to overrule his own __launch_bounds__ minimum, __maxnreg__ or -maxrregcount.
+	TuneOver bool
+	// MaxRegCount: the command line has -maxrregcount.
+	MaxRegCount bool
+	// Relocatable: ptxas runs with -c (nvcc -rdc=true), a device link follows.
+	Relocatable bool
+}
+
+// Apply rewrites the kernels of a PTX text as their recipes say; the key is the entry's name. Terms of the other stages
+// are passed over. A kernel whose recipe can't be carried out as a whole stays as it was, and refused says why, by
+// name. Where nothing changes, out is src itself. err tells of a text that is no PTX: then out is src too.
+func Apply(src []byte, recipes map[string]Recipe) (out []byte, refused map[string]error, err error) {
+	return Options{}.Apply(src, recipes)
+}
+
+// Apply is the function Apply under these options.
+func (o Options) Apply(src []byte, recipes map[string]Recipe) (out []byte, refused map[string]error, err error) {
+	refused = make(map[string]error)
+	wanted := make(map[string]Recipe)
+	for name, r := range recipes {
+		if err := r.Check(); err != nil {
+			refused[name] = err
+		} else if p := r.PTX(); !p.IsDefault() {
+			wanted[name] = p
+		}
+	}
+	if len(wanted) == 0 {
+		return src, refused, nil
+	}
+	m, err := ptx.Parse(src)
+	if err != nil {
+		return src, refused, err
+	}
+	for _, f := range m.Entries() {
+		if r, ok := wanted[f.Name]; ok {
+			delete(wanted, f.Name)
+			if err := o.one(m, f, r); err != nil {
+				refused[f.Name] = err
+			}
+		}
+	}
+	for name := range wanted {
+		refused[name] = errors.New("no such kernel in this PTX")
+	}
+	return m.Bytes(), refused, nil
+}
+
+// one carries out the PTX terms of one kernel's recipe, all or none.
+func (o Options) one(m *ptx.Module, f *ptx.Func, r Recipe) error {
+	before := f.Clone()
+	k := &kernel{Func: f, module: m, options: o, machine: machineOf(m)}
+	err := k.passes(r)
+	if err == nil && string(f.Text()) != string(before.Text()) {
+		if err = verify(before, f); err != nil {
+			err = fmt.Errorf("the rewritten kernel is not sound, which is gnvcc's own error: %w", err)
+		}
+	}
+	if err != nil {
+		f.Discard()
+		if back := f.SetText(before.Text()); back != nil {
+			return errors.Join(err, back)
+		}
+	}
+	return err
+}
+
+// A kernel is what a pass works on.
+type kernel struct {
+	*ptx.Func
+	module  *ptx.Module
+	options Options
+	machine machine
+	traits  *ptx.Traits
+}
+
+func (k *kernel) passes(r Recipe) error {
+	for _, p := range passes {
+		var terms []Term
+		for _, t := range r.Terms {
+			if t.Lever == p.Lever {
+				terms = append(terms, t)
+			}
+		}
+		if len(terms) == 0 {
+			continue
+		}
+		if err := p.apply(k, terms); err != nil {
+			return fmt.Errorf("%s: %w", terms[0], err)
+		}
+		if err := k.Commit(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// uses returns the kernel's traits, worked out once, on the text as it was.
+func (k *kernel) uses() (ptx.Traits, error) {
+	if k.traits == nil {
+		t, err := k.module.Traits(k.Name)
+		if err != nil {
+			return ptx.Traits{}, err
+		}
+		k.traits = &t
+	}
+	return *k.traits, nil
+}
+
+// only returns the value of a lever that has one term.
+func only(terms []Term) (string, error) {
+	if len(terms) != 1 || terms[0].Brace {
+		return "", fmt.Errorf("one value is wanted: %s=VALUE", terms[0].Lever)
+	}
+	return terms[0].Value, nil
+}
+
+// number reads a plain decimal number within bounds.
+func number(s string, low, high int) (int, error) {
+	n, err := strconv.Atoi(s)
+	if err != nil || strconv.Itoa(n) != s || n < low || n > high {
+		return 0, fmt.Errorf("%q is not a number from %d to %d", s, low, high)
+	}
+	return n, nil
+}
+
+// A machine is what the module's own header promises: what ptxas checks instructions against.
+type machine struct {
+	isa int // .version times 10: 90
+	sm  int // of .target: 90
+}
+
+func machineOf(m *ptx.Module) machine {
+	var out machine
+	if major, minor, ok := strings.Cut(m.Version, "."); ok {
+		a, errA := strconv.Atoi(major)
+		b, errB := strconv.Atoi(minor)
+		if errA == nil && errB == nil && b < 10 {
+			out.isa = 10*a + b
+		}
+	}
+	for _, t := range m.Target {
+		if n, err := strconv.Atoi(strings.TrimRight(strings.TrimPrefix(t, "sm_"), "af")); err == nil && strings.HasPrefix(t, "sm_") {
+			out.sm = n
+		}
+	}
+	return out
+}
+
+// needs returns an error where the module's header is older than an instruction's requirements.
+func (m machine) needs(what string, isa, sm int) error {
+	if m.isa < isa {
+		return fmt.Errorf("%s needs PTX ISA %d.%d, this text is for %d.%d", what, isa/10, isa%10, m.isa/10, m.isa%10)
+	}
+	if m.sm < sm {
+		return fmt.Errorf("%s needs sm_%d, this text is for sm_%d", what, sm, m.sm)
+	}
+	return nil
+}

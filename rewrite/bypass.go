@@ -1,0 +1,78 @@
+package rewrite
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"gnvcc/rewrite/ptx"
+)
+
+// bypass=K lets the warps of a block with linear index 0 .. K-1 load through the L1 cache as they do; all others load
+// without being given a line there.
+//
+//	                                mov.u32 %gnvcc_b0, %tid.z; ...           (once, at entry)
+//	                                setp.lt.u32 %gnvcc_bp, %gnvcc_b0, K;
+//	ld.global.f32 %f1, [%rd4];      @%gnvcc_bp ld.global.f32 %f1, [%rd4];
+//	                                @!%gnvcc_bp ld.global.L1::no_allocate.f32 %f1, [%rd4];
+//
+// The warp's index is (tid.x + ntid.x (tid.y + ntid.y tid.z)) / 32, which is how the hardware cuts blocks of 1, 2 and 3
+// dimensions into warps; so all lanes of a warp agree. K is a number from 0 to 32. 0 and 32 are not the same as all and
+// nothing: the predicate is computed all the same.
+//
+// Allowed for the loads that ld=... takes (access.go), with .nc only where it is there already; loads with a policy for
+// L1 keep it; an L2 prefetch size is kept on both. Guarded instructions are left alone.
+//
+// Safe: exactly one of the two loads is done, at the same address, at the same place; the other differs in a hint.
+//
+// From: Li et al., Adaptive and Transparent Cache Bypassing for GPUs, SC 2015; .L1::no_allocate takes the place of its
+// .cg, which is a stronger access today.
+func bypass(k *kernel, terms []Term) error {
+	value, err := only(terms)
+	if err != nil {
+		return err
+	}
+	warps, err := number(value, 0, 32)
+	if err != nil {
+		return err
+	}
+	if err := k.machine.needs("L1::no_allocate", 74, 70); err != nil {
+		return err
+	}
+	if strings.Contains(string(k.Text()), bypassPrefix) {
+		return errors.New("the kernel has registers called " + bypassPrefix + " already")
+	}
+	found := false
+	for i := range k.Stmts {
+		a, ok := plainAccess(k.Func, i, "ld")
+		if !ok {
+			continue
+		}
+		found = true
+		s := k.Stmts[i]
+		text := string(k.Text()[s.Start:s.End])
+		at := a.at - s.Start
+		k.ReplaceSpan(ptx.Span{Start: s.Start, End: s.End}, fmt.Sprintf("@%sp %s\n\t@!%sp %s.L1::no_allocate%s",
+			bypassPrefix, text, bypassPrefix, text[:at], text[at:]))
+	}
+	if !found {
+		return errors.New("no load in the kernel can be told to bypass")
+	}
+	b := func(n int) string { return fmt.Sprintf("%s%d", bypassPrefix, n) }
+	k.Insert(k.First(), strings.Join([]string{
+		fmt.Sprintf(".reg .pred %sp;", bypassPrefix),
+		fmt.Sprintf(".reg .b32 %s<5>;", bypassPrefix),
+		fmt.Sprintf("mov.u32 %s, %%tid.z;", b(0)),
+		fmt.Sprintf("mov.u32 %s, %%ntid.y;", b(1)),
+		fmt.Sprintf("mov.u32 %s, %%tid.y;", b(2)),
+		fmt.Sprintf("mad.lo.u32 %s, %s, %s, %s;", b(0), b(0), b(1), b(2)),
+		fmt.Sprintf("mov.u32 %s, %%ntid.x;", b(3)),
+		fmt.Sprintf("mov.u32 %s, %%tid.x;", b(4)),
+		fmt.Sprintf("mad.lo.u32 %s, %s, %s, %s;", b(0), b(0), b(3), b(4)),
+		fmt.Sprintf("shr.u32 %s, %s, 5;", b(0), b(0)),
+		fmt.Sprintf("setp.lt.u32 %sp, %s, %d;", bypassPrefix, b(0), warps),
+	}, "\n\t"))
+	return nil
+}
+
+const bypassPrefix = "%gnvcc_b"

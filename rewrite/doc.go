@@ -1,0 +1,11 @@
+// Package rewrite changes how a kernel is compiled, as a Recipe says. A recipe's terms act at three places: on the
+// preprocessed source (package rewrite/source), on the PTX (the passes here), and as flags of ptxas. The package knows
+// nobody of gnvcc but its own reader, rewrite/ptx; driver and policy call it.
+//
+// Every lever stands in one table (table.go); every PTX pass is one file, named after its lever, that begins with what
+// it does, PTX before and after, when it is allowed, why that is safe and where it comes from. A pass that can't do what
+// the recipe says leaves its kernel as it was, and the reason is returned; after each kernel's passes the verifier
+// (verify.go) looks at the result.
+//
+// Goldens are in testdata/*.txtar: PTX before, recipe, PTX after; `go test -update` rewrites them: read the diff.
+package rewrite

@@ -1,0 +1,111 @@
+package rewrite
+
+import (
+	"errors"
+	"fmt"
+
+	"gnvcc/rewrite/ptx"
+)
+
+// maxnreg=N sets the number of registers that ptxas may give a thread, down or up.
+//
+//	.visible .entry k(.param .u64 p)      .visible .entry k(.param .u64 p)
+//	{                                     .maxnreg 56
+//	                                      {
+//
+// It beats -maxrregcount, works beside .maxntid, and raises the count as well as lowering it, since ptxas without a cap
+// settles on 32, 40, 48, ... by itself. It is met only roughly: read the count back from the cubin.
+//
+// Allowed: N from 24 (ptxas raises less to 24, with a warning) to 255 (the instruction set's limit). Not where the
+// source has .maxnreg or .minnctapersm, or the command line -maxrregcount, unless the user lets us tune over them: what
+// he asked for is kept. Not with setmaxnreg, whose warps trade registers from the count at launch.
+//
+// Safe: the instructions' arithmetic is the same. A launch could fail only where a block needs more registers than an
+// SM has, so the largest block that fits must not become smaller than with nvcc's own compile (see Fits).
+//
+// From: Li et al., Critical Points Based Register-Concurrency Autotuning for GPUs, DATE 2016.
+func maxnreg(k *kernel, terms []Term) error {
+	value, err := only(terms)
+	if err != nil {
+		return err
+	}
+	n, err := number(value, MinRegisters, MaxRegisters)
+	if err != nil {
+		return err
+	}
+	t, err := k.uses()
+	if err != nil {
+		return err
+	}
+	if t.SetMaxNReg {
+		return errors.New("the kernel moves registers between warps (setmaxnreg), which builds on the count at launch")
+	}
+	for _, name := range []string{".maxnreg", ".minnctapersm", ".maxnctapersm"} {
+		if args, ok := k.Directive(name); ok {
+			if !k.options.TuneOver {
+				return fmt.Errorf("the source asks for %s %s, which is kept unless tuning over it is allowed", name, args)
+			}
+			k.RemoveDirective(name)
+		}
+	}
+	if k.options.MaxRegCount && !k.options.TuneOver {
+		return errors.New("the command line has -maxrregcount, which is kept unless tuning over it is allowed")
+	}
+	if !k.options.ReadBack {
+		before := k.options.Registers[k.Name]
+		if !Fits(k.Func, before, n) {
+			return fmt.Errorf("blocks of %d threads, which can be launched now, could not be with %d registers a thread (at most %d)",
+				blockBound(k.Func, before), n, Limit(k.Func, before))
+		}
+	}
+	k.AddDirective(fmt.Sprintf(".maxnreg %d", n))
+	return nil
+}
+
+// The range of register counts that make sense for .maxnreg.
+const (
+	MinRegisters = 24  // ptxas 11.8 .. 13.5: "adjusting per thread register count of 23 to lower bound of 24"
+	MaxRegisters = 255 // of the instruction set since sm_35
+)
+
+// MaxBlock is the largest block, in threads, that an SM has registers for. Since sm_70 it has four parts with 16384
+// registers each, a warp is given registers in units of 256, and the warps of a block are dealt out evenly over the
+// parts (CUDA C++ programming guide, compute capabilities; NVIDIA's occupancy calculator).
+func MaxBlock(registers int) int {
+	if registers <= 0 {
+		return maxThreads
+	}
+	warp := (registers*32 + 255) / 256 * 256
+	return min(16384/warp*4*32, maxThreads)
+}
+
+const maxThreads = 1024 // per block, all architectures
+
+// blockBound is the largest block that can be launched with nvcc's own compile: by the source's .reqntid or .maxntid,
+// and by its registers (0: not known, no bound).
+func blockBound(f *ptx.Func, registers int) int {
+	n, exact := f.Threads()
+	if n == 0 || n > maxThreads {
+		n = maxThreads
+	}
+	if exact {
+		return n
+	}
+	return min(n, MaxBlock(registers))
+}
+
+// Fits tells whether a kernel that has `after` registers a thread launches with every block with which nvcc's own
+// compile does, which has `before` (0: not known). `after` may be a cap, or what was read from a cubin.
+func Fits(f *ptx.Func, before, after int) bool {
+	return after <= before || MaxBlock(after) >= (blockBound(f, before)+31)/32*32
+}
+
+// Limit is the largest register count that Fits.
+func Limit(f *ptx.Func, before int) int {
+	for n := MaxRegisters; n > MinRegisters; n-- {
+		if Fits(f, before, n) {
+			return n
+		}
+	}
+	return MinRegisters
+}

@@ -1,0 +1,59 @@
+package rewrite
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// smemspill=on lets ptxas spill registers to shared memory before it takes local memory.
+//
+//	{                               {
+//		.reg .b32 %r<10>;           	.pragma "enable_smem_spilling";
+//		...                         	.reg .b32 %r<10>;
+//
+// Allowed with PTX ISA 9.0 and later, and only where ptxas takes it: not with calls that are left in the PTX ("should
+// not be enabled when functions use abi"), not with dynamic shared memory, not with -rdc or -G ("per-function
+// compilation modes"); all fatal for the whole file (ptxas 13.0, 13.5). Not with setmaxnreg.
+//
+// Safe: the values are the same. Without .maxntid ptxas reserves for blocks of 1024 threads, up to 48 KB in all, and
+// addresses by the real thread index (SASS looked at). What can't be seen here: a launch that asks for dynamic shared
+// memory which the kernel has no array for (to throttle occupancy) may now ask for more than there is; whoever adopts
+// this must know the launches.
+//
+// From: ptxas 13.0's own feature; the idea: Sakdhnagool et al., RegDem.
+func smemspill(k *kernel, terms []Term) error {
+	value, err := only(terms)
+	if err != nil {
+		return err
+	}
+	if value != "on" {
+		return errors.New("the only value is on")
+	}
+	if err := k.machine.needs("the pragma", 90, 75); err != nil {
+		return err
+	}
+	t, err := k.uses()
+	if err != nil {
+		return err
+	}
+	switch {
+	case k.options.Relocatable:
+		return errors.New("ptxas refuses it in relocatable code (-rdc)")
+	case slices.Contains(k.module.Target, "debug"):
+		return errors.New("ptxas refuses it in debugging code (-G)")
+	case t.Calls:
+		return errors.New("ptxas refuses it in a kernel with calls")
+	case t.SharedDynamic:
+		return errors.New("ptxas refuses it in a kernel with dynamic shared memory")
+	case t.SetMaxNReg:
+		return errors.New("the kernel moves registers between warps (setmaxnreg)")
+	case slices.Contains(k.Pragmas(), "enable_smem_spilling"):
+		return errors.New("the source has the pragma already")
+	}
+	if t.SharedStatic >= 48<<10 {
+		return fmt.Errorf("the kernel has %d bytes of shared memory, nothing is left", t.SharedStatic)
+	}
+	k.Insert(0, `.pragma "enable_smem_spilling";`)
+	return nil
+}
