@@ -1,0 +1,323 @@
+package merge
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"gnvcc/rewrite/ptx"
+)
+
+// A Variant is one kernel from another compile of the same translation unit.
+type Variant struct {
+	Entry  string // its name
+	Second string // the name that it gets beside the default kernel; "" to take that one's place
+	PTX    []byte // the module that it comes from
+}
+
+// key names the variant in the map of refusals.
+func (v Variant) key() string {
+	if v.Second != "" {
+		return v.Second
+	}
+	return v.Entry
+}
+
+// Into puts the variants into the default module. A variant that does not fit is left out and its reason given under
+// the name that it would have had. With nothing put in, the text itself is returned.
+func Into(module []byte, variants []Variant) (out []byte, refused map[string]error, err error) {
+	base, err := ptx.Parse(module)
+	if err != nil {
+		return nil, nil, fmt.Errorf("the default PTX: %w", err)
+	}
+	refused = map[string]error{}
+	b := &builder{src: module, base: base, lines: readLines(module), taken: map[string]bool{}}
+	for i, v := range variants {
+		if err := b.add(v, i); err != nil {
+			refused[v.key()] = err
+		}
+	}
+	if len(b.splices) == 0 {
+		return module, refused, nil
+	}
+	out = b.bytes()
+	if _, err := ptx.Parse(out); err != nil {
+		return nil, nil, fmt.Errorf("the merged PTX: %w", err)
+	}
+	return out, refused, nil
+}
+
+type builder struct {
+	src     []byte
+	base    *ptx.Module
+	lines   *lines
+	splices []splice
+	taken   map[string]bool // names that variants brought
+}
+
+// A splice replaces [from, to) of the default module.
+type splice struct {
+	from, to uint32
+	text     []byte
+}
+
+func (b *builder) bytes() []byte {
+	sort.SliceStable(b.splices, func(i, j int) bool { return b.splices[i].from < b.splices[j].from })
+	var out []byte
+	last := uint32(0)
+	for _, s := range b.splices {
+		out = append(out, b.src[last:s.from]...)
+		out = append(out, s.text...)
+		last = s.to
+	}
+	return append(out, b.src[last:]...)
+}
+
+func (b *builder) add(v Variant, number int) error {
+	def := b.base.Entry(v.Entry)
+	if def == nil || !def.Body {
+		return fmt.Errorf("no kernel %s in the default PTX", v.Entry)
+	}
+	if v.Second != "" && (b.base.Func(v.Second) != nil || b.base.Global(v.Second) != nil || b.taken[v.Second]) {
+		return fmt.Errorf("the name %s is taken", v.Second)
+	}
+	m, err := ptx.Parse(v.PTX)
+	if err != nil {
+		return fmt.Errorf("the variant's PTX: %w", err)
+	}
+	if m.Version != b.base.Version || !slices.Equal(m.Target, b.base.Target) || m.AddressSize != b.base.AddressSize {
+		return fmt.Errorf("the variant's PTX is for version %s %v, the default one for %s %v", m.Version, m.Target, b.base.Version, b.base.Target)
+	}
+	entry := m.Entry(v.Entry)
+	if entry == nil || !entry.Body {
+		return fmt.Errorf("no kernel %s in the variant's PTX", v.Entry)
+	}
+	if err := sameParams(def, entry); err != nil {
+		return err
+	}
+	reach, err := m.Reach(v.Entry)
+	if err != nil {
+		return err
+	}
+	names := map[string]string{} // what has to be renamed
+	suffix := fmt.Sprintf("__v%d", number)
+	var globals []*ptx.Global
+	var funcs []*ptx.Func
+	for _, g := range reach.Globals {
+		old := b.base.Global(g.Name)
+		text := v.PTX[g.Span.Start:g.Span.End]
+		switch {
+		case old != nil && sameText(b.src[old.Span.Start:old.Span.End], text):
+		case constant(g):
+			names[g.Name] = g.Name + suffix
+			globals = append(globals, g)
+		case g.Space == "shared" && old == nil && g.Linkage == "":
+			globals = append(globals, g) // a block's own: which kernel of the module uses it makes no difference
+			names[g.Name] = g.Name + suffix
+		case old == nil:
+			return fmt.Errorf("the variant has a variable %s that the default module has not", g.Name)
+		default:
+			return fmt.Errorf("variable %s is another one in the variant", g.Name)
+		}
+	}
+	// A function is the default module's if its text is and if nothing that it reaches is renamed; so the ones that
+	// differ spread to their callers.
+	different := map[*ptx.Func]bool{}
+	for changed := true; changed; {
+		changed = false
+		for _, f := range reach.Funcs[1:] {
+			if different[f] {
+				continue
+			}
+			old := b.base.Func(f.Name)
+			differs := old == nil || f.Body && (!old.Body || !sameText(old.Text(), f.Text())) || mentions(f, names)
+			if !differs {
+				continue
+			}
+			switch {
+			case f.Entry:
+				return fmt.Errorf("the variant launches the kernel %s, which differs from the default one", f.Name)
+			case !f.Body && old == nil:
+				funcs = append(funcs, f) // a declaration of something from outside
+			case f.Body:
+				names[f.Name] = f.Name + suffix
+				funcs = append(funcs, f)
+			}
+			different[f] = true
+			changed = true
+		}
+	}
+	for _, name := range names {
+		if b.base.Func(name) != nil || b.base.Global(name) != nil || b.taken[name] {
+			return fmt.Errorf("the name %s is taken", name)
+		}
+	}
+
+	from := readLines(v.PTX)
+	var text bytes.Buffer
+	for _, g := range globals {
+		text.Write(rename(v.PTX[g.Span.Start:g.Span.End], names))
+		text.WriteString("\n")
+	}
+	for _, f := range funcs { // they may call each other: declare all first
+		if f.Body {
+			text.Write(bytes.TrimRight(rename(header(f), names), " \t\r\n"))
+			text.WriteString(";\n")
+		} else {
+			text.Write(f.Text())
+			text.WriteString("\n")
+		}
+	}
+	for _, f := range funcs {
+		if f.Body {
+			body, err := b.lines.translate(f, from)
+			if err != nil {
+				return err
+			}
+			text.Write(rename(body, names))
+			text.WriteString("\n")
+		}
+	}
+	body, err := b.lines.translate(entry, from)
+	if err != nil {
+		return err
+	}
+	if v.Second != "" {
+		names[v.Entry] = v.Second
+	}
+	body = rename(body, names)
+	at := def.At()
+	if v.Second == "" {
+		text.Write(body)
+		b.splices = append(b.splices, splice{at.Start, at.End, text.Bytes()})
+	} else {
+		text.Write(body)
+		b.splices = append(b.splices, splice{at.End, at.End, append([]byte("\n"), text.Bytes()...)})
+		b.taken[v.Second] = true
+	}
+	for _, name := range names {
+		b.taken[name] = true
+	}
+	return nil
+}
+
+// sameParams refuses a variant that would read its arguments from other places.
+func sameParams(a, b *ptx.Func) error {
+	if len(a.Params) != len(b.Params) {
+		return fmt.Errorf("%s has %d parameters in the variant, %d in the default PTX", a.Name, len(b.Params), len(a.Params))
+	}
+	for i := range a.Params {
+		x, y := &a.Params[i], &b.Params[i]
+		if x.Size() != y.Size() || x.Alignment() != y.Alignment() {
+			return fmt.Errorf("parameter %d of %s has another size in the variant", i, a.Name)
+		}
+	}
+	return nil
+}
+
+// constant tells whether a variable may stand twice in the module: nobody can write it, and nobody outside knows it.
+// String literals are such (nvcc calls them $str, and numbers them anew in every compile).
+func constant(g *ptx.Global) bool {
+	return g.Init.End > g.Init.Start && g.Linkage == "" && (g.Space == "const" || strings.HasPrefix(g.Name, "$str") || strings.HasPrefix(g.Name, "__unnamed"))
+}
+
+// header is a function's text up to its body.
+func header(f *ptx.Func) []byte {
+	text := f.Text()
+	if i := bytes.IndexByte(text, '{'); i >= 0 {
+		return text[:i]
+	}
+	return text
+}
+
+func mentions(f *ptx.Func, names map[string]string) bool {
+	found := false
+	words(f.Text(), func(from, to int) {
+		_, ok := names[string(f.Text()[from:to])]
+		found = found || ok
+	})
+	return found
+}
+
+// rename replaces whole names; names of parameters, registers and labels are other words and stay.
+func rename(text []byte, names map[string]string) []byte {
+	if len(names) == 0 {
+		return text
+	}
+	var out []byte
+	last := 0
+	words(text, func(from, to int) {
+		if name, ok := names[string(text[from:to])]; ok {
+			out = append(out, text[last:from]...)
+			out = append(out, name...)
+			last = to
+		}
+	})
+	if last == 0 {
+		return text
+	}
+	return append(out, text[last:]...)
+}
+
+// words yields the names of a PTX text outside comments and strings.
+func words(text []byte, yield func(from, to int)) {
+	for i := 0; i < len(text); {
+		c := text[i]
+		switch {
+		case c == '/' && i+1 < len(text) && text[i+1] == '/':
+			if n := bytes.IndexByte(text[i:], '\n'); n >= 0 {
+				i += n
+			} else {
+				i = len(text)
+			}
+		case c == '/' && i+1 < len(text) && text[i+1] == '*':
+			if n := bytes.Index(text[i+2:], []byte("*/")); n >= 0 {
+				i += n + 4
+			} else {
+				i = len(text)
+			}
+		case c == '"':
+			i++
+			for i < len(text) && text[i] != '"' {
+				i++
+			}
+			i++
+		case letter(c) || c == '.' || c >= '0' && c <= '9':
+			from := i
+			for i < len(text) && (letter(text[i]) || text[i] >= '0' && text[i] <= '9' || i == from) {
+				i++
+			}
+			if letter(c) {
+				yield(from, i)
+			}
+		default:
+			i++
+		}
+	}
+}
+
+func letter(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c == '$' || c == '%'
+}
+
+// sameText compares but for white space and comments.
+func sameText(a, b []byte) bool {
+	return bytes.Equal(a, b) || bytes.Equal(squeeze(a), squeeze(b))
+}
+
+func squeeze(text []byte) []byte {
+	var out []byte
+	for _, line := range bytes.Split(text, []byte("\n")) {
+		if i := bytes.Index(line, []byte("//")); i >= 0 && bytes.IndexByte(line[:i], '"') < 0 {
+			line = line[:i]
+		}
+		if bytes.HasPrefix(bytes.TrimSpace(line), []byte(".loc")) {
+			continue
+		}
+		out = append(out, bytes.Join(bytes.Fields(line), []byte(" "))...)
+		out = append(out, ' ')
+	}
+	return bytes.TrimSpace(bytes.Join(bytes.Fields(out), []byte(" ")))
+}

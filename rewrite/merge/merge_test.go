@@ -1,0 +1,153 @@
+package merge
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/ptxtest"
+)
+
+// One translation unit, compiled as it is (FACTOR 1) and as a source variant would be: other loops, other literals
+// numbered anew, a device function that differs and is not inlined.
+const source = `
+#include <cstdio>
+constexpr int factor = FACTOR;
+__constant__ float scale[4] = {1, 2, 3, 4};
+__device__ int counter;
+__device__ __noinline__ float poly(float x, int n) {
+  #pragma unroll factor
+  for (int i = 0; i < n; i++) x = x * x + scale[i & 3];
+  return x;
+}
+__device__ __noinline__ float chain(float x, int n) { return poly(x, n) + 1; }
+__device__ inline float g(float x) { return x + 3; }
+static __device__ __noinline__ float same(float x) { return x * 7; }
+__global__ void first(float *a, int n) {
+  __shared__ float s[64];
+  s[threadIdx.x] = a[threadIdx.x];
+  __syncthreads();
+#if FACTOR > 1
+  if (n < 0) printf("a literal of the variant\n");
+#endif
+  a[0] = same(g(s[n]));
+  printf("hello %f\n", a[0]);
+}
+__global__ void second(float *a, int n) {
+  extern __shared__ float d[];
+  d[threadIdx.x] = a[threadIdx.x];
+  __syncthreads();
+  a[threadIdx.x] = chain(d[n], n) + same(d[0]);
+  atomicAdd(&counter, 1);
+}
+template <class T> __global__ void third(T *a, int n) {
+  #pragma unroll factor
+  for (int i = 0; i < n; i++) a[i] = g(a[i]);
+}
+template __global__ void third<float>(float *, int);
+template __global__ void third<double>(double *, int);
+`
+
+func compile(t *testing.T, k ptxtest.Toolkit, factor string, flags ...string) []byte {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a.cu"), []byte(source), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(k.Nvcc(), append([]string{"-arch=sm_80", "-ptx", "-DFACTOR=" + factor, "a.cu", "-o", "a.ptx"}, flags...)...)
+	c.Dir = dir
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	b, err := os.ReadFile(filepath.Join(dir, "a.ptx"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func assemble(t *testing.T, k ptxtest.Toolkit, module []byte, flags ...string) {
+	t.Helper()
+	dir := t.TempDir()
+	in := filepath.Join(dir, "in.ptx")
+	if err := os.WriteFile(in, module, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(k.Ptxas(), append(flags, "-arch=sm_80", in, "-o", filepath.Join(dir, "o.cubin"))...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("ptxas: %v\n%s\n%s", err, out, module)
+	}
+}
+
+func TestInto(t *testing.T) {
+	for _, k := range ptxtest.Toolkits(t) {
+		for _, mode := range []struct {
+			name        string
+			nvcc, ptxas []string
+		}{
+			{"plain", nil, nil},
+			{"lineinfo", []string{"-lineinfo"}, []string{"-lineinfo"}},
+			{"rdc", []string{"-rdc=true"}, []string{"-c"}},
+		} {
+			t.Run(k.Version+"/"+mode.name, func(t *testing.T) {
+				base, variant := compile(t, k, "1", mode.nvcc...), compile(t, k, "4", mode.nvcc...)
+				var all []Variant
+				for _, entry := range []string{"_Z5firstPfi", "_Z6secondPfi", "_Z5thirdIfEvPT_i"} {
+					all = append(all, Variant{Entry: entry, PTX: variant}, Variant{Entry: entry, Second: entry + "__second", PTX: variant})
+				}
+				for _, some := range [][]Variant{all, all[:1], all[3:4], all[4:]} {
+					out, refused, err := Into(base, some)
+					if err != nil || len(refused) > 0 {
+						t.Fatal(err, refused)
+					}
+					assemble(t, k, out, mode.ptxas...)
+					m, err := ptx.Parse(out)
+					if err != nil {
+						t.Fatal(err)
+					}
+					old, _ := ptx.Parse(base)
+					if want := old.Entry("_Z5thirdIdEvPT_i").Text(); !bytes.Equal(m.Entry("_Z5thirdIdEvPT_i").Text(), want) {
+						t.Error("a kernel that was not asked for has changed")
+					}
+					for _, v := range some {
+						if m.Entry(v.key()) == nil {
+							t.Errorf("%s is not there", v.key())
+						}
+					}
+				}
+				out, _, _ := Into(base, all[:1])
+				if mode.name != "rdc" && !strings.Contains(string(out), "__v0") {
+					t.Error("the variant's literals have no names of their own")
+				}
+				if mode.name == "lineinfo" && strings.Count(string(out), "inlined_at") == 0 {
+					t.Error("inlining has left the line information")
+				}
+			})
+		}
+	}
+}
+
+func TestIntoRefuses(t *testing.T) {
+	const head = ".version 8.0\n.target sm_80\n.address_size 64\n"
+	const k = ".visible .entry k(\n.param .u64 k_param_0\n)\n{\nret;\n}\n"
+	const use = ".visible .entry k(\n.param .u64 k_param_0\n)\n{\n.reg .b64 %rd<2>;\nmov.u64 %rd1, x;\nret;\n}\n"
+	for name, c := range map[string]struct{ base, variant, second string }{
+		"no such kernel":        {head, head + k, ""},
+		"not in the variant":    {head + k, head, ""},
+		"other parameters":      {head + k, head + strings.Replace(k, ".u64 k_param_0", ".u32 k_param_0", 1), ""},
+		"other target":          {head + k, strings.Replace(head, "sm_80", "sm_90", 1) + k, ""},
+		"a variable of its own": {head + k, head + ".global .u32 x;\n" + use, ""},
+		"another variable":      {head + ".global .u32 x;\n" + k, head + ".global .u64 x;\n" + use, ""},
+		"the name is taken":     {head + k, head + k, "k"},
+		"no PTX":                {head + k, "{", ""},
+	} {
+		out, refused, err := Into([]byte(c.base), []Variant{{Entry: "k", Second: c.second, PTX: []byte(c.variant)}})
+		if err != nil || len(refused) != 1 || string(out) != c.base {
+			t.Errorf("%s: not refused (%v, %v)", name, refused, err)
+		}
+	}
+}
