@@ -1,0 +1,467 @@
+// The way in: the driver loads this library when it starts (CUDA_INJECTION64_PATH) and calls InitializeInjection. From
+// then on CUPTI calls us at both ends of the driver's functions in the table below.
+#define _GNU_SOURCE
+#include "agent.h"
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+atomic_bool agent_off;
+atomic_int captures;
+pthread_mutex_t talk = PTHREAD_MUTEX_INITIALIZER;
+__thread enum inside inside;
+
+double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+void note(const char *format, ...) {
+  char text[512];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  struct buffer b = {0};
+  put_str(&b, text);
+  frame_send(F_NOTE, &b);
+  buffer_free(&b);
+}
+
+// ---- The gate. A session must be alone: other threads' calls that change memory or launch work are counted while they
+// last, and wait while the gate is closed; calls that only wait for the device wait at both ends.
+
+static atomic_int inflight, closed;
+static pthread_mutex_t gate_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t gate_opened = PTHREAD_COND_INITIALIZER;
+static __thread int counted; // calls of this thread within calls, of which the outermost is in inflight
+
+static void gate_wait(void) {
+  if (!atomic_load(&closed)) return;
+  pthread_mutex_lock(&gate_lock);
+  while (atomic_load(&closed)) pthread_cond_wait(&gate_opened, &gate_lock);
+  pthread_mutex_unlock(&gate_lock);
+}
+
+void gate_enter(void) {
+  if (counted++ > 0) return;
+  for (;;) {
+    atomic_fetch_add(&inflight, 1);
+    if (!atomic_load(&closed)) return;
+    atomic_fetch_sub(&inflight, 1);
+    gate_wait();
+  }
+}
+
+void gate_leave(void) {
+  if (counted > 0 && --counted == 0) atomic_fetch_sub(&inflight, 1);
+}
+
+bool gate_close(double seconds) {
+  atomic_store(&closed, 1);
+  for (double end = now() + seconds; atomic_load(&inflight) > 0;) {
+    if (now() > end) {
+      gate_open();
+      return false;
+    }
+    usleep(100);
+  }
+  return true;
+}
+
+void gate_open(void) {
+  pthread_mutex_lock(&gate_lock);
+  atomic_store(&closed, 0);
+  pthread_cond_broadcast(&gate_opened);
+  pthread_mutex_unlock(&gate_lock);
+}
+
+// ---- Which of the driver's functions are watched, and what is done with them. Names stand without _ptds and _ptsz (the
+// variants whose stream 0 is the thread's own); a name with a star stands for all that begin so.
+
+enum action {
+  NOTHING, GATE, WAIT, LAUNCH, LAUNCH_EX, COOPERATIVE, GRAPH, ALLOC, ALLOC_ASYNC, ALLOC_PITCH, ALLOC_MANAGED, ALLOC_FOREIGN,
+  HOST_ALLOC, HOST_REGISTER, MAP, UNMAP, FREE, LOAD, LIBRARY, LIBRARY_MANAGED, KERNEL_FUNCTION, CAPTURE_BEGIN, CAPTURE_END,
+  SURFACE, SURFACE_END, PEER, PEER_END,
+};
+static const struct {
+  const char *name;
+  enum action action;
+} watched[] = {
+    {"cuLaunchKernel", LAUNCH},
+    {"cuLaunchKernelEx", LAUNCH_EX},
+    {"cuLaunchCooperativeKernel", COOPERATIVE},
+    {"cuLaunchCooperativeKernelMultiDevice", GATE},
+    {"cuLaunchHostFunc*", GATE},
+    {"cuGraphLaunch", GRAPH},
+    {"cuMemAlloc_v2", ALLOC},
+    {"cuMemAllocPitch_v2", ALLOC_PITCH},
+    {"cuMemAllocAsync", ALLOC_ASYNC},
+    {"cuMemAllocFromPoolAsync", ALLOC_ASYNC},
+    {"cuMemAllocManaged", ALLOC_MANAGED},
+    {"cuIpcOpenMemHandle", ALLOC_FOREIGN},
+    {"cuIpcOpenMemHandle_v2", ALLOC_FOREIGN},
+    {"cuExternalMemoryGetMappedBuffer", ALLOC_FOREIGN},
+    {"cuGraphicsResourceGetMappedPointer_v2", ALLOC_FOREIGN},
+    {"cuMemPoolImportPointer", ALLOC_FOREIGN},
+    {"cuMemHostAlloc", HOST_ALLOC},
+    {"cuMemHostAlloc_v2", HOST_ALLOC},
+    {"cuMemAllocHost", HOST_ALLOC},
+    {"cuMemAllocHost_v2", HOST_ALLOC},
+    {"cuMemHostRegister", HOST_REGISTER},
+    {"cuMemHostRegister_v2", HOST_REGISTER},
+    {"cuMemMap", MAP},
+    {"cuMemUnmap", UNMAP},
+    {"cuMemFree_v2", FREE},
+    {"cuMemFreeAsync", FREE},
+    {"cuMemFreeHost", FREE},
+    {"cuMemHostUnregister", FREE},
+    {"cuIpcCloseMemHandle", FREE},
+    {"cuModuleLoad", LOAD},
+    {"cuModuleLoadData", LOAD},
+    {"cuModuleLoadDataEx", LOAD},
+    {"cuModuleLoadFatBinary", LOAD},
+    {"cuLibraryGetModule", LIBRARY},
+    {"cuLibraryGetGlobal", LIBRARY},
+    {"cuLibraryGetManaged", LIBRARY_MANAGED},
+    {"cuKernelGetFunction", KERNEL_FUNCTION},
+    {"cuStreamBeginCapture*", CAPTURE_BEGIN},
+    {"cuStreamEndCapture", CAPTURE_END},
+    {"cuSurfObjectCreate", SURFACE},
+    {"cuSurfObjectDestroy", SURFACE_END},
+    {"cuCtxEnablePeerAccess", PEER},
+    {"cuCtxDisablePeerAccess", PEER_END},
+    {"cuMemcpy*", GATE},
+    {"cuMemset*", GATE},
+    {"cuMemBatch*", GATE},
+    {"cuMemPrefetch*", GATE},
+    {"cuModuleUnload", GATE},
+    {"cuLibraryUnload", GATE},
+    {"cuCtxDestroy*", GATE},
+    {"cuStreamWaitValue*", GATE},
+    {"cuStreamWriteValue*", GATE},
+    {"cuStreamBatchMemOp*", GATE},
+    {"cuStreamDestroy*", GATE},
+    {"cuCtxSynchronize*", WAIT},
+    {"cuStreamSynchronize", WAIT},
+    {"cuEventSynchronize", WAIT},
+    {"cuStreamQuery", WAIT},
+    {"cuEventQuery", WAIT},
+};
+static uint8_t actions[CUPTI_DRIVER_TRACE_CBID_SIZE];
+static bool own_stream[CUPTI_DRIVER_TRACE_CBID_SIZE]; // a _ptds or _ptsz variant
+
+static enum action action_of(const char *name, bool *own) {
+  size_t n = strlen(name);
+  *own = n > 5 && (strcmp(name + n - 5, "_ptsz") == 0 || strcmp(name + n - 5, "_ptds") == 0);
+  if (*own) n -= 5;
+  for (size_t i = 0; i < sizeof watched / sizeof *watched; i++) {
+    const char *w = watched[i].name;
+    size_t k = strlen(w);
+    if (w[k - 1] == '*' ? n >= k - 1 && memcmp(name, w, k - 1) == 0 : n == k && memcmp(name, w, k) == 0) return watched[i].action;
+  }
+  return NOTHING;
+}
+
+// ---- Launches, put into one form.
+
+static CUstream stream_of(CUstream s, bool own) { return own && !s ? CU_STREAM_PER_THREAD : s; }
+
+static void launch_plain(const CUpti_CallbackData *c, bool own, unsigned flags) {
+  const cuLaunchKernel_params *p = c->functionParams; // cuLaunchCooperativeKernel's has the same fields but the last
+  struct launch l = {
+      .f = p->f, .context = c->context, .grid = {p->gridDimX, p->gridDimY, p->gridDimZ},
+      .block = {p->blockDimX, p->blockDimY, p->blockDimZ}, .dynamic = p->sharedMemBytes, .flags = flags,
+      .stream = stream_of(p->hStream, own), .params = p->kernelParams, .extra = flags & L_COOPERATIVE ? NULL : p->extra,
+  };
+  on_launch(&l);
+}
+
+static void launch_ex(const CUpti_CallbackData *c, bool own) {
+  const cuLaunchKernelEx_params *p = c->functionParams;
+  const CUlaunchConfig *g = p->config;
+  if (!g) return;
+  unsigned flags = 0;
+  for (unsigned i = 0; i < g->numAttrs; i++) {
+    const CUlaunchAttributeValue *v = &g->attrs[i].value;
+    switch ((int)g->attrs[i].id) {
+    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+      if (v->cooperative) flags |= L_COOPERATIVE;
+      break;
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+    case 11: // preferred cluster dimension
+      if (v->clusterDim.x > 1 || v->clusterDim.y > 1 || v->clusterDim.z > 1) flags |= L_CLUSTER;
+      break;
+    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+      if (v->programmaticStreamSerializationAllowed) flags |= L_PROGRAMMATIC;
+      break;
+    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
+    case 12: // launch completion event
+      flags |= L_EVENT;
+      break;
+    case CU_LAUNCH_ATTRIBUTE_IGNORE:
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+    case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+    case 9:  // memory synchronisation domain's map
+    case 10: // and domain
+    case 14: // preferred carveout
+      break; // repeated as they are
+    default:
+      flags |= L_UNKNOWN;
+    }
+  }
+  struct launch l = {
+      .f = p->f, .context = c->context, .grid = {g->gridDimX, g->gridDimY, g->gridDimZ},
+      .block = {g->blockDimX, g->blockDimY, g->blockDimZ}, .dynamic = g->sharedMemBytes, .flags = flags,
+      .stream = stream_of(g->hStream, own), .params = p->kernelParams, .extra = p->extra, .config = g,
+  };
+  on_launch(&l);
+}
+
+// ---- The two ends of a call.
+
+static void on_enter(enum action a, const CUpti_CallbackData *c, bool own) {
+  switch (a) {
+  case WAIT:
+    gate_wait();
+    return;
+  case FREE: { // before the address can be given out again; all these functions have it as their first parameter
+    gate_enter();
+    alloc_remove(*(const uint64_t *)c->functionParams);
+    return;
+  }
+  case UNMAP: {
+    const cuMemUnmap_params *p = c->functionParams;
+    gate_enter();
+    alloc_remove_range(p->ptr, p->size);
+    return;
+  }
+  default:
+    gate_enter();
+  }
+  switch (a) {
+  case LAUNCH: launch_plain(c, own, 0); break;
+  case COOPERATIVE: launch_plain(c, own, L_COOPERATIVE); break;
+  case LAUNCH_EX: launch_ex(c, own); break;
+  case GRAPH: on_graph_launch(); break;
+  case LOAD: case LIBRARY: case LIBRARY_MANAGED: case KERNEL_FUNCTION: module_forget(); break;
+  case SURFACE_END: atomic_fetch_sub(&surfaces, 1); break;
+  case PEER_END: atomic_fetch_sub(&peers, 1); break;
+  default: break;
+  }
+}
+
+static void on_success(enum action a, const CUpti_CallbackData *c) {
+  const void *params = c->functionParams;
+  switch (a) {
+  case ALLOC: {
+    const cuMemAlloc_v2_params *p = params;
+    alloc_add(*p->dptr, p->bytesize, DEVICE, c->context);
+    break;
+  }
+  case ALLOC_PITCH: {
+    const cuMemAllocPitch_v2_params *p = params;
+    alloc_add(*p->dptr, *p->pPitch * p->Height, DEVICE, c->context);
+    break;
+  }
+  case ALLOC_ASYNC: { // cuMemAllocFromPoolAsync begins with the same fields
+    const cuMemAllocAsync_params *p = params;
+    alloc_add(*p->dptr, p->bytesize, ASYNC, c->context);
+    break;
+  }
+  case ALLOC_MANAGED: {
+    const cuMemAllocManaged_params *p = params;
+    alloc_add(*p->dptr, p->bytesize, MANAGED, c->context);
+    break;
+  }
+  case ALLOC_FOREIGN: // the address comes first; the size does not matter, such memory is never saved
+    alloc_add(**(CUdeviceptr *const *)params, 1, FOREIGN, c->context);
+    break;
+  case HOST_ALLOC: { // cuMemAllocHost begins with the same fields
+    const cuMemHostAlloc_params *p = params;
+    alloc_add((uint64_t)*p->pp, p->bytesize, PINNED, c->context);
+    break;
+  }
+  case HOST_REGISTER: {
+    const cuMemHostRegister_v2_params *p = params;
+    alloc_add((uint64_t)p->p, p->bytesize, REGISTERED, c->context);
+    break;
+  }
+  case MAP: {
+    const cuMemMap_params *p = params;
+    alloc_add(p->ptr, p->size, MAPPED, c->context);
+    break;
+  }
+  case LOAD: module_bind(c->context, **(CUmodule *const *)params); break;
+  case LIBRARY_MANAGED: {
+    const cuLibraryGetManaged_params *p = params;
+    if (p->dptr) {
+      alloc_remove(*p->dptr);
+      alloc_add(*p->dptr, p->bytes ? *p->bytes : 1, MANAGED, c->context);
+    }
+    break;
+  }
+  case CAPTURE_BEGIN: atomic_fetch_add(&captures, 1); break;
+  case SURFACE: atomic_fetch_add(&surfaces, 1); break;
+  case PEER: atomic_fetch_add(&peers, 1); break;
+  default: break;
+  }
+  // What was loaded on the way belongs to the library or function that was asked for.
+  CUmodule handle = NULL;
+  CUlibrary library = NULL;
+  if (a == LIBRARY) // cuLibraryGetModule and cuLibraryGetGlobal have the library at different places
+    library = c->functionName[12] == 'M' ? ((const cuLibraryGetModule_params *)params)->library : ((const cuLibraryGetGlobal_params *)params)->library;
+  if (a == LIBRARY_MANAGED) library = ((const cuLibraryGetManaged_params *)params)->library;
+  if (library || a == KERNEL_FUNCTION) {
+    inside = OURS;
+    if (library && (!cu.LibraryGetModule || cu.LibraryGetModule(&handle, library) != CUDA_SUCCESS)) handle = NULL;
+    if (a == KERNEL_FUNCTION && cu.FuncGetModule(&handle, *((const cuKernelGetFunction_params *)params)->pFunc) != CUDA_SUCCESS) handle = NULL;
+    inside = OUTSIDE;
+    if (handle) module_bind(c->context, handle);
+  }
+}
+
+static void on_resource(CUpti_CallbackId id, const CUpti_ResourceData *r) {
+  if (!r) return;
+  const CUpti_ModuleResourceData *m = r->resourceDescriptor;
+  switch (id) {
+  case CUPTI_CBID_RESOURCE_MODULE_LOADED:
+    if (m && m->pCubin) module_loaded(r->context, m->moduleId, m->pCubin, m->cubinSize);
+    break;
+  case CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING:
+    if (m) module_unloading(r->context, m->moduleId);
+    break;
+  case CUPTI_CBID_RESOURCE_STREAM_CREATED: stream_created(r->context, r->resourceHandle.stream); break;
+  case CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING: stream_destroyed(r->resourceHandle.stream); break;
+  case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING:
+    kernels_drop(r->context, NULL);
+    modules_drop(r->context);
+    allocs_drop(r->context);
+    streams_drop(r->context);
+    compare_drop(r->context);
+    break;
+  default: break;
+  }
+}
+
+static void CUPTIAPI on_callback(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *data) {
+  (void)user;
+  if (inside == OURS || atomic_load_explicit(&agent_off, memory_order_relaxed)) return;
+  if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
+    on_resource(id, data);
+    return;
+  }
+  if (inside == RESOLVING || id >= CUPTI_DRIVER_TRACE_CBID_SIZE || actions[id] == NOTHING) return;
+  const CUpti_CallbackData *c = data;
+  enum action a = (enum action)actions[id];
+  if (c->callbackSite == CUPTI_API_ENTER) {
+    on_enter(a, c, own_stream[id]);
+    return;
+  }
+  if (a == WAIT) {
+    gate_wait();
+    return;
+  }
+  if (a == CAPTURE_END) // also when it fails: the capture is over
+    for (int n = atomic_load(&captures); n > 0 && !atomic_compare_exchange_weak(&captures, &n, n - 1);) {}
+  if (c->functionReturnValue && *(const CUresult *)c->functionReturnValue == CUDA_SUCCESS) on_success(a, c);
+  gate_leave();
+}
+
+// ---- Start and end.
+
+static void on_fork(void) { // in the child: it can't use CUDA until it execs, and the socket is the parent's
+  atomic_store(&agent_off, true);
+  socket_forked();
+}
+
+static void on_exit_process(void) {
+  if (atomic_load(&agent_off)) return;
+  for (int i = 0; pthread_mutex_trylock(&talk) != 0; i++) { // another thread may be in a session for a long time
+    if (i == 100) return;
+    usleep(10000);
+  }
+  summary_send(true);
+  frame_send(F_BYE, NULL);
+  atomic_store(&agent_off, true);
+  pthread_mutex_unlock(&talk);
+}
+
+static CUpti_SubscriberHandle subscriber;
+
+// Subscribes, and gives what went wrong.
+static const char *start(char *text, size_t n) {
+  const char *missing = driver_find();
+  if (missing) {
+    snprintf(text, n, "this driver has no %s: a newer driver is needed", missing);
+    return text;
+  }
+  CUptiResult r = cuptiSubscribe(&subscriber, on_callback, NULL);
+  if (r != CUPTI_SUCCESS) {
+    const char *words = NULL;
+    cuptiGetResultString(r, &words);
+    snprintf(text, n, "CUPTI refuses to be used (%s, %d): is another profiler in this process?", words ? words : "unknown error", (int)r);
+    return text;
+  }
+  int launches = 0;
+  for (uint32_t id = 1; id < CUPTI_DRIVER_TRACE_CBID_SIZE; id++) {
+    const char *name = NULL;
+    if (cuptiGetCallbackName(CUPTI_CB_DOMAIN_DRIVER_API, id, &name) != CUPTI_SUCCESS || !name) continue;
+    actions[id] = action_of(name, &own_stream[id]);
+    if (actions[id] == NOTHING) continue;
+    if (cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id) == CUPTI_SUCCESS) launches += actions[id] == LAUNCH;
+  }
+  // Not the whole domain: one of its callbacks comes at every launch.
+  static const CUpti_CallbackId resources[] = {
+      CUPTI_CBID_RESOURCE_MODULE_LOADED, CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING, CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING,
+      CUPTI_CBID_RESOURCE_STREAM_CREATED, CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING,
+  };
+  for (size_t i = 0; i < sizeof resources / sizeof *resources; i++)
+    if ((r = cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, resources[i])) != CUPTI_SUCCESS) launches = 0;
+  if (launches == 0) {
+    snprintf(text, n, "CUPTI gives no callbacks for launches (%d)", (int)r);
+    return text;
+  }
+  return "";
+}
+
+int InitializeInjection(void) __attribute__((visibility("default")));
+int InitializeInjection(void) {
+  static atomic_bool started;
+  if (atomic_exchange(&started, true)) return 1;
+  const char *path = getenv("GNVCC_AGENT_SOCKET");
+  if (!path || !socket_open(path)) { // nobody wants to know: not a word
+    atomic_store(&agent_off, true);
+    return 1;
+  }
+  char text[256] = "";
+  const char *trouble = start(text, sizeof text);
+  int driver = 0;
+  uint32_t cupti = 0;
+  if (cu.DriverGetVersion) cu.DriverGetVersion(&driver);
+  cuptiGetVersion(&cupti);
+  struct buffer b = {0};
+  put_u32(&b, PROTOCOL);
+  put_u32(&b, (uint32_t)getpid());
+  put_u32(&b, (uint32_t)driver);
+  put_u32(&b, cupti);
+  put_str(&b, trouble);
+  pthread_mutex_lock(&talk);
+  frame_send(F_HELLO, &b);
+  pthread_mutex_unlock(&talk);
+  buffer_free(&b);
+  if (*trouble) {
+    socket_close();
+    return 1;
+  }
+  pthread_atfork(NULL, NULL, on_fork);
+  atexit(on_exit_process);
+  return 1;
+}

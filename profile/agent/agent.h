@@ -1,0 +1,227 @@
+// What the parts of the agent know of each other. One part, one file:
+//
+//   agent.c    the way in (InitializeInjection), CUPTI's callbacks, the gate that holds other threads, fork and exit
+//   socket.c   frames to and from gnvcc
+//   module.c   the cubins that were loaded, and which one a launched function belongs to
+//   alloc.c    memory that the application has allocated
+//   launch.c   launches: configurations, counts, arguments that stay the same, and the question to gnvcc
+//   measure.c  a session: save memory, run candidates, put memory back
+//   region.c   saved memory: the copies, and putting them back
+//   compare.c  comparison on the device
+//
+// The agent takes no decision. It runs on the application's threads only, inside CUPTI's callbacks, and touches nothing
+// of the application's outside a session.
+#ifndef GNVCC_AGENT_H
+#define GNVCC_AGENT_H
+
+#include "driver.h"
+#include <cupti.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// The protocol's version; profile/frame.go has the same number, and the same frame types.
+#define PROTOCOL 1
+
+enum frame {
+  // agent -> gnvcc
+  F_HELLO = 1,   // u32 protocol, u32 pid, u32 driver version, u32 cupti version, str trouble ("" if none)
+  F_DEVICE,      // see launch.c
+  F_MODULE,      // u32 id, bytes cubin
+  F_LAUNCH,      // see launch.c; answered by F_VERDICT
+  F_REFUSED,     // str why a session can't be held; answered by F_VERDICT
+  F_READY,       // a session begins
+  F_SUMMARY,     // see launch.c
+  F_NOTE,        // str
+  F_BYE,         // the process ends in order
+  F_OK,          // a command was done; what it gives follows
+  F_ERROR,       // u32 CUresult (0: ours), str what was being done, str why
+  F_FAULT,       // the same; the context is lost, the session is over
+  F_HUNG,        // the run did not end in its time
+  // gnvcc -> agent
+  F_VERDICT = 64, // u8 tune, u64 again after n launches (0: never), u32 number of variables, each str name, u8 constant
+  F_LOAD,         // str path -> u32 candidate, attributes
+  F_UNLOAD,       // u32 candidate
+  F_RUN,          // u32 candidate, u32 n, u8 cold, u32 limit ms -> n f64 ns
+  F_GOLDEN,       // u32 limit ms -> u32 regions written, u64 bytes, f64 ns
+  F_CHECK,        // u32 candidate, u32 limit ms -> see compare.c
+  F_DONE,         // u64 again; the session ends
+};
+
+// ---- socket.c
+
+struct buffer {
+  uint8_t *p;
+  size_t n, cap, at; // at: how far a reader is
+  bool bad;          // a reader ran over the end, or memory ran out
+};
+
+bool socket_open(const char *path);
+void socket_close(void);  // for good: from now on the agent is off
+void socket_forked(void); // in a child: drop the parent's connection
+bool frame_send(enum frame type, const struct buffer *b);
+int frame_receive(struct buffer *b); // the type; -1: gnvcc is gone
+void put_u8(struct buffer *b, uint8_t v);
+void put_u32(struct buffer *b, uint32_t v);
+void put_u64(struct buffer *b, uint64_t v);
+void put_f64(struct buffer *b, double v);
+void put_bytes(struct buffer *b, const void *p, size_t n);
+void put_str(struct buffer *b, const char *s);
+uint8_t get_u8(struct buffer *b);
+uint32_t get_u32(struct buffer *b);
+uint64_t get_u64(struct buffer *b);
+char *get_str(struct buffer *b); // allocated; never NULL unless memory ran out
+void buffer_free(struct buffer *b);
+
+// ---- agent.c
+
+extern atomic_bool agent_off;         // nothing is to be done any more
+extern pthread_mutex_t talk;          // held by the thread that talks to gnvcc
+extern atomic_int captures;           // stream captures under way in the process
+enum inside { OUTSIDE, OURS, RESOLVING }; // whose driver calls are these? RESOLVING: ours, but modules may be loaded by them
+extern __thread enum inside inside;
+void note(const char *format, ...) __attribute__((format(printf, 1, 2))); // with talk held
+bool gate_close(double seconds); // holds all other threads at their next call; false: they were not done in time
+void gate_open(void);
+void gate_enter(void);
+void gate_leave(void);
+double now(void); // seconds, monotonic
+
+// ---- module.c
+
+struct module {
+  struct module *next;
+  uint32_t id;       // ours
+  uint32_t cupti;    // CUPTI's
+  CUcontext context;
+  CUmodule handle;   // NULL until it is known
+  uint8_t *cubin;    // a copy, until it is sent
+  size_t size;
+  bool sent, gone;
+};
+
+void module_loaded(CUcontext context, uint32_t cupti, const void *cubin, size_t size);
+void module_unloading(CUcontext context, uint32_t cupti);
+void module_bind(CUcontext context, CUmodule handle); // the module that this thread has just loaded is called handle
+void module_forget(void);                              // what this thread loaded last, nobody named
+struct module *module_of(CUcontext context, CUmodule handle, const char *kernel); // NULL: can't be told
+bool module_send(struct module *m);                    // with talk held
+void modules_drop(CUcontext context);
+
+// ---- alloc.c
+
+enum kind { DEVICE, ASYNC, MAPPED, PINNED, REGISTERED, MANAGED, FOREIGN, FOUND, VARIABLE };
+struct alloc {
+  struct alloc *next;
+  uint64_t base, size;
+  enum kind kind;
+  CUcontext context;
+};
+void alloc_add(uint64_t base, uint64_t size, enum kind kind, CUcontext context);
+void alloc_remove(uint64_t base);
+void alloc_remove_range(uint64_t base, uint64_t size);
+void allocs_drop(CUcontext context);
+struct alloc *allocs_copy(size_t *n); // an array, allocated, sorted by address
+void allocs_total(uint64_t *n, uint64_t *bytes, uint64_t *managed, uint64_t *foreign);
+const char *kind_name(enum kind kind);
+extern atomic_int surfaces, peers; // live surface objects; contexts that may reach another GPU's memory
+
+// ---- launch.c
+
+enum launch_flag {
+  L_COOPERATIVE = 1, L_CLUSTER = 2, L_CAPTURED = 4, L_PROGRAMMATIC = 8, L_EVENT = 16, L_UNKNOWN = 32,
+};
+struct launch {
+  CUfunction f; // as the application gave it: maybe a CUkernel
+  CUcontext context;
+  unsigned grid[3], block[3], dynamic;
+  unsigned flags;
+  CUstream stream;
+  void **params, **extra;
+  const CUlaunchConfig *config; // cuLaunchKernelEx only
+};
+struct kernel {
+  struct kernel *next;
+  CUfunction f, function; // function: the CUfunction behind f
+  CUcontext context;
+  char *name;
+  struct module *module;
+  uint32_t count;            // of parameters
+  uint32_t *offset, *size;
+  uint32_t bytes;            // of all parameters
+};
+void on_launch(struct launch *l);
+void on_graph_launch(void);
+void kernels_drop(CUcontext context, struct module *m); // m NULL: all of the context
+bool launch_gather(const struct launch *l, const struct kernel *k, uint8_t *into); // the arguments' bytes
+void summary_send(bool all); // with talk held
+void put_attributes(struct buffer *b, CUfunction f);
+void stream_created(CUcontext context, CUstream s);
+void stream_destroyed(CUstream s);
+void streams_drop(CUcontext context);
+bool streams_idle(CUcontext context, double seconds, CUresult *error); // waits; false: not in time, or an error
+
+// ---- measure.c
+
+struct variable {
+  char *name;
+  bool constant;
+};
+extern atomic_bool context_lost; // a candidate has crashed
+// Holds a session: READY, then commands until DONE, whose "again" it gives. False: it did not begin, and why.
+bool session(const struct launch *l, const struct kernel *k, const struct variable *v, uint32_t nv, uint64_t *again, char *why, size_t n);
+
+// ---- region.c
+
+#define CHUNK ((uint64_t)1 << 20) // bytes; compare.cu has the same number
+
+// A region is one range of memory as it was before the launch. Memory is kept and put back in chunks.
+struct region {
+  uint64_t base, size;
+  enum kind kind;
+  const char *name;    // of a variable
+  bool host;           // its content is compared and copied by the CPU
+  uint64_t saved;      // the copy's address on the device, 0 if it is on the host
+  uint8_t *saved_host;
+  uint64_t first;      // number of its first chunk among all chunks
+  uint64_t chunks;
+};
+struct store {
+  struct region *r;
+  size_t n;
+  uint64_t chunks, bytes;
+  uint8_t *dirty;       // per chunk: must be put back before each run
+  uint8_t *written;     // per chunk: the original wrote to it
+  uint64_t *slot;       // per chunk: where its golden content is, + 1
+  uint64_t golden;      // device memory for it, or
+  uint8_t *golden_host; // host memory
+  uint64_t area, area_size;
+  uint64_t staging;     // device memory through which what is kept on the host is compared, STAGING bytes
+  CUstream stream;
+  const char *why;      // after a failure: what was being done
+  CUresult code;
+};
+#define STAGING ((uint64_t)64 << 20)
+
+bool store_save(struct store *s);     // copies all regions aside
+bool store_restore(struct store *s);  // queues the copies that put dirty chunks back
+bool store_keep(struct store *s);     // keeps the content of all written chunks as golden
+void store_free(struct store *s);
+bool store_fail(struct store *s, CUresult code, const char *why);
+
+// ---- compare.c
+
+struct found { // as in compare.cu
+  uint32_t words, first;
+  uint64_t relative64;
+  uint32_t relative32, pad;
+};
+bool compare_open(CUcontext context, CUresult *error); // loads the kernels once per context
+void compare_drop(CUcontext context);
+bool compare_delay(CUstream stream, uint64_t ns);
+// Compares every chunk with its saved or, where it has one, its golden content. found has s->chunks elements, on the host.
+bool compare_all(struct store *s, bool golden, struct found *found);
+
+#endif

@@ -1,0 +1,105 @@
+// The memory that the application has allocated, as the driver's calls tell: base, size, kind. A session saves all of it.
+#define _GNU_SOURCE
+#include "agent.h"
+#include <stdlib.h>
+
+#define BUCKETS 4096
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct alloc *buckets[BUCKETS];
+static uint64_t count; // live ones
+atomic_int surfaces, peers;
+
+// Allocations are aligned to 256 bytes at least, most to 512.
+static unsigned hash(uint64_t base) { return (unsigned)((base >> 8 ^ base >> 21) % BUCKETS); }
+
+void alloc_add(uint64_t base, uint64_t size, enum kind kind, CUcontext context) {
+  if (!base || !size) return;
+  struct alloc *a = malloc(sizeof *a);
+  if (!a) { // what is not known can't be saved: never a session again
+    atomic_store(&agent_off, true);
+    return;
+  }
+  *a = (struct alloc){.base = base, .size = size, .kind = kind, .context = context};
+  pthread_mutex_lock(&lock);
+  struct alloc **b = &buckets[hash(base)];
+  a->next = *b;
+  *b = a;
+  count++;
+  pthread_mutex_unlock(&lock);
+}
+
+static void unlink_at(struct alloc **p) {
+  struct alloc *a = *p;
+  *p = a->next;
+  free(a);
+  count--;
+}
+
+void alloc_remove(uint64_t base) {
+  pthread_mutex_lock(&lock);
+  for (struct alloc **p = &buckets[hash(base)]; *p; p = &(*p)->next)
+    if ((*p)->base == base) {
+      unlink_at(p);
+      break;
+    }
+  pthread_mutex_unlock(&lock);
+}
+
+// cuMemUnmap takes away all mappings within a range.
+void alloc_remove_range(uint64_t base, uint64_t size) {
+  pthread_mutex_lock(&lock);
+  for (int i = 0; i < BUCKETS; i++)
+    for (struct alloc **p = &buckets[i]; *p;)
+      if ((*p)->kind == MAPPED && (*p)->base >= base && (*p)->base < base + size) unlink_at(p);
+      else p = &(*p)->next;
+  pthread_mutex_unlock(&lock);
+}
+
+// A context's end frees what was allocated in it; a mapping belongs to none.
+void allocs_drop(CUcontext context) {
+  pthread_mutex_lock(&lock);
+  for (int i = 0; i < BUCKETS; i++)
+    for (struct alloc **p = &buckets[i]; *p;)
+      if ((*p)->context == context && (*p)->kind != MAPPED) unlink_at(p);
+      else p = &(*p)->next;
+  pthread_mutex_unlock(&lock);
+}
+
+static int by_address(const void *a, const void *b) {
+  uint64_t x = ((const struct alloc *)a)->base, y = ((const struct alloc *)b)->base;
+  return (x > y) - (x < y);
+}
+
+struct alloc *allocs_copy(size_t *n) {
+  pthread_mutex_lock(&lock);
+  struct alloc *out = malloc((count + 1) * sizeof *out);
+  size_t k = 0;
+  for (int i = 0; out && i < BUCKETS; i++)
+    for (struct alloc *a = buckets[i]; a; a = a->next) out[k++] = *a;
+  pthread_mutex_unlock(&lock);
+  if (out) qsort(out, k, sizeof *out, by_address);
+  *n = k;
+  return out;
+}
+
+void allocs_total(uint64_t *n, uint64_t *bytes, uint64_t *managed, uint64_t *foreign) {
+  *n = *bytes = *managed = *foreign = 0;
+  pthread_mutex_lock(&lock);
+  for (int i = 0; i < BUCKETS; i++)
+    for (struct alloc *a = buckets[i]; a; a = a->next) {
+      (*n)++;
+      *bytes += a->size;
+      *managed += a->kind == MANAGED;
+      *foreign += a->kind == FOREIGN;
+    }
+  pthread_mutex_unlock(&lock);
+}
+
+const char *kind_name(enum kind kind) {
+  static const char *const names[] = {
+      [DEVICE] = "device memory",      [ASYNC] = "stream-ordered device memory", [MAPPED] = "mapped device memory",
+      [PINNED] = "pinned host memory", [REGISTERED] = "registered host memory",  [MANAGED] = "managed memory",
+      [FOREIGN] = "shared memory",     [FOUND] = "device memory",                [VARIABLE] = "variable",
+  };
+  return names[kind];
+}

@@ -1,0 +1,63 @@
+// The driver's functions that the agent calls. They are looked up in the libcuda that the application has loaded: the
+// agent is not linked to it. A function that an older driver lacks is NULL; what is needed in any case is checked at the start.
+#ifndef GNVCC_DRIVER_H
+#define GNVCC_DRIVER_H
+#include <cuda.h>
+
+// X(field, the declaration in cuda.h, the symbol in libcuda, needed)
+#define DRIVER_FUNCTIONS(X) \
+  X(GetErrorString, cuGetErrorString, "cuGetErrorString", 1) \
+  X(DriverGetVersion, cuDriverGetVersion, "cuDriverGetVersion", 1) \
+  X(CtxGetCurrent, cuCtxGetCurrent, "cuCtxGetCurrent", 1) \
+  X(CtxGetDevice, cuCtxGetDevice, "cuCtxGetDevice", 1) \
+  X(CtxSynchronize, cuCtxSynchronize, "cuCtxSynchronize", 1) \
+  X(DeviceGetName, cuDeviceGetName, "cuDeviceGetName", 1) \
+  X(DeviceGetUuid, cuDeviceGetUuid, "cuDeviceGetUuid", 1) \
+  X(DeviceTotalMem, cuDeviceTotalMem, "cuDeviceTotalMem_v2", 1) \
+  X(DeviceGetAttribute, cuDeviceGetAttribute, "cuDeviceGetAttribute", 1) \
+  X(MemGetInfo, cuMemGetInfo, "cuMemGetInfo_v2", 1) \
+  X(MemAlloc, cuMemAlloc, "cuMemAlloc_v2", 1) \
+  X(MemFree, cuMemFree, "cuMemFree_v2", 1) \
+  X(MemcpyDtoDAsync, cuMemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2", 1) \
+  X(MemcpyDtoH, cuMemcpyDtoH, "cuMemcpyDtoH_v2", 1) \
+  X(MemcpyHtoD, cuMemcpyHtoD, "cuMemcpyHtoD_v2", 1) \
+  X(MemsetD8Async, cuMemsetD8Async, "cuMemsetD8Async", 1) \
+  X(PointerGetAttribute, cuPointerGetAttribute, "cuPointerGetAttribute", 1) \
+  X(EventCreate, cuEventCreate, "cuEventCreate", 1) \
+  X(EventRecord, cuEventRecord, "cuEventRecord", 1) \
+  X(EventQuery, cuEventQuery, "cuEventQuery", 1) \
+  X(EventDestroy, cuEventDestroy, "cuEventDestroy_v2", 1) \
+  X(EventElapsedTime, cuEventElapsedTime, "cuEventElapsedTime", 1) \
+  X(StreamQuery, cuStreamQuery, "cuStreamQuery", 1) \
+  X(StreamSynchronize, cuStreamSynchronize, "cuStreamSynchronize", 1) \
+  X(StreamIsCapturing, cuStreamIsCapturing, "cuStreamIsCapturing", 1) \
+  X(ThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode, "cuThreadExchangeStreamCaptureMode", 1) \
+  X(LaunchKernel, cuLaunchKernel, "cuLaunchKernel", 1) \
+  X(LaunchKernelEx, cuLaunchKernelEx, "cuLaunchKernelEx", 0) \
+  X(ModuleLoad, cuModuleLoad, "cuModuleLoad", 1) \
+  X(ModuleLoadData, cuModuleLoadData, "cuModuleLoadData", 1) \
+  X(ModuleUnload, cuModuleUnload, "cuModuleUnload", 1) \
+  X(ModuleGetFunction, cuModuleGetFunction, "cuModuleGetFunction", 1) \
+  X(ModuleGetGlobal, cuModuleGetGlobal, "cuModuleGetGlobal_v2", 1) \
+  X(FuncGetAttribute, cuFuncGetAttribute, "cuFuncGetAttribute", 1) \
+  X(FuncSetAttribute, cuFuncSetAttribute, "cuFuncSetAttribute", 1) \
+  X(FuncGetModule, cuFuncGetModule, "cuFuncGetModule", 1) \
+  X(FuncGetName, cuFuncGetName, "cuFuncGetName", 0) \
+  X(FuncGetParamInfo, cuFuncGetParamInfo, "cuFuncGetParamInfo", 0) \
+  X(KernelGetFunction, cuKernelGetFunction, "cuKernelGetFunction", 0) \
+  X(KernelGetAttribute, cuKernelGetAttribute, "cuKernelGetAttribute", 0) \
+  X(KernelGetName, cuKernelGetName, "cuKernelGetName", 0) \
+  X(LibraryGetModule, cuLibraryGetModule, "cuLibraryGetModule", 0)
+
+struct driver {
+#define X(field, declaration, symbol, needed) __typeof__(&declaration) field;
+  DRIVER_FUNCTIONS(X)
+#undef X
+};
+
+extern struct driver cu;
+
+// Fills cu. Gives the name of a needed function that is missing, or NULL.
+const char *driver_find(void);
+
+#endif

@@ -1,0 +1,511 @@
+// Launches: how often each configuration (function, grid, block, dynamic shared memory) was launched, which bytes of its
+// arguments stayed the same, and the question to gnvcc what to do with one. The usual launch, of a configuration that is
+// known and that nobody asks about, costs a hash lookup and a comparison of its arguments with the first ones.
+#define _GNU_SOURCE
+#include "agent.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SHAPES 16384     // buckets
+#define MOST_SHAPES 65536 // configurations in one process; what comes after is not looked at
+#define SUMMARY_MS 500   // what a crash may cost of the counts
+
+struct shape {
+  struct shape *next, *older; // in its bucket; in the list of all
+  struct kernel *kernel;
+  unsigned grid[3], block[3], dynamic, flags;
+  uint32_t id;
+  uint64_t count, again, varied; // again: ask at this count; 0: never
+  uint8_t *first, *same, *here;  // arguments: of the first launch, 1 per byte that never changed, of this launch
+  uint64_t *any;                 // per parameter of 8 bytes: all values or-ed
+  bool changed;                  // since the last summary
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // of everything here
+static struct shape *buckets[SHAPES], *newest;
+static struct kernel *kernels;
+static uint32_t shape_count;
+static uint64_t graphs;
+static uint32_t devices_sent; // a bit per ordinal
+
+// ---- Streams, which a session has to wait for.
+
+static pthread_mutex_t stream_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+  CUcontext context;
+  CUstream s;
+} *streams;
+static size_t stream_count, stream_room;
+
+void stream_created(CUcontext context, CUstream s) {
+  pthread_mutex_lock(&stream_lock);
+  if (stream_count == stream_room) {
+    size_t room = stream_room ? 2 * stream_room : 64;
+    void *p = realloc(streams, room * sizeof *streams);
+    if (p) streams = p, stream_room = room;
+  }
+  if (stream_count < stream_room) {
+    streams[stream_count].context = context;
+    streams[stream_count++].s = s;
+  }
+  pthread_mutex_unlock(&stream_lock);
+}
+
+void stream_destroyed(CUstream s) {
+  pthread_mutex_lock(&stream_lock);
+  for (size_t i = 0; i < stream_count; i++)
+    if (streams[i].s == s) {
+      streams[i] = streams[--stream_count];
+      break;
+    }
+  pthread_mutex_unlock(&stream_lock);
+}
+
+void streams_drop(CUcontext context) {
+  pthread_mutex_lock(&stream_lock);
+  for (size_t i = 0; i < stream_count;)
+    if (streams[i].context == context) streams[i] = streams[--stream_count];
+    else i++;
+  pthread_mutex_unlock(&stream_lock);
+}
+
+bool streams_idle(CUcontext context, double seconds, CUresult *error) {
+  double end = now() + seconds;
+  *error = CUDA_SUCCESS;
+  // A copy of the list: the driver may hold a lock of its own while it tells of a new stream. None is destroyed meanwhile,
+  // the gate holds cuStreamDestroy.
+  pthread_mutex_lock(&stream_lock);
+  CUstream *list = malloc((stream_count + 2) * sizeof *list);
+  size_t n = 0;
+  for (size_t i = 0; list && i < stream_count; i++)
+    if (streams[i].context == context) list[n++] = streams[i].s;
+  pthread_mutex_unlock(&stream_lock);
+  if (!list) return false;
+  list[n++] = CU_STREAM_LEGACY;
+  list[n++] = CU_STREAM_PER_THREAD;
+  bool ok = true;
+  for (size_t i = 0; ok && i < n; i++) {
+    CUresult r;
+    while ((r = cu.StreamQuery(list[i])) == CUDA_ERROR_NOT_READY && now() < end) usleep(50);
+    if (r != CUDA_SUCCESS) {
+      ok = false;
+      *error = r;
+    }
+  }
+  free(list);
+  return ok && (*error = cu.CtxSynchronize()) == CUDA_SUCCESS;
+}
+
+// ---- Kernels.
+
+void kernels_drop(CUcontext context, struct module *m) {
+  pthread_mutex_lock(&lock);
+  for (struct kernel *k = kernels; k; k = k->next)
+    if (k->context == context && (!m || k->module == m)) k->f = NULL; // its handle may be given out again
+  pthread_mutex_unlock(&lock);
+}
+
+static struct kernel *kernel_find(CUfunction f, CUcontext context) {
+  struct kernel *k = kernels;
+  while (k && (k->f != f || k->context != context)) k = k->next;
+  return k;
+}
+
+// Asks the driver about a function. No lock of ours may be held: the driver may load the kernel now, and it may hold a lock of
+// its own while it calls us on another thread.
+static struct kernel *kernel_new(CUfunction f, CUcontext context) {
+  struct kernel *k = calloc(1, sizeof *k);
+  if (!k) return NULL;
+  k->f = f;
+  k->context = context;
+  CUmodule handle = NULL;
+  const char *name = NULL;
+  // Loading a module is forbidden during a capture, unless the thread says that it knows what it does.
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+  inside = OURS;
+  cu.ThreadExchangeStreamCaptureMode(&mode);
+  module_forget();
+  inside = RESOLVING;
+  if (!cu.KernelGetFunction || cu.KernelGetFunction(&k->function, (CUkernel)f) != CUDA_SUCCESS) k->function = f;
+  if (cu.FuncGetModule(&handle, k->function) != CUDA_SUCCESS) handle = NULL;
+  inside = OURS;
+  if (cu.FuncGetName) cu.FuncGetName(&name, k->function);
+  if (!name && cu.KernelGetName) cu.KernelGetName(&name, (CUkernel)f);
+  k->name = strdup(name ? name : "");
+  if (handle && k->name) {
+    module_bind(context, handle);
+    k->module = module_of(context, handle, k->name);
+  }
+  size_t offset, size, n = 0;
+  while (cu.FuncGetParamInfo && cu.FuncGetParamInfo(k->function, n, &offset, &size) == CUDA_SUCCESS) n++;
+  k->offset = calloc(n + 1, sizeof *k->offset);
+  k->size = calloc(n + 1, sizeof *k->size);
+  for (size_t i = 0; k->offset && k->size && i < n; i++) {
+    cu.FuncGetParamInfo(k->function, i, &offset, &size);
+    k->offset[i] = (uint32_t)offset;
+    k->size[i] = (uint32_t)size;
+    if (offset + size > k->bytes) k->bytes = (uint32_t)(offset + size);
+    k->count++;
+  }
+  cu.ThreadExchangeStreamCaptureMode(&mode);
+  inside = OUTSIDE;
+  return k;
+}
+
+bool launch_gather(const struct launch *l, const struct kernel *k, uint8_t *into) {
+  if (k->count == 0) return true;
+  memset(into, 0, k->bytes);
+  if (l->params) {
+    for (uint32_t i = 0; i < k->count; i++) memcpy(into + k->offset[i], l->params[i], k->size[i]);
+    return true;
+  }
+  const uint8_t *p = NULL;
+  size_t n = 0;
+  for (void **e = l->extra; e && *e != CU_LAUNCH_PARAM_END; e += 2) {
+    if (*e == CU_LAUNCH_PARAM_BUFFER_POINTER) p = e[1];
+    if (*e == CU_LAUNCH_PARAM_BUFFER_SIZE) n = *(const size_t *)e[1];
+  }
+  if (!p) return false; // the driver will refuse it
+  memcpy(into, p, n < k->bytes ? n : k->bytes);
+  return true;
+}
+
+// ---- Configurations.
+
+static uint64_t mix(uint64_t h, uint64_t v) { return (h ^ v) * 0x9e3779b97f4a7c15u ^ h >> 29; }
+
+static struct shape *shape_find(const struct launch *l, uint64_t *hash) {
+  uint64_t h = mix(mix(mix(mix((uint64_t)l->f, l->grid[0]), (uint64_t)l->grid[1] << 32 | l->grid[2]),
+                       (uint64_t)l->block[0] << 40 ^ (uint64_t)l->block[1] << 20 ^ l->block[2]), (uint64_t)l->dynamic << 8 | l->flags);
+  *hash = (h ^ h >> 32) % SHAPES;
+  for (struct shape *s = buckets[*hash]; s; s = s->next)
+    if (s->kernel->f == l->f && s->kernel->context == l->context && !memcmp(s->grid, l->grid, sizeof s->grid) &&
+        !memcmp(s->block, l->block, sizeof s->block) && s->dynamic == l->dynamic && s->flags == l->flags)
+      return s;
+  return NULL;
+}
+
+static struct shape *shape_add(const struct launch *l, struct kernel *k, uint64_t hash) {
+  struct shape *s = calloc(1, sizeof *s);
+  size_t n = k->bytes ? k->bytes : 1;
+  if (!s || !(s->first = calloc(3, n)) || !(s->any = calloc(k->count + 1, sizeof *s->any))) {
+    if (s) free(s->first);
+    free(s);
+    return NULL;
+  }
+  s->same = s->first + n;
+  s->here = s->same + n;
+  memset(s->same, 1, n);
+  s->kernel = k;
+  memcpy(s->grid, l->grid, sizeof s->grid);
+  memcpy(s->block, l->block, sizeof s->block);
+  s->dynamic = l->dynamic;
+  s->flags = l->flags;
+  s->id = ++shape_count;
+  s->next = buckets[hash];
+  buckets[hash] = s;
+  s->older = newest;
+  newest = s;
+  return s;
+}
+
+static void shape_arguments(struct shape *s, const struct launch *l) {
+  const struct kernel *k = s->kernel;
+  if (!launch_gather(l, k, s->here)) return;
+  bool first = s->count == 1;
+  if (first) memcpy(s->first, s->here, k->bytes);
+  else if (memcmp(s->first, s->here, k->bytes) == 0) return;
+  else {
+    s->varied++;
+    for (uint32_t i = 0; i < k->bytes; i++) s->same[i] &= s->first[i] == s->here[i];
+  }
+  for (uint32_t i = 0; i < k->count; i++)
+    if (k->size[i] == 8) {
+      uint64_t v;
+      memcpy(&v, s->here + k->offset[i], 8);
+      s->any[i] |= v;
+    }
+}
+
+// ---- What gnvcc is told.
+
+static void put_aligns(struct buffer *b, const struct shape *s) {
+  for (uint32_t i = 0; i < s->kernel->count; i++) put_u8(b, s->any[i] ? (uint8_t)__builtin_ctzll(s->any[i]) : 64);
+}
+
+void put_attributes(struct buffer *b, CUfunction f) {
+  static const CUfunction_attribute which[] = {
+      CU_FUNC_ATTRIBUTE_NUM_REGS, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES,
+      CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, CU_FUNC_ATTRIBUTE_BINARY_VERSION, CU_FUNC_ATTRIBUTE_PTX_VERSION,
+  };
+  for (size_t i = 0; i < sizeof which / sizeof *which; i++) {
+    int v = 0;
+    cu.FuncGetAttribute(&v, which[i], f);
+    put_u32(b, (uint32_t)v);
+  }
+}
+
+static bool device_send(int ordinal) {
+  if (ordinal < 0 || ordinal >= 32 || devices_sent >> ordinal & 1) return true;
+  devices_sent |= 1u << ordinal;
+  char name[256] = "";
+  CUuuid uuid = {{0}};
+  size_t memory = 0;
+  cu.DeviceGetName(name, sizeof name, ordinal);
+  cu.DeviceGetUuid(&uuid, ordinal);
+  cu.DeviceTotalMem(&memory, ordinal);
+  static const CUdevice_attribute which[] = {
+      CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
+      CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR,
+      CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, CU_DEVICE_ATTRIBUTE_CLOCK_RATE,
+      CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE,
+  };
+  struct buffer b = {0};
+  put_u32(&b, (uint32_t)ordinal);
+  put_str(&b, name);
+  put_bytes(&b, &uuid, sizeof uuid);
+  put_u64(&b, memory);
+  for (size_t i = 0; i < sizeof which / sizeof *which; i++) {
+    int v = 0;
+    cu.DeviceGetAttribute(&v, which[i], ordinal);
+    put_u32(&b, (uint32_t)v);
+  }
+  bool ok = frame_send(F_DEVICE, &b);
+  buffer_free(&b);
+  return ok;
+}
+
+// A pointer to memory that CUDA did not allocate: where the GPU reaches all of the host's memory, a kernel may write
+// there, and we would not see it. 0: none; else the parameter's number from 1.
+static uint32_t host_pointer(const struct shape *s, CUdevice device) {
+  int reaches = 0;
+  cu.DeviceGetAttribute(&reaches, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS, device);
+  if (!reaches) return 0;
+  for (uint32_t i = 0; i < s->kernel->count; i++)
+    for (uint32_t at = 0; at + 8 <= s->kernel->size[i]; at += 8) {
+      uint64_t v;
+      memcpy(&v, s->here + s->kernel->offset[i] + at, 8);
+      if (v < 1 << 16 || v >> 47) continue;
+      unsigned type = 0;
+      if (cu.PointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, v) == CUDA_SUCCESS && type != 0) continue;
+      unsigned char page;
+      if (mincore((void *)(v & ~(uint64_t)4095), 1, &page) == 0) return i + 1;
+    }
+  return 0;
+}
+
+// Why this launch can't be repeated, "" if it can.
+static void leave_alone(const struct launch *l, const struct shape *s, CUdevice device, uint64_t managed, uint64_t foreign, char *text, size_t n) {
+  *text = 0;
+  uint32_t p;
+  if (atomic_load(&context_lost)) snprintf(text, n, "the CUDA context is lost since a candidate crashed");
+  else if (l->flags & L_CAPTURED) snprintf(text, n, "the launch is captured into a graph");
+  else if (l->flags & L_COOPERATIVE) snprintf(text, n, "cooperative launch");
+  else if (l->flags & L_CLUSTER) snprintf(text, n, "launch in clusters");
+  else if (l->flags & L_PROGRAMMATIC) snprintf(text, n, "programmatic dependent launch");
+  else if (l->flags & L_EVENT) snprintf(text, n, "the launch records an event of the application");
+  else if (l->flags & L_UNKNOWN) snprintf(text, n, "the launch has attributes that are not known here");
+  else if (atomic_load(&captures) > 0) snprintf(text, n, "a stream is being captured into a graph");
+  else if (managed) snprintf(text, n, "the process uses managed memory");
+  else if (foreign) snprintf(text, n, "the process shares memory with another process, or with a graphics or an external interface");
+  else if (atomic_load(&surfaces) > 0) snprintf(text, n, "the process has surface objects, and writes to arrays are not saved");
+  else if (atomic_load(&peers) > 0) snprintf(text, n, "the GPU can reach another GPU's memory");
+  else if ((p = host_pointer(s, device))) snprintf(text, n, "parameter %u points to host memory that CUDA did not allocate", p - 1);
+}
+
+static bool verdict_receive(bool *tune, uint64_t *again, struct variable **v, uint32_t *nv) {
+  struct buffer b = {0};
+  *v = NULL;
+  *nv = 0;
+  int type = frame_receive(&b);
+  if (type < 0) return false;
+  *tune = get_u8(&b) != 0;
+  *again = get_u64(&b);
+  uint32_t n = get_u32(&b);
+  if (!b.bad && n <= b.n && (*v = calloc(n + 1, sizeof **v)))
+    for (; *nv < n; (*nv)++) {
+      (*v)[*nv].name = get_str(&b);
+      (*v)[*nv].constant = get_u8(&b) != 0;
+    }
+  bool ok = type == F_VERDICT && !b.bad && *v;
+  buffer_free(&b);
+  if (!ok) socket_close(); // not our protocol: go on without it
+  return ok;
+}
+
+static bool refuse(const char *why, bool *tune, uint64_t *again, struct variable **v, uint32_t *nv) {
+  struct buffer b = {0};
+  put_str(&b, why);
+  bool ok = frame_send(F_REFUSED, &b);
+  buffer_free(&b);
+  return ok && verdict_receive(tune, again, v, nv);
+}
+
+static void variables_free(struct variable *v, uint32_t n) {
+  for (uint32_t i = 0; v && i < n; i++) free(v[i].name);
+  free(v);
+}
+
+// Asks gnvcc about a launch, and holds the session if it wants one. The thread has the gate's count on entry and on return.
+static void ask(struct shape *s, const struct launch *l) {
+  struct kernel *k = s->kernel;
+  gate_leave(); // or the thread that has a session would wait for us, and we for it
+  pthread_mutex_lock(&talk);
+  inside = OURS;
+  CUdevice device = 0;
+  cu.CtxGetDevice(&device);
+  if (k->module && k->module->gone) k->module = NULL;
+  uint64_t n, bytes, managed, foreign, again = 0;
+  allocs_total(&n, &bytes, &managed, &foreign);
+  char why[160];
+  leave_alone(l, s, device, managed, foreign, why, sizeof why);
+  bool ok = device_send(device) && (!k->module || module_send(k->module));
+  int most = 0; // dynamic shared memory that the application allowed
+  if (k->f == k->function || !cu.KernelGetAttribute ||
+      cu.KernelGetAttribute(&most, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (CUkernel)k->f, device) != CUDA_SUCCESS)
+    cu.FuncGetAttribute(&most, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, k->function);
+  struct buffer b = {0};
+  put_u32(&b, s->id);
+  put_u32(&b, (uint32_t)device);
+  put_u32(&b, k->module ? k->module->id : 0);
+  put_str(&b, k->name);
+  for (int i = 0; i < 3; i++) put_u32(&b, l->grid[i]);
+  for (int i = 0; i < 3; i++) put_u32(&b, l->block[i]);
+  put_u32(&b, l->dynamic);
+  put_attributes(&b, k->function);
+  put_u32(&b, (uint32_t)most);
+  pthread_mutex_lock(&lock);
+  put_u64(&b, s->count);
+  put_u32(&b, k->count);
+  for (uint32_t i = 0; i < k->count; i++) {
+    put_u32(&b, k->offset[i]);
+    put_u32(&b, k->size[i]);
+  }
+  put_bytes(&b, s->here, k->bytes);
+  put_bytes(&b, s->same, k->bytes);
+  put_aligns(&b, s);
+  unsigned attributes = l->config ? l->config->numAttrs : 0;
+  put_u32(&b, attributes);
+  for (unsigned i = 0; i < attributes; i++) put_u32(&b, (uint32_t)l->config->attrs[i].id);
+  put_str(&b, why);
+  put_u64(&b, n);
+  put_u64(&b, bytes);
+  pthread_mutex_unlock(&lock);
+  ok = ok && frame_send(F_LAUNCH, &b);
+  buffer_free(&b);
+  bool tune = false;
+  struct variable *v = NULL;
+  uint32_t nv = 0;
+  ok = ok && verdict_receive(&tune, &again, &v, &nv);
+  if (ok && tune) {
+    CUresult error;
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    struct variable *v2 = NULL;
+    uint32_t n2 = 0;
+    if (!gate_close(10)) refuse("other threads stay in CUDA calls for more than 10 s", &tune, &again, &v2, &n2);
+    else {
+      cu.ThreadExchangeStreamCaptureMode(&mode);
+      if (!streams_idle(l->context, 10, &error)) {
+        const char *text = "the device is busy with work that waits (more than 10 s)";
+        if (error != CUDA_ERROR_NOT_READY && error != CUDA_SUCCESS) text = "the application's earlier work has failed";
+        refuse(text, &tune, &again, &v2, &n2);
+      } else {
+        char trouble[256] = "";
+        if (!session(l, k, v, nv, &again, trouble, sizeof trouble)) refuse(trouble, &tune, &again, &v2, &n2);
+      }
+      cu.ThreadExchangeStreamCaptureMode(&mode);
+      gate_open();
+    }
+    variables_free(v2, n2);
+  }
+  variables_free(v, nv);
+  inside = OUTSIDE;
+  pthread_mutex_lock(&lock);
+  s->again = again ? s->count + again : 0;
+  pthread_mutex_unlock(&lock);
+  pthread_mutex_unlock(&talk);
+  gate_enter();
+}
+
+static bool summary_due(void) {
+  static atomic_long last; // ms
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+  long ms = t.tv_sec * 1000 + t.tv_nsec / 1000000, before = atomic_load_explicit(&last, memory_order_relaxed);
+  return ms - before >= SUMMARY_MS && atomic_compare_exchange_strong(&last, &before, ms);
+}
+
+void on_launch(struct launch *l) {
+  if (atomic_load_explicit(&captures, memory_order_relaxed) > 0) {
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    inside = OURS;
+    // An error means that the stream is the default one and another stream's capture forbids its use.
+    if (cu.StreamIsCapturing(l->stream, &status) != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE) l->flags |= L_CAPTURED;
+    inside = OUTSIDE;
+  }
+  uint64_t hash;
+  pthread_mutex_lock(&lock);
+  struct shape *s = shape_find(l, &hash);
+  if (!s && shape_count < MOST_SHAPES) {
+    struct kernel *k = kernel_find(l->f, l->context);
+    if (!k) {
+      pthread_mutex_unlock(&lock);
+      struct kernel *new = kernel_new(l->f, l->context);
+      pthread_mutex_lock(&lock);
+      k = kernel_find(l->f, l->context); // another thread may have been faster: then ours is of no use, and stays unused
+      if (!k && new) {
+        new->next = kernels;
+        kernels = k = new;
+      }
+      s = shape_find(l, &hash);
+    }
+    if (!s && k && (s = shape_add(l, k, hash))) s->again = 1;
+  }
+  if (!s) {
+    pthread_mutex_unlock(&lock);
+    return;
+  }
+  s->count++;
+  s->changed = true;
+  shape_arguments(s, l);
+  bool question = s->again != 0 && s->count >= s->again;
+  if (question) s->again = 0; // another thread that launches the same need not ask
+  pthread_mutex_unlock(&lock);
+  if (question) ask(s, l);
+  else if (summary_due() && pthread_mutex_trylock(&talk) == 0) {
+    summary_send(false);
+    pthread_mutex_unlock(&talk);
+  }
+}
+
+void on_graph_launch(void) {
+  pthread_mutex_lock(&lock);
+  graphs++;
+  pthread_mutex_unlock(&lock);
+}
+
+void summary_send(bool all) {
+  struct buffer b = {0};
+  pthread_mutex_lock(&lock);
+  put_u8(&b, all);
+  put_u64(&b, graphs);
+  uint32_t n = 0;
+  for (struct shape *s = newest; s; s = s->older) n += s->changed;
+  put_u32(&b, n);
+  for (struct shape *s = newest; s; s = s->older) {
+    if (!s->changed) continue;
+    s->changed = false;
+    put_u32(&b, s->id);
+    put_u64(&b, s->count);
+    put_u64(&b, s->varied);
+    put_bytes(&b, s->same, s->kernel->bytes);
+    put_aligns(&b, s);
+  }
+  pthread_mutex_unlock(&lock);
+  frame_send(F_SUMMARY, &b);
+  buffer_free(&b);
+}

@@ -1,0 +1,495 @@
+// A session: one launch, repeated at gnvcc's command with the original kernel and with candidates, each time from the
+// same memory. At its end memory is as before, and the application's own launch goes on.
+#define _GNU_SOURCE
+#include "agent.h"
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+// How long the queue is held back before a timed run: long enough for the host to put two events and a launch behind it
+// (measured: 2 to 11 microseconds each), so that what is timed is the device alone.
+#define DELAY_NS 40000
+
+struct candidate {
+  CUmodule module;
+  CUfunction f;
+  CUdeviceptr *variables; // its own copies of the original's, 0 where it has none
+  bool live, warm;
+};
+
+struct session {
+  const struct launch *l;
+  const struct kernel *k;
+  const struct variable *v;
+  uint32_t nv;
+  CUdeviceptr *variables; // the original's
+  size_t *variable_sizes;
+  struct store s;
+  struct found *found;
+  struct candidate *c; // 0: the original
+  uint32_t nc;
+  CUevent start, end;
+  CUdeviceptr flush; // twice the L2 cache
+  size_t flush_size;
+  bool golden, over;
+};
+
+atomic_bool context_lost;
+
+// ---- What is saved.
+
+static bool add_region(struct session *x, uint64_t base, uint64_t size, enum kind kind, const char *name) {
+  struct region *r = realloc(x->s.r, (x->s.n + 1) * sizeof *r);
+  if (!r) return false;
+  x->s.r = r;
+  r[x->s.n++] = (struct region){.base = base, .size = size, .kind = kind, .name = name, .host = kind == PINNED || kind == REGISTERED};
+  return true;
+}
+
+static bool covered(const struct session *x, uint64_t p) {
+  for (size_t i = 0; i < x->s.n; i++)
+    if (p >= x->s.r[i].base && p < x->s.r[i].base + x->s.r[i].size) return true;
+  return false;
+}
+
+static int device_of(uint64_t p) {
+  int d = -1;
+  if (cu.PointerGetAttribute(&d, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, p) != CUDA_SUCCESS) return -1;
+  return d;
+}
+
+// Memory that a parameter points to, that the driver knows and we don't: another module's variables, say.
+static const char *find_pointed(struct session *x, CUdevice device) {
+  uint8_t *args = calloc(1, x->k->bytes + 8);
+  if (!args || !launch_gather(x->l, x->k, args)) {
+    free(args);
+    return "the launch's arguments can't be read";
+  }
+  const char *why = NULL;
+  for (uint32_t i = 0; !why && i < x->k->count; i++)
+    for (uint32_t at = 0; !why && at + 8 <= x->k->size[i]; at += 8) {
+      uint64_t p, base = 0, size = 0;
+      unsigned type = 0;
+      memcpy(&p, args + x->k->offset[i] + at, 8);
+      if (p < 1 << 16 || covered(x, p)) continue;
+      if (cu.PointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p) != CUDA_SUCCESS || type == 0) continue;
+      if (type == CU_MEMORYTYPE_ARRAY) continue;
+      if (type != CU_MEMORYTYPE_DEVICE || device_of(p) != device) why = "a parameter points to memory of another device, or to memory of a kind that is not saved";
+      else if (cu.PointerGetAttribute(&base, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, p) != CUDA_SUCCESS ||
+               cu.PointerGetAttribute(&size, CU_POINTER_ATTRIBUTE_RANGE_SIZE, p) != CUDA_SUCCESS)
+        why = "the driver does not tell the size of memory that a parameter points to";
+      else if (!add_region(x, base, size, FOUND, NULL)) why = "out of memory";
+    }
+  free(args);
+  return why;
+}
+
+static const char *list_regions(struct session *x) {
+  CUdevice device = 0;
+  if (cu.CtxGetDevice(&device) != CUDA_SUCCESS) return "the current device can't be told";
+  size_t n = 0;
+  struct alloc *a = allocs_copy(&n);
+  if (!a) return "out of memory";
+  const char *why = NULL;
+  for (size_t i = 0; !why && i < n; i++) {
+    if (a[i].kind == MAPPED) {
+      if (device_of(a[i].base) != device) why = "memory of another device is mapped";
+    } else if (a[i].kind != PINNED && a[i].kind != REGISTERED && a[i].context != x->l->context) continue; // out of this kernel's reach
+    if (!why && !add_region(x, a[i].base, a[i].size, a[i].kind, NULL)) why = "out of memory";
+  }
+  free(a);
+  if (why) return why;
+  CUmodule m = NULL;
+  x->variables = calloc(x->nv + 1, sizeof *x->variables);
+  x->variable_sizes = calloc(x->nv + 1, sizeof *x->variable_sizes);
+  if (!x->variables || !x->variable_sizes) return "out of memory";
+  if (x->nv > 0 && cu.FuncGetModule(&m, x->k->function) != CUDA_SUCCESS) return "the kernel's module can't be told";
+  for (uint32_t i = 0; i < x->nv; i++) {
+    if (cu.ModuleGetGlobal(&x->variables[i], &x->variable_sizes[i], m, x->v[i].name) != CUDA_SUCCESS) {
+      x->variables[i] = 0; // the driver does not give it out: a candidate's is checked by what comes of it
+      continue;
+    }
+    // Constants can't be written by kernels.
+    if (!x->v[i].constant && !add_region(x, x->variables[i], x->variable_sizes[i], VARIABLE, x->v[i].name)) return "out of memory";
+  }
+  return find_pointed(x, device);
+}
+
+// ---- Answers.
+
+static void answer(struct session *x, enum frame type, struct buffer *b) {
+  if (!frame_send(type, b)) x->over = true;
+  if (b) buffer_free(b);
+}
+
+// A failure of ours or of the driver's. If the device no longer answers, a kernel has crashed: the context is lost.
+static void answer_error(struct session *x, CUresult code, const char *doing) {
+  const char *words = NULL;
+  CUresult after = cu.CtxSynchronize();
+  bool lost = after != CUDA_SUCCESS;
+  if (lost) code = after;
+  cu.GetErrorString(code, &words);
+  struct buffer b = {0};
+  put_u32(&b, (uint32_t)code);
+  put_str(&b, doing);
+  put_str(&b, words ? words : "unknown error");
+  if (lost) {
+    atomic_store(&context_lost, true);
+    x->over = true;
+  }
+  answer(x, lost ? F_FAULT : F_ERROR, &b);
+}
+
+static void answer_store(struct session *x) {
+  const char *why = x->s.why;
+  x->s.why = NULL;
+  answer_error(x, x->s.code, why ? why : "out of memory");
+}
+
+static bool known(struct session *x, uint32_t id) {
+  if (id < x->nc && x->c[id].live) return true;
+  answer_error(x, CUDA_ERROR_INVALID_HANDLE, "finding a candidate");
+  return false;
+}
+
+// ---- Runs.
+
+static CUresult launch_as_seen(const struct launch *l, CUfunction f) {
+  if (l->config && cu.LaunchKernelEx) {
+    CUlaunchConfig g = *l->config;
+    g.hStream = l->stream;
+    return cu.LaunchKernelEx(&g, f, l->params, l->extra);
+  }
+  return cu.LaunchKernel(f, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2], l->dynamic, l->stream, l->params, l->extra);
+}
+
+// Copies the variables that both have, from the original to the candidate or back.
+static bool copy_variables(struct session *x, const struct candidate *c, bool back) {
+  for (uint32_t i = 0; c->variables && i < x->nv; i++) {
+    if (!c->variables[i] || !x->variables[i] || (back && x->v[i].constant)) continue;
+    CUdeviceptr to = back ? x->variables[i] : c->variables[i], from = back ? c->variables[i] : x->variables[i];
+    CUresult r = cu.MemcpyDtoDAsync(to, from, x->variable_sizes[i], x->s.stream);
+    if (r != CUDA_SUCCESS) return store_fail(&x->s, r, "copying the module's variables");
+  }
+  return true;
+}
+
+// One run from the memory before the launch. False: it has answered already.
+static bool run_once(struct session *x, uint32_t id, bool cold, uint32_t limit_ms, double *ns) {
+  struct candidate *c = &x->c[id];
+  if (!store_restore(&x->s) || !copy_variables(x, c, false)) {
+    answer_store(x);
+    return false;
+  }
+  if (cold && x->flush) cu.MemsetD8Async(x->flush, 0, x->flush_size, x->s.stream);
+  compare_delay(x->s.stream, DELAY_NS);
+  CUresult r = cu.EventRecord(x->start, x->s.stream);
+  if (r == CUDA_SUCCESS) r = launch_as_seen(x->l, c->f);
+  if (r == CUDA_SUCCESS) r = cu.EventRecord(x->end, x->s.stream);
+  double begin = now(), end = begin + limit_ms * 1e-3;
+  while (r == CUDA_SUCCESS && (r = cu.EventQuery(x->end)) == CUDA_ERROR_NOT_READY) {
+    double t = now();
+    if (t > end) {
+      answer(x, F_HUNG, NULL);
+      // The kernel can't be stopped: gnvcc ends the process. If gnvcc itself has gone, the application waits, as it would have.
+      struct buffer b = {0};
+      while (frame_receive(&b) >= 0) {}
+      buffer_free(&b);
+      x->over = true;
+      return false;
+    }
+    if (t - begin > 1e-3) usleep(50);
+    else sched_yield();
+    r = CUDA_SUCCESS;
+  }
+  if (r != CUDA_SUCCESS) {
+    answer_error(x, r, "launching");
+    return false;
+  }
+  float ms = 0;
+  cu.EventElapsedTime(&ms, x->start, x->end);
+  *ns = (double)ms * 1e6;
+  return true;
+}
+
+// ---- Commands.
+
+// What the application has set on its kernel must hold for a candidate as well.
+static CUresult repeat_attributes(const struct session *x, CUfunction f) {
+  static const CUfunction_attribute which[] = {CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT};
+  CUdevice device = 0;
+  cu.CtxGetDevice(&device);
+  for (int i = 0; i < 2; i++) {
+    int v = 0, own = 0;
+    if (x->k->f == x->k->function || !cu.KernelGetAttribute || cu.KernelGetAttribute(&v, which[i], (CUkernel)x->k->f, device) != CUDA_SUCCESS)
+      if (cu.FuncGetAttribute(&v, which[i], x->k->function) != CUDA_SUCCESS) continue;
+    if (cu.FuncGetAttribute(&own, which[i], f) == CUDA_SUCCESS && own == v) continue;
+    CUresult r = cu.FuncSetAttribute(f, which[i], v);
+    // A candidate with more static shared memory may not get all that was allowed; what this launch needs, it must.
+    if (r != CUDA_SUCCESS && i == 0) r = cu.FuncSetAttribute(f, which[0], (int)x->l->dynamic);
+    if (r != CUDA_SUCCESS) return r;
+  }
+  return CUDA_SUCCESS;
+}
+
+static void do_load(struct session *x, struct buffer *in) {
+  char *path = get_str(in);
+  struct candidate c = {.live = true}, *list = realloc(x->c, (x->nc + 1) * sizeof *list);
+  if (list) x->c = list;
+  CUresult r = !list || in->bad ? CUDA_ERROR_OUT_OF_MEMORY : cu.ModuleLoad(&c.module, path);
+  const char *doing = "loading a candidate";
+  if (r == CUDA_SUCCESS && (r = cu.ModuleGetFunction(&c.f, c.module, x->k->name)) != CUDA_SUCCESS) doing = "finding the kernel in a candidate";
+  if (r == CUDA_SUCCESS && (r = repeat_attributes(x, c.f)) != CUDA_SUCCESS) doing = "setting a candidate's shared memory";
+  if (r == CUDA_SUCCESS && !(c.variables = calloc(x->nv + 1, sizeof *c.variables))) r = CUDA_ERROR_OUT_OF_MEMORY;
+  for (uint32_t i = 0; r == CUDA_SUCCESS && i < x->nv; i++) {
+    size_t size = 0;
+    if (!x->variables[i] || cu.ModuleGetGlobal(&c.variables[i], &size, c.module, x->v[i].name) != CUDA_SUCCESS) c.variables[i] = 0;
+    else if (size != x->variable_sizes[i]) {
+      r = CUDA_ERROR_INVALID_IMAGE;
+      doing = "comparing a candidate's variables with the original's (their sizes differ)";
+    }
+  }
+  free(path);
+  if (r != CUDA_SUCCESS) {
+    if (c.module) cu.ModuleUnload(c.module);
+    free(c.variables);
+    answer_error(x, r, doing);
+    return;
+  }
+  x->c[x->nc] = c;
+  struct buffer b = {0};
+  put_u32(&b, x->nc++);
+  put_attributes(&b, c.f);
+  answer(x, F_OK, &b);
+}
+
+static void unload(struct candidate *c) {
+  if (!c->live || !c->module) return;
+  cu.ModuleUnload(c->module);
+  free(c->variables);
+  *c = (struct candidate){0};
+}
+
+static void do_run(struct session *x, struct buffer *in) {
+  uint32_t id = get_u32(in), n = get_u32(in);
+  bool cold = get_u8(in) != 0;
+  uint32_t limit = get_u32(in);
+  if (!known(x, id)) return;
+  if (cold && !x->flush && x->flush_size && cu.MemAlloc(&x->flush, x->flush_size) != CUDA_SUCCESS) x->flush = 0;
+  double ns;
+  if (!x->c[id].warm && !run_once(x, id, cold, limit, &ns)) return; // the first one loads code and may resize local memory
+  x->c[id].warm = true;
+  struct buffer b = {0};
+  for (uint32_t i = 0; i < n; i++) {
+    if (!run_once(x, id, cold, limit, &ns)) {
+      buffer_free(&b);
+      return;
+    }
+    put_f64(&b, ns);
+  }
+  answer(x, F_OK, &b);
+}
+
+static void do_golden(struct session *x, struct buffer *in) {
+  uint32_t limit = get_u32(in), regions = 0;
+  uint64_t bytes = 0;
+  double ns;
+  if (!run_once(x, 0, false, limit, &ns)) return;
+  x->c[0].warm = true;
+  struct store *s = &x->s;
+  if (!compare_all(s, false, x->found)) {
+    answer_store(x);
+    return;
+  }
+  for (size_t i = 0; i < s->n; i++) {
+    const struct region *r = &s->r[i];
+    bool any = false;
+    for (uint64_t c = 0; c < r->chunks; c++) {
+      bool w = x->found[r->first + c].words > 0;
+      s->written[r->first + c] = w;
+      if (!w) continue;
+      s->dirty[r->first + c] = 1;
+      any = true;
+      bytes += r->size - c * CHUNK < CHUNK ? r->size - c * CHUNK : CHUNK;
+    }
+    regions += any;
+  }
+  if (!store_keep(s)) {
+    answer_store(x);
+    return;
+  }
+  x->golden = true;
+  struct buffer b = {0};
+  put_u32(&b, regions);
+  put_u64(&b, bytes);
+  put_f64(&b, ns);
+  answer(x, F_OK, &b);
+}
+
+// Reads up to 8 bytes of what is kept of a region (golden where there is, else as before the launch), and of what is there now.
+static void read_both(struct session *x, const struct region *r, uint64_t at, uint64_t *kept, uint64_t *is) {
+  struct store *s = &x->s;
+  size_t n = r->size - at < 8 ? r->size - at : 8;
+  uint64_t slot = s->slot[r->first + at / CHUNK], in = at % CHUNK;
+  *kept = *is = 0;
+  if (r->host) memcpy(is, (const void *)(r->base + at), n);
+  else cu.MemcpyDtoH(is, r->base + at, n);
+  if (slot && s->golden) cu.MemcpyDtoH(kept, s->golden + (slot - 1) * CHUNK + in, n);
+  else if (slot) memcpy(kept, s->golden_host + (slot - 1) * CHUNK + in, n);
+  else if (r->saved) cu.MemcpyDtoH(kept, r->saved + at, n);
+  else memcpy(kept, r->saved_host + at, n);
+}
+
+static void do_check(struct session *x, struct buffer *in) {
+  uint32_t id = get_u32(in), limit = get_u32(in);
+  double ns, relative32 = 0, relative64 = 0;
+  if (!known(x, id)) return;
+  if (!x->golden) {
+    answer_error(x, CUDA_ERROR_NOT_READY, "comparing before the original's results are kept");
+    return;
+  }
+  if (!run_once(x, id, false, limit, &ns)) return;
+  x->c[id].warm = true;
+  struct store *s = &x->s;
+  // A candidate's variables take the original's place for the comparison.
+  if (!copy_variables(x, &x->c[id], true) || !compare_all(s, true, x->found)) {
+    answer_store(x);
+    return;
+  }
+  uint64_t words = 0, offset = 0, want = 0, got = 0;
+  const struct region *first = NULL;
+  char where[192] = "";
+  for (size_t i = 0; i < s->n; i++) {
+    const struct region *r = &s->r[i];
+    for (uint64_t c = 0; c < r->chunks; c++) {
+      const struct found *f = &x->found[r->first + c];
+      if (!f->words) continue;
+      s->dirty[r->first + c] = 1; // where the original writes nothing, it must be put back now
+      if (!first) {
+        first = r;
+        offset = c * CHUNK + f->first;
+        read_both(x, r, offset & ~(uint64_t)7, &want, &got);
+        if (r->name) snprintf(where, sizeof where, "variable %s", r->name);
+        else snprintf(where, sizeof where, "allocation %zu (%s)", i, kind_name(r->kind));
+      }
+      words += f->words;
+      float r32;
+      double r64;
+      memcpy(&r32, &f->relative32, 4);
+      memcpy(&r64, &f->relative64, 8);
+      if (r32 > relative32) relative32 = r32;
+      if (r64 > relative64) relative64 = r64;
+    }
+  }
+  struct buffer b = {0};
+  put_u8(&b, words == 0);
+  put_u64(&b, words);
+  put_str(&b, where);
+  put_u64(&b, first ? first->base : 0);
+  put_u64(&b, first ? first->size : 0);
+  put_u64(&b, offset);
+  put_u64(&b, want);
+  put_u64(&b, got);
+  put_f64(&b, relative32);
+  put_f64(&b, relative64);
+  put_f64(&b, ns);
+  answer(x, F_OK, &b);
+}
+
+// Puts everything back, and looks whether it is: timed runs of a nondeterministic kernel may have written elsewhere.
+static void put_all_back(struct session *x) {
+  struct store *s = &x->s;
+  if (!store_restore(s) || !compare_all(s, false, x->found)) return;
+  uint64_t more = 0;
+  memset(s->dirty, 0, s->chunks);
+  for (uint64_t i = 0; i < s->chunks; i++)
+    if (x->found[i].words) s->dirty[i] = 1, more++;
+  if (more == 0) return;
+  store_restore(s);
+  note("%s: %llu chunks of 1 MiB differed after the session and were put back", x->k->name, (unsigned long long)more);
+}
+
+static void finish(struct session *x) {
+  if (!atomic_load(&context_lost)) {
+    if (x->found && x->s.dirty) put_all_back(x);
+    cu.StreamSynchronize(x->s.stream);
+    if (x->s.why) note("putting memory back after a session failed: %s (%d)", x->s.why, (int)x->s.code);
+  }
+  for (uint32_t i = 0; i < x->nc; i++) unload(&x->c[i]);
+  if (x->start) cu.EventDestroy(x->start);
+  if (x->end) cu.EventDestroy(x->end);
+  if (x->flush) cu.MemFree(x->flush);
+  store_free(&x->s);
+  free(x->found);
+  free(x->c);
+  free(x->variables);
+  free(x->variable_sizes);
+}
+
+bool session(const struct launch *l, const struct kernel *k, const struct variable *v, uint32_t nv, uint64_t *again, char *why, size_t n) {
+  struct session x = {.l = l, .k = k, .v = v, .nv = nv, .s.stream = l->stream};
+  double begin = now();
+  CUresult error = CUDA_SUCCESS;
+  CUdevice device = 0;
+  int l2 = 0;
+  const char *reason = list_regions(&x);
+  if (!reason && (!compare_open(l->context, &error) || (error = cu.EventCreate(&x.start, CU_EVENT_DEFAULT)) != CUDA_SUCCESS ||
+                  (error = cu.EventCreate(&x.end, CU_EVENT_DEFAULT)) != CUDA_SUCCESS))
+    reason = "the tools for a session can't be loaded";
+  if (!reason && !store_save(&x.s)) {
+    reason = x.s.why;
+    error = x.s.code;
+  }
+  if (!reason && (!(x.found = calloc(x.s.chunks + 1, sizeof *x.found)) || !(x.c = calloc(1, sizeof *x.c)))) reason = "out of memory";
+  if (reason) {
+    if (error == CUDA_SUCCESS || error == CUDA_ERROR_OUT_OF_MEMORY) snprintf(why, n, "%s", reason);
+    else snprintf(why, n, "%s (CUDA error %d)", reason, (int)error);
+    x.s.why = NULL;
+    free(x.found);
+    x.found = NULL; // nothing was run: nothing is to be put back
+    finish(&x);
+    return false;
+  }
+  x.c[0] = (struct candidate){.f = l->f, .live = true};
+  x.nc = 1;
+  cu.CtxGetDevice(&device);
+  cu.DeviceGetAttribute(&l2, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, device);
+  x.flush_size = 2 * (size_t)l2;
+  struct buffer b = {0}, in = {0};
+  put_u64(&b, x.s.n);
+  put_u64(&b, x.s.bytes);
+  put_u8(&b, x.s.area != 0);
+  put_f64(&b, now() - begin);
+  answer(&x, F_READY, &b);
+  *again = 0;
+  bool done = false;
+  while (!x.over && !done) {
+    switch (frame_receive(&in)) {
+    case F_LOAD: do_load(&x, &in); break;
+    case F_UNLOAD: {
+      uint32_t id = get_u32(&in);
+      if (!known(&x, id)) break;
+      unload(&x.c[id]); // never the original: it is not ours
+      answer(&x, F_OK, NULL);
+      break;
+    }
+    case F_RUN: do_run(&x, &in); break;
+    case F_GOLDEN: do_golden(&x, &in); break;
+    case F_CHECK: do_check(&x, &in); break;
+    case F_DONE:
+      *again = get_u64(&in);
+      done = true;
+      break;
+    default: // gnvcc is gone, or speaks another language
+      socket_close();
+      x.over = true;
+    }
+  }
+  bool hung = x.over && atomic_load(&agent_off) && cu.EventQuery(x.end) == CUDA_ERROR_NOT_READY;
+  if (!hung) finish(&x);
+  buffer_free(&in);
+  if (done) frame_send(F_OK, NULL);
+  return true;
+}
