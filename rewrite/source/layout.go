@@ -1,0 +1,257 @@
+package source
+
+// Layout of structs that are passed by value, for those that are plain enough: no bases, templates, attributes, bit-fields
+// or unions; fields of arithmetic types, pointers, arrays, CUDA's vector types and such structs again. The size must come
+// out as the PTX signature has it, else nothing is said.
+
+import "strings"
+
+// A field is one scalar inside a struct.
+type field struct {
+	path   string // "n", "p.x"
+	typ    string
+	offset int // bytes
+	scalar scalar
+}
+
+// CUDA's vector types: element, count, alignment in bytes (vector_types.h).
+var vectorTypes = func() map[string][3]any {
+	m := map[string][3]any{"dim3": {"unsigned int", 3, 4}}
+	for _, e := range []struct {
+		name, elem string
+		size       int
+	}{{"char", "signed char", 1}, {"uchar", "unsigned char", 1}, {"short", "short", 2}, {"ushort", "unsigned short", 2},
+		{"int", "int", 4}, {"uint", "unsigned int", 4}, {"longlong", "long long", 8}, {"ulonglong", "unsigned long long", 8},
+		{"float", "float", 4}, {"double", "double", 8}} {
+		for n := 1; n <= 4; n++ {
+			align := e.size
+			switch {
+			case n == 2:
+				align = 2 * e.size
+			case n == 4 && e.size < 8:
+				align = 4 * e.size
+			case n == 4:
+				align = 16 // double4 and the like: 16 before 13.0, and where _32a says otherwise the size does not show it
+			}
+			m[e.name+string(rune('0'+n))] = [3]any{e.elem, n, align}
+		}
+	}
+	return m
+}()
+
+// layout returns the fields of the named struct with its size and alignment; ok is false where it cannot be told.
+func (u *Unit) layout(name string, depth int) (fields []field, size, align int, ok bool) {
+	name = strings.TrimPrefix(strings.TrimPrefix(name, "const "), "struct ")
+	if depth > 6 {
+		return nil, 0, 0, false
+	}
+	defs := u.classes[name]
+	if len(defs) == 0 {
+		if a, found := u.aliases[name]; found && !a.many {
+			return u.layout(a.text, depth+1)
+		}
+		if v, found := vectorTypes[name]; found {
+			elem, _ := builtin(v[0].(string))
+			for i := range v[1].(int) {
+				fields = append(fields, field{"xyzw"[i : i+1], v[0].(string), i * elem.bits / 8, elem})
+			}
+			align = v[2].(int)
+			return fields, (v[1].(int)*elem.bits/8 + align - 1) / align * align, align, true
+		}
+		return nil, 0, 0, false
+	}
+	d := defs[0]
+	if len(defs) > 1 || !d.plain || d.keyword == "union" {
+		return nil, 0, 0, false
+	}
+	t := u.tokens
+	r := reader{u: u, t: t}
+	align = 1
+	public := d.keyword == "struct"
+	stop := int(t[d.open].match)
+	for i := d.open + 1; i < stop; {
+		if t[i].kind == ';' {
+			i++
+			continue
+		}
+		if t[i].kind != ident {
+			return nil, 0, 0, false
+		}
+		switch u.str(i) {
+		case "public", "private", "protected":
+			if t[i+1].kind != ':' {
+				return nil, 0, 0, false
+			}
+			public = u.is(i, "public")
+			i += 2
+			continue
+		case "using", "typedef", "static", "friend", "static_assert":
+			i = r.resync(i, stop)
+			continue
+		case "virtual", "template", "struct", "class", "union", "enum", "operator", "mutable", "volatile", "alignas":
+			return nil, 0, 0, false
+		}
+		next, isFunction := u.memberFunction(i, stop)
+		if isFunction {
+			if next < 0 {
+				return nil, 0, 0, false
+			}
+			i = next
+			continue
+		}
+		var good bool
+		if i, good = u.fields(i, stop, public, depth, &fields, &size, &align); !good {
+			return nil, 0, 0, false
+		}
+	}
+	if len(fields) == 0 {
+		return nil, 0, 0, false
+	}
+	return fields, (size + align - 1) / align * align, align, true
+}
+
+// memberFunction tells whether the member at i is a function, and where it ends (-1: it cannot be told, or is virtual).
+func (u *Unit) memberFunction(i, stop int) (int, bool) {
+	t := u.tokens
+	r := reader{u: u, t: t}
+	function := false
+	for ; i < stop; i++ {
+		switch t[i].kind {
+		case ';':
+			return i + 1, function
+		case '(':
+			if u.is(i-1, "__attribute__") || u.is(i-1, "noexcept") || u.is(i-1, "explicit") {
+				i = int(t[i].match)
+				continue
+			}
+			function = true
+			i = int(t[i].match)
+		case '{':
+			if !function {
+				return -1, true // int x{3} and the like: not read
+			}
+			return int(t[i].match) + 1, true
+		case ':':
+			if function {
+				body := r.initialisers(i, stop)
+				if body < 0 {
+					return -1, true
+				}
+				return int(t[body].match) + 1, true
+			}
+			return -1, true // a bit-field
+		case '[':
+			i = int(t[i].match)
+		case ident:
+			if w := u.str(i); w == "operator" {
+				function = true
+			} else if w == "virtual" || w == "override" || w == "final" {
+				return -1, true
+			}
+		case foreign, pragma:
+			return -1, true
+		}
+	}
+	return -1, true
+}
+
+// fields reads one member declaration: type, then names with array sizes and perhaps initialisers.
+func (u *Unit) fields(i, stop int, public bool, depth int, fields *[]field, size, align *int) (int, bool) {
+	t := u.tokens
+	from := i
+	// The type: words and :: up to the last word before * [ = , ;
+	for i < stop && (t[i].kind == ident || t[i].kind == scope) {
+		i++
+	}
+	last := i - 1 // the first declarator's name, unless a * comes
+	pointers := 0
+	if i < stop && t[i].kind == '*' {
+		last = i
+	}
+	if last <= from {
+		return 0, false
+	}
+	text := u.squeeze(from, last)
+	constant := strings.HasPrefix(text, "const ") || strings.HasSuffix(text, " const")
+	base := u.fromText(text)
+	var inner []field
+	elemSize, elemAlign := base.bits/8, base.bits/8
+	if base.class == Unknown {
+		var ok bool
+		if inner, elemSize, elemAlign, ok = u.layout(text, depth+1); !ok {
+			return 0, false
+		}
+	}
+	for i = last; i < stop; {
+		pointers = 0
+		for i < stop && (t[i].kind == '*' || u.is(i, "const") || u.is(i, "__restrict__") || u.is(i, "__restrict")) {
+			if t[i].kind == '*' {
+				pointers++
+			}
+			i++
+		}
+		if i >= stop || t[i].kind != ident {
+			return 0, false
+		}
+		name := u.str(i)
+		i++
+		count, array := 1, false
+		for i < stop && t[i].kind == '[' {
+			n, ok := literal(u.squeeze(i+1, int(t[i].match)))
+			if !ok {
+				return 0, false
+			}
+			count, array = count*n, true
+			if count > 1<<16 {
+				return 0, false
+			}
+			i = int(t[i].match) + 1
+		}
+		if i < stop && t[i].kind == '=' {
+			for i < stop && t[i].kind != ',' && t[i].kind != ';' {
+				if k := t[i].kind; k == '(' || k == '[' || k == '{' {
+					i = int(t[i].match)
+				}
+				if t[i].kind == '<' {
+					return 0, false
+				}
+				i++
+			}
+		}
+		s, a := elemSize, elemAlign
+		if pointers > 0 {
+			s, a = 8, 8
+		}
+		if s == 0 || a == 0 {
+			return 0, false
+		}
+		at := (*size + a - 1) / a * a
+		*align = max(*align, a)
+		*size = at + s*count
+		if public && !array {
+			switch {
+			case pointers > 0:
+				*fields = append(*fields, field{name, text + "*", at, scalar{Pointer, 64, 0}})
+			case base.class != Unknown:
+				*fields = append(*fields, field{name, text, at, base})
+			default:
+				for _, f := range inner {
+					*fields = append(*fields, field{name + "." + f.path, f.typ, at + f.offset, f.scalar})
+				}
+			}
+		}
+		_ = constant // guards only read: const fields are as good as others
+		if i >= stop {
+			return 0, false
+		}
+		switch t[i].kind {
+		case ';':
+			return i + 1, true
+		case ',':
+			i++
+		default:
+			return 0, false
+		}
+	}
+	return 0, false
+}

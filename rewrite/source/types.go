@@ -1,0 +1,243 @@
+package source
+
+// Types as far as values need them: is it an integer, a float, a pointer, a struct, and how wide. Three witnesses are
+// asked: the text in the source, the entry's mangled name (which knows template arguments), the PTX signature (which knows
+// widths). They must agree.
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/ianlancetaylor/demangle"
+)
+
+// A Class is what kind of value a parameter or field holds.
+type Class uint8
+
+const (
+	Unknown Class = iota
+	Integer       // integers, bool, characters, enums
+	Float
+	Pointer
+	Struct // anything passed as bytes
+)
+
+func (c Class) String() string {
+	return [...]string{"unknown", "integer", "float", "pointer", "struct"}[c]
+}
+
+// A scalar is a type's class and width; sign is 's', 'u', or 0 where nobody told.
+type scalar struct {
+	class Class
+	bits  int // 0 unknown
+	sign  byte
+}
+
+// Names that headers give to arithmetic types on 64-bit Linux, the only host that is supported.
+var wellKnown = map[string]string{
+	"size_t": "unsigned long", "ssize_t": "long", "ptrdiff_t": "long", "intptr_t": "long", "uintptr_t": "unsigned long",
+	"int8_t": "signed char", "uint8_t": "unsigned char", "int16_t": "short", "uint16_t": "unsigned short",
+	"int32_t": "int", "uint32_t": "unsigned int", "int64_t": "long", "uint64_t": "unsigned long",
+	"uint": "unsigned int", "ushort": "unsigned short", "ulong": "unsigned long",
+	"clock_t": "long", "time_t": "long",
+}
+
+// builtin reads a type of builtin words, in any order, cv-qualifiers aside.
+func builtin(text string) (scalar, bool) {
+	var long, short, unsigned, signed, base int
+	kind := ""
+	for _, w := range strings.Fields(text) {
+		switch w {
+		case "const", "register", "__const":
+		case "long":
+			long++
+		case "short":
+			short++
+		case "unsigned":
+			unsigned++
+		case "signed", "__signed__":
+			signed++
+		case "int":
+			if kind == "" {
+				kind = "int"
+			}
+			base++
+		case "char", "float", "double", "bool", "wchar_t", "char8_t", "char16_t", "char32_t", "__int128":
+			kind = w
+			base++
+		default:
+			return scalar{}, false
+		}
+	}
+	if base > 1 || long+short+unsigned+signed+base == 0 {
+		return scalar{}, false
+	}
+	sign := byte('s')
+	if unsigned > 0 {
+		sign = 'u'
+	}
+	switch kind {
+	case "float":
+		return scalar{Float, 32, 0}, long == 0
+	case "double": // long double is not supported in device code as such
+		return scalar{Float, 64, 0}, long == 0
+	case "bool", "char8_t":
+		return scalar{Integer, 8, 'u'}, true
+	case "char":
+		return scalar{Integer, 8, sign}, true
+	case "wchar_t":
+		return scalar{Integer, 32, 's'}, true
+	case "char16_t":
+		return scalar{Integer, 16, 'u'}, true
+	case "char32_t":
+		return scalar{Integer, 32, 'u'}, true
+	case "__int128":
+		return scalar{Unknown, 128, sign}, true
+	}
+	switch {
+	case long > 0:
+		return scalar{Integer, 64, sign}, true
+	case short > 0:
+		return scalar{Integer, 16, sign}, true
+	}
+	return scalar{Integer, 32, sign}, true
+}
+
+// fromText is the first witness. Class Unknown means that the text does not tell.
+func (u *Unit) fromText(text string) scalar { return u.fromTextDepth(text, 0) }
+
+func (u *Unit) fromTextDepth(text string, depth int) scalar {
+	if strings.HasSuffix(text, "*") || strings.HasSuffix(text, "*const") || strings.HasSuffix(text, "restrict__") ||
+		strings.HasSuffix(text, "__restrict") {
+		return scalar{Pointer, 64, 0}
+	}
+	if s, ok := builtin(text); ok {
+		return s
+	}
+	words := strings.Fields(text)
+	name := ""
+	for _, w := range words {
+		if w != "const" && w != "enum" && w != "struct" && w != "typename" {
+			if name != "" {
+				return scalar{}
+			}
+			name = w
+		}
+	}
+	switch name {
+	case "cudaTextureObject_t", "cudaSurfaceObject_t":
+		return scalar{Integer, 64, 'u'}
+	}
+	if a, ok := u.aliases[name]; ok { // the user's own meaning goes first
+		if a.many || depth > 8 {
+			return scalar{}
+		}
+		return u.fromTextDepth(a.text, depth+1)
+	}
+	name = strings.TrimPrefix(strings.TrimPrefix(name, "::"), "std::")
+	if text, ok := wellKnown[name]; ok {
+		if len(u.classes[name]) == 0 {
+			s, _ := builtin(text)
+			return s
+		}
+	}
+	return scalar{}
+}
+
+// fromMangled is the second witness: the type of the entry's argument.
+func fromMangled(t demangle.AST) scalar {
+	for {
+		switch v := t.(type) {
+		case *demangle.TypeWithQualifiers:
+			t = v.Base
+			continue
+		case *demangle.TemplateParam:
+			if v.Template == nil || v.Index >= len(v.Template.Args) {
+				return scalar{}
+			}
+			t = v.Template.Args[v.Index]
+			continue
+		case *demangle.BuiltinType:
+			s, _ := builtin(v.Name)
+			return s
+		case *demangle.PointerType:
+			return scalar{Pointer, 64, 0}
+		}
+		return scalar{}
+	}
+}
+
+// fromPTX is the third witness: a parameter of the entry, such as ".u32", ".f64", ".b8[24]", perhaps with ".align 8"
+// before it. Newer compilers say .b32 for floats and integers alike.
+func fromPTX(sig string) (scalar, int, error) {
+	word := sig
+	for _, w := range strings.Fields(sig) {
+		if strings.HasPrefix(w, ".") && w != ".align" && w != ".param" && w != ".ptr" && w != ".space" {
+			word = w
+			break
+		}
+	}
+	word = strings.TrimPrefix(word, ".")
+	base, rest, array := strings.Cut(word, "[")
+	if len(base) < 2 {
+		return scalar{}, 0, fmt.Errorf("a parameter of type %q", sig)
+	}
+	bits, err := strconv.Atoi(base[1:])
+	if err != nil || bits < 8 || bits > 128 {
+		return scalar{}, 0, fmt.Errorf("a parameter of type %q", sig)
+	}
+	if array {
+		n, err := strconv.Atoi(strings.TrimSuffix(rest, "]"))
+		if err != nil || n < 0 {
+			return scalar{}, 0, fmt.Errorf("a parameter of type %q", sig)
+		}
+		return scalar{Struct, 0, 0}, n * bits / 8, nil
+	}
+	switch base[0] {
+	case 'f':
+		return scalar{Float, bits, 0}, bits / 8, nil
+	case 'u', 's':
+		return scalar{Integer, bits, 0}, bits / 8, nil
+	case 'b':
+		return scalar{Unknown, bits, 0}, bits / 8, nil
+	}
+	return scalar{}, 0, fmt.Errorf("a parameter of type %q", sig)
+}
+
+// agree joins what the witnesses say. hasPTX tells whether the signature was there to be asked.
+func agree(text, mangled, ptx scalar, hasPTX bool) (scalar, string) {
+	s := text
+	if s.class == Unknown {
+		s = mangled
+	} else if mangled.class != Unknown && (mangled.class != s.class || mangled.bits != s.bits) {
+		return scalar{}, "its type in the source and in the entry's name differ"
+	}
+	if text.bits == 128 || mangled.bits == 128 {
+		return scalar{}, "a 128-bit integer"
+	}
+	if !hasPTX {
+		if s.class == Unknown {
+			return scalar{}, "its type is not known without the PTX signature"
+		}
+		return s, ""
+	}
+	if s.class == Unknown { // an enum, a struct, a type of another header
+		switch ptx.class {
+		case Integer:
+			return scalar{Integer, ptx.bits, 0}, ""
+		case Float:
+			return ptx, ""
+		case Struct:
+			return ptx, ""
+		}
+		// .b32 of a named type: enums and nothing else are scalars there, since floats are known by name. A type from
+		// a header could be a float all the same.
+		return scalar{}, "its type is not known"
+	}
+	if ptx.class == Struct || ptx.bits != s.bits || ptx.class == Float && s.class != Float ||
+		ptx.class == Integer && s.class == Float {
+		return scalar{}, "its type in the source and in the PTX differ"
+	}
+	return s, ""
+}

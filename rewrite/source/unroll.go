@@ -1,0 +1,86 @@
+package source
+
+// Unrolling: `#pragma unroll N` before a loop that has none.
+//
+//	for (int i = 0; i < n; i++)            #pragma unroll 4
+//	                                       # 7 "x.cu"
+//	                                       for (int i = 0; i < n; i++)
+//
+// unroll=N takes every for of the kernel and of the user's device functions that it reaches; unroll@SITE=N one loop, which
+// wins over the former. N = full is the pragma without a number: complete, where the count is known. An unrolling factor is
+// a hint, the loop means what it meant. cicc takes it anywhere before a for, also between `else` and `for`.
+
+import (
+	"strconv"
+	"strings"
+
+	"gnvcc/rewrite"
+)
+
+// maxUnroll bounds factors: above it LLVM takes minutes and nothing gains.
+const maxUnroll = 1024
+
+// unrollEdits turns the unroll terms into insertions.
+func (k *Kernel) unrollEdits(terms []rewrite.Term, opt Options) ([]insertion, error) {
+	if len(terms) == 0 {
+		return nil, nil
+	}
+	if k.NoUnroll != "" {
+		return nil, refuse(k.label(), "%s", k.NoUnroll)
+	}
+	general := ""
+	bySite := map[string]string{}
+	for _, t := range terms {
+		if t.Value != "full" {
+			n, err := strconv.Atoi(t.Value)
+			if err != nil || n < 1 || n > maxUnroll || strconv.Itoa(n) != t.Value {
+				return nil, refuse(k.label(), "%s: a factor is full or 1 to %d", t, maxUnroll)
+			}
+		}
+		if t.Site == "" {
+			general = t.Value
+		} else {
+			bySite[t.Site] = t.Value
+		}
+	}
+	var edits []insertion
+	for _, l := range k.Loops {
+		value, named := bySite[l.Site]
+		delete(bySite, l.Site)
+		if !named {
+			value = general
+			if value == "" || l.Kind != "for" || l.Pragma && !opt.OverPragma {
+				continue
+			}
+		}
+		if named && l.Kind != "for" {
+			return nil, refuse(k.label(), "the loop at %s is a %s: only for loops are unrolled", l.Site, l.Kind)
+		}
+		if l.Pragma {
+			if !opt.OverPragma {
+				return nil, refuse(k.label(), "the loop at %s has an unroll pragma of its own", l.Site)
+			}
+			t := k.u.tokens[l.l.pragma]
+			if t.kind != pragma {
+				return nil, refuse(k.label(), "the loop at %s has an unroll attribute of its own", l.Site)
+			}
+			edits = append(edits, insertion{off: int(t.off), blank: int(t.end - t.off)})
+		}
+		line := "\n#pragma unroll"
+		if value != "full" {
+			line += " " + value
+		}
+		edits = append(edits, insertion{off: int(k.u.tokens[l.l.at].off), text: line})
+	}
+	for site := range bySite {
+		var have []string
+		for _, l := range k.Loops {
+			have = append(have, l.Site)
+		}
+		return nil, refuse(k.label(), "no loop at %s (there are: %s)", site, strings.Join(have, " "))
+	}
+	if len(edits) == 0 {
+		return nil, refuse(k.label(), "no loop to unroll")
+	}
+	return edits, nil
+}
