@@ -1,0 +1,11 @@
+// Package bench is the folder of benchmarks: what gnvcc costs and what it brings, measured from the outside and by
+// other means than its own. README.md says how to run them; their raw results are kept beside them.
+//
+//	clock/     kernels' times by the GPU's own time stamps
+//	suite/     a folder of programs: built and run with nvcc, tuned, built and run with gnvcc
+//	overhead/  what gnvcc adds to a build
+//	machine/   what a figure was measured on
+//	step/      one command with a limit
+//
+// They run gnvcc as a user does. Nothing in the project may import them.
+package bench

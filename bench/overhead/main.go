@@ -1,0 +1,133 @@
+// overhead measures what gnvcc adds to a build with no recipe: the time of whole builds in nvcc's and in gnvcc's hands,
+// and the time from gnvcc's start to the real nvcc's.
+//
+//	go run ./bench/overhead -gnvcc bin/gnvcc -nvcc /usr/local/cuda/bin/nvcc examples
+//
+// Each argument is a program: a folder with a Makefile that takes the compiler as NVCC, or else with .cu files, which are
+// compiled one by one; or a folder of such folders. Everything is built in copies. Builds go in pairs, one with nvcc and
+// one with gnvcc, the first of a pair changing; the ratio is the median of the pairs' ratios.
+//
+//	-pairs N     pairs per program (default 7), after one that is not counted
+//	-starts N    starts of the face (default 200)
+//	-flags F     for folders without a Makefile (default "-O3 -arch=sm_90")
+//	-out FILE    raw results, JSON
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"gnvcc/bench/machine"
+)
+
+// A Raw is everything that was measured.
+type Raw struct {
+	Machine  machine.Facts
+	Pairs    int
+	Programs []Program
+	Start    Start
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "overhead:", err)
+		stop()
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	set := flag.NewFlagSet("overhead", flag.ContinueOnError)
+	gnvcc := set.String("gnvcc", "bin/gnvcc", "gnvcc")
+	nvcc := set.String("nvcc", "nvcc", "the real nvcc")
+	pairs := set.Int("pairs", 7, "pairs of builds per program")
+	starts := set.Int("starts", 200, "starts of the face")
+	flags := set.String("flags", "-O3 -arch=sm_90", "flags for folders without a Makefile")
+	limit := set.Duration("limit", 5*time.Minute, "of one build")
+	commit := set.String("commit", "", "gnvcc's commit, where there is no git")
+	out := set.String("out", "", "file for the raw results")
+	if err := set.Parse(args); err != nil {
+		return err
+	}
+	if *pairs < 1 || *starts < 1 {
+		return fmt.Errorf("-pairs and -starts must be at least 1")
+	}
+	var err error
+	if *gnvcc, err = program(*gnvcc); err != nil {
+		return err
+	}
+	if *nvcc, err = program(*nvcc); err != nil {
+		return err
+	}
+	folders, err := find(set.Args())
+	if err != nil {
+		return err
+	}
+	work, err := os.MkdirTemp("", "gnvcc-overhead-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	raw := Raw{Machine: machine.Gather(ctx, *nvcc, *gnvcc, *commit), Pairs: *pairs}
+	fmt.Println(raw.Machine)
+	b := builder{nvcc: *nvcc, gnvcc: *gnvcc, work: work, flags: strings.Fields(*flags), limit: *limit}
+	fmt.Printf("\n%-24s %9s %9s %7s   %9s %7s   %7s\n", "program", "nvcc s", "gnvcc s", "ratio", "first s", "ratio", "cpu")
+	failed := 0
+	for _, folder := range folders {
+		p := b.measure(ctx, folder, *pairs)
+		raw.Programs = append(raw.Programs, p)
+		if p.Failed != "" {
+			fmt.Printf("%-24s %s\n", p.Name, p.Failed)
+			failed++
+			continue
+		}
+		fmt.Printf("%-24s %9.3f %9.3f %7.3f   %9.3f %7.3f   %7.3f\n", p.Name, median(p.Nvcc), median(p.Gnvcc), median(ratios(p.Gnvcc, p.Nvcc)),
+			median(p.First), median(ratios(p.First, p.Nvcc)), median(ratios(p.GnvccCPU, p.NvccCPU)))
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	all := raw.all()
+	if len(all) > 0 {
+		fmt.Printf("%-24s %9s %9s %7.3f   (median of %d pairs; the goal is 1.02 at most)\n", "all", "", "", median(all), len(all))
+	}
+	fmt.Println("gnvcc s: with a store that knows the compile, no recipe; first s: with an empty store; cpu: ratio of processor times, all children")
+	if raw.Start, err = b.start(ctx, *starts); err != nil {
+		return err
+	}
+	fmt.Printf("\nstart to exec of nvcc: %.2f ms median, %.2f ms at the 95th percentile (%d starts, the fake's own %.2f ms taken off; the goal is 5 ms)\n",
+		raw.Start.median(), raw.Start.high(), len(raw.Start.Face), median(raw.Start.Alone))
+	fmt.Println("nvcc is a fake here, which only exits: it is gnvcc's own start that is measured")
+	if *out != "" {
+		text, err := json.MarshalIndent(raw, "", "\t")
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(*out, append(text, '\n'), 0o644); err != nil {
+			return err
+		}
+	}
+	if failed > 0 {
+		return fmt.Errorf("%d of %d programs could not be built", failed, len(folders))
+	}
+	return nil
+}
+
+func program(name string) (string, error) {
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return "", fmt.Errorf("%s is no program that can be run: %w", name, err)
+	}
+	return filepath.Abs(path)
+}
