@@ -19,6 +19,9 @@ type Options struct {
 	// NeverHolds adds to every guard a condition that no real launch fulfils, and that the compiler does not know: for
 	// measuring what the plain copy costs.
 	NeverHolds bool
+	// Alone leaves the plain copy out: the host has looked at the guard (Conditions) and launches this kernel only where
+	// it holds. One specialised copy, then.
+	Alone bool
 }
 
 // Levers are the levers of a recipe that this stage carries out.

@@ -139,6 +139,9 @@ func (k *Kernel) wrap(out *bytes.Buffer, copies []copied, edits []insertion, opt
 	open := int(u.tokens[k.f.open].off)
 	stop := int(u.tokens[u.tokens[k.f.open].match].end)
 	never := ""
+	if opt.Alone && (len(copies) != 1 || opt.NeverHolds) {
+		return refuse(k.label(), "a kernel without a plain copy is for one set of values")
+	}
 	out.WriteString("{ ")
 	if opt.NeverHolds {
 		reg, most, ok := neverRegister(copies)
@@ -153,6 +156,11 @@ func (k *Kernel) wrap(out *bytes.Buffer, copies []copied, edits []insertion, opt
 		u.restore(out, open)
 		u.render(out, open, stop, edits)
 		out.WriteString(" } else ")
+	}
+	if opt.Alone {
+		out.WriteString("__builtin_unreachable(); }")
+		u.restore(out, stop)
+		return nil
 	}
 	u.restore(out, open)
 	u.render(out, open, stop, edits)
