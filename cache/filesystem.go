@@ -73,9 +73,8 @@ func mountType(dir string) string {
 	if !ok {
 		return ""
 	}
-	dev := uint64(st.Dev)
-	// The kernel's encoding of a device number for user space (makedev(3)).
-	want := fmt.Sprintf("%d:%d", (dev>>8)&0xfff|(dev>>32)&^0xfff, dev&0xff|(dev>>12)&^0xff)
+	major, minor := device(uint64(st.Dev))
+	want := fmt.Sprintf("%d:%d", major, minor)
 	text, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		return ""
@@ -92,4 +91,9 @@ func mountType(dir string) string {
 		}
 	}
 	return ""
+}
+
+// device takes a device number apart as the kernel puts it together for user space (makedev(3)).
+func device(dev uint64) (major, minor uint64) {
+	return (dev>>8)&0xfff | (dev>>32)&^0xfff, dev&0xff | (dev>>12)&^0xff
 }

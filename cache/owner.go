@@ -333,6 +333,7 @@ func (o *Owner) Close() error {
 		o.file = nil
 	}
 	if o.lock != nil {
+		o.lock.Truncate(0)
 		o.lock.Close()
 		o.lock = nil
 	}

@@ -1,0 +1,415 @@
+package cache
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// What gnvcc doctor says about the store. Looking changes nothing and takes no lock.
+
+// A Level says how a finding is meant.
+type Level string
+
+const (
+	Fine    Level = "ok"
+	Note    Level = "note"    // worth knowing
+	Problem Level = "problem" // something does not work, or is in danger
+)
+
+// A Finding is one line of doctor's.
+type Finding struct {
+	Level  Level
+	What   string
+	Advice string // what to do, "" for nothing
+}
+
+// manySpooled: with more files than this the spool slows its folder down, and nobody seems to merge.
+const manySpooled = 20_000
+
+// A checkup collects findings.
+type checkup struct {
+	dir      string
+	findings []Finding
+}
+
+func (c *checkup) say(level Level, advice, format string, args ...any) {
+	c.findings = append(c.findings, Finding{level, fmt.Sprintf(format, args...), advice})
+}
+
+// fail says an error, with the advice that it brings.
+func (c *checkup) fail(level Level, err error) {
+	var known *Error
+	if errors.As(err, &known) {
+		c.say(level, known.Advice, "%s: %s: %v", known.Doing, known.Path, known.Err)
+		return
+	}
+	c.say(level, "", "%v", err)
+}
+
+// Check looks at the store in dir: what is there, how much, and what is wrong. It reads the database and the snapshot as
+// a whole, and only the names and sizes of the rest (CheckContents reads that too).
+func Check(dir string) []Finding {
+	c := &checkup{dir: dir}
+	if !c.folder() {
+		return c.findings
+	}
+	alive := c.owner()
+	snap := c.snapshot()
+	c.database(alive, snap)
+	c.spool()
+	c.files(objectName, "objects")
+	c.files(memoName, "memos")
+	c.broken()
+	return c.findings
+}
+
+// folder says whether there is something to look at.
+func (c *checkup) folder() bool {
+	s, err := Open(c.dir)
+	if err != nil {
+		c.fail(Problem, err)
+		return false
+	}
+	info, err := os.Stat(s.dir)
+	if err != nil {
+		c.say(Note, "", "%s: no store yet, the first build makes it", s.dir)
+		return false
+	}
+	if info.Mode().Perm()&0o020 != 0 {
+		c.say(Problem, "chmod g-w it, unless you trust everybody of that group", "%s: its group may write there, and decide what you compile (mode %04o)", s.dir, info.Mode().Perm())
+	}
+	if kind := networkFS(s.dir); kind != "" {
+		c.say(Problem, "set GNVCC_STORE to a folder on a local disk", "%s: on a network file system (%s): builds read what is there, nothing can be added", s.dir, kind)
+	}
+	if err := syscall.Access(s.dir, 2 /* W_OK */); err != nil {
+		c.fail(Problem, failed("write to the store", s.dir, err))
+	}
+	var st syscall.Statfs_t
+	if err := syscall.Statfs(s.dir, &st); err == nil {
+		free := int64(st.Bavail) * st.Bsize
+		level, advice := Fine, ""
+		if free < 100<<20 {
+			level, advice = Problem, "free some space, or set GNVCC_STORE to a folder elsewhere"
+		}
+		c.say(level, advice, "%s: %s free", s.dir, bytesText(free))
+	}
+	return true
+}
+
+// owner says whether somebody is the owner. Trying the lock would keep a real owner out for that moment: /proc/locks tells
+// without.
+func (c *checkup) owner() (alive bool) {
+	path := filepath.Join(c.dir, lockName)
+	info, err := os.Stat(path)
+	if err != nil {
+		c.say(Fine, "", "no owner yet")
+		return false
+	}
+	pid := lockHolder(info)
+	if pid == 0 {
+		// On some file systems (overlayfs) the device and inode there are not those of stat. The text in the file names a
+		// process; it is the owner if it has the file open.
+		text, _ := readLimited(path, 1024)
+		var said int
+		if fmt.Sscanf(string(text), "process %d", &said); hasOpen(said, path) {
+			pid = said
+		}
+	}
+	if pid == 0 {
+		c.say(Fine, "", "no owner at the moment")
+		return false
+	}
+	c.say(Fine, "", "process %d is the owner", pid)
+	return true
+}
+
+// lockHolder finds the process that holds a flock on the file, 0 for none.
+// proc_locks(5): "1: FLOCK  ADVISORY  WRITE 1234 fd:01:5678 0 EOF", the device in hexadecimal.
+func lockHolder(info fs.FileInfo) (pid int) {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	text, err := os.ReadFile("/proc/locks")
+	if err != nil || !ok {
+		return 0
+	}
+	major, minor := device(uint64(st.Dev))
+	want := fmt.Sprintf("%02x:%02x:%d", major, minor, st.Ino)
+	for line := range strings.Lines(string(text)) {
+		f := strings.Fields(line)
+		if len(f) >= 6 && f[1] == "FLOCK" && f[5] == want {
+			pid, _ = strconv.Atoi(f[4])
+			return pid
+		}
+	}
+	return 0
+}
+
+// hasOpen says whether the process has the file open.
+func hasOpen(pid int, path string) bool {
+	links, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+	for _, l := range links {
+		if to, err := os.Readlink(l); err == nil && to == path {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *checkup) snapshot() *survey {
+	path := filepath.Join(c.dir, roName)
+	found, err := surveyFile(path, nil)
+	if errors.Is(err, fs.ErrNotExist) {
+		c.say(Note, "", "no decisions have been published: builds compile as nvcc does")
+		return nil
+	}
+	if err != nil {
+		c.fail(Problem, err)
+		c.more(found)
+		return nil
+	}
+	info, err := os.Stat(path)
+	if err == nil {
+		c.say(Fine, "", "published %s ago, %s: %s", ageText(info.ModTime()), bytesText(info.Size()), recordsText(found.Records))
+	}
+	return found
+}
+
+func (c *checkup) more(found *survey) {
+	if found == nil {
+		return
+	}
+	for _, p := range found.Problems[min(1, len(found.Problems)):] {
+		c.say(Note, "", "also: %v", p)
+	}
+}
+
+func (c *checkup) database(alive bool, snap *survey) {
+	path := filepath.Join(c.dir, dbName)
+	if alive {
+		// It changes while we read.
+		if info, err := os.Stat(path); err == nil {
+			c.say(Fine, "", "database: %s, in use by the owner and not looked into", bytesText(info.Size()))
+		}
+		return
+	}
+	before, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if snap != nil {
+			c.say(Note, "", "no database: the next owner makes one from what was published")
+		}
+		return
+	}
+	found, err := surveyFile(path, nil)
+	if after, serr := os.Stat(path); serr == nil && before != nil && (after.ModTime() != before.ModTime() || after.Size() != before.Size()) {
+		c.say(Fine, "", "database: an owner came while it was looked at")
+		return
+	}
+	switch {
+	case errors.Is(err, ErrCorrupt):
+		c.fail(Problem, err)
+		c.more(found)
+	case err != nil:
+		c.fail(Problem, err)
+	case snap != nil && snap.ID == found.ID && snap.Tx > found.Tx:
+		c.say(Problem, "the next owner (gnvcc tune) starts from the snapshot", "database: older than what was published from it")
+	case snap == nil || snap.ID != found.ID || snap.Tx != found.Tx:
+		c.say(Note, "the next owner (gnvcc tune) publishes", "database: %s, not all of it published: %s", bytesText(before.Size()), recordsText(found.Records))
+	default:
+		c.say(Fine, "", "database: %s, all of it published", bytesText(before.Size()))
+	}
+}
+
+func (c *checkup) spool() {
+	entries, err := os.ReadDir(filepath.Join(c.dir, spoolName))
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			c.fail(Problem, failed("read the spool", filepath.Join(c.dir, spoolName), err))
+		}
+		return
+	}
+	var waiting, bad, foreign int
+	var size int64
+	var oldest time.Time
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || strings.HasPrefix(e.Name(), tempMark) {
+			continue
+		}
+		switch filepath.Ext(e.Name()) {
+		case spoolExt:
+			waiting++
+			size += info.Size()
+			if oldest.IsZero() || info.ModTime().Before(oldest) {
+				oldest = info.ModTime()
+			}
+		case badExt:
+			bad++
+		default:
+			foreign++
+		}
+	}
+	switch {
+	case waiting > manySpooled:
+		c.say(Problem, "gnvcc tune merges them", "spool: %d records (%s) wait, the oldest for %s", waiting, bytesText(size), ageText(oldest))
+	case waiting > 0:
+		c.say(Fine, "", "spool: %d records (%s) wait for an owner, the oldest for %s", waiting, bytesText(size), ageText(oldest))
+	default:
+		c.say(Fine, "", "spool: empty")
+	}
+	if bad > 0 {
+		c.say(Note, "they may be deleted; they go by themselves after a month", "spool: %d files that were no records were set aside (%s)", bad, badExt)
+	}
+	if foreign > 0 {
+		c.say(Note, "", "spool: %d files that gnvcc did not make", foreign)
+	}
+}
+
+func (c *checkup) files(sub, name string) {
+	var count int
+	var size int64
+	filepath.WalkDir(filepath.Join(c.dir, sub), func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			if !errors.Is(err, fs.ErrNotExist) {
+				c.fail(Problem, failed("read the "+name, path, err))
+			}
+			return nil
+		}
+		if info, err := d.Info(); err == nil && d.Type().IsRegular() {
+			count++
+			size += info.Size()
+		}
+		return nil
+	})
+	trimmed := ""
+	if info, err := os.Stat(filepath.Join(c.dir, trimName)); err == nil {
+		trimmed = ", trimmed " + ageText(info.ModTime()) + " ago"
+	}
+	c.say(Fine, "", "%s: %d, %s%s", name, count, bytesText(size), trimmed)
+}
+
+func (c *checkup) broken() {
+	files, _ := filepath.Glob(filepath.Join(c.dir, "*"+brokenMark+"*"))
+	for _, f := range files {
+		if info, err := os.Stat(f); err == nil {
+			c.say(Note, "delete it when nobody wants to look into it", "%s: a damaged database that was replaced, %s", f, bytesText(info.Size()))
+		}
+	}
+}
+
+// CheckContents reads every object, memo and spool file of the store in dir and compares it with its hash or checksum.
+// It changes nothing. For large stores it takes about a second per gigabyte.
+func CheckContents(dir string) []Finding {
+	c := &checkup{dir: dir}
+	s, err := Open(dir)
+	if err != nil {
+		c.fail(Problem, err)
+		return c.findings
+	}
+	read, bad := 0, 0
+	wrong := func(path, format string, args ...any) {
+		if bad++; bad <= maxProblems {
+			c.say(Problem, "delete it: it will be made again", "%s: %s", path, fmt.Sprintf(format, args...))
+		}
+	}
+	walk := func(sub string, look func(path string, rel []string, b []byte)) {
+		top := filepath.Join(dir, sub)
+		filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || !d.Type().IsRegular() || strings.HasPrefix(d.Name(), tempMark) {
+				return nil
+			}
+			b, err := os.ReadFile(path)
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil // trimmed or merged meanwhile
+			}
+			if err != nil {
+				wrong(path, "%v", bare(err))
+				return nil
+			}
+			read++
+			look(path, strings.Split(strings.TrimPrefix(path, top+"/"), "/"), b)
+			return nil
+		})
+	}
+	walk(objectName, func(path string, rel []string, b []byte) {
+		if name := rel[len(rel)-1]; s.ObjectPath(name) != path {
+			wrong(path, "no object's name")
+		} else if Hash(b) != name {
+			wrong(path, "the content has another hash")
+		}
+	})
+	walk(memoName, func(path string, rel []string, b []byte) {
+		if len(rel) != 3 || s.memoPath(rel[0], rel[2]) != path {
+			wrong(path, "no memo's name")
+		} else if _, _, err := unseal(where(rel[0], rel[2]), b); err != nil {
+			wrong(path, "%v", err)
+		}
+	})
+	walk(spoolName, func(path string, rel []string, b []byte) {
+		if filepath.Ext(path) == spoolExt {
+			if _, err := decodeSpooled(rel[len(rel)-1], b); err != nil && !errors.Is(err, errNewer) {
+				wrong(path, "%v", err)
+			}
+		}
+	})
+	level := Fine
+	if bad > 0 {
+		level = Problem
+	}
+	c.say(level, "", "%d files read, %d damaged", read, bad)
+	return c.findings
+}
+
+// recordsText is "3 decisions, 12 assemblies" and so on.
+func recordsText(records map[string]int) string {
+	plural := map[string]string{Decisions: "decisions", Assemblies: "assemblies", Translations: "translations", Links: "links"}
+	text := []string{}
+	for _, bucket := range slices.Sorted(maps.Keys(records)) {
+		name := plural[bucket]
+		if name == "" {
+			name = strconv.Quote(bucket)
+		}
+		if records[bucket] == 1 && plural[bucket] != "" {
+			name = bucket
+		}
+		text = append(text, fmt.Sprintf("%d %s", records[bucket], name))
+	}
+	if len(text) == 0 {
+		return "no records"
+	}
+	return strings.Join(text, ", ")
+}
+
+func bytesText(n int64) string {
+	switch {
+	case n < 1<<10:
+		return fmt.Sprintf("%d bytes", n)
+	case n < 1<<20:
+		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
+	case n < 1<<30:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+}
+
+func ageText(when time.Time) string {
+	switch d := time.Since(when); {
+	case d < 0:
+		return "less than no time (the clock went back)"
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h", int(d.Hours()))
+	default:
+		return fmt.Sprintf("%d days", int(d.Hours()/24))
+	}
+}
