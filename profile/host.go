@@ -43,6 +43,7 @@ type Process struct {
 	Program string // path of its executable
 	Driver  int    // CUDA version of the driver, 13000 for 13.0
 	CUPTI   int    // version of CUPTI in use, as cuptiGetVersion gives it
+	Trouble string // why the agent can do nothing in it (another profiler, an old driver); "": all is well
 }
 
 // A Device is a GPU as the driver describes it.
@@ -86,7 +87,8 @@ type Launch struct {
 	Allocations int   // live allocations that a session has to save
 	Bytes       int64 // and their size
 
-	id int // the agent's number for the configuration
+	id     uint32 // the agent's number for the configuration
+	module *module
 }
 
 // Attributes of a loaded function, read back from the driver.
@@ -182,6 +184,8 @@ type Difference struct {
 	// The largest |a-b| / max(|a|,|b|) over the words that differ, read as floats and as doubles; +Inf where a NaN or an
 	// infinity met a number. Meaningless for memory of another type.
 	Relative32, Relative64 float64
+
+	Time float64 // of that run, ns
 }
 
 func (d Difference) String() string {

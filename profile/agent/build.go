@@ -1,0 +1,157 @@
+// Package agent holds the agent's C source and builds it. The agent is a small library that the CUDA driver loads into an
+// application (CUDA_INJECTION64_PATH); it captures launches, measures and compares, and takes no decision. agent.h says
+// which file does what. Callers: cmd/gnvcc builds it once per toolkit; profile runs it.
+package agent
+
+import (
+	"context"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sort"
+	"strings"
+)
+
+//go:embed *.c *.h compare.ptx
+var source embed.FS
+
+// ErrNoCUPTI says that a toolkit has no CUPTI, without which the agent can't be built.
+var ErrNoCUPTI = errors.New("no CUPTI in the toolkit")
+
+// CUPTI is where a toolkit keeps its CUPTI.
+type CUPTI struct {
+	Include []string // folders with cupti.h and cuda.h
+	Library string   // libcupti.so
+}
+
+// Find looks for CUPTI in a toolkit, in the places where NVIDIA's installers, Debian and the packages of PyPI put it.
+func Find(root string) (CUPTI, error) {
+	target := map[string]string{"amd64": "x86_64-linux", "arm64": "sbsa-linux"}[runtime.GOARCH]
+	places := []string{root, filepath.Join(root, "extras", "CUPTI"), filepath.Join(root, "targets", target)}
+	var c CUPTI
+	for _, header := range []string{"cupti.h", "cuda.h"} {
+		found := ""
+		for _, p := range places {
+			dir := filepath.Join(p, "include")
+			if _, err := os.Stat(filepath.Join(dir, header)); err == nil {
+				found = dir
+				break
+			}
+		}
+		if found == "" {
+			return c, fmt.Errorf("%w %s: no include/%s (package cuda-cupti-dev, or nvidia-cuda-cupti of PyPI)", ErrNoCUPTI, root, header)
+		}
+		if len(c.Include) == 0 || c.Include[0] != found {
+			c.Include = append(c.Include, found)
+		}
+	}
+	for _, p := range places {
+		for _, lib := range []string{"lib64", "lib"} {
+			for _, pattern := range []string{"libcupti.so", "libcupti.so.[0-9]*"} {
+				if m, _ := filepath.Glob(filepath.Join(p, lib, pattern)); len(m) > 0 {
+					c.Library = m[0]
+					return c, nil
+				}
+			}
+		}
+	}
+	return c, fmt.Errorf("%w %s: headers, but no libcupti.so", ErrNoCUPTI, root)
+}
+
+// Build builds the agent for a toolkit into the folder out, unless it is there already, and gives its path. The name has a hash
+// of the source, the compiler's command and CUPTI's place, so that nothing stale is ever used. The compiler is CC, else gcc, cc or
+// clang: one of them is there, nvcc needs it.
+func Build(ctx context.Context, root, out string) (string, error) {
+	cupti, err := Find(root)
+	if err != nil {
+		return "", err
+	}
+	library, err := filepath.Abs(cupti.Library)
+	if err != nil {
+		return "", err
+	}
+	cc, err := compiler()
+	if err != nil {
+		return "", err
+	}
+	files, err := fs.Glob(source, "*")
+	if err != nil {
+		return "", err
+	}
+	sort.Strings(files)
+	args := append(cc[1:len(cc):len(cc)], "-std=gnu11", "-shared", "-fPIC", "-O2", "-Wall", "-Wextra", "-fvisibility=hidden")
+	for _, dir := range cupti.Include {
+		abs, err := filepath.Abs(dir)
+		if err != nil {
+			return "", err
+		}
+		args = append(args, "-I", abs)
+	}
+	hash := sha256.New()
+	for _, name := range files {
+		text, err := source.ReadFile(name)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(hash, "%s %d\n%s", name, len(text), text)
+	}
+	// The library's size and time stand for its content: an updated toolkit in the same place is another one.
+	info, err := os.Stat(library)
+	if err != nil {
+		return "", fmt.Errorf("finding CUPTI: %w", err)
+	}
+	fmt.Fprintf(hash, "%q %q %q %d %d", cc, args, library, info.Size(), info.ModTime().UnixNano())
+	path := filepath.Join(out, "agent-"+hex.EncodeToString(hash.Sum(nil))[:16]+".so")
+	if _, err := os.Stat(path); err == nil {
+		return path, nil
+	}
+
+	if err := os.MkdirAll(out, 0o700); err != nil {
+		return "", fmt.Errorf("making a folder for the agent: %w", err)
+	}
+	dir, err := os.MkdirTemp(out, ".agent-")
+	if err != nil {
+		return "", fmt.Errorf("making a folder for the agent's build: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	for _, name := range files {
+		text, _ := source.ReadFile(name)
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			return "", fmt.Errorf("writing the agent's source: %w", err)
+		}
+		if strings.HasSuffix(name, ".c") {
+			args = append(args, name)
+		}
+	}
+	args = append(args, "-o", "agent.so", library, "-Wl,-rpath,"+filepath.Dir(library), "-lm", "-ldl", "-lpthread")
+	cmd := exec.CommandContext(ctx, cc[0], args...)
+	cmd.Dir = dir
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building the agent with %s: %w\n%s", cc[0], err, text)
+	} else if len(text) > 0 && os.Getenv("GNVCC_STRICT") == "1" {
+		return "", fmt.Errorf("building the agent with %s gave warnings:\n%s", cc[0], text)
+	}
+	if err := os.Rename(filepath.Join(dir, "agent.so"), path); err != nil {
+		return "", fmt.Errorf("moving the agent into place: %w", err)
+	}
+	return path, nil
+}
+
+func compiler() ([]string, error) {
+	if words := strings.Fields(os.Getenv("CC")); len(words) > 0 {
+		return words, nil
+	}
+	for _, name := range []string{"gcc", "cc", "clang"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return []string{path}, nil
+		}
+	}
+	return nil, errors.New("no C compiler (gcc, cc or clang; or name one in CC) to build the agent with")
+}

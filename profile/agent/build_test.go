@@ -1,0 +1,143 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// toolkits gives the toolkits that there are on this machine; none is a loud skip.
+func toolkits(t *testing.T) map[string]string {
+	found := map[string]string{}
+	for _, v := range []string{"13.0", "13.3", "13.5"} {
+		out, err := exec.Command("../../install/toolkit", "--path", v).Output()
+		if err == nil {
+			found[v] = strings.TrimSpace(string(out))
+		}
+	}
+	if len(found) == 0 {
+		t.Skip("SKIPPED: no CUDA toolkit here (install/toolkit 13.0 brings one): the agent was not built")
+	}
+	return found
+}
+
+// The agent compiles against each toolkit's headers without a warning, and is built only once.
+func TestBuild(t *testing.T) {
+	t.Setenv("GNVCC_STRICT", "1")
+	for version, root := range toolkits(t) {
+		t.Run(version, func(t *testing.T) {
+			out := t.TempDir()
+			path, err := Build(context.Background(), root, out)
+			if err != nil {
+				t.Fatal(err)
+			}
+			before, err := os.Stat(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, err := Build(context.Background(), root, out)
+			if err != nil || again != path {
+				t.Fatalf("second build: %s, %v; want %s", again, err, path)
+			}
+			after, _ := os.Stat(path)
+			if !after.ModTime().Equal(before.ModTime()) {
+				t.Error("the second build built it anew")
+			}
+			if left, _ := filepath.Glob(filepath.Join(out, ".agent-*")); len(left) > 0 {
+				t.Errorf("left behind: %q", left)
+			}
+		})
+	}
+}
+
+// Without a driver, or with nobody to talk to, the agent must be as good as not there.
+func TestLoadsHarmlessly(t *testing.T) {
+	for version, root := range toolkits(t) {
+		t.Run(version, func(t *testing.T) {
+			dir := t.TempDir()
+			path, err := Build(context.Background(), root, dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			program := filepath.Join(dir, "load.c")
+			os.WriteFile(program, []byte(`
+#include <dlfcn.h>
+#include <stdio.h>
+int main(int n, char **argv) {
+  void *lib = dlopen(argv[1], RTLD_NOW);
+  int (*start)(void) = lib ? (int (*)(void))dlsym(lib, "InitializeInjection") : 0;
+  if (!start) return puts(dlerror()), 3;
+  printf("%d %d\n", start(), start());
+  return 0;
+}`), 0o600)
+			if out, err := exec.Command("gcc", "-o", filepath.Join(dir, "load"), program, "-ldl").CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			for _, socket := range []string{"", "GNVCC_AGENT_SOCKET=/nonexistent/socket", "GNVCC_AGENT_SOCKET=" + strings.Repeat("x", 300)} {
+				cmd := exec.Command(filepath.Join(dir, "load"), path)
+				cmd.Env = append(os.Environ(), socket)
+				out, err := cmd.CombinedOutput()
+				if err != nil || string(out) != "1 1\n" {
+					t.Errorf("%q: %v\n%s", socket, err, out)
+				}
+			}
+		})
+	}
+}
+
+func TestNoCUPTI(t *testing.T) {
+	_, err := Build(context.Background(), t.TempDir(), t.TempDir())
+	if !errors.Is(err, ErrNoCUPTI) || !strings.Contains(err.Error(), "cupti.h") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestCompilerRefuses(t *testing.T) {
+	t.Setenv("CC", "false")
+	for _, root := range toolkits(t) {
+		out := t.TempDir()
+		if _, err := Build(context.Background(), root, out); err == nil || !strings.Contains(err.Error(), "building the agent with false") {
+			t.Errorf("%v", err)
+		}
+		if left, _ := os.ReadDir(out); len(left) > 0 {
+			t.Errorf("left behind: %v", left)
+		}
+	}
+}
+
+// compare.ptx is what compare.cu gives, and every GPU's ptxas takes it.
+func TestComparePTX(t *testing.T) {
+	for version, root := range toolkits(t) {
+		for _, arch := range []string{"sm_75", "sm_80", "sm_90", "sm_100", "sm_120"} {
+			out, err := exec.Command(filepath.Join(root, "bin", "ptxas"), "-arch="+arch, "compare.ptx", "-o", filepath.Join(t.TempDir(), "x")).CombinedOutput()
+			if err != nil {
+				t.Errorf("ptxas %s, %s: %v\n%s", version, arch, err, out)
+			}
+		}
+		if version != "13.0" { // the release that made it
+			continue
+		}
+		dir := t.TempDir()
+		for _, name := range []string{"Makefile", "compare.cu"} {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			os.WriteFile(filepath.Join(dir, name), text, 0o600)
+		}
+		make := exec.Command("make", "-s", "compare.ptx", "NVCC="+filepath.Join(root, "bin", "nvcc"))
+		make.Dir = dir
+		if out, err := make.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		want, _ := os.ReadFile(filepath.Join(dir, "compare.ptx"))
+		have, _ := os.ReadFile("compare.ptx")
+		if string(want) != string(have) {
+			t.Error("compare.ptx is not what compare.cu gives: run make compare.ptx")
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package profile
+
+// What a session has to know of a cubin: the variables that a candidate must share with the original, and whether the
+// kernel does what can't be repeated unseen (print, allocate, launch). Read from the ELF file's symbols and from
+// .nv.callgraph, which has pairs of symbols: who calls whom (looked at in cubins of 13.0 and 13.5, linked and not).
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
+	"fmt"
+	"strings"
+)
+
+type variable struct {
+	name     string
+	size     uint64
+	constant bool
+}
+
+type contents struct {
+	variables []variable
+	managed   bool                // it has __managed__ variables
+	calls     map[string][]string // who calls whom; "" in it: by a pointer
+	defined   map[string]bool     // functions with code
+}
+
+// otherManaged is the flag in a symbol's st_other that marks a __managed__ variable.
+const otherManaged = 4
+
+func readCubin(b []byte) (*contents, error) {
+	f, err := elf.NewFile(bytes.NewReader(b))
+	if err != nil {
+		return nil, fmt.Errorf("reading a cubin: %w", err)
+	}
+	c := &contents{calls: map[string][]string{}, defined: map[string]bool{}}
+	symbols, err := f.Symbols()
+	if err != nil {
+		return nil, fmt.Errorf("reading a cubin's symbols: %w", err)
+	}
+	for _, s := range symbols {
+		if int(s.Section) <= 0 || int(s.Section) >= len(f.Sections) {
+			continue
+		}
+		section := f.Sections[s.Section].Name
+		switch elf.ST_TYPE(s.Info) {
+		case elf.STT_FUNC:
+			c.defined[s.Name] = true
+		case elf.STT_OBJECT:
+			constant := section == ".nv.constant3"
+			if !constant && !strings.HasPrefix(section, ".nv.global") {
+				continue
+			}
+			if s.Other&otherManaged != 0 {
+				c.managed = true
+			}
+			// The compiler's own: strings, and names of functions for assert. They never change, and are numbered by what is there.
+			if strings.HasPrefix(s.Name, "$") || strings.HasPrefix(s.Name, "__unnamed_") || s.Size == 0 {
+				continue
+			}
+			c.variables = append(c.variables, variable{s.Name, s.Size, constant})
+		}
+	}
+	if g := f.Section(".nv.callgraph"); g != nil {
+		data, err := g.Data()
+		if err != nil {
+			return nil, fmt.Errorf("reading a cubin's call graph: %w", err)
+		}
+		// Symbols() leaves the first one, which has no name, out.
+		name := func(i uint32) string {
+			if i == 0 || int(i) > len(symbols) {
+				return ""
+			}
+			return symbols[i-1].Name
+		}
+		for ; len(data) >= 8; data = data[8:] {
+			from, to := binary.LittleEndian.Uint32(data), binary.LittleEndian.Uint32(data[4:])
+			if from != 0 {
+				c.calls[name(from)] = append(c.calls[name(from)], name(to))
+			}
+		}
+	}
+	return c, nil
+}
+
+// unrepeatable says why a kernel can't be run more than once without the application or the user noticing, "" if it can.
+func (c *contents) unrepeatable(kernel string) string {
+	if c.managed {
+		return "its module has managed variables"
+	}
+	seen := map[string]bool{}
+	var visit func(string) string
+	visit = func(f string) string {
+		if seen[f] {
+			return ""
+		}
+		seen[f] = true
+		if !c.defined[f] {
+			return external(f)
+		}
+		for _, to := range c.calls[f] {
+			if to == "" { // by a pointer: it may be anything that the module has
+				for any := range c.calls {
+					if why := visit(any); why != "" {
+						return why
+					}
+				}
+				continue
+			}
+			if why := visit(to); why != "" {
+				return why
+			}
+		}
+		return ""
+	}
+	return visit(kernel)
+}
+
+func external(f string) string {
+	switch {
+	case f == "__assertfail" || strings.HasPrefix(f, "__nv_"):
+		return ""
+	case f == "vprintf":
+		return "it prints (printf): runs that are repeated would print again"
+	case f == "malloc" || f == "free":
+		return "it allocates memory on the device (" + f + "), which is not saved"
+	case strings.HasPrefix(f, "cudaLaunch") || strings.HasPrefix(f, "cudaGetParameterBuffer") || strings.HasPrefix(f, "__cudaCDP"):
+		return "it launches kernels itself"
+	}
+	return "it calls " + f + ", of which nothing is known here"
+}

@@ -1,0 +1,342 @@
+package profile
+
+// One connection: a process of the application, what it tells, and what the host answers.
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// helloLimit is how long a process may take from connecting to its first frame.
+const helloLimit = 10 * time.Second
+
+// answerLimit is what the agent may take for what needs no run of a kernel: copies of all memory, comparisons, loading.
+const answerLimit = 2 * time.Minute
+
+type process struct {
+	run     *run
+	conn    *net.UnixConn
+	in      *bufio.Reader
+	pid     int // as the kernel tells, not the process
+	info    *Process
+	devices map[int]*Device
+	modules map[uint32]*module
+	shapes  map[uint32]*Seen
+	order   []*Seen
+	summary Summary
+	dead    error // the session's end, once nothing more can be done
+}
+
+type module struct {
+	hash, path string
+	contents   *contents
+	trouble    string // why contents is nil
+}
+
+func (r *run) serve(ctx context.Context, c *net.UnixConn) {
+	log := r.options.Log
+	pid, err := peer(c)
+	if err != nil {
+		log("%v; turned away", err)
+		return
+	}
+	p := &process{run: r, conn: c, in: bufio.NewReaderSize(c, 1<<16), pid: pid,
+		devices: map[int]*Device{}, modules: map[uint32]*module{}, shapes: map[uint32]*Seen{}}
+	c.SetReadDeadline(time.Now().Add(helloLimit))
+	t, body, err := readFrame(p.in)
+	if err != nil || t != fHello {
+		log("process %d: no greeting from the agent: %v", pid, err)
+		return
+	}
+	c.SetReadDeadline(time.Time{})
+	in := reader{b: body}
+	version := in.u32()
+	if version != protocol {
+		log("process %d: the agent speaks protocol %d, not %d: it was built by another gnvcc", pid, version, protocol)
+		return
+	}
+	in.u32() // its own idea of its pid: another one in a container
+	p.info = &Process{PID: pid, Driver: in.int(), CUPTI: in.int()}
+	trouble := in.str()
+	if err := in.end(); err != nil {
+		log("process %d: %v", pid, err)
+		return
+	}
+	p.info.Program, _ = os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+	p.info.Trouble = trouble
+	r.host.Start(p.info)
+	if trouble == "" {
+		err = p.events(ctx)
+		if err != nil && !errors.Is(err, io.EOF) && ctx.Err() == nil && p.dead == nil {
+			log("process %d: %v", pid, err)
+		}
+	}
+	for _, s := range p.order {
+		p.summary.Kernels = append(p.summary.Kernels, *s)
+	}
+	r.host.End(p.info, p.summary)
+}
+
+// events serves what the agent tells until the process ends.
+func (p *process) events(ctx context.Context) error {
+	for {
+		t, body, err := readFrame(p.in)
+		if err != nil {
+			return err
+		}
+		in := &reader{b: body}
+		switch t {
+		case fDevice:
+			err = p.device(in)
+		case fModule:
+			err = p.module(in)
+		case fSummary:
+			err = p.counts(in)
+		case fNote:
+			p.note(in.str())
+		case fBye:
+			return nil
+		case fLaunch:
+			var l *Launch
+			if l, err = p.launch(in); err == nil {
+				err = p.decide(ctx, l)
+			}
+		default:
+			err = fmt.Errorf("the agent sent a frame of type %d, which was not asked for", t)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (p *process) note(text string) {
+	p.summary.Notes = append(p.summary.Notes, text)
+	p.run.options.Log("process %d: %s", p.pid, text)
+}
+
+func (p *process) device(in *reader) error {
+	d := &Device{Ordinal: in.int(), Name: in.str(), UUID: hex.EncodeToString(in.bytes()), Memory: int64(in.u64())}
+	for _, v := range []*int{&d.Major, &d.Minor, &d.Multiprocessors, &d.L2, &d.RegistersPerSM, &d.SharedPerSM, &d.SharedPerBlock,
+		&d.ThreadsPerSM, &d.ClockKHz, &d.MemoryKHz} {
+		*v = in.int()
+	}
+	p.devices[d.Ordinal] = d
+	return in.end()
+}
+
+func (p *process) module(in *reader) error {
+	id, cubin := in.u32(), in.bytes()
+	if err := in.end(); err != nil {
+		return err
+	}
+	sum := sha256.Sum256(cubin)
+	m := &module{hash: hex.EncodeToString(sum[:])}
+	m.path = filepath.Join(p.run.dir, m.hash+".cubin")
+	// By a name of its own: two processes may bring the same module at once.
+	tmp := fmt.Sprintf("%s.%d", m.path, p.pid)
+	if err := os.WriteFile(tmp, cubin, 0o600); err != nil {
+		m.trouble = fmt.Sprintf("its cubin can't be kept: %v", err)
+	} else if err := os.Rename(tmp, m.path); err != nil {
+		m.trouble = fmt.Sprintf("its cubin can't be kept: %v", err)
+	} else if m.contents, err = readCubin(cubin); err != nil {
+		m.trouble = err.Error()
+	}
+	p.modules[id] = m
+	return nil
+}
+
+func (p *process) launch(in *reader) (*Launch, error) {
+	l := &Launch{Process: p.info, id: in.u32()}
+	l.Device = p.devices[in.int()]
+	m := p.modules[in.u32()]
+	l.Kernel = in.str()
+	for i := range l.Grid {
+		l.Grid[i] = in.int()
+	}
+	for i := range l.Block {
+		l.Block[i] = in.int()
+	}
+	l.Dynamic = in.int()
+	l.Attributes = attributes(in)
+	l.MaxDynamic = in.int()
+	l.Count = int(in.u64())
+	n := in.u32()
+	if int(n) > len(in.b)/8 {
+		return nil, errShort
+	}
+	l.Params = make([]Param, n)
+	for i := range l.Params {
+		l.Params[i].Offset, l.Params[i].Size = in.int(), in.int()
+	}
+	values, same, align := in.bytes(), in.bytes(), in.take(int(n))
+	attributes := in.u32()
+	for ; attributes > 0 && in.err == nil; attributes-- {
+		l.LaunchAttributes = append(l.LaunchAttributes, attributeName(in.u32()))
+	}
+	l.LeaveAlone = in.str()
+	l.Allocations, l.Bytes = int(in.u64()), int64(in.u64())
+	if err := in.end(); err != nil {
+		return nil, err
+	}
+	for i := range l.Params {
+		q := &l.Params[i]
+		if q.Offset < 0 || q.Size < 0 || q.Offset+q.Size > len(values) || len(same) != len(values) {
+			return nil, fmt.Errorf("the agent tells of a parameter outside of the %d bytes that there are", len(values))
+		}
+		q.Value = slices.Clone(values[q.Offset : q.Offset+q.Size])
+		q.Same = slices.Clone(same[q.Offset : q.Offset+q.Size])
+		q.Align = int(align[i])
+	}
+	if m != nil {
+		l.Cubin, l.CubinPath = m.hash, m.path
+		l.module = m
+	}
+	if l.LeaveAlone == "" {
+		switch {
+		case m == nil:
+			l.LeaveAlone = "it can't be told which cubin it came from"
+		case m.contents == nil:
+			l.LeaveAlone = m.trouble
+		default:
+			l.LeaveAlone = m.contents.unrepeatable(l.Kernel)
+		}
+	}
+	if _, ok := p.shapes[l.id]; !ok {
+		s := &Seen{Launch: l}
+		p.shapes[l.id] = s
+		p.order = append(p.order, s)
+	}
+	return l, nil
+}
+
+func attributes(in *reader) (a Attributes) {
+	for _, v := range []*int{&a.Registers, &a.Shared, &a.Local, &a.Const, &a.MaxThreads, &a.Binary, &a.PTX} {
+		*v = in.int()
+	}
+	return a
+}
+
+// attributeName gives a launch attribute's name in cuda.h, without its prefix, in lower case.
+func attributeName(id uint32) string {
+	names := []string{"ignore", "access policy window", "cooperative", "synchronization policy", "cluster dimension",
+		"cluster scheduling policy preference", "programmatic stream serialization", "programmatic event", "priority", "mem sync domain map",
+		"mem sync domain", "preferred cluster dimension", "launch completion event", "device updatable kernel node",
+		"preferred shared memory carveout", "attribute 15", "nvlink util centric scheduling"}
+	if int(id) < len(names) {
+		return names[id]
+	}
+	return fmt.Sprintf("attribute %d", id)
+}
+
+// counts brings the counts of the configurations up to date.
+func (p *process) counts(in *reader) error {
+	p.summary.Whole = in.u8() != 0
+	p.summary.Graphs = int(in.u64())
+	for n := in.u32(); n > 0 && in.err == nil; n-- {
+		s := p.shapes[in.u32()]
+		count, varied, same := int(in.u64()), int(in.u64()), in.bytes()
+		if s == nil { // launched and not yet asked about
+			return fmt.Errorf("the agent counts a launch that it did not tell of")
+		}
+		s.Launch.Count, s.Varied = count, varied
+		for i := range s.Launch.Params {
+			q := &s.Launch.Params[i]
+			if q.Offset+q.Size <= len(same) {
+				q.Same = slices.Clone(same[q.Offset : q.Offset+q.Size])
+			}
+			q.Align = int(in.u8())
+		}
+	}
+	return in.end()
+}
+
+// decide asks the host, and holds the session that it may want.
+func (p *process) decide(ctx context.Context, l *Launch) error {
+	v := p.run.host.Launch(l)
+	if l.LeaveAlone != "" {
+		v.Tune = false
+	}
+	if err := p.verdict(l, v); err != nil || !v.Tune {
+		return err
+	}
+	t, in, err := p.answer(answerLimit)
+	if err != nil {
+		return err
+	}
+	switch t {
+	case fRefused:
+		why := in.str()
+		if err := in.end(); err != nil {
+			return err
+		}
+		v = p.run.host.LeftAlone(l, why)
+		v.Tune = false
+		return p.verdict(l, v)
+	case fReady:
+	default:
+		return fmt.Errorf("the agent answered a verdict with a frame of type %d", t)
+	}
+	s := &session{p: p}
+	s.Regions, s.Saved, s.OnDevice, s.Seconds = int(in.u64()), int64(in.u64()), in.u8() != 0, in.f64()
+	if err := in.end(); err != nil {
+		return err
+	}
+	v = p.run.host.Tune(ctx, l, s)
+	if p.dead != nil {
+		var fault *Fault
+		if errors.As(p.dead, &fault) { // the application goes on, to its own error
+			p.dead = nil
+			return nil
+		}
+		return p.dead
+	}
+	w := writer{}
+	w.u64(uint64(max(v.Again, 0)))
+	_, err = p.command(fDone, w.b, answerLimit)
+	return err
+}
+
+func (p *process) verdict(l *Launch, v Verdict) error {
+	w := writer{}
+	w.bool(v.Tune)
+	w.u64(uint64(max(v.Again, 0)))
+	var list []variable
+	if v.Tune && l.module != nil && l.module.contents != nil {
+		list = l.module.contents.variables
+	}
+	w.u32(uint32(len(list)))
+	for _, x := range list {
+		w.str(x.name)
+		w.bool(x.constant)
+	}
+	return writeFrame(p.conn, fVerdict, w.b)
+}
+
+// answer reads the next frame that is no note, within a time.
+func (p *process) answer(limit time.Duration) (frameType, *reader, error) {
+	p.conn.SetReadDeadline(time.Now().Add(limit))
+	defer p.conn.SetReadDeadline(time.Time{})
+	for {
+		t, body, err := readFrame(p.in)
+		if err != nil {
+			return 0, nil, err
+		}
+		in := &reader{b: body}
+		if t == fNote {
+			p.note(in.str())
+			continue
+		}
+		return t, in, nil
+	}
+}

@@ -1,0 +1,232 @@
+package profile
+
+// Running an application with the agent in it.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Options say what to run and how.
+type Options struct {
+	Argv  []string                         // the application and its arguments
+	Dir   string                           // working directory, "" for ours
+	Env   []string                         // its environment; nil for ours
+	Agent string                           // the built agent (profile/agent.Build)
+	Limit time.Duration                    // longest time for one run of the kernel in a session (default 60 s)
+	Log   func(format string, args ...any) // trouble with the agent, and what it notes; nil: dropped
+}
+
+// An Exit is how the application ended.
+type Exit struct {
+	Code   int            // exit code; 128+n where a signal ended it
+	Signal syscall.Signal // 0: none
+	Killed string         // why Run ended it ("" when it ended by itself)
+}
+
+const (
+	injection = "CUDA_INJECTION64_PATH" // the driver loads the library that it names
+	socketEnv = "GNVCC_AGENT_SOCKET"    // where the agent connects to
+)
+
+// The longest path that fits into a socket's address (sockaddr_un, Linux), with its zero.
+const maxSocketPath = 108
+
+// linger is how long processes that outlive the application itself are listened to.
+const linger = 2 * time.Second
+
+// Run runs an application with the agent in it, and returns when it has ended. Its stdin, stdout and stderr are ours. An
+// error means that it could not be run as asked; whatever the agent has to complain about goes to the log, and the
+// application runs on untouched. When ctx ends, the application gets a SIGTERM.
+func Run(ctx context.Context, o Options, h Host) (Exit, error) {
+	if len(o.Argv) == 0 {
+		return Exit{}, errors.New("no application to run")
+	}
+	env := o.Env
+	if env == nil {
+		env = os.Environ()
+	}
+	for _, v := range env {
+		if name, value, _ := strings.Cut(v, "="); name == injection && value != "" {
+			return Exit{}, fmt.Errorf("%s is set (%s): another tool is in the application's way; unset it", injection, value)
+		}
+	}
+	agent, err := filepath.Abs(o.Agent)
+	if err != nil {
+		return Exit{}, fmt.Errorf("finding the agent %s: %w", o.Agent, err)
+	}
+	if _, err := os.Stat(agent); err != nil {
+		return Exit{}, fmt.Errorf("finding the agent: %w", err)
+	}
+	dir, err := socketDir()
+	if err != nil {
+		return Exit{}, err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "agent")
+	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		return Exit{}, fmt.Errorf("opening a socket for the agent: %w", err)
+	}
+	defer listener.Close()
+
+	if o.Limit <= 0 {
+		o.Limit = time.Minute
+	}
+	r := &run{options: o, host: h, dir: dir, conns: map[*net.UnixConn]bool{}}
+	if r.options.Log == nil {
+		r.options.Log = func(string, ...any) {}
+	}
+	inner, cancel := context.WithCancel(ctx)
+	defer cancel()
+
+	cmd := exec.CommandContext(ctx, o.Argv[0], o.Argv[1:]...)
+	cmd.Dir = o.Dir
+	cmd.Env = append(env[:len(env):len(env)], injection+"="+agent, socketEnv+"="+path)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 10 * time.Second
+	if err := cmd.Start(); err != nil {
+		return Exit{}, fmt.Errorf("starting the application: %w", err)
+	}
+	accepting := make(chan struct{})
+	go func() {
+		defer close(accepting)
+		r.accept(inner, listener)
+	}()
+
+	err = cmd.Wait()
+	exit := Exit{Code: cmd.ProcessState.ExitCode()}
+	if s, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && s.Signaled() {
+		exit.Signal, exit.Code = s.Signal(), 128+int(s.Signal())
+	}
+	listener.Close()
+	<-accepting
+	r.wait(linger)
+	cancel()
+	r.drop()
+	r.sessions.Wait()
+	r.mu.Lock()
+	exit.Killed = r.killed
+	r.mu.Unlock()
+	var failed *exec.ExitError
+	if err != nil && !errors.As(err, &failed) && ctx.Err() == nil {
+		return exit, fmt.Errorf("waiting for the application: %w", err)
+	}
+	return exit, nil
+}
+
+// socketDir makes a folder of our own (0700) with a path short enough for a socket.
+func socketDir() (string, error) {
+	var first error
+	for _, base := range []string{os.TempDir(), "/tmp"} {
+		dir, err := os.MkdirTemp(base, "gnvcc-run-")
+		if err == nil && len(dir)+len("/agent") < maxSocketPath {
+			return dir, nil
+		}
+		if err == nil {
+			os.Remove(dir)
+			err = fmt.Errorf("%s: too long a path for a socket", dir)
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return "", fmt.Errorf("making a folder for the agent's socket: %w", first)
+}
+
+// run is the state of one Run.
+type run struct {
+	options  Options
+	host     Host
+	dir      string
+	sessions sync.WaitGroup
+
+	mu     sync.Mutex
+	conns  map[*net.UnixConn]bool
+	killed string
+}
+
+func (r *run) accept(ctx context.Context, l *net.UnixListener) {
+	for {
+		c, err := l.AcceptUnix()
+		if err != nil {
+			return // closed: the application has ended
+		}
+		r.mu.Lock()
+		r.conns[c] = true
+		r.mu.Unlock()
+		r.sessions.Add(1)
+		go func() {
+			defer r.sessions.Done()
+			r.serve(ctx, c)
+			c.Close()
+			r.mu.Lock()
+			delete(r.conns, c)
+			r.mu.Unlock()
+		}()
+	}
+}
+
+// wait waits until all connections have ended, for a time: a process that the application left behind keeps its own.
+func (r *run) wait(limit time.Duration) {
+	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		r.mu.Lock()
+		n := len(r.conns)
+		r.mu.Unlock()
+		if n == 0 {
+			return
+		}
+	}
+}
+
+// drop closes the connections that are left; their agents let their processes run on untouched.
+func (r *run) drop() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for c := range r.conns {
+		c.Close()
+	}
+}
+
+// kill ends a process, for a reason that the caller of Run learns.
+func (r *run) kill(pid int, why string) {
+	r.mu.Lock()
+	if r.killed == "" {
+		r.killed = why
+	}
+	r.mu.Unlock()
+	if pid > 1 {
+		syscall.Kill(pid, syscall.SIGKILL)
+	}
+}
+
+// peer gives the process at the other end, and refuses anybody else's.
+func peer(c *net.UnixConn) (pid int, err error) {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	var cred *syscall.Ucred
+	if e := raw.Control(func(fd uintptr) {
+		cred, err = syscall.GetsockoptUcred(int(fd), syscall.SOL_SOCKET, syscall.SO_PEERCRED)
+	}); e != nil {
+		return 0, e
+	}
+	if err != nil {
+		return 0, err
+	}
+	if int(cred.Uid) != os.Getuid() {
+		return 0, fmt.Errorf("user %d connected to the agent's socket", cred.Uid)
+	}
+	return int(cred.Pid), nil
+}

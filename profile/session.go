@@ -1,0 +1,153 @@
+package profile
+
+// A session, seen from our end: a command, an answer.
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+)
+
+type session struct {
+	p      *process
+	golden bool
+
+	Regions  int     // ranges of memory that were saved
+	Saved    int64   // bytes
+	OnDevice bool    // the copy is on the device, not on the host
+	Seconds  float64 // that saving took
+}
+
+// command sends one command and waits for its answer. What ends the session ends it for good.
+func (p *process) command(t frameType, body []byte, limit time.Duration) (*reader, error) {
+	if p.dead != nil {
+		return nil, p.dead
+	}
+	if err := writeFrame(p.conn, t, body); err != nil {
+		p.dead = ErrGone
+		return nil, p.dead
+	}
+	answer, in, err := p.answer(limit)
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		answer = fHung
+	case err != nil:
+		p.dead = ErrGone
+		return nil, p.dead
+	}
+	switch answer {
+	case fOK:
+		return in, nil
+	case fHung:
+		p.dead = ErrHung
+		p.run.kill(p.pid, ErrHung.Error())
+		return nil, p.dead
+	case fError, fFault:
+		code, doing, text := in.int(), in.str(), in.str()
+		if err := in.end(); err != nil {
+			p.dead = err
+			return nil, err
+		}
+		if answer == fFault {
+			p.dead = &Fault{Code: code, Text: text}
+			return nil, p.dead
+		}
+		return nil, &CandidateError{Doing: doing, Code: code, Text: text}
+	}
+	p.dead = fmt.Errorf("the agent answered with a frame of type %d", answer)
+	return nil, p.dead
+}
+
+// done checks that an answer was read to its end.
+func (s *session) done(in *reader) error {
+	if err := in.end(); err != nil {
+		s.p.dead = err
+		return err
+	}
+	return nil
+}
+
+// fault enters which candidate it was.
+func (s *session) fault(err error, c Candidate) error {
+	var f *Fault
+	if errors.As(err, &f) {
+		f.Candidate = c
+	}
+	return err
+}
+
+func (s *session) limit() time.Duration { return s.p.run.options.Limit }
+
+func milliseconds(d time.Duration) uint32 { return uint32(min(d.Milliseconds(), 1<<31)) }
+
+func (s *session) Golden() (Written, error) {
+	w := writer{}
+	w.u32(milliseconds(s.limit()))
+	in, err := s.p.command(fGolden, w.b, s.limit()+answerLimit)
+	if err != nil {
+		return Written{}, s.fault(err, Original)
+	}
+	out := Written{Allocations: in.int(), Bytes: int64(in.u64()), Time: in.f64()}
+	s.golden = true
+	return out, s.done(in)
+}
+
+func (s *session) Load(path string) (Candidate, Attributes, error) {
+	w := writer{}
+	w.str(path)
+	in, err := s.p.command(fLoad, w.b, answerLimit)
+	if err != nil {
+		return 0, Attributes{}, err
+	}
+	c, a := Candidate(in.u32()), attributes(in)
+	return c, a, s.done(in)
+}
+
+func (s *session) Unload(c Candidate) error {
+	w := writer{}
+	w.u32(uint32(c))
+	in, err := s.p.command(fUnload, w.b, answerLimit)
+	if err != nil {
+		return err
+	}
+	return s.done(in)
+}
+
+func (s *session) Measure(c Candidate, n int, o Measurement) ([]float64, error) {
+	if n <= 0 || n > 1<<20 {
+		return nil, fmt.Errorf("measuring a candidate %d times: 1 to %d can be asked for", n, 1<<20)
+	}
+	w := writer{}
+	w.u32(uint32(c))
+	w.u32(uint32(n))
+	w.bool(o.Cold)
+	w.u32(milliseconds(s.limit()))
+	in, err := s.p.command(fRun, w.b, time.Duration(n+1)*s.limit()+answerLimit)
+	if err != nil {
+		return nil, s.fault(err, c)
+	}
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = in.f64()
+	}
+	return out, s.done(in)
+}
+
+func (s *session) Check(c Candidate) (Difference, error) {
+	if !s.golden {
+		if _, err := s.Golden(); err != nil {
+			return Difference{}, err
+		}
+	}
+	w := writer{}
+	w.u32(uint32(c))
+	w.u32(milliseconds(s.limit()))
+	in, err := s.p.command(fCheck, w.b, s.limit()+answerLimit)
+	if err != nil {
+		return Difference{}, s.fault(err, c)
+	}
+	d := Difference{Same: in.u8() != 0, Words: int64(in.u64()), Where: in.str(), Address: in.u64(), Size: int64(in.u64()),
+		Offset: int64(in.u64()), Want: in.u64(), Got: in.u64(), Relative32: in.f64(), Relative64: in.f64(), Time: in.f64()}
+	return d, s.done(in)
+}
