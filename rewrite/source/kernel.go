@@ -86,7 +86,16 @@ func (u *Unit) Kernel(entry string) (*Kernel, error) {
 	if f.member {
 		return nil, refuse(entry, "it is defined in a class")
 	}
-	k := u.kernel(f, args)
+	var names []string // classes that the template arguments name: functors
+	for _, a := range targs {
+		a.Traverse(func(n demangle.AST) bool {
+			if name, ok := n.(*demangle.Name); ok {
+				names = append(names, name.Name)
+			}
+			return true
+		})
+	}
+	k := u.kernel(f, args, names...)
 	k.Entry, k.known = entry, true
 	if k.args == nil {
 		k.args = []demangle.AST{}
@@ -344,7 +353,7 @@ func spelling(s string) string {
 }
 
 // kernel puts together what is known about a definition.
-func (u *Unit) kernel(f *function, args []demangle.AST) *Kernel {
+func (u *Unit) kernel(f *function, args []demangle.AST, mentions ...string) *Kernel {
 	p := u.at(int(u.tokens[f.open].off))
 	path := slices.Clone(f.path)
 	for i := range path {
@@ -370,6 +379,6 @@ func (u *Unit) kernel(f *function, args []demangle.AST) *Kernel {
 			k.NoSpec = why
 		}
 	}
-	k.Loops = u.reached(f)
+	k.Loops = u.reached(f, mentions)
 	return k
 }

@@ -41,7 +41,7 @@ var vectorTypes = func() map[string][3]any {
 
 // layout returns the fields of the named struct with its size and alignment; ok is false where it cannot be told.
 func (u *Unit) layout(name string, depth int) (fields []field, size, align int, ok bool) {
-	name = strings.TrimPrefix(strings.TrimPrefix(name, "const "), "struct ")
+	name = strings.TrimPrefix(strings.TrimSuffix(strings.TrimPrefix(name, "const "), " const"), "struct ")
 	if depth > 6 {
 		return nil, 0, 0, false
 	}
@@ -88,8 +88,12 @@ func (u *Unit) layout(name string, depth int) (fields []field, size, align int, 
 		case "using", "typedef", "static", "friend", "static_assert":
 			i = r.resync(i, stop)
 			continue
-		case "virtual", "template", "struct", "class", "union", "enum", "operator", "mutable", "volatile", "alignas":
+		case "virtual", "template", "operator", "mutable", "volatile", "alignas":
 			return nil, 0, 0, false
+		case "struct", "class", "union", "enum":
+			if u.defines(i, stop) {
+				return nil, 0, 0, false
+			}
 		}
 		next, isFunction := u.memberFunction(i, stop)
 		if isFunction {
@@ -172,11 +176,13 @@ func (u *Unit) fields(i, stop int, public bool, depth int, fields *[]field, size
 		return 0, false
 	}
 	text := u.squeeze(from, last)
-	constant := strings.HasPrefix(text, "const ") || strings.HasSuffix(text, " const")
 	base := u.fromText(text)
 	var inner []field
 	elemSize, elemAlign := base.bits/8, base.bits/8
-	if base.class == Unknown {
+	if base.class == Unknown && t[last].kind == '*' && !pointerFirst(u, last, stop) {
+		return 0, false // struct S *p, q: not for us
+	}
+	if base.class == Unknown && t[last].kind != '*' {
 		var ok bool
 		if inner, elemSize, elemAlign, ok = u.layout(text, depth+1); !ok {
 			return 0, false
@@ -231,7 +237,7 @@ func (u *Unit) fields(i, stop int, public bool, depth int, fields *[]field, size
 		if public && !array {
 			switch {
 			case pointers > 0:
-				*fields = append(*fields, field{name, text + "*", at, scalar{Pointer, 64, 0}})
+				*fields = append(*fields, field{name, text + strings.Repeat("*", pointers), at, scalar{Pointer, 64, 0}})
 			case base.class != Unknown:
 				*fields = append(*fields, field{name, text, at, base})
 			default:
@@ -240,7 +246,6 @@ func (u *Unit) fields(i, stop int, public bool, depth int, fields *[]field, size
 				}
 			}
 		}
-		_ = constant // guards only read: const fields are as good as others
 		if i >= stop {
 			return 0, false
 		}
@@ -254,4 +259,18 @@ func (u *Unit) fields(i, stop int, public bool, depth int, fields *[]field, size
 		}
 	}
 	return 0, false
+}
+
+// pointerFirst tells whether the declaration whose first * stands at i declares one name only, so that nothing but
+// pointers depends on a type that is not known.
+func pointerFirst(u *Unit, i, stop int) bool {
+	for ; i < stop; i++ {
+		switch u.tokens[i].kind {
+		case ';':
+			return true
+		case ',':
+			return false
+		}
+	}
+	return false
 }

@@ -66,14 +66,20 @@ func (u *Unit) fileLabels() []string {
 	return labels
 }
 
-// reachedFunctions lists f and the user's device functions that it reaches.
-func (u *Unit) reachedFunctions(f *function) []*function {
+// reachedFunctions lists f and the user's device functions that it reaches; mentions are names that come from elsewhere (template
+// arguments).
+func (u *Unit) reachedFunctions(f *function, mentions []string) []*function {
 	list := []*function{f}
 	known := map[*function]bool{f: true}
 	add := func(g *function) {
 		if !known[g] && !g.kernel && (g.device || g.constant) && g.odd == "" {
 			known[g] = true
 			list = append(list, g)
+		}
+	}
+	for _, name := range mentions {
+		for _, h := range u.methods[name] {
+			add(h)
 		}
 	}
 	for n := 0; n < len(list); n++ {
@@ -95,10 +101,10 @@ func (u *Unit) reachedFunctions(f *function) []*function {
 }
 
 // reached lists the loops of f and of what it reaches.
-func (u *Unit) reached(f *function) []Loop {
+func (u *Unit) reached(f *function, mentions []string) []Loop {
 	u.nameLoops()
 	var loops []Loop
-	for _, g := range u.reachedFunctions(f) {
+	for _, g := range u.reachedFunctions(f, mentions) {
 		loops = append(loops, u.sites[g]...)
 	}
 	return loops

@@ -1,0 +1,5 @@
+package source
+
+import "flag"
+
+var update = flag.Bool("update", false, "rewrite the golden files; read the diff")

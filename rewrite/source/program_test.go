@@ -1,0 +1,226 @@
+package source
+
+// Whole programs through the real compilers: every kernel found by its entry, every rewritten text compiled, every other
+// entry's PTX unchanged.
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"gnvcc/rewrite"
+	"gnvcc/rewrite/ptx"
+)
+
+func recipe(t testing.TB, text string) []rewrite.Term {
+	t.Helper()
+	r, err := rewrite.ParseRecipe(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Terms
+}
+
+// sample is a recipe value for each value that can be fixed.
+func sample(v Value) string {
+	switch v.Class {
+	case Integer:
+		return v.Name + "=1"
+	case Float:
+		return v.Name + "=-2.5"
+	}
+	if v.field {
+		return ""
+	}
+	return "align(" + v.Name + ")=16"
+}
+
+func TestPrograms(t *testing.T) {
+	eachToolkit(t, func(t *testing.T, tk toolkit) {
+		t.Parallel()
+		for _, name := range []string{"basics", "templates", "odd"} {
+			t.Run(name, func(t *testing.T) { testProgram(t, tk, name) })
+		}
+	})
+}
+
+func testProgram(t *testing.T, tk toolkit, name string) {
+	p, ii := prepare(t, tk, filepath.Join("testdata", "programs", name+".cu"))
+	u, err := Parse(ii)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := p.ptx(t, ii)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := ptx.Parse(plain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log strings.Builder
+	all, never := ii, ii
+	changed := map[string]string{} // entry: recipe
+	for _, e := range m.Entries() {
+		k, err := u.Kernel(e.Name)
+		if err != nil {
+			fmt.Fprintf(&log, "%s: %v\n", shortName(e.Name), errors(err))
+			continue
+		}
+		fmt.Fprintf(&log, "%s: %s:%d %s\n", shortName(e.Name), k.File, k.Line, k.Name)
+		for _, l := range k.Loops {
+			fmt.Fprintf(&log, "  loop %s %s in %s depth %d trip %d pragma %v inner %v\n", l.Site, l.Kind, l.Function, l.Depth, l.Trip, l.Pragma, l.Inner)
+		}
+		sig := Signature(e)
+		values, err := k.Values(sig)
+		if err != nil {
+			fmt.Fprintf(&log, "  %v\n", errors(err))
+		}
+		var items []string
+		for _, v := range values {
+			why := v.Why
+			if why == "" {
+				why = "ok"
+				if s := sample(v); s != "" {
+					items = append(items, s)
+				}
+			}
+			fmt.Fprintf(&log, "  value %q %s arg %d+%d %d bits %v: %s\n", v.Name, v.Type, v.Argument, v.Offset, v.Bits, v.Class, why)
+		}
+		var terms []string
+		if slices.ContainsFunc(k.Loops, func(l Loop) bool { return l.Kind == "for" && !l.Pragma }) {
+			terms = append(terms, "unroll=2")
+		}
+		if k.NoSpec == "" {
+			terms = append(terms, "spec{"+strings.Join(append(items, "blockDim.x=64"), ",")+"}")
+		}
+		if len(terms) == 0 {
+			continue
+		}
+		r := strings.Join(terms, " ")
+		fmt.Fprintf(&log, "  recipe %s\n", r)
+		// One after the other in one text, so that one cicc tells about all. A template that was rewritten for one
+		// instantiation is left alone for the others.
+		if slices.ContainsFunc(slices.Collect(keys(changed)), func(other string) bool { o, _ := u.Kernel(other); return o.f == k.f }) {
+			continue
+		}
+		changed[e.Name] = r
+		all = chain(t, all, e.Name, recipe(t, r), Options{Signature: sig})
+		never = chain(t, never, e.Name, recipe(t, r), Options{Signature: sig, NeverHolds: true})
+	}
+	golden(t, filepath.Join("testdata", "programs", name+".golden"), []byte(log.String()))
+
+	out, err := p.ptx(t, all)
+	if err != nil {
+		t.Fatalf("rewritten text: %v", err)
+	}
+	if _, err := p.cubin(t, out); err != nil {
+		t.Fatalf("rewritten text: %v", err)
+	}
+	m2, err := ptx.Parse(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out3, err := p.ptx(t, never)
+	if err != nil {
+		t.Fatalf("text with guards that never hold: %v", err)
+	}
+	m3, err := ptx.Parse(out3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range m.Entries() {
+		e2, e3 := m2.Entry(e.Name), m3.Entry(e.Name)
+		if e2 == nil || e3 == nil {
+			t.Errorf("%s is gone from the variant", e.Name)
+			continue
+		}
+		r, was := changed[e.Name]
+		if was && strings.Contains(r, "spec{") && !strings.Contains(e.Name, "unnamed") { // unnamed does nothing: no copies to see
+			if n := bytes.Count(e2.Text(), []byte("%ntid.x")); n == 0 {
+				t.Errorf("%s %s: no guard in the PTX", e.Name, r)
+			}
+			if !bytes.Contains(e3.Text(), []byte("%nctaid.z")) {
+				t.Errorf("%s %s: no guard that never holds in the PTX", e.Name, r)
+			}
+		}
+	}
+
+	// One kernel alone: the others must be the default's to the byte.
+	alone := map[string]string{"basics": "_Z4tilePfPKfii", "templates": "_Z4overPii", "odd": "_Z9constantsPii"}[name]
+	e := m.Entry(alone)
+	one, err := u.Rewrite(alone, recipe(t, changed[alone]), Options{Signature: Signature(e)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err = p.ptx(t, one)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m2, err = ptx.Parse(out); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range m.Entries() {
+		same := bytes.Equal(labels(e.Text()), labels(m2.Entry(e.Name).Text()))
+		if same != (e.Name != alone) {
+			t.Errorf("rewriting %s alone: %s unchanged: %v", alone, e.Name, same)
+		}
+	}
+}
+
+var unnamedString = regexp.MustCompile(`\$str(\$[0-9]+)?|__unnamed_[0-9]+`)
+
+// labels takes out the numbers that cicc gives to strings throughout a module.
+func labels(text []byte) []byte { return unnamedString.ReplaceAll(text, []byte("$$str")) }
+
+func chain(t *testing.T, text []byte, entry string, terms []rewrite.Term, opt Options) []byte {
+	t.Helper()
+	u, err := Parse(text)
+	if err != nil {
+		t.Fatalf("a rewritten text is not read: %v", err)
+	}
+	out, err := u.Rewrite(entry, terms, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func keys(m map[string]string) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for k := range m {
+			if !yield(k) {
+				return
+			}
+		}
+	}
+}
+
+var hash = regexp.MustCompile(`\d+_GLOBAL__N__[0-9a-z_]*?([0-9]+(anon|deep))`)
+
+// shortName takes what depends on the folder out of an entry's name.
+func shortName(entry string) string { return hash.ReplaceAllString(entry, "<unnamed>$1") }
+
+func errors(err error) string { return shortName(strings.ReplaceAll(err.Error(), "source: ", "")) }
+
+func golden(t *testing.T, file string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatalf("%v (go test -update writes it: read the diff)", err)
+	}
+	if !bytes.Equal(want, got) {
+		t.Errorf("%s differs from what was found (go test -update writes it: read the diff):\n%s", file, got)
+	}
+}

@@ -1,0 +1,179 @@
+package source
+
+// The real compilers for the tests: preprocessing, cicc and ptxas of every toolkit that install/toolkit has put on this
+// machine, or of GNVCC_NVCC alone where that is set.
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+type toolkit struct {
+	version, nvcc string
+}
+
+var toolkits = sync.OnceValue(func() []toolkit {
+	if nvcc := os.Getenv("GNVCC_NVCC"); nvcc != "" {
+		return []toolkit{{"GNVCC_NVCC", nvcc}}
+	}
+	var found []toolkit
+	for _, v := range []string{"11.8", "12.4", "13.0", "13.3", "13.5"} {
+		out, err := exec.Command("../../install/toolkit", "--path", v).Output()
+		if err != nil {
+			continue
+		}
+		nvcc := filepath.Join(strings.TrimSpace(string(out)), "bin", "nvcc")
+		if _, err := os.Stat(nvcc); err == nil {
+			found = append(found, toolkit{v, nvcc})
+		}
+	}
+	return found
+})
+
+// eachToolkit runs f for every toolkit there is, and skips aloud where there is none.
+func eachToolkit(t *testing.T, f func(t *testing.T, tk toolkit)) {
+	t.Helper()
+	if len(toolkits()) == 0 {
+		t.Skip("NO CUDA TOOLKIT: nothing was compiled; install one with install/toolkit 13.0, or set GNVCC_NVCC")
+	}
+	for _, tk := range toolkits() {
+		t.Run(tk.version, func(t *testing.T) { f(t, tk) })
+	}
+}
+
+// newest is the toolkit for tests that one toolkit is enough for.
+func newest(t *testing.T) toolkit {
+	t.Helper()
+	if len(toolkits()) == 0 {
+		t.Skip("NO CUDA TOOLKIT: nothing was compiled; install one with install/toolkit 13.0, or set GNVCC_NVCC")
+	}
+	return toolkits()[len(toolkits())-1]
+}
+
+// A program is one .cu file in a folder of its own, with the commands that nvcc would run for it.
+type program struct {
+	dir, base string
+	env       []string
+	gcc, cicc string // sh commands; cicc's input and output are "$1" and "$2"
+	ptxas     string
+}
+
+// prepare asks nvcc for its commands and preprocesses the file.
+func prepare(t *testing.T, tk toolkit, cu string, flags ...string) (*program, []byte) {
+	t.Helper()
+	p := &program{dir: t.TempDir(), base: strings.TrimSuffix(filepath.Base(cu), ".cu")}
+	text, err := os.ReadFile(cu)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(p.dir, p.base+".cu"), text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p.env = os.Environ()
+	args := append([]string{"--dryrun", "--keep", "-arch=sm_90", "-std=c++17", "--extended-lambda"}, flags...)
+	cmd := exec.Command(tk.nvcc, append(args, "-c", p.base+".cu")...)
+	cmd.Dir = p.dir
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("nvcc --dryrun: %v\n%s", err, out)
+	}
+	var cudafe string
+	for _, line := range strings.Split(string(out), "\n") {
+		line = strings.TrimPrefix(line, "#$ ")
+		switch {
+		case strings.Contains(line, "-D__CUDA_ARCH__=") && strings.Contains(line, " -E "):
+			p.gcc = line
+		case strings.Contains(line, " -E ") && p.gcc == "":
+			cudafe = line // the host's half, for cudafe++'s module id
+		case strings.HasPrefix(line, "cudafe++ "):
+			cudafe += " && " + line
+		case strings.HasPrefix(line, `"$CICC_PATH/cicc"`) || strings.HasPrefix(line, "cicc "):
+			p.cicc = line
+		case strings.HasPrefix(line, "ptxas "):
+			p.ptxas = line
+		case strings.Contains(line, "=") && !strings.Contains(strings.SplitN(line, "=", 2)[0], " "):
+			p.env = append(p.env, line)
+		}
+	}
+	if p.gcc == "" || p.cicc == "" || p.ptxas == "" {
+		t.Fatalf("nvcc --dryrun does not show its steps:\n%s", out)
+	}
+	in, o := p.base+".cpp1.ii", p.base+".ptx"
+	if !strings.Contains(p.cicc, `"`+in+`"`) || !strings.Contains(p.cicc, `-o "`+o+`"`) {
+		t.Fatalf("cicc's command has another form: %s", p.cicc)
+	}
+	p.cicc = strings.Replace(p.cicc, `"`+in+`"`, `"$1"`, 1)
+	p.cicc = strings.Replace(p.cicc, `-o "`+o+`"`, `-o "$2"`, 1)
+	p.ptxas = strings.Replace(p.ptxas, `"`+o+`"`, `"$1"`, 1)
+	p.ptxas = p.ptxas[:strings.LastIndex(p.ptxas, "-o ")] + `-o "$2"`
+	p.sh(t, cudafe)
+	p.sh(t, p.gcc)
+	ii, err := os.ReadFile(filepath.Join(p.dir, in))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, ii
+}
+
+func (p *program) try(command string, args ...string) error {
+	cmd := exec.Command("sh", append([]string{"-c", command, "sh"}, args...)...)
+	cmd.Dir, cmd.Env = p.dir, p.env
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", command, err, errorsOf(out.String()))
+	}
+	return nil
+}
+
+// errorsOf leaves warnings out.
+func errorsOf(out string) string {
+	var keep []string
+	lines := strings.Split(out, "\n")
+	for i, l := range lines {
+		if strings.Contains(l, "error") || strings.Contains(l, "fatal") {
+			keep = append(keep, lines[i:min(i+3, len(lines))]...)
+		}
+	}
+	if len(keep) == 0 {
+		return out
+	}
+	return strings.Join(keep[:min(len(keep), 40)], "\n")
+}
+
+func (p *program) sh(t *testing.T, command string, args ...string) {
+	t.Helper()
+	if err := p.try(command, args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ptx runs cicc on a text.
+func (p *program) ptx(t *testing.T, text []byte) ([]byte, error) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(p.dir, "in.ii"), text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.try(p.cicc, "in.ii", "out.ptx"); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(filepath.Join(p.dir, "out.ptx"))
+}
+
+// cubin runs ptxas on a PTX text.
+func (p *program) cubin(t *testing.T, ptx []byte) ([]byte, error) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(p.dir, "in.ptx"), ptx, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.try(p.ptxas, "in.ptx", "out.cubin"); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(filepath.Join(p.dir, "out.cubin"))
+}
