@@ -19,8 +19,8 @@ import (
 	"strings"
 )
 
-//go:embed *.c *.h compare.ptx
-var source embed.FS
+//go:embed source/*.c source/*.h source/compare.ptx
+var embedded embed.FS
 
 // ErrNoCUPTI says that a toolkit has no CUPTI, without which the agent can't be built.
 var ErrNoCUPTI = errors.New("no CUPTI in the toolkit")
@@ -81,6 +81,10 @@ func Build(ctx context.Context, root, out string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	source, err := fs.Sub(embedded, "source")
+	if err != nil {
+		return "", err
+	}
 	files, err := fs.Glob(source, "*")
 	if err != nil {
 		return "", err
@@ -96,7 +100,7 @@ func Build(ctx context.Context, root, out string) (string, error) {
 	}
 	hash := sha256.New()
 	for _, name := range files {
-		text, err := source.ReadFile(name)
+		text, err := fs.ReadFile(source, name)
 		if err != nil {
 			return "", err
 		}
@@ -122,7 +126,7 @@ func Build(ctx context.Context, root, out string) (string, error) {
 	}
 	defer os.RemoveAll(dir)
 	for _, name := range files {
-		text, _ := source.ReadFile(name)
+		text, _ := fs.ReadFile(source, name)
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
 			return "", fmt.Errorf("writing the agent's source: %w", err)
 		}

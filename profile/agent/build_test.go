@@ -113,7 +113,7 @@ func TestCompilerRefuses(t *testing.T) {
 func TestComparePTX(t *testing.T) {
 	for version, root := range toolkits(t) {
 		for _, arch := range []string{"sm_75", "sm_80", "sm_90", "sm_100", "sm_120"} {
-			out, err := exec.Command(filepath.Join(root, "bin", "ptxas"), "-arch="+arch, "compare.ptx", "-o", filepath.Join(t.TempDir(), "x")).CombinedOutput()
+			out, err := exec.Command(filepath.Join(root, "bin", "ptxas"), "-arch="+arch, "source/compare.ptx", "-o", filepath.Join(t.TempDir(), "x")).CombinedOutput()
 			if err != nil {
 				t.Errorf("ptxas %s, %s: %v\n%s", version, arch, err, out)
 			}
@@ -123,7 +123,7 @@ func TestComparePTX(t *testing.T) {
 		}
 		dir := t.TempDir()
 		for _, name := range []string{"Makefile", "compare.cu"} {
-			text, err := os.ReadFile(name)
+			text, err := os.ReadFile(filepath.Join("source", name))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -135,7 +135,7 @@ func TestComparePTX(t *testing.T) {
 			t.Fatalf("%v\n%s", err, out)
 		}
 		want, _ := os.ReadFile(filepath.Join(dir, "compare.ptx"))
-		have, _ := os.ReadFile("compare.ptx")
+		have, _ := os.ReadFile("source/compare.ptx")
 		if string(want) != string(have) {
 			t.Error("compare.ptx is not what compare.cu gives: run make compare.ptx")
 		}

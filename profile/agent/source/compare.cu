@@ -1,5 +1,5 @@
 // Compares memory on the device, and holds a stream back. This text is the source of compare.ptx, which the agent
-// hands to the driver as it is (so that it runs on any GPU since Volta); `make -C profile/agent compare.ptx` makes it anew.
+// hands to the driver as it is (so that it runs on any GPU since Volta); `make -C profile/agent/source compare.ptx` makes it anew.
 #include <stdint.h>
 
 // What is found in one chunk. The same struct stands in compare.c.
