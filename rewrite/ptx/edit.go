@@ -30,15 +30,20 @@ func (f *Func) Replace(i int, text string) {
 // The text is one or more whole statements without indentation or line end; several insertions at one place stand in
 // the order of the calls.
 func (f *Func) Insert(i int, text string) {
-	at := f.close
-	if i < len(f.Stmts) {
-		at = f.Stmts[i].Start
+	if i >= len(f.Stmts) {
+		f.ReplaceSpan(Span{f.close, f.close}, "\t"+text+"\n")
+		return
 	}
-	if i < len(f.Stmts) {
-		f.ReplaceSpan(Span{at, at}, text+"\n\t")
-	} else {
+	at := f.Stmts[i].Start
+	from := at
+	for from > 0 && (f.text[from-1] == ' ' || f.text[from-1] == '\t') {
+		from--
+	}
+	if from == at && at > 0 && f.text[at-1] == '\n' { // a label at the line's beginning
 		f.ReplaceSpan(Span{at, at}, "\t"+text+"\n")
+		return
 	}
+	f.ReplaceSpan(Span{at, at}, text+"\n"+string(f.text[from:at]))
 }
 
 // Delete notes that a statement goes, with its line where it stands alone on it.
@@ -71,8 +76,8 @@ func (f *Func) RemoveDirective(name string) {
 	for _, d := range f.Directives {
 		if d.Name == name {
 			s := d.Span
-			if int(s.End) < len(f.text) && f.text[s.End] == '\n' {
-				s.End++
+			for class[f.text[s.Start-1]]&clSpace != 0 { // a name or ')' stands in front
+				s.Start--
 			}
 			f.ReplaceSpan(s, "")
 		}

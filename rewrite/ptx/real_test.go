@@ -2,8 +2,11 @@ package ptx_test
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,18 +16,17 @@ import (
 
 // What the real nvcc emits for testdata/*.cu must come back byte for byte, and what we edit must still assemble.
 
-// builds says how each file is compiled: the target decides which headers and intrinsics the code takes.
-var builds = []struct {
-	arch  string
-	flags []string
-	only  string // "": every file
-}{
-	{"sm_75", nil, ""},
-	{"sm_80", nil, "modern.cu"},
-	{"sm_90", []string{"-lineinfo", "-rdc=true"}, ""},
-	{"sm_90", []string{"-G"}, ""},
-	{"sm_90a", nil, "modern.cu"},
-	{"sm_100", nil, ""},
+var all = flag.Bool("all", false, "every test program with every toolkit in every way, not one or two ways each")
+
+// builds says how a program is compiled: the target decides which headers and intrinsics the code takes.
+var builds = [][]string{
+	{"-arch=sm_90"},
+	{"-arch=sm_75"},
+	{"-arch=sm_90", "-lineinfo", "-rdc=true"},
+	{"-arch=sm_100"},
+	{"-arch=sm_90", "-G"},
+	{"-arch=sm_80"},
+	{"-arch=sm_90a"},
 }
 
 func TestRealPTX(t *testing.T) {
@@ -32,13 +34,24 @@ func TestRealPTX(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatal("no test programs", err)
 	}
-	for _, kit := range ptxtest.Toolkits(t) {
-		for _, file := range files {
-			for _, build := range builds {
-				if build.only != "" && build.only != filepath.Base(file) {
-					continue
+	kits := ptxtest.Toolkits(t)
+	for k, kit := range kits {
+		archs := kit.Archs(t)
+		var possible [][]string
+		for _, flags := range builds {
+			if slices.Contains(archs, strings.TrimPrefix(flags[0], "-arch=")) {
+				possible = append(possible, flags)
+			}
+		}
+		for n, file := range files {
+			chosen := possible
+			if !*all { // over files and toolkits each way comes up
+				chosen = [][]string{possible[(2*n+k)%len(possible)]}
+				if k == 0 || k == len(kits)-1 {
+					chosen = append(chosen, possible[(2*n+k+1)%len(possible)])
 				}
-				flags := append([]string{"-arch=" + build.arch}, build.flags...)
+			}
+			for _, flags := range chosen {
 				t.Run(fmt.Sprintf("%s/%s/%s", kit.Version, filepath.Base(file), strings.Join(flags, "")), func(t *testing.T) {
 					t.Parallel()
 					text := kit.PTX(t, file, flags...)
@@ -47,11 +60,11 @@ func TestRealPTX(t *testing.T) {
 						t.Fatal("no kernel found")
 					}
 					edited(t, m)
-					assemble := []string{"-arch=" + build.arch}
-					if strings.Contains(strings.Join(flags, " "), "rdc") {
+					assemble := []string{flags[0]}
+					if slices.Contains(flags, "-rdc=true") {
 						assemble = append(assemble, "-c")
 					}
-					if strings.Contains(strings.Join(flags, " "), "-G") {
+					if slices.Contains(flags, "-G") {
 						assemble = append(assemble, "-g")
 					}
 					if _, err := kit.Assemble(t, m.Bytes(), assemble...); err != nil {
@@ -62,6 +75,8 @@ func TestRealPTX(t *testing.T) {
 		}
 	}
 }
+
+var comment = regexp.MustCompile(`(?s)//[^\n]*|/\*.*?\*/`)
 
 func roundTrip(t *testing.T, text []byte) *ptx.Module {
 	t.Helper()
@@ -86,6 +101,32 @@ func roundTrip(t *testing.T, text []byte) *ptx.Module {
 	}
 	if !bytes.Equal(m.Bytes(), text) {
 		t.Fatal("rewriting every statement with its own text changed the module")
+	}
+	// What there is between the statements that were found is nothing but white space and comments.
+	for _, f := range m.Funcs {
+		for i := 1; i < len(f.Stmts); i++ {
+			gap := comment.ReplaceAll(f.Text()[f.Stmts[i-1].End:f.Stmts[i].Start], nil)
+			if len(bytes.TrimSpace(gap)) > 0 {
+				t.Fatalf("%s: %q is in no statement", f.Name, gap)
+			}
+		}
+	}
+	// Labels are found where branches go, registers where they are declared.
+	for _, f := range m.Funcs {
+		if _, err := f.Blocks(); err != nil {
+			t.Error(err)
+		}
+		if _, err := f.Registers(); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, f := range m.Entries() {
+		if _, err := m.Identity(f.Name); err != nil {
+			t.Error(err)
+		}
+		if _, err := m.Traits(f.Name); err != nil {
+			t.Error(err)
+		}
 	}
 	return m
 }

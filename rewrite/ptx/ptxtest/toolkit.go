@@ -91,16 +91,18 @@ func (k Toolkit) Assemble(t testing.TB, text []byte, flags ...string) ([]byte, e
 	return os.ReadFile(out)
 }
 
-// Accepts tells whether this ptxas reads a module: its .version may be newer than the tool.
-func (k Toolkit) Accepts(isa string) bool {
-	list, err := exec.Command(k.Ptxas(), "--list-version").Output()
+// Archs returns the real architectures that this ptxas assembles for: "sm_75", "sm_90a", ...
+func (k Toolkit) Archs(t testing.TB) []string {
+	t.Helper()
+	help, err := exec.Command(k.Ptxas(), "--help").Output()
 	if err != nil {
-		return false
+		t.Fatalf("toolkit %s: ptxas --help: %v", k.Version, err)
 	}
-	for _, v := range strings.Fields(string(list)) {
-		if v == isa {
-			return true
+	var out []string
+	for _, word := range strings.FieldsFunc(string(help), func(r rune) bool { return strings.ContainsRune(" ',.\n", r) }) {
+		if strings.HasPrefix(word, "sm_") {
+			out = append(out, word)
 		}
 	}
-	return false
+	return out
 }

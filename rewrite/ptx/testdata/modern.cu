@@ -7,7 +7,9 @@ namespace cg = cooperative_groups;
 using namespace nvcuda;
 __global__ void __launch_bounds__(256, 2) bounded(float *x) { x[threadIdx.x] *= 2; }
 __global__ void __launch_bounds__(128) bounded1(float *x) { x[threadIdx.x] *= 3; }
+#if __CUDACC_VER_MAJOR__ > 12 || __CUDACC_VER_MINOR__ >= 4 && __CUDACC_VER_MAJOR__ == 12
 __global__ void __maxnreg__(40) capped(float *x) { x[threadIdx.x] *= 4; }
+#endif
 __global__ void grid_sync(int *x) { cg::this_grid().sync(); x[0] = cg::this_grid().size(); }
 __global__ void tiles(int *x) {
   auto b = cg::this_thread_block(); auto t = cg::tiled_partition<16>(b);
@@ -50,7 +52,9 @@ __global__ void __cluster_dims__(2, 1, 1) clustered(float *x) {
   x[threadIdx.x] = other[3]; c.sync();
 }
 __global__ void __launch_bounds__(128, 1, 4) bounded_cluster(float *x) { x[threadIdx.x] = 1; }
+#if __CUDACC_VER_MAJOR__ >= 12
 __global__ void dependent(float *x) { cudaGridDependencySynchronize(); x[0]++; cudaTriggerProgrammaticLaunchCompletion(); }
+#endif
 __global__ void tma(float *x, const char *src) {
   __shared__ alignas(128) char buf[256]; __shared__ unsigned long long mb;
   unsigned a = __cvta_generic_to_shared(buf), m = __cvta_generic_to_shared(&mb);

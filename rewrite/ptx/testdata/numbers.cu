@@ -15,7 +15,9 @@ __device__ const float table[4][2] = {{1, 2}, {3, 4}, {5.5f, -6}, {7, 1e-30f}};
 __global__ void halves(__half2 *h, __nv_bfloat162 *b, __nv_fp8_e4m3 *q) {
   int t = threadIdx.x;
   h[t] = __hfma2(h[t], h[t + 1], h[t + 2]);
+#if __CUDA_ARCH__ >= 800 || __CUDACC_VER_MAJOR__ >= 12
   b[t] = __hmul2(b[t], b[t + 1]);
+#endif
   q[t] = __nv_fp8_e4m3(float(q[t]) * 2.f);
   h[t + 5] = h2exp(h[t]);
 }

@@ -1,11 +1,12 @@
 // Static and dynamic shared memory, local arrays, switch, structures, dynamically indexed arrays.
+struct alignas(32) double4_ { double x, y, z, w; };
 extern __shared__ float dynamic[];
 __global__ void reduce(const float *in, float *out) {
   __shared__ float tile[256];
-  __shared__ double4_32a wide[3];
+  __shared__ double4_ wide[3];
   int t = threadIdx.x;
   tile[t] = in[blockIdx.x * 256 + t];
-  if (t < 3) wide[t] = make_double4_32a(t, 1, 2, 3);
+  if (t < 3) wide[t] = double4_{double(t), 1, 2, 3};
   __syncthreads();
   for (int s = 128; s; s >>= 1) { if (t < s) tile[t] += tile[t + s]; __syncthreads(); }
   if (!t) out[blockIdx.x] = tile[0] + wide[1].z;

@@ -1,0 +1,227 @@
+package rewrite
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/ptxtest"
+)
+
+// The goldens: testdata/*.txtar hold `recipes` (one "kernel: recipe" a line), perhaps `options`, `in.ptx`, and what must come
+// out: `out.ptx` (missing: the very same slice) and `refused` ("kernel: reason"). With -update the last two are written
+// anew: read the diff. Input and output must be taken by every ptxas that is installed.
+//
+// Options, one a line: tune-over, maxrregcount, read-back, relocatable, registers KERNEL N, assemble none.
+
+var update = flag.Bool("update", false, "rewrite the goldens")
+
+type golden struct {
+	archive  *txtar.Archive
+	in, out  []byte
+	recipes  map[string]Recipe
+	options  Options
+	refused  string
+	assemble bool
+}
+
+func (g *golden) file(name string) ([]byte, bool) {
+	for _, f := range g.archive.Files {
+		if f.Name == name {
+			return f.Data, true
+		}
+	}
+	return nil, false
+}
+
+func readGolden(t *testing.T, path string) *golden {
+	t.Helper()
+	a, err := txtar.ParseFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &golden{archive: a, recipes: make(map[string]Recipe), assemble: true}
+	recipes, _ := g.file("recipes")
+	for _, line := range lines(recipes) {
+		name, text, ok := strings.Cut(line, ": ")
+		r, err := ParseRecipe(text)
+		if !ok || err != nil {
+			t.Fatalf("%s: %q: %v", path, line, err)
+		}
+		g.recipes[name] = r
+	}
+	options, _ := g.file("options")
+	for _, line := range lines(options) {
+		switch words := strings.Fields(line); words[0] {
+		case "tune-over":
+			g.options.TuneOver = true
+		case "maxrregcount":
+			g.options.MaxRegCount = true
+		case "read-back":
+			g.options.ReadBack = true
+		case "relocatable":
+			g.options.Relocatable = true
+		case "assemble":
+			g.assemble = false
+		case "registers":
+			n := 0
+			if _, err := fmt.Sscan(words[2], &n); err != nil {
+				t.Fatal(err)
+			}
+			if g.options.Registers == nil {
+				g.options.Registers = make(map[string]int)
+			}
+			g.options.Registers[words[1]] = n
+		default:
+			t.Fatalf("%s: option %q", path, line)
+		}
+	}
+	if g.in, _ = g.file("in.ptx"); g.in == nil {
+		t.Fatalf("%s: no in.ptx", path)
+	}
+	out, refused, err := g.options.Apply(g.in, g.recipes)
+	if err != nil {
+		var syntax *ptx.SyntaxError
+		if !errors.As(err, &syntax) {
+			t.Errorf("%s: %v", path, err)
+		}
+		g.refused = "the file: " + err.Error() + "\n"
+	}
+	var list []string
+	for name, err := range refused {
+		list = append(list, name+": "+err.Error()+"\n")
+	}
+	sort.Strings(list)
+	g.refused += strings.Join(list, "")
+	g.out = out
+	return g
+}
+
+func lines(b []byte) []string {
+	text := strings.TrimSpace(string(b))
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, "\n")
+}
+
+func goldens(t *testing.T) []string {
+	paths, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(paths) < 40 {
+		t.Fatalf("%d goldens, %v", len(paths), err)
+	}
+	return paths
+}
+
+func TestGoldens(t *testing.T) {
+	fires, still := 0, 0
+	for _, path := range goldens(t) {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			g := readGolden(t, path)
+			for name := range g.recipes {
+				if strings.Contains(g.refused, name+": ") || g.refused != "" && strings.HasPrefix(g.refused, "the file") {
+					still++
+				} else {
+					fires++
+				}
+			}
+			unchanged := bytes.Equal(g.in, g.out)
+			if unchanged && len(g.in) > 0 && &g.in[0] != &g.out[0] {
+				t.Error("nothing changed, but the result is another slice")
+			}
+			if *update {
+				g.write(t, path, unchanged)
+				return
+			}
+			want, ok := g.file("out.ptx")
+			if !ok {
+				want = g.in
+			}
+			if !bytes.Equal(want, g.out) {
+				t.Errorf("out.ptx differs; got:\n%s", g.out)
+			}
+			if want, _ := g.file("refused"); string(want) != g.refused {
+				t.Errorf("refused differs; got:\n%swant:\n%s", g.refused, want)
+			}
+		})
+	}
+	if still < fires {
+		t.Errorf("%d recipes that are carried out, only %d that must not be", fires, still)
+	}
+}
+
+func (g *golden) write(t *testing.T, path string, unchanged bool) {
+	t.Helper()
+	var files []txtar.File
+	for _, f := range g.archive.Files {
+		if f.Name != "out.ptx" && f.Name != "refused" {
+			files = append(files, f)
+		}
+	}
+	if !unchanged {
+		files = append(files, txtar.File{Name: "out.ptx", Data: g.out})
+	}
+	if g.refused != "" {
+		files = append(files, txtar.File{Name: "refused", Data: []byte(g.refused)})
+	}
+	g.archive.Files = files
+	if err := os.WriteFile(path, txtar.Format(g.archive), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestGoldensAssemble gives input and output of every golden to every ptxas that knows its ISA and target; at least one
+// must.
+func TestGoldensAssemble(t *testing.T) {
+	kits := ptxtest.Toolkits(t)
+	for _, path := range goldens(t) {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			t.Parallel()
+			g := readGolden(t, path)
+			if !g.assemble {
+				return
+			}
+			m, err := ptx.Parse(g.in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			flags := []string{"-arch=" + m.Target[0]}
+			if g.options.Relocatable {
+				flags = append(flags, "-c")
+			}
+			tried := 0
+			for _, kit := range kits {
+				if _, err := kit.Assemble(t, g.in, flags...); err != nil {
+					if !tooOld(err) {
+						t.Errorf("the golden's own input: %v", err)
+					}
+					continue
+				}
+				tried++
+				if bytes.Equal(g.in, g.out) {
+					continue
+				}
+				if _, err := kit.Assemble(t, g.out, flags...); err != nil {
+					t.Error(err)
+				}
+			}
+			if tried == 0 {
+				t.Skipf("SKIPPED: none of the %d installed ptxas knows PTX %s for %v", len(kits), m.Version, m.Target)
+			}
+		})
+	}
+}
+
+// tooOld tells whether a ptxas refuses a text only because it knows its ISA or target not yet, or no longer.
+func tooOld(err error) bool {
+	return strings.Contains(err.Error(), "Unsupported .version") || strings.Contains(err.Error(), "is not defined for option 'gpu-name'")
+}
