@@ -1,0 +1,235 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"gnvcc/policy/stats"
+	"gnvcc/profile"
+	"gnvcc/rewrite"
+)
+
+// From recipe to a figure: compile, admit, race.
+
+// try compiles, admits and races recipes; those that were tried before are passed over.
+func (s *search) try(doing string, recipes []rewrite.Recipe) error {
+	var todo []*Trial
+	seen := map[string]bool{}
+	for _, r := range recipes {
+		text := r.String()
+		if r.IsDefault() || seen[text] || s.c.trial(text) != nil {
+			continue
+		}
+		seen[text] = true
+		if !s.permitted(r) {
+			continue
+		}
+		todo = append(todo, &Trial{Recipe: r, Text: text})
+	}
+	if len(todo) == 0 {
+		return nil
+	}
+	for _, tr := range todo {
+		s.want(tr.Recipe, 2)
+	}
+	s.t.progress.Trying(&s.k.Kernel, s.c.shape, doing, len(todo))
+	var arms []stats.Arm
+	groups := map[string]int{}
+	for i, tr := range todo {
+		if s.over() {
+			break
+		}
+		c, err := s.wait(s.want(tr.Recipe, 2))
+		if errors.Is(err, errBudget) || s.ctx.Err() != nil {
+			break // not tried: a later run may
+		}
+		if err = s.admit(tr, c, err); err != nil {
+			return err
+		}
+		s.c.book.Trials = append(s.c.book.Trials, tr)
+		if tr.Refused == "" && tr.Same == "" {
+			lever := leverOf(tr.Recipe)
+			if groups[lever] == 0 {
+				groups[lever] = len(groups) + 1
+			}
+			arms = append(arms, stats.Arm{ID: i, Group: groups[lever]})
+		}
+	}
+	standings, err := s.t.o.Rule.Race(func(arm, n int) ([]float64, error) {
+		if arm == stats.Baseline {
+			return s.measure(s.baseline, n)
+		}
+		return s.measure(s.loaded[todo[arm].Text], n)
+	}, arms, s.first, stats.Options{Stop: s.over, Fatal: dead})
+	for _, st := range standings {
+		tr := todo[st.ID]
+		tr.Ratio, tr.N = st.Ratio, st.N
+		if st.Err != nil {
+			s.failed(tr, st.Err)
+		}
+		if st.N == 0 && st.Err == nil {
+			s.c.forget(tr) // the budget ended before: a later run may
+		}
+	}
+	s.drop()
+	s.save()
+	return err
+}
+
+// permitted tells whether the user's options and directives allow a recipe.
+func (s *search) permitted(r rewrite.Recipe) bool {
+	if r.Exactness() > s.t.o.Exact {
+		return false
+	}
+	for _, t := range r.Terms {
+		if l := levers[t.Lever]; l == nil || !s.t.o.allows(l) {
+			return false
+		}
+	}
+	return true
+}
+
+// admit decides whether a compiled candidate is measured; what speaks against it is noted in the trial. An error means that the
+// process is lost.
+func (s *search) admit(tr *Trial, c *Candidate, err error) error {
+	if err != nil {
+		tr.Refused = "it does not compile: " + firstLine(err)
+		return nil
+	}
+	tr.Build, tr.Code = c.Build, codeOf(c, s.k.Name)
+	if why := s.shrinks(c); why != "" {
+		tr.Refused = why
+		return nil
+	}
+	if tr.Code != "" {
+		if tr.Code == s.original {
+			tr.Same, tr.Ratio = "-", 1
+			return nil
+		}
+		if other := s.byCode[tr.Code]; other != nil {
+			tr.Same, tr.Ratio = other.Text, other.Ratio
+			if other.Refused != "" {
+				tr.Refused = other.Refused
+			}
+			return nil
+		}
+		s.byCode[tr.Code] = tr
+	}
+	arm, at, err := s.s.Load(c.Path)
+	if err != nil {
+		return s.failed(tr, err)
+	}
+	s.loaded[tr.Text] = arm
+	if at.MaxThreads < s.largest && !s.t.o.Bet {
+		tr.Refused = fmt.Sprintf("blocks of %d threads, which the default can launch, could not be launched: %d at most", s.largest, at.MaxThreads)
+		return nil
+	}
+	d, err := s.s.Check(arm)
+	if err != nil {
+		return s.failed(tr, err)
+	}
+	if !s.within(d) {
+		tr.Refused = "other bits: " + d.String()
+		return nil
+	}
+	tr.Checked++
+	return nil
+}
+
+// shrinks says, from the build alone, why a candidate could fail where the default would not.
+func (s *search) shrinks(c *Candidate) string {
+	if s.t.o.Bet {
+		return ""
+	}
+	grown := c.Build.Shared > s.k.Default.Shared
+	switch {
+	case grown && (s.k.Dynamic || s.l.Dynamic > 0):
+		return fmt.Sprintf("it takes %d bytes of shared memory more, which launches with dynamic shared memory may need", c.Build.Shared-s.k.Default.Shared)
+	case grown && c.Build.Shared > 48<<10:
+		return fmt.Sprintf("it takes %d bytes of shared memory, more than the 48 KiB that every launch may have", c.Build.Shared)
+	case s.sit.Known && c.Build.Registers > 0 && min(s.sit.Device.LargestBlock(c.Build.Registers), c.limit()) < s.largest:
+		return fmt.Sprintf("with %d registers, blocks of %d threads, which the default can launch, could not be launched", c.Build.Registers, s.largest)
+	}
+	return ""
+}
+
+// within tells whether a difference is allowed: none, or one within the tolerance that the user gave.
+func (s *search) within(d profile.Difference) bool {
+	if d.Same {
+		return true
+	}
+	return s.t.o.Tolerance > 0 && min(d.Relative32, d.Relative64) <= s.t.o.Tolerance
+}
+
+// failed notes a candidate's failure; the error comes back if the process is lost by it.
+func (s *search) failed(tr *Trial, err error) error {
+	var fault *profile.Fault
+	switch {
+	case errors.As(err, &fault):
+		tr.Refused = "it crashed on the device: " + fault.Text
+	case errors.Is(err, profile.ErrHung):
+		tr.Refused = "it did not end in time"
+	case dead(err):
+		return err // not the candidate's fault
+	default:
+		tr.Refused = "the driver refused it: " + firstLine(err)
+		return nil
+	}
+	// Remembered at once: the next run must not try it again.
+	if s.c.trial(tr.Text) == nil {
+		s.c.book.Trials = append(s.c.book.Trials, tr)
+	}
+	s.save()
+	return err
+}
+
+func (s *search) measure(arm profile.Candidate, n int) ([]float64, error) {
+	return s.s.Measure(arm, n, profile.Measurement{})
+}
+
+// arm returns the loaded candidate of a trial, loading and checking it if need be. A candidate that is refused is noted so, and
+// ok is false.
+func (s *search) arm(tr *Trial) (c profile.Candidate, ok bool, err error) {
+	if c, ok := s.loaded[tr.Text]; ok {
+		return c, true, nil
+	}
+	cand, err := s.compile(tr.Recipe, 0)
+	if errors.Is(err, errBudget) || s.ctx.Err() != nil {
+		return 0, false, nil
+	}
+	delete(s.byCode, tr.Code) // or it would be taken for a copy of itself
+	if err := s.admit(tr, cand, err); err != nil {
+		return 0, false, err
+	}
+	c, ok = s.loaded[tr.Text]
+	return c, ok && tr.Refused == "" && tr.Same == "", nil
+}
+
+// drop unloads all but the best few candidates.
+func (s *search) drop() {
+	keep := map[string]bool{}
+	for i, tr := range rank(s.c.book.Trials) {
+		if i < finalists+1 {
+			keep[tr.Text] = true
+		}
+	}
+	for text, c := range s.loaded {
+		if !keep[text] {
+			_ = s.s.Unload(c)
+			delete(s.loaded, text)
+		}
+	}
+}
+
+func (s *search) save() {
+	if err := writeNotebook(s.t.memory, s.c.key, s.c.book); err != nil {
+		s.t.progress.Note("what was measured can't be remembered: " + firstLine(err))
+	}
+}
+
+// firstLine returns an error's first line: tools' messages are long.
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(err.Error()), "\n")
+	return line
+}

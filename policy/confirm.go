@@ -1,0 +1,202 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+
+	"gnvcc/policy/stats"
+	"gnvcc/profile"
+	"gnvcc/rewrite"
+)
+
+// Step 6 of the search: what is believed. And what is looked at again on later launches.
+
+// confirm compares the best candidates on fresh samples and names the winner, if there is one. Recipes that won on another
+// configuration of the kernel are compared here too, fast or not: the decision needs their figures everywhere.
+func (s *search) confirm() error {
+	s.c.winner = nil
+	s.t.progress.Trying(&s.k.Kernel, s.c.shape, "comparing the best again", 0)
+	wide := len(s.k.Siblings) > 0 // whole-file flags may be vetoed by the file's other kernels: have a winner without
+	compared := 0
+	for _, tr := range rank(s.c.book.Trials) {
+		file := hasStage(tr.Recipe, rewrite.Flag)
+		if s.c.winner != nil && !(wide && file != hasStage(s.c.winner.Recipe, rewrite.Flag)) {
+			break
+		}
+		if s.c.winner != nil && file {
+			continue
+		}
+		if compared == finalists || tr.Ratio > step {
+			break
+		}
+		compared++
+		better, err := s.compare(tr)
+		if err != nil {
+			return err
+		}
+		if better {
+			if s.c.winner == nil {
+				s.c.winner = tr
+			}
+			s.k.win(tr.Recipe)
+			if !wide || !file {
+				break
+			}
+		}
+	}
+	for _, r := range s.k.winners() {
+		if err := s.verify(r); err != nil {
+			return err
+		}
+	}
+	s.save()
+	return nil
+}
+
+// verify makes sure that a recipe has figures from fresh samples on this configuration, or a reason why not.
+func (s *search) verify(r rewrite.Recipe) error {
+	tr := s.c.trial(r.String())
+	if tr == nil {
+		if !s.permitted(r) {
+			return nil
+		}
+		tr = &Trial{Recipe: r, Text: r.String()}
+		s.c.book.Trials = append(s.c.book.Trials, tr)
+	}
+	if tr.Refused != "" || tr.Confirmed != nil && s.c.fresh[tr.Text] {
+		return nil
+	}
+	if tr.Same != "" {
+		// The same code as another's (here, as everywhere): its figures are that one's.
+		if other := s.c.trial(tr.Same); other != nil {
+			if err := s.verify(other.Recipe); err != nil {
+				return err
+			}
+			tr.Confirmed, tr.Plain, tr.Refused, tr.Checked = other.Confirmed, other.Plain, other.Refused, other.Checked
+		} else if tr.Same == "-" {
+			tr.Confirmed = &Compared{Ratio: stats.Interval{Estimate: 1, Low: 1, High: 1, N: 1}, Before: s.c.before, After: s.c.before, Time: s.t.now()}
+		}
+		return nil
+	}
+	_, err := s.compare(tr)
+	return err
+}
+
+// compare compares a trial with the default on fresh samples. True: it is better, its plain copy too is no worse than is
+// tolerated, and nothing else speaks against it.
+func (s *search) compare(tr *Trial) (bool, error) {
+	guarded := hasLever(tr.Recipe, "spec") && !s.t.o.Bet
+	if guarded {
+		s.t.pool.Want(&s.k.Kernel, tr.Recipe, true, 0) // compiles meanwhile
+	}
+	arm, ok, err := s.arm(tr)
+	if err != nil || !ok {
+		return false, err
+	}
+	c, err := s.against(s.t.o.Rule, arm)
+	if err != nil {
+		return false, s.failed(tr, err)
+	}
+	tr.Confirmed = compared(c, s.t.o.Rule.Confidence, s.t.now())
+	s.c.fresh[tr.Text] = true
+	if !s.t.o.Rule.Better(c.Ratio) {
+		// It may be this kernel's best on other configurations: then it matters whether it is slower here, with certainty.
+		if s.t.o.Rule.Harmful(c.Ratio) {
+			if c, err = s.t.o.Rule.CompareHarm(s.sampler(arm), 0, s.plan); err != nil {
+				return false, s.failed(tr, err)
+			}
+			tr.Confirmed = compared(c, s.t.o.Rule.Confidence, s.t.now())
+		}
+		return false, nil
+	}
+	if !guarded {
+		return true, nil
+	}
+	return s.plainPays(tr)
+}
+
+func (s *search) against(r stats.Rule, arm profile.Candidate) (stats.Comparison, error) {
+	return r.Compare(s.sampler(arm), 0, s.plan)
+}
+
+// sampler makes an arm 0 of a loaded candidate.
+func (s *search) sampler(arm profile.Candidate) stats.Sampler {
+	return func(a, n int) ([]float64, error) {
+		if a == stats.Baseline {
+			return s.measure(s.baseline, n)
+		}
+		return s.measure(arm, n)
+	}
+}
+
+// plainPays measures the plain copy of a specialised kernel, in the same kernel under guards that never hold: launches with
+// other values would run it. It returns true if it is no more than 2 % slower than the default.
+func (s *search) plainPays(tr *Trial) (bool, error) {
+	cand, err := s.wait(s.t.pool.Want(&s.k.Kernel, tr.Recipe, true, 0))
+	switch {
+	case errors.Is(err, errBudget) || s.ctx.Err() != nil:
+		return false, nil // not now
+	case err != nil:
+		tr.Refused = "its plain copy can't be measured: " + firstLine(err)
+		return false, nil
+	}
+	arm, _, err := s.s.Load(cand.Path)
+	if err != nil {
+		return false, s.failed(tr, err)
+	}
+	defer func() { _ = s.s.Unload(arm) }()
+	d, err := s.s.Check(arm)
+	if err != nil {
+		return false, s.failed(tr, err)
+	}
+	if !s.within(d) {
+		tr.Refused = "other bits in its plain copy: " + d.String()
+		return false, nil
+	}
+	rule := s.t.o.Rule
+	rule.Harm = plainHarm
+	c, err := rule.CompareHarm(s.sampler(arm), 0, s.plan)
+	if err != nil {
+		return false, s.failed(tr, err)
+	}
+	tr.Plain = compared(c, rule.Confidence, s.t.now())
+	if rule.Harmful(c.Ratio) {
+		tr.Refused = fmt.Sprintf("launches with other values would take %.3f times as long as with the default (a bet would allow it)", c.Ratio.Estimate)
+		return false, nil
+	}
+	return true, nil
+}
+
+// revisit looks at a configuration again, at a later launch of it with other data: every recipe that won is checked again, and
+// measured where that was not done yet. A winner that fails makes room for the next best.
+func (s *search) revisit() error {
+	if err := s.begin(); err != nil {
+		return err
+	}
+	defer s.unload()
+	failed := false
+	for _, r := range s.k.winners() {
+		tr := s.c.trial(r.String())
+		if tr == nil || tr.Refused != "" || tr.Same != "" {
+			continue
+		}
+		before := s.loaded[tr.Text]
+		if _, ok, err := s.arm(tr); err != nil {
+			return err
+		} else if !ok && tr.Refused != "" && before == 0 {
+			tr.Refused = fmt.Sprintf("%s (at launch %d of this configuration)", tr.Refused, s.l.Count)
+			failed = true
+		}
+	}
+	s.c.checks++
+	if failed {
+		return s.confirm()
+	}
+	for _, r := range s.k.winners() {
+		if err := s.verify(r); err != nil {
+			return err
+		}
+	}
+	s.save()
+	return nil
+}

@@ -1,0 +1,123 @@
+package policy
+
+import (
+	"context"
+	"fmt"
+
+	"gnvcc/cache"
+	"gnvcc/rewrite"
+	"gnvcc/rewrite/source"
+	"gnvcc/sim"
+)
+
+// What policy is given: kernels, launches, and the interfaces to those who compile, launch and store.
+
+// A Kernel is what is known of one kernel of the user's before it is tuned. Fields that are not known stay zero.
+type Kernel struct {
+	Name     string // mangled
+	Short    string // as people write it: "stencil<float, 4>"
+	Identity string // the key of its decision
+	Target   string // "sm_90"
+	CC       int    // 90
+	Ptxas    string // version, "13.0.88"
+
+	File     string   // hash of the PTX it was assembled from
+	Siblings []string // identities of the other kernels of that PTX
+	Applied  string   // recipe that the loaded build was made with, "" for nvcc's own; then the default is loaded to compare with
+
+	Default    cache.Build // nvcc's own compile
+	MaxThreads int         // largest block of nvcc's own compile by its directives: .maxntid or .reqntid, else 1024
+
+	// Bounds is a limit on registers that the user gave, "" for none: "__launch_bounds__(256, 2)" (a second value; the first one
+	// alone limits no registers), "__maxnreg__(64)", "-maxrregcount=64". It is tuned over only where he says so.
+	Bounds string
+
+	Values   []source.Value // what of a launch can be put into the source
+	Loops    []source.Loop
+	NoUnroll string // why nothing is unrolled; "" if it may be
+	NoSpec   string // why nothing is specialised; "" if it may be
+	Source   string // the user's file, for reports
+
+	Loads, Stores int  // accesses to global memory in its PTX that a hint can be given to
+	Calls         bool // real calls
+	Dynamic       bool // uses dynamic shared memory
+	SharedStatic  bool // uses static shared memory
+	Reloc         bool // -rdc=true: assembled with -c, linked later
+	NoUnrolls     int  // pragmas by which cicc tells ptxas not to unroll
+
+	// Reads lists which of "blockDim.x" ... "gridDim.z" its PTX reads: the others are no values to specialise for. nil: not
+	// known.
+	Reads []string
+
+	Alone string // why it is left alone: "it uses setmaxnreg", ...; "" if it may be tuned
+
+	Handle any // the Compiler's own
+}
+
+// Shape is what makes two launches of a kernel the same configuration.
+type Shape struct {
+	Grid, Block [3]int
+	Dynamic     int // dynamic shared memory, bytes
+}
+
+// Threads is the number of threads of a block.
+func (s Shape) Threads() int { return s.Block[0] * s.Block[1] * s.Block[2] }
+
+// Blocks is the number of blocks.
+func (s Shape) Blocks() int { return s.Grid[0] * s.Grid[1] * s.Grid[2] }
+
+func (s Shape) String() string {
+	text := dims(s.Grid) + " x " + dims(s.Block)
+	if s.Dynamic > 0 {
+		text += fmt.Sprintf(" + %d B", s.Dynamic)
+	}
+	return text
+}
+
+func dims(d [3]int) string {
+	switch {
+	case d[2] > 1:
+		return fmt.Sprintf("(%d,%d,%d)", d[0], d[1], d[2])
+	case d[1] > 1:
+		return fmt.Sprintf("(%d,%d)", d[0], d[1])
+	}
+	return fmt.Sprint(d[0])
+}
+
+// A Candidate is a kernel compiled by a recipe.
+type Candidate struct {
+	Path       string // a cubin that the driver can load
+	Build      cache.Build
+	MaxThreads int    // largest block by directives, 1024 if none
+	Code       string // hash of what the GPU would execute; equal codes need one measurement. "": unknown
+}
+
+// limit is the largest block by directives.
+func (c *Candidate) limit() int {
+	if c.MaxThreads > 0 {
+		return c.MaxThreads
+	}
+	return sim.BlockThreads
+}
+
+// A Compiler makes candidates. Compile may be called from several goroutines.
+type Compiler interface {
+	// Kernel finds what a loaded module's kernel was built from; the error says why it can't be compiled again.
+	Kernel(module, kernel string) (*Kernel, error)
+	// Compile makes a candidate. With plain set, the guards of specialised copies never hold: what runs is the plain copy, as
+	// compiled beside the others.
+	Compile(ctx context.Context, k *Kernel, r rewrite.Recipe, plain bool) (*Candidate, error)
+}
+
+// A Sink keeps what was decided.
+type Sink interface {
+	Decide(cache.Decision) error
+	// Past returns an earlier decision, nil if there is none.
+	Past(identity string) *cache.Decision
+}
+
+// A Memory keeps small texts from one run to the next: what was compiled and measured. Losing one costs time only.
+type Memory interface {
+	Recall(key string) ([]byte, bool)
+	Remember(key string, b []byte) error
+}

@@ -1,0 +1,97 @@
+package policy
+
+import (
+	"fmt"
+
+	"gnvcc/rewrite"
+	"gnvcc/sim"
+)
+
+// Register caps, at the critical points of the launch at hand (Li et al., DATE 2016, section III; sim has the allocation as the
+// hardware does it), below the default's count and above it: ptxas, which does not know the block size, stops at 32, 40 or
+// 48 registers by itself where more would pay, and a cap above its choice raises the count. A third of all kernels also
+// use more registers under a cap of 255 than without one, so that 255 is a value of its own.
+//
+// A cap under which blocks could not be launched that the default launches is not tried.
+
+// lowestCap is ptxas' floor for .maxnreg: smaller caps are not met.
+const lowestCap = sim.Floor
+
+var _ = register(Lever{
+	Name: "maxnreg", Idea: "at most that many registers:", Gain: 1.040,
+	Try:    func(s *Situation) []rewrite.Recipe { return caps(s, rewrite.Recipe{}, s.Region) },
+	Around: capsAround,
+	Words: func(k *Kernel, t rewrite.Term) string {
+		return fmt.Sprintf("register cap %s", t.Value)
+	},
+})
+
+// capsAround tries caps anew on a winner: its code needs other counts.
+func capsAround(s *Situation, best Trial) []rewrite.Recipe {
+	r := without(best.Recipe, "maxnreg")
+	if r.IsDefault() {
+		return nil // the caps themselves won: all are tried already
+	}
+	// Without two more ptxas runs: from half the winner's count (no cap below that has won in DESIGN.md's programs) to the top.
+	return caps(s, r, Region{Min: max(lowestCap, best.Build.Registers/2), Max: 255})
+}
+
+// caps returns a recipe with each cap worth trying.
+func caps(s *Situation, r rewrite.Recipe, region Region) []rewrite.Recipe {
+	if s.Kernel.Bounds != "" && !s.Options.Over {
+		return nil
+	}
+	var out []rewrite.Recipe
+	add := func(n int) { out = append(out, join(r, term("maxnreg", fmt.Sprint(n)))) }
+	if !s.Known { // a GPU newer than the table: the steps of the last six architectures
+		for _, n := range []int{32, 40, 48, 56, 64} {
+			add(n)
+		}
+		return out
+	}
+	top := 255
+	if !s.Options.Bet {
+		top = s.Device.MostRegisters(s.Largest)
+	}
+	if region.Max == 0 || region.Max > 255 {
+		region.Max = 255
+	}
+	region.Min = max(region.Min, lowestCap)
+	seen := map[int]bool{}
+	put := func(n int) {
+		if n >= lowestCap && n <= top && !seen[n] {
+			seen[n] = true
+			add(n)
+		}
+	}
+	// Nearest to what the default does first: a budget may end.
+	points := s.Device.CriticalPoints(simShape(s.Kernel, s.Shape), region.Min, min(region.Max, top))
+	for _, p := range byDistance(points, s.Kernel.Default.Registers) {
+		put(p)
+	}
+	put(min(255, top))
+	return out
+}
+
+// byDistance sorts counts by their distance from one.
+func byDistance(points []int, from int) []int {
+	out := append([]int(nil), points...)
+	for i := 1; i < len(out); i++ { // few
+		for j := i; j > 0 && abs(out[j]-from) < abs(out[j-1]-from); j-- {
+			out[j], out[j-1] = out[j-1], out[j]
+		}
+	}
+	return out
+}
+
+func abs(x int) int {
+	if x < 0 {
+		return -x
+	}
+	return x
+}
+
+// simShape is a launch's shape for sim.
+func simShape(k *Kernel, s Shape) sim.Shape {
+	return sim.Shape{Threads: s.Threads(), Shared: k.Default.Shared + s.Dynamic, Blocks: s.Blocks()}
+}

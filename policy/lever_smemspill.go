@@ -1,0 +1,50 @@
+package policy
+
+import "gnvcc/rewrite"
+
+// ptxas' own spilling into shared memory (.pragma "enable_smem_spilling", CUDA 13.0 and later) instead of local memory. It helps
+// where registers spill, by default or under a cap; it is fatal with real calls, with dynamic shared memory and with
+// -rdc, so those are left out here, too.
+
+var _ = register(Lever{
+	Name: "smemspill", Idea: "spills into shared memory:", Gain: 1.012,
+	Try: func(s *Situation) []rewrite.Recipe {
+		if !smemSpills(s) || s.Kernel.Default.Spill == 0 {
+			return nil
+		}
+		return []rewrite.Recipe{term("smemspill", "on")}
+	},
+	Around: func(s *Situation, best Trial) []rewrite.Recipe {
+		if !smemSpills(s) {
+			return nil
+		}
+		var out []rewrite.Recipe
+		for _, r := range caps(s, without(without(best.Recipe, "maxnreg"), "smemspill"), Region{Min: lowestCap, Max: best.Build.Registers}) {
+			// Where the cap is known to spill and to lose little by it.
+			if tr := s.Trial(r.String()); tr != nil && tr.Refused == "" && tr.Build.Spill > 0 && tr.Ratio > 0 && tr.Ratio < 1.2*best.Ratio {
+				out = append(out, join(r, term("smemspill", "on")))
+			}
+		}
+		if best.Build.Spill > 0 {
+			out = append(out, join(best.Recipe, term("smemspill", "on")))
+		}
+		return out
+	},
+})
+
+func smemSpills(s *Situation) bool {
+	k := s.Kernel
+	return !k.Calls && !k.Dynamic && !k.Reloc && s.Shape.Dynamic == 0 && versionAtLeast(k.Ptxas, 13)
+}
+
+// versionAtLeast compares a tool's version ("13.0.88") with a major number.
+func versionAtLeast(version string, major int) bool {
+	n := 0
+	for _, c := range version {
+		if c < '0' || c > '9' {
+			break
+		}
+		n = 10*n + int(c-'0')
+	}
+	return n >= major
+}

@@ -1,0 +1,19 @@
+package policy
+
+import "gnvcc/rewrite"
+
+// Cache hints on stores: results that nobody reads again soon need no place in the caches. Hints, the same bits by construction.
+
+var _ = register(Lever{
+	Name: "st", Idea: "stores with", Gain: 1.010,
+	Try: func(s *Situation) []rewrite.Recipe {
+		if s.Kernel.Stores == 0 {
+			return nil
+		}
+		var out []rewrite.Recipe
+		for _, v := range []string{"cs", "L1::no_allocate", "L1::evict_last"} {
+			out = append(out, term("st", v))
+		}
+		return out
+	},
+})

@@ -1,0 +1,89 @@
+package policy
+
+import (
+	"fmt"
+
+	"gnvcc/rewrite"
+	"gnvcc/rewrite/source"
+)
+
+// Unrolling: one factor for all loops of the kernel in the user's files that have no pragma, then factors per loop. 1 wins too:
+// less code and fewer registers than LLVM's own choice.
+
+var _ = register(Lever{
+	Name: "unroll", Idea: "loops unrolled", Gain: 1.047,
+	Try: func(s *Situation) []rewrite.Recipe {
+		if len(freeLoops(s.Kernel)) == 0 {
+			return nil
+		}
+		return unrolls("", 4, 1, 2, 8)
+	},
+	// Per loop: innermost ones first, each with the factors that the whole does not have. At most two loops a round: a round
+	// is repeated while it gains.
+	Around: func(s *Situation, best Trial) []rewrite.Recipe {
+		loops := freeLoops(s.Kernel)
+		if len(loops) < 2 {
+			return nil
+		}
+		whole, _ := best.Recipe.Get("unroll", "")
+		var out []rewrite.Recipe
+		for n := 0; n < len(loops) && len(out) < 6; n++ {
+			site := loops[n].Site
+			if _, ok := best.Recipe.Get("unroll", site); ok {
+				continue
+			}
+			factors := []string{"1", "4", "8"}
+			if trip := loops[n].Trip; trip > 1 && trip <= 64 {
+				factors = append(factors, "full")
+			}
+			for _, factor := range factors {
+				if factor != whole {
+					out = append(out, best.Recipe.With(rewrite.Term{Lever: "unroll", Site: site, Value: factor}))
+				}
+			}
+		}
+		return out
+	},
+	Words: func(k *Kernel, t rewrite.Term) string {
+		what := "loops"
+		if t.Site != "" {
+			what = "loop at " + t.Site
+			for _, l := range k.Loops {
+				if l.Site == t.Site && l.Line > 0 {
+					what = fmt.Sprintf("loop in line %d", l.Line)
+				}
+			}
+		}
+		switch t.Value {
+		case "1":
+			return what + " not unrolled"
+		case "full":
+			return what + " unrolled completely"
+		}
+		return fmt.Sprintf("%s unrolled %s times", what, t.Value)
+	},
+})
+
+func unrolls(site string, factors ...int) []rewrite.Recipe {
+	var out []rewrite.Recipe
+	for _, f := range factors {
+		out = append(out, rewrite.Recipe{}.With(rewrite.Term{Lever: "unroll", Site: site, Value: fmt.Sprint(f)}))
+	}
+	return out
+}
+
+// freeLoops returns the loops that a factor may be given, innermost ones first.
+func freeLoops(k *Kernel) []source.Loop {
+	if k.NoUnroll != "" {
+		return nil
+	}
+	var out []source.Loop
+	for _, inner := range []bool{true, false} {
+		for _, l := range k.Loops {
+			if l.Kind == "for" && !l.Pragma && l.Inner == inner {
+				out = append(out, l)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,88 @@
+package policy
+
+import (
+	"fmt"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"gnvcc/policy/stats"
+	"gnvcc/rewrite"
+)
+
+// What the user may say about a tuning run. The zero value of nothing here is meant: begin with Defaults.
+
+// Options of a run.
+type Options struct {
+	Exact     rewrite.Exactness // the worst level that may be adopted: ByConstruction, Checked (usual), Approximate
+	Tolerance float64           // relative error allowed; 0: the same bits
+	Bet       bool              // the user's launches stay as they are: the plain copy may pay, the largest block may shrink
+	Over      bool              // tune over __launch_bounds__' second value, __maxnreg__ and -maxrregcount
+
+	Budget time.Duration // for one configuration of a kernel, waiting for compilers included
+	Total  time.Duration // for the whole run; 0: no limit
+	Full   int           // configurations of one kernel that are searched in full
+	Verify int           // further ones on which the best recipes so far are verified
+	Short  time.Duration // kernels below are left alone: launching costs more than they do
+	Checks int           // later launches on which the winner is checked again
+	Jobs   int           // compiles at a time
+
+	Only    *regexp.Regexp // kernels to tune, by mangled or short name; nil: all
+	Levers  []string       // only these; nil: all
+	Without []string       // but not these
+	Device  string         // "NVIDIA H200", part of what results are remembered under
+	Driver  string
+	Version string // of gnvcc
+	Rule    stats.Rule
+}
+
+// Defaults are the options of a plain gnvcc tune.
+//
+// Budget: a configuration of a 100 us kernel takes 0.3 to 1 s of measuring; the rest is for cicc (0.3 to 3 s a source
+// variant, Jobs at a time). Full and Verify: kernels launched with ever new shapes must not stop the program for ever.
+// Short: 2 us is what a launch of an empty kernel takes on an H100.
+func Defaults() Options {
+	return Options{
+		Exact:  rewrite.Checked,
+		Budget: 20 * time.Second,
+		Full:   4,
+		Verify: 16,
+		Short:  2 * time.Microsecond,
+		Checks: 4,
+		Jobs:   runtime.GOMAXPROCS(0),
+		Rule:   stats.Standard,
+	}
+}
+
+// Validate names the first thing wrong with options.
+func (o *Options) Validate() error {
+	for _, list := range [][]string{o.Levers, o.Without} {
+		for _, name := range list {
+			if levers[name] == nil {
+				var known []string
+				for _, l := range Levers() {
+					known = append(known, l.Name)
+				}
+				slices.Sort(known)
+				return fmt.Errorf("no lever is called %q; there are %s", name, strings.Join(known, ", "))
+			}
+		}
+	}
+	if o.Budget <= 0 {
+		return fmt.Errorf("a budget of %v for a configuration allows nothing", o.Budget)
+	}
+	if o.Tolerance < 0 {
+		return fmt.Errorf("a tolerance of %g: relative errors are 0 or more", o.Tolerance)
+	}
+	return nil
+}
+
+// allows tells whether a lever may be used at all.
+func (o *Options) allows(l *Lever) bool {
+	if o.Levers != nil && !slices.Contains(o.Levers, l.Name) {
+		return false
+	}
+	return !slices.Contains(o.Without, l.Name)
+}

@@ -1,0 +1,345 @@
+package policy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"gnvcc/policy/stats"
+	"gnvcc/profile"
+	"gnvcc/rewrite"
+)
+
+// The search over recipes for one configuration of one kernel, while the program stands still at a launch.
+//
+//  1. The default: short? nondeterministic? Its register effective region, by two ptxas runs.
+//  2. Singly: every lever's values on the default code. PTX levers are measured first, while the source variants, dearer by
+//     a cicc run each, compile beside. All of a stage run in one race.
+//  3. Source levers together: around the best source recipe (factor with values, fewer guards, factors per loop), while that
+//     gains at least 1 % a round.
+//  4. PTX levers around the best recipe so far: caps anew (its registers are others), and of every other lever the two
+//     best values that were not slower than 2 % when alone.
+//  5. The winners together, greedily: to the best recipe, the best value of each lever not yet in it; the best of
+//     these becomes the next best recipe if it gains at least 1 %; at most three times.
+//  6. The best three (rank in trial.go), one after the other, on fresh samples against the default: the first that is Better by
+//     the rule of policy/stats, and whose plain copy is no more than 2 % slower than the default, is the winner.
+//
+// A candidate is compiled, checked that it does not shrink the largest block, compared by code with those had before,
+// loaded, run once and its memory compared, and only then measured. All of it goes into the notebook, so that a later
+// run begins where this one's budget ended.
+
+const (
+	step       = 0.99 // a round of the search must gain at least this factor to be followed by another
+	combinable = 1.02 // values slower than this alone are not combined
+	finalists  = 3    // compared on fresh samples
+	plainHarm  = 0.02 // slow-down of the plain copy that is tolerated
+)
+
+// A search is the state of one.
+type search struct {
+	t        *Tuner
+	k        *kernel
+	c        *config
+	l        *profile.Launch
+	s        profile.Session
+	ctx      context.Context
+	sit      *Situation
+	deadline time.Time
+
+	baseline profile.Candidate // the default build: the program's own, or loaded
+	original string            // its code
+	largest  int               // its largest block
+	first    []float64         // its first times
+	plan     stats.Plan
+	loaded   map[string]profile.Candidate // by recipe text
+	byCode   map[string]*Trial
+}
+
+// errStop ends a search early without being an error of anybody's: the reason goes into the report.
+type errStop struct{ reason string }
+
+func (e errStop) Error() string { return e.reason }
+
+// run searches; the winner, if any, stands in the configuration. An error means that the process is lost, or an errStop.
+func (s *search) run() error {
+	if err := s.begin(); err != nil {
+		return err
+	}
+	defer s.unload()
+	if s.c.book.Done {
+		return s.confirm()
+	}
+	err := s.explore()
+	if err == nil && !s.over() {
+		s.c.book.Done = true
+	}
+	if err != nil {
+		return err
+	}
+	return s.confirm()
+}
+
+// begin measures the default and reads back what it is.
+func (s *search) begin() error {
+	s.loaded, s.byCode = map[string]profile.Candidate{}, map[string]*Trial{}
+	def, err := s.compile(rewrite.Recipe{}, 0)
+	if err != nil {
+		return errStop{"its default build can't be made again: " + firstLine(err)}
+	}
+	s.original = codeOf(def, s.k.Name)
+	s.baseline, s.largest = profile.Original, s.l.MaxThreads
+	if s.k.Applied != "" {
+		var at profile.Attributes
+		if s.baseline, at, err = s.s.Load(def.Path); err != nil {
+			return s.lost(err, "its default build can't be loaded")
+		}
+		s.largest = at.MaxThreads
+	}
+	one, err := s.s.Measure(s.baseline, 3, profile.Measurement{})
+	if err != nil {
+		return s.lost(err, "it can't be measured")
+	}
+	if m := stats.Median(one); m < float64(s.t.o.Short.Nanoseconds()) {
+		s.c.before = timeOf(one, s.t.o.Rule.Confidence)
+		return errStop{fmt.Sprintf("too short: %.2g us a launch", m/1e3)}
+	}
+	n := min(30, max(0, int(50e6/max(stats.Median(one), 1)))) // 50 ms at most
+	more, err := s.s.Measure(s.baseline, n, profile.Measurement{})
+	if err != nil {
+		return s.lost(err, "it can't be measured")
+	}
+	s.first = append(one, more...)
+	if len(s.first) > 6 {
+		s.first = s.first[3:] // the first launches warm up
+	}
+	s.c.before = timeOf(s.first, s.t.o.Rule.Confidence)
+	s.plan = s.t.o.Rule.Plan(s.first)
+	d, err := s.s.Check(s.baseline)
+	if err != nil {
+		return s.lost(err, "it can't be checked")
+	}
+	if !s.within(d) {
+		return errStop{"nondeterministic: two runs of the default differ (" + d.String() + ")" + s.tolerable()}
+	}
+	for _, tr := range s.c.book.Trials {
+		if tr.Code != "" && tr.Same == "" {
+			s.byCode[tr.Code] = tr
+		}
+	}
+	return nil
+}
+
+func (s *search) tolerable() string {
+	if s.t.o.Tolerance > 0 {
+		return ""
+	}
+	return "; a tolerance would allow tuning it"
+}
+
+// explore runs steps 1 to 5.
+func (s *search) explore() error {
+	s.sit.Region = s.region(rewrite.Recipe{}, s.k.Default.Registers)
+	var cheap, dear []rewrite.Recipe
+	for _, l := range Levers() {
+		if !s.t.o.allows(l) || l.Try == nil {
+			continue
+		}
+		for _, r := range l.Try(s.sit) {
+			if l.stage == rewrite.Source {
+				dear = append(dear, r)
+			} else {
+				cheap = append(cheap, r)
+			}
+		}
+	}
+	// Recipes that won elsewhere go first, on every configuration.
+	won := s.k.winners()
+	for _, r := range won {
+		s.want(r, 5)
+	}
+	for _, r := range cheap {
+		s.want(r, 10)
+	}
+	for _, r := range dear {
+		s.want(r, 20)
+	}
+	if err := s.try("caps and hints", append(won, cheap...)); err != nil {
+		return err
+	}
+	if err := s.try("source variants", dear); err != nil {
+		return err
+	}
+	// Step 3.
+	for round := 0; round < 3 && !s.over(); round++ {
+		best := s.best(func(tr *Trial) bool { return hasStage(tr.Recipe, rewrite.Source) })
+		if best == nil || best.Ratio > step {
+			break
+		}
+		before := best.Ratio
+		if err := s.try("source variants together", s.around(best, rewrite.Source)); err != nil {
+			return err
+		}
+		if s.best(nil).Ratio > before*step {
+			break
+		}
+	}
+	// Steps 4 and 5.
+	for round := 0; round < 3 && !s.over(); round++ {
+		best := s.best(nil)
+		if best == nil || best.Ratio > step {
+			break
+		}
+		before := best.Ratio
+		next := s.around(best, rewrite.PTX)
+		next = append(next, s.additions(best, round)...)
+		if err := s.try("winners together", next); err != nil {
+			return err
+		}
+		if s.best(nil).Ratio > before*step {
+			break
+		}
+	}
+	return nil
+}
+
+// around asks the levers of a stage (PTX: also Flag) for recipes around the best one.
+func (s *search) around(best *Trial, stage rewrite.Stage) []rewrite.Recipe {
+	var out []rewrite.Recipe
+	for _, l := range Levers() {
+		if l.Around == nil || !s.t.o.allows(l) || (l.stage == rewrite.Source) != (stage == rewrite.Source) {
+			continue
+		}
+		out = append(out, l.Around(s.sit, *best)...)
+	}
+	return out
+}
+
+// additions returns the best recipe with, of every lever that it does not have, the best values alone: two in the first
+// round, one later.
+func (s *search) additions(best *Trial, round int) []rewrite.Recipe {
+	most := 2
+	if round > 0 {
+		most = 1
+	}
+	count := map[string]int{}
+	var out []rewrite.Recipe
+	for _, tr := range rank(s.c.book.Trials) {
+		lever := leverOf(tr.Recipe)
+		if lever == "" || tr.Ratio > combinable || count[lever] >= most || hasLever(best.Recipe, lever) {
+			continue
+		}
+		count[lever]++
+		out = append(out, join(best.Recipe, tr.Recipe))
+	}
+	return out
+}
+
+// region compiles with the lowest cap and the highest: Li et al.'s register effective region.
+func (s *search) region(r rewrite.Recipe, registers int) Region {
+	out := Region{Min: lowestCap, Max: max(registers, lowestCap)}
+	if levers["maxnreg"] == nil || !s.t.o.allows(levers["maxnreg"]) {
+		return out
+	}
+	low, high := s.want(join(r, term("maxnreg", fmt.Sprint(lowestCap))), 1), s.want(join(r, term("maxnreg", "255")), 1)
+	if c, err := s.wait(low); err == nil {
+		out.Min = max(c.Build.Registers, lowestCap)
+	}
+	if c, err := s.wait(high); err == nil {
+		out.Max = max(out.Max, c.Build.Registers)
+	}
+	return out
+}
+
+// best returns the fastest usable trial among those that a condition allows (nil: all), nil if there is none.
+func (s *search) best(of func(*Trial) bool) *Trial {
+	for _, tr := range rank(s.c.book.Trials) {
+		if of == nil || of(tr) {
+			return tr
+		}
+	}
+	return nil
+}
+
+// over tells whether the budget is used up or the run is to end.
+func (s *search) over() bool {
+	return s.ctx.Err() != nil || !s.t.now().Before(s.deadline)
+}
+
+func hasLever(r rewrite.Recipe, lever string) bool {
+	for _, t := range r.Terms {
+		if t.Lever == lever {
+			return true
+		}
+	}
+	return false
+}
+
+// hasStage tells whether any of a recipe's levers belongs to a stage.
+func hasStage(r rewrite.Recipe, stage rewrite.Stage) bool {
+	for _, t := range r.Terms {
+		if l := levers[t.Lever]; l != nil && l.stage == stage {
+			return true
+		}
+	}
+	return false
+}
+
+// want asks the pool for a candidate.
+func (s *search) want(r rewrite.Recipe, rank int) *job {
+	return s.t.pool.Want(&s.k.Kernel, r, false, rank)
+}
+
+func (s *search) compile(r rewrite.Recipe, rank int) (*Candidate, error) {
+	return s.wait(s.want(r, rank))
+}
+
+var errBudget = errors.New("the budget ended before it was compiled")
+
+// wait waits for a compile, until the budget ends.
+func (s *search) wait(j *job) (*Candidate, error) {
+	select { // what is done counts, budget or not
+	case <-j.done:
+		return j.cand, j.err
+	default:
+	}
+	left := s.deadline.Sub(s.t.now())
+	if left <= 0 {
+		return nil, errBudget
+	}
+	timer := time.NewTimer(left)
+	defer timer.Stop()
+	select {
+	case <-j.done:
+		return j.cand, j.err
+	case <-timer.C:
+		return nil, errBudget
+	case <-s.ctx.Done():
+		return nil, s.ctx.Err()
+	}
+}
+
+// dead tells whether an error of a Session means that nothing more can be done in this process.
+func dead(err error) bool {
+	var fault *profile.Fault
+	return errors.As(err, &fault) || errors.Is(err, profile.ErrHung) || errors.Is(err, profile.ErrGone) ||
+		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// lost makes an error of a Session about the default the search's end: as it is if the process is gone, else a reason.
+func (s *search) lost(err error, what string) error {
+	if dead(err) {
+		return err
+	}
+	return errStop{what + ": " + firstLine(err)}
+}
+
+func (s *search) unload() {
+	for text, c := range s.loaded {
+		_ = s.s.Unload(c) // the agent unloads at the session's end what is left
+		delete(s.loaded, text)
+	}
+	if s.baseline != profile.Original {
+		_ = s.s.Unload(s.baseline)
+	}
+}

@@ -1,0 +1,158 @@
+package policy
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"sort"
+	"time"
+
+	"gnvcc/cache"
+	"gnvcc/policy/stats"
+	"gnvcc/rewrite"
+)
+
+// What is known of one recipe on one configuration, and how it outlives the run.
+
+// A Trial is one candidate on one configuration.
+type Trial struct {
+	Recipe  rewrite.Recipe `json:"-"`
+	Text    string         // Recipe as text
+	Build   cache.Build
+	Code    string  // what the GPU executes, "" if unknown
+	Same    string  // recipe ("-" for the default) whose code this one's equals: not measured by itself
+	Ratio   float64 // the race's estimate of time over the default's: for ordering only, never believed; 0: not measured
+	N       int     // launches it rests on
+	Refused string  // why it can't be adopted
+	Checked int     // launches on which memory was compared and found right
+
+	// From fresh samples; nil: not compared.
+	Confirmed *Compared
+	Plain     *Compared // of the plain copy, under a guard that never holds
+}
+
+// Compared is the outcome of a comparison on fresh samples.
+type Compared struct {
+	Ratio         stats.Interval
+	Before, After cache.Time
+	Time          time.Time
+}
+
+// usable tells whether a trial may be built upon.
+func (t *Trial) usable() bool { return t.Refused == "" && t.Same == "" && t.Ratio > 0 }
+
+func compared(c stats.Comparison, confidence float64, now time.Time) *Compared {
+	if math.IsInf(c.Ratio.High, 1) {
+		c.Ratio.High = 1e9 // JSON has no infinity
+	}
+	return &Compared{Ratio: c.Ratio, Before: timeOf(c.Base, confidence), After: timeOf(c.Cand, confidence), Time: now}
+}
+
+func timeOf(x []float64, confidence float64) cache.Time {
+	i := stats.MedianInterval(x, confidence)
+	t := cache.Time{Median: i.Estimate, Low: i.Low, High: i.High, N: i.N}
+	if len(x) > 0 && i.High > stats.Quantile(x, 1) { // too few for an interval: their range
+		t.Low, t.High = stats.Quantile(x, 0), stats.Quantile(x, 1)
+	}
+	return t
+}
+
+// rank sorts trials: usable ones first, the fastest of them first, save that within 1 % (less than that is luck) the safer kind of
+// exactness and then the shorter recipe goes first.
+func rank(trials []*Trial) []*Trial {
+	var out []*Trial
+	for _, t := range trials {
+		if t.usable() {
+			out = append(out, t)
+		}
+	}
+	sort.Slice(out, func(i, j int) bool {
+		if out[i].Ratio != out[j].Ratio {
+			return out[i].Ratio < out[j].Ratio
+		}
+		return out[i].Text < out[j].Text
+	})
+	// "Within 1 %" is no order (it isn't transitive): the best is moved forward from among those close to the fastest, then the
+	// same for the rest.
+	for i := range out {
+		best := i
+		for j := i + 1; j < len(out) && out[j].Ratio <= out[i].Ratio*1.01; j++ {
+			if simpler(out[j].Recipe, out[best].Recipe) {
+				best = j
+			}
+		}
+		moved := out[best]
+		copy(out[i+1:best+1], out[i:best])
+		out[i] = moved
+	}
+	return out
+}
+
+// simpler tells whether a is to be preferred to b at equal times.
+func simpler(a, b rewrite.Recipe) bool {
+	if x, y := a.Exactness(), b.Exactness(); x != y {
+		return x < y
+	}
+	return weight(a) < weight(b)
+}
+
+// weight counts what a recipe asks for: a guard's conditions singly.
+func weight(r rewrite.Recipe) int {
+	n := 0
+	for _, t := range r.Terms {
+		n++
+		if t.Brace {
+			for _, c := range t.Value {
+				if c == ',' {
+					n++
+				}
+			}
+		}
+	}
+	return n
+}
+
+// A notebook is what is remembered of one kernel identity on one configuration, device and driver.
+type notebook struct {
+	Trials []*Trial
+	Done   bool // the search had ended by itself, not by its budget
+}
+
+// notebookKey names it. The driver's version is not part: it schedules nothing within a kernel; a trial is compared anew
+// before it is adopted anyway.
+func notebookKey(identity, device string, s Shape) string {
+	return cache.Hash([]byte(fmt.Sprintf("notebook 1\n%s\n%s\n%v %v %d\n", identity, device, s.Grid, s.Block, s.Dynamic)))
+}
+
+func readNotebook(m Memory, key string) notebook {
+	var n notebook
+	if m == nil {
+		return n
+	}
+	b, ok := m.Recall(key)
+	if !ok || json.Unmarshal(b, &n) != nil {
+		return notebook{}
+	}
+	kept := n.Trials[:0]
+	for _, t := range n.Trials {
+		r, err := rewrite.ParseRecipe(t.Text)
+		if err != nil {
+			continue // of another version: tried again
+		}
+		t.Recipe = r
+		kept = append(kept, t)
+	}
+	n.Trials = kept
+	return n
+}
+
+func writeNotebook(m Memory, key string, n notebook) error {
+	if m == nil {
+		return nil
+	}
+	b, err := json.Marshal(n)
+	if err != nil {
+		return err
+	}
+	return m.Remember(key, b)
+}
