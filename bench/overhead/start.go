@@ -31,7 +31,7 @@ func (s Start) median() float64 { return median(s.differences()) }
 func (s Start) high() float64   { return quantile(s.differences(), 0.95) }
 
 func (b builder) start(ctx context.Context, n int) (Start, error) {
-	dir := filepath.Join(b.work, "fake toolkit")
+	dir := filepath.Join(b.work, "faketoolkit")
 	fake := filepath.Join(dir, "bin", "nvcc")
 	if err := os.MkdirAll(filepath.Dir(fake), 0o755); err != nil {
 		return Start{}, err

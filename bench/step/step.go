@@ -67,7 +67,7 @@ func (s Step) Run(ctx context.Context) Result {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded) && s.Limit > 0:
 		r.Err = fmt.Errorf("%s: not done after %v", s, s.Limit)
 	default:
-		r.Err = fmt.Errorf("%s: %w%s", s, err, lastLine(r.Stderr))
+		r.Err = fmt.Errorf("%s: %w%s", s, err, lastLines(r.Stderr))
 	}
 	return r
 }
@@ -80,13 +80,18 @@ func (s Step) String() string {
 	return line
 }
 
-// lastLine is the end of what a failed command said, for its error.
-func lastLine(text string) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	if last := lines[len(lines)-1]; last != "" {
-		return ": " + last[max(0, len(last)-300):]
+// lastLines is the end of what a failed command said, for its error. make's own last line says little, hence three.
+func lastLines(text string) string {
+	var last []string
+	for _, line := range strings.Split(text, "\n") {
+		if line = strings.TrimSpace(line); line != "" {
+			last = append(last, line[max(0, len(line)-300):])
+		}
 	}
-	return ""
+	if len(last) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(last[max(0, len(last)-3):], " | ")
 }
 
 // A tail keeps the last Most bytes written to it.

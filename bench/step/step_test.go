@@ -17,7 +17,7 @@ func TestRun(t *testing.T) {
 	if r := s.Run(context.Background()); r.Err != nil || r.Stdout != "5 "+s.Dir+"\n" || r.Stderr != "err\n" || r.Wall <= 0 {
 		t.Errorf("%+v", r)
 	}
-	if r := sh("echo why >&2; exit 3").Run(context.Background()); r.Err == nil || !strings.HasSuffix(r.Err.Error(), "exit status 3: why") {
+	if r := sh("echo 1 >&2; echo 2 >&2; echo; echo 3 >&2; echo why >&2; exit 3").Run(context.Background()); r.Err == nil || !strings.HasSuffix(r.Err.Error(), "exit status 3: 2 | 3 | why") {
 		t.Errorf("%v", r.Err)
 	}
 	if r := (Step{Argv: []string{"/no/such/program"}}).Run(context.Background()); r.Err == nil || !strings.Contains(r.Err.Error(), "no such file") {

@@ -1,0 +1,167 @@
+// The steps of one program.
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"gnvcc/bench/clock"
+	"gnvcc/bench/step"
+)
+
+// A job is one program on its way. Its two builds lie in trees of their own, so that make never mixes them.
+type job struct {
+	s      *suite
+	name   string
+	err    error
+	result Result
+}
+
+func (s *suite) newJob(name string) *job {
+	return &job{s: s, name: name, result: Result{Program: name, Machine: s.machine, Runs: s.runs}}
+}
+
+// dir is the program's folder in one of the trees: "before" (nvcc) or "after" (gnvcc).
+func (j *job) dir(tree string) string {
+	return filepath.Join(j.s.work, tree, j.name, filepath.Base(j.s.source), strings.ReplaceAll(j.s.folder, "%", j.name))
+}
+
+func (j *job) store() string { return filepath.Join(j.s.work, "stores", j.name) }
+
+// make gives the command of a target in one of the trees.
+func (j *job) make(tree string, targets ...string) step.Step {
+	compiler, env := j.s.nvcc, []string{"GNVCC_OFF=1"}
+	if tree == "after" {
+		compiler, env = j.s.gnvcc, []string{"GNVCC_NVCC=" + j.s.nvcc, "GNVCC_STORE=" + j.store()}
+	}
+	argv := []string{"make", "-s", "--no-print-directory"}
+	for _, v := range j.s.compilers {
+		argv = append(argv, v+"="+compiler)
+	}
+	argv = append(append(argv, j.s.variables...), targets...)
+	return step.Step{Argv: argv, Dir: j.dir(tree), Env: env}
+}
+
+// do runs a step under a limit, and keeps what it printed in work/logs.
+func (j *job) do(ctx context.Context, what string, s step.Step, limit time.Duration) (step.Result, error) {
+	s.Limit = limit
+	r := s.Run(ctx)
+	log := filepath.Join(j.s.work, "logs", j.name+"."+strings.ReplaceAll(what, " ", "-"))
+	if err := os.MkdirAll(filepath.Dir(log), 0o755); err != nil {
+		return r, err
+	}
+	text := fmt.Sprintf("%s\n%v\n--- stdout\n%s--- stderr\n%s", s, r.Err, r.Stdout, r.Stderr)
+	if err := os.WriteFile(log, []byte(text), 0o644); err != nil {
+		return r, err
+	}
+	if r.Err != nil {
+		return r, fmt.Errorf("%s: %w", what, r.Err)
+	}
+	return r, nil
+}
+
+func (j *job) build(ctx context.Context) error {
+	for _, tree := range []string{"before", "after"} {
+		if err := copyTree(j.s.source, filepath.Base(j.dir(tree)), filepath.Join(j.s.work, tree, j.name)); err != nil {
+			return fmt.Errorf("copy: %w", err)
+		}
+		// What stands there built, by whatever compiler, must not pass for ours. Not every Makefile has a clean.
+		_, _ = j.do(ctx, "clean "+tree, j.make(tree, "clean"), j.s.limits.build)
+	}
+	if err := os.RemoveAll(j.store()); err != nil {
+		return err
+	}
+	r, err := j.do(ctx, "build with nvcc", j.make("before"), j.s.limits.build)
+	if err != nil {
+		return err
+	}
+	j.result.BuildNvcc = r.Wall.Seconds()
+	if r, err = j.do(ctx, "build with gnvcc", j.make("after"), j.s.limits.build); err != nil {
+		return err
+	}
+	j.result.BuildGnvcc = r.Wall.Seconds()
+	return nil
+}
+
+// tune runs the program once under gnvcc tune: by the Makefile's launcher variable where it has one, else with make
+// itself as the program.
+func (j *job) tune(ctx context.Context) error {
+	words := append([]string{j.s.gnvcc, "tune"}, append(append([]string(nil), j.s.tuneFlags...), "--")...)
+	const marker = "gnvcc-suite-launches-here"
+	run := j.make("after", j.s.target)
+	probe := j.make("after", "-n", j.s.launcher+"="+marker, j.s.target)
+	probe.Limit = j.s.limits.run
+	if j.s.launcher != "" && strings.Contains(probe.Run(ctx).Stdout, marker) {
+		run = j.make("after", j.s.launcher+"="+strings.Join(words, " "), j.s.target)
+	} else {
+		run.Argv = append(words, run.Argv...)
+	}
+	r, err := j.do(ctx, "tune", run, j.s.limits.tune)
+	j.result.Tune = r.Wall.Seconds()
+	if err != nil {
+		return err
+	}
+	return nil
+}
+
+func (j *job) apply(ctx context.Context) error {
+	var steps []step.Step
+	if j.s.rebuild == "apply" {
+		apply := j.make("after")
+		apply.Argv = []string{j.s.gnvcc, "apply"}
+		steps = []step.Step{apply, j.make("after")}
+	} else {
+		steps = []step.Step{j.make("after", "clean"), j.make("after")}
+	}
+	for i, s := range steps {
+		r, err := j.do(ctx, fmt.Sprintf("rebuild %d", i+1), s, j.s.limits.build)
+		if err != nil {
+			return err
+		}
+		j.result.Rebuild += r.Wall.Seconds()
+	}
+	if err := j.result.count(j.store()); err != nil {
+		return fmt.Errorf("read the store: %w", err)
+	}
+	return nil
+}
+
+// measure runs both builds in turn under the clock.
+func (j *job) measure(ctx context.Context) error {
+	trees := []string{"before", "after"}
+	outputs := map[string][]string{}
+	readings := map[string][]clock.Reading{}
+	for i := range j.s.runs {
+		for n := range trees {
+			tree := trees[(n+i)&1] // who goes first changes
+			file := filepath.Join(j.s.work, "times", fmt.Sprintf("%s.%s.%d.csv", j.name, tree, i))
+			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+				return err
+			}
+			if err := os.RemoveAll(file); err != nil { // the clock appends
+				return err
+			}
+			run := j.make(tree, j.s.target)
+			run.Env = append(run.Env, clock.Env(j.s.clock, file)...)
+			r, err := j.do(ctx, fmt.Sprintf("run %s %d", tree, i), run, j.s.limits.run)
+			if err != nil {
+				return err
+			}
+			reading, err := clock.ReadFile(file)
+			if err != nil {
+				return err
+			}
+			readings[tree] = append(readings[tree], reading)
+			// The trees' paths may be printed.
+			outputs[tree] = append(outputs[tree], strings.ReplaceAll(r.Stdout, j.dir(tree), "<folder>"))
+		}
+	}
+	j.result.Stdout = compare(outputs["before"], outputs["after"])
+	j.result.times(readings["before"], readings["after"])
+	return nil
+}

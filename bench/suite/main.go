@@ -1,0 +1,211 @@
+// suite measures what gnvcc brings on a folder of programs, as a user would see it, with an independent clock.
+//
+//	suite [flags] FOLDER
+//
+// Each program is a folder with a Makefile that builds it and has a target that runs it. For every program: build with
+// nvcc; build with gnvcc (a store of its own); run once under `gnvcc tune`; `gnvcc apply` and make; then run both
+// builds in turn under the clock and compare what they print. Builds of all programs go first, in parallel; what uses the
+// GPU goes one by one. Everything happens in copies under -work.
+//
+// A failure ends its program, not the suite. Results are appended, one JSON line a program, to -results as they come;
+// programs that have one there are skipped (with -retry only those that did not fail), so that an interrupted run goes on where it was. When the -budget ends,
+// no new program is tuned, and those that are ready are still clocked. The table is printed at the end, over all lines of -results.
+//
+// For programs whose Makefiles call the compiler CC and are told the target as ARCH:
+//
+//	suite -compiler CC -set ARCH=sm_90 -programs names.txt -folder '%-cuda' path/to/src
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"gnvcc/bench/clock"
+	"gnvcc/bench/machine"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "suite:", err)
+		stop()
+		os.Exit(1)
+	}
+}
+
+// list is a flag that may be given several times.
+type list []string
+
+func (l *list) String() string     { return strings.Join(*l, " ") }
+func (l *list) Set(s string) error { *l = append(*l, s); return nil }
+
+func run(ctx context.Context, args []string) error {
+	set := flag.NewFlagSet("suite", flag.ContinueOnError)
+	var s suite
+	var variables list
+	set.StringVar(&s.nvcc, "nvcc", "nvcc", "the real nvcc")
+	set.StringVar(&s.gnvcc, "gnvcc", "gnvcc", "gnvcc")
+	compiler := set.String("compiler", "NVCC", "make variables that name the compiler, separated by commas")
+	set.Var(&variables, "set", "NAME=VALUE, a make variable (may be repeated)")
+	set.StringVar(&s.target, "target", "run", "the make target that runs a program")
+	set.StringVar(&s.launcher, "launcher", "LAUNCHER", "the make variable that stands before the program in that target, where the Makefile has it")
+	tuneFlags := set.String("tune", "", "further arguments of gnvcc tune, separated by spaces")
+	set.StringVar(&s.rebuild, "rebuild", "apply", "how the tuned program is built: apply (gnvcc apply, make) or clean (make clean, make)")
+	names := set.String("programs", "", "file with the programs' names, one a line; else every folder with a Makefile")
+	folder := set.String("folder", "%", "folder of a program, % standing for its name")
+	skip := set.String("skip", "", "names to leave out, separated by commas")
+	work := set.String("work", "", "folder for copies, builds, stores and logs (kept); else a temporary one (removed)")
+	results := set.String("results", "suite.jsonl", "file for the raw results")
+	set.BoolVar(&s.retry, "retry", false, "do programs again that failed")
+	tableOnly := set.Bool("table", false, "only print the table of -results")
+	kernels := set.Bool("kernels", false, "print every kernel, too")
+	set.IntVar(&s.parallel, "j", runtime.NumCPU(), "builds at a time")
+	set.IntVar(&s.runs, "runs", 3, "runs of each build under the clock, at least 2")
+	set.DurationVar(&s.budget, "budget", time.Hour, "time for everything")
+	set.DurationVar(&s.limits.build, "build-limit", 5*time.Minute, "time for one build")
+	set.DurationVar(&s.limits.tune, "tune-limit", 5*time.Minute, "time for one gnvcc tune")
+	set.DurationVar(&s.limits.run, "run-limit", time.Minute, "time for one run")
+	set.DurationVar(&s.threshold, "threshold", 20*time.Microsecond, "programs count in the mean that have a kernel at least so long")
+	library := set.String("clock", "", "the clock's library, where it is not to be built")
+	commit := set.String("commit", "", "gnvcc's commit, where there is no git")
+	if err := set.Parse(args); err != nil {
+		return err
+	}
+	s.results = *results
+	if *tableOnly {
+		done, err := readResults(s.results)
+		if err != nil {
+			return err
+		}
+		fmt.Print(table(done, s.threshold, *kernels))
+		return nil
+	}
+	switch {
+	case set.NArg() != 1:
+		return fmt.Errorf("which programs? name one folder")
+	case s.runs < 2:
+		return fmt.Errorf("-runs %d: two are needed to know what a program prints each time", s.runs)
+	case s.parallel < 1:
+		return fmt.Errorf("-j %d: at least 1", s.parallel)
+	case s.rebuild != "apply" && s.rebuild != "clean":
+		return fmt.Errorf("-rebuild %q: apply or clean", s.rebuild)
+	case !strings.Contains(*folder, "%"):
+		return fmt.Errorf("-folder %q has no %% for the name", *folder)
+	}
+	for _, v := range variables {
+		if name, _, ok := strings.Cut(v, "="); !ok || name == "" {
+			return fmt.Errorf("-set %q: NAME=VALUE", v)
+		}
+	}
+	s.variables, s.compilers, s.tuneFlags = variables, strings.Split(*compiler, ","), strings.Fields(*tuneFlags)
+	var err error
+	for _, tool := range []*string{&s.nvcc, &s.gnvcc} {
+		if *tool, err = program(*tool); err != nil {
+			return err
+		}
+	}
+	if s.source, err = filepath.Abs(set.Arg(0)); err != nil {
+		return err
+	}
+	if s.names, err = choose(s.source, *names, *folder, *skip); err != nil {
+		return err
+	}
+	s.folder = *folder
+	if *work == "" {
+		if *work, err = os.MkdirTemp("", "gnvcc-suite-"); err != nil {
+			return err
+		}
+		defer os.RemoveAll(*work)
+	}
+	if s.work, err = filepath.Abs(*work); err != nil {
+		return err
+	}
+	if strings.ContainsAny(s.work+s.gnvcc, " \t'\"$") {
+		return fmt.Errorf("-work %q, -gnvcc %q: Makefiles can't use a path with spaces or quotes", s.work, s.gnvcc)
+	}
+	if err := os.MkdirAll(s.work, 0o755); err != nil {
+		return err
+	}
+	if s.clock = *library; s.clock == "" {
+		if s.clock, err = clock.Build(ctx, machine.Toolkit(s.nvcc), s.work); err != nil {
+			return err
+		}
+	}
+	s.machine = machine.Gather(ctx, s.nvcc, s.gnvcc, *commit)
+	s.say = func(format string, args ...any) { fmt.Printf(format+"\n", args...) }
+	s.say("%s", s.machine)
+	if err := s.run(ctx); err != nil {
+		return err
+	}
+	done, err := readResults(s.results)
+	if err != nil {
+		return err
+	}
+	fmt.Print(table(done, s.threshold, *kernels))
+	return nil
+}
+
+func program(name string) (string, error) {
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return "", fmt.Errorf("%s is no program that can be run: %w", name, err)
+	}
+	return filepath.Abs(path)
+}
+
+// choose lists the programs: those of a file, or every folder of the source that has a Makefile.
+func choose(source, file, folder, skip string) ([]string, error) {
+	left := map[string]bool{}
+	for _, name := range strings.Split(skip, ",") {
+		left[strings.TrimSpace(name)] = true
+	}
+	var out []string
+	if file != "" {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		for _, line := range strings.Split(string(text), "\n") {
+			line, _, _ = strings.Cut(line, "#")
+			if name := strings.TrimSpace(line); name != "" && !left[name] {
+				if strings.ContainsAny(name, "/ \t") {
+					return nil, fmt.Errorf("%s: %q is no name of a folder", file, name)
+				}
+				out = append(out, name)
+			}
+		}
+	} else {
+		entries, err := os.ReadDir(source)
+		if err != nil {
+			return nil, err
+		}
+		before, after, _ := strings.Cut(folder, "%")
+		for _, e := range entries {
+			name, ok := strings.CutPrefix(e.Name(), before)
+			if !ok {
+				continue
+			}
+			if name, ok = strings.CutSuffix(name, after); !ok || name == "" || left[name] {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join(source, e.Name(), "Makefile")); err == nil {
+				out = append(out, name)
+			}
+		}
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("no programs in %s", source)
+	}
+	return out, nil
+}

@@ -1,0 +1,246 @@
+// What is known about one program, and the file of such lines.
+
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"sort"
+
+	"gnvcc/bench/clock"
+	"gnvcc/bench/machine"
+	"gnvcc/cache"
+)
+
+// A Result is one program's line. Times of steps are seconds of wall time, times of kernels nanoseconds of the GPU's.
+type Result struct {
+	Program string
+	Machine machine.Facts
+	Failed  string `json:",omitempty"` // the step that failed, and why; what comes later is empty
+
+	BuildNvcc, BuildGnvcc float64
+	Tune                  float64 // the whole run under gnvcc tune
+	Rebuild               float64
+
+	// From the store that gnvcc left. Counts only: every time here is the clock's.
+	Decisions, Adopted, Configurations, Candidates, Built int
+	Recipes                                               map[string]string `json:",omitempty"` // kernel -> adopted recipe
+
+	Runs          int
+	Before, After []int64 // all kernels' time, one entry a run
+	Kernels       []Kernel
+	Lost          int64  // launches that the clock missed, all runs
+	Stdout        string // "same", "differs: ...", "not comparable: ..."
+}
+
+// A Kernel is one kernel in one launch configuration. Where a build has none such, its count is 0: gnvcc may launch another
+// entry in its place.
+type Kernel struct {
+	Name                            string
+	Grid, Block                     [3]int
+	Dynamic                         int
+	Count, CountAfter               int   // launches in one run (the first)
+	Before, After                   int64 // of one launch: the median over the runs of the runs' medians
+	TotalBefore, TotalAfter         int64 // of one run: the median over the runs
+	RegistersBefore, RegistersAfter int
+}
+
+// count takes the numbers of configurations and candidates from a store. No snapshot: nothing was decided.
+func (r *Result) count(dir string) error {
+	store, err := cache.Open(dir)
+	if err != nil {
+		return err
+	}
+	snapshot, err := store.Snapshot()
+	if errors.Is(err, cache.ErrNone) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer snapshot.Close()
+	r.Recipes = map[string]string{}
+	return snapshot.Each("decision", "", func(key string, raw []byte) error {
+		var d cache.Decision
+		if err := json.Unmarshal(raw, &d); err != nil {
+			return fmt.Errorf("decision %s: %w", key, err)
+		}
+		r.Decisions++
+		r.Configurations += len(d.Evidence.Launches)
+		r.Candidates += len(d.Evidence.Tried)
+		for _, t := range d.Evidence.Tried {
+			if t.Build != (cache.Build{}) {
+				r.Built++
+			}
+		}
+		if d.Recipe != "" {
+			r.Adopted++
+			r.Recipes[d.Kernel] = d.Recipe
+		}
+		return nil
+	})
+}
+
+type key struct {
+	name        string
+	grid, block [3]int
+	dynamic     int
+}
+
+type sums struct {
+	count, registers int
+	total, each      int64
+}
+
+// byKernel adds up the processes of a run.
+func byKernel(r clock.Reading) map[key]sums {
+	out := map[key]sums{}
+	for _, row := range r.Rows {
+		k := key{row.Kernel, row.Grid, row.Block, row.Dynamic}
+		s := out[k]
+		if row.Count > s.count {
+			s.each, s.registers = row.Median, row.Registers // of several processes, the one with the most launches
+		}
+		s.count += row.Count
+		s.total += row.Total
+		out[k] = s
+	}
+	return out
+}
+
+// times takes over what the clock read in the runs of both builds.
+func (r *Result) times(before, after []clock.Reading) {
+	kernels := map[key]*Kernel{}
+	take := func(readings []clock.Reading, put func(k *Kernel, first sums, each, total int64)) (totals []int64) {
+		each, total, first := map[key][]int64{}, map[key][]int64{}, map[key]sums{}
+		for _, reading := range readings {
+			totals = append(totals, reading.Total())
+			r.Lost += reading.Lost
+			for k, s := range byKernel(reading) {
+				if _, seen := first[k]; !seen {
+					first[k] = s
+				}
+				each[k], total[k] = append(each[k], s.each), append(total[k], s.total)
+			}
+		}
+		for k := range first {
+			if kernels[k] == nil {
+				kernels[k] = &Kernel{Name: k.name, Grid: k.grid, Block: k.block, Dynamic: k.dynamic}
+			}
+			put(kernels[k], first[k], median(each[k]), median(total[k]))
+		}
+		return totals
+	}
+	r.Before = take(before, func(k *Kernel, s sums, each, total int64) {
+		k.Count, k.RegistersBefore, k.Before, k.TotalBefore = s.count, s.registers, each, total
+	})
+	r.After = take(after, func(k *Kernel, s sums, each, total int64) {
+		k.CountAfter, k.RegistersAfter, k.After, k.TotalAfter = s.count, s.registers, each, total
+	})
+	for _, k := range kernels {
+		r.Kernels = append(r.Kernels, *k)
+	}
+	sort.Slice(r.Kernels, func(i, j int) bool {
+		a, b := r.Kernels[i], r.Kernels[j]
+		if x, y := max(a.TotalBefore, a.TotalAfter), max(b.TotalBefore, b.TotalAfter); x != y {
+			return x > y
+		}
+		return fmt.Sprint(a) < fmt.Sprint(b)
+	})
+}
+
+// Ratio is how many times as fast the program's kernels are: the medians over the runs of all kernels' time. 0: not known.
+func (r Result) Ratio() float64 {
+	if after := median(r.After); after > 0 {
+		return float64(median(r.Before)) / float64(after)
+	}
+	return 0
+}
+
+// Longest is the longest kernel, nvcc's build, one launch, nanoseconds.
+func (r Result) Longest() int64 {
+	var n int64
+	for _, k := range r.Kernels {
+		n = max(n, k.Before)
+	}
+	return n
+}
+
+func (r Result) short() string {
+	return fmt.Sprintf("%.3f times as fast (%.3f ms -> %.3f ms), tuned in %.1f s: %d configurations, %d candidates, %d recipes; stdout %s",
+		r.Ratio(), float64(median(r.Before))/1e6, float64(median(r.After))/1e6, r.Tune, r.Configurations, r.Candidates, r.Adopted, r.Stdout)
+}
+
+// median of an even number is the mean of the middle two; 0 of none.
+func median(list []int64) int64 {
+	if len(list) == 0 {
+		return 0
+	}
+	s := append([]int64(nil), list...)
+	sort.Slice(s, func(i, j int) bool { return s[i] < s[j] })
+	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
+}
+
+// readResults reads a file of results, the last line of each program; no file: none. A last line that was cut short is
+// passed by: it will be made anew.
+func readResults(path string) ([]Result, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var out []Result
+	at := map[string]int{}
+	in := bufio.NewReader(f)
+	for n := 1; ; n++ {
+		text, err := in.ReadBytes('\n')
+		if err != nil { // io.EOF, or a line without an end
+			return out, nil
+		}
+		var r Result
+		if err := json.Unmarshal(text, &r); err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", path, n, err)
+		}
+		if i, again := at[r.Program]; again {
+			out[i] = r
+			continue
+		}
+		at[r.Program] = len(out)
+		out = append(out, r)
+	}
+}
+
+func appendResult(path string, r Result) error {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	old, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if n := len(old); n > 0 && old[n-1] != '\n' { // take a line that was cut short off again
+		for n > 0 && old[n-1] != '\n' {
+			n--
+		}
+		if err := os.Truncate(path, int64(n)); err != nil {
+			return err
+		}
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	if err != nil {
+		return err
+	}
+	if _, err := f.Write(append(text, '\n')); err != nil {
+		f.Close()
+		return err
+	}
+	return f.Close()
+}

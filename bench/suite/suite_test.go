@@ -1,0 +1,332 @@
+// The whole suite with a fake compiler, fake programs and fake times: order, failures, limits, resuming, arithmetic. No
+// GPU is used and nothing is measured here.
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"gnvcc/bench/clock"
+	"gnvcc/cache"
+)
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// fake sets up a folder with nvcc, gnvcc and programs. The fake nvcc makes a shell script out of its source; the fake gnvcc
+// does the same, with FAST=1 once the program was tuned.
+func fake(t *testing.T) (dir string, args []string) {
+	t.Helper()
+	dir = t.TempDir()
+	write(t, filepath.Join(dir, "nvcc"), `#!/bin/sh
+while [ $# -gt 1 ]; do [ "$1" = -o ] && out=$2; shift; done
+grep -q BROKEN "$1" && { echo "error: identifier BROKEN is undefined" >&2; exit 2; }
+{ echo '#!/bin/sh'; cat "$1"; } > "$out"; chmod +x "$out"
+`)
+	write(t, filepath.Join(dir, "gnvcc"), `#!/bin/sh
+[ "$GNVCC_OFF" ] && exit 77
+mkdir -p "$GNVCC_STORE"
+case $1 in
+tune) touch "$GNVCC_STORE/tuned"; shift; while [ "$1" != -- ]; do shift; done; shift; exec env TUNING=1 "$@" ;;
+apply) cd "$(cat "$GNVCC_STORE/dir")" && eval "exec $0 $(cat "$GNVCC_STORE/args")" ;;
+esac
+pwd > "$GNVCC_STORE/dir"; echo "$@" > "$GNVCC_STORE/args"
+"$GNVCC_NVCC" "$@" || exit
+[ -f "$GNVCC_STORE/tuned" ] || exit 0
+while [ $# -gt 1 ]; do [ "$1" = -o ] && out=$2; shift; done
+sed -i '1a FAST=1' "$out"
+`)
+	makefile := `CC = nvcc
+LAUNCHER =
+main: main.cu
+	$(CC) -arch=$(ARCH) -o $@ main.cu
+clean:
+	rm -f main
+run: main
+	$(LAUNCHER) ./main 5
+`
+	// row NAME COUNT TOTAL MIN MEDIAN
+	common := `row() { [ "$GNVCC_CLOCK" ] && echo "$$,0,\"$1\",8,1,1,128,1,1,0,40,$2,$3,$4,$5" >> "$GNVCC_CLOCK"; }
+echo "result: 3.25 in $PWD"
+echo "elapsed time: $(date +%N) ms"
+`
+	sources := map[string]string{
+		"better": `if [ "$FAST" ]; then row k 10 500000 50000 50000; else row k 10 1000000 100000 100000; fi; echo tuned "$TUNING" > note`,
+		"same":   `row k 10 4000000 400000 400000; row tiny 1 1000 1000 1000`,
+		"short":  `if [ "$FAST" ]; then row k 10 10000 1000 1000; else row k 10 90000 9000 9000; fi`,
+		"wrong":  `row k 1 30000 30000 30000; [ "$FAST" ] && echo "sum 1.5" || echo "sum 1.25"`,
+		"broken": `BROKEN`,
+		"fails":  `[ "$TUNING" ] && { echo "no such device" >&2; exit 4; }; row k 1 1 1 1`,
+		"hangs":  `[ "$FAST" ] && sleep 30; row k 1 50000 50000 50000`,
+		"cpu":    `echo "no kernel here"`,
+	}
+	for name, text := range sources {
+		write(t, filepath.Join(dir, "all/src", name+"-x", "main.cu"), ". ../common.sh\n"+text+"\n[ -f ../../data/input ] || exit 5\n")
+		write(t, filepath.Join(dir, "all/src", name+"-x", "Makefile"), makefile)
+	}
+	// One that has no launcher variable.
+	write(t, filepath.Join(dir, "all/src/plain-x/main.cu"), ". ../common.sh\n"+sources["better"]+"\n")
+	write(t, filepath.Join(dir, "all/src/plain-x/Makefile"), strings.ReplaceAll(makefile, "$(LAUNCHER) ", ""))
+	write(t, filepath.Join(dir, "all/src/other-y/Makefile"), makefile)
+	write(t, filepath.Join(dir, "all/src/common.sh"), common)
+	write(t, filepath.Join(dir, "all/data/input"), "")
+	return dir, []string{"-nvcc", filepath.Join(dir, "nvcc"), "-gnvcc", filepath.Join(dir, "gnvcc"), "-clock", "/none", "-compiler", "CC",
+		"-set", "ARCH=sm_90", "-folder", "%-x", "-runs", "2", "-run-limit", "2s", "-commit", "x", "-work", filepath.Join(dir, "work"),
+		"-results", filepath.Join(dir, "results.jsonl"), filepath.Join(dir, "all/src")}
+}
+
+func TestSuite(t *testing.T) {
+	dir, args := fake(t)
+	if err := run(context.Background(), args); err != nil {
+		t.Fatal(err)
+	}
+	results, err := readResults(filepath.Join(dir, "results.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	byName := map[string]Result{}
+	for _, r := range results {
+		byName[r.Program] = r
+	}
+	if len(byName) != 9 || len(results) != 9 {
+		t.Fatalf("%d results of %d programs, want 9: %+v", len(results), len(byName), results)
+	}
+	for name, want := range map[string]float64{"better": 2, "plain": 2, "same": 1, "short": 9, "wrong": 1} {
+		if r := byName[name]; math.Abs(r.Ratio()-want) > 1e-9 || r.Failed != "" || len(r.Before) != 2 || len(r.After) != 2 || r.Machine.Commit != "x" {
+			t.Errorf("%s: ratio %v, want %v: %+v", name, r.Ratio(), want, r)
+		}
+	}
+	for name, want := range map[string]string{
+		"broken": "build with nvcc: make -s",
+		"fails":  "no such device",
+		"hangs":  "not done after 2s",
+		"cpu":    "used no GPU",
+	} {
+		if r := byName[name]; !strings.Contains(r.Failed, want) {
+			t.Errorf("%s: failed: %q, want %q", name, r.Failed, want)
+		}
+	}
+	if s := byName["better"].Stdout; s != "same" {
+		t.Errorf("better: stdout %s", s)
+	}
+	if s := byName["wrong"].Stdout; s != `differs: line 3: 1.5, before 1.25, in "sum #"` {
+		t.Errorf("wrong: stdout %s", s)
+	}
+	k := byName["better"].Kernels
+	if len(k) != 1 || k[0].Before != 100000 || k[0].After != 50000 || k[0].TotalBefore != 1000000 || k[0].Count != 10 || k[0].CountAfter != 10 || k[0].RegistersAfter != 40 {
+		t.Errorf("better: %+v", k)
+	}
+	// The user's folder is untouched, and only the tuned tree was tuned.
+	if _, err := os.Stat(filepath.Join(dir, "all/src/better-x/main")); err == nil {
+		t.Error("it built in the user's folder")
+	}
+	tab := table(results, 20*time.Microsecond, true)
+	for _, want := range []string{
+		"5 programs measured, 4 failed; 4 with a kernel of 20µs or more",
+		"geometric mean 1.414 (every program the same)", // 2, 2, 1, 1
+		"2 at 1.05 or more, 0 below 0.99; best better 2.000",
+		"output differs in 1 programs",
+		"short                      9.000        0.090        0.010",
+		"(short kernels)",
+		"broken                   failed: build with nvcc",
+	} {
+		if !strings.Contains(tab, want) {
+			t.Errorf("the table has no %q:\n%s", want, tab)
+		}
+	}
+	// Again: nothing is left to do, and nothing is appended, also behind a line that was cut short.
+	path := filepath.Join(dir, "results.jsonl")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, path, string(text[:len(text)-40]))
+	if err := run(context.Background(), args); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := readResults(path); err != nil || len(again) != 9 {
+		t.Errorf("%d results after resuming: %v", len(again), err)
+	}
+	// -retry takes the failed ones up; a mended program replaces its line.
+	write(t, filepath.Join(dir, "all/src/broken-x/main.cu"), ". ../common.sh\nrow k 1 40000 40000 40000; true\n")
+	if err := run(context.Background(), append([]string{"-retry", "-skip", "hangs,cpu,fails", "-rebuild", "clean"}, args...)); err != nil {
+		t.Fatal(err)
+	}
+	again, err := readResults(path)
+	if err != nil || len(again) != 9 {
+		t.Fatalf("%d results after a retry: %v", len(again), err)
+	}
+	for _, r := range again {
+		if r.Program == "broken" && (r.Failed != "" || r.Ratio() != 1) {
+			t.Errorf("the mended program: %+v", r)
+		}
+	}
+}
+
+// When the time is up, what was not finished has no line, so that the next run does it.
+func TestBudget(t *testing.T) {
+	dir, args := fake(t)
+	write(t, filepath.Join(dir, "names"), "# a comment\nhangs\n better # trailing\n")
+	args = append(append(append([]string(nil), args[:len(args)-1]...), "-budget", "1500ms", "-programs", filepath.Join(dir, "names"), "-run-limit", "10s"), args[len(args)-1])
+	start := time.Now()
+	if err := run(context.Background(), args); err != nil {
+		t.Fatal(err)
+	}
+	if d := time.Since(start); d > 6*time.Second {
+		t.Errorf("it took %v", d)
+	}
+	results, err := readResults(filepath.Join(dir, "results.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range results {
+		if r.Program == "hangs" || r.Failed != "" {
+			t.Errorf("cut short, and written down: %+v", r)
+		}
+	}
+}
+
+func TestInterrupted(t *testing.T) {
+	dir, args := fake(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := run(ctx, args); err == nil || !strings.Contains(err.Error(), "interrupted") {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "results.jsonl")); err == nil {
+		t.Error("results of an interrupted run")
+	}
+}
+
+func TestRefused(t *testing.T) {
+	dir, args := fake(t)
+	empty := t.TempDir()
+	write(t, filepath.Join(dir, "bad"), "a/b\n")
+	for want, more := range map[string][]string{
+		"two are needed":    {"-runs", "1"},
+		"at least 1":        {"-j", "0"},
+		"apply or clean":    {"-rebuild", "x"},
+		"NAME=VALUE":        {"-set", "x"},
+		"has no %":          {"-folder", "x"},
+		"is no name":        {"-programs", filepath.Join(dir, "bad")},
+		"is no program":     {"-gnvcc", "/no/gnvcc"},
+		"with spaces":       {"-work", filepath.Join(dir, "a b")},
+		"name one folder":   {"--", "x"},
+		"no programs in":    {empty},
+		"no such file or d": {"-programs", "/no/such"},
+	} {
+		all := append([]string(nil), args[:len(args)-1]...)
+		all = append(all, more...)
+		if want != "no programs in" {
+			all = append(all, args[len(args)-1])
+		}
+		if err := run(context.Background(), all); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v, want %q", more, err, want)
+		}
+	}
+}
+
+func TestCompare(t *testing.T) {
+	for _, c := range []struct {
+		before, after []string
+		want          string
+	}{
+		{[]string{"a 1\nb 2\n", "a 1\nb 2\n"}, []string{"a 1\nb 2\n"}, "same"},
+		{[]string{"a 1\nb 2\n", "a 1\nb 3\n"}, []string{"a 1\nb 9\n"}, "same"},                           // b varies by itself
+		{[]string{"a 1\nb 2\n", "a 1\nb 3\n"}, []string{"a 2\nb 9\n"}, "differs: line 1: 2, before 1"},   // a does not
+		{[]string{"a 1 b 2", "a 1 b 3"}, []string{"a 1 b 2", "a 2 b 2"}, "differs: line 1: 2, before 1"}, // in the second run
+		{[]string{"Total time 0.5 s", "Total time 0.5 s"}, []string{"Total time 0.25 s"}, "same"},
+		{[]string{"took 5ms", "took 5ms"}, []string{"took 4ms"}, "same"},
+		{[]string{"bandwidth 500 GB/s", "bandwidth 500 GB/s"}, []string{"bandwidth 512.5 GB/s"}, "same"},
+		{[]string{"Time of death: PASS", "Time of death: PASS"}, []string{"Time of death: FAIL"}, "differs: line 1"},
+		{[]string{"1e-5 nan", "1e-5 nan"}, []string{"1e-6 nan"}, "differs"},
+		{[]string{"-0.5", "-0.5"}, []string{"0.5"}, "differs"},
+		{[]string{"0x1f", "0x1f"}, []string{"0x1e"}, "differs"},
+		{[]string{"a\nb", "a\nb"}, []string{"a"}, "differs: 1 lines, 2 before"},
+		{[]string{"a\nb", "a"}, []string{"a"}, "not comparable"},
+		{[]string{"x", "y"}, []string{"z"}, "not comparable: every line varies"},
+		{[]string{"", ""}, []string{""}, "same"},
+	} {
+		if got := compare(c.before, c.after); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%q then %q: %s, want %s", c.before, c.after, got, c.want)
+		}
+	}
+}
+
+// Several processes, a second entry in the tuned build, and lost launches.
+func TestTimes(t *testing.T) {
+	row := func(name string, count int, median int64) clock.Row {
+		return clock.Row{Kernel: name, Grid: [3]int{1, 1, 1}, Block: [3]int{32, 1, 1}, Count: count, Total: int64(count) * median, Median: median, Registers: 32}
+	}
+	var r Result
+	r.times(
+		[]clock.Reading{{Rows: []clock.Row{row("a", 10, 100), row("a", 2, 900), row("b", 1, 50)}}, {Rows: []clock.Row{row("a", 10, 200), row("b", 1, 70)}, Lost: 2}},
+		[]clock.Reading{{Rows: []clock.Row{row("a2", 12, 80), row("b", 1, 60)}}, {Rows: []clock.Row{row("a2", 12, 90), row("b", 1, 60)}}},
+	)
+	if r.Lost != 2 || len(r.Before) != 2 || r.Before[0] != 1000+1800+50 || r.After[1] != 12*90+60 {
+		t.Errorf("%+v", r)
+	}
+	if len(r.Kernels) != 3 || r.Kernels[0].Name != "a" || r.Kernels[0].Before != 150 || r.Kernels[0].Count != 12 || r.Kernels[0].After != 0 ||
+		r.Kernels[1].Name != "a2" || r.Kernels[1].After != 85 || r.Kernels[1].Count != 0 || r.Kernels[2].Before != 60 {
+		t.Errorf("%+v", r.Kernels)
+	}
+	if r.Longest() != 150 {
+		t.Errorf("longest %d", r.Longest())
+	}
+}
+
+func TestCount(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "store")
+	var none Result
+	if err := none.count(dir); err != nil || none.Decisions != 0 {
+		t.Errorf("no store: %+v, %v", none, err)
+	}
+	store, err := cache.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner, err := store.Own(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	built := cache.Build{Registers: 40}
+	for key, d := range map[string]cache.Decision{
+		"1": {Kernel: "a", Recipe: "maxnreg=40", Evidence: cache.Evidence{Launches: make([]cache.Launch, 2), Tried: []cache.Trial{{Build: built}, {Build: built}, {Refused: "ptxas"}}}},
+		"2": {Kernel: "b", Evidence: cache.Evidence{Launches: make([]cache.Launch, 1), Tried: []cache.Trial{{Build: built}}}},
+	} {
+		d.Identity = key
+		if err := owner.Put("decision", key, d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := owner.Publish(); err != nil {
+		t.Fatal(err)
+	}
+	if err := owner.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var r Result
+	if err := r.count(dir); err != nil {
+		t.Fatal(err)
+	}
+	if r.Decisions != 2 || r.Adopted != 1 || r.Configurations != 3 || r.Candidates != 4 || r.Built != 3 || r.Recipes["a"] != "maxnreg=40" {
+		t.Errorf("%+v", r)
+	}
+	if _, err := json.Marshal(r); err != nil {
+		t.Error(err)
+	}
+}
