@@ -1,0 +1,45 @@
+// Command gnvcc takes nvcc's place on a command line, and makes the kernels that it builds faster.
+//
+// One program, three roles: nvcc's face (what users call), a stage (what nvcc calls in front of cicc, ptxas and nvlink),
+// and a verb of gnvcc's own (gnvcc tune, gnvcc report, ...).
+package main
+
+import (
+	"os"
+	"path/filepath"
+
+	"gnvcc/driver"
+)
+
+func main() { os.Exit(run(os.Args)) }
+
+// run decides the role. It returns only where the role is not to become another program.
+func run(argv []string) int {
+	if len(argv) == 0 {
+		return driver.Face(nil)
+	}
+	args := argv[1:]
+	if step, command, ok := driver.StageOf(args); ok {
+		return driver.Stage(step, command)
+	}
+	if verb := verbOf(argv[0], args); verb != nil {
+		return verb(args[1:])
+	}
+	return driver.Face(args)
+}
+
+// verbOf finds the verb that a command line asks for. Who calls us nvcc wants nvcc, and a word that is also a file's
+// name is an input: verbs are taken only where nvcc would refuse.
+func verbOf(self string, args []string) func([]string) int {
+	if len(args) == 0 || filepath.Base(self) == "nvcc" {
+		return nil
+	}
+	verb := verbs[args[0]]
+	if verb == nil {
+		return nil
+	}
+	if _, err := os.Lstat(args[0]); err == nil {
+		return nil
+	}
+	return verb
+}

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"gnvcc/cache"
+	"gnvcc/driver"
+)
+
+// verbs are gnvcc's own commands. Each gets the arguments behind its name and gives the exit code.
+var verbs = map[string]func(args []string) int{
+	"apply": apply,
+}
+
+// apply runs the recorded compile commands again whose kernels' recipes have changed.
+func apply(args []string) int {
+	if len(args) > 0 {
+		fmt.Fprintln(os.Stderr, "usage: gnvcc apply\nruns again, in place, the compile commands whose kernels are now known to be faster with other recipes")
+		return 2
+	}
+	dir, err := cache.Dir()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "gnvcc apply:", err)
+		return 1
+	}
+	store, err := cache.Open(dir)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "gnvcc apply:", err)
+		return 1
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	if _, err := driver.Apply(ctx, store, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "gnvcc apply:", err)
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,299 @@
+package driver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sort"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"gnvcc/cache"
+	"gnvcc/rewrite"
+	"gnvcc/rewrite/merge"
+	"gnvcc/rewrite/ptx"
+)
+
+// A bench compiles kernels by recipes: for a build (the ptxas stage) and for the tuner (Compiler). It works quietly, in a
+// folder of its own, and never touches a file of nvcc's.
+type bench struct {
+	store  *cache.Store
+	log    zerolog.Logger
+	folder string                                // scratch, the bench's own
+	start  func(*exec.Cmd) (ending, error)       // runs a child that nobody sees
+	kept   func(name string, content []byte)     // GNVCC_KEEP
+	count  atomic.Int64                          // for names of files
+	after  func(what string, took time.Duration) // told of every tool that was run; may be nil
+}
+
+// A built is a cubin made by recipes.
+type built struct {
+	content  []byte
+	kernels  []cache.Kernel   // with what was applied, and why not
+	refused  map[string]error // recipes that were wanted and are not in it
+	messages string           // ptxas' own, about a file of ours
+}
+
+// limitOutput is how much of a quiet tool's output is kept, bytes: its first words say what is wrong.
+const limitOutput = 1 << 20
+
+// tool runs a program in dir and gives what it printed. An error is the program's own failure, with the first lines of that.
+func (b *bench) tool(ctx context.Context, dir string, env []string, argv ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Dir, cmd.Env = dir, env
+	out := &head{limit: limitOutput}
+	cmd.Stdout, cmd.Stderr = out, out
+	// A tool may be a script with children of its own: all of them end when the time is over.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = 2 * time.Second // for output that a grandchild holds open
+	begun := time.Now()
+	end, err := b.start(cmd)
+	took := time.Since(begun)
+	b.log.Debug().Strs("argv", argv).Int("code", end.code).Dur("took", took).Err(err).Msg("compile by recipe")
+	if b.after != nil {
+		b.after(filepath.Base(argv[0]), took)
+	}
+	if ctxErr := ctx.Err(); ctxErr != nil {
+		if errors.Is(ctxErr, context.DeadlineExceeded) {
+			return "", fmt.Errorf("%s: %w", filepath.Base(argv[0]), errLimit)
+		}
+		return "", ctxErr
+	}
+	if err != nil {
+		return "", fmt.Errorf("run %s: %w", argv[0], err)
+	}
+	text := out.String()
+	if !end.ok() {
+		how := fmt.Sprintf("exit code %d", end.code)
+		if end.signal != 0 {
+			how = "signal " + end.signal.String()
+		}
+		return text, &toolError{filepath.Base(argv[0]), how, strings.TrimSpace(text)}
+	}
+	return text, nil
+}
+
+// A toolError is a tool that refused what it was given.
+type toolError struct{ tool, how, text string }
+
+func (e *toolError) Error() string {
+	line, _, _ := strings.Cut(e.text, "\n")
+	if line == "" {
+		return e.tool + ": " + e.how
+	}
+	return e.tool + ": " + line
+}
+
+// head keeps the first bytes of what is written to it.
+type head struct {
+	text  strings.Builder
+	limit int
+}
+
+func (h *head) Write(p []byte) (int, error) {
+	if room := h.limit - h.text.Len(); room > 0 {
+		h.text.Write(p[:min(room, len(p))])
+	}
+	return len(p), nil
+}
+
+func (h *head) String() string { return h.text.String() }
+
+// build makes the cubin of a job with the recipes of some of its kernels. std are the kernels of nvcc's own compile. A recipe that can't be
+// carried out, that ptxas refuses or whose kernel would no longer launch with every block is left out, with the
+// reason, and the others stay. Where none is left, content is nil.
+func (b *bench) build(ctx context.Context, j *job, t *translation, recipes map[string]rewrite.Recipe, std []cache.Kernel) (*built, error) {
+	module, err := ptx.Parse(j.ptx)
+	if err != nil {
+		return nil, fmt.Errorf("read the PTX: %w", err)
+	}
+	left := make(map[string]rewrite.Recipe, len(recipes))
+	for name, r := range recipes {
+		left[name] = r
+	}
+	refused := map[string]error{}
+	drop := func(reasons map[string]error) {
+		for name, reason := range reasons {
+			if _, ok := left[name]; ok {
+				refused[name] = reason
+				delete(left, name)
+			}
+		}
+	}
+	alone := map[string]bool{} // kernels that compiled when they were the only ones
+	for len(left) > 0 {
+		out, bad, err := b.try(ctx, j, t, module, left, std)
+		var refusal *toolError
+		switch {
+		case errors.As(err, &refusal) || errors.Is(err, errLimit):
+			if bad = b.culprits(ctx, j, t, module, left, std, err, alone); ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			drop(bad)
+		case err != nil:
+			return nil, err
+		case len(bad) > 0:
+			drop(bad)
+		default:
+			for i := range out.kernels {
+				k := &out.kernels[i]
+				if r, ok := left[k.Name]; ok {
+					k.Recipe = r.String()
+				}
+				if reason, ok := refused[k.Name]; ok {
+					k.Reason = reasonText(recipes[k.Name], reason)
+				}
+			}
+			out.refused = refused
+			return out, nil
+		}
+	}
+	return &built{refused: refused}, nil
+}
+
+// reasonText says which recipe was not applied, and why.
+func reasonText(r rewrite.Recipe, reason error) string { return r.String() + ": " + reason.Error() }
+
+// culprits finds the kernels whose recipes a tool refuses, by giving them to it one at a time. There is at least one in what it returns.
+func (b *bench) culprits(ctx context.Context, j *job, t *translation, module *ptx.Module, left map[string]rewrite.Recipe, std []cache.Kernel, reason error, alone map[string]bool) map[string]error {
+	bad := map[string]error{}
+	if len(left) > 1 {
+		for name, r := range left {
+			if alone[name] {
+				continue
+			}
+			if _, more, err := b.try(ctx, j, t, module, map[string]rewrite.Recipe{name: r}, std); err != nil {
+				bad[name] = err
+			} else if more[name] != nil {
+				bad[name] = more[name]
+			} else {
+				alone[name] = true
+			}
+		}
+	}
+	if len(bad) == 0 { // each alone is fine, or there is but one
+		for name := range left {
+			bad[name] = reason
+		}
+	}
+	return bad
+}
+
+// try makes the cubin with exactly these recipes. bad are the kernels whose recipes stand in the way; then there is no result.
+func (b *bench) try(ctx context.Context, j *job, t *translation, module *ptx.Module, recipes map[string]rewrite.Recipe, std []cache.Kernel) (out *built, bad map[string]error, err error) {
+	bad = map[string]error{}
+	text := j.ptx
+	if variants := b.variants(ctx, j, t, module, recipes, bad); len(bad) > 0 || ctx.Err() != nil {
+		return nil, bad, ctx.Err()
+	} else if len(variants) > 0 {
+		merged, refused, err := merge.Into(text, variants)
+		if err != nil {
+			return nil, nil, fmt.Errorf("put the kernels together: %w", err)
+		}
+		if len(refused) > 0 {
+			return nil, refused, nil
+		}
+		text = merged
+	}
+
+	before := map[string]int{}
+	for _, k := range std {
+		before[k.Name] = k.Registers
+	}
+	options := rewrite.Options{
+		Registers: before, ReadBack: true, Relocatable: j.call.reloc, MaxRegCount: j.call.maxreg,
+		TuneOver: true, // whether the user allows that is asked when a recipe is decided on
+	}
+	text, refused, err := options.Apply(text, recipes)
+	if err != nil {
+		return nil, nil, fmt.Errorf("rewrite the PTX: %w", err)
+	}
+	if len(refused) > 0 {
+		return nil, refused, nil
+	}
+	list := make([]rewrite.Recipe, 0, len(recipes))
+	for _, r := range recipes {
+		list = append(list, r)
+	}
+	flags, err := rewrite.Flags(list, len(module.Entries()))
+	if err != nil {
+		for name, r := range recipes {
+			if !r.Flag().IsDefault() {
+				bad[name] = err
+			}
+		}
+		return nil, bad, nil
+	}
+
+	n := b.count.Add(1)
+	in, cubinFile := b.file(n, "in.ptx"), b.file(n, "out.cubin")
+	if err := os.WriteFile(in, text, 0o600); err != nil {
+		return nil, nil, fmt.Errorf("write the rewritten PTX: %w", err)
+	}
+	defer os.Remove(in)
+	defer os.Remove(cubinFile)
+	b.keep("rewritten.ptx", text)
+	argv := append([]string{j.tool}, j.call.words(in, cubinFile)...)
+	messages, err := b.tool(ctx, "", toolEnvironment(), append(argv, flags...)...)
+	if err != nil {
+		return nil, nil, err
+	}
+	content, err := os.ReadFile(cubinFile)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read what ptxas gave: %w", err)
+	}
+	b.keep("rewritten.cubin", content)
+	kernels, _, err := readBack(std, content)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, k := range kernels {
+		kernels[i].Spill = 0
+		if f := module.Entry(k.Name); f != nil && before[k.Name] > 0 && !rewrite.Fits(f, before[k.Name], k.Registers) {
+			reason := fmt.Errorf("with %d registers (%d by nvcc) the largest block would no longer launch", k.Registers, before[k.Name])
+			if _, ok := recipes[k.Name]; ok {
+				bad[k.Name] = reason
+			} else { // flags for the whole file
+				for name, r := range recipes {
+					if !r.Flag().IsDefault() {
+						bad[name] = fmt.Errorf("%s: %w", k.Name, reason)
+					}
+				}
+			}
+		}
+	}
+	if len(bad) > 0 {
+		return nil, bad, nil
+	}
+	spills(kernels, []message{{Text: messages}})
+	return &built{content: content, kernels: kernels, messages: messages}, nil, nil
+}
+
+// file names a scratch file.
+func (b *bench) file(n int64, name string) string {
+	return filepath.Join(b.folder, fmt.Sprintf("%d-%s", n, name))
+}
+
+func (b *bench) keep(name string, content []byte) {
+	if b.kept != nil {
+		b.kept(name, content)
+	}
+}
+
+// recipesText is the canonical text of what several kernels are wanted to be built with.
+func recipesText(recipes map[string]rewrite.Recipe) string {
+	lines := make([]string, 0, len(recipes))
+	for name, r := range recipes {
+		lines = append(lines, name+": "+r.String())
+	}
+	sort.Strings(lines)
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,101 @@
+package driver
+
+import (
+	"os"
+	"sort"
+	"strings"
+)
+
+// The variables of the environment: those that users set for gnvcc, those that the face sets for its stages, and
+// those that a compile depends on.
+
+// What users set. GNVCC_STORE is the store's (cache.Dir), GNVCC_NVCC is read in find.go.
+const (
+	varNvcc   = "GNVCC_NVCC"   // the real nvcc
+	varOff    = "GNVCC_OFF"    // not empty and not 0: nvcc itself
+	varStrict = "GNVCC_STRICT" // not empty and not 0: a failure on our side is an error
+	varKeep   = "GNVCC_KEEP"   // a folder that gets every file between the steps
+	varLog    = "GNVCC_LOG"    // a file that is told what was done, and why not
+)
+
+// What the face tells its stages, through nvcc.
+const (
+	varStage   = "GNVCC_STAGE"   // path of the gnvcc that is to be the stage; the prefix names it so, since a variable survives every path
+	varCommand = "GNVCC_COMMAND" // hash of the command, an object in the store; empty where it could not be kept
+	varChain   = "GNVCC_CHAIN"   // what was run in nvcc's place so far, against finding oneself for ever (find.go)
+	varDepth   = "GNVCC_DEPTH"   // how many faces stand above
+)
+
+// on tells whether a switch is set.
+func on(name string) bool {
+	v := os.Getenv(name)
+	return v != "" && v != "0"
+}
+
+// compileVariables are the variables that decide what a compile gives: kept with the command, and set again when the
+// command is run again (apply.go). A name that ends in * stands for all that begin so. The sources are nvcc's manual
+// (NVCC_*, nvcc.profile's PATH and LD_LIBRARY_PATH), GCC's ("Environment Variables Affecting GCC") and ld's.
+var compileVariables = []string{
+	"PATH", "LD_LIBRARY_PATH", "LIBRARY_PATH", "LD_RUN_PATH", "LD_PRELOAD",
+	"CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "OBJC_INCLUDE_PATH", "INCLUDES", "SYSTEM_INCLUDES",
+	"GCC_EXEC_PREFIX", "COMPILER_PATH", "GCC_COMPARE_DEBUG", "DEPENDENCIES_OUTPUT", "SUNPRO_DEPENDENCIES", "SOURCE_DATE_EPOCH",
+	"NVCC_*", "NVVM_*", "NVVMIR_LIBRARY_DIR", "CICC_PATH", "CUDAFE_FLAGS", "PTXAS_FLAGS", "LIBRARIES",
+	"CUDA*", "CC", "CXX", "TMPDIR", "LANG", "LANGUAGE", "LC_*", "HOME",
+	"CONDA_PREFIX", "CONDA_BUILD_SYSROOT", "SDKROOT", "CCACHE_*", "SCCACHE_*",
+	varNvcc, varOff, varStrict, "GNVCC_STORE",
+}
+
+// isCompileVariable tells whether a variable is kept with a command.
+func isCompileVariable(name string) bool {
+	for _, pattern := range compileVariables {
+		if start, ok := strings.CutSuffix(pattern, "*"); ok && strings.HasPrefix(name, start) || name == pattern {
+			return true
+		}
+	}
+	return false
+}
+
+// compileEnvironment picks the variables that a compile depends on, sorted, so that equal environments are equal.
+func compileEnvironment(environ []string) []string {
+	var kept []string
+	for _, setting := range environ {
+		if name, _, ok := strings.Cut(setting, "="); ok && isCompileVariable(name) {
+			kept = append(kept, setting)
+		}
+	}
+	sort.Strings(kept)
+	return kept
+}
+
+// restored is the environment for running a recorded command again: the recorded variables, and of the present
+// environment what no compile depends on.
+func restored(recorded, present []string) []string {
+	env := append([]string(nil), recorded...)
+	for _, setting := range present {
+		if name, _, ok := strings.Cut(setting, "="); ok && !isCompileVariable(name) {
+			env = append(env, setting)
+		}
+	}
+	return env
+}
+
+// with returns the environment with one variable set, every older setting of it removed.
+func with(environ []string, name, value string) []string {
+	out := without(environ, name)
+	return append(out, name+"="+value)
+}
+
+// without returns the environment with some variables removed. The argument is not changed.
+func without(environ []string, names ...string) []string {
+	out := make([]string, 0, len(environ)+2)
+next:
+	for _, setting := range environ {
+		for _, name := range names {
+			if strings.HasPrefix(setting, name) && strings.HasPrefix(setting[len(name):], "=") {
+				continue next
+			}
+		}
+		out = append(out, setting)
+	}
+	return out
+}

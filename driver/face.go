@@ -1,0 +1,181 @@
+package driver
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+
+	"gnvcc/cache"
+)
+
+// The face: gnvcc in nvcc's place. It finds nvcc, keeps the command, and becomes nvcc by exec, with three options in front that make
+// nvcc run its steps through gnvcc. It never stays behind as a parent: signals, exit codes, job control and the
+// jobserver are nvcc's own affair then.
+//
+// Where the prefixes could be seen or could do no good, nvcc is run as if we were not there: queries, -v (which prints the
+// commands of the steps; CMake reads them), prefixes of the user's own, links without a step of ours, GNVCC_OFF=1.
+
+// Face runs nvcc with the arguments. It returns only when that was not possible, with the exit code.
+func Face(args []string) int {
+	self, err := os.Executable()
+	if err != nil {
+		self = ""
+	}
+	past := newChain(os.Getenv(varChain))
+	depth, _ := strconv.Atoi(os.Getenv(varDepth))
+	if depth >= maxDepth {
+		return complain("%d gnvcc stand above each other: what is taken for nvcc calls gnvcc again; set GNVCC_NVCC to the real nvcc", depth)
+	}
+	kit, err := find(self, os.Getenv, past)
+	if err != nil {
+		return complain("%v", err)
+	}
+	log := logger()
+	argv := []string{kit.Nvcc}
+	env := with(os.Environ(), varChain, past.add(self, kit.Nvcc).String())
+	env = with(env, varDepth, strconv.Itoa(depth+1))
+	env = without(env, varStage, varCommand)
+
+	if why := aside(self, args); why != "" {
+		log.Debug().Str("nvcc", kit.Nvcc).Strs("args", args).Str("why", why).Msg("nvcc as it is")
+	} else {
+		store := openStore()
+		command, err := keepCommand(store, kit.Nvcc, args)
+		if err != nil {
+			log.Warn().Err(err).Msg("the command is not kept: gnvcc apply will not know it")
+			if on(varStrict) {
+				return complain("keep the command: %v", err)
+			}
+		}
+		env = with(with(env, varStage, self), varCommand, command)
+		argv = append(argv, prefixArgs(ciccWord(kit.Nvcc, store))...)
+		log.Debug().Str("nvcc", kit.Nvcc).Strs("args", args).Str("command", command).Msg("nvcc with stages")
+	}
+	err = syscall.Exec(kit.Nvcc, append(argv, args...), env)
+	if errors.Is(err, syscall.E2BIG) && len(argv) > 1 {
+		// Our words made the list too long for the system. Without them it is nvcc's own.
+		err = syscall.Exec(kit.Nvcc, append(argv[:1], args...), os.Environ())
+	}
+	if errors.Is(err, syscall.ENOEXEC) { // a script without #!: sh runs it, as it would have for the user
+		err = syscall.Exec("/bin/sh", append([]string{"sh", kit.Nvcc}, args...), os.Environ())
+	}
+	return complain("run %s: %v; set GNVCC_NVCC to an nvcc that can be run", kit.Nvcc, err)
+}
+
+// aside tells why nvcc is to be run without us, "" if it is not.
+func aside(self string, args []string) string {
+	switch {
+	case on(varOff):
+		return "GNVCC_OFF is set"
+	case self == "":
+		return "gnvcc's own file is not known"
+	}
+	l := ReadLine(args, os.Getenv)
+	switch {
+	case l.Query:
+		return "a query"
+	case l.Shows:
+		return "-v would show the prefixes"
+	case l.Prefix:
+		return "the command has prefixes of its own"
+	case l.Options != "":
+		return "option file: " + l.Options
+	case !l.Steps:
+		return "no step of ours"
+	}
+	return ""
+}
+
+// complain says what is wrong with gnvcc's own setup, as nvcc would: it is the only message a user gets from us in a build.
+func complain(format string, a ...any) int {
+	fmt.Fprintf(os.Stderr, "gnvcc: "+format+"\n", a...)
+	return 1
+}
+
+// openStore opens the store; nil where there is none to be had. A build does without.
+func openStore() *cache.Store {
+	dir, err := cache.Dir()
+	var store *cache.Store
+	if err == nil {
+		store, err = cache.Open(dir)
+	}
+	if err != nil {
+		log := logger()
+		log.Warn().Err(err).Msg("no store")
+		return nil
+	}
+	return store
+}
+
+var errNoStore = errors.New("there is no store that can be used (gnvcc doctor says why)")
+
+// memoTarget keeps which command was the last to write an output, by the output's name.
+const memoTarget = "target"
+
+// keepCommand keeps a command as an object and gives its hash. The second time that costs two looks at files.
+func keepCommand(store *cache.Store, nvcc string, args []string) (string, error) {
+	if store == nil {
+		return "", errNoStore
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("working directory: %w", err)
+	}
+	record := cache.Command{Args: args, Dir: dir, Env: compileEnvironment(os.Environ()), Nvcc: nvcc}
+	for _, list := range [][]string{record.Args, record.Env, {dir, nvcc}} {
+		for _, s := range list {
+			if !utf8.ValidString(s) { // JSON would change it
+				return "", fmt.Errorf("%q is not UTF-8", s)
+			}
+		}
+	}
+	text, err := json.Marshal(record)
+	if err != nil {
+		return "", err
+	}
+	hash := cache.Hash(text)
+	if !store.HasObject(hash) {
+		if _, err := store.PutObject(text); err != nil {
+			return "", err
+		}
+	}
+	target := cache.Hash([]byte(ReadLine(args, os.Getenv).Target(dir)))
+	if last, ok := store.Memo(memoTarget, target); !ok || string(last) != hash {
+		if err := store.PutMemo(memoTarget, target, []byte(hash)); err != nil {
+			return "", err
+		}
+	}
+	return hash, nil
+}
+
+// loadCommand reads a command that keepCommand kept.
+func loadCommand(store *cache.Store, hash string) (cache.Command, error) {
+	var c cache.Command
+	text, err := store.Object(hash)
+	if err != nil {
+		return c, err
+	}
+	if err := json.Unmarshal(text, &c); err != nil {
+		return c, fmt.Errorf("command %s: %w", hash, err)
+	}
+	return c, nil
+}
+
+// isLast tells whether a command is the last one that was seen to write its output.
+func isLast(store *cache.Store, hash string, c cache.Command) bool {
+	getenv := func(name string) string {
+		for _, setting := range c.Env {
+			if value, ok := strings.CutPrefix(setting, name+"="); ok {
+				return value
+			}
+		}
+		return ""
+	}
+	last, ok := store.Memo(memoTarget, cache.Hash([]byte(ReadLine(c.Args, getenv).Target(c.Dir))))
+	return ok && string(last) == hash
+}

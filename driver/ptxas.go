@@ -1,0 +1,302 @@
+package driver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"time"
+
+	"gnvcc/cache"
+	"gnvcc/rewrite"
+)
+
+// The ptxas stage: PTX in, cubin out. It knows the kernels of the PTX and looks their recipes up.
+//
+//	no recipe, seen before    become ptxas
+//	no recipe                 run ptxas, read the cubin back, write down what was seen
+//	recipes, built before     the cubin from the store, ptxas' messages from the store
+//	recipes                   nvcc's own compile first, unless it was seen before: its messages are the user's, and its registers
+//	                          the measure; then the one with the recipes, quietly; its cubin takes the other's place
+//
+// In the end there is always either ptxas' own result or one that was read back and found sound.
+
+// limitBuild bounds one compile by recipe in a build. The slowest that we know (CUTLASS) take ptxas some minutes; a
+// recipe that takes longer is not worth the wait.
+const limitBuild = 15 * time.Minute
+
+func (s *stage) ptxas() error {
+	call, err := readPtxas(s.words[1:])
+	if err != nil {
+		return err
+	}
+	if s.store == nil {
+		return fmt.Errorf("%w: %w", errNoStore, errAside)
+	}
+	text, err := readRegular(call.input(), maxPTX)
+	if err != nil {
+		return err
+	}
+	j, err := newJob(s.store, call, s.tool, text)
+	if err != nil {
+		return err
+	}
+	std, seen := j.loadStandard(s.store)
+	var kernels []cache.Kernel
+	if seen {
+		kernels = std.Kernels
+	} else if kernels, err = j.identities(); err != nil {
+		return err
+	}
+	recipes := map[string]rewrite.Recipe{}
+	refused := map[string]error{}
+	if !call.debug && len(kernels) > 0 {
+		sn, err := s.store.Snapshot()
+		if err != nil {
+			s.log.Debug().Err(err).Msg("no decisions")
+		} else {
+			defer sn.Close()
+			recipes, refused = wanted(sn, kernels)
+		}
+	}
+	for name, reason := range refused {
+		s.log.Warn().Str("kernel", name).Err(reason).Msg("a recipe can't be read")
+	}
+	group := s.group(call.input(), j.hash)
+	keepWords(group, "command", s.words)
+	keep(group, "default.ptx", text)
+
+	if len(recipes) == 0 {
+		if seen && s.noted(j, std.Cubin) {
+			return fmt.Errorf("seen before, no recipes: %w", errAside)
+		}
+		_, err := s.standard(j, kernels, group)
+		return err
+	}
+	return s.tuned(j, std, kernels, recipes, group)
+}
+
+// readRegular reads a file that is a plain one of at most limit bytes: what comes out of a pipe could not be read twice.
+func readRegular(path string, limit int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", err, errAside) // ptxas has its own words for that
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no plain file: %w", path, errAside)
+	case info.Size() > limit:
+		return nil, fmt.Errorf("%s has %d bytes: %w", path, info.Size(), errAside)
+	}
+	return io.ReadAll(f)
+}
+
+// standard runs ptxas as the user asked for, and writes down what came out. The result is nil where ptxas failed.
+func (s *stage) standard(j *job, kernels []cache.Kernel, group string) (*standard, error) {
+	t := newTee()
+	end, err := s.run(t)
+	if err != nil || !end.ok() {
+		return nil, err
+	}
+	content, err := os.ReadFile(j.call.output())
+	if err != nil {
+		return nil, fmt.Errorf("read the cubin: %w", err)
+	}
+	keep(group, "default.cubin", content)
+	kernels, _, err = readBack(kernels, content)
+	if err != nil {
+		return nil, err
+	}
+	spills(kernels, t.messages)
+	std := &standard{Kernels: kernels, Cubin: cache.Hash(content), Messages: t.messages, Whole: t.whole}
+	if err := j.keepStandard(s.store, std); err != nil {
+		return std, fmt.Errorf("note what ptxas gave: %w", err)
+	}
+	return std, s.note(j, content, kernels)
+}
+
+// memoNoted keeps that the assembly of a job by a command is in the store, with the cubin's hash.
+const memoNoted = "noted"
+
+// noted tells whether this command's assembly was written down before, with this cubin. Where the cubin may be another
+// one each time (-lineinfo keeps a file's time) that is not known beforehand.
+func (s *stage) noted(j *job, cubinHash string) bool {
+	if j.call.lineinfo || j.call.debug {
+		return false
+	}
+	text, ok := s.store.Memo(memoNoted, hashOf(j.key, s.command))
+	return ok && string(text) == cubinHash && s.store.HasObject(j.hash)
+}
+
+// note writes down what was built.
+func (s *stage) note(j *job, content []byte, kernels []cache.Kernel) error {
+	if len(kernels) == 0 {
+		return nil // functions only; the device link's record leads to the kernels that call them
+	}
+	hash := cache.Hash(content)
+	if s.noted(j, hash) {
+		return nil
+	}
+	if _, err := s.store.PutObject(j.ptx); err != nil {
+		return fmt.Errorf("keep the PTX: %w", err)
+	}
+	if j.call.reloc {
+		if _, err := s.store.PutObject(content); err != nil {
+			return fmt.Errorf("keep the cubin: %w", err)
+		}
+	}
+	a := j.assembly(s.command, s.dir, hash, kernels)
+	a.Time = time.Now().UTC()
+	if err := s.store.Spool(cache.Assemblies, assemblyKey(hash, s.command), a); err != nil {
+		return fmt.Errorf("spool the assembly: %w", err)
+	}
+	if err := s.store.PutMemo(memoNoted, hashOf(j.key, s.command), []byte(hash)); err != nil {
+		return fmt.Errorf("note the assembly: %w", err)
+	}
+	return nil
+}
+
+// A keptBuild is the memo of a build with recipes.
+type keptBuild struct {
+	Cubin   string // object; "" where no recipe could be applied
+	Kernels []cache.Kernel
+}
+
+const memoBuild = "build"
+
+// tuned builds with recipes. std is nil where nvcc's own compile was not seen before.
+func (s *stage) tuned(j *job, std *standard, kernels []cache.Kernel, recipes map[string]rewrite.Recipe, group string) error {
+	ran := false
+	if std == nil || !std.Whole {
+		var err error
+		if std, err = s.standard(j, kernels, group); err != nil || std == nil {
+			return err
+		}
+		ran = true
+	}
+	// From here on nvcc's own result is there, or will be by becoming ptxas.
+	var t *translation
+	module := ""
+	if found, ok := loadTranslation(s.store, j.hash); ok {
+		t = &found
+		module = t.Input + t.Module
+	}
+	key := hashOf("build 1", j.key, recipesText(recipes), module, ownKey())
+	content, kept, ok := s.loadBuild(key, j)
+	if !ok {
+		built, err := s.compile(j, t, recipes, std.Kernels, group)
+		if err != nil {
+			return err
+		}
+		for name, reason := range built.refused {
+			s.log.Warn().Str("kernel", name).Str("recipe", recipes[name].String()).Err(reason).Msg("not applied")
+		}
+		content, kept.Kernels = built.content, built.kernels
+		if content == nil {
+			kept.Kernels = append([]cache.Kernel(nil), std.Kernels...)
+			for i, k := range kept.Kernels {
+				if reason, ok := built.refused[k.Name]; ok {
+					kept.Kernels[i].Reason = reasonText(recipes[k.Name], reason)
+				}
+			}
+		}
+		s.keepBuild(key, content, kept)
+		if on(varStrict) && len(built.refused) > 0 {
+			for name, reason := range built.refused {
+				return fmt.Errorf("%s: recipe %q: %w", name, recipes[name], reason)
+			}
+		}
+	}
+	keep(group, "recipes", []byte(recipesText(recipes)+"\n"))
+	if content == nil { // no recipe could be carried out: nvcc's own cubin it is
+		if !ran {
+			var err error
+			if std, err = s.standard(j, kernels, group); err != nil || std == nil {
+				return err
+			}
+		}
+		final, err := os.ReadFile(j.call.output())
+		if err != nil {
+			return err
+		}
+		return s.note(j, final, kept.Kernels)
+	}
+	keep(group, "final.cubin", content)
+	if err := install(j.call.output(), content); err != nil {
+		s.result = nil // what lies there may be half a file: ptxas is to write its own
+		return err
+	}
+	if !ran {
+		replay(std.Messages)
+		s.result = &ending{}
+	}
+	return s.note(j, content, kept.Kernels)
+}
+
+func (s *stage) loadBuild(key string, j *job) ([]byte, keptBuild, bool) {
+	var kept keptBuild
+	text, ok := s.store.Memo(memoBuild, key)
+	if !ok || j.call.lineinfo || json.Unmarshal(text, &kept) != nil {
+		return nil, keptBuild{}, false
+	}
+	if kept.Cubin == "" {
+		return nil, kept, true
+	}
+	content, err := s.store.Object(kept.Cubin)
+	return content, kept, err == nil
+}
+
+// keepBuild keeps a result. If that fails it is made again.
+func (s *stage) keepBuild(key string, content []byte, kept keptBuild) {
+	var err error
+	if content != nil {
+		if kept.Cubin, err = s.store.PutObject(content); err != nil {
+			s.log.Warn().Err(err).Msg("a build is not kept")
+			return
+		}
+	}
+	if text, err := json.Marshal(kept); err == nil {
+		if err := s.store.PutMemo(memoBuild, key, text); err != nil {
+			s.log.Warn().Err(err).Msg("a build is not kept")
+		}
+	}
+}
+
+// compile makes the cubin with the recipes.
+func (s *stage) compile(j *job, t *translation, recipes map[string]rewrite.Recipe, std []cache.Kernel, group string) (*built, error) {
+	folder, err := s.watch.folder()
+	if err != nil {
+		return nil, fmt.Errorf("scratch folder: %w", err)
+	}
+	b := &bench{
+		store: s.store, log: s.log, folder: folder,
+		start: func(cmd *exec.Cmd) (ending, error) { return s.watch.run(cmd, true) },
+		kept:  func(name string, content []byte) { keep(group, name, content) },
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), limitBuild)
+	defer cancel()
+	return b.build(ctx, j, t, recipes, std)
+}
+
+// install writes a cubin where ptxas would have written it, the way ptxas does: into the file that is there (which may be a
+// link, or have its own mode), else into a new one. The only reader, nvcc, waits for us to end.
+func install(path string, content []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
+	if err != nil {
+		return fmt.Errorf("write the cubin: %w", err)
+	}
+	_, err = f.Write(content)
+	if closing := f.Close(); err == nil {
+		err = closing
+	}
+	if err != nil {
+		return fmt.Errorf("write the cubin: %w", err)
+	}
+	return nil
+}

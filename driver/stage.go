@@ -1,0 +1,128 @@
+package driver
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime/debug"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"gnvcc/cache"
+)
+
+// A stage is gnvcc in front of one of nvcc's tools: it is called with the tool's command, as nvcc would have run it.
+// The way out that is always there is to become the tool (exec): the same process, so nothing is left to pass on.
+
+type stage struct {
+	name  string   // "cicc", "ptxas", "nvlink"
+	words []string // the tool as nvcc calls it, and its arguments
+	tool  string   // its path, "" when it is not to be found
+	dir   string   // working directory, "" when it is gone
+
+	store   *cache.Store // nil: none
+	command string       // hash of the face's command, "" if it was not kept
+	watch   *watch
+	log     zerolog.Logger
+	result  *ending // how the user's own step ended, once it was run
+}
+
+// errAside is wrapped by what makes a stage step aside without being a failure of ours: an unknown option, say.
+var errAside = errors.New("left to the tool")
+
+// Stage is the stage of a name. It returns only where the process did not become the tool, with the exit code.
+func Stage(name string, words []string) int {
+	s := &stage{name: name, words: words, command: os.Getenv(varCommand), log: logger().With().Str("stage", name).Logger()}
+	s.tool = lookPath(words[0], os.Getenv("PATH"))
+	s.dir, _ = os.Getwd()
+	var take func() error
+	switch name {
+	case "cicc":
+		take = s.cicc
+	case "ptxas":
+		take = s.ptxas
+	case "nvlink":
+		take = s.nvlink
+	}
+	if take == nil || s.tool == "" || s.dir == "" || on(varOff) {
+		return s.become()
+	}
+	s.store = openStore()
+	s.watch = newWatch()
+	err := s.guarded(take)
+	if err != nil {
+		aside := errors.Is(err, errAside)
+		if on(varStrict) && !aside {
+			s.watch.leave(ending{})
+			fmt.Fprintf(os.Stderr, "gnvcc: %s stage: %v\n", name, err)
+			return 1
+		}
+		s.log.WithLevel(level(aside)).Err(err).Strs("words", words).Msg("nvcc's own result")
+	}
+	if s.result == nil {
+		s.watch.leave(ending{})
+		return s.become()
+	}
+	return s.watch.leave(*s.result)
+}
+
+func level(aside bool) zerolog.Level {
+	if aside {
+		return zerolog.DebugLevel
+	}
+	return zerolog.WarnLevel
+}
+
+// guarded turns a panic of ours into an error: a build is not to end by it.
+func (s *stage) guarded(take func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return take()
+}
+
+// become makes this process the tool, with what nvcc said and nothing else.
+func (s *stage) become() int {
+	env := toolEnvironment()
+	if s.tool != "" {
+		err := syscall.Exec(s.tool, s.words, env)
+		s.log.Warn().Err(err).Str("tool", s.tool).Msg("not run")
+	}
+	// It is not there, or can't be run: the shell that nvcc uses has its own words for that.
+	err := syscall.Exec("/bin/sh", append([]string{"sh", "-c", `"$@"`, "sh"}, s.words...), env)
+	fmt.Fprintf(os.Stderr, "gnvcc: run %s: %v\n", s.words[0], err)
+	return 127
+}
+
+// toolEnvironment is the environment without what the face added.
+func toolEnvironment() []string {
+	return without(os.Environ(), varStage, varCommand)
+}
+
+// runs the user's own step as a child, with his own files.
+func (s *stage) run(t *tee) (ending, error) {
+	cmd := &exec.Cmd{Path: s.tool, Args: s.words, Env: toolEnvironment(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
+	if t != nil {
+		cmd.Stdout, cmd.Stderr = t.outputs()
+	}
+	start := time.Now()
+	e, err := s.watch.run(cmd, false)
+	if err != nil {
+		return e, fmt.Errorf("run %s: %w", s.tool, err)
+	}
+	s.result = &e
+	s.log.Debug().Strs("words", s.words).Int("code", e.code).Dur("took", time.Since(start)).Msg("run")
+	return e, nil
+}
+
+// group is the folder in GNVCC_KEEP for what belongs to one input.
+func (s *stage) group(in, hash string) string {
+	base := in[strings.LastIndexByte(in, '/')+1:]
+	return s.name + "-" + base + "-" + hash[:12]
+}

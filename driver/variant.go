@@ -1,0 +1,243 @@
+package driver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+	"sync"
+
+	"gnvcc/cache"
+	"gnvcc/rewrite"
+	"gnvcc/rewrite/merge"
+	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/source"
+)
+
+// Source variants: the TU's device code with one kernel rewritten, through the same cicc with the same options. Of the PTX that
+// comes out only that kernel is used. A variant is kept by all that it depends on, so that it is compiled once.
+
+// variants compiles the variants that the recipes want; kernels for which that fails are put into bad.
+func (b *bench) variants(ctx context.Context, j *job, t *translation, module *ptx.Module, recipes map[string]rewrite.Recipe, bad map[string]error) []merge.Variant {
+	names := make([]string, 0, len(recipes))
+	for name, r := range recipes {
+		if !r.Source().IsDefault() {
+			names = append(names, name)
+		}
+	}
+	sort.Strings(names)
+	var out []merge.Variant
+	for _, name := range names {
+		text, err := b.variant(ctx, t, module, name, recipes[name].Source())
+		if err != nil {
+			bad[name] = err
+			continue
+		}
+		out = append(out, merge.Variant{Entry: name, PTX: text})
+	}
+	return out
+}
+
+// A keptVariant is the memo of a variant: the object that holds its PTX, or why there is none.
+type keptVariant struct {
+	PTX   string
+	Error string
+}
+
+const memoVariant = "variant"
+
+// errNoSource says why a PTX can't have source variants.
+var errNoSource = errors.New("it is not known which cicc call its PTX comes from (build it with gnvcc once more)")
+
+// variant gives the PTX of the translation with one kernel changed in the source.
+func (b *bench) variant(ctx context.Context, t *translation, module *ptx.Module, entry string, r rewrite.Recipe) ([]byte, error) {
+	if t == nil {
+		return nil, errNoSource
+	}
+	f := module.Entry(entry)
+	if f == nil {
+		return nil, fmt.Errorf("no kernel %s in the PTX", entry)
+	}
+	call, err := readCicc(t.Args)
+	if err != nil {
+		return nil, err
+	}
+	id, err := fileKey(t.Cicc)
+	if err != nil {
+		return nil, fmt.Errorf("look at cicc: %w", err)
+	}
+	signature := signatureOf(f)
+	key := hashOf("variant 1", t.Input, id, strings.Join(call.template(), "\x00"), t.Module, entry, strings.Join(signature, ","), r.String(), ownKey())
+	if text, ok := b.store.Memo(memoVariant, key); ok {
+		var kept keptVariant
+		if json.Unmarshal(text, &kept) == nil {
+			if kept.Error != "" {
+				return nil, errors.New(kept.Error)
+			}
+			if content, err := b.store.Object(kept.PTX); err == nil {
+				return content, nil
+			}
+		}
+	}
+	content, err := b.compileVariant(ctx, t, call, entry, signature, r)
+	if err != nil && (ctx.Err() != nil || errors.Is(err, errLimit)) {
+		return nil, err // another time there may be more time
+	}
+	var kept keptVariant
+	if err != nil {
+		kept.Error = err.Error()
+	} else if kept.PTX, err = b.store.PutObject(content); err != nil {
+		b.log.Warn().Err(err).Msg("a variant is not kept")
+		return content, nil
+	}
+	if text, jsonErr := json.Marshal(kept); jsonErr == nil {
+		b.store.PutMemo(memoVariant, key, text) // compiled again if it can't be kept
+	}
+	return content, err
+}
+
+func (b *bench) compileVariant(ctx context.Context, t *translation, call *ciccCall, entry string, signature []string, r rewrite.Recipe) ([]byte, error) {
+	unit, err := b.unit(t.Input)
+	if err != nil {
+		return nil, err
+	}
+	text, err := unit.Rewrite(entry, r.Terms, source.Options{Signature: signature})
+	if err != nil {
+		return nil, err
+	}
+	dir := filepath.Join(b.folder, "cicc"+strconv.FormatInt(b.count.Add(1), 10))
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	args, in, out := call.elsewhere(dir)
+	if err := os.WriteFile(in, text, 0o600); err != nil {
+		return nil, err
+	}
+	if call.module >= 0 && t.Module != "" {
+		if err := os.WriteFile(filepath.Join(dir, moduleFile), []byte(t.Module), 0o600); err != nil {
+			return nil, err
+		}
+	}
+	b.keep(entry+".ii", text)
+	work := t.Dir
+	if _, err := os.Stat(work); err != nil {
+		work = dir // only names in line information would know the difference
+	}
+	if _, err := b.tool(ctx, work, overlay(toolEnvironment(), t.Env), append([]string{t.Cicc}, args...)...); err != nil {
+		return nil, err
+	}
+	content, err := os.ReadFile(out)
+	if err != nil {
+		return nil, fmt.Errorf("read the variant's PTX: %w", err)
+	}
+	b.keep(entry+".ptx", content)
+	return content, nil
+}
+
+// moduleFile is the name of the file with the module id, in the folder of a variant.
+const moduleFile = "module_id"
+
+// overlay returns an environment with some settings put over it.
+func overlay(environ, settings []string) []string {
+	for _, s := range settings {
+		if name, value, ok := strings.Cut(s, "="); ok {
+			environ = with(environ, name, value)
+		}
+	}
+	return environ
+}
+
+// elsewhere gives the call's arguments with all its files in dir, and the names of input and output. nvcc's own files must not be touched:
+// it goes on with some of them.
+func (c *ciccCall) elsewhere(dir string) (args []string, in, out string) {
+	args = append([]string(nil), c.args...)
+	in, out = filepath.Join(dir, "in"+filepath.Ext(args[c.in])), filepath.Join(dir, "out.ptx")
+	args[c.in], args[c.out] = in, out
+	if c.module >= 0 {
+		args[c.module] = filepath.Join(dir, moduleFile)
+	}
+	for i, word := range args {
+		if ciccOutputs[word] && i+1 < len(args) {
+			args[i+1] = filepath.Join(dir, "other"+strconv.Itoa(i))
+		}
+	}
+	if c.makesModule {
+		// The variant's static symbols are to be called as the default's are: the id is given, not made.
+		args = slices.DeleteFunc(args, func(word string) bool { return word == genModule })
+	}
+	return args, in, out
+}
+
+var temporaryName = regexp.MustCompile(`tmpxft_[0-9a-f]+_[0-9a-f]+-[0-9]+_`)
+
+// template gives the arguments without the names of files that are nvcc's own and other in every run.
+func (c *ciccCall) template() []string {
+	args, _, _ := c.elsewhere("/")
+	for i := range args {
+		args[i] = temporaryName.ReplaceAllString(args[i], "tmpxft_")
+	}
+	return args
+}
+
+// signatureOf lists the PTX types of an entry's parameters as the source stage wants them: ".u32", ".b8[24]".
+func signatureOf(f *ptx.Func) []string {
+	out := make([]string, len(f.Params))
+	for i, p := range f.Params {
+		out[i] = "." + p.Type
+		for _, n := range p.Dims {
+			out[i] += "[" + strconv.Itoa(n) + "]"
+		}
+	}
+	return out
+}
+
+// units keeps the last parsed units: a tuner asks for the same one for every variant.
+type units struct {
+	mu   sync.Mutex
+	last []unitEntry
+}
+
+type unitEntry struct {
+	hash string
+	unit *source.Unit
+	err  error
+}
+
+// maxUnits bounds memory: a unit of 5 MB of text takes about 50 MB.
+const maxUnits = 4
+
+var parsed units
+
+// unit reads cicc's input, kept by its hash.
+func (b *bench) unit(hash string) (*source.Unit, error) { return parsed.get(b.store, hash) }
+
+func (u *units) get(store *cache.Store, hash string) (*source.Unit, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, e := range u.last {
+		if e.hash == hash {
+			return e.unit, e.err
+		}
+	}
+	text, err := store.Object(hash)
+	if err != nil {
+		return nil, fmt.Errorf("the preprocessed source is not in the store any more (build once more): %w", err)
+	}
+	unit, err := source.Parse(text)
+	if err != nil {
+		err = fmt.Errorf("read the preprocessed source: %w", err)
+	}
+	if len(u.last) == maxUnits {
+		u.last = append(u.last[:0], u.last[1:]...)
+	}
+	u.last = append(u.last, unitEntry{hash, unit, err})
+	return unit, err
+}
