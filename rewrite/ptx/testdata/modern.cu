@@ -55,6 +55,7 @@ __global__ void __launch_bounds__(128, 1, 4) bounded_cluster(float *x) { x[threa
 #if __CUDACC_VER_MAJOR__ >= 12
 __global__ void dependent(float *x) { cudaGridDependencySynchronize(); x[0]++; cudaTriggerProgrammaticLaunchCompletion(); }
 #endif
+#if __CUDACC_VER_MAJOR__ >= 12
 __global__ void tma(float *x, const char *src) {
   __shared__ alignas(128) char buf[256]; __shared__ unsigned long long mb;
   unsigned a = __cvta_generic_to_shared(buf), m = __cvta_generic_to_shared(&mb);
@@ -67,6 +68,7 @@ __global__ void tma(float *x, const char *src) {
   asm volatile("{\n.reg .pred P1;\nLAB_WAIT:\nmbarrier.try_wait.parity.shared::cta.b64 P1, [%0], 0;\n@P1 bra DONE;\nbra LAB_WAIT;\nDONE:\n}" ::"r"(m));
   x[threadIdx.x] = buf[threadIdx.x];
 }
+#endif
 #endif
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 __global__ void regs(float *x) {
