@@ -81,6 +81,9 @@ echo "elapsed time: $(date +%N) ms"
 	// One that has no launcher variable.
 	write(t, filepath.Join(dir, "all/src/plain-x/main.cu"), ". ../common.sh\n"+sources["better"]+"\n")
 	write(t, filepath.Join(dir, "all/src/plain-x/Makefile"), strings.ReplaceAll(makefile, "$(LAUNCHER) ", ""))
+	// One that has none and needs a shell.
+	write(t, filepath.Join(dir, "all/src/shell-x/main.cu"), ". ../common.sh\n"+sources["better"]+"\n")
+	write(t, filepath.Join(dir, "all/src/shell-x/Makefile"), strings.ReplaceAll(makefile, "$(LAUNCHER) ./main 5", "cd . && ./main"))
 	write(t, filepath.Join(dir, "all/src/other-y/Makefile"), makefile)
 	write(t, filepath.Join(dir, "all/src/common.sh"), common)
 	write(t, filepath.Join(dir, "all/data/input"), "")
@@ -102,10 +105,10 @@ func TestSuite(t *testing.T) {
 	for _, r := range results {
 		byName[r.Program] = r
 	}
-	if len(byName) != 9 || len(results) != 9 {
-		t.Fatalf("%d results of %d programs, want 9: %+v", len(results), len(byName), results)
+	if len(byName) != 10 || len(results) != 10 {
+		t.Fatalf("%d results of %d programs, want 10: %+v", len(results), len(byName), results)
 	}
-	for name, want := range map[string]float64{"better": 2, "plain": 2, "same": 1, "short": 9, "wrong": 1} {
+	for name, want := range map[string]float64{"better": 2, "plain": 2, "shell": 2, "same": 1, "short": 9, "wrong": 1} {
 		if r := byName[name]; math.Abs(r.Ratio()-want) > 1e-9 || r.Failed != "" || len(r.Before) != 2 || len(r.After) != 2 || r.Machine.Commit != "x" {
 			t.Errorf("%s: ratio %v, want %v: %+v", name, r.Ratio(), want, r)
 		}
@@ -136,9 +139,9 @@ func TestSuite(t *testing.T) {
 	}
 	tab := table(results, 20*time.Microsecond, true)
 	for _, want := range []string{
-		"5 programs measured, 4 failed; 4 with a kernel of 20µs or more",
-		"geometric mean 1.414 (every program the same)", // 2, 2, 1, 1
-		"2 at 1.05 or more, 0 below 0.99; best better 2.000",
+		"6 programs measured, 4 failed; 5 with a kernel of 20µs or more",
+		"geometric mean 1.516 (every program the same)", // 2, 2, 2, 1, 1
+		"3 at 1.05 or more, 0 below 0.99; best better 2.000",
 		"output differs in 1 programs",
 		"short                      9.000        0.090        0.010",
 		"(short kernels)",
@@ -158,7 +161,7 @@ func TestSuite(t *testing.T) {
 	if err := run(context.Background(), args); err != nil {
 		t.Fatal(err)
 	}
-	if again, err := readResults(path); err != nil || len(again) != 9 {
+	if again, err := readResults(path); err != nil || len(again) != 10 {
 		t.Errorf("%d results after resuming: %v", len(again), err)
 	}
 	// -retry takes the failed ones up; a mended program replaces its line.
@@ -167,7 +170,7 @@ func TestSuite(t *testing.T) {
 		t.Fatal(err)
 	}
 	again, err := readResults(path)
-	if err != nil || len(again) != 9 {
+	if err != nil || len(again) != 10 {
 		t.Fatalf("%d results after a retry: %v", len(again), err)
 	}
 	for _, r := range again {
@@ -236,6 +239,26 @@ func TestRefused(t *testing.T) {
 		}
 		if err := run(context.Background(), all); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want %q", more, err, want)
+		}
+	}
+}
+
+func TestPlain(t *testing.T) {
+	for text, want := range map[string]string{
+		"build/gather\n":         "build/gather",
+		"./main 5 -x=3 a/b.txt":  "./main 5 -x=3 a/b.txt",
+		"main 5":                 "", // found by PATH, or a shell's own word
+		"X=1 ./main":             "",
+		"./main > out":           "",
+		"cd x && ./main":         "",
+		"./main\n./main 2\n":     "",
+		"./main \"a b\"":         "",
+		"./main *.txt":           "",
+		"":                       "",
+		"make[1]: Nothing to do": "",
+	} {
+		if got := strings.Join(plain(text), " "); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
 }
