@@ -83,16 +83,16 @@ func prepare(t *testing.T, tk toolkit, cu string, flags ...string) (*program, []
 	if err != nil {
 		t.Fatalf("nvcc --dryrun: %v\n%s", err, out)
 	}
-	var cudafe string
+	var host, cudafe string
 	for _, line := range strings.Split(string(out), "\n") {
 		line = strings.TrimPrefix(line, "#$ ")
 		switch {
 		case strings.Contains(line, "-D__CUDA_ARCH__=") && strings.Contains(line, " -E "):
 			p.gcc = line
-		case strings.Contains(line, " -E ") && p.gcc == "":
-			cudafe = line // the host's half, for cudafe++'s module id
+		case strings.Contains(line, " -E "):
+			host = line
 		case strings.HasPrefix(line, "cudafe++ "):
-			cudafe += " && " + line
+			cudafe = line
 		case strings.HasPrefix(line, `"$CICC_PATH/cicc"`) || strings.HasPrefix(line, "cicc "):
 			p.cicc = line
 		case strings.HasPrefix(line, "ptxas "):
@@ -112,7 +112,10 @@ func prepare(t *testing.T, tk toolkit, cu string, flags ...string) (*program, []
 	p.cicc = strings.Replace(p.cicc, `-o "`+o+`"`, `-o "$2"`, 1)
 	p.ptxas = strings.Replace(p.ptxas, `"`+o+`"`, `"$1"`, 1)
 	p.ptxas = p.ptxas[:strings.LastIndex(p.ptxas, "-o ")] + `-o "$2"`
-	p.sh(t, cudafe)
+	if !strings.Contains(p.cicc, "--gen_module_id_file") { // 12 and later: cudafe++ makes the module id
+		p.sh(t, host)
+		p.sh(t, cudafe)
+	}
 	p.sh(t, p.gcc)
 	ii, err := os.ReadFile(filepath.Join(p.dir, in))
 	if err != nil {

@@ -205,8 +205,9 @@ func fromPTX(sig string) (scalar, int, error) {
 	return scalar{}, 0, fmt.Errorf("a parameter of type %q", sig)
 }
 
-// agree joins what the witnesses say. hasPTX tells whether the signature was there to be asked.
-func agree(text, mangled, ptx scalar, hasPTX bool) (scalar, string) {
+// agree joins what the witnesses say; size is the parameter's in PTX, in bytes. hasPTX tells whether the signature was there
+// to be asked. A scalar that is __grid_constant__ is bytes in PTX.
+func agree(text, mangled, ptx scalar, size int, grid, hasPTX bool) (scalar, string) {
 	s := text
 	if s.class == Unknown {
 		s = mangled
@@ -234,6 +235,9 @@ func agree(text, mangled, ptx scalar, hasPTX bool) (scalar, string) {
 		// .b32 of a named type: enums and nothing else are scalars there, since floats are known by name. A type from
 		// a header could be a float all the same.
 		return scalar{}, "its type is not known"
+	}
+	if grid && ptx.class == Struct && size*8 == s.bits {
+		return s, ""
 	}
 	if ptx.class == Struct || ptx.bits != s.bits || ptx.class == Float && s.class != Float ||
 		ptx.class == Integer && s.class == Float {

@@ -87,7 +87,7 @@ func (k *Kernel) Values(signature []string) ([]Value, error) {
 				return nil, refuse(k.label(), "%v", err)
 			}
 		}
-		s, why := agree(text, mangled, ptx, signature != nil)
+		s, why := agree(text, mangled, ptx, size, p.Grid, signature != nil)
 		if why == "its type in the source and in the PTX differ" {
 			return nil, refuse(k.label(), "parameter %s (%s): %s", p.Name, p.Type, why)
 		}
@@ -135,10 +135,10 @@ func (k *Kernel) label() string {
 // Text writes the value whose bytes are given (little endian, Bits/8 of them) as a recipe does: 1024, -3, 2.5.
 func (v Value) Text(b []byte) (string, error) {
 	if v.Why != "" {
-		return "", fmt.Errorf("source: %s cannot be specialised: %s", v.Name, v.Why)
+		return "", fmt.Errorf("%s cannot be specialised: %s", v.Name, v.Why)
 	}
 	if len(b)*8 != v.Bits {
-		return "", fmt.Errorf("source: %s has %d bits, not %d bytes", v.Name, v.Bits, len(b))
+		return "", fmt.Errorf("%s has %d bits, not %d bytes", v.Name, v.Bits, len(b))
 	}
 	var x uint64
 	switch v.Bits {
@@ -154,7 +154,7 @@ func (v Value) Text(b []byte) (string, error) {
 	switch v.Class {
 	case Integer:
 		if v.Type == "bool" && x > 1 {
-			return "", fmt.Errorf("source: %s is a bool of value %d", v.Name, x)
+			return "", fmt.Errorf("%s is a bool of value %d", v.Name, x)
 		}
 		if v.sign == 's' {
 			return strconv.FormatInt(int64(x<<(64-v.Bits))>>(64-v.Bits), 10), nil
@@ -169,9 +169,9 @@ func (v Value) Text(b []byte) (string, error) {
 		}
 		return strconv.FormatFloat(math.Float64frombits(x), 'g', -1, 64), nil
 	case Pointer:
-		return "", fmt.Errorf("source: %s is a pointer: only its alignment can be fixed", v.Name)
+		return "", fmt.Errorf("%s is a pointer: only its alignment can be fixed", v.Name)
 	}
-	return "", fmt.Errorf("source: %s is of an unknown type", v.Name)
+	return "", fmt.Errorf("%s is of an unknown type", v.Name)
 }
 
 // usableFloat refuses what a compiler may fold to other bits than the GPU computes: NaN (the GPU's own is another one than
@@ -186,7 +186,7 @@ func usableFloat(v Value, x uint64) error {
 		bad = e == 0x7ff || e == 0 && x&(1<<52-1) != 0
 	}
 	if bad {
-		return fmt.Errorf("source: %s is a NaN, an infinity or subnormal", v.Name)
+		return fmt.Errorf("%s is a NaN, an infinity or subnormal", v.Name)
 	}
 	return nil
 }
