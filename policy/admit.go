@@ -37,12 +37,10 @@ func (s *search) try(doing string, recipes []rewrite.Recipe) error {
 	var arms []stats.Arm
 	groups := map[string]int{}
 	for i, tr := range todo {
-		if s.over() {
-			break
-		}
 		c, err := s.wait(s.want(tr.Recipe, 2))
 		if errors.Is(err, errBudget) || s.ctx.Err() != nil {
-			break // not tried: a later run may
+			s.missing = true
+			continue // not tried: a later launch or run may; others may be ready
 		}
 		if err = s.admit(tr, c, err); err != nil {
 			return err
@@ -69,7 +67,8 @@ func (s *search) try(doing string, recipes []rewrite.Recipe) error {
 			s.failed(tr, st.Err)
 		}
 		if st.N == 0 && st.Err == nil {
-			s.c.forget(tr) // the budget ended before: a later run may
+			s.missing = true
+			s.c.forget(tr)
 		}
 	}
 	s.drop()
@@ -159,7 +158,9 @@ func (s *search) within(d profile.Difference) bool {
 	if d.Same {
 		return true
 	}
-	return s.t.o.Tolerance > 0 && min(d.Relative32, d.Relative64) <= s.t.o.Tolerance
+	ok := s.t.o.Tolerance > 0 && min(d.Relative32, d.Relative64) <= s.t.o.Tolerance
+	s.c.tolerated = s.c.tolerated || ok
+	return ok
 }
 
 // failed notes a candidate's failure; the error comes back if the process is lost by it.

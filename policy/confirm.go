@@ -3,6 +3,8 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"sort"
+	"time"
 
 	"gnvcc/policy/stats"
 	"gnvcc/profile"
@@ -13,34 +15,27 @@ import (
 
 // confirm compares the best candidates on fresh samples and names the winner, if there is one. Recipes that won on another
 // configuration of the kernel are compared here too, fast or not: the decision needs their figures everywhere.
+//
+// Where the PTX file has other kernels, which may veto flags of ptxas, a second winner without such flags is looked for.
 func (s *search) confirm() error {
+	// What is missing now (a plain copy, a candidate of an earlier run) is waited for beyond the budget, a quarter of it longer.
+	s.compileBy = s.t.now().Add(max(2*time.Second, s.t.o.Budget/4))
 	s.c.winner = nil
 	s.t.progress.Trying(&s.k.Kernel, s.c.shape, "comparing the best again", 0)
-	wide := len(s.k.Siblings) > 0 // whole-file flags may be vetoed by the file's other kernels: have a winner without
-	compared := 0
-	for _, tr := range rank(s.c.book.Trials) {
-		file := hasStage(tr.Recipe, rewrite.Flag)
-		if s.c.winner != nil && !(wide && file != hasStage(s.c.winner.Recipe, rewrite.Flag)) {
-			break
-		}
-		if s.c.winner != nil && file {
-			continue
-		}
-		if compared == finalists || tr.Ratio > step {
-			break
-		}
-		compared++
-		better, err := s.compare(tr)
-		if err != nil {
-			return err
-		}
-		if better {
-			if s.c.winner == nil {
-				s.c.winner = tr
+	winner, err := s.pick(func(*Trial) bool { return true })
+	if err != nil {
+		return err
+	}
+	s.c.winner = winner
+	if winner != nil {
+		s.k.win(winner.Recipe)
+		if len(s.k.Siblings) > 0 && hasStage(winner.Recipe, rewrite.Flag) {
+			second, err := s.pick(func(tr *Trial) bool { return !hasStage(tr.Recipe, rewrite.Flag) })
+			if err != nil {
+				return err
 			}
-			s.k.win(tr.Recipe)
-			if !wide || !file {
-				break
+			if second != nil {
+				s.k.win(second.Recipe)
 			}
 		}
 	}
@@ -51,6 +46,57 @@ func (s *search) confirm() error {
 	}
 	s.save()
 	return nil
+}
+
+// pick returns the first of the ranked trials that is better on fresh samples, nil if there is none. Three that prove no
+// better end it (each is a ticket in a lottery); three whose plain copy pays end it for specialised ones. A simpler trial that the race
+// saw within 3 % is compared too and taken if it loses less than 1 %: few samples don't tell more.
+func (s *search) pick(of func(*Trial) bool) (*Trial, error) {
+	var winner *Trial
+	lost, plain := 0, 0
+	for _, tr := range rank(s.c.book.Trials) {
+		guarded := hasLever(tr.Recipe, "spec")
+		if tr.Ratio > step || lost == finalists {
+			break
+		}
+		if !of(tr) || guarded && plain == finalists {
+			continue
+		}
+		better, err := s.compare(tr)
+		if err != nil {
+			return nil, err
+		}
+		if better {
+			winner = tr
+			break
+		}
+		if tr.Refused == "" {
+			lost++
+		} else if guarded {
+			plain++
+		}
+	}
+	if winner == nil {
+		return nil, nil
+	}
+	limit := winner.Confirmed.Ratio.Estimate * 1.01
+	var simple []*Trial
+	for _, tr := range rank(s.c.book.Trials) {
+		if of(tr) && tr != winner && tr.Ratio <= winner.Ratio*1.03 && simpler(tr.Recipe, winner.Recipe) {
+			simple = append(simple, tr)
+		}
+	}
+	sort.SliceStable(simple, func(i, j int) bool { return simpler(simple[i].Recipe, simple[j].Recipe) })
+	for _, tr := range simple[:min(2, len(simple))] {
+		better, err := s.compare(tr)
+		if err != nil {
+			return nil, err
+		}
+		if better && tr.Confirmed.Ratio.Estimate <= limit {
+			return tr, nil
+		}
+	}
+	return winner, nil
 }
 
 // verify makes sure that a recipe has figures from fresh samples on this configuration, or a reason why not.
@@ -93,7 +139,7 @@ func (s *search) compare(tr *Trial) (bool, error) {
 	if err != nil || !ok {
 		return false, err
 	}
-	c, err := s.against(s.t.o.Rule, arm)
+	c, err := s.t.o.Rule.Compare(s.sampler(arm), 0, s.plan)
 	if err != nil {
 		return false, s.failed(tr, err)
 	}
@@ -113,10 +159,6 @@ func (s *search) compare(tr *Trial) (bool, error) {
 		return true, nil
 	}
 	return s.plainPays(tr)
-}
-
-func (s *search) against(r stats.Rule, arm profile.Candidate) (stats.Comparison, error) {
-	return r.Compare(s.sampler(arm), 0, s.plan)
 }
 
 // sampler makes an arm 0 of a loaded candidate.

@@ -77,22 +77,21 @@ func (p *pool) Want(k *Kernel, r rewrite.Recipe, plain bool, rank int) *job {
 	return j
 }
 
-// Forget takes jobs that nobody has begun out of the queue: a search has ended. They can be asked for again.
-func (p *pool) Forget(k *Kernel) {
+// Idle tells whether nothing of a kernel waits or compiles.
+func (p *pool) Idle(k *Kernel) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var rest jobQueue
-	for _, j := range p.queue {
+	for _, j := range p.jobs {
 		if j.kernel.Identity != k.Identity {
-			rest = append(rest, j)
 			continue
 		}
-		delete(p.jobs, j.key())
-		j.err = context.Canceled
-		close(j.done)
+		select {
+		case <-j.done:
+		default:
+			return false
+		}
 	}
-	p.queue = rest
-	heap.Init(&p.queue)
+	return true
 }
 
 // Close drops what has not begun and waits for the workers.

@@ -38,14 +38,15 @@ const (
 
 // A search is the state of one.
 type search struct {
-	t        *Tuner
-	k        *kernel
-	c        *config
-	l        *profile.Launch
-	s        profile.Session
-	ctx      context.Context
-	sit      *Situation
-	deadline time.Time
+	t         *Tuner
+	k         *kernel
+	c         *config
+	l         *profile.Launch
+	s         profile.Session
+	ctx       context.Context
+	sit       *Situation
+	deadline  time.Time // nothing new is begun after it
+	compileBy time.Time // compiles are waited for until then: what came in time has still to be measured
 
 	baseline profile.Candidate // the default build: the program's own, or loaded
 	original string            // its code
@@ -54,6 +55,7 @@ type search struct {
 	plan     stats.Plan
 	loaded   map[string]profile.Candidate // by recipe text
 	byCode   map[string]*Trial
+	missing  bool // something was not compiled in time
 }
 
 // errStop ends a search early without being an error of anybody's: the reason goes into the report.
@@ -71,7 +73,7 @@ func (s *search) run() error {
 		return s.confirm()
 	}
 	err := s.explore()
-	if err == nil && !s.over() {
+	if err == nil && !s.over() && !s.missing {
 		s.c.book.Done = true
 	}
 	if err != nil {
@@ -123,6 +125,7 @@ func (s *search) begin() error {
 		return errStop{"nondeterministic: two runs of the default differ (" + d.String() + ")" + s.tolerable()}
 	}
 	for _, tr := range s.c.book.Trials {
+		tr.stale = broken(&s.k.Kernel, tr.Recipe, s.l)
 		if tr.Code != "" && tr.Same == "" {
 			s.byCode[tr.Code] = tr
 		}
@@ -303,7 +306,7 @@ func (s *search) wait(j *job) (*Candidate, error) {
 		return j.cand, j.err
 	default:
 	}
-	left := s.deadline.Sub(s.t.now())
+	left := s.compileBy.Sub(s.t.now())
 	if left <= 0 {
 		return nil, errBudget
 	}

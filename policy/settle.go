@@ -276,7 +276,8 @@ func (t *Tuner) decide(k *kernel, choices []choice, flags string) *cache.Decisio
 	if ch != nil {
 		chosen = ch.recipe
 		d.Recipe, d.Exactness = chosen.String(), chosen.Exactness().String()
-		if t.o.Tolerance > 0 {
+		if tolerated(configs) {
+			d.Exactness = rewrite.Approximate.String()
 			d.Evidence.Note = fmt.Sprintf("results may differ by %g, as allowed", t.o.Tolerance)
 		}
 	} else if f := wantedFlags(choices); f != "" && flags == "" {
@@ -297,6 +298,15 @@ func (t *Tuner) decide(k *kernel, choices []choice, flags string) *cache.Decisio
 	}
 	d.Evidence.Tried = tried(all, d.Recipe)
 	return d
+}
+
+func tolerated(configs []*config) bool {
+	for _, c := range configs {
+		if c.tolerated {
+			return true
+		}
+	}
+	return false
 }
 
 // scaled moves a time to another median.

@@ -26,6 +26,8 @@ type Trial struct {
 	Refused string  // why it can't be adopted
 	Checked int     // launches on which memory was compared and found right
 
+	stale bool // its guards ask for values that this run's launches of the configuration don't all have
+
 	// From fresh samples; nil: not compared.
 	Confirmed *Compared
 	Plain     *Compared // of the plain copy, under a guard that never holds
@@ -39,7 +41,7 @@ type Compared struct {
 }
 
 // usable tells whether a trial may be built upon.
-func (t *Trial) usable() bool { return t.Refused == "" && t.Same == "" && t.Ratio > 0 }
+func (t *Trial) usable() bool { return t.Refused == "" && t.Same == "" && t.Ratio > 0 && !t.stale }
 
 func compared(c stats.Comparison, confidence float64, now time.Time) *Compared {
 	if math.IsInf(c.Ratio.High, 1) {

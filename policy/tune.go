@@ -51,21 +51,23 @@ type kernel struct {
 
 // A config is one configuration of a kernel.
 type config struct {
-	shape    Shape
-	key      string // of its notebook
-	book     notebook
-	fresh    map[string]bool // recipes compared in this run
-	launch   *profile.Launch
-	before   cache.Time
-	alone    string // why there was no search; "" if there was, or will be
-	closed   bool   // and there will be none
-	searched bool
-	count    int
-	varied   int
-	checks   int // later launches looked at
-	again    int // the last distance asked for
-	winner   *Trial
-	retuned  int // searches because values changed
+	shape     Shape
+	key       string // of its notebook
+	book      notebook
+	fresh     map[string]bool // recipes compared in this run
+	launch    *profile.Launch
+	before    cache.Time
+	alone     string // why there was no search; "" if there was, or will be
+	closed    bool   // and there will be none
+	searched  bool
+	count     int
+	varied    int
+	checks    int // later launches looked at
+	again     int // the last distance asked for
+	winner    *Trial
+	retuned   int  // searches because values changed
+	resumed   int  // searches because more was compiled meanwhile
+	tolerated bool // something differed within the tolerance
 }
 
 // NewTuner makes a tuner; Finish ends it. progress may be nil.
@@ -112,7 +114,7 @@ func (t *Tuner) Launch(l *profile.Launch) profile.Verdict {
 		return profile.Verdict{}
 	}
 	if c.searched {
-		if k.pending(c, l, &t.o) {
+		if k.pending(c, l, &t.o, t.pool) {
 			return profile.Verdict{Tune: true}
 		}
 		return c.later()
@@ -131,6 +133,8 @@ func (t *Tuner) Launch(l *profile.Launch) profile.Verdict {
 	return profile.Verdict{Tune: true}
 }
 
+const maxResumed = 3 // each may take a budget
+
 // later asks for a launch later on: after 1, 2, 4, ... more launches.
 func (c *config) later() profile.Verdict {
 	c.again = max(1, 2*c.again)
@@ -138,8 +142,11 @@ func (c *config) later() profile.Verdict {
 }
 
 // pending tells whether a searched configuration has something to be looked at at this launch.
-func (k *kernel) pending(c *config, l *profile.Launch, o *Options) bool {
+func (k *kernel) pending(c *config, l *profile.Launch, o *Options, p *pool) bool {
 	if c.winner != nil && c.retuned < 2 && broken(&k.Kernel, c.winner.Recipe, l) {
+		return true
+	}
+	if !c.book.Done && c.resumed < maxResumed && p.Idle(&k.Kernel) {
 		return true
 	}
 	for _, r := range k.winners() {
@@ -185,6 +192,10 @@ func (t *Tuner) Tune(ctx context.Context, l *profile.Launch, s profile.Session) 
 		c.retuned++
 		c.book.Done = false
 		err = x.run()
+	case !c.book.Done && c.resumed < maxResumed && t.pool.Idle(&k.Kernel):
+		// The budget had ended before all was compiled, and the program ran on: now it is.
+		c.resumed++
+		err = x.run()
 	default:
 		err = x.revisit()
 	}
@@ -220,7 +231,9 @@ func (t *Tuner) search(ctx context.Context, k *kernel, c *config, l *profile.Lau
 			deadline = end
 		}
 	}
-	return &search{t: t, k: k, c: c, l: l, s: s, ctx: ctx, sit: sit, deadline: deadline}
+	// Of the budget, a quarter is kept for measuring what was compiled.
+	by := t.now().Add(deadline.Sub(t.now()) * 3 / 4)
+	return &search{t: t, k: k, c: c, l: l, s: s, ctx: ctx, sit: sit, deadline: deadline, compileBy: by}
 }
 
 // LeftAlone is profile's: a launch that was to be tuned could not be.
