@@ -1,0 +1,145 @@
+package buildsystems
+
+// Compiler caches above gnvcc. What gnvcc builds depends on its store, which a cache knows nothing of: a recipe that
+// changed must not be served stale. The ways that README names are tried here:
+//
+//	ccache   CCACHE_COMPILERTYPE=nvcc (or gnvcc under the name nvcc), CCACHE_EXTRAFILES=STORE/decisions.ro.db
+//	sccache  runs cicc and ptxas by itself, from nvcc's --dryrun: the result is nvcc's own, never a stale recipe
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gnvcc/cache"
+)
+
+// decide puts a recipe for the kernels of the site's last build into its store, and publishes it, as a tuner does.
+func (s *site) decide(recipe string) {
+	s.t.Helper()
+	store, err := cache.Open(s.store())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	owner, err := store.Own(context.Background())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer owner.Close()
+	if _, err := owner.Merge(); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := owner.Publish(); err != nil {
+		s.t.Fatal(err)
+	}
+	snapshot, err := store.Snapshot()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	identities := map[string]cache.Kernel{}
+	err = snapshot.Each("assembly", "", func(_ string, raw []byte) error {
+		var a cache.Assembly
+		if err := json.Unmarshal(raw, &a); err != nil {
+			return err
+		}
+		for _, k := range a.Kernels {
+			identities[k.Identity] = k
+		}
+		return nil
+	})
+	snapshot.Close()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if len(identities) == 0 {
+		s.t.Fatal("the store knows no kernel: the build went past gnvcc")
+	}
+	for identity, k := range identities {
+		decision := cache.Decision{Identity: identity, Kernel: k.Name, Target: "sm_90", Recipe: recipe, Exactness: "construction"}
+		if err := owner.Put("decision", identity, decision); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	if err := owner.Publish(); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// The store's file that ccache is told to look at.
+func (s *site) snapshot() string { return filepath.Join(s.store(), "decisions.ro.db") }
+
+func TestCcache(t *testing.T) {
+	ccache := tool(t, "ccache")
+	s := newSite(t)
+	want := s.compile(filepath.Join(s.kit, "bin", "nvcc"))
+	args := []string{"-O3", "-arch=sm_90", "-Icommon", "-c", "longthreads/longthreads.cu", "-o", "out.o"}
+	s.fresh("../longthreads", "../stencil", "../common")
+
+	// A store with something in it: before the first decision there is no snapshot, and nothing to be stale.
+	s.run(gnvcc, args...)
+	s.decide("maxnreg=40")
+
+	s.set("CCACHE_COMPILERTYPE=nvcc", "CCACHE_EXTRAFILES="+s.snapshot())
+	hits := func() string {
+		out := s.run(ccache, "--print-stats")
+		for _, line := range strings.Split(out, "\n") {
+			if f := strings.Fields(line); len(f) == 2 && f[0] == "direct_cache_hit" {
+				return f[1]
+			}
+		}
+		t.Fatalf("ccache --print-stats says nothing of hits:\n%s", out)
+		return ""
+	}
+	through := func() []string {
+		t.Helper()
+		os.Remove(filepath.Join(s.dir, "out.o"))
+		s.run(ccache, append([]string{gnvcc}, args...)...)
+		return s.cubins("out.o")
+	}
+	forty := through()
+	if got := hits(); got != "0" {
+		t.Fatalf("ccache has %s hits before it has seen anything", got)
+	}
+	if got := through(); !equal(got, forty) || hits() != "1" {
+		t.Errorf("the second build: %s hits, same cubins: %v", hits(), equal(got, forty))
+	}
+
+	s.decide("maxnreg=64")
+	sixtyFour := through()
+	if equal(sixtyFour, forty) {
+		t.Errorf("the recipe changed, and ccache serves what was built with the old one (%s hits)", hits())
+	}
+	if direct := s.run(gnvcc, args...); !equal(s.cubins("out.o"), sixtyFour) {
+		t.Errorf("through ccache another result than without it\n%s", direct)
+	}
+	if equal(sixtyFour, want) {
+		t.Error("no recipe was applied: this test shows nothing")
+	}
+}
+
+func TestSccache(t *testing.T) {
+	sccache := tool(t, "sccache")
+	s := newSite(t)
+	s.set("SCCACHE_DIR="+s.home+"/sccache", "SCCACHE_SERVER_UDS="+s.home+"/sccache.sock", "SCCACHE_IDLE_TIMEOUT=60")
+	nvcc := filepath.Join(s.kit, "bin", "nvcc")
+	t.Cleanup(func() { s.try(sccache, "--stop-server") })
+
+	args := []string{"-O3", "-arch=sm_90", "-Icommon", "-c", "longthreads/longthreads.cu", "-o", "out.o"}
+	s.fresh("../longthreads", "../common")
+	s.run(nvcc, args...)
+	want := s.cubins("out.o")
+	s.run(gnvcc, args...)
+	s.decide("maxnreg=64")
+	for _, turn := range []string{"first", "second"} {
+		os.Remove(filepath.Join(s.dir, "out.o"))
+		if out, err := s.try(sccache, append([]string{gnvcc}, args...)...); err != nil {
+			t.Fatalf("%s build: %v\n%s", turn, err, out)
+		}
+		if got := s.cubins("out.o"); !equal(got, want) {
+			t.Errorf("%s build through sccache: not nvcc's own cubins; README says that recipes are not applied below sccache", turn)
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package buildsystems
+
+// Each build system configures, builds, builds again (nothing to do) and builds after a change, with nvcc and with gnvcc
+// in its place; the cubins are the same.
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A system is one build system with one project.
+type system struct {
+	name     string
+	projects []string // folders, copied before each build
+	binary   string   // what is compared
+	touch    string   // a file that the binary depends on
+	setUp    func(s *site, compiler string)
+	build    func(s *site, compiler string)
+}
+
+var systems = []system{
+	{
+		name: "make", projects: []string{"testdata/make"}, binary: "the program", touch: "parts.h",
+		build: func(s *site, compiler string) { s.run("make", "-j2", "NVCC="+compiler) },
+	},
+	{
+		name: "cmake of the machine, make", projects: []string{"testdata/cmake"}, binary: "b/waves", touch: "phase.h",
+		setUp: func(s *site, compiler string) {
+			s.run(systemTool(s.t, "cmake"), "-B", "b", "-DCMAKE_CUDA_COMPILER="+compiler, "-DCMAKE_CUDA_ARCHITECTURES=90")
+		},
+		build: func(s *site, compiler string) { s.run(systemTool(s.t, "cmake"), "--build", "b", "-j2") },
+	},
+	{
+		name: "newest cmake, ninja, CUDACXX", projects: []string{"testdata/cmake"}, binary: "b/waves", touch: "phase.h",
+		setUp: func(s *site, compiler string) {
+			s.set("CUDACXX=" + compiler)
+			s.run(tool(s.t, "cmake"), "-B", "b", "-G", "Ninja", "-DCMAKE_MAKE_PROGRAM="+tool(s.t, "ninja"), "-DCMAKE_CUDA_ARCHITECTURES=80;90")
+			s.set("CUDACXX")
+		},
+		build: func(s *site, compiler string) { s.run(tool(s.t, "cmake"), "--build", "b", "-j2") },
+	},
+	{
+		name: "cmake, examples with separate compilation", projects: []string{"../separate", "../common"}, binary: "b/separate", touch: "separate/field.h",
+		setUp: func(s *site, compiler string) {
+			s.run(systemTool(s.t, "cmake"), "-S", "separate", "-B", "b", "-DCMAKE_CUDA_COMPILER="+compiler)
+		},
+		build: func(s *site, compiler string) { s.run(systemTool(s.t, "cmake"), "--build", "b", "-j2") },
+	},
+	{
+		name: "meson", projects: []string{"testdata/meson"}, binary: "b/grid", touch: "grid.cu",
+		setUp: func(s *site, compiler string) {
+			native := filepath.Join(s.dir, "native.ini")
+			if err := os.WriteFile(native, []byte("[binaries]\ncuda = '"+compiler+"'\nninja = '"+tool(s.t, "ninja")+"'\n"), 0o644); err != nil {
+				s.t.Fatal(err)
+			}
+			s.set("NINJA=" + tool(s.t, "ninja"))
+			s.run(tool(s.t, "meson"), "setup", "--native-file", "native.ini", "b")
+		},
+		build: func(s *site, compiler string) { s.run(tool(s.t, "ninja"), "-C", "b") },
+	},
+	{
+		name: "extension of PyTorch", projects: []string{"testdata/torch"}, binary: "axpy.so", touch: "extension.cu",
+		setUp: func(s *site, compiler string) {
+			template := filepath.Join(s.dir, "build.ninja.template")
+			text, err := os.ReadFile(template)
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			expanded := strings.NewReplacer("@NVCC@", compiler, "@CUDA_HOME@", s.kit).Replace(string(text))
+			if err := os.WriteFile(filepath.Join(s.dir, "build.ninja"), []byte(expanded), 0o644); err != nil {
+				s.t.Fatal(err)
+			}
+		},
+		build: func(s *site, compiler string) { s.run(tool(s.t, "ninja")) },
+	},
+}
+
+// whole builds a project from nothing and gives its cubins.
+func (y system) whole(s *site, compiler string) []string {
+	s.t.Helper()
+	s.fresh(y.projects...)
+	if y.setUp != nil {
+		y.setUp(s, compiler)
+	}
+	y.build(s, compiler)
+	return s.cubins(y.binary)
+}
+
+func TestSystems(t *testing.T) {
+	for _, y := range systems {
+		t.Run(y.name, func(t *testing.T) {
+			s := newSite(t)
+			nvcc := filepath.Join(s.kit, "bin", "nvcc")
+			want := y.whole(s, nvcc)
+			if again := y.whole(s, nvcc); !equal(want, again) {
+				t.Fatalf("two builds by nvcc itself differ, so that nothing can be compared:\n%v\n%v", want, again)
+			}
+			for _, compiler := range []string{gnvcc, link(t, "nvcc")} {
+				if got := y.whole(s, compiler); !equal(want, got) {
+					t.Errorf("built with %s: other cubins than nvcc's\nnvcc  %v\ngnvcc %v", compiler, want, got)
+				}
+				s.seen()
+
+				built := s.age(y.binary)
+				y.build(s, compiler)
+				if !s.age(y.binary).Equal(built) {
+					t.Errorf("built with %s: a second build makes %s again", compiler, y.binary)
+				}
+
+				now := time.Now().Add(2 * time.Second) // above the resolution of every file system
+				if err := os.Chtimes(filepath.Join(s.dir, y.touch), now, now); err != nil {
+					t.Fatal(err)
+				}
+				y.build(s, compiler)
+				if s.age(y.binary).Equal(built) {
+					t.Errorf("built with %s: %s changed and %s was not made again", compiler, y.touch, y.binary)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,2 @@
+#pragma once
+__device__ float phase(float x, float t);

@@ -1,0 +1,105 @@
+package examples
+
+// The demo as a script: its steps, its arithmetic, its refusals. Compiler and GPU are stood in for by scripts that write scripts,
+// so that both of its ways can be tried where there is no GPU; nothing here says anything about speed.
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A stage is a toolkit and a gnvcc that only pretend: what they "compile" is a script that prints what the environment
+// variable named by the compiler (TIME_nvcc, TIME_gnvcc) says, or what follows gnvcc tune (TIME_tuned).
+func stage(t *testing.T) (env []string) {
+	t.Helper()
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	const compile = `out=; while [ $# -gt 0 ]; do [ "$1" = -o ] && out=$2; shift; done
+cat > "$out" <<END
+#!/bin/sh
+case \$TIME_COMPILER in
+  none) echo "example x: no CUDA device: there is none" >&2; exit 1 ;;
+  crash) echo "out of memory" >&2; exit 1 ;;
+esac
+[ -e ` + "$0" + `.tuned ] && time=\$TIME_tuned || time=\$TIME_COMPILER
+echo "example x: kernel k  \$time us (median of 20)"
+echo "example x: total \$time us, correct"
+END
+chmod +x "$out"
+`
+	write("kit/bin/ptxas", "")
+	write("kit/bin/nvcc", `[ "$1" = --version ] && { echo "Cuda compilation tools, release 99.0, V99.0.1"; exit; }
+`+strings.ReplaceAll(compile, "COMPILER", "nvcc"))
+	gnvcc := write("gnvcc", `case "$1" in
+  tune) [ -x "$4" ] || exit 9; touch "$0.tuned"; echo "tuned $4"; exit ;;
+  report) echo "report $2"; exit ;;
+esac
+`+strings.ReplaceAll(compile, "COMPILER", "gnvcc"))
+	return append(os.Environ(), "CUDA_HOME="+filepath.Join(dir, "kit"), "GNVCC="+gnvcc, "GNVCC_DEMO="+filepath.Join(dir, "demo"), "ARCH=sm_90")
+}
+
+func demo(t *testing.T, ok bool, env []string) string {
+	t.Helper()
+	cmd := exec.Command("./demo", "stencil", "separate")
+	cmd.Env = env
+	out, err := cmd.CombinedOutput()
+	if (err == nil) != ok {
+		t.Fatalf("demo: %v\n%s", err, out)
+	}
+	return string(out)
+}
+
+func says(t *testing.T, text string, words ...string) {
+	t.Helper()
+	for _, w := range words {
+		if !strings.Contains(text, w) {
+			t.Errorf("the demo does not say %q:\n%s", w, text)
+		}
+	}
+}
+
+func TestDemoWithGPU(t *testing.T) {
+	out := demo(t, true, append(stage(t), "TIME_nvcc=100.00", "TIME_gnvcc=100.00", "TIME_tuned=80.00"))
+	says(t, out, "nvcc 99.0.1", "tuned ", "geometric mean", "report \n")
+	for _, line := range []string{"stencil 100.00 80.00 1.250", "separate 100.00 80.00 1.250", "geometric mean 1.250"} {
+		found := false
+		for _, l := range strings.Split(out, "\n") {
+			found = found || strings.Join(strings.Fields(l), " ") == line
+		}
+		if !found {
+			t.Errorf("no line %q in\n%s", line, out)
+		}
+	}
+}
+
+func TestDemoWithoutGPU(t *testing.T) {
+	out := demo(t, true, append(stage(t), "TIME_nvcc=none"))
+	says(t, out, "nothing was measured", "report --predict")
+	if strings.Contains(out, "speed-up") || strings.Contains(out, "tuned ") {
+		t.Errorf("the demo speaks of speed without a GPU:\n%s", out)
+	}
+}
+
+func TestDemoFails(t *testing.T) {
+	out := demo(t, false, append(stage(t), "TIME_nvcc=crash"))
+	says(t, out, "fails on this GPU", "out of memory")
+	// A wrong result after tuning must end it, not be averaged.
+	out = demo(t, false, append(stage(t), "TIME_nvcc=100.00", "TIME_gnvcc=100.00", "TIME_tuned=crash"))
+	if strings.Contains(out, "geometric mean") {
+		t.Errorf("the demo goes on after a failure:\n%s", out)
+	}
+	env := append(stage(t), "GNVCC=/nonexistent/gnvcc")
+	says(t, demo(t, false, env), "make build")
+}
