@@ -29,7 +29,7 @@ void note(const char *format, ...) {
   va_end(args);
   struct buffer b = {0};
   put_str(&b, text);
-  frame_send(F_NOTE, &b);
+  frame_send(FRAME_NOTE, &b);
   buffer_free(&b);
 }
 
@@ -389,7 +389,7 @@ static void on_exit_process(void) {
     usleep(10000);
   }
   summary_send(true);
-  frame_send(F_BYE, NULL);
+  frame_send(FRAME_BYE, NULL);
   atomic_store(&agent_off, true);
   pthread_mutex_unlock(&talk);
 }
@@ -454,7 +454,7 @@ int InitializeInjection(void) {
   put_u32(&b, cupti);
   put_str(&b, trouble);
   pthread_mutex_lock(&talk);
-  frame_send(F_HELLO, &b);
+  frame_send(FRAME_HELLO, &b);
   pthread_mutex_unlock(&talk);
   buffer_free(&b);
   if (*trouble) {

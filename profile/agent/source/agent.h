@@ -27,27 +27,27 @@
 
 enum frame {
   // agent -> gnvcc
-  F_HELLO = 1,   // u32 protocol, u32 pid, u32 driver version, u32 cupti version, str trouble ("" if none)
-  F_DEVICE,      // see launch.c
-  F_MODULE,      // u32 id, bytes cubin
-  F_LAUNCH,      // see launch.c; answered by F_VERDICT
-  F_REFUSED,     // str why a session can't be held; answered by F_VERDICT
-  F_READY,       // a session begins
-  F_SUMMARY,     // see launch.c
-  F_NOTE,        // str
-  F_BYE,         // the process ends in order
-  F_OK,          // a command was done; what it gives follows
-  F_ERROR,       // u32 CUresult (0: ours), str what was being done, str why
-  F_FAULT,       // the same; the context is lost, the session is over
-  F_HUNG,        // the run did not end in its time
+  FRAME_HELLO = 1,   // u32 protocol, u32 pid, u32 driver version, u32 cupti version, str trouble ("" if none)
+  FRAME_DEVICE,      // see launch.c
+  FRAME_MODULE,      // u32 id, bytes cubin
+  FRAME_LAUNCH,      // see launch.c; answered by FRAME_VERDICT
+  FRAME_REFUSED,     // str why a session can't be held; answered by FRAME_VERDICT
+  FRAME_READY,       // a session begins
+  FRAME_SUMMARY,     // see launch.c
+  FRAME_NOTE,        // str
+  FRAME_BYE,         // the process ends in order
+  FRAME_OK,          // a command was done; what it gives follows
+  FRAME_ERROR,       // u32 CUresult (0: ours), str what was being done, str why
+  FRAME_FAULT,       // the same; the context is lost, the session is over
+  FRAME_HUNG,        // the run did not end in its time
   // gnvcc -> agent
-  F_VERDICT = 64, // u8 tune, u64 again after n launches (0: never), u32 number of variables, each str name, u8 constant
-  F_LOAD,         // str path -> u32 candidate, attributes
-  F_UNLOAD,       // u32 candidate
-  F_RUN,          // u32 candidate, u32 n, u8 cold, u32 limit ms -> n f64 ns
-  F_GOLDEN,       // u32 limit ms -> u32 regions written, u64 bytes, f64 ns
-  F_CHECK,        // u32 candidate, u32 limit ms -> see compare.c
-  F_DONE,         // u64 again; the session ends
+  FRAME_VERDICT = 64, // u8 tune, u64 again after n launches (0: never), u32 number of variables, each str name, u8 constant
+  FRAME_LOAD,         // str path -> u32 candidate, attributes
+  FRAME_UNLOAD,       // u32 candidate
+  FRAME_RUN,          // u32 candidate, u32 n, u8 cold, u32 limit ms -> n f64 ns
+  FRAME_GOLDEN,       // u32 limit ms -> u32 regions written, u64 bytes, f64 ns
+  FRAME_CHECK,        // u32 candidate, u32 limit ms -> see compare.c
+  FRAME_DONE,         // u64 again; the session ends
 };
 
 // ---- socket.c

@@ -274,7 +274,7 @@ static bool device_send(int ordinal) {
     cu.DeviceGetAttribute(&v, which[i], ordinal);
     put_u32(&b, (uint32_t)v);
   }
-  bool ok = frame_send(F_DEVICE, &b);
+  bool ok = frame_send(FRAME_DEVICE, &b);
   buffer_free(&b);
   return ok;
 }
@@ -331,7 +331,7 @@ static bool verdict_receive(bool *tune, uint64_t *again, struct variable **v, ui
       (*v)[*nv].name = get_str(&b);
       (*v)[*nv].constant = get_u8(&b) != 0;
     }
-  bool ok = type == F_VERDICT && !b.bad && *v;
+  bool ok = type == FRAME_VERDICT && !b.bad && *v;
   buffer_free(&b);
   if (!ok) socket_close(); // not our protocol: go on without it
   return ok;
@@ -340,7 +340,7 @@ static bool verdict_receive(bool *tune, uint64_t *again, struct variable **v, ui
 static bool refuse(const char *why, bool *tune, uint64_t *again, struct variable **v, uint32_t *nv) {
   struct buffer b = {0};
   put_str(&b, why);
-  bool ok = frame_send(F_REFUSED, &b);
+  bool ok = frame_send(FRAME_REFUSED, &b);
   buffer_free(&b);
   return ok && verdict_receive(tune, again, v, nv);
 }
@@ -395,7 +395,7 @@ static void ask(struct shape *s, const struct launch *l) {
   put_u64(&b, n);
   put_u64(&b, bytes);
   pthread_mutex_unlock(&lock);
-  ok = ok && frame_send(F_LAUNCH, &b);
+  ok = ok && frame_send(FRAME_LAUNCH, &b);
   buffer_free(&b);
   bool tune = false;
   struct variable *v = NULL;
@@ -506,6 +506,6 @@ void summary_send(bool all) {
     put_aligns(&b, s);
   }
   pthread_mutex_unlock(&lock);
-  frame_send(F_SUMMARY, &b);
+  frame_send(FRAME_SUMMARY, &b);
   buffer_free(&b);
 }

@@ -139,7 +139,7 @@ static void answer_error(struct session *x, CUresult code, const char *doing) {
     atomic_store(&context_lost, true);
     x->over = true;
   }
-  answer(x, lost ? F_FAULT : F_ERROR, &b);
+  answer(x, lost ? FRAME_FAULT : FRAME_ERROR, &b);
 }
 
 static void answer_store(struct session *x) {
@@ -192,7 +192,7 @@ static bool run_once(struct session *x, uint32_t id, bool cold, uint32_t limit_m
   while (r == CUDA_SUCCESS && (r = cu.EventQuery(x->end)) == CUDA_ERROR_NOT_READY) {
     double t = now();
     if (t > end) {
-      answer(x, F_HUNG, NULL);
+      answer(x, FRAME_HUNG, NULL);
       // The kernel can't be stopped: gnvcc ends the process. If gnvcc itself has gone, the application waits, as it would have.
       struct buffer b = {0};
       while (frame_receive(&b) >= 0) {}
@@ -262,7 +262,7 @@ static void do_load(struct session *x, struct buffer *in) {
   struct buffer b = {0};
   put_u32(&b, x->nc++);
   put_attributes(&b, c.f);
-  answer(x, F_OK, &b);
+  answer(x, FRAME_OK, &b);
 }
 
 static void unload(struct candidate *c) {
@@ -289,7 +289,7 @@ static void do_run(struct session *x, struct buffer *in) {
     }
     put_f64(&b, ns);
   }
-  answer(x, F_OK, &b);
+  answer(x, FRAME_OK, &b);
 }
 
 static void do_golden(struct session *x, struct buffer *in) {
@@ -325,7 +325,7 @@ static void do_golden(struct session *x, struct buffer *in) {
   put_u32(&b, regions);
   put_u64(&b, bytes);
   put_f64(&b, ns);
-  answer(x, F_OK, &b);
+  answer(x, FRAME_OK, &b);
 }
 
 // Reads up to 8 bytes of what is kept of a region (golden where there is, else as before the launch), and of what is there now.
@@ -395,7 +395,7 @@ static void do_check(struct session *x, struct buffer *in) {
   put_f64(&b, relative32);
   put_f64(&b, relative64);
   put_f64(&b, ns);
-  answer(x, F_OK, &b);
+  answer(x, FRAME_OK, &b);
 }
 
 // Puts everything back, and looks whether it is: timed runs of a nondeterministic kernel may have written elsewhere.
@@ -462,23 +462,23 @@ bool session(const struct launch *l, const struct kernel *k, const struct variab
   put_u64(&b, x.s.bytes);
   put_u8(&b, x.s.area != 0);
   put_f64(&b, now() - begin);
-  answer(&x, F_READY, &b);
+  answer(&x, FRAME_READY, &b);
   *again = 0;
   bool done = false;
   while (!x.over && !done) {
     switch (frame_receive(&in)) {
-    case F_LOAD: do_load(&x, &in); break;
-    case F_UNLOAD: {
+    case FRAME_LOAD: do_load(&x, &in); break;
+    case FRAME_UNLOAD: {
       uint32_t id = get_u32(&in);
       if (!known(&x, id)) break;
       unload(&x.c[id]); // never the original: it is not ours
-      answer(&x, F_OK, NULL);
+      answer(&x, FRAME_OK, NULL);
       break;
     }
-    case F_RUN: do_run(&x, &in); break;
-    case F_GOLDEN: do_golden(&x, &in); break;
-    case F_CHECK: do_check(&x, &in); break;
-    case F_DONE:
+    case FRAME_RUN: do_run(&x, &in); break;
+    case FRAME_GOLDEN: do_golden(&x, &in); break;
+    case FRAME_CHECK: do_check(&x, &in); break;
+    case FRAME_DONE:
       *again = get_u64(&in);
       done = true;
       break;
@@ -490,6 +490,6 @@ bool session(const struct launch *l, const struct kernel *k, const struct variab
   bool hung = x.over && atomic_load(&agent_off) && cu.EventQuery(x.end) == CUDA_ERROR_NOT_READY;
   if (!hung) finish(&x);
   buffer_free(&in);
-  if (done) frame_send(F_OK, NULL);
+  if (done) frame_send(FRAME_OK, NULL);
   return true;
 }

@@ -105,7 +105,7 @@ bool module_send(struct module *m) {
   put_bytes(&b, m->cubin, m->cubin ? m->size : 0);
   m->sent = true;
   pthread_mutex_unlock(&lock);
-  bool ok = frame_send(F_MODULE, &b);
+  bool ok = frame_send(FRAME_MODULE, &b);
   buffer_free(&b);
   return ok;
 }

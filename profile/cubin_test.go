@@ -1,0 +1,99 @@
+package profile
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const cubinSource = `
+#include <cstdio>
+#include <cassert>
+__device__ int dv[10]; __constant__ float cc[3]; static __device__ double sd = 2;
+#ifdef MANAGED
+__managed__ int mg;
+#endif
+__device__ __noinline__ void say(int x) { printf("x %d\n", x); }
+__device__ __noinline__ int pure(int x) { return x * dv[x]; }
+__global__ void prints(int *p) { printf("hi %d\n", p[0]); }
+__global__ void prints_deeper(int *p) { say(p[0]); p[1] = pure(p[0]); }
+__global__ void allocates(int **p) { p[0] = (int *)malloc(10); }
+__global__ void asserts(int *p) { assert(p[0] > 2); p[1] = cc[p[2]] * sd; }
+__global__ void plain(int *p) { p[0] = pure(p[1]); }
+__global__ void by_pointer(int *p, void (*f)(int)) { f(*p); }
+`
+
+func TestCubin(t *testing.T) {
+	root := toolkit(t)
+	for _, c := range []struct {
+		name string
+		args []string
+	}{{"whole", []string{"-cubin"}}, {"managed", []string{"-cubin", "-DMANAGED"}}, {"linked", []string{"-rdc=true", "-dlink", "-cubin"}}} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			source, out := filepath.Join(dir, "k.cu"), filepath.Join(dir, "k.cubin")
+			os.WriteFile(source, []byte(cubinSource), 0o600)
+			nvcc := filepath.Join(root, "bin", "nvcc")
+			if c.name == "linked" {
+				object := filepath.Join(dir, "k.o")
+				if text, err := exec.Command(nvcc, "-arch=sm_90", "-rdc=true", "-c", source, "-o", object).CombinedOutput(); err != nil {
+					t.Fatalf("%v\n%s", err, text)
+				}
+				source = object
+			}
+			if text, err := exec.Command(nvcc, append(c.args, "-arch=sm_90", source, "-o", out)...).CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, text)
+			}
+			b, err := os.ReadFile(out)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := readCubin(b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var names []string
+			for _, v := range got.variables {
+				names = append(names, v.name)
+				if v.constant != (v.name == "cc") {
+					t.Errorf("%+v", v)
+				}
+			}
+			for want, size := range map[string]uint64{"dv": 40, "cc": 12, "sd": 8} {
+				found := slices.ContainsFunc(got.variables, func(v variable) bool { return strings.HasSuffix(v.name, want) && v.size == size })
+				if !found {
+					t.Errorf("no variable %s of %d bytes in %v", want, size, got.variables)
+				}
+			}
+			for _, n := range names {
+				if strings.HasPrefix(n, "$") || strings.HasPrefix(n, "__unnamed") {
+					t.Errorf("%s is the compiler's own", n)
+				}
+			}
+			for kernel, why := range map[string]string{"_Z6printsPi": "printf", "_Z13prints_deeperPi": "printf", "_Z9allocatesPPi": "malloc",
+				"_Z7assertsPi": "", "_Z5plainPi": "", "_Z10by_pointerPiPFviE": "?"} {
+				have := got.unrepeatable(kernel)
+				if c.name == "managed" {
+					why = "managed"
+				}
+				if why == "?" && have == "" {
+					t.Logf("%s: by a pointer: %q; calls %v", kernel, have, got.calls[kernel])
+				} else if why != "?" && (why == "") != (have == "") || !strings.Contains(have, strings.TrimSuffix(why, "?")) {
+					t.Errorf("%s: %q, want %q", kernel, have, why)
+				}
+			}
+		})
+	}
+}
+
+func FuzzCubin(f *testing.F) {
+	f.Add([]byte("\x7fELF"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if c, err := readCubin(b); err == nil {
+			c.unrepeatable("k")
+		}
+	})
+}
