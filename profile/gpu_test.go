@@ -362,6 +362,21 @@ func TestGPU(t *testing.T) {
 			if len(h.tuned) == 0 || len(h.left) > 0 {
 				t.Errorf("tuned %v, left alone %v", h.tuned, h.left)
 			}
+			for _, s := range h.summaries {
+				if !s.Whole {
+					t.Errorf("%+v", s)
+				}
+				n := 0
+				for _, k := range s.Kernels {
+					n += k.Launch.Count
+				}
+				if what == "threads" && (n != 4*200*2 || len(s.Kernels) != 5) {
+					t.Errorf("%d launches of %d configurations counted, 1600 of 5 made", n, len(s.Kernels))
+				}
+				if (what == "tight") != strings.Contains(strings.Join(s.Notes, " "), "on the host") {
+					t.Errorf("notes: %q", s.Notes)
+				}
+			}
 			if what == "fork" && len(h.processes) != 2 {
 				t.Errorf("%d processes", len(h.processes))
 			}

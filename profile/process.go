@@ -21,7 +21,7 @@ import (
 const helloLimit = 10 * time.Second
 
 // answerLimit is what the agent may take for what needs no run of a kernel: copies of all memory, comparisons, loading.
-const answerLimit = 2 * time.Minute
+var answerLimit = 2 * time.Minute
 
 type process struct {
 	run     *run
@@ -291,6 +291,9 @@ func (p *process) decide(ctx context.Context, l *Launch) error {
 	s.Regions, s.Saved, s.OnDevice, s.Seconds = int(in.u64()), int64(in.u64()), in.u8() != 0, in.f64()
 	if err := in.end(); err != nil {
 		return err
+	}
+	if !s.OnDevice && s.Saved > 0 {
+		p.note(fmt.Sprintf("%s: no room on the device for a copy of %d MB, it is on the host, and slow", l.Kernel, s.Saved>>20))
 	}
 	v = p.run.host.Tune(ctx, l, s)
 	if p.dead != nil {

@@ -221,6 +221,8 @@ struct found { // as in compare.cu
 bool compare_open(CUcontext context, CUresult *error); // loads the kernels once per context
 void compare_drop(CUcontext context);
 bool compare_delay(CUstream stream, uint64_t ns);
+// Compares other device memory, at with, with what was saved of a region.
+bool compare_one(struct store *s, const struct region *r, uint64_t with, bool *same);
 // Compares every chunk with its saved or, where it has one, its golden content. found has s->chunks elements, on the host.
 bool compare_all(struct store *s, bool golden, struct found *found);
 

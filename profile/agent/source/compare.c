@@ -130,16 +130,41 @@ static bool some(struct store *s, const struct region *r, uint64_t c, uint64_t n
   return true;
 }
 
-bool compare_all(struct store *s, bool golden, struct found *found) {
-  if (active->room < s->chunks) {
+// Clears the results of n chunks.
+static bool clear(struct store *s, uint64_t chunks) {
+  if (active->room < chunks) {
     if (active->found) cu.MemFree(active->found);
+    active->found = 0;
     active->room = 0;
-    TRY(cu.MemAlloc(&active->found, s->chunks * sizeof *found), "allocating memory for a comparison");
-    active->room = s->chunks;
+    TRY(cu.MemAlloc(&active->found, chunks * sizeof(struct found)), "allocating memory for a comparison");
+    active->room = chunks;
   }
-  unsigned n = (unsigned)s->chunks;
+  unsigned n = (unsigned)chunks;
   void *params[] = {&active->found, &n};
   if (n > 0) TRY(cu.LaunchKernel(active->clear, (n + 255) / 256, 1, 1, 256, 1, 1, 0, s->stream, params, NULL), "comparing memory");
+  return true;
+}
+
+bool compare_one(struct store *s, const struct region *r, uint64_t with, bool *same) {
+  *same = true;
+  if (r->saved) {
+    struct found *f = malloc(r->chunks * sizeof *f);
+    bool ok = f && clear(s, r->chunks) && on_device(s, with, r->saved, r->size, 0) && cu.StreamSynchronize(s->stream) == CUDA_SUCCESS &&
+              cu.MemcpyDtoH(f, active->found, r->chunks * sizeof *f) == CUDA_SUCCESS;
+    for (uint64_t i = 0; ok && i < r->chunks; i++) *same &= f[i].words == 0;
+    free(f);
+    return ok || store_fail(s, CUDA_ERROR_UNKNOWN, "comparing a variable");
+  }
+  uint8_t *is = malloc(r->size);
+  bool ok = is && cu.StreamSynchronize(s->stream) == CUDA_SUCCESS && cu.MemcpyDtoH(is, with, r->size) == CUDA_SUCCESS;
+  *same = ok && memcmp(is, r->saved_host, r->size) == 0;
+  free(is);
+  return ok || store_fail(s, CUDA_ERROR_UNKNOWN, "comparing a variable");
+}
+
+bool compare_all(struct store *s, bool golden, struct found *found) {
+  uint64_t n = s->chunks;
+  if (!clear(s, n)) return false;
   // What lies on the host is entered after the device's results have come.
   for (int pass = 0; pass < 2; pass++) {
     for (size_t i = 0; i < s->n; i++) {

@@ -23,6 +23,7 @@ struct shape {
   uint8_t *first, *same, *here;  // arguments: of the first launch, 1 per byte that never changed, of this launch
   uint64_t *any;                 // per parameter of 8 bytes: all values or-ed
   bool changed;                  // since the last summary
+  bool told;                     // gnvcc knows it: its first question was sent
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // of everything here
@@ -379,6 +380,7 @@ static void ask(struct shape *s, const struct launch *l) {
   put_attributes(&b, k->function);
   put_u32(&b, (uint32_t)most);
   pthread_mutex_lock(&lock);
+  s->told = true; // what is sent after this is read after this
   put_u64(&b, s->count);
   put_u32(&b, k->count);
   for (uint32_t i = 0; i < k->count; i++) {
@@ -494,10 +496,10 @@ void summary_send(bool all) {
   put_u8(&b, all);
   put_u64(&b, graphs);
   uint32_t n = 0;
-  for (struct shape *s = newest; s; s = s->older) n += s->changed;
+  for (struct shape *s = newest; s; s = s->older) n += s->changed && s->told;
   put_u32(&b, n);
   for (struct shape *s = newest; s; s = s->older) {
-    if (!s->changed) continue;
+    if (!s->changed || !s->told) continue;
     s->changed = false;
     put_u32(&b, s->id);
     put_u64(&b, s->count);

@@ -165,13 +165,29 @@ static CUresult launch_as_seen(const struct launch *l, CUfunction f) {
   return cu.LaunchKernel(f, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2], l->dynamic, l->stream, l->params, l->extra);
 }
 
-// Copies the variables that both have, from the original to the candidate or back.
-static bool copy_variables(struct session *x, const struct candidate *c, bool back) {
+// Gives a candidate's variables the original's values.
+static bool lend_variables(struct session *x, const struct candidate *c) {
   for (uint32_t i = 0; c->variables && i < x->nv; i++) {
-    if (!c->variables[i] || !x->variables[i] || (back && x->v[i].constant)) continue;
-    CUdeviceptr to = back ? x->variables[i] : c->variables[i], from = back ? c->variables[i] : x->variables[i];
-    CUresult r = cu.MemcpyDtoDAsync(to, from, x->variable_sizes[i], x->s.stream);
+    if (!c->variables[i]) continue;
+    CUresult r = cu.MemcpyDtoDAsync(c->variables[i], x->variables[i], x->variable_sizes[i], x->s.stream);
     if (r != CUDA_SUCCESS) return store_fail(&x->s, r, "copying the module's variables");
+  }
+  return true;
+}
+
+// Puts what a candidate wrote to its variables into the original's place, for the comparison. A variable that it did not
+// change stays out of it: the kernel may have written to the original's, through a pointer.
+static bool return_variables(struct session *x, const struct candidate *c) {
+  for (uint32_t i = 0; c->variables && i < x->nv; i++) {
+    if (!c->variables[i] || x->v[i].constant) continue;
+    const struct region *r = x->s.r;
+    while (r < x->s.r + x->s.n && (r->kind != VARIABLE || r->base != x->variables[i])) r++;
+    bool same;
+    if (r == x->s.r + x->s.n) continue;
+    if (!compare_one(&x->s, r, c->variables[i], &same)) return false;
+    if (same) continue;
+    CUresult e = cu.MemcpyDtoDAsync(x->variables[i], c->variables[i], x->variable_sizes[i], x->s.stream);
+    if (e != CUDA_SUCCESS) return store_fail(&x->s, e, "copying the module's variables");
   }
   return true;
 }
@@ -179,7 +195,7 @@ static bool copy_variables(struct session *x, const struct candidate *c, bool ba
 // One run from the memory before the launch. False: it has answered already.
 static bool run_once(struct session *x, uint32_t id, bool cold, uint32_t limit_ms, double *ns) {
   struct candidate *c = &x->c[id];
-  if (!store_restore(&x->s) || !copy_variables(x, c, false)) {
+  if (!store_restore(&x->s) || !lend_variables(x, c)) {
     answer_store(x);
     return false;
   }
@@ -353,8 +369,7 @@ static void do_check(struct session *x, struct buffer *in) {
   if (!run_once(x, id, false, limit, &ns)) return;
   x->c[id].warm = true;
   struct store *s = &x->s;
-  // A candidate's variables take the original's place for the comparison.
-  if (!copy_variables(x, &x->c[id], true) || !compare_all(s, true, x->found)) {
+  if (!return_variables(x, &x->c[id]) || !compare_all(s, true, x->found)) {
     answer_store(x);
     return;
   }

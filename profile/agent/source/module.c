@@ -104,6 +104,10 @@ bool module_send(struct module *m) {
   put_u32(&b, m->id);
   put_bytes(&b, m->cubin, m->cubin ? m->size : 0);
   m->sent = true;
+  if (m->handle) { // the bytes served to find the handle of a module that has none
+    free(m->cubin);
+    m->cubin = NULL;
+  }
   pthread_mutex_unlock(&lock);
   bool ok = frame_send(FRAME_MODULE, &b);
   buffer_free(&b);
