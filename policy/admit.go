@@ -86,7 +86,13 @@ func (s *search) permitted(r rewrite.Recipe) bool {
 			return false
 		}
 	}
-	return true
+	return s.launchable(r)
+}
+
+// launchable tells whether what a recipe makes may be launched now: a second entry computes nonsense for values that it was
+// not made for.
+func (s *search) launchable(r rewrite.Recipe) bool {
+	return !hasLever(r, "spec") || held(&s.k.Kernel, r, s.l)
 }
 
 // admit decides whether a compiled candidate is measured; what speaks against it is noted in the trial. An error means that the
@@ -97,7 +103,7 @@ func (s *search) admit(tr *Trial, c *Candidate, err error) error {
 		return nil
 	}
 	tr.Build, tr.Code = c.Build, codeOf(c, s.k.Name)
-	if why := s.shrinks(c); why != "" {
+	if why := s.shrinks(tr.Recipe, c); why != "" {
 		tr.Refused = why
 		return nil
 	}
@@ -115,13 +121,13 @@ func (s *search) admit(tr *Trial, c *Candidate, err error) error {
 		}
 		s.byCode[tr.Code] = tr
 	}
-	arm, at, err := s.s.Load(c.Path)
+	arm, at, err := s.load(c)
 	if err != nil {
 		return s.failed(tr, err)
 	}
 	s.loaded[tr.Text] = arm
-	if at.MaxThreads < s.largest && !s.t.o.Bet {
-		tr.Refused = fmt.Sprintf("blocks of %d threads, which the default can launch, could not be launched: %d at most", s.largest, at.MaxThreads)
+	if want := needed(tr.Recipe, s.largest); at.MaxThreads < want && !s.t.o.Bet {
+		tr.Refused = fmt.Sprintf("blocks of %d threads, which the default can launch, could not be launched: %d at most", want, at.MaxThreads)
 		return nil
 	}
 	d, err := s.s.Check(arm)
@@ -137,7 +143,7 @@ func (s *search) admit(tr *Trial, c *Candidate, err error) error {
 }
 
 // shrinks says, from the build alone, why a candidate could fail where the default would not.
-func (s *search) shrinks(c *Candidate) string {
+func (s *search) shrinks(r rewrite.Recipe, c *Candidate) string {
 	if s.t.o.Bet {
 		return ""
 	}
@@ -147,8 +153,8 @@ func (s *search) shrinks(c *Candidate) string {
 		return fmt.Sprintf("it takes %d bytes of shared memory more, which launches with dynamic shared memory may need", c.Build.Shared-s.k.Default.Shared)
 	case grown && c.Build.Shared > 48<<10:
 		return fmt.Sprintf("it takes %d bytes of shared memory, more than the 48 KiB that every launch may have", c.Build.Shared)
-	case s.sit.Known && c.Build.Registers > 0 && min(s.sit.Device.LargestBlock(c.Build.Registers), c.limit()) < s.largest:
-		return fmt.Sprintf("with %d registers, blocks of %d threads, which the default can launch, could not be launched", c.Build.Registers, s.largest)
+	case s.sit.Known && c.Build.Registers > 0 && min(s.sit.Device.LargestBlock(c.Build.Registers), c.limit()) < needed(r, s.largest):
+		return fmt.Sprintf("with %d registers, blocks of %d threads, which the default can launch, could not be launched", c.Build.Registers, needed(r, s.largest))
 	}
 	return ""
 }
@@ -185,6 +191,11 @@ func (s *search) failed(tr *Trial, err error) error {
 	return err
 }
 
+// load loads a candidate.
+func (s *search) load(c *Candidate) (profile.Candidate, profile.Attributes, error) {
+	return s.s.Load(c.Path)
+}
+
 func (s *search) measure(arm profile.Candidate, n int) ([]float64, error) {
 	return s.s.Measure(arm, n, profile.Measurement{})
 }
@@ -194,6 +205,9 @@ func (s *search) measure(arm profile.Candidate, n int) ([]float64, error) {
 func (s *search) arm(tr *Trial) (c profile.Candidate, ok bool, err error) {
 	if c, ok := s.loaded[tr.Text]; ok {
 		return c, true, nil
+	}
+	if !s.launchable(tr.Recipe) {
+		return 0, false, nil
 	}
 	cand, err := s.compile(tr.Recipe, 0)
 	if errors.Is(err, errBudget) || s.ctx.Err() != nil {

@@ -55,7 +55,7 @@ func (s *search) pick(of func(*Trial) bool) (*Trial, error) {
 	var winner *Trial
 	lost, plain := 0, 0
 	for _, tr := range rank(s.c.book.Trials) {
-		guarded := hasLever(tr.Recipe, "spec")
+		guarded := hasLever(tr.Recipe, "guard")
 		if tr.Ratio > step || lost == finalists {
 			break
 		}
@@ -103,13 +103,19 @@ func (s *search) pick(of func(*Trial) bool) (*Trial, error) {
 func (s *search) verify(r rewrite.Recipe) error {
 	tr := s.c.trial(r.String())
 	if tr == nil {
-		if !s.permitted(r) {
+		if s.launchable(r) && !s.permitted(r) {
 			return nil
 		}
 		tr = &Trial{Recipe: r, Text: r.String()}
 		s.c.book.Trials = append(s.c.book.Trials, tr)
 	}
-	if tr.Refused != "" || tr.Confirmed != nil && s.c.fresh[tr.Text] {
+	if !s.launchable(r) && tr.Refused == "" && tr.Confirmed == nil {
+		// These launches take the kernel itself, which is nvcc's own.
+		tr.Confirmed = s.even()
+		s.c.fresh[tr.Text] = true
+		return nil
+	}
+	if tr.Refused != "" || tr.Confirmed != nil && (s.c.fresh[tr.Text] || !s.launchable(r)) {
 		return nil
 	}
 	if tr.Same != "" {
@@ -120,7 +126,7 @@ func (s *search) verify(r rewrite.Recipe) error {
 			}
 			tr.Confirmed, tr.Plain, tr.Refused, tr.Checked = other.Confirmed, other.Plain, other.Refused, other.Checked
 		} else if tr.Same == "-" {
-			tr.Confirmed = &Compared{Ratio: stats.Interval{Estimate: 1, Low: 1, High: 1, N: 1}, Before: s.c.before, After: s.c.before, Time: s.t.now()}
+			tr.Confirmed = s.even()
 		}
 		return nil
 	}
@@ -128,10 +134,15 @@ func (s *search) verify(r rewrite.Recipe) error {
 	return err
 }
 
+// even is the figure of what is the default itself.
+func (s *search) even() *Compared {
+	return &Compared{Ratio: stats.Interval{Estimate: 1, Low: 1, High: 1, N: 1}, Before: s.c.before, After: s.c.before, Time: s.t.now()}
+}
+
 // compare compares a trial with the default on fresh samples. True: it is better, its plain copy too is no worse than is
 // tolerated, and nothing else speaks against it.
 func (s *search) compare(tr *Trial) (bool, error) {
-	guarded := hasLever(tr.Recipe, "spec") && !s.t.o.Bet
+	guarded := hasLever(tr.Recipe, "guard") && !s.t.o.Bet
 	if guarded {
 		s.t.pool.Want(&s.k.Kernel, tr.Recipe, true, 0) // compiles meanwhile
 	}
@@ -182,7 +193,7 @@ func (s *search) plainPays(tr *Trial) (bool, error) {
 		tr.Refused = "its plain copy can't be measured: " + firstLine(err)
 		return false, nil
 	}
-	arm, _, err := s.s.Load(cand.Path)
+	arm, _, err := s.load(cand)
 	if err != nil {
 		return false, s.failed(tr, err)
 	}

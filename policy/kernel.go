@@ -36,6 +36,7 @@ type Kernel struct {
 	Loops    []source.Loop
 	NoUnroll string // why nothing is unrolled; "" if it may be
 	NoSpec   string // why nothing is specialised; "" if it may be
+	NoSecond string // why a specialised copy can't be an entry of its own, chosen in the host stub; "" if it can
 	Source   string // the user's file, for reports
 
 	Loads, Stores int  // accesses to global memory in its PTX that a hint can be given to
@@ -87,6 +88,7 @@ func dims(d [3]int) string {
 // A Candidate is a kernel compiled by a recipe.
 type Candidate struct {
 	Path       string // a cubin that the driver can load
+	Entry      string // what to launch in it, "": the kernel's own name (a second entry has another one)
 	Build      cache.Build
 	MaxThreads int    // largest block by directives, 1024 if none
 	Code       string // hash of what the GPU would execute; equal codes need one measurement. "": unknown

@@ -43,10 +43,9 @@ func register(l Lever) *Lever {
 			l.stage = p.Stage
 		}
 	}
-	if l.stage == 0 {
-		panic("policy: rewrite knows no lever " + l.Name)
+	if l.stage != 0 { // else rewrite has no such lever (yet): it is not offered; a test names those
+		levers[l.Name] = &l
 	}
-	levers[l.Name] = &l
 	return &l
 }
 

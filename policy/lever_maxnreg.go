@@ -12,14 +12,17 @@ import (
 // 48 registers by itself where more would pay, and a cap above its choice raises the count. A third of all kernels also
 // use more registers under a cap of 255 than without one, so that 255 is a value of its own.
 //
-// A cap under which blocks could not be launched that the default launches is not tried.
+// A cap under which blocks could not be launched that the default launches is not tried, save in a second entry for blocks of
+// the size at hand (lever_spec.go).
 
 // lowestCap is ptxas' floor for .maxnreg: smaller caps are not met.
 const lowestCap = sim.Floor
 
 var _ = register(Lever{
 	Name: "maxnreg", Idea: "at most that many registers:", Gain: 1.040,
-	Try:    func(s *Situation) []rewrite.Recipe { return caps(s, rewrite.Recipe{}, s.Region) },
+	Try: func(s *Situation) []rewrite.Recipe {
+		return append(caps(s, rewrite.Recipe{}, s.Region), highCaps(s)...)
+	},
 	Around: capsAround,
 	Words: func(k *Kernel, t rewrite.Term) string {
 		return fmt.Sprintf("register cap %s", t.Value)
@@ -51,7 +54,7 @@ func caps(s *Situation, r rewrite.Recipe, region Region) []rewrite.Recipe {
 	}
 	top := 255
 	if !s.Options.Bet {
-		top = s.Device.MostRegisters(s.Largest)
+		top = s.Device.MostRegisters(needed(r, s.Largest))
 	}
 	if region.Max == 0 || region.Max > 255 {
 		region.Max = 255
@@ -71,6 +74,28 @@ func caps(s *Situation, r rewrite.Recipe, region Region) []rewrite.Recipe {
 	}
 	put(min(255, top))
 	return out
+}
+
+// highCaps returns caps too high for the largest block of the default, in a second entry for the blocks at hand.
+func highCaps(s *Situation) []rewrite.Recipe {
+	k := s.Kernel
+	if !s.Known || k.NoSpec != "" || k.NoSecond != "" || k.Bounds != "" && !s.Options.Over {
+		return nil
+	}
+	limit := s.Device.MostRegisters(s.Largest)
+	if s.Region.Max <= limit || s.Options.Bet {
+		return nil
+	}
+	r := spec("spec", ofKind(s.Values, BlockDim))
+	return append(caps(s, r, Region{Min: limit + 1, Max: s.Region.Max}), r)
+}
+
+// needed is the largest block that must be launched under a recipe: that of the default, or that of the guards.
+func needed(r rewrite.Recipe, largest int) int {
+	if n, ok := guardedBlock(r); ok {
+		return min(n, largest)
+	}
+	return largest
 }
 
 // byDistance sorts counts by their distance from one.

@@ -1,53 +1,65 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 
 	"gnvcc/profile"
 	"gnvcc/rewrite"
 )
 
-// Guarded specialisation: a copy of the kernel for the values that its launches have, behind a guard, the plain copy beside it.
-// Which values pay is not known beforehand, and fewer conditions are better, as they hold more often. Tried: the
-// block's size, block and grid, all scalars, scalars and block, all of it, the alignment of all pointers, and each scalar alone where
-// there are few; around the best one, each condition left out.
+// Specialisation: a copy of the kernel for the values that its launches have. There are two forms. "spec" is a second entry, chosen in
+// the host stub: the kernel itself stays nvcc's own and pays nothing, and the copy has its own register count. "guard" has both
+// copies in one kernel behind a guard; it is for kernels that can't have a second entry, and its plain copy is measured too.
+//
+// Which values pay is not known beforehand, and fewer conditions are better, as they hold more often. Tried: scalars with the
+// block's size, scalars, the block, all of it with the grid, the alignment of all pointers, and each scalar alone where there
+// are few; around the best one, each condition left out (a block's three dimensions are one condition).
 
 var _ = register(Lever{
 	Name: "spec", Idea: "a copy for", Gain: 1.065,
-	Try:    specs,
-	Around: specsAround,
+	Try: func(s *Situation) []rewrite.Recipe {
+		if s.Kernel.NoSpec != "" || s.Kernel.NoSecond != "" {
+			return nil
+		}
+		return specs(s, "spec")
+	},
+	Around: func(s *Situation, best Trial) []rewrite.Recipe {
+		if s.Kernel.NoSpec != "" || s.Kernel.NoSecond != "" {
+			return nil
+		}
+		return specsAround(s, best, "spec")
+	},
 	Words: func(k *Kernel, t rewrite.Term) string {
-		return "a copy for launches with " + strings.ReplaceAll(strings.ReplaceAll(t.Value, "=", " = "), ",", ", ")
+		return "a second entry for launches with " + conditions(t)
 	},
 })
 
+func conditions(t rewrite.Term) string {
+	return strings.ReplaceAll(strings.ReplaceAll(t.Value, "=", " = "), ",", ", ")
+}
+
 const fewScalars = 4 // as many are tried singly
 
-func specs(s *Situation) []rewrite.Recipe {
-	if s.Kernel.NoSpec != "" {
-		return nil
+// specs returns the guards to try on the default code.
+func specs(s *Situation, lever string) []rewrite.Recipe {
+	block, grid := read(s.Kernel, ofKind(s.Values, BlockDim)), read(s.Kernel, ofKind(s.Values, GridDim))
+	if lever == "spec" && len(block) > 0 {
+		block = ofKind(s.Values, BlockDim) // conditions in the host cost nothing, and with all three the block's size is known
 	}
-	var out []rewrite.Recipe
-	block, grid := ofKind(s.Values, BlockDim), ofKind(s.Values, GridDim)
 	scalars, aligned := ofKind(s.Values, Scalar), ofKind(s.Values, Alignment)
+	var out []rewrite.Recipe
 	add := func(sets ...[]Value) {
-		var all []Value
-		for _, set := range sets {
-			all = append(all, set...)
-		}
+		all := slices.Concat(sets...)
 		if len(all) > 0 {
-			out = append(out, spec(all))
+			out = append(out, spec(lever, all))
 		}
 	}
-	if len(scalars) > 0 {
-		add(scalars, block)
-		add(scalars)
-	}
+	add(scalars, block)
+	add(scalars)
 	add(block)
 	add(scalars, block, grid)
-	if len(scalars) > 0 {
-		add(block, grid)
-	}
+	add(block, grid)
 	if len(aligned) > 0 {
 		add(aligned)
 		add(scalars, block, aligned)
@@ -60,38 +72,70 @@ func specs(s *Situation) []rewrite.Recipe {
 	return out
 }
 
+// read keeps the dimensions that the kernel reads.
+func read(k *Kernel, values []Value) []Value {
+	if k.Reads == nil {
+		return values
+	}
+	return slices.DeleteFunc(slices.Clone(values), func(v Value) bool { return !slices.Contains(k.Reads, v.Name) })
+}
+
 // specsAround joins the best guard with the best factor, and leaves conditions out.
-func specsAround(s *Situation, best Trial) []rewrite.Recipe {
+func specsAround(s *Situation, best Trial, lever string) []rewrite.Recipe {
 	var out []rewrite.Recipe
-	if !hasLever(best.Recipe, "spec") {
-		for _, r := range specs(s) {
+	if !hasLever(best.Recipe, lever) {
+		for _, r := range specs(s, lever) {
 			if tr := s.Trial(r.String()); tr != nil && tr.usable() && tr.Ratio < step {
 				out = append(out, join(best.Recipe, r))
 			}
 		}
 		return out
 	}
-	// The best recipe has a guard: with each factor that was no loss alone, and with less guard.
 	for _, r := range unrolls("", 4, 1, 2, 8) {
 		if tr := s.Trial(r.String()); tr != nil && tr.Refused == "" && tr.Ratio < combinable && !hasLever(best.Recipe, "unroll") {
 			out = append(out, join(best.Recipe, r))
 		}
 	}
 	for _, t := range best.Recipe.Terms {
-		conditions := strings.Split(t.Value, ",")
-		if t.Lever != "spec" || len(conditions) < 2 || len(conditions) > 8 {
+		if t.Lever != lever {
 			continue
 		}
-		for i := range conditions {
-			less := append(append([]string(nil), conditions[:i]...), conditions[i+1:]...)
-			out = append(out, without(best.Recipe, "spec").With(rewrite.Term{Lever: "spec", Value: strings.Join(less, ","), Brace: true}))
+		for _, less := range leaveOut(t.Value) {
+			out = append(out, without(best.Recipe, lever).With(rewrite.Term{Lever: lever, Value: less, Brace: true}))
 		}
 	}
 	return out
 }
 
-func spec(values []Value) rewrite.Recipe {
-	return rewrite.Recipe{}.With(rewrite.Term{Lever: "spec", Value: guard(values), Brace: true})
+// leaveOut returns a guard's text with each condition left out, the block's and the grid's dimensions together.
+func leaveOut(text string) []string {
+	all := strings.Split(text, ",")
+	unit := func(c string) string {
+		name, _, _ := strings.Cut(c, "=")
+		for _, prefix := range []string{"blockDim.", "gridDim.", "align("} {
+			if strings.HasPrefix(name, prefix) {
+				return prefix
+			}
+		}
+		return name
+	}
+	var units, out []string
+	for _, c := range all {
+		if u := unit(c); !slices.Contains(units, u) {
+			units = append(units, u)
+		}
+	}
+	if len(units) < 2 || len(units) > 8 {
+		return nil
+	}
+	for _, u := range units {
+		out = append(out, strings.Join(slices.DeleteFunc(slices.Clone(all), func(c string) bool { return unit(c) == u }), ","))
+	}
+	return out
+}
+
+func spec(lever string, values []Value) rewrite.Recipe {
+	return rewrite.Recipe{}.With(rewrite.Term{Lever: lever, Value: guard(values), Brace: true})
 }
 
 func ofKind(values []Value, kind ValueKind) []Value {
@@ -104,29 +148,66 @@ func ofKind(values []Value, kind ValueKind) []Value {
 	return out
 }
 
-// broken tells whether a recipe's guards ask for values that a launch, or another launch of its configuration, does not have.
-func broken(k *Kernel, r rewrite.Recipe, l *profile.Launch) bool {
-	have := map[string]string{}
-	for _, v := range Values(k, l) {
-		have[v.Name] = v.Text
-		if v.Kind == Alignment {
-			have["align("+v.Name+")"] = v.Text
-		}
-	}
-	any := false
+// guardedBlock returns the threads of the largest block for which a recipe's second entry is launched; false if its guards don't
+// bound the block.
+func guardedBlock(r rewrite.Recipe) (int, bool) {
+	most := 0
 	for _, t := range r.Terms {
 		if t.Lever != "spec" {
 			continue
 		}
-		any = true
+		size, dims := 1, 0
+		for _, c := range strings.Split(t.Value, ",") {
+			if name, value, _ := strings.Cut(c, "="); strings.HasPrefix(name, "blockDim.") {
+				n := 0
+				for _, digit := range value {
+					n = 10*n + int(digit-'0')
+				}
+				size, dims = size*n, dims+1
+			}
+		}
+		if dims < 3 {
+			return 0, false
+		}
+		most = max(most, size)
+	}
+	return most, most > 0
+}
+
+// specialised tells whether a recipe has copies for values, in either form.
+func specialised(r rewrite.Recipe) bool { return hasLever(r, "spec") || hasLever(r, "guard") }
+
+// broken tells whether a recipe's guards ask for values that not all launches of this configuration have so far.
+func broken(k *Kernel, r rewrite.Recipe, l *profile.Launch) bool {
+	return specialised(r) && !fulfilled(r, Values(k, l))
+}
+
+// held tells whether a launch itself fulfils one of a recipe's guards.
+func held(k *Kernel, r rewrite.Recipe, l *profile.Launch) bool {
+	return fulfilled(r, valuesNow(k, l))
+}
+
+func fulfilled(r rewrite.Recipe, values []Value) bool {
+	have := map[string]string{}
+	for _, v := range values {
+		if v.Kind == Alignment {
+			have["align("+v.Name+")"] = v.Text
+		} else {
+			have[v.Name] = v.Text
+		}
+	}
+	for _, t := range r.Terms {
+		if t.Lever != "spec" && t.Lever != "guard" {
+			continue
+		}
 		holds := true
 		for _, c := range strings.Split(t.Value, ",") {
 			name, value, _ := strings.Cut(c, "=")
 			holds = holds && have[name] == value
 		}
 		if holds {
-			return false // one of several guards suffices
+			return true
 		}
 	}
-	return any
+	return false
 }

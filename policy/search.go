@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"gnvcc/policy/stats"
@@ -93,7 +95,7 @@ func (s *search) begin() error {
 	s.baseline, s.largest = profile.Original, s.l.MaxThreads
 	if s.k.Applied != "" {
 		var at profile.Attributes
-		if s.baseline, at, err = s.s.Load(def.Path); err != nil {
+		if s.baseline, at, err = s.load(def); err != nil {
 			return s.lost(err, "its default build can't be loaded")
 		}
 		s.largest = at.MaxThreads
@@ -149,7 +151,7 @@ func (s *search) explore() error {
 			continue
 		}
 		for _, r := range l.Try(s.sit) {
-			if l.stage == rewrite.Source {
+			if hasStage(r, rewrite.Source) {
 				dear = append(dear, r)
 			} else {
 				cheap = append(cheap, r)
@@ -157,7 +159,7 @@ func (s *search) explore() error {
 		}
 	}
 	// Recipes that won elsewhere go first, on every configuration.
-	won := s.k.winners()
+	won := s.elsewhere()
 	for _, r := range won {
 		s.want(r, 5)
 	}
@@ -204,6 +206,33 @@ func (s *search) explore() error {
 		}
 	}
 	return nil
+}
+
+// elsewhere returns the recipes that won on other configurations, and, of those made for values, the same for the values here.
+func (s *search) elsewhere() []rewrite.Recipe {
+	var out []rewrite.Recipe
+	here := map[string]string{}
+	for _, v := range s.sit.Values {
+		here[v.Name] = v.Text
+	}
+	for _, r := range s.k.winners() {
+		out = append(out, r)
+		for i, t := range r.Terms {
+			if t.Lever != "spec" && t.Lever != "guard" {
+				continue
+			}
+			conditions := strings.Split(t.Value, ",")
+			for j, c := range conditions {
+				if name, _, _ := strings.Cut(c, "="); here[name] != "" && !strings.HasPrefix(name, "align(") {
+					conditions[j] = name + "=" + here[name]
+				}
+			}
+			other := rewrite.Recipe{Terms: slices.Clone(r.Terms)}
+			other.Terms[i].Value = strings.Join(conditions, ",")
+			out = append(out, other)
+		}
+	}
+	return out
 }
 
 // around asks the levers of a stage (PTX: also Flag) for recipes around the best one.

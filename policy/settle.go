@@ -181,7 +181,7 @@ func (t *Tuner) eligible(k *kernel) []choice {
 // expected is the ratio over all launches of a configuration: those whose values varied are taken to run the plain copy.
 func (c *config) expected(k *Kernel, tr *Trial) float64 {
 	ratio := tr.Confirmed.Ratio.Estimate
-	if c.launch == nil || c.count == 0 || !hasLever(tr.Recipe, "spec") || !broken(k, tr.Recipe, c.launch) {
+	if c.launch == nil || c.count == 0 || !broken(k, tr.Recipe, c.launch) {
 		return ratio
 	}
 	plain := 1.0

@@ -3,7 +3,6 @@ package policy
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -30,18 +29,22 @@ const (
 	Alignment                  // of a pointer argument, bytes
 )
 
-// Values reads the values of a launch that were the same in all launches of its configuration so far. What can't be read with certainty (a type not known, a NaN, which no comparison
-// finds equal) is left out.
-func Values(k *Kernel, l *profile.Launch) []Value {
+// Values reads the values of a launch that were the same in all launches of its configuration so far. What can't be
+// read with certainty (a type not known, a NaN, which no comparison finds equal) is left out.
+func Values(k *Kernel, l *profile.Launch) []Value { return values(k, l, false) }
+
+// valuesNow reads the values of this one launch.
+func valuesNow(k *Kernel, l *profile.Launch) []Value { return values(k, l, true) }
+
+func values(k *Kernel, l *profile.Launch, now bool) []Value {
 	var out []Value
-	for i, axis := range []string{"x", "y", "z"} {
-		for _, v := range []Value{
-			{Name: "blockDim." + axis, Text: strconv.Itoa(l.Block[i]), Kind: BlockDim},
-			{Name: "gridDim." + axis, Text: strconv.Itoa(l.Grid[i]), Kind: GridDim},
-		} {
-			if k.Reads == nil || slices.Contains(k.Reads, v.Name) {
-				out = append(out, v)
-			}
+	for _, d := range []struct {
+		name string
+		size [3]int
+		kind ValueKind
+	}{{"blockDim.", l.Block, BlockDim}, {"gridDim.", l.Grid, GridDim}} {
+		for i, axis := range []string{"x", "y", "z"} {
+			out = append(out, Value{Name: d.name + axis, Text: strconv.Itoa(d.size[i]), Kind: d.kind})
 		}
 	}
 	for _, v := range k.Values {
@@ -53,17 +56,18 @@ func Values(k *Kernel, l *profile.Launch) []Value {
 		if end > len(p.Value) {
 			continue
 		}
+		bits := p.Value[v.Offset:end]
 		if v.Class == source.Pointer {
 			// 16 bytes is what the widest load wants.
-			if p.Align >= 4 && p.Align < 64 {
+			if now && len(bits) == 8 && bits[0]&15 == 0 || !now && p.Align >= 4 && p.Align < 64 {
 				out = append(out, Value{Name: v.Name, Text: "16", Kind: Alignment})
 			}
 			continue
 		}
-		if end <= len(p.Same) && bytes.IndexByte(p.Same[v.Offset:end], 0) >= 0 {
+		if !now && end <= len(p.Same) && bytes.IndexByte(p.Same[v.Offset:end], 0) >= 0 {
 			continue // another launch of this configuration had another value
 		}
-		if text, err := v.Text(p.Value[v.Offset:end]); err == nil {
+		if text, err := v.Text(bits); err == nil {
 			out = append(out, Value{Name: v.Name, Text: text, Kind: Scalar})
 		}
 	}

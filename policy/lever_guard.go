@@ -1,0 +1,24 @@
+package policy
+
+import "gnvcc/rewrite"
+
+// The form of specialisation with both copies in one kernel (lever_spec.go), for kernels that can't have a second entry.
+
+var _ = register(Lever{
+	Name: "guard", Idea: "a copy for", Gain: 1.060,
+	Try: func(s *Situation) []rewrite.Recipe {
+		if s.Kernel.NoSpec != "" || s.Kernel.NoSecond == "" {
+			return nil
+		}
+		return specs(s, "guard")
+	},
+	Around: func(s *Situation, best Trial) []rewrite.Recipe {
+		if s.Kernel.NoSpec != "" || s.Kernel.NoSecond == "" {
+			return nil
+		}
+		return specsAround(s, best, "guard")
+	},
+	Words: func(k *Kernel, t rewrite.Term) string {
+		return "a copy inside for launches with " + conditions(t)
+	},
+})
