@@ -68,6 +68,9 @@ func TestRealPTX(t *testing.T) {
 						assemble = append(assemble, "-g")
 					}
 					if _, err := kit.Assemble(t, m.Bytes(), assemble...); err != nil {
+						if _, own := kit.Assemble(t, text, assemble...); own != nil { // 11.8: -lineinfo -rdc=true with cooperative groups
+							t.Skipf("SKIPPED: this ptxas fails on nvcc's own output: %v", own)
+						}
 						t.Error(err)
 					}
 				})
