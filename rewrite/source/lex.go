@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // A kind is what a token is. Punctuation of one byte is its own kind.
@@ -64,7 +65,7 @@ func (u *Unit) lex() error {
 	if len(src) > math.MaxInt32 {
 		return fmt.Errorf("source: %d bytes of preprocessed text are more than this reader takes", len(src))
 	}
-	u.tokens = make([]token, 0, len(src)/32)
+	u.tokens = make([]token, 0, 1024+len(src)/32)
 	var open []int32
 	pos, n := 0, len(src)
 	bol := true // only blanks since the line began
@@ -72,6 +73,10 @@ func (u *Unit) lex() error {
 		u.tokens = append(u.tokens, token{uint32(from), uint32(to), -1, k})
 	}
 	for pos < n {
+		if len(u.tokens) == cap(u.tokens) { // once or twice: as many as the text so far promises
+			more := int(float64(len(u.tokens)) * min(8, 1.1*float64(n)/float64(pos+1)))
+			u.tokens = slices.Grow(u.tokens, max(more-len(u.tokens), 1024))
+		}
 		c := src[pos]
 		switch class[c] {
 		case cSpace:

@@ -1,0 +1,157 @@
+package source
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gnvcc/rewrite"
+)
+
+// Thrust, CUB, cooperative groups and wmma: 12 MB of headers around a few kernels.
+func TestLibraries(t *testing.T) {
+	eachToolkit(t, func(t *testing.T, tk toolkit) {
+		if tk.version == "11.8" || tk.version == "12.4" {
+			t.Skip("THIS TOOLKIT HAS NO CCCL HERE: thrust and cub were not read with it")
+		}
+		_, ii := prepare(t, tk, filepath.Join("testdata", "programs", "libraries.cu"))
+		u, err := Parse(ii)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, k := range u.Kernels() {
+			got = append(got, fmt.Sprintf("%s:%d %s loops %d copy %q", k.File, k.Line, k.Name, len(k.Loops), k.NoSpec))
+		}
+		want := `libraries.cu:12 blockSum loops 1 copy ""
+libraries.cu:22 wmma loops 1 copy ""
+libraries.cu:33 groups loops 1 copy ""`
+		if strings.Join(got, "\n") != want {
+			t.Errorf("kernels:\n%s", strings.Join(got, "\n"))
+		}
+		if len(u.Files()) != 1 {
+			t.Errorf("files of the user: %v", u.Files())
+		}
+	})
+}
+
+func TestFaults(t *testing.T) {
+	for text, want := range map[string]string{
+		"# 1 \"a.cu\"\nint f() { return 1; ":      "a.cu:1: a bracket that is never closed",
+		"# 7 \"a.cu\"\nint f) {":                  "a.cu:7: a ) that nothing opened",
+		"# 7 \"a.cu\"\n\nint f(] {":               "a.cu:8: a ] where a ( is open",
+		"# 7 \"a.cu\"\nchar *s = \"abc\n\";":      "a.cu:7: a literal without an end",
+		"# 7 \"a.cu\"\nchar *s = R\"x(abc)\";":    "a.cu:7: a raw string without an end",
+		"# 7 \"a.cu\"\nint a<:3:>;":               "a.cu:7: a byte '<' that C++ has no use for, or a digraph",
+		"# 7 \"a.cu\"\nint a; @":                  "a.cu:7: a byte '@' that C++ has no use for, or a digraph",
+		"# 7 \"a.cu\"\nint a; /* x":               "a.cu:7: a comment without an end",
+		"# 7 \"a.cu\"\nint a; #define x":          "a.cu:7: a # inside a line",
+		"# 7 \"a.cu\"\nint a = \\ 3;":             "a.cu:7: a stray backslash",
+		"# 7 \"a.cu\"\nchar c = '\\n', d = 'ab\n": "a.cu:7: a literal without an end",
+	} {
+		if _, err := Parse([]byte(text)); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}
+
+// A kernel whose text has no markers cannot be given its lines back.
+func TestNoMarkers(t *testing.T) {
+	u, err := Parse([]byte("__attribute__((global)) void k(int *a, int n) { for (int i = 0; i < n; i++) a[i] = 1; }"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = u.Rewrite("_Z1kPii", recipe(t, "unroll=2"), Options{})
+	if err == nil || !strings.Contains(err.Error(), "no line markers") {
+		t.Error(err)
+	}
+}
+
+// tortured is user code for benchmarks: nothing of it can be stepped over.
+func tortured(size int) []byte {
+	var b bytes.Buffer
+	b.WriteString("# 1 \"big.cu\"\n")
+	for i := 0; b.Len() < size; i++ {
+		fmt.Fprintf(&b, `namespace n%d { template <typename T, int N = (3 > 2)> struct S { T v[N]; __attribute__((device)) T get(int i) const { return v[i]; } };
+template <class T> static __attribute__((global)) void __attribute__((launch_bounds(256, 2))) kernel(T *__restrict__ out, const S<T, 4> s, int n, float scale = 1.5e-3f)
+{
+  __attribute__((shared)) T buf[256];
+  for (int i = threadIdx.x; i < n; i += blockDim.x) { // comment
+    buf[i & 255] = s.get(i & 3) * scale + (T)1'000 - '\'' + "str\"ing"[2];
+    if (i == %d && n != 3 || out[i] <= buf[0]) out[i] = buf[i ^ 1] << 2, ++out[0];
+  }
+}
+}
+`, i, i)
+	}
+	return b.Bytes()
+}
+
+func BenchmarkParseUser(b *testing.B) {
+	text := tortured(4 << 20)
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Parse(text); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// What cicc really gets: nine tenths headers.
+func BenchmarkParseTypical(b *testing.B) {
+	user := tortured(200 << 10)
+	var text bytes.Buffer
+	text.WriteString("# 1 \"/usr/include/stdio.h\" 1 3 4\n")
+	for text.Len() < 2<<20 {
+		text.WriteString("extern int function (const char *__restrict __format, ...) __attribute__ ((__nothrow__ , __leaf__));\n\n# 120 \"/usr/include/stdio.h\" 3 4\n")
+	}
+	whole := append(append([]byte("# 1 \"big.cu\"\n"), text.Bytes()...), "\n# 3 \"big.cu\" 2\n"...)
+	whole = append(whole, user...)
+	b.SetBytes(int64(len(whole)))
+	for b.Loop() {
+		if _, err := Parse(whole); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// Whatever comes in, nothing panics, and what comes out is read again and differs by insertions only.
+func FuzzRewrite(f *testing.F) {
+	for _, r := range rules(f) {
+		f.Add(r.before, r.entry, r.recipe)
+	}
+	f.Fuzz(func(t *testing.T, text, entry, rec string) {
+		u, err := Parse([]byte(text))
+		if err != nil {
+			return
+		}
+		for _, k := range u.Kernels() {
+			if _, err := k.Values(nil); err != nil && k.NoSpec == "" && !strings.Contains(err.Error(), "left alone") {
+				t.Fatal(err)
+			}
+			for _, terms := range [][]rewrite.Term{{{Lever: "unroll", Value: "2"}}, {{Lever: "spec", Value: "blockDim.x=8", Brace: true}}} {
+				out, err := k.Rewrite(terms, Options{})
+				if err != nil {
+					continue
+				}
+				if _, err := Parse(out); err != nil {
+					t.Fatalf("%v\n%s", err, out)
+				}
+			}
+		}
+		r, err := rewrite.ParseRecipe(rec)
+		if err != nil {
+			return
+		}
+		out, err := u.Rewrite(entry, r.Terms, Options{})
+		if err != nil {
+			return
+		}
+		if _, err := Parse(out); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	})
+}
