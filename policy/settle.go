@@ -145,11 +145,12 @@ func (k *kernel) earlier(t *Tuner) []*config {
 func (t *Tuner) eligible(k *kernel) []choice {
 	configs := append(k.measured(), k.earlier(t)...)
 	var out []choice
-	for _, r := range k.winners() {
+	winners := k.winners()
+	for _, r := range append(winners, merged(winners)...) {
 		ch := choice{recipe: r}
 		better, whole := false, true
 		for _, c := range configs {
-			tr := c.trial(r.String())
+			tr := c.figure(&k.Kernel, r)
 			if tr == nil || tr.Confirmed == nil || tr.Refused != "" {
 				whole = false // not known here: not believed
 				break
@@ -176,6 +177,59 @@ func (t *Tuner) eligible(k *kernel) []choice {
 		return simpler(out[i].recipe, out[j].recipe)
 	})
 	return out
+}
+
+// merged joins recipes that differ in their second entries only: each of these is a kernel of its own, with its own
+// figures, and the host takes the first whose guard holds. At most three (rewrite/source's limit).
+func merged(winners []rewrite.Recipe) []rewrite.Recipe {
+	var out []rewrite.Recipe
+	done := map[string]bool{}
+	for i, r := range winners {
+		rest := without(r, "spec")
+		if !hasLever(r, "spec") || done[rest.String()] {
+			continue
+		}
+		done[rest.String()] = true
+		all, n := r, len(r.Terms)-len(rest.Terms)
+		for _, other := range winners[i+1:] {
+			if n == 3 || !hasLever(other, "spec") || without(other, "spec").String() != rest.String() || len(other.Terms) != len(rest.Terms)+1 {
+				continue
+			}
+			for _, t := range other.Terms {
+				if t.Lever == "spec" {
+					all, n = all.With(t), n+1
+				}
+			}
+		}
+		if n > 1 && len(r.Terms)-len(rest.Terms) == 1 {
+			out = append(out, all)
+		}
+	}
+	return out
+}
+
+// figure is what is known of a recipe on a configuration; of several second entries it is the one that its launches take.
+func (c *config) figure(k *Kernel, r rewrite.Recipe) *Trial {
+	if tr := c.trial(r.String()); tr != nil || !hasLever(r, "spec") {
+		return tr
+	}
+	rest := without(r, "spec")
+	var last *Trial
+	for _, t := range r.Terms {
+		if t.Lever != "spec" {
+			continue
+		}
+		single := rest.With(t)
+		tr := c.trial(single.String())
+		if tr == nil {
+			return nil // not known whether it is launched here
+		}
+		if c.launch != nil && !broken(k, single, c.launch) || c.launch == nil && tr.Confirmed != nil && tr.Confirmed.Ratio.Estimate != 1 {
+			return tr
+		}
+		last = tr
+	}
+	return last
 }
 
 // expected is the ratio over all launches of a configuration: those whose values varied are taken to run the plain copy.
@@ -288,8 +342,10 @@ func (t *Tuner) decide(k *kernel, choices []choice, flags string) *cache.Decisio
 		if c.launch != nil {
 			l.Values = constants(&k.Kernel, c.launch)
 		}
-		if tr := c.trial(d.Recipe); tr != nil && ch != nil {
-			d.Evidence.Chosen = tr.Build
+		if tr := c.figure(&k.Kernel, chosen); tr != nil && ch != nil {
+			if tr.Build.Registers > d.Evidence.Chosen.Registers || d.Evidence.Chosen == k.Default {
+				d.Evidence.Chosen = tr.Build // of several entries the one with the most registers
+			}
 			l.Checked, l.Before, l.After = tr.Checked, tr.Confirmed.Before, tr.Confirmed.After
 			// Times drift over a run: what was compared block by block is the truth, and the table's ratio shall be it.
 			l.After = scaled(l.After, l.Before.Median*tr.Confirmed.Ratio.Estimate)

@@ -323,8 +323,16 @@ func TestLargestBlock(t *testing.T) {
 			return 1 - float64(n)/400 // the more the better
 		}}
 	}
+	// In a second entry for blocks of 128 threads only, any count may be had.
 	g := newSim(t, k())
 	results, _ := g.run(simOptions(), one("_Z1aPfi", shape(66, 128)))
+	if d := results[0].Decision; d.Recipe != "maxnreg=255 spec{blockDim.x=128,blockDim.y=1,blockDim.z=1}" {
+		t.Errorf("with a second entry: %q", d.Recipe)
+	}
+	single := k()
+	single.NoSpec = "its source is not known"
+	g = newSim(t, single)
+	results, _ = g.run(simOptions(), one("_Z1aPfi", shape(66, 128)))
 	if d := results[0].Decision; d.Recipe != "maxnreg=64" {
 		t.Errorf("decided %q; 64 registers are the most with which 1024 threads can be launched", d.Recipe)
 	}
@@ -341,6 +349,7 @@ func TestLargestBlock(t *testing.T) {
 		t.Errorf("with __launch_bounds__(128): decided %q", d.Recipe)
 	}
 	kept := k()
+	kept.NoSpec = "its source is not known"
 	kept.Bounds = "-maxrregcount=40"
 	g = newSim(t, kept)
 	results, _ = g.run(simOptions(), one("_Z1aPfi", shape(66, 128)))
@@ -413,6 +422,59 @@ func TestConfigurations(t *testing.T) {
 		if tr.Recipe == "ld=cs" && !strings.Contains(tr.Refused, "slower on 50 x 256") {
 			t.Errorf("ld=cs refused: %q", tr.Refused)
 		}
+	}
+}
+
+// TestTwoShapes: two sets of values, each with its own second entry, in one recipe.
+func TestTwoShapes(t *testing.T) {
+	k := &simKernel{Kernel: sources(Kernel{}), speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
+		if strings.Contains(r.String(), "n=") {
+			return 0.7
+		}
+		return 1
+	}}
+	g := newSim(t, k)
+	a := app{}
+	for i := 0; i < 30; i++ {
+		a.launches = append(a.launches, appLaunch{kernel: "_Z1aPfi", shape: shape(1000, 256), n: 1000}, appLaunch{kernel: "_Z1aPfi", shape: shape(500, 256), n: 500})
+	}
+	results, _ := g.run(simOptions(), a)
+	d := results[0].Decision
+	if d.Recipe != "spec{n=1000} spec{n=500}" && d.Recipe != "spec{n=500} spec{n=1000}" {
+		t.Fatalf("decided %q", d.Recipe)
+	}
+	for _, l := range d.Evidence.Launches {
+		if l.After.Median > 0.75*l.Before.Median || l.Checked < 3 {
+			t.Errorf("%+v", l)
+		}
+	}
+}
+
+// TestOtherValues: a launch with other values never runs a second entry that was not made for it.
+func TestOtherValues(t *testing.T) {
+	k := &simKernel{Kernel: sources(Kernel{}), speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
+		if strings.Contains(r.String(), "n=1000") {
+			return 0.7
+		}
+		return 1
+	}}
+	wrong := ""
+	k.trouble = func(r rewrite.Recipe, launch int) string {
+		if strings.Contains(r.String(), "n=1000") && launch >= 30 { // n is 7 there
+			wrong = r.String()
+			return "fault"
+		}
+		return ""
+	}
+	g := newSim(t, k)
+	a := app{launches: append(appLaunch{kernel: "_Z1aPfi", shape: shape(1000, 256), n: 1000}.times(30), appLaunch{kernel: "_Z1aPfi", shape: shape(500, 256), n: 7}.times(30)...)}
+	a.launches = append(a.launches, appLaunch{kernel: "_Z1aPfi", shape: shape(1000, 256), n: 7}.times(40)...)
+	results, _ := g.run(simOptions(), a)
+	if wrong != "" {
+		t.Fatalf("%s was launched with n = 7", wrong)
+	}
+	if d := results[0].Decision; d.Recipe != "spec{n=1000}" || len(d.Evidence.Launches) != 2 {
+		t.Errorf("decided %q, %d configurations", d.Recipe, len(d.Evidence.Launches))
 	}
 }
 
