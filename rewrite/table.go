@@ -61,7 +61,8 @@ type Pass struct {
 // passes, in the order in which those of the PTX stage run.
 var passes = []*Pass{
 	{Lever: "unroll", Stage: Source, Exact: Checked, Sites: true, Doc: "unroll loops by a factor"},
-	{Lever: "spec", Stage: Source, Exact: Checked, Sites: true, Doc: "a copy of the kernel for values that its launches have, behind a guard"},
+	{Lever: "spec", Stage: Source, Exact: Checked, Doc: "a second entry for values that launches have, chosen by the host; the recipe is for that entry alone"},
+	{Lever: "guard", Stage: Source, Exact: Checked, Doc: "a copy of the body for values that launches have, behind a guard inside the kernel"},
 	{Lever: "maxnreg", Stage: PTX, Exact: ByConstruction, Doc: "registers per thread", apply: maxnreg},
 	{Lever: "nounroll", Stage: PTX, Exact: Checked, Doc: "off: ptxas may unroll loops that cicc told it not to", apply: nounroll},
 	{Lever: "ld", Stage: PTX, Exact: ByConstruction, Sites: true, Doc: "cache policy of loads from global memory", apply: cacheLoads},
