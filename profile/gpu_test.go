@@ -352,7 +352,7 @@ func TestGPU(t *testing.T) {
 		out, exit := under(t, b, h, 0, nil, b.path("rdc"), "plain")
 		ok(t, h, reference(t, b.path("rdc"), "plain"), out, exit, 0)
 	})
-	for _, what := range []string{"threads", "mapped", "tight", "large", "fork"} {
+	for _, what := range []string{"threads", "mapped", "tight", "large", "many", "fork"} {
 		t.Run(what, func(t *testing.T) {
 			h := newTester(t, b)
 			start := time.Now()
@@ -385,7 +385,8 @@ func TestGPU(t *testing.T) {
 	for what, reasons := range map[string]map[string]string{
 		"alone":   {"loud": "printf", "together": "cooperative", "inplace": "captured", "generic": "clusters"},
 		"managed": {"generic": "managed"},
-		"full":    {"inplace": "no"},
+		"full":    {"inplace": "neither on the device nor on the host"},
+		"waits":   {"inplace": "busy with work that waits"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			h := newTester(t, b)
@@ -480,6 +481,29 @@ func TestGPU(t *testing.T) {
 		_, err := s.Check(c)
 		return err
 	}))
+}
+
+// An application of the tester's own choice, GNVCC_TEST_APP, each of its launches repeated with the original: it must print the
+// same.
+func TestApplication(t *testing.T) {
+	app := strings.Fields(os.Getenv("GNVCC_TEST_APP"))
+	if len(app) == 0 {
+		t.Skip("skipped: no application was named in GNVCC_TEST_APP")
+	}
+	b := gpu(t)
+	h := newTester(t, b)
+	h.candidates = nil
+	start := time.Now()
+	want := reference(t, app...)
+	middle := time.Now()
+	out, exit := under(t, b, h, 0, nil, app...)
+	t.Logf("%v without the agent, %v with it, %d launches asked about, %d kernels repeated, left alone: %v", middle.Sub(start), time.Since(middle), len(h.launches), len(h.tuned), h.left)
+	if out != want || exit.Code != 0 {
+		t.Errorf("%+v\n%s\nwithout the agent:\n%s", exit, out, want)
+	}
+	for _, err := range h.errs {
+		t.Error(err)
+	}
 }
 
 // What the agent costs a launch that nobody asks about: the target is less than a microsecond.

@@ -317,6 +317,32 @@ static void tight() {
   report("tight", p + (100 << 20), n * 4);
 }
 
+// Work in another stream that waits for the host: the device is never idle while the launch waits.
+static void waits() {
+  static volatile bool go = false;
+  cudaStream_t s;
+  float *p;
+  CK(cudaMalloc(&p, 4096));
+  CK(cudaMemset(p, 0, 4096));
+  CK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
+  CK(cudaLaunchHostFunc(s, [](void *) { while (!go) usleep(100); }, nullptr));
+  inplace<<<4, 256>>>(p, 1024, p);
+  go = true;
+  CK(cudaDeviceSynchronize());
+  report("waits", p, 4096);
+}
+
+// Very many allocations.
+static void many() {
+  std::vector<float *> all(20000);
+  for (auto &p : all) {
+    CK(cudaMalloc(&p, 4096));
+    CK(cudaMemset(p, 0, 4096));
+  }
+  inplace<<<4, 256>>>(all[777], 1024, all[0]);
+  report("many", all[777], 4096);
+}
+
 // More memory than can be saved anywhere.
 static void full() {
   float *p;
@@ -345,6 +371,8 @@ int main(int argc, char **argv) {
   else if (!strcmp(what, "managed")) managed();
   else if (!strcmp(what, "tight")) tight();
   else if (!strcmp(what, "full")) full();
+  else if (!strcmp(what, "waits")) waits();
+  else if (!strcmp(what, "many")) many();
   else if (!strcmp(what, "large")) large();
   else if (!strcmp(what, "crash")) { plain(); abort(); }
   else if (!strcmp(what, "exit")) { plain(); _exit(5); }
