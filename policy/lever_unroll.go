@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"strings"
 
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/source"
@@ -47,12 +48,7 @@ var _ = register(Lever{
 	Words: func(k *Kernel, t rewrite.Term) string {
 		what := "loops"
 		if t.Site != "" {
-			what = "loop at " + t.Site
-			for _, l := range k.Loops {
-				if l.Site == t.Site && l.Line > 0 {
-					what = fmt.Sprintf("loop in line %d", l.Line)
-				}
-			}
+			what = "loop in " + place(t.Site)
 		}
 		switch t.Value {
 		case "1":
@@ -63,6 +59,21 @@ var _ = register(Lever{
 		return fmt.Sprintf("%s unrolled %s times", what, t.Value)
 	},
 })
+
+// place reads a loop's site: "L17" is line 17 of the kernel's own file, "tile.h:17" one of another, ".2" behind either the second loop
+// of the line.
+func place(site string) string {
+	line, file := strings.TrimPrefix(site, "L"), ""
+	if i := strings.LastIndexByte(site, ':'); i >= 0 {
+		file, line = " of "+site[:i], site[i+1:]
+	}
+	line, nth, several := strings.Cut(line, ".")
+	text := "line " + line + file
+	if several {
+		text += " (number " + nth + ")"
+	}
+	return text
+}
 
 func unrolls(site string, factors ...int) []rewrite.Recipe {
 	var out []rewrite.Recipe

@@ -196,8 +196,7 @@ func (s *search) explore() error {
 			break
 		}
 		before := best.Ratio
-		next := s.around(best, rewrite.PTX)
-		next = append(next, s.additions(best, round)...)
+		next := append(s.additions(best, round), s.around(best, rewrite.PTX)...)
 		if err := s.try("winners together", next); err != nil {
 			return err
 		}

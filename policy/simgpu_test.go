@@ -48,7 +48,6 @@ type simGPU struct {
 	measured  map[string]int // launches measured, by recipe
 	decisions map[string]cache.Decision
 	memos     map[string][]byte
-	lines     []string
 	faults    int
 }
 

@@ -532,7 +532,7 @@ func TestValuesVary(t *testing.T) {
 
 // TestBudget: a search ends with its budget, and the next run goes on where it ended.
 func TestBudget(t *testing.T) {
-	k := &simKernel{Kernel: sources(Kernel{Loads: 8}), compile: 300 * time.Millisecond, speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
+	k := &simKernel{Kernel: sources(Kernel{Loads: 8}), compile: 80 * time.Millisecond, speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
 		f := 1.0
 		if get(r, "unroll") == "8" {
 			f = 0.7
@@ -545,7 +545,7 @@ func TestBudget(t *testing.T) {
 	g := newSim(t, k)
 	o := simOptions()
 	o.Jobs = 2
-	o.Budget = 700 * time.Millisecond
+	o.Budget = 250 * time.Millisecond
 	begin := time.Now()
 	results, _ := g.run(o, app{launches: one("_Z1aPfi", shape(1000, 256)).launches[:1]})
 	if d := time.Since(begin); d > 2*o.Budget+time.Second {
@@ -553,7 +553,7 @@ func TestBudget(t *testing.T) {
 	}
 	firstRun := len(g.compiled)
 	n := len(results[0].Decision.Evidence.Tried)
-	for run := 0; run < 12 && results[0].Decision.Recipe != "ld=cs unroll=8"; run++ {
+	for run := 0; run < 60 && results[0].Decision.Recipe != "ld=cs unroll=8"; run++ {
 		results, _ = g.run(o, app{launches: one("_Z1aPfi", shape(1000, 256)).launches[:1]})
 		more := len(results[0].Decision.Evidence.Tried)
 		if more < n {

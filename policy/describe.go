@@ -1,0 +1,153 @@
+package policy
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/ianlancetaylor/demangle"
+
+	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/source"
+)
+
+// What a kernel's PTX and source tell of it.
+
+// ReadPTX fills in what the default PTX tells: directives, accesses, what it reads of its launch, and whether it is to be left
+// alone. Name must be set.
+func (k *Kernel) ReadPTX(m *ptx.Module) error {
+	f := m.Entry(k.Name)
+	if f == nil {
+		return fmt.Errorf("no kernel %s in the PTX", k.Name)
+	}
+	t, err := m.Traits(k.Name)
+	if err != nil {
+		return err
+	}
+	k.Alone = alone(t)
+	k.Calls = t.Calls || t.Indirect
+	k.Dynamic = t.SharedDynamic
+	k.SharedStatic = t.SharedStatic > 0
+	k.MaxThreads = 1024
+	for _, d := range f.Directives {
+		switch d.Name {
+		case ".maxntid", ".reqntid":
+			k.MaxThreads = product(d.Args)
+		case ".maxnreg":
+			k.Bounds = "__maxnreg__(" + d.Args + ")"
+		case ".minnctapersm":
+			k.Bounds = fmt.Sprintf("__launch_bounds__(..., %s)", d.Args)
+		}
+	}
+	for i, s := range f.Stmts {
+		if s.Kind == ptx.Inst && !s.Guarded {
+			op := f.Opcode(i)
+			switch {
+			case hintable(op, "ld"):
+				k.Loads++
+			case hintable(op, "st"):
+				k.Stores++
+			}
+		}
+		if bytes.Contains(f.Bytes(ptx.Span{Start: s.Start, End: s.End}), []byte(`"nounroll"`)) {
+			k.NoUnrolls++
+		}
+	}
+	reach, err := m.Reach(k.Name)
+	if err != nil {
+		return err
+	}
+	k.Reads = []string{}
+	for _, d := range [][2]string{{"ntid", "blockDim"}, {"nctaid", "gridDim"}} {
+		for _, axis := range []string{"x", "y", "z"} {
+			for _, f := range reach.Funcs {
+				if bytes.Contains(f.Text(), []byte("%"+d[0]+"."+axis)) {
+					k.Reads = append(k.Reads, d[1]+"."+axis)
+					break
+				}
+			}
+		}
+	}
+	k.Short = ShortName(k.Name)
+	return nil
+}
+
+// hintable tells roughly what rewrite's pass decides in the end: a plain access to global memory without a policy.
+func hintable(op []byte, base string) bool {
+	words := strings.Split(string(op), ".")
+	if words[0] != base {
+		return false
+	}
+	global := false
+	for _, w := range words[1:] {
+		switch w {
+		case "global":
+			global = true
+		case "volatile", "relaxed", "acquire", "release", "mmio", "cs", "cg", "ca", "cv", "lu", "wt", "wb":
+			return false
+		}
+		if strings.HasPrefix(w, "L1::") {
+			return false
+		}
+	}
+	return global
+}
+
+// alone says why a kernel with these traits is left alone, "" if it is not: what it does cannot be repeated or compared.
+func alone(t ptx.Traits) string {
+	for _, c := range []struct {
+		is  bool
+		why string
+	}{
+		{t.SetMaxNReg, "its warps trade registers (setmaxnreg)"},
+		{t.Printf, "it prints"},
+		{t.Malloc, "it allocates memory on the device"},
+		{t.DeviceLaunch, "it launches kernels itself"},
+		{t.GridSync, "it waits for the whole grid (cooperative)"},
+		{t.Cluster, "it works in clusters of blocks"},
+		{t.GridControl, "it overlaps with other kernels (griddepcontrol)"},
+	} {
+		if c.is {
+			return c.why
+		}
+	}
+	return ""
+}
+
+func product(args string) int {
+	n := 1
+	for _, a := range strings.Split(args, ",") {
+		if x, err := strconv.Atoi(strings.TrimSpace(a)); err == nil {
+			n *= x
+		}
+	}
+	return n
+}
+
+// ReadSource fills in what the source tells: loops, and values that can be specialised. signature is the PTX types of the
+// entry's parameters.
+func (k *Kernel) ReadSource(u *source.Unit, signature []string) {
+	found, err := u.Kernel(k.Name)
+	if err != nil {
+		k.NoUnroll, k.NoSpec = firstLine(err), firstLine(err)
+		return
+	}
+	k.Loops, k.NoUnroll, k.NoSpec = found.Loops, found.NoUnroll, found.NoSpec
+	k.Source = fmt.Sprintf("%s:%d", found.File, found.Line)
+	if k.NoSpec == "" {
+		if k.Values, err = found.Values(signature); err != nil {
+			k.NoSpec = firstLine(err)
+		}
+	}
+}
+
+// ShortName is a mangled name as people write it: template arguments, no return type, no parameters.
+func ShortName(mangled string) string {
+	name, err := demangle.ToString(mangled, demangle.NoParams, demangle.NoEnclosingParams, demangle.NoClones)
+	if err != nil {
+		return mangled
+	}
+	// Instances of templates come with their return type, which a kernel does not need to tell: it is void.
+	return strings.TrimPrefix(strings.ReplaceAll(name, "(anonymous namespace)::", ""), "void ")
+}

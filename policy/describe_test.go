@@ -1,0 +1,134 @@
+package policy
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/source"
+)
+
+const describeCU = `
+#include <cstdio>
+__global__ void __launch_bounds__(256, 2) work(float *a, const float *b, int n, float f) {
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) {
+    float s = 0;
+    for (int j = 0; j < 8; j++) s += b[i + j] * f;
+    a[i] = s;
+  }
+}
+__global__ void speak(int n) { printf("%d\n", n); }
+template <typename T> __global__ void shared(T *a) { extern __shared__ float s[]; s[threadIdx.x] = a[threadIdx.x]; __syncthreads(); a[threadIdx.x] = s[31 - threadIdx.x]; }
+template __global__ void shared<float>(float *);
+`
+
+// nvcc finds a real toolkit, or skips.
+func nvcc(t *testing.T) string {
+	t.Helper()
+	if out, err := exec.Command("../install/toolkit", "--path", "13.0").Output(); err == nil {
+		return filepath.Join(strings.TrimSpace(string(out)), "bin", "nvcc")
+	}
+	if path, err := exec.LookPath("nvcc"); err == nil {
+		return path
+	}
+	t.Skip("SKIPPED: no CUDA toolkit (install/toolkit 13.0, or nvcc in PATH): descriptions of real kernels are not tested")
+	return ""
+}
+
+// TestDescribe reads what the real nvcc makes of real kernels.
+func TestDescribe(t *testing.T) {
+	tool, dir := nvcc(t), t.TempDir()
+	cu := filepath.Join(dir, "k.cu")
+	if err := os.WriteFile(cu, []byte(describeCU), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(tool, "-arch=sm_90", "--keep", "--keep-dir", dir, "-cubin", "-o", filepath.Join(dir, "k.cubin"), cu)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	read := func(pattern string) []byte {
+		found, _ := filepath.Glob(filepath.Join(dir, pattern))
+		if len(found) != 1 {
+			t.Fatalf("%s: %v", pattern, found)
+		}
+		b, err := os.ReadFile(found[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	m, err := ptx.Parse(read("k*.ptx"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	unit, err := source.Parse(read("k*.ii"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	get := func(name string) Kernel {
+		k := Kernel{Name: name}
+		if err := k.ReadPTX(m); err != nil {
+			t.Fatal(err)
+		}
+		k.ReadSource(unit, nil)
+		return k
+	}
+	work := get("_Z4workPfPKfif")
+	if work.Short != "work" || work.MaxThreads != 256 || !strings.Contains(work.Bounds, "2") || work.Loads == 0 || work.Stores == 0 || work.Alone != "" || work.Dynamic {
+		t.Errorf("work: %+v", work)
+	}
+	if !slices.Equal(work.Reads, []string{"blockDim.x", "gridDim.x"}) || len(work.Loops) != 2 || len(work.Values) != 4 || work.NoSpec != "" {
+		t.Errorf("work: reads %v, loops %v, values %v, %s", work.Reads, work.Loops, work.Values, work.NoSpec)
+	}
+	if k := get("_Z5speaki"); k.Alone != "it prints" {
+		t.Errorf("speak: alone %q", k.Alone)
+	}
+	if k := get("_Z6sharedIfEvPT_"); !k.Dynamic || k.Short != "shared<float>" || k.Bounds != "" || k.MaxThreads != 1024 {
+		t.Errorf("shared: %+v", k)
+	}
+	bad := Kernel{Name: "nosuch"}
+	if bad.ReadPTX(m) == nil {
+		t.Error("a kernel that is not in the PTX is described")
+	}
+
+	// The hash of code: the same for equal code under another cap, another for other code, an error for what is no cubin.
+	hash := func(name string, flags ...string) string {
+		path := filepath.Join(dir, "h.cubin")
+		args := append([]string{"-arch=sm_90", "-cubin", "-o", path, cu}, flags...)
+		if out, err := exec.Command(tool, args...).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h, err := CodeHash(b, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
+	const w = "_Z4workPfPKfif"
+	plain := hash(w)
+	if again := hash(w, "-maxrregcount=64"); again != plain {
+		t.Error("a cap that changes nothing changes the hash")
+	}
+	if o1 := hash(w, "-Xptxas=-O1"); o1 == plain {
+		t.Error("other code has the same hash")
+	}
+	if other := hash("_Z6sharedIfEvPT_"); other == plain {
+		t.Error("another kernel has the same hash")
+	}
+	for _, b := range [][]byte{nil, []byte("no cubin"), read("k.cubin")[:200]} {
+		if _, err := CodeHash(b, w); err == nil {
+			t.Errorf("%d bytes that are no cubin have a hash", len(b))
+		}
+	}
+	if _, err := CodeHash(read("k.cubin"), "nosuch"); err == nil {
+		t.Error("a kernel that is not there has a hash")
+	}
+}
