@@ -13,7 +13,7 @@ import (
 
 // A system is one build system with one project.
 type system struct {
-	name     string
+	name     string   // without a comma: it becomes part of a path, and nvcc splits those at commas
 	projects []string // folders, copied before each build
 	binary   string   // what is compared
 	touch    string   // a file that the binary depends on
@@ -27,14 +27,14 @@ var systems = []system{
 		build: func(s *site, compiler string) { s.run("make", "-j2", "NVCC="+compiler) },
 	},
 	{
-		name: "cmake of the machine, make", projects: []string{"testdata/cmake"}, binary: "b/waves", touch: "phase.h",
+		name: "cmake of the machine with make", projects: []string{"testdata/cmake"}, binary: "b/waves", touch: "phase.h",
 		setUp: func(s *site, compiler string) {
 			s.run(systemTool(s.t, "cmake"), "-B", "b", "-DCMAKE_CUDA_COMPILER="+compiler, "-DCMAKE_CUDA_ARCHITECTURES=90")
 		},
 		build: func(s *site, compiler string) { s.run(systemTool(s.t, "cmake"), "--build", "b", "-j2") },
 	},
 	{
-		name: "newest cmake, ninja, CUDACXX", projects: []string{"testdata/cmake"}, binary: "b/waves", touch: "phase.h",
+		name: "newest cmake with ninja and CUDACXX", projects: []string{"testdata/cmake"}, binary: "b/waves", touch: "phase.h",
 		setUp: func(s *site, compiler string) {
 			s.set("CUDACXX=" + compiler)
 			s.run(tool(s.t, "cmake"), "-B", "b", "-G", "Ninja", "-DCMAKE_MAKE_PROGRAM="+tool(s.t, "ninja"), "-DCMAKE_CUDA_ARCHITECTURES=80;90")
@@ -43,7 +43,7 @@ var systems = []system{
 		build: func(s *site, compiler string) { s.run(tool(s.t, "cmake"), "--build", "b", "-j2") },
 	},
 	{
-		name: "cmake, examples with separate compilation", projects: []string{"../separate", "../common"}, binary: "b/separate", touch: "separate/field.h",
+		name: "cmake with separate compilation", projects: []string{"../separate", "../common"}, binary: "b/separate", touch: "separate/field.h",
 		setUp: func(s *site, compiler string) {
 			s.run(systemTool(s.t, "cmake"), "-S", "separate", "-B", "b", "-DCMAKE_CUDA_COMPILER="+compiler)
 		},
