@@ -54,7 +54,7 @@ func (s *search) try(doing string, recipes []rewrite.Recipe) error {
 			arms = append(arms, stats.Arm{ID: i, Group: groups[lever]})
 		}
 	}
-	standings, err := s.t.o.Rule.Race(func(arm, n int) ([]float64, error) {
+	standings, err := s.rule.Race(func(arm, n int) ([]float64, error) {
 		if arm == stats.Baseline {
 			return s.measure(s.baseline, n)
 		}
@@ -191,8 +191,18 @@ func (s *search) failed(tr *Trial, err error) error {
 	return err
 }
 
-// load loads a candidate.
+// load loads a candidate. A second entry has another name than the kernel; sessions that can't launch one say so rather than
+// launch the kernel itself, which would be measured as if it were the candidate.
 func (s *search) load(c *Candidate) (profile.Candidate, profile.Attributes, error) {
+	if c.Entry != "" && c.Entry != s.k.Name {
+		named, ok := s.s.(interface {
+			LoadEntry(path, entry string) (profile.Candidate, profile.Attributes, error)
+		})
+		if !ok {
+			return 0, profile.Attributes{}, errors.New("a second entry can't be launched by this session")
+		}
+		return named.LoadEntry(c.Path, c.Entry)
+	}
 	return s.s.Load(c.Path)
 }
 

@@ -150,19 +150,19 @@ func (s *search) compare(tr *Trial) (bool, error) {
 	if err != nil || !ok {
 		return false, err
 	}
-	c, err := s.t.o.Rule.Compare(s.sampler(arm), 0, s.plan)
+	c, err := s.rule.Compare(s.sampler(arm), 0, s.plan)
 	if err != nil {
 		return false, s.failed(tr, err)
 	}
-	tr.Confirmed = compared(c, s.t.o.Rule.Confidence, s.t.now())
+	tr.Confirmed = compared(c, s.rule.Confidence, s.t.now())
 	s.c.fresh[tr.Text] = true
-	if !s.t.o.Rule.Better(c.Ratio) {
+	if !s.rule.Better(c.Ratio) {
 		// It may be this kernel's best on other configurations: then it matters whether it is slower here, with certainty.
-		if s.t.o.Rule.Harmful(c.Ratio) {
-			if c, err = s.t.o.Rule.CompareHarm(s.sampler(arm), 0, s.plan); err != nil {
+		if s.rule.Harmful(c.Ratio) {
+			if c, err = s.rule.CompareHarm(s.sampler(arm), 0, s.plan); err != nil {
 				return false, s.failed(tr, err)
 			}
-			tr.Confirmed = compared(c, s.t.o.Rule.Confidence, s.t.now())
+			tr.Confirmed = compared(c, s.rule.Confidence, s.t.now())
 		}
 		return false, nil
 	}
@@ -206,7 +206,7 @@ func (s *search) plainPays(tr *Trial) (bool, error) {
 		tr.Refused = "other bits in its plain copy: " + d.String()
 		return false, nil
 	}
-	rule := s.t.o.Rule
+	rule := s.rule
 	rule.Harm = plainHarm
 	c, err := rule.CompareHarm(s.sampler(arm), 0, s.plan)
 	if err != nil {

@@ -29,6 +29,8 @@ type Options struct {
 	Checks int           // later launches on which the winner is checked again
 	Jobs   int           // compiles at a time
 
+	Exhaustive bool // a benchmark of the search: measure all pairs too, and say what it missed
+
 	Only    *regexp.Regexp // kernels to tune, by mangled or short name; nil: all
 	Levers  []string       // only these; nil: all
 	Without []string       // but not these

@@ -16,6 +16,7 @@ import (
 type pool struct {
 	compiler Compiler
 	ctx      context.Context
+	cancel   context.CancelFunc
 
 	mu    sync.Mutex
 	more  *sync.Cond
@@ -42,7 +43,8 @@ func (j *job) key() string { return fmt.Sprintf("%s %v %s", j.kernel.Identity, j
 
 // newPool starts n workers; Close ends them.
 func newPool(ctx context.Context, c Compiler, n int) *pool {
-	p := &pool{compiler: c, ctx: ctx, jobs: map[string]*job{}}
+	p := &pool{compiler: c, jobs: map[string]*job{}}
+	p.ctx, p.cancel = context.WithCancel(ctx)
 	p.more = sync.NewCond(&p.mu)
 	for i := 0; i < max(n, 1); i++ {
 		p.wg.Add(1)
@@ -94,8 +96,9 @@ func (p *pool) Idle(k *Kernel) bool {
 	return true
 }
 
-// Close drops what has not begun and waits for the workers.
+// Close drops what has not begun, ends what has, and waits for the workers.
 func (p *pool) Close() {
+	p.cancel()
 	p.mu.Lock()
 	p.shut = true
 	for _, j := range p.queue {

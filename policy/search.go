@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -54,6 +55,7 @@ type search struct {
 	original string            // its code
 	largest  int               // its largest block
 	first    []float64         // its first times
+	rule     stats.Rule        // the run's, with what a launch of this program costs
 	plan     stats.Plan
 	loaded   map[string]profile.Candidate // by recipe text
 	byCode   map[string]*Trial
@@ -93,22 +95,29 @@ func (s *search) begin() error {
 	}
 	s.original = codeOf(def, s.k.Name)
 	s.baseline, s.largest = profile.Original, s.l.MaxThreads
-	if s.k.Applied != "" {
+	if s.k.Applied != "" || s.differs() {
 		var at profile.Attributes
 		if s.baseline, at, err = s.load(def); err != nil {
 			return s.lost(err, "its default build can't be loaded")
 		}
 		s.largest = at.MaxThreads
 	}
+	begun := time.Now()
 	one, err := s.s.Measure(s.baseline, 3, profile.Measurement{})
 	if err != nil {
 		return s.lost(err, "it can't be measured")
 	}
+	beside := time.Since(begun)
+	for _, ns := range one {
+		beside -= time.Duration(ns)
+	}
+	s.rule = s.t.o.Rule
+	s.rule.Launch = max(0, beside/time.Duration(max(len(one), 1)))
 	if m := stats.Median(one); m < float64(s.t.o.Short.Nanoseconds()) {
 		s.c.before = timeOf(one, s.t.o.Rule.Confidence)
 		return errStop{fmt.Sprintf("too short: %.2g us a launch", m/1e3)}
 	}
-	n := min(30, max(0, int(50e6/max(stats.Median(one), 1)))) // 50 ms at most
+	n := min(30, int(50e6/(max(stats.Median(one), 1)+float64(s.rule.Launch)))) // 50 ms at most
 	more, err := s.s.Measure(s.baseline, n, profile.Measurement{})
 	if err != nil {
 		return s.lost(err, "it can't be measured")
@@ -118,7 +127,7 @@ func (s *search) begin() error {
 		s.first = s.first[3:] // the first launches warm up
 	}
 	s.c.before = timeOf(s.first, s.t.o.Rule.Confidence)
-	s.plan = s.t.o.Rule.Plan(s.first)
+	s.plan = s.rule.Plan(s.first)
 	d, err := s.s.Check(s.baseline)
 	if err != nil {
 		return s.lost(err, "it can't be checked")
@@ -133,6 +142,20 @@ func (s *search) begin() error {
 		}
 	}
 	return nil
+}
+
+// differs tells whether the program runs other code than the default's compile gives here: then the default that candidates are
+// compared with is loaded as they are.
+func (s *search) differs() bool {
+	if s.l.CubinPath == "" || s.original == "" {
+		return false
+	}
+	b, err := os.ReadFile(s.l.CubinPath)
+	if err != nil {
+		return false
+	}
+	h, err := CodeHash(b, s.k.Name)
+	return err == nil && !strings.HasPrefix(s.original, h)
 }
 
 func (s *search) tolerable() string {
@@ -203,6 +226,36 @@ func (s *search) explore() error {
 		if s.best(nil).Ratio > before*step {
 			break
 		}
+	}
+	if s.t.o.Exhaustive {
+		return s.exhaust()
+	}
+	return nil
+}
+
+// exhaust is the benchmark mode: it measures every pair of a value that is no refusal with another lever's, and notes how far
+// from the best of these the search had come, and at which cost.
+func (s *search) exhaust() error {
+	found, had := s.best(nil), len(s.c.book.Trials)
+	var singles, pairs []rewrite.Recipe
+	for _, tr := range s.c.book.Trials {
+		if tr.usable() && leverOf(tr.Recipe) != "" {
+			singles = append(singles, tr.Recipe)
+		}
+	}
+	for i, a := range singles {
+		for _, b := range singles[i+1:] {
+			if leverOf(a) != leverOf(b) {
+				pairs = append(pairs, join(a, b))
+			}
+		}
+	}
+	if err := s.try("all pairs", pairs); err != nil {
+		return err
+	}
+	if best := s.best(nil); best != nil && found != nil {
+		s.c.note = fmt.Sprintf("the search found %.3f of the default's time (%s) with %d candidates, all %d have %.3f (%s)",
+			found.Ratio, found.Text, had, len(s.c.book.Trials), best.Ratio, best.Text)
 	}
 	return nil
 }

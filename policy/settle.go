@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"sort"
+	"strings"
 
 	"gnvcc/cache"
 	"gnvcc/profile"
@@ -117,9 +118,16 @@ func (k *kernel) remember(t *Tuner) {
 	if k.past == nil || k.past.Recipe == "" {
 		return
 	}
-	if r, err := rewrite.ParseRecipe(k.past.Recipe); err == nil && r.Exactness() <= t.o.Exact {
-		k.win(r)
+	r, err := rewrite.ParseRecipe(k.past.Recipe)
+	if err != nil || r.Exactness() > t.o.Exact {
+		return
 	}
+	for _, term := range r.Terms {
+		if l := levers[term.Lever]; l == nil || !t.o.allows(l) {
+			return
+		}
+	}
+	k.win(r)
 }
 
 // earlier returns configurations of the earlier decision that this run did not see, from the notebook.
@@ -338,6 +346,9 @@ func (t *Tuner) decide(k *kernel, choices []choice, flags string) *cache.Decisio
 		d.Evidence.Note = fmt.Sprintf("%s would pay, but it is a flag for all kernels of the file, and not right for all", f)
 	}
 	for _, c := range all {
+		if c.note != "" {
+			d.Evidence.Note = strings.TrimPrefix(d.Evidence.Note+"; "+c.note, "; ")
+		}
 		l := cache.Launch{Grid: c.shape.Grid, Block: c.shape.Block, Dynamic: c.shape.Dynamic, Count: c.count, Before: c.before, After: c.before}
 		if c.launch != nil {
 			l.Values = constants(&k.Kernel, c.launch)

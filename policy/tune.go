@@ -65,9 +65,10 @@ type config struct {
 	checks    int // later launches looked at
 	again     int // the last distance asked for
 	winner    *Trial
-	retuned   int  // searches because values changed
-	resumed   int  // searches because more was compiled meanwhile
-	tolerated bool // something differed within the tolerance
+	retuned   int    // searches because values changed
+	resumed   int    // searches because more was compiled meanwhile
+	note      string // for people
+	tolerated bool   // something differed within the tolerance
 }
 
 // NewTuner makes a tuner; Finish ends it. progress may be nil.

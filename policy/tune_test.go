@@ -700,3 +700,28 @@ func TestOnly(t *testing.T) {
 	var _ profile.Host = (*Tuner)(nil)
 	var _ cache.Decision
 }
+
+// TestExhaustive: the benchmark mode finds a pair that the greedy search can't see, and says so.
+func TestExhaustive(t *testing.T) {
+	k := &simKernel{Kernel: Kernel{Loads: 8, Stores: 2}, speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
+		switch {
+		case get(r, "ld") == "cs" && get(r, "st") == "cs":
+			return 0.5
+		case get(r, "ld") == "cs" || get(r, "st") == "cs":
+			return 1.05 // neither alone
+		}
+		return 1
+	}}
+	g := newSim(t, k)
+	o := simOptions()
+	results, _ := g.run(o, one("_Z1aPfi", shape(1000, 256)))
+	if d := results[0].Decision; d.Recipe != "" {
+		t.Errorf("the search found %q", d.Recipe)
+	}
+	g = newSim(t, k)
+	o.Exhaustive = true
+	results, _ = g.run(o, one("_Z1aPfi", shape(1000, 256)))
+	if d := results[0].Decision; d.Recipe != "ld=cs st=cs" || !strings.Contains(d.Evidence.Note, "have 0.5") {
+		t.Errorf("decided %q: %s", d.Recipe, d.Evidence.Note)
+	}
+}

@@ -51,12 +51,12 @@ func (r Rule) Race(sample Sampler, arms []Arm, base []float64, o Options) ([]Sta
 		alive[i] = i
 	}
 	ratios := make([][]float64, len(arms))
-	noise, median := Noise(base), math.Max(Median(base), 1)
+	noise, median := Noise(base), Median(base)
 	// First round: standard error of an arm's median (1.2533 s / sqrt(n)) of about 1.5 %, at least 3 launches, in at most
 	// half a comparison's time for all arms together, but always one launch each.
 	n := int(math.Ceil(math.Pow(1.2533*noise/0.015, 2)))
 	n = min(max(n, 3), 40)
-	for n > 1 && float64(n*len(arms))*median > float64(r.Time.Nanoseconds())/2 {
+	for n > 1 && float64(n*len(arms))*r.cost(median) > float64(r.Time.Nanoseconds())/2 {
 		n--
 	}
 	var fatal error

@@ -13,7 +13,8 @@ type Rule struct {
 	Harm       float64       // slow-down that is not tolerated anywhere: 0.01
 	Confidence float64       // of the two-sided interval
 	Short      time.Duration // kernels below are short ones
-	Time       time.Duration // limit of measured kernel time for one comparison
+	Time       time.Duration // limit for one comparison: kernels and what a launch costs beside
+	Launch     time.Duration // what a launch costs beside its kernel: memory is put back before each; 0 where not known
 }
 
 // Standard is the rule of doc.go. Its minimum effect is DESIGN.md's ("claims of 3 % and more": 7 of 159 winners lost on
@@ -67,12 +68,17 @@ func (r Rule) Plan(base []float64) Plan {
 		p.Blocks = max(p.Blocks, (n+p.Each-1)/p.Each)
 	}
 	// The limit of time shrinks blocks first, then their number, never below the fewest.
-	limit := float64(r.Time.Nanoseconds())
-	for p.Each > 1 && 2*median*float64(p.Samples()) > limit {
+	limit, cost := float64(r.Time.Nanoseconds()), r.cost(median)
+	for p.Each > 1 && 2*cost*float64(p.Samples()) > limit {
 		p.Each--
 	}
-	if most := int(limit / (2 * math.Max(median, 1) * float64(p.Each))); p.Blocks > most {
+	if most := int(limit / (2 * cost * float64(p.Each))); p.Blocks > most {
 		p.Blocks = max(most, fewest)
 	}
 	return p
+}
+
+// cost is what a launch of a kernel takes in all, nanoseconds.
+func (r Rule) cost(median float64) float64 {
+	return math.Max(median, 1) + float64(r.Launch.Nanoseconds())
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand"
 	"testing"
+	"time"
 )
 
 // Simulated clocks: the noise that kernels on real GPUs show, exaggerated.
@@ -257,6 +258,11 @@ func TestPlan(t *testing.T) {
 	}
 	if pl.Blocks != 9 || pl.Each != 1 {
 		t.Errorf("a kernel of 1 s gets %+v; want the fewest blocks that close an interval of 0.995: 9 of 1", pl)
+	}
+	dear := Standard
+	dear.Launch = 10 * time.Millisecond // 20 GB to put back before each
+	if p := dear.Plan(usual); p.Samples() > 13 {
+		t.Errorf("a kernel of 100 us with 10 ms beside each launch gets %+v", p)
 	}
 	if got := MedianInterval(make([]float64, 8), 0.995); !math.IsInf(got.High, 1) {
 		t.Errorf("8 samples give a closed interval of 0.995: %+v", got)
