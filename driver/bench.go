@@ -19,6 +19,7 @@ import (
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/merge"
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/stub"
 )
 
 // A bench compiles kernels by recipes: for a build (the ptxas stage) and for the tuner (Compiler). It works quietly, in a
@@ -29,6 +30,8 @@ type bench struct {
 	folder string                                // scratch, the bench's own
 	start  func(*exec.Cmd) (ending, error)       // runs a child that nobody sees
 	kept   func(name string, content []byte)     // GNVCC_KEEP
+	only   bool                                  // for the tuner: a file with the one kernel that is asked for, and what ptxas -v says of it
+	stub   func() (*hostStub, error)             // the build's host stub; nil: there need be none
 	count  atomic.Int64                          // for names of files
 	after  func(what string, took time.Duration) // told of every tool that was run; may be nil
 }
@@ -38,7 +41,9 @@ type built struct {
 	content  []byte
 	kernels  []cache.Kernel   // with what was applied, and why not
 	refused  map[string]error // recipes that were wanted and are not in it
+	choices  []stub.Choice    // second entries, for the host stub
 	messages string           // ptxas' own, about a file of ours
+	ptx      []byte           // what ptxas was given
 }
 
 // limitOutput is how much of a quiet tool's output is kept, bytes: its first words say what is wrong.
@@ -189,21 +194,21 @@ func (b *bench) culprits(ctx context.Context, j *job, t *translation, module *pt
 
 // try makes the cubin with exactly these recipes. bad are the kernels whose recipes stand in the way; then there is no result.
 func (b *bench) try(ctx context.Context, j *job, t *translation, module *ptx.Module, recipes map[string]rewrite.Recipe, std []cache.Kernel) (out *built, bad map[string]error, err error) {
-	bad = map[string]error{}
-	text := j.ptx
-	if variants := b.variants(ctx, j, t, module, recipes, bad); len(bad) > 0 || ctx.Err() != nil {
+	p, bad := b.plan(ctx, j, t, module, recipes)
+	if len(bad) > 0 || ctx.Err() != nil {
 		return nil, bad, ctx.Err()
-	} else if len(variants) > 0 {
-		merged, refused, err := merge.Into(text, variants)
+	}
+	text := j.ptx
+	if len(p.variants) > 0 {
+		merged, refused, err := merge.Into(text, p.variants)
 		if err != nil {
 			return nil, nil, fmt.Errorf("put the kernels together: %w", err)
 		}
 		if len(refused) > 0 {
-			return nil, refused, nil
+			return nil, p.blame(refused), nil
 		}
 		text = merged
 	}
-
 	before := map[string]int{}
 	for _, k := range std {
 		before[k.Name] = k.Registers
@@ -212,27 +217,24 @@ func (b *bench) try(ctx context.Context, j *job, t *translation, module *ptx.Mod
 		Registers: before, ReadBack: true, Relocatable: j.call.reloc, MaxRegCount: j.call.maxreg,
 		TuneOver: true, // whether the user allows that is asked when a recipe is decided on
 	}
-	text, refused, err := options.Apply(text, recipes)
+	text, refused, err := options.Apply(text, p.passes)
 	if err != nil {
 		return nil, nil, fmt.Errorf("rewrite the PTX: %w", err)
 	}
 	if len(refused) > 0 {
-		return nil, refused, nil
-	}
-	list := make([]rewrite.Recipe, 0, len(recipes))
-	for _, r := range recipes {
-		list = append(list, r)
-	}
-	flags, err := rewrite.Flags(list, len(module.Entries()))
-	if err != nil {
-		for name, r := range recipes {
-			if !r.Flag().IsDefault() {
-				bad[name] = err
-			}
-		}
-		return nil, bad, nil
+		return nil, p.blame(refused), nil
 	}
 
+	argv := append([]string(nil), p.flags...)
+	if b.only && !j.call.reloc && len(module.Entries()) > 1 {
+		// A candidate is one kernel. ptxas makes the same code of it without the others (compared for 12.4, 13.0 and 13.5).
+		for name := range recipes {
+			argv = append(argv, "--entry", p.entry(name))
+		}
+	}
+	if b.only && !j.call.verbose {
+		argv = append(argv, "-v") // for the bytes spilled, which the cubin does not hold
+	}
 	n := b.count.Add(1)
 	in, cubinFile := b.file(n, "in.ptx"), b.file(n, "out.cubin")
 	if err := os.WriteFile(in, text, 0o600); err != nil {
@@ -241,8 +243,8 @@ func (b *bench) try(ctx context.Context, j *job, t *translation, module *ptx.Mod
 	defer os.Remove(in)
 	defer os.Remove(cubinFile)
 	b.keep("rewritten.ptx", text)
-	argv := append([]string{j.tool}, j.call.words(in, cubinFile)...)
-	messages, err := b.tool(ctx, "", toolEnvironment(), append(argv, flags...)...)
+	argv = append(append([]string{j.tool}, j.call.words(in, cubinFile)...), argv...)
+	messages, err := b.tool(ctx, "", toolEnvironment(), argv...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -251,30 +253,64 @@ func (b *bench) try(ctx context.Context, j *job, t *translation, module *ptx.Mod
 		return nil, nil, fmt.Errorf("read what ptxas gave: %w", err)
 	}
 	b.keep("rewritten.cubin", content)
-	kernels, _, err := readBack(std, content)
+	out = &built{content: content, choices: p.choices, messages: messages, ptx: text}
+	if b.only {
+		return out, nil, nil
+	}
+	if out.kernels, bad, err = b.check(module, p, recipes, std, content); err != nil || len(bad) > 0 {
+		return nil, bad, err
+	}
+	spills(out.kernels, []message{{Text: messages}})
+	return out, nil, nil
+}
+
+// check reads a cubin back and compares it with nvcc's own compile: every kernel is there, none that was to stay as it is has
+// other resources, and each launches with every block that it did before.
+func (b *bench) check(module *ptx.Module, p *plan, recipes map[string]rewrite.Recipe, std []cache.Kernel, content []byte) ([]cache.Kernel, map[string]error, error) {
+	kernels, file, err := readBack(std, content)
 	if err != nil {
 		return nil, nil, err
 	}
+	bad := map[string]error{}
 	for i, k := range kernels {
 		kernels[i].Spill = 0
-		if f := module.Entry(k.Name); f != nil && before[k.Name] > 0 && !rewrite.Fits(f, before[k.Name], k.Registers) {
-			reason := fmt.Errorf("with %d registers (%d by nvcc) the largest block would no longer launch", k.Registers, before[k.Name])
-			if _, ok := recipes[k.Name]; ok {
+		was := std[i]
+		r, changed := recipes[k.Name]
+		switch {
+		case len(p.flags) == 0 && (!changed || len(secondsOf(k.Name, r)) > 0):
+			if k.Registers != was.Registers || k.Stack != was.Stack || k.Shared != was.Shared {
+				return nil, nil, fmt.Errorf("%s, which was to stay as it is, has %d registers, %d bytes of stack and %d of shared memory; nvcc's own has %d, %d, %d",
+					k.Name, k.Registers, k.Stack, k.Shared, was.Registers, was.Stack, was.Shared)
+			}
+		case was.Registers > 0 && !rewrite.Fits(module.Entry(k.Name), was.Registers, k.Registers):
+			reason := fmt.Errorf("with %d registers (%d by nvcc) the largest block would no longer launch", k.Registers, was.Registers)
+			if changed {
 				bad[k.Name] = reason
-			} else { // flags for the whole file
-				for name, r := range recipes {
-					if !r.Flag().IsDefault() {
-						bad[name] = fmt.Errorf("%s: %w", k.Name, reason)
-					}
+				break
+			}
+			for name, r := range recipes { // a flag for the whole file does that
+				if !r.Flag().IsDefault() {
+					bad[name] = fmt.Errorf("%s: %w", k.Name, reason)
 				}
 			}
 		}
 	}
-	if len(bad) > 0 {
-		return nil, bad, nil
+	for i, s := range p.seconds {
+		k, ok := file.Kernel(s.name)
+		if !ok {
+			return nil, nil, fmt.Errorf("the cubin has no second entry %s", s.name)
+		}
+		before := 0
+		for _, was := range std {
+			if was.Name == s.kernel {
+				before = was.Registers
+			}
+		}
+		if !s.fits(module.Entry(s.kernel), p.choices[i].Block, before, k.Registers) {
+			bad[s.kernel] = fmt.Errorf("the second entry with %d registers (%d by nvcc) would not launch with every block that it is chosen for", k.Registers, before)
+		}
 	}
-	spills(kernels, []message{{Text: messages}})
-	return &built{content: content, kernels: kernels, messages: messages}, nil, nil
+	return kernels, bad, nil
 }
 
 // file names a scratch file.

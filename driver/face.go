@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"strings"
 	"syscall"
 	"unicode/utf8"
 
@@ -168,14 +167,6 @@ func loadCommand(store *cache.Store, hash string) (cache.Command, error) {
 
 // isLast tells whether a command is the last one that was seen to write its output.
 func isLast(store *cache.Store, hash string, c cache.Command) bool {
-	getenv := func(name string) string {
-		for _, setting := range c.Env {
-			if value, ok := strings.CutPrefix(setting, name+"="); ok {
-				return value
-			}
-		}
-		return ""
-	}
-	last, ok := store.Memo(memoTarget, cache.Hash([]byte(ReadLine(c.Args, getenv).Target(c.Dir))))
+	last, ok := store.Memo(memoTarget, cache.Hash([]byte(ReadLine(c.Args, recordedEnv(c)).Target(c.Dir))))
 	return ok && string(last) == hash
 }

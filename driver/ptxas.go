@@ -7,10 +7,12 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"sync"
 	"time"
 
 	"gnvcc/cache"
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/stub"
 )
 
 // The ptxas stage: PTX in, cubin out. It knows the kernels of the PTX and looks their recipes up.
@@ -166,6 +168,7 @@ func (s *stage) note(j *job, content []byte, kernels []cache.Kernel) error {
 type keptBuild struct {
 	Cubin   string // object; "" where no recipe could be applied
 	Kernels []cache.Kernel
+	Choices []stub.Choice `json:",omitempty"`
 }
 
 const memoBuild = "build"
@@ -181,23 +184,36 @@ func (s *stage) tuned(j *job, std *standard, kernels []cache.Kernel, recipes map
 		ran = true
 	}
 	// From here on nvcc's own result is there, or will be by becoming ptxas.
+	keep(group, "recipes", []byte(recipesText(recipes)+"\n"))
 	var t *translation
-	module := ""
+	depends := []string{"build 1", j.key, recipesText(recipes), ownKey()}
 	if found, ok := loadTranslation(s.store, j.hash); ok {
 		t = &found
-		module = t.Input + t.Module
+		depends = append(depends, t.Input, t.Module)
 	}
-	key := hashOf("build 1", j.key, recipesText(recipes), module, ownKey())
-	content, kept, ok := s.loadBuild(key, j)
+	host := sync.OnceValues(func() (*hostStub, error) { return findStub(j.call.input()) })
+	for name, r := range recipes {
+		if len(secondsOf(name, r)) > 0 {
+			if _, err := host(); err != nil {
+				depends = append(depends, err.Error())
+			}
+			break
+		}
+	}
+	key := hashOf(depends...)
+	content, kept, ok := s.loadBuild(key, j, host)
 	if !ok {
-		built, err := s.compile(j, t, recipes, std.Kernels, group)
+		built, err := s.compile(j, t, recipes, std.Kernels, host, group)
 		if err != nil {
 			return err
 		}
 		for name, reason := range built.refused {
 			s.log.Warn().Str("kernel", name).Str("recipe", recipes[name].String()).Err(reason).Msg("not applied")
+			if on(varStrict) {
+				return fmt.Errorf("%s: recipe %q: %w", name, recipes[name], reason)
+			}
 		}
-		content, kept.Kernels = built.content, built.kernels
+		content, kept.Kernels, kept.Choices = built.content, built.kernels, built.choices
 		if content == nil {
 			kept.Kernels = append([]cache.Kernel(nil), std.Kernels...)
 			for i, k := range kept.Kernels {
@@ -207,13 +223,7 @@ func (s *stage) tuned(j *job, std *standard, kernels []cache.Kernel, recipes map
 			}
 		}
 		s.keepBuild(key, content, kept)
-		if on(varStrict) && len(built.refused) > 0 {
-			for name, reason := range built.refused {
-				return fmt.Errorf("%s: recipe %q: %w", name, recipes[name], reason)
-			}
-		}
 	}
-	keep(group, "recipes", []byte(recipesText(recipes)+"\n"))
 	if content == nil { // no recipe could be carried out: nvcc's own cubin it is
 		if !ran {
 			var err error
@@ -232,6 +242,19 @@ func (s *stage) tuned(j *job, std *standard, kernels []cache.Kernel, recipes map
 		s.result = nil // what lies there may be half a file: ptxas is to write its own
 		return err
 	}
+	if len(kept.Choices) > 0 {
+		// Without a change to the stub the second entries would lie there unused: no harm, no gain.
+		h, err := host()
+		if err == nil {
+			text, _ := h.patch(kept.Choices)
+			keep(group, "stub.c", text)
+			err = replace(h.path, text)
+		}
+		if err != nil {
+			s.result = nil
+			return fmt.Errorf("change the host stub: %w", err)
+		}
+	}
 	if !ran {
 		replay(std.Messages)
 		s.result = &ending{}
@@ -239,7 +262,8 @@ func (s *stage) tuned(j *job, std *standard, kernels []cache.Kernel, recipes map
 	return s.note(j, content, kept.Kernels)
 }
 
-func (s *stage) loadBuild(key string, j *job) ([]byte, keptBuild, bool) {
+// loadBuild finds what was built before from the same things. A stub that would not take the choices any more makes it void.
+func (s *stage) loadBuild(key string, j *job, host func() (*hostStub, error)) ([]byte, keptBuild, bool) {
 	var kept keptBuild
 	text, ok := s.store.Memo(memoBuild, key)
 	if !ok || j.call.lineinfo || json.Unmarshal(text, &kept) != nil {
@@ -247,6 +271,15 @@ func (s *stage) loadBuild(key string, j *job) ([]byte, keptBuild, bool) {
 	}
 	if kept.Cubin == "" {
 		return nil, kept, true
+	}
+	if len(kept.Choices) > 0 {
+		h, err := host()
+		if err != nil {
+			return nil, keptBuild{}, false
+		}
+		if _, refused := h.patch(kept.Choices); len(refused) > 0 {
+			return nil, keptBuild{}, false
+		}
 	}
 	content, err := s.store.Object(kept.Cubin)
 	return content, kept, err == nil
@@ -269,7 +302,7 @@ func (s *stage) keepBuild(key string, content []byte, kept keptBuild) {
 }
 
 // compile makes the cubin with the recipes.
-func (s *stage) compile(j *job, t *translation, recipes map[string]rewrite.Recipe, std []cache.Kernel, group string) (*built, error) {
+func (s *stage) compile(j *job, t *translation, recipes map[string]rewrite.Recipe, std []cache.Kernel, host func() (*hostStub, error), group string) (*built, error) {
 	folder, err := s.watch.folder()
 	if err != nil {
 		return nil, fmt.Errorf("scratch folder: %w", err)
@@ -278,6 +311,7 @@ func (s *stage) compile(j *job, t *translation, recipes map[string]rewrite.Recip
 		store: s.store, log: s.log, folder: folder,
 		start: func(cmd *exec.Cmd) (ending, error) { return s.watch.run(cmd, true) },
 		kept:  func(name string, content []byte) { keep(group, name, content) },
+		stub:  host,
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), limitBuild)
 	defer cancel()
@@ -297,6 +331,20 @@ func install(path string, content []byte) error {
 	}
 	if err != nil {
 		return fmt.Errorf("write the cubin: %w", err)
+	}
+	return nil
+}
+
+// replace puts a new content into a temporary file of nvcc's, all or nothing.
+func replace(path string, content []byte) error {
+	beside := path + ".gnvcc"
+	if err := os.WriteFile(beside, content, 0o600); err != nil {
+		os.Remove(beside)
+		return err
+	}
+	if err := os.Rename(beside, path); err != nil {
+		os.Remove(beside)
+		return err
 	}
 	return nil
 }

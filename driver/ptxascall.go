@@ -2,7 +2,6 @@ package driver
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 )
 
@@ -155,6 +154,3 @@ const (
 )
 
 func (c *ptxasCall) template() []string { return c.words(placeIn, placeOut) }
-
-// isPTX tells by its name whether a file is PTX: nvcc's own always end so.
-func isPTX(path string) bool { return filepath.Ext(path) == ".ptx" }

@@ -9,14 +9,12 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 	"sync"
 
 	"gnvcc/cache"
 	"gnvcc/rewrite"
-	"gnvcc/rewrite/merge"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/source"
 )
@@ -24,25 +22,19 @@ import (
 // Source variants: the TU's device code with one kernel rewritten, through the same cicc with the same options. Of the PTX that
 // comes out only that kernel is used. A variant is kept by all that it depends on, so that it is compiled once.
 
-// variants compiles the variants that the recipes want; kernels for which that fails are put into bad.
-func (b *bench) variants(ctx context.Context, j *job, t *translation, module *ptx.Module, recipes map[string]rewrite.Recipe, bad map[string]error) []merge.Variant {
-	names := make([]string, 0, len(recipes))
-	for name, r := range recipes {
-		if !r.Source().IsDefault() {
-			names = append(names, name)
-		}
+// A variantOf asks for one: the kernel, what to do with it, and whether the copy is to stand alone.
+type variantOf struct {
+	entry string
+	terms []rewrite.Term
+	alone bool
+}
+
+func (v variantOf) String() string {
+	text := rewrite.Recipe{Terms: v.terms}.String()
+	if v.alone {
+		text += " alone"
 	}
-	sort.Strings(names)
-	var out []merge.Variant
-	for _, name := range names {
-		text, err := b.variant(ctx, t, module, name, recipes[name].Source())
-		if err != nil {
-			bad[name] = err
-			continue
-		}
-		out = append(out, merge.Variant{Entry: name, PTX: text})
-	}
-	return out
+	return text
 }
 
 // A keptVariant is the memo of a variant: the object that holds its PTX, or why there is none.
@@ -57,13 +49,13 @@ const memoVariant = "variant"
 var errNoSource = errors.New("it is not known which cicc call its PTX comes from (build it with gnvcc once more)")
 
 // variant gives the PTX of the translation with one kernel changed in the source.
-func (b *bench) variant(ctx context.Context, t *translation, module *ptx.Module, entry string, r rewrite.Recipe) ([]byte, error) {
+func (b *bench) variant(ctx context.Context, t *translation, module *ptx.Module, v variantOf) ([]byte, error) {
 	if t == nil {
 		return nil, errNoSource
 	}
-	f := module.Entry(entry)
+	f := module.Entry(v.entry)
 	if f == nil {
-		return nil, fmt.Errorf("no kernel %s in the PTX", entry)
+		return nil, fmt.Errorf("no kernel %s in the PTX", v.entry)
 	}
 	call, err := readCicc(t.Args)
 	if err != nil {
@@ -74,7 +66,7 @@ func (b *bench) variant(ctx context.Context, t *translation, module *ptx.Module,
 		return nil, fmt.Errorf("look at cicc: %w", err)
 	}
 	signature := signatureOf(f)
-	key := hashOf("variant 1", t.Input, id, strings.Join(call.template(), "\x00"), t.Module, entry, strings.Join(signature, ","), r.String(), ownKey())
+	key := hashOf("variant 1", t.Input, id, strings.Join(call.template(), "\x00"), t.Module, v.entry, strings.Join(signature, ","), v.String(), ownKey())
 	if text, ok := b.store.Memo(memoVariant, key); ok {
 		var kept keptVariant
 		if json.Unmarshal(text, &kept) == nil {
@@ -86,7 +78,7 @@ func (b *bench) variant(ctx context.Context, t *translation, module *ptx.Module,
 			}
 		}
 	}
-	content, err := b.compileVariant(ctx, t, call, entry, signature, r)
+	content, err := b.compileVariant(ctx, t, call, signature, v)
 	if err != nil && (ctx.Err() != nil || errors.Is(err, errLimit)) {
 		return nil, err // another time there may be more time
 	}
@@ -103,12 +95,12 @@ func (b *bench) variant(ctx context.Context, t *translation, module *ptx.Module,
 	return content, err
 }
 
-func (b *bench) compileVariant(ctx context.Context, t *translation, call *ciccCall, entry string, signature []string, r rewrite.Recipe) ([]byte, error) {
+func (b *bench) compileVariant(ctx context.Context, t *translation, call *ciccCall, signature []string, v variantOf) ([]byte, error) {
 	unit, err := b.unit(t.Input)
 	if err != nil {
 		return nil, err
 	}
-	text, err := unit.Rewrite(entry, r.Terms, source.Options{Signature: signature})
+	text, err := unit.Rewrite(v.entry, v.terms, source.Options{Signature: signature, Alone: v.alone})
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +118,7 @@ func (b *bench) compileVariant(ctx context.Context, t *translation, call *ciccCa
 			return nil, err
 		}
 	}
-	b.keep(entry+".ii", text)
+	b.keep(v.entry+".ii", text)
 	work := t.Dir
 	if _, err := os.Stat(work); err != nil {
 		work = dir // only names in line information would know the difference
@@ -138,7 +130,7 @@ func (b *bench) compileVariant(ctx context.Context, t *translation, call *ciccCa
 	if err != nil {
 		return nil, fmt.Errorf("read the variant's PTX: %w", err)
 	}
-	b.keep(entry+".ptx", content)
+	b.keep(v.entry+".ptx", content)
 	return content, nil
 }
 

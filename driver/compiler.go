@@ -1,0 +1,414 @@
+package driver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"gnvcc/cache"
+	"gnvcc/rewrite"
+	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/source"
+	"gnvcc/sim/cubin"
+)
+
+// The tuner's compiler: from a cubin that an application has loaded back to the PTX and the source that it was made from, and
+// from there to candidates, through the same steps as a build with the recipe.
+
+// A Compiler makes candidates. Its methods may be called from several goroutines.
+type Compiler struct {
+	Limit time.Duration // for one tool's run; a candidate that takes longer is refused
+
+	store  *cache.Store
+	dir    string // scratch
+	fresh  freshIndex
+	number atomic.Int64
+	flight sync.Map // key -> *flight: a candidate or variant that is being made just now
+	spent  struct {
+		sync.Mutex
+		runs map[string]int
+		took map[string]time.Duration
+	}
+}
+
+// limitTool is the usual Limit. ptxas takes some 100 ms on most files of programs, a minute on the largest kernels of libraries.
+const limitTool = 2 * time.Minute
+
+// NewCompiler makes a compiler with a scratch folder, which must exist and is the caller's to remove.
+func NewCompiler(store *cache.Store, dir string) *Compiler {
+	c := &Compiler{Limit: limitTool, store: store, dir: dir, fresh: freshIndex{store: store}}
+	c.spent.runs, c.spent.took = map[string]int{}, map[string]time.Duration{}
+	return c
+}
+
+// A Source is what a loaded kernel was made from.
+type Source struct {
+	Kernel     string // mangled
+	Identity   string // key of its decision
+	Target     string // "sm_90a"
+	Version    string // of ptxas, "13.0.88"
+	Flags      []string
+	Assembly   cache.Assembly
+	Link       *cache.Link // the device link that its module comes from; nil without -rdc=true
+	Siblings   []string    // identities of the file's other kernels
+	Applied    string      // the recipe that the loaded build was made with
+	Default    cache.Build // nvcc's own compile
+	Module     *ptx.Module // read only
+	Entry      *ptx.Func
+	MaxThreads int            // the largest block by the kernel's directives, 1024 without
+	File       string         // the user's source file, "" if not known
+	Unit       *source.Unit   // nil where NoSource says why
+	Code       *source.Kernel // the kernel in it, nil where NoSource says why
+	Signature  []string       // the PTX types of its parameters, as package source wants them
+	NoSource   string         // why there can't be source variants
+	NoSecond   string         // why there can't be a second entry chosen in the host stub
+
+	job         *job
+	translation *translation
+	std         []cache.Kernel
+}
+
+// errSecond is wrapped where a kernel is itself what a recipe made.
+var errSecond = errors.New("it is a second entry that gnvcc made; its plain kernel is tuned in its place")
+
+// Kernel finds what the kernel of a loaded module was built from. cubinHash is that of the module's cubin.
+func (c *Compiler) Kernel(cubinHash, kernel string) (*Source, error) {
+	if plain, ok := Plain(kernel); ok {
+		return nil, fmt.Errorf("%s: the tuned copy of %s: %w", kernel, plain, errSecond)
+	}
+	ix := c.fresh.get(func(ix *index) bool { return len(ix.assemblies[cubinHash])+len(ix.links[cubinHash]) > 0 })
+	a, ok := ix.assembly(cubinHash)
+	var link *cache.Link
+	if !ok {
+		l, ok := ix.link(cubinHash)
+		if !ok {
+			return nil, fmt.Errorf("the module of %s was not built by gnvcc, or by an nvcc step that gnvcc does not know (a library's? -dlto? compiled by the driver from PTX?)", kernel)
+		}
+		if l.Inputs == nil {
+			return nil, fmt.Errorf("the device link of %s has no inputs on record", kernel)
+		}
+		var err error
+		if a, err = c.definer(ix, l, kernel); err != nil {
+			return nil, err
+		}
+		link = &l
+	}
+	s, err := c.source(a, kernel)
+	if err != nil {
+		return nil, err
+	}
+	s.Link = link
+	if s.NoSecond == "" && a.Reloc {
+		s.NoSecond = "with -rdc=true a second entry can't be had"
+	}
+	if s.NoSecond == "" {
+		s.NoSecond = s.NoSource
+	}
+	return s, nil
+}
+
+// source gathers what is known of one kernel of an assembly.
+func (c *Compiler) source(a cache.Assembly, kernel string) (*Source, error) {
+	s := &Source{Kernel: kernel, Target: a.Target, Version: a.Version, Assembly: a}
+	for _, k := range a.Kernels {
+		if k.Name == kernel {
+			s.Identity, s.Applied = k.Identity, k.Recipe
+		} else if k.Identity != "" {
+			s.Siblings = append(s.Siblings, k.Identity)
+		}
+	}
+	if s.Identity == "" {
+		return nil, fmt.Errorf("%s: gnvcc could not tell its identity when it was built", kernel)
+	}
+	call, err := readPtxas(a.Args)
+	if err != nil {
+		return nil, fmt.Errorf("%s: the recorded ptxas command: %w", kernel, err)
+	}
+	if call.debug {
+		return nil, fmt.Errorf("%s: built for debugging (-G)", kernel)
+	}
+	text, err := c.store.Object(a.PTX)
+	if err != nil {
+		return nil, fmt.Errorf("%s: its PTX is not in the store any more (build it once more): %w", kernel, err)
+	}
+	if s.job, err = newJob(c.store, call, a.Ptxas, text); err != nil {
+		return nil, err
+	}
+	if s.job.version != a.Version {
+		return nil, fmt.Errorf("%s: it was built by ptxas %s, and %s is now %s (build it once more)", kernel, a.Version, a.Ptxas, s.job.version)
+	}
+	s.Flags = call.flags
+	if s.Module, err = ptx.Parse(text); err != nil {
+		return nil, fmt.Errorf("%s: %w", kernel, err)
+	}
+	if s.Entry = s.Module.Entry(kernel); s.Entry == nil {
+		return nil, fmt.Errorf("%s is not in the PTX that its module was built from", kernel)
+	}
+	s.MaxThreads = 1024
+	if n, _ := s.Entry.Threads(); n > 0 {
+		s.MaxThreads = n
+	}
+	s.Signature = signatureOf(s.Entry)
+	c.readSource(s)
+	std, err := c.standard(s)
+	if err != nil {
+		return nil, err
+	}
+	s.std = std
+	for _, k := range std {
+		if k.Name == kernel {
+			s.Default = cache.Build{Registers: k.Registers, Spill: k.Spill, Stack: k.Stack, Shared: k.Shared}
+		}
+	}
+	return s, nil
+}
+
+// readSource finds the kernel in the preprocessed source.
+func (c *Compiler) readSource(s *Source) {
+	t, ok := c.translation(s.job.hash)
+	if !ok {
+		s.NoSource = errNoSource.Error()
+		return
+	}
+	s.translation, s.File = &t, t.Source
+	unit, err := parsed.get(c.store, t.Input)
+	if err != nil {
+		s.NoSource = err.Error()
+		return
+	}
+	s.Unit = unit
+	if s.Code, err = unit.Kernel(s.Kernel); err != nil {
+		s.NoSource = err.Error()
+	}
+}
+
+func (c *Compiler) translation(ptxHash string) (translation, bool) {
+	if t, ok := loadTranslation(c.store, ptxHash); ok {
+		return t, true
+	}
+	var t translation
+	sn, err := c.store.Snapshot()
+	if err == nil {
+		defer sn.Close()
+		if ok, err := sn.Get(cache.Translations, ptxHash, &t); err == nil && ok {
+			return t, true
+		}
+	}
+	return translation{}, false
+}
+
+// standard gives the registers and so on of nvcc's own compile: as the build saw them, else by compiling once more.
+func (c *Compiler) standard(s *Source) ([]cache.Kernel, error) {
+	if std, ok := s.job.loadStandard(c.store); ok {
+		return std.Kernels, nil
+	}
+	kernels, err := s.job.identities()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), c.Limit)
+	defer cancel()
+	b, done, err := c.bench()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	out, _, err := b.try(ctx, s.job, nil, s.Module, nil, kernels)
+	if err != nil {
+		return nil, fmt.Errorf("compile %s as nvcc does: %w", s.Kernel, err)
+	}
+	kernels, _, err = readBack(kernels, out.content)
+	if err != nil {
+		return nil, err
+	}
+	spills(kernels, []message{{Text: out.messages}})
+	return kernels, nil
+}
+
+// bench makes a bench with a folder of its own. done removes that.
+func (c *Compiler) bench() (b *bench, done func(), err error) {
+	folder := filepath.Join(c.dir, "compile"+strconv.FormatInt(c.number.Add(1), 10))
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return nil, nil, fmt.Errorf("scratch folder: %w", err)
+	}
+	b = &bench{store: c.store, log: logger(), folder: folder, start: startPlain, only: true, after: c.account}
+	return b, func() { os.RemoveAll(folder) }, nil
+}
+
+func (c *Compiler) account(tool string, took time.Duration) {
+	c.spent.Lock()
+	defer c.spent.Unlock()
+	c.spent.runs[tool]++
+	c.spent.took[tool] += took
+}
+
+// Spent says how often a tool (cicc, ptxas, nvlink) was run, and how long that took in all.
+func (c *Compiler) Spent(tool string) (runs int, took time.Duration) {
+	c.spent.Lock()
+	defer c.spent.Unlock()
+	return c.spent.runs[tool], c.spent.took[tool]
+}
+
+// startPlain runs a child that ends with us.
+func startPlain(cmd *exec.Cmd) (ending, error) {
+	runtime.LockOSThread() // Pdeathsig watches the thread that starts the child
+	defer runtime.UnlockOSThread()
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
+	if err := cmd.Start(); err != nil {
+		return ending{}, err
+	}
+	return endOf(cmd, cmd.Wait())
+}
+
+// A Candidate is a kernel compiled by a recipe.
+type Candidate struct {
+	Path       string // a cubin that the driver can load; it stays in the store
+	Entry      string // what to launch in it: the kernel's own name, or that of a second entry
+	Build      cache.Build
+	MaxThreads int // largest block by directives, 1024 if none
+}
+
+// A keptCandidate is the memo of one.
+type keptCandidate struct {
+	Cubin      string
+	Entry      string
+	Build      cache.Build
+	MaxThreads int
+	Error      string // why there is none
+}
+
+const memoCandidate = "candidate"
+
+// Compile makes a candidate. An error says why there is none: the recipe can't be carried out, or a tool refused it. What was made
+// once is found again, refusals too; ctx and Limit end what takes too long, which is tried again another time.
+func (c *Compiler) Compile(ctx context.Context, s *Source, r rewrite.Recipe) (*Candidate, error) {
+	parts := []string{"candidate 1", s.job.key, s.Kernel, r.String(), ownKey()}
+	if t := s.translation; t != nil {
+		parts = append(parts, t.Input, t.Module)
+	}
+	if s.Link != nil {
+		parts = append(parts, s.Link.Cubin, s.Assembly.Cubin)
+	}
+	key := hashOf(parts...)
+	for {
+		if cand, err, ok := c.kept(key); ok {
+			return cand, err
+		}
+		mine := make(chan struct{})
+		other, busy := c.flight.LoadOrStore(key, mine)
+		if busy {
+			select {
+			case <-other.(chan struct{}):
+				continue
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}
+		cand, err := c.compile(ctx, s, r, key)
+		c.flight.Delete(key)
+		close(mine)
+		return cand, err
+	}
+}
+
+func (c *Compiler) kept(key string) (*Candidate, error, bool) {
+	var k keptCandidate
+	text, ok := c.store.Memo(memoCandidate, key)
+	if !ok || json.Unmarshal(text, &k) != nil {
+		return nil, nil, false
+	}
+	if k.Error != "" {
+		return nil, errors.New(k.Error), true
+	}
+	if !c.store.HasObject(k.Cubin) {
+		return nil, nil, false
+	}
+	return &Candidate{Path: c.store.ObjectPath(k.Cubin), Entry: k.Entry, Build: k.Build, MaxThreads: k.MaxThreads}, nil, true
+}
+
+func (c *Compiler) compile(ctx context.Context, s *Source, r rewrite.Recipe, key string) (*Candidate, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.Limit)
+	defer cancel()
+	kept, err := c.make(ctx, s, r)
+	if err != nil {
+		if ctx.Err() != nil || errors.Is(err, errLimit) {
+			return nil, err
+		}
+		kept = keptCandidate{Error: err.Error()}
+	}
+	if text, jsonErr := json.Marshal(kept); jsonErr == nil && !transient(err) {
+		c.store.PutMemo(memoCandidate, key, text) // made again if it can't be kept
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Candidate{Path: c.store.ObjectPath(kept.Cubin), Entry: kept.Entry, Build: kept.Build, MaxThreads: kept.MaxThreads}, nil
+}
+
+// transient tells whether an error is about this machine at this moment (a full disk), not about the recipe.
+func transient(err error) bool {
+	var path *os.PathError
+	var errno syscall.Errno
+	return errors.As(err, &path) || errors.As(err, &errno) || errors.Is(err, cache.ErrFull) || errors.Is(err, cache.ErrReadOnly)
+}
+
+// make makes a candidate.
+func (c *Compiler) make(ctx context.Context, s *Source, r rewrite.Recipe) (keptCandidate, error) {
+	var none keptCandidate
+	b, done, err := c.bench()
+	if err != nil {
+		return none, err
+	}
+	defer done()
+	recipes := map[string]rewrite.Recipe{s.Kernel: r}
+	out, bad, err := b.try(ctx, s.job, s.translation, s.Module, recipes, s.std)
+	if err != nil {
+		return none, err
+	}
+	for _, reason := range bad {
+		return none, reason
+	}
+	entry := s.Kernel
+	if seconds := secondsOf(s.Kernel, r); len(seconds) > 0 {
+		entry = seconds[0].name
+	}
+	content := out.content
+	if s.Link != nil {
+		if content, err = c.link(ctx, b, s, content); err != nil {
+			return none, err
+		}
+	}
+	f, err := cubin.Read(content)
+	if err != nil {
+		return none, fmt.Errorf("read the candidate: %w", err)
+	}
+	k, ok := f.Kernel(entry)
+	if !ok {
+		return none, fmt.Errorf("the candidate has no kernel %s", entry)
+	}
+	kept := keptCandidate{Entry: entry, MaxThreads: 1024, Build: cache.Build{Registers: k.Registers, Stack: k.Stack, Shared: k.Shared}}
+	if k.MaxThreads > 0 {
+		kept.MaxThreads = k.MaxThreads
+	}
+	if u, ok := cubin.Spills(out.messages)[entry]; ok {
+		kept.Build.Spill = u.Stores
+	}
+	if kept.Cubin, err = c.store.PutObject(content); err != nil {
+		return none, fmt.Errorf("keep the candidate: %w", err)
+	}
+	return kept, nil
+}

@@ -1,0 +1,218 @@
+package driver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"gnvcc/cache"
+	"gnvcc/sim/cubin"
+)
+
+// Candidates of programs that are linked on the device (-rdc=true). A recorded link has host objects and archives as its
+// inputs; nvcc's own cuobjdump takes their relocatable cubins out, the one that defines the kernel makes place for the
+// candidate, and nvlink is run again on all of them with the recorded options.
+
+// memoMembers keeps the relocatable cubins of a linked file, by the file's hash and the target.
+const memoMembers = "members"
+
+// definer finds the assembly that defines a kernel among the inputs of a link.
+func (c *Compiler) definer(ix *index, l cache.Link, kernel string) (cache.Assembly, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), c.Limit)
+	defer cancel()
+	var found []cache.Assembly
+	for _, in := range l.Inputs {
+		members, err := c.members(ctx, l, in)
+		if err != nil {
+			return cache.Assembly{}, fmt.Errorf("%s: %w", kernel, err)
+		}
+		for _, m := range members {
+			a, ok := ix.assembly(m)
+			if !ok {
+				continue
+			}
+			for _, k := range a.Kernels {
+				if k.Name == kernel {
+					found = append(found, a)
+				}
+			}
+		}
+	}
+	switch len(found) {
+	case 0:
+		return cache.Assembly{}, fmt.Errorf("none of the files that gnvcc built and that went into the device link of its module defines %s", kernel)
+	case 1:
+		return found[0], nil
+	}
+	// A template's kernel may stand in several objects; nvlink takes the first.
+	return found[0], nil
+}
+
+// members gives the hashes of the relocatable cubins in an input of a link, which are objects then.
+func (c *Compiler) members(ctx context.Context, l cache.Link, in cache.LinkInput) ([]string, error) {
+	path, key := in.Path, ""
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(l.Dir, path)
+	}
+	if in.Object != "" {
+		key = hashOf("members 1", in.Object, l.Target)
+		if text, ok := c.store.Memo(memoMembers, key); ok {
+			var kept []string
+			if json.Unmarshal(text, &kept) == nil && c.haveAll(kept) {
+				return kept, nil
+			}
+		}
+		if c.store.HasObject(in.Object) {
+			path = c.store.ObjectPath(in.Object)
+		}
+	}
+	hashes, err := c.extract(ctx, l, path, filepath.Ext(in.Path))
+	if err != nil {
+		return nil, fmt.Errorf("take the device code out of %s: %w", in.Path, err)
+	}
+	if key != "" {
+		if text, err := json.Marshal(hashes); err == nil {
+			c.store.PutMemo(memoMembers, key, text) // taken out again if it can't be kept
+		}
+	}
+	return hashes, nil
+}
+
+func (c *Compiler) haveAll(hashes []string) bool {
+	for _, h := range hashes {
+		if !c.store.HasObject(h) {
+			return false
+		}
+	}
+	return true
+}
+
+// extract takes the cubins of a link's target out of a file.
+func (c *Compiler) extract(ctx context.Context, l cache.Link, path, ext string) ([]string, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := cubin.Read(text); err == nil { // a cubin as it is
+		hash, err := c.store.PutObject(text)
+		return []string{hash}, err
+	}
+	b, done, err := c.bench()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	tool, err := (Toolkit{Nvcc: filepath.Join(filepath.Dir(l.Nvlink), "nvcc")}).Tool("cuobjdump")
+	if err != nil {
+		return nil, fmt.Errorf("%w (it comes with the toolkit, package cuda-cuobjdump)", err)
+	}
+	// cuobjdump goes by the file's name, and writes into the folder that it runs in.
+	name := filepath.Join(b.folder, "input"+ext)
+	if err := os.WriteFile(name, text, 0o600); err != nil {
+		return nil, err
+	}
+	if said, err := b.tool(ctx, b.folder, toolEnvironment(), tool, "-xelf", "all", name); err != nil {
+		if strings.Contains(said, "does not contain device code") || strings.Contains(err.Error(), "does not contain device code") {
+			return nil, nil
+		}
+		return nil, err
+	}
+	entries, err := os.ReadDir(b.folder)
+	if err != nil {
+		return nil, err
+	}
+	var hashes []string
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), "."+l.Target+".cubin") {
+			continue
+		}
+		content, err := os.ReadFile(filepath.Join(b.folder, e.Name()))
+		if err != nil {
+			return nil, err
+		}
+		hash, err := c.store.PutObject(content)
+		if err != nil {
+			return nil, err
+		}
+		hashes = append(hashes, hash)
+	}
+	return hashes, nil
+}
+
+// link links a candidate in the place of the assembly that it is made from.
+func (c *Compiler) link(ctx context.Context, b *bench, s *Source, content []byte) ([]byte, error) {
+	l := *s.Link
+	call, err := readNvlink(l.Args)
+	if err != nil {
+		return nil, fmt.Errorf("the recorded device link: %w", err)
+	}
+	if call.lto {
+		return nil, fmt.Errorf("the program is linked with -dlto: nvlink compiles it by itself")
+	}
+	files := map[string][]string{} // placeholder -> cubins
+	replaced := false
+	for n, in := range l.Inputs {
+		members, err := c.members(ctx, l, in)
+		if err != nil {
+			return nil, err
+		}
+		for i, hash := range members {
+			file := filepath.Join(b.folder, fmt.Sprintf("%d-%d.cubin", n, i))
+			if hash == s.Assembly.Cubin && !replaced {
+				err = os.WriteFile(file, content, 0o600)
+				replaced = true
+			} else {
+				err = copyFile(file, c.store.ObjectPath(hash))
+			}
+			if err != nil {
+				return nil, err
+			}
+			files[placeInput(n)] = append(files[placeInput(n)], file)
+		}
+	}
+	if !replaced {
+		return nil, fmt.Errorf("%s is not among the files of the device link any more", s.Kernel)
+	}
+	out := filepath.Join(b.folder, "linked.cubin")
+	argv := []string{l.Nvlink}
+	for _, word := range l.Args {
+		switch name, _, ok := strings.Cut(word, "="); {
+		case word == placeOut:
+			argv = append(argv, out)
+		case isPlace(word):
+			argv = append(argv, files[word]...)
+		case ok && strings.HasSuffix(name, "register-link-binaries"):
+			argv = append(argv, name+"="+filepath.Join(b.folder, "registration.c"))
+		default:
+			argv = append(argv, word)
+		}
+	}
+	dir := l.Dir
+	if _, err := os.Stat(dir); err != nil {
+		dir = b.folder
+	}
+	begun := time.Now()
+	if _, err := b.tool(ctx, dir, toolEnvironment(), argv...); err != nil {
+		return nil, fmt.Errorf("link the candidate: %w", err)
+	}
+	b.log.Debug().Dur("took", time.Since(begun)).Str("kernel", s.Kernel).Msg("device link of a candidate")
+	linked, err := os.ReadFile(out)
+	if err != nil {
+		return nil, fmt.Errorf("read the linked candidate: %w", err)
+	}
+	return linked, nil
+}
+
+// isPlace tells whether a recorded word stands for an input.
+func isPlace(word string) bool {
+	if len(word) < 3 || word[0] != '<' || word[len(word)-1] != '>' {
+		return false
+	}
+	_, err := strconv.Atoi(word[1 : len(word)-1])
+	return err == nil
+}

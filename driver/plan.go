@@ -1,0 +1,173 @@
+package driver
+
+import (
+	"context"
+	"fmt"
+	"sort"
+
+	"gnvcc/rewrite"
+	"gnvcc/rewrite/merge"
+	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/source"
+	"gnvcc/rewrite/stub"
+)
+
+// A plan says what a set of recipes comes to: which kernels of other compiles go into the module, what is done to
+// which entry of it, with which flags of ptxas, and what the host stub has to choose.
+type plan struct {
+	variants []merge.Variant
+	passes   map[string]rewrite.Recipe // by entry of the merged module
+	flags    []string
+	seconds  []second
+	choices  []stub.Choice // of the seconds, in the same order
+}
+
+// plan works it out, and compiles the source variants for it. bad are the kernels whose recipes can't be carried out.
+func (b *bench) plan(ctx context.Context, j *job, t *translation, module *ptx.Module, recipes map[string]rewrite.Recipe) (p *plan, bad map[string]error) {
+	p, bad = &plan{passes: map[string]rewrite.Recipe{}}, map[string]error{}
+	names := make([]string, 0, len(recipes))
+	for name := range recipes {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	var list []rewrite.Recipe
+	for _, name := range names {
+		r := recipes[name]
+		if err := r.Check(); err != nil {
+			bad[name] = err
+			continue
+		}
+		var err error
+		if seconds := secondsOf(name, r); len(seconds) > 0 {
+			err = b.planSeconds(ctx, j, t, module, p, seconds)
+		} else {
+			err = b.planKernel(ctx, t, module, p, name, r)
+			list = append(list, r)
+		}
+		if err != nil {
+			bad[name] = err
+		}
+	}
+	all := len(module.Entries())
+	if b.only {
+		all = len(list)
+	}
+	flags, err := rewrite.Flags(list, all)
+	if err != nil {
+		for name, r := range recipes {
+			if !r.Flag().IsDefault() {
+				bad[name] = err
+			}
+		}
+	}
+	p.flags = flags
+	if len(bad) == 0 && len(p.choices) > 0 && b.stub != nil {
+		b.tryStub(p, bad)
+	}
+	return p, bad
+}
+
+// planKernel is for recipes that are for the kernel itself.
+func (b *bench) planKernel(ctx context.Context, t *translation, module *ptx.Module, p *plan, name string, r rewrite.Recipe) error {
+	if terms := sourceTerms(r); len(terms) > 0 {
+		text, err := b.variant(ctx, t, module, variantOf{entry: name, terms: terms})
+		if err != nil {
+			return err
+		}
+		p.variants = append(p.variants, merge.Variant{Entry: name, PTX: text})
+	}
+	p.passes[name] = r.PTX()
+	return nil
+}
+
+// sourceTerms are a recipe's terms for the source stage, in that stage's words: there a guard is the only form of spec.
+func sourceTerms(r rewrite.Recipe) []rewrite.Term {
+	terms := append([]rewrite.Term(nil), r.Source().Terms...)
+	for i := range terms {
+		if terms[i].Lever == "guard" {
+			terms[i].Lever = "spec"
+		}
+	}
+	return terms
+}
+
+// planSeconds is for recipes with second entries.
+func (b *bench) planSeconds(ctx context.Context, j *job, t *translation, module *ptx.Module, p *plan, seconds []second) error {
+	if j.call.reloc {
+		return fmt.Errorf("a second entry can't be had with -rdc=true")
+	}
+	if !seconds[0].rest.Flag().IsDefault() {
+		return fmt.Errorf("flags of ptxas hold for the whole file: they would change the plain kernel beside the second entry")
+	}
+	if t == nil {
+		return errNoSource
+	}
+	kernel := seconds[0].kernel
+	f := module.Entry(kernel)
+	if f == nil {
+		return fmt.Errorf("no kernel %s in the PTX", kernel)
+	}
+	unit, err := b.unit(t.Input)
+	if err != nil {
+		return err
+	}
+	k, err := unit.Kernel(kernel)
+	if err != nil {
+		return err
+	}
+	for _, s := range seconds {
+		terms := append(sourceTerms(s.rest), s.term)
+		text, err := b.variant(ctx, t, module, variantOf{entry: kernel, terms: terms, alone: true})
+		if err != nil {
+			return err
+		}
+		choice, err := s.choice(k, source.Options{Signature: signatureOf(f), Alone: true})
+		if err != nil {
+			return err
+		}
+		p.variants = append(p.variants, merge.Variant{Entry: kernel, Second: s.name, PTX: text})
+		p.passes[s.name] = s.rest.PTX()
+		p.seconds = append(p.seconds, s)
+		p.choices = append(p.choices, choice)
+	}
+	return nil
+}
+
+// tryStub sees whether the host stub takes the choices.
+func (b *bench) tryStub(p *plan, bad map[string]error) {
+	h, err := b.stub()
+	if err != nil {
+		for _, s := range p.seconds {
+			bad[s.kernel] = err
+		}
+		return
+	}
+	_, refused := h.patch(p.choices)
+	for name, reason := range p.blame(refused) {
+		bad[name] = reason
+	}
+}
+
+// blame puts what was said of second entries down to their kernels.
+func (p *plan) blame(refused map[string]error) map[string]error {
+	out := map[string]error{}
+	for name, reason := range refused {
+		for _, s := range p.seconds {
+			if s.name == name {
+				name = s.kernel
+			}
+		}
+		out[name] = reason
+	}
+	return out
+}
+
+// entry is what a candidate for a kernel is launched by.
+func (p *plan) entry(kernel string) string {
+	for _, s := range p.seconds {
+		if s.kernel == kernel {
+			return s.name
+		}
+	}
+	return kernel
+}

@@ -1,0 +1,119 @@
+package driver
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"gnvcc/cache"
+	"gnvcc/rewrite"
+	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/source"
+	"gnvcc/rewrite/stub"
+)
+
+// Second entries. A recipe with spec{...} terms leaves the kernel itself as nvcc makes it. For each such term a second entry stands
+// beside it, compiled for the values between the braces, and all other terms of the recipe are for the second entries.
+// The host stub, which nvcc compiles after ptxas has run, launches a second entry where the arguments have those values.
+//
+// The stub is the host's: of several targets of one compile only one target's stub is compiled, and it chooses for all of
+// them. So a second entry's name holds what it was compiled for: where another target has been specialised for other
+// values, the entry of that name is not there, and the stub launches the plain kernel.
+
+// A second is one second entry to be made.
+type second struct {
+	kernel string       // the entry beside which it stands
+	name   string       // its own
+	term   rewrite.Term // the spec term
+	rest   rewrite.Recipe
+}
+
+// tunedMark stands between a kernel's name and what its second entry is for.
+const tunedMark = "__tuned_"
+
+// secondName names the second entry of a kernel for a spec term.
+func secondName(kernel string, t rewrite.Term) string {
+	return kernel + tunedMark + cache.Hash([]byte(t.String()))[:8]
+}
+
+// Plain gives the name of the kernel beside which an entry stands, and whether it is a second entry.
+func Plain(entry string) (string, bool) {
+	if i := strings.LastIndex(entry, tunedMark); i > 0 && len(entry)-i == len(tunedMark)+8 {
+		return entry[:i], true
+	}
+	return entry, false
+}
+
+// secondsOf splits a recipe: none where it is for the kernel itself.
+func secondsOf(kernel string, r rewrite.Recipe) []second {
+	var terms, rest []rewrite.Term
+	for _, t := range r.Terms {
+		if t.Lever == "spec" {
+			terms = append(terms, t)
+		} else {
+			rest = append(rest, t)
+		}
+	}
+	var out []second
+	for _, t := range terms {
+		out = append(out, second{kernel, secondName(kernel, t), t, rewrite.Recipe{Terms: rest}})
+	}
+	return out
+}
+
+// choice says to the stub when the second entry is to be launched.
+func (s second) choice(k *source.Kernel, options source.Options) (stub.Choice, error) {
+	c, err := k.Conditions(s.term, options)
+	if err != nil {
+		return stub.Choice{}, err
+	}
+	out := stub.Choice{Entry: s.kernel, Second: s.name, Block: c.Block, Grid: c.Grid}
+	for _, a := range c.Arguments {
+		if a.Align > 0 {
+			out.Align = append(out.Align, stub.Align{Index: a.Index, Bytes: a.Align})
+		} else {
+			out.Args = append(out.Args, stub.Arg{Index: a.Index, Offset: a.Offset, Bytes: a.Bytes})
+		}
+	}
+	return out, nil
+}
+
+// fits tells whether a second entry with so many registers can be launched wherever it is chosen: for the one block
+// that its condition names, or for every block that the plain kernel is launched with.
+func (s second) fits(f *ptx.Func, block [3]int, before, after int) bool {
+	if threads := block[0] * block[1] * block[2]; threads > 0 {
+		return after <= before || rewrite.MaxBlock(after) >= (threads+31)/32*32
+	}
+	return rewrite.Fits(f, before, after)
+}
+
+// A hostStub is the stub of the build that the ptxas stage is part of.
+type hostStub struct {
+	path string
+	text []byte
+}
+
+// temporary begins the names of nvcc's own files; what is called otherwise was asked for by the user (--keep) and is his.
+const temporary = "tmpxft_"
+
+// findStub finds the stub that belongs to a PTX: cicc writes both, with one base name.
+func findStub(ptxFile string) (*hostStub, error) {
+	path := strings.TrimSuffix(ptxFile, ".ptx") + ".cudafe1.stub.c"
+	if !strings.HasPrefix(filepath.Base(path), temporary) {
+		return nil, fmt.Errorf("a second entry needs the host stub changed, and %s is a file of the user's (--keep, or a PTX file compiled by itself)", filepath.Base(path))
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("a second entry is chosen in the host stub: %w", err)
+	}
+	if strings.Contains(string(text), "__gnvcc_second") {
+		return nil, fmt.Errorf("the host stub was changed for another target of the same compile")
+	}
+	return &hostStub{path, text}, nil
+}
+
+// patch tries the choices on the stub's text.
+func (h *hostStub) patch(choices []stub.Choice) (text []byte, refused map[string]error) {
+	return stub.Patch(h.text, choices)
+}
