@@ -97,7 +97,7 @@ func blockBound(f *ptx.Func, registers int) int {
 // Fits tells whether a kernel that has `after` registers a thread launches with every block with which nvcc's own
 // compile does, which has `before` (0: not known). `after` may be a cap, or what was read from a cubin.
 func Fits(f *ptx.Func, before, after int) bool {
-	return after <= before || MaxBlock(after) >= (blockBound(f, before)+31)/32*32
+	return MaxBlock(after) >= (blockBound(f, before)+31)/32*32
 }
 
 // Limit is the largest register count that Fits.

@@ -2,7 +2,6 @@ package rewrite
 
 import (
 	"fmt"
-	"strconv"
 
 	"gnvcc/rewrite/ptx"
 )
@@ -22,182 +21,300 @@ func verify(before, after *ptx.Func) error {
 	if err != nil {
 		return err
 	}
-	old, err := registers(before)
-	if err != nil {
+	var old, now registers
+	if err := old.read(before, nil); err != nil {
 		return err
 	}
-	now, err := registers(after)
-	if err != nil {
+	if err := now.read(after, &old); err != nil {
 		return err
 	}
-	if len(now.unknown) > 0 {
-		for name := range now.unknown {
-			if !old.unknown[name] {
-				return fmt.Errorf("register %s is not declared", name)
+	for name := range now.unknown {
+		if !old.unknown[name] {
+			return fmt.Errorf("register %s is not declared", name)
+		}
+	}
+	for _, g := range now.groups {
+		o, ok := old.find(g.prefix)
+		if !ok {
+			continue
+		}
+		for n := 0; n < max(g.count, 1) && n < max(o.count, 1); n++ {
+			if s := now.state[g.base+n]; s&readBit != 0 && s&writeBit == 0 && old.state[o.base+n]&writeBit != 0 {
+				return fmt.Errorf("register %s is read but no longer written", g.name(n))
 			}
 		}
 	}
-	for name, r := range now.used {
-		o := old.used[name]
-		if r.read && !r.written && o != nil && o.written {
-			return fmt.Errorf("register %s is read but no longer written", name)
-		}
-	}
-	fresh := make(map[string]int)
-	for name := range now.used {
-		if old.used[name] == nil {
-			fresh[name] = len(fresh)
-		}
-	}
-	return defined(after, blocks, fresh)
+	return now.defined(after, blocks)
 }
 
-// usage is what is known of a function's registers by name. A name that is declared in several scopes counts as one:
-// enough for the questions above.
-type usage struct {
-	used    map[string]*touched
+const (
+	readBit = 1 << iota
+	writeBit
+)
+
+// registers holds what is known of a function's registers. They are numbered: a declaration %r<10> is a group of ten.
+// The same name declared in several scopes counts as one group, which is enough for the questions above.
+type registers struct {
+	groups  []group
+	state   []uint8         // by number: readBit, writeBit
 	unknown map[string]bool // named, not declared, no special register
+
+	// what the passes brought in: registers that the other function does not have
+	fresh []freshUse
+	bits  map[int]int // number -> bit, -1: the other function has it
+	next  int         // the next free bit
 }
 
-type touched struct{ read, written bool }
+type group struct {
+	prefix string
+	count  int // 0: one register of exactly this name
+	base   int // number of its first register
+}
 
-func registers(f *ptx.Func) (*usage, error) {
-	u := &usage{used: make(map[string]*touched), unknown: make(map[string]bool)}
-	type scope struct {
-		names  map[string]bool
-		ranges map[string]int // prefix -> count
+func (g *group) name(n int) string {
+	if g.count == 0 {
+		return g.prefix
 	}
-	stack := []scope{{}}
+	return fmt.Sprintf("%s%d", g.prefix, n)
+}
+
+// A freshUse is what a statement does to the new registers, as bit sets.
+type freshUse struct {
+	stmt          int
+	reads, writes uint64
+}
+
+func (r *registers) find(prefix string) (*group, bool) {
+	for i := range r.groups {
+		if r.groups[i].prefix == prefix {
+			return &r.groups[i], true
+		}
+	}
+	return nil, false
+}
+
+// read goes through a function once. With old given, it notes the uses of registers that old does not have.
+func (r *registers) read(f *ptx.Func, old *registers) error {
+	type declared struct {
+		group int
+		count int
+	}
+	var sight []declared // innermost last
+	var marks []int      // where each open scope begins in it
+	r.unknown = make(map[string]bool)
+	r.bits = make(map[int]int)
 	declare := func(v ptx.Variable) error {
-		top := &stack[len(stack)-1]
-		if top.names == nil {
-			top.names, top.ranges = make(map[string]bool), make(map[string]int)
+		from := 0
+		if len(marks) > 0 {
+			from = marks[len(marks)-1]
 		}
-		if v.Count > 0 {
-			if top.ranges[v.Name] > 0 {
-				return fmt.Errorf("registers %s<...> are declared twice", v.Name)
+		prefix, number := split([]byte(v.Name))
+		for _, d := range sight[from:] {
+			other := r.groups[d.group].prefix
+			same := other == v.Name && (d.count == 0) == (v.Count == 0)
+			if v.Count == 0 && number >= 0 && number < d.count && other == string(prefix) {
+				same = true
 			}
-			top.ranges[v.Name] = v.Count
-			return nil
+			if p, n := split([]byte(other)); d.count == 0 && v.Count > 0 && n >= 0 && n < v.Count && string(p) == v.Name {
+				same = true
+			}
+			if same {
+				return fmt.Errorf("register %s is declared twice", v.Name)
+			}
 		}
-		if top.names[v.Name] {
-			return fmt.Errorf("register %s is declared twice", v.Name)
+		at := -1
+		for i := range r.groups {
+			if r.groups[i].prefix == v.Name && r.groups[i].count >= v.Count && (r.groups[i].count == 0) == (v.Count == 0) {
+				at = i
+			}
 		}
-		top.names[v.Name] = true
+		if at < 0 {
+			at = len(r.groups)
+			r.groups = append(r.groups, group{v.Name, v.Count, len(r.state)})
+			r.state = append(r.state, make([]uint8, max(v.Count, 1))...)
+		}
+		sight = append(sight, declared{at, v.Count})
 		return nil
 	}
-	declared := func(name string) bool {
+	// number returns a register's number, -1 for what is no declared register.
+	number := func(name []byte) int {
 		prefix, n := split(name)
-		for i := len(stack) - 1; i >= 0; i-- {
-			if stack[i].names[name] || n >= 0 && n < stack[i].ranges[prefix] {
-				return true
+		for i := len(sight) - 1; i >= 0; i-- {
+			g := &r.groups[sight[i].group]
+			if sight[i].count == 0 {
+				if string(name) == g.prefix {
+					return g.base
+				}
+			} else if n >= 0 && n < sight[i].count && string(prefix) == g.prefix {
+				return g.base + n
 			}
 		}
-		return false
+		return -1
 	}
+	// isFresh tells whether old has no register of that name, and gives it a bit.
+	isFresh := func(name []byte, number int) (int, bool) {
+		if bit, ok := r.bits[number]; ok {
+			return bit, bit >= 0
+		}
+		bit := -1
+		if !old.has(name) {
+			bit = r.next
+			r.next++
+		}
+		r.bits[number] = bit
+		return bit, bit >= 0
+	}
+	tooMany := false
 	for i, s := range f.Stmts {
 		switch s.Kind {
 		case ptx.Open:
-			stack = append(stack, scope{})
+			marks = append(marks, len(sight))
 		case ptx.Close:
-			stack = stack[:len(stack)-1]
+			sight = sight[:marks[len(marks)-1]]
+			marks = marks[:len(marks)-1]
 		case ptx.Decl:
 			if string(f.Opcode(i)) != ".reg" {
 				continue
 			}
 			vars, err := f.Declared(i)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			for _, v := range vars {
+				if v.Count > maxRange {
+					return fmt.Errorf("register range %s<%d> is larger than any function's", v.Name, v.Count)
+				}
 				if err := declare(v); err != nil {
-					return nil, err
+					return err
 				}
 			}
 		case ptx.Inst:
+			use := freshUse{stmt: i}
 			f.Effects(i, func(reg ptx.Span, read, write bool) {
-				name := string(f.Bytes(reg))
-				a := u.used[name]
-				if a == nil {
-					if !declared(name) {
-						if name[0] == '%' && !special(name) {
-							u.unknown[name] = true
-						}
-						return
+				name := f.Bytes(reg)
+				n := number(name)
+				if n < 0 {
+					if name[0] == '%' && !special(name) {
+						r.unknown[string(name)] = true
 					}
-					a = new(touched)
-					u.used[name] = a
+					return
 				}
-				a.read = a.read || read
-				a.written = a.written || write
+				if read {
+					r.state[n] |= readBit
+				}
+				if write {
+					r.state[n] |= writeBit
+				}
+				if old == nil || n < len(old.state) && old.same(r, n) {
+					return
+				}
+				bit, ok := isFresh(name, n)
+				switch {
+				case !ok:
+				case bit >= 64:
+					tooMany = true
+				default:
+					if read {
+						use.reads |= 1 << bit
+					}
+					if write && !s.Guarded {
+						use.writes |= 1 << bit
+					}
+				}
 			})
+			if use.reads|use.writes != 0 {
+				r.fresh = append(r.fresh, use)
+			}
 		}
 	}
-	return u, nil
+	if tooMany {
+		return fmt.Errorf("there are more than 64 new registers, more than the verifier follows")
+	}
+	return nil
+}
+
+// maxRange bounds a register range: nvcc's largest functions have some hundred thousand.
+const maxRange = 1 << 24
+
+// same tells quickly that register number n is the same one in both functions: the usual case, where the groups in front
+// of it are equal.
+func (r *registers) same(other *registers, n int) bool {
+	for i := range r.groups {
+		if i >= len(other.groups) || r.groups[i] != other.groups[i] {
+			return false
+		}
+		if n < r.groups[i].base+max(r.groups[i].count, 1) {
+			return true
+		}
+	}
+	return false
+}
+
+// has tells whether there is a register of that name in any scope.
+func (r *registers) has(name []byte) bool {
+	prefix, n := split(name)
+	for i := range r.groups {
+		g := &r.groups[i]
+		if g.count == 0 && g.prefix == string(name) || n >= 0 && n < g.count && g.prefix == string(prefix) {
+			return true
+		}
+	}
+	return false
 }
 
 // split cuts the number off a register's name: %r12 is %r, 12. n is -1 where there is none.
-func split(name string) (prefix string, n int) {
-	i := len(name)
-	for i > 0 && name[i-1] >= '0' && name[i-1] <= '9' {
+func split(name []byte) (prefix []byte, n int) {
+	i, factor := len(name), 1
+	for i > 0 && name[i-1] >= '0' && name[i-1] <= '9' && factor < 1e9 {
+		n += int(name[i-1]-'0') * factor
+		factor *= 10
 		i--
 	}
-	n, err := strconv.Atoi(name[i:])
-	if err != nil || i+1 < len(name) && name[i] == '0' {
+	if i == len(name) || i+1 < len(name) && name[i] == '0' {
 		return name, -1
 	}
 	return name[:i], n
 }
 
-// special tells PTX's own registers by their form; the exact list grows with every ISA.
-func special(name string) bool {
-	for i := 1; i < len(name); i++ {
-		if name[i] == '.' {
-			return true // %tid.x
+// special tells PTX's own registers by their form, since the list grows with every ISA: they have a dimension (%tid.x) or
+// a long name (%laneid, %clock64).
+func special(name []byte) bool {
+	for _, c := range name {
+		if c == '.' {
+			return true
 		}
 	}
-	return len(name) > 4 // %laneid, %clock64; undeclared short names are errors
+	return len(name) > 4
 }
 
-// defined checks that each register in fresh (name -> index) is written on every way to each read: a forward data flow
-// over bit sets, where a guarded write does not count.
-func defined(f *ptx.Func, blocks []ptx.Block, fresh map[string]int) error {
-	if len(fresh) == 0 {
+// defined checks that each new register is written on every way to each read: a forward data flow over bit sets, where a
+// guarded write does not count.
+func (r *registers) defined(f *ptx.Func, blocks []ptx.Block) error {
+	if len(r.fresh) == 0 {
 		return nil
 	}
-	if len(fresh) > 64 {
-		return fmt.Errorf("%d new registers are more than the verifier follows", len(fresh))
+	first := make([]int, len(blocks)+1) // a block's uses begin here in r.fresh
+	for i, at := 0, 0; i <= len(blocks); i++ {
+		for i < len(blocks) && at < len(r.fresh) && r.fresh[at].stmt < blocks[i].First {
+			at++
+		}
+		first[i] = at
+		if i == len(blocks) {
+			first[i] = len(r.fresh)
+		}
 	}
-	full := ^uint64(0)
 	in := make([]uint64, len(blocks))
 	for i := range in {
-		in[i] = full
+		in[i] = ^uint64(0)
 	}
 	in[0] = 0
-	walk := func(b ptx.Block, set uint64, check bool) (uint64, error) {
-		var err error
-		for i := b.First; i < b.Last; i++ {
-			var writes uint64
-			f.Effects(i, func(reg ptx.Span, read, write bool) {
-				n, ok := fresh[string(f.Bytes(reg))]
-				if !ok {
-					return
-				}
-				if read && check && set&(1<<n) == 0 && err == nil {
-					err = fmt.Errorf("register %s may be read before it is written: %s", f.Bytes(reg), f.Text()[f.Stmts[i].Start:f.Stmts[i].End])
-				}
-				if write && !f.Stmts[i].Guarded {
-					writes |= 1 << n
-				}
-			})
-			set |= writes
-		}
-		return set, err
-	}
 	for changed := true; changed; {
 		changed = false
 		for i, b := range blocks {
-			out, _ := walk(b, in[i], false)
+			out := in[i]
+			for _, u := range r.fresh[first[i]:first[i+1]] {
+				out |= u.writes
+			}
 			for _, s := range b.Succs {
 				if in[s]&out != in[s] {
 					in[s] &= out
@@ -206,10 +323,30 @@ func defined(f *ptx.Func, blocks []ptx.Block, fresh map[string]int) error {
 			}
 		}
 	}
-	for i, b := range blocks {
-		if _, err := walk(b, in[i], true); err != nil {
-			return err
+	for i := range blocks {
+		set := in[i]
+		for _, u := range r.fresh[first[i]:first[i+1]] {
+			if missing := u.reads &^ set; missing != 0 {
+				s := f.Stmts[u.stmt]
+				return fmt.Errorf("register %s may be read before it is written: %s", r.named(missing), f.Text()[s.Start:s.End])
+			}
+			set |= u.writes
 		}
 	}
 	return nil
+}
+
+// named returns the name of a register in a bit set.
+func (r *registers) named(set uint64) string {
+	for number, bit := range r.bits {
+		if bit < 0 || bit > 63 || set&(1<<bit) == 0 {
+			continue
+		}
+		for i := range r.groups {
+			if g := &r.groups[i]; number >= g.base && number < g.base+max(g.count, 1) {
+				return g.name(number - g.base)
+			}
+		}
+	}
+	return "?"
 }

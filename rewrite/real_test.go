@@ -1,0 +1,75 @@
+package rewrite
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/ptxtest"
+)
+
+// TestRealKernels puts every PTX lever on every kernel that nvcc gives for the reader's test programs. A lever may
+// refuse; what it carries out must assemble.
+func TestRealKernels(t *testing.T) {
+	files, err := filepath.Glob("ptx/testdata/*.cu")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no test programs", err)
+	}
+	levers := []string{
+		"maxnreg=32", "maxnreg=64", "ld=L1::no_allocate", "ld=L1::evict_last.L2::128B", "ld@0=cs", "st=cs", "st=L1::evict_first",
+		"bypass=0", "bypass=5", "nounroll=off", "smemspill=on", "bypass=2 ld@0=L2::64B maxnreg=40 st=L1::no_allocate",
+	}
+	kits := ptxtest.Toolkits(t)
+	for k, kit := range kits {
+		archs := kit.Archs(t)
+		for n, file := range files {
+			arch := []string{"sm_90", "sm_75", "sm_100", "sm_80"}[(n+k)%4]
+			if !slices.Contains(archs, arch) {
+				arch = "sm_90"
+			}
+			t.Run(fmt.Sprintf("%s/%s/%s", kit.Version, filepath.Base(file), arch), func(t *testing.T) {
+				t.Parallel()
+				text := kit.PTX(t, file, "-arch="+arch)
+				m, err := ptx.Parse(text)
+				if err != nil {
+					t.Fatal(err)
+				}
+				done := make(map[string]int)
+				// Lever by lever over the kernels, shifted, so that few runs of ptxas see each lever on many kernels.
+				for shift := 0; shift < len(levers); shift += 4 {
+					recipes := make(map[string]Recipe)
+					for i, f := range m.Entries() {
+						recipes[f.Name] = mustRecipe(t, levers[(i+shift)%len(levers)])
+					}
+					out, refused, err := Apply(text, recipes)
+					if err != nil {
+						t.Fatal(err)
+					}
+					for name, r := range recipes {
+						if refused[name] == nil {
+							done[r.String()]++
+						}
+					}
+					after, err := ptx.Parse(out)
+					if err != nil {
+						t.Fatal(err)
+					}
+					for i, f := range after.Entries() {
+						if before := m.Entries()[i]; refused[f.Name] != nil && !bytes.Equal(f.Text(), before.Text()) {
+							t.Errorf("%s was refused and changed", f.Name)
+						}
+					}
+					if _, err := kit.Assemble(t, out, "-arch="+arch); err != nil {
+						t.Errorf("%v\n%v", recipes, err)
+					}
+				}
+				if len(done) < 2 {
+					t.Errorf("only %v was carried out", done)
+				}
+			})
+		}
+	}
+}

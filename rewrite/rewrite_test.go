@@ -1,0 +1,272 @@
+package rewrite
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"gnvcc/rewrite/ptx"
+)
+
+func mustRecipe(t *testing.T, text string) Recipe {
+	t.Helper()
+	r, err := ParseRecipe(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestRecipeText(t *testing.T) {
+	for _, c := range [][2]string{ // as given, as printed
+		{"", ""},
+		{"maxnreg=56", "maxnreg=56"},
+		{"  unroll@L17=8   maxnreg=56 spec{n=1024,blockDim.x=256} ld=L2::256B unroll=4 ", "ld=L2::256B maxnreg=56 spec{n=1024,blockDim.x=256} unroll=4 unroll@L17=8"},
+		{"spec{n=1} spec{n=2}", "spec{n=1} spec{n=2}"},
+		{"ptxas=--register-usage-level=3", "ptxas=--register-usage-level=3"},
+		{"spec{}", "spec{}"},
+	} {
+		r, err := ParseRecipe(c[0])
+		if err != nil {
+			t.Errorf("%q: %v", c[0], err)
+			continue
+		}
+		if r.String() != c[1] {
+			t.Errorf("%q prints as %q, want %q", c[0], r, c[1])
+		}
+		if again := mustRecipe(t, r.String()); again.String() != r.String() {
+			t.Errorf("%q reads back as %q", r, again)
+		}
+	}
+	for _, bad := range []string{"maxnreg", "maxnreg=", "=5", "spec{n=1", "spec{n=1}x", "maxnreg=1 maxnreg=2", "ld@1=a ld@1=b", "a=}", "@3=x", "}", "spec{a{b}", "spec{n=1\n}"} {
+		if r, err := ParseRecipe(bad); err == nil {
+			t.Errorf("%q is taken as %q", bad, r)
+		}
+	}
+}
+
+func FuzzRecipe(f *testing.F) {
+	for _, s := range []string{"", "maxnreg=56 ld@3=cs", "spec{a=1} spec{b=2}", "x={", "a=b}c", "a{}{}"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		r, err := ParseRecipe(text)
+		if err != nil {
+			return
+		}
+		again, err := ParseRecipe(r.String())
+		if err != nil || again.String() != r.String() {
+			t.Fatalf("%q prints as %q, which reads as %q, %v", text, r, again, err)
+		}
+	})
+}
+
+func TestExactnessAndStages(t *testing.T) {
+	for _, c := range []struct {
+		recipe             string
+		exact              Exactness
+		source, ptx, flags string
+	}{
+		{"", ByConstruction, "", "", ""},
+		{"maxnreg=56 ld=cs st=cs bypass=4 smemspill=on", ByConstruction, "", "bypass=4 ld=cs maxnreg=56 smemspill=on st=cs", ""},
+		{"maxnreg=56 ptxas=-O1", Checked, "", "maxnreg=56", "ptxas=-O1"},
+		{"unroll=4 unroll@L3=2 spec{n=1} ld@2=cs", Checked, "spec{n=1} unroll=4 unroll@L3=2", "ld@2=cs", ""},
+		{"nounroll=off", Checked, "", "nounroll=off", ""},
+		{"maxnreg=56 frobnicate=1", Approximate, "", "maxnreg=56", ""},
+	} {
+		r := mustRecipe(t, c.recipe)
+		if r.Exactness() != c.exact || r.Source().String() != c.source || r.PTX().String() != c.ptx || r.Flag().String() != c.flags {
+			t.Errorf("%q: %v, source %q, ptx %q, flags %q", r, r.Exactness(), r.Source(), r.PTX(), r.Flag())
+		}
+	}
+	for e := ByConstruction; e <= Approximate; e++ {
+		if back, err := ParseExactness(e.String()); err != nil || back != e {
+			t.Errorf("%v reads back as %v, %v", e, back, err)
+		}
+	}
+	if _, err := ParseExactness("bitwise"); err == nil {
+		t.Error("an unknown exactness is taken")
+	}
+}
+
+func TestFlags(t *testing.T) {
+	for _, c := range []struct {
+		recipes []string
+		all     int
+		want    string // flags, or the error's part behind '!'
+	}{
+		{nil, 3, ""},
+		{[]string{"maxnreg=56", ""}, 2, ""},
+		{[]string{"ptxas=-O1"}, 1, "-O1"},
+		{[]string{"ptxas=-O1 maxnreg=40", "ptxas=-O1"}, 2, "-O1"},
+		{[]string{"ptxas=-O1,--register-usage-level=3"}, 1, "-O1 --register-usage-level=3"},
+		{[]string{"ptxas=--apply-controls=/a/b.acf"}, 1, "--apply-controls=/a/b.acf"},
+		{[]string{"ptxas=-O1", "ptxas=-O2"}, 2, "!different"},
+		{[]string{"ptxas=-O1"}, 2, "!1 of its 2"},
+		{[]string{"ptxas=-O1", "maxnreg=40"}, 2, "!1 of its 2"},
+		{[]string{"ptxas=-o"}, 1, "!none that"},
+		{[]string{"ptxas=--fmad=false"}, 1, "!none that"},
+		{[]string{"ptxas=--maxrregcount=32"}, 1, "!none that"},
+		{[]string{"ptxas=-O9"}, 1, "!none that"},
+		{[]string{"ptxas=--register-usage-level=11"}, 1, "!not with"},
+		{[]string{"ptxas=-O1=1"}, 1, "!not with"},
+		{[]string{"ptxas=-O1,"}, 1, "!none that"},
+		{[]string{"ptxas@1=-O1"}, 1, "!site"},
+	} {
+		var recipes []Recipe
+		for _, text := range c.recipes {
+			recipes = append(recipes, mustRecipe(t, text))
+		}
+		flags, err := Flags(recipes, c.all)
+		got := strings.Join(flags, " ")
+		if part, bad := strings.CutPrefix(c.want, "!"); bad {
+			if err == nil || !strings.Contains(err.Error(), part) {
+				t.Errorf("%q of %d: %q, %v; want an error with %q", c.recipes, c.all, got, err, part)
+			}
+		} else if err != nil || got != c.want {
+			t.Errorf("%q of %d: %q, %v", c.recipes, c.all, got, err)
+		}
+	}
+}
+
+// The sizes are those of NVIDIA's occupancy calculator for 64 K registers an SM, granularity 256 a warp, 4 warps.
+func TestMaxBlock(t *testing.T) {
+	for regs, want := range map[int]int{
+		0: 1024, 1: 1024, 32: 1024, 63: 1024, 64: 1024, 65: 896, 72: 896, 73: 768, 80: 768, 96: 640, 104: 512, 128: 512, 129: 384, 168: 384, 169: 256, 255: 256,
+	} {
+		if got := MaxBlock(regs); got != want {
+			t.Errorf("MaxBlock(%d) = %d, want %d", regs, got, want)
+		}
+	}
+	kernel := func(head string) *ptx.Func {
+		m, err := ptx.Parse([]byte(".version 8.0\n.target sm_90\n.entry k()\n" + head + "\n{ ret; }\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m.Entry("k")
+	}
+	for _, c := range []struct {
+		head   string
+		before int
+		limit  int
+	}{
+		{"", 0, 64}, {"", 40, 64}, {"", 65, 72}, {"", 128, 128}, {"", 200, 255},
+		{".maxntid 1024", 40, 64}, {".maxntid 512", 40, 128}, {".maxntid 513", 0, 96}, {".maxntid 256, 1, 1", 0, 255},
+		{".maxntid 8, 8, 4", 0, 255}, {".reqntid 768", 200, 80}, {".maxntid 1024", 100, 128}, {".maxntid 4096", 0, 64},
+	} {
+		f := kernel(c.head)
+		if got := Limit(f, c.before); got != c.limit {
+			t.Errorf("Limit(%q, %d) = %d, want %d", c.head, c.before, got, c.limit)
+		}
+		if !Fits(f, c.before, c.limit) || c.limit < 255 && Fits(f, c.before, c.limit+1) {
+			t.Errorf("%q, %d: %d is not the limit", c.head, c.before, c.limit)
+		}
+	}
+}
+
+// TestVerify: what the verifier must find, in kernels as a faulty pass could leave them.
+func TestVerify(t *testing.T) {
+	const head = ".version 8.0\n.target sm_90\n.entry k(.param .u64 a)\n{\n.reg .b32 %r<4>;\n.reg .pred %p<2>;\n"
+	const body = "mov.u32 %r1, 1;\nsetp.ne.s32 %p1, %r1, 0;\n@%p1 bra L;\nmov.u32 %r2, %r1;\nL:\nadd.s32 %r3, %r1, %tid.x;\n"
+	parse := func(text string) *ptx.Func {
+		m, err := ptx.Parse([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m.Entry("k")
+	}
+	before := parse(head + body + "ret;\n}\n")
+	for _, c := range []struct{ name, text, want string }{
+		{"the same", head + body + "ret;\n}\n", ""},
+		{"a new register, written first", head + ".reg .b32 %x;\nmov.u32 %x, 1;\n" + body + "mov.u32 %r1, %x;\nret;\n}\n", ""},
+		{"a new register, written on both ways", head + ".reg .b32 %x;\nsetp.ne.s32 %p1, %r1, 0;\n@%p1 bra A;\nmov.u32 %x, 1;\nbra B;\nA: mov.u32 %x, 2;\nB:\n" + body + "mov.u32 %r1, %x;\nret;\n}\n", ""},
+		{"in a scope of its own", head + body + "{ .reg .b32 %r1; mov.u32 %r1, 3; }\nret;\n}\n", ""},
+		{"a loop that comes back", head + ".reg .b32 %x;\nmov.u32 %x, 1;\nA: add.s32 %x, %x, 1;\nsetp.ne.s32 %p1, %x, 9;\n@%p1 bra A;\n" + body + "ret;\n}\n", ""},
+		{"read before it is written", head + ".reg .b32 %x;\n" + body + "mov.u32 %r1, %x;\nmov.u32 %x, 1;\nret;\n}\n", "%x may be read before"},
+		{"written on one way only", head + ".reg .b32 %x;\nsetp.ne.s32 %p1, %r1, 0;\n@%p1 bra A;\nmov.u32 %x, 1;\nA:\n" + body + "mov.u32 %r1, %x;\nret;\n}\n", "%x may be read before"},
+		{"written behind a guard only", head + ".reg .b32 %x;\n@%p1 mov.u32 %x, 1;\n" + body + "mov.u32 %r1, %x;\nret;\n}\n", "%x may be read before"},
+		{"a new guard without value", head + ".reg .pred %q;\n" + body + "@%q mov.u32 %r1, 3;\nret;\n}\n", "%q may be read before"},
+		{"not declared", head + body + "mov.u32 %r1, %y;\nret;\n}\n", "%y is not declared"},
+		{"beyond the range", head + body + "mov.u32 %r4, 1;\nret;\n}\n", "%r4 is not declared"},
+		{"declared twice", head + ".reg .b32 %x;\n.reg .b32 %x;\n" + body + "ret;\n}\n", "declared twice"},
+		{"range declared twice", head + ".reg .b64 %r<9>;\n" + body + "ret;\n}\n", "declared twice"},
+		{"declared inside and outside of a range", head + ".reg .b32 %r2;\n" + body + "ret;\n}\n", "declared twice"},
+		{"a label gone", head + strings.Replace(body, "L:\n", "", 1) + "ret;\n}\n", "no label L"},
+		{"a label twice", head + body + "L: ret;\n}\n", "stands twice"},
+		{"a branch into a scope", head + body + "{ M: mov.u32 %r1, 1; }\nbra M;\nret;\n}\n", "no label M"},
+		{"no longer written", head + strings.Replace(body, "mov.u32 %r1, 1;\n", "", 1) + "ret;\n}\n", "%r1 is read but no longer written"},
+	} {
+		err := verify(before, parse(c.text))
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
+}
+
+// TestHintsOnly: ld and st change nothing but the words of the hint; bypass, taken back, is the kernel that it was.
+func TestHintsOnly(t *testing.T) {
+	text, err := os.ReadFile("ptx/testdata/bench.ptx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := ptx.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	recipes := make(map[string]Recipe)
+	loads := 0
+	for _, f := range m.Entries() {
+		l, s := Accesses(f)
+		loads += l
+		if l > 0 && s > 0 {
+			recipes[f.Name] = mustRecipe(t, "ld=L1::evict_last.L2::128B st=L1::no_allocate")
+		}
+	}
+	if loads < 50 {
+		t.Fatalf("only %d loads take a hint", loads)
+	}
+	out, refused, err := Apply(text, recipes)
+	if err != nil || len(refused) > 0 {
+		t.Fatal(err, refused)
+	}
+	if n := strings.Count(string(out), ".L1::evict_last.L2::128B"); n < 50 {
+		t.Errorf("%d loads changed, %d take a hint", n, loads)
+	}
+	back := strings.NewReplacer(".L1::evict_last.L2::128B", "", ".L1::no_allocate", "").Replace(string(out))
+	if back != string(text) {
+		t.Error("something besides the hints changed")
+	}
+}
+
+func BenchmarkApply(b *testing.B) {
+	text, err := os.ReadFile("ptx/testdata/bench.ptx")
+	if err != nil {
+		b.Fatal(err)
+	}
+	m, err := ptx.Parse(text)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, recipe := range []string{"maxnreg=40", "ld=L2::128B st=cs", "bypass=4", "ld=L2::128B st=cs bypass=4 maxnreg=40"} {
+		r, err := ParseRecipe(recipe)
+		if err != nil {
+			b.Fatal(err)
+		}
+		recipes := make(map[string]Recipe)
+		for _, f := range m.Entries() {
+			if loads, stores := Accesses(f); loads > 0 && stores > 0 { // every kernel of the file
+				recipes[f.Name] = r
+			}
+		}
+		b.Run(strings.ReplaceAll(recipe, " ", "_"), func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			b.ReportAllocs()
+			for b.Loop() {
+				_, refused, err := Apply(text, recipes)
+				if err != nil || len(refused) > 0 {
+					b.Fatal(err, refused)
+				}
+			}
+		})
+	}
+}
