@@ -121,6 +121,9 @@ func (g *simGPU) Compile(ctx context.Context, kk *Kernel, r rewrite.Recipe, plai
 	}
 	c := &Candidate{Path: fmt.Sprintf("%s|%v|%s", k.Name, plain, r), Build: cache.Build{Registers: k.registers(r)}, MaxThreads: k.MaxThreads}
 	c.Code = c.Path
+	if hasLever(r, "spec") {
+		c.Entry = k.Name + "__tuned"
+	}
 	if k.code != nil {
 		c.Code = k.code(r)
 	}
@@ -164,6 +167,13 @@ func (s *simSession) Golden() (profile.Written, error) {
 }
 
 func (s *simSession) Load(path string) (profile.Candidate, profile.Attributes, error) {
+	return s.LoadEntry(path, s.k.Name)
+}
+
+func (s *simSession) LoadEntry(path, entry string) (profile.Candidate, profile.Attributes, error) {
+	if strings.Contains(path, "spec{") != (entry != s.k.Name) {
+		s.g.t.Errorf("load %s of %q", entry, path)
+	}
 	if s.dead != nil {
 		return 0, profile.Attributes{}, s.dead
 	}
