@@ -58,7 +58,7 @@ while [ $# -gt 0 ]; do [ "$1" = --target ] && target=$2; shift; done
 }
 
 // goodKit lays out in $target what the packages of a toolkit hold, with an nvcc that writes its output file.
-const goodKit = `kit=$target/nvidia/cu13; mkdir -p $kit/bin $kit/lib
+const goodKit = `kit=$target/nvidia/cu13; mkdir -p $kit/bin $kit/lib $kit/nvvm
 echo > $kit/lib/libcudart.so.13; echo > $kit/bin/ptxas; chmod +x $kit/bin/ptxas
 printf '#!/bin/sh\nwhile [ $# -gt 0 ]; do [ "$1" = -o ] && echo > "$2"; shift; done\n' > $kit/bin/nvcc; chmod +x $kit/bin/nvcc`
 
