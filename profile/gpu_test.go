@@ -98,6 +98,9 @@ func build(t testing.TB) built {
 
 // gpu skips where the self-test itself can't run.
 func gpu(t testing.TB) built {
+	if _, err := os.Stat("/dev/nvidiactl"); err != nil && os.Getenv("GNVCC_SELFTEST") == "" {
+		t.Skip("SKIPPED: no NVIDIA GPU here: launches, measurements and comparisons were not tested")
+	}
 	b := build(t)
 	out, err := exec.Command(b.path("self"), "managed").CombinedOutput()
 	if err != nil {
@@ -382,6 +385,33 @@ func TestGPU(t *testing.T) {
 			}
 		})
 	}
+	t.Run("driver", func(t *testing.T) {
+		h := newTester(t, b)
+		h.candidates = map[string][]string{hashOf(t, b.path("self.O2")): {b.path("self.O1"), b.path("self.self.sm_90.cubin")}}
+		argv := []string{b.path("self"), "driver", b.path("self.O2")}
+		out, exit := under(t, b, h, 0, nil, argv...)
+		ok(t, h, reference(t, argv...), out, exit, 0)
+		if h.tuned["_Z9variablesPf"] != 2 || h.tuned["_Z7inplacePfiS_"] != 1 || len(h.left) > 0 {
+			t.Errorf("tuned %v, left alone %v", h.tuned, h.left)
+		}
+		for _, l := range h.launches {
+			if strings.Contains(l.Kernel, "inplace") && (len(l.Params) != 3 || l.Params[1].Value[0] != 4000%256 || l.Params[1].Value[1] != 4000/256) {
+				t.Errorf("parameters in a buffer: %+v", l.Params)
+			}
+		}
+	})
+	t.Run("gnvcc dies", func(t *testing.T) {
+		h := newTester(t, b)
+		h.candidates = nil
+		h.check = func(l *Launch, s Session, w Written, self Difference) {
+			s.(*session).p.conn.Close() // in the middle of a session, with memory as the original left it
+		}
+		out, exit := under(t, b, h, 0, nil, b.path("self"), "plain")
+		ok(t, h, reference(t, b.path("self"), "plain"), out, exit, 0)
+		if len(h.tuned) != 1 || h.summaries[0].Whole {
+			t.Errorf("%v %+v", h.tuned, h.summaries)
+		}
+	})
 	for what, reasons := range map[string]map[string]string{
 		"alone":   {"loud": "printf", "together": "cooperative", "inplace": "captured", "generic": "clusters"},
 		"managed": {"generic": "managed"},

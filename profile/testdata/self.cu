@@ -290,6 +290,34 @@ static void mapped() {
   report("unmapped", q, 4096);
 }
 
+// A module that is loaded by hand: functions instead of kernels, arguments in one buffer.
+static void driver(const char *cubin) {
+  CK(cudaFree(0));
+  CUmodule m;
+  CUfunction in, vars;
+  if (DRIVER(cuModuleLoad)(&m, cubin) || DRIVER(cuModuleGetFunction)(&in, m, "_Z7inplacePfiS_") ||
+      DRIVER(cuModuleGetFunction)(&vars, m, "_Z9variablesPf"))
+    exit(8);
+  struct { float *p; int n; float *elsewhere; } args;
+  CK(cudaMalloc(&args.p, 4096 * 4));
+  CK(cudaMemset(args.p, 0, 4096 * 4));
+  args.n = 4000;
+  args.elsewhere = args.p;
+  size_t size = sizeof args;
+  void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &args, CU_LAUNCH_PARAM_BUFFER_SIZE, &size, CU_LAUNCH_PARAM_END};
+  for (int i = 0; i < 3; i++)
+    if (DRIVER(cuLaunchKernel)(in, 16, 1, 1, 256, 1, 1, 0, 0, nullptr, extra)) exit(8);
+  void *params[] = {&args.p};
+  for (int i = 0; i < 2; i++)
+    if (DRIVER(cuLaunchKernel)(vars, 1, 1, 1, 64, 1, 1, 0, 0, params, nullptr)) exit(8);
+  report("driver", args.p, 4096 * 4);
+  CK(cudaDeviceSynchronize());
+  DRIVER(cuModuleUnload)(m);
+  if (DRIVER(cuModuleLoad)(&m, cubin) || DRIVER(cuModuleGetFunction)(&vars, m, "_Z9variablesPf")) exit(8); // at the old place, maybe
+  if (DRIVER(cuLaunchKernel)(vars, 1, 1, 1, 64, 1, 1, 0, 0, params, nullptr)) exit(8);
+  report("again", args.p, 4096 * 4);
+}
+
 static void managed() {
   float *m;
   CK(cudaMallocManaged(&m, 4096));
@@ -325,6 +353,8 @@ static void waits() {
   CK(cudaMalloc(&p, 4096));
   CK(cudaMemset(p, 0, 4096));
   CK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
+  inplace<<<2, 256>>>(p, 512, p); // loaded now: loading waits for the whole device, and would wait for ever below
+  CK(cudaDeviceSynchronize());
   CK(cudaLaunchHostFunc(s, [](void *) { while (!go) usleep(100); }, nullptr));
   inplace<<<4, 256>>>(p, 1024, p);
   go = true;
@@ -369,6 +399,7 @@ int main(int argc, char **argv) {
   else if (!strcmp(what, "threads")) threads();
   else if (!strcmp(what, "mapped")) mapped();
   else if (!strcmp(what, "managed")) managed();
+  else if (!strcmp(what, "driver") && argc > 2) driver(argv[2]);
   else if (!strcmp(what, "tight")) tight();
   else if (!strcmp(what, "full")) full();
   else if (!strcmp(what, "waits")) waits();
