@@ -1,0 +1,349 @@
+package policy
+
+// The simulated GPU again: several configurations, budgets, later runs.
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"gnvcc/rewrite"
+)
+
+// TestConfigurations: one recipe for all shapes: what is faster on one and slower on another is not adopted.
+func TestConfigurations(t *testing.T) {
+	k := &simKernel{Kernel: Kernel{Loads: 8}, speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
+		large := s.Grid[0] > 100
+		switch get(r, "ld") {
+		case "cs":
+			if large {
+				return 0.6
+			}
+			return 1.05
+		case "L2::256B":
+			return 0.85
+		}
+		return 1
+	}}
+	g := newSim(t, k)
+	o := simOptions()
+	o.Levers = []string{"ld"}
+	a := app{}
+	for i := 0; i < 20; i++ {
+		a.launches = append(a.launches, appLaunch{kernel: "_Z1aPfi", shape: shape(1000, 256)}, appLaunch{kernel: "_Z1aPfi", shape: shape(50, 256)})
+	}
+	results, _ := g.run(o, a)
+	d := results[0].Decision
+	if d.Recipe != "ld=L2::256B" || len(d.Evidence.Launches) != 2 {
+		t.Errorf("decided %q on %d configurations", d.Recipe, len(d.Evidence.Launches))
+	}
+	for _, tr := range d.Evidence.Tried {
+		if tr.Recipe == "ld=cs" && !strings.Contains(tr.Refused, "slower on 50 x 256") {
+			t.Errorf("ld=cs refused: %q", tr.Refused)
+		}
+	}
+}
+
+// TestTwoShapes: two sets of values, each with its own second entry, in one recipe.
+func TestTwoShapes(t *testing.T) {
+	k := &simKernel{Kernel: sources(Kernel{}), speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
+		if strings.Contains(r.String(), "n=") {
+			return 0.7
+		}
+		return 1
+	}}
+	g := newSim(t, k)
+	a := app{}
+	for i := 0; i < 30; i++ {
+		a.launches = append(a.launches, appLaunch{kernel: "_Z1aPfi", shape: shape(1000, 256), n: 1000}, appLaunch{kernel: "_Z1aPfi", shape: shape(500, 256), n: 500})
+	}
+	results, _ := g.run(simOptions(), a)
+	d := results[0].Decision
+	if d.Recipe != "spec{n=1000} spec{n=500}" && d.Recipe != "spec{n=500} spec{n=1000}" {
+		t.Fatalf("decided %q", d.Recipe)
+	}
+	for _, l := range d.Evidence.Launches {
+		if l.After.Median > 0.75*l.Before.Median || l.Checked < 3 {
+			t.Errorf("%+v", l)
+		}
+	}
+}
+
+// TestOtherValues: a launch with other values never runs a second entry that was not made for it.
+func TestOtherValues(t *testing.T) {
+	k := &simKernel{Kernel: sources(Kernel{}), speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
+		if strings.Contains(r.String(), "n=1000") {
+			return 0.7
+		}
+		return 1
+	}}
+	wrong := ""
+	k.trouble = func(r rewrite.Recipe, launch int) string {
+		if strings.Contains(r.String(), "n=1000") && launch >= 30 { // n is 7 there
+			wrong = r.String()
+			return "fault"
+		}
+		return ""
+	}
+	g := newSim(t, k)
+	a := app{launches: append(appLaunch{kernel: "_Z1aPfi", shape: shape(1000, 256), n: 1000}.times(30), appLaunch{kernel: "_Z1aPfi", shape: shape(500, 256), n: 7}.times(30)...)}
+	a.launches = append(a.launches, appLaunch{kernel: "_Z1aPfi", shape: shape(1000, 256), n: 7}.times(40)...)
+	results, _ := g.run(simOptions(), a)
+	if wrong != "" {
+		t.Fatalf("%s was launched with n = 7", wrong)
+	}
+	if d := results[0].Decision; d.Recipe != "spec{n=1000}" || len(d.Evidence.Launches) != 2 {
+		t.Errorf("decided %q, %d configurations", d.Recipe, len(d.Evidence.Launches))
+	}
+}
+
+// TestManyConfigurations: beyond the limits configurations are only verified, then left alone, and the run goes on.
+func TestManyConfigurations(t *testing.T) {
+	k := &simKernel{Kernel: Kernel{Loads: 8}, speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
+		if get(r, "ld") == "cs" {
+			return 0.8
+		}
+		return 1
+	}}
+	g := newSim(t, k)
+	o := simOptions()
+	o.Full, o.Verify = 2, 3
+	a := app{}
+	for i := 1; i <= 10; i++ {
+		a.launches = append(a.launches, appLaunch{kernel: "_Z1aPfi", shape: shape(100*i, 256)}.times(3)...)
+	}
+	results, _ := g.run(o, a)
+	d := results[0].Decision
+	if d.Recipe != "ld=cs" || len(d.Evidence.Launches) != 5 || len(results[0].Alone) != 5 {
+		t.Errorf("decided %q on %d configurations, %d left alone", d.Recipe, len(d.Evidence.Launches), len(results[0].Alone))
+	}
+	if n := g.measured["ld=L2::128B"]; n > 200 {
+		t.Errorf("a loser was measured %d times: beyond the limit only winners should be", n)
+	}
+}
+
+// TestValuesVary: the scalar was the same at first, and then it was not.
+func TestValuesVary(t *testing.T) {
+	k := &simKernel{Kernel: sources(Kernel{}), speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
+		f := 1.0
+		if plain {
+			return f
+		}
+		for _, term := range r.Terms {
+			if term.Lever == "spec" && strings.Contains(term.Value, "n=") {
+				f = 0.7
+			} else if term.Lever == "spec" && strings.Contains(term.Value, "blockDim.x") {
+				f = 0.9
+			}
+		}
+		return f
+	}}
+	g := newSim(t, k)
+	a := app{}
+	for i := 0; i < 40; i++ {
+		a.launches = append(a.launches, appLaunch{kernel: "_Z1aPfi", shape: shape(1000, 256), n: int32(1024 + i)})
+	}
+	results, _ := g.run(simOptions(), a)
+	if d := results[0].Decision; d.Recipe != "spec{blockDim.x=256,blockDim.y=1,blockDim.z=1}" {
+		t.Errorf("decided %q", d.Recipe)
+	}
+}
+
+// TestBudget: a search ends with its budget, and the next run goes on where it ended.
+func TestBudget(t *testing.T) {
+	k := &simKernel{Kernel: sources(Kernel{Loads: 8}), compile: 80 * time.Millisecond, speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
+		f := 1.0
+		if get(r, "unroll") == "8" {
+			f = 0.7
+		}
+		if get(r, "ld") == "cs" {
+			f *= 0.9
+		}
+		return f
+	}}
+	g := newSim(t, k)
+	o := simOptions()
+	o.Jobs = 2
+	o.Budget = 250 * time.Millisecond
+	begin := time.Now()
+	results, _ := g.run(o, app{launches: one("_Z1aPfi", shape(1000, 256)).launches[:1]})
+	if d := time.Since(begin); d > 2*o.Budget+time.Second {
+		t.Errorf("a budget of %v took %v", o.Budget, d)
+	}
+	firstRun := len(g.compiled)
+	n := len(results[0].Decision.Evidence.Tried)
+	for run := 0; run < 60 && results[0].Decision.Recipe != "ld=cs unroll=8"; run++ {
+		results, _ = g.run(o, app{launches: one("_Z1aPfi", shape(1000, 256)).launches[:1]})
+		more := len(results[0].Decision.Evidence.Tried)
+		if more < n {
+			t.Errorf("run %d knows %d candidates, the one before %d", run, more, n)
+		}
+		n = more
+	}
+	if d := results[0].Decision; d.Recipe != "ld=cs unroll=8" {
+		t.Errorf("after many runs: %q", d.Recipe)
+	}
+	t.Logf("%d compiles in the first run, %d in all", firstRun, len(g.compiled))
+}
+
+// TestSecondRun: what is measured is not measured again, only the winner is compared anew.
+func TestSecondRun(t *testing.T) {
+	k := &simKernel{Kernel: Kernel{Loads: 8}, speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
+		if get(r, "ld") == "cs" {
+			return 0.8
+		}
+		return 1
+	}}
+	g := newSim(t, k)
+	g.run(simOptions(), one("_Z1aPfi", shape(1000, 256)))
+	g.measured, g.compiled = map[string]int{}, map[string]int{}
+	results, _ := g.run(simOptions(), one("_Z1aPfi", shape(1000, 256)))
+	if d := results[0].Decision; d.Recipe != "ld=cs" {
+		t.Errorf("decided %q", d.Recipe)
+	}
+	if len(g.measured) != 2 || len(g.compiled) != 2 {
+		t.Errorf("measured again: %v; compiled again: %v", g.measured, g.compiled)
+	}
+}
+
+// TestEarlierConfigurations: a decision for one input is not overturned by a run with another on which it was not measured.
+func TestEarlierConfigurations(t *testing.T) {
+	k := &simKernel{Kernel: Kernel{Loads: 8}, speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
+		switch get(r, "ld") {
+		case "cs":
+			if s.Grid[0] == 1000 {
+				return 0.8
+			}
+			return 0.9
+		case "L2::256B":
+			if s.Grid[0] == 1000 {
+				return 1.2
+			}
+			return 0.7
+		}
+		return 1
+	}}
+	g := newSim(t, k)
+	o := simOptions()
+	o.Levers = []string{"ld"}
+	g.run(o, one("_Z1aPfi", shape(1000, 256)))
+	results, _ := g.run(o, one("_Z1aPfi", shape(77, 256)))
+	if d := results[0].Decision; d.Recipe != "ld=cs" || len(d.Evidence.Launches) != 2 {
+		t.Errorf("decided %q on %d configurations", d.Recipe, len(d.Evidence.Launches))
+	}
+}
+
+// TestApplied: a build that has a recipe already is compared with nvcc's own, not with itself.
+func TestApplied(t *testing.T) {
+	k := &simKernel{Kernel: Kernel{Loads: 8}, speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
+		if get(r, "ld") == "cs" {
+			return 0.8
+		}
+		return 1
+	}}
+	g := newSim(t, k)
+	g.run(simOptions(), one("_Z1aPfi", shape(1000, 256)))
+	k.Applied = "ld=cs"
+	results, _ := g.run(simOptions(), one("_Z1aPfi", shape(1000, 256)))
+	d := results[0].Decision
+	if d.Recipe != "ld=cs" || d.Evidence.Launches[0].After.Median > 0.83*d.Evidence.Launches[0].Before.Median {
+		t.Errorf("decided %q, %+v", d.Recipe, d.Evidence.Launches)
+	}
+}
+
+// TestFileFlags: flags of ptxas are adopted only if all kernels of the file are for them.
+func TestFileFlags(t *testing.T) {
+	o1 := func(f float64) func(r rewrite.Recipe, s Shape, plain bool) float64 {
+		return func(r rewrite.Recipe, s Shape, plain bool) float64 {
+			x := 1.0
+			if get(r, "ptxas") == "-O1" {
+				x = f
+			}
+			if get(r, "maxnreg") == "48" {
+				x *= 0.95
+			}
+			return x
+		}
+	}
+	for _, test := range []struct {
+		second float64
+		want   [2]string
+	}{
+		{0.8, [2]string{"maxnreg=48 ptxas=-O1", "maxnreg=48 ptxas=-O1"}},
+		{1.2, [2]string{"maxnreg=48", "maxnreg=48"}},
+	} {
+		a := &simKernel{Kernel: Kernel{Name: "_Z1aPfi", File: "f", Siblings: []string{"id-_Z1bPfi"}}, speed: o1(0.7)}
+		b := &simKernel{Kernel: Kernel{Name: "_Z1bPfi", File: "f", Siblings: []string{"id-_Z1aPfi"}}, speed: o1(test.second)}
+		g := newSim(t, a, b)
+		both := app{launches: append(one("_Z1aPfi", shape(1000, 256)).launches, one("_Z1bPfi", shape(1000, 256)).launches...)}
+		results, _ := g.run(simOptions(), both)
+		for i, r := range results {
+			if r.Decision.Recipe != test.want[i] {
+				t.Errorf("second kernel at %.1f: %s gets %q, want %q (%s)", test.second, r.Kernel.Name, r.Decision.Recipe, test.want[i], r.Decision.Evidence.Note)
+			}
+		}
+		// The first alone: its sibling was never launched, so nothing is known of it.
+		g = newSim(t, a, b)
+		results, _ = g.run(simOptions(), one("_Z1aPfi", shape(1000, 256)))
+		if d := results[0].Decision; strings.Contains(d.Recipe, "ptxas") || !strings.Contains(d.Recipe, "maxnreg=48") {
+			t.Errorf("with a sibling not launched: %q", d.Recipe)
+		}
+	}
+}
+
+// TestNoise: equal candidates and a noisy clock: adoption is rare. (policy/stats has the figures; this is the whole way.)
+func TestNoise(t *testing.T) {
+	adopted := 0
+	for seed := int64(0); seed < 40; seed++ {
+		k := &simKernel{Kernel: sources(Kernel{Loads: 8, Stores: 2}), noise: 0.15, time: 20e3, speed: func(r rewrite.Recipe, s Shape, plain bool) float64 { return 1 }}
+		g := newSim(t, k)
+		g.rng.Seed(seed)
+		results, _ := g.run(simOptions(), one("_Z1aPfi", shape(1000, 256)))
+		if results[0].Decision.Recipe != "" {
+			adopted++
+		}
+	}
+	if adopted > 1 {
+		t.Errorf("%d of 40 kernels got a recipe that does nothing", adopted)
+	}
+}
+
+func TestOnly(t *testing.T) {
+	g := newSim(t, &simKernel{speed: func(r rewrite.Recipe, s Shape, plain bool) float64 { return 0.5 }})
+	o := simOptions()
+	o.Levers = []string{"nosuch"}
+	if err := o.Validate(); err == nil || !strings.Contains(err.Error(), "maxnreg") {
+		t.Errorf("unknown lever: %v", err)
+	}
+	o = simOptions()
+	o.Only = regexp.MustCompile("^nothing$")
+	if results, _ := g.run(o, one("_Z1aPfi", shape(100, 256))); len(results) != 0 || len(g.measured) != 0 {
+		t.Errorf("a kernel that was not asked for: %+v", results)
+	}
+}
+
+// TestExhaustive: the benchmark mode finds a pair that the greedy search can't see, and says so.
+func TestExhaustive(t *testing.T) {
+	k := &simKernel{Kernel: Kernel{Loads: 8, Stores: 2}, speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
+		switch {
+		case get(r, "ld") == "cs" && get(r, "st") == "cs":
+			return 0.5
+		case get(r, "ld") == "cs" || get(r, "st") == "cs":
+			return 1.05 // neither alone
+		}
+		return 1
+	}}
+	g := newSim(t, k)
+	o := simOptions()
+	results, _ := g.run(o, one("_Z1aPfi", shape(1000, 256)))
+	if d := results[0].Decision; d.Recipe != "" {
+		t.Errorf("the search found %q", d.Recipe)
+	}
+	g = newSim(t, k)
+	o.Exhaustive = true
+	results, _ = g.run(o, one("_Z1aPfi", shape(1000, 256)))
+	if d := results[0].Decision; d.Recipe != "ld=cs st=cs" || !strings.Contains(d.Evidence.Note, "have 0.5") {
+		t.Errorf("decided %q: %s", d.Recipe, d.Evidence.Note)
+	}
+}
