@@ -175,10 +175,12 @@ func (h *tester) Tune(ctx context.Context, l *Launch, s Session) Verdict {
 		h.errs = append(h.errs, fmt.Errorf("%s: %w", l.Kernel, err))
 		return Verdict{}
 	}
+	clock := []time.Time{time.Now()}
 	w, err := s.Golden()
 	if err != nil {
 		return fail(err)
 	}
+	clock = append(clock, time.Now())
 	self, err := s.Check(Original)
 	if err != nil {
 		return fail(err)
@@ -186,11 +188,17 @@ func (h *tester) Tune(ctx context.Context, l *Launch, s Session) Verdict {
 	if !self.Same && !strings.Contains(l.Kernel, "racy") {
 		h.t.Errorf("%s is not deterministic? %v", l.Kernel, self)
 	}
+	clock = append(clock, time.Now())
 	base, err := s.Measure(Original, 5, Measurement{})
 	if err != nil {
 		return fail(err)
 	}
-	line := fmt.Sprintf("%-28s %d B in %d allocations, wrote %d B in %d; %v ns", l.Kernel, l.Bytes, l.Allocations, w.Bytes, w.Allocations, base)
+	clock = append(clock, time.Now())
+	cost := fmt.Sprintf("saved in %.1f ms", 1e3*s.(*session).Seconds)
+	for i, what := range []string{"golden", "check", "5 runs"} {
+		cost += fmt.Sprintf(", %s %.2f ms", what, 1e3*clock[i+1].Sub(clock[i]).Seconds())
+	}
+	line := fmt.Sprintf("%-28s %s; %d B in %d allocations, wrote %d B in %d; %.0f ns", l.Kernel, cost, l.Bytes, l.Allocations, w.Bytes, w.Allocations, base)
 	for i, path := range h.candidates[l.Cubin] {
 		c, a, err := s.Load(path)
 		if err != nil {
@@ -210,7 +218,7 @@ func (h *tester) Tune(ctx context.Context, l *Launch, s Session) Verdict {
 		if err != nil {
 			return fail(err)
 		}
-		line += fmt.Sprintf(" %v", ns)
+		line += fmt.Sprintf(" %.0f", ns)
 		if i > 0 { // the first one stays loaded
 			if err := s.Unload(c); err != nil {
 				return fail(err)
