@@ -6,7 +6,8 @@
 // The package also says what a kernel is: Identity hashes an entry with all that it reaches, in a form that an edit
 // elsewhere in the file does not change, and Traits tells what a kernel uses that decides which rewrites are allowed.
 //
-// rewrite and driver call it; it calls nobody. A Module is not safe for concurrent edits.
+// rewrite and driver call it; it calls nobody. A Module may be read from several
+// goroutines, not edited.
 //
 // Reading the source: lex.go (bytes to words), parse.go (words to statements), module.go (the values), operand.go and
 // effect.go (inside a statement), edit.go (changes), cfg.go (flow), reach.go, traits.go and identity.go (what a kernel

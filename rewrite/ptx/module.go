@@ -1,5 +1,7 @@
 package ptx
 
+import "sync"
+
 // The values of a module. Offsets are 32 bits wide: a PTX text of 4 GiB is refused.
 
 // A Module is one PTX text.
@@ -12,6 +14,7 @@ type Module struct {
 	Aliases     []Alias
 
 	src     []byte
+	once    sync.Once // symbols are looked up from several goroutines
 	symbols map[string]symbol
 }
 
@@ -202,23 +205,26 @@ type symbol struct {
 }
 
 func (m *Module) lookup(name string) symbol {
-	if m.symbols == nil {
-		m.symbols = make(map[string]symbol, len(m.Funcs)+len(m.Globals))
-		for _, g := range m.Globals {
-			if old, ok := m.symbols[g.Name]; !ok || old.global != nil && old.global.Linkage == "extern" {
-				m.symbols[g.Name] = symbol{global: g}
-			}
-		}
-		for _, f := range m.Funcs {
-			if old := m.symbols[f.Name]; old.fn == nil || f.Body && !old.fn.Body {
-				m.symbols[f.Name] = symbol{fn: f}
-			}
-		}
-		for _, a := range m.Aliases {
-			if _, ok := m.symbols[a.Of]; ok {
-				m.symbols[a.Name] = m.symbols[a.Of]
-			}
+	m.once.Do(m.index)
+	return m.symbols[name]
+}
+
+// index fills symbols: definitions go before declarations.
+func (m *Module) index() {
+	m.symbols = make(map[string]symbol, len(m.Funcs)+len(m.Globals))
+	for _, g := range m.Globals {
+		if old, ok := m.symbols[g.Name]; !ok || old.global != nil && old.global.Linkage == "extern" {
+			m.symbols[g.Name] = symbol{global: g}
 		}
 	}
-	return m.symbols[name]
+	for _, f := range m.Funcs {
+		if old := m.symbols[f.Name]; old.fn == nil || f.Body && !old.fn.Body {
+			m.symbols[f.Name] = symbol{fn: f}
+		}
+	}
+	for _, a := range m.Aliases {
+		if of, ok := m.symbols[a.Of]; ok {
+			m.symbols[a.Name] = of
+		}
+	}
 }

@@ -104,6 +104,7 @@ func (t *Traits) body(f *Func) error {
 
 func (t *Traits) instruction(f *Func, i int) {
 	op, s := f.Opcode(i), f.Stmts[i]
+	t.Async = t.Async || HasModifier(op, "async")
 	switch string(f.Base(i)) {
 	case "call":
 		t.Calls = true
