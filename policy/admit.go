@@ -121,7 +121,7 @@ func (s *search) admit(tr *Trial, c *Candidate, err error) error {
 		}
 		s.byCode[tr.Code] = tr
 	}
-	arm, at, err := s.load(c)
+	arm, at, err := s.s.Load(c.Path, c.Entry)
 	if err != nil {
 		return s.failed(tr, err)
 	}
@@ -189,21 +189,6 @@ func (s *search) failed(tr *Trial, err error) error {
 	}
 	s.save()
 	return err
-}
-
-// load loads a candidate. A second entry has another name than the kernel; sessions that can't launch one say so rather than
-// launch the kernel itself, which would be measured as if it were the candidate.
-func (s *search) load(c *Candidate) (profile.Candidate, profile.Attributes, error) {
-	if c.Entry != "" && c.Entry != s.k.Name {
-		named, ok := s.s.(interface {
-			LoadEntry(path, entry string) (profile.Candidate, profile.Attributes, error)
-		})
-		if !ok {
-			return 0, profile.Attributes{}, errors.New("a second entry can't be launched by this session")
-		}
-		return named.LoadEntry(c.Path, c.Entry)
-	}
-	return s.s.Load(c.Path)
 }
 
 func (s *search) measure(arm profile.Candidate, n int) ([]float64, error) {

@@ -166,12 +166,8 @@ func (s *simSession) Golden() (profile.Written, error) {
 	return profile.Written{Allocations: 1}, s.dead
 }
 
-func (s *simSession) Load(path string) (profile.Candidate, profile.Attributes, error) {
-	return s.LoadEntry(path, s.k.Name)
-}
-
-func (s *simSession) LoadEntry(path, entry string) (profile.Candidate, profile.Attributes, error) {
-	if strings.Contains(path, "spec{") != (entry != s.k.Name) {
+func (s *simSession) Load(path, entry string) (profile.Candidate, profile.Attributes, error) {
+	if strings.Contains(path, "spec{") != (entry != s.k.Name && entry != "") {
 		s.g.t.Errorf("load %s of %q", entry, path)
 	}
 	if s.dead != nil {

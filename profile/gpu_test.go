@@ -200,7 +200,7 @@ func (h *tester) Tune(ctx context.Context, l *Launch, s Session) Verdict {
 	}
 	line := fmt.Sprintf("%-28s %s; %d B in %d allocations, wrote %d B in %d; %.0f ns", l.Kernel, cost, l.Bytes, l.Allocations, w.Bytes, w.Allocations, base)
 	for i, path := range h.candidates[l.Cubin] {
-		c, a, err := s.Load(path)
+		c, a, err := s.Load(path, "")
 		if err != nil {
 			return fail(err)
 		}
@@ -305,7 +305,7 @@ func TestGPU(t *testing.T) {
 			case strings.Contains(l.Kernel, "variables") && w.Allocations != 3:
 				t.Errorf("variables wrote to %d ranges, not to 3", w.Allocations)
 			}
-			if _, _, err := s.Load("/nonexistent"); err == nil {
+			if _, _, err := s.Load("/nonexistent", ""); err == nil {
 				t.Error("a file that is not there was loaded")
 			}
 			if err := s.Unload(77); err == nil {
@@ -461,7 +461,7 @@ func TestGPU(t *testing.T) {
 			h.only, h.candidates = "inplace", nil
 			var got error
 			h.check = func(l *Launch, s Session, w Written, self Difference) {
-				c, _, err := s.Load(b.path(name))
+				c, _, err := s.Load(b.path(name), "")
 				if err != nil {
 					t.Error(err)
 					return

@@ -142,8 +142,9 @@ type Session interface {
 	// Golden runs the original and keeps what it wrote: Check compares with that. It can be called again.
 	Golden() (Written, error)
 
-	// Load loads a cubin and finds the kernel in it. A *CandidateError means that the driver refused it.
-	Load(path string) (Candidate, Attributes, error)
+	// Load loads a cubin and finds an entry in it, which takes the kernel's parameters; "" is the kernel's own name. A
+	// *CandidateError means that the driver refused it.
+	Load(path, entry string) (Candidate, Attributes, error)
 
 	// Unload gives a candidate's memory back. Those that are still loaded when the session ends are unloaded then.
 	Unload(c Candidate) error

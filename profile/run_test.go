@@ -149,7 +149,8 @@ var scripts = map[string]func(){
 		f.expect(fGolden)
 		f.send(fNote, "in between")
 		f.send(fOK, 2, uint64(1<<20), 12345.0)
-		check(f.expect(fLoad).str() == "/a/candidate", "path")
+		load := f.expect(fLoad)
+		check(load.str() == "/a/candidate" && load.str() == "", "path")
 		f.send(fOK, 1, 40, 1024, 8, 16, 512, 90, 90)
 		r := f.expect(fRun)
 		check(r.u32() == 1 && r.u32() == 3 && r.u8() == 1 && r.u32() == 5000, "run")
@@ -364,7 +365,7 @@ func TestWhole(t *testing.T) {
 		if err != nil || w != (Written{2, 1 << 20, 12345}) {
 			t.Errorf("golden: %+v, %v", w, err)
 		}
-		c, a, err := s.Load("/a/candidate")
+		c, a, err := s.Load("/a/candidate", "")
 		if err != nil || c != 1 || a != (Attributes{40, 1024, 8, 16, 512, 90, 90}) {
 			t.Errorf("load: %v, %+v, %v", c, a, err)
 		}
@@ -379,7 +380,7 @@ func TestWhole(t *testing.T) {
 		if err != nil || d != (Difference{false, 7, "allocation 1 (device memory)", 0x1000, 4096, 12, 1, 2, 0.25, 0.5, 99}) {
 			t.Errorf("check: %+v, %v", d, err)
 		}
-		_, _, err = s.Load("/another")
+		_, _, err = s.Load("/another", "")
 		var refused *CandidateError
 		if !errors.As(err, &refused) || refused.Code != 209 || refused.Text != "no binary for gpu" {
 			t.Errorf("a refusal: %v", err)

@@ -93,9 +93,10 @@ func (s *session) Golden() (Written, error) {
 	return out, s.done(in)
 }
 
-func (s *session) Load(path string) (Candidate, Attributes, error) {
+func (s *session) Load(path, entry string) (Candidate, Attributes, error) {
 	w := writer{}
 	w.str(path)
+	w.str(entry)
 	in, err := s.p.command(fLoad, w.b, answerLimit)
 	if err != nil {
 		return 0, Attributes{}, err

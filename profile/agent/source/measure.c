@@ -251,12 +251,12 @@ static CUresult repeat_attributes(const struct session *x, CUfunction f) {
 }
 
 static void do_load(struct session *x, struct buffer *in) {
-  char *path = get_str(in);
+  char *path = get_str(in), *entry = get_str(in);
   struct candidate c = {.live = true}, *list = realloc(x->c, (x->nc + 1) * sizeof *list);
   if (list) x->c = list;
-  CUresult r = !list || in->bad ? CUDA_ERROR_OUT_OF_MEMORY : cu.ModuleLoad(&c.module, path);
+  CUresult r = !list || !path || !entry || in->bad ? CUDA_ERROR_OUT_OF_MEMORY : cu.ModuleLoad(&c.module, path);
   const char *doing = "loading a candidate";
-  if (r == CUDA_SUCCESS && (r = cu.ModuleGetFunction(&c.f, c.module, x->k->name)) != CUDA_SUCCESS) doing = "finding the kernel in a candidate";
+  if (r == CUDA_SUCCESS && (r = cu.ModuleGetFunction(&c.f, c.module, *entry ? entry : x->k->name)) != CUDA_SUCCESS) doing = "finding the kernel in a candidate";
   if (r == CUDA_SUCCESS && (r = repeat_attributes(x, c.f)) != CUDA_SUCCESS) doing = "setting a candidate's shared memory";
   if (r == CUDA_SUCCESS && !(c.variables = calloc(x->nv + 1, sizeof *c.variables))) r = CUDA_ERROR_OUT_OF_MEMORY;
   for (uint32_t i = 0; r == CUDA_SUCCESS && i < x->nv; i++) {
@@ -268,6 +268,7 @@ static void do_load(struct session *x, struct buffer *in) {
     }
   }
   free(path);
+  free(entry);
   if (r != CUDA_SUCCESS) {
     if (c.module) cu.ModuleUnload(c.module);
     free(c.variables);
