@@ -97,7 +97,7 @@ func (s *search) begin() error {
 	s.baseline, s.largest = profile.Original, s.l.MaxThreads
 	if s.k.Applied != "" || s.differs() {
 		var at profile.Attributes
-		if s.baseline, at, err = s.load(def); err != nil {
+		if s.baseline, at, err = s.s.Load(def.Path, def.Entry); err != nil {
 			return s.lost(err, "its default build can't be loaded")
 		}
 		s.largest = at.MaxThreads
