@@ -30,6 +30,7 @@ type bench struct {
 	folder string                                // scratch, the bench's own
 	start  func(*exec.Cmd) (ending, error)       // runs a child that nobody sees
 	kept   func(name string, content []byte)     // GNVCC_KEEP
+	never  bool                                  // guards inside kernels never hold
 	only   bool                                  // for the tuner: a file with the one kernel that is asked for, and what ptxas -v says of it
 	stub   func() (*hostStub, error)             // the build's host stub; nil: there need be none
 	count  atomic.Int64                          // for names of files

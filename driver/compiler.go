@@ -295,7 +295,17 @@ const memoCandidate = "candidate"
 // Compile makes a candidate. An error says why there is none: the recipe can't be carried out, or a tool refused it. What was made
 // once is found again, refusals too; ctx and Limit end what takes too long, which is tried again another time.
 func (c *Compiler) Compile(ctx context.Context, s *Source, r rewrite.Recipe) (*Candidate, error) {
-	parts := []string{"candidate 1", s.job.key, s.Kernel, r.String(), ownKey()}
+	return c.candidate(ctx, s, r, false)
+}
+
+// CompilePlain makes a candidate in which the guards inside the kernel never hold: every launch runs the plain copy, as it
+// is compiled beside the specialised ones.
+func (c *Compiler) CompilePlain(ctx context.Context, s *Source, r rewrite.Recipe) (*Candidate, error) {
+	return c.candidate(ctx, s, r, true)
+}
+
+func (c *Compiler) candidate(ctx context.Context, s *Source, r rewrite.Recipe, never bool) (*Candidate, error) {
+	parts := []string{"candidate 1", s.job.key, s.Kernel, r.String(), strconv.FormatBool(never), ownKey()}
 	if t := s.translation; t != nil {
 		parts = append(parts, t.Input, t.Module)
 	}
@@ -317,7 +327,7 @@ func (c *Compiler) Compile(ctx context.Context, s *Source, r rewrite.Recipe) (*C
 				return nil, ctx.Err()
 			}
 		}
-		cand, err := c.compile(ctx, s, r, key)
+		cand, err := c.compile(ctx, s, r, never, key)
 		c.flight.Delete(key)
 		close(mine)
 		return cand, err
@@ -339,10 +349,10 @@ func (c *Compiler) kept(key string) (*Candidate, error, bool) {
 	return &Candidate{Path: c.store.ObjectPath(k.Cubin), Entry: k.Entry, Build: k.Build, MaxThreads: k.MaxThreads}, nil, true
 }
 
-func (c *Compiler) compile(ctx context.Context, s *Source, r rewrite.Recipe, key string) (*Candidate, error) {
+func (c *Compiler) compile(ctx context.Context, s *Source, r rewrite.Recipe, never bool, key string) (*Candidate, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.Limit)
 	defer cancel()
-	kept, err := c.make(ctx, s, r)
+	kept, err := c.make(ctx, s, r, never)
 	if err != nil {
 		if ctx.Err() != nil || errors.Is(err, errLimit) {
 			return nil, err
@@ -366,13 +376,14 @@ func transient(err error) bool {
 }
 
 // make makes a candidate.
-func (c *Compiler) make(ctx context.Context, s *Source, r rewrite.Recipe) (keptCandidate, error) {
+func (c *Compiler) make(ctx context.Context, s *Source, r rewrite.Recipe, never bool) (keptCandidate, error) {
 	var none keptCandidate
 	b, done, err := c.bench()
 	if err != nil {
 		return none, err
 	}
 	defer done()
+	b.never = never
 	recipes := map[string]rewrite.Recipe{s.Kernel: r}
 	out, bad, err := b.try(ctx, s.job, s.translation, s.Module, recipes, s.std)
 	if err != nil {

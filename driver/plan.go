@@ -70,7 +70,7 @@ func (b *bench) plan(ctx context.Context, j *job, t *translation, module *ptx.Mo
 // planKernel is for recipes that are for the kernel itself.
 func (b *bench) planKernel(ctx context.Context, t *translation, module *ptx.Module, p *plan, name string, r rewrite.Recipe) error {
 	if terms := sourceTerms(r); len(terms) > 0 {
-		text, err := b.variant(ctx, t, module, variantOf{entry: name, terms: terms})
+		text, err := b.variant(ctx, t, module, variantOf{entry: name, terms: terms, never: b.never})
 		if err != nil {
 			return err
 		}

@@ -27,12 +27,16 @@ type variantOf struct {
 	entry string
 	terms []rewrite.Term
 	alone bool
+	never bool // the guards never hold: for measuring the plain copy
 }
 
 func (v variantOf) String() string {
 	text := rewrite.Recipe{Terms: v.terms}.String()
 	if v.alone {
 		text += " alone"
+	}
+	if v.never {
+		text += " never"
 	}
 	return text
 }
@@ -100,7 +104,7 @@ func (b *bench) compileVariant(ctx context.Context, t *translation, call *ciccCa
 	if err != nil {
 		return nil, err
 	}
-	text, err := unit.Rewrite(v.entry, v.terms, source.Options{Signature: signature, Alone: v.alone})
+	text, err := unit.Rewrite(v.entry, v.terms, source.Options{Signature: signature, Alone: v.alone, NeverHolds: v.never})
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,11 @@ import (
 
 // verbs are gnvcc's own commands. Each gets the arguments behind its name and gives the exit code.
 var verbs = map[string]func(args []string) int{
-	"apply": apply,
+	"apply":   apply,
+	"doctor":  doctor,
+	"explain": explain,
+	"report":  report,
+	"tune":    tune,
 }
 
 // apply runs the recorded compile commands again whose kernels' recipes have changed.

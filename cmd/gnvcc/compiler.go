@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"gnvcc/cache"
+	"gnvcc/driver"
+	"gnvcc/policy"
+	"gnvcc/rewrite"
+)
+
+// A compiler is driver's Compiler as policy wants it: driver knows how a kernel is built, policy what is worth trying, and
+// neither knows the other.
+type compiler struct {
+	*driver.Compiler
+	dir string
+}
+
+// newCompiler makes a compiler with a scratch folder; Close removes it.
+func newCompiler(store *cache.Store) (*compiler, error) {
+	dir, err := os.MkdirTemp("", "gnvcc-tune-")
+	if err != nil {
+		return nil, fmt.Errorf("a scratch folder: %w", err)
+	}
+	return &compiler{driver.NewCompiler(store, dir), dir}, nil
+}
+
+func (c *compiler) Close() { os.RemoveAll(c.dir) }
+
+// Kernel tells policy what it has to know of a loaded kernel.
+func (c *compiler) Kernel(module, kernel string) (*policy.Kernel, error) {
+	s, err := c.Compiler.Kernel(module, kernel)
+	if err != nil {
+		return nil, err
+	}
+	return describe(s)
+}
+
+func describe(s *driver.Source) (*policy.Kernel, error) {
+	k := &policy.Kernel{
+		Name: s.Kernel, Identity: s.Identity, Target: s.Target, Ptxas: s.Version,
+		File: s.Assembly.PTX, Siblings: s.Siblings, Applied: s.Applied, Default: s.Default,
+		Reloc: s.Assembly.Reloc, Source: s.File, NoSecond: s.NoSecond, Handle: s,
+	}
+	k.CC = capability(s.Target)
+	if err := k.ReadPTX(s.Module); err != nil {
+		return nil, err
+	}
+	if s.Unit == nil || s.Code == nil {
+		k.NoUnroll, k.NoSpec = s.NoSource, s.NoSource
+	} else {
+		k.ReadSource(s.Unit, s.Signature)
+	}
+	for _, f := range s.Assembly.Args {
+		if n, ok := strings.CutPrefix(f, "-maxrregcount="); ok {
+			k.Bounds = "-maxrregcount=" + n
+		} else if n, ok := strings.CutPrefix(f, "--maxrregcount="); ok {
+			k.Bounds = "-maxrregcount=" + n
+		}
+	}
+	return k, nil
+}
+
+// capability is 90 for sm_90 and sm_90a, 0 for what is no such name.
+func capability(target string) int {
+	digits := strings.TrimRight(strings.TrimPrefix(target, "sm_"), "af")
+	n, err := strconv.Atoi(digits)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// Compile makes a candidate.
+func (c *compiler) Compile(ctx context.Context, k *policy.Kernel, r rewrite.Recipe, plain bool) (*policy.Candidate, error) {
+	s, ok := k.Handle.(*driver.Source)
+	if !ok {
+		return nil, errors.New("a kernel that this compiler does not know")
+	}
+	var made *driver.Candidate
+	var err error
+	if plain {
+		made, err = c.Compiler.CompilePlain(ctx, s, r)
+	} else {
+		made, err = c.Compiler.Compile(ctx, s, r)
+	}
+	if err != nil {
+		return nil, err
+	}
+	content, err := os.ReadFile(made.Path)
+	if err != nil {
+		return nil, fmt.Errorf("read a candidate: %w", err)
+	}
+	code, err := policy.CodeHash(content, made.Entry)
+	if err != nil {
+		code = "" // measured for itself
+	}
+	return &policy.Candidate{Path: made.Path, Entry: made.Entry, Build: made.Build, MaxThreads: made.MaxThreads, Code: code}, nil
+}
+
+// Counts says how often the tools ran.
+func (c *compiler) Counts() string {
+	var parts []string
+	for _, tool := range []string{"cicc", "ptxas", "nvlink"} {
+		if n, took := c.Spent(tool); n > 0 {
+			parts = append(parts, fmt.Sprintf("%s %d times, %.1f s", tool, n, took.Seconds()))
+		}
+	}
+	if len(parts) == 0 {
+		return "nothing was compiled"
+	}
+	return strings.Join(parts, "; ")
+}

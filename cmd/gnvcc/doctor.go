@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"gnvcc/cache"
+	"gnvcc/driver"
+	"gnvcc/profile/agent"
+)
+
+// doctor says what was found on this machine, what is missing, and what to do about it. Its exit code is 1 when builds
+// would not work, else 0: a machine without a GPU is a fine build machine.
+func doctor(args []string) int {
+	fs := flag.NewFlagSet("doctor", flag.ContinueOnError)
+	fs.Usage = func() {
+		fmt.Fprint(fs.Output(), "usage: gnvcc doctor [-deep]\n\nSays what was found (nvcc, ptxas, CUPTI, driver, GPU, store) and what is missing.\n\n")
+		fs.PrintDefaults()
+	}
+	deep := fs.Bool("deep", false, "read every file of the store and compare it with its hash")
+	if code, ok := parse(fs, args); !ok {
+		return code
+	}
+	worst := 0
+	say := func(level cache.Level, advice, format string, a ...any) {
+		fmt.Printf("%-8s %s\n", level, fmt.Sprintf(format, a...))
+		if advice != "" {
+			fmt.Printf("%-8s   %s\n", "", advice)
+		}
+		if level == cache.Problem {
+			worst = 1
+		}
+	}
+	say(cache.Fine, "", "gnvcc %s", version)
+	self, _ := os.Executable()
+	toolkit, err := driver.Find(self)
+	if err != nil {
+		say(cache.Problem, "install/toolkit 13.0 gets one without root", "nvcc: %v", err)
+	} else {
+		say(cache.Fine, "", "nvcc: %s (from %s), %s", toolkit.Nvcc, toolkit.From, release(toolkit.Nvcc))
+		for _, tool := range []string{"ptxas", "cicc", "cuobjdump"} {
+			path, err := toolkit.Tool(tool)
+			switch {
+			case err == nil:
+				say(cache.Fine, "", "%s: %s", tool, path)
+			case tool == "cuobjdump":
+				say(cache.Note, "kernels of -rdc=true programs can't be tuned without it", "cuobjdump: %v", err)
+			default:
+				say(cache.Problem, "", "%s: %v", tool, err)
+			}
+		}
+		store, storeErr := openStore()
+		if cupti, err := agent.Find(toolkit.Dir()); err != nil {
+			say(cache.Note, "without it there is no gnvcc tune; builds work", "CUPTI: %v", err)
+		} else if storeErr == nil {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			path, err := agent.Build(ctx, toolkit.Dir(), filepath.Join(store.Path(), "agent"))
+			cancel()
+			if err != nil {
+				say(cache.Note, "without it there is no gnvcc tune; builds work", "agent: %v", err)
+			} else {
+				say(cache.Fine, "", "CUPTI: %s; the agent is built: %s", cupti.Library, path)
+			}
+		}
+	}
+	if v := driverVersion(); v == "" {
+		say(cache.Note, "without it nothing can be measured here; builds work, and look up what was found elsewhere", "driver: no NVIDIA driver is loaded")
+	} else {
+		say(cache.Fine, "", "driver: %s", v)
+		out, err := exec.Command("nvidia-smi", "--query-gpu=name,compute_cap,memory.total", "--format=csv,noheader").Output()
+		if err != nil {
+			say(cache.Note, "", "GPU: nvidia-smi does not answer: %v", err)
+		}
+		for _, line := range strings.Split(strings.TrimSpace(string(out)), "\n") {
+			if line != "" {
+				say(cache.Fine, "", "GPU: %s", line)
+			}
+		}
+	}
+	dir, err := cache.Dir()
+	if err != nil {
+		say(cache.Problem, "", "store: %v", err)
+		return worst
+	}
+	check := cache.Check
+	if *deep {
+		check = cache.CheckContents
+	}
+	for _, f := range check(dir) {
+		say(f.Level, f.Advice, "store: %s", f.What)
+	}
+	return worst
+}
+
+// release is nvcc's own word for its version.
+func release(nvcc string) string {
+	out, err := exec.Command(nvcc, "--version").Output()
+	if err != nil {
+		return fmt.Sprintf("which does not run: %v", err)
+	}
+	for _, line := range strings.Split(string(out), "\n") {
+		if i := strings.Index(line, "release "); i >= 0 {
+			return line[i:]
+		}
+	}
+	return "of an unknown version"
+}

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+
+	"gnvcc/cache"
+	"gnvcc/driver"
+	"gnvcc/policy"
+	"gnvcc/profile"
+	"gnvcc/profile/agent"
+	"gnvcc/rewrite"
+)
+
+const tuneUsage = `usage: gnvcc tune [options] [--] PROGRAM [ARGUMENTS]
+
+Runs a program that was built with gnvcc, and finds out on its own launches which kernels can be faster, and how. The
+program's output and results stay what they are. What is found is kept; "gnvcc apply" (or --apply) builds with it.
+
+`
+
+// tune runs an application under the agent and keeps what was decided.
+func tune(args []string) int {
+	o := policy.Defaults()
+	o.Version = version
+	fs := flag.NewFlagSet("tune", flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	applyToo := fs.Bool("apply", false, "build again what can be faster, as gnvcc apply does")
+	exact := fs.String("exact", "checked", "what may be adopted: `level` construction (the arithmetic is untouched) or checked (compared on launches)")
+	fs.Float64Var(&o.Tolerance, "tolerance", 0, "allow results to differ by this `relative` error (default: the same bits)")
+	fs.BoolVar(&o.Bet, "bet", false, "other launches than the ones seen may become slower")
+	fs.BoolVar(&o.Over, "over", false, "tune over __launch_bounds__' second value, __maxnreg__ and -maxrregcount")
+	fs.DurationVar(&o.Budget, "budget", o.Budget, "longest `time` for one configuration of a kernel")
+	fs.DurationVar(&o.Total, "total", 0, "longest `time` for tuning in the whole run (default: none)")
+	fs.IntVar(&o.Jobs, "jobs", o.Jobs, "compile `n` candidates at a time")
+	kernels := fs.String("kernels", "", "tune only kernels whose name matches this regular `expression`")
+	only := fs.String("levers", "", "try only these levers (`list` with commas)")
+	without := fs.String("without", "", "do not try these levers (`list` with commas)")
+	quiet := fs.Bool("quiet", false, "print only what went wrong")
+	if err := fs.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			fmt.Print(tuneUsage)
+			fs.SetOutput(os.Stdout)
+			fs.PrintDefaults()
+			return 0
+		}
+		return complain("tune", fmt.Errorf("%w (gnvcc tune --help tells all options)", err))
+	}
+	if fs.NArg() == 0 {
+		return complain("tune", errors.New("which program? gnvcc tune [options] -- ./app arguments"))
+	}
+	var err error
+	if o.Exact, err = rewrite.ParseExactness(*exact); err != nil {
+		return complain("tune", err)
+	}
+	if *kernels != "" {
+		if o.Only, err = regexp.Compile(*kernels); err != nil {
+			return complain("tune", err)
+		}
+	}
+	if *only != "" {
+		o.Levers = strings.Split(*only, ",")
+	}
+	if *without != "" {
+		o.Without = strings.Split(*without, ",")
+	}
+	if err := o.Validate(); err != nil {
+		return complain("tune", err)
+	}
+
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	signal.Ignore(syscall.SIGINT) // the application gets it too, and decides; what was measured by then is kept
+	code, err := tuneRun(ctx, o, fs.Args(), *applyToo, *quiet)
+	if err != nil {
+		complain("tune", err)
+		if code == 0 {
+			code = 1
+		}
+	}
+	return code
+}
+
+// tuneRun gives the application's own exit code.
+func tuneRun(ctx context.Context, o policy.Options, argv []string, applyToo, quiet bool) (int, error) {
+	begun := time.Now()
+	store, err := openStore()
+	if err != nil {
+		return 1, err
+	}
+	book, err := openBook(ctx, store)
+	if err != nil {
+		return 1, err
+	}
+	self, _ := os.Executable()
+	toolkit, err := driver.Find(self)
+	if err != nil {
+		return 1, err
+	}
+	library, err := agent.Build(ctx, toolkit.Dir(), filepath.Join(store.Path(), "agent"))
+	if err != nil {
+		return 1, fmt.Errorf("the part of gnvcc that works inside the program can't be built: %w", err)
+	}
+	if argv[0], err = exec.LookPath(argv[0]); err != nil {
+		return 127, err
+	}
+	compiler, err := newCompiler(store)
+	if err != nil {
+		return 1, err
+	}
+	defer compiler.Close()
+
+	terminal := isTerminal(os.Stderr)
+	var progress policy.Progress
+	if !quiet {
+		lines := policy.NewLines(os.Stderr, terminal)
+		defer lines.Close()
+		progress = lines
+	}
+	o.Driver = driverVersion()
+	tuner := policy.NewTuner(ctx, o, compiler, book, memos{store}, progress)
+	exit, err := profile.Run(ctx, profile.Options{Argv: argv, Agent: library, Log: func(format string, args ...any) {
+		if progress != nil {
+			progress.Note(fmt.Sprintf(format, args...))
+		}
+	}}, tuner)
+	if err != nil {
+		tuner.Finish()
+		return 1, err
+	}
+	results, finish := tuner.Finish()
+	if err := book.Publish(); err != nil && finish == nil {
+		finish = err
+	}
+	if exit.Killed != "" {
+		fmt.Fprintln(os.Stderr, "gnvcc: the program was ended:", exit.Killed)
+	}
+	if !quiet {
+		for _, note := range tuner.Notes() {
+			fmt.Fprintln(os.Stderr, "gnvcc:", note)
+		}
+		summary(os.Stderr, results, compiler.Counts(), time.Since(begun))
+	}
+	if applyToo && finish == nil {
+		if _, err := driver.Apply(ctx, store, os.Stderr); err != nil {
+			finish = fmt.Errorf("apply: %w", err)
+		}
+	}
+	return exit.Code, finish
+}
+
+// summary says in a few lines what the run gave.
+func summary(w io.Writer, results []policy.Result, counts string, took time.Duration) {
+	better, measured, alone := 0, 0, 0
+	for _, r := range results {
+		switch {
+		case r.Decision != nil && r.Decision.Recipe != "":
+			better++
+			measured++
+		case r.Decision != nil:
+			measured++
+		default:
+			alone++
+		}
+	}
+	switch {
+	case len(results) == 0:
+		fmt.Fprintln(w, "gnvcc: the program launched no kernel, or uses no GPU: nothing was measured")
+	default:
+		fmt.Fprintf(w, "gnvcc: %d kernels: %d can be faster, %d are best as they are, %d left alone (%.1f s; %s). gnvcc report tells more\n",
+			len(results), better, measured-better, alone, took.Seconds(), counts)
+	}
+}
+
+// memos keeps policy's notes in the store: what was compiled and measured.
+type memos struct{ store *cache.Store }
+
+func (m memos) Recall(key string) ([]byte, bool) {
+	return m.store.Memo("tuning", cache.Hash([]byte(key)))
+}
+func (m memos) Remember(key string, b []byte) error {
+	return m.store.PutMemo("tuning", cache.Hash([]byte(key)), b)
+}
+
+// driverVersion is the NVIDIA driver's, "" where there is none.
+func driverVersion() string {
+	text, err := os.ReadFile("/proc/driver/nvidia/version")
+	if err != nil {
+		return ""
+	}
+	m := regexp.MustCompile(`\b\d+\.\d+(\.\d+)?\b`).Find(text)
+	return string(m)
+}
+
+func isTerminal(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb"
+}
