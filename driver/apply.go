@@ -76,7 +76,7 @@ func Apply(ctx context.Context, store *cache.Store, out io.Writer) (int, error) 
 			defer wg.Done()
 			for r := range next {
 				begun := time.Now()
-				said, err := r.run(ctx, self)
+				said, err := r.run(ctx, self, store.Path())
 				mu.Lock()
 				if err == nil {
 					done++
@@ -314,12 +314,12 @@ func inside(dir, path string) string {
 }
 
 // run runs the command again, as its user did. It gives what was printed.
-func (r *rerun) run(ctx context.Context, self string) (string, error) {
+func (r *rerun) run(ctx context.Context, self, store string) (string, error) {
 	cmd := exec.CommandContext(ctx, self, r.command.Args...)
 	cmd.Args[0] = "gnvcc"
 	cmd.Dir = r.command.Dir
-	cmd.Env = without(restored(r.command.Env, os.Environ()), varChain, varDepth, "PWD")
-	cmd.Env = append(cmd.Env, "PWD="+r.command.Dir)
+	cmd.Env = without(restored(r.command.Env, os.Environ()), varChain, varDepth, varOff, "PWD", "GNVCC_STORE")
+	cmd.Env = append(cmd.Env, "PWD="+r.command.Dir, "GNVCC_STORE="+store)
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

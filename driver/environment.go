@@ -42,7 +42,7 @@ var compileVariables = []string{
 	"NVCC_*", "NVVM_*", "NVVMIR_LIBRARY_DIR", "CICC_PATH", "CUDAFE_FLAGS", "PTXAS_FLAGS", "LIBRARIES",
 	"CUDA*", "CC", "CXX", "TMPDIR", "LANG", "LANGUAGE", "LC_*", "HOME",
 	"CONDA_PREFIX", "CONDA_BUILD_SYSROOT", "SDKROOT", "CCACHE_*", "SCCACHE_*",
-	varNvcc, varOff, varStrict, "GNVCC_STORE",
+	varNvcc,
 }
 
 // isCompileVariable tells whether a variable is kept with a command.

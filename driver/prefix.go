@@ -25,9 +25,13 @@ import (
 // stageWord begins the word that makes gnvcc a stage; the step's name follows. No file of a user's is called so.
 const stageWord = "gnvcc-stage:"
 
-// prefixFor is the prefix for a step.
+// prefixFor is the prefix for a step. nvcc 11.8 to 13.5 put nvlink's so-called prefix behind its word: `nvlink PREFIX -m64 ...`. So that
+// one is without the word, which gives the same line, and should an nvcc put it in front one day, it does no harm there.
 func prefixFor(step, word string) string {
-	return word + ` 2>/dev/null </dev/null/x; "$` + varStage + `" ` + stageWord + step
+	if step == "nvlink" {
+		word = ""
+	}
+	return strings.TrimLeft(word+` 2>/dev/null </dev/null/x; "$`+varStage+`" `+stageWord+step, " ")
 }
 
 // prefixArgs are the options that make nvcc run its steps through us.
@@ -87,7 +91,11 @@ func fileKey(path string) (string, error) {
 func StageOf(args []string) (step string, rest []string, ok bool) {
 	if len(args) >= 2 {
 		if step, ok = strings.CutPrefix(args[0], stageWord); ok {
-			return step, args[1:], true
+			rest = args[1:]
+			if step == "nvlink" && strings.HasPrefix(rest[0], "-") { // its word stood in front of the prefix
+				rest = append([]string{step}, rest...)
+			}
+			return step, rest, true
 		}
 	}
 	return "", nil, false

@@ -71,7 +71,7 @@ func (s *stage) ptxas() error {
 	keep(group, "default.ptx", text)
 
 	if len(recipes) == 0 {
-		if seen && s.noted(j, std.Cubin) {
+		if seen && s.noted(j, std.Cubin, kernels) {
 			return fmt.Errorf("seen before, no recipes: %w", errAside)
 		}
 		_, err := s.standard(j, kernels, group)
@@ -123,17 +123,28 @@ func (s *stage) standard(j *job, kernels []cache.Kernel, group string) (*standar
 	return std, s.note(j, content, kernels)
 }
 
-// memoNoted keeps that the assembly of a job by a command is in the store, with the cubin's hash.
+// memoNoted keeps what the store knows of a job by a command.
 const memoNoted = "noted"
 
-// noted tells whether this command's assembly was written down before, with this cubin. Where the cubin may be another
+// noteText says what is worth a new record: the cubin, and what was applied or refused in it.
+func noteText(cubinHash string, kernels []cache.Kernel) string {
+	text := cubinHash
+	for _, k := range kernels {
+		if k.Recipe != "" || k.Reason != "" {
+			text += "\n" + k.Name + "\n" + k.Recipe + "\n" + k.Reason
+		}
+	}
+	return text
+}
+
+// noted tells whether this command's assembly was written down before as it is now. Where the cubin may be another
 // one each time (-lineinfo keeps a file's time) that is not known beforehand.
-func (s *stage) noted(j *job, cubinHash string) bool {
+func (s *stage) noted(j *job, cubinHash string, kernels []cache.Kernel) bool {
 	if j.call.lineinfo || j.call.debug {
 		return false
 	}
 	text, ok := s.store.Memo(memoNoted, hashOf(j.key, s.command))
-	return ok && string(text) == cubinHash && s.store.HasObject(j.hash)
+	return ok && string(text) == noteText(cubinHash, kernels) && s.store.HasObject(j.hash)
 }
 
 // note writes down what was built.
@@ -142,7 +153,7 @@ func (s *stage) note(j *job, content []byte, kernels []cache.Kernel) error {
 		return nil // functions only; the device link's record leads to the kernels that call them
 	}
 	hash := cache.Hash(content)
-	if s.noted(j, hash) {
+	if s.noted(j, hash, kernels) {
 		return nil
 	}
 	if _, err := s.store.PutObject(j.ptx); err != nil {
@@ -158,7 +169,7 @@ func (s *stage) note(j *job, content []byte, kernels []cache.Kernel) error {
 	if err := s.store.Spool(cache.Assemblies, assemblyKey(hash, s.command), a); err != nil {
 		return fmt.Errorf("spool the assembly: %w", err)
 	}
-	if err := s.store.PutMemo(memoNoted, hashOf(j.key, s.command), []byte(hash)); err != nil {
+	if err := s.store.PutMemo(memoNoted, hashOf(j.key, s.command), []byte(noteText(hash, kernels))); err != nil {
 		return fmt.Errorf("note the assembly: %w", err)
 	}
 	return nil
@@ -191,7 +202,12 @@ func (s *stage) tuned(j *job, std *standard, kernels []cache.Kernel, recipes map
 		t = &found
 		depends = append(depends, t.Input, t.Module)
 	}
-	host := sync.OnceValues(func() (*hostStub, error) { return findStub(j.call.input()) })
+	host := sync.OnceValues(func() (*hostStub, error) {
+		if c, err := loadCommand(s.store, s.command); err != nil || !hasHost(c) {
+			return nil, fmt.Errorf("a second entry is chosen by host code, and this command compiles none")
+		}
+		return findStub(j.call.input())
+	})
 	for name, r := range recipes {
 		if len(secondsOf(name, r)) > 0 {
 			if _, err := host(); err != nil {

@@ -88,6 +88,15 @@ func (s second) fits(f *ptx.Func, block [3]int, before, after int) bool {
 	return rewrite.Fits(f, before, after)
 }
 
+// hasHost tells whether a command compiles host code.
+func hasHost(c cache.Command) bool {
+	switch ReadLine(c.Args, recordedEnv(c)).Phase {
+	case "compile", "link", "run", "lib":
+		return true
+	}
+	return false
+}
+
 // A hostStub is the stub of the build that the ptxas stage is part of.
 type hostStub struct {
 	path string

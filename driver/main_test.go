@@ -1,0 +1,248 @@
+package driver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"gnvcc/cache"
+	"gnvcc/sim/cubin"
+)
+
+// The command line as a user types it, on real nvcc: testdata/script. The test binary is gnvcc there: called by that name it
+// is the face (or apply), and with a stage's word in front it is a stage.
+
+func TestMain(m *testing.M) {
+	if step, words, ok := StageOf(os.Args[1:]); ok {
+		os.Exit(Stage(step, words))
+	}
+	testscript.Main(m, map[string]func(){
+		"gnvcc": func() { os.Exit(mainOf(os.Args[1:])) },
+		"nvcc":  func() { os.Exit(Face(os.Args[1:])) }, // gnvcc under another name
+	})
+}
+
+func mainOf(args []string) int {
+	if len(args) == 1 && args[0] == "apply" {
+		dir, err := cache.Dir()
+		if err != nil {
+			return complain("%v", err)
+		}
+		store, err := cache.Open(dir)
+		if err != nil {
+			return complain("%v", err)
+		}
+		if _, err := Apply(context.Background(), store, os.Stdout); err != nil {
+			return complain("%v", err)
+		}
+		return 0
+	}
+	return Face(args)
+}
+
+// toolkit gives the path of an installed toolkit, or skips the test and says how to get it.
+func toolkit(t testing.TB, version string) string {
+	t.Helper()
+	out, err := exec.Command("../install/toolkit", "--path", version).Output()
+	if err != nil {
+		t.Skipf("LOUD SKIP: toolkit %s is not installed; install/toolkit %s gets it", version, version)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// scripts are run on the toolkit that the demo uses; those that begin with all_ on every one that is installed.
+func TestScripts(t *testing.T) {
+	for _, version := range []string{"13.0", "13.5", "13.3", "12.4", "11.8"} {
+		t.Run(version, func(t *testing.T) {
+			kit := toolkit(t, version)
+			params := testscript.Params{
+				Dir:   "testdata/script",
+				Setup: func(env *testscript.Env) error { return setup(env, kit, version) },
+				Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+					"plant":   plant,
+					"unplant": unplant,
+					"regs":    regs,
+					"counted": counted,
+					"nostray": nostray,
+					"noted":   noted,
+					"same":    same,
+				},
+			}
+			if version != "13.0" {
+				params.Dir = ""
+				params.Files, _ = filepath.Glob("testdata/script/all_*.txtar")
+			}
+			testscript.Run(t, params)
+		})
+	}
+}
+
+// setup gives a script a store of its own, the toolkit (in $KIT) and a shadow of it ($SHADOW/bin/nvcc) whose cicc and ptxas
+// write down that they were called.
+func setup(env *testscript.Env, kit, version string) error {
+	shadow := filepath.Join(env.WorkDir, "shadow")
+	calls := filepath.Join(env.WorkDir, "calls")
+	tmp := filepath.Join(env.WorkDir, "tmp")
+	if err := shadowOf(kit, shadow, calls); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(tmp, 0o700); err != nil {
+		return err
+	}
+	env.Setenv("KIT", kit)
+	env.Setenv("VERSION", version)
+	env.Setenv("SHADOW", shadow)
+	env.Setenv("TMPDIR", tmp)
+	env.Setenv("HOME", env.WorkDir)
+	env.Setenv("GNVCC_NVCC", filepath.Join(kit, "bin", "nvcc"))
+	env.Setenv("GNVCC_STORE", filepath.Join(env.WorkDir, "store"))
+	env.Setenv("GNVCC_STRICT", "1")
+	env.Setenv("GNVCC_LOG", filepath.Join(env.WorkDir, "log"))
+	env.Setenv("REAL", filepath.Join(kit, "bin", "nvcc"))
+	return nil
+}
+
+// shadowOf makes a toolkit of links, save for ptxas and cicc, which are scripts that write a line and go on as the real tool.
+func shadowOf(kit, shadow, calls string) error {
+	for _, dir := range []string{"bin", "nvvm/bin"} {
+		if err := os.MkdirAll(filepath.Join(shadow, dir), 0o755); err != nil {
+			return err
+		}
+	}
+	link := func(from, to string) {
+		entries, _ := os.ReadDir(filepath.Join(kit, from))
+		for _, e := range entries {
+			os.Symlink(filepath.Join(kit, from, e.Name()), filepath.Join(shadow, to, e.Name()))
+		}
+	}
+	link("bin", "bin")
+	link("nvvm", "nvvm")
+	link("nvvm/bin", "nvvm/bin")
+	link(".", ".")
+	for _, tool := range []string{"bin/ptxas", "nvvm/bin/cicc"} {
+		path := filepath.Join(shadow, tool)
+		if _, err := os.Lstat(path); err != nil {
+			continue
+		}
+		os.Remove(path)
+		real, err := filepath.EvalSymlinks(filepath.Join(kit, tool))
+		if err != nil {
+			return err
+		}
+		script := fmt.Sprintf("#!/bin/sh\ncase \"$1\" in --version) ;; *) echo %s >>'%s';; esac\nexec '%s' \"$@\"\n", filepath.Base(tool), calls, real)
+		if err := os.WriteFile(path, []byte(script), 0o755); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func storeOf(ts *testscript.TestScript) *cache.Store {
+	store, err := cache.Open(ts.Getenv("GNVCC_STORE"))
+	ts.Check(err)
+	return store
+}
+
+// plant KERNEL RECIPE: decide on a recipe for every identity of a kernel that was built.
+func plant(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: plant KERNEL RECIPE")
+	}
+	store := storeOf(ts)
+	n := 0
+	seen := map[string]bool{}
+	for _, list := range readIndex(store).assemblies {
+		for _, a := range list {
+			for _, k := range a.Kernels {
+				if k.Name == args[0] && !seen[k.Identity] {
+					seen[k.Identity] = true
+					ts.Check(store.Spool(cache.Decisions, k.Identity, cache.Decision{
+						Identity: k.Identity, Kernel: k.Name, Target: a.Target, Recipe: args[1], Exactness: "construction", Time: time.Now(),
+					}))
+					n++
+				}
+			}
+		}
+	}
+	if n == 0 {
+		ts.Fatalf("no build has noted a kernel %s", args[0])
+	}
+	ts.Check(publish(context.Background(), store))
+}
+
+func unplant(ts *testscript.TestScript, neg bool, args []string) {
+	plant(ts, neg, []string{args[0], ""})
+}
+
+// regs FILE KERNEL N: the cubin's kernel has N registers.
+func regs(ts *testscript.TestScript, neg bool, args []string) {
+	content := ts.ReadFile(args[0])
+	f, err := cubin.Read([]byte(content))
+	ts.Check(err)
+	k, ok := f.Kernel(args[1])
+	if !ok {
+		ts.Fatalf("%s has no kernel %s", args[0], args[1])
+	}
+	if got := strconv.Itoa(k.Registers); (got == args[2]) == neg {
+		ts.Fatalf("%s in %s has %s registers", args[1], args[0], got)
+	}
+}
+
+// counted TOOL N: the shadow toolkit's tool was called N times since the last look.
+func counted(ts *testscript.TestScript, neg bool, args []string) {
+	path := ts.MkAbs("calls")
+	text, _ := os.ReadFile(path)
+	n := strings.Count(string(text), args[0]+"\n")
+	if strconv.Itoa(n) != args[1] {
+		ts.Fatalf("%s was called %d times, not %s", args[0], n, args[1])
+	}
+	rest := strings.ReplaceAll(string(text), args[0]+"\n", "")
+	ts.Check(os.WriteFile(path, []byte(rest), 0o600))
+}
+
+// nostray: nothing of ours lies in TMPDIR.
+func nostray(ts *testscript.TestScript, neg bool, args []string) {
+	entries, err := os.ReadDir(ts.Getenv("TMPDIR"))
+	ts.Check(err)
+	for _, e := range entries {
+		if strings.Contains(e.Name(), "gnvcc") || len(args) > 0 {
+			ts.Fatalf("left in TMPDIR: %s", e.Name())
+		}
+	}
+}
+
+// noted KERNEL RECIPE: the newest record of a kernel says that it was built with the recipe ("-" for none).
+func noted(ts *testscript.TestScript, neg bool, args []string) {
+	var newest cache.Assembly
+	var kernel cache.Kernel
+	for _, list := range readIndex(storeOf(ts)).assemblies {
+		for _, a := range list {
+			for _, k := range a.Kernels {
+				if k.Name == args[0] && a.Time.After(newest.Time) {
+					newest, kernel = a, k
+				}
+			}
+		}
+	}
+	want := strings.TrimPrefix(args[1], "-")
+	if kernel.Name == "" || (kernel.Recipe == want) == neg {
+		text, _ := json.Marshal(kernel)
+		ts.Fatalf("recorded: %s", text)
+	}
+}
+
+// same A B: equal bytes. (cmp shows a diff, which is no use for cubins.)
+func same(ts *testscript.TestScript, neg bool, args []string) {
+	if (ts.ReadFile(args[0]) == ts.ReadFile(args[1])) == neg {
+		ts.Fatalf("%s and %s: not as wanted", args[0], args[1])
+	}
+}
