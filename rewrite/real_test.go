@@ -26,6 +26,9 @@ func TestRealKernels(t *testing.T) {
 	for k, kit := range kits {
 		archs := kit.Archs(t)
 		for n, file := range files {
+			if (n+k)%2 == 1 && k > 0 && k < len(kits)-1 {
+				continue // half of the programs with the toolkits between the oldest and the newest
+			}
 			arch := []string{"sm_90", "sm_75", "sm_100", "sm_80"}[(n+k)%4]
 			if !slices.Contains(archs, arch) {
 				arch = "sm_90"
