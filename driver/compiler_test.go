@@ -1,0 +1,234 @@
+package driver
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"gnvcc/cache"
+	"gnvcc/rewrite"
+	"gnvcc/sim/cubin"
+)
+
+// A built project in a folder of its own, for tests of what comes after builds.
+type project struct {
+	t     *testing.T
+	kit   string
+	dir   string
+	store *cache.Store
+	env   []string
+}
+
+func newProject(t *testing.T, version string, files map[string]string) *project {
+	t.Helper()
+	p := &project{t: t, kit: toolkit(t, version), dir: t.TempDir()}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(p.dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir := filepath.Join(t.TempDir(), "store")
+	var err error
+	if p.store, err = cache.Open(dir); err != nil {
+		t.Fatal(err)
+	}
+	p.env = append(os.Environ(), "GNVCC_STRICT=1", "GNVCC_STORE="+dir, "GNVCC_NVCC="+filepath.Join(p.kit, "bin/nvcc"), "TMPDIR="+t.TempDir())
+	return p
+}
+
+// gnvcc runs gnvcc in the project.
+func (p *project) gnvcc(args ...string) {
+	p.t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	cmd := exec.Command(self, args...)
+	cmd.Args[0] = "gnvcc" // TestMain's word for the face
+	cmd.Dir, cmd.Env = p.dir, p.env
+	if out, err := cmd.CombinedOutput(); err != nil {
+		p.t.Fatalf("gnvcc %q: %v\n%s", args, err, out)
+	}
+}
+
+// cubin gives the cubin in a file that nvcc made, as the driver will load it, and its hash.
+func (p *project) cubin(file, target string) string {
+	p.t.Helper()
+	dir := p.t.TempDir()
+	cmd := exec.Command(filepath.Join(p.kit, "bin/cuobjdump"), "-xelf", "all", filepath.Join(p.dir, file))
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		p.t.Fatalf("cuobjdump: %v\n%s", err, out)
+	}
+	found, _ := filepath.Glob(filepath.Join(dir, "*."+target+".cubin"))
+	for _, f := range found {
+		if text, err := os.ReadFile(f); err == nil && hasKernels(text) {
+			return cache.Hash(text)
+		}
+	}
+	p.t.Fatalf("%s has no cubin with kernels for %s", file, target)
+	return ""
+}
+
+func recipe(t testing.TB, text string) rewrite.Recipe {
+	t.Helper()
+	r, err := rewrite.ParseRecipe(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+const wide = `
+  float a[32];
+  for (int i = 0; i < 32; i++) a[i] = p[i * n];
+  for (int k = 0; k < n; k++)
+    for (int i = 0; i < 32; i++) a[i] = a[i] * a[(i + 1) & 31] + 1.0f;
+  for (int i = 0; i < 32; i++) p[i * n] = a[i];
+`
+
+var separate = map[string]string{
+	"a.cu": "extern __device__ float other(float);\n__device__ int counter = 3;\n" +
+		"static __global__ void hidden(float *p, int n) {" + wide + "p[0] = other(p[1]) + counter; }\n" +
+		"__global__ void shown(float *p, int n) {" + wide + "}\n" +
+		"int main() { hidden<<<1, 1>>>(0, 0); shown<<<1, 1>>>(0, 0); }\n",
+	"b.cu": "__device__ float other(float x) { return x * x + 1; }\n__global__ void third(float *p) { p[0] = other(p[0]); }\n",
+	"c.cc": "int unused() { return 3; }\n",
+}
+
+// TestCompiler goes from a loaded cubin back to its sources and forth to candidates.
+func TestCompiler(t *testing.T) {
+	p := newProject(t, "13.0", map[string]string{"k.cu": "__global__ void shown(float *p, int n) {" + wide + "}\n" +
+		"template <int N> __global__ void many(float *p) { float s = 0; for (int i = 0; i < N; i++) s += p[i]; p[threadIdx.x] = s; }\n" +
+		"template __global__ void many<3>(float *);\nint main() { shown<<<1, 1>>>(0, 0); }\n"})
+	p.gnvcc("-arch=sm_80", "k.cu", "-o", "app")
+	c := NewCompiler(p.store, t.TempDir())
+	hash := p.cubin("app", "sm_80")
+	s, err := c.Kernel(hash, "_Z5shownPfi")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Target != "sm_80" || s.Identity == "" || len(s.Siblings) != 1 || s.Default.Registers == 0 || s.MaxThreads != 1024 || s.NoSource != "" || s.NoSecond != "" ||
+		!strings.HasSuffix(s.File, "k.cu") || s.Link != nil {
+		t.Errorf("the source: %+v", s)
+	}
+	ctx := context.Background()
+	def, err := c.Compile(ctx, s, rewrite.Recipe{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if def.Build.Registers != s.Default.Registers || def.Entry != "_Z5shownPfi" {
+		t.Errorf("the default's candidate is %+v, the default %+v", def, s.Default)
+	}
+	for text, check := range map[string]func(*Candidate) bool{
+		"maxnreg=40": func(c *Candidate) bool { return c.Build.Registers == 40 && c.Build.Spill > 0 },
+		"unroll=2":   func(c *Candidate) bool { return c.Entry == "_Z5shownPfi" },
+		"ptxas=-O1":  func(c *Candidate) bool { return c.Build.Registers > 0 },
+		"maxnreg=48 spec{n=7,blockDim.x=32}": func(c *Candidate) bool {
+			return strings.HasPrefix(c.Entry, "_Z5shownPfi__tuned_") && c.Build.Registers <= 48
+		},
+	} {
+		cand, err := c.Compile(ctx, s, recipe(t, text))
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if !check(cand) {
+			t.Errorf("%s: %+v", text, cand)
+		}
+		content, err := os.ReadFile(cand.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f, err := cubin.Read(content); err != nil || len(f.Kernels) != 1 {
+			t.Errorf("%s: the candidate has %v, %v", text, f, err)
+		}
+	}
+	runs, took := c.Spent("ptxas")
+	if _, err := c.Compile(ctx, s, recipe(t, "maxnreg=40")); err != nil {
+		t.Error(err)
+	}
+	if again, _ := c.Spent("ptxas"); again != runs || took == 0 {
+		t.Errorf("a candidate that was made before took another ptxas")
+	}
+
+	// What can't be.
+	for text, want := range map[string]string{"maxnreg=7": "maxnreg", "spec{m=7}": "m", "wonder=1": "wonder"} {
+		if _, err := c.Compile(ctx, s, recipe(t, text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	if _, err := c.Kernel(hash, "_Z5shownPfi__tuned_01234567"); !errors.Is(err, errSecond) {
+		t.Errorf("a second entry: %v", err)
+	}
+	if _, err := c.Kernel(strings.Repeat("0", 64), "_Z5shownPfi"); err == nil || !strings.Contains(err.Error(), "not built by gnvcc") {
+		t.Errorf("a foreign module: %v", err)
+	}
+	if _, err := c.Kernel(hash, "nothing"); err == nil {
+		t.Error("a kernel that is not there was found")
+	}
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := c.Compile(ended, s, recipe(t, "maxnreg=44")); !errors.Is(err, context.Canceled) {
+		t.Errorf("a compile that was called off: %v", err)
+	}
+	c.Limit = time.Millisecond
+	if _, err := c.Compile(ctx, s, recipe(t, "maxnreg=44")); err == nil {
+		t.Error("a compile beyond its limit was taken")
+	}
+	c.Limit = limitTool
+	if _, err := c.Compile(ctx, s, recipe(t, "maxnreg=44")); err != nil {
+		t.Errorf("a limit once hit is remembered: %v", err)
+	}
+}
+
+// TestCompilerLinked is the same through a device link.
+func TestCompilerLinked(t *testing.T) {
+	for _, version := range []string{"13.0", "13.5"} {
+		t.Run(version, func(t *testing.T) {
+			p := newProject(t, version, separate)
+			p.gnvcc("-arch=sm_80", "-rdc=true", "-c", "a.cu", "-o", "a.o")
+			p.gnvcc("-arch=sm_80", "-rdc=true", "-c", "b.cu", "-o", "b.o")
+			p.gnvcc("-arch=sm_80", "-rdc=true", "-lib", "b.o", "-o", "libb.a")
+			p.gnvcc("-arch=sm_80", "-rdc=true", "a.o", "c.cc", "libb.a", "-o", "app")
+			c := NewCompiler(p.store, t.TempDir())
+			hash := p.cubin("app", "sm_80")
+			s, err := c.Kernel(hash, "_Z5shownPfi")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.Link == nil || s.NoSecond == "" || !s.Assembly.Reloc {
+				t.Errorf("the source: %+v", s)
+			}
+			for _, text := range []string{"", "maxnreg=40", "unroll=2"} {
+				cand, err := c.Compile(context.Background(), s, recipe(t, text))
+				if err != nil {
+					t.Errorf("%q: %v", text, err)
+					continue
+				}
+				content, err := os.ReadFile(cand.Path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				f, err := cubin.Read(content)
+				if err != nil || f.Relocatable || len(f.Kernels) != 3 {
+					t.Errorf("%q: the candidate is %+v, %v", text, f, err)
+				}
+				if text == "maxnreg=40" && cand.Build.Registers != 40 {
+					t.Errorf("%q: %+v", text, cand)
+				}
+			}
+			if _, err := c.Kernel(hash, "_Z5thirdPf"); err != nil {
+				t.Errorf("a kernel from an archive: %v", err)
+			}
+			if _, err := c.Compile(context.Background(), s, recipe(t, "spec{n=3}")); err == nil {
+				t.Error("a second entry with -rdc=true")
+			}
+		})
+	}
+}
