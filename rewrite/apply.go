@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strconv"
@@ -51,10 +52,12 @@ func (o Options) Apply(src []byte, recipes map[string]Recipe) (out []byte, refus
 	if err != nil {
 		return src, refused, err
 	}
+	header := machineOf(m)
+	header.trades = bytes.Contains(src, []byte("setmaxnreg"))
 	for _, f := range m.Entries() {
 		if r, ok := wanted[f.Name]; ok {
 			delete(wanted, f.Name)
-			if err := o.one(m, f, r); err != nil {
+			if err := o.one(m, header, f, r); err != nil {
 				refused[f.Name] = err
 			}
 		}
@@ -66,9 +69,9 @@ func (o Options) Apply(src []byte, recipes map[string]Recipe) (out []byte, refus
 }
 
 // one carries out the PTX terms of one kernel's recipe, all or none.
-func (o Options) one(m *ptx.Module, f *ptx.Func, r Recipe) error {
+func (o Options) one(m *ptx.Module, header machine, f *ptx.Func, r Recipe) error {
 	before := f.Clone()
-	k := &kernel{Func: f, module: m, options: o, machine: machineOf(m)}
+	k := &kernel{Func: f, module: m, options: o, machine: header}
 	err := k.passes(r)
 	if err == nil && string(f.Text()) != string(before.Text()) {
 		if err = verify(before, f); err != nil {
@@ -143,10 +146,13 @@ func number(s string, low, high int) (int, error) {
 	return n, nil
 }
 
-// A machine is what the module's own header promises: what ptxas checks instructions against.
+// A machine is what the module's own header promises, which ptxas checks instructions against; and what is known of the
+// file as a whole.
 type machine struct {
 	isa int // .version times 10: 90
 	sm  int // of .target: 90
+
+	trades bool // setmaxnreg stands somewhere in the file
 }
 
 func machineOf(m *ptx.Module) machine {

@@ -33,12 +33,14 @@ func maxnreg(k *kernel, terms []Term) error {
 	if err != nil {
 		return err
 	}
-	t, err := k.uses()
-	if err != nil {
-		return err
-	}
-	if t.SetMaxNReg {
-		return errors.New("the kernel moves registers between warps (setmaxnreg), which builds on the count at launch")
+	if k.machine.trades { // in this file; in this kernel?
+		t, err := k.uses()
+		if err != nil {
+			return err
+		}
+		if t.SetMaxNReg {
+			return errors.New("the kernel moves registers between warps (setmaxnreg), which builds on the count at launch")
+		}
 	}
 	for _, name := range []string{".maxnreg", ".minnctapersm", ".maxnctapersm"} {
 		if args, ok := k.Directive(name); ok {

@@ -101,8 +101,6 @@ func (r *registers) read(f *ptx.Func, old *registers) error {
 	}
 	var sight []declared // innermost last
 	var marks []int      // where each open scope begins in it
-	r.unknown = make(map[string]bool)
-	r.bits = make(map[int]int)
 	declare := func(v ptx.Variable) error {
 		from := 0
 		if len(marks) > 0 {
@@ -161,6 +159,9 @@ func (r *registers) read(f *ptx.Func, old *registers) error {
 			bit = r.next
 			r.next++
 		}
+		if r.bits == nil {
+			r.bits = make(map[int]int)
+		}
 		r.bits[number] = bit
 		return bit, bit >= 0
 	}
@@ -195,6 +196,9 @@ func (r *registers) read(f *ptx.Func, old *registers) error {
 				n := number(name)
 				if n < 0 {
 					if name[0] == '%' && !special(name) {
+						if r.unknown == nil {
+							r.unknown = make(map[string]bool)
+						}
 						r.unknown[string(name)] = true
 					}
 					return

@@ -107,21 +107,21 @@ func (f *Func) Blocks() ([]Block, error) {
 		in[i] = len(blocks) - 1
 		blocks[len(blocks)-1].Last = i + 1
 	}
+	edges := make([]int, 0, 2*len(blocks)) // the common backing of all Succs; a large jump table makes a new one
 	for n := range blocks {
 		b := &blocks[n]
+		from := len(edges)
 		last := b.Last - 1
 		s := f.Stmts[last]
 		if s.Kind == Inst && f.leaves(last) {
 			for _, at := range targets[last] {
-				b.Succs = append(b.Succs, in[at])
-			}
-			if !s.Guarded {
-				continue
+				edges = append(edges, in[at])
 			}
 		}
-		if n+1 < len(blocks) {
-			b.Succs = append(b.Succs, n+1)
+		if (s.Kind != Inst || s.Guarded || !f.leaves(last)) && n+1 < len(blocks) {
+			edges = append(edges, n+1)
 		}
+		b.Succs = edges[from:len(edges):len(edges)]
 	}
 	return blocks, nil
 }

@@ -146,7 +146,7 @@ func (f *Func) Commit() error {
 // SetText replaces the function as a whole by a text that must hold exactly one function of the same name and kind. The
 // text must not change afterwards.
 func (f *Func) SetText(text []byte) error {
-	p := &parser{b: text, m: &Module{src: text}}
+	p := &parser{b: text, m: &Module{src: text}, stmts: make([]Stmt, 0, len(f.Stmts)+64)}
 	if err := p.module(); err != nil {
 		return fmt.Errorf("ptx: %s as rewritten: %w", f.Name, err)
 	}

@@ -3,57 +3,94 @@ package ptx
 // Which registers a statement reads and writes. PTX writes its destination first, and a destination is never an
 // address, so that a short list of exceptions does for all instructions.
 
-// Effects calls yield for each register name of an instruction, its guard's too, and says whether it is read, written
-// or both. A guarded instruction's destination keeps its old value where the guard is false; it is told as written
-// only. Special registers (%tid.x) are told as read like others. Operands that name .param variables are left out.
-func (f *Func) Effects(i int, yield func(reg Span, read, write bool)) {
+// Effects calls yield for each name in an instruction's operands and guard, registers mostly, and says whether it is
+// read, written or both. A guarded instruction's destination keeps its old value where the guard is false; it is told
+// as written only. Special registers (%tid.x), variables and functions are told as read; labels of branches are left
+// out.
+func (f *Func) Effects(i int, yield func(name Span, read, write bool)) {
 	s := f.Stmts[i]
 	if s.Kind != Inst {
 		return
 	}
-	each := func(o Span, read, write bool) {
-		f.Names(o, func(n Span) bool {
-			yield(n, read, write)
+	if s.Guarded {
+		f.Names(Span{s.Start, s.Op}, func(n Span) bool {
+			yield(n, true, false)
 			return true
 		})
 	}
-	if s.Guarded {
-		each(Span{s.Start, s.Op}, true, false)
-	}
-	ops := f.Operands(i, make([]Span, 0, 8))
-	op := f.Opcode(i)
+	writes := 1 // operands that are written
+	both := false
+	limit := -1 // operands behind this one are labels
 	switch string(f.Base(i)) {
-	case "call":
-		for k, o := range ops {
-			each(o, k > 0 || f.text[o.Start] != '(' || len(ops) == 1, k == 0 && f.text[o.Start] == '(')
-		}
+	case "bra":
 		return
-	case "bra", "brx":
-		for k, o := range ops {
-			if k == 0 && string(f.Base(i)) == "bra" || k == 1 {
-				continue // labels
-			}
-			each(o, true, false)
-		}
-		return
+	case "brx":
+		writes, limit = 0, 0
 	case "bar", "barrier":
-		if HasModifier(op, "red") {
-			break
+		if !HasModifier(f.Opcode(i), "red") {
+			writes = 0
 		}
-		fallthrough
 	case "nanosleep", "stackrestore", "ret", "exit":
-		for _, o := range ops {
-			each(o, true, false)
+		writes = 0
+	case "call":
+		if at := skip(f.text, int(s.OpEnd)); f.text[at] != '(' {
+			writes = 0
 		}
-		return
+	case "wgmma": // adds to its destination
+		both = true
 	}
-	for k, o := range ops {
+	b, end := f.text, int(s.End)-1
+	operand, depth, fresh := 0, 0, true
+	for at := int(s.OpEnd); at < end; {
+		c := b[at]
 		switch {
-		case k > 0 || f.text[o.Start] == '[':
-			each(o, true, false)
+		case class[c]&clSpace != 0:
+			at++
+			continue
+		case class[c]&clFirst != 0:
+			n := name(b, at)
+			if c == '%' {
+				n = word(b, n)
+			}
+			if limit < 0 || operand <= limit {
+				write := operand < writes
+				yield(Span{uint32(at), uint32(n)}, !write || both, write)
+			}
+			at = n
+		case class[c]&clDigit != 0 || c == '.':
+			at = max(word(b, at), at+1)
+		case c == ',':
+			if depth == 0 {
+				operand++
+				fresh = true
+				at++
+				continue
+			}
+			at++
+		case c == '[' || c == '{' || c == '(':
+			if c == '[' && fresh && operand == 0 { // an address is no destination
+				writes = 0
+			}
+			depth++
+			at++
+		case c == ']' || c == '}' || c == ')':
+			depth--
+			at++
+		case c == '/':
+			if n := skip(b, at); n > at {
+				at = n
+				continue
+			}
+			at++
+		case c == '"':
+			n := quoted(b, at)
+			if n < 0 {
+				return
+			}
+			at = n
 		default:
-			// wgmma adds to its destination
-			each(o, string(f.Base(i)) == "wgmma", true)
+			at++
 		}
+		fresh = false
 	}
 }

@@ -59,7 +59,7 @@ func variables(b []byte, i int, closing byte) ([]Variable, int, error) {
 // attribute reads one dotted word of a declaration and what belongs to it.
 func (v *Variable) attribute(b []byte, i int) (int, error) {
 	end := word(b, i+1)
-	w := string(b[i+1 : end])
+	w := intern(b[i+1 : end])
 	switch w {
 	case "reg", "sreg", "param", "global", "const", "shared", "local", "tex":
 		if v.Space == "" || !v.Pointer {
@@ -182,4 +182,20 @@ func initialiser(b []byte, i int) (int, error) {
 		}
 	}
 	return 0, fail(b, start, "an initialiser without its end")
+}
+
+// words are what most declarations are made of; intern gives them without an allocation.
+var words = func() map[string]string {
+	m := make(map[string]string)
+	for _, w := range strings.Fields("reg param global const shared local align ptr v2 v4 pred b8 b16 b32 b64 b128 u8 u16 u32 u64 s8 s16 s32 s64 f16 f32 f64") {
+		m[w] = w
+	}
+	return m
+}()
+
+func intern(b []byte) string {
+	if w, ok := words[string(b)]; ok {
+		return w
+	}
+	return string(b)
 }
