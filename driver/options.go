@@ -42,6 +42,7 @@ var valued = set(`
 	gpu-architecture arch gpu-code code generate-code gencode export-dir extern-mode intern-mode relocatable-device-code rdc entries e maxrregcount
 	ftz prec-div prec-sqrt fmad default-stream device-compilation Werror diag-error diag-suppress diag-warn cuda-api-version
 	qpp-config nvvm-version host-linker-script hls jump-table-density jtd device-stack-protector compress-mode frandom-seed sanitize fdevice-sanitize
+	version-ident dQ device-entity-has-hidden-visibility tile-preview fmax-errors
 	tool-name options-file optf brief-diagnostics brief-diag static-global-template-stub
 `)
 

@@ -106,6 +106,7 @@ func readPtxas(args []string) (*ptxasCall, error) {
 				return nil, fmt.Errorf("two targets: %w", errAside)
 			}
 			c.target = value
+			continue
 		case "compile-only":
 			c.reloc = true
 		case "verbose":

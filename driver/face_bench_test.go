@@ -1,0 +1,43 @@
+package driver
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// BenchmarkFace is the time from gnvcc's start until nvcc runs, on the usual path and for a command seen before: gnvcc in front of a program that does
+// nothing, less that program alone (BenchmarkNothing). The goal is 5 ms.
+func BenchmarkFace(b *testing.B) {
+	gnvcc := filepath.Join(b.TempDir(), "gnvcc")
+	if out, err := exec.Command("go", "build", "-o", gnvcc, "../cmd/gnvcc").CombinedOutput(); err != nil {
+		b.Fatalf("%v\n%s", err, out)
+	}
+	nothing := "/bin/true"
+	env := append(os.Environ(), "GNVCC_NVCC="+nothing, "GNVCC_STORE="+filepath.Join(b.TempDir(), "store"))
+	dir := b.TempDir()
+	for _, bench := range []struct{ name, program, args string }{
+		{"Nothing", nothing, "-O3 -arch=sm_90 -c k.cu -o k.o"},
+		{"Compile", gnvcc, "-O3 -arch=sm_90 -c k.cu -o k.o"},
+		{"Query", gnvcc, "--version"},
+	} {
+		b.Run(bench.name, func(b *testing.B) {
+			for b.Loop() {
+				cmd := exec.Command(bench.program, strings.Fields(bench.args)...)
+				cmd.Dir, cmd.Env = dir, env
+				if err := cmd.Run(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkReadLine(b *testing.B) {
+	args := strings.Fields("-O3 -std=c++17 -Iinclude -gencode arch=compute_80,code=sm_80 -Xcompiler -Wall,-fPIC -MD -MF k.d -c k.cu -o k.o")
+	for b.Loop() {
+		ReadLine(args, func(string) string { return "" })
+	}
+}

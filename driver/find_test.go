@@ -1,0 +1,132 @@
+package driver
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// program writes a file that can be run.
+func program(t *testing.T, path, text string) string {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestFind(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	self := program(t, at("own/gnvcc"), "self")
+	real := program(t, at("cuda/bin/nvcc"), "real")
+	program(t, at("cuda/bin/nvcc.profile"), "")
+	other := program(t, at("other/bin/nvcc"), "other")
+	for _, link := range []string{"links/nvcc", "home/bin/nvcc"} {
+		os.MkdirAll(filepath.Dir(at(link)), 0o755)
+		if err := os.Symlink(self, at(link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	os.MkdirAll(at("hard"), 0o755)
+	os.Link(self, at("hard/nvcc"))
+	os.MkdirAll(at("usr"), 0o755)
+	os.Symlink("../cuda/bin/nvcc", at("usr/nvcc")) // a link into a toolkit: the toolkit is where it leads
+	os.MkdirAll(at("shadow"), 0o755)
+	os.Symlink(real, at("shadow/nvcc")) // a folder with a profile is a toolkit of its own
+	os.WriteFile(at("shadow/nvcc.profile"), nil, 0o644)
+	os.WriteFile(at("plain"), nil, 0o644)
+	path := func(dirs ...string) string {
+		for i := range dirs {
+			dirs[i] = at(dirs[i])
+		}
+		return strings.Join(dirs, ":")
+	}
+	for name, c := range map[string]struct {
+		env        map[string]string
+		nvcc, from string
+		err        string
+	}{
+		"the variable":             {env: map[string]string{"GNVCC_NVCC": other, "CUDA_HOME": at("cuda")}, nvcc: other, from: "GNVCC_NVCC"},
+		"the variable, by name":    {env: map[string]string{"GNVCC_NVCC": "nvcc", "PATH": path("links", "other/bin")}, nvcc: other, from: "GNVCC_NVCC"},
+		"the variable is us":       {env: map[string]string{"GNVCC_NVCC": at("links/nvcc"), "PATH": path("cuda/bin")}, err: "gnvcc itself"},
+		"the variable is nothing":  {env: map[string]string{"GNVCC_NVCC": at("none"), "PATH": path("cuda/bin")}, err: "not a program"},
+		"the variable is no tool":  {env: map[string]string{"GNVCC_NVCC": at("plain")}, err: "not a program"},
+		"CUDA_HOME":                {env: map[string]string{"CUDA_HOME": at("cuda"), "CUDA_PATH": at("other")}, nvcc: real, from: "CUDA_HOME"},
+		"CUDA_PATH":                {env: map[string]string{"CUDA_HOME": at("none"), "CUDA_PATH": at("other")}, nvcc: other, from: "CUDA_PATH"},
+		"CUDA_HOME has us":         {env: map[string]string{"CUDA_HOME": at("home"), "PATH": path("other/bin")}, nvcc: other, from: "PATH"},
+		"past ourselves":           {env: map[string]string{"PATH": path("links", "hard", "none", "cuda/bin")}, nvcc: real, from: "PATH"},
+		"a link is followed":       {env: map[string]string{"PATH": path("usr")}, nvcc: at("cuda/bin/nvcc"), from: "PATH"},
+		"a toolkit of links is it": {env: map[string]string{"PATH": path("shadow")}, nvcc: at("shadow/nvcc"), from: "PATH"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kit, err := find(self, func(v string) string { return c.env[v] }, chain{})
+			if c.err != "" {
+				if err == nil || !strings.Contains(err.Error(), c.err) {
+					t.Errorf("%+v, %v", kit, err)
+				}
+				return
+			}
+			if err != nil || kit.Nvcc != c.nvcc || kit.From != c.from {
+				t.Errorf("%+v, %v; want %s from %s", kit, err, c.nvcc, c.from)
+			}
+		})
+	}
+	if _, err := os.Stat(defaultToolkit + "/bin/nvcc"); err != nil {
+		if _, err := find(self, func(string) string { return "" }, chain{}); err != errNotFound {
+			t.Errorf("with nothing to be found: %v", err)
+		}
+	}
+}
+
+// TestNoLoop has copies of gnvcc and scripts stand in nvcc's place, which a look at one's own file does not find.
+func TestNoLoop(t *testing.T) {
+	kit := toolkit(t, "13.0")
+	dir := t.TempDir()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	binary, err := os.ReadFile(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy := func(name string) string { return program(t, filepath.Join(dir, name), string(binary)) }
+	first, second := copy("1/nvcc"), copy("2/nvcc")
+	script := program(t, filepath.Join(dir, "3/nvcc"), "#!/bin/sh\nexec "+first+" \"$@\"\n")
+	real := filepath.Join(kit, "bin")
+	for name, path := range map[string][]string{
+		"copies":             {filepath.Dir(first), filepath.Dir(second), real},
+		"a script before us": {filepath.Dir(script), filepath.Dir(second), real},
+		"nothing else":       {filepath.Dir(first), filepath.Dir(second), filepath.Dir(script)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.Command(filepath.Join(path[0], "nvcc"), "--version")
+			cmd.Env = append(without(os.Environ(), "CUDA_HOME", "CUDA_PATH", "GNVCC_NVCC"), "PATH="+strings.Join(append(path, "/usr/bin", "/bin"), ":"))
+			begun := time.Now()
+			out, err := cmd.CombinedOutput()
+			if name == "nothing else" {
+				if _, there := os.Stat(defaultToolkit + "/bin/nvcc"); there != nil && (err == nil || !strings.Contains(string(out), "no nvcc was found")) {
+					t.Errorf("%v\n%s", err, out)
+				}
+			} else if err != nil || !strings.Contains(string(out), "Cuda compilation tools") {
+				t.Errorf("%v\n%s", err, out)
+			}
+			if took := time.Since(begun); took > 20*time.Second {
+				t.Errorf("it took %v", took)
+			}
+		})
+	}
+}
+
+// run runs a program and gives what it printed.
+func run(argv ...string) (string, error) {
+	out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
+	return string(out), err
+}
