@@ -75,13 +75,14 @@ type Lines struct {
 	mu      sync.Mutex
 	open    bool // a line that is to be overwritten stands there
 	kernels map[string]float64
+	told    map[string]string // by configuration: what was said last
 	begun   time.Time
 	at      string
 }
 
 // NewLines makes a Progress that writes to w; tty tells whether w is a terminal.
 func NewLines(w io.Writer, tty bool) *Lines {
-	return &Lines{w: w, tty: tty, width: 110, now: time.Now, kernels: map[string]float64{}}
+	return &Lines{w: w, tty: tty, width: 110, now: time.Now, kernels: map[string]float64{}, told: map[string]string{}}
 }
 
 // Trying shows what is being done; terminals only.
@@ -108,6 +109,12 @@ func (p *Lines) Trying(k *Kernel, s Shape, doing string, candidates int) {
 func (p *Lines) Tuned(k *Kernel, s Shape, o Outcome) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	// A later launch that confirms what was said is no news.
+	key, news := k.Identity+k.Name+s.String(), fmt.Sprint(o.Recipe, "|", o.Alone, "|", o.Other)
+	if p.told[key] == news {
+		return
+	}
+	p.told[key] = news
 	text := fmt.Sprintf("gnvcc: %s at %s: ", k.label(), s)
 	switch {
 	case o.Alone != "":

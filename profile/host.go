@@ -149,7 +149,7 @@ type Session interface {
 	// Unload gives a candidate's memory back. Those that are still loaded when the session ends are unloaded then.
 	Unload(c Candidate) error
 
-	// Measure runs c n times and gives each run's time in nanoseconds, by events on the application's stream, with the
+	// Measure runs c n times (after Golden, if that was not called yet) and gives each run's time in nanoseconds, by events on the application's stream, with the
 	// device's queue filled first so that the host's speed does not show. Resolution about 32 ns, overhead of the order of 1 µs.
 	Measure(c Candidate, n int, o Measurement) ([]float64, error)
 

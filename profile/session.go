@@ -93,6 +93,16 @@ func (s *session) Golden() (Written, error) {
 	return out, s.done(in)
 }
 
+// known sees to it that the agent knows what the kernel writes: only that is put back before a run, so that a kernel
+// that goes on from what it left (a counter, a step in time) would otherwise not repeat itself.
+func (s *session) known() error {
+	if s.golden {
+		return nil
+	}
+	_, err := s.Golden()
+	return err
+}
+
 func (s *session) Load(path, entry string) (Candidate, Attributes, error) {
 	w := writer{}
 	w.str(path)
@@ -119,6 +129,9 @@ func (s *session) Measure(c Candidate, n int, o Measurement) ([]float64, error) 
 	if n <= 0 || n > 1<<20 {
 		return nil, fmt.Errorf("measuring a candidate %d times: 1 to %d can be asked for", n, 1<<20)
 	}
+	if err := s.known(); err != nil {
+		return nil, err
+	}
 	w := writer{}
 	w.u32(uint32(c))
 	w.u32(uint32(n))
@@ -136,10 +149,8 @@ func (s *session) Measure(c Candidate, n int, o Measurement) ([]float64, error) 
 }
 
 func (s *session) Check(c Candidate) (Difference, error) {
-	if !s.golden {
-		if _, err := s.Golden(); err != nil {
-			return Difference{}, err
-		}
+	if err := s.known(); err != nil {
+		return Difference{}, err
 	}
 	w := writer{}
 	w.u32(uint32(c))

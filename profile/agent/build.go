@@ -149,7 +149,8 @@ func Build(ctx context.Context, root, out string) (string, error) {
 }
 
 func compiler() ([]string, error) {
-	if words := strings.Fields(os.Getenv("CC")); len(words) > 0 {
+	// Under make, CC may well be what builds the user's CUDA code: nvcc, or we ourselves.
+	if words := strings.Fields(os.Getenv("CC")); len(words) > 0 && !strings.Contains(filepath.Base(words[0]), "nvcc") {
 		return words, nil
 	}
 	for _, name := range []string{"gcc", "cc", "clang"} {
