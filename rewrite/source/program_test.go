@@ -155,10 +155,7 @@ func testProgram(t *testing.T, tk toolkit, name string) {
 		}
 		variants[entry] = v
 	}
-	together, err := Assemble(plain, variants)
-	if err != nil {
-		t.Fatal(err)
-	}
+	together := assemble(t, plain, variants)
 	if _, err := p.cubin(t, together); err != nil {
 		t.Fatalf("assembled: %v", err)
 	}

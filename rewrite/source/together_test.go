@@ -3,20 +3,18 @@ package source
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"path/filepath"
-	"slices"
+	"sort"
 	"strings"
 	"testing"
 
-	"github.com/rogpeppe/go-internal/txtar"
-
+	"gnvcc/rewrite/merge"
 	"gnvcc/rewrite/ptx"
 )
 
 // Every kernel of a program with a recipe of its own: variants by cicc, shared arrays merged, entries put together, the
 // whole by ptxas. Entries without a recipe stay as they were to the byte, and nobody has more shared memory than before.
-func TestAssemble(t *testing.T) {
+func TestTogether(t *testing.T) {
 	eachToolkit(t, func(t *testing.T, tk toolkit) {
 		t.Parallel()
 		flags := [][]string{{}, {"-rdc=true", "-lineinfo"}}
@@ -24,12 +22,12 @@ func TestAssemble(t *testing.T) {
 			flags = flags[1:]
 		}
 		for _, f := range flags {
-			t.Run(strings.Join(f, " "), func(t *testing.T) { testAssemble(t, tk, f) })
+			t.Run(strings.Join(f, " "), func(t *testing.T) { testTogether(t, tk, f) })
 		}
 	})
 }
 
-func testAssemble(t *testing.T, tk toolkit, flags []string) {
+func testTogether(t *testing.T, tk toolkit, flags []string) {
 	p, ii := prepare(t, tk, filepath.Join("testdata", "programs", "modules.cu"), flags...)
 	u, err := Parse(ii)
 	if err != nil {
@@ -75,10 +73,7 @@ func testAssemble(t *testing.T, tk toolkit, flags []string) {
 	if len(variants) != 4 {
 		t.Fatalf("%d variants", len(variants))
 	}
-	out, err := Assemble(plain, variants)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := assemble(t, plain, variants)
 	if _, err := p.cubin(t, out); err != nil {
 		t.Fatal(err)
 	}
@@ -107,27 +102,8 @@ func testAssemble(t *testing.T, tk toolkit, flags []string) {
 			t.Errorf("third prints in %d places", n)
 		}
 	}
-	if !bytes.Contains(out, []byte("_Z3sumPKfi$gnvcc1")) {
-		t.Error("the unrolled sum is not beside the default's")
-	}
-	// The same once more, and with nothing to do.
-	again, err := Assemble(plain, variants)
-	if err != nil || !bytes.Equal(out, again) {
-		t.Errorf("not the same when repeated: %v", err)
-	}
-	if same, err := Assemble(plain, nil); err != nil || !bytes.Equal(same, plain) {
-		t.Errorf("nothing to do, and something was done: %v", err)
-	}
-	for _, e := range m.Entries() { // the default's own entries put into it change nothing
-		same, err := Assemble(plain, map[string][]byte{e.Name: plain})
-		if err != nil {
-			t.Error(err)
-			continue
-		}
-		sm, err := ptx.Parse(same)
-		if err != nil || !bytes.Equal(sm.Entry(e.Name).Text(), e.Text()) {
-			t.Errorf("%s put into its own module differs: %v", e.Name, err)
-		}
+	if again := assemble(t, plain, variants); !bytes.Equal(out, again) {
+		t.Error("not the same when repeated")
 	}
 	// Strings that printf gets are those of the source.
 	for _, s := range []string{"hello %d %s\n", "other %d\n", "third %d\n", "untouched\n"} {
@@ -141,53 +117,17 @@ func testAssemble(t *testing.T, tk toolkit, flags []string) {
 	}
 }
 
-// Goldens of Assemble on small hand-written modules: what is found, added, renamed, refused.
-func TestAssembleRules(t *testing.T) {
-	files, err := filepath.Glob("testdata/assemble/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no archives", err)
+// assemble puts entries into the default module as the driver does.
+func assemble(t *testing.T, plain []byte, variants map[string][]byte) []byte {
+	t.Helper()
+	var list []merge.Variant
+	for name, text := range variants {
+		list = append(list, merge.Variant{Entry: name, PTX: text})
 	}
-	for _, f := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(f), ".txtar"), func(t *testing.T) {
-			a, err := txtar.ParseFile(f)
-			if err != nil {
-				t.Fatal(err)
-			}
-			def := part(a, "default")
-			out, err := Assemble([]byte(def), map[string][]byte{strings.TrimSpace(part(a, "entry")): []byte(part(a, "variant"))})
-			name, got := "result", string(out)
-			if err != nil {
-				name, got = "refusal", err.Error()+"\n"
-				if !strings.Contains(got, "left alone") {
-					t.Errorf("no refusal: %s", got)
-				}
-			}
-			if *update {
-				a.Files = slices.DeleteFunc(a.Files, func(f txtar.File) bool { return f.Name == "result" || f.Name == "refusal" })
-				a.Files = append(a.Files, txtar.File{Name: name, Data: []byte(got)})
-				if err := os.WriteFile(f, txtar.Format(a), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			} else if want := part(a, name); want != got {
-				t.Errorf("%s is\n%s\nand should be\n%s", name, got, want)
-			}
-		})
+	sort.Slice(list, func(i, j int) bool { return list[i].Entry < list[j].Entry })
+	out, refused, err := merge.Into(plain, list)
+	if err != nil || len(refused) > 0 {
+		t.Fatal(err, refused)
 	}
-}
-
-func TestAssembleRulesAssembled(t *testing.T) {
-	tk := newest(t)
-	p := &program{dir: t.TempDir(), env: os.Environ(), ptxas: filepath.Join(filepath.Dir(tk.nvcc), "ptxas") + ` -arch=sm_90 "$1" -o "$2"`}
-	files, _ := filepath.Glob("testdata/assemble/*.txtar")
-	for _, f := range files {
-		a, err := txtar.ParseFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if text := part(a, "result"); text != "" {
-			if _, err := p.cubin(t, []byte(text)); err != nil {
-				t.Errorf("%s: %v", f, err)
-			}
-		}
-	}
+	return out
 }
