@@ -47,7 +47,7 @@ func Face(args []string) int {
 		command, err := keepCommand(store, kit.Nvcc, args)
 		if err != nil {
 			log.Warn().Err(err).Msg("the command is not kept: gnvcc apply will not know it")
-			if on(varStrict) {
+			if on(varStrict) && !errors.Is(err, errAside) {
 				return complain("keep the command: %v", err)
 			}
 		}
@@ -123,13 +123,13 @@ func keepCommand(store *cache.Store, nvcc string, args []string) (string, error)
 	}
 	dir, err := os.Getwd()
 	if err != nil {
-		return "", fmt.Errorf("working directory: %w", err)
+		return "", fmt.Errorf("working directory: %w: %w", err, errAside)
 	}
 	record := cache.Command{Args: args, Dir: dir, Env: compileEnvironment(os.Environ()), Nvcc: nvcc}
 	for _, list := range [][]string{record.Args, record.Env, {dir, nvcc}} {
 		for _, s := range list {
 			if !utf8.ValidString(s) { // JSON would change it
-				return "", fmt.Errorf("%q is not UTF-8", s)
+				return "", fmt.Errorf("%q is not UTF-8: %w", s, errAside)
 			}
 		}
 	}

@@ -130,3 +130,13 @@ func run(argv ...string) (string, error) {
 	out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
 	return string(out), err
 }
+
+// mustTime is a fixed time.
+func mustTime(t *testing.T) time.Time {
+	t.Helper()
+	at, err := time.Parse(time.RFC3339, "2026-01-02T03:04:05Z")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at
+}
