@@ -44,9 +44,6 @@ const fewScalars = 4 // as many are tried singly
 // specs returns the guards to try on the default code.
 func specs(s *Situation, lever string) []rewrite.Recipe {
 	block, grid := read(s.Kernel, ofKind(s.Values, BlockDim)), read(s.Kernel, ofKind(s.Values, GridDim))
-	if lever == "spec" && len(block) > 0 {
-		block = ofKind(s.Values, BlockDim) // conditions in the host cost nothing, and with all three the block's size is known
-	}
 	scalars, aligned := ofKind(s.Values, Scalar), ofKind(s.Values, Alignment)
 	var out []rewrite.Recipe
 	add := func(sets ...[]Value) {
@@ -55,18 +52,27 @@ func specs(s *Situation, lever string) []rewrite.Recipe {
 			out = append(out, spec(lever, all))
 		}
 	}
+	// A copy that the host chooses is for one block size wherever that can matter: the condition costs nothing, and registers
+	// that the largest block could not have are allowed behind it. A guard inside has as few conditions as possible.
+	always := []Value(nil)
+	if lever == "spec" {
+		always = ofKind(s.Values, BlockDim)
+		block = always
+	}
 	add(scalars, block)
-	add(scalars)
+	if lever != "spec" {
+		add(scalars)
+	}
 	add(block)
 	add(scalars, block, grid)
 	add(block, grid)
 	if len(aligned) > 0 {
-		add(aligned)
+		add(always, aligned)
 		add(scalars, block, aligned)
 	}
 	if len(scalars) > 1 && len(scalars) <= fewScalars {
 		for _, v := range scalars {
-			add([]Value{v})
+			add([]Value{v}, always)
 		}
 	}
 	return out

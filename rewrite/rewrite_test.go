@@ -68,7 +68,8 @@ func TestExactnessAndStages(t *testing.T) {
 		source, ptx, flags string
 	}{
 		{"", ByConstruction, "", "", ""},
-		{"maxnreg=56 ld=cs st=cs bypass=4 smemspill=on", ByConstruction, "", "bypass=4 ld=cs maxnreg=56 smemspill=on st=cs", ""},
+		{"maxnreg=56 ld=cs st=cs smemspill=on", ByConstruction, "", "ld=cs maxnreg=56 smemspill=on st=cs", ""},
+		{"maxnreg=56 bypass=4", Checked, "", "bypass=4 maxnreg=56", ""},
 		{"maxnreg=56 ptxas=-O1", Checked, "", "maxnreg=56", "ptxas=-O1"},
 		{"unroll=4 unroll@L3=2 spec{n=1} ld@2=cs", Checked, "spec{n=1} unroll=4 unroll@L3=2", "ld@2=cs", ""},
 		{"nounroll=off", Checked, "", "nounroll=off", ""},

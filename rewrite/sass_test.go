@@ -59,7 +59,7 @@ func TestArithmeticStays(t *testing.T) {
 		if floats < 20 {
 			t.Fatalf("%s: only %d floating-point instructions found", file, floats)
 		}
-		for _, text1 := range []string{"maxnreg=32", "ld=L1::evict_last.L2::128B st=cs", "bypass=4", "smemspill=on maxnreg=24"} {
+		for _, text1 := range []string{"maxnreg=32", "ld=L1::evict_last.L2::128B st=cs", "smemspill=on maxnreg=24"} {
 			r := mustRecipe(t, text1)
 			if r.Exactness() != ByConstruction {
 				t.Fatalf("%s does not promise it", r)

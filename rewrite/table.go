@@ -67,7 +67,7 @@ var passes = []*Pass{
 	{Lever: "nounroll", Stage: PTX, Exact: Checked, Doc: "off: ptxas may unroll loops that cicc told it not to", apply: nounroll},
 	{Lever: "ld", Stage: PTX, Exact: ByConstruction, Sites: true, Doc: "cache policy of loads from global memory", apply: cacheLoads},
 	{Lever: "st", Stage: PTX, Exact: ByConstruction, Sites: true, Doc: "cache policy of stores to global memory", apply: cacheStores},
-	{Lever: "bypass", Stage: PTX, Exact: ByConstruction, Doc: "warps from this number on load past the L1 cache", apply: bypass},
+	{Lever: "bypass", Stage: PTX, Exact: Checked, Doc: "warps from this number on load past the L1 cache", apply: bypass},
 	{Lever: "smemspill", Stage: PTX, Exact: ByConstruction, Doc: "on: registers are spilled to shared memory first", apply: smemspill},
 	{Lever: "ptxas", Stage: Flag, Exact: Checked, Doc: "flags of ptxas, for the whole file"},
 }
