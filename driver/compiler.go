@@ -158,7 +158,7 @@ func (c *Compiler) source(a cache.Assembly, kernel string) (*Source, error) {
 	if n, _ := s.Entry.Threads(); n > 0 {
 		s.MaxThreads = n
 	}
-	s.Signature = signatureOf(s.Entry)
+	s.Signature = source.Signature(s.Entry)
 	c.readSource(s)
 	std, err := c.standard(s)
 	if err != nil {

@@ -40,20 +40,22 @@ func Face(args []string) int {
 	env = with(env, varDepth, strconv.Itoa(depth+1))
 	env = without(env, varStage, varCommand)
 
-	if why := aside(self, args); why != "" {
-		log.Debug().Str("nvcc", kit.Nvcc).Strs("args", args).Str("why", why).Msg("nvcc as it is")
-	} else {
-		store := openStore()
-		command, err := keepCommand(store, kit.Nvcc, args)
-		if err != nil {
-			log.Warn().Err(err).Msg("the command is not kept: gnvcc apply will not know it")
+	why := aside(self, args)
+	if why == "" {
+		var more []string
+		if more, err = prepare(kit, args, &env); err == nil {
+			env = with(env, varStage, self)
+			argv = append(argv, more...)
+			log.Debug().Str("nvcc", kit.Nvcc).Strs("args", args).Msg("nvcc with stages")
+		} else {
+			why = err.Error()
 			if on(varStrict) && !errors.Is(err, errAside) {
-				return complain("keep the command: %v", err)
+				return complain("%v", err)
 			}
 		}
-		env = with(with(env, varStage, self), varCommand, command)
-		argv = append(argv, prefixArgs(ciccWord(kit.Nvcc, store))...)
-		log.Debug().Str("nvcc", kit.Nvcc).Strs("args", args).Str("command", command).Msg("nvcc with stages")
+	}
+	if why != "" {
+		log.Debug().Str("nvcc", kit.Nvcc).Strs("args", args).Str("why", why).Msg("nvcc as it is")
 	}
 	err = syscall.Exec(kit.Nvcc, append(argv, args...), env)
 	if errors.Is(err, syscall.E2BIG) && len(argv) > 1 {
@@ -64,6 +66,31 @@ func Face(args []string) int {
 		err = syscall.Exec("/bin/sh", append([]string{"sh", kit.Nvcc}, args...), os.Environ())
 	}
 	return complain("run %s: %v; set GNVCC_NVCC to an nvcc that can be run", kit.Nvcc, err)
+}
+
+// prepare gets everything ready for stages: the store, the command in it, the prefixes. With an error there are none.
+func prepare(kit Toolkit, args []string, env *[]string) ([]string, error) {
+	store := openStore()
+	if store == nil {
+		return nil, fmt.Errorf("%w: %w", errNoStore, errAside) // no recipes to be had, nothing to be noted
+	}
+	m, err := mannerOf(kit.Nvcc, store)
+	if err != nil {
+		return nil, err
+	}
+	if !m.Takes {
+		return nil, fmt.Errorf("%s does not take prefixes as we know it: %w", kit.Nvcc, errAside)
+	}
+	command, err := keepCommand(store, kit.Nvcc, args)
+	if err != nil {
+		log := logger()
+		log.Warn().Err(err).Msg("the command is not kept: gnvcc apply will not know it")
+		if on(varStrict) && !errors.Is(err, errAside) {
+			return nil, fmt.Errorf("keep the command: %w", err)
+		}
+	}
+	*env = with(*env, varCommand, command)
+	return prefixArgs(m.Cicc), nil
 }
 
 // aside tells why nvcc is to be run without us, "" if it is not.

@@ -10,7 +10,7 @@ import (
 )
 
 // program writes a file that can be run.
-func program(t *testing.T, path, text string) string {
+func program(t testing.TB, path, text string) string {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)

@@ -71,6 +71,7 @@ func TestScripts(t *testing.T) {
 					"plant":   plant,
 					"unplant": unplant,
 					"regs":    regs,
+					"shared":  shared,
 					"counted": counted,
 					"nostray": nostray,
 					"noted":   noted,
@@ -194,6 +195,15 @@ func regs(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if got := strconv.Itoa(k.Registers); (got == args[2]) == neg {
 		ts.Fatalf("%s in %s has %s registers", args[1], args[0], got)
+	}
+}
+
+// shared FILE KERNEL N: the cubin's kernel has N bytes of static shared memory.
+func shared(ts *testscript.TestScript, neg bool, args []string) {
+	f, err := cubin.Read([]byte(ts.ReadFile(args[0])))
+	ts.Check(err)
+	if k, ok := f.Kernel(args[1]); !ok || (strconv.Itoa(k.Shared) == args[2]) == neg {
+		ts.Fatalf("%s has %d bytes of shared memory", args[1], k.Shared)
 	}
 }
 

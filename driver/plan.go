@@ -121,7 +121,7 @@ func (b *bench) planSeconds(ctx context.Context, j *job, t *translation, module 
 		if err != nil {
 			return err
 		}
-		choice, err := s.choice(k, source.Options{Signature: signatureOf(f), Alone: true})
+		choice, err := s.choice(k, source.Options{Signature: source.Signature(f), Alone: true})
 		if err != nil {
 			return err
 		}

@@ -1,9 +1,11 @@
 package driver
 
 import (
-	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 
 	"gnvcc/cache"
@@ -43,38 +45,72 @@ func prefixArgs(ciccWord string) []string {
 	}
 }
 
-// The first word of nvcc's cicc command: 13.x writes the variable, 12.4 and older the name.
-const (
-	ciccWordNew = `"$CICC_PATH/cicc"`
-	ciccWordOld = `cicc`
-)
+// A manner is how an nvcc takes prefixes.
+type manner struct {
+	Takes bool   // it knows the three options
+	Cicc  string // the first word of its cicc command: 13.x writes "$CICC_PATH/cicc" with its quotes, 12.4 and older cicc
+}
 
-// memoCicc keeps, for each nvcc binary, which word it is.
-const memoCicc = "ciccword"
+// memoManner keeps the manners of an nvcc, which is asked once.
+const memoManner = "manner"
 
-// ciccWord says how an nvcc begins its cicc command: the text stands in its binary. One look at 20 MB, then it is kept.
-func ciccWord(nvcc string, store *cache.Store) string {
+// mannerOf asks an nvcc for a dry run with prefixes and looks at where they stand. An nvcc that does not know the options, or that
+// shows them where we don't expect them, is left alone: that is the way out for versions that nobody has tried yet.
+func mannerOf(nvcc string, store *cache.Store) (manner, error) {
+	var m manner
 	key, err := fileKey(nvcc)
 	if err != nil {
-		return ciccWordNew
+		return m, err
 	}
-	if store != nil {
-		if kept, ok := store.Memo(memoCicc, key); ok && (string(kept) == ciccWordNew || string(kept) == ciccWordOld) {
-			return string(kept)
+	if isScript(nvcc) { // which nvcc stands behind it may depend on the environment
+		key = hashOf(append([]string{key}, compileEnvironment(os.Environ())...)...)
+	}
+	if text, ok := store.Memo(memoManner, key); ok && json.Unmarshal(text, &m) == nil {
+		return m, nil
+	}
+	const mark = "gnvcc-was-here"
+	cmd := exec.Command(nvcc, "--cicc-prefix", mark, "--ptxas-prefix", mark, "--nvlink-prefix", mark, "--dryrun", "-o", "gnvcc-was-here", "gnvcc-was-here.cu")
+	cmd.Env = without(os.Environ(), "NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
+	out, err := cmd.CombinedOutput()
+	text := string(out)
+	if err != nil {
+		if !strings.Contains(text, "-prefix") { // some other trouble, perhaps gone the next time
+			return m, fmt.Errorf("ask %s how it takes prefixes: %w: %s", nvcc, err, strings.TrimSpace(text))
+		}
+	} else {
+		m = readManner(text, mark)
+	}
+	kept, err := json.Marshal(m)
+	if err == nil {
+		store.PutMemo(memoManner, key, kept) // asked again if it can't be kept
+	}
+	return m, nil
+}
+
+// readManner reads nvcc's list of commands.
+func readManner(dryrun, mark string) manner {
+	var m manner
+	ptxas, nvlink := false, false
+	for _, line := range strings.Split(dryrun, "\n") {
+		command, ok := strings.CutPrefix(line, "#$ ")
+		if !ok {
+			continue
+		}
+		words := strings.Fields(command)
+		if len(words) < 2 {
+			continue
+		}
+		switch {
+		case words[0] == mark && strings.Trim(filepath.Base(words[1]), `"`) == "cicc":
+			m.Cicc = words[1]
+		case words[0] == mark && words[1] == "ptxas":
+			ptxas = true
+		case words[0] == mark && words[1] == "nvlink", words[0] == "nvlink" && words[1] == mark:
+			nvlink = true
 		}
 	}
-	text, err := os.ReadFile(nvcc)
-	if err != nil {
-		return ciccWordNew
-	}
-	word := ciccWordOld
-	if bytes.Contains(text, []byte(ciccWordNew)) || bytes.HasPrefix(text, []byte("#!")) { // a script: any nvcc may stand behind it
-		word = ciccWordNew
-	}
-	if store != nil {
-		store.PutMemo(memoCicc, key, []byte(word)) // if it can't be kept it is looked up again
-	}
-	return word
+	m.Takes = m.Cicc != "" && ptxas && nvlink
+	return m
 }
 
 // fileKey identifies a file's content without reading it: path, size and time of modification. A tool that was

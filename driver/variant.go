@@ -69,7 +69,7 @@ func (b *bench) variant(ctx context.Context, t *translation, module *ptx.Module,
 	if err != nil {
 		return nil, fmt.Errorf("look at cicc: %w", err)
 	}
-	signature := signatureOf(f)
+	signature := source.Signature(f)
 	key := hashOf("variant 1", t.Input, id, strings.Join(call.template(), "\x00"), t.Module, v.entry, strings.Join(signature, ","), v.String(), ownKey())
 	if text, ok := b.store.Memo(memoVariant, key); ok {
 		var kept keptVariant
@@ -82,7 +82,7 @@ func (b *bench) variant(ctx context.Context, t *translation, module *ptx.Module,
 			}
 		}
 	}
-	content, err := b.compileVariant(ctx, t, call, signature, v)
+	content, err := b.compileVariant(ctx, t, module.Bytes(), call, signature, v)
 	if err != nil && (ctx.Err() != nil || errors.Is(err, errLimit)) {
 		return nil, err // another time there may be more time
 	}
@@ -99,7 +99,7 @@ func (b *bench) variant(ctx context.Context, t *translation, module *ptx.Module,
 	return content, err
 }
 
-func (b *bench) compileVariant(ctx context.Context, t *translation, call *ciccCall, signature []string, v variantOf) ([]byte, error) {
+func (b *bench) compileVariant(ctx context.Context, t *translation, standard []byte, call *ciccCall, signature []string, v variantOf) ([]byte, error) {
 	unit, err := b.unit(t.Input)
 	if err != nil {
 		return nil, err
@@ -135,6 +135,12 @@ func (b *bench) compileVariant(ctx context.Context, t *translation, call *ciccCa
 		return nil, fmt.Errorf("read the variant's PTX: %w", err)
 	}
 	b.keep(v.entry+".ptx", content)
+	if v.alone {
+		return content, nil // one copy
+	}
+	if content, err = unit.MergeShared(v.entry, v.terms, standard, content); err != nil {
+		return nil, fmt.Errorf("give the copies one set of shared arrays: %w", err)
+	}
 	return content, nil
 }
 
@@ -181,18 +187,6 @@ func (c *ciccCall) template() []string {
 		args[i] = temporaryName.ReplaceAllString(args[i], "tmpxft_")
 	}
 	return args
-}
-
-// signatureOf lists the PTX types of an entry's parameters as the source stage wants them: ".u32", ".b8[24]".
-func signatureOf(f *ptx.Func) []string {
-	out := make([]string, len(f.Params))
-	for i, p := range f.Params {
-		out[i] = "." + p.Type
-		for _, n := range p.Dims {
-			out[i] += "[" + strconv.Itoa(n) + "]"
-		}
-	}
-	return out
 }
 
 // units keeps the last parsed units: a tuner asks for the same one for every variant.

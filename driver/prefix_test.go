@@ -1,0 +1,40 @@
+package driver
+
+import "testing"
+
+func TestReadManner(t *testing.T) {
+	const mark = "M"
+	for name, c := range map[string]struct {
+		text string
+		want manner
+	}{
+		"13.0":    {"#$ _SPACE_= \n#$ M \"$CICC_PATH/cicc\" --c++17\n#$ M ptxas -arch=sm_90\n#$ fatbinary\n#$ nvlink M -m64\n", manner{true, `"$CICC_PATH/cicc"`}},
+		"12.4":    {"#$ M cicc --c++17\n#$ M ptxas -arch=sm_90\n#$ nvlink M -m64\n", manner{true, "cicc"}},
+		"mended":  {"#$ M cicc --c++17\n#$ M ptxas -arch=sm_90\n#$ M nvlink -m64\n", manner{true, "cicc"}},
+		"other":   {"#$ cicc M --c++17\n#$ M ptxas -arch=sm_90\n#$ M nvlink -m64\n", manner{}},
+		"none":    {"#$ cicc --c++17\n#$ ptxas -arch=sm_90\n#$ nvlink -m64\n", manner{}},
+		"nothing": {"", manner{}},
+	} {
+		got := readManner(c.text, mark)
+		if got.Takes != c.want.Takes || c.want.Takes && got != c.want {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// TestManner asks every toolkit that is installed.
+func TestManner(t *testing.T) {
+	for _, version := range []string{"11.8", "12.4", "13.0", "13.3", "13.5"} {
+		t.Run(version, func(t *testing.T) {
+			p := newProject(t, version, nil)
+			m, err := mannerOf(p.kit+"/bin/nvcc", p.store)
+			want := `"$CICC_PATH/cicc"`
+			if version < "13" {
+				want = "cicc"
+			}
+			if err != nil || !m.Takes || m.Cicc != want {
+				t.Errorf("%+v, %v", m, err)
+			}
+		})
+	}
+}
