@@ -240,6 +240,9 @@ func (r *reader) declarator(i, stop int, s *space, depth int, f *function) int {
 	for i < stop {
 		switch t := r.t[i]; t.kind {
 		case ';':
+			if close >= 0 && f.linkageC && nameAt > 0 { // the definition may leave extern "C" out
+				u.linkedC[u.str(nameAt)] = true
+			}
 			return i + 1
 		case '}', ')', ']': // out of step
 			return i + 1

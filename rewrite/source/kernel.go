@@ -50,7 +50,9 @@ type Loop struct {
 func (u *Unit) Kernel(entry string) (*Kernel, error) {
 	name := stripStatic(entry)
 	if !strings.HasPrefix(name, "_Z") {
-		f, err := u.pick(entry, u.byName[name], func(f *function) bool { return !f.template && !f.explicit && !f.member })
+		f, err := u.pick(entry, u.byName[name], func(f *function) bool {
+			return !f.template && !f.explicit && !f.member && (f.linkageC || u.linkedC[name])
+		})
 		if err != nil {
 			return nil, err
 		}

@@ -19,6 +19,7 @@ type Unit struct {
 	byName    map[string][]*function // by simple name
 	classes   map[string][]*classDef // by simple name
 	aliases   map[string]alias       // typedefs and usings of plain types
+	linkedC   map[string]bool        // functions that are declared extern "C"
 
 	fileIndex map[string]int32
 	last      int32  // the file of the last marker, a cache
@@ -33,7 +34,7 @@ type Unit struct {
 // to be left alone; what is odd in one function is told by Kernel and Rewrite for that function only.
 func Parse(text []byte) (*Unit, error) {
 	u := &Unit{text: text, fileIndex: map[string]int32{}, byName: map[string][]*function{},
-		classes: map[string][]*classDef{}, aliases: map[string]alias{}}
+		classes: map[string][]*classDef{}, aliases: map[string]alias{}, linkedC: map[string]bool{}}
 	if err := u.lex(); err != nil {
 		return nil, err
 	}

@@ -45,6 +45,9 @@ func (k *Kernel) unrollEdits(terms []rewrite.Term, opt Options) ([]insertion, er
 	}
 	var edits []insertion
 	for _, l := range k.Loops {
+		if l.Site == "" { // before the first marker: it could not be given its line back
+			continue
+		}
 		value, named := bySite[l.Site]
 		delete(bySite, l.Site)
 		if !named {
