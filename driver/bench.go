@@ -20,6 +20,7 @@ import (
 	"gnvcc/rewrite/merge"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/stub"
+	"gnvcc/sim/cubin"
 )
 
 // A bench compiles kernels by recipes: for a build (the ptxas stage) and for the tuner (Compiler). It works quietly, in a
@@ -283,8 +284,11 @@ func (b *bench) check(module *ptx.Module, p *plan, recipes map[string]rewrite.Re
 				return nil, nil, fmt.Errorf("%s, which was to stay as it is, has %d registers, %d bytes of stack and %d of shared memory; nvcc's own has %d, %d, %d",
 					k.Name, k.Registers, k.Stack, k.Shared, was.Registers, was.Stack, was.Shared)
 			}
-		case was.Registers > 0 && !rewrite.Fits(module.Entry(k.Name), was.Registers, k.Registers):
-			reason := fmt.Errorf("with %d registers (%d by nvcc) the largest block would no longer launch", k.Registers, was.Registers)
+		default:
+			reason := shrinks(module.Entry(k.Name), file, was, k, r)
+			if reason == nil {
+				break
+			}
 			if changed {
 				bad[k.Name] = reason
 				break
@@ -312,6 +316,22 @@ func (b *bench) check(module *ptx.Module, p *plan, recipes map[string]rewrite.Re
 		}
 	}
 	return kernels, bad, nil
+}
+
+// shrinks says why a kernel could fail to launch where nvcc's own would not: fewer threads in a block, more shared memory.
+func shrinks(f *ptx.Func, file *cubin.File, was, now cache.Kernel, r rewrite.Recipe) error {
+	if was.Registers > 0 && !rewrite.Fits(f, was.Registers, now.Registers) {
+		return fmt.Errorf("with %d registers (%d by nvcc) the largest block would no longer launch", now.Registers, was.Registers)
+	}
+	bound, _ := f.Threads()
+	if k, _ := file.Kernel(now.Name); k.MaxThreads > 0 && (bound == 0 || k.MaxThreads < bound) {
+		return fmt.Errorf("it would launch with blocks of %d threads at most", k.MaxThreads)
+	}
+	// smemspill asks for shared memory, and its pass has seen to it that there is enough.
+	if _, spills := r.Get("smemspill", ""); now.Shared > was.Shared && !spills {
+		return fmt.Errorf("it would need %d bytes of shared memory, %d more than nvcc's own", now.Shared, now.Shared-was.Shared)
+	}
+	return nil
 }
 
 // file names a scratch file.
