@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"sort"
 	"strings"
+	"sync"
 	"testing"
 
 	"gnvcc/cache"
@@ -106,8 +107,13 @@ func filesOf(t *testing.T, dir string) map[string]string {
 	return files
 }
 
+// TestAlike compares on the toolkit of the demo; with GNVCC_TEST_FULL=1 on all that are installed, each line three times.
 func TestAlike(t *testing.T) {
-	kit := toolkit(t, "13.0")
+	full := os.Getenv("GNVCC_TEST_FULL") != ""
+	versions := []string{"13.0"}
+	if full {
+		versions = toolkits
+	}
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -116,73 +122,127 @@ func TestAlike(t *testing.T) {
 	if err := os.Symlink(self, filepath.Join(bin, "nvcc")); err != nil { // TestMain's other word: gnvcc, called nvcc
 		t.Fatal(err)
 	}
-	for i, line := range alike {
-		t.Run(strings.Join(strings.FieldsFunc(line, func(r rune) bool { return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9') }), "_"), func(t *testing.T) {
-			if testing.Short() && i%4 != 0 {
-				t.Skip("short")
+	var mu sync.Mutex
+	failed := map[string]bool{} // version and line
+	tried := map[string]bool{}
+	t.Run("lines", func(t *testing.T) {
+		for _, version := range versions {
+			kit, ok := toolkitPath(version)
+			if !ok {
+				t.Logf("LOUD SKIP: toolkit %s is not installed; install/toolkit %s gets it", version, version)
+				continue
 			}
-			t.Parallel()
-			root, err := os.MkdirTemp("", "alike") // a short name: it stands in messages
-			if err != nil {
-				t.Fatal(err)
+			tried[version] = true
+			for i, line := range alike {
+				t.Run(version+strings.Join(strings.FieldsFunc(line, func(r rune) bool { return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9') }), "_"), func(t *testing.T) {
+					t.Parallel()
+					defer func() {
+						mu.Lock()
+						failed[version+line] = t.Failed()
+						mu.Unlock()
+					}()
+					for turn, name := range []string{"first", "second", "third, with recipes,"} {
+						// A part of the whole, for time's sake.
+						if !full && (turn == 1 && i%4 != 0 || turn == 2 && i%2 != 0) {
+							continue
+						}
+						if !alikeTurn(t, bin, filepath.Join(kit, "bin"), line, turn, name) {
+							break
+						}
+					}
+				})
 			}
-			t.Cleanup(func() { os.RemoveAll(root) })
-			do := func(path string, store string) (outcome, map[string]string) {
-				dir, tmp := filepath.Join(root, "project"), filepath.Join(root, "tmp")
-				for _, d := range []string{dir, tmp} {
-					if err := os.RemoveAll(d); err != nil {
-						t.Fatal(err)
-					}
-					os.MkdirAll(filepath.Join(d, "out"), 0o755)
-				}
-				for name, text := range alikeFiles {
-					if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-						t.Fatal(err)
-					}
-					past := mustTime(t)
-					os.Chtimes(filepath.Join(dir, name), past, past) // -lineinfo stores it
-				}
-				cmd := exec.Command("/bin/sh", "-c", line)
-				cmd.Dir = dir
-				cmd.Env = append(without(os.Environ(), "PATH", "TMPDIR"), "PATH="+path+":/usr/bin:/bin", "TMPDIR="+tmp, "GNVCC_STORE="+store, "GNVCC_STRICT=1", "GNVCC_LOG="+store+".log", "HOME="+root)
-				o := see(t, cmd, nil)
-				files := filesOf(t, dir)
-				for name, text := range filesOf(t, tmp) {
-					files["tmp"+name] = text
-				}
-				return o, files
-			}
-			real := filepath.Join(kit, "bin")
-			want, wantFiles := do(real, "/nowhere")
-			for _, turn := range []string{"first", "second", "third"} {
-				recipes := turn == "third" // messages and names stay nvcc's with recipes, too
-				if os.Getenv("GNVCC_TEST_FULL") == "" && (turn == "second" && i%4 != 0 || recipes && i%2 != 0) {
-					continue // a part of the whole, for time's sake; GNVCC_TEST_FULL=1 does all
-				}
-				if recipes && !decideAll(t, filepath.Join(root, "store"), "maxnreg=32") {
-					continue
-				}
-				got, files := do(bin+":"+real, filepath.Join(root, "store"))
-				if steady([]byte(want.String())) != steady([]byte(got.String())) {
-					t.Errorf("%s, the %s time\nnvcc: %s\ngnvcc: %s", line, turn, want, got)
-				}
-				for name := range wantFiles {
-					if _, ok := files[name]; !ok {
-						t.Errorf("%s: %s is not there", line, name)
-					}
-				}
-				var differing []string
-				for name, text := range files {
-					if was, ok := wantFiles[name]; !ok || was != text && !recipes {
-						differing = append(differing, name)
-					}
-				}
-				if sort.Strings(differing); len(differing) > 0 {
-					t.Errorf("%s: not the same, or not there with nvcc: %v", line, differing)
-				}
-			}
-		})
+		}
+	})
+	if full && !t.Failed() {
+		writeMatrix(t, tried, failed)
 	}
+}
+
+// An alikePlace is where one line is compared: a folder, emptied before each run.
+var alikePlaces sync.Map // name of the test -> *alikePlace
+
+type alikePlace struct {
+	root  string
+	want  outcome
+	files map[string]string
+}
+
+// alikeTurn does a line with gnvcc once and compares; on the first turn it does it with nvcc before. It gives false where a further turn
+// makes no sense.
+func alikeTurn(t *testing.T, bin, real, line string, turn int, name string) bool {
+	t.Helper()
+	var p *alikePlace
+	if turn == 0 {
+		root, err := os.MkdirTemp("", "alike") // a short name: it stands in messages
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { os.RemoveAll(root) })
+		p = &alikePlace{root: root}
+		p.want, p.files = p.do(t, line, real, "/nowhere")
+		alikePlaces.Store(t.Name(), p)
+	} else {
+		found, _ := alikePlaces.Load(t.Name())
+		p = found.(*alikePlace)
+	}
+	store := filepath.Join(p.root, "store")
+	recipes := turn == 2
+	if recipes && !decideAll(t, store, "maxnreg=32") {
+		return false
+	}
+	got, files := p.do(t, line, bin+":"+real, store)
+	if steady([]byte(p.want.String())) != steady([]byte(got.String())) {
+		t.Errorf("%s, the %s time\nnvcc: %s\ngnvcc: %s", line, name, p.want, got)
+	}
+	for name := range p.files {
+		if _, ok := files[name]; !ok {
+			t.Errorf("%s: %s is not there", line, name)
+		}
+	}
+	var differing []string
+	for name, text := range files {
+		if was, ok := p.files[name]; !ok || was != text && !recipes {
+			differing = append(differing, name)
+		}
+	}
+	if sort.Strings(differing); len(differing) > 0 {
+		t.Errorf("%s, the %s time: not the same, or not there with nvcc: %v", line, name, differing)
+	}
+	return !t.Failed()
+}
+
+// do runs a line in a fresh project. path is where nvcc is found.
+func (p *alikePlace) do(t *testing.T, line, path, store string) (outcome, map[string]string) {
+	t.Helper()
+	dir, tmp := filepath.Join(p.root, "project"), filepath.Join(p.root, "tmp")
+	for _, d := range []string{dir, tmp} {
+		if err := os.RemoveAll(d); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.MkdirAll(filepath.Join(d, "out"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	past := mustTime(t) // -lineinfo stores the time of a file
+	for name, text := range alikeFiles {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(filepath.Join(dir, name), past, past); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command("/bin/sh", "-c", line)
+	cmd.Dir = dir
+	cmd.Env = append(without(os.Environ(), "PATH", "TMPDIR", "CUDA_HOME", "CUDA_PATH"), "PATH="+path+":/usr/bin:/bin", "TMPDIR="+tmp, "GNVCC_STORE="+store, "GNVCC_STRICT=1",
+		"GNVCC_LOG="+store+".log", "HOME="+p.root)
+	o := see(t, cmd, nil)
+	files := filesOf(t, dir)
+	for name, text := range filesOf(t, tmp) {
+		files["tmp"+name] = text
+	}
+	return o, files
 }
 
 // decideAll decides on a recipe for every kernel that was built; false if there is none.
@@ -209,4 +269,53 @@ func decideAll(t *testing.T, dir, recipe string) bool {
 		}
 	}
 	return any
+}
+
+// matrixFile is the table of what was compared, made by GNVCC_TEST_FULL=1 go test -run TestAlike ./driver.
+const matrixFile = "MATRIX.md"
+
+func writeMatrix(t *testing.T, tried, failed map[string]bool) {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("# Command lines on which gnvcc was compared with nvcc\n\n" +
+		"Made by `GNVCC_TEST_FULL=1 go test -run TestAlike ./driver`: exit code, messages and all files left are nvcc's own, on the first build, on the second, and\n" +
+		"(contents of device code aside) with a recipe for every kernel.\n\n| command line |")
+	var versions []string
+	for _, v := range toolkits {
+		if tried[v] {
+			versions = append(versions, v)
+			b.WriteString(" " + v + " |")
+		}
+	}
+	b.WriteString("\n|---|" + strings.Repeat("---|", len(versions)) + "\n")
+	for _, line := range alike {
+		b.WriteString("| `` " + strings.ReplaceAll(line, "|", "\\|") + " `` |")
+		for _, v := range versions {
+			if failed[v+line] {
+				b.WriteString(" **differs** |")
+			} else {
+				b.WriteString(" alike |")
+			}
+		}
+		b.WriteString("\n")
+	}
+	if err := os.WriteFile(matrixFile, []byte(b.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestMatrixIsWhole keeps the table in step with the lines above.
+func TestMatrixIsWhole(t *testing.T) {
+	text, err := os.ReadFile(matrixFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range alike {
+		if !strings.Contains(string(text), "`` "+strings.ReplaceAll(line, "|", "\\|")+" ``") {
+			t.Errorf("%s has no row for %q: make it anew with GNVCC_TEST_FULL=1", matrixFile, line)
+		}
+	}
+	if strings.Contains(string(text), "differs") {
+		t.Error("some line differs")
+	}
 }

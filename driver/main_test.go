@@ -49,19 +49,27 @@ func mainOf(args []string) int {
 	return Face(args)
 }
 
+// toolkits are the versions that tests run on where they are installed.
+var toolkits = []string{"11.8", "12.4", "13.0", "13.3", "13.5"}
+
+func toolkitPath(version string) (string, bool) {
+	out, err := exec.Command("../install/toolkit", "--path", version).Output()
+	return strings.TrimSpace(string(out)), err == nil
+}
+
 // toolkit gives the path of an installed toolkit, or skips the test and says how to get it.
 func toolkit(t testing.TB, version string) string {
 	t.Helper()
-	out, err := exec.Command("../install/toolkit", "--path", version).Output()
-	if err != nil {
+	path, ok := toolkitPath(version)
+	if !ok {
 		t.Skipf("LOUD SKIP: toolkit %s is not installed; install/toolkit %s gets it", version, version)
 	}
-	return strings.TrimSpace(string(out))
+	return path
 }
 
 // scripts are run on the toolkit that the demo uses; those that begin with all_ on every one that is installed.
 func TestScripts(t *testing.T) {
-	for _, version := range []string{"13.0", "13.5", "13.3", "12.4", "11.8"} {
+	for _, version := range toolkits {
 		t.Run(version, func(t *testing.T) {
 			kit := toolkit(t, version)
 			params := testscript.Params{

@@ -136,7 +136,7 @@ func TestReadPtxas(t *testing.T) {
 // TestPtxasOptionsAreKnown compares the table with what the installed ptxas say they have: a new option is to be looked at, not
 // found out about by users.
 func TestPtxasOptionsAreKnown(t *testing.T) {
-	for _, version := range []string{"11.8", "12.4", "13.0", "13.3", "13.5"} {
+	for _, version := range toolkits {
 		t.Run(version, func(t *testing.T) {
 			for _, line := range help(t, version, "ptxas") {
 				if _, ok := ptxasOptions[line.long]; !ok {
@@ -154,7 +154,7 @@ func TestPtxasOptionsAreKnown(t *testing.T) {
 
 // TestNvccOptionsAreKnown does the same for nvcc's options with values.
 func TestNvccOptionsAreKnown(t *testing.T) {
-	for _, version := range []string{"11.8", "12.4", "13.0", "13.3", "13.5"} {
+	for _, version := range toolkits {
 		t.Run(version, func(t *testing.T) {
 			for _, line := range help(t, version, "nvcc") {
 				long, short := strings.TrimLeft(line.long, "-"), strings.TrimLeft(line.short, "-")

@@ -75,7 +75,7 @@ func mannerOf(nvcc string, store *cache.Store) (manner, error) {
 	text := string(out)
 	if err != nil {
 		if !strings.Contains(text, "-prefix") { // some other trouble, perhaps gone the next time
-			return m, fmt.Errorf("ask %s how it takes prefixes: %w: %s", nvcc, err, strings.TrimSpace(text))
+			return m, fmt.Errorf("ask %s how it takes prefixes: %w: %s: %w", nvcc, err, strings.TrimSpace(text), errAside)
 		}
 	} else {
 		m = readManner(text, mark)

@@ -24,7 +24,7 @@ func TestReadManner(t *testing.T) {
 
 // TestManner asks every toolkit that is installed.
 func TestManner(t *testing.T) {
-	for _, version := range []string{"11.8", "12.4", "13.0", "13.3", "13.5"} {
+	for _, version := range toolkits {
 		t.Run(version, func(t *testing.T) {
 			p := newProject(t, version, nil)
 			m, err := mannerOf(p.kit+"/bin/nvcc", p.store)
