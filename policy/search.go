@@ -118,11 +118,14 @@ func (s *search) begin() error {
 		return errStop{fmt.Sprintf("too short: %.2g us a launch", m/1e3)}
 	}
 	n := min(30, int(50e6/(max(stats.Median(one), 1)+float64(s.rule.Launch)))) // 50 ms at most
-	more, err := s.s.Measure(s.baseline, n, profile.Measurement{})
-	if err != nil {
-		return s.lost(err, "it can't be measured")
+	s.first = one
+	if n > 0 { // a launch of 50 ms and more was looked at often enough
+		more, err := s.s.Measure(s.baseline, n, profile.Measurement{})
+		if err != nil {
+			return s.lost(err, "it can't be measured")
+		}
+		s.first = append(one, more...)
 	}
-	s.first = append(one, more...)
 	if len(s.first) > 6 {
 		s.first = s.first[3:] // the first launches warm up
 	}

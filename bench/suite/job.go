@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
@@ -89,44 +88,14 @@ func (j *job) build(ctx context.Context) error {
 	return nil
 }
 
-// tune runs the program once under gnvcc tune: by the Makefile's launcher variable where it has one; else as the command
-// that make would run, where that is a single plain one; else with make itself as the program.
+// tune runs the program once under gnvcc tune, which follows make to the programs that it starts.
 func (j *job) tune(ctx context.Context) error {
-	words := append([]string{j.s.gnvcc, "tune"}, append(append([]string(nil), j.s.tuneFlags...), "--")...)
-	const marker = "gnvcc-suite-launches-here"
 	run := j.make("after", j.s.target)
-	probe := j.make("after", "-n", j.s.launcher+"="+marker, j.s.target)
-	probe.Limit = j.s.limits.run
-	would := probe.Run(ctx)
-	if command := plain(would.Stdout); would.Err != nil {
-		run.Argv = append(words, run.Argv...)
-	} else if j.s.launcher != "" && strings.Contains(would.Stdout, marker) {
-		run = j.make("after", j.s.launcher+"="+strings.Join(words, " "), j.s.target)
-	} else if command != nil {
-		run.Argv = append(words, command...)
-	} else {
-		run.Argv = append(words, run.Argv...)
-	}
+	words := append([]string{j.s.gnvcc, "tune"}, append(append([]string(nil), j.s.tuneFlags...), "--")...)
+	run.Argv = append(words, run.Argv...)
 	r, err := j.do(ctx, "tune", run, j.s.limits.tune)
 	j.result.Tune = r.Wall.Seconds()
 	return err
-}
-
-// simple is a word that means itself to a shell and to us.
-var simple = regexp.MustCompile(`^[A-Za-z0-9_./,:+@%=-]+$`)
-
-// plain splits the output of make -n into words if it is one command that needs no shell; else nil.
-func plain(commands string) []string {
-	if strings.Count(strings.TrimSpace(commands), "\n") > 0 {
-		return nil
-	}
-	words := strings.Fields(commands)
-	for i, w := range words {
-		if !simple.MatchString(w) || i == 0 && (strings.Contains(w, "=") || !strings.Contains(w, "/")) { // an assignment, or a shell's own word
-			return nil
-		}
-	}
-	return words
 }
 
 func (j *job) apply(ctx context.Context) error {

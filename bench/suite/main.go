@@ -45,7 +45,6 @@ func run(ctx context.Context, args []string) error {
 	compiler := set.String("compiler", "NVCC", "make variables that name the compiler, separated by commas")
 	set.Var(&variables, "set", "NAME=VALUE, a make variable (may be repeated)")
 	set.StringVar(&s.target, "target", "run", "the make target that runs a program")
-	set.StringVar(&s.launcher, "launcher", "LAUNCHER", "the make variable that stands before the program in that target, where the Makefile has it")
 	tuneFlags := set.String("tune", "", "further arguments of gnvcc tune, separated by spaces")
 	set.StringVar(&s.rebuild, "rebuild", "apply", "how the tuned program is built: apply (gnvcc apply, make) or clean (make clean, make)")
 	names := set.String("programs", "", "file with the programs' names, one a line; else every folder with a Makefile")

@@ -16,7 +16,6 @@ type suite struct {
 	compilers      []string // make variables
 	variables      []string // NAME=VALUE
 	target         string
-	launcher       string
 	tuneFlags      []string
 	rebuild        string
 	source, folder string

@@ -51,13 +51,12 @@ while [ $# -gt 1 ]; do [ "$1" = -o ] && out=$2; shift; done
 sed -i '1a FAST=1' "$out"
 `)
 	makefile := `CC = nvcc
-LAUNCHER =
 main: main.cu
 	$(CC) -arch=$(ARCH) -o $@ main.cu
 clean:
 	rm -f main
 run: main
-	$(LAUNCHER) ./main 5
+	./main 5
 `
 	// row NAME COUNT TOTAL MIN MEDIAN
 	common := `row() { [ "$GNVCC_CLOCK" ] && echo "$$,0,\"$1\",8,1,1,128,1,1,0,40,$2,$3,$4,$5" >> "$GNVCC_CLOCK"; }
@@ -78,12 +77,9 @@ echo "elapsed time: $(date +%N) ms"
 		write(t, filepath.Join(dir, "all/src", name+"-x", "main.cu"), ". ../common.sh\n"+text+"\n[ -f ../../data/input ] || exit 5\n")
 		write(t, filepath.Join(dir, "all/src", name+"-x", "Makefile"), makefile)
 	}
-	// One that has no launcher variable.
-	write(t, filepath.Join(dir, "all/src/plain-x/main.cu"), ". ../common.sh\n"+sources["better"]+"\n")
-	write(t, filepath.Join(dir, "all/src/plain-x/Makefile"), strings.ReplaceAll(makefile, "$(LAUNCHER) ", ""))
-	// One that has none and needs a shell.
+	// One that needs a shell.
 	write(t, filepath.Join(dir, "all/src/shell-x/main.cu"), ". ../common.sh\n"+sources["better"]+"\n")
-	write(t, filepath.Join(dir, "all/src/shell-x/Makefile"), strings.ReplaceAll(makefile, "$(LAUNCHER) ./main 5", "cd . && ./main"))
+	write(t, filepath.Join(dir, "all/src/shell-x/Makefile"), strings.ReplaceAll(makefile, "./main 5", "cd . && ./main"))
 	write(t, filepath.Join(dir, "all/src/other-y/Makefile"), makefile)
 	write(t, filepath.Join(dir, "all/src/common.sh"), common)
 	write(t, filepath.Join(dir, "all/data/input"), "")
@@ -108,7 +104,7 @@ func TestSuite(t *testing.T) {
 	if len(byName) != 10 || len(results) != 10 {
 		t.Fatalf("%d results of %d programs, want 10: %+v", len(results), len(byName), results)
 	}
-	for name, want := range map[string]float64{"better": 2, "plain": 2, "shell": 2, "same": 1, "short": 9, "wrong": 1} {
+	for name, want := range map[string]float64{"better": 2, "shell": 2, "same": 1, "short": 9, "wrong": 1} {
 		if r := byName[name]; math.Abs(r.Ratio()-want) > 1e-9 || r.Failed != "" || len(r.Before) != 2 || len(r.After) != 2 || r.Machine.Commit != "x" {
 			t.Errorf("%s: ratio %v, want %v: %+v", name, r.Ratio(), want, r)
 		}
@@ -239,26 +235,6 @@ func TestRefused(t *testing.T) {
 		}
 		if err := run(context.Background(), all); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want %q", more, err, want)
-		}
-	}
-}
-
-func TestPlain(t *testing.T) {
-	for text, want := range map[string]string{
-		"build/gather\n":         "build/gather",
-		"./main 5 -x=3 a/b.txt":  "./main 5 -x=3 a/b.txt",
-		"main 5":                 "", // found by PATH, or a shell's own word
-		"X=1 ./main":             "",
-		"./main > out":           "",
-		"cd x && ./main":         "",
-		"./main\n./main 2\n":     "",
-		"./main \"a b\"":         "",
-		"./main *.txt":           "",
-		"":                       "",
-		"make[1]: Nothing to do": "",
-	} {
-		if got := strings.Join(plain(text), " "); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
 }
