@@ -26,16 +26,17 @@ import (
 // A bench compiles kernels by recipes: for a build (the ptxas stage) and for the tuner (Compiler). It works quietly, in a
 // folder of its own, and never touches a file of nvcc's.
 type bench struct {
-	store  *cache.Store
-	log    zerolog.Logger
-	folder string                                // scratch, the bench's own
-	start  func(*exec.Cmd) (ending, error)       // runs a child that nobody sees
-	kept   func(name string, content []byte)     // GNVCC_KEEP
-	never  bool                                  // guards inside kernels never hold
-	only   bool                                  // for the tuner: a file with the one kernel that is asked for, and what ptxas -v says of it
-	stub   func() (*hostStub, error)             // the build's host stub; nil: there need be none
-	count  atomic.Int64                          // for names of files
-	after  func(what string, took time.Duration) // told of every tool that was run; may be nil
+	store   *cache.Store
+	log     zerolog.Logger
+	folder  string                                // scratch, the bench's own
+	start   func(*exec.Cmd) (ending, error)       // runs a child that nobody sees
+	kept    func(name string, content []byte)     // GNVCC_KEEP
+	flights *flights                              // what other benches make just now; nil: there are none
+	never   bool                                  // guards inside kernels never hold
+	only    bool                                  // for the tuner: a file with the one kernel that is asked for, and what ptxas -v says of it
+	stub    func() (*hostStub, error)             // the build's host stub; nil: there need be none
+	count   atomic.Int64                          // for names of files
+	after   func(what string, took time.Duration) // told of every tool that was run; may be nil
 }
 
 // A built is a cubin made by recipes.

@@ -29,12 +29,12 @@ import (
 type Compiler struct {
 	Limit time.Duration // for one tool's run; a candidate that takes longer is refused
 
-	store  *cache.Store
-	dir    string // scratch
-	fresh  freshIndex
-	number atomic.Int64
-	flight sync.Map // key -> *flight: a candidate or variant that is being made just now
-	spent  struct {
+	store   *cache.Store
+	dir     string // scratch
+	fresh   freshIndex
+	number  atomic.Int64
+	flights flights
+	spent   struct {
 		sync.Mutex
 		runs map[string]int
 		took map[string]time.Duration
@@ -241,7 +241,7 @@ func (c *Compiler) bench() (b *bench, done func(), err error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("scratch folder: %w", err)
 	}
-	b = &bench{store: c.store, log: logger(), folder: folder, start: startPlain, only: true, after: c.account}
+	b = &bench{store: c.store, log: logger(), folder: folder, start: startPlain, only: true, after: c.account, flights: &c.flights}
 	return b, func() { os.RemoveAll(folder) }, nil
 }
 
@@ -317,20 +317,35 @@ func (c *Compiler) candidate(ctx context.Context, s *Source, r rewrite.Recipe, n
 		if cand, err, ok := c.kept(key); ok {
 			return cand, err
 		}
-		mine := make(chan struct{})
-		other, busy := c.flight.LoadOrStore(key, mine)
+		busy, done, err := c.flights.take(ctx, key)
+		if err != nil {
+			return nil, err
+		}
 		if busy {
-			select {
-			case <-other.(chan struct{}):
-				continue
-			case <-ctx.Done():
-				return nil, ctx.Err()
-			}
+			continue
 		}
 		cand, err := c.compile(ctx, s, r, never, key)
-		c.flight.Delete(key)
-		close(mine)
+		done()
 		return cand, err
+	}
+}
+
+// flights are the things that are being made just now.
+type flights struct{ now sync.Map } // key -> chan struct{}
+
+// take says who makes a thing. The first one does, and calls done; others wait for that, and then look for the result (busy), or
+// give up with ctx.
+func (f *flights) take(ctx context.Context, key string) (busy bool, done func(), err error) {
+	mine := make(chan struct{})
+	other, busy := f.now.LoadOrStore(key, mine)
+	if !busy {
+		return false, func() { f.now.Delete(key); close(mine) }, nil
+	}
+	select {
+	case <-other.(chan struct{}):
+		return true, nil, nil
+	case <-ctx.Done():
+		return true, nil, ctx.Err()
 	}
 }
 
@@ -354,12 +369,12 @@ func (c *Compiler) compile(ctx context.Context, s *Source, r rewrite.Recipe, nev
 	defer cancel()
 	kept, err := c.make(ctx, s, r, never)
 	if err != nil {
-		if ctx.Err() != nil || errors.Is(err, errLimit) {
+		if ctx.Err() != nil || transient(err) {
 			return nil, err
 		}
 		kept = keptCandidate{Error: err.Error()}
 	}
-	if text, jsonErr := json.Marshal(kept); jsonErr == nil && !transient(err) {
+	if text, jsonErr := json.Marshal(kept); jsonErr == nil {
 		c.store.PutMemo(memoCandidate, key, text) // made again if it can't be kept
 	}
 	if err != nil {
@@ -368,11 +383,13 @@ func (c *Compiler) compile(ctx context.Context, s *Source, r rewrite.Recipe, nev
 	return &Candidate{Path: c.store.ObjectPath(kept.Cubin), Entry: kept.Entry, Build: kept.Build, MaxThreads: kept.MaxThreads}, nil
 }
 
-// transient tells whether an error is about this machine at this moment (a full disk), not about the recipe.
+// transient tells whether an error is about this machine at this moment (a full disk, a store that was trimmed, no time), not about the
+// recipe: then it is not remembered.
 func transient(err error) bool {
 	var path *os.PathError
 	var errno syscall.Errno
-	return errors.As(err, &path) || errors.As(err, &errno) || errors.Is(err, cache.ErrFull) || errors.Is(err, cache.ErrReadOnly)
+	var store *cache.Error
+	return errors.As(err, &path) || errors.As(err, &errno) || errors.As(err, &store) || errors.Is(err, cache.ErrNone) || errors.Is(err, errLimit) || errors.Is(err, errNoSource)
 }
 
 // make makes a candidate.

@@ -3,10 +3,12 @@ package driver
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -155,6 +157,23 @@ func TestCompiler(t *testing.T) {
 	}
 	if again, _ := c.Spent("ptxas"); again != runs || took == 0 {
 		t.Errorf("a candidate that was made before took another ptxas")
+	}
+
+	// Many at once: one cicc for all that want the same variant.
+	runs, _ = c.Spent("cicc")
+	var wg sync.WaitGroup
+	for cap := 40; cap < 48; cap++ {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			if _, err := c.Compile(ctx, s, recipe(t, fmt.Sprintf("maxnreg=%d unroll=8", cap))); err != nil {
+				t.Error(err)
+			}
+		}()
+	}
+	wg.Wait()
+	if again, _ := c.Spent("cicc"); again != runs+1 {
+		t.Errorf("%d runs of cicc for one variant", again-runs)
 	}
 
 	// What can't be.

@@ -74,14 +74,6 @@ func (b *bench) planKernel(ctx context.Context, t *translation, module *ptx.Modu
 		if err != nil {
 			return err
 		}
-		unit, err := b.unit(t.Input)
-		if err != nil {
-			return err
-		}
-		// Copies behind a guard have static shared arrays of their own, until they are made one.
-		if text, err = unit.MergeShared(name, terms, module.Bytes(), text); err != nil {
-			return err
-		}
 		p.variants = append(p.variants, merge.Variant{Entry: name, PTX: text})
 	}
 	p.passes[name] = r.PTX()

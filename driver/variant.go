@@ -82,9 +82,19 @@ func (b *bench) variant(ctx context.Context, t *translation, module *ptx.Module,
 			}
 		}
 	}
+	if b.flights != nil { // several candidates of one variant are asked for at once: the first compiles it
+		busy, done, err := b.flights.take(ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		if busy {
+			return b.variant(ctx, t, module, v)
+		}
+		defer done()
+	}
 	content, err := b.compileVariant(ctx, t, module.Bytes(), call, signature, v)
-	if err != nil && (ctx.Err() != nil || errors.Is(err, errLimit)) {
-		return nil, err // another time there may be more time
+	if err != nil && (ctx.Err() != nil || transient(err)) {
+		return nil, err
 	}
 	var kept keptVariant
 	if err != nil {
