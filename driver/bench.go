@@ -167,8 +167,15 @@ func (b *bench) build(ctx context.Context, j *job, t *translation, recipes map[s
 	return &built{refused: refused}, nil
 }
 
-// reasonText says which recipe was not applied, and why.
-func reasonText(r rewrite.Recipe, reason error) string { return r.String() + ": " + reason.Error() }
+// reasonText says which recipe was not applied, and why. A text that begins with the recipe is a lasting reason: gnvcc apply
+// does not try that recipe again.
+func reasonText(r rewrite.Recipe, reason error) string {
+	text := r.String() + ": " + reason.Error()
+	if transient(reason) {
+		return "not this time: " + text
+	}
+	return text
+}
 
 // culprits finds the kernels whose recipes a tool refuses, by giving them to it one at a time. There is at least one in what it returns.
 func (b *bench) culprits(ctx context.Context, j *job, t *translation, module *ptx.Module, left map[string]rewrite.Recipe, std []cache.Kernel, reason error, alone map[string]bool) map[string]error {

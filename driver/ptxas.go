@@ -238,7 +238,13 @@ func (s *stage) tuned(j *job, std *standard, kernels []cache.Kernel, recipes map
 				}
 			}
 		}
-		s.keepBuild(key, content, kept)
+		lasting := true
+		for _, reason := range built.refused {
+			lasting = lasting && !transient(reason)
+		}
+		if lasting {
+			s.keepBuild(key, content, kept)
+		}
 	}
 	if content == nil { // no recipe could be carried out: nvcc's own cubin it is
 		if !ran {
