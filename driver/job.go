@@ -55,7 +55,8 @@ func hashOf(parts ...string) string {
 
 const memoVersion = "version"
 
-var versionText = regexp.MustCompile(`\bV(\d+\.\d+\.\d+)\b`)
+// Regular expressions are compiled when they are needed: most stages are over in less time than that takes.
+var versionText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bV(\d+\.\d+\.\d+)\b`) })
 
 // versionOf asks a tool for its version, once in the life of its file.
 func versionOf(store *cache.Store, tool, id string) (string, error) {
@@ -68,7 +69,7 @@ func versionOf(store *cache.Store, tool, id string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("ask %s for its version: %w", tool, err)
 	}
-	m := versionText.FindSubmatch(out)
+	m := versionText().FindSubmatch(out)
 	if m == nil {
 		return "", fmt.Errorf("ask %s for its version: no V1.2.3 in what it says", tool)
 	}

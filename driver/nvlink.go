@@ -123,7 +123,7 @@ func (s *stage) nvlink() error {
 		names += in.Path + "\x00" + in.Object + "\x00"
 		inputs = append(inputs, in)
 	}
-	note := hashOf("link 1", s.command, hash, temporaryName.ReplaceAllString(names, "tmpxft_"))
+	note := hashOf("link 1", s.command, hash, temporaryName().ReplaceAllString(names, "tmpxft_"))
 	if _, ok := s.store.Memo(memoNoted, note); ok {
 		return nil
 	}

@@ -188,13 +188,13 @@ func (c *ciccCall) elsewhere(dir string) (args []string, in, out string) {
 	return args, in, out
 }
 
-var temporaryName = regexp.MustCompile(`tmpxft_[0-9a-f]+_[0-9a-f]+-[0-9]+_`)
+var temporaryName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`tmpxft_[0-9a-f]+_[0-9a-f]+-[0-9]+_`) })
 
 // template gives the arguments without the names of files that are nvcc's own and other in every run.
 func (c *ciccCall) template() []string {
 	args, _, _ := c.elsewhere("/")
 	for i := range args {
-		args[i] = temporaryName.ReplaceAllString(args[i], "tmpxft_")
+		args[i] = temporaryName().ReplaceAllString(args[i], "tmpxft_")
 	}
 	return args
 }
