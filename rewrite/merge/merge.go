@@ -97,6 +97,12 @@ func (b *builder) add(v Variant, number int) error {
 	if err := sameParams(def, entry); err != nil {
 		return err
 	}
+	if err := sameDirectives(def, entry); err != nil {
+		return err
+	}
+	if slices.Contains(m.Target, "debug") {
+		return fmt.Errorf("%s is built for debugging", v.Entry)
+	}
 	reach, err := m.Reach(v.Entry)
 	if err != nil {
 		return err
@@ -141,6 +147,8 @@ func (b *builder) add(v Variant, number int) error {
 				return fmt.Errorf("the variant launches the kernel %s, which differs from the default one", f.Name)
 			case !f.Body && old == nil:
 				funcs = append(funcs, f) // a declaration of something from outside
+			case f.Body && addressTaken(reach.Funcs, f.Name):
+				return fmt.Errorf("the address of %s is taken, and the variant has another one: pointers would differ", f.Name)
 			case f.Body:
 				names[f.Name] = f.Name + suffix
 				funcs = append(funcs, f)
@@ -215,6 +223,42 @@ func sameParams(a, b *ptx.Func) error {
 		}
 	}
 	return nil
+}
+
+// sameDirectives refuses a variant whose launch bounds are others: the source stage changes none.
+func sameDirectives(a, b *ptx.Func) error {
+	list := func(f *ptx.Func) string {
+		var words []string
+		for _, d := range f.Directives {
+			words = append(words, d.Name+" "+strings.Join(strings.Fields(d.Args), ""))
+		}
+		sort.Strings(words)
+		return strings.Join(words, "; ")
+	}
+	if x, y := list(a), list(b); x != y {
+		return fmt.Errorf("%s has the directives %q in the variant, %q in the default PTX", a.Name, y, x)
+	}
+	return nil
+}
+
+// addressTaken tells whether any of the functions mentions a name other than as the target of a direct call.
+func addressTaken(funcs []*ptx.Func, name string) bool {
+	for _, f := range funcs {
+		text := f.Text()
+		for i, s := range f.Stmts {
+			if s.Kind != ptx.Inst || string(f.Base(i)) == "call" {
+				continue
+			}
+			found := false
+			words(text[s.Start:s.End], func(from, to int) {
+				found = found || string(text[int(s.Start)+from:int(s.Start)+to]) == name
+			})
+			if found {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // constant tells whether a variable may stand twice in the module: nobody can write it, and nobody outside knows it.

@@ -143,6 +143,8 @@ func TestIntoRefuses(t *testing.T) {
 		"a variable of its own": {head + k, head + ".global .u32 x;\n" + use, ""},
 		"another variable":      {head + ".global .u32 x;\n" + k, head + ".global .u64 x;\n" + use, ""},
 		"the name is taken":     {head + k, head + k, "k"},
+		"other launch bounds":   {head + k, head + strings.Replace(k, ")\n{", ")\n.maxntid 64\n{", 1), ""},
+		"a function's address":  {head + ".func f()\n{\nret;\n}\n" + strings.Replace(use, ", x", ", f", 1), head + ".func f()\n{\n.reg .b32 %r<2>;\nmov.u32 %r1, 1;\nret;\n}\n" + strings.Replace(use, ", x", ", f", 1), ""},
 		"no PTX":                {head + k, "{", ""},
 	} {
 		out, refused, err := Into([]byte(c.base), []Variant{{Entry: "k", Second: c.second, PTX: []byte(c.variant)}})
