@@ -24,7 +24,9 @@ type line struct {
 func parse(text string) []line {
 	var out []line
 	for _, l := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
-		out = append(out, line{number.ReplaceAllString(l, "#"), number.FindAllString(l, -1), timing.MatchString(l)})
+		// A shorter number in a column has more spaces before it: they say nothing.
+		skeleton := strings.Join(strings.Fields(number.ReplaceAllString(l, "#")), " ")
+		out = append(out, line{skeleton, number.FindAllString(l, -1), timing.MatchString(l)})
 	}
 	return out
 }
