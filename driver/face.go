@@ -38,10 +38,11 @@ func Face(args []string) int {
 	argv := []string{kit.Nvcc}
 	env := with(os.Environ(), varChain, past.add(self, kit.Nvcc).String())
 	env = with(env, varDepth, strconv.Itoa(depth+1))
-	env = without(env, varStage, varCommand)
 
 	why := aside(self, args)
 	if why == "" {
+		// Where we step aside for a gnvcc above us, whose prefixes stand in args, they are its: its stages need them.
+		env = without(env, varStage, varCommand)
 		var more []string
 		if more, err = prepare(kit, args, &env); err == nil {
 			env = with(env, varStage, self)
