@@ -1,0 +1,9 @@
+// Package accidents holds tests only: what a build does when many run at once, when something ends its processes, when its
+// store is full, damaged, foreign or hostile. Each works on the real nvcc 13.0 and on the gnvcc binary as users have it,
+// and asks for the same thing: the build's result is nvcc's (or the recipe's), nobody hears of us, and no decision
+// that was confirmed is lost.
+//
+// GNVCC_LONG=1 does the same for long: 500 translation units, 1000 kills, 200 signals.
+//
+// Nobody calls this package.
+package accidents

@@ -1,0 +1,298 @@
+package accidents
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"gnvcc/cache"
+)
+
+// What the tests share: the gnvcc binary, a project with references, and the processes that are killed.
+
+// The test binary is also the owner and the tuner-like writer: with roleEnv set it plays that part on the store of GNVCC_STORE.
+const roleEnv = "GNVCC_ACCIDENTS_ROLE"
+
+var roles = map[string]func(s *cache.Store) error{"owner": playOwner, "writer": playWriter}
+
+var (
+	gnvcc string // the binary
+	kit   string // the toolkit, "" where there is none
+	long  = os.Getenv("GNVCC_LONG") != ""
+)
+
+func TestMain(m *testing.M) {
+	if role := os.Getenv(roleEnv); role != "" {
+		s, err := cache.Open(os.Getenv("GNVCC_STORE"))
+		if err == nil {
+			err = roles[role](s)
+		}
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(prepared(m))
+}
+
+func prepared(m *testing.M) int {
+	out, err := exec.Command("../../install/toolkit", "--path", "13.0").Output()
+	if err == nil {
+		kit = strings.TrimSpace(string(out))
+	}
+	dir, err := os.MkdirTemp("", "accidents")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	gnvcc = filepath.Join(dir, "gnvcc")
+	if err := buildGnvcc(gnvcc, "accidents-1"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return m.Run()
+}
+
+func buildGnvcc(path, version string) error {
+	if out, err := exec.Command("go", "build", "-ldflags", "-X main.version="+version, "-o", path, "gnvcc/cmd/gnvcc").CombinedOutput(); err != nil {
+		return fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// rounds is how often something is done: normally, and for long.
+func rounds(normal, many int) int {
+	switch {
+	case long:
+		return many
+	case testing.Short():
+		return max(1, normal/5)
+	}
+	return normal
+}
+
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A unit is a source file with what it may become.
+type unit struct {
+	name   string // without .cu
+	recipe string // decided for its kernel, "" for none
+	nvcc   []byte // the cubin by nvcc alone
+	tuned  []byte // with the recipe; nil without
+}
+
+// A place is a project with a store.
+type place struct {
+	dir, store, tmp string
+	units           []*unit
+	env             []string
+}
+
+// kernel has a loop (for source levers) and enough registers that a limit shows. Each n gives another kernel.
+func kernel(n int) string {
+	return fmt.Sprintf(`__global__ void kernel%d(float *p, const float *q, int n) {
+  float a[24];
+  for (int i = 0; i < 24; i++) a[i] = q[i * n + threadIdx.x];
+  for (int k = 0; k < n; k++)
+    for (int i = 0; i < 24; i++) a[i] = a[i] * a[(i + 1) %% 24] + %d.0f;
+  for (int i = 0; i < 24; i++) p[i * n + threadIdx.x] = a[i];
+}
+`, n, n+1)
+}
+
+// newPlace makes an empty project, or skips where there is no toolkit.
+func newPlace(t *testing.T) *place {
+	t.Helper()
+	if kit == "" {
+		t.Skip("LOUD SKIP: toolkit 13.0 is not installed; install/toolkit 13.0 gets it")
+	}
+	root := t.TempDir()
+	p := &place{dir: filepath.Join(root, "project"), store: filepath.Join(root, "store"), tmp: filepath.Join(root, "tmp")}
+	ok(t, os.Mkdir(p.dir, 0o755))
+	ok(t, os.Mkdir(p.tmp, 0o755))
+	for _, setting := range os.Environ() {
+		switch name, _, _ := strings.Cut(setting, "="); {
+		case strings.HasPrefix(name, "GNVCC_"), strings.HasPrefix(name, "NVCC_"), name == "TMPDIR", name == "MAKEFLAGS", name == "MFLAGS", name == "MAKELEVEL":
+		default:
+			p.env = append(p.env, setting)
+		}
+	}
+	p.env = append(p.env, "GNVCC_STORE="+p.store, "GNVCC_NVCC="+filepath.Join(kit, "bin/nvcc"), "TMPDIR="+p.tmp)
+	return p
+}
+
+// add writes n units and has nvcc make their references.
+func (p *place) add(t *testing.T, n int) {
+	t.Helper()
+	var rules strings.Builder
+	for range n {
+		u := &unit{name: fmt.Sprint("u", len(p.units))}
+		ok(t, os.WriteFile(filepath.Join(p.dir, u.name+".cu"), []byte(kernel(len(p.units))), 0o644))
+		fmt.Fprintf(&rules, "%s.ref: %s.cu\n\t@$(NVCC) -arch=sm_80 -cubin -o $@ $<\n%s.cubin: %s.cu\n\t@$(NVCC) -arch=sm_80 -cubin -o $@ $<\n", u.name, u.name, u.name, u.name)
+		p.units = append(p.units, u)
+	}
+	f, err := os.OpenFile(filepath.Join(p.dir, "Makefile"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	ok(t, err)
+	_, err = f.WriteString(rules.String())
+	ok(t, err)
+	ok(t, f.Close())
+	p.make(t, 2, filepath.Join(kit, "bin/nvcc"), "ref")
+	for _, u := range p.units {
+		u.nvcc, err = os.ReadFile(filepath.Join(p.dir, u.name+".ref"))
+		ok(t, err)
+	}
+}
+
+// make makes all units' files of one kind and gives how long it took. Make and its children must not say a word.
+func (p *place) make(t *testing.T, jobs int, nvcc, ext string) time.Duration {
+	t.Helper()
+	args := []string{"-s", fmt.Sprint("-j", jobs), "NVCC=" + nvcc}
+	for _, u := range p.units {
+		args = append(args, u.name+"."+ext)
+	}
+	cmd := exec.Command("make", args...)
+	cmd.Dir, cmd.Env = p.dir, p.env
+	start := time.Now()
+	if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("make: %v\n%s", err, out)
+	}
+	return time.Since(start)
+}
+
+// decide publishes each unit's recipe for its kernel, which must have been built before, and builds it once in quiet for reference.
+// It gives the kernel's identity by the unit.
+func (p *place) decide(t *testing.T) map[*unit]string {
+	t.Helper()
+	s, err := cache.Open(p.store)
+	ok(t, err)
+	ids := p.identities(t, s)
+	out := map[*unit]string{}
+	for i, u := range p.units {
+		if out[u] = ids[fmt.Sprintf("_Z%dkernel%dPfPKfi", len(fmt.Sprint("kernel", i)), i)]; out[u] == "" {
+			t.Fatalf("the build of %s left no record", u.name)
+		}
+		if u.recipe != "" {
+			ok(t, s.Spool(cache.Decisions, out[u], cache.Decision{Identity: out[u], Recipe: u.recipe, Time: time.Now()}))
+		}
+	}
+	publish(t, s)
+	for _, u := range p.units {
+		if u.recipe != "" {
+			p.build(t, u)
+			u.tuned = p.cubin(t, u)
+			if bytes.Equal(u.tuned, u.nvcc) {
+				t.Fatalf("%s: the recipe %q changed nothing: the test would test nothing", u.name, u.recipe)
+			}
+		}
+	}
+	return out
+}
+
+// identities gives the kernels' identities by their names, from all records of assemblies.
+func (p *place) identities(t *testing.T, s *cache.Store) map[string]string {
+	t.Helper()
+	ids := map[string]string{}
+	take := func(_ string, raw []byte) error {
+		var a cache.Assembly
+		if err := json.Unmarshal(raw, &a); err != nil {
+			return err
+		}
+		for _, k := range a.Kernels {
+			ids[k.Name] = k.Identity
+		}
+		return nil
+	}
+	ok(t, s.EachPending(cache.Assemblies, take))
+	sn, err := s.Snapshot()
+	if err != nil && !errors.Is(err, cache.ErrNone) {
+		t.Fatal(err)
+	}
+	ok(t, sn.Each(cache.Assemblies, "", take))
+	sn.Close()
+	return ids
+}
+
+func publish(t *testing.T, s *cache.Store) {
+	t.Helper()
+	o, err := s.Own(context.Background())
+	ok(t, err)
+	defer o.Close()
+	if notes := o.Notes(); len(notes) > 0 {
+		t.Errorf("mended: %q", notes)
+	}
+	_, err = o.Merge()
+	ok(t, err)
+	ok(t, o.Publish())
+}
+
+// command is the build of one unit, in a process group of its own.
+func (p *place) command(u *unit) *exec.Cmd {
+	cmd := exec.Command(gnvcc, "-arch=sm_80", "-cubin", "-o", u.name+".cubin", u.name+".cu")
+	cmd.Dir, cmd.Env = p.dir, p.env
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	return cmd
+}
+
+// build builds a unit: exit code 0 and not a word, or the test fails. Nothing that can happen to a store takes this long.
+func (p *place) build(t *testing.T, u *unit) {
+	t.Helper()
+	os.Remove(filepath.Join(p.dir, u.name+".cubin"))
+	cmd := p.command(u)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	ok(t, cmd.Start())
+	hung := time.AfterFunc(90*time.Second, func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
+	err := cmd.Wait()
+	if !hung.Stop() {
+		t.Errorf("building %s took more than 90 s", u.name)
+	}
+	if err != nil || out.Len() > 0 {
+		t.Errorf("building %s: %v\n%s", u.name, err, out.Bytes())
+	}
+}
+
+func (p *place) cubin(t *testing.T, u *unit) []byte {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(p.dir, u.name+".cubin"))
+	if err != nil {
+		t.Error(err)
+	}
+	return b
+}
+
+// buildIs builds a unit and compares: with nvcc's cubin, or with that of the recipe.
+func (p *place) buildIs(t *testing.T, u *unit, tuned bool) {
+	t.Helper()
+	p.build(t, u)
+	want, whose := u.nvcc, "nvcc's"
+	if tuned && u.tuned != nil {
+		want, whose = u.tuned, "the recipe's"
+	}
+	if !bytes.Equal(p.cubin(t, u), want) {
+		t.Errorf("the cubin of %s is not %s", u.name, whose)
+	}
+}
+
+// noStray fails when something of ours lies in TMPDIR.
+func (p *place) noStray(t *testing.T) {
+	t.Helper()
+	if left, _ := filepath.Glob(filepath.Join(p.tmp, "*gnvcc*")); len(left) > 0 {
+		t.Errorf("left in TMPDIR: %v", left)
+		for _, path := range left {
+			os.RemoveAll(path)
+		}
+	}
+}
