@@ -68,9 +68,10 @@ func Predict(w io.Writer, prospects []Prospect) error {
 			p.line("  %s is not in the table of architectures: no occupancy", k.Target)
 			continue
 		}
-		for _, threads := range AssumedBlocks {
-			if k.MaxThreads > 0 && threads > k.MaxThreads {
-				continue
+		for _, threads := range blocks(k) {
+			source := "assumed"
+			if threads == k.MaxThreads && threads < sim.BlockThreads {
+				source = "the source's bound"
 			}
 			shape := sim.Shape{Threads: threads, Shared: k.Default.Shared}
 			own := d.Occupancy(k.Default.Registers, shape)
@@ -78,12 +79,26 @@ func Predict(w io.Writer, prospects []Prospect) error {
 			for _, l := range d.Levels(shape, x.Region.Min, max(x.Region.Max, k.Default.Registers)) {
 				points = append(points, fmt.Sprintf("%d (%.0f%%)", l.Max, 100*d.Fraction(l.Occupancy)))
 			}
-			p.line("  blocks of %4d (assumed): occupancy %3.0f%%, limited by %s; critical points %s",
-				threads, 100*d.Fraction(own), own.Limit, or(strings.Join(points, ", "), "none: such blocks can't be launched"))
+			p.line("  blocks of %4d (%s): occupancy %3.0f%%, limited by %s; critical points %s",
+				threads, source, 100*d.Fraction(own), own.Limit, or(strings.Join(points, ", "), "none: such blocks can't be launched"))
 		}
 		p.levers(k)
 	}
 	return p.err
+}
+
+// blocks are the sizes to look at: those that are assumed, as far as the kernel may have them, and its own bound.
+func blocks(k *Kernel) []int {
+	var out []int
+	for _, threads := range AssumedBlocks {
+		if k.MaxThreads == 0 || threads < k.MaxThreads {
+			out = append(out, threads)
+		}
+	}
+	if k.MaxThreads > 0 {
+		out = append(out, k.MaxThreads)
+	}
+	return out
 }
 
 // levers says what a tuning run would try, in one line.

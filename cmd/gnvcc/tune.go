@@ -47,6 +47,7 @@ func tune(args []string) int {
 	kernels := fs.String("kernels", "", "tune only kernels whose name matches this regular `expression`")
 	only := fs.String("levers", "", "try only these levers (`list` with commas)")
 	without := fs.String("without", "", "do not try these levers (`list` with commas)")
+	fs.BoolVar(&o.Exhaustive, "exhaustive", false, "a benchmark of the search: measure all pairs of levers too, and say what the search missed")
 	quiet := fs.Bool("quiet", false, "print only what went wrong")
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {

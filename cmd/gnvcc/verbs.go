@@ -16,6 +16,7 @@ var verbs = map[string]func(args []string) int{
 	"apply":   apply,
 	"doctor":  doctor,
 	"explain": explain,
+	"help":    help,
 	"report":  report,
 	"tune":    tune,
 }

@@ -1,0 +1,29 @@
+package main
+
+import "fmt"
+
+const helpText = `gnvcc takes nvcc's place, and makes the kernels that it builds faster.
+
+  gnvcc ARGS                   what nvcc ARGS does, with the recipes that are known (gnvcc --help is nvcc's)
+  gnvcc tune -- ./app ARGS     run a program that gnvcc built, and find recipes on its launches; with -apply, build with them
+  gnvcc apply                  run again, in place, the compile commands whose kernels' recipes have changed
+  gnvcc report                 kernel by kernel: registers, occupancy, times, how it was checked; -predict needs no GPU
+  gnvcc explain KERNEL         all that is known of a kernel, and why it is built as it is
+  gnvcc doctor                 what was found on this machine, and what is missing
+  gnvcc help                   this
+
+Each verb tells its options with -h. A word that is a file's name is an input for nvcc, not a verb.
+
+  GNVCC_NVCC=PATH   the real nvcc (else CUDA_HOME, CUDA_PATH, PATH, /usr/local/cuda)
+  GNVCC_STORE=DIR   where recipes are kept (else ~/.cache/gnvcc)
+  GNVCC_OFF=1       be nvcc, and nothing else
+  GNVCC_KEEP=DIR    keep every file between nvcc's steps
+  GNVCC_LOG=FILE    note what was done, and why gnvcc stepped aside
+  GNVCC_STRICT=1    make a failure of gnvcc's own an error
+`
+
+// help prints what there is.
+func help([]string) int {
+	fmt.Printf("%sThis is gnvcc %s.\n", helpText, version)
+	return 0
+}
