@@ -287,7 +287,7 @@ func (b *bench) check(module *ptx.Module, p *plan, recipes map[string]rewrite.Re
 		was := std[i]
 		r, changed := recipes[k.Name]
 		switch {
-		case len(p.flags) == 0 && (!changed || len(secondsOf(k.Name, r)) > 0):
+		case len(p.flags) == 0 && (!changed || hasSeconds(r)):
 			if k.Registers != was.Registers || k.Stack != was.Stack || k.Shared != was.Shared {
 				return nil, nil, fmt.Errorf("%s, which was to stay as it is, has %d registers, %d bytes of stack and %d of shared memory; nvcc's own has %d, %d, %d",
 					k.Name, k.Registers, k.Stack, k.Shared, was.Registers, was.Stack, was.Shared)

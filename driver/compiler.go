@@ -410,7 +410,7 @@ func (c *Compiler) make(ctx context.Context, s *Source, r rewrite.Recipe, never 
 		return none, reason
 	}
 	entry := s.Kernel
-	if seconds := secondsOf(s.Kernel, r); len(seconds) > 0 {
+	if seconds, err := secondsOf(s.Kernel, r); err == nil && len(seconds) > 0 {
 		entry = seconds[0].name
 	}
 	content := out.content

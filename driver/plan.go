@@ -37,10 +37,12 @@ func (b *bench) plan(ctx context.Context, j *job, t *translation, module *ptx.Mo
 			bad[name] = err
 			continue
 		}
-		var err error
-		if seconds := secondsOf(name, r); len(seconds) > 0 {
+		seconds, err := secondsOf(name, r)
+		switch {
+		case err != nil:
+		case len(seconds) > 0:
 			err = b.planSeconds(ctx, j, t, module, p, seconds)
-		} else {
+		default:
 			err = b.planKernel(ctx, t, module, p, name, r)
 			list = append(list, r)
 		}

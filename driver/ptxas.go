@@ -208,8 +208,8 @@ func (s *stage) tuned(j *job, std *standard, kernels []cache.Kernel, recipes map
 		}
 		return findStub(j.call.input())
 	})
-	for name, r := range recipes {
-		if len(secondsOf(name, r)) > 0 {
+	for _, r := range recipes {
+		if hasSeconds(r) {
 			if _, err := host(); err != nil {
 				depends = append(depends, err.Error())
 			}

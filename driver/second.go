@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"gnvcc/cache"
@@ -45,21 +46,31 @@ func Plain(entry string) (string, bool) {
 	return entry, false
 }
 
+// hasSeconds tells whether a recipe is for second entries.
+func hasSeconds(r rewrite.Recipe) bool {
+	return slices.ContainsFunc(r.Terms, func(t rewrite.Term) bool { return t.Lever == "spec" })
+}
+
 // secondsOf splits a recipe: none where it is for the kernel itself.
-func secondsOf(kernel string, r rewrite.Recipe) []second {
-	var terms, rest []rewrite.Term
-	for _, t := range r.Terms {
-		if t.Lever == "spec" {
-			terms = append(terms, t)
-		} else {
-			rest = append(rest, t)
-		}
+func secondsOf(kernel string, r rewrite.Recipe) ([]second, error) {
+	entries, err := r.Entries()
+	if err != nil {
+		return nil, err
 	}
 	var out []second
-	for _, t := range terms {
-		out = append(out, second{kernel, secondName(kernel, t), t, rewrite.Recipe{Terms: rest}})
+	for _, e := range entries {
+		s := second{kernel: kernel}
+		for _, t := range e.Terms {
+			if t.Lever == "spec" {
+				s.term = t
+			} else {
+				s.rest.Terms = append(s.rest.Terms, t)
+			}
+		}
+		s.name = secondName(kernel, s.term)
+		out = append(out, s)
 	}
-	return out
+	return out, nil
 }
 
 // choice says to the stub when the second entry is to be launched.

@@ -70,6 +70,67 @@ func TestTwoShapes(t *testing.T) {
 	}
 }
 
+// TestEntriesApart: two shapes that follow each other, each with an entry of its own that is built in another way. The first is
+// over when the second one's winner is found: its launches can't take that entry, so it needs no measuring there.
+func TestEntriesApart(t *testing.T) {
+	k := &simKernel{Kernel: sources(Kernel{Loads: 4}), speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
+		f := 1.0
+		if strings.Contains(r.String(), "n=") {
+			f = 0.8
+		}
+		switch large := s.Grid[0] > 100; {
+		case large && get(r, "ld") == "L2::256B":
+			f *= 0.8
+		case !large && get(r, "ld") == "L2::256B":
+			f *= 1.3
+		case !large && get(r, "unroll") == "8":
+			f *= 0.8
+		case large && get(r, "unroll") == "8":
+			f *= 1.3
+		}
+		return f
+	}}
+	g := newSim(t, k)
+	a := app{}
+	for i := 0; i < 30; i++ {
+		a.launches = append(a.launches, appLaunch{kernel: "_Z1aPfi", shape: shape(50, 256), n: 64})
+	}
+	for i := 0; i < 30; i++ {
+		a.launches = append(a.launches, appLaunch{kernel: "_Z1aPfi", shape: shape(1000, 256), n: 1000})
+	}
+	results, _ := g.run(simOptions(), a)
+	d := results[0].Decision
+	r := mustParse(t, d.Recipe)
+	entries, err := r.Entries()
+	if err != nil || len(entries) != 2 {
+		t.Fatalf("decided %q", d.Recipe)
+	}
+	for _, e := range entries {
+		if text := e.String(); strings.Contains(text, "n=64") && !strings.Contains(text, "unroll=8") || strings.Contains(text, "n=1000") && !strings.Contains(text, "L2::256B") {
+			t.Errorf("an entry is %s", text)
+		}
+	}
+	for _, l := range d.Evidence.Launches {
+		if l.After.Median > 0.68*l.Before.Median {
+			t.Errorf("%+v", l)
+		}
+	}
+	// Again: each entry is looked at by itself, and the decision stands.
+	again, _ := g.run(simOptions(), a)
+	if e, err := mustParse(t, again[0].Decision.Recipe).Entries(); err != nil || len(e) != 2 {
+		t.Errorf("decided %q the second time", again[0].Decision.Recipe)
+	}
+}
+
+func mustParse(t *testing.T, text string) rewrite.Recipe {
+	t.Helper()
+	r, err := rewrite.ParseRecipe(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
 // TestOtherValues: a launch with other values never runs a second entry that was not made for it.
 func TestOtherValues(t *testing.T) {
 	k := &simKernel{Kernel: sources(Kernel{}), speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {

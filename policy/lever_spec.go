@@ -31,7 +31,13 @@ var _ = register(Lever{
 		return specsAround(s, best, "spec")
 	},
 	Words: func(k *Kernel, t rewrite.Term) string {
-		return "a second entry for launches with " + conditions(t)
+		values, own, bar := strings.Cut(t.Value, "|")
+		t.Value = values
+		text := "a second entry for launches with " + conditions(t)
+		if r, err := rewrite.ParseRecipe(own); bar && err == nil {
+			text += " (" + Words(k, r) + ")"
+		}
+		return text
 	},
 })
 

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"math"
 	"sort"
+	"strconv"
 	"strings"
 
 	"gnvcc/cache"
+	"gnvcc/policy/stats"
 	"gnvcc/profile"
 	"gnvcc/rewrite"
 )
@@ -127,7 +129,17 @@ func (k *kernel) remember(t *Tuner) {
 			return
 		}
 	}
-	k.win(r)
+	entries, err := r.Entries()
+	if err != nil {
+		return
+	}
+	if len(entries) < 2 {
+		k.win(r)
+		return
+	}
+	for _, e := range entries { // each is a kernel of its own, and is looked at by itself
+		k.win(e)
+	}
 }
 
 // earlier returns configurations of the earlier decision that this run did not see, from the notebook.
@@ -187,57 +199,80 @@ func (t *Tuner) eligible(k *kernel) []choice {
 	return out
 }
 
-// merged joins recipes that differ in their second entries only: each of these is a kernel of its own, with its own
-// figures, and the host takes the first whose guard holds. At most three (rewrite/source's limit).
+// merged joins recipes for second entries: each of these is a kernel of its own, with its own figures, and the host takes the
+// first whose guard holds. At most three (rewrite/source's limit) of the first eight, in the order in which they won.
 func merged(winners []rewrite.Recipe) []rewrite.Recipe {
-	var out []rewrite.Recipe
-	done := map[string]bool{}
-	for i, r := range winners {
-		rest := without(r, "spec")
-		if !hasLever(r, "spec") || done[rest.String()] {
-			continue
+	var single []rewrite.Recipe
+	for _, r := range winners {
+		if entries, err := r.Entries(); err == nil && len(entries) == 1 && fileTerms(r) == "" && len(single) < 8 {
+			single = append(single, entries[0])
 		}
-		done[rest.String()] = true
-		all, n := r, len(r.Terms)-len(rest.Terms)
-		for _, other := range winners[i+1:] {
-			if n == 3 || !hasLever(other, "spec") || without(other, "spec").String() != rest.String() || len(other.Terms) != len(rest.Terms)+1 {
+	}
+	var out []rewrite.Recipe
+	for i, a := range single {
+		for j, b := range single[i+1:] {
+			if conditionsOf(a) == conditionsOf(b) {
 				continue
 			}
-			for _, t := range other.Terms {
-				if t.Lever == "spec" {
-					all, n = all.With(t), n+1
+			out = append(out, rewrite.Join([]rewrite.Recipe{a, b}))
+			for _, c := range single[i+1+j+1:] {
+				if x := conditionsOf(c); x != conditionsOf(a) && x != conditionsOf(b) {
+					out = append(out, rewrite.Join([]rewrite.Recipe{a, b, c}))
 				}
 			}
-		}
-		if n > 1 && len(r.Terms)-len(rest.Terms) == 1 {
-			out = append(out, all)
 		}
 	}
 	return out
 }
 
-// figure is what is known of a recipe on a configuration; of several second entries it is the one that its launches take.
+// conditionsOf is the text of a single entry's guard, "" if it has none.
+func conditionsOf(r rewrite.Recipe) string {
+	text, _ := r.Get("spec", "")
+	return text
+}
+
+// figure is what is known of a recipe on a configuration. Of several second entries it is the first one that its launches can
+// take; where they can take none, they take the kernel itself, which is nvcc's own.
 func (c *config) figure(k *Kernel, r rewrite.Recipe) *Trial {
-	if tr := c.trial(r.String()); tr != nil || !hasLever(r, "spec") {
+	if tr := c.trial(r.String()); tr != nil {
 		return tr
 	}
-	rest := without(r, "spec")
-	var last *Trial
-	for _, t := range r.Terms {
-		if t.Lever != "spec" {
-			continue
-		}
-		single := rest.With(t)
-		tr := c.trial(single.String())
-		if tr == nil {
-			return nil // not known whether it is launched here
-		}
-		if c.launch != nil && !broken(k, single, c.launch) || c.launch == nil && tr.Confirmed != nil && tr.Confirmed.Ratio.Estimate != 1 {
-			return tr
-		}
-		last = tr
+	entries, err := r.Entries()
+	if err != nil || len(entries) == 0 {
+		return nil
 	}
-	return last
+	for _, e := range entries {
+		if !c.excluded(k, e) {
+			return c.trial(e.String()) // nil: not known
+		}
+	}
+	return &Trial{Recipe: r, Text: r.String(), Build: k.Default, Confirmed: &Compared{
+		Ratio: stats.Interval{Estimate: 1, Low: 1, High: 1, N: 1}, Before: c.before, After: c.before}}
+}
+
+// excluded tells whether no launch of the configuration can have fulfilled an entry's guard: something in it had another
+// value in all of them.
+func (c *config) excluded(k *Kernel, entry rewrite.Recipe) bool {
+	if c.launch == nil {
+		return false
+	}
+	have := map[string]string{}
+	for i, axis := range []string{"x", "y", "z"} {
+		have["blockDim."+axis] = strconv.Itoa(c.shape.Block[i])
+		have["gridDim."+axis] = strconv.Itoa(c.shape.Grid[i])
+	}
+	for _, v := range Values(k, c.launch) {
+		if v.Kind != Alignment {
+			have[v.Name] = v.Text
+		}
+	}
+	for _, condition := range strings.Split(conditionsOf(entry), ",") {
+		name, value, _ := strings.Cut(condition, "=")
+		if is, ok := have[name]; ok && is != value {
+			return true
+		}
+	}
+	return false
 }
 
 // expected is the ratio over all launches of a configuration: those whose values varied are taken to run the plain copy.
@@ -354,7 +389,7 @@ func (t *Tuner) decide(k *kernel, choices []choice, flags string) *cache.Decisio
 			l.Values = constants(&k.Kernel, c.launch)
 		}
 		if tr := c.figure(&k.Kernel, chosen); tr != nil && ch != nil {
-			if tr.Build.Registers > d.Evidence.Chosen.Registers || d.Evidence.Chosen == k.Default {
+			if tr.Build.Registers > d.Evidence.Chosen.Registers || tr.Build.Registers > 0 && d.Evidence.Chosen == k.Default {
 				d.Evidence.Chosen = tr.Build // of several entries the one with the most registers
 			}
 			l.Checked, l.Before, l.After = tr.Checked, tr.Confirmed.Before, tr.Confirmed.After

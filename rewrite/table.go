@@ -157,6 +157,19 @@ func (r Recipe) Check() error {
 			return fmt.Errorf("recipe %q: %s is for the whole kernel and takes no @%s", r, t.Lever, t.Site)
 		}
 	}
+	entries, err := r.Entries()
+	if err != nil {
+		return err
+	}
+	if len(entries) > 1 {
+		for _, e := range entries {
+			if err := e.Check(); err != nil {
+				return err
+			}
+		}
+	} else if len(entries) == 1 && entries[0].String() != r.String() {
+		return entries[0].Check()
+	}
 	return nil
 }
 
