@@ -19,7 +19,8 @@
 //
 //   - A build waits for nobody. Reading takes no lock at all; spooling, objects and memos are a temporary file and a
 //     rename. Whatever is wrong with the snapshot is an error that the build may ignore: no recipe.
-//   - A foreign or damaged file costs an error, never a crash and never a wrong record. The snapshot has bbolt's format
+//   - A foreign or damaged file costs an error, never a crash, a wait or a wrong record. Pipes, devices, links and files
+//     that claim to be larger than ours ever are, are not read, and links are not written through. The snapshot has bbolt's format
 //     but is read by our own bounds-checked reader (tree.go says why), each record carries a checksum over its bucket,
 //     key and content, and objects and spool files are named by their hash, which is compared when they are read.
 //   - What Owner.Put or Owner.Merge returned for without an error is on the disk, and no later crash of any process takes

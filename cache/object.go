@@ -2,6 +2,7 @@ package cache
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -9,6 +10,13 @@ import (
 )
 
 // Objects, files by their content, and memos, small files by a key.
+
+// The largest files that are read, bytes: preprocessed sources and fat archives have up to some hundred MB, what a tool printed at
+// most 1 MB. A file that claims more is not ours, and reading it could end the build for want of memory.
+const (
+	maxObject = 1 << 30
+	maxMemo   = 64 << 20
+)
 
 // refresh: a file's time of modification says when it was last used. It is set anew when it is older than this, as in Go's
 // build cache (cmd/go/internal/cache, mtimeInterval), so that a hit is not a write.
@@ -32,7 +40,7 @@ func (s *Store) ObjectPath(hash string) string {
 // HasObject says whether there is such an object, and notes that it is used.
 func (s *Store) HasObject(hash string) bool {
 	path := s.ObjectPath(hash)
-	info, err := os.Stat(path)
+	info, err := os.Lstat(path)
 	if path == "" || err != nil || !info.Mode().IsRegular() {
 		return false
 	}
@@ -44,9 +52,12 @@ func (s *Store) HasObject(hash string) bool {
 func (s *Store) PutObject(b []byte) (hash string, err error) {
 	hash = Hash(b)
 	path := s.ObjectPath(hash)
-	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Size() == int64(len(b)) {
+	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && info.Size() == int64(len(b)) {
 		used(path, info)
 		return hash, nil
+	}
+	if len(b) > maxObject {
+		return "", &Error{Doing: "keep an object", Path: path, Err: fmt.Errorf("%d bytes: at most %d are taken", len(b), maxObject)}
 	}
 	if err := s.writable(); err != nil {
 		return "", err
@@ -71,7 +82,7 @@ func (s *Store) Object(hash string) ([]byte, error) {
 	if path == "" {
 		return nil, corrupt(doing, s.dir, "%q is no hash", hash)
 	}
-	b, err := os.ReadFile(path)
+	b, err := readLimited(path, maxObject)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &Error{Doing: doing, Path: path, Kind: ErrNone, Err: fs.ErrNotExist, Advice: "it was trimmed, or never kept: build once more"}
 	}
@@ -103,6 +114,9 @@ func (s *Store) PutMemo(kind, key string, b []byte) error {
 	if path == "" {
 		return &Error{Doing: doing, Path: s.dir, Err: errors.New("kind or key is no name: " + kind + "/" + key)}
 	}
+	if len(b) > maxMemo-64 { // with its seal
+		return &Error{Doing: doing, Path: path, Err: fmt.Errorf("%d bytes: at most %d are taken", len(b), maxMemo-64)}
+	}
 	if err := s.writable(); err != nil {
 		return err
 	}
@@ -115,7 +129,7 @@ func (s *Store) Memo(kind, key string) ([]byte, bool) {
 	if path == "" {
 		return nil, false
 	}
-	b, err := os.ReadFile(path)
+	b, err := readLimited(path, maxMemo)
 	if err != nil {
 		return nil, false
 	}

@@ -61,7 +61,7 @@ func (s *Store) Own(ctx context.Context) (*Owner, error) {
 func (s *Store) takeLock() (*os.File, error) {
 	const doing = "become the store's owner"
 	path := filepath.Join(s.dir, lockName)
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, fileMode)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, fileMode) // its content is replaced: never that of another file
 	if err != nil {
 		return nil, failed(doing, path, err)
 	}
@@ -125,7 +125,7 @@ func (o *Owner) open(ctx context.Context) error {
 	}
 	options := boltOptions()
 	options.OpenFile = func(name string, flag int, mode os.FileMode) (*os.File, error) {
-		f, err := os.OpenFile(name, flag, mode)
+		f, err := os.OpenFile(name, flag|syscall.O_NOFOLLOW, mode)
 		o.file = f
 		return f, err
 	}

@@ -21,21 +21,17 @@ import (
 // ErrVersion, ErrCorrupt, or what the system said.
 func surveyFile(path string, fn func(bucket, key string, stamp int64, raw []byte) error) (*survey, error) {
 	const doing = "check the database"
-	f, err := os.Open(path)
+	f, info, err := openRegular(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, err
+	}
+	if errors.Is(err, errIrregular) {
+		return nil, corrupt(doing, path, "%w", err)
 	}
 	if err != nil {
 		return nil, failed(doing, path, err)
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, failed(doing, path, err)
-	}
-	if !info.Mode().IsRegular() {
-		return nil, corrupt(doing, path, "not a regular file")
-	}
 	t, err := openTree(f, info.Size())
 	if err != nil {
 		return nil, unreadable(doing, path, err)

@@ -41,9 +41,12 @@ func (s *Store) Snapshot() (*Snapshot, error) {
 const readDoing = "read the decisions"
 
 func openSnapshot(path string) (*Snapshot, error) {
-	f, err := os.Open(path)
+	f, _, err := openRegular(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, ErrNone
+	}
+	if errors.Is(err, errIrregular) {
+		return nil, corrupt(readDoing, path, "%w", err)
 	}
 	if err != nil {
 		return nil, failed(readDoing, path, err)
@@ -60,9 +63,6 @@ func (sn *Snapshot) open() error {
 	info, err := sn.f.Stat()
 	if err != nil {
 		return failed(readDoing, sn.path, err)
-	}
-	if !info.Mode().IsRegular() {
-		return corrupt(readDoing, sn.path, "not a regular file")
 	}
 	if sn.t, err = openTree(sn.f, info.Size()); err != nil {
 		return unreadable(readDoing, sn.path, err)

@@ -67,7 +67,7 @@ func Dir() (string, error) {
 }
 
 // Open gives the store in dir. The folder is made at the first write; one that is there must be the user's own and
-// not writable for everybody, since whoever writes there decides what gets compiled. Open takes no lock.
+// not writable for others, since whoever writes there decides what gets compiled. Open takes no lock.
 func Open(dir string) (*Store, error) {
 	if !filepath.IsAbs(dir) {
 		return nil, &Error{Doing: "open the store", Path: dir, Kind: ErrForeign, Err: errors.New("not an absolute path")}
@@ -98,8 +98,10 @@ func (s *Store) ours() error {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) != os.Geteuid() {
 		return foreign("set GNVCC_STORE to a folder of your own", "belongs to user %d, you are user %d", st.Uid, os.Geteuid())
 	}
-	if info.Mode().Perm()&0o002 != 0 {
-		return foreign("chmod o-w it, or set GNVCC_STORE to another folder", "everybody may write there (mode %04o)", info.Mode().Perm())
+	if mode := info.Mode().Perm(); mode&0o002 != 0 {
+		return foreign("chmod o-w it, or set GNVCC_STORE to another folder", "everybody may write there (mode %04o)", mode)
+	} else if mode&0o020 != 0 {
+		return foreign("chmod g-w it, or set GNVCC_STORE to another folder", "its group may write there (mode %04o)", mode)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -43,9 +44,11 @@ func (s *Store) Trim(maxBytes int64) error {
 		return err
 	}
 	// The stamp first: of many builds that start now, one trims.
-	if err := os.WriteFile(stamp, nil, fileMode); err != nil {
+	f, err := os.OpenFile(stamp, os.O_WRONLY|os.O_CREATE|syscall.O_NOFOLLOW, fileMode)
+	if err != nil {
 		return failed("trim the store", stamp, err)
 	}
+	f.Close()
 	now := time.Now()
 	os.Chtimes(stamp, now, now)
 	return s.trim(maxBytes, now)
@@ -114,7 +117,7 @@ func (s *Store) trimSpool(now time.Time) {
 		return
 	}
 	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), badExt) {
+		if name, bad := strings.CutSuffix(e.Name(), spoolExt+badExt); bad && validHash(name) { // one of ours
 			if info, err := e.Info(); err == nil && now.Sub(info.ModTime()) > badAge {
 				os.Remove(filepath.Join(dir, e.Name()))
 			}

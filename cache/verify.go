@@ -79,13 +79,9 @@ func (c *checkup) folder() bool {
 		c.fail(Problem, err)
 		return false
 	}
-	info, err := os.Stat(s.dir)
-	if err != nil {
+	if _, err := os.Stat(s.dir); err != nil {
 		c.say(Note, "", "%s: no store yet, the first build makes it", s.dir)
 		return false
-	}
-	if info.Mode().Perm()&0o020 != 0 {
-		c.say(Problem, "chmod g-w it, unless you trust everybody of that group", "%s: its group may write there, and decide what you compile (mode %04o)", s.dir, info.Mode().Perm())
 	}
 	if kind := networkFS(s.dir); kind != "" {
 		c.say(Problem, "set GNVCC_STORE to a folder on a local disk", "%s: on a network file system (%s): builds read what is there, nothing can be added", s.dir, kind)
@@ -325,7 +321,7 @@ func CheckContents(dir string) []Finding {
 			if err != nil || !d.Type().IsRegular() || strings.HasPrefix(d.Name(), tempMark) {
 				return nil
 			}
-			b, err := os.ReadFile(path)
+			b, err := readLimited(path, maxObject)
 			if errors.Is(err, fs.ErrNotExist) {
 				return nil // trimmed or merged meanwhile
 			}
