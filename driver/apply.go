@@ -318,8 +318,8 @@ func (r *rerun) run(ctx context.Context, self, store string) (string, error) {
 	cmd := exec.CommandContext(ctx, self, r.command.Args...)
 	cmd.Args[0] = "gnvcc"
 	cmd.Dir = r.command.Dir
-	cmd.Env = without(restored(r.command.Env, os.Environ()), varChain, varDepth, varOff, "PWD", "GNVCC_STORE")
-	cmd.Env = append(cmd.Env, "PWD="+r.command.Dir, "GNVCC_STORE="+store)
+	cmd.Env = without(restored(r.command.Env, os.Environ()), varChain, varDepth, varOff, varReuse, "PWD", "GNVCC_STORE")
+	cmd.Env = append(cmd.Env, "PWD="+r.command.Dir, "GNVCC_STORE="+store, varReuse+"=1")
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

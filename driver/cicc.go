@@ -110,30 +110,52 @@ func (s *stage) cicc() error {
 		text []byte
 		err  error
 	}
-	// Reading and keeping the input takes place while cicc works on it.
+	// Reading and keeping the input takes place while cicc works on it, unless its work may be known.
 	done := make(chan kept, 1)
-	go func() {
+	read := func() {
 		text, err := os.ReadFile(c.args[c.in])
 		k := kept{text: text, err: err}
 		if err == nil {
 			k.hash, k.err = s.store.PutObject(text)
 		}
 		done <- k
-	}()
+	}
 	var module []byte
 	if c.module >= 0 && !c.makesModule {
 		module, _ = os.ReadFile(c.args[c.module])
 	}
-	end, err := s.run(nil)
-	input := <-done
-	if err != nil {
-		return err
+	var input kept
+	var again *reuse
+	taken := false
+	if on(varReuse) {
+		read()
+		if input = <-done; input.err == nil {
+			again = s.ciccReuse(c, input.text, module)
+			taken = s.take(again)
+		}
+	} else {
+		go read()
 	}
-	if !end.ok() {
-		return nil // the user's own error; nothing to note
-	}
-	if input.err != nil {
-		return fmt.Errorf("keep cicc's input: %w", input.err)
+	if !taken {
+		end, err := s.run(nil)
+		if !on(varReuse) {
+			input = <-done
+		}
+		if err != nil {
+			return err
+		}
+		if !end.ok() {
+			return nil // the user's own error; nothing to note
+		}
+		if input.err != nil {
+			return fmt.Errorf("keep cicc's input: %w", input.err)
+		}
+		if again == nil {
+			again = s.ciccReuse(c, input.text, module)
+		}
+		if err := s.keepStep(again); err != nil {
+			return err
+		}
 	}
 	out := c.args[c.out]
 	ptx, err := os.ReadFile(out)
@@ -157,6 +179,32 @@ func (s *stage) cicc() error {
 	keep(group, out, ptx)
 	keepWords(group, "command", s.words)
 	return s.noteTranslation(t, ptx)
+}
+
+// ciccReuse describes the call for apply, nil where nothing is kept of it.
+func (s *stage) ciccReuse(c *ciccCall, text, module []byte) *reuse {
+	outputs := []string{c.args[c.out]}
+	for i := 0; i < len(c.args); i++ {
+		switch word := c.args[i]; {
+		case ciccValued[word]:
+			i++
+			if ciccOutputs[word] {
+				outputs = append(outputs, c.args[i])
+			}
+		case strings.HasPrefix(word, "-") && word != genModule && touchesFiles(word):
+			s.log.Debug().Str("option", word).Msg("may be about a file: nothing is kept for apply")
+			return nil
+		}
+	}
+	if c.module >= 0 && c.makesModule {
+		outputs = append(outputs, c.args[c.module])
+	}
+	r, err := s.newReuse([][]byte{text, module}, outputs)
+	if err != nil {
+		s.log.Debug().Err(err).Msg("nothing is kept for apply")
+		return nil
+	}
+	return r
 }
 
 // noteTranslation keeps a translation where the ptxas stage looks for it, and spools it for the store unless an equal one

@@ -63,7 +63,7 @@ var phases = map[string]string{
 }
 
 // prefixes are the options that put words in front of one of our steps.
-var prefixes = set(`all-prefix cicc-prefix ptxas-prefix nvlink-prefix`)
+var prefixes = set(`all-prefix cicc-prefix cudafe-prefix ptxas-prefix nvlink-prefix`)
 
 func set(words string) map[string]bool {
 	m := map[string]bool{}

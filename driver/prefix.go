@@ -40,6 +40,7 @@ func prefixFor(step, word string) string {
 func prefixArgs(ciccWord string) []string {
 	return []string{
 		"--cicc-prefix", prefixFor("cicc", ciccWord),
+		"--cudafe-prefix", prefixFor("cudafe", "cudafe++"),
 		"--ptxas-prefix", prefixFor("ptxas", "ptxas"),
 		"--nvlink-prefix", prefixFor("nvlink", "nvlink"),
 	}
@@ -47,12 +48,12 @@ func prefixArgs(ciccWord string) []string {
 
 // A manner is how an nvcc takes prefixes.
 type manner struct {
-	Takes bool   // it knows the three options
+	Takes bool   // it knows the four options
 	Cicc  string // the first word of its cicc command: 13.x writes "$CICC_PATH/cicc" with its quotes, 12.4 and older cicc
 }
 
 // memoManner keeps the manners of an nvcc, which is asked once.
-const memoManner = "manner"
+const memoManner = "manner2"
 
 // mannerOf asks an nvcc for a dry run with prefixes and looks at where they stand. An nvcc that does not know the options, or that
 // shows them where we don't expect them, is left alone: that is the way out for versions that nobody has tried yet.
@@ -69,7 +70,7 @@ func mannerOf(nvcc string, store *cache.Store) (manner, error) {
 		return m, nil
 	}
 	const mark = "gnvcc-was-here"
-	cmd := exec.Command(nvcc, "--cicc-prefix", mark, "--ptxas-prefix", mark, "--nvlink-prefix", mark, "--dryrun", "-o", "gnvcc-was-here", "gnvcc-was-here.cu")
+	cmd := exec.Command(nvcc, "--cicc-prefix", mark, "--cudafe-prefix", mark, "--ptxas-prefix", mark, "--nvlink-prefix", mark, "--dryrun", "-o", "gnvcc-was-here", "gnvcc-was-here.cu")
 	cmd.Env = without(os.Environ(), "NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
 	out, err := cmd.CombinedOutput()
 	text := string(out)
@@ -90,7 +91,7 @@ func mannerOf(nvcc string, store *cache.Store) (manner, error) {
 // readManner reads nvcc's list of commands.
 func readManner(dryrun, mark string) manner {
 	var m manner
-	ptxas, nvlink := false, false
+	cudafe, ptxas, nvlink := false, false, false
 	for _, line := range strings.Split(dryrun, "\n") {
 		command, ok := strings.CutPrefix(line, "#$ ")
 		if !ok {
@@ -103,13 +104,15 @@ func readManner(dryrun, mark string) manner {
 		switch {
 		case words[0] == mark && strings.Trim(filepath.Base(words[1]), `"`) == "cicc":
 			m.Cicc = words[1]
+		case words[0] == mark && words[1] == "cudafe++":
+			cudafe = true
 		case words[0] == mark && words[1] == "ptxas":
 			ptxas = true
 		case words[0] == mark && words[1] == "nvlink", words[0] == "nvlink" && words[1] == mark:
 			nvlink = true
 		}
 	}
-	m.Takes = m.Cicc != "" && ptxas && nvlink
+	m.Takes = m.Cicc != "" && cudafe && ptxas && nvlink
 	return m
 }
 

@@ -8,12 +8,13 @@ func TestReadManner(t *testing.T) {
 		text string
 		want manner
 	}{
-		"13.0":    {"#$ _SPACE_= \n#$ M \"$CICC_PATH/cicc\" --c++17\n#$ M ptxas -arch=sm_90\n#$ fatbinary\n#$ nvlink M -m64\n", manner{true, `"$CICC_PATH/cicc"`}},
-		"12.4":    {"#$ M cicc --c++17\n#$ M ptxas -arch=sm_90\n#$ nvlink M -m64\n", manner{true, "cicc"}},
-		"mended":  {"#$ M cicc --c++17\n#$ M ptxas -arch=sm_90\n#$ M nvlink -m64\n", manner{true, "cicc"}},
-		"other":   {"#$ cicc M --c++17\n#$ M ptxas -arch=sm_90\n#$ M nvlink -m64\n", manner{}},
+		"13.0":    {"#$ _SPACE_= \n#$ M \"$CICC_PATH/cicc\" --c++17\n#$ M cudafe++ --c++17\n#$ M ptxas -arch=sm_90\n#$ fatbinary\n#$ nvlink M -m64\n", manner{true, `"$CICC_PATH/cicc"`}},
+		"12.4":    {"#$ M cicc --c++17\n#$ M cudafe++ --c++17\n#$ M ptxas -arch=sm_90\n#$ nvlink M -m64\n", manner{true, "cicc"}},
+		"mended":  {"#$ M cicc --c++17\n#$ M cudafe++ --c++17\n#$ M ptxas -arch=sm_90\n#$ M nvlink -m64\n", manner{true, "cicc"}},
+		"other":   {"#$ cicc M --c++17\n#$ M cudafe++ --c++17\n#$ M ptxas -arch=sm_90\n#$ M nvlink -m64\n", manner{}},
 		"none":    {"#$ cicc --c++17\n#$ ptxas -arch=sm_90\n#$ nvlink -m64\n", manner{}},
 		"nothing": {"", manner{}},
+		"cudafe":  {"#$ M cicc --c++17\n#$ cudafe++ --c++17\n#$ M ptxas -arch=sm_90\n#$ nvlink M -m64\n", manner{}},
 	} {
 		got := readManner(c.text, mark)
 		if got.Takes != c.want.Takes || c.want.Takes && got != c.want {

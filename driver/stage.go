@@ -19,7 +19,7 @@ import (
 // The way out that is always there is to become the tool (exec): the same process, so nothing is left to pass on.
 
 type stage struct {
-	name  string   // "cicc", "ptxas", "nvlink"
+	name  string   // "cicc", "cudafe", "ptxas", "nvlink"
 	words []string // the tool as nvcc calls it, and its arguments
 	tool  string   // its path, "" when it is not to be found
 	dir   string   // working directory, "" when it is gone
@@ -43,6 +43,8 @@ func Stage(name string, words []string) int {
 	switch name {
 	case "cicc":
 		take = s.cicc
+	case "cudafe":
+		take = s.cudafe
 	case "ptxas":
 		take = s.ptxas
 	case "nvlink":
@@ -56,7 +58,7 @@ func Stage(name string, words []string) int {
 	err := s.guarded(take)
 	if err != nil {
 		aside := errors.Is(err, errAside)
-		if on(varStrict) && !aside {
+		if on(varStrict) && !aside || errors.Is(err, errDiffers) {
 			s.watch.leave(ending{})
 			fmt.Fprintf(os.Stderr, "gnvcc: %s stage: %v\n", name, err)
 			return 1

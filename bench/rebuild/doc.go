@@ -1,0 +1,10 @@
+// Rebuild measures what gnvcc apply costs where only recipes have changed: every program is built with gnvcc, its kernels get a recipe, and
+// apply runs its commands again. The time stands against that of the same commands run with nvcc.
+//
+//	go run ./bench/rebuild -gnvcc bin/gnvcc -nvcc /usr/local/cuda/bin/nvcc -out rebuild.json FILE.cu ...
+//
+// Pairs of apply and nvcc take turns, with another recipe in every pair, so that ptxas and the host compiler have real work.
+// A last build by nvcc with -time says which of its steps takes how long: of what cannot be reused, the share is a bound.
+//
+// Callers: people.
+package main

@@ -1,0 +1,269 @@
+package driver
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gnvcc/cache"
+)
+
+// Reuse: in gnvcc apply no source has changed as a rule, so cudafe++ and cicc would write what they wrote in the build. Every build
+// keeps what these two wrote, under all that it depends on; apply, and nobody else, takes it from the store in place of running them.
+// The host's preprocessor still runs, both times: what it gives is the input that has to be the same. So a source or a header that did change
+// is compiled as it now is.
+//
+// The key: the tool (path, size, time of modification) and libdevice likewise, its arguments, folder and environment, the content of
+// every file that it reads. nvcc's temporary files are called otherwise in every run; their names are left out of the
+// key, and replaced in what is written. What the tool printed is not kept: apply shows the messages of failed commands only.
+//
+// GNVCC_VERIFY=1 runs the tool in spite of all and compares; a difference is an error, in an apply and in any other build.
+
+const (
+	varReuse  = "GNVCC_REUSE"  // set by apply: what was kept may be taken
+	varVerify = "GNVCC_VERIFY" // not empty and not 0: what was kept is compared with what the tool writes now
+)
+
+// errDiffers is wrapped where a tool wrote something else than it did before from the same things.
+var errDiffers = errors.New("the tool writes something else than it did before")
+
+// A reuse is one run of a tool whose outputs are kept.
+type reuse struct {
+	key     string
+	names   []string // of nvcc's temporary files in the arguments, each once
+	outputs []string // files that the tool writes
+}
+
+// A keptStep is the memo of such a run: the names as they were, and the outputs as objects.
+type keptStep struct {
+	Names   []string
+	Outputs []string // hashes; "" for a file that the tool did not write
+}
+
+const memoStep = "step"
+
+// newReuse makes the key. inputs are the contents of the files that the tool reads; their names are among the words, save where
+// they are temporary. The error says why nothing is kept of this run.
+func (s *stage) newReuse(inputs [][]byte, outputs []string) (*reuse, error) {
+	if isScript(s.tool) {
+		return nil, fmt.Errorf("%s is a script, which may do anything", s.tool)
+	}
+	tool, err := fileKey(s.tool)
+	if err != nil {
+		return nil, err
+	}
+	r := &reuse{outputs: outputs}
+	parts := []string{"step 1", s.name, tool, s.dir}
+	for i, word := range s.words[1:] {
+		if i > 0 && strings.HasSuffix(s.words[i], "nvvmir-library") { // s.words[i] is the word before
+			if word, err = fileKey(inside(s.dir, word)); err != nil {
+				return nil, err
+			}
+		}
+		short, names, err := cutTemporary(word)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, short)
+		for _, name := range names {
+			at := slices.Index(r.names, name)
+			if at < 0 {
+				at = len(r.names)
+				r.names = append(r.names, name)
+			}
+			parts = append(parts, strconv.Itoa(at)) // which are the same is part of the key, what they are is not
+		}
+	}
+	parts = append(parts, "environment")
+	parts = append(parts, compileEnvironment(toolEnvironment())...)
+	if dir := os.Getenv("NVVMIR_LIBRARY_DIR"); dir != "" && s.name == "cicc" {
+		library, err := fileKey(filepath.Join(inside(s.dir, dir), "libdevice.10.bc"))
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, library)
+	}
+	parts = append(parts, "inputs")
+	for _, content := range inputs {
+		parts = append(parts, cache.Hash(content))
+	}
+	r.key = hashOf(parts...)
+	return r, nil
+}
+
+// take writes the outputs that were kept. It tells whether there were any.
+func (s *stage) take(r *reuse) bool {
+	if r == nil || !on(varReuse) || on(varVerify) {
+		return false
+	}
+	contents, ok := s.load(r)
+	if !ok {
+		return false
+	}
+	for i, content := range contents {
+		if content == nil {
+			continue
+		}
+		if err := install(r.outputs[i], content); err != nil {
+			s.log.Warn().Err(err).Msg("what was kept can't be written, the tool runs") // and writes the files anew
+			return false
+		}
+	}
+	s.log.Debug().Strs("words", s.words).Msg("taken from the store")
+	s.result = &ending{}
+	return true
+}
+
+// load reads what was kept, with the names of this run.
+func (s *stage) load(r *reuse) ([][]byte, bool) {
+	var kept keptStep
+	text, ok := s.store.Memo(memoStep, r.key)
+	if !ok || json.Unmarshal(text, &kept) != nil || len(kept.Names) != len(r.names) || len(kept.Outputs) != len(r.outputs) {
+		return nil, false
+	}
+	contents := make([][]byte, len(kept.Outputs))
+	for i, hash := range kept.Outputs {
+		if hash == "" {
+			continue
+		}
+		content, err := s.store.Object(hash)
+		if err != nil {
+			return nil, false
+		}
+		if contents[i], err = rename(content, kept.Names, r.names); err != nil {
+			return nil, false
+		}
+	}
+	return contents, true
+}
+
+// keepStep keeps what the tool wrote; with GNVCC_VERIFY it is compared first with what was kept before.
+func (s *stage) keepStep(r *reuse) error {
+	if r == nil {
+		return nil
+	}
+	if !on(varVerify) {
+		if _, ok := s.store.Memo(memoStep, r.key); ok && !on(varReuse) {
+			return nil // kept before; where an object is gone, apply finds out and comes here
+		}
+	}
+	written := make([][]byte, len(r.outputs))
+	for i, path := range r.outputs {
+		content, err := os.ReadFile(path)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("read what the tool wrote: %w", err)
+		}
+		if _, err := rename(content, r.names, r.names); err != nil {
+			s.log.Debug().Err(err).Str("file", path).Msg("not kept for apply")
+			return nil
+		}
+		written[i] = content
+	}
+	var differs error
+	if on(varVerify) {
+		if before, ok := s.load(r); ok {
+			for i := range before {
+				if !bytes.Equal(before[i], written[i]) || (before[i] == nil) != (written[i] == nil) {
+					differs = fmt.Errorf("%s: %w, from the same things", r.outputs[i], errDiffers)
+				}
+			}
+			s.log.Debug().Bool("same", differs == nil).Strs("words", s.words).Msg("verified")
+		}
+	}
+	kept := keptStep{Names: r.names}
+	for _, content := range written {
+		hash := ""
+		if content != nil {
+			var err error
+			if hash, err = s.store.PutObject(content); err != nil {
+				return errors.Join(differs, fmt.Errorf("keep what the tool wrote: %w", err))
+			}
+		}
+		kept.Outputs = append(kept.Outputs, hash)
+	}
+	text, err := json.Marshal(kept)
+	if err == nil {
+		err = s.store.PutMemo(memoStep, r.key, text)
+	}
+	return errors.Join(differs, err)
+}
+
+// cutTemporary takes the names of nvcc's temporary files out of a text: tmpxft_0000abcd_00000000-12_ leaves tmpxft_. The error is for what
+// begins like such a name and goes on otherwise.
+func cutTemporary(text string) (short string, names []string, err error) {
+	var out strings.Builder
+	for {
+		at := strings.Index(text, temporary)
+		if at < 0 {
+			out.WriteString(text)
+			return out.String(), names, nil
+		}
+		name := temporaryAt(text[at:])
+		if name == "" {
+			return "", nil, fmt.Errorf("%q: not a name as nvcc gives to its temporary files", text)
+		}
+		names = append(names, name)
+		out.WriteString(text[:at] + temporary)
+		text = text[at+len(name):]
+	}
+}
+
+// temporaryAt gives the name that a text begins with, up to the user's part of it; "" if it is none.
+func temporaryAt(text string) string {
+	// tmpxft_ 8 digits _ 8 digits - number _
+	at := len(temporary)
+	for _, end := range []byte{'_', '-'} {
+		if len(text) < at+9 || !hexadecimal(text[at:at+8]) || text[at+8] != end {
+			return ""
+		}
+		at += 9
+	}
+	start := at
+	for at < len(text) && text[at] >= '0' && text[at] <= '9' {
+		at++
+	}
+	if at == start || at == len(text) || text[at] != '_' {
+		return ""
+	}
+	return text[:at+1]
+}
+
+func hexadecimal(text string) bool {
+	for _, c := range []byte(text) {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
+}
+
+// rename replaces temporary names in a tool's output. A name that is not among the old ones is an error: nobody knows what it
+// should be called now.
+func rename(content []byte, old, now []string) ([]byte, error) {
+	if !bytes.Contains(content, []byte(temporary)) {
+		return content, nil
+	}
+	var out []byte
+	for rest := string(content); ; {
+		at := strings.Index(rest, temporary)
+		if at < 0 {
+			return append(out, rest...), nil
+		}
+		name := temporaryAt(rest[at:])
+		which := slices.Index(old, name)
+		if which < 0 {
+			return nil, fmt.Errorf("a temporary name that is not among the arguments: %q", rest[at:min(len(rest), at+60)])
+		}
+		out = append(append(out, rest[:at]...), now[which]...)
+		rest = rest[at+len(name):]
+	}
+}

@@ -1,0 +1,140 @@
+package driver
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"gnvcc/cache"
+)
+
+func TestTemporaryNames(t *testing.T) {
+	const one, two = "tmpxft_0000abcd_00000000-3_", "tmpxft_0000abcd_00000000-12_"
+	short, names, err := cutTemporary("/tmp/" + one + "a.ii:" + two + "b")
+	if err != nil || short != "/tmp/tmpxft_a.ii:tmpxft_b" || len(names) != 2 || names[0] != one || names[1] != two {
+		t.Errorf("%q %q %v", short, names, err)
+	}
+	for _, odd := range []string{"tmpxft_", "tmpxft_0000abcd_00000000", "tmpxft_0000ABCD_00000000-3_", "tmpxft_000abcd_00000000-3_", "tmpxft_0000abcd_00000000-_", "tmpxft_0000abcd_00000000-3"} {
+		if _, _, err := cutTemporary(odd); err == nil {
+			t.Errorf("%q taken for a temporary name", odd)
+		}
+	}
+	const now = "tmpxft_00000001_00000000-3_"
+	got, err := rename([]byte("x "+one+"a y "+one+"b"), []string{two, one}, []string{two, now})
+	if err != nil || string(got) != "x "+now+"a y "+now+"b" {
+		t.Errorf("%q %v", got, err)
+	}
+	for _, odd := range []string{"x " + two, "tmpxft_", one + "a tmpxft_y"} {
+		if _, err := rename([]byte(odd), []string{one}, []string{now}); err == nil {
+			t.Errorf("%q renamed", odd)
+		}
+	}
+}
+
+func TestReadCudafe(t *testing.T) {
+	good := []string{"--c++17", "--orig_src_file_name", "x.ii", "--gen_c_file_name", "x.cpp", "--stub_file_name", "x.stub.c", genModule, "--module_id_file_name", "x.module_id", "in.ii"}
+	c, err := readCudafe(good)
+	if err != nil || c.in != "in.ii" || len(c.outputs) != 2 || len(c.reads) != 0 {
+		t.Errorf("%+v %v", c, err)
+	}
+	for _, more := range [][]string{{"other.ii"}, {"--list_file=x"}, {"--new_file_name", "x"}, {"--gen_c_file_name"}, {"x.cpp"}} {
+		if _, err := readCudafe(append(append([]string(nil), good...), more...)); err == nil {
+			t.Errorf("%q read", more)
+		}
+	}
+}
+
+// TestReuseKey: whatever the result depends on is in the key, the temporary names are not.
+func TestReuseKey(t *testing.T) {
+	dir := t.TempDir()
+	tool := filepath.Join(dir, "tool")
+	write(t, tool, "\x7fELF")
+	key := func(change func(s *stage, inputs [][]byte)) string {
+		s := &stage{name: "cicc", tool: tool, dir: dir, words: []string{"cicc", "-O3", "/tmp/tmpxft_0000abcd_00000000-3_a.ii", "-o", "/tmp/tmpxft_0000abcd_00000000-4_a.ptx"}}
+		inputs := [][]byte{[]byte("text"), []byte("module")}
+		if change != nil {
+			change(s, inputs)
+		}
+		r, err := s.newReuse(inputs, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.key
+	}
+	plain := key(nil)
+	if key(func(s *stage, _ [][]byte) {
+		s.words[2], s.words[4] = "/tmp/tmpxft_00000001_00000000-5_a.ii", "/tmp/tmpxft_00000001_00000000-6_a.ptx"
+	}) != plain {
+		t.Error("other temporary names give another key")
+	}
+	for what, change := range map[string]func(s *stage, inputs [][]byte){
+		"option":      func(s *stage, _ [][]byte) { s.words[1] = "-O2" },
+		"same name":   func(s *stage, _ [][]byte) { s.words[4] = "/tmp/tmpxft_0000abcd_00000000-3_a.ptx" },
+		"input":       func(_ *stage, inputs [][]byte) { inputs[0] = []byte("Text") },
+		"module id":   func(_ *stage, inputs [][]byte) { inputs[1] = nil },
+		"stage":       func(s *stage, _ [][]byte) { s.name = "cudafe" },
+		"folder":      func(s *stage, _ [][]byte) { s.dir = "/" },
+		"environment": func(*stage, [][]byte) { t.Setenv("NVVM_SOMETHING", "1") },
+		"tool":        func(*stage, [][]byte) { write(t, tool, "\x7fELF another") },
+	} {
+		before := key(nil)
+		if key(change) == before {
+			t.Errorf("%s: the key is the same", what)
+		}
+	}
+	write(t, tool, "#!/bin/sh\n")
+	if _, err := (&stage{name: "cicc", tool: tool, dir: dir, words: []string{"cicc"}}).newReuse(nil, nil); err == nil {
+		t.Error("a script is reused")
+	}
+}
+
+// TestVerify: a tool that writes something else from the same things is found out, and damaged objects are not taken.
+func TestVerify(t *testing.T) {
+	dir := t.TempDir()
+	store, err := cache.Open(filepath.Join(dir, "store"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(dir, "out")
+	s := &stage{store: store, log: logger()}
+	r := &reuse{key: cache.Hash([]byte("k")), outputs: []string{out}}
+	write(t, out, "first")
+	if err := s.keepStep(r); err != nil {
+		t.Fatal(err)
+	}
+	if s.take(r) {
+		t.Error("taken in an ordinary build")
+	}
+	t.Setenv(varReuse, "1")
+	write(t, out, "")
+	if text, _ := os.ReadFile(out); !s.take(r) || s.result == nil {
+		t.Errorf("not taken: %q", text)
+	}
+	if text, _ := os.ReadFile(out); string(text) != "first" {
+		t.Errorf("taken: %q", text)
+	}
+	t.Setenv(varVerify, "1")
+	if s.take(r) {
+		t.Error("taken where it is to be verified")
+	}
+	if err := s.keepStep(r); err != nil {
+		t.Errorf("the same differs: %v", err)
+	}
+	write(t, out, "second")
+	if err := s.keepStep(r); !errors.Is(err, errDiffers) {
+		t.Errorf("another output: %v", err)
+	}
+	t.Setenv(varVerify, "")
+	write(t, store.ObjectPath(cache.Hash([]byte("second"))), "damaged")
+	if s.take(r) {
+		t.Error("a damaged object taken")
+	}
+}
+
+func write(t *testing.T, path, content string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
