@@ -21,6 +21,8 @@ var logger = sync.OnceValue(func() zerolog.Logger {
 	if err != nil {
 		return zerolog.Nop() // a log that can't be written is no reason to speak up in a build
 	}
+	// A log that can't be written on (full disk, limit on file sizes): zerolog would tell stderr, which is the build's.
+	zerolog.ErrorHandler = func(error) {}
 	return zerolog.New(f).With().Timestamp().Int("pid", os.Getpid()).Logger()
 })
 
