@@ -17,6 +17,7 @@ import (
 	"runtime"
 	"sort"
 	"strings"
+	"syscall"
 )
 
 //go:embed source/*.c source/*.h source/compare.ptx
@@ -113,12 +114,14 @@ func Build(ctx context.Context, root, out string) (string, error) {
 	}
 	fmt.Fprintf(hash, "%q %q %q %d %d", cc, args, library, info.Size(), info.ModTime().UnixNano())
 	path := filepath.Join(out, "agent-"+hex.EncodeToString(hash.Sum(nil))[:16]+".so")
-	if _, err := os.Stat(path); err == nil {
-		return path, nil
-	}
-
 	if err := os.MkdirAll(out, 0o700); err != nil {
 		return "", fmt.Errorf("making a folder for the agent: %w", err)
+	}
+	if info, err := os.Stat(out); err != nil || !ours(info) {
+		return "", fmt.Errorf("the agent's folder %s can be written by others, or is not yours: remove it", out)
+	}
+	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && ours(info) {
+		return path, nil // anything else there is replaced below
 	}
 	dir, err := os.MkdirTemp(out, ".agent-")
 	if err != nil {
@@ -142,10 +145,19 @@ func Build(ctx context.Context, root, out string) (string, error) {
 	} else if len(text) > 0 && os.Getenv("GNVCC_STRICT") == "1" {
 		return "", fmt.Errorf("building the agent with %s gave warnings:\n%s", cc[0], text)
 	}
+	if err := os.Chmod(filepath.Join(dir, "agent.so"), 0o700); err != nil {
+		return "", fmt.Errorf("making the agent ours alone: %w", err)
+	}
 	if err := os.Rename(filepath.Join(dir, "agent.so"), path); err != nil {
 		return "", fmt.Errorf("moving the agent into place: %w", err)
 	}
 	return path, nil
+}
+
+// ours tells whether nobody but the user can have written a file: it is code that goes into his program.
+func ours(info fs.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(st.Uid) == os.Geteuid() && info.Mode().Perm()&0o022 == 0
 }
 
 func compiler() ([]string, error) {
