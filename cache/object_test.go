@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -187,6 +188,47 @@ func TestUsedHourly(t *testing.T) {
 		ok(t, err)
 		if touched := !before.ModTime().Equal(after.ModTime()); touched != c.touched {
 			t.Errorf("age %v: touched %v", c.age, touched)
+		}
+	}
+}
+
+// What is no file of ours is not read, at once: a pipe without a writer, a device, a terabyte of nothing.
+func TestIrregularFiles(t *testing.T) {
+	s := newStore(t)
+	fill(t, s, 1)
+	hash, err := s.PutObject([]byte("content"))
+	ok(t, err)
+	ok(t, s.PutMemo("kind", "key", []byte("content")))
+	object, memo, snap := s.ObjectPath(hash), s.memoPath("kind", "key"), filepath.Join(s.dir, roName)
+	for what, plant := range map[string]func(path string) error{
+		"a pipe":     func(path string) error { return syscall.Mkfifo(path, 0o600) },
+		"a device":   func(path string) error { return os.Symlink("/dev/zero", path) },
+		"a folder":   func(path string) error { return os.Mkdir(path, 0o700) },
+		"a terabyte": func(path string) error { return errors.Join(os.WriteFile(path, nil, 0o600), os.Truncate(path, 1<<40)) },
+	} {
+		for _, path := range []string{object, memo, snap} {
+			ok(t, os.RemoveAll(path))
+			ok(t, plant(path))
+		}
+		if _, err := s.Object(hash); err == nil {
+			t.Errorf("%s was read as an object", what)
+		}
+		if _, found := s.Memo("kind", "key"); found {
+			t.Errorf("%s was read as a memo", what)
+		}
+		if sn, err := s.Snapshot(); err == nil {
+			if found, _ := sn.Get(Decisions, hashKey(0), nil); found {
+				t.Errorf("%s was read as a snapshot", what)
+			}
+			sn.Close()
+		}
+		if what != "a folder" { // made anew, as after any damage
+			_, err = s.PutObject([]byte("content"))
+			ok(t, err)
+			ok(t, s.PutMemo("kind", "key", []byte("content")))
+			if b, err := s.Object(hash); err != nil || string(b) != "content" {
+				t.Errorf("after %s: %q, %v", what, b, err)
+			}
 		}
 	}
 }
