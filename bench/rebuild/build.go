@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -22,8 +23,14 @@ type File struct {
 	Kernels int // in the PTX, each with a recipe
 	Nvcc    []float64
 	Apply   []float64
+	// User and system, all children: on a machine with other load the fairer figure.
+	NvccCPU  []float64
+	ApplyCPU []float64
 	Steps   map[string]float64 // nvcc -time, one build, seconds
 }
+
+// A cost is in seconds.
+type cost struct{ wall, cpu float64 }
 
 type builder struct {
 	nvcc, gnvcc, work string
@@ -40,11 +47,11 @@ func (b builder) measure(ctx context.Context, file string, pairs int) (File, err
 	name := strings.TrimSuffix(f.Name, ".cu")
 	folder := filepath.Join(b.work, name+".store")
 	env := []string{"GNVCC_STORE=" + folder, "GNVCC_NVCC=" + b.nvcc, "GNVCC_STRICT=1"}
-	timed := func(argv ...string) (float64, error) {
+	timed := func(argv ...string) (cost, error) {
 		r := step.Step{Argv: argv, Dir: dir, Env: env, Limit: b.limit}.Run(ctx)
-		return r.Wall.Seconds(), r.Err
+		return cost{r.Wall.Seconds(), (r.User + r.System).Seconds()}, r.Err
 	}
-	build := func(compiler, out string, more ...string) (float64, error) {
+	build := func(compiler, out string, more ...string) (cost, error) {
 		argv := append([]string{compiler}, b.flags...)
 		argv = append(argv, more...)
 		return timed(append(argv, "-c", f.Name, "-o", filepath.Join(b.work, name+out))...)
@@ -60,9 +67,9 @@ func (b builder) measure(ctx context.Context, file string, pairs int) (File, err
 		if f.Kernels, err = plant(ctx, store, "maxnreg="+strconv.Itoa(64+8*(i+1))); err != nil {
 			return f, err
 		}
-		apply := func() (float64, error) { return timed(b.gnvcc, "apply") }
-		nvcc := func() (float64, error) { return build(b.nvcc, ".nvcc.o") }
-		var a, n float64
+		apply := func() (cost, error) { return timed(b.gnvcc, "apply") }
+		nvcc := func() (cost, error) { return build(b.nvcc, ".nvcc.o") }
+		var a, n cost
 		var err1, err2 error
 		if i%2 == 0 {
 			a, err1 = apply()
@@ -72,10 +79,11 @@ func (b builder) measure(ctx context.Context, file string, pairs int) (File, err
 			a, err1 = apply()
 		}
 		if err1 != nil || err2 != nil {
-			return f, fmt.Errorf("apply: %w; nvcc: %w", err1, err2)
+			return f, fmt.Errorf("apply and nvcc: %w", errors.Join(err1, err2))
 		}
 		if i >= 0 {
-			f.Apply, f.Nvcc = append(f.Apply, a), append(f.Nvcc, n)
+			f.Apply, f.Nvcc = append(f.Apply, a.wall), append(f.Nvcc, n.wall)
+			f.ApplyCPU, f.NvccCPU = append(f.ApplyCPU, a.cpu), append(f.NvccCPU, n.cpu)
 		}
 	}
 	table := filepath.Join(b.work, name+".csv")

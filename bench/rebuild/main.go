@@ -67,19 +67,20 @@ func run(ctx context.Context, args []string) error {
 	raw := Raw{Machine: machine.Gather(ctx, *nvcc, *gnvcc, *commit), Flags: *flags}
 	raw.Machine.Nvcc, raw.Machine.Gnvcc = filepath.Base(*nvcc), filepath.Base(*gnvcc) // paths say nothing to others
 	fmt.Println(raw.Machine)
-	fmt.Printf("\n%-16s %8s %8s %7s   %s\n", "file", "nvcc s", "apply s", "ratio", "nvcc's steps, seconds")
+	fmt.Printf("\n%-16s %8s %8s %7s %7s   %s\n", "file", "nvcc s", "apply s", "ratio", "cpu", "nvcc's steps, seconds")
 	b := builder{*nvcc, *gnvcc, work, strings.Fields(*flags), *limit}
-	var all []float64
+	var all, allCPU []float64
 	for _, file := range set.Args() {
 		f, err := b.measure(ctx, file, *pairs)
 		if err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
 		raw.Files = append(raw.Files, f)
-		all = append(all, f.ratios()...)
-		fmt.Printf("%-16s %8.2f %8.2f %7.3f   %s\n", f.Name, median(f.Nvcc), median(f.Apply), median(f.ratios()), f.steps())
+		wall, cpu := ratios(f.Apply, f.Nvcc), ratios(f.ApplyCPU, f.NvccCPU)
+		all, allCPU = append(all, wall...), append(allCPU, cpu...)
+		fmt.Printf("%-16s %8.2f %8.2f %7.3f %7.3f   %s\n", f.Name, median(f.Nvcc), median(f.Apply), median(wall), median(cpu), f.steps())
 	}
-	fmt.Printf("%-16s %8s %8s %7.3f   (median of %d pairs; the goal is 0.35 at most)\n", "all", "", "", median(all), len(all))
+	fmt.Printf("%-16s %8s %8s %7.3f %7.3f   (median of %d pairs; the goal is 0.35 at most)\n", "all", "", "", median(all), median(allCPU), len(all))
 	if *out == "" {
 		return nil
 	}
@@ -90,10 +91,10 @@ func run(ctx context.Context, args []string) error {
 	return os.WriteFile(*out, append(text, '\n'), 0o644)
 }
 
-func (f File) ratios() []float64 {
-	out := make([]float64, len(f.Nvcc))
+func ratios(a, b []float64) []float64 {
+	out := make([]float64, min(len(a), len(b)))
 	for i := range out {
-		out[i] = f.Apply[i] / f.Nvcc[i]
+		out[i] = a[i] / b[i]
 	}
 	return out
 }
