@@ -26,7 +26,7 @@ type File struct {
 	// User and system, all children: on a machine with other load the fairer figure.
 	NvccCPU  []float64
 	ApplyCPU []float64
-	Steps   map[string]float64 // nvcc -time, one build, seconds
+	Steps    map[string]float64 // nvcc -time, one build, seconds
 }
 
 // A cost is in seconds.
