@@ -19,6 +19,7 @@ Each verb tells its options with -h. A word that is a file's name is an input fo
   GNVCC_OFF=1       be nvcc, and nothing else
   GNVCC_KEEP=DIR    keep every file between nvcc's steps
   GNVCC_LOG=FILE    note what was done, and why gnvcc stepped aside
+  GNVCC_VERIFY=1    run what could be taken from the store all the same, and compare
   GNVCC_STRICT=1    make a failure of gnvcc's own an error
 `
 
