@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -58,14 +59,18 @@ func TestRun(t *testing.T) {
 		t.Fatalf("%s", text)
 	}
 	for _, p := range raw.Programs {
-		// The fakes sleep: gnvcc for as long again as nvcc, and with an empty store longer.
-		warm, fresh := median(ratios(p.Gnvcc, p.Nvcc)), median(ratios(p.First, p.Nvcc))
-		if len(p.Nvcc) != 3 || warm < 1.3 || fresh < warm+0.3 {
-			t.Errorf("%s: ratios %v and %v: %+v", p.Name, warm, fresh, p)
+		// The fakes sleep: 30 ms nvcc, 30 more gnvcc, 60 more with an empty store. A busy machine can only make that longer.
+		if len(p.Nvcc) != 3 || len(p.Gnvcc) != 3 || len(p.First) != 3 {
+			t.Errorf("%s: not 3 pairs: %+v", p.Name, p)
+		}
+		if slices.Min(p.Nvcc) < 0.03 || slices.Min(p.Gnvcc) < 0.06 || slices.Min(p.First) < 0.12 {
+			t.Errorf("%s: shorter than the fakes sleep: %+v", p.Name, p)
 		}
 	}
-	if m := raw.Start.median(); m < 30 || m > 300 {
-		t.Errorf("start: %v ms", m)
+	for _, ms := range raw.Start.Face {
+		if ms < 30 {
+			t.Errorf("start: %v ms, shorter than the fake sleeps", ms)
+		}
 	}
 	if _, err := os.Stat(filepath.Join(dir, "programs/made/out")); err == nil {
 		t.Error("it built in the user's folder")
