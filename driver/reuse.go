@@ -14,8 +14,9 @@ import (
 	"gnvcc/cache"
 )
 
-// Reuse: in gnvcc apply no source has changed as a rule, so cudafe++ and cicc would write what they wrote in the build. Every build
-// keeps what these two wrote, under all that it depends on; apply, and nobody else, takes it from the store in place of running them.
+// Reuse: in gnvcc apply no source has changed as a rule, so cudafe++ and cicc would write what they wrote in the build. What
+// they wrote is kept under all that it depends on, cicc's by every build, cudafe++'s by apply (prefix.go says why); apply, and nobody
+// else, takes it from the store in place of running them.
 // The host's preprocessor still runs, both times: what it gives is the input that has to be the same. So a source or a header that did change
 // is compiled as it now is.
 //

@@ -185,7 +185,7 @@ var scripts = map[string]func(){
 		check(f.expect(fVerdict).u8() == 0, "verdict")
 	},
 	"nothing":  func() { fmt.Println("no GPU in it") },
-	"killed":   func() { f := dial(); f.hello(); syscall.Kill(os.Getpid(), syscall.SIGKILL); select {} },
+	"killed":   func() { f := dial(); f.hello(); syscall.Kill(os.Getpid(), syscall.SIGKILL); time.Sleep(time.Hour) },
 	"protocol": func() { f := dial(); f.send(fHello, protocol+1, 1, 2, 3, ""); f.gone() },
 	"trouble":  func() { f := dial(); f.send(fHello, protocol, 1, 12000, 2, "no CUPTI here"); f.gone() },
 	"garbage":  func() { f := dial(); f.c.Write(bytes.Repeat([]byte{0xff}, 100)); f.gone() },
@@ -221,8 +221,8 @@ var scripts = map[string]func(){
 		f.expect(fVerdict)
 		f.send(fBye)
 	},
-	"hung":   func() { f := tuned(); f.expect(fGolden); f.send(fHung); select {} },
-	"silent": func() { f := tuned(); f.expect(fGolden); select {} },
+	"hung":   func() { f := tuned(); f.expect(fGolden); f.send(fHung); time.Sleep(time.Hour) },
+	"silent": func() { f := tuned(); f.expect(fGolden); time.Sleep(time.Hour) },
 	"two": func() {
 		if os.Getenv("CHILD") == "" {
 			os.Setenv("CHILD", "1")
