@@ -7,7 +7,6 @@ import (
 	"os/signal"
 	"syscall"
 
-	"gnvcc/cache"
 	"gnvcc/driver"
 )
 
@@ -27,12 +26,7 @@ func apply(args []string) int {
 		fmt.Fprintln(os.Stderr, "usage: gnvcc apply\nruns again, in place, the compile commands whose kernels are now known to be faster with other recipes")
 		return 2
 	}
-	dir, err := cache.Dir()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "gnvcc apply:", err)
-		return 1
-	}
-	store, err := cache.Open(dir)
+	store, err := openStore()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "gnvcc apply:", err)
 		return 1
