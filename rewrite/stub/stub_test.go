@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"gnvcc/rewrite/ptx/ptxtest"
 )
 
 const source = `
@@ -24,28 +26,14 @@ int main() {
 }
 `
 
-// toolkits are the installed ones, by install/toolkit's own word.
-func toolkits(t *testing.T) map[string]string {
-	found := map[string]string{}
-	for _, v := range []string{"11.8", "12.4", "13.0", "13.3", "13.5"} {
-		if out, err := exec.Command("../../install/toolkit", "--path", v).Output(); err == nil {
-			found[v] = strings.TrimSpace(string(out))
-		}
-	}
-	if len(found) == 0 {
-		t.Skip("no CUDA toolkit: run install/toolkit 13.0")
-	}
-	return found
-}
-
 // TestPatchCompiles patches the stubs that every toolkit really writes and compiles the host side with the very
 // command that nvcc would use, with warnings as errors.
 func TestPatchCompiles(t *testing.T) {
-	for version, root := range toolkits(t) {
-		t.Run(version, func(t *testing.T) {
+	for _, kit := range ptxtest.Toolkits(t) {
+		t.Run(kit.Version, func(t *testing.T) {
 			dir := t.TempDir()
 			write(t, filepath.Join(dir, "b.cu"), source)
-			nvcc := filepath.Join(root, "bin", "nvcc")
+			nvcc := kit.Nvcc()
 			args := []string{"--keep", "--keep-dir", dir, "-arch=sm_80", "-Xcompiler", "-Wall,-Wextra,-Werror,-Wno-unused-parameter", "-c", "b.cu", "-o", "b.o"}
 			run(t, dir, nvcc, args...)
 			commands := run(t, dir, nvcc, append([]string{"--dryrun"}, args...)...)
