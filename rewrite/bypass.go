@@ -78,3 +78,6 @@ func bypass(k *kernel, terms []Term) error {
 }
 
 const bypassPrefix = "%gnvcc_b"
+
+var _ = register(Pass{Lever: "bypass", Stage: PTX, Exact: Checked, Doc: "warps from this number on load past the L1 cache", apply: bypass,
+	Before: map[string]string{"smemspill": "the pragma stands in front of everything"}})

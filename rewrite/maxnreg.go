@@ -111,3 +111,6 @@ func Limit(f *ptx.Func, before int) int {
 	}
 	return MinRegisters
 }
+
+var _ = register(Pass{Lever: "maxnreg", Stage: PTX, Exact: ByConstruction, Doc: "registers per thread", apply: maxnreg,
+	Before: map[string]string{"smemspill": "what is spilled is decided by the register count"}})

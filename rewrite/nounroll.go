@@ -38,3 +38,5 @@ func nounroll(k *kernel, terms []Term) error {
 	}
 	return nil
 }
+
+var _ = register(Pass{Lever: "nounroll", Stage: PTX, Exact: Checked, Doc: "off: ptxas may unroll loops that cicc told it not to", apply: nounroll})

@@ -57,3 +57,5 @@ func smemspill(k *kernel, terms []Term) error {
 	k.Insert(0, `.pragma "enable_smem_spilling";`)
 	return nil
 }
+
+var _ = register(Pass{Lever: "smemspill", Stage: PTX, Exact: ByConstruction, Doc: "on: registers are spilled to shared memory first", apply: smemspill})

@@ -6,7 +6,7 @@ import (
 	"sort"
 )
 
-// The table of levers, and the order of the PTX passes with its reasons.
+// The table of levers, and the order of the PTX passes.
 
 // Exactness says how sure it is that a changed kernel computes the same bits.
 type Exactness uint8
@@ -48,59 +48,72 @@ const (
 	Flag                    // a flag of ptxas: holds for all kernels of the file
 )
 
-// A Pass is one lever.
+// A Pass is one lever. Each lever's file enters its own into the table by register, so that adding one touches no other file.
 type Pass struct {
 	Lever string
 	Stage Stage
 	Exact Exactness
-	Sites bool                                // takes lever@site=value
-	Doc   string                              // one sentence, for people
+	Sites bool   // takes lever@site=value
+	Doc   string // one sentence, for people
+
+	Before map[string]string // PTX stage: it must run before these levers, each with the reason
+
 	apply func(k *kernel, terms []Term) error // PTX stage: all terms of the lever together
 }
 
-// passes, in the order in which those of the PTX stage run.
-var passes = []*Pass{
-	{Lever: "unroll", Stage: Source, Exact: Checked, Sites: true, Doc: "unroll loops by a factor"},
-	{Lever: "spec", Stage: Source, Exact: Checked, Doc: "a second entry for values that launches have, chosen by the host; the recipe is for that entry alone"},
-	{Lever: "guard", Stage: Source, Exact: Checked, Doc: "a copy of the body for values that launches have, behind a guard inside the kernel"},
-	{Lever: "maxnreg", Stage: PTX, Exact: ByConstruction, Doc: "registers per thread", apply: maxnreg},
-	{Lever: "nounroll", Stage: PTX, Exact: Checked, Doc: "off: ptxas may unroll loops that cicc told it not to", apply: nounroll},
-	{Lever: "ld", Stage: PTX, Exact: ByConstruction, Sites: true, Doc: "cache policy of loads from global memory", apply: cacheLoads},
-	{Lever: "st", Stage: PTX, Exact: ByConstruction, Sites: true, Doc: "cache policy of stores to global memory", apply: cacheStores},
-	{Lever: "bypass", Stage: PTX, Exact: Checked, Doc: "warps from this number on load past the L1 cache", apply: bypass},
-	{Lever: "smemspill", Stage: PTX, Exact: ByConstruction, Doc: "on: registers are spilled to shared memory first", apply: smemspill},
-	{Lever: "ptxas", Stage: Flag, Exact: Checked, Doc: "flags of ptxas, for the whole file"},
-}
+var byLever = make(map[string]*Pass)
 
-// order says which pass must run before which, and why; init checks the table against it.
-var order = []struct{ before, after, because string }{
-	{"ld", "bypass", "a load that was given a policy of its own keeps it; bypass takes the others"},
-	{"ld", "smemspill", "access numbers count the loads of the kernel as nvcc gave it"},
-	{"st", "smemspill", "access numbers count the stores of the kernel as nvcc gave it"},
-	{"bypass", "smemspill", "the pragma stands in front of everything"},
-	{"maxnreg", "smemspill", "what is spilled is decided by the register count"},
-}
+// passes is the table: by stage, those of the PTX stage in the order in which they run.
+var passes []*Pass
 
-var byLever = make(map[string]*Pass, len(passes))
+// register enters a lever; a variable of the lever's file calls it, before any init runs.
+func register(p Pass) *Pass {
+	if byLever[p.Lever] != nil {
+		panic("rewrite: lever " + p.Lever + " stands twice in the table")
+	}
+	if (p.Stage == PTX) != (p.apply != nil) {
+		panic("rewrite: lever " + p.Lever + " has a pass where it should have none, or none where it should")
+	}
+	byLever[p.Lever] = &p
+	return &p
+}
 
 func init() {
-	at := make(map[string]int)
-	for i, p := range passes {
-		if _, ok := byLever[p.Lever]; ok {
-			panic("rewrite: lever " + p.Lever + " stands twice in the table")
-		}
-		if (p.Stage == PTX) != (p.apply != nil) {
-			panic("rewrite: lever " + p.Lever + " has a pass where it should have none, or none where it should")
-		}
-		byLever[p.Lever], at[p.Lever] = p, i
-	}
-	for _, o := range order {
-		b, okB := at[o.before]
-		a, okA := at[o.after]
-		if !okB || !okA || b >= a {
-			panic(fmt.Sprintf("rewrite: %s must run before %s, because %s", o.before, o.after, o.because))
+	for _, p := range byLever {
+		for other, because := range p.Before {
+			if q := byLever[other]; q == nil || q.Stage != p.Stage || because == "" {
+				panic(fmt.Sprintf("rewrite: %s must run before %s (%s), which is no lever of that stage, or no reason is given", p.Lever, other, because))
+			}
 		}
 	}
+	passes = arrange(byLever)
+}
+
+// arrange sorts levers by stage and, within one, so that each stands before those that it must run before; where nothing
+// is asked for, by name. It panics on a circle.
+func arrange(levers map[string]*Pass) []*Pass {
+	left := make([]*Pass, 0, len(levers))
+	for _, p := range levers {
+		left = append(left, p)
+	}
+	sort.Slice(left, func(i, j int) bool {
+		if left[i].Stage != left[j].Stage {
+			return left[i].Stage < left[j].Stage
+		}
+		return left[i].Lever < left[j].Lever
+	})
+	var out []*Pass
+	for len(left) > 0 {
+		free := slices.IndexFunc(left, func(p *Pass) bool {
+			return p.Stage == left[0].Stage && !slices.ContainsFunc(left, func(q *Pass) bool { return q.Before[p.Lever] != "" })
+		})
+		if free < 0 {
+			panic("rewrite: levers that must run before each other, " + left[0].Lever + " among them")
+		}
+		out = append(out, left[free])
+		left = slices.Delete(left, free, free+1)
+	}
+	return out
 }
 
 // Levers returns the table, for reports.
