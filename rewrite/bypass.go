@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -41,7 +42,7 @@ func bypass(k *kernel, terms []Term) error {
 	if err := k.machine.needs("L1::no_allocate", 74, 70); err != nil {
 		return err
 	}
-	if strings.Contains(string(k.Text()), bypassPrefix) {
+	if bytes.Contains(k.Text(), []byte(bypassPrefix)) {
 		return errors.New("the kernel has registers called " + bypassPrefix + " already")
 	}
 	found := false
@@ -52,10 +53,9 @@ func bypass(k *kernel, terms []Term) error {
 		}
 		found = true
 		s := k.Stmts[i]
-		text := string(k.Text()[s.Start:s.End])
-		at := a.at - s.Start
-		k.ReplaceSpan(ptx.Span{Start: s.Start, End: s.End}, fmt.Sprintf("@%sp %s\n\t@!%sp %s.L1::no_allocate%s",
-			bypassPrefix, text, bypassPrefix, text[:at], text[at:]))
+		k.ReplaceSpan(ptx.Span{Start: s.Start, End: s.Start}, "@"+bypassPrefix+"p ")
+		k.ReplaceSpan(ptx.Span{Start: s.End, End: s.End},
+			"\n\t@!"+bypassPrefix+"p "+string(k.Text()[s.Start:a.at])+".L1::no_allocate"+string(k.Text()[a.at:s.End]))
 	}
 	if !found {
 		return errors.New("no load in the kernel can be told to bypass")

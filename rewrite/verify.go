@@ -21,30 +21,92 @@ func verify(before, after *ptx.Func) error {
 	if err != nil {
 		return err
 	}
+	gone, come := differences(before, after)
 	var old, now registers
-	if err := old.read(before, nil); err != nil {
+	if err := old.read(before, nil, gone); err != nil {
 		return err
 	}
-	if err := now.read(after, &old); err != nil {
+	if err := now.read(after, &old, come); err != nil {
 		return err
 	}
-	for name := range now.unknown {
-		if !old.unknown[name] {
-			return fmt.Errorf("register %s is not declared", name)
+	if len(now.unknown) > 0 || now.lost(&old) != "" { // by the statements that are others; by all of them?
+		old, now = registers{}, registers{}
+		if err := old.read(before, nil, nil); err != nil {
+			return err
+		}
+		if err := now.read(after, &old, nil); err != nil {
+			return err
+		}
+		for name := range now.unknown {
+			if !old.unknown[name] {
+				return fmt.Errorf("register %s is not declared", name)
+			}
+		}
+		if name := now.lost(&old); name != "" {
+			return fmt.Errorf("register %s is read but no longer written", name)
 		}
 	}
-	for _, g := range now.groups {
+	return now.defined(after, blocks)
+}
+
+// lost names a register that was written in the other function and is not in this one, though read; "" for none. Where only
+// some statements were read it is not known what the others read.
+func (r *registers) lost(old *registers) string {
+	for i := range r.groups {
+		g := &r.groups[i]
 		o, ok := old.find(g.prefix)
 		if !ok {
 			continue
 		}
 		for n := 0; n < max(g.count, 1) && n < max(o.count, 1); n++ {
-			if s := now.state[g.base+n]; s&readBit != 0 && s&writeBit == 0 && old.state[o.base+n]&writeBit != 0 {
-				return fmt.Errorf("register %s is read but no longer written", g.name(n))
+			if s := r.state[g.base+n]; s&writeBit == 0 && old.state[o.base+n]&writeBit != 0 && (r.some || s&readBit != 0) {
+				return g.name(n)
 			}
 		}
 	}
-	return now.defined(after, blocks)
+	return ""
+}
+
+// differences marks the statements that stand in one of two functions only. Passes leave most statements as they are, and
+// what these do to registers need not be looked at. Found by walking along both: marking too many is no error.
+// nil: look at all, since a scope or the declaration of a register went, or a scope came, and names may mean other registers.
+func differences(before, after *ptx.Func) (gone, come []bool) {
+	const far = 40 // statements, in both together, over which a place where the two agree again is looked for
+	equal := func(i, j int) bool {
+		a, b := before.Stmts[i], after.Stmts[j]
+		return string(before.Text()[a.Start:a.End]) == string(after.Text()[b.Start:b.End])
+	}
+	gone, come = make([]bool, len(before.Stmts)), make([]bool, len(after.Stmts))
+	i, j := 0, 0
+	for i < len(gone) || j < len(come) {
+		if i < len(gone) && j < len(come) && equal(i, j) {
+			i, j = i+1, j+1
+			continue
+		}
+		di, dj := len(gone)-i, len(come)-j
+	search:
+		for d := 1; d <= far; d++ {
+			for k := 0; k <= d; k++ {
+				if i+k < len(gone) && j+d-k < len(come) && equal(i+k, j+d-k) {
+					di, dj = k, d-k
+					break search
+				}
+			}
+		}
+		for ; di > 0; di, i = di-1, i+1 {
+			gone[i] = true
+			if s := before.Stmts[i]; s.Kind == ptx.Open || s.Kind == ptx.Close || s.Kind == ptx.Decl {
+				return nil, nil
+			}
+		}
+		for ; dj > 0; dj, j = dj-1, j+1 {
+			come[j] = true
+			if s := after.Stmts[j]; s.Kind == ptx.Open || s.Kind == ptx.Close || s.Kind == ptx.Decl && s.Depth > 0 {
+				return nil, nil
+			}
+		}
+	}
+	return gone, come
 }
 
 const (
@@ -58,11 +120,13 @@ type registers struct {
 	groups  []group
 	state   []uint8         // by number: readBit, writeBit
 	unknown map[string]bool // named, not declared, no special register
+	some    bool            // not all statements were looked at
 
 	// what the passes brought in: registers that the other function does not have
 	fresh []freshUse
 	bits  map[int]int // number -> bit, -1: the other function has it
 	next  int         // the next free bit
+	same  int         // registers with lower numbers are the other function's, by the same numbers: usually all of those
 }
 
 type group struct {
@@ -93,8 +157,10 @@ func (r *registers) find(prefix string) (*group, bool) {
 	return nil, false
 }
 
-// read goes through a function once. With old given, it notes the uses of registers that old does not have.
-func (r *registers) read(f *ptx.Func, old *registers) error {
+// read goes through a function once: its declarations and the statements that are marked, nil: all. With old given, it notes
+// the uses of registers that old does not have.
+func (r *registers) read(f *ptx.Func, old *registers, marked []bool) error {
+	r.some = marked != nil
 	type declared struct {
 		group int
 		count int
@@ -128,8 +194,12 @@ func (r *registers) read(f *ptx.Func, old *registers) error {
 		}
 		if at < 0 {
 			at = len(r.groups)
-			r.groups = append(r.groups, group{v.Name, v.Count, len(r.state)})
+			g := group{v.Name, v.Count, len(r.state)}
+			r.groups = append(r.groups, g)
 			r.state = append(r.state, make([]uint8, max(v.Count, 1))...)
+			if old != nil && r.same == g.base && at < len(old.groups) && old.groups[at] == g {
+				r.same = len(r.state)
+			}
 		}
 		sight = append(sight, declared{at, v.Count})
 		return nil
@@ -190,6 +260,9 @@ func (r *registers) read(f *ptx.Func, old *registers) error {
 				}
 			}
 		case ptx.Inst:
+			if r.some && !marked[i] {
+				continue
+			}
 			use := freshUse{stmt: i}
 			f.Effects(i, func(reg ptx.Span, read, write bool) {
 				name := f.Bytes(reg)
@@ -209,7 +282,7 @@ func (r *registers) read(f *ptx.Func, old *registers) error {
 				if write {
 					r.state[n] |= writeBit
 				}
-				if old == nil || n < len(old.state) && old.same(r, n) {
+				if old == nil || n < r.same {
 					return
 				}
 				bit, ok := isFresh(name, n)
@@ -239,20 +312,6 @@ func (r *registers) read(f *ptx.Func, old *registers) error {
 
 // maxRange bounds a register range: nvcc's largest functions have some hundred thousand.
 const maxRange = 1 << 24
-
-// same tells quickly that register number n is the same one in both functions: the usual case, where the groups in front
-// of it are equal.
-func (r *registers) same(other *registers, n int) bool {
-	for i := range r.groups {
-		if i >= len(other.groups) || r.groups[i] != other.groups[i] {
-			return false
-		}
-		if n < r.groups[i].base+max(r.groups[i].count, 1) {
-			return true
-		}
-	}
-	return false
-}
 
 // has tells whether there is a register of that name in any scope.
 func (r *registers) has(name []byte) bool {

@@ -25,6 +25,8 @@ type parser struct {
 	b     []byte
 	m     *Module
 	stmts []Stmt // scratch, reused from function to function
+	known []Stmt // set: the statements of the only function, found already, if its text and body begin as is expected
+	opens int    // where its body's '{' is expected
 }
 
 func (p *parser) module() error {
@@ -224,11 +226,14 @@ func (p *parser) function(f *Func, start, i int) (int, error) {
 	case i < len(b) && b[i] == '{':
 		f.Body = true
 		f.open = uint32(i - start)
-		if i, err = p.body(start, i+1); err != nil {
+		if p.known != nil && start == 0 && i == p.opens {
+			i, f.Stmts = len(b), p.known
+		} else if i, err = p.body(start, i+1); err != nil {
 			return 0, err
+		} else {
+			f.Stmts = append(make([]Stmt, 0, len(p.stmts)), p.stmts...)
 		}
 		f.close = uint32(i - start - 1)
-		f.Stmts = append(make([]Stmt, 0, len(p.stmts)), p.stmts...)
 	default:
 		return 0, fail(b, i, "%s where the body of %s should stand", show(b, i), f.Name)
 	}
@@ -246,78 +251,83 @@ func (p *parser) function(f *Func, start, i int) (int, error) {
 // body reads statements into p.stmts until the '}' that closes the function; it returns the offset behind it.
 func (p *parser) body(start, i int) (int, error) {
 	b, depth := p.b, 0
-	out := p.stmts[:0]
-	base := uint32(start)
+	p.stmts = p.stmts[:0]
 	for {
 		i = skip(b, i)
 		if i >= len(b) {
 			return 0, fail(b, start, "a function without its closing '}'")
 		}
-		s := Stmt{Start: uint32(i) - base, Depth: uint16(depth)}
-		var err error
-		end := i + 1
-		switch c := b[i]; {
-		case c == '{':
-			if s.Kind, depth = Open, depth+1; depth > math.MaxUint16 {
-				return 0, fail(b, i, "scopes nested too deep")
-			}
-		case c == '}':
-			if depth == 0 {
-				p.stmts = out
-				return i + 1, nil
-			}
-			depth--
-			s.Kind, s.Depth = Close, uint16(depth)
-		case c == ';':
-			s.Kind = Empty
-		case c == '.':
-			op := word(b, end)
-			s.Op, s.OpEnd = s.Start, uint32(op)-base
-			switch string(b[i:op]) {
-			case ".loc", ".file":
-				s.Kind = Line
-				end, err = line(b, op)
-			case ".reg", ".param", ".local", ".shared", ".global", ".const":
-				s.Kind = Decl
-				end, err = semicolon(b, op)
-			default:
-				s.Kind = Direction
-				end, err = semicolon(b, op)
-			}
-		default:
-			if c == '@' {
-				s.Guarded = true
-				if i = skip(b, i+1); i < len(b) && b[i] == '!' {
-					i = skip(b, i+1)
-				}
-				reg := name(b, i)
-				if reg == i {
-					return 0, fail(b, i, "'@' without a predicate register")
-				}
-				i = skip(b, reg)
-			}
-			op := name(b, i)
-			if op == i {
-				return 0, fail(b, i, "%s where a statement should begin", show(b, i))
-			}
-			if !s.Guarded {
-				if colon := skip(b, op); colon < len(b) && b[colon] == ':' && (colon+1 == len(b) || b[colon+1] != ':') {
-					s.Kind, s.Op, s.OpEnd = Label, s.Start, uint32(op)-base
-					end = colon + 1
-					break
-				}
-			}
-			op = word(b, op)
-			s.Kind, s.Op, s.OpEnd = Inst, uint32(i)-base, uint32(op)-base
-			end, err = semicolon(b, op)
+		if b[i] == '}' && depth == 0 {
+			return i + 1, nil
 		}
+		s, end, err := p.statement(i, uint32(start), &depth)
 		if err != nil {
 			return 0, err
 		}
-		s.End = uint32(end) - base
-		out = append(out, s)
+		p.stmts = append(p.stmts, s)
 		i = end
 	}
+}
+
+// statement reads the one that begins at i; its spans count from base. depth is the number of open scopes.
+func (p *parser) statement(i int, base uint32, depth *int) (s Stmt, end int, err error) {
+	b := p.b
+	s = Stmt{Start: uint32(i) - base, Depth: uint16(*depth)}
+	end = i + 1
+	switch c := b[i]; {
+	case c == '{':
+		s.Kind = Open
+		if *depth++; *depth > math.MaxUint16 {
+			return s, 0, fail(b, i, "scopes nested too deep")
+		}
+	case c == '}':
+		*depth--
+		s.Kind, s.Depth = Close, uint16(*depth)
+	case c == ';':
+		s.Kind = Empty
+	case c == '.':
+		op := word(b, end)
+		s.Op, s.OpEnd = s.Start, uint32(op)-base
+		switch string(b[i:op]) {
+		case ".loc", ".file":
+			s.Kind = Line
+			end, err = line(b, op)
+		case ".reg", ".param", ".local", ".shared", ".global", ".const":
+			s.Kind = Decl
+			end, err = semicolon(b, op)
+		default:
+			s.Kind = Direction
+			end, err = semicolon(b, op)
+		}
+	default:
+		if c == '@' {
+			s.Guarded = true
+			if i = skip(b, i+1); i < len(b) && b[i] == '!' {
+				i = skip(b, i+1)
+			}
+			reg := name(b, i)
+			if reg == i {
+				return s, 0, fail(b, i, "'@' without a predicate register")
+			}
+			i = skip(b, reg)
+		}
+		op := name(b, i)
+		if op == i {
+			return s, 0, fail(b, i, "%s where a statement should begin", show(b, i))
+		}
+		if !s.Guarded {
+			if colon := skip(b, op); colon < len(b) && b[colon] == ':' && (colon+1 == len(b) || b[colon+1] != ':') {
+				s.Kind, s.Op, s.OpEnd = Label, s.Start, uint32(op)-base
+				end = colon + 1
+				break
+			}
+		}
+		op = word(b, op)
+		s.Kind, s.Op, s.OpEnd = Inst, uint32(i)-base, uint32(op)-base
+		end, err = semicolon(b, op)
+	}
+	s.End = uint32(end) - base
+	return s, end, err
 }
 
 // parens returns the offset behind the ')' that closes the '(' at i.
