@@ -54,6 +54,9 @@ func (k *Kernel) ReadPTX(m *ptx.Module) error {
 			k.NoUnrolls++
 		}
 	}
+	if spins, err := f.Spins(); err == nil { // else the lever's pass says what is wrong with the kernel
+		k.Spins = len(spins)
+	}
 	reach, err := m.Reach(k.Name)
 	if err != nil {
 		return err

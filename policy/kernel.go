@@ -44,6 +44,7 @@ type Kernel struct {
 	Dynamic       bool // uses dynamic shared memory
 	SharedStatic  bool // uses static shared memory
 	Reloc         bool // -rdc=true: assembled with -c, linked later
+	Spins         int  // spin loops on shared memory
 	NoUnrolls     int  // pragmas by which cicc tells ptxas not to unroll
 
 	// Reads lists which of "blockDim.x" ... "gridDim.z" its PTX reads: the others are no values to specialise for. nil: not

@@ -1,0 +1,192 @@
+package rewrite
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"gnvcc/rewrite/ptx"
+)
+
+// spin=test makes the spin loops of a kernel look at their lock before they try to take it; spin=backoff makes a thread
+// that failed sleep before it tries again, 16 ns and then twice as long each time up to 256 ns; backoff:N always N ns (1
+// to 10000); spin=test,backoff does both.
+//
+//	                                mov.u32 %gnvcc_sd0, 0;                          (backoff: once, at entry)
+//	                                setp.ne.u32 %gnvcc_sp, %gnvcc_sd0, 0;           (backoff)
+//	                                @%gnvcc_sp nanosleep.u32 %gnvcc_sd0;            (backoff)
+//	                                ld.volatile.shared.b32 %gnvcc_sv, [%r6];        (test)
+//	                                setp.eq.b32 %gnvcc_sp, %gnvcc_sv, %r5;          (test)
+//	atom.shared.cas.b32             @%gnvcc_sp atom.shared.cas.b32
+//	    %r7, [%r6], %r5, %r4;           %r7, [%r6], %r5, %r4;
+//	                                @!%gnvcc_sp mov.b32 %r7, %gnvcc_sv;             (test)
+//	                                setp.eq.b32 %gnvcc_sp, %r7, %r5; ...            (backoff: the next delay, 0 after a success)
+//
+// Allowed: compare-and-swap and exchange on shared memory of 32 or 64 bits that ptx.Spins finds to be spin loops, in the
+// kernel itself; functions that are called are left alone. Attempts that a load precedes already are not tested again,
+// loops that sleep already get no second sleep; where that leaves nothing, the kernel refuses the lever.
+//
+// Safe. test: a compare-and-swap that fails is nothing but a load, with the order that its .sem gives to loads: so a
+// relaxed one becomes a volatile load (relaxed at the widest scope), one with acquire an ld.acquire of the same scope. An
+// exchange that finds the value that it stores changes nothing, and its result sends the thread round the loop. What
+// takes the lock is the same instruction as before, with the same order and scope, and releases are not touched. backoff:
+// a sleep is no access to memory. Both are guarded instructions; where ptxas makes branches of them (11.8 to 13.5 do for the
+// swap, most for the sleep), the lanes meet again at once and the loop keeps its YIELD (TestSpinYields), so that lanes of one
+// warp can wait for each other as they could before. The sleep stands in front of the next attempt, where the thread that
+// has the lock never comes by.
+//
+// Exact as checked only: no arithmetic changes, but threads may come to take a lock in another order, and a program whose
+// results depend on that order (sums in floating point) may give others.
+//
+// From: Li, GPU performance modeling and optimization (2016), chapter 7, whose lock bits are gone since Maxwell; test before
+// the swap and back-off are Rudolph and Segall's (ISCA 1984) and Anderson's (TPDS 1990).
+func spin(k *kernel, terms []Term) error {
+	value, err := only(terms)
+	if err != nil {
+		return err
+	}
+	how, err := parseSpin(value)
+	if err != nil {
+		return err
+	}
+	if err := k.machine.needs("spin", 63, 70); err != nil {
+		return err
+	}
+	if strings.Contains(string(k.Text()), spinPrefix) {
+		return errors.New("the kernel has registers called " + spinPrefix + " already")
+	}
+	loops, err := k.Spins()
+	if err != nil {
+		return err
+	}
+	if len(loops) == 0 {
+		return errors.New("no spin loop on shared memory in the kernel")
+	}
+	entry := []string{fmt.Sprintf(".reg .pred %sp;", spinPrefix)}
+	b32, b64, done := false, false, 0
+	for n, s := range loops {
+		test, sleep := how.test && !s.Tests, how.sleep && !s.Sleeps
+		if test {
+			b32, b64 = b32 || s.Type == "b32", b64 || s.Type == "b64"
+		}
+		if sleep {
+			delay := fmt.Sprintf("%sd%d", spinPrefix, n)
+			entry = append(entry, fmt.Sprintf(".reg .b32 %s;", delay), fmt.Sprintf("mov.u32 %s, 0;", delay))
+		}
+		if test || sleep {
+			done++
+			k.Replace(s.Atom, strings.Join(attempt(k.Func, s, n, test, sleep, how), "\n\t"))
+		}
+	}
+	if done == 0 {
+		return fmt.Errorf("its %d spin loops do so already", len(loops))
+	}
+	if b32 {
+		entry = append(entry, fmt.Sprintf(".reg .b32 %sv;", spinPrefix))
+	}
+	if b64 {
+		entry = append(entry, fmt.Sprintf(".reg .b64 %sw;", spinPrefix))
+	}
+	if how.sleep && how.fixed == 0 {
+		entry = append(entry, fmt.Sprintf(".reg .b32 %sn;", spinPrefix))
+	}
+	k.Insert(k.First(), strings.Join(entry, "\n\t"))
+	return nil
+}
+
+const spinPrefix = "%gnvcc_s"
+
+const (
+	firstDelay = 16  // ns: less than a swap on shared memory takes
+	lastDelay  = 256 // ns
+)
+
+// attempt is the text that takes an attempt's place.
+func attempt(f *ptx.Func, s ptx.Spin, n int, test, sleep bool, how spinning) []string {
+	text := func(span ptx.Span) string { return string(f.Bytes(span)) }
+	instruction := string(f.Text()[f.Stmts[s.Atom].Start:f.Stmts[s.Atom].End])
+	p, delay := spinPrefix+"p", fmt.Sprintf("%sd%d", spinPrefix, n)
+	var out []string
+	if sleep {
+		out = append(out,
+			fmt.Sprintf("setp.ne.u32 %s, %s, 0;", p, delay),
+			fmt.Sprintf("@%s nanosleep.u32 %s;", p, delay))
+	}
+	if test {
+		v := spinPrefix + map[string]string{"b32": "v", "b64": "w"}[s.Type]
+		load, space := "ld.volatile", ".shared"
+		if s.Order == "acquire" || s.Order == "acq_rel" {
+			scope := s.Scope
+			if scope == "" {
+				scope = "gpu" // what atom's default is
+			}
+			load = "ld.acquire." + scope
+		}
+		if s.Generic {
+			space = ""
+		}
+		compare := fmt.Sprintf("setp.eq.%s %s, %s, %s;", s.Type, p, v, text(s.Free))
+		if s.Swap == "exch" {
+			compare = fmt.Sprintf("setp.ne.%s %s, %s, %s;", s.Type, p, v, text(s.Taken))
+		}
+		out = append(out,
+			fmt.Sprintf("%s%s.%s %s, %s;", load, space, s.Type, v, text(s.Address)),
+			compare,
+			fmt.Sprintf("@%s %s", p, instruction),
+			fmt.Sprintf("@!%s mov.%s %s, %s;", p, s.Type, text(s.Old), v))
+	} else {
+		out = append(out, instruction)
+	}
+	if !sleep {
+		return out
+	}
+	// The lock was taken where the old value stands for free; an exchange: where it is not what was stored.
+	if s.Swap == "exch" {
+		out = append(out, fmt.Sprintf("setp.ne.%s %s, %s, %s;", s.Type, p, text(s.Old), text(s.Taken)))
+	} else {
+		out = append(out, fmt.Sprintf("setp.eq.%s %s, %s, %s;", s.Type, p, text(s.Old), text(s.Free)))
+	}
+	if how.fixed > 0 {
+		return append(out, fmt.Sprintf("selp.u32 %s, 0, %d, %s;", delay, how.fixed, p))
+	}
+	next := spinPrefix + "n"
+	return append(out,
+		fmt.Sprintf("shl.b32 %s, %s, 1;", next, delay),
+		fmt.Sprintf("max.u32 %s, %s, %d;", next, next, firstDelay),
+		fmt.Sprintf("min.u32 %s, %s, %d;", next, next, lastDelay),
+		fmt.Sprintf("selp.u32 %s, 0, %s, %s;", delay, next, p))
+}
+
+type spinning struct {
+	test, sleep bool
+	fixed       int // ns; 0: growing
+}
+
+func parseSpin(value string) (spinning, error) {
+	var out spinning
+	rest, both := strings.CutPrefix(value, "test,")
+	switch {
+	case value == "test":
+		return spinning{test: true}, nil
+	case both:
+		out.test = true
+	}
+	rest, ok := strings.CutPrefix(rest, "backoff")
+	if !ok {
+		return out, fmt.Errorf("%q: it is test, backoff, backoff:NANOSECONDS, or test and one of these with a comma between", value)
+	}
+	out.sleep = true
+	if rest == "" {
+		return out, nil
+	}
+	n, err := number(strings.TrimPrefix(rest, ":"), 1, 10000)
+	if err != nil || rest != ":"+strconv.Itoa(n) {
+		return out, fmt.Errorf("%q: the delay is a number from 1 to 10000, in nanoseconds", value)
+	}
+	out.fixed = n
+	return out, nil
+}
+
+var _ = register(Pass{Lever: "spin", Stage: PTX, Exact: Checked, Doc: "spin loops on shared memory test before they swap, or sleep in between", apply: spin,
+	Before: map[string]string{"smemspill": "the pragma stands in front of everything"}})
