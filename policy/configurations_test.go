@@ -211,7 +211,8 @@ func TestValuesVary(t *testing.T) {
 	}
 }
 
-// TestBudget: a search ends with its budget, and the next run goes on where it ended.
+// TestBudget: a search ends with its budget, and the next run goes on where it ended. Budgets are real time, and so is what a
+// compile takes: how many runs it needs depends on the machine's load, and nothing that is compared here does.
 func TestBudget(t *testing.T) {
 	k := &simKernel{Kernel: sources(Kernel{Loads: 8}), compile: 80 * time.Millisecond, speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
 		f := 1.0
@@ -229,21 +230,27 @@ func TestBudget(t *testing.T) {
 	o.Budget = 250 * time.Millisecond
 	begin := time.Now()
 	results, _ := g.run(o, app{launches: one("_Z1aPfi", shape(1000, 256)).launches[:1]})
-	if d := time.Since(begin); d > 2*o.Budget+time.Second {
-		t.Errorf("a budget of %v took %v", o.Budget, d)
+	// All that is to be compiled takes some four seconds: 50 candidates of 80 ms, two at a time, if it does not stop.
+	if d := time.Since(begin); len(g.compiled) > 40 && d > 2*time.Second {
+		t.Errorf("a budget of %v took %v and %d compiles", o.Budget, d, len(g.compiled))
 	}
 	firstRun := len(g.compiled)
 	n := len(results[0].Decision.Evidence.Tried)
-	for run := 0; run < 60 && results[0].Decision.Recipe != "ld=cs unroll=8"; run++ {
+	best := 0.7 * 0.9
+	found := func() bool {
+		r, err := rewrite.ParseRecipe(results[0].Decision.Recipe)
+		return err == nil && k.speed(r, Shape{}, false) < best*1.001 // factors for single loops change nothing here, and may stand beside it
+	}
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end) && !found(); {
 		results, _ = g.run(o, app{launches: one("_Z1aPfi", shape(1000, 256)).launches[:1]})
 		more := len(results[0].Decision.Evidence.Tried)
 		if more < n {
-			t.Errorf("run %d knows %d candidates, the one before %d", run, more, n)
+			t.Errorf("this run knows %d candidates, the one before %d", more, n)
 		}
 		n = more
 	}
-	if d := results[0].Decision; d.Recipe != "ld=cs unroll=8" {
-		t.Errorf("after many runs: %q", d.Recipe)
+	if !found() {
+		t.Errorf("after many runs: %q", results[0].Decision.Recipe)
 	}
 	t.Logf("%d compiles in the first run, %d in all", firstRun, len(g.compiled))
 }
@@ -350,6 +357,45 @@ func TestFileFlags(t *testing.T) {
 		if d := results[0].Decision; strings.Contains(d.Recipe, "ptxas") || !strings.Contains(d.Recipe, "maxnreg=48") {
 			t.Errorf("with a sibling not launched: %q", d.Recipe)
 		}
+	}
+}
+
+// TestOneLoop: a factor for all loops is bad where one of them must be left to LLVM; the factor for the other one alone is found, and
+// found again at the next factor.
+func TestOneLoop(t *testing.T) {
+	k := &simKernel{Kernel: sources(Kernel{}), speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
+		inner, _ := r.Get("unroll", "L17")
+		outer, _ := r.Get("unroll", "L12")
+		all := get(r, "unroll")
+		switch {
+		case inner != "" || all != "":
+			return 1.5
+		case outer == "16":
+			return 0.5
+		case outer == "8":
+			return 0.6
+		case outer == "4":
+			return 0.7
+		}
+		return 1
+	}}
+	g := newSim(t, k)
+	results, _ := g.run(simOptions(), one("_Z1aPfi", shape(1000, 256)))
+	if d := results[0].Decision; d.Recipe != "unroll@L12=16" {
+		t.Errorf("decided %q", d.Recipe)
+	}
+	// Where no loop gains, they are asked for once.
+	k.speed = func(r rewrite.Recipe, s Shape, plain bool) float64 { return 1 }
+	g = newSim(t, k)
+	results, _ = g.run(simOptions(), one("_Z1aPfi", shape(1000, 256)))
+	single := 0
+	for _, tr := range results[0].Decision.Evidence.Tried {
+		if strings.HasPrefix(tr.Recipe, "unroll@") {
+			single++
+		}
+	}
+	if d := results[0].Decision; d.Recipe != "" || single != 6 {
+		t.Errorf("decided %q, with %d factors for single loops tried", d.Recipe, single)
 	}
 }
 

@@ -19,20 +19,30 @@ var _ = register(Lever{
 		}
 		return unrolls("", 4, 1, 2, 8)
 	},
-	// Per loop: innermost ones first, each with the factors that the whole does not have. At most two loops a round: a round
-	// is repeated while it gains.
+	// What helped, further; then per loop: innermost ones first, each with the factors that the whole does not have. At most
+	// three loops a round: a round is repeated while it gains. With the default as the best so far it is loops one by one: a
+	// factor that one loop wants may undo what LLVM does to another (a short inner loop that it unrolls completely).
 	Around: func(s *Situation, best Trial) []rewrite.Recipe {
 		loops := freeLoops(s.Kernel)
+		var out []rewrite.Recipe
+		for _, t := range best.Recipe.Terms {
+			if t.Lever == "unroll" {
+				for _, factor := range further[t.Value] {
+					out = append(out, best.Recipe.With(rewrite.Term{Lever: "unroll", Site: t.Site, Value: factor}))
+				}
+			}
+		}
 		if len(loops) < 2 {
-			return nil
+			return out
 		}
 		whole, _ := best.Recipe.Get("unroll", "")
-		var out []rewrite.Recipe
-		for n := 0; n < len(loops) && len(out) < 6; n++ {
+		taken := 0
+		for n := 0; n < len(loops) && taken < 3; n++ {
 			site := loops[n].Site
 			if _, ok := best.Recipe.Get("unroll", site); ok {
 				continue
 			}
+			taken++
 			factors := []string{"1", "4", "8"}
 			if trip := loops[n].Trip; trip > 1 && trip <= 64 {
 				factors = append(factors, "full")
@@ -74,6 +84,9 @@ func place(site string) string {
 	}
 	return text
 }
+
+// further are the factors beside one that helped. For the whole kernel 1 to 8 have been tried by then, and are passed over.
+var further = map[string][]string{"1": {"2"}, "2": {"4"}, "4": {"2", "8"}, "8": {"16"}, "16": {"32"}}
 
 func unrolls(site string, factors ...int) []rewrite.Recipe {
 	var out []rewrite.Recipe

@@ -20,7 +20,7 @@ import (
 //  2. Singly: every lever's values on the default code. PTX levers are measured first, while the source variants, dearer by
 //     a cicc run each, compile beside. All of a stage run in one race.
 //  3. Source levers together: around the best source recipe (factor with values, fewer guards, factors per loop), while that
-//     gains at least 1 % a round.
+//     gains at least 1 % a round. Where none gains anything alone: loops one by one, once.
 //  4. PTX levers around the best recipe so far: caps anew (its registers are others), and of every other lever the two
 //     best values that were not slower than 2 % when alone.
 //  5. The winners together, greedily: to the best recipe, the best value of each lever not yet in it; the best of
@@ -203,15 +203,19 @@ func (s *search) explore() error {
 	}
 	// Step 3.
 	for round := 0; round < 3 && !s.over(); round++ {
-		best := s.best(func(tr *Trial) bool { return hasStage(tr.Recipe, rewrite.Source) })
+		best := s.best(isSource)
+		doing := "source variants together"
 		if best == nil || best.Ratio > step {
-			break
+			if round > 0 {
+				break
+			}
+			best, doing = &Trial{Ratio: 1}, "loops one by one"
 		}
 		before := best.Ratio
-		if err := s.try("source variants together", s.around(best, rewrite.Source)); err != nil {
+		if err := s.try(doing, s.around(best, rewrite.Source)); err != nil {
 			return err
 		}
-		if s.best(nil).Ratio > before*step {
+		if now := s.best(isSource); now == nil || now.Ratio > before*step {
 			break
 		}
 	}
@@ -337,6 +341,8 @@ func (s *search) region(r rewrite.Recipe, registers int) Region {
 	}
 	return out
 }
+
+func isSource(tr *Trial) bool { return hasStage(tr.Recipe, rewrite.Source) }
 
 // best returns the fastest usable trial among those that a condition allows (nil: all), nil if there is none.
 func (s *search) best(of func(*Trial) bool) *Trial {

@@ -26,7 +26,7 @@ import (
 //
 // Safe: exactly one of the two loads is done, at the same address, at the same place; the other differs in a hint. Exact as
 // checked only: ptxas contracts multiplications and additions by itself, and two guarded loads in place of one can lead it to
-// other pairs (seen on examples/tripcount, ptxas 13.0.88, sm_90: the last bit of 538,236 results).
+// other pairs (seen on a chain of floating-point reactions, ptxas 13.0.88, sm_90: the last bit of 538,236 results).
 //
 // From: Li et al., Adaptive and Transparent Cache Bypassing for GPUs, SC 2015; .L1::no_allocate takes the place of its
 // .cg, which is a stronger access today.

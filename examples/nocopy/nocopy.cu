@@ -1,54 +1,44 @@
-// A copy that must not be adopted: it costs registers and wins nothing.
+// A copy that must not be adopted: it is fast, and whoever launches with other values would pay for it.
 //
-// Every thread keeps a small array of states; their number is the same in all launches. A copy of the kernel made for that number is unrolled
-// completely and has the array in registers: the reads and writes of local memory are gone, as in tripcount. But here each turn asks for an
-// exponential, a root and a quotient, and the units for those are what limits the kernel: they are busy all
-// the time already. What the copy brings is more registers and fewer warps. A tool that believes adopts it, one that measures does not.
+// A number goes through n residues, turn after turn, n being the same in most launches. In a copy of the kernel made for n = 96 all
+// divisors are known and all keys are kept in registers: several times as fast, with some two hundred registers where the plain kernel has
+// thirty. The program is built with -rdc=true, so that the host's launch stub cannot choose between two kernels: the copy would stand inside
+// the kernel, behind a guard, and the plain path beside it would have all those registers too, hence few warps to hide its
+// divisions behind, in every launch that has another n (every other one here). Unroll pragma and launch bounds are the author's and
+// are kept. A tool that looks at the launches with 96 only would adopt it.
 #include "example.h"
 
-constexpr int most = 40; // states at most
+using Number = unsigned long long;
+constexpr int most = 128;                    // keys at most
+constexpr Number modulus = 0x123456789abull; // of the first; the next ones have the next numbers
 
-__global__ void relax(const float *__restrict__ start, float *__restrict__ out, int threads, int n, int passes) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= threads) return;
-    float x[most];
-    for (int k = 0; k < n; k++) x[k] = start[k * threads + i];
-    for (int p = 0; p < passes; p++) {
-        float carry = x[n - 1];
-        for (int k = 0; k < n; k++) {
-            float old = x[k];
-            x[k] = rsqrtf(1 + __expf(-old)) + __fdividef(0.25f, 2 + carry);
-            carry = old;
-        }
+__host__ __device__ inline Number residues(const Number *__restrict__ key, Number x, int n, int turns) {
+    for (int t = 0; t < turns; t++) {
+#pragma unroll
+        for (int k = 0; k < n; k++) x = (x + key[k]) % (modulus + k);
     }
-    float sum = 0;
-    for (int k = 0; k < n; k++) sum += x[k];
-    out[i] = sum;
+    return x;
+}
+
+__global__ void __launch_bounds__(256, 1) mix(const Number *__restrict__ key, Number *__restrict__ out, int n, int turns) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    out[i] = residues(key, i, n, turns);
 }
 
 int main() {
     example::Example ex("nocopy");
-    const int block = 256, threads = 132 * 8 * block, n = 36, passes = 8;
-    example::Array<float> start(static_cast<size_t>(n) * threads), out(threads);
-    for (size_t i = 0; i < start.size(); i++) start[i] = example::noise(static_cast<uint32_t>(i));
-    start.up();
+    const int block = 256, threads = 132 * 8 * block, usual = 96, other = 95, turns = 2;
+    example::Array<Number> key(most), out(threads), rest(threads);
+    for (int k = 0; k < most; k++) key[k] = static_cast<Number>(modulus * static_cast<double>(example::noise(k)));
+    key.up();
 
-    ex.time("relax", [&] { relax<<<threads / block, block>>>(start.device, out.device, threads, n, passes); });
+    ex.time("mix(n=96)", [&] { mix<<<threads / block, block>>>(key.device, out.device, usual, turns); });
+    ex.time("mix(n=95)", [&] { mix<<<threads / block, block>>>(key.device, rest.device, other, turns); });
 
-    out.down();
-    for (int i = 0; i < threads; i += 31) {
-        double x[most], sum = 0;
-        for (int k = 0; k < n; k++) x[k] = start[size_t(k) * threads + i];
-        for (int p = 0; p < passes; p++) {
-            double carry = x[n - 1];
-            for (int k = 0; k < n; k++) {
-                double old = x[k];
-                x[k] = 1 / std::sqrt(1 + std::exp(-old)) + 0.25 / (2 + carry);
-                carry = old;
-            }
-        }
-        for (int k = 0; k < n; k++) sum += x[k];
-        ex.check("out", i, out[i], sum, 1e-5);
+    out.down(), rest.down();
+    for (int i = 0; i < threads; i += 61) {
+        ex.check("out", i, out[i] == residues(key.host.data(), i, usual, turns), 1, 0);
+        ex.check("rest", i, rest[i] == residues(key.host.data(), i, other, turns), 1, 0);
     }
     return ex.finish();
 }

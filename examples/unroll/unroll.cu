@@ -3,7 +3,8 @@
 // For every nuclide of a material a thread searches its energy in that nuclide's grid. A search is nine reads, each waiting
 // for the one before; the searches of different nuclides do not depend on each other, but for the sum. LLVM's size limit
 // for a loop of unknown length lets it take two at a time. There are few warps, so that four or eight at a time are better: they
-// hide each other's latency. With many warps one at a time would be enough, and need fewer registers; which factor is
+// hide each other's latency. The factor is for that loop alone: the nine steps inside are unrolled completely as it is, and any factor for
+// them would undo that. With many warps one search at a time would be enough, and need fewer registers: which factor is
 // best is known only from the launches. (The sum keeps its order, and so its bits.)
 #include "example.h"
 
