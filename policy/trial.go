@@ -137,6 +137,9 @@ func readNotebook(m Memory, key string) notebook {
 	}
 	kept := n.Trials[:0]
 	for _, t := range n.Trials {
+		if t == nil {
+			continue // not written by us
+		}
 		r, err := rewrite.ParseRecipe(t.Text)
 		if err != nil {
 			continue // of another version: tried again

@@ -4,14 +4,17 @@ package profile
 // part over the real socket. The frames are put together here by hand, field by field, as the C side does.
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"debug/elf"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"reflect"
@@ -184,11 +187,13 @@ var scripts = map[string]func(){
 		f.launch(3, 1, "cooperative launch")
 		check(f.expect(fVerdict).u8() == 0, "verdict")
 	},
-	"nothing":  func() { fmt.Println("no GPU in it") },
-	"killed":   func() { f := dial(); f.hello(); syscall.Kill(os.Getpid(), syscall.SIGKILL); time.Sleep(time.Hour) },
-	"protocol": func() { f := dial(); f.send(fHello, protocol+1, 1, 2, 3, ""); f.gone() },
-	"trouble":  func() { f := dial(); f.send(fHello, protocol, 1, 12000, 2, "no CUPTI here"); f.gone() },
-	"garbage":  func() { f := dial(); f.c.Write(bytes.Repeat([]byte{0xff}, 100)); f.gone() },
+	"nothing": func() { fmt.Println("no GPU in it") },
+
+	"nothing after hello": func() { dial().hello() },
+	"killed":              func() { f := dial(); f.hello(); syscall.Kill(os.Getpid(), syscall.SIGKILL); time.Sleep(time.Hour) },
+	"protocol":            func() { f := dial(); f.send(fHello, protocol+1, 1, 2, 3, ""); f.gone() },
+	"trouble":             func() { f := dial(); f.send(fHello, protocol, 1, 12000, 2, "no CUPTI here"); f.gone() },
+	"garbage":             func() { f := dial(); f.c.Write(bytes.Repeat([]byte{0xff}, 100)); f.gone() },
 	"garbage later": func() {
 		f := dial()
 		f.hello()
@@ -574,4 +579,159 @@ func FuzzFrames(f *testing.F) {
 			readFrame(bytes.NewReader(body))
 		}
 	})
+}
+
+// tunes asks for everything that a session has.
+type tunes struct{ scripted }
+
+func (h *tunes) Tune(_ context.Context, l *Launch, s Session) Verdict {
+	s.Golden()
+	c, _, err := s.Load("/a/candidate", "")
+	if err == nil {
+		s.Measure(c, 3, Measurement{})
+		s.Check(c)
+		s.Unload(c)
+	}
+	return Verdict{Again: 1}
+}
+
+// conversation writes frames, "type length body" each, as an agent sends them.
+func conversation(frames ...any) []byte {
+	var out bytes.Buffer
+	for i := 0; i+1 < len(frames); i += 2 {
+		writeFrame(&out, frames[i].(frameType), frames[i+1].([]byte))
+	}
+	return out.Bytes()
+}
+
+// FuzzConversation has an agent say foreign bytes from its greeting on, to a host that tunes whatever it is asked about. It ends when the
+// bytes do.
+func FuzzConversation(f *testing.F) {
+	device := writer{}
+	device.u32(0)
+	device.str("NVIDIA Test")
+	device.bytes([]byte{1, 2})
+	device.u64(1 << 30)
+	for range 10 {
+		device.u32(9)
+	}
+	cubin := writer{}
+	cubin.u32(1)
+	cubin.bytes(smallELF())
+	launch := writer{}
+	for _, v := range []uint32{7, 0, 1} {
+		launch.u32(v)
+	}
+	launch.str("k")
+	for range 7 + 7 + 1 {
+		launch.u32(1)
+	}
+	launch.u64(1)
+	launch.u32(1)
+	launch.u32(0)
+	launch.u32(4)
+	launch.bytes([]byte{5, 0, 0, 0})
+	launch.bytes([]byte{1, 1, 1, 1})
+	launch.u8(2)
+	launch.u32(0)
+	launch.str("")
+	launch.u64(1)
+	launch.u64(64)
+	ready := append(binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, 1), 64), make([]byte, 9)...)
+	golden := make([]byte, 4+8+8)
+	f.Add(conversation(fDevice, device.b, fModule, cubin.b, fLaunch, launch.b, fReady, ready, fOK, golden, fOK, make([]byte, 4+7*4), fOK, make([]byte, 24),
+		fOK, make([]byte, 1+8+4+8*8), fOK, []byte{}, fOK, []byte{}, fSummary, make([]byte, 13), fBye, []byte{}))
+	f.Add(conversation(fDevice, device.b, fModule, cubin.b, fLaunch, launch.b, fReady, ready, fHung, []byte{}))
+	f.Add(conversation(fNote, []byte{1, 0, 0, 0, 'x'}, fLaunch, launch.b, fRefused, []byte{0, 0, 0, 0}))
+	dir := f.TempDir()
+	f.Fuzz(func(t *testing.T, said []byte) {
+		fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+		if err != nil {
+			t.Skip(err)
+		}
+		ends := make([]*net.UnixConn, 2)
+		for i, fd := range fds {
+			file := os.NewFile(uintptr(fd), "agent")
+			c, err := net.FileConn(file)
+			file.Close()
+			if err != nil {
+				t.Fatal(err)
+			}
+			ends[i] = c.(*net.UnixConn)
+			defer c.Close()
+		}
+		go func() {
+			ends[1].Write(said)
+			ends[1].CloseWrite()
+			io.Copy(io.Discard, ends[1])
+		}()
+		// pid 0: nobody to kill where the agent says that a kernel hangs.
+		p := &process{run: &run{dir: dir, host: &tunes{}, options: Options{Limit: time.Second, Log: func(string, ...any) {}}}, conn: ends[0], in: bufio.NewReader(ends[0]), info: &Process{},
+			devices: map[int]*Device{}, modules: map[uint32]*module{}, shapes: map[uint32]*Seen{}}
+		p.events(context.Background())
+	})
+}
+
+// TestPeer has another user connect to a socket that he can reach. He is turned away before a byte of his is read.
+func TestPeer(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("LOUD SKIP: takes root, to be two users")
+	}
+	// A folder below the test's own would not let another user in, nor would one in a home folder.
+	dir, err := os.MkdirTemp("/tmp", "gnvcc-peer-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	self, err := os.ReadFile(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	agent, path := filepath.Join(dir, "agent.test"), filepath.Join(dir, "socket")
+	if err := os.WriteFile(agent, self, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for _, open := range []string{dir, path} {
+		if err := os.Chmod(open, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for uid, welcome := range map[uint32]bool{12345: false, 0: true} {
+		cmd := exec.Command(agent)
+		cmd.Env = []string{scriptEnv + "=nothing after hello", socketEnv + "=" + path}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
+		var said bytes.Buffer
+		cmd.Stderr = &said
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		l.SetDeadline(time.Now().Add(20 * time.Second))
+		c, err := l.AcceptUnix()
+		if err != nil {
+			t.Fatalf("user %d did not connect: %v: %s", uid, err, said.String())
+		}
+		h := &scripted{}
+		var log bytes.Buffer
+		r := &run{host: h, dir: dir, conns: map[*net.UnixConn]bool{}, options: Options{Log: func(format string, args ...any) { fmt.Fprintf(&log, format+"\n", args...) }}}
+		r.serve(t.Context(), c)
+		c.Close()
+		cmd.Wait()
+		if got := len(h.starts) > 0; got != welcome || strings.Contains(log.String(), "turned away") == welcome {
+			t.Errorf("user %d: taken %v, log %q", uid, got, log.String())
+		}
+	}
+	// And the folder of a real run keeps him from getting that far.
+	own, err := socketDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(own)
+	if info, err := os.Stat(own); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("%s: %v, %v", own, info.Mode(), err)
+	}
 }

@@ -48,7 +48,8 @@ func TestRecipeText(t *testing.T) {
 }
 
 func FuzzRecipe(f *testing.F) {
-	for _, s := range []string{"", "maxnreg=56 ld@3=cs", "spec{a=1} spec{b=2}", "x={", "a=b}c", "a{}{}"} {
+	for _, s := range []string{"", "maxnreg=56 ld@3=cs", "spec{a=1} spec{b=2}", "x={", "a=b}c", "a{}{}", "spec{n=64} spec{n=1024|maxnreg=96 unroll=4}",
+		"ptxas=-O1,--register-usage-level=3", "spec{|}", "spec{n=1|spec{n=2}}"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -59,6 +60,32 @@ func FuzzRecipe(f *testing.F) {
 		again, err := ParseRecipe(r.String())
 		if err != nil || again.String() != r.String() {
 			t.Fatalf("%q prints as %q, which reads as %q, %v", text, r, again, err)
+		}
+		r.Exactness()
+		if r.Check() != nil {
+			return
+		}
+		entries, err := r.Entries()
+		if err != nil {
+			t.Fatalf("%q passes the check: %v", text, err)
+		}
+		if len(entries) > 1 {
+			if joined, err := Join(entries).Entries(); err != nil || len(joined) != len(entries) {
+				t.Fatalf("%q has %d entries; joined, %d, %v", text, len(entries), len(joined), err)
+			} else {
+				for i := range joined {
+					if joined[i].String() != entries[i].String() {
+						t.Fatalf("%q: entry %q came back as %q", text, entries[i], joined[i])
+					}
+				}
+			}
+		}
+		if flags, err := Flags([]Recipe{r}, 1); err == nil {
+			for _, flag := range flags {
+				if checkFlag(flag) != nil {
+					t.Fatalf("%q gives the flag %q", text, flag)
+				}
+			}
 		}
 	})
 }

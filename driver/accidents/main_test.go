@@ -100,6 +100,7 @@ type place struct {
 	units           []*unit
 	env             []string
 	gnvcc           string // another binary, "" for the usual one
+	ext             string // what the builds begin with, "" for .cu
 	shell           string // what sh does before the build
 }
 
@@ -143,7 +144,7 @@ func (p *place) add(t *testing.T, n int) {
 	for range n {
 		u := &unit{name: fmt.Sprint("u", len(p.units))}
 		ok(t, os.WriteFile(filepath.Join(p.dir, u.name+".cu"), []byte(kernel(len(p.units))), 0o644))
-		fmt.Fprintf(&rules, "%s.ref: %s.cu\n\t@$(NVCC) -arch=sm_80 -cubin -o $@ $<\n%s.cubin: %s.cu\n\t@$(NVCC) -arch=sm_80 -cubin -o $@ $<\n", u.name, u.name, u.name, u.name)
+		fmt.Fprintf(&rules, "%[1]s.ref %[1]s.cubin: %[1]s.cu\n\t@$(NVCC) -arch=sm_80 -cubin -o $@ $<\n%[1]s.ptx: %[1]s.cu\n\t@$(NVCC) -arch=sm_80 -ptx -o $@ $<\n", u.name)
 		p.units = append(p.units, u)
 	}
 	f, err := os.OpenFile(filepath.Join(p.dir, "Makefile"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
@@ -246,7 +247,11 @@ func (p *place) command(u *unit) *exec.Cmd {
 	if p.gnvcc != "" {
 		self = p.gnvcc
 	}
-	args := []string{"-arch=sm_80", "-cubin", "-o", u.name + ".cubin", u.name + ".cu"}
+	ext := p.ext
+	if ext == "" {
+		ext = ".cu"
+	}
+	args := []string{"-arch=sm_80", "-cubin", "-o", u.name + ".cubin", u.name + ext}
 	cmd := exec.Command(self, args...)
 	if p.shell != "" {
 		cmd = exec.Command("/bin/sh", append([]string{"-c", p.shell + `exec "$@"`, "sh", self}, args...)...)

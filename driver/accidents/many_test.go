@@ -104,8 +104,8 @@ func TestNobodyWaits(t *testing.T) {
 	}
 }
 
-// shadow makes a toolkit of links in which one tool is a script; %s in it stands for the real tool.
-func shadow(t *testing.T, tool, script string) string {
+// shadow makes a toolkit of links into another one, in which one tool is a script; %s in it stands for that one's tool.
+func shadow(t *testing.T, kit, tool, script string) string {
 	t.Helper()
 	root := filepath.Join(t.TempDir(), "kit")
 	for _, dir := range []string{".", "bin", "nvvm", "nvvm/bin"} {
@@ -130,7 +130,7 @@ func TestJobserver(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	seen := filepath.Join(p.dir, "seen")
-	root := shadow(t, "bin/ptxas", `case "$1" in --version) exec %[1]s --version;; esac
+	root := shadow(t, kit, "bin/ptxas", `case "$1" in --version) exec %[1]s --version;; esac
 echo "$MAKEFLAGS" >>'`+seen+`'
 for fd in $(echo "$MAKEFLAGS" | sed -n 's/.*--jobserver-[a-z]*=\([0-9]*\),\([0-9]*\).*/\1 \2/p'); do readlink /proc/self/fd/$fd >>'`+seen+`' || echo "no descriptor $fd" >>'`+seen+`'; done
 exec %[1]s "$@"`)

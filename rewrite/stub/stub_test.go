@@ -106,12 +106,37 @@ func TestPatchRefuses(t *testing.T) {
 	}
 }
 
+// FuzzPatch gives it foreign stubs, and choices as a damaged memo could hold them. What is refused leaves the text as it was; what is
+// taken only adds to it, and no name gets into the text that is none.
 func FuzzPatch(f *testing.F) {
-	f.Add([]byte("#include \"crt/host_runtime.h\"\n#include \"a.fatbin.c\"\n__cudaLaunchPrologue(1);__cudaLaunch(((char *)f));__cudaRegisterEntry(__T0, f, k, (-1));"))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		out, refused := Patch(text, []Choice{{Entry: "k", Second: "k2", Block: [3]int{32, 0, 0}}})
-		if len(refused) > 0 && string(out) != string(text) {
-			t.Fatal("refused, and yet changed")
+	f.Add([]byte("#include \"crt/host_runtime.h\"\n#include \"a.fatbin.c\"\n__cudaLaunchPrologue(1);__cudaLaunch(((char *)f));__cudaRegisterEntry(__T0, f, k, (-1));"), "k", "k2", []byte{}, 0, 0, 32)
+	f.Add([]byte("#include \"crt/host_runtime.h\"\n#include \"a.fatbin.c\"\n__cudaLaunchPrologue(1);__cudaSetupArg(x);__cudaLaunch(((char *)f), 0U);__cudaRegisterEntry(__T0, f, k, (-1));\n"), "k", "k2", []byte{1, '"', 0}, 0, 8, 0)
+	f.Fuzz(func(t *testing.T, text []byte, entry, second string, bytes []byte, index, align, block int) {
+		c := Choice{Entry: entry, Second: second, Block: [3]int{block, 0, 0}}
+		if len(bytes) > 0 {
+			c.Args = []Arg{{Index: index, Offset: align, Bytes: bytes}}
+		}
+		if align != 0 {
+			c.Align = []Align{{Index: index, Bytes: align}}
+		}
+		out, refused := Patch(text, []Choice{c})
+		if len(refused) > 0 {
+			if string(out) != string(text) {
+				t.Fatal("refused, and yet changed")
+			}
+			return
+		}
+		if !identifier(entry) || !identifier(second) {
+			t.Fatalf("taken: %q, %q", entry, second)
+		}
+		rest := string(text)
+		for _, b := range out {
+			if rest != "" && rest[0] == b {
+				rest = rest[1:]
+			}
+		}
+		if rest != "" {
+			t.Fatalf("some of the text is gone\n%s", out)
 		}
 	})
 }

@@ -1,0 +1,80 @@
+package accidents
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gnvcc/cache"
+)
+
+// TestTokens has a make of N jobs build files with several source variants each. A build is one job: whatever its recipes ask for, no more
+// than one of the tools runs for it at a time, so that never more than N do.
+func TestTokens(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	seen := filepath.Join(p.dir, "seen")
+	// Appending a short line is atomic; the order of the lines is that of the file's growth.
+	script := `case "$1" in --version) exec %[1]s --version;; esac
+echo + >>'` + seen + `'; %[1]s "$@"; code=$?; echo - >>'` + seen + `'; exit $code`
+	root := shadow(t, shadow(t, kit, "bin/ptxas", script), "nvvm/bin/cicc", script)
+	p.env = append(p.env, "GNVCC_NVCC="+filepath.Join(root, "bin/nvcc"))
+
+	const files, kernels, jobs = 3, 3, 2
+	var all []string
+	for i := range files {
+		var text strings.Builder
+		for k := range kernels {
+			text.WriteString(kernel(i*kernels + k))
+		}
+		name := fmt.Sprint("t", i)
+		all = append(all, name+".cubin")
+		ok(t, os.WriteFile(filepath.Join(p.dir, name+".cu"), []byte(text.String()), 0o644))
+	}
+	ok(t, os.WriteFile(filepath.Join(p.dir, "tokens.mk"), []byte("%.cubin: %.cu\n\t+@$(NVCC) -arch=sm_80 -cubin -o $@ $<\n"), 0o644))
+	build := func() (most, runs int) {
+		os.Remove(seen)
+		cmd := exec.Command("make", append([]string{"-B", "-s", fmt.Sprint("-j", jobs), "-f", "tokens.mk", "NVCC=" + gnvcc}, all...)...)
+		cmd.Dir, cmd.Env = p.dir, p.env
+		if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
+			t.Fatalf("make: %v\n%s", err, out)
+		}
+		text, err := os.ReadFile(seen)
+		ok(t, err)
+		now := 0
+		for _, line := range strings.Fields(string(text)) {
+			if line == "+" {
+				runs++
+				now++
+				most = max(most, now)
+			} else {
+				now--
+			}
+		}
+		return most, runs
+	}
+	if most, runs := build(); most > jobs || runs != 2*files {
+		t.Errorf("without recipes: %d tools ran, %d at a time", runs, most)
+	}
+	s, err := cache.Open(p.store)
+	ok(t, err)
+	ids := p.identities(t, s)
+	if len(ids) != files*kernels {
+		t.Fatalf("%d kernels", len(ids))
+	}
+	for name, id := range ids {
+		ok(t, s.Spool(cache.Decisions, id, cache.Decision{Identity: id, Kernel: name, Recipe: "unroll=2 maxnreg=40"}))
+	}
+	publish(t, s)
+	most, runs := build()
+	if runs < files*(2+kernels) { // each kernel's own cicc, and two ptxas or one more
+		t.Errorf("only %d tools ran with recipes: the test tested nothing", runs)
+	}
+	if most > jobs {
+		t.Errorf("%d tools ran at a time for %d jobs", most, jobs)
+	}
+	t.Logf("%d tools for %d files with recipes, at most %d at a time", runs, files, most)
+}
