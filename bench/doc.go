@@ -3,9 +3,12 @@
 //
 //	clock/     kernels' times by the GPU's own time stamps
 //	suite/     a folder of programs: built and run with nvcc, tuned, built and run with gnvcc
+//	levers/    a folder of programs: what each lever brings alone, and all together
 //	overhead/  what gnvcc adds to a build
 //	machine/   what a figure was measured on
 //	step/      one command with a limit
+//	tree/      copies of programs to build in
+//	jsonl/     files of raw results
 //
 // They run gnvcc as a user does. Nothing in the project may import them.
 package bench

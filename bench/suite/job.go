@@ -12,6 +12,7 @@ import (
 
 	"gnvcc/bench/clock"
 	"gnvcc/bench/step"
+	folders "gnvcc/bench/tree"
 )
 
 // A job is one program on its way. Its two builds lie in trees of their own, so that make never mixes them.
@@ -67,7 +68,7 @@ func (j *job) do(ctx context.Context, what string, s step.Step, limit time.Durat
 
 func (j *job) build(ctx context.Context) error {
 	for _, tree := range []string{"before", "after"} {
-		if err := copyTree(j.s.source, filepath.Base(j.dir(tree)), filepath.Join(j.s.work, tree, j.name)); err != nil {
+		if err := folders.Copy(j.s.source, filepath.Base(j.dir(tree)), filepath.Join(j.s.work, tree, j.name)); err != nil {
 			return fmt.Errorf("copy: %w", err)
 		}
 		// What stands there built, by whatever compiler, must not pass for ours. Not every Makefile has a clean.

@@ -18,6 +18,7 @@ import (
 
 	"gnvcc/bench/clock"
 	"gnvcc/bench/machine"
+	"gnvcc/bench/tree"
 )
 
 func main() {
@@ -103,7 +104,7 @@ func run(ctx context.Context, args []string) error {
 	if s.source, err = filepath.Abs(set.Arg(0)); err != nil {
 		return err
 	}
-	if s.names, err = choose(s.source, *names, *folder, *skip); err != nil {
+	if s.names, err = tree.Programs(s.source, *names, *folder, *skip); err != nil {
 		return err
 	}
 	s.folder = *folder
@@ -147,50 +148,4 @@ func program(name string) (string, error) {
 		return "", fmt.Errorf("%s is no program that can be run: %w", name, err)
 	}
 	return filepath.Abs(path)
-}
-
-// choose lists the programs: those of a file, or every folder of the source that has a Makefile.
-func choose(source, file, folder, skip string) ([]string, error) {
-	left := map[string]bool{}
-	for _, name := range strings.Split(skip, ",") {
-		left[strings.TrimSpace(name)] = true
-	}
-	var out []string
-	if file != "" {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return nil, err
-		}
-		for _, line := range strings.Split(string(text), "\n") {
-			line, _, _ = strings.Cut(line, "#")
-			if name := strings.TrimSpace(line); name != "" && !left[name] {
-				if strings.ContainsAny(name, "/ \t") {
-					return nil, fmt.Errorf("%s: %q is no name of a folder", file, name)
-				}
-				out = append(out, name)
-			}
-		}
-	} else {
-		entries, err := os.ReadDir(source)
-		if err != nil {
-			return nil, err
-		}
-		before, after, _ := strings.Cut(folder, "%")
-		for _, e := range entries {
-			name, ok := strings.CutPrefix(e.Name(), before)
-			if !ok {
-				continue
-			}
-			if name, ok = strings.CutSuffix(name, after); !ok || name == "" || left[name] {
-				continue
-			}
-			if _, err := os.Stat(filepath.Join(source, e.Name(), "Makefile")); err == nil {
-				out = append(out, name)
-			}
-		}
-	}
-	if len(out) == 0 {
-		return nil, fmt.Errorf("no programs in %s", source)
-	}
-	return out, nil
 }

@@ -3,15 +3,13 @@
 package main
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"sort"
 
 	"gnvcc/bench/clock"
+	"gnvcc/bench/jsonl"
 	"gnvcc/bench/machine"
 	"gnvcc/cache"
 )
@@ -185,62 +183,7 @@ func median(list []int64) int64 {
 	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }
 
-// readResults reads a file of results, the last line of each program; no file: none. A last line that was cut short is
-// passed by: it will be made anew.
+// readResults reads a file of results, the last line of each program.
 func readResults(path string) ([]Result, error) {
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	var out []Result
-	at := map[string]int{}
-	in := bufio.NewReader(f)
-	for n := 1; ; n++ {
-		text, err := in.ReadBytes('\n')
-		if err != nil { // io.EOF, or a line without an end
-			return out, nil
-		}
-		var r Result
-		if err := json.Unmarshal(text, &r); err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", path, n, err)
-		}
-		if i, again := at[r.Program]; again {
-			out[i] = r
-			continue
-		}
-		at[r.Program] = len(out)
-		out = append(out, r)
-	}
-}
-
-func appendResult(path string, r Result) error {
-	text, err := json.Marshal(r)
-	if err != nil {
-		return err
-	}
-	old, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if n := len(old); n > 0 && old[n-1] != '\n' { // take a line that was cut short off again
-		for n > 0 && old[n-1] != '\n' {
-			n--
-		}
-		if err := os.Truncate(path, int64(n)); err != nil {
-			return err
-		}
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
-	if err != nil {
-		return err
-	}
-	if _, err := f.Write(append(text, '\n')); err != nil {
-		f.Close()
-		return err
-	}
-	return f.Close()
+	return jsonl.Read(path, func(r Result) string { return r.Program })
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"gnvcc/bench/jsonl"
 	"gnvcc/bench/machine"
 )
 
@@ -67,7 +68,7 @@ func (s *suite) run(ctx context.Context) error {
 		} else {
 			s.say("%-24s %s", j.name, j.result.short())
 		}
-		return appendResult(s.results, j.result)
+		return jsonl.Append(s.results, j.result)
 	}
 
 	// 1. Build everything twice.

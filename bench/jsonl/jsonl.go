@@ -1,0 +1,74 @@
+// Reading and appending.
+
+package jsonl
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// Read reads a file of results, of those with the same key the last one in the place of the first; no file: none. A last line
+// that was cut short is passed by: it will be made anew.
+func Read[T any](path string, key func(T) string) ([]T, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var out []T
+	at := map[string]int{}
+	in := bufio.NewReader(f)
+	for n := 1; ; n++ {
+		text, err := in.ReadBytes('\n')
+		if err != nil { // io.EOF, or a line without an end
+			return out, nil
+		}
+		var r T
+		if err := json.Unmarshal(text, &r); err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", path, n, err)
+		}
+		k := key(r)
+		if i, again := at[k]; again {
+			out[i] = r
+			continue
+		}
+		at[k] = len(out)
+		out = append(out, r)
+	}
+}
+
+// Append adds a line; one that was cut short is taken off first.
+func Append(path string, r any) error {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	old, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if n := len(old); n > 0 && old[n-1] != '\n' {
+		for n > 0 && old[n-1] != '\n' {
+			n--
+		}
+		if err := os.Truncate(path, int64(n)); err != nil {
+			return err
+		}
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	if err != nil {
+		return err
+	}
+	if _, err := f.Write(append(text, '\n')); err != nil {
+		f.Close()
+		return err
+	}
+	return f.Close()
+}

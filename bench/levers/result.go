@@ -1,0 +1,189 @@
+// What is known of one lever on one program.
+
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sort"
+	"strings"
+
+	"gnvcc/bench/jsonl"
+	"gnvcc/bench/machine"
+	"gnvcc/cache"
+	"gnvcc/rewrite"
+)
+
+// together is the name under which all levers stand.
+const together = "all"
+
+// A Result is one line. Times of steps are seconds of wall time, Before and After nanoseconds of the GPU's clock.
+type Result struct {
+	Program, Lever string
+	Machine        machine.Facts
+	Failed         string `json:",omitempty"` // the step that failed, and why
+	Nothing        string `json:",omitempty"` // why the lever was not run by itself: it has nothing to measure here
+	Tune           float64
+	Kernels        []Kernel
+	Before, After  []int64 `json:",omitempty"` // all kernels' time, one entry a run; none where nothing was adopted
+	Lost           int64   `json:",omitempty"` // launches that the clock missed, all runs
+}
+
+// A Kernel is what a tuning run said of one kernel. Its ratios are the tuner's, from a race between the candidates.
+type Kernel struct {
+	Name     string
+	Recipe   string  `json:",omitempty"` // adopted
+	Tried    int     // candidates of this lever alone; for all levers: all
+	Measured int     // of these
+	Other    int     // gave other bits
+	Best     string  `json:",omitempty"` // the fastest of these that was not refused
+	Ratio    float64 `json:",omitempty"` // its time over the default's
+	Refusal  string  `json:",omitempty"` // the commonest reason of the refused
+}
+
+// key tells results apart.
+func (r Result) key() string { return r.Program + "\x00" + r.Lever }
+
+func readResults(path string) ([]Result, error) { return jsonl.Read(path, Result.key) }
+
+// Adopted tells whether any kernel got a recipe.
+func (r Result) Adopted() bool {
+	for _, k := range r.Kernels {
+		if k.Recipe != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// SpeedUp is how many times as fast the program's kernels are: 1 where nothing was adopted, 0 where it is not known.
+func (r Result) SpeedUp() float64 {
+	switch {
+	case r.Failed != "":
+		return 0
+	case !r.Adopted():
+		return 1
+	case median(r.After) <= 0:
+		return 0
+	}
+	return float64(median(r.Before)) / float64(median(r.After))
+}
+
+// Candidate is the best that the race saw, as a speed-up over all kernels of the program: the largest one. 0: none.
+func (r Result) Candidate() float64 {
+	best := 0.0
+	for _, k := range r.Kernels {
+		if k.Ratio > 0 {
+			best = max(best, 1/k.Ratio)
+		}
+	}
+	return best
+}
+
+// kernels reads what a store's decisions say of a lever.
+func kernels(decisions []cache.Decision, lever string) []Kernel {
+	var out []Kernel
+	for _, d := range decisions {
+		k := Kernel{Name: d.Kernel, Recipe: d.Recipe}
+		refusals := map[string]int{}
+		for _, t := range d.Evidence.Tried { // sorted by time
+			if lever != together && leverOf(t.Recipe) != lever {
+				continue
+			}
+			k.Tried++
+			switch {
+			case t.Refused != "":
+				why, detail, _ := strings.Cut(t.Refused, ":")
+				if why == "it does not compile" { // the detail is the reason
+					why += ":" + detail
+				}
+				refusals[why]++
+				if why == "other bits" {
+					k.Other++
+				}
+			case t.Ratio > 0:
+				k.Measured++
+				if k.Best == "" {
+					k.Best, k.Ratio = t.Recipe, t.Ratio
+				}
+			}
+		}
+		for why, n := range refusals {
+			if most := refusals[k.Refusal]; n > most || n == most && why < k.Refusal {
+				k.Refusal = why
+			}
+		}
+		out = append(out, k)
+	}
+	return out
+}
+
+// nothing says why a lever has nothing to be measured, by what the run with all levers tried of it alone; "" if it has.
+func nothing(kernels []Kernel) string {
+	tried, refusal := 0, ""
+	for _, k := range kernels {
+		tried += k.Tried
+		if k.Measured > 0 {
+			return ""
+		}
+		if refusal == "" {
+			refusal = k.Refusal
+		}
+	}
+	if tried == 0 {
+		return "nothing to try"
+	}
+	return fmt.Sprintf("%d candidates, all refused: %s", tried, refusal)
+}
+
+// leverOf is the lever of a recipe that has only one, "" for others.
+func leverOf(text string) string {
+	r, err := rewrite.ParseRecipe(text)
+	if err != nil || r.IsDefault() {
+		return ""
+	}
+	for _, t := range r.Terms {
+		if t.Lever != r.Terms[0].Lever {
+			return ""
+		}
+	}
+	return r.Terms[0].Lever
+}
+
+// decided reads the decisions in a store; none where nothing was decided.
+func decided(dir string) ([]cache.Decision, error) {
+	store, err := cache.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	snapshot, err := store.Snapshot()
+	if errors.Is(err, cache.ErrNone) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer snapshot.Close()
+	var out []cache.Decision
+	err = snapshot.Each(cache.Decisions, "", func(key string, raw []byte) error {
+		var d cache.Decision
+		if err := json.Unmarshal(raw, &d); err != nil {
+			return fmt.Errorf("decision %s: %w", key, err)
+		}
+		out = append(out, d)
+		return nil
+	})
+	sort.Slice(out, func(i, j int) bool { return out[i].Kernel < out[j].Kernel })
+	return out, err
+}
+
+// median of an even number is the mean of the middle two; 0 of none.
+func median(list []int64) int64 {
+	if len(list) == 0 {
+		return 0
+	}
+	s := append([]int64(nil), list...)
+	sort.Slice(s, func(i, j int) bool { return s[i] < s[j] })
+	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
+}
