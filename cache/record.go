@@ -106,6 +106,33 @@ type Launch struct {
 	Before      Time
 	After       Time
 	Values      map[string]string `json:",omitempty"` // "n" or "param 3" -> value, for what stayed the same in all launches
+
+	Cost       *Cost       `json:",omitempty"` // of the search on it
+	Exhaustive *Exhaustive `json:",omitempty"` // gnvcc tune -exhaustive: what the search missed
+}
+
+// A Cost is what a search has taken, all runs together.
+type Cost struct {
+	Seconds    float64 // that the program stood still
+	Candidates int     // measured or refused
+	Cicc       int     // runs of cicc
+	Ptxas      int     // and of ptxas
+	Compiling  float64 // seconds of both, added up over those that ran at a time
+}
+
+// Exhaustive compares what the search found with the best of all pairs of values.
+type Exhaustive struct {
+	Search Found // where the search ended; its cost until then
+	Best   Found // of all that was measured; the cost of all
+	Wanted int   // candidates that were to be measured after the search
+	Cut    bool  // the budget ended before all of them were
+}
+
+// A Found is a recipe with its time over the default's, on fresh samples; "" and 1 for the default.
+type Found struct {
+	Recipe string
+	Ratio  float64
+	Cost   Cost
 }
 
 // A Time is a median over repetitions with a 95 % interval, nanoseconds.

@@ -233,6 +233,7 @@ func (s *search) drop() {
 }
 
 func (s *search) save() {
+	s.c.book.Cost = s.cost()
 	if err := writeNotebook(s.t.memory, s.c.key, s.c.book); err != nil {
 		s.t.progress.Note("what was measured can't be remembered: " + firstLine(err))
 	}

@@ -3,6 +3,7 @@ package policy
 // The simulated GPU again: several configurations, budgets, later runs.
 
 import (
+	"math"
 	"regexp"
 	"strings"
 	"testing"
@@ -450,7 +451,52 @@ func TestExhaustive(t *testing.T) {
 	g = newSim(t, k)
 	o.Exhaustive = true
 	results, _ = g.run(o, one("_Z1aPfi", shape(1000, 256)))
-	if d := results[0].Decision; d.Recipe != "ld=cs st=cs" || !strings.Contains(d.Evidence.Note, "have 0.5") {
+	d := results[0].Decision
+	if d.Recipe != "ld=cs st=cs" || !strings.Contains(d.Evidence.Note, "have 0.5") {
 		t.Errorf("decided %q: %s", d.Recipe, d.Evidence.Note)
+	}
+	e := d.Evidence.Launches[0].Exhaustive
+	if e == nil || e.Cut || e.Search.Recipe != "" || e.Search.Ratio != 1 || e.Best.Recipe != "ld=cs st=cs" || math.Abs(e.Best.Ratio-0.5) > 0.02 {
+		t.Fatalf("%+v", e)
+	}
+	// The search's own cost is a part of the whole.
+	if a, b := e.Search.Cost, e.Best.Cost; a.Candidates == 0 || b.Candidates <= a.Candidates || b.Seconds <= a.Seconds || e.Wanted < b.Candidates-a.Candidates {
+		t.Errorf("%+v", e)
+	}
+	if c := d.Evidence.Launches[0].Cost; c == nil || c.Candidates != e.Best.Cost.Candidates || c.Seconds < e.Best.Cost.Seconds {
+		t.Errorf("cost %+v", c)
+	}
+}
+
+// TestExhaustiveCut: a budget ends it, the result says so, and a later run goes on with what the search itself had found.
+func TestExhaustiveCut(t *testing.T) {
+	k := &simKernel{Kernel: Kernel{Loads: 8, Stores: 2}, speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
+		switch {
+		case get(r, "ld") == "cs" && get(r, "st") == "cs":
+			return 0.5
+		case get(r, "ld") == "L2::256B":
+			return 0.9
+		}
+		return 1
+	}}
+	g := newSim(t, k)
+	o := simOptions()
+	plain, _ := g.run(o, one("_Z1aPfi", shape(1000, 256))) // the search itself is done
+	if d := plain[0].Decision; d.Recipe != "ld=L2::256B" || d.Evidence.Launches[0].Exhaustive != nil {
+		t.Fatalf("decided %q", d.Recipe)
+	}
+	k.compile = 10 * time.Millisecond
+	o.Exhaustive, o.Budget, o.Jobs = true, 200*time.Millisecond, 1
+	results, _ := g.run(o, one("_Z1aPfi", shape(1000, 256)))
+	d := results[0].Decision
+	e := d.Evidence.Launches[0].Exhaustive
+	if e == nil || !e.Cut || !strings.Contains(d.Evidence.Note, "budget") {
+		t.Fatalf("not cut: %+v; %s", e, d.Evidence.Note)
+	}
+	searched := e.Search
+	o.Budget = time.Minute
+	results, _ = g.run(o, one("_Z1aPfi", shape(1000, 256)))
+	if e = results[0].Decision.Evidence.Launches[0].Exhaustive; e.Cut || e.Best.Recipe != "ld=cs st=cs" || e.Search.Recipe != searched.Recipe || e.Search.Cost != searched.Cost {
+		t.Errorf("%+v", e)
 	}
 }

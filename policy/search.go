@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"gnvcc/cache"
 	"gnvcc/policy/stats"
 	"gnvcc/profile"
 	"gnvcc/rewrite"
@@ -60,6 +61,9 @@ type search struct {
 	loaded   map[string]profile.Candidate // by recipe text
 	byCode   map[string]*Trial
 	missing  bool // something was not compiled in time
+
+	begun         time.Time
+	before, spent cache.Cost // of earlier searches of the configuration; of the tools, at this one's begin
 }
 
 // errStop ends a search early without being an error of anybody's: the reason goes into the report.
@@ -73,7 +77,7 @@ func (s *search) run() error {
 		return err
 	}
 	defer s.unload()
-	if s.c.book.Done {
+	if s.c.book.Done && !s.incomplete() {
 		return s.confirm()
 	}
 	err := s.explore()
@@ -84,6 +88,11 @@ func (s *search) run() error {
 		return err
 	}
 	return s.confirm()
+}
+
+// incomplete tells whether the benchmark mode has still something to measure.
+func (s *search) incomplete() bool {
+	return s.t.o.Exhaustive && (s.c.book.Exhaustive == nil || s.c.book.Exhaustive.Cut)
 }
 
 // begin measures the default and reads back what it is.
@@ -234,35 +243,9 @@ func (s *search) explore() error {
 			break
 		}
 	}
-	if s.t.o.Exhaustive {
+	if s.t.o.Exhaustive && !s.over() {
+		s.c.book.Done = !s.missing // what the budget cuts from here on is no part of the search
 		return s.exhaust()
-	}
-	return nil
-}
-
-// exhaust is the benchmark mode: it measures every pair of a value that is no refusal with another lever's, and notes how far
-// from the best of these the search had come, and at which cost.
-func (s *search) exhaust() error {
-	found, had := s.best(nil), len(s.c.book.Trials)
-	var singles, pairs []rewrite.Recipe
-	for _, tr := range s.c.book.Trials {
-		if tr.usable() && leverOf(tr.Recipe) != "" {
-			singles = append(singles, tr.Recipe)
-		}
-	}
-	for i, a := range singles {
-		for _, b := range singles[i+1:] {
-			if leverOf(a) != leverOf(b) {
-				pairs = append(pairs, join(a, b))
-			}
-		}
-	}
-	if err := s.try("all pairs", pairs); err != nil {
-		return err
-	}
-	if best := s.best(nil); best != nil && found != nil {
-		s.c.note = fmt.Sprintf("the search found %.3f of the default's time (%s) with %d candidates, all %d have %.3f (%s)",
-			found.Ratio, found.Text, had, len(s.c.book.Trials), best.Ratio, best.Text)
 	}
 	return nil
 }

@@ -384,7 +384,10 @@ func (t *Tuner) decide(k *kernel, choices []choice, flags string) *cache.Decisio
 		if c.note != "" {
 			d.Evidence.Note = strings.TrimPrefix(d.Evidence.Note+"; "+c.note, "; ")
 		}
-		l := cache.Launch{Grid: c.shape.Grid, Block: c.shape.Block, Dynamic: c.shape.Dynamic, Count: c.count, Before: c.before, After: c.before}
+		l := cache.Launch{Grid: c.shape.Grid, Block: c.shape.Block, Dynamic: c.shape.Dynamic, Count: c.count, Before: c.before, After: c.before, Exhaustive: c.book.Exhaustive}
+		if c.book.Cost != (cache.Cost{}) {
+			l.Cost = &c.book.Cost
+		}
 		if c.launch != nil {
 			l.Values = constants(&k.Kernel, c.launch)
 		}

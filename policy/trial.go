@@ -118,6 +118,9 @@ func weight(r rewrite.Recipe) int {
 type notebook struct {
 	Trials []*Trial
 	Done   bool // the search had ended by itself, not by its budget
+	Cost   cache.Cost
+
+	Exhaustive *cache.Exhaustive `json:",omitempty"`
 }
 
 // notebookKey names it. The driver's version is not part: it schedules nothing within a kernel; a trial is compared anew

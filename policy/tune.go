@@ -200,6 +200,7 @@ func (t *Tuner) Tune(ctx context.Context, l *profile.Launch, s profile.Session) 
 	default:
 		err = x.revisit()
 	}
+	c.book.Cost = x.cost()
 	var stop errStop
 	switch {
 	case errors.As(err, &stop):
@@ -234,7 +235,8 @@ func (t *Tuner) search(ctx context.Context, k *kernel, c *config, l *profile.Lau
 	}
 	// Of the budget, a quarter is kept for measuring what was compiled.
 	by := t.now().Add(deadline.Sub(t.now()) * 3 / 4)
-	return &search{t: t, k: k, c: c, l: l, s: s, ctx: ctx, sit: sit, deadline: deadline, compileBy: by}
+	return &search{t: t, k: k, c: c, l: l, s: s, ctx: ctx, sit: sit, deadline: deadline, compileBy: by,
+		begun: t.now(), before: c.book.Cost, spent: t.spent()}
 }
 
 // LeftAlone is profile's: a launch that was to be tuned could not be.

@@ -54,6 +54,7 @@ func run(ctx context.Context, args []string) error {
 	work := set.String("work", "", "folder for copies, builds, stores and logs (kept); else a temporary one (removed)")
 	results := set.String("results", "suite.jsonl", "file for the raw results")
 	set.BoolVar(&s.retry, "retry", false, "do programs again that failed")
+	set.BoolVar(&s.builds, "builds", false, "measure clean builds, too: nvcc's, and gnvcc's first and second with recipes")
 	tableOnly := set.Bool("table", false, "only print the table of -results")
 	kernels := set.Bool("kernels", false, "print every kernel, too")
 	set.IntVar(&s.parallel, "j", runtime.NumCPU(), "builds at a time")

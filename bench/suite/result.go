@@ -27,6 +27,8 @@ type Result struct {
 	// From the store that gnvcc left. Counts only: every time here is the clock's.
 	Decisions, Adopted, Configurations, Candidates, Built int
 	Recipes                                               map[string]string `json:",omitempty"` // kernel -> adopted recipe
+	Searches                                              []Search          `json:",omitempty"`
+	Builds                                                *Builds           `json:",omitempty"` // with -builds
 
 	Runs          int
 	Before, After []int64 // all kernels' time, one entry a run
@@ -68,6 +70,7 @@ func (r *Result) count(dir string) error {
 			return fmt.Errorf("decision %s: %w", key, err)
 		}
 		r.Decisions++
+		r.searches(d)
 		r.Configurations += len(d.Evidence.Launches)
 		r.Candidates += len(d.Evidence.Tried)
 		for _, t := range d.Evidence.Tried {

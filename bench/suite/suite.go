@@ -24,7 +24,7 @@ type suite struct {
 	work, results  string
 	clock          string
 	parallel, runs int
-	retry          bool
+	retry, builds  bool
 	budget         time.Duration
 	threshold      time.Duration
 	limits         struct{ build, tune, run time.Duration }
@@ -102,6 +102,11 @@ func (s *suite) run(ctx context.Context) error {
 		rebuilding--
 		if j.err == nil {
 			j.err = j.measure(ctx)
+		}
+		if j.err == nil && s.builds && j.result.Adopted > 0 {
+			if err := j.builds(ctx); err != nil {
+				s.say("%-24s clean builds: %v", j.name, err) // the rest stands
+			}
 		}
 		return keep(j, j.err)
 	}

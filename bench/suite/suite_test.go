@@ -330,3 +330,44 @@ func TestCount(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What decisions tell of their searches, in the raw result and in the table.
+func TestCosts(t *testing.T) {
+	cost := func(seconds float64, candidates, cicc int) cache.Cost {
+		return cache.Cost{Seconds: seconds, Candidates: candidates, Cicc: cicc, Ptxas: 2 * candidates, Compiling: 2 * seconds}
+	}
+	c := cost(9, 100, 20)
+	e := &cache.Exhaustive{Search: cache.Found{Recipe: "ld=cs", Ratio: 0.9, Cost: cost(1, 30, 10)}, Best: cache.Found{Recipe: "ld=cs st=cs", Ratio: 0.6, Cost: cost(8, 100, 20)}, Cut: true}
+	var r Result
+	r.Program = "p"
+	r.searches(cache.Decision{Kernel: "k", Evidence: cache.Evidence{Launches: []cache.Launch{{Grid: [3]int{8, 1, 1}, Cost: &c, Exhaustive: e}, {}}}})
+	text, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back Result
+	if err := json.Unmarshal(text, &back); err != nil || len(back.Searches) != 1 || back.Searches[0].Cicc != 20 || back.Searches[0].Exhaustive.Best.Recipe != "ld=cs st=cs" {
+		t.Fatalf("%v: %s", err, text)
+	}
+	r.Before, r.After = []int64{100}, []int64{50}
+	r.Builds = &Builds{Nvcc: 2, First: 3, Second: 2.2, Cicc: [2]int{1, 0}, Ptxas: [2]int{1, 0}}
+	tab := table([]Result{r}, 20*time.Microsecond, false)
+	for _, want := range []string{
+		"| search: ld=cs\n", "| best:   ld=cs st=cs\n", "1.500 (cut by the budget)",
+		"1 configurations, 1 of them cut by the budget: the search's best takes 1.500 times",
+		"it cost 30 candidates, 10 runs of cicc and 1 s, all of it 100, 20 and 8 s",
+		"1 searches: 9.00 s each (median 9.00, longest 9.0), 100.0 candidates, 20.0 runs of cicc, 200.0 of ptxas, 18.0 s of compiling",
+		"nvcc 2.0 s: with recipes the first time 1.50 times that (1 runs of cicc and 1 of ptxas beside nvcc's), the second time 1.10 (0 and 0)",
+	} {
+		if !strings.Contains(tab, want) {
+			t.Errorf("the table has no %q:\n%s", want, tab)
+		}
+	}
+	cicc, ptxas := tools([]byte(`{"level":"debug","argv":["/kit/nvvm/bin/cicc","x"],"message":"compile by recipe"}
+{"argv":["/kit/bin/ptxas"],"message":"compile by recipe"}
+{"argv":["/kit/bin/ptxas"],"message":"something else"}
+half a li`))
+	if cicc != 1 || ptxas != 1 {
+		t.Errorf("%d runs of cicc, %d of ptxas", cicc, ptxas)
+	}
+}

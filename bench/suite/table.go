@@ -57,6 +57,7 @@ func table(results []Result, threshold time.Duration, kernels bool) string {
 		}
 		fmt.Fprintf(&b, "%-24s failed: %s\n", r.Program, why)
 	}
+	b.WriteString(exhaustives(done))
 	b.WriteString(means(done, len(failed), threshold))
 	return b.String()
 }
@@ -118,6 +119,8 @@ func means(done []Result, failed int, threshold time.Duration) string {
 		fmt.Fprintf(&b, "  %d configurations, %d candidates, tuned in %.0f s: %.2f s a configuration, %.3f s a candidate (the programs' own time included)\n",
 			configurations, candidates, tune, tune/float64(configurations), tune/float64(max(1, candidates)))
 	}
+	b.WriteString(costs(done))
+	b.WriteString(overhead(done))
 	fmt.Fprintf(&b, "  output differs in %d programs\n", differ)
 	return b.String()
 }
