@@ -55,6 +55,9 @@ func (b *bench) plan(ctx context.Context, j *job, t *translation, module *ptx.Mo
 		all = len(list)
 	}
 	flags, err := rewrite.Flags(list, all)
+	if err == nil {
+		flags, err = b.resolve(j, flags)
+	}
 	if err != nil {
 		for name, r := range recipes {
 			if !r.Flag().IsDefault() {

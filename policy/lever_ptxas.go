@@ -1,10 +1,15 @@
 package policy
 
-import "gnvcc/rewrite"
+import (
+	"strings"
+
+	"gnvcc/rewrite"
+)
 
 // ptxas' own levels. A flag is the whole PTX file's: with several kernels in it, it is adopted only if it is right for all of
 // them (settle.go). -O1 and -O2 give other schedules and fewer transformations; --register-usage-level (0 to 10, 5 is the
-// default) trades registers for instructions; -no-bb-merge keeps basic blocks apart, which shortens live ranges.
+// default) trades registers for instructions; -no-bb-merge keeps basic blocks apart, which shortens live ranges. Controls files are
+// tried where the user gives some (Options.Controls).
 
 var _ = register(Lever{
 	Name: "ptxas", Idea: "ptxas with", Gain: 1.025,
@@ -17,6 +22,15 @@ var _ = register(Lever{
 		} {
 			out = append(out, term("ptxas", v))
 		}
+		for _, hash := range s.Options.Controls {
+			out = append(out, term("ptxas", rewrite.Controls+"="+hash))
+		}
 		return out
+	},
+	Words: func(k *Kernel, t rewrite.Term) string {
+		if hash, ok := strings.CutPrefix(t.Value, rewrite.Controls+"="); ok {
+			return "ptxas with the controls file " + hash[:min(12, len(hash))]
+		}
+		return "ptxas with " + t.Value
 	},
 })

@@ -38,6 +38,8 @@ type Options struct {
 	Driver  string
 	Version string // of gnvcc
 	Rule    stats.Rule
+
+	Controls []string // hashes of controls files that the user gives, for lever ptxas
 }
 
 // Defaults are the options of a plain gnvcc tune.

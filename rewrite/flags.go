@@ -11,7 +11,7 @@ import (
 // nothing else: no target, no file, no semantics (-fmad, -opt-fp-atomics), no register bound (that is maxnreg's).
 var ptxasFlags = []struct {
 	name   string
-	values []string // nil: none is taken; "...": any
+	values []string // nil: none is taken; "#": the hash of a file's content
 }{
 	{"-O0", nil}, {"-O1", nil}, {"-O2", nil}, {"-O3", nil},
 	{"--opt-level", []string{"0", "1", "2", "3"}},
@@ -19,7 +19,15 @@ var ptxasFlags = []struct {
 	{"--allow-expensive-optimizations", []string{"true", "false"}},
 	{"--dont-merge-basicblocks", nil},
 	{"--disable-optimizer-constants", nil},
-	{"--apply-controls", []string{"..."}}, // an Advanced Controls File of the user's (ptxas 13.3 and later)
+	{Controls, []string{"#"}},
+}
+
+// Controls is ptxas' flag for an Advanced Controls File of the user's (ptxas 13.3 and later). A recipe names the file by the hash of its
+// content, 64 hexadecimal digits: a file that changes, moves or goes can't make a recipe mean something else.
+const Controls = "--apply-controls"
+
+func isHash(s string) bool {
+	return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == ""
 }
 
 // Flags returns the flags of ptxas for a file of `all` kernels, of which these are the recipes (those without one may be
@@ -73,7 +81,7 @@ func checkFlag(flag string) error {
 			return nil
 		}
 		for _, v := range f.values {
-			if has && (v == value || v == "..." && value != "") {
+			if has && (v == value || v == "#" && isHash(value)) {
 				return nil
 			}
 		}

@@ -120,6 +120,7 @@ func TestExactnessAndStages(t *testing.T) {
 }
 
 func TestFlags(t *testing.T) {
+	const hash = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 	for _, c := range []struct {
 		recipes []string
 		all     int
@@ -130,7 +131,9 @@ func TestFlags(t *testing.T) {
 		{[]string{"ptxas=-O1"}, 1, "-O1"},
 		{[]string{"ptxas=-O1 maxnreg=40", "ptxas=-O1"}, 2, "-O1"},
 		{[]string{"ptxas=-O1,--register-usage-level=3"}, 1, "-O1 --register-usage-level=3"},
-		{[]string{"ptxas=--apply-controls=/a/b.acf"}, 1, "--apply-controls=/a/b.acf"},
+		{[]string{"ptxas=--apply-controls=" + hash}, 1, "--apply-controls=" + hash},
+		{[]string{"ptxas=--apply-controls=" + hash[1:]}, 1, "!not with"},
+		{[]string{"ptxas=--apply-controls=/a/b.acf"}, 1, "!not with"},
 		{[]string{"ptxas=-O1", "ptxas=-O2"}, 2, "!different"},
 		{[]string{"ptxas=-O1"}, 2, "!1 of its 2"},
 		{[]string{"ptxas=-O1", "maxnreg=40"}, 2, "!1 of its 2"},

@@ -47,6 +47,11 @@ func tune(args []string) int {
 	kernels := fs.String("kernels", "", "tune only kernels whose name matches this regular `expression`")
 	only := fs.String("levers", "", "try only these levers (`list` with commas)")
 	without := fs.String("without", "", "do not try these levers (`list` with commas)")
+	var controls []string
+	fs.Func("controls", "try ptxas with these Advanced Controls Files, too (`files` with commas; may be repeated; ptxas 13.3 and later)", func(value string) error {
+		controls = append(controls, fileList(value)...)
+		return nil
+	})
 	fs.BoolVar(&o.Exhaustive, "exhaustive", false, "a benchmark of the search: measure all pairs of levers too, and say what the search missed")
 	quiet := fs.Bool("quiet", false, "print only what went wrong")
 	if err := fs.Parse(args); err != nil {
@@ -83,7 +88,7 @@ func tune(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	signal.Ignore(syscall.SIGINT) // the application gets it too, and decides; what was measured by then is kept
-	code, err := tuneRun(ctx, o, fs.Args(), *applyToo, *quiet)
+	code, err := tuneRun(ctx, o, fs.Args(), controls, *applyToo, *quiet)
 	if err != nil {
 		complain("tune", err)
 		if code == 0 {
@@ -93,8 +98,16 @@ func tune(args []string) int {
 	return code
 }
 
+// fileList splits a list of files with commas between them; a file whose own name has a comma is taken as it is.
+func fileList(value string) []string {
+	if _, err := os.Stat(value); err == nil {
+		return []string{value}
+	}
+	return strings.Split(value, ",")
+}
+
 // tuneRun gives the application's own exit code.
-func tuneRun(ctx context.Context, o policy.Options, argv []string, applyToo, quiet bool) (int, error) {
+func tuneRun(ctx context.Context, o policy.Options, argv, controls []string, applyToo, quiet bool) (int, error) {
 	begun := time.Now()
 	store, err := openStore()
 	if err != nil {
@@ -108,6 +121,14 @@ func tuneRun(ctx context.Context, o policy.Options, argv []string, applyToo, qui
 	toolkit, err := driver.Find(self)
 	if err != nil {
 		return 1, err
+	}
+	if o.Controls, err = driver.KeepControls(ctx, store, toolkit, controls); err != nil {
+		return 1, err
+	}
+	if !quiet {
+		for i, hash := range o.Controls {
+			fmt.Fprintf(os.Stderr, "gnvcc: controls file %s is called %.12s\n", controls[i], hash)
+		}
 	}
 	library, err := agent.Build(ctx, toolkit.Dir(), filepath.Join(store.Path(), "agent"))
 	if err != nil {
