@@ -5,6 +5,8 @@
 //	suite/     a folder of programs: built and run with nvcc, tuned, built and run with gnvcc
 //	levers/    a folder of programs: what each lever brings alone, and all together
 //	overhead/  what gnvcc adds to a build
+//	rebuild/   what applying costs
+//	store/     what a build waits for the store
 //	machine/   what a figure was measured on
 //	step/      one command with a limit
 //	tree/      copies of programs to build in
