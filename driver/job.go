@@ -217,7 +217,7 @@ func wanted(sn *cache.Snapshot, kernels []cache.Kernel) (recipes map[string]rewr
 		if k.Identity == "" {
 			continue
 		}
-		var d cache.Decision
+		var d struct{ Recipe string } // of cache.Decision: the evidence, which is most of it, is not for builds
 		ok, err := sn.Get(cache.Decisions, k.Identity, &d)
 		if err != nil || !ok || d.Recipe == "" {
 			continue

@@ -28,7 +28,7 @@ type Term struct {
 // value is its pass' affair.
 func ParseRecipe(text string) (Recipe, error) {
 	var r Recipe
-	for rest := strings.TrimSpace(text); rest != ""; rest = strings.TrimLeft(rest, " ") {
+	for rest := strings.Trim(text, " \t\r\n"); rest != ""; rest = strings.TrimLeft(rest, " ") {
 		end := strings.IndexAny(rest, " {")
 		var t Term
 		var word string
@@ -55,7 +55,7 @@ func ParseRecipe(text string) (Recipe, error) {
 			}
 		}
 		t.Lever, t.Site, _ = strings.Cut(word, "@")
-		if t.Lever == "" || strings.ContainsAny(t.Value, "{}\n") || strings.ContainsAny(word, "{}\n") {
+		if t.Lever == "" || !plain(t.Value) || !plain(word) {
 			return Recipe{}, fmt.Errorf("recipe %q: a term is lever=value, lever@site=value or lever{value}", text)
 		}
 		r.Terms = append(r.Terms, t)
@@ -67,6 +67,11 @@ func ParseRecipe(text string) (Recipe, error) {
 		}
 	}
 	return r, nil
+}
+
+// plain tells whether a text has neither braces nor control characters, which would not come back as they were printed.
+func plain(s string) bool {
+	return strings.IndexFunc(s, func(c rune) bool { return c < ' ' || c == 0x7f || c == '{' || c == '}' }) < 0
 }
 
 func (r *Recipe) sort() {

@@ -1,4 +1,4 @@
-// Command store measures what a build waits for the store: opening the snapshot of the decisions, one look-up, decoding the decision, closing; by
+// Command store measures what a build waits for the store: opening the snapshot of the decisions, one look-up, decoding the recipe, closing; by
 // 64 processes at once, with and without an owner that publishes meanwhile.
 //
 //	go run ./bench/store -out store.json
@@ -8,7 +8,7 @@
 // too: a build's stage makes one and ends.
 //
 //	-builders N  processes (default 64)
-//	-lookups N   of each process (default 50), with 0 to 20 ms between them
+//	-lookups N   of each process (default 50), with 0 to 100 ms between them
 //	-records L   decisions in the store (default 10,1000,30000)
 //	-rounds N    the whole table as often (default 1)
 //	-working B   false: not with builders that compute between their look-ups

@@ -105,7 +105,7 @@ func run(ctx context.Context, args []string) error {
 			}
 		}
 	}
-	fmt.Println("\nbuilders: asleep for 0 to 20 ms between look-ups, or at work for as long; first: the first look-up of each process; the goal is p99 of 2000 at most")
+	fmt.Println("\nbuilders: asleep for 0 to 100 ms between look-ups, or at work for as long; first: the first look-up of each process; the goal is p99 of 2000 at most")
 	if *out == "" {
 		return nil
 	}
