@@ -53,7 +53,7 @@ func TestOccupancyAgainstHeader(t *testing.T) {
 				}
 				asked = append(asked, question{d, regs, s})
 				fmt.Fprintln(&in, d.CC, d.Threads, d.BlockRegisters, d.Registers, d.BlockShared, d.Shared, d.OptIn, d.Reserved,
-					regs, s.Threads, static, s.Shared-static, s.Barriers)
+					regs, s.Threads, static, s.Shared-static, s.Barriers, -1)
 			}
 			for _, d := range Devices() {
 				if d.CC < 30 {
@@ -128,6 +128,51 @@ func TestTableAgainstHeader(t *testing.T) {
 			d.Shared, d.BlockShared, d.OptIn, d.Reserved)
 		if got != row {
 			t.Errorf("sm_%d: %s\n the header says %s", cc, got, row)
+		}
+	}
+}
+
+// Throttled launches have as many resident blocks as was asked for, by NVIDIA's own rules.
+func TestThrottleAgainstHeader(t *testing.T) {
+	oracle := build(t, "gcc", "-O1", "-w", "-I"+toolkit(t, "13.5")+"/include", "testdata/occupancy.c")
+	var in bytes.Buffer
+	var want, what []string
+	for _, d := range Devices() {
+		for _, shared := range []int{0, 1, 128, 3000, 10000, 48 * kb, 70000} {
+			most := d.Occupancy(16, Shape{Threads: 32, Shared: shared}).Blocks
+			throttled := 0
+			for blocks := most; blocks > 0; blocks-- {
+				r, ok := d.Throttle(blocks, shared)
+				if !ok {
+					continue
+				}
+				if throttled++; r.Dynamic < 0 || shared+r.Dynamic > d.OptIn {
+					t.Errorf("sm_%d, %d blocks of %d bytes: %+v", d.CC, blocks, shared, r)
+				}
+				static := min(shared, 48*kb)
+				fmt.Fprintln(&in, d.CC, d.Threads, d.BlockRegisters, d.Registers, d.BlockShared, d.Shared, d.OptIn, d.Reserved,
+					16, 32, static, shared-static+r.Dynamic, 0, r.Carveout)
+				want = append(want, fmt.Sprint(blocks))
+				what = append(what, fmt.Sprintf("sm_%d, %d of %d blocks of %d bytes: %+v", d.CC, blocks, most, shared, r))
+			}
+			if d.CC < 70 && throttled > 0 || d.CC >= 70 && throttled < most*4/5 { // 30 blocks and the like are no level everywhere: 256 bytes are the grain of Volta
+				t.Errorf("sm_%d, blocks of %d bytes: %d levels below %d", d.CC, shared, throttled, most)
+			}
+		}
+	}
+	run := exec.Command(oracle)
+	run.Stdin = &in
+	out, err := run.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers := strings.Fields(string(out))
+	if len(answers) != len(want) {
+		t.Fatalf("%d answers to %d questions", len(answers), len(want))
+	}
+	for i := range want {
+		if answers[i] != want[i] {
+			t.Errorf("%s: the header says %s", what[i], answers[i])
 		}
 	}
 }

@@ -14,14 +14,13 @@ int main(void) {
 	memset(&p, 0, sizeof p);
 	memset(&a, 0, sizeof a);
 	memset(&s, 0, sizeof s);
-	s.carveoutConfig = SHAREDMEM_CARVEOUT_DEFAULT;
 	p.warpSize = 32;
 	p.maxThreadsPerBlock = 1024;
 	p.numSms = 1;
 	a.maxThreadsPerBlock = 1024;
 	a.shmemLimitConfig = FUNC_SHMEM_LIMIT_OPTIN;
-	while (scanf("%d %d %d %d %d %d %d %d %d %d %d %d %d", &cc, &p.maxThreadsPerMultiprocessor, &p.regsPerBlock, &p.regsPerMultiprocessor,
-	             &perBlock, &shared, &optin, &reserved, &a.numRegs, &threads, &fixed, &dynamic, &a.numBlockBarriers) == 13) {
+	while (scanf("%d %d %d %d %d %d %d %d %d %d %d %d %d %d", &cc, &p.maxThreadsPerMultiprocessor, &p.regsPerBlock, &p.regsPerMultiprocessor,
+	             &perBlock, &shared, &optin, &reserved, &a.numRegs, &threads, &fixed, &dynamic, &a.numBlockBarriers, &s.carveoutConfig) == 14) {
 		p.computeMajor = cc / 10;
 		p.computeMinor = cc % 10;
 		p.sharedMemPerBlock = perBlock;
