@@ -319,6 +319,14 @@ func (b *bench) check(module *ptx.Module, p *plan, recipes map[string]rewrite.Re
 				before = was.Registers
 			}
 		}
+		if s.blocks > 0 {
+			r, err := s.throttle(file.Target, k.Shared)
+			if err != nil {
+				bad[s.kernel] = err
+				continue
+			}
+			p.choices[i].Throttle = &stub.Throttle{Dynamic: r.Dynamic, Carveout: r.Carveout, Binary: file.Target}
+		}
 		if !s.fits(module.Entry(s.kernel), p.choices[i].Block, before, k.Registers) {
 			bad[s.kernel] = fmt.Errorf("the second entry with %d registers (%d by nvcc) would not launch with every block that it is chosen for", k.Registers, before)
 		}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -19,6 +20,7 @@ import (
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/source"
+	"gnvcc/sim"
 	"gnvcc/sim/cubin"
 )
 
@@ -279,6 +281,8 @@ type Candidate struct {
 	Entry      string // what to launch in it: the kernel's own name, or that of a second entry
 	Build      cache.Build
 	MaxThreads int // largest block by directives, 1024 if none
+	// Reserve is how it is to be launched; zero: as the kernel is.
+	Reserve sim.Reserve
 }
 
 // A keptCandidate is the memo of one.
@@ -295,7 +299,45 @@ const memoCandidate = "candidate"
 // Compile makes a candidate. An error says why there is none: the recipe can't be carried out, or a tool refused it. What was made
 // once is found again, refusals too; ctx and Limit end what takes too long, which is tried again another time.
 func (c *Compiler) Compile(ctx context.Context, s *Source, r rewrite.Recipe) (*Candidate, error) {
+	if _, ok := r.Get("throttle", ""); ok {
+		return c.throttled(ctx, s, r)
+	}
 	return c.candidate(ctx, s, r, false)
+}
+
+// throttled makes a candidate that differs from another in how it is launched: that one is made, once for all levels.
+func (c *Compiler) throttled(ctx context.Context, s *Source, r rewrite.Recipe) (*Candidate, error) {
+	if err := r.Check(); err != nil {
+		return nil, err
+	}
+	seconds, err := secondsOf(s.Kernel, r)
+	if err != nil {
+		return nil, err
+	}
+	if len(seconds) != 1 {
+		return nil, fmt.Errorf("recipe %q: a candidate is one second entry", r)
+	}
+	if rewrite.ReadsSharedSize(s.job.ptx) {
+		return nil, errors.New("the code reads how much shared memory it has: a reserve could be seen")
+	}
+	cand, err := c.candidate(ctx, s, seconds[0].rest.Without("throttle").With(seconds[0].term), false)
+	if err != nil {
+		return nil, err
+	}
+	out := *cand
+	if out.Reserve, err = seconds[0].throttle(capability(s.Target), cand.Build.Shared); err != nil {
+		return nil, err
+	}
+	return &out, nil
+}
+
+// capability is 90 for sm_90 and sm_90a, 0 for what is no such name.
+func capability(target string) int {
+	n, err := strconv.Atoi(strings.TrimRight(strings.TrimPrefix(target, "sm_"), "af"))
+	if err != nil {
+		return 0
+	}
+	return n
 }
 
 // CompilePlain makes a candidate in which the guards inside the kernel never hold: every launch runs the plain copy, as it

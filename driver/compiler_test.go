@@ -14,6 +14,7 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/rewrite"
+	"gnvcc/sim"
 	"gnvcc/sim/cubin"
 )
 
@@ -134,6 +135,10 @@ func TestCompiler(t *testing.T) {
 		"maxnreg=48 spec{n=7,blockDim.x=32}": func(c *Candidate) bool {
 			return strings.HasPrefix(c.Entry, "_Z5shownPfi__tuned_") && c.Build.Registers <= 48
 		},
+		"spec{host(block)=32x1x1,host(dynamic)=0} throttle=3": func(c *Candidate) bool {
+			return strings.HasPrefix(c.Entry, "_Z5shownPfi__tuned_") && c.Build == def.Build && c.Reserve == sim.Reserve{Dynamic: 1664, Carveout: 4}
+		},
+		"spec{host(block)=32x1x1,host(dynamic)=0}": func(c *Candidate) bool { return c.Build == def.Build && c.Reserve == sim.Reserve{} },
 	} {
 		cand, err := c.Compile(ctx, s, recipe(t, text))
 		if err != nil {

@@ -104,13 +104,27 @@ func (b *bench) planSeconds(ctx context.Context, j *job, t *translation, module 
 	if !seconds[0].rest.Flag().IsDefault() {
 		return fmt.Errorf("flags of ptxas hold for the whole file: they would change the plain kernel beside the second entry")
 	}
-	if t == nil {
-		return errNoSource
-	}
 	kernel := seconds[0].kernel
 	f := module.Entry(kernel)
 	if f == nil {
 		return fmt.Errorf("no kernel %s in the PTX", kernel)
+	}
+	var others []second
+	for _, s := range seconds {
+		if s.blocks > 0 && rewrite.ReadsSharedSize(j.ptx) {
+			return fmt.Errorf("throttle=%d: the code reads how much shared memory it has: a reserve could be seen", s.blocks)
+		}
+		if !s.plain() {
+			others = append(others, s)
+			continue
+		}
+		p.add(merge.Variant{Entry: kernel, Second: s.name, PTX: j.ptx}, s, s.hostChoice())
+	}
+	if len(others) == 0 {
+		return nil
+	}
+	if t == nil {
+		return errNoSource
 	}
 	unit, err := b.unit(t.Input)
 	if err != nil {
@@ -120,7 +134,7 @@ func (b *bench) planSeconds(ctx context.Context, j *job, t *translation, module 
 	if err != nil {
 		return err
 	}
-	for _, s := range seconds {
+	for _, s := range others {
 		terms := append(sourceTerms(s.rest), s.term)
 		text, err := b.variant(ctx, t, module, variantOf{entry: kernel, terms: terms, alone: true})
 		if err != nil {
@@ -130,12 +144,17 @@ func (b *bench) planSeconds(ctx context.Context, j *job, t *translation, module 
 		if err != nil {
 			return err
 		}
-		p.variants = append(p.variants, merge.Variant{Entry: kernel, Second: s.name, PTX: text})
-		p.passes[s.name] = s.rest.PTX()
-		p.seconds = append(p.seconds, s)
-		p.choices = append(p.choices, choice)
+		p.add(merge.Variant{Entry: kernel, Second: s.name, PTX: text}, s, choice)
 	}
 	return nil
+}
+
+// add puts a second entry into the plan.
+func (p *plan) add(v merge.Variant, s second, c stub.Choice) {
+	p.variants = append(p.variants, v)
+	p.passes[s.name] = s.rest.PTX()
+	p.seconds = append(p.seconds, s)
+	p.choices = append(p.choices, c)
 }
 
 // tryStub sees whether the host stub takes the choices.

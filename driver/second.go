@@ -12,6 +12,7 @@ import (
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/source"
 	"gnvcc/rewrite/stub"
+	"gnvcc/sim"
 )
 
 // Second entries. A recipe with spec{...} terms leaves the kernel itself as nvcc makes it. For each such term a second entry stands
@@ -28,6 +29,8 @@ type second struct {
 	name   string       // its own
 	term   rewrite.Term // the spec term
 	rest   rewrite.Recipe
+	host   rewrite.Host // of the term
+	blocks int          // throttled to so many resident ones, 0: not
 }
 
 // tunedMark stands between a kernel's name and what its second entry is for.
@@ -67,10 +70,26 @@ func secondsOf(kernel string, r rewrite.Recipe) ([]second, error) {
 				s.rest.Terms = append(s.rest.Terms, t)
 			}
 		}
+		if s.host, err = rewrite.HostConditions(s.term.Value); err != nil {
+			return nil, err
+		}
+		s.blocks = e.Throttle()
 		s.name = secondName(kernel, s.term)
 		out = append(out, s)
 	}
 	return out, nil
+}
+
+// plain tells whether the second entry is the kernel as nvcc compiles it: then neither cicc nor the source is needed.
+func (s second) plain() bool { return s.host.Only && len(sourceTerms(s.rest)) == 0 }
+
+// hostChoice is choice for conditions that the host alone looks at.
+func (s second) hostChoice() stub.Choice {
+	out := stub.Choice{Entry: s.kernel, Second: s.name, Block: s.host.Block}
+	if s.host.HasDynamic {
+		out.Dynamic = &s.host.Dynamic
+	}
+	return out
 }
 
 // choice says to the stub when the second entry is to be launched.
@@ -80,6 +99,9 @@ func (s second) choice(k *source.Kernel, options source.Options) (stub.Choice, e
 		return stub.Choice{}, err
 	}
 	out := stub.Choice{Entry: s.kernel, Second: s.name, Block: c.Block, Grid: c.Grid}
+	if c.HasDynamic {
+		out.Dynamic = &c.Dynamic
+	}
 	for _, a := range c.Arguments {
 		if a.Align > 0 {
 			out.Align = append(out.Align, stub.Align{Index: a.Index, Bytes: a.Align})
@@ -97,6 +119,19 @@ func (s second) fits(f *ptx.Func, block [3]int, before, after int) bool {
 		return after <= before || rewrite.MaxBlock(after) >= (threads+31)/32*32
 	}
 	return rewrite.Fits(f, before, after)
+}
+
+// throttle says how a second entry is launched that is to be throttled. shared are its static bytes, as ptxas gave them.
+func (s second) throttle(cc, shared int) (sim.Reserve, error) {
+	d, known := sim.Lookup(cc)
+	if !known {
+		return sim.Reserve{}, fmt.Errorf("throttle=%d: nothing is known of the shared memory of sm_%d", s.blocks, cc)
+	}
+	r, ok := d.Throttle(s.blocks, shared+s.host.Dynamic)
+	if !ok {
+		return sim.Reserve{}, fmt.Errorf("throttle=%d: blocks with %d bytes of shared memory can't be kept to so many on sm_%d", s.blocks, shared+s.host.Dynamic, cc)
+	}
+	return r, nil
 }
 
 // hasHost tells whether a command compiles host code.

@@ -81,12 +81,7 @@ func (s *search) permitted(r rewrite.Recipe) bool {
 	if r.Exactness() > s.t.o.Exact {
 		return false
 	}
-	for _, t := range r.Terms {
-		if l := levers[t.Lever]; l == nil || !s.t.o.allows(l) {
-			return false
-		}
-	}
-	return s.launchable(r)
+	return s.t.o.allowsAll(r) && s.launchable(r)
 }
 
 // launchable tells whether what a recipe makes may be launched now: a second entry computes nonsense for values that it was
@@ -121,7 +116,7 @@ func (s *search) admit(tr *Trial, c *Candidate, err error) error {
 		}
 		s.byCode[tr.Code] = tr
 	}
-	arm, at, err := s.s.Load(c.Path, c.Entry)
+	arm, at, err := s.s.LoadReserved(c.Path, c.Entry, c.Reserve)
 	if err != nil {
 		return s.failed(tr, err)
 	}

@@ -9,6 +9,8 @@ import (
 	"os"
 	"sort"
 	"strings"
+
+	"gnvcc/profile"
 )
 
 // What the GPU would execute, as a hash: about half of all candidates (neighbouring caps, levels that change nothing) give
@@ -78,5 +80,9 @@ func codeOf(c *Candidate, kernel string) string {
 	if c.Code == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s r%d s%d", c.Code, c.Build.Registers, c.Build.Shared)
+	text := fmt.Sprintf("%s r%d s%d", c.Code, c.Build.Registers, c.Build.Shared)
+	if c.Reserve != (profile.Reserve{}) {
+		text += fmt.Sprintf(" d%d c%d", c.Reserve.Dynamic, c.Reserve.Carveout)
+	}
+	return text
 }

@@ -193,7 +193,7 @@ func (s *search) plainPays(tr *Trial) (bool, error) {
 		tr.Refused = "its plain copy can't be measured: " + firstLine(err)
 		return false, nil
 	}
-	arm, _, err := s.s.Load(cand.Path, cand.Entry)
+	arm, _, err := s.s.LoadReserved(cand.Path, cand.Entry, cand.Reserve)
 	if err != nil {
 		return false, s.failed(tr, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"gnvcc/cache"
+	"gnvcc/profile"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/source"
 	"gnvcc/sim"
@@ -91,8 +92,9 @@ type Candidate struct {
 	Path       string // a cubin that the driver can load
 	Entry      string // what to launch in it, "": the kernel's own name (a second entry has another one)
 	Build      cache.Build
-	MaxThreads int    // largest block by directives, 1024 if none
-	Code       string // hash of what the GPU would execute; equal codes need one measurement. "": unknown
+	MaxThreads int             // largest block by directives, 1024 if none
+	Code       string          // hash of what the GPU would execute; equal codes need one measurement. "": unknown
+	Reserve    profile.Reserve // how it is launched; zero: as the kernel is
 }
 
 // limit is the largest block by directives.

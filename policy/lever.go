@@ -65,10 +65,14 @@ func Levers() []*Lever {
 	return out
 }
 
-// leverOf returns the lever of a recipe's only lever, or "" if it has several.
+// leverOf returns the lever of a recipe's only lever, or "" if it has several. A copy that only the host tells from the kernel is
+// none by itself.
 func leverOf(r rewrite.Recipe) string {
 	name := ""
 	for _, t := range r.Terms {
+		if t.HostOnly() {
+			continue
+		}
 		if name != "" && t.Lever != name {
 			return ""
 		}
@@ -133,6 +137,9 @@ func without(r rewrite.Recipe, lever string) rewrite.Recipe {
 
 // join returns a with b's terms in addition; b's take the place of a's where they stand at the same site.
 func join(a, b rewrite.Recipe) rewrite.Recipe {
+	if r, ok := joinSpecs(a, b); ok {
+		return r
+	}
 	for _, t := range b.Terms {
 		a = a.With(t)
 	}

@@ -42,6 +42,7 @@ var _ = register(Lever{
 })
 
 func conditions(t rewrite.Term) string {
+	t.Value = strings.NewReplacer("host(block)", "blocks", "host(dynamic)", "bytes of dynamic shared memory").Replace(t.Value)
 	return strings.ReplaceAll(strings.ReplaceAll(t.Value, "=", " = "), ",", ", ")
 }
 
@@ -95,7 +96,7 @@ func read(k *Kernel, values []Value) []Value {
 // specsAround joins the best guard with the best factor, and leaves conditions out.
 func specsAround(s *Situation, best Trial, lever string) []rewrite.Recipe {
 	var out []rewrite.Recipe
-	if !hasLever(best.Recipe, lever) {
+	if !slices.ContainsFunc(best.Recipe.Terms, func(t rewrite.Term) bool { return t.Lever == lever && !t.HostOnly() }) {
 		for _, r := range specs(s, lever) {
 			if tr := s.Trial(r.String()); tr != nil && tr.usable() && tr.Ratio < step {
 				out = append(out, join(best.Recipe, r))
@@ -109,7 +110,7 @@ func specsAround(s *Situation, best Trial, lever string) []rewrite.Recipe {
 		}
 	}
 	for _, t := range best.Recipe.Terms {
-		if t.Lever != lever {
+		if t.Lever != lever || t.HostOnly() {
 			continue
 		}
 		for _, less := range leaveOut(t.Value) {
@@ -124,7 +125,7 @@ func leaveOut(text string) []string {
 	all := strings.Split(text, ",")
 	unit := func(c string) string {
 		name, _, _ := strings.Cut(c, "=")
-		for _, prefix := range []string{"blockDim.", "gridDim.", "align("} {
+		for _, prefix := range []string{"blockDim.", "gridDim.", "align(", "host("} {
 			if strings.HasPrefix(name, prefix) {
 				return prefix
 			}
@@ -141,6 +142,9 @@ func leaveOut(text string) []string {
 		return nil
 	}
 	for _, u := range units {
+		if u == "host(" {
+			continue // the throttled entry needs it
+		}
 		out = append(out, strings.Join(slices.DeleteFunc(slices.Clone(all), func(c string) bool { return unit(c) == u }), ","))
 	}
 	return out
@@ -166,6 +170,10 @@ func guardedBlock(r rewrite.Recipe) (int, bool) {
 	most := 0
 	for _, t := range r.Terms {
 		if t.Lever != "spec" {
+			continue
+		}
+		if h, err := rewrite.HostConditions(t.Value); err == nil && h.Block[0] > 0 {
+			most = max(most, h.Block[0]*h.Block[1]*h.Block[2])
 			continue
 		}
 		size, dims := 1, 0

@@ -83,6 +83,17 @@ func (o *Options) Validate() error {
 	return nil
 }
 
+// allowsAll tells whether all levers of a recipe may be used. A copy that only the host tells from the kernel belongs to the lever
+// that needs it.
+func (o *Options) allowsAll(r rewrite.Recipe) bool {
+	for _, t := range r.Terms {
+		if l := levers[t.Lever]; l == nil || !t.HostOnly() && !o.allows(l) {
+			return false
+		}
+	}
+	return true
+}
+
 // allows tells whether a lever may be used at all.
 func (o *Options) allows(l *Lever) bool {
 	if o.Levers != nil && !slices.Contains(o.Levers, l.Name) {

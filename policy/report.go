@@ -66,6 +66,9 @@ func NewEntry(d cache.Decision) Entry {
 			heaviest = before
 			e.Occupancy[0] = occupancy(d.Target, d.Evidence.Default, l)
 			e.Occupancy[1] = occupancy(d.Target, d.Evidence.Chosen, l)
+			if n := r.Throttle(); n > 0 {
+				e.Occupancy[1] = math.Min(e.Occupancy[1], share(d.Target, n, l))
+			}
 		}
 	}
 	if e.total > 0 {
@@ -97,6 +100,15 @@ func occupancy(target string, b cache.Build, l cache.Launch) float64 {
 	}
 	s := Shape{Grid: l.Grid, Block: l.Block, Dynamic: l.Dynamic}
 	return d.Fraction(d.Occupancy(b.Registers, sim.Shape{Threads: s.Threads(), Shared: b.Shared + s.Dynamic, Blocks: s.Blocks()}))
+}
+
+// share is the share of warp slots that so many blocks of a launch take, 1 if the target is not known.
+func share(target string, blocks int, l cache.Launch) float64 {
+	d, ok := deviceOf(target)
+	if !ok {
+		return 1
+	}
+	return float64(blocks*sim.Shape{Threads: Shape{Block: l.Block}.Threads()}.WarpsPerBlock()) / float64(d.Warps)
 }
 
 // deviceOf looks a target such as "sm_90a" up.

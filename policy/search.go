@@ -354,7 +354,7 @@ func hasLever(r rewrite.Recipe, lever string) bool {
 // hasStage tells whether any of a recipe's levers belongs to a stage.
 func hasStage(r rewrite.Recipe, stage rewrite.Stage) bool {
 	for _, t := range r.Terms {
-		if l := levers[t.Lever]; l != nil && l.stage == stage {
+		if l := levers[t.Lever]; l != nil && l.stage == stage && !t.HostOnly() {
 			return true
 		}
 	}

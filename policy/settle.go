@@ -124,10 +124,8 @@ func (k *kernel) remember(t *Tuner) {
 	if err != nil || r.Exactness() > t.o.Exact {
 		return
 	}
-	for _, term := range r.Terms {
-		if l := levers[term.Lever]; l == nil || !t.o.allows(l) {
-			return
-		}
+	if !t.o.allowsAll(r) {
+		return
 	}
 	entries, err := r.Entries()
 	if err != nil {

@@ -127,6 +127,9 @@ func (g *simGPU) Compile(ctx context.Context, kk *Kernel, r rewrite.Recipe, plai
 	if k.code != nil {
 		c.Code = k.code(r)
 	}
+	if n := r.Throttle(); n > 0 {
+		c.Reserve = profile.Reserve{Dynamic: 1000 * n, Carveout: 3}
+	}
 	return c, nil
 }
 
@@ -184,6 +187,13 @@ func (s *simSession) Load(path, entry string) (profile.Candidate, profile.Attrib
 	s.arms = append(s.arms, simArm{r, parts[1] == "true"})
 	at := profile.Attributes{Registers: s.k.registers(r), MaxThreads: min(s.k.MaxThreads, 65536/((s.k.registers(r)+7)/8*8)/128*128)}
 	return profile.Candidate(len(s.arms)), at, nil
+}
+
+func (s *simSession) LoadReserved(path, entry string, r profile.Reserve) (profile.Candidate, profile.Attributes, error) {
+	if strings.Contains(path, "throttle=") != (r.Carveout > 0) {
+		s.g.t.Errorf("%s is loaded with %+v", path, r)
+	}
+	return s.Load(path, entry)
 }
 
 func (s *simSession) Unload(c profile.Candidate) error { return nil }

@@ -102,6 +102,9 @@ func simpler(a, b rewrite.Recipe) bool {
 func weight(r rewrite.Recipe) int {
 	n := 0
 	for _, t := range r.Terms {
+		if t.HostOnly() {
+			continue
+		}
 		n++
 		if t.Brace {
 			for _, c := range t.Value {

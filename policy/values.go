@@ -27,6 +27,7 @@ const (
 	BlockDim                   // blockDim.x, .y, .z
 	GridDim                    // gridDim.x, .y, .z
 	Alignment                  // of a pointer argument, bytes
+	HostValue                  // what the host alone looks at: host(block), host(dynamic)
 )
 
 // Values reads the values of a launch that were the same in all launches of its configuration so far. What can't be
@@ -47,6 +48,9 @@ func values(k *Kernel, l *profile.Launch, now bool) []Value {
 			out = append(out, Value{Name: d.name + axis, Text: strconv.Itoa(d.size[i]), Kind: d.kind})
 		}
 	}
+	out = append(out,
+		Value{Name: "host(block)", Text: fmt.Sprintf("%dx%dx%d", l.Block[0], l.Block[1], l.Block[2]), Kind: HostValue},
+		Value{Name: "host(dynamic)", Text: strconv.Itoa(l.Dynamic), Kind: HostValue})
 	for _, v := range k.Values {
 		if v.Why != "" || v.Name == "" || v.Argument >= len(l.Params) {
 			continue

@@ -134,6 +134,13 @@ type Candidate int
 // Original is the kernel as the application loaded it.
 const Original Candidate = 0
 
+// A Reserve is shared memory that a candidate is launched with on top of what the launch asks for, so that fewer blocks
+// are resident. The zero value is none, and the application's own carveout.
+type Reserve struct {
+	Dynamic  int // bytes
+	Carveout int // the preferred size of the shared memory, percent: not 0
+}
+
 // A Session repeats one launch. Every run starts from memory as it was before the launch, with the application's own
 // arguments, launch attributes and stream; __device__ and __constant__ variables of a candidate get the original's values first.
 //
@@ -145,6 +152,9 @@ type Session interface {
 	// Load loads a cubin and finds an entry in it, which takes the kernel's parameters; "" is the kernel's own name. A
 	// *CandidateError means that the driver refused it.
 	Load(path, entry string) (Candidate, Attributes, error)
+
+	// LoadReserved is Load for a candidate that is launched with a reserve of shared memory.
+	LoadReserved(path, entry string, r Reserve) (Candidate, Attributes, error)
 
 	// Unload gives a candidate's memory back. Those that are still loaded when the session ends are unloaded then.
 	Unload(c Candidate) error

@@ -104,9 +104,15 @@ func (s *session) known() error {
 }
 
 func (s *session) Load(path, entry string) (Candidate, Attributes, error) {
+	return s.LoadReserved(path, entry, Reserve{})
+}
+
+func (s *session) LoadReserved(path, entry string, r Reserve) (Candidate, Attributes, error) {
 	w := writer{}
 	w.str(path)
 	w.str(entry)
+	w.u32(uint32(r.Dynamic))
+	w.u32(uint32(r.Carveout))
 	in, err := s.p.command(fLoad, w.b, answerLimit)
 	if err != nil {
 		return 0, Attributes{}, err

@@ -50,3 +50,43 @@ func TestEntries(t *testing.T) {
 		}
 	}
 }
+
+// throttle is for second entries that are chosen by the launch's dynamic shared memory, and for nothing else.
+func TestThrottle(t *testing.T) {
+	for text, n := range map[string]int{
+		"spec{host(dynamic)=0} throttle=3":                                     3,
+		"spec{host(block)=256x1x1,host(dynamic)=4096,n=1024} throttle=1":       1,
+		"maxnreg=40 spec{host(dynamic)=0}":                                     0,
+		"spec{host(dynamic)=0|throttle=2} spec{host(dynamic)=64|unroll=4}":     0,
+		"spec{host(dynamic)=0} spec{host(dynamic)=64,blockDim.x=8} throttle=2": 2,
+	} {
+		r := mustRecipe(t, text)
+		if err := r.Check(); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+		if r.Throttle() != n {
+			t.Errorf("%s: throttled to %d, want %d", text, r.Throttle(), n)
+		}
+	}
+	for _, bad := range []string{"throttle=3", "spec{n=1} throttle=3", "spec{host(dynamic)=0} throttle=0", "spec{host(dynamic)=0} throttle=x",
+		"spec{host(dynamic)=} throttle=1", "spec{n=1|throttle=3}", "spec{host(dynamic)=0} spec{n=1} throttle=3", "guard{host(dynamic)=0} throttle=2"} {
+		if err := mustRecipe(t, bad).Check(); err == nil {
+			t.Errorf("%s is taken", bad)
+		}
+	}
+	for text, want := range map[string]Exactness{
+		"spec{host(dynamic)=0} throttle=3":           ByConstruction, // nvcc's own code
+		"ld=cs spec{host(dynamic)=0} throttle=3":     ByConstruction,
+		"spec{host(dynamic)=0,n=1} throttle=3":       Checked,
+		"spec{host(dynamic)=0} throttle=3 unroll=2":  Checked,
+		"spec{host(dynamic)=0|unroll=2}":             Checked,
+		"spec{host(dynamic)=0|throttle=2} spec{n=8}": Checked,
+	} {
+		if got := mustRecipe(t, text).Exactness(); got != want {
+			t.Errorf("%s is exact as %s, want %s", text, got, want)
+		}
+	}
+	if ReadsSharedSize([]byte("mov.u32 %r1, %tid.x;")) || !ReadsSharedSize([]byte("mov.u32 %r1, %dynamic_smem_size;")) {
+		t.Error("who reads the size of the shared memory is not told from others")
+	}
+}

@@ -133,3 +133,14 @@ func (r Recipe) With(t Term) Recipe {
 	out.sort()
 	return out
 }
+
+// Without returns the recipe less a lever's terms.
+func (r Recipe) Without(lever string) Recipe {
+	var out Recipe
+	for _, t := range r.Terms {
+		if t.Lever != lever {
+			out.Terms = append(out.Terms, t)
+		}
+	}
+	return out
+}

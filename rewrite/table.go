@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"strings"
 )
 
 // The table of levers, and the order of the PTX passes.
@@ -46,6 +47,7 @@ const (
 	Source Stage = iota + 1 // the preprocessed device code, in front of cicc
 	PTX                     // in front of ptxas
 	Flag                    // a flag of ptxas: holds for all kernels of the file
+	HostStub                // how the host stub launches a second entry
 )
 
 // A Pass is one lever. Each lever's file enters its own into the table by register, so that adding one touches no other file.
@@ -126,10 +128,13 @@ func Levers() []Pass {
 }
 
 // Exactness is the weakest promise among the recipe's terms; ByConstruction for nvcc's own compile, Approximate where a
-// lever is not known.
+// lever is not known. A copy of which only the host knows the conditions is nvcc's own compile.
 func (r Recipe) Exactness() Exactness {
 	worst := ByConstruction
 	for _, t := range r.Terms {
+		if t.HostOnly() && !strings.Contains(t.Value, "|") {
+			continue
+		}
 		e := Approximate
 		if p := byLever[t.Lever]; p != nil {
 			e = p.Exact
@@ -182,6 +187,8 @@ func (r Recipe) Check() error {
 		}
 	} else if len(entries) == 1 && entries[0].String() != r.String() {
 		return entries[0].Check()
+	} else {
+		return checkThrottle(r)
 	}
 	return nil
 }

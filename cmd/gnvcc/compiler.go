@@ -11,6 +11,7 @@ import (
 	"gnvcc/cache"
 	"gnvcc/driver"
 	"gnvcc/policy"
+	"gnvcc/profile"
 	"gnvcc/rewrite"
 )
 
@@ -100,7 +101,7 @@ func (c *compiler) Compile(ctx context.Context, k *policy.Kernel, r rewrite.Reci
 	if err != nil {
 		code = "" // measured for itself
 	}
-	return &policy.Candidate{Path: made.Path, Entry: made.Entry, Build: made.Build, MaxThreads: made.MaxThreads, Code: code}, nil
+	return &policy.Candidate{Path: made.Path, Entry: made.Entry, Build: made.Build, MaxThreads: made.MaxThreads, Code: code, Reserve: profile.Reserve(made.Reserve)}, nil
 }
 
 // Counts says how often the tools ran.

@@ -14,6 +14,8 @@ import (
 type Conditions struct {
 	Arguments   []Argument
 	Block, Grid [3]int // 0: any
+	HasDynamic  bool   // Dynamic counts
+	Dynamic     int    // dynamic shared memory of the launch, bytes
 }
 
 // An Argument is a condition on one argument: its bytes at an offset, or, where Align is set, a multiple of Align.
@@ -37,15 +39,27 @@ func (k *Kernel) Conditions(term rewrite.Term, opt Options) (Conditions, error) 
 		byName[v.Name] = v
 	}
 	var c Conditions
+	h, err := rewrite.HostConditions(term.Value)
+	if err != nil {
+		return Conditions{}, refuse(k.label(), "%s: %v", term, err)
+	}
+	c.Block, c.HasDynamic, c.Dynamic = h.Block, h.HasDynamic, h.Dynamic
 	for _, item := range strings.Split(term.Value, ",") {
 		name, text, _ := strings.Cut(strings.TrimSpace(item), "=")
+		if strings.HasPrefix(name, "host(") {
+			continue
+		}
 		if _, ok := dimensions[name]; ok {
 			n, _ := strconv.Atoi(text)
 			of := &c.Block
 			if strings.HasPrefix(name, "gridDim") {
 				of = &c.Grid
 			}
-			of[name[len(name)-1]-'x'] = n
+			if at := &of[name[len(name)-1]-'x']; *at != 0 && *at != n {
+				return Conditions{}, refuse(k.label(), "%s: two sizes of a block", term)
+			} else {
+				*at = n
+			}
 			continue
 		}
 		if p, ok := strings.CutPrefix(name, "align("); ok {

@@ -26,14 +26,43 @@ __attribute__((global)) void k(float *p, S s, float f, bool b, unsigned char u, 
 		t.Fatal(err)
 	}
 	want := "{[{0 0 [] 32} {1 0 [254 255 255 255] 0} {1 8 [0 0 0 0 0 0 248 63] 0} {1 18 [2 1] 0} {2 0 [0 0 0 128] 0} {3 0 [1] 0} {4 0 [200] 0} " +
-		"{5 0 [255 255 255 255 255 255 255 255] 0}] [0 4 2] [100000 0 0]}"
+		"{5 0 [255 255 255 255 255 255 255 255] 0}] [0 4 2] [100000 0 0] false 0}"
 	if fmt.Sprint(got) != want {
 		t.Errorf("%v, want %s", got, want)
 	}
-	for _, bad := range []string{"n=1", "s.n=1.5", "blockDim.x=0", "align(p)=3", "p=1"} {
+	for _, bad := range []string{"n=1", "s.n=1.5", "blockDim.x=0", "align(p)=3", "p=1",
+		"host(block)=32x1", "host(block)=0x1x1", "host(grid)=1x1x1", "host(dynamic)=-1", "host(dynamic)=0,host(dynamic)=1", "host(block)=32x1x1,blockDim.x=64"} {
 		if _, err := k.Conditions(rewrite.Term{Lever: "spec", Value: bad, Brace: true}, opt); err == nil {
 			t.Errorf("%s: no refusal", bad)
 		}
+	}
+}
+
+// What the host alone looks at is no part of the copy, and a copy made for one block is never chosen for another.
+func TestHostConditions(t *testing.T) {
+	u, err := Parse([]byte("# 1 \"x.cu\"\n__attribute__((global)) void k(float *p, int n) { p[n] = 1; }\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := u.Kernel("_Z1kPfi")
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt := Options{Signature: []string{".u64", ".u32"}, Alone: true}
+	for text, want := range map[string]string{
+		"host(block)=64x2x1,host(dynamic)=1024":       "{[] [64 2 1] [0 0 0] true 1024}",
+		"n=3,host(dynamic)=0":                         "{[{1 0 [3 0 0 0] 0}] [0 0 0] [0 0 0] true 0}",
+		"host(block)=64x2x1,blockDim.y=2,gridDim.x=9": "{[] [64 2 1] [9 0 0] false 0}",
+	} {
+		got, err := k.Conditions(recipe(t, "spec{"+text+"}")[0], opt)
+		if err != nil || fmt.Sprint(got) != want {
+			t.Errorf("%s: %v %v, want %s", text, got, err, want)
+		}
+	}
+	inside := opt
+	inside.Alone = false
+	if _, err := k.Conditions(recipe(t, "spec{n=3,host(dynamic)=0}")[0], inside); err == nil {
+		t.Error("a guard inside the kernel looks at what only the host can see")
 	}
 }
 

@@ -64,7 +64,7 @@ func (k *Kernel) copies(terms []rewrite.Term, opt Options) ([]copied, error) {
 		if !term.Brace || term.Site != "" {
 			return nil, refuse(k.label(), "%s: a specialisation is spec{name=value,...}", term)
 		}
-		c, err := k.copy(term, byName)
+		c, err := k.copy(term, byName, opt.Alone)
 		if err != nil {
 			return nil, err
 		}
@@ -77,14 +77,24 @@ func (k *Kernel) copies(terms []rewrite.Term, opt Options) ([]copied, error) {
 	return out, nil
 }
 
-func (k *Kernel) copy(term rewrite.Term, byName map[string]Value) (copied, error) {
+// copy reads one term; alone: for a copy that the host chooses.
+func (k *Kernel) copy(term rewrite.Term, byName map[string]Value, alone bool) (copied, error) {
 	var c copied
 	var guards []string
 	fixed := map[string]bool{}
+	if _, err := rewrite.HostConditions(term.Value); err != nil {
+		return c, refuse(k.label(), "%s: %v", term, err)
+	}
 	for _, item := range strings.Split(term.Value, ",") {
 		name, text, ok := strings.Cut(strings.TrimSpace(item), "=")
 		if !ok || name == "" || text == "" {
 			return c, refuse(k.label(), "%s: %q is not name=value", term, item)
+		}
+		if strings.HasPrefix(name, "host(") {
+			if !alone {
+				return c, refuse(k.label(), "%s: %s is for the host, and only a second entry is chosen there", term, name)
+			}
+			continue
 		}
 		if fixed[name] {
 			return c, refuse(k.label(), "%s: %s stands twice", term, name)
@@ -129,7 +139,9 @@ func (k *Kernel) copy(term rewrite.Term, byName map[string]Value) (copied, error
 			c.declare += " " + v.declare(x)
 		}
 	}
-	c.guard = strings.Join(guards, " && ")
+	if c.guard = strings.Join(guards, " && "); len(guards) == 0 {
+		c.guard = "true" // the host alone looks
+	}
 	return c, nil
 }
 

@@ -15,6 +15,16 @@ type Choice struct {
 	Align  []Align
 	Block  [3]int // 0: any
 	Grid   [3]int // 0: any
+
+	Dynamic  *int      `json:",omitempty"` // dynamic shared memory of the launch, bytes; nil: any
+	Throttle *Throttle `json:",omitempty"` // nil: as it is launched
+}
+
+// A Throttle keeps a second entry to a number of resident blocks: with more shared memory, of which less is preferred.
+type Throttle struct {
+	Dynamic  int // bytes of dynamic shared memory on top of the launch's
+	Carveout int // percent
+	Binary   int // the architecture that these are for, as cudaFuncAttributes.binaryVersion has it: 90
 }
 
 // An Arg is a condition on an argument: the bytes at an offset of the Index-th parameter. Bytes, not values: a NaN
@@ -34,11 +44,15 @@ type Align struct {
 // (ours must not be mixed with it), on a device whose code has no such entry, and where the plain kernel has not
 // been allowed the dynamic shared memory that the launch wants (the user shall see his own error).
 //
-// What the user set on the kernel with cudaFuncSetAttribute is repeated on the second entry before its first launch.
+// What the user set on the kernel with cudaFuncSetAttribute is repeated on the second entry before its first launch. One that is
+// throttled (binary is not 0) is allowed its reserve too, and has a carveout of its own, unless the user has chosen one.
+//
+// Should the launch of a second entry be refused all the same, the kernel is launched in its place: whatever is wrong
+// then is the user's, and he sees it.
 const prelude = `
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-variable"
-struct __gnvcc_second { signed char state[32]; unsigned long long dynamic; };
+struct __gnvcc_second { signed char state[32]; unsigned long long dynamic; int reserve, carveout, binary; };
 static bool __gnvcc_usable(struct __gnvcc_second *second, const void *plain, unsigned long long dynamic, cudaStream_t stream) {
   int device = 0;
   cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
@@ -50,8 +64,14 @@ static bool __gnvcc_usable(struct __gnvcc_second *second, const void *plain, uns
   if (cudaFuncGetAttributes(&own, second) != cudaSuccess || cudaFuncGetAttributes(&theirs, plain) != cudaSuccess || own.binaryVersion != theirs.binaryVersion) {
     cudaGetLastError(); second->state[device] = -1; return false; }
   if (dynamic > (unsigned long long)theirs.maxDynamicSharedSizeBytes) return false;
-  if ((theirs.maxDynamicSharedSizeBytes != own.maxDynamicSharedSizeBytes && cudaFuncSetAttribute(second, cudaFuncAttributeMaxDynamicSharedMemorySize, theirs.maxDynamicSharedSizeBytes) != cudaSuccess) ||
-      (theirs.preferredShmemCarveout != own.preferredShmemCarveout && cudaFuncSetAttribute(second, cudaFuncAttributePreferredSharedMemoryCarveout, theirs.preferredShmemCarveout) != cudaSuccess)) {
+  int most = theirs.maxDynamicSharedSizeBytes, carveout = theirs.preferredShmemCarveout;
+  if (second->binary != 0) {
+    if (own.binaryVersion != second->binary || carveout != -1) { second->state[device] = -1; return false; }
+    if (most < (int)dynamic + second->reserve) most = (int)dynamic + second->reserve;
+    carveout = second->carveout;
+  }
+  if ((most != own.maxDynamicSharedSizeBytes && cudaFuncSetAttribute(second, cudaFuncAttributeMaxDynamicSharedMemorySize, most) != cudaSuccess) ||
+      (carveout != own.preferredShmemCarveout && cudaFuncSetAttribute(second, cudaFuncAttributePreferredSharedMemoryCarveout, carveout) != cudaSuccess)) {
     cudaGetLastError(); second->state[device] = -1; return false; }
   second->dynamic = (unsigned long long)theirs.maxDynamicSharedSizeBytes; second->state[device] = 1;
   return true;
@@ -73,7 +93,11 @@ func Patch(text []byte, choices []Choice) (out []byte, refused map[string]error)
 			refused[c.Second] = err
 			continue
 		}
-		fmt.Fprintf(&declarations, "static struct __gnvcc_second __gnvcc_second%d;\n", i)
+		start := ""
+		if t := c.Throttle; t != nil {
+			start = fmt.Sprintf(" = { { 0 }, 0, %d, %d, %d }", t.Dynamic, t.Carveout, t.Binary)
+		}
+		fmt.Fprintf(&declarations, "static struct __gnvcc_second __gnvcc_second%d%s;\n", i, start)
 		edits = append(edits, e...)
 	}
 	if len(edits) == 0 {
@@ -137,8 +161,9 @@ func (c Choice) edits(src string, number int) ([]edit, error) {
 		return nil, err
 	}
 	look := fmt.Sprintf("{ dim3 __g, __b; size_t __s; cudaStream_t __q; if (__cudaPopCallConfiguration(&__g, &__b, &__s, &__q) != cudaSuccess) return; "+
-		"if (%s && __gnvcc_usable(&__gnvcc_second%d, (const void *)%s, __s, __q)) { (void)cudaLaunchKernel((const void *)&__gnvcc_second%d, __g, __b, &__args_arr[0], __s, __q); return; } "+
-		"(void)__cudaPushCallConfiguration(__g, __b, __s, __q); } ", condition, number, function, number)
+		"if (%s && __gnvcc_usable(&__gnvcc_second%d, (const void *)%s, __s, __q)) { "+
+		"if (cudaLaunchKernel((const void *)&__gnvcc_second%d, __g, __b, &__args_arr[0], __s + (size_t)__gnvcc_second%d.reserve, __q) == cudaSuccess) return; (void)cudaGetLastError(); } "+
+		"(void)__cudaPushCallConfiguration(__g, __b, __s, __q); } ", condition, number, function, number, number)
 	again := fmt.Sprintf(" __cudaRegisterEntry(%s, &__gnvcc_second%d, %s, (-1));", handle, number, c.Second)
 	return []edit{{call, look}, {registered, again}}, nil
 }
@@ -170,8 +195,14 @@ func (c Choice) condition(arguments int) (string, error) {
 			all = append(all, fmt.Sprintf("__g.%c == %du", axis, c.Grid[i]))
 		}
 	}
+	if c.Dynamic != nil {
+		all = append(all, fmt.Sprintf("__s == %dULL", *c.Dynamic))
+	}
 	if len(all) == 0 {
 		return "", fmt.Errorf("%s: a second entry for every launch is no choice", c.Entry)
+	}
+	if t := c.Throttle; t != nil && (c.Dynamic == nil || t.Dynamic < 0 || t.Carveout < 0 || t.Carveout > 100 || t.Binary <= 0) {
+		return "", fmt.Errorf("%s: %+v is no reserve, or lies on top of a size that is not known", c.Entry, *t)
 	}
 	return strings.Join(all, " && "), nil
 }

@@ -48,6 +48,7 @@ func TestPatchCompiles(t *testing.T) {
 				c := Choice{Entry: m[1], Second: m[1] + "__second", Args: []Arg{{0, 0, []byte{1, 0, 0, 0}[:1]}}, Block: [3]int{128, 0, 0}, Grid: [3]int{0, 7, 0}}
 				if strings.Contains(m[1], "plain") && !strings.Contains(m[1], "anon") {
 					c.Align = []Align{{1, 16}}
+					c.Dynamic, c.Throttle = new(int), &Throttle{Dynamic: 1664, Carveout: 3, Binary: 80}
 				}
 				choices = append(choices, c)
 			}
@@ -89,16 +90,18 @@ func TestPatchRefuses(t *testing.T) {
 		text   string
 		choice Choice
 	}{
-		"another kernel":      {good, Choice{Entry: "_Z1jPi", Second: "x", Block: [3]int{1, 0, 0}}},
-		"no condition":        {good, Choice{Entry: "_Z1kPi", Second: "x"}},
-		"no such parameter":   {good, Choice{Entry: "_Z1kPi", Second: "x", Args: []Arg{{1, 0, []byte{1}}}}},
-		"odd alignment":       {good, Choice{Entry: "_Z1kPi", Second: "x", Align: []Align{{0, 12}}}},
-		"hostile name":        {good, Choice{Entry: "_Z1kPi", Second: "x, (-1)); abort();", Align: []Align{{0, 16}}}},
-		"tile kernel":         {strings.Replace(good, ", 0U)", ", 1U)", 1), one},
-		"no include":          {strings.Replace(good, "#include \"a.fatbin.c\"", "", 1), one},
-		"launch not known":    {strings.Replace(good, "__cudaLaunch(((char *)", "__cudaLaunch2(((char *)", 1), one},
-		"registered twice":    {good + good, one},
-		"registration is cut": {good[:strings.Index(good, "(-1)")], one},
+		"another kernel":               {good, Choice{Entry: "_Z1jPi", Second: "x", Block: [3]int{1, 0, 0}}},
+		"no condition":                 {good, Choice{Entry: "_Z1kPi", Second: "x"}},
+		"no such parameter":            {good, Choice{Entry: "_Z1kPi", Second: "x", Args: []Arg{{1, 0, []byte{1}}}}},
+		"odd alignment":                {good, Choice{Entry: "_Z1kPi", Second: "x", Align: []Align{{0, 12}}}},
+		"a reserve on top of any size": {good, Choice{Entry: "_Z1kPi", Second: "x", Block: [3]int{1, 0, 0}, Throttle: &Throttle{1, 3, 90}}},
+		"a carveout above all":         {good, Choice{Entry: "_Z1kPi", Second: "x", Dynamic: new(int), Throttle: &Throttle{1, 101, 90}}},
+		"hostile name":                 {good, Choice{Entry: "_Z1kPi", Second: "x, (-1)); abort();", Align: []Align{{0, 16}}}},
+		"tile kernel":                  {strings.Replace(good, ", 0U)", ", 1U)", 1), one},
+		"no include":                   {strings.Replace(good, "#include \"a.fatbin.c\"", "", 1), one},
+		"launch not known":             {strings.Replace(good, "__cudaLaunch(((char *)", "__cudaLaunch2(((char *)", 1), one},
+		"registered twice":             {good + good, one},
+		"registration is cut":          {good[:strings.Index(good, "(-1)")], one},
 	} {
 		if out, refused := Patch([]byte(c.text), []Choice{c.choice}); string(out) != c.text || len(refused) != 1 {
 			t.Errorf("%s: changed or not refused (%v)", name, refused)

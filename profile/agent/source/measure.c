@@ -16,6 +16,7 @@ struct candidate {
   CUmodule module;
   CUfunction f;
   CUdeviceptr *variables; // its own copies of the original's, 0 where it has none
+  uint32_t reserve; // dynamic shared memory on top of the launch's, bytes
   bool live, warm;
 };
 
@@ -156,13 +157,14 @@ static bool known(struct session *x, uint32_t id) {
 
 // ---- Runs.
 
-static CUresult launch_as_seen(const struct launch *l, CUfunction f) {
+static CUresult launch_as_seen(const struct launch *l, CUfunction f, uint32_t reserve) {
   if (l->config && cu.LaunchKernelEx) {
     CUlaunchConfig g = *l->config;
     g.hStream = l->stream;
+    g.sharedMemBytes += reserve;
     return cu.LaunchKernelEx(&g, f, l->params, l->extra);
   }
-  return cu.LaunchKernel(f, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2], l->dynamic, l->stream, l->params, l->extra);
+  return cu.LaunchKernel(f, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2], l->dynamic + reserve, l->stream, l->params, l->extra);
 }
 
 // Gives a candidate's variables the original's values.
@@ -202,7 +204,7 @@ static bool run_once(struct session *x, uint32_t id, bool cold, uint32_t limit_m
   if (cold && x->flush) cu.MemsetD8Async(x->flush, 0, x->flush_size, x->s.stream);
   compare_delay(x->s.stream, DELAY_NS);
   CUresult r = cu.EventRecord(x->start, x->s.stream);
-  if (r == CUDA_SUCCESS) r = launch_as_seen(x->l, c->f);
+  if (r == CUDA_SUCCESS) r = launch_as_seen(x->l, c->f, c->reserve);
   if (r == CUDA_SUCCESS) r = cu.EventRecord(x->end, x->s.stream);
   double begin = now(), end = begin + limit_ms * 1e-3;
   while (r == CUDA_SUCCESS && (r = cu.EventQuery(x->end)) == CUDA_ERROR_NOT_READY) {
@@ -232,8 +234,9 @@ static bool run_once(struct session *x, uint32_t id, bool cold, uint32_t limit_m
 
 // ---- Commands.
 
-// What the application has set on its kernel must hold for a candidate as well.
-static CUresult repeat_attributes(const struct session *x, CUfunction f) {
+// What the application has set on its kernel must hold for a candidate as well. One with a carveout of its own (percent, 0: none)
+// gets that, and is allowed its reserve; unless the application has chosen a carveout itself.
+static CUresult repeat_attributes(const struct session *x, CUfunction f, uint32_t reserve, uint32_t carveout) {
   static const CUfunction_attribute which[] = {CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT};
   CUdevice device = 0;
   cu.CtxGetDevice(&device);
@@ -241,10 +244,15 @@ static CUresult repeat_attributes(const struct session *x, CUfunction f) {
     int v = 0, own = 0;
     if (x->k->f == x->k->function || !cu.KernelGetAttribute || cu.KernelGetAttribute(&v, which[i], (CUkernel)x->k->f, device) != CUDA_SUCCESS)
       if (cu.FuncGetAttribute(&v, which[i], x->k->function) != CUDA_SUCCESS) continue;
+    if (carveout && i == 0 && v < (int)(x->l->dynamic + reserve)) v = (int)(x->l->dynamic + reserve);
+    if (carveout && i == 1) {
+      if (v != -1) return CUDA_ERROR_NOT_PERMITTED;
+      v = (int)carveout;
+    }
     if (cu.FuncGetAttribute(&own, which[i], f) == CUDA_SUCCESS && own == v) continue;
     CUresult r = cu.FuncSetAttribute(f, which[i], v);
     // A candidate with more static shared memory may not get all that was allowed; what this launch needs, it must.
-    if (r != CUDA_SUCCESS && i == 0) r = cu.FuncSetAttribute(f, which[0], (int)x->l->dynamic);
+    if (r != CUDA_SUCCESS && i == 0) r = cu.FuncSetAttribute(f, which[0], (int)(x->l->dynamic + reserve));
     if (r != CUDA_SUCCESS) return r;
   }
   return CUDA_SUCCESS;
@@ -252,12 +260,14 @@ static CUresult repeat_attributes(const struct session *x, CUfunction f) {
 
 static void do_load(struct session *x, struct buffer *in) {
   char *path = get_str(in), *entry = get_str(in);
-  struct candidate c = {.live = true}, *list = realloc(x->c, (x->nc + 1) * sizeof *list);
+  uint32_t reserve = get_u32(in), carveout = get_u32(in);
+  struct candidate c = {.live = true, .reserve = reserve}, *list = realloc(x->c, (x->nc + 1) * sizeof *list);
   if (list) x->c = list;
   CUresult r = !list || !path || !entry || in->bad ? CUDA_ERROR_OUT_OF_MEMORY : cu.ModuleLoad(&c.module, path);
   const char *doing = "loading a candidate";
   if (r == CUDA_SUCCESS && (r = cu.ModuleGetFunction(&c.f, c.module, *entry ? entry : x->k->name)) != CUDA_SUCCESS) doing = "finding the kernel in a candidate";
-  if (r == CUDA_SUCCESS && (r = repeat_attributes(x, c.f)) != CUDA_SUCCESS) doing = "setting a candidate's shared memory";
+  if (r == CUDA_SUCCESS && (r = repeat_attributes(x, c.f, reserve, carveout)) != CUDA_SUCCESS)
+    doing = r == CUDA_ERROR_NOT_PERMITTED ? "setting a carveout (the program has chosen one itself)" : "setting a candidate's shared memory";
   if (r == CUDA_SUCCESS && !(c.variables = calloc(x->nv + 1, sizeof *c.variables))) r = CUDA_ERROR_OUT_OF_MEMORY;
   for (uint32_t i = 0; r == CUDA_SUCCESS && i < x->nv; i++) {
     size_t size = 0;

@@ -1,0 +1,92 @@
+package policy
+
+import (
+	"fmt"
+
+	"gnvcc/rewrite"
+)
+
+// Throttling (Li's thesis, section 3.6): fewer blocks on a multiprocessor than there is room for, so that what the warps use
+// again stays in L1. It pays where the warps together use more than L1 holds and each of them uses its part again, and costs
+// the latency that the others would have hidden. Tried level by level, from the default's resident blocks down: all
+// levels where there are up to 8, else the eighths, two and one.
+//
+// The levels are entries beside the kernel that hold nvcc's own code (rewrite/throttle.go), so that none of them is compiled. They are
+// for the block and the dynamic shared memory at hand: other launches take the kernel itself.
+
+var _ = register(Lever{
+	Name: "throttle", Idea: "blocks on a multiprocessor at most:", Gain: 1, // not measured on DESIGN.md's programs
+	Try: func(s *Situation) []rewrite.Recipe {
+		k := s.Kernel
+		if !s.Known || k.NoSecond != "" || k.Loads == 0 && k.Default.Spill == 0 {
+			return nil
+		}
+		var out []rewrite.Recipe
+		for _, n := range levelsBelow(s.Device.Occupancy(k.Default.Registers, simShape(k, s.Shape)).Blocks) {
+			if _, ok := s.Device.Throttle(n, k.Default.Shared+s.Shape.Dynamic); ok {
+				out = append(out, join(spec("spec", ofKind(s.Values, HostValue)), term("throttle", fmt.Sprint(n))))
+			}
+		}
+		return out
+	},
+	Around: func(s *Situation, best Trial) []rewrite.Recipe {
+		n := best.Recipe.Throttle()
+		if n == 0 || weight(best.Recipe) == 1 {
+			return nil // all levels are tried already
+		}
+		var out []rewrite.Recipe
+		for _, near := range []int{n - 1, n + 1} {
+			if _, ok := s.Device.Throttle(near, best.Build.Shared+s.Shape.Dynamic); ok {
+				out = append(out, join(best.Recipe, term("throttle", fmt.Sprint(near))))
+			}
+		}
+		return out
+	},
+	Words: func(k *Kernel, t rewrite.Term) string {
+		return fmt.Sprintf("at most %s blocks on a multiprocessor", t.Value)
+	},
+})
+
+// levelsBelow returns the numbers of resident blocks to try, descending.
+func levelsBelow(resident int) []int {
+	var out []int
+	put := func(n int) {
+		if n >= 1 && n < resident && n < 32 && (len(out) == 0 || n < out[len(out)-1]) {
+			out = append(out, n)
+		}
+	}
+	for eighths := 7; eighths > 0; eighths-- {
+		put((resident*eighths + 7) / 8)
+	}
+	put(2)
+	put(1)
+	return out
+}
+
+// joinSpecs joins two recipes of which one or both have a copy. Conditions that the host alone looks at, which a throttled entry
+// needs, go to the copy that is there: a launch takes one entry, not two. False: neither is such a one.
+func joinSpecs(a, b rewrite.Recipe) (rewrite.Recipe, bool) {
+	var host, values []rewrite.Term
+	for _, t := range append(a.Terms[:len(a.Terms):len(a.Terms)], b.Terms...) {
+		switch {
+		case t.HostOnly():
+			host = append(host, t)
+		case t.Lever == "spec":
+			values = append(values, t)
+		}
+	}
+	if len(host) == 0 {
+		return rewrite.Recipe{}, false
+	}
+	out := join(a.Without("spec"), b.Without("spec"))
+	if len(values) == 0 {
+		return out.With(host[len(host)-1]), true
+	}
+	for _, t := range values {
+		if h, err := rewrite.HostConditions(t.Value); err == nil && !h.HasDynamic && h.Block[0] == 0 {
+			t.Value += "," + host[len(host)-1].Value
+		}
+		out = out.With(t)
+	}
+	return out, true
+}

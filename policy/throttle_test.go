@@ -1,0 +1,123 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"gnvcc/rewrite"
+)
+
+// thrashing is a kernel that is fastest with 3 blocks on a multiprocessor, whose throttled entries have the default's code.
+func thrashing() *simKernel {
+	return &simKernel{Kernel: Kernel{Loads: 3}, code: func(r rewrite.Recipe) string {
+		return "code of " + r.Without("throttle").Without("spec").String()
+	}, speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
+		if n := r.Throttle(); n > 0 {
+			return []float64{0, 1.5, 0.9, 0.7, 0.8, 0.9, 0.95, 1}[min(n, 7)]
+		}
+		return 1
+	}}
+}
+
+func TestThrottleIsFoundAndKeptToItsLaunches(t *testing.T) {
+	g := newSim(t, thrashing())
+	small := shape(4000, 256)
+	other := small
+	other.Dynamic = 2048 // takes the kernel itself
+	a := one("_Z1aPfi", small)
+	a.launches = append(a.launches, appLaunch{kernel: "_Z1aPfi", shape: other, n: 1024}.times(1)...)
+	o := simOptions()
+	o.Levers = []string{"throttle", "ld"} // not spec: the copy belongs to throttle
+	o.Exact = rewrite.ByConstruction
+	o.Full = 1
+	results, _ := g.run(o, a)
+	d := results[0].Decision
+	if d == nil || d.Recipe != "spec{host(block)=256x1x1,host(dynamic)=0} throttle=3" {
+		t.Fatalf("decided %+v", d)
+	}
+	if d.Exactness != "construction" {
+		t.Errorf("the kernel's own code is exact by %s", d.Exactness)
+	}
+	e := NewEntry(*d)
+	if !strings.Contains(e.Words, "at most 3 blocks") || strings.Contains(e.Words, "host(") {
+		t.Errorf("in words: %s", e.Words)
+	}
+	levels := 0
+	for _, tr := range d.Evidence.Tried {
+		if strings.Contains(tr.Recipe, "throttle=") && tr.Ratio > 0 {
+			levels++
+		}
+	}
+	if levels < 5 { // 40 registers: 6 blocks of 256
+		t.Errorf("%d levels measured: %+v", levels, d.Evidence.Tried)
+	}
+	if e.Occupancy[1] >= e.Occupancy[0] || e.Occupancy[1] != 0.375 {
+		t.Errorf("occupancy %v, want 3 blocks of 8 warps in the second", e.Occupancy)
+	}
+}
+
+func TestThrottleStaysAway(t *testing.T) {
+	for name, change := range map[string]func(*simKernel){
+		"no loads":        func(k *simKernel) { k.Loads = 0 },
+		"no second entry": func(k *simKernel) { k.NoSecond = "with -rdc=true a second entry can't be had" },
+	} {
+		k := thrashing()
+		change(k)
+		g := newSim(t, k)
+		results, _ := g.run(simOptions(), one("_Z1aPfi", shape(4000, 256)))
+		for _, tr := range results[0].Decision.Evidence.Tried {
+			if strings.Contains(tr.Recipe, "throttle") {
+				t.Errorf("%s: tried %s", name, tr.Recipe)
+			}
+		}
+	}
+	k := thrashing()
+	k.speed = func(rewrite.Recipe, Shape, bool) float64 { return 1 }
+	g := newSim(t, k)
+	results, _ := g.run(simOptions(), one("_Z1aPfi", shape(4000, 256)))
+	if d := results[0].Decision; d.Recipe != "" {
+		t.Errorf("adopted %s, which gains nothing", d.Recipe)
+	}
+}
+
+// A copy for values and a throttled one are one entry: a launch takes one.
+func TestThrottleWithOthers(t *testing.T) {
+	host := "host(block)=256x1x1,host(dynamic)=0"
+	for _, c := range [][3]string{
+		{"spec{" + host + "} throttle=3", "ld=cs", "ld=cs spec{" + host + "} throttle=3"},
+		{"maxnreg=40", "spec{" + host + "} throttle=3", "maxnreg=40 spec{" + host + "} throttle=3"},
+		{"spec{n=8} unroll=2", "spec{" + host + "} throttle=3", "spec{n=8," + host + "} throttle=3 unroll=2"},
+		{"spec{" + host + "} throttle=3", "spec{n=8} unroll=2", "spec{n=8," + host + "} throttle=3 unroll=2"},
+		{"spec{n=8," + host + "} throttle=3", "spec{" + host + "} throttle=2", "spec{n=8," + host + "} throttle=2"},
+		{"spec{n=8}", "maxnreg=40", "maxnreg=40 spec{n=8}"},
+	} {
+		got := join(recipeOf(t, c[0]), recipeOf(t, c[1]))
+		if got.String() != c[2] {
+			t.Errorf("%s and %s: %s, want %s", c[0], c[1], got, c[2])
+		}
+		if err := got.Check(); err != nil {
+			t.Error(err)
+		}
+	}
+	if got := leaveOut("n=8,m=3," + host); fmt.Sprint(got) != "[m=3,"+host+" n=8,"+host+"]" {
+		t.Errorf("conditions left out: %q", got)
+	}
+	if n, ok := guardedBlock(recipeOf(t, "spec{n=8,host(block)=64x2x1}")); n != 128 || !ok {
+		t.Errorf("a block of %d, %v", n, ok)
+	}
+	for resident, want := range map[int]string{1: "[]", 2: "[1]", 8: "[7 6 5 4 3 2 1]", 16: "[14 12 10 8 6 4 2 1]", 32: "[28 24 20 16 12 8 4 2 1]"} {
+		if got := fmt.Sprint(levelsBelow(resident)); got != want {
+			t.Errorf("levels below %d: %s, want %s", resident, got, want)
+		}
+	}
+}
+
+func recipeOf(t *testing.T, text string) rewrite.Recipe {
+	t.Helper()
+	r, err := rewrite.ParseRecipe(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}

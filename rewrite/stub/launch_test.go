@@ -1,0 +1,96 @@
+package stub
+
+import (
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// What a patched stub does, under a CUDA runtime that is made of a few lines: every call is written down, and what the runtime
+// answers can be chosen.
+const runtime = `
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <stddef.h>
+struct dim3 { unsigned x, y, z; };
+typedef void *cudaStream_t;
+enum cudaError_t { cudaSuccess, cudaErrorInvalidValue };
+enum cudaStreamCaptureStatus { cudaStreamCaptureStatusNone, cudaStreamCaptureStatusActive };
+enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize, cudaFuncAttributePreferredSharedMemoryCarveout };
+struct cudaFuncAttributes { int maxDynamicSharedSizeBytes, preferredShmemCarveout, binaryVersion; };
+static int answer(const char *what, int otherwise) { const char *s = getenv(what); return s ? atoi(s) : otherwise; }
+static int pending, number;
+static dim3 grid, block; static size_t dynamic; static cudaStream_t stream;
+static cudaError_t cudaPeekAtLastError() { return (cudaError_t)pending; }
+static cudaError_t cudaGetLastError() { int e = pending; pending = 0; return (cudaError_t)e; }
+static cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus *s) { *s = (cudaStreamCaptureStatus)answer("CAPTURING", 0); return cudaSuccess; }
+static cudaError_t cudaGetDevice(int *d) { *d = 0; return cudaSuccess; }
+static void k(int *) {}
+static cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *a, const void *f) {
+  a->maxDynamicSharedSizeBytes = 49152; a->preferredShmemCarveout = -1; a->binaryVersion = answer("BINARY", 90);
+  if (f == (const void *)k) { a->preferredShmemCarveout = answer("CARVEOUT", -1); a->maxDynamicSharedSizeBytes = answer("ALLOWED", 49152); }
+  return cudaSuccess;
+}
+static cudaError_t cudaFuncSetAttribute(const void *, cudaFuncAttribute a, int v) {
+  if (answer("NOSET", 0)) { pending = 1; return cudaErrorInvalidValue; }
+  printf("%s=%d ", a == cudaFuncAttributePreferredSharedMemoryCarveout ? "carveout" : "dynamic", v); return cudaSuccess; }
+static cudaError_t __cudaPopCallConfiguration(dim3 *g, dim3 *b, size_t *s, void *q) { *g = grid; *b = block; *s = dynamic; *(cudaStream_t *)q = stream; return cudaSuccess; }
+static unsigned __cudaPushCallConfiguration(dim3 g, dim3 b, size_t s, cudaStream_t) { return g.x == grid.x && b.x == block.x && s == dynamic ? 0 : (puts("another configuration"), 1); }
+static cudaError_t cudaLaunchKernel(const void *, dim3, dim3 b, void **, size_t s, cudaStream_t) {
+  number++;
+  if (answer("FAIL", 0)) { pending = 1; printf("refused "); return cudaErrorInvalidValue; }
+  printf("second(%u,%zu) ", b.x, s); return cudaSuccess; }
+#define __cudaLaunchPrologue(n) void *__args_arr[n]; int __args_idx = 0
+#define __cudaSetupArgSimple(a, o) __args_arr[__args_idx++] = (void *)&a
+#define __cudaLaunch(f, t) printf("plain(%u,%zu)%s ", block.x, dynamic, pending ? " with an error" : "")
+#define __cudaRegisterEntry(h, f, name, t) (void)name
+static int _Z1kPi, second;
+`
+
+func TestThrottledLaunches(t *testing.T) {
+	compiler, err := exec.LookPath("g++")
+	if err != nil {
+		t.Skip("SKIPPED: no g++ here")
+	}
+	text := "#include \"crt/host_runtime.h\"\n#include \"a.fatbin.c\"\n" +
+		"static void __device_stub__Z1kPi(int *__par0){__cudaLaunchPrologue(1);__cudaSetupArgSimple(__par0, 0UL);__cudaLaunch(((char *)((void ( *)(int *))k)), 0U);}\n" +
+		"void r(void **__T0) { __cudaRegisterEntry(__T0, ((void ( *)(int *))k), _Z1kPi, (-1)); }\n"
+	at := 1024
+	out, refused := Patch([]byte(text), []Choice{{Entry: "_Z1kPi", Second: "second", Block: [3]int{64, 1, 1}, Dynamic: &at,
+		Throttle: &Throttle{Dynamic: 60000, Carveout: 43, Binary: 90}}})
+	if len(refused) > 0 {
+		t.Fatal(refused)
+	}
+	program := runtime + strings.NewReplacer("#include \"crt/host_runtime.h\"", "", "#include \"a.fatbin.c\"", "").Replace(string(out)) + `
+int main(int argc, char **argv) {
+  for (int i = 1; i + 1 < argc; i += 2) {
+    grid = {7, 1, 1}; block = {(unsigned)atoi(argv[i]), 1, 1}; dynamic = atoi(argv[i + 1]);
+    __device_stub__Z1kPi(0);
+  }
+}
+`
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "m.cc"), program)
+	run(t, dir, compiler, "-w", "-o", "m", "m.cc")
+	for _, c := range []struct{ environment, launches, want string }{
+		{"", "64 1024 64 1024", "dynamic=61024 carveout=43 second(64,61024) second(64,61024)"},
+		{"", "64 0 32 1024 64 1025", "plain(64,0) plain(32,1024) plain(64,1025)"}, // other launches
+		{"FAIL=1", "64 1024 64 1024", "dynamic=61024 carveout=43 refused plain(64,1024) refused plain(64,1024)"},
+		{"NOSET=1", "64 1024", "plain(64,1024)"},                                     // not allowed so much
+		{"CARVEOUT=50", "64 1024", "plain(64,1024)"},                                 // the user has chosen one
+		{"BINARY=80", "64 1024", "plain(64,1024)"},                                   // made for another architecture
+		{"ALLOWED=512", "64 1024", "plain(64,1024)"},                                 // the user's own launch must fail as ever
+		{"CAPTURING=1", "64 1024", "plain(64,1024)"},                                 //
+		{"ALLOWED=100000", "64 1024", "dynamic=100000 carveout=43 second(64,61024)"}, // what he allowed stays allowed
+	} {
+		cmd := exec.Command(filepath.Join(dir, "m"), strings.Fields(c.launches)...)
+		cmd.Env = []string{c.environment}
+		got, err := cmd.CombinedOutput()
+		if err != nil || strings.TrimSpace(string(got)) != c.want {
+			t.Error(fmt.Sprintf("%s, launches %s: %v %s\nwant %s", c.environment, c.launches, err, got, c.want))
+		}
+	}
+}

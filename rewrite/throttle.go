@@ -1,0 +1,131 @@
+package rewrite
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// throttle=N lets at most N blocks of a second entry be resident on a multiprocessor, so that fewer warps share the caches.
+//
+//	spec{host(block)=256x1x1,host(dynamic)=0} throttle=3
+//
+// The code is not touched: the host stub launches the second entry with more dynamic shared memory than the launch asks for,
+// and with a preference for a small shared memory, which leaves the rest to L1 (sim/throttle.go has the numbers). A reserve
+// by a static .shared array, which ptxas would have to be kept from removing, ends at 48 KB a block, so that on sm_90
+// fewer than four blocks could not be had; it is code of its own for every N; and it must stay clear of whatever dynamic
+// shared memory a launch brings.
+//
+// Allowed in a second entry only, and only where its condition names the launch's dynamic shared memory, host(dynamic)=BYTES:
+// the reserve lies on top of that. A kernel of which the PTX has no dynamic array may be launched with dynamic shared memory
+// all the same, so that there is no form without the condition. Kernels that read the size of their shared memory
+// (%dynamic_smem_size, %total_smem_size) would see the reserve, and are left alone, as is one for which the program has chosen
+// the carveout itself.
+//
+// Safe: where the second entry can't be launched so, the stub launches the kernel as ever. The machine code is the
+// kernel's own; the exactness is that of the copy.
+//
+// From: Li's thesis (2016), section 3.6, Figs. 3.14 and 3.18. There, on Fermi, the reserve costs no L1; since Volta it would.
+
+// throttled reads the lever's value: 0 where the recipe has none.
+func throttled(r Recipe) (int, error) {
+	value, ok := r.Get("throttle", "")
+	if !ok {
+		return 0, nil
+	}
+	n, err := number(value, 1, 31)
+	if err != nil {
+		return 0, fmt.Errorf("throttle=%s: %w", value, err)
+	}
+	return n, nil
+}
+
+// Throttle gives the number of resident blocks that a recipe for one second entry asks for, 0 where it asks for none.
+func (r Recipe) Throttle() int {
+	n, _ := throttled(r) // Check has seen it
+	return n
+}
+
+// checkThrottle looks at a recipe with one spec term or none.
+func checkThrottle(r Recipe) error {
+	n, err := throttled(r)
+	if n == 0 || err != nil {
+		return err
+	}
+	conditions, ok := r.Get("spec", "")
+	if !ok {
+		return fmt.Errorf("recipe %q: throttle is for a second entry: spec{host(dynamic)=BYTES} throttle=%d", r, n)
+	}
+	h, err := HostConditions(conditions)
+	if err == nil && !h.HasDynamic {
+		err = fmt.Errorf("recipe %q: throttle needs the condition host(dynamic)=BYTES: the reserve lies on top of that", r)
+	}
+	return err
+}
+
+// ReadsSharedSize tells whether a PTX text reads how much shared memory a launch has: then a reserve could be seen.
+func ReadsSharedSize(ptx []byte) bool {
+	for _, register := range []string{"%dynamic_smem_size", "%total_smem_size", "%aggr_smem_size"} {
+		if strings.Contains(string(ptx), register) {
+			return true
+		}
+	}
+	return false
+}
+
+// A Host is what of a spec term's conditions the host alone looks at; the copy is not told, and nothing in its code depends on it.
+type Host struct {
+	Block      [3]int // host(block)=256x1x1; zeros: any
+	HasDynamic bool   // host(dynamic)=0: bytes of dynamic shared memory
+	Dynamic    int
+	Only       bool // there are no other conditions: the copy is the kernel as nvcc compiles it
+}
+
+// HostConditions reads them.
+func HostConditions(conditions string) (Host, error) {
+	h := Host{Only: true}
+	conditions, _, _ = strings.Cut(conditions, "|")
+	for _, c := range strings.Split(conditions, ",") {
+		name, value, _ := strings.Cut(strings.TrimSpace(c), "=")
+		switch {
+		case name == "host(block)":
+			parts := strings.Split(value, "x")
+			if len(parts) != 3 || h.Block[0] != 0 {
+				return h, fmt.Errorf("%s: a block is XxYxZ, and there is one", c)
+			}
+			for i, p := range parts {
+				n, err := number(p, 1, 1024)
+				if err != nil {
+					return h, fmt.Errorf("%s: %w", c, err)
+				}
+				h.Block[i] = n
+			}
+		case name == "host(dynamic)":
+			n, err := strconv.Atoi(value)
+			if err != nil || n < 0 || n > 1<<20 || h.HasDynamic || strconv.Itoa(n) != value {
+				return h, fmt.Errorf("%s: bytes of dynamic shared memory are a number from 0, and stand once", c)
+			}
+			h.HasDynamic, h.Dynamic = true, n
+		case strings.HasPrefix(name, "host("):
+			return h, fmt.Errorf("%s: the host knows host(block) and host(dynamic)", c)
+		default:
+			h.Only = false
+		}
+	}
+	if h.Only && h.Block[0] == 0 && !h.HasDynamic {
+		return h, errors.New("a second entry without a condition")
+	}
+	return h, nil
+}
+
+// HostOnly tells whether a term is a spec that only the host looks at.
+func (t Term) HostOnly() bool {
+	if t.Lever != "spec" || !t.Brace {
+		return false
+	}
+	h, err := HostConditions(t.Value)
+	return err == nil && h.Only
+}
+
+var _ = register(Pass{Lever: "throttle", Stage: HostStub, Exact: ByConstruction, Doc: "at most so many blocks of a second entry on a multiprocessor, by shared memory that the host reserves"})
