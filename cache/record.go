@@ -89,7 +89,8 @@ type Evidence struct {
 	Chosen   Build
 	Launches []Launch
 	Tried    []Trial
-	Note     string // why the kernel was left alone, or what the user should know
+	Curve    []Degree `json:",omitempty"` // where it was approximated: of the configuration that took most time
+	Note     string   // why the kernel was left alone, or what the user should know
 }
 
 // A Build is what a compile of the kernel gave.
@@ -139,6 +140,17 @@ type Found struct {
 type Time struct {
 	Median, Low, High float64
 	N                 int
+}
+
+// A Degree is one point of a curve: how many warps approximate, for which time and error.
+type Degree struct {
+	Recipe string  // what the warps do
+	Warps  int     // so many of them, from the first
+	Of     int     // of so many
+	Slots  bool    `json:",omitempty"` // by their slot in the multiprocessor, else by their index in the block
+	Ratio  float64 // time over the default's, from a few launches
+	Max    float64 // relative error of the worst value, and the mean; 1e9: infinite, or not known
+	Mean   float64
 }
 
 // A Trial is one candidate that was tried.

@@ -129,8 +129,9 @@ func (s *search) admit(tr *Trial, c *Candidate, err error) error {
 	if err != nil {
 		return s.failed(tr, err)
 	}
+	tr.Error = tr.Error.max(s.k.errorOf(d))
 	if !s.within(d) {
-		tr.Refused = "other bits: " + d.String()
+		tr.Refused = s.k.exceeds(s.t.o.Within, d)
 		return nil
 	}
 	tr.Checked++
@@ -154,14 +155,10 @@ func (s *search) shrinks(r rewrite.Recipe, c *Candidate) string {
 	return ""
 }
 
-// within tells whether a difference is allowed: none, or one within the tolerance that the user gave.
+// within tells whether a difference is allowed: none, or one within the bound that the user gave.
 func (s *search) within(d profile.Difference) bool {
-	if d.Same {
-		return true
-	}
-	ok := s.t.o.Tolerance > 0 && min(d.Relative32, d.Relative64) <= s.t.o.Tolerance
-	s.c.tolerated = s.c.tolerated || ok
-	return ok
+	e := s.k.errorOf(d)
+	return s.t.o.Within.allows(e) || s.t.o.Judged && e.Max < unknownError
 }
 
 // failed notes a candidate's failure; the error comes back if the process is lost by it.

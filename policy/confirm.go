@@ -203,7 +203,7 @@ func (s *search) plainPays(tr *Trial) (bool, error) {
 		return false, s.failed(tr, err)
 	}
 	if !s.within(d) {
-		tr.Refused = "other bits in its plain copy: " + d.String()
+		tr.Refused = "its plain copy: " + s.k.exceeds(s.t.o.Within, d)
 		return false, nil
 	}
 	rule := s.rule

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ianlancetaylor/demangle"
 
+	"gnvcc/rewrite"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/source"
 )
@@ -56,6 +57,10 @@ func (k *Kernel) ReadPTX(m *ptx.Module) error {
 	}
 	if spins, err := f.Spins(); err == nil { // else the lever's pass says what is wrong with the kernel
 		k.Spins = len(spins)
+	}
+	k.SFU = rewrite.SFU(f)
+	if k.Writes, err = writes(m, k.Name); err != nil {
+		return err
 	}
 	reach, err := m.Reach(k.Name)
 	if err != nil {

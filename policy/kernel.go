@@ -48,6 +48,9 @@ type Kernel struct {
 	Spins         int  // spin loops on shared memory
 	NoUnrolls     int  // pragmas by which cicc tells ptxas not to unroll
 
+	Writes string         // what it stores to global memory: "f32" or "f64" if nothing else, else ""
+	SFU    map[string]int // what the lever approx could replace (rewrite.SFU)
+
 	// Reads lists which of "blockDim.x" ... "gridDim.z" its PTX reads: the others are no values to specialise for. nil: not
 	// known.
 	Reads []string

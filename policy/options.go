@@ -16,10 +16,12 @@ import (
 
 // Options of a run.
 type Options struct {
-	Exact     rewrite.Exactness // the worst level that may be adopted: ByConstruction, Checked (usual), Approximate
-	Tolerance float64           // relative error allowed; 0: the same bits
-	Bet       bool              // the user's launches stay as they are: the plain copy may pay, the largest block may shrink
-	Over      bool              // tune over __launch_bounds__' second value, __maxnreg__ and -maxrregcount
+	Exact  rewrite.Exactness // the worst level that may be adopted: ByConstruction, Checked (usual), Approximate
+	Within Bound             // error allowed; zero: the same bits
+	Judged bool              // a judge looks at the program's output afterwards: any finite error is allowed before
+	Slots  bool              // approximation by %warpid may be tried: results differ from run to run
+	Bet    bool              // the user's launches stay as they are: the plain copy may pay, the largest block may shrink
+	Over   bool              // tune over __launch_bounds__' second value, __maxnreg__ and -maxrregcount
 
 	Budget time.Duration // for one configuration of a kernel, waiting for compilers included
 	Total  time.Duration // for the whole run; 0: no limit
@@ -77,8 +79,8 @@ func (o *Options) Validate() error {
 	if o.Budget <= 0 {
 		return fmt.Errorf("a budget of %v for a configuration allows nothing", o.Budget)
 	}
-	if o.Tolerance < 0 {
-		return fmt.Errorf("a tolerance of %g: relative errors are 0 or more", o.Tolerance)
+	if o.Exact == rewrite.Approximate && o.Within == (Bound{}) && !o.Judged {
+		return errNoBound
 	}
 	return nil
 }
@@ -92,6 +94,14 @@ func (o *Options) allowsAll(r rewrite.Recipe) bool {
 		}
 	}
 	return true
+}
+
+// leave is what the user allows beyond the same bits, as text; "" for nothing.
+func (o *Options) leave() string {
+	if o.Within == (Bound{}) && !o.Judged {
+		return ""
+	}
+	return fmt.Sprintf("%s within %s, judged %v, slots %v\n", o.Exact, o.Within, o.Judged, o.Slots)
 }
 
 // allows tells whether a lever may be used at all.

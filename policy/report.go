@@ -165,6 +165,7 @@ func Report(w io.Writer, decisions []cache.Decision, o ReportOptions) error {
 				if len(e.Decision.Evidence.Tried) > 0 {
 					p.tried(e, 0)
 				}
+				p.curve(e)
 			}
 		}
 	}

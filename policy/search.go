@@ -144,6 +144,7 @@ func (s *search) begin() error {
 	if err != nil {
 		return s.lost(err, "it can't be checked")
 	}
+	s.c.random = s.k.errorOf(d)
 	if !s.within(d) {
 		return errStop{"nondeterministic: two runs of the default differ (" + d.String() + ")" + s.tolerable()}
 	}
@@ -171,10 +172,10 @@ func (s *search) differs() bool {
 }
 
 func (s *search) tolerable() string {
-	if s.t.o.Tolerance > 0 {
+	if s.t.o.Within != (Bound{}) {
 		return ""
 	}
-	return "; a tolerance would allow tuning it"
+	return "; -within ERROR would allow tuning it"
 }
 
 // explore runs steps 1 to 5.
@@ -208,6 +209,9 @@ func (s *search) explore() error {
 		return err
 	}
 	if err := s.try("source variants", dear); err != nil {
+		return err
+	}
+	if err := s.degrees(); err != nil {
 		return err
 	}
 	// Step 3.

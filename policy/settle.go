@@ -151,7 +151,7 @@ func (k *kernel) earlier(t *Tuner) []*config {
 		if c := k.configs[shape]; c != nil && c.searched {
 			continue
 		}
-		c := &config{shape: shape, key: notebookKey(k.Identity, k.device, shape), count: l.Count, before: l.Before, searched: true}
+		c := &config{shape: shape, key: notebookKey(k.Identity, k.device, shape, t.o.leave()), count: l.Count, before: l.Before, searched: true}
 		if c.book = readNotebook(t.memory, c.key); len(c.book.Trials) > 0 {
 			out = append(out, c)
 		}
@@ -371,9 +371,9 @@ func (t *Tuner) decide(k *kernel, choices []choice, flags string) *cache.Decisio
 	if ch != nil {
 		chosen = ch.recipe
 		d.Recipe, d.Exactness = chosen.String(), chosen.Exactness().String()
-		if tolerated(configs) {
+		if e := t.error(k, configs, chosen); e != (Error{}) {
 			d.Exactness = rewrite.Approximate.String()
-			d.Evidence.Note = fmt.Sprintf("results may differ by %g, as allowed", t.o.Tolerance)
+			d.Evidence.Note = t.off(e)
 		}
 	} else if f := wantedFlags(choices); f != "" && flags == "" {
 		d.Evidence.Note = fmt.Sprintf("%s would pay, but it is a flag for all kernels of the file, and not right for all", f)
@@ -400,16 +400,29 @@ func (t *Tuner) decide(k *kernel, choices []choice, flags string) *cache.Decisio
 		d.Evidence.Launches = append(d.Evidence.Launches, l)
 	}
 	d.Evidence.Tried = tried(all, d.Recipe)
+	d.Evidence.Curve = curveOf(all)
 	return d
 }
 
-func tolerated(configs []*config) bool {
+// error is the largest error that a recipe, or the kernel itself from run to run, was seen to have.
+func (t *Tuner) error(k *kernel, configs []*config, r rewrite.Recipe) Error {
+	var e Error
 	for _, c := range configs {
-		if c.tolerated {
-			return true
+		e = e.max(c.random)
+		if tr := c.figure(&k.Kernel, r); tr != nil {
+			e = e.max(tr.Error)
 		}
 	}
-	return false
+	return e
+}
+
+// off says how far results are off.
+func (t *Tuner) off(e Error) string {
+	text := fmt.Sprintf("results differ by up to %.2g, %.2g in the mean", e.Max, e.Mean)
+	if t.o.Within != (Bound{}) {
+		text += fmt.Sprintf("; %s is allowed", t.o.Within)
+	}
+	return text
 }
 
 // scaled moves a time to another median.

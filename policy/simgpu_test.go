@@ -32,7 +32,8 @@ type simKernel struct {
 	code  func(r rewrite.Recipe) string // nil: every recipe has its own
 	// trouble is what goes wrong with a recipe at the n-th launch of the run: "bits", "fault", "hang", "compile", "load".
 	trouble func(r rewrite.Recipe, launch int) string
-	random  bool // nondeterministic
+	random  bool                           // nondeterministic
+	off     func(r rewrite.Recipe) float64 // relative error of its results; the mean is a tenth
 	compile time.Duration
 }
 
@@ -243,6 +244,11 @@ func (s *simSession) Check(c profile.Candidate) (profile.Difference, error) {
 		return profile.Difference{}, s.dead
 	case trouble == "bits", s.k.random:
 		return profile.Difference{Words: 3, Where: "allocation 1", Size: 4096, Offset: 128, Want: 1, Got: 2, Relative32: 1e-6, Relative64: 1e-6}, nil
+	}
+	if s.k.off != nil {
+		if e := s.k.off(a.recipe); e > 0 {
+			return profile.Difference{Words: 9, Where: "allocation 1", Size: 4096, Relative32: e, Relative64: e / 1e6, Mean32: e / 10, Mean64: e / 1e7}, nil
+		}
 	}
 	return profile.Difference{Same: true}, nil
 }

@@ -25,6 +25,7 @@ type Trial struct {
 	N       int     // launches it rests on
 	Refused string  // why it can't be adopted
 	Checked int     // launches on which memory was compared and found right
+	Error   Error   // the largest one of these launches
 
 	stale bool // its guards ask for values that this run's launches of the configuration don't all have
 
@@ -124,12 +125,13 @@ type notebook struct {
 	Cost   cache.Cost
 
 	Exhaustive *cache.Exhaustive `json:",omitempty"`
+	Curve      []cache.Degree    `json:",omitempty"`
 }
 
-// notebookKey names it. The driver's version is not part: it schedules nothing within a kernel; a trial is compared anew
+// notebookKey names it. What was found with leave to approximate is kept apart from what was found without (leave is ""). The driver's version is not part: it schedules nothing within a kernel; a trial is compared anew
 // before it is adopted anyway.
-func notebookKey(identity, device string, s Shape) string {
-	return cache.Hash([]byte(fmt.Sprintf("notebook 1\n%s\n%s\n%v %v %d\n", identity, device, s.Grid, s.Block, s.Dynamic)))
+func notebookKey(identity, device string, s Shape, leave string) string {
+	return cache.Hash([]byte(fmt.Sprintf("notebook 1\n%s\n%s\n%v %v %d\n%s", identity, device, s.Grid, s.Block, s.Dynamic, leave)))
 }
 
 func readNotebook(m Memory, key string) notebook {

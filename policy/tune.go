@@ -51,24 +51,24 @@ type kernel struct {
 
 // A config is one configuration of a kernel.
 type config struct {
-	shape     Shape
-	key       string // of its notebook
-	book      notebook
-	fresh     map[string]bool // recipes compared in this run
-	launch    *profile.Launch
-	before    cache.Time
-	alone     string // why there was no search; "" if there was, or will be
-	closed    bool   // and there will be none
-	searched  bool
-	count     int
-	varied    int
-	checks    int // later launches looked at
-	again     int // the last distance asked for
-	winner    *Trial
-	retuned   int    // searches because values changed
-	resumed   int    // searches because more was compiled meanwhile
-	note      string // for people
-	tolerated bool   // something differed within the tolerance
+	shape    Shape
+	key      string // of its notebook
+	book     notebook
+	fresh    map[string]bool // recipes compared in this run
+	launch   *profile.Launch
+	before   cache.Time
+	alone    string // why there was no search; "" if there was, or will be
+	closed   bool   // and there will be none
+	searched bool
+	count    int
+	varied   int
+	checks   int // later launches looked at
+	again    int // the last distance asked for
+	winner   *Trial
+	retuned  int    // searches because values changed
+	resumed  int    // searches because more was compiled meanwhile
+	note     string // for people
+	random   Error  // by which the kernel's own results differ from run to run
 }
 
 // NewTuner makes a tuner; Finish ends it. progress may be nil.
@@ -340,7 +340,7 @@ func (k *kernel) config(l *profile.Launch, t *Tuner) *config {
 		device = l.Device.Name
 	}
 	k.device = device
-	c := &config{shape: shape, launch: l, fresh: map[string]bool{}, key: notebookKey(k.Identity, device, shape)}
+	c := &config{shape: shape, launch: l, fresh: map[string]bool{}, key: notebookKey(k.Identity, device, shape, t.o.leave())}
 	if k.Identity != "" {
 		c.book = readNotebook(t.memory, c.key)
 	}

@@ -283,7 +283,8 @@ func TestLeftAlone(t *testing.T) {
 	}
 	// A tolerance lets the nondeterministic one be tuned.
 	o := simOptions()
-	o.Tolerance = 1e-5
+	o.Within = Bound{Value: 1e-5}
+	g.kernels["_Z1aPfi"].Writes = "f32"
 	results, _ = g.run(o, one("_Z1aPfi", shape(10, 64)))
 	if d := results[0].Decision; d == nil || d.Recipe == "" || !strings.Contains(d.Evidence.Note, "1e-05") || d.Exactness != "approximate" {
 		t.Errorf("with a tolerance: %+v", d)

@@ -488,7 +488,7 @@ func TestGPU(t *testing.T) {
 	}
 	t.Run("wrong", sabotage("wrong", func(t *testing.T, c Candidate, s Session) error {
 		d, err := s.Check(c)
-		if err != nil || d.Same || d.Words != 1 || d.Offset != 4*4321 || d.Size != 4<<20 || d.Relative32 <= 0 || d.Relative32 > 1 || d.Want == d.Got {
+		if err != nil || d.Same || d.Words != 1 || d.Offset != 4*4321 || d.Size != 4<<20 || d.Relative32 <= 0 || d.Relative32 > 1 || d.Mean32 <= 0 || d.Mean32 > d.Relative32/1000 || d.Want == d.Got {
 			t.Errorf("%+v, %v", d, err)
 		}
 		t.Log(d)

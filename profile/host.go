@@ -195,6 +195,9 @@ type Difference struct {
 	// The largest |a-b| / max(|a|,|b|) over the words that differ, read as floats and as doubles; +Inf where a NaN or an
 	// infinity met a number. Meaningless for memory of another type.
 	Relative32, Relative64 float64
+	// The same summed over the words that differ, and divided by the number of words (pairs of them) that the original changed, or by
+	// the number that differ if that is larger.
+	Mean32, Mean64 float64
 
 	Time float64 // of that run, ns
 }

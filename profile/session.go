@@ -166,6 +166,7 @@ func (s *session) Check(c Candidate) (Difference, error) {
 		return Difference{}, s.fault(err, c)
 	}
 	d := Difference{Same: in.u8() != 0, Words: int64(in.u64()), Where: in.str(), Address: in.u64(), Size: int64(in.u64()),
-		Offset: int64(in.u64()), Want: in.u64(), Got: in.u64(), Relative32: in.f64(), Relative64: in.f64(), Time: in.f64()}
+		Offset: int64(in.u64()), Want: in.u64(), Got: in.u64(), Relative32: in.f64(), Relative64: in.f64(),
+		Mean32: in.f64(), Mean64: in.f64(), Time: in.f64()}
 	return d, s.done(in)
 }

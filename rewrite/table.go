@@ -139,6 +139,13 @@ func (r Recipe) Exactness() Exactness {
 		if p := byLever[t.Lever]; p != nil {
 			e = p.Exact
 		}
+		if _, own, bar := strings.Cut(t.Value, "|"); bar && t.Brace { // what one entry alone is built with
+			inner, err := ParseRecipe(own)
+			if err != nil {
+				e = Approximate
+			}
+			e = max(e, inner.Exactness())
+		}
 		worst = max(worst, e)
 	}
 	return worst

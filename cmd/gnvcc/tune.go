@@ -37,8 +37,10 @@ func tune(args []string) int {
 	fs := flag.NewFlagSet("tune", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	applyToo := fs.Bool("apply", false, "build again what can be faster, as gnvcc apply does")
-	exact := fs.String("exact", "checked", "what may be adopted: `level` construction (the arithmetic is untouched) or checked (compared on launches)")
-	fs.Float64Var(&o.Tolerance, "tolerance", 0, "allow results to differ by this `relative` error (default: the same bits)")
+	exact := fs.String("exact", "checked", "what may be adopted: `level` construction (the arithmetic is untouched), checked (compared on launches) or approximate")
+	approximate := fs.Bool("approximate", false, "short for -exact=approximate: special function units in place of accurate divisions, roots, sin, exp, ...; needs -within or -judge")
+	fs.Var(&o.Within, "within", "allow results to differ by this `error`: 1e-3 is relative, of every value that a launch writes; mean:1e-5 is their mean (default: the same bits)")
+	fs.BoolVar(&o.Slots, "warpid", false, "with -approximate: choose warps by their slot in the multiprocessor too; a finer choice, but results differ from run to run")
 	fs.BoolVar(&o.Bet, "bet", false, "other launches than the ones seen may become slower")
 	fs.BoolVar(&o.Over, "over", false, "tune over __launch_bounds__' second value, __maxnreg__ and -maxrregcount")
 	fs.DurationVar(&o.Budget, "budget", o.Budget, "longest `time` for one configuration of a kernel")
@@ -69,6 +71,9 @@ func tune(args []string) int {
 	var err error
 	if o.Exact, err = rewrite.ParseExactness(*exact); err != nil {
 		return complain("tune", err)
+	}
+	if *approximate {
+		o.Exact = rewrite.Approximate
 	}
 	if *kernels != "" {
 		if o.Only, err = regexp.Compile(*kernels); err != nil {

@@ -46,7 +46,7 @@ enum frame {
   FRAME_UNLOAD,       // u32 candidate
   FRAME_RUN,          // u32 candidate, u32 n, u8 cold, u32 limit ms -> n f64 ns
   FRAME_GOLDEN,       // u32 limit ms -> u32 regions written, u64 bytes, f64 ns
-  FRAME_CHECK,        // u32 candidate, u32 limit ms -> see compare.c
+  FRAME_CHECK,        // u32 candidate, u32 limit ms -> see do_check in measure.c
   FRAME_DONE,         // u64 again; the session ends
 };
 
@@ -216,7 +216,8 @@ bool store_fail(struct store *s, CUresult code, const char *why);
 struct found { // as in compare.cu
   uint32_t words, first;
   uint64_t relative64;
-  uint32_t relative32, pad;
+  double sum32, sum64;
+  uint32_t relative32, pairs;
 };
 bool compare_open(CUcontext context, CUresult *error); // loads the kernels once per context
 void compare_drop(CUcontext context);

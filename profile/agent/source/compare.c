@@ -91,6 +91,7 @@ static void on_host(const uint8_t *a, const uint8_t *b, uint64_t n, struct found
     memcpy(x, a + i, k);
     memcpy(y, b + i, k);
     if (x[0] == y[0] && x[1] == y[1]) continue;
+    f->pairs++;
     for (int w = 0; w < 2; w++) {
       if (x[w] == y[w]) continue;
       if (f->words++ == 0) f->first = (uint32_t)i + 4 * (uint32_t)w;
@@ -101,6 +102,7 @@ static void on_host(const uint8_t *a, const uint8_t *b, uint64_t n, struct found
       uint32_t bits;
       memcpy(&bits, &r, 4);
       if (bits > f->relative32) f->relative32 = bits;
+      f->sum32 += r;
     }
     double u, v;
     memcpy(&u, x, 8);
@@ -109,6 +111,7 @@ static void on_host(const uint8_t *a, const uint8_t *b, uint64_t n, struct found
     uint64_t bits;
     memcpy(&bits, &r, 8);
     if (bits > f->relative64) f->relative64 = bits;
+    f->sum64 += r;
   }
 }
 

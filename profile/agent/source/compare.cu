@@ -7,8 +7,9 @@ struct Found {
   unsigned words;              // 4-byte words that differ
   unsigned first;              // byte offset of the first one within the chunk
   unsigned long long relative64; // largest |a-b| / max(|a|,|b|) as doubles, its bits
-  unsigned relative32;         // the same as floats
-  unsigned pad;
+  double sum32, sum64;         // their sums, in no certain order
+  unsigned relative32;         // the largest as floats
+  unsigned pairs;              // 8-byte pairs of words that differ
 };
 
 constexpr unsigned chunk = 1u << 20; // bytes; the same number stands in compare.c
@@ -27,19 +28,25 @@ __device__ static double far64(double a, double b) {
 }
 
 struct Tally {
-  unsigned words = 0, first = 0xffffffffu, relative32 = 0;
+  unsigned words = 0, first = 0xffffffffu, relative32 = 0, pairs = 0;
   unsigned long long relative64 = 0;
+  double sum32 = 0, sum64 = 0;
   __device__ void word(unsigned a, unsigned b, unsigned at) {
     if (a == b) return;
     words++;
     if (at < first) first = at;
-    unsigned r = __float_as_uint(far32(__uint_as_float(a), __uint_as_float(b)));
+    float far = far32(__uint_as_float(a), __uint_as_float(b));
+    unsigned r = __float_as_uint(far);
     if (r > relative32) relative32 = r;
+    sum32 += far;
   }
   __device__ void twin(unsigned a0, unsigned a1, unsigned b0, unsigned b1) {
     if (a0 == b0 && a1 == b1) return;
-    unsigned long long r = __double_as_longlong(far64(__hiloint2double(a1, a0), __hiloint2double(b1, b0)));
+    double far = far64(__hiloint2double(a1, a0), __hiloint2double(b1, b0));
+    unsigned long long r = __double_as_longlong(far);
     if (r > relative64) relative64 = r;
+    sum64 += far;
+    pairs++;
   }
 };
 
@@ -79,13 +86,16 @@ extern "C" __global__ void __launch_bounds__(256) gnvcc_compare(const uint8_t *a
     atomicMin(&f->first, t.first);
     atomicMax(&f->relative32, t.relative32);
     atomicMax(&f->relative64, t.relative64);
+    atomicAdd(&f->sum32, t.sum32);
+    atomicAdd(&f->sum64, t.sum64);
+    atomicAdd(&f->pairs, t.pairs);
   }
 }
 
 // Clears the results of n chunks.
 extern "C" __global__ void gnvcc_clear(Found *found, unsigned n) {
   unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) found[i] = Found{0, 0xffffffffu, 0, 0, 0};
+  if (i < n) found[i] = Found{0, 0xffffffffu, 0, 0, 0, 0, 0};
 }
 
 // Holds the stream back for some nanoseconds, so that what is queued behind it starts without waiting for the host.

@@ -35,6 +35,7 @@ struct session {
   CUdeviceptr flush; // twice the L2 cache
   size_t flush_size;
   bool golden, over;
+  uint64_t words, pairs; // that the original changed: what errors are the mean of
 };
 
 atomic_bool context_lost;
@@ -330,11 +331,14 @@ static void do_golden(struct session *x, struct buffer *in) {
     answer_store(x);
     return;
   }
+  x->words = x->pairs = 0;
   for (size_t i = 0; i < s->n; i++) {
     const struct region *r = &s->r[i];
     bool any = false;
     for (uint64_t c = 0; c < r->chunks; c++) {
       bool w = x->found[r->first + c].words > 0;
+      x->words += x->found[r->first + c].words;
+      x->pairs += x->found[r->first + c].pairs;
       s->written[r->first + c] = w;
       if (!w) continue;
       s->dirty[r->first + c] = 1;
@@ -371,7 +375,7 @@ static void read_both(struct session *x, const struct region *r, uint64_t at, ui
 
 static void do_check(struct session *x, struct buffer *in) {
   uint32_t id = get_u32(in), limit = get_u32(in);
-  double ns, relative32 = 0, relative64 = 0;
+  double ns, relative32 = 0, relative64 = 0, sum32 = 0, sum64 = 0;
   if (!known(x, id)) return;
   if (!x->golden) {
     answer_error(x, CUDA_ERROR_NOT_READY, "comparing before the original's results are kept");
@@ -384,7 +388,7 @@ static void do_check(struct session *x, struct buffer *in) {
     answer_store(x);
     return;
   }
-  uint64_t words = 0, offset = 0, want = 0, got = 0;
+  uint64_t words = 0, pairs = 0, offset = 0, want = 0, got = 0;
   const struct region *first = NULL;
   char where[192] = "";
   for (size_t i = 0; i < s->n; i++) {
@@ -401,6 +405,9 @@ static void do_check(struct session *x, struct buffer *in) {
         else snprintf(where, sizeof where, "allocation %zu (%s)", i, kind_name(r->kind));
       }
       words += f->words;
+      pairs += f->pairs;
+      sum32 += f->sum32;
+      sum64 += f->sum64;
       float r32;
       double r64;
       memcpy(&r32, &f->relative32, 4);
@@ -420,6 +427,10 @@ static void do_check(struct session *x, struct buffer *in) {
   put_u64(&b, got);
   put_f64(&b, relative32);
   put_f64(&b, relative64);
+  if (words < x->words) words = x->words;
+  if (pairs < x->pairs) pairs = x->pairs;
+  put_f64(&b, words ? sum32 / (double)words : 0);
+  put_f64(&b, pairs ? sum64 / (double)pairs : 0);
   put_f64(&b, ns);
   answer(x, FRAME_OK, &b);
 }

@@ -1,0 +1,149 @@
+package policy
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"gnvcc/profile"
+	"gnvcc/rewrite/ptx"
+)
+
+// How far results may be off, where the user allows that at all.
+//
+// The error of one value is |a-b| / max(|a|,|b|), a NaN or an infinity beside a number being infinitely far off. The error of a launch
+// is the largest one of all values that it wrote, or their mean (Li, thesis, chapter 6, uses the mean; one value of ten thousand may be quite
+// wrong then). The mean is over the values that the original changed. Both compare what one launch leaves, from equal memory before it: errors that
+// grow from launch to launch are not in it; a command that judges the program's output sees them.
+//
+// What a value is must be known: two floats read as a double hide the first one's error, bytes read as a float hide most of them.
+// So a kernel is judged by its errors only where all that it stores to global memory is f32, or all f64; others must give the same bits.
+
+// A Bound is the error that the user allows; the zero Bound: none, the same bits.
+type Bound struct {
+	Value float64
+	Mean  bool // of the values, not each
+}
+
+// ParseBound reads "1e-3" or "mean:1e-3".
+func ParseBound(text string) (Bound, error) {
+	number, mean := strings.CutPrefix(text, "mean:")
+	v, err := strconv.ParseFloat(number, 64)
+	if err != nil || !(v > 0) || math.IsInf(v, 0) {
+		return Bound{}, fmt.Errorf("%q is no bound: a relative error such as 1e-3 (of every value) or mean:1e-3", text)
+	}
+	return Bound{v, mean}, nil
+}
+
+func (b Bound) String() string {
+	if b.Mean {
+		return fmt.Sprintf("%g in the mean", b.Value)
+	}
+	return fmt.Sprintf("%g", b.Value)
+}
+
+// Set makes a Bound an option of a command line.
+func (b *Bound) Set(text string) (err error) {
+	*b, err = ParseBound(text)
+	return err
+}
+
+// An Error is how far the results of a launch were off, as relative errors; both 0: the same bits. What is infinite or not known
+// is unknownError, since JSON has no infinity.
+type Error struct {
+	Max, Mean float64
+}
+
+const unknownError = 1e9
+
+// of is what a bound looks at.
+func (b Bound) of(e Error) float64 {
+	if b.Mean {
+		return e.Mean
+	}
+	return e.Max
+}
+
+// allows tells whether an error is within the bound.
+func (b Bound) allows(e Error) bool { return e == Error{} || b.of(e) <= b.Value }
+
+// errorOf reads a comparison as the kernel's values.
+func (k *Kernel) errorOf(d profile.Difference) Error {
+	if d.Same {
+		return Error{}
+	}
+	e := Error{unknownError, unknownError}
+	switch k.Writes {
+	case "f32":
+		e = Error{d.Relative32, d.Mean32}
+	case "f64":
+		e = Error{d.Relative64, d.Mean64}
+	}
+	known := func(x float64) float64 {
+		if !(x >= 0 && x <= unknownError) {
+			return unknownError
+		}
+		return max(x, math.SmallestNonzeroFloat64) // other bits of equal values: -0 beside 0
+	}
+	return Error{known(e.Max), known(e.Mean)}
+}
+
+// max is the larger error, each for itself.
+func (e Error) max(other Error) Error { return Error{max(e.Max, other.Max), max(e.Mean, other.Mean)} }
+
+// exceeds says why a difference is not allowed.
+func (k *Kernel) exceeds(b Bound, d profile.Difference) string {
+	e := k.errorOf(d)
+	switch {
+	case b == Bound{}:
+		return "other bits: " + d.String()
+	case k.Writes == "":
+		return "other bits: " + d.String() + "; what it writes is not all f32 or all f64, so that no relative error is known"
+	case e.Max >= unknownError:
+		return "other bits: a number became a NaN or an infinity, or the other way round; " + d.String()
+	}
+	return fmt.Sprintf("its error is %.3g (mean %.3g), the bound %s", e.Max, e.Mean, b)
+}
+
+// writes tells what a kernel stores to global memory: "f32" or "f64" if it is nothing else, else "".
+func writes(m *ptx.Module, name string) (string, error) {
+	reach, err := m.Reach(name)
+	if err != nil {
+		return "", err
+	}
+	kind := ""
+	for _, f := range reach.Funcs {
+		for i, s := range f.Stmts {
+			if s.Kind != ptx.Inst {
+				continue
+			}
+			switch string(f.Base(i)) {
+			case "st", "atom", "red", "stu":
+			case "cp", "sust", "multimem", "call", "wmma", "stmatrix", "tensormap", "asm":
+				op := string(f.Opcode(i))
+				if strings.HasPrefix(op, "cp.async") && strings.Contains(op, ".shared") && !strings.Contains(op, ".global.shared") || strings.HasPrefix(op, "call") || strings.HasPrefix(op, "stmatrix") || strings.HasPrefix(op, "wmma.") && !strings.HasPrefix(op, "wmma.store") {
+					continue
+				}
+				return "", nil
+			default:
+				continue
+			}
+			op := f.Opcode(i)
+			if ptx.HasModifier(op, "local") || ptx.HasModifier(op, "shared") || ptx.HasModifier(op, "param") ||
+				bytes.Contains(op, []byte(".shared::")) || bytes.Contains(op, []byte(".param::")) {
+				continue
+			}
+			of := string(op[bytes.LastIndexByte(op, '.')+1:])
+			if of != "f32" && of != "f64" || kind != "" && kind != of {
+				return "", nil
+			}
+			kind = of
+		}
+	}
+	return kind, nil
+}
+
+var errNoBound = errors.New("approximation needs to know how far results may be off: -within 1e-3 (relative error of every value), -within mean:1e-5, or -judge COMMAND")

@@ -1,0 +1,145 @@
+package rewrite
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"sort"
+	"strings"
+	"testing"
+
+	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/ptxtest"
+)
+
+// TestApproxReachesTheUnits compiles one kernel per function with the newest toolkit, approximates it in every form, and looks at the machine code: the
+// accurate form calls a subroutine for rare operands, the approximate one asks the special function unit and calls nothing.
+func TestApproxReachesTheUnits(t *testing.T) {
+	mufu := map[string]string{
+		"div32": "MUFU.RCP", "rcp32": "MUFU.RCP", "sqrt32": "MUFU.(SQRT|RSQ)", "rsqrt32": "MUFU.RSQ",
+		"div64": "MUFU.RCP64H", "rcp64": "MUFU.RCP64H", "sqrt64": "MUFU.RSQ64H(?s:.*)MUFU.RCP64H", "rsqrt64": "MUFU.RSQ64H",
+	}
+	kits := ptxtest.Toolkits(t)
+	for _, kit := range kits[len(kits)-1:] { // what the others take is the goldens' affair
+		t.Run(kit.Version, func(t *testing.T) {
+			t.Parallel()
+			cuobjdump := filepath.Join(kit.Dir, "bin", "cuobjdump")
+			if _, err := os.Stat(cuobjdump); err != nil {
+				t.Skipf("SKIPPED: toolkit %s has no cuobjdump: %v", kit.Version, err)
+			}
+			text := kit.PTX(t, filepath.Join("testdata", "approx.cu"), "-arch=sm_80")
+			m, err := ptx.Parse(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sass := func(recipe string) map[string]string {
+				recipes := map[string]Recipe{}
+				for _, f := range m.Entries() {
+					if recipe != "" {
+						recipes[f.Name] = mustRecipe(t, recipe)
+					}
+				}
+				out, refused, err := Apply(text, recipes)
+				if err != nil || len(refused) > 0 {
+					t.Fatal(recipe, refused, err)
+				}
+				cubin, err := kit.Assemble(t, out, "-arch=sm_80")
+				if err != nil {
+					t.Fatal(err)
+				}
+				path := filepath.Join(t.TempDir(), "x.cubin")
+				if err := os.WriteFile(path, cubin, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				dump, err := exec.Command(cuobjdump, "-sass", path).CombinedOutput()
+				if err != nil {
+					t.Fatalf("cuobjdump: %v\n%s", err, dump)
+				}
+				code := map[string]string{}
+				for _, part := range strings.Split(string(dump), "Function : ")[1:] {
+					code[strings.Fields(part)[0]] = part
+				}
+				return code
+			}
+			call := regexp.MustCompile(`\bCALL\b`)
+			for name, code := range sass("") {
+				if !call.MatchString(code) {
+					t.Errorf("nvcc's own %s calls nothing: the test shows nothing", name)
+				}
+			}
+			for _, recipe := range []string{"approx=all,div.full,all.f64", "approx=all.ftz,all.f64+1"} {
+				for name, code := range sass(recipe) {
+					if call.MatchString(code) || !regexp.MustCompile(mufu[name]).MatchString(code) {
+						t.Errorf("%s, %s:\n%s", recipe, name, code)
+					}
+				}
+			}
+			for _, recipe := range []string{"approx=all,all.f64+1:sm<32"} {
+				for name, code := range sass(recipe) {
+					if !call.MatchString(code) || !regexp.MustCompile(mufu[name]).MatchString(code) {
+						t.Errorf("%s, %s has not both forms:\n%s", recipe, name, code)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestSFU: what is counted is what the pass replaces.
+func TestSFU(t *testing.T) {
+	kits := ptxtest.Toolkits(t)
+	m, err := ptx.Parse(kits[len(kits)-1].PTX(t, filepath.Join("testdata", "approx.cu"), "-arch=sm_80"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range m.Entries() {
+		want := strings.TrimSuffix(strings.TrimSuffix(f.Name, "32"), "64")
+		if strings.HasSuffix(f.Name, "64") {
+			want += ".f64"
+		}
+		if got := SFU(f); len(got) != 1 || got[want] != 1 {
+			t.Errorf("%s: %v", f.Name, got)
+		}
+	}
+}
+
+// TestDegrees: degrees are read, printed and put into recipes as a whole.
+func TestDegrees(t *testing.T) {
+	r := mustRecipe(t, "approx=all,all.f64 fastmath=sin,cos maxnreg=40")
+	for _, d := range []Degree{{}, {Warps: 3}, {SM: true, Warps: 48}} {
+		with := WithDegree(r, d)
+		if got := DegreeOf(with); got != d {
+			t.Errorf("%s: degree %+v", with, got)
+		}
+		if back := WithDegree(with, Degree{}); back.String() != r.String() {
+			t.Errorf("%s without its degree is %s", with, back)
+		}
+		again, err := ParseRecipe(with.String())
+		if err != nil || again.String() != with.String() {
+			t.Errorf("%s is read as %s, %v", with, again, err)
+		}
+	}
+	if r.String() != "approx=all,all.f64 fastmath=sin,cos maxnreg=40" {
+		t.Errorf("WithDegree changed the recipe that it was given: %s", r)
+	}
+}
+
+// TestApproximateIsAskedFor: no recipe with these levers promises the same bits.
+func TestApproximateIsAskedFor(t *testing.T) {
+	var levers []string
+	for _, p := range Levers() {
+		if p.Exact == Approximate {
+			levers = append(levers, p.Lever)
+		}
+	}
+	sort.Strings(levers)
+	if got := strings.Join(levers, " "); got != "approx" {
+		t.Errorf("approximate levers: %s", got)
+	}
+	for _, text := range []string{"maxnreg=40 approx=div", "spec{n=64} spec{n=1024|approx=all}"} {
+		if e := mustRecipe(t, text).Exactness(); e != Approximate {
+			t.Errorf("%s is %s", text, e)
+		}
+	}
+}
