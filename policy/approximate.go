@@ -110,7 +110,7 @@ func (s *search) family() (*Trial, float64, error) {
 
 // glance measures a candidate in a few launches between as many of the default's: for the curve and for ordering, never believed.
 func (s *search) glance(c *Candidate) (float64, error) {
-	arm, _, err := s.s.Load(c.Path, c.Entry)
+	arm, _, err := s.s.LoadReserved(c.Path, c.Entry, c.Reserve)
 	if err != nil {
 		return 0, err
 	}
@@ -175,7 +175,7 @@ func (p *points) at(d rewrite.Degree, n int) (Error, error) {
 		}
 		return bad, s.ctx.Err()
 	}
-	arm, _, err := s.s.Load(c.Path, c.Entry)
+	arm, _, err := s.s.LoadReserved(c.Path, c.Entry, c.Reserve)
 	if err != nil {
 		if dead(err) {
 			return bad, err
