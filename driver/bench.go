@@ -224,7 +224,7 @@ func (b *bench) try(ctx context.Context, j *job, t *translation, module *ptx.Mod
 		before[k.Name] = k.Registers
 	}
 	options := rewrite.Options{
-		Registers: before, ReadBack: true, Relocatable: j.call.reloc, MaxRegCount: j.call.maxreg,
+		Registers: before, Blocks: p.blocks, ReadBack: true, Relocatable: j.call.reloc, MaxRegCount: j.call.maxreg,
 		TuneOver: true, // whether the user allows that is asked when a recipe is decided on
 	}
 	text, refused, err := options.Apply(text, p.passes)
@@ -343,8 +343,7 @@ func shrinks(f *ptx.Func, file *cubin.File, was, now cache.Kernel, r rewrite.Rec
 	if k, _ := file.Kernel(now.Name); k.MaxThreads > 0 && (bound == 0 || k.MaxThreads < bound) {
 		return fmt.Errorf("it would launch with blocks of %d threads at most", k.MaxThreads)
 	}
-	// smemspill asks for shared memory, and its pass has seen to it that there is enough.
-	if _, spills := r.Get("smemspill", ""); now.Shared > was.Shared && !spills {
+	if now.Shared > was.Shared && !r.TakesShared() {
 		return fmt.Errorf("it would need %d bytes of shared memory, %d more than nvcc's own", now.Shared, now.Shared-was.Shared)
 	}
 	return nil

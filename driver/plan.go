@@ -17,6 +17,7 @@ import (
 type plan struct {
 	variants []merge.Variant
 	passes   map[string]rewrite.Recipe // by entry of the merged module
+	blocks   map[string][3]int         // the blocks that second entries are chosen for
 	flags    []string
 	seconds  []second
 	choices  []stub.Choice // of the seconds, in the same order
@@ -24,7 +25,7 @@ type plan struct {
 
 // plan works it out, and compiles the source variants for it. bad are the kernels whose recipes can't be carried out.
 func (b *bench) plan(ctx context.Context, j *job, t *translation, module *ptx.Module, recipes map[string]rewrite.Recipe) (p *plan, bad map[string]error) {
-	p, bad = &plan{passes: map[string]rewrite.Recipe{}}, map[string]error{}
+	p, bad = &plan{passes: map[string]rewrite.Recipe{}, blocks: map[string][3]int{}}, map[string]error{}
 	names := make([]string, 0, len(recipes))
 	for name := range recipes {
 		names = append(names, name)
@@ -153,6 +154,7 @@ func (b *bench) planSeconds(ctx context.Context, j *job, t *translation, module 
 func (p *plan) add(v merge.Variant, s second, c stub.Choice) {
 	p.variants = append(p.variants, v)
 	p.passes[s.name] = s.rest.PTX()
+	p.blocks[s.name] = c.Block
 	p.seconds = append(p.seconds, s)
 	p.choices = append(p.choices, c)
 }

@@ -16,6 +16,9 @@ import (
 type Options struct {
 	// Registers holds registers per thread of nvcc's own compile, by entry name, where the caller knows them.
 	Registers map[string]int
+	// Blocks holds the block of an entry, by name, where the caller sees to it that it is launched with no other: a second
+	// entry that the host chooses by its block. A dimension that is not fixed is 0.
+	Blocks map[string][3]int
 	// ReadBack: the caller reads the register count from the cubin and asks Fits, so that a cap above what the largest
 	// block allows may be tried: ptxas often settles below it.
 	ReadBack bool

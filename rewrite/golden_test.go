@@ -21,7 +21,8 @@ import (
 // out: `out.ptx` (missing: the very same slice) and `refused` ("kernel: reason"). With -update the last two are written
 // anew: read the diff. The output must be taken by every ptxas that is installed.
 //
-// Options, one a line: tune-over, maxrregcount, read-back, relocatable, registers KERNEL N, assemble none.
+// Options, one a line: tune-over, maxrregcount, read-back, relocatable, registers KERNEL N, block KERNEL X Y Z,
+// assemble none.
 
 var update = flag.Bool("update", false, "rewrite the goldens")
 
@@ -72,6 +73,15 @@ func readGolden(t *testing.T, path string) *golden {
 			g.options.Relocatable = true
 		case "assemble":
 			g.assemble = false
+		case "block":
+			var d [3]int
+			if _, err := fmt.Sscan(strings.Join(words[2:], " "), &d[0], &d[1], &d[2]); err != nil {
+				t.Fatal(err)
+			}
+			if g.options.Blocks == nil {
+				g.options.Blocks = make(map[string][3]int)
+			}
+			g.options.Blocks[words[1]] = d
 		case "registers":
 			n := 0
 			if _, err := fmt.Sscan(words[2], &n); err != nil {

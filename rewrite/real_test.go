@@ -21,6 +21,7 @@ func TestRealKernels(t *testing.T) {
 	levers := []string{
 		"maxnreg=32", "maxnreg=64", "ld=L1::no_allocate", "ld=L1::evict_last.L2::128B", "ld@0=cs", "st=cs", "st=L1::evict_first",
 		"bypass=0", "approx=all,all.f64+1:warps<3", "nounroll=off", "smemspill=on", "bypass=2 ld@0=L2::64B maxnreg=40 st=L1::no_allocate",
+		"demote=6:loops", "demote=3:conflicts maxnreg=32 bypass=3 smemspill=on",
 	}
 	kits := ptxtest.Toolkits(t)
 	for k, kit := range kits {
@@ -42,7 +43,7 @@ func TestRealKernels(t *testing.T) {
 				}
 				done := make(map[string]int)
 				// Lever by lever over the kernels, shifted, so that few runs of ptxas see each lever on many kernels.
-				for shift := 0; shift < len(levers); shift += 4 {
+				for shift := 0; shift < len(levers); shift += 5 {
 					recipes := make(map[string]Recipe)
 					for i, f := range m.Entries() {
 						recipes[f.Name] = mustRecipe(t, levers[(i+shift)%len(levers)])

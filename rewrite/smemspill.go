@@ -58,4 +58,4 @@ func smemspill(k *kernel, terms []Term) error {
 	return nil
 }
 
-var _ = register(Pass{Lever: "smemspill", Stage: PTX, Exact: ByConstruction, Doc: "on: registers are spilled to shared memory first", apply: smemspill})
+var _ = register(Pass{Lever: "smemspill", Stage: PTX, Exact: ByConstruction, Takes: true, Doc: "on: registers are spilled to shared memory first", apply: smemspill})

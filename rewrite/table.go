@@ -56,6 +56,7 @@ type Pass struct {
 	Stage Stage
 	Exact Exactness
 	Sites bool   // takes lever@site=value
+	Takes bool   // takes shared memory; its pass sees to it that every launch still has enough
 	Doc   string // one sentence, for people
 
 	Before map[string]string // PTX stage: it must run before these levers, each with the reason
@@ -149,6 +150,11 @@ func (r Recipe) Exactness() Exactness {
 		worst = max(worst, e)
 	}
 	return worst
+}
+
+// TakesShared tells whether a lever of the recipe takes shared memory of its own.
+func (r Recipe) TakesShared() bool {
+	return slices.ContainsFunc(r.Terms, func(t Term) bool { p := byLever[t.Lever]; return p != nil && p.Takes })
 }
 
 // Source returns the terms that act on the source.

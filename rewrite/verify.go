@@ -124,8 +124,8 @@ type registers struct {
 
 	// what the passes brought in: registers that the other function does not have
 	fresh []freshUse
-	bits  map[int]int // number -> bit, -1: the other function has it
-	next  int         // the next free bit
+	bits  map[int]int // number of a register -> its index among the new ones, -1: the other function has it
+	next  int         // the next free index
 	same  int         // registers with lower numbers are the other function's, by the same numbers: usually all of those
 }
 
@@ -142,10 +142,10 @@ func (g *group) name(n int) string {
 	return fmt.Sprintf("%s%d", g.prefix, n)
 }
 
-// A freshUse is what a statement does to the new registers, as bit sets.
+// A freshUse is what a statement does to a new register. A guarded write is none.
 type freshUse struct {
-	stmt          int
-	reads, writes uint64
+	stmt, index int
+	read, write bool
 }
 
 func (r *registers) find(prefix string) (*group, bool) {
@@ -219,23 +219,22 @@ func (r *registers) read(f *ptx.Func, old *registers, marked []bool) error {
 		}
 		return -1
 	}
-	// isFresh tells whether old has no register of that name, and gives it a bit.
+	// isFresh tells whether old has no register of that name, and gives it an index.
 	isFresh := func(name []byte, number int) (int, bool) {
-		if bit, ok := r.bits[number]; ok {
-			return bit, bit >= 0
+		if index, ok := r.bits[number]; ok {
+			return index, index >= 0
 		}
-		bit := -1
+		index := -1
 		if !old.has(name) {
-			bit = r.next
+			index = r.next
 			r.next++
 		}
 		if r.bits == nil {
 			r.bits = make(map[int]int)
 		}
-		r.bits[number] = bit
-		return bit, bit >= 0
+		r.bits[number] = index
+		return index, index >= 0
 	}
-	tooMany := false
 	for i, s := range f.Stmts {
 		switch s.Kind {
 		case ptx.Open:
@@ -263,7 +262,6 @@ func (r *registers) read(f *ptx.Func, old *registers, marked []bool) error {
 			if r.some && !marked[i] {
 				continue
 			}
-			use := freshUse{stmt: i}
 			f.Effects(i, func(reg ptx.Span, read, write bool) {
 				name := f.Bytes(reg)
 				n := number(name)
@@ -285,29 +283,31 @@ func (r *registers) read(f *ptx.Func, old *registers, marked []bool) error {
 				if old == nil || n < r.same {
 					return
 				}
-				bit, ok := isFresh(name, n)
-				switch {
-				case !ok:
-				case bit >= 64:
-					tooMany = true
-				default:
-					if read {
-						use.reads |= 1 << bit
-					}
-					if write && !s.Guarded {
-						use.writes |= 1 << bit
-					}
+				if index, ok := isFresh(name, n); ok {
+					r.fresh = append(r.fresh, freshUse{i, index, read, write && (!s.Guarded || otherHalf(f, i, name))})
 				}
 			})
-			if use.reads|use.writes != 0 {
-				r.fresh = append(r.fresh, use)
-			}
 		}
 	}
-	if tooMany {
-		return fmt.Errorf("there are more than 64 new registers, more than the verifier follows")
-	}
 	return nil
+}
+
+// otherHalf tells whether the statement in front of a guarded one writes the same register under the opposite guard, as bypass
+// does: together they always write it.
+func otherHalf(f *ptx.Func, i int, name []byte) bool {
+	if i == 0 || f.Stmts[i-1].Kind != ptx.Inst {
+		return false
+	}
+	this, negated := f.Guard(i)
+	other, otherwise := f.Guard(i - 1)
+	if other == nil || string(this) != string(other) || negated == otherwise {
+		return false
+	}
+	same := false
+	f.Effects(i-1, func(reg ptx.Span, read, write bool) {
+		same = (same || write && string(f.Bytes(reg)) == string(name)) && !(write && string(f.Bytes(reg)) == string(this))
+	})
+	return same
 }
 
 // maxRange bounds a register range: nvcc's largest functions have some hundred thousand.
@@ -350,34 +350,76 @@ func special(name []byte) bool {
 	return len(name) > 4
 }
 
-// defined checks that each new register is written on every way to each read: a forward data flow over bit sets, where a
-// guarded write does not count.
+// defined checks that each new register is written on every way to each read, where a guarded write does not count. Most
+// new registers occur in one block only: there the order of the text tells. For the others there is a forward data
+// flow, 64 of them at a time as one bit set.
 func (r *registers) defined(f *ptx.Func, blocks []ptx.Block) error {
 	if len(r.fresh) == 0 {
 		return nil
 	}
 	first := make([]int, len(blocks)+1) // a block's uses begin here in r.fresh
-	for i, at := 0, 0; i <= len(blocks); i++ {
-		for i < len(blocks) && at < len(r.fresh) && r.fresh[at].stmt < blocks[i].First {
-			at++
-		}
+	const several = -2
+	home := make([]int, r.next) // the block of a new register
+	for i := range home {
+		home[i] = -1
+	}
+	at := 0
+	for i := range blocks {
 		first[i] = at
-		if i == len(blocks) {
-			first[i] = len(r.fresh)
+		for ; at < len(r.fresh) && r.fresh[at].stmt < blocks[i].Last; at++ {
+			if h := &home[r.fresh[at].index]; *h == -1 {
+				*h = i
+			} else if *h != i {
+				*h = several
+			}
 		}
 	}
-	in := make([]uint64, len(blocks))
+	first[len(blocks)] = at
+	var wide []int // registers of several blocks
+	written := make([]bool, r.next)
+	for index, h := range home {
+		if h == several {
+			wide = append(wide, index)
+		}
+	}
+	for from, u := 0, 0; u < len(r.fresh); from = u { // statement by statement: an instruction reads before it writes
+		for ; u < len(r.fresh) && r.fresh[u].stmt == r.fresh[from].stmt; u++ {
+			if x := r.fresh[u]; x.read && home[x.index] != several && !written[x.index] {
+				return r.unwritten(f, x)
+			}
+		}
+		for _, x := range r.fresh[from:u] {
+			written[x.index] = written[x.index] || x.write
+		}
+	}
+	for ; len(wide) > 0; wide = wide[min(64, len(wide)):] {
+		if err := r.onEveryWay(f, blocks, first, wide[:min(64, len(wide))]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// onEveryWay solves the data flow for up to 64 new registers.
+func (r *registers) onEveryWay(f *ptx.Func, blocks []ptx.Block, first, wide []int) error {
+	bit := make([]uint64, r.next)
+	for n, index := range wide {
+		bit[index] = 1 << n
+	}
+	in, writes := make([]uint64, len(blocks)), make([]uint64, len(blocks))
 	for i := range in {
 		in[i] = ^uint64(0)
+		for _, u := range r.fresh[first[i]:first[i+1]] {
+			if u.write {
+				writes[i] |= bit[u.index]
+			}
+		}
 	}
 	in[0] = 0
 	for changed := true; changed; {
 		changed = false
 		for i, b := range blocks {
-			out := in[i]
-			for _, u := range r.fresh[first[i]:first[i+1]] {
-				out |= u.writes
-			}
+			out := in[i] | writes[i]
 			for _, s := range b.Succs {
 				if in[s]&out != in[s] {
 					in[s] &= out
@@ -388,21 +430,32 @@ func (r *registers) defined(f *ptx.Func, blocks []ptx.Block) error {
 	}
 	for i := range blocks {
 		set := in[i]
-		for _, u := range r.fresh[first[i]:first[i+1]] {
-			if missing := u.reads &^ set; missing != 0 {
-				s := f.Stmts[u.stmt]
-				return fmt.Errorf("register %s may be read before it is written: %s", r.named(missing), f.Text()[s.Start:s.End])
+		list := r.fresh[first[i]:first[i+1]]
+		for from, u := 0, 0; u < len(list); from = u {
+			for ; u < len(list) && list[u].stmt == list[from].stmt; u++ {
+				if x := list[u]; x.read && bit[x.index]&^set != 0 {
+					return r.unwritten(f, x)
+				}
 			}
-			set |= u.writes
+			for _, x := range list[from:u] {
+				if x.write {
+					set |= bit[x.index]
+				}
+			}
 		}
 	}
 	return nil
 }
 
-// named returns the name of a register in a bit set.
-func (r *registers) named(set uint64) string {
-	for number, bit := range r.bits {
-		if bit < 0 || bit > 63 || set&(1<<bit) == 0 {
+func (r *registers) unwritten(f *ptx.Func, u freshUse) error {
+	s := f.Stmts[u.stmt]
+	return fmt.Errorf("register %s may be read before it is written: %s", r.named(u.index), f.Text()[s.Start:s.End])
+}
+
+// named returns the name of a new register.
+func (r *registers) named(index int) string {
+	for number, i := range r.bits {
+		if i != index {
 			continue
 		}
 		for i := range r.groups {

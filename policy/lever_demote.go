@@ -1,0 +1,126 @@
+package policy
+
+import (
+	"fmt"
+
+	"gnvcc/rewrite"
+	"gnvcc/sim"
+)
+
+// Registers demoted to shared memory (RegDem, section 3): for kernels of which registers limit the occupancy, or that spill.
+// For each of the next levels of occupancy, as many words as it takes to come down to that level's count, with the cap that
+// belongs to it, as long as the shared memory that this costs does not take the gain away again; by each of the
+// paper's three strategies. Plain caps (maxnreg), which spill to local memory, and smemspill compete with it.
+//
+// Slots are reserved for the largest block: so where the source gives no bound near the block at hand, this is for a second
+// entry, for blocks of this size.
+
+// demoteLevels is how many levels of occupancy above the default's are tried.
+const demoteLevels = 3
+
+// addressWords is what the pass itself needs: the register that holds the thread's place in shared memory.
+const addressWords = 1
+
+var _ = register(Lever{
+	Name: "demote", Idea: "words of each thread kept in shared memory:", Gain: 1.012, // not measured; smemspill's
+	Try: func(s *Situation) []rewrite.Recipe {
+		base, threads, ok := demoteBase(s)
+		if !ok {
+			return nil
+		}
+		return demotions(s, base, threads, s.Kernel.Default.Registers, s.Kernel.Default.Spill)
+	},
+	Around: demoteAround,
+	Words: func(k *Kernel, t rewrite.Term) string {
+		return fmt.Sprintf("values of each thread kept in shared memory (words and choice: %s)", t.Value)
+	},
+})
+
+// demotable tells whether the pass could do anything here.
+func demotable(s *Situation) bool {
+	k := s.Kernel
+	return s.Known && !k.Calls && !k.Dynamic && s.Shape.Dynamic == 0
+}
+
+// demoteBase is what demotion is added to: nothing where the source bounds blocks by the launch's own, else a second entry for
+// blocks of this size, which holds nvcc's own code but for that. threads is the block that slots are reserved for.
+func demoteBase(s *Situation) (base rewrite.Recipe, threads int, ok bool) {
+	if !demotable(s) {
+		return base, 0, false
+	}
+	threads = sim.BlockThreads
+	if n := s.Kernel.MaxThreads; n > 0 {
+		threads = min(n, threads)
+	}
+	if host := ofKind(s.Values, HostValue); threads > s.Shape.Threads() && s.Kernel.NoSecond == "" && len(host) > 0 {
+		return spec("spec", host), s.Shape.Threads(), true
+	}
+	return base, threads, true
+}
+
+// demotions returns the recipes for a build with so many registers and so many bytes spilled: the default's or that of base.
+func demotions(s *Situation, base rewrite.Recipe, threads, registers, spill int) []rewrite.Recipe {
+	shape := simShape(s.Kernel, s.Shape)
+	room := rewrite.Demotable(threads, s.Kernel.Default.Shared)
+	now := s.Device.Occupancy(registers, shape)
+	var out []rewrite.Recipe
+	add := func(words int, r rewrite.Recipe) {
+		if words = min(words, room); words < 1 {
+			return
+		}
+		for _, strategy := range []string{"loops", "static", "conflicts"} {
+			out = append(out, join(r, term("demote", fmt.Sprintf("%d:%s", words, strategy))))
+		}
+	}
+	mayCap := s.Kernel.Bounds == "" || s.Options.Over
+	if now.Limit == sim.LimitRegisters && mayCap {
+		for n, l := range s.Device.Levels(shape, lowestCap, registers) {
+			if n == 0 || n > demoteLevels { // the first is where it is
+				continue
+			}
+			words := min(registers-l.Max+addressWords, room)
+			with := shape
+			with.Shared += 4 * words * threads
+			if s.Device.Occupancy(l.Max, with).Blocks > now.Blocks {
+				add(words, join(base, term("maxnreg", fmt.Sprint(l.Max))))
+			}
+		}
+	}
+	if spill > 0 {
+		add((spill+3)/4+addressWords, base)
+	}
+	return out
+}
+
+// demoteAround tries it on a winner: more or less of it, or in place of what the winner spills.
+func demoteAround(s *Situation, best Trial) []rewrite.Recipe {
+	if !demotable(s) {
+		return nil
+	}
+	var words int
+	var strategy string
+	if value, ok := best.Recipe.Get("demote", ""); ok {
+		if n, err := fmt.Sscanf(value, "%d:%s", &words, &strategy); n != 2 || err != nil {
+			return nil
+		}
+		var out []rewrite.Recipe
+		for _, n := range []int{words * 3 / 4, words * 3 / 2, words + (best.Build.Spill+3)/4} {
+			if n >= 1 && n <= rewrite.MostDemoted && n != words {
+				out = append(out, join(best.Recipe, term("demote", fmt.Sprintf("%d:%s", n, strategy))))
+			}
+		}
+		return out
+	}
+	base, threads, ok := demoteBase(s)
+	if !ok {
+		return nil
+	}
+	if n, ok := guardedBlock(best.Recipe); ok {
+		threads, base = n, rewrite.Recipe{}
+	}
+	base = join(without(best.Recipe, "smemspill"), base)
+	if best.Build.Spill > 0 { // what the cap spills, in shared memory
+		return demotions(s, base, threads, s.Kernel.Default.Registers, best.Build.Spill)
+	}
+	return demotions(s, without(base, "maxnreg"), threads, max(best.Build.Registers, s.Kernel.Default.Registers), 0)
+}
