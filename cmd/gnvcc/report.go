@@ -13,11 +13,12 @@ import (
 	"gnvcc/policy"
 )
 
-// report prints what is believed of the kernels: what was decided, or, with -predict, what can be said without a GPU.
+// report prints what is believed of the kernels: what was decided, and where locks and barriers are wrong; or, with
+// -predict, what can be said without a GPU.
 func report(args []string) int {
 	fs := flag.NewFlagSet("report", flag.ContinueOnError)
 	fs.Usage = func() {
-		fmt.Fprint(fs.Output(), "usage: gnvcc report [options]\n\nWhat was decided for each kernel: registers, occupancy, times with their spread, how it was checked.\n\n")
+		fmt.Fprint(fs.Output(), "usage: gnvcc report [options]\n\nWhat was decided for each kernel: registers, occupancy, times with their spread, how it was checked. Then, as\ntext only, locks and barriers that can make a kernel hang.\n\n")
 		fs.PrintDefaults()
 	}
 	verbose := fs.Bool("v", false, "tell what was tried and why it was refused, too")
@@ -43,10 +44,14 @@ func report(args []string) int {
 	}
 	if len(decisions) == 0 && !o.JSON {
 		fmt.Println("nothing was decided yet: run a program that was built with gnvcc under gnvcc tune")
+		tellHazards(decisions, o.Kernel)
 		return 0
 	}
 	if err := policy.Report(os.Stdout, decisions, o); err != nil {
 		return complain("report", err)
+	}
+	if !o.JSON {
+		tellHazards(decisions, o.Kernel)
 	}
 	return 0
 }

@@ -38,31 +38,73 @@ type Spin struct {
 
 // Spins finds the spin loops on shared memory of a function, in the order of the text.
 func (f *Func) Spins() ([]Spin, error) {
-	var found []int
-	for i, s := range f.Stmts {
-		if s.Kind == Inst && string(f.Base(i)) == "atom" {
-			found = append(found, i)
-		}
-	}
-	if len(found) == 0 {
+	if !f.swaps() {
 		return nil, nil
 	}
+	w, err := f.Walk()
+	if err != nil {
+		return nil, err
+	}
+	return w.Spins(), nil
+}
+
+// swaps tells whether there is any atom instruction: most functions have none, and need no more work.
+func (f *Func) swaps() bool {
+	for i, s := range f.Stmts {
+		if s.Kind == Inst && string(f.Base(i)) == "atom" {
+			return true
+		}
+	}
+	return false
+}
+
+// Walk prepares to follow a function's code.
+func (f *Func) Walk() (*Walker, error) {
 	blocks, err := f.Blocks()
 	if err != nil {
 		return nil, err
 	}
-	w := &walker{f: f, blocks: blocks, origins: f.Origins()}
+	return &Walker{f: f, Blocks: blocks, Origins: f.Origins()}, nil
+}
+
+// Spins finds the spin loops on shared memory, in the order of the text.
+func (w *Walker) Spins() []Spin {
 	var out []Spin
-	for _, i := range found {
-		if s, ok := w.spin(i); ok {
-			out = append(out, s)
+	for i, s := range w.f.Stmts {
+		if s.Kind == Inst && string(w.f.Base(i)) == "atom" {
+			if s, ok := w.spin(i); ok {
+				out = append(out, s)
+			}
 		}
 	}
-	return out, nil
+	return out
+}
+
+// AfterTaking goes along all ways behind an attempt, as if it had taken the lock, up to the next attempt at the same place. see is
+// called for each instruction that runs or may run, with the state that it returned for the one before on this way (0
+// at first); with on false the way ends there. It sees at most some hundred blocks.
+func (w *Walker) AfterTaking(s Spin, see func(stmt int, state uint8) (next uint8, on bool)) {
+	won := value{kind: isFree}
+	w.free, w.freeKnown = "", false
+	if s.Swap == "cas" {
+		w.free = string(w.f.Bytes(s.Free))
+		if n, ok := w.Origins.Constant(w.free); ok {
+			won = value{constant, n}
+			w.freeNumber, w.freeKnown = n, true
+		}
+	} else {
+		taken, _ := w.Origins.Constant(string(w.f.Bytes(s.Taken)))
+		for _, free := range w.compared(string(w.f.Bytes(s.Old))) {
+			if free != taken {
+				won = value{constant, free}
+			}
+		}
+	}
+	w.walk(s.Atom, string(w.f.Bytes(s.Old)), won, see, func(int) {}, func(ending) bool { return true })
 }
 
 // attempt reads an atom instruction; ok is false for those that can be no attempt.
-func (w *walker) attempt(i int) (s Spin, ok bool) {
+func (w *Walker) attempt(i int) (s Spin, ok bool) {
 	f := w.f
 	s.Atom = i
 	if f.Stmts[i].Guarded {
@@ -103,7 +145,7 @@ func (w *walker) attempt(i int) (s Spin, ok bool) {
 	if !isAddress {
 		return s, false
 	}
-	o := w.origins.Of(string(base))
+	o := w.Origins.Of(string(base))
 	s.Generic = !shared
 	if s.Generic && !o.Shared {
 		return s, false
@@ -112,7 +154,7 @@ func (w *walker) attempt(i int) (s Spin, ok bool) {
 	return s, true
 }
 
-func (w *walker) spin(i int) (Spin, bool) {
+func (w *Walker) spin(i int) (Spin, bool) {
 	s, ok := w.attempt(i)
 	if !ok {
 		return s, false
@@ -123,7 +165,7 @@ func (w *walker) spin(i int) (Spin, bool) {
 		w.free = string(w.f.Bytes(s.Free))
 		lost := value{kind: notFree}
 		won := value{kind: isFree}
-		if n, ok := w.origins.Constant(w.free); ok {
+		if n, ok := w.Origins.Constant(w.free); ok {
 			won = value{constant, n}
 			w.freeNumber, w.freeKnown = n, true
 		} else {
@@ -135,7 +177,7 @@ func (w *walker) spin(i int) (Spin, bool) {
 		}
 	case "exch":
 		w.free, w.freeKnown = "", false
-		taken, known := w.origins.Constant(string(w.f.Bytes(s.Taken)))
+		taken, known := w.Origins.Constant(string(w.f.Bytes(s.Taken)))
 		if !known {
 			return s, false
 		}
@@ -158,7 +200,7 @@ func (w *walker) spin(i int) (Spin, bool) {
 	}
 	s.Lock = w.lock(s.Address)
 	for _, b := range s.Blocks {
-		for n := w.blocks[b].First; n < w.blocks[b].Last; n++ {
+		for n := w.Blocks[b].First; n < w.Blocks[b].Last; n++ {
 			if w.f.Stmts[n].Kind != Inst {
 				continue
 			}
@@ -175,11 +217,11 @@ func (w *walker) spin(i int) (Spin, bool) {
 	return s, true
 }
 
-// A walker follows code with what little it knows of registers.
-type walker struct {
+// A Walker follows code with what little it knows of registers.
+type Walker struct {
+	Blocks  []Block
+	Origins *Origins
 	f       *Func
-	blocks  []Block
-	origins *Origins
 
 	free       string // the operand that stands for free
 	freeNumber int64
@@ -201,6 +243,7 @@ const (
 // A place is where the walk goes on, with what is known there. known is shared between places and never changed.
 type place struct {
 	stmt  int
+	state uint8 // the caller's
 	known map[string]value
 }
 
@@ -208,9 +251,9 @@ type place struct {
 const maxPlaces = 400
 
 // retries follows a failed attempt; ok is true where each way leads back to it and does nothing.
-func (w *walker) retries(atom int, old string, v value) (blocks []int, ok bool) {
+func (w *Walker) retries(atom int, old string, v value) (blocks []int, ok bool) {
 	seen := map[int]bool{}
-	ok = w.walk(atom, old, v, func(block int) {
+	ok = w.walk(atom, old, v, w.quiet, func(block int) {
 		if !seen[block] {
 			seen[block] = true
 			blocks = append(blocks, block)
@@ -220,23 +263,28 @@ func (w *walker) retries(atom int, old string, v value) (blocks []int, ok bool) 
 }
 
 // succeeds follows a successful attempt; it is true where no way leads back with nothing done.
-func (w *walker) succeeds(atom int, old string, v value) bool {
-	return w.walk(atom, old, v, func(int) {}, func(end ending) bool { return end == effect || end == left })
+func (w *Walker) succeeds(atom int, old string, v value) bool {
+	return w.walk(atom, old, v, w.quiet, func(int) {}, func(end ending) bool { return end == effect || end == left })
 }
+
+// quiet ends a way at an instruction that others can see.
+func (w *Walker) quiet(i int, state uint8) (uint8, bool) { return state, !visible[string(w.f.Base(i))] }
 
 // An ending says how one way ended.
 type ending uint8
 
 const (
 	back   ending = iota + 1 // at the attempt
-	effect                   // at an instruction that others can see
+	effect                   // where the caller ended it
 	left                     // the function ended
 	lost                     // too long to follow
 )
 
+type seeing func(stmt int, state uint8) (next uint8, on bool)
+
 // walk goes along all ways from behind the attempt until each has ended; accept judges the endings.
-func (w *walker) walk(atom int, old string, v value, visit func(block int), accept func(ending) bool) bool {
-	queue := []place{{atom + 1, map[string]value{old: v}}}
+func (w *Walker) walk(atom int, old string, v value, see seeing, visit func(block int), accept func(ending) bool) bool {
+	queue := []place{{atom + 1, 0, map[string]value{old: v}}}
 	seen := map[string]bool{}
 	for steps := 0; len(queue) > 0; steps++ {
 		if steps > maxPlaces {
@@ -249,7 +297,7 @@ func (w *walker) walk(atom int, old string, v value, visit func(block int), acce
 			continue
 		}
 		seen[key] = true
-		next, end := w.block(p, atom, visit)
+		next, end := w.block(p, atom, see, visit)
 		if end != 0 && !accept(end) {
 			return false
 		}
@@ -269,24 +317,24 @@ func (p place) key() string {
 		h = (h ^ uint64(v.n)) * 1099511628211
 		sum += h
 	}
-	return strconv.Itoa(p.stmt) + " " + strconv.FormatUint(sum, 16)
+	return strconv.Itoa(p.stmt) + " " + strconv.Itoa(int(p.state)) + " " + strconv.FormatUint(sum, 16)
 }
 
 // block goes to the end of a block, and returns the places behind it.
-func (w *walker) block(p place, atom int, visit func(int)) ([]place, ending) {
+func (w *Walker) block(p place, atom int, see seeing, visit func(int)) ([]place, ending) {
 	f := w.f
 	at := 0
-	for at < len(w.blocks) && w.blocks[at].Last <= p.stmt {
+	for at < len(w.Blocks) && w.Blocks[at].Last <= p.stmt {
 		at++
 	}
-	if at == len(w.blocks) {
+	if at == len(w.Blocks) {
 		return nil, left
 	}
 	known := make(map[string]value, len(p.known)+4)
 	for k, v := range p.known {
 		known[k] = v
 	}
-	b := w.blocks[at]
+	b := w.Blocks[at]
 	visit(at)
 	for i := p.stmt; i < b.Last; i++ {
 		if f.Stmts[i].Kind != Inst {
@@ -305,11 +353,11 @@ func (w *walker) block(p place, atom int, visit func(int)) ([]place, ending) {
 		if run.kind == constant && run.n == 0 {
 			continue
 		}
-		base := string(f.Base(i))
 		if f.leaves(i) {
 			break
 		}
-		if visible[base] {
+		var on bool
+		if p.state, on = see(i, p.state); !on {
 			return nil, effect
 		}
 		w.step(i, known, run.kind != constant)
@@ -319,7 +367,7 @@ func (w *walker) block(p place, atom int, visit func(int)) ([]place, ending) {
 		if len(b.Succs) == 0 {
 			return nil, left
 		}
-		return []place{{w.blocks[b.Succs[0]].First, known}}, 0
+		return []place{{w.Blocks[b.Succs[0]].First, p.state, known}}, 0
 	}
 	guard, negated := f.Guard(last)
 	taken := value{constant, 1}
@@ -341,30 +389,13 @@ func (w *walker) block(p place, atom int, visit func(int)) ([]place, ending) {
 	}
 	if taken.kind != constant || taken.n == 1 {
 		for _, t := range targets {
-			next = append(next, place{w.blocks[t].First, w.learn(known, guard, !negated)})
+			next = append(next, place{w.Blocks[t].First, p.state, known})
 		}
 	}
 	if fall >= 0 && (taken.kind != constant || taken.n == 0) {
-		next = append(next, place{w.blocks[fall].First, w.learn(known, guard, negated)})
+		next = append(next, place{w.Blocks[fall].First, p.state, known})
 	}
 	return next, 0
-}
-
-// learn adds that a predicate had a value, which the branch just taken shows.
-func (w *walker) learn(known map[string]value, guard []byte, holds bool) map[string]value {
-	if guard == nil {
-		return known
-	}
-	out := make(map[string]value, len(known)+1)
-	for k, v := range known {
-		out[k] = v
-	}
-	n := int64(0)
-	if holds {
-		n = 1
-	}
-	out[string(guard)] = value{constant, n}
-	return out
 }
 
 // visible are the instructions that end a way: others can see what they did, or they wait for others.
@@ -377,7 +408,7 @@ var visible = map[string]bool{
 }
 
 // step works out what an instruction leaves in its destination. maybe: its guard is not known.
-func (w *walker) step(i int, known map[string]value, maybe bool) {
+func (w *Walker) step(i int, known map[string]value, maybe bool) {
 	f := w.f
 	ops := f.Operands(i, nil)
 	result := value{}
@@ -433,7 +464,7 @@ func logic(op string, a, b value) value {
 }
 
 // compare works setp.eq and setp.ne out, on integers and bits.
-func (w *walker) compare(op []byte, a, b value, aText, bText string) value {
+func (w *Walker) compare(op []byte, a, b value, aText, bText string) value {
 	equal := HasModifier(op, "eq")
 	if !equal && !HasModifier(op, "ne") || HasModifier(op, "f32") || HasModifier(op, "f64") || HasModifier(op, "f16") {
 		return value{}
@@ -460,18 +491,18 @@ func (w *walker) compare(op []byte, a, b value, aText, bText string) value {
 }
 
 // value is what is known of an operand.
-func (w *walker) value(text string, known map[string]value) value {
+func (w *Walker) value(text string, known map[string]value) value {
 	if v, ok := known[text]; ok {
 		return v
 	}
-	if n, ok := w.origins.Constant(text); ok {
+	if n, ok := w.Origins.Constant(text); ok {
 		return value{constant, n}
 	}
 	return value{}
 }
 
 // compared lists the constants that a register is compared with anywhere.
-func (w *walker) compared(reg string) []int64 {
+func (w *Walker) compared(reg string) []int64 {
 	var out []int64
 	f := w.f
 	for i, s := range f.Stmts {
@@ -484,7 +515,7 @@ func (w *walker) compared(reg string) []int64 {
 		}
 		for k := 1; k <= 2; k++ {
 			if string(f.Bytes(ops[k])) == reg {
-				if n, ok := w.origins.Constant(string(f.Bytes(ops[3-k]))); ok {
+				if n, ok := w.Origins.Constant(string(f.Bytes(ops[3-k]))); ok {
 					out = append(out, n)
 				}
 			}
@@ -495,21 +526,21 @@ func (w *walker) compared(reg string) []int64 {
 
 // changes tells whether an operand may have another value after a way through these blocks. What is computed anew of things that
 // do not change is no change.
-func (w *walker) changes(blocks []int, operand string, depth int) bool {
+func (w *Walker) changes(blocks []int, operand string, depth int) bool {
 	f := w.f
 	if operand == "" || operand[0] != '%' {
 		return false
 	}
 	written := false
-	for _, at := range w.origins.Defs(operand) {
+	for _, at := range w.Origins.Defs(operand) {
 		for _, b := range blocks {
-			written = written || at >= w.blocks[b].First && at < w.blocks[b].Last
+			written = written || at >= w.Blocks[b].First && at < w.Blocks[b].Last
 		}
 	}
 	if !written {
 		return false
 	}
-	at, ok := w.origins.Computed(operand)
+	at, ok := w.Origins.Computed(operand)
 	if !ok || depth == 0 {
 		return true
 	}
@@ -522,10 +553,10 @@ func (w *walker) changes(blocks []int, operand string, depth int) bool {
 }
 
 // lock is an address in terms of what it is computed from.
-func (w *walker) lock(address Span) string {
+func (w *Walker) lock(address Span) string {
 	base, offset, ok := w.f.Address(address)
 	if !ok {
 		return string(w.f.Bytes(address))
 	}
-	return w.origins.Expression(string(base)) + string(offset)
+	return w.Origins.Expression(string(base)) + string(offset)
 }

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+
+	"gnvcc/cache"
+	"gnvcc/policy"
+	"gnvcc/rewrite/hazard"
+	"gnvcc/rewrite/ptx"
+)
+
+// What a report says of locks and barriers: worked out anew from the PTX that builds have kept, so that it needs no tuning,
+// and for the blocks of the launches that were seen, where there are any.
+
+// hazards prints what there is to say, nothing where there is nothing. match limits the kernels, nil: all.
+func hazards(w io.Writer, store *cache.Store, decisions []cache.Decision, match *regexp.Regexp) error {
+	shapes := make(map[string][][3]int)
+	for _, d := range decisions {
+		for _, l := range d.Evidence.Launches {
+			shapes[d.Identity] = append(shapes[d.Identity], l.Block)
+		}
+	}
+	type kernel struct{ name, identity string }
+	wanted := make(map[string][]kernel) // by PTX
+	var order []string
+	seen := make(map[string]bool)
+	add := func(_ string, raw []byte) error {
+		var a cache.Assembly
+		if json.Unmarshal(raw, &a) != nil {
+			return nil
+		}
+		for _, k := range a.Kernels {
+			if k.Identity == "" || seen[k.Identity] || match != nil && !match.MatchString(k.Name) && !match.MatchString(policy.ShortName(k.Name)) {
+				continue
+			}
+			seen[k.Identity] = true
+			if wanted[a.PTX] == nil {
+				order = append(order, a.PTX)
+			}
+			wanted[a.PTX] = append(wanted[a.PTX], kernel{k.Name, k.Identity})
+		}
+		return nil
+	}
+	sn, err := store.Snapshot()
+	switch {
+	case err == nil:
+		err = sn.Each(cache.Assemblies, "", add)
+		sn.Close()
+		if err != nil {
+			return err
+		}
+	case !errors.Is(err, cache.ErrNone):
+		return err
+	}
+	if err := store.EachPending(cache.Assemblies, add); err != nil {
+		return err
+	}
+	told := make(map[string]bool)
+	for _, hash := range order {
+		text, err := store.Object(hash)
+		if err != nil || !bytes.Contains(text, []byte("atom")) && !bytes.Contains(text, []byte("bar")) { // trimmed, or nothing to say
+			continue
+		}
+		m, err := ptx.Parse(text)
+		if err != nil {
+			continue // builds leave such a file alone, and say so
+		}
+		for _, k := range wanted[hash] {
+			found, err := hazard.Find(m, k.name, shapes[k.identity])
+			if err != nil {
+				continue
+			}
+			for _, f := range found {
+				line := fmt.Sprintf("  %s: %s", policy.ShortName(k.name), f)
+				if told[line] { // for another target
+					continue
+				}
+				if len(told) == 0 {
+					fmt.Fprint(w, "\nLocks and barriers, as their code stands (nothing was run for this):\n")
+				}
+				told[line] = true
+				if _, err := fmt.Fprintln(w, line); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// tellHazards is hazards for a report: what goes wrong here must not spoil the rest.
+func tellHazards(decisions []cache.Decision, match *regexp.Regexp) {
+	store, err := openStore()
+	if err == nil {
+		err = hazards(os.Stdout, store, decisions, match)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "gnvcc report: locks and barriers were not looked at:", err)
+	}
+}

@@ -1,0 +1,250 @@
+package hazard
+
+import (
+	"strconv"
+	"strings"
+
+	"gnvcc/rewrite/ptx"
+)
+
+// What values depend on: the thread's place in its block, or data that the kernel has read.
+
+// depends is a set.
+type depends uint8
+
+const (
+	onThread depends = 1 << iota // %tid, %laneid
+	onData                       // memory other than parameters, other lanes, clocks
+)
+
+// depend returns what an operand depends on, over all its definitions; which way the control flow took is not counted.
+func (k *kernelView) depend(operand string) depends {
+	if k.dependence == nil {
+		k.dependence = make(map[string]depends)
+	}
+	d, _ := k.dependOn(operand, make(map[string]bool))
+	return d
+}
+
+// dependOn: whole is false where the answer left out a register under way, so that it must not be kept.
+func (k *kernelView) dependOn(operand string, under map[string]bool) (out depends, whole bool) {
+	if operand == "" || operand[0] != '%' {
+		return 0, true
+	}
+	if d, ok := k.dependence[operand]; ok {
+		return d, true
+	}
+	if under[operand] {
+		return 0, false
+	}
+	defs := k.walk.Origins.Defs(operand)
+	if len(defs) == 0 {
+		switch name, _, _ := strings.Cut(operand, "."); name {
+		case "%tid", "%laneid":
+			return onThread, true
+		case "%ntid", "%ctaid", "%nctaid":
+			return 0, true
+		}
+		return onData, true
+	}
+	under[operand] = true
+	defer delete(under, operand)
+	whole = true
+	for _, i := range defs {
+		switch base := string(k.Base(i)); base {
+		case "ld", "ldu":
+			if op := string(k.Opcode(i)); !strings.HasPrefix(op, "ld.param") {
+				out |= onData
+			}
+			continue
+		case "atom", "shfl", "vote", "match", "redux", "activemask", "tex", "tld4", "suld", "call", "elect", "ldmatrix", "mma", "wmma", "isspacep":
+			out |= onData
+			continue
+		}
+		k.Effects(i, func(name ptx.Span, read, _ bool) {
+			if read {
+				d, w := k.dependOn(string(k.Bytes(name)), under)
+				out |= d
+				whole = whole && w
+			}
+		})
+	}
+	if whole || len(under) == 1 {
+		k.dependence[operand] = out
+	}
+	return out, whole || len(under) == 1
+}
+
+// slice collects the registers that an operand is computed from.
+func (k *kernelView) slice(operand string, into map[string]bool) {
+	if operand == "" || operand[0] != '%' || into[operand] || len(into) > 300 {
+		return
+	}
+	into[operand] = true
+	for _, i := range k.walk.Origins.Defs(operand) {
+		k.Effects(i, func(name ptx.Span, read, _ bool) {
+			if read {
+				k.slice(string(k.Bytes(name)), into)
+			}
+		})
+	}
+}
+
+// A thread is one of a block, for which conditions are worked out.
+type thread struct{ tid, ntid [3]int64 }
+
+// evaluate works an operand out for one thread; ok is false where it depends on anything else than constants and the
+// thread's place.
+func (k *kernelView) evaluate(operand string, t thread, depth int) (n int64, ok bool) {
+	if n, ok := k.walk.Origins.Constant(operand); ok {
+		return n, true
+	}
+	if depth == 0 || operand == "" || operand[0] != '%' {
+		return 0, false
+	}
+	if name, axis, ok := strings.Cut(operand, "."); ok {
+		at := strings.Index("xyz", axis)
+		if at < 0 || len(axis) != 1 {
+			return 0, false
+		}
+		switch name {
+		case "%tid":
+			return t.tid[at], true
+		case "%ntid":
+			return t.ntid[at], true
+		}
+		return 0, false
+	}
+	if operand == "%laneid" {
+		return (t.tid[0] + t.ntid[0]*(t.tid[1]+t.ntid[1]*t.tid[2])) & 31, true
+	}
+	defs := k.walk.Origins.Defs(operand)
+	if len(defs) != 1 || k.Stmts[defs[0]].Guarded {
+		return 0, false
+	}
+	i := defs[0]
+	ops := k.operands(i)
+	if len(ops) < 2 || ops[0] != operand {
+		return 0, false
+	}
+	var v [3]int64
+	for n, text := range ops[1:] {
+		if n > 2 {
+			return 0, false
+		}
+		if v[n], ok = k.evaluate(text, t, depth-1); !ok {
+			return 0, false
+		}
+	}
+	op := string(k.Opcode(i))
+	kind := op[strings.LastIndexByte(op, '.')+1:]
+	if kind != "pred" && kind != "b32" && kind != "u32" && kind != "s32" && op != "cvt.u64.u32" && op != "cvt.s64.s32" {
+		return 0, false
+	}
+	wrap := func(n int64) (int64, bool) {
+		if kind == "s32" {
+			return int64(int32(n)), true
+		}
+		return int64(uint32(n)), true
+	}
+	switch base, args := string(k.Base(i)), len(ops)-1; {
+	case base == "mov" && args == 1, base == "cvt" && args == 1:
+		return v[0], true
+	case base == "add" && args == 2:
+		return wrap(v[0] + v[1])
+	case base == "sub" && args == 2:
+		return wrap(v[0] - v[1])
+	case strings.HasPrefix(op, "mul.lo") && args == 2:
+		return wrap(v[0] * v[1])
+	case strings.HasPrefix(op, "mad.lo") && args == 3:
+		return wrap(v[0]*v[1] + v[2])
+	case base == "and" && args == 2:
+		return v[0] & v[1], true
+	case base == "or" && args == 2:
+		return v[0] | v[1], true
+	case base == "xor" && args == 2:
+		return v[0] ^ v[1], true
+	case op == "not.pred" && args == 1:
+		return 1 - v[0], true
+	case base == "shl" && args == 2 && uint64(v[1]) < 32:
+		return wrap(v[0] << uint(v[1]))
+	case base == "shr" && args == 2 && uint64(v[1]) < 32:
+		if kind == "s32" {
+			return int64(int32(v[0])) >> uint(v[1]), true
+		}
+		return int64(uint32(v[0])) >> uint(v[1]), true
+	case base == "setp" && args == 2:
+		return compare(op, kind, v[0], v[1])
+	}
+	return 0, false
+}
+
+func compare(op, kind string, a, b int64) (int64, bool) {
+	if kind == "s32" {
+		a, b = int64(int32(a)), int64(int32(b))
+	} else {
+		a, b = int64(uint32(a)), int64(uint32(b))
+	}
+	words := strings.Split(op, ".")
+	if len(words) != 3 {
+		return 0, false
+	}
+	holds := false
+	switch words[1] {
+	case "eq":
+		holds = a == b
+	case "ne":
+		holds = a != b
+	case "lt", "lo":
+		holds = a < b
+	case "le", "ls":
+		holds = a <= b
+	case "gt", "hi":
+		holds = a > b
+	case "ge", "hs":
+		holds = a >= b
+	default:
+		return 0, false
+	}
+	if holds {
+		return 1, true
+	}
+	return 0, true
+}
+
+// differs tells whether a predicate is true for some threads of the block and false for others, in each of the shapes.
+func (k *kernelView) differs(predicate string) bool {
+	shapes := k.shapes
+	if len(shapes) == 0 {
+		shapes = [][3]int{{64, 1, 1}, {256, 1, 1}, {32, 8, 1}, {16, 16, 1}}
+		if n, exact := k.Threads(); exact {
+			shapes = nil
+			for _, d := range k.Directives {
+				if d.Name == ".reqntid" {
+					shape := [3]int{1, 1, 1}
+					for i, word := range strings.Split(d.Args, ",") {
+						shape[min(i, 2)], _ = strconv.Atoi(strings.TrimSpace(word))
+					}
+					shapes = append(shapes, shape)
+				}
+			}
+		} else if n > 0 && n < 256 {
+			return false // smaller than the usual ones: not known
+		}
+	}
+	for _, s := range shapes {
+		yes, no := false, false
+		for at := 0; at < s[0]*s[1]*s[2] && at < 1024; at++ {
+			t := thread{[3]int64{int64(at % s[0]), int64(at / s[0] % s[1]), int64(at / s[0] / s[1])}, [3]int64{int64(s[0]), int64(s[1]), int64(s[2])}}
+			n, ok := k.evaluate(predicate, t, 12)
+			if !ok {
+				return false
+			}
+			yes, no = yes || n != 0, no || n == 0
+		}
+		if !yes || !no {
+			return false
+		}
+	}
+	return len(shapes) > 0
+}
