@@ -91,7 +91,7 @@ func prepare(kit Toolkit, args []string, env *[]string) ([]string, error) {
 		}
 	}
 	*env = with(*env, varCommand, command)
-	return prefixArgs(m.Cicc), nil
+	return prefixArgs(m.Cicc, m.Host && !ReadLine(args, os.Getenv).HostPrefix), nil
 }
 
 // aside tells why nvcc is to be run without us, "" if it is not.

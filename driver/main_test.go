@@ -84,6 +84,8 @@ func TestScripts(t *testing.T) {
 					"nostray": nostray,
 					"noted":   noted,
 					"same":    same,
+
+					"alikeobjects": alikeObjects,
 				},
 			}
 			if version != "13.0" {
@@ -261,6 +263,14 @@ func noted(ts *testscript.TestScript, neg bool, args []string) {
 // same A B: equal bytes. (cmp shows a diff, which is no use for cubins.)
 func same(ts *testscript.TestScript, neg bool, args []string) {
 	if (ts.ReadFile(args[0]) == ts.ReadFile(args[1])) == neg {
+		ts.Fatalf("%s and %s: not as wanted", args[0], args[1])
+	}
+}
+
+// alikeobjects A B: equal bytes, the number of nvcc's process aside.
+func alikeObjects(ts *testscript.TestScript, neg bool, args []string) {
+	a, b := steady([]byte(ts.ReadFile(args[0]))), steady([]byte(ts.ReadFile(args[1])))
+	if (a == b) == neg {
 		ts.Fatalf("%s and %s: not as wanted", args[0], args[1])
 	}
 }

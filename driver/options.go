@@ -12,16 +12,17 @@ import (
 
 // A Line is one command line of nvcc, read.
 type Line struct {
-	Query   bool // prints something and compiles nothing: --version, --dryrun, -E, -M, ...
-	Shows   bool // prints its steps' commands: -v
-	Prefix  bool // has a prefix of the user's own for one of our steps
-	Steps   bool // can have one of our steps
-	Stdin   bool // reads the source from standard input: can't be run again
-	Inputs  []string
-	Output  string // of -o, "" if there is none
-	OutDir  string // of -odir
-	Phase   string // the phase that is the last: "compile", "ptx", "cubin", ..., "link"
-	Options string // why an option file could not be read, "" if all was
+	Query      bool // prints something and compiles nothing: --version, --dryrun, -E, -M, ...
+	Shows      bool // prints its steps' commands: -v
+	Prefix     bool // has a prefix of the user's own for one of our steps
+	HostPrefix bool // has one for the host compiler
+	Steps      bool // can have one of our steps
+	Stdin      bool // reads the source from standard input: can't be run again
+	Inputs     []string
+	Output     string // of -o, "" if there is none
+	OutDir     string // of -odir
+	Phase      string // the phase that is the last: "compile", "ptx", "cubin", ..., "link"
+	Options    string // why an option file could not be read, "" if all was
 
 	cuda bool // -x cu
 }
@@ -195,6 +196,8 @@ func (l *Line) value(name, value string, depth int) {
 		l.Query = true
 	case "x":
 		l.cuda = value == "cu"
+	case "cpp-prefix":
+		l.HostPrefix = true
 	default:
 		if prefixes[name] {
 			l.Prefix = true

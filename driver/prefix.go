@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"gnvcc/cache"
@@ -40,7 +41,10 @@ func prefixFor(step, word string) string {
 //
 // cudafe++ has a stage only in an apply: it changes nothing there, and in every build it would cost some 10 ms a file (bench/overhead:
 // 1.025 times nvcc's time with it). So the first apply runs cudafe++ and keeps what it writes; later ones take that.
-func prefixArgs(ciccWord string) []string {
+//
+// The host compiler has one for the same reason. Its prefix is called cpp's and stands in front of each of its calls; all but the compile of what
+// cudafe++ wrote are left to it. host: it may be set, the user having none of his own.
+func prefixArgs(ciccWord string, host bool) []string {
 	args := []string{
 		"--cicc-prefix", prefixFor("cicc", ciccWord),
 		"--ptxas-prefix", prefixFor("ptxas", "ptxas"),
@@ -48,18 +52,22 @@ func prefixArgs(ciccWord string) []string {
 	}
 	if on(varReuse) || on(varVerify) {
 		args = append(args, "--cudafe-prefix", prefixFor("cudafe", "cudafe++"))
+		if host {
+			args = append(args, "--cpp-prefix", prefixFor("host", "gcc"))
+		}
 	}
 	return args
 }
 
 // A manner is how an nvcc takes prefixes.
 type manner struct {
-	Takes bool   // it knows the four options
+	Takes bool   // it knows the options
+	Host  bool   // --cpp-prefix stands in front of the host compiler, too
 	Cicc  string // the first word of its cicc command: 13.x writes "$CICC_PATH/cicc" with its quotes, 12.4 and older cicc
 }
 
 // memoManner keeps the manners of an nvcc, which is asked once.
-const memoManner = "manner2"
+const memoManner = "manner3"
 
 // mannerOf asks an nvcc for a dry run with prefixes and looks at where they stand. An nvcc that does not know the options, or that
 // shows them where we don't expect them, is left alone: that is the way out for versions that nobody has tried yet.
@@ -76,7 +84,7 @@ func mannerOf(nvcc string, store *cache.Store) (manner, error) {
 		return m, nil
 	}
 	const mark = "gnvcc-was-here"
-	cmd := exec.Command(nvcc, "--cicc-prefix", mark, "--cudafe-prefix", mark, "--ptxas-prefix", mark, "--nvlink-prefix", mark, "--dryrun", "-o", "gnvcc-was-here", "gnvcc-was-here.cu")
+	cmd := exec.Command(nvcc, "--cicc-prefix", mark, "--cudafe-prefix", mark, "--cpp-prefix", mark, "--ptxas-prefix", mark, "--nvlink-prefix", mark, "--dryrun", "-o", "gnvcc-was-here", "gnvcc-was-here.cu")
 	cmd.Env = without(os.Environ(), "NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
 	out, err := cmd.CombinedOutput()
 	text := string(out)
@@ -112,6 +120,8 @@ func readManner(dryrun, mark string) manner {
 			m.Cicc = words[1]
 		case words[0] == mark && words[1] == "cudafe++":
 			cudafe = true
+		case words[0] == mark && slices.Contains(words, "-c") && strings.Contains(command, ".cudafe1.cpp"):
+			m.Host = true
 		case words[0] == mark && words[1] == "ptxas":
 			ptxas = true
 		case words[0] == mark && words[1] == "nvlink", words[0] == "nvlink" && words[1] == mark:

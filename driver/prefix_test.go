@@ -8,9 +8,9 @@ func TestReadManner(t *testing.T) {
 		text string
 		want manner
 	}{
-		"13.0":    {"#$ _SPACE_= \n#$ M \"$CICC_PATH/cicc\" --c++17\n#$ M cudafe++ --c++17\n#$ M ptxas -arch=sm_90\n#$ fatbinary\n#$ nvlink M -m64\n", manner{true, `"$CICC_PATH/cicc"`}},
-		"12.4":    {"#$ M cicc --c++17\n#$ M cudafe++ --c++17\n#$ M ptxas -arch=sm_90\n#$ nvlink M -m64\n", manner{true, "cicc"}},
-		"mended":  {"#$ M cicc --c++17\n#$ M cudafe++ --c++17\n#$ M ptxas -arch=sm_90\n#$ M nvlink -m64\n", manner{true, "cicc"}},
+		"13.0":    {"#$ _SPACE_= \n#$ M \"$CICC_PATH/cicc\" --c++17\n#$ M cudafe++ --c++17\n#$ M ptxas -arch=sm_90\n#$ fatbinary\n#$ M gcc -c -x c++ \"/tmp/a.cudafe1.cpp\"\n#$ nvlink M -m64\n", manner{true, true, `"$CICC_PATH/cicc"`}},
+		"12.4":    {"#$ M cicc --c++17\n#$ M cudafe++ --c++17\n#$ M ptxas -arch=sm_90\n#$ nvlink M -m64\n", manner{true, false, "cicc"}},
+		"mended":  {"#$ M cicc --c++17\n#$ M cudafe++ --c++17\n#$ M ptxas -arch=sm_90\n#$ M nvlink -m64\n", manner{true, false, "cicc"}},
 		"other":   {"#$ cicc M --c++17\n#$ M cudafe++ --c++17\n#$ M ptxas -arch=sm_90\n#$ M nvlink -m64\n", manner{}},
 		"none":    {"#$ cicc --c++17\n#$ ptxas -arch=sm_90\n#$ nvlink -m64\n", manner{}},
 		"nothing": {"", manner{}},
@@ -33,7 +33,7 @@ func TestManner(t *testing.T) {
 			if version < "13" {
 				want = "cicc"
 			}
-			if err != nil || !m.Takes || m.Cicc != want {
+			if err != nil || !m.Takes || !m.Host || m.Cicc != want {
 				t.Errorf("%+v, %v", m, err)
 			}
 		})

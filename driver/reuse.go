@@ -14,10 +14,10 @@ import (
 	"gnvcc/cache"
 )
 
-// Reuse: in gnvcc apply no source has changed as a rule, so cudafe++ and cicc would write what they wrote in the build. What
-// they wrote is kept under all that it depends on, cicc's by every build, cudafe++'s by apply (prefix.go says why); apply, and nobody
+// Reuse: in gnvcc apply no source has changed as a rule, so cudafe++, cicc and the host compiler would write what they wrote in the build, device code
+// aside. What they wrote is kept under all that it depends on, cicc's by every build, the others' by apply (prefix.go says why); apply, and nobody
 // else, takes it from the store in place of running them.
-// The host's preprocessor still runs, both times: what it gives is the input that has to be the same. So a source or a header that did change
+// The host's preprocessor still runs, each time: what it gives is the input that has to be the same. So a source or a header that did change
 // is compiled as it now is.
 //
 // The key: the tool (path, size, time of modification) and libdevice likewise, its arguments, folder and environment, the content of
@@ -39,6 +39,11 @@ type reuse struct {
 	key     string
 	names   []string // of nvcc's temporary files in the arguments, each once
 	outputs []string // files that the tool writes
+
+	// Of an object only the part is kept that is the same with other device code; nil: all of an output is. Such an output is binary, and a
+	// temporary name in it can be replaced by one of its length only.
+	bare  func(written []byte) ([]byte, error)
+	whole func(bare []byte) ([]byte, error)
 }
 
 // A keptStep is the memo of such a run: the names as they were, and the outputs as objects.
@@ -50,8 +55,9 @@ type keptStep struct {
 const memoStep = "step"
 
 // newReuse makes the key. inputs are the contents of the files that the tool reads; their names are among the words, save where
-// they are temporary. The error says why nothing is kept of this run.
-func (s *stage) newReuse(inputs [][]byte, outputs []string) (*reuse, error) {
+// they are temporary. texts are whatever else the result depends on; temporary names are looked for in them as in the words.
+// The error says why nothing is kept of this run.
+func (s *stage) newReuse(inputs [][]byte, outputs []string, texts ...string) (*reuse, error) {
 	if isScript(s.tool) {
 		return nil, fmt.Errorf("%s is a script, which may do anything", s.tool)
 	}
@@ -61,15 +67,10 @@ func (s *stage) newReuse(inputs [][]byte, outputs []string) (*reuse, error) {
 	}
 	r := &reuse{outputs: outputs}
 	parts := []string{"step 1", s.name, tool, s.dir}
-	for i, word := range s.words[1:] {
-		if i > 0 && strings.HasSuffix(s.words[i], "nvvmir-library") { // s.words[i] is the word before
-			if word, err = fileKey(inside(s.dir, word)); err != nil {
-				return nil, err
-			}
-		}
-		short, names, err := cutTemporary(word)
+	add := func(text string) error {
+		short, names, err := cutTemporary(text)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		parts = append(parts, short)
 		for _, name := range names {
@@ -79,6 +80,23 @@ func (s *stage) newReuse(inputs [][]byte, outputs []string) (*reuse, error) {
 				r.names = append(r.names, name)
 			}
 			parts = append(parts, strconv.Itoa(at)) // which are the same is part of the key, what they are is not
+		}
+		return nil
+	}
+	for i, word := range s.words[1:] {
+		if i > 0 && strings.HasSuffix(s.words[i], "nvvmir-library") { // s.words[i] is the word before
+			if word, err = fileKey(inside(s.dir, word)); err != nil {
+				return nil, err
+			}
+		}
+		if err := add(word); err != nil {
+			return nil, err
+		}
+	}
+	parts = append(parts, "texts")
+	for _, text := range texts {
+		if err := add(text); err != nil {
+			return nil, err
 		}
 	}
 	parts = append(parts, "environment")
@@ -111,6 +129,9 @@ func (s *stage) take(r *reuse) bool {
 		if content == nil {
 			continue
 		}
+		if r.whole != nil {
+			removeOrdinary(r.outputs[i])
+		}
 		if err := install(r.outputs[i], content); err != nil {
 			s.log.Warn().Err(err).Msg("what was kept can't be written, the tool runs") // and writes the files anew
 			return false
@@ -137,11 +158,31 @@ func (s *stage) load(r *reuse) ([][]byte, bool) {
 		if err != nil {
 			return nil, false
 		}
+		if r.whole != nil && !sameLengths(kept.Names, r.names) {
+			return nil, false
+		}
 		if contents[i], err = rename(content, kept.Names, r.names); err != nil {
 			return nil, false
 		}
+		if r.whole != nil {
+			if contents[i], err = r.whole(contents[i]); err != nil {
+				return nil, false
+			}
+		}
 	}
 	return contents, true
+}
+
+func sameLengths(a, b []string) bool {
+	return slices.EqualFunc(a, b, func(x, y string) bool { return len(x) == len(y) })
+}
+
+// removeOrdinary takes away a file or link that an object is to be written to, as the assembler does (unlink_if_ordinary of GNU binutils): another link to
+// the old file keeps the old content.
+func removeOrdinary(path string) {
+	if info, err := os.Lstat(path); err == nil && (info.Mode().IsRegular() || info.Mode()&os.ModeSymlink != 0) {
+		os.Remove(path)
+	}
 }
 
 // keepStep keeps what the tool wrote; with GNVCC_VERIFY it is compared first with what was kept before.
@@ -154,7 +195,7 @@ func (s *stage) keepStep(r *reuse) error {
 			return nil // kept before; where an object is gone, apply finds out and comes here
 		}
 	}
-	written := make([][]byte, len(r.outputs))
+	written, parts := make([][]byte, len(r.outputs)), make([][]byte, len(r.outputs))
 	for i, path := range r.outputs {
 		content, err := os.ReadFile(path)
 		if errors.Is(err, os.ErrNotExist) {
@@ -163,11 +204,18 @@ func (s *stage) keepStep(r *reuse) error {
 		if err != nil {
 			return fmt.Errorf("read what the tool wrote: %w", err)
 		}
-		if _, err := rename(content, r.names, r.names); err != nil {
+		part := content
+		if r.bare != nil {
+			part, err = r.bare(content)
+		}
+		if err == nil {
+			_, err = rename(part, r.names, r.names)
+		}
+		if err != nil {
 			s.log.Debug().Err(err).Str("file", path).Msg("not kept for apply")
 			return nil
 		}
-		written[i] = content
+		written[i], parts[i] = content, part
 	}
 	var differs error
 	if on(varVerify) {
@@ -181,7 +229,7 @@ func (s *stage) keepStep(r *reuse) error {
 		}
 	}
 	kept := keptStep{Names: r.names}
-	for _, content := range written {
+	for _, content := range parts {
 		hash := ""
 		if content != nil {
 			var err error
@@ -219,10 +267,13 @@ func cutTemporary(text string) (short string, names []string, err error) {
 }
 
 // temporaryAt gives the name that a text begins with, up to the user's part of it; "" if it is none.
-func temporaryAt(text string) string {
+func temporaryAt(text string) string { return temporaryWith(text, '-') }
+
+// temporaryWith is temporaryAt for names with another character in the middle.
+func temporaryWith(text string, middle byte) string {
 	// tmpxft_ 8 digits _ 8 digits - number _
 	at := len(temporary)
-	for _, end := range []byte{'_', '-'} {
+	for _, end := range []byte{'_', middle} {
 		if len(text) < at+9 || !hexadecimal(text[at:at+8]) || text[at+8] != end {
 			return ""
 		}
@@ -260,11 +311,16 @@ func rename(content []byte, old, now []string) ([]byte, error) {
 			return append(out, rest...), nil
 		}
 		name := temporaryAt(rest[at:])
-		which := slices.Index(old, name)
+		which, middle := slices.Index(old, name), "-"
+		if name == "" {
+			// In a symbol (GCC's _GLOBAL__sub_I_tmpxft_..., which constructs static objects) the name has no -.
+			name, middle = temporaryWith(rest[at:], '_'), "_"
+			which = slices.IndexFunc(old, func(o string) bool { return strings.Replace(o, "-", middle, 1) == name })
+		}
 		if which < 0 {
 			return nil, fmt.Errorf("a temporary name that is not among the arguments: %q", rest[at:min(len(rest), at+60)])
 		}
-		out = append(append(out, rest[:at]...), now[which]...)
+		out = append(append(out, rest[:at]...), strings.Replace(now[which], "-", middle, 1)...)
 		rest = rest[at+len(name):]
 	}
 }

@@ -25,7 +25,11 @@ func TestTemporaryNames(t *testing.T) {
 	if err != nil || string(got) != "x "+now+"a y "+now+"b" {
 		t.Errorf("%q %v", got, err)
 	}
-	for _, odd := range []string{"x " + two, "tmpxft_", one + "a tmpxft_y"} {
+	got, err = rename([]byte("_GLOBAL__sub_I_tmpxft_0000abcd_00000000_3_a"), []string{two, one}, []string{two, now})
+	if err != nil || string(got) != "_GLOBAL__sub_I_tmpxft_00000001_00000000_3_a" {
+		t.Errorf("%q %v", got, err)
+	}
+	for _, odd := range []string{"x " + two, "tmpxft_0000abcd_00000000_4_a", "tmpxft_", one + "a tmpxft_y"} {
 		if _, err := rename([]byte(odd), []string{one}, []string{now}); err == nil {
 			t.Errorf("%q renamed", odd)
 		}

@@ -19,7 +19,7 @@ import (
 // The way out that is always there is to become the tool (exec): the same process, so nothing is left to pass on.
 
 type stage struct {
-	name  string   // "cicc", "cudafe", "ptxas", "nvlink"
+	name  string   // "cicc", "cudafe", "host", "ptxas", "nvlink"
 	words []string // the tool as nvcc calls it, and its arguments
 	tool  string   // its path, "" when it is not to be found
 	dir   string   // working directory, "" when it is gone
@@ -45,6 +45,8 @@ func Stage(name string, words []string) int {
 		take = s.cicc
 	case "cudafe":
 		take = s.cudafe
+	case "host":
+		take = s.host
 	case "ptxas":
 		take = s.ptxas
 	case "nvlink":
