@@ -89,8 +89,9 @@ type Evidence struct {
 	Chosen   Build
 	Launches []Launch
 	Tried    []Trial
-	Curve    []Degree `json:",omitempty"` // where it was approximated: of the configuration that took most time
-	Note     string   // why the kernel was left alone, or what the user should know
+	Curve    []Degree          `json:",omitempty"` // where it was approximated: of the configuration that took most time
+	Untried  map[string]string `json:",omitempty"` // lever -> why nothing of it was tried
+	Note     string            // why the kernel was left alone, or what the user should know
 }
 
 // A Build is what a compile of the kernel gave.

@@ -8,7 +8,6 @@ import (
 	"text/tabwriter"
 
 	"gnvcc/cache"
-	"gnvcc/rewrite"
 	"gnvcc/sim"
 )
 
@@ -55,7 +54,7 @@ func Explain(w io.Writer, e Entry) {
 		}
 	}
 	p.levels(e)
-	p.alone(e)
+	p.single(w, e)
 	p.tried(e, 0)
 }
 
@@ -80,33 +79,6 @@ func (p *printer) levels(e Entry) {
 	p.line("")
 	p.line("%s", strings.TrimRight(sim.Plot{Device: dev, Shape: sim.Shape{Threads: s.Threads(), Shared: ev.Default.Shared + s.Dynamic},
 		Region: region, Default: ev.Default.Registers, Chosen: ev.Chosen.Registers}.String(), "\n"))
-}
-
-// alone prints the best of each lever alone.
-func (p *printer) alone(e Entry) {
-	best := map[string]cache.Trial{}
-	var order []string
-	for _, t := range e.Decision.Evidence.Tried {
-		r, err := rewrite.ParseRecipe(t.Recipe)
-		lever := leverOf(r)
-		if err != nil || lever == "" || t.Ratio <= 0 || strings.HasPrefix(t.Refused, "the same code") {
-			continue
-		}
-		if _, ok := best[lever]; !ok {
-			order = append(order, lever)
-			best[lever] = t // sorted by ratio
-		}
-	}
-	if len(order) == 0 {
-		return
-	}
-	sort.SliceStable(order, func(i, j int) bool { return best[order[i]].Ratio < best[order[j]].Ratio })
-	p.line("")
-	p.line("  each lever alone, its best:")
-	for _, lever := range order {
-		t := best[lever]
-		p.line("    %.2fx  %s%s", 1/t.Ratio, t.Recipe, because(t))
-	}
 }
 
 // tried prints the candidates, fastest first; most bounds them, 0: all.

@@ -25,4 +25,10 @@ var _ = register(Lever{
 		}
 		return out
 	},
+	Why: func(s *Situation) string {
+		if s.Kernel.Loads == 0 {
+			return noLoads
+		}
+		return "blocks of one warp"
+	},
 })

@@ -18,6 +18,12 @@ var _ = register(Lever{
 		}
 		return specsAround(s, best, "guard")
 	},
+	Why: func(s *Situation) string {
+		if s.Kernel.NoSecond == "" {
+			return "a second entry (spec) takes its place"
+		}
+		return s.Kernel.NoSpec
+	},
 	Words: func(k *Kernel, t rewrite.Term) string {
 		return "a copy inside for launches with " + conditions(t)
 	},

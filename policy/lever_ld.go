@@ -16,6 +16,9 @@ import (
 
 const fewLoads = 6
 
+// noLoads is why nothing is tried of levers that work on loads.
+const noLoads = "no plain load from global memory"
+
 var _ = register(Lever{
 	Name: "ld", Idea: "loads with", Gain: 1.030,
 	Try: func(s *Situation) []rewrite.Recipe {
@@ -55,6 +58,7 @@ var _ = register(Lever{
 		}
 		return out
 	},
+	Why: func(s *Situation) string { return noLoads },
 	Words: func(k *Kernel, t rewrite.Term) string {
 		switch {
 		case t.Site == "":

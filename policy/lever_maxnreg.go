@@ -23,6 +23,12 @@ var _ = register(Lever{
 	Try: func(s *Situation) []rewrite.Recipe {
 		return append(caps(s, rewrite.Recipe{}, s.Region), highCaps(s)...)
 	},
+	Why: func(s *Situation) string {
+		if s.Kernel.Bounds != "" && !s.Options.Over {
+			return "the source's " + s.Kernel.Bounds + " is kept"
+		}
+		return "no other count for these launches"
+	},
 	Around: capsAround,
 	Words: func(k *Kernel, t rewrite.Term) string {
 		return fmt.Sprintf("register cap %s", t.Value)

@@ -14,6 +14,7 @@ var _ = register(Lever{
 		}
 		return []rewrite.Recipe{term("smemspill", "on")}
 	},
+	Why: whyNoSpills,
 	Around: func(s *Situation, best Trial) []rewrite.Recipe {
 		if !smemSpills(s) {
 			return nil
@@ -31,6 +32,22 @@ var _ = register(Lever{
 		return out
 	},
 })
+
+// whyNoSpills says why ptxas can't spill there, or has nothing to spill.
+func whyNoSpills(s *Situation) string {
+	k := s.Kernel
+	switch {
+	case !versionAtLeast(k.Ptxas, 13):
+		return "ptxas 13.0 and later do it"
+	case k.Calls:
+		return "it calls functions"
+	case k.Dynamic || s.Shape.Dynamic > 0:
+		return "dynamic shared memory"
+	case k.Reloc:
+		return "-rdc=true"
+	}
+	return "nothing is spilled"
+}
 
 func smemSpills(s *Situation) bool {
 	k := s.Kernel

@@ -24,6 +24,12 @@ var _ = register(Lever{
 		}
 		return specs(s, "spec")
 	},
+	Why: func(s *Situation) string {
+		if s.Kernel.NoSpec != "" {
+			return s.Kernel.NoSpec
+		}
+		return s.Kernel.NoSecond
+	},
 	Around: func(s *Situation, best Trial) []rewrite.Recipe {
 		if s.Kernel.NoSpec != "" || s.Kernel.NoSecond != "" {
 			return nil

@@ -16,4 +16,5 @@ var _ = register(Lever{
 		}
 		return out
 	},
+	Why: func(s *Situation) string { return "no plain store to global memory" },
 })

@@ -19,6 +19,12 @@ var _ = register(Lever{
 		}
 		return unrolls("", 4, 1, 2, 8)
 	},
+	Why: func(s *Situation) string {
+		if s.Kernel.NoUnroll != "" {
+			return s.Kernel.NoUnroll
+		}
+		return "no loop without a pragma of the source's"
+	},
 	// What helped, further; then per loop: innermost ones first, each with the factors that the whole does not have. At most
 	// three loops a round: a round is repeated while it gains. With the default as the best so far it is loops one by one: a
 	// factor that one loop wants may undo what LLVM does to another (a short inner loop that it unrolls completely).

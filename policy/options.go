@@ -21,7 +21,7 @@ type Options struct {
 	Judged bool              // a judge looks at the program's output afterwards: any finite error is allowed before
 	Slots  bool              // approximation by %warpid may be tried: results differ from run to run
 	Bet    bool              // the user's launches stay as they are: the plain copy may pay, the largest block may shrink
-	Over   bool              // tune over __launch_bounds__' second value, __maxnreg__ and -maxrregcount
+	Over   bool              // tune over __launch_bounds__' second value, __maxnreg__, -maxrregcount and unroll pragmas
 
 	Budget time.Duration // for one configuration of a kernel, waiting for compilers included
 	Total  time.Duration // for the whole run; 0: no limit

@@ -35,8 +35,9 @@ type Entry struct {
 	Occupancy [2]float64      `json:"occupancy"` // default and chosen, at the shape that takes most time; 0: not known
 	Checked   int             `json:"checked"`   // launches compared
 	Launches  int             `json:"launches"`
-	Time      [2]float64      `json:"timeNs"` // a launch, default and chosen, mean over the launches
-	Spread    [2]float64      `json:"spread"` // half of the 95 % interval, relative, worst configuration
+	Time      [2]float64      `json:"timeNs"`           // a launch, default and chosen, mean over the launches
+	Spread    [2]float64      `json:"spread"`           // half of the 95 % interval, relative, worst configuration
+	Levers    []Single        `json:"levers,omitempty"` // what each gives alone
 	Decision  *cache.Decision `json:"decision"`
 
 	total float64 // default time of all launches, ns
@@ -82,6 +83,7 @@ func NewEntry(d cache.Decision) Entry {
 	if e.Ratio > 0 {
 		e.SpeedUp = 1 / e.Ratio
 	}
+	e.Levers = singles(&d)
 	return e
 }
 
@@ -160,6 +162,7 @@ func Report(w io.Writer, decisions []cache.Decision, o ReportOptions) error {
 		}
 	default:
 		p.table(entries)
+		p.lists(entries)
 		if o.Verbose {
 			for _, e := range entries {
 				if len(e.Decision.Evidence.Tried) > 0 {

@@ -59,8 +59,11 @@ func someDecisions() []cache.Decision {
 				{Recipe: "ld=L2::256B", Build: cache.Build{Registers: 40}, Ratio: 0.95},
 				{Recipe: "maxnreg=32", Build: cache.Build{Registers: 32, Spill: 48}, Ratio: 1.4},
 				{Recipe: "ld=cs", Build: cache.Build{Registers: 40}, Ratio: 1, Refused: "the same code as the default"},
-				{Recipe: "unroll=4", Build: cache.Build{Registers: 48}, Refused: "other bits: 3 words differ, first in allocation 1 at byte 128 of 4096: 0x2 instead of 0x1"},
-			}}}
+				{Recipe: "bypass=2", Build: cache.Build{Registers: 44}, Refused: "it does not compile: simulated"},
+				{Recipe: "nounroll=off", Build: cache.Build{Registers: 40}, Refused: "the same code as the default"},
+				{Recipe: "unroll=4", Build: cache.Build{Registers: 48}, Refused: "other bits: 3 words differ, first in allocation 1 at byte 128 of 4096 (word 32): 0x2 instead of 0x1"},
+			},
+			Untried: map[string]string{"st": "no plain store to global memory", "guard": "a second entry (spec) takes its place", "smemspill": "nothing is spilled"}}}
 	same := cache.Decision{Identity: "2", Kernel: "plain", Target: "sm_90", Exactness: "construction", Time: at,
 		Evidence: cache.Evidence{Device: "NVIDIA H200", Default: cache.Build{Registers: 32}, Chosen: cache.Build{Registers: 32}, Note: "ptxas=-O1 would pay, but it is a flag for all kernels of the file, and not right for all",
 			Launches: []cache.Launch{{Grid: [3]int{100, 1, 1}, Block: [3]int{128, 1, 1}, Count: 10, Before: us(50), After: us(50)}},
@@ -89,7 +92,7 @@ func TestReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	var back []Entry
-	if err := json.Unmarshal(b.Bytes(), &back); err != nil || len(back) != 3 || back[0].Decision.Evidence.Launches[0].Values["n"] != "1024" || back[0].SpeedUp < 1.39 {
+	if err := json.Unmarshal(b.Bytes(), &back); err != nil || len(back) != 3 || len(back[0].Levers) != 8 || back[0].Levers[0].Best != "unroll=8" || back[0].Levers[0].SpeedUp != 1.25 || back[0].Decision.Evidence.Launches[0].Values["n"] != "1024" || back[0].SpeedUp < 1.39 {
 		t.Errorf("JSON: %v\n%s", err, b.Bytes())
 	}
 	for _, o := range []ReportOptions{{}, {JSON: true}} {

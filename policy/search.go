@@ -77,6 +77,7 @@ func (s *search) run() error {
 		return err
 	}
 	defer s.unload()
+	s.c.untried = s.untried()
 	if s.c.book.Done && !s.incomplete() {
 		return s.confirm()
 	}

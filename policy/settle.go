@@ -401,6 +401,14 @@ func (t *Tuner) decide(k *kernel, choices []choice, flags string) *cache.Decisio
 	}
 	d.Evidence.Tried = tried(all, d.Recipe)
 	d.Evidence.Curve = curveOf(all)
+	for _, c := range configs {
+		for lever, why := range c.untried {
+			if d.Evidence.Untried == nil {
+				d.Evidence.Untried = map[string]string{}
+			}
+			d.Evidence.Untried[lever] = why
+		}
+	}
 	return d
 }
 

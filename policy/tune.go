@@ -65,10 +65,11 @@ type config struct {
 	checks   int // later launches looked at
 	again    int // the last distance asked for
 	winner   *Trial
-	retuned  int    // searches because values changed
-	resumed  int    // searches because more was compiled meanwhile
-	note     string // for people
-	random   Error  // by which the kernel's own results differ from run to run
+	retuned  int               // searches because values changed
+	resumed  int               // searches because more was compiled meanwhile
+	note     string            // for people
+	random   Error             // by which the kernel's own results differ from run to run
+	untried  map[string]string // levers with nothing to try, and why
 }
 
 // NewTuner makes a tuner; Finish ends it. progress may be nil.

@@ -143,12 +143,17 @@ func leverOf(text string) string {
 	if err != nil || r.IsDefault() {
 		return ""
 	}
+	lever := ""
 	for _, t := range r.Terms {
-		if t.Lever != r.Terms[0].Lever {
+		switch {
+		case t.HostOnly(): // part of what it stands beside
+		case lever != "" && lever != t.Lever:
 			return ""
+		default:
+			lever = t.Lever
 		}
 	}
-	return r.Terms[0].Lever
+	return lever
 }
 
 // decided reads the decisions in a store; none where nothing was decided.

@@ -1,0 +1,57 @@
+package policy
+
+import (
+	"strings"
+	"testing"
+
+	"gnvcc/rewrite"
+	"gnvcc/rewrite/source"
+)
+
+// TestEveryLever: after a search the report has a line for every lever of the table: a figure, a refusal, or why nothing was tried.
+func TestEveryLever(t *testing.T) {
+	for name, c := range map[string]struct {
+		kernel  Kernel
+		options func(*Options)
+		want    map[string]string // lever -> a part of its reason
+	}{
+		"bare": {Kernel{}, func(o *Options) {}, map[string]string{"ld": noLoads, "st": "no plain store", "unroll": "no loop", "nounroll": "cicc left no such pragma", "smemspill": "nothing is spilled"}},
+		"bounds": {Kernel{Bounds: "__maxnreg__(64)", Loads: 3, Stores: 1, Calls: true}, func(o *Options) { o.Without = []string{"st"} },
+			map[string]string{"maxnreg": "__maxnreg__(64) is kept", "st": "left out by the options", "smemspill": "it calls functions"}},
+		"exact": {Kernel{Loads: 3, NoUnrolls: 2}, func(o *Options) { o.Exact = rewrite.ByConstruction },
+			map[string]string{"bypass": "not exact by construction", "ptxas": "not exact by construction", "nounroll": "not exact by construction"}},
+		"pragmas": {Kernel{NoUnrolls: 2, Loops: []source.Loop{{Site: "L3", Kind: "for", Pragma: true}}}, func(o *Options) {},
+			map[string]string{"nounroll": "the source's own unroll pragmas are kept"}},
+	} {
+		g := newSim(t, &simKernel{Kernel: c.kernel, speed: func(r rewrite.Recipe, s Shape, plain bool) float64 { return 1 }})
+		o := simOptions()
+		c.options(&o)
+		results, _ := g.run(o, one("_Z1aPfi", shape(1000, 256)))
+		by := map[string]Single{}
+		for _, s := range NewEntry(*results[0].Decision).Levers {
+			by[s.Lever] = s
+		}
+		for _, l := range Levers() {
+			if s, ok := by[l.Name]; !ok || s.Measured == 0 && s.Why == "" {
+				t.Errorf("%s: nothing is said of %s: %+v", name, l.Name, s)
+			}
+		}
+		for lever, want := range c.want {
+			if s := by[lever]; !strings.Contains(s.Why, want) {
+				t.Errorf("%s: %s: %q, want %q", name, lever, s.Why, want)
+			}
+		}
+	}
+	// Asked to tune over the source's directives, the pragmas are no reason.
+	g := newSim(t, &simKernel{Kernel: Kernel{NoUnrolls: 2, Loops: []source.Loop{{Site: "L3", Kind: "for", Pragma: true}}}, speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
+		if hasLever(r, "nounroll") {
+			return 0.7
+		}
+		return 1
+	}})
+	o := simOptions()
+	o.Over = true
+	if results, _ := g.run(o, one("_Z1aPfi", shape(1000, 256))); results[0].Decision.Recipe != "nounroll=off" {
+		t.Errorf("over the pragmas: %q", results[0].Decision.Recipe)
+	}
+}
