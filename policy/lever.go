@@ -25,6 +25,8 @@ type Lever struct {
 	// Around returns what to try around the best recipe so far, whole recipes; nil: only the lever's own winner is
 	// combined.
 	Around func(s *Situation, best Trial) []rewrite.Recipe
+	With   []string // levers whose terms may stand in this one's own values: a cap beside a demotion
+
 	// Why says why there is nothing to try, for reports; it is asked only where Try returns nothing. nil or "": no reason is given.
 	Why func(s *Situation) string
 	// Words says what a term means, in the words of the source where there are any; nil: Idea and the value.

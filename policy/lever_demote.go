@@ -30,6 +30,7 @@ var _ = register(Lever{
 		}
 		return demotions(s, base, threads, s.Kernel.Default.Registers, s.Kernel.Default.Spill)
 	},
+	With:   []string{"maxnreg"},
 	Around: demoteAround,
 	Words: func(k *Kernel, t rewrite.Term) string {
 		return fmt.Sprintf("values of each thread kept in shared memory (words and choice: %s)", t.Value)

@@ -14,7 +14,8 @@ var _ = register(Lever{
 		}
 		return []rewrite.Recipe{term("smemspill", "on")}
 	},
-	Why: whyNoSpills,
+	With: []string{"maxnreg"},
+	Why:  whyNoSpills,
 	Around: func(s *Situation, best Trial) []rewrite.Recipe {
 		if !smemSpills(s) {
 			return nil

@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"io"
+	"slices"
 	"sort"
 	"strings"
 	"text/tabwriter"
@@ -46,10 +47,11 @@ func singles(d *cache.Decision) []Single {
 	}
 	for _, t := range d.Evidence.Tried { // sorted by time
 		r, err := rewrite.ParseRecipe(t.Recipe)
-		if err != nil || leverOf(r) == "" {
+		lever := singleOf(r)
+		if err != nil || lever == "" {
 			continue
 		}
-		s := of(leverOf(r))
+		s := of(lever)
 		s.Tried++
 		switch {
 		case strings.HasPrefix(t.Refused, sameCode):
@@ -89,6 +91,23 @@ func singles(d *cache.Decision) []Single {
 		return out[i].Tried > out[j].Tried
 	})
 	return out
+}
+
+// singleOf returns the lever whose own value a recipe is: its only lever, or the one that the others may stand with. "" if there is
+// none.
+func singleOf(r rewrite.Recipe) string {
+	if lever := leverOf(r); lever != "" {
+		return lever
+	}
+	for _, t := range r.Terms {
+		l := levers[t.Lever]
+		if l != nil && !t.HostOnly() && !slices.ContainsFunc(r.Terms, func(o rewrite.Term) bool {
+			return o.Lever != t.Lever && !o.HostOnly() && !slices.Contains(l.With, o.Lever)
+		}) {
+			return t.Lever
+		}
+	}
+	return ""
 }
 
 // sameCode is how a trial's refusal begins that was not measured because its code was known.
