@@ -138,6 +138,12 @@ func TestCompiler(t *testing.T) {
 		"spec{host(block)=32x1x1,host(dynamic)=0} throttle=3": func(c *Candidate) bool {
 			return strings.HasPrefix(c.Entry, "_Z5shownPfi__tuned_") && c.Build == def.Build && c.Reserve == sim.Reserve{Dynamic: 1664, Carveout: 4}
 		},
+		"spec{host(block)=32x1x1,host(dynamic)=0} demote=48:loops maxnreg=64": func(c *Candidate) bool { // slots for the block that the host looks at
+			return strings.HasPrefix(c.Entry, "_Z5shownPfi__tuned_") && c.Build.Registers <= 64 && c.Build.Spill == 0 && c.Build.Shared == 48*4*32
+		},
+		"demote=10:loops": func(c *Candidate) bool { // for blocks of any size
+			return c.Entry == "_Z5shownPfi" && c.Build.Registers > 0 && c.Build.Shared == 10*4*1024
+		},
 		"spec{host(block)=32x1x1,host(dynamic)=0}": func(c *Candidate) bool { return c.Build == def.Build && c.Reserve == sim.Reserve{} },
 	} {
 		cand, err := c.Compile(ctx, s, recipe(t, text))

@@ -44,10 +44,10 @@ type Stage uint8
 
 // In the order of a build.
 const (
-	Source Stage = iota + 1 // the preprocessed device code, in front of cicc
-	PTX                     // in front of ptxas
-	Flag                    // a flag of ptxas: holds for all kernels of the file
-	HostStub                // how the host stub launches a second entry
+	Source   Stage = iota + 1 // the preprocessed device code, in front of cicc
+	PTX                       // in front of ptxas
+	Flag                      // a flag of ptxas: holds for all kernels of the file
+	HostStub                  // how the host stub launches a second entry
 )
 
 // A Pass is one lever. Each lever's file enters its own into the table by register, so that adding one touches no other file.
