@@ -38,6 +38,7 @@ type Entry struct {
 	Time      [2]float64      `json:"timeNs"`           // a launch, default and chosen, mean over the launches
 	Spread    [2]float64      `json:"spread"`           // half of the 95 % interval, relative, worst configuration
 	Levers    []Single        `json:"levers,omitempty"` // what each gives alone
+	Cache     *Sensitivity    `json:"cache,omitempty"`  // how it takes to L1, where that was measured
 	Decision  *cache.Decision `json:"decision"`
 
 	total float64 // default time of all launches, ns
@@ -47,7 +48,7 @@ type Entry struct {
 func NewEntry(d cache.Decision) Entry {
 	k := &Kernel{Name: d.Kernel, Short: ShortName(d.Kernel)}
 	r, err := rewrite.ParseRecipe(d.Recipe)
-	e := Entry{Kernel: k.Short, Recipe: d.Recipe, Ratio: 1, Decision: &d}
+	e := Entry{Kernel: k.Short, Recipe: d.Recipe, Ratio: 1, Decision: &d, Cache: Sensitive(d)}
 	if err != nil {
 		e.Words = "a recipe of another version of gnvcc"
 	} else {
@@ -163,6 +164,7 @@ func Report(w io.Writer, decisions []cache.Decision, o ReportOptions) error {
 	default:
 		p.table(entries)
 		p.lists(entries)
+		p.classes(entries, o.Verbose)
 		if o.Verbose {
 			for _, e := range entries {
 				if len(e.Decision.Evidence.Tried) > 0 {
@@ -230,6 +232,19 @@ func (p *printer) table(entries []Entry) {
 		for _, e := range alone {
 			p.line("  %s: %s", e.Kernel, e.Decision.Evidence.Note)
 		}
+	}
+}
+
+// classes tells how the kernels take to L1.
+func (p *printer) classes(entries []Entry, pictures bool) {
+	begun := false
+	for _, e := range entries {
+		if e.Cache != nil && !begun {
+			begun = true
+			p.line("")
+			p.line("L1 cache:")
+		}
+		p.sensitive(e, pictures)
 	}
 }
 
