@@ -452,7 +452,7 @@ func TestExhaustive(t *testing.T) {
 	o.Exhaustive = true
 	results, _ = g.run(o, one("_Z1aPfi", shape(1000, 256)))
 	d := results[0].Decision
-	if d.Recipe != "ld=cs st=cs" || !strings.Contains(d.Evidence.Note, "have 0.5") {
+	if d.Recipe != "ld=cs st=cs" || !strings.Contains(d.Evidence.Note, " have 0.") {
 		t.Errorf("decided %q: %s", d.Recipe, d.Evidence.Note)
 	}
 	e := d.Evidence.Launches[0].Exhaustive
