@@ -6,13 +6,16 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"gnvcc/cache"
 	"gnvcc/driver"
 	"gnvcc/profile/agent"
+	"gnvcc/profile/units"
 )
 
 // doctor says what was found on this machine, what is missing, and what to do about it. Its exit code is 1 when builds
@@ -20,12 +23,16 @@ import (
 func doctor(args []string) int {
 	fs := flag.NewFlagSet("doctor", flag.ContinueOnError)
 	fs.Usage = func() {
-		fmt.Fprint(fs.Output(), "usage: gnvcc doctor [-deep]\n\nSays what was found (nvcc, ptxas, CUPTI, driver, GPU, store) and what is missing.\n\n")
+		fmt.Fprint(fs.Output(), "usage: gnvcc doctor [-deep | -measure]\n\nSays what was found (nvcc, ptxas, CUPTI, driver, GPU, store) and what is missing.\n\n")
 		fs.PrintDefaults()
 	}
 	deep := fs.Bool("deep", false, "read every file of the store and compare it with its hash")
+	measure := fs.Bool("measure", false, "measure what approximation by special function units is worth on this GPU, function by function: rate and error (some seconds, after building the program that does it)")
 	if code, ok := parse(fs, args); !ok {
 		return code
+	}
+	if *measure {
+		return measureUnits()
 	}
 	worst := 0
 	say := func(level cache.Level, advice, format string, a ...any) {
@@ -110,4 +117,38 @@ func release(nvcc string) string {
 		}
 	}
 	return "of an unknown version"
+}
+
+// measureUnits tabulates the functions that gnvcc can approximate. Its exit code is 1 where nothing could be measured.
+func measureUnits() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	table, err := func() (*units.Table, error) {
+		if driverVersion() == "" {
+			return nil, units.ErrNoGPU
+		}
+		self, _ := os.Executable()
+		toolkit, err := driver.Find(self)
+		if err != nil {
+			return nil, err
+		}
+		dir, err := os.MkdirTemp("", "gnvcc-measure-")
+		if err != nil {
+			return nil, fmt.Errorf("a scratch folder: %w", err)
+		}
+		defer os.RemoveAll(dir)
+		program, err := units.Build(ctx, toolkit.Nvcc, dir)
+		if err != nil {
+			return nil, err
+		}
+		return units.Measure(ctx, program)
+	}()
+	if err == nil {
+		err = table.Print(os.Stdout)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "gnvcc doctor:", err)
+		return 1
+	}
+	return 0
 }
