@@ -1,16 +1,17 @@
 // Package bench is the folder of benchmarks: what gnvcc costs and what it brings, measured from the outside and by
 // other means than its own. README.md says how to run them; their raw results are kept beside them.
 //
-//	clock/     kernels' times by the GPU's own time stamps
-//	suite/     a folder of programs: built and run with nvcc, tuned, built and run with gnvcc
-//	levers/    a folder of programs: what each lever brings alone, and all together
-//	overhead/  what gnvcc adds to a build
-//	rebuild/   what applying costs
-//	store/     what a build waits for the store
-//	machine/   what a figure was measured on
-//	step/      one command with a limit
-//	tree/      copies of programs to build in
-//	jsonl/     files of raw results
+//	clock/       kernels' times by the GPU's own time stamps
+//	suite/       a folder of programs: built and run with nvcc, tuned, built and run with gnvcc
+//	levers/      a folder of programs: what each lever brings alone, and all together
+//	candidates/  what compiling n candidates costs against one
+//	overhead/    what gnvcc adds to a build
+//	rebuild/     what applying costs
+//	store/       what a build waits for the store
+//	machine/     what a figure was measured on
+//	step/        one command with a limit
+//	tree/        copies of programs to build in
+//	jsonl/       files of raw results
 //
 // They run gnvcc as a user does. Nothing in the project may import them.
 package bench

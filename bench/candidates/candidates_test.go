@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestRecipes(t *testing.T) {
+	for _, kind := range []string{"PTX", "source"} {
+		seen := map[string]bool{}
+		for _, r := range recipes(kind) {
+			if err := r.Check(); err != nil {
+				t.Error(err)
+			}
+			seen[r.String()] = true
+			if (kind == "source") == r.Source().IsDefault() {
+				t.Errorf("%s: %s", kind, r)
+			}
+		}
+		if len(seen) != 60 {
+			t.Errorf("%s: %d different recipes", kind, len(seen))
+		}
+	}
+}
+
+func TestTable(t *testing.T) {
+	raw := Raw{Jobs: 2, Series: []Series{{Program: "x", Kind: "PTX", Runs: []Run{
+		{N: 1, Wall: 0.5, CPU: 0.4, Ptxas: 1}, {N: 10, Wall: 2, CPU: 3, Ptxas: 10}, {N: 1, Wall: 0.3, CPU: 0.2, Ptxas: 1}, {N: 10, Wall: 4, CPU: 3, Ptxas: 10},
+	}}}}
+	text := table(raw)
+	for _, want := range []string{"x PTX 1 0 1 0.40 0.30 0.400 0.300 1.0 1.0", "x PTX 10 0 10 3.00 3.00 0.300 0.300 7.5 10.0"} {
+		found := false
+		for _, line := range strings.Split(text, "\n") {
+			found = found || strings.Join(strings.Fields(line), " ") == want
+		}
+		if !found {
+			t.Errorf("no line %q in\n%s", want, text)
+		}
+	}
+}
+
+// TestReal compiles two candidates of each kind with real tools.
+func TestReal(t *testing.T) {
+	out, err := exec.Command("../../install/toolkit", "--path", "13.0").Output()
+	if err != nil {
+		t.Skip("SKIPPED, NOTHING WAS TESTED: no toolkit 13.0 on this machine (install/toolkit 13.0 gets it)")
+	}
+	dir := t.TempDir()
+	gnvcc := filepath.Join(dir, "gnvcc")
+	if msg, err := exec.Command("go", "build", "-o", gnvcc, "gnvcc/cmd/gnvcc").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, msg)
+	}
+	file := filepath.Join(dir, "raw.json")
+	args := []string{"-gnvcc", gnvcc, "-nvcc", filepath.Join(strings.TrimSpace(string(out)), "bin/nvcc"), "-n", "1,2", "-runs", "1", "-out", file, "../../examples/stencil"}
+	if err := run(context.Background(), args); err != nil {
+		t.Fatal(err)
+	}
+	var raw Raw
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &raw); err != nil {
+		t.Fatal(err)
+	}
+	if len(raw.Series) != 2 {
+		t.Fatalf("%d series", len(raw.Series))
+	}
+	for _, s := range raw.Series {
+		for _, r := range s.Runs {
+			cicc := 0
+			if s.Kind == "source" {
+				cicc = 1 // both recipes share the variant
+			}
+			if r.Failed != 0 || r.Ptxas != r.N || r.Cicc != cicc || r.CPU <= 0 {
+				t.Errorf("%s: %+v", s.Kind, r)
+			}
+		}
+	}
+}

@@ -1,0 +1,165 @@
+// Building a program once, and compiling candidates of one of its kernels.
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"gnvcc/bench/step"
+	"gnvcc/cache"
+	"gnvcc/driver"
+	"gnvcc/rewrite"
+)
+
+type builder struct {
+	gnvcc, nvcc, work string
+	jobs              int
+	cubin, kernel     string
+	count             int
+}
+
+// recipes are 60 of a kind, the same for every kernel.
+func recipes(kind string) []rewrite.Recipe {
+	var out []rewrite.Recipe
+	add := func(format string, args ...any) {
+		r, err := rewrite.ParseRecipe(fmt.Sprintf(format, args...))
+		if err != nil {
+			panic(err)
+		}
+		out = append(out, r)
+	}
+	if kind == "source" {
+		for factor := 1; factor <= 12; factor++ {
+			for _, n := range []int{32, 40, 48, 64, 128} {
+				add("unroll=%d maxnreg=%d", factor, n)
+			}
+		}
+		return out
+	}
+	for _, hints := range []string{"", "ld=L2::256B ", "ld=L1::no_allocate ", "st=cs ", "ld=L2::256B st=cs ", "ld=L1::no_allocate st=cs "} {
+		for _, n := range []int{24, 32, 40, 48, 56, 64, 72, 80, 96, 128} {
+			add("%smaxnreg=%d", hints, n)
+		}
+	}
+	return out
+}
+
+// build builds a program with gnvcc, and chooses the first kernel that takes hints.
+func (b *builder) build(ctx context.Context, folder string) error {
+	make := step.Step{Argv: []string{"make", "-s", "NVCC=" + b.gnvcc, "O=" + filepath.Join(b.work, "out")}, Dir: folder, Limit: 5 * time.Minute,
+		Env: []string{"GNVCC_NVCC=" + b.nvcc, "GNVCC_STORE=" + b.store()}}
+	if r := make.Run(ctx); r.Err != nil {
+		return r.Err
+	}
+	store, err := cache.Open(b.store())
+	if err != nil {
+		return err
+	}
+	owner, err := store.Own(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = owner.Merge()
+	if err = errors.Join(err, owner.Publish(), owner.Close()); err != nil {
+		return err
+	}
+	snapshot, err := store.Snapshot()
+	if err != nil {
+		return err
+	}
+	defer snapshot.Close()
+	compiler := driver.NewCompiler(store, b.work)
+	err = snapshot.Each(cache.Assemblies, "", func(key string, raw []byte) error {
+		var a cache.Assembly
+		if err := json.Unmarshal(raw, &a); err != nil {
+			return err
+		}
+		for _, k := range a.Kernels {
+			s, err := compiler.Kernel(a.Cubin, k.Name)
+			if err != nil {
+				return err
+			}
+			if loads, stores := rewrite.Accesses(s.Entry); b.kernel == "" && loads > 0 && stores > 0 && s.NoSource == "" {
+				b.cubin, b.kernel = a.Cubin, k.Name
+			}
+		}
+		return nil
+	})
+	if err == nil && b.kernel == "" {
+		err = errors.New("no kernel in it takes hints on loads and stores")
+	}
+	return err
+}
+
+func (b *builder) store() string { return filepath.Join(b.work, "store") }
+
+// compile compiles the kernel by some recipes, with a copy of the store that knows the build alone.
+func (b *builder) compile(ctx context.Context, list []rewrite.Recipe) (Run, error) {
+	b.count++
+	dir := filepath.Join(b.work, fmt.Sprintf("copy%d", b.count))
+	if err := os.CopyFS(dir, os.DirFS(b.store())); err != nil {
+		return Run{}, err
+	}
+	defer os.RemoveAll(dir)
+	store, err := cache.Open(dir)
+	if err != nil {
+		return Run{}, err
+	}
+	scratch := filepath.Join(b.work, "scratch")
+	if err := os.MkdirAll(scratch, 0o700); err != nil {
+		return Run{}, err
+	}
+	compiler := driver.NewCompiler(store, scratch)
+	r := Run{N: len(list)}
+	cpu, begun := processor(), time.Now()
+	source, err := compiler.Kernel(b.cubin, b.kernel)
+	if err != nil {
+		return Run{}, err
+	}
+	slots := make(chan struct{}, b.jobs)
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	for _, recipe := range list {
+		all.Add(1)
+		slots <- struct{}{}
+		go func() {
+			defer func() { <-slots; all.Done() }()
+			if _, err := compiler.Compile(ctx, source, recipe); err != nil {
+				mu.Lock()
+				r.Failed++
+				mu.Unlock()
+			}
+		}()
+	}
+	all.Wait()
+	r.Wall, r.CPU = time.Since(begun).Seconds(), (processor() - cpu).Seconds()
+	var took time.Duration
+	r.Cicc, took = compiler.Spent("cicc")
+	r.CiccTime = took.Seconds()
+	r.Ptxas, took = compiler.Spent("ptxas")
+	r.PtxTime = took.Seconds()
+	if r.Failed == r.N {
+		return r, fmt.Errorf("%s: none of %d recipes compiles", b.kernel, r.N)
+	}
+	return r, ctx.Err()
+}
+
+// processor is the time of this process and of all that it has waited for.
+func processor() time.Duration {
+	var sum time.Duration
+	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
+		var u syscall.Rusage
+		if syscall.Getrusage(who, &u) == nil {
+			sum += time.Duration(u.Utime.Nano() + u.Stime.Nano())
+		}
+	}
+	return sum
+}
