@@ -34,7 +34,7 @@ func (k *kernelView) barriers() {
 			continue
 		}
 		meet := k.graph.ipdom[b]
-		if meet < 0 || meet >= len(k.walk.Blocks) || k.nothingBut(meet) {
+		if meet < 0 || meet >= len(k.walk.Blocks) || k.nothingBut(meet) || !k.differs(string(guard)) {
 			continue
 		}
 		for side, one := range k.walk.Blocks[b].Succs {
@@ -45,9 +45,6 @@ func (k *kernelView) barriers() {
 			}
 			// Every way through this side has a barrier, and it is no loop that comes round.
 			if k.graph.reaches(one, meet, func(v int) bool { return v != meet && has[v] }) || k.graph.reaches(one, b, func(v int) bool { return v == meet }) {
-				continue
-			}
-			if !k.differs(string(guard)) {
 				continue
 			}
 			k.tell(first[barrier], Divided, "only some threads of the block come to this barrier, the branch"+at(k.line(last))+" sends the others past it: those that wait, wait for ever, or meet others at the wrong barrier",

@@ -19,60 +19,59 @@ const (
 
 // depend returns what an operand depends on, over all its definitions; which way the control flow took is not counted.
 func (k *kernelView) depend(operand string) depends {
-	if k.dependence == nil {
-		k.dependence = make(map[string]depends)
-	}
-	d, _ := k.dependOn(operand, make(map[string]bool))
-	return d
-}
-
-// dependOn: whole is false where the answer left out a register under way, so that it must not be kept.
-func (k *kernelView) dependOn(operand string, under map[string]bool) (out depends, whole bool) {
 	if operand == "" || operand[0] != '%' {
-		return 0, true
+		return 0
+	}
+	if k.dependence == nil {
+		k.spread()
 	}
 	if d, ok := k.dependence[operand]; ok {
-		return d, true
+		return d
 	}
-	if under[operand] {
-		return 0, false
+	switch name, _, _ := strings.Cut(operand, "."); name {
+	case "%tid", "%laneid":
+		return onThread
+	case "%ntid", "%ctaid", "%nctaid":
+		return 0
 	}
-	defs := k.walk.Origins.Defs(operand)
-	if len(defs) == 0 {
-		switch name, _, _ := strings.Cut(operand, "."); name {
-		case "%tid", "%laneid":
-			return onThread, true
-		case "%ntid", "%ctaid", "%nctaid":
-			return 0, true
-		}
-		return onData, true
+	if len(k.walk.Origins.Defs(operand)) > 0 {
+		return 0 // so far
 	}
-	under[operand] = true
-	defer delete(under, operand)
-	whole = true
-	for _, i := range defs {
-		switch base := string(k.Base(i)); base {
-		case "ld", "ldu":
-			if op := string(k.Opcode(i)); !strings.HasPrefix(op, "ld.param") {
-				out |= onData
+	return onData
+}
+
+// spread goes over the function until no register's set grows.
+func (k *kernelView) spread() {
+	k.dependence = make(map[string]depends)
+	for grown := true; grown; {
+		grown = false
+		for i, s := range k.Stmts {
+			if s.Kind != ptx.Inst {
+				continue
 			}
-			continue
-		case "atom", "shfl", "vote", "match", "redux", "activemask", "tex", "tld4", "suld", "call", "elect", "ldmatrix", "mma", "wmma", "isspacep":
-			out |= onData
-			continue
-		}
-		k.Effects(i, func(name ptx.Span, read, _ bool) {
-			if read {
-				d, w := k.dependOn(string(k.Bytes(name)), under)
-				out |= d
-				whole = whole && w
+			var from depends
+			switch base := string(k.Base(i)); base {
+			case "ld", "ldu":
+				if !strings.HasPrefix(string(k.Opcode(i)), "ld.param") {
+					from = onData
+				}
+			case "atom", "shfl", "vote", "match", "redux", "activemask", "tex", "tld4", "suld", "call", "elect", "ldmatrix", "mma", "wmma":
+				from = onData
+			default:
+				k.Effects(i, func(name ptx.Span, read, _ bool) {
+					if read {
+						from |= k.depend(string(k.Bytes(name)))
+					}
+				})
 			}
-		})
+			k.Effects(i, func(name ptx.Span, _, write bool) {
+				if reg := string(k.Bytes(name)); write && k.dependence[reg]|from != k.dependence[reg] {
+					k.dependence[reg] |= from
+					grown = true
+				}
+			})
+		}
 	}
-	if whole || len(under) == 1 {
-		k.dependence[operand] = out
-	}
-	return out, whole || len(under) == 1
 }
 
 // slice collects the registers that an operand is computed from.
@@ -99,7 +98,8 @@ func (k *kernelView) evaluate(operand string, t thread, depth int) (n int64, ok 
 	if n, ok := k.walk.Origins.Constant(operand); ok {
 		return n, true
 	}
-	if depth == 0 || operand == "" || operand[0] != '%' {
+	k.effort--
+	if depth == 0 || operand == "" || operand[0] != '%' || k.effort < 0 {
 		return 0, false
 	}
 	if name, axis, ok := strings.Cut(operand, "."); ok {
@@ -232,6 +232,7 @@ func (k *kernelView) differs(predicate string) bool {
 			return false // smaller than the usual ones: not known
 		}
 	}
+	k.effort = 200_000 // steps: conditions are short
 	for _, s := range shapes {
 		yes, no := false, false
 		for at := 0; at < s[0]*s[1]*s[2] && at < 1024; at++ {

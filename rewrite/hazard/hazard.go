@@ -88,6 +88,7 @@ type kernelView struct {
 	found  []placed
 
 	dependence map[string]depends
+	effort     int // what evaluate may still do
 	files      map[string]string
 }
 

@@ -179,6 +179,9 @@ func (k *kernelView) picks(predicate string, holds bool, depth int) bool {
 		return false
 	}
 	op, ops := k.Opcode(defs[0]), k.operands(defs[0])
+	if len(ops) < 2 || len(ops) < 3 && string(op) != "not.pred" {
+		return false
+	}
 	switch base := string(k.Base(defs[0])); {
 	case base == "setp" && (holds && ptx.HasModifier(op, "eq") || !holds && ptx.HasModifier(op, "ne")):
 		for _, text := range ops[1:] {

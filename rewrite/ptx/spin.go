@@ -431,8 +431,8 @@ func (w *Walker) step(i int, known map[string]value, maybe bool) {
 				result = logic(string(f.Base(i)), of(1), of(2))
 			}
 		case "selp":
-			if p := of(3); len(ops) == 4 && p.kind == constant {
-				result = of(2 - int(p.n&1))
+			if len(ops) == 4 && of(3).kind == constant {
+				result = of(2 - int(of(3).n&1))
 			}
 		}
 	}

@@ -1,0 +1,52 @@
+package hazard_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"gnvcc/rewrite/hazard"
+	"gnvcc/rewrite/ptx"
+)
+
+// FuzzFind gives foreign PTX to the search for hazards: whatever it is, there is an answer, and each finding says what to do.
+func FuzzFind(f *testing.F) {
+	files, err := filepath.Glob("../testdata/spin-*.txtar")
+	if err != nil || len(files) == 0 {
+		f.Fatal("no goldens", err)
+	}
+	for _, path := range files {
+		a, err := txtar.ParseFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, file := range a.Files {
+			if filepath.Ext(file.Name) == ".ptx" {
+				f.Add(file.Data, 256)
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, src []byte, threads int) {
+		if len(src) > 1<<16 {
+			return
+		}
+		m, err := ptx.Parse(src)
+		if err != nil {
+			return
+		}
+		for _, e := range m.Entries() {
+			for _, shapes := range [][][3]int{nil, {{threads, 1, 1}}, {{1, threads, 2}}} {
+				found, err := hazard.Find(m, e.Name, shapes)
+				if err != nil {
+					continue
+				}
+				for _, x := range found {
+					if x.Kernel != e.Name || x.Text == "" || x.Advice == "" {
+						t.Fatalf("%+v", x)
+					}
+				}
+			}
+		}
+	})
+}
