@@ -15,8 +15,12 @@ import (
 // Slots are reserved for the largest block: so where the source gives no bound near the block at hand, this is for a second
 // entry, for blocks of this size.
 
-// demoteLevels is how many levels of occupancy above the default's are tried.
-const demoteLevels = 3
+// demoteLevels is how many levels of occupancy above the default's are tried, each with demoteMore times the warps of the one
+// before: small blocks have many levels, close together.
+const (
+	demoteLevels = 3
+	demoteMore   = 1.2
+)
 
 // addressWords is what the pass itself needs: the register that holds the thread's place in shared memory.
 const addressWords = 1
@@ -69,21 +73,24 @@ func demotions(s *Situation, base rewrite.Recipe, threads, registers, spill int)
 		if words = min(words, room); words < 1 {
 			return
 		}
-		for _, strategy := range []string{"loops", "static", "conflicts"} {
+		for _, strategy := range rewrite.Strategies {
 			out = append(out, join(r, term("demote", fmt.Sprintf("%d:%s", words, strategy))))
 		}
 	}
 	mayCap := s.Kernel.Bounds == "" || s.Options.Over
 	if now.Limit == sim.LimitRegisters && mayCap {
-		for n, l := range s.Device.Levels(shape, lowestCap, registers) {
-			if n == 0 || n > demoteLevels { // the first is where it is
-				continue
-			}
+		last := now.Warps
+		for _, l := range s.Device.Levels(shape, lowestCap, registers) {
 			words := min(registers-l.Max+addressWords, room)
 			with := shape
 			with.Shared += 4 * words * threads
-			if s.Device.Occupancy(l.Max, with).Blocks > now.Blocks {
-				add(words, join(base, term("maxnreg", fmt.Sprint(l.Max))))
+			warps := s.Device.Occupancy(l.Max, with).Warps
+			if float64(warps) < demoteMore*float64(last) {
+				continue
+			}
+			add(words, join(base, term("maxnreg", fmt.Sprint(l.Max))))
+			if last = warps; len(out) >= demoteLevels*len(rewrite.Strategies) {
+				break
 			}
 		}
 	}

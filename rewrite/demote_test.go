@@ -235,3 +235,24 @@ func registersOf(t *testing.T, kit ptxtest.Toolkit, text []byte) map[string]int 
 	}
 	return out
 }
+
+func BenchmarkDemote(b *testing.B) {
+	text, err := os.ReadFile("ptx/testdata/bench.ptx")
+	if err != nil {
+		b.Fatal(err)
+	}
+	m, err := ptx.Parse(text)
+	if err != nil {
+		b.Fatal(err)
+	}
+	recipes := make(map[string]Recipe)
+	for _, f := range m.Entries() {
+		recipes[f.Name], _ = ParseRecipe("demote=8:loops")
+	}
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		if _, refused, err := Apply(text, recipes); err != nil || len(refused) == len(recipes) {
+			b.Fatal(refused, err)
+		}
+	}
+}

@@ -1,7 +1,6 @@
 package rewrite
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -105,13 +104,15 @@ func pick(flow *ptx.Flow, all map[int32]*candidate, peak, words int, near []int3
 		}
 		if c.spans == nil {
 			flow.Range(r, c.list, func(i int) {
-				if n := len(c.spans); n > 0 && c.spans[n-1][1] == i {
+				switch n := len(c.spans); {
+				case n > 0 && c.spans[n-1][1] == i:
 					c.spans[n-1][1]++
-				} else {
+				case n > 0 && c.spans[n-1][0] == i+1: // within a block backwards
+					c.spans[n-1][0]--
+				default:
 					c.spans = append(c.spans, [2]int{i, i + 1})
 				}
 			})
-			slices.SortFunc(c.spans, func(a, b [2]int) int { return cmp.Compare(a[0], b[0]) })
 		}
 		c.covers = 0
 		for _, s := range c.spans {
