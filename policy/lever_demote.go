@@ -35,6 +35,7 @@ var _ = register(Lever{
 		return demotions(s, base, threads, s.Kernel.Default.Registers, s.Kernel.Default.Spill)
 	},
 	With:   []string{"maxnreg"},
+	Why:    whyNotDemoted,
 	Around: demoteAround,
 	Words: func(k *Kernel, t rewrite.Term) string {
 		return fmt.Sprintf("values of each thread kept in shared memory (words and choice: %s)", t.Value)
@@ -45,6 +46,28 @@ var _ = register(Lever{
 func demotable(s *Situation) bool {
 	k := s.Kernel
 	return s.Known && !k.Calls && !k.Dynamic && s.Shape.Dynamic == 0
+}
+
+// whyNotDemoted says why there was nothing to try.
+func whyNotDemoted(s *Situation) string {
+	k := s.Kernel
+	shape := simShape(k, s.Shape)
+	now := s.Device.Occupancy(k.Default.Registers, shape)
+	switch {
+	case !s.Known:
+		return "the GPU is not in the table of architectures"
+	case k.Calls:
+		return "it has calls, whose registers are not seen in the PTX"
+	case k.Dynamic || s.Shape.Dynamic > 0:
+		return "with dynamic shared memory"
+	case k.Default.Spill > 0:
+		return "no shared memory is left for what is spilled"
+	case now.Limit != sim.LimitRegisters:
+		return "its occupancy is limited by " + now.Limit + ", and nothing is spilled"
+	case k.Bounds != "" && !s.Options.Over:
+		return "the source limits its registers, which is kept: " + k.Bounds
+	}
+	return "the shared memory that it takes would cost the warps that it brings"
 }
 
 // demoteBase is what demotion is added to: nothing where the source bounds blocks by the launch's own, else a second entry for
