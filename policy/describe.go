@@ -62,6 +62,7 @@ func (k *Kernel) ReadPTX(m *ptx.Module) error {
 	if k.Writes, err = writes(m, k.Name); err != nil {
 		return err
 	}
+	k.Streams = rewrite.Streams(f)
 	reach, err := m.Reach(k.Name)
 	if err != nil {
 		return err

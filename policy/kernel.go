@@ -40,13 +40,14 @@ type Kernel struct {
 	NoSecond string // why a specialised copy can't be an entry of its own, chosen in the host stub; "" if it can
 	Source   string // the user's file, for reports
 
-	Loads, Stores int  // accesses to global memory in its PTX that a hint can be given to
-	Calls         bool // real calls
-	Dynamic       bool // uses dynamic shared memory
-	SharedStatic  bool // uses static shared memory
-	Reloc         bool // -rdc=true: assembled with -c, linked later
-	Spins         int  // spin loops on shared memory
-	NoUnrolls     int  // pragmas by which cicc tells ptxas not to unroll
+	Streams       []int // of each of these loads, which array it reads: equal numbers, the same one; -1: not known
+	Loads, Stores int   // accesses to global memory in its PTX that a hint can be given to
+	Calls         bool  // real calls
+	Dynamic       bool  // uses dynamic shared memory
+	SharedStatic  bool  // uses static shared memory
+	Reloc         bool  // -rdc=true: assembled with -c, linked later
+	Spins         int   // spin loops on shared memory
+	NoUnrolls     int   // pragmas by which cicc tells ptxas not to unroll
 
 	Writes string         // what it stores to global memory: "f32" or "f64" if nothing else, else ""
 	SFU    map[string]int // what the lever approx could replace (rewrite.SFU)

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"gnvcc/rewrite"
@@ -11,8 +12,9 @@ import (
 // what is used again should stay (L1::evict_last), and what is read in a row can come in bigger pieces (L2::128B, L2::256B;
 // L2::64B where it is not). They are hints: the same bits by construction. The fetch sizes of L2 were the most useful.
 //
-// A kernel has streams beside data that is used again, so every load of a kernel with few is also tried alone; and a hint that
-// won for all is tried with each load left out, and together with a fetch size that won.
+// A kernel has streams beside data that is used again. So the loads from each array (rewrite.Streams) are also tried by themselves, and every
+// load of a kernel with few. What won for some is then tried for one array more at a time, and what won for all with each array, or
+// each load of few, left out, and together with a fetch size that won: greedily, a round at a time while a round gains (search.go).
 
 const fewLoads = 6
 
@@ -29,25 +31,28 @@ var _ = register(Lever{
 		for _, v := range []string{"L2::256B", "L1::no_allocate", "L2::128B", "L1::evict_last", "L1::evict_first", "cs", "L2::64B"} {
 			out = append(out, term("ld", v))
 		}
-		if n := s.Kernel.Loads; n > 1 && n <= fewLoads {
-			for i := 0; i < n; i++ {
-				out = append(out, rewrite.Recipe{}.With(ldAt(i, "L1::no_allocate")))
-			}
+		for _, sites := range ldParts(s.Kernel) {
+			out = append(out, ldOn(rewrite.Recipe{}, sites, "L1::no_allocate"))
 		}
 		return out
 	},
 	Around: func(s *Situation, best Trial) []rewrite.Recipe {
-		all, ok := best.Recipe.Get("ld", "")
-		if !ok {
+		if !hasLever(best.Recipe, "ld") {
 			return nil
 		}
+		all, whole := best.Recipe.Get("ld", "")
+		hint := "none"
+		if !whole {
+			hint = "L1::no_allocate"
+		}
 		var out []rewrite.Recipe
-		if n := s.Kernel.Loads; n > 1 && n <= fewLoads {
-			for i := 0; i < n; i++ {
-				if _, ok := best.Recipe.Get("ld", fmt.Sprint(i)); !ok {
-					out = append(out, best.Recipe.With(ldAt(i, "none")))
-				}
+		for _, sites := range ldParts(s.Kernel) {
+			if !slices.ContainsFunc(sites, func(i int) bool { _, ok := best.Recipe.Get("ld", fmt.Sprint(i)); return ok }) {
+				out = append(out, ldOn(best.Recipe, sites, hint))
 			}
+		}
+		if !whole {
+			return out
 		}
 		if !strings.Contains(all, "L2::") {
 			for _, size := range []string{"L2::256B", "L2::128B", "L2::64B"} {
@@ -69,6 +74,39 @@ var _ = register(Lever{
 		return "load " + t.Site + " with " + t.Value
 	},
 })
+
+// ldParts are the sets of loads that hints are tried on: those from one array, where there are a few arrays, and the single ones
+// of few.
+func ldParts(k *Kernel) [][]int {
+	var arrays [][]int
+	for i, n := range k.Streams {
+		for n >= len(arrays) {
+			arrays = append(arrays, nil)
+		}
+		if n >= 0 {
+			arrays[n] = append(arrays[n], i)
+		}
+	}
+	if len(arrays) > fewLoads || len(arrays) == 1 && len(arrays[0]) == len(k.Streams) {
+		arrays = nil // too many to try, or all loads
+	}
+	if k.Loads > 1 && k.Loads <= fewLoads {
+		for i := 0; i < k.Loads; i++ {
+			if !slices.ContainsFunc(arrays, func(a []int) bool { return len(a) == 1 && a[0] == i }) {
+				arrays = append(arrays, []int{i})
+			}
+		}
+	}
+	return arrays
+}
+
+// ldOn returns a recipe with a hint on some loads.
+func ldOn(r rewrite.Recipe, sites []int, hint string) rewrite.Recipe {
+	for _, i := range sites {
+		r = r.With(ldAt(i, hint))
+	}
+	return r
+}
 
 func ldAt(i int, hint string) rewrite.Term {
 	return rewrite.Term{Lever: "ld", Site: fmt.Sprint(i), Value: hint}

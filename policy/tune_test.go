@@ -416,3 +416,49 @@ func TestControls(t *testing.T) {
 		}
 	}
 }
+
+// TestLoadsByArray: loads from one array stream, those from the others are used again: found though there are too many loads to try
+// each, then the second streaming array beside the first.
+func TestLoadsByArray(t *testing.T) {
+	on := func(r rewrite.Recipe, sites ...int) bool {
+		for _, i := range sites {
+			if v, _ := r.Get("ld", fmt.Sprint(i)); v != "L1::no_allocate" {
+				return false
+			}
+		}
+		return true
+	}
+	k := &simKernel{Kernel: Kernel{Loads: 9, Streams: []int{0, 1, 0, 1, 2, 2, -1, 3, 3}}, speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
+		time := 1.0
+		if on(r, 1, 3) {
+			time *= 0.9
+		}
+		if on(r, 7, 8) {
+			time *= 0.95
+		}
+		if on(r, 0) || on(r, 4) || get(r, "ld") != "" {
+			time *= 1.3
+		}
+		return time
+	}}
+	g := newSim(t, k)
+	results, _ := g.run(simOptions(), one("_Z1aPfi", shape(1000, 256)))
+	want := "ld@1=L1::no_allocate ld@3=L1::no_allocate ld@7=L1::no_allocate ld@8=L1::no_allocate"
+	if d := results[0].Decision; d.Recipe != want {
+		t.Errorf("decided %q, want %q", d.Recipe, want)
+	}
+	for _, c := range []struct {
+		k    Kernel
+		want string
+	}{
+		{Kernel{Loads: 3, Streams: []int{0, 0, 1}}, "[[0 1] [2] [0] [1]]"},
+		{Kernel{Loads: 9, Streams: []int{0, 0, 0, 0, 0, 0, 0, 0, 0}}, "[]"},
+		{Kernel{Loads: 2, Streams: []int{-1, -1}}, "[[0] [1]]"},
+		{Kernel{Loads: 1, Streams: []int{0}}, "[]"},
+		{Kernel{Loads: 8, Streams: []int{0, 1, 2, 3, 4, 5, 6, 7}}, "[]"},
+	} {
+		if got := fmt.Sprint(ldParts(&c.k)); got != c.want {
+			t.Errorf("%v: %s, want %s", c.k.Streams, got, c.want)
+		}
+	}
+}
