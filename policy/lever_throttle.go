@@ -29,6 +29,18 @@ var _ = register(Lever{
 		}
 		return out
 	},
+	Why: func(s *Situation) string {
+		k := s.Kernel
+		switch {
+		case k.NoSecond != "":
+			return "it needs a second entry: " + k.NoSecond
+		case k.Loads == 0 && k.Default.Spill == 0:
+			return noLoads
+		case !s.Known:
+			return "the architecture's shared memory is not known"
+		}
+		return "one block is resident on a multiprocessor"
+	},
 	Around: func(s *Situation, best Trial) []rewrite.Recipe {
 		n := best.Recipe.Throttle()
 		if n == 0 || weight(best.Recipe) == 1 {

@@ -28,6 +28,15 @@ import (
 // checked only: ptxas contracts multiplications and additions by itself, and two guarded loads in place of one can lead it to
 // other pairs (seen on a chain of floating-point reactions, ptxas 13.0.88, sm_90: the last bit of 538,236 results).
 //
+// The read-only path of the paper needs no value of its own: a load that is .nc keeps that on both, none becomes .nc. For L2 see
+// bypass_l2.go.
+//
+// Not here: the paper's dynamic approach (thesis, 5.4.4), in which blocks of the kernel itself try one threshold each, take their own
+// time, and vote. It stands in for measuring, which the tuner does better: at full occupancy (the vote's blocks have an SM to themselves, as
+// the thesis says of it), on the whole launch, from the same memory each time. And a kernel that votes reads the clock
+// and writes to memory by it: no two runs of it do the same, so that nothing could be checked. What remains for it, data that
+// call for another threshold, is what configurations and tuning again are for.
+//
 // From: Li et al., Adaptive and Transparent Cache Bypassing for GPUs, SC 2015; .L1::no_allocate takes the place of its
 // .cg, which is a stronger access today.
 func bypass(k *kernel, terms []Term) error {
@@ -35,15 +44,18 @@ func bypass(k *kernel, terms []Term) error {
 	if err != nil {
 		return err
 	}
+	if bytes.Contains(k.Text(), []byte(bypassPrefix)) {
+		return errors.New("the kernel has registers called " + bypassPrefix + " already")
+	}
+	if n, ok := strings.CutPrefix(value, "L2:"); ok {
+		return bypassL2(k, n)
+	}
 	warps, err := number(value, 0, 32)
 	if err != nil {
 		return err
 	}
 	if err := k.machine.needs("L1::no_allocate", 74, 70); err != nil {
 		return err
-	}
-	if bytes.Contains(k.Text(), []byte(bypassPrefix)) {
-		return errors.New("the kernel has registers called " + bypassPrefix + " already")
 	}
 	found := false
 	for i := range k.Stmts {
@@ -60,8 +72,14 @@ func bypass(k *kernel, terms []Term) error {
 	if !found {
 		return errors.New("no load in the kernel can be told to bypass")
 	}
+	k.Insert(k.First(), strings.Join(belowThreshold(warps), "\n\t"))
+	return nil
+}
+
+// belowThreshold is the text, once at entry, that sets the predicate bypassPrefix + "p" for the first warps of a block.
+func belowThreshold(warps int) []string {
 	b := func(n int) string { return fmt.Sprintf("%s%d", bypassPrefix, n) }
-	k.Insert(k.First(), strings.Join([]string{
+	return []string{
 		fmt.Sprintf(".reg .pred %sp;", bypassPrefix),
 		fmt.Sprintf(".reg .b32 %s<5>;", bypassPrefix),
 		fmt.Sprintf("mov.u32 %s, %%tid.z;", b(0)),
@@ -73,11 +91,10 @@ func bypass(k *kernel, terms []Term) error {
 		fmt.Sprintf("mad.lo.u32 %s, %s, %s, %s;", b(0), b(0), b(3), b(4)),
 		fmt.Sprintf("shr.u32 %s, %s, 5;", b(0), b(0)),
 		fmt.Sprintf("setp.lt.u32 %sp, %s, %d;", bypassPrefix, b(0), warps),
-	}, "\n\t"))
-	return nil
+	}
 }
 
 const bypassPrefix = "%gnvcc_b"
 
-var _ = register(Pass{Lever: "bypass", Stage: PTX, Exact: Checked, Doc: "warps from this number on load past the L1 cache", apply: bypass,
+var _ = register(Pass{Lever: "bypass", Stage: PTX, Exact: Checked, Doc: "warps from this number on load past the L1 cache; L2:K: what they load is evicted first from L2", apply: bypass,
 	Before: map[string]string{"smemspill": "the pragma stands in front of everything"}})
