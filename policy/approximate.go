@@ -75,14 +75,15 @@ func (s *search) degrees() error {
 	return s.try("approximation in some warps", []rewrite.Recipe{rewrite.WithDegree(family.Recipe, found)})
 }
 
-// family returns the approximation that a degree is chosen for, with its time over the default's: the fastest within the bound, else the
-// fastest of those that exceed it and are no failure otherwise. nil if none gains.
-func (s *search) family() (*Trial, float64, error) {
-	var best *Trial
-	ratio := step
+// family returns the approximation that the curve is about, with its time over the default's: the fastest of those that exceed the bound and are no
+// failure otherwise, if it is faster than all that don't, since a part of it may be too; else the fastest within the bound. nil if none
+// gains.
+func (s *search) family() (best *Trial, ratio float64, err error) {
+	ratio = step
 	for _, tr := range rank(s.c.book.Trials) {
 		if approximates(tr.Recipe) && tr.Ratio < ratio {
-			return tr, tr.Ratio, nil
+			best, ratio = tr, tr.Ratio
+			break
 		}
 	}
 	for _, tr := range s.c.book.Trials {

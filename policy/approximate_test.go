@@ -164,3 +164,33 @@ func reasons(tried []cache.Trial) string {
 	}
 	return strings.Join(out, "\n")
 }
+
+// TestFastMathLever: the functions of the source are tried as a whole, one by one, and beside divisions; degrees are all terms' alike.
+func TestFastMathLever(t *testing.T) {
+	k := divisions()
+	k.Math = map[string]int{"sin": 1, "exp": 2}
+	k.speed = func(r rewrite.Recipe, s Shape, plain bool) float64 {
+		f := 1.0
+		if strings.HasPrefix(get(r, "approx"), "all.ftz") {
+			f -= 0.1
+		}
+		if strings.HasPrefix(get(r, "fastmath"), "all.ftz") {
+			f -= 0.3
+		}
+		if d := rewrite.DegreeOf(r); d.Warps > 0 {
+			f = 1 - (1-f)*float64(d.Warps)/8
+		}
+		return f
+	}
+	k.off = func(r rewrite.Recipe) float64 {
+		e := 2 * (1 - k.speed(r, Shape{}, false)) * 1e-4
+		return e
+	}
+	for within, want := range map[string]string{"1e-3": "approx=all.ftz fastmath=all.ftz", "4.1e-5": "approx=all.ftz:warps<4 fastmath=all.ftz:warps<4"} {
+		g := newSim(t, k)
+		results, _ := g.run(approximately(within), one("_Z1aPfi", shape(1000, 256)))
+		if d := results[0].Decision; d == nil || d.Recipe != want {
+			t.Errorf("within %s: decided %s, want %s", within, d.Recipe, want)
+		}
+	}
+}

@@ -143,6 +143,7 @@ func (k *Kernel) ReadSource(u *source.Unit, signature []string) {
 		return
 	}
 	k.Loops, k.NoUnroll, k.NoSpec = found.Loops, found.NoUnroll, found.NoSpec
+	k.Math = found.MathCalls()
 	k.Source = fmt.Sprintf("%s:%d", found.File, found.Line)
 	if k.NoSpec == "" {
 		if k.Values, err = found.Values(signature); err != nil {

@@ -51,6 +51,7 @@ type Kernel struct {
 
 	Writes string         // what it stores to global memory: "f32" or "f64" if nothing else, else ""
 	SFU    map[string]int // what the lever approx could replace (rewrite.SFU)
+	Math   map[string]int // what the lever fastmath could replace (source.Kernel.MathCalls)
 
 	// Reads lists which of "blockDim.x" ... "gridDim.z" its PTX reads: the others are no values to specialise for. nil: not
 	// known.

@@ -55,7 +55,7 @@ func approx(k *kernel, terms []Term) error {
 	if err != nil {
 		return err
 	}
-	list, degree, err := cutDegree(value)
+	list, degree, err := CutDegree(value)
 	if err != nil {
 		return err
 	}
@@ -110,8 +110,8 @@ func (d Degree) String() string {
 	return fmt.Sprintf(":warps<%d", d.Warps)
 }
 
-// cutDegree splits a value such as "div,sqrt:warps<4".
-func cutDegree(value string) (list string, d Degree, err error) {
+// CutDegree splits the value of a lever that takes a degree, such as "div,sqrt:warps<4".
+func CutDegree(value string) (list string, d Degree, err error) {
 	list, text, ok := strings.Cut(value, ":")
 	if !ok {
 		return list, d, nil
@@ -135,7 +135,7 @@ func cutDegree(value string) (list string, d Degree, err error) {
 func DegreeOf(r Recipe) Degree {
 	for _, t := range r.Terms {
 		if t.Lever == "approx" || t.Lever == "fastmath" {
-			if _, d, err := cutDegree(t.Value); err == nil && d != (Degree{}) {
+			if _, d, err := CutDegree(t.Value); err == nil && d != (Degree{}) {
 				return d
 			}
 		}

@@ -134,7 +134,7 @@ func TestApproximateIsAskedFor(t *testing.T) {
 		}
 	}
 	sort.Strings(levers)
-	if got := strings.Join(levers, " "); got != "approx" {
+	if got := strings.Join(levers, " "); got != "approx fastmath" {
 		t.Errorf("approximate levers: %s", got)
 	}
 	for _, text := range []string{"maxnreg=40 approx=div", "spec{n=64} spec{n=1024|approx=all}"} {

@@ -1,8 +1,8 @@
 // Package source is the source stage: it rewrites the preprocessed device code of one translation unit (cicc's input,
 // x.cpp1.ii) so that LLVM compiles one kernel in another way, and changes nothing else.
 //
-// It has a reader (Parse) that finds the user's kernels, their parameters, loops and hazards; two levers, unrolling and
-// guarded specialisation (Unit.Rewrite), the latter in two forms: the guard in the kernel, or in the host (Options.Alone,
+// It has a reader (Parse) that finds the user's kernels, their parameters, loops and hazards; three levers, unrolling,
+// approximate functions (for those who ask) and guarded specialisation (Unit.Rewrite), the last in two forms: the guard in the kernel, or in the host (Options.Alone,
 // Kernel.Conditions); and MergeShared, which makes the copies of a body share their static shared arrays again. Kernels of
 // several variants are put into one module by rewrite/merge.
 //
@@ -15,6 +15,6 @@
 //
 // Reading the source: lex.go and lines.go (bytes to tokens and positions), decl.go and class.go (functions and classes),
 // params.go, body.go, types.go, layout.go (what is inside), kernel.go and reach.go (from a PTX name to a kernel and its
-// loops), values.go (what can be fixed), unroll.go, spec.go, edit.go, rewrite.go (the text that comes out), host.go,
+// loops), values.go (what can be fixed), unroll.go, fastmath.go, spec.go, edit.go, rewrite.go (the text that comes out), host.go,
 // shared.go, signature.go.
 package source

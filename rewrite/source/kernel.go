@@ -25,6 +25,7 @@ type Kernel struct {
 	u      *Unit
 	f      *function
 	survey survey
+	reach  []*function    // itself, and the user's device functions that it reaches
 	args   []demangle.AST // the entry's arguments, packs expanded; nil if the name does not tell
 	known  bool           // args is what the name says
 }
@@ -381,6 +382,7 @@ func (u *Unit) kernel(f *function, args []demangle.AST, mentions ...string) *Ker
 			k.NoSpec = why
 		}
 	}
-	k.Loops = u.reached(f, mentions)
+	k.reach = u.reachedFunctions(f, mentions)
+	k.Loops = u.loopsOf(k.reach)
 	return k
 }

@@ -100,11 +100,11 @@ func (u *Unit) reachedFunctions(f *function, mentions []string) []*function {
 	return list
 }
 
-// reached lists the loops of f and of what it reaches.
-func (u *Unit) reached(f *function, mentions []string) []Loop {
+// loopsOf lists the loops of functions.
+func (u *Unit) loopsOf(functions []*function) []Loop {
 	u.nameLoops()
 	var loops []Loop
-	for _, g := range u.reachedFunctions(f, mentions) {
+	for _, g := range functions {
 		loops = append(loops, u.sites[g]...)
 	}
 	return loops

@@ -25,7 +25,7 @@ type Options struct {
 }
 
 // Levers are the levers of a recipe that this stage carries out.
-var Levers = []string{"unroll", "spec"}
+var Levers = []string{"unroll", "spec", "fastmath"}
 
 // Rewrite returns the text with the terms carried out on the kernel that the PTX entry comes from. In the PTX of the
 // result only that entry is to be used: for a template the other instantiations change too, and so do other kernels
@@ -40,13 +40,15 @@ func (u *Unit) Rewrite(entry string, terms []rewrite.Term, opt Options) ([]byte,
 
 // Rewrite is Unit.Rewrite for a kernel that was found before.
 func (k *Kernel) Rewrite(terms []rewrite.Term, opt Options) ([]byte, error) {
-	var unroll, spec []rewrite.Term
+	var unroll, spec, fast []rewrite.Term
 	for _, t := range terms {
 		switch t.Lever {
 		case "unroll":
 			unroll = append(unroll, t)
 		case "spec":
 			spec = append(spec, t)
+		case "fastmath":
+			fast = append(fast, t)
 		default:
 			return nil, refuse(k.label(), "%s is no lever of the source stage", t)
 		}
@@ -58,6 +60,11 @@ func (k *Kernel) Rewrite(terms []rewrite.Term, opt Options) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	renames, err := k.fastEdits(fast)
+	if err != nil {
+		return nil, err
+	}
+	edits = append(edits, renames...)
 	copies, err := k.copies(spec, opt)
 	if err != nil {
 		return nil, err

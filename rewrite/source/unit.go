@@ -25,6 +25,8 @@ type Unit struct {
 	last      int32  // the file of the last marker, a cache
 	toolkit   string // the toolkit's include folder, with a slash; "" unknown
 
+	ownOnce   sync.Once
+	own       map[string]bool // names of math functions that the user's text uses in other ways than by calls
 	loopsOnce sync.Once
 	sites     map[*function][]Loop
 	methods   map[string][]*function // by class
