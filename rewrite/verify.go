@@ -6,7 +6,7 @@ import (
 	"gnvcc/rewrite/ptx"
 )
 
-// The verifier: what must hold of a kernel after the passes, whatever they did. ptxas checks types and forms; this
+// The verifier: what must hold of a kernel after the passes, whatever they did. ptxas checks forms; this
 // checks what ptxas takes silently (a register that is read before it is written), and what it would report by a line
 // of a file that the user never saw.
 //
@@ -14,6 +14,7 @@ import (
 //   - every label that a branch names is in sight, once
 //   - no register is declared twice in one scope
 //   - every register that is named was declared, as far as it was before the passes
+//   - in statements that the passes brought in or changed, registers have the width of the instruction's type (fits.go)
 //   - a register that the passes brought in is written on every way to each place where it is read; one that was there
 //     and was written somewhere still is
 func verify(before, after *ptx.Func) error {
@@ -133,6 +134,7 @@ type group struct {
 	prefix string
 	count  int // 0: one register of exactly this name
 	base   int // number of its first register
+	bits   int // width of each, predBits for predicates
 }
 
 func (g *group) name(n int) string {
@@ -194,7 +196,7 @@ func (r *registers) read(f *ptx.Func, old *registers, marked []bool) error {
 		}
 		if at < 0 {
 			at = len(r.groups)
-			g := group{v.Name, v.Count, len(r.state)}
+			g := group{v.Name, v.Count, len(r.state), bitsOf(v.Type)}
 			r.groups = append(r.groups, g)
 			r.state = append(r.state, make([]uint8, max(v.Count, 1))...)
 			if old != nil && r.same == g.base && at < len(old.groups) && old.groups[at] == g {
@@ -218,6 +220,16 @@ func (r *registers) read(f *ptx.Func, old *registers, marked []bool) error {
 			}
 		}
 		return -1
+	}
+	width := func(name []byte) int {
+		if n := number(name); n >= 0 {
+			for i := len(r.groups) - 1; i >= 0; i-- {
+				if r.groups[i].base <= n {
+					return r.groups[i].bits
+				}
+			}
+		}
+		return 0
 	}
 	// isFresh tells whether old has no register of that name, and gives it an index.
 	isFresh := func(name []byte, number int) (int, bool) {
@@ -287,6 +299,11 @@ func (r *registers) read(f *ptx.Func, old *registers, marked []bool) error {
 					r.fresh = append(r.fresh, freshUse{i, index, read, write && (!s.Guarded || otherHalf(f, i, name))})
 				}
 			})
+			if old != nil && r.some {
+				if err := fits(f, i, width); err != nil {
+					return err
+				}
+			}
 		}
 	}
 	return nil
