@@ -92,6 +92,10 @@ type Evidence struct {
 	Curve    []Degree          `json:",omitempty"` // where it was approximated: of the configuration that took most time
 	Untried  map[string]string `json:",omitempty"` // lever -> why nothing of it was tried
 	Note     string            // why the kernel was left alone, or what the user should know
+
+	// Normals are hashes of the normal form of the PTX that cicc gave for the recipe's terms for the source, by these terms. A build that compiles
+	// several kernels in one run of cicc takes what has the same one.
+	Normals map[string]string `json:",omitempty"`
 }
 
 // A Build is what a compile of the kernel gave.

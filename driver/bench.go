@@ -35,6 +35,7 @@ type bench struct {
 	never   bool                                  // guards inside kernels never hold
 	only    bool                                  // for the tuner: a file with the one kernel that is asked for, and what ptxas -v says of it
 	stub    func() (*hostStub, error)             // the build's host stub; nil: there need be none
+	normals map[string]map[string]string          // what the tuner measured (joint.go)
 	count   atomic.Int64                          // for names of files
 	after   func(what string, took time.Duration) // told of every tool that was run; may be nil
 }
@@ -47,6 +48,7 @@ type built struct {
 	choices  []stub.Choice    // second entries, for the host stub
 	messages string           // ptxas' own, about a file of ours
 	ptx      []byte           // what ptxas was given
+	normals  map[string]string
 }
 
 // limitOutput is how much of a quiet tool's output is kept, bytes: its first words say what is wrong.
@@ -263,7 +265,7 @@ func (b *bench) try(ctx context.Context, j *job, t *translation, module *ptx.Mod
 		return nil, nil, fmt.Errorf("read what ptxas gave: %w", err)
 	}
 	b.keep("rewritten.cubin", content)
-	out = &built{content: content, choices: p.choices, messages: messages, ptx: text}
+	out = &built{content: content, choices: p.choices, messages: messages, ptx: text, normals: p.normals}
 	if b.only {
 		return out, nil, nil
 	}

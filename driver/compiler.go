@@ -283,6 +283,8 @@ type Candidate struct {
 	MaxThreads int // largest block by directives, 1024 if none
 	// Reserve is how it is to be launched; zero: as the kernel is.
 	Reserve sim.Reserve
+
+	Normals map[string]string // what cicc gave for it (normalOf), for the decision's evidence
 }
 
 // A keptCandidate is the memo of one.
@@ -291,7 +293,8 @@ type keptCandidate struct {
 	Entry      string
 	Build      cache.Build
 	MaxThreads int
-	Error      string // why there is none
+	Normals    map[string]string `json:",omitempty"`
+	Error      string            // why there is none
 }
 
 const memoCandidate = "candidate"
@@ -403,7 +406,7 @@ func (c *Compiler) kept(key string) (*Candidate, error, bool) {
 	if !c.store.HasObject(k.Cubin) {
 		return nil, nil, false
 	}
-	return &Candidate{Path: c.store.ObjectPath(k.Cubin), Entry: k.Entry, Build: k.Build, MaxThreads: k.MaxThreads}, nil, true
+	return &Candidate{Path: c.store.ObjectPath(k.Cubin), Entry: k.Entry, Build: k.Build, MaxThreads: k.MaxThreads, Normals: k.Normals}, nil, true
 }
 
 func (c *Compiler) compile(ctx context.Context, s *Source, r rewrite.Recipe, never bool, key string) (*Candidate, error) {
@@ -422,7 +425,7 @@ func (c *Compiler) compile(ctx context.Context, s *Source, r rewrite.Recipe, nev
 	if err != nil {
 		return nil, err
 	}
-	return &Candidate{Path: c.store.ObjectPath(kept.Cubin), Entry: kept.Entry, Build: kept.Build, MaxThreads: kept.MaxThreads}, nil
+	return &Candidate{Path: c.store.ObjectPath(kept.Cubin), Entry: kept.Entry, Build: kept.Build, MaxThreads: kept.MaxThreads, Normals: kept.Normals}, nil
 }
 
 // transient tells whether an error is about this machine at this moment (a full disk, a store that was trimmed, no time), not about the
@@ -469,7 +472,7 @@ func (c *Compiler) make(ctx context.Context, s *Source, r rewrite.Recipe, never 
 	if !ok {
 		return none, fmt.Errorf("the candidate has no kernel %s", entry)
 	}
-	kept := keptCandidate{Entry: entry, MaxThreads: 1024, Build: cache.Build{Registers: k.Registers, Stack: k.Stack, Shared: k.Shared}}
+	kept := keptCandidate{Entry: entry, MaxThreads: 1024, Normals: out.normals, Build: cache.Build{Registers: k.Registers, Stack: k.Stack, Shared: k.Shared}}
 	if k.MaxThreads > 0 {
 		kept.MaxThreads = k.MaxThreads
 	}

@@ -16,6 +16,7 @@ import (
 // which entry of it, with which flags of ptxas, and what the host stub has to choose.
 type plan struct {
 	variants []merge.Variant
+	normals  map[string]string         // of the variants (normalOf), by their text
 	passes   map[string]rewrite.Recipe // by entry of the merged module
 	blocks   map[string][3]int         // the blocks that second entries are chosen for
 	flags    []string
@@ -25,7 +26,8 @@ type plan struct {
 
 // plan works it out, and compiles the source variants for it. bad are the kernels whose recipes can't be carried out.
 func (b *bench) plan(ctx context.Context, j *job, t *translation, module *ptx.Module, recipes map[string]rewrite.Recipe) (p *plan, bad map[string]error) {
-	p, bad = &plan{passes: map[string]rewrite.Recipe{}, blocks: map[string][3]int{}}, map[string]error{}
+	p, bad = &plan{passes: map[string]rewrite.Recipe{}, blocks: map[string][3]int{}, normals: map[string]string{}}, map[string]error{}
+	b.together(ctx, t, module, recipes)
 	names := make([]string, 0, len(recipes))
 	for name := range recipes {
 		names = append(names, name)
@@ -76,11 +78,13 @@ func (b *bench) plan(ctx context.Context, j *job, t *translation, module *ptx.Mo
 // planKernel is for recipes that are for the kernel itself.
 func (b *bench) planKernel(ctx context.Context, t *translation, module *ptx.Module, p *plan, name string, r rewrite.Recipe) error {
 	if terms := sourceTerms(r); len(terms) > 0 {
-		text, err := b.variant(ctx, t, module, variantOf{entry: name, terms: terms, never: b.never})
+		v := variantOf{entry: name, terms: terms, never: b.never}
+		m, err := b.variant(ctx, t, module, v)
 		if err != nil {
 			return err
 		}
-		p.variants = append(p.variants, merge.Variant{Entry: name, PTX: text})
+		p.normals[v.String()] = m.normal
+		p.variants = append(p.variants, merge.Variant{Entry: name, PTX: m.ptx})
 	}
 	p.passes[name] = r.PTX()
 	return nil
@@ -136,8 +140,8 @@ func (b *bench) planSeconds(ctx context.Context, j *job, t *translation, module 
 		return err
 	}
 	for _, s := range others {
-		terms := append(sourceTerms(s.rest), s.term)
-		text, err := b.variant(ctx, t, module, variantOf{entry: kernel, terms: terms, alone: true})
+		v := s.variant()
+		m, err := b.variant(ctx, t, module, v)
 		if err != nil {
 			return err
 		}
@@ -145,7 +149,8 @@ func (b *bench) planSeconds(ctx context.Context, j *job, t *translation, module 
 		if err != nil {
 			return err
 		}
-		p.add(merge.Variant{Entry: kernel, Second: s.name, PTX: text}, s, choice)
+		p.normals[v.String()] = m.normal
+		p.add(merge.Variant{Entry: kernel, Second: s.name, PTX: m.ptx}, s, choice)
 	}
 	return nil
 }

@@ -60,7 +60,9 @@ func (s *stage) ptxas() error {
 			s.log.Debug().Err(err).Msg("no decisions")
 		} else {
 			defer sn.Close()
-			recipes, refused = wanted(sn, kernels)
+			if recipes, refused = wanted(sn, kernels); len(recipes) > 1 {
+				s.normals = measured(sn, kernels)
+			}
 		}
 	}
 	for name, reason := range refused {
@@ -333,7 +335,7 @@ func (s *stage) compile(j *job, t *translation, recipes map[string]rewrite.Recip
 		store: s.store, log: s.log, folder: folder,
 		start: func(cmd *exec.Cmd) (ending, error) { return s.watch.run(cmd, true) },
 		kept:  func(name string, content []byte) { keep(group, name, content) },
-		stub:  host,
+		stub:  host, normals: s.normals,
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), limitBuild)
 	defer cancel()

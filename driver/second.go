@@ -92,6 +92,11 @@ func (s second) hostChoice() stub.Choice {
 	return out
 }
 
+// variant is what cicc has to compile for it.
+func (s second) variant() variantOf {
+	return variantOf{entry: s.kernel, terms: append(sourceTerms(s.rest), s.term), alone: true}
+}
+
 // choice says to the stub when the second entry is to be launched.
 func (s second) choice(k *source.Kernel, options source.Options) (stub.Choice, error) {
 	c, err := k.Conditions(s.term, options)

@@ -28,7 +28,8 @@ type stage struct {
 	command string       // hash of the face's command, "" if it was not kept
 	watch   *watch
 	log     zerolog.Logger
-	result  *ending // how the user's own step ended, once it was run
+	result  *ending                      // how the user's own step ended, once it was run
+	normals map[string]map[string]string // of the decisions (joint.go)
 }
 
 // errAside is wrapped by what makes a stage step aside without being a failure of ours: an unknown option, say.

@@ -43,8 +43,9 @@ func (v variantOf) String() string {
 
 // A keptVariant is the memo of a variant: the object that holds its PTX, or why there is none.
 type keptVariant struct {
-	PTX   string
-	Error string
+	PTX    string
+	Normal string // see normalOf; "" in memos of earlier versions
+	Error  string
 }
 
 const memoVariant = "variant"
@@ -52,61 +53,110 @@ const memoVariant = "variant"
 // errNoSource says why a PTX can't have source variants.
 var errNoSource = errors.New("it is not known which cicc call its PTX comes from (build it with gnvcc once more)")
 
+// A made is a variant's PTX, and what its kernel is in it.
+type made struct {
+	ptx    []byte
+	normal string
+}
+
+// normalOf is the hash of a kernel's normal form (rewrite/ptx) in a variant's PTX: what a decision was measured on. It is the same in a
+// text in which other kernels are rewritten, too, unless that changed the kernel's code. "" where it can't be told.
+func normalOf(content []byte, entry string) string {
+	m, err := ptx.Parse(content)
+	if err != nil {
+		return ""
+	}
+	h, err := m.Identity(entry)
+	if err != nil {
+		return ""
+	}
+	return h.String()[:32]
+}
+
+// variantKey is what a variant depends on.
+func variantKey(t *translation, call *ciccCall, signature []string, v variantOf) (string, error) {
+	id, err := fileKey(t.Cicc)
+	if err != nil {
+		return "", fmt.Errorf("look at cicc: %w", err)
+	}
+	return hashOf("variant 1", t.Input, id, strings.Join(call.template(), "\x00"), t.Module, v.entry, strings.Join(signature, ","), v.String(), ownKey()), nil
+}
+
+// recallVariant finds a variant that was made before, or why there is none.
+func (b *bench) recallVariant(key string, v variantOf) (m made, ok bool, err error) {
+	text, ok := b.store.Memo(memoVariant, key)
+	var kept keptVariant
+	if !ok || json.Unmarshal(text, &kept) != nil {
+		return made{}, false, nil
+	}
+	if kept.Error != "" {
+		return made{}, true, errors.New(kept.Error)
+	}
+	content, err := b.store.Object(kept.PTX)
+	if err != nil {
+		return made{}, false, nil
+	}
+	if kept.Normal == "" {
+		kept.Normal = normalOf(content, v.entry)
+	}
+	return made{content, kept.Normal}, true, nil
+}
+
+// keepVariant keeps a variant, or why there is none. It is made again if it can't be kept.
+func (b *bench) keepVariant(key string, m made, err error) {
+	kept := keptVariant{Normal: m.normal}
+	if err != nil {
+		kept.Error = err.Error()
+	} else if kept.PTX, err = b.store.PutObject(m.ptx); err != nil {
+		b.log.Warn().Err(err).Msg("a variant is not kept")
+		return
+	}
+	if text, err := json.Marshal(kept); err == nil {
+		b.store.PutMemo(memoVariant, key, text)
+	}
+}
+
 // variant gives the PTX of the translation with one kernel changed in the source.
-func (b *bench) variant(ctx context.Context, t *translation, module *ptx.Module, v variantOf) ([]byte, error) {
+func (b *bench) variant(ctx context.Context, t *translation, module *ptx.Module, v variantOf) (made, error) {
 	if t == nil {
-		return nil, errNoSource
+		return made{}, errNoSource
 	}
 	f := module.Entry(v.entry)
 	if f == nil {
-		return nil, fmt.Errorf("no kernel %s in the PTX", v.entry)
+		return made{}, fmt.Errorf("no kernel %s in the PTX", v.entry)
 	}
 	call, err := readCicc(t.Args)
 	if err != nil {
-		return nil, err
-	}
-	id, err := fileKey(t.Cicc)
-	if err != nil {
-		return nil, fmt.Errorf("look at cicc: %w", err)
+		return made{}, err
 	}
 	signature := source.Signature(f)
-	key := hashOf("variant 1", t.Input, id, strings.Join(call.template(), "\x00"), t.Module, v.entry, strings.Join(signature, ","), v.String(), ownKey())
-	if text, ok := b.store.Memo(memoVariant, key); ok {
-		var kept keptVariant
-		if json.Unmarshal(text, &kept) == nil {
-			if kept.Error != "" {
-				return nil, errors.New(kept.Error)
-			}
-			if content, err := b.store.Object(kept.PTX); err == nil {
-				return content, nil
-			}
-		}
+	key, err := variantKey(t, call, signature, v)
+	if err != nil {
+		return made{}, err
+	}
+	if m, ok, err := b.recallVariant(key, v); ok {
+		return m, err
 	}
 	if b.flights != nil { // several candidates of one variant are asked for at once: the first compiles it
 		busy, done, err := b.flights.take(ctx, key)
 		if err != nil {
-			return nil, err
+			return made{}, err
 		}
 		if busy {
 			return b.variant(ctx, t, module, v)
 		}
 		defer done()
 	}
-	content, err := b.compileVariant(ctx, t, module.Bytes(), call, signature, v)
+	var m made
+	m.ptx, err = b.compileVariant(ctx, t, module.Bytes(), call, signature, v)
 	if err != nil && (ctx.Err() != nil || transient(err)) {
-		return nil, err
+		return made{}, err
 	}
-	var kept keptVariant
-	if err != nil {
-		kept.Error = err.Error()
-	} else if kept.PTX, err = b.store.PutObject(content); err != nil {
-		b.log.Warn().Err(err).Msg("a variant is not kept")
-		return content, nil
+	if err == nil {
+		m.normal = normalOf(m.ptx, v.entry)
 	}
-	if text, jsonErr := json.Marshal(kept); jsonErr == nil {
-		b.store.PutMemo(memoVariant, key, text) // compiled again if it can't be kept
-	}
-	return content, err
+	b.keepVariant(key, m, err)
+	return m, err
 }
 
 func (b *bench) compileVariant(ctx context.Context, t *translation, standard []byte, call *ciccCall, signature []string, v variantOf) ([]byte, error) {
@@ -118,6 +168,27 @@ func (b *bench) compileVariant(ctx context.Context, t *translation, standard []b
 	if err != nil {
 		return nil, err
 	}
+	content, err := b.cicc(ctx, t, call, text, v.entry)
+	if err != nil {
+		return nil, err
+	}
+	return b.oneSet(unit, standard, content, v)
+}
+
+// oneSet makes the copies in a variant's PTX share their static shared arrays.
+func (b *bench) oneSet(unit *source.Unit, standard, content []byte, v variantOf) ([]byte, error) {
+	if v.alone {
+		return content, nil // one copy
+	}
+	content, err := unit.MergeShared(v.entry, v.terms, standard, content)
+	if err != nil {
+		return nil, fmt.Errorf("give the copies one set of shared arrays: %w", err)
+	}
+	return content, nil
+}
+
+// cicc runs the translation's cicc on another text.
+func (b *bench) cicc(ctx context.Context, t *translation, call *ciccCall, text []byte, name string) ([]byte, error) {
 	dir := filepath.Join(b.folder, "cicc"+strconv.FormatInt(b.count.Add(1), 10))
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, err
@@ -132,7 +203,7 @@ func (b *bench) compileVariant(ctx context.Context, t *translation, standard []b
 			return nil, err
 		}
 	}
-	b.keep(v.entry+".ii", text)
+	b.keep(name+".ii", text)
 	work := t.Dir
 	if _, err := os.Stat(work); err != nil {
 		work = dir // only names in line information would know the difference
@@ -144,13 +215,7 @@ func (b *bench) compileVariant(ctx context.Context, t *translation, standard []b
 	if err != nil {
 		return nil, fmt.Errorf("read the variant's PTX: %w", err)
 	}
-	b.keep(v.entry+".ptx", content)
-	if v.alone {
-		return content, nil // one copy
-	}
-	if content, err = unit.MergeShared(v.entry, v.terms, standard, content); err != nil {
-		return nil, fmt.Errorf("give the copies one set of shared arrays: %w", err)
-	}
+	b.keep(name+".ptx", content)
 	return content, nil
 }
 

@@ -97,7 +97,7 @@ func (s *search) admit(tr *Trial, c *Candidate, err error) error {
 		tr.Refused = "it does not compile: " + firstLine(err)
 		return nil
 	}
-	tr.Build, tr.Code = c.Build, codeOf(c, s.k.Name)
+	tr.Build, tr.Code, tr.Normals = c.Build, codeOf(c, s.k.Name), c.Normals
 	if why := s.shrinks(tr.Recipe, c); why != "" {
 		tr.Refused = why
 		return nil

@@ -100,6 +100,8 @@ type Candidate struct {
 	MaxThreads int             // largest block by directives, 1024 if none
 	Code       string          // hash of what the GPU would execute; equal codes need one measurement. "": unknown
 	Reserve    profile.Reserve // how it is launched; zero: as the kernel is
+
+	Normals map[string]string // for the evidence of a decision for it
 }
 
 // limit is the largest block by directives.

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"sort"
 	"strconv"
@@ -409,7 +410,29 @@ func (t *Tuner) decide(k *kernel, choices []choice, flags string) *cache.Decisio
 			d.Evidence.Untried[lever] = why
 		}
 	}
+	d.Evidence.Normals = normals(all, chosen)
 	return d
+}
+
+// normals gathers what cicc gave for a recipe, for each of its second entries.
+func normals(configs []*config, r rewrite.Recipe) map[string]string {
+	parts, err := r.Entries()
+	if err != nil {
+		return nil
+	}
+	var out map[string]string
+	for _, part := range append(parts, r) {
+		for _, c := range configs {
+			if tr := c.trial(part.String()); tr != nil && len(tr.Normals) > 0 {
+				if out == nil {
+					out = map[string]string{}
+				}
+				maps.Copy(out, tr.Normals)
+				break
+			}
+		}
+	}
+	return out
 }
 
 // error is the largest error that a recipe, or the kernel itself from run to run, was seen to have.

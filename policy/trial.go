@@ -19,13 +19,14 @@ type Trial struct {
 	Recipe  rewrite.Recipe `json:"-"`
 	Text    string         // Recipe as text
 	Build   cache.Build
-	Code    string  // what the GPU executes, "" if unknown
-	Same    string  // recipe ("-" for the default) whose code this one's equals: not measured by itself
-	Ratio   float64 // the race's estimate of time over the default's: for ordering only, never believed; 0: not measured
-	N       int     // launches it rests on
-	Refused string  // why it can't be adopted
-	Checked int     // launches on which memory was compared and found right
-	Error   Error   // the largest one of these launches
+	Code    string            // what the GPU executes, "" if unknown
+	Same    string            // recipe ("-" for the default) whose code this one's equals: not measured by itself
+	Ratio   float64           // the race's estimate of time over the default's: for ordering only, never believed; 0: not measured
+	N       int               // launches it rests on
+	Refused string            // why it can't be adopted
+	Checked int               // launches on which memory was compared and found right
+	Error   Error             // the largest one of these launches
+	Normals map[string]string `json:",omitempty"` // Candidate's
 
 	stale bool // its guards ask for values that this run's launches of the configuration don't all have
 

@@ -101,7 +101,7 @@ func (c *compiler) Compile(ctx context.Context, k *policy.Kernel, r rewrite.Reci
 	if err != nil {
 		code = "" // measured for itself
 	}
-	return &policy.Candidate{Path: made.Path, Entry: made.Entry, Build: made.Build, MaxThreads: made.MaxThreads, Code: code, Reserve: profile.Reserve(made.Reserve)}, nil
+	return &policy.Candidate{Path: made.Path, Entry: made.Entry, Build: made.Build, MaxThreads: made.MaxThreads, Code: code, Normals: made.Normals, Reserve: profile.Reserve(made.Reserve)}, nil
 }
 
 // Counts says how often the tools ran.

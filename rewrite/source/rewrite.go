@@ -40,6 +40,23 @@ func (u *Unit) Rewrite(entry string, terms []rewrite.Term, opt Options) ([]byte,
 
 // Rewrite is Unit.Rewrite for a kernel that was found before.
 func (k *Kernel) Rewrite(terms []rewrite.Term, opt Options) ([]byte, error) {
+	w, err := k.work(terms, opt)
+	if err != nil {
+		return nil, err
+	}
+	return k.u.carryOut([]*work{w})
+}
+
+// A work is what the terms for one kernel come to.
+type work struct {
+	k      *Kernel
+	edits  []insertion
+	copies []copied
+	opt    Options
+}
+
+// work reads the terms.
+func (k *Kernel) work(terms []rewrite.Term, opt Options) (*work, error) {
 	var unroll, spec, fast []rewrite.Term
 	for _, t := range terms {
 		switch t.Lever {
@@ -53,35 +70,57 @@ func (k *Kernel) Rewrite(terms []rewrite.Term, opt Options) ([]byte, error) {
 			return nil, refuse(k.label(), "%s is no lever of the source stage", t)
 		}
 	}
-	if len(terms) == 0 {
-		return k.u.text, nil
-	}
-	edits, err := k.unrollEdits(unroll, opt)
-	if err != nil {
+	w := &work{k: k, opt: opt}
+	var err error
+	if w.edits, err = k.unrollEdits(unroll, opt); err != nil {
 		return nil, err
 	}
 	renames, err := k.fastEdits(fast)
 	if err != nil {
 		return nil, err
 	}
-	edits = append(edits, renames...)
-	copies, err := k.copies(spec, opt)
-	if err != nil {
+	w.edits = append(w.edits, renames...)
+	if w.copies, err = k.copies(spec, opt); err != nil {
 		return nil, err
+	}
+	return w, nil
+}
+
+// carryOut gives the text with works that do not conflict.
+func (u *Unit) carryOut(works []*work) ([]byte, error) {
+	var edits []insertion
+	var bodies []*work // whose bodies are copied, one for each body
+	seen := map[insertion]bool{}
+	done := map[*function]bool{}
+	for _, w := range works {
+		for _, e := range w.edits {
+			if !seen[e] {
+				seen[e] = true
+				edits = append(edits, e)
+			}
+		}
+		if len(w.copies) > 0 && !done[w.k.f] {
+			done[w.k.f] = true
+			bodies = append(bodies, w)
+		}
+	}
+	if len(edits)+len(bodies) == 0 {
+		return u.text, nil
 	}
 	sort.SliceStable(edits, func(i, j int) bool { return edits[i].off < edits[j].off })
+	sort.Slice(bodies, func(i, j int) bool { return bodies[i].k.f.open < bodies[j].k.f.open })
 	var out bytes.Buffer
-	out.Grow(len(k.u.text) + len(k.u.text)/16)
-	if len(copies) == 0 {
-		k.u.render(&out, 0, len(k.u.text), edits)
-		return out.Bytes(), nil
+	out.Grow(len(u.text) + len(u.text)/16)
+	at := 0
+	for _, w := range bodies {
+		t := u.tokens
+		open, stop := int(t[w.k.f.open].off), int(t[t[w.k.f.open].match].end)
+		u.render(&out, at, open, edits)
+		if err := w.k.wrap(&out, w.copies, edits, w.opt); err != nil {
+			return nil, err
+		}
+		at = stop
 	}
-	t := k.u.tokens
-	open, stop := int(t[k.f.open].off), int(t[t[k.f.open].match].end)
-	k.u.render(&out, 0, open, edits)
-	if err := k.wrap(&out, copies, edits, opt); err != nil {
-		return nil, err
-	}
-	k.u.render(&out, stop, len(k.u.text), edits)
+	u.render(&out, at, len(u.text), edits)
 	return out.Bytes(), nil
 }

@@ -1,0 +1,112 @@
+package driver
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"gnvcc/cache"
+	"gnvcc/rewrite"
+	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/source"
+)
+
+// One run of cicc for several kernels. A machine that did not tune has the decisions and none of the variants: k kernels with
+// source recipes would cost k runs of cicc at the first build. So those that don't stand in each other's way (rewrite/source, Together) are
+// rewritten in one text. What comes out is taken for a kernel only where its normal form is the one that the tuner measured, which the decision
+// holds; a kernel whose code is another one there (LLVM inlines by how many callers there are), or of which that is not known, is compiled alone.
+
+// together makes the variants that recipes ask for and that are not there yet, as far as they can be made in one text, and keeps them.
+// Whatever fails here is left to be made alone.
+func (b *bench) together(ctx context.Context, t *translation, module *ptx.Module, recipes map[string]rewrite.Recipe) {
+	if t == nil || len(b.normals) == 0 {
+		return
+	}
+	call, err := readCicc(t.Args)
+	if err != nil {
+		return
+	}
+	var wanted []variantOf
+	var keys, normals []string
+	var requests []source.Request
+	for _, name := range slices.Sorted(maps.Keys(recipes)) {
+		f := module.Entry(name)
+		if f == nil {
+			continue
+		}
+		for _, v := range b.asked(name, recipes[name]) {
+			signature := source.Signature(f)
+			normal := b.normals[name][v.String()]
+			key, err := variantKey(t, call, signature, v)
+			if err != nil || normal == "" {
+				continue
+			}
+			if _, ok, _ := b.recallVariant(key, v); ok {
+				continue
+			}
+			wanted, keys, normals = append(wanted, v), append(keys, key), append(normals, normal)
+			requests = append(requests, source.Request{Entry: v.entry, Terms: v.terms,
+				Options: source.Options{Signature: signature, Alone: v.alone, NeverHolds: v.never}})
+		}
+	}
+	if len(requests) < 2 {
+		return
+	}
+	unit, err := b.unit(t.Input)
+	if err != nil {
+		return
+	}
+	for n, j := range unit.Together(requests) {
+		if len(j.Requests) < 2 {
+			continue
+		}
+		content, err := b.cicc(ctx, t, call, j.Text, fmt.Sprintf("together%d", n))
+		if err != nil {
+			b.log.Debug().Err(err).Msg("kernels are not compiled together")
+			continue
+		}
+		for _, i := range j.Requests {
+			v := wanted[i]
+			m := made{}
+			if m.ptx, err = b.oneSet(unit, module.Bytes(), content, v); err == nil {
+				m.normal = normalOf(m.ptx, v.entry)
+			}
+			if err != nil || m.normal != normals[i] {
+				b.log.Debug().Str("kernel", v.entry).Err(err).Msg("compiled alone: beside others its code is not what was measured")
+				continue
+			}
+			b.keepVariant(keys[i], m, nil)
+		}
+	}
+}
+
+// asked are the variants that a recipe asks for.
+func (b *bench) asked(name string, r rewrite.Recipe) []variantOf {
+	seconds, err := secondsOf(name, r)
+	if err != nil {
+		return nil
+	}
+	var out []variantOf
+	for _, s := range seconds {
+		if !s.plain() {
+			out = append(out, s.variant())
+		}
+	}
+	if terms := sourceTerms(r); len(seconds) == 0 && len(terms) > 0 {
+		out = append(out, variantOf{entry: name, terms: terms, never: b.never})
+	}
+	return out
+}
+
+// measured are the normal forms that the decisions for kernels rest on, by kernel and by what was asked of the source.
+func measured(sn *cache.Snapshot, kernels []cache.Kernel) map[string]map[string]string {
+	out := map[string]map[string]string{}
+	for _, k := range kernels {
+		var d cache.Decision
+		if ok, err := sn.Get(cache.Decisions, k.Identity, &d); k.Identity != "" && err == nil && ok && len(d.Evidence.Normals) > 0 {
+			out[k.Name] = d.Evidence.Normals
+		}
+	}
+	return out
+}
