@@ -39,6 +39,9 @@ func (s *search) confirm() error {
 			}
 		}
 	}
+	if err := s.alternatives(winner); err != nil {
+		return err
+	}
 	for _, r := range s.k.winners() {
 		if err := s.verify(r); err != nil {
 			return err

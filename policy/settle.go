@@ -31,6 +31,11 @@ type Result struct {
 	Decision *cache.Decision // nil if nothing was measured or decided
 	Alone    []Alone         // what was left alone, and why
 	Lost     string          // what ended a process while this kernel was tuned
+
+	// With Options.Judged, Decision gives the same bits; these are decisions that don't, slowest first, for the judge, and what the fastest of
+	// them saves beyond Decision over all launches seen, ns.
+	Approximate []cache.Decision
+	Saves       float64
 }
 
 // Alone is one configuration (or a whole kernel: zero shape) that was left alone.
@@ -74,7 +79,11 @@ func (t *Tuner) Finish() ([]Result, error) {
 			}
 		}
 		if k.lost == "" && k.Identity != "" {
-			r.Decision = t.decide(k, eligible[k], flags[k.File])
+			if t.o.Judged {
+				t.judged(&r, k, eligible[k], flags[k.File])
+			} else {
+				r.Decision = t.decide(k, eligible[k], flags[k.File])
+			}
 			if r.Decision != nil && t.sink != nil {
 				if err := t.sink.Decide(*r.Decision); err != nil && failed == nil {
 					failed = fmt.Errorf("keep what was decided for %s: %w", k.label(), err)

@@ -22,8 +22,10 @@ import (
 //	div            f32
 //	div.ftz        f32, subnormal operands and results become 0 (for this function alone, whatever nvcc's -ftz says)
 //	div.full       f32, div only: operands are scaled, so that it is right to 2 ulp over the whole range
-//	div.f64        f64 from the 20 leading bits of the significand: relative errors up to about 4e-7
-//	div.f64+1      f64 with a Newton step behind it: up to about 4e-13
+//	div.f64        f64 from the 20 leading bits of the significand: relative errors up to about 1.3e-6
+//	div.f64+1      f64 with a Newton step behind it: up to about 1.2e-12
+//
+// (Both measured on an H200 by gnvcc doctor -measure, which has the same sequences.)
 //
 // In f64 (Table 6.2), as the units give a reciprocal and a reciprocal root only:
 //
@@ -43,10 +45,19 @@ import (
 //	approx=all:sm<16       the warps in the first 16 slots of a multiprocessor, by %warpid, read once. Which warps these are is another matter in
 //	                       every run, and so are the results: errors must be looked at over several runs. A finer choice than warps<.
 //
-// One predicate is computed at entry; an f32 instruction becomes two under opposite guards, an f64 one stands in a branch, since it is several.
-// Instructions that are guarded already stay accurate under a degree below all. Without a degree they are replaced too, save in f64.
+// For a degree the body stands twice in the kernel, approximate and as it was, and each warp takes one of them at entry:
 //
-// Allowed for the instructions of the kernel itself that are not approximate yet: div.full, and .rn, .rz, .rm, .rp. Called functions stay as
+//	setp.lt.u32 %gnvcc_ap, %gnvcc_a0, 4;        (once)
+//	@!%gnvcc_ap bra.uni $gnvcc_accurate;        (all lanes of a warp agree)
+//	{ ... div.approx.f32 %f3, %f1, %f2; ... }
+//	$gnvcc_accurate:
+//	{ ... div.rn.f32 %f3, %f1, %f2; ... }
+//
+// Two instructions under opposite guards in place of each would be shorter, and no gain: an accurate division is ten and more machine instructions, which are
+// issued guard or no guard (H200, examples/potential: 1.19 of the default's time with half of the warps). Variables other than registers stand in front
+// of both copies, once. A kernel that declares such within an inner scope takes no degree.
+//
+// Guarded instructions are replaced in f32 only. Allowed for the instructions of the kernel itself that are not approximate yet: div.full, and .rn, .rz, .rm, .rp. Called functions stay as
 // they are. Other results are intended, so the lever is for those who ask for it.
 //
 // From: Li, SFU-Driven Transparent Approximation Acceleration on GPUs, ICS 2016; thesis, chapter 6, Tables 6.1 and 6.2, section 6.4.2.
@@ -66,32 +77,86 @@ func approx(k *kernel, terms []Term) error {
 	if strings.Contains(string(k.Text()), approxPrefix) || strings.Contains(string(k.Text()), approxLabel) {
 		return errors.New("the kernel has names that begin with " + approxPrefix + " or " + approxLabel + " already")
 	}
-	a := approximation{kernel: k, forms: forms, partial: degree != Degree{}}
-	if a.all, err = inaccurates(k.Func); err != nil {
+	before := k.Clone()
+	a := approximation{kernel: k, forms: forms}
+	all, err := inaccurates(k.Func)
+	if err != nil {
 		return err
 	}
-	for _, s := range a.all {
+	for _, s := range all {
 		a.site(s)
 	}
 	if a.count == 0 {
 		return errors.New("no division, root or reciprocal in the kernel can be replaced so")
 	}
-	first := []string{}
 	if a.doubles {
-		first = append(first, fmt.Sprintf(".reg .f64 %sd<3>;", approxPrefix), fmt.Sprintf(".reg .pred %sq;", approxPrefix))
+		k.Insert(k.First(), fmt.Sprintf(".reg .f64 %sd<3>;\n\t.reg .pred %sq;", approxPrefix, approxPrefix))
 	}
-	if a.partial {
-		first = append(first, degree.predicate()...)
+	if degree == (Degree{}) {
+		return nil
 	}
-	if len(first) > 0 {
-		k.Insert(k.First(), strings.Join(first, "\n\t"))
+	if err := k.Commit(); err != nil {
+		return err
 	}
-	return nil
+	return k.twice(before, degree)
+}
+
+// twice puts the body as it was beside the approximate one; which one a warp takes is decided at entry.
+func (k *kernel) twice(before *ptx.Func, degree Degree) error {
+	variables, fast, err := separate(k.Func)
+	if err != nil {
+		return err
+	}
+	_, slow, err := separate(before)
+	if err != nil {
+		return err
+	}
+	inside := k.Inside()
+	lines := append(variables, degree.predicate()...)
+	lines = append(lines, fmt.Sprintf("@!%sp bra.uni %s;", approxPrefix, approxLabel))
+	end := "\tret;\n"
+	for i := len(k.Stmts) - 1; i >= 0; i-- {
+		if s := k.Stmts[i]; s.Kind == ptx.Inst {
+			if string(k.Base(i)) == "ret" && !s.Guarded {
+				end = ""
+			}
+			break
+		}
+	}
+	text := "\n\t" + strings.Join(lines, "\n\t") + "\n\t{" + fast + end + "\t}\n" + approxLabel + ":\n\t{" + slow + "\t}\n"
+	return k.SetText([]byte(string(k.Text()[:inside.Start]) + text + string(k.Text()[inside.End:])))
+}
+
+// separate returns a body's variables other than registers, and its text without them.
+func separate(f *ptx.Func) (variables []string, body string, err error) {
+	inside := f.Inside()
+	at, depth := inside.Start, 0
+	var out strings.Builder
+	for i, s := range f.Stmts {
+		switch s.Kind {
+		case ptx.Open:
+			depth++
+		case ptx.Close:
+			depth--
+		case ptx.Decl:
+			if string(f.Opcode(i)) == ".reg" {
+				continue
+			}
+			if depth > 0 {
+				return nil, "", errors.New("a degree needs the body twice, and a variable in an inner scope would be there twice too")
+			}
+			variables = append(variables, string(f.Bytes(ptx.Span{Start: s.Start, End: s.End})))
+			out.Write(f.Bytes(ptx.Span{Start: at, End: s.Start}))
+			at = s.End
+		}
+	}
+	out.Write(f.Bytes(ptx.Span{Start: at, End: inside.End}))
+	return variables, out.String(), nil
 }
 
 const (
 	approxPrefix = "%gnvcc_a"
-	approxLabel  = "$gnvcc_a"
+	approxLabel  = "$gnvcc_accurate"
 )
 
 // A Degree says which warps of a kernel approximate; the zero Degree: all.
@@ -362,9 +427,7 @@ func rootOf(f *ptx.Func, first, i int, double bool, uses map[string][2]int) int 
 // An approximation is the work on one kernel.
 type approximation struct {
 	*kernel
-	all     []inaccurate
 	forms   map[string]form
-	partial bool
 	count   int
 	doubles bool // an f64 form needs registers
 }
@@ -381,22 +444,26 @@ func (a *approximation) site(s inaccurate) {
 		a.site(inaccurate{function: "rcp", double: s.double, stmt: s.stmt, root: -1})
 		return
 	}
-	guarded := a.Stmts[s.stmt].Guarded
-	if wanted == "" || guarded && (a.partial || s.double) {
+	stmt := a.Stmts[s.stmt]
+	if wanted == "" || stmt.Guarded && s.double {
 		return
 	}
 	a.count++
+	var room [4]ptx.Span
+	ops := a.Operands(s.stmt, room[:0])
+	d, x, y := string(a.Bytes(ops[0])), string(a.Bytes(ops[1])), ""
+	if s.function == "div" {
+		y = string(a.Bytes(ops[2]))
+	}
+	if s.root >= 0 {
+		x = string(a.Bytes(a.Operands(s.root, room[:0])[1]))
+		a.Delete(s.root)
+	}
 	if s.double {
 		a.doubles = a.doubles || wanted == "newton"
-		a.double(s, wanted == "newton")
+		a.Replace(s.stmt, strings.Join(doubleCode(s.function, d, x, y, wanted == "newton"), "\n\t"))
 		return
 	}
-	a.single(s, wanted)
-}
-
-// single replaces an f32 instruction: by another opcode, or by two under opposite guards.
-func (a *approximation) single(s inaccurate, wanted string) {
-	stmt := a.Stmts[s.stmt]
 	op := s.function + ".approx"
 	if wanted == "full" {
 		op = "div.full"
@@ -405,68 +472,11 @@ func (a *approximation) single(s inaccurate, wanted string) {
 		op += ".ftz"
 	}
 	op += ".f32"
-	if s.root < 0 && !a.partial {
+	if s.root < 0 {
 		a.ReplaceSpan(ptx.Span{Start: stmt.Op, End: stmt.OpEnd}, op)
 		return
 	}
-	var room [4]ptx.Span
-	ops := a.Operands(s.stmt, room[:0])
-	words := make([]string, len(ops))
-	for n, o := range ops {
-		words[n] = string(a.Bytes(o))
-	}
-	if s.root >= 0 {
-		words[1] = string(a.Bytes(a.Operands(s.root, room[:0])[1]))
-	}
-	fast := fmt.Sprintf("%s %s;", op, strings.Join(words, ", "))
-	if !a.partial {
-		a.Delete(s.root)
-		a.Replace(s.stmt, fast)
-		return
-	}
-	slow := string(a.Bytes(ptx.Span{Start: stmt.Start, End: stmt.End}))
-	if s.root >= 0 {
-		r := a.Stmts[s.root]
-		a.Replace(s.root, fmt.Sprintf("@!%sp %s", approxPrefix, a.Bytes(ptx.Span{Start: r.Start, End: r.End})))
-	}
-	a.Replace(s.stmt, fmt.Sprintf("@%sp %s\n\t@!%sp %s", approxPrefix, fast, approxPrefix, slow))
-}
-
-// double replaces an f64 instruction by a sequence, in a branch under a degree.
-func (a *approximation) double(s inaccurate, newton bool) {
-	var room [4]ptx.Span
-	ops := a.Operands(s.stmt, room[:0])
-	d, x := string(a.Bytes(ops[0])), string(a.Bytes(ops[1]))
-	y := ""
-	if s.function == "div" {
-		y = string(a.Bytes(ops[2]))
-	}
-	if s.root >= 0 {
-		x = string(a.Bytes(a.Operands(s.root, room[:0])[1]))
-	}
-	fast := doubleCode(s.function, d, x, y, newton)
-	if s.root < 0 && !a.partial {
-		a.Replace(s.stmt, strings.Join(fast, "\n\t"))
-		return
-	}
-	if !a.partial {
-		a.Delete(s.root)
-		a.Replace(s.stmt, strings.Join(fast, "\n\t"))
-		return
-	}
-	text := func(i int) string {
-		return string(a.Bytes(ptx.Span{Start: a.Stmts[i].Start, End: a.Stmts[i].End}))
-	}
-	slow := []string{text(s.stmt)}
-	if s.root >= 0 {
-		slow = []string{text(s.root), text(s.stmt)}
-		a.Delete(s.root)
-	}
-	label := fmt.Sprintf("%s%d", approxLabel, a.count)
-	lines := append([]string{fmt.Sprintf("@!%sp bra %ss;", approxPrefix, label)}, fast...)
-	lines = append(lines, fmt.Sprintf("bra %se;", label), label+"s:")
-	lines = append(append(lines, slow...), label+"e:")
-	a.Replace(s.stmt, strings.Join(lines, "\n\t"))
+	a.Replace(s.stmt, fmt.Sprintf("%s %s, %s;", op, d, x))
 }
 
 // doubleCode computes d = f(x) or x/y in f64. Operands may be numbers, and d may be one of them: it is written last.
@@ -545,7 +555,5 @@ func doubleCode(function, d, x, y string, newton bool) []string {
 }
 
 var _ = register(Pass{Lever: "approx", Stage: PTX, Exact: Approximate, Doc: "divisions, roots and reciprocals by the special function units", apply: approx,
-	Before: map[string]string{
-		"bypass":    "both insert at entry; a predicate of theirs stands behind ours in every recipe alike",
-		"smemspill": "the pragma stands in front of everything",
-	}})
+	Last:   "for a degree it doubles the body, with all that the others did; accesses are numbered as nvcc gave them",
+	Before: map[string]string{"smemspill": "the pragma stands in front of everything"}})

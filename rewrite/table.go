@@ -60,6 +60,7 @@ type Pass struct {
 	Doc   string // one sentence, for people
 
 	Before map[string]string // PTX stage: it must run before these levers, each with the reason
+	Last   string            // why it must run behind all that it need not run before; "": it need not
 
 	apply func(k *kernel, terms []Term) error // PTX stage: all terms of the lever together
 }
@@ -93,7 +94,7 @@ func init() {
 }
 
 // arrange sorts levers by stage and, within one, so that each stands before those that it must run before; where nothing
-// is asked for, by name. It panics on a circle.
+// is asked for, by name, those that are to be last behind the others. It panics on a circle.
 func arrange(levers map[string]*Pass) []*Pass {
 	left := make([]*Pass, 0, len(levers))
 	for _, p := range levers {
@@ -107,9 +108,15 @@ func arrange(levers map[string]*Pass) []*Pass {
 	})
 	var out []*Pass
 	for len(left) > 0 {
-		free := slices.IndexFunc(left, func(p *Pass) bool {
-			return p.Stage == left[0].Stage && !slices.ContainsFunc(left, func(q *Pass) bool { return q.Before[p.Lever] != "" })
-		})
+		next := func(last bool) int {
+			return slices.IndexFunc(left, func(p *Pass) bool {
+				return p.Stage == left[0].Stage && (last || p.Last == "") && !slices.ContainsFunc(left, func(q *Pass) bool { return q.Before[p.Lever] != "" })
+			})
+		}
+		free := next(false)
+		if free < 0 {
+			free = next(true)
+		}
 		if free < 0 {
 			panic("rewrite: levers that must run before each other, " + left[0].Lever + " among them")
 		}

@@ -228,3 +228,6 @@ func (m *Module) index() {
 		}
 	}
 }
+
+// Inside is the body's text between its braces.
+func (f *Func) Inside() Span { return Span{f.open + 1, f.close} }
