@@ -136,7 +136,7 @@ func TestCompiler(t *testing.T) {
 			return strings.HasPrefix(c.Entry, "_Z5shownPfi__tuned_") && c.Build.Registers <= 48
 		},
 		"spec{host(block)=32x1x1,host(dynamic)=0} throttle=3": func(c *Candidate) bool {
-			return strings.HasPrefix(c.Entry, "_Z5shownPfi__tuned_") && c.Build == def.Build && c.Reserve == sim.Reserve{Dynamic: 1664, Carveout: 4}
+			return strings.HasPrefix(c.Entry, "_Z5shownPfi__tuned_") && c.Build == def.Build && c.Reserve == sim.Reserve{On: true, Dynamic: 1664}
 		},
 		"spec{host(block)=32x1x1,host(dynamic)=0} demote=48:loops maxnreg=64": func(c *Candidate) bool { // slots for the block that the host looks at
 			return strings.HasPrefix(c.Entry, "_Z5shownPfi__tuned_") && c.Build.Registers <= 64 && c.Build.Spill == 0 && c.Build.Shared == 48*4*32

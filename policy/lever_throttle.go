@@ -9,7 +9,8 @@ import (
 // Throttling (Li's thesis, section 3.6): fewer blocks on a multiprocessor than there is room for, so that what the warps use
 // again stays in L1. It pays where the warps together use more than L1 holds and each of them uses its part again, and costs
 // the latency that the others would have hidden. Tried level by level, from the default's resident blocks down: all
-// levels where there are up to 8, else the eighths, two and one.
+// levels where there are up to 8, else the eighths, two and one. The default's own number keeps no block away, but leaves to L1 all that
+// the blocks do not need.
 //
 // The levels are entries beside the kernel that hold nvcc's own code (rewrite/throttle.go), so that none of them is compiled. They are
 // for the block and the dynamic shared memory at hand: other launches take the kernel itself.
@@ -18,13 +19,14 @@ var _ = register(Lever{
 	Name: "throttle", Idea: "blocks on a multiprocessor at most:", Gain: 1, // not measured on DESIGN.md's programs
 	Try: func(s *Situation) []rewrite.Recipe {
 		k := s.Kernel
-		if !s.Known || k.NoSecond != "" || k.Loads == 0 && k.Default.Spill == 0 {
+		host := ofKind(s.Values, HostValue)
+		if !s.Known || len(host) == 0 || k.NoSecond != "" || k.Loads == 0 && k.Default.Spill == 0 {
 			return nil
 		}
 		var out []rewrite.Recipe
-		for _, n := range levelsBelow(s.Device.Occupancy(k.Default.Registers, simShape(k, s.Shape)).Blocks) {
+		for _, n := range levelsFrom(s.Device.Occupancy(k.Default.Registers, simShape(k, s.Shape)).Blocks) {
 			if _, ok := s.Device.Throttle(n, k.Default.Shared+s.Shape.Dynamic); ok {
-				out = append(out, join(spec("spec", ofKind(s.Values, HostValue)), term("throttle", fmt.Sprint(n))))
+				out = append(out, join(spec("spec", host), term("throttle", fmt.Sprint(n))))
 			}
 		}
 		return out
@@ -39,7 +41,7 @@ var _ = register(Lever{
 		case !s.Known:
 			return "the architecture's shared memory is not known"
 		}
-		return "one block is resident on a multiprocessor"
+		return "its blocks take too much shared memory"
 	},
 	Around: func(s *Situation, best Trial) []rewrite.Recipe {
 		n := best.Recipe.Throttle()
@@ -59,15 +61,15 @@ var _ = register(Lever{
 	},
 })
 
-// levelsBelow returns the numbers of resident blocks to try, descending.
-func levelsBelow(resident int) []int {
+// levelsFrom returns the numbers of resident blocks to try, descending.
+func levelsFrom(resident int) []int {
 	var out []int
 	put := func(n int) {
-		if n >= 1 && n < resident && n < 32 && (len(out) == 0 || n < out[len(out)-1]) {
+		if n >= 1 && n <= resident && n < 32 && (len(out) == 0 || n < out[len(out)-1]) {
 			out = append(out, n)
 		}
 	}
-	for eighths := 7; eighths > 0; eighths-- {
+	for eighths := 8; eighths > 0; eighths-- {
 		put((resident*eighths + 7) / 8)
 	}
 	put(2)

@@ -129,7 +129,7 @@ func (g *simGPU) Compile(ctx context.Context, kk *Kernel, r rewrite.Recipe, plai
 		c.Code = k.code(r)
 	}
 	if n := r.Throttle(); n > 0 {
-		c.Reserve = profile.Reserve{Dynamic: 1000 * n, Carveout: 3}
+		c.Reserve = profile.Reserve{On: true, Dynamic: 1000 * n}
 	}
 	return c, nil
 }
@@ -191,7 +191,7 @@ func (s *simSession) Load(path, entry string) (profile.Candidate, profile.Attrib
 }
 
 func (s *simSession) LoadReserved(path, entry string, r profile.Reserve) (profile.Candidate, profile.Attributes, error) {
-	if strings.Contains(path, "throttle=") != (r.Carveout > 0) {
+	if strings.Contains(path, "throttle=") != r.On {
 		s.g.t.Errorf("%s is loaded with %+v", path, r)
 	}
 	return s.Load(path, entry)

@@ -106,8 +106,8 @@ func TestThrottleWithOthers(t *testing.T) {
 	if n, ok := guardedBlock(recipeOf(t, "spec{n=8,host(block)=64x2x1}")); n != 128 || !ok {
 		t.Errorf("a block of %d, %v", n, ok)
 	}
-	for resident, want := range map[int]string{1: "[]", 2: "[1]", 8: "[7 6 5 4 3 2 1]", 16: "[14 12 10 8 6 4 2 1]", 32: "[28 24 20 16 12 8 4 2 1]"} {
-		if got := fmt.Sprint(levelsBelow(resident)); got != want {
+	for resident, want := range map[int]string{0: "[]", 1: "[1]", 2: "[2 1]", 8: "[8 7 6 5 4 3 2 1]", 16: "[16 14 12 10 8 6 4 2 1]", 32: "[28 24 20 16 12 8 4 2 1]"} {
+		if got := fmt.Sprint(levelsFrom(resident)); got != want {
 			t.Errorf("levels below %d: %s, want %s", resident, got, want)
 		}
 	}

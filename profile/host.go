@@ -137,8 +137,9 @@ const Original Candidate = 0
 // A Reserve is shared memory that a candidate is launched with on top of what the launch asks for, so that fewer blocks
 // are resident. The zero value is none, and the application's own carveout.
 type Reserve struct {
+	On       bool
 	Dynamic  int // bytes
-	Carveout int // the preferred size of the shared memory, percent: not 0
+	Carveout int // the preferred size of the shared memory, percent
 }
 
 // A Session repeats one launch. Every run starts from memory as it was before the launch, with the application's own

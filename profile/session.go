@@ -111,8 +111,12 @@ func (s *session) LoadReserved(path, entry string, r Reserve) (Candidate, Attrib
 	w := writer{}
 	w.str(path)
 	w.str(entry)
-	w.u32(uint32(r.Dynamic))
-	w.u32(uint32(r.Carveout))
+	if r.On {
+		w.u32(uint32(r.Dynamic))
+		w.u32(uint32(r.Carveout) + 1)
+	} else {
+		w.u64(0)
+	}
 	in, err := s.p.command(fLoad, w.b, answerLimit)
 	if err != nil {
 		return 0, Attributes{}, err

@@ -146,7 +146,10 @@ func TestThrottleAgainstHeader(t *testing.T) {
 				if !ok {
 					continue
 				}
-				if throttled++; r.Dynamic < 0 || shared+r.Dynamic > d.OptIn {
+				if got := d.preferred(r.Carveout, shared+r.Dynamic) / roundUp(shared+r.Dynamic+d.Reserved, d.SharedUnit); got != blocks {
+					t.Errorf("sm_%d, %d blocks of %d bytes: %+v gives %d as measured", d.CC, blocks, shared, r, got)
+				}
+				if throttled++; !r.On || r.Dynamic < 0 || shared+r.Dynamic > d.OptIn {
 					t.Errorf("sm_%d, %d blocks of %d bytes: %+v", d.CC, blocks, shared, r)
 				}
 				static := min(shared, 48*kb)
@@ -173,6 +176,31 @@ func TestThrottleAgainstHeader(t *testing.T) {
 	for i := range want {
 		if answers[i] != want[i] {
 			t.Errorf("%s: the header says %s", what[i], answers[i])
+		}
+	}
+}
+
+// TestPreferredAsMeasured: the resident blocks of a kernel of one warp's registers on an H200 (driver 580.159), by preference in
+// percent and bytes of dynamic shared memory.
+func TestPreferredAsMeasured(t *testing.T) {
+	d, _ := Lookup(90)
+	bytes := []int{512, 1024, 1664, 3072, 7168, 15360, 30720, 48128, 65536, 102400}
+	for percent, blocks := range map[int][]int{
+		0:   {5, 4, 3, 2, 1, 1, 1, 1, 1, 1},
+		3:   {21, 8, 6, 2, 1, 1, 1, 1, 1, 1},
+		4:   {21, 16, 6, 4, 2, 1, 1, 1, 1, 1},
+		7:   {32, 16, 12, 8, 2, 1, 1, 1, 1, 1},
+		14:  {32, 32, 24, 16, 4, 2, 1, 1, 1, 1},
+		28:  {32, 32, 32, 25, 12, 4, 2, 1, 1, 1},
+		43:  {32, 32, 32, 32, 16, 6, 3, 2, 1, 1},
+		57:  {32, 32, 32, 32, 20, 8, 4, 2, 2, 1},
+		100: {32, 32, 32, 32, 28, 14, 7, 4, 3, 2},
+	} {
+		for i, b := range bytes {
+			got := min(d.Blocks, d.preferred(percent, b)/roundUp(b+d.Reserved, d.SharedUnit))
+			if got != blocks[i] {
+				t.Errorf("%d %%, %d bytes: %d blocks, measured %d", percent, b, got, blocks[i])
+			}
 		}
 	}
 }

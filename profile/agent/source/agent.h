@@ -42,7 +42,7 @@ enum frame {
   FRAME_HUNG,        // the run did not end in its time
   // gnvcc -> agent
   FRAME_VERDICT = 64, // u8 tune, u64 again after n launches (0: never), u32 number of variables, each str name, u8 constant
-  FRAME_LOAD,         // str path, str entry ("": the kernel's name), u32 reserve bytes, u32 carveout % (0: as seen) -> u32 candidate, attributes
+  FRAME_LOAD,         // str path, str entry ("": the kernel's name), u32 reserve bytes, u32 carveout % and one more (0: as seen) -> u32 candidate, attributes
   FRAME_UNLOAD,       // u32 candidate
   FRAME_RUN,          // u32 candidate, u32 n, u8 cold, u32 limit ms -> n f64 ns
   FRAME_GOLDEN,       // u32 limit ms -> u32 regions written, u64 bytes, f64 ns

@@ -235,7 +235,7 @@ static bool run_once(struct session *x, uint32_t id, bool cold, uint32_t limit_m
 
 // ---- Commands.
 
-// What the application has set on its kernel must hold for a candidate as well. One with a carveout of its own (percent, 0: none)
+// What the application has set on its kernel must hold for a candidate as well. One with a carveout of its own (percent and one more, 0: none)
 // gets that, and is allowed its reserve; unless the application has chosen a carveout itself.
 static CUresult repeat_attributes(const struct session *x, CUfunction f, uint32_t reserve, uint32_t carveout) {
   static const CUfunction_attribute which[] = {CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT};
@@ -248,7 +248,7 @@ static CUresult repeat_attributes(const struct session *x, CUfunction f, uint32_
     if (carveout && i == 0 && v < (int)(x->l->dynamic + reserve)) v = (int)(x->l->dynamic + reserve);
     if (carveout && i == 1) {
       if (v != -1) return CUDA_ERROR_NOT_PERMITTED;
-      v = (int)carveout;
+      v = (int)carveout - 1;
     }
     if (cu.FuncGetAttribute(&own, which[i], f) == CUDA_SUCCESS && own == v) continue;
     CUresult r = cu.FuncSetAttribute(f, which[i], v);
