@@ -43,7 +43,7 @@ func sample(v Value) string {
 func TestPrograms(t *testing.T) {
 	eachToolkit(t, func(t *testing.T, tk toolkit) {
 		t.Parallel()
-		for _, name := range []string{"basics", "templates", "odd"} {
+		for _, name := range []string{"basics", "templates", "odd", "policies", "legacy"} {
 			t.Run(name, func(t *testing.T) { testProgram(t, tk, name) })
 		}
 	})
@@ -178,7 +178,8 @@ func testProgram(t *testing.T, tk toolkit, name string) {
 		return
 	}
 	// One kernel alone: the others must be the default's to the byte.
-	alone := map[string]string{"basics": "_Z4tilePfPKfii", "templates": "_Z4overPii", "odd": "_Z9constantsPii"}[name]
+	alone := map[string]string{"basics": "_Z4tilePfPKfii", "templates": "_Z4overPii", "odd": "_Z9constantsPii",
+		"policies": "_ZN6policy6KernelINS_4GemmINS_3MmaINS_5ShapeILi16ELi16ELi8EEEffvEENS_8IteratorIS4_fLNS_6LayoutE0EEENS6_IS4_fLS7_1EEENS_6LinearEEEEEvNT_6ParamsE", "legacy": "transpose"}[name]
 	e := m.Entry(alone)
 	one, err := u.Rewrite(alone, recipe(t, changed[alone]), Options{Signature: Signature(e)})
 	if err != nil {
