@@ -30,14 +30,16 @@ func (s *search) try(doing string, recipes []rewrite.Recipe) error {
 	if len(todo) == 0 {
 		return nil
 	}
+	var jobs []*job
 	for _, tr := range todo {
-		s.want(tr.Recipe, 2)
+		jobs = append(jobs, s.want(tr.Recipe, 2))
 	}
 	s.t.progress.Trying(&s.k.Kernel, s.c.shape, doing, len(todo))
+	s.gather(jobs)
 	var arms []stats.Arm
 	groups := map[string]int{}
 	for i, tr := range todo {
-		c, err := s.wait(s.want(tr.Recipe, 2))
+		c, err := jobs[i].result()
 		if errors.Is(err, errBudget) || s.ctx.Err() != nil {
 			s.missing = true
 			continue // not tried: a later launch or run may; others may be ready

@@ -256,6 +256,40 @@ func TestBudget(t *testing.T) {
 	t.Logf("%d compiles in the first run, %d in all", firstRun, len(g.compiled))
 }
 
+// TestStraggler: a candidate that takes cicc for ever does not keep the search from going on with the others.
+func TestStraggler(t *testing.T) {
+	k := &simKernel{Kernel: sources(Kernel{Loads: 8}), compile: time.Millisecond, slow: func(r rewrite.Recipe) bool { return get(r, "unroll") == "8" },
+		speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
+			f := 1.0
+			if get(r, "unroll") == "4" {
+				f = 0.7
+			}
+			if get(r, "maxnreg") == "32" && get(r, "unroll") == "4" {
+				f *= 0.9
+			}
+			return f
+		}}
+	g := newSim(t, k)
+	o := simOptions()
+	o.Budget = time.Minute
+	begin := time.Now()
+	results, _ := g.run(o, app{launches: one("_Z1aPfi", shape(1000, 256)).launches[:1]})
+	if d := results[0].Decision; d.Recipe != "maxnreg=32 unroll=4" {
+		t.Errorf("decided %q", d.Recipe)
+	}
+	if took := time.Since(begin); took > o.Budget/2 {
+		t.Errorf("it took %v, waiting for one candidate", took)
+	}
+	// It is not forgotten: the notebook says that the search has not ended.
+	found := false
+	for _, text := range g.memos {
+		found = found || strings.Contains(string(text), `"Done":false`)
+	}
+	if !found {
+		t.Error("what was not waited for counts as tried")
+	}
+}
+
 // TestSecondRun: what is measured is not measured again, only the winner is compared anew.
 func TestSecondRun(t *testing.T) {
 	k := &simKernel{Kernel: Kernel{Loads: 8}, speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {

@@ -77,7 +77,7 @@ func (s *search) exhaust() error {
 	s.c.note = fmt.Sprintf("the search found %.3f of the default's time (%s) with %d candidates, all %d have %.3f (%s)",
 		out.Search.Ratio, out.Search.Recipe, out.Search.Cost.Candidates, out.Best.Cost.Candidates, out.Best.Ratio, out.Best.Recipe)
 	if out.Cut {
-		s.c.note += fmt.Sprintf("; the budget of %v ended before all were measured", s.t.o.Budget)
+		s.c.note += fmt.Sprintf("; not all were compiled and measured within the budget of %v", s.t.o.Budget)
 	}
 	return nil
 }

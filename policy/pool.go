@@ -39,6 +39,24 @@ type job struct {
 	err    error
 }
 
+// finished tells whether a compile is done.
+func (j *job) finished() bool {
+	select {
+	case <-j.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// result is what a compile gave, errBudget while it is not done.
+func (j *job) result() (*Candidate, error) {
+	if !j.finished() {
+		return nil, errBudget
+	}
+	return j.cand, j.err
+}
+
 func (j *job) key() string { return fmt.Sprintf("%s %v %s", j.kernel.Identity, j.plain, j.recipe) }
 
 // newPool starts n workers; Close ends them.

@@ -35,6 +35,7 @@ type simKernel struct {
 	random  bool                           // nondeterministic
 	off     func(r rewrite.Recipe) float64 // relative error of its results; the mean is a tenth
 	compile time.Duration
+	slow    func(r rewrite.Recipe) bool // compiles for an hour
 }
 
 // A simGPU is a machine with these kernels; it is the Compiler, the Sink and the Memory.
@@ -110,6 +111,9 @@ func (g *simGPU) Compile(ctx context.Context, kk *Kernel, r rewrite.Recipe, plai
 		d := k.compile
 		if r.Source().IsDefault() {
 			d /= 10
+		}
+		if k.slow != nil && k.slow(r) {
+			d = time.Hour
 		}
 		select {
 		case <-time.After(d):
