@@ -1,9 +1,10 @@
 // Too many warps share L1: medians of many short series.
 //
 // Each warp finds the median of one series by bisection: it counts how many of its values lie below the middle of the
-// interval, halves the interval, and reads the series again, 24 times. A series has 8 KB, so L1 (256 KB on a multiprocessor) could
-// hold those of 31 warps. But 48 warps are resident, reading in turn, and the cache forgets every line before it is
-// read again. With fewer blocks on a multiprocessor each series comes from L2 once; no change to the kernel's code does that.
+// interval, halves the interval, and reads the series again, 24 times. A series has 16 KB, so L1 (256 KB on a multiprocessor) could
+// hold those of 15 warps. But 48 warps are resident, reading in turn, and the cache forgets every line before it is
+// read again. With fewer blocks on a multiprocessor each series comes from memory once; no change to the kernel's code does
+// that. Letting some warps of each block past the cache helps too, but those read from L2 each time.
 #include "example.h"
 
 constexpr int steps = 24;
@@ -34,7 +35,7 @@ __global__ void median(const float4 *__restrict__ series, float *__restrict__ ou
 
 int main() {
     example::Example ex("quantile");
-    const int count = 1 << 14, n = 2048, block = 256;
+    const int count = 1 << 14, n = 4096, block = 256;
     example::Array<float> series(static_cast<size_t>(count) * n), out(count);
     for (size_t i = 0; i < series.size(); i++) series[i] = example::noise(static_cast<uint32_t>(i));
     series.up();
