@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"gnvcc/cache"
+	"gnvcc/install/kits"
 	"gnvcc/sim/cubin"
 )
 
@@ -53,18 +53,14 @@ func mainOf(args []string) int {
 var toolkits = []string{"11.8", "12.4", "13.0", "13.3", "13.5"}
 
 func toolkitPath(version string) (string, bool) {
-	out, err := exec.Command("../install/toolkit", "--path", version).Output()
-	return strings.TrimSpace(string(out)), err == nil
+	k, ok := kits.Find(version)
+	return k.Dir, ok
 }
 
 // toolkit gives the path of an installed toolkit, or skips the test and says how to get it.
 func toolkit(t testing.TB, version string) string {
 	t.Helper()
-	path, ok := toolkitPath(version)
-	if !ok {
-		t.Skipf("LOUD SKIP: toolkit %s is not installed; install/toolkit %s gets it", version, version)
-	}
-	return path
+	return kits.Need(t, version).Dir
 }
 
 // scripts are run on the toolkit that the demo uses; those that begin with all_ on every one that is installed.

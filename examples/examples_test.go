@@ -12,16 +12,14 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"gnvcc/install/kits"
 )
 
 // nvcc returns the compiler of a toolkit that install/toolkit laid out.
 func nvcc(t *testing.T, version string) string {
 	t.Helper()
-	out, err := exec.Command("../install/toolkit", "--path", version).Output()
-	if err != nil {
-		t.Skipf("SKIPPED: no CUDA toolkit %s here; install/toolkit %s fetches it", version, version)
-	}
-	return filepath.Join(strings.TrimSpace(string(out)), "bin", "nvcc")
+	return kits.Need(t, version).Nvcc()
 }
 
 // run runs a command in a folder and returns what it printed; it fails the test unless the command exits as expected.

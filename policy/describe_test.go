@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"gnvcc/install/kits"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/source"
 )
@@ -29,14 +30,7 @@ template __global__ void shared<float>(float *);
 // nvcc finds a real toolkit, or skips.
 func nvcc(t *testing.T) string {
 	t.Helper()
-	if out, err := exec.Command("../install/toolkit", "--path", "13.0").Output(); err == nil {
-		return filepath.Join(strings.TrimSpace(string(out)), "bin", "nvcc")
-	}
-	if path, err := exec.LookPath("nvcc"); err == nil {
-		return path
-	}
-	t.Skip("SKIPPED: no CUDA toolkit (install/toolkit 13.0, or nvcc in PATH): descriptions of real kernels are not tested")
-	return ""
+	return kits.Any(t).Nvcc()
 }
 
 // TestDescribe reads what the real nvcc makes of real kernels.

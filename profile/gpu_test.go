@@ -19,26 +19,14 @@ import (
 	"testing"
 	"time"
 
+	"gnvcc/install/kits"
 	"gnvcc/profile/agent"
 )
 
 // toolkit gives a toolkit's folder, or skips.
 func toolkit(t testing.TB) string {
-	if nvcc := os.Getenv("GNVCC_NVCC"); nvcc != "" {
-		return filepath.Dir(filepath.Dir(nvcc))
-	}
-	for _, v := range []string{"13.0", "13.3", "13.5"} {
-		if out, err := exec.Command("../install/toolkit", "--path", v).Output(); err == nil {
-			return strings.TrimSpace(string(out))
-		}
-	}
-	if path, err := exec.LookPath("nvcc"); err == nil {
-		if path, err = filepath.EvalSymlinks(path); err == nil {
-			return filepath.Dir(filepath.Dir(path))
-		}
-	}
-	t.Skip("SKIPPED: no CUDA toolkit here (install/toolkit 13.0 brings one): nothing was built or run")
-	return ""
+	t.Helper()
+	return kits.Any(t).Dir
 }
 
 type built struct {

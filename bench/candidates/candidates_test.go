@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"gnvcc/install/kits"
 )
 
 func TestRecipes(t *testing.T) {
@@ -46,17 +48,14 @@ func TestTable(t *testing.T) {
 
 // TestReal compiles two candidates of each kind with real tools.
 func TestReal(t *testing.T) {
-	out, err := exec.Command("../../install/toolkit", "--path", "13.0").Output()
-	if err != nil {
-		t.Skip("SKIPPED, NOTHING WAS TESTED: no toolkit 13.0 on this machine (install/toolkit 13.0 gets it)")
-	}
+	kit := kits.Need(t, "13.0")
 	dir := t.TempDir()
 	gnvcc := filepath.Join(dir, "gnvcc")
 	if msg, err := exec.Command("go", "build", "-o", gnvcc, "gnvcc/cmd/gnvcc").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, msg)
 	}
 	file := filepath.Join(dir, "raw.json")
-	args := []string{"-gnvcc", gnvcc, "-nvcc", filepath.Join(strings.TrimSpace(string(out)), "bin/nvcc"), "-n", "1,2", "-runs", "1", "-out", file, "../../examples/stencil"}
+	args := []string{"-gnvcc", gnvcc, "-nvcc", kit.Nvcc(), "-n", "1,2", "-runs", "1", "-out", file, "../../examples/stencil"}
 	if err := run(context.Background(), args); err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"gnvcc/install/kits"
 )
 
 var (
@@ -45,11 +47,7 @@ func TestMain(m *testing.M) {
 // toolkit returns the folder of a CUDA toolkit.
 func toolkit(t *testing.T) string {
 	t.Helper()
-	out, err := exec.Command("../../install/toolkit", "--path", "13.0").Output()
-	if err != nil {
-		t.Skip("SKIPPED: no CUDA toolkit 13.0 here; install/toolkit 13.0 fetches it")
-	}
-	return strings.TrimSpace(string(out))
+	return kits.Need(t, "13.0").Dir
 }
 
 // tool finds a command: install/buildtools' own if there is one, else the machine's.

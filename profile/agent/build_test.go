@@ -8,19 +8,20 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"gnvcc/install/kits"
 )
 
 // toolkits gives the toolkits that there are on this machine; none is a loud skip.
 func toolkits(t *testing.T) map[string]string {
 	found := map[string]string{}
 	for _, v := range []string{"13.0", "13.3", "13.5"} {
-		out, err := exec.Command("../../install/toolkit", "--path", v).Output()
-		if err == nil {
-			found[v] = strings.TrimSpace(string(out))
+		if kit, ok := kits.Find(v); ok {
+			found[v] = kit.Dir
 		}
 	}
 	if len(found) == 0 {
-		t.Skip("SKIPPED: no CUDA toolkit here (install/toolkit 13.0 brings one): the agent was not built")
+		kits.Need(t, "13.0") // skips
 	}
 	return found
 }

@@ -5,10 +5,10 @@ import (
 	"context"
 	"errors"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
+
+	"gnvcc/install/kits"
 )
 
 const printed = "device\tNVIDIA H200\t132\n" +
@@ -47,11 +47,7 @@ func TestBuild(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED: -short: the program takes ten seconds and more to build")
 	}
-	out, err := exec.Command("../../install/toolkit", "--path", "13.0").Output()
-	if err != nil {
-		t.Skip("SKIPPED: no CUDA toolkit 13.0 here; install/toolkit 13.0 fetches it")
-	}
-	program, err := Build(context.Background(), filepath.Join(strings.TrimSpace(string(out)), "bin", "nvcc"), t.TempDir())
+	program, err := Build(context.Background(), kits.Need(t, "13.0").Nvcc(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,10 +14,7 @@ import (
 // TestFastMath compiles rewritten kernels with the oldest and the newest toolkit and looks at their PTX: what is float asks the special function
 // units in so many places, what is not is what it was.
 func TestFastMath(t *testing.T) {
-	if len(toolkits()) == 0 {
-		t.Skip("NO CUDA TOOLKIT: nothing was compiled; install one with install/toolkit 13.0, or set GNVCC_NVCC")
-	}
-	kits := toolkits()
+	kits := toolkits(t)
 	for _, tk := range []toolkit{kits[0], kits[len(kits)-1]} {
 		t.Run(tk.version, func(t *testing.T) {
 			t.Parallel()

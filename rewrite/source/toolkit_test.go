@@ -10,39 +10,29 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
+
+	"gnvcc/install/kits"
 )
 
 type toolkit struct {
 	version, nvcc string
 }
 
-var toolkits = sync.OnceValue(func() []toolkit {
-	if nvcc := os.Getenv("GNVCC_NVCC"); nvcc != "" {
-		return []toolkit{{"GNVCC_NVCC", nvcc}}
+// toolkits are those to test with, oldest first.
+func toolkits(t *testing.T) []toolkit {
+	t.Helper()
+	var out []toolkit
+	for _, k := range kits.All(t) {
+		out = append(out, toolkit{k.Version, k.Nvcc()})
 	}
-	var found []toolkit
-	for _, v := range []string{"11.8", "12.4", "13.0", "13.3", "13.5"} {
-		out, err := exec.Command("../../install/toolkit", "--path", v).Output()
-		if err != nil {
-			continue
-		}
-		nvcc := filepath.Join(strings.TrimSpace(string(out)), "bin", "nvcc")
-		if _, err := os.Stat(nvcc); err == nil {
-			found = append(found, toolkit{v, nvcc})
-		}
-	}
-	return found
-})
+	return out
+}
 
 // eachToolkit runs f for every toolkit there is, and skips aloud where there is none.
 func eachToolkit(t *testing.T, f func(t *testing.T, tk toolkit)) {
 	t.Helper()
-	if len(toolkits()) == 0 {
-		t.Skip("NO CUDA TOOLKIT: nothing was compiled; install one with install/toolkit 13.0, or set GNVCC_NVCC")
-	}
-	for _, tk := range toolkits() {
+	for _, tk := range toolkits(t) {
 		t.Run(tk.version, func(t *testing.T) { f(t, tk) })
 	}
 }
@@ -50,10 +40,8 @@ func eachToolkit(t *testing.T, f func(t *testing.T, tk toolkit)) {
 // newest is the toolkit for tests that one toolkit is enough for.
 func newest(t *testing.T) toolkit {
 	t.Helper()
-	if len(toolkits()) == 0 {
-		t.Skip("NO CUDA TOOLKIT: nothing was compiled; install one with install/toolkit 13.0, or set GNVCC_NVCC")
-	}
-	return toolkits()[len(toolkits())-1]
+	all := toolkits(t)
+	return all[len(all)-1]
 }
 
 // A program is one .cu file in a folder of its own, with the commands that nvcc would run for it.

@@ -11,16 +11,14 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"gnvcc/install/kits"
 )
 
 // toolkit returns the folder of an installed toolkit, or skips.
 func toolkit(t *testing.T, version string) string {
 	t.Helper()
-	out, err := exec.Command("../../install/toolkit", "--path", version).Output()
-	if err != nil {
-		t.Skipf("SKIPPED, NOTHING WAS TESTED: no toolkit %s on this machine (install/toolkit %s gets it)", version, version)
-	}
-	return strings.TrimSpace(string(out))
+	return kits.Need(t, version).Dir
 }
 
 func command(t *testing.T, name string, args ...string) string {

@@ -6,57 +6,23 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
-	"sync"
 	"testing"
+
+	"gnvcc/install/kits"
 )
 
-// A Toolkit is one installed CUDA toolkit.
-type Toolkit struct {
-	Version string // "13.0", or the folder's name where the version is the user's own
-	Dir     string
-}
+// A Toolkit is an installed CUDA toolkit that compiles and assembles for tests.
+type Toolkit struct{ kits.Kit }
 
-// Nvcc is the toolkit's nvcc.
-func (k Toolkit) Nvcc() string { return filepath.Join(k.Dir, "bin", "nvcc") }
-
-// Ptxas is the toolkit's ptxas.
-func (k Toolkit) Ptxas() string { return filepath.Join(k.Dir, "bin", "ptxas") }
-
-var find = sync.OnceValue(func() []Toolkit {
-	var kits []Toolkit
-	_, here, _, _ := runtime.Caller(0)
-	script := filepath.Join(filepath.Dir(here), "..", "..", "..", "install", "toolkit")
-	if list, err := exec.Command(script, "--list").Output(); err == nil {
-		for _, version := range strings.Fields(string(list)) {
-			if dir, err := exec.Command(script, "--path", version).Output(); err == nil {
-				kits = append(kits, Toolkit{version, strings.TrimSpace(string(dir))})
-			}
-		}
-	}
-	if len(kits) == 0 {
-		nvcc := os.Getenv("GNVCC_NVCC")
-		if nvcc == "" {
-			nvcc, _ = exec.LookPath("nvcc")
-		}
-		if nvcc != "" {
-			dir := filepath.Dir(filepath.Dir(nvcc))
-			kits = append(kits, Toolkit{filepath.Base(dir), dir})
-		}
-	}
-	return kits
-})
-
-// Toolkits returns every toolkit that install/toolkit put here, else the one of GNVCC_NVCC or PATH. Without any it
-// skips the test.
+// Toolkits returns the toolkits to test with, as kits.All does.
 func Toolkits(t testing.TB) []Toolkit {
 	t.Helper()
-	kits := find()
-	if len(kits) == 0 {
-		t.Skip("SKIPPED: no CUDA toolkit here, so nothing was compiled or assembled; run install/toolkit 13.0 or set GNVCC_NVCC")
+	var out []Toolkit
+	for _, k := range kits.All(t) {
+		out = append(out, Toolkit{k})
 	}
-	return kits
+	return out
 }
 
 // PTX compiles a .cu file to PTX. -arch=sm_NN and other flags come from the caller.

@@ -1,0 +1,112 @@
+package kits
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// A Kit is one installed CUDA toolkit.
+type Kit struct {
+	Version string // "13.0", or the folder's name where the toolkit is the user's own
+	Dir     string
+}
+
+// Tool is the path of one of the toolkit's programs: "ptxas".
+func (k Kit) Tool(name string) string { return filepath.Join(k.Dir, "bin", name) }
+
+// Nvcc is the toolkit's nvcc.
+func (k Kit) Nvcc() string { return k.Tool("nvcc") }
+
+// Ptxas is the toolkit's ptxas.
+func (k Kit) Ptxas() string { return k.Tool("ptxas") }
+
+// script is install/toolkit.
+var script = sync.OnceValue(func() string {
+	_, here, _, _ := runtime.Caller(0)
+	return filepath.Join(filepath.Dir(here), "..", "toolkit")
+})
+
+var installed = sync.OnceValue(func() []Kit {
+	var out []Kit
+	list, err := exec.Command(script(), "--list").Output()
+	if err != nil {
+		return nil
+	}
+	for _, version := range strings.Fields(string(list)) {
+		if dir, err := exec.Command(script(), "--path", version).Output(); err == nil {
+			out = append(out, Kit{version, strings.TrimSpace(string(dir))})
+		}
+	}
+	return out
+})
+
+// own is the toolkit of an nvcc.
+func own(nvcc string) []Kit {
+	if real, err := filepath.EvalSymlinks(nvcc); err == nil {
+		nvcc = real
+	}
+	dir := filepath.Dir(filepath.Dir(nvcc))
+	return []Kit{{filepath.Base(dir), dir}}
+}
+
+// here are the toolkits to test with: that of GNVCC_NVCC alone where it is set, else all that install/toolkit has put here,
+// oldest first, else the one in PATH.
+var here = sync.OnceValue(func() []Kit {
+	if nvcc := os.Getenv("GNVCC_NVCC"); nvcc != "" {
+		return own(nvcc)
+	}
+	if list := installed(); len(list) > 0 {
+		return list
+	}
+	if nvcc, err := exec.LookPath("nvcc"); err == nil {
+		return own(nvcc)
+	}
+	return nil
+})
+
+// All returns the toolkits to test with, oldest first. Without any it skips the test.
+func All(t testing.TB) []Kit {
+	t.Helper()
+	if len(here()) == 0 {
+		t.Skip("SKIPPED: no CUDA toolkit here, so nothing was compiled or assembled; run install/toolkit 13.0 or set GNVCC_NVCC")
+	}
+	return here()
+}
+
+// Any returns one toolkit for tests that any will do for: 13.0 if it is here, for that is what most is measured on. Without any it
+// skips the test.
+func Any(t testing.TB) Kit {
+	t.Helper()
+	all := All(t)
+	for _, k := range all {
+		if k.Version == "13.0" {
+			return k
+		}
+	}
+	return all[len(all)-1]
+}
+
+// Find looks for the toolkit of one version that install/toolkit has put here.
+func Find(version string) (Kit, bool) {
+	for _, k := range installed() {
+		if k.Version == version {
+			return k, true
+		}
+	}
+	return Kit{}, false
+}
+
+// Need is Find for a test that can't do without: it skips.
+func Need(t testing.TB, version string) Kit {
+	t.Helper()
+	k, ok := Find(version)
+	if !ok {
+		t.Skipf("SKIPPED: no CUDA toolkit %s here; install/toolkit %s gets it", version, version)
+	}
+	return k
+}
