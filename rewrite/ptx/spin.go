@@ -253,13 +253,17 @@ const maxPlaces = 400
 // retries follows a failed attempt; ok is true where each way leads back to it and does nothing.
 func (w *Walker) retries(atom int, old string, v value) (blocks []int, ok bool) {
 	seen := map[int]bool{}
+	comes := false
 	ok = w.walk(atom, old, v, w.quiet, func(block int) {
 		if !seen[block] {
 			seen[block] = true
 			blocks = append(blocks, block)
 		}
-	}, func(end ending) bool { return end == back })
-	return blocks, ok
+	}, func(end ending) bool {
+		comes = comes || end == back
+		return end == back
+	})
+	return blocks, ok && comes
 }
 
 // succeeds follows a successful attempt; it is true where no way leads back with nothing done.
@@ -395,6 +399,9 @@ func (w *Walker) block(p place, atom int, see seeing, visit func(int)) ([]place,
 	if fall >= 0 && (taken.kind != constant || taken.n == 0) {
 		next = append(next, place{w.Blocks[fall].First, p.state, known})
 	}
+	if len(next) == 0 {
+		return nil, left
+	}
 	return next, 0
 }
 
@@ -417,7 +424,9 @@ func (w *Walker) step(i int, known map[string]value, maybe bool) {
 		word := string(f.Opcode(i))
 		switch string(f.Base(i)) {
 		case "mov":
-			result = of(1)
+			if result = of(1); word == "mov.pred" && result.kind == constant && result.n != 0 { // true is -1
+				result.n = 1
+			}
 		case "not":
 			if a := of(1); word == "not.pred" && a.kind == constant {
 				result = value{constant, 1 - a.n}
