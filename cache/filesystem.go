@@ -39,11 +39,14 @@ var fuseLocal = map[string]bool{
 	"fuse.fuse-overlayfs": true, "fuseblk": true, "fuse.gocryptfs": true, "fuse.encfs": true, "fuse.bindfs": true, "fuse.ntfs-3g": true,
 }
 
+// statfs is a variable for the tests, which can't mount a network's file system.
+var statfs = syscall.Statfs
+
 // networkFS names dir's file system if it is a network's, else "". When nothing can be learned it is taken as local:
 // flock itself still says no where there is none.
 func networkFS(dir string) string {
 	var st syscall.Statfs_t
-	if err := syscall.Statfs(dir, &st); err != nil {
+	if err := statfs(dir, &st); err != nil {
 		return ""
 	}
 	return networkType(uint32(st.Type), func() string { return mountType(dir) })

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -134,6 +135,31 @@ func TestNetworkType(t *testing.T) {
 	}
 	if got := mountType("/proc"); got != "proc" {
 		t.Errorf("/proc is mounted as %q", got)
+	}
+}
+
+// TestNetworkStore puts a store with a decision on NFS, as far as statfs tells. Builds read it; whoever would write is refused and told why, and
+// what to do.
+func TestNetworkStore(t *testing.T) {
+	s := newStore(t)
+	fill(t, s, 1)
+	old := statfs
+	defer func() { statfs = old }()
+	statfs = func(_ string, st *syscall.Statfs_t) error { st.Type = 0x6969; return nil }
+	s, err := Open(s.dir) // in another process, as it were
+	ok(t, err)
+	get(t, snapshot(t, s), 0)
+	for what, try := range map[string]func() error{
+		"own":    func() error { _, err := s.Own(t.Context()); return err },
+		"spool":  func() error { return s.Spool(Decisions, "key", 1) },
+		"object": func() error { _, err := s.PutObject([]byte("x")); return err },
+		"memo":   func() error { return s.PutMemo("kind", "key", nil) },
+	} {
+		err := try()
+		var known *Error
+		if !errors.Is(err, ErrNetwork) || !errors.As(err, &known) || !strings.Contains(known.Advice, "local disk") || !strings.Contains(err.Error(), "(nfs)") {
+			t.Errorf("%s: %v", what, err)
+		}
 	}
 }
 

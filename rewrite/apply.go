@@ -71,8 +71,21 @@ func (o Options) Apply(src []byte, recipes map[string]Recipe) (out []byte, refus
 	return m.Bytes(), refused, nil
 }
 
+// maxDeclared bounds the declarations of registers that stand in one function, since they are compared with each other. cicc writes one a type,
+// and inline assembly one or two a scope: a kernel of CUTLASS has some thousand.
+const maxDeclared = 1 << 14
+
 // one carries out the PTX terms of one kernel's recipe, all or none.
 func (o Options) one(m *ptx.Module, header machine, f *ptx.Func, r Recipe) error {
+	declared := 0
+	for _, s := range f.Stmts {
+		if s.Kind == ptx.Decl {
+			declared++
+		}
+	}
+	if declared > maxDeclared {
+		return fmt.Errorf("it has %d declarations, and %d are the most that are looked at", declared, maxDeclared)
+	}
 	before := f.Clone()
 	k := &kernel{Func: f, module: m, options: o, machine: header}
 	err := k.passes(r)

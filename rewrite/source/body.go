@@ -64,14 +64,19 @@ func (u *Unit) loops(f *function) []loop {
 		}
 		found = append(found, l)
 	}
+	var around []int // the loops that have not ended, innermost last
 	for i := range found {
-		for j := i - 1; j >= 0; j-- {
-			if found[j].stop >= found[i].stop && found[j].from <= found[i].at {
+		for len(around) > 0 && found[around[len(around)-1]].stop <= found[i].at {
+			around = around[:len(around)-1]
+		}
+		for n := len(around) - 1; n >= 0; n-- {
+			if j := around[n]; found[j].stop >= found[i].stop && found[j].from <= found[i].at {
 				found[i].depth = found[j].depth + 1
 				found[j].inner = false
 				break
 			}
 		}
+		around = append(around, i)
 	}
 	return found
 }

@@ -195,7 +195,9 @@ func (r *reader) angles(i, stop int) int {
 	for n := 0; i < stop; i++ {
 		switch r.t[i].kind {
 		case '<':
-			depth++
+			if depth++; depth > maxNesting {
+				return -1
+			}
 		case '>':
 			if depth--; depth == 0 {
 				return i + 1

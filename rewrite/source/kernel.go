@@ -47,6 +47,9 @@ type Loop struct {
 	f *function
 }
 
+// maxName bounds the names that are taken apart, bytes: that is recursive, and a stack that overflows ends the process. CUTLASS' longest have some 10,000.
+const maxName = 1 << 15
+
 // Kernel finds the definition that the PTX entry of that (mangled) name was compiled from.
 func (u *Unit) Kernel(entry string) (*Kernel, error) {
 	name := stripStatic(entry)
@@ -60,6 +63,9 @@ func (u *Unit) Kernel(entry string) (*Kernel, error) {
 		k := u.kernel(f, nil)
 		k.Entry = entry
 		return k, nil
+	}
+	if len(name) > maxName {
+		return nil, refuse(entry[:64], "its name has %d bytes", len(entry))
 	}
 	ast, err := demangle.ToAST(name)
 	if err != nil {

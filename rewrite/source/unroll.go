@@ -20,6 +20,9 @@ import (
 // maxUnroll bounds factors: above it LLVM takes minutes and nothing gains.
 const maxUnroll = 1024
 
+// maxLoops bounds the loops of a kernel that are changed: many on one line of the text would take long.
+const maxLoops = 1024
+
 // unrollEdits turns the unroll terms into insertions.
 func (k *Kernel) unrollEdits(terms []rewrite.Term, opt Options) ([]insertion, error) {
 	if len(terms) == 0 {
@@ -81,6 +84,9 @@ func (k *Kernel) unrollEdits(terms []rewrite.Term, opt Options) ([]insertion, er
 			have = append(have, l.Site)
 		}
 		return nil, refuse(k.label(), "no loop at %s (there are: %s)", site, strings.Join(have, " "))
+	}
+	if len(edits) > maxLoops {
+		return nil, refuse(k.label(), "it has %d loops, and %d are the most that are changed", len(edits), maxLoops)
 	}
 	if len(edits) == 0 {
 		return nil, refuse(k.label(), "no loop to unroll")
