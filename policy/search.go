@@ -105,6 +105,9 @@ func (s *search) begin() error {
 		return errStop{"its default build can't be made again: " + firstLine(err)}
 	}
 	s.original = codeOf(def, s.k.Name)
+	if s.k.Default.Spill == 0 {
+		s.k.Default.Spill = def.Build.Spill // a cubin does not hold it, and a build has no word of it unless the user asked for ptxas -v
+	}
 	s.baseline, s.largest = profile.Original, s.l.MaxThreads
 	if s.k.Applied != "" || s.differs() {
 		var at profile.Attributes

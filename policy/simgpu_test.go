@@ -282,11 +282,14 @@ func (l appLaunch) times(n int) []appLaunch {
 var simDevice = &profile.Device{Name: "Simulated H200", Major: 9, Minor: 0, Multiprocessors: 132}
 
 // run lets the tuner see an application, as profile would.
-func (g *simGPU) run(o Options, a app) ([]Result, *Tuner) {
+func (g *simGPU) run(o Options, a app) ([]Result, *Tuner) { g.t.Helper(); return g.runWith(g, o, a) }
+
+// runWith is run with another compiler.
+func (g *simGPU) runWith(c Compiler, o Options, a app) ([]Result, *Tuner) {
 	g.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	tuner := NewTuner(ctx, o, g, g, g, nil)
+	tuner := NewTuner(ctx, o, c, g, g, nil)
 	process := &profile.Process{PID: 1}
 	tuner.Start(process)
 	type key struct {

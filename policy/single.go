@@ -128,6 +128,16 @@ func (s *Single) why(untried string) string {
 	return "not tried"
 }
 
+// shown is a recipe as a list shows it: without the terms that only the host looks at.
+func shown(text string) string {
+	r, err := rewrite.ParseRecipe(text)
+	if err != nil {
+		return text
+	}
+	r.Terms = slices.DeleteFunc(slices.Clone(r.Terms), rewrite.Term.HostOnly)
+	return r.String()
+}
+
 // value is a recipe without the lever's name: what a list of levers shows.
 func (s *Single) value() string {
 	r, err := rewrite.ParseRecipe(s.Best)
@@ -210,7 +220,7 @@ func (p *printer) single(w io.Writer, e Entry) {
 		if s.Measured == 0 {
 			continue
 		}
-		fmt.Fprintf(t, "    %.3fx\t%s\t%s%s\t%s\n", s.SpeedUp, shorten(s.Best, 60), registers(s.Build), spills(s.Build), s.counts())
+		fmt.Fprintf(t, "    %.3fx\t%s\t%s%s\t%s\n", s.SpeedUp, shorten(shown(s.Best), 60), registers(s.Build), spills(s.Build), s.counts())
 	}
 	if err := t.Flush(); err != nil && p.err == nil {
 		p.err = err
