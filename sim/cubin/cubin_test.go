@@ -217,8 +217,12 @@ ptxas info    : Used 39 registers, used 1 barriers, 400 bytes cumulative stack s
 ptxas info    : Function properties for _Z6helperi
     0 bytes stack frame, 4 bytes spill stores, 4 bytes spill loads
 ptxas info    : Used 99 registers
+ptxas info    : Compiling entry function '_Z1bPf' for 'sm_90'
+ptxas info    : Function properties for _Z1bPf
+    0 bytes stack frame, -8 bytes spill stores, -8 bytes spill loads
+ptxas info    : Used 40 registers, used 0 barriers, 17408 bytes smem
 `)
-	want := map[string]Usage{"_Z1aPf": {39, 2048, 400, 8, 12}, "_Z6helperi": {0, 0, 0, 4, 4}}
+	want := map[string]Usage{"_Z1aPf": {39, 2048, 400, 8, 12}, "_Z6helperi": {0, 0, 0, 4, 4}, "_Z1bPf": {40, 17408, 0, 0, 0}}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%v, want %v", got, want)
 	}

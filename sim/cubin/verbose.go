@@ -20,7 +20,7 @@ type Usage struct {
 var (
 	verboseEntry = regexp.MustCompile(`^ptxas info\s*: Compiling entry function '(.*)' for '[^']*'$`)
 	verboseFunc  = regexp.MustCompile(`^ptxas info\s*: Function properties for (.*)$`)
-	verboseFrame = regexp.MustCompile(`^\s*(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads$`)
+	verboseFrame = regexp.MustCompile(`^\s*(\d+) bytes stack frame, (-?\d+) bytes spill stores, (-?\d+) bytes spill loads$`)
 	verboseUsed  = regexp.MustCompile(`^ptxas info\s*: Used (\d+) registers(.*)$`)
 	verboseSmem  = regexp.MustCompile(`, (\d+)(?:\+(\d+))? bytes smem`)
 )
@@ -54,6 +54,6 @@ func Spills(messages string) map[string]Usage {
 }
 
 func count(digits string) int {
-	n, _ := strconv.Atoi(digits) // digits only; "" and what overflows give no count worth having
-	return n
+	n, _ := strconv.Atoi(digits) // "" and what overflows give no count worth having
+	return max(n, 0)             // with spilling to shared memory ptxas 13.0 speaks of -8 bytes
 }
