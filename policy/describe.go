@@ -41,16 +41,8 @@ func (k *Kernel) ReadPTX(m *ptx.Module) error {
 			k.Bounds = fmt.Sprintf("__launch_bounds__(..., %s)", d.Args)
 		}
 	}
-	for i, s := range f.Stmts {
-		if s.Kind == ptx.Inst && !s.Guarded {
-			op := f.Opcode(i)
-			switch {
-			case hintable(op, "ld"):
-				k.Loads++
-			case hintable(op, "st"):
-				k.Stores++
-			}
-		}
+	k.Loads, k.Stores = rewrite.Accesses(f)
+	for _, s := range f.Stmts {
 		if bytes.Contains(f.Bytes(ptx.Span{Start: s.Start, End: s.End}), []byte(`"nounroll"`)) {
 			k.NoUnrolls++
 		}
@@ -80,27 +72,6 @@ func (k *Kernel) ReadPTX(m *ptx.Module) error {
 	}
 	k.Short = ShortName(k.Name)
 	return nil
-}
-
-// hintable tells roughly what rewrite's pass decides in the end: a plain access to global memory without a policy.
-func hintable(op []byte, base string) bool {
-	words := strings.Split(string(op), ".")
-	if words[0] != base {
-		return false
-	}
-	global := false
-	for _, w := range words[1:] {
-		switch w {
-		case "global":
-			global = true
-		case "volatile", "relaxed", "acquire", "release", "mmio", "cs", "cg", "ca", "cv", "lu", "wt", "wb":
-			return false
-		}
-		if strings.HasPrefix(w, "L1::") {
-			return false
-		}
-	}
-	return global
 }
 
 // alone says why a kernel with these traits is left alone, "" if it is not: what it does cannot be repeated or compared.

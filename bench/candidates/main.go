@@ -4,20 +4,17 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
+	"gnvcc/bench/command"
 	"gnvcc/bench/machine"
 )
 
@@ -43,15 +40,7 @@ type Run struct {
 	CiccTime, PtxTime float64
 }
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "candidates:", err)
-		stop()
-		os.Exit(1)
-	}
-}
+func main() { command.Main("candidates", run) }
 
 func run(ctx context.Context, args []string) error {
 	set := flag.NewFlagSet("candidates", flag.ContinueOnError)
@@ -76,14 +65,8 @@ func run(ctx context.Context, args []string) error {
 	if *runs < 1 || *jobs < 1 || set.NArg() == 0 {
 		return errors.New("candidates [-n 1,10,60] [-runs 3] [-j N] FOLDER ...")
 	}
-	for _, tool := range []*string{gnvcc, nvcc} {
-		path, err := exec.LookPath(*tool)
-		if err != nil {
-			return fmt.Errorf("%s is no program that can be run: %w", *tool, err)
-		}
-		if *tool, err = filepath.Abs(path); err != nil {
-			return err
-		}
+	if err := command.Programs(gnvcc, nvcc); err != nil {
+		return err
 	}
 	work, err := os.MkdirTemp("", "gnvcc-candidates-")
 	if err != nil {
@@ -112,14 +95,7 @@ func run(ctx context.Context, args []string) error {
 		}
 	}
 	fmt.Print(table(raw))
-	if *out == "" {
-		return nil
-	}
-	text, err := json.MarshalIndent(raw, "", "\t")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(*out, append(text, '\n'), 0o644)
+	return command.Write(*out, raw)
 }
 
 // table prints the medians, and each against one candidate of the same kind.
@@ -140,7 +116,7 @@ func table(raw Raw) string {
 					all = append(all, value(r))
 				}
 			}
-			return median(all)
+			return command.Median(all)
 		}
 		wall, cpu := func(r Run) float64 { return r.Wall }, func(r Run) float64 { return r.CPU }
 		for _, n := range ns {
@@ -157,13 +133,4 @@ func table(raw Raw) string {
 	}
 	fmt.Fprintf(&b, "%d compiles at a time; medians; CPU: all tools' and gnvcc's own.\n", raw.Jobs)
 	return b.String()
-}
-
-// median of an even number is the mean of the middle two; 0 of none.
-func median(list []float64) float64 {
-	if len(list) == 0 {
-		return 0
-	}
-	s := slices.Sorted(slices.Values(list))
-	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }

@@ -4,39 +4,22 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
-	"syscall"
 	"time"
 
 	"gnvcc/bench/clock"
+	"gnvcc/bench/command"
 	"gnvcc/bench/machine"
 	"gnvcc/bench/tree"
 	"gnvcc/rewrite"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "levers:", err)
-		stop()
-		os.Exit(1)
-	}
-}
-
-// list is a flag that may be given several times.
-type list []string
-
-func (l *list) String() string     { return strings.Join(*l, " ") }
-func (l *list) Set(s string) error { *l = append(*l, s); return nil }
+func main() { command.Main("levers", run) }
 
 // exact are the levers whose results are the same bits.
 func exact() string {
@@ -52,7 +35,7 @@ func exact() string {
 func run(ctx context.Context, args []string) error {
 	set := flag.NewFlagSet("levers", flag.ContinueOnError)
 	var b bench
-	var variables list
+	var variables command.List
 	set.StringVar(&b.nvcc, "nvcc", "nvcc", "the real nvcc")
 	set.StringVar(&b.gnvcc, "gnvcc", "gnvcc", "gnvcc")
 	levers := set.String("levers", exact(), "the levers to run alone, separated by commas")
@@ -104,15 +87,9 @@ func run(ctx context.Context, args []string) error {
 			b.levers = append(b.levers, lever)
 		}
 	}
-	var err error
-	for _, tool := range []*string{&b.nvcc, &b.gnvcc} {
-		path, err := exec.LookPath(*tool)
-		if err != nil {
-			return fmt.Errorf("%s is no program that can be run: %w", *tool, err)
-		}
-		if *tool, err = filepath.Abs(path); err != nil {
-			return err
-		}
+	err := command.Programs(&b.nvcc, &b.gnvcc)
+	if err != nil {
+		return err
 	}
 	if b.source, err = filepath.Abs(set.Arg(0)); err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"sort"
 	"strings"
 
+	"gnvcc/bench/command"
 	"gnvcc/bench/jsonl"
 	"gnvcc/bench/machine"
 	"gnvcc/cache"
@@ -64,10 +65,10 @@ func (r Result) SpeedUp() float64 {
 		return 0
 	case !r.Adopted():
 		return 1
-	case median(r.After) <= 0:
+	case command.Median(r.After) <= 0:
 		return 0
 	}
-	return float64(median(r.Before)) / float64(median(r.After))
+	return float64(command.Median(r.Before)) / float64(command.Median(r.After))
 }
 
 // Candidate is the best that the race saw, as a speed-up over all kernels of the program: the largest one. 0: none.
@@ -181,14 +182,4 @@ func decided(dir string) ([]cache.Decision, error) {
 	})
 	sort.Slice(out, func(i, j int) bool { return out[i].Kernel < out[j].Kernel })
 	return out, err
-}
-
-// median of an even number is the mean of the middle two; 0 of none.
-func median(list []int64) int64 {
-	if len(list) == 0 {
-		return 0
-	}
-	s := append([]int64(nil), list...)
-	sort.Slice(s, func(i, j int) bool { return s[i] < s[j] })
-	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }

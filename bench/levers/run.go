@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"gnvcc/bench/clock"
+	"gnvcc/bench/command"
 	"gnvcc/bench/jsonl"
 	"gnvcc/bench/machine"
 	"gnvcc/bench/step"
@@ -326,8 +327,8 @@ func (r Result) short() string {
 				recipes = append(recipes, k.Recipe)
 			}
 		}
-		return fmt.Sprintf("%.3f times as fast (%.3f ms -> %.3f ms), tuned in %.1f s: %s", r.SpeedUp(), float64(median(r.Before))/1e6,
-			float64(median(r.After))/1e6, r.Tune, strings.Join(recipes, "; "))
+		return fmt.Sprintf("%.3f times as fast (%.3f ms -> %.3f ms), tuned in %.1f s: %s", r.SpeedUp(), float64(command.Median(r.Before))/1e6,
+			float64(command.Median(r.After))/1e6, r.Tune, strings.Join(recipes, "; "))
 	}
 	return fmt.Sprintf("not adopted (fastest in the race %.3f), tuned in %.1f s", r.Candidate(), r.Tune)
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"gnvcc/bench/command"
 	"gnvcc/bench/step"
 )
 
@@ -170,33 +171,7 @@ func copyBeside(folder, root string) error {
 func (r Raw) all() []float64 {
 	var out []float64
 	for _, p := range r.Programs {
-		out = append(out, ratios(p.Gnvcc, p.Nvcc)...)
+		out = append(out, command.Ratios(p.Gnvcc, p.Nvcc)...)
 	}
 	return out
-}
-
-func ratios(a, b []float64) []float64 {
-	out := make([]float64, min(len(a), len(b)))
-	for i := range out {
-		out[i] = a[i] / b[i]
-	}
-	return out
-}
-
-// median of a list; 0 of none.
-func median(list []float64) float64 { return quantile(list, 0.5) }
-
-// quantile interpolates between the two nearest.
-func quantile(list []float64, q float64) float64 {
-	if len(list) == 0 {
-		return 0
-	}
-	s := append([]float64(nil), list...)
-	sort.Float64s(s)
-	at := q * float64(len(s)-1)
-	low := int(at)
-	if low+1 >= len(s) {
-		return s[low]
-	}
-	return s[low] + (at-float64(low))*(s[low+1]-s[low])
 }

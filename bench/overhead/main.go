@@ -4,18 +4,13 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
-	"os/signal"
-	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
+	"gnvcc/bench/command"
 	"gnvcc/bench/machine"
 )
 
@@ -27,15 +22,7 @@ type Raw struct {
 	Start    Start
 }
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "overhead:", err)
-		stop()
-		os.Exit(1)
-	}
-}
+func main() { command.Main("overhead", run) }
 
 func run(ctx context.Context, args []string) error {
 	set := flag.NewFlagSet("overhead", flag.ContinueOnError)
@@ -53,11 +40,7 @@ func run(ctx context.Context, args []string) error {
 	if *pairs < 1 || *starts < 1 {
 		return fmt.Errorf("-pairs and -starts must be at least 1")
 	}
-	var err error
-	if *gnvcc, err = program(*gnvcc); err != nil {
-		return err
-	}
-	if *nvcc, err = program(*nvcc); err != nil {
+	if err := command.Programs(gnvcc, nvcc); err != nil {
 		return err
 	}
 	folders, err := find(set.Args())
@@ -82,42 +65,28 @@ func run(ctx context.Context, args []string) error {
 			failed++
 			continue
 		}
-		fmt.Printf("%-24s %9.3f %9.3f %7.3f   %9.3f %7.3f   %7.3f\n", p.Name, median(p.Nvcc), median(p.Gnvcc), median(ratios(p.Gnvcc, p.Nvcc)),
-			median(p.First), median(ratios(p.First, p.Nvcc)), median(ratios(p.GnvccCPU, p.NvccCPU)))
+		fmt.Printf("%-24s %9.3f %9.3f %7.3f   %9.3f %7.3f   %7.3f\n", p.Name, command.Median(p.Nvcc), command.Median(p.Gnvcc), command.Median(command.Ratios(p.Gnvcc, p.Nvcc)),
+			command.Median(p.First), command.Median(command.Ratios(p.First, p.Nvcc)), command.Median(command.Ratios(p.GnvccCPU, p.NvccCPU)))
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	all := raw.all()
 	if len(all) > 0 {
-		fmt.Printf("%-24s %9s %9s %7.3f   (median of %d pairs; the goal is 1.02 at most)\n", "all", "", "", median(all), len(all))
+		fmt.Printf("%-24s %9s %9s %7.3f   (median of %d pairs; the goal is 1.02 at most)\n", "all", "", "", command.Median(all), len(all))
 	}
 	fmt.Println("gnvcc s: with a store that knows the compile, no recipe; first s: with an empty store; cpu: ratio of processor times, all children")
 	if raw.Start, err = b.start(ctx, *starts); err != nil {
 		return err
 	}
 	fmt.Printf("\nstart to exec of nvcc: %.2f ms median, %.2f ms at the 95th percentile (%d starts, the fake's own %.2f ms taken off; the goal is 5 ms)\n",
-		raw.Start.median(), raw.Start.high(), len(raw.Start.Face), median(raw.Start.Alone))
+		raw.Start.median(), raw.Start.high(), len(raw.Start.Face), command.Median(raw.Start.Alone))
 	fmt.Println("nvcc is a fake here, which only exits: it is gnvcc's own start that is measured")
-	if *out != "" {
-		text, err := json.MarshalIndent(raw, "", "\t")
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(*out, append(text, '\n'), 0o644); err != nil {
-			return err
-		}
+	if err := command.Write(*out, raw); err != nil {
+		return err
 	}
 	if failed > 0 {
 		return fmt.Errorf("%d of %d programs could not be built", failed, len(folders))
 	}
 	return nil
-}
-
-func program(name string) (string, error) {
-	path, err := exec.LookPath(name)
-	if err != nil {
-		return "", fmt.Errorf("%s is no program that can be run: %w", name, err)
-	}
-	return filepath.Abs(path)
 }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"gnvcc/bench/command"
 )
 
 // compilers writes two fakes: an nvcc that makes the file behind -o, and a gnvcc that runs GNVCC_NVCC after a delay.
@@ -101,11 +103,11 @@ func TestStatistics(t *testing.T) {
 		list []float64
 		q, w float64
 	}{{nil, 0.5, 0}, {[]float64{3}, 0.5, 3}, {[]float64{4, 1, 2}, 0.5, 2}, {[]float64{1, 2, 3, 4}, 0.5, 2.5}, {[]float64{0, 10}, 0.95, 9.5}, {[]float64{1, 2}, 1, 2}} {
-		if got := quantile(c.list, c.q); math.Abs(got-c.w) > 1e-9 {
+		if got := command.Quantile(c.list, c.q); math.Abs(got-c.w) > 1e-9 {
 			t.Errorf("%v: %v, want %v", c, got, c.w)
 		}
 	}
-	if got := ratios([]float64{2, 9}, []float64{1, 3, 5}); !reflect.DeepEqual(got, []float64{2, 3}) {
+	if got := command.Ratios([]float64{2, 9}, []float64{1, 3, 5}); !reflect.DeepEqual(got, []float64{2, 3}) {
 		t.Error(got)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"gnvcc/bench/command"
 	"gnvcc/bench/step"
 )
 
@@ -27,8 +28,8 @@ func (s Start) differences() []float64 {
 	return out
 }
 
-func (s Start) median() float64 { return median(s.differences()) }
-func (s Start) high() float64   { return quantile(s.differences(), 0.95) }
+func (s Start) median() float64 { return command.Median(s.differences()) }
+func (s Start) high() float64   { return command.Quantile(s.differences(), 0.95) }
 
 func (b builder) start(ctx context.Context, n int) (Start, error) {
 	dir := filepath.Join(b.work, "faketoolkit")

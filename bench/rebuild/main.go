@@ -4,19 +4,15 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"sort"
 	"strings"
-	"syscall"
 	"time"
 
+	"gnvcc/bench/command"
 	"gnvcc/bench/machine"
 )
 
@@ -27,15 +23,7 @@ type Raw struct {
 	Files   []File
 }
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "rebuild:", err)
-		stop()
-		os.Exit(1)
-	}
-}
+func main() { command.Main("rebuild", run) }
 
 func run(ctx context.Context, args []string) error {
 	set := flag.NewFlagSet("rebuild", flag.ContinueOnError)
@@ -52,11 +40,7 @@ func run(ctx context.Context, args []string) error {
 	if *pairs < 1 || set.NArg() == 0 {
 		return fmt.Errorf("which files? name .cu files; -pairs must be at least 1")
 	}
-	var err error
-	if *gnvcc, err = program(*gnvcc); err != nil {
-		return err
-	}
-	if *nvcc, err = program(*nvcc); err != nil {
+	if err := command.Programs(gnvcc, nvcc); err != nil {
 		return err
 	}
 	work, err := os.MkdirTemp("", "gnvcc-rebuild-")
@@ -76,27 +60,12 @@ func run(ctx context.Context, args []string) error {
 			return fmt.Errorf("%s: %w", file, err)
 		}
 		raw.Files = append(raw.Files, f)
-		wall, cpu := ratios(f.Apply, f.Nvcc), ratios(f.ApplyCPU, f.NvccCPU)
+		wall, cpu := command.Ratios(f.Apply, f.Nvcc), command.Ratios(f.ApplyCPU, f.NvccCPU)
 		all, allCPU = append(all, wall...), append(allCPU, cpu...)
-		fmt.Printf("%-16s %8.2f %8.2f %7.3f %7.3f   %s\n", f.Name, median(f.Nvcc), median(f.Apply), median(wall), median(cpu), f.steps())
+		fmt.Printf("%-16s %8.2f %8.2f %7.3f %7.3f   %s\n", f.Name, command.Median(f.Nvcc), command.Median(f.Apply), command.Median(wall), command.Median(cpu), f.steps())
 	}
-	fmt.Printf("%-16s %8s %8s %7.3f %7.3f   (median of %d pairs; the goal is 0.35 at most)\n", "all", "", "", median(all), median(allCPU), len(all))
-	if *out == "" {
-		return nil
-	}
-	text, err := json.MarshalIndent(raw, "", "\t")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(*out, append(text, '\n'), 0o644)
-}
-
-func ratios(a, b []float64) []float64 {
-	out := make([]float64, min(len(a), len(b)))
-	for i := range out {
-		out[i] = a[i] / b[i]
-	}
-	return out
+	fmt.Printf("%-16s %8s %8s %7.3f %7.3f   (median of %d pairs; the goal is 0.35 at most)\n", "all", "", "", command.Median(all), command.Median(allCPU), len(all))
+	return command.Write(*out, raw)
 }
 
 func (f File) steps() string {
@@ -109,23 +78,4 @@ func (f File) steps() string {
 		names[i] = fmt.Sprintf("%s %.2f", name, f.Steps[name])
 	}
 	return strings.Join(names, ", ")
-}
-
-func median(list []float64) float64 {
-	s := append([]float64(nil), list...)
-	sort.Float64s(s)
-	if n := len(s); n%2 == 1 {
-		return s[n/2]
-	} else if n > 0 {
-		return (s[n/2-1] + s[n/2]) / 2
-	}
-	return 0
-}
-
-func program(name string) (string, error) {
-	path, err := exec.LookPath(name)
-	if err != nil {
-		return "", fmt.Errorf("%s is no program that can be run: %w", name, err)
-	}
-	return filepath.Abs(path)
 }

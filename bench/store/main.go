@@ -5,17 +5,15 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
+	"gnvcc/bench/command"
 	"gnvcc/bench/machine"
 )
 
@@ -46,13 +44,7 @@ func main() {
 		}
 		return
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "store:", err)
-		stop()
-		os.Exit(1)
-	}
+	command.Main("store", run)
 }
 
 func run(ctx context.Context, args []string) error {

@@ -4,43 +4,26 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
-	"syscall"
 	"time"
 
 	"gnvcc/bench/clock"
+	"gnvcc/bench/command"
 	"gnvcc/bench/machine"
 	"gnvcc/bench/tree"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "suite:", err)
-		stop()
-		os.Exit(1)
-	}
-}
-
-// list is a flag that may be given several times.
-type list []string
-
-func (l *list) String() string     { return strings.Join(*l, " ") }
-func (l *list) Set(s string) error { *l = append(*l, s); return nil }
+func main() { command.Main("suite", run) }
 
 func run(ctx context.Context, args []string) error {
 	set := flag.NewFlagSet("suite", flag.ContinueOnError)
 	var s suite
-	var variables list
+	var variables command.List
 	set.StringVar(&s.nvcc, "nvcc", "nvcc", "the real nvcc")
 	set.StringVar(&s.gnvcc, "gnvcc", "gnvcc", "gnvcc")
 	compiler := set.String("compiler", "NVCC", "make variables that name the compiler, separated by commas")
@@ -96,11 +79,9 @@ func run(ctx context.Context, args []string) error {
 		}
 	}
 	s.variables, s.compilers, s.tuneFlags = variables, strings.Split(*compiler, ","), strings.Fields(*tuneFlags)
-	var err error
-	for _, tool := range []*string{&s.nvcc, &s.gnvcc} {
-		if *tool, err = program(*tool); err != nil {
-			return err
-		}
+	err := command.Programs(&s.nvcc, &s.gnvcc)
+	if err != nil {
+		return err
 	}
 	if s.source, err = filepath.Abs(set.Arg(0)); err != nil {
 		return err
@@ -141,12 +122,4 @@ func run(ctx context.Context, args []string) error {
 	}
 	fmt.Print(table(done, s.threshold, *kernels))
 	return nil
-}
-
-func program(name string) (string, error) {
-	path, err := exec.LookPath(name)
-	if err != nil {
-		return "", fmt.Errorf("%s is no program that can be run: %w", name, err)
-	}
-	return filepath.Abs(path)
 }

@@ -9,6 +9,7 @@ import (
 	"sort"
 
 	"gnvcc/bench/clock"
+	"gnvcc/bench/command"
 	"gnvcc/bench/jsonl"
 	"gnvcc/bench/machine"
 	"gnvcc/cache"
@@ -132,7 +133,7 @@ func (r *Result) times(before, after []clock.Reading) {
 			if kernels[k] == nil {
 				kernels[k] = &Kernel{Name: k.name, Grid: k.grid, Block: k.block, Dynamic: k.dynamic}
 			}
-			put(kernels[k], first[k], median(each[k]), median(total[k]))
+			put(kernels[k], first[k], command.Median(each[k]), command.Median(total[k]))
 		}
 		return totals
 	}
@@ -156,8 +157,8 @@ func (r *Result) times(before, after []clock.Reading) {
 
 // Ratio is how many times as fast the program's kernels are: the medians over the runs of all kernels' time. 0: not known.
 func (r Result) Ratio() float64 {
-	if after := median(r.After); after > 0 {
-		return float64(median(r.Before)) / float64(after)
+	if after := command.Median(r.After); after > 0 {
+		return float64(command.Median(r.Before)) / float64(after)
 	}
 	return 0
 }
@@ -173,17 +174,7 @@ func (r Result) Longest() int64 {
 
 func (r Result) short() string {
 	return fmt.Sprintf("%.3f times as fast (%.3f ms -> %.3f ms), tuned in %.1f s: %d configurations, %d candidates, %d recipes; stdout %s",
-		r.Ratio(), float64(median(r.Before))/1e6, float64(median(r.After))/1e6, r.Tune, r.Configurations, r.Candidates, r.Adopted, r.Stdout)
-}
-
-// median of an even number is the mean of the middle two; 0 of none.
-func median(list []int64) int64 {
-	if len(list) == 0 {
-		return 0
-	}
-	s := append([]int64(nil), list...)
-	sort.Slice(s, func(i, j int) bool { return s[i] < s[j] })
-	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
+		r.Ratio(), float64(command.Median(r.Before))/1e6, float64(command.Median(r.After))/1e6, r.Tune, r.Configurations, r.Candidates, r.Adopted, r.Stdout)
 }
 
 // readResults reads a file of results, the last line of each program.

@@ -1,0 +1,47 @@
+package command
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestNumbers(t *testing.T) {
+	if m := Median([]float64{3, 1, 2}); m != 2 {
+		t.Error(m)
+	}
+	if m := Median([]int64{4, 1, 2, 3}); m != 2 {
+		t.Error(m)
+	}
+	if m := Median([]float64{4, 1, 2, 3}); m != 2.5 {
+		t.Error(m)
+	}
+	if Median[float64](nil) != 0 || Quantile(nil, 0.5) != 0 {
+		t.Error("the median of nothing")
+	}
+	list := []float64{30, 10, 20}
+	if q := Quantile(list, 0.75); q != 25 || Quantile(list, 1) != 30 || list[0] != 30 {
+		t.Error(q, list)
+	}
+	if r := Ratios([]float64{2, 6, 9}, []float64{1, 3}); !slices.Equal(r, []float64{2, 2}) {
+		t.Error(r)
+	}
+}
+
+func TestPrograms(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tool")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(filepath.Dir(path))
+	tool, sh := "./tool", "sh"
+	if err := Programs(&tool, &sh); err != nil || tool != path || !filepath.IsAbs(sh) {
+		t.Error(err, tool, sh)
+	}
+	none := "./none"
+	if err := Programs(&none); err == nil || !strings.Contains(err.Error(), "none is no program that can be run") {
+		t.Error(err)
+	}
+}
