@@ -113,7 +113,7 @@ func (c *Compiler) Kernel(cubinHash, kernel string) (*Source, error) {
 	if s.NoSecond == "" && a.Reloc {
 		s.NoSecond = "with -rdc=true a second entry can't be had"
 	}
-	if s.NoSecond == "" {
+	if s.NoSecond == "" && s.translation == nil { // without a compile of its source there is no host stub; without a reading of it there is one
 		s.NoSecond = s.NoSource
 	}
 	return s, nil

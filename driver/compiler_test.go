@@ -1,7 +1,9 @@
 package driver
 
 import (
+	"bytes"
 	"context"
+	"debug/elf"
 	"errors"
 	"fmt"
 	"os"
@@ -258,6 +260,54 @@ func TestCompilerLinked(t *testing.T) {
 			}
 			if _, err := c.Compile(context.Background(), s, recipe(t, "spec{n=3}")); err == nil {
 				t.Error("a second entry with -rdc=true")
+			}
+		})
+	}
+}
+
+// TestThrottledCode: a throttled entry is the plain kernel's machine code, byte for byte, so that it is exact by construction; also
+// where the source can't be specialised.
+func TestThrottledCode(t *testing.T) {
+	for _, version := range []string{"11.8", "12.4", "13.0", "13.5"} {
+		t.Run(version, func(t *testing.T) {
+			p := newProject(t, version, map[string]string{"k.cu": "__device__ int counter = 3; __constant__ float table[7];\n" +
+				"__global__ void other(float *p) { __shared__ float t[64]; t[threadIdx.x] = *p; __syncthreads(); *p = t[5]; }\n" +
+				"__global__ void shown(float *p, int n) { __shared__ float t[32]; if (n < 0) goto end; {" + wide + "} t[threadIdx.x] = p[n] + table[n & 3] + counter; __syncthreads(); p[1] = t[n & 31]; end:; }\n" +
+				"int main() { shown<<<1, 1>>>(0, 0); other<<<1, 1>>>(0); }\n"})
+			p.gnvcc("-arch=sm_80", "k.cu", "-o", "app")
+			c := NewCompiler(p.store, t.TempDir())
+			s, err := c.Kernel(p.cubin("app", "sm_80"), "_Z5shownPfi")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.NoSecond != "" {
+				t.Fatal(s.NoSecond)
+			}
+			code := func(r string) []byte {
+				cand, err := c.Compile(context.Background(), s, recipe(t, r))
+				if err != nil {
+					t.Fatal(err)
+				}
+				content, err := os.ReadFile(cand.Path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				copy(content[20:24], []byte{1, 0, 0, 0}) // e_version, in which ABI 7 has the toolkit's
+				f, err := elf.NewFile(bytes.NewReader(content))
+				if err != nil {
+					t.Fatal(err)
+				}
+				text, err := f.Section(".text." + cand.Entry).Data()
+				if err != nil || len(text) < 1000 {
+					t.Fatalf("%d bytes of code, %v", len(text), err)
+				}
+				return text
+			}
+			if plain, second := code(""), code("spec{host(block)=32x1x1,host(dynamic)=64} throttle=2"); !bytes.Equal(plain, second) {
+				t.Errorf("the throttled entry has other code: %d and %d bytes", len(plain), len(second))
+			}
+			if _, err := c.Compile(context.Background(), s, recipe(t, "spec{n=3}")); err == nil {
+				t.Error("a kernel with goto was specialised: this test is to show that throttling does not need that")
 			}
 		})
 	}

@@ -117,6 +117,15 @@ func TestDescribe(t *testing.T) {
 	if other := hash("_Z6sharedIfEvPT_"); other == plain {
 		t.Error("another kernel has the same hash")
 	}
+	older := read("k.cubin")
+	before, err := CodeHash(older, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	older[20] = 0x7c // as ptxas 12.4 writes it
+	if after, err := CodeHash(older, w); err != nil || after != before {
+		t.Errorf("another version in the header: %v", err)
+	}
 	for _, b := range [][]byte{nil, []byte("no cubin"), read("k.cubin")[:200]} {
 		if _, err := CodeHash(b, w); err == nil {
 			t.Errorf("%d bytes that are no cubin have a hash", len(b))
