@@ -37,6 +37,9 @@ const (
 	hopeless   = 1.5  // slower than this at its first launches: dropped at once
 	worthwhile = 0.99 // a group's leader below this ratio survives: it may add something in a combination
 	stride     = 6    // arms between two baseline blocks: the clock drifts over milliseconds, not over six launches
+
+	long  = 5e6   // ns: from here on a launch costs more than what is learned by one more
+	exact = 0.002 // standard error of an arm's median that is enough for ordering long ones
 )
 
 // Race measures arms and returns their standings, the best first; arms never reached stand last with N = 0. base are
@@ -59,6 +62,13 @@ func (r Rule) Race(sample Sampler, arms []Arm, base []float64, o Options) ([]Sta
 	for n > 1 && float64(n*len(arms))*r.cost(median) > float64(r.Time.Nanoseconds())/2 {
 		n--
 	}
+	// A kernel of 100 ms has hardly any noise, and a race of thirty such arms would take the whole budget: fewer launches do.
+	most, beside := 200, 3
+	if r.cost(median) >= long && len(base) >= 3 {
+		most = min(max(int(math.Ceil(math.Pow(1.2533*noise/exact, 2))), 1), 200)
+		beside = min(most, 3)
+		n = min(n, most)
+	}
 	var fatal error
 	stop := func() bool { return fatal != nil || o.Stop != nil && o.Stop() }
 
@@ -69,7 +79,7 @@ func (r Rule) Race(sample Sampler, arms []Arm, base []float64, o Options) ([]Sta
 				break
 			}
 			if at%stride == 0 || local == 0 {
-				b, err := sample(Baseline, max(n, 3))
+				b, err := sample(Baseline, max(n, beside))
 				if err != nil || len(b) == 0 {
 					fatal = err
 					return finish(st, ratios), fatal
@@ -92,7 +102,7 @@ func (r Rule) Race(sample Sampler, arms []Arm, base []float64, o Options) ([]Sta
 			break
 		}
 		alive = survivors(alive, st, ratios)
-		n = min(2*n, 200)
+		n = min(2*n, most)
 	}
 	return finish(st, ratios), fatal
 }

@@ -223,6 +223,45 @@ func TestCost(t *testing.T) {
 	}
 }
 
+// TestLong: of a kernel of 100 ms the best of 30 is found with little more than a launch each, where there is hardly any noise; where
+// there is much, it takes the launches that it needs.
+func TestLong(t *testing.T) {
+	arms := make([]Arm, 30)
+	for i := range arms {
+		arms[i] = Arm{ID: i, Group: i / 5}
+	}
+	for name, most := range map[string]int{"0.05 %": 60, "3 %": 400} {
+		right := 0
+		for seed := range int64(50) {
+			noise := quiet(0.0005)
+			if name == "3 %" {
+				noise = quiet(0.03)
+			}
+			c := newClock(seed, 100e6, noise, func(arm int) float64 {
+				if arm == 17 {
+					return 0.9
+				}
+				return 0.97 + float64(arm%10)/100
+			})
+			first, _ := c.sample(Baseline, 3)
+			c.tick = 0
+			st, err := Standard.Race(c.sample, arms, first, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if st[0].ID == 17 {
+				right++
+			}
+			if c.tick > most {
+				t.Errorf("noise of %s: %d launches", name, c.tick)
+			}
+		}
+		if right < 45 {
+			t.Errorf("noise of %s: the best of 30 was found in %d of 50 races", name, right)
+		}
+	}
+}
+
 func TestHarmful(t *testing.T) {
 	bad, good := 0, 0
 	for seed := int64(0); seed < 200; seed++ {
