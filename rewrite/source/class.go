@@ -110,9 +110,12 @@ func (r *reader) typedef(i, stop int) int {
 			case ident:
 				continue
 			case '{':
-				if int(r.t[j].match) != last-1 { // *p, or several names
+				// The first name behind it, if more than *p are: `} S, *SP;`.
+				behind := int(r.t[j].match) + 1
+				if k := r.t[behind+1].kind; r.t[behind].kind != ident || k != ',' && k != ';' {
 					return next
 				}
+				name = u.str(behind)
 				def := &classDef{name: name, open: j, plain: j <= first+2, keyword: u.str(first)}
 				u.classes[name] = append(u.classes[name], def)
 				if j == first+2 && u.str(first+1) != name {
