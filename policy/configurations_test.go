@@ -160,6 +160,46 @@ func TestOtherValues(t *testing.T) {
 	}
 }
 
+// TestStaleValues: a recipe whose values no launch has any more is said to be of no use in that run.
+func TestStaleValues(t *testing.T) {
+	for _, second := range []bool{true, false} {
+		k := &simKernel{Kernel: sources(Kernel{}), speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
+			for _, term := range r.Terms {
+				if term.Brace && strings.Contains(term.Value, "n=1024") && !plain {
+					return 0.6
+				}
+			}
+			return 1
+		}}
+		if !second {
+			k.NoSecond = "it can't"
+		}
+		g := newSim(t, k)
+		launches := func(n int32) app {
+			a := one("_Z1aPfi", shape(1000, 256))
+			for i := range a.launches {
+				a.launches[i].n = n
+			}
+			return a
+		}
+		results, tuner := g.run(simOptions(), launches(1024))
+		if d := results[0].Decision; !strings.Contains(d.Recipe, "n=1024") || strings.Contains(d.Evidence.Note+strings.Join(tuner.Notes(), ""), "no launch") {
+			t.Fatalf("decided %q; %q %q", d.Recipe, d.Evidence.Note, tuner.Notes())
+		}
+		results, tuner = g.run(simOptions(), launches(77))
+		if notes := strings.Join(tuner.Notes(), "\n"); !strings.Contains(notes, "no launch of this run had the values that ") {
+			t.Errorf("second entry %v: the run says %q", second, notes)
+		}
+		if d := results[0].Decision; d != nil && !strings.Contains(d.Evidence.Note, "no launch of this run") {
+			t.Errorf("second entry %v: the report says %q", second, d.Evidence.Note)
+		}
+		_, tuner = g.run(simOptions(), launches(1024))
+		if notes := strings.Join(tuner.Notes(), "\n"); strings.Contains(notes, "no launch") {
+			t.Errorf("second entry %v: values that are there again: %q", second, notes)
+		}
+	}
+}
+
 // TestManyConfigurations: beyond the limits configurations are only verified, then left alone, and the run goes on.
 func TestManyConfigurations(t *testing.T) {
 	k := &simKernel{Kernel: Kernel{Loads: 8}, speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {

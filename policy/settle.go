@@ -84,6 +84,12 @@ func (t *Tuner) Finish() ([]Result, error) {
 			} else {
 				r.Decision = t.decide(k, eligible[k], flags[k.File])
 			}
+			if stale := k.unheld(); stale != "" {
+				t.notes = append(t.notes, fmt.Sprintf("%s: %s", k.label(), stale))
+				if r.Decision != nil {
+					r.Decision.Evidence.Note = strings.TrimPrefix(r.Decision.Evidence.Note+"; "+stale, "; ")
+				}
+			}
 			if r.Decision != nil && t.sink != nil {
 				if err := t.sink.Decide(*r.Decision); err != nil && failed == nil {
 					failed = fmt.Errorf("keep what was decided for %s: %w", k.label(), err)
@@ -93,6 +99,36 @@ func (t *Tuner) Finish() ([]Result, error) {
 		out = append(out, r)
 	}
 	return out, failed
+}
+
+// unheld says of an earlier recipe with values that no launch of this run had them, "" if one did or may have.
+func (k *kernel) unheld() string {
+	if k.past == nil {
+		return ""
+	}
+	r, err := rewrite.ParseRecipe(k.past.Recipe)
+	if err != nil || !specialised(r) {
+		return ""
+	}
+	seen := false
+	for _, c := range k.order {
+		if c.launch == nil {
+			continue
+		}
+		seen = true
+		for _, t := range r.Terms {
+			if t.Lever == "spec" || t.Lever == "guard" {
+				t.Lever = "spec"
+				if !c.excluded(&k.Kernel, rewrite.Recipe{}.With(t)) {
+					return ""
+				}
+			}
+		}
+	}
+	if !seen {
+		return ""
+	}
+	return fmt.Sprintf("no launch of this run had the values that %s was made for: all took the plain kernel", k.past.Recipe)
 }
 
 // Notes are what the run has to say beside its results.
