@@ -40,6 +40,8 @@ func tune(args []string) int {
 	exact := fs.String("exact", "checked", "what may be adopted: `level` construction (the arithmetic is untouched), checked (compared on launches) or approximate")
 	approximate := fs.Bool("approximate", false, "short for -exact=approximate: special function units in place of accurate divisions, roots, sin, exp, ...; needs -within or -judge")
 	fs.Var(&o.Within, "within", "allow results to differ by this `error`: 1e-3 is relative, of every value that a launch writes; mean:1e-5 is their mean (default: the same bits)")
+	judged := fs.String("judge", "", "with -approximate: a `command` that is given two files, the program's output without and with approximation, and accepts by exit code 0 (with -within E: prints a number, at most E); the program is built again, in place, and run for each question")
+	link := fs.String("build", "", "with -judge: a `command` that links the program after gnvcc apply, such as make")
 	fs.BoolVar(&o.Slots, "warpid", false, "with -approximate: choose warps by their slot in the multiprocessor too; a finer choice, but results differ from run to run")
 	fs.BoolVar(&o.Bet, "bet", false, "other launches than the ones seen may become slower")
 	fs.BoolVar(&o.Over, "over", false, "tune over __launch_bounds__' second value, __maxnreg__, -maxrregcount and unroll pragmas")
@@ -75,6 +77,12 @@ func tune(args []string) int {
 	if *approximate {
 		o.Exact = rewrite.Approximate
 	}
+	if o.Judged = *judged != ""; o.Judged && (o.Exact != rewrite.Approximate || o.Within.Mean) {
+		return complain("tune", errors.New("-judge goes with -approximate, and its -within with a plain number, which the judge's is compared with"))
+	}
+	if *link != "" && !o.Judged {
+		return complain("tune", errors.New("-build goes with -judge"))
+	}
 	if *kernels != "" {
 		if o.Only, err = regexp.Compile(*kernels); err != nil {
 			return complain("tune", err)
@@ -93,7 +101,7 @@ func tune(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	signal.Ignore(syscall.SIGINT) // the application gets it too, and decides; what was measured by then is kept
-	code, err := tuneRun(ctx, o, fs.Args(), controls, *applyToo, *quiet)
+	code, err := tuneRun(ctx, o, fs.Args(), controls, ending{*applyToo, *quiet, *judged, *link})
 	if err != nil {
 		complain("tune", err)
 		if code == 0 {
@@ -111,9 +119,15 @@ func fileList(value string) []string {
 	return strings.Split(value, ",")
 }
 
+// An ending is what is done with what a run found.
+type ending struct {
+	apply, quiet bool
+	judge, build string // commands; "": none
+}
+
 // tuneRun gives the application's own exit code.
-func tuneRun(ctx context.Context, o policy.Options, argv, controls []string, applyToo, quiet bool) (int, error) {
-	begun := time.Now()
+func tuneRun(ctx context.Context, o policy.Options, argv, controls []string, then ending) (int, error) {
+	begun, quiet := time.Now(), then.quiet
 	store, err := openStore()
 	if err != nil {
 		return 1, err
@@ -179,7 +193,9 @@ func tuneRun(ctx context.Context, o policy.Options, argv, controls []string, app
 		}
 		summary(os.Stderr, results, compiler.Counts(), time.Since(begun))
 	}
-	if applyToo && finish == nil {
+	if then.judge != "" && finish == nil {
+		finish = newJudge(ctx, store, book, then.judge, then.build, o, argv).run(ctx, results)
+	} else if then.apply && finish == nil {
 		if _, err := driver.Apply(ctx, store, os.Stderr); err != nil {
 			finish = fmt.Errorf("apply: %w", err)
 		}
