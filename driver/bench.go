@@ -226,7 +226,7 @@ func (b *bench) try(ctx context.Context, j *job, t *translation, module *ptx.Mod
 		before[k.Name] = k.Registers
 	}
 	options := rewrite.Options{
-		Registers: before, Blocks: p.blocks, ReadBack: true, Relocatable: j.call.reloc, MaxRegCount: j.call.maxreg,
+		Registers: before, Blocks: p.blocks, Dynamic: p.dynamic, ReadBack: true, Relocatable: j.call.reloc, MaxRegCount: j.call.maxreg,
 		TuneOver: true, // whether the user allows that is asked when a recipe is decided on
 	}
 	text, refused, err := options.Apply(text, p.passes)

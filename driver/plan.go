@@ -19,6 +19,7 @@ type plan struct {
 	normals  map[string]string         // of the variants (normalOf), by their text
 	passes   map[string]rewrite.Recipe // by entry of the merged module
 	blocks   map[string][3]int         // the blocks that second entries are chosen for
+	dynamic  map[string]int            // and their dynamic shared memory, bytes
 	flags    []string
 	seconds  []second
 	choices  []stub.Choice // of the seconds, in the same order
@@ -26,7 +27,7 @@ type plan struct {
 
 // plan works it out, and compiles the source variants for it. bad are the kernels whose recipes can't be carried out.
 func (b *bench) plan(ctx context.Context, j *job, t *translation, module *ptx.Module, recipes map[string]rewrite.Recipe) (p *plan, bad map[string]error) {
-	p, bad = &plan{passes: map[string]rewrite.Recipe{}, blocks: map[string][3]int{}, normals: map[string]string{}}, map[string]error{}
+	p, bad = &plan{passes: map[string]rewrite.Recipe{}, blocks: map[string][3]int{}, dynamic: map[string]int{}, normals: map[string]string{}}, map[string]error{}
 	b.together(ctx, t, module, recipes)
 	names := make([]string, 0, len(recipes))
 	for name := range recipes {
@@ -160,6 +161,9 @@ func (p *plan) add(v merge.Variant, s second, c stub.Choice) {
 	p.variants = append(p.variants, v)
 	p.passes[s.name] = s.rest.PTX()
 	p.blocks[s.name] = c.Block
+	if c.Dynamic != nil {
+		p.dynamic[s.name] = *c.Dynamic
+	}
 	p.seconds = append(p.seconds, s)
 	p.choices = append(p.choices, c)
 }

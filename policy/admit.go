@@ -147,14 +147,30 @@ func (s *search) shrinks(r rewrite.Recipe, c *Candidate) string {
 	}
 	grown := c.Build.Shared > s.k.Default.Shared
 	switch {
-	case grown && (s.k.Dynamic || s.l.Dynamic > 0):
+	case grown && (s.k.Dynamic || s.l.Dynamic > 0) && !forDynamic(r):
 		return fmt.Sprintf("it takes %d bytes of shared memory more, which launches with dynamic shared memory may need", c.Build.Shared-s.k.Default.Shared)
-	case grown && c.Build.Shared > 48<<10:
-		return fmt.Sprintf("it takes %d bytes of shared memory, more than the 48 KiB that every launch may have", c.Build.Shared)
+	case grown && c.Build.Shared+s.l.Dynamic > 48<<10:
+		return fmt.Sprintf("it takes %d bytes of shared memory, more than the 48 KiB that every launch may have", c.Build.Shared+s.l.Dynamic)
 	case s.sit.Known && c.Build.Registers > 0 && min(s.sit.Device.LargestBlock(c.Build.Registers), c.limit()) < needed(r, s.largest):
 		return fmt.Sprintf("with %d registers, blocks of %d threads, which the default can launch, could not be launched", c.Build.Registers, needed(r, s.largest))
 	}
 	return ""
+}
+
+// forDynamic tells whether all copies of a recipe are for launches with one size of dynamic shared memory: no other launch comes to
+// them.
+func forDynamic(r rewrite.Recipe) bool {
+	copies := 0
+	for _, t := range r.Terms {
+		if t.Lever != "spec" {
+			continue
+		}
+		if h, err := rewrite.HostConditions(t.Value); err != nil || !h.HasDynamic {
+			return false
+		}
+		copies++
+	}
+	return copies > 0
 }
 
 // within tells whether a difference is allowed: none, or one within the bound that the user gave.

@@ -39,14 +39,16 @@ func TestDemoteTries(t *testing.T) {
 		want   string // what stands behind demote=, "loops" only; "; " between recipes
 	}{
 		{"registers limit it", nil, "15:loops maxnreg=64" + second + "; 31:loops maxnreg=48" + second}, // 39 words a thread would fill the shared memory at 10 blocks
-		{"the source bounds blocks", func(s *Situation) { s.Kernel.MaxThreads = 128 }, "15:loops maxnreg=64; 31:loops maxnreg=48"},
+		{"the source bounds blocks", func(s *Situation) { s.Kernel.MaxThreads, s.Kernel.NoSecond = 128, "with -rdc=true" }, "15:loops maxnreg=64; 31:loops maxnreg=48"},
 		{"no second entry", func(s *Situation) { s.Kernel.NoSecond = "with -rdc=true a second entry can't be had" }, ""}, // 12 words for 1024 threads are 48 KB: 4 blocks
 		{"shared memory of its own", func(s *Situation) { s.Kernel.Default.Shared = 20 << 10 }, "15:loops maxnreg=64" + second},
 		{"few blocks", func(s *Situation) { s.Shape, s.Device.SMs = shape(100, 128), 132 }, ""},
 		{"few registers", func(s *Situation) { s.Kernel.Default.Registers = 32 }, ""},
 		{"calls", func(s *Situation) { s.Kernel.Calls = true }, ""},
-		{"dynamic shared memory", func(s *Situation) { s.Kernel.Dynamic = true }, ""},
-		{"a launch with dynamic shared memory", func(s *Situation) { s.Shape.Dynamic = 16 }, ""},
+		{"dynamic shared memory", func(s *Situation) { s.Kernel.Dynamic, s.Shape.Dynamic = true, 20<<10 }, "15:loops maxnreg=64" + second},
+		{"too much of it", func(s *Situation) { s.Kernel.Dynamic, s.Shape.Dynamic = true, 47<<10 }, ""},
+		{"dynamic shared memory, no second entry", func(s *Situation) { s.Kernel.Dynamic, s.Kernel.MaxThreads, s.Kernel.NoSecond = true, 128, "-rdc" }, ""},
+		{"a launch with dynamic shared memory, no second entry", func(s *Situation) { s.Shape.Dynamic, s.Kernel.MaxThreads, s.Kernel.NoSecond = 16, 128, "-rdc" }, ""},
 		{"a bound of the user's", func(s *Situation) { s.Kernel.Bounds = "__maxnreg__(78)" }, ""},
 		{"which spills", func(s *Situation) { s.Kernel.Bounds = "__maxnreg__(78)"; s.Kernel.Default.Spill = 40 }, "11:loops" + second},
 	} {

@@ -12,8 +12,7 @@ import (
 // belongs to it, as long as the shared memory that this costs does not take the gain away again; by each of the
 // paper's three strategies. Plain caps (maxnreg), which spill to local memory, and smemspill compete with it.
 //
-// Slots are reserved for the largest block: so where the source gives no bound near the block at hand, this is for a second
-// entry, for blocks of this size.
+// Slots are reserved for the largest block: so this is for a second entry, for blocks of the size at hand, where there can be one.
 
 // demoteLevels is how many levels of occupancy above the default's are tried, each with demoteMore times the warps of the one
 // before: small blocks have many levels, close together.
@@ -45,7 +44,7 @@ var _ = register(Lever{
 // demotable tells whether the pass could do anything here.
 func demotable(s *Situation) bool {
 	k := s.Kernel
-	return s.Known && !k.Calls && !k.Dynamic && s.Shape.Dynamic == 0
+	return s.Known && !k.Calls
 }
 
 // whyNotDemoted says why there was nothing to try.
@@ -58,8 +57,8 @@ func whyNotDemoted(s *Situation) string {
 		return "the GPU is not in the table of architectures"
 	case k.Calls:
 		return "it has calls, whose registers are not seen in the PTX"
-	case k.Dynamic || s.Shape.Dynamic > 0:
-		return "with dynamic shared memory"
+	case (k.Dynamic || s.Shape.Dynamic > 0) && k.NoSecond != "":
+		return "with dynamic shared memory it is for second entries: " + k.NoSecond
 	case k.Default.Spill > 0:
 		return "no shared memory is left for what is spilled"
 	case now.Limit != sim.LimitRegisters:
@@ -70,26 +69,27 @@ func whyNotDemoted(s *Situation) string {
 	return "the shared memory that it takes would cost the warps that it brings"
 }
 
-// demoteBase is what demotion is added to: nothing where the source bounds blocks by the launch's own, else a second entry for
-// blocks of this size, which holds nvcc's own code but for that. threads is the block that slots are reserved for.
+// demoteBase is what demotion is added to: a second entry for blocks of this size and as much dynamic shared memory, with nvcc's own
+// code but for that. Where there can't be one, the kernel itself, if no launch had dynamic shared memory so far (rewrite/smemspill.go
+// says the same of ptxas' own). threads is the block that slots are reserved for: there the largest by the source.
 func demoteBase(s *Situation) (base rewrite.Recipe, threads int, ok bool) {
 	if !demotable(s) {
 		return base, 0, false
+	}
+	if host := ofKind(s.Values, HostValue); s.Kernel.NoSecond == "" && len(host) > 0 {
+		return spec("spec", host), s.Shape.Threads(), true
 	}
 	threads = sim.BlockThreads
 	if n := s.Kernel.MaxThreads; n > 0 {
 		threads = min(n, threads)
 	}
-	if host := ofKind(s.Values, HostValue); threads > s.Shape.Threads() && s.Kernel.NoSecond == "" && len(host) > 0 {
-		return spec("spec", host), s.Shape.Threads(), true
-	}
-	return base, threads, true
+	return base, threads, !s.Kernel.Dynamic && s.Shape.Dynamic == 0
 }
 
 // demotions returns the recipes for a build with so many registers and so many bytes spilled: the default's or that of base.
 func demotions(s *Situation, base rewrite.Recipe, threads, registers, spill int) []rewrite.Recipe {
 	shape := simShape(s.Kernel, s.Shape)
-	room := rewrite.Demotable(threads, s.Kernel.Default.Shared)
+	room := rewrite.Demotable(threads, s.Kernel.Default.Shared+s.Shape.Dynamic)
 	now := s.Device.Occupancy(registers, shape)
 	var out []rewrite.Recipe
 	add := func(words int, r rewrite.Recipe) {
@@ -147,7 +147,10 @@ func demoteAround(s *Situation, best Trial) []rewrite.Recipe {
 		return nil
 	}
 	if n, ok := guardedBlock(best.Recipe); ok {
-		threads, base = n, rewrite.Recipe{}
+		threads = n
+		if dynamic := s.Kernel.Dynamic || s.Shape.Dynamic > 0; !dynamic || forDynamic(best.Recipe) {
+			base = rewrite.Recipe{}
+		}
 	}
 	base = join(without(best.Recipe, "smemspill"), base)
 	if best.Build.Spill > 0 { // what the cap spills, in shared memory

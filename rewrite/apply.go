@@ -19,6 +19,8 @@ type Options struct {
 	// Blocks holds the block of an entry, by name, where the caller sees to it that it is launched with no other: a second
 	// entry that the host chooses by its block. A dimension that is not fixed is 0.
 	Blocks map[string][3]int
+	// Dynamic holds, in the same way, the bytes of dynamic shared memory that an entry is launched with.
+	Dynamic map[string]int
 	// ReadBack: the caller reads the register count from the cubin and asks Fits, so that a cap above what the largest
 	// block allows may be tried: ptxas often settles below it.
 	ReadBack bool

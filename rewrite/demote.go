@@ -35,9 +35,13 @@ import (
 // The accesses are volatile because ptxas (13.0 to 13.5; 11.8 and 12.4 not always) otherwise forwards a stored value to the loads
 // of the same stretch of code, and the register stays: 64 in place of 40 in a straight line of 24 doubles.
 //
-// Not with dynamic shared memory (a launch that asks for all that is left would fail), real calls, setmaxnreg, clusters and
+// With dynamic shared memory only where its size is known (a second entry, chosen by that): else a launch that asks for all that
+// is left would fail. Not with real calls, setmaxnreg, clusters and
 // grid-wide barriers (which build on how many blocks are resident), nor with -G. Registers that appear in an instruction which
 // is not on the list of demoteplace.go, tensor cores' among them, stay.
+//
+// What can't be seen here: a launch that asks for dynamic shared memory which the kernel has no array for. Whoever adopts this must
+// know the launches, or choose the entry by that.
 //
 // Safe: a thread reads its own slots only, and what it wrote last. Exact as checked only: ptxas contracts multiplications and
 // additions by itself, and can't across memory.
@@ -61,6 +65,7 @@ func demote(k *kernel, terms []Term) error {
 	if err != nil {
 		return err
 	}
+	dynamic, fixed := k.options.Dynamic[k.Name]
 	switch {
 	case strings.Contains(string(k.Text()), demotePrefix) || strings.Contains(string(k.Text()), demoteArray):
 		return fmt.Errorf("the kernel has names that begin with %s or %s already", demotePrefix, demoteArray)
@@ -68,17 +73,19 @@ func demote(k *kernel, terms []Term) error {
 		return errors.New("the kernel is built for debugging (-G)")
 	case t.Calls:
 		return errors.New("the kernel has calls, whose registers are not seen here")
-	case t.SharedDynamic:
+	case t.SharedDynamic && !fixed:
 		return errors.New("the kernel has dynamic shared memory: a launch that asks for all that is left would fail")
+	case t.SharedDynamic && ReadsSharedSize(k.Text()):
+		return errors.New("the kernel reads how much shared memory it has")
 	case t.SetMaxNReg:
 		return errors.New("the kernel moves registers between warps (setmaxnreg)")
 	case t.Cluster || t.GridSync:
 		return errors.New("the kernel builds on how many blocks are resident at once (clusters, grid-wide barriers)")
 	}
 	block := blockOf(k)
-	if need := slotBytes(words, block.threads); need+sharedWithGaps(t.SharedStatic) > sharedLimit {
+	if words > Demotable(block.threads, t.SharedStatic+dynamic) {
 		return fmt.Errorf("%d words for each of %d threads take %d bytes; beside the kernel's own %d there is room for %d words",
-			words, block.threads, need, t.SharedStatic, Demotable(block.threads, t.SharedStatic))
+			words, block.threads, 4*words*block.threads, t.SharedStatic+dynamic, Demotable(block.threads, t.SharedStatic+dynamic))
 	}
 	flow, err := k.Flow()
 	if err != nil {
@@ -88,7 +95,11 @@ func demote(k *kernel, terms []Term) error {
 	if len(chosen) == 0 {
 		return errors.New("no value that is live where most registers are needed can be demoted")
 	}
-	newDemotion(k, flow, chosen, block).write()
+	d := newDemotion(k, flow, chosen, block)
+	if t.SharedDynamic {
+		d.bytes = roundTo(d.bytes, dynamicAlign)
+	}
+	d.write()
 	return nil
 }
 
@@ -105,24 +116,23 @@ const (
 	sharedLimit  = 48 << 10 // bytes that a block may have without cuFuncSetAttribute, on all architectures
 )
 
-func slotBytes(words, threads int) int { return 4 * words * threads }
+// dynamicAlign is what the size of our array is a multiple of where a dynamic array lies behind it: that begins at an address as
+// even as before, up to the most that hardware asks for (TMA's swizzles).
+const dynamicAlign = 1024
 
-// sharedWithGaps bounds what a kernel's arrays take with the gaps between them, which Traits does not count: none is
-// aligned to more than 1024 bytes in what nvcc gives, nearly all to 16 and less.
-func sharedWithGaps(static int) int {
-	if static == 0 {
-		return 0
-	}
-	return (static + 255) / 128 * 128
-}
+func roundTo(n, unit int) int { return (n + unit - 1) / unit * unit }
 
-// Demotable is the largest number of words that demote takes for blocks of so many threads beside static shared memory of so
-// many bytes.
-func Demotable(threads, static int) int {
+// Demotable is the largest number of words that demote takes for blocks of so many threads beside so many bytes of the
+// kernel's own shared memory, static and dynamic. Gaps between arrays, which Traits does not count, and our own rounding
+// are allowed for.
+func Demotable(threads, own int) int {
 	if threads <= 0 {
 		threads = maxThreads
 	}
-	return max(0, min(MostDemoted, (sharedLimit-sharedWithGaps(static))/(4*threads)))
+	if own > 0 {
+		own = roundTo(own+128, dynamicAlign)
+	}
+	return max(0, min(MostDemoted, (sharedLimit-own)/(4*threads)))
 }
 
 // A blockBounds is what is known of the blocks that an entry is launched with.

@@ -22,7 +22,7 @@ import (
 // anew: read the diff. The output must be taken by every ptxas that is installed.
 //
 // Options, one a line: tune-over, maxrregcount, read-back, relocatable, registers KERNEL N, block KERNEL X Y Z,
-// assemble none.
+// dynamic KERNEL BYTES, assemble none.
 
 var update = flag.Bool("update", false, "rewrite the goldens")
 
@@ -82,6 +82,15 @@ func readGolden(t *testing.T, path string) *golden {
 				g.options.Blocks = make(map[string][3]int)
 			}
 			g.options.Blocks[words[1]] = d
+		case "dynamic":
+			n := 0
+			if _, err := fmt.Sscan(words[2], &n); err != nil {
+				t.Fatal(err)
+			}
+			if g.options.Dynamic == nil {
+				g.options.Dynamic = make(map[string]int)
+			}
+			g.options.Dynamic[words[1]] = n
 		case "registers":
 			n := 0
 			if _, err := fmt.Sscan(words[2], &n); err != nil {
