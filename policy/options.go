@@ -89,11 +89,20 @@ func (o *Options) Validate() error {
 // that needs it.
 func (o *Options) allowsAll(r rewrite.Recipe) bool {
 	for _, t := range r.Terms {
-		if l := levers[t.Lever]; l == nil || !t.HostOnly() && !o.allows(l) {
+		if l := levers[t.Lever]; l == nil || !t.HostOnly() && !o.allows(l) && !o.allowsWith(r, l) {
 			return false
 		}
 	}
 	return true
+}
+
+// allowsWith tells whether a lever that was not asked for may stand in a recipe beside one that was, as part of its value (a cap
+// beside a demotion).
+func (o *Options) allowsWith(r rewrite.Recipe, l *Lever) bool {
+	return !slices.Contains(o.Without, l.Name) && slices.ContainsFunc(r.Terms, func(t rewrite.Term) bool {
+		other := levers[t.Lever]
+		return other != nil && o.allows(other) && slices.Contains(other.With, l.Name)
+	})
 }
 
 // leave is what the user allows beyond the same bits, as text; "" for nothing.

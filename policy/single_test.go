@@ -8,6 +8,41 @@ import (
 	"gnvcc/rewrite/source"
 )
 
+// TestAllowsAll: which recipes a user's choice of levers allows.
+func TestAllowsAll(t *testing.T) {
+	for _, c := range []struct {
+		only, without, recipe string
+		want                  bool
+	}{
+		{"", "", "ld=cs maxnreg=40", true},
+		{"ld", "", "ld=cs", true},
+		{"ld", "", "ld=cs maxnreg=40", false},
+		{"", "maxnreg", "ld=cs maxnreg=40", false},
+		{"demote", "", "demote=8:loops maxnreg=40", true},
+		{"demote", "maxnreg", "demote=8:loops maxnreg=40", false},
+		{"demote", "", "demote=8:loops ld=cs", false},
+		{"smemspill", "", "maxnreg=40 smemspill=on", true},
+		{"smemspill", "", "maxnreg=40", false},
+		{"throttle", "", "spec{host(block)=256x1x1,host(dynamic)=0} throttle=2", true},
+		{"throttle", "", "spec{n=4} throttle=2", false},
+	} {
+		o := Options{}
+		if c.only != "" {
+			o.Levers = []string{c.only}
+		}
+		if c.without != "" {
+			o.Without = []string{c.without}
+		}
+		r, err := rewrite.ParseRecipe(c.recipe)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := o.allowsAll(r); got != c.want {
+			t.Errorf("-levers %q -without %q: %s: %v", c.only, c.without, r, got)
+		}
+	}
+}
+
 // TestEveryLever: after a search the report has a line for every lever of the table: a figure, a refusal, or why nothing was tried.
 func TestEveryLever(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -231,3 +231,15 @@ func TestBudget(t *testing.T) {
 		t.Errorf("cut short, and written down: %+v, %v", results, err)
 	}
 }
+
+func TestLeverOf(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "", "ld=cs": "ld", "ld=cs ld@0=none": "ld", "ld=cs st=cs": "", "maxnreg=40": "maxnreg", "demote=8:loops maxnreg=40": "demote", "maxnreg=40 smemspill=on": "smemspill",
+		"ld=cs maxnreg=40": "", "spec{host(block)=128x1x1,host(dynamic)=0} throttle=3": "throttle", "demote=8:loops maxnreg=40 spec{host(block)=128x1x1,host(dynamic)=0}": "demote",
+		"maxnreg=40 spec{n=4}": "", "}": "",
+	} {
+		if got := leverOf(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}

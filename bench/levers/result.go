@@ -138,7 +138,8 @@ func nothing(kernels []Kernel) string {
 	return fmt.Sprintf("%d candidates, all refused: %s", tried, refusal)
 }
 
-// leverOf is the lever of a recipe that has only one, "" for others.
+// leverOf is the lever of a recipe that has only one, "" for others. Terms that only the host looks at don't count, nor do caps beside another
+// lever's value: demotion and spilling have them as part of theirs.
 func leverOf(text string) string {
 	r, err := rewrite.ParseRecipe(text)
 	if err != nil || r.IsDefault() {
@@ -147,11 +148,11 @@ func leverOf(text string) string {
 	lever := ""
 	for _, t := range r.Terms {
 		switch {
-		case t.HostOnly(): // part of what it stands beside
-		case lever != "" && lever != t.Lever:
-			return ""
-		default:
+		case t.HostOnly() || t.Lever == lever || t.Lever == "maxnreg" && (lever == "demote" || lever == "smemspill"):
+		case lever == "" || lever == "maxnreg" && (t.Lever == "demote" || t.Lever == "smemspill"):
 			lever = t.Lever
+		default:
+			return ""
 		}
 	}
 	return lever
