@@ -40,7 +40,7 @@ func (s *search) try(doing string, recipes []rewrite.Recipe) error {
 	groups := map[string]int{}
 	for i, tr := range todo {
 		c, err := jobs[i].result()
-		if errors.Is(err, errBudget) || s.ctx.Err() != nil {
+		if errors.Is(err, errBudget) || s.ctx.Err() != nil || s.over() {
 			s.missing = true
 			continue // not tried: a later launch or run may; others may be ready
 		}

@@ -296,6 +296,45 @@ func TestBudget(t *testing.T) {
 	t.Logf("%d compiles in the first run, %d in all", firstRun, len(g.compiled))
 }
 
+// TestSlowKernel: with launches of 0.3 s the budget is not spent on hints; values and loops are seen, and joined.
+func TestSlowKernel(t *testing.T) {
+	k := &simKernel{Kernel: sources(Kernel{Loads: 40, Stores: 8, NoUnrolls: 1}), time: 300e6, noise: 0.0005, speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
+		f := 1.0
+		if get(r, "unroll") == "4" {
+			f = 0.8
+		}
+		for _, term := range r.Terms {
+			if term.Lever == "spec" && strings.Contains(term.Value, "n=1024") {
+				f *= 0.7
+			}
+		}
+		return f
+	}}
+	g := newSim(t, k)
+	g.spends = true
+	o := simOptions()
+	o.Budget = 20 * time.Second
+	results, _ := g.run(o, app{launches: one("_Z1aPfi", shape(1000, 256)).launches[:1]})
+	d := results[0].Decision
+	if !strings.Contains(d.Recipe, "unroll=4") || !strings.Contains(d.Recipe, "n=1024") {
+		t.Errorf("decided %q", d.Recipe)
+	}
+	if c := d.Evidence.Launches[0].Cost; c.Seconds > 2.5*o.Budget.Seconds() { // comparisons on fresh samples are not cut
+		t.Errorf("it took %.1f s", c.Seconds)
+	}
+	// Longer ones still: nothing could be compared, and the user is told what would do.
+	k.time = 3e9
+	g = newSim(t, k)
+	g.spends = true
+	results, _ = g.run(o, one("_Z1aPfi", shape(1000, 256)))
+	if r := results[0]; len(r.Alone) != 1 || !strings.Contains(r.Alone[0].Reason, "a launch takes 3.0") || !strings.Contains(r.Alone[0].Reason, "--budget") {
+		t.Errorf("%+v", r.Alone)
+	}
+	if g.clock > 10e9 {
+		t.Errorf("%.1f s were spent on it", g.clock/1e9)
+	}
+}
+
 // TestStraggler: a candidate that takes cicc for ever does not keep the search from going on with the others.
 func TestStraggler(t *testing.T) {
 	k := &simKernel{Kernel: sources(Kernel{Loads: 8}), compile: time.Millisecond, slow: func(r rewrite.Recipe) bool { return get(r, "unroll") == "8" },

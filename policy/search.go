@@ -19,7 +19,8 @@ import (
 //
 //  1. The default: short? nondeterministic? Its register effective region, by two ptxas runs.
 //  2. Singly: every lever's values on the default code. PTX levers are measured first, while the source variants, dearer by
-//     a cicc run each, compile beside. All of a stage run in one race.
+//     a cicc run each, compile beside. All of a stage run in one race. Where a launch takes so long that this alone would use the
+//     budget up, levers take turns, the most promising first, and half of the budget is kept for what follows.
 //  3. Source levers together: around the best source recipe (factor with values, fewer guards, factors per loop), while that
 //     gains at least 1 % a round. Where none gains anything alone: loops one by one, once.
 //  4. PTX levers around the best recipe so far: caps anew (its registers are others), and of every other lever the two
@@ -38,6 +39,7 @@ const (
 	combinable = 1.02 // values slower than this alone are not combined
 	finalists  = 3    // compared on fresh samples
 	plainHarm  = 0.02 // slow-down of the plain copy that is tolerated
+	longest    = 20   // launches that a comparison on fresh samples takes at least
 )
 
 // A search is the state of one.
@@ -117,10 +119,19 @@ func (s *search) begin() error {
 		s.largest = at.MaxThreads
 	}
 	begun := time.Now()
-	one, err := s.s.Measure(s.baseline, 3, profile.Measurement{})
+	one, err := s.s.Measure(s.baseline, 1, profile.Measurement{})
 	if err != nil {
 		return s.lost(err, "it can't be measured")
 	}
+	if took := time.Duration(stats.Median(one)); took > s.t.o.Budget/longest {
+		s.c.before = timeOf(one, s.t.o.Rule.Confidence)
+		return errStop{fmt.Sprintf("a launch takes %v, and one comparison %d of them: a budget of %v is too short for that (--budget)", took.Round(time.Millisecond), longest, s.t.o.Budget)}
+	}
+	more, err := s.s.Measure(s.baseline, 2, profile.Measurement{})
+	if err != nil {
+		return s.lost(err, "it can't be measured")
+	}
+	one = append(one, more...)
 	beside := time.Since(begun)
 	for _, ns := range one {
 		beside -= time.Duration(ns)
@@ -187,11 +198,14 @@ func (s *search) tolerable() string {
 func (s *search) explore() error {
 	s.sit.Region = s.region(rewrite.Recipe{}, s.k.Default.Registers)
 	var cheap, dear []rewrite.Recipe
+	var lists [][]rewrite.Recipe
 	for _, l := range Levers() {
 		if !s.t.o.allows(l) || l.Try == nil {
 			continue
 		}
-		for _, r := range l.Try(s.sit) {
+		list := l.Try(s.sit)
+		lists = append(lists, list)
+		for _, r := range list {
 			if hasStage(r, rewrite.Source) {
 				dear = append(dear, r)
 			} else {
@@ -210,11 +224,17 @@ func (s *search) explore() error {
 	for _, r := range dear {
 		s.want(r, 20)
 	}
-	if err := s.try("caps and hints", append(won, cheap...)); err != nil {
-		return err
-	}
-	if err := s.try("source variants", dear); err != nil {
-		return err
+	if s.slow(len(cheap) + len(dear)) {
+		if err := s.sparing(append(won, byTurns(lists)...)); err != nil {
+			return err
+		}
+	} else {
+		if err := s.try("caps and hints", append(won, cheap...)); err != nil {
+			return err
+		}
+		if err := s.try("source variants", dear); err != nil {
+			return err
+		}
 	}
 	if err := s.degrees(); err != nil {
 		return err
@@ -257,6 +277,43 @@ func (s *search) explore() error {
 		return s.exhaust()
 	}
 	return nil
+}
+
+// slow tells whether launches take so long that so many values alone (a check each, and a launch or two of a race) would take
+// more than a quarter of the budget.
+func (s *search) slow(values int) bool {
+	launch := stats.Median(s.first) + float64(s.rule.Launch.Nanoseconds())
+	return 3*float64(values)*launch > float64(s.t.o.Budget.Nanoseconds())/4
+}
+
+// sparing is step 2 for a slow kernel: a few values at a time, the most promising first, for half of what is left of the budget. The
+// other half is for the winners together. What was not reached is left for a later run.
+func (s *search) sparing(values []rewrite.Recipe) error {
+	const few = 8
+	end := s.t.now().Add(s.deadline.Sub(s.t.now()) / 2)
+	for len(values) > 0 && s.t.now().Before(end) && !s.over() {
+		n := min(few, len(values))
+		if err := s.try("the most promising first", values[:n]); err != nil {
+			return err
+		}
+		values = values[n:]
+	}
+	s.missing = s.missing || len(values) > 0
+	return nil
+}
+
+// byTurns takes one value of each list in turn.
+func byTurns(lists [][]rewrite.Recipe) []rewrite.Recipe {
+	var out []rewrite.Recipe
+	for i, more := 0, true; more; i++ {
+		more = false
+		for _, list := range lists {
+			if i < len(list) {
+				out, more = append(out, list[i]), true
+			}
+		}
+	}
+	return out
 }
 
 // elsewhere returns the recipes that won on other configurations, and, of those made for values, the same for the values here.

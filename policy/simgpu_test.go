@@ -44,6 +44,7 @@ type simGPU struct {
 	kernels map[string]*simKernel // by name
 	rng     *rand.Rand
 	clock   float64 // ns of simulated GPU time
+	spends  bool    // it counts as time
 
 	mu        sync.Mutex
 	compiled  map[string]int // by kernel and recipe
@@ -234,6 +235,7 @@ func (s *simSession) Check(c profile.Candidate) (profile.Difference, error) {
 		return profile.Difference{}, s.dead
 	}
 	a := s.arm(c)
+	s.g.clock += s.k.time
 	trouble := s.k.what(a.recipe, s.launch)
 	if c == profile.Original {
 		trouble = ""
