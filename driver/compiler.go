@@ -320,8 +320,8 @@ func (c *Compiler) throttled(ctx context.Context, s *Source, r rewrite.Recipe) (
 	if len(seconds) != 1 {
 		return nil, fmt.Errorf("recipe %q: a candidate is one second entry", r)
 	}
-	if rewrite.ReadsSharedSize(s.job.ptx) {
-		return nil, errors.New("the code reads how much shared memory it has: a reserve could be seen")
+	if err := rewrite.Throttleable(s.Module, s.Kernel); err != nil {
+		return nil, err
 	}
 	cand, err := c.candidate(ctx, s, seconds[0].rest.Without("throttle").With(seconds[0].term), false)
 	if err != nil {

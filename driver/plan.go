@@ -117,8 +117,10 @@ func (b *bench) planSeconds(ctx context.Context, j *job, t *translation, module 
 	}
 	var others []second
 	for _, s := range seconds {
-		if s.blocks > 0 && rewrite.ReadsSharedSize(j.ptx) {
-			return fmt.Errorf("throttle=%d: the code reads how much shared memory it has: a reserve could be seen", s.blocks)
+		if s.blocks > 0 {
+			if err := rewrite.Throttleable(module, kernel); err != nil {
+				return fmt.Errorf("throttle=%d: %w", s.blocks, err)
+			}
 		}
 		if !s.plain() {
 			others = append(others, s)

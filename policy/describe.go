@@ -55,6 +55,9 @@ func (k *Kernel) ReadPTX(m *ptx.Module) error {
 		return err
 	}
 	k.Streams = rewrite.Streams(f)
+	if err := rewrite.Throttleable(m, k.Name); err != nil {
+		k.NoThrottle = err.Error()
+	}
 	reach, err := m.Reach(k.Name)
 	if err != nil {
 		return err

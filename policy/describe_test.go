@@ -78,6 +78,9 @@ func TestDescribe(t *testing.T) {
 	if !slices.Equal(work.Reads, []string{"blockDim.x", "gridDim.x"}) || len(work.Loops) != 2 || len(work.Values) != 4 || work.NoSpec != "" {
 		t.Errorf("work: reads %v, loops %v, values %v, %s", work.Reads, work.Loops, work.Values, work.NoSpec)
 	}
+	if work.NoThrottle != "" {
+		t.Errorf("work can't be throttled: %s", work.NoThrottle)
+	}
 	if k := get("_Z5speaki"); k.Alone != "it prints" {
 		t.Errorf("speak: alone %q", k.Alone)
 	}

@@ -33,12 +33,13 @@ type Kernel struct {
 	// alone limits no registers), "__maxnreg__(64)", "-maxrregcount=64". It is tuned over only where he says so.
 	Bounds string
 
-	Values   []source.Value // what of a launch can be put into the source
-	Loops    []source.Loop
-	NoUnroll string // why nothing is unrolled; "" if it may be
-	NoSpec   string // why nothing is specialised; "" if it may be
-	NoSecond string // why a specialised copy can't be an entry of its own, chosen in the host stub; "" if it can
-	Source   string // the user's file, for reports
+	Values     []source.Value // what of a launch can be put into the source
+	Loops      []source.Loop
+	NoUnroll   string // why nothing is unrolled; "" if it may be
+	NoSpec     string // why nothing is specialised; "" if it may be
+	NoSecond   string // why a specialised copy can't be an entry of its own, chosen in the host stub; "" if it can
+	NoThrottle string // why all of its blocks that can be resident must be; "" if fewer may be
+	Source     string // the user's file, for reports
 
 	Streams       []int // of each of these loads, which array it reads: equal numbers, the same one; -1: not known
 	Loads, Stores int   // accesses to global memory in its PTX that a hint can be given to

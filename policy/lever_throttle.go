@@ -20,7 +20,7 @@ var _ = register(Lever{
 	Try: func(s *Situation) []rewrite.Recipe {
 		k := s.Kernel
 		host := ofKind(s.Values, HostValue)
-		if !s.Known || len(host) == 0 || k.NoSecond != "" || k.Loads == 0 && k.Default.Spill == 0 {
+		if !s.Known || len(host) == 0 || k.NoSecond != "" || k.NoThrottle != "" || k.Loads == 0 && k.Default.Spill == 0 {
 			return nil
 		}
 		var out []rewrite.Recipe
@@ -36,6 +36,8 @@ var _ = register(Lever{
 		switch {
 		case k.NoSecond != "":
 			return "it needs a second entry: " + k.NoSecond
+		case k.NoThrottle != "":
+			return k.NoThrottle
 		case k.Loads == 0 && k.Default.Spill == 0:
 			return noLoads
 		case !s.Known:

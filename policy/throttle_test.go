@@ -60,6 +60,7 @@ func TestThrottleIsFoundAndKeptToItsLaunches(t *testing.T) {
 func TestThrottleStaysAway(t *testing.T) {
 	for name, change := range map[string]func(*simKernel){
 		"no loads":        func(k *simKernel) { k.Loads = 0 },
+		"waits":           func(k *simKernel) { k.NoThrottle = "its blocks may wait for each other" },
 		"no second entry": func(k *simKernel) { k.NoSecond = "with -rdc=true a second entry can't be had" },
 	} {
 		k := thrashing()

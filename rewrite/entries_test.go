@@ -3,6 +3,8 @@ package rewrite
 import (
 	"strings"
 	"testing"
+
+	"gnvcc/rewrite/ptx"
 )
 
 func TestEntries(t *testing.T) {
@@ -86,7 +88,38 @@ func TestThrottle(t *testing.T) {
 			t.Errorf("%s is exact as %s, want %s", text, got, want)
 		}
 	}
-	if ReadsSharedSize([]byte("mov.u32 %r1, %tid.x;")) || !ReadsSharedSize([]byte("mov.u32 %r1, %dynamic_smem_size;")) {
-		t.Error("who reads the size of the shared memory is not told from others")
+}
+
+// Who may be throttled: nobody whose blocks may wait for each other, and nobody who would see it.
+func TestThrottleable(t *testing.T) {
+	const head = ".version 8.0\n.target sm_90\n.address_size 64\n.func f(.param .b64 a)\n{\n\t.reg .b32 %r<9>;\n\t.reg .b64 %rd<9>;\n\tmembar.gl;\n\tret;\n}\n" +
+		".visible .entry k(.param .u64 a)\n{\n\t.reg .pred %p<3>;\n\t.reg .b32 %r<9>;\n\t.reg .b64 %rd<9>;\n\tld.param.u64 %rd1, [a];\n\t"
+	for text, ok := range map[string]bool{
+		"ld.global.u32 %r1, [%rd1];":                                  true,
+		"red.global.add.u32 [%rd1], 1;":                               true, // nothing comes back
+		"atom.shared.add.u32 %r1, [%r2], 1;":                          true, // the block's own
+		"ld.volatile.shared.u32 %r1, [%r2];":                          true,
+		"membar.cta;":                                                 true,
+		"fence.acq_rel.cta;":                                          true,
+		"bar.sync 0;":                                                 true,
+		"atom.global.add.u32 %r1, [%rd1], 1;":                         false,
+		"atom.cas.b32 %r1, [%rd1], 0, 1;":                             false,
+		"ld.volatile.global.u32 %r1, [%rd1];":                         false,
+		"ld.acquire.gpu.global.u32 %r1, [%rd1];":                      false,
+		"ld.relaxed.sys.u32 %r1, [%rd1];":                             false,
+		"call %rd1, (), proto;":                                       false,
+		"membar.gl;":                                                  false,
+		"fence.sc.gpu;":                                               false,
+		"mov.u32 %r1, %dynamic_smem_size;":                            false,
+		"{ .param .b64 p; st.param.b64 [p], %rd1; call.uni f, (p); }": false, // f has a fence
+	} {
+		m, err := ptx.Parse([]byte(head + text + "\n\tret;\n}\n"))
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if err := Throttleable(m, "k"); (err == nil) != ok {
+			t.Errorf("%s: %v, may be throttled: %v", text, err, ok)
+		}
 	}
 }

@@ -1,10 +1,14 @@
 package rewrite
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+
+	"gnvcc/rewrite/ptx"
 )
 
 // throttle=N lets at most N blocks of a second entry be resident on a multiprocessor, so that fewer warps share the caches.
@@ -19,9 +23,8 @@ import (
 //
 // Allowed in a second entry only, and only where its condition names the launch's dynamic shared memory, host(dynamic)=BYTES:
 // the reserve lies on top of that. A kernel of which the PTX has no dynamic array may be launched with dynamic shared memory
-// all the same, so that there is no form without the condition. Kernels that read the size of their shared memory
-// (%dynamic_smem_size, %total_smem_size) would see the reserve, and are left alone, as is one for which the program has chosen
-// the carveout itself.
+// all the same, so that there is no form without the condition. Left alone: kernels whose blocks may wait for each other, and
+// those that read the size of their shared memory (Throttleable), and those for which the program has chosen the carveout itself.
 //
 // Safe: where the second entry can't be launched so, the stub launches the kernel as ever. The machine code is the
 // kernel's own; the exactness is that of the copy.
@@ -64,10 +67,56 @@ func checkThrottle(r Recipe) error {
 	return err
 }
 
-// ReadsSharedSize tells whether a PTX text reads how much shared memory a launch has: then a reserve could be seen.
-func ReadsSharedSize(ptx []byte) bool {
+// Throttleable says why a kernel must not be throttled, nil if it may: it would see the reserve, or one of its blocks may wait for
+// another. A grid that is resident as a whole may do that without being launched as cooperative, and would hang if it were
+// not. Waiting takes a look at memory that another block changes: an atomic that gives the old value, an access that is
+// volatile or ordered, or a fence beside plain ones. What is in shared memory, or for the block alone, is no sign of it.
+func Throttleable(m *ptx.Module, kernel string) error {
+	r, err := m.Reach(kernel)
+	if err != nil {
+		return err
+	}
+	for _, f := range r.Funcs {
+		for i, s := range f.Stmts {
+			if s.Kind != ptx.Inst {
+				continue
+			}
+			op := f.Opcode(i)
+			has := func(words ...string) bool {
+				return slices.ContainsFunc(words, func(w string) bool { return ptx.HasModifier(op, w) })
+			}
+			switch base := string(f.Base(i)); {
+			case base == "atom" && !has("shared"),
+				base == "ld" && !has("shared", "local") && has("volatile", "acquire", "relaxed", "mmio"),
+				base == "membar" && !has("cta"),
+				base == "fence" && has("gpu", "sys", "cluster"):
+				return fmt.Errorf("its blocks may wait for each other (%s), which takes all of them to be resident", op)
+			case base == "call" && indirect(f, i):
+				return errors.New("it calls functions by pointer, which may wait for other blocks")
+			case base == "mov":
+				if ReadsSharedSize(f.Bytes(ptx.Span{Start: s.Start, End: s.End})) {
+					return errors.New("it reads how much shared memory it has: a reserve could be seen")
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// indirect tells whether a call is by a register.
+func indirect(f *ptx.Func, i int) bool {
+	for _, o := range f.Operands(i, nil) {
+		if f.Text()[o.Start] == '%' {
+			return true
+		}
+	}
+	return false
+}
+
+// ReadsSharedSize tells whether a PTX text reads how much shared memory a launch has.
+func ReadsSharedSize(text []byte) bool {
 	for _, register := range []string{"%dynamic_smem_size", "%total_smem_size", "%aggr_smem_size"} {
-		if strings.Contains(string(ptx), register) {
+		if bytes.Contains(text, []byte(register)) {
 			return true
 		}
 	}
