@@ -207,6 +207,9 @@ func TestGoldensAssemble(t *testing.T) {
 			t.Parallel()
 			g := readGolden(t, path)
 			if !g.assemble {
+				if !bytes.Equal(g.in, g.out) {
+					t.Error("what a pass changes must be assembled")
+				}
 				return
 			}
 			m, err := ptx.Parse(g.in)
