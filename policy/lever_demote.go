@@ -105,6 +105,9 @@ func demotions(s *Situation, base rewrite.Recipe, threads, registers, spill int)
 		last := now.Warps
 		for _, l := range s.Device.Levels(shape, lowestCap, registers) {
 			words := min(registers-l.Max+addressWords, room)
+			if 2*words < registers-l.Max { // no room for what it takes
+				break
+			}
 			with := shape
 			with.Shared += 4 * words * threads
 			warps := s.Device.Occupancy(l.Max, with).Warps

@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -286,11 +287,26 @@ func (d *demotion) write() {
 		case rename:
 			k.ReplaceSpan(x.at, x.temp)
 		case load:
-			k.Insert(x.stmt, fmt.Sprintf("ld.volatile.shared.%s %s, [%s+%d];", kind, x.temp, base, s.offset))
+			k.Insert(d.inFront(x.stmt), fmt.Sprintf("ld.volatile.shared.%s %s, [%s+%d];", kind, x.temp, base, s.offset))
 		case store:
 			k.Insert(x.stmt+1, fmt.Sprintf("%sst.volatile.shared.%s [%s+%d], %s;", x.guard, kind, base, s.offset, x.temp))
 		}
 	}
+}
+
+// inFront is where an insertion in front of an instruction goes: a pragma that is for the instruction stays with it. (nounroll is for
+// the block, and must stay in front of its first instruction.)
+func (d *demotion) inFront(stmt int) int {
+	for i := stmt - 1; i >= 0; i-- {
+		switch s := d.k.Stmts[i]; {
+		case s.Kind == ptx.Line:
+		case s.Kind == ptx.Direction && bytes.Contains(d.k.Text()[s.Start:s.End], []byte("used_bytes_mask")):
+			stmt = i
+		default:
+			return stmt
+		}
+	}
+	return stmt
 }
 
 var _ = register(Pass{Lever: "demote", Stage: PTX, Exact: Checked, Takes: true, Doc: "values kept in shared memory instead of registers, 32-bit words a thread", apply: demote,

@@ -395,24 +395,27 @@ func (w *Flow) Live(stmt int) []int32 {
 		}
 		return 1
 	})
-	alive := make(map[int32]bool)
+	const (
+		dead = iota + 1
+		live
+	)
+	state := make([]uint8, len(w.group)) // 0: as at the end of the block
 	for i := w.Blocks[b].Last - 1; i >= stmt; i-- {
 		list := w.Accesses(i)
 		for _, a := range list {
 			if a.Write && !a.Kept {
-				alive[a.Reg] = false
+				state[a.Reg] = dead
 			}
 		}
 		for _, a := range list {
 			if a.Read {
-				alive[a.Reg] = true
+				state[a.Reg] = live
 			}
 		}
 	}
 	var out []int32
-	for r := range w.group {
-		live, met := alive[int32(r)]
-		if met && live || !met && w.LiveOut(b, int32(r)) {
+	for r, s := range state {
+		if s == live || s == 0 && w.LiveOut(b, int32(r)) {
 			out = append(out, int32(r))
 		}
 	}
