@@ -109,12 +109,11 @@ __global__ void locks(const unsigned char *a, const unsigned char *b, int *botto
     end(row, s, bottom, right);
 }
 
-// barrier.sync and barrier.arrive (without .aligned: a warp's lanes may come one by one) count 64 threads: two warps.
+// barrier.sync and barrier.arrive (without .aligned: a warp's lanes may come one by one) count 64 threads: two warps. What was
+// written before an arrive is seen behind the sync, without a fence (PTX ISA, memory consistency model: an arrive
+// synchronizes with a sync at the same barrier).
 __device__ inline void meet(int barrier) { asm volatile("barrier.sync %0, 64;" ::"r"(barrier) : "memory"); }
-__device__ inline void arrive(int barrier) {
-    __threadfence_block();
-    asm volatile("barrier.arrive %0, 64;" ::"r"(barrier) : "memory");
-}
+__device__ inline void arrive(int barrier) { asm volatile("barrier.arrive %0, 64;" ::"r"(barrier) : "memory"); }
 
 // Two hardware barriers for each pair of neighbours. At the first the warp below waits until a part is there; the warp above
 // only arrives. Without the second it could arrive twice before the other comes once, and that would open the barrier: so
