@@ -1,7 +1,6 @@
 package cache
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"gnvcc/cache/player"
 )
 
 // kill -9 at random moments. Each child says on its standard output what has been confirmed to it; after the kill all of
@@ -132,48 +133,17 @@ func playReader(dir string) error {
 	}
 }
 
-// A child plays a role until it is killed.
-type child struct {
-	role   string
-	cmd    *exec.Cmd
-	stderr strings.Builder
-	done   chan struct{} // its output was read to the end
-}
-
-// start runs a child; each line that it prints goes to line.
-func start(t testing.TB, role, dir string, line func(kind, key string)) *child {
+// start runs a player; each line that it prints goes to line.
+func start(t testing.TB, role, dir string, line func(kind, key string)) *player.Player {
 	t.Helper()
 	self, err := os.Executable()
 	ok(t, err)
-	c := &child{role: role, cmd: exec.Command(self, dir), done: make(chan struct{})}
-	c.cmd.Env = append(os.Environ(), roleEnv+"="+role)
-	c.cmd.Stderr = &c.stderr
-	out, err := c.cmd.StdoutPipe()
-	ok(t, err)
-	ok(t, c.cmd.Start())
-	go func() {
-		defer close(c.done)
-		in := bufio.NewReader(out)
-		for {
-			text, err := in.ReadString('\n')
-			if err != nil {
-				return
-			}
-			kind, key, _ := strings.Cut(strings.TrimSpace(text), " ")
-			line(kind, key)
-		}
-	}()
-	return c
-}
-
-// kill ends the child, which must not have ended by itself.
-func (c *child) kill(t testing.TB) {
-	t.Helper()
-	c.cmd.Process.Kill()
-	<-c.done
-	if err := c.cmd.Wait(); err == nil || !strings.Contains(err.Error(), "signal: killed") {
-		t.Errorf("the %s ended by itself: %v: %s", c.role, err, c.stderr.String())
-	}
+	cmd := exec.Command(self, dir)
+	cmd.Env = append(os.Environ(), roleEnv+"="+role)
+	return player.Start(t, role, cmd, func(text string) {
+		kind, key, _ := strings.Cut(text, " ")
+		line(kind, key)
+	})
 }
 
 func TestKill(t *testing.T) {
@@ -194,12 +164,7 @@ func TestKill(t *testing.T) {
 		mu.Unlock()
 	}
 	random := rand.New(rand.NewPCG(11, uint64(time.Now().UnixNano())))
-	var children []*child
-	defer func() {
-		for _, c := range children {
-			c.cmd.Process.Kill()
-		}
-	}()
+	var children []*player.Player
 	for _, role := range []string{"spool", "spool", "own", "own", "read"} {
 		children = append(children, start(t, role, s.dir, line))
 	}
@@ -209,11 +174,11 @@ func TestKill(t *testing.T) {
 		if random.IntN(3) == 0 {
 			i = 2 + random.IntN(2) // owners more often
 		}
-		children[i].kill(t)
+		children[i].Kill(t)
 		if t.Failed() {
 			t.Fatalf("round %d", round)
 		}
-		children[i] = start(t, children[i].role, s.dir, line)
+		children[i] = start(t, children[i].Role, s.dir, line)
 		if round%25 == 24 {
 			// What was published is there now, while the others go on.
 			mu.Lock()
@@ -232,7 +197,7 @@ func TestKill(t *testing.T) {
 		}
 	}
 	for _, c := range children {
-		c.kill(t)
+		c.Kill(t)
 	}
 	children = nil
 	o, err := s.Own(context.Background())

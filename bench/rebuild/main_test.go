@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"gnvcc/install/kits"
 )
 
 func TestReadTimes(t *testing.T) {
@@ -25,10 +27,7 @@ func TestReadTimes(t *testing.T) {
 
 // TestRebuild measures a small file on real nvcc. What it gives is not looked at: the machine may be busy.
 func TestRebuild(t *testing.T) {
-	kit, err := exec.Command("../../install/toolkit", "--path", "13.0").Output()
-	if err != nil {
-		t.Skip("LOUD SKIP: toolkit 13.0 is not installed; install/toolkit 13.0 gets it")
-	}
+	kit := kits.Need(t, "13.0")
 	dir := t.TempDir()
 	gnvcc, source, out := filepath.Join(dir, "gnvcc"), filepath.Join(dir, "a.cu"), filepath.Join(dir, "out.json")
 	if text, err := exec.Command("go", "build", "-o", gnvcc, "gnvcc/cmd/gnvcc").CombinedOutput(); err != nil {
@@ -37,7 +36,7 @@ func TestRebuild(t *testing.T) {
 	if err := os.WriteFile(source, []byte("__global__ void a(int *p) { *p = 1; }\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"-gnvcc", gnvcc, "-nvcc", filepath.Join(strings.TrimSpace(string(kit)), "bin", "nvcc"), "-pairs", "1", "-out", out}
+	args := []string{"-gnvcc", gnvcc, "-nvcc", kit.Nvcc(), "-pairs", "1", "-out", out}
 	if err := run(context.Background(), append(args, source)); err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"gnvcc/cache/player"
 )
 
 // kill -9 and signals at random moments.
@@ -115,7 +117,7 @@ func killOne(t *testing.T, p *place, l *ledger, names []string, killed map[strin
 	if random.IntN(4) == 0 {
 		p.ext, longest = "", 400_000
 	}
-	players := make([]*player, len(names))
+	players := make([]*player.Player, len(names))
 	for i, role := range names {
 		players[i] = l.start(t, p, role)
 	}
@@ -126,7 +128,7 @@ func killOne(t *testing.T, p *place, l *ledger, names []string, killed map[strin
 	// One of them dies alone and the others go on a while, or the builder dies first.
 	victim := random.IntN(len(players) + 1)
 	if victim < len(players) {
-		players[victim].kill(t)
+		players[victim].Kill(t)
 		killed[names[victim]]++
 		time.Sleep(time.Duration(random.IntN(30_000)) * time.Microsecond)
 	}
@@ -141,7 +143,7 @@ func killOne(t *testing.T, p *place, l *ledger, names []string, killed map[strin
 	p.buildIs(t, u, true)
 	for i, c := range players {
 		if i != victim {
-			c.kill(t)
+			c.Kill(t)
 			killed[names[i]]++
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"gnvcc/cache"
+	"gnvcc/install/kits"
 )
 
 // What the tests share: the gnvcc binary, a project with references, and the processes that are killed.
@@ -43,9 +44,8 @@ func TestMain(m *testing.M) {
 }
 
 func prepared(m *testing.M) int {
-	out, err := exec.Command("../../install/toolkit", "--path", "13.0").Output()
-	if err == nil {
-		kit = strings.TrimSpace(string(out))
+	if found, ok := kits.Find("13.0"); ok {
+		kit = found.Dir
 	}
 	dir, err := os.MkdirTemp("", "accidents")
 	if err != nil {
@@ -119,9 +119,7 @@ func kernel(n int) string {
 // newPlace makes an empty project, or skips where there is no toolkit.
 func newPlace(t *testing.T) *place {
 	t.Helper()
-	if kit == "" {
-		t.Skip("LOUD SKIP: toolkit 13.0 is not installed; install/toolkit 13.0 gets it")
-	}
+	kits.Need(t, "13.0")
 	root := t.TempDir()
 	p := &place{dir: filepath.Join(root, "project"), store: filepath.Join(root, "store"), tmp: filepath.Join(root, "tmp")}
 	ok(t, os.Mkdir(p.dir, 0o755))

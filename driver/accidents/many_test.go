@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"gnvcc/cache"
+	"gnvcc/cache/player"
 )
 
 // Many at once: make -j64, while decisions are published all the time.
@@ -20,18 +21,13 @@ func TestManyAtOnce(t *testing.T) {
 	p := newPlace(t)
 	p.add(t, rounds(24, 500))
 	l := new(ledger)
-	players := []*player{l.start(t, p, "owner"), l.start(t, p, "owner"), l.start(t, p, "writer")}
+	players := []*player.Player{l.start(t, p, "owner"), l.start(t, p, "owner"), l.start(t, p, "writer")}
 	stop := func() {
 		for _, c := range players {
-			c.kill(t)
+			c.Kill(t)
 		}
 		players = nil
 	}
-	defer func() {
-		for _, c := range players {
-			c.cmd.Process.Kill()
-		}
-	}()
 	first := p.make(t, 64, gnvcc, "cubin")
 	for _, u := range p.units {
 		if !bytes.Equal(p.cubin(t, u), u.nvcc) {
@@ -56,7 +52,7 @@ func TestManyAtOnce(t *testing.T) {
 	for _, u := range p.units {
 		ok(t, os.Remove(filepath.Join(p.dir, u.name+".cubin")))
 	}
-	players = []*player{l.start(t, p, "owner"), l.start(t, p, "writer")}
+	players = []*player.Player{l.start(t, p, "owner"), l.start(t, p, "writer")}
 	second := p.make(t, 64, gnvcc, "cubin")
 	stop()
 	for _, u := range p.units {

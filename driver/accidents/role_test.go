@@ -1,18 +1,17 @@
 package accidents
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"gnvcc/cache"
+	"gnvcc/cache/player"
 )
 
 // The processes beside the builds: an owner that merges and publishes, and a writer that spools decisions as a tuner that is not
@@ -80,14 +79,6 @@ func playWriter(s *cache.Store) error {
 	}
 }
 
-// A player is one such process.
-type player struct {
-	role   string
-	cmd    *exec.Cmd
-	stderr strings.Builder
-	done   chan struct{}
-}
-
 // A ledger holds the keys that were confirmed.
 type ledger struct {
 	mu   sync.Mutex
@@ -100,40 +91,18 @@ func (l *ledger) all() []string {
 	return append([]string(nil), l.keys...)
 }
 
-func (l *ledger) start(t *testing.T, p *place, role string) *player {
+// start runs a player, whose lines are keys.
+func (l *ledger) start(t *testing.T, p *place, role string) *player.Player {
 	t.Helper()
 	self, err := os.Executable()
 	ok(t, err)
-	c := &player{role: role, cmd: exec.Command(self), done: make(chan struct{})}
-	c.cmd.Env = append(p.env[:len(p.env):len(p.env)], roleEnv+"="+role)
-	c.cmd.Stderr = &c.stderr
-	out, err := c.cmd.StdoutPipe()
-	ok(t, err)
-	ok(t, c.cmd.Start())
-	go func() {
-		defer close(c.done)
-		in := bufio.NewReader(out)
-		for {
-			line, err := in.ReadString('\n')
-			if err != nil {
-				return
-			}
-			l.mu.Lock()
-			l.keys = append(l.keys, strings.TrimSpace(line))
-			l.mu.Unlock()
-		}
-	}()
-	return c
-}
-
-// kill ends a player, which must not have ended by itself.
-func (c *player) kill(t *testing.T) {
-	t.Helper()
-	c.cmd.Process.Kill()
-	<-c.done
-	if err := c.cmd.Wait(); err == nil || !strings.Contains(err.Error(), "signal: killed") {
-		t.Errorf("the %s ended by itself: %v: %s", c.role, err, c.stderr.String())
-	}
+	cmd := exec.Command(self)
+	cmd.Env = append(p.env[:len(p.env):len(p.env)], roleEnv+"="+role)
+	return player.Start(t, role, cmd, func(key string) {
+		l.mu.Lock()
+		l.keys = append(l.keys, key)
+		l.mu.Unlock()
+	})
 }
 
 // kept opens the store as an owner does, and looks for every decision that was confirmed. No player runs meanwhile.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"gnvcc/cache"
+	"gnvcc/install/kits"
 	"gnvcc/profile/agent"
 )
 
@@ -210,9 +211,7 @@ func TestNamesAndTheShell(t *testing.T) {
 // TestAgentIsOurs: the agent is a library that goes into the user's program. One that others could have written is not taken.
 func TestAgentIsOurs(t *testing.T) {
 	t.Parallel()
-	if kit == "" {
-		t.Skip("LOUD SKIP: toolkit 13.0 is not installed; install/toolkit 13.0 gets it")
-	}
+	kits.Need(t, "13.0")
 	if _, err := agent.Find(kit); err != nil {
 		t.Skipf("LOUD SKIP: %v", err)
 	}
