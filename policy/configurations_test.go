@@ -613,3 +613,34 @@ func TestExhaustiveCut(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 }
+
+// TestIndifferentToFlags: a kernel whose code a flag leaves alone does not stand in the way of another one of the file that gains by it.
+func TestIndifferentToFlags(t *testing.T) {
+	plain := func(r rewrite.Recipe) string {
+		if r.IsDefault() || r.String() == "ptxas=-O1" {
+			return "as nvcc has it"
+		}
+		return r.String()
+	}
+	for _, other := range []func(r rewrite.Recipe) string{plain, nil} {
+		a := &simKernel{Kernel: Kernel{Name: "_Z1aPfi", File: "f", Siblings: []string{"id-_Z1bPfi"}}, speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
+			if get(r, "ptxas") == "-O1" {
+				return 0.7
+			}
+			return 1
+		}}
+		b := &simKernel{Kernel: Kernel{Name: "_Z1bPfi", File: "f", Siblings: []string{"id-_Z1aPfi"}}, code: other, speed: func(r rewrite.Recipe, s Shape, plain bool) float64 { return 1 }}
+		g := newSim(t, a, b)
+		both := app{launches: append(one("_Z1aPfi", shape(1000, 256)).launches, one("_Z1bPfi", shape(1000, 256)).launches...)}
+		results, _ := g.run(simOptions(), both)
+		want := ""
+		if other != nil {
+			want = "ptxas=-O1"
+		}
+		for _, r := range results {
+			if d := r.Decision; d.Recipe != want || len(d.Evidence.Launches) != 1 || d.Evidence.Launches[0].After.Median == 0 {
+				t.Errorf("%s gets %q, want %q: %+v", r.Kernel.Name, d.Recipe, want, d.Evidence.Launches)
+			}
+		}
+	}
+}

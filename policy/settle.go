@@ -64,6 +64,7 @@ func (t *Tuner) Finish() ([]Result, error) {
 			eligible[k] = t.eligible(k)
 		}
 	}
+	t.indifferent(eligible)
 	flags := t.fileFlags(eligible)
 	var out []Result
 	var failed error
