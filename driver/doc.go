@@ -14,5 +14,5 @@
 //
 // Reading the source: find.go (the real nvcc), options.go (nvcc's command line), environment.go (variables: ours, and those
 // a compile depends on), prefix.go and face.go (the way in), stage.go and child.go (what all stages share), cicc.go,
-// cudafe.go, host.go, ptxas.go and nvlink.go (the stages), reuse.go and splice.go (what apply need not run again), variant.go (source variants), compiler.go and link.go (candidates), apply.go.
+// cudafe.go, host.go, ptxas.go and nvlink.go (the stages), reuse.go and splice.go (what apply need not run again), variant.go (source variants), joint.go (several in one run of cicc), compiler.go and link.go (candidates), apply.go.
 package driver

@@ -43,8 +43,10 @@ func (s *search) exhaust() error {
 		}
 		before := best.Ratio
 		var more []rewrite.Recipe
-		for _, r := range s.singles() {
-			more = append(more, join(best.Recipe, r.Recipe))
+		for _, tr := range s.singles() {
+			if together(best.Recipe, tr.Recipe) {
+				more = append(more, join(best.Recipe, tr.Recipe))
+			}
 		}
 		out.Wanted += len(more)
 		if err := s.try("the best with every value", more); err != nil {
@@ -119,7 +121,7 @@ func (s *search) pairs() []rewrite.Recipe {
 	singles := s.singles()
 	for i, a := range singles {
 		for _, b := range singles[i+1:] {
-			if leverOf(a.Recipe) != leverOf(b.Recipe) {
+			if leverOf(a.Recipe) != leverOf(b.Recipe) && together(a.Recipe, b.Recipe) {
 				all = append(all, pair{join(a.Recipe, b.Recipe), a.Ratio * b.Ratio})
 			}
 		}

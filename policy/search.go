@@ -366,7 +366,7 @@ func (s *search) additions(best *Trial, round int) []rewrite.Recipe {
 	var out []rewrite.Recipe
 	for _, tr := range rank(s.c.book.Trials) {
 		lever := leverOf(tr.Recipe)
-		if lever == "" || tr.Ratio > combinable || count[lever] >= most || hasLever(best.Recipe, lever) {
+		if lever == "" || tr.Ratio > combinable || count[lever] >= most || hasLever(best.Recipe, lever) || !together(best.Recipe, tr.Recipe) {
 			continue
 		}
 		count[lever]++
@@ -389,6 +389,13 @@ func (s *search) region(r rewrite.Recipe, registers int) Region {
 		out.Max = max(out.Max, c.Build.Registers)
 	}
 	return out
+}
+
+// together tells whether two recipes can be one: flags of ptxas, which are the whole file's, would change the plain kernel beside a
+// second entry.
+func together(a, b rewrite.Recipe) bool {
+	r := join(a, b)
+	return !hasLever(r, "spec") || !hasStage(r, rewrite.Flag)
 }
 
 func isSource(tr *Trial) bool { return hasStage(tr.Recipe, rewrite.Source) }

@@ -15,6 +15,6 @@
 //
 // Reading the source: lex.go and lines.go (bytes to tokens and positions), decl.go and class.go (functions and classes),
 // params.go, body.go, types.go, layout.go (what is inside), kernel.go and reach.go (from a PTX name to a kernel and its
-// loops), values.go (what can be fixed), unroll.go, fastmath.go, spec.go, edit.go, rewrite.go (the text that comes out), host.go,
+// loops), values.go (what can be fixed), unroll.go, fastmath.go, spec.go, edit.go, rewrite.go (the text that comes out), joint.go, host.go,
 // shared.go, signature.go.
 package source

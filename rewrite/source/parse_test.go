@@ -141,6 +141,22 @@ func FuzzRewrite(f *testing.F) {
 		if err != nil {
 			return
 		}
+		requests := []Request{{Entry: entry, Terms: r.Terms}, {Entry: entry, Terms: []rewrite.Term{{Lever: "spec", Value: "blockDim.x=8", Brace: true}}, Options: Options{Alone: true}}}
+		for _, f := range u.functions {
+			requests = append(requests, Request{Entry: f.name, Terms: []rewrite.Term{{Lever: "unroll", Value: "2"}}})
+		}
+		seen := map[int]bool{}
+		for _, j := range u.Together(requests) {
+			for _, i := range j.Requests {
+				if seen[i] {
+					t.Fatalf("request %d is in two texts", i)
+				}
+				seen[i] = true
+			}
+			if _, err := Parse(j.Text); err != nil {
+				t.Fatalf("%v\n%s", err, j.Text)
+			}
+		}
 		out, err := u.Rewrite(entry, r.Terms, Options{})
 		if err != nil {
 			return
