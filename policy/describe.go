@@ -54,6 +54,9 @@ func (k *Kernel) ReadPTX(m *ptx.Module) error {
 	if k.Writes, err = writes(m, k.Name); err != nil {
 		return err
 	}
+	if t.Indirect {
+		k.Writes = "" // what it calls is not known
+	}
 	k.Streams = rewrite.Streams(f)
 	if err := rewrite.Throttleable(m, k.Name); err != nil {
 		k.NoThrottle = err.Error()

@@ -306,7 +306,7 @@ func checked(e Entry) string {
 	case rewrite.Checked.String():
 		return fmt.Sprintf("same bits on %d", e.Checked)
 	}
-	return fmt.Sprintf("within the tolerance on %d", e.Checked)
+	return fmt.Sprintf("within the bound on %d", e.Checked)
 }
 
 func shorten(s string, n int) string {

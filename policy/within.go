@@ -108,7 +108,8 @@ func (k *Kernel) exceeds(b Bound, d profile.Difference) string {
 	return fmt.Sprintf("its error is %.3g (mean %.3g), the bound %s", e.Max, e.Mean, b)
 }
 
-// writes tells what a kernel stores to global memory: "f32" or "f64" if it is nothing else, else "".
+// writes tells what a kernel stores to global memory: "f32" or "f64" if it is nothing else, else "". Constants, which nvcc stores as integers
+// whatever they are, say nothing.
 func writes(m *ptx.Module, name string) (string, error) {
 	reach, err := m.Reach(name)
 	if err != nil {
@@ -116,27 +117,53 @@ func writes(m *ptx.Module, name string) (string, error) {
 	}
 	kind := ""
 	for _, f := range reach.Funcs {
+		if !f.Body {
+			if strings.Contains(f.Name, "assert") {
+				continue
+			}
+			return "", nil // of another file
+		}
+		var constant map[string]bool
 		for i, s := range f.Stmts {
 			if s.Kind != ptx.Inst {
 				continue
 			}
+			op := f.Opcode(i)
 			switch string(f.Base(i)) {
-			case "st", "atom", "red", "stu":
-			case "cp", "sust", "multimem", "call", "wmma", "stmatrix", "tensormap", "asm":
-				op := string(f.Opcode(i))
-				if strings.HasPrefix(op, "cp.async") && strings.Contains(op, ".shared") && !strings.Contains(op, ".global.shared") || strings.HasPrefix(op, "call") || strings.HasPrefix(op, "stmatrix") || strings.HasPrefix(op, "wmma.") && !strings.HasPrefix(op, "wmma.store") {
-					continue
+			case "st", "atom", "red":
+			case "cp":
+				if bytes.Contains(op, []byte(".global.shared")) {
+					return "", nil
 				}
+				continue
+			case "sust", "sured", "multimem":
 				return "", nil
+			case "wmma":
+				if ptx.HasModifier(op, "store") {
+					return "", nil
+				}
+				continue
 			default:
 				continue
 			}
-			op := f.Opcode(i)
 			if ptx.HasModifier(op, "local") || ptx.HasModifier(op, "shared") || ptx.HasModifier(op, "param") ||
 				bytes.Contains(op, []byte(".shared::")) || bytes.Contains(op, []byte(".param::")) {
 				continue
 			}
 			of := string(op[bytes.LastIndexByte(op, '.')+1:])
+			if of != "f32" && of != "f64" && of != "" && string(f.Base(i)) == "st" {
+				if constant == nil {
+					constant = fixed(f)
+				}
+				ops := f.Operands(i, nil)
+				all := len(ops) == 2 && (strings.HasSuffix(of, "32") || strings.HasSuffix(of, "64"))
+				if all {
+					f.Names(ops[1], func(n ptx.Span) bool { all = all && constant[string(f.Bytes(n))]; return all })
+				}
+				if all {
+					continue
+				}
+			}
 			if of != "f32" && of != "f64" || kind != "" && kind != of {
 				return "", nil
 			}
@@ -144,6 +171,32 @@ func writes(m *ptx.Module, name string) (string, error) {
 		}
 	}
 	return kind, nil
+}
+
+// fixed are the registers of a function that are written once, by a move of a number.
+func fixed(f *ptx.Func) map[string]bool {
+	written, moved := map[string]int{}, map[string]bool{}
+	for i, s := range f.Stmts {
+		if s.Kind != ptx.Inst {
+			continue
+		}
+		f.Effects(i, func(reg ptx.Span, _, write bool) {
+			if write {
+				written[string(f.Bytes(reg))]++
+			}
+		})
+		if ops := f.Operands(i, nil); string(f.Base(i)) == "mov" && len(ops) == 2 && !s.Guarded {
+			if c := f.Bytes(ops[1])[0]; c >= '0' && c <= '9' || c == '-' {
+				moved[string(f.Bytes(ops[0]))] = true
+			}
+		}
+	}
+	for name := range moved {
+		if written[name] != 1 {
+			delete(moved, name)
+		}
+	}
+	return moved
 }
 
 var errNoBound = errors.New("approximation needs to know how far results may be off: -within 1e-3 (relative error of every value), -within mean:1e-5, or -judge COMMAND")
