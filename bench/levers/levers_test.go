@@ -69,7 +69,7 @@ func decide(dir, program, lever string) error {
 	recipe := map[string]string{together: "ld=cs maxnreg=64", "ld": "ld=cs", "maxnreg": "maxnreg=64"}[lever]
 	switch {
 	case program == "none":
-		tried, recipe = nil, ""
+		tried, recipe = []cache.Trial{{Recipe: "ld=cs", Refused: "the same code as the default"}, {Recipe: "maxnreg=64"}}, "" // the budget ended
 	case program == "fails" && lever == "ld":
 		return fmt.Errorf("the driver said no")
 	}
@@ -77,7 +77,11 @@ func decide(dir, program, lever string) error {
 		tried = slices.DeleteFunc(tried, func(t cache.Trial) bool { return leverOf(t.Recipe) != lever })
 	}
 	d := cache.Decision{Identity: program, Kernel: "k", Target: "sm_90", Recipe: recipe, Time: time.Now()}
-	d.Evidence.Tried = tried
+	d.Evidence.Tried, d.Evidence.Launches = tried, []cache.Launch{{Count: 1}}
+	d.Evidence.Untried = map[string]string{"unroll": "no loop"}
+	if program == "none" {
+		d.Evidence.Untried = map[string]string{"unroll": "no loop", "st": "no store", "bypass": "no load"}
+	}
 	store, err := cache.Open(dir)
 	if err != nil {
 		return err
@@ -167,8 +171,14 @@ func TestLevers(t *testing.T) {
 	if r := by["x bypass"]; r.Nothing != "2 candidates, all refused: other bits" || r.Tune != 0 || r.Kernels[0].Other != 2 {
 		t.Errorf("refused in the run with all: %+v", r)
 	}
-	if r := by["x unroll"]; r.Nothing != "nothing to try" || r.Tune != 0 {
+	if r := by["x unroll"]; r.Nothing != "no loop" || r.Tune != 0 {
 		t.Errorf("nothing to try: %+v", r)
+	}
+	if r := by["none maxnreg"]; r.Nothing != "" || r.Tune == 0 {
+		t.Errorf("not measured in the run with all: %+v", r)
+	}
+	if r := by["none ld"]; r.Nothing != "1 candidates, all refused: the same code as the default" {
+		t.Errorf("the same code: %+v", r)
 	}
 	if r := by["x all"]; len(r.Before) != 2 || len(r.After) != 2 {
 		t.Errorf("clocked: %+v", r)

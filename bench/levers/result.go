@@ -37,6 +37,7 @@ type Kernel struct {
 	Recipe   string  `json:",omitempty"` // adopted
 	Tried    int     // candidates of this lever alone; for all levers: all
 	Measured int     // of these
+	Refused  int     // those whose code was there already among them
 	Other    int     // gave other bits
 	Best     string  `json:",omitempty"` // the fastest of these that was not refused
 	Ratio    float64 `json:",omitempty"` // its time over the default's
@@ -100,6 +101,7 @@ func kernels(decisions []cache.Decision, lever string) []Kernel {
 					why += ":" + detail
 				}
 				refusals[why]++
+				k.Refused++
 				if why == "other bits" {
 					k.Other++
 				}
@@ -120,22 +122,26 @@ func kernels(decisions []cache.Decision, lever string) []Kernel {
 	return out
 }
 
-// nothing says why a lever has nothing to be measured, by what the run with all levers tried of it alone; "" if it has.
-func nothing(kernels []Kernel) string {
-	tried, refusal := 0, ""
-	for _, k := range kernels {
-		tried += k.Tried
-		if k.Measured > 0 {
+// nothing says why a lever has nothing to be measured, by what the run with all levers tried of it alone, and why it tried nothing; "" if it has, or if
+// that run's budget ended before it could tell.
+func nothing(decisions []cache.Decision, lever string) string {
+	why := ""
+	for i, k := range kernels(decisions, lever) {
+		d := decisions[i]
+		switch untried := d.Evidence.Untried[lever]; {
+		case len(d.Evidence.Launches) == 0: // left alone
+		case k.Tried == 0 && untried == "", k.Tried > k.Refused:
 			return ""
-		}
-		if refusal == "" {
-			refusal = k.Refusal
+		case k.Tried == 0 && why == "":
+			why = untried
+		case k.Tried > 0:
+			why = fmt.Sprintf("%d candidates, all refused: %s", k.Tried, k.Refusal)
 		}
 	}
-	if tried == 0 {
-		return "nothing to try"
+	if why == "" {
+		why = "no kernel was tuned"
 	}
-	return fmt.Sprintf("%d candidates, all refused: %s", tried, refusal)
+	return why
 }
 
 // leverOf is the lever of a recipe that has only one, "" for others. Terms that only the host looks at don't count, nor do caps beside another

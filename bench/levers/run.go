@@ -261,7 +261,7 @@ func (b *bench) run(ctx context.Context) error {
 				continue
 			}
 			alone := Result{Program: program, Lever: lever, Machine: b.machine, Kernels: kernels(decisions, lever)}
-			if alone.Nothing = nothing(alone.Kernels); alone.Nothing != "" {
+			if alone.Nothing = nothing(decisions, lever); alone.Nothing != "" {
 				for i := range alone.Kernels {
 					alone.Kernels[i].Recipe = "" // that of all levers
 				}
