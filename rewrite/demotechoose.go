@@ -192,7 +192,7 @@ func candidates(f *ptx.Func, flow *ptx.Flow, free, uniform []bool) map[int32]*ca
 	all := make(map[int32]*candidate)
 	for r := range sums {
 		reg := int32(r)
-		if x := sums[r]; x.read && x.written && !x.never && !free[r] && ofFullWords(flow.Type(reg)) {
+		if x := sums[r]; x.read && x.written && !x.never && !free[r] && fullWords(flow.Type(reg)) == flow.Words(reg) {
 			all[reg] = &candidate{reg: reg, words: flow.Words(reg), uniform: uniform[r], list: make([]ptx.Access, 0, x.count)}
 		}
 	}
@@ -206,12 +206,15 @@ func candidates(f *ptx.Func, flow *ptx.Flow, free, uniform []bool) map[int32]*ca
 	return all
 }
 
-func ofFullWords(kind string) bool {
+// fullWords is the number of words of a type that may be demoted, -1 for others. Vectors have more than their type.
+func fullWords(kind string) int {
 	switch kind {
-	case "b32", "u32", "s32", "f32", "b64", "u64", "s64", "f64":
-		return true
+	case "b32", "u32", "s32", "f32":
+		return 1
+	case "b64", "u64", "s64", "f64":
+		return 2
 	}
-	return false
+	return -1
 }
 
 // demotable are the instructions whose registers may be demoted: those that are done with their operands when the next
