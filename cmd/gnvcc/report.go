@@ -90,6 +90,7 @@ func explain(args []string) int {
 	if !found {
 		return complain("explain", fmt.Errorf("nothing was decided for a kernel called %s; gnvcc report lists those that are known", fs.Arg(0)))
 	}
+	tellHazards(decisions, name)
 	return 0
 }
 

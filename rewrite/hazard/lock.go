@@ -32,13 +32,15 @@ func (k *kernelView) lock(s ptx.Spin) {
 				}
 				return state &^ dirty, true
 			}
-			switch base := string(k.Base(i)); base {
+			switch string(k.Base(i)) {
 			case "membar", "fence":
 				return state &^ dirty, true
 			case "st":
 				if k.data(i) {
 					state |= dirty
 				}
+			case "call": // what it does is not known here
+				return 0, false
 			}
 			return state, true
 		})
@@ -48,7 +50,7 @@ func (k *kernelView) lock(s ptx.Spin) {
 					behind = true
 					return 0, false
 				}
-				return 0, !slices.Contains(frees, i)
+				return 0, !slices.Contains(frees, i) && string(k.Base(i)) != "call"
 			})
 		}
 	}
@@ -209,7 +211,7 @@ func (k *kernelView) order() {
 		}
 		seen := map[int]bool{}
 		k.walk.AfterTaking(a, func(i int, state uint8) (uint8, bool) {
-			if slices.Contains(frees, i) {
+			if slices.Contains(frees, i) || string(k.Base(i)) == "call" {
 				return 0, false
 			}
 			for _, b := range k.spins {
