@@ -102,7 +102,7 @@ func TestDemoteWinsOverSpilling(t *testing.T) {
 	if d.Exactness != "checked" {
 		t.Errorf("exact by %s", d.Exactness)
 	}
-	if e := NewEntry(*d); !strings.Contains(e.Words, "shared memory") {
+	if e := NewEntry(*d); !strings.Contains(e.Words, "31 words of each thread kept in shared memory") {
 		t.Errorf("in words: %s", e.Words)
 	}
 }

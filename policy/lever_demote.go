@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"strings"
 
 	"gnvcc/rewrite"
 	"gnvcc/sim"
@@ -25,7 +26,7 @@ const (
 const addressWords = 1
 
 var _ = register(Lever{
-	Name: "demote", Idea: "words of each thread kept in shared memory:", Gain: 1.012, // not measured; smemspill's
+	Name: "demote", Idea: "words of each thread kept in shared memory:", Gain: 1.012, // not measured on those; smemspill's
 	Try: func(s *Situation) []rewrite.Recipe {
 		base, threads, ok := demoteBase(s)
 		if !ok {
@@ -37,7 +38,8 @@ var _ = register(Lever{
 	Why:    whyNotDemoted,
 	Around: demoteAround,
 	Words: func(k *Kernel, t rewrite.Term) string {
-		return fmt.Sprintf("values of each thread kept in shared memory (words and choice: %s)", t.Value)
+		words, strategy, _ := strings.Cut(t.Value, ":")
+		return fmt.Sprintf("%s words of each thread kept in shared memory (by %s)", words, strategy)
 	},
 })
 
