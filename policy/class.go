@@ -22,8 +22,8 @@ import (
 //	                  falling to rising: the optimum lies in the middle
 //	bypass-favourite  bypass-all is faster than cache-all, nothing in between is faster, and the thresholds never fall
 //	cache-favourite   cache-all is faster than bypass-all, nothing in between is faster, and the thresholds never rise
-//	insensitive       both ends are alike, nothing in between is faster, and the thresholds are steady (they may be slower than
-//	                  both ends: two predicated loads stand for one)
+//	insensitive       both ends are alike, nothing in between is faster, and the thresholds are within 10 % of each other (they may
+//	                  be slower than both ends: two predicated loads stand for one)
 //	irregular         anything else
 //
 // Levels of throttling are no part of the thesis' curves. They relieve the same congestion by other means, so that one that is faster
@@ -40,6 +40,7 @@ const (
 
 const (
 	classMargin = 0.03 // what counts as faster
+	classSteady = 0.10 // what thresholds that matter to nothing may differ by: each threshold is code of its own
 	classTurn   = 0.04 // what counts as a turn of the curve; above the margin, for each turn is a chance to be wrong
 )
 
@@ -108,7 +109,10 @@ func byNumber(m map[int]float64) []Point {
 // classify is the rule.
 func (s *Sensitivity) classify() string {
 	faster := func(a, b float64) bool { return a < b*(1-classMargin) }
-	best := math.Inf(1)
+	best, low, high := math.Inf(1), math.Inf(1), 0.0
+	for _, p := range s.Thresholds {
+		low, high = math.Min(low, p.Ratio), math.Max(high, p.Ratio)
+	}
 	for _, p := range append(s.Thresholds[:len(s.Thresholds):len(s.Thresholds)], s.Throttled...) {
 		best = math.Min(best, p.Ratio)
 	}
@@ -123,7 +127,7 @@ func (s *Sensitivity) classify() string {
 		return BypassFavourite
 	case faster(s.CacheAll, s.BypassAll) && !strings.Contains(way, "+"):
 		return CacheFavourite
-	case !faster(s.BypassAll, s.CacheAll) && !faster(s.CacheAll, s.BypassAll) && way == "":
+	case !faster(s.BypassAll, s.CacheAll) && !faster(s.CacheAll, s.BypassAll) && high < low*(1+classSteady):
 		return Insensitive
 	}
 	return Irregular
@@ -160,9 +164,16 @@ func (s *Sensitivity) String() string {
 		text += fmt.Sprintf(", with it for %d of %d warps %.2f", p.N, s.Warps, p.Ratio)
 	}
 	if p, ok := least(s.Throttled); ok {
-		text += fmt.Sprintf(", with %d blocks on a multiprocessor %.2f", p.N, p.Ratio)
+		text += fmt.Sprintf(", with %s on a multiprocessor %.2f", blocksOf(p.N), p.Ratio)
 	}
 	return text
+}
+
+func blocksOf(n int) string {
+	if n == 1 {
+		return "1 block"
+	}
+	return fmt.Sprintf("%d blocks", n)
 }
 
 func least(curve []Point) (Point, bool) {
@@ -178,7 +189,10 @@ func least(curve []Point) (Point, bool) {
 	return best, true
 }
 
-const barWidth = 40 // characters of the longest bar
+const (
+	barWidth = 50 // characters of the longest bar
+	barMost  = 2  // times over the default's from which bars are cut: throttled to one block, most kernels take many times as long
+)
 
 // picture draws the curves, one line a point: a bar as long as the time.
 func (s *Sensitivity) picture() []string {
@@ -192,15 +206,19 @@ func (s *Sensitivity) picture() []string {
 	}
 	rows = append(rows, row{"all (default)", s.CacheAll})
 	for i := len(s.Throttled) - 1; i >= 0; i-- {
-		rows = append(rows, row{fmt.Sprintf("all, %d blocks", s.Throttled[i].N), s.Throttled[i].Ratio})
+		rows = append(rows, row{"all, " + blocksOf(s.Throttled[i].N), s.Throttled[i].Ratio})
 	}
 	longest := 0.0
 	for _, r := range rows {
-		longest = math.Max(longest, r.ratio)
+		longest = math.Min(math.Max(longest, r.ratio), barMost)
 	}
 	out := make([]string, len(rows))
 	for i, r := range rows {
-		out[i] = fmt.Sprintf("%-18s  %6.3f  %s", r.name, r.ratio, strings.Repeat("#", int(math.Round(r.ratio/longest*barWidth))))
+		bar := strings.Repeat("#", int(math.Round(math.Min(r.ratio, longest)/longest*barWidth)))
+		if r.ratio > longest {
+			bar += " ..."
+		}
+		out[i] = fmt.Sprintf("%-18s  %6.3f  %s", r.name, r.ratio, bar)
 	}
 	return out
 }

@@ -56,6 +56,7 @@ func TestClasses(t *testing.T) {
 		// Fig. 5.42: steady, and the thresholds only cost.
 		{Insensitive, 1.01, []float64{1.0, 1.01, 0.99, 1.0}, nil},
 		{Insensitive, 0.99, []float64{1.15, 1.16, 1.15, 1.14}, []float64{1.3, 1.1}},
+		{Insensitive, 0.995, []float64{1.021, 1.066, 1.067, 1.066}, []float64{7.1, 3.6, 2.5}}, // seen on an H200
 		// Fig. 5.43.
 		{Irregular, 1.1, []float64{0.9, 1.2, 0.8, 1.3, 0.85}, nil},
 		{Irregular, 0.8, []float64{0.9, 0.85, 1.0, 0.85}, nil},
@@ -124,7 +125,7 @@ func TestTooLittleForAClass(t *testing.T) {
 
 // TestClassInReports: a line for each kernel, with -v a picture that is plain text, and all of it in JSON.
 func TestClassInReports(t *testing.T) {
-	d := measuredOver(256, 0.95, []float64{0.85, 0.7, 0.6, 0.75, 0.9, 1.02}, []float64{1.3, 0.55, 0.8})
+	d := measuredOver(256, 0.95, []float64{0.85, 0.7, 0.6, 0.75, 0.9, 1.02}, []float64{6, 0.55, 0.8})
 	var plain, full, explained, asJSON bytes.Buffer
 	for _, err := range []error{Report(&plain, []cache.Decision{d}, ReportOptions{}), Report(&full, []cache.Decision{d}, ReportOptions{Verbose: true}),
 		Report(&asJSON, []cache.Decision{d}, ReportOptions{JSON: true})} {
@@ -138,8 +139,11 @@ func TestClassInReports(t *testing.T) {
 		if !strings.Contains(text, line) {
 			t.Errorf("%s has no line %q:\n%s", name, line, text)
 		}
-		if bar := "3 of 8 warps         0.600  ##################\n"; strings.Contains(text, bar) != (name != "report") {
+		if bar := "3 of 8 warps         0.600  ###############\n"; strings.Contains(text, bar) != (name != "report") {
 			t.Errorf("%s: a picture or none:\n%s", name, text)
+		}
+		if bar := "all, 1 block         6.000  " + strings.Repeat("#", 50) + " ...\n"; strings.Contains(text, bar) != (name != "report") {
+			t.Errorf("%s: a bar that is too long:\n%s", name, text)
 		}
 		for _, c := range text {
 			if c > 126 && c != '±' || c < 32 && c != '\n' {

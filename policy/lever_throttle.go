@@ -9,8 +9,8 @@ import (
 // Throttling (Li's thesis, section 3.6): fewer blocks on a multiprocessor than there is room for, so that what the warps use
 // again stays in L1. It pays where the warps together use more than L1 holds and each of them uses its part again, and costs
 // the latency that the others would have hidden. Tried level by level, from the default's resident blocks down: all
-// levels where there are up to 8, else the eighths, two and one. The default's own number keeps no block away, but leaves to L1 all that
-// the blocks do not need.
+// levels where there are up to 8, else the eighths, two and one. The default's own number keeps no block away, save where
+// warps end early and make room for one more, and leaves to L1 all that the blocks do not need.
 //
 // The levels are entries beside the kernel that hold nvcc's own code (rewrite/throttle.go), so that none of them is compiled. They are
 // for the block and the dynamic shared memory at hand: other launches take the kernel itself.
