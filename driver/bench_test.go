@@ -127,3 +127,25 @@ func TestCheck(t *testing.T) {
 		t.Errorf("a flag that one of three kernels wants: %+v, %v", out, err)
 	}
 }
+
+// TestFileName: kernels of templates have names that no file can have.
+func TestFileName(t *testing.T) {
+	long := strings.Repeat("N7cutlass", 400)
+	a, b := fileName("_Z1"+long+".ptx"), fileName("_Z2"+long+".ptx")
+	if len(a) > maxFileName || !strings.HasPrefix(a, "_Z1N7cutlass") || filepath.Ext(a) != ".ptx" || a == b {
+		t.Errorf("%s, %s", a, b)
+	}
+	if a, b := fileName(long+"1.ptx"), fileName(long+"2.ptx"); a == b {
+		t.Errorf("%s for two names", a)
+	}
+	for name, want := range map[string]string{"_Z1kv.ii": "_Z1kv.ii", "../../x": "x", "x." + strings.Repeat("y", 251): "x." + strings.Repeat("y", 251)} {
+		if got := fileName(name); got != want {
+			t.Errorf("%q: %q", name, got)
+		}
+	}
+	t.Setenv(varKeep, t.TempDir())
+	keep("group", "_Z1"+long+".ptx", []byte("x"))
+	if _, err := os.Stat(filepath.Join(os.Getenv(varKeep), "group", a)); err != nil {
+		t.Error(err)
+	}
+}

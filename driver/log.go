@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"github.com/rs/zerolog"
+
+	"gnvcc/cache"
 )
 
 // What was done and why not goes to the file that GNVCC_LOG names, one JSON object a line, appended in one write, so
@@ -36,12 +38,29 @@ func keep(group, name string, content []byte) {
 	dir = filepath.Join(dir, group)
 	err := os.MkdirAll(dir, 0o777)
 	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, filepath.Base(name)), content, 0o666)
+		err = os.WriteFile(filepath.Join(dir, fileName(name)), content, 0o666)
 	}
 	if err != nil {
 		log := logger()
 		log.Warn().Err(err).Str("file", name).Msg("not kept")
 	}
+}
+
+// maxFileName is what Linux takes, bytes (limits.h, NAME_MAX). CUTLASS' kernels have names of some thousand.
+const maxFileName = 255
+
+// fileName makes a file's name of one that may hold a kernel's: nothing that leads elsewhere, and not too long; what is cut off is told
+// apart by a hash, and the extension stays.
+func fileName(name string) string {
+	name = filepath.Base(name)
+	if len(name) <= maxFileName {
+		return name
+	}
+	end := "~" + cache.Hash([]byte(name))[:8]
+	if ext := filepath.Ext(name); len(ext) <= 8 {
+		end += ext
+	}
+	return name[:maxFileName-len(end)] + end
 }
 
 // keepWords copies a command.

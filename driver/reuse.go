@@ -220,8 +220,9 @@ func (s *stage) keepStep(r *reuse) error {
 	var differs error
 	if on(varVerify) {
 		if before, ok := s.load(r); ok {
+			again := asBefore(r.outputs, before, written)
 			for i := range before {
-				if !bytes.Equal(before[i], written[i]) || (before[i] == nil) != (written[i] == nil) {
+				if !bytes.Equal(before[i], again[i]) || (before[i] == nil) != (again[i] == nil) {
 					differs = fmt.Errorf("%s: %w, from the same things", r.outputs[i], errDiffers)
 				}
 			}
@@ -244,6 +245,41 @@ func (s *stage) keepStep(r *reuse) error {
 		err = s.store.PutMemo(memoStep, r.key, text)
 	}
 	return errors.Join(differs, err)
+}
+
+// asBefore gives what was written with the module id of before, where the two differ in the number of cudafe++'s process only: that is a part of the id of a
+// file that exports nothing but templates and the like (12.4 to 13.5: _a47ef1fa_5_s3_cu_ef5c5f41_15069), and stands in the names of its variables. With
+// another number of digits the lengths in those names change too: then nothing is compared, and before is the answer.
+func asBefore(outputs []string, before, written [][]byte) [][]byte {
+	for i, path := range outputs {
+		if filepath.Ext(path) != ".module_id" || before[i] == nil || written[i] == nil {
+			continue
+		}
+		was, is := string(before[i]), string(written[i])
+		if was == is || withoutProcess(was) == "" || withoutProcess(was) != withoutProcess(is) {
+			continue
+		}
+		if len(was) != len(is) {
+			return before
+		}
+		out := make([][]byte, len(written))
+		for n, text := range written {
+			if text != nil {
+				out[n] = bytes.ReplaceAll(text, []byte(is), []byte(was))
+			}
+		}
+		return out
+	}
+	return written
+}
+
+// withoutProcess cuts the process' number, which has 7 digits at most, off a module id; "" where there is none. In its place others have a hash of 8 digits, or a name.
+func withoutProcess(id string) string {
+	at := strings.LastIndexByte(id, '_')
+	if digits := id[at+1:]; at <= 0 || digits == "" || len(digits) > 7 || strings.Trim(digits, "0123456789") != "" {
+		return ""
+	}
+	return id[:at]
 }
 
 // cutTemporary takes the names of nvcc's temporary files out of a text: tmpxft_0000abcd_00000000-12_ leaves tmpxft_. The error is for what

@@ -136,6 +136,27 @@ func TestVerify(t *testing.T) {
 	}
 }
 
+// TestProcessInNames: a file that exports nothing has names with cudafe++'s process in them.
+func TestProcessInNames(t *testing.T) {
+	outputs := []string{"k.cpp", "k.module_id"}
+	for _, c := range []struct{ was, is, before, written, want string }{
+		{"_a_5_s3_cu_e_15069", "_a_5_s3_cu_e_15274", "x_a_5_s3_cu_e_15069y", "x_a_5_s3_cu_e_15274y", "x_a_5_s3_cu_e_15069y"},
+		{"_a_5_s3_cu_e_15069", "_a_5_s3_cu_e_15274", "x_a_5_s3_cu_e_15069y", "other", "other"},
+		{"_a_5_s3_cu_e_15069", "_a_5_s3_cu_e_999", "x", "other", "x"}, // not compared
+		{"_a_5_s3_cu_ef5c5f41", "_a_5_s3_cu_ef5c5f42", "x", "other", "other"},
+		{"_a_5_s3_cu_12345678", "_a_5_s3_cu_12345679", "x_a_5_s3_cu_12345678", "x_a_5_s3_cu_12345679", "x_a_5_s3_cu_12345679"},
+		{"_a_5_s3_cu_e_15069", "_b_5_s3_cu_e_15274", "x", "other", "other"},
+	} {
+		got := asBefore(outputs, [][]byte{[]byte(c.before), []byte(c.was)}, [][]byte{[]byte(c.written), []byte(c.is)})
+		if string(got[0]) != c.want {
+			t.Errorf("%s, %s: %q, want %q", c.was, c.is, got[0], c.want)
+		}
+	}
+	if got := asBefore(outputs, [][]byte{nil, nil}, [][]byte{nil, []byte("_a_1")}); got[0] != nil {
+		t.Errorf("%q", got)
+	}
+}
+
 func write(t *testing.T, path, content string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {

@@ -1,11 +1,12 @@
 package ptx
 
 // Names that the compiler makes up. A variable or function of internal linkage gets a name that holds a hash of the
-// file's path, the file's name, and, where the file exports nothing, even the name of its first kernel (looked at:
-// nvcc 13.0, 13.5):
+// file's path, the file's name, and, where the file exports nothing, even the name of its first kernel or the number of
+// cudafe++'s process, another one in each compile (looked at: nvcc 12.4, 13.0, 13.5):
 //
 //	_ZN43_INTERNAL_72df0a26_12_templates_cu_b8db29f545_GLOBAL__N__72df0a26_12_templates_cu_b8db29f56hiddenE
 //	_ZN32_INTERNAL_c10822b0_4_a_cu__Z1kPf34_GLOBAL__N__c10822b0_4_a_cu__Z1kPf6hiddenE
+//	_ZN40_INTERNAL_a47ef1fa_5_s3_cu_ef5c5f41_80753lib5otherE
 //	__nv_static_34__72df0a26_12_templates_cu_b8db29f5_counter        (-rdc=true)
 //
 // The length in front (Itanium mangling: a name's length and the name) tells exactly where such a part ends.
