@@ -247,9 +247,10 @@ func (s *stage) keepStep(r *reuse) error {
 	return errors.Join(differs, err)
 }
 
-// asBefore gives what was written with the module id of before, where the two differ in the number of cudafe++'s process only: that is a part of the id of a
-// file that exports nothing but templates and the like (12.4 to 13.5: _a47ef1fa_5_s3_cu_ef5c5f41_15069), and stands in the names of its variables. With
-// another number of digits the lengths in those names change too: then nothing is compared, and before is the answer.
+// asBefore gives what was written with the module id of before, where the two differ only in what cudafe++ puts in anew each time: the id of a file that exports
+// nothing but templates and the like ends in a hash of the file's time and in the number of cudafe++'s process (12.4 to 13.5:
+// _a47ef1fa_5_s3_cu_ef5c5f41_15069), and stands in the names of its variables. With another number of digits the lengths in those names change too: then
+// nothing is compared, and before is the answer.
 func asBefore(outputs []string, before, written [][]byte) [][]byte {
 	for i, path := range outputs {
 		if filepath.Ext(path) != ".module_id" || before[i] == nil || written[i] == nil {
@@ -273,13 +274,17 @@ func asBefore(outputs []string, before, written [][]byte) [][]byte {
 	return written
 }
 
-// withoutProcess cuts the process' number, which has 7 digits at most, off a module id; "" where there is none. In its place others have a hash of 8 digits, or a name.
+// withoutProcess cuts such an end off a module id; "" where there is none. Process numbers have 7 digits at most (PID_MAX_LIMIT); other ids end in a
+// hash of 8 digits, or in a name.
 func withoutProcess(id string) string {
 	at := strings.LastIndexByte(id, '_')
-	if digits := id[at+1:]; at <= 0 || digits == "" || len(digits) > 7 || strings.Trim(digits, "0123456789") != "" {
+	if at < 10 || id[at-9] != '_' || strings.Trim(id[at-8:at], "0123456789abcdef") != "" {
 		return ""
 	}
-	return id[:at]
+	if digits := id[at+1:]; digits == "" || len(digits) > 7 || strings.Trim(digits, "0123456789") != "" {
+		return ""
+	}
+	return id[:at-9]
 }
 
 // cutTemporary takes the names of nvcc's temporary files out of a text: tmpxft_0000abcd_00000000-12_ leaves tmpxft_. The error is for what

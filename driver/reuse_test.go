@@ -140,12 +140,15 @@ func TestVerify(t *testing.T) {
 func TestProcessInNames(t *testing.T) {
 	outputs := []string{"k.cpp", "k.module_id"}
 	for _, c := range []struct{ was, is, before, written, want string }{
-		{"_a_5_s3_cu_e_15069", "_a_5_s3_cu_e_15274", "x_a_5_s3_cu_e_15069y", "x_a_5_s3_cu_e_15274y", "x_a_5_s3_cu_e_15069y"},
-		{"_a_5_s3_cu_e_15069", "_a_5_s3_cu_e_15274", "x_a_5_s3_cu_e_15069y", "other", "other"},
-		{"_a_5_s3_cu_e_15069", "_a_5_s3_cu_e_999", "x", "other", "x"}, // not compared
+		{"_a_5_s3_cu_ef5c5f41_15069", "_a_5_s3_cu_ef5c5f41_15274", "x_a_5_s3_cu_ef5c5f41_15069y", "x_a_5_s3_cu_ef5c5f41_15274y", "x_a_5_s3_cu_ef5c5f41_15069y"},
+		{"_a_5_s3_cu_ef5c5f41_15069", "_a_5_s3_cu_bd79dfe1_15274", "x_a_5_s3_cu_ef5c5f41_15069y", "x_a_5_s3_cu_bd79dfe1_15274y", "x_a_5_s3_cu_ef5c5f41_15069y"},
+		{"_a_5_s3_cu_ef5c5f41_15069", "_a_5_s3_cu_ef5c5f41_15274", "x_a_5_s3_cu_ef5c5f41_15069y", "other", "other"},
+		{"_a_5_s3_cu_ef5c5f41_15069", "_a_5_s3_cu_ef5c5f41_999", "x", "other", "x"}, // not compared
 		{"_a_5_s3_cu_ef5c5f41", "_a_5_s3_cu_ef5c5f42", "x", "other", "other"},
 		{"_a_5_s3_cu_12345678", "_a_5_s3_cu_12345679", "x_a_5_s3_cu_12345678", "x_a_5_s3_cu_12345679", "x_a_5_s3_cu_12345679"},
-		{"_a_5_s3_cu_e_15069", "_b_5_s3_cu_e_15274", "x", "other", "other"},
+		{"_a_5_s3_cu_ef5c5f41_15069", "_b_5_s3_cu_ef5c5f41_15274", "x", "other", "other"},
+		{"_4_a_cu__Z1kPf", "_4_a_cu__Z1kPd", "x", "other", "other"},
+		{"_1", "_2", "x", "other", "other"},
 	} {
 		got := asBefore(outputs, [][]byte{[]byte(c.before), []byte(c.was)}, [][]byte{[]byte(c.written), []byte(c.is)})
 		if string(got[0]) != c.want {
