@@ -63,6 +63,7 @@ func Explain(w io.Writer, e Entry) {
 	}
 	p.single(w, e)
 	p.tried(e, 0)
+	p.curve(e)
 }
 
 // levels draws the occupancy levels at the launch that takes most time.

@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -74,7 +75,7 @@ func approx(k *kernel, terms []Term) error {
 	if err != nil {
 		return err
 	}
-	if strings.Contains(string(k.Text()), approxPrefix) || strings.Contains(string(k.Text()), approxLabel) {
+	if bytes.Contains(k.Text(), []byte(approxPrefix)) || bytes.Contains(k.Text(), []byte(approxLabel)) {
 		return errors.New("the kernel has names that begin with " + approxPrefix + " or " + approxLabel + " already")
 	}
 	before := k.Clone()
@@ -347,8 +348,12 @@ func accurate(f *ptx.Func, i int) (name string, double, ok bool) {
 	if f.Stmts[i].Kind != ptx.Inst {
 		return "", false, false
 	}
-	words := strings.Split(string(f.Opcode(i)), ".")
-	if len(words) < 3 || words[0] != "div" && words[0] != "rcp" && words[0] != "sqrt" {
+	op := f.Opcode(i)
+	if !bytes.HasPrefix(op, []byte("div.")) && !bytes.HasPrefix(op, []byte("rcp.")) && !bytes.HasPrefix(op, []byte("sqrt.")) {
+		return "", false, false
+	}
+	words := strings.Split(string(op), ".")
+	if len(words) < 3 {
 		return "", false, false
 	}
 	rounded := false

@@ -155,7 +155,7 @@ func (k *Kernel) MathCalls() map[string]int {
 func (u *Unit) ownNames(names map[string]string) map[string]bool {
 	u.ownOnce.Do(func() {
 		u.own = map[string]bool{}
-		for i := 1; i+1 < len(u.tokens); i++ {
+		for i := 2; i+1 < len(u.tokens); i++ {
 			if u.tokens[i].kind != ident || names[u.str(i)] == "" {
 				continue
 			}
