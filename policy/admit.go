@@ -42,6 +42,7 @@ func (s *search) try(doing string, recipes []rewrite.Recipe) error {
 		c, err := jobs[i].result()
 		if errors.Is(err, errBudget) || s.ctx.Err() != nil || s.over() {
 			s.missing = true
+			s.c.waits = s.c.waits || errors.Is(err, errBudget)
 			continue // not tried: a later launch or run may; others may be ready
 		}
 		if err = s.admit(tr, c, err); err != nil {

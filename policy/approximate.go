@@ -172,7 +172,7 @@ func (p *points) at(d rewrite.Degree, n int) (Error, error) {
 	c, err := s.compile(rewrite.WithDegree(p.family, d), 3)
 	if err != nil {
 		if errors.Is(err, errBudget) {
-			s.missing = true
+			s.missing, s.c.waits = true, true
 		}
 		return bad, s.ctx.Err()
 	}

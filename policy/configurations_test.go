@@ -314,13 +314,16 @@ func TestSlowKernel(t *testing.T) {
 	g.spends = true
 	o := simOptions()
 	o.Budget = 20 * time.Second
-	results, _ := g.run(o, app{launches: one("_Z1aPfi", shape(1000, 256)).launches[:1]})
+	results, _ := g.run(o, one("_Z1aPfi", shape(1000, 256)))
 	d := results[0].Decision
 	if !strings.Contains(d.Recipe, "unroll=4") || !strings.Contains(d.Recipe, "n=1024") {
 		t.Errorf("decided %q", d.Recipe)
 	}
-	if c := d.Evidence.Launches[0].Cost; c.Seconds > 2.5*o.Budget.Seconds() { // comparisons on fresh samples are not cut
+	// Comparisons on fresh samples are not cut, and the winner is checked at later launches.
+	if c := d.Evidence.Launches[0].Cost; c.Seconds > 3*o.Budget.Seconds() {
 		t.Errorf("it took %.1f s", c.Seconds)
+	} else {
+		t.Logf("%+v", c)
 	}
 	// Longer ones still: nothing could be compared, and the user is told what would do.
 	k.time = 3e9

@@ -292,6 +292,9 @@ func (g *simGPU) runWith(c Compiler, o Options, a app) ([]Result, *Tuner) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	tuner := NewTuner(ctx, o, c, g, g, nil)
+	if g.spends {
+		tuner.now = func() time.Time { return time.Now().Add(time.Duration(g.clock)) }
+	}
 	process := &profile.Process{PID: 1}
 	tuner.Start(process)
 	type key struct {

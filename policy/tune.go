@@ -67,6 +67,7 @@ type config struct {
 	winner   *Trial
 	retuned  int               // searches because values changed
 	resumed  int               // searches because more was compiled meanwhile
+	waits    bool              // for such
 	note     string            // for people
 	random   Error             // by which the kernel's own results differ from run to run
 	untried  map[string]string // levers with nothing to try, and why
@@ -148,7 +149,7 @@ func (k *kernel) pending(c *config, l *profile.Launch, o *Options, p *pool) bool
 	if c.winner != nil && c.retuned < 2 && broken(&k.Kernel, c.winner.Recipe, l) {
 		return true
 	}
-	if !c.book.Done && c.resumed < maxResumed && p.Idle(&k.Kernel) {
+	if c.waits && c.resumed < maxResumed && p.Idle(&k.Kernel) {
 		return true
 	}
 	for _, r := range k.winners() {
@@ -194,9 +195,10 @@ func (t *Tuner) Tune(ctx context.Context, l *profile.Launch, s profile.Session) 
 		c.retuned++
 		c.book.Done = false
 		err = x.run()
-	case !c.book.Done && c.resumed < maxResumed && t.pool.Idle(&k.Kernel):
+	case c.waits && c.resumed < maxResumed && t.pool.Idle(&k.Kernel):
 		// The budget had ended before all was compiled, and the program ran on: now it is.
 		c.resumed++
+		c.waits = false
 		err = x.run()
 	default:
 		err = x.revisit()
