@@ -48,8 +48,9 @@ func TestRecipeText(t *testing.T) {
 }
 
 func FuzzRecipe(f *testing.F) {
-	for _, s := range []string{"", "maxnreg=56 ld@3=cs", "spec{a=1} spec{b=2}", "x={", "a=b}c", "a{}{}", "spec{n=64} spec{n=1024|maxnreg=96 unroll=4}",
-		"ptxas=-O1,--register-usage-level=3", "spec{|}", "spec{n=1|spec{n=2}}"} {
+	for _, s := range []string{"", "spec{host(block)=32x1x1,host(dynamic)=0|throttle=3} spec{host(dynamic)=}", "maxnreg=56 ld@3=cs", "spec{a=1} spec{b=2}", "x={", "a=b}c", "a{}{}", "spec{n=64} spec{n=1024|maxnreg=96 unroll=4}",
+		"ptxas=-O1,--register-usage-level=3", "spec{|}", "spec{n=1|spec{n=2}}", "spec{host(block)=32x1x1,host(dynamic)=0|throttle=3} spec{n=1}",
+		"ld=cs spec{n=3,host(dynamic)=64} throttle=2"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -68,6 +69,12 @@ func FuzzRecipe(f *testing.F) {
 		entries, err := r.Entries()
 		if err != nil {
 			t.Fatalf("%q passes the check: %v", text, err)
+		}
+		for _, e := range entries {
+			conditions, _ := e.Get("spec", "")
+			if h, err := HostConditions(conditions); e.Throttle() > 0 && (err != nil || !h.HasDynamic) {
+				t.Fatalf("%q passes the check, and %q is throttled without a condition: %v", text, e, err)
+			}
 		}
 		if len(entries) > 1 {
 			if joined, err := Join(entries).Entries(); err != nil || len(joined) != len(entries) {
