@@ -143,6 +143,9 @@ func TestCompiler(t *testing.T) {
 		"spec{host(block)=32x1x1,host(dynamic)=0} demote=48:loops maxnreg=64": func(c *Candidate) bool { // slots for the block that the host looks at
 			return strings.HasPrefix(c.Entry, "_Z5shownPfi__tuned_") && c.Build.Registers <= 64 && c.Build.Spill == 0 && c.Build.Shared == 48*4*32
 		},
+		"spec{host(block)=32x1x1,host(dynamic)=0} maxnreg=40 smemspill=on": func(c *Candidate) bool { // ptxas is told the block
+			return c.Build.Registers <= 40 && c.MaxThreads == 32 && c.Build.Shared > 0 && c.Build.Shared < 16<<10
+		},
 		"demote=10:loops": func(c *Candidate) bool { // for blocks of any size
 			return c.Entry == "_Z5shownPfi" && c.Build.Registers > 0 && c.Build.Shared == 10*4*1024
 		},

@@ -11,17 +11,17 @@ import (
 )
 
 // demoteSituation is a kernel with 78 registers in blocks of 128 threads: 6 blocks are resident, 24 of 64 warps.
-func demoteSituation(change func(s *Situation)) []string {
+func demoteSituation(lever string, change func(s *Situation)) []string {
 	d, _ := sim.Lookup(90)
 	s := &Situation{
-		Kernel: &Kernel{MaxThreads: 1024, Default: cache.Build{Registers: 78}, CC: 90}, Shape: shape(8192, 128), Device: d, Known: true,
+		Kernel: &Kernel{MaxThreads: 1024, Default: cache.Build{Registers: 78}, CC: 90, Ptxas: "13.0.88"}, Shape: shape(8192, 128), Device: d, Known: true,
 		Options: &Options{}, Values: []Value{{"host(block)", "128x1x1", HostValue}, {"host(dynamic)", "0", HostValue}},
 	}
 	if change != nil {
 		change(s)
 	}
 	var out []string
-	for _, r := range levers["demote"].Try(s) {
+	for _, r := range levers[lever].Try(s) {
 		if r.Check() != nil {
 			panic(r.String())
 		}
@@ -53,7 +53,7 @@ func TestDemoteTries(t *testing.T) {
 		{"which spills", func(s *Situation) { s.Kernel.Bounds = "__maxnreg__(78)"; s.Kernel.Default.Spill = 40 }, "11:loops" + second},
 	} {
 		var got []string
-		all := demoteSituation(x.change)
+		all := demoteSituation("demote", x.change)
 		for _, r := range all {
 			if value, ok := strings.CutPrefix(r, "demote="); ok && strings.Contains(r, ":loops") {
 				got = append(got, value)
@@ -64,6 +64,27 @@ func TestDemoteTries(t *testing.T) {
 		}
 		if len(all) != len(got)*len(rewrite.Strategies) {
 			t.Errorf("%s: %d recipes for %d amounts", x.name, len(all), len(got))
+		}
+	}
+}
+
+// TestSmemspillTries: ptxas' own spilling competes at the same levels, where ptxas knows the block.
+func TestSmemspillTries(t *testing.T) {
+	const second = " spec{host(block)=128x1x1,host(dynamic)=0}"
+	for _, x := range []struct {
+		name   string
+		change func(s *Situation)
+		want   string
+	}{
+		{"registers limit it", nil, "maxnreg=64 smemspill=on" + second + "; maxnreg=48 smemspill=on" + second},
+		{"the source bounds blocks", func(s *Situation) { s.Kernel.MaxThreads, s.Kernel.NoSecond = 128, "no" }, "maxnreg=64 smemspill=on; maxnreg=48 smemspill=on"},
+		{"blocks of any size", func(s *Situation) { s.Kernel.NoSecond = "no" }, ""},
+		{"it spills, and the user bounds it", func(s *Situation) { s.Kernel.Default.Spill, s.Kernel.Bounds = 8, "__maxnreg__(78)" }, "smemspill=on; smemspill=on" + second},
+		{"few registers", func(s *Situation) { s.Kernel.Default.Registers = 32 }, ""},
+		{"an older ptxas", func(s *Situation) { s.Kernel.Ptxas = "12.4.131" }, ""},
+	} {
+		if got := strings.Join(demoteSituation("smemspill", x.change), "; "); got != x.want {
+			t.Errorf("%s: tried %q, not %q", x.name, got, x.want)
 		}
 	}
 }

@@ -90,9 +90,7 @@ func demoteBase(s *Situation) (base rewrite.Recipe, threads int, ok bool) {
 
 // demotions returns the recipes for a build with so many registers and so many bytes spilled: the default's or that of base.
 func demotions(s *Situation, base rewrite.Recipe, threads, registers, spill int) []rewrite.Recipe {
-	shape := simShape(s.Kernel, s.Shape)
 	room := rewrite.Demotable(threads, s.Kernel.Default.Shared+s.Shape.Dynamic)
-	now := s.Device.Occupancy(registers, shape)
 	var out []rewrite.Recipe
 	add := func(words int, r rewrite.Recipe) {
 		if words = min(words, room); words < 1 {
@@ -102,28 +100,36 @@ func demotions(s *Situation, base rewrite.Recipe, threads, registers, spill int)
 			out = append(out, join(r, term("demote", fmt.Sprintf("%d:%s", words, strategy))))
 		}
 	}
-	mayCap := s.Kernel.Bounds == "" || s.Options.Over
-	if now.Limit == sim.LimitRegisters && mayCap {
-		last := now.Warps
-		for _, l := range s.Device.Levels(shape, lowestCap, registers) {
-			words := min(registers-l.Max+addressWords, room)
-			if 2*words < registers-l.Max { // no room for what it takes
-				break
-			}
-			with := shape
-			with.Shared += 4 * words * threads
-			warps := s.Device.Occupancy(l.Max, with).Warps
-			if float64(warps) < demoteMore*float64(last) {
-				continue
-			}
-			add(words, join(base, term("maxnreg", fmt.Sprint(l.Max))))
-			if last = warps; len(out) >= demoteLevels*len(rewrite.Strategies) {
-				break
+	if s.Kernel.Bounds == "" || s.Options.Over {
+		need := func(count int) int { return registers - count + addressWords }
+		for _, n := range higherLevels(s, registers, func(count int) int { return 4 * min(need(count), room) * threads }) {
+			if 2*room >= need(n) {
+				add(need(n), join(base, term("maxnreg", fmt.Sprint(n))))
 			}
 		}
 	}
 	if spill > 0 {
 		add((spill+3)/4+addressWords, base)
+	}
+	return out
+}
+
+// higherLevels returns the largest counts of the next levels of occupancy that are worth trying, where registers limit it. shared says
+// how much more shared memory a build with so many registers will take, bytes.
+func higherLevels(s *Situation, registers int, shared func(count int) int) []int {
+	shape := simShape(s.Kernel, s.Shape)
+	now := s.Device.Occupancy(registers, shape)
+	if now.Limit != sim.LimitRegisters {
+		return nil
+	}
+	var out []int
+	last := now.Warps
+	for _, l := range s.Device.Levels(shape, lowestCap, registers) {
+		with := shape
+		with.Shared += shared(l.Max)
+		if warps := s.Device.Occupancy(l.Max, with).Warps; float64(warps) >= demoteMore*float64(last) && len(out) < demoteLevels {
+			out, last = append(out, l.Max), warps
+		}
 	}
 	return out
 }

@@ -1,18 +1,40 @@
 package policy
 
-import "gnvcc/rewrite"
+import (
+	"fmt"
+
+	"gnvcc/rewrite"
+)
 
 // ptxas' own spilling into shared memory (.pragma "enable_smem_spilling", CUDA 13.0 and later) instead of local memory. It helps
 // where registers spill, by default or under a cap; it is fatal with real calls, with dynamic shared memory and with
 // -rdc, so those are left out here, too.
 
+//
+// Where registers limit the occupancy it is tried with the caps of the next levels, beside demotion and plain caps (RegDem's Table 3), in an
+// entry for the block at hand, so that ptxas reserves no more than that needs.
+
 var _ = register(Lever{
 	Name: "smemspill", Idea: "spills into shared memory:", Gain: 1.012,
 	Try: func(s *Situation) []rewrite.Recipe {
-		if !smemSpills(s) || s.Kernel.Default.Spill == 0 {
+		if !smemSpills(s) {
 			return nil
 		}
-		return []rewrite.Recipe{term("smemspill", "on")}
+		k, on := s.Kernel, term("smemspill", "on")
+		base, threads, ok := demoteBase(s)
+		var out []rewrite.Recipe
+		if k.Default.Spill > 0 {
+			out = append(out, on)
+			if ok && !base.IsDefault() {
+				out = append(out, join(base, on))
+			}
+		}
+		if ok && threads <= 2*s.Shape.Threads() && (k.Bounds == "" || s.Options.Over) {
+			for _, n := range higherLevels(s, k.Default.Registers, func(count int) int { return 4 * (k.Default.Registers - count) * threads }) {
+				out = append(out, join(join(base, on), term("maxnreg", fmt.Sprint(n))))
+			}
+		}
+		return out
 	},
 	With: []string{"maxnreg"},
 	Why:  whyNoSpills,
@@ -47,7 +69,7 @@ func whyNoSpills(s *Situation) string {
 	case k.Reloc:
 		return "-rdc=true"
 	}
-	return "nothing is spilled"
+	return "nothing is spilled, and fewer registers would not bring many more warps"
 }
 
 func smemSpills(s *Situation) bool {

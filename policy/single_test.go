@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"gnvcc/cache"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/source"
 )
@@ -50,7 +51,7 @@ func TestEveryLever(t *testing.T) {
 		options func(*Options)
 		want    map[string]string // lever -> a part of its reason
 	}{
-		"bare": {Kernel{}, func(o *Options) {}, map[string]string{"ld": noLoads, "st": "no plain store", "unroll": "no loop", "nounroll": "cicc left no such pragma", "smemspill": "nothing is spilled"}},
+		"bare": {Kernel{Default: cache.Build{Registers: 32}}, func(o *Options) {}, map[string]string{"ld": noLoads, "st": "no plain store", "unroll": "no loop", "nounroll": "cicc left no such pragma", "smemspill": "nothing is spilled"}},
 		"bounds": {Kernel{Bounds: "__maxnreg__(64)", Loads: 3, Stores: 1, Calls: true}, func(o *Options) { o.Without = []string{"st"} },
 			map[string]string{"maxnreg": "__maxnreg__(64) is kept", "st": "left out by the options", "smemspill": "it calls functions"}},
 		"exact": {Kernel{Loads: 3, NoUnrolls: 2}, func(o *Options) { o.Exact = rewrite.ByConstruction },

@@ -16,6 +16,9 @@ import (
 // not be enabled when functions use abi"), not with dynamic shared memory, not with -rdc or -G ("per-function
 // compilation modes"); all fatal for the whole file (ptxas 13.0, 13.5). Not with setmaxnreg.
 //
+// A second entry is launched with one block only, and ptxas is told: without .maxntid it reserves for 1024 threads, 43 KB in
+// examples/demote, with .maxntid 128 9 KB.
+//
 // Safe: the values are the same. Without .maxntid ptxas reserves for blocks of 1024 threads, up to 48 KB in all, and
 // addresses by the real thread index (SASS looked at). What can't be seen here: a launch that asks for dynamic shared
 // memory which the kernel has no array for (to throttle occupancy) may now ask for more than there is; whoever adopts
@@ -53,6 +56,11 @@ func smemspill(k *kernel, terms []Term) error {
 	}
 	if t.SharedStatic >= 48<<10 {
 		return fmt.Errorf("the kernel has %d bytes of shared memory, nothing is left", t.SharedStatic)
+	}
+	if n, _ := k.Threads(); n == 0 {
+		if d := k.options.Blocks[k.Name]; d[0]*d[1]*d[2] > 0 {
+			k.AddDirective(fmt.Sprintf(".maxntid %d, %d, %d", d[0], d[1], d[2]))
+		}
 	}
 	k.Insert(0, `.pragma "enable_smem_spilling";`)
 	return nil
