@@ -35,7 +35,7 @@ import (
 //	rsqrt   rsqrt.approx.ftz.f64 d, x;
 //	sqrt    rsqrt.approx.ftz.f64 d, x; rcp.approx.ftz.f64 d, d;
 //
-// Special values (PTX ISA). NaN, infinities and zeros give what the accurate instruction gives, save for division: div.approx.f32
+// Special values (PTX ISA, and as measured on an H200). With .ftz a subnormal operand is a zero of its sign, and so is a subnormal result. NaN, infinities and zeros give what the accurate instruction gives, save for division: div.approx.f32
 // gives 0, or NaN for an infinite dividend, where the divisor is above 2^126 in absolute value. The f64 forms have the whole range of exponents of f64
 // (the unit reads the upper half of the operand), but subnormals are 0 to them: a subnormal divisor is a division by zero, a divisor above 2^1022 gives
 // 0, the root of a subnormal is 0. The Newton step is left out where it would give something that is not finite.
@@ -140,10 +140,10 @@ func separate(f *ptx.Func) (variables []string, body string, err error) {
 		case ptx.Close:
 			depth--
 		case ptx.Decl:
-			if string(f.Opcode(i)) == ".reg" {
+			switch kind := string(f.Opcode(i)); {
+			case kind == ".reg", depth > 0 && (kind == ".param" || kind == ".local"): // a thread's own; .param: for a call
 				continue
-			}
-			if depth > 0 {
+			case depth > 0:
 				return nil, "", errors.New("a degree needs the body twice, and a variable in an inner scope would be there twice too")
 			}
 			variables = append(variables, string(f.Bytes(ptx.Span{Start: s.Start, End: s.End})))
@@ -309,6 +309,15 @@ func SFU(f *ptx.Func) map[string]int {
 
 // inaccurates lists the instructions in the order of the text; a pair stands where its rcp does.
 func inaccurates(f *ptx.Func) ([]inaccurate, error) {
+	some := false
+	for i := range f.Stmts {
+		if _, _, some = accurate(f, i); some {
+			break
+		}
+	}
+	if !some {
+		return nil, nil
+	}
 	blocks, err := f.Blocks()
 	if err != nil {
 		return nil, err

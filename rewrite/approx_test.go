@@ -143,3 +143,44 @@ func TestApproximateIsAskedFor(t *testing.T) {
 		}
 	}
 }
+
+// TestTwice: bodies with all that is hard to have twice are taken by ptxas, with line information and without, and shared memory stays what it was.
+func TestTwice(t *testing.T) {
+	kits := ptxtest.Toolkits(t)
+	kit := kits[len(kits)-1]
+	for _, flags := range [][]string{{"-arch=sm_80", "-lineinfo"}, {"-arch=sm_80", "-rdc=true"}} {
+		text := kit.PTX(t, filepath.Join("testdata", "twice.cu"), flags...)
+		m, err := ptx.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		recipes := map[string]Recipe{}
+		for _, f := range m.Entries() {
+			recipes[f.Name] = mustRecipe(t, "approx=all.ftz,all.f64+1:warps<3 ld=cs maxnreg=64")
+		}
+		out, refused, err := Apply(text, recipes)
+		if err != nil || len(refused) > 0 {
+			t.Fatal(refused, err)
+		}
+		if flags[1] == "-rdc=true" {
+			flags[1] = "-c"
+		}
+		if _, err := kit.Assemble(t, out, flags...); err != nil {
+			t.Error(err)
+		}
+		after, err := ptx.Parse(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range m.Entries() {
+			was, _ := m.Traits(f.Name)
+			is, err := after.Traits(f.Name)
+			if err != nil || is.SharedStatic != was.SharedStatic {
+				t.Errorf("%s: %d bytes of shared memory, had %d, %v", f.Name, is.SharedStatic, was.SharedStatic, err)
+			}
+			if n := strings.Count(string(after.Entry(f.Name).Text()), "bar.sync"); n != 2*strings.Count(string(f.Text()), "bar.sync") {
+				t.Errorf("%s: %d barriers", f.Name, n)
+			}
+		}
+	}
+}
