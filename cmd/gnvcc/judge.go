@@ -57,7 +57,7 @@ func newJudge(ctx context.Context, store *cache.Store, book *book, command, buil
 	return &judge{command: command, build: build, bound: o.Within, argv: argv, decide: book.Decide,
 		apply: func() (int, string, error) {
 			var text bytes.Buffer
-			n, err := driver.Apply(ctx, store, &text)
+			n, err := driver.Apply(context.WithoutCancel(ctx), store, &text) // what is taken back when the run is to end has to be built, too
 			return n, text.String(), err
 		},
 		say: func(text string, args ...any) { fmt.Fprintf(os.Stderr, "gnvcc: judge: "+text+"\n", args...) },
@@ -133,6 +133,7 @@ func (j *judge) adopt(open []policy.Result, selection []int, first bool) error {
 		if old, ok := j.adopted[d.Identity]; ok && old == d.Recipe {
 			continue
 		}
+		d.Time = time.Now() // the last word counts
 		if err := j.decide(d); err != nil {
 			return fmt.Errorf("keep a decision for the judge: %w", err)
 		}

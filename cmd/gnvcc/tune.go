@@ -194,6 +194,8 @@ func tuneRun(ctx context.Context, o policy.Options, argv, controls []string, the
 		summary(os.Stderr, results, compiler.Counts(), time.Since(begun))
 	}
 	if then.judge != "" && finish == nil {
+		ctx, stop := signal.NotifyContext(ctx, os.Interrupt) // the program that was tuned has ended: now it is for us
+		defer stop()
 		finish = newJudge(ctx, store, book, then.judge, then.build, o, argv).run(ctx, results)
 	} else if then.apply && finish == nil {
 		if _, err := driver.Apply(ctx, store, os.Stderr); err != nil {
