@@ -272,7 +272,7 @@ func (p *printer) curve(e Entry) {
 // relative prints a relative error.
 func relative(x float64) string {
 	if x >= unknownError {
-		return "infinite"
+		return "not known"
 	}
 	return fmt.Sprintf("%.3g", x)
 }

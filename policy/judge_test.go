@@ -72,6 +72,13 @@ func TestJudgedRun(t *testing.T) {
 	if r.Decision == nil || r.Decision.Recipe != "ld=cs" || r.Decision.Exactness == "approximate" || g.decisions["id-_Z1aPfi"].Recipe != "ld=cs" {
 		t.Errorf("decided %+v", r.Decision)
 	}
+	// What the values are need not be known for a judge.
+	mixed := divisions()
+	mixed.Writes = ""
+	other, _ := newSim(t, mixed).run(o, one("_Z1aPfi", shape(1000, 256)))
+	if n := len(other[0].Approximate); n == 0 || !strings.Contains(other[0].Approximate[n-1].Evidence.Note, "not known how far") {
+		t.Errorf("a kernel with values of several types: %d approximations", n)
+	}
 	var degrees []string
 	for _, d := range r.Approximate {
 		if d.Exactness != "approximate" || !strings.Contains(d.Recipe, "approx=all") || d.Identity != "id-_Z1aPfi" {

@@ -496,6 +496,9 @@ func (t *Tuner) error(k *kernel, configs []*config, r rewrite.Recipe) Error {
 // off says how far results are off.
 func (t *Tuner) off(e Error) string {
 	text := fmt.Sprintf("results differ by up to %.2g, %.2g in the mean", e.Max, e.Mean)
+	if e.Max >= unknownError {
+		text = "results differ, it is not known how far"
+	}
 	if t.o.Within != (Bound{}) {
 		text += fmt.Sprintf("; %s is allowed", t.o.Within)
 	}

@@ -9,7 +9,7 @@ const helpText = `gnvcc takes nvcc's place, and makes the kernels that it builds
   gnvcc apply                  run again, in place, the compile commands whose kernels' recipes have changed
   gnvcc report                 kernel by kernel: registers, occupancy, times, how it was checked; -predict needs no GPU
   gnvcc explain KERNEL         all that is known of a kernel, and why it is built as it is
-  gnvcc doctor                 what was found on this machine, and what is missing
+  gnvcc doctor                 what was found on this machine, and what is missing; -measure: what approximation is worth
   gnvcc help                   this
 
 Each verb tells its options with -h. A word that is a file's name is an input for nvcc, not a verb.
