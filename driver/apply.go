@@ -44,6 +44,15 @@ type change struct {
 // errApply is wrapped where commands failed.
 var errApply = errors.New("not all could be built again")
 
+// atOnce is how many commands are run at a time: as many as there are processors; below a make that counts its jobs (make -j) one, since that is what
+// this call was given a token for.
+func atOnce() int {
+	if strings.Contains(os.Getenv("MAKEFLAGS"), "--jobserver-") { // -auth=, make 4.2 and later, or -fds=
+		return 1
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
 // Apply runs the commands again, and gives the number of those that did.
 func Apply(ctx context.Context, store *cache.Store, out io.Writer) (int, error) {
 	if err := publish(ctx, store); err != nil {
@@ -64,7 +73,7 @@ func Apply(ctx context.Context, store *cache.Store, out io.Writer) (int, error) 
 	if err != nil {
 		return 0, fmt.Errorf("gnvcc's own file: %w", err)
 	}
-	jobs := min(runtime.GOMAXPROCS(0), len(runs))
+	jobs := min(atOnce(), len(runs))
 	fmt.Fprintf(out, "gnvcc: %s to run again, %d at a time\n", count(len(runs), "command"), jobs)
 	var mu sync.Mutex
 	var wg sync.WaitGroup

@@ -6,5 +6,33 @@
 // GNVCC_LONG=1 does the same for long: 500 translation units, 1000 rounds of kills (several processes each), 200 signals; what
 // comes near -timeout stops by itself and says how far it came.
 //
+// # Foreign bytes
+//
+// Every reader of what others may have written has a fuzz target beside it. Run on 2026-11-21, each for 185 s or more with -parallel 1 on a machine that did
+// much else; inputs tried, in thousands:
+//
+//	cache           FuzzTree                  database pages              5
+//	cache           FuzzSpoolFile FuzzUnseal  spool files, records      343  722
+//	driver          FuzzReadLine              nvcc's command lines      314
+//	driver          FuzzReadCalls             the tools' command lines  455
+//	driver          FuzzMemos                 memos, commands             MEMOS
+//	policy          FuzzNotebook FuzzDecision                           486  80
+//	profile         FuzzFrames                the agent's frames         35
+//	profile         FuzzConversation          all that an agent says     CONV
+//	profile         FuzzCubin                 cubins, for the agent     153
+//	rewrite         FuzzApply                 PTX and recipes           741
+//	rewrite         FuzzRecipe                recipes                   968
+//	rewrite/merge   FuzzInto                  two modules               584
+//	rewrite/ptx     FuzzParse                 PTX                       219
+//	rewrite/source  FuzzRewrite               preprocessed code         285
+//	rewrite/source  FuzzMergeShared           two modules               370
+//	rewrite/stub    FuzzPatch                 host stubs, choices       479
+//	sim/cubin       FuzzRead FuzzSpills       cubins, ptxas -v          480  461
+//	bench/clock     FuzzRead                  the clock's files         576
+//
+// Found: a recipe with a carriage return did not come back as it was printed. By reading while they were written: a null in a notebook ended gnvcc tune. Texts
+// made to cost time or stack (rewrite/source/hostile_test.go) found names of some megabytes, which overflowed the stack of the demangler, and nested loops and
+// declarations without number, which took minutes: all have bounds now.
+//
 // Nobody calls this package.
 package accidents

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -77,4 +78,35 @@ echo + >>'` + seen + `'; %[1]s "$@"; code=$?; echo - >>'` + seen + `'; exit $cod
 		t.Errorf("%d tools ran at a time for %d jobs", most, jobs)
 	}
 	t.Logf("%d tools for %d files with recipes, at most %d at a time", runs, files, most)
+}
+
+// TestApplyToken has a make of several jobs start gnvcc apply: it has one token, and runs one command at a time.
+func TestApplyToken(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.add(t, 3)
+	p.make(t, 2, gnvcc, "cubin")
+	for i, recipe := range []string{"maxnreg=32", "maxnreg=40"} {
+		for _, u := range p.units {
+			u.recipe = recipe
+		}
+		s, err := cache.Open(p.store)
+		ok(t, err)
+		for name, id := range p.identities(t, s) {
+			ok(t, s.Spool(cache.Decisions, id, cache.Decision{Identity: id, Kernel: name, Recipe: recipe}))
+		}
+		publish(t, s)
+		ok(t, os.WriteFile(filepath.Join(p.dir, "apply.mk"), []byte("all:\n\t+@$(GNVCC) apply\n"), 0o644))
+		args := [][]string{{"-j3"}, {}}[i]
+		cmd := exec.Command("make", append(args, "-s", "-f", "apply.mk", "GNVCC="+gnvcc)...)
+		cmd.Dir, cmd.Env = p.dir, p.env
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("make: %v\n%s", err, out)
+		}
+		want := []string{"3 commands to run again, 1 at a time", fmt.Sprintf("3 commands to run again, %d at a time", min(3, runtime.GOMAXPROCS(0)))}[i]
+		if !strings.Contains(string(out), want) {
+			t.Errorf("make %q: no %q in\n%s", args, want, out)
+		}
+	}
 }
