@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -80,6 +81,8 @@ func TestScripts(t *testing.T) {
 					"nostray": nostray,
 					"noted":   noted,
 					"same":    same,
+					"agree":   agree,
+					"touched": touched,
 
 					"alikeobjects": alikeObjects,
 				},
@@ -211,6 +214,24 @@ func shared(ts *testscript.TestScript, neg bool, args []string) {
 	if k, ok := f.Kernel(args[1]); !ok || (strconv.Itoa(k.Shared) == args[2]) == neg {
 		ts.Fatalf("%s has %d bytes of shared memory", args[1], k.Shared)
 	}
+}
+
+// agree FILE: the names of internal linkage in an object, of host and device alike, hold one and the same id of the module.
+func agree(ts *testscript.TestScript, neg bool, args []string) {
+	text := ts.ReadFile(args[0])
+	ids := map[string]int{}
+	for _, m := range regexp.MustCompile(`_INTERNAL(_[0-9a-f]{8}_[0-9]+_[a-z]+_cu_[0-9a-f]{8}_[0-9]+?)3lib`).FindAllStringSubmatch(text, -1) {
+		ids[m[1]]++
+	}
+	device := strings.Count(text, ".nv.global")
+	if len(ids) != 1 || device == 0 {
+		ts.Fatalf("%s: ids of the module %v; %d sections of variables of the device", args[0], ids, device)
+	}
+}
+
+// touched FILE: it is as new as can be.
+func touched(ts *testscript.TestScript, neg bool, args []string) {
+	ts.Check(os.Chtimes(ts.MkAbs(args[0]), time.Time{}, time.Now()))
 }
 
 // counted TOOL N: the shadow toolkit's tool was called N times since the last look.

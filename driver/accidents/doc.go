@@ -11,14 +11,14 @@
 // Every reader of what others may have written has a fuzz target beside it. Run on 2026-11-21, each for 185 s or more with -parallel 1 on a machine that did
 // much else; inputs tried, in thousands:
 //
-//	cache           FuzzTree                  database pages              5
+//	cache           FuzzTree                  database pages            119
 //	cache           FuzzSpoolFile FuzzUnseal  spool files, records      343  722
 //	driver          FuzzReadLine              nvcc's command lines      314
 //	driver          FuzzReadCalls             the tools' command lines  455
-//	driver          FuzzMemos                 memos, commands             MEMOS
+//	driver          FuzzMemos                 memos, commands             5
 //	policy          FuzzNotebook FuzzDecision                           486  80
 //	profile         FuzzFrames                the agent's frames         35
-//	profile         FuzzConversation          all that an agent says     CONV
+//	profile         FuzzConversation          all that an agent says    133
 //	profile         FuzzCubin                 cubins, for the agent     153
 //	rewrite         FuzzApply                 PTX and recipes           741
 //	rewrite         FuzzRecipe                recipes                   968
