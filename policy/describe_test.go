@@ -138,3 +138,12 @@ func TestDescribe(t *testing.T) {
 		t.Error("a kernel that is not there has a hash")
 	}
 }
+
+// TestLongNames: taking a name apart is recursive, and a stack that overflows ends the process.
+func TestLongNames(t *testing.T) {
+	for _, name := range []string{"_Z1k" + strings.Repeat("P", 5_000_000) + "f", "_Z1k" + strings.Repeat("P", maxName-10) + "f", "_ZN" + strings.Repeat("1a", 2_000_000) + "E1kv"} {
+		if got := ShortName(name); got == "" {
+			t.Errorf("%.20s of %d bytes: nothing", name, len(name))
+		}
+	}
+}

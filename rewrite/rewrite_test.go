@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"syscall"
@@ -328,4 +329,25 @@ func processorTime(b *testing.B) time.Duration {
 		b.Fatal(err)
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// TestManyDeclarations: registers that are declared one by one are compared with each other, so that there is a bound.
+func TestManyDeclarations(t *testing.T) {
+	text := func(n int) []byte {
+		var b strings.Builder
+		b.WriteString(".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n")
+		for i := range n {
+			fmt.Fprintf(&b, "\t.reg .b32 \t%%x%dx;\n", i)
+		}
+		b.WriteString("\tret;\n}\n")
+		return []byte(b.String())
+	}
+	recipe := map[string]Recipe{"k": mustRecipe(t, "maxnreg=32")}
+	if out, refused, err := Apply(text(200), recipe); err != nil || len(refused) > 0 || !strings.Contains(string(out), ".maxnreg 32") {
+		t.Errorf("200: %v, %v", refused, err)
+	}
+	many := text(maxDeclared + 1)
+	if out, refused, err := Apply(many, recipe); err != nil || refused["k"] == nil || !strings.Contains(refused["k"].Error(), "declarations") || string(out) != string(many) {
+		t.Errorf("%d: %v, %v", maxDeclared+1, refused, err)
+	}
 }
