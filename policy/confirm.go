@@ -53,7 +53,7 @@ func (s *search) confirm() error {
 
 // pick returns the first of the ranked trials that is better on fresh samples, nil if there is none. Three that prove no
 // better end it (each is a ticket in a lottery); three whose plain copy pays end it for specialised ones. A simpler trial that the race
-// saw within 3 % is compared too and taken if it loses less than 1 %: few samples don't tell more.
+// saw within 3 % is compared too and taken if it loses less than 1 %: few samples don't tell more. (Not of a slow kernel, once the budget is used up.)
 func (s *search) pick(of func(*Trial) bool) (*Trial, error) {
 	var winner *Trial
 	lost, plain := 0, 0
@@ -91,6 +91,9 @@ func (s *search) pick(of func(*Trial) bool) (*Trial, error) {
 	}
 	sort.SliceStable(simple, func(i, j int) bool { return simpler(simple[i].Recipe, simple[j].Recipe) })
 	for _, tr := range simple[:min(2, len(simple))] {
+		if s.over() && s.slow(longest) { // a comparison of its own is a matter of seconds
+			break
+		}
 		better, err := s.compare(tr)
 		if err != nil {
 			return nil, err
