@@ -163,7 +163,7 @@ func Report(w io.Writer, decisions []cache.Decision, o ReportOptions) error {
 		}
 	default:
 		p.table(entries)
-		p.lists(entries)
+		p.lists(entries, o.Verbose)
 		p.classes(entries, o.Verbose)
 		if o.Verbose {
 			for _, e := range entries {

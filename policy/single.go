@@ -157,8 +157,8 @@ func (s *Single) value() string {
 	return strings.Join(words, " ")
 }
 
-// lists prints the levers of every kernel, a short paragraph each.
-func (p *printer) lists(entries []Entry) {
+// lists prints the levers of every kernel, a short paragraph each; those of which nothing could be measured only where all is asked for.
+func (p *printer) lists(entries []Entry, all bool) {
 	first := true
 	for _, e := range entries {
 		if len(e.Levers) == 0 {
@@ -166,7 +166,7 @@ func (p *printer) lists(entries []Entry) {
 		}
 		if first {
 			p.line("")
-			p.line("What each lever gives alone (its best value; \"gnvcc explain KERNEL\" tells more):")
+			p.line("What each lever gives alone (its best value; -v and \"gnvcc explain KERNEL\" tell of the others, too):")
 			first = false
 		}
 		var figures, same, refused []string
@@ -191,14 +191,17 @@ func (p *printer) lists(entries []Entry) {
 			}
 		}
 		p.line("  %s", e.Kernel)
+		if len(figures)+len(refused) == 0 {
+			figures = []string{"no value that could be measured"}
+		}
 		p.wrapped("    ", figures, ", ")
 		if len(refused) > 0 {
 			p.wrapped("    refused: ", refused, ", ")
 		}
-		if len(same) > 0 {
+		if len(same) > 0 && all {
 			p.wrapped("    no other code: ", same, ", ")
 		}
-		if len(reasons) > 0 {
+		if len(reasons) > 0 && all {
 			var words []string
 			for _, why := range reasons {
 				words = append(words, strings.Join(none[why], ", ")+" ("+why+")")
