@@ -36,7 +36,7 @@ var fastFamilies = []struct {
 	name  string
 	calls []fastCall
 }{
-	{"sin", []fastCall{{"sinf", 1, false, fastSin}, {"sin", 1, true, fastSin}}},
+	{"sin", []fastCall{{"sinf", 1, false, fastSin}, {"sin", 1, true, fastSin}, {sinCos, 3, false, ""}}},
 	{"cos", []fastCall{{"cosf", 1, false, fastCos}, {"cos", 1, true, fastCos}}},
 	{"exp", []fastCall{{"expf", 1, false, fastExp}, {"exp", 1, true, fastExp}, {"exp2f", 1, false, fastExp2}, {"exp2", 1, true, fastExp2},
 		{"exp10f", 1, false, fastExp10}, {"exp10", 1, true, fastExp10}}},
@@ -44,6 +44,8 @@ var fastFamilies = []struct {
 		{"log10f", 1, false, fastLog10}, {"log10", 1, true, fastLog10}}},
 	{"pow", []fastCall{{"powf", 2, false, fastPow}, {"pow", 2, true, fastPow}}},
 }
+
+const sinCos = "sincosf" // of sin and cos both: renamed where both are wanted
 
 type fastCall struct {
 	name       string
@@ -147,6 +149,9 @@ func (k *Kernel) MathCalls() map[string]int {
 	out := map[string]int{}
 	for _, s := range k.fastSites() {
 		out[s.family]++
+		if k.u.is(s.token, sinCos) {
+			out["cos"]++
+		}
 	}
 	return out
 }
@@ -200,7 +205,8 @@ func (k *Kernel) fastEdits(terms []rewrite.Term) ([]insertion, error) {
 	}
 	var edits []insertion
 	for _, s := range k.fastSites() {
-		if _, ok := wanted[s.family]; !ok {
+		_, ok := wanted[s.family]
+		if _, cos := wanted["cos"]; !ok || !cos && u.is(s.token, sinCos) {
 			continue
 		}
 		from, stop := int(u.tokens[s.from].off), int(u.tokens[s.token].end)
@@ -248,6 +254,9 @@ func fastText(wanted map[string]bool, d rewrite.Degree) string {
 			continue
 		}
 		for _, c := range f.calls {
+			if c.name == sinCos {
+				continue
+			}
 			suffix := ""
 			if ftz {
 				suffix = ".ftz"
@@ -268,6 +277,14 @@ func fastText(wanted map[string]bool, d rewrite.Degree) string {
 				fmt.Fprintf(&b, "template <%s> %sauto %s%s(%s) -> decltype(%s(%s)) { return %s(%s); }\n", types, head, fastPrefix, c.name, generic, c.name, args, c.name, args)
 			}
 		}
+	}
+	_, sin := wanted["sin"]
+	if _, cos := wanted["cos"]; sin && cos {
+		slow := ""
+		if partial {
+			slow = fmt.Sprintf("if (!%swarp()) { %s(x, s, c); return; } ", fastPrefix, sinCos)
+		}
+		fmt.Fprintf(&b, "%svoid %s%s(float x, float *s, float *c) { %s*s = %ssinf(x); *c = %scosf(x); }\n", head, fastPrefix, sinCos, slow, fastPrefix, fastPrefix)
 	}
 	return b.String()
 }

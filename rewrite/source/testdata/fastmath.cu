@@ -18,6 +18,11 @@ extern "C" __global__ void named(float *a) {
     int i = threadIdx.x;
     a[i] = sinf(a[i]) * cosf(a[i + 1]) + expf(a[i + 2]) - logf(a[i + 3]) * powf(a[i + 4], a[i + 5]);
 }
+extern "C" __global__ void pair(float *a) {
+    float s, c;
+    sincosf(a[threadIdx.x], &s, &c);
+    a[threadIdx.x] = s * c;
+}
 extern "C" __global__ void overloaded(float *a) {
     int i = threadIdx.x;
     a[i] = std::sin(a[i]) + pow(a[i + 1], a[i + 2]) + both(a[i + 3]) * exp10f(a[i + 4]) + std::exp2(a[i + 5]);
