@@ -19,7 +19,7 @@ const (
 	Divided  Class = "a barrier that not all threads reach"
 	Order    Class = "locks in no fixed order"
 	Fence    Class = "no fence before a release"
-	Named    Class = "a named barrier would do" // a hint
+	Named    Class = "a named barrier might do" // a hint
 )
 
 // A Finding is one place of one kernel.
