@@ -55,6 +55,7 @@ func atOnce() int {
 
 // Apply runs the commands again, and gives the number of those that did.
 func Apply(ctx context.Context, store *cache.Store, out io.Writer) (int, error) {
+	Sweep(os.TempDir()) // what is left there is no reason to fail
 	if err := publish(ctx, store); err != nil {
 		return 0, fmt.Errorf("bring the decisions up to date: %w", err)
 	}

@@ -34,8 +34,8 @@ var caught = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscal
 type watch struct {
 	mu      sync.Mutex
 	child   *os.Process
-	own     bool   // the child is ours alone: the user's build does not wait for its result
-	scratch string // folder to remove at the end, "" if there is none
+	own     bool     // the child is ours alone: the user's build does not wait for its result
+	scratch *Scratch // to be removed at the end, nil if there is none
 	signals chan os.Signal
 }
 
@@ -73,22 +73,21 @@ func (w *watch) take(s syscall.Signal) {
 func (w *watch) folder() (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.scratch != "" {
-		return w.scratch, nil
+	if w.scratch != nil {
+		return w.scratch.Path, nil
 	}
-	dir, err := os.MkdirTemp("", "gnvcc-")
-	if err == nil {
-		w.scratch = dir
+	s, err := NewScratch()
+	if err != nil {
+		return "", err
 	}
-	return dir, err
+	w.scratch = s
+	return s.Path, nil
 }
 
 // clean removes the scratch folder. The caller has the lock, or is the only one left.
 func (w *watch) clean() {
-	if w.scratch != "" {
-		os.RemoveAll(w.scratch)
-		w.scratch = ""
-	}
+	w.scratch.Remove()
+	w.scratch = nil
 }
 
 // run starts a program and waits for it. own says that its result is ours alone. The error is about starting it.

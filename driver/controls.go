@@ -51,11 +51,12 @@ func KeepControls(ctx context.Context, store *cache.Store, toolkit Toolkit, path
 	if err := takesControls(version); err != nil {
 		return nil, fmt.Errorf("%w (%s)", err, tool)
 	}
-	dir, err := os.MkdirTemp("", "gnvcc-controls-")
+	scratch, err := NewScratch()
 	if err != nil {
 		return nil, fmt.Errorf("a scratch folder: %w", err)
 	}
-	defer os.RemoveAll(dir)
+	defer scratch.Remove()
+	dir := scratch.Path
 	var hashes []string
 	for _, path := range paths {
 		content, err := readControls(path)

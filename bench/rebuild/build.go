@@ -26,7 +26,9 @@ type File struct {
 	// User and system, all children: on a machine with other load the fairer figure.
 	NvccCPU  []float64
 	ApplyCPU []float64
-	Steps    map[string]float64 // nvcc -time, one build, seconds
+	// The first apply after a build, which finds less in the store than later ones, against nvcc; one pair, user and system.
+	First float64
+	Steps map[string]float64 // nvcc -time, one build, seconds
 }
 
 // A cost is in seconds.
@@ -35,6 +37,7 @@ type cost struct{ wall, cpu float64 }
 type builder struct {
 	nvcc, gnvcc, work string
 	flags             []string
+	recipe            string // with %d
 	limit             time.Duration
 }
 
@@ -64,7 +67,7 @@ func (b builder) measure(ctx context.Context, file string, pairs int) (File, err
 		return f, err
 	}
 	for i := -1; i < pairs; i++ { // the first fills the file cache
-		if f.Kernels, err = plant(ctx, store, "maxnreg="+strconv.Itoa(64+8*(i+1))); err != nil {
+		if f.Kernels, err = plant(ctx, store, strings.ReplaceAll(b.recipe, "%d", strconv.Itoa(64+8*(i+1)))); err != nil {
 			return f, err
 		}
 		apply := func() (cost, error) { return timed(b.gnvcc, "apply") }
@@ -81,7 +84,9 @@ func (b builder) measure(ctx context.Context, file string, pairs int) (File, err
 		if err1 != nil || err2 != nil {
 			return f, fmt.Errorf("apply and nvcc: %w", errors.Join(err1, err2))
 		}
-		if i >= 0 {
+		if i < 0 {
+			f.First = a.cpu / n.cpu
+		} else {
 			f.Apply, f.Nvcc = append(f.Apply, a.wall), append(f.Nvcc, n.wall)
 			f.ApplyCPU, f.NvccCPU = append(f.ApplyCPU, a.cpu), append(f.NvccCPU, n.cpu)
 		}

@@ -19,19 +19,19 @@ import (
 // neither knows the other.
 type compiler struct {
 	*driver.Compiler
-	dir string
+	scratch *driver.Scratch
 }
 
 // newCompiler makes a compiler with a scratch folder; Close removes it.
 func newCompiler(store *cache.Store) (*compiler, error) {
-	dir, err := os.MkdirTemp("", "gnvcc-tune-")
+	scratch, err := driver.NewScratch()
 	if err != nil {
 		return nil, fmt.Errorf("a scratch folder: %w", err)
 	}
-	return &compiler{driver.NewCompiler(store, dir), dir}, nil
+	return &compiler{driver.NewCompiler(store, scratch.Path), scratch}, nil
 }
 
-func (c *compiler) Close() { os.RemoveAll(c.dir) }
+func (c *compiler) Close() { c.scratch.Remove() }
 
 // Kernel tells policy what it has to know of a loaded kernel.
 func (c *compiler) Kernel(module, kernel string) (*policy.Kernel, error) {

@@ -76,6 +76,11 @@ func doctor(args []string) int {
 			}
 		}
 	}
+	if n, err := driver.Sweep(os.TempDir()); err != nil {
+		say(cache.Note, "", "temporary files: %v", err)
+	} else if n > 0 {
+		say(cache.Fine, "", "temporary files: %d folders of killed processes removed from %s", n, os.TempDir())
+	}
 	if v := driverVersion(); v == "" {
 		say(cache.Note, "without it nothing can be measured here; builds work, and look up what was found elsewhere", "driver: no NVIDIA driver is loaded")
 	} else {
