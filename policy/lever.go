@@ -29,6 +29,8 @@ type Lever struct {
 
 	// Why says why there is nothing to try, for reports; it is asked only where Try returns nothing. nil or "": no reason is given.
 	Why func(s *Situation) string
+	// Sites says what one value at several places means; nil: each term for itself, by Words.
+	Sites func(sites []string, value string) string
 	// Words says what a term means, in the words of the source where there are any; nil: Idea and the value.
 	Words func(k *Kernel, t rewrite.Term) string
 
@@ -91,9 +93,15 @@ func Words(k *Kernel, r rewrite.Recipe) string {
 		return "as nvcc builds it"
 	}
 	var parts []string
+	told := map[string]bool{}
 	for _, t := range r.Terms {
 		l := levers[t.Lever]
 		switch {
+		case l != nil && l.Sites != nil && t.Site != "":
+			if same := t.Lever + "=" + t.Value; !told[same] {
+				told[same] = true
+				parts = append(parts, l.Sites(sitesOf(r, t), t.Value))
+			}
 		case l == nil:
 			parts = append(parts, t.String())
 		case l.Words != nil:
@@ -103,6 +111,17 @@ func Words(k *Kernel, r rewrite.Recipe) string {
 		}
 	}
 	return strings.Join(parts, "; ")
+}
+
+// sitesOf returns the places at which a recipe has a term's lever and value.
+func sitesOf(r rewrite.Recipe, like rewrite.Term) []string {
+	var out []string
+	for _, t := range r.Terms {
+		if t.Lever == like.Lever && t.Value == like.Value && t.Site != "" {
+			out = append(out, t.Site)
+		}
+	}
+	return out
 }
 
 // A Situation is what a lever may look at when it names values.

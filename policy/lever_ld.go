@@ -64,14 +64,18 @@ var _ = register(Lever{
 		return out
 	},
 	Why: func(s *Situation) string { return noLoads },
-	Words: func(k *Kernel, t rewrite.Term) string {
+	Sites: func(sites []string, value string) string {
+		what := "load " + sites[0]
 		switch {
-		case t.Site == "":
-			return "loads with " + t.Value
-		case t.Value == "none":
-			return "load " + t.Site + " without"
+		case len(sites) > 4: // they are counted in the PTX: nobody looks at so many
+			what = fmt.Sprintf("%d loads", len(sites))
+		case len(sites) > 1:
+			what = "loads " + strings.Join(sites, ", ")
 		}
-		return "load " + t.Site + " with " + t.Value
+		if value == "none" {
+			return what + " without"
+		}
+		return what + " with " + value
 	},
 })
 

@@ -145,9 +145,15 @@ func (s *Single) value() string {
 		return s.Best
 	}
 	var words []string
+	told := map[string]bool{}
 	for _, t := range r.Terms {
-		switch {
+		switch sites := sitesOf(r, t); {
 		case t.HostOnly():
+		case t.Site != "" && len(sites) > 2:
+			if !told[t.Lever+t.Value] {
+				words = append(words, fmt.Sprintf("%s at %d places", t.Value, len(sites)))
+			}
+			told[t.Lever+t.Value] = true
 		case t.Site != "":
 			words = append(words, "@"+t.Site+"="+t.Value)
 		default:

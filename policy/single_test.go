@@ -91,3 +91,20 @@ func TestEveryLever(t *testing.T) {
 		t.Errorf("over the pragmas: %q", results[0].Decision.Recipe)
 	}
 }
+
+// TestWordsOfSites: one hint on many loads is told once.
+func TestWordsOfSites(t *testing.T) {
+	for text, want := range map[string]string{
+		"ld=cs ld@3=none": "loads with cs; load 3 without",
+		"ld@0=L1::no_allocate ld@2=L1::no_allocate maxnreg=40":  "loads 0, 2 with L1::no_allocate; register cap 40",
+		"ld@0=cs ld@1=cs ld@2=cs ld@3=cs ld@4=cs ld@5=L2::128B": "5 loads with cs; load 5 with L2::128B",
+	} {
+		r, err := rewrite.ParseRecipe(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := Words(&Kernel{}, r); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}
