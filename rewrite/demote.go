@@ -37,9 +37,9 @@ import (
 // of the same stretch of code, and the register stays: 64 in place of 40 in a straight line of 24 doubles.
 //
 // With dynamic shared memory only where its size is known (a second entry, chosen by that): else a launch that asks for all that
-// is left would fail. Not with real calls, setmaxnreg, clusters and
-// grid-wide barriers (which build on how many blocks are resident), nor with -G. Registers that appear in an instruction which
-// is not on the list of demoteplace.go, tensor cores' among them, stay.
+// is left would fail. Not with real calls, setmaxnreg, clusters and grid-wide barriers (which build on how many blocks are
+// resident), nor with -G. Registers that appear in an instruction which is not on the list of demotechoose.go, tensor cores'
+// among them, stay.
 //
 // What can't be seen here: a launch that asks for dynamic shared memory which the kernel has no array for. Whoever adopts this must
 // know the launches, or choose the entry by that.
