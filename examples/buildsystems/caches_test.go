@@ -71,9 +71,11 @@ func (s *site) decide(recipe string) {
 // The store's file that ccache is told to look at.
 func (s *site) snapshot() string { return filepath.Join(s.store(), "decisions.ro.db") }
 
-func TestCcache(t *testing.T) {
+func TestCcache(t *testing.T) { onKits(t, "ccache", tryCcache) }
+
+func tryCcache(s *site) {
+	t := s.t
 	ccache := tool(t, "ccache")
-	s := newSite(t)
 	want := s.compile(filepath.Join(s.kit, "bin", "nvcc"))
 	args := []string{"-O3", "-arch=sm_90", "-Icommon", "-c", "longthreads/longthreads.cu", "-o", "out.o"}
 	s.fresh("../longthreads", "../stencil", "../common")
@@ -120,9 +122,11 @@ func TestCcache(t *testing.T) {
 	}
 }
 
-func TestSccache(t *testing.T) {
+func TestSccache(t *testing.T) { onKits(t, "sccache", trySccache) }
+
+func trySccache(s *site) {
+	t := s.t
 	sccache := tool(t, "sccache")
-	s := newSite(t)
 	s.set("SCCACHE_DIR="+s.home+"/sccache", "SCCACHE_SERVER_UDS="+s.home+"/sccache.sock", "SCCACHE_IDLE_TIMEOUT=60")
 	nvcc := filepath.Join(s.kit, "bin", "nvcc")
 	t.Cleanup(func() { s.try(sccache, "--stop-server") })

@@ -13,14 +13,18 @@ import (
 // compile compiles one example with a command, and gives its cubins.
 func (s *site) compile(command ...string) []string {
 	s.t.Helper()
+	s.own = command[0] == s.nvcc()
+	defer func() { s.own = false }()
 	s.fresh("../stencil", "../common")
 	args := append(command[1:], "-O3", "-arch=sm_90", "-Icommon", "-c", "stencil/stencil.cu", "-o", "out.o")
 	s.run(command[0], args...)
 	return s.cubins("out.o")
 }
 
-func TestNames(t *testing.T) {
-	s := newSite(t)
+func TestNames(t *testing.T) { onKits(t, "any name", tryNames) }
+
+func tryNames(s *site) {
+	t := s.t
 	s.dir = filepath.Join(filepath.Dir(s.dir), "a project's folder, größer")
 	want := s.compile(filepath.Join(s.kit, "bin", "nvcc"))
 	for _, name := range []string{"gnvcc", "nvcc", "nvcc-13", "my compiler"} {
@@ -42,8 +46,10 @@ func TestNames(t *testing.T) {
 	}
 }
 
-func TestChain(t *testing.T) {
-	s := newSite(t)
+func TestChain(t *testing.T) { onKits(t, "a chain", tryChain) }
+
+func tryChain(s *site) {
+	t := s.t
 	want := s.compile(filepath.Join(s.kit, "bin", "nvcc"))
 
 	// Another gnvcc, installed as nvcc in front of the real one: each finds the next.
@@ -90,8 +96,10 @@ func TestChain(t *testing.T) {
 }
 
 // Bazel runs compilers in a folder of links to read-only sources, with a bare environment and no HOME.
-func TestSandbox(t *testing.T) {
-	s := newSite(t)
+func TestSandbox(t *testing.T) { onKits(t, "Bazel's way of calling", trySandbox) }
+
+func trySandbox(s *site) {
+	t := s.t
 	want := s.compile(filepath.Join(s.kit, "bin", "nvcc"))
 	for name, env := range map[string][]string{
 		"PATH and GNVCC_NVCC":  {"PATH=/usr/bin:/bin", "GNVCC_NVCC=" + s.kit + "/bin/nvcc"},
@@ -141,8 +149,10 @@ func TestSandbox(t *testing.T) {
 }
 
 // CMAKE_CUDA_COMPILER_LAUNCHER: gnvcc stands behind a launcher, as ccache and distcc do it.
-func TestLauncher(t *testing.T) {
-	s := newSite(t)
+func TestLauncher(t *testing.T) { onKits(t, "CMake's launcher", tryLauncher) }
+
+func tryLauncher(s *site) {
+	t := s.t
 	launcher := filepath.Join(t.TempDir(), "launcher")
 	if err := os.WriteFile(launcher, []byte("#!/bin/sh\necho \"$1\" >> \"$HOME/launched\"\nexec \"$@\"\n"), 0o755); err != nil {
 		t.Fatal(err)

@@ -1,0 +1,197 @@
+package buildsystems
+
+// The table of build systems and toolkits, SYSTEMS.md. Every test here is a row of it. GNVCC_TEST_FULL=1 tries all toolkits and writes the table; an
+// ordinary run tries one, and fails where the table says otherwise than what it found.
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+)
+
+const tableFile = "SYSTEMS.md"
+
+// toolkits are the columns. The main one is tried by every run.
+var toolkits = []string{"11.8", "12.4", "13.0", "13.3", "13.5"}
+
+const mainKit = "13.0"
+
+// notes say why nvcc itself can't do it.
+var notes = map[string]string{
+	"11.8": "nvcc 11.8 takes GCC up to 11, which stands beside it here; where a build system hands it another one (a newer machine's), nvcc refuses that.",
+	"12.4": "As `install/toolkit` lays 12.4 out it has no libcudart: it compiles, and links nothing.",
+}
+
+// What a cell says.
+const (
+	alike   = "alike"
+	nvccNot = "nvcc itself fails"
+	refused = "refused by PyTorch"
+	absent  = "not to be had"
+	differs = "**differs**"
+)
+
+// ways are the rows: a name, and what is done there.
+func ways() [][2]string {
+	var rows [][2]string
+	for _, y := range systems {
+		rows = append(rows, [2]string{y.name, "configured, built, built again, built after a change"})
+	}
+	return append(rows, [][2]string{
+		{"Bear", "`compile_commands.json` is nvcc's, where gnvcc is called nvcc (a link): Bear knows compilers by their names"},
+		{"Bazel", "in its sandbox; with a store that it may write to, and the snapshot's hash in the actions' environment, a changed recipe is built and nothing else is"},
+		{"Bazel's way of calling", "bare environment, no HOME, links to read-only sources, a store that can't be"},
+		{"PyTorch's cpp_extension", "`PYTORCH_NVCC` and `CUDA_HOME`, with the real PyTorch where it can be imported"},
+		{"CMake's launcher", "`CMAKE_CUDA_COMPILER_LAUNCHER` in front of gnvcc"},
+		{"ccache", "`CCACHE_EXTRAFILES` names the store's snapshot: a changed recipe is never served stale"},
+		{"sccache", "runs cicc and ptxas by itself: nvcc's own result, never a stale recipe"},
+		{"any name", "gnvcc, nvcc (a link), nvcc-13, a name with a space; found in PATH as nvcc"},
+		{"a chain", "gnvcc above gnvcc, above a script that calls gnvcc, above itself"},
+	}...)
+}
+
+func full() bool { return os.Getenv("GNVCC_TEST_FULL") != "" }
+
+var (
+	foundLock sync.Mutex
+	found     = map[string]string{} // way and version -> cell
+)
+
+func cell(way, version string) string { return way + "\x00" + version }
+
+// onKits tries a way on the main toolkit, or on all.
+func onKits(t *testing.T, way string, try func(s *site)) {
+	versions := []string{mainKit}
+	if full() {
+		versions = toolkits
+	}
+	for _, version := range versions {
+		t.Run(version, func(t *testing.T) {
+			out, err := exec.Command("../../install/toolkit", "--path", version).Output()
+			if err != nil {
+				t.Skipf("SKIPPED: no CUDA toolkit %s here; install/toolkit %s fetches it", version, version)
+			}
+			s := newSite(t, version, strings.TrimSpace(string(out)))
+			defer func() {
+				got := alike
+				switch {
+				case t.Failed():
+					got = differs
+				case s.why != nil && *s.why != "":
+					got = *s.why
+				case t.Skipped():
+					got = absent
+				}
+				foundLock.Lock()
+				found[cell(way, version)] = got
+				foundLock.Unlock()
+				if was := readTable()[cell(way, version)]; !full() && got != was && got != absent && was != absent && was != refused {
+					t.Errorf("%s says %q of %s with %s, and it is %q: make it anew with GNVCC_TEST_FULL=1", tableFile, was, way, version, got)
+				}
+			}()
+			try(s)
+		})
+	}
+}
+
+// readTable gives the cells of the committed table.
+func readTable() map[string]string {
+	text, _ := os.ReadFile(tableFile)
+	cells := map[string]string{}
+	var versions []string
+	for _, line := range strings.Split(string(text), "\n") {
+		parts := strings.Split(strings.Trim(line, "|"), " | ")
+		for i := range parts {
+			parts[i] = strings.TrimSpace(parts[i])
+		}
+		switch {
+		case !strings.HasPrefix(line, "| ") || len(parts) < 3:
+		case versions == nil:
+			versions = parts[1 : len(parts)-1]
+		default:
+			for i, v := range versions {
+				if i+1 < len(parts) {
+					cells[cell(parts[0], v)] = parts[i+1]
+				}
+			}
+		}
+	}
+	return cells
+}
+
+// writeTable writes what a full run found.
+func writeTable() error {
+	var b strings.Builder
+	b.WriteString("# Build systems in which gnvcc was put in nvcc's place\n\n" +
+		"Made by `GNVCC_TEST_FULL=1 go test ./examples/buildsystems`; an ordinary run tries " + mainKit + " and fails where this table is not true. `alike`: the cubins are nvcc's own, byte for byte, and nothing is built that nvcc would\n" +
+		"not have built. Command lines by themselves are in [driver/MATRIX.md](../../driver/MATRIX.md).\n\n| build system | " + strings.Join(toolkits, " | ") + " | what is done |\n|---" + strings.Repeat("|---", len(toolkits)+1) + "|\n")
+	before := readTable() // of what this run did not try
+	because := map[string]bool{}
+	refusals := false
+	without := false
+	for _, row := range ways() {
+		b.WriteString("| " + row[0])
+		for _, v := range toolkits {
+			what := found[cell(row[0], v)]
+			if what == "" || what == absent {
+				what = before[cell(row[0], v)]
+			}
+			if what == "" {
+				what = absent
+			}
+			refusals = refusals || what == refused
+			because[v] = because[v] || what == nvccNot
+			without = without || what == absent
+			b.WriteString(" | " + what)
+		}
+		b.WriteString(" | " + row[1] + " |\n")
+	}
+	b.WriteString("\n")
+	for _, v := range toolkits {
+		if because[v] {
+			if notes[v] == "" {
+				return fmt.Errorf("nvcc %s itself fails somewhere, and no note says why", v)
+			}
+			fmt.Fprintf(&b, "- `%s`, %s: %s\n", nvccNot, v, notes[v])
+		}
+	}
+	if refusals {
+		fmt.Fprintf(&b, "- `%s`: a PyTorch is built for one major version of CUDA (the one tried: 13) and refuses to build extensions with another.\n", refused)
+	}
+	if without {
+		fmt.Fprintf(&b, "- `%s`: the machine of the run had no such tool; the test runs where there is one.\n", absent)
+	}
+	return os.WriteFile(tableFile, []byte(b.String()), 0o644)
+}
+
+// TestTable keeps the table's rows and columns in step with the tests.
+func TestTable(t *testing.T) {
+	if full() {
+		t.Skip("SKIPPED: the table is being made anew")
+	}
+	cells := readTable()
+	n := 0
+	for _, row := range ways() {
+		for _, v := range toolkits {
+			switch cells[cell(row[0], v)] {
+			case alike, absent, refused:
+				n++
+			case nvccNot:
+				n++
+				if notes[v] == "" {
+					t.Errorf("%s with %s: nvcc itself fails, and no note says why", row[0], v)
+				}
+			case "":
+				t.Errorf("%s has no cell for %s with %s: make it anew with GNVCC_TEST_FULL=1", tableFile, row[0], v)
+			default:
+				t.Errorf("%s with %s: %s", row[0], v, cells[cell(row[0], v)])
+			}
+		}
+	}
+	if n != len(cells) {
+		t.Errorf("%s has %d cells, of which %d are of tests that there are", tableFile, len(cells), n)
+	}
+}
