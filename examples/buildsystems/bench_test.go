@@ -83,8 +83,9 @@ func (s *site) nvcc() string { return filepath.Join(s.kit, "bin", "nvcc") }
 type site struct {
 	t       *testing.T
 	version string
-	kit     string // toolkit
-	own     bool   // nvcc itself is at work
+	kit     string        // toolkit
+	own     bool          // nvcc itself is at work
+	limit   time.Duration // of one command; a wrapper that finds itself never ends
 	why     *string
 	dir     string
 	home    string
@@ -92,7 +93,7 @@ type site struct {
 }
 
 func newSite(t *testing.T, version, kit string) *site {
-	s := &site{t: t, version: version, kit: kit, why: new(string), dir: filepath.Join(t.TempDir(), "project"), home: t.TempDir()}
+	s := &site{t: t, version: version, kit: kit, why: new(string), limit: 5 * time.Minute, dir: filepath.Join(t.TempDir(), "project"), home: t.TempDir()}
 	s.env = []string{
 		"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + s.home, "LANG=C.UTF-8", "CCACHE_DIR=" + s.home + "/ccache",
 		"GNVCC_NVCC=" + s.kit + "/bin/nvcc", "GNVCC_STORE=" + s.store(), "GNVCC_STRICT=1",
@@ -152,7 +153,7 @@ func (s *site) try(name string, args ...string) (string, error) {
 	cmd := exec.Command(name, args...)
 	cmd.Dir, cmd.Env = s.dir, s.env
 	cmd.WaitDelay = time.Second
-	kill := time.AfterFunc(3*time.Minute, func() { cmd.Process.Kill() }) // a wrapper that finds itself never ends
+	kill := time.AfterFunc(s.limit, func() { cmd.Process.Kill() })
 	defer kill.Stop()
 	out, err := cmd.CombinedOutput()
 	return string(out), err

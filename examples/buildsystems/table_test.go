@@ -6,10 +6,11 @@ package buildsystems
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"testing"
+
+	"gnvcc/install/kits"
 )
 
 const tableFile = "SYSTEMS.md"
@@ -70,11 +71,7 @@ func onKits(t *testing.T, way string, try func(s *site)) {
 	}
 	for _, version := range versions {
 		t.Run(version, func(t *testing.T) {
-			out, err := exec.Command("../../install/toolkit", "--path", version).Output()
-			if err != nil {
-				t.Skipf("SKIPPED: no CUDA toolkit %s here; install/toolkit %s fetches it", version, version)
-			}
-			s := newSite(t, version, strings.TrimSpace(string(out)))
+			s := newSite(t, version, kits.Need(t, version).Dir)
 			defer func() {
 				got := alike
 				switch {

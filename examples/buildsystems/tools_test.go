@@ -105,6 +105,7 @@ func tryPyTorch(s *site) {
 		*s.why = refused
 		s.t.Skipf("SKIPPED: PyTorch for CUDA %s refuses toolkit %s", major, s.version)
 	}
+	s.limit *= 4 // PyTorch's headers
 	s.set("PATH="+filepath.Dir(python)+":"+filepath.Dir(tool(s.t, "ninja"))+":/usr/bin:/bin", "CUDA_HOME="+s.kit, "TORCH_CUDA_ARCH_LIST=9.0", "MAX_JOBS=2")
 	build := func() []string {
 		s.t.Helper()

@@ -1,3 +1,4 @@
+#include <torch/library.h>
 #include <torch/types.h>
 
 template <typename T>
@@ -10,3 +11,6 @@ void axpy(const torch::Tensor &x, torch::Tensor y, double a) {
     axpyKernel<scalar_t><<<64, 256>>>(x.data_ptr<scalar_t>(), y.data_ptr<scalar_t>(), static_cast<scalar_t>(a), x.numel());
   });
 }
+
+TORCH_LIBRARY(gnvcc_example, m) { m.def("axpy(Tensor x, Tensor(a!) y, float a) -> ()"); }
+TORCH_LIBRARY_IMPL(gnvcc_example, CUDA, m) { m.impl("axpy", &axpy); }
