@@ -82,6 +82,7 @@ func (s *site) nvcc() string { return filepath.Join(s.kit, "bin", "nvcc") }
 // A site is a folder in which a project is built, with an environment of its own.
 type site struct {
 	t       *testing.T
+	way     string
 	version string
 	kit     string        // toolkit
 	own     bool          // nvcc itself is at work
@@ -162,7 +163,7 @@ func (s *site) try(name string, args ...string) (string, error) {
 func (s *site) run(name string, args ...string) string {
 	s.t.Helper()
 	out, err := s.try(name, args...)
-	if err != nil && s.own && notes[s.version] != "" {
+	if err != nil && s.own && note(s.way, s.version) != "" {
 		*s.why = nvccNot
 		s.t.Skipf("%s: %s %s: %v\n%s", nvccNot, name, strings.Join(args, " "), err, out)
 	}

@@ -135,6 +135,9 @@ func trySccache(s *site) {
 	s.fresh("../longthreads", "../common")
 	s.run(nvcc, args...)
 	want := s.cubins("out.o")
+	s.own = true
+	s.run(sccache, append([]string{nvcc}, args...)...)
+	s.own = false
 	s.run(gnvcc, args...)
 	s.decide("maxnreg=64")
 	for _, turn := range []string{"first", "second"} {

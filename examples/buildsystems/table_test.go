@@ -6,6 +6,7 @@ package buildsystems
 import (
 	"fmt"
 	"os"
+	"sort"
 	"strings"
 	"sync"
 	"testing"
@@ -20,16 +21,24 @@ var toolkits = []string{"11.8", "12.4", "13.0", "13.3", "13.5"}
 
 const mainKit = "13.0"
 
-// notes say why nvcc itself can't do it.
+// notes say why it fails with nvcc itself, by toolkit or by way.
 var notes = map[string]string{
-	"11.8": "nvcc 11.8 takes GCC up to 11, which stands beside it here; where a build system hands it another one (a newer machine's), nvcc refuses that.",
-	"12.4": "As `install/toolkit` lays 12.4 out it has no libcudart: it compiles, and links nothing.",
+	"11.8":    "nvcc 11.8 takes GCC up to 11, which stands beside it here; where a build system hands it another one (a newer machine's), nvcc refuses that.",
+	"12.4":    "As `install/toolkit` lays 12.4 out it has no libcudart: it compiles, and links nothing.",
+	"sccache": "sccache 0.16 takes nvcc apart by what its `--dryrun` prints, and does not understand that of 13.3 and later, nor that of 11.8 as `install/toolkit` lays it out.",
+}
+
+func note(way, version string) string {
+	if notes[way] != "" {
+		return notes[way]
+	}
+	return notes[version]
 }
 
 // What a cell says.
 const (
 	alike   = "alike"
-	nvccNot = "nvcc itself fails"
+	nvccNot = "fails with nvcc itself"
 	refused = "refused by PyTorch"
 	absent  = "not to be had"
 	differs = "**differs**"
@@ -72,6 +81,7 @@ func onKits(t *testing.T, way string, try func(s *site)) {
 	for _, version := range versions {
 		t.Run(version, func(t *testing.T) {
 			s := newSite(t, version, kits.Need(t, version).Dir)
+			s.way = way
 			defer func() {
 				got := alike
 				switch {
@@ -125,8 +135,8 @@ func writeTable() error {
 	b.WriteString("# Build systems in which gnvcc was put in nvcc's place\n\n" +
 		"Made by `GNVCC_TEST_FULL=1 go test ./examples/buildsystems`; an ordinary run tries " + mainKit + " and fails where this table is not true. `alike`: the cubins are nvcc's own, byte for byte, and nothing is built that nvcc would\n" +
 		"not have built. Command lines by themselves are in [driver/MATRIX.md](../../driver/MATRIX.md).\n\n| build system | " + strings.Join(toolkits, " | ") + " | what is done |\n|---" + strings.Repeat("|---", len(toolkits)+1) + "|\n")
-	before := readTable() // of what this run did not try
-	because := map[string]bool{}
+	before := readTable()        // of what this run did not try
+	because := map[string]bool{} // the notes that are needed
 	refusals := false
 	without := false
 	for _, row := range ways() {
@@ -140,20 +150,25 @@ func writeTable() error {
 				what = absent
 			}
 			refusals = refusals || what == refused
-			because[v] = because[v] || what == nvccNot
+			if what == nvccNot {
+				because[note(row[0], v)] = true
+			}
 			without = without || what == absent
 			b.WriteString(" | " + what)
 		}
 		b.WriteString(" | " + row[1] + " |\n")
 	}
 	b.WriteString("\n")
-	for _, v := range toolkits {
-		if because[v] {
-			if notes[v] == "" {
-				return fmt.Errorf("nvcc %s itself fails somewhere, and no note says why", v)
-			}
-			fmt.Fprintf(&b, "- `%s`, %s: %s\n", nvccNot, v, notes[v])
+	var reasons []string
+	for reason := range because {
+		if reason == "" {
+			return fmt.Errorf("something fails with nvcc itself, and no note says why")
 		}
+		reasons = append(reasons, reason)
+	}
+	sort.Strings(reasons)
+	for _, reason := range reasons {
+		fmt.Fprintf(&b, "- `%s`: %s\n", nvccNot, reason)
 	}
 	if refusals {
 		fmt.Fprintf(&b, "- `%s`: a PyTorch is built for one major version of CUDA (the one tried: 13) and refuses to build extensions with another.\n", refused)
@@ -178,7 +193,7 @@ func TestTable(t *testing.T) {
 				n++
 			case nvccNot:
 				n++
-				if notes[v] == "" {
+				if note(row[0], v) == "" {
 					t.Errorf("%s with %s: nvcc itself fails, and no note says why", row[0], v)
 				}
 			case "":
