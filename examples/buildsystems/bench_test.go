@@ -37,14 +37,7 @@ func TestMain(m *testing.M) {
 		}
 		out, _ := exec.Command("../../install/buildtools", "--path").Output()
 		tools = strings.TrimSpace(string(out))
-		code := m.Run()
-		if full() && code == 0 {
-			if err := writeTable(); err != nil {
-				fmt.Fprintln(os.Stderr, err)
-				return 1
-			}
-		}
-		return code
+		return m.Run()
 	}()
 	os.Exit(code)
 }
