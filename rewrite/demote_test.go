@@ -238,7 +238,7 @@ func registersOf(t *testing.T, kit ptxtest.Toolkit, text []byte) map[string]int 
 }
 
 // TestDemotedExamples demotes in every kernel of the examples, as the oldest toolkit compiles them, and gives the result to every
-// ptxas. Some words for blocks of 128 threads must bring down the count of many.
+// ptxas in turn. Some words for blocks of 128 threads must bring down the count of many.
 func TestDemotedExamples(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED: -short")
@@ -277,6 +277,9 @@ func TestDemotedExamples(t *testing.T) {
 				}
 				before := registersOf(t, kits[0], text)
 				for k, kit := range kits {
+					if k > 0 && (n+k)%2 == 1 {
+						continue // half of the programs with each
+					}
 					after := registersOf(t, kit, out)
 					for name := range recipes {
 						if k == 0 && refused[name] == nil {
