@@ -77,6 +77,14 @@ func (s *search) alternatives(winner *Trial) error {
 	if exact != nil {
 		s.k.win(exact.Recipe)
 	}
+	// The best with other functions or forms: a Newton step behind them, only the division, ...
+	seen := map[string]bool{functions(winner.Recipe): true, "": true}
+	for _, tr := range rank(s.c.book.Trials) {
+		if f := functions(tr.Recipe); !seen[f] && len(seen) < 5 && tr.Ratio < step {
+			seen[f] = true
+			s.k.win(tr.Recipe)
+		}
+	}
 	if !approximates(winner.Recipe) || rewrite.DegreeOf(winner.Recipe) != (rewrite.Degree{}) {
 		return nil
 	}
@@ -87,6 +95,17 @@ func (s *search) alternatives(winner *Trial) error {
 		}
 	}
 	return nil
+}
+
+// functions are the terms of a recipe that approximate, as text.
+func functions(r rewrite.Recipe) string {
+	var out rewrite.Recipe
+	for _, t := range r.Terms {
+		if approximates(rewrite.Recipe{Terms: []rewrite.Term{t}}) {
+			out = out.With(t)
+		}
+	}
+	return rewrite.WithDegree(out, rewrite.Degree{}).String()
 }
 
 // judged fills in what a judge chooses from: the decision with the same bits, and those without, slowest first.

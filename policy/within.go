@@ -16,7 +16,8 @@ import (
 //
 // The error of one value is |a-b| / max(|a|,|b|), a NaN or an infinity beside a number being infinitely far off. The error of a launch
 // is the largest one of all values that it wrote, or their mean (Li, thesis, chapter 6, uses the mean; one value of ten thousand may be quite
-// wrong then). The mean is over the values that the original changed. Both compare what one launch leaves, from equal memory before it: errors that
+// wrong then). The mean is over the values that the original changed; where a
+// launch writes what was there already, over those that differ, so that such a launch is judged more strictly. Both compare what one launch leaves, from equal memory before it: errors that
 // grow from launch to launch are not in it; a command that judges the program's output sees them.
 //
 // What a value is must be known: two floats read as a double hide the first one's error, bytes read as a float hide most of them.
