@@ -3,8 +3,8 @@
 // Each warp finds the median of one series by bisection: it counts how many of its values lie below the middle of the
 // interval, halves the interval, and reads the series again, 24 times. A series has 16 KB, so L1 (256 KB on a multiprocessor) could
 // hold those of 15 warps. But 48 warps are resident, reading in turn, and the cache forgets every line before it is
-// read again. With fewer blocks on a multiprocessor each series comes from memory once; no change to the kernel's code does
-// that. Letting some warps of each block past the cache helps too, but those read from L2 each time.
+// read again. With fewer blocks on a multiprocessor each series comes from memory once. Letting some warps of each block
+// past the cache helps too, but those read from L2 each time.
 #include "example.h"
 
 constexpr int steps = 24;
