@@ -16,10 +16,9 @@ import (
 //	spec{host(block)=256x1x1,host(dynamic)=0} throttle=3
 //
 // The code is not touched: the host stub launches the second entry with more dynamic shared memory than the launch asks for,
-// and with a preference for a small shared memory, which leaves the rest to L1 (sim/throttle.go has the numbers). A reserve
-// by a static .shared array, which ptxas would have to be kept from removing, ends at 48 KB a block, so that on sm_90
-// fewer than four blocks could not be had; it is code of its own for every N; and it must stay clear of whatever dynamic
-// shared memory a launch brings.
+// and with a preference for a small shared memory, which leaves the rest to L1 (sim/throttle.go has the numbers). A reserve by a
+// static .shared array would need the host's preference all the same, would be code of its own for every N, of which ptxas has to be
+// kept from removing the array, and must stay clear of whatever dynamic shared memory a launch brings.
 //
 // Allowed in a second entry only, and only where its condition names the launch's dynamic shared memory, host(dynamic)=BYTES:
 // the reserve lies on top of that. A kernel of which the PTX has no dynamic array may be launched with dynamic shared memory
