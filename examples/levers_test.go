@@ -31,6 +31,9 @@ func TestLeversHaveExamples(t *testing.T) {
 		}
 		rows[m[1]], last = true, m[1]
 		wins, must := strings.Split(m[2], ", "), strings.Split(m[3], ", ")
+		if m[2] == "-" && strings.Contains(string(text), "No example is known in which "+m[1]+" ") { // said, and why
+			wins = nil
+		}
 		for _, name := range append(wins, must...) {
 			if !slices.Contains(names, name) {
 				t.Errorf("lever %s: there is no example %q", m[1], name)

@@ -2,8 +2,8 @@
 //
 // One step of the wave equation in two dimensions: the new height of a point follows from its own and its four neighbours', from the height one step
 // ago, and from the wave's speed there. The present heights are read five times each, by neighbouring threads and blocks, and belong into the
-// cache; the old heights and the speeds are read once and push them out. A hint on all loads does nothing or harm; one on those that stream is what
-// helps. Which loads these are can be seen by the pointers that they go through, and measured.
+// cache; the old heights and the speeds are read once and take places there. Which loads stream can be seen by the pointers that they go through. (A
+// program of this kind, iso2dfd of HeCBench, ran 1.17 times as fast with a hint on one array, 1.04 times with the same on all loads: H200, CUDA 13.0.)
 #include "example.h"
 
 constexpr int columns = 2048, rows = 2048;

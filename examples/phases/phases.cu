@@ -3,7 +3,7 @@
 // The phase of a carrier of some gigahertz after some hours is a number of 1e13 and more. CUDA's sinf is fast up to 1e5; beyond that it multiplies the argument
 // by 2/pi to 192 bits, in a loop of six turns, which the compiler's front end marks "nounroll" to keep code small for what is rare. Here it is
 // all there is to do. The mark stands in the PTX and nobody wrote it: without it ptxas makes the six turns one piece, whose table of digits is in
-// constants. The same bits come out. In examples/separate the marks are of loops that hardly run, and taking them out brings nothing.
+// constants. The same bits come out. In examples/plaincopy taking such marks out brings nothing.
 #include "example.h"
 
 __global__ void mix(const float *__restrict__ frequency, float *__restrict__ out, int channels, int samples, float begin) {

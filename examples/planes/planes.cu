@@ -3,7 +3,7 @@
 // A phase field model swaps its old and its new field after each time step, and an author who thinks of space gives blocks 8 by 8 by 4
 // threads, one a cell. A warp then touches four rows of 64 bytes, each in another line, and every row of 64 bytes is a request of its own to memory.
 // All of it is used, by the neighbouring block a little later: told to bring 256 bytes at a time into L2, the memory works in longer bursts. That
-// is a hint on the loads, the arithmetic and the results stay what they are. In examples/gather the same hint brings nothing: there rows are long, or of no use.
+// is a hint on the loads, the arithmetic and the results stay what they are. In examples/separate hints on loads bring nothing.
 #include "example.h"
 
 constexpr int n = 256;
