@@ -148,6 +148,9 @@ func (s *search) shrinks(r rewrite.Recipe, c *Candidate) string {
 	}
 	grown := c.Build.Shared > s.k.Default.Shared
 	switch {
+	case s.k.Awaits != "" && (grown || c.Build.Registers > s.k.Default.Registers):
+		return fmt.Sprintf("its blocks may wait for each other (%s): with %d registers and %d bytes of shared memory fewer of them could be resident than a launch counts on",
+			s.k.Awaits, c.Build.Registers, c.Build.Shared)
 	case grown && (s.k.Dynamic || s.l.Dynamic > 0) && !forDynamic(r):
 		return fmt.Sprintf("it takes %d bytes of shared memory more, which launches with dynamic shared memory may need", c.Build.Shared-s.k.Default.Shared)
 	case grown && c.Build.Shared+s.l.Dynamic > 48<<10:

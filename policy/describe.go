@@ -58,6 +58,9 @@ func (k *Kernel) ReadPTX(m *ptx.Module) error {
 		k.Writes = "" // what it calls is not known
 	}
 	k.Streams = rewrite.Streams(f)
+	if k.Awaits, err = m.Awaits(k.Name); err != nil {
+		k.Awaits = "its code can't be followed"
+	}
 	if err := rewrite.Throttleable(m, k.Name); err != nil {
 		k.NoThrottle = err.Error()
 	}

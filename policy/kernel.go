@@ -38,6 +38,7 @@ type Kernel struct {
 	NoUnroll   string // why nothing is unrolled; "" if it may be
 	NoSpec     string // why nothing is specialised; "" if it may be
 	NoSecond   string // why a specialised copy can't be an entry of its own, chosen in the host stub; "" if it can
+	Awaits     string // the instruction by which its blocks may wait for each other, "" if none does: then no fewer may be resident
 	NoThrottle string // why all of its blocks that can be resident must be; "" if fewer may be
 	Source     string // the user's file, for reports
 
