@@ -32,9 +32,9 @@ var errSplice = errors.New("not an object that can be spliced")
 
 // A sectionPart is one section of an object in the order of the file.
 type sectionPart struct {
-	index                     int
-	kind                      elf.SectionType
-	offset, size, align, next uint64 // next: its offset in the new file
+	index               int
+	kind                elf.SectionType
+	offset, size, align uint64
 }
 
 // splice replaces the content of a section. was tells what has to be there, nil for an empty one.

@@ -63,7 +63,7 @@ func run(ctx context.Context, args []string) error {
 		ns = append(ns, n)
 	}
 	if *runs < 1 || *jobs < 1 || set.NArg() == 0 {
-		return errors.New("candidates [-n 1,10,60] [-runs 3] [-j N] FOLDER ...")
+		return errors.New("usage: candidates [-n 1,10,60] [-runs 3] [-j N] FOLDER [FOLDER ...]")
 	}
 	if err := command.Programs(gnvcc, nvcc); err != nil {
 		return err

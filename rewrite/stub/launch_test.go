@@ -90,7 +90,7 @@ int main(int argc, char **argv) {
 		cmd.Env = []string{c.environment}
 		got, err := cmd.CombinedOutput()
 		if err != nil || strings.TrimSpace(string(got)) != c.want {
-			t.Error(fmt.Sprintf("%s, launches %s: %v %s\nwant %s", c.environment, c.launches, err, got, c.want))
+			t.Errorf("%s, launches %s: %v %s\nwant %s", c.environment, c.launches, err, got, c.want)
 		}
 	}
 }
