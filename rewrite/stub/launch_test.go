@@ -1,7 +1,6 @@
 package stub
 
 import (
-	"fmt"
 	"os/exec"
 	"path/filepath"
 	"strings"
