@@ -5,6 +5,7 @@ package policy
 import (
 	"math"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -581,6 +582,42 @@ func TestExhaustive(t *testing.T) {
 	}
 	if c := d.Evidence.Launches[0].Cost; c == nil || c.Candidates != e.Best.Cost.Candidates || c.Seconds < e.Best.Cost.Seconds {
 		t.Errorf("cost %+v", c)
+	}
+}
+
+// TestCopyAndCap: as in examples/stencil, a copy for values brings nothing to an unrolled kernel but with a lower cap.
+func TestCopyAndCap(t *testing.T) {
+	k := &simKernel{Kernel: sources(Kernel{Loads: 8}),
+		speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
+			copied := strings.Contains(get(r, "spec"), "n=")
+			capped := get(r, "maxnreg") == "40" || get(r, "maxnreg") == "48" || get(r, "maxnreg") == "56"
+			switch unrolled := get(r, "unroll") == "8"; {
+			case unrolled && copied && capped:
+				return 0.55
+			case unrolled && capped:
+				return 0.72
+			case unrolled && copied:
+				return 0.71
+			case unrolled:
+				return 0.70
+			case copied:
+				return 0.85
+			}
+			return 1
+		},
+		regs: func(r rewrite.Recipe) int {
+			if n, err := strconv.Atoi(get(r, "maxnreg")); err == nil {
+				return n
+			}
+			if get(r, "unroll") == "8" {
+				return 64
+			}
+			return 40
+		}}
+	g := newSim(t, k)
+	results, _ := g.run(simOptions(), one("_Z1aPfi", shape(1000, 256)))
+	if d := results[0].Decision; !strings.Contains(d.Recipe, "spec{n=") || !strings.Contains(d.Recipe, "unroll=8") || !strings.Contains(d.Recipe, "maxnreg=") {
+		t.Errorf("decided %q", d.Recipe)
 	}
 }
 

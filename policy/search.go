@@ -24,7 +24,8 @@ import (
 //  3. Source levers together: around the best source recipe (factor with values, fewer guards, factors per loop), while that
 //     gains at least 1 % a round. Where none gains anything alone: loops one by one, once.
 //  4. PTX levers around the best recipe so far: caps anew (its registers are others), and of every other lever the two
-//     best values that were not slower than 2 % when alone.
+//     best values that were not slower than 2 % when alone. Once also around the best recipe with a copy for values where the
+//     best has none, if it is close behind: what a copy gains may show only when a cap brings its warps back.
 //  5. The winners together, greedily: to the best recipe, the best value of each lever not yet in it; the best of
 //     these becomes the next best recipe if it gains at least 1 %; at most three times.
 //  6. The best three (rank in trial.go), one after the other, on fresh samples against the default: the first that is Better by
@@ -265,6 +266,9 @@ func (s *search) explore() error {
 		}
 		before := best.Ratio
 		next := append(s.additions(best, round), s.around(best, rewrite.PTX)...)
+		if copied := s.copied(best); round == 0 && copied != nil {
+			next = append(next, s.around(copied, rewrite.PTX)...)
+		}
 		if err := s.try("winners together", next); err != nil {
 			return err
 		}
@@ -396,6 +400,19 @@ func (s *search) region(r rewrite.Recipe, registers int) Region {
 func together(a, b rewrite.Recipe) bool {
 	r := join(a, b)
 	return !hasLever(r, "spec") || !hasStage(r, rewrite.Flag)
+}
+
+// copied returns the best recipe that has a copy for values and is no more than a tenth slower than the best, which has none;
+// nil if there is none.
+func (s *search) copied(best *Trial) *Trial {
+	has := func(tr *Trial) bool { return hasLever(tr.Recipe, "spec") && hasStage(without(tr.Recipe, "spec"), rewrite.Source) }
+	if hasLever(best.Recipe, "spec") {
+		return nil
+	}
+	if tr := s.best(has); tr != nil && tr.Ratio <= best.Ratio*1.1 {
+		return tr
+	}
+	return nil
 }
 
 func isSource(tr *Trial) bool { return hasStage(tr.Recipe, rewrite.Source) }
