@@ -405,7 +405,9 @@ func together(a, b rewrite.Recipe) bool {
 // copied returns the best recipe that has a copy for values and is no more than a tenth slower than the best, which has none;
 // nil if there is none.
 func (s *search) copied(best *Trial) *Trial {
-	has := func(tr *Trial) bool { return hasLever(tr.Recipe, "spec") && hasStage(without(tr.Recipe, "spec"), rewrite.Source) }
+	has := func(tr *Trial) bool {
+		return hasLever(tr.Recipe, "spec") && hasStage(without(tr.Recipe, "spec"), rewrite.Source)
+	}
 	if hasLever(best.Recipe, "spec") {
 		return nil
 	}
