@@ -83,8 +83,9 @@ func (f *Func) awaits(calls bool) (int, error) {
 	if err != nil {
 		return -1, err
 	}
+	origins := f.Origins()
 	for _, loop := range cycles(w.Blocks) {
-		if at := w.awaits(loop, calls, fences); at >= 0 {
+		if at := w.awaits(loop, calls, fences, origins); at >= 0 {
 			return at, nil
 		}
 	}
@@ -92,7 +93,7 @@ func (f *Func) awaits(calls bool) (int, error) {
 }
 
 // awaits looks at one loop, given by its blocks in the order of the text.
-func (w *Flow) awaits(loop []int, calls bool, fences func(int) bool) int {
+func (w *Flow) awaits(loop []int, calls bool, fences func(int) bool, origins *Origins) int {
 	f := w.f
 	var body []int
 	for _, b := range loop {
@@ -119,7 +120,7 @@ func (w *Flow) awaits(loop []int, calls bool, fences func(int) bool) int {
 	from := make(map[int32]int) // register -> the instruction whose result it depends on
 	for _, i := range body {
 		back := calls && string(f.Base(i)) == "ld" && HasModifier(f.Opcode(i), "param")
-		if back || polls(f, i, fenced) && !w.advances(i, read) {
+		if back || polls(f, i, fenced) && !w.advances(i, read, origins) {
 			w.results(i, from)
 		}
 	}
@@ -174,7 +175,7 @@ func (w *Flow) spread(body []int, set map[int32]int) {
 
 // advances tells the atomics that wait for nobody: a compare-and-swap whose comparand was read in the loop (a lock is compared with
 // what stands for free), and additions of something.
-func (w *Flow) advances(i int, read map[int32]int) bool {
+func (w *Flow) advances(i int, read map[int32]int, origins *Origins) bool {
 	f := w.f
 	op, ops := f.Opcode(i), f.Operands(i, nil)
 	switch {
@@ -183,7 +184,7 @@ func (w *Flow) advances(i int, read map[int32]int) bool {
 	case HasModifier(op, "inc"), HasModifier(op, "dec"):
 		return true
 	case HasModifier(op, "add"):
-		n, known := f.Origins().Constant(string(f.Bytes(ops[2])))
+		n, known := origins.Constant(string(f.Bytes(ops[2])))
 		return !known || n != 0
 	case HasModifier(op, "cas"):
 		for _, a := range w.Accesses(i) {
