@@ -19,18 +19,7 @@ func TestFastMath(t *testing.T) {
 		t.Run(tk.version, func(t *testing.T) {
 			t.Parallel()
 			p, ii := prepare(t, tk, filepath.Join("testdata", "fastmath.cu"))
-			u, err := Parse(ii)
-			if err != nil {
-				t.Fatal(err)
-			}
-			plain, err := p.ptx(t, ii)
-			if err != nil {
-				t.Fatal(err)
-			}
-			before, err := ptx.Parse(plain)
-			if err != nil {
-				t.Fatal(err)
-			}
+			u, _, before := p.plain(t, ii)
 			entries := map[string]string{} // by simple name
 			for _, e := range before.Entries() {
 				k, err := u.Kernel(e.Name)

@@ -51,18 +51,7 @@ func TestPrograms(t *testing.T) {
 
 func testProgram(t *testing.T, tk toolkit, name string) {
 	p, ii := prepare(t, tk, filepath.Join("testdata", "programs", name+".cu"))
-	u, err := Parse(ii)
-	if err != nil {
-		t.Fatal(err)
-	}
-	plain, err := p.ptx(t, ii)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := ptx.Parse(plain)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u, plain, m := p.plain(t, ii)
 	var log strings.Builder
 	all, never := ii, ii
 	changed := map[string]string{} // entry: recipe

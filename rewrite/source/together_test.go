@@ -29,18 +29,7 @@ func TestTogether(t *testing.T) {
 
 func testTogether(t *testing.T, tk toolkit, flags []string) {
 	p, ii := prepare(t, tk, filepath.Join("testdata", "programs", "modules.cu"), flags...)
-	u, err := Parse(ii)
-	if err != nil {
-		t.Fatal(err)
-	}
-	plain, err := p.ptx(t, ii)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := ptx.Parse(plain)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u, plain, m := p.plain(t, ii)
 	variants := map[string][]byte{}
 	for _, e := range m.Entries() {
 		r := "unroll=2 spec{n=3,blockDim.x=64} spec{n=4}"

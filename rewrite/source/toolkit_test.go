@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"gnvcc/install/kits"
+
+	"gnvcc/rewrite/ptx"
 )
 
 type toolkit struct {
@@ -143,6 +145,24 @@ func (p *program) sh(t *testing.T, command string, args ...string) {
 	if err := p.try(command, args...); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// plain reads the file, and what cicc makes of it as it is.
+func (p *program) plain(t *testing.T, ii []byte) (*Unit, []byte, *ptx.Module) {
+	t.Helper()
+	u, err := Parse(ii)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := p.ptx(t, ii)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := ptx.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u, text, m
 }
 
 // ptx runs cicc on a text.
