@@ -34,6 +34,36 @@ func (l *List) String() string { return strings.Join(*l, " ") }
 // Set adds one value.
 func (l *List) Set(s string) error { *l = append(*l, s); return nil }
 
+// Variables checks that each value is a make variable, NAME=VALUE, as the flag -set takes them.
+func (l List) Variables() error {
+	for _, v := range l {
+		if name, _, ok := strings.Cut(v, "="); !ok || name == "" {
+			return fmt.Errorf("-set %q: NAME=VALUE", v)
+		}
+	}
+	return nil
+}
+
+// Work makes the folder that a flag -work names, "" for a temporary one, which remove takes away again. Makefiles are to use it, and
+// gnvcc's path.
+func Work(folder, name, gnvcc string) (path string, remove func(), err error) {
+	remove = func() {}
+	if folder == "" {
+		if folder, err = os.MkdirTemp("", "gnvcc-"+name+"-"); err != nil {
+			return "", remove, err
+		}
+		made := folder
+		remove = func() { os.RemoveAll(made) }
+	}
+	if path, err = filepath.Abs(folder); err != nil {
+		return "", remove, err
+	}
+	if strings.ContainsAny(path+gnvcc, " \t'\"$") {
+		return "", remove, fmt.Errorf("-work %q, -gnvcc %q: Makefiles can't use a path with spaces or quotes", path, gnvcc)
+	}
+	return path, remove, os.MkdirAll(path, 0o755)
+}
+
 // Programs replaces each name, a path or one that PATH has, by its absolute path.
 func Programs(names ...*string) error {
 	for _, name := range names {

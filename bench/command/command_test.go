@@ -45,3 +45,27 @@ func TestPrograms(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestWork(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	path, remove, err := Work("", "x", "/bin/gnvcc")
+	if _, gone := os.Stat(path); err != nil || gone != nil || !strings.HasPrefix(filepath.Base(path), "gnvcc-x-") {
+		t.Error(path, err, gone)
+	}
+	remove()
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		t.Error("a temporary folder is still there:", err)
+	}
+	kept := filepath.Join(t.TempDir(), "a", "b")
+	path, remove, err = Work(kept, "x", "/bin/gnvcc")
+	remove()
+	if _, gone := os.Stat(kept); err != nil || gone != nil || path != kept {
+		t.Error("the folder that was named:", path, err, gone)
+	}
+	if _, _, err := Work(filepath.Join(t.TempDir(), "with space"), "x", "/bin/gnvcc"); err == nil || !strings.Contains(err.Error(), "can't use a path with spaces") {
+		t.Error(err)
+	}
+	if err := (List{"A=b", "=c"}).Variables(); err == nil || err.Error() != `-set "=c": NAME=VALUE` {
+		t.Error(err)
+	}
+}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -76,10 +75,8 @@ func run(ctx context.Context, args []string) error {
 	case !strings.Contains(b.folder, "%"):
 		return fmt.Errorf("-folder %q has no %% for the name", b.folder)
 	}
-	for _, v := range variables {
-		if name, _, ok := strings.Cut(v, "="); !ok || name == "" {
-			return fmt.Errorf("-set %q: NAME=VALUE", v)
-		}
+	if err := variables.Variables(); err != nil {
+		return err
 	}
 	b.variables, b.compilers, b.tuneFlags = variables, strings.Split(*compiler, ","), strings.Fields(*tuneFlags)
 	for _, lever := range strings.Split(*levers, ",") {
@@ -97,19 +94,10 @@ func run(ctx context.Context, args []string) error {
 	if b.programs, err = tree.Programs(b.source, *names, b.folder, *skip); err != nil {
 		return err
 	}
-	if *work == "" {
-		if *work, err = os.MkdirTemp("", "gnvcc-levers-"); err != nil {
-			return err
-		}
-		defer os.RemoveAll(*work)
-	}
-	if b.work, err = filepath.Abs(*work); err != nil {
-		return err
-	}
-	if strings.ContainsAny(b.work+b.gnvcc, " \t'\"$") {
-		return fmt.Errorf("-work %q, -gnvcc %q: Makefiles can't use a path with spaces or quotes", b.work, b.gnvcc)
-	}
-	if err := os.MkdirAll(b.work, 0o755); err != nil {
+	var remove func()
+	b.work, remove, err = command.Work(*work, "levers", b.gnvcc)
+	defer remove()
+	if err != nil {
 		return err
 	}
 	if b.clock = *library; b.clock == "" {

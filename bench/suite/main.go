@@ -6,7 +6,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -73,10 +72,8 @@ func run(ctx context.Context, args []string) error {
 	case !strings.Contains(*folder, "%"):
 		return fmt.Errorf("-folder %q has no %% for the name", *folder)
 	}
-	for _, v := range variables {
-		if name, _, ok := strings.Cut(v, "="); !ok || name == "" {
-			return fmt.Errorf("-set %q: NAME=VALUE", v)
-		}
+	if err := variables.Variables(); err != nil {
+		return err
 	}
 	s.variables, s.compilers, s.tuneFlags = variables, strings.Split(*compiler, ","), strings.Fields(*tuneFlags)
 	err := command.Programs(&s.nvcc, &s.gnvcc)
@@ -90,19 +87,10 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	s.folder = *folder
-	if *work == "" {
-		if *work, err = os.MkdirTemp("", "gnvcc-suite-"); err != nil {
-			return err
-		}
-		defer os.RemoveAll(*work)
-	}
-	if s.work, err = filepath.Abs(*work); err != nil {
-		return err
-	}
-	if strings.ContainsAny(s.work+s.gnvcc, " \t'\"$") {
-		return fmt.Errorf("-work %q, -gnvcc %q: Makefiles can't use a path with spaces or quotes", s.work, s.gnvcc)
-	}
-	if err := os.MkdirAll(s.work, 0o755); err != nil {
+	var remove func()
+	s.work, remove, err = command.Work(*work, "suite", s.gnvcc)
+	defer remove()
+	if err != nil {
 		return err
 	}
 	if s.clock = *library; s.clock == "" {
