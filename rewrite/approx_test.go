@@ -1,8 +1,6 @@
 package rewrite
 
 import (
-	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"sort"
@@ -24,10 +22,7 @@ func TestApproxReachesTheUnits(t *testing.T) {
 	for _, kit := range kits[len(kits)-1:] { // what the others take is the goldens' affair
 		t.Run(kit.Version, func(t *testing.T) {
 			t.Parallel()
-			cuobjdump := filepath.Join(kit.Dir, "bin", "cuobjdump")
-			if _, err := os.Stat(cuobjdump); err != nil {
-				t.Skipf("SKIPPED: toolkit %s has no cuobjdump: %v", kit.Version, err)
-			}
+			cuobjdump := kit.Disassembler(t)
 			text := kit.PTX(t, filepath.Join("testdata", "approx.cu"), "-arch=sm_80")
 			m, err := ptx.Parse(text)
 			if err != nil {
@@ -44,23 +39,7 @@ func TestApproxReachesTheUnits(t *testing.T) {
 				if err != nil || len(refused) > 0 {
 					t.Fatal(recipe, refused, err)
 				}
-				cubin, err := kit.Assemble(t, out, "-arch=sm_80")
-				if err != nil {
-					t.Fatal(err)
-				}
-				path := filepath.Join(t.TempDir(), "x.cubin")
-				if err := os.WriteFile(path, cubin, 0o600); err != nil {
-					t.Fatal(err)
-				}
-				dump, err := exec.Command(cuobjdump, "-sass", path).CombinedOutput()
-				if err != nil {
-					t.Fatalf("cuobjdump: %v\n%s", err, dump)
-				}
-				code := map[string]string{}
-				for _, part := range strings.Split(string(dump), "Function : ")[1:] {
-					code[strings.Fields(part)[0]] = part
-				}
-				return code
+				return kit.SASS(t, cuobjdump, out, "-arch=sm_80")
 			}
 			call := regexp.MustCompile(`\bCALL\b`)
 			for name, code := range sass("") {

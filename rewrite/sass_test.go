@@ -2,8 +2,6 @@ package rewrite
 
 import (
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -20,29 +18,14 @@ import (
 func TestArithmeticStays(t *testing.T) {
 	kits := ptxtest.Toolkits(t)
 	kit := kits[len(kits)-1]
-	cuobjdump := filepath.Join(kit.Dir, "bin", "cuobjdump")
-	if _, err := os.Stat(cuobjdump); err != nil {
-		t.Skipf("SKIPPED: toolkit %s has no cuobjdump: %v", kit.Version, err)
-	}
+	cuobjdump := kit.Disassembler(t)
 	float := regexp.MustCompile(`\b(FADD|FMUL|FFMA|DADD|DMUL|DFMA|MUFU|FSETP|DSETP|FMNMX|F2F|I2F|F2I)[A-Z0-9_.]*`)
 	count := func(text []byte) map[string]string {
-		cubin, err := kit.Assemble(t, text, "-arch=sm_90")
-		if err != nil {
-			t.Fatal(err)
-		}
-		path := filepath.Join(t.TempDir(), "x.cubin")
-		if err := os.WriteFile(path, cubin, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		sass, err := exec.Command(cuobjdump, "-sass", path).CombinedOutput()
-		if err != nil {
-			t.Fatalf("cuobjdump: %v\n%s", err, sass)
-		}
 		out := make(map[string]string)
-		for _, part := range strings.Split(string(sass), "Function : ")[1:] {
-			list := float.FindAllString(part, -1)
+		for name, code := range kit.SASS(t, cuobjdump, text, "-arch=sm_90") {
+			list := float.FindAllString(code, -1)
 			slices.Sort(list)
-			out[strings.Fields(part)[0]] = fmt.Sprint(list)
+			out[name] = fmt.Sprint(list)
 		}
 		return out
 	}

@@ -2,8 +2,6 @@ package rewrite
 
 import (
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -19,10 +17,7 @@ import (
 // was before, and every swap must be there.
 func TestSpinYields(t *testing.T) {
 	kits := ptxtest.Toolkits(t)
-	cuobjdump := filepath.Join(kits[len(kits)-1].Dir, "bin", "cuobjdump")
-	if _, err := os.Stat(cuobjdump); err != nil {
-		t.Skipf("SKIPPED: toolkit %s has no cuobjdump: %v", kits[len(kits)-1].Version, err)
-	}
+	cuobjdump := kits[len(kits)-1].Disassembler(t)
 	const arch = "-arch=sm_80"
 	text := kits[0].PTX(t, filepath.Join("ptx", "testdata", "locks.cu"), arch) // the oldest: all others read it
 	m, err := ptx.Parse(text)
@@ -75,20 +70,8 @@ var (
 
 func yields(t *testing.T, kit ptxtest.Toolkit, cuobjdump string, text []byte, arch string) map[string]yielding {
 	t.Helper()
-	cubin, err := kit.Assemble(t, text, arch)
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "x.cubin")
-	if err := os.WriteFile(path, cubin, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	sass, err := exec.Command(cuobjdump, "-sass", path).CombinedOutput()
-	if err != nil {
-		t.Fatalf("cuobjdump: %v\n%s", err, sass)
-	}
 	out := make(map[string]yielding)
-	for _, part := range strings.Split(string(sass), "Function : ")[1:] {
+	for name, part := range kit.SASS(t, cuobjdump, text, arch) {
 		var y yielding
 		type instruction struct {
 			at   int64
@@ -124,7 +107,7 @@ func yields(t *testing.T, kit ptxtest.Toolkit, cuobjdump string, text []byte, ar
 				}
 			}
 		}
-		out[strings.Fields(part)[0]] = y
+		out[name] = y
 	}
 	return out
 }

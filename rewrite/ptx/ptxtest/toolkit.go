@@ -55,6 +55,38 @@ func (k Toolkit) Assemble(t testing.TB, text []byte, flags ...string) ([]byte, e
 	return os.ReadFile(out)
 }
 
+// Disassembler is the toolkit's cuobjdump; the test is skipped where there is none.
+func (k Toolkit) Disassembler(t testing.TB) string {
+	t.Helper()
+	path := filepath.Join(k.Dir, "bin", "cuobjdump")
+	if _, err := os.Stat(path); err != nil {
+		t.Skipf("SKIPPED: toolkit %s has no cuobjdump: %v", k.Version, err)
+	}
+	return path
+}
+
+// SASS assembles a text and returns the machine code as this disassembler, which may be a newer toolkit's, prints it, by function.
+func (k Toolkit) SASS(t testing.TB, cuobjdump string, text []byte, flags ...string) map[string]string {
+	t.Helper()
+	cubin, err := k.Assemble(t, text, flags...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "x.cubin")
+	if err := os.WriteFile(path, cubin, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dump, err := exec.Command(cuobjdump, "-sass", path).CombinedOutput()
+	if err != nil {
+		t.Fatalf("cuobjdump: %v\n%s", err, dump)
+	}
+	code := make(map[string]string)
+	for _, part := range strings.Split(string(dump), "Function : ")[1:] {
+		code[strings.Fields(part)[0]] = part
+	}
+	return code
+}
+
 // Archs returns the real architectures that this ptxas assembles for: "sm_75", "sm_90a", ...
 func (k Toolkit) Archs(t testing.TB) []string {
 	t.Helper()
