@@ -29,7 +29,7 @@ int main() { wave<<<1, 256>>>(0, 1); }
 		"", "approx=all.ftz", "fastmath=all.ftz", "approx=all.ftz fastmath=all.ftz", "approx=all:warps<4 fastmath=all:warps<4",
 		"approx=all:warps<2 fastmath=all:warps<2 unroll=2 maxnreg=64", "approx=div fastmath=sin spec{n=4}",
 	} {
-		made, err := c.Compile(context.Background(), s, recipe(t, text))
+		made, err := c.Compile(context.Background(), s, mustParse(t, text))
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue

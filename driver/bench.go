@@ -19,6 +19,7 @@ import (
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/merge"
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/recipe"
 	"gnvcc/rewrite/stub"
 	"gnvcc/sim/cubin"
 )
@@ -120,12 +121,12 @@ func (h *head) String() string { return h.text.String() }
 // build makes the cubin of a job with the recipes of some of its kernels. std are the kernels of nvcc's own compile. A recipe that can't be
 // carried out, that ptxas refuses or whose kernel would no longer launch with every block is left out, with the
 // reason, and the others stay. Where none is left, content is nil.
-func (b *bench) build(ctx context.Context, j *job, t *translation, recipes map[string]rewrite.Recipe, std []cache.Kernel) (*built, error) {
+func (b *bench) build(ctx context.Context, j *job, t *translation, recipes map[string]recipe.Recipe, std []cache.Kernel) (*built, error) {
 	module, err := ptx.Parse(j.ptx)
 	if err != nil {
 		return nil, fmt.Errorf("read the PTX: %w", err)
 	}
-	left := make(map[string]rewrite.Recipe, len(recipes))
+	left := make(map[string]recipe.Recipe, len(recipes))
 	for name, r := range recipes {
 		left[name] = r
 	}
@@ -171,7 +172,7 @@ func (b *bench) build(ctx context.Context, j *job, t *translation, recipes map[s
 
 // reasonText says which recipe was not applied, and why. A text that begins with the recipe is a lasting reason: gnvcc apply
 // does not try that recipe again.
-func reasonText(r rewrite.Recipe, reason error) string {
+func reasonText(r recipe.Recipe, reason error) string {
 	text := r.String() + ": " + reason.Error()
 	if transient(reason) {
 		return "not this time: " + text
@@ -180,14 +181,14 @@ func reasonText(r rewrite.Recipe, reason error) string {
 }
 
 // culprits finds the kernels whose recipes a tool refuses, by giving them to it one at a time. There is at least one in what it returns.
-func (b *bench) culprits(ctx context.Context, j *job, t *translation, module *ptx.Module, left map[string]rewrite.Recipe, std []cache.Kernel, reason error, alone map[string]bool) map[string]error {
+func (b *bench) culprits(ctx context.Context, j *job, t *translation, module *ptx.Module, left map[string]recipe.Recipe, std []cache.Kernel, reason error, alone map[string]bool) map[string]error {
 	bad := map[string]error{}
 	if len(left) > 1 {
 		for name, r := range left {
 			if alone[name] {
 				continue
 			}
-			if _, more, err := b.try(ctx, j, t, module, map[string]rewrite.Recipe{name: r}, std); err != nil {
+			if _, more, err := b.try(ctx, j, t, module, map[string]recipe.Recipe{name: r}, std); err != nil {
 				bad[name] = err
 			} else if more[name] != nil {
 				bad[name] = more[name]
@@ -205,7 +206,7 @@ func (b *bench) culprits(ctx context.Context, j *job, t *translation, module *pt
 }
 
 // try makes the cubin with exactly these recipes. bad are the kernels whose recipes stand in the way; then there is no result.
-func (b *bench) try(ctx context.Context, j *job, t *translation, module *ptx.Module, recipes map[string]rewrite.Recipe, std []cache.Kernel) (out *built, bad map[string]error, err error) {
+func (b *bench) try(ctx context.Context, j *job, t *translation, module *ptx.Module, recipes map[string]recipe.Recipe, std []cache.Kernel) (out *built, bad map[string]error, err error) {
 	p, bad := b.plan(ctx, j, t, module, recipes)
 	if len(bad) > 0 || ctx.Err() != nil {
 		return nil, bad, ctx.Err()
@@ -278,7 +279,7 @@ func (b *bench) try(ctx context.Context, j *job, t *translation, module *ptx.Mod
 
 // check reads a cubin back and compares it with nvcc's own compile: every kernel is there, none that was to stay as it is has
 // other resources, and each launches with every block that it did before.
-func (b *bench) check(module *ptx.Module, p *plan, recipes map[string]rewrite.Recipe, std []cache.Kernel, content []byte) ([]cache.Kernel, map[string]error, error) {
+func (b *bench) check(module *ptx.Module, p *plan, recipes map[string]recipe.Recipe, std []cache.Kernel, content []byte) ([]cache.Kernel, map[string]error, error) {
 	kernels, file, err := readBack(std, content)
 	if err != nil {
 		return nil, nil, err
@@ -304,7 +305,7 @@ func (b *bench) check(module *ptx.Module, p *plan, recipes map[string]rewrite.Re
 				break
 			}
 			for name, r := range recipes { // a flag for the whole file does that
-				if !r.Flag().IsDefault() {
+				if !rewrite.At(r, rewrite.Flag).IsDefault() {
 					bad[name] = fmt.Errorf("%s: %w", k.Name, reason)
 				}
 			}
@@ -337,7 +338,7 @@ func (b *bench) check(module *ptx.Module, p *plan, recipes map[string]rewrite.Re
 }
 
 // shrinks says why a kernel could fail to launch where nvcc's own would not: fewer threads in a block, more shared memory.
-func shrinks(f *ptx.Func, file *cubin.File, was, now cache.Kernel, r rewrite.Recipe) error {
+func shrinks(f *ptx.Func, file *cubin.File, was, now cache.Kernel, r recipe.Recipe) error {
 	if was.Registers > 0 && !rewrite.Fits(f, was.Registers, now.Registers) {
 		return fmt.Errorf("with %d registers (%d by nvcc) the largest block would no longer launch", now.Registers, was.Registers)
 	}
@@ -345,7 +346,7 @@ func shrinks(f *ptx.Func, file *cubin.File, was, now cache.Kernel, r rewrite.Rec
 	if k, _ := file.Kernel(now.Name); k.MaxThreads > 0 && (bound == 0 || k.MaxThreads < bound) {
 		return fmt.Errorf("it would launch with blocks of %d threads at most", k.MaxThreads)
 	}
-	if now.Shared > was.Shared && !r.TakesShared() {
+	if now.Shared > was.Shared && !rewrite.TakesShared(r) {
 		return fmt.Errorf("it would need %d bytes of shared memory, %d more than nvcc's own", now.Shared, now.Shared-was.Shared)
 	}
 	return nil
@@ -363,7 +364,7 @@ func (b *bench) keep(name string, content []byte) {
 }
 
 // recipesText is the canonical text of what several kernels are wanted to be built with.
-func recipesText(recipes map[string]rewrite.Recipe) string {
+func recipesText(recipes map[string]recipe.Recipe) string {
 	lines := make([]string, 0, len(recipes))
 	for name, r := range recipes {
 		lines = append(lines, name+": "+r.String())

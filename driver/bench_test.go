@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"gnvcc/cache"
-	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 )
 
 // jobOf makes a job of a CUDA text, with a ptxas that the script stands in front of.
@@ -71,7 +71,7 @@ func standardOf(t *testing.T, b *bench, j *job, kernels []cache.Kernel) []cache.
 func TestCulprit(t *testing.T) {
 	b, j, kernels := jobOf(t, three, `for f; do case "$f" in *in.ptx) grep -q 'maxnreg 41' "$f" && { echo 'ptxas fatal : no 41' >&2; exit 255; }; esac; done`)
 	std := standardOf(t, b, j, kernels)
-	recipes := map[string]rewrite.Recipe{"_Z1aPfi": recipe(t, "maxnreg=40"), "_Z1bPfi": recipe(t, "maxnreg=41"), "_Z1cPfi": recipe(t, "maxnreg=48")}
+	recipes := map[string]recipe.Recipe{"_Z1aPfi": mustParse(t, "maxnreg=40"), "_Z1bPfi": mustParse(t, "maxnreg=41"), "_Z1cPfi": mustParse(t, "maxnreg=48")}
 	out, err := b.build(context.Background(), j, nil, recipes, std)
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +92,7 @@ func TestCulprit(t *testing.T) {
 		}
 	}
 	// All are refused: no content, and no error.
-	out, err = b.build(context.Background(), j, nil, map[string]rewrite.Recipe{"_Z1bPfi": recipe(t, "maxnreg=41")}, std)
+	out, err = b.build(context.Background(), j, nil, map[string]recipe.Recipe{"_Z1bPfi": mustParse(t, "maxnreg=41")}, std)
 	if err != nil || out.content != nil || len(out.refused) != 1 {
 		t.Errorf("%+v, %v", out, err)
 	}
@@ -105,7 +105,7 @@ func TestCheck(t *testing.T) {
 	build := func(change func(k []cache.Kernel), text string) (*built, error) {
 		was := append([]cache.Kernel(nil), std...)
 		change(was)
-		return b.build(context.Background(), j, nil, map[string]rewrite.Recipe{"_Z1aPfi": recipe(t, text)}, was)
+		return b.build(context.Background(), j, nil, map[string]recipe.Recipe{"_Z1aPfi": mustParse(t, text)}, was)
 	}
 	if out, err := build(func([]cache.Kernel) {}, "maxnreg=64"); err != nil || len(out.refused) != 0 {
 		t.Fatalf("%+v, %v", out, err)

@@ -19,6 +19,7 @@ import (
 	"gnvcc/cache"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/recipe"
 	"gnvcc/rewrite/source"
 	"gnvcc/sim"
 	"gnvcc/sim/cubin"
@@ -301,7 +302,7 @@ const memoCandidate = "candidate"
 
 // Compile makes a candidate. An error says why there is none: the recipe can't be carried out, or a tool refused it. What was made
 // once is found again, refusals too; ctx and Limit end what takes too long, which is tried again another time.
-func (c *Compiler) Compile(ctx context.Context, s *Source, r rewrite.Recipe) (*Candidate, error) {
+func (c *Compiler) Compile(ctx context.Context, s *Source, r recipe.Recipe) (*Candidate, error) {
 	if _, ok := r.Get("throttle", ""); ok {
 		return c.throttled(ctx, s, r)
 	}
@@ -309,8 +310,8 @@ func (c *Compiler) Compile(ctx context.Context, s *Source, r rewrite.Recipe) (*C
 }
 
 // throttled makes a candidate that differs from another in how it is launched: that one is made, once for all levels.
-func (c *Compiler) throttled(ctx context.Context, s *Source, r rewrite.Recipe) (*Candidate, error) {
-	if err := r.Check(); err != nil {
+func (c *Compiler) throttled(ctx context.Context, s *Source, r recipe.Recipe) (*Candidate, error) {
+	if err := rewrite.Check(r); err != nil {
 		return nil, err
 	}
 	seconds, err := secondsOf(s.Kernel, r)
@@ -345,11 +346,11 @@ func capability(target string) int {
 
 // CompilePlain makes a candidate in which the guards inside the kernel never hold: every launch runs the plain copy, as it
 // is compiled beside the specialised ones.
-func (c *Compiler) CompilePlain(ctx context.Context, s *Source, r rewrite.Recipe) (*Candidate, error) {
+func (c *Compiler) CompilePlain(ctx context.Context, s *Source, r recipe.Recipe) (*Candidate, error) {
 	return c.candidate(ctx, s, r, true)
 }
 
-func (c *Compiler) candidate(ctx context.Context, s *Source, r rewrite.Recipe, never bool) (*Candidate, error) {
+func (c *Compiler) candidate(ctx context.Context, s *Source, r recipe.Recipe, never bool) (*Candidate, error) {
 	parts := []string{"candidate 1", s.job.key, s.Kernel, r.String(), strconv.FormatBool(never), ownKey()}
 	if t := s.translation; t != nil {
 		parts = append(parts, t.Input, t.Module)
@@ -409,7 +410,7 @@ func (c *Compiler) kept(key string) (*Candidate, error, bool) {
 	return &Candidate{Path: c.store.ObjectPath(k.Cubin), Entry: k.Entry, Build: k.Build, MaxThreads: k.MaxThreads, Normals: k.Normals}, nil, true
 }
 
-func (c *Compiler) compile(ctx context.Context, s *Source, r rewrite.Recipe, never bool, key string) (*Candidate, error) {
+func (c *Compiler) compile(ctx context.Context, s *Source, r recipe.Recipe, never bool, key string) (*Candidate, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.Limit)
 	defer cancel()
 	kept, err := c.make(ctx, s, r, never)
@@ -438,7 +439,7 @@ func transient(err error) bool {
 }
 
 // make makes a candidate.
-func (c *Compiler) make(ctx context.Context, s *Source, r rewrite.Recipe, never bool) (keptCandidate, error) {
+func (c *Compiler) make(ctx context.Context, s *Source, r recipe.Recipe, never bool) (keptCandidate, error) {
 	var none keptCandidate
 	b, done, err := c.bench()
 	if err != nil {
@@ -446,7 +447,7 @@ func (c *Compiler) make(ctx context.Context, s *Source, r rewrite.Recipe, never 
 	}
 	defer done()
 	b.never = never
-	recipes := map[string]rewrite.Recipe{s.Kernel: r}
+	recipes := map[string]recipe.Recipe{s.Kernel: r}
 	out, bad, err := b.try(ctx, s.job, s.translation, s.Module, recipes, s.std)
 	if err != nil {
 		return none, err

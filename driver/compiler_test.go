@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"gnvcc/cache"
-	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 	"gnvcc/sim"
 	"gnvcc/sim/cubin"
 )
@@ -80,9 +80,9 @@ func (p *project) cubin(file, target string) string {
 	return ""
 }
 
-func recipe(t testing.TB, text string) rewrite.Recipe {
+func mustParse(t testing.TB, text string) recipe.Recipe {
 	t.Helper()
-	r, err := rewrite.ParseRecipe(text)
+	r, err := recipe.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestCompiler(t *testing.T) {
 		t.Errorf("the source: %+v", s)
 	}
 	ctx := context.Background()
-	def, err := c.Compile(ctx, s, rewrite.Recipe{})
+	def, err := c.Compile(ctx, s, recipe.Recipe{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestCompiler(t *testing.T) {
 		},
 		"spec{host(block)=32x1x1,host(dynamic)=0}": func(c *Candidate) bool { return c.Build == def.Build && c.Reserve == sim.Reserve{} },
 	} {
-		cand, err := c.Compile(ctx, s, recipe(t, text))
+		cand, err := c.Compile(ctx, s, mustParse(t, text))
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue
@@ -168,7 +168,7 @@ func TestCompiler(t *testing.T) {
 		}
 	}
 	runs, took := c.Spent("ptxas")
-	if _, err := c.Compile(ctx, s, recipe(t, "maxnreg=40")); err != nil {
+	if _, err := c.Compile(ctx, s, mustParse(t, "maxnreg=40")); err != nil {
 		t.Error(err)
 	}
 	if again, _ := c.Spent("ptxas"); again != runs || took == 0 {
@@ -182,7 +182,7 @@ func TestCompiler(t *testing.T) {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			if _, err := c.Compile(ctx, s, recipe(t, fmt.Sprintf("maxnreg=%d unroll=8", cap))); err != nil {
+			if _, err := c.Compile(ctx, s, mustParse(t, fmt.Sprintf("maxnreg=%d unroll=8", cap))); err != nil {
 				t.Error(err)
 			}
 		}()
@@ -194,7 +194,7 @@ func TestCompiler(t *testing.T) {
 
 	// What can't be.
 	for text, want := range map[string]string{"maxnreg=7": "maxnreg", "spec{m=7}": "m", "wonder=1": "wonder"} {
-		if _, err := c.Compile(ctx, s, recipe(t, text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := c.Compile(ctx, s, mustParse(t, text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -209,15 +209,15 @@ func TestCompiler(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, err := c.Compile(ended, s, recipe(t, "maxnreg=44")); !errors.Is(err, context.Canceled) {
+	if _, err := c.Compile(ended, s, mustParse(t, "maxnreg=44")); !errors.Is(err, context.Canceled) {
 		t.Errorf("a compile that was called off: %v", err)
 	}
 	c.Limit = time.Millisecond
-	if _, err := c.Compile(ctx, s, recipe(t, "maxnreg=44")); err == nil {
+	if _, err := c.Compile(ctx, s, mustParse(t, "maxnreg=44")); err == nil {
 		t.Error("a compile beyond its limit was taken")
 	}
 	c.Limit = limitTool
-	if _, err := c.Compile(ctx, s, recipe(t, "maxnreg=44")); err != nil {
+	if _, err := c.Compile(ctx, s, mustParse(t, "maxnreg=44")); err != nil {
 		t.Errorf("a limit once hit is remembered: %v", err)
 	}
 }
@@ -241,7 +241,7 @@ func TestCompilerLinked(t *testing.T) {
 				t.Errorf("the source: %+v", s)
 			}
 			for _, text := range []string{"", "maxnreg=40", "unroll=2"} {
-				cand, err := c.Compile(context.Background(), s, recipe(t, text))
+				cand, err := c.Compile(context.Background(), s, mustParse(t, text))
 				if err != nil {
 					t.Errorf("%q: %v", text, err)
 					continue
@@ -261,7 +261,7 @@ func TestCompilerLinked(t *testing.T) {
 			if _, err := c.Kernel(hash, "_Z5thirdPf"); err != nil {
 				t.Errorf("a kernel from an archive: %v", err)
 			}
-			if _, err := c.Compile(context.Background(), s, recipe(t, "spec{n=3}")); err == nil {
+			if _, err := c.Compile(context.Background(), s, mustParse(t, "spec{n=3}")); err == nil {
 				t.Error("a second entry with -rdc=true")
 			}
 		})
@@ -287,7 +287,7 @@ func TestThrottledCode(t *testing.T) {
 				t.Fatal(s.NoSecond)
 			}
 			code := func(r string) []byte {
-				cand, err := c.Compile(context.Background(), s, recipe(t, r))
+				cand, err := c.Compile(context.Background(), s, mustParse(t, r))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -309,7 +309,7 @@ func TestThrottledCode(t *testing.T) {
 			if plain, second := code(""), code("spec{host(block)=32x1x1,host(dynamic)=64} throttle=2"); !bytes.Equal(plain, second) {
 				t.Errorf("the throttled entry has other code: %d and %d bytes", len(plain), len(second))
 			}
-			if _, err := c.Compile(context.Background(), s, recipe(t, "spec{n=3}")); err == nil {
+			if _, err := c.Compile(context.Background(), s, mustParse(t, "spec{n=3}")); err == nil {
 				t.Error("a kernel with goto was specialised: this test is to show that throttling does not need that")
 			}
 		})

@@ -125,10 +125,10 @@ func TestControls(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if cand, err := c.Compile(ctx, s, recipe(t, text)); err != nil || cand.Build.Registers == 0 {
+	if cand, err := c.Compile(ctx, s, mustParse(t, text)); err != nil || cand.Build.Registers == 0 {
 		t.Errorf("the candidate: %+v, %v", cand, err)
 	}
-	if _, err := c.Compile(ctx, s, recipe(t, "ptxas="+rewrite.Controls+"="+cache.Hash([]byte("never seen")))); !errors.Is(err, cache.ErrNone) ||
+	if _, err := c.Compile(ctx, s, mustParse(t, "ptxas="+rewrite.Controls+"="+cache.Hash([]byte("never seen")))); !errors.Is(err, cache.ErrNone) ||
 		!strings.Contains(err.Error(), "gnvcc tune --controls puts it there") {
 		t.Errorf("a file that is not in the store: %v", err)
 	}
@@ -186,7 +186,7 @@ func TestControlsOldPtxas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = c.Compile(context.Background(), s, recipe(t, fmt.Sprintf("ptxas=%s=%s", rewrite.Controls, hash)))
+	_, err = c.Compile(context.Background(), s, mustParse(t, fmt.Sprintf("ptxas=%s=%s", rewrite.Controls, hash)))
 	if err == nil || !strings.Contains(err.Error(), "takes no controls files: 13.3 and later do") {
 		t.Errorf("%v", err)
 	}

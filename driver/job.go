@@ -13,6 +13,7 @@ import (
 	"gnvcc/cache"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/recipe"
 	"gnvcc/sim/cubin"
 )
 
@@ -211,8 +212,8 @@ var ownKey = sync.OnceValue(func() string {
 
 // wanted looks up the recipes of kernels. Kernels without a decision, or with that for nvcc's own compile, are left out;
 // recipes that can't be read are, too, with the reason.
-func wanted(sn *cache.Snapshot, kernels []cache.Kernel) (recipes map[string]rewrite.Recipe, refused map[string]error) {
-	recipes, refused = map[string]rewrite.Recipe{}, map[string]error{}
+func wanted(sn *cache.Snapshot, kernels []cache.Kernel) (recipes map[string]recipe.Recipe, refused map[string]error) {
+	recipes, refused = map[string]recipe.Recipe{}, map[string]error{}
 	for _, k := range kernels {
 		if k.Identity == "" {
 			continue
@@ -222,9 +223,9 @@ func wanted(sn *cache.Snapshot, kernels []cache.Kernel) (recipes map[string]rewr
 		if err != nil || !ok || d.Recipe == "" {
 			continue
 		}
-		r, err := rewrite.ParseRecipe(d.Recipe)
+		r, err := recipe.Parse(d.Recipe)
 		if err == nil {
-			err = r.Check()
+			err = rewrite.Check(r)
 		}
 		if err != nil {
 			refused[k.Name] = fmt.Errorf("%s: %w", d.Recipe, err)

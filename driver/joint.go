@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"gnvcc/cache"
-	"gnvcc/rewrite"
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/recipe"
 	"gnvcc/rewrite/source"
 )
 
@@ -19,7 +19,7 @@ import (
 
 // together makes the variants that recipes ask for and that are not there yet, as far as they can be made in one text, and keeps them.
 // Whatever fails here is left to be made alone.
-func (b *bench) together(ctx context.Context, t *translation, module *ptx.Module, recipes map[string]rewrite.Recipe) {
+func (b *bench) together(ctx context.Context, t *translation, module *ptx.Module, recipes map[string]recipe.Recipe) {
 	if t == nil || len(b.normals) == 0 {
 		return
 	}
@@ -82,7 +82,7 @@ func (b *bench) together(ctx context.Context, t *translation, module *ptx.Module
 }
 
 // asked are the variants that a recipe asks for.
-func (b *bench) asked(name string, r rewrite.Recipe) []variantOf {
+func (b *bench) asked(name string, r recipe.Recipe) []variantOf {
 	seconds, err := secondsOf(name, r)
 	if err != nil {
 		return nil

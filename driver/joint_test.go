@@ -124,12 +124,12 @@ func TestJoint(t *testing.T) {
 							if err != nil {
 								t.Fatal(hash, err)
 							}
-							parts, err := recipe(t, text).Entries()
+							parts, err := mustParse(t, text).Entries()
 							if err != nil {
 								t.Fatal(err)
 							}
 							if len(parts) == 0 {
-								parts = append(parts, recipe(t, text))
+								parts = append(parts, mustParse(t, text))
 							}
 							d := cache.Decision{Identity: k.Identity, Kernel: k.Name, Target: a.Target, Recipe: text, Exactness: "checked", Time: time.Now()}
 							d.Evidence.Normals = map[string]string{}

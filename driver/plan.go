@@ -8,6 +8,7 @@ import (
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/merge"
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/recipe"
 	"gnvcc/rewrite/source"
 	"gnvcc/rewrite/stub"
 )
@@ -16,28 +17,28 @@ import (
 // which entry of it, with which flags of ptxas, and what the host stub has to choose.
 type plan struct {
 	variants []merge.Variant
-	normals  map[string]string         // of the variants (normalOf), by their text
-	passes   map[string]rewrite.Recipe // by entry of the merged module
-	blocks   map[string][3]int         // the blocks that second entries are chosen for
-	dynamic  map[string]int            // and their dynamic shared memory, bytes
+	normals  map[string]string        // of the variants (normalOf), by their text
+	passes   map[string]recipe.Recipe // by entry of the merged module
+	blocks   map[string][3]int        // the blocks that second entries are chosen for
+	dynamic  map[string]int           // and their dynamic shared memory, bytes
 	flags    []string
 	seconds  []second
 	choices  []stub.Choice // of the seconds, in the same order
 }
 
 // plan works it out, and compiles the source variants for it. bad are the kernels whose recipes can't be carried out.
-func (b *bench) plan(ctx context.Context, j *job, t *translation, module *ptx.Module, recipes map[string]rewrite.Recipe) (p *plan, bad map[string]error) {
-	p, bad = &plan{passes: map[string]rewrite.Recipe{}, blocks: map[string][3]int{}, dynamic: map[string]int{}, normals: map[string]string{}}, map[string]error{}
+func (b *bench) plan(ctx context.Context, j *job, t *translation, module *ptx.Module, recipes map[string]recipe.Recipe) (p *plan, bad map[string]error) {
+	p, bad = &plan{passes: map[string]recipe.Recipe{}, blocks: map[string][3]int{}, dynamic: map[string]int{}, normals: map[string]string{}}, map[string]error{}
 	b.together(ctx, t, module, recipes)
 	names := make([]string, 0, len(recipes))
 	for name := range recipes {
 		names = append(names, name)
 	}
 	sort.Strings(names)
-	var list []rewrite.Recipe
+	var list []recipe.Recipe
 	for _, name := range names {
 		r := recipes[name]
-		if err := r.Check(); err != nil {
+		if err := rewrite.Check(r); err != nil {
 			bad[name] = err
 			continue
 		}
@@ -64,7 +65,7 @@ func (b *bench) plan(ctx context.Context, j *job, t *translation, module *ptx.Mo
 	}
 	if err != nil {
 		for name, r := range recipes {
-			if !r.Flag().IsDefault() {
+			if !rewrite.At(r, rewrite.Flag).IsDefault() {
 				bad[name] = err
 			}
 		}
@@ -77,7 +78,7 @@ func (b *bench) plan(ctx context.Context, j *job, t *translation, module *ptx.Mo
 }
 
 // planKernel is for recipes that are for the kernel itself.
-func (b *bench) planKernel(ctx context.Context, t *translation, module *ptx.Module, p *plan, name string, r rewrite.Recipe) error {
+func (b *bench) planKernel(ctx context.Context, t *translation, module *ptx.Module, p *plan, name string, r recipe.Recipe) error {
 	if terms := sourceTerms(r); len(terms) > 0 {
 		v := variantOf{entry: name, terms: terms, never: b.never}
 		m, err := b.variant(ctx, t, module, v)
@@ -87,13 +88,13 @@ func (b *bench) planKernel(ctx context.Context, t *translation, module *ptx.Modu
 		p.normals[v.String()] = m.normal
 		p.variants = append(p.variants, merge.Variant{Entry: name, PTX: m.ptx})
 	}
-	p.passes[name] = r.PTX()
+	p.passes[name] = rewrite.At(r, rewrite.PTX)
 	return nil
 }
 
 // sourceTerms are a recipe's terms for the source stage, in that stage's words: there a guard is the only form of spec.
-func sourceTerms(r rewrite.Recipe) []rewrite.Term {
-	terms := append([]rewrite.Term(nil), r.Source().Terms...)
+func sourceTerms(r recipe.Recipe) []recipe.Term {
+	terms := append([]recipe.Term(nil), rewrite.At(r, rewrite.Source).Terms...)
 	for i := range terms {
 		if terms[i].Lever == "guard" {
 			terms[i].Lever = "spec"
@@ -107,7 +108,7 @@ func (b *bench) planSeconds(ctx context.Context, j *job, t *translation, module 
 	if j.call.reloc {
 		return fmt.Errorf("a second entry can't be had with -rdc=true")
 	}
-	if !seconds[0].rest.Flag().IsDefault() {
+	if !rewrite.At(seconds[0].rest, rewrite.Flag).IsDefault() {
 		return fmt.Errorf("flags of ptxas hold for the whole file: they would change the plain kernel beside the second entry")
 	}
 	kernel := seconds[0].kernel
@@ -161,7 +162,7 @@ func (b *bench) planSeconds(ctx context.Context, j *job, t *translation, module 
 // add puts a second entry into the plan.
 func (p *plan) add(v merge.Variant, s second, c stub.Choice) {
 	p.variants = append(p.variants, v)
-	p.passes[s.name] = s.rest.PTX()
+	p.passes[s.name] = rewrite.At(s.rest, rewrite.PTX)
 	p.blocks[s.name] = c.Block
 	if c.Dynamic != nil {
 		p.dynamic[s.name] = *c.Dynamic

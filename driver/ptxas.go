@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"gnvcc/cache"
-	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 	"gnvcc/rewrite/stub"
 )
 
@@ -52,7 +52,7 @@ func (s *stage) ptxas() error {
 	} else if kernels, err = j.identities(); err != nil {
 		return err
 	}
-	recipes := map[string]rewrite.Recipe{}
+	recipes := map[string]recipe.Recipe{}
 	refused := map[string]error{}
 	if !call.debug && len(kernels) > 0 {
 		sn, err := s.store.Snapshot()
@@ -187,7 +187,7 @@ type keptBuild struct {
 const memoBuild = "build"
 
 // tuned builds with recipes. std is nil where nvcc's own compile was not seen before.
-func (s *stage) tuned(j *job, std *standard, kernels []cache.Kernel, recipes map[string]rewrite.Recipe, group string) error {
+func (s *stage) tuned(j *job, std *standard, kernels []cache.Kernel, recipes map[string]recipe.Recipe, group string) error {
 	ran := false
 	if std == nil || !std.Whole {
 		var err error
@@ -326,7 +326,7 @@ func (s *stage) keepBuild(key string, content []byte, kept keptBuild) {
 }
 
 // compile makes the cubin with the recipes.
-func (s *stage) compile(j *job, t *translation, recipes map[string]rewrite.Recipe, std []cache.Kernel, host func() (*hostStub, error), group string) (*built, error) {
+func (s *stage) compile(j *job, t *translation, recipes map[string]recipe.Recipe, std []cache.Kernel, host func() (*hostStub, error), group string) (*built, error) {
 	folder, err := s.watch.folder()
 	if err != nil {
 		return nil, fmt.Errorf("scratch folder: %w", err)

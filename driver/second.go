@@ -10,6 +10,7 @@ import (
 	"gnvcc/cache"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/recipe"
 	"gnvcc/rewrite/source"
 	"gnvcc/rewrite/stub"
 	"gnvcc/sim"
@@ -25,19 +26,19 @@ import (
 
 // A second is one second entry to be made.
 type second struct {
-	kernel string       // the entry beside which it stands
-	name   string       // its own
-	term   rewrite.Term // the spec term
-	rest   rewrite.Recipe
-	host   rewrite.Host // of the term
-	blocks int          // throttled to so many resident ones, 0: not
+	kernel string      // the entry beside which it stands
+	name   string      // its own
+	term   recipe.Term // the spec term
+	rest   recipe.Recipe
+	host   recipe.Host // of the term
+	blocks int         // throttled to so many resident ones, 0: not
 }
 
 // tunedMark stands between a kernel's name and what its second entry is for.
 const tunedMark = "__tuned_"
 
 // secondName names the second entry of a kernel for a spec term.
-func secondName(kernel string, t rewrite.Term) string {
+func secondName(kernel string, t recipe.Term) string {
 	return kernel + tunedMark + cache.Hash([]byte(t.String()))[:8]
 }
 
@@ -50,12 +51,12 @@ func Plain(entry string) (string, bool) {
 }
 
 // hasSeconds tells whether a recipe is for second entries.
-func hasSeconds(r rewrite.Recipe) bool {
-	return slices.ContainsFunc(r.Terms, func(t rewrite.Term) bool { return t.Lever == "spec" })
+func hasSeconds(r recipe.Recipe) bool {
+	return slices.ContainsFunc(r.Terms, func(t recipe.Term) bool { return t.Lever == "spec" })
 }
 
 // secondsOf splits a recipe: none where it is for the kernel itself.
-func secondsOf(kernel string, r rewrite.Recipe) ([]second, error) {
+func secondsOf(kernel string, r recipe.Recipe) ([]second, error) {
 	entries, err := r.Entries()
 	if err != nil {
 		return nil, err
@@ -70,10 +71,10 @@ func secondsOf(kernel string, r rewrite.Recipe) ([]second, error) {
 				s.rest.Terms = append(s.rest.Terms, t)
 			}
 		}
-		if s.host, err = rewrite.HostConditions(s.term.Value); err != nil {
+		if s.host, err = recipe.HostConditions(s.term.Value); err != nil {
 			return nil, err
 		}
-		s.blocks = e.Throttle()
+		s.blocks = rewrite.Throttle(e)
 		s.name = secondName(kernel, s.term)
 		out = append(out, s)
 	}

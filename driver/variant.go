@@ -14,8 +14,8 @@ import (
 	"sync"
 
 	"gnvcc/cache"
-	"gnvcc/rewrite"
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/recipe"
 	"gnvcc/rewrite/source"
 )
 
@@ -25,13 +25,13 @@ import (
 // A variantOf asks for one: the kernel, what to do with it, and whether the copy is to stand alone.
 type variantOf struct {
 	entry string
-	terms []rewrite.Term
+	terms []recipe.Term
 	alone bool
 	never bool // the guards never hold: for measuring the plain copy
 }
 
 func (v variantOf) String() string {
-	text := rewrite.Recipe{Terms: v.terms}.String()
+	text := recipe.Recipe{Terms: v.terms}.String()
 	if v.alone {
 		text += " alone"
 	}

@@ -8,12 +8,13 @@ import (
 	"gnvcc/policy/stats"
 	"gnvcc/profile"
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 )
 
 // From recipe to a figure: compile, admit, race.
 
 // try compiles, admits and races recipes; those that were tried before are passed over.
-func (s *search) try(doing string, recipes []rewrite.Recipe) error {
+func (s *search) try(doing string, recipes []recipe.Recipe) error {
 	var todo []*Trial
 	seen := map[string]bool{}
 	for _, r := range recipes {
@@ -80,8 +81,8 @@ func (s *search) try(doing string, recipes []rewrite.Recipe) error {
 }
 
 // permitted tells whether the user's options and directives allow a recipe.
-func (s *search) permitted(r rewrite.Recipe) bool {
-	if r.Exactness() > s.t.o.Exact {
+func (s *search) permitted(r recipe.Recipe) bool {
+	if rewrite.ExactnessOf(r) > s.t.o.Exact {
 		return false
 	}
 	return s.t.o.allowsAll(r) && s.launchable(r)
@@ -89,7 +90,7 @@ func (s *search) permitted(r rewrite.Recipe) bool {
 
 // launchable tells whether what a recipe makes may be launched now: a second entry computes nonsense for values that it was
 // not made for.
-func (s *search) launchable(r rewrite.Recipe) bool {
+func (s *search) launchable(r recipe.Recipe) bool {
 	return !hasLever(r, "spec") || held(&s.k.Kernel, r, s.l)
 }
 
@@ -142,7 +143,7 @@ func (s *search) admit(tr *Trial, c *Candidate, err error) error {
 }
 
 // shrinks says, from the build alone, why a candidate could fail where the default would not.
-func (s *search) shrinks(r rewrite.Recipe, c *Candidate) string {
+func (s *search) shrinks(r recipe.Recipe, c *Candidate) string {
 	if s.t.o.Bet {
 		return ""
 	}
@@ -163,13 +164,13 @@ func (s *search) shrinks(r rewrite.Recipe, c *Candidate) string {
 
 // forDynamic tells whether all copies of a recipe are for launches with one size of dynamic shared memory: no other launch comes to
 // them.
-func forDynamic(r rewrite.Recipe) bool {
+func forDynamic(r recipe.Recipe) bool {
 	copies := 0
 	for _, t := range r.Terms {
 		if t.Lever != "spec" {
 			continue
 		}
-		if h, err := rewrite.HostConditions(t.Value); err != nil || !h.HasDynamic {
+		if h, err := recipe.HostConditions(t.Value); err != nil || !h.HasDynamic {
 			return false
 		}
 		copies++

@@ -10,6 +10,7 @@ import (
 	"gnvcc/policy/stats"
 	"gnvcc/profile"
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 	"gnvcc/sim"
 )
 
@@ -25,7 +26,7 @@ const (
 )
 
 // approximates tells whether a recipe has a lever that does.
-func approximates(r rewrite.Recipe) bool { return r.Exactness() == rewrite.Approximate }
+func approximates(r recipe.Recipe) bool { return rewrite.ExactnessOf(r) == rewrite.Approximate }
 
 // degrees looks for degrees within the bound where all is too much, and draws the curve.
 func (s *search) degrees() error {
@@ -72,7 +73,7 @@ func (s *search) degrees() error {
 	if found == (rewrite.Degree{}) {
 		return nil
 	}
-	return s.try("approximation in some warps", []rewrite.Recipe{rewrite.WithDegree(family.Recipe, found)})
+	return s.try("approximation in some warps", []recipe.Recipe{rewrite.WithDegree(family.Recipe, found)})
 }
 
 // family returns the approximation that the curve is about, with its time over the default's: the fastest of those that exceed the bound and are no
@@ -134,7 +135,7 @@ func (s *search) ratio(arm profile.Candidate) (float64, error) {
 // points are the measured points of a curve.
 type points struct {
 	s      *search
-	family rewrite.Recipe
+	family recipe.Recipe
 	all    []cache.Degree
 }
 

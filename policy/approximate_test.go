@@ -7,11 +7,12 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 )
 
 // A kernel with divisions: all warps approximating are twice as fast, and 1e-4 off; the error falls with the degree.
 func divisions() *simKernel {
-	share := func(r rewrite.Recipe) float64 {
+	share := func(r recipe.Recipe) float64 {
 		if list, _, _ := strings.Cut(get(r, "approx"), ":"); list != "all" {
 			return 0 // other forms change nothing here
 		}
@@ -26,8 +27,8 @@ func divisions() *simKernel {
 	}
 	return &simKernel{
 		Kernel: Kernel{Loads: 4, Writes: "f32", SFU: map[string]int{"div": 3}},
-		speed:  func(r rewrite.Recipe, s Shape, plain bool) float64 { return 1 - share(r)/2 },
-		off:    func(r rewrite.Recipe) float64 { return 1e-4 * share(r) },
+		speed:  func(r recipe.Recipe, s Shape, plain bool) float64 { return 1 - share(r)/2 },
+		off:    func(r recipe.Recipe) float64 { return 1e-4 * share(r) },
 	}
 }
 
@@ -169,7 +170,7 @@ func reasons(tried []cache.Trial) string {
 func TestFastMathLever(t *testing.T) {
 	k := divisions()
 	k.Math = map[string]int{"sin": 1, "exp": 2}
-	k.speed = func(r rewrite.Recipe, s Shape, plain bool) float64 {
+	k.speed = func(r recipe.Recipe, s Shape, plain bool) float64 {
 		f := 1.0
 		if strings.HasPrefix(get(r, "approx"), "all.ftz") {
 			f -= 0.1
@@ -182,7 +183,7 @@ func TestFastMathLever(t *testing.T) {
 		}
 		return f
 	}
-	k.off = func(r rewrite.Recipe) float64 {
+	k.off = func(r recipe.Recipe) float64 {
 		e := 2 * (1 - k.speed(r, Shape{}, false)) * 1e-4
 		return e
 	}

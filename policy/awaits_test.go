@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 )
 
 // TestAwaits: where blocks may wait for each other, a recipe that takes more registers could leave a block out for which the others
@@ -12,7 +12,7 @@ import (
 func TestAwaits(t *testing.T) {
 	for awaits, want := range map[string]string{"": "maxnreg=64", "ld.volatile.global.u32": "ld=cs"} {
 		k := &simKernel{Kernel: Kernel{Loads: 4, Awaits: awaits},
-			speed: func(r rewrite.Recipe, _ Shape, _ bool) float64 {
+			speed: func(r recipe.Recipe, _ Shape, _ bool) float64 {
 				switch {
 				case get(r, "maxnreg") == "64" && get(r, "ld") == "":
 					return 0.5
@@ -21,7 +21,7 @@ func TestAwaits(t *testing.T) {
 				}
 				return 1
 			},
-			regs: func(r rewrite.Recipe) int {
+			regs: func(r recipe.Recipe) int {
 				if get(r, "maxnreg") == "64" {
 					return 64
 				}

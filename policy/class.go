@@ -9,6 +9,7 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 )
 
 // How a kernel takes to L1: the five classes of Li's thesis (2016; section 5.3 names them, 5.9 describes their curves, Figs.
@@ -72,7 +73,7 @@ func Sensitive(d cache.Decision) *Sensitivity {
 	}
 	thresholds, throttled := map[int]float64{}, map[int]float64{}
 	for _, t := range d.Evidence.Tried {
-		r, err := rewrite.ParseRecipe(t.Recipe)
+		r, err := recipe.Parse(t.Recipe)
 		if err != nil || t.Ratio <= 0 || math.IsInf(t.Ratio, 0) || math.IsNaN(t.Ratio) {
 			continue
 		}
@@ -86,7 +87,7 @@ func Sensitive(d cache.Decision) *Sensitivity {
 				thresholds[n] = t.Ratio
 			}
 		case "throttle":
-			throttled[r.Throttle()] = t.Ratio
+			throttled[rewrite.Throttle(r)] = t.Ratio
 		}
 	}
 	s.Thresholds, s.Throttled = byNumber(thresholds), byNumber(throttled)

@@ -10,12 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 )
 
 // TestConfigurations: one recipe for all shapes: what is faster on one and slower on another is not adopted.
 func TestConfigurations(t *testing.T) {
-	k := &simKernel{Kernel: Kernel{Loads: 8}, speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
+	k := &simKernel{Kernel: Kernel{Loads: 8}, speed: func(r recipe.Recipe, s Shape, plain bool) float64 {
 		large := s.Grid[0] > 100
 		switch get(r, "ld") {
 		case "cs":
@@ -49,7 +49,7 @@ func TestConfigurations(t *testing.T) {
 
 // TestTwoShapes: two sets of values, each with its own second entry, in one recipe.
 func TestTwoShapes(t *testing.T) {
-	k := &simKernel{Kernel: sources(Kernel{}), speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
+	k := &simKernel{Kernel: sources(Kernel{}), speed: func(r recipe.Recipe, s Shape, plain bool) float64 {
 		if strings.Contains(r.String(), "n=") {
 			return 0.7
 		}
@@ -75,7 +75,7 @@ func TestTwoShapes(t *testing.T) {
 // TestEntriesApart: two shapes that follow each other, each with an entry of its own that is built in another way. The first is
 // over when the second one's winner is found: its launches can't take that entry, so it needs no measuring there.
 func TestEntriesApart(t *testing.T) {
-	k := &simKernel{Kernel: sources(Kernel{Loads: 4}), speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
+	k := &simKernel{Kernel: sources(Kernel{Loads: 4}), speed: func(r recipe.Recipe, s Shape, plain bool) float64 {
 		f := 1.0
 		if strings.Contains(r.String(), "n=") {
 			f = 0.8
@@ -124,9 +124,9 @@ func TestEntriesApart(t *testing.T) {
 	}
 }
 
-func mustParse(t *testing.T, text string) rewrite.Recipe {
+func mustParse(t *testing.T, text string) recipe.Recipe {
 	t.Helper()
-	r, err := rewrite.ParseRecipe(text)
+	r, err := recipe.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,14 +135,14 @@ func mustParse(t *testing.T, text string) rewrite.Recipe {
 
 // TestOtherValues: a launch with other values never runs a second entry that was not made for it.
 func TestOtherValues(t *testing.T) {
-	k := &simKernel{Kernel: sources(Kernel{}), speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
+	k := &simKernel{Kernel: sources(Kernel{}), speed: func(r recipe.Recipe, s Shape, plain bool) float64 {
 		if strings.Contains(r.String(), "n=1000") {
 			return 0.7
 		}
 		return 1
 	}}
 	wrong := ""
-	k.trouble = func(r rewrite.Recipe, launch int) string {
+	k.trouble = func(r recipe.Recipe, launch int) string {
 		if strings.Contains(r.String(), "n=1000") && launch >= 30 { // n is 7 there
 			wrong = r.String()
 			return "fault"
@@ -164,7 +164,7 @@ func TestOtherValues(t *testing.T) {
 // TestStaleValues: a recipe whose values no launch has any more is said to be of no use in that run.
 func TestStaleValues(t *testing.T) {
 	for _, second := range []bool{true, false} {
-		k := &simKernel{Kernel: sources(Kernel{}), speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
+		k := &simKernel{Kernel: sources(Kernel{}), speed: func(r recipe.Recipe, s Shape, plain bool) float64 {
 			for _, term := range r.Terms {
 				if term.Brace && strings.Contains(term.Value, "n=1024") && !plain {
 					return 0.6
@@ -203,7 +203,7 @@ func TestStaleValues(t *testing.T) {
 
 // TestManyConfigurations: beyond the limits configurations are only verified, then left alone, and the run goes on.
 func TestManyConfigurations(t *testing.T) {
-	k := &simKernel{Kernel: Kernel{Loads: 8}, speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
+	k := &simKernel{Kernel: Kernel{Loads: 8}, speed: func(r recipe.Recipe, s Shape, plain bool) float64 {
 		if get(r, "ld") == "cs" {
 			return 0.8
 		}
@@ -228,7 +228,7 @@ func TestManyConfigurations(t *testing.T) {
 
 // TestValuesVary: the scalar was the same at first, and then it was not.
 func TestValuesVary(t *testing.T) {
-	k := &simKernel{Kernel: sources(Kernel{}), speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
+	k := &simKernel{Kernel: sources(Kernel{}), speed: func(r recipe.Recipe, s Shape, plain bool) float64 {
 		f := 1.0
 		if plain {
 			return f
@@ -256,7 +256,7 @@ func TestValuesVary(t *testing.T) {
 // TestBudget: a search ends with its budget, and the next run goes on where it ended. Budgets are real time, and so is what a
 // compile takes: how many runs it needs depends on the machine's load, and nothing that is compared here does.
 func TestBudget(t *testing.T) {
-	k := &simKernel{Kernel: sources(Kernel{Loads: 8}), compile: 80 * time.Millisecond, speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
+	k := &simKernel{Kernel: sources(Kernel{Loads: 8}), compile: 80 * time.Millisecond, speed: func(r recipe.Recipe, s Shape, plain bool) float64 {
 		f := 1.0
 		if get(r, "unroll") == "8" {
 			f = 0.7
@@ -280,7 +280,7 @@ func TestBudget(t *testing.T) {
 	n := len(results[0].Decision.Evidence.Tried)
 	best := 0.7 * 0.9
 	found := func() bool {
-		r, err := rewrite.ParseRecipe(results[0].Decision.Recipe)
+		r, err := recipe.Parse(results[0].Decision.Recipe)
 		return err == nil && k.speed(r, Shape{}, false) < best*1.001 // factors for single loops change nothing here, and may stand beside it
 	}
 	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end) && !found(); {
@@ -299,7 +299,7 @@ func TestBudget(t *testing.T) {
 
 // TestSlowKernel: with launches of 0.3 s the budget is not spent on hints; values and loops are seen, and joined.
 func TestSlowKernel(t *testing.T) {
-	k := &simKernel{Kernel: sources(Kernel{Loads: 40, Stores: 8, NoUnrolls: 1}), time: 300e6, noise: 0.0005, speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
+	k := &simKernel{Kernel: sources(Kernel{Loads: 40, Stores: 8, NoUnrolls: 1}), time: 300e6, noise: 0.0005, speed: func(r recipe.Recipe, s Shape, plain bool) float64 {
 		f := 1.0
 		if get(r, "unroll") == "4" {
 			f = 0.8
@@ -341,8 +341,8 @@ func TestSlowKernel(t *testing.T) {
 
 // TestStraggler: a candidate that takes cicc for ever does not keep the search from going on with the others.
 func TestStraggler(t *testing.T) {
-	k := &simKernel{Kernel: sources(Kernel{Loads: 8}), compile: time.Millisecond, slow: func(r rewrite.Recipe) bool { return get(r, "unroll") == "8" },
-		speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
+	k := &simKernel{Kernel: sources(Kernel{Loads: 8}), compile: time.Millisecond, slow: func(r recipe.Recipe) bool { return get(r, "unroll") == "8" },
+		speed: func(r recipe.Recipe, s Shape, plain bool) float64 {
 			f := 1.0
 			if get(r, "unroll") == "4" {
 				f = 0.7
@@ -375,7 +375,7 @@ func TestStraggler(t *testing.T) {
 
 // TestSecondRun: what is measured is not measured again, only the winner is compared anew.
 func TestSecondRun(t *testing.T) {
-	k := &simKernel{Kernel: Kernel{Loads: 8}, speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
+	k := &simKernel{Kernel: Kernel{Loads: 8}, speed: func(r recipe.Recipe, s Shape, plain bool) float64 {
 		if get(r, "ld") == "cs" {
 			return 0.8
 		}
@@ -395,7 +395,7 @@ func TestSecondRun(t *testing.T) {
 
 // TestEarlierConfigurations: a decision for one input is not overturned by a run with another on which it was not measured.
 func TestEarlierConfigurations(t *testing.T) {
-	k := &simKernel{Kernel: Kernel{Loads: 8}, speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
+	k := &simKernel{Kernel: Kernel{Loads: 8}, speed: func(r recipe.Recipe, s Shape, plain bool) float64 {
 		switch get(r, "ld") {
 		case "cs":
 			if s.Grid[0] == 1000 {
@@ -422,7 +422,7 @@ func TestEarlierConfigurations(t *testing.T) {
 
 // TestApplied: a build that has a recipe already is compared with nvcc's own, not with itself.
 func TestApplied(t *testing.T) {
-	k := &simKernel{Kernel: Kernel{Loads: 8}, speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
+	k := &simKernel{Kernel: Kernel{Loads: 8}, speed: func(r recipe.Recipe, s Shape, plain bool) float64 {
 		if get(r, "ld") == "cs" {
 			return 0.8
 		}
@@ -440,8 +440,8 @@ func TestApplied(t *testing.T) {
 
 // TestFileFlags: flags of ptxas are adopted only if all kernels of the file are for them.
 func TestFileFlags(t *testing.T) {
-	o1 := func(f float64) func(r rewrite.Recipe, s Shape, plain bool) float64 {
-		return func(r rewrite.Recipe, s Shape, plain bool) float64 {
+	o1 := func(f float64) func(r recipe.Recipe, s Shape, plain bool) float64 {
+		return func(r recipe.Recipe, s Shape, plain bool) float64 {
 			x := 1.0
 			if get(r, "ptxas") == "-O1" {
 				x = f
@@ -481,7 +481,7 @@ func TestFileFlags(t *testing.T) {
 // TestOneLoop: a factor for all loops is bad where one of them must be left to LLVM; the factor for the other one alone is found, and
 // found again at the next factor.
 func TestOneLoop(t *testing.T) {
-	k := &simKernel{Kernel: sources(Kernel{}), speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
+	k := &simKernel{Kernel: sources(Kernel{}), speed: func(r recipe.Recipe, s Shape, plain bool) float64 {
 		inner, _ := r.Get("unroll", "L17")
 		outer, _ := r.Get("unroll", "L12")
 		all := get(r, "unroll")
@@ -503,7 +503,7 @@ func TestOneLoop(t *testing.T) {
 		t.Errorf("decided %q", d.Recipe)
 	}
 	// Where no loop gains, they are asked for once.
-	k.speed = func(r rewrite.Recipe, s Shape, plain bool) float64 { return 1 }
+	k.speed = func(r recipe.Recipe, s Shape, plain bool) float64 { return 1 }
 	g = newSim(t, k)
 	results, _ = g.run(simOptions(), one("_Z1aPfi", shape(1000, 256)))
 	single := 0
@@ -521,7 +521,7 @@ func TestOneLoop(t *testing.T) {
 func TestNoise(t *testing.T) {
 	adopted := 0
 	for seed := int64(0); seed < 40; seed++ {
-		k := &simKernel{Kernel: sources(Kernel{Loads: 8, Stores: 2}), noise: 0.15, time: 20e3, speed: func(r rewrite.Recipe, s Shape, plain bool) float64 { return 1 }}
+		k := &simKernel{Kernel: sources(Kernel{Loads: 8, Stores: 2}), noise: 0.15, time: 20e3, speed: func(r recipe.Recipe, s Shape, plain bool) float64 { return 1 }}
 		g := newSim(t, k)
 		g.rng.Seed(seed)
 		results, _ := g.run(simOptions(), one("_Z1aPfi", shape(1000, 256)))
@@ -535,7 +535,7 @@ func TestNoise(t *testing.T) {
 }
 
 func TestOnly(t *testing.T) {
-	g := newSim(t, &simKernel{speed: func(r rewrite.Recipe, s Shape, plain bool) float64 { return 0.5 }})
+	g := newSim(t, &simKernel{speed: func(r recipe.Recipe, s Shape, plain bool) float64 { return 0.5 }})
 	o := simOptions()
 	o.Levers = []string{"nosuch"}
 	if err := o.Validate(); err == nil || !strings.Contains(err.Error(), "maxnreg") {
@@ -550,7 +550,7 @@ func TestOnly(t *testing.T) {
 
 // TestExhaustive: the benchmark mode finds a pair that the greedy search can't see, and says so.
 func TestExhaustive(t *testing.T) {
-	k := &simKernel{Kernel: Kernel{Loads: 8, Stores: 2}, speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
+	k := &simKernel{Kernel: Kernel{Loads: 8, Stores: 2}, speed: func(r recipe.Recipe, s Shape, plain bool) float64 {
 		switch {
 		case get(r, "ld") == "cs" && get(r, "st") == "cs":
 			return 0.5
@@ -588,7 +588,7 @@ func TestExhaustive(t *testing.T) {
 // TestCopyAndCap: as in examples/stencil, a copy for values brings nothing to an unrolled kernel but with a lower cap.
 func TestCopyAndCap(t *testing.T) {
 	k := &simKernel{Kernel: sources(Kernel{Loads: 8}),
-		speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
+		speed: func(r recipe.Recipe, s Shape, plain bool) float64 {
 			copied := strings.Contains(get(r, "spec"), "n=")
 			capped := get(r, "maxnreg") == "40" || get(r, "maxnreg") == "48" || get(r, "maxnreg") == "56"
 			switch unrolled := get(r, "unroll") == "8"; {
@@ -605,7 +605,7 @@ func TestCopyAndCap(t *testing.T) {
 			}
 			return 1
 		},
-		regs: func(r rewrite.Recipe) int {
+		regs: func(r recipe.Recipe) int {
 			if n, err := strconv.Atoi(get(r, "maxnreg")); err == nil {
 				return n
 			}
@@ -623,7 +623,7 @@ func TestCopyAndCap(t *testing.T) {
 
 // TestExhaustiveCut: a budget ends it, the result says so, and a later run goes on with what the search itself had found.
 func TestExhaustiveCut(t *testing.T) {
-	k := &simKernel{Kernel: Kernel{Loads: 8, Stores: 2}, speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
+	k := &simKernel{Kernel: Kernel{Loads: 8, Stores: 2}, speed: func(r recipe.Recipe, s Shape, plain bool) float64 {
 		switch {
 		case get(r, "ld") == "cs" && get(r, "st") == "cs":
 			return 0.5
@@ -656,20 +656,20 @@ func TestExhaustiveCut(t *testing.T) {
 
 // TestIndifferentToFlags: a kernel whose code a flag leaves alone does not stand in the way of another one of the file that gains by it.
 func TestIndifferentToFlags(t *testing.T) {
-	plain := func(r rewrite.Recipe) string {
+	plain := func(r recipe.Recipe) string {
 		if r.IsDefault() || r.String() == "ptxas=-O1" {
 			return "as nvcc has it"
 		}
 		return r.String()
 	}
-	for _, other := range []func(r rewrite.Recipe) string{plain, nil} {
-		a := &simKernel{Kernel: Kernel{Name: "_Z1aPfi", File: "f", Siblings: []string{"id-_Z1bPfi"}}, speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
+	for _, other := range []func(r recipe.Recipe) string{plain, nil} {
+		a := &simKernel{Kernel: Kernel{Name: "_Z1aPfi", File: "f", Siblings: []string{"id-_Z1bPfi"}}, speed: func(r recipe.Recipe, s Shape, plain bool) float64 {
 			if get(r, "ptxas") == "-O1" {
 				return 0.7
 			}
 			return 1
 		}}
-		b := &simKernel{Kernel: Kernel{Name: "_Z1bPfi", File: "f", Siblings: []string{"id-_Z1aPfi"}}, code: other, speed: func(r rewrite.Recipe, s Shape, plain bool) float64 { return 1 }}
+		b := &simKernel{Kernel: Kernel{Name: "_Z1bPfi", File: "f", Siblings: []string{"id-_Z1aPfi"}}, code: other, speed: func(r recipe.Recipe, s Shape, plain bool) float64 { return 1 }}
 		g := newSim(t, a, b)
 		both := app{launches: append(one("_Z1aPfi", shape(1000, 256)).launches, one("_Z1bPfi", shape(1000, 256)).launches...)}
 		results, _ := g.run(simOptions(), both)

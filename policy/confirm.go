@@ -9,6 +9,7 @@ import (
 	"gnvcc/policy/stats"
 	"gnvcc/profile"
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 )
 
 // Step 6 of the search: what is believed. And what is looked at again on later launches.
@@ -106,7 +107,7 @@ func (s *search) pick(of func(*Trial) bool) (*Trial, error) {
 }
 
 // verify makes sure that a recipe has figures from fresh samples on this configuration, or a reason why not.
-func (s *search) verify(r rewrite.Recipe) error {
+func (s *search) verify(r recipe.Recipe) error {
 	tr := s.c.trial(r.String())
 	if tr == nil {
 		if s.launchable(r) && !s.permitted(r) {

@@ -7,6 +7,7 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 	"gnvcc/sim"
 )
 
@@ -22,7 +23,7 @@ func demoteSituation(lever string, change func(s *Situation)) []string {
 	}
 	var out []string
 	for _, r := range levers[lever].Try(s) {
-		if r.Check() != nil {
+		if rewrite.Check(r) != nil {
 			panic(r.String())
 		}
 		out = append(out, r.String())
@@ -93,14 +94,14 @@ func TestSmemspillTries(t *testing.T) {
 func TestDemoteWinsOverSpilling(t *testing.T) {
 	k := &simKernel{
 		Kernel: Kernel{Loads: 2, Default: cache.Build{Registers: 78}},
-		regs: func(r rewrite.Recipe) int {
+		regs: func(r recipe.Recipe) int {
 			n := 78
 			if v := get(r, "maxnreg"); v != "" {
 				fmt.Sscan(v, &n)
 			}
 			return min(n, 78)
 		},
-		speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
+		speed: func(r recipe.Recipe, s Shape, plain bool) float64 {
 			switch demoted := get(r, "demote"); {
 			case demoted == "31:static":
 				return 0.7

@@ -5,7 +5,7 @@ import (
 	"sort"
 
 	"gnvcc/cache"
-	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 )
 
 // The benchmark mode (gnvcc tune -exhaustive): how far from the best does the search end, and what does finding the best cost?
@@ -42,7 +42,7 @@ func (s *search) exhaust() error {
 			break
 		}
 		before := best.Ratio
-		var more []rewrite.Recipe
+		var more []recipe.Recipe
 		for _, tr := range s.singles() {
 			if together(best.Recipe, tr.Recipe) {
 				more = append(more, join(best.Recipe, tr.Recipe))
@@ -112,9 +112,9 @@ func (s *search) singles() []*Trial {
 }
 
 // pairs joins every value with every other lever's, the most promising first.
-func (s *search) pairs() []rewrite.Recipe {
+func (s *search) pairs() []recipe.Recipe {
 	type pair struct {
-		r     rewrite.Recipe
+		r     recipe.Recipe
 		ratio float64
 	}
 	var all []pair
@@ -127,7 +127,7 @@ func (s *search) pairs() []rewrite.Recipe {
 		}
 	}
 	sort.SliceStable(all, func(i, j int) bool { return all[i].ratio < all[j].ratio })
-	out := make([]rewrite.Recipe, 0, len(all))
+	out := make([]recipe.Recipe, 0, len(all))
 	for _, p := range all {
 		out = append(out, p.r)
 	}

@@ -3,6 +3,7 @@ package policy
 import (
 	"gnvcc/policy/stats"
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 )
 
 // Kernels to which a flag makes no difference. A flag of ptxas is for all kernels of a file, so all of them have to want it; one whose
@@ -10,14 +11,14 @@ import (
 
 // indifferent gives such kernels the choice of flags that others of their file have, at no gain.
 func (t *Tuner) indifferent(eligible map[*kernel][]choice) {
-	wanted := map[string]map[string]rewrite.Recipe{} // file -> flags as text -> as a recipe
+	wanted := map[string]map[string]recipe.Recipe{} // file -> flags as text -> as a recipe
 	for k, choices := range eligible {
 		for _, ch := range choices {
 			if flags := fileTerms(ch.recipe); flags != "" {
 				if wanted[k.File] == nil {
-					wanted[k.File] = map[string]rewrite.Recipe{}
+					wanted[k.File] = map[string]recipe.Recipe{}
 				}
-				wanted[k.File][flags] = ch.recipe.Flag()
+				wanted[k.File][flags] = rewrite.At(ch.recipe, rewrite.Flag)
 			}
 		}
 	}
@@ -31,7 +32,7 @@ func (t *Tuner) indifferent(eligible map[*kernel][]choice) {
 }
 
 // unmoved tells whether a recipe is known to give the default's own code on every configuration that counts.
-func (k *kernel) unmoved(r rewrite.Recipe) bool {
+func (k *kernel) unmoved(r recipe.Recipe) bool {
 	configs := k.measured()
 	for _, c := range configs {
 		tr := c.trial(r.String())

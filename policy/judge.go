@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 )
 
 // Approximation that a judge allows: a command of the user's that looks at the program's output. It sees what no launch's own error tells: how errors
@@ -98,10 +99,10 @@ func (s *search) alternatives(winner *Trial) error {
 }
 
 // functions are the terms of a recipe that approximate, as text.
-func functions(r rewrite.Recipe) string {
-	var out rewrite.Recipe
+func functions(r recipe.Recipe) string {
+	var out recipe.Recipe
 	for _, t := range r.Terms {
-		if approximates(rewrite.Recipe{Terms: []rewrite.Term{t}}) {
+		if approximates(recipe.Recipe{Terms: []recipe.Term{t}}) {
 			out = out.With(t)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 )
 
 func TestChoose(t *testing.T) {
@@ -59,13 +60,13 @@ func TestJudgedRun(t *testing.T) {
 	k := divisions()
 	speed := k.speed
 	off := k.off
-	k.off = func(r rewrite.Recipe) float64 {
+	k.off = func(r recipe.Recipe) float64 {
 		if get(r, "approx") == "div.full" {
 			return 1e-7
 		}
 		return off(r)
 	}
-	k.speed = func(r rewrite.Recipe, s Shape, plain bool) float64 {
+	k.speed = func(r recipe.Recipe, s Shape, plain bool) float64 {
 		if get(r, "approx") == "div.full" {
 			return 0.8
 		}

@@ -6,7 +6,7 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/profile"
-	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 	"gnvcc/rewrite/source"
 	"gnvcc/sim"
 )
@@ -120,7 +120,7 @@ type Compiler interface {
 	Kernel(module, kernel string) (*Kernel, error)
 	// Compile makes a candidate. With plain set, the guards of specialised copies never hold: what runs is the plain copy, as
 	// compiled beside the others.
-	Compile(ctx context.Context, k *Kernel, r rewrite.Recipe, plain bool) (*Candidate, error)
+	Compile(ctx context.Context, k *Kernel, r recipe.Recipe, plain bool) (*Candidate, error)
 }
 
 // A Sink keeps what was decided.

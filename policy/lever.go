@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 	"gnvcc/sim"
 )
 
@@ -21,10 +22,10 @@ type Lever struct {
 	Rank int     // order in combinations where gains tell nothing: values and loops before caps before hints
 
 	// Try returns what to try on the default build.
-	Try func(s *Situation) []rewrite.Recipe
+	Try func(s *Situation) []recipe.Recipe
 	// Around returns what to try around the best recipe so far, whole recipes; nil: only the lever's own winner is
 	// combined.
-	Around func(s *Situation, best Trial) []rewrite.Recipe
+	Around func(s *Situation, best Trial) []recipe.Recipe
 	With   []string // levers whose terms may stand in this one's own values: a cap beside a demotion
 
 	// Why says why there is nothing to try, for reports; it is asked only where Try returns nothing. nil or "": no reason is given.
@@ -32,7 +33,7 @@ type Lever struct {
 	// Sites says what one value at several places means; nil: each term for itself, by Words.
 	Sites func(sites []string, value string) string
 	// Words says what a term means, in the words of the source where there are any; nil: Idea and the value.
-	Words func(k *Kernel, t rewrite.Term) string
+	Words func(k *Kernel, t recipe.Term) string
 
 	stage rewrite.Stage // what a value costs: PTX and Flag a ptxas run (20 ms to 1 s), Source a cicc run more (0.3 to 3 s)
 }
@@ -73,7 +74,7 @@ func Levers() []*Lever {
 
 // leverOf returns the lever of a recipe's only lever, or "" if it has several. A copy that only the host tells from the kernel is
 // none by itself.
-func leverOf(r rewrite.Recipe) string {
+func leverOf(r recipe.Recipe) string {
 	name := ""
 	for _, t := range r.Terms {
 		if t.HostOnly() {
@@ -88,7 +89,7 @@ func leverOf(r rewrite.Recipe) string {
 }
 
 // Words explains a recipe, in the words of the source where there are any.
-func Words(k *Kernel, r rewrite.Recipe) string {
+func Words(k *Kernel, r recipe.Recipe) string {
 	if r.IsDefault() {
 		return "as nvcc builds it"
 	}
@@ -114,7 +115,7 @@ func Words(k *Kernel, r rewrite.Recipe) string {
 }
 
 // sitesOf returns the places at which a recipe has a term's lever and value.
-func sitesOf(r rewrite.Recipe, like rewrite.Term) []string {
+func sitesOf(r recipe.Recipe, like recipe.Term) []string {
 	var out []string
 	for _, t := range r.Terms {
 		if t.Lever == like.Lever && t.Value == like.Value && t.Site != "" {
@@ -143,13 +144,13 @@ type Situation struct {
 type Region struct{ Min, Max int }
 
 // term makes a recipe of one term.
-func term(lever, value string) rewrite.Recipe {
-	return rewrite.Recipe{}.With(rewrite.Term{Lever: lever, Value: value})
+func term(lever, value string) recipe.Recipe {
+	return recipe.Recipe{}.With(recipe.Term{Lever: lever, Value: value})
 }
 
 // without returns a recipe less a lever's terms.
-func without(r rewrite.Recipe, lever string) rewrite.Recipe {
-	var out rewrite.Recipe
+func without(r recipe.Recipe, lever string) recipe.Recipe {
+	var out recipe.Recipe
 	for _, t := range r.Terms {
 		if t.Lever != lever {
 			out = out.With(t)
@@ -159,7 +160,7 @@ func without(r rewrite.Recipe, lever string) rewrite.Recipe {
 }
 
 // join returns a with b's terms in addition; b's take the place of a's where they stand at the same site.
-func join(a, b rewrite.Recipe) rewrite.Recipe {
+func join(a, b recipe.Recipe) recipe.Recipe {
 	if r, ok := joinSpecs(a, b); ok {
 		return r
 	}

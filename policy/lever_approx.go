@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 )
 
 // SFU-driven approximation (Li, ICS 2016), for those who ask for it (gnvcc tune -approximate). All warps first, which is nearly always the
@@ -13,7 +14,7 @@ import (
 
 var _ = register(Lever{
 	Name: "approx", Idea: "approximated by special function units:", Gain: 1.033,
-	Try: func(s *Situation) []rewrite.Recipe {
+	Try: func(s *Situation) []recipe.Recipe {
 		if s.Options.Exact < rewrite.Approximate {
 			return nil
 		}
@@ -26,7 +27,7 @@ var _ = register(Lever{
 				doubles = append(doubles, name)
 			}
 		}
-		var out []rewrite.Recipe
+		var out []recipe.Recipe
 		add := func(value string) { out = append(out, term("approx", value)) }
 		if len(singles) > 0 {
 			add("all")
@@ -50,14 +51,14 @@ var _ = register(Lever{
 		}
 		return out
 	},
-	Words: func(k *Kernel, t rewrite.Term) string { return approximated(t, "approximate ") },
+	Words: func(k *Kernel, t recipe.Term) string { return approximated(t, "approximate ") },
 })
 
 // approximated explains a list of functions with a degree.
-func approximated(t rewrite.Term, what string) string {
+func approximated(t recipe.Term, what string) string {
 	list, _, _ := strings.Cut(t.Value, ":")
 	text := what + strings.ReplaceAll(list, ",", ", ")
-	switch d := rewrite.DegreeOf(rewrite.Recipe{Terms: []rewrite.Term{t}}); {
+	switch d := rewrite.DegreeOf(recipe.Recipe{Terms: []recipe.Term{t}}); {
 	case d.SM:
 		text += fmt.Sprintf(" in the first %d warp slots of a multiprocessor (results differ from run to run)", d.Warps)
 	case d.Warps == 1:

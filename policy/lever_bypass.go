@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 )
 
 // Adaptive bypassing (Li et al., SC 2015): the first warps of a block use L1, the others go past it, so that fewer of
@@ -16,12 +16,12 @@ import (
 
 var _ = register(Lever{
 	Name: "bypass", Idea: "past L1 but for warps below", Gain: 1.016,
-	Try: func(s *Situation) []rewrite.Recipe {
+	Try: func(s *Situation) []recipe.Recipe {
 		warps := (s.Shape.Threads() + 31) / 32
 		if s.Kernel.Loads == 0 {
 			return nil
 		}
-		var out []rewrite.Recipe
+		var out []recipe.Recipe
 		for n := 1; n < warps; n++ {
 			if n <= 4 || n&(n-1) == 0 || 4*n == 3*warps {
 				out = append(out, term("bypass", fmt.Sprint(n)))
@@ -44,7 +44,7 @@ var _ = register(Lever{
 		}
 		return "blocks of one warp"
 	},
-	Words: func(k *Kernel, t rewrite.Term) string {
+	Words: func(k *Kernel, t recipe.Term) string {
 		if n, ok := strings.CutPrefix(t.Value, "L2:"); ok {
 			return fmt.Sprintf("first out of L2 but for warps below %s", n)
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 	"gnvcc/sim"
 )
 
@@ -27,7 +28,7 @@ const addressWords = 1
 
 var _ = register(Lever{
 	Name: "demote", Idea: "words of each thread kept in shared memory:", Gain: 1.012, // not measured on those; smemspill's
-	Try: func(s *Situation) []rewrite.Recipe {
+	Try: func(s *Situation) []recipe.Recipe {
 		base, threads, ok := demoteBase(s)
 		if !ok {
 			return nil
@@ -37,7 +38,7 @@ var _ = register(Lever{
 	With:   []string{"maxnreg"},
 	Why:    whyNotDemoted,
 	Around: demoteAround,
-	Words: func(k *Kernel, t rewrite.Term) string {
+	Words: func(k *Kernel, t recipe.Term) string {
 		words, strategy, _ := strings.Cut(t.Value, ":")
 		return fmt.Sprintf("%s words of each thread kept in shared memory (by %s)", words, strategy)
 	},
@@ -74,7 +75,7 @@ func whyNotDemoted(s *Situation) string {
 // demoteBase is what demotion is added to: a second entry for blocks of this size and as much dynamic shared memory, with nvcc's own
 // code but for that. Where there can't be one, the kernel itself, if no launch had dynamic shared memory so far (rewrite/smemspill.go
 // says the same of ptxas' own). threads is the block that slots are reserved for: there the largest by the source.
-func demoteBase(s *Situation) (base rewrite.Recipe, threads int, ok bool) {
+func demoteBase(s *Situation) (base recipe.Recipe, threads int, ok bool) {
 	if !demotable(s) {
 		return base, 0, false
 	}
@@ -89,10 +90,10 @@ func demoteBase(s *Situation) (base rewrite.Recipe, threads int, ok bool) {
 }
 
 // demotions returns the recipes for a build with so many registers and so many bytes spilled: the default's or that of base.
-func demotions(s *Situation, base rewrite.Recipe, threads, registers, spill int) []rewrite.Recipe {
+func demotions(s *Situation, base recipe.Recipe, threads, registers, spill int) []recipe.Recipe {
 	room := rewrite.Demotable(threads, s.Kernel.Default.Shared+s.Shape.Dynamic)
-	var out []rewrite.Recipe
-	add := func(words int, r rewrite.Recipe) {
+	var out []recipe.Recipe
+	add := func(words int, r recipe.Recipe) {
 		if words = min(words, room); words < 1 {
 			return
 		}
@@ -135,7 +136,7 @@ func higherLevels(s *Situation, registers int, shared func(count int) int) []int
 }
 
 // demoteAround tries it on a winner: more or less of it, or in place of what the winner spills.
-func demoteAround(s *Situation, best Trial) []rewrite.Recipe {
+func demoteAround(s *Situation, best Trial) []recipe.Recipe {
 	if !demotable(s) {
 		return nil
 	}
@@ -145,7 +146,7 @@ func demoteAround(s *Situation, best Trial) []rewrite.Recipe {
 		if n, err := fmt.Sscanf(value, "%d:%s", &words, &strategy); n != 2 || err != nil {
 			return nil
 		}
-		var out []rewrite.Recipe
+		var out []recipe.Recipe
 		for _, n := range []int{words * 3 / 4, words * 3 / 2, words + (best.Build.Spill+3)/4} {
 			if n >= 1 && n <= rewrite.MostDemoted && n != words {
 				out = append(out, join(best.Recipe, term("demote", fmt.Sprintf("%d:%s", n, strategy))))
@@ -160,7 +161,7 @@ func demoteAround(s *Situation, best Trial) []rewrite.Recipe {
 	if n, ok := guardedBlock(best.Recipe); ok {
 		threads = n
 		if dynamic := s.Kernel.Dynamic || s.Shape.Dynamic > 0; !dynamic || forDynamic(best.Recipe) {
-			base = rewrite.Recipe{}
+			base = recipe.Recipe{}
 		}
 	}
 	base = join(without(best.Recipe, "smemspill"), base)

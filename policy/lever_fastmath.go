@@ -2,6 +2,7 @@ package policy
 
 import (
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 )
 
 // The same for functions that reach PTX as library code: sin, cos, exp, log, pow in f32, renamed in the source. A variant costs a cicc run, so that only
@@ -9,11 +10,11 @@ import (
 
 var _ = register(Lever{
 	Name: "fastmath", Idea: "by special function units:", Gain: 1.033,
-	Try: func(s *Situation) []rewrite.Recipe {
+	Try: func(s *Situation) []recipe.Recipe {
 		if s.Options.Exact < rewrite.Approximate || len(s.Kernel.Math) == 0 {
 			return nil
 		}
-		out := []rewrite.Recipe{term("fastmath", "all.ftz"), term("fastmath", "all")}
+		out := []recipe.Recipe{term("fastmath", "all.ftz"), term("fastmath", "all")}
 		if s.Kernel.SFU["div"]+s.Kernel.SFU["rcp"]+s.Kernel.SFU["sqrt"]+s.Kernel.SFU["rsqrt"] > 0 && s.Options.allows(levers["approx"]) {
 			out = append(out, join(term("approx", "all.ftz"), term("fastmath", "all.ftz")))
 		}
@@ -26,5 +27,5 @@ var _ = register(Lever{
 		}
 		return out
 	},
-	Words: func(k *Kernel, t rewrite.Term) string { return approximated(t, "approximate ") },
+	Words: func(k *Kernel, t recipe.Term) string { return approximated(t, "approximate ") },
 })

@@ -1,18 +1,20 @@
 package policy
 
-import "gnvcc/rewrite"
+import (
+	"gnvcc/rewrite/recipe"
+)
 
 // The form of specialisation with both copies in one kernel (lever_spec.go), for kernels that can't have a second entry.
 
 var _ = register(Lever{
 	Name: "guard", Idea: "a copy for", Gain: 1.060,
-	Try: func(s *Situation) []rewrite.Recipe {
+	Try: func(s *Situation) []recipe.Recipe {
 		if s.Kernel.NoSpec != "" || s.Kernel.NoSecond == "" {
 			return nil
 		}
 		return specs(s, "guard")
 	},
-	Around: func(s *Situation, best Trial) []rewrite.Recipe {
+	Around: func(s *Situation, best Trial) []recipe.Recipe {
 		if s.Kernel.NoSpec != "" || s.Kernel.NoSecond == "" {
 			return nil
 		}
@@ -24,7 +26,7 @@ var _ = register(Lever{
 		}
 		return s.Kernel.NoSpec
 	},
-	Words: func(k *Kernel, t rewrite.Term) string {
+	Words: func(k *Kernel, t recipe.Term) string {
 		return "a copy inside for launches with " + conditions(t)
 	},
 })

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 )
 
 // Cache hints on loads: what streams through once should not push out what is used again (L1::no_allocate, L1::evict_first, cs),
@@ -26,20 +26,20 @@ const noLoads = "no plain load from global memory"
 
 var _ = register(Lever{
 	Name: "ld", Idea: "loads with", Gain: 1.030,
-	Try: func(s *Situation) []rewrite.Recipe {
+	Try: func(s *Situation) []recipe.Recipe {
 		if s.Kernel.Loads == 0 {
 			return nil
 		}
-		var out []rewrite.Recipe
+		var out []recipe.Recipe
 		for _, v := range []string{"L2::256B", "L1::no_allocate", "L2::128B", "L1::evict_last", "L1::evict_first", "cs", "L2::64B"} {
 			out = append(out, term("ld", v))
 		}
 		for _, sites := range ldParts(s.Kernel) {
-			out = append(out, ldOn(rewrite.Recipe{}, sites, "L1::no_allocate"))
+			out = append(out, ldOn(recipe.Recipe{}, sites, "L1::no_allocate"))
 		}
 		return out
 	},
-	Around: func(s *Situation, best Trial) []rewrite.Recipe {
+	Around: func(s *Situation, best Trial) []recipe.Recipe {
 		if !hasLever(best.Recipe, "ld") {
 			return nil
 		}
@@ -48,7 +48,7 @@ var _ = register(Lever{
 		if !whole {
 			hint = "L1::no_allocate"
 		}
-		var out []rewrite.Recipe
+		var out []recipe.Recipe
 		for _, sites := range ldParts(s.Kernel) {
 			if !slices.ContainsFunc(sites, func(i int) bool { _, ok := best.Recipe.Get("ld", fmt.Sprint(i)); return ok }) {
 				out = append(out, ldOn(best.Recipe, sites, hint))
@@ -60,7 +60,7 @@ var _ = register(Lever{
 		if !strings.Contains(all, "L2::") {
 			for _, size := range []string{"L2::256B", "L2::128B", "L2::64B"} {
 				if tr := s.Trial("ld=" + size); tr != nil && tr.usable() && tr.Ratio < 1 {
-					out = append(out, best.Recipe.With(rewrite.Term{Lever: "ld", Value: all + "." + size}))
+					out = append(out, best.Recipe.With(recipe.Term{Lever: "ld", Value: all + "." + size}))
 				}
 			}
 		}
@@ -108,13 +108,13 @@ func ldParts(k *Kernel) [][]int {
 }
 
 // ldOn returns a recipe with a hint on some loads.
-func ldOn(r rewrite.Recipe, sites []int, hint string) rewrite.Recipe {
+func ldOn(r recipe.Recipe, sites []int, hint string) recipe.Recipe {
 	for _, i := range sites {
 		r = r.With(ldAt(i, hint))
 	}
 	return r
 }
 
-func ldAt(i int, hint string) rewrite.Term {
-	return rewrite.Term{Lever: "ld", Site: fmt.Sprint(i), Value: hint}
+func ldAt(i int, hint string) recipe.Term {
+	return recipe.Term{Lever: "ld", Site: fmt.Sprint(i), Value: hint}
 }

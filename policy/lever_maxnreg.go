@@ -3,7 +3,7 @@ package policy
 import (
 	"fmt"
 
-	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 	"gnvcc/sim"
 )
 
@@ -20,8 +20,8 @@ const lowestCap = sim.Floor
 
 var _ = register(Lever{
 	Name: "maxnreg", Idea: "at most that many registers:", Gain: 1.040,
-	Try: func(s *Situation) []rewrite.Recipe {
-		return append(caps(s, rewrite.Recipe{}, s.Region), highCaps(s)...)
+	Try: func(s *Situation) []recipe.Recipe {
+		return append(caps(s, recipe.Recipe{}, s.Region), highCaps(s)...)
 	},
 	Why: func(s *Situation) string {
 		if s.Kernel.Bounds != "" && !s.Options.Over {
@@ -30,13 +30,13 @@ var _ = register(Lever{
 		return "no other count for these launches"
 	},
 	Around: capsAround,
-	Words: func(k *Kernel, t rewrite.Term) string {
+	Words: func(k *Kernel, t recipe.Term) string {
 		return fmt.Sprintf("register cap %s", t.Value)
 	},
 })
 
 // capsAround tries caps anew on a winner: its code needs other counts.
-func capsAround(s *Situation, best Trial) []rewrite.Recipe {
+func capsAround(s *Situation, best Trial) []recipe.Recipe {
 	r := without(best.Recipe, "maxnreg")
 	if r.IsDefault() {
 		return nil // the caps themselves won: all are tried already
@@ -46,11 +46,11 @@ func capsAround(s *Situation, best Trial) []rewrite.Recipe {
 }
 
 // caps returns a recipe with each cap worth trying.
-func caps(s *Situation, r rewrite.Recipe, region Region) []rewrite.Recipe {
+func caps(s *Situation, r recipe.Recipe, region Region) []recipe.Recipe {
 	if s.Kernel.Bounds != "" && !s.Options.Over {
 		return nil
 	}
-	var out []rewrite.Recipe
+	var out []recipe.Recipe
 	add := func(n int) { out = append(out, join(r, term("maxnreg", fmt.Sprint(n)))) }
 	if !s.Known { // a GPU newer than the table: the steps of the last six architectures
 		for _, n := range []int{32, 40, 48, 56, 64} {
@@ -83,7 +83,7 @@ func caps(s *Situation, r rewrite.Recipe, region Region) []rewrite.Recipe {
 }
 
 // highCaps returns caps too high for the largest block of the default, in a second entry for the blocks at hand.
-func highCaps(s *Situation) []rewrite.Recipe {
+func highCaps(s *Situation) []recipe.Recipe {
 	k := s.Kernel
 	if !s.Known || k.NoSpec != "" || k.NoSecond != "" || k.Bounds != "" && !s.Options.Over {
 		return nil
@@ -97,7 +97,7 @@ func highCaps(s *Situation) []rewrite.Recipe {
 }
 
 // needed is the largest block that must be launched under a recipe: that of the default, or that of the guards.
-func needed(r rewrite.Recipe, largest int) int {
+func needed(r recipe.Recipe, largest int) int {
 	if n, ok := guardedBlock(r); ok {
 		return min(n, largest)
 	}

@@ -3,7 +3,7 @@ package policy
 import (
 	"slices"
 
-	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 	"gnvcc/rewrite/source"
 )
 
@@ -12,11 +12,11 @@ import (
 
 var _ = register(Lever{
 	Name: "nounroll", Idea: "cicc's .pragma \"nounroll\"", Gain: 1.002,
-	Try: func(s *Situation) []rewrite.Recipe {
+	Try: func(s *Situation) []recipe.Recipe {
 		if s.Kernel.NoUnrolls == 0 || asked(s.Kernel) && !s.Options.Over {
 			return nil
 		}
-		return []rewrite.Recipe{term("nounroll", "off")}
+		return []recipe.Recipe{term("nounroll", "off")}
 	},
 	Why: func(s *Situation) string {
 		if s.Kernel.NoUnrolls == 0 {

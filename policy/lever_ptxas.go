@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 )
 
 // ptxas' own levels. A flag is the whole PTX file's: with several kernels in it, it is adopted only if it is right for all of
@@ -15,8 +16,8 @@ import (
 
 var _ = register(Lever{
 	Name: "ptxas", Idea: "ptxas with", Gain: 1.025,
-	Try: func(s *Situation) []rewrite.Recipe {
-		var out []rewrite.Recipe
+	Try: func(s *Situation) []recipe.Recipe {
+		var out []recipe.Recipe
 		for _, v := range []string{
 			"-O2", "-O1",
 			"--register-usage-level=0", "--register-usage-level=3", "--register-usage-level=8", "--register-usage-level=10",
@@ -29,7 +30,7 @@ var _ = register(Lever{
 		}
 		return out
 	},
-	Words: func(k *Kernel, t rewrite.Term) string {
+	Words: func(k *Kernel, t recipe.Term) string {
 		if hash, ok := strings.CutPrefix(t.Value, rewrite.Controls+"="); ok {
 			return "ptxas with the controls file " + hash[:min(12, len(hash))]
 		}

@@ -3,7 +3,7 @@ package policy
 import (
 	"fmt"
 
-	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 )
 
 // ptxas' own spilling into shared memory (.pragma "enable_smem_spilling", CUDA 13.0 and later) instead of local memory. It helps
@@ -16,13 +16,13 @@ import (
 
 var _ = register(Lever{
 	Name: "smemspill", Idea: "spills into shared memory:", Gain: 1.012,
-	Try: func(s *Situation) []rewrite.Recipe {
+	Try: func(s *Situation) []recipe.Recipe {
 		if !smemSpills(s) {
 			return nil
 		}
 		k, on := s.Kernel, term("smemspill", "on")
 		base, threads, ok := demoteBase(s)
-		var out []rewrite.Recipe
+		var out []recipe.Recipe
 		if k.Default.Spill > 0 {
 			out = append(out, on)
 			if ok && !base.IsDefault() {
@@ -38,11 +38,11 @@ var _ = register(Lever{
 	},
 	With: []string{"maxnreg"},
 	Why:  whyNoSpills,
-	Around: func(s *Situation, best Trial) []rewrite.Recipe {
+	Around: func(s *Situation, best Trial) []recipe.Recipe {
 		if !smemSpills(s) {
 			return nil
 		}
-		var out []rewrite.Recipe
+		var out []recipe.Recipe
 		for _, r := range caps(s, without(without(best.Recipe, "maxnreg"), "smemspill"), Region{Min: lowestCap, Max: best.Build.Registers}) {
 			// Where the cap is known to spill and to lose little by it.
 			if tr := s.Trial(r.String()); tr != nil && tr.Refused == "" && tr.Build.Spill > 0 && tr.Ratio > 0 && tr.Ratio < 1.2*best.Ratio {

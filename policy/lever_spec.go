@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"gnvcc/profile"
-	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 )
 
 // Specialisation: a copy of the kernel for the values that its launches have. There are two forms. "spec" is a second entry, chosen in
@@ -18,7 +18,7 @@ import (
 
 var _ = register(Lever{
 	Name: "spec", Idea: "a copy for", Gain: 1.065,
-	Try: func(s *Situation) []rewrite.Recipe {
+	Try: func(s *Situation) []recipe.Recipe {
 		if s.Kernel.NoSpec != "" || s.Kernel.NoSecond != "" {
 			return nil
 		}
@@ -30,24 +30,24 @@ var _ = register(Lever{
 		}
 		return s.Kernel.NoSecond
 	},
-	Around: func(s *Situation, best Trial) []rewrite.Recipe {
+	Around: func(s *Situation, best Trial) []recipe.Recipe {
 		if s.Kernel.NoSpec != "" || s.Kernel.NoSecond != "" {
 			return nil
 		}
 		return specsAround(s, best, "spec")
 	},
-	Words: func(k *Kernel, t rewrite.Term) string {
+	Words: func(k *Kernel, t recipe.Term) string {
 		values, own, bar := strings.Cut(t.Value, "|")
 		t.Value = values
 		text := "a second entry for launches with " + conditions(t)
-		if r, err := rewrite.ParseRecipe(own); bar && err == nil {
+		if r, err := recipe.Parse(own); bar && err == nil {
 			text += " (" + Words(k, r) + ")"
 		}
 		return text
 	},
 })
 
-func conditions(t rewrite.Term) string {
+func conditions(t recipe.Term) string {
 	t.Value = strings.NewReplacer("host(block)", "blocks", "host(dynamic)", "bytes of dynamic shared memory").Replace(t.Value)
 	return strings.ReplaceAll(strings.ReplaceAll(t.Value, "=", " = "), ",", ", ")
 }
@@ -55,10 +55,10 @@ func conditions(t rewrite.Term) string {
 const fewScalars = 4 // as many are tried singly
 
 // specs returns the guards to try on the default code.
-func specs(s *Situation, lever string) []rewrite.Recipe {
+func specs(s *Situation, lever string) []recipe.Recipe {
 	block, grid := read(s.Kernel, ofKind(s.Values, BlockDim)), read(s.Kernel, ofKind(s.Values, GridDim))
 	scalars, aligned := ofKind(s.Values, Scalar), ofKind(s.Values, Alignment)
-	var out []rewrite.Recipe
+	var out []recipe.Recipe
 	add := func(sets ...[]Value) {
 		all := slices.Concat(sets...)
 		if len(all) > 0 {
@@ -100,9 +100,9 @@ func read(k *Kernel, values []Value) []Value {
 }
 
 // specsAround joins the best guard with the best factor, and leaves conditions out.
-func specsAround(s *Situation, best Trial, lever string) []rewrite.Recipe {
-	var out []rewrite.Recipe
-	if !slices.ContainsFunc(best.Recipe.Terms, func(t rewrite.Term) bool { return t.Lever == lever && !t.HostOnly() }) {
+func specsAround(s *Situation, best Trial, lever string) []recipe.Recipe {
+	var out []recipe.Recipe
+	if !slices.ContainsFunc(best.Recipe.Terms, func(t recipe.Term) bool { return t.Lever == lever && !t.HostOnly() }) {
 		for _, r := range specs(s, lever) {
 			if tr := s.Trial(r.String()); tr != nil && tr.usable() && tr.Ratio < step {
 				out = append(out, join(best.Recipe, r))
@@ -120,7 +120,7 @@ func specsAround(s *Situation, best Trial, lever string) []rewrite.Recipe {
 			continue
 		}
 		for _, less := range leaveOut(t.Value) {
-			out = append(out, without(best.Recipe, lever).With(rewrite.Term{Lever: lever, Value: less, Brace: true}))
+			out = append(out, without(best.Recipe, lever).With(recipe.Term{Lever: lever, Value: less, Brace: true}))
 		}
 	}
 	return out
@@ -156,8 +156,8 @@ func leaveOut(text string) []string {
 	return out
 }
 
-func spec(lever string, values []Value) rewrite.Recipe {
-	return rewrite.Recipe{}.With(rewrite.Term{Lever: lever, Value: guard(values), Brace: true})
+func spec(lever string, values []Value) recipe.Recipe {
+	return recipe.Recipe{}.With(recipe.Term{Lever: lever, Value: guard(values), Brace: true})
 }
 
 func ofKind(values []Value, kind ValueKind) []Value {
@@ -172,13 +172,13 @@ func ofKind(values []Value, kind ValueKind) []Value {
 
 // guardedBlock returns the threads of the largest block for which a recipe's second entry is launched; false if its guards don't
 // bound the block.
-func guardedBlock(r rewrite.Recipe) (int, bool) {
+func guardedBlock(r recipe.Recipe) (int, bool) {
 	most := 0
 	for _, t := range r.Terms {
 		if t.Lever != "spec" {
 			continue
 		}
-		if h, err := rewrite.HostConditions(t.Value); err == nil && h.Block[0] > 0 {
+		if h, err := recipe.HostConditions(t.Value); err == nil && h.Block[0] > 0 {
 			most = max(most, h.Block[0]*h.Block[1]*h.Block[2])
 			continue
 		}
@@ -201,19 +201,19 @@ func guardedBlock(r rewrite.Recipe) (int, bool) {
 }
 
 // specialised tells whether a recipe has copies for values, in either form.
-func specialised(r rewrite.Recipe) bool { return hasLever(r, "spec") || hasLever(r, "guard") }
+func specialised(r recipe.Recipe) bool { return hasLever(r, "spec") || hasLever(r, "guard") }
 
 // broken tells whether a recipe's guards ask for values that not all launches of this configuration have so far.
-func broken(k *Kernel, r rewrite.Recipe, l *profile.Launch) bool {
+func broken(k *Kernel, r recipe.Recipe, l *profile.Launch) bool {
 	return specialised(r) && !fulfilled(r, Values(k, l))
 }
 
 // held tells whether a launch itself fulfils one of a recipe's guards.
-func held(k *Kernel, r rewrite.Recipe, l *profile.Launch) bool {
+func held(k *Kernel, r recipe.Recipe, l *profile.Launch) bool {
 	return fulfilled(r, valuesNow(k, l))
 }
 
-func fulfilled(r rewrite.Recipe, values []Value) bool {
+func fulfilled(r recipe.Recipe, values []Value) bool {
 	have := map[string]string{}
 	for _, v := range values {
 		if v.Kind == Alignment {

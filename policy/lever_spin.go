@@ -1,6 +1,8 @@
 package policy
 
-import "gnvcc/rewrite"
+import (
+	"gnvcc/rewrite/recipe"
+)
 
 // Spin loops on shared memory (Li, thesis, chapter 7): a test before the swap keeps the waiting threads from each other's
 // way, a sleep leaves the issue slots to those who have the lock. Measured (H200, CUDA 13.0, 1,056 blocks of 256 threads,
@@ -12,11 +14,11 @@ import "gnvcc/rewrite"
 
 var _ = register(Lever{
 	Name: "spin", Idea: "spin loops on shared memory:", Gain: 1.0,
-	Try: func(s *Situation) []rewrite.Recipe {
+	Try: func(s *Situation) []recipe.Recipe {
 		if s.Kernel.Spins == 0 {
 			return nil
 		}
-		var out []rewrite.Recipe
+		var out []recipe.Recipe
 		for _, value := range []string{"test", "test,backoff", "backoff", "test,backoff:100"} {
 			out = append(out, term("spin", value))
 		}

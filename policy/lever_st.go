@@ -1,16 +1,18 @@
 package policy
 
-import "gnvcc/rewrite"
+import (
+	"gnvcc/rewrite/recipe"
+)
 
 // Cache hints on stores: results that nobody reads again soon need no place in the caches. Hints, the same bits by construction.
 
 var _ = register(Lever{
 	Name: "st", Idea: "stores with", Gain: 1.010,
-	Try: func(s *Situation) []rewrite.Recipe {
+	Try: func(s *Situation) []recipe.Recipe {
 		if s.Kernel.Stores == 0 {
 			return nil
 		}
-		var out []rewrite.Recipe
+		var out []recipe.Recipe
 		for _, v := range []string{"cs", "L1::no_allocate", "L1::evict_last"} {
 			out = append(out, term("st", v))
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 )
 
 // Throttling (Li's thesis, section 3.6): fewer blocks on a multiprocessor than there is room for, so that what the warps use
@@ -17,13 +18,13 @@ import (
 
 var _ = register(Lever{
 	Name: "throttle", Idea: "blocks on a multiprocessor at most:", Gain: 1, // not measured on DESIGN.md's programs
-	Try: func(s *Situation) []rewrite.Recipe {
+	Try: func(s *Situation) []recipe.Recipe {
 		k := s.Kernel
 		host := ofKind(s.Values, HostValue)
 		if !s.Known || len(host) == 0 || k.NoSecond != "" || k.NoThrottle != "" || k.Loads == 0 && k.Default.Spill == 0 {
 			return nil
 		}
-		var out []rewrite.Recipe
+		var out []recipe.Recipe
 		for _, n := range levelsFrom(s.Device.Occupancy(k.Default.Registers, simShape(k, s.Shape)).Blocks) {
 			if _, ok := s.Device.Throttle(n, k.Default.Shared+s.Shape.Dynamic); ok {
 				out = append(out, join(spec("spec", host), term("throttle", fmt.Sprint(n))))
@@ -45,12 +46,12 @@ var _ = register(Lever{
 		}
 		return "its blocks take too much shared memory"
 	},
-	Around: func(s *Situation, best Trial) []rewrite.Recipe {
-		n := best.Recipe.Throttle()
+	Around: func(s *Situation, best Trial) []recipe.Recipe {
+		n := rewrite.Throttle(best.Recipe)
 		if n == 0 || weight(best.Recipe) == 1 {
 			return nil // all levels are tried already
 		}
-		var out []rewrite.Recipe
+		var out []recipe.Recipe
 		for _, near := range []int{n - 1, n + 1} {
 			if _, ok := s.Device.Throttle(near, best.Build.Shared+s.Shape.Dynamic); ok {
 				out = append(out, join(best.Recipe, term("throttle", fmt.Sprint(near))))
@@ -58,7 +59,7 @@ var _ = register(Lever{
 		}
 		return out
 	},
-	Words: func(k *Kernel, t rewrite.Term) string {
+	Words: func(k *Kernel, t recipe.Term) string {
 		return fmt.Sprintf("at most %s blocks on a multiprocessor", t.Value)
 	},
 })
@@ -81,8 +82,8 @@ func levelsFrom(resident int) []int {
 
 // joinSpecs joins two recipes of which one or both have a copy. Conditions that the host alone looks at, which a throttled entry
 // needs, go to the copy that is there: a launch takes one entry, not two. False: neither is such a one.
-func joinSpecs(a, b rewrite.Recipe) (rewrite.Recipe, bool) {
-	var host, values []rewrite.Term
+func joinSpecs(a, b recipe.Recipe) (recipe.Recipe, bool) {
+	var host, values []recipe.Term
 	for _, t := range append(a.Terms[:len(a.Terms):len(a.Terms)], b.Terms...) {
 		switch {
 		case t.HostOnly():
@@ -92,14 +93,14 @@ func joinSpecs(a, b rewrite.Recipe) (rewrite.Recipe, bool) {
 		}
 	}
 	if len(host) == 0 {
-		return rewrite.Recipe{}, false
+		return recipe.Recipe{}, false
 	}
 	out := join(a.Without("spec"), b.Without("spec"))
 	if len(values) == 0 {
 		return out.With(host[len(host)-1]), true
 	}
 	for _, t := range values {
-		if h, err := rewrite.HostConditions(t.Value); err == nil && !h.HasDynamic && h.Block[0] == 0 {
+		if h, err := recipe.HostConditions(t.Value); err == nil && !h.HasDynamic && h.Block[0] == 0 {
 			t.Value += "," + host[len(host)-1].Value
 		}
 		out = out.With(t)

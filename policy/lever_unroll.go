@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 	"gnvcc/rewrite/source"
 )
 
@@ -13,7 +13,7 @@ import (
 
 var _ = register(Lever{
 	Name: "unroll", Idea: "loops unrolled", Gain: 1.047,
-	Try: func(s *Situation) []rewrite.Recipe {
+	Try: func(s *Situation) []recipe.Recipe {
 		if len(freeLoops(s.Kernel)) == 0 {
 			return nil
 		}
@@ -28,13 +28,13 @@ var _ = register(Lever{
 	// What helped, further; then per loop: innermost ones first, each with the factors that the whole does not have. At most
 	// three loops a round: a round is repeated while it gains. With the default as the best so far it is loops one by one: a
 	// factor that one loop wants may undo what LLVM does to another (a short inner loop that it unrolls completely).
-	Around: func(s *Situation, best Trial) []rewrite.Recipe {
+	Around: func(s *Situation, best Trial) []recipe.Recipe {
 		loops := freeLoops(s.Kernel)
-		var out []rewrite.Recipe
+		var out []recipe.Recipe
 		for _, t := range best.Recipe.Terms {
 			if t.Lever == "unroll" {
 				for _, factor := range further[t.Value] {
-					out = append(out, best.Recipe.With(rewrite.Term{Lever: "unroll", Site: t.Site, Value: factor}))
+					out = append(out, best.Recipe.With(recipe.Term{Lever: "unroll", Site: t.Site, Value: factor}))
 				}
 			}
 		}
@@ -55,13 +55,13 @@ var _ = register(Lever{
 			}
 			for _, factor := range factors {
 				if factor != whole {
-					out = append(out, best.Recipe.With(rewrite.Term{Lever: "unroll", Site: site, Value: factor}))
+					out = append(out, best.Recipe.With(recipe.Term{Lever: "unroll", Site: site, Value: factor}))
 				}
 			}
 		}
 		return out
 	},
-	Words: func(k *Kernel, t rewrite.Term) string {
+	Words: func(k *Kernel, t recipe.Term) string {
 		what := "loops"
 		if t.Site != "" {
 			what = "loop in " + place(t.Site)
@@ -94,10 +94,10 @@ func place(site string) string {
 // further are the factors beside one that helped. For the whole kernel 1 to 8 have been tried by then, and are passed over.
 var further = map[string][]string{"1": {"2"}, "2": {"4"}, "4": {"2", "8"}, "8": {"16"}, "16": {"32"}}
 
-func unrolls(site string, factors ...int) []rewrite.Recipe {
-	var out []rewrite.Recipe
+func unrolls(site string, factors ...int) []recipe.Recipe {
+	var out []recipe.Recipe
 	for _, f := range factors {
-		out = append(out, rewrite.Recipe{}.With(rewrite.Term{Lever: "unroll", Site: site, Value: fmt.Sprint(f)}))
+		out = append(out, recipe.Recipe{}.With(recipe.Term{Lever: "unroll", Site: site, Value: fmt.Sprint(f)}))
 	}
 	return out
 }

@@ -10,6 +10,7 @@ import (
 
 	"gnvcc/policy/stats"
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 )
 
 // What the user may say about a tuning run. The zero value of nothing here is meant: begin with Defaults.
@@ -87,7 +88,7 @@ func (o *Options) Validate() error {
 
 // allowsAll tells whether all levers of a recipe may be used. A copy that only the host tells from the kernel belongs to the lever
 // that needs it.
-func (o *Options) allowsAll(r rewrite.Recipe) bool {
+func (o *Options) allowsAll(r recipe.Recipe) bool {
 	for _, t := range r.Terms {
 		if l := levers[t.Lever]; l == nil || !t.HostOnly() && !o.allows(l) && !o.allowsWith(r, l) {
 			return false
@@ -98,8 +99,8 @@ func (o *Options) allowsAll(r rewrite.Recipe) bool {
 
 // allowsWith tells whether a lever that was not asked for may stand in a recipe beside one that was, as part of its value (a cap
 // beside a demotion).
-func (o *Options) allowsWith(r rewrite.Recipe, l *Lever) bool {
-	return !slices.Contains(o.Without, l.Name) && slices.ContainsFunc(r.Terms, func(t rewrite.Term) bool {
+func (o *Options) allowsWith(r recipe.Recipe, l *Lever) bool {
+	return !slices.Contains(o.Without, l.Name) && slices.ContainsFunc(r.Terms, func(t recipe.Term) bool {
 		other := levers[t.Lever]
 		return other != nil && o.allows(other) && slices.Contains(other.With, l.Name)
 	})

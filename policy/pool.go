@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"sync"
 
-	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 )
 
 // Candidates compile beside the measuring: the pool has a few workers and a queue, cheap and promising ones first. What
@@ -30,7 +30,7 @@ type pool struct {
 // A job is one compile.
 type job struct {
 	kernel *Kernel
-	recipe rewrite.Recipe
+	recipe recipe.Recipe
 	plain  bool
 	rank   int // lower first
 	order  int
@@ -72,7 +72,7 @@ func newPool(ctx context.Context, c Compiler, n int) *pool {
 }
 
 // Want asks for a candidate; rank 0 is most urgent. Asking again with a lower rank moves it forward.
-func (p *pool) Want(k *Kernel, r rewrite.Recipe, plain bool, rank int) *job {
+func (p *pool) Want(k *Kernel, r recipe.Recipe, plain bool, rank int) *job {
 	j := &job{kernel: k, recipe: r, plain: plain, rank: rank, done: make(chan struct{})}
 	key := j.key()
 	p.mu.Lock()

@@ -12,6 +12,7 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 	"gnvcc/sim"
 )
 
@@ -47,7 +48,7 @@ type Entry struct {
 // NewEntry sums a decision up.
 func NewEntry(d cache.Decision) Entry {
 	k := &Kernel{Name: d.Kernel, Short: ShortName(d.Kernel)}
-	r, err := rewrite.ParseRecipe(d.Recipe)
+	r, err := recipe.Parse(d.Recipe)
 	e := Entry{Kernel: k.Short, Recipe: d.Recipe, Ratio: 1, Decision: &d, Cache: Sensitive(d)}
 	if err != nil {
 		e.Words = "a recipe of another version of gnvcc"
@@ -68,7 +69,7 @@ func NewEntry(d cache.Decision) Entry {
 			heaviest = before
 			e.Occupancy[0] = occupancy(d.Target, d.Evidence.Default, l)
 			e.Occupancy[1] = occupancy(d.Target, d.Evidence.Chosen, l)
-			if n := r.Throttle(); n > 0 {
+			if n := rewrite.Throttle(r); n > 0 {
 				e.Occupancy[1] = math.Min(e.Occupancy[1], share(d.Target, n, l))
 			}
 		}

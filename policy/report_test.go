@@ -15,6 +15,7 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/policy/stats"
+	"gnvcc/rewrite"
 	"gnvcc/rewrite/source"
 )
 
@@ -225,7 +226,7 @@ func TestRecipesOfLevers(t *testing.T) {
 			}
 			for _, r := range tries {
 				n++
-				if err := r.Check(); err != nil {
+				if err := rewrite.Check(r); err != nil {
 					t.Errorf("%s: %v", l.Name, err)
 				}
 				if Words(&k, r) == "" {

@@ -13,6 +13,7 @@ import (
 	"gnvcc/policy/stats"
 	"gnvcc/profile"
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 )
 
 // The search over recipes for one configuration of one kernel, while the program stands still at a launch.
@@ -103,7 +104,7 @@ func (s *search) incomplete() bool {
 // begin measures the default and reads back what it is.
 func (s *search) begin() error {
 	s.loaded, s.byCode = map[string]profile.Candidate{}, map[string]*Trial{}
-	def, err := s.compile(rewrite.Recipe{}, 0)
+	def, err := s.compile(recipe.Recipe{}, 0)
 	if err != nil {
 		return errStop{"its default build can't be made again: " + firstLine(err)}
 	}
@@ -197,9 +198,9 @@ func (s *search) tolerable() string {
 
 // explore runs steps 1 to 5.
 func (s *search) explore() error {
-	s.sit.Region = s.region(rewrite.Recipe{}, s.k.Default.Registers)
-	var cheap, dear []rewrite.Recipe
-	var lists [][]rewrite.Recipe
+	s.sit.Region = s.region(recipe.Recipe{}, s.k.Default.Registers)
+	var cheap, dear []recipe.Recipe
+	var lists [][]recipe.Recipe
 	for _, l := range Levers() {
 		if !s.t.o.allows(l) || l.Try == nil {
 			continue
@@ -292,7 +293,7 @@ func (s *search) slow(values int) bool {
 
 // sparing is step 2 for a slow kernel: a few values at a time, the most promising first, for half of what is left of the budget. The
 // other half is for the winners together. What was not reached is left for a later run.
-func (s *search) sparing(values []rewrite.Recipe) error {
+func (s *search) sparing(values []recipe.Recipe) error {
 	const few = 8
 	end := s.t.now().Add(s.deadline.Sub(s.t.now()) / 2)
 	for len(values) > 0 && s.t.now().Before(end) && !s.over() {
@@ -307,8 +308,8 @@ func (s *search) sparing(values []rewrite.Recipe) error {
 }
 
 // byTurns takes one value of each list in turn.
-func byTurns(lists [][]rewrite.Recipe) []rewrite.Recipe {
-	var out []rewrite.Recipe
+func byTurns(lists [][]recipe.Recipe) []recipe.Recipe {
+	var out []recipe.Recipe
 	for i, more := 0, true; more; i++ {
 		more = false
 		for _, list := range lists {
@@ -321,8 +322,8 @@ func byTurns(lists [][]rewrite.Recipe) []rewrite.Recipe {
 }
 
 // elsewhere returns the recipes that won on other configurations, and, of those made for values, the same for the values here.
-func (s *search) elsewhere() []rewrite.Recipe {
-	var out []rewrite.Recipe
+func (s *search) elsewhere() []recipe.Recipe {
+	var out []recipe.Recipe
 	here := map[string]string{}
 	for _, v := range s.sit.Values {
 		here[v.Name] = v.Text
@@ -339,7 +340,7 @@ func (s *search) elsewhere() []rewrite.Recipe {
 					conditions[j] = name + "=" + here[name]
 				}
 			}
-			other := rewrite.Recipe{Terms: slices.Clone(r.Terms)}
+			other := recipe.Recipe{Terms: slices.Clone(r.Terms)}
 			other.Terms[i].Value = strings.Join(conditions, ",")
 			out = append(out, other)
 		}
@@ -348,8 +349,8 @@ func (s *search) elsewhere() []rewrite.Recipe {
 }
 
 // around asks the levers of a stage (PTX: also Flag) for recipes around the best one.
-func (s *search) around(best *Trial, stage rewrite.Stage) []rewrite.Recipe {
-	var out []rewrite.Recipe
+func (s *search) around(best *Trial, stage rewrite.Stage) []recipe.Recipe {
+	var out []recipe.Recipe
 	for _, l := range Levers() {
 		if l.Around == nil || !s.t.o.allows(l) || (l.stage == rewrite.Source) != (stage == rewrite.Source) {
 			continue
@@ -361,13 +362,13 @@ func (s *search) around(best *Trial, stage rewrite.Stage) []rewrite.Recipe {
 
 // additions returns the best recipe with, of every lever that it does not have, the best values alone: two in the first
 // round, one later.
-func (s *search) additions(best *Trial, round int) []rewrite.Recipe {
+func (s *search) additions(best *Trial, round int) []recipe.Recipe {
 	most := 2
 	if round > 0 {
 		most = 1
 	}
 	count := map[string]int{}
-	var out []rewrite.Recipe
+	var out []recipe.Recipe
 	for _, tr := range rank(s.c.book.Trials) {
 		lever := leverOf(tr.Recipe)
 		if lever == "" || tr.Ratio > combinable || count[lever] >= most || hasLever(best.Recipe, lever) || !together(best.Recipe, tr.Recipe) {
@@ -380,7 +381,7 @@ func (s *search) additions(best *Trial, round int) []rewrite.Recipe {
 }
 
 // region compiles with the lowest cap and the highest: Li et al.'s register effective region.
-func (s *search) region(r rewrite.Recipe, registers int) Region {
+func (s *search) region(r recipe.Recipe, registers int) Region {
 	out := Region{Min: lowestCap, Max: max(registers, lowestCap)}
 	if levers["maxnreg"] == nil || !s.t.o.allows(levers["maxnreg"]) {
 		return out
@@ -397,7 +398,7 @@ func (s *search) region(r rewrite.Recipe, registers int) Region {
 
 // together tells whether two recipes can be one: flags of ptxas, which are the whole file's, would change the plain kernel beside a
 // second entry.
-func together(a, b rewrite.Recipe) bool {
+func together(a, b recipe.Recipe) bool {
 	r := join(a, b)
 	return !hasLever(r, "spec") || !hasStage(r, rewrite.Flag)
 }
@@ -434,7 +435,7 @@ func (s *search) over() bool {
 	return s.ctx.Err() != nil || !s.t.now().Before(s.deadline)
 }
 
-func hasLever(r rewrite.Recipe, lever string) bool {
+func hasLever(r recipe.Recipe, lever string) bool {
 	for _, t := range r.Terms {
 		if t.Lever == lever {
 			return true
@@ -444,7 +445,7 @@ func hasLever(r rewrite.Recipe, lever string) bool {
 }
 
 // hasStage tells whether any of a recipe's levers belongs to a stage.
-func hasStage(r rewrite.Recipe, stage rewrite.Stage) bool {
+func hasStage(r recipe.Recipe, stage rewrite.Stage) bool {
 	for _, t := range r.Terms {
 		if l := levers[t.Lever]; l != nil && l.stage == stage && !t.HostOnly() {
 			return true
@@ -454,11 +455,11 @@ func hasStage(r rewrite.Recipe, stage rewrite.Stage) bool {
 }
 
 // want asks the pool for a candidate.
-func (s *search) want(r rewrite.Recipe, rank int) *job {
+func (s *search) want(r recipe.Recipe, rank int) *job {
 	return s.t.pool.Want(&s.k.Kernel, r, false, rank)
 }
 
-func (s *search) compile(r rewrite.Recipe, rank int) (*Candidate, error) {
+func (s *search) compile(r recipe.Recipe, rank int) (*Candidate, error) {
 	return s.wait(s.want(r, rank))
 }
 

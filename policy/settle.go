@@ -12,6 +12,7 @@ import (
 	"gnvcc/policy/stats"
 	"gnvcc/profile"
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 )
 
 // What is decided at the end of a run.
@@ -47,7 +48,7 @@ type Alone struct {
 
 // A choice is an eligible recipe.
 type choice struct {
-	recipe rewrite.Recipe
+	recipe recipe.Recipe
 	saved  float64 // ns over all launches seen
 	total  float64 // ns of the default over all launches seen
 }
@@ -107,7 +108,7 @@ func (k *kernel) unheld() string {
 	if k.past == nil {
 		return ""
 	}
-	r, err := rewrite.ParseRecipe(k.past.Recipe)
+	r, err := recipe.Parse(k.past.Recipe)
 	if err != nil || !specialised(r) {
 		return ""
 	}
@@ -120,7 +121,7 @@ func (k *kernel) unheld() string {
 		for _, t := range r.Terms {
 			if t.Lever == "spec" || t.Lever == "guard" {
 				t.Lever = "spec"
-				if !c.excluded(&k.Kernel, rewrite.Recipe{}.With(t)) {
+				if !c.excluded(&k.Kernel, recipe.Recipe{}.With(t)) {
 					return ""
 				}
 			}
@@ -167,8 +168,8 @@ func (k *kernel) remember(t *Tuner) {
 	if k.past == nil || k.past.Recipe == "" {
 		return
 	}
-	r, err := rewrite.ParseRecipe(k.past.Recipe)
-	if err != nil || r.Exactness() > t.o.Exact {
+	r, err := recipe.Parse(k.past.Recipe)
+	if err != nil || rewrite.ExactnessOf(r) > t.o.Exact {
 		return
 	}
 	if !t.o.allowsAll(r) {
@@ -246,23 +247,23 @@ func (t *Tuner) eligible(k *kernel) []choice {
 
 // merged joins recipes for second entries: each of these is a kernel of its own, with its own figures, and the host takes the
 // first whose guard holds. At most three (rewrite/source's limit) of the first eight, in the order in which they won.
-func merged(winners []rewrite.Recipe) []rewrite.Recipe {
-	var single []rewrite.Recipe
+func merged(winners []recipe.Recipe) []recipe.Recipe {
+	var single []recipe.Recipe
 	for _, r := range winners {
 		if entries, err := r.Entries(); err == nil && len(entries) == 1 && fileTerms(r) == "" && len(single) < 8 {
 			single = append(single, entries[0])
 		}
 	}
-	var out []rewrite.Recipe
+	var out []recipe.Recipe
 	for i, a := range single {
 		for j, b := range single[i+1:] {
 			if conditionsOf(a) == conditionsOf(b) {
 				continue
 			}
-			out = append(out, rewrite.Join([]rewrite.Recipe{a, b}))
+			out = append(out, recipe.Join([]recipe.Recipe{a, b}))
 			for _, c := range single[i+1+j+1:] {
 				if x := conditionsOf(c); x != conditionsOf(a) && x != conditionsOf(b) {
-					out = append(out, rewrite.Join([]rewrite.Recipe{a, b, c}))
+					out = append(out, recipe.Join([]recipe.Recipe{a, b, c}))
 				}
 			}
 		}
@@ -271,14 +272,14 @@ func merged(winners []rewrite.Recipe) []rewrite.Recipe {
 }
 
 // conditionsOf is the text of a single entry's guard, "" if it has none.
-func conditionsOf(r rewrite.Recipe) string {
+func conditionsOf(r recipe.Recipe) string {
 	text, _ := r.Get("spec", "")
 	return text
 }
 
 // figure is what is known of a recipe on a configuration. Of several second entries it is the first one that its launches can
 // take; where they can take none, they take the kernel itself, which is nvcc's own.
-func (c *config) figure(k *Kernel, r rewrite.Recipe) *Trial {
+func (c *config) figure(k *Kernel, r recipe.Recipe) *Trial {
 	if tr := c.trial(r.String()); tr != nil {
 		return tr
 	}
@@ -297,7 +298,7 @@ func (c *config) figure(k *Kernel, r rewrite.Recipe) *Trial {
 
 // excluded tells whether no launch of the configuration can have fulfilled an entry's guard: something in it had another
 // value in all of them.
-func (c *config) excluded(k *Kernel, entry rewrite.Recipe) bool {
+func (c *config) excluded(k *Kernel, entry recipe.Recipe) bool {
 	if c.launch == nil {
 		return false
 	}
@@ -389,8 +390,8 @@ func choose(choices []choice, flags string) *choice {
 }
 
 // fileTerms returns the text of a recipe's terms that are the whole file's.
-func fileTerms(r rewrite.Recipe) string {
-	var out rewrite.Recipe
+func fileTerms(r recipe.Recipe) string {
+	var out recipe.Recipe
 	for _, t := range r.Terms {
 		if l := levers[t.Lever]; l != nil && l.stage == rewrite.Flag {
 			out = out.With(t)
@@ -404,7 +405,7 @@ func (t *Tuner) decide(k *kernel, choices []choice, flags string) *cache.Decisio
 	configs := k.measured()
 	d := &cache.Decision{Identity: k.Identity, Kernel: k.Name, Target: k.Target, Time: t.now()}
 	d.Evidence = cache.Evidence{Device: k.device, Driver: t.o.Driver, Version: t.o.Version, Default: k.Default, Chosen: k.Default}
-	d.Exactness = rewrite.Recipe{}.Exactness().String()
+	d.Exactness = rewrite.ExactnessOf(recipe.Recipe{}).String()
 	if len(configs) == 0 {
 		if k.past != nil {
 			return nil
@@ -414,10 +415,10 @@ func (t *Tuner) decide(k *kernel, choices []choice, flags string) *cache.Decisio
 	}
 	all := append(configs, k.earlier(t)...)
 	ch := choose(choices, flags)
-	var chosen rewrite.Recipe
+	var chosen recipe.Recipe
 	if ch != nil {
 		chosen = ch.recipe
-		d.Recipe, d.Exactness = chosen.String(), chosen.Exactness().String()
+		d.Recipe, d.Exactness = chosen.String(), rewrite.ExactnessOf(chosen).String()
 		if e := t.error(k, configs, chosen); e != (Error{}) {
 			d.Exactness = rewrite.Approximate.String()
 			d.Evidence.Note = t.off(e)
@@ -461,7 +462,7 @@ func (t *Tuner) decide(k *kernel, choices []choice, flags string) *cache.Decisio
 }
 
 // normals gathers what cicc gave for a recipe, for each of its second entries.
-func normals(configs []*config, r rewrite.Recipe) map[string]string {
+func normals(configs []*config, r recipe.Recipe) map[string]string {
 	parts, err := r.Entries()
 	if err != nil {
 		return nil
@@ -482,7 +483,7 @@ func normals(configs []*config, r rewrite.Recipe) map[string]string {
 }
 
 // error is the largest error that a recipe, or the kernel itself from run to run, was seen to have.
-func (t *Tuner) error(k *kernel, configs []*config, r rewrite.Recipe) Error {
+func (t *Tuner) error(k *kernel, configs []*config, r recipe.Recipe) Error {
 	var e Error
 	for _, c := range configs {
 		e = e.max(c.random)

@@ -15,6 +15,7 @@ import (
 	"gnvcc/policy/stats"
 	"gnvcc/profile"
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 	"gnvcc/rewrite/source"
 )
 
@@ -25,17 +26,17 @@ import (
 type simKernel struct {
 	Kernel
 	// speed is time over the default's, for a recipe at a shape; plain is asked for the plain copy.
-	speed func(r rewrite.Recipe, s Shape, plain bool) float64
+	speed func(r recipe.Recipe, s Shape, plain bool) float64
 	time  float64 // of the default, ns
 	noise float64 // relative
-	regs  func(r rewrite.Recipe) int
-	code  func(r rewrite.Recipe) string // nil: every recipe has its own
+	regs  func(r recipe.Recipe) int
+	code  func(r recipe.Recipe) string // nil: every recipe has its own
 	// trouble is what goes wrong with a recipe at the n-th launch of the run: "bits", "fault", "hang", "compile", "load".
-	trouble func(r rewrite.Recipe, launch int) string
-	random  bool                           // nondeterministic
-	off     func(r rewrite.Recipe) float64 // relative error of its results; the mean is a tenth
+	trouble func(r recipe.Recipe, launch int) string
+	random  bool                          // nondeterministic
+	off     func(r recipe.Recipe) float64 // relative error of its results; the mean is a tenth
 	compile time.Duration
-	slow    func(r rewrite.Recipe) bool // compiles for an hour
+	slow    func(r recipe.Recipe) bool // compiles for an hour
 }
 
 // A simGPU is a machine with these kernels; it is the Compiler, the Sink and the Memory.
@@ -91,7 +92,7 @@ func (g *simGPU) Kernel(module, name string) (*Kernel, error) {
 	return &k, nil
 }
 
-func (k *simKernel) registers(r rewrite.Recipe) int {
+func (k *simKernel) registers(r recipe.Recipe) int {
 	if k.regs != nil {
 		return k.regs(r)
 	}
@@ -103,14 +104,14 @@ func (k *simKernel) registers(r rewrite.Recipe) int {
 	return k.Default.Registers
 }
 
-func (g *simGPU) Compile(ctx context.Context, kk *Kernel, r rewrite.Recipe, plain bool) (*Candidate, error) {
+func (g *simGPU) Compile(ctx context.Context, kk *Kernel, r recipe.Recipe, plain bool) (*Candidate, error) {
 	k := g.kernels[kk.Name]
 	g.mu.Lock()
 	g.compiled[k.Name+" "+r.String()+fmt.Sprint(plain)]++
 	g.mu.Unlock()
 	if k.compile > 0 {
 		d := k.compile
-		if r.Source().IsDefault() {
+		if rewrite.At(r, rewrite.Source).IsDefault() {
 			d /= 10
 		}
 		if k.slow != nil && k.slow(r) {
@@ -133,13 +134,13 @@ func (g *simGPU) Compile(ctx context.Context, kk *Kernel, r rewrite.Recipe, plai
 	if k.code != nil {
 		c.Code = k.code(r)
 	}
-	if n := r.Throttle(); n > 0 {
+	if n := rewrite.Throttle(r); n > 0 {
 		c.Reserve = profile.Reserve{On: true, Dynamic: 1000 * n}
 	}
 	return c, nil
 }
 
-func (k *simKernel) what(r rewrite.Recipe, launch int) string {
+func (k *simKernel) what(r recipe.Recipe, launch int) string {
 	if k.trouble == nil {
 		return ""
 	}
@@ -167,7 +168,7 @@ type simSession struct {
 }
 
 type simArm struct {
-	recipe rewrite.Recipe
+	recipe recipe.Recipe
 	plain  bool
 }
 
@@ -183,7 +184,7 @@ func (s *simSession) Load(path, entry string) (profile.Candidate, profile.Attrib
 		return 0, profile.Attributes{}, s.dead
 	}
 	parts := strings.SplitN(path, "|", 3)
-	r, err := rewrite.ParseRecipe(parts[2])
+	r, err := recipe.Parse(parts[2])
 	if err != nil || parts[0] != s.k.Name {
 		s.g.t.Errorf("load %q for %s: %v", path, s.k.Name, err)
 	}
@@ -206,7 +207,7 @@ func (s *simSession) Unload(c profile.Candidate) error { return nil }
 
 func (s *simSession) arm(c profile.Candidate) simArm {
 	if c == profile.Original {
-		r, _ := rewrite.ParseRecipe(s.k.Applied)
+		r, _ := recipe.Parse(s.k.Applied)
 		return simArm{recipe: r}
 	}
 	return s.arms[c-1]
@@ -316,7 +317,7 @@ func (g *simGPU) runWith(c Compiler, o Options, a app) ([]Result, *Tuner) {
 				module = "module"
 			}
 			k := g.kernels[l.kernel]
-			applied, _ := rewrite.ParseRecipe(k.Applied)
+			applied, _ := recipe.Parse(k.Applied)
 			p = &profile.Launch{Process: process, Device: simDevice, Kernel: l.kernel, Cubin: module, Grid: l.shape.Grid, Block: l.shape.Block, Dynamic: l.shape.Dynamic,
 				Attributes: profile.Attributes{Registers: k.registers(applied), MaxThreads: min(k.MaxThreads, 65536/((k.registers(applied)+7)/8*8)/128*128)},
 				Params: []profile.Param{

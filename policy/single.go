@@ -9,7 +9,7 @@ import (
 	"text/tabwriter"
 
 	"gnvcc/cache"
-	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 )
 
 // What each lever gives a kernel by itself: its best value and what that gains, or why there is none. A decision's evidence names every
@@ -46,7 +46,7 @@ func singles(d *cache.Decision) []Single {
 		return by[lever]
 	}
 	for _, t := range d.Evidence.Tried { // sorted by time
-		r, err := rewrite.ParseRecipe(t.Recipe)
+		r, err := recipe.Parse(t.Recipe)
 		lever := singleOf(r)
 		if err != nil || lever == "" {
 			continue
@@ -95,13 +95,13 @@ func singles(d *cache.Decision) []Single {
 
 // singleOf returns the lever whose own value a recipe is: its only lever, or the one that the others may stand with. "" if there is
 // none.
-func singleOf(r rewrite.Recipe) string {
+func singleOf(r recipe.Recipe) string {
 	if lever := leverOf(r); lever != "" {
 		return lever
 	}
 	for _, t := range r.Terms {
 		l := levers[t.Lever]
-		if l != nil && !t.HostOnly() && !slices.ContainsFunc(r.Terms, func(o rewrite.Term) bool {
+		if l != nil && !t.HostOnly() && !slices.ContainsFunc(r.Terms, func(o recipe.Term) bool {
 			return o.Lever != t.Lever && !o.HostOnly() && !slices.Contains(l.With, o.Lever)
 		}) {
 			return t.Lever
@@ -130,17 +130,17 @@ func (s *Single) why(untried string) string {
 
 // shown is a recipe as a list shows it: without the terms that only the host looks at.
 func shown(text string) string {
-	r, err := rewrite.ParseRecipe(text)
+	r, err := recipe.Parse(text)
 	if err != nil {
 		return text
 	}
-	r.Terms = slices.DeleteFunc(slices.Clone(r.Terms), rewrite.Term.HostOnly)
+	r.Terms = slices.DeleteFunc(slices.Clone(r.Terms), recipe.Term.HostOnly)
 	return r.String()
 }
 
 // value is a recipe without the lever's name: what a list of levers shows.
 func (s *Single) value() string {
-	r, err := rewrite.ParseRecipe(s.Best)
+	r, err := recipe.Parse(s.Best)
 	if err != nil {
 		return s.Best
 	}

@@ -6,6 +6,7 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 	"gnvcc/rewrite/source"
 )
 
@@ -34,7 +35,7 @@ func TestAllowsAll(t *testing.T) {
 		if c.without != "" {
 			o.Without = []string{c.without}
 		}
-		r, err := rewrite.ParseRecipe(c.recipe)
+		r, err := recipe.Parse(c.recipe)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,7 +60,7 @@ func TestEveryLever(t *testing.T) {
 		"pragmas": {Kernel{NoUnrolls: 2, Loops: []source.Loop{{Site: "L3", Kind: "for", Pragma: true}}}, func(o *Options) {},
 			map[string]string{"nounroll": "the source's own unroll pragmas are kept"}},
 	} {
-		g := newSim(t, &simKernel{Kernel: c.kernel, speed: func(r rewrite.Recipe, s Shape, plain bool) float64 { return 1 }})
+		g := newSim(t, &simKernel{Kernel: c.kernel, speed: func(r recipe.Recipe, s Shape, plain bool) float64 { return 1 }})
 		o := simOptions()
 		c.options(&o)
 		results, _ := g.run(o, one("_Z1aPfi", shape(1000, 256)))
@@ -79,7 +80,7 @@ func TestEveryLever(t *testing.T) {
 		}
 	}
 	// Asked to tune over the source's directives, the pragmas are no reason.
-	g := newSim(t, &simKernel{Kernel: Kernel{NoUnrolls: 2, Loops: []source.Loop{{Site: "L3", Kind: "for", Pragma: true}}}, speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
+	g := newSim(t, &simKernel{Kernel: Kernel{NoUnrolls: 2, Loops: []source.Loop{{Site: "L3", Kind: "for", Pragma: true}}}, speed: func(r recipe.Recipe, s Shape, plain bool) float64 {
 		if hasLever(r, "nounroll") {
 			return 0.7
 		}
@@ -99,7 +100,7 @@ func TestWordsOfSites(t *testing.T) {
 		"ld@0=L1::no_allocate ld@2=L1::no_allocate maxnreg=40":  "loads 0, 2 with L1::no_allocate; register cap 40",
 		"ld@0=cs ld@1=cs ld@2=cs ld@3=cs ld@4=cs ld@5=L2::128B": "5 loads with cs; load 5 with L2::128B",
 	} {
-		r, err := rewrite.ParseRecipe(text)
+		r, err := recipe.Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,13 +4,13 @@ import (
 	"context"
 	"testing"
 
-	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 )
 
 // A compiler that knows of spills only when it compiles: what a build noted does not tell.
 type spilling struct{ *simGPU }
 
-func (s spilling) Compile(ctx context.Context, k *Kernel, r rewrite.Recipe, plain bool) (*Candidate, error) {
+func (s spilling) Compile(ctx context.Context, k *Kernel, r recipe.Recipe, plain bool) (*Candidate, error) {
 	c, err := s.simGPU.Compile(ctx, k, r, plain)
 	if c != nil && !hasLever(r, "smemspill") {
 		c.Build.Spill = 64
@@ -20,7 +20,7 @@ func (s spilling) Compile(ctx context.Context, k *Kernel, r rewrite.Recipe, plai
 
 // TestSpillsKnown: that the default spills is known from its own compile, so that levers for spills are tried.
 func TestSpillsKnown(t *testing.T) {
-	g := newSim(t, &simKernel{speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
+	g := newSim(t, &simKernel{speed: func(r recipe.Recipe, s Shape, plain bool) float64 {
 		if hasLever(r, "smemspill") {
 			return 0.7
 		}

@@ -9,6 +9,7 @@ import (
 
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/recipe"
 )
 
 // TestSpinValues: each value that is tried can be carried out on a kernel with a spin loop, none is tried on one without.
@@ -46,7 +47,7 @@ func TestSpinValues(t *testing.T) {
 				t.Errorf("%s: %s: %d values are tried, %d spin loops", c.file, f.Name, len(list), k.Spins)
 			}
 			for _, r := range list {
-				out, refused, err := rewrite.Apply(text, map[string]rewrite.Recipe{f.Name: r})
+				out, refused, err := rewrite.Apply(text, map[string]recipe.Recipe{f.Name: r})
 				if err != nil || len(refused) > 0 || string(out) == string(text) {
 					t.Errorf("%s: %s on %s: %v %v", c.file, r, f.Name, err, refused)
 				}

@@ -6,14 +6,15 @@ import (
 	"testing"
 
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 )
 
 // thrashing is a kernel that is fastest with 3 blocks on a multiprocessor, whose throttled entries have the default's code.
 func thrashing() *simKernel {
-	return &simKernel{Kernel: Kernel{Loads: 3}, code: func(r rewrite.Recipe) string {
+	return &simKernel{Kernel: Kernel{Loads: 3}, code: func(r recipe.Recipe) string {
 		return "code of " + r.Without("throttle").Without("spec").String()
-	}, speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
-		if n := r.Throttle(); n > 0 {
+	}, speed: func(r recipe.Recipe, s Shape, plain bool) float64 {
+		if n := rewrite.Throttle(r); n > 0 {
 			return []float64{0, 1.5, 0.9, 0.7, 0.8, 0.9, 0.95, 1}[min(n, 7)]
 		}
 		return 1
@@ -74,7 +75,7 @@ func TestThrottleStaysAway(t *testing.T) {
 		}
 	}
 	k := thrashing()
-	k.speed = func(rewrite.Recipe, Shape, bool) float64 { return 1 }
+	k.speed = func(recipe.Recipe, Shape, bool) float64 { return 1 }
 	g := newSim(t, k)
 	results, _ := g.run(simOptions(), one("_Z1aPfi", shape(4000, 256)))
 	if d := results[0].Decision; d.Recipe != "" {
@@ -97,7 +98,7 @@ func TestThrottleWithOthers(t *testing.T) {
 		if got.String() != c[2] {
 			t.Errorf("%s and %s: %s, want %s", c[0], c[1], got, c[2])
 		}
-		if err := got.Check(); err != nil {
+		if err := rewrite.Check(got); err != nil {
 			t.Error(err)
 		}
 	}
@@ -114,9 +115,9 @@ func TestThrottleWithOthers(t *testing.T) {
 	}
 }
 
-func recipeOf(t *testing.T, text string) rewrite.Recipe {
+func recipeOf(t *testing.T, text string) recipe.Recipe {
 	t.Helper()
-	r, err := rewrite.ParseRecipe(text)
+	r, err := recipe.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,14 +10,15 @@ import (
 	"gnvcc/cache"
 	"gnvcc/policy/stats"
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 )
 
 // What is known of one recipe on one configuration, and how it outlives the run.
 
 // A Trial is one candidate on one configuration.
 type Trial struct {
-	Recipe  rewrite.Recipe `json:"-"`
-	Text    string         // Recipe as text
+	Recipe  recipe.Recipe `json:"-"`
+	Text    string        // Recipe as text
 	Build   cache.Build
 	Code    string            // what the GPU executes, "" if unknown
 	Same    string            // recipe ("-" for the default) whose code this one's equals: not measured by itself
@@ -93,15 +94,15 @@ func rank(trials []*Trial) []*Trial {
 }
 
 // simpler tells whether a is to be preferred to b at equal times.
-func simpler(a, b rewrite.Recipe) bool {
-	if x, y := a.Exactness(), b.Exactness(); x != y {
+func simpler(a, b recipe.Recipe) bool {
+	if x, y := rewrite.ExactnessOf(a), rewrite.ExactnessOf(b); x != y {
 		return x < y
 	}
 	return weight(a) < weight(b)
 }
 
 // weight counts what a recipe asks for: a guard's conditions singly.
-func weight(r rewrite.Recipe) int {
+func weight(r recipe.Recipe) int {
 	n := 0
 	for _, t := range r.Terms {
 		if t.HostOnly() {
@@ -149,7 +150,7 @@ func readNotebook(m Memory, key string) notebook {
 		if t == nil {
 			continue // not written by us
 		}
-		r, err := rewrite.ParseRecipe(t.Text)
+		r, err := recipe.Parse(t.Text)
 		if err != nil {
 			continue // of another version: tried again
 		}

@@ -10,6 +10,7 @@ import (
 	"gnvcc/cache"
 	"gnvcc/profile"
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 	"gnvcc/sim"
 )
 
@@ -44,7 +45,7 @@ type kernel struct {
 	lost    string // what ended a process while this kernel was tuned: nothing is adopted
 	configs map[Shape]*config
 	order   []*config
-	won     []rewrite.Recipe
+	won     []recipe.Recipe
 	device  string
 	past    *cache.Decision // of an earlier run
 }
@@ -157,7 +158,7 @@ func (k *kernel) pending(c *config, l *profile.Launch, o *Options, p *pool) bool
 		if tr == nil || tr.Refused == "" && tr.Confirmed == nil {
 			return true
 		}
-		if tr.Refused == "" && tr.Recipe.Exactness() > rewrite.ByConstruction && c.checks < o.Checks {
+		if tr.Refused == "" && rewrite.ExactnessOf(tr.Recipe) > rewrite.ByConstruction && c.checks < o.Checks {
 			return true
 		}
 	}
@@ -373,7 +374,7 @@ func (c *config) forget(tr *Trial) {
 }
 
 // win notes a recipe that is better somewhere.
-func (k *kernel) win(r rewrite.Recipe) {
+func (k *kernel) win(r recipe.Recipe) {
 	for _, old := range k.won {
 		if old.String() == r.String() {
 			return
@@ -383,8 +384,8 @@ func (k *kernel) win(r rewrite.Recipe) {
 }
 
 // winners returns the recipes that won on any configuration and were refused on none.
-func (k *kernel) winners() []rewrite.Recipe {
-	var out []rewrite.Recipe
+func (k *kernel) winners() []recipe.Recipe {
+	var out []recipe.Recipe
 	for _, r := range k.won {
 		if k.refused(r.String()) == "" {
 			out = append(out, r)

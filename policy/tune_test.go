@@ -6,10 +6,11 @@ import (
 	"testing"
 
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 )
 
 // get is a recipe's value for the whole kernel, "" if none.
-func get(r rewrite.Recipe, lever string) string {
+func get(r recipe.Recipe, lever string) string {
 	v, _ := r.Get(lever, "")
 	return v
 }
@@ -20,7 +21,7 @@ func one(kernel string, s Shape) app {
 
 func TestPicksTheWinner(t *testing.T) {
 	// 48 registers are 0.8, streaming loads 0.9, both together 0.72; everything else is slower.
-	k := &simKernel{Kernel: Kernel{Loads: 12}, speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
+	k := &simKernel{Kernel: Kernel{Loads: 12}, speed: func(r recipe.Recipe, s Shape, plain bool) float64 {
 		f := 1.02
 		if get(r, "maxnreg") == "48" {
 			f *= 0.8
@@ -53,7 +54,7 @@ func TestPicksTheWinner(t *testing.T) {
 }
 
 func TestNothingBetter(t *testing.T) {
-	k := &simKernel{Kernel: sources(Kernel{Loads: 4, Stores: 2}), speed: func(r rewrite.Recipe, s Shape, plain bool) float64 { return 1 }}
+	k := &simKernel{Kernel: sources(Kernel{Loads: 4, Stores: 2}), speed: func(r recipe.Recipe, s Shape, plain bool) float64 { return 1 }}
 	g := newSim(t, k)
 	results, _ := g.run(simOptions(), one("_Z1aPfi", shape(1000, 256)))
 	if d := results[0].Decision; d == nil || d.Recipe != "" || len(d.Evidence.Tried) < 20 {
@@ -64,7 +65,7 @@ func TestNothingBetter(t *testing.T) {
 // TestSource: factor and values win together, and the cap is looked for anew on their code.
 func TestSource(t *testing.T) {
 	k := &simKernel{Kernel: sources(Kernel{Loads: 8})}
-	k.regs = func(r rewrite.Recipe) int {
+	k.regs = func(r recipe.Recipe) int {
 		n := 40
 		if hasLever(r, "spec") {
 			n = 64
@@ -76,7 +77,7 @@ func TestSource(t *testing.T) {
 		}
 		return n
 	}
-	k.speed = func(r rewrite.Recipe, s Shape, plain bool) float64 {
+	k.speed = func(r recipe.Recipe, s Shape, plain bool) float64 {
 		f := 1.0
 		if get(r, "unroll") == "2" {
 			f *= 0.9
@@ -118,14 +119,14 @@ func TestSource(t *testing.T) {
 	o.Exact = rewrite.ByConstruction
 	results, _ = g.run(o, one("_Z1aPfi", shape(1000, 256)))
 	for _, tr := range results[0].Decision.Evidence.Tried {
-		if r, _ := rewrite.ParseRecipe(tr.Recipe); r.Exactness() != rewrite.ByConstruction {
+		if r, _ := recipe.Parse(tr.Recipe); rewrite.ExactnessOf(r) != rewrite.ByConstruction {
 			t.Errorf("tried %q although only exactness by construction is allowed", tr.Recipe)
 		}
 	}
 }
 
 func TestSlowPlainCopy(t *testing.T) {
-	speed := func(r rewrite.Recipe, s Shape, plain bool) float64 {
+	speed := func(r recipe.Recipe, s Shape, plain bool) float64 {
 		switch {
 		case plain:
 			return 1.05
@@ -147,7 +148,7 @@ func TestSlowPlainCopy(t *testing.T) {
 		o.Bet = bet
 		results, _ := g.run(o, one("_Z1aPfi", shape(1000, 256)))
 		d := results[0].Decision
-		r, _ := rewrite.ParseRecipe(d.Recipe)
+		r, _ := recipe.Parse(d.Recipe)
 		if specialised(r) != bet {
 			t.Errorf("bet %v: decided %q", bet, d.Recipe)
 		}
@@ -158,7 +159,7 @@ func TestSlowPlainCopy(t *testing.T) {
 }
 
 func TestOtherBits(t *testing.T) {
-	k := &simKernel{Kernel: sources(Kernel{}), speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
+	k := &simKernel{Kernel: sources(Kernel{}), speed: func(r recipe.Recipe, s Shape, plain bool) float64 {
 		if get(r, "unroll") == "4" {
 			return 0.5
 		}
@@ -166,7 +167,7 @@ func TestOtherBits(t *testing.T) {
 			return 0.8
 		}
 		return 1
-	}, trouble: func(r rewrite.Recipe, launch int) string {
+	}, trouble: func(r recipe.Recipe, launch int) string {
 		if get(r, "unroll") == "4" {
 			return "bits"
 		}
@@ -194,7 +195,7 @@ func TestOtherBits(t *testing.T) {
 
 // TestOtherBitsLater: bits that differ at a later launch only.
 func TestOtherBitsLater(t *testing.T) {
-	k := &simKernel{Kernel: sources(Kernel{}), speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
+	k := &simKernel{Kernel: sources(Kernel{}), speed: func(r recipe.Recipe, s Shape, plain bool) float64 {
 		switch get(r, "unroll") {
 		case "4":
 			return 0.5
@@ -202,7 +203,7 @@ func TestOtherBitsLater(t *testing.T) {
 			return 0.8
 		}
 		return 1
-	}, trouble: func(r rewrite.Recipe, launch int) string {
+	}, trouble: func(r recipe.Recipe, launch int) string {
 		if get(r, "unroll") == "4" && launch >= 3 {
 			return "bits"
 		}
@@ -223,12 +224,12 @@ func TestOtherBitsLater(t *testing.T) {
 
 func TestFault(t *testing.T) {
 	for _, trouble := range []string{"fault", "hang"} {
-		bad := &simKernel{Kernel: Kernel{Loads: 4}, speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
+		bad := &simKernel{Kernel: Kernel{Loads: 4}, speed: func(r recipe.Recipe, s Shape, plain bool) float64 {
 			if get(r, "ld") == "cs" {
 				return 0.8
 			}
 			return 1
-		}, trouble: func(r rewrite.Recipe, launch int) string {
+		}, trouble: func(r recipe.Recipe, launch int) string {
 			if get(r, "ld") == "L2::128B" {
 				return trouble
 			}
@@ -250,13 +251,13 @@ func TestFault(t *testing.T) {
 }
 
 func TestLeftAlone(t *testing.T) {
-	usual := func(r rewrite.Recipe, s Shape, plain bool) float64 { return 0.5 }
+	usual := func(r recipe.Recipe, s Shape, plain bool) float64 { return 0.5 }
 	random := &simKernel{speed: usual, random: true}
 	short := &simKernel{speed: usual, time: 1e3}
 	foreign := &simKernel{speed: usual}
 	graph := &simKernel{speed: usual}
 	warps := &simKernel{Kernel: Kernel{Alone: "it uses setmaxnreg"}, speed: usual}
-	broken := &simKernel{speed: usual, trouble: func(r rewrite.Recipe, launch int) string {
+	broken := &simKernel{speed: usual, trouble: func(r recipe.Recipe, launch int) string {
 		if r.IsDefault() {
 			return "compile"
 		}
@@ -293,7 +294,7 @@ func TestLeftAlone(t *testing.T) {
 
 // TestCapturedLater: a configuration that is first seen in a capture is tuned at an ordinary launch.
 func TestCapturedLater(t *testing.T) {
-	g := newSim(t, &simKernel{Kernel: Kernel{Loads: 4}, speed: func(r rewrite.Recipe, s Shape, plain bool) float64 { return 0.8 }})
+	g := newSim(t, &simKernel{Kernel: Kernel{Loads: 4}, speed: func(r recipe.Recipe, s Shape, plain bool) float64 { return 0.8 }})
 	a := app{launches: append([]appLaunch{{kernel: "_Z1aPfi", shape: shape(100, 256), alone: "captured into a graph"}}, one("_Z1aPfi", shape(100, 256)).launches...)}
 	results, _ := g.run(simOptions(), a)
 	if d := results[0].Decision; d == nil || d.Recipe == "" || len(results[0].Alone) != 0 {
@@ -304,7 +305,7 @@ func TestCapturedLater(t *testing.T) {
 // TestLargestBlock: a count with which blocks of 1024 threads can't be launched is never adopted, unless the user bets.
 func TestLargestBlock(t *testing.T) {
 	k := func() *simKernel {
-		return &simKernel{regs: func(r rewrite.Recipe) int {
+		return &simKernel{regs: func(r recipe.Recipe) int {
 			switch v := get(r, "maxnreg"); v {
 			case "":
 				return 40
@@ -315,7 +316,7 @@ func TestLargestBlock(t *testing.T) {
 				fmt.Sscan(v, &n)
 				return n
 			}
-		}, speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
+		}, speed: func(r recipe.Recipe, s Shape, plain bool) float64 {
 			var n int
 			fmt.Sscan(get(r, "maxnreg"), &n)
 			return 1 - float64(n)/400 // the more the better
@@ -358,7 +359,7 @@ func TestLargestBlock(t *testing.T) {
 
 // TestSameCode: candidates with the same code are measured once.
 func TestSameCode(t *testing.T) {
-	k := &simKernel{Kernel: Kernel{Loads: 8}, code: func(r rewrite.Recipe) string {
+	k := &simKernel{Kernel: Kernel{Loads: 8}, code: func(r recipe.Recipe) string {
 		if v := get(r, "maxnreg"); v != "" {
 			return "capped"
 		}
@@ -366,8 +367,8 @@ func TestSameCode(t *testing.T) {
 			return ""
 		}
 		return "default"
-	}, regs: func(r rewrite.Recipe) int { return 40 },
-		speed: func(r rewrite.Recipe, s Shape, plain bool) float64 { return 0.9 }}
+	}, regs: func(r recipe.Recipe) int { return 40 },
+		speed: func(r recipe.Recipe, s Shape, plain bool) float64 { return 0.9 }}
 	g := newSim(t, k)
 	o := simOptions()
 	o.Levers = []string{"maxnreg", "ld"}
@@ -392,7 +393,7 @@ func TestSameCode(t *testing.T) {
 // TestControls: controls files that the user gives are candidates; one that is the best becomes a recipe that names its content.
 func TestControls(t *testing.T) {
 	const hash = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
-	k := &simKernel{speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
+	k := &simKernel{speed: func(r recipe.Recipe, s Shape, plain bool) float64 {
 		if strings.HasPrefix(get(r, "ptxas"), rewrite.Controls) {
 			return 0.8
 		}
@@ -420,7 +421,7 @@ func TestControls(t *testing.T) {
 // TestLoadsByArray: loads from one array stream, those from the others are used again: found though there are too many loads to try
 // each, then the second streaming array beside the first.
 func TestLoadsByArray(t *testing.T) {
-	on := func(r rewrite.Recipe, sites ...int) bool {
+	on := func(r recipe.Recipe, sites ...int) bool {
 		for _, i := range sites {
 			if v, _ := r.Get("ld", fmt.Sprint(i)); v != "L1::no_allocate" {
 				return false
@@ -428,7 +429,7 @@ func TestLoadsByArray(t *testing.T) {
 		}
 		return true
 	}
-	k := &simKernel{Kernel: Kernel{Loads: 9, Streams: []int{0, 1, 0, 1, 2, 2, -1, 3, 3}}, speed: func(r rewrite.Recipe, s Shape, plain bool) float64 {
+	k := &simKernel{Kernel: Kernel{Loads: 9, Streams: []int{0, 1, 0, 1, 2, 2, -1, 3, 3}}, speed: func(r recipe.Recipe, s Shape, plain bool) float64 {
 		time := 1.0
 		if on(r, 1, 3) {
 			time *= 0.9

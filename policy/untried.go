@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 )
 
 // Why a lever has nothing to try on a kernel. A report would otherwise leave open whether it was forgotten.
@@ -47,5 +48,5 @@ func (s *search) whyNot(l *Lever) string {
 
 // exactnessOf is a lever's own.
 func exactnessOf(name string) rewrite.Exactness {
-	return rewrite.Recipe{Terms: []rewrite.Term{{Lever: name, Value: "x"}}}.Exactness()
+	return rewrite.ExactnessOf(recipe.Recipe{Terms: []recipe.Term{{Lever: name, Value: "x"}}})
 }

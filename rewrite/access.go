@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/recipe"
 )
 
 // ld=HINT and st=HINT give the loads from, and stores to, global memory a cache policy; ld@3=HINT only the fourth load
@@ -30,10 +31,10 @@ import (
 //
 // From: PTX ISA; which accesses to choose is policy's.
 
-func cacheLoads(k *kernel, terms []Term) error  { return cachePolicy(k, terms, "ld") }
-func cacheStores(k *kernel, terms []Term) error { return cachePolicy(k, terms, "st") }
+func cacheLoads(k *kernel, terms []recipe.Term) error  { return cachePolicy(k, terms, "ld") }
+func cacheStores(k *kernel, terms []recipe.Term) error { return cachePolicy(k, terms, "st") }
 
-func cachePolicy(k *kernel, terms []Term, base string) error {
+func cachePolicy(k *kernel, terms []recipe.Term, base string) error {
 	all, sites := "", make(map[int]string)
 	for _, t := range terms {
 		if t.Brace {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/recipe"
 )
 
 // Apply: recipes onto the kernels of one PTX file.
@@ -35,18 +36,18 @@ type Options struct {
 // Apply rewrites the kernels of a PTX text as their recipes say; the key is the entry's name. Terms of the other stages
 // are passed over. A kernel whose recipe can't be carried out as a whole stays as it was, and refused says why, by
 // name. Where nothing changes, out is src itself. err tells of a text that is no PTX: then out is src too.
-func Apply(src []byte, recipes map[string]Recipe) (out []byte, refused map[string]error, err error) {
+func Apply(src []byte, recipes map[string]recipe.Recipe) (out []byte, refused map[string]error, err error) {
 	return Options{}.Apply(src, recipes)
 }
 
 // Apply is the function Apply under these options.
-func (o Options) Apply(src []byte, recipes map[string]Recipe) (out []byte, refused map[string]error, err error) {
+func (o Options) Apply(src []byte, recipes map[string]recipe.Recipe) (out []byte, refused map[string]error, err error) {
 	refused = make(map[string]error)
-	wanted := make(map[string]Recipe)
+	wanted := make(map[string]recipe.Recipe)
 	for name, r := range recipes {
-		if err := r.Check(); err != nil {
+		if err := Check(r); err != nil {
 			refused[name] = err
-		} else if p := r.PTX(); !p.IsDefault() {
+		} else if p := At(r, PTX); !p.IsDefault() {
 			wanted[name] = p
 		}
 	}
@@ -78,7 +79,7 @@ func (o Options) Apply(src []byte, recipes map[string]Recipe) (out []byte, refus
 const maxDeclared = 1 << 14
 
 // one carries out the PTX terms of one kernel's recipe, all or none.
-func (o Options) one(m *ptx.Module, header machine, f *ptx.Func, r Recipe) error {
+func (o Options) one(m *ptx.Module, header machine, f *ptx.Func, r recipe.Recipe) error {
 	declared := 0
 	for _, s := range f.Stmts {
 		if s.Kind == ptx.Decl {
@@ -114,9 +115,9 @@ type kernel struct {
 	traits  *ptx.Traits
 }
 
-func (k *kernel) passes(r Recipe) error {
+func (k *kernel) passes(r recipe.Recipe) error {
 	for _, p := range passes {
-		var terms []Term
+		var terms []recipe.Term
 		for _, t := range r.Terms {
 			if t.Lever == p.Lever {
 				terms = append(terms, t)
@@ -148,7 +149,7 @@ func (k *kernel) uses() (ptx.Traits, error) {
 }
 
 // only returns the value of a lever that has one term.
-func only(terms []Term) (string, error) {
+func only(terms []recipe.Term) (string, error) {
 	if len(terms) != 1 || terms[0].Brace {
 		return "", fmt.Errorf("one value is wanted: %s=VALUE", terms[0].Lever)
 	}

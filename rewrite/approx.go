@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/recipe"
 )
 
 // approx=FUNCTIONS lets the special function units compute divisions, reciprocals, roots and reciprocal roots:
@@ -62,7 +63,7 @@ import (
 // they are. Other results are intended, so the lever is for those who ask for it.
 //
 // From: Li, SFU-Driven Transparent Approximation Acceleration on GPUs, ICS 2016; thesis, chapter 6, Tables 6.1 and 6.2, section 6.4.2.
-func approx(k *kernel, terms []Term) error {
+func approx(k *kernel, terms []recipe.Term) error {
 	value, err := only(terms)
 	if err != nil {
 		return err
@@ -198,7 +199,7 @@ func CutDegree(value string) (list string, d Degree, err error) {
 }
 
 // DegreeOf returns the degree of a recipe's approximation, the zero Degree where there is none or all warps approximate.
-func DegreeOf(r Recipe) Degree {
+func DegreeOf(r recipe.Recipe) Degree {
 	for _, t := range r.Terms {
 		if t.Lever == "approx" || t.Lever == "fastmath" {
 			if _, d, err := CutDegree(t.Value); err == nil && d != (Degree{}) {
@@ -210,8 +211,8 @@ func DegreeOf(r Recipe) Degree {
 }
 
 // WithDegree returns a recipe with another degree for all its approximations.
-func WithDegree(r Recipe, d Degree) Recipe {
-	out := Recipe{Terms: append([]Term(nil), r.Terms...)}
+func WithDegree(r recipe.Recipe, d Degree) recipe.Recipe {
+	out := recipe.Recipe{Terms: append([]recipe.Term(nil), r.Terms...)}
 	for i, t := range out.Terms {
 		if t.Lever == "approx" || t.Lever == "fastmath" {
 			list, _, _ := strings.Cut(t.Value, ":")

@@ -9,6 +9,7 @@ import (
 
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/ptx/ptxtest"
+	"gnvcc/rewrite/recipe"
 )
 
 // TestApproxReachesTheUnits compiles one kernel per function with the newest toolkit, approximates it in every form, and looks at the machine code: the
@@ -28,16 +29,16 @@ func TestApproxReachesTheUnits(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sass := func(recipe string) map[string]string {
-				recipes := map[string]Recipe{}
+			sass := func(r string) map[string]string {
+				recipes := map[string]recipe.Recipe{}
 				for _, f := range m.Entries() {
-					if recipe != "" {
-						recipes[f.Name] = mustRecipe(t, recipe)
+					if r != "" {
+						recipes[f.Name] = mustRecipe(t, r)
 					}
 				}
 				out, refused, err := Apply(text, recipes)
 				if err != nil || len(refused) > 0 {
-					t.Fatal(recipe, refused, err)
+					t.Fatal(r, refused, err)
 				}
 				return kit.SASS(t, cuobjdump, out, "-arch=sm_80")
 			}
@@ -47,17 +48,17 @@ func TestApproxReachesTheUnits(t *testing.T) {
 					t.Errorf("nvcc's own %s calls nothing: the test shows nothing", name)
 				}
 			}
-			for _, recipe := range []string{"approx=all,div.full,all.f64", "approx=all.ftz,all.f64+1"} {
-				for name, code := range sass(recipe) {
+			for _, r := range []string{"approx=all,div.full,all.f64", "approx=all.ftz,all.f64+1"} {
+				for name, code := range sass(r) {
 					if call.MatchString(code) || !regexp.MustCompile(mufu[name]).MatchString(code) {
-						t.Errorf("%s, %s:\n%s", recipe, name, code)
+						t.Errorf("%s, %s:\n%s", r, name, code)
 					}
 				}
 			}
-			for _, recipe := range []string{"approx=all,all.f64+1:sm<32"} {
-				for name, code := range sass(recipe) {
+			for _, r := range []string{"approx=all,all.f64+1:sm<32"} {
+				for name, code := range sass(r) {
 					if !call.MatchString(code) || !regexp.MustCompile(mufu[name]).MatchString(code) {
-						t.Errorf("%s, %s has not both forms:\n%s", recipe, name, code)
+						t.Errorf("%s, %s has not both forms:\n%s", r, name, code)
 					}
 				}
 			}
@@ -94,7 +95,7 @@ func TestDegrees(t *testing.T) {
 		if back := WithDegree(with, Degree{}); back.String() != r.String() {
 			t.Errorf("%s without its degree is %s", with, back)
 		}
-		again, err := ParseRecipe(with.String())
+		again, err := recipe.Parse(with.String())
 		if err != nil || again.String() != with.String() {
 			t.Errorf("%s is read as %s, %v", with, again, err)
 		}
@@ -117,7 +118,7 @@ func TestApproximateIsAskedFor(t *testing.T) {
 		t.Errorf("approximate levers: %s", got)
 	}
 	for _, text := range []string{"maxnreg=40 approx=div", "spec{n=64} spec{n=1024|approx=all}"} {
-		if e := mustRecipe(t, text).Exactness(); e != Approximate {
+		if e := ExactnessOf(mustRecipe(t, text)); e != Approximate {
 			t.Errorf("%s is %s", text, e)
 		}
 	}
@@ -133,7 +134,7 @@ func TestTwice(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		recipes := map[string]Recipe{}
+		recipes := map[string]recipe.Recipe{}
 		for _, f := range m.Entries() {
 			recipes[f.Name] = mustRecipe(t, "approx=all.ftz,all.f64+1:warps<3 ld=cs maxnreg=64")
 		}

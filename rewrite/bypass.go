@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/recipe"
 )
 
 // bypass=K lets the warps of a block with linear index 0 .. K-1 load through the L1 cache as they do; all others load
@@ -39,7 +40,7 @@ import (
 //
 // From: Li et al., Adaptive and Transparent Cache Bypassing for GPUs, SC 2015; .L1::no_allocate takes the place of its
 // .cg, which is a stronger access today.
-func bypass(k *kernel, terms []Term) error {
+func bypass(k *kernel, terms []recipe.Term) error {
 	value, err := only(terms)
 	if err != nil {
 		return err

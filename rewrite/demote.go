@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/recipe"
 )
 
 // demote=WORDS:STRATEGY keeps up to WORDS 32-bit values of every thread in shared memory instead of registers, values that are
@@ -49,7 +50,7 @@ import (
 //
 // From: Sakdhnagool, Sabne, Eigenmann, RegDem: Increasing GPU Performance via Shared Memory Register Spilling, sections
 // 3.1 to 3.4, which works on SASS.
-func demote(k *kernel, terms []Term) error {
+func demote(k *kernel, terms []recipe.Term) error {
 	value, err := only(terms)
 	if err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/ptx/ptxtest"
+	"gnvcc/rewrite/recipe"
 )
 
 // A program is a random integer kernel with branches, loops, guarded instructions and scopes, that writes all its registers
@@ -124,7 +125,7 @@ func TestDemotedComputeTheSame(t *testing.T) {
 		}
 		text := []byte(randomKernel(rng, directive))
 		r := mustRecipe(t, fmt.Sprintf("demote=%d:%s", 1+rng.Intn(40), Strategies[rng.Intn(3)]))
-		out, refused, err := options.Apply(text, map[string]Recipe{"k": r})
+		out, refused, err := options.Apply(text, map[string]recipe.Recipe{"k": r})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -196,7 +197,7 @@ func TestDemotedTakeFewerRegisters(t *testing.T) {
 				continue
 			}
 			r := mustRecipe(t, fmt.Sprintf("demote=%d:%s", words, strategy))
-			out, refused, err := Options{Blocks: block}.Apply(text, map[string]Recipe{"line": r, "loop": r})
+			out, refused, err := Options{Blocks: block}.Apply(text, map[string]recipe.Recipe{"line": r, "loop": r})
 			if err != nil || len(refused) > 0 {
 				t.Fatal(refused, err)
 			}
@@ -258,7 +259,7 @@ func TestDemotedExamples(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				recipes, blocks := make(map[string]Recipe), make(map[string][3]int)
+				recipes, blocks := make(map[string]recipe.Recipe), make(map[string][3]int)
 				for i, f := range m.Entries() {
 					recipes[f.Name] = mustRecipe(t, "demote=12:"+Strategies[(n+i)%3])
 					blocks[f.Name] = [3]int{64, 2, 1}
@@ -308,9 +309,9 @@ func BenchmarkDemote(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	recipes := make(map[string]Recipe)
+	recipes := make(map[string]recipe.Recipe)
 	for _, f := range m.Entries() {
-		recipes[f.Name], _ = ParseRecipe("demote=8:loops")
+		recipes[f.Name], _ = recipe.Parse("demote=8:loops")
 	}
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {

@@ -1,6 +1,6 @@
-// Package rewrite changes how a kernel is compiled, as a Recipe says. A recipe's terms act at four places: on the
+// Package rewrite changes how a kernel is compiled, as a recipe (package rewrite/recipe) says. A recipe's terms act at four places: on the
 // preprocessed source (package rewrite/source), on the PTX (the passes here), as flags of ptxas, and in the host stub, where a second
-// entry is launched (package rewrite/stub). The package knows nobody of gnvcc but its own reader, rewrite/ptx; driver and policy call it.
+// entry is launched (package rewrite/stub). The package knows nobody of gnvcc but its own rooms; driver and policy call it.
 //
 // Every lever stands in one table (table.go); every PTX pass is one file, named after its lever, that begins with what
 // it does, PTX before and after, when it is allowed, why that is safe and where it comes from. A pass that can't do what

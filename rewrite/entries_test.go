@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/recipe"
 )
 
 func TestEntries(t *testing.T) {
@@ -19,7 +20,7 @@ func TestEntries(t *testing.T) {
 		if r.String() != c.recipe {
 			t.Errorf("%q prints as %q", c.recipe, r)
 		}
-		if err := r.Check(); err != nil {
+		if err := Check(r); err != nil {
 			t.Error(err)
 		}
 		entries, err := r.Entries()
@@ -36,7 +37,7 @@ func TestEntries(t *testing.T) {
 		if len(entries) == 0 {
 			continue
 		}
-		again, err := Join(entries).Entries()
+		again, err := recipe.Join(entries).Entries()
 		if err != nil || len(again) != len(entries) {
 			t.Fatalf("%s joined again: %v, %v", c.recipe, again, err)
 		}
@@ -47,7 +48,7 @@ func TestEntries(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"spec{n=1|maxnreg}", "spec{n=1|ptxas=-O1}", "spec{n=1|frobnicate=2}"} {
-		if err := mustRecipe(t, bad).Check(); err == nil {
+		if err := Check(mustRecipe(t, bad)); err == nil {
 			t.Errorf("%s is taken", bad)
 		}
 	}
@@ -63,16 +64,16 @@ func TestThrottle(t *testing.T) {
 		"spec{host(dynamic)=0} spec{host(dynamic)=64,blockDim.x=8} throttle=2": 2,
 	} {
 		r := mustRecipe(t, text)
-		if err := r.Check(); err != nil {
+		if err := Check(r); err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
-		if r.Throttle() != n {
-			t.Errorf("%s: throttled to %d, want %d", text, r.Throttle(), n)
+		if Throttle(r) != n {
+			t.Errorf("%s: throttled to %d, want %d", text, Throttle(r), n)
 		}
 	}
 	for _, bad := range []string{"throttle=3", "spec{n=1} throttle=3", "spec{host(dynamic)=0} throttle=0", "spec{host(dynamic)=0} throttle=x",
 		"spec{host(dynamic)=} throttle=1", "spec{n=1|throttle=3}", "spec{host(dynamic)=0} spec{n=1} throttle=3", "guard{host(dynamic)=0} throttle=2"} {
-		if err := mustRecipe(t, bad).Check(); err == nil {
+		if err := Check(mustRecipe(t, bad)); err == nil {
 			t.Errorf("%s is taken", bad)
 		}
 	}
@@ -84,7 +85,7 @@ func TestThrottle(t *testing.T) {
 		"spec{host(dynamic)=0|unroll=2}":             Checked,
 		"spec{host(dynamic)=0|throttle=2} spec{n=8}": Checked,
 	} {
-		if got := mustRecipe(t, text).Exactness(); got != want {
+		if got := ExactnessOf(mustRecipe(t, text)); got != want {
 			t.Errorf("%s is exact as %s, want %s", text, got, want)
 		}
 	}

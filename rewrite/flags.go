@@ -3,6 +3,8 @@ package rewrite
 import (
 	"fmt"
 	"strings"
+
+	"gnvcc/rewrite/recipe"
 )
 
 // Flags: the lever "ptxas". A flag of ptxas holds for every kernel of the file, so it is taken only where all want it.
@@ -32,11 +34,11 @@ func isHash(s string) bool {
 
 // Flags returns the flags of ptxas for a file of `all` kernels, of which these are the recipes (those without one may be
 // left out). It is an error if one kernel wants a flag that another doesn't.
-func Flags(recipes []Recipe, all int) ([]string, error) {
+func Flags(recipes []recipe.Recipe, all int) ([]string, error) {
 	var text string
 	wanting := 0
 	for _, r := range recipes {
-		f := r.Flag()
+		f := At(r, Flag)
 		if f.IsDefault() {
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/recipe"
 )
 
 // FuzzApply gives foreign PTX and a foreign recipe to the passes. Whatever they make of it, the result is a module with the same
@@ -32,7 +33,7 @@ func FuzzApply(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, src []byte, text string, how uint8) {
-		r, err := ParseRecipe(text)
+		r, err := recipe.Parse(text)
 		if err != nil || len(src) > 1<<16 {
 			return
 		}
@@ -40,7 +41,7 @@ func FuzzApply(f *testing.F) {
 		if err != nil {
 			return
 		}
-		recipes := map[string]Recipe{}
+		recipes := map[string]recipe.Recipe{}
 		entries := m.Entries()
 		for i, e := range entries {
 			if i%2 == 0 {

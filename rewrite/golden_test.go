@@ -15,6 +15,7 @@ import (
 
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/ptx/ptxtest"
+	"gnvcc/rewrite/recipe"
 )
 
 // The goldens: testdata/*.txtar hold `recipes` (one "kernel: recipe" a line), perhaps `options`, `in.ptx`, and what must come
@@ -29,7 +30,7 @@ var update = flag.Bool("update", false, "rewrite the goldens")
 type golden struct {
 	archive  *txtar.Archive
 	in, out  []byte
-	recipes  map[string]Recipe
+	recipes  map[string]recipe.Recipe
 	options  Options
 	refused  string
 	assemble bool
@@ -50,11 +51,11 @@ func readGolden(t *testing.T, path string) *golden {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &golden{archive: a, recipes: make(map[string]Recipe), assemble: true}
+	g := &golden{archive: a, recipes: make(map[string]recipe.Recipe), assemble: true}
 	recipes, _ := g.file("recipes")
 	for _, line := range lines(recipes) {
 		name, text, ok := strings.Cut(line, ": ")
-		r, err := ParseRecipe(text)
+		r, err := recipe.Parse(text)
 		if !ok || err != nil {
 			t.Fatalf("%s: %q: %v", path, line, err)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/recipe"
 )
 
 // maxnreg=N sets the number of registers that ptxas may give a thread, down or up.
@@ -24,7 +25,7 @@ import (
 // SM has, so the largest block that fits must not become smaller than with nvcc's own compile (see Fits).
 //
 // From: Li et al., Critical Points Based Register-Concurrency Autotuning for GPUs, DATE 2016.
-func maxnreg(k *kernel, terms []Term) error {
+func maxnreg(k *kernel, terms []recipe.Term) error {
 	value, err := only(terms)
 	if err != nil {
 		return err

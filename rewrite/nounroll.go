@@ -3,6 +3,8 @@ package rewrite
 import (
 	"errors"
 	"strings"
+
+	"gnvcc/rewrite/recipe"
 )
 
 // nounroll=off takes out the pragmas by which cicc tells ptxas not to unroll a loop (LLVM puts them where it unrolled
@@ -14,7 +16,7 @@ import (
 //
 // Allowed wherever such a pragma stands. Safe: it is a hint; ptxas compiles the loop anew, so that the contraction of
 // multiplications and additions may differ: checked, not by construction.
-func nounroll(k *kernel, terms []Term) error {
+func nounroll(k *kernel, terms []recipe.Term) error {
 	value, err := only(terms)
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/ptx/ptxtest"
+	"gnvcc/rewrite/recipe"
 )
 
 // TestRealKernels puts every PTX lever on every kernel that nvcc gives for the reader's test programs. A lever may
@@ -44,7 +45,7 @@ func TestRealKernels(t *testing.T) {
 				done := make(map[string]int)
 				// Lever by lever over the kernels, shifted, so that few runs of ptxas see each lever on many kernels.
 				for shift := 0; shift < len(levers); shift += 5 {
-					recipes := make(map[string]Recipe)
+					recipes := make(map[string]recipe.Recipe)
 					for i, f := range m.Entries() {
 						recipes[f.Name] = mustRecipe(t, levers[(i+shift)%len(levers)])
 					}

@@ -9,43 +9,16 @@ import (
 	"time"
 
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/recipe"
 )
 
-func mustRecipe(t *testing.T, text string) Recipe {
+func mustRecipe(t *testing.T, text string) recipe.Recipe {
 	t.Helper()
-	r, err := ParseRecipe(text)
+	r, err := recipe.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
-}
-
-func TestRecipeText(t *testing.T) {
-	for _, c := range [][2]string{ // as given, as printed
-		{"", ""},
-		{"maxnreg=56", "maxnreg=56"},
-		{"  unroll@L17=8   maxnreg=56 spec{n=1024,blockDim.x=256} ld=L2::256B unroll=4 ", "ld=L2::256B maxnreg=56 spec{n=1024,blockDim.x=256} unroll=4 unroll@L17=8"},
-		{"spec{n=1} spec{n=2}", "spec{n=1} spec{n=2}"},
-		{"ptxas=--register-usage-level=3", "ptxas=--register-usage-level=3"},
-		{"spec{}", "spec{}"},
-	} {
-		r, err := ParseRecipe(c[0])
-		if err != nil {
-			t.Errorf("%q: %v", c[0], err)
-			continue
-		}
-		if r.String() != c[1] {
-			t.Errorf("%q prints as %q, want %q", c[0], r, c[1])
-		}
-		if again := mustRecipe(t, r.String()); again.String() != r.String() {
-			t.Errorf("%q reads back as %q", r, again)
-		}
-	}
-	for _, bad := range []string{"maxnreg", "maxnreg=", "=5", "spec{n=1", "spec{n=1}x", "maxnreg=1 maxnreg=2", "ld@1=a ld@1=b", "a=}", "@3=x", "}", "spec{a{b}", "spec{n=1\n}"} {
-		if r, err := ParseRecipe(bad); err == nil {
-			t.Errorf("%q is taken as %q", bad, r)
-		}
-	}
 }
 
 func FuzzRecipe(f *testing.F) {
@@ -55,16 +28,16 @@ func FuzzRecipe(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		r, err := ParseRecipe(text)
+		r, err := recipe.Parse(text)
 		if err != nil {
 			return
 		}
-		again, err := ParseRecipe(r.String())
+		again, err := recipe.Parse(r.String())
 		if err != nil || again.String() != r.String() {
 			t.Fatalf("%q prints as %q, which reads as %q, %v", text, r, again, err)
 		}
-		r.Exactness()
-		if r.Check() != nil {
+		ExactnessOf(r)
+		if Check(r) != nil {
 			return
 		}
 		entries, err := r.Entries()
@@ -73,12 +46,12 @@ func FuzzRecipe(f *testing.F) {
 		}
 		for _, e := range entries {
 			conditions, _ := e.Get("spec", "")
-			if h, err := HostConditions(conditions); e.Throttle() > 0 && (err != nil || !h.HasDynamic) {
+			if h, err := recipe.HostConditions(conditions); Throttle(e) > 0 && (err != nil || !h.HasDynamic) {
 				t.Fatalf("%q passes the check, and %q is throttled without a condition: %v", text, e, err)
 			}
 		}
 		if len(entries) > 1 {
-			if joined, err := Join(entries).Entries(); err != nil || len(joined) != len(entries) {
+			if joined, err := recipe.Join(entries).Entries(); err != nil || len(joined) != len(entries) {
 				t.Fatalf("%q has %d entries; joined, %d, %v", text, len(entries), len(joined), err)
 			} else {
 				for i := range joined {
@@ -88,7 +61,7 @@ func FuzzRecipe(f *testing.F) {
 				}
 			}
 		}
-		if flags, err := Flags([]Recipe{r}, 1); err == nil {
+		if flags, err := Flags([]recipe.Recipe{r}, 1); err == nil {
 			for _, flag := range flags {
 				if checkFlag(flag) != nil {
 					t.Fatalf("%q gives the flag %q", text, flag)
@@ -113,8 +86,8 @@ func TestExactnessAndStages(t *testing.T) {
 		{"maxnreg=56 frobnicate=1", Approximate, "", "maxnreg=56", ""},
 	} {
 		r := mustRecipe(t, c.recipe)
-		if r.Exactness() != c.exact || r.Source().String() != c.source || r.PTX().String() != c.ptx || r.Flag().String() != c.flags {
-			t.Errorf("%q: %v, source %q, ptx %q, flags %q", r, r.Exactness(), r.Source(), r.PTX(), r.Flag())
+		if ExactnessOf(r) != c.exact || At(r, Source).String() != c.source || At(r, PTX).String() != c.ptx || At(r, Flag).String() != c.flags {
+			t.Errorf("%q: %v, source %q, ptx %q, flags %q", r, ExactnessOf(r), At(r, Source), At(r, PTX), At(r, Flag))
 		}
 	}
 	for e := ByConstruction; e <= Approximate; e++ {
@@ -154,7 +127,7 @@ func TestFlags(t *testing.T) {
 		{[]string{"ptxas=-O1,"}, 1, "!none that"},
 		{[]string{"ptxas@1=-O1"}, 1, "!site"},
 	} {
-		var recipes []Recipe
+		var recipes []recipe.Recipe
 		for _, text := range c.recipes {
 			recipes = append(recipes, mustRecipe(t, text))
 		}
@@ -262,7 +235,7 @@ func TestHintsOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	recipes := make(map[string]Recipe)
+	recipes := make(map[string]recipe.Recipe)
 	loads := 0
 	for _, f := range m.Entries() {
 		l, s := Accesses(f)
@@ -296,18 +269,18 @@ func BenchmarkApply(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	for _, recipe := range []string{"maxnreg=40", "ld=L2::128B st=cs", "bypass=4", "ld=L2::128B st=cs bypass=4 maxnreg=40"} {
-		r, err := ParseRecipe(recipe)
+	for _, wanted := range []string{"maxnreg=40", "ld=L2::128B st=cs", "bypass=4", "ld=L2::128B st=cs bypass=4 maxnreg=40"} {
+		r, err := recipe.Parse(wanted)
 		if err != nil {
 			b.Fatal(err)
 		}
-		recipes := make(map[string]Recipe)
+		recipes := make(map[string]recipe.Recipe)
 		for _, f := range m.Entries() {
 			if loads, stores := Accesses(f); loads > 0 && stores > 0 { // every kernel of the file
 				recipes[f.Name] = r
 			}
 		}
-		b.Run(strings.ReplaceAll(recipe, " ", "_"), func(b *testing.B) {
+		b.Run(strings.ReplaceAll(wanted, " ", "_"), func(b *testing.B) {
 			b.ReportAllocs()
 			begun, n := processorTime(b), 0
 			for b.Loop() {
@@ -342,12 +315,12 @@ func TestManyDeclarations(t *testing.T) {
 		b.WriteString("\tret;\n}\n")
 		return []byte(b.String())
 	}
-	recipe := map[string]Recipe{"k": mustRecipe(t, "maxnreg=32")}
-	if out, refused, err := Apply(text(200), recipe); err != nil || len(refused) > 0 || !strings.Contains(string(out), ".maxnreg 32") {
+	wanted := map[string]recipe.Recipe{"k": mustRecipe(t, "maxnreg=32")}
+	if out, refused, err := Apply(text(200), wanted); err != nil || len(refused) > 0 || !strings.Contains(string(out), ".maxnreg 32") {
 		t.Errorf("200: %v, %v", refused, err)
 	}
 	many := text(maxDeclared + 1)
-	if out, refused, err := Apply(many, recipe); err != nil || refused["k"] == nil || !strings.Contains(refused["k"].Error(), "declarations") || string(out) != string(many) {
+	if out, refused, err := Apply(many, wanted); err != nil || refused["k"] == nil || !strings.Contains(refused["k"].Error(), "declarations") || string(out) != string(many) {
 		t.Errorf("%d: %v, %v", maxDeclared+1, refused, err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/ptx/ptxtest"
+	"gnvcc/rewrite/recipe"
 )
 
 // TestArithmeticStays looks at what "by construction" promises in the machine code: with every lever that promises it,
@@ -44,10 +45,10 @@ func TestArithmeticStays(t *testing.T) {
 		}
 		for _, text1 := range []string{"maxnreg=32", "ld=L1::evict_last.L2::128B st=cs", "smemspill=on maxnreg=24"} {
 			r := mustRecipe(t, text1)
-			if r.Exactness() != ByConstruction {
+			if ExactnessOf(r) != ByConstruction {
 				t.Fatalf("%s does not promise it", r)
 			}
-			recipes := make(map[string]Recipe)
+			recipes := make(map[string]recipe.Recipe)
 			for _, f := range m.Entries() {
 				recipes[f.Name] = r
 			}

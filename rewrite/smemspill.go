@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"gnvcc/rewrite/recipe"
 )
 
 // smemspill=on lets ptxas spill registers to shared memory before it takes local memory.
@@ -25,7 +27,7 @@ import (
 // this must know the launches.
 //
 // From: ptxas 13.0's own feature; the idea: Sakdhnagool et al., RegDem.
-func smemspill(k *kernel, terms []Term) error {
+func smemspill(k *kernel, terms []recipe.Term) error {
 	value, err := only(terms)
 	if err != nil {
 		return err

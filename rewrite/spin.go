@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/recipe"
 )
 
 // spin=test makes the spin loops of a kernel look at their lock before they try to take it; spin=backoff makes a thread
@@ -41,7 +42,7 @@ import (
 //
 // From: Li, GPU performance modeling and optimization (2016), chapter 7, whose lock bits are gone since Maxwell; test before
 // the swap and back-off are Rudolph and Segall's (ISCA 1984) and Anderson's (TPDS 1990).
-func spin(k *kernel, terms []Term) error {
+func spin(k *kernel, terms []recipe.Term) error {
 	value, err := only(terms)
 	if err != nil {
 		return err

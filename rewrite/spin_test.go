@@ -10,6 +10,7 @@ import (
 
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/ptx/ptxtest"
+	"gnvcc/rewrite/recipe"
 )
 
 // TestSpinYields looks at what each ptxas makes of rewritten spin loops. A lane that waits for another lane of its warp gets
@@ -29,7 +30,7 @@ func TestSpinYields(t *testing.T) {
 			t.Parallel()
 			want := yields(t, kit, cuobjdump, text, arch)
 			for _, value := range []string{"test", "test,backoff"} {
-				recipes, done := make(map[string]Recipe), 0
+				recipes, done := make(map[string]recipe.Recipe), 0
 				for _, f := range m.Entries() {
 					recipes[f.Name] = mustRecipe(t, "spin="+value)
 				}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sort"
 	"strings"
+
+	"gnvcc/rewrite/recipe"
 )
 
 // The table of levers, and the order of the PTX passes.
@@ -62,7 +64,7 @@ type Pass struct {
 	Before map[string]string // PTX stage: it must run before these levers, each with the reason
 	Last   string            // why it must run behind all that it need not run before; "": it need not
 
-	apply func(k *kernel, terms []Term) error // PTX stage: all terms of the lever together
+	apply func(k *kernel, terms []recipe.Term) error // PTX stage: all terms of the lever together
 }
 
 var byLever = make(map[string]*Pass)
@@ -135,9 +137,9 @@ func Levers() []Pass {
 	return out
 }
 
-// Exactness is the weakest promise among the recipe's terms; ByConstruction for nvcc's own compile, Approximate where a
+// ExactnessOf is the weakest promise among the recipe's terms; ByConstruction for nvcc's own compile, Approximate where a
 // lever is not known. A copy of which only the host knows the conditions is nvcc's own compile.
-func (r Recipe) Exactness() Exactness {
+func ExactnessOf(r recipe.Recipe) Exactness {
 	worst := ByConstruction
 	for _, t := range r.Terms {
 		if t.HostOnly() && !strings.Contains(t.Value, "|") {
@@ -148,11 +150,11 @@ func (r Recipe) Exactness() Exactness {
 			e = p.Exact
 		}
 		if _, own, bar := strings.Cut(t.Value, "|"); bar && t.Brace { // what one entry alone is built with
-			inner, err := ParseRecipe(own)
+			inner, err := recipe.Parse(own)
 			if err != nil {
 				e = Approximate
 			}
-			e = max(e, inner.Exactness())
+			e = max(e, ExactnessOf(inner))
 		}
 		worst = max(worst, e)
 	}
@@ -160,21 +162,13 @@ func (r Recipe) Exactness() Exactness {
 }
 
 // TakesShared tells whether a lever of the recipe takes shared memory of its own.
-func (r Recipe) TakesShared() bool {
-	return slices.ContainsFunc(r.Terms, func(t Term) bool { p := byLever[t.Lever]; return p != nil && p.Takes })
+func TakesShared(r recipe.Recipe) bool {
+	return slices.ContainsFunc(r.Terms, func(t recipe.Term) bool { p := byLever[t.Lever]; return p != nil && p.Takes })
 }
 
-// Source returns the terms that act on the source.
-func (r Recipe) Source() Recipe { return r.at(Source) }
-
-// PTX returns the terms that act on the PTX.
-func (r Recipe) PTX() Recipe { return r.at(PTX) }
-
-// Flag returns the terms that act as flags of ptxas.
-func (r Recipe) Flag() Recipe { return r.at(Flag) }
-
-func (r Recipe) at(s Stage) Recipe {
-	var out Recipe
+// At returns the terms of the recipe that act at a stage.
+func At(r recipe.Recipe, s Stage) recipe.Recipe {
+	var out recipe.Recipe
 	for _, t := range r.Terms {
 		if p := byLever[t.Lever]; p != nil && p.Stage == s {
 			out.Terms = append(out.Terms, t)
@@ -185,7 +179,7 @@ func (r Recipe) at(s Stage) Recipe {
 
 // Check tells whether every lever of a recipe is known and takes a site where one is given. A recipe of a newer gnvcc
 // fails here.
-func (r Recipe) Check() error {
+func Check(r recipe.Recipe) error {
 	for _, t := range r.Terms {
 		p := byLever[t.Lever]
 		if p == nil {
@@ -194,6 +188,11 @@ func (r Recipe) Check() error {
 		if t.Site != "" && !p.Sites {
 			return fmt.Errorf("recipe %q: %s is for the whole kernel and takes no @%s", r, t.Lever, t.Site)
 		}
+		if _, own, _ := strings.Cut(t.Value, "|"); t.Lever == "spec" {
+			if inner, err := recipe.Parse(own); err == nil && !At(inner, Flag).IsDefault() {
+				return fmt.Errorf("recipe %q: a flag of ptxas can't stand behind a bar", r)
+			}
+		}
 	}
 	entries, err := r.Entries()
 	if err != nil {
@@ -201,12 +200,12 @@ func (r Recipe) Check() error {
 	}
 	if len(entries) > 1 {
 		for _, e := range entries {
-			if err := e.Check(); err != nil {
+			if err := Check(e); err != nil {
 				return err
 			}
 		}
 	} else if len(entries) == 1 && entries[0].String() != r.String() {
-		return entries[0].Check()
+		return Check(entries[0])
 	} else {
 		return checkThrottle(r)
 	}

@@ -5,10 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/recipe"
 )
 
 // throttle=N lets at most N blocks of a second entry be resident on a multiprocessor, so that fewer warps share the caches.
@@ -31,7 +30,7 @@ import (
 // From: Li's thesis (2016), section 3.6, Figs. 3.14 and 3.18. There, on Fermi, the reserve costs no L1; since Volta it would.
 
 // throttled reads the lever's value: 0 where the recipe has none.
-func throttled(r Recipe) (int, error) {
+func throttled(r recipe.Recipe) (int, error) {
 	value, ok := r.Get("throttle", "")
 	if !ok {
 		return 0, nil
@@ -44,13 +43,13 @@ func throttled(r Recipe) (int, error) {
 }
 
 // Throttle gives the number of resident blocks that a recipe for one second entry asks for, 0 where it asks for none.
-func (r Recipe) Throttle() int {
+func Throttle(r recipe.Recipe) int {
 	n, _ := throttled(r) // Check has seen it
 	return n
 }
 
 // checkThrottle looks at a recipe with one spec term or none.
-func checkThrottle(r Recipe) error {
+func checkThrottle(r recipe.Recipe) error {
 	n, err := throttled(r)
 	if n == 0 || err != nil {
 		return err
@@ -59,7 +58,7 @@ func checkThrottle(r Recipe) error {
 	if !ok {
 		return fmt.Errorf("recipe %q: throttle is for a second entry: spec{host(dynamic)=BYTES} throttle=%d", r, n)
 	}
-	h, err := HostConditions(conditions)
+	h, err := recipe.HostConditions(conditions)
 	if err == nil && !h.HasDynamic {
 		err = fmt.Errorf("recipe %q: throttle needs the condition host(dynamic)=BYTES: the reserve lies on top of that", r)
 	}
@@ -120,60 +119,6 @@ func ReadsSharedSize(text []byte) bool {
 		}
 	}
 	return false
-}
-
-// A Host is what of a spec term's conditions the host alone looks at; the copy is not told, and nothing in its code depends on it.
-type Host struct {
-	Block      [3]int // host(block)=256x1x1; zeros: any
-	HasDynamic bool   // host(dynamic)=0: bytes of dynamic shared memory
-	Dynamic    int
-	Only       bool // there are no other conditions: the copy is the kernel as nvcc compiles it
-}
-
-// HostConditions reads them.
-func HostConditions(conditions string) (Host, error) {
-	h := Host{Only: true}
-	conditions, _, _ = strings.Cut(conditions, "|")
-	for _, c := range strings.Split(conditions, ",") {
-		name, value, _ := strings.Cut(strings.TrimSpace(c), "=")
-		switch {
-		case name == "host(block)":
-			parts := strings.Split(value, "x")
-			if len(parts) != 3 || h.Block[0] != 0 {
-				return h, fmt.Errorf("%s: a block is XxYxZ, and there is one", c)
-			}
-			for i, p := range parts {
-				n, err := number(p, 1, 1024)
-				if err != nil {
-					return h, fmt.Errorf("%s: %w", c, err)
-				}
-				h.Block[i] = n
-			}
-		case name == "host(dynamic)":
-			n, err := strconv.Atoi(value)
-			if err != nil || n < 0 || n > 1<<20 || h.HasDynamic || strconv.Itoa(n) != value {
-				return h, fmt.Errorf("%s: bytes of dynamic shared memory are a number from 0, and stand once", c)
-			}
-			h.HasDynamic, h.Dynamic = true, n
-		case strings.HasPrefix(name, "host("):
-			return h, fmt.Errorf("%s: the host knows host(block) and host(dynamic)", c)
-		default:
-			h.Only = false
-		}
-	}
-	if h.Only && h.Block[0] == 0 && !h.HasDynamic {
-		return h, errors.New("a second entry without a condition")
-	}
-	return h, nil
-}
-
-// HostOnly tells whether a term is a spec that only the host looks at.
-func (t Term) HostOnly() bool {
-	if t.Lever != "spec" || !t.Brace {
-		return false
-	}
-	h, err := HostConditions(t.Value)
-	return err == nil && h.Only
 }
 
 var _ = register(Pass{Lever: "throttle", Stage: HostStub, Exact: ByConstruction, Doc: "at most so many blocks of a second entry on a multiprocessor, by shared memory that the host reserves"})

@@ -10,17 +10,18 @@ import (
 	"testing"
 
 	"gnvcc/install/kits"
+	"gnvcc/rewrite"
 )
 
 func TestRecipes(t *testing.T) {
 	for _, kind := range []string{"PTX", "source"} {
 		seen := map[string]bool{}
 		for _, r := range recipes(kind) {
-			if err := r.Check(); err != nil {
+			if err := rewrite.Check(r); err != nil {
 				t.Error(err)
 			}
 			seen[r.String()] = true
-			if (kind == "source") == r.Source().IsDefault() {
+			if (kind == "source") == rewrite.At(r, rewrite.Source).IsDefault() {
 				t.Errorf("%s: %s", kind, r)
 			}
 		}

@@ -17,6 +17,7 @@ import (
 	"gnvcc/cache"
 	"gnvcc/driver"
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 )
 
 type builder struct {
@@ -27,10 +28,10 @@ type builder struct {
 }
 
 // recipes are 60 of a kind, the same for every kernel.
-func recipes(kind string) []rewrite.Recipe {
-	var out []rewrite.Recipe
+func recipes(kind string) []recipe.Recipe {
+	var out []recipe.Recipe
 	add := func(format string, args ...any) {
-		r, err := rewrite.ParseRecipe(fmt.Sprintf(format, args...))
+		r, err := recipe.Parse(fmt.Sprintf(format, args...))
 		if err != nil {
 			panic(err)
 		}
@@ -102,7 +103,7 @@ func (b *builder) build(ctx context.Context, folder string) error {
 func (b *builder) store() string { return filepath.Join(b.work, "store") }
 
 // compile compiles the kernel by some recipes, with a copy of the store that knows the build alone.
-func (b *builder) compile(ctx context.Context, list []rewrite.Recipe) (Run, error) {
+func (b *builder) compile(ctx context.Context, list []recipe.Recipe) (Run, error) {
 	b.count++
 	dir := filepath.Join(b.work, fmt.Sprintf("copy%d", b.count))
 	if err := os.CopyFS(dir, os.DirFS(b.store())); err != nil {

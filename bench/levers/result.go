@@ -13,7 +13,7 @@ import (
 	"gnvcc/bench/jsonl"
 	"gnvcc/bench/machine"
 	"gnvcc/cache"
-	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 )
 
 // together is the name under which all levers stand.
@@ -147,7 +147,7 @@ func nothing(decisions []cache.Decision, lever string) string {
 // leverOf is the lever of a recipe that has only one, "" for others. Terms that only the host looks at don't count, nor do caps beside another
 // lever's value: demotion and spilling have them as part of theirs.
 func leverOf(text string) string {
-	r, err := rewrite.ParseRecipe(text)
+	r, err := recipe.Parse(text)
 	if err != nil || r.IsDefault() {
 		return ""
 	}

@@ -12,7 +12,7 @@ import (
 	"gnvcc/driver"
 	"gnvcc/policy"
 	"gnvcc/profile"
-	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 )
 
 // A compiler is driver's Compiler as policy wants it: driver knows how a kernel is built, policy what is worth trying, and
@@ -78,7 +78,7 @@ func capability(target string) int {
 }
 
 // Compile makes a candidate.
-func (c *compiler) Compile(ctx context.Context, k *policy.Kernel, r rewrite.Recipe, plain bool) (*policy.Candidate, error) {
+func (c *compiler) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe, plain bool) (*policy.Candidate, error) {
 	s, ok := k.Handle.(*driver.Source)
 	if !ok {
 		return nil, errors.New("a kernel that this compiler does not know")

@@ -29,6 +29,7 @@ import (
 	"strings"
 
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 )
 
 // fastFamilies says which names of which form belong to a function: the code for float, in which %s is ".ftz" or "".
@@ -184,7 +185,7 @@ func keyword(word string) bool {
 }
 
 // fastEdits turns a fastmath term into edits: the overload set, and the names.
-func (k *Kernel) fastEdits(terms []rewrite.Term) ([]insertion, error) {
+func (k *Kernel) fastEdits(terms []recipe.Term) ([]insertion, error) {
 	if len(terms) == 0 {
 		return nil, nil
 	}

@@ -3,8 +3,8 @@ package source
 import (
 	"testing"
 
-	"gnvcc/rewrite"
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/recipe"
 )
 
 // FuzzMergeShared gives it foreign PTX on both sides. What comes out can be parsed, and has the entry.
@@ -18,9 +18,9 @@ func FuzzMergeShared(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, standard, variant []byte, copies uint8) {
-		var terms []rewrite.Term
+		var terms []recipe.Term
 		for range copies%4 + 1 {
-			terms = append(terms, rewrite.Term{Lever: "spec", Value: "n=1", Brace: true})
+			terms = append(terms, recipe.Term{Lever: "spec", Value: "n=1", Brace: true})
 		}
 		out, err := u.MergeShared("_Z1kPfi", terms, standard, variant)
 		if err != nil {
@@ -56,7 +56,7 @@ func FuzzFastMath(f *testing.F) {
 		kernels := u.Kernels()
 		for _, k := range kernels {
 			k.MathCalls()
-			out, err := k.Rewrite([]rewrite.Term{{Lever: "fastmath", Value: value}}, Options{})
+			out, err := k.Rewrite([]recipe.Term{{Lever: "fastmath", Value: value}}, Options{})
 			if err != nil {
 				continue
 			}

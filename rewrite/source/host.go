@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 )
 
 // Conditions are what a launch must fulfil for a specialised copy that stands alone (Options.Alone).
@@ -26,8 +26,8 @@ type Argument struct {
 }
 
 // Conditions reads a spec term. What Rewrite refuses is refused here, too.
-func (k *Kernel) Conditions(term rewrite.Term, opt Options) (Conditions, error) {
-	if _, err := k.copies([]rewrite.Term{term}, opt); err != nil {
+func (k *Kernel) Conditions(term recipe.Term, opt Options) (Conditions, error) {
+	if _, err := k.copies([]recipe.Term{term}, opt); err != nil {
 		return Conditions{}, err
 	}
 	values, err := k.Values(opt.Signature)
@@ -39,7 +39,7 @@ func (k *Kernel) Conditions(term rewrite.Term, opt Options) (Conditions, error) 
 		byName[v.Name] = v
 	}
 	var c Conditions
-	h, err := rewrite.HostConditions(term.Value)
+	h, err := recipe.HostConditions(term.Value)
 	if err != nil {
 		return Conditions{}, refuse(k.label(), "%s: %v", term, err)
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 )
 
 // TestHostile gives it texts that were made to cost time or stack. Each is answered within seconds, and nothing ends the process.
@@ -34,8 +34,8 @@ func TestHostile(t *testing.T) {
 		}
 		for _, k := range u.Kernels() {
 			k.Values(nil)
-			k.Rewrite([]rewrite.Term{{Lever: "unroll", Value: "2"}}, Options{})
-			k.Rewrite([]rewrite.Term{{Lever: "spec", Value: "blockDim.x=8", Brace: true}}, Options{})
+			k.Rewrite([]recipe.Term{{Lever: "unroll", Value: "2"}}, Options{})
+			k.Rewrite([]recipe.Term{{Lever: "spec", Value: "blockDim.x=8", Brace: true}}, Options{})
 		}
 		took := time.Since(begun)
 		t.Logf("%s: %v", what, took)

@@ -13,13 +13,13 @@ import (
 	"fmt"
 	"slices"
 
-	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 )
 
 // A Request is one kernel of several.
 type Request struct {
 	Entry   string
-	Terms   []rewrite.Term
+	Terms   []recipe.Term
 	Options Options
 }
 

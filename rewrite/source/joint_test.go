@@ -52,7 +52,7 @@ template <class T> __attribute__((global)) void fourth(T *p, int n) { for (int i
 		var requests []Request
 		for _, r := range strings.Split(c.requests, "; ") {
 			entry, text, _ := strings.Cut(r, ": ")
-			requests = append(requests, Request{entry, recipe(t, text), Options{Signature: signature}})
+			requests = append(requests, Request{entry, termsOf(t, text), Options{Signature: signature}})
 		}
 		joints := u.Together(requests)
 		var got [][]int

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"gnvcc/rewrite"
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/recipe"
 )
 
 var (
@@ -49,16 +49,16 @@ func TestLinesAndColumns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var terms []rewrite.Term
+		var terms []recipe.Term
 		k, err := u.Kernel(e.Name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if len(k.Loops) > 0 && k.Loops[0].Kind == "for" {
-			terms = append(terms, rewrite.Term{Lever: "unroll", Value: "2"})
+			terms = append(terms, recipe.Term{Lever: "unroll", Value: "2"})
 		}
 		if k.NoSpec == "" {
-			terms = append(terms, rewrite.Term{Lever: "spec", Value: "blockDim.x=64", Brace: true})
+			terms = append(terms, recipe.Term{Lever: "spec", Value: "blockDim.x=64", Brace: true})
 		}
 		if text, err = k.Rewrite(terms, Options{}); err != nil {
 			t.Fatal(err)

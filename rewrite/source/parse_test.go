@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 )
 
 // Thrust, CUB, cooperative groups and wmma: 12 MB of headers around a few kernels.
@@ -58,7 +58,7 @@ func TestNoMarkers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = u.Rewrite("_Z1kPii", recipe(t, "unroll=2"), Options{})
+	_, err = u.Rewrite("_Z1kPii", termsOf(t, "unroll=2"), Options{})
 	if err == nil || !strings.Contains(err.Error(), "no line markers") {
 		t.Error(err)
 	}
@@ -127,7 +127,7 @@ func FuzzRewrite(f *testing.F) {
 			if _, err := k.Values(nil); err != nil && k.NoSpec == "" && !strings.Contains(err.Error(), "left alone") {
 				t.Fatal(err)
 			}
-			for _, terms := range [][]rewrite.Term{{{Lever: "unroll", Value: "2"}}, {{Lever: "spec", Value: "blockDim.x=8", Brace: true}}} {
+			for _, terms := range [][]recipe.Term{{{Lever: "unroll", Value: "2"}}, {{Lever: "spec", Value: "blockDim.x=8", Brace: true}}} {
 				out, err := k.Rewrite(terms, Options{})
 				if err != nil {
 					continue
@@ -137,13 +137,13 @@ func FuzzRewrite(f *testing.F) {
 				}
 			}
 		}
-		r, err := rewrite.ParseRecipe(rec)
+		r, err := recipe.Parse(rec)
 		if err != nil {
 			return
 		}
-		requests := []Request{{Entry: entry, Terms: r.Terms}, {Entry: entry, Terms: []rewrite.Term{{Lever: "spec", Value: "blockDim.x=8", Brace: true}}, Options: Options{Alone: true}}}
+		requests := []Request{{Entry: entry, Terms: r.Terms}, {Entry: entry, Terms: []recipe.Term{{Lever: "spec", Value: "blockDim.x=8", Brace: true}}, Options: Options{Alone: true}}}
 		for _, f := range u.functions {
-			requests = append(requests, Request{Entry: f.name, Terms: []rewrite.Term{{Lever: "unroll", Value: "2"}}})
+			requests = append(requests, Request{Entry: f.name, Terms: []recipe.Term{{Lever: "unroll", Value: "2"}}})
 		}
 		seen := map[int]bool{}
 		for _, j := range u.Together(requests) {

@@ -13,13 +13,13 @@ import (
 	"strings"
 	"testing"
 
-	"gnvcc/rewrite"
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/recipe"
 )
 
-func recipe(t testing.TB, text string) []rewrite.Term {
+func termsOf(t testing.TB, text string) []recipe.Term {
 	t.Helper()
-	r, err := rewrite.ParseRecipe(text)
+	r, err := recipe.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,8 +99,8 @@ func testProgram(t *testing.T, tk toolkit, name string) {
 			continue
 		}
 		changed[e.Name] = r
-		all = chain(t, all, e.Name, recipe(t, r), Options{Signature: sig})
-		never = chain(t, never, e.Name, recipe(t, r), Options{Signature: sig, NeverHolds: true})
+		all = chain(t, all, e.Name, termsOf(t, r), Options{Signature: sig})
+		never = chain(t, never, e.Name, termsOf(t, r), Options{Signature: sig, NeverHolds: true})
 	}
 	golden(t, filepath.Join("testdata", "programs", name+".golden"), []byte(log.String()))
 
@@ -138,7 +138,7 @@ func testProgram(t *testing.T, tk toolkit, name string) {
 	// All of them put into the default module, with the shared memory that they had.
 	variants := map[string][]byte{}
 	for entry, r := range changed {
-		v, err := u.MergeShared(entry, recipe(t, r), plain, out)
+		v, err := u.MergeShared(entry, termsOf(t, r), plain, out)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -170,7 +170,7 @@ func testProgram(t *testing.T, tk toolkit, name string) {
 	alone := map[string]string{"basics": "_Z4tilePfPKfii", "templates": "_Z4overPii", "odd": "_Z9constantsPii",
 		"policies": "_ZN6policy6KernelINS_4GemmINS_3MmaINS_5ShapeILi16ELi16ELi8EEEffvEENS_8IteratorIS4_fLNS_6LayoutE0EEENS6_IS4_fLS7_1EEENS_6LinearEEEEEvNT_6ParamsE", "legacy": "transpose"}[name]
 	e := m.Entry(alone)
-	one, err := u.Rewrite(alone, recipe(t, changed[alone]), Options{Signature: Signature(e)})
+	one, err := u.Rewrite(alone, termsOf(t, changed[alone]), Options{Signature: Signature(e)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +212,7 @@ var unnamedString = regexp.MustCompile(`\$str(\$[0-9]+)?|__unnamed_[0-9]+`)
 // labels takes out the numbers that cicc gives to strings throughout a module.
 func labels(text []byte) []byte { return unnamedString.ReplaceAll(text, []byte("$$str")) }
 
-func chain(t *testing.T, text []byte, entry string, terms []rewrite.Term, opt Options) []byte {
+func chain(t *testing.T, text []byte, entry string, terms []recipe.Term, opt Options) []byte {
 	t.Helper()
 	u, err := Parse(text)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"bytes"
 	"sort"
 
-	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 )
 
 // Options are what Rewrite has to know besides the terms.
@@ -30,7 +30,7 @@ var Levers = []string{"unroll", "spec", "fastmath"}
 // Rewrite returns the text with the terms carried out on the kernel that the PTX entry comes from. In the PTX of the
 // result only that entry is to be used: for a template the other instantiations change too, and so do other kernels
 // that share a device function. A Refusal says that the kernel is to be left as it is.
-func (u *Unit) Rewrite(entry string, terms []rewrite.Term, opt Options) ([]byte, error) {
+func (u *Unit) Rewrite(entry string, terms []recipe.Term, opt Options) ([]byte, error) {
 	k, err := u.Kernel(entry)
 	if err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func (u *Unit) Rewrite(entry string, terms []rewrite.Term, opt Options) ([]byte,
 }
 
 // Rewrite is Unit.Rewrite for a kernel that was found before.
-func (k *Kernel) Rewrite(terms []rewrite.Term, opt Options) ([]byte, error) {
+func (k *Kernel) Rewrite(terms []recipe.Term, opt Options) ([]byte, error) {
 	w, err := k.work(terms, opt)
 	if err != nil {
 		return nil, err
@@ -56,8 +56,8 @@ type work struct {
 }
 
 // work reads the terms.
-func (k *Kernel) work(terms []rewrite.Term, opt Options) (*work, error) {
-	var unroll, spec, fast []rewrite.Term
+func (k *Kernel) work(terms []recipe.Term, opt Options) (*work, error) {
+	var unroll, spec, fast []recipe.Term
 	for _, t := range terms {
 		switch t.Lever {
 		case "unroll":

@@ -73,7 +73,7 @@ func TestRules(t *testing.T) {
 			if s := strings.Fields(part(r.archive, "signature")); len(s) > 0 {
 				sig = s
 			}
-			out, err := u.Rewrite(r.entry, recipe(t, r.recipe), r.options(sig))
+			out, err := u.Rewrite(r.entry, termsOf(t, r.recipe), r.options(sig))
 			name, got := "after", string(out)
 			if err != nil {
 				name, got = "refusal", err.Error()+"\n"
@@ -157,7 +157,7 @@ func TestRulesCompiled(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			one, err := u.Rewrite(r.entry, recipe(t, r.recipe), r.options(Signature(e)))
+			one, err := u.Rewrite(r.entry, termsOf(t, r.recipe), r.options(Signature(e)))
 			want := part(r.archive, "after")
 			if err == nil && want != string(one) && want != "" {
 				t.Errorf("%s: with the signature %v the text is another one:\n%s", r.file, Signature(e), one)

@@ -18,8 +18,8 @@ import (
 	"strconv"
 	"strings"
 
-	"gnvcc/rewrite"
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/recipe"
 )
 
 // A sharedArray is a static shared variable that stands in an entry.
@@ -35,7 +35,7 @@ type sharedArray struct {
 // MergeShared gives the PTX of a variant in which the copies of the entry's body use one set of static shared arrays, that
 // of the default PTX. terms are those that the variant was rewritten with. Without copies, or without static arrays,
 // the variant comes back as it is.
-func (u *Unit) MergeShared(entry string, terms []rewrite.Term, defaultPTX, variantPTX []byte) ([]byte, error) {
+func (u *Unit) MergeShared(entry string, terms []recipe.Term, defaultPTX, variantPTX []byte) ([]byte, error) {
 	copies := 1
 	for _, t := range terms {
 		if t.Lever == "spec" {

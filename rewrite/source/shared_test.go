@@ -55,7 +55,7 @@ func TestMergeShared(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			out, err := u.MergeShared("_Z1kPfi", recipe(t, c.spec), sharedModule(c.before...), sharedModule(c.after...))
+			out, err := u.MergeShared("_Z1kPfi", termsOf(t, c.spec), sharedModule(c.before...), sharedModule(c.after...))
 			if err != nil {
 				if !strings.Contains(err.Error(), c.want) || c.want == "" || strings.HasPrefix(c.want, "_ZZ") {
 					t.Errorf("%v, want %s", err, c.want)

@@ -16,7 +16,7 @@ import (
 	"strconv"
 	"strings"
 
-	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 )
 
 // Limits: specialised copies of one body, and the text of one body. The prototype's largest useful body had 40 KB.
@@ -37,7 +37,7 @@ var dimensions = map[string]uint64{ // the largest value that a launch can have 
 }
 
 // copies reads the spec terms.
-func (k *Kernel) copies(terms []rewrite.Term, opt Options) ([]copied, error) {
+func (k *Kernel) copies(terms []recipe.Term, opt Options) ([]copied, error) {
 	if len(terms) == 0 {
 		return nil, nil
 	}
@@ -78,11 +78,11 @@ func (k *Kernel) copies(terms []rewrite.Term, opt Options) ([]copied, error) {
 }
 
 // copy reads one term; alone: for a copy that the host chooses.
-func (k *Kernel) copy(term rewrite.Term, byName map[string]Value, alone bool) (copied, error) {
+func (k *Kernel) copy(term recipe.Term, byName map[string]Value, alone bool) (copied, error) {
 	var c copied
 	var guards []string
 	fixed := map[string]bool{}
-	if _, err := rewrite.HostConditions(term.Value); err != nil {
+	if _, err := recipe.HostConditions(term.Value); err != nil {
 		return c, refuse(k.label(), "%s: %v", term, err)
 	}
 	for _, item := range strings.Split(term.Value, ",") {

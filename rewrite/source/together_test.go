@@ -45,7 +45,7 @@ func testTogether(t *testing.T, tk toolkit, flags []string) {
 		case strings.Contains(e.Name, "fourth"):
 			r = "unroll=2"
 		}
-		terms := recipe(t, r)
+		terms := termsOf(t, r)
 		text, err := u.Rewrite(e.Name, terms, Options{Signature: Signature(e)})
 		if err != nil {
 			t.Fatal(err)

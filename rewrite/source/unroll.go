@@ -14,7 +14,7 @@ import (
 	"strconv"
 	"strings"
 
-	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 )
 
 // maxUnroll bounds factors: above it LLVM takes minutes and nothing gains.
@@ -24,7 +24,7 @@ const maxUnroll = 1024
 const maxLoops = 1024
 
 // unrollEdits turns the unroll terms into insertions.
-func (k *Kernel) unrollEdits(terms []rewrite.Term, opt Options) ([]insertion, error) {
+func (k *Kernel) unrollEdits(terms []recipe.Term, opt Options) ([]insertion, error) {
 	if len(terms) == 0 {
 		return nil, nil
 	}

@@ -1,4 +1,4 @@
-package rewrite
+package recipe
 
 import (
 	"fmt"
@@ -24,9 +24,9 @@ type Term struct {
 	Brace bool   // printed as lever{value}
 }
 
-// ParseRecipe reads the text that String prints. It checks the form only; whether a lever exists and takes such a
+// Parse reads the text that String prints. It checks the form only; whether a lever exists and takes such a
 // value is its pass' affair.
-func ParseRecipe(text string) (Recipe, error) {
+func Parse(text string) (Recipe, error) {
 	var r Recipe
 	for rest := strings.Trim(text, " \t\r\n"); rest != ""; rest = strings.TrimLeft(rest, " ") {
 		end := strings.IndexAny(rest, " {")

@@ -1,4 +1,4 @@
-package rewrite
+package recipe
 
 import (
 	"fmt"
@@ -30,12 +30,12 @@ func (r Recipe) Entries() ([]Recipe, error) {
 		conditions, own, bar := strings.Cut(t.Value, "|")
 		e := Recipe{Terms: append([]Term(nil), common.Terms...)}
 		if bar {
-			inner, err := ParseRecipe(own)
+			inner, err := Parse(own)
 			if err != nil {
 				return nil, fmt.Errorf("recipe %q: behind the bar: %w", r, err)
 			}
 			for _, i := range inner.Terms {
-				if p := byLever[i.Lever]; i.Brace || p != nil && p.Stage == Flag {
+				if i.Brace {
 					return nil, fmt.Errorf("recipe %q: %s can't stand behind a bar", r, i)
 				}
 				e = e.With(i)
