@@ -184,7 +184,10 @@ func (e *teeEnd) Write(b []byte) (int, error) {
 		e.t.messages = append(e.t.messages, message{e.error, string(b)})
 	}
 	e.t.mu.Unlock()
-	return e.to.Write(b) // on a broken pipe Go lets SIGPIPE end us, as it would have ended the tool
+	// On a broken pipe Go lets SIGPIPE end us, as it would have ended the tool. Any other failure (a full disk, a closed file) is
+	// one that the tools of the toolkit pay no attention to; told of it, os/exec would close the tool's pipe, and end it by SIGPIPE.
+	_, _ = e.to.Write(b)
+	return len(b), nil
 }
 
 // outputs gives the two ends for a command. Where stdout and stderr are one file they stay one, so that lines keep their order.
