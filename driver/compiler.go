@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -329,19 +328,10 @@ func (c *Compiler) throttled(ctx context.Context, s *Source, r recipe.Recipe) (*
 		return nil, err
 	}
 	out := *cand
-	if out.Reserve, err = seconds[0].throttle(capability(s.Target), cand.Build.Shared); err != nil {
+	if out.Reserve, err = seconds[0].throttle(ptx.Capability(s.Target), cand.Build.Shared); err != nil {
 		return nil, err
 	}
 	return &out, nil
-}
-
-// capability is 90 for sm_90 and sm_90a, 0 for what is no such name.
-func capability(target string) int {
-	n, err := strconv.Atoi(strings.TrimRight(strings.TrimPrefix(target, "sm_"), "af"))
-	if err != nil {
-		return 0
-	}
-	return n
 }
 
 // CompilePlain makes a candidate in which the guards inside the kernel never hold: every launch runs the plain copy, as it

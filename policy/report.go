@@ -12,6 +12,7 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/sim"
 )
@@ -117,14 +118,7 @@ func share(target string, blocks int, l cache.Launch) float64 {
 
 // deviceOf looks a target such as "sm_90a" up.
 func deviceOf(target string) (sim.Device, bool) {
-	cc := 0
-	for _, c := range strings.TrimPrefix(target, "sm_") {
-		if c < '0' || c > '9' {
-			break
-		}
-		cc = 10*cc + int(c-'0')
-	}
-	return sim.Lookup(cc)
+	return sim.Lookup(ptx.Capability(target))
 }
 
 // Report writes decisions as a table, or as JSON. Kernels that take most time stand first.

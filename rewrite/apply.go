@@ -184,9 +184,7 @@ func machineOf(m *ptx.Module) machine {
 		}
 	}
 	for _, t := range m.Target {
-		if n, err := strconv.Atoi(strings.TrimRight(strings.TrimPrefix(t, "sm_"), "af")); err == nil && strings.HasPrefix(t, "sm_") {
-			out.sm = n
-		}
+		out.sm = max(out.sm, ptx.Capability(t))
 	}
 	return out
 }

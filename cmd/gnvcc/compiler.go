@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
 	"strings"
 
 	"gnvcc/cache"
 	"gnvcc/driver"
 	"gnvcc/policy"
 	"gnvcc/profile"
+	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
 )
 
@@ -48,7 +48,7 @@ func describe(s *driver.Source) (*policy.Kernel, error) {
 		File: s.Assembly.PTX, Siblings: s.Siblings, Applied: s.Applied, Default: s.Default,
 		Reloc: s.Assembly.Reloc, Source: s.File, NoSecond: s.NoSecond, Handle: s,
 	}
-	k.CC = capability(s.Target)
+	k.CC = ptx.Capability(s.Target)
 	if err := k.ReadPTX(s.Module); err != nil {
 		return nil, err
 	}
@@ -65,16 +65,6 @@ func describe(s *driver.Source) (*policy.Kernel, error) {
 		}
 	}
 	return k, nil
-}
-
-// capability is 90 for sm_90 and sm_90a, 0 for what is no such name.
-func capability(target string) int {
-	digits := strings.TrimRight(strings.TrimPrefix(target, "sm_"), "af")
-	n, err := strconv.Atoi(digits)
-	if err != nil {
-		return 0
-	}
-	return n
 }
 
 // Compile makes a candidate.

@@ -2,6 +2,7 @@ package merge
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"fmt"
 	"slices"
 	"sort"
@@ -108,7 +109,6 @@ func (b *builder) add(v Variant, number int) error {
 		return err
 	}
 	names := map[string]string{} // what has to be renamed
-	suffix := fmt.Sprintf("__v%d", number)
 	var globals []*ptx.Global
 	var funcs []*ptx.Func
 	for _, g := range reach.Globals {
@@ -117,11 +117,11 @@ func (b *builder) add(v Variant, number int) error {
 		switch {
 		case old != nil && sameText(b.src[old.Span.Start:old.Span.End], text):
 		case constant(g):
-			names[g.Name] = g.Name + suffix
+			names[g.Name] = ""
 			globals = append(globals, g)
 		case g.Space == "shared" && old == nil && g.Linkage == "":
 			globals = append(globals, g) // a block's own: which kernel of the module uses it makes no difference
-			names[g.Name] = g.Name + suffix
+			names[g.Name] = ""
 		case old == nil:
 			return fmt.Errorf("the variant has a variable %s that the default module has not", g.Name)
 		default:
@@ -150,12 +150,16 @@ func (b *builder) add(v Variant, number int) error {
 			case f.Body && addressTaken(reach.Funcs, f.Name):
 				return fmt.Errorf("the address of %s is taken, and the variant has another one: pointers would differ", f.Name)
 			case f.Body:
-				names[f.Name] = f.Name + suffix
+				names[f.Name] = ""
 				funcs = append(funcs, f)
 			}
 			different[f] = true
 			changed = true
 		}
+	}
+	suffix := suffixOf(v.PTX, globals, funcs, number)
+	for old := range names {
+		names[old] = old + suffix
 	}
 	for _, name := range names {
 		if b.base.Func(name) != nil || b.base.Global(name) != nil || b.taken[name] {
@@ -171,7 +175,7 @@ func (b *builder) add(v Variant, number int) error {
 	}
 	for _, f := range funcs { // they may call each other: declare all first
 		if f.Body {
-			text.Write(bytes.TrimRight(rename(header(f), names), " \t\r\n"))
+			text.Write(bytes.TrimRight(rename(local(f, header(f)), names), " \t\r\n"))
 			text.WriteString(";\n")
 		} else {
 			text.Write(f.Text())
@@ -184,7 +188,7 @@ func (b *builder) add(v Variant, number int) error {
 			if err != nil {
 				return err
 			}
-			text.Write(rename(body, names))
+			text.Write(rename(local(f, body), names))
 			text.WriteString("\n")
 		}
 	}
@@ -265,6 +269,28 @@ func addressTaken(funcs []*ptx.Func, name string) bool {
 // String literals are such (nvcc calls them $str, and numbers them anew in every compile).
 func constant(g *ptx.Global) bool {
 	return g.Init.End > g.Init.Start && g.Linkage == "" && (g.Space == "const" || strings.HasPrefix(g.Name, "$str") || strings.HasPrefix(g.Name, "__unnamed"))
+}
+
+// suffixOf ends the new names of what a variant brings. The number keeps the variants of one module apart; the hash of the content keeps
+// objects apart that a device link (-rdc=true) puts together, should a name get out in spite of local.
+func suffixOf(module []byte, globals []*ptx.Global, funcs []*ptx.Func, number int) string {
+	h := sha256.New()
+	for _, g := range globals {
+		h.Write(module[g.Span.Start:g.Span.End])
+	}
+	for _, f := range funcs {
+		h.Write(f.Text())
+	}
+	return fmt.Sprintf("__v%d_%x", number, h.Sum(nil)[:6])
+}
+
+// local is a function's text without its linkage. nvcc makes instances of templates and inline functions .weak: of all objects' functions
+// of one name the device linker keeps one. A renamed one is this object's own.
+func local(f *ptx.Func, text []byte) []byte {
+	if rest, ok := bytes.CutPrefix(text, []byte("."+f.Linkage)); ok && f.Linkage != "" {
+		return bytes.TrimLeft(rest, " \t\r\n")
+	}
+	return text
 }
 
 // header is a function's text up to its body.

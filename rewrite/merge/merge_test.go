@@ -120,7 +120,7 @@ func TestInto(t *testing.T) {
 					}
 				}
 				out, _, _ := Into(base, all[:1])
-				if mode.name != "rdc" && !strings.Contains(string(out), "__v0") {
+				if mode.name != "rdc" && !strings.Contains(string(out), "__v0_") {
 					t.Error("the variant's literals have no names of their own")
 				}
 				if mode.name == "lineinfo" && strings.Count(string(out), "inlined_at") == 0 {
@@ -150,6 +150,56 @@ func TestIntoRefuses(t *testing.T) {
 		out, refused, err := Into([]byte(c.base), []Variant{{Entry: "k", Second: c.second, PTX: []byte(c.variant)}})
 		if err != nil || len(refused) != 1 || string(out) != c.base {
 			t.Errorf("%s: not refused (%v, %v)", name, refused, err)
+		}
+	}
+}
+
+// TestNames: functions and constants that a variant brings have names that no other object's can have, and no linkage by which a
+// device linker could put another object's in their place.
+func TestNames(t *testing.T) {
+	const head = ".version 7.8\n.target sm_80\n.address_size 64\n"
+	const entry = ".visible .entry k(\n.param .u64 k_param_0\n)\n{\n.reg .b32 %r<2>;\n.reg .b64 %rd<2>;\n" +
+		"mov.u64 %rd1, table;\ncall.uni g, ();\nret;\n}\n"
+	module := func(linkage, constant, body string) []byte {
+		return []byte(head + ".const .align 4 .u32 table = " + constant + ";\n" + linkage + " .func g()\n{\n.reg .b32 %r<2>;\n" + body + "ret;\n}\n" + entry)
+	}
+	for _, linkage := range []string{".weak", ".visible", ""} {
+		names := map[string]bool{}
+		base := module(linkage, "1", "")
+		for _, body := range []string{"mov.u32 %r1, 1;\n", "mov.u32 %r1, 2;\n"} {
+			out, refused, err := Into(base, []Variant{{Entry: "k", PTX: module(linkage, "2", body)}})
+			if err != nil || len(refused) > 0 {
+				t.Fatal(err, refused)
+			}
+			m, err := ptx.Parse(out)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := m.Reach("k")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range r.Funcs[1:] {
+				if f.Linkage != "" {
+					t.Errorf("%s is .%s", f.Name, f.Linkage)
+				}
+				if f.Name == "g" || names[f.Name] {
+					t.Errorf("%s is the name of another function", f.Name)
+				}
+				names[f.Name] = true
+			}
+			for _, g := range r.Globals {
+				if g.Name == "table" || names[g.Name] {
+					t.Errorf("%s is the name of another variable", g.Name)
+				}
+				names[g.Name] = true
+			}
+			for _, k := range ptxtest.Toolkits(t) {
+				assemble(t, k, out, "-c")
+			}
+		}
+		if len(names) != 4 {
+			t.Errorf("%q: %d names, 4 are wanted", linkage, len(names))
 		}
 	}
 }

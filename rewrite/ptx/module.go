@@ -1,6 +1,9 @@
 package ptx
 
-import "sync"
+import (
+	"bytes"
+	"sync"
+)
 
 // The values of a module. Offsets are 32 bits wide: a PTX text of 4 GiB is refused.
 
@@ -178,6 +181,9 @@ func (m *Module) Global(name string) *Global { return m.lookup(name).global }
 func (m *Module) Bytes() []byte {
 	size, changed := len(m.src), false
 	for _, f := range m.Funcs {
+		if f.changed && bytes.Equal(f.text, m.src[f.at.Start:f.at.End]) {
+			f.changed = false // rewritten, and taken back
+		}
 		if f.changed {
 			changed = true
 			size += len(f.text) - int(f.at.End-f.at.Start)
