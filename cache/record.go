@@ -78,6 +78,13 @@ type Decision struct {
 	Exactness string // "construction", "checked", "approximate"
 	Evidence  Evidence
 	Time      time.Time
+	Pinned    bool `json:",omitempty"` // the user gave the recipe; nobody has measured it
+}
+
+// A Ban is what the user does not want for a kernel: neither tried nor applied.
+type Ban struct {
+	Levers []string
+	Time   time.Time
 }
 
 // Evidence is what a decision rests on.

@@ -23,6 +23,8 @@ const (
 	Assemblies   = "assembly"    // by cubin hash
 	Translations = "translation" // by PTX hash
 	Links        = "link"        // by cubin hash
+	Pins         = "pin"         // a Decision that the user made himself, by kernel identity
+	Bans         = "ban"         // by a kernel's name without what depends on the file, or by its identity
 )
 
 // maxRecord is the largest record that is taken, bytes of JSON: one with 10,000 kernels has about 4 MB.

@@ -218,17 +218,19 @@ func wanted(sn *cache.Snapshot, kernels []cache.Kernel) (recipes map[string]reci
 		if k.Identity == "" {
 			continue
 		}
-		var d struct{ Recipe string } // of cache.Decision: the evidence, which is most of it, is not for builds
-		ok, err := sn.Get(cache.Decisions, k.Identity, &d)
-		if err != nil || !ok || d.Recipe == "" {
+		text, ok := chosen(sn, k.Identity)
+		if !ok || text == "" {
 			continue
 		}
-		r, err := recipe.Parse(d.Recipe)
+		r, err := recipe.Parse(text)
 		if err == nil {
 			err = rewrite.Check(r)
 		}
+		if err == nil {
+			err = forbidden(r, Banned(sn, k.Name, k.Identity))
+		}
 		if err != nil {
-			refused[k.Name] = fmt.Errorf("%s: %w", d.Recipe, err)
+			refused[k.Name] = fmt.Errorf("%s: %w", text, err)
 			continue
 		}
 		if !r.IsDefault() {

@@ -103,8 +103,7 @@ func (b *bench) asked(name string, r recipe.Recipe) []variantOf {
 func measured(sn *cache.Snapshot, kernels []cache.Kernel) map[string]map[string]string {
 	out := map[string]map[string]string{}
 	for _, k := range kernels {
-		var d cache.Decision
-		if ok, err := sn.Get(cache.Decisions, k.Identity, &d); k.Identity != "" && err == nil && ok && len(d.Evidence.Normals) > 0 {
+		if d, ok := Decided(sn, k.Identity); ok && len(d.Evidence.Normals) > 0 {
 			out[k.Name] = d.Evidence.Normals
 		}
 	}

@@ -185,6 +185,7 @@ func (p *printer) line(format string, args ...any) {
 }
 
 func (p *printer) table(entries []Entry) {
+	pinned, entries := pinned(entries)
 	faster, same, alone := split(entries)
 	product, before, after := 1.0, 0.0, 0.0
 	if len(faster) > 0 {
@@ -221,6 +222,14 @@ func (p *printer) table(entries []Entry) {
 			p.line("  %s  (%s a launch, %d registers; %s)%s", e.Kernel, duration(e.Time[0]), e.Decision.Evidence.Default.Registers, attempts(e), note)
 		}
 	}
+	if len(pinned) > 0 {
+		p.line("")
+		p.line("Pinned, not measured:")
+		for _, e := range pinned {
+			p.line("  %s: %s (%s registers)", e.Kernel, e.Recipe,
+				arrow(fmt.Sprint(e.Decision.Evidence.Default.Registers), fmt.Sprint(e.Decision.Evidence.Chosen.Registers)))
+		}
+	}
 	if len(alone) > 0 {
 		p.line("")
 		p.line("Left alone:")
@@ -241,6 +250,18 @@ func (p *printer) classes(entries []Entry, pictures bool) {
 		}
 		p.sensitive(e, pictures)
 	}
+}
+
+// pinned sorts out the entries whose recipes the user gave.
+func pinned(entries []Entry) (pinned, rest []Entry) {
+	for _, e := range entries {
+		if e.Decision.Pinned {
+			pinned = append(pinned, e)
+		} else {
+			rest = append(rest, e)
+		}
+	}
+	return pinned, rest
 }
 
 // split sorts entries into those with a recipe, those measured without, and those left alone.
@@ -295,6 +316,9 @@ func timed(e Entry) string {
 
 // checked says how sure it is that the results are the same.
 func checked(e Entry) string {
+	if e.Decision.Pinned {
+		return "pinned, not measured: checked on no"
+	}
 	switch e.Decision.Exactness {
 	case rewrite.ByConstruction.String():
 		return fmt.Sprintf("exact by construction, and on %d", e.Checked)

@@ -166,6 +166,18 @@ func TakesShared(r recipe.Recipe) bool {
 	return slices.ContainsFunc(r.Terms, func(t recipe.Term) bool { p := byLever[t.Lever]; return p != nil && p.Takes })
 }
 
+// Uses tells whether a lever stands anywhere in a recipe, behind a bar too.
+func Uses(r recipe.Recipe, lever string) bool {
+	return slices.ContainsFunc(r.Terms, func(t recipe.Term) bool {
+		if t.Lever == lever {
+			return true
+		}
+		_, own, bar := strings.Cut(t.Value, "|")
+		inner, err := recipe.Parse(own)
+		return t.Brace && bar && err == nil && Uses(inner, lever)
+	})
+}
+
 // At returns the terms of the recipe that act at a stage.
 func At(r recipe.Recipe, s Stage) recipe.Recipe {
 	var out recipe.Recipe

@@ -37,7 +37,10 @@ func openBook(ctx context.Context, store *cache.Store) (*book, error) {
 }
 
 // Publish merges the spool and lets builds see the result.
-func (b *book) Publish() error {
+func (b *book) Publish() error { return b.change(nil) }
+
+// change does so with something done in between, nil: nothing.
+func (b *book) change(fn func(*cache.Owner) error) error {
 	for begun := time.Now(); ; time.Sleep(20 * time.Millisecond) {
 		owner, err := b.store.Own(b.ctx)
 		if err == nil {
@@ -47,6 +50,11 @@ func (b *book) Publish() error {
 			}
 			if _, err := owner.Merge(); err != nil {
 				return err
+			}
+			if fn != nil {
+				if err := fn(owner); err != nil {
+					return err
+				}
 			}
 			return owner.Publish()
 		}

@@ -9,6 +9,8 @@ const helpText = `gnvcc takes nvcc's place, and makes the kernels that it builds
   gnvcc apply                  run again, in place, the compile commands whose kernels' recipes have changed
   gnvcc report                 kernel by kernel: registers, occupancy, times, how it was checked; -predict needs no GPU
   gnvcc explain KERNEL         all that is known of a kernel, and why it is built as it is
+  gnvcc pin KERNEL RECIPE      build a kernel with a recipe of yours; unpin takes it back
+  gnvcc ban KERNEL LEVER...    never use these levers on a kernel; unban takes it back
   gnvcc doctor                 what was found on this machine, and what is missing; -measure: what approximation is worth
   gnvcc help                   this
 

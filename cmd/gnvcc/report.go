@@ -109,16 +109,33 @@ func decided() ([]cache.Decision, error) {
 	}
 	defer sn.Close()
 	var all []cache.Decision
-	err = sn.Each(cache.Decisions, "", func(key string, raw []byte) error {
+	pinned := map[string]bool{}
+	err = eachDecision(sn, cache.Pins, func(d cache.Decision) {
+		pinned[d.Identity] = true
+		all = append(all, d)
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = eachDecision(sn, cache.Decisions, func(d cache.Decision) {
+		if !pinned[d.Identity] {
+			all = append(all, d)
+		}
+	})
+	sort.SliceStable(all, func(i, j int) bool { return all[i].Kernel < all[j].Kernel })
+	return all, err
+}
+
+// eachDecision calls fn for the decisions of a bucket.
+func eachDecision(sn *cache.Snapshot, bucket string, fn func(cache.Decision)) error {
+	return sn.Each(bucket, "", func(key string, raw []byte) error {
 		var d cache.Decision
 		if err := json.Unmarshal(raw, &d); err != nil {
 			return fmt.Errorf("decision %s can't be read: %w", key, err)
 		}
-		all = append(all, d)
+		fn(d)
 		return nil
 	})
-	sort.SliceStable(all, func(i, j int) bool { return all[i].Kernel < all[j].Kernel })
-	return all, err
 }
 
 // parse reads a verb's flags; ok tells whether to go on.

@@ -13,11 +13,15 @@ import (
 // verbs are gnvcc's own commands. Each gets the arguments behind its name and gives the exit code.
 var verbs = map[string]func(args []string) int{
 	"apply":   apply,
+	"ban":     ban,
 	"doctor":  doctor,
 	"explain": explain,
 	"help":    help,
+	"pin":     pin,
 	"report":  report,
 	"tune":    tune,
+	"unban":   unban,
+	"unpin":   unpin,
 }
 
 // apply runs the recorded compile commands again whose kernels' recipes have changed.

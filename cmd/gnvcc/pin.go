@@ -1,0 +1,330 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ianlancetaylor/demangle"
+
+	"gnvcc/cache"
+	"gnvcc/driver"
+	"gnvcc/policy"
+	"gnvcc/rewrite"
+	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/recipe"
+)
+
+// Recipes by hand: pin and unpin, ban and unban, forget.
+
+const kernelUsage = "KERNEL is its name, mangled or as people write it, or its identity (gnvcc report -json tells it)."
+
+// pin keeps a recipe that the user gives for a kernel that was built.
+func pin(args []string) int {
+	fs := newFlags("pin", "pin [-n] KERNEL RECIPE", `Builds a kernel with a recipe of your own from the next build or apply on. The file is compiled with it once, and what a
+build would refuse is refused here. Nobody measures it, and no launch is compared: gnvcc report says so.
+`+kernelUsage)
+	dry := fs.Bool("n", false, "only tell what would happen")
+	if code, ok := parse(fs, args); !ok {
+		return code
+	}
+	if fs.NArg() != 2 {
+		fs.Usage()
+		return 2
+	}
+	if err := pinAll(context.Background(), fs.Arg(0), fs.Arg(1), *dry); err != nil {
+		complain("pin", err)
+		return 1
+	}
+	return 0
+}
+
+// pinAll pins a recipe on every kernel of a name.
+func pinAll(ctx context.Context, name, text string, dry bool) error {
+	r, err := recipe.Parse(text)
+	if err != nil {
+		return err
+	}
+	if r.IsDefault() {
+		return errors.New("an empty recipe is nvcc's own code: gnvcc ban KERNEL LEVER keeps a kernel from being changed, gnvcc unpin takes a pinned recipe back")
+	}
+	store, err := openStore()
+	if err != nil {
+		return err
+	}
+	book, err := openBook(ctx, store)
+	if err != nil {
+		return err
+	}
+	c, err := newCompiler(store)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	var pinned []cache.Decision
+	var refused error
+	found := false
+	for _, b := range c.Built() {
+		if !called(b.Name, b.Identity, name) {
+			continue
+		}
+		found = true
+		d, err := rehearse(ctx, c, b, r)
+		if err != nil {
+			refused = errors.Join(refused, fmt.Errorf("%s for %s: %w", policy.ShortName(b.Name), b.Assembly.Target, err))
+			continue
+		}
+		pinned = append(pinned, d)
+	}
+	if !found {
+		return fmt.Errorf("no kernel called %s was built with gnvcc", name)
+	}
+	for _, d := range pinned {
+		fmt.Printf("%s for %s: %s; %d registers, nvcc's own has %d; pinned, not measured\n", policy.ShortName(d.Kernel), d.Target,
+			d.Recipe, d.Evidence.Chosen.Registers, d.Evidence.Default.Registers)
+	}
+	if dry || len(pinned) == 0 {
+		return refused
+	}
+	err = book.change(func(owner *cache.Owner) error {
+		for _, d := range pinned {
+			if err := owner.Put(cache.Pins, d.Identity, d); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return errors.Join(refused, err)
+}
+
+// rehearse gives the decision for a recipe on one kernel, or says what speaks against it.
+func rehearse(ctx context.Context, c *compiler, b driver.BuiltKernel, r recipe.Recipe) (cache.Decision, error) {
+	none := cache.Decision{}
+	s, err := c.Compiler.Kernel(b.Assembly.Cubin, b.Name)
+	if err != nil {
+		return none, err
+	}
+	k, err := describe(s)
+	if err != nil {
+		return none, err
+	}
+	if err := rewrite.Check(r); err != nil {
+		return none, err
+	}
+	if err := policy.Pinnable(k, r); err != nil {
+		return none, err
+	}
+	d, err := c.Rehearse(ctx, s, r)
+	if err != nil {
+		return none, err
+	}
+	if err := policy.Launches(k, r, d.Evidence.Chosen); err != nil {
+		return none, err
+	}
+	d.Exactness, d.Evidence.Version = rewrite.ExactnessOf(r).String(), version
+	d.Evidence.Note = "pinned, not measured"
+	return d, nil
+}
+
+// called tells whether a user means a kernel by a name.
+func called(kernel, identity, name string) bool {
+	switch name {
+	case kernel, identity, ptx.Plain(kernel), policy.ShortName(kernel):
+		return true
+	}
+	if full, err := demangle.ToString(kernel, demangle.NoClones); err == nil && len(kernel) < 1<<12 {
+		full = strings.TrimPrefix(full, "void ")
+		if name == full || strings.ReplaceAll(name, " ", "") == strings.ReplaceAll(full, " ", "") {
+			return true
+		}
+	}
+	return len(name) >= 8 && regexp.MustCompile(`^[0-9a-f]+$`).MatchString(name) && strings.HasPrefix(identity, name)
+}
+
+// unpin takes pinned recipes back: what was measured counts again.
+func unpin(args []string) int {
+	fs := newFlags("unpin", "unpin KERNEL", "Takes a pinned recipe back: the next build or apply goes by what was measured.\n"+kernelUsage)
+	if code, ok := parse(fs, args); !ok {
+		return code
+	}
+	if fs.NArg() != 1 {
+		fs.Usage()
+		return 2
+	}
+	return drop("unpin", cache.Pins, fs.Arg(0), "pinned for")
+}
+
+// drop removes the records of a bucket for a kernel.
+func drop(verb, bucket, name, what string) int {
+	store, err := openStore()
+	if err != nil {
+		return complain(verb, err)
+	}
+	b, err := openBook(context.Background(), store)
+	if err != nil {
+		return complain(verb, err)
+	}
+	var keys []string
+	err = records(store, bucket, func(d cache.Decision) {
+		if called(d.Kernel, d.Identity, name) {
+			keys = append(keys, d.Identity)
+		}
+	})
+	if err == nil && len(keys) == 0 {
+		err = fmt.Errorf("nothing was %s a kernel called %s", what, name)
+	}
+	if err == nil {
+		err = b.change(func(owner *cache.Owner) error {
+			for _, key := range keys {
+				if err := owner.Delete(bucket, key); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err != nil {
+		complain(verb, err)
+		return 1
+	}
+	return 0
+}
+
+// ban keeps levers from a kernel.
+func ban(args []string) int {
+	fs := newFlags("ban", "ban KERNEL LEVER...", `Levers that a kernel is never built with, and that gnvcc tune does not try on it. It holds for all kernels of that name, in
+other files and after changes too; for an identity it holds for that one.
+`+kernelUsage)
+	if code, ok := parse(fs, args); !ok {
+		return code
+	}
+	if fs.NArg() < 2 {
+		fs.Usage()
+		return 2
+	}
+	if err := banning(fs.Arg(0), fs.Args()[1:], true); err != nil {
+		complain("ban", err)
+		return 1
+	}
+	return 0
+}
+
+// unban allows levers again.
+func unban(args []string) int {
+	fs := newFlags("unban", "unban KERNEL [LEVER...]", "Takes bans back: those of these levers, without any all.\n"+kernelUsage)
+	if code, ok := parse(fs, args); !ok {
+		return code
+	}
+	if fs.NArg() < 1 {
+		fs.Usage()
+		return 2
+	}
+	if err := banning(fs.Arg(0), fs.Args()[1:], false); err != nil {
+		complain("unban", err)
+		return 1
+	}
+	return 0
+}
+
+// banning adds levers to a kernel's bans, or takes them away.
+func banning(name string, levers []string, add bool) error {
+	for _, lever := range levers {
+		if !slices.ContainsFunc(rewrite.Levers(), func(p rewrite.Pass) bool { return p.Lever == lever }) {
+			var known []string
+			for _, p := range rewrite.Levers() {
+				known = append(known, p.Lever)
+			}
+			return fmt.Errorf("no lever is called %q; there are %s", lever, strings.Join(known, ", "))
+		}
+	}
+	ctx := context.Background()
+	store, err := openStore()
+	if err != nil {
+		return err
+	}
+	b, err := openBook(ctx, store)
+	if err != nil {
+		return err
+	}
+	keys, err := banKeys(store, name)
+	if err != nil {
+		return err
+	}
+	return b.change(func(owner *cache.Owner) error {
+		for _, key := range keys {
+			var old cache.Ban
+			if _, err := owner.Get(cache.Bans, key, &old); err != nil {
+				return err
+			}
+			now := cache.Ban{Time: time.Now().UTC()}
+			if add {
+				now.Levers = append(old.Levers, levers...)
+				slices.Sort(now.Levers)
+				now.Levers = slices.Compact(now.Levers)
+			} else if len(levers) > 0 {
+				now.Levers = slices.DeleteFunc(old.Levers, func(l string) bool { return slices.Contains(levers, l) })
+			}
+			if len(now.Levers) == 0 {
+				err = owner.Delete(cache.Bans, key)
+			} else {
+				err = owner.Put(cache.Bans, key, now)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// banKeys are the keys of a kernel's bans: that of its name, or its identity where it is called by that.
+func banKeys(store *cache.Store, name string) ([]string, error) {
+	c, err := newCompiler(store)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	var keys []string
+	for _, b := range c.Built() {
+		switch {
+		case !called(b.Name, b.Identity, name):
+		case len(name) >= 8 && strings.HasPrefix(b.Identity, name):
+			keys = append(keys, b.Identity)
+		default:
+			keys = append(keys, driver.BanKey(b.Name))
+		}
+	}
+	if len(keys) == 0 {
+		return nil, fmt.Errorf("no kernel called %s was built with gnvcc", name)
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys), nil
+}
+
+// newFlags makes the options of a verb.
+func newFlags(verb, usage, about string) *flag.FlagSet {
+	fs := flag.NewFlagSet(verb, flag.ContinueOnError)
+	fs.Usage = func() {
+		fmt.Fprintf(fs.Output(), "usage: gnvcc %s\n\n%s\n", usage, about)
+		fs.PrintDefaults()
+	}
+	return fs
+}
+
+// records calls fn for the decisions of a bucket.
+func records(store *cache.Store, bucket string, fn func(cache.Decision)) error {
+	sn, err := store.Snapshot()
+	if errors.Is(err, cache.ErrNone) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer sn.Close()
+	return eachDecision(sn, bucket, fn)
+}
