@@ -69,9 +69,9 @@ type LinkInput struct {
 	Object string // object: its content at the time of the link
 }
 
-// A Decision is what is believed about one kernel: the recipe to build it with, and why.
+// A Decision is what is believed about one kernel: the recipe to build it with, and why. Key says under what it is kept.
 type Decision struct {
-	Identity  string // key
+	Identity  string
 	Kernel    string // mangled name
 	Target    string
 	Recipe    string // "" when nothing better than the default was found
@@ -79,6 +79,10 @@ type Decision struct {
 	Evidence  Evidence
 	Time      time.Time
 	Pinned    bool `json:",omitempty"` // the user gave the recipe; nobody has measured it
+
+	// For names what the program that was tuned had been built into: files by their absolute path, or folders, which end in
+	// a slash. An approximate recipe is for builds of these alone; without a recipe it was taken back.
+	For []string `json:",omitempty"`
 }
 
 // A Ban is what the user does not want for a kernel: neither tried nor applied.

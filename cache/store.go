@@ -19,7 +19,7 @@ const schema = 1
 
 // The buckets of the database, and what their keys are. Others may be added; their names are checked by validBucket.
 const (
-	Decisions    = "decision"    // by kernel identity
+	Decisions    = "decision"    // by kernel identity and more (Decision.Key)
 	Assemblies   = "assembly"    // by cubin hash
 	Translations = "translation" // by PTX hash
 	Links        = "link"        // by cubin hash

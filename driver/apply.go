@@ -224,7 +224,12 @@ func changesOf(store *cache.Store, sn *cache.Snapshot, a cache.Assembly) []chang
 	if call, err := readPtxas(a.Args); err != nil || call.debug {
 		return nil
 	}
-	recipes, _ := wanted(sn, a.Kernels)
+	c, err := loadCommand(store, a.Command)
+	getenv := os.Getenv
+	if err == nil {
+		getenv = recordedEnv(c)
+	}
+	recipes, _ := wanted(sn, a.Kernels, askerOf(store, a.Command, getenv))
 	var out []change
 	for _, k := range a.Kernels {
 		want := recipes[k.Name].String()

@@ -75,6 +75,7 @@ type Source struct {
 	NoSource   string         // why there can't be source variants
 	NoSecond   string         // why there can't be a second entry chosen in the host stub
 
+	outputs     []string // what the same code was built into (Askers)
 	job         *job
 	translation *translation
 	std         []cache.Kernel
@@ -109,7 +110,7 @@ func (c *Compiler) Kernel(cubinHash, kernel string) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.Link = link
+	s.Link, s.outputs = link, ix.outputsOf(c.store, a.Cubin)
 	if s.NoSecond == "" && a.Reloc {
 		s.NoSecond = "with -rdc=true a second entry can't be had"
 	}

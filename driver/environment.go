@@ -16,6 +16,7 @@ const (
 	varStrict = "GNVCC_STRICT" // not empty and not 0: a failure on our side is an error
 	varKeep   = "GNVCC_KEEP"   // a folder that gets every file between the steps
 	varLog    = "GNVCC_LOG"    // a file that is told what was done, and why not
+	varDevice = "GNVCC_DEVICE" // a part of the name of the GPU that is built for, where several were measured on
 )
 
 // What the face tells its stages, through nvcc.
@@ -42,7 +43,7 @@ var compileVariables = []string{
 	"NVCC_*", "NVVM_*", "NVVMIR_LIBRARY_DIR", "CICC_PATH", "CUDAFE_FLAGS", "PTXAS_FLAGS", "LIBRARIES",
 	"CUDA*", "CC", "CXX", "TMPDIR", "LANG", "LANGUAGE", "LC_*", "HOME",
 	"CONDA_PREFIX", "CONDA_BUILD_SYSROOT", "SDKROOT", "CCACHE_*", "SCCACHE_*",
-	varNvcc,
+	varNvcc, varDevice,
 }
 
 // isCompileVariable tells whether a variable is kept with a command.

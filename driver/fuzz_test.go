@@ -89,7 +89,7 @@ func FuzzMemos(f *testing.F) {
 		if std, ok := j.loadStandard(store); ok {
 			spills(std.Kernels, std.Messages)
 			noteText(std.Cubin, std.Kernels)
-			wanted(nil, std.Kernels)
+			wanted(nil, std.Kernels, asker{files: func() []string { return nil }})
 		}
 		s.loadBuild(key, j, func() (*hostStub, error) { return &hostStub{"stub.c", []byte(stubText)}, nil })
 		if tr, ok := loadTranslation(store, key); ok {

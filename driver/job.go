@@ -210,19 +210,19 @@ var ownKey = sync.OnceValue(func() string {
 	return key
 })
 
-// wanted looks up the recipes of kernels. Kernels without a decision, or with that for nvcc's own compile, are left out;
+// wanted looks up the recipes of kernels for a build. Kernels without a decision, or with that for nvcc's own compile, are left out;
 // recipes that can't be read are, too, with the reason.
-func wanted(sn *cache.Snapshot, kernels []cache.Kernel) (recipes map[string]recipe.Recipe, refused map[string]error) {
+func wanted(sn *cache.Snapshot, kernels []cache.Kernel, by asker) (recipes map[string]recipe.Recipe, refused map[string]error) {
 	recipes, refused = map[string]recipe.Recipe{}, map[string]error{}
 	for _, k := range kernels {
 		if k.Identity == "" {
 			continue
 		}
-		text, ok := chosen(sn, k.Identity)
-		if !ok || text == "" {
+		d, ok := standing(sn, k.Identity, by)
+		if !ok || d.Recipe == "" {
 			continue
 		}
-		r, err := recipe.Parse(text)
+		r, err := recipe.Parse(d.Recipe)
 		if err == nil {
 			err = rewrite.Check(r)
 		}
@@ -230,7 +230,7 @@ func wanted(sn *cache.Snapshot, kernels []cache.Kernel) (recipes map[string]reci
 			err = forbidden(r, Banned(sn, k.Name, k.Identity))
 		}
 		if err != nil {
-			refused[k.Name] = fmt.Errorf("%s: %w", text, err)
+			refused[k.Name] = fmt.Errorf("%s: %w", d.Recipe, err)
 			continue
 		}
 		if !r.IsDefault() {

@@ -100,10 +100,10 @@ func (b *bench) asked(name string, r recipe.Recipe) []variantOf {
 }
 
 // measured are the normal forms that the decisions for kernels rest on, by kernel and by what was asked of the source.
-func measured(sn *cache.Snapshot, kernels []cache.Kernel) map[string]map[string]string {
+func measured(sn *cache.Snapshot, kernels []cache.Kernel, by asker) map[string]map[string]string {
 	out := map[string]map[string]string{}
 	for _, k := range kernels {
-		if d, ok := Decided(sn, k.Identity); ok && len(d.Evidence.Normals) > 0 {
+		if d, ok := standing(sn, k.Identity, by); ok && len(d.Evidence.Normals) > 0 {
 			out[k.Name] = d.Evidence.Normals
 		}
 	}

@@ -75,6 +75,9 @@ func TestScripts(t *testing.T) {
 				Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 					"plant":   plant,
 					"unplant": unplant,
+
+					"approximate": approximate,
+
 					"regs":    regs,
 					"shared":  shared,
 					"counted": counted,
@@ -162,29 +165,45 @@ func storeOf(ts *testscript.TestScript) *cache.Store {
 	return store
 }
 
-// plant KERNEL RECIPE: decide on a recipe for every identity of a kernel that was built.
+// plant KERNEL RECIPE [DEVICE]: decide on a recipe for every identity of a kernel that was built.
 func plant(ts *testscript.TestScript, neg bool, args []string) {
-	if len(args) != 2 {
-		ts.Fatalf("usage: plant KERNEL RECIPE")
+	if len(args) != 2 && len(args) != 3 {
+		ts.Fatalf("usage: plant KERNEL RECIPE [DEVICE]")
 	}
+	d := cache.Decision{Recipe: args[1], Exactness: "construction"}
+	if len(args) == 3 {
+		d.Evidence.Device = args[2]
+	}
+	decide(ts, args[0], d)
+}
+
+// approximate KERNEL RECIPE FILE: decide on a recipe for every identity of a kernel that was built, for who writes FILE.
+func approximate(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 3 {
+		ts.Fatalf("usage: approximate KERNEL RECIPE FILE")
+	}
+	decide(ts, args[0], cache.Decision{Recipe: args[1], Exactness: "approximate", For: []string{followed(ts.MkAbs(args[2]))}})
+}
+
+// decide keeps a decision for every identity of a kernel that was built.
+func decide(ts *testscript.TestScript, kernel string, d cache.Decision) {
 	store := storeOf(ts)
 	n := 0
 	seen := map[string]bool{}
 	for _, list := range readIndex(store).assemblies {
 		for _, a := range list {
 			for _, k := range a.Kernels {
-				if k.Name == args[0] && !seen[k.Identity] {
+				if k.Name == kernel && !seen[k.Identity] {
 					seen[k.Identity] = true
-					ts.Check(store.Spool(cache.Decisions, k.Identity, cache.Decision{
-						Identity: k.Identity, Kernel: k.Name, Target: a.Target, Recipe: args[1], Exactness: "construction", Time: time.Now(),
-					}))
+					d.Identity, d.Kernel, d.Target, d.Time = k.Identity, k.Name, a.Target, time.Now()
+					ts.Check(store.Spool(cache.Decisions, d.Key(), d))
 					n++
 				}
 			}
 		}
 	}
 	if n == 0 {
-		ts.Fatalf("no build has noted a kernel %s", args[0])
+		ts.Fatalf("no build has noted a kernel %s", kernel)
 	}
 	ts.Check(publish(context.Background(), store))
 }

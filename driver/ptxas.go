@@ -60,8 +60,9 @@ func (s *stage) ptxas() error {
 			s.log.Debug().Err(err).Msg("no decisions")
 		} else {
 			defer sn.Close()
-			if recipes, refused = wanted(sn, kernels); len(recipes) > 1 {
-				s.normals = measured(sn, kernels)
+			by := askerOf(s.store, s.command, os.Getenv)
+			if recipes, refused = wanted(sn, kernels, by); len(recipes) > 1 {
+				s.normals = measured(sn, kernels, by)
 			}
 		}
 	}

@@ -30,6 +30,9 @@ func Explain(w io.Writer, e Entry) {
 		p.line("  in words    %s", e.Words)
 		p.line("  results     %s launches", checked(e))
 	}
+	if d.Approximate() && len(d.For) > 0 {
+		p.line("  for         builds of %s", strings.Join(d.For, " "))
+	}
 	if d.Evidence.Note != "" {
 		p.line("  note        %s", d.Evidence.Note)
 	}

@@ -24,6 +24,7 @@ type Kernel struct {
 
 	File     string   // hash of the PTX it was assembled from
 	Siblings []string // identities of the other kernels of that PTX
+	For      []string // what the program was built into (cache.Decision.For): whom an approximation is for
 	Applied  string   // recipe that the loaded build was made with, "" for nvcc's own; then the default is loaded to compare with
 
 	Default    cache.Build // nvcc's own compile
@@ -126,8 +127,8 @@ type Compiler interface {
 // A Sink keeps what was decided.
 type Sink interface {
 	Decide(cache.Decision) error
-	// Past returns an earlier decision, nil if there is none.
-	Past(identity string) *cache.Decision
+	// Past returns an earlier decision for a kernel's builds, one on this GPU where there is one; nil if there is none.
+	Past(k *Kernel, device string) *cache.Decision
 }
 
 // A Memory keeps small texts from one run to the next: what was compiled and measured. Losing one costs time only.

@@ -160,11 +160,11 @@ func (k *kernel) measured() []*config {
 }
 
 // remember brings in an earlier decision: its recipe competes, and its configurations count.
-func (k *kernel) remember(t *Tuner) {
+func (k *kernel) remember(t *Tuner, device string) {
 	if t.sink == nil {
 		return
 	}
-	k.past = t.sink.Past(k.Identity)
+	k.past = t.sink.Past(&k.Kernel, device)
 	if k.past == nil || k.past.Recipe == "" {
 		return
 	}
@@ -403,7 +403,7 @@ func fileTerms(r recipe.Recipe) string {
 // decide writes a kernel's decision down; nil if nothing was measured and nothing can be said that is not known already.
 func (t *Tuner) decide(k *kernel, choices []choice, flags string) *cache.Decision {
 	configs := k.measured()
-	d := &cache.Decision{Identity: k.Identity, Kernel: k.Name, Target: k.Target, Time: t.now()}
+	d := &cache.Decision{Identity: k.Identity, Kernel: k.Name, Target: k.Target, For: k.For, Time: t.now()}
 	d.Evidence = cache.Evidence{Device: k.device, Driver: t.o.Driver, Version: t.o.Version, Default: k.Default, Chosen: k.Default}
 	d.Exactness = rewrite.ExactnessOf(recipe.Recipe{}).String()
 	if len(configs) == 0 {

@@ -150,8 +150,8 @@ func (k *simKernel) what(r recipe.Recipe, launch int) string {
 func (g *simGPU) Decide(d cache.Decision) error       { g.decisions[d.Identity] = d; return nil }
 func (g *simGPU) Recall(key string) ([]byte, bool)    { b, ok := g.memos[key]; return b, ok }
 func (g *simGPU) Remember(key string, b []byte) error { g.memos[key] = b; return nil }
-func (g *simGPU) Past(identity string) *cache.Decision {
-	if d, ok := g.decisions[identity]; ok {
+func (g *simGPU) Past(k *Kernel, device string) *cache.Decision {
+	if d, ok := g.decisions[k.Identity]; ok {
 		return &d
 	}
 	return nil

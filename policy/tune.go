@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -306,13 +307,14 @@ func (t *Tuner) kernel(l *profile.Launch) *kernel {
 		k.Default.Registers = l.Registers
 	case t.kernels[known.Identity] != nil: // the same kernel in another module
 		k = t.kernels[known.Identity]
+		k.For = slices.Compact(slices.Sorted(slices.Values(append(k.For, known.For...))))
 	default:
 		k = &kernel{Kernel: *known, alone: known.Alone}
 		if k.Bounds != "" && !t.o.Over && k.alone == "" {
 			t.progress.Note(fmt.Sprintf("%s: %s is kept", k.label(), k.Bounds))
 		}
 		t.kernels[known.Identity] = k
-		k.remember(t)
+		k.remember(t, deviceOfLaunch(l))
 	}
 	if k.configs == nil {
 		k.configs = map[Shape]*config{}
@@ -329,6 +331,14 @@ func (t *Tuner) kernel(l *profile.Launch) *kernel {
 	return k
 }
 
+// deviceOfLaunch names the GPU that a launch is for, "" where that is not known.
+func deviceOfLaunch(l *profile.Launch) string {
+	if l.Device == nil {
+		return ""
+	}
+	return l.Device.Name
+}
+
 func shapeOf(l *profile.Launch) Shape {
 	return Shape{Grid: l.Grid, Block: l.Block, Dynamic: l.Dynamic}
 }
@@ -339,10 +349,7 @@ func (k *kernel) config(l *profile.Launch, t *Tuner) *config {
 	if c := k.configs[shape]; c != nil {
 		return c
 	}
-	device := ""
-	if l.Device != nil {
-		device = l.Device.Name
-	}
+	device := deviceOfLaunch(l)
 	k.device = device
 	c := &config{shape: shape, launch: l, fresh: map[string]bool{}, key: notebookKey(k.Identity, device, shape, t.o.leave())}
 	if k.Identity != "" {

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sort"
@@ -178,15 +177,7 @@ func decided(dir string) ([]cache.Decision, error) {
 		return nil, err
 	}
 	defer snapshot.Close()
-	var out []cache.Decision
-	err = snapshot.Each(cache.Decisions, "", func(key string, raw []byte) error {
-		var d cache.Decision
-		if err := json.Unmarshal(raw, &d); err != nil {
-			return fmt.Errorf("decision %s: %w", key, err)
-		}
-		out = append(out, d)
-		return nil
-	})
+	out, err := snapshot.AllDecisions()
 	sort.Slice(out, func(i, j int) bool { return out[i].Kernel < out[j].Kernel })
 	return out, err
 }

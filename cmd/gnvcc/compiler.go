@@ -20,6 +20,26 @@ import (
 type compiler struct {
 	*driver.Compiler
 	scratch *driver.Scratch
+	ask     asking
+}
+
+// An asking says whom decisions are for.
+type asking struct {
+	approximate  bool   // a kernel whose builds are not known is left alone
+	program, dir string // what is run, and where
+	folder       string // -for: builds below it; "": those that the program came from
+}
+
+// builds names them for a kernel.
+func (a asking) builds(s *driver.Source) ([]string, error) {
+	if a.folder != "" {
+		return []string{a.folder}, nil
+	}
+	list, err := s.Askers(a.program, a.dir)
+	if !a.approximate {
+		err = nil // an exact decision is for everybody
+	}
+	return list, err
 }
 
 // newCompiler makes a compiler with a scratch folder; Close removes it.
@@ -28,7 +48,7 @@ func newCompiler(store *cache.Store) (*compiler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("a scratch folder: %w", err)
 	}
-	return &compiler{driver.NewCompiler(store, scratch.Path), scratch}, nil
+	return &compiler{Compiler: driver.NewCompiler(store, scratch.Path), scratch: scratch}, nil
 }
 
 func (c *compiler) Close() { c.scratch.Remove() }
@@ -39,7 +59,14 @@ func (c *compiler) Kernel(module, kernel string) (*policy.Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	return describe(s)
+	k, err := describe(s)
+	if err != nil {
+		return nil, err
+	}
+	if k.For, err = c.ask.builds(s); err != nil && k.Alone == "" {
+		k.Alone = err.Error()
+	}
+	return k, nil
 }
 
 func describe(s *driver.Source) (*policy.Kernel, error) {

@@ -18,6 +18,7 @@ Each verb tells its options with -h. A word that is a file's name is an input fo
 
   GNVCC_NVCC=PATH   the real nvcc (else CUDA_HOME, CUDA_PATH, PATH, /usr/local/cuda)
   GNVCC_STORE=DIR   where recipes are kept (else ~/.cache/gnvcc)
+  GNVCC_DEVICE=GPU  build for this one (a part of its name), where several were measured on
   GNVCC_OFF=1       be nvcc, and nothing else
   GNVCC_KEEP=DIR    keep every file between nvcc's steps
   GNVCC_LOG=FILE    note what was done, and why gnvcc stepped aside

@@ -117,11 +117,12 @@ func decided() ([]cache.Decision, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = eachDecision(sn, cache.Decisions, func(d cache.Decision) {
+	measured, err := sn.AllDecisions()
+	for _, d := range measured {
 		if !pinned[d.Identity] {
 			all = append(all, d)
 		}
-	})
+	}
 	sort.SliceStable(all, func(i, j int) bool { return all[i].Kernel < all[j].Kernel })
 	return all, err
 }

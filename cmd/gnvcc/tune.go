@@ -42,6 +42,7 @@ func tune(args []string) int {
 	fs.Var(&o.Within, "within", "allow results to differ by this `error`: 1e-3 is relative, of every value that a launch writes; mean:1e-5 is their mean (default: the same bits)")
 	judged := fs.String("judge", "", "with -approximate: a `command` that is given two files, the program's output without and with approximation, and accepts by exit code 0 (with -within E: prints a number, at most E); the program is built again, in place, and run for each question")
 	link := fs.String("build", "", "with -judge: a `command` that links the program after gnvcc apply, such as make")
+	folder := fs.String("for", "", "with -approximate: for what is built into this `folder`, or below (default: for the files that the program was built from)")
 	fs.BoolVar(&o.Slots, "warpid", false, "with -approximate: choose warps by their slot in the multiprocessor too; a finer choice, but results differ from run to run")
 	fs.BoolVar(&o.Bet, "bet", false, "other launches than the ones seen may become slower")
 	fs.BoolVar(&o.Over, "over", false, "tune over __launch_bounds__' second value, __maxnreg__, -maxrregcount and unroll pragmas")
@@ -83,6 +84,16 @@ func tune(args []string) int {
 	if *link != "" && !o.Judged {
 		return complain("tune", errors.New("-build goes with -judge"))
 	}
+	if *folder != "" {
+		full, err := filepath.Abs(*folder)
+		if err == nil {
+			full, err = filepath.EvalSymlinks(full)
+		}
+		if err != nil {
+			return complain("tune", fmt.Errorf("-for: %w", err))
+		}
+		*folder = strings.TrimSuffix(full, "/") + "/"
+	}
 	if *kernels != "" {
 		if o.Only, err = regexp.Compile(*kernels); err != nil {
 			return complain("tune", err)
@@ -101,7 +112,7 @@ func tune(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	signal.Ignore(syscall.SIGINT) // the application gets it too, and decides; what was measured by then is kept
-	code, err := tuneRun(ctx, o, fs.Args(), controls, ending{*applyToo, *quiet, *judged, *link})
+	code, err := tuneRun(ctx, o, fs.Args(), controls, ending{*applyToo, *quiet, *judged, *link, *folder})
 	if err != nil {
 		complain("tune", err)
 		if code == 0 {
@@ -123,6 +134,7 @@ func fileList(value string) []string {
 type ending struct {
 	apply, quiet bool
 	judge, build string // commands; "": none
+	folder       string // -for
 }
 
 // tuneRun gives the application's own exit code.
@@ -161,6 +173,10 @@ func tuneRun(ctx context.Context, o policy.Options, argv, controls []string, the
 		return 1, err
 	}
 	defer compiler.Close()
+	compiler.ask = asking{approximate: o.Exact == rewrite.Approximate, folder: then.folder}
+	compiler.ask.program, _ = filepath.Abs(argv[0])
+	compiler.ask.dir, _ = os.Getwd()
+	book.approximate = compiler.ask.approximate
 
 	terminal := isTerminal(os.Stderr)
 	var progress policy.Progress

@@ -10,33 +10,7 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// What stands for a kernel: what its user pinned, before what was measured; and what he does not want.
-
-// chosen gives the text of the recipe that stands for a kernel. Of the record nothing else is read: the evidence,
-// which is most of it, is not for every build.
-func chosen(sn *cache.Snapshot, identity string) (text string, ok bool) {
-	for _, bucket := range []string{cache.Pins, cache.Decisions} {
-		var d struct{ Recipe string }
-		if ok, err := sn.Get(bucket, identity, &d); err == nil && ok {
-			return d.Recipe, true
-		}
-	}
-	return "", false
-}
-
-// Decided gives the decision that stands for a kernel, whole.
-func Decided(sn *cache.Snapshot, identity string) (d cache.Decision, ok bool) {
-	if identity == "" {
-		return cache.Decision{}, false
-	}
-	for _, bucket := range []string{cache.Pins, cache.Decisions} {
-		var d cache.Decision
-		if ok, err := sn.Get(bucket, identity, &d); err == nil && ok {
-			return d, true
-		}
-	}
-	return cache.Decision{}, false
-}
+// What the user does not want for a kernel.
 
 // BanKey is the key of a ban for all kernels of a name, whichever file they stand in.
 func BanKey(kernel string) string {
