@@ -232,9 +232,16 @@ func (t *Tuner) eligible(k *kernel) []choice {
 			ch.total += w
 			ch.saved += w * (1 - c.expected(&k.Kernel, tr))
 		}
-		if whole && better && ch.saved > 0 {
-			out = append(out, ch)
+		if !whole || !better || ch.saved <= 0 {
+			continue
 		}
+		if why := k.blind(r, configs); why != "" && !t.o.Bet {
+			if k.withheld == "" {
+				k.withheld = fmt.Sprintf("%s is faster where it was measured, but %s (-bet would allow it)", r, why)
+			}
+			continue
+		}
+		out = append(out, ch)
 	}
 	sort.SliceStable(out, func(i, j int) bool {
 		if a, b := out[i], out[j]; math.Abs(a.saved-b.saved) > 0.01*(a.total-a.saved) {
@@ -307,6 +314,8 @@ func (c *config) excluded(k *Kernel, entry recipe.Recipe) bool {
 		have["blockDim."+axis] = strconv.Itoa(c.shape.Block[i])
 		have["gridDim."+axis] = strconv.Itoa(c.shape.Grid[i])
 	}
+	have["host(block)"] = fmt.Sprintf("%dx%dx%d", c.shape.Block[0], c.shape.Block[1], c.shape.Block[2])
+	have["host(dynamic)"] = strconv.Itoa(c.shape.Dynamic)
 	for _, v := range Values(k, c.launch) {
 		if v.Kind != Alignment {
 			have[v.Name] = v.Text
@@ -425,6 +434,8 @@ func (t *Tuner) decide(k *kernel, choices []choice, flags string) *cache.Decisio
 		}
 	} else if f := wantedFlags(choices); f != "" && flags == "" {
 		d.Evidence.Note = fmt.Sprintf("%s would pay, but it is a flag for all kernels of the file, and not right for all", f)
+	} else if len(choices) == 0 {
+		d.Evidence.Note = k.withheld
 	}
 	for _, c := range all {
 		if c.note != "" {

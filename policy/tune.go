@@ -49,6 +49,8 @@ type kernel struct {
 	won     []recipe.Recipe
 	device  string
 	past    *cache.Decision // of an earlier run
+
+	withheld string // a recipe that nobody measured on enough of the launches, and why it is not adopted
 }
 
 // A config is one configuration of a kernel.
