@@ -1,0 +1,263 @@
+package sass
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"sort"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// A printed is one instruction as nvdisasm -json prints it.
+type printed struct {
+	Predicate, Opcode, Operands string
+}
+
+type printedFunction struct {
+	Name  string    `json:"function-name"`
+	Start int       `json:"start"`
+	Insts []printed `json:"sass-instructions"`
+}
+
+// readPrinted reads the output of nvdisasm -json.
+func readPrinted(text []byte) ([]printedFunction, error) {
+	var doc []json.RawMessage
+	if err := json.Unmarshal(text, &doc); err != nil || len(doc) < 2 {
+		return nil, fmt.Errorf("no JSON document of nvdisasm: %v", err)
+	}
+	var out []printedFunction
+	return out, json.Unmarshal(doc[1], &out)
+}
+
+var (
+	generalName = regexp.MustCompile(`\bR(\d+|Z)\b`)
+	scalarName  = regexp.MustCompile(`\bUR(\d+)\b`)
+	targetName  = regexp.MustCompile(`0x[0-9a-f]+$`)
+	comment     = regexp.MustCompile(`\(\*.*`)
+)
+
+// compare tells how an instruction of ours differs from nvdisasm's, "" if it does not.
+func compare(i *Inst, p printed, functions map[string]int) string {
+	if i.op == nil {
+		return "unknown"
+	}
+	if !sameName(i, p.Opcode) {
+		return "name " + i.Name()
+	}
+	guard := ""
+	if !i.Unguarded() {
+		guard = fmt.Sprintf("P%d", i.Guard)
+		if i.Guard == always {
+			guard = "PT"
+		}
+		if i.Negated {
+			guard = "!" + guard
+		}
+		guard = "@" + guard
+	}
+	if strings.Replace(p.Predicate, "UP", "P", 1) != guard && p.Predicate != "PR" { // P2R's operand
+		return "guard " + guard
+	}
+	text := comment.ReplaceAllString(p.Operands, "")
+	if got, want := names(i, General), found(generalName, text); got != want {
+		return fmt.Sprintf("registers %s, want %s", got, want)
+	}
+	// The descriptor's register is not printed for sm_80 to sm_89.
+	hidden := i.CC >= 80 && i.CC < 90 && (i.Space() == Global || i.Space() == Generic)
+	if got, want := names(i, Scalar), found(scalarName, text); got != want && !hidden {
+		return fmt.Sprintf("uniform registers %s, want %s", got, want)
+	}
+	if w := memoryWidth(i, p.Opcode); w != "" {
+		return w
+	}
+	if i.op.code == 0x147 || i.op.code == 0x145 {
+		want, _ := strconv.ParseInt(targetName.FindString(text), 0, 64)
+		if int(want) != i.Target {
+			return fmt.Sprintf("target %#x", i.Target)
+		}
+	}
+	if i.op.code == 0x144 && i.Form() != 1 {
+		if to, ok := functions[text]; ok && to != i.Target {
+			return fmt.Sprintf("target %#x, want %#x", i.Target, to)
+		}
+	}
+	return ""
+}
+
+func sameName(i *Inst, opcode string) bool {
+	ours := strings.Split(i.Name(), ".")[0]
+	theirs := strings.Split(opcode, ".")[0]
+	switch {
+	case ours == theirs:
+		return !strings.HasPrefix(i.Name(), "IMAD") || strings.Contains(opcode, ".WIDE") == (i.Name() == "IMAD.WIDE") &&
+			strings.Contains(opcode, ".HI") == (i.Name() == "IMAD.HI")
+	case ours == "RED" && theirs == "REDG", ours == "UCGABAR" && strings.HasPrefix(theirs, "UCGABAR_"),
+		ours == "ERRBAR" && theirs == "CGAERRBAR":
+		return true
+	}
+	return false
+}
+
+// names lists an instruction's registers of one file by their first numbers.
+func names(i *Inst, f File) string {
+	set := map[int]bool{}
+	for _, spans := range [][]Span{i.Reads(), i.Writes()} {
+		for _, s := range spans {
+			if s.File == f {
+				set[int(s.First)] = true
+			}
+		}
+	}
+	return list(set)
+}
+
+func found(re *regexp.Regexp, text string) string {
+	set := map[int]bool{}
+	for _, m := range re.FindAllStringSubmatch(text, -1) {
+		if n, err := strconv.Atoi(m[1]); err == nil {
+			set[n] = true
+		}
+	}
+	return list(set)
+}
+
+func list(set map[int]bool) string {
+	var all []int
+	for n := range set {
+		all = append(all, n)
+	}
+	sort.Ints(all)
+	return fmt.Sprint(all)
+}
+
+// memoryWidth compares what a load or store moves with the suffix.
+func memoryWidth(i *Inst, opcode string) string {
+	switch i.Class() {
+	case Load, Store, Constant:
+	default:
+		return ""
+	}
+	if i.op.code == 0x03b || i.op.code == 0x1ae {
+		return ""
+	}
+	want := uint8(4)
+	for _, s := range strings.Split(opcode, ".")[1:] {
+		switch s {
+		case "U8", "S8":
+			want = 1
+		case "U16", "S16":
+			want = 2
+		case "64":
+			want = 8
+		case "128":
+			want = 16
+		}
+	}
+	if want != i.Bytes {
+		return fmt.Sprintf("%d bytes, want %d", i.Bytes, want)
+	}
+	return ""
+}
+
+// tally counts what a comparison found.
+type tally struct {
+	cubins, insts, unknown int
+	wrong                  map[string]int    // by operation and kind
+	example                map[string]string // of each
+}
+
+func (t *tally) add(cubin []byte, text []byte, name string) error {
+	functions, err := Read(cubin)
+	if err != nil {
+		return err
+	}
+	theirs, err := readPrinted(text)
+	if err != nil {
+		return err
+	}
+	t.cubins++
+	for _, p := range theirs {
+		var f *Function
+		for _, x := range functions {
+			if x.Name == p.Name {
+				f = x
+			}
+		}
+		if f == nil {
+			return fmt.Errorf("we have no function %s", p.Name)
+		}
+		starts := map[string]int{}
+		for _, part := range f.Parts {
+			starts[part.Name] = part.Offset
+		}
+		for n, pi := range p.Insts {
+			at := p.Start/WordBytes + n
+			if at >= len(f.Insts) {
+				return fmt.Errorf("%s has %d instructions, nvdisasm prints more", p.Name, len(f.Insts))
+			}
+			i := &f.Insts[at]
+			t.insts++
+			d := compare(i, pi, starts)
+			if d == "" {
+				continue
+			}
+			if d == "unknown" {
+				t.unknown++
+			}
+			kind := fmt.Sprintf("%03x %s %s", i.bits(0, 12), strings.Split(pi.Opcode, ".")[0], strings.Fields(d)[0])
+			t.wrong[kind]++
+			t.example[kind] = fmt.Sprintf("%s %s+%#x (%016x %016x): %s %s %s: %s", name, p.Name, i.Offset, i.Hi, i.Lo,
+				pi.Predicate, pi.Opcode, pi.Operands, d)
+		}
+	}
+	return nil
+}
+
+// TestKept compares with kept outputs of nvdisasm, in the folder that GNVCC_SASS names: cub/X.cubin, js/X.cubin.json.
+func TestKept(t *testing.T) {
+	dir := os.Getenv("GNVCC_SASS")
+	if dir == "" {
+		t.Skip("SKIPPED: GNVCC_SASS names no folder of cubins and what nvdisasm says of them")
+	}
+	all, _ := filepath.Glob(filepath.Join(dir, "js", "*.json"))
+	sum := &tally{wrong: map[string]int{}, example: map[string]string{}}
+	for _, js := range all {
+		text, err := os.ReadFile(js)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := strings.TrimSuffix(filepath.Base(js), ".json")
+		code, err := os.ReadFile(filepath.Join(dir, "cub", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := sum.add(code, text, name); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	sum.report(t)
+}
+
+func (t *tally) report(test *testing.T) {
+	test.Helper()
+	var kinds []string
+	for k := range t.wrong {
+		kinds = append(kinds, k)
+	}
+	sort.Slice(kinds, func(i, j int) bool { return t.wrong[kinds[i]] > t.wrong[kinds[j]] })
+	bad := 0
+	for _, k := range kinds {
+		bad += t.wrong[k]
+	}
+	test.Logf("%d cubins, %d instructions, %d unknown, %d differ", t.cubins, t.insts, t.unknown, bad)
+	for n, k := range kinds {
+		if n == 60 {
+			break
+		}
+		test.Errorf("%d times %s: %s", t.wrong[k], k, t.example[k])
+	}
+}

@@ -1,0 +1,130 @@
+package sass
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+)
+
+// SameFloats tells whether a kernel computes with the same floating-point instructions in two cubins of one
+// architecture: each operation, with its rounding and all else that bears on the result, as often. Registers, order
+// and what is not floating-point may differ. The error says what does; an error too where one of them can't be
+// decoded.
+//
+// It looks at the whole section of the kernel, and at all functions of the file that are no kernels where the kernel
+// calls any that stand elsewhere. Equal instructions are necessary for equal bits, not sufficient: which product goes
+// into which sum is not compared here.
+func SameFloats(was, is []byte, kernel string) error {
+	a, err := floatsOf(was, kernel)
+	if err != nil {
+		return fmt.Errorf("compare the floating-point instructions of %s: %w", kernel, err)
+	}
+	b, err := floatsOf(is, kernel)
+	if err != nil {
+		return fmt.Errorf("compare the floating-point instructions of %s: %w", kernel, err)
+	}
+	if a.cc != b.cc {
+		return fmt.Errorf("compare the floating-point instructions of %s: sm_%d and sm_%d", kernel, a.cc, b.cc)
+	}
+	if d := difference(a.count, b.count); d != "" {
+		return fmt.Errorf("%s has other floating-point instructions: %s", kernel, d)
+	}
+	return nil
+}
+
+type floats struct {
+	cc    int
+	count map[Float]int
+}
+
+func floatsOf(cubin []byte, kernel string) (floats, error) {
+	all, err := Read(cubin)
+	if err != nil {
+		return floats{}, err
+	}
+	out := floats{count: map[Float]int{}}
+	var own *Function
+	for _, f := range all {
+		if f.Name == kernel {
+			own = f
+		}
+	}
+	if own == nil {
+		return floats{}, fmt.Errorf("the cubin has no function of that name")
+	}
+	out.cc = own.CC
+	add := func(f *Function) error {
+		if f.Unknown > 0 { // here not one may be unknown: it could compute
+			return fmt.Errorf("%d of %d instructions of %s (sm_%d) are unknown", f.Unknown, len(f.Insts), f.Name, f.CC)
+		}
+		for _, x := range f.Floats() {
+			out.count[x]++
+		}
+		return nil
+	}
+	if err := add(own); err != nil {
+		return floats{}, err
+	}
+	if !own.leaves() {
+		return out, nil
+	}
+	for _, f := range all {
+		if !f.Kernel {
+			if err := add(f); err != nil {
+				return floats{}, err
+			}
+		}
+	}
+	return out, nil
+}
+
+// leaves tells whether the function calls code outside its section, or may.
+func (f *Function) leaves() bool {
+	for n := range f.Insts {
+		i := &f.Insts[n]
+		if i.op == nil {
+			return true
+		}
+		switch i.op.code {
+		case 0x143: // CALL.ABS, through a register
+			return true
+		case 0x144:
+			// A call of another section is relocated: until then it points to itself or nowhere.
+			if i.Target < 0 || i.Target >= len(f.Insts)*WordBytes || !f.starts(i.Target) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// starts tells whether a function of the section begins at an offset.
+func (f *Function) starts(at int) bool {
+	for _, p := range f.Parts {
+		if p.Offset == at {
+			return true
+		}
+	}
+	return false
+}
+
+// difference lists what differs, the first few.
+func difference(a, b map[Float]int) string {
+	var out []string
+	for x, n := range a {
+		if b[x] != n {
+			out = append(out, fmt.Sprintf("%s %d times, was %d", x, b[x], n))
+		}
+	}
+	for x, n := range b {
+		if _, known := a[x]; !known {
+			out = append(out, fmt.Sprintf("%s %d times, was 0", x, n))
+		}
+	}
+	sort.Strings(out)
+	const most = 4
+	if len(out) > most {
+		out = append(out[:most], fmt.Sprintf("and %d more", len(out)-most))
+	}
+	return strings.Join(out, ", ")
+}
