@@ -34,14 +34,14 @@ func BenchmarkOpenGet(b *testing.B) {
 	}
 }
 
-// The same by bbolt itself, to compare.
+// The same by bbolt itself in the database, to compare.
 func BenchmarkOpenGetBbolt(b *testing.B) {
 	const n = 30000
 	s := newStore(b)
 	fill(b, s, n)
 	b.ResetTimer()
 	for i := range b.N {
-		db, err := bbolt.Open(filepath.Join(s.dir, roName), 0o600, &bbolt.Options{ReadOnly: true, Timeout: time.Millisecond})
+		db, err := bbolt.Open(filepath.Join(s.dir, dbName), 0o600, &bbolt.Options{ReadOnly: true, Timeout: time.Millisecond})
 		ok(b, err)
 		ok(b, db.View(func(tx *bbolt.Tx) error {
 			if tx.Bucket([]byte(Decisions)).Get([]byte(hashKey(i%n))) == nil {

@@ -6,7 +6,8 @@
 //
 //	owner.lock               flock decides who the owner is; the file's text (process, time) is for people
 //	decisions.db             bbolt; only the owner opens it
-//	decisions.ro.db          a copy of it, replaced by rename; what builds read
+//	decisions.snapshot       all its records, sorted, in one flat file, replaced by rename; what builds read
+//	recipes                  what of it builds depend on, as text; for compiler caches in front of gnvcc
 //	decisions.db.broken-*    a damaged decisions.db, kept for whoever wants to look
 //	spool/<sha256>.json      one observation that no owner has merged yet
 //	objects/ab/<sha256>      files by their content: preprocessed code, PTX, relocatable cubins, commands
@@ -20,9 +21,8 @@
 //   - A build waits for nobody. Reading takes no lock at all; spooling, objects and memos are a temporary file and a
 //     rename. Whatever is wrong with the snapshot is an error that the build may ignore: no recipe.
 //   - A foreign or damaged file costs an error, never a crash, a wait or a wrong record. Pipes, devices, links and files
-//     that claim to be larger than ours ever are, are not read, and links are not written through. The snapshot has bbolt's format
-//     but is read by our own bounds-checked reader (tree.go says why), each record carries a checksum over its bucket,
-//     key and content, and objects and spool files are named by their hash, which is compared when they are read.
+//     that claim to be larger than ours ever are, are not read, and links are not written through. The snapshot is read by
+//     bounds-checked preads (flat.go), each record carries a checksum over its bucket, key and content, and objects and spool files are named by their hash, which is compared when they are read.
 //   - What Owner.Put or Owner.Merge returned for without an error is on the disk, and no later crash of any process takes
 //     it away. Owner.Publish makes it visible to builds, all or nothing.
 //   - What Spool returned for without an error reaches the database at the next Merge, once, however often owner and

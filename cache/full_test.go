@@ -64,7 +64,7 @@ func still(t *testing.T, s *Store, n int) {
 	for i := range n {
 		get(t, sn, i)
 	}
-	if _, err := surveyFile(filepath.Join(s.dir, dbName), nil); err != nil {
+	if _, err := surveyDatabase(filepath.Join(s.dir, dbName), nil); err != nil {
 		t.Error(err)
 	}
 	temps := 0

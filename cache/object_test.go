@@ -199,7 +199,7 @@ func TestIrregularFiles(t *testing.T) {
 	hash, err := s.PutObject([]byte("content"))
 	ok(t, err)
 	ok(t, s.PutMemo("kind", "key", []byte("content")))
-	object, memo, snap := s.ObjectPath(hash), s.memoPath("kind", "key"), filepath.Join(s.dir, roName)
+	object, memo, snap := s.ObjectPath(hash), s.memoPath("kind", "key"), filepath.Join(s.dir, snapName)
 	for what, plant := range map[string]func(path string) error{
 		"a pipe":     func(path string) error { return syscall.Mkfifo(path, 0o600) },
 		"a device":   func(path string) error { return os.Symlink("/dev/zero", path) },

@@ -101,11 +101,11 @@ func boltOptions() *bbolt.Options {
 func (o *Owner) open(ctx context.Context) error {
 	path := filepath.Join(o.s.dir, dbName)
 	removeTemps(o.s.dir, 0) // only owners write in this folder itself
-	snap, snapErr := surveyFile(filepath.Join(o.s.dir, roName), nil)
+	snap, snapErr := surveySnapshot(filepath.Join(o.s.dir, snapName), nil)
 	if errors.Is(snapErr, ErrVersion) {
 		return snapErr
 	}
-	db, err := surveyFile(path, nil)
+	db, err := surveyDatabase(path, nil)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		var taken int
@@ -145,7 +145,7 @@ func (o *Owner) open(ctx context.Context) error {
 	if err != nil {
 		return failed("open the database", path, err)
 	}
-	if snapErr == nil && snap.ID == o.id {
+	if snapErr == nil && snap.ID == o.id && o.s.recipesAre(snap.Recipes) {
 		o.published = snap.Tx
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -42,9 +43,9 @@ func TestPutPublishGet(t *testing.T) {
 		t.Errorf("owner's get: %v %v", d, err)
 	}
 	// Nothing changed: nothing is written.
-	before, _ := os.Stat(filepath.Join(s.dir, roName))
+	before, _ := os.Stat(filepath.Join(s.dir, snapName))
 	ok(t, o.Publish())
-	after, _ := os.Stat(filepath.Join(s.dir, roName))
+	after, _ := os.Stat(filepath.Join(s.dir, snapName))
 	if !os.SameFile(before, after) {
 		t.Error("published again without a change")
 	}
@@ -255,11 +256,18 @@ func setSchema(t *testing.T, s *Store, version string) {
 	t.Helper()
 	o := own(t, s)
 	ok(t, o.update("test", func(tx *bbolt.Tx) error { return tx.Bucket([]byte(metaBucket)).Put([]byte(schemaKey), []byte(version)) }))
-	// Publish refuses to publish what it can't read: copy.
 	ok(t, o.Close())
-	b, err := os.ReadFile(filepath.Join(s.dir, dbName))
+	path := filepath.Join(s.dir, snapName)
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	ok(t, err)
-	ok(t, writeFile(s.dir, roName, b, false))
+	defer f.Close()
+	info, err := f.Stat()
+	ok(t, err)
+	flat, err := openFlat(f, info.Size())
+	ok(t, err)
+	flat.head.Schema, err = strconv.Atoi(version)
+	ok(t, err)
+	ok(t, writeFlatHead(f, flat.head))
 }
 
 func TestOtherVersion(t *testing.T) {
@@ -286,14 +294,14 @@ func TestPublishFailure(t *testing.T) {
 	o := own(t, s)
 	ok(t, o.Put(Decisions, hashKey(9), decision(9)))
 	// Something that is no file stands where the snapshot belongs.
-	ok(t, os.Remove(filepath.Join(s.dir, roName)))
-	ok(t, os.MkdirAll(filepath.Join(s.dir, roName, "x"), 0o700))
+	ok(t, os.Remove(filepath.Join(s.dir, snapName)))
+	ok(t, os.MkdirAll(filepath.Join(s.dir, snapName, "x"), 0o700))
 	if err := o.Publish(); err == nil {
 		t.Fatal("published over a folder")
 	}
 	_, err := s.Snapshot()
 	wants(t, err, ErrCorrupt)
-	ok(t, os.RemoveAll(filepath.Join(s.dir, roName)))
+	ok(t, os.RemoveAll(filepath.Join(s.dir, snapName)))
 	ok(t, o.Publish())
 	get(t, snapshot(t, s), 9)
 	if temps, _ := filepath.Glob(filepath.Join(s.dir, "*"+tempMark+"*")); len(temps) != 0 {

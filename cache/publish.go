@@ -17,46 +17,14 @@ import (
 
 // Whole database files: publishing a copy, checking one, making a new one out of what is left of a damaged one.
 
-// surveyFile checks the database at path; with an error there is nothing sound to work with: fs.ErrNotExist,
-// ErrVersion, ErrCorrupt, or what the system said.
-func surveyFile(path string, fn func(bucket, key string, stamp int64, raw []byte) error) (*survey, error) {
-	const doing = "check the database"
-	f, info, err := openRegular(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	if errors.Is(err, errIrregular) {
-		return nil, corrupt(doing, path, "%w", err)
-	}
-	if err != nil {
-		return nil, failed(doing, path, err)
-	}
-	defer f.Close()
-	t, err := openTree(f, info.Size())
-	if err != nil {
-		return nil, unreadable(doing, path, err)
-	}
-	s, err := t.survey(fn)
-	if err != nil {
-		return s, err
-	}
-	if len(s.Problems) > 0 {
-		return s, corrupt(doing, path, "%w", s.Problems[0])
-	}
-	if err := checkSchema(doing, path, s.Schema); err != nil {
-		return s, err
-	}
-	return s, nil
-}
-
-// Publish makes the database as it is now the builds' snapshot: a copy, synced, checked, renamed. A build sees the old
-// one or the new one. When nothing changed since the last one it does nothing.
+// Publish makes the database as it is now the builds' snapshot: written beside, synced, checked, renamed. A build sees the
+// old one or the new one. When nothing changed since the last one it does nothing.
 func (o *Owner) Publish() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	const doing = "publish the decisions"
-	path := filepath.Join(o.s.dir, roName)
-	err := o.ask(doing, path, func() error {
+	path := filepath.Join(o.s.dir, snapName)
+	return o.ask(doing, path, func() error {
 		tx, err := o.db.Begin(false)
 		if err != nil {
 			return err
@@ -73,7 +41,7 @@ func (o *Owner) Publish() error {
 			return err
 		}
 		defer os.Remove(f.Name()) // fails when it was renamed
-		_, err = tx.WriteTo(f)
+		recipes, err := writeSnapshot(f, tx, flatHeader{ID: o.id, Tx: now})
 		if err == nil {
 			err = f.Sync()
 		}
@@ -83,16 +51,53 @@ func (o *Owner) Publish() error {
 		if err != nil {
 			return err
 		}
-		if _, err := surveyFile(f.Name(), nil); err != nil {
+		if _, err := surveySnapshot(f.Name(), nil); err != nil {
 			return err
 		}
 		if err := os.Rename(f.Name(), path); err != nil {
 			return err
 		}
+		// Builds have the new recipes from here on. The caches' file follows: in between a cache may keep a new object under
+		// the old recipes, which nobody asks for any more; the other way round it would serve old objects for the new ones.
+		if err := o.s.putRecipes(recipes); err != nil {
+			return err
+		}
+		// An older gnvcc's snapshot would go on saying what was believed then.
+		os.Remove(filepath.Join(o.s.dir, boltSnapName))
 		o.published = now
 		return syncDir(o.s.dir)
 	})
-	return err
+}
+
+// writeSnapshot writes what tx sees to f, and gives the text of the file recipes.
+func writeSnapshot(f *os.File, tx *bbolt.Tx, head flatHeader) (recipes string, err error) {
+	text := []byte(recipesHead)
+	records := func(add func(bucket, key string, sealed []byte) error) error {
+		return tx.ForEach(func(name []byte, b *bbolt.Bucket) error {
+			bucket := string(name)
+			if bucket == metaBucket {
+				return nil
+			}
+			return b.ForEach(func(k, v []byte) error {
+				key := string(k)
+				raw, _, err := unseal(where(bucket, key), v)
+				if err == nil {
+					err = checkRecord(bucket, key)
+				}
+				if err != nil {
+					return corrupt("publish the decisions", f.Name(), "bucket %q, record %q: %w", bucket, key, err)
+				}
+				text = append(text, recipeLine(bucket, key, raw)...)
+				return add(bucket, key, v)
+			})
+		})
+	}
+	// The header, which holds the recipes' hash, is written when all records have been seen.
+	if err := writeFlat(f, &head, records); err != nil {
+		return "", err
+	}
+	head.Recipes = Hash(text)
+	return string(text), writeFlatHead(f, head)
 }
 
 // mend replaces a damaged decisions.db. It is kept under another name.
@@ -164,19 +169,14 @@ func (o *Owner) start(ctx context.Context, broken string) (taken int, err error)
 				records[where(bucket, key)] = true
 				return put(tx, bucket, key, stamp, raw)
 			}
-			ro := filepath.Join(o.s.dir, roName)
-			if _, err := surveyFile(ro, nil); err == nil {
-				if _, err := surveyFile(ro, take); err != nil {
-					return err
-				}
-			} else if !errors.Is(err, fs.ErrNotExist) {
-				o.note = append(o.note, err.Error())
+			if err := o.takePublished(take); err != nil {
+				return err
 			}
 			if broken == "" {
 				return nil
 			}
 			// Its damage is known: only what the reader or bbolt say about writing counts.
-			if _, err := surveyFile(broken, take); err != nil && !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrVersion) {
+			if _, err := surveyDatabase(broken, take); err != nil && !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrVersion) {
 				return err
 			}
 			return nil
@@ -189,4 +189,26 @@ func (o *Owner) start(ctx context.Context, broken string) (taken int, err error)
 		err = syncDir(o.s.dir)
 	}
 	return len(records), failed(doing, path, err)
+}
+
+// takePublished gives take the records of the snapshot, if that is sound: of this gnvcc's, else of one that an older gnvcc
+// published, which has bbolt's form. What both have, the first one's stands.
+func (o *Owner) takePublished(take func(bucket, key string, stamp int64, raw []byte) error) error {
+	for _, published := range []struct {
+		name string
+		look func(path string, fn func(bucket, key string, stamp int64, raw []byte) error) (*survey, error)
+	}{{boltSnapName, surveyDatabase}, {snapName, surveySnapshot}} {
+		path := filepath.Join(o.s.dir, published.name)
+		_, err := published.look(path, nil)
+		if err == nil {
+			if _, err := published.look(path, take); err != nil {
+				return err
+			}
+			continue
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			o.note = append(o.note, err.Error())
+		}
+	}
+	return nil
 }

@@ -7,17 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
+	"strings"
 )
 
 // What builds read: the published snapshot.
-
-// The meta bucket holds what concerns the database as a whole, unsealed.
-const (
-	metaBucket = "gnvcc"
-	schemaKey  = "schema"
-	idKey      = "id" // random, made with the database: tells a copy of this one from a copy of another
-)
 
 // where is what a record's checksum covers beside stamp and body.
 func where(bucket, key string) string { return bucket + "\x00" + key }
@@ -28,20 +21,22 @@ func where(bucket, key string) string { return bucket + "\x00" + key }
 type Snapshot struct {
 	path string
 	f    *os.File
-	t    *tree
-	root node // of the buckets' names: read once
+	flat *flat
 }
 
-// Snapshot opens decisions.ro.db: ErrNone when nothing was published, ErrCorrupt, ErrVersion, or what the system said.
+// Snapshot opens what was published last: ErrNone when nothing was, ErrCorrupt, ErrVersion, or what the system said.
 // It takes no lock and never waits.
 func (s *Store) Snapshot() (*Snapshot, error) {
-	return openSnapshot(filepath.Join(s.dir, roName))
+	return openSnapshot(filepath.Join(s.dir, snapName))
 }
 
-const readDoing = "read the decisions"
+const (
+	readDoing     = "read the decisions"
+	versionAdvice = "use one version of gnvcc, or give this one a folder of its own (GNVCC_STORE)"
+)
 
 func openSnapshot(path string) (*Snapshot, error) {
-	f, _, err := openRegular(path)
+	f, info, err := openRegular(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, ErrNone
 	}
@@ -51,35 +46,15 @@ func openSnapshot(path string) (*Snapshot, error) {
 	if err != nil {
 		return nil, failed(readDoing, path, err)
 	}
-	sn := &Snapshot{path: path, f: f}
-	if err := sn.open(); err != nil {
+	flat, err := openFlat(f, info.Size())
+	if err != nil {
 		f.Close()
-		return nil, err
+		return nil, unreadable(readDoing, path, err)
 	}
-	return sn, nil
+	return &Snapshot{path: path, f: f, flat: flat}, nil
 }
 
-func (sn *Snapshot) open() error {
-	info, err := sn.f.Stat()
-	if err != nil {
-		return failed(readDoing, sn.path, err)
-	}
-	if sn.t, err = openTree(sn.f, info.Size()); err != nil {
-		return unreadable(readDoing, sn.path, err)
-	}
-	if sn.root, err = sn.t.load(sn.t.root); err != nil {
-		return corrupt(readDoing, sn.path, "%w", err)
-	}
-	version, _, err := sn.value(metaBucket, schemaKey)
-	if err != nil {
-		return err
-	}
-	return checkSchema(readDoing, sn.path, string(version))
-}
-
-const versionAdvice = "use one version of gnvcc, or give this one a folder of its own (GNVCC_STORE)"
-
-// unreadable is what openTree said, as users see it.
+// unreadable is what openFlat or openTree said, as users see it.
 func unreadable(doing, path string, err error) error {
 	if errors.Is(err, ErrVersion) {
 		return &Error{Doing: doing, Path: path, Kind: ErrVersion, Err: err, Advice: versionAdvice}
@@ -87,59 +62,29 @@ func unreadable(doing, path string, err error) error {
 	return corrupt(doing, path, "%w", err)
 }
 
-func checkSchema(doing, path, version string) error {
-	if version == strconv.Itoa(schema) {
-		return nil
-	}
-	if n, err := strconv.Atoi(version); err != nil || n < 1 {
-		return corrupt(doing, path, "no store of gnvcc: schema %q", version)
-	}
-	return &Error{Doing: doing, Path: path, Kind: ErrVersion, Err: fmt.Errorf("it has schema %s, this gnvcc knows %d", version, schema),
-		Advice: versionAdvice}
-}
-
-// value looks a raw value up.
-func (sn *Snapshot) value(bucket, key string) ([]byte, bool, error) {
-	head, flags, ok, err := sn.t.find(sn.root, bucket)
-	if err == nil && ok && flags&bucketFlag == 0 {
-		err = fmt.Errorf("%q is no bucket", bucket)
-	}
-	if err != nil {
-		return nil, false, corrupt(readDoing, sn.path, "%w", err)
-	}
-	if !ok {
-		return nil, false, nil
-	}
-	top, err := sn.t.bucket(head)
-	if err != nil {
-		return nil, false, corrupt(readDoing, sn.path, "bucket %q: %w", bucket, err)
-	}
-	v, flags, ok, err := sn.t.find(top, key)
-	if err == nil && ok && flags&bucketFlag != 0 {
-		err = errors.New("a bucket where a record should be")
-	}
-	if err != nil {
-		return nil, false, corrupt(readDoing, sn.path, "bucket %q: %w", bucket, err)
-	}
-	return v, ok, nil
-}
-
 // Get reads the record at key into into (a pointer, as for json.Unmarshal; nil to know only whether there is one). It
 // returns false when there is none.
 func (sn *Snapshot) Get(bucket, key string, into any) (bool, error) {
-	if sn == nil || !validBucket(bucket) {
+	if sn == nil || !validBucket(bucket) || !validKey(key) {
 		return false, nil
 	}
-	v, ok, err := sn.value(bucket, key)
-	if err != nil || !ok {
-		return false, err
+	i, same, err := sn.flat.search(where(bucket, key))
+	if err == nil && !same {
+		return false, nil
 	}
-	raw, _, err := unseal(where(bucket, key), v)
+	var name string
+	var raw []byte
+	if err == nil {
+		name, _, raw, err = sn.flat.record(i)
+	}
+	if err == nil && name != where(bucket, key) {
+		err = fmt.Errorf("record %q is %q at the second look", key, name)
+	}
 	if err == nil && into != nil {
 		err = json.Unmarshal(raw, into)
 	}
 	if err != nil {
-		return false, corrupt(readDoing, sn.path, "bucket %q, record %q: %w", bucket, key, err)
+		return false, corrupt(readDoing, sn.path, "bucket %q: %w", bucket, err)
 	}
 	return true, nil
 }
@@ -151,36 +96,34 @@ func (sn *Snapshot) Each(bucket, prefix string, fn func(key string, raw []byte) 
 	if sn == nil || !validBucket(bucket) {
 		return nil
 	}
-	head, flags, ok, err := sn.t.find(sn.root, bucket)
-	if err != nil {
-		return corrupt(readDoing, sn.path, "%w", err)
-	}
-	if !ok || flags&bucketFlag == 0 {
-		return nil
-	}
 	var first error
-	trouble := func(err error) error {
+	trouble := func(err error) {
 		if first == nil {
 			first = corrupt(readDoing, sn.path, "bucket %q: %w", bucket, err)
 		}
-		return nil
 	}
-	top, err := sn.t.bucket(head)
-	if err != nil {
-		return corrupt(readDoing, sn.path, "bucket %q: %w", bucket, err)
+	begin, _, err := sn.flat.search(where(bucket, prefix))
+	lost := err != nil
+	if lost { // look at every one
+		trouble(err)
+		begin = 0
 	}
-	err = sn.t.each(top, prefix, func(key, value []byte, flags uint32) error {
-		if flags&bucketFlag != 0 {
-			return trouble(fmt.Errorf("%q is a bucket", key))
+	all := sn.flat.inOrder()
+	for i := begin; i < all.head.Records; i++ {
+		name, _, raw, err := all.record(i)
+		if name != "" && !strings.HasPrefix(name, where(bucket, prefix)) {
+			if lost || first != nil {
+				continue
+			}
+			return nil
 		}
-		raw, _, err := unseal(where(bucket, string(key)), value)
 		if err != nil {
-			return trouble(fmt.Errorf("record %q: %w", key, err))
+			trouble(err)
+			continue
 		}
-		return fn(string(key), raw)
-	}, trouble)
-	if err != nil {
-		return err
+		if err := fn(name[len(where(bucket, "")):], raw); err != nil {
+			return err
+		}
 	}
 	return first
 }
@@ -191,4 +134,55 @@ func (sn *Snapshot) Close() error {
 		return nil
 	}
 	return sn.f.Close()
+}
+
+// surveySnapshot checks the snapshot file at path as a whole, as surveyDatabase does a database.
+func surveySnapshot(path string, fn func(bucket, key string, stamp int64, raw []byte) error) (*survey, error) {
+	const doing = "check the snapshot"
+	return surveyFile(doing, path, func(f *os.File, size int64) (*survey, error) {
+		flat, err := openFlat(f, size)
+		if err != nil {
+			return nil, unreadable(doing, path, err)
+		}
+		return flat.survey(fn)
+	})
+}
+
+// surveyFile opens a file and has look check it; with an error there is nothing sound to work with: fs.ErrNotExist,
+// ErrVersion, ErrCorrupt, or what the system said.
+func surveyFile(doing, path string, look func(f *os.File, size int64) (*survey, error)) (*survey, error) {
+	f, info, err := openRegular(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	case errors.Is(err, errIrregular):
+		return nil, corrupt(doing, path, "%w", err)
+	case err != nil:
+		return nil, failed(doing, path, err)
+	}
+	defer f.Close()
+	s, err := look(f, info.Size())
+	if err == nil && len(s.Problems) > 0 {
+		err = corrupt(doing, path, "%w", s.Problems[0])
+	}
+	return s, err
+}
+
+// maxProblems bounds what is reported of one file.
+const maxProblems = 20
+
+// A survey is what the check of a whole file found.
+type survey struct {
+	Schema   string
+	ID       string         // of the database: snapshots have their original's
+	Tx       uint64         // transactions since it was made
+	Recipes  string         // of a snapshot: hash of the file recipes that belongs to it
+	Records  map[string]int // sound ones by bucket
+	Problems []error        // the first ones
+}
+
+func (s *survey) problem(format string, args ...any) {
+	if len(s.Problems) < maxProblems {
+		s.Problems = append(s.Problems, fmt.Errorf(format, args...))
+	}
 }

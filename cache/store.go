@@ -32,14 +32,24 @@ const maxRecord = 16 << 20
 
 // Names in the store's folder.
 const (
-	dbName     = "decisions.db"
-	roName     = "decisions.ro.db"
-	lockName   = "owner.lock"
-	brokenMark = ".broken-"
-	spoolName  = "spool"
-	objectName = "objects"
-	memoName   = "memo"
-	trimName   = "trimmed"
+	dbName   = "decisions.db"
+	snapName = "decisions.snapshot"
+	// boltSnapName is what was published by gnvcc before the snapshot had a form of its own.
+	boltSnapName = "decisions.ro.db"
+	recipesName  = "recipes"
+	lockName     = "owner.lock"
+	brokenMark   = ".broken-"
+	spoolName    = "spool"
+	objectName   = "objects"
+	memoName     = "memo"
+	trimName     = "trimmed"
+)
+
+// The meta bucket of the database holds what concerns it as a whole, unsealed.
+const (
+	metaBucket = "gnvcc"
+	schemaKey  = "schema"
+	idKey      = "id" // random, made with the database: tells a snapshot of this one from one of another
 )
 
 // A Store is one folder. It holds nothing open and may be used from many goroutines.

@@ -160,9 +160,13 @@ func hasOpen(pid int, path string) bool {
 }
 
 func (c *checkup) snapshot() *survey {
-	path := filepath.Join(c.dir, roName)
-	found, err := surveyFile(path, nil)
+	path := filepath.Join(c.dir, snapName)
+	found, err := surveySnapshot(path, nil)
 	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(filepath.Join(c.dir, boltSnapName)); err == nil {
+			c.say(Note, "run gnvcc apply once: it publishes them anew", "what was published is an older gnvcc's: builds compile as nvcc does")
+			return nil
+		}
 		c.say(Note, "", "no decisions have been published: builds compile as nvcc does")
 		return nil
 	}
@@ -203,7 +207,7 @@ func (c *checkup) database(alive bool, snap *survey) {
 		}
 		return
 	}
-	found, err := surveyFile(path, nil)
+	found, err := surveyDatabase(path, nil)
 	if after, serr := os.Stat(path); serr == nil && before != nil && (after.ModTime() != before.ModTime() || after.Size() != before.Size()) {
 		c.say(Fine, "", "database: an owner came while it was looked at")
 		return

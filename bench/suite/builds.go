@@ -36,7 +36,7 @@ func (j *job) builds(ctx context.Context) error {
 	if err := os.MkdirAll(store, 0o700); err != nil {
 		return err
 	}
-	for _, name := range []string{"decisions.db", "decisions.ro.db"} {
+	for _, name := range []string{"decisions.db", "decisions.snapshot"} {
 		content, err := os.ReadFile(filepath.Join(j.store(), name))
 		if err != nil {
 			return fmt.Errorf("the decisions of the tuned store: %w", err)

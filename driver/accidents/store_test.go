@@ -3,7 +3,9 @@ package accidents
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"hash/crc32"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -12,8 +14,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"go.etcd.io/bbolt"
 
 	"gnvcc/cache"
 )
@@ -102,7 +102,7 @@ func exchanged(t *testing.T, p *place) {
 }
 
 func snapshotOf(fn func(t *testing.T, path string)) func(t *testing.T, p *place) {
-	return func(t *testing.T, p *place) { fn(t, filepath.Join(p.store, "decisions.ro.db")) }
+	return func(t *testing.T, p *place) { fn(t, filepath.Join(p.store, "decisions.snapshot")) }
 }
 
 // forgotten takes away what was built, so that the build has to write again.
@@ -175,11 +175,23 @@ var accidents = []accident{
 	{"everybody may write", nvccs, nvccs, func(t *testing.T, p *place) { ok(t, os.Chmod(p.store, 0o707)) }},
 	{"the group may write", nvccs, nvccs, func(t *testing.T, p *place) { ok(t, os.Chmod(p.store, 0o770)) }},
 	{"newer schema", nvccs, nvccs, func(t *testing.T, p *place) {
-		db, err := bbolt.Open(filepath.Join(p.store, "decisions.db"), 0o600, nil)
+		// As a later gnvcc would leave it: its header has a seal that holds, and a schema that nobody here knows.
+		path := filepath.Join(p.store, "decisions.snapshot")
+		b, err := os.ReadFile(path)
 		ok(t, err)
-		ok(t, db.Update(func(tx *bbolt.Tx) error { return tx.Bucket([]byte("gnvcc")).Put([]byte("schema"), []byte("2")) }))
-		ok(t, db.View(func(tx *bbolt.Tx) error { return tx.CopyFile(filepath.Join(p.store, "decisions.ro.db"), 0o600) }))
-		ok(t, db.Close())
+		line, rest, _ := bytes.Cut(b[:512], []byte("\n"))
+		stamp := string(line[bytes.LastIndexByte(line, ' ')+1:])
+		body := bytes.Replace(bytes.TrimRight(rest, "\n"), []byte(`"Schema":1,`), []byte(`"Schema":2,`), 1)
+		body = append(body, '\n')
+		sum := crc32.Checksum([]byte("snapshot\x00"+stamp+string(body)), crc32.MakeTable(crc32.Castagnoli))
+		copy(b, fmt.Sprintf("gnvcc1 %08x", sum))
+		copy(b[len(line)+1:], body)
+		ok(t, os.WriteFile(path, b, 0o600))
+		s, err := cache.Open(p.store)
+		ok(t, err)
+		if _, err := s.Snapshot(); !errors.Is(err, cache.ErrVersion) {
+			t.Fatalf("it is not taken for a later gnvcc's: %v", err)
+		}
 	}},
 	{"the clock went back", recipes, recipes, func(t *testing.T, p *place) {
 		future := time.Now().AddDate(20, 0, 0)

@@ -3,7 +3,7 @@ package buildsystems
 // Compiler caches above gnvcc. What gnvcc builds depends on its store, which a cache knows nothing of: a recipe that
 // changed must not be served stale. The ways that README names are tried here:
 //
-//	ccache   CCACHE_COMPILERTYPE=nvcc (or gnvcc under the name nvcc), CCACHE_EXTRAFILES=STORE/decisions.ro.db
+//	ccache   CCACHE_COMPILERTYPE=nvcc (or gnvcc under the name nvcc), CCACHE_EXTRAFILES=STORE/recipes
 //	sccache  runs cicc and ptxas by itself, from nvcc's --dryrun: the result is nvcc's own, never a stale recipe
 
 import (
@@ -68,8 +68,28 @@ func (s *site) decide(recipe string) {
 	}
 }
 
+// publish merges what builds have noted, and publishes it.
+func (s *site) publish() {
+	s.t.Helper()
+	store, err := cache.Open(s.store())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	owner, err := store.Own(context.Background())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer owner.Close()
+	if n, err := owner.Merge(); err != nil || n == 0 {
+		s.t.Fatalf("%d notes merged: %v", n, err)
+	}
+	if err := owner.Publish(); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
 // The store's file that ccache is told to look at.
-func (s *site) snapshot() string { return filepath.Join(s.store(), "decisions.ro.db") }
+func (s *site) recipes() string { return filepath.Join(s.store(), "recipes") }
 
 func TestCcache(t *testing.T) { onKits(t, "ccache", tryCcache) }
 
@@ -84,7 +104,7 @@ func tryCcache(s *site) {
 	s.run(gnvcc, args...)
 	s.decide("maxnreg=40")
 
-	s.set("CCACHE_COMPILERTYPE=nvcc", "CCACHE_EXTRAFILES="+s.snapshot())
+	s.set("CCACHE_COMPILERTYPE=nvcc", "CCACHE_EXTRAFILES="+s.recipes())
 	hits := func() string {
 		out := s.run(ccache, "--print-stats")
 		for _, line := range strings.Split(out, "\n") {
@@ -107,6 +127,13 @@ func tryCcache(s *site) {
 	}
 	if got := through(); !equal(got, forty) || hits() != "1" {
 		t.Errorf("the second build: %s hits, same cubins: %v", hits(), equal(got, forty))
+	}
+
+	// What other builds note, and a publication of it, changes no recipe: ccache goes on as it was.
+	s.run(gnvcc, "-O3", "-arch=sm_90", "-Icommon", "-c", "stencil/stencil.cu", "-o", "other.o")
+	s.publish()
+	if got := through(); !equal(got, forty) || hits() != "2" {
+		t.Errorf("after another file's build was noted: %s hits, same cubins: %v", hits(), equal(got, forty))
 	}
 
 	s.decide("maxnreg=64")

@@ -7,17 +7,17 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
-	"strings"
+	"os"
+	"strconv"
 )
 
-// A reader of bbolt's file format (its internal/common package, version 2) that survives any content.
+// The check of decisions.db, as a file: everything that bbolt takes for granted when it opens one to write (its
+// internal/common package, version 2), and every record's seal.
 //
-// bbolt maps the file and follows what stands there. In a damaged file that is a panic at best, a fault where the file was
-// truncated, and for a branch page that leads back to itself a recursion until the stack's limit, which ends the process
-// and can't be recovered. A build must go on whatever the store is like. So builds read the snapshot with these lines:
-// pread in place of a mapping, each offset checked, each descent bounded. They also check decisions.db as a whole before
-// bbolt may open it to write, and they save what can be read of one that is damaged. A bonus: no lock, and no page
-// faults; opening takes some 10 microseconds.
+// bbolt maps the file and follows what stands there. In a damaged file that is a panic at best, and for a branch page that
+// leads back to itself a recursion until the stack's limit, which ends the process and can't be recovered; a page that is
+// free and in use loses records in silence, later. bbolt's own check follows the same pointers. So the owner walks over the
+// file with these lines first, and they save what can be read of one that is damaged. Builds don't come here.
 //
 //	page     id u64, flags u16, count u16, overflow u32, then elements, then their data; (1+overflow) pages long
 //	branch   element: pos u32 (from the element's start), key size u32, page id u64
@@ -195,6 +195,16 @@ func (n *node) leaf(i int) (key, value []byte, flags uint32, err error) {
 	return key, value, le.Uint32(n.b[at:]), err
 }
 
+// element gives the i-th element of either kind.
+func (n *node) element(i int) (key, value []byte, child uint64, flags uint32, err error) {
+	if n.flags == leafFlag {
+		key, value, flags, err = n.leaf(i)
+		return key, value, 0, flags, err
+	}
+	key, child, err = n.branch(i)
+	return key, nil, child, 0, err
+}
+
 func (n *node) span(at int, pos, size uint32) ([]byte, error) {
 	start := uint64(at) + uint64(pos)
 	end := start + uint64(size)
@@ -202,56 +212,6 @@ func (n *node) span(at int, pos, size uint32) ([]byte, error) {
 		return nil, fmt.Errorf("page %d: an element reaches to byte %d of %d", n.id, end, len(n.b))
 	}
 	return n.b[start:end:end], nil
-}
-
-// find looks for key below n.
-func (t *tree) find(n node, key string) (value []byte, flags uint32, ok bool, err error) {
-	for range maxDepth {
-		if n.flags == leafFlag {
-			lo, hi := 0, n.count
-			for lo < hi {
-				mid := (lo + hi) / 2
-				k, v, f, err := n.leaf(mid)
-				if err != nil {
-					return nil, 0, false, err
-				}
-				switch c := strings.Compare(string(k), key); {
-				case c == 0:
-					return v, f, true, nil
-				case c < 0:
-					lo = mid + 1
-				default:
-					hi = mid
-				}
-			}
-			return nil, 0, false, nil
-		}
-		if n.flags != branchFlag {
-			return nil, 0, false, fmt.Errorf("page %d: neither branch nor leaf", n.id)
-		}
-		// The last child whose first key is not above key; the first child takes what is below all.
-		lo, hi := 0, n.count
-		for lo < hi {
-			mid := (lo + hi) / 2
-			k, _, err := n.branch(mid)
-			if err != nil {
-				return nil, 0, false, err
-			}
-			if strings.Compare(string(k), key) <= 0 {
-				lo = mid + 1
-			} else {
-				hi = mid
-			}
-		}
-		_, child, err := n.branch(max(lo-1, 0))
-		if err != nil {
-			return nil, 0, false, err
-		}
-		if n, err = t.load(child); err != nil {
-			return nil, 0, false, err
-		}
-	}
-	return nil, 0, false, fmt.Errorf("deeper than %d levels", maxDepth)
 }
 
 // bucket gives the root node of a bucket, from the value that stands for it.
@@ -273,63 +233,206 @@ func (t *tree) bucket(value []byte) (node, error) {
 	return n, n.fits()
 }
 
-// each calls fn for the elements below n whose keys begin with prefix, in order. trouble is told what can't be read;
-// the walk leaves that part out and goes on when trouble returns nil.
-func (t *tree) each(n node, prefix string, fn func(key, value []byte, flags uint32) error, trouble func(error) error) error {
-	seen := map[uint64]bool{n.id: true}
-	var walk func(n node, depth int) error
-	walk = func(n node, depth int) error {
-		switch {
-		case depth > maxDepth:
-			return trouble(fmt.Errorf("deeper than %d levels", maxDepth))
-		case n.flags == leafFlag:
-			for i := range n.count {
-				k, v, f, err := n.leaf(i)
-				if err != nil {
-					if err = trouble(err); err != nil {
-						return err
-					}
-					continue
-				}
-				if !bytes.HasPrefix(k, []byte(prefix)) {
-					continue
-				}
-				if err := fn(k, v, f); err != nil {
-					return err
-				}
-			}
-			return nil
-		case n.flags != branchFlag:
-			return trouble(fmt.Errorf("page %d: neither branch nor leaf", n.id))
+// surveyDatabase checks the database at path.
+func surveyDatabase(path string, fn func(bucket, key string, stamp int64, raw []byte) error) (*survey, error) {
+	const doing = "check the database"
+	return surveyFile(doing, path, func(f *os.File, size int64) (*survey, error) {
+		t, err := openTree(f, size)
+		if err != nil {
+			return nil, unreadable(doing, path, err)
 		}
-		for i := range n.count {
-			k, id, err := n.branch(i)
-			if err == nil && string(k) > prefix && !bytes.HasPrefix(k, []byte(prefix)) && i > 0 {
-				return nil // this child and what follows lie behind the prefix
-			}
-			if err == nil && i+1 < n.count {
-				if next, _, nerr := n.branch(i + 1); nerr == nil && string(next) <= prefix {
-					continue // everything in this child is below next
-				}
-			}
-			var child node
-			if err == nil && seen[id] {
-				err = fmt.Errorf("page %d is reached twice", id)
-			}
-			if err == nil {
-				seen[id] = true
-				child, err = t.load(id)
-			}
-			if err != nil {
-				err = trouble(err)
-			} else {
-				err = walk(child, depth+1)
-			}
-			if err != nil {
-				return err
-			}
+		s, err := t.survey(fn)
+		if err == nil && len(s.Problems) == 0 {
+			err = checkSchema(doing, path, s.Schema)
+		}
+		return s, err
+	})
+}
+
+func checkSchema(doing, path, version string) error {
+	if version == strconv.Itoa(schema) {
+		return nil
+	}
+	if n, err := strconv.Atoi(version); err != nil || n < 1 {
+		return corrupt(doing, path, "no store of gnvcc: schema %q", version)
+	}
+	return &Error{Doing: doing, Path: path, Kind: ErrVersion, Err: fmt.Errorf("it has schema %s, this gnvcc knows %d", version, schema),
+		Advice: versionAdvice}
+}
+
+// survey reads the whole file. fn, when given, gets each sound record; raw is its body, only valid during the call.
+func (t *tree) survey(fn func(bucket, key string, stamp int64, raw []byte) error) (*survey, error) {
+	s := &survey{Tx: t.tx, Records: map[string]int{}}
+	w := &walk{t: t, s: s, used: map[uint64]bool{}}
+	if t.meta != nil {
+		s.problem("%w", t.meta)
+	}
+	root, err := t.load(t.root)
+	if err != nil {
+		s.problem("root: %w", err)
+		return s, nil
+	}
+	err = w.each(root, nil, nil, 0, func(name, value []byte, flags uint32) error {
+		if flags&bucketFlag == 0 {
+			s.problem("%q is no bucket", name)
+			return nil
+		}
+		top, err := t.bucket(value)
+		if err != nil {
+			s.problem("bucket %q: %w", name, err)
+			return nil
+		}
+		return w.each(top, nil, nil, 0, func(key, value []byte, flags uint32) error {
+			return s.take(string(name), string(key), value, flags, fn)
+		})
+	})
+	if err != nil {
+		return s, err
+	}
+	t.checkFree(w.used, s)
+	return s, nil
+}
+
+// take looks at one element of a bucket.
+func (s *survey) take(bucket, key string, value []byte, flags uint32, fn func(bucket, key string, stamp int64, raw []byte) error) error {
+	if flags&bucketFlag != 0 {
+		s.problem("bucket %q: %q is a bucket", bucket, key)
+		return nil
+	}
+	if bucket == metaBucket {
+		switch key {
+		case schemaKey:
+			s.Schema = string(value)
+		case idKey:
+			s.ID = string(value)
 		}
 		return nil
 	}
-	return walk(n, 0)
+	raw, stamp, err := unseal(where(bucket, key), value)
+	if err != nil {
+		s.problem("bucket %q, record %q: %w", bucket, key, err)
+		return nil
+	}
+	s.Records[bucket]++
+	if fn == nil {
+		return nil
+	}
+	return fn(bucket, key, stamp, raw)
+}
+
+// A walk goes over the pages, each once.
+type walk struct {
+	t    *tree
+	s    *survey
+	used map[uint64]bool // pages that something refers to
+}
+
+// each checks the pages below n (reached once, keys rising, and between the parent's) and calls fn for the elements of the
+// leaves. What can't be read is noted and left out.
+func (w *walk) each(n node, low, high []byte, depth int, fn func(key, value []byte, flags uint32) error) error {
+	switch {
+	case depth > maxDepth:
+		w.s.problem("deeper than %d levels", maxDepth)
+		return nil
+	case n.flags != branchFlag && n.flags != leafFlag:
+		w.s.problem("page %d: neither branch nor leaf", n.id)
+		return nil
+	case n.id != 0 && !w.reach(n): // an inline page is part of another
+		return nil
+	}
+	var last []byte
+	for i := range n.count {
+		key, value, child, flags, err := n.element(i)
+		if err != nil {
+			w.s.problem("%w", err)
+			continue
+		}
+		if len(key) == 0 {
+			w.s.problem("page %d: an empty key", n.id)
+		}
+		if (i > 0 && bytes.Compare(key, last) <= 0) || (i == 0 && bytes.Compare(key, low) < 0) || (high != nil && bytes.Compare(key, high) >= 0) {
+			w.s.problem("page %d: key %q stands out of order", n.id, key)
+		}
+		last = key
+		if n.flags == leafFlag {
+			if err := fn(key, value, flags); err != nil {
+				return err
+			}
+			continue
+		}
+		limit := high
+		if i+1 < n.count {
+			if limit, _, err = n.branch(i + 1); err != nil {
+				limit = high // noted in the next turn
+			}
+		}
+		c, err := w.t.load(child)
+		if err != nil {
+			w.s.problem("%w", err)
+			continue
+		}
+		if err := w.each(c, key, limit, depth+1, fn); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reach notes a page and its overflow as used. It is false where one was before.
+func (w *walk) reach(n node) bool {
+	for id := n.id; id < n.id+uint64(int64(len(n.b))/w.t.pageSize); id++ {
+		if w.used[id] {
+			w.s.problem("page %d is reached twice", id)
+			return false
+		}
+		w.used[id] = true
+	}
+	return true
+}
+
+// checkFree compares the list of free pages with the pages in use. A page in both would be written over.
+func (t *tree) checkFree(used map[uint64]bool, s *survey) {
+	if t.freelist == noFreelist {
+		return
+	}
+	n, err := t.load(t.freelist)
+	if err != nil || n.flags != freelistFlag {
+		s.problem("list of free pages: page %d: %v", t.freelist, err)
+		return
+	}
+	for id := n.id; id < n.id+uint64(int64(len(n.b))/t.pageSize); id++ {
+		if used[id] {
+			s.problem("page %d, of the list of free pages, is in use", id)
+		}
+		used[id] = true
+	}
+	count, at := n.count, pageHeader
+	if count == 0xffff { // the real count stands in front
+		real := binary.LittleEndian.Uint64(n.b[at:])
+		if real > uint64(len(n.b)/8) {
+			s.problem("list of free pages: %d in %d bytes", real, len(n.b))
+			return
+		}
+		count, at = int(real), at+8
+	}
+	if at+8*count > len(n.b) {
+		s.problem("list of free pages: %d in %d bytes", count, len(n.b))
+		return
+	}
+	for i := range count {
+		id := binary.LittleEndian.Uint64(n.b[at+8*i:])
+		switch {
+		case id < 2 || id >= t.pages:
+			s.problem("free page %d of %d", id, t.pages)
+		case used[id]:
+			s.problem("page %d is free and in use", id)
+		}
+		used[id] = true
+	}
+	for id := uint64(2); id < t.pages; id++ {
+		if !used[id] {
+			s.problem("page %d is neither free nor in use", id)
+			return
+		}
+	}
 }
