@@ -96,6 +96,15 @@ func BenchmarkPutObject(b *testing.B) {
 	}
 }
 
+func BenchmarkPack(b *testing.B) {
+	text := source(100_000)
+	b.SetBytes(int64(len(text)))
+	for range b.N {
+		packed := pack(text)
+		b.ReportMetric(float64(len(packed))/float64(len(text)), "ratio")
+	}
+}
+
 func BenchmarkPutObjectAgain(b *testing.B) {
 	s := newStore(b)
 	content := []byte(strings.Repeat("0123456789abcdef", 1<<12))

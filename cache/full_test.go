@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -46,7 +47,9 @@ func cramped(s *Store, kind error) error {
 		check("publish", o.Publish())
 	}
 	full("object", func(i int) error {
-		_, err := s.PutObject(fmt.Append(nil, i, big))
+		noise := make([]byte, len(big)) // which no compression makes smaller
+		rand.NewChaCha8([32]byte{byte(i)}).Read(noise)
+		_, err := s.PutObject(noise)
 		return err
 	})
 	full("memo", func(i int) error { return s.PutMemo("full", fmt.Sprint("key-", i), []byte(big)) })

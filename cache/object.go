@@ -29,7 +29,8 @@ func used(path string, info fs.FileInfo) {
 	}
 }
 
-// ObjectPath is where the object of that hash lies or would lie, "" for what is no hash. The content is not looked at.
+// ObjectPath is where the object of that hash lies or would lie if it is not compressed, "" for what is no hash. To open it
+// take ObjectFile.
 func (s *Store) ObjectPath(hash string) string {
 	if !validHash(hash) {
 		return ""
@@ -39,9 +40,8 @@ func (s *Store) ObjectPath(hash string) string {
 
 // HasObject says whether there is such an object, and notes that it is used.
 func (s *Store) HasObject(hash string) bool {
-	path := s.ObjectPath(hash)
-	info, err := os.Lstat(path)
-	if path == "" || err != nil || !info.Mode().IsRegular() {
+	path, info, err := s.find(hash)
+	if err != nil {
 		return false
 	}
 	used(path, info)
@@ -52,8 +52,9 @@ func (s *Store) HasObject(hash string) bool {
 func (s *Store) PutObject(b []byte) (hash string, err error) {
 	hash = Hash(b)
 	path := s.ObjectPath(hash)
-	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && info.Size() == int64(len(b)) {
-		used(path, info)
+	// What is packed is taken for whole: nothing but a read tells, and a read that fails removes it.
+	if found, info, err := s.find(hash); err == nil && (found != path || info.Size() == int64(len(b))) {
+		used(found, info)
 		return hash, nil
 	}
 	if len(b) > maxObject {
@@ -62,7 +63,12 @@ func (s *Store) PutObject(b []byte) (hash string, err error) {
 	if err := s.writable(); err != nil {
 		return "", err
 	}
-	return hash, failed("keep an object", path, writeFile(filepath.Dir(path), hash, b, false))
+	name := hash
+	if packed := pack(b); packed != nil {
+		os.Remove(path) // a damaged one: it would be read first
+		name, b = hash+packedExt, packed
+	}
+	return hash, failed("keep an object", path, writeFile(filepath.Dir(path), name, b, false))
 }
 
 // PutObjectFile keeps the content that the file at path has now.
@@ -77,26 +83,10 @@ func (s *Store) PutObjectFile(path string) (hash string, err error) {
 // Object gives an object's content, compared with its hash. ErrNone says that there is none (any more); a damaged one is
 // removed, so that it can be put again.
 func (s *Store) Object(hash string) ([]byte, error) {
-	const doing = "read an object"
-	path := s.ObjectPath(hash)
-	if path == "" {
-		return nil, corrupt(doing, s.dir, "%q is no hash", hash)
+	if s.ObjectPath(hash) == "" {
+		return nil, corrupt("read an object", s.dir, "%q is no hash", hash)
 	}
-	b, err := readLimited(path, maxObject)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &Error{Doing: doing, Path: path, Kind: ErrNone, Err: fs.ErrNotExist, Advice: "it was trimmed, or never kept: build once more"}
-	}
-	if err != nil {
-		return nil, failed(doing, path, err)
-	}
-	if Hash(b) != hash {
-		os.Remove(path)
-		return nil, corrupt(doing, path, "the content (%d bytes) has another hash; removed", len(b))
-	}
-	if info, err := os.Stat(path); err == nil {
-		used(path, info)
-	}
-	return b, nil
+	return s.readObject(hash)
 }
 
 func (s *Store) memoPath(kind, key string) string {

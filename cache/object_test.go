@@ -1,8 +1,12 @@
 package cache
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
+	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -69,6 +73,97 @@ func TestDamagedObject(t *testing.T) {
 	if _, err := s.Object(hash); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// source is text as a preprocessor gives it: long, and much of it alike.
+func source(lines int) []byte {
+	var b bytes.Buffer
+	for i := range lines {
+		fmt.Fprintf(&b, "# %d \"/usr/include/cub/device.cuh\" 3\ntemplate <int N%d> struct Block%d { int items[N%d]; };\n", i, i, i*7, i)
+	}
+	return b.Bytes()
+}
+
+// Large texts take little space; what other programs open, and what was kept before, stays as it is.
+func TestPackedObjects(t *testing.T) {
+	s := newStore(t)
+	text := source(20_000)
+	hash, err := s.PutObject(text)
+	ok(t, err)
+	info, err := os.Stat(s.ObjectPath(hash) + packedExt)
+	ok(t, err)
+	if len(text) < 1<<20 || info.Size() > int64(len(text)/5) {
+		t.Errorf("%d bytes take %d", len(text), info.Size())
+	}
+	if _, err := os.Lstat(s.ObjectPath(hash)); err == nil {
+		t.Error("it lies there as it was, too")
+	}
+	whole := func() {
+		t.Helper()
+		if b, err := s.Object(hash); err != nil || !bytes.Equal(b, text) || !s.HasObject(hash) {
+			t.Fatalf("%d bytes, %v", len(b), err)
+		}
+	}
+	whole()
+	path, err := s.ObjectFile(hash)
+	ok(t, err)
+	if b, err := os.ReadFile(path); err != nil || !bytes.Equal(b, text) {
+		t.Errorf("for other programs: %v", err)
+	}
+	// As an older gnvcc kept it: that alone is enough.
+	ok(t, os.Remove(path+packedExt))
+	whole()
+	if _, err := s.PutObject(text); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(path + packedExt); err == nil {
+		t.Error("packed beside what was there")
+	}
+	elf := append([]byte("\x7fELF"), text...)
+	if hash, err := s.PutObject(elf); err != nil || !isPlain(s, hash) {
+		t.Errorf("a cubin is packed: %v", err)
+	}
+	noise := make([]byte, 1<<20)
+	rand.NewChaCha8([32]byte{}).Read(noise)
+	if hash, err := s.PutObject(noise); err != nil || !isPlain(s, hash) {
+		t.Errorf("what can't be compressed is packed: %v", err)
+	}
+}
+
+func isPlain(s *Store, hash string) bool {
+	_, err := os.Lstat(s.ObjectPath(hash))
+	return err == nil
+}
+
+// A packed object that is damaged or cut is an error once, and then made anew; no other text ever comes of it.
+func TestDamagedPackedObject(t *testing.T) {
+	s := newStore(t)
+	text := source(2000)
+	hash, err := s.PutObject(text)
+	ok(t, err)
+	path := s.ObjectPath(hash) + packedExt
+	packed, err := os.ReadFile(path)
+	ok(t, err)
+	flipped := func(i int) []byte { b := bytes.Clone(packed); b[i] ^= 4; return b }
+	for what, b := range map[string][]byte{
+		"empty": nil, "cut": packed[:len(packed)/2], "the text itself": text, "another text": pack(source(2001)),
+		"a bit": flipped(len(packed) / 2), "the header": flipped(5), "the mark": flipped(0),
+	} {
+		ok(t, os.WriteFile(path, b, 0o600))
+		if got, err := s.Object(hash); !errors.Is(err, ErrCorrupt) && !bytes.Equal(got, text) {
+			t.Errorf("%s: %d bytes, %v", what, len(got), err)
+		}
+		_, err = s.PutObject(text)
+		ok(t, err)
+		if got, err := s.Object(hash); err != nil || !bytes.Equal(got, text) {
+			t.Errorf("after %s: %v", what, err)
+		}
+	}
+	ok(t, os.WriteFile(path, packed, 0o600))
+	found := CheckContents(s.dir)
+	healthy(t, found)
+	ok(t, os.WriteFile(path, pack(source(2001)), 0o600))
+	said(t, CheckContents(s.dir), Problem, "the content has another hash")
 }
 
 func TestMemos(t *testing.T) {
@@ -229,6 +324,19 @@ func TestIrregularFiles(t *testing.T) {
 			if b, err := s.Object(hash); err != nil || string(b) != "content" {
 				t.Errorf("after %s: %q, %v", what, b, err)
 			}
+		}
+	}
+}
+
+func TestCap(t *testing.T) {
+	for text, want := range map[string]int64{
+		"": 5 << 30, "0": math.MaxInt64, "5000": 5000, "7K": 7 << 10, "10M": 10 << 20, "3g": 3 << 30, "2GiB": 2 << 30, "1T": 1 << 40,
+		"-1": -1, "G": -1, "5X": -1, "99999999T": -1, "1.5G": -1, "5GG": -1,
+	} {
+		t.Setenv("GNVCC_MAXSIZE", text)
+		got, err := Cap()
+		if want == -1 && (err == nil || got != 5<<30) || want != -1 && (err != nil || got != want) {
+			t.Errorf("%q: %d, %v", text, got, err)
 		}
 	}
 }

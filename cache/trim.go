@@ -2,10 +2,13 @@ package cache
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -20,6 +23,31 @@ const (
 	// too old.
 	trimSpare = 2 * refresh
 )
+
+// Cap is how large objects and memos may become, bytes: GNVCC_MAXSIZE, a number with K, M, G or T (powers of 1024) behind it
+// if need be, 0 for no limit; else 5 GiB, as ccache's default. The error says what is wrong with the variable; the default
+// goes with it.
+func Cap() (int64, error) {
+	const usual = 5 << 30
+	text := os.Getenv("GNVCC_MAXSIZE")
+	if text == "" {
+		return usual, nil
+	}
+	digits := strings.TrimRight(strings.ToUpper(text), "IB")
+	shift := 0
+	if i := strings.IndexAny(digits, "KMGT"); i >= 0 && i == len(digits)-1 {
+		shift = 10 * (1 + strings.IndexByte("KMGT", digits[i]))
+		digits = digits[:i]
+	}
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || n < 0 || n > math.MaxInt64>>shift {
+		return usual, fmt.Errorf("GNVCC_MAXSIZE is %q: give it a number with K, M, G or T, such as 5G, or 0 for no limit", text)
+	}
+	if n == 0 {
+		return math.MaxInt64, nil
+	}
+	return n << shift, nil
+}
 
 type agedFile struct {
 	path string

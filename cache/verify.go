@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -66,8 +67,7 @@ func Check(dir string) []Finding {
 	snap := c.snapshot()
 	c.database(alive, snap)
 	c.spool()
-	c.files(objectName, "objects")
-	c.files(memoName, "memos")
+	c.limit(c.files(objectName, "objects") + c.files(memoName, "memos"))
 	c.broken()
 	return c.findings
 }
@@ -272,9 +272,8 @@ func (c *checkup) spool() {
 	}
 }
 
-func (c *checkup) files(sub, name string) {
+func (c *checkup) files(sub, name string) (size int64) {
 	var count int
-	var size int64
 	filepath.WalkDir(filepath.Join(c.dir, sub), func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			if !errors.Is(err, fs.ErrNotExist) {
@@ -288,11 +287,25 @@ func (c *checkup) files(sub, name string) {
 		}
 		return nil
 	})
-	trimmed := ""
-	if info, err := os.Stat(filepath.Join(c.dir, trimName)); err == nil {
-		trimmed = ", trimmed " + ageText(info.ModTime()) + " ago"
+	c.say(Fine, "", "%s: %d, %s", name, count, bytesText(size))
+	return size
+}
+
+// limit says how large the store may become, and when it was last made smaller.
+func (c *checkup) limit(size int64) {
+	most, err := Cap()
+	if err != nil {
+		c.say(Problem, "", "%v; it is %s as long as it says so", err, bytesText(most))
 	}
-	c.say(Fine, "", "%s: %d, %s%s", name, count, bytesText(size), trimmed)
+	text := "no limit (GNVCC_MAXSIZE=0)"
+	if most < math.MaxInt64 {
+		text = fmt.Sprintf("%s of at most %s (GNVCC_MAXSIZE)", bytesText(size), bytesText(most))
+	}
+	trimmed := "never trimmed"
+	if info, err := os.Stat(filepath.Join(c.dir, trimName)); err == nil {
+		trimmed = "trimmed " + ageText(info.ModTime()) + " ago"
+	}
+	c.say(Fine, "", "objects and memos: %s, %s; builds trim it once a day", text, trimmed)
 }
 
 func (c *checkup) broken() {
@@ -339,9 +352,18 @@ func CheckContents(dir string) []Finding {
 		})
 	}
 	walk(objectName, func(path string, rel []string, b []byte) {
-		if name := rel[len(rel)-1]; s.ObjectPath(name) != path {
+		name, packed := strings.CutSuffix(rel[len(rel)-1], packedExt)
+		var err error
+		if packed {
+			path = strings.TrimSuffix(path, packedExt)
+			b, err = unpack(b)
+		}
+		switch {
+		case s.ObjectPath(name) != path:
 			wrong(path, "no object's name")
-		} else if Hash(b) != name {
+		case err != nil:
+			wrong(path, "%v", err)
+		case Hash(b) != name:
 			wrong(path, "the content has another hash")
 		}
 	})

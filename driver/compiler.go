@@ -395,10 +395,11 @@ func (c *Compiler) kept(key string) (*Candidate, error, bool) {
 	if k.Error != "" {
 		return nil, errors.New(k.Error), true
 	}
-	if !c.store.HasObject(k.Cubin) {
+	path, err := c.store.ObjectFile(k.Cubin)
+	if err != nil {
 		return nil, nil, false
 	}
-	return &Candidate{Path: c.store.ObjectPath(k.Cubin), Entry: k.Entry, Build: k.Build, MaxThreads: k.MaxThreads, Normals: k.Normals}, nil, true
+	return &Candidate{Path: path, Entry: k.Entry, Build: k.Build, MaxThreads: k.MaxThreads, Normals: k.Normals}, nil, true
 }
 
 func (c *Compiler) compile(ctx context.Context, s *Source, r recipe.Recipe, never bool, key string) (*Candidate, error) {
@@ -417,7 +418,11 @@ func (c *Compiler) compile(ctx context.Context, s *Source, r recipe.Recipe, neve
 	if err != nil {
 		return nil, err
 	}
-	return &Candidate{Path: c.store.ObjectPath(kept.Cubin), Entry: kept.Entry, Build: kept.Build, MaxThreads: kept.MaxThreads, Normals: kept.Normals}, nil
+	path, err := c.store.ObjectFile(kept.Cubin)
+	if err != nil {
+		return nil, err
+	}
+	return &Candidate{Path: path, Entry: kept.Entry, Build: kept.Build, MaxThreads: kept.MaxThreads, Normals: kept.Normals}, nil
 }
 
 // transient tells whether an error is about this machine at this moment (a full disk, a store that was trimmed, no time), not about the

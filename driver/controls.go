@@ -133,10 +133,15 @@ func (b *bench) resolve(j *job, flags []string) ([]string, error) {
 		if err := takesControls(j.version); err != nil {
 			return nil, err
 		}
-		if _, err := b.store.Object(hash); err != nil {
+		_, err := b.store.Object(hash) // compares the content
+		var path string
+		if err == nil {
+			path, err = b.store.ObjectFile(hash)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("the controls file of the recipe is not in the store (gnvcc tune --controls puts it there): %w", err)
 		}
-		out[i] = rewrite.Controls + "=" + b.store.ObjectPath(hash)
+		out[i] = rewrite.Controls + "=" + path
 	}
 	return out, nil
 }

@@ -67,8 +67,8 @@ func (c *Compiler) members(ctx context.Context, l cache.Link, in cache.LinkInput
 				return kept, nil
 			}
 		}
-		if c.store.HasObject(in.Object) {
-			path = c.store.ObjectPath(in.Object)
+		if kept, err := c.store.ObjectFile(in.Object); err == nil {
+			path = kept
 		}
 	}
 	hashes, err := c.extract(ctx, l, path, filepath.Ext(in.Path))
@@ -167,7 +167,10 @@ func (c *Compiler) link(ctx context.Context, b *bench, s *Source, content []byte
 				err = os.WriteFile(file, content, 0o600)
 				replaced = true
 			} else {
-				err = copyFile(file, c.store.ObjectPath(hash))
+				var kept string
+				if kept, err = c.store.ObjectFile(hash); err == nil {
+					err = copyFile(file, kept)
+				}
 			}
 			if err != nil {
 				return nil, err
