@@ -255,16 +255,18 @@ func (f *flat) inOrder() *flat {
 	return &g
 }
 
-// A window reads ahead.
+// A window reads ahead: little at first, for who stops after a record or two.
 type window struct {
-	r  io.ReaderAt
-	at int64
-	b  []byte
+	r    io.ReaderAt
+	at   int64
+	b    []byte
+	size int
 }
 
 func (w *window) ReadAt(p []byte, off int64) (int, error) {
 	if off < w.at || off+int64(len(p)) > w.at+int64(len(w.b)) {
-		b := make([]byte, max(len(p), 1<<17))
+		w.size = min(max(2*w.size, 1<<11), 1<<17)
+		b := make([]byte, max(len(p), w.size))
 		n, err := w.r.ReadAt(b, off)
 		if n < len(p) {
 			return copy(p, b[:n]), err

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 // mendSum gives b's header the checksum that its content has, so that damage is behind the header's back.
@@ -201,7 +202,7 @@ func TestRecipesFile(t *testing.T) {
 		t.Error("a recipe did not change it")
 	}
 	again := decision(1)
-	again.Kernel, again.Evidence.Note, again.Time = "_Z1other", "measured again", again.Time.AddDate(1, 0, 0)
+	again.Kernel, again.Evidence.Note, again.Time = "_Z1other", "measured again", time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	put(again)
 	if now() != one {
 		t.Error("new evidence for the same recipe changed it")
@@ -217,6 +218,36 @@ func TestRecipesFile(t *testing.T) {
 		t.Error("a record of a kind that is not known did not change it")
 	}
 	ok(t, o.Delete("pinned", hashKey(1)))
+	// A second word on the kernel counts, even that there is nothing better; which is the newer one, not by how much.
+	second := decision(1)
+	second.Recipe, second.Time = "", again.Time.AddDate(1, 0, 0)
+	second.Evidence.Device, second.Evidence.Launches = "NVIDIA H200", []Launch{{Count: 1}}
+	key := hashKey(1) + ".d1"
+	ok(t, o.Put(Decisions, key, second))
+	three := now()
+	if three == two {
+		t.Error("a later decision on the same kernel did not change it")
+	}
+	second.Time = second.Time.AddDate(1, 0, 0)
+	ok(t, o.Put(Decisions, key, second))
+	if now() != three {
+		t.Error("the same, measured later, changed it")
+	}
+	second.Time = second.Time.AddDate(-5, 0, 0)
+	ok(t, o.Put(Decisions, key, second))
+	if now() == three {
+		t.Error("which one is newer did not change it")
+	}
+	ok(t, o.Delete(Decisions, key))
+	ban := Ban{Levers: []string{"ld"}}
+	ok(t, o.Put(Bans, hashKey(1), ban))
+	banned := now()
+	ban.Time = again.Time.AddDate(9, 0, 0)
+	ok(t, o.Put(Bans, hashKey(1), ban))
+	if now() != banned || banned == two {
+		t.Error("a ban counts, and when it was said does not")
+	}
+	ok(t, o.Delete(Bans, hashKey(1)))
 	ok(t, o.Delete(Decisions, hashKey(1)))
 	if now() != empty {
 		t.Error("without recipes it is not what it was")

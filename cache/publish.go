@@ -71,7 +71,7 @@ func (o *Owner) Publish() error {
 
 // writeSnapshot writes what tx sees to f, and gives the text of the file recipes.
 func writeSnapshot(f *os.File, tx *bbolt.Tx, head flatHeader) (recipes string, err error) {
-	text := []byte(recipesHead)
+	var list recipeList
 	records := func(add func(bucket, key string, sealed []byte) error) error {
 		return tx.ForEach(func(name []byte, b *bbolt.Bucket) error {
 			bucket := string(name)
@@ -87,7 +87,7 @@ func writeSnapshot(f *os.File, tx *bbolt.Tx, head flatHeader) (recipes string, e
 				if err != nil {
 					return corrupt("publish the decisions", f.Name(), "bucket %q, record %q: %w", bucket, key, err)
 				}
-				text = append(text, recipeLine(bucket, key, raw)...)
+				list.add(bucket, key, raw)
 				return add(bucket, key, v)
 			})
 		})
@@ -96,8 +96,9 @@ func writeSnapshot(f *os.File, tx *bbolt.Tx, head flatHeader) (recipes string, e
 	if err := writeFlat(f, &head, records); err != nil {
 		return "", err
 	}
-	head.Recipes = Hash(text)
-	return string(text), writeFlatHead(f, head)
+	recipes = list.text()
+	head.Recipes = Hash([]byte(recipes))
+	return recipes, writeFlatHead(f, head)
 }
 
 // mend replaces a damaged decisions.db. It is kept under another name.

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // The file recipes: what builds with this store depend on, and nothing else. It is for compiler caches in front of gnvcc
@@ -17,35 +18,81 @@ var notes = []string{Assemblies, Translations, Links}
 
 const recipesHead = "# What builds with this store depend on, for compiler caches: bucket, key, content or its hash.\n"
 
-// recipeLine is the record's line in the file, "" for one that changes no build.
-func recipeLine(bucket, key string, raw []byte) string {
+// A recipeList collects what the file says.
+type recipeList struct {
+	lines     []string
+	decisions map[string][]decided // by the kernel's identity: a build takes one of those on one kernel
+}
+
+type decided struct {
+	key    string
+	time   time.Time
+	recipe bool
+	fields map[string]any
+}
+
+// add looks at a record.
+func (l *recipeList) add(bucket, key string, raw []byte) {
 	if slices.Contains(notes, bucket) {
-		return ""
+		return
 	}
-	what := raw
-	if bucket == Decisions {
-		// Of a decision all counts but who it is for, when and by which measurements it was made. Unknown fields count.
-		var fields map[string]json.RawMessage
-		var evidence struct{ Normals json.RawMessage }
-		if json.Unmarshal(raw, &fields) == nil {
-			if recipe := string(fields["Recipe"]); recipe == `""` || recipe == "" {
-				return ""
-			}
-			json.Unmarshal(fields["Evidence"], &evidence)
-			for _, name := range []string{"Evidence", "Time", "Kernel"} {
-				delete(fields, name)
-			}
-			if evidence.Normals != nil {
-				fields["Normals"] = evidence.Normals
-			}
-			what, _ = json.Marshal(fields)
+	// Who it is for, when and by which measurements it was made do not count. All other fields do, unknown ones too.
+	var fields map[string]any
+	var read struct {
+		Recipe   string
+		Time     time.Time
+		Evidence struct {
+			Device   string
+			Launches []struct{}
+			Normals  map[string]string
 		}
 	}
+	if json.Unmarshal(raw, &fields) != nil || json.Unmarshal(raw, &read) != nil {
+		l.line(bucket, key, raw)
+		return
+	}
+	if _, ok := fields["Evidence"]; ok {
+		fields["Evidence"] = []any{read.Evidence.Device, len(read.Evidence.Launches) > 0, read.Evidence.Normals}
+	}
+	delete(fields, "Time")
+	delete(fields, "Kernel")
+	if bucket != Decisions {
+		text, _ := json.Marshal(fields)
+		l.line(bucket, key, text)
+		return
+	}
+	if l.decisions == nil {
+		l.decisions = map[string][]decided{}
+	}
+	identity, _, _ := strings.Cut(key, ".")
+	l.decisions[identity] = append(l.decisions[identity], decided{key, read.Time, read.Recipe != "", fields})
+}
+
+func (l *recipeList) line(bucket, key string, what []byte) {
 	text := string(what)
-	if len(text) > 256 || strings.ContainsAny(text, "\n\r") {
+	if len(text) > 512 || strings.ContainsAny(text, "\n\r") {
 		text = Hash(what)
 	}
-	return fmt.Sprintf("%s %q %s\n", bucket, key, text)
+	l.lines = append(l.lines, fmt.Sprintf("%s %q %s\n", bucket, key, text))
+}
+
+// text is the file's content.
+func (l *recipeList) text() string {
+	for _, all := range l.decisions {
+		if !slices.ContainsFunc(all, func(d decided) bool { return d.recipe }) {
+			continue // no build takes a recipe from these
+		}
+		// Which of several a build takes depends on which is newer, not on how much.
+		slices.SortStableFunc(all, func(a, b decided) int { return a.time.Compare(b.time) })
+		for i, d := range all {
+			d.fields["Turn"] = i
+			text, _ := json.Marshal(d.fields)
+			l.line(Decisions, d.key, text)
+		}
+	}
+	l.decisions = nil
+	slices.Sort(l.lines)
+	return recipesHead + strings.Join(l.lines, "")
 }
 
 // putRecipes writes the file where its content has changed.

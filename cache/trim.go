@@ -49,6 +49,51 @@ func Cap() (int64, error) {
 	return n << shift, nil
 }
 
+// Sizes are what objects and memos take, bytes.
+type Sizes struct {
+	Objects, Memos         int64
+	ObjectCount, MemoCount int
+	Cap                    int64
+}
+
+// Sizes adds the store's files up.
+func (s *Store) Sizes() (Sizes, error) {
+	var out Sizes
+	var err error
+	if out.Cap, err = Cap(); err != nil {
+		return out, err
+	}
+	for _, part := range []struct {
+		sub   string
+		size  *int64
+		count *int
+	}{{objectName, &out.Objects, &out.ObjectCount}, {memoName, &out.Memos, &out.MemoCount}} {
+		top := filepath.Join(s.dir, part.sub)
+		if *part.count, *part.size, err = folderSize(top); err != nil {
+			return out, failed("look at the store", top, err)
+		}
+	}
+	return out, nil
+}
+
+// folderSize adds up the plain files below dir. The error is the first of those that were met; the rest is counted.
+func folderSize(dir string) (count int, size int64, first error) {
+	filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			if !errors.Is(err, fs.ErrNotExist) && first == nil {
+				first = err
+			}
+			return nil
+		}
+		if info, err := d.Info(); err == nil && d.Type().IsRegular() {
+			count++
+			size += info.Size()
+		}
+		return nil
+	})
+	return count, size, first
+}
+
 type agedFile struct {
 	path string
 	size int64

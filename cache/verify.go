@@ -96,7 +96,7 @@ func (c *checkup) folder() bool {
 		if free < 100<<20 {
 			level, advice = Problem, "free some space, or set GNVCC_STORE to a folder elsewhere"
 		}
-		c.say(level, advice, "%s: %s free", s.dir, bytesText(free))
+		c.say(level, advice, "%s: %s free", s.dir, BytesText(free))
 	}
 	return true
 }
@@ -177,7 +177,7 @@ func (c *checkup) snapshot() *survey {
 	}
 	info, err := os.Stat(path)
 	if err == nil {
-		c.say(Fine, "", "published %s ago, %s: %s", ageText(info.ModTime()), bytesText(info.Size()), recordsText(found.Records))
+		c.say(Fine, "", "published %s ago, %s: %s", ageText(info.ModTime()), BytesText(info.Size()), recordsText(found.Records))
 	}
 	return found
 }
@@ -196,7 +196,7 @@ func (c *checkup) database(alive bool, snap *survey) {
 	if alive {
 		// It changes while we read.
 		if info, err := os.Stat(path); err == nil {
-			c.say(Fine, "", "database: %s, in use by the owner and not looked into", bytesText(info.Size()))
+			c.say(Fine, "", "database: %s, in use by the owner and not looked into", BytesText(info.Size()))
 		}
 		return
 	}
@@ -221,9 +221,9 @@ func (c *checkup) database(alive bool, snap *survey) {
 	case snap != nil && snap.ID == found.ID && snap.Tx > found.Tx:
 		c.say(Problem, "the next owner (gnvcc tune) starts from the snapshot", "database: older than what was published from it")
 	case snap == nil || snap.ID != found.ID || snap.Tx != found.Tx:
-		c.say(Note, "the next owner (gnvcc tune) publishes", "database: %s, not all of it published: %s", bytesText(before.Size()), recordsText(found.Records))
+		c.say(Note, "the next owner (gnvcc tune) publishes", "database: %s, not all of it published: %s", BytesText(before.Size()), recordsText(found.Records))
 	default:
-		c.say(Fine, "", "database: %s, all of it published", bytesText(before.Size()))
+		c.say(Fine, "", "database: %s, all of it published", BytesText(before.Size()))
 	}
 }
 
@@ -258,9 +258,9 @@ func (c *checkup) spool() {
 	}
 	switch {
 	case waiting > manySpooled:
-		c.say(Problem, "gnvcc tune merges them", "spool: %d records (%s) wait, the oldest for %s", waiting, bytesText(size), ageText(oldest))
+		c.say(Problem, "gnvcc tune merges them", "spool: %d records (%s) wait, the oldest for %s", waiting, BytesText(size), ageText(oldest))
 	case waiting > 0:
-		c.say(Fine, "", "spool: %d records (%s) wait for an owner, the oldest for %s", waiting, bytesText(size), ageText(oldest))
+		c.say(Fine, "", "spool: %d records (%s) wait for an owner, the oldest for %s", waiting, BytesText(size), ageText(oldest))
 	default:
 		c.say(Fine, "", "spool: empty")
 	}
@@ -272,22 +272,12 @@ func (c *checkup) spool() {
 	}
 }
 
-func (c *checkup) files(sub, name string) (size int64) {
-	var count int
-	filepath.WalkDir(filepath.Join(c.dir, sub), func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			if !errors.Is(err, fs.ErrNotExist) {
-				c.fail(Problem, failed("read the "+name, path, err))
-			}
-			return nil
-		}
-		if info, err := d.Info(); err == nil && d.Type().IsRegular() {
-			count++
-			size += info.Size()
-		}
-		return nil
-	})
-	c.say(Fine, "", "%s: %d, %s", name, count, bytesText(size))
+func (c *checkup) files(sub, name string) int64 {
+	count, size, err := folderSize(filepath.Join(c.dir, sub))
+	if err != nil {
+		c.fail(Problem, failed("read the "+name, filepath.Join(c.dir, sub), err))
+	}
+	c.say(Fine, "", "%s: %d, %s", name, count, BytesText(size))
 	return size
 }
 
@@ -295,11 +285,11 @@ func (c *checkup) files(sub, name string) (size int64) {
 func (c *checkup) limit(size int64) {
 	most, err := Cap()
 	if err != nil {
-		c.say(Problem, "", "%v; it is %s as long as it says so", err, bytesText(most))
+		c.say(Problem, "", "%v; it is %s as long as it says so", err, BytesText(most))
 	}
 	text := "no limit (GNVCC_MAXSIZE=0)"
 	if most < math.MaxInt64 {
-		text = fmt.Sprintf("%s of at most %s (GNVCC_MAXSIZE)", bytesText(size), bytesText(most))
+		text = fmt.Sprintf("%s of at most %s (GNVCC_MAXSIZE)", BytesText(size), BytesText(most))
 	}
 	trimmed := "never trimmed"
 	if info, err := os.Stat(filepath.Join(c.dir, trimName)); err == nil {
@@ -312,7 +302,7 @@ func (c *checkup) broken() {
 	files, _ := filepath.Glob(filepath.Join(c.dir, "*"+brokenMark+"*"))
 	for _, f := range files {
 		if info, err := os.Stat(f); err == nil {
-			c.say(Note, "delete it when nobody wants to look into it", "%s: a damaged database that was replaced, %s", f, bytesText(info.Size()))
+			c.say(Note, "delete it when nobody wants to look into it", "%s: a damaged database that was replaced, %s", f, BytesText(info.Size()))
 		}
 	}
 }
@@ -409,7 +399,8 @@ func recordsText(records map[string]int) string {
 	return strings.Join(text, ", ")
 }
 
-func bytesText(n int64) string {
+// BytesText is a size as people read it.
+func BytesText(n int64) string {
 	switch {
 	case n < 1<<10:
 		return fmt.Sprintf("%d bytes", n)

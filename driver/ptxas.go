@@ -75,7 +75,7 @@ func (s *stage) ptxas() error {
 
 	if len(recipes) == 0 {
 		if seen && s.noted(j, std.Cubin, kernels) {
-			return fmt.Errorf("seen before, no recipes: %w", errAside)
+			return fmt.Errorf("%w: %w", errSeen, errAside)
 		}
 		_, err := s.standard(j, kernels, group)
 		return err
@@ -221,7 +221,9 @@ func (s *stage) tuned(j *job, std *standard, kernels []cache.Kernel, recipes map
 	}
 	key := hashOf(depends...)
 	content, kept, ok := s.loadBuild(key, j, host)
+	s.outcome = outKept
 	if !ok {
+		s.outcome = outCompiled
 		built, err := s.compile(j, t, recipes, std.Kernels, host, group)
 		if err != nil {
 			return err
@@ -250,6 +252,7 @@ func (s *stage) tuned(j *job, std *standard, kernels []cache.Kernel, recipes map
 		}
 	}
 	if content == nil { // no recipe could be carried out: nvcc's own cubin it is
+		s.outcome = outRefused
 		if !ran {
 			var err error
 			if std, err = s.standard(j, kernels, group); err != nil || std == nil {

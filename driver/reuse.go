@@ -139,6 +139,7 @@ func (s *stage) take(r *reuse) bool {
 	}
 	s.log.Debug().Strs("words", s.words).Msg("taken from the store")
 	s.result = &ending{}
+	s.outcome = outTaken
 	return true
 }
 

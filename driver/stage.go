@@ -29,6 +29,7 @@ type stage struct {
 	watch   *watch
 	log     zerolog.Logger
 	result  *ending                      // how the user's own step ended, once it was run
+	outcome string                       // for gnvcc stats, where count can't tell by itself
 	normals map[string]map[string]string // of the decisions (joint.go)
 }
 
@@ -59,6 +60,7 @@ func Stage(name string, words []string) int {
 	s.store = openStore()
 	s.watch = newWatch()
 	err := s.guarded(take)
+	s.count(err)
 	if err != nil {
 		aside := errors.Is(err, errAside)
 		if on(varStrict) && !aside || errors.Is(err, errDiffers) {
@@ -72,6 +74,7 @@ func Stage(name string, words []string) int {
 		s.watch.leave(ending{})
 		return s.become()
 	}
+	s.guarded(s.trim) // what added to the store comes here; a process that becomes the tool added little
 	return s.watch.leave(*s.result)
 }
 

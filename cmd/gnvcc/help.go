@@ -12,6 +12,7 @@ const helpText = `gnvcc takes nvcc's place, and makes the kernels that it builds
   gnvcc pin KERNEL RECIPE      build a kernel with a recipe of yours; unpin takes it back
   gnvcc ban KERNEL LEVER...    never use these levers on a kernel; unban takes it back
   gnvcc doctor                 what was found on this machine, and what is missing; -measure: what approximation is worth
+  gnvcc stats                  what builds took from the store, and why stages stepped aside; -zero counts anew
   gnvcc help                   this
 
 Each verb tells its options with -h. A word that is a file's name is an input for nvcc, not a verb.
@@ -19,6 +20,7 @@ Each verb tells its options with -h. A word that is a file's name is an input fo
   GNVCC_NVCC=PATH   the real nvcc (else CUDA_HOME, CUDA_PATH, PATH, /usr/local/cuda)
   GNVCC_STORE=DIR   where recipes are kept (else ~/.cache/gnvcc)
   GNVCC_DEVICE=GPU  build for this one (a part of its name), where several were measured on
+  GNVCC_MAXSIZE=5G  how large the store may become; 0: no limit
   GNVCC_OFF=1       be nvcc, and nothing else
   GNVCC_KEEP=DIR    keep every file between nvcc's steps
   GNVCC_LOG=FILE    note what was done, and why gnvcc stepped aside

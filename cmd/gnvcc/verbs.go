@@ -19,6 +19,7 @@ var verbs = map[string]func(args []string) int{
 	"help":    help,
 	"pin":     pin,
 	"report":  report,
+	"stats":   stats,
 	"tune":    tune,
 	"unban":   unban,
 	"unpin":   unpin,
