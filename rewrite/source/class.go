@@ -79,11 +79,17 @@ loop:
 		inner.class = true
 		r.scope(j+1, close, inner, depth+1)
 	}
+	next := r.semicolon(close+1, stop)
+	for j := close + 1; j < next-1; j++ { // struct S { ... } __attribute__((packed));
+		if k := r.t[j].kind; k == '(' || k == '[' {
+			def.plain = false
+		}
+	}
 	if def.name != "" && def.keyword != "enum" {
 		d := def
 		u.classes[def.name] = append(u.classes[def.name], &d)
 	}
-	return r.semicolon(close+1, stop)
+	return next
 }
 
 // An alias is what a typedef or using says, where that is a plain type.

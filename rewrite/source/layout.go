@@ -61,7 +61,7 @@ func (u *Unit) layout(name string, depth int) (fields []field, size, align int, 
 		return nil, 0, 0, false
 	}
 	d := defs[0]
-	if len(defs) > 1 || !d.plain || d.keyword == "union" {
+	if len(defs) > 1 || !d.plain || d.keyword == "union" || u.packed {
 		return nil, 0, 0, false
 	}
 	t := u.tokens
@@ -95,7 +95,7 @@ func (u *Unit) layout(name string, depth int) (fields []field, size, align int, 
 				return nil, 0, 0, false
 			}
 		}
-		next, isFunction := u.memberFunction(i, stop)
+		next, isFunction := u.memberFunction(i, stop, d.name)
 		if isFunction {
 			if next < 0 {
 				return nil, 0, 0, false
@@ -114,19 +114,29 @@ func (u *Unit) layout(name string, depth int) (fields []field, size, align int, 
 	return fields, (size + align - 1) / align * align, align, true
 }
 
-// memberFunction tells whether the member at i is a function, and where it ends (-1: it cannot be told, or is virtual).
-func (u *Unit) memberFunction(i, stop int) (int, bool) {
+// memberFunction tells whether the member at i is a function, and where it ends (-1: it cannot be told, or is virtual). A parenthesis
+// makes a function only behind a name that has a type in front of it, or behind the class' own name: `void (*f)(int)`, `T (x)` and
+// `int n = f(3), m` declare fields.
+func (u *Unit) memberFunction(i, stop int, class string) (int, bool) {
 	t := u.tokens
 	r := reader{u: u, t: t}
 	function := false
+	types := 0 // words so far that are no specifiers
 	for ; i < stop; i++ {
 		switch t[i].kind {
 		case ';':
 			return i + 1, function
+		case ',', '=':
+			if !function {
+				return i, false
+			}
 		case '(':
 			if u.is(i-1, "__attribute__") || u.is(i-1, "noexcept") || u.is(i-1, "explicit") {
 				i = int(t[i].match)
 				continue
+			}
+			if !function && !u.memberName(i-1, types, class) {
+				return -1, true
 			}
 			function = true
 			i = int(t[i].match)
@@ -147,16 +157,34 @@ func (u *Unit) memberFunction(i, stop int) (int, bool) {
 		case '[':
 			i = int(t[i].match)
 		case ident:
-			if w := u.str(i); w == "operator" {
+			switch w := u.str(i); w {
+			case "operator":
 				function = true
-			} else if w == "virtual" || w == "override" || w == "final" {
+			case "virtual", "override", "final":
 				return -1, true
+			case "const", "volatile", "inline", "constexpr", "consteval", "explicit", "static", "__attribute__", "struct", "class", "enum",
+				"typename", "__inline__", "__inline", "__forceinline__", "mutable":
+			default:
+				types++
 			}
 		case foreign, pragma:
 			return -1, true
 		}
 	}
 	return -1, true
+}
+
+// memberName tells whether token i, the word before a parenthesis, is the name of a member function; words are the types and names up to
+// it.
+func (u *Unit) memberName(i, words int, class string) bool {
+	t := u.tokens
+	if t[i].kind != ident || noDeclarator[u.str(i)] || typeWords[u.str(i)] {
+		return false
+	}
+	if k := t[i+2].kind; k == '*' || k == '&' || k == '(' { // the first token inside
+		return false
+	}
+	return words > 1 || u.str(i) == class
 }
 
 // fields reads one member declaration: type, then names with array sizes and perhaps initialisers.
@@ -172,7 +200,7 @@ func (u *Unit) fields(i, stop int, public bool, depth int, fields *[]field, size
 	if i < stop && t[i].kind == '*' {
 		last = i
 	}
-	if last <= from {
+	if last <= from || t[last-1].kind == scope {
 		return 0, false
 	}
 	text := u.squeeze(from, last)

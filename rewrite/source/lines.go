@@ -40,6 +40,7 @@ func (u *Unit) directive(pos int) (int, error) {
 			stop--
 		}
 		u.tokens = append(u.tokens, token{uint32(pos), uint32(stop), -1, pragma})
+		u.packed = u.packed || bytes.Contains(src[pos:stop], []byte("pack"))
 		return next, nil
 	}
 	u.markers = append(u.markers, m)

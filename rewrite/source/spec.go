@@ -8,6 +8,9 @@ package source
 // the body may change as it may change its parameter. Up to three specialised copies; the first guard that holds is taken.
 // Fields of structs, blockDim and gridDim are guarded only: LLVM carries the equality into the branch.
 //
+// Where the host looks at the guard, it compares bytes: sizes, offsets and classes of all values stand in the text, too, so that the
+// compiler refuses it where this reader took a type for another one.
+//
 // Static shared arrays come out once per copy: MergeShared makes them one again.
 
 import (
@@ -29,6 +32,7 @@ const (
 type copied struct {
 	guard   string
 	declare string
+	judge   string // what must be true of the types, "" for nothing: else the compiler refuses the text
 }
 
 var dimensions = map[string]uint64{ // the largest value that a launch can have (CUDA programming guide, compute capabilities)
@@ -80,7 +84,7 @@ func (k *Kernel) copies(terms []recipe.Term, opt Options) ([]copied, error) {
 // copy reads one term; alone: for a copy that the host chooses.
 func (k *Kernel) copy(term recipe.Term, byName map[string]Value, alone bool) (copied, error) {
 	var c copied
-	var guards []string
+	var guards, judges []string
 	fixed := map[string]bool{}
 	if _, err := recipe.HostConditions(term.Value); err != nil {
 		return c, refuse(k.label(), "%s: %v", term, err)
@@ -135,10 +139,14 @@ func (k *Kernel) copy(term recipe.Term, byName map[string]Value, alone bool) (co
 			return c, refuse(k.label(), "%s: %v", term, err)
 		}
 		guards = append(guards, v.guard(x))
+		if judge := v.judge(); judge != "" {
+			judges = append(judges, judge)
+		}
 		if v.shadow {
 			c.declare += " " + v.declare(x)
 		}
 	}
+	c.judge = strings.Join(judges, " && ")
 	if c.guard = strings.Join(guards, " && "); len(guards) == 0 {
 		c.guard = "true" // the host alone looks
 	}
@@ -155,6 +163,11 @@ func (k *Kernel) wrap(out *bytes.Buffer, copies []copied, edits []insertion, opt
 		return refuse(k.label(), "a kernel without a plain copy is for one set of values")
 	}
 	out.WriteString("{ ")
+	for i, c := range copies {
+		if c.judge != "" { // an array of a negative size is an error in every C++
+			fmt.Fprintf(out, "typedef char __gnvcc_judge%d[%s ? 1 : -1]; ", i, c.judge)
+		}
+	}
 	if opt.NeverHolds {
 		reg, most, ok := neverRegister(copies)
 		if !ok {

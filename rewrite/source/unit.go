@@ -20,6 +20,7 @@ type Unit struct {
 	classes   map[string][]*classDef // by simple name
 	aliases   map[string]alias       // typedefs and usings of plain types
 	linkedC   map[string]bool        // functions that are declared extern "C"
+	packed    bool                   // a #pragma pack stands in the user's text: no layout is told
 
 	fileIndex map[string]int32
 	last      int32  // the file of the last marker, a cache

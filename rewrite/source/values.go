@@ -23,6 +23,8 @@ type Value struct {
 	Why      string // why it cannot be specialised, "" if it can
 
 	sign   byte
+	whole  int  // bytes of the struct that it is a field of, 0: it is none
+	text   bool // its class is known from the text alone, not from the entry's own name
 	field  bool // of a struct: read in the guard, never written
 	shadow bool // a parameter whose copy gets a variable of its own
 }
@@ -95,6 +97,7 @@ func (k *Kernel) Values(signature []string) ([]Value, error) {
 			v.Why = why
 		}
 		v.Class, v.Bits, v.sign = s.class, s.bits, s.sign
+		v.text = mangled.class == Unknown && text.class != Unknown
 		if strings.HasSuffix(p.Type, "TextureObject_t") || strings.HasSuffix(p.Type, "SurfaceObject_t") {
 			v.Class, v.Why = Pointer, "a handle, another one in every run"
 		}
@@ -110,7 +113,7 @@ func (k *Kernel) Values(signature []string) ([]Value, error) {
 			}
 			for _, f := range fields {
 				values = append(values, Value{Name: p.Name + "." + f.path, Type: f.typ, Argument: at, Offset: f.offset,
-					Bits: f.scalar.bits, Class: f.scalar.class, sign: f.scalar.sign, field: true})
+					Bits: f.scalar.bits, Class: f.scalar.class, sign: f.scalar.sign, field: true, text: true, whole: layoutSize})
 			}
 			continue
 		case Integer, Float:
@@ -248,6 +251,24 @@ func (v Value) guard(x uint64) string {
 	}
 	t := unsignedOf[v.Bits]
 	return fmt.Sprintf("(%s)%s == %d%s", t[0], v.Name, x, t[1])
+}
+
+// judge is what this reader believes of the value, as a constant expression: its size, its place in the struct, and that it
+// is an integer (1.5 becomes 1) or a float. The host compares bytes by it. "" where the entry's name has said it: a template
+// is judged in all its instantiations, and a parameter may be of another type in each.
+func (v Value) judge() string {
+	if !v.text {
+		return ""
+	}
+	number := "1.0"
+	if v.Class == Float {
+		number = "1.5"
+	}
+	text := fmt.Sprintf("sizeof(%s) == %d && (double)(__decltype(%s))1.5 == %s", v.Name, v.Bits/8, v.Name, number)
+	if param, path, _ := strings.Cut(v.Name, "."); v.field {
+		text = fmt.Sprintf("sizeof(%s) == %d && __builtin_offsetof(__decltype(%s), %s) == %d && %s", param, v.whole, param, path, v.Offset, text)
+	}
+	return text
 }
 
 // declare is the variable that stands for the parameter in the specialised copy: same name, same type, constant start. The
