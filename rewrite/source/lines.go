@@ -103,8 +103,13 @@ func (u *Unit) marker(line []byte, off int) (marker, bool) {
 	for _, d := range line[start:i] {
 		m.line = m.line*10 + int32(d-'0')
 	}
-	for i < len(line) && line[i] == ' ' {
+	for i < len(line) && class[line[i]] == cSpace {
 		i++
+	}
+	if (i >= len(line) || line[i] == '\n') && len(u.markers) > 0 { // # 35: the file stays what it was
+		last := u.markers[len(u.markers)-1]
+		m.file, m.flags = last.file, last.flags
+		return m, true
 	}
 	if i >= len(line) || line[i] != '"' {
 		return marker{}, false

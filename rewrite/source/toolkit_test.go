@@ -115,14 +115,19 @@ func prepare(t *testing.T, tk toolkit, cu string, flags ...string) (*program, []
 }
 
 func (p *program) try(command string, args ...string) error {
+	if out, err := p.output(command, args...); err != nil {
+		return fmt.Errorf("%s: %w\n%s", command, err, errorsOf(out))
+	}
+	return nil
+}
+
+func (p *program) output(command string, args ...string) (string, error) {
 	cmd := exec.Command("sh", append([]string{"-c", command, "sh"}, args...)...)
 	cmd.Dir, cmd.Env = p.dir, p.env
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("%s: %w\n%s", command, err, errorsOf(out.String()))
-	}
-	return nil
+	err := cmd.Run()
+	return out.String(), err
 }
 
 // errorsOf leaves warnings out.
