@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 )
 
 // A liner makes random texts. Complaints are static asserts with a number each.
@@ -165,7 +165,7 @@ func TestFuzzLines(t *testing.T) {
 			}
 		}
 		for _, k := range u.Kernels() {
-			for _, terms := range [][]rewrite.Term{{{Lever: "spec", Value: "n=3", Brace: true}}, {{Lever: "unroll", Value: "2"}, {Lever: "spec", Value: "x=1", Brace: true}}, {{Lever: "unroll", Value: "4"}}} {
+			for _, terms := range [][]recipe.Term{{{Lever: "spec", Value: "n=3", Brace: true}}, {{Lever: "unroll", Value: "2"}, {Lever: "spec", Value: "x=1", Brace: true}}, {{Lever: "unroll", Value: "4"}}} {
 				k.Entry = "_Z" // its parameters' types are plain
 				out, err := k.Rewrite(terms, Options{})
 				if err != nil {
