@@ -75,6 +75,7 @@ func prepare(kit Toolkit, args []string, env *[]string) ([]string, error) {
 	if store == nil {
 		return nil, fmt.Errorf("%w: %w", errNoStore, errAside) // no recipes to be had, nothing to be noted
 	}
+	noteCcache(store)
 	m, err := mannerOf(kit.Nvcc, store)
 	if err != nil {
 		return nil, err

@@ -100,6 +100,11 @@ func doctor(args []string) int {
 		say(cache.Problem, "", "store: %v", err)
 		return worst
 	}
+	if store, err := cache.Open(dir); err == nil {
+		if warning := driver.CcacheWarning(store); warning != "" {
+			say(cache.Note, "", "ccache: %s", warning)
+		}
+	}
 	check := cache.Check
 	if *deep {
 		check = cache.CheckContents

@@ -38,7 +38,11 @@ func apply(args []string) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	if _, err := driver.Apply(ctx, store, os.Stdout); err != nil {
+	_, err = driver.Apply(ctx, store, os.Stdout)
+	if warning := driver.CcacheWarning(store); warning != "" {
+		fmt.Fprintln(os.Stderr, "gnvcc apply:", warning)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "gnvcc apply:", err)
 		return 1
 	}

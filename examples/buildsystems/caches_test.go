@@ -104,6 +104,21 @@ func tryCcache(s *site) {
 	s.run(gnvcc, args...)
 	s.decide("maxnreg=40")
 
+	// A ccache that was not told: doctor and apply tell the user, until one was.
+	const warning = "set CCACHE_EXTRAFILES="
+	doctor := func() string { out, _ := s.try(gnvcc, "doctor"); return out }
+	if out := doctor(); strings.Contains(out, warning) {
+		t.Errorf("doctor warns of a ccache that never ran:\n%s", out)
+	}
+	s.set("CCACHE_COMPILERTYPE=nvcc")
+	s.run(ccache, append([]string{gnvcc}, args...)...)
+	if out := doctor(); !strings.Contains(out, warning+s.recipes()) {
+		t.Errorf("doctor says nothing of the ccache in front:\n%s", out)
+	}
+	if out := s.run(gnvcc, "apply"); !strings.Contains(out, warning+s.recipes()) {
+		t.Errorf("apply says nothing of the ccache in front:\n%s", out)
+	}
+
 	s.set("CCACHE_COMPILERTYPE=nvcc", "CCACHE_EXTRAFILES="+s.recipes())
 	hits := func() string {
 		out := s.run(ccache, "--print-stats")
@@ -124,6 +139,9 @@ func tryCcache(s *site) {
 	forty := through()
 	if got := hits(); got != "0" {
 		t.Fatalf("ccache has %s hits before it has seen anything", got)
+	}
+	if out := doctor(); strings.Contains(out, warning) {
+		t.Errorf("doctor still warns of a ccache that looks at the recipes:\n%s", out)
 	}
 	if got := through(); !equal(got, forty) || hits() != "1" {
 		t.Errorf("the second build: %s hits, same cubins: %v", hits(), equal(got, forty))

@@ -1,0 +1,62 @@
+package driver
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"gnvcc/cache"
+)
+
+// A ccache in front of gnvcc knows nothing of recipes: it would go on giving out objects that were built with the old ones.
+// It is to look at the store's file of recipes, too (CCACHE_EXTRAFILES). A build that was started by one that does not is
+// remembered, for gnvcc doctor and gnvcc apply to tell: a build itself has no words of its own.
+
+const (
+	memoCcache = "ccache"
+	ccacheKey  = "last" // "plain" or "told": how the last one that ran us was set up
+)
+
+// noteCcache notes whether a ccache that runs us looks at the recipes. Where none does that is one readlink.
+func noteCcache(store *cache.Store) {
+	exe, err := os.Readlink("/proc/" + strconv.Itoa(os.Getppid()) + "/exe")
+	if err != nil || filepath.Base(exe) != "ccache" {
+		return
+	}
+	now := "plain"
+	if looksAt(exe, store.RecipesPath()) {
+		now = "told"
+	}
+	if last, _ := store.Memo(memoCcache, ccacheKey); string(last) != now {
+		store.PutMemo(memoCcache, ccacheKey, []byte(now)) // noted by the next build if it can't be kept
+	}
+}
+
+// looksAt asks ccache for its extra files: the variable, or what its own configuration says.
+func looksAt(ccache, path string) bool {
+	files, set := os.LookupEnv("CCACHE_EXTRAFILES")
+	if !set {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		out, err := exec.CommandContext(ctx, ccache, "-k", "extra_files_to_hash").Output()
+		if err != nil {
+			return false
+		}
+		files = strings.TrimSpace(string(out))
+	}
+	return slices.Contains(filepath.SplitList(files), path)
+}
+
+// CcacheWarning says what to do where the last build through ccache was one that does not look at the recipes, else "".
+func CcacheWarning(store *cache.Store) string {
+	if last, _ := store.Memo(memoCcache, ccacheKey); string(last) != "plain" {
+		return ""
+	}
+	return fmt.Sprintf("a ccache in front of gnvcc goes on giving out objects with old recipes: set CCACHE_EXTRAFILES=%s", store.RecipesPath())
+}
