@@ -21,14 +21,15 @@ enum cudaStreamCaptureStatus { cudaStreamCaptureStatusNone, cudaStreamCaptureSta
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize, cudaFuncAttributePreferredSharedMemoryCarveout };
 struct cudaFuncAttributes { int maxDynamicSharedSizeBytes, preferredShmemCarveout, binaryVersion; };
 static int answer(const char *what, int otherwise) { const char *s = getenv(what); return s ? atoi(s) : otherwise; }
-static int pending, number;
+static int pending, number, loaded;
 static dim3 grid, block; static size_t dynamic; static cudaStream_t stream;
 static cudaError_t cudaPeekAtLastError() { return (cudaError_t)pending; }
 static cudaError_t cudaGetLastError() { int e = pending; pending = 0; return (cudaError_t)e; }
-static cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus *s) { *s = (cudaStreamCaptureStatus)answer("CAPTURING", 0); return cudaSuccess; }
+static cudaError_t CAPTURE(cudaStream_t, cudaStreamCaptureStatus *s) { *s = (cudaStreamCaptureStatus)answer("CAPTURING", 0); return cudaSuccess; }
 static cudaError_t cudaGetDevice(int *d) { *d = 0; return cudaSuccess; }
 static void k(int *) {}
 static cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *a, const void *f) {
+  if (f != (const void *)k && !loaded) { loaded = 1; if (answer("LAZY", 0)) printf("load "); }
   a->maxDynamicSharedSizeBytes = 49152; a->preferredShmemCarveout = -1; a->binaryVersion = answer("BINARY", 90);
   if (f == (const void *)k) { a->preferredShmemCarveout = answer("CARVEOUT", -1); a->maxDynamicSharedSizeBytes = answer("ALLOWED", 49152); }
   return cudaSuccess;
@@ -73,10 +74,23 @@ int main(int argc, char **argv) {
 `
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "m.cc"), program)
-	run(t, dir, compiler, "-w", "-o", "m", "m.cc")
+	for _, name := range []string{"cudaStreamIsCapturing", "cudaStreamIsCapturing_ptsz"} { // a default stream for each thread has the latter only
+		for _, dialect := range []string{"c++98", "c++17"} {
+			run(t, dir, compiler, "-w", "-std=gnu"+strings.TrimPrefix(dialect, "c"), "-DCAPTURE="+name, "-o", "m", "m.cc")
+			launches(t, filepath.Join(dir, "m"))
+		}
+	}
+	run(t, dir, compiler, "-w", "-DCAPTURE=anything", "-DcudaStreamIsCapturing=anything", "-o", "m", "m.cc")
+	launches(t, filepath.Join(dir, "m"))
+}
+
+// launches runs the program.
+func launches(t *testing.T, program string) {
+	t.Helper()
 	for _, c := range []struct{ environment, launches, want string }{
 		{"", "64 1024 64 1024", "dynamic=61024 carveout=43 second(64,61024) second(64,61024)"},
-		{"", "64 0 32 1024 64 1025", "plain(64,0) plain(32,1024) plain(64,1025)"}, // other launches
+		{"", "64 0 32 1024 64 1025", "plain(64,0) plain(32,1024) plain(64,1025)"},                       // other launches
+		{"LAZY=1", "32 1024 64 1024", "load plain(32,1024) dynamic=61024 carveout=43 second(64,61024)"}, // with the plain kernel's first launch
 		{"FAIL=1", "64 1024 64 1024", "dynamic=61024 carveout=43 refused plain(64,1024) refused plain(64,1024)"},
 		{"NOSET=1", "64 1024", "plain(64,1024)"},                                     // not allowed so much
 		{"CARVEOUT=50", "64 1024", "plain(64,1024)"},                                 // the user has chosen one
@@ -85,7 +99,7 @@ int main(int argc, char **argv) {
 		{"CAPTURING=1", "64 1024", "plain(64,1024)"},                                 //
 		{"ALLOWED=100000", "64 1024", "dynamic=100000 carveout=43 second(64,61024)"}, // what he allowed stays allowed
 	} {
-		cmd := exec.Command(filepath.Join(dir, "m"), strings.Fields(c.launches)...)
+		cmd := exec.Command(program, strings.Fields(c.launches)...)
 		cmd.Env = []string{c.environment}
 		got, err := cmd.CombinedOutput()
 		if err != nil || strings.TrimSpace(string(got)) != c.want {

@@ -44,6 +44,14 @@ type Align struct {
 // (ours must not be mixed with it), on a device whose code has no such entry, and where the plain kernel has not
 // been allowed the dynamic shared memory that the launch wants (the user shall see his own error).
 //
+// A program whose default stream is one for each thread has functions that end in _ptsz, and for cudaStreamIsCapturing those
+// only. Which one there is, is left to overloading: the functions in the namespace match anything and are worse than
+// what is declared for streams. Where the header's macros are still there, they are right.
+//
+// With lazy loading the first use of an entry loads it, and may wait until the device is idle: for ever, beside a kernel that
+// waits for this launch. So the second entries are loaded where the plain kernel is first launched, which is loaded there
+// itself, whatever the arguments are.
+//
 // What the user set on the kernel with cudaFuncSetAttribute is repeated on the second entry before its first launch. One that is
 // throttled (binary is not 0) is allowed its reserve too, and has a carveout of its own, unless the user has chosen one.
 //
@@ -52,12 +60,37 @@ type Align struct {
 const prelude = `
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-variable"
-struct __gnvcc_second { signed char state[32]; unsigned long long dynamic; int reserve, carveout, binary; };
+#pragma GCC diagnostic ignored "-Wunused-function"
+struct __gnvcc_second { signed char state[32]; unsigned long long dynamic; int reserve, carveout, binary; bool loaded[32]; };
+namespace __gnvcc {
+#ifdef cudaStreamIsCapturing
+static cudaError_t capturing(cudaStream_t stream, cudaStreamCaptureStatus *status) { return cudaStreamIsCapturing(stream, status); }
+#else
+struct absent { };
+static absent cudaStreamIsCapturing(const void *, ...) { return absent(); }
+static absent cudaStreamIsCapturing_ptsz(const void *, ...) { return absent(); }
+static cudaError_t one(cudaError_t e, absent) { return e; }
+static cudaError_t one(absent, cudaError_t e) { return e; }
+static cudaError_t one(absent, absent) { return cudaErrorInvalidValue; }
+static cudaError_t one(cudaError_t, cudaError_t) { return cudaErrorInvalidValue; }
+static cudaError_t capturing(cudaStream_t stream, cudaStreamCaptureStatus *status) {
+  return one(cudaStreamIsCapturing(stream, status), cudaStreamIsCapturing_ptsz(stream, status)); }
+#endif
+}
+static void __gnvcc_load(struct __gnvcc_second *second) {
+  int device = 0;
+  struct cudaFuncAttributes own;
+  if (cudaPeekAtLastError() != cudaSuccess) return;
+  if (cudaGetDevice(&device) != cudaSuccess) { cudaGetLastError(); return; }
+  if (device < 0 || device >= 32 || second->loaded[device]) return;
+  second->loaded[device] = true;
+  if (cudaFuncGetAttributes(&own, second) != cudaSuccess) { cudaGetLastError(); second->state[device] = -1; }
+}
 static bool __gnvcc_usable(struct __gnvcc_second *second, const void *plain, unsigned long long dynamic, cudaStream_t stream) {
   int device = 0;
   cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
   if (cudaPeekAtLastError() != cudaSuccess) return false;
-  if (cudaStreamIsCapturing(stream, &capture) != cudaSuccess || cudaGetDevice(&device) != cudaSuccess) { cudaGetLastError(); return false; }
+  if (__gnvcc::capturing(stream, &capture) != cudaSuccess || cudaGetDevice(&device) != cudaSuccess) { cudaGetLastError(); return false; }
   if (capture != cudaStreamCaptureStatusNone || device < 0 || device >= 32 || second->state[device] < 0) return false;
   if (second->state[device] > 0 && dynamic <= second->dynamic) return true;
   struct cudaFuncAttributes own, theirs;
@@ -86,7 +119,7 @@ func Patch(text []byte, choices []Choice) (out []byte, refused map[string]error)
 	refused = map[string]error{}
 	src := string(text)
 	var declarations strings.Builder
-	var edits []edit
+	var loads, edits []edit // all entries of a kernel are loaded before the first is looked at
 	for i, c := range choices {
 		e, err := c.edits(src, i)
 		if err != nil {
@@ -95,10 +128,10 @@ func Patch(text []byte, choices []Choice) (out []byte, refused map[string]error)
 		}
 		start := ""
 		if t := c.Throttle; t != nil {
-			start = fmt.Sprintf(" = { { 0 }, 0, %d, %d, %d }", t.Dynamic, t.Carveout, t.Binary)
+			start = fmt.Sprintf(" = { { 0 }, 0, %d, %d, %d, { false } }", t.Dynamic, t.Carveout, t.Binary)
 		}
 		fmt.Fprintf(&declarations, "static struct __gnvcc_second __gnvcc_second%d%s;\n", i, start)
-		edits = append(edits, e...)
+		loads, edits = append(loads, e[0]), append(edits, e[1:]...)
 	}
 	if len(edits) == 0 {
 		return text, refused
@@ -112,10 +145,10 @@ func Patch(text []byte, choices []Choice) (out []byte, refused map[string]error)
 		return text, refused
 	}
 	edits = append(edits, edit{at, prelude + declarations.String()})
-	return apply(src, edits), refused
+	return apply(src, append(loads, edits...)), refused
 }
 
-// edits gives the two insertions of a choice: the look at the arguments in front of the launch, and the registration.
+// edits gives the three insertions of a choice: that it be loaded, the look at the arguments in front of the launch, and the registration.
 func (c Choice) edits(src string, number int) ([]edit, error) {
 	if !identifier(c.Entry) || !identifier(c.Second) {
 		return nil, fmt.Errorf("entry %q: not a name of a kernel", c.Entry)
@@ -164,8 +197,9 @@ func (c Choice) edits(src string, number int) ([]edit, error) {
 		"if (%s && __gnvcc_usable(&__gnvcc_second%d, (const void *)%s, __s, __q)) { "+
 		"if (cudaLaunchKernel((const void *)&__gnvcc_second%d, __g, __b, &__args_arr[0], __s + (size_t)__gnvcc_second%d.reserve, __q) == cudaSuccess) return; (void)cudaGetLastError(); } "+
 		"(void)__cudaPushCallConfiguration(__g, __b, __s, __q); } ", condition, number, function, number, number)
+	load := fmt.Sprintf("__gnvcc_load(&__gnvcc_second%d); ", number)
 	again := fmt.Sprintf(" __cudaRegisterEntry(%s, &__gnvcc_second%d, %s, (-1));", handle, number, c.Second)
-	return []edit{{call, look}, {registered, again}}, nil
+	return []edit{{call, load}, {call, look}, {registered, again}}, nil
 }
 
 // condition is the C++ expression that holds for the launches that the second entry is for.

@@ -30,51 +30,58 @@ int main() {
 // command that nvcc would use, with warnings as errors.
 func TestPatchCompiles(t *testing.T) {
 	for _, kit := range ptxtest.Toolkits(t) {
-		t.Run(kit.Version, func(t *testing.T) {
-			dir := t.TempDir()
-			write(t, filepath.Join(dir, "b.cu"), source)
-			nvcc := kit.Nvcc()
-			args := []string{"--keep", "--keep-dir", dir, "-arch=sm_80", "-Xcompiler", "-Wall,-Wextra,-Werror,-Wno-unused-parameter", "-c", "b.cu", "-o", "b.o"}
-			run(t, dir, nvcc, args...)
-			commands := run(t, dir, nvcc, append([]string{"--dryrun"}, args...)...)
+		for _, stream := range []string{"--default-stream=legacy", "--default-stream=per-thread", "-DCUDA_API_PER_THREAD_DEFAULT_STREAM"} {
+			t.Run(kit.Version+stream, func(t *testing.T) { patchCompiles(t, kit.Nvcc(), stream) })
+		}
+	}
+}
 
-			path := filepath.Join(dir, "b.cudafe1.stub.c")
-			text, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var choices []Choice
-			for _, m := range regexp.MustCompile(`, (\w+), (?:\d+|\(-1\))\);`).FindAllStringSubmatch(string(text), -1) {
-				c := Choice{Entry: m[1], Second: m[1] + "__second", Args: []Arg{{0, 0, []byte{1, 0, 0, 0}[:1]}}, Block: [3]int{128, 0, 0}, Grid: [3]int{0, 7, 0}}
-				if strings.Contains(m[1], "plain") && !strings.Contains(m[1], "anon") {
-					c.Align = []Align{{1, 16}}
-					c.Dynamic, c.Throttle = new(int), &Throttle{Dynamic: 1664, Carveout: 3, Binary: 80}
-				}
-				choices = append(choices, c)
-			}
-			if len(choices) != 6 {
-				t.Fatalf("%d kernels registered, want 6:\n%s", len(choices), text)
-			}
-			out, refused := Patch(text, choices)
-			if len(refused) > 0 {
-				t.Fatalf("refused: %v", refused)
-			}
-			write(t, path, string(out))
-			host := ""
-			for _, line := range strings.Split(commands, "\n") {
-				if strings.Contains(line, "cudafe1.cpp") && strings.Contains(line, " -c ") {
-					host = strings.TrimPrefix(line, "#$ ")
-				}
-			}
-			if host == "" {
-				t.Fatalf("no host compile in\n%s", commands)
-			}
-			run(t, dir, "sh", "-c", host)
-			symbols := run(t, dir, "sh", "-c", "strings -a b.o | grep -c __second$")
-			if strings.TrimSpace(symbols) != "6" {
-				t.Errorf("the object registers %s second entries, want 6", symbols)
-			}
-		})
+func patchCompiles(t *testing.T, nvcc, stream string) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "b.cu"), source)
+	args := []string{stream, "--keep", "--keep-dir", dir, "-arch=sm_80", "-Xcompiler", "-Wall,-Wextra,-Werror,-Wno-unused-parameter", "-c", "b.cu", "-o", "b.o"}
+	run(t, dir, nvcc, args...)
+	commands := run(t, dir, nvcc, append([]string{"--dryrun"}, args...)...)
+
+	path := filepath.Join(dir, "b.cudafe1.stub.c")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var choices []Choice
+	for _, m := range regexp.MustCompile(`, (\w+), (?:\d+|\(-1\))\);`).FindAllStringSubmatch(string(text), -1) {
+		c := Choice{Entry: m[1], Second: m[1] + "__second", Args: []Arg{{0, 0, []byte{1, 0, 0, 0}[:1]}}, Block: [3]int{128, 0, 0}, Grid: [3]int{0, 7, 0}}
+		if strings.Contains(m[1], "plain") && !strings.Contains(m[1], "anon") {
+			c.Align = []Align{{1, 16}}
+			c.Dynamic, c.Throttle = new(int), &Throttle{Dynamic: 1664, Carveout: 3, Binary: 80}
+		}
+		choices = append(choices, c)
+	}
+	if len(choices) != 6 {
+		t.Fatalf("%d kernels registered, want 6:\n%s", len(choices), text)
+	}
+	out, refused := Patch(text, choices)
+	if len(refused) > 0 {
+		t.Fatalf("refused: %v", refused)
+	}
+	write(t, path, string(out))
+	host := ""
+	for _, line := range strings.Split(commands, "\n") {
+		if strings.Contains(line, "cudafe1.cpp") && strings.Contains(line, " -c ") {
+			host = strings.TrimPrefix(line, "#$ ")
+		}
+	}
+	if host == "" {
+		t.Fatalf("no host compile in\n%s", commands)
+	}
+	run(t, dir, "sh", "-c", host)
+	symbols := run(t, dir, "sh", "-c", "strings -a b.o | grep -c __second$")
+	if strings.TrimSpace(symbols) != "6" {
+		t.Errorf("the object registers %s second entries, want 6", symbols)
+	}
+	calls := strings.TrimSpace(run(t, dir, "sh", "-c", "nm -u b.o | grep -c IsCapturing_ptsz || true"))
+	if want := map[bool]string{true: "1", false: "0"}[!strings.HasSuffix(stream, "legacy")]; calls != want {
+		t.Errorf("%s calls of cudaStreamIsCapturing_ptsz, want %s", calls, want)
 	}
 }
 
