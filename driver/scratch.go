@@ -36,9 +36,12 @@ type Scratch struct {
 }
 
 // NewScratch makes a folder in TMPDIR, and removes those of processes that were killed.
-func NewScratch() (*Scratch, error) {
-	Sweep(os.TempDir())
-	dir, err := os.MkdirTemp("", heldMark+machineMark()+"-")
+func NewScratch() (*Scratch, error) { return NewScratchIn(os.TempDir()) }
+
+// NewScratchIn is NewScratch in another folder.
+func NewScratchIn(in string) (*Scratch, error) {
+	Sweep(in)
+	dir, err := os.MkdirTemp(in, heldMark+machineMark()+"-")
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +52,7 @@ func NewScratch() (*Scratch, error) {
 	if err != nil {
 		s.release()
 		os.Remove(dir)
-		if s.Path, err = os.MkdirTemp("", plainMark); err != nil {
+		if s.Path, err = os.MkdirTemp(in, plainMark); err != nil {
 			return nil, err
 		}
 	}

@@ -27,6 +27,7 @@ type Tuner struct {
 	progress Progress
 	pool     *pool
 	now      func() time.Time
+	ctx      context.Context // when it ends, so does tuning: the program runs on
 	begun    time.Time
 
 	mu      sync.Mutex // held during Tune too: two processes must not disturb each other's clocks
@@ -77,12 +78,12 @@ type config struct {
 	untried  map[string]string // levers with nothing to try, and why
 }
 
-// NewTuner makes a tuner; Finish ends it. progress may be nil.
+// NewTuner makes a tuner; Finish ends it. Where ctx ends before, no launch is looked at any more. progress may be nil.
 func NewTuner(ctx context.Context, o Options, c Compiler, s Sink, m Memory, p Progress) *Tuner {
 	if p == nil {
 		p = silent{}
 	}
-	t := &Tuner{o: o, compiler: c, sink: s, memory: m, progress: p, now: time.Now,
+	t := &Tuner{o: o, compiler: c, sink: s, memory: m, progress: p, now: time.Now, ctx: ctx,
 		kernels: map[string]*kernel{}, byName: map[string]*kernel{}}
 	t.pool = newPool(ctx, c, o.Jobs)
 	t.begun = t.now()
@@ -104,7 +105,7 @@ func (t *Tuner) Launch(l *profile.Launch) profile.Verdict {
 	if k.alone != "" || k.lost != "" {
 		return profile.Verdict{}
 	}
-	if c.closed {
+	if c.closed || t.ctx.Err() != nil {
 		return profile.Verdict{}
 	}
 	if l.LeaveAlone != "" {
@@ -173,9 +174,12 @@ func (t *Tuner) Tune(ctx context.Context, l *profile.Launch, s profile.Session) 
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	k := t.kernel(l)
-	if k == nil || t.ended {
+	if k == nil || t.ended || t.ctx.Err() != nil {
 		return profile.Verdict{}
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(t.ctx, cancel)()
 	c := k.config(l, t)
 	c.alone = ""
 	x := t.search(ctx, k, c, l, s)

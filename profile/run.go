@@ -18,10 +18,15 @@ import (
 
 // Options say what to run and how.
 type Options struct {
-	Argv  []string                         // the application and its arguments
-	Dir   string                           // working directory, "" for ours
-	Env   []string                         // its environment; nil for ours
-	Agent string                           // the built agent (profile/agent.Build)
+	Argv  []string // the application and its arguments
+	Dir   string   // working directory, "" for ours
+	Env   []string // its environment; nil for ours
+	Agent string   // the built agent (profile/agent.Build)
+	// Scratch is a folder for the socket and for what the agent brings; "": one of its own, in the system's temporary folder.
+	Scratch string
+	// Signals are passed on to the application while it runs.
+	Signals <-chan os.Signal
+
 	Limit time.Duration                    // longest time for one run of the kernel in a session (default 60 s)
 	Log   func(format string, args ...any) // trouble with the agent, and what it notes; nil: dropped
 }
@@ -46,7 +51,7 @@ const linger = 2 * time.Second
 
 // Run runs an application with the agent in it, and returns when it has ended. Its stdin, stdout and stderr are ours. An
 // error means that it could not be run as asked; whatever the agent has to complain about goes to the log, and the
-// application runs on untouched. When ctx ends, the application gets a SIGTERM.
+// application runs on untouched. When ctx ends, the application gets a SIGTERM; it takes the time that it needs.
 func Run(ctx context.Context, o Options, h Host) (Exit, error) {
 	if len(o.Argv) == 0 {
 		return Exit{}, errors.New("no application to run")
@@ -67,11 +72,13 @@ func Run(ctx context.Context, o Options, h Host) (Exit, error) {
 	if _, err := os.Stat(agent); err != nil {
 		return Exit{}, fmt.Errorf("finding the agent: %w", err)
 	}
-	dir, err := socketDir()
-	if err != nil {
-		return Exit{}, err
+	dir := o.Scratch
+	if dir == "" {
+		if dir, err = socketDir(); err != nil {
+			return Exit{}, err
+		}
+		defer os.RemoveAll(dir)
 	}
-	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "agent")
 	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 	if err != nil {
@@ -94,10 +101,20 @@ func Run(ctx context.Context, o Options, h Host) (Exit, error) {
 	cmd.Env = append(env[:len(env):len(env)], injection+"="+agent, socketEnv+"="+path)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = 10 * time.Second
 	if err := cmd.Start(); err != nil {
 		return Exit{}, fmt.Errorf("starting the application: %w", err)
 	}
+	over := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case s := <-o.Signals:
+				cmd.Process.Signal(s) // after its end it reaches nobody
+			case <-over:
+				return
+			}
+		}
+	}()
 	accepting := make(chan struct{})
 	go func() {
 		defer close(accepting)
@@ -105,6 +122,7 @@ func Run(ctx context.Context, o Options, h Host) (Exit, error) {
 	}()
 
 	err = cmd.Wait()
+	close(over)
 	exit := Exit{Code: cmd.ProcessState.ExitCode()}
 	if s, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && s.Signaled() {
 		exit.Signal, exit.Code = s.Signal(), 128+int(s.Signal())
@@ -125,12 +143,15 @@ func Run(ctx context.Context, o Options, h Host) (Exit, error) {
 	return exit, nil
 }
 
+// FitsSocket tells whether a folder's path is short enough for a socket in it.
+func FitsSocket(dir string) bool { return len(dir)+len("/agent") < maxSocketPath }
+
 // socketDir makes a folder of our own (0700) with a path short enough for a socket.
 func socketDir() (string, error) {
 	var first error
 	for _, base := range []string{os.TempDir(), "/tmp"} {
 		dir, err := os.MkdirTemp(base, "gnvcc-run-")
-		if err == nil && len(dir)+len("/agent") < maxSocketPath {
+		if err == nil && FitsSocket(dir) {
 			return dir, nil
 		}
 		if err == nil {

@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"gnvcc/cache"
@@ -131,7 +129,7 @@ func release(nvcc string) string {
 
 // measureUnits tabulates the functions that gnvcc can approximate. Its exit code is 1 where nothing could be measured.
 func measureUnits() int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := ended(context.Background())
 	defer stop()
 	table, err := func() (*units.Table, error) {
 		if driverVersion() == "" {
@@ -142,12 +140,12 @@ func measureUnits() int {
 		if err != nil {
 			return nil, err
 		}
-		dir, err := os.MkdirTemp("", "gnvcc-measure-")
+		scratch, err := driver.NewScratch()
 		if err != nil {
 			return nil, fmt.Errorf("a scratch folder: %w", err)
 		}
-		defer os.RemoveAll(dir)
-		program, err := units.Build(ctx, toolkit.Nvcc, dir)
+		defer scratch.Remove()
+		program, err := units.Build(ctx, toolkit.Nvcc, scratch.Path)
 		if err != nil {
 			return nil, err
 		}

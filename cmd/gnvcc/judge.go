@@ -77,11 +77,12 @@ func (j *judge) run(ctx context.Context, results []policy.Result) error {
 		return nil
 	}
 	sort.SliceStable(open, func(a, b int) bool { return open[a].Saves > open[b].Saves })
-	var err error
-	if j.dir, err = os.MkdirTemp("", "gnvcc-judge-"); err != nil {
+	scratch, err := driver.NewScratch()
+	if err != nil {
 		return fmt.Errorf("a scratch folder: %w", err)
 	}
-	defer os.RemoveAll(j.dir)
+	defer scratch.Remove()
+	j.dir = scratch.Path
 	j.adopted = map[string]string{}
 	none := make([]int, len(open))
 	if err := j.adopt(open, none, true); err != nil {

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -109,10 +108,9 @@ func tune(args []string) int {
 		return complain("tune", err)
 	}
 
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGHUP)
-	defer stop()
-	signal.Ignore(syscall.SIGINT) // the application gets it too, and decides; what was measured by then is kept
-	code, err := tuneRun(ctx, o, fs.Args(), controls, ending{*applyToo, *quiet, *judged, *link, *folder})
+	signals := newRelay()
+	defer signals.Close()
+	code, err := tuneRun(signals, o, fs.Args(), controls, ending{*applyToo, *quiet, *judged, *link, *folder})
 	if err != nil {
 		complain("tune", err)
 		if code == 0 {
@@ -138,13 +136,13 @@ type ending struct {
 }
 
 // tuneRun gives the application's own exit code.
-func tuneRun(ctx context.Context, o policy.Options, argv, controls []string, then ending) (int, error) {
-	begun, quiet := time.Now(), then.quiet
+func tuneRun(signals *relay, o policy.Options, argv, controls []string, then ending) (int, error) {
+	begun, quiet, ctx := time.Now(), then.quiet, signals.tuning
 	store, err := openStore()
 	if err != nil {
 		return 1, err
 	}
-	book, err := openBook(ctx, store)
+	book, err := openBook(signals.rest, store)
 	if err != nil {
 		return 1, err
 	}
@@ -187,11 +185,20 @@ func tuneRun(ctx context.Context, o policy.Options, argv, controls []string, the
 	}
 	o.Driver = driverVersion()
 	tuner := policy.NewTuner(ctx, o, compiler, book, memos{store}, progress)
-	exit, err := profile.Run(ctx, profile.Options{Argv: argv, Agent: library, Log: func(format string, args ...any) {
+	scratch, err := profileScratch()
+	if err != nil {
+		return 1, err
+	}
+	defer scratch.Remove()
+	if ctx.Err() != nil {
+		return 128 + int(signals.asked()), errors.New("interrupted before the program was started")
+	}
+	exit, err := profile.Run(context.Background(), profile.Options{Argv: argv, Agent: library, Scratch: scratch.Path, Signals: signals.pass, Log: func(format string, args ...any) {
 		if progress != nil {
 			progress.Note(fmt.Sprintf(format, args...))
 		}
 	}}, tuner)
+	signals.programEnded()
 	if err != nil {
 		tuner.Finish()
 		return 1, err
@@ -209,16 +216,45 @@ func tuneRun(ctx context.Context, o policy.Options, argv, controls []string, the
 		}
 		summary(os.Stderr, results, compiler.Counts(), time.Since(begun))
 	}
+	ctx = signals.rest
+	if signals.asked() != 0 && (then.judge != "" || then.apply) && finish == nil {
+		finish = errors.New("interrupted: what was found is kept, nothing was built")
+	}
 	if then.judge != "" && finish == nil {
-		ctx, stop := signal.NotifyContext(ctx, os.Interrupt) // the program that was tuned has ended: now it is for us
-		defer stop()
 		finish = newJudge(ctx, store, book, then.judge, then.build, o, argv).run(ctx, results)
 	} else if then.apply && finish == nil {
 		if _, err := driver.Apply(ctx, store, os.Stderr); err != nil {
 			finish = fmt.Errorf("apply: %w", err)
 		}
 	}
+	if exit.Signal == syscall.SIGINT && signals.asked() == syscall.SIGINT {
+		compiler.Close()
+		scratch.Remove()
+		if finish != nil {
+			complain("tune", finish)
+		}
+		dieBy(syscall.SIGINT)
+	}
 	return exit.Code, finish
+}
+
+// profileScratch makes a folder for the program's run whose path is short enough for a socket in it.
+func profileScratch() (*driver.Scratch, error) {
+	var first error
+	for _, dir := range []string{os.TempDir(), "/tmp"} {
+		s, err := driver.NewScratchIn(dir)
+		if err == nil && profile.FitsSocket(s.Path) {
+			return s, nil
+		}
+		if err == nil {
+			s.Remove()
+			err = fmt.Errorf("%s is too long a path for a socket", dir)
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return nil, fmt.Errorf("a scratch folder for the program's run: %w; set TMPDIR to a folder that can be written", first)
 }
 
 // summary says in a few lines what the run gave.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"gnvcc/driver"
 )
@@ -36,7 +34,7 @@ func apply(args []string) int {
 		fmt.Fprintln(os.Stderr, "gnvcc apply:", err)
 		return 1
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := ended(context.Background())
 	defer stop()
 	_, err = driver.Apply(ctx, store, os.Stdout)
 	if warning := driver.CcacheWarning(store); warning != "" {
