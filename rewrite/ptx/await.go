@@ -3,33 +3,56 @@ package ptx
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
-// Waiting for other blocks. Some kernels have a barrier of their own over the whole grid, or hand results from block to block through
-// flags in global memory: a block spins until another one has done something. Such a launch ends only if the blocks that
-// are waited for are resident too, so the number of resident blocks is part of the program, though nothing in CUDA says so.
+// Waiting for other blocks. Some kernels have a barrier of their own over the whole grid, or hand results from block to block
+// through flags in global memory: a block spins until another one has done something. Such a launch ends only if the
+// blocks that are waited for are resident too, so the number of resident blocks is part of the program, though nothing in
+// CUDA says so.
 //
-// What is looked for is a loop that is left, or not, by what a load or an atomic on global memory returned: loads that
-// must be done anew each time (volatile, relaxed, acquire, mmio, .cv, .cg; a plain one where a fence stands in the loop), and
-// atomics. Two kinds of atomics wait for nobody: a compare-and-swap whose comparand is read anew in the loop, the usual
-// retry (an atomic maximum, say), where who fails has been overtaken by one who succeeded; and additions of anything but 0, by
-// which blocks take work from a queue. The answer errs on the side of waiting: a lock in global memory, which only
-// a resident block can hold, counts, and so do look-backs, which wait for blocks that began earlier.
+// What is looked for is a loop that goes on, or not, by what a look at global memory returned (awaitloop.go). The answer errs
+// on the side of waiting: a lock in global memory, which only a resident block can hold, counts, and so do look-backs, which
+// wait for blocks that began earlier, a call by pointer, and a function of another unit. What is not seen: a plain load of an
+// address that changes from turn to turn, in a loop without barrier, fence, sleep or call. There the program has no
+// promise that it will ever see another block's store.
 
-// Awaits says which instruction may make a block of this entry wait for another one, in it or in a function that it reaches; "" if
-// none does. An error means that the code can't be followed.
+// Awaits says what may make a block of this entry wait for another one, in it or in a function that it reaches; "" if nothing
+// does. An error means that the code can't be followed.
 func (m *Module) Awaits(entry string) (string, error) {
 	r, err := m.Reach(entry)
 	if err != nil {
 		return "", err
 	}
-	// A call may bring back what a function polled.
-	polling := make(map[string]bool)
-	for _, f := range r.Funcs {
-		polling[f.Name] = slices.ContainsFunc(stmts(f), func(i int) bool { return polls(f, i, false) })
+	t, err := m.Traits(entry)
+	switch {
+	case err != nil:
+		return "", err
+	case t.GridSync:
+		return "a barrier over the grid", nil
+	case t.Indirect:
+		return "a call by pointer", nil
 	}
+	callees := make(map[string]*callee, len(r.Funcs))
 	for _, f := range r.Funcs {
-		at, err := f.awaits(slices.ContainsFunc(r.Funcs, func(g *Func) bool { return g != f && polling[g.Name] }))
+		if f.Entry && f != r.Funcs[0] {
+			continue // launched, not called
+		}
+		if !f.Body && !ofRuntime(f.Name) {
+			return "a call of " + f.Name + ", whose code is elsewhere", nil
+		}
+		callees[f.Name] = readCallee(m, f)
+	}
+	closeCalls(callees)
+	for _, f := range r.Funcs {
+		c := callees[f.Name]
+		if c == nil || !f.Body {
+			continue
+		}
+		if c.recursive && (c.orders || c.asks) {
+			return "a recursive call of " + f.Name, nil
+		}
+		at, err := f.awaits(m, callees)
 		if err != nil {
 			return "", fmt.Errorf("%s: %w", f.Name, err)
 		}
@@ -40,221 +63,125 @@ func (m *Module) Awaits(entry string) (string, error) {
 	return "", nil
 }
 
-func stmts(f *Func) []int {
-	out := make([]int, 0, len(f.Stmts))
+// ofRuntime tells the functions without a body that the toolkit or the driver brings: printf, malloc, assert, launches.
+func ofRuntime(name string) bool {
+	switch name {
+	case "vprintf", "malloc", "free", "__assertfail", "__assert_fail":
+		return true
+	}
+	return strings.HasPrefix(name, "cuda") || strings.HasPrefix(name, "__cuda")
+}
+
+// A callee is what a loop around a call has to know of the function, and of what that calls.
+type callee struct {
+	calls     []string
+	asks      bool // looks at memory of other blocks by a load that is made anew each time, or by an atomic
+	reads     bool // loads from global memory, by whatever instruction
+	orders    bool // has a barrier, fence, sleep or ordered access: what is read around it is read anew
+	recursive bool
+}
+
+func readCallee(m *Module, f *Func) *callee {
+	if !f.Body {
+		return &callee{asks: true, reads: true, orders: true}
+	}
+	c := &callee{}
 	for i, s := range f.Stmts {
-		if s.Kind == Inst {
-			out = append(out, i)
-		}
-	}
-	return out
-}
-
-// polls tells whether an instruction may see what another block has just written. fenced: plain loads count too.
-func polls(f *Func, i int, fenced bool) bool {
-	op := f.Opcode(i)
-	has := func(words ...string) bool {
-		return slices.ContainsFunc(words, func(w string) bool { return HasModifier(op, w) })
-	}
-	if has("shared", "shared::cta", "local", "param", "const", "nc") {
-		return false
-	}
-	switch string(f.Base(i)) {
-	case "atom":
-		return true
-	case "ld":
-		return fenced || has("volatile", "relaxed", "acquire", "mmio", "cv", "cg")
-	}
-	return false
-}
-
-// awaits returns the first instruction of a function that a loop waits for, -1 if there is none. calls: a call may poll.
-func (f *Func) awaits(calls bool) (int, error) {
-	all := stmts(f)
-	fences := func(i int) bool {
-		op := f.Opcode(i)
-		return string(f.Base(i)) == "membar" && !HasModifier(op, "cta") || string(f.Base(i)) == "fence" && !HasModifier(op, "cta")
-	}
-	fenced := slices.ContainsFunc(all, fences)
-	if !slices.ContainsFunc(all, func(i int) bool { return polls(f, i, fenced) || calls && string(f.Base(i)) == "call" }) {
-		return -1, nil
-	}
-	w, err := f.Flow()
-	if err != nil {
-		return -1, err
-	}
-	origins := f.Origins()
-	for _, loop := range cycles(w.Blocks) {
-		if at := w.awaits(loop, calls, fences, origins); at >= 0 {
-			return at, nil
-		}
-	}
-	return -1, nil
-}
-
-// awaits looks at one loop, given by its blocks in the order of the text.
-func (w *Flow) awaits(loop []int, calls bool, fences func(int) bool, origins *Origins) int {
-	f := w.f
-	var body []int
-	for _, b := range loop {
-		for i := w.Blocks[b].First; i < w.Blocks[b].Last; i++ {
-			if f.Stmts[i].Kind == Inst {
-				body = append(body, i)
-			}
-		}
-	}
-	inside := make(map[int]bool, len(loop))
-	for _, b := range loop {
-		inside[b] = true
-	}
-	fenced := slices.ContainsFunc(body, fences)
-	calls = calls && slices.ContainsFunc(body, func(i int) bool { return string(f.Base(i)) == "call" })
-	// What any memory returned, and what follows from it: the comparand of a retry is of that kind.
-	read := make(map[int32]int)
-	for _, i := range body {
-		if base := string(f.Base(i)); base == "ld" || base == "atom" {
-			w.results(i, read)
-		}
-	}
-	w.spread(body, read)
-	from := make(map[int32]int) // register -> the instruction whose result it depends on
-	for _, i := range body {
-		back := calls && string(f.Base(i)) == "ld" && HasModifier(f.Opcode(i), "param")
-		if back || polls(f, i, fenced) && !w.advances(i, read, origins) {
-			w.results(i, from)
-		}
-	}
-	w.spread(body, from)
-	for _, b := range loop {
-		leaves := slices.ContainsFunc(w.Blocks[b].Succs, func(s int) bool { return !inside[s] })
-		for i := w.Blocks[b].First; i < w.Blocks[b].Last; i++ {
-			switch base := string(f.Base(i)); {
-			case leaves && (base == "bra" && f.Stmts[i].Guarded || base == "brx"), (base == "ret" || base == "exit") && f.Stmts[i].Guarded:
-				for _, a := range w.Accesses(i) {
-					if at, ok := from[a.Reg]; ok && a.Read {
-						return at
-					}
-				}
-			}
-		}
-	}
-	return -1
-}
-
-// results enters the registers that an instruction writes.
-func (w *Flow) results(i int, into map[int32]int) {
-	for _, a := range w.Accesses(i) {
-		if _, ok := into[a.Reg]; a.Write && !ok {
-			into[a.Reg] = i
-		}
-	}
-}
-
-// spread adds what is computed from registers of a set, in a loop's instructions, until nothing more is.
-func (w *Flow) spread(body []int, set map[int32]int) {
-	for grown := len(set) > 0; grown; {
-		grown = false
-		for _, i := range body {
-			source, found := 0, false
-			for _, a := range w.Accesses(i) {
-				if at, ok := set[a.Reg]; ok && a.Read {
-					source, found = at, true
-				}
-			}
-			if !found {
-				continue
-			}
-			for _, a := range w.Accesses(i) {
-				if _, ok := set[a.Reg]; a.Write && !ok {
-					set[a.Reg], grown = source, true
-				}
-			}
-		}
-	}
-}
-
-// advances tells the atomics that wait for nobody: a compare-and-swap whose comparand was read in the loop (a lock is compared with
-// what stands for free), and additions of something.
-func (w *Flow) advances(i int, read map[int32]int, origins *Origins) bool {
-	f := w.f
-	op, ops := f.Opcode(i), f.Operands(i, nil)
-	switch {
-	case string(f.Base(i)) != "atom" || len(ops) < 3:
-		return false
-	case HasModifier(op, "inc"), HasModifier(op, "dec"):
-		return true
-	case HasModifier(op, "add"):
-		n, known := origins.Constant(string(f.Bytes(ops[2])))
-		return !known || n != 0
-	case HasModifier(op, "cas"):
-		for _, a := range w.Accesses(i) {
-			if a.Read && a.At.Start >= ops[2].Start && a.At.End <= ops[2].End {
-				_, ok := read[a.Reg]
-				return ok
-			}
-		}
-	}
-	return false
-}
-
-// cycles returns the strongly connected components that have a way around (Tarjan, SIAM J. Comput. 1972), each sorted; without
-// recursion, since bodies may have a hundred thousand blocks.
-func cycles(blocks []Block) [][]int {
-	const none = -1
-	number, low := make([]int, len(blocks)), make([]int, len(blocks))
-	for i := range number {
-		number[i] = none
-	}
-	on := make([]bool, len(blocks))
-	var stack []int
-	var out [][]int
-	type visit struct{ block, next int }
-	count := 0
-	for start := range blocks {
-		if number[start] != none {
+		if s.Kind != Inst {
 			continue
 		}
-		path := []visit{{start, 0}}
-		for len(path) > 0 {
-			v := &path[len(path)-1]
-			b := v.block
-			if v.next == 0 {
-				number[b], low[b] = count, count
-				count++
-				stack, on[b] = append(stack, b), true
-			}
-			if v.next < len(blocks[b].Succs) {
-				s := blocks[b].Succs[v.next]
-				v.next++
-				if number[s] == none {
-					path = append(path, visit{s, 0})
-				} else if on[s] {
-					low[b] = min(low[b], number[s])
-				}
-				continue
-			}
-			path = path[:len(path)-1]
-			if len(path) > 0 {
-				up := path[len(path)-1].block
-				low[up] = min(low[up], low[b])
-			}
-			if low[b] != number[b] {
-				continue
-			}
-			at := len(stack) - 1
-			for stack[at] != b {
-				at--
-			}
-			part := slices.Clone(stack[at:])
-			stack = stack[:at]
-			for _, x := range part {
-				on[x] = false
-			}
-			if len(part) > 1 || slices.Contains(blocks[b].Succs, b) {
-				slices.Sort(part)
-				out = append(out, part)
-			}
+		c.asks = c.asks || asks(f, i)
+		c.reads = c.reads || reads(f, i)
+		c.orders = c.orders || orders(f, i)
+		if string(f.Base(i)) == "call" {
+			c.calls = append(c.calls, called(m, f, i)...)
 		}
 	}
+	return c
+}
+
+// called lists the functions that a call instruction names: one, or the table of a call by pointer.
+func called(m *Module, f *Func, i int) []string {
+	var out []string
+	s := f.Stmts[i]
+	f.Names(Span{s.OpEnd, s.End}, func(n Span) bool {
+		if g := m.Func(string(f.Bytes(n))); g != nil {
+			out = append(out, g.Name)
+		}
+		return true
+	})
 	return out
+}
+
+// closeCalls gives each function what its callees do, and marks those that can come back to themselves.
+func closeCalls(all map[string]*callee) {
+	reach := make(map[string]map[string]bool, len(all))
+	for name := range all {
+		seen := make(map[string]bool)
+		todo := slices.Clone(all[name].calls)
+		for len(todo) > 0 {
+			next := todo[len(todo)-1]
+			todo = todo[:len(todo)-1]
+			if c := all[next]; c != nil && !seen[next] {
+				seen[next] = true
+				todo = append(todo, c.calls...)
+			}
+		}
+		reach[name] = seen
+	}
+	own := make(map[string]callee, len(all))
+	for name, c := range all {
+		own[name] = *c
+	}
+	for name, c := range all {
+		for other := range reach[name] {
+			c.asks = c.asks || own[other].asks
+			c.reads = c.reads || own[other].reads
+			c.orders = c.orders || own[other].orders
+		}
+		c.recursive = reach[name][name]
+	}
+}
+
+func hasAny(op []byte, words ...string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return HasModifier(op, w) })
+}
+
+// elsewhere tells whether a load or an atomic can look at memory that other blocks write.
+func elsewhere(op []byte) bool {
+	return !hasAny(op, "shared", "shared::cta", "local", "param", "param::func", "param::entry", "const", "nc")
+}
+
+// asks tells whether an instruction looks at memory of other blocks anew each time that it runs.
+func asks(f *Func, i int) bool {
+	op := f.Opcode(i)
+	switch string(f.Base(i)) {
+	case "atom", "multimem":
+		return elsewhere(op)
+	case "ld":
+		return elsewhere(op) && hasAny(op, "volatile", "relaxed", "acquire", "mmio", "cv", "cg")
+	}
+	return false
+}
+
+// reads tells whether an instruction reads memory that other blocks may write.
+func reads(f *Func, i int) bool {
+	switch string(f.Base(i)) {
+	case "atom", "multimem", "ld", "ldu":
+		return elsewhere(f.Opcode(i))
+	case "suld", "tex", "tld4":
+		return true
+	}
+	return false
+}
+
+// orders tells whether plain loads around an instruction are made anew: neither cicc nor ptxas keeps what was read before it.
+func orders(f *Func, i int) bool {
+	switch string(f.Base(i)) {
+	case "bar", "barrier", "membar", "fence", "nanosleep", "griddepcontrol", "mbarrier":
+		return true
+	case "ld", "st", "atom", "red":
+		return hasAny(f.Opcode(i), "volatile", "relaxed", "acquire", "release", "acq_rel", "mmio")
+	}
+	return false
 }

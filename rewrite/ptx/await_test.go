@@ -17,7 +17,7 @@ func TestAwaits(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(m.Entries()) != 11 {
+			if len(m.Entries()) != 28 {
 				t.Errorf("%d kernels", len(m.Entries()))
 			}
 			for _, f := range m.Entries() {

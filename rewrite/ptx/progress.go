@@ -1,0 +1,430 @@
+package ptx
+
+import (
+	"slices"
+	"strings"
+)
+
+// Turns that are counted. A loop that is left when a counter has come far enough waits for nobody, whatever else ends it; nor does
+// one that is left when an attempt to swap has succeeded, since each turn means that somebody else's has.
+
+// progress returns the blocks of a part at which it is left by a counter (every way around through such a block counts on, and
+// the part does not set the counter back) or by the success of a retry.
+func (a *waiter) progress(p *part) map[int]bool {
+	var out map[int]bool
+	for _, b := range p.blocks {
+		i := a.branch(b)
+		if i < 0 || string(a.f.Base(i)) == "brx" || !a.leaves(p, b) {
+			continue
+		}
+		_, negated := a.f.Guard(i)
+		ends := !negated // the predicate's value with which the part is left
+		if string(a.f.Base(i)) == "bra" {
+			if target := a.w.Blocks[b].Succs; len(target) != 2 || p.in[target[0]] == p.in[target[1]] {
+				continue
+			} else if p.in[target[0]] {
+				ends = negated
+			}
+		}
+		accesses := a.w.Accesses(i)
+		if len(accesses) == 1 && (a.counted(p, b, accesses[0].Reg, ends, 8) || a.swapped(p, b, accesses[0].Reg, ends)) {
+			if out == nil {
+				out = make(map[int]bool)
+			}
+			out[b] = true
+		}
+	}
+	return out
+}
+
+// swapped tells whether a predicate has this value exactly where the swap of a retry has succeeded.
+func (a *waiter) swapped(p *part, b int, pred int32, value bool) bool {
+	defs := a.defs[pred]
+	if len(defs) != 1 || a.f.Stmts[defs[0]].Guarded || !a.everyTurn(p, b, map[int]bool{int(a.block[defs[0]]): true}) {
+		return false
+	}
+	d := defs[0]
+	words, ops := strings.Split(string(a.f.Opcode(d)), "."), a.f.Operands(d, nil)
+	if len(words) != 3 || words[0] != "setp" || len(ops) != 3 || words[2][0] == 'f' || words[1] != map[bool]string{true: "eq", false: "ne"}[value] {
+		return false
+	}
+	for _, x := range a.w.Accesses(d) {
+		from := a.defs[x.Reg]
+		if !x.Read || len(from) != 1 || !p.in[int(a.block[from[0]])] || !HasModifier(a.f.Opcode(from[0]), "cas") || a.f.Stmts[from[0]].Guarded {
+			continue
+		}
+		cas := a.f.Operands(from[0], nil)
+		other := ops[1]
+		if x.At == other {
+			other = ops[2]
+		}
+		if len(cas) >= 4 && string(a.f.Bytes(cas[2])) == string(a.f.Bytes(other)) && a.retry(p, from[0], cas) {
+			return true
+		}
+	}
+	return false
+}
+
+// counted tells whether a predicate is sure to get this value in the end, by a counter, on every way around through block b.
+func (a *waiter) counted(p *part, b int, pred int32, value bool, depth int) bool {
+	defs := a.defs[pred]
+	if depth == 0 || len(defs) != 1 || a.f.Stmts[defs[0]].Guarded || !p.in[int(a.block[defs[0]])] {
+		return false
+	}
+	d := defs[0]
+	if !a.everyTurn(p, b, map[int]bool{int(a.block[d]): true}) {
+		return false
+	}
+	var from []int32
+	for _, x := range a.w.Accesses(d) {
+		if x.Read {
+			from = append(from, x.Reg)
+		}
+	}
+	part := func(n int, value bool) bool { return n < len(from) && a.counted(p, b, from[n], value, depth-1) }
+	switch op := string(a.f.Opcode(d)); op {
+	case "and.pred":
+		if value {
+			return part(0, true) && part(1, true)
+		}
+		return part(0, false) || part(1, false)
+	case "or.pred":
+		if value {
+			return part(0, true) || part(1, true)
+		}
+		return part(0, false) && part(1, false)
+	case "not.pred":
+		return part(0, !value)
+	case "mov.pred":
+		return part(0, value)
+	default:
+		words := strings.Split(op, ".")
+		if len(words) != 3 || words[0] != "setp" || words[2][0] == 'f' || len(a.f.Operands(d, nil)) != 3 {
+			return false
+		}
+		return a.compared(p, b, d, words[1], value)
+	}
+}
+
+// compared looks at the comparison of a counter with anything.
+func (a *waiter) compared(p *part, b, setp int, relation string, value bool) bool {
+	ops := a.f.Operands(setp, nil)
+	for _, x := range a.w.Accesses(setp) {
+		if !x.Read {
+			continue
+		}
+		sign, ok := a.counter(p, b, x.Reg)
+		if !ok {
+			continue
+		}
+		if x.At.Start >= ops[2].Start { // on the right-hand side
+			sign = -sign
+		}
+		switch relation {
+		case "eq":
+			if value {
+				return true
+			}
+		case "ne":
+			if !value {
+				return true
+			}
+		case "lt", "le", "lo", "ls": // false in the end where it counts up
+			if sign == 0 || (sign > 0) == !value {
+				return true
+			}
+		case "gt", "ge", "hi", "hs":
+			if sign == 0 || (sign > 0) == value {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// counter tells whether all that the part does to a register is to add to it, on every way around through block b: constants of one
+// sign, which is returned, or what is the same in every turn (sign 0: not known).
+func (a *waiter) counter(p *part, b int, reg int32) (sign int, ok bool) {
+	group := map[int32]bool{reg: true}
+	todo := []int32{reg}
+	steps := make(map[int]bool) // blocks that count
+	copies := make(map[int32][]int32)
+	first := true
+	for len(todo) > 0 {
+		r := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		inside := 0
+		for _, d := range a.defs[r] {
+			if !p.in[int(a.block[d])] {
+				continue
+			}
+			inside++
+			from, s, step, ok := a.step(p, d)
+			if !ok {
+				return 0, false
+			}
+			if step {
+				steps[int(a.block[d])] = true
+				if !first && s != sign {
+					return 0, false
+				}
+				sign, first = s, false
+			} else {
+				copies[r] = append(copies[r], from)
+			}
+			if !group[from] {
+				group[from] = true
+				todo = append(todo, from)
+			}
+		}
+		if inside == 0 || len(group) > 64 { // set from outside: that is where it would begin anew
+			return 0, false
+		}
+	}
+	return sign, !circular(copies) && a.everyTurn(p, b, steps)
+}
+
+// step reads a definition: a copy of another register, or one with something added.
+func (a *waiter) step(p *part, d int) (from int32, sign int, step, ok bool) {
+	if a.f.Stmts[d].Guarded {
+		return 0, 0, false, false
+	}
+	op := string(a.f.Opcode(d))
+	base, _, _ := strings.Cut(op, ".")
+	ops := a.f.Operands(d, nil)
+	var read []Access
+	for _, x := range a.w.Accesses(d) {
+		if x.Read {
+			read = append(read, x)
+		}
+	}
+	if strings.Contains(op, ".f") || strings.Contains(op, ".pred") || len(read) == 0 {
+		return 0, 0, false, false
+	}
+	switch {
+	case (base == "mov" || base == "cvt") && len(ops) == 2 && len(read) == 1:
+		return read[0].Reg, 0, false, true
+	case (base == "add" || base == "sub") && len(ops) == 3:
+		negative := base == "sub"
+		if n, known := a.origins.Constant(string(a.f.Bytes(ops[2]))); known && n != 0 && read[0].At == ops[1] {
+			if (n < 0) != negative {
+				return read[0].Reg, -1, true, true
+			}
+			return read[0].Reg, 1, true, true
+		}
+		invariant := func(r int32) bool {
+			return !slices.ContainsFunc(a.defs[r], func(i int) bool { return p.in[int(a.block[i])] })
+		}
+		switch {
+		case len(read) != 2:
+		case invariant(read[1].Reg):
+			return read[0].Reg, 0, true, true
+		case invariant(read[0].Reg) && base == "add":
+			return read[1].Reg, 0, true, true
+		}
+	}
+	return 0, 0, false, false
+}
+
+// circular tells whether copies lead back to where they begin: nothing is counted on such a way.
+func circular(copies map[int32][]int32) bool {
+	const open, done = 1, 2
+	state := make(map[int32]int)
+	var visit func(r int32) bool
+	visit = func(r int32) bool {
+		state[r] = open
+		for _, s := range copies[r] {
+			if state[s] == open || state[s] == 0 && visit(s) {
+				return true
+			}
+		}
+		state[r] = done
+		return false
+	}
+	for r := range copies {
+		if state[r] == 0 && visit(r) {
+			return true
+		}
+	}
+	return false
+}
+
+// everyTurn tells whether every way around from block b to itself, within the part, passes one of these blocks.
+func (a *waiter) everyTurn(p *part, b int, through map[int]bool) bool {
+	if through[b] {
+		return true
+	}
+	seen := make(map[int]bool)
+	todo := []int{b}
+	for len(todo) > 0 {
+		x := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		for _, s := range a.w.Blocks[x].Succs {
+			if s == b {
+				return false
+			}
+			if p.in[s] && !through[s] && !seen[s] {
+				seen[s] = true
+				todo = append(todo, s)
+			}
+		}
+	}
+	a.work += len(seen)
+	return true
+}
+
+// advances tells the atomics that wait for nobody.
+func (a *waiter) advances(p *part, i int) bool {
+	op, ops := a.f.Opcode(i), a.f.Operands(i, nil)
+	switch {
+	case string(a.f.Base(i)) != "atom" || len(ops) < 3:
+		return false
+	case HasModifier(op, "inc"), HasModifier(op, "dec"):
+		n, known := a.origins.Constant(string(a.f.Bytes(ops[2])))
+		return known && n != 0
+	case HasModifier(op, "add"):
+		n, known := a.added(i)
+		if !known {
+			return false
+		}
+		return !slices.ContainsFunc(p.body, func(j int) bool {
+			base := string(a.f.Base(j))
+			if base != "atom" && base != "red" || !HasModifier(a.f.Opcode(j), "add") || !elsewhere(a.f.Opcode(j)) {
+				return false
+			}
+			k, known := a.added(j)
+			return known && (k < 0) != (n < 0) // a semaphore is given back
+		})
+	case HasModifier(op, "cas"):
+		return len(ops) >= 4 && a.retry(p, i, ops)
+	}
+	return false
+}
+
+// added is what an addition adds, where that is known not to be 0; for the size of a block, 1.
+func (a *waiter) added(i int) (int64, bool) {
+	ops := a.f.Operands(i, nil)
+	last := string(a.f.Bytes(ops[len(ops)-1]))
+	if string(a.f.Base(i)) == "atom" && len(ops) > 2 {
+		last = string(a.f.Bytes(ops[2]))
+	}
+	if n, known := a.origins.Constant(last); known {
+		typ := string(a.f.Opcode(i))
+		if strings.HasSuffix(typ, "32") { // 0xffffffff takes 1 away
+			n = int64(int32(n))
+		}
+		return n, n != 0
+	}
+	switch a.origins.Expression(last) {
+	case "%ntid.x", "%ntid.y", "%ntid.z", "%nctaid.x", "%nctaid.y", "%nctaid.z":
+		return 1, true
+	}
+	return 0, false
+}
+
+// retry tells whether the comparand of a swap is read anew from the same place on every way from one attempt to the next, by the
+// attempt itself or by another look. Forward data flow: the registers that hold something newer than the last attempt.
+func (a *waiter) retry(p *part, cas int, ops []Span) bool {
+	if string(a.f.Bytes(ops[2])) == string(a.f.Bytes(ops[3])) {
+		return false // it stores what it found: that is a look
+	}
+	var comparand int32 = -1
+	start := make(map[int32]bool)
+	for _, x := range a.w.Accesses(cas) {
+		if x.Read && x.At == ops[2] {
+			comparand = x.Reg
+		}
+		if x.Write && !x.Kept {
+			start[x.Reg] = true
+		}
+	}
+	if comparand < 0 {
+		return false
+	}
+	place := a.place(cas)
+	// run goes through the statements [from, to) of a block.
+	run := func(state map[int32]bool, from, to int) map[int32]bool {
+		state = cloneSet(state)
+		for i := from; i < to; i++ {
+			a.renew(i, place, state)
+		}
+		return state
+	}
+	home := int(a.block[cas])
+	before := make(map[int]map[int32]bool) // at the block's beginning; missing: not reached yet
+	todo := []int{}
+	enter := func(b int, state map[int32]bool) {
+		for _, s := range a.w.Blocks[b].Succs {
+			if !p.in[s] {
+				continue
+			}
+			old, ok := before[s]
+			if !ok {
+				before[s] = cloneSet(state)
+				todo = append(todo, s)
+				continue
+			}
+			size := len(old)
+			for r := range old {
+				if !state[r] {
+					delete(old, r)
+				}
+			}
+			if len(old) < size {
+				todo = append(todo, s)
+			}
+		}
+	}
+	enter(home, run(start, cas+1, a.w.Blocks[home].Last))
+	for len(todo) > 0 {
+		b := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if a.work += len(p.body) / len(p.blocks); a.work > limitWork {
+			return false
+		}
+		if b != home {
+			enter(b, run(before[b], a.w.Blocks[b].First, a.w.Blocks[b].Last))
+		}
+	}
+	state, ok := before[home]
+	return ok && run(state, a.w.Blocks[home].First, cas)[comparand]
+}
+
+// renew carries the set of newer registers over one statement.
+func (a *waiter) renew(i int, place string, state map[int32]bool) {
+	list := a.w.Accesses(i)
+	newer := false
+	switch base := string(a.f.Base(i)); base {
+	case "ld", "atom", "ldu":
+		newer = a.place(i) == place
+	default:
+		newer = slices.ContainsFunc(list, func(x Access) bool { return x.Read && state[x.Reg] })
+	}
+	for _, x := range list {
+		switch {
+		case !x.Write:
+		case newer && (!x.Kept || state[x.Reg]):
+			state[x.Reg] = true
+		default:
+			delete(state, x.Reg)
+		}
+	}
+}
+
+// place names the address of a load or an atomic, in terms of what it is computed from.
+func (a *waiter) place(i int) string {
+	for _, o := range a.f.Operands(i, nil) {
+		if base, offset, ok := a.f.Address(o); ok {
+			return a.origins.Expression(string(base)) + string(offset)
+		}
+	}
+	return ""
+}
+
+func cloneSet(s map[int32]bool) map[int32]bool {
+	out := make(map[int32]bool, len(s))
+	for r := range s {
+		out[r] = true
+	}
+	return out
+}
