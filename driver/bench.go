@@ -296,7 +296,8 @@ func (b *bench) check(module *ptx.Module, p *plan, recipes map[string]recipe.Rec
 					k.Name, k.Registers, k.Stack, k.Shared, was.Registers, was.Stack, was.Shared)
 			}
 		default:
-			reason := shrinks(module.Entry(k.Name), file, was, k, r)
+			now, _ := file.Kernel(k.Name)
+			reason := shrinks(module, k.Name, was, now, [3]int{}, nil)
 			if reason == nil {
 				break
 			}
@@ -316,10 +317,10 @@ func (b *bench) check(module *ptx.Module, p *plan, recipes map[string]recipe.Rec
 		if !ok {
 			return nil, nil, fmt.Errorf("the cubin has no second entry %s", s.name)
 		}
-		before := 0
+		var before cache.Kernel
 		for _, was := range std {
 			if was.Name == s.kernel {
-				before = was.Registers
+				before = was
 			}
 		}
 		if s.blocks > 0 {
@@ -330,26 +331,28 @@ func (b *bench) check(module *ptx.Module, p *plan, recipes map[string]recipe.Rec
 			}
 			p.choices[i].Throttle = &stub.Throttle{Dynamic: r.Dynamic, Carveout: r.Carveout, Binary: file.Target}
 		}
-		if !s.fits(module.Entry(s.kernel), p.choices[i].Block, before, k.Registers) {
-			bad[s.kernel] = fmt.Errorf("the second entry with %d registers (%d by nvcc) would not launch with every block that it is chosen for", k.Registers, before)
+		if err := shrinks(module, s.kernel, before, k, p.choices[i].Block, p.choices[i].Dynamic); err != nil {
+			bad[s.kernel] = fmt.Errorf("the second entry: %w", err)
 		}
 	}
 	return kernels, bad, nil
 }
 
-// shrinks says why a kernel could fail to launch where nvcc's own would not: fewer threads in a block, more shared memory.
-func shrinks(f *ptx.Func, file *cubin.File, was, now cache.Kernel, r recipe.Recipe) error {
-	if was.Registers > 0 && !rewrite.Fits(f, was.Registers, now.Registers) {
-		return fmt.Errorf("with %d registers (%d by nvcc) the largest block would no longer launch", now.Registers, was.Registers)
+// shrinks says why launches could fail, or hang, with an entry of the cubin in a kernel's place. block is the one that they all have, zeros: not
+// known; dynamic their dynamic shared memory, nil: not known.
+func shrinks(m *ptx.Module, kernel string, was cache.Kernel, now cubin.Kernel, block [3]int, dynamic *int) error {
+	l := rewrite.Launches{Largest: block[0] * block[1] * block[2], Dynamic: dynamic}
+	if l.Largest == 0 {
+		l.Largest = rewrite.LargestBlock(m.Entry(kernel), was.Registers)
 	}
-	bound, _ := f.Threads()
-	if k, _ := file.Kernel(now.Name); k.MaxThreads > 0 && (bound == 0 || k.MaxThreads < bound) {
-		return fmt.Errorf("it would launch with blocks of %d threads at most", k.MaxThreads)
+	if now.Registers > was.Registers || now.Shared > was.Shared {
+		waits, err := m.Awaits(kernel)
+		if err != nil {
+			waits = "its code can't be followed"
+		}
+		l.Waits = waits
 	}
-	if now.Shared > was.Shared && !rewrite.TakesShared(r) {
-		return fmt.Errorf("it would need %d bytes of shared memory, %d more than nvcc's own", now.Shared, now.Shared-was.Shared)
-	}
-	return nil
+	return l.Shrinks(rewrite.Code{Registers: was.Registers, Shared: was.Shared}, rewrite.Code{Registers: now.Registers, Shared: now.Shared, Threads: now.MaxThreads})
 }
 
 // file names a scratch file.

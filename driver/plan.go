@@ -42,6 +42,10 @@ func (b *bench) plan(ctx context.Context, j *job, t *translation, module *ptx.Mo
 			bad[name] = err
 			continue
 		}
+		if err := rewrite.Fixed(module, name, j.call.reloc); err != nil {
+			bad[name] = err
+			continue
+		}
 		seconds, err := secondsOf(name, r)
 		switch {
 		case err != nil:

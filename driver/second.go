@@ -9,7 +9,6 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/rewrite"
-	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/rewrite/source"
 	"gnvcc/rewrite/stub"
@@ -116,15 +115,6 @@ func (s second) choice(k *source.Kernel, options source.Options) (stub.Choice, e
 		}
 	}
 	return out, nil
-}
-
-// fits tells whether a second entry with so many registers can be launched wherever it is chosen: for the one block
-// that its condition names, or for every block that the plain kernel is launched with.
-func (s second) fits(f *ptx.Func, block [3]int, before, after int) bool {
-	if threads := block[0] * block[1] * block[2]; threads > 0 {
-		return after <= before || rewrite.MaxBlock(after) >= (threads+31)/32*32
-	}
-	return rewrite.Fits(f, before, after)
 }
 
 // throttle says how a second entry is launched that is to be throttled. shared are its static bytes, as ptxas gave them.

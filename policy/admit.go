@@ -147,17 +147,14 @@ func (s *search) shrinks(r recipe.Recipe, c *Candidate) string {
 	if s.t.o.Bet {
 		return ""
 	}
-	grown := c.Build.Shared > s.k.Default.Shared
-	switch {
-	case s.k.Awaits != "" && (grown || c.Build.Registers > s.k.Default.Registers):
-		return fmt.Sprintf("its blocks may wait for each other (%s): with %d registers and %d bytes of shared memory fewer of them could be resident than a launch counts on",
-			s.k.Awaits, c.Build.Registers, c.Build.Shared)
-	case grown && (s.k.Dynamic || s.l.Dynamic > 0) && !forDynamic(r):
-		return fmt.Sprintf("it takes %d bytes of shared memory more, which launches with dynamic shared memory may need", c.Build.Shared-s.k.Default.Shared)
-	case grown && c.Build.Shared+s.l.Dynamic > 48<<10:
-		return fmt.Sprintf("it takes %d bytes of shared memory, more than the 48 KiB that every launch may have", c.Build.Shared+s.l.Dynamic)
-	case s.sit.Known && c.Build.Registers > 0 && min(s.sit.Device.LargestBlock(c.Build.Registers), c.limit()) < needed(r, s.largest):
-		return fmt.Sprintf("with %d registers, blocks of %d threads, which the default can launch, could not be launched", c.Build.Registers, needed(r, s.largest))
+	l := rewrite.Launches{Largest: needed(r, s.largest), Waits: s.k.Awaits}
+	if forDynamic(r) {
+		l.Dynamic = &s.l.Dynamic
+	}
+	d := s.k.Default
+	if err := l.Shrinks(rewrite.Code{Registers: d.Registers, Shared: d.Shared},
+		rewrite.Code{Registers: c.Build.Registers, Shared: c.Build.Shared, Threads: c.limit()}); err != nil {
+		return err.Error()
 	}
 	return ""
 }

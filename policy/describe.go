@@ -26,7 +26,11 @@ func (k *Kernel) ReadPTX(m *ptx.Module) error {
 	if err != nil {
 		return err
 	}
-	k.Alone = alone(t)
+	if k.Alone = alone(t); k.Alone == "" {
+		if err := rewrite.Fixed(m, k.Name, k.Reloc); err != nil {
+			k.Alone = err.Error()
+		}
+	}
 	k.Calls = t.Calls || t.Indirect
 	k.Dynamic = t.SharedDynamic
 	k.SharedStatic = t.SharedStatic > 0

@@ -60,8 +60,8 @@ func whyNotDemoted(s *Situation) string {
 		return "the GPU is not in the table of architectures"
 	case k.Calls:
 		return "it has calls, whose registers are not seen in the PTX"
-	case (k.Dynamic || s.Shape.Dynamic > 0) && k.NoSecond != "":
-		return "with dynamic shared memory it is for second entries: " + k.NoSecond
+	case k.NoSecond != "":
+		return "it is for second entries, chosen by their dynamic shared memory: " + k.NoSecond
 	case k.Default.Spill > 0:
 		return "no shared memory is left for what is spilled"
 	case now.Limit != sim.LimitRegisters:
@@ -73,8 +73,7 @@ func whyNotDemoted(s *Situation) string {
 }
 
 // demoteBase is what demotion is added to: a second entry for blocks of this size and as much dynamic shared memory, with nvcc's own
-// code but for that. Where there can't be one, the kernel itself, if no launch had dynamic shared memory so far (rewrite/smemspill.go
-// says the same of ptxas' own). threads is the block that slots are reserved for: there the largest by the source.
+// code but for that. threads is the block that slots are reserved for.
 func demoteBase(s *Situation) (base recipe.Recipe, threads int, ok bool) {
 	if !demotable(s) {
 		return base, 0, false
@@ -82,11 +81,7 @@ func demoteBase(s *Situation) (base recipe.Recipe, threads int, ok bool) {
 	if host := ofKind(s.Values, HostValue); s.Kernel.NoSecond == "" && len(host) > 0 {
 		return spec("spec", host), s.Shape.Threads(), true
 	}
-	threads = sim.BlockThreads
-	if n := s.Kernel.MaxThreads; n > 0 {
-		threads = min(n, threads)
-	}
-	return base, threads, !s.Kernel.Dynamic && s.Shape.Dynamic == 0
+	return base, 0, false
 }
 
 // demotions returns the recipes for a build with so many registers and so many bytes spilled: the default's or that of base.
@@ -160,7 +155,7 @@ func demoteAround(s *Situation, best Trial) []recipe.Recipe {
 	}
 	if n, ok := guardedBlock(best.Recipe); ok {
 		threads = n
-		if dynamic := s.Kernel.Dynamic || s.Shape.Dynamic > 0; !dynamic || forDynamic(best.Recipe) {
+		if forDynamic(best.Recipe) {
 			base = recipe.Recipe{}
 		}
 	}

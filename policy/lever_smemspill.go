@@ -23,11 +23,8 @@ var _ = register(Lever{
 		k, on := s.Kernel, term("smemspill", "on")
 		base, threads, ok := demoteBase(s)
 		var out []recipe.Recipe
-		if k.Default.Spill > 0 {
-			out = append(out, on)
-			if ok && !base.IsDefault() {
-				out = append(out, join(base, on))
-			}
+		if k.Default.Spill > 0 && ok {
+			out = append(out, join(base, on))
 		}
 		if ok && threads <= 2*s.Shape.Threads() && (k.Bounds == "" || s.Options.Over) {
 			for _, n := range higherLevels(s, k.Default.Registers, func(count int) int { return 4 * (k.Default.Registers - count) * threads }) {
@@ -42,15 +39,21 @@ var _ = register(Lever{
 		if !smemSpills(s) {
 			return nil
 		}
+		base, _, ok := demoteBase(s)
+		if forDynamic(best.Recipe) {
+			base = recipe.Recipe{}
+		} else if !ok {
+			return nil
+		}
 		var out []recipe.Recipe
 		for _, r := range caps(s, without(without(best.Recipe, "maxnreg"), "smemspill"), Region{Min: lowestCap, Max: best.Build.Registers}) {
 			// Where the cap is known to spill and to lose little by it.
 			if tr := s.Trial(r.String()); tr != nil && tr.Refused == "" && tr.Build.Spill > 0 && tr.Ratio > 0 && tr.Ratio < 1.2*best.Ratio {
-				out = append(out, join(r, term("smemspill", "on")))
+				out = append(out, join(join(r, base), term("smemspill", "on")))
 			}
 		}
 		if best.Build.Spill > 0 {
-			out = append(out, join(best.Recipe, term("smemspill", "on")))
+			out = append(out, join(join(best.Recipe, base), term("smemspill", "on")))
 		}
 		return out
 	},
@@ -68,6 +71,8 @@ func whyNoSpills(s *Situation) string {
 		return "dynamic shared memory"
 	case k.Reloc:
 		return "-rdc=true"
+	case k.NoSecond != "":
+		return "it is for second entries, chosen by their dynamic shared memory: " + k.NoSecond
 	}
 	return "nothing is spilled, and fewer registers would not bring many more warps"
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"gnvcc/cache"
 	"gnvcc/rewrite/recipe"
 )
 
@@ -36,19 +35,6 @@ func Pinnable(k *Kernel, r recipe.Recipe) error {
 		if why != "" {
 			return fmt.Errorf("%s: %s", t, why)
 		}
-	}
-	return nil
-}
-
-// Launches says why a build with a recipe could fail where nvcc's own would not, whatever the launches are; nil if it can't.
-func Launches(k *Kernel, r recipe.Recipe, b cache.Build) error {
-	grown := b.Shared - k.Default.Shared
-	switch {
-	case k.Awaits != "" && (grown > 0 || b.Registers > k.Default.Registers):
-		return fmt.Errorf("its blocks may wait for each other (%s): with %d registers and %d bytes of shared memory fewer of them could be resident than a launch counts on",
-			k.Awaits, b.Registers, b.Shared)
-	case grown > 0 && !forDynamic(r):
-		return fmt.Errorf("it takes %d bytes of shared memory more, which launches with dynamic shared memory may need", grown)
 	}
 	return nil
 }

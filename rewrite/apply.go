@@ -89,6 +89,9 @@ func (o Options) one(m *ptx.Module, header machine, f *ptx.Func, r recipe.Recipe
 	if declared > maxDeclared {
 		return fmt.Errorf("it has %d declarations, and %d are the most that are looked at", declared, maxDeclared)
 	}
+	if err := Fixed(m, f.Name, o.Relocatable); err != nil {
+		return err
+	}
 	before := f.Clone()
 	k := &kernel{Func: f, module: m, options: o, machine: header}
 	err := k.passes(r)
@@ -146,6 +149,14 @@ func (k *kernel) uses() (ptx.Traits, error) {
 		k.traits = &t
 	}
 	return *k.traits, nil
+}
+
+// takesShared says why a pass may not take shared memory: it is not known what the launches leave.
+func (k *kernel) takesShared() error {
+	if _, known := k.options.Dynamic[k.Name]; !known {
+		return errors.New("it takes shared memory, which a launch may have asked for: it is for a second entry, chosen by host(dynamic)")
+	}
+	return nil
 }
 
 // only returns the value of a lever that has one term.

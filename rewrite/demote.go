@@ -37,13 +37,10 @@ import (
 // The accesses are volatile because ptxas (13.0 to 13.5; 11.8 and 12.4 not always) otherwise forwards a stored value to the loads
 // of the same stretch of code, and the register stays: 64 in place of 40 in a straight line of 24 doubles.
 //
-// With dynamic shared memory only where its size is known (a second entry, chosen by that): else a launch that asks for all that
-// is left would fail. Not with real calls, setmaxnreg, clusters and grid-wide barriers (which build on how many blocks are
+// Only where the size of dynamic shared memory is known (a second entry, chosen by that): else a launch that asks for all that
+// is left would fail, whether the kernel has an array for it or not. Not with real calls, setmaxnreg, clusters and grid-wide barriers (which build on how many blocks are
 // resident), nor with -G. Registers that appear in an instruction which is not on the list of demotechoose.go, tensor cores'
 // among them, stay.
-//
-// What can't be seen here: a launch that asks for dynamic shared memory which the kernel has no array for. Whoever adopts this must
-// know the launches, or choose the entry by that.
 //
 // Safe: a thread reads its own slots only, and what it wrote last. Exact as checked only: ptxas contracts multiplications and
 // additions by itself, and can't across memory.
@@ -67,7 +64,10 @@ func demote(k *kernel, terms []recipe.Term) error {
 	if err != nil {
 		return err
 	}
-	dynamic, fixed := k.options.Dynamic[k.Name]
+	if err := k.takesShared(); err != nil {
+		return err
+	}
+	dynamic := k.options.Dynamic[k.Name]
 	switch {
 	case strings.Contains(string(k.Text()), demotePrefix) || strings.Contains(string(k.Text()), demoteArray):
 		return fmt.Errorf("the kernel has names that begin with %s or %s already", demotePrefix, demoteArray)
@@ -75,8 +75,6 @@ func demote(k *kernel, terms []recipe.Term) error {
 		return errors.New("the kernel is built for debugging (-G)")
 	case t.Calls:
 		return errors.New("the kernel has calls, whose registers are not seen here")
-	case t.SharedDynamic && !fixed:
-		return errors.New("the kernel has dynamic shared memory: a launch that asks for all that is left would fail")
 	case t.SharedDynamic && ReadsSharedSize(k.Text()):
 		return errors.New("the kernel reads how much shared memory it has")
 	case t.SetMaxNReg:
@@ -115,7 +113,6 @@ const MostDemoted = 64
 const (
 	demotePrefix = "%gnvcc_d"
 	demoteArray  = "__gnvcc_demoted"
-	sharedLimit  = 48 << 10 // bytes that a block may have without cuFuncSetAttribute, on all architectures
 )
 
 // dynamicAlign is what the size of our array is a multiple of where a dynamic array lies behind it: that begins at an address as
@@ -310,7 +307,7 @@ func (d *demotion) inFront(stmt int) int {
 	return stmt
 }
 
-var _ = register(Pass{Lever: "demote", Stage: PTX, Exact: Checked, Takes: true, Doc: "values kept in shared memory instead of registers, 32-bit words a thread", apply: demote,
+var _ = register(Pass{Lever: "demote", Stage: PTX, Exact: Checked, Doc: "values kept in shared memory instead of registers, 32-bit words a thread", apply: demote,
 	Before: map[string]string{
 		"bypass":    "a load in two guarded halves would be two definitions, each of which keeps the old value",
 		"smemspill": "the pragma stands in front of everything",

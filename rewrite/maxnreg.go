@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
 )
 
@@ -58,7 +57,7 @@ func maxnreg(k *kernel, terms []recipe.Term) error {
 		before := k.options.Registers[k.Name]
 		if !Fits(k.Func, before, n) {
 			return fmt.Errorf("blocks of %d threads, which can be launched now, could not be with %d registers a thread (at most %d)",
-				blockBound(k.Func, before), n, Limit(k.Func, before))
+				LargestBlock(k.Func, before), n, Limit(k.Func, before))
 		}
 	}
 	k.AddDirective(fmt.Sprintf(".maxnreg %d", n))
@@ -70,48 +69,6 @@ const (
 	MinRegisters = 24  // ptxas 11.8 .. 13.5: "adjusting per thread register count of 23 to lower bound of 24"
 	MaxRegisters = 255 // of the instruction set since sm_35
 )
-
-// MaxBlock is the largest block, in threads, that an SM has registers for. Since sm_70 it has four parts with 16384
-// registers each, a warp is given registers in units of 256, and the warps of a block are dealt out evenly over the
-// parts (CUDA C++ programming guide, compute capabilities; NVIDIA's occupancy calculator).
-func MaxBlock(registers int) int {
-	if registers <= 0 {
-		return maxThreads
-	}
-	warp := (registers*32 + 255) / 256 * 256
-	return min(16384/warp*4*32, maxThreads)
-}
-
-const maxThreads = 1024 // per block, all architectures
-
-// blockBound is the largest block that can be launched with nvcc's own compile: by the source's .reqntid or .maxntid,
-// and by its registers (0: not known, no bound).
-func blockBound(f *ptx.Func, registers int) int {
-	n, exact := f.Threads()
-	if n == 0 || n > maxThreads {
-		n = maxThreads
-	}
-	if exact {
-		return n
-	}
-	return min(n, MaxBlock(registers))
-}
-
-// Fits tells whether a kernel that has `after` registers a thread launches with every block with which nvcc's own
-// compile does, which has `before` (0: not known). `after` may be a cap, or what was read from a cubin.
-func Fits(f *ptx.Func, before, after int) bool {
-	return MaxBlock(after) >= (blockBound(f, before)+31)/32*32
-}
-
-// Limit is the largest register count that Fits.
-func Limit(f *ptx.Func, before int) int {
-	for n := MaxRegisters; n > MinRegisters; n-- {
-		if Fits(f, before, n) {
-			return n
-		}
-	}
-	return MinRegisters
-}
 
 var _ = register(Pass{Lever: "maxnreg", Stage: PTX, Exact: ByConstruction, Doc: "registers per thread", apply: maxnreg,
 	Before: map[string]string{"smemspill": "what is spilled is decided by the register count"}})

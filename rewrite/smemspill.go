@@ -22,9 +22,8 @@ import (
 // examples/demote, with .maxntid 128 9 KB.
 //
 // Safe: the values are the same. Without .maxntid ptxas reserves for blocks of 1024 threads, up to 48 KB in all, and
-// addresses by the real thread index (SASS looked at). What can't be seen here: a launch that asks for dynamic shared
-// memory which the kernel has no array for (to throttle occupancy) may now ask for more than there is; whoever adopts
-// this must know the launches.
+// addresses by the real thread index (SASS looked at). A launch may ask for dynamic shared memory which the kernel has no
+// array for (to throttle occupancy), and for more than would be left: so this is for second entries, chosen by how much is asked for.
 //
 // From: ptxas 13.0's own feature; the idea: Sakdhnagool et al., RegDem.
 func smemspill(k *kernel, terms []recipe.Term) error {
@@ -42,6 +41,9 @@ func smemspill(k *kernel, terms []recipe.Term) error {
 	if err != nil {
 		return err
 	}
+	if err := k.takesShared(); err != nil {
+		return err
+	}
 	switch {
 	case k.options.Relocatable:
 		return errors.New("ptxas refuses it in relocatable code (-rdc)")
@@ -56,8 +58,8 @@ func smemspill(k *kernel, terms []recipe.Term) error {
 	case slices.Contains(k.Pragmas(), "enable_smem_spilling"):
 		return errors.New("the source has the pragma already")
 	}
-	if t.SharedStatic >= 48<<10 {
-		return fmt.Errorf("the kernel has %d bytes of shared memory, nothing is left", t.SharedStatic)
+	if own := t.SharedStatic + k.options.Dynamic[k.Name]; own >= sharedLimit {
+		return fmt.Errorf("the kernel has %d bytes of shared memory, nothing is left", own)
 	}
 	if n, _ := k.Threads(); n == 0 {
 		if d := k.options.Blocks[k.Name]; d[0]*d[1]*d[2] > 0 {
@@ -68,4 +70,4 @@ func smemspill(k *kernel, terms []recipe.Term) error {
 	return nil
 }
 
-var _ = register(Pass{Lever: "smemspill", Stage: PTX, Exact: ByConstruction, Takes: true, Doc: "on: registers are spilled to shared memory first", apply: smemspill})
+var _ = register(Pass{Lever: "smemspill", Stage: PTX, Exact: ByConstruction, Doc: "on: registers are spilled to shared memory first", apply: smemspill})

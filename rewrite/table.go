@@ -58,7 +58,6 @@ type Pass struct {
 	Stage Stage
 	Exact Exactness
 	Sites bool   // takes lever@site=value
-	Takes bool   // takes shared memory; its pass sees to it that every launch still has enough
 	Doc   string // one sentence, for people
 
 	Before map[string]string // PTX stage: it must run before these levers, each with the reason
@@ -159,11 +158,6 @@ func ExactnessOf(r recipe.Recipe) Exactness {
 		worst = max(worst, e)
 	}
 	return worst
-}
-
-// TakesShared tells whether a lever of the recipe takes shared memory of its own.
-func TakesShared(r recipe.Recipe) bool {
-	return slices.ContainsFunc(r.Terms, func(t recipe.Term) bool { p := byLever[t.Lever]; return p != nil && p.Takes })
 }
 
 // Uses tells whether a lever stands anywhere in a recipe, behind a bar too.

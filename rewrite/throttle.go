@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"slices"
 
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
@@ -66,49 +65,25 @@ func checkThrottle(r recipe.Recipe) error {
 }
 
 // Throttleable says why a kernel must not be throttled, nil if it may: it would see the reserve, or one of its blocks may wait for
-// another. A grid that is resident as a whole may do that without being launched as cooperative, and would hang if it were
-// not. Waiting takes a look at memory that another block changes: an atomic that gives the old value, an access that is
-// volatile or ordered, or a fence beside plain ones. What is in shared memory, or for the block alone, is no sign of it.
+// another. A grid that is resident as a whole may do that without being launched as cooperative, and would hang if it were not.
 func Throttleable(m *ptx.Module, kernel string) error {
+	waits, err := m.Awaits(kernel)
+	if err != nil {
+		return err
+	}
+	if waits != "" {
+		return fmt.Errorf("its blocks may wait for each other (%s), which takes all of them to be resident", waits)
+	}
 	r, err := m.Reach(kernel)
 	if err != nil {
 		return err
 	}
 	for _, f := range r.Funcs {
-		for i, s := range f.Stmts {
-			if s.Kind != ptx.Inst {
-				continue
-			}
-			op := f.Opcode(i)
-			has := func(words ...string) bool {
-				return slices.ContainsFunc(words, func(w string) bool { return ptx.HasModifier(op, w) })
-			}
-			switch base := string(f.Base(i)); {
-			case base == "atom" && !has("shared"),
-				base == "ld" && !has("shared", "local") && has("volatile", "acquire", "relaxed", "mmio"),
-				base == "membar" && !has("cta"),
-				base == "fence" && has("gpu", "sys", "cluster"):
-				return fmt.Errorf("its blocks may wait for each other (%s), which takes all of them to be resident", op)
-			case base == "call" && indirect(f, i):
-				return errors.New("it calls functions by pointer, which may wait for other blocks")
-			case base == "mov":
-				if ReadsSharedSize(f.Bytes(ptx.Span{Start: s.Start, End: s.End})) {
-					return errors.New("it reads how much shared memory it has: a reserve could be seen")
-				}
-			}
+		if ReadsSharedSize(f.Text()) {
+			return errors.New("it reads how much shared memory it has: a reserve could be seen")
 		}
 	}
 	return nil
-}
-
-// indirect tells whether a call is by a register.
-func indirect(f *ptx.Func, i int) bool {
-	for _, o := range f.Operands(i, nil) {
-		if f.Text()[o.Start] == '%' {
-			return true
-		}
-	}
-	return false
 }
 
 // ReadsSharedSize tells whether a PTX text reads how much shared memory a launch has.

@@ -123,9 +123,6 @@ func rehearse(ctx context.Context, c *compiler, b driver.BuiltKernel, r recipe.R
 	if err != nil {
 		return none, err
 	}
-	if err := policy.Launches(k, r, d.Evidence.Chosen); err != nil {
-		return none, err
-	}
 	d.Exactness, d.Evidence.Version = rewrite.ExactnessOf(r).String(), version
 	d.Evidence.Note = "pinned, not measured"
 	return d, nil

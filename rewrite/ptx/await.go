@@ -38,7 +38,7 @@ func (m *Module) Awaits(entry string) (string, error) {
 		if f.Entry && f != r.Funcs[0] {
 			continue // launched, not called
 		}
-		if !f.Body && !ofRuntime(f.Name) {
+		if !f.Body && !OfRuntime(f.Name) {
 			return "a call of " + f.Name + ", whose code is elsewhere", nil
 		}
 		callees[f.Name] = readCallee(m, f)
@@ -63,8 +63,8 @@ func (m *Module) Awaits(entry string) (string, error) {
 	return "", nil
 }
 
-// ofRuntime tells the functions without a body that the toolkit or the driver brings: printf, malloc, assert, launches.
-func ofRuntime(name string) bool {
+// OfRuntime tells the functions without a body that the toolkit or the driver brings: printf, malloc, assert, launches.
+func OfRuntime(name string) bool {
 	switch name {
 	case "vprintf", "malloc", "free", "__assertfail", "__assert_fail":
 		return true

@@ -108,11 +108,7 @@ func (t *Traits) instruction(f *Func, i int) {
 	switch string(f.Base(i)) {
 	case "call":
 		t.Calls = true
-		for _, o := range f.Operands(i, nil) {
-			if f.text[o.Start] == '%' {
-				t.Indirect = true
-			}
-		}
+		t.Indirect = t.Indirect || f.CallsByPointer(i)
 	case "trap", "brkpt":
 		t.Trap = true
 	case "setmaxnreg":
@@ -178,4 +174,14 @@ func (t *Traits) instruction(f *Func, i int) {
 			t.Cluster = true
 		}
 	}
+}
+
+// CallsByPointer tells whether a call instruction gets its target from a register.
+func (f *Func) CallsByPointer(i int) bool {
+	for _, o := range f.Operands(i, nil) {
+		if f.text[o.Start] == '%' {
+			return true
+		}
+	}
+	return false
 }
