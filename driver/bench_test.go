@@ -112,7 +112,7 @@ func TestCheck(t *testing.T) {
 	}
 	// With 64 registers a block of 1024 still fits, with more it doesn't.
 	out, err := build(func(k []cache.Kernel) { k[0].Registers = 32 }, "maxnreg=80")
-	if err != nil || out.content != nil || !strings.Contains(out.refused["_Z1aPfi"].Error(), "largest block") {
+	if err != nil || out.content != nil || !strings.Contains(out.refused["_Z1aPfi"].Error(), "could not be launched") {
 		t.Errorf("fewer threads: %+v, %v", out, err)
 	}
 	out, err = build(func(k []cache.Kernel) { k[0].Shared = -4 }, "maxnreg=64")

@@ -40,8 +40,8 @@ func TestDemoteTries(t *testing.T) {
 		want   string // what stands behind demote=, "loops" only; "; " between recipes
 	}{
 		{"registers limit it", nil, "15:loops maxnreg=64" + second + "; 31:loops maxnreg=48" + second}, // 39 words a thread would fill the shared memory at 10 blocks
-		{"the source bounds blocks", func(s *Situation) { s.Kernel.MaxThreads, s.Kernel.NoSecond = 128, "with -rdc=true" }, "15:loops maxnreg=64; 31:loops maxnreg=48"},
-		{"no second entry", func(s *Situation) { s.Kernel.NoSecond = "with -rdc=true a second entry can't be had" }, ""}, // 12 words for 1024 threads are 48 KB: 4 blocks
+		{"the source bounds blocks", func(s *Situation) { s.Kernel.MaxThreads, s.Kernel.NoSecond = 128, "with -rdc=true" }, ""},
+		{"no second entry", func(s *Situation) { s.Kernel.NoSecond = "with -rdc=true a second entry can't be had" }, ""},
 		{"shared memory of its own", func(s *Situation) { s.Kernel.Default.Shared = 20 << 10 }, "15:loops maxnreg=64" + second},
 		{"few blocks", func(s *Situation) { s.Shape, s.Device.SMs = shape(100, 128), 132 }, ""},
 		{"few registers", func(s *Situation) { s.Kernel.Default.Registers = 32 }, ""},
@@ -78,9 +78,9 @@ func TestSmemspillTries(t *testing.T) {
 		want   string
 	}{
 		{"registers limit it", nil, "maxnreg=64 smemspill=on" + second + "; maxnreg=48 smemspill=on" + second},
-		{"the source bounds blocks", func(s *Situation) { s.Kernel.MaxThreads, s.Kernel.NoSecond = 128, "no" }, "maxnreg=64 smemspill=on; maxnreg=48 smemspill=on"},
+		{"the source bounds blocks", func(s *Situation) { s.Kernel.MaxThreads, s.Kernel.NoSecond = 128, "no" }, ""},
 		{"blocks of any size", func(s *Situation) { s.Kernel.NoSecond = "no" }, ""},
-		{"it spills, and the user bounds it", func(s *Situation) { s.Kernel.Default.Spill, s.Kernel.Bounds = 8, "__maxnreg__(78)" }, "smemspill=on; smemspill=on" + second},
+		{"it spills, and the user bounds it", func(s *Situation) { s.Kernel.Default.Spill, s.Kernel.Bounds = 8, "__maxnreg__(78)" }, "smemspill=on" + second},
 		{"few registers", func(s *Situation) { s.Kernel.Default.Registers = 32 }, ""},
 		{"an older ptxas", func(s *Situation) { s.Kernel.Ptxas = "12.4.131" }, ""},
 	} {

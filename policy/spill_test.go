@@ -27,7 +27,7 @@ func TestSpillsKnown(t *testing.T) {
 		return 1
 	}})
 	results, _ := g.runWith(spilling{g}, simOptions(), one("_Z1aPfi", shape(1000, 256)))
-	if d := results[0].Decision; d.Recipe != "smemspill=on" || d.Evidence.Default.Spill != 64 {
+	if d := results[0].Decision; d.Recipe != "smemspill=on spec{host(block)=256x1x1,host(dynamic)=0}" || d.Evidence.Default.Spill != 64 {
 		t.Errorf("decided %q; the default spills %d bytes", d.Recipe, d.Evidence.Default.Spill)
 	}
 }

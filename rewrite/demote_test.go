@@ -114,7 +114,7 @@ func TestDemotedComputeTheSame(t *testing.T) {
 	changed, loads, stores, dropped := 0, 0, 0, 0
 	for round := 0; round < 400; round++ {
 		block := [3]int{1 + rng.Intn(5), 1 + rng.Intn(3), 1 + rng.Intn(2)}
-		directive, options := "", Options{}
+		directive, options := "", Options{Dynamic: map[string]int{"k": 0}}
 		switch rng.Intn(3) {
 		case 0:
 			directive = fmt.Sprintf(".maxntid %d", 32+rng.Intn(64))
@@ -197,7 +197,7 @@ func TestDemotedTakeFewerRegisters(t *testing.T) {
 				continue
 			}
 			r := mustRecipe(t, fmt.Sprintf("demote=%d:%s", words, strategy))
-			out, refused, err := Options{Blocks: block}.Apply(text, map[string]recipe.Recipe{"line": r, "loop": r})
+			out, refused, err := Options{Blocks: block, Dynamic: map[string]int{"line": 0, "loop": 0}}.Apply(text, map[string]recipe.Recipe{"line": r, "loop": r})
 			if err != nil || len(refused) > 0 {
 				t.Fatal(refused, err)
 			}
@@ -264,7 +264,7 @@ func TestDemotedExamples(t *testing.T) {
 					recipes[f.Name] = mustRecipe(t, "demote=12:"+Strategies[(n+i)%3])
 					blocks[f.Name] = [3]int{64, 2, 1}
 				}
-				out, refused, err := Options{Blocks: blocks}.Apply(text, recipes)
+				out, refused, err := Options{Blocks: blocks, Dynamic: noDynamic(recipes)}.Apply(text, recipes)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -315,8 +315,17 @@ func BenchmarkDemote(b *testing.B) {
 	}
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		if _, refused, err := Apply(text, recipes); err != nil || len(refused) == len(recipes) {
+		if _, refused, err := (Options{Dynamic: noDynamic(recipes)}).Apply(text, recipes); err != nil || len(refused) == len(recipes) {
 			b.Fatal(refused, err)
 		}
 	}
+}
+
+// noDynamic says of kernels that they are launched without dynamic shared memory.
+func noDynamic(recipes map[string]recipe.Recipe) map[string]int {
+	out := make(map[string]int, len(recipes))
+	for name := range recipes {
+		out[name] = 0
+	}
+	return out
 }

@@ -95,24 +95,28 @@ func TestThrottle(t *testing.T) {
 func TestThrottleable(t *testing.T) {
 	const head = ".version 8.0\n.target sm_90\n.address_size 64\n.func f(.param .b64 a)\n{\n\t.reg .b32 %r<9>;\n\t.reg .b64 %rd<9>;\n\tmembar.gl;\n\tret;\n}\n" +
 		".visible .entry k(.param .u64 a)\n{\n\t.reg .pred %p<3>;\n\t.reg .b32 %r<9>;\n\t.reg .b64 %rd<9>;\n\tld.param.u64 %rd1, [a];\n\t"
+	spin := func(look string) string {
+		return "L:\n\t" + look + "\n\tsetp.eq.u32 %p1, %r1, 0;\n\t@%p1 bra L;"
+	}
 	for text, ok := range map[string]bool{
-		"ld.global.u32 %r1, [%rd1];":                                  true,
-		"red.global.add.u32 [%rd1], 1;":                               true, // nothing comes back
-		"atom.shared.add.u32 %r1, [%r2], 1;":                          true, // the block's own
-		"ld.volatile.shared.u32 %r1, [%r2];":                          true,
-		"membar.cta;":                                                 true,
-		"fence.acq_rel.cta;":                                          true,
-		"bar.sync 0;":                                                 true,
-		"atom.global.add.u32 %r1, [%rd1], 1;":                         false,
-		"atom.cas.b32 %r1, [%rd1], 0, 1;":                             false,
-		"ld.volatile.global.u32 %r1, [%rd1];":                         false,
-		"ld.acquire.gpu.global.u32 %r1, [%rd1];":                      false,
-		"ld.relaxed.sys.u32 %r1, [%rd1];":                             false,
-		"call %rd1, (), proto;":                                       false,
-		"membar.gl;":                                                  false,
-		"fence.sc.gpu;":                                               false,
-		"mov.u32 %r1, %dynamic_smem_size;":                            false,
-		"{ .param .b64 p; st.param.b64 [p], %rd1; call.uni f, (p); }": false, // f has a fence
+		"ld.global.u32 %r1, [%rd1];":                      true,
+		"red.global.add.u32 [%rd1], 1;":                   true,
+		"atom.global.add.u32 %r1, [%rd1], 1;":             true, // once
+		"membar.gl;":                                      true,
+		"bar.sync 0;":                                     true,
+		spin("atom.shared.cas.b32 %r1, [%r2], 0, 1;"):     true, // the block's own
+		spin("ld.volatile.shared.u32 %r1, [%r2];"):        true,
+		spin("atom.global.add.u32 %r1, [%rd1], 1;"):       true, // a queue
+		spin("atom.global.add.u32 %r1, [%rd1], 0;"):       false,
+		spin("atom.cas.b32 %r1, [%rd1], 0, 1;"):           false,
+		spin("ld.volatile.global.u32 %r1, [%rd1];"):       false,
+		spin("ld.acquire.gpu.global.u32 %r1, [%rd1];"):    false,
+		spin("ld.relaxed.sys.u32 %r1, [%rd1];"):           false,
+		spin("bar.sync 0;\n\tld.global.u32 %r1, [%rd1];"): false,
+		spin("{ .param .b64 p; st.param.b64 [p], %rd1; call.uni f, (p); }" +
+			"\n\tld.global.u32 %r1, [%rd1];"): false, // f has a fence
+		"call %rd1, (), proto;":            false,
+		"mov.u32 %r1, %dynamic_smem_size;": false,
 	} {
 		m, err := ptx.Parse([]byte(head + text + "\n\tret;\n}\n"))
 		if err != nil {

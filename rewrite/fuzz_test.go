@@ -49,6 +49,9 @@ func FuzzApply(f *testing.F) {
 			}
 		}
 		o := Options{ReadBack: how&1 != 0, TuneOver: how&2 != 0, MaxRegCount: how&4 != 0, Relocatable: how&8 != 0}
+		if how&16 != 0 {
+			o.Dynamic = noDynamic(recipes)
+		}
 		out, refused, err := o.Apply(src, recipes)
 		if err != nil {
 			t.Fatalf("what can be parsed was not taken: %v", err)

@@ -247,7 +247,7 @@ func TestHintsOnly(t *testing.T) {
 	if loads < 50 {
 		t.Fatalf("only %d loads take a hint", loads)
 	}
-	out, refused, err := Apply(text, recipes)
+	out, refused, err := Options{Dynamic: noDynamic(recipes)}.Apply(text, recipes)
 	if err != nil || len(refused) > 0 {
 		t.Fatal(err, refused)
 	}

@@ -52,7 +52,7 @@ func TestArithmeticStays(t *testing.T) {
 			for _, f := range m.Entries() {
 				recipes[f.Name] = r
 			}
-			out, refused, err := Apply(text, recipes)
+			out, refused, err := Options{Dynamic: noDynamic(recipes)}.Apply(text, recipes)
 			if err != nil || len(refused) == len(recipes) {
 				t.Fatal(r, refused, err)
 			}
