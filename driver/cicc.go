@@ -101,6 +101,7 @@ func (s *stage) cicc() error {
 	if s.store == nil {
 		return fmt.Errorf("%w: %w", errNoStore, errAside)
 	}
+	s.sameModule()
 	c, err := readCicc(s.words[1:])
 	if err != nil {
 		return err
@@ -130,6 +131,7 @@ func (s *stage) cicc() error {
 	if on(varReuse) {
 		read()
 		if input = <-done; input.err == nil {
+			saw(inputMark, input.text)
 			again = s.ciccReuse(c, input.text, module)
 			taken = s.take(again)
 		}

@@ -86,6 +86,7 @@ func (s *stage) cudafe() error {
 	if s.store == nil {
 		return fmt.Errorf("%w: %w", errNoStore, errAside)
 	}
+	s.sameModule()
 	c, err := readCudafe(s.words[1:])
 	if err != nil {
 		return err
@@ -107,6 +108,7 @@ func (s *stage) cudafe() error {
 			}
 			inputs = append(inputs, content)
 		}
+		saw(inputMark, inputs[0])
 		p.r, p.err = s.newReuse(inputs, c.outputs)
 		done <- p
 	}

@@ -35,7 +35,9 @@ func on(name string) bool {
 
 // compileVariables are the variables that decide what a compile gives: kept with the command, and set again when the
 // command is run again (apply.go). A name that ends in * stands for all that begin so. The sources are nvcc's manual
-// (NVCC_*, nvcc.profile's PATH and LD_LIBRARY_PATH), GCC's ("Environment Variables Affecting GCC") and ld's.
+// (NVCC_*, nvcc.profile's PATH and LD_LIBRARY_PATH), GCC's ("Environment Variables Affecting GCC") and ld's; the wrappers of Open MPI, MPICH, Intel MPI,
+// Nix, Cray and Spack say theirs. The whole environment is not kept, for there are passwords in it: where a variable that is not kept makes
+// a difference, what apply builds is not what is there, and it leaves that alone.
 var compileVariables = []string{
 	"PATH", "LD_LIBRARY_PATH", "LIBRARY_PATH", "LD_RUN_PATH", "LD_PRELOAD",
 	"CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "OBJC_INCLUDE_PATH", "INCLUDES", "SYSTEM_INCLUDES",
@@ -43,11 +45,25 @@ var compileVariables = []string{
 	"NVCC_*", "NVVM_*", "NVVMIR_LIBRARY_DIR", "CICC_PATH", "CUDAFE_FLAGS", "PTXAS_FLAGS", "LIBRARIES",
 	"CUDA*", "CC", "CXX", "TMPDIR", "LANG", "LANGUAGE", "LC_*", "HOME",
 	"CONDA_PREFIX", "CONDA_BUILD_SYSROOT", "SDKROOT", "CCACHE_*", "SCCACHE_*",
+	"OMPI_*", "OPAL_*", "MPICH_*", "I_MPI_*", "NIX_*", "CRAY*", "PE_*", "SPACK_*", "DISTCC_*", "ICECC*", "COLLECT_*",
+	"CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "AR", "AS", "LD",
 	varNvcc, varDevice,
+}
+
+// secretMarks stand in names of variables of the kinds above that may hold a password or a key: SCCACHE_WEBDAV_TOKEN,
+// CCACHE_REMOTE_STORAGE (a URL with one), NIX_CONFIG (access-tokens). They are never kept; a command that is run again sees
+// the present ones.
+var secretMarks = []string{
+	"TOKEN", "SECRET", "PASSW", "CREDENTIAL", "_KEY", "REMOTE_STORAGE", "SECONDARY_STORAGE", "REDIS", "MEMCACHED", "WEBDAV", "NIX_CONFIG",
 }
 
 // isCompileVariable tells whether a variable is kept with a command.
 func isCompileVariable(name string) bool {
+	for _, mark := range secretMarks {
+		if strings.Contains(name, mark) {
+			return false
+		}
+	}
 	for _, pattern := range compileVariables {
 		if start, ok := strings.CutSuffix(pattern, "*"); ok && strings.HasPrefix(name, start) || name == pattern {
 			return true

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"syscall"
 	"unicode/utf8"
@@ -83,7 +84,10 @@ func prepare(kit Toolkit, args []string, env *[]string) ([]string, error) {
 	if !m.Takes {
 		return nil, fmt.Errorf("%s does not take prefixes as we know it: %w", kit.Nvcc, errAside)
 	}
-	command, err := keepCommand(store, kit.Nvcc, args)
+	command := os.Getenv(varCommand)
+	if os.Getenv(varApply) == "" { // else it is kept, and this is a changed one
+		command, err = keepCommand(store, kit.Nvcc, args)
+	}
 	if err != nil {
 		log := logger()
 		log.Warn().Err(err).Msg("the command is not kept: gnvcc apply will not know it")
@@ -172,7 +176,7 @@ func keepCommand(store *cache.Store, nvcc string, args []string) (string, error)
 			return "", err
 		}
 	}
-	target := cache.Hash([]byte(ReadLine(args, os.Getenv).Target(dir)))
+	target := targetKey(ReadLine(args, os.Getenv), dir)
 	if last, ok := store.Memo(memoTarget, target); !ok || string(last) != hash {
 		if err := store.PutMemo(memoTarget, target, []byte(hash)); err != nil {
 			return "", err
@@ -196,6 +200,17 @@ func loadCommand(store *cache.Store, hash string) (cache.Command, error) {
 
 // isLast tells whether a command is the last one that was seen to write its output.
 func isLast(store *cache.Store, hash string, c cache.Command) bool {
-	last, ok := store.Memo(memoTarget, cache.Hash([]byte(ReadLine(c.Args, recordedEnv(c)).Target(c.Dir))))
+	last, ok := store.Memo(memoTarget, targetKey(lineOf(c), c.Dir))
 	return ok && string(last) == hash
 }
+
+// targetKey is the key of memoTarget: one for a folder, however it was reached.
+func targetKey(l *Line, dir string) string {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	return cache.Hash([]byte(l.Target(dir)))
+}
+
+// lineOf reads a recorded command.
+func lineOf(c cache.Command) *Line { return readLine(c.Args, c.Dir, recordedEnv(c)) }

@@ -191,6 +191,11 @@ func (s *stage) hostReuse(c *hostCall) (r *reuse, code string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
+	// Where the object goes stands in the steps, too, as does its folder.
+	if out := args[c.out]; !strings.Contains(out, temporary) {
+		folder := regexp.MustCompile(` '?-dumpdir'? ('[^'\n]*'|"[^"\n]*"|\S+)`)
+		steps = strings.ReplaceAll(folder.ReplaceAllString(steps, ""), out, placeOut)
+	}
 	if r, err = s.newReuse(nil, []string{args[c.out]}, steps, f.section, f.before, f.after); err != nil {
 		return nil, "", err
 	}

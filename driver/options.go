@@ -24,7 +24,12 @@ type Line struct {
 	Phase      string // the phase that is the last: "compile", "ptx", "cubin", ..., "link"
 	Options    string // why an option file could not be read, "" if all was
 
-	cuda bool // -x cu
+	Keeps bool   // keeps files between the steps, under names of the user's choice
+	Sides int    // options that name a file which is written besides the output
+	Stray string // a word for a host tool by which that writes one
+
+	cuda bool   // -x cu
+	dir  string // where option files are looked for; "": the working directory
 }
 
 // valued are nvcc's options that take a value, by their names without dashes. The value is the rest of the word behind
@@ -76,7 +81,12 @@ func set(words string) map[string]bool {
 
 // ReadLine reads the words of a command line, with what NVCC_PREPEND_FLAGS and NVCC_APPEND_FLAGS add.
 func ReadLine(args []string, getenv func(string) string) *Line {
-	l := &Line{Phase: "link"}
+	return readLine(args, "", getenv)
+}
+
+// readLine reads a line that was given in a folder.
+func readLine(args []string, dir string, getenv func(string) string) *Line {
+	l := &Line{Phase: "link", dir: dir}
 	before, after := getenv("NVCC_PREPEND_FLAGS"), getenv("NVCC_APPEND_FLAGS")
 	if before == "" && after == "" {
 		l.read(args, 0)
@@ -155,6 +165,8 @@ func (l *Line) read(args []string, depth int) {
 			l.Query = true
 		case name == "verbose" || name == "v" || name == "verbose2" || name == "v2" || name == "trap-into-debugger" || name == "_trap_":
 			l.Shows = true
+		case name == "keep" || name == "save-temps":
+			l.Keeps = true
 		case phases[name] != "":
 			l.Phase = phases[name]
 		}
@@ -180,6 +192,7 @@ func (l *Line) value(name, value string, depth int) {
 				l.Options = file + ": option files name each other more than 16 deep"
 				return
 			}
+			file = inside(l.dir, file)
 			info, err := os.Stat(file)
 			if err == nil && info.Size() > maxOptionFile {
 				l.Options = file + ": larger than 1 MiB"
@@ -201,6 +214,12 @@ func (l *Line) value(name, value string, depth int) {
 	default:
 		if prefixes[name] {
 			l.Prefix = true
+		}
+		if sideFiles[name] {
+			l.Sides++
+		}
+		if passed[name] && l.Stray == "" {
+			l.Stray = strayWord(value)
 		}
 	}
 }
@@ -232,8 +251,8 @@ func (l *Line) Target(dir string) string {
 		if filepath.IsAbs(l.Output) {
 			return filepath.Clean(l.Output)
 		}
-		return filepath.Join(dir, l.OutDir, l.Output)
+		return filepath.Join(dir, l.Output) // -odir does not count then
 	}
 	// Without -o the names come from the inputs.
-	return filepath.Join(dir, l.OutDir) + "\x00" + l.Phase + "\x00" + strings.Join(l.Inputs, "\x00")
+	return inside(dir, l.OutDir) + "\x00" + l.Phase + "\x00" + strings.Join(l.Inputs, "\x00")
 }

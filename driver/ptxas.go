@@ -52,19 +52,10 @@ func (s *stage) ptxas() error {
 	} else if kernels, err = j.identities(); err != nil {
 		return err
 	}
-	recipes := map[string]recipe.Recipe{}
-	refused := map[string]error{}
+	saw(ptxMark, text)
+	recipes, refused := map[string]recipe.Recipe{}, map[string]error{}
 	if !call.debug && len(kernels) > 0 {
-		sn, err := s.store.Snapshot()
-		if err != nil {
-			s.log.Debug().Err(err).Msg("no decisions")
-		} else {
-			defer sn.Close()
-			by := askerOf(s.store, s.command, os.Getenv)
-			if recipes, refused = wanted(sn, kernels, by); len(recipes) > 1 {
-				s.normals = measured(sn, kernels, by)
-			}
-		}
+		recipes, refused = s.recipesOf(kernels)
 	}
 	for name, reason := range refused {
 		s.log.Warn().Str("kernel", name).Err(reason).Msg("a recipe can't be read")
@@ -74,13 +65,35 @@ func (s *stage) ptxas() error {
 	keep(group, "default.ptx", text)
 
 	if len(recipes) == 0 {
-		if seen && s.noted(j, std.Cubin, kernels) {
+		if seen && frozenHere() == nil && s.noted(j, std.Cubin, kernels) {
 			return fmt.Errorf("%w: %w", errSeen, errAside)
 		}
 		_, err := s.standard(j, kernels, group)
 		return err
 	}
 	return s.tuned(j, std, kernels, recipes, group)
+}
+
+// recipesOf gives the recipes that the kernels are to be built with: those that apply says, else those of the store.
+func (s *stage) recipesOf(kernels []cache.Kernel) (recipes map[string]recipe.Recipe, refused map[string]error) {
+	f := frozenHere()
+	if f != nil {
+		recipes, refused = f.of(kernels)
+	}
+	sn, err := s.store.Snapshot()
+	if err != nil {
+		s.log.Debug().Err(err).Msg("no decisions")
+		return recipes, refused
+	}
+	defer sn.Close()
+	by := askerOf(s.store, s.command, os.Getenv)
+	if f == nil {
+		recipes, refused = wanted(sn, kernels, by)
+	}
+	if len(recipes) > 1 {
+		s.normals = measured(sn, kernels, by)
+	}
+	return recipes, refused
 }
 
 // readRegular reads a file that is a plain one of at most limit bytes: what comes out of a pipe could not be read twice.
@@ -156,7 +169,8 @@ func (s *stage) note(j *job, content []byte, kernels []cache.Kernel) error {
 		return nil // functions only; the device link's record leads to the kernels that call them
 	}
 	hash := cache.Hash(content)
-	if s.noted(j, hash, kernels) {
+	beside := os.Getenv(varApply)
+	if beside == "" && s.noted(j, hash, kernels) {
 		return nil
 	}
 	if _, err := s.store.PutObject(j.ptx); err != nil {
@@ -169,6 +183,12 @@ func (s *stage) note(j *job, content []byte, kernels []cache.Kernel) error {
 	}
 	a := j.assembly(s.command, s.dir, hash, kernels)
 	a.Time = time.Now().UTC()
+	if beside != "" {
+		return hold(beside, heldNote{
+			Key: assemblyKey(hash, s.command), Assembly: a,
+			MemoKey: hashOf(j.key, s.command), MemoText: noteText(hash, kernels),
+		})
+	}
 	if err := s.store.Spool(cache.Assemblies, assemblyKey(hash, s.command), a); err != nil {
 		return fmt.Errorf("spool the assembly: %w", err)
 	}

@@ -89,6 +89,9 @@ func (s *stage) newReuse(inputs [][]byte, outputs []string, texts ...string) (*r
 				return nil, err
 			}
 		}
+		if slices.Contains(outputs, word) && !strings.Contains(word, temporary) {
+			word = placeOut // it says where the result goes, and not what it is
+		}
 		if err := add(word); err != nil {
 			return nil, err
 		}

@@ -132,7 +132,7 @@ func (s second) throttle(cc, shared int) (sim.Reserve, error) {
 
 // hasHost tells whether a command compiles host code.
 func hasHost(c cache.Command) bool {
-	switch ReadLine(c.Args, recordedEnv(c)).Phase {
+	switch lineOf(c).Phase {
 	case "compile", "link", "run", "lib":
 		return true
 	}
