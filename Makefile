@@ -3,9 +3,14 @@
 # make demo      the examples, built with nvcc and with gnvcc; tuned and compared where there is a GPU
 # make lint      gofmt, go vet, staticcheck (where it is installed)
 # make bench     Go benchmarks
-# make install   bin/gnvcc to $(PREFIX)/bin
+# make install   bin/gnvcc to $(PREFIX)/bin; make uninstall takes it away
+# make dist      dist/: static binaries for amd64 and arm64, with licences, and their checksums
+# make notice    NOTICE: the licences of what is linked in
 PREFIX   ?= /usr/local
-VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null)
+# Where git refuses to speak (another user's folder, as in a container), go build would end on that.
+VCS      := $(shell git rev-parse HEAD >/dev/null 2>&1 || echo -buildvcs=false)
+BUILD     = $(GO) build -trimpath $(VCS) -ldflags '-s -w$(if $(VERSION), -X main.version=$(VERSION))'
 # Toolkits that the tests want: one is enough, each further one (install/toolkit --list) makes more of them run.
 TOOLKITS ?= 13.0
 GO       ?= go
@@ -16,7 +21,7 @@ build: bin/gnvcc
 # Without Go a bin/gnvcc that was carried here (it is static) is as good as one built here.
 bin/gnvcc: FORCE
 	@if command -v $(GO) >/dev/null; then \
-	  mkdir -p bin && $(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/gnvcc ./cmd/gnvcc; \
+	  mkdir -p bin && $(BUILD) -o bin/gnvcc ./cmd/gnvcc; \
 	elif [ -x bin/gnvcc ]; then echo "no Go here: taking bin/gnvcc as it is"; \
 	else echo "gnvcc is written in Go: install Go 1.25 or newer (https://go.dev/dl), or copy a bin/gnvcc here" >&2; exit 1; fi
 
@@ -47,8 +52,26 @@ install: bin/gnvcc
 	install -d $(DESTDIR)$(PREFIX)/bin
 	install -m 755 bin/gnvcc $(DESTDIR)$(PREFIX)/bin/gnvcc
 
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/gnvcc
+
+# Two runs on one commit give the same bytes.
+NAME = gnvcc-$(if $(VERSION),$(VERSION),unknown)-linux
+dist: go
+	rm -rf dist
+	for arch in amd64 arm64; do \
+	  mkdir -p dist/$(NAME)-$$arch && cp LICENSE NOTICE README.md dist/$(NAME)-$$arch && \
+	  GOOS=linux GOARCH=$$arch $(BUILD) -o dist/$(NAME)-$$arch/gnvcc ./cmd/gnvcc && \
+	  tar -C dist --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0 -cf - $(NAME)-$$arch | gzip -n >dist/$(NAME)-$$arch.tar.gz && \
+	  rm -r dist/$(NAME)-$$arch || exit 1; \
+	done
+	cd dist && sha256sum *.tar.gz >SHA256SUMS
+
+notice: go
+	install/notice >NOTICE.new && mv NOTICE.new NOTICE
+
 clean:
-	rm -rf bin
+	rm -rf bin dist
 
 FORCE:
-.PHONY: build go toolkits test lint bench demo install clean FORCE
+.PHONY: build go toolkits test lint bench demo install uninstall dist notice clean FORCE

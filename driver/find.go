@@ -1,18 +1,20 @@
 package driver
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 )
 
-// Finding the real nvcc: GNVCC_NVCC, then CUDA_HOME and CUDA_PATH, then PATH, then /usr/local/cuda. Whatever is gnvcc itself
-// is passed by (the same file: a link to us, a hard link), since gnvcc may well be called nvcc and stand first in PATH.
+// Finding the real nvcc: GNVCC_NVCC, then CUDA_HOME and CUDA_PATH, then PATH, then /usr/local/cuda, then what
+// install/toolkit put here, the newest first. Whatever is gnvcc itself is passed by (the same file: a link to us, a hard link), since gnvcc may well be called nvcc and stand first in PATH.
 //
 // Two things that a look at one's own file does not find: another copy of gnvcc, and a script called nvcc that calls
 // gnvcc. Both would go round for ever. So the chain of what was run in nvcc's place travels in GNVCC_CHAIN, and what
@@ -21,7 +23,7 @@ import (
 // A Toolkit is a CUDA toolkit's compiler.
 type Toolkit struct {
 	Nvcc string // the path to run it by; its folder is what nvcc takes its tools and its nvcc.profile from
-	From string // what named it: "GNVCC_NVCC", "CUDA_HOME", "CUDA_PATH", "PATH", "/usr/local/cuda"
+	From string // what named it: "GNVCC_NVCC", "CUDA_HOME", "CUDA_PATH", "PATH", "/usr/local/cuda", "install/toolkit"
 }
 
 // Dir is the toolkit's root: nvcc lies in its bin.
@@ -42,7 +44,7 @@ func (t Toolkit) Tool(name string) (string, error) {
 }
 
 // errNotFound is what Find says when there is no nvcc.
-var errNotFound = errors.New("no nvcc was found (looked at GNVCC_NVCC, CUDA_HOME, CUDA_PATH, PATH and /usr/local/cuda); set GNVCC_NVCC to the real one")
+var errNotFound = errors.New("no nvcc was found (looked at GNVCC_NVCC, CUDA_HOME, CUDA_PATH, PATH, /usr/local/cuda and ~/.local/share/gnvcc/toolkits); set GNVCC_NVCC to the real one, or get one with install/toolkit")
 
 // defaultToolkit is where NVIDIA's installer puts the toolkit.
 const defaultToolkit = "/usr/local/cuda"
@@ -89,7 +91,49 @@ func find(self string, getenv func(string) string, past chain) (Toolkit, error) 
 	if path := filepath.Join(defaultToolkit, "bin", "nvcc"); usable(path) {
 		return Toolkit{home(path), defaultToolkit}, nil
 	}
+	for _, dir := range installed(getenv) {
+		if path := filepath.Join(dir, "bin", "nvcc"); usable(path) {
+			return Toolkit{home(path), "install/toolkit"}, nil
+		}
+	}
 	return Toolkit{}, errNotFound
+}
+
+// installed gives the folders of the toolkits that install/toolkit put onto this machine, the newest first. It has the
+// same words for the place.
+func installed(getenv func(string) string) []string {
+	root := getenv("GNVCC_TOOLKITS")
+	if root == "" {
+		data := getenv("XDG_DATA_HOME")
+		if data == "" && getenv("HOME") != "" {
+			data = filepath.Join(getenv("HOME"), ".local", "share")
+		}
+		if data == "" {
+			return nil
+		}
+		root = filepath.Join(data, "gnvcc", "toolkits")
+	}
+	entries, err := os.ReadDir(root)
+	if err != nil || !filepath.IsAbs(root) {
+		return nil
+	}
+	type release struct {
+		dir          string
+		major, minor int
+	}
+	var found []release
+	for _, e := range entries {
+		r := release{dir: filepath.Join(root, e.Name())}
+		if n, err := fmt.Sscanf(e.Name(), "%d.%d", &r.major, &r.minor); n == 2 && err == nil { // none that is being put together
+			found = append(found, r)
+		}
+	}
+	slices.SortFunc(found, func(a, b release) int { return cmp.Or(b.major-a.major, b.minor-a.minor) })
+	dirs := make([]string, len(found))
+	for i, r := range found {
+		dirs[i] = r.dir
+	}
+	return dirs
 }
 
 // home gives the path that nvcc is to be started by. nvcc looks for its tools in the folder of its argv[0] and does not follow

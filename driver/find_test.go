@@ -48,6 +48,13 @@ func TestFind(t *testing.T) {
 		}
 		return strings.Join(dirs, ":")
 	}
+	// What install/toolkit put here: the newest one comes first, and what is being put together is none.
+	newest := program(t, at("kits/13.10/bin/nvcc"), "newest")
+	program(t, at("kits/13.9/bin/nvcc"), "older")
+	program(t, at("kits/.99.0.x1/bin/nvcc"), "half of one")
+	os.MkdirAll(at("kits/14.0/bin"), 0o755) // without nvcc
+	data := program(t, at("data/gnvcc/toolkits/12.4/bin/nvcc"), "data's")
+	byHome := program(t, at("user/.local/share/gnvcc/toolkits/11.8/bin/nvcc"), "home's")
 	for name, c := range map[string]struct {
 		env        map[string]string
 		nvcc, from string
@@ -63,9 +70,16 @@ func TestFind(t *testing.T) {
 		"CUDA_HOME has us":         {env: map[string]string{"CUDA_HOME": at("home"), "PATH": path("other/bin")}, nvcc: other, from: "PATH"},
 		"past ourselves":           {env: map[string]string{"PATH": path("links", "hard", "none", "cuda/bin")}, nvcc: real, from: "PATH"},
 		"a link is followed":       {env: map[string]string{"PATH": path("usr")}, nvcc: at("cuda/bin/nvcc"), from: "PATH"},
+		"installed":                {env: map[string]string{"GNVCC_TOOLKITS": at("kits"), "HOME": at("user")}, nvcc: newest, from: "install/toolkit"},
+		"installed, by XDG":        {env: map[string]string{"XDG_DATA_HOME": at("data"), "HOME": at("user")}, nvcc: data, from: "install/toolkit"},
+		"installed, at home":       {env: map[string]string{"HOME": at("user"), "PATH": path("links")}, nvcc: byHome, from: "install/toolkit"},
+		"installed comes last":     {env: map[string]string{"HOME": at("user"), "PATH": path("other/bin")}, nvcc: other, from: "PATH"},
 		"a toolkit of links is it": {env: map[string]string{"PATH": path("shadow")}, nvcc: at("shadow/nvcc"), from: "PATH"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if _, err := os.Stat(defaultToolkit + "/bin/nvcc"); err == nil && c.from == "install/toolkit" {
+				t.Skip("SKIPPED: " + defaultToolkit + " is here, and comes first")
+			}
 			kit, err := find(self, func(v string) string { return c.env[v] }, chain{})
 			if c.err != "" {
 				if err == nil || !strings.Contains(err.Error(), c.err) {
@@ -108,7 +122,7 @@ func TestNoLoop(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cmd := exec.Command(filepath.Join(path[0], "nvcc"), "--version")
-			cmd.Env = append(without(os.Environ(), "CUDA_HOME", "CUDA_PATH", "GNVCC_NVCC"), "PATH="+strings.Join(append(path, "/usr/bin", "/bin"), ":"))
+			cmd.Env = append(without(os.Environ(), "CUDA_HOME", "CUDA_PATH", "GNVCC_NVCC"), "GNVCC_TOOLKITS="+dir+"/none", "PATH="+strings.Join(append(path, "/usr/bin", "/bin"), ":"))
 			begun := time.Now()
 			out, err := cmd.CombinedOutput()
 			if name == "nothing else" {

@@ -5,10 +5,12 @@ package install
 
 import (
 	"bytes"
+	"debug/elf"
 	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -116,7 +118,7 @@ func TestInstall(t *testing.T) {
 	m := newMachine(t)
 	m.tool("g++", "")
 	m.pip(goodKit)
-	want(t, m.run(0, "13.0"), "fetching", "toolkit 13.0 is in "+m.root+"/13.0")
+	want(t, m.run(0, "13.0"), "fetching", "toolkit 13.0 is in "+m.root+"/13.0", "export CUDA_HOME="+m.root+"/13.0 PATH="+m.root+"/13.0/bin:$PATH")
 	for _, f := range []string{"bin/nvcc", "lib64", "lib/libcudart.so"} {
 		if _, err := os.Stat(filepath.Join(m.root, "13.0", f)); err != nil {
 			t.Error(err)
@@ -129,7 +131,78 @@ func TestInstall(t *testing.T) {
 		t.Errorf("beside the toolkit there is something else: %v", left)
 	}
 	m.pip("exit 9") // a second run must not need it
-	want(t, m.run(0, "13.0"), "already")
+	want(t, m.run(0, "13.0"), "already", "export CUDA_HOME=")
+}
+
+// There is a libcuda.so to link with, also in a toolkit that an older install/toolkit put there; whoever runs it is told.
+func TestStubs(t *testing.T) {
+	m := newMachine(t)
+	m.tool("g++", "")
+	m.pip(goodKit + `; mkdir -p $kit/include; cat > $kit/include/cuda.h <<'END'
+#define cuMemAlloc                          cuMemAlloc_v2
+#define cuLaunchKernel                      __CUDA_API_PTSZ(cuLaunchKernel)
+#define cuMemcpy                            __CUDA_API_PTDS(cuMemcpy)
+CUresult CUDAAPI cuInit(unsigned int Flags);
+END`)
+	m.run(0, "13.0")
+	path := filepath.Join(m.root, "13.0", "lib64", "stubs", "libcuda.so")
+	if _, err := exec.LookPath("cc"); err != nil {
+		t.Skip("SKIPPED: no C compiler here")
+	}
+	look := func() {
+		t.Helper()
+		f, err := elf.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		symbols, err := f.DynamicSymbols()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, s := range symbols {
+			names = append(names, s.Name)
+		}
+		for _, name := range []string{"cuInit", "cuMemAlloc", "cuMemAlloc_v2", "cuLaunchKernel", "cuLaunchKernel_ptsz", "cuMemcpy_ptds"} {
+			if !slices.Contains(names, name) {
+				t.Errorf("no %s in %v", name, names)
+			}
+		}
+		if name, err := f.DynString(elf.DT_SONAME); err != nil || !slices.Equal(name, []string{"libcuda.so.1"}) {
+			t.Errorf("soname %v, %v", name, err)
+		}
+	}
+	look()
+	if err := os.RemoveAll(filepath.Dir(path)); err != nil {
+		t.Fatal(err)
+	}
+	m.run(0, "13.0")
+	look()
+}
+
+// NOTICE names what gnvcc is linked with.
+func TestNotice(t *testing.T) {
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip("SKIPPED: no go command here")
+	}
+	text, err := os.ReadFile("../NOTICE")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}", "gnvcc/cmd/gnvcc").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	modules := strings.Fields(string(out))
+	if len(modules) == 0 {
+		t.Fatal("go list names no module")
+	}
+	for _, m := range modules {
+		if !strings.Contains(string(text), "\n"+m+": LICENSE") {
+			t.Errorf("NOTICE has no licence of %s: make notice", m)
+		}
+	}
 }
 
 func TestRefused(t *testing.T) {

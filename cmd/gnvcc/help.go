@@ -17,7 +17,7 @@ const helpText = `gnvcc takes nvcc's place, and makes the kernels that it builds
 
 Each verb tells its options with -h. A word that is a file's name is an input for nvcc, not a verb.
 
-  GNVCC_NVCC=PATH   the real nvcc (else CUDA_HOME, CUDA_PATH, PATH, /usr/local/cuda)
+  GNVCC_NVCC=PATH   the real nvcc (else CUDA_HOME, CUDA_PATH, PATH, /usr/local/cuda, install/toolkit's)
   GNVCC_STORE=DIR   where recipes are kept (else ~/.cache/gnvcc)
   GNVCC_DEVICE=GPU  build for this one (a part of its name), where several were measured on
   GNVCC_MAXSIZE=5G  how large the store may become; 0: no limit

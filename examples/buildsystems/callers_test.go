@@ -88,7 +88,7 @@ func tryChain(s *site) {
 		t.Error("gnvcc above a script that calls gnvcc: other cubins than nvcc's")
 	}
 	// With no nvcc behind the script there is nothing to find: an error, and soon.
-	s.set("PATH=" + dir + ":/usr/bin:/bin")
+	s.set("PATH="+dir+":/usr/bin:/bin", "GNVCC_TOOLKITS="+dir+"/none")
 	if _, err := os.Stat("/usr/local/cuda/bin/nvcc"); err == nil {
 		t.Log("/usr/local/cuda is here: a chain without an end cannot be tried")
 		return
