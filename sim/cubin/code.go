@@ -72,17 +72,17 @@ func ReadCode(b []byte) ([]Code, int, error) {
 	return out, f.Target, nil
 }
 
-// jumps reads the tables of indirect branches: for each the branch's offset, 0, 0, the number of targets, then
-// these (32-bit words). What does not fit is left out.
+// jumps reads the tables of indirect branches: for each the branch's offset, 0, the number of targets, then these
+// (32-bit words). What does not fit is left out.
 func jumps(data []byte, size int) map[int][]int {
 	var out map[int][]int
 	records(data, func(attr byte, value []byte) {
 		if attr != attrJumps {
 			return
 		}
-		for len(value) >= 16 {
-			from, n := int(word(value, 0)), int(word(value, 3))
-			value = value[16:]
+		for len(value) >= 12 {
+			from, n := int(word(value, 0)), int(word(value, 2))
+			value = value[12:]
 			if n > len(value)/4 {
 				return
 			}

@@ -10,5 +10,6 @@
 // from anywhere: a hostile file costs an error, or wrong facts about itself, and time in proportion to its size.
 //
 // Files: word.go bits and the control field, opcode.go and table.go the operations, inst.go and special.go one
-// instruction's registers, file.go all functions of a cubin, float.go and same.go floating-point instructions.
+// instruction's registers, file.go all functions of a cubin, flow.go blocks and loops, live.go live registers, float.go
+// and same.go floating-point instructions.
 package sass

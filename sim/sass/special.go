@@ -60,7 +60,7 @@ func (i *Inst) special() bool {
 		i.PredicatesWritten |= 1 << i.bits(81, 3) & 0x7f
 	case 0x148: // WARPSYNC
 		switch {
-		case i.Form() == 1 && i.bits(85, 2) != 0: // .EXCLUSIVE, .COLLECTIVE
+		case i.Form() == 1 && (i.CC >= 90 || i.bits(85, 2) != 0): // .EXCLUSIVE, .COLLECTIVE
 			i.read(General, i.bits(24, 8), 1)
 		case i.Form() == 1:
 			i.read(General, i.bits(32, 8), 1)

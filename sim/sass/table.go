@@ -128,6 +128,7 @@ var table = [...]op{
 	{0x150, "RET", Branch, "-A", NoSpace, 0, 0},
 	{0x155, "BMOV", Special, "r", NoSpace, 0, 0},
 	{0x156, "BMOV", Special, "-b", NoSpace, 0, 0},
+	{0x158, "BRXU", Branch, "-I", NoSpace, 0, 0},
 	{0x15b, "KILL", Branch, "-", NoSpace, 0, 0},
 	{0x15c, "BPT", Other, "-", NoSpace, 0, 0},
 	{0x15d, "NANOSLEEP", Other, "-b", NoSpace, 0, 0},
