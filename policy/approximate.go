@@ -170,6 +170,10 @@ func (p *points) at(d rewrite.Degree, n int) (Error, error) {
 	}
 	s := p.s
 	bad := Error{unknownError, unknownError}
+	if s.over() {
+		s.missing = true
+		return bad, s.ctx.Err()
+	}
 	c, err := s.compile(rewrite.WithDegree(p.family, d), 3)
 	if err != nil {
 		if errors.Is(err, errBudget) {

@@ -318,22 +318,30 @@ func TestSlowKernel(t *testing.T) {
 	g.spends = true
 	o := simOptions()
 	o.Budget = 20 * time.Second
-	results, _ := g.run(o, one("_Z1aPfi", shape(1000, 256)))
-	d := results[0].Decision
-	if !strings.Contains(d.Recipe, "unroll=4") || !strings.Contains(d.Recipe, "n=1024") {
-		t.Errorf("decided %q", d.Recipe)
-	}
-	// Comparisons on fresh samples are not cut, and the winner is checked at later launches.
-	if c := d.Evidence.Launches[0].Cost; c.Seconds > 3*o.Budget.Seconds() {
-		t.Errorf("it took %.1f s", c.Seconds)
-	} else {
-		t.Logf("%+v", c)
+	// Each run keeps to the budget, with comparisons on fresh samples and checks of the winner at later launches. What the first one
+	// could not reach, the next does.
+	before := 0.0
+	for i, want := range [][]string{{"n=1024"}, {"n=1024", "unroll=4"}} {
+		results, _ := g.run(o, one("_Z1aPfi", shape(1000, 256)))
+		d := results[0].Decision
+		for _, w := range want {
+			if !strings.Contains(d.Recipe, w) {
+				t.Errorf("run %d decided %q", i, d.Recipe)
+			}
+		}
+		c := d.Evidence.Launches[0].Cost
+		if took := c.Seconds - before; took > o.Budget.Seconds() {
+			t.Errorf("run %d took %.1f s", i, took)
+		} else {
+			t.Logf("%+v", c)
+		}
+		before = c.Seconds
 	}
 	// Longer ones still: nothing could be compared, and the user is told what would do.
 	k.time = 3e9
 	g = newSim(t, k)
 	g.spends = true
-	results, _ = g.run(o, one("_Z1aPfi", shape(1000, 256)))
+	results, _ := g.run(o, one("_Z1aPfi", shape(1000, 256)))
 	if r := results[0]; len(r.Alone) != 1 || !strings.Contains(r.Alone[0].Reason, "a launch takes 3.0") || !strings.Contains(r.Alone[0].Reason, "--budget") {
 		t.Errorf("%+v", r.Alone)
 	}

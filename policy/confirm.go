@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"sort"
-	"time"
 
 	"gnvcc/policy/stats"
 	"gnvcc/profile"
@@ -19,8 +18,8 @@ import (
 //
 // Where the PTX file has other kernels, which may veto flags of ptxas, a second winner without such flags is looked for.
 func (s *search) confirm() error {
-	// What is missing now (a plain copy, a candidate of an earlier run) is waited for beyond the budget, a quarter of it longer.
-	s.compileBy = s.t.now().Add(max(2*time.Second, s.t.o.Budget/4))
+	// What is missing now (a plain copy, a candidate of an earlier run) is waited for as long as it could still be compared.
+	s.compileBy = s.end.Add(-s.comparison())
 	s.c.winner = nil
 	s.t.progress.Trying(&s.k.Kernel, s.c.shape, "comparing the best again", 0)
 	winner, err := s.pick(func(*Trial) bool { return true })
@@ -149,6 +148,10 @@ func (s *search) even() *Compared {
 // compare compares a trial with the default on fresh samples. True: it is better, its plain copy too is no worse than is
 // tolerated, and nothing else speaks against it.
 func (s *search) compare(tr *Trial) (bool, error) {
+	if !s.affords() {
+		s.c.book.Done = false // a later run goes on here
+		return false, nil
+	}
 	guarded := hasLever(tr.Recipe, "guard") && !s.t.o.Bet
 	if guarded {
 		s.t.pool.Want(&s.k.Kernel, tr.Recipe, true, 0) // compiles meanwhile
@@ -198,6 +201,9 @@ func (s *search) plainPays(tr *Trial) (bool, error) {
 		return false, nil // not now
 	case err != nil:
 		tr.Refused = "its plain copy can't be measured: " + firstLine(err)
+		return false, nil
+	}
+	if !s.affords() {
 		return false, nil
 	}
 	arm, _, err := s.s.LoadReserved(cand.Path, cand.Entry, cand.Reserve)

@@ -41,7 +41,7 @@ const (
 	combinable = 1.02 // values slower than this alone are not combined
 	finalists  = 3    // compared on fresh samples
 	plainHarm  = 0.02 // slow-down of the plain copy that is tolerated
-	longest    = 20   // launches that a comparison on fresh samples takes at least
+	longest    = 40   // launches that a budget must have room for: a comparison on fresh samples takes 20, a search as many
 )
 
 // A search is the state of one.
@@ -53,7 +53,8 @@ type search struct {
 	s         profile.Session
 	ctx       context.Context
 	sit       *Situation
-	deadline  time.Time // nothing new is begun after it
+	end       time.Time // of the budget
+	deadline  time.Time // nothing new is looked for after it: what is left is for a comparison of the best on fresh samples
 	compileBy time.Time // compiles are waited for until then: what came in time has still to be measured
 
 	baseline profile.Candidate // the default build: the program's own, or loaded
@@ -127,7 +128,8 @@ func (s *search) begin() error {
 	}
 	if took := time.Duration(stats.Median(one)); took > s.t.o.Budget/longest {
 		s.c.before = timeOf(one, s.t.o.Rule.Confidence)
-		return errStop{fmt.Sprintf("a launch takes %v, and one comparison %d of them: a budget of %v is too short for that (--budget)", took.Round(time.Millisecond), longest, s.t.o.Budget)}
+		return errStop{fmt.Sprintf("a launch takes %v, and a search %d of them at least: a budget of %v is too short for that (--budget)",
+			took.Round(time.Millisecond), longest, s.t.o.Budget)}
 	}
 	more, err := s.s.Measure(s.baseline, 2, profile.Measurement{})
 	if err != nil {
@@ -158,6 +160,13 @@ func (s *search) begin() error {
 	}
 	s.c.before = timeOf(s.first, s.t.o.Rule.Confidence)
 	s.plan = s.rule.Plan(s.first)
+	s.rule.Stop = func() bool { return !s.affords() }
+	now := s.t.now()
+	// What has begun when that is over (an arm of a race, a baseline beside it) takes some launches more.
+	s.deadline = s.end.Add(-min(s.comparison()*4/3, max(0, s.end.Sub(now)/2)))
+	if s.compileBy.After(s.deadline) {
+		s.compileBy = s.deadline
+	}
 	d, err := s.s.Check(s.baseline)
 	if err != nil {
 		return s.lost(err, "it can't be checked")
@@ -428,6 +437,17 @@ func (s *search) best(of func(*Trial) bool) *Trial {
 		}
 	}
 	return nil
+}
+
+// comparison is about what a comparison on fresh samples takes.
+func (s *search) comparison() time.Duration {
+	launch := time.Duration(stats.Median(s.first)) + s.rule.Launch
+	return time.Duration(2*s.plan.Samples()+2) * launch
+}
+
+// affords tells whether the budget has room for another one, and nobody wants the run to end.
+func (s *search) affords() bool {
+	return s.ctx.Err() == nil && !s.t.now().Add(s.comparison()).After(s.end)
 }
 
 // over tells whether the budget is used up or the run is to end.

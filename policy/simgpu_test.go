@@ -44,8 +44,11 @@ type simGPU struct {
 	t       *testing.T
 	kernels map[string]*simKernel // by name
 	rng     *rand.Rand
-	clock   float64 // ns of simulated GPU time
-	spends  bool    // it counts as time
+	clock   float64       // ns of simulated GPU time
+	spends  bool          // it counts as time
+	saves   float64       // ns that copying memory aside takes
+	between time.Duration // from one launch to the next
+	stood   time.Duration // that the program stood still
 
 	mu        sync.Mutex
 	compiled  map[string]int // by kernel and recipe
@@ -326,6 +329,7 @@ func (g *simGPU) runWith(c Compiler, o Options, a app) ([]Result, *Tuner) {
 			seen[id] = p
 		}
 		p.Count++
+		time.Sleep(g.between)
 		p.LeaveAlone = l.alone
 		same := true
 		for i := range value {
@@ -341,8 +345,11 @@ func (g *simGPU) runWith(c Compiler, o Options, a app) ([]Result, *Tuner) {
 		}
 		v := tuner.Launch(p)
 		if v.Tune {
+			begun := tuner.now()
+			g.clock += g.saves
 			s := &simSession{g: g, k: g.kernels[l.kernel], shape: l.shape, launch: n}
 			v = tuner.Tune(ctx, p, s)
+			g.stood += tuner.now().Sub(begun)
 			if s.dead != nil {
 				whole = false
 				break

@@ -70,6 +70,8 @@ type config struct {
 	checks   int // later launches looked at
 	again    int // the last distance asked for
 	winner   *Trial
+	asked    time.Time         // when the launch was taken that is to be looked at: copying memory aside is the budget's, too
+	used     time.Duration     // of the budget in this run
 	retuned  int               // searches because values changed
 	resumed  int               // searches because more was compiled meanwhile
 	waits    bool              // for such
@@ -123,6 +125,7 @@ func (t *Tuner) Launch(l *profile.Launch) profile.Verdict {
 	}
 	if c.searched {
 		if k.pending(c, l, &t.o, t.pool) {
+			c.asked = t.now()
 			return profile.Verdict{Tune: true}
 		}
 		return c.later()
@@ -138,6 +141,7 @@ func (t *Tuner) Launch(l *profile.Launch) profile.Verdict {
 		c.alone, c.closed = fmt.Sprintf("more than %d configurations of this kernel", full), true
 		return profile.Verdict{}
 	}
+	c.asked = t.now()
 	return profile.Verdict{Tune: true}
 }
 
@@ -151,10 +155,14 @@ func (c *config) later() profile.Verdict {
 
 // pending tells whether a searched configuration has something to be looked at at this launch.
 func (k *kernel) pending(c *config, l *profile.Launch, o *Options, p *pool) bool {
-	if c.winner != nil && c.retuned < 2 && broken(&k.Kernel, c.winner.Recipe, l) {
+	const look = 10 // launches that it takes to check a winner
+	if c.used+time.Duration(look*c.before.Median) >= o.Budget {
+		return false
+	}
+	if c.winner != nil && c.retuned < 2 && broken(&k.Kernel, c.winner.Recipe, l) && c.searchable(o) {
 		return true
 	}
-	if c.waits && c.resumed < maxResumed && p.Idle(&k.Kernel) {
+	if c.waits && c.resumed < maxResumed && p.Idle(&k.Kernel) && c.searchable(o) {
 		return true
 	}
 	for _, r := range k.winners() {
@@ -169,8 +177,18 @@ func (k *kernel) pending(c *config, l *profile.Launch, o *Options, p *pool) bool
 	return false
 }
 
+// looks is the part of a budget that is kept for later launches, on which what won is checked again.
+const looks = 8
+
+// left is what a search may use of the budget.
+func (c *config) left(o *Options) time.Duration { return o.Budget - o.Budget/looks - c.used }
+
+// searchable tells whether that is enough to begin one.
+func (c *config) searchable(o *Options) bool { return c.left(o) > o.Budget/(2*looks) }
+
 // Tune is profile's: the program stands still at this launch.
 func (t *Tuner) Tune(ctx context.Context, l *profile.Launch, s profile.Session) profile.Verdict {
+	entered := t.now() // waiting for another process' search is none of this one's time
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	k := t.kernel(l)
@@ -182,7 +200,16 @@ func (t *Tuner) Tune(ctx context.Context, l *profile.Launch, s profile.Session) 
 	defer context.AfterFunc(t.ctx, cancel)()
 	c := k.config(l, t)
 	c.alone = ""
-	x := t.search(ctx, k, c, l, s)
+	begun := t.now()
+	if saved := entered.Sub(c.asked); !c.asked.IsZero() && saved > 0 {
+		begun = begun.Add(-saved)
+	}
+	defer func() { c.used += t.now().Sub(begun) }()
+	left := c.left(&t.o)
+	if c.searched && !c.searchable(&t.o) {
+		left = t.o.Budget - c.used
+	}
+	x := t.search(ctx, k, c, l, s, begun.Add(left))
 	var err error
 	switch {
 	case !c.searched:
@@ -198,12 +225,12 @@ func (t *Tuner) Tune(ctx context.Context, l *profile.Launch, s profile.Session) 
 		} else {
 			err = x.run()
 		}
-	case c.winner != nil && broken(&k.Kernel, c.winner.Recipe, l):
+	case c.winner != nil && broken(&k.Kernel, c.winner.Recipe, l) && c.searchable(&t.o):
 		// The values that the winner was made for are not those of all launches: search again without them.
 		c.retuned++
 		c.book.Done = false
 		err = x.run()
-	case c.waits && c.resumed < maxResumed && t.pool.Idle(&k.Kernel):
+	case c.waits && c.resumed < maxResumed && t.pool.Idle(&k.Kernel) && c.searchable(&t.o):
 		// The budget had ended before all was compiled, and the program ran on: now it is.
 		c.resumed++
 		c.waits = false
@@ -230,23 +257,22 @@ func (t *Tuner) Tune(ctx context.Context, l *profile.Launch, s profile.Session) 
 	return c.later()
 }
 
-// search prepares a search.
-func (t *Tuner) search(ctx context.Context, k *kernel, c *config, l *profile.Launch, s profile.Session) *search {
+// search prepares a search that ends by a time.
+func (t *Tuner) search(ctx context.Context, k *kernel, c *config, l *profile.Launch, s profile.Session, end time.Time) *search {
 	d, known := sim.Lookup(l.Device.Major*10 + l.Device.Minor)
 	sit := &Situation{Kernel: &k.Kernel, Shape: c.shape, Device: d, Known: known, Values: Values(&k.Kernel, l), Options: &t.o, Trial: c.trial, Largest: l.MaxThreads}
 	sit.Device.SMs = l.Device.Multiprocessors
 	for _, other := range k.order {
 		sit.Shapes = append(sit.Shapes, other.shape)
 	}
-	deadline := t.now().Add(t.o.Budget)
 	if t.o.Total > 0 {
-		if end := t.begun.Add(t.o.Total); end.Before(deadline) {
-			deadline = end
+		if last := t.begun.Add(t.o.Total); last.Before(end) {
+			end = last
 		}
 	}
 	// Of the budget, a quarter is kept for measuring what was compiled.
-	by := t.now().Add(deadline.Sub(t.now()) * 3 / 4)
-	return &search{t: t, k: k, c: c, l: l, s: s, ctx: ctx, sit: sit, deadline: deadline, compileBy: by,
+	by := t.now().Add(end.Sub(t.now()) * 3 / 4)
+	return &search{t: t, k: k, c: c, l: l, s: s, ctx: ctx, sit: sit, end: end, deadline: end, compileBy: by,
 		begun: t.now(), before: c.book.Cost, spent: t.spent()}
 }
 

@@ -45,7 +45,7 @@ func tune(args []string) int {
 	fs.BoolVar(&o.Slots, "warpid", false, "with -approximate: choose warps by their slot in the multiprocessor too; a finer choice, but results differ from run to run")
 	fs.BoolVar(&o.Bet, "bet", false, "other launches than the ones seen may become slower")
 	fs.BoolVar(&o.Over, "over", false, "tune over __launch_bounds__' second value, __maxnreg__, -maxrregcount and unroll pragmas")
-	fs.DurationVar(&o.Budget, "budget", o.Budget, "longest `time` for one configuration of a kernel")
+	fs.DurationVar(&o.Budget, "budget", o.Budget, "longest `time` that the program stands still for one configuration of a kernel")
 	fs.DurationVar(&o.Total, "total", 0, "longest `time` for tuning in the whole run (default: none)")
 	fs.IntVar(&o.Jobs, "jobs", o.Jobs, "compile `n` candidates at a time")
 	kernels := fs.String("kernels", "", "tune only kernels whose name matches this regular `expression`")

@@ -28,7 +28,7 @@ func (r Rule) Compare(sample Sampler, arm int, p Plan) (Comparison, error) {
 // whether a candidate must be refused for being slower.
 func (r Rule) CompareHarm(sample Sampler, arm int, p Plan) (Comparison, error) {
 	var c Comparison
-	for i := 0; i < 4; i++ {
+	for i := 0; i < 4 && (i == 0 || r.Stop == nil || !r.Stop()); i++ {
 		if err := r.extend(&c, sample, arm, p); err != nil {
 			return c, err
 		}

@@ -14,6 +14,7 @@ type Rule struct {
 	Confidence float64       // of the two-sided interval
 	Short      time.Duration // kernels below are short ones
 	Time       time.Duration // limit for one comparison: kernels and what a launch costs beside
+	Stop       func() bool   // tells that there is no time for repeating a comparison; nil: there always is
 	Launch     time.Duration // what a launch costs beside its kernel: memory is put back before each; 0 where not known
 }
 
