@@ -48,6 +48,7 @@ type Kernel struct {
 	Spill     int    // bytes of spill stores
 	Stack     int    // bytes per thread
 	Shared    int    // static, bytes per block
+	Barriers  int    `json:",omitempty"` // named barriers
 	Reason    string `json:",omitempty"` // why a recipe that was wanted was not applied
 }
 
@@ -112,6 +113,7 @@ type Evidence struct {
 // A Build is what a compile of the kernel gave.
 type Build struct {
 	Registers, Spill, Stack, Shared int
+	Barriers                        int `json:",omitempty"` // named barriers, which limit resident blocks, too
 }
 
 // A Launch is one configuration in which the kernel was seen and measured.

@@ -170,7 +170,7 @@ func (c *Compiler) source(a cache.Assembly, kernel string) (*Source, error) {
 	s.std = std
 	for _, k := range std {
 		if k.Name == kernel {
-			s.Default = cache.Build{Registers: k.Registers, Spill: k.Spill, Stack: k.Stack, Shared: k.Shared}
+			s.Default = cache.Build{Registers: k.Registers, Spill: k.Spill, Stack: k.Stack, Shared: k.Shared, Barriers: k.Barriers}
 		}
 	}
 	return s, nil
@@ -469,7 +469,7 @@ func (c *Compiler) make(ctx context.Context, s *Source, r recipe.Recipe, never b
 	if !ok {
 		return none, fmt.Errorf("the candidate has no kernel %s", entry)
 	}
-	kept := keptCandidate{Entry: entry, MaxThreads: 1024, Normals: out.normals, Build: cache.Build{Registers: k.Registers, Stack: k.Stack, Shared: k.Shared}}
+	kept := keptCandidate{Entry: entry, MaxThreads: 1024, Normals: out.normals, Build: cache.Build{Registers: k.Registers, Stack: k.Stack, Shared: k.Shared, Barriers: k.Barriers}}
 	if k.MaxThreads > 0 {
 		kept.MaxThreads = k.MaxThreads
 	}

@@ -161,7 +161,7 @@ func readBack(kernels []cache.Kernel, content []byte) ([]cache.Kernel, *cubin.Fi
 		if !ok {
 			return nil, nil, fmt.Errorf("the cubin has no kernel %s", out[i].Name)
 		}
-		out[i].Registers, out[i].Stack, out[i].Shared = k.Registers, k.Stack, k.Shared
+		out[i].Registers, out[i].Stack, out[i].Shared, out[i].Barriers = k.Registers, k.Stack, k.Shared, k.Barriers
 	}
 	return out, f, nil
 }

@@ -11,7 +11,6 @@ import (
 	"gnvcc/profile"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/recipe"
-	"gnvcc/sim"
 )
 
 // Approximation within a bound. Where all warps may approximate, the search goes on as with any other lever. Where that exceeds the bound and would be faster, the
@@ -51,7 +50,7 @@ func (s *search) degrees() error {
 	if !family.usable() && found == (rewrite.Degree{}) && s.t.o.Slots {
 		slots := 64
 		if s.sit.Known {
-			shape := sim.Shape{Threads: s.c.shape.Threads(), Shared: family.Build.Shared + s.c.shape.Dynamic, Blocks: s.c.shape.Blocks()}
+			shape := simShape(family.Build, s.c.shape)
 			if n := s.sit.Device.Occupancy(family.Build.Registers, shape).Warps; n > 0 {
 				slots = n // beyond them, more slots change nothing
 			}

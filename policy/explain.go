@@ -88,7 +88,7 @@ func (p *printer) levels(e Entry) {
 		region.Max = max(region.Max, t.Build.Registers)
 	}
 	p.line("")
-	p.line("%s", strings.TrimRight(sim.Plot{Device: dev, Shape: sim.Shape{Threads: s.Threads(), Shared: ev.Default.Shared + s.Dynamic},
+	p.line("%s", strings.TrimRight(sim.Plot{Device: dev, Shape: simShape(ev.Default, s),
 		Region: region, Default: ev.Default.Registers, Chosen: ev.Chosen.Registers}.String(), "\n"))
 }
 

@@ -53,7 +53,7 @@ func demotable(s *Situation) bool {
 // whyNotDemoted says why there was nothing to try.
 func whyNotDemoted(s *Situation) string {
 	k := s.Kernel
-	shape := simShape(k, s.Shape)
+	shape := simShape(k.Default, s.Shape)
 	now := s.Device.Occupancy(k.Default.Registers, shape)
 	switch {
 	case !s.Known:
@@ -113,7 +113,7 @@ func demotions(s *Situation, base recipe.Recipe, threads, registers, spill int) 
 // higherLevels returns the largest counts of the next levels of occupancy that are worth trying, where registers limit it. shared says
 // how much more shared memory a build with so many registers will take, bytes.
 func higherLevels(s *Situation, registers int, shared func(count int) int) []int {
-	shape := simShape(s.Kernel, s.Shape)
+	shape := simShape(s.Kernel.Default, s.Shape)
 	now := s.Device.Occupancy(registers, shape)
 	if now.Limit != sim.LimitRegisters {
 		return nil

@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 
+	"gnvcc/cache"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/sim"
 )
@@ -74,7 +75,7 @@ func caps(s *Situation, r recipe.Recipe, region Region) []recipe.Recipe {
 		}
 	}
 	// Nearest to what the default does first: a budget may end.
-	points := s.Device.CriticalPoints(simShape(s.Kernel, s.Shape), region.Min, min(region.Max, top))
+	points := s.Device.CriticalPoints(simShape(s.Kernel.Default, s.Shape), region.Min, min(region.Max, top))
 	for _, p := range byDistance(points, s.Kernel.Default.Registers) {
 		put(p)
 	}
@@ -122,7 +123,7 @@ func abs(x int) int {
 	return x
 }
 
-// simShape is a launch's shape for sim.
-func simShape(k *Kernel, s Shape) sim.Shape {
-	return sim.Shape{Threads: s.Threads(), Shared: k.Default.Shared + s.Dynamic, Blocks: s.Blocks()}
+// simShape is the shape of a build's launch for sim.
+func simShape(b cache.Build, s Shape) sim.Shape {
+	return sim.Shape{Threads: s.Threads(), Shared: b.Shared + s.Dynamic, Blocks: s.Blocks(), Barriers: b.Barriers}
 }

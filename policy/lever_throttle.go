@@ -25,7 +25,7 @@ var _ = register(Lever{
 			return nil
 		}
 		var out []recipe.Recipe
-		for _, n := range levelsFrom(s.Device.Occupancy(k.Default.Registers, simShape(k, s.Shape)).Blocks) {
+		for _, n := range levelsFrom(s.Device.Occupancy(k.Default.Registers, simShape(k.Default, s.Shape)).Blocks) {
 			if _, ok := s.Device.Throttle(n, k.Default.Shared+s.Shape.Dynamic); ok {
 				out = append(out, join(spec("spec", host), term("throttle", fmt.Sprint(n))))
 			}

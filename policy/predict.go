@@ -73,7 +73,7 @@ func Predict(w io.Writer, prospects []Prospect) error {
 			if threads == k.MaxThreads && threads < sim.BlockThreads {
 				source = "the source's bound"
 			}
-			shape := sim.Shape{Threads: threads, Shared: k.Default.Shared}
+			shape := sim.Shape{Threads: threads, Shared: k.Default.Shared, Barriers: k.Default.Barriers}
 			own := d.Occupancy(k.Default.Registers, shape)
 			var points []string
 			for _, l := range d.Levels(shape, x.Region.Min, max(x.Region.Max, k.Default.Registers)) {

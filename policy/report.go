@@ -104,7 +104,7 @@ func occupancy(target string, b cache.Build, l cache.Launch) float64 {
 		return 0
 	}
 	s := Shape{Grid: l.Grid, Block: l.Block, Dynamic: l.Dynamic}
-	return d.Fraction(d.Occupancy(b.Registers, sim.Shape{Threads: s.Threads(), Shared: b.Shared + s.Dynamic, Blocks: s.Blocks()}))
+	return d.Fraction(d.Occupancy(b.Registers, simShape(b, s)))
 }
 
 // share is the share of warp slots that so many blocks of a launch take, 1 if the target is not known.
