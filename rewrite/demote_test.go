@@ -108,57 +108,66 @@ func (p *program) part(depth int) {
 	}
 }
 
+// demoteCounts says what demoteOne has seen.
+type demoteCounts struct{ changed, loads, stores, dropped int }
+
 // TestDemotedComputeTheSame runs random kernels before and after.
 func TestDemotedComputeTheSame(t *testing.T) {
 	rng := rand.New(rand.NewSource(1))
-	changed, loads, stores, dropped := 0, 0, 0, 0
-	for round := 0; round < 400; round++ {
-		block := [3]int{1 + rng.Intn(5), 1 + rng.Intn(3), 1 + rng.Intn(2)}
-		directive, options := "", Options{Dynamic: map[string]int{"k": 0}}
-		switch rng.Intn(3) {
-		case 0:
-			directive = fmt.Sprintf(".maxntid %d", 32+rng.Intn(64))
-		case 1:
-			directive = fmt.Sprintf(".reqntid %d, %d, %d", block[0], block[1], block[2])
-		case 2:
-			options.Blocks = map[string][3]int{"k": block}
+	var c demoteCounts
+	for range 400 {
+		demoteOne(t, rng, &c)
+	}
+	t.Logf("%d kernels, %d loads and %d stores done", c.changed, c.loads, c.stores)
+	if c.changed < 300 || c.loads < 10000 || c.stores < 5000 || c.dropped == 0 {
+		t.Errorf("only %d kernels were changed, with %d loads and %d stores done", c.changed, c.loads, c.stores)
+	}
+}
+
+// demoteOne demotes registers of a random kernel, and runs it before and after.
+func demoteOne(t *testing.T, rng *rand.Rand, c *demoteCounts) {
+	t.Helper()
+	block := [3]int{1 + rng.Intn(5), 1 + rng.Intn(3), 1 + rng.Intn(2)}
+	directive, options := "", Options{Dynamic: map[string]int{"k": 0}}
+	switch rng.Intn(3) {
+	case 0:
+		directive = fmt.Sprintf(".maxntid %d", 32+rng.Intn(64))
+	case 1:
+		directive = fmt.Sprintf(".reqntid %d, %d, %d", block[0], block[1], block[2])
+	case 2:
+		options.Blocks = map[string][3]int{"k": block}
+	}
+	text := []byte(randomKernel(rng, directive))
+	r := mustRecipe(t, fmt.Sprintf("demote=%d:%s", 1+rng.Intn(40), Strategies[rng.Intn(3)]))
+	out, refused, err := options.Apply(text, map[string]recipe.Recipe{"k": r})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if reason := refused["k"]; reason != nil {
+		if !strings.Contains(reason.Error(), "no value that is live") {
+			t.Fatalf("%s: %v\n%s", r, reason, text)
 		}
-		text := []byte(randomKernel(rng, directive))
-		r := mustRecipe(t, fmt.Sprintf("demote=%d:%s", 1+rng.Intn(40), Strategies[rng.Intn(3)]))
-		out, refused, err := options.Apply(text, map[string]recipe.Recipe{"k": r})
+		return
+	}
+	c.changed++
+	run := func(text []byte) machineTest {
+		m, err := ptx.Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if reason := refused["k"]; reason != nil {
-			if !strings.Contains(reason.Error(), "no value that is live") {
-				t.Fatalf("%s: %v\n%s", r, reason, text)
-			}
-			continue
+		x := machineTest{block: block, params: map[string]uint64{"p": 1 << 20, "n": 5}}
+		if err := x.run(m.Entries()[0]); err != nil {
+			t.Fatalf("%s, %s: %v\n%s", r, directive, err, text)
 		}
-		changed++
-		run := func(text []byte) machineTest {
-			m, err := ptx.Parse(text)
-			if err != nil {
-				t.Fatal(err)
-			}
-			x := machineTest{block: block, params: map[string]uint64{"p": 1 << 20, "n": 5}}
-			if err := x.run(m.Entries()[0]); err != nil {
-				t.Fatalf("%s, %s: %v\n%s", r, directive, err, text)
-			}
-			return x
-		}
-		before, after := run(text), run(out)
-		if !maps.Equal(before.global, after.global) {
-			t.Fatalf("%s computes other things:\n%s\nwas\n%s", r, out, text)
-		}
-		loads, stores = loads+after.loads, stores+after.stores
-		if strings.Count(string(out), "st.volatile") < strings.Count(string(out), "ld.volatile") {
-			dropped++
-		}
+		return x
 	}
-	t.Logf("%d kernels, %d loads and %d stores done", changed, loads, stores)
-	if changed < 300 || loads < 10000 || stores < 5000 || dropped == 0 {
-		t.Errorf("only %d kernels were changed, with %d loads and %d stores done", changed, loads, stores)
+	before, after := run(text), run(out)
+	if !maps.Equal(before.global, after.global) {
+		t.Fatalf("%s computes other things:\n%s\nwas\n%s", r, out, text)
+	}
+	c.loads, c.stores = c.loads+after.loads, c.stores+after.stores
+	if strings.Count(string(out), "st.volatile") < strings.Count(string(out), "ld.volatile") {
+		c.dropped++
 	}
 }
 

@@ -17,8 +17,8 @@ import (
 //   - if a branch that follows from any look decides whether it is come back to, unless every turn is counted: then
 //     the loop ends by itself (progress.go).
 //
-// Two kinds of atomics wait for nobody: a compare-and-swap whose comparand is read anew in every turn from the same place, the
-// usual retry, where who fails has been overtaken by one who succeeded; and additions of a constant that is not 0, all of one
+// Two kinds of atomics wait for nobody: a compare-and-swap whose comparand is read anew in every turn from the same place, and after whose
+// success the loop is left, the usual retry, where who fails has been overtaken by one who succeeded; and additions of a constant that is not 0, all of one
 // sign, by which blocks take work from a queue.
 
 // A waiter looks at the loops of one function.
@@ -253,14 +253,17 @@ func (a *waiter) ofBlock(i int) bool {
 	return false
 }
 
-// sameAddress tells whether a load's address is the same in every turn, as far as its own registers tell.
+// sameAddress tells whether there is a way around from a load to itself on which nothing writes the registers of its address.
 func (a *waiter) sameAddress(p *part, i int) bool {
+	writers := make(map[int]bool)
 	for _, x := range a.w.Accesses(i) {
-		if x.Read && slices.ContainsFunc(a.defs[x.Reg], func(d int) bool { return p.in[int(a.block[d])] }) {
-			return false
+		if x.Read {
+			for _, d := range a.defs[x.Reg] {
+				writers[int(a.block[d])] = true
+			}
 		}
 	}
-	return true
+	return !a.everyTurn(p, int(a.block[i]), writers)
 }
 
 // Spaces through which a block hands on to itself what one of its threads has seen.

@@ -13,21 +13,8 @@ import (
 func (a *waiter) progress(p *part) map[int]bool {
 	var out map[int]bool
 	for _, b := range p.blocks {
-		i := a.branch(b)
-		if i < 0 || string(a.f.Base(i)) == "brx" || !a.leaves(p, b) {
-			continue
-		}
-		_, negated := a.f.Guard(i)
-		ends := !negated // the predicate's value with which the part is left
-		if string(a.f.Base(i)) == "bra" {
-			if target := a.w.Blocks[b].Succs; len(target) != 2 || p.in[target[0]] == p.in[target[1]] {
-				continue
-			} else if p.in[target[0]] {
-				ends = negated
-			}
-		}
-		accesses := a.w.Accesses(i)
-		if len(accesses) == 1 && (a.counted(p, b, accesses[0].Reg, ends, 8) || a.swapped(p, b, accesses[0].Reg, ends)) {
+		pred, ends, ok := a.leaving(p, b)
+		if ok && (a.counted(p, b, pred, ends, 8) || a.swapped(p, b, pred, ends)) {
 			if out == nil {
 				out = make(map[int]bool)
 			}
@@ -35,6 +22,30 @@ func (a *waiter) progress(p *part) map[int]bool {
 		}
 	}
 	return out
+}
+
+// leaving returns the predicate of a block's conditional branch out of the part, and its value with which the part is left.
+func (a *waiter) leaving(p *part, b int) (pred int32, ends, ok bool) {
+	i := a.branch(b)
+	if i < 0 || string(a.f.Base(i)) == "brx" || !a.leaves(p, b) {
+		return 0, false, false
+	}
+	_, negated := a.f.Guard(i)
+	ends = !negated
+	if string(a.f.Base(i)) == "bra" {
+		target := a.w.Blocks[b].Succs
+		if len(target) != 2 || p.in[target[0]] == p.in[target[1]] {
+			return 0, false, false
+		}
+		if p.in[target[0]] {
+			ends = negated
+		}
+	}
+	accesses := a.w.Accesses(i)
+	if len(accesses) != 1 {
+		return 0, false, false
+	}
+	return accesses[0].Reg, ends, true
 }
 
 // swapped tells whether a predicate has this value exactly where the swap of a retry has succeeded.
@@ -296,7 +307,10 @@ func (a *waiter) advances(p *part, i int) bool {
 			return known && (k < 0) != (n < 0) // a semaphore is given back
 		})
 	case HasModifier(op, "cas"):
-		return len(ops) >= 4 && a.retry(p, i, ops)
+		return len(ops) >= 4 && a.retry(p, i, ops) && slices.ContainsFunc(p.blocks, func(b int) bool {
+			pred, ends, ok := a.leaving(p, b)
+			return ok && a.everyTurn(p, int(a.block[i]), map[int]bool{b: true}) && a.swapped(p, b, pred, ends)
+		})
 	}
 	return false
 }
