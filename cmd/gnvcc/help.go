@@ -6,7 +6,10 @@ const helpText = `gnvcc takes nvcc's place, and makes the kernels that it builds
 
   gnvcc ARGS                   what nvcc ARGS does, with the recipes that are known (gnvcc --help is nvcc's)
   gnvcc tune -- ./app ARGS     run a program that gnvcc built, and find recipes on its launches; with -apply, build with them
-  gnvcc apply                  run again, in place, the compile commands whose kernels' recipes have changed
+  gnvcc apply                  run again the compile commands whose kernels' recipes have changed
+  gnvcc revert                 give what was built with recipes nvcc's own code
+  gnvcc status                 what in this folder was built with which recipe, and what is pending
+  gnvcc clean                  remove what is no use any more; -all: everything but recipes
   gnvcc report                 kernel by kernel: registers, occupancy, times, how it was checked; -predict needs no GPU
   gnvcc explain KERNEL         all that is known of a kernel, and why it is built as it is
   gnvcc pin KERNEL RECIPE      build a kernel with a recipe of yours; unpin takes it back

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"gnvcc/driver"
+	"gnvcc/policy"
+)
+
+// What was built here: apply and revert build it again, status tells of it, clean forgets it.
+
+// stoppable is a context that a signal ends.
+func stoppable() (context.Context, func()) {
+	return signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+}
+
+// folderOf reads the folder that a verb may be given, "" for none.
+func folderOf(args []string) (string, error) {
+	if len(args) == 0 {
+		return "", nil
+	}
+	folder, err := filepath.Abs(args[0])
+	if err == nil {
+		_, err = os.Stat(folder)
+	}
+	return folder, err
+}
+
+// apply runs the recorded compile commands again whose kernels' recipes have changed.
+func apply(args []string) int {
+	return buildAgain("apply", args, driver.Aim{}, `Runs the compile commands again whose kernels are now known to be faster with other recipes, all that this store
+knows or those in and below a folder. A file is replaced only where it is what its command wrote; what anything else has
+written since, and a source that was edited, are left alone and named. Your next make links what is new.
+`)
+}
+
+// revert gives everything that was built with recipes nvcc's own code.
+func revert(args []string) int {
+	return buildAgain("revert", args, driver.Aim{Plain: true}, `Gives what was built with recipes nvcc's own code again, as gnvcc apply would with no recipe known: all that this
+store knows, or what lies in and below a folder. The recipes stay in the store, and the next build or apply uses them
+again: GNVCC_OFF=1 or plain nvcc does not, and gnvcc ban keeps a lever from a kernel for good.
+`)
+}
+
+func buildAgain(verb string, args []string, aim driver.Aim, about string) int {
+	fs := newFlags(verb, verb+" [FOLDER]", about)
+	if code, ok := parse(fs, args); !ok {
+		return code
+	}
+	if fs.NArg() > 1 {
+		fs.Usage()
+		return 2
+	}
+	ctx, stop := stoppable()
+	defer stop()
+	var err error
+	if aim.Under, err = folderOf(fs.Args()); err == nil {
+		store, opening := openStore()
+		if err = opening; err == nil {
+			_, err = driver.Build(ctx, store, aim, os.Stdout)
+		}
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "gnvcc %s: %v\n", verb, err)
+		return 1
+	}
+	return 0
+}
+
+// status tells what was built with which recipe, and what is pending.
+func status(args []string) int {
+	fs := newFlags("status", "status [-json] [FOLDER]", `Tells what was built with which recipe, and what gnvcc apply would build again: in and below a folder, the present one if
+none is named. It runs nothing: whether a file is still what its command wrote is seen by gnvcc apply only.
+`)
+	asJSON := fs.Bool("json", false, "as JSON")
+	if code, ok := parse(fs, args); !ok {
+		return code
+	}
+	if fs.NArg() > 1 {
+		fs.Usage()
+		return 2
+	}
+	folder, err := folderOf(append(fs.Args(), "."))
+	if err != nil {
+		return complain("status", err)
+	}
+	store, err := openStore()
+	if err != nil {
+		return complain("status", err)
+	}
+	ctx, stop := stoppable()
+	defer stop()
+	outputs, broken, err := driver.Status(ctx, store, folder)
+	if err != nil {
+		return complain("status", err)
+	}
+	if *asJSON {
+		err = json.NewEncoder(os.Stdout).Encode(struct {
+			Folder     string
+			Outputs    []driver.OutputStatus
+			Unfinished []string // outputs that a killed apply was about to replace; the next one sees to them
+		}{folder, append([]driver.OutputStatus{}, outputs...), append([]string{}, broken...)})
+	} else {
+		statusText(os.Stdout, folder, outputs, broken)
+	}
+	if err != nil {
+		return complain("status", err)
+	}
+	return 0
+}
+
+func statusText(w io.Writer, folder string, outputs []driver.OutputStatus, broken []string) {
+	if len(outputs) == 0 {
+		fmt.Fprintf(w, "gnvcc: no build in %s is known\n", folder)
+	}
+	for _, o := range outputs {
+		name := o.Output
+		if rel, err := filepath.Rel(folder, o.Output); err == nil && !strings.HasPrefix(rel, "..") {
+			name = rel
+		}
+		fmt.Fprintf(w, "%s (%s): %s", name, strings.Join(o.Inputs, " "), o.State)
+		if o.State == "alone" {
+			fmt.Fprintf(w, ": %s", o.Why)
+		}
+		fmt.Fprintln(w)
+		for _, k := range o.Kernels {
+			text := orOwn(k.Recipe)
+			if k.Wanted != k.Recipe && k.Reason == "" {
+				text += "; wanted: " + orOwn(k.Wanted)
+			}
+			if k.Pinned {
+				text += " (pinned, not measured)"
+			}
+			if k.Reason != "" {
+				text += "; not applied: " + k.Reason
+			}
+			fmt.Fprintf(w, "  %s, %s: %s\n", policy.ShortName(k.Kernel), k.Target, text)
+		}
+	}
+	for _, path := range broken {
+		fmt.Fprintf(w, "%s: an apply was killed; the next one finishes it or takes it back\n", path)
+	}
+}
+
+// orOwn is a recipe for people.
+func orOwn(recipe string) string {
+	if recipe == "" {
+		return "nvcc's own"
+	}
+	return recipe
+}
+
+// clean removes what is no use any more.
+func clean(args []string) int {
+	fs := newFlags("clean", "clean [-all]", `Removes what killed processes left, forgets builds whose folder or output is gone, and drops what is kept to make
+later applies faster. Recipes stay; so do bans and pins.
+`)
+	all := fs.Bool("all", false, "forget every build, and all that can be made again: the store is then as a fresh one with the same recipes. What was built stays as it is, and gnvcc revert does not know it any more")
+	if code, ok := parse(fs, args); !ok {
+		return code
+	}
+	if fs.NArg() > 0 {
+		fs.Usage()
+		return 2
+	}
+	store, err := openStore()
+	if err != nil {
+		return complain("clean", err)
+	}
+	ctx, stop := stoppable()
+	defer stop()
+	c, err := driver.Clean(ctx, store, *all)
+	for _, note := range c.Notes {
+		fmt.Println("gnvcc:", note)
+	}
+	fmt.Printf("gnvcc: removed %d temporary folders, %d records of builds, %d files of the store (%.1f MB)\n",
+		c.Folders, c.Builds, c.Store.Files, float64(c.Store.Bytes)/1e6)
+	if err != nil {
+		return complain("clean", err)
+	}
+	return 0
+}
