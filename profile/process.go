@@ -307,6 +307,10 @@ func (p *process) decide(ctx context.Context, l *Launch) error {
 	w := writer{}
 	w.u64(uint64(max(v.Again, 0)))
 	_, err = p.command(fDone, w.b, answerLimit)
+	var failed *CandidateError
+	if errors.As(err, &failed) { // to go on would be to compute with other data
+		p.run.kill(p.pid, fmt.Sprintf("%s failed after a session (%s): its results would be wrong", failed.Doing, failed.Text))
+	}
 	return err
 }
 

@@ -416,7 +416,12 @@ static const char *start(char *text, size_t n) {
     if (cuptiGetCallbackName(CUPTI_CB_DOMAIN_DRIVER_API, id, &name) != CUPTI_SUCCESS || !name) continue;
     actions[id] = action_of(name, &own_stream[id]);
     if (actions[id] == NOTHING) continue;
-    if (cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id) == CUPTI_SUCCESS) launches += actions[id] == LAUNCH;
+    // One that is not told of may be an allocation, which a session would have to save.
+    if ((r = cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id)) != CUPTI_SUCCESS) {
+      snprintf(text, n, "CUPTI does not tell of calls of %s (%d)", name, (int)r);
+      return text;
+    }
+    launches += actions[id] == LAUNCH;
   }
   // Not the whole domain: one of its callbacks comes at every launch.
   static const CUpti_CallbackId resources[] = {
@@ -424,9 +429,16 @@ static const char *start(char *text, size_t n) {
       CUPTI_CBID_RESOURCE_STREAM_CREATED, CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING,
   };
   for (size_t i = 0; i < sizeof resources / sizeof *resources; i++)
-    if ((r = cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, resources[i])) != CUPTI_SUCCESS) launches = 0;
+    if ((r = cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, resources[i])) != CUPTI_SUCCESS) {
+      snprintf(text, n, "CUPTI does not tell of modules, streams and contexts (%d, %d)", (int)resources[i], (int)r);
+      return text;
+    }
   if (launches == 0) {
-    snprintf(text, n, "CUPTI gives no callbacks for launches (%d)", (int)r);
+    snprintf(text, n, "CUPTI gives no callbacks for launches");
+    return text;
+  }
+  if (pthread_atfork(NULL, NULL, on_fork) != 0 || atexit(on_exit_process) != 0) {
+    snprintf(text, n, "there is no memory left to be told of the process' end");
     return text;
   }
   return "";
@@ -461,7 +473,5 @@ int InitializeInjection(void) {
     socket_close();
     return 1;
   }
-  pthread_atfork(NULL, NULL, on_fork);
-  atexit(on_exit_process);
   return 1;
 }

@@ -105,6 +105,7 @@ struct module {
 void module_loaded(CUcontext context, uint32_t cupti, const void *cubin, size_t size);
 void module_unloading(CUcontext context, uint32_t cupti);
 void module_bind(CUcontext context, CUmodule handle); // the module that this thread has just loaded is called handle
+bool module_gone(const struct module *m);
 void module_forget(void);                              // what this thread loaded last, nobody named
 struct module *module_of(CUcontext context, CUmodule handle, const char *kernel); // NULL: can't be told
 bool module_send(struct module *m);                    // with talk held
@@ -157,7 +158,7 @@ void on_graph_launch(void);
 void kernels_drop(CUcontext context, struct module *m); // m NULL: all of the context
 bool launch_gather(const struct launch *l, const struct kernel *k, uint8_t *into); // the arguments' bytes
 void summary_send(bool all); // with talk held
-void put_attributes(struct buffer *b, CUfunction f);
+bool put_attributes(struct buffer *b, CUfunction f); // false: the driver does not tell them all
 void stream_created(CUcontext context, CUstream s);
 void stream_destroyed(CUstream s);
 void streams_drop(CUcontext context);

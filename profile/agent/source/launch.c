@@ -48,6 +48,7 @@ void stream_created(CUcontext context, CUstream s) {
     size_t room = stream_room ? 2 * stream_room : 64;
     void *p = realloc(streams, room * sizeof *streams);
     if (p) streams = p, stream_room = room;
+    else atomic_store(&agent_off, true); // what is not known can't be waited for: never a session again
   }
   if (stream_count < stream_room) {
     streams[stream_count].context = context;
@@ -238,27 +239,27 @@ static void put_aligns(struct buffer *b, const struct shape *s) {
   for (uint32_t i = 0; i < s->kernel->count; i++) put_u8(b, s->any[i] ? (uint8_t)__builtin_ctzll(s->any[i]) : 64);
 }
 
-void put_attributes(struct buffer *b, CUfunction f) {
+bool put_attributes(struct buffer *b, CUfunction f) {
+  bool all = true;
   static const CUfunction_attribute which[] = {
       CU_FUNC_ATTRIBUTE_NUM_REGS, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES,
       CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, CU_FUNC_ATTRIBUTE_BINARY_VERSION, CU_FUNC_ATTRIBUTE_PTX_VERSION,
   };
   for (size_t i = 0; i < sizeof which / sizeof *which; i++) {
     int v = 0;
-    cu.FuncGetAttribute(&v, which[i], f);
+    all &= cu.FuncGetAttribute(&v, which[i], f) == CUDA_SUCCESS;
     put_u32(b, (uint32_t)v);
   }
+  return all;
 }
 
 static bool device_send(int ordinal) {
   if (ordinal < 0 || ordinal >= 32 || devices_sent >> ordinal & 1) return true;
-  devices_sent |= 1u << ordinal;
   char name[256] = "";
   CUuuid uuid = {{0}};
   size_t memory = 0;
-  cu.DeviceGetName(name, sizeof name, ordinal);
-  cu.DeviceGetUuid(&uuid, ordinal);
-  cu.DeviceTotalMem(&memory, ordinal);
+  bool told = cu.DeviceGetName(name, sizeof name, ordinal) == CUDA_SUCCESS && cu.DeviceGetUuid(&uuid, ordinal) == CUDA_SUCCESS &&
+              cu.DeviceTotalMem(&memory, ordinal) == CUDA_SUCCESS;
   static const CUdevice_attribute which[] = {
       CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
       CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR,
@@ -272,10 +273,12 @@ static bool device_send(int ordinal) {
   put_u64(&b, memory);
   for (size_t i = 0; i < sizeof which / sizeof *which; i++) {
     int v = 0;
-    cu.DeviceGetAttribute(&v, which[i], ordinal);
+    told = told && cu.DeviceGetAttribute(&v, which[i], ordinal) == CUDA_SUCCESS;
     put_u32(&b, (uint32_t)v);
   }
-  bool ok = frame_send(FRAME_DEVICE, &b);
+  if (told) devices_sent |= 1u << ordinal;
+  else note("the driver does not describe device %d", ordinal);
+  bool ok = told && frame_send(FRAME_DEVICE, &b);
   buffer_free(&b);
   return ok;
 }
@@ -284,8 +287,7 @@ static bool device_send(int ordinal) {
 // there, and we would not see it. 0: none; else the parameter's number from 1.
 static uint32_t host_pointer(const struct shape *s, CUdevice device) {
   int reaches = 0;
-  cu.DeviceGetAttribute(&reaches, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS, device);
-  if (!reaches) return 0;
+  if (cu.DeviceGetAttribute(&reaches, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS, device) == CUDA_SUCCESS && !reaches) return 0;
   for (uint32_t i = 0; i < s->kernel->count; i++)
     for (uint32_t at = 0; at + 8 <= s->kernel->size[i]; at += 8) {
       uint64_t v;
@@ -358,26 +360,28 @@ static void ask(struct shape *s, const struct launch *l) {
   pthread_mutex_lock(&talk);
   inside = OURS;
   CUdevice device = 0;
-  cu.CtxGetDevice(&device);
-  if (k->module && k->module->gone) k->module = NULL;
+  bool device_known = cu.CtxGetDevice(&device) == CUDA_SUCCESS;
+  struct module *module = k->module && !module_gone(k->module) ? k->module : NULL;
   uint64_t n, bytes, managed, foreign, again = 0;
   allocs_total(&n, &bytes, &managed, &foreign);
   char why[160];
   leave_alone(l, s, device, managed, foreign, why, sizeof why);
-  bool ok = device_send(device) && (!k->module || module_send(k->module));
+  bool ok = device_send(device) && (!module || module_send(module));
+  if (!device_known) snprintf(why, sizeof why, "the driver does not tell the current device");
   int most = 0; // dynamic shared memory that the application allowed
   if (k->f == k->function || !cu.KernelGetAttribute ||
       cu.KernelGetAttribute(&most, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (CUkernel)k->f, device) != CUDA_SUCCESS)
-    cu.FuncGetAttribute(&most, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, k->function);
+    if (cu.FuncGetAttribute(&most, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, k->function) != CUDA_SUCCESS)
+      snprintf(why, sizeof why, "the driver does not tell how much shared memory the kernel may have");
   struct buffer b = {0};
   put_u32(&b, s->id);
   put_u32(&b, (uint32_t)device);
-  put_u32(&b, k->module ? k->module->id : 0);
+  put_u32(&b, module ? module->id : 0);
   put_str(&b, k->name);
   for (int i = 0; i < 3; i++) put_u32(&b, l->grid[i]);
   for (int i = 0; i < 3; i++) put_u32(&b, l->block[i]);
   put_u32(&b, l->dynamic);
-  put_attributes(&b, k->function);
+  if (!put_attributes(&b, k->function) && !*why) snprintf(why, sizeof why, "the driver does not tell the kernel's attributes");
   put_u32(&b, (uint32_t)most);
   pthread_mutex_lock(&lock);
   s->told = true; // what is sent after this is read after this

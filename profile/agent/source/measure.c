@@ -109,10 +109,12 @@ static const char *list_regions(struct session *x) {
   if (!x->variables || !x->variable_sizes) return "out of memory";
   if (x->nv > 0 && cu.FuncGetModule(&m, x->k->function) != CUDA_SUCCESS) return "the kernel's module can't be told";
   for (uint32_t i = 0; i < x->nv; i++) {
-    if (cu.ModuleGetGlobal(&x->variables[i], &x->variable_sizes[i], m, x->v[i].name) != CUDA_SUCCESS) {
+    CUresult r = cu.ModuleGetGlobal(&x->variables[i], &x->variable_sizes[i], m, x->v[i].name);
+    if (r == CUDA_ERROR_NOT_FOUND) {
       x->variables[i] = 0; // the driver does not give it out: a candidate's is checked by what comes of it
       continue;
     }
+    if (r != CUDA_SUCCESS) return "the driver does not tell where the module's variables are";
     // Constants can't be written by kernels.
     if (!x->v[i].constant && !add_region(x, x->variables[i], x->variable_sizes[i], VARIABLE, x->v[i].name)) return "out of memory";
   }
@@ -202,8 +204,14 @@ static bool run_once(struct session *x, uint32_t id, bool cold, uint32_t limit_m
     answer_store(x);
     return false;
   }
-  if (cold && x->flush) cu.MemsetD8Async(x->flush, 0, x->flush_size, x->s.stream);
-  compare_delay(x->s.stream, DELAY_NS);
+  if (cold && cu.MemsetD8Async(x->flush, 0, x->flush_size, x->s.stream) != CUDA_SUCCESS) {
+    answer_error(x, CUDA_ERROR_UNKNOWN, "emptying the L2 cache");
+    return false;
+  }
+  if (!compare_delay(x->s.stream, DELAY_NS)) { // without it the host's part would be timed
+    answer_error(x, CUDA_ERROR_UNKNOWN, "holding the stream back for a timed run");
+    return false;
+  }
   CUresult r = cu.EventRecord(x->start, x->s.stream);
   if (r == CUDA_SUCCESS) r = launch_as_seen(x->l, c->f, c->reserve);
   if (r == CUDA_SUCCESS) r = cu.EventRecord(x->end, x->s.stream);
@@ -228,7 +236,10 @@ static bool run_once(struct session *x, uint32_t id, bool cold, uint32_t limit_m
     return false;
   }
   float ms = 0;
-  cu.EventElapsedTime(&ms, x->start, x->end);
+  if ((r = cu.EventElapsedTime(&ms, x->start, x->end)) != CUDA_SUCCESS) {
+    answer_error(x, r, "reading a run's time");
+    return false;
+  }
   *ns = (double)ms * 1e6;
   return true;
 }
@@ -240,11 +251,12 @@ static bool run_once(struct session *x, uint32_t id, bool cold, uint32_t limit_m
 static CUresult repeat_attributes(const struct session *x, CUfunction f, uint32_t reserve, uint32_t carveout) {
   static const CUfunction_attribute which[] = {CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT};
   CUdevice device = 0;
-  cu.CtxGetDevice(&device);
+  CUresult known = cu.CtxGetDevice(&device);
+  if (known != CUDA_SUCCESS) return known;
   for (int i = 0; i < 2; i++) {
     int v = 0, own = 0;
     if (x->k->f == x->k->function || !cu.KernelGetAttribute || cu.KernelGetAttribute(&v, which[i], (CUkernel)x->k->f, device) != CUDA_SUCCESS)
-      if (cu.FuncGetAttribute(&v, which[i], x->k->function) != CUDA_SUCCESS) continue;
+      if ((known = cu.FuncGetAttribute(&v, which[i], x->k->function)) != CUDA_SUCCESS) return known;
     if (carveout && i == 0 && v < (int)(x->l->dynamic + reserve)) v = (int)(x->l->dynamic + reserve);
     if (carveout && i == 1) {
       if (v != -1) return CUDA_ERROR_NOT_PERMITTED;
@@ -286,10 +298,16 @@ static void do_load(struct session *x, struct buffer *in) {
     answer_error(x, r, doing);
     return;
   }
-  x->c[x->nc] = c;
   struct buffer b = {0};
-  put_u32(&b, x->nc++);
-  put_attributes(&b, c.f);
+  put_u32(&b, x->nc);
+  if (!put_attributes(&b, c.f)) {
+    buffer_free(&b);
+    cu.ModuleUnload(c.module);
+    free(c.variables);
+    answer_error(x, CUDA_ERROR_UNKNOWN, "reading a candidate's attributes");
+    return;
+  }
+  x->c[x->nc++] = c;
   answer(x, FRAME_OK, &b);
 }
 
@@ -305,7 +323,14 @@ static void do_run(struct session *x, struct buffer *in) {
   bool cold = get_u8(in) != 0;
   uint32_t limit = get_u32(in);
   if (!known(x, id)) return;
-  if (cold && !x->flush && x->flush_size && cu.MemAlloc(&x->flush, x->flush_size) != CUDA_SUCCESS) x->flush = 0;
+  if (cold && !x->flush) {
+    CUresult r = x->flush_size ? cu.MemAlloc(&x->flush, x->flush_size) : CUDA_ERROR_NOT_SUPPORTED;
+    if (r != CUDA_SUCCESS) {
+      x->flush = 0;
+      answer_error(x, r, "allocating memory to empty the L2 cache with");
+      return;
+    }
+  }
   double ns;
   if (!x->c[id].warm && !run_once(x, id, cold, limit, &ns)) return; // the first one loads code and may resize local memory
   x->c[id].warm = true;
@@ -360,17 +385,20 @@ static void do_golden(struct session *x, struct buffer *in) {
 }
 
 // Reads up to 8 bytes of what is kept of a region (golden where there is, else as before the launch), and of what is there now.
-static void read_both(struct session *x, const struct region *r, uint64_t at, uint64_t *kept, uint64_t *is) {
+static bool read_both(struct session *x, const struct region *r, uint64_t at, uint64_t *kept, uint64_t *is) {
   struct store *s = &x->s;
   size_t n = r->size - at < 8 ? r->size - at : 8;
   uint64_t slot = s->slot[r->first + at / CHUNK], in = at % CHUNK;
+  CUresult a = CUDA_SUCCESS, b = CUDA_SUCCESS;
   *kept = *is = 0;
   if (r->host) memcpy(is, (const void *)(r->base + at), n);
-  else cu.MemcpyDtoH(is, r->base + at, n);
-  if (slot && s->golden) cu.MemcpyDtoH(kept, s->golden + (slot - 1) * CHUNK + in, n);
+  else a = cu.MemcpyDtoH(is, r->base + at, n);
+  if (slot && s->golden) b = cu.MemcpyDtoH(kept, s->golden + (slot - 1) * CHUNK + in, n);
   else if (slot) memcpy(kept, s->golden_host + (slot - 1) * CHUNK + in, n);
-  else if (r->saved) cu.MemcpyDtoH(kept, r->saved + at, n);
+  else if (r->saved) b = cu.MemcpyDtoH(kept, r->saved + at, n);
   else memcpy(kept, r->saved_host + at, n);
+  if (a == CUDA_SUCCESS) a = b;
+  return a == CUDA_SUCCESS || store_fail(s, a, "reading a word that differs");
 }
 
 static void do_check(struct session *x, struct buffer *in) {
@@ -400,7 +428,10 @@ static void do_check(struct session *x, struct buffer *in) {
       if (!first) {
         first = r;
         offset = c * CHUNK + f->first;
-        read_both(x, r, offset & ~(uint64_t)7, &want, &got);
+        if (!read_both(x, r, offset & ~(uint64_t)7, &want, &got)) {
+          answer_store(x);
+          return;
+        }
         if (r->name) snprintf(where, sizeof where, "variable %s", r->name);
         else snprintf(where, sizeof where, "allocation %zu (%s)", i, kind_name(r->kind));
       }
@@ -448,10 +479,14 @@ static void put_all_back(struct session *x) {
   note("%s: %llu chunks of 1 MiB differed after the session and were put back", x->k->name, (unsigned long long)more);
 }
 
-static void finish(struct session *x) {
+// Ends a session. False: the application's memory is not what it was, and nothing can be done about it.
+static bool finish(struct session *x) {
+  bool back = true;
   if (!atomic_load(&context_lost)) {
     if (x->found && x->s.dirty) put_all_back(x);
-    cu.StreamSynchronize(x->s.stream);
+    CUresult r = cu.StreamSynchronize(x->s.stream);
+    if (r != CUDA_SUCCESS) store_fail(&x->s, r, "putting memory back");
+    back = !x->s.why || !x->found; // without runs there is nothing to put back
     if (x->s.why) note("putting memory back after a session failed: %s (%d)", x->s.why, (int)x->s.code);
   }
   for (uint32_t i = 0; i < x->nc; i++) unload(&x->c[i]);
@@ -463,6 +498,7 @@ static void finish(struct session *x) {
   free(x->c);
   free(x->variables);
   free(x->variable_sizes);
+  return back;
 }
 
 bool session(const struct launch *l, const struct kernel *k, const struct variable *v, uint32_t nv, uint64_t *again, char *why, size_t n) {
@@ -491,9 +527,8 @@ bool session(const struct launch *l, const struct kernel *k, const struct variab
   }
   x.c[0] = (struct candidate){.f = l->f, .live = true};
   x.nc = 1;
-  cu.CtxGetDevice(&device);
-  cu.DeviceGetAttribute(&l2, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, device);
-  x.flush_size = 2 * (size_t)l2;
+  if (cu.CtxGetDevice(&device) == CUDA_SUCCESS && cu.DeviceGetAttribute(&l2, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, device) == CUDA_SUCCESS)
+    x.flush_size = 2 * (size_t)l2; // else cold runs are refused
   struct buffer b = {0}, in = {0};
   put_u64(&b, x.s.n);
   put_u64(&b, x.s.bytes);
@@ -525,8 +560,16 @@ bool session(const struct launch *l, const struct kernel *k, const struct variab
     }
   }
   bool hung = x.over && atomic_load(&agent_off) && cu.EventQuery(x.end) == CUDA_ERROR_NOT_READY;
-  if (!hung) finish(&x);
+  bool back = hung || finish(&x);
   buffer_free(&in);
-  if (done) frame_send(FRAME_OK, NULL);
+  if (done && back) frame_send(FRAME_OK, NULL);
+  if (done && !back) {
+    struct buffer lost = {0};
+    put_u32(&lost, 0);
+    put_str(&lost, "putting memory back");
+    put_str(&lost, "the application's memory is not what it was");
+    frame_send(FRAME_ERROR, &lost);
+    buffer_free(&lost);
+  }
   return true;
 }

@@ -16,6 +16,7 @@ static uint32_t ids;
 static __thread struct module *latest; // what this thread loaded within the call under way
 
 void module_loaded(CUcontext context, uint32_t cupti, const void *cubin, size_t size) {
+  latest = NULL; // without memory for this one, no handle is for it
   struct module *m = calloc(1, sizeof *m);
   if (!m) return;
   m->cubin = malloc(size ? size : 1);
@@ -60,8 +61,17 @@ void modules_drop(CUcontext context) {
 }
 
 void module_bind(CUcontext context, CUmodule handle) {
-  if (latest && latest->context == context && !latest->handle) latest->handle = handle;
+  pthread_mutex_lock(&lock); // another thread may look for a handle just now
+  if (latest && latest->context == context && !latest->gone && !latest->handle) latest->handle = handle;
+  pthread_mutex_unlock(&lock);
   latest = NULL;
+}
+
+bool module_gone(const struct module *m) {
+  pthread_mutex_lock(&lock);
+  bool gone = m->gone;
+  pthread_mutex_unlock(&lock);
+  return gone;
 }
 
 void module_forget(void) { latest = NULL; }
