@@ -1,0 +1,340 @@
+package fold
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"gnvcc/rewrite/ptx"
+)
+
+// Fixed is what a variant knows that the kernel does not.
+type Fixed struct {
+	Params map[int]bool    // by index
+	Dims   map[string]bool // "ntid.x" for blockDim.x, "nctaid.y" for gridDim.y
+}
+
+// A state is what is known of a function at present.
+type state struct {
+	f      *ptx.Func
+	regs   map[string]value
+	params map[string]value // by the parameter's name; of an entry too
+	ret    value
+	loads  map[int]bool // loads that may find what the same thread has stored
+}
+
+type analysis struct {
+	fixed   Fixed
+	m       *ptx.Module
+	own     func(name string) bool
+	states  map[string]*state
+	order   []*state
+	changed bool
+}
+
+// maxRounds bounds the fixpoint: values rise at most three times each, in practice some ten rounds are the end of it.
+const maxRounds = 200
+
+// Check returns an error where a variant of the kernel could have other bits than the kernel: it says which function or instruction may
+// become constant. m is the PTX of the untouched text at -O1; own tells the user's functions from CUDA's where their names are alike.
+func Check(m *ptx.Module, entry string, fixed Fixed, own func(name string) bool) error {
+	a := &analysis{fixed: fixed, m: m, own: own, states: map[string]*state{}}
+	e := m.Entry(entry)
+	if e == nil {
+		return fmt.Errorf("no kernel %s at -O1, so that it can't be told whether constants change its bits", entry)
+	}
+	st, err := a.state(e)
+	if err != nil {
+		return err
+	}
+	for k := range e.Params {
+		st.params[e.Params[k].Name] = never
+		if fixed.Params[k] {
+			st.params[e.Params[k].Name] = known
+		}
+	}
+	for range maxRounds {
+		a.changed = false
+		for n := 0; n < len(a.order); n++ {
+			if err := a.pass(a.order[n], false); err != nil {
+				return err
+			}
+		}
+		if !a.changed {
+			for _, s := range a.order {
+				if err := a.pass(s, true); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}
+	return fmt.Errorf("it can't be told whether constants change its bits: too many functions")
+}
+
+// state finds a function, or begins with it.
+func (a *analysis) state(f *ptx.Func) (*state, error) {
+	if s, ok := a.states[f.Name]; ok {
+		return s, nil
+	}
+	s := &state{f: f, regs: map[string]value{}, params: map[string]value{}, loads: map[int]bool{}}
+	for i, st := range f.Stmts {
+		if st.Kind == ptx.Inst {
+			f.Effects(i, func(n ptx.Span, read, write bool) {
+				if write {
+					s.regs[string(f.Bytes(n))] = none
+				}
+			})
+		}
+	}
+	a.states[f.Name], a.order, a.changed = s, append(a.order, s), true
+	return s, nil
+}
+
+var call = regexp.MustCompile(`(?s)\bcall(?:\.uni)?\s*(?:\(\s*([^)]*?)\s*\)\s*,)?\s*([^\s,;(]+)\s*(?:,\s*\(\s*([^)]*?)\s*\))?\s*(?:,\s*[\w$%]+)?\s*;`)
+
+// A register's definitions in one pass.
+type defs struct {
+	n   int
+	all value
+}
+
+// pass goes through a function once. check: everything is known; say what may become constant.
+func (a *analysis) pass(s *state, check bool) error {
+	f := s.f
+	seen := map[string]defs{}
+	args, results := map[string]value{}, map[string]value{}
+	types := map[string]string{}
+	ret := none
+	var stores []int
+	for i, st := range f.Stmts {
+		if st.Kind != ptx.Inst {
+			continue
+		}
+		op, base := f.Opcode(i), string(f.Base(i))
+		text := string(f.Bytes(ptx.Span{Start: st.Start, End: st.End}))
+		if base == "call" {
+			if err := a.call(s, text, args, results, types, check); err != nil {
+				return err
+			}
+			clear(args)
+			continue
+		}
+		var ops []string
+		for _, o := range f.Operands(i, nil) {
+			ops = append(ops, string(f.Bytes(o)))
+		}
+		out := maybe
+		switch {
+		case base == "st" && ptx.HasModifier(op, "param") && len(ops) == 2:
+			name, v := place(ops[0]), a.operand(s, ops[1])
+			if strings.HasPrefix(name, "func_retval") {
+				ret = join(ret, v)
+			} else {
+				args[name] = join(args[name], v)
+				types[name] = lastWord(op)
+			}
+			continue
+		case base == "st" && len(ops) == 2:
+			if v := a.operand(s, ops[1]); v != never && v != none {
+				stores = append(stores, i)
+			}
+			continue
+		case base == "ld" && len(ops) == 2:
+			out = a.load(s, i, op, ops[1], results)
+		case len(ops) > 1:
+			out = a.result(s, base, op, ops[1:])
+			if check && approximate(base, op) && float(op) && !a.kept(s, base, ops[1:]) {
+				return fmt.Errorf("its %s may become constant, and the compiler's constant has other bits than the GPU's", strings.TrimSpace(string(op)))
+			}
+		}
+		f.Effects(i, func(n ptx.Span, read, write bool) {
+			if write {
+				name := string(f.Bytes(n))
+				d := seen[name]
+				seen[name] = defs{d.n + 1, join(d.all, out)}
+			}
+		})
+	}
+	for name, d := range seen {
+		v := d.all
+		if d.n > 1 && v == given { // two constants: which one, may become known
+			v = known
+		}
+		if s.regs[name] != v {
+			s.regs[name], a.changed = v, true
+		}
+	}
+	if ret != s.ret {
+		s.ret, a.changed = ret, true
+	}
+	return a.forwarded(s, stores)
+}
+
+func place(operand string) string {
+	name, _, _ := strings.Cut(strings.Trim(operand, "[] "), "+")
+	return name
+}
+
+func lastWord(op []byte) string {
+	return string(op)[strings.LastIndexByte(string(op), '.')+1:]
+}
+
+// load is what a load gives.
+func (a *analysis) load(s *state, i int, op []byte, from string, results map[string]value) value {
+	switch {
+	case ptx.HasModifier(op, "param"):
+		name := place(from)
+		if v, ok := s.params[name]; ok {
+			return v
+		}
+		if v, ok := results[name]; ok {
+			return v
+		}
+	case ptx.HasModifier(op, "nc"), ptx.HasModifier(op, "volatile"):
+		return never
+	case ptx.HasModifier(op, "global"), ptx.HasModifier(op, "shared"):
+		if !s.loads[i] && !a.constant(from) {
+			return never
+		}
+	case ptx.HasModifier(op, "const"):
+		if strings.HasPrefix(place(from), "%") && !a.tables() || a.m.Global(place(from)) != nil && !a.constant(from) {
+			return never
+		}
+	}
+	return maybe
+}
+
+// tables tells whether a variable in constant memory has a start. CUDA's own functions have some: those are not read by others.
+func (a *analysis) tables() bool {
+	for _, g := range a.m.Globals {
+		if g.Space == "const" && a.constant(g.Name) && !strings.HasPrefix(g.Name, "__cudart") {
+			return true
+		}
+	}
+	return false
+}
+
+// constant tells whether an address is that of a variable with a start: what it holds may be known.
+func (a *analysis) constant(address string) bool {
+	name := place(address)
+	if strings.HasPrefix(name, "%") {
+		return false
+	}
+	g := a.m.Global(name)
+	return g == nil || strings.Contains(string(a.m.Bytes()[g.Span.Start:g.Span.End]), "=")
+}
+
+// kept tells whether an approximate instruction stays what it is: none of its operands is a constant that it is not now.
+func (a *analysis) kept(s *state, base string, ops []string) bool {
+	for n, o := range ops {
+		if n == 2 && base == "fma" { // a*b + 0 is not a*b: a zero has a sign
+			continue
+		}
+		if !a.operand(s, o).firm() {
+			return false
+		}
+	}
+	return true
+}
+
+// call goes into the user's function that is called, or looks at the arguments of one of CUDA's.
+func (a *analysis) call(s *state, text string, args, results map[string]value, types map[string]string, check bool) error {
+	m := call.FindStringSubmatch(text)
+	if m == nil || strings.HasPrefix(m[2], "%") {
+		return fmt.Errorf("it calls a function by a pointer, so that it can't be told whether constants change its bits")
+	}
+	result := strings.TrimSpace(m[1])
+	g := a.m.Func(m[2])
+	if g == nil || !g.Body { // another unit's, or the system's: nothing is known there
+		results[result] = never
+		return nil
+	}
+	var names []string
+	if m[3] != "" {
+		for _, n := range strings.Split(m[3], ",") {
+			names = append(names, strings.TrimSpace(n))
+		}
+	}
+	if strings.HasPrefix(g.Name, "_Z") || a.own(g.Name) {
+		callee, err := a.state(g)
+		if err != nil {
+			return err
+		}
+		for k := range g.Params {
+			v := maybe
+			if k < len(names) {
+				v = args[names[k]]
+			}
+			if p := g.Params[k].Name; join(callee.params[p], v) != callee.params[p] {
+				callee.params[p], a.changed = join(callee.params[p], v), true
+			}
+		}
+		results[result] = callee.ret
+		return nil
+	}
+	some, firm, low := false, true, maybe
+	for _, n := range names {
+		if t := types[n]; t == "b64" || t == "u64" { // where results go
+			continue
+		}
+		v := args[n]
+		some, firm, low = some || v == never, firm && v.firm(), min(low, v)
+	}
+	if check && !firm && inexact(g) {
+		return fmt.Errorf("an argument of %s may become constant, and the compiler's result has other bits than the GPU's", g.Name)
+	}
+	switch {
+	case low == none:
+		results[result] = none
+	case some && floating(string(g.Text())) && (firm || !choosing[g.Name]):
+		results[result] = never
+	default:
+		results[result] = maybe
+	}
+	return nil
+}
+
+// forwarded marks the loads that a store of something that may be known can reach without a barrier in between: the compiler may hand it on.
+// What a called function stores or loads counts as stored before, and as reached.
+func (a *analysis) forwarded(s *state, stores []int) error {
+	if len(stores) == 0 {
+		return nil
+	}
+	f := s.f
+	blocks, err := f.Blocks()
+	if err != nil {
+		return fmt.Errorf("its control flow can't be read at -O1: %w", err)
+	}
+	isStore := map[int]bool{}
+	for _, i := range stores {
+		isStore[i] = true
+	}
+	in := make([]bool, len(blocks))
+	for again := true; again; {
+		again = false
+		for b, block := range blocks {
+			dirty := in[b]
+			for i := block.First; i < block.Last; i++ {
+				if f.Stmts[i].Kind != ptx.Inst {
+					continue
+				}
+				switch string(f.Base(i)) {
+				case "bar", "barrier":
+					dirty = false
+				case "ld":
+					if dirty && !s.loads[i] {
+						s.loads[i], a.changed = true, true
+					}
+				}
+				dirty = dirty || isStore[i]
+			}
+			for _, next := range block.Succs {
+				if dirty && !in[next] {
+					in[next], again = true, true
+				}
+			}
+		}
+	}
+	return nil
+}

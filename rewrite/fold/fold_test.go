@@ -1,0 +1,67 @@
+package fold
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/ptxtest"
+)
+
+// TestKernels judges kernels as every toolkit compiles them.
+func TestKernels(t *testing.T) {
+	for _, kit := range ptxtest.Toolkits(t) {
+		for _, flag := range []string{"-DPLAIN", "-DTABLE"} {
+			t.Run(kit.Version+flag, func(t *testing.T) { judge(t, compile(t, kit.Nvcc(), flag)) })
+		}
+	}
+}
+
+func judge(t *testing.T, m *ptx.Module) {
+	for _, e := range m.Entries() {
+		fixed := Fixed{Params: map[int]bool{}, Dims: map[string]bool{"ntid.x": true}}
+		for i := range e.Params {
+			fixed.Params[i] = len(e.Params[i].Dims) > 0 || !strings.HasSuffix(e.Params[i].Type, "64") || e.Params[i].Type == "f64"
+		}
+		err := Check(m, e.Name, fixed, func(string) bool { return false })
+		if want := strings.Contains(e.Name, "no_"); want != (err != nil) {
+			t.Errorf("%s: %v", e.Name, err)
+		}
+	}
+}
+
+// TestFlags: where divisions are approximate and results are flushed, a constant that the compiler computed has other bits.
+func TestFlags(t *testing.T) {
+	kits := ptxtest.Toolkits(t)
+	m := compile(t, kits[len(kits)-1].Nvcc(), "-use_fast_math")
+	e := ""
+	for _, f := range m.Entries() {
+		if strings.Contains(f.Name, "ok_plain") {
+			e = f.Name
+		}
+	}
+	if err := Check(m, e, Fixed{Params: map[int]bool{1: true}}, func(string) bool { return false }); err == nil {
+		t.Error("a division that is approximate is taken")
+	}
+}
+
+func compile(t *testing.T, nvcc string, flags ...string) *ptx.Module {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "k.ptx")
+	cmd := exec.Command(nvcc, append(flags, "-arch=sm_80", "-Xcicc", "-O1", "-ptx", "testdata/kernels.cu", "-o", out)...)
+	if text, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	text, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := ptx.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}

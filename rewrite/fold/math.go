@@ -1,0 +1,49 @@
+package fold
+
+import (
+	"strings"
+
+	"gnvcc/rewrite/ptx"
+)
+
+// Functions of CUDA that are computed exactly, or rounded as IEEE says: the host's result is the device's. All others round in a way of
+// their own. (CUDA C++ Programming Guide, Mathematical Functions: those of maximum error 0.)
+var exact = names(`fabs fabsf fma fmaf fmin fminf fmax fmaxf floor floorf ceil ceilf trunc truncf rint rintf round roundf nearbyint nearbyintf copysign
+	copysignf sqrt sqrtf __saturatef __fadd_rn __fsub_rn __fmul_rn __fmaf_rn __fdiv_rn __frcp_rn __fsqrt_rn __dadd_rn __dsub_rn __dmul_rn __fma_rn __ddiv_rn
+	__drcp_rn __dsqrt_rn __float_as_int __int_as_float __float_as_uint __uint_as_float __double_as_longlong __longlong_as_double __int2float_rn
+	__uint2float_rn __ll2float_rn __ull2float_rn __int2double_rn __uint2double_rn __ll2double_rn __ull2double_rn __double2float_rn __isnanf __isinff __isnan
+	__isinf __isnand __isinfd __finitef __finite __isfinited __signbitf __signbit __signbitd isnan isinf isfinite fdimf fdim`)
+
+// choosing are the exact ones whose result may be one operand alone, whatever the other one is.
+var choosing = names("fmin fminf fmax fmaxf __saturatef fdim fdimf")
+
+func names(list string) map[string]bool {
+	m := map[string]bool{}
+	for _, n := range strings.Fields(list) {
+		m[n] = true
+	}
+	return m
+}
+
+// inexact tells whether a function of CUDA's, as it is compiled here, may give other bits than the host. With -ftz and without
+// -prec-sqrt the body shows it.
+func inexact(f *ptx.Func) bool {
+	text := string(f.Text())
+	if !floating(text) {
+		return false
+	}
+	return !exact[f.Name] || strings.Contains(text, ".ftz") || strings.Contains(text, ".approx") || strings.Contains(text, ".full")
+}
+
+func floating(text string) bool {
+	return strings.Contains(text, ".f32") || strings.Contains(text, ".f64") || strings.Contains(text, "f16")
+}
+
+// approximate tells whether an instruction rounds in a way of its own, or flushes.
+func approximate(base string, op []byte) bool {
+	switch base {
+	case "ex2", "lg2", "sin", "cos", "tanh", "rsqrt":
+		return true
+	}
+	return ptx.HasModifier(op, "approx") || ptx.HasModifier(op, "full") || ptx.HasModifier(op, "ftz")
+}

@@ -1,0 +1,39 @@
+// Kernels named ok keep their bits where all scalars are known and all loops unrolled; those named no would not.
+#define I (blockIdx.x * blockDim.x + threadIdx.x)
+__global__ void ok_plain(float *a, float x, int n) { for (int i = 0; i < n; i++) a[i] = a[i] * x + x / 3.0f + sqrtf(x); }
+__global__ void no_pow(float *a, float x, int n) { a[I] += powf(x, 2.3f); }
+__global__ void no_sin(float *a, float x, int n) { a[I] += sinf(x); }
+__global__ void no_fast(float *a, float x, int n) { a[I] += __expf(x); }
+__global__ void no_double(double *a, double x, int n) { a[I] += exp(x * n); }
+__global__ void ok_data(float *a, float x, int n) { a[I] = expf(a[I] * x) + powf(a[I], 1.5f); }
+__global__ void no_exponent(float *a, float x, int n) { a[I] = powf(a[I], x); }
+__global__ void no_integer(float *a, float x, int n) { a[I] = powf(a[I], (float)n); }
+__global__ void no_counter(float *a, float x, int n) { for (int i = 0; i < n; i++) a[i] = sinf((float)i); }
+__global__ void ok_counter(float *a, const float *__restrict__ b, int n) { float s = 0; for (int i = 0; i < n; i++) s += sinf(b[I] * i); a[I] = s; }
+__global__ void no_first(float *a, float x, int n) { float s = 0; for (int i = 0; i < n; i++) s = expf(s) + a[i]; a[0] = s; }
+__device__ float deep(float y, int k) { float s = 1; for (int i = 0; i < k; i++) s *= __cosf(y); return s; }
+__global__ void no_called(float *a, float x, int n) { a[I] = deep(x, n) + deep(a[I], n); }
+__global__ void ok_called(float *a, float *b, int n) { a[I] = deep(b[I], n); }
+struct P { int n; float f; };
+__global__ void no_field(float *a, P p) { a[I] = logf(p.f); }
+__global__ void no_block(float *a) { a[I] = rsqrtf((float)blockDim.x); }
+__global__ void ok_thread(float *a) { a[I] = rsqrtf((float)threadIdx.x); }
+__global__ void no_local(float *a, int n) { float t[4] = {1, 2, 3, 4}; for (int i = 0; i < 4; i++) t[i] += n; a[I] = logf(t[threadIdx.x & 3]) + logf(t[n & 3]); }
+__global__ void no_choice(float *a, int n, float x) { a[I] = expf(n > 3 ? a[I] : x); }
+__global__ void no_shared(float *a, float x) { __shared__ float t; t = x; a[I] = expf(t); }
+__global__ void ok_shared(float *a, float x) { __shared__ float t[32]; t[threadIdx.x] = x; __syncthreads(); a[I] = expf(t[31 - threadIdx.x]); }
+__global__ void no_modulo(float *a, int n) { a[I] = logf((float)(threadIdx.x % n)); }
+__global__ void no_difference(float *a, int n) { int s = n ? threadIdx.x : 0; a[I] = logf((float)((int)threadIdx.x - s)); }
+__global__ void no_sincos(float *a, float x) { float s, c; sincosf(x, &s, &c); a[I] = s * c; }
+__global__ void ok_sincos(float *a, float x) { float s, c; sincosf(a[I], &s, &c); a[I] = s * c * x; }
+__constant__ float filled[4];
+#ifndef TABLE
+__global__ void ok_constant(float *a, int n) { a[I] = logf(filled[n]); }
+#else
+__constant__ const float table[4] = {1, 2, 3, 4};
+__global__ void no_constant(float *a, int n) { a[I] = logf(filled[n]); }
+__global__ void no_table(float *a, int n) { a[I] = logf(table[n]); }
+#endif
+__global__ void no_limit(float *a, float x) { a[I] = expf(fminf(a[I], x)); }
+__global__ void ok_limit(float *a, float x) { a[I] = expf(fminf(a[I], 80.0f)) * x; }
+__global__ void no_multiple(float *a, int n) { a[I] = expf((float)(signed char)(threadIdx.x * n)); }
