@@ -27,6 +27,10 @@ func (b *bench) together(ctx context.Context, t *translation, module *ptx.Module
 	if err != nil {
 		return
 	}
+	unit, err := b.unit(t.Input)
+	if err != nil {
+		return
+	}
 	var wanted []variantOf
 	var keys, normals []string
 	var requests []source.Request
@@ -45,16 +49,15 @@ func (b *bench) together(ctx context.Context, t *translation, module *ptx.Module
 			if _, ok, _ := b.recallVariant(key, v); ok {
 				continue
 			}
+			if b.sameBits(ctx, t, call, unit, module, signature, v) != nil {
+				continue // it is refused where it is made alone, with the reason
+			}
 			wanted, keys, normals = append(wanted, v), append(keys, key), append(normals, normal)
 			requests = append(requests, source.Request{Entry: v.entry, Terms: v.terms,
 				Options: source.Options{Signature: signature, Alone: v.alone, NeverHolds: v.never}})
 		}
 	}
 	if len(requests) < 2 {
-		return
-	}
-	unit, err := b.unit(t.Input)
-	if err != nil {
 		return
 	}
 	for n, j := range unit.Together(requests) {

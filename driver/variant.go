@@ -103,7 +103,9 @@ func (b *bench) recallVariant(key string, v variantOf) (m made, ok bool, err err
 }
 
 // keepVariant keeps a variant, or why there is none. It is made again if it can't be kept.
-func (b *bench) keepVariant(key string, m made, err error) {
+func (b *bench) keepVariant(key string, m made, err error) { b.keepMemo(memoVariant, key, m, err) }
+
+func (b *bench) keepMemo(kind, key string, m made, err error) {
 	kept := keptVariant{Normal: m.normal}
 	if err != nil {
 		kept.Error = err.Error()
@@ -112,7 +114,7 @@ func (b *bench) keepVariant(key string, m made, err error) {
 		return
 	}
 	if text, err := json.Marshal(kept); err == nil {
-		b.store.PutMemo(memoVariant, key, text)
+		b.store.PutMemo(kind, key, text)
 	}
 }
 
@@ -148,7 +150,7 @@ func (b *bench) variant(ctx context.Context, t *translation, module *ptx.Module,
 		defer done()
 	}
 	var m made
-	m.ptx, err = b.compileVariant(ctx, t, module.Bytes(), call, signature, v)
+	m.ptx, err = b.compileVariant(ctx, t, module, call, signature, v)
 	if err != nil && (ctx.Err() != nil || transient(err)) {
 		return made{}, err
 	}
@@ -159,7 +161,7 @@ func (b *bench) variant(ctx context.Context, t *translation, module *ptx.Module,
 	return m, err
 }
 
-func (b *bench) compileVariant(ctx context.Context, t *translation, standard []byte, call *ciccCall, signature []string, v variantOf) ([]byte, error) {
+func (b *bench) compileVariant(ctx context.Context, t *translation, module *ptx.Module, call *ciccCall, signature []string, v variantOf) ([]byte, error) {
 	unit, err := b.unit(t.Input)
 	if err != nil {
 		return nil, err
@@ -168,11 +170,14 @@ func (b *bench) compileVariant(ctx context.Context, t *translation, standard []b
 	if err != nil {
 		return nil, err
 	}
+	if err := b.sameBits(ctx, t, call, unit, module, signature, v); err != nil {
+		return nil, err
+	}
 	content, err := b.cicc(ctx, t, call, text, v.entry)
 	if err != nil {
 		return nil, err
 	}
-	return b.oneSet(unit, standard, content, v)
+	return b.oneSet(unit, module.Bytes(), content, v)
 }
 
 // oneSet makes the copies in a variant's PTX share their static shared arrays.

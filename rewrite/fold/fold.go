@@ -256,7 +256,7 @@ func (a *analysis) call(s *state, text string, args, results map[string]value, t
 			names = append(names, strings.TrimSpace(n))
 		}
 	}
-	if strings.HasPrefix(g.Name, "_Z") || a.own(g.Name) {
+	if strings.Contains(g.Name, "_Z") || a.own(g.Name) {
 		callee, err := a.state(g)
 		if err != nil {
 			return err

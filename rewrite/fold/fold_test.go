@@ -33,6 +33,32 @@ func judge(t *testing.T, m *ptx.Module) {
 	}
 }
 
+// TestSuspect: where a kernel is not suspected, Check has nothing against it.
+func TestSuspect(t *testing.T) {
+	for _, kit := range ptxtest.Toolkits(t) {
+		out := filepath.Join(t.TempDir(), "k.ptx")
+		if text, err := exec.Command(kit.Nvcc(), "-arch=sm_80", "-ptx", "testdata/kernels.cu", "-o", out).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		text, err := os.ReadFile(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := ptx.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range m.Entries() {
+			if !Suspect(m, e.Name) && strings.Contains(e.Name, "no_") {
+				t.Errorf("%s: %s is not suspected", kit.Version, e.Name)
+			}
+			if Suspect(m, e.Name) && strings.Contains(e.Name, "integers") {
+				t.Errorf("%s: %s is suspected", kit.Version, e.Name)
+			}
+		}
+	}
+}
+
 // TestFlags: where divisions are approximate and results are flushed, a constant that the compiler computed has other bits.
 func TestFlags(t *testing.T) {
 	kits := ptxtest.Toolkits(t)

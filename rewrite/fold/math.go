@@ -1,6 +1,7 @@
 package fold
 
 import (
+	"regexp"
 	"strings"
 
 	"gnvcc/rewrite/ptx"
@@ -46,4 +47,36 @@ func approximate(base string, op []byte) bool {
 		return true
 	}
 	return ptx.HasModifier(op, "approx") || ptx.HasModifier(op, "full") || ptx.HasModifier(op, "ftz")
+}
+
+var constants = regexp.MustCompile(`\b0(?:[fF]([0-9a-fA-F]{8})|[dD]([0-9a-fA-F]{16}))\b`)
+
+// Suspect tells from a kernel's PTX as it is built whether it may hold any function that is not exact, so that Check is needed. CUDA's
+// functions stand there in line: those that are not exact have roots, approximate instructions, or the coefficients of a
+// polynomial, which use up a float's bits. A function that was made constant there already is so in every variant.
+func Suspect(m *ptx.Module, entry string) bool {
+	reach, err := m.Reach(entry)
+	if err != nil {
+		return true
+	}
+	for _, f := range reach.Funcs {
+		text := string(f.Text())
+		if !floating(text) {
+			continue
+		}
+		if !f.Entry && f.Body && !strings.Contains(f.Name, "_Z") {
+			return true
+		}
+		for _, word := range []string{".approx", ".full", ".ftz", "sqrt.", "ex2.", "lg2.", "sin.", "cos.", "tanh."} {
+			if strings.Contains(text, word) {
+				return true
+			}
+		}
+		for _, c := range constants.FindAllStringSubmatch(text, -1) {
+			if c[1] != "" && !strings.HasSuffix(c[1], "000") || c[2] != "" && !strings.HasSuffix(c[2], "0000000000") {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -4,6 +4,7 @@ package source
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"sync"
 )
@@ -83,6 +84,11 @@ func (u *Unit) Files() []string {
 		}
 	}
 	return names
+}
+
+// DefinesC tells whether the user's text may define a function of that name with C linkage: one that PTX calls by just that name.
+func (u *Unit) DefinesC(name string) bool {
+	return u.linkedC[name] || slices.ContainsFunc(u.byName[name], func(f *function) bool { return f.linkageC })
 }
 
 // Kernels lists the kernels that the user's files define, in the order of the text.

@@ -37,3 +37,6 @@ __global__ void no_table(float *a, int n) { a[I] = logf(table[n]); }
 __global__ void no_limit(float *a, float x) { a[I] = expf(fminf(a[I], x)); }
 __global__ void ok_limit(float *a, float x) { a[I] = expf(fminf(a[I], 80.0f)) * x; }
 __global__ void no_multiple(float *a, int n) { a[I] = expf((float)(signed char)(threadIdx.x * n)); }
+__global__ void ok_integers(float *a, int n) { for (int i = 0; i < n; i++) a[i] = a[i] * 0.5f + n; }
+__global__ void no_hypot(double *a, double x) { a[I] = hypot(x, 3.0) + norm3d(x, x, x); }
+__global__ void no_cbrt(float *a, float x) { a[I] = cbrtf(x); }

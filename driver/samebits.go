@@ -1,0 +1,107 @@
+package driver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gnvcc/rewrite/fold"
+	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/recipe"
+	"gnvcc/rewrite/source"
+)
+
+// What a source variant could fold. cicc computes sin(1.7) by itself, with other bits than the GPU, and a launch on which the factor is 0 does
+// not show it. So before a kernel is compiled for known values, or with its loops unrolled, rewrite/fold looks at all mathematical
+// functions that it calls: in the PTX of the untouched text at -O1, where they are still calls. That is one more run of
+// cicc for a text, of which the PTX is kept, and none where no kernel in question has such functions.
+
+// sameBits is an error where a variant could have other bits than the kernel.
+func (b *bench) sameBits(ctx context.Context, t *translation, call *ciccCall, unit *source.Unit, module *ptx.Module, signature []string, v variantOf) error {
+	if slices.ContainsFunc(v.terms, func(t recipe.Term) bool { return t.Lever == "fastmath" }) || !fold.Suspect(module, v.entry) {
+		return nil // other bits are what the user allowed, or there are no functions
+	}
+	k, err := unit.Kernel(v.entry)
+	if err != nil {
+		return err
+	}
+	fixed := fold.Fixed{Params: map[int]bool{}, Dims: map[string]bool{}}
+	for _, term := range v.terms {
+		if term.Lever != "spec" {
+			continue
+		}
+		c, err := k.Conditions(term, source.Options{Signature: signature, Alone: v.alone})
+		if err != nil {
+			return err
+		}
+		for _, a := range c.Arguments {
+			if a.Align == 0 {
+				fixed.Params[a.Index] = true
+			}
+		}
+		for i, axis := range []string{"x", "y", "z"} {
+			if c.Block[i] != 0 {
+				fixed.Dims["ntid."+axis] = true
+			}
+			if c.Grid[i] != 0 {
+				fixed.Dims["nctaid."+axis] = true
+			}
+		}
+	}
+	early, err := b.early(ctx, t, call)
+	if err != nil {
+		return fmt.Errorf("compile %s at -O1, to see what constants would change: %w", v.entry, err)
+	}
+	return fold.Check(early, v.entry, fixed, unit.DefinesC)
+}
+
+const memoEarly = "early"
+
+// early is the PTX of the untouched text at -O1.
+func (b *bench) early(ctx context.Context, t *translation, call *ciccCall) (*ptx.Module, error) {
+	id, err := fileKey(t.Cicc)
+	if err != nil {
+		return nil, fmt.Errorf("look at cicc: %w", err)
+	}
+	key := hashOf("early 1", t.Input, id, strings.Join(call.template(), "\x00"), t.Module)
+	if text, ok := b.store.Memo(memoEarly, key); ok {
+		var kept keptVariant
+		if json.Unmarshal(text, &kept) == nil {
+			if kept.Error != "" {
+				return nil, errors.New(kept.Error)
+			}
+			if content, err := b.store.Object(kept.PTX); err == nil {
+				return ptx.Parse(content)
+			}
+		}
+	}
+	if b.flights != nil {
+		busy, done, err := b.flights.take(ctx, "early "+key)
+		if err != nil {
+			return nil, err
+		}
+		if busy {
+			return b.early(ctx, t, call)
+		}
+		defer done()
+	}
+	text, err := b.store.Object(t.Input)
+	if err != nil {
+		return nil, err
+	}
+	one := *call
+	one.args = append(slices.Clone(call.args), "-O1")
+	content, err := b.cicc(ctx, t, &one, text, "early"+strconv.FormatInt(b.count.Load(), 10))
+	if err != nil && (ctx.Err() != nil || transient(err)) {
+		return nil, err
+	}
+	b.keepMemo(memoEarly, key, made{ptx: content}, err)
+	if err != nil {
+		return nil, err
+	}
+	return ptx.Parse(content)
+}

@@ -1,0 +1,47 @@
+package driver
+
+import (
+	"context"
+	"strings"
+	"testing"
+)
+
+// TestSameBits: no value is fixed, and no loop unrolled, from which cicc could compute a function by itself that the GPU computes in
+// another way.
+func TestSameBits(t *testing.T) {
+	text := "struct P { int n; float f; };\n" +
+		"__global__ void folds(float *p, float x, int n, P s) { for (int i = 0; i < n; i++) p[i] += powf(x, 2.3f) * expf((float)n) * sinf((float)i) * logf(s.f); }\n" +
+		"__global__ void plain(float *p, float x, int n, P s) { for (int i = 0; i < n; i++) p[i] += sqrtf(x) * n / s.f; }\n" +
+		"__global__ void data(float *p, const float *__restrict__ q, float x, int n) { float s = 0; for (int i = 0; i < n; i++) s += expf(q[i] * x) * n; p[0] = s; }\n" +
+		"int main() { folds<<<1, 1>>>(0, 0, 0, P()); plain<<<1, 1>>>(0, 0, 0, P()); data<<<1, 1>>>(0, 0, 0, 0); }\n"
+	for _, version := range []string{"11.8", "12.4", "13.0", "13.3", "13.5"} {
+		t.Run(version, func(t *testing.T) {
+			p := newProject(t, version, map[string]string{"k.cu": text})
+			p.gnvcc("-arch=sm_80", "k.cu", "-o", "app")
+			c := NewCompiler(p.store, t.TempDir())
+			hash := p.cubin("app", "sm_80")
+			for _, q := range []struct{ kernel, recipe, refusal string }{
+				{"_Z5foldsPffi1P", "spec{x=1.7}", "become constant"},
+				{"_Z5foldsPffi1P", "spec{n=64}", "become constant"},
+				{"_Z5foldsPffi1P", "guard{n=64}", "become constant"},
+				{"_Z5foldsPffi1P", "spec{s.f=0.5}", "become constant"},
+				{"_Z5foldsPffi1P", "unroll=4", "become constant"},
+				{"_Z5foldsPffi1P", "maxnreg=40", ""},
+				{"_Z5plainPffi1P", "spec{x=1.7,n=64,s.f=0.5} unroll=4", ""},
+				{"_Z4dataPfPKffi", "spec{x=1.7,n=64} unroll=4", ""},
+			} {
+				s, err := c.Kernel(hash, q.kernel)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, err = c.Compile(context.Background(), s, mustParse(t, q.recipe))
+				if (err != nil) != (q.refusal != "") || err != nil && !strings.Contains(err.Error(), q.refusal) {
+					t.Errorf("%s of %s: %v", q.recipe, q.kernel, err)
+				}
+			}
+			if runs, _ := c.Spent("cicc"); runs != 3 {
+				t.Errorf("%d runs of cicc for one text at -O1 and two variants", runs)
+			}
+		})
+	}
+}
