@@ -1,0 +1,87 @@
+package xmodel
+
+import (
+	"fmt"
+	"math"
+)
+
+// A Memory is the memory system as one SM sees it.
+type Memory struct {
+	Latency float64 // L: cycles from access to data when nothing queues
+	Rate    float64 // R: sectors per cycle that the SM gets at most
+	// Cache is what the SM's warps share, in bytes; 0: none. CacheLatency is its latency, in cycles.
+	Cache, CacheLatency float64
+}
+
+// A Machine is an SM.
+type Machine struct {
+	Memory
+	Issue float64 // M: instructions per cycle at most, for the kernel's mix of classes
+}
+
+// A Work is one kernel.
+type Work struct {
+	Warps float64 // n: resident on the SM
+	// Intensity is Z: instructions of a warp per sector of memory traffic, weighted with how often each runs.
+	Intensity float64
+	// Pace is E: instructions per cycle that one warp issues by itself when no memory keeps it, at most 1.
+	Pace float64
+	// Alpha (over 1) and Beta (bytes, over 0) describe how often a warp comes back to what it has read: the larger Alpha
+	// and the smaller Beta, the better the cache serves it. Alpha 0: no use of the cache.
+	Alpha, Beta float64
+}
+
+// A Model is a kernel on a machine.
+type Model struct {
+	Machine
+	Work
+}
+
+// Check tells what is wrong with a model's numbers.
+func (m Model) Check() error {
+	for _, v := range []struct {
+		name string
+		n    float64
+	}{{"latency", m.Latency}, {"rate", m.Rate}, {"issue rate", m.Issue}, {"warps", m.Warps}, {"intensity", m.Intensity}, {"pace", m.Pace}} {
+		if !(v.n > 0) || math.IsInf(v.n, 0) {
+			return fmt.Errorf("X-model: %s is %g, must be a number over 0", v.name, v.n)
+		}
+	}
+	if m.Alpha != 0 && (!(m.Alpha > 1) || !(m.Beta > 0)) {
+		return fmt.Errorf("X-model: locality alpha %g, beta %g: alpha must be over 1 (or 0: no reuse), beta over 0", m.Alpha, m.Beta)
+	}
+	if m.Cache < 0 || m.Cache > 0 && !(m.CacheLatency > 0) {
+		return fmt.Errorf("X-model: a cache of %g bytes with a latency of %g cycles", m.Cache, m.CacheLatency)
+	}
+	return nil
+}
+
+// Hits is the share of accesses that the cache serves when k warps use it (Eq. 3.3).
+func (m Model) Hits(k float64) float64 {
+	if m.Alpha == 0 || m.Cache == 0 {
+		return 0
+	}
+	if k <= 0 {
+		return 1
+	}
+	return 1 - math.Pow(m.Cache/(m.Beta*k)+1, 1-m.Alpha)
+}
+
+// Supply is f(k): sectors per cycle that the memory system delivers while k warps wait for it (Eq. 3.5). Each waiting
+// warp is taken to wait for one sector; the queue in front of memory counts all k, as in the thesis' Eq. 3.4.
+func (m Model) Supply(k float64) float64 {
+	if k <= 0 {
+		return 0
+	}
+	far := math.Max(m.Latency, k/m.Rate)
+	h := m.Hits(k)
+	return k / (h*m.CacheLatency + (1-h)*far)
+}
+
+// Demand is g(x): sectors per cycle that x computing warps ask for: min(E x, M)/Z.
+func (m Model) Demand(x float64) float64 {
+	if x <= 0 {
+		return 0
+	}
+	return math.Min(m.Pace*x, m.Issue) / m.Intensity
+}
