@@ -17,17 +17,7 @@ func Streams(f *ptx.Func) []int {
 	if len(list) == 0 {
 		return nil
 	}
-	t := tracer{f: f, defs: make(map[string][]int), found: make(map[string]string)}
-	for i, s := range f.Stmts {
-		if s.Kind == ptx.Inst {
-			f.Effects(i, func(n ptx.Span, read, write bool) {
-				if write {
-					name := string(f.Bytes(n))
-					t.defs[name] = append(t.defs[name], i)
-				}
-			})
-		}
-	}
+	t := tracer{f: f, origins: f.Origins(), found: make(map[string]string)}
 	numbers := make(map[string]int)
 	out := make([]int, len(list))
 	for k, a := range list {
@@ -55,9 +45,9 @@ const manyOrigins = "*"
 
 // A tracer follows registers back to parameters.
 type tracer struct {
-	f     *ptx.Func
-	defs  map[string][]int  // register -> the statements that write it
-	found map[string]string // register -> its origin
+	f       *ptx.Func
+	origins *ptx.Origins
+	found   map[string]string // register -> its origin
 }
 
 // origin names the parameter (with its offset, for structures) that a register's value begins with; "" where it is none.
@@ -67,7 +57,7 @@ func (t *tracer) origin(reg string, on map[string]bool) string {
 	}
 	on[reg] = true
 	from := ""
-	for _, i := range t.defs[reg] {
+	for _, i := range t.origins.Defs(reg) {
 		from = both(from, t.through(i, on))
 	}
 	delete(on, reg)

@@ -188,30 +188,10 @@ func (r *registers) find(prefix string) (*group, bool) {
 // the uses of registers that old does not have.
 func (r *registers) read(f *ptx.Func, old *registers, marked []bool) error {
 	r.some = marked != nil
-	type declared struct {
-		group int
-		count int
-	}
-	var sight []declared // innermost last
-	var marks []int      // where each open scope begins in it
+	var sight ptx.Sight
 	declare := func(v ptx.Variable) error {
-		from := 0
-		if len(marks) > 0 {
-			from = marks[len(marks)-1]
-		}
-		prefix, number := split([]byte(v.Name))
-		for _, d := range sight[from:] {
-			other := r.groups[d.group].prefix
-			same := other == v.Name && (d.count == 0) == (v.Count == 0)
-			if v.Count == 0 && number >= 0 && number < d.count && other == string(prefix) {
-				same = true
-			}
-			if p, n := split([]byte(other)); d.count == 0 && v.Count > 0 && n >= 0 && n < v.Count && string(p) == v.Name {
-				same = true
-			}
-			if same {
-				return fmt.Errorf("register %s is declared twice", v.Name)
-			}
+		if sight.Twice(&v) {
+			return fmt.Errorf("register %s is declared twice", v.Name)
 		}
 		at := -1
 		for i := range r.groups {
@@ -219,8 +199,14 @@ func (r *registers) read(f *ptx.Func, old *registers, marked []bool) error {
 				at = i
 			}
 		}
-		if at < 0 {
+		isNew := at < 0
+		if isNew {
 			at = len(r.groups)
+		}
+		if err := sight.Declare(&v, at); err != nil { // also: a range that is too large
+			return err
+		}
+		if isNew {
 			g := group{v.Name, v.Count, len(r.state), bitsOf(v.Type)}
 			r.groups = append(r.groups, g)
 			r.state = append(r.state, make([]uint8, max(v.Count, 1))...)
@@ -228,21 +214,12 @@ func (r *registers) read(f *ptx.Func, old *registers, marked []bool) error {
 				r.same = len(r.state)
 			}
 		}
-		sight = append(sight, declared{at, v.Count})
 		return nil
 	}
 	// number returns a register's number, -1 for what is no declared register.
 	number := func(name []byte) int {
-		prefix, n := split(name)
-		for i := len(sight) - 1; i >= 0; i-- {
-			g := &r.groups[sight[i].group]
-			if sight[i].count == 0 {
-				if string(name) == g.prefix {
-					return g.base
-				}
-			} else if n >= 0 && n < sight[i].count && string(prefix) == g.prefix {
-				return g.base + n
-			}
+		if g, n, ok := sight.Find(name); ok {
+			return r.groups[g].base + n
 		}
 		return -1
 	}
@@ -275,10 +252,9 @@ func (r *registers) read(f *ptx.Func, old *registers, marked []bool) error {
 	for i, s := range f.Stmts {
 		switch s.Kind {
 		case ptx.Open:
-			marks = append(marks, len(sight))
+			sight.Open()
 		case ptx.Close:
-			sight = sight[:marks[len(marks)-1]]
-			marks = marks[:len(marks)-1]
+			sight.Close()
 		case ptx.Decl:
 			if string(f.Opcode(i)) != ".reg" {
 				continue
@@ -288,9 +264,6 @@ func (r *registers) read(f *ptx.Func, old *registers, marked []bool) error {
 				return err
 			}
 			for _, v := range vars {
-				if v.Count > maxRange {
-					return fmt.Errorf("register range %s<%d> is larger than any function's", v.Name, v.Count)
-				}
 				if err := declare(v); err != nil {
 					return err
 				}
@@ -352,33 +325,16 @@ func otherHalf(f *ptx.Func, i int, name []byte) bool {
 	return same
 }
 
-// maxRange bounds a register range: nvcc's largest functions have some hundred thousand.
-const maxRange = 1 << 24
-
 // has tells whether there is a register of that name in any scope.
 func (r *registers) has(name []byte) bool {
-	prefix, n := split(name)
+	cut, n := ptx.SplitNumber(name)
 	for i := range r.groups {
 		g := &r.groups[i]
-		if g.count == 0 && g.prefix == string(name) || n >= 0 && n < g.count && g.prefix == string(prefix) {
+		if g.count == 0 && g.prefix == string(name) || n >= 0 && n < g.count && g.prefix == string(name[:cut]) {
 			return true
 		}
 	}
 	return false
-}
-
-// split cuts the number off a register's name: %r12 is %r, 12. n is -1 where there is none.
-func split(name []byte) (prefix []byte, n int) {
-	i, factor := len(name), 1
-	for i > 0 && name[i-1] >= '0' && name[i-1] <= '9' && factor < 1e9 {
-		n += int(name[i-1]-'0') * factor
-		factor *= 10
-		i--
-	}
-	if i == len(name) || i+1 < len(name) && name[i] == '0' {
-		return name, -1
-	}
-	return name[:i], n
 }
 
 // special tells PTX's own registers by their form, since the list grows with every ISA: they have a dimension (%tid.x) or

@@ -71,16 +71,14 @@ func (w *Flow) read() error {
 	f := w.f
 	w.first = make([]int32, len(f.Stmts)+1)
 	w.accesses = make([]Access, 0, 3*len(f.Stmts))
-	var sight []int32 // groups, innermost last
-	var marks []int
+	var sight Sight
 	for i, s := range f.Stmts {
 		w.first[i] = int32(len(w.accesses))
 		switch s.Kind {
 		case Open:
-			marks = append(marks, len(sight))
+			sight.Open()
 		case Close:
-			sight = sight[:marks[len(marks)-1]]
-			marks = marks[:len(marks)-1]
+			sight.Close()
 		case Decl:
 			if string(f.Opcode(i)) != ".reg" {
 				continue
@@ -90,58 +88,25 @@ func (w *Flow) read() error {
 				return err
 			}
 			for _, v := range vars {
-				if v.Count > limitRange {
-					return fmt.Errorf("ptx: %s: register range %s<%d> is larger than any function's", f.Name, v.Name, v.Count)
+				if err := sight.Declare(&v, len(w.groups)); err != nil {
+					return err
 				}
 				g := regGroup{prefix: v.Name, kind: v.Type, count: v.Count, base: int32(len(w.group)), words: int8(wordsOf(&v))}
 				for n := 0; n < max(v.Count, 1); n++ {
 					w.group = append(w.group, int32(len(w.groups)))
 				}
-				sight = append(sight, int32(len(w.groups)))
 				w.groups = append(w.groups, g)
 			}
 		case Inst:
 			f.Effects(i, func(at Span, read, write bool) {
-				if r := w.find(sight, f.Bytes(at)); r >= 0 {
-					w.accesses = append(w.accesses, Access{At: at, Stmt: int32(i), Reg: r, Read: read, Write: write, Kept: write && s.Guarded})
+				if g, n, ok := sight.Find(f.Bytes(at)); ok {
+					w.accesses = append(w.accesses, Access{At: at, Stmt: int32(i), Reg: w.groups[g].base + int32(n), Read: read, Write: write, Kept: write && s.Guarded})
 				}
 			})
 		}
 	}
 	w.first[len(f.Stmts)] = int32(len(w.accesses))
 	return nil
-}
-
-// limitRange bounds a register range: nvcc's largest functions have some hundred thousand.
-const limitRange = 1 << 24
-
-// find returns the register that a name stands for, -1 for special registers, variables and functions.
-func (w *Flow) find(sight []int32, name []byte) int32 {
-	cut, n := splitNumber(name)
-	for i := len(sight) - 1; i >= 0; i-- {
-		g := &w.groups[sight[i]]
-		if g.count == 0 {
-			if string(name) == g.prefix {
-				return g.base
-			}
-		} else if n >= 0 && n < g.count && string(name[:cut]) == g.prefix {
-			return g.base + int32(n)
-		}
-	}
-	return -1
-}
-
-// splitNumber cuts the number off a register's name: %r12 is %r and 12. n is -1 where there is none.
-func splitNumber(name []byte) (cut, n int) {
-	cut = len(name)
-	for factor := 1; cut > 0 && name[cut-1] >= '0' && name[cut-1] <= '9' && factor < 1e9; factor *= 10 {
-		n += int(name[cut-1]-'0') * factor
-		cut--
-	}
-	if cut == len(name) || cut+1 < len(name) && name[cut] == '0' {
-		return len(name), -1
-	}
-	return cut, n
 }
 
 // wordsOf is the number of 32-bit registers that a register takes on the machine: none for predicates, which have a file of
