@@ -28,9 +28,10 @@ type waiter struct {
 	w       *Flow
 	origins *Origins
 	callees map[string]*callee
-	block   []int32         // by statement
-	defs    map[int32][]int // by register: the statements that write it
-	behind  []int           // by block: its immediate postdominator
+	block   []int32           // by statement
+	defs    map[int32][]int   // by register: the statements that write it
+	behind  []int             // by block: its immediate postdominator
+	roots   map[string]string // by register (begins)
 	work    int
 }
 
@@ -57,7 +58,7 @@ func (f *Func) awaits(m *Module, callees map[string]*callee) (int, error) {
 	if err != nil {
 		return -1, err
 	}
-	a := &waiter{m: m, f: f, w: w, origins: f.Origins(), callees: callees, block: make([]int32, len(f.Stmts)), defs: make(map[int32][]int)}
+	a := &waiter{m: m, f: f, w: w, origins: f.Origins(), callees: callees, block: make([]int32, len(f.Stmts)), defs: make(map[int32][]int), roots: make(map[string]string)}
 	for b := range blocks {
 		for i := blocks[b].First; i < blocks[b].Last; i++ {
 			a.block[i] = int32(b)
