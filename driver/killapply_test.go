@@ -217,3 +217,22 @@ func TestExchange(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// TestSwap exchanges two files, in one step and without.
+func TestSwap(t *testing.T) {
+	for name, how := range map[string]func(a, b string) error{"swap": swap, "slowly": swapSlowly} {
+		dir := t.TempDir()
+		a, b := filepath.Join(dir, "a"), filepath.Join(dir, "b")
+		os.WriteFile(a, []byte("a"), 0o644)
+		os.WriteFile(b, []byte("b"), 0o644)
+		if err := how(a, b); err != nil {
+			t.Fatal(name, err)
+		}
+		atA, _ := os.ReadFile(a)
+		atB, _ := os.ReadFile(b)
+		entries, _ := os.ReadDir(dir)
+		if string(atA) != "b" || string(atB) != "a" || len(entries) != 2 {
+			t.Errorf("%s: %q %q %v", name, atA, atB, entries)
+		}
+	}
+}

@@ -171,7 +171,20 @@ func copyLike(to, from, like string) error {
 	if err != nil {
 		return err
 	}
-	if err := copyFile(to, from); err != nil {
+	content, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	// Never through a link, or into a file, that somebody else has put there.
+	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if closing := f.Close(); err == nil {
+		err = closing
+	}
+	if err != nil {
 		return err
 	}
 	st, ok := info.Sys().(*syscall.Stat_t)
@@ -190,17 +203,7 @@ func (f *placedFile) exchange() error {
 	if hashFile(f.Path) != f.Was {
 		return changed
 	}
-	err := swap(f.Temp, f.Path)
-	if errors.Is(err, errNoSwap) { // some network file systems: the look above has to do
-		aside := f.Temp + "~"
-		if err = os.Link(f.Path, aside); err == nil {
-			if err = os.Rename(f.Temp, f.Path); err == nil {
-				err = os.Rename(aside, f.Temp)
-			}
-		}
-		os.Remove(aside)
-	}
-	if err != nil {
+	if err := swap(f.Temp, f.Path); err != nil {
 		return fmt.Errorf("replace %s: %w", f.Path, err)
 	}
 	if hashFile(f.Temp) != f.Was {
@@ -220,14 +223,26 @@ func (f *placedFile) takeBack() error {
 	return swap(f.Temp, f.Path)
 }
 
-var errNoSwap = errors.New("this file system can't exchange names")
-
-// swap exchanges two names in one step.
+// swap exchanges two names, in one step where the file system can (most local ones; NFS can't).
 func swap(a, b string) error {
 	err := unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.ENOTSUP) {
-		return errNoSwap
+		return swapSlowly(a, b)
 	}
+	return err
+}
+
+// swapSlowly exchanges two names so that there is a whole file under b at every moment.
+func swapSlowly(a, b string) error {
+	aside := a + "~"
+	if err := os.Link(b, aside); err != nil {
+		return err
+	}
+	err := os.Rename(a, b)
+	if err == nil {
+		err = os.Rename(aside, a)
+	}
+	os.Remove(aside)
 	return err
 }
 
