@@ -76,12 +76,8 @@ func Build(ctx context.Context, store *cache.Store, aim Aim, out io.Writer) (int
 		fmt.Fprintln(out, "gnvcc: left alone:", l)
 	}
 	if len(runs) == 0 {
-		if aim.Plain {
-			fmt.Fprintln(out, "gnvcc: everything that was built with gnvcc is nvcc's own code")
-		} else {
-			fmt.Fprintln(out, "gnvcc: everything that was built with gnvcc has its recipes")
-		}
-		return 0, nil
+		fmt.Fprintln(out, "gnvcc:", aim.nothing(len(left)))
+		return 0, aim.enough(len(left))
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -97,7 +93,26 @@ func Build(ctx context.Context, store *cache.Store, aim Aim, out io.Writer) (int
 	if a.failed > 0 {
 		return a.done, fmt.Errorf("%w: %d of %d commands failed", errApply, a.failed, len(runs))
 	}
-	return a.done, nil
+	return a.done, aim.enough(len(left) + a.left)
+}
+
+// nothing says that nothing is to be done, besides what is left alone.
+func (a Aim) nothing(left int) string {
+	switch {
+	case left > 0:
+		return "nothing else is to be built again"
+	case a.Plain:
+		return "everything that was built with gnvcc is nvcc's own code"
+	}
+	return "everything that was built with gnvcc has its recipes"
+}
+
+// enough is an error where some outputs were left alone, and the aim is to have nvcc's own code in all.
+func (a Aim) enough(left int) error {
+	if !a.Plain || left == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: what was left alone may hold code that recipes made", errApply)
 }
 
 // applying is one Build at work.

@@ -44,6 +44,9 @@ func pendingFor(store *cache.Store, aim Aim) (runs []*rerun, left []string, err 
 			left = append(left, r.changes[0].kernel+": its command is not in the store any more; build it once more")
 			continue
 		}
+		if aim.Plain && vanished(r.command) {
+			continue // nothing is left of it
+		}
 		if why := r.impossible(); why != "" {
 			left = append(left, fmt.Sprintf("%s: %s", r, why))
 			continue
