@@ -78,6 +78,9 @@ func (a *analysis) state(f *ptx.Func) (*state, error) {
 		return s, nil
 	}
 	s := &state{f: f, regs: map[string]value{}, params: map[string]value{}, loads: map[int]bool{}}
+	for k := range f.Params {
+		s.params[f.Params[k].Name] = none
+	}
 	for i, st := range f.Stmts {
 		if st.Kind == ptx.Inst {
 			f.Effects(i, func(n ptx.Span, read, write bool) {
@@ -161,11 +164,11 @@ func (a *analysis) pass(s *state, check bool) error {
 		if d.n > 1 && v == given { // two constants: which one, may become known
 			v = known
 		}
-		if s.regs[name] != v {
+		if v = join(s.regs[name], v); s.regs[name] != v { // only ever up, so that it ends
 			s.regs[name], a.changed = v, true
 		}
 	}
-	if ret != s.ret {
+	if ret = join(s.ret, ret); ret != s.ret {
 		s.ret, a.changed = ret, true
 	}
 	return a.forwarded(s, stores)

@@ -33,6 +33,28 @@ func judge(t *testing.T, m *ptx.Module) {
 	}
 }
 
+// TestEnds: what is found about a kernel with loops in loops comes to an end.
+func TestEnds(t *testing.T) {
+	kits := ptxtest.Toolkits(t)
+	out := filepath.Join(t.TempDir(), "k.ptx")
+	if text, err := exec.Command(kits[len(kits)-1].Nvcc(), "-arch=sm_80", "-I../../examples/common", "-Xcicc", "-O1", "-ptx", "../../examples/occupancy/occupancy.cu", "-o", out).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	text, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := ptx.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range m.Entries() {
+		if err := Check(m, e.Name, Fixed{}, func(string) bool { return false }); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestSuspect: where a kernel is not suspected, Check has nothing against it.
 func TestSuspect(t *testing.T) {
 	for _, kit := range ptxtest.Toolkits(t) {
