@@ -60,6 +60,11 @@ func Find(b []byte, name string) (*Function, error) {
 	return nil, fmt.Errorf("decode machine code: the cubin has no function %s", name)
 }
 
+// Decode decodes bare machine code: 16-byte words without a cubin around them.
+func Decode(name string, code []byte, cc int) *Function {
+	return function(cubin.Code{Name: name, Kernel: true, Data: code, Functions: []cubin.Part{{Name: name, Size: len(code)}}}, cc)
+}
+
 func function(s cubin.Code, cc int) *Function {
 	f := &Function{Name: s.Name, Kernel: s.Kernel, CC: cc, Parts: s.Functions, jumps: s.Jumps}
 	f.Insts = make([]Inst, 0, len(s.Data)/WordBytes)

@@ -1,0 +1,296 @@
+package predict
+
+import (
+	"fmt"
+	"math"
+
+	"gnvcc/sim"
+	"gnvcc/sim/cubin"
+	"gnvcc/sim/sass"
+	"gnvcc/sim/xmodel"
+)
+
+// A Counts says how often each instruction runs: recorded trip counts where there are any, else guesses.
+type Counts struct {
+	// Trips is how often a loop's body runs each time that it is entered, by the header's offset in the code; absent:
+	// Guess.
+	Trips map[int]float64
+	Guess float64 // 0: loopFactor, as in the paper
+}
+
+// A Run is one kernel's code, built in one way, and how it is launched.
+type Run struct {
+	Function  *sass.Function
+	Registers int
+	Device    sim.Device
+	Shape     sim.Shape // Blocks 0: unknown, many
+	Units     Units
+	Counts    Counts
+}
+
+// An Estimate is what is thought of a run. Cycles are of one multiprocessor, for all blocks that it gets (for one wave
+// of resident blocks where the grid is unknown).
+type Estimate struct {
+	Cycles    float64
+	Latency   float64 // of one warp from beginning to end, if it were alone
+	Paper     float64 // RegDem's stall count (Fig. 5)
+	Occupancy sim.Occupancy
+	Fraction  float64 // of the warp slots
+	Waves     float64 // of blocks, one after the other; 1 where the grid is unknown
+	Insts     float64 // instructions that one warp runs
+	Classes   [sass.Classes]float64
+	Sectors   float64 // that one warp moves to and from device memory, if accesses are coalesced
+	InFlight  float64 // loads of one warp that are on their way at once, at most
+	Spills    float64 // loads and stores of local memory that one warp runs
+	Hottest   Loop
+	Balance   xmodel.Point
+	Model     xmodel.Model
+}
+
+// A Loop is the loop that takes most of a warp's time.
+type Loop struct {
+	Offset int     // of its header, bytes; -1: the kernel has no loop
+	Cycles float64 // of one round, one warp alone
+	Issue  float64 // of these, cycles in which the warp issues or its stall counts keep it
+	Wait   float64 // cycles in which it waits for scoreboards
+	Insts  int
+	Share  float64 // of the warp's time
+}
+
+// Estimate runs our model.
+func (r *Run) Estimate() (Estimate, error) {
+	f := r.Function
+	if err := f.Known(); err != nil {
+		return Estimate{}, fmt.Errorf("predict %s: %w", f.Name, err)
+	}
+	flow := f.Flow()
+	weights := r.weights(flow)
+	e := Estimate{Occupancy: r.Device.Occupancy(r.Registers, r.Shape), Waves: 1}
+	if e.Occupancy.Blocks == 0 {
+		return e, fmt.Errorf("predict %s: no block of %d threads with %d registers can be launched: %s", f.Name, r.Shape.Threads,
+			r.Registers, e.Occupancy.Limit)
+	}
+	e.Fraction = r.Device.Fraction(e.Occupancy)
+	if r.Shape.Blocks > 0 && r.Device.SMs > 0 {
+		e.Waves = math.Ceil(float64(r.Shape.Blocks) / float64(r.Device.SMs*e.Occupancy.Blocks))
+	}
+	e.Paper = RegDem(f, flow, &r.Units, e.Fraction)
+	cost := r.costs(flow)
+	for b := range flow.Blocks {
+		e.Latency += weights[b] * (cost[b].issue + cost[b].wait)
+		for k := flow.Blocks[b].Start; k < flow.Blocks[b].End; k++ {
+			i := &f.Insts[k]
+			e.Insts += weights[b]
+			e.Classes[i.Class()] += weights[b]
+			switch i.Space() {
+			case sass.Global, sass.Generic, sass.TextureSpace:
+				e.Sectors += weights[b] * float64(max(1, i.Bytes)) // 32 lanes of so many bytes are so many sectors
+			case sass.Local:
+				e.Spills += weights[b]
+			}
+		}
+		e.InFlight = max(e.InFlight, cost[b].flight)
+	}
+	e.Hottest = r.hottest(flow, weights, cost, e.Latency)
+	r.balance(&e)
+	return e, nil
+}
+
+// weights is how often each block runs for one warp: loops' rounds multiplied, and halves behind branches inside them
+// not taken into account, for a warp whose lanes part runs both sides.
+func (r *Run) weights(flow *sass.Flow) []float64 {
+	out := make([]float64, len(flow.Blocks))
+	for b := range out {
+		out[b] = 1
+	}
+	guess := r.Counts.Guess
+	if guess <= 0 {
+		guess = loopFactor
+	}
+	for n, l := range flow.Loops {
+		if n >= 64 || l.Depth > mostDepth {
+			break
+		}
+		trips, ok := r.Counts.Trips[r.Function.Insts[flow.Blocks[l.Header].Start].Offset]
+		if !ok {
+			trips = guess
+		}
+		for _, b := range l.Blocks {
+			out[b] *= trips
+		}
+	}
+	// Functions of the section that only slow paths call (roots, divisions of odd numbers) hardly run.
+	for b := range out {
+		if r.called(flow.Blocks[b].Start) {
+			out[b] *= rare
+		}
+	}
+	return out
+}
+
+// rare is the weight of called functions.
+const rare = 0.01
+
+func (r *Run) called(inst int) bool {
+	at := r.Function.Insts[inst].Offset
+	for n, p := range r.Function.Parts {
+		if n > 0 && p.Offset > 0 && at >= p.Offset && at < p.Offset+p.Size {
+			return true
+		}
+	}
+	return false
+}
+
+// A cost is one block's, for one warp alone.
+type cost struct{ issue, wait, flight float64 }
+
+// pending is a scoreboard: when its result is there, counted from the block's beginning; 0: nothing to wait for.
+type pending [6]float64
+
+// costs walks each block. What is on its way at a block's end goes on into the blocks behind it, over back edges too:
+// blocks are walked until nothing changes, or four times.
+func (r *Run) costs(flow *sass.Flow) []cost {
+	f := r.Function
+	out := make([]cost, len(flow.Blocks))
+	in := make([]pending, len(flow.Blocks))
+	for round := 0; round < 4; round++ {
+		changed := false
+		for b := range flow.Blocks {
+			p, now, wait, flight := in[b], 0.0, 0.0, 0
+			most := 0
+			for k := flow.Blocks[b].Start; k < flow.Blocks[b].End; k++ {
+				i := &f.Insts[k]
+				for w := range p {
+					if i.Wait>>w&1 == 1 {
+						if d := p[w] - now; d > 0 {
+							now += d
+							wait += d
+						}
+						p[w] = 0
+					}
+				}
+				if i.Wait != 0 {
+					flight = 0
+				}
+				if i.Write < len(p) {
+					p[i.Write] = max(p[i.Write], now+r.Units.latency(i))
+				}
+				if i.Read < len(p) {
+					p[i.Read] = max(p[i.Read], now+readLatency)
+				}
+				if i.Class() == sass.Load && (i.Space() == sass.Global || i.Space() == sass.Generic) {
+					flight++
+					most = max(most, flight)
+				}
+				now += max(1, float64(i.Stall))
+			}
+			out[b] = cost{now - wait, wait, float64(most)}
+			for w := range p {
+				p[w] = max(0, p[w]-now)
+			}
+			for _, n := range flow.Blocks[b].Next {
+				for w := range p {
+					if p[w] > in[n][w]+0.5 {
+						in[n][w], changed = p[w], true
+					}
+				}
+			}
+		}
+		if !changed {
+			break
+		}
+	}
+	return out
+}
+
+// readLatency is how long a slow instruction takes to read its operands, in cycles: assumed.
+const readLatency = 12
+
+func (r *Run) hottest(flow *sass.Flow, weights []float64, cost []cost, all float64) Loop {
+	best := Loop{Offset: -1}
+	most := 0.0
+	for _, l := range flow.Loops {
+		inner := Loop{Offset: r.Function.Insts[flow.Blocks[l.Header].Start].Offset}
+		time := 0.0
+		for _, b := range l.Blocks {
+			if flow.Blocks[b].Header != l.Header { // an inner loop's, which stands for itself
+				continue
+			}
+			inner.Issue += cost[b].issue
+			inner.Wait += cost[b].wait
+			inner.Insts += flow.Blocks[b].End - flow.Blocks[b].Start
+			time += weights[b] * (cost[b].issue + cost[b].wait)
+		}
+		inner.Cycles = inner.Issue + inner.Wait
+		if all > 0 {
+			inner.Share = time / all
+		}
+		if time > most {
+			most, best = time, inner
+		}
+	}
+	return best
+}
+
+// balance takes the counts to an X-model, and its rate to cycles.
+func (r *Run) balance(e *Estimate) {
+	u := &r.Units
+	// M: the slowest pipe for this mix, or the schedulers. A warp's instruction takes 32 lanes of its class.
+	perInst := 1 / u.Schedulers
+	for c := range e.Classes {
+		if e.Insts > 0 {
+			perInst = max(perInst, e.Classes[c]*32/u.rate(sass.Class(c))/e.Insts)
+		}
+	}
+	warps := float64(e.Occupancy.Warps)
+	issue, waits := 0.0, 0.0
+	flow := r.Function.Flow()
+	weights := r.weights(flow)
+	for b, c := range r.costs(flow) {
+		issue += weights[b] * c.issue
+		waits += weights[b] * c.wait
+	}
+	sectors := max(e.Sectors, 1e-3)
+	e.Model = xmodel.Model{
+		Machine: xmodel.Machine{Memory: xmodel.Memory{Latency: r.exposed(waits, sectors), Rate: u.Sectors}, Issue: 1 / perInst},
+		Work:    xmodel.Work{Warps: warps, Intensity: max(e.Insts/sectors, 1e-3), Pace: min(1, e.Insts/max(issue, 1))},
+	}
+	total := e.Insts * float64(r.Shape.WarpsPerBlock()) * float64(e.Occupancy.Blocks)
+	if r.Shape.Blocks > 0 && r.Device.SMs > 0 { // all blocks of the busiest SM
+		total = e.Insts * float64(r.Shape.WarpsPerBlock()) * math.Ceil(float64(r.Shape.Blocks)/float64(r.Device.SMs))
+	}
+	if p, ok := e.Model.Settled(); ok && p.Rate > 0 {
+		e.Balance = p
+		e.Cycles = max(total/p.Rate, e.Latency*e.Waves)
+		return
+	}
+	e.Cycles = e.Latency * e.Waves
+}
+
+// exposed is what one sector costs a warp: waits are shared by all accesses that are on their way together.
+func (r *Run) exposed(waits, sectors float64) float64 {
+	return max(waits/sectors, 1e-3)
+}
+
+// NewRun decodes a kernel of a cubin for estimates. shape.Shared is the dynamic shared memory; the kernel's own and
+// its named barriers are added here.
+func NewRun(code []byte, kernel string, d sim.Device, shape sim.Shape, u Units) (Run, error) {
+	file, err := cubin.Read(code)
+	if err != nil {
+		return Run{}, err
+	}
+	k, ok := file.Kernel(kernel)
+	if !ok {
+		return Run{}, fmt.Errorf("predict: the cubin has no kernel %s", kernel)
+	}
+	f, err := sass.Find(code, kernel)
+	if err != nil {
+		return Run{}, err
+	}
+	if err := f.Known(); err != nil {
+		return Run{}, fmt.Errorf("predict: %w", err)
+	}
+	shape.Shared += k.Shared
+	shape.Barriers = k.Barriers
+	return Run{Function: f, Registers: k.Registers, Device: d, Shape: shape, Units: u}, nil
+}

@@ -1,0 +1,248 @@
+package predict
+
+import (
+	"encoding/binary"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"gnvcc/install/kits"
+	"gnvcc/sim"
+	"gnvcc/sim/sass"
+)
+
+// A line is an instruction of a made-up kernel: opcode with form, and its control field.
+type line struct {
+	code               uint64
+	stall, write, wait int // write: scoreboard, -1: none
+	to                 int // of a branch: index
+	guard              uint64
+}
+
+const (
+	ffma = 0x223
+	ldg  = 0x981
+	bra  = 0x947
+	exit = 0x94d
+)
+
+func build(lines ...line) *sass.Function {
+	var code []byte
+	for n, l := range lines {
+		write := uint64(7)
+		if l.write >= 0 {
+			write = uint64(l.write)
+		}
+		lo := l.code | (7-l.guard)<<12
+		hi := uint64(l.stall)<<41 | 1<<45 | write<<46 | 7<<49 | uint64(l.wait)<<52 | 7<<23
+		if l.code == ldg {
+			hi |= 4<<9 | 1<<8
+		}
+		if l.code == bra {
+			by := int64(l.to-n-1) * 16 / 4
+			lo |= uint64(by) & 0xff << 16
+			lo |= uint64(by>>8) << 34
+			hi |= uint64(by>>8) >> 30 & (1<<18 - 1)
+		}
+		code = binary.LittleEndian.AppendUint64(code, lo)
+		code = binary.LittleEndian.AppendUint64(code, hi)
+	}
+	return sass.Decode("k", code, 90)
+}
+
+func units(t *testing.T, cc int) Units {
+	t.Helper()
+	u, err := ForArchitecture(cc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// The paper's algorithm on a kernel small enough to do by hand.
+func TestRegDem(t *testing.T) {
+	u := units(t, 90) // FP32: 128 per cycle, loads 32
+	f := build(line{ldg, 2, 0, 0, 0, 0}, line{ffma, 4, -1, 0, 0, 0}, line{ffma, 4, -1, 1, 0, 0}, line{exit, 0, -1, 0, 0, 0})
+	if f.Unknown != 0 {
+		t.Fatal("unknown instructions")
+	}
+	// At half occupancy: the load stalls 2*0.5*128/32 = 4, each FFMA 2. The second FFMA waits: 500 - (4 + 2).
+	if got, want := RegDem(f, f.Flow(), &u, 0.5), 4+2+494+2.0; math.Abs(got-want) > 1e-9 {
+		t.Errorf("straight: %g, want %g", got, want)
+	}
+	loop := build(line{ffma, 4, -1, 0, 0, 0}, line{ffma, 8, -1, 0, 0, 0}, line{bra, 0, -1, 0, 1, 7}, line{exit, 0, -1, 0, 0, 0})
+	if flow := loop.Flow(); len(flow.Loops) != 1 {
+		t.Fatalf("loops: %+v", flow.Loops)
+	}
+	if got, want := RegDem(loop, loop.Flow(), &u, 1), 4+10*8.0; got != want {
+		t.Errorf("loop: %g, want %g", got, want)
+	}
+	if got := Time(100, 0.25, 0.5, func(x float64) float64 { return 1 / x }); got != 200 {
+		t.Errorf("Eq. 3: %g", got)
+	}
+}
+
+// A load at a loop's end that is waited for at its beginning: the paper's tracker, block by block in the order of the
+// code, does not see it; ours does.
+func TestBackEdge(t *testing.T) {
+	u := units(t, 90)
+	f := build(
+		line{ffma, 4, -1, 0, 0, 0},
+		line{ffma, 4, -1, 1, 0, 0}, // the loop's beginning
+		line{ldg, 1, 0, 0, 0, 0},
+		line{bra, 5, -1, 0, 1, 7},
+		line{exit, 0, -1, 0, 0, 0})
+	if got := RegDem(f, f.Flow(), &u, 1); got > 500 {
+		t.Errorf("the paper's tracker sees the wait: %g", got)
+	}
+	d, _ := sim.Lookup(90)
+	r := Run{Function: f, Registers: 32, Device: d, Shape: sim.Shape{Threads: 256}, Units: u}
+	e, err := r.Estimate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e.Latency < 10*450 || e.Hottest.Wait < 450 || e.Hottest.Offset != 16 || e.Hottest.Share < 0.9 {
+		t.Errorf("%+v", e)
+	}
+	r.Counts.Trips = map[int]float64{16: 100}
+	if long, _ := r.Estimate(); math.Abs(long.Latency/e.Latency-10) > 0.5 {
+		t.Errorf("ten times the rounds: %g and %g cycles", e.Latency, long.Latency)
+	}
+}
+
+// Two loads on their way at once cost one latency, one after the other two.
+func TestLoadsInFlight(t *testing.T) {
+	d, _ := sim.Lookup(90)
+	estimate := func(f *sass.Function) Estimate {
+		r := Run{Function: f, Registers: 32, Device: d, Shape: sim.Shape{Threads: 64, Blocks: 132}, Units: units(t, 90)}
+		e, err := r.Estimate()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	together := estimate(build(line{ldg, 1, 0, 0, 0, 0}, line{ldg, 1, 1, 0, 0, 0}, line{ffma, 4, -1, 3, 0, 0}, line{exit, 0, -1, 0, 0, 0}))
+	apart := estimate(build(line{ldg, 1, 0, 0, 0, 0}, line{ldg, 1, 1, 1, 0, 0}, line{ffma, 4, -1, 3, 0, 0}, line{exit, 0, -1, 0, 0, 0}))
+	if together.InFlight != 2 || apart.InFlight != 1 || apart.Latency < 1.9*together.Latency || apart.Cycles < 1.5*together.Cycles {
+		t.Errorf("together %+v\napart %+v", together, apart)
+	}
+}
+
+func TestRefuses(t *testing.T) {
+	d, _ := sim.Lookup(90)
+	f := build(line{ffma, 4, -1, 0, 0, 0}, line{0x1ff, 1, -1, 0, 0, 0}, line{exit, 0, -1, 0, 0, 0})
+	good := build(line{ffma, 4, -1, 0, 0, 0}, line{exit, 0, -1, 0, 0, 0})
+	u := units(t, 90)
+	for what, r := range map[string]Run{
+		"unknown instructions": {Function: f, Registers: 32, Device: d, Shape: sim.Shape{Threads: 64}, Units: u},
+		"too large a block":    {Function: good, Registers: 32, Device: d, Shape: sim.Shape{Threads: 2048}, Units: u},
+		"too many registers":   {Function: good, Registers: 255, Device: d, Shape: sim.Shape{Threads: 1024}, Units: u},
+	} {
+		if _, err := r.Estimate(); err == nil {
+			t.Errorf("%s: predicted all the same", what)
+		}
+	}
+	if _, err := ForArchitecture(52); err == nil {
+		t.Error("rates of sm_52 are known")
+	}
+	for _, x := range sim.Devices() {
+		if x.CC >= sass.First {
+			if _, err := ForArchitecture(x.CC); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// real compiles a kernel of the examples at some caps.
+func real(t testing.TB, file, kernel string, threads, blocks int, caps ...string) (runs []Run, cubins [][]byte) {
+	t.Helper()
+	kit := kits.Need(t, "13.0")
+	dir := t.TempDir()
+	ptx := filepath.Join(dir, "k.ptx")
+	run := func(name string, args ...string) {
+		if text, err := exec.Command(name, args...).CombinedOutput(); err != nil {
+			t.Fatalf("%s %v: %v\n%s", name, args, err, text)
+		}
+	}
+	run(kit.Nvcc(), "-arch=compute_90", "-I../../examples/common", "-ptx", file, "-o", ptx)
+	d, _ := sim.Lookup(90)
+	u, err := ForArchitecture(90)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, limit := range caps {
+		out := filepath.Join(dir, "k"+limit+".cubin")
+		run(kit.Ptxas(), "-arch=sm_90", "-maxrregcount="+limit, ptx, "-o", out)
+		b, err := os.ReadFile(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := NewRun(b, kernel, d, sim.Shape{Threads: threads, Blocks: blocks}, u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs, cubins = append(runs, r), append(cubins, b)
+	}
+	return runs, cubins
+}
+
+func TestReal(t *testing.T) {
+	const kernel = "_Z4wavePKfPfiii"
+	runs, cubins := real(t, "../../examples/stencil/stencil.cu", kernel, 256, 400, "255", "32", "24")
+	if runs[2].Registers > 24 || runs[1].Registers > 32 {
+		t.Fatalf("registers %d, %d, %d", runs[0].Registers, runs[1].Registers, runs[2].Registers)
+	}
+	p, err := NewPicture(kernel, runs[0], runs[1:], map[int]float64{40: 0.9}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Times) < 3 || len(p.Graph.K) == 0 || len(p.Graph.Points) == 0 || p.Hottest.Offset < 0 || len(p.Levels) == 0 || p.Units.Source == "" {
+		t.Errorf("%+v", p)
+	}
+	binds := 0
+	for _, l := range p.Limits {
+		if l.Binds {
+			binds++
+			if l.Blocks != p.Default.Occupancy.Blocks {
+				t.Errorf("%+v binds, resident are %+v", l, p.Default.Occupancy)
+			}
+		}
+	}
+	if binds == 0 {
+		t.Errorf("nothing binds: %+v", p.Limits)
+	}
+	var candidates []Candidate
+	for n, r := range runs {
+		candidates = append(candidates, Candidate{[]string{"default", "maxnreg=32", "maxnreg=24"}[n], r})
+	}
+	ranked, err := Rank(candidates[0], candidates[1:], nil)
+	if err != nil || len(ranked) != 2 || ranked[0].Err != nil || ranked[0].By() > ranked[1].By() {
+		t.Errorf("%+v, %v", ranked, err)
+	}
+	// Spilling at 24 registers must not look better than none.
+	if e, _ := runs[2].Estimate(); e.Spills > 0 && ranked[0].Recipe == "maxnreg=24" && ranked[0].Time < 0.5 {
+		t.Errorf("spills are foretold to double the speed: %+v", ranked[0])
+	}
+	// 5 milliseconds a candidate, decoding and all: the best of some runs, on a machine with other work.
+	best := time.Hour
+	d, _ := sim.Lookup(90)
+	for range 20 {
+		start := time.Now()
+		r, err := NewRun(cubins[0], kernel, d, sim.Shape{Threads: 256, Blocks: 400}, runs[0].Units)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.Estimate(); err != nil {
+			t.Fatal(err)
+		}
+		best = min(best, time.Since(start))
+	}
+	t.Logf("decoding and predicting: %v", best)
+	if best > 5*time.Millisecond {
+		t.Errorf("decoding and predicting takes %v", best)
+	}
+}

@@ -1,0 +1,88 @@
+package predict
+
+import (
+	"math"
+	"sort"
+
+	"gnvcc/sim/forest"
+)
+
+// A Candidate is one way of building a kernel.
+type Candidate struct {
+	Recipe string
+	Run    Run
+}
+
+// A Ranked is a candidate with what is foretold of it.
+type Ranked struct {
+	Recipe   string
+	Estimate Estimate
+	Time     float64 // of our model over the default's
+	Paper    float64 // RegDem's time over the default's
+	Forest   float64 // the forest's over the default's, 0: no forest
+	Err      error   // why nothing is foretold: then Time is infinite
+}
+
+// By is the number that orders: the forest's where there is one.
+func (r Ranked) By() float64 {
+	if r.Forest > 0 {
+		return r.Forest
+	}
+	return r.Time
+}
+
+// Rank foretells all candidates and orders them, the fastest first; what can't be foretold stands last. grown may be
+// nil. The error is the default's, without which there is nothing to compare with.
+func Rank(base Candidate, candidates []Candidate, grown *forest.Forest) ([]Ranked, error) {
+	b, err := base.Run.Estimate()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Ranked, 0, len(candidates))
+	most := b.Fraction
+	for _, c := range candidates {
+		e, err := c.Run.Estimate()
+		out = append(out, Ranked{Recipe: c.Recipe, Estimate: e, Err: err, Time: math.Inf(1), Paper: math.Inf(1)})
+		if err == nil {
+			most = max(most, e.Fraction)
+		}
+	}
+	for n := range out {
+		r := &out[n]
+		if r.Err != nil {
+			continue
+		}
+		r.Time = over(r.Estimate.Cycles, b.Cycles)
+		r.Paper = over(Time(r.Estimate.Paper, r.Estimate.Fraction, most, Slowdown), Time(b.Paper, b.Fraction, most, Slowdown))
+		if grown != nil {
+			x := Vector(b, r.Estimate, base.Run.Registers, candidates[n].Run.Registers, r.Recipe)
+			r.Forest = math.Exp(grown.Predict(x))
+		}
+	}
+	sort.SliceStable(out, func(i, j int) bool {
+		if a, b := out[i].By(), out[j].By(); a != b {
+			return a < b
+		}
+		return out[i].Recipe < out[j].Recipe
+	})
+	return out, nil
+}
+
+func over(a, b float64) float64 {
+	if b <= 0 || a <= 0 {
+		return math.Inf(1)
+	}
+	return a / b
+}
+
+// Margin is how much a candidate must be foretold to gain before it is picked instead of the default: predictions are
+// wrong by more than a few percent as a rule, and a pick that loses is worse than none.
+const Margin = 0.05
+
+// Pick is the candidate to take without measuring; ok is false where the default should stay.
+func Pick(ranked []Ranked) (r Ranked, ok bool) {
+	if len(ranked) == 0 || ranked[0].Err != nil || !(ranked[0].By() < 1-Margin) {
+		return Ranked{}, false
+	}
+	return ranked[0], true
+}
