@@ -340,3 +340,29 @@ func TestCap(t *testing.T) {
 		}
 	}
 }
+
+func TestMemosOfAType(t *testing.T) {
+	s := newStore(t)
+	type kept struct{ A, B int }
+	const kind Memos[kept] = "kind"
+	ok(t, kind.Put(s, "key", kept{1, 2}))
+	if v, hit := kind.Get(s, "key"); !hit || v != (kept{1, 2}) {
+		t.Errorf("%v %v", v, hit)
+	}
+	ok(t, s.PutMemo("kind", "key", []byte(`{"A":3,"B":"of another form"}`)))
+	if v, hit := kind.Get(s, "key"); hit || v != (kept{}) {
+		t.Errorf("half of it was taken: %v", v)
+	}
+	const text Memos[string] = "text"
+	ok(t, text.Put(s, "key", `as "it" is`))
+	if b, hit := s.Memo("text", "key"); !hit || string(b) != `as "it" is` {
+		t.Errorf("%q %v", b, hit)
+	}
+	if v, hit := text.Get(s, "key"); !hit || v != `as "it" is` {
+		t.Errorf("%q %v", v, hit)
+	}
+	const bad Memos[func()] = "bad"
+	if err := bad.Put(s, "key", nil); err == nil {
+		t.Error("a function was kept")
+	}
+}

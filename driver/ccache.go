@@ -19,8 +19,9 @@ import (
 // remembered, for gnvcc doctor and gnvcc apply to tell: a build itself has no words of its own.
 
 const (
-	memoCcache = "ccache"
-	ccacheKey  = "last" // "plain" or "told": how the last one that ran us was set up
+	memoCcache cache.Memos[string] = "ccache"
+
+	ccacheKey = "last" // "plain" or "told": how the last one that ran us was set up
 )
 
 // noteCcache notes whether a ccache that runs us looks at the recipes. Where none does that is one readlink.
@@ -33,8 +34,8 @@ func noteCcache(store *cache.Store) {
 	if looksAt(exe, store.RecipesPath()) {
 		now = "told"
 	}
-	if last, _ := store.Memo(memoCcache, ccacheKey); string(last) != now {
-		store.PutMemo(memoCcache, ccacheKey, []byte(now)) // noted by the next build if it can't be kept
+	if last, _ := memoCcache.Get(store, ccacheKey); last != now {
+		memoCcache.Put(store, ccacheKey, now) // noted by the next build if it can't be kept
 	}
 }
 
@@ -55,7 +56,7 @@ func looksAt(ccache, path string) bool {
 
 // CcacheWarning says what to do where the last build through ccache was one that does not look at the recipes, else "".
 func CcacheWarning(store *cache.Store) string {
-	if last, _ := store.Memo(memoCcache, ccacheKey); string(last) != "plain" {
+	if last, _ := memoCcache.Get(store, ccacheKey); last != "plain" {
 		return ""
 	}
 	return fmt.Sprintf("a ccache in front of gnvcc goes on giving out objects with old recipes: set CCACHE_EXTRAFILES=%s", store.RecipesPath())

@@ -1,7 +1,6 @@
 package driver
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -95,7 +94,7 @@ var ciccVariables = []string{"NVVMIR_LIBRARY_DIR", "LD_LIBRARY_PATH", "CICC_PATH
 
 // memoTranslation keeps translations by the hash of their PTX, for the ptxas stage of the same build, which runs long
 // before anybody merges the spool.
-const memoTranslation = "translation"
+const memoTranslation cache.Memos[translation] = "translation"
 
 func (s *stage) cicc() error {
 	if s.store == nil {
@@ -212,10 +211,6 @@ func (s *stage) ciccReuse(c *ciccCall, text, module []byte) *reuse {
 // noteTranslation keeps a translation where the ptxas stage looks for it, and spools it for the store unless an equal one
 // was noted before.
 func (s *stage) noteTranslation(t translation, ptx []byte) error {
-	text, err := json.Marshal(t)
-	if err != nil {
-		return err
-	}
 	if old, ok := loadTranslation(s.store, t.PTX); ok && old.Command == t.Command && old.Input == t.Input && old.Cicc == t.Cicc &&
 		s.store.HasObject(t.PTX) {
 		return nil
@@ -223,7 +218,7 @@ func (s *stage) noteTranslation(t translation, ptx []byte) error {
 	if _, err := s.store.PutObject(ptx); err != nil {
 		return fmt.Errorf("keep cicc's output: %w", err)
 	}
-	if err := s.store.PutMemo(memoTranslation, t.PTX, text); err != nil {
+	if err := memoTranslation.Put(s.store, t.PTX, t); err != nil {
 		return fmt.Errorf("note the translation: %w", err)
 	}
 	if err := s.store.Spool(cache.Translations, t.PTX, t); err != nil {
@@ -234,9 +229,9 @@ func (s *stage) noteTranslation(t translation, ptx []byte) error {
 
 // loadTranslation finds the cicc call that a PTX came from.
 func loadTranslation(store *cache.Store, ptxHash string) (translation, bool) {
-	var t translation
-	if text, ok := store.Memo(memoTranslation, ptxHash); ok && json.Unmarshal(text, &t) == nil && t.PTX == ptxHash {
-		return t, true
+	t, ok := memoTranslation.Get(store, ptxHash)
+	if !ok || t.PTX != ptxHash {
+		return translation{}, false
 	}
-	return translation{}, false
+	return t, true
 }

@@ -2,7 +2,6 @@ package driver
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -298,7 +297,7 @@ type keptCandidate struct {
 	Error      string            // why there is none
 }
 
-const memoCandidate = "candidate"
+const memoCandidate cache.Memos[keptCandidate] = "candidate"
 
 // Compile makes a candidate. An error says why there is none: the recipe can't be carried out, or a tool refused it. What was made
 // once is found again, refusals too; ctx and Limit end what takes too long, which is tried again another time.
@@ -387,9 +386,8 @@ func (f *flights) take(ctx context.Context, key string) (busy bool, done func(),
 }
 
 func (c *Compiler) kept(key string) (*Candidate, error, bool) {
-	var k keptCandidate
-	text, ok := c.store.Memo(memoCandidate, key)
-	if !ok || json.Unmarshal(text, &k) != nil {
+	k, ok := memoCandidate.Get(c.store, key)
+	if !ok {
 		return nil, nil, false
 	}
 	if k.Error != "" {
@@ -412,9 +410,7 @@ func (c *Compiler) compile(ctx context.Context, s *Source, r recipe.Recipe, neve
 		}
 		kept = keptCandidate{Error: err.Error()}
 	}
-	if text, jsonErr := json.Marshal(kept); jsonErr == nil {
-		c.store.PutMemo(memoCandidate, key, text) // made again if it can't be kept
-	}
+	memoCandidate.Put(c.store, key, kept) // made again if it can't be kept
 	if err != nil {
 		return nil, err
 	}

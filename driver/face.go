@@ -147,7 +147,7 @@ func openStore() *cache.Store {
 var errNoStore = errors.New("there is no store that can be used (gnvcc doctor says why)")
 
 // memoTarget keeps which command was the last to write an output, by the output's name.
-const memoTarget = "target"
+const memoTarget cache.Memos[string] = "target"
 
 // keepCommand keeps a command as an object and gives its hash. The second time that costs two looks at files.
 func keepCommand(store *cache.Store, nvcc string, args []string) (string, error) {
@@ -177,8 +177,8 @@ func keepCommand(store *cache.Store, nvcc string, args []string) (string, error)
 		}
 	}
 	target := targetKey(ReadLine(args, os.Getenv), dir)
-	if last, ok := store.Memo(memoTarget, target); !ok || string(last) != hash {
-		if err := store.PutMemo(memoTarget, target, []byte(hash)); err != nil {
+	if last, _ := memoTarget.Get(store, target); last != hash {
+		if err := memoTarget.Put(store, target, hash); err != nil {
 			return "", err
 		}
 	}
@@ -200,8 +200,8 @@ func loadCommand(store *cache.Store, hash string) (cache.Command, error) {
 
 // isLast tells whether a command is the last one that was seen to write its output.
 func isLast(store *cache.Store, hash string, c cache.Command) bool {
-	last, ok := store.Memo(memoTarget, targetKey(lineOf(c), c.Dir))
-	return ok && string(last) == hash
+	last, ok := memoTarget.Get(store, targetKey(lineOf(c), c.Dir))
+	return ok && last == hash
 }
 
 // targetKey is the key of memoTarget: one for a folder, however it was reached.

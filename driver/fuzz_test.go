@@ -70,7 +70,7 @@ func FuzzMemos(f *testing.F) {
 	stubText := "#include \"crt/host_runtime.h\"\n#include \"a.fatbin.c\"\n__cudaLaunchPrologue(1);__cudaLaunch(((char *)f));__cudaRegisterEntry(__T0, f, k, (-1));\n"
 	f.Fuzz(func(t *testing.T, text []byte) {
 		key := cache.Hash([]byte("key"))
-		for _, kind := range []string{memoStandard, memoBuild, memoTranslation, memoCandidate, memoStep, memoManner} {
+		for _, kind := range []string{string(memoStandard), string(memoBuild), string(memoTranslation), string(memoCandidate), string(memoStep), string(memoManner)} {
 			if err := store.PutMemo(kind, key, text); err != nil {
 				t.Fatal(err)
 			}

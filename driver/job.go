@@ -1,7 +1,6 @@
 package driver
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -54,7 +53,7 @@ func hashOf(parts ...string) string {
 	return cache.Hash(b)
 }
 
-const memoVersion = "version"
+const memoVersion cache.Memos[string] = "version"
 
 // Regular expressions are compiled when they are needed: most stages are over in less time than that takes.
 var versionText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bV(\d+\.\d+\.\d+)\b`) })
@@ -62,8 +61,8 @@ var versionText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompi
 // versionOf asks a tool for its version, once in the life of its file.
 func versionOf(store *cache.Store, tool, id string) (string, error) {
 	if store != nil {
-		if text, ok := store.Memo(memoVersion, id); ok {
-			return string(text), nil
+		if version, ok := memoVersion.Get(store, id); ok {
+			return version, nil
 		}
 	}
 	out, err := exec.Command(tool, "--version").Output()
@@ -75,7 +74,7 @@ func versionOf(store *cache.Store, tool, id string) (string, error) {
 		return "", fmt.Errorf("ask %s for its version: no V1.2.3 in what it says", tool)
 	}
 	if store != nil {
-		store.PutMemo(memoVersion, id, m[1]) // asked again if it can't be kept
+		memoVersion.Put(store, id, string(m[1])) // asked again if it can't be kept
 	}
 	return string(m[1]), nil
 }
@@ -116,21 +115,17 @@ type standard struct {
 	Whole    bool // the messages are all there
 }
 
-const memoStandard = "standard"
+const memoStandard cache.Memos[standard] = "standard"
 
 func (j *job) loadStandard(store *cache.Store) (*standard, bool) {
-	text, ok := store.Memo(memoStandard, j.key)
-	if !ok {
-		return nil, false
-	}
-	d := new(standard)
-	if json.Unmarshal(text, d) != nil || d.Cubin == "" {
+	d, ok := memoStandard.Get(store, j.key)
+	if !ok || d.Cubin == "" {
 		return nil, false
 	}
 	for i := range d.Messages {
 		d.Messages[i].Text = strings.ReplaceAll(d.Messages[i].Text, namePlace, j.call.input())
 	}
-	return d, true
+	return &d, true
 }
 
 // namePlace stands for the input's name in kept messages. It cannot occur in them otherwise.
@@ -142,11 +137,7 @@ func (j *job) keepStandard(store *cache.Store, d *standard) error {
 	for i := range kept.Messages {
 		kept.Messages[i].Text = strings.ReplaceAll(kept.Messages[i].Text, j.call.input(), namePlace)
 	}
-	text, err := json.Marshal(kept)
-	if err != nil {
-		return err
-	}
-	return store.PutMemo(memoStandard, j.key, text)
+	return memoStandard.Put(store, j.key, kept)
 }
 
 // readBack puts what a cubin says into the records of its kernels. Every kernel of the PTX must be there.

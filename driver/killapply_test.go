@@ -196,7 +196,7 @@ func TestPlacing(t *testing.T) {
 			if len(unfinished(store)) > 0 {
 				t.Error("the record is still there")
 			}
-			if _, ok := store.Memo(memoNoted, key); ok != c.noteIsARecord {
+			if _, ok := memoNoted.Get(store, key); ok != c.noteIsARecord {
 				t.Errorf("noted: %v", ok)
 			}
 		})

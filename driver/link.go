@@ -2,7 +2,6 @@ package driver
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,7 +18,7 @@ import (
 // candidate, and nvlink is run again on all of them with the recorded options.
 
 // memoMembers keeps the relocatable cubins of a linked file, by the file's hash and the target.
-const memoMembers = "members"
+const memoMembers cache.Memos[[]string] = "members"
 
 // definer finds the assembly that defines a kernel among the inputs of a link.
 func (c *Compiler) definer(ix *index, l cache.Link, kernel string) (cache.Assembly, error) {
@@ -61,11 +60,8 @@ func (c *Compiler) members(ctx context.Context, l cache.Link, in cache.LinkInput
 	}
 	if in.Object != "" {
 		key = hashOf("members 1", in.Object, l.Target)
-		if text, ok := c.store.Memo(memoMembers, key); ok {
-			var kept []string
-			if json.Unmarshal(text, &kept) == nil && c.haveAll(kept) {
-				return kept, nil
-			}
+		if kept, ok := memoMembers.Get(c.store, key); ok && c.haveAll(kept) {
+			return kept, nil
 		}
 		if kept, err := c.store.ObjectFile(in.Object); err == nil {
 			path = kept
@@ -76,9 +72,7 @@ func (c *Compiler) members(ctx context.Context, l cache.Link, in cache.LinkInput
 		return nil, fmt.Errorf("take the device code out of %s: %w", in.Path, err)
 	}
 	if key != "" {
-		if text, err := json.Marshal(hashes); err == nil {
-			c.store.PutMemo(memoMembers, key, text) // taken out again if it can't be kept
-		}
+		memoMembers.Put(c.store, key, hashes) // taken out again if it can't be kept
 	}
 	return hashes, nil
 }

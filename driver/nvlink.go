@@ -124,7 +124,7 @@ func (s *stage) nvlink() error {
 		inputs = append(inputs, in)
 	}
 	note := hashOf("link 1", s.command, hash, temporaryName().ReplaceAllString(names, "tmpxft_"))
-	if _, ok := s.store.Memo(memoNoted, note); ok {
+	if _, ok := memoNoted.Get(s.store, note); ok {
 		return nil
 	}
 	l := cache.Link{
@@ -134,7 +134,7 @@ func (s *stage) nvlink() error {
 	if err := s.store.Spool(cache.Links, assemblyKey(hash, s.command), l); err != nil {
 		return fmt.Errorf("spool the link: %w", err)
 	}
-	if err := s.store.PutMemo(memoNoted, note, []byte(hash)); err != nil {
+	if err := memoNoted.Put(s.store, note, hash); err != nil {
 		return fmt.Errorf("note the link: %w", err)
 	}
 	return nil

@@ -279,7 +279,7 @@ func (p *placing) finish(store *cache.Store) error {
 		if err := store.Spool(cache.Assemblies, n.Key, n.Assembly); err != nil {
 			return fmt.Errorf("note what was built: %w", err)
 		}
-		if err := store.PutMemo(memoNoted, n.MemoKey, []byte(n.MemoText)); err != nil {
+		if err := memoNoted.Put(store, n.MemoKey, n.MemoText); err != nil {
 			return fmt.Errorf("note what was built: %w", err)
 		}
 	}

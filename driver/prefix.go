@@ -1,7 +1,6 @@
 package driver
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -67,7 +66,7 @@ type manner struct {
 }
 
 // memoManner keeps the manners of an nvcc, which is asked once.
-const memoManner = "manner3"
+const memoManner cache.Memos[manner] = "manner3"
 
 // mannerOf asks an nvcc for a dry run with prefixes and looks at where they stand. An nvcc that does not know the options, or that
 // shows them where we don't expect them, is left alone: that is the way out for versions that nobody has tried yet.
@@ -80,7 +79,7 @@ func mannerOf(nvcc string, store *cache.Store) (manner, error) {
 	if isScript(nvcc) { // which nvcc stands behind it may depend on the environment
 		key = hashOf(append([]string{key}, compileEnvironment(os.Environ())...)...)
 	}
-	if text, ok := store.Memo(memoManner, key); ok && json.Unmarshal(text, &m) == nil {
+	if m, ok := memoManner.Get(store, key); ok {
 		return m, nil
 	}
 	const mark = "gnvcc-was-here"
@@ -95,10 +94,7 @@ func mannerOf(nvcc string, store *cache.Store) (manner, error) {
 	} else {
 		m = readManner(text, mark)
 	}
-	kept, err := json.Marshal(m)
-	if err == nil {
-		store.PutMemo(memoManner, key, kept) // asked again if it can't be kept
-	}
+	memoManner.Put(store, key, m) // asked again if it can't be kept
 	return m, nil
 }
 

@@ -2,7 +2,6 @@ package driver
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -140,7 +139,7 @@ func (s *stage) standard(j *job, kernels []cache.Kernel, group string) (*standar
 }
 
 // memoNoted keeps what the store knows of a job by a command.
-const memoNoted = "noted"
+const memoNoted cache.Memos[string] = "noted"
 
 // noteText says what is worth a new record: the cubin, and what was applied or refused in it.
 func noteText(cubinHash string, kernels []cache.Kernel) string {
@@ -159,8 +158,8 @@ func (s *stage) noted(j *job, cubinHash string, kernels []cache.Kernel) bool {
 	if j.call.lineinfo || j.call.debug {
 		return false
 	}
-	text, ok := s.store.Memo(memoNoted, hashOf(j.key, s.command))
-	return ok && string(text) == noteText(cubinHash, kernels) && s.store.HasObject(j.hash)
+	text, ok := memoNoted.Get(s.store, hashOf(j.key, s.command))
+	return ok && text == noteText(cubinHash, kernels) && s.store.HasObject(j.hash)
 }
 
 // note writes down what was built.
@@ -192,7 +191,7 @@ func (s *stage) note(j *job, content []byte, kernels []cache.Kernel) error {
 	if err := s.store.Spool(cache.Assemblies, assemblyKey(hash, s.command), a); err != nil {
 		return fmt.Errorf("spool the assembly: %w", err)
 	}
-	if err := s.store.PutMemo(memoNoted, hashOf(j.key, s.command), []byte(noteText(hash, kernels))); err != nil {
+	if err := memoNoted.Put(s.store, hashOf(j.key, s.command), noteText(hash, kernels)); err != nil {
 		return fmt.Errorf("note the assembly: %w", err)
 	}
 	return nil
@@ -205,7 +204,7 @@ type keptBuild struct {
 	Choices []stub.Choice `json:",omitempty"`
 }
 
-const memoBuild = "build"
+const memoBuild cache.Memos[keptBuild] = "build"
 
 // tuned builds with recipes. std is nil where nvcc's own compile was not seen before.
 func (s *stage) tuned(j *job, std *standard, kernels []cache.Kernel, recipes map[string]recipe.Recipe, group string) error {
@@ -312,9 +311,8 @@ func (s *stage) tuned(j *job, std *standard, kernels []cache.Kernel, recipes map
 
 // loadBuild finds what was built before from the same things. A stub that would not take the choices any more makes it void.
 func (s *stage) loadBuild(key string, j *job, host func() (*hostStub, error)) ([]byte, keptBuild, bool) {
-	var kept keptBuild
-	text, ok := s.store.Memo(memoBuild, key)
-	if !ok || j.call.lineinfo || json.Unmarshal(text, &kept) != nil {
+	kept, ok := memoBuild.Get(s.store, key)
+	if !ok || j.call.lineinfo {
 		return nil, keptBuild{}, false
 	}
 	if kept.Cubin == "" {
@@ -342,10 +340,8 @@ func (s *stage) keepBuild(key string, content []byte, kept keptBuild) {
 			return
 		}
 	}
-	if text, err := json.Marshal(kept); err == nil {
-		if err := s.store.PutMemo(memoBuild, key, text); err != nil {
-			s.log.Warn().Err(err).Msg("a build is not kept")
-		}
+	if err := memoBuild.Put(s.store, key, kept); err != nil {
+		s.log.Warn().Err(err).Msg("a build is not kept")
 	}
 }
 

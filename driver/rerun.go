@@ -269,7 +269,7 @@ func (b *beside) stamps(files []string) string {
 }
 
 // memoWrote keeps what an apply wrote, by the command.
-const memoWrote = "wrote"
+const memoWrote cache.Memos[wrote] = "wrote"
 
 // A wrote is what the last apply of a command wrote, and from what.
 type wrote struct {
@@ -286,9 +286,8 @@ func (b *beside) known() *wrote {
 	default:
 		return nil
 	}
-	k := new(wrote)
-	text, ok := b.store.Memo(memoWrote, b.rerun.hash)
-	if !ok || json.Unmarshal(text, k) != nil || len(k.Hashes) == 0 {
+	k, ok := memoWrote.Get(b.store, b.rerun.hash)
+	if !ok || len(k.Hashes) == 0 {
 		return nil
 	}
 	for path, hash := range k.Hashes {
@@ -298,7 +297,7 @@ func (b *beside) known() *wrote {
 		}
 	}
 	b.looked = k.Hashes
-	return k
+	return &k
 }
 
 // follows tells whether a run is the known one but for its device code.
@@ -324,8 +323,6 @@ func (b *beside) follows(known *wrote, now *result) bool {
 
 // remember notes what was written.
 func (b *beside) remember(now *result, hashes map[string]string) {
-	k := wrote{Hashes: hashes, Inputs: now.inputs, Sources: now.sources}
-	if text, err := json.Marshal(k); err == nil {
-		b.store.PutMemo(memoWrote, b.rerun.hash, text) // without it, the next apply proves it again
-	}
+	// Without it, the next apply proves it again.
+	memoWrote.Put(b.store, b.rerun.hash, wrote{Hashes: hashes, Inputs: now.inputs, Sources: now.sources})
 }

@@ -2,7 +2,6 @@ package driver
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -52,7 +51,7 @@ type keptStep struct {
 	Outputs []string // hashes; "" for a file that the tool did not write
 }
 
-const memoStep = "step"
+const memoStep cache.Memos[keptStep] = "step"
 
 // newReuse makes the key. inputs are the contents of the files that the tool reads; their names are among the words, save where
 // they are temporary. texts are whatever else the result depends on; temporary names are looked for in them as in the words.
@@ -148,9 +147,8 @@ func (s *stage) take(r *reuse) bool {
 
 // load reads what was kept, with the names of this run.
 func (s *stage) load(r *reuse) ([][]byte, bool) {
-	var kept keptStep
-	text, ok := s.store.Memo(memoStep, r.key)
-	if !ok || json.Unmarshal(text, &kept) != nil || len(kept.Names) != len(r.names) || len(kept.Outputs) != len(r.outputs) {
+	kept, ok := memoStep.Get(s.store, r.key)
+	if !ok || len(kept.Names) != len(r.names) || len(kept.Outputs) != len(r.outputs) {
 		return nil, false
 	}
 	contents := make([][]byte, len(kept.Outputs))
@@ -195,7 +193,7 @@ func (s *stage) keepStep(r *reuse) error {
 		return nil
 	}
 	if !on(varVerify) {
-		if _, ok := s.store.Memo(memoStep, r.key); ok && !on(varReuse) {
+		if _, ok := memoStep.Get(s.store, r.key); ok && !on(varReuse) {
 			return nil // kept before; where an object is gone, apply finds out and comes here
 		}
 	}
@@ -244,11 +242,7 @@ func (s *stage) keepStep(r *reuse) error {
 		}
 		kept.Outputs = append(kept.Outputs, hash)
 	}
-	text, err := json.Marshal(kept)
-	if err == nil {
-		err = s.store.PutMemo(memoStep, r.key, text)
-	}
-	return errors.Join(differs, err)
+	return errors.Join(differs, memoStep.Put(s.store, r.key, kept))
 }
 
 // asBefore gives what was written with the module id of before, where the two differ only in what cudafe++ puts in anew each time: the id of a file that exports

@@ -2,13 +2,13 @@ package driver
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
+	"gnvcc/cache"
 	"gnvcc/rewrite/fold"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
@@ -59,7 +59,7 @@ func (b *bench) sameBits(ctx context.Context, t *translation, call *ciccCall, un
 	return fold.Check(early, v.entry, fixed, unit.DefinesC)
 }
 
-const memoEarly = "early"
+const memoEarly cache.Memos[keptVariant] = "early"
 
 // early is the PTX of the untouched text at -O1.
 func (b *bench) early(ctx context.Context, t *translation, call *ciccCall) (*ptx.Module, error) {
@@ -68,15 +68,12 @@ func (b *bench) early(ctx context.Context, t *translation, call *ciccCall) (*ptx
 		return nil, fmt.Errorf("look at cicc: %w", err)
 	}
 	key := hashOf("early 1", t.Input, id, strings.Join(call.template(), "\x00"), t.Module)
-	if text, ok := b.store.Memo(memoEarly, key); ok {
-		var kept keptVariant
-		if json.Unmarshal(text, &kept) == nil {
-			if kept.Error != "" {
-				return nil, errors.New(kept.Error)
-			}
-			if content, err := b.store.Object(kept.PTX); err == nil {
-				return ptx.Parse(content)
-			}
+	if kept, ok := memoEarly.Get(b.store, key); ok {
+		if kept.Error != "" {
+			return nil, errors.New(kept.Error)
+		}
+		if content, err := b.store.Object(kept.PTX); err == nil {
+			return ptx.Parse(content)
 		}
 	}
 	if b.flights != nil {

@@ -129,7 +129,7 @@ func Clean(ctx context.Context, store *cache.Store, all bool) (Cleaned, error) {
 		return c, err
 	}
 	// What was noted is noted again by the next build where its record is gone.
-	c.Store, err = store.ClearMemos(memoStep, memoWrote, memoNoted)
+	c.Store, err = store.ClearMemos(string(memoStep), string(memoWrote), string(memoNoted))
 	return c, err
 }
 

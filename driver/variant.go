@@ -2,7 +2,6 @@ package driver
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -48,7 +47,7 @@ type keptVariant struct {
 	Error  string
 }
 
-const memoVariant = "variant"
+const memoVariant cache.Memos[keptVariant] = "variant"
 
 // errNoSource says why a PTX can't have source variants.
 var errNoSource = errors.New("it is not known which cicc call its PTX comes from (build it with gnvcc once more)")
@@ -84,9 +83,8 @@ func variantKey(t *translation, call *ciccCall, signature []string, v variantOf)
 
 // recallVariant finds a variant that was made before, or why there is none.
 func (b *bench) recallVariant(key string, v variantOf) (m made, ok bool, err error) {
-	text, ok := b.store.Memo(memoVariant, key)
-	var kept keptVariant
-	if !ok || json.Unmarshal(text, &kept) != nil {
+	kept, ok := memoVariant.Get(b.store, key)
+	if !ok {
 		return made{}, false, nil
 	}
 	if kept.Error != "" {
@@ -105,7 +103,7 @@ func (b *bench) recallVariant(key string, v variantOf) (m made, ok bool, err err
 // keepVariant keeps a variant, or why there is none. It is made again if it can't be kept.
 func (b *bench) keepVariant(key string, m made, err error) { b.keepMemo(memoVariant, key, m, err) }
 
-func (b *bench) keepMemo(kind, key string, m made, err error) {
+func (b *bench) keepMemo(kind cache.Memos[keptVariant], key string, m made, err error) {
 	kept := keptVariant{Normal: m.normal}
 	if err != nil {
 		kept.Error = err.Error()
@@ -113,9 +111,7 @@ func (b *bench) keepMemo(kind, key string, m made, err error) {
 		b.log.Warn().Err(err).Msg("a variant is not kept")
 		return
 	}
-	if text, err := json.Marshal(kept); err == nil {
-		b.store.PutMemo(kind, key, text)
-	}
+	kind.Put(b.store, key, kept)
 }
 
 // variant gives the PTX of the translation with one kernel changed in the source.
