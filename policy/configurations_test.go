@@ -549,6 +549,9 @@ func TestOnly(t *testing.T) {
 	g := newSim(t, &simKernel{speed: func(r recipe.Recipe, s Shape, plain bool) float64 { return 0.5 }})
 	o := simOptions()
 	o.Levers = []string{"nosuch"}
+	if err := (&Options{Budget: 1, Total: -1}).Validate(); err == nil {
+		t.Error("a negative budget for the run is taken")
+	}
 	if err := o.Validate(); err == nil || !strings.Contains(err.Error(), "maxnreg") {
 		t.Errorf("unknown lever: %v", err)
 	}

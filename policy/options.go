@@ -80,6 +80,9 @@ func (o *Options) Validate() error {
 	if o.Budget <= 0 {
 		return fmt.Errorf("a budget of %v for a configuration allows nothing", o.Budget)
 	}
+	if o.Total < 0 {
+		return fmt.Errorf("a budget of %v for the run allows nothing; 0 is none", o.Total)
+	}
 	if o.Exact == rewrite.Approximate && o.Within == (Bound{}) && !o.Judged {
 		return errNoBound
 	}

@@ -151,7 +151,7 @@ func (b *book) Past(k *policy.Kernel, device string) *cache.Decision {
 func complain(verb string, err error) int {
 	fmt.Fprintf(os.Stderr, "gnvcc %s: %v\n", verb, err)
 	var known *cache.Error
-	if errors.As(err, &known) && known.Advice != "" {
+	if errors.As(err, &known) && known.Advice != "" && !strings.Contains(err.Error(), known.Advice) {
 		fmt.Fprintln(os.Stderr, "  ", known.Advice)
 	}
 	return 2
