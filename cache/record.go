@@ -108,6 +108,10 @@ type Evidence struct {
 	// Normals are hashes of the normal form of the PTX that cicc gave for the recipe's terms for the source, by these terms. A build that compiles
 	// several kernels in one run of cicc takes what has the same one.
 	Normals map[string]string `json:",omitempty"`
+
+	// Names are those that the arguments of the recipe's conditions had in the source that was tuned, by their places
+	// ("#1"): for people.
+	Names map[string]string `json:",omitempty"`
 }
 
 // A Build is what a compile of the kernel gave.

@@ -257,7 +257,11 @@ func decideAll(t *testing.T, dir, recipe string) bool {
 		for _, a := range list {
 			for _, k := range a.Kernels {
 				any = true
-				if err := store.Spool(cache.Decisions, k.Identity, cache.Decision{Identity: k.Identity, Kernel: k.Name, Recipe: recipe}); err != nil {
+				d, err := Assume(context.Background(), store, k.Identity, recipe)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := store.Spool(cache.Decisions, k.Identity, d); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -27,7 +27,7 @@ int main() { wave<<<1, 256>>>(0, 1); }
 	seen := map[string]string{}
 	for _, text := range []string{
 		"", "approx=all.ftz", "fastmath=all.ftz", "approx=all.ftz fastmath=all.ftz", "approx=all:warps<4 fastmath=all:warps<4",
-		"approx=all:warps<2 fastmath=all:warps<2 unroll=2 maxnreg=64", "approx=div fastmath=sin spec{n=4}",
+		"approx=all:warps<2 fastmath=all:warps<2 unroll=2 maxnreg=64", "approx=div fastmath=sin spec{#1=4}",
 	} {
 		made, err := c.Compile(context.Background(), s, mustParse(t, text))
 		if err != nil {

@@ -36,7 +36,7 @@ type bench struct {
 	never   bool                                  // guards inside kernels never hold
 	only    bool                                  // for the tuner: a file with the one kernel that is asked for, and what ptxas -v says of it
 	stub    func() (*hostStub, error)             // the build's host stub; nil: there need be none
-	normals map[string]map[string]string          // what the tuner measured (joint.go)
+	normals map[string]map[string]string          // what recipes for the source must give (joint.go); nil: whatever they give
 	count   atomic.Int64                          // for names of files
 	after   func(what string, took time.Duration) // told of every tool that was run; may be nil
 }
@@ -290,7 +290,7 @@ func (b *bench) check(module *ptx.Module, p *plan, recipes map[string]recipe.Rec
 		was := std[i]
 		r, changed := recipes[k.Name]
 		switch {
-		case len(p.flags) == 0 && (!changed || hasSeconds(r)):
+		case len(p.flags) == 0 && (!changed || r.HasSecond()):
 			if k.Registers != was.Registers || k.Stack != was.Stack || k.Shared != was.Shared {
 				return nil, nil, fmt.Errorf("%s, which was to stay as it is, has %d registers, %d bytes of stack and %d of shared memory; nvcc's own has %d, %d, %d",
 					k.Name, k.Registers, k.Stack, k.Shared, was.Registers, was.Stack, was.Shared)
@@ -364,6 +364,18 @@ func (b *bench) keep(name string, content []byte) {
 	if b.kept != nil {
 		b.kept(name, content)
 	}
+}
+
+// normalsText is that of the normal forms that they rest on.
+func normalsText(normals map[string]map[string]string) string {
+	var lines []string
+	for name, of := range normals {
+		for what, normal := range of {
+			lines = append(lines, name+": "+what+": "+normal)
+		}
+	}
+	sort.Strings(lines)
+	return strings.Join(lines, "\n")
 }
 
 // recipesText is the canonical text of what several kernels are wanted to be built with.

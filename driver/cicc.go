@@ -214,6 +214,8 @@ func (s *stage) noteTranslation(t translation, ptx []byte) error {
 	if old, ok := loadTranslation(s.store, t.PTX); ok && old.Command == t.Command && old.Input == t.Input && old.Cicc == t.Cicc &&
 		s.store.HasObject(t.PTX) {
 		return nil
+	} else if ok && old.Input == t.Input && old.Module != "" && t.Module == "" && s.store.HasObject(t.PTX) {
+		return nil // nvcc -ptx: the module's id, without which no variant can be compiled, is in the call of a build only
 	}
 	if _, err := s.store.PutObject(ptx); err != nil {
 		return fmt.Errorf("keep cicc's output: %w", err)

@@ -134,7 +134,7 @@ func TestCompiler(t *testing.T) {
 		"maxnreg=40": func(c *Candidate) bool { return c.Build.Registers == 40 && c.Build.Spill > 0 },
 		"unroll=2":   func(c *Candidate) bool { return c.Entry == "_Z5shownPfi" },
 		"ptxas=-O1":  func(c *Candidate) bool { return c.Build.Registers > 0 },
-		"maxnreg=48 spec{n=7,blockDim.x=32}": func(c *Candidate) bool {
+		"maxnreg=48 spec{#1=7,blockDim.x=32}": func(c *Candidate) bool {
 			return strings.HasPrefix(c.Entry, "_Z5shownPfi__tuned_") && c.Build.Registers <= 48
 		},
 		"spec{host(block)=32x1x1,host(dynamic)=0} throttle=3": func(c *Candidate) bool {
@@ -193,7 +193,7 @@ func TestCompiler(t *testing.T) {
 	}
 
 	// What can't be.
-	for text, want := range map[string]string{"maxnreg=7": "maxnreg", "spec{m=7}": "m", "wonder=1": "wonder"} {
+	for text, want := range map[string]string{"maxnreg=7": "maxnreg", "spec{#7=7}": "#7", "wonder=1": "wonder"} {
 		if _, err := c.Compile(ctx, s, mustParse(t, text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)
 		}
@@ -261,7 +261,7 @@ func TestCompilerLinked(t *testing.T) {
 			if _, err := c.Kernel(hash, "_Z5thirdPf"); err != nil {
 				t.Errorf("a kernel from an archive: %v", err)
 			}
-			if _, err := c.Compile(context.Background(), s, mustParse(t, "spec{n=3}")); err == nil {
+			if _, err := c.Compile(context.Background(), s, mustParse(t, "spec{#1=3}")); err == nil {
 				t.Error("a second entry with -rdc=true")
 			}
 		})
@@ -309,7 +309,7 @@ func TestThrottledCode(t *testing.T) {
 			if plain, second := code(""), code("spec{host(block)=32x1x1,host(dynamic)=64} throttle=2"); !bytes.Equal(plain, second) {
 				t.Errorf("the throttled entry has other code: %d and %d bytes", len(plain), len(second))
 			}
-			if _, err := c.Compile(context.Background(), s, mustParse(t, "spec{n=3}")); err == nil {
+			if _, err := c.Compile(context.Background(), s, mustParse(t, "spec{#1=3}")); err == nil {
 				t.Error("a kernel with goto was specialised: this test is to show that throttling does not need that")
 			}
 		})

@@ -220,6 +220,9 @@ func wanted(sn *cache.Snapshot, kernels []cache.Kernel, by asker) (recipes map[s
 		if err == nil {
 			err = forbidden(r, Banned(sn, k.Name, k.Identity))
 		}
+		if err == nil {
+			err = proven(k.Name, r, d.Evidence.Normals)
+		}
 		if err != nil {
 			refused[k.Name] = fmt.Errorf("%s: %w", d.Recipe, err)
 			continue

@@ -85,7 +85,9 @@ func (b *bench) together(ctx context.Context, t *translation, module *ptx.Module
 }
 
 // asked are the variants that a recipe asks for.
-func (b *bench) asked(name string, r recipe.Recipe) []variantOf {
+func (b *bench) asked(name string, r recipe.Recipe) []variantOf { return askedOf(name, r, b.never) }
+
+func askedOf(name string, r recipe.Recipe, never bool) []variantOf {
 	seconds, err := secondsOf(name, r)
 	if err != nil {
 		return nil
@@ -97,7 +99,7 @@ func (b *bench) asked(name string, r recipe.Recipe) []variantOf {
 		}
 	}
 	if terms := sourceTerms(r); len(seconds) == 0 && len(terms) > 0 {
-		out = append(out, variantOf{entry: name, terms: terms, never: b.never})
+		out = append(out, variantOf{entry: name, terms: terms, never: never})
 	}
 	return out
 }

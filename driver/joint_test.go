@@ -63,27 +63,28 @@ func TestJoint(t *testing.T) {
 				spoil   func(name string, d *cache.Decision)
 				ciccs   int // of the first build, nvcc's included
 				flags   []string
+				left    int // kernels that stay nvcc's own
 			}{
 				{"one text", map[string]string{
-					"_Z5firstPfi": "unroll=8", "_Z6secondPfi": "maxnreg=40 unroll@L5=2", "_Z5thirdPfi": "guard{n=7} unroll=2",
-					"_Z6fourthIfEvPT_i": "spec{n=64}", "_Z6fourthIdEvPT_i": "spec{n=64}", "_Z5fifthPfi": "guard{n=64}"}, nil, 2, nil},
+					"_Z5firstPfi": "unroll=8", "_Z6secondPfi": "maxnreg=40 unroll@norm.1=2", "_Z5thirdPfi": "guard{#1=7} unroll=2",
+					"_Z6fourthIfEvPT_i": "spec{#1=64}", "_Z6fourthIdEvPT_i": "spec{#1=64}", "_Z5fifthPfi": "guard{#1=64}"}, nil, 2, nil, 0},
 				{"a factor for a loop that another kernel has as it is", map[string]string{
-					"_Z5firstPfi": "unroll=8", "_Z6secondPfi": "spec{n=7}", "_Z5thirdPfi": "unroll=4"}, nil, 3, nil},
+					"_Z5firstPfi": "unroll=8", "_Z6secondPfi": "spec{#1=7}", "_Z5thirdPfi": "unroll=4"}, nil, 3, nil, 0},
 				{"two sets of values for one body and for one template", map[string]string{
-					"_Z5firstPfi": "spec{n=3} spec{n=4}", "_Z6fourthIfEvPT_i": "spec{n=64}", "_Z6fourthIdEvPT_i": "spec{n=65}", "_Z5fifthPfi": "guard{n=64}"}, nil, 3, nil},
+					"_Z5firstPfi": "spec{#1=3} spec{#1=4}", "_Z6fourthIfEvPT_i": "spec{#1=64}", "_Z6fourthIdEvPT_i": "spec{#1=65}", "_Z5fifthPfi": "guard{#1=64}"}, nil, 3, nil, 0},
 				{"relocatable code for two targets with lines", map[string]string{
-					"_Z5firstPfi": "unroll=8", "_Z6secondPfi": "unroll@L5=2", "_Z5fifthPfi": "guard{n=64}"}, nil, 4,
-					[]string{"-rdc=true", "-lineinfo", "-gencode", "arch=compute_80,code=sm_80", "-gencode", "arch=compute_90,code=sm_90"}},
-				{"other code beside others", map[string]string{"_Z5firstPfi": "unroll=8", "_Z6secondPfi": "unroll@L5=2", "_Z5fifthPfi": "guard{n=64}"},
+					"_Z5firstPfi": "unroll=8", "_Z6secondPfi": "unroll@norm.1=2", "_Z5fifthPfi": "guard{#1=64}"}, nil, 4,
+					[]string{"-rdc=true", "-lineinfo", "-gencode", "arch=compute_80,code=sm_80", "-gencode", "arch=compute_90,code=sm_90"}, 0},
+				{"other code beside others", map[string]string{"_Z5firstPfi": "unroll=8", "_Z6secondPfi": "unroll@norm.1=2", "_Z5fifthPfi": "guard{#1=64}"},
 					func(name string, d *cache.Decision) {
 						for text := range d.Evidence.Normals {
 							if name == "_Z5fifthPfi" {
 								d.Evidence.Normals[text] = strings.Repeat("0", 32)
 							}
 						}
-					}, 3, nil},
-				{"decided by an earlier version", map[string]string{"_Z5firstPfi": "unroll=8", "_Z6secondPfi": "unroll@L5=2", "_Z5fifthPfi": "guard{n=64}"},
-					func(name string, d *cache.Decision) { d.Evidence.Normals = nil }, 4, nil},
+					}, 3, nil, 1},
+				{"decided by an earlier version", map[string]string{"_Z5firstPfi": "unroll=8", "_Z6secondPfi": "unroll@norm.1=2", "_Z5fifthPfi": "guard{#1=64}"},
+					func(name string, d *cache.Decision) { d.Evidence.Normals = nil }, 1, nil, 3},
 			} {
 				if version != "13.0" && c.name != "one text" {
 					continue // what stands in the way of what is not the toolkit's affair
@@ -171,7 +172,7 @@ func TestJoint(t *testing.T) {
 					if n := ciccs(); n != c.ciccs {
 						t.Errorf("%d runs of cicc at the first build, want %d", n, c.ciccs)
 					}
-					applied(t, other, c.recipes, seen)
+					applied(t, other, c.recipes, len(seen)-c.left)
 					first := cubins(t, other.store)
 					for key, want := range cubins(t, tuned.store) {
 						if c.flags == nil && first[key] != want {
@@ -189,7 +190,7 @@ func TestJoint(t *testing.T) {
 }
 
 // applied checks that the newest build of every kernel has its recipe.
-func applied(t *testing.T, p *project, recipes map[string]string, identities map[string]bool) {
+func applied(t *testing.T, p *project, recipes map[string]string, want int) {
 	t.Helper()
 	found := map[string]string{}
 	for _, list := range readIndex(p.store).assemblies {
@@ -204,8 +205,8 @@ func applied(t *testing.T, p *project, recipes map[string]string, identities map
 			}
 		}
 	}
-	if len(found) != len(identities) {
-		t.Errorf("%d kernels were built with recipes, not %d", len(found), len(identities))
+	if len(found) != want {
+		t.Errorf("%d kernels were built with recipes, not %d", len(found), want)
 	}
 }
 
@@ -221,9 +222,6 @@ func cubins(t *testing.T, store *cache.Store) map[string]string {
 				}
 			}
 		}
-	}
-	if len(out) == 0 {
-		t.Error("nothing was built with recipes")
 	}
 	return out
 }

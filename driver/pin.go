@@ -78,3 +78,67 @@ func (c *Compiler) Rehearse(ctx context.Context, s *Source, r recipe.Recipe) (ca
 		Chosen: cache.Build{Registers: k.Registers, Stack: k.Stack, Shared: k.Shared, Barriers: k.Barriers, Spill: cubin.Spills(out.messages)[entry].Stores}}
 	return d, nil
 }
+
+// Assume gives the decision for a recipe as a tuner would have written it down, without measuring anything: for tests and
+// benchmarks that put recipes into a store. What it compiles is not kept. Where the recipe can't be carried out the decision
+// says so by a normal form that no code has.
+func Assume(ctx context.Context, store *cache.Store, identity, text string) (cache.Decision, error) {
+	d := cache.Decision{Identity: identity, Recipe: text, Exactness: "checked", Time: time.Now().UTC()}
+	r, err := recipe.Parse(text)
+	if err != nil {
+		return d, nil // a build refuses it
+	}
+	scratch, err := NewScratch()
+	if err != nil {
+		return d, err
+	}
+	defer scratch.Remove()
+	c := NewCompiler(store, scratch.Path)
+	for _, k := range c.Built() {
+		if k.Identity != identity {
+			continue
+		}
+		d.Kernel, d.Target = k.Name, k.Assembly.Target
+		if len(askedOf(k.Name, r, false)) == 0 {
+			return d, nil
+		}
+		s, err := c.source(k.Assembly, k.Name)
+		if err != nil {
+			return d, err
+		}
+		if s.Code != nil {
+			if resolved, err := s.Code.Resolve(r, s.Signature); err == nil {
+				r, d.Recipe = resolved, resolved.String()
+			}
+		}
+		asked := askedOf(k.Name, r, false)
+		d.Evidence.Normals = map[string]string{}
+		for _, v := range asked {
+			d.Evidence.Normals[v.String()] = c.normalOf(ctx, s, v)
+		}
+		return d, nil
+	}
+	return d, fmt.Errorf("no build has noted a kernel %s", identity)
+}
+
+// normalOf compiles a variant and forgets it.
+func (c *Compiler) normalOf(ctx context.Context, s *Source, v variantOf) string {
+	const none = "none"
+	if s.translation == nil {
+		return none
+	}
+	call, err := readCicc(s.translation.Args)
+	if err != nil {
+		return none
+	}
+	b, done, err := c.bench()
+	if err != nil {
+		return none
+	}
+	defer done()
+	content, err := b.compileVariant(ctx, s.translation, s.Module.Bytes(), call, s.Signature, v)
+	if err != nil {
+		return none
+	}
+	return normalOf(content, v.entry)
+}

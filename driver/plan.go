@@ -86,6 +86,9 @@ func (b *bench) planKernel(ctx context.Context, t *translation, module *ptx.Modu
 	if terms := sourceTerms(r); len(terms) > 0 {
 		v := variantOf{entry: name, terms: terms, never: b.never}
 		m, err := b.variant(ctx, t, module, v)
+		if err == nil {
+			err = b.prove(v, m)
+		}
 		if err != nil {
 			return err
 		}
@@ -100,8 +103,8 @@ func (b *bench) planKernel(ctx context.Context, t *translation, module *ptx.Modu
 func sourceTerms(r recipe.Recipe) []recipe.Term {
 	terms := append([]recipe.Term(nil), rewrite.At(r, rewrite.Source).Terms...)
 	for i := range terms {
-		if terms[i].Lever == "guard" {
-			terms[i].Lever = "spec"
+		if terms[i].Lever == recipe.Inside {
+			terms[i].Lever = recipe.Second
 		}
 	}
 	return terms
@@ -150,6 +153,9 @@ func (b *bench) planSeconds(ctx context.Context, j *job, t *translation, module 
 	for _, s := range others {
 		v := s.variant()
 		m, err := b.variant(ctx, t, module, v)
+		if err == nil {
+			err = b.prove(v, m)
+		}
 		if err != nil {
 			return err
 		}

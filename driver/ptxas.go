@@ -89,8 +89,14 @@ func (s *stage) recipesOf(kernels []cache.Kernel) (recipes map[string]recipe.Rec
 	if f == nil {
 		recipes, refused = wanted(sn, kernels, by)
 	}
-	if len(recipes) > 1 {
-		s.normals = measured(sn, kernels, by)
+	s.normals = measured(sn, kernels, by)
+	if f != nil { // a recipe that stands no more is built again to compare with what is there, and no decision proves it
+		stands, _ := wanted(sn, kernels, by)
+		for name, r := range recipes {
+			if stands[name].String() != r.String() {
+				delete(s.normals, name)
+			}
+		}
 	}
 	return recipes, refused
 }
@@ -219,7 +225,7 @@ func (s *stage) tuned(j *job, std *standard, kernels []cache.Kernel, recipes map
 	// From here on nvcc's own result is there, or will be by becoming ptxas.
 	keep(group, "recipes", []byte(recipesText(recipes)+"\n"))
 	var t *translation
-	depends := []string{"build 1", j.key, recipesText(recipes), ownKey()}
+	depends := []string{"build 1", j.key, recipesText(recipes), normalsText(s.normals), ownKey()}
 	if found, ok := loadTranslation(s.store, j.hash); ok {
 		t = &found
 		depends = append(depends, t.Input, t.Module)
@@ -231,7 +237,7 @@ func (s *stage) tuned(j *job, std *standard, kernels []cache.Kernel, recipes map
 		return findStub(j.call.input())
 	})
 	for _, r := range recipes {
-		if hasSeconds(r) {
+		if r.HasSecond() {
 			if _, err := host(); err != nil {
 				depends = append(depends, err.Error())
 			}

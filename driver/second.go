@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"gnvcc/cache"
@@ -29,8 +28,8 @@ type second struct {
 	name   string      // its own
 	term   recipe.Term // the spec term
 	rest   recipe.Recipe
-	host   recipe.Host // of the term
-	blocks int         // throttled to so many resident ones, 0: not
+	guard  recipe.Guard // of the term
+	blocks int          // throttled to so many resident ones, 0: not
 }
 
 // tunedMark stands between a kernel's name and what its second entry is for.
@@ -49,11 +48,6 @@ func Plain(entry string) (string, bool) {
 	return entry, false
 }
 
-// hasSeconds tells whether a recipe is for second entries.
-func hasSeconds(r recipe.Recipe) bool {
-	return slices.ContainsFunc(r.Terms, func(t recipe.Term) bool { return t.Lever == "spec" })
-}
-
 // secondsOf splits a recipe: none where it is for the kernel itself.
 func secondsOf(kernel string, r recipe.Recipe) ([]second, error) {
 	entries, err := r.Entries()
@@ -64,13 +58,13 @@ func secondsOf(kernel string, r recipe.Recipe) ([]second, error) {
 	for _, e := range entries {
 		s := second{kernel: kernel}
 		for _, t := range e.Terms {
-			if t.Lever == "spec" {
+			if t.IsSecond() {
 				s.term = t
 			} else {
 				s.rest.Terms = append(s.rest.Terms, t)
 			}
 		}
-		if s.host, err = recipe.HostConditions(s.term.Value); err != nil {
+		if s.guard, err = s.term.Guard(); err != nil {
 			return nil, err
 		}
 		s.blocks = rewrite.Throttle(e)
@@ -81,13 +75,13 @@ func secondsOf(kernel string, r recipe.Recipe) ([]second, error) {
 }
 
 // plain tells whether the second entry is the kernel as nvcc compiles it: then neither cicc nor the source is needed.
-func (s second) plain() bool { return s.host.Only && len(sourceTerms(s.rest)) == 0 }
+func (s second) plain() bool { return s.guard.HostOnly() && len(sourceTerms(s.rest)) == 0 }
 
 // hostChoice is choice for conditions that the host alone looks at.
 func (s second) hostChoice() stub.Choice {
-	out := stub.Choice{Entry: s.kernel, Second: s.name, Block: s.host.Block}
-	if s.host.HasDynamic {
-		out.Dynamic = &s.host.Dynamic
+	out := stub.Choice{Entry: s.kernel, Second: s.name, Block: s.guard.Block(), Grid: s.guard.Grid()}
+	if bytes, ok := s.guard.Dynamic(); ok {
+		out.Dynamic = &bytes
 	}
 	return out
 }
@@ -123,9 +117,10 @@ func (s second) throttle(cc, shared int) (sim.Reserve, error) {
 	if !known {
 		return sim.Reserve{}, fmt.Errorf("throttle=%d: nothing is known of the shared memory of sm_%d", s.blocks, cc)
 	}
-	r, ok := d.Throttle(s.blocks, shared+s.host.Dynamic)
+	dynamic, _ := s.guard.Dynamic()
+	r, ok := d.Throttle(s.blocks, shared+dynamic)
 	if !ok {
-		return sim.Reserve{}, fmt.Errorf("throttle=%d: blocks with %d bytes of shared memory can't be kept to so many on sm_%d", s.blocks, shared+s.host.Dynamic, cc)
+		return sim.Reserve{}, fmt.Errorf("throttle=%d: blocks with %d bytes of shared memory can't be kept to so many on sm_%d", s.blocks, shared+dynamic, cc)
 	}
 	return r, nil
 }

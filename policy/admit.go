@@ -91,7 +91,7 @@ func (s *search) permitted(r recipe.Recipe) bool {
 // launchable tells whether what a recipe makes may be launched now: a second entry computes nonsense for values that it was
 // not made for.
 func (s *search) launchable(r recipe.Recipe) bool {
-	return !hasLever(r, "spec") || held(&s.k.Kernel, r, s.l)
+	return !r.HasSecond() || held(&s.k.Kernel, r, s.l)
 }
 
 // admit decides whether a compiled candidate is measured; what speaks against it is noted in the trial. An error means that the
@@ -164,10 +164,14 @@ func (s *search) shrinks(r recipe.Recipe, c *Candidate) string {
 func forDynamic(r recipe.Recipe) bool {
 	copies := 0
 	for _, t := range r.Terms {
-		if t.Lever != "spec" {
+		if !t.IsSecond() {
 			continue
 		}
-		if h, err := recipe.HostConditions(t.Value); err != nil || !h.HasDynamic {
+		g, err := t.Guard()
+		if err != nil {
+			return false
+		}
+		if _, ok := g.Dynamic(); !ok {
 			return false
 		}
 		copies++

@@ -50,7 +50,7 @@ func TestConfigurations(t *testing.T) {
 // TestTwoShapes: two sets of values, each with its own second entry, in one recipe.
 func TestTwoShapes(t *testing.T) {
 	k := &simKernel{Kernel: sources(Kernel{}), speed: func(r recipe.Recipe, s Shape, plain bool) float64 {
-		if strings.Contains(r.String(), "n=") {
+		if strings.Contains(r.String(), "#1=") {
 			return 0.7
 		}
 		return 1
@@ -62,7 +62,7 @@ func TestTwoShapes(t *testing.T) {
 	}
 	results, _ := g.run(simOptions(), a)
 	d := results[0].Decision
-	if d.Recipe != "spec{n=1000} spec{n=500}" && d.Recipe != "spec{n=500} spec{n=1000}" {
+	if d.Recipe != "spec{#1=1000} spec{#1=500}" && d.Recipe != "spec{#1=500} spec{#1=1000}" {
 		t.Fatalf("decided %q", d.Recipe)
 	}
 	for _, l := range d.Evidence.Launches {
@@ -77,7 +77,7 @@ func TestTwoShapes(t *testing.T) {
 func TestEntriesApart(t *testing.T) {
 	k := &simKernel{Kernel: sources(Kernel{Loads: 4}), speed: func(r recipe.Recipe, s Shape, plain bool) float64 {
 		f := 1.0
-		if strings.Contains(r.String(), "n=") {
+		if strings.Contains(r.String(), "#1=") {
 			f = 0.8
 		}
 		switch large := s.Grid[0] > 100; {
@@ -108,7 +108,7 @@ func TestEntriesApart(t *testing.T) {
 		t.Fatalf("decided %q", d.Recipe)
 	}
 	for _, e := range entries {
-		if text := e.String(); strings.Contains(text, "n=64") && !strings.Contains(text, "unroll=8") || strings.Contains(text, "n=1000") && !strings.Contains(text, "L2::256B") {
+		if text := e.String(); strings.Contains(text, "#1=64") && !strings.Contains(text, "unroll=8") || strings.Contains(text, "#1=1000") && !strings.Contains(text, "L2::256B") {
 			t.Errorf("an entry is %s", text)
 		}
 	}
@@ -136,14 +136,14 @@ func mustParse(t *testing.T, text string) recipe.Recipe {
 // TestOtherValues: a launch with other values never runs a second entry that was not made for it.
 func TestOtherValues(t *testing.T) {
 	k := &simKernel{Kernel: sources(Kernel{}), speed: func(r recipe.Recipe, s Shape, plain bool) float64 {
-		if strings.Contains(r.String(), "n=1000") {
+		if strings.Contains(r.String(), "#1=1000") {
 			return 0.7
 		}
 		return 1
 	}}
 	wrong := ""
 	k.trouble = func(r recipe.Recipe, launch int) string {
-		if strings.Contains(r.String(), "n=1000") && launch >= 30 { // n is 7 there
+		if strings.Contains(r.String(), "#1=1000") && launch >= 30 { // n is 7 there
 			wrong = r.String()
 			return "fault"
 		}
@@ -156,7 +156,7 @@ func TestOtherValues(t *testing.T) {
 	if wrong != "" {
 		t.Fatalf("%s was launched with n = 7", wrong)
 	}
-	if d := results[0].Decision; d.Recipe != "spec{n=1000}" || len(d.Evidence.Launches) != 2 {
+	if d := results[0].Decision; d.Recipe != "spec{#1=1000}" || len(d.Evidence.Launches) != 2 {
 		t.Errorf("decided %q, %d configurations", d.Recipe, len(d.Evidence.Launches))
 	}
 }
@@ -166,7 +166,7 @@ func TestStaleValues(t *testing.T) {
 	for _, second := range []bool{true, false} {
 		k := &simKernel{Kernel: sources(Kernel{}), speed: func(r recipe.Recipe, s Shape, plain bool) float64 {
 			for _, term := range r.Terms {
-				if term.Brace && strings.Contains(term.Value, "n=1024") && !plain {
+				if term.Brace && strings.Contains(term.Value, "#1=1024") && !plain {
 					return 0.6
 				}
 			}
@@ -184,7 +184,7 @@ func TestStaleValues(t *testing.T) {
 			return a
 		}
 		results, tuner := g.run(simOptions(), launches(1024))
-		if d := results[0].Decision; !strings.Contains(d.Recipe, "n=1024") || strings.Contains(d.Evidence.Note+strings.Join(tuner.Notes(), ""), "no launch") {
+		if d := results[0].Decision; !strings.Contains(d.Recipe, "#1=1024") || strings.Contains(d.Evidence.Note+strings.Join(tuner.Notes(), ""), "no launch") {
 			t.Fatalf("decided %q; %q %q", d.Recipe, d.Evidence.Note, tuner.Notes())
 		}
 		results, tuner = g.run(simOptions(), launches(77))
@@ -237,7 +237,7 @@ func TestValuesVary(t *testing.T) {
 			return f
 		}
 		for _, term := range r.Terms {
-			if term.Lever == "spec" && strings.Contains(term.Value, "n=") {
+			if term.Lever == "spec" && strings.Contains(term.Value, "#1=") {
 				f = 0.7
 			} else if term.Lever == "spec" && strings.Contains(term.Value, "blockDim.x") {
 				f = 0.9
@@ -308,7 +308,7 @@ func TestSlowKernel(t *testing.T) {
 			f = 0.8
 		}
 		for _, term := range r.Terms {
-			if term.Lever == "spec" && strings.Contains(term.Value, "n=1024") {
+			if term.Lever == "spec" && strings.Contains(term.Value, "#1=1024") {
 				f *= 0.7
 			}
 		}
@@ -321,7 +321,7 @@ func TestSlowKernel(t *testing.T) {
 	// Each run keeps to the budget, with comparisons on fresh samples and checks of the winner at later launches. What the first one
 	// could not reach, the next does.
 	before := 0.0
-	for i, want := range [][]string{{"n=1024"}, {"n=1024", "unroll=4"}} {
+	for i, want := range [][]string{{"#1=1024"}, {"#1=1024", "unroll=4"}} {
 		results, _ := g.run(o, one("_Z1aPfi", shape(1000, 256)))
 		d := results[0].Decision
 		for _, w := range want {
@@ -493,8 +493,8 @@ func TestFileFlags(t *testing.T) {
 // found again at the next factor.
 func TestOneLoop(t *testing.T) {
 	k := &simKernel{Kernel: sources(Kernel{}), speed: func(r recipe.Recipe, s Shape, plain bool) float64 {
-		inner, _ := r.Get("unroll", "L17")
-		outer, _ := r.Get("unroll", "L12")
+		inner, _ := r.Get("unroll", "2")
+		outer, _ := r.Get("unroll", "1")
 		all := get(r, "unroll")
 		switch {
 		case inner != "" || all != "":
@@ -510,7 +510,7 @@ func TestOneLoop(t *testing.T) {
 	}}
 	g := newSim(t, k)
 	results, _ := g.run(simOptions(), one("_Z1aPfi", shape(1000, 256)))
-	if d := results[0].Decision; d.Recipe != "unroll@L12=16" {
+	if d := results[0].Decision; d.Recipe != "unroll@1=16" {
 		t.Errorf("decided %q", d.Recipe)
 	}
 	// Where no loop gains, they are asked for once.
@@ -603,7 +603,7 @@ func TestExhaustive(t *testing.T) {
 func TestCopyAndCap(t *testing.T) {
 	k := &simKernel{Kernel: sources(Kernel{Loads: 8}),
 		speed: func(r recipe.Recipe, s Shape, plain bool) float64 {
-			copied := strings.Contains(get(r, "spec"), "n=")
+			copied := strings.Contains(get(r, "spec"), "#1=")
 			capped := get(r, "maxnreg") == "40" || get(r, "maxnreg") == "48" || get(r, "maxnreg") == "56"
 			switch unrolled := get(r, "unroll") == "8"; {
 			case unrolled && copied && capped:
@@ -630,7 +630,7 @@ func TestCopyAndCap(t *testing.T) {
 		}}
 	g := newSim(t, k)
 	results, _ := g.run(simOptions(), one("_Z1aPfi", shape(1000, 256)))
-	if d := results[0].Decision; !strings.Contains(d.Recipe, "spec{n=") || !strings.Contains(d.Recipe, "unroll=8") || !strings.Contains(d.Recipe, "maxnreg=") {
+	if d := results[0].Decision; !strings.Contains(d.Recipe, "spec{#1=") || !strings.Contains(d.Recipe, "unroll=8") || !strings.Contains(d.Recipe, "maxnreg=") {
 		t.Errorf("decided %q", d.Recipe)
 	}
 }

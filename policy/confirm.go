@@ -58,7 +58,7 @@ func (s *search) pick(of func(*Trial) bool) (*Trial, error) {
 	var winner *Trial
 	lost, plain := 0, 0
 	for _, tr := range rank(s.c.book.Trials) {
-		guarded := hasLever(tr.Recipe, "guard")
+		guarded := hasLever(tr.Recipe, recipe.Inside)
 		if tr.Ratio > step || lost == finalists {
 			break
 		}
@@ -152,7 +152,7 @@ func (s *search) compare(tr *Trial) (bool, error) {
 		s.c.book.Done = false // a later run goes on here
 		return false, nil
 	}
-	guarded := hasLever(tr.Recipe, "guard") && !s.t.o.Bet
+	guarded := hasLever(tr.Recipe, recipe.Inside) && !s.t.o.Bet
 	if guarded {
 		s.t.pool.Want(&s.k.Kernel, tr.Recipe, true, 0) // compiles meanwhile
 	}

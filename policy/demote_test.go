@@ -12,11 +12,11 @@ import (
 )
 
 // demoteSituation is a kernel with 78 registers in blocks of 128 threads: 6 blocks are resident, 24 of 64 warps.
-func demoteSituation(lever string, change func(s *Situation)) []string {
+func demoteSituation(t *testing.T, lever string, change func(s *Situation)) []string {
 	d, _ := sim.Lookup(90)
 	s := &Situation{
 		Kernel: &Kernel{MaxThreads: 1024, Default: cache.Build{Registers: 78}, CC: 90, Ptxas: "13.0.88"}, Shape: shape(8192, 128), Device: d, Known: true,
-		Options: &Options{}, Values: []Value{{"host(block)", "128x1x1", HostValue}, {"host(dynamic)", "0", HostValue}},
+		Options: &Options{}, Values: valuesOf(t, HostValue, "host(block)=128x1x1,host(dynamic)=0"),
 	}
 	if change != nil {
 		change(s)
@@ -54,7 +54,7 @@ func TestDemoteTries(t *testing.T) {
 		{"which spills", func(s *Situation) { s.Kernel.Bounds = "__maxnreg__(78)"; s.Kernel.Default.Spill = 40 }, "11:loops" + second},
 	} {
 		var got []string
-		all := demoteSituation("demote", x.change)
+		all := demoteSituation(t, "demote", x.change)
 		for _, r := range all {
 			if value, ok := strings.CutPrefix(r, "demote="); ok && strings.Contains(r, ":loops") {
 				got = append(got, value)
@@ -84,7 +84,7 @@ func TestSmemspillTries(t *testing.T) {
 		{"few registers", func(s *Situation) { s.Kernel.Default.Registers = 32 }, ""},
 		{"an older ptxas", func(s *Situation) { s.Kernel.Ptxas = "12.4.131" }, ""},
 	} {
-		if got := strings.Join(demoteSituation("smemspill", x.change), "; "); got != x.want {
+		if got := strings.Join(demoteSituation(t, "smemspill", x.change), "; "); got != x.want {
 			t.Errorf("%s: tried %q, not %q", x.name, got, x.want)
 		}
 	}

@@ -17,7 +17,7 @@ func (m oneBook) Remember(string, []byte) error { return nil }
 
 // FuzzNotebook reads a foreign notebook, and asks of its trials what the search and the decision ask.
 func FuzzNotebook(f *testing.F) {
-	f.Add([]byte(`{"Trials":[{"Text":"maxnreg=56 ld=cs"},{"Text":"spec{n=1}"},null],"Done":true}`))
+	f.Add([]byte(`{"Trials":[{"Text":"maxnreg=56 ld=cs"},{"Text":"spec{#1=1}"},null],"Done":true}`))
 	f.Add([]byte(`{"Trials":[{"Text":"unroll=","Confirmed":{}}]}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		n := readNotebook(oneBook(b), "key")
@@ -26,7 +26,7 @@ func FuzzNotebook(f *testing.F) {
 				t.Fatalf("%q", a.Text)
 			}
 			leverOf(a.Recipe)
-			specialised(a.Recipe)
+			a.Recipe.HasCopy()
 			if i > 0 {
 				simpler(a.Recipe, n.Trials[i-1].Recipe)
 			}

@@ -34,7 +34,8 @@ type Kernel struct {
 	// alone limits no registers), "__maxnreg__(64)", "-maxrregcount=64". It is tuned over only where he says so.
 	Bounds string
 
-	Values     []source.Value // what of a launch can be put into the source
+	Values     []source.Value    // what of a launch can be put into the source
+	Names      map[string]string // of arguments, by their places in recipes, where Values are not at hand
 	Loops      []source.Loop
 	NoUnroll   string // why nothing is unrolled; "" if it may be
 	NoSpec     string // why nothing is specialised; "" if it may be

@@ -7,18 +7,18 @@ import (
 // The form of specialisation with both copies in one kernel (lever_spec.go), for kernels that can't have a second entry.
 
 var _ = register(Lever{
-	Name: "guard", Idea: "a copy for", Gain: 1.060,
+	Name: recipe.Inside, Idea: "a copy for", Gain: 1.060,
 	Try: func(s *Situation) []recipe.Recipe {
 		if s.Kernel.NoSpec != "" || s.Kernel.NoSecond == "" {
 			return nil
 		}
-		return specs(s, "guard")
+		return specs(s, recipe.Inside)
 	},
 	Around: func(s *Situation, best Trial) []recipe.Recipe {
 		if s.Kernel.NoSpec != "" || s.Kernel.NoSecond == "" {
 			return nil
 		}
-		return specsAround(s, best, "guard")
+		return specsAround(s, best, recipe.Inside)
 	},
 	Why: func(s *Situation) string {
 		if s.Kernel.NoSecond == "" {
@@ -27,6 +27,10 @@ var _ = register(Lever{
 		return s.Kernel.NoSpec
 	},
 	Words: func(k *Kernel, t recipe.Term) string {
-		return "a copy inside for launches with " + conditions(t)
+		g, err := t.Guard()
+		if err != nil {
+			return "a copy inside"
+		}
+		return "a copy inside for launches with " + conditions(k, g)
 	},
 })

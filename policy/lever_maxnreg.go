@@ -93,7 +93,7 @@ func highCaps(s *Situation) []recipe.Recipe {
 	if s.Region.Max <= limit || s.Options.Bet {
 		return nil
 	}
-	r := spec("spec", ofKind(s.Values, BlockDim))
+	r := spec(recipe.Second, ofKind(s.Values, BlockDim))
 	return append(caps(s, r, Region{Min: limit + 1, Max: s.Region.Max}), r)
 }
 

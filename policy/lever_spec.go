@@ -17,12 +17,12 @@ import (
 // are few; around the best one, each condition left out (a block's three dimensions are one condition).
 
 var _ = register(Lever{
-	Name: "spec", Idea: "a copy for", Gain: 1.065,
+	Name: recipe.Second, Idea: "a copy for", Gain: 1.065,
 	Try: func(s *Situation) []recipe.Recipe {
 		if s.Kernel.NoSpec != "" || s.Kernel.NoSecond != "" {
 			return nil
 		}
-		return specs(s, "spec")
+		return specs(s, recipe.Second)
 	},
 	Why: func(s *Situation) string {
 		if s.Kernel.NoSpec != "" {
@@ -34,22 +34,73 @@ var _ = register(Lever{
 		if s.Kernel.NoSpec != "" || s.Kernel.NoSecond != "" {
 			return nil
 		}
-		return specsAround(s, best, "spec")
+		return specsAround(s, best, recipe.Second)
 	},
 	Words: func(k *Kernel, t recipe.Term) string {
-		values, own, bar := strings.Cut(t.Value, "|")
-		t.Value = values
-		text := "a second entry for launches with " + conditions(t)
-		if r, err := recipe.Parse(own); bar && err == nil {
-			text += " (" + Words(k, r) + ")"
+		g, err := t.Guard()
+		if err != nil {
+			return "a second entry"
+		}
+		text := "a second entry for launches with " + conditions(k, g)
+		if !g.Own.IsDefault() {
+			text += " (" + Words(k, g.Own) + ")"
 		}
 		return text
 	},
 })
 
-func conditions(t recipe.Term) string {
-	t.Value = strings.NewReplacer("host(block)", "blocks", "host(dynamic)", "bytes of dynamic shared memory").Replace(t.Value)
-	return strings.ReplaceAll(strings.ReplaceAll(t.Value, "=", " = "), ",", ", ")
+// ArgumentNames gives the names of the arguments that a recipe's conditions look at, by their places; nil: it has none.
+func (k *Kernel) ArgumentNames(r recipe.Recipe) map[string]string {
+	var out map[string]string
+	guards, err := r.Guards()
+	if err != nil {
+		return nil
+	}
+	for _, g := range guards {
+		for _, c := range g.Conditions {
+			for _, v := range k.Values {
+				if c.Kind <= recipe.Alignment && v.Name != "" && v.Place() == c.Of {
+					if out == nil {
+						out = map[string]string{}
+					}
+					out[c.Of.String()] = v.Name
+				}
+			}
+		}
+	}
+	return out
+}
+
+// conditions are a guard's in words, with the names of the parameters where the kernel is known.
+func conditions(k *Kernel, g recipe.Guard) string {
+	named, err := g.Places(func(p recipe.Place) (recipe.Place, error) {
+		if name := k.Names[p.String()]; name != "" {
+			p.Name = name
+		}
+		for _, v := range k.Values {
+			if v.Name != "" && v.Place() == p {
+				p.Name = v.Name
+			}
+		}
+		return p, nil
+	})
+	if err == nil {
+		g = named
+	}
+	var words []string
+	for _, c := range g.Conditions {
+		key := c.Key()
+		switch c.Kind {
+		case recipe.HostBlock:
+			key = "blocks"
+		case recipe.HostGrid:
+			key = "grids"
+		case recipe.HostDynamic:
+			key = "bytes of dynamic shared memory"
+		}
+		words = append(words, key+" = "+c.Text())
+	}
+	return strings.Join(words, ", ")
 }
 
 const fewScalars = 4 // as many are tried singly
@@ -68,12 +119,12 @@ func specs(s *Situation, lever string) []recipe.Recipe {
 	// A copy that the host chooses is for one block size wherever that can matter: the condition costs nothing, and registers
 	// that the largest block could not have are allowed behind it. A guard inside has as few conditions as possible.
 	always := []Value(nil)
-	if lever == "spec" {
+	if lever == recipe.Second {
 		always = ofKind(s.Values, BlockDim)
 		block = always
 	}
 	add(scalars, block)
-	if lever != "spec" {
+	if lever != recipe.Second {
 		add(scalars)
 	}
 	add(block)
@@ -119,45 +170,19 @@ func specsAround(s *Situation, best Trial, lever string) []recipe.Recipe {
 		if t.Lever != lever || t.HostOnly() {
 			continue
 		}
-		for _, less := range leaveOut(t.Value) {
-			out = append(out, without(best.Recipe, lever).With(recipe.Term{Lever: lever, Value: less, Brace: true}))
+		g, err := t.Guard()
+		if err != nil {
+			continue
 		}
-	}
-	return out
-}
-
-// leaveOut returns a guard's text with each condition left out, the block's and the grid's dimensions together.
-func leaveOut(text string) []string {
-	all := strings.Split(text, ",")
-	unit := func(c string) string {
-		name, _, _ := strings.Cut(c, "=")
-		for _, prefix := range []string{"blockDim.", "gridDim.", "align(", "host("} {
-			if strings.HasPrefix(name, prefix) {
-				return prefix
-			}
+		for _, less := range g.LeaveOut() {
+			out = append(out, without(best.Recipe, lever).With(less.Term(lever)))
 		}
-		return name
-	}
-	var units, out []string
-	for _, c := range all {
-		if u := unit(c); !slices.Contains(units, u) {
-			units = append(units, u)
-		}
-	}
-	if len(units) < 2 || len(units) > 8 {
-		return nil
-	}
-	for _, u := range units {
-		if u == "host(" {
-			continue // the throttled entry needs it
-		}
-		out = append(out, strings.Join(slices.DeleteFunc(slices.Clone(all), func(c string) bool { return unit(c) == u }), ","))
 	}
 	return out
 }
 
 func spec(lever string, values []Value) recipe.Recipe {
-	return recipe.Recipe{}.With(recipe.Term{Lever: lever, Value: guard(values), Brace: true})
+	return recipe.Recipe{}.With(guard(values).Term(lever))
 }
 
 func ofKind(values []Value, kind ValueKind) []Value {
@@ -175,24 +200,16 @@ func ofKind(values []Value, kind ValueKind) []Value {
 func guardedBlock(r recipe.Recipe) (int, bool) {
 	most := 0
 	for _, t := range r.Terms {
-		if t.Lever != "spec" {
+		if !t.IsSecond() {
 			continue
 		}
-		if h, err := recipe.HostConditions(t.Value); err == nil && h.Block[0] > 0 {
-			most = max(most, h.Block[0]*h.Block[1]*h.Block[2])
-			continue
+		g, err := t.Guard()
+		if err != nil {
+			return 0, false
 		}
-		size, dims := 1, 0
-		for _, c := range strings.Split(t.Value, ",") {
-			if name, value, _ := strings.Cut(c, "="); strings.HasPrefix(name, "blockDim.") {
-				n := 0
-				for _, digit := range value {
-					n = 10*n + int(digit-'0')
-				}
-				size, dims = size*n, dims+1
-			}
-		}
-		if dims < 3 {
+		block := g.Block()
+		size := block[0] * block[1] * block[2]
+		if size == 0 {
 			return 0, false
 		}
 		most = max(most, size)
@@ -200,12 +217,9 @@ func guardedBlock(r recipe.Recipe) (int, bool) {
 	return most, most > 0
 }
 
-// specialised tells whether a recipe has copies for values, in either form.
-func specialised(r recipe.Recipe) bool { return hasLever(r, "spec") || hasLever(r, "guard") }
-
 // broken tells whether a recipe's guards ask for values that not all launches of this configuration have so far.
 func broken(k *Kernel, r recipe.Recipe, l *profile.Launch) bool {
-	return specialised(r) && !fulfilled(r, Values(k, l))
+	return r.HasCopy() && !fulfilled(r, Values(k, l))
 }
 
 // held tells whether a launch itself fulfils one of a recipe's guards.
@@ -214,26 +228,7 @@ func held(k *Kernel, r recipe.Recipe, l *profile.Launch) bool {
 }
 
 func fulfilled(r recipe.Recipe, values []Value) bool {
-	have := map[string]string{}
-	for _, v := range values {
-		if v.Kind == Alignment {
-			have["align("+v.Name+")"] = v.Text
-		} else {
-			have[v.Name] = v.Text
-		}
-	}
-	for _, t := range r.Terms {
-		if t.Lever != "spec" && t.Lever != "guard" {
-			continue
-		}
-		holds := true
-		for _, c := range strings.Split(t.Value, ",") {
-			name, value, _ := strings.Cut(c, "=")
-			holds = holds && have[name] == value
-		}
-		if holds {
-			return true
-		}
-	}
-	return false
+	guards, err := r.Guards()
+	have := lookUp(values)
+	return err == nil && slices.ContainsFunc(guards, func(g recipe.Guard) bool { return g.Holds(have) })
 }

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/recipe"
@@ -27,7 +28,7 @@ var _ = register(Lever{
 		var out []recipe.Recipe
 		for _, n := range levelsFrom(s.Device.Occupancy(k.Default.Registers, simShape(k.Default, s.Shape)).Blocks) {
 			if _, ok := s.Device.Throttle(n, k.Default.Shared+s.Shape.Dynamic); ok {
-				out = append(out, join(spec("spec", host), term("throttle", fmt.Sprint(n))))
+				out = append(out, join(spec(recipe.Second, host), term("throttle", fmt.Sprint(n))))
 			}
 		}
 		return out
@@ -88,20 +89,22 @@ func joinSpecs(a, b recipe.Recipe) (recipe.Recipe, bool) {
 		switch {
 		case t.HostOnly():
 			host = append(host, t)
-		case t.Lever == "spec":
+		case t.IsSecond():
 			values = append(values, t)
 		}
 	}
 	if len(host) == 0 {
 		return recipe.Recipe{}, false
 	}
-	out := join(a.Without("spec"), b.Without("spec"))
+	out := join(a.Without(recipe.Second), b.Without(recipe.Second))
 	if len(values) == 0 {
 		return out.With(host[len(host)-1]), true
 	}
 	for _, t := range values {
-		if h, err := recipe.HostConditions(t.Value); err == nil && !h.HasDynamic && h.Block[0] == 0 {
-			t.Value += "," + host[len(host)-1].Value
+		g, err := t.Guard()
+		more, hostErr := host[len(host)-1].Guard()
+		if err == nil && hostErr == nil && !slices.ContainsFunc(g.Conditions, recipe.Condition.Host) {
+			t = g.And(more).Term(recipe.Second)
 		}
 		out = out.With(t)
 	}

@@ -64,7 +64,7 @@ var _ = register(Lever{
 	Words: func(k *Kernel, t recipe.Term) string {
 		what := "loops"
 		if t.Site != "" {
-			what = "loop in " + place(t.Site)
+			what = "loop " + place(t.Site)
 		}
 		switch t.Value {
 		case "1":
@@ -76,19 +76,12 @@ var _ = register(Lever{
 	},
 })
 
-// place reads a loop's site: "L17" is line 17 of the kernel's own file, "tile.h:17" one of another, ".2" behind either the second loop
-// of the line.
+// place reads a loop's site: "2" is the kernel's second loop, "f.1" the first one of a function f.
 func place(site string) string {
-	line, file := strings.TrimPrefix(site, "L"), ""
-	if i := strings.LastIndexByte(site, ':'); i >= 0 {
-		file, line = " of "+site[:i], site[i+1:]
+	if function, n, ok := strings.Cut(site, "."); ok {
+		return n + " of " + function
 	}
-	line, nth, several := strings.Cut(line, ".")
-	text := "line " + line + file
-	if several {
-		text += " (number " + nth + ")"
-	}
-	return text
+	return site
 }
 
 // further are the factors beside one that helped. For the whole kernel 1 to 8 have been tried by then, and are passed over.

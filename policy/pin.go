@@ -19,16 +19,16 @@ func Pinnable(k *Kernel, r recipe.Recipe) error {
 		switch t.Lever {
 		case "unroll":
 			why = k.NoUnroll
-		case "guard":
+		case recipe.Inside:
 			why = k.NoSpec
-		case "spec":
+		case recipe.Second:
 			if why = k.NoSecond; why == "" && !t.HostOnly() {
 				why = k.NoSpec
 			}
 		case "throttle":
 			why = k.NoThrottle
 		case "maxnreg":
-			if k.Bounds != "" && !hasLever(r, "spec") {
+			if k.Bounds != "" && !r.HasSecond() {
 				why = k.Bounds + " is yours, and stays"
 			}
 		}

@@ -48,7 +48,7 @@ type Entry struct {
 
 // NewEntry sums a decision up.
 func NewEntry(d cache.Decision) Entry {
-	k := &Kernel{Name: d.Kernel, Short: ShortName(d.Kernel)}
+	k := &Kernel{Name: d.Kernel, Short: ShortName(d.Kernel), Names: d.Evidence.Names}
 	r, err := recipe.Parse(d.Recipe)
 	e := Entry{Kernel: k.Short, Recipe: d.Recipe, Ratio: 1, Decision: &d, Cache: Sensitive(d)}
 	if err != nil {
@@ -226,7 +226,7 @@ func (p *printer) table(entries []Entry) {
 		p.line("")
 		p.line("Pinned, not measured:")
 		for _, e := range pinned {
-			p.line("  %s: %s (%s registers)", e.Kernel, e.Recipe,
+			p.line("  %s: %s: %s (%s registers)", e.Kernel, e.Recipe, e.Words,
 				arrow(fmt.Sprint(e.Decision.Evidence.Default.Registers), fmt.Sprint(e.Decision.Evidence.Chosen.Registers)))
 		}
 	}

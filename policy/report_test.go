@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -48,14 +49,14 @@ func someDecisions() []cache.Decision {
 	us := func(m float64) cache.Time {
 		return cache.Time{Median: m * 1e3, Low: m * 0.996e3, High: m * 1.004e3, N: 39}
 	}
-	faster := cache.Decision{Identity: "1", Kernel: "_Z7stencilIfLi4EEvPT_S1_i", Target: "sm_90", Recipe: "ld=L2::256B maxnreg=64 spec{n=1024,blockDim.x=256} unroll@L17=8", Exactness: "checked", Time: at,
-		Evidence: cache.Evidence{Device: "NVIDIA H200", Driver: "580.1", Version: "0.1", Default: cache.Build{Registers: 40}, Chosen: cache.Build{Registers: 64},
+	faster := cache.Decision{Identity: "1", Kernel: "_Z7stencilIfLi4EEvPT_S1_i", Target: "sm_90", Recipe: "ld=L2::256B maxnreg=64 spec{#1=1024,blockDim.x=256} unroll@2=8", Exactness: "checked", Time: at,
+		Evidence: cache.Evidence{Device: "NVIDIA H200", Driver: "580.1", Version: "0.1", Default: cache.Build{Registers: 40}, Chosen: cache.Build{Registers: 64}, Names: map[string]string{"#1": "n"},
 			Launches: []cache.Launch{
 				{Grid: [3]int{1000, 1, 1}, Block: [3]int{256, 1, 1}, Count: 400, Checked: 5, Before: us(101), After: us(71.9), Values: map[string]string{"n": "1024"}},
 				{Grid: [3]int{10, 10, 1}, Block: [3]int{16, 16, 1}, Dynamic: 2048, Count: 4, Checked: 1, Before: us(11), After: us(11)},
 			},
 			Tried: []cache.Trial{
-				{Recipe: "ld=L2::256B maxnreg=64 spec{n=1024,blockDim.x=256} unroll@L17=8", Build: cache.Build{Registers: 64}, Ratio: 0.712},
+				{Recipe: "ld=L2::256B maxnreg=64 spec{#1=1024,blockDim.x=256} unroll@2=8", Build: cache.Build{Registers: 64}, Ratio: 0.712},
 				{Recipe: "unroll=8", Build: cache.Build{Registers: 56}, Ratio: 0.8},
 				{Recipe: "ld=L2::256B", Build: cache.Build{Registers: 40}, Ratio: 0.95},
 				{Recipe: "maxnreg=32", Build: cache.Build{Registers: 32, Spill: 48}, Ratio: 1.4},
@@ -206,13 +207,14 @@ func TestLevers(t *testing.T) {
 // TestRecipesOfLevers: what the levers say is well formed, and rewrite takes it.
 func TestRecipesOfLevers(t *testing.T) {
 	k := sources(Kernel{Name: "k", Loads: 4, Stores: 2, NoUnrolls: 1, Ptxas: "13.0.88", Default: cache.Build{Registers: 80, Spill: 16}})
-	k.Values = append(k.Values, source.Value{Name: "s.scale", Type: "float", Argument: 1, Bits: 32, Class: source.Float})
+	k.Values = append(k.Values, source.Value{Name: "s.scale", Type: "float", Argument: 2, Bits: 32, Class: source.Float})
 	for _, second := range []string{"", "device code is linked"} {
 		k.NoSecond = second
 		o := Defaults()
 		d, _ := deviceOf("sm_90")
 		sit := &Situation{Kernel: &k, Shape: shape(50, 512), Device: d, Known: true, Region: Region{40, 255}, Largest: 512, Options: &o,
-			Values: []Value{{"blockDim.x", "512", BlockDim}, {"blockDim.y", "1", BlockDim}, {"blockDim.z", "1", BlockDim}, {"gridDim.x", "50", GridDim}, {"n", "1024", Scalar}, {"a", "16", Alignment}},
+			Values: slices.Concat(valuesOf(t, BlockDim, "blockDim.x=512,blockDim.y=1,blockDim.z=1"), valuesOf(t, GridDim, "gridDim.x=50"),
+				valuesOf(t, Scalar, "#1=1024"), valuesOf(t, Alignment, "align(#0)=16")),
 			Trial: func(text string) *Trial {
 				return &Trial{Text: text, Ratio: 0.9, Build: cache.Build{Registers: 64, Spill: 8}}
 			}}

@@ -333,25 +333,15 @@ func byTurns(lists [][]recipe.Recipe) []recipe.Recipe {
 // elsewhere returns the recipes that won on other configurations, and, of those made for values, the same for the values here.
 func (s *search) elsewhere() []recipe.Recipe {
 	var out []recipe.Recipe
-	here := map[string]string{}
-	for _, v := range s.sit.Values {
-		here[v.Name] = v.Text
-	}
+	have := lookUp(s.sit.Values)
 	for _, r := range s.k.winners() {
 		out = append(out, r)
 		for i, t := range r.Terms {
-			if t.Lever != "spec" && t.Lever != "guard" {
-				continue
+			if g, err := t.Guard(); err == nil {
+				other := recipe.Recipe{Terms: slices.Clone(r.Terms)}
+				other.Terms[i] = g.For(have).Term(t.Lever)
+				out = append(out, other)
 			}
-			conditions := strings.Split(t.Value, ",")
-			for j, c := range conditions {
-				if name, _, _ := strings.Cut(c, "="); here[name] != "" && !strings.HasPrefix(name, "align(") {
-					conditions[j] = name + "=" + here[name]
-				}
-			}
-			other := recipe.Recipe{Terms: slices.Clone(r.Terms)}
-			other.Terms[i].Value = strings.Join(conditions, ",")
-			out = append(out, other)
 		}
 	}
 	return out
@@ -409,16 +399,16 @@ func (s *search) region(r recipe.Recipe, registers int) Region {
 // second entry.
 func together(a, b recipe.Recipe) bool {
 	r := join(a, b)
-	return !hasLever(r, "spec") || !hasStage(r, rewrite.Flag)
+	return !r.HasSecond() || !hasStage(r, rewrite.Flag)
 }
 
 // copied returns the best recipe that has a copy for values and is no more than a tenth slower than the best, which has none;
 // nil if there is none.
 func (s *search) copied(best *Trial) *Trial {
 	has := func(tr *Trial) bool {
-		return hasLever(tr.Recipe, "spec") && hasStage(without(tr.Recipe, "spec"), rewrite.Source)
+		return tr.Recipe.HasSecond() && hasStage(without(tr.Recipe, recipe.Second), rewrite.Source)
 	}
-	if hasLever(best.Recipe, "spec") {
+	if best.Recipe.HasSecond() {
 		return nil
 	}
 	if tr := s.best(has); tr != nil && tr.Ratio <= best.Ratio*1.1 {

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"math"
 	"sort"
-	"strconv"
 	"strings"
 
 	"gnvcc/cache"
@@ -109,7 +108,7 @@ func (k *kernel) unheld() string {
 		return ""
 	}
 	r, err := recipe.Parse(k.past.Recipe)
-	if err != nil || !specialised(r) {
+	if err != nil || !r.HasCopy() {
 		return ""
 	}
 	seen := false
@@ -119,11 +118,8 @@ func (k *kernel) unheld() string {
 		}
 		seen = true
 		for _, t := range r.Terms {
-			if t.Lever == "spec" || t.Lever == "guard" {
-				t.Lever = "spec"
-				if !c.excluded(&k.Kernel, recipe.Recipe{}.With(t)) {
-					return ""
-				}
+			if g, err := t.Guard(); err == nil && !c.excluded(&k.Kernel, g) {
+				return ""
 			}
 		}
 	}
@@ -280,7 +276,7 @@ func merged(winners []recipe.Recipe) []recipe.Recipe {
 
 // conditionsOf is the text of a single entry's guard, "" if it has none.
 func conditionsOf(r recipe.Recipe) string {
-	text, _ := r.Get("spec", "")
+	text, _ := r.Get(recipe.Second, "")
 	return text
 }
 
@@ -295,7 +291,7 @@ func (c *config) figure(k *Kernel, r recipe.Recipe) *Trial {
 		return nil
 	}
 	for _, e := range entries {
-		if !c.excluded(k, e) {
+		if guards, err := e.Guards(); err == nil && len(guards) == 1 && !c.excluded(k, guards[0]) {
 			return c.trial(e.String()) // nil: not known
 		}
 	}
@@ -303,31 +299,10 @@ func (c *config) figure(k *Kernel, r recipe.Recipe) *Trial {
 		Ratio: stats.Interval{Estimate: 1, Low: 1, High: 1, N: 1}, Before: c.before, After: c.before}}
 }
 
-// excluded tells whether no launch of the configuration can have fulfilled an entry's guard: something in it had another
-// value in all of them.
-func (c *config) excluded(k *Kernel, entry recipe.Recipe) bool {
-	if c.launch == nil {
-		return false
-	}
-	have := map[string]string{}
-	for i, axis := range []string{"x", "y", "z"} {
-		have["blockDim."+axis] = strconv.Itoa(c.shape.Block[i])
-		have["gridDim."+axis] = strconv.Itoa(c.shape.Grid[i])
-	}
-	have["host(block)"] = fmt.Sprintf("%dx%dx%d", c.shape.Block[0], c.shape.Block[1], c.shape.Block[2])
-	have["host(dynamic)"] = strconv.Itoa(c.shape.Dynamic)
-	for _, v := range Values(k, c.launch) {
-		if v.Kind != Alignment {
-			have[v.Name] = v.Text
-		}
-	}
-	for _, condition := range strings.Split(conditionsOf(entry), ",") {
-		name, value, _ := strings.Cut(condition, "=")
-		if is, ok := have[name]; ok && is != value {
-			return true
-		}
-	}
-	return false
+// excluded tells whether no launch of the configuration can have fulfilled a guard: something in it had another value in all
+// of them.
+func (c *config) excluded(k *Kernel, g recipe.Guard) bool {
+	return c.launch != nil && g.Excludes(lookUp(Values(k, c.launch)))
 }
 
 // expected is the ratio over all launches of a configuration: those whose values varied are taken to run the plain copy.
@@ -469,6 +444,7 @@ func (t *Tuner) decide(k *kernel, choices []choice, flags string) *cache.Decisio
 		}
 	}
 	d.Evidence.Normals = normals(all, chosen)
+	d.Evidence.Names = k.ArgumentNames(chosen)
 	return d
 }
 
@@ -554,9 +530,9 @@ func constants(k *Kernel, l *profile.Launch) map[string]string {
 	for _, v := range Values(k, l) {
 		switch v.Kind {
 		case Scalar:
-			out[v.Name] = v.Text
+			out[v.Name] = v.Text()
 		case Alignment:
-			out[v.Name] = "aligned to " + v.Text
+			out[v.Name] = "aligned to " + v.Text()
 		}
 	}
 	if len(out) == 0 {

@@ -384,9 +384,23 @@ func simOptions() Options {
 	return o
 }
 
+// valuesOf are values as conditions have them.
+func valuesOf(t testing.TB, kind ValueKind, text string) []Value {
+	t.Helper()
+	g, err := recipe.ParseGuard(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []Value
+	for _, c := range g.Conditions {
+		out = append(out, Value{Name: c.Key(), Kind: kind, Is: c})
+	}
+	return out
+}
+
 // sources gives a simulated kernel loops and a scalar n.
 func sources(k Kernel) Kernel {
-	k.Loops = []source.Loop{{Site: "L17", Kind: "for", Line: 17, Inner: true}, {Site: "L12", Kind: "for", Line: 12}}
+	k.Loops = []source.Loop{{Site: "2", Kind: "for", Line: 17, Inner: true}, {Site: "1", Kind: "for", Line: 12}}
 	k.Values = []source.Value{{Name: "a", Argument: 0, Bits: 64, Class: source.Pointer}, {Name: "n", Type: "int", Argument: 1, Bits: 32, Class: source.Integer}}
 	k.Reads = []string{"blockDim.x"}
 	return k

@@ -26,7 +26,7 @@ func TestAllowsAll(t *testing.T) {
 		{"smemspill", "", "maxnreg=40 smemspill=on", true},
 		{"smemspill", "", "maxnreg=40", false},
 		{"throttle", "", "spec{host(block)=256x1x1,host(dynamic)=0} throttle=2", true},
-		{"throttle", "", "spec{n=4} throttle=2", false},
+		{"throttle", "", "spec{#1=4} throttle=2", false},
 	} {
 		o := Options{}
 		if c.only != "" {
@@ -57,7 +57,7 @@ func TestEveryLever(t *testing.T) {
 			map[string]string{"maxnreg": "__maxnreg__(64) is kept", "st": "left out by the options", "smemspill": "it calls functions"}},
 		"exact": {Kernel{Loads: 3, NoUnrolls: 2}, func(o *Options) { o.Exact = rewrite.ByConstruction },
 			map[string]string{"bypass": "not exact by construction", "ptxas": "not exact by construction", "nounroll": "not exact by construction"}},
-		"pragmas": {Kernel{NoUnrolls: 2, Loops: []source.Loop{{Site: "L3", Kind: "for", Pragma: true}}}, func(o *Options) {},
+		"pragmas": {Kernel{NoUnrolls: 2, Loops: []source.Loop{{Site: "1", Kind: "for", Pragma: true}}}, func(o *Options) {},
 			map[string]string{"nounroll": "the source's own unroll pragmas are kept"}},
 	} {
 		g := newSim(t, &simKernel{Kernel: c.kernel, speed: func(r recipe.Recipe, s Shape, plain bool) float64 { return 1 }})
@@ -80,7 +80,7 @@ func TestEveryLever(t *testing.T) {
 		}
 	}
 	// Asked to tune over the source's directives, the pragmas are no reason.
-	g := newSim(t, &simKernel{Kernel: Kernel{NoUnrolls: 2, Loops: []source.Loop{{Site: "L3", Kind: "for", Pragma: true}}}, speed: func(r recipe.Recipe, s Shape, plain bool) float64 {
+	g := newSim(t, &simKernel{Kernel: Kernel{NoUnrolls: 2, Loops: []source.Loop{{Site: "1", Kind: "for", Pragma: true}}}, speed: func(r recipe.Recipe, s Shape, plain bool) float64 {
 		if hasLever(r, "nounroll") {
 			return 0.7
 		}

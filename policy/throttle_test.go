@@ -89,10 +89,10 @@ func TestThrottleWithOthers(t *testing.T) {
 	for _, c := range [][3]string{
 		{"spec{" + host + "} throttle=3", "ld=cs", "ld=cs spec{" + host + "} throttle=3"},
 		{"maxnreg=40", "spec{" + host + "} throttle=3", "maxnreg=40 spec{" + host + "} throttle=3"},
-		{"spec{n=8} unroll=2", "spec{" + host + "} throttle=3", "spec{n=8," + host + "} throttle=3 unroll=2"},
-		{"spec{" + host + "} throttle=3", "spec{n=8} unroll=2", "spec{n=8," + host + "} throttle=3 unroll=2"},
-		{"spec{n=8," + host + "} throttle=3", "spec{" + host + "} throttle=2", "spec{n=8," + host + "} throttle=2"},
-		{"spec{n=8}", "maxnreg=40", "maxnreg=40 spec{n=8}"},
+		{"spec{#1=8} unroll=2", "spec{" + host + "} throttle=3", "spec{#1=8," + host + "} throttle=3 unroll=2"},
+		{"spec{" + host + "} throttle=3", "spec{#1=8} unroll=2", "spec{#1=8," + host + "} throttle=3 unroll=2"},
+		{"spec{#1=8," + host + "} throttle=3", "spec{" + host + "} throttle=2", "spec{#1=8," + host + "} throttle=2"},
+		{"spec{#1=8}", "maxnreg=40", "maxnreg=40 spec{#1=8}"},
 	} {
 		got := join(recipeOf(t, c[0]), recipeOf(t, c[1]))
 		if got.String() != c[2] {
@@ -102,10 +102,7 @@ func TestThrottleWithOthers(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if got := leaveOut("n=8,m=3," + host); fmt.Sprint(got) != "[m=3,"+host+" n=8,"+host+"]" {
-		t.Errorf("conditions left out: %q", got)
-	}
-	if n, ok := guardedBlock(recipeOf(t, "spec{n=8,host(block)=64x2x1}")); n != 128 || !ok {
+	if n, ok := guardedBlock(recipeOf(t, "spec{#1=8,host(block)=64x2x1}")); n != 128 || !ok {
 		t.Errorf("a block of %d, %v", n, ok)
 	}
 	for resident, want := range map[int]string{0: "[]", 1: "[1]", 2: "[2 1]", 8: "[8 7 6 5 4 3 2 1]", 16: "[16 14 12 10 8 6 4 2 1]", 32: "[28 24 20 16 12 8 4 2 1]"} {

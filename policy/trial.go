@@ -109,12 +109,8 @@ func weight(r recipe.Recipe) int {
 			continue
 		}
 		n++
-		if t.Brace {
-			for _, c := range t.Value {
-				if c == ',' {
-					n++
-				}
-			}
+		if g, err := t.Guard(); err == nil {
+			n += len(g.Conditions) - 1
 		}
 	}
 	return n

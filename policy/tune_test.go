@@ -86,7 +86,7 @@ func TestSource(t *testing.T) {
 			return f * 1.01
 		}
 		for _, term := range r.Terms {
-			if term.Lever == "spec" && strings.Contains(term.Value, "n=1024") {
+			if term.Lever == "spec" && strings.Contains(term.Value, "#1=1024") {
 				f *= 0.7
 			}
 		}
@@ -101,7 +101,7 @@ func TestSource(t *testing.T) {
 	g := newSim(t, k)
 	results, _ := g.run(simOptions(), one("_Z1aPfi", shape(1000, 256)))
 	d := results[0].Decision
-	if d.Recipe != "maxnreg=48 spec{n=1024} unroll=2" {
+	if d.Recipe != "maxnreg=48 spec{#1=1024} unroll=2" {
 		t.Errorf("decided %q", d.Recipe)
 		for _, tr := range d.Evidence.Tried {
 			t.Logf("%-50s %.3f %s", tr.Recipe, tr.Ratio, tr.Refused)
@@ -130,7 +130,7 @@ func TestSlowPlainCopy(t *testing.T) {
 		switch {
 		case plain:
 			return 1.05
-		case specialised(r):
+		case r.HasCopy():
 			return 0.6
 		case get(r, "ld") == "cs":
 			return 0.9
@@ -149,7 +149,7 @@ func TestSlowPlainCopy(t *testing.T) {
 		results, _ := g.run(o, one("_Z1aPfi", shape(1000, 256)))
 		d := results[0].Decision
 		r, _ := recipe.Parse(d.Recipe)
-		if specialised(r) != bet {
+		if r.HasCopy() != bet {
 			t.Errorf("bet %v: decided %q", bet, d.Recipe)
 		}
 		if !bet && !hasLever(r, "ld") {

@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gnvcc/rewrite/recipe"
 )
@@ -60,19 +61,8 @@ func (k *kernel) blind(r recipe.Recipe, configs []*config) string {
 
 // avoids tells whether the host keeps a configuration's launches from all that a recipe makes.
 func (c *config) avoids(k *Kernel, r recipe.Recipe) bool {
-	if !hasLever(r, "spec") {
-		return false
-	}
-	entries, err := r.Entries()
-	if err != nil || len(entries) == 0 {
-		return false
-	}
-	for _, e := range entries {
-		if !c.excluded(k, e) {
-			return false
-		}
-	}
-	return true
+	guards, err := r.Guards()
+	return r.HasSecond() && err == nil && !slices.ContainsFunc(guards, func(g recipe.Guard) bool { return !c.excluded(k, g) })
 }
 
 // guess is the time of one launch, ns: measured if it was looked at, else that of the slowest launch that was, for more blocks in proportion.

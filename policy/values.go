@@ -2,11 +2,9 @@ package policy
 
 import (
 	"bytes"
-	"fmt"
-	"strconv"
-	"strings"
 
 	"gnvcc/profile"
+	"gnvcc/rewrite/recipe"
 	"gnvcc/rewrite/source"
 )
 
@@ -14,10 +12,13 @@ import (
 
 // A Value is something of a launch that a guard can compare.
 type Value struct {
-	Name string // in guards: "n", "s.n", "blockDim.x"
-	Text string // as a guard has it: "1024"
+	Name string // for people: "n", "s.n", "blockDim.x"
 	Kind ValueKind
+	Is   recipe.Condition // that a launch has this value
 }
+
+// Text is the value as a guard has it: "1024".
+func (v Value) Text() string { return v.Is.Text() }
 
 // ValueKind tells where a value comes from.
 type ValueKind int
@@ -39,18 +40,20 @@ func valuesNow(k *Kernel, l *profile.Launch) []Value { return values(k, l, true)
 
 func values(k *Kernel, l *profile.Launch, now bool) []Value {
 	var out []Value
-	for _, d := range []struct {
-		name string
-		size [3]int
-		kind ValueKind
-	}{{"blockDim.", l.Block, BlockDim}, {"gridDim.", l.Grid, GridDim}} {
-		for i, axis := range []string{"x", "y", "z"} {
-			out = append(out, Value{Name: d.name + axis, Text: strconv.Itoa(d.size[i]), Kind: d.kind})
+	add := func(name string, kind ValueKind, c recipe.Condition) {
+		if name == "" {
+			name = c.Key()
 		}
+		out = append(out, Value{Name: name, Kind: kind, Is: c})
 	}
-	out = append(out,
-		Value{Name: "host(block)", Text: fmt.Sprintf("%dx%dx%d", l.Block[0], l.Block[1], l.Block[2]), Kind: HostValue},
-		Value{Name: "host(dynamic)", Text: strconv.Itoa(l.Dynamic), Kind: HostValue})
+	for axis := range 3 {
+		add("", BlockDim, recipe.Condition{Kind: recipe.BlockDim, Axis: axis, Number: l.Block[axis]})
+	}
+	for axis := range 3 {
+		add("", GridDim, recipe.Condition{Kind: recipe.GridDim, Axis: axis, Number: l.Grid[axis]})
+	}
+	add("", HostValue, recipe.Condition{Kind: recipe.HostBlock, Size: l.Block})
+	add("", HostValue, recipe.Condition{Kind: recipe.HostDynamic, Number: l.Dynamic})
 	for _, v := range k.Values {
 		if v.Why != "" || v.Name == "" || v.Argument >= len(l.Params) {
 			continue
@@ -64,7 +67,7 @@ func values(k *Kernel, l *profile.Launch, now bool) []Value {
 		if v.Class == source.Pointer {
 			// 16 bytes is what the widest load wants.
 			if now && len(bits) == 8 && bits[0]&15 == 0 || !now && p.Align >= 4 && p.Align < 64 {
-				out = append(out, Value{Name: v.Name, Text: "16", Kind: Alignment})
+				add(v.Name, Alignment, recipe.Condition{Kind: recipe.Alignment, Of: v.Place(), Number: 16})
 			}
 			continue
 		}
@@ -72,21 +75,26 @@ func values(k *Kernel, l *profile.Launch, now bool) []Value {
 			continue // another launch of this configuration had another value
 		}
 		if text, err := v.Text(bits); err == nil {
-			out = append(out, Value{Name: v.Name, Text: text, Kind: Scalar})
+			add(v.Name, Scalar, recipe.Condition{Kind: recipe.Argument, Of: v.Place(), Value: text})
 		}
 	}
 	return out
 }
 
-// guard prints values as the text between a spec's braces.
-func guard(values []Value) string {
-	words := make([]string, len(values))
-	for i, v := range values {
-		if v.Kind == Alignment {
-			words[i] = fmt.Sprintf("align(%s)=%s", v.Name, v.Text)
-		} else {
-			words[i] = v.Name + "=" + v.Text
-		}
+// guard makes a guard of values.
+func guard(values []Value) recipe.Guard {
+	var g recipe.Guard
+	for _, v := range values {
+		g.Conditions = append(g.Conditions, v.Is)
 	}
-	return strings.Join(words, ",")
+	return g
+}
+
+// lookUp finds values by what a guard's conditions look at.
+func lookUp(values []Value) func(key string) (string, bool) {
+	have := map[string]string{}
+	for _, v := range values {
+		have[v.Is.Key()] = v.Text()
+	}
+	return func(key string) (string, bool) { text, ok := have[key]; return text, ok }
 }

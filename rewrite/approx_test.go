@@ -117,7 +117,7 @@ func TestApproximateIsAskedFor(t *testing.T) {
 	if got := strings.Join(levers, " "); got != "approx fastmath" {
 		t.Errorf("approximate levers: %s", got)
 	}
-	for _, text := range []string{"maxnreg=40 approx=div", "spec{n=64} spec{n=1024|approx=all}"} {
+	for _, text := range []string{"maxnreg=40 approx=div", "spec{#1=64} spec{#1=1024|approx=all}"} {
 		if e := ExactnessOf(mustRecipe(t, text)); e != Approximate {
 			t.Errorf("%s is %s", text, e)
 		}

@@ -11,10 +11,10 @@ import (
 func TestEntries(t *testing.T) {
 	for _, c := range []struct{ recipe, entries string }{
 		{"maxnreg=40 unroll=2", ""},
-		{"maxnreg=40 spec{n=1}", "maxnreg=40 spec{n=1}"},
-		{"ld=cs spec{n=64} spec{n=1024}", "ld=cs spec{n=64}; ld=cs spec{n=1024}"},
-		{"spec{n=64} spec{n=1024,blockDim.x=32|maxnreg=96 unroll=4}", "spec{n=64}; maxnreg=96 spec{n=1024,blockDim.x=32} unroll=4"},
-		{"maxnreg=40 spec{n=64} spec{n=8|maxnreg=96}", "maxnreg=40 spec{n=64}; maxnreg=96 spec{n=8}"},
+		{"maxnreg=40 spec{#1=1}", "maxnreg=40 spec{#1=1}"},
+		{"ld=cs spec{#1=64} spec{#1=1024}", "ld=cs spec{#1=64}; ld=cs spec{#1=1024}"},
+		{"spec{#1=64} spec{#1=1024,blockDim.x=32|maxnreg=96 unroll=4}", "spec{#1=64}; maxnreg=96 spec{#1=1024,blockDim.x=32} unroll=4"},
+		{"maxnreg=40 spec{#1=64} spec{#1=8|maxnreg=96}", "maxnreg=40 spec{#1=64}; maxnreg=96 spec{#1=8}"},
 	} {
 		r := mustRecipe(t, c.recipe)
 		if r.String() != c.recipe {
@@ -47,7 +47,7 @@ func TestEntries(t *testing.T) {
 			}
 		}
 	}
-	for _, bad := range []string{"spec{n=1|maxnreg}", "spec{n=1|ptxas=-O1}", "spec{n=1|frobnicate=2}"} {
+	for _, bad := range []string{"spec{#1=1|maxnreg}", "spec{#1=1|ptxas=-O1}", "spec{#1=1|frobnicate=2}"} {
 		if err := Check(mustRecipe(t, bad)); err == nil {
 			t.Errorf("%s is taken", bad)
 		}
@@ -58,7 +58,7 @@ func TestEntries(t *testing.T) {
 func TestThrottle(t *testing.T) {
 	for text, n := range map[string]int{
 		"spec{host(dynamic)=0} throttle=3":                                     3,
-		"spec{host(block)=256x1x1,host(dynamic)=4096,n=1024} throttle=1":       1,
+		"spec{host(block)=256x1x1,host(dynamic)=4096,#1=1024} throttle=1":      1,
 		"maxnreg=40 spec{host(dynamic)=0}":                                     0,
 		"spec{host(dynamic)=0|throttle=2} spec{host(dynamic)=64|unroll=4}":     0,
 		"spec{host(dynamic)=0} spec{host(dynamic)=64,blockDim.x=8} throttle=2": 2,
@@ -71,19 +71,19 @@ func TestThrottle(t *testing.T) {
 			t.Errorf("%s: throttled to %d, want %d", text, Throttle(r), n)
 		}
 	}
-	for _, bad := range []string{"throttle=3", "spec{n=1} throttle=3", "spec{host(dynamic)=0} throttle=0", "spec{host(dynamic)=0} throttle=x",
-		"spec{host(dynamic)=} throttle=1", "spec{n=1|throttle=3}", "spec{host(dynamic)=0} spec{n=1} throttle=3", "guard{host(dynamic)=0} throttle=2"} {
+	for _, bad := range []string{"throttle=3", "spec{#1=1} throttle=3", "spec{host(dynamic)=0} throttle=0", "spec{host(dynamic)=0} throttle=x",
+		"spec{host(dynamic)=} throttle=1", "spec{#1=1|throttle=3}", "spec{host(dynamic)=0} spec{#1=1} throttle=3", "guard{host(dynamic)=0} throttle=2"} {
 		if err := Check(mustRecipe(t, bad)); err == nil {
 			t.Errorf("%s is taken", bad)
 		}
 	}
 	for text, want := range map[string]Exactness{
-		"spec{host(dynamic)=0} throttle=3":           ByConstruction, // nvcc's own code
-		"ld=cs spec{host(dynamic)=0} throttle=3":     ByConstruction,
-		"spec{host(dynamic)=0,n=1} throttle=3":       Checked,
-		"spec{host(dynamic)=0} throttle=3 unroll=2":  Checked,
-		"spec{host(dynamic)=0|unroll=2}":             Checked,
-		"spec{host(dynamic)=0|throttle=2} spec{n=8}": Checked,
+		"spec{host(dynamic)=0} throttle=3":            ByConstruction, // nvcc's own code
+		"ld=cs spec{host(dynamic)=0} throttle=3":      ByConstruction,
+		"spec{host(dynamic)=0,#1=1} throttle=3":       Checked,
+		"spec{host(dynamic)=0} throttle=3 unroll=2":   Checked,
+		"spec{host(dynamic)=0|unroll=2}":              Checked,
+		"spec{host(dynamic)=0|throttle=2} spec{#1=8}": Checked,
 	} {
 		if got := ExactnessOf(mustRecipe(t, text)); got != want {
 			t.Errorf("%s is exact as %s, want %s", text, got, want)

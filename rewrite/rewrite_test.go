@@ -22,9 +22,9 @@ func mustRecipe(t *testing.T, text string) recipe.Recipe {
 }
 
 func FuzzRecipe(f *testing.F) {
-	for _, s := range []string{"", "spec{host(block)=32x1x1,host(dynamic)=0|throttle=3} spec{host(dynamic)=}", "maxnreg=56 ld@3=cs", "spec{a=1} spec{b=2}", "x={", "a=b}c", "a{}{}", "spec{n=64} spec{n=1024|maxnreg=96 unroll=4}",
-		"ptxas=-O1,--register-usage-level=3", "spec{|}", "spec{n=1|spec{n=2}}", "spec{host(block)=32x1x1,host(dynamic)=0|throttle=3} spec{n=1}",
-		"ld=cs spec{n=3,host(dynamic)=64} throttle=2"} {
+	for _, s := range []string{"", "spec{host(block)=32x1x1,host(dynamic)=0|throttle=3} spec{host(dynamic)=}", "maxnreg=56 ld@3=cs", "spec{a=1} spec{b=2}", "x={", "a=b}c", "a{}{}", "spec{#1=64} spec{#1=1024|maxnreg=96 unroll=4}",
+		"ptxas=-O1,--register-usage-level=3", "spec{|}", "spec{#1=1|spec{#1=2}}", "spec{host(block)=32x1x1,host(dynamic)=0|throttle=3} spec{#1=1}",
+		"ld=cs spec{#1=3,host(dynamic)=64} throttle=2"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -45,9 +45,12 @@ func FuzzRecipe(f *testing.F) {
 			t.Fatalf("%q passes the check: %v", text, err)
 		}
 		for _, e := range entries {
-			conditions, _ := e.Get("spec", "")
-			if h, err := recipe.HostConditions(conditions); Throttle(e) > 0 && (err != nil || !h.HasDynamic) {
-				t.Fatalf("%q passes the check, and %q is throttled without a condition: %v", text, e, err)
+			guards, err := e.Guards()
+			if err != nil || len(guards) != 1 {
+				t.Fatalf("%q passes the check: %q has %d guards, %v", text, e, len(guards), err)
+			}
+			if _, ok := guards[0].Dynamic(); Throttle(e) > 0 && !ok {
+				t.Fatalf("%q passes the check, and %q is throttled without a condition", text, e)
 			}
 		}
 		if len(entries) > 1 {
@@ -81,7 +84,7 @@ func TestExactnessAndStages(t *testing.T) {
 		{"maxnreg=56 ld=cs st=cs smemspill=on", ByConstruction, "", "ld=cs maxnreg=56 smemspill=on st=cs", ""},
 		{"maxnreg=56 bypass=4", Checked, "", "bypass=4 maxnreg=56", ""},
 		{"maxnreg=56 ptxas=-O1", Checked, "", "maxnreg=56", "ptxas=-O1"},
-		{"unroll=4 unroll@L3=2 spec{n=1} ld@2=cs", Checked, "spec{n=1} unroll=4 unroll@L3=2", "ld@2=cs", ""},
+		{"unroll=4 unroll@1=2 spec{#1=1} ld@2=cs", Checked, "spec{#1=1} unroll=4 unroll@1=2", "ld@2=cs", ""},
 		{"nounroll=off", Checked, "", "nounroll=off", ""},
 		{"maxnreg=56 frobnicate=1", Approximate, "", "maxnreg=56", ""},
 	} {

@@ -141,19 +141,19 @@ func Levers() []Pass {
 func ExactnessOf(r recipe.Recipe) Exactness {
 	worst := ByConstruction
 	for _, t := range r.Terms {
-		if t.HostOnly() && !strings.Contains(t.Value, "|") {
-			continue
-		}
 		e := Approximate
 		if p := byLever[t.Lever]; p != nil {
 			e = p.Exact
 		}
-		if _, own, bar := strings.Cut(t.Value, "|"); bar && t.Brace { // what one entry alone is built with
-			inner, err := recipe.Parse(own)
-			if err != nil {
+		if t.HostOnly() {
+			e = ByConstruction
+		}
+		if t.IsCopy() { // what one entry alone is built with
+			if g, err := t.Guard(); err != nil {
 				e = Approximate
+			} else {
+				e = max(e, ExactnessOf(g.Own))
 			}
-			e = max(e, ExactnessOf(inner))
 		}
 		worst = max(worst, e)
 	}
@@ -166,9 +166,8 @@ func Uses(r recipe.Recipe, lever string) bool {
 		if t.Lever == lever {
 			return true
 		}
-		_, own, bar := strings.Cut(t.Value, "|")
-		inner, err := recipe.Parse(own)
-		return t.Brace && bar && err == nil && Uses(inner, lever)
+		g, err := t.Guard()
+		return err == nil && Uses(g.Own, lever)
 	})
 }
 
@@ -194,10 +193,8 @@ func Check(r recipe.Recipe) error {
 		if t.Site != "" && !p.Sites {
 			return fmt.Errorf("recipe %q: %s is for the whole kernel and takes no @%s", r, t.Lever, t.Site)
 		}
-		if _, own, _ := strings.Cut(t.Value, "|"); t.Lever == "spec" {
-			if inner, err := recipe.Parse(own); err == nil && !At(inner, Flag).IsDefault() {
-				return fmt.Errorf("recipe %q: a flag of ptxas can't stand behind a bar", r)
-			}
+		if err := checkPlace(t); err != nil {
+			return fmt.Errorf("recipe %q: %w", r, err)
 		}
 	}
 	entries, err := r.Entries()
@@ -214,6 +211,35 @@ func Check(r recipe.Recipe) error {
 		return Check(entries[0])
 	} else {
 		return checkThrottle(r)
+	}
+	return nil
+}
+
+// checkPlace looks at what a term says of the source. A kernel is found by its PTX, which knows neither lines nor names.
+func checkPlace(t recipe.Term) error {
+	if t.Lever == "unroll" && t.Site != "" {
+		function, n, ok := strings.Cut(t.Site, ".")
+		if !ok {
+			function, n = "f", t.Site
+		}
+		if _, err := number(n, 1, 1<<20); err != nil || function == "" {
+			return fmt.Errorf("%s: a loop is named by its number in the kernel (unroll@2) or in a function (unroll@f.1); a line, as in "+
+				"recipes of earlier versions, is another loop's when the text changes: tune once more", t)
+		}
+	}
+	if !t.IsCopy() {
+		return nil
+	}
+	g, err := t.Guard()
+	switch {
+	case err != nil:
+		return err
+	case g.Named() != "":
+		return fmt.Errorf("%s: %s is a name; an argument is kept by its number (#0), as recipes of earlier versions do not: tune once more", t, g.Named())
+	case !g.Own.IsDefault() && !t.IsSecond():
+		return fmt.Errorf("%s: only a second entry has a recipe of its own", t)
+	case !At(g.Own, Flag).IsDefault():
+		return fmt.Errorf("%s: a flag of ptxas can't stand behind a bar", t)
 	}
 	return nil
 }

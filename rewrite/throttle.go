@@ -53,12 +53,11 @@ func checkThrottle(r recipe.Recipe) error {
 	if n == 0 || err != nil {
 		return err
 	}
-	conditions, ok := r.Get("spec", "")
-	if !ok {
+	guards, err := r.Guards()
+	if err != nil || len(guards) == 0 || !r.HasSecond() {
 		return fmt.Errorf("recipe %q: throttle is for a second entry: spec{host(dynamic)=BYTES} throttle=%d", r, n)
 	}
-	h, err := recipe.HostConditions(conditions)
-	if err == nil && !h.HasDynamic {
+	if _, ok := guards[0].Dynamic(); !ok {
 		err = fmt.Errorf("recipe %q: throttle needs the condition host(dynamic)=BYTES: the reserve lies on top of that", r)
 	}
 	return err

@@ -15,6 +15,7 @@ import (
 
 	"gnvcc/bench/step"
 	"gnvcc/cache"
+	"gnvcc/driver"
 )
 
 // A File is what was measured on one source. The lists run parallel, an entry a pair, seconds.
@@ -146,7 +147,14 @@ func plant(ctx context.Context, store *cache.Store, recipe string) (int, error) 
 			return err
 		}
 		for _, k := range a.Kernels {
-			kernels[k.Identity] = cache.Decision{Identity: k.Identity, Kernel: k.Name, Target: a.Target, Recipe: recipe, Exactness: "construction", Time: time.Now()}
+			if kernels[k.Identity].Recipe != "" {
+				continue
+			}
+			d, err := driver.Assume(ctx, store, k.Identity, recipe)
+			if err != nil {
+				return err
+			}
+			kernels[k.Identity] = d
 		}
 		return nil
 	})

@@ -113,6 +113,11 @@ func rehearse(ctx context.Context, c *compiler, b driver.BuiltKernel, r recipe.R
 	if err != nil {
 		return none, err
 	}
+	if s.Code != nil {
+		if r, err = s.Code.Resolve(r, s.Signature); err != nil {
+			return none, err
+		}
+	}
 	if err := rewrite.Check(r); err != nil {
 		return none, err
 	}
@@ -124,7 +129,7 @@ func rehearse(ctx context.Context, c *compiler, b driver.BuiltKernel, r recipe.R
 		return none, err
 	}
 	d.Exactness, d.Evidence.Version = rewrite.ExactnessOf(r).String(), version
-	d.Evidence.Note = "pinned, not measured"
+	d.Evidence.Note, d.Evidence.Names = "pinned, not measured", k.ArgumentNames(r)
 	return d, nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"gnvcc/cache"
+	"gnvcc/driver"
 	"gnvcc/install/kits"
 )
 
@@ -186,7 +187,9 @@ func (p *place) decide(t *testing.T) map[*unit]string {
 			t.Fatalf("the build of %s left no record", u.name)
 		}
 		if u.recipe != "" {
-			ok(t, s.Spool(cache.Decisions, out[u], cache.Decision{Identity: out[u], Recipe: u.recipe, Time: time.Now()}))
+			d, err := driver.Assume(t.Context(), s, out[u], u.recipe)
+			ok(t, err)
+			ok(t, s.Spool(cache.Decisions, out[u], d))
 		}
 	}
 	publish(t, s)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"gnvcc/cache"
+	"gnvcc/driver"
 )
 
 // Accidents that befall the store. Builds go on with exit code 0 and without a word.
@@ -322,7 +323,9 @@ func TestPoisonedRecipes(t *testing.T) {
 			t.Fatalf("%v: somebody made %s", record, bait)
 		}
 	}
-	ok(t, o.Put(cache.Decisions, id, cache.Decision{Recipe: p.units[0].recipe}))
+	d, err := driver.Assume(t.Context(), s, id, p.units[0].recipe)
+	ok(t, err)
+	ok(t, o.Put(cache.Decisions, id, d))
 	ok(t, o.Publish())
 	p.gives(t, recipes, "last")
 }
@@ -338,7 +341,9 @@ func TestClock(t *testing.T) {
 		recipe string
 		gives  int
 	}{{time.Now().AddDate(5, 0, 0), "", nvccs}, {time.Now(), p.units[0].recipe, recipes}} {
-		record, err := json.Marshal(cache.Decision{Identity: id, Recipe: turn.recipe})
+		d, err := driver.Assume(t.Context(), s, id, turn.recipe)
+		ok(t, err)
+		record, err := json.Marshal(d)
 		ok(t, err)
 		text, err := json.Marshal(map[string]any{"Schema": 1, "Bucket": cache.Decisions, "Key": id, "Stamp": turn.stamp.UnixNano(), "Record": json.RawMessage(record)})
 		ok(t, err)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"gnvcc/cache"
+	"gnvcc/driver"
 )
 
 // TestTokens has a make of N jobs build files with several source variants each. A build is one job: whatever its recipes ask for, no more
@@ -66,8 +67,10 @@ echo + >>'` + seen + `'; %[1]s "$@"; code=$?; echo - >>'` + seen + `'; exit $cod
 	if len(ids) != files*kernels {
 		t.Fatalf("%d kernels", len(ids))
 	}
-	for name, id := range ids {
-		ok(t, s.Spool(cache.Decisions, id, cache.Decision{Identity: id, Kernel: name, Recipe: "unroll=2 maxnreg=40"}))
+	for _, id := range ids {
+		d, err := driver.Assume(t.Context(), s, id, "unroll=2 maxnreg=40")
+		ok(t, err)
+		ok(t, s.Spool(cache.Decisions, id, d))
 	}
 	publish(t, s)
 	most, runs := build()

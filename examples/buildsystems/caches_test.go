@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"gnvcc/cache"
+	"gnvcc/driver"
 )
 
 // decide puts a recipe for the kernels of the site's last build into its store, and publishes it, as a tuner does.
@@ -58,7 +59,10 @@ func (s *site) decide(recipe string) {
 		s.t.Fatal("the store knows no kernel: the build went past gnvcc")
 	}
 	for identity, k := range identities {
-		decision := cache.Decision{Identity: identity, Kernel: k.Name, Target: "sm_90", Recipe: recipe, Exactness: "construction"}
+		decision, err := driver.Assume(context.Background(), store, identity, recipe)
+		if err != nil {
+			s.t.Fatal(k.Name, err)
+		}
 		if err := owner.Put("decision", identity, decision); err != nil {
 			s.t.Fatal(err)
 		}

@@ -1,9 +1,6 @@
 package recipe
 
-import (
-	"fmt"
-	"strings"
-)
+import "fmt"
 
 // Second entries. A recipe with spec terms is for entries that stand beside the kernel, one a term. What they have in common
 // stands outside; what only one of them is built with stands in its braces, behind a bar:
@@ -17,31 +14,26 @@ import (
 // recipe is for the kernel itself.
 func (r Recipe) Entries() ([]Recipe, error) {
 	var common Recipe
-	var specs []Term
+	var seconds []Term
 	for _, t := range r.Terms {
-		if t.Lever == "spec" {
-			specs = append(specs, t)
+		if t.IsSecond() {
+			seconds = append(seconds, t)
 		} else {
 			common.Terms = append(common.Terms, t)
 		}
 	}
 	var out []Recipe
-	for _, t := range specs {
-		conditions, own, bar := strings.Cut(t.Value, "|")
-		e := Recipe{Terms: append([]Term(nil), common.Terms...)}
-		if bar {
-			inner, err := Parse(own)
-			if err != nil {
-				return nil, fmt.Errorf("recipe %q: behind the bar: %w", r, err)
-			}
-			for _, i := range inner.Terms {
-				if i.Brace {
-					return nil, fmt.Errorf("recipe %q: %s can't stand behind a bar", r, i)
-				}
-				e = e.With(i)
-			}
+	for _, t := range seconds {
+		g, err := t.Guard()
+		if err != nil {
+			return nil, fmt.Errorf("recipe %q: %w", r, err)
 		}
-		out = append(out, e.With(Term{Lever: "spec", Value: strings.TrimSpace(conditions), Brace: true}))
+		e := Recipe{Terms: append([]Term(nil), common.Terms...)}
+		for _, own := range g.Own.Terms {
+			e = e.With(own)
+		}
+		g.Own = Recipe{}
+		out = append(out, e.With(g.Term(Second)))
 	}
 	return out, nil
 }
@@ -55,7 +47,7 @@ func Join(entries []Recipe) Recipe {
 	same := true
 	for i, e := range entries {
 		for _, t := range e.Terms {
-			if t.Lever != "spec" {
+			if !t.IsSecond() {
 				rest[i].Terms = append(rest[i].Terms, t)
 			}
 		}
@@ -67,7 +59,7 @@ func Join(entries []Recipe) Recipe {
 	}
 	for i, e := range entries {
 		for _, t := range e.Terms {
-			if t.Lever == "spec" {
+			if t.IsSecond() {
 				if !same && !rest[i].IsDefault() {
 					t.Value += "|" + rest[i].String()
 				}

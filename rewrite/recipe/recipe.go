@@ -9,7 +9,7 @@ import (
 // A Recipe says how one kernel is to be compiled: a set of terms, each naming a lever, the place it applies to and
 // its value. The zero Recipe is nvcc's own compile. Its text is what users read and what the store keeps:
 //
-//	maxnreg=56 ld=L2::256B unroll=4 unroll@L17=8 spec{n=1024,blockDim.x=256}
+//	maxnreg=56 ld=L2::256B unroll=4 unroll@2=8 spec{n=1024,blockDim.x=256}
 //
 // Terms stand in a fixed order, so that equal recipes have equal texts.
 type Recipe struct {

@@ -15,7 +15,7 @@ func TestText(t *testing.T) {
 	for _, c := range [][2]string{ // as given, as printed
 		{"", ""},
 		{"maxnreg=56", "maxnreg=56"},
-		{"  unroll@L17=8   maxnreg=56 spec{n=1024,blockDim.x=256} ld=L2::256B unroll=4 ", "ld=L2::256B maxnreg=56 spec{n=1024,blockDim.x=256} unroll=4 unroll@L17=8"},
+		{"  unroll@2=8   maxnreg=56 spec{n=1024,blockDim.x=256} ld=L2::256B unroll=4 ", "ld=L2::256B maxnreg=56 spec{n=1024,blockDim.x=256} unroll=4 unroll@2=8"},
 		{"spec{n=1} spec{n=2}", "spec{n=1} spec{n=2}"},
 		{"ptxas=--register-usage-level=3", "ptxas=--register-usage-level=3"},
 		{"spec{}", "spec{}"},

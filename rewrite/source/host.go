@@ -4,8 +4,6 @@ package source
 
 import (
 	"encoding/binary"
-	"strconv"
-	"strings"
 
 	"gnvcc/rewrite/recipe"
 )
@@ -34,41 +32,25 @@ func (k *Kernel) Conditions(term recipe.Term, opt Options) (Conditions, error) {
 	if err != nil {
 		return Conditions{}, err
 	}
-	byName := map[string]Value{}
-	for _, v := range values {
-		byName[v.Name] = v
-	}
-	var c Conditions
-	h, err := recipe.HostConditions(term.Value)
+	g, err := term.Guard()
 	if err != nil {
-		return Conditions{}, refuse(k.label(), "%s: %v", term, err)
+		return Conditions{}, refuse(k.label(), "%v", err)
 	}
-	c.Block, c.HasDynamic, c.Dynamic = h.Block, h.HasDynamic, h.Dynamic
-	for _, item := range strings.Split(term.Value, ",") {
-		name, text, _ := strings.Cut(strings.TrimSpace(item), "=")
-		if strings.HasPrefix(name, "host(") {
+	c := Conditions{Block: g.Block(), Grid: g.Grid()}
+	c.Dynamic, c.HasDynamic = g.Dynamic()
+	for _, condition := range g.Conditions {
+		if condition.Kind != recipe.Argument && condition.Kind != recipe.Alignment {
 			continue
 		}
-		if _, ok := dimensions[name]; ok {
-			n, _ := strconv.Atoi(text)
-			of := &c.Block
-			if strings.HasPrefix(name, "gridDim") {
-				of = &c.Grid
-			}
-			if at := &of[name[len(name)-1]-'x']; *at != 0 && *at != n {
-				return Conditions{}, refuse(k.label(), "%s: two sizes of a block", term)
-			} else {
-				*at = n
-			}
+		v, err := find(values, condition.Of)
+		if err != nil {
+			return Conditions{}, refuse(k.label(), "%s: %v", term, err)
+		}
+		if condition.Kind == recipe.Alignment {
+			c.Arguments = append(c.Arguments, Argument{Index: v.Argument, Align: condition.Number})
 			continue
 		}
-		if p, ok := strings.CutPrefix(name, "align("); ok {
-			n, _ := strconv.Atoi(text)
-			c.Arguments = append(c.Arguments, Argument{Index: byName[strings.TrimSuffix(p, ")")].Argument, Align: n})
-			continue
-		}
-		v := byName[name]
-		x, err := v.bits(text)
+		x, err := v.bits(condition.Value)
 		if err != nil {
 			return Conditions{}, refuse(k.label(), "%s: %v", term, err)
 		}

@@ -36,13 +36,13 @@ template <class T> __attribute__((global)) void fourth(T *p, int n) { for (int i
 		{second + ": unroll=2; " + third + ": unroll=2", "[[0 1]]"},
 		{second + ": unroll=2; " + third + ": unroll=4", "[[0] [1]]"},
 		{second + ": unroll=2; " + third + ": spec{n=7}", "[[0] [1]]"}, // norm's loop would be unrolled for third as well
-		{second + ": unroll=2; " + third + ": unroll@L3=2", "[[0 1]]"},
+		{second + ": unroll=2; " + third + ": unroll@norm.1=2", "[[0 1]]"},
 		{first + ": spec{n=3}; " + first + ": spec{n=4}; " + second + ": unroll=2", "[[0 2] [1]]"},
 		{first + ": spec{n=3}; " + first + ": unroll=2", "[[0] [1]]"},
 		{float + ": spec{n=3}; " + double + ": spec{n=3}", "[[0 1]]"},
 		{float + ": spec{n=3}; " + double + ": spec{n=4}", "[[0] [1]]"},
 		{float + ": unroll=2; " + double + ": unroll=4", "[[0] [1]]"},
-		{first + ": unroll=8; " + second + ": unroll@L99=2; nowhere: unroll=2", "[[0]]"},
+		{first + ": unroll=8; " + second + ": unroll@99=2; nowhere: unroll=2", "[[0]]"},
 		{first + ": fastmath=sin; " + second + ": unroll=2", "[[0 1]]"},
 		{first + ": fastmath=sin; " + second + ": fastmath=sin", "[[0 1]]"},
 		{first + ": fastmath=sin; " + second + ": fastmath=all", "[[0] [1]]"}, // one set of functions a text

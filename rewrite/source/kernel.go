@@ -32,7 +32,7 @@ type Kernel struct {
 
 // A Loop is a loop that a recipe can name.
 type Loop struct {
-	Site     string // "L17": line 17 of the unit's own file; "tile.h:17" elsewhere; ".2" is the second loop of a line
+	Site     string // "2": the kernel's second loop; "f.1": the first one of a function f that it reaches; "": can't be named
 	Kind     string // "for", "while", "do"
 	Function string // the function that it stands in
 	File     string

@@ -6,64 +6,36 @@ package source
 
 import (
 	"fmt"
-	"path"
 	"strings"
 )
 
-// nameLoops finds all loops of the user's functions and gives each its site.
-func (u *Unit) nameLoops() {
+// findLoops finds all loops of the user's functions.
+func (u *Unit) findLoops() {
 	u.loopsOnce.Do(func() {
-		labels := u.fileLabels()
-		u.sites = map[*function][]Loop{}
-		seen := map[string]int{}
+		u.loopsIn = map[*function][]Loop{}
 		for _, f := range u.functions {
 			for _, l := range u.loops(f) {
 				p := u.at(int(u.tokens[l.at].off))
-				site := ""
-				if p.file >= 0 {
-					site = fmt.Sprintf("%s%d", labels[p.file], p.line)
-					if seen[site]++; seen[site] > 1 {
-						site = fmt.Sprintf("%s.%d", site, seen[site])
-					}
-				}
 				stop := int(u.tokens[l.stop-1].end)
-				loop := Loop{Site: site, Kind: l.kind, Function: f.name, Line: p.line, Depth: l.depth, Inner: l.inner,
+				loop := Loop{Kind: l.kind, Function: f.name, Line: p.line, Depth: l.depth, Inner: l.inner,
 					Trip: l.trip, Pragma: l.pragma >= 0, Body: stop - int(u.tokens[l.at].off), l: l, f: f}
 				if p.file >= 0 {
 					loop.File = u.files[p.file].name
 				}
-				u.sites[f] = append(u.sites[f], loop)
+				u.loopsIn[f] = append(u.loopsIn[f], loop)
 			}
 		}
 	})
 }
 
-// fileLabels gives each file the prefix of its sites: L for the unit's own, "name.h:" for others, with as many folders as
-// tell it apart from the others.
-func (u *Unit) fileLabels() []string {
-	labels := make([]string, len(u.files))
-	taken := map[string]bool{}
-	for i, f := range u.files {
-		if f.header {
-			continue
+// siteName is a function's name as sites have it: a site stands between @ and = in a recipe.
+func siteName(f *function) string {
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune(" {}=,@.|\n\t", r) {
+			return '_'
 		}
-		if i == 0 {
-			labels[i] = "L"
-			continue
-		}
-		name, rest := path.Base(f.name), path.Dir(f.name)
-		for taken[name] && rest != "." && rest != "/" {
-			name, rest = path.Base(rest)+"/"+name, path.Dir(rest)
-		}
-		taken[name] = true
-		labels[i] = strings.Map(func(r rune) rune {
-			if strings.ContainsRune(" {}=,@\n\t", r) {
-				return '_'
-			}
-			return r
-		}, name) + ":"
-	}
-	return labels
+		return r
+	}, f.name)
 }
 
 // reachedFunctions lists f and the user's device functions that it reaches; mentions are names that come from elsewhere (template
@@ -100,12 +72,29 @@ func (u *Unit) reachedFunctions(f *function, mentions []string) []*function {
 	return list
 }
 
-// loopsOf lists the loops of functions.
+// loopsOf lists the loops of functions, of which the first one is the kernel, and gives each its site: the number of a loop
+// in its function, from 1 in the order of the text, behind the function's name where that is not the kernel's. Of functions
+// of one name the second one that is reached is called NAME:2. Neither lines nor what else is in the file count, as they do
+// not for a kernel's identity.
 func (u *Unit) loopsOf(functions []*function) []Loop {
-	u.nameLoops()
+	u.findLoops()
 	var loops []Loop
-	for _, g := range functions {
-		loops = append(loops, u.sites[g]...)
+	seen := map[string]int{}
+	for i, g := range functions {
+		prefix := ""
+		if i > 0 {
+			prefix = siteName(g)
+			if seen[prefix]++; seen[prefix] > 1 {
+				prefix = fmt.Sprintf("%s:%d", prefix, seen[prefix])
+			}
+			prefix += "."
+		}
+		for n, l := range u.loopsIn[g] {
+			if l.File != "" { // before the first marker a loop could not be given its line back
+				l.Site = fmt.Sprintf("%s%d", prefix, n+1)
+			}
+			loops = append(loops, l)
+		}
 	}
 	return loops
 }

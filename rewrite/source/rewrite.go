@@ -25,7 +25,7 @@ type Options struct {
 }
 
 // Levers are the levers of a recipe that this stage carries out.
-var Levers = []string{"unroll", "spec", "fastmath"}
+var Levers = []string{"unroll", recipe.Second, "fastmath"}
 
 // Rewrite returns the text with the terms carried out on the kernel that the PTX entry comes from. In the PTX of the
 // result only that entry is to be used: for a template the other instantiations change too, and so do other kernels
@@ -62,7 +62,7 @@ func (k *Kernel) work(terms []recipe.Term, opt Options) (*work, error) {
 		switch t.Lever {
 		case "unroll":
 			unroll = append(unroll, t)
-		case "spec":
+		case recipe.Second:
 			spec = append(spec, t)
 		case "fastmath":
 			fast = append(fast, t)

@@ -38,7 +38,7 @@ type sharedArray struct {
 func (u *Unit) MergeShared(entry string, terms []recipe.Term, defaultPTX, variantPTX []byte) ([]byte, error) {
 	copies := 1
 	for _, t := range terms {
-		if t.Lever == "spec" {
+		if t.IsSecond() {
 			copies++
 		}
 	}

@@ -16,7 +16,7 @@ package source
 import (
 	"bytes"
 	"fmt"
-	"strconv"
+	"slices"
 	"strings"
 
 	"gnvcc/rewrite/recipe"
@@ -35,11 +35,6 @@ type copied struct {
 	judge   string // what must be true of the types, "" for nothing: else the compiler refuses the text
 }
 
-var dimensions = map[string]uint64{ // the largest value that a launch can have (CUDA programming guide, compute capabilities)
-	"blockDim.x": 1024, "blockDim.y": 1024, "blockDim.z": 64,
-	"gridDim.x": 1<<31 - 1, "gridDim.y": 65535, "gridDim.z": 65535,
-}
-
 // copies reads the spec terms.
 func (k *Kernel) copies(terms []recipe.Term, opt Options) ([]copied, error) {
 	if len(terms) == 0 {
@@ -56,19 +51,10 @@ func (k *Kernel) copies(terms []recipe.Term, opt Options) ([]copied, error) {
 	if size := int(t[t[k.f.open].match].end - t[k.f.open].off); size > maxBody {
 		return nil, refuse(k.label(), "its body has %d bytes, and %d are the most that is copied", size, maxBody)
 	}
-	byName := map[string]Value{}
-	for _, v := range values {
-		if v.Name != "" {
-			byName[v.Name] = v
-		}
-	}
 	var out []copied
 	seen := map[string]bool{}
 	for _, term := range terms {
-		if !term.Brace || term.Site != "" {
-			return nil, refuse(k.label(), "%s: a specialisation is spec{name=value,...}", term)
-		}
-		c, err := k.copy(term, byName, opt.Alone)
+		c, err := k.copy(term, values, opt.Alone)
 		if err != nil {
 			return nil, err
 		}
@@ -81,69 +67,103 @@ func (k *Kernel) copies(terms []recipe.Term, opt Options) ([]copied, error) {
 	return out, nil
 }
 
+// find gives the value at a place: by its name, or by argument and offset.
+func find(values []Value, p recipe.Place) (Value, error) {
+	var found []Value
+	for _, v := range values {
+		if v.Name != "" && (p.Name != "" && v.Name == p.Name || p.Name == "" && v.Argument == p.Index && v.Offset == p.Offset) {
+			found = append(found, v)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return Value{}, fmt.Errorf("it has no parameter or plain field %s", p)
+	case 1:
+		return found[0], nil
+	}
+	return Value{}, fmt.Errorf("%s could be %s or %s", p, found[0].Name, found[1].Name)
+}
+
+// Place is where the value lies, as a recipe keeps it.
+func (v Value) Place() recipe.Place { return recipe.Place{Index: v.Argument, Offset: v.Offset} }
+
+// Resolve gives a recipe in which a user called values by name as it is kept: by the arguments' numbers, which mean the same
+// in every source of a kernel.
+func (k *Kernel) Resolve(r recipe.Recipe, signature []string) (recipe.Recipe, error) {
+	named := func(t recipe.Term) bool {
+		g, err := t.Guard()
+		return err == nil && g.Named() != ""
+	}
+	if !slices.ContainsFunc(r.Terms, named) {
+		return r, nil
+	}
+	values, err := k.Values(signature)
+	if err != nil {
+		return r, err
+	}
+	var out recipe.Recipe
+	for _, t := range r.Terms {
+		if t.IsCopy() {
+			g, err := t.Guard()
+			if err == nil {
+				g, err = g.Places(func(p recipe.Place) (recipe.Place, error) {
+					v, err := find(values, p)
+					return v.Place(), err
+				})
+			}
+			if err != nil {
+				return r, refuse(k.label(), "%s: %v", t, err)
+			}
+			t = g.Term(t.Lever)
+		}
+		out = out.With(t)
+	}
+	return out, nil
+}
+
 // copy reads one term; alone: for a copy that the host chooses.
-func (k *Kernel) copy(term recipe.Term, byName map[string]Value, alone bool) (copied, error) {
+func (k *Kernel) copy(term recipe.Term, values []Value, alone bool) (copied, error) {
 	var c copied
 	var guards, judges []string
-	fixed := map[string]bool{}
-	if _, err := recipe.HostConditions(term.Value); err != nil {
-		return c, refuse(k.label(), "%s: %v", term, err)
+	g, err := term.Guard()
+	if err != nil {
+		return c, refuse(k.label(), "%v", err)
 	}
-	for _, item := range strings.Split(term.Value, ",") {
-		name, text, ok := strings.Cut(strings.TrimSpace(item), "=")
-		if !ok || name == "" || text == "" {
-			return c, refuse(k.label(), "%s: %q is not name=value", term, item)
-		}
-		if strings.HasPrefix(name, "host(") {
-			if !alone {
-				return c, refuse(k.label(), "%s: %s is for the host, and only a second entry is chosen there", term, name)
-			}
-			continue
-		}
-		if fixed[name] {
-			return c, refuse(k.label(), "%s: %s stands twice", term, name)
-		}
-		fixed[name] = true
-		if most, ok := dimensions[name]; ok {
-			x, err := strconv.ParseUint(text, 10, 32)
-			if err != nil || x < 1 || x > most {
-				return c, refuse(k.label(), "%s: %s is 1 to %d", term, name, most)
-			}
-			guards = append(guards, fmt.Sprintf("::%s == %du", name, x))
-			continue
-		}
-		if p, ok := strings.CutPrefix(name, "align("); ok {
-			p = strings.TrimSuffix(p, ")")
-			v, known := byName[p]
-			x, err := strconv.ParseUint(text, 10, 32)
+	for _, condition := range g.Conditions {
+		switch condition.Kind {
+		case recipe.BlockDim, recipe.GridDim:
+			guards = append(guards, fmt.Sprintf("::%s == %du", condition.Key(), condition.Number))
+		case recipe.Argument, recipe.Alignment:
+			v, err := find(values, condition.Of)
 			switch {
-			case !known || v.Why != "" || v.Class != Pointer || v.field:
-				return c, refuse(k.label(), "%s: %s is no pointer parameter", term, p)
-			case err != nil || x < 2 || x > 128 || x&(x-1) != 0:
-				return c, refuse(k.label(), "%s: an alignment is a power of two from 2 to 128", term)
+			case err != nil:
+				return c, refuse(k.label(), "%s: %v", term, err)
+			case condition.Kind == recipe.Alignment && (v.Why != "" || v.Class != Pointer || v.field):
+				return c, refuse(k.label(), "%s: %s is no pointer parameter", term, condition.Of)
+			case v.Why != "":
+				return c, refuse(k.label(), "%s: %s cannot be specialised: %s", term, condition.Of, v.Why)
 			}
-			guards = append(guards, fmt.Sprintf("((unsigned long long)%s & %dull) == 0ull", p, x-1))
-			// Told by the pointer itself, not by a copy of it: a copy would lose __restrict__.
-			c.declare += fmt.Sprintf(" (void)__builtin_assume_aligned((const void *)%s, %d);", p, x)
-			continue
-		}
-		v, ok := byName[name]
-		if !ok {
-			return c, refuse(k.label(), "%s: it has no parameter or plain field %s", term, name)
-		}
-		if v.Why != "" {
-			return c, refuse(k.label(), "%s: %s cannot be specialised: %s", term, name, v.Why)
-		}
-		x, err := v.bits(text)
-		if err != nil {
-			return c, refuse(k.label(), "%s: %v", term, err)
-		}
-		guards = append(guards, v.guard(x))
-		if judge := v.judge(); judge != "" {
-			judges = append(judges, judge)
-		}
-		if v.shadow {
-			c.declare += " " + v.declare(x)
+			if condition.Kind == recipe.Alignment {
+				guards = append(guards, fmt.Sprintf("((unsigned long long)%s & %dull) == 0ull", v.Name, condition.Number-1))
+				// Told by the pointer itself, not by a copy of it: a copy would lose __restrict__.
+				c.declare += fmt.Sprintf(" (void)__builtin_assume_aligned((const void *)%s, %d);", v.Name, condition.Number)
+				continue
+			}
+			x, err := v.bits(condition.Value)
+			if err != nil {
+				return c, refuse(k.label(), "%s: %v", term, err)
+			}
+			guards = append(guards, v.guard(x))
+			if judge := v.judge(); judge != "" {
+				judges = append(judges, judge)
+			}
+			if v.shadow {
+				c.declare += " " + v.declare(x)
+			}
+		default:
+			if !alone {
+				return c, refuse(k.label(), "%s: %s is for the host, and only a second entry is chosen there", term, condition.Key())
+			}
 		}
 	}
 	c.judge = strings.Join(judges, " && ")
@@ -198,14 +218,17 @@ func (k *Kernel) wrap(out *bytes.Buffer, copies []copied, edits []insertion, opt
 // no guard speaks of. The compiler cannot know it, it comes out of inline assembly; and should a launch have it, the guard's
 // other half still decides, so that the program means the same.
 func neverRegister(copies []copied) (reg string, most uint64, ok bool) {
-	for _, r := range [][2]string{{"nctaid.z", "gridDim.z"}, {"nctaid.y", "gridDim.y"}, {"nctaid.x", "gridDim.x"},
-		{"ntid.z", "blockDim.z"}, {"ntid.y", "blockDim.y"}} {
+	for _, r := range []struct {
+		register, name string
+		most           uint64
+	}{{"nctaid.z", "gridDim.z", 65535}, {"nctaid.y", "gridDim.y", 65535}, {"nctaid.x", "gridDim.x", 1<<31 - 1},
+		{"ntid.z", "blockDim.z", 64}, {"ntid.y", "blockDim.y", 1024}} {
 		used := false
 		for _, c := range copies {
-			used = used || strings.Contains(c.guard, "::"+r[1]+" ")
+			used = used || strings.Contains(c.guard, "::"+r.name+" ")
 		}
 		if !used {
-			return r[0], dimensions[r[1]], true
+			return r.register, r.most, true
 		}
 	}
 	return "", 0, false

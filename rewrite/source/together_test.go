@@ -41,7 +41,7 @@ func testTogether(t *testing.T, tk toolkit, flags []string) {
 		case strings.Contains(e.Name, "secondId"):
 			continue
 		case strings.Contains(e.Name, "third"):
-			r = "unroll@L11=4 spec{n=3}"
+			r = "unroll@sum.1=4 spec{n=3}"
 		case strings.Contains(e.Name, "fourth"):
 			r = "unroll=2"
 		}

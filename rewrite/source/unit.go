@@ -30,7 +30,7 @@ type Unit struct {
 	ownOnce   sync.Once
 	own       map[string]bool // names of math functions that the user's text uses in other ways than by calls
 	loopsOnce sync.Once
-	sites     map[*function][]Loop
+	loopsIn   map[*function][]Loop
 	methods   map[string][]*function // by class
 }
 
