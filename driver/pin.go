@@ -136,7 +136,7 @@ func (c *Compiler) normalOf(ctx context.Context, s *Source, v variantOf) string 
 		return none
 	}
 	defer done()
-	content, err := b.compileVariant(ctx, s.translation, s.Module.Bytes(), call, s.Signature, v)
+	content, err := b.compileVariant(ctx, s.translation, s.Module, call, s.Signature, v)
 	if err != nil {
 		return none
 	}
