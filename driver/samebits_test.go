@@ -34,7 +34,11 @@ func TestSameBits(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				_, err = c.Compile(context.Background(), s, mustParse(t, q.recipe))
+				r, err := s.Code.Resolve(mustParse(t, q.recipe), s.Signature)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, err = c.Compile(context.Background(), s, r)
 				if (err != nil) != (q.refusal != "") || err != nil && !strings.Contains(err.Error(), q.refusal) {
 					t.Errorf("%s of %s: %v", q.recipe, q.kernel, err)
 				}
