@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"sort"
 	"strconv"
 )
@@ -97,4 +98,19 @@ func Read(in io.Reader) (Reading, error) {
 	}
 	sort.SliceStable(out.Rows, func(i, j int) bool { return out.Rows[i].Total > out.Rows[j].Total })
 	return out, nil
+}
+
+// Under has run start a program with the variables that put it under the clock, whose library is given, and reads what
+// the clock wrote to the file.
+func Under(library, file string, run func(env []string) error) (Reading, error) {
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return Reading{}, err
+	}
+	if err := os.RemoveAll(file); err != nil { // the clock appends
+		return Reading{}, err
+	}
+	if err := run(Env(library, file)); err != nil {
+		return Reading{}, err
+	}
+	return ReadFile(file)
 }

@@ -59,19 +59,7 @@ func (b *bench) make(copy, store, program string, targets ...string) step.Step {
 
 // do runs a step and keeps what it printed in work/logs.
 func (b *bench) do(ctx context.Context, program, what string, s step.Step, limit time.Duration) (step.Result, error) {
-	s.Limit = limit
-	r := s.Run(ctx)
-	log := filepath.Join(b.work, "logs", program+"."+strings.ReplaceAll(what, " ", "-"))
-	if err := os.MkdirAll(filepath.Dir(log), 0o755); err != nil {
-		return r, err
-	}
-	if err := os.WriteFile(log, []byte(fmt.Sprintf("%s\n%v\n--- stdout\n%s--- stderr\n%s", s, r.Err, r.Stdout, r.Stderr)), 0o644); err != nil {
-		return r, err
-	}
-	if r.Err != nil {
-		return r, fmt.Errorf("%s: %w", what, r.Err)
-	}
-	return r, nil
+	return s.Logged(ctx, filepath.Join(b.work, "logs"), program, what, limit)
 }
 
 // build makes a copy of a program and builds it with gnvcc and a store.
@@ -121,18 +109,12 @@ func (b *bench) measure(ctx context.Context, r *Result) error {
 		for n := range copies {
 			which := (n + i) & 1 // who goes first changes
 			file := filepath.Join(b.work, "times", fmt.Sprintf("%s.%s.%d.%d.csv", r.Program, r.Lever, which, i))
-			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			reading, err := clock.Under(b.clock, file, func(env []string) error {
+				run := b.make(copies[which], r.Lever, r.Program, b.target)
+				run.Env = append(run.Env, env...)
+				_, err := b.do(ctx, r.Program, fmt.Sprintf("run %s %d.%d", r.Lever, which, i), run, b.limits.run)
 				return err
-			}
-			if err := os.RemoveAll(file); err != nil { // the clock appends
-				return err
-			}
-			run := b.make(copies[which], r.Lever, r.Program, b.target)
-			run.Env = append(run.Env, clock.Env(b.clock, file)...)
-			if _, err := b.do(ctx, r.Program, fmt.Sprintf("run %s %d.%d", r.Lever, which, i), run, b.limits.run); err != nil {
-				return err
-			}
-			reading, err := clock.ReadFile(file)
+			})
 			if err != nil {
 				return err
 			}

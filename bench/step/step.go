@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -108,4 +109,23 @@ func (t *tail) Write(p []byte) (int, error) {
 func (t *tail) String() string {
 	b := t.buf.Bytes()
 	return string(b[max(0, len(b)-Most):])
+}
+
+// Logged runs the step under a limit and keeps what it printed in a file of the folder, called after the program and what
+// was done. The error says what that was.
+func (s Step) Logged(ctx context.Context, folder, program, what string, limit time.Duration) (Result, error) {
+	s.Limit = limit
+	r := s.Run(ctx)
+	log := filepath.Join(folder, program+"."+strings.ReplaceAll(what, " ", "-"))
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return r, err
+	}
+	text := fmt.Sprintf("%s\n%v\n--- stdout\n%s--- stderr\n%s", s, r.Err, r.Stdout, r.Stderr)
+	if err := os.WriteFile(log, []byte(text), 0o644); err != nil {
+		return r, err
+	}
+	if r.Err != nil {
+		return r, fmt.Errorf("%s: %w", what, r.Err)
+	}
+	return r, nil
 }

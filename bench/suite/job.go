@@ -50,20 +50,7 @@ func (j *job) make(tree string, targets ...string) step.Step {
 
 // do runs a step under a limit, and keeps what it printed in work/logs.
 func (j *job) do(ctx context.Context, what string, s step.Step, limit time.Duration) (step.Result, error) {
-	s.Limit = limit
-	r := s.Run(ctx)
-	log := filepath.Join(j.s.work, "logs", j.name+"."+strings.ReplaceAll(what, " ", "-"))
-	if err := os.MkdirAll(filepath.Dir(log), 0o755); err != nil {
-		return r, err
-	}
-	text := fmt.Sprintf("%s\n%v\n--- stdout\n%s--- stderr\n%s", s, r.Err, r.Stdout, r.Stderr)
-	if err := os.WriteFile(log, []byte(text), 0o644); err != nil {
-		return r, err
-	}
-	if r.Err != nil {
-		return r, fmt.Errorf("%s: %w", what, r.Err)
-	}
-	return r, nil
+	return s.Logged(ctx, filepath.Join(j.s.work, "logs"), j.name, what, limit)
 }
 
 func (j *job) build(ctx context.Context) error {
@@ -130,19 +117,13 @@ func (j *job) measure(ctx context.Context) error {
 		for n := range trees {
 			tree := trees[(n+i)&1] // who goes first changes
 			file := filepath.Join(j.s.work, "times", fmt.Sprintf("%s.%s.%d.csv", j.name, tree, i))
-			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			var r step.Result
+			reading, err := clock.Under(j.s.clock, file, func(env []string) (err error) {
+				run := j.make(tree, j.s.target)
+				run.Env = append(run.Env, env...)
+				r, err = j.do(ctx, fmt.Sprintf("run %s %d", tree, i), run, j.s.limits.run)
 				return err
-			}
-			if err := os.RemoveAll(file); err != nil { // the clock appends
-				return err
-			}
-			run := j.make(tree, j.s.target)
-			run.Env = append(run.Env, clock.Env(j.s.clock, file)...)
-			r, err := j.do(ctx, fmt.Sprintf("run %s %d", tree, i), run, j.s.limits.run)
-			if err != nil {
-				return err
-			}
-			reading, err := clock.ReadFile(file)
+			})
 			if err != nil {
 				return err
 			}
