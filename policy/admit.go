@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"gnvcc/policy/stats"
@@ -82,6 +83,9 @@ func (s *search) try(doing string, recipes []recipe.Recipe) error {
 
 // permitted tells whether the user's options and directives allow a recipe.
 func (s *search) permitted(r recipe.Recipe) bool {
+	if slices.ContainsFunc(s.k.Banned, func(lever string) bool { return rewrite.Uses(r, lever) }) {
+		return false
+	}
 	if rewrite.ExactnessOf(r) > s.t.o.Exact {
 		return false
 	}

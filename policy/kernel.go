@@ -63,6 +63,8 @@ type Kernel struct {
 
 	Alone string // why it is left alone: "it uses setmaxnreg", ...; "" if it may be tuned
 
+	Banned []string // levers that the user does not want for it
+
 	Handle any // the Compiler's own
 }
 

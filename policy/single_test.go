@@ -109,3 +109,23 @@ func TestWordsOfSites(t *testing.T) {
 		}
 	}
 }
+
+// TestBanned: a lever that the user banned is not tried, and the report says why.
+func TestBanned(t *testing.T) {
+	g := newSim(t, &simKernel{Kernel: Kernel{Loads: 8, Banned: []string{"ld"}}, speed: func(r recipe.Recipe, s Shape, plain bool) float64 {
+		if hasLever(r, "ld") {
+			return 0.5
+		}
+		return 1
+	}})
+	results, _ := g.run(simOptions(), one("_Z1aPfi", shape(1000, 256)))
+	d := results[0].Decision
+	if d.Recipe != "" || !strings.Contains(d.Evidence.Untried["ld"], "banned") {
+		t.Errorf("decided %q; ld: %q", d.Recipe, d.Evidence.Untried["ld"])
+	}
+	for _, tr := range d.Evidence.Tried {
+		if strings.Contains(tr.Recipe, "ld=") {
+			t.Errorf("%s was tried", tr.Recipe)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/recipe"
@@ -24,6 +25,9 @@ func (s *search) untried() map[string]string {
 func (s *search) whyNot(l *Lever) string {
 	if !s.t.o.allows(l) {
 		return "left out by the options of this run"
+	}
+	if slices.Contains(s.k.Banned, l.Name) {
+		return "banned by the user (gnvcc ban)"
 	}
 	if e := exactnessOf(l.Name); e > s.t.o.Exact {
 		if e == rewrite.Approximate {

@@ -20,6 +20,7 @@ import (
 type compiler struct {
 	*driver.Compiler
 	scratch *driver.Scratch
+	store   *cache.Store
 	ask     asking
 }
 
@@ -48,7 +49,7 @@ func newCompiler(store *cache.Store) (*compiler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("a scratch folder: %w", err)
 	}
-	return &compiler{Compiler: driver.NewCompiler(store, scratch.Path), scratch: scratch}, nil
+	return &compiler{Compiler: driver.NewCompiler(store, scratch.Path), scratch: scratch, store: store}, nil
 }
 
 func (c *compiler) Close() { c.scratch.Remove() }
@@ -62,6 +63,10 @@ func (c *compiler) Kernel(module, kernel string) (*policy.Kernel, error) {
 	k, err := describe(s)
 	if err != nil {
 		return nil, err
+	}
+	if sn, err := c.store.Snapshot(); err == nil {
+		k.Banned = driver.Banned(sn, k.Name, k.Identity)
+		sn.Close()
 	}
 	if k.For, err = c.ask.builds(s); err != nil && k.Alone == "" {
 		k.Alone = err.Error()
