@@ -72,19 +72,8 @@ func (s *suite) run(ctx context.Context) error {
 	}
 
 	// 1. Build everything twice.
-	start := time.Now()
 	slots := make(chan struct{}, s.parallel)
-	var all sync.WaitGroup
-	for _, j := range todo {
-		all.Add(1)
-		go func() {
-			defer all.Done()
-			slots <- struct{}{}
-			defer func() { <-slots }()
-			j.err = j.build(ctx)
-		}()
-	}
-	all.Wait()
+	s.buildAll(ctx, todo, slots)
 	var built []*job
 	for _, j := range todo {
 		if j.err == nil {
@@ -93,7 +82,6 @@ func (s *suite) run(ctx context.Context) error {
 			return err
 		}
 	}
-	s.say("built %d of %d programs with nvcc and with gnvcc in %.0f s", len(built), len(todo), time.Since(start).Seconds())
 
 	// 2. The GPU, one by one: tune; and clock what has been rebuilt meanwhile.
 	ready := make(chan *job, len(built))
@@ -151,4 +139,27 @@ func (s *suite) run(ctx context.Context) error {
 		return fmt.Errorf("interrupted; the results so far are in %s", s.results)
 	}
 	return nil
+}
+
+// buildAll builds the programs, in parallel; each job has its error.
+func (s *suite) buildAll(ctx context.Context, todo []*job, slots chan struct{}) {
+	start := time.Now()
+	var all sync.WaitGroup
+	for _, j := range todo {
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			j.err = j.build(ctx)
+		}()
+	}
+	all.Wait()
+	built := 0
+	for _, j := range todo {
+		if j.err == nil {
+			built++
+		}
+	}
+	s.say("built %d of %d programs with nvcc and with gnvcc in %.0f s", built, len(todo), time.Since(start).Seconds())
 }
