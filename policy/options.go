@@ -32,6 +32,10 @@ type Options struct {
 	Checks int           // later launches on which the winner is checked again
 	Jobs   int           // compiles at a time
 
+	// Crashes of a kernel's candidates after which it is let be. 0, the usual: the first one ends the program; where launches are replayed, a
+	// process of ours.
+	Crashes int
+
 	Exhaustive bool // a benchmark of the search: measure all pairs too, and say what it missed
 
 	Only    *regexp.Regexp // kernels to tune, by mangled or short name; nil: all

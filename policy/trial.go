@@ -26,6 +26,7 @@ type Trial struct {
 	N       int               // launches it rests on
 	Refused string            // why it can't be adopted
 	Checked int               // launches on which memory was compared and found right
+	Varied  int               `json:",omitempty"` // launches with data of ours on which it left the original's bits
 	Error   Error             // the largest one of these launches
 	Normals map[string]string `json:",omitempty"` // Candidate's
 

@@ -44,6 +44,7 @@ var _ profile.Host = (*Tuner)(nil)
 type kernel struct {
 	Kernel
 	alone   string // why it is left alone altogether
+	crashes int    // of candidates, that cost a process of our own
 	lost    string // what ended a process while this kernel was tuned: nothing is adopted
 	configs map[Shape]*config
 	order   []*config
@@ -211,6 +212,7 @@ func (t *Tuner) Tune(ctx context.Context, l *profile.Launch, s profile.Session) 
 	}
 	x := t.search(ctx, k, c, l, s, begun.Add(left))
 	var err error
+	first := !c.searched
 	switch {
 	case !c.searched:
 		c.searched = true
@@ -245,6 +247,8 @@ func (t *Tuner) Tune(ctx context.Context, l *profile.Launch, s profile.Session) 
 		if c.winner == nil && len(c.fresh) == 0 {
 			c.alone, c.closed = stop.reason, true
 		}
+	case err != nil && k.crashed(c, &t.o, first):
+		return profile.Verdict{}
 	case err != nil:
 		k.lost = firstLine(err)
 		t.progress.Lost(&k.Kernel, c.shape, err)

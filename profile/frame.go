@@ -13,7 +13,7 @@ import (
 
 // protocol is the version that agent and gnvcc must share; agent/agent.h has the same number. They come from one binary,
 // so that a difference means an agent built by another gnvcc.
-const protocol = 2
+const protocol = 3
 
 type frameType uint16
 
@@ -31,6 +31,7 @@ const (
 	fError
 	fFault
 	fHung
+	fCaptured
 )
 
 const (

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // A Host takes the decisions for one run of an application. Calls about one process never overlap; calls about two
@@ -33,8 +34,25 @@ type Host interface {
 
 // A Verdict says what to do with a launch.
 type Verdict struct {
-	Tune  bool
-	Again int // ask again at the Again-th launch of this configuration from now; 0: never
+	Tune    bool
+	Capture string // a file to make: the launch is written to it (profile/capture); not together with Tune
+	Limit   int64  // of what a capture may write, bytes
+	Again   int    // ask again at the Again-th launch of this configuration from now; 0: never
+}
+
+// A Capturer is a Host that asks for captures, and is told what became of them. For the application a capture only takes time: its
+// memory is read, no more. What can't be captured is told by LeftAlone.
+type Capturer interface {
+	Host
+	// Captured tells that the launch has been written to the verdict's file and has returned; the verdict's Again is read.
+	Captured(l *Launch, c Captured) Verdict
+}
+
+// Captured is how a capture ended.
+type Captured struct {
+	Why           string        // it was given up, and there is no file; "": it is whole
+	Bytes         int64         // written
+	Before, After time.Duration // that the application stood still: before the launch, and from its return
 }
 
 // A Process is one process of the application that uses the GPU.
@@ -84,6 +102,10 @@ type Launch struct {
 	// launch, managed memory, printf in the kernel, ...
 	LeaveAlone string
 
+	// NotElsewhere says why it can't be repeated in another process either ("" when it can). Some of LeaveAlone's reasons do not
+	// count there: memory that other processes see, say, unless the launch reaches it.
+	NotElsewhere string
+
 	Allocations int   // live allocations that a session has to save
 	Bytes       int64 // and their size
 
@@ -126,6 +148,10 @@ type Seen struct {
 	Launch *Launch // as at its first launch, with Count, Same and Align brought up to date
 	// Varied counts the launches whose arguments differed from the first one's.
 	Varied int
+	// Seconds is what all its launches took on the device, estimated from those that were timed (Options.Observe): too much by some microseconds
+	// for each launch that the device waited for. Sampled counts those; 0: none was.
+	Seconds float64
+	Sampled int
 }
 
 // A Candidate is a loaded build of the kernel under tuning.

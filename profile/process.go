@@ -4,6 +4,7 @@ package profile
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -185,6 +186,10 @@ func (p *process) launch(in *reader) (*Launch, error) {
 		l.LaunchAttributes = append(l.LaunchAttributes, attributeName(in.u32()))
 	}
 	l.LeaveAlone = in.str()
+	l.NotElsewhere = l.LeaveAlone
+	if in.u8() != 0 {
+		l.NotElsewhere = ""
+	}
 	l.Allocations, l.Bytes = int(in.u64()), int64(in.u64())
 	if err := in.end(); err != nil {
 		return nil, err
@@ -202,16 +207,17 @@ func (p *process) launch(in *reader) (*Launch, error) {
 		l.Cubin, l.CubinPath = m.hash, m.path
 		l.module = m
 	}
-	if l.LeaveAlone == "" {
-		switch {
-		case m == nil:
-			l.LeaveAlone = "it can't be told which cubin it came from"
-		case m.contents == nil:
-			l.LeaveAlone = m.trouble
-		default:
-			l.LeaveAlone = m.contents.unrepeatable(l.Kernel)
-		}
+	own := ""
+	switch {
+	case m == nil:
+		own = "it can't be told which cubin it came from"
+	case m.contents == nil:
+		own = m.trouble
+	default:
+		own = m.contents.unrepeatable(l.Kernel)
 	}
+	l.LeaveAlone = cmp.Or(l.LeaveAlone, own)
+	l.NotElsewhere = cmp.Or(l.NotElsewhere, own)
 	if _, ok := p.shapes[l.id]; !ok {
 		s := &Seen{Launch: l}
 		p.shapes[l.id] = s
@@ -245,11 +251,15 @@ func (p *process) counts(in *reader) error {
 	p.summary.Graphs = int(in.u64())
 	for n := in.u32(); n > 0 && in.err == nil; n-- {
 		s := p.shapes[in.u32()]
-		count, varied, same := int(in.u64()), int(in.u64()), in.bytes()
+		count, varied := int(in.u64()), int(in.u64())
+		seconds, sampled, same := in.f64(), int(in.u64()), in.bytes()
 		if s == nil { // launched and not yet asked about
 			return fmt.Errorf("the agent counts a launch that it did not tell of")
 		}
 		s.Launch.Count, s.Varied = count, varied
+		if s.Sampled = sampled; sampled > 0 {
+			s.Seconds = seconds / float64(sampled) * float64(count)
+		}
 		for i := range s.Launch.Params {
 			q := &s.Launch.Params[i]
 			if q.Offset+q.Size <= len(same) {
@@ -267,7 +277,10 @@ func (p *process) decide(ctx context.Context, l *Launch) error {
 	if l.LeaveAlone != "" {
 		v.Tune = false
 	}
-	if err := p.verdict(l, v); err != nil || !v.Tune {
+	if l.NotElsewhere != "" || v.Tune {
+		v.Capture = ""
+	}
+	if err := p.verdict(l, v); err != nil || !v.Tune && v.Capture == "" {
 		return err
 	}
 	t, in, err := p.answer(answerLimit)
@@ -275,15 +288,29 @@ func (p *process) decide(ctx context.Context, l *Launch) error {
 		return err
 	}
 	switch t {
+	case fCaptured:
+		c := Captured{Why: in.str(), Bytes: int64(in.u64()), Before: seconds(in.f64()), After: seconds(in.f64())}
+		if err := in.end(); err != nil {
+			return err
+		}
+		v = Verdict{}
+		if h, ok := p.run.host.(Capturer); ok {
+			v = h.Captured(l, c)
+			v.Tune, v.Capture = false, ""
+		}
+		return p.verdict(l, v)
 	case fRefused:
 		why := in.str()
 		if err := in.end(); err != nil {
 			return err
 		}
 		v = p.run.host.LeftAlone(l, why)
-		v.Tune = false
+		v.Tune, v.Capture = false, ""
 		return p.verdict(l, v)
 	case fReady:
+		if !v.Tune {
+			return errors.New("the agent holds a session that was not asked for")
+		}
 	default:
 		return fmt.Errorf("the agent answered a verdict with a frame of type %d", t)
 	}
@@ -314,18 +341,31 @@ func (p *process) decide(ctx context.Context, l *Launch) error {
 	return err
 }
 
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
 func (p *process) verdict(l *Launch, v Verdict) error {
 	w := writer{}
-	w.bool(v.Tune)
+	switch {
+	case v.Tune:
+		w.u8(1)
+	case v.Capture != "":
+		w.u8(2)
+	default:
+		w.u8(0)
+	}
 	w.u64(uint64(max(v.Again, 0)))
 	var list []variable
-	if v.Tune && l.module != nil && l.module.contents != nil {
+	if (v.Tune || v.Capture != "") && l.module != nil && l.module.contents != nil {
 		list = l.module.contents.variables
 	}
 	w.u32(uint32(len(list)))
 	for _, x := range list {
 		w.str(x.name)
 		w.bool(x.constant)
+	}
+	if v.Capture != "" {
+		w.str(v.Capture)
+		w.u64(uint64(max(v.Limit, 0)))
 	}
 	return writeFrame(p.conn, fVerdict, w.b)
 }

@@ -27,8 +27,9 @@ type Options struct {
 	// Signals are passed on to the application while it runs.
 	Signals <-chan os.Signal
 
-	Limit time.Duration                    // longest time for one run of the kernel in a session (default 60 s)
-	Log   func(format string, args ...any) // trouble with the agent, and what it notes; nil: dropped
+	Observe bool                             // time some of the launches: Seen.Seconds
+	Limit   time.Duration                    // longest time for one run of the kernel in a session (default 60 s)
+	Log     func(format string, args ...any) // trouble with the agent, and what it notes; nil: dropped
 }
 
 // An Exit is how the application ended.
@@ -39,8 +40,9 @@ type Exit struct {
 }
 
 const (
-	injection = "CUDA_INJECTION64_PATH" // the driver loads the library that it names
-	socketEnv = "GNVCC_AGENT_SOCKET"    // where the agent connects to
+	injection  = "CUDA_INJECTION64_PATH" // the driver loads the library that it names
+	socketEnv  = "GNVCC_AGENT_SOCKET"    // where the agent connects to
+	observeEnv = "GNVCC_AGENT_OBSERVE"   // it times launches
 )
 
 // The longest path that fits into a socket's address (sockaddr_un, Linux), with its zero.
@@ -99,6 +101,9 @@ func Run(ctx context.Context, o Options, h Host) (Exit, error) {
 	cmd := exec.CommandContext(ctx, o.Argv[0], o.Argv[1:]...)
 	cmd.Dir = o.Dir
 	cmd.Env = append(env[:len(env):len(env)], injection+"="+agent, socketEnv+"="+path)
+	if o.Observe {
+		cmd.Env = append(cmd.Env, observeEnv+"=1")
+	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	if err := cmd.Start(); err != nil {

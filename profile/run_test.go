@@ -127,7 +127,7 @@ func (f fake) launch(id int, count uint64, why string) {
 	same := bytes.Repeat([]byte{1}, 12)
 	same[8] = 0
 	f.send(fLaunch, id, 0, 1, "k", 8, 1, 1, 128, 1, 1, 64, 32, 1024, 0, 16, 1024, 90, 90, 49152, count,
-		2, 0, 8, 8, 4, args, same, uint8AndMore{12, 64}, 1, 8, why, uint64(3), uint64(4096))
+		2, 0, 8, 8, 4, args, same, uint8AndMore{12, 64}, 1, 8, why, uint8AndMore{1}, uint64(3), uint64(4096))
 }
 
 type uint8AndMore []uint8
@@ -171,7 +171,7 @@ var scripts = map[string]func(){
 		f.expect(fVerdict)
 		f.send(fRefused, "the device is busy")
 		f.expect(fVerdict)
-		f.send(fSummary, uint8(1), uint64(2), 1, 1, uint64(10), uint64(4), bytes.Repeat([]byte{1}, 12), uint8AndMore{9, 2})
+		f.send(fSummary, uint8(1), uint64(2), 1, 1, uint64(10), uint64(4), 0.5, uint64(2), bytes.Repeat([]byte{1}, 12), uint8AndMore{9, 2})
 		f.send(fBye)
 		fmt.Println("the application's own words")
 		os.Exit(3)
@@ -207,13 +207,13 @@ var scripts = map[string]func(){
 	"unknown count": func() {
 		f := dial()
 		f.hello()
-		f.send(fSummary, uint8(0), uint64(0), 1, 77, uint64(1), uint64(0), []byte{}, uint8(0))
+		f.send(fSummary, uint8(0), uint64(0), 1, 77, uint64(1), uint64(0), 0.0, uint64(0), []byte{}, uint8(0))
 		f.gone()
 	},
 	"outside": func() { // a parameter outside of the arguments
 		f := dial()
 		f.hello()
-		f.send(fLaunch, 1, 0, 0, "k", 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 1, uint64(1), 1, 100, 8, []byte{1}, []byte{1}, uint8(0), 0, "", uint64(0), uint64(0))
+		f.send(fLaunch, 1, 0, 0, "k", 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 1, uint64(1), 1, 100, 8, []byte{1}, []byte{1}, uint8(0), 0, "", uint8(0), uint64(0), uint64(0))
 		f.gone()
 	},
 	"leaves": func() { f := tuned(); f.expect(fGolden); f.c.Close() },
@@ -448,7 +448,7 @@ func TestLeftAlone(t *testing.T) {
 func TestBadAgents(t *testing.T) {
 	for script, want := range map[string]string{
 		"nothing":       "",
-		"protocol":      "the agent speaks protocol 3, not 2",
+		"protocol":      "the agent speaks protocol 4, not 3",
 		"garbage":       "no greeting",
 		"garbage later": "no frame",
 		"short":         "shorter than its fields",

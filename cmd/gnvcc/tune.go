@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -24,8 +25,10 @@ import (
 
 const tuneUsage = `usage: gnvcc tune [options] [--] PROGRAM [ARGUMENTS]
 
-Runs a program that was built with gnvcc, and finds out on its own launches which kernels can be faster, and how. The
-program's output and results stay what they are. What is found is kept; "gnvcc apply" (or --apply) builds with it.
+Runs a program that was built with gnvcc, and finds out on its own launches which kernels can be faster, and how. Some of
+the launches are captured: the memory that they reach is read, no more, and the program's output, results and exit code are its own. When it
+has ended, the launches are done again in processes of gnvcc's, and there the search goes on. What is found is kept; "gnvcc apply" (or
+--apply) builds with it.
 
 `
 
@@ -45,7 +48,8 @@ func tune(args []string) int {
 	fs.BoolVar(&o.Slots, "warpid", false, "with -approximate: choose warps by their slot in the multiprocessor too; a finer choice, but results differ from run to run")
 	fs.BoolVar(&o.Bet, "bet", false, "other launches than the ones seen may become slower")
 	fs.BoolVar(&o.Over, "over", false, "tune over __launch_bounds__' second value, __maxnreg__, -maxrregcount and unroll pragmas")
-	fs.DurationVar(&o.Budget, "budget", o.Budget, "longest `time` that the program stands still for one configuration of a kernel")
+	inPlace := fs.Bool("in-place", false, "search inside the program, at each kernel's first launch, while it stands still: for what can't be captured; not for programs whose memory others write meanwhile (CPU threads, other processes or contexts), whose kernels wait for the host or for a later kernel, or allocate on the device")
+	budget := fs.Duration("budget", 0, "longest `time` for the searches of a run, dealt out by what kernels weigh (default 1m0s); with -in-place for one configuration of a kernel (default 20s)")
 	fs.DurationVar(&o.Total, "total", 0, "longest `time` for tuning in the whole run (default: none)")
 	fs.IntVar(&o.Jobs, "jobs", o.Jobs, "compile `n` candidates at a time")
 	kernels := fs.String("kernels", "", "tune only kernels whose name matches this regular `expression`")
@@ -93,6 +97,12 @@ func tune(args []string) int {
 		}
 		*folder = strings.TrimSuffix(full, "/") + "/"
 	}
+	if *budget < 0 {
+		return complain("tune", fmt.Errorf("a budget of %v allows nothing", *budget))
+	}
+	if *inPlace {
+		o.Budget = cmp.Or(*budget, o.Budget)
+	}
 	if *kernels != "" {
 		if o.Only, err = regexp.Compile(*kernels); err != nil {
 			return complain("tune", err)
@@ -110,7 +120,7 @@ func tune(args []string) int {
 
 	signals := newRelay()
 	defer signals.Close()
-	code, err := tuneRun(signals, o, fs.Args(), controls, ending{*applyToo, *quiet, *judged, *link, *folder})
+	code, err := tuneRun(signals, o, fs.Args(), controls, ending{*applyToo, *quiet, *judged, *link, *folder, *inPlace, false, cmp.Or(*budget, time.Minute)})
 	if err != nil {
 		complain("tune", err)
 		if code == 0 {
@@ -133,6 +143,9 @@ type ending struct {
 	apply, quiet bool
 	judge, build string // commands; "": none
 	folder       string // -for
+	inPlace      bool
+	again        bool          // from captures alone; no program is run
+	budget       time.Duration // for the run, where launches are replayed
 }
 
 // tuneRun gives the application's own exit code.
@@ -163,8 +176,10 @@ func tuneRun(signals *relay, o policy.Options, argv, controls []string, then end
 	if err != nil {
 		return 1, fmt.Errorf("the part of gnvcc that works inside the program can't be built: %w", err)
 	}
-	if argv[0], err = exec.LookPath(argv[0]); err != nil {
-		return 127, err
+	if !then.again {
+		if argv[0], err = exec.LookPath(argv[0]); err != nil {
+			return 127, err
+		}
 	}
 	compiler, err := newCompiler(store)
 	if err != nil {
@@ -172,7 +187,9 @@ func tuneRun(signals *relay, o policy.Options, argv, controls []string, then end
 	}
 	defer compiler.Close()
 	compiler.ask = asking{approximate: o.Exact == rewrite.Approximate, folder: then.folder}
-	compiler.ask.program, _ = filepath.Abs(argv[0])
+	if !then.again {
+		compiler.ask.program, _ = filepath.Abs(argv[0])
+	}
 	compiler.ask.dir, _ = os.Getwd()
 	book.approximate = compiler.ask.approximate
 
@@ -184,7 +201,11 @@ func tuneRun(signals *relay, o policy.Options, argv, controls []string, then end
 		progress = lines
 	}
 	o.Driver = driverVersion()
-	tuner := policy.NewTuner(ctx, o, compiler, book, memos{store}, progress)
+	note := func(format string, args ...any) {
+		if progress != nil {
+			progress.Note(fmt.Sprintf(format, args...))
+		}
+	}
 	scratch, err := profileScratch()
 	if err != nil {
 		return 1, err
@@ -193,12 +214,27 @@ func tuneRun(signals *relay, o policy.Options, argv, controls []string, then end
 	if ctx.Err() != nil {
 		return 128 + int(signals.asked()), errors.New("interrupted before the program was started")
 	}
-	exit, err := profile.Run(context.Background(), profile.Options{Argv: argv, Agent: library, Scratch: scratch.Path, Signals: signals.pass, Log: func(format string, args ...any) {
-		if progress != nil {
-			progress.Note(fmt.Sprintf(format, args...))
+	run := profile.Options{Argv: argv, Agent: library, Scratch: scratch.Path, Signals: signals.pass, Log: note}
+	var tuner *policy.Tuner
+	var exit profile.Exit
+	if then.inPlace {
+		tuner = policy.NewTuner(ctx, o, compiler, book, memos{store}, progress)
+		exit, err = profile.Run(context.Background(), run, tuner)
+		signals.programEnded()
+	} else {
+		o.Crashes = mostRuns - 1
+		tuner = policy.NewTuner(signals.rest, o, compiler, book, memos{store}, progress)
+		var w *twin
+		if w, err = newTwin(ctx, store, toolkit.Dir(), library, then.budget); err == nil {
+			w.tuner, w.say, w.note = tuner, note, note
+			if then.again {
+				signals.programEnded()
+				err = w.again(signals.rest, o)
+			} else {
+				exit, err = w.tune(signals, run, func(l *profile.Launch) error { return tunable(compiler, o, l) })
+			}
 		}
-	}}, tuner)
-	signals.programEnded()
+	}
 	if err != nil {
 		tuner.Finish()
 		return 1, err
@@ -255,6 +291,20 @@ func profileScratch() (*driver.Scratch, error) {
 		}
 	}
 	return nil, fmt.Errorf("a scratch folder for the program's run: %w; set TMPDIR to a folder that can be written", first)
+}
+
+// tunable says why a kernel is not worth a capture.
+func tunable(c *compiler, o policy.Options, l *profile.Launch) error {
+	k, err := c.Kernel(l.Cubin, l.Kernel)
+	switch {
+	case err != nil:
+		return err
+	case k.Alone != "":
+		return errors.New(k.Alone)
+	case o.Only != nil && !o.Only.MatchString(k.Name) && !o.Only.MatchString(k.Short):
+		return errors.New("it was not asked for (--kernels)")
+	}
+	return nil
 }
 
 // summary says in a few lines what the run gave.

@@ -8,16 +8,17 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"sort"
+	"slices"
 	"strings"
 	"syscall"
 )
 
-//go:embed source/*.c source/*.h source/compare.ptx
+//go:embed source/*.c source/*.h source/compare.ptx source/hash.ptx
 var embedded embed.FS
 
 // ErrNoCUPTI says that a toolkit has no CUPTI, without which the agent can't be built.
@@ -75,78 +76,139 @@ func Build(ctx context.Context, root, out string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	files, err := read(embedded)
+	if err != nil {
+		return "", err
+	}
+	info, err := os.Stat(library)
+	if err != nil {
+		return "", fmt.Errorf("finding CUPTI: %w", err)
+	}
+	return build(ctx, out, program{
+		name: "agent", suffix: ".so", files: files, include: cupti.Include,
+		flags: []string{"-shared", "-fPIC", "-fvisibility=hidden"},
+		link:  []string{library, "-Wl,-rpath," + filepath.Dir(library), "-lm", "-ldl", "-lpthread"},
+		// The library's size and time stand for its content: an updated toolkit in the same place is another one.
+		key: fmt.Sprintf("%q %d %d", library, info.Size(), info.ModTime().UnixNano()),
+	})
+}
+
+// BuildProgram builds a program that shares the agent's hashes (hash.h, hash.ptx), in the same way as the agent is built. source has
+// its files in a folder of that name.
+func BuildProgram(ctx context.Context, root, out, name string, source fs.FS) (string, error) {
+	cupti, err := Find(root)
+	if err != nil {
+		return "", err
+	}
+	files, err := withHashes(source)
+	if err != nil {
+		return "", err
+	}
+	return build(ctx, out, program{name: name, files: files, include: cupti.Include, link: []string{"-ldl"}})
+}
+
+// WriteSource writes such a program's files into a folder.
+func WriteSource(dir string, source fs.FS) error {
+	files, err := withHashes(source)
+	if err != nil {
+		return err
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
+			return fmt.Errorf("writing source: %w", err)
+		}
+	}
+	return nil
+}
+
+func withHashes(source fs.FS) (map[string][]byte, error) {
+	files, err := read(source)
+	for _, shared := range []string{"hash.h", "hash.ptx"} {
+		if err == nil {
+			files[shared], err = embedded.ReadFile("source/" + shared)
+		}
+	}
+	return files, err
+}
+
+// A program is what build makes of C files.
+type program struct {
+	name, suffix         string
+	files                map[string][]byte
+	include, flags, link []string
+	key                  string // what else it depends on
+}
+
+func read(source fs.FS) (map[string][]byte, error) {
+	names, err := fs.Glob(source, "source/*")
+	if err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{}
+	for _, name := range names {
+		if files[strings.TrimPrefix(name, "source/")], err = fs.ReadFile(source, name); err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+}
+
+func build(ctx context.Context, out string, p program) (string, error) {
 	cc, err := compiler()
 	if err != nil {
 		return "", err
 	}
-	source, err := fs.Sub(embedded, "source")
-	if err != nil {
-		return "", err
-	}
-	files, err := fs.Glob(source, "*")
-	if err != nil {
-		return "", err
-	}
-	sort.Strings(files)
-	args := append(cc[1:len(cc):len(cc)], "-std=gnu11", "-shared", "-fPIC", "-O2", "-Wall", "-Wextra", "-fvisibility=hidden")
-	for _, dir := range cupti.Include {
+	args := append(cc[1:len(cc):len(cc)], "-std=gnu11", "-O2", "-Wall", "-Wextra")
+	args = append(args, p.flags...)
+	for _, dir := range p.include {
 		abs, err := filepath.Abs(dir)
 		if err != nil {
 			return "", err
 		}
 		args = append(args, "-I", abs)
 	}
+	names := slices.Sorted(maps.Keys(p.files))
 	hash := sha256.New()
-	for _, name := range files {
-		text, err := fs.ReadFile(source, name)
-		if err != nil {
-			return "", err
-		}
-		fmt.Fprintf(hash, "%s %d\n%s", name, len(text), text)
+	for _, name := range names {
+		fmt.Fprintf(hash, "%s %d\n%s", name, len(p.files[name]), p.files[name])
 	}
-	// The library's size and time stand for its content: an updated toolkit in the same place is another one.
-	info, err := os.Stat(library)
-	if err != nil {
-		return "", fmt.Errorf("finding CUPTI: %w", err)
-	}
-	fmt.Fprintf(hash, "%q %q %q %d %d", cc, args, library, info.Size(), info.ModTime().UnixNano())
-	path := filepath.Join(out, "agent-"+hex.EncodeToString(hash.Sum(nil))[:16]+".so")
+	fmt.Fprintf(hash, "%q %q %q %s", cc, args, p.link, p.key)
+	path := filepath.Join(out, p.name+"-"+hex.EncodeToString(hash.Sum(nil))[:16]+p.suffix)
 	if err := os.MkdirAll(out, 0o700); err != nil {
-		return "", fmt.Errorf("making a folder for the agent: %w", err)
+		return "", fmt.Errorf("making a folder for the %s: %w", p.name, err)
 	}
 	if info, err := os.Stat(out); err != nil || !ours(info) {
-		return "", fmt.Errorf("the agent's folder %s can be written by others, or is not yours: remove it", out)
+		return "", fmt.Errorf("the %s's folder %s can be written by others, or is not yours: remove it", p.name, out)
 	}
 	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && ours(info) {
 		return path, nil // anything else there is replaced below
 	}
-	dir, err := os.MkdirTemp(out, ".agent-")
+	dir, err := os.MkdirTemp(out, "."+p.name+"-")
 	if err != nil {
-		return "", fmt.Errorf("making a folder for the agent's build: %w", err)
+		return "", fmt.Errorf("making a folder for the %s's build: %w", p.name, err)
 	}
 	defer os.RemoveAll(dir)
-	for _, name := range files {
-		text, _ := fs.ReadFile(source, name)
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
-			return "", fmt.Errorf("writing the agent's source: %w", err)
+	for _, name := range names {
+		if err := os.WriteFile(filepath.Join(dir, name), p.files[name], 0o600); err != nil {
+			return "", fmt.Errorf("writing the %s's source: %w", p.name, err)
 		}
 		if strings.HasSuffix(name, ".c") {
 			args = append(args, name)
 		}
 	}
-	args = append(args, "-o", "agent.so", library, "-Wl,-rpath,"+filepath.Dir(library), "-lm", "-ldl", "-lpthread")
-	cmd := exec.CommandContext(ctx, cc[0], args...)
+	made := filepath.Join(dir, "made")
+	cmd := exec.CommandContext(ctx, cc[0], append(append(args, "-o", made), p.link...)...)
 	cmd.Dir = dir
 	if text, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building the agent with %s: %w\n%s", cc[0], err, text)
+		return "", fmt.Errorf("building the %s with %s: %w\n%s", p.name, cc[0], err, text)
 	} else if len(text) > 0 && os.Getenv("GNVCC_STRICT") == "1" {
-		return "", fmt.Errorf("building the agent with %s gave warnings:\n%s", cc[0], text)
+		return "", fmt.Errorf("building the %s with %s gave warnings:\n%s", p.name, cc[0], text)
 	}
-	if err := os.Chmod(filepath.Join(dir, "agent.so"), 0o700); err != nil {
-		return "", fmt.Errorf("making the agent ours alone: %w", err)
+	if err := os.Chmod(made, 0o700); err != nil {
+		return "", fmt.Errorf("making the %s ours alone: %w", p.name, err)
 	}
-	if err := os.Rename(filepath.Join(dir, "agent.so"), path); err != nil {
-		return "", fmt.Errorf("moving the agent into place: %w", err)
+	if err := os.Rename(made, path); err != nil {
+		return "", fmt.Errorf("moving the %s into place: %w", p.name, err)
 	}
 	return path, nil
 }

@@ -110,35 +110,40 @@ func TestCompilerRefuses(t *testing.T) {
 	}
 }
 
-// compare.ptx is what compare.cu gives, and every GPU's ptxas takes it.
-func TestComparePTX(t *testing.T) {
+// The PTX files are what their sources give, and every GPU's ptxas takes them.
+func TestPTX(t *testing.T) {
 	for version, root := range toolkits(t) {
-		for _, arch := range []string{"sm_75", "sm_80", "sm_90", "sm_100", "sm_120"} {
-			out, err := exec.Command(filepath.Join(root, "bin", "ptxas"), "-arch="+arch, "source/compare.ptx", "-o", filepath.Join(t.TempDir(), "x")).CombinedOutput()
-			if err != nil {
-				t.Errorf("ptxas %s, %s: %v\n%s", version, arch, err, out)
+		for _, name := range []string{"compare", "hash"} {
+			for _, arch := range []string{"sm_75", "sm_80", "sm_90", "sm_100", "sm_120"} {
+				out, err := exec.Command(filepath.Join(root, "bin", "ptxas"), "-arch="+arch, "source/"+name+".ptx", "-o", filepath.Join(t.TempDir(), "x")).CombinedOutput()
+				if err != nil {
+					t.Errorf("%s.ptx, ptxas %s, %s: %v\n%s", name, version, arch, err, out)
+				}
+			}
+			if version == "13.0" { // the release that made them
+				madeAnew(t, root, name)
 			}
 		}
-		if version != "13.0" { // the release that made it
-			continue
+	}
+}
+
+func madeAnew(t *testing.T, root, name string) {
+	dir := t.TempDir()
+	for _, file := range []string{"Makefile", name + ".cu"} {
+		text, err := os.ReadFile(filepath.Join("source", file))
+		if err != nil {
+			t.Fatal(err)
 		}
-		dir := t.TempDir()
-		for _, name := range []string{"Makefile", "compare.cu"} {
-			text, err := os.ReadFile(filepath.Join("source", name))
-			if err != nil {
-				t.Fatal(err)
-			}
-			os.WriteFile(filepath.Join(dir, name), text, 0o600)
-		}
-		make := exec.Command("make", "-s", "compare.ptx", "NVCC="+filepath.Join(root, "bin", "nvcc"))
-		make.Dir = dir
-		if out, err := make.CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
-		want, _ := os.ReadFile(filepath.Join(dir, "compare.ptx"))
-		have, _ := os.ReadFile("source/compare.ptx")
-		if string(want) != string(have) {
-			t.Error("compare.ptx is not what compare.cu gives: run make compare.ptx")
-		}
+		os.WriteFile(filepath.Join(dir, file), text, 0o600)
+	}
+	make := exec.Command("make", "-s", name+".ptx", "NVCC="+filepath.Join(root, "bin", "nvcc"))
+	make.Dir = dir
+	if out, err := make.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	want, _ := os.ReadFile(filepath.Join(dir, name+".ptx"))
+	have, _ := os.ReadFile("source/" + name + ".ptx")
+	if string(want) != string(have) {
+		t.Errorf("%s.ptx is not what %s.cu gives: run make %s.ptx", name, name, name)
 	}
 }

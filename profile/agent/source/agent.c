@@ -58,6 +58,10 @@ void gate_enter(void) {
   }
 }
 
+void gate_keep(void) {
+  if (counted++ == 0) atomic_fetch_add(&inflight, 1);
+}
+
 void gate_leave(void) {
   if (counted > 0 && --counted == 0) atomic_fetch_sub(&inflight, 1);
 }
@@ -87,7 +91,7 @@ void gate_open(void) {
 enum action {
   NOTHING, GATE, WAIT, LAUNCH, LAUNCH_EX, COOPERATIVE, GRAPH, ALLOC, ALLOC_ASYNC, ALLOC_PITCH, ALLOC_MANAGED, ALLOC_FOREIGN,
   HOST_ALLOC, HOST_REGISTER, MAP, UNMAP, FREE, LOAD, LIBRARY, LIBRARY_MANAGED, KERNEL_FUNCTION, CAPTURE_BEGIN, CAPTURE_END,
-  SURFACE, SURFACE_END, PEER, PEER_END,
+  SURFACE, SURFACE_END, PEER, PEER_END, CACHE_CONFIG,
 };
 static const struct {
   const char *name;
@@ -136,6 +140,8 @@ static const struct {
     {"cuSurfObjectDestroy", SURFACE_END},
     {"cuCtxEnablePeerAccess", PEER},
     {"cuCtxDisablePeerAccess", PEER_END},
+    {"cuFuncSetCacheConfig", CACHE_CONFIG},
+    {"cuKernelSetCacheConfig", CACHE_CONFIG},
     {"cuMemcpy*", GATE},
     {"cuMemset*", GATE},
     {"cuMemBatch*", GATE},
@@ -311,6 +317,11 @@ static void on_success(enum action a, const CUpti_CallbackData *c) {
   case CAPTURE_BEGIN: atomic_fetch_add(&captures, 1); break;
   case SURFACE: atomic_fetch_add(&surfaces, 1); break;
   case PEER: atomic_fetch_add(&peers, 1); break;
+  case CACHE_CONFIG: { // cuKernelSetCacheConfig begins with the same fields
+    const cuFuncSetCacheConfig_params *p = params;
+    kernel_cache(p->hfunc, (uint32_t)p->config);
+    break;
+  }
   default: break;
   }
   // What was loaded on the way belongs to the library or function that was asked for.
@@ -346,6 +357,7 @@ static void on_resource(CUpti_CallbackId id, const CUpti_ResourceData *r) {
     allocs_drop(r->context);
     streams_drop(r->context);
     compare_drop(r->context);
+    samples_drop(r->context);
     break;
   default: break;
   }
@@ -371,7 +383,10 @@ static void CUPTIAPI on_callback(void *user, CUpti_CallbackDomain domain, CUpti_
   }
   if (a == CAPTURE_END) // also when it fails: the capture is over
     for (int n = atomic_load(&captures); n > 0 && !atomic_compare_exchange_weak(&captures, &n, n - 1);) {}
-  if (c->functionReturnValue && *(const CUresult *)c->functionReturnValue == CUDA_SUCCESS) on_success(a, c);
+  bool success = c->functionReturnValue && *(const CUresult *)c->functionReturnValue == CUDA_SUCCESS;
+  if (a == LAUNCH || a == LAUNCH_EX) sample_end(success);
+  if (capture_pending() && (a == LAUNCH || a == LAUNCH_EX)) launch_captured(success);
+  if (success) on_success(a, c);
   gate_leave();
 }
 
@@ -388,6 +403,7 @@ static void on_exit_process(void) {
     if (i == 100) return;
     usleep(10000);
   }
+  samples_collect();
   summary_send(true);
   frame_send(FRAME_BYE, NULL);
   atomic_store(&agent_off, true);
@@ -453,6 +469,7 @@ int InitializeInjection(void) {
     atomic_store(&agent_off, true);
     return 1;
   }
+  observing = getenv("GNVCC_AGENT_OBSERVE") != NULL;
   char text[256] = "";
   const char *trouble = start(text, sizeof text);
   int driver = 0;

@@ -8,6 +8,8 @@
 //   measure.c  a session: save memory, run candidates, put memory back
 //   region.c   saved memory: the copies, and putting them back
 //   compare.c  comparison on the device
+//   observe.c  times of some launches
+//   capture.c  a launch written to a file, to be repeated in another process
 //
 // The agent takes no decision. It runs on the application's threads only, inside CUPTI's callbacks, and touches nothing
 // of the application's outside a session.
@@ -23,7 +25,7 @@
 #include <stdint.h>
 
 // The protocol's version; profile/frame.go has the same number, and the same frame types.
-#define PROTOCOL 2
+#define PROTOCOL 3
 
 enum frame {
   // agent -> gnvcc
@@ -40,8 +42,11 @@ enum frame {
   FRAME_ERROR,       // u32 CUresult (0: ours), str what was being done, str why
   FRAME_FAULT,       // the same; the context is lost, the session is over
   FRAME_HUNG,        // the run did not end in its time
+  FRAME_CAPTURED,    // str why it was given up ("": it was not), u64 bytes written, f64 seconds before the launch, f64 seconds from its return; answered by FRAME_VERDICT
   // gnvcc -> agent
-  FRAME_VERDICT = 64, // u8 tune, u64 again after n launches (0: never), u32 number of variables, each str name, u8 constant
+  // u8 0: go on, 1: tune, 2: capture; u64 again after n launches (0: never), u32 number of variables, each str name, u8 constant;
+  // for a capture str path, u64 most bytes
+  FRAME_VERDICT = 64,
   FRAME_LOAD,         // str path, str entry ("": the kernel's name), u32 reserve bytes, u32 carveout % and one more (0: as seen) -> u32 candidate, attributes
   FRAME_UNLOAD,       // u32 candidate
   FRAME_RUN,          // u32 candidate, u32 n, u8 cold, u32 limit ms -> n f64 ns
@@ -87,6 +92,7 @@ bool gate_close(double seconds); // holds all other threads at their next call; 
 void gate_open(void);
 void gate_enter(void);
 void gate_leave(void);
+void gate_keep(void); // gate_enter by the thread that has closed the gate
 double now(void); // seconds, monotonic
 
 // ---- module.c
@@ -153,6 +159,9 @@ struct kernel {
   uint32_t *offset, *size;
   uint32_t bytes;            // of all parameters
 };
+void kernel_cache(CUfunction f, uint32_t config);  // cuFuncSetCacheConfig was called
+uint32_t kernel_cache_of(const struct kernel *k);  // what it was told last; 255: it never was, or nobody knows
+void launch_captured(bool success);                // a launch with a capture has returned
 void on_launch(struct launch *l);
 void on_graph_launch(void);
 void kernels_drop(CUcontext context, struct module *m); // m NULL: all of the context
@@ -162,7 +171,8 @@ bool put_attributes(struct buffer *b, CUfunction f); // false: the driver does n
 void stream_created(CUcontext context, CUstream s);
 void stream_destroyed(CUstream s);
 void streams_drop(CUcontext context);
-bool streams_idle(CUcontext context, double seconds, CUresult *error); // waits; false: not in time, or an error
+// Waits; false: not in time, or an error. whole: for streams that nobody told us of, too, however long that takes.
+bool streams_idle(CUcontext context, double seconds, bool whole, CUresult *error);
 
 // ---- measure.c
 
@@ -173,6 +183,23 @@ struct variable {
 extern atomic_bool context_lost; // a candidate has crashed
 // Holds a session: READY, then commands until DONE, whose "again" it gives. False: it did not begin, and why.
 bool session(const struct launch *l, const struct kernel *k, const struct variable *v, uint32_t nv, uint64_t *again, char *why, size_t n);
+
+// ---- capture.c
+
+bool capture_before(const struct launch *l, const struct kernel *k, const char *path, uint64_t limit, const struct variable *v, uint32_t nv, char *why, size_t n);
+bool capture_pending(void);        // this thread is between the two
+void capture_after(bool launched); // opens the gate and tells gnvcc
+
+// ---- observe.c
+
+struct shape;
+extern bool observing; // some launches are timed
+bool sample_wanted(uint64_t count);
+void sample_begin(struct shape *s, CUcontext context, CUstream stream);
+void sample_end(bool launched); // the launch has returned
+void samples_collect(void);     // takes the times that are there
+void samples_drop(CUcontext context);
+void shape_timed(struct shape *s, double seconds); // launch.c
 
 // ---- region.c
 

@@ -47,7 +47,10 @@
   X(KernelGetFunction, cuKernelGetFunction, "cuKernelGetFunction", 0) \
   X(KernelGetAttribute, cuKernelGetAttribute, "cuKernelGetAttribute", 0) \
   X(KernelGetName, cuKernelGetName, "cuKernelGetName", 0) \
-  X(LibraryGetModule, cuLibraryGetModule, "cuLibraryGetModule", 0)
+  X(LibraryGetModule, cuLibraryGetModule, "cuLibraryGetModule", 0) \
+  X(CtxGetLimit, cuCtxGetLimit, "cuCtxGetLimit", 0) \
+  X(CtxGetCacheConfig, cuCtxGetCacheConfig, "cuCtxGetCacheConfig", 0) \
+  X(MemHostGetFlags, cuMemHostGetFlags, "cuMemHostGetFlags", 0)
 
 struct driver {
 #define X(field, declaration, symbol, needed) __typeof__(&declaration) field;

@@ -23,6 +23,8 @@ struct shape {
   uint8_t *first, *same, *here;  // arguments: of the first launch, 1 per byte that never changed, of this launch
   uint64_t *any;                 // per parameter of 8 bytes: all values or-ed
   bool changed;                  // since the last summary
+  double seconds;                // of the launches that were timed
+  uint64_t timed;
   bool told;                     // gnvcc knows it: its first question was sent
 };
 
@@ -75,7 +77,7 @@ void streams_drop(CUcontext context) {
   pthread_mutex_unlock(&stream_lock);
 }
 
-bool streams_idle(CUcontext context, double seconds, CUresult *error) {
+bool streams_idle(CUcontext context, double seconds, bool whole, CUresult *error) {
   double end = now() + seconds;
   *error = CUDA_SUCCESS;
   // A copy of the list: the driver may hold a lock of its own while it tells of a new stream. None is destroyed meanwhile,
@@ -99,7 +101,7 @@ bool streams_idle(CUcontext context, double seconds, CUresult *error) {
     }
   }
   free(list);
-  return ok && (*error = cu.CtxSynchronize()) == CUDA_SUCCESS;
+  return ok && (!whole || (*error = cu.CtxSynchronize()) == CUDA_SUCCESS);
 }
 
 // ---- Kernels.
@@ -174,6 +176,30 @@ bool launch_gather(const struct launch *l, const struct kernel *k, uint8_t *into
   if (!p) return false; // the driver will refuse it
   memcpy(into, p, n < k->bytes ? n : k->bytes);
   return true;
+}
+
+// There is no way to ask for a kernel's cache configuration.
+static struct {
+  CUfunction f;
+  uint32_t config;
+} caches[64];
+
+void kernel_cache(CUfunction f, uint32_t config) {
+  pthread_mutex_lock(&lock);
+  size_t i = 0;
+  while (i < sizeof caches / sizeof *caches - 1 && caches[i].f && caches[i].f != f) i++;
+  caches[i].f = f;
+  caches[i].config = config;
+  pthread_mutex_unlock(&lock);
+}
+
+uint32_t kernel_cache_of(const struct kernel *k) {
+  uint32_t out = 255;
+  pthread_mutex_lock(&lock);
+  for (size_t i = 0; i < sizeof caches / sizeof *caches; i++)
+    if (caches[i].f && (caches[i].f == k->f || caches[i].f == k->function)) out = caches[i].config;
+  pthread_mutex_unlock(&lock);
+  return out;
 }
 
 // ---- Configurations.
@@ -301,8 +327,8 @@ static uint32_t host_pointer(const struct shape *s, CUdevice device) {
   return 0;
 }
 
-// Why this launch can't be repeated, "" if it can.
-static void leave_alone(const struct launch *l, const struct shape *s, CUdevice device, uint64_t managed, uint64_t foreign, char *text, size_t n) {
+// Why this launch can't be repeated, "" if it can. True: not here, but in another process it can.
+static bool leave_alone(const struct launch *l, const struct shape *s, CUdevice device, uint64_t managed, uint64_t foreign, char *text, size_t n) {
   *text = 0;
   uint32_t p;
   if (atomic_load(&context_lost)) snprintf(text, n, "the CUDA context is lost since a candidate crashed");
@@ -313,44 +339,104 @@ static void leave_alone(const struct launch *l, const struct shape *s, CUdevice 
   else if (l->flags & L_EVENT) snprintf(text, n, "the launch records an event of the application");
   else if (l->flags & L_UNKNOWN) snprintf(text, n, "the launch has attributes that are not known here");
   else if (atomic_load(&captures) > 0) snprintf(text, n, "a stream is being captured into a graph");
-  else if (managed) snprintf(text, n, "the process uses managed memory");
+  if (*text) return false;
+  if (managed) snprintf(text, n, "the process uses managed memory");
   else if (foreign) snprintf(text, n, "the process shares memory with another process, or with a graphics or an external interface");
   else if (atomic_load(&surfaces) > 0) snprintf(text, n, "the process has surface objects, and writes to arrays are not saved");
   else if (atomic_load(&peers) > 0) snprintf(text, n, "the GPU can reach another GPU's memory");
-  else if ((p = host_pointer(s, device))) snprintf(text, n, "parameter %u points to host memory that CUDA did not allocate", p - 1);
+  else if ((p = host_pointer(s, device))) {
+    snprintf(text, n, "parameter %u points to host memory that CUDA did not allocate", p - 1);
+    return false;
+  }
+  return true;
 }
 
-static bool verdict_receive(bool *tune, uint64_t *again, struct variable **v, uint32_t *nv) {
+struct verdict {
+  enum { GO_ON, TUNE, CAPTURE } what;
+  uint64_t again;
+  struct variable *v;
+  uint32_t nv;
+  char *path; // of a capture
+  uint64_t limit;
+};
+
+static void verdict_free(struct verdict *d) {
+  for (uint32_t i = 0; d->v && i < d->nv; i++) free(d->v[i].name);
+  free(d->v);
+  free(d->path);
+  *d = (struct verdict){0};
+}
+
+static bool verdict_receive(struct verdict *d) {
   struct buffer b = {0};
-  *v = NULL;
-  *nv = 0;
+  verdict_free(d);
   int type = frame_receive(&b);
   if (type < 0) return false;
-  *tune = get_u8(&b) != 0;
-  *again = get_u64(&b);
+  d->what = get_u8(&b);
+  d->again = get_u64(&b);
   uint32_t n = get_u32(&b);
-  if (!b.bad && n <= b.n && (*v = calloc(n + 1, sizeof **v)))
-    for (; *nv < n; (*nv)++) {
-      (*v)[*nv].name = get_str(&b);
-      (*v)[*nv].constant = get_u8(&b) != 0;
+  if (!b.bad && n <= b.n && (d->v = calloc(n + 1, sizeof *d->v)))
+    for (; d->nv < n; d->nv++) {
+      d->v[d->nv].name = get_str(&b);
+      d->v[d->nv].constant = get_u8(&b) != 0;
     }
-  bool ok = type == FRAME_VERDICT && !b.bad && *v;
+  if (d->what == CAPTURE) {
+    d->path = get_str(&b);
+    d->limit = get_u64(&b);
+  }
+  bool ok = type == FRAME_VERDICT && !b.bad && d->v && d->what <= CAPTURE;
   buffer_free(&b);
   if (!ok) socket_close(); // not our protocol: go on without it
   return ok;
 }
 
-static bool refuse(const char *why, bool *tune, uint64_t *again, struct variable **v, uint32_t *nv) {
+static void refuse(const char *why, struct verdict *d) {
   struct buffer b = {0};
   put_str(&b, why);
   bool ok = frame_send(FRAME_REFUSED, &b);
   buffer_free(&b);
-  return ok && verdict_receive(tune, again, v, nv);
+  if (!ok || !verdict_receive(d)) verdict_free(d);
+  d->what = GO_ON;
 }
 
-static void variables_free(struct variable *v, uint32_t n) {
-  for (uint32_t i = 0; v && i < n; i++) free(v[i].name);
-  free(v);
+// A session, with the gate closed.
+static void tune(const struct launch *l, const struct kernel *k, struct verdict *d) {
+  CUresult error;
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+  if (!gate_close(10)) {
+    refuse("other threads stay in CUDA calls for more than 10 s", d);
+    return;
+  }
+  cu.ThreadExchangeStreamCaptureMode(&mode);
+  if (!streams_idle(l->context, 10, true, &error)) {
+    const char *text = "the device is busy with work that waits (more than 10 s)";
+    if (error != CUDA_ERROR_NOT_READY && error != CUDA_SUCCESS) text = "the application's earlier work has failed";
+    refuse(text, d);
+  } else {
+    char trouble[256] = "";
+    uint64_t again = 0;
+    if (session(l, k, d->v, d->nv, &again, trouble, sizeof trouble)) d->again = again;
+    else refuse(trouble, d);
+  }
+  cu.ThreadExchangeStreamCaptureMode(&mode);
+  gate_open();
+}
+
+static void ask_again(struct shape *s, uint64_t again) {
+  pthread_mutex_lock(&lock);
+  s->again = again ? s->count + again : 0;
+  pthread_mutex_unlock(&lock);
+}
+
+static struct shape *captured; // between the two ends of its launch; with talk held
+
+void launch_captured(bool success) {
+  struct verdict d = {0};
+  capture_after(success);
+  if (!verdict_receive(&d)) verdict_free(&d);
+  ask_again(captured, d.again);
+  verdict_free(&d);
+  pthread_mutex_unlock(&talk);
 }
 
 // Asks gnvcc about a launch, and holds the session if it wants one. The thread has the gate's count on entry and on return.
@@ -362,10 +448,10 @@ static void ask(struct shape *s, const struct launch *l) {
   CUdevice device = 0;
   bool device_known = cu.CtxGetDevice(&device) == CUDA_SUCCESS;
   struct module *module = k->module && !module_gone(k->module) ? k->module : NULL;
-  uint64_t n, bytes, managed, foreign, again = 0;
+  uint64_t n, bytes, managed, foreign;
   allocs_total(&n, &bytes, &managed, &foreign);
   char why[160];
-  leave_alone(l, s, device, managed, foreign, why, sizeof why);
+  bool elsewhere = leave_alone(l, s, device, managed, foreign, why, sizeof why);
   bool ok = device_send(device) && (!module || module_send(module));
   if (!device_known) snprintf(why, sizeof why, "the driver does not tell the current device");
   int most = 0; // dynamic shared memory that the application allowed
@@ -398,41 +484,29 @@ static void ask(struct shape *s, const struct launch *l) {
   put_u32(&b, attributes);
   for (unsigned i = 0; i < attributes; i++) put_u32(&b, (uint32_t)l->config->attrs[i].id);
   put_str(&b, why);
+  put_u8(&b, elsewhere);
   put_u64(&b, n);
   put_u64(&b, bytes);
   pthread_mutex_unlock(&lock);
   ok = ok && frame_send(FRAME_LAUNCH, &b);
   buffer_free(&b);
-  bool tune = false;
-  struct variable *v = NULL;
-  uint32_t nv = 0;
-  ok = ok && verdict_receive(&tune, &again, &v, &nv);
-  if (ok && tune) {
-    CUresult error;
-    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-    struct variable *v2 = NULL;
-    uint32_t n2 = 0;
-    if (!gate_close(10)) refuse("other threads stay in CUDA calls for more than 10 s", &tune, &again, &v2, &n2);
-    else {
-      cu.ThreadExchangeStreamCaptureMode(&mode);
-      if (!streams_idle(l->context, 10, &error)) {
-        const char *text = "the device is busy with work that waits (more than 10 s)";
-        if (error != CUDA_ERROR_NOT_READY && error != CUDA_SUCCESS) text = "the application's earlier work has failed";
-        refuse(text, &tune, &again, &v2, &n2);
-      } else {
-        char trouble[256] = "";
-        if (!session(l, k, v, nv, &again, trouble, sizeof trouble)) refuse(trouble, &tune, &again, &v2, &n2);
-      }
-      cu.ThreadExchangeStreamCaptureMode(&mode);
-      gate_open();
+  struct verdict d = {0};
+  if (!ok || !verdict_receive(&d)) verdict_free(&d);
+  if (d.what == TUNE) tune(l, k, &d);
+  if (d.what == CAPTURE) {
+    char trouble[256] = "";
+    if (capture_before(l, k, d.path, d.limit, d.v, d.nv, trouble, sizeof trouble)) {
+      captured = s; // talk stays locked and the gate closed until the launch has returned
+      verdict_free(&d);
+      inside = OUTSIDE;
+      gate_keep();
+      return;
     }
-    variables_free(v2, n2);
+    refuse(trouble, &d);
   }
-  variables_free(v, nv);
   inside = OUTSIDE;
-  pthread_mutex_lock(&lock);
-  s->again = again ? s->count + again : 0;
-  pthread_mutex_unlock(&lock);
+  ask_again(s, d.again);
+  verdict_free(&d);
   pthread_mutex_unlock(&talk);
   gate_enter();
 }
@@ -479,13 +553,24 @@ void on_launch(struct launch *l) {
   s->changed = true;
   shape_arguments(s, l);
   bool question = s->again != 0 && s->count >= s->again;
+  bool sampled = sample_wanted(s->count) && !(l->flags & (L_CAPTURED | L_PROGRAMMATIC)) && atomic_load_explicit(&captures, memory_order_relaxed) == 0;
   if (question) s->again = 0; // another thread that launches the same need not ask
   pthread_mutex_unlock(&lock);
   if (question) ask(s, l);
   else if (summary_due() && pthread_mutex_trylock(&talk) == 0) {
+    samples_collect();
     summary_send(false);
     pthread_mutex_unlock(&talk);
   }
+  if (sampled) sample_begin(s, l->context, l->stream);
+}
+
+void shape_timed(struct shape *s, double seconds) {
+  pthread_mutex_lock(&lock);
+  s->seconds += seconds;
+  s->timed++;
+  s->changed = true;
+  pthread_mutex_unlock(&lock);
 }
 
 void on_graph_launch(void) {
@@ -508,6 +593,8 @@ void summary_send(bool all) {
     put_u32(&b, s->id);
     put_u64(&b, s->count);
     put_u64(&b, s->varied);
+    put_f64(&b, s->seconds);
+    put_u64(&b, s->timed);
     put_bytes(&b, s->same, s->kernel->bytes);
     put_aligns(&b, s);
   }

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"gnvcc/policy"
+	"gnvcc/profile/capture"
+	"gnvcc/profile/replay"
+)
+
+const capturesUsage = `usage: gnvcc captures                     list the launches that are captured
+       gnvcc captures drop ID... | all    remove some
+       gnvcc captures export ID FOLDER    write one as a folder that runs by itself: make run
+`
+
+// listCaptures lists, drops and exports captures.
+func listCaptures(args []string) int {
+	store, err := openStore()
+	if err != nil {
+		return complain("captures", err)
+	}
+	s, err := captures(store)
+	if err != nil {
+		return complain("captures", err)
+	}
+	switch {
+	case len(args) == 0:
+		err = printCaptures(os.Stdout, s)
+	case args[0] == "drop" && len(args) > 1:
+		err = dropCaptures(s, args[1:])
+	case args[0] == "export" && len(args) == 3:
+		err = exportCapture(s, args[1], args[2])
+	case args[0] == "-h" || args[0] == "--help" || args[0] == "-help":
+		fmt.Print(capturesUsage)
+	default:
+		fmt.Fprint(os.Stderr, capturesUsage)
+		return 2
+	}
+	if err != nil {
+		return complain("captures", err)
+	}
+	return 0
+}
+
+func printCaptures(w io.Writer, s *capture.Store) error {
+	list, skipped := s.List()
+	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	for i, m := range list {
+		if i == 0 {
+			fmt.Fprintln(t, "id\tkernel\tgrid x block\tlaunch\tof\ttime\tmemory\tdevice\tmade")
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%.3g s\t%.1f MiB\t%s\t%s\n", m.ID, policy.ShortName(m.Kernel), policy.Shape{Grid: m.Grid, Block: m.Block, Dynamic: m.Dynamic},
+			m.Nth, m.Use.Count, m.Weight(), float64(m.Filled)/(1<<20), m.Device, m.Made.Local().Format(time.DateTime))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		fmt.Fprintln(w, "no launch is captured: gnvcc tune -- ./app captures some")
+	}
+	if skipped > 0 {
+		fmt.Fprintf(w, "%d more can't be read (another version, or damaged); gnvcc tune removes them\n", skipped)
+	}
+	return nil
+}
+
+func dropCaptures(s *capture.Store, ids []string) error {
+	if len(ids) == 1 && ids[0] == "all" {
+		return s.Trim(capture.Limits{})
+	}
+	for _, id := range ids {
+		if err := s.Drop(id); err != nil {
+			return err
+		}
+	}
+	return s.Trim(capture.Usual)
+}
+
+// exportCapture writes the launch, the replayer's source and a Makefile.
+func exportCapture(s *capture.Store, id, dir string) error {
+	m, err := s.Load(id)
+	if err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return fmt.Errorf("exporting a capture: %w", err)
+	}
+	f, err := os.Create(filepath.Join(dir, "launch.capture"))
+	if err != nil {
+		return fmt.Errorf("exporting a capture: %w", err)
+	}
+	err = s.Write(m, f)
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err != nil {
+		return fmt.Errorf("exporting capture %s: %w", id, err)
+	}
+	text := fmt.Sprintf("# %s, captured on %s (CUDA %d.%d): does the launch again, and compares what it leaves.\n"+
+		"CUDA ?= /usr/local/cuda\nrun: replay\n\t@rm -f status; ./replay launch.capture status; code=$$?; cat status; exit $$code\n"+
+		"replay: $(wildcard *.c *.h hash.ptx)\n\t$(CC) -std=gnu11 -O2 -I$(CUDA)/include -o $@ $(wildcard *.c) -ldl\n",
+		strings.Map(printable, policy.ShortName(m.Kernel)), strings.Map(printable, m.Device), m.Driver/1000, m.Driver%1000/10)
+	if err := os.WriteFile(filepath.Join(dir, "Makefile"), []byte(text), 0o644); err != nil {
+		return fmt.Errorf("exporting a capture: %w", err)
+	}
+	return replay.Source(dir)
+}
+
+func printable(r rune) rune {
+	if r < ' ' {
+		return ' '
+	}
+	return r
+}
+
+const replayUsage = `usage: gnvcc replay [options] [KERNEL]
+
+Searches on the launches that gnvcc tune has captured, without the program: those of kernels whose name matches the regular expression
+KERNEL, or all. "gnvcc captures" lists them.
+
+`
+
+// replayCaptures searches on captures alone.
+func replayCaptures(args []string) int {
+	o := policy.Defaults()
+	o.Version = version
+	fs := flag.NewFlagSet("replay", flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	applyToo := fs.Bool("apply", false, "build again what can be faster, as gnvcc apply does")
+	budget := fs.Duration("budget", time.Minute, "longest `time` for the searches, dealt out by what kernels weigh")
+	fs.IntVar(&o.Jobs, "jobs", o.Jobs, "compile `n` candidates at a time")
+	only := fs.String("levers", "", "try only these levers (`list` with commas)")
+	quiet := fs.Bool("quiet", false, "print only what went wrong")
+	if err := fs.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			fmt.Print(replayUsage)
+			fs.SetOutput(os.Stdout)
+			fs.PrintDefaults()
+			return 0
+		}
+		return complain("replay", fmt.Errorf("%w (gnvcc replay --help tells all options)", err))
+	}
+	if fs.NArg() > 1 || *budget <= 0 {
+		return complain("replay", errors.New("one KERNEL at most, and a budget above 0"))
+	}
+	var err error
+	if fs.NArg() == 1 {
+		if o.Only, err = regexp.Compile(fs.Arg(0)); err != nil {
+			return complain("replay", err)
+		}
+	}
+	if *only != "" {
+		o.Levers = strings.Split(*only, ",")
+	}
+	if err := o.Validate(); err != nil {
+		return complain("replay", err)
+	}
+	if _, err := os.Stat("/dev/nvidiactl"); err != nil {
+		return complain("replay", errors.New("there is no NVIDIA GPU here, or no driver for it: launches are replayed on the GPU that they were captured on, or one of its kind"))
+	}
+	signals := newRelay()
+	defer signals.Close()
+	code, err := tuneRun(signals, o, nil, nil, ending{apply: *applyToo, quiet: *quiet, again: true, budget: *budget})
+	if err != nil {
+		complain("replay", err)
+		code = max(code, 1)
+	}
+	return code
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"text/tabwriter"
+
+	"gnvcc/driver"
+	"gnvcc/policy"
+	"gnvcc/profile"
+	"gnvcc/profile/agent"
+	"gnvcc/profile/capture"
+)
+
+const profileUsage = `usage: gnvcc profile [--] PROGRAM [ARGUMENTS]     run a program, and note what it does on the GPU
+       gnvcc profile -show [-json] [PROGRAM]      what is known: of this program, or of the one observed last
+
+Counts, configurations and times of launches, over all runs observed; gnvcc tune observes, too. Some launches are timed: the first four of a
+configuration, then one of 64.
+
+`
+
+// profiles observes a program, or shows what is known of one.
+func profiles(args []string) int {
+	fs := flag.NewFlagSet("profile", flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	show := fs.Bool("show", false, "show what is known")
+	asJSON := fs.Bool("json", false, "as JSON")
+	if err := fs.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			fmt.Print(profileUsage)
+			return 0
+		}
+		return complain("profile", err)
+	}
+	if fs.NArg() == 0 && !*show || fs.NArg() > 1 && *show {
+		fmt.Fprint(os.Stderr, profileUsage)
+		return 2
+	}
+	store, err := openStore()
+	if err != nil {
+		return complain("profile", err)
+	}
+	s, err := captures(store)
+	if err != nil {
+		return complain("profile", err)
+	}
+	if *show {
+		return showProfile(s, fs.Arg(0), *asJSON)
+	}
+	self, _ := os.Executable()
+	toolkit, err := driver.Find(self)
+	if err != nil {
+		return complain("profile", err)
+	}
+	signals := newRelay()
+	defer signals.Close()
+	library, err := agent.Build(signals.tuning, toolkit.Dir(), filepath.Join(store.Path(), "agent"))
+	if err != nil {
+		return complain("profile", fmt.Errorf("the part of gnvcc that works inside the program can't be built: %w", err))
+	}
+	w := &twin{store: s, agent: library, limits: capture.Usual, note: func(format string, args ...any) {
+		fmt.Fprintf(os.Stderr, "gnvcc: "+format+"\n", args...)
+	}}
+	argv := fs.Args()
+	if argv[0], err = exec.LookPath(argv[0]); err != nil {
+		complain("profile", err)
+		return 127
+	}
+	scratch, err := profileScratch()
+	if err != nil {
+		return complain("profile", err)
+	}
+	defer scratch.Remove()
+	run := profile.Options{Argv: argv, Agent: library, Scratch: scratch.Path, Signals: signals.pass, Log: w.note}
+	exit, seen, err := w.observe(run, func(*profile.Launch) error { return errors.New("only observed") })
+	if err != nil {
+		return complain("profile", err)
+	}
+	if len(seen) == 0 {
+		fmt.Fprintln(os.Stderr, "gnvcc: the program launched no kernel, or uses no GPU")
+		return exit.Code
+	}
+	return max(exit.Code, showProfile(s, argv[0], *asJSON))
+}
+
+// absolute is the name under which a program's profile is kept.
+func absolute(program string) string {
+	if path, err := filepath.Abs(program); err == nil {
+		program = path
+	}
+	if path, err := filepath.EvalSymlinks(program); err == nil {
+		program = path
+	}
+	return program
+}
+
+func showProfile(s *capture.Store, program string, asJSON bool) int {
+	var p *capture.Profile
+	var err error
+	if program == "" {
+		all := s.Profiles()
+		if len(all) == 0 {
+			return complain("profile", errors.New("no program was observed: gnvcc profile -- ./app"))
+		}
+		p = all[0]
+	} else if p, err = s.Profile(absolute(program)); err != nil {
+		return complain("profile", err)
+	}
+	if asJSON {
+		e := json.NewEncoder(os.Stdout)
+		e.SetIndent("", "  ")
+		if err := e.Encode(p); err != nil {
+			return complain("profile", err)
+		}
+		return 0
+	}
+	fmt.Printf("%s: %d runs on %s, %.3g s on the GPU (estimated from the launches that were timed)\n", p.Program, p.Runs, p.Device, p.Seconds)
+	t := tabwriter.NewWriter(os.Stdout, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(t, "share\ttime\tlaunches\ta launch\ttimed\tother arguments\tkernel\tgrid x block")
+	for _, l := range p.Shapes {
+		fmt.Fprintf(t, "%.1f %%\t%.3g s\t%d\t%.3g us\t%d\t%d\t%s\t%s\n", 100*l.Seconds/max(p.Seconds, 1e-12), l.Seconds, l.Count, 1e6*l.Seconds/float64(max(l.Count, 1)),
+			l.Sampled, l.Varied, policy.ShortName(l.Kernel), policy.Shape{Grid: l.Grid, Block: l.Block, Dynamic: l.Dynamic})
+	}
+	if err := t.Flush(); err != nil {
+		return complain("profile", err)
+	}
+	return 0
+}

@@ -1,0 +1,250 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sort"
+	"time"
+
+	"gnvcc/cache"
+	"gnvcc/policy"
+	"gnvcc/profile"
+	"gnvcc/profile/capture"
+	"gnvcc/profile/replay"
+)
+
+// The twin: a run is observed and some of its launches captured, the program ends, and the search goes on in processes of our own that
+// do these launches again.
+
+const (
+	smallest  = 0.01            // share of the run's time below which a kernel is not searched
+	least     = 2 * time.Second // what a search gets at least
+	mostRuns  = 6               // processes for one capture: each crash of a candidate takes one
+	mostAnew  = 3               // searches after varied data refused a winner
+	variation = 8               // kinds of varied data (profile/replay/source/vary.c)
+)
+
+// A twin is one tuning by captures.
+type twin struct {
+	store    *capture.Store
+	tuner    *policy.Tuner
+	replayer string
+	agent    string
+	limits   capture.Limits
+	budget   time.Duration // for the run
+	say      func(format string, args ...any)
+	note     func(format string, args ...any)
+	counted  bool // the tuner knows how often things were launched
+}
+
+// captures opens the captures in the user's store.
+func captures(store *cache.Store) (*capture.Store, error) {
+	return capture.Open(filepath.Join(store.Path(), "captures"))
+}
+
+// newTwin builds what is needed beside the agent.
+func newTwin(ctx context.Context, store *cache.Store, root, agent string, budget time.Duration) (*twin, error) {
+	s, err := captures(store)
+	if err != nil {
+		return nil, err
+	}
+	program, err := replay.Build(ctx, root, filepath.Join(store.Path(), "agent"))
+	if err != nil {
+		return nil, fmt.Errorf("the program that replays launches can't be built: %w", err)
+	}
+	return &twin{store: s, replayer: program, agent: agent, limits: capture.Usual, budget: budget,
+		say: func(string, ...any) {}, note: func(string, ...any) {}}, nil
+}
+
+// observe runs the program, with captures where wanted allows.
+func (w *twin) observe(run profile.Options, wanted func(*profile.Launch) error) (profile.Exit, []capture.Seen, error) {
+	dir := filepath.Join(run.Scratch, "captures")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return profile.Exit{}, nil, fmt.Errorf("making a folder for captures: %w", err)
+	}
+	c := capture.NewCollector(w.store, w.limits, dir, wanted, nil)
+	run.Observe = true
+	exit, err := profile.Run(context.Background(), run, c)
+	seen, notes := c.Finish()
+	for _, n := range notes {
+		w.note("%s", n)
+	}
+	if err == nil && len(seen) > 0 {
+		if _, e := w.store.Observed(absolute(run.Argv[0]), seen); e != nil {
+			w.note("%v", e)
+		}
+	}
+	return exit, seen, err
+}
+
+// tune does all of it, and leaves the decisions to the tuner's Finish.
+func (w *twin) tune(signals *relay, run profile.Options, wanted func(*profile.Launch) error) (profile.Exit, error) {
+	exit, seen, err := w.observe(run, wanted)
+	signals.programEnded()
+	if err != nil {
+		return exit, err
+	}
+	var total float64
+	var list []*capture.Manifest
+	all := profile.Summary{Whole: true}
+	for _, s := range seen {
+		all.Kernels = append(all.Kernels, s.Profile())
+		total += s.Use.Seconds
+		list = append(list, s.Captures...)
+		if len(s.Captures) == 0 && s.Why != "" {
+			w.tuner.LeftAlone(s.Launch, s.Why)
+		}
+	}
+	w.tuner.End(&profile.Process{}, all) // counts of all launches, also of those that were not captured
+	sort.SliceStable(list, func(i, j int) bool { return list[i].Weight() > list[j].Weight() })
+	list, shares := w.heaviest(list, total)
+	if len(seen) > 0 {
+		w.say("%s", observed(seen, total))
+	}
+	if signals.asked() != 0 {
+		w.say("interrupted: %d launches are captured, gnvcc replay searches on them", len(list))
+		return exit, nil
+	}
+	w.counted = true
+	w.search(signals.rest, list, shares)
+	return exit, w.store.Trim(w.limits)
+}
+
+// again searches on the captures that there are.
+func (w *twin) again(ctx context.Context, o policy.Options) error {
+	all, skipped := w.store.List()
+	if skipped > 0 {
+		w.note("%d captures can't be read, and are left out", skipped)
+	}
+	var list []*capture.Manifest
+	var total float64
+	for _, m := range all {
+		if o.Only == nil || o.Only.MatchString(m.Kernel) || o.Only.MatchString(policy.ShortName(m.Kernel)) {
+			list = append(list, m)
+			total += m.Weight()
+		}
+	}
+	if len(list) == 0 {
+		return errors.New("no launch of such a kernel is captured: gnvcc tune -- ./app captures some (gnvcc captures lists them)")
+	}
+	list, shares := w.heaviest(list, total)
+	w.search(ctx, list, shares)
+	return nil
+}
+
+// observed sums a run up: how many kernels take nearly all of the time.
+func observed(seen []capture.Seen, total float64) string {
+	by := map[string]float64{}
+	for _, s := range seen {
+		by[s.Launch.Kernel] += s.Use.Seconds
+	}
+	times := slices.Sorted(maps.Values(by))
+	var sum float64
+	n := 0
+	for i := len(times) - 1; i >= 0 && sum < 0.9*total; i-- {
+		sum += times[i]
+		n++
+	}
+	return fmt.Sprintf("observed: %d of %d kernels take %.0f %% of %.3g s on the GPU", n, len(by), 100*sum/max(total, 1e-12), total)
+}
+
+// heaviest gives the captures that are worth a search, with their shares of the time.
+func (w *twin) heaviest(list []*capture.Manifest, total float64) ([]*capture.Manifest, []float64) {
+	var out []*capture.Manifest
+	var shares []float64
+	for _, m := range list {
+		share := m.Weight() / max(total, 1e-12)
+		if share < smallest && m.Use.Sampled > 0 {
+			continue
+		}
+		out, shares = append(out, m), append(shares, share)
+	}
+	return out, shares
+}
+
+// search replays captures, the heaviest first, each with its share of the budget.
+func (w *twin) search(ctx context.Context, list []*capture.Manifest, shares []float64) {
+	var sum float64
+	for _, s := range shares {
+		sum += s
+	}
+	begun := time.Now()
+	for i, m := range list {
+		if ctx.Err() != nil {
+			return
+		}
+		left := w.budget - time.Since(begun)
+		part := time.Duration(float64(left) * shares[i] / max(sum, 1e-12))
+		sum -= shares[i]
+		if left < least {
+			w.say("the budget of %v is used up: %d of %d captures were not looked at; the next run goes on", w.budget, len(list)-i, len(list))
+			return
+		}
+		w.say("replaying %s (%.0f %%): %d of %d captures, at most %.0f s", policy.ShortName(m.Kernel), 100*shares[i], i+1, len(list), max(part, least).Seconds())
+		w.tuner.SetBudget(max(part, least))
+		w.one(ctx, m)
+	}
+}
+
+// one searches on one capture, and checks what won on varied data.
+func (w *twin) one(ctx context.Context, m *capture.Manifest) {
+	is := policy.Captured{Cubin: m.Cubin, Kernel: m.Kernel, Shape: policy.Shape{Grid: m.Grid, Block: m.Block, Dynamic: m.Dynamic}}
+	for anew := 0; anew < mostAnew; anew++ {
+		if !w.replay(ctx, m, anew == 0) || !w.tuner.Decided(is) {
+			return
+		}
+		w.vary(ctx, m)
+		if !w.tuner.Again(is) {
+			return
+		}
+	}
+}
+
+// replay lets the tuner search on a capture. False: it could not be replayed.
+func (w *twin) replay(ctx context.Context, m *capture.Manifest, first bool) bool {
+	o := replay.Options{Program: w.replayer, Agent: w.agent, Log: w.note}
+	for runs := 1; ctx.Err() == nil; runs++ {
+		o.Count = first && runs == 1 && !w.counted
+		out, err := replay.Run(ctx, o, w.store, m, w.tuner, 1, nil)
+		if err != nil {
+			if !errors.Is(err, replay.ErrRefused) {
+				err = fmt.Errorf("replaying %s: %w", m.Kernel, err)
+			}
+			w.note("%s: %v", policy.ShortName(m.Kernel), err)
+			return false
+		}
+		if out.Whole || runs == mostRuns {
+			return out.Whole
+		}
+		w.note("%s: a process of the search ended (%s); another goes on", policy.ShortName(m.Kernel), out.Reason)
+	}
+	return false
+}
+
+// vary checks the winners on varied data. A variation under which the original does not end costs its process, and does not count.
+func (w *twin) vary(ctx context.Context, m *capture.Manifest) {
+	numbers := false
+	for _, r := range m.Ranges {
+		numbers = numbers || r.Numbers == "float" || r.Numbers == "double"
+	}
+	if !numbers {
+		return
+	}
+	o := replay.Options{Program: w.replayer, Agent: w.agent, Log: func(string, ...any) {}, Vary: w.tuner.Vary, Limit: 5 * time.Second}
+	for next := 1; next <= variation && ctx.Err() == nil; {
+		var list []int
+		for v := next; v <= variation; v++ {
+			list = append(list, v)
+		}
+		out, err := replay.Run(ctx, o, w.store, m, w.tuner, 0, list)
+		if err != nil || out.Whole {
+			return
+		}
+		next = max(out.Failed, next) + 1
+	}
+}

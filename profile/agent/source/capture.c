@@ -1,0 +1,395 @@
+// A capture: one launch of the application's, written to a file with all that it takes to do it again in another process.
+// Memory is only read. What lies behind the launch's arguments, and behind what lies there, is written before the launch;
+// after it, hashes of what it left.
+//
+// The application must not notice, save for the time that it takes: host memory is read by the kernel of the operating system,
+// which answers an error where a load of ours would fault; the device's is copied by the driver. Whatever takes long, or is more than
+// was asked for, is given up, and the file removed.
+//
+// The file is a list of records: u32 type, u32 zero, u64 length, body. profile/capture/raw.go tells of the bodies.
+#define _GNU_SOURCE
+#include "agent.h"
+#include "hash.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+// hash.ptx, as text with a zero at its end.
+__asm__(".section .rodata\n"
+        ".global gnvcc_hash_ptx\n"
+        ".hidden gnvcc_hash_ptx\n"
+        "gnvcc_hash_ptx:\n"
+        ".incbin \"hash.ptx\"\n"
+        ".byte 0\n"
+        ".previous\n");
+extern const char gnvcc_hash_ptx[];
+
+enum record { REC_KERNEL = 1, REC_ATTRIBUTE, REC_RANGE, REC_DATA, REC_VARIABLE, REC_AFTER, REC_END };
+enum place { ON_DEVICE, ON_HOST };
+
+#define PIECE ((uint64_t)16 << 20) // bytes that are copied at a time
+#define PATIENCE 0.25              // seconds that other threads and earlier work get to come to rest
+#define LONGEST 10.0               // seconds for reading memory
+#define LONGEST_LAUNCH 2.0         // seconds for the launch itself, while other threads are held
+
+struct item { // an allocation, or a variable of the kernel's module
+  uint64_t base, size;
+  enum kind kind;
+  char *name; // a copy: the verdict's is gone when the launch returns
+  bool constant, reached;
+};
+
+struct capture {
+  const struct launch *l;
+  const struct kernel *k;
+  int fd;
+  char *path;
+  uint64_t written, limit;
+  double begin, before;
+  struct item *items; // allocations sorted by address, then variables
+  size_t allocs, n;
+  size_t *queue, queued, done;
+  uint8_t *piece;
+  const char *why;
+  CUstream stream;
+};
+static struct capture *pending; // of the thread that holds talk, between the launch's two ends
+static __thread bool mine;
+
+static bool give_up(struct capture *c, const char *why) {
+  if (!c->why) c->why = why;
+  return false;
+}
+
+static bool write_all(struct capture *c, const void *p, size_t n) {
+  for (const uint8_t *b = p; n > 0;) {
+    ssize_t k = write(c->fd, b, n);
+    if (k < 0 && errno == EINTR) continue;
+    if (k <= 0) return give_up(c, "the file of the capture can't be written (is the disk full?)");
+    b += k;
+    n -= (size_t)k;
+    c->written += (size_t)k;
+  }
+  return true;
+}
+
+// A record with a head of its own and, behind it, bytes that are not copied again.
+static bool record(struct capture *c, enum record type, struct buffer *b, const void *more, size_t n) {
+  uint32_t head[2] = {type, 0};
+  uint64_t length = b->n + n;
+  bool ok = !b->bad && write_all(c, head, sizeof head) && write_all(c, &length, sizeof length) && write_all(c, b->p, b->n) && write_all(c, more, n);
+  if (b->bad) give_up(c, "out of memory");
+  buffer_free(b);
+  return ok;
+}
+
+// ---- What is reached.
+
+static bool read_host(void *to, uint64_t from, uint64_t n) {
+  struct iovec here = {to, n}, there = {(void *)(uintptr_t)from, n};
+  return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == (ssize_t)n;
+}
+
+static bool on_host(enum kind kind) { return kind == PINNED || kind == REGISTERED; }
+
+static struct item *item_of(struct capture *c, uint64_t p) {
+  size_t lo = 0, hi = c->allocs;
+  while (lo < hi) {
+    size_t mid = (lo + hi) / 2;
+    if (c->items[mid].base + c->items[mid].size <= p) lo = mid + 1;
+    else hi = mid;
+  }
+  if (lo < c->allocs && p >= c->items[lo].base) return &c->items[lo];
+  for (size_t i = c->allocs; i < c->n; i++)
+    if (p >= c->items[i].base && p < c->items[i].base + c->items[i].size) return &c->items[i];
+  return NULL;
+}
+
+static void reach(struct capture *c, struct item *x) {
+  if (x->reached) return;
+  x->reached = true;
+  c->queue[c->queued++] = (size_t)(x - c->items);
+}
+
+// Looks for addresses in words. False: one points to a variable, whose address can't be had again.
+static bool scan(struct capture *c, const uint8_t *p, size_t n) {
+  uint64_t low = UINT64_MAX, high = 0;
+  for (size_t i = 0; i < c->n; i++) {
+    if (c->items[i].base < low) low = c->items[i].base;
+    if (c->items[i].base + c->items[i].size > high) high = c->items[i].base + c->items[i].size;
+  }
+  for (size_t at = 0; at + 8 <= n; at += 8) {
+    uint64_t v;
+    memcpy(&v, p + at, 8);
+    if (v < low || v >= high) continue;
+    struct item *x = item_of(c, v);
+    if (!x) continue;
+    if (x->name) return give_up(c, "memory holds the address of a variable, which is another one in another process");
+    reach(c, x);
+  }
+  return true;
+}
+
+static bool list_items(struct capture *c, const struct variable *v, uint32_t nv) {
+  size_t n = 0;
+  struct alloc *a = allocs_copy(&n);
+  c->items = calloc(n + nv + 1, sizeof *c->items);
+  c->queue = calloc(n + nv + 1, sizeof *c->queue);
+  c->piece = malloc(PIECE);
+  if (!a || !c->items || !c->queue || !c->piece) {
+    free(a);
+    return give_up(c, "out of memory");
+  }
+  for (size_t i = 0; i < n; i++)
+    if (a[i].kind == MAPPED || a[i].kind == FOREIGN || on_host(a[i].kind) || a[i].context == c->l->context)
+      c->items[c->allocs++] = (struct item){.base = a[i].base, .size = a[i].size, .kind = a[i].kind};
+  free(a);
+  c->n = c->allocs;
+  CUmodule m = NULL;
+  if (nv > 0 && cu.FuncGetModule(&m, c->k->function) != CUDA_SUCCESS) return give_up(c, "the kernel's module can't be told");
+  for (uint32_t i = 0; i < nv; i++) {
+    CUdeviceptr p = 0;
+    size_t size = 0;
+    if (cu.ModuleGetGlobal(&p, &size, m, v[i].name) != CUDA_SUCCESS) continue; // not given out: the replay tells whether it mattered
+    c->items[c->n] = (struct item){.base = p, .size = size, .kind = VARIABLE, .name = strdup(v[i].name), .constant = v[i].constant};
+    if (!c->items[c->n].name) return give_up(c, "out of memory");
+    reach(c, &c->items[c->n++]);
+  }
+  return true;
+}
+
+// The pointers among the arguments. One that the driver knows and we don't is another module's variable, or the like.
+static bool from_arguments(struct capture *c, const uint8_t *args) {
+  for (uint32_t i = 0; i < c->k->count; i++)
+    for (uint32_t at = 0; at + 8 <= c->k->size[i]; at += 8) {
+      uint64_t p;
+      unsigned type = 0;
+      memcpy(&p, args + c->k->offset[i] + at, 8);
+      if (p < 1 << 16) continue;
+      struct item *x = item_of(c, p);
+      if (x && x->name) return give_up(c, "an argument is the address of a variable, which is another one in another process");
+      if (x) reach(c, x);
+      else if (cu.PointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p) == CUDA_SUCCESS && type != 0)
+        return give_up(c, "an argument points to memory of the driver's, or of another module");
+    }
+  return true;
+}
+
+// ---- Before the launch.
+
+static void get_attribute(const struct capture *c, CUfunction_attribute which, int *v) {
+  CUdevice device = 0;
+  cu.CtxGetDevice(&device);
+  if (c->k->f == c->k->function || !cu.KernelGetAttribute || cu.KernelGetAttribute(v, which, (CUkernel)c->k->f, device) != CUDA_SUCCESS)
+    cu.FuncGetAttribute(v, which, c->k->function);
+}
+
+static bool write_kernel(struct capture *c, const uint8_t *args) {
+  const struct launch *l = c->l;
+  int most = 0, carveout = -1;
+  get_attribute(c, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, &most);
+  get_attribute(c, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, &carveout);
+  size_t stack = 0;
+  CUfunc_cache cache = CU_FUNC_CACHE_PREFER_NONE;
+  if (cu.CtxGetLimit) cu.CtxGetLimit(&stack, CU_LIMIT_STACK_SIZE);
+  if (cu.CtxGetCacheConfig) cu.CtxGetCacheConfig(&cache);
+  struct buffer b = {0};
+  put_str(&b, c->k->name);
+  for (int i = 0; i < 3; i++) put_u32(&b, l->grid[i]);
+  for (int i = 0; i < 3; i++) put_u32(&b, l->block[i]);
+  put_u32(&b, l->dynamic);
+  put_u32(&b, (uint32_t)most);
+  put_u32(&b, (uint32_t)carveout);
+  put_u32(&b, (uint32_t)cache);
+  put_u32(&b, kernel_cache_of(c->k));
+  put_u64(&b, stack);
+  put_u32(&b, c->k->count);
+  for (uint32_t i = 0; i < c->k->count; i++) {
+    put_u32(&b, c->k->offset[i]);
+    put_u32(&b, c->k->size[i]);
+  }
+  put_bytes(&b, args, c->k->bytes);
+  if (!record(c, REC_KERNEL, &b, NULL, 0)) return false;
+  for (unsigned i = 0; l->config && i < l->config->numAttrs; i++) {
+    if (l->config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_IGNORE) continue;
+    put_u32(&b, (uint32_t)l->config->attrs[i].id);
+    if (!record(c, REC_ATTRIBUTE, &b, &l->config->attrs[i].value, sizeof l->config->attrs[i].value)) return false;
+  }
+  return true;
+}
+
+static bool zero(const uint8_t *p, uint64_t n) { return n == 0 || (p[0] == 0 && memcmp(p, p + 1, n - 1) == 0); }
+
+static bool copy(struct capture *c, const struct item *x, uint64_t at, uint64_t n) {
+  if (on_host(x->kind)) return read_host(c->piece, x->base + at, n) || give_up(c, "host memory that the launch reaches can't be read");
+  return cu.MemcpyDtoH(c->piece, x->base + at, n) == CUDA_SUCCESS || give_up(c, "memory that the launch reaches can't be read");
+}
+
+static bool write_item(struct capture *c, const struct item *x) {
+  struct buffer b = {0};
+  if (x->kind == MANAGED) return give_up(c, "the launch reaches managed memory");
+  if (x->kind == FOREIGN) return give_up(c, "the launch reaches memory that is shared with another process or interface");
+  if (x->name) {
+    if (x->size > PIECE) return give_up(c, "a variable has more than 16 MiB");
+    if (!copy(c, x, 0, x->size)) return false;
+    put_str(&b, x->name);
+    put_u8(&b, x->constant);
+    return record(c, REC_VARIABLE, &b, c->piece, x->size) && scan(c, c->piece, x->size);
+  }
+  unsigned flags = 0;
+  if (x->kind == PINNED && cu.MemHostGetFlags && cu.MemHostGetFlags(&flags, (void *)x->base) == CUDA_SUCCESS && flags & CU_MEMHOSTALLOC_WRITECOMBINED && x->size > HASH_CHUNK)
+    return give_up(c, "the launch reaches write-combined memory, which is very slow to read");
+  put_u64(&b, x->base);
+  put_u64(&b, x->size);
+  put_u32(&b, on_host(x->kind) ? ON_HOST : ON_DEVICE);
+  if (!record(c, REC_RANGE, &b, NULL, 0)) return false;
+  for (uint64_t at = 0; at < x->size; at += PIECE) {
+    uint64_t n = x->size - at < PIECE ? x->size - at : PIECE;
+    if (now() - c->begin > LONGEST) return give_up(c, "reading the memory that the launch reaches takes more than 10 s");
+    if (!copy(c, x, at, n) || !scan(c, c->piece, n)) return false;
+    for (uint64_t i = 0; i < n; i += HASH_CHUNK) {
+      uint64_t k = n - i < HASH_CHUNK ? n - i : HASH_CHUNK;
+      if (zero(c->piece + i, k)) continue;
+      if (c->written + k > c->limit) return give_up(c, "the launch reaches more memory than a capture may have");
+      put_u64(&b, x->base + at + i);
+      if (!record(c, REC_DATA, &b, c->piece + i, k)) return false;
+    }
+  }
+  return true;
+}
+
+static void drop(struct capture *c) {
+  if (!c) return;
+  if (c->fd >= 0) close(c->fd);
+  if (c->why) unlink(c->path);
+  free(c->path);
+  for (size_t i = 0; c->items && i < c->n; i++) free(c->items[i].name);
+  free(c->items);
+  free(c->queue);
+  free(c->piece);
+  free(c);
+}
+
+static bool before(struct capture *c, const struct variable *v, uint32_t nv) {
+  c->fd = open(c->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (c->fd < 0) return give_up(c, "the file of the capture can't be made");
+  uint8_t *args = calloc(1, c->k->bytes + 8);
+  bool ok = args && launch_gather(c->l, c->k, args) && list_items(c, v, nv) && from_arguments(c, args) && write_kernel(c, args);
+  if (!ok && !c->why) give_up(c, "the launch's arguments can't be read");
+  free(args);
+  while (ok && c->done < c->queued) ok = write_item(c, &c->items[c->queue[c->done++]]);
+  c->before = now() - c->begin;
+  return ok;
+}
+
+// Begins a capture: the caller holds talk, and its own count at the gate is given back. True: memory was read, the gate is closed,
+// and capture_after must follow when the launch returns. False: nothing is held, and why.
+bool capture_before(const struct launch *l, const struct kernel *k, const char *path, uint64_t limit, const struct variable *v, uint32_t nv, char *why, size_t n) {
+  struct capture *c = calloc(1, sizeof *c);
+  CUresult error = CUDA_SUCCESS;
+  if (!c) {
+    snprintf(why, n, "out of memory");
+    return false;
+  }
+  *c = (struct capture){.l = l, .k = k, .fd = -1, .path = strdup(path), .limit = limit, .begin = now(), .stream = l->stream};
+  bool closed = c->path && gate_close(PATIENCE);
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+  cu.ThreadExchangeStreamCaptureMode(&mode);
+  if (!closed) give_up(c, "other threads stay in CUDA calls");
+  else if (!streams_idle(l->context, PATIENCE, false, &error))
+    give_up(c, error == CUDA_ERROR_NOT_READY || error == CUDA_SUCCESS ? "the device is busy" : "the application's earlier work has failed");
+  else before(c, v, nv);
+  cu.ThreadExchangeStreamCaptureMode(&mode);
+  if (c->why) {
+    snprintf(why, n, "%s", c->why);
+    if (closed) gate_open();
+    drop(c);
+    return false;
+  }
+  c->l = NULL; // the callback's, and gone at the launch's end
+  pending = c;
+  mine = true;
+  return true;
+}
+
+// ---- After the launch.
+
+static bool wait_for_launch(struct capture *c) {
+  CUresult r;
+  for (double begin = now(), t; (r = cu.StreamQuery(c->stream)) == CUDA_ERROR_NOT_READY;) {
+    if ((t = now() - begin) > LONGEST_LAUNCH) return give_up(c, "the launch takes more than 2 s, or waits for something");
+    if (t > 1e-3) usleep(50);
+  }
+  return r == CUDA_SUCCESS || give_up(c, "the launch failed");
+}
+
+static bool write_after(struct capture *c) {
+  CUmodule m = NULL;
+  CUfunction f = NULL;
+  CUdeviceptr sums = 0;
+  uint64_t most = 0;
+  for (size_t i = 0; i < c->queued; i++) {
+    uint64_t chunks = (c->items[c->queue[i]].size + HASH_CHUNK - 1) / HASH_CHUNK;
+    if (chunks > most) most = chunks;
+  }
+  uint64_t *list = calloc(most + 1, 16);
+  if (!list || cu.ModuleLoadData(&m, gnvcc_hash_ptx) != CUDA_SUCCESS || cu.ModuleGetFunction(&f, m, "gnvcc_hash") != CUDA_SUCCESS ||
+      cu.MemAlloc(&sums, 16 * (most + 1)) != CUDA_SUCCESS)
+    give_up(c, "the tools for a capture can't be loaded");
+  for (size_t i = 0; !c->why && i < c->queued; i++) {
+    struct item *x = &c->items[c->queue[i]];
+    if (x->name && x->constant) continue; // kernels can't write it
+    uint64_t chunks = (x->size + HASH_CHUNK - 1) / HASH_CHUNK;
+    if (on_host(x->kind)) {
+      for (uint64_t k = 0; !c->why && k < chunks; k++) {
+        uint64_t size = x->size - k * HASH_CHUNK < HASH_CHUNK ? x->size - k * HASH_CHUNK : HASH_CHUNK;
+        if (!copy(c, x, k * HASH_CHUNK, size)) break;
+        hash_host(c->piece, size, list + 2 * k);
+      }
+    } else {
+      void *params[] = {&x->base, &x->size, &sums};
+      if (cu.LaunchKernel(f, (unsigned)chunks, 1, 1, 256, 1, 1, 0, c->stream, params, NULL) != CUDA_SUCCESS || cu.StreamSynchronize(c->stream) != CUDA_SUCCESS ||
+          cu.MemcpyDtoH(list, sums, 16 * chunks) != CUDA_SUCCESS)
+        give_up(c, "what the launch left can't be hashed");
+    }
+    struct buffer b = {0};
+    put_str(&b, x->name);
+    put_u64(&b, x->name ? 0 : x->base);
+    if (!c->why) record(c, REC_AFTER, &b, list, 16 * chunks);
+    buffer_free(&b);
+  }
+  if (sums) cu.MemFree(sums);
+  if (m) cu.ModuleUnload(m);
+  free(list);
+  struct buffer b = {0};
+  return !c->why && record(c, REC_END, &b, NULL, 0);
+}
+
+bool capture_pending(void) { return mine; }
+
+void capture_after(bool launched) {
+  struct capture *c = pending;
+  pending = NULL;
+  mine = false;
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+  double begin = now();
+  inside = OURS;
+  cu.ThreadExchangeStreamCaptureMode(&mode);
+  if (!launched) give_up(c, "the launch failed");
+  else if (wait_for_launch(c)) write_after(c);
+  cu.ThreadExchangeStreamCaptureMode(&mode);
+  gate_open();
+  struct buffer b = {0};
+  put_str(&b, c->why);
+  put_u64(&b, c->written);
+  put_f64(&b, c->before);
+  put_f64(&b, now() - begin);
+  frame_send(FRAME_CAPTURED, &b);
+  buffer_free(&b);
+  drop(c);
+  inside = OUTSIDE;
+}

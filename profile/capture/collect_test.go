@@ -1,0 +1,142 @@
+package capture
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"gnvcc/profile"
+)
+
+// launchOf is a launch of k(pointer, v), the nth of its configuration.
+func launchOf(t *testing.T, cubin string, nth int, v byte) *profile.Launch {
+	t.Helper()
+	return &profile.Launch{Process: &profile.Process{PID: 7, Program: "/bin/app", Driver: 13000}, Device: &profile.Device{Name: "NVIDIA Test", UUID: strings.Repeat("0a", 16)},
+		Kernel: "k", Cubin: "c", CubinPath: cubin, Grid: [3]int{8, 1, 1}, Block: [3]int{128, 1, 1}, Count: nth,
+		Params: []profile.Param{{Size: 8, Value: []byte{byte(nth), 0, 0, 0, 0, 0x7f, 0, 0}, Same: make([]byte, 8)}, {Offset: 8, Size: 4, Value: []byte{v, 0, 0, 0}, Same: []byte{0, 1, 1, 1}}}}
+}
+
+func collector(t *testing.T) (*Collector, string) {
+	t.Helper()
+	s, err := Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cubin := filepath.Join(t.TempDir(), "cubin")
+	if err := os.WriteFile(cubin, []byte("a cubin"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return NewCollector(s, Usual, t.TempDir(), nil, nil), cubin
+}
+
+// agent plays the agent: it writes what a verdict asks for.
+func (c *Collector) play(t *testing.T, l *profile.Launch, content []byte) profile.Verdict {
+	t.Helper()
+	v := c.Launch(l)
+	if v.Capture == "" {
+		return v
+	}
+	if v.Tune {
+		t.Error("a session is asked for")
+	}
+	if err := os.WriteFile(v.Capture, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return c.Captured(l, profile.Captured{Bytes: int64(len(content))})
+}
+
+// An early launch, one with other values, and a late one; pointers are no values.
+func TestCollects(t *testing.T) {
+	c, cubin := collector(t)
+	var asked []int
+	values := map[int]byte{1: 5, 2: 5, 4: 6, 8: 7, 16: 8, 32: 9, 64: 10}
+	for _, nth := range []int{1, 2, 4, 8, 16, 32, 64} {
+		before := len(c.shape(launchOf(t, cubin, nth, values[nth])).captures)
+		c.play(t, launchOf(t, cubin, nth, values[nth]), raw())
+		if len(c.shape(launchOf(t, cubin, nth, 0)).captures) > before {
+			asked = append(asked, nth)
+		}
+	}
+	if !slices.Equal(asked, []int{1, 4, 32}) {
+		t.Errorf("captured at launches %v", asked)
+	}
+	last := launchOf(t, cubin, 64, 5)
+	c.End(last.Process, profile.Summary{Whole: true, Kernels: []profile.Seen{{Launch: last, Varied: 60, Seconds: 3, Sampled: 5}}})
+	seen, notes := c.Finish()
+	if len(seen) != 1 || len(seen[0].Captures) != 3 || len(notes) > 0 {
+		t.Fatalf("%+v, %q", seen, notes)
+	}
+	list, _ := c.store.List()
+	if len(list) != 3 || list[0].Use.Count != 64 || list[0].Weight() != 1 {
+		t.Errorf("%d captures, %+v", len(list), list[0].Use)
+	}
+	// What varied in the program is not constant in a replay.
+	l := launchOf(t, cubin, 2, 5)
+	l.Params[1].Same = []byte{1, 1, 1, 1}
+	list[0].Use.Apply(l)
+	if l.Params[1].Same[0] != 0 || l.Count != 64/3 {
+		t.Errorf("%+v", l)
+	}
+	if left, _ := os.ReadDir(c.dir); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// What is given up is tried a few times; what can't be captured is told; a file that is damaged, too.
+func TestGivenUp(t *testing.T) {
+	c, cubin := collector(t)
+	tries := 0
+	for nth := 1; nth < 100; nth++ {
+		if v := c.Launch(launchOf(t, cubin, nth, 1)); v.Capture != "" {
+			tries++
+			c.LeftAlone(launchOf(t, cubin, nth, 1), "the device is busy")
+		}
+	}
+	seen, _ := c.Finish()
+	if tries != mostTries || seen[0].Why != "the device is busy" {
+		t.Errorf("%d tries, %q", tries, seen[0].Why)
+	}
+	c, cubin = collector(t)
+	l := launchOf(t, cubin, 1, 1)
+	l.NotElsewhere = "it prints"
+	if v := c.play(t, l, nil); v.Capture != "" || c.order[0].why != "it prints" {
+		t.Errorf("%+v", v)
+	}
+	c, cubin = collector(t)
+	c.play(t, launchOf(t, cubin, 1, 1), raw()[:100])
+	if seen, _ := c.Finish(); len(seen[0].Captures) != 0 || !strings.Contains(seen[0].Why, "damaged") {
+		t.Errorf("%+v", seen[0])
+	}
+	c, cubin = collector(t)
+	c.limits.Run = 10
+	c.play(t, launchOf(t, cubin, 1, 1), raw())
+	if v := c.Launch(launchOf(t, cubin, 2, 2)); v.Capture != "" {
+		t.Error("beyond the run's limit")
+	}
+	c.Finish()
+}
+
+// Profiles add up over runs.
+func TestProfile(t *testing.T) {
+	c, cubin := collector(t)
+	l := launchOf(t, cubin, 10, 1)
+	seen := []Seen{{Launch: l, Use: Use{Count: 10, Seconds: 2, Sampled: 4}}}
+	for range 2 {
+		if _, err := c.store.Observed("/bin/app", seen); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, err := c.store.Profile("/bin/app")
+	if err != nil || p.Runs != 2 || len(p.Shapes) != 1 || p.Shapes[0].Count != 20 || p.Seconds != 4 || len(c.store.Profiles()) != 1 {
+		t.Errorf("%+v, %v", p, err)
+	}
+	os.WriteFile(c.store.profilePath("/bin/app"), []byte("{"), 0o600)
+	if _, err := c.store.Profile("/bin/app"); err == nil {
+		t.Error("a damaged profile was read")
+	}
+	if p, err = c.store.Observed("/bin/app", seen); err != nil || p.Runs != 1 {
+		t.Errorf("%+v, %v", p, err)
+	}
+}

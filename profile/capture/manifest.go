@@ -1,0 +1,272 @@
+package capture
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"time"
+
+	"gnvcc/profile"
+)
+
+// version is the manifest's; captures of others are refused, and dropped when room is needed.
+const version = 1
+
+// A Manifest is a captured launch without its bytes, which are chunks of the store, by content.
+type Manifest struct {
+	Version int       `json:"version"`
+	ID      string    `json:"id"` // what the files are called
+	Made    time.Time `json:"made"`
+	Program string    `json:"program"` // path of the executable
+	Driver  int       `json:"driver"`  // as CUDA's version, 13000 for 13.0
+
+	Device string `json:"device"` // "NVIDIA H200"
+	UUID   string `json:"uuid"`
+	Major  int    `json:"major"`
+	Minor  int    `json:"minor"`
+
+	Kernel  string `json:"kernel"` // mangled
+	Cubin   string `json:"cubin"`  // its hash as launches have it
+	Grid    [3]int `json:"grid"`
+	Block   [3]int `json:"block"`
+	Dynamic int    `json:"dynamic"`
+	Nth     int    `json:"nth"` // which launch of this configuration it was, from 1
+
+	Settings   []byte     `json:"settings"` // the record of the kernel, as the agent wrote it
+	Attributes [][]byte   `json:"attributes,omitempty"`
+	Ranges     []Range    `json:"ranges,omitempty"`
+	Variables  []Variable `json:"variables,omitempty"`
+	After      []After    `json:"after,omitempty"`
+	Code       Chunk      `json:"code"` // the cubin
+
+	Bytes  int64   `json:"bytes"`  // of ranges and variables
+	Filled int64   `json:"filled"` // of them in chunks that are not zero
+	Stood  float64 `json:"stood"`  // seconds that the program stood still
+	Use    Use     `json:"use"`    // brought up to date at the program's end
+}
+
+// A Chunk is a piece of content.
+type Chunk struct {
+	At   int64  `json:"at,omitempty"` // offset in its range, bytes
+	Size int64  `json:"size"`
+	Hash string `json:"hash"` // SHA-256
+}
+
+// A Range is an allocation that the launch reached.
+type Range struct {
+	Base    uint64  `json:"base"`
+	Size    int64   `json:"size"`
+	Host    bool    `json:"host,omitempty"`
+	Chunks  []Chunk `json:"chunks,omitempty"`  // those that are not zero
+	Numbers string  `json:"numbers,omitempty"` // "float" or "double": what it seems to hold and nothing else; "zero": nothing
+}
+
+// A Variable is one of the kernel's module.
+type Variable struct {
+	Name     string `json:"name"`
+	Constant bool   `json:"constant,omitempty"`
+	Content  Chunk  `json:"content"`
+}
+
+// After are the hashes of what the launch left in a range or a variable.
+type After struct {
+	Variable string `json:"variable,omitempty"`
+	Base     uint64 `json:"base,omitempty"`
+	Sums     []byte `json:"sums"` // 16 bytes a MiB
+}
+
+// Use is what the whole run did with the launch's configuration: what a search may take for constant, and what it weighs.
+type Use struct {
+	Count   int     `json:"count"`            // launches of the configuration
+	Varied  int     `json:"varied,omitempty"` // of them, those with other arguments than the first
+	Seconds float64 `json:"seconds"`          // on the device, all of them; estimated from samples
+	Sampled int     `json:"sampled"`          // launches that were timed
+	Sets    int     `json:"sets"`             // captures of this configuration: the weight is theirs together
+	Params  []Param `json:"params,omitempty"`
+}
+
+// Param is what all launches of a configuration had in common in one parameter.
+type Param struct {
+	Same  []byte `json:"same"`  // a byte per byte, 1: the same in all of them
+	Align int    `json:"align"` // low zero bits that all values had
+}
+
+// useOf reads a Use from what a process' agent counted.
+func useOf(s profile.Seen) Use {
+	u := Use{Count: s.Launch.Count, Varied: s.Varied, Seconds: s.Seconds, Sampled: s.Sampled}
+	for _, p := range s.Launch.Params {
+		u.Params = append(u.Params, Param{Same: p.Same, Align: p.Align})
+	}
+	return u
+}
+
+// Weight is the share of the run's time that stands for this capture, in seconds; without samples, launches count alone.
+func (m *Manifest) Weight() float64 {
+	w := m.Use.Seconds
+	if m.Use.Sampled == 0 {
+		w = float64(m.Use.Count) * 1e-6
+	}
+	return w / float64(max(m.Use.Sets, 1))
+}
+
+// Apply gives a launch of the replayer what is known of the program's own. Captures of one configuration share its count.
+func (u Use) Apply(l *profile.Launch) {
+	l.Count = max(u.Count/max(u.Sets, 1), 1)
+	for i := range l.Params {
+		if i < len(u.Params) && len(u.Params[i].Same) == len(l.Params[i].Value) {
+			l.Params[i].Same, l.Params[i].Align = u.Params[i].Same, u.Params[i].Align
+		}
+	}
+}
+
+// check refuses a manifest whose parts don't fit together. It may come from another version, or another hand.
+func (m *Manifest) check() error {
+	if m.Version != version {
+		return fmt.Errorf("a capture of version %d; this gnvcc has version %d", m.Version, version)
+	}
+	var last uint64
+	for _, r := range m.Ranges {
+		if r.Size <= 0 || r.Base < last || r.Base > 1<<47 || r.Size > 1<<46 {
+			return damaged("a range of %d bytes at %#x", r.Size, r.Base)
+		}
+		last = r.Base + uint64(r.Size)
+		for _, c := range r.Chunks {
+			if c.At < 0 || c.Size <= 0 || c.Size > chunkSize || c.At > r.Size-c.Size {
+				return damaged("a chunk of %d bytes at %d of %d", c.Size, c.At, r.Size)
+			}
+		}
+	}
+	for _, a := range m.Attributes {
+		if len(a) != 4+64 {
+			return damaged("a launch attribute of %d bytes", len(a))
+		}
+	}
+	if len(m.Settings) == 0 || m.Code.Hash == "" || len(m.UUID) != 32 {
+		return damaged("it has no kernel, cubin or device")
+	}
+	return nil
+}
+
+// settings checks the record of the kernel and gives its name.
+func settings(body []byte) (string, error) {
+	c := cursor{b: body}
+	name := c.str()
+	c.take(3*4 + 3*4 + 5*4 + 8)
+	n := c.u32()
+	type span struct{ offset, size uint32 }
+	var params []span
+	for ; n > 0 && !c.bad; n-- {
+		params = append(params, span{c.u32(), c.u32()})
+	}
+	args := c.take(uint64(c.u32()))
+	if c.bad || len(c.b) > 0 || name == "" {
+		return "", damaged("the kernel's record")
+	}
+	for _, p := range params {
+		if uint64(p.offset)+uint64(p.size) > uint64(len(args)) {
+			return "", damaged("a parameter outside of the arguments")
+		}
+	}
+	return name, nil
+}
+
+// numbers tells what the words of a chunk could be: floats, doubles, both or neither. Zeros are anything. A word counts that is no NaN and has
+// a magnitude between 2^-40 and 2^40: integers below 2^23 read as floats are subnormal, and addresses read as doubles too.
+type numbers struct{ words, floats, pairs, doubles int }
+
+func (n *numbers) add(b []byte) {
+	for i := 0; i+8 <= len(b); i += 8 {
+		v := binary.LittleEndian.Uint64(b[i:])
+		if v == 0 {
+			continue
+		}
+		n.pairs++
+		if e := v >> 52 & 0x7ff; e > 1023-40 && e < 1023+40 || v<<1 == 0 {
+			n.doubles++
+		}
+		for _, w := range [2]uint32{uint32(v), uint32(v >> 32)} {
+			if w == 0 {
+				continue
+			}
+			n.words++
+			if e := w >> 23 & 0xff; e > 127-40 && e < 127+40 || w<<1 == 0 {
+				n.floats++
+			}
+		}
+	}
+}
+
+// kind judges a range as a whole: all but one in a hundred words must fit.
+func (n *numbers) kind() string {
+	switch {
+	case n.pairs == 0:
+		return "zero"
+	case n.floats*100 >= n.words*99:
+		return "float"
+	case n.doubles*100 >= n.pairs*99:
+		return "double"
+	}
+	return ""
+}
+
+// write puts the replayer's file together; get gives a chunk's content.
+func (m *Manifest) write(w io.Writer, uuid []byte, get func(Chunk) ([]byte, error)) error {
+	if _, err := io.WriteString(w, magic); err != nil {
+		return fmt.Errorf("writing a capture: %w", err)
+	}
+	if err := writeRecord(w, recDevice, str(m.Device), uuid); err != nil {
+		return err
+	}
+	chunk := func(t recordType, c Chunk, head ...[]byte) error {
+		b, err := get(c)
+		if err != nil {
+			return err
+		}
+		return writeRecord(w, t, append(head, b)...)
+	}
+	if err := chunk(recCubin, m.Code); err != nil {
+		return err
+	}
+	if err := writeRecord(w, recKernel, m.Settings); err != nil {
+		return err
+	}
+	for _, a := range m.Attributes {
+		if err := writeRecord(w, recAttribute, a); err != nil {
+			return err
+		}
+	}
+	for _, r := range m.Ranges {
+		host := uint32(0)
+		if r.Host {
+			host = 1
+		}
+		if err := writeRecord(w, recRange, u64(r.Base), u64(uint64(r.Size)), u32(host)); err != nil {
+			return err
+		}
+		for _, c := range r.Chunks {
+			if err := chunk(recData, c, u64(r.Base+uint64(c.At))); err != nil {
+				return err
+			}
+		}
+		if n := map[string]uint32{"float": 1, "double": 2}[r.Numbers]; n != 0 {
+			if err := writeRecord(w, recNumbers, u64(r.Base), u32(n)); err != nil {
+				return err
+			}
+		}
+	}
+	for _, v := range m.Variables {
+		constant := []byte{0}
+		if v.Constant {
+			constant[0] = 1
+		}
+		if err := chunk(recVariable, v.Content, str(v.Name), constant); err != nil {
+			return err
+		}
+	}
+	for _, a := range m.After {
+		if err := writeRecord(w, recAfter, str(a.Variable), u64(a.Base), a.Sums); err != nil {
+			return err
+		}
+	}
+	return writeRecord(w, recEnd)
+}

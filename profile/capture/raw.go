@@ -1,0 +1,125 @@
+package capture
+
+// The file of one captured launch, as the agent writes it (profile/agent/source/capture.c) and the replayer reads it
+// (profile/replay/source/capture.c). Little endian: 16 bytes of magic in front of the replayer's, then records of u32 type, u32 zero, u64
+// length, body. Strings have a u32 length in front. The agent leaves out what is known here: the cubin, the device.
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+)
+
+const magic = "gnvcc capture 1\x00"
+
+type recordType uint32
+
+const (
+	recKernel    recordType = 1 + iota // see Launch
+	recAttribute                       // u32 CUlaunchAttributeID, 64 bytes of value
+	recRange                           // u64 base, u64 size, u32 0: on the device, 1: on the host
+	recData                            // u64 address within the last range, up to 1 MiB; what is left out is zero
+	recVariable                        // str name, u8 constant, content
+	recAfter                           // str variable's name or "", u64 range's base, 16 bytes of hash for each MiB
+	recEnd
+	recCubin   // content
+	recDevice  // str name, 16 bytes UUID
+	recNumbers // u64 range's base, u32 1: floats, 2: doubles; a variation may put others there
+)
+
+const (
+	chunkSize = 1 << 20   // bytes; the agent has the same number
+	mostBody  = 1 << 30   // bytes of a cubin, the longest record
+	mostShort = 256 << 20 // of any other: hashes of a range of 16 TiB
+)
+
+var errDamaged = errors.New("the capture is damaged")
+
+func damaged(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", errDamaged, fmt.Sprintf(format, args...))
+}
+
+// readRecord reads the next record. Memory grows with what really comes: a length alone takes none.
+func readRecord(r io.Reader) (recordType, []byte, error) {
+	var head [16]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return 0, nil, damaged("it ends early (%v)", err)
+	}
+	t, n := recordType(binary.LittleEndian.Uint32(head[:])), binary.LittleEndian.Uint64(head[8:])
+	most := uint64(mostShort)
+	if t == recCubin {
+		most = mostBody
+	}
+	if binary.LittleEndian.Uint32(head[4:]) != 0 || n > most {
+		return 0, nil, damaged("a record of type %d with %d bytes", t, n)
+	}
+	body := make([]byte, 0, min(n, chunkSize+64))
+	for uint64(len(body)) < n {
+		k := min(int(n)-len(body), max(chunkSize, len(body)))
+		body = append(body, make([]byte, k)...)
+		if _, err := io.ReadFull(r, body[len(body)-k:]); err != nil {
+			return 0, nil, damaged("it ends early (%v)", err)
+		}
+	}
+	return t, body, nil
+}
+
+func writeRecord(w io.Writer, t recordType, parts ...[]byte) error {
+	n := 0
+	for _, p := range parts {
+		n += len(p)
+	}
+	head := binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, uint64(t)), uint64(n))
+	for _, p := range append([][]byte{head}, parts...) {
+		if _, err := w.Write(p); err != nil {
+			return fmt.Errorf("writing a capture: %w", err)
+		}
+	}
+	return nil
+}
+
+// A cursor takes a body apart; the first read over the end makes all that follow give zero.
+type cursor struct {
+	b   []byte
+	bad bool
+}
+
+func (c *cursor) take(n uint64) []byte {
+	if c.bad || n > uint64(len(c.b)) {
+		c.bad = true
+		return nil
+	}
+	v := c.b[:n:n]
+	c.b = c.b[n:]
+	return v
+}
+
+func (c *cursor) u8() uint8 {
+	if v := c.take(1); v != nil {
+		return v[0]
+	}
+	return 0
+}
+
+func (c *cursor) u32() uint32 {
+	if v := c.take(4); v != nil {
+		return binary.LittleEndian.Uint32(v)
+	}
+	return 0
+}
+
+func (c *cursor) u64() uint64 {
+	if v := c.take(8); v != nil {
+		return binary.LittleEndian.Uint64(v)
+	}
+	return 0
+}
+
+func (c *cursor) str() string { return string(c.take(uint64(c.u32()))) }
+
+func (c *cursor) rest() []byte { return c.take(uint64(len(c.b))) }
+
+func str(s string) []byte { return append(binary.LittleEndian.AppendUint32(nil, uint32(len(s))), s...) }
+func u32(v uint32) []byte { return binary.LittleEndian.AppendUint32(nil, v) }
+func u64(v uint64) []byte { return binary.LittleEndian.AppendUint64(nil, v) }

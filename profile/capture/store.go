@@ -1,0 +1,382 @@
+package capture
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"sort"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// A Store is a folder of captures:
+//
+//	launches/ID.json       a manifest
+//	chunks/ab/HASH.zst     content, by its SHA-256, compressed
+//
+// Files are written aside and renamed. Two processes may write; one that trims may take a chunk from under another's new capture, which is then
+// found damaged when it is read, and dropped.
+type Store struct{ dir string }
+
+// Limits of what is kept. A launch of more than Launch is not captured; of a run, not more than Run; Total and Age are for the folder.
+type Limits struct {
+	Launch, Run, Total int64 // bytes, in chunks that are not zero, before compression (Total: after it)
+	Age                time.Duration
+}
+
+// Usual are limits that a machine with a GPU can bear: copying 2 GiB out of a GPU takes about a second.
+var Usual = Limits{Launch: 2 << 30, Run: 8 << 30, Total: 20 << 30, Age: 30 * 24 * time.Hour}
+
+// Open opens a folder of captures, and makes it if need be.
+func Open(dir string) (*Store, error) {
+	for _, d := range []string{"launches", "chunks"} {
+		if err := os.MkdirAll(filepath.Join(dir, d), 0o700); err != nil {
+			return nil, fmt.Errorf("opening the folder of captures: %w", err)
+		}
+	}
+	return &Store{dir}, nil
+}
+
+var coders = sync.OnceValues(func() (*zstd.Encoder, *zstd.Decoder) {
+	e, _ := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest))
+	d, _ := zstd.NewReader(nil, zstd.WithDecoderMaxMemory(mostBody), zstd.WithDecoderConcurrency(0))
+	return e, d
+})
+
+var hashes = regexp.MustCompile(`^[0-9a-f]{64}$`)
+var ids = regexp.MustCompile(`^[0-9a-f]{16}$`)
+
+func (s *Store) chunkPath(hash string) string {
+	return filepath.Join(s.dir, "chunks", hash[:2], hash+".zst")
+}
+
+// put keeps content, and gives its chunk.
+func (s *Store) put(b []byte) (Chunk, error) {
+	sum := sha256.Sum256(b)
+	c := Chunk{Size: int64(len(b)), Hash: hex.EncodeToString(sum[:])}
+	path := s.chunkPath(c.Hash)
+	if _, err := os.Stat(path); err == nil {
+		now := time.Now()
+		_ = os.Chtimes(path, now, now) // in use: its age begins anew
+		return c, nil
+	}
+	e, _ := coders()
+	return c, writeAside(path, e.EncodeAll(b, nil))
+}
+
+// get gives a chunk's content, which is what its hash says.
+func (s *Store) get(c Chunk) ([]byte, error) {
+	if !hashes.MatchString(c.Hash) {
+		return nil, damaged("a chunk called %q", c.Hash)
+	}
+	b, err := os.ReadFile(s.chunkPath(c.Hash))
+	if err != nil {
+		return nil, fmt.Errorf("reading a capture's content: %w", err)
+	}
+	_, d := coders()
+	if b, err = d.DecodeAll(b, nil); err != nil {
+		return nil, damaged("a chunk can't be decompressed (%v)", err)
+	}
+	if sum := sha256.Sum256(b); hex.EncodeToString(sum[:]) != c.Hash || int64(len(b)) != c.Size {
+		return nil, damaged("a chunk has other content than its name says")
+	}
+	return b, nil
+}
+
+func writeAside(path string, b []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("keeping a capture: %w", err)
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-")
+	if err != nil {
+		return fmt.Errorf("keeping a capture: %w", err)
+	}
+	_, err = f.Write(b)
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return fmt.Errorf("keeping a capture: %w", err)
+	}
+	return nil
+}
+
+// Pack takes the agent's file into the store. m has what is known beside it; code is the cubin.
+func (s *Store) Pack(raw io.Reader, code []byte, m Manifest) (*Manifest, error) {
+	m.Version = version
+	r := bufio.NewReaderSize(raw, 1<<20)
+	kinds := map[int]*numbers{}
+	for whole := false; !whole; {
+		t, body, err := readRecord(r)
+		if err != nil {
+			return nil, err
+		}
+		if whole = t == recEnd; whole {
+			break
+		}
+		if err := s.packRecord(&m, t, body, kinds); err != nil {
+			return nil, err
+		}
+	}
+	for i := range m.Ranges {
+		if n := kinds[i]; n != nil {
+			m.Ranges[i].Numbers = n.kind()
+		} else {
+			m.Ranges[i].Numbers = "zero"
+		}
+	}
+	var err error
+	if m.Code, err = s.put(code); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(m.Ranges, func(a, b Range) int {
+		if a.Base < b.Base {
+			return -1
+		}
+		return 1
+	})
+	if err := m.check(); err != nil {
+		return nil, err
+	}
+	m.ID = ""
+	text, err := json.Marshal(m)
+	if err != nil {
+		return nil, fmt.Errorf("keeping a capture: %w", err)
+	}
+	sum := sha256.Sum256(text)
+	m.ID = hex.EncodeToString(sum[:8])
+	return &m, s.Keep(&m)
+}
+
+func (s *Store) packRecord(m *Manifest, t recordType, body []byte, kinds map[int]*numbers) error {
+	c := cursor{b: body}
+	switch t {
+	case recKernel:
+		name, err := settings(body)
+		if err != nil {
+			return err
+		}
+		m.Kernel, m.Settings = name, body
+	case recAttribute:
+		m.Attributes = append(m.Attributes, body)
+	case recRange:
+		r := Range{Base: c.u64(), Size: int64(c.u64()), Host: c.u32() != 0}
+		if c.bad {
+			return damaged("a range")
+		}
+		m.Ranges = append(m.Ranges, r)
+		m.Bytes += r.Size
+	case recData:
+		if len(m.Ranges) == 0 || len(body) > 8+chunkSize {
+			return damaged("data for no range")
+		}
+		r := &m.Ranges[len(m.Ranges)-1]
+		at := int64(c.u64() - r.Base)
+		content := c.rest()
+		chunk, err := s.put(content)
+		if err != nil {
+			return err
+		}
+		chunk.At = at
+		r.Chunks = append(r.Chunks, chunk)
+		m.Filled += int64(len(content))
+		if kinds[len(m.Ranges)-1] == nil {
+			kinds[len(m.Ranges)-1] = &numbers{}
+		}
+		kinds[len(m.Ranges)-1].add(content)
+	case recVariable:
+		v := Variable{Name: c.str(), Constant: c.u8() != 0}
+		content := c.rest()
+		if c.bad {
+			return damaged("a variable")
+		}
+		var err error
+		if v.Content, err = s.put(content); err != nil {
+			return err
+		}
+		m.Variables = append(m.Variables, v)
+		m.Bytes += int64(len(content))
+		m.Filled += int64(len(content))
+	case recAfter:
+		a := After{Variable: c.str(), Base: c.u64()}
+		if a.Sums = c.rest(); c.bad {
+			return damaged("hashes")
+		}
+		m.After = append(m.After, a)
+	default:
+		return damaged("a record of type %d", t)
+	}
+	return nil
+}
+
+// Keep writes a manifest, also one that is there already.
+func (s *Store) Keep(m *Manifest) error {
+	text, err := json.Marshal(m)
+	if err != nil {
+		return fmt.Errorf("keeping a capture: %w", err)
+	}
+	return writeAside(filepath.Join(s.dir, "launches", m.ID+".json"), text)
+}
+
+// Load reads a manifest.
+func (s *Store) Load(id string) (*Manifest, error) {
+	if !ids.MatchString(id) {
+		return nil, fmt.Errorf("no capture is called %q", id)
+	}
+	text, err := os.ReadFile(filepath.Join(s.dir, "launches", id+".json"))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("no capture is called %q", id)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading a capture: %w", err)
+	}
+	return decode(text, id)
+}
+
+func decode(text []byte, id string) (*Manifest, error) {
+	var m Manifest
+	if err := json.Unmarshal(text, &m); err != nil {
+		return nil, damaged("%v", err)
+	}
+	m.ID = id
+	return &m, m.check()
+}
+
+// List gives all captures that can be read, the heaviest first; skipped counts the others.
+func (s *Store) List() (list []*Manifest, skipped int) {
+	files, _ := os.ReadDir(filepath.Join(s.dir, "launches"))
+	for _, f := range files {
+		id, ok := strings.CutSuffix(f.Name(), ".json")
+		if !ok {
+			continue
+		}
+		if m, err := s.Load(id); err == nil {
+			list = append(list, m)
+		} else {
+			skipped++
+		}
+	}
+	sort.SliceStable(list, func(i, j int) bool { return list[i].Weight() > list[j].Weight() })
+	return list, skipped
+}
+
+// Write writes the replayer's file of a capture.
+func (s *Store) Write(m *Manifest, w io.Writer) error {
+	if err := m.check(); err != nil {
+		return err
+	}
+	uuid, err := hex.DecodeString(m.UUID)
+	if err != nil || len(uuid) != 16 {
+		return damaged("the device's UUID")
+	}
+	if _, err := settings(m.Settings); err != nil {
+		return err
+	}
+	b := bufio.NewWriterSize(w, 1<<20)
+	if err := m.write(b, uuid, s.get); err != nil {
+		return err
+	}
+	return b.Flush()
+}
+
+// Code gives a capture's cubin.
+func (s *Store) Code(m *Manifest) ([]byte, error) { return s.get(m.Code) }
+
+// Drop removes a capture; its chunks go with the next Trim.
+func (s *Store) Drop(id string) error {
+	if !ids.MatchString(id) {
+		return fmt.Errorf("no capture is called %q", id)
+	}
+	if err := os.Remove(filepath.Join(s.dir, "launches", id+".json")); err != nil {
+		return fmt.Errorf("dropping a capture: %w", err)
+	}
+	return nil
+}
+
+// Trim removes captures that are too old, the oldest beyond the total, those that can't be read, and chunks that nobody names and that
+// are older than an hour (a younger one may belong to a capture that is being packed).
+func (s *Store) Trim(l Limits) error {
+	list, _ := s.List()
+	sort.SliceStable(list, func(i, j int) bool { return list[i].Made.After(list[j].Made) })
+	used := map[string]int64{}
+	var total int64
+	keep := map[string]bool{}
+	for _, m := range list {
+		var more int64
+		fresh := map[string]int64{}
+		for _, h := range m.hashes() {
+			if info, err := os.Stat(s.chunkPath(h)); err == nil && used[h] == 0 && fresh[h] == 0 {
+				fresh[h] = info.Size()
+				more += info.Size()
+			}
+		}
+		if time.Since(m.Made) > l.Age || total+more > l.Total {
+			continue
+		}
+		total += more
+		for h, n := range fresh {
+			used[h] = n
+		}
+		keep[m.ID+".json"] = true
+	}
+	files, err := os.ReadDir(filepath.Join(s.dir, "launches"))
+	if err != nil {
+		return fmt.Errorf("trimming the captures: %w", err)
+	}
+	for _, f := range files {
+		if !keep[f.Name()] && !strings.HasPrefix(f.Name(), ".new-") {
+			os.Remove(filepath.Join(s.dir, "launches", f.Name()))
+		}
+	}
+	chunks, _ := filepath.Glob(filepath.Join(s.dir, "chunks", "??", "*"))
+	for _, path := range chunks {
+		name := strings.TrimSuffix(filepath.Base(path), ".zst")
+		info, err := os.Stat(path)
+		if err == nil && used[name] == 0 && time.Since(info.ModTime()) > time.Hour {
+			os.Remove(path)
+		}
+	}
+	return nil
+}
+
+func (m *Manifest) hashes() []string {
+	var out []string
+	add := func(c Chunk) {
+		if hashes.MatchString(c.Hash) {
+			out = append(out, c.Hash)
+		}
+	}
+	add(m.Code)
+	for _, r := range m.Ranges {
+		for _, c := range r.Chunks {
+			add(c)
+		}
+	}
+	for _, v := range m.Variables {
+		add(v.Content)
+	}
+	return out
+}
+
+// Bytes writes a capture's file into memory: for tests, and small ones.
+func (s *Store) Bytes(m *Manifest) ([]byte, error) {
+	var b bytes.Buffer
+	err := s.Write(m, &b)
+	return b.Bytes(), err
+}

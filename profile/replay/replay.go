@@ -1,0 +1,182 @@
+package replay
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"gnvcc/profile"
+	"gnvcc/profile/capture"
+)
+
+// Options say with what, and how.
+type Options struct {
+	Program string                           // the built replayer
+	Agent   string                           // the built agent
+	Limit   time.Duration                    // longest time for one run of the kernel
+	Log     func(format string, args ...any) // trouble; nil: dropped
+	Count   bool                             // the host is told of the launches' counts when the process ends: once for a capture
+	// Vary holds a session on a launch with varied data (its number from 1), after the ordinary ones; nil: none is asked for.
+	Vary func(ctx context.Context, variation int, l *profile.Launch, s profile.Session)
+}
+
+// An Outcome is how far a replay came.
+type Outcome struct {
+	Same    bool   // the original left what it had left in the program
+	Whole   bool   // everything that was asked for was done
+	Varied  []int  // the variations under which the launch ended
+	Failed  int    // the variation under which it did not, 0: none
+	Reason  string // why it is not the same, or not whole
+	Tries   int    // processes that were begun until the addresses could be had
+	Elapsed time.Duration
+}
+
+// ErrRefused says that a capture can't be replayed here; the outcome has the reason.
+var ErrRefused = errors.New("the capture can't be replayed")
+
+// Run replays a capture: once to see that it leaves the same bits, then launches times for the host, then with varied data. The host sees
+// the captured kernel's launches alone, with the counts and the constant bytes of the program's own.
+func Run(ctx context.Context, o Options, s *capture.Store, m *capture.Manifest, h profile.Host, launches int, variations []int) (Outcome, error) {
+	begun := time.Now()
+	dir, err := os.MkdirTemp("", "gnvcc-replay-")
+	if err != nil {
+		return Outcome{}, fmt.Errorf("making a folder for a replay: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	file, status := filepath.Join(dir, "capture"), filepath.Join(dir, "status")
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return Outcome{}, fmt.Errorf("unpacking a capture: %w", err)
+	}
+	err = s.Write(m, f)
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err != nil {
+		return Outcome{}, fmt.Errorf("unpacking capture %s: %w", m.ID, err)
+	}
+	argv := []string{o.Program, file, status, strconv.Itoa(launches)}
+	for _, v := range variations {
+		argv = append(argv, strconv.Itoa(v))
+	}
+	w := &only{host: h, m: m, launches: launches, variations: variations, vary: o.Vary, count: o.Count}
+	exit, err := profile.Run(ctx, profile.Options{Argv: argv, Agent: o.Agent, Limit: o.Limit, Log: o.Log}, w)
+	if err != nil {
+		return Outcome{}, err
+	}
+	out := read(status)
+	out.Elapsed = time.Since(begun)
+	if out.Reason == "" && !out.Whole {
+		out.Reason = fmt.Sprintf("the replayer ended with exit code %d", exit.Code)
+		if exit.Killed != "" {
+			out.Reason = exit.Killed
+		}
+	}
+	if !out.Same {
+		return out, fmt.Errorf("%w: %s", ErrRefused, out.Reason)
+	}
+	return out, nil
+}
+
+// read takes the replayer's lines.
+func read(path string) Outcome {
+	out := Outcome{Tries: 1}
+	f, err := os.Open(path)
+	if err != nil {
+		return out
+	}
+	defer f.Close()
+	begun := 0
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		word, rest, _ := strings.Cut(lines.Text(), " ")
+		n, _ := strconv.Atoi(rest)
+		switch word {
+		case "same":
+			out.Same = true
+		case "again":
+			out.Tries++
+		case "variation":
+			begun = n
+		case "varied":
+			out.Varied, begun = append(out.Varied, n), 0
+		case "stop":
+			out.Reason = rest
+		case "done":
+			out.Whole = true
+		}
+	}
+	out.Failed = begun
+	return out
+}
+
+// only lets a host see one kernel's launches, from the second on: the first is the check.
+type only struct {
+	host       profile.Host
+	m          *capture.Manifest
+	launches   int
+	variations []int
+	vary       func(context.Context, int, *profile.Launch, profile.Session)
+	count      bool
+	n          int // launches of the kernel so far
+}
+
+func (w *only) Start(p *profile.Process) { w.host.Start(p) }
+
+func (w *only) is(l *profile.Launch) bool { return l.Kernel == w.m.Kernel && l.Cubin == w.m.Cubin }
+
+func (w *only) Launch(l *profile.Launch) profile.Verdict {
+	if !w.is(l) {
+		return profile.Verdict{}
+	}
+	w.n++
+	if w.n == 1 {
+		return profile.Verdict{Again: 1}
+	}
+	if w.n > 1+w.launches {
+		return profile.Verdict{Tune: w.vary != nil, Again: 1}
+	}
+	w.m.Use.Apply(l)
+	v := w.host.Launch(l)
+	v.Capture, v.Again = "", 1
+	return v
+}
+
+func (w *only) Tune(ctx context.Context, l *profile.Launch, s profile.Session) profile.Verdict {
+	if i := w.n - 2 - w.launches; i >= 0 {
+		if i < len(w.variations) {
+			w.vary(ctx, w.variations[i], l, s)
+		}
+	} else {
+		w.m.Use.Apply(l)
+		w.host.Tune(ctx, l, s)
+	}
+	return profile.Verdict{Again: 1}
+}
+
+func (w *only) LeftAlone(l *profile.Launch, reason string) profile.Verdict {
+	if w.n <= 1+w.launches {
+		w.host.LeftAlone(l, reason)
+	}
+	return profile.Verdict{Again: 1}
+}
+
+// End tells the host of its kernel alone, with the program's own counts.
+func (w *only) End(p *profile.Process, s profile.Summary) {
+	var out profile.Summary
+	for _, k := range s.Kernels {
+		if !w.is(k.Launch) || !w.count {
+			continue
+		}
+		w.m.Use.Apply(k.Launch)
+		k.Varied, k.Seconds, k.Sampled = w.m.Use.Varied/max(w.m.Use.Sets, 1), w.m.Weight(), w.m.Use.Sampled
+		out.Kernels = append(out.Kernels, k)
+	}
+	out.Whole = true
+	w.host.End(p, out)
+}

@@ -1,0 +1,189 @@
+// Memory at its old addresses, and what stands in it.
+#include "replay.h"
+#include "vary.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define SLAB ((uint64_t)2 << 20)    // the granularity of cuMemMap (measured: H100, H200)
+#define WINDOW ((uint64_t)32 << 20) // from this size on, cuMemAddressReserve follows a hint (measured)
+#define PAGE ((uint64_t)4096)
+#define CHUNK ((uint64_t)1 << 20)
+#define POISON 0xa5 // between the ranges: what reads there is not what the launch read
+
+CUdevice device_find(const struct capture *c) {
+  int n = 0;
+  CUdevice d, same = -1;
+  need(cu.DeviceGetCount(&n), "counting GPUs");
+  if (n == 0) stop(1, "there is no GPU");
+  for (int i = 0; i < n; i++) {
+    CUuuid uuid;
+    char name[256] = "";
+    if (cu.DeviceGet(&d, i) != CUDA_SUCCESS || cu.DeviceGetUuid(&uuid, d) != CUDA_SUCCESS || cu.DeviceGetName(name, sizeof name, d) != CUDA_SUCCESS) continue;
+    if (memcmp(&uuid, c->uuid, 16) == 0) return d;
+    if (same < 0 && strcmp(name, c->device) == 0) same = d;
+  }
+  if (same < 0) stop(3, "the capture is of another device (%s)", c->device);
+  return same;
+}
+
+// ---- Addresses.
+
+static int by_from(const void *a, const void *b) {
+  uint64_t x = ((const struct span *)a)->from, y = ((const struct span *)b)->from;
+  return (x > y) - (x < y);
+}
+
+static int by_base(const void *a, const void *b) {
+  uint64_t x = ((const struct range *)a)->base, y = ((const struct range *)b)->base;
+  return (x > y) - (x < y);
+}
+
+// The spans that cover the ranges of a place, rounded, those that touch joined.
+static struct span *spans(const struct capture *c, bool on_host, uint64_t unit, size_t *n) {
+  struct span *s = calloc(c->ranges + 1, sizeof *s);
+  size_t k = 0;
+  if (!s) stop(1, "out of memory");
+  for (size_t i = 0; i < c->ranges; i++) {
+    const struct range *r = &c->range[i];
+    if (r->on_host == on_host) s[k++] = (struct span){r->base / unit * unit, (r->base + r->size + unit - 1) / unit * unit};
+  }
+  qsort(s, k, sizeof *s, by_from);
+  *n = 0;
+  for (size_t i = 0; i < k; i++)
+    if (*n > 0 && s[i].from <= s[*n - 1].to) {
+      if (s[i].to > s[*n - 1].to) s[*n - 1].to = s[i].to;
+    } else s[(*n)++] = s[i];
+  return s;
+}
+
+static bool within(const struct span *s, size_t n, uint64_t from, uint64_t to) {
+  for (size_t i = 0; i < n; i++)
+    if (from < s[i].to && to > s[i].from) return true;
+  return false;
+}
+
+const char *memory_plan(struct capture *c) {
+  if (c->ranges) qsort(c->range, c->ranges, sizeof *c->range, by_base);
+  for (size_t i = 1; i < c->ranges; i++)
+    if (c->range[i].base < c->range[i - 1].base + c->range[i - 1].size) stop(1, "the capture is damaged: ranges overlap at %#llx", (unsigned long long)c->range[i].base);
+  c->window = spans(c, false, WINDOW, &c->windows);
+  c->slab = spans(c, false, SLAB, &c->slabs);
+  c->host = spans(c, true, PAGE, &c->hosts);
+  FILE *f = fopen("/proc/self/maps", "re");
+  static char line[4096], text[200];
+  const char *busy = NULL;
+  while (f && !busy && fgets(line, sizeof line, f)) {
+    unsigned long long from, to;
+    if (sscanf(line, "%llx-%llx", &from, &to) != 2) continue;
+    if (!within(c->window, c->windows, from, to) && !within(c->host, c->hosts, from, to)) continue;
+    snprintf(text, sizeof text, "%#llx to %#llx is taken in this process", from, to);
+    busy = text;
+  }
+  if (f) fclose(f);
+  return busy;
+}
+
+const char *memory_reserve(struct capture *c) {
+  static char text[200];
+  for (size_t i = 0; i < c->windows; i++) {
+    const struct span *w = &c->window[i];
+    CUdeviceptr p = 0;
+    CUresult r = cu.MemAddressReserve(&p, w->to - w->from, 0, w->from, 0);
+    if (r == CUDA_SUCCESS && p == w->from) continue;
+    if (r == CUDA_SUCCESS) cu.MemAddressFree(p, w->to - w->from);
+    snprintf(text, sizeof text, "the driver does not give %#llx to %#llx (%d)", (unsigned long long)w->from, (unsigned long long)w->to, (int)r);
+    return text;
+  }
+  return NULL;
+}
+
+static void map_slab(const struct span *s, CUdevice device) {
+  CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device}};
+  CUmemAccessDesc access = {.location = prop.location, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+  CUmemGenericAllocationHandle h;
+  uint64_t size = s->to - s->from;
+  need(cu.MemCreate(&h, size, &prop, 0), "allocating the launch's memory");
+  need(cu.MemMap(s->from, size, 0, h, 0), "mapping the launch's memory");
+  need(cu.MemSetAccess(s->from, size, &access, 1), "opening the launch's memory");
+}
+
+static void map_host(const struct capture *c, const struct span *s) {
+  uint64_t size = s->to - s->from;
+  int fixed = within(c->window, c->windows, s->from, s->to) ? MAP_FIXED : MAP_FIXED_NOREPLACE; // the window is ours
+  if (within(c->slab, c->slabs, s->from, s->to)) stop(3, "host memory lies among the device's");
+  void *p = mmap((void *)s->from, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | fixed, -1, 0);
+  CUdeviceptr d = 0;
+  if (p != (void *)s->from) stop(3, "host memory at %#llx can't be had", (unsigned long long)s->from);
+  CUresult r = cu.MemHostRegister(p, size, CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_PORTABLE);
+  if (r != CUDA_SUCCESS) stop(3, "host memory at %#llx can't be registered (CUDA error %d)", (unsigned long long)s->from, (int)r);
+  if (cu.MemHostGetDevicePointer(&d, p, 0) != CUDA_SUCCESS || d != s->from) stop(3, "host memory at %#llx has another address on the device", (unsigned long long)s->from);
+}
+
+void memory_map(struct capture *c, CUdevice device) {
+  for (size_t i = 0; i < c->slabs; i++) map_slab(&c->slab[i], device);
+  for (size_t i = 0; i < c->hosts; i++) map_host(c, &c->host[i]);
+}
+
+// ---- Contents.
+
+static void put(const struct range *r, uint64_t address, const void *p, uint64_t n) {
+  if (r->on_host) memcpy((void *)address, p, n);
+  else need(cu.MemcpyHtoD(address, p, n), "filling memory");
+}
+
+static void set(const struct range *r, uint64_t address, int value, uint64_t n) {
+  if (n == 0) return;
+  if (r->on_host) memset((void *)address, value, n);
+  else need(cu.MemsetD8(address, (unsigned char)value, n), "filling memory");
+}
+
+// What lies between the ranges.
+static void poison(const struct capture *c) {
+  size_t i = 0;
+  for (size_t s = 0; s < c->slabs; s++) {
+    uint64_t at = c->slab[s].from;
+    for (; i < c->ranges && c->range[i].base < c->slab[s].to; i++) {
+      const struct range *r = &c->range[i];
+      if (r->on_host) continue;
+      if (r->base > at) need(cu.MemsetD8(at, POISON, r->base - at), "filling memory");
+      at = r->base + r->size;
+    }
+    if (c->slab[s].to > at) need(cu.MemsetD8(at, POISON, c->slab[s].to - at), "filling memory");
+  }
+}
+
+static struct range *owner(const struct capture *c, uint64_t p) {
+  size_t lo = 0, hi = c->ranges;
+  while (lo < hi) {
+    size_t mid = (lo + hi) / 2;
+    if (c->range[mid].base + c->range[mid].size <= p) lo = mid + 1;
+    else hi = mid;
+  }
+  return &c->range[lo];
+}
+
+// Other numbers in a range, made of what was captured there.
+static void vary(const struct capture *c, const struct range *r, unsigned variation) {
+  static uint8_t chunk[CHUNK];
+  for (uint64_t at = 0; at < r->size; at += CHUNK) {
+    uint64_t n = r->size - at < CHUNK ? r->size - at : CHUNK;
+    memset(chunk, 0, n);
+    for (size_t i = 0; i < c->datas; i++)
+      if (c->data[i].address == r->base + at && c->data[i].size <= n) memcpy(chunk, c->data[i].p, c->data[i].size);
+    if (r->numbers == DOUBLES) vary_doubles(chunk, n / 8, variation, r->base + at);
+    else vary_floats(chunk, n / 4, variation, r->base + at);
+    put(r, r->base + at, chunk, n);
+  }
+}
+
+void memory_fill(struct capture *c, unsigned variation) {
+  poison(c);
+  for (size_t i = 0; i < c->ranges; i++) set(&c->range[i], c->range[i].base, 0, c->range[i].size);
+  for (size_t i = 0; i < c->datas; i++) put(owner(c, c->data[i].address), c->data[i].address, c->data[i].p, c->data[i].size);
+  for (size_t i = 0; i < c->variables; i++) need(cu.MemcpyHtoD(c->variable[i].address, c->variable[i].p, c->variable[i].size), "filling variables");
+  for (size_t i = 0; variation && i < c->ranges; i++)
+    if (c->range[i].numbers != NO_NUMBERS) vary(c, &c->range[i], variation);
+  need(cu.CtxSynchronize(), "filling memory");
+}

@@ -1,0 +1,209 @@
+// Does a captured launch again, in a process that is nobody's: replay CAPTURE STATUS [LAUNCHES [VARIATION...]]
+//
+//   memory   the ranges that the launch reached stand at their old addresses. cuMemAddressReserve follows a hint exactly where 32 MiB
+//            and more are asked for at a multiple of 32 MiB, in a place that was free when the driver started (measured: H200, driver
+//            580; smaller ones come from the driver's own stock). So whole windows are reserved, and slabs of 2 MiB mapped in them.
+//            Where something of ours is in the way, the process begins anew: the kernel of the operating system then gives other addresses.
+//   launch   the recorded cubin, attributes, limits, variables, arguments.
+//   check    the first launch must leave what it left in the application, chunk by chunk; else nothing more is done.
+//
+// Then come LAUNCHES more, each from memory as it was: they are the agent's, which CUDA_INJECTION64_PATH may bring into this process.
+// Each VARIATION (a number) is one more launch, with other floating-point numbers in the ranges that the capture names for that.
+//
+// STATUS gets one line for each step. Exit codes: 0 done; 1 no GPU, or a capture that can't be read; 3 not here (another device, addresses that can't be
+// had); 4 the launch left other bits; 5 the launch, or the driver, failed.
+#define _GNU_SOURCE
+#include "hash.h"
+#include "replay.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+__asm__(".section .rodata\n"
+        ".global gnvcc_hash_ptx\n"
+        ".hidden gnvcc_hash_ptx\n"
+        "gnvcc_hash_ptx:\n"
+        ".incbin \"hash.ptx\"\n"
+        ".byte 0\n"
+        ".previous\n");
+extern const char gnvcc_hash_ptx[];
+
+#define TRIES 16 // processes that are begun for one replay
+
+struct driver cu;
+static FILE *status;
+
+void tell(const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vfprintf(status, format, args);
+  va_end(args);
+  fputc('\n', status);
+  fflush(status);
+}
+
+_Noreturn void stop(int code, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  fputs("stop ", status);
+  vfprintf(status, format, args);
+  va_end(args);
+  fputc('\n', status);
+  fflush(status);
+  exit(code); // the agent takes its leave
+}
+
+static const char *words(CUresult r) {
+  const char *text = NULL;
+  cu.GetErrorString(r, &text);
+  return text ? text : "unknown error";
+}
+
+void need(CUresult r, const char *doing) {
+  if (r != CUDA_SUCCESS) stop(5, "%s: %s (CUDA error %d)", doing, words(r), (int)r);
+}
+
+static void find_driver(void) {
+  void *lib = dlopen("libcuda.so.1", RTLD_NOW);
+  if (!lib) stop(1, "there is no NVIDIA driver: %s", dlerror());
+#define X(field, declaration, symbol, needed) \
+  cu.field = (__typeof__(&declaration))dlsym(lib, symbol); \
+  if (needed && !cu.field) stop(1, "this driver has no %s", symbol);
+  DRIVER_FUNCTIONS(X)
+#undef X
+}
+
+// Begins the process anew: its own libraries, and the driver's memory, then lie elsewhere.
+_Noreturn static void again(char **argv, const char *why) {
+  const char *text = getenv("GNVCC_REPLAY_TRY");
+  int n = text ? atoi(text) : 0;
+  if (n + 1 >= TRIES) stop(3, "the addresses can't be had: %s, in each of %d processes", why, TRIES);
+  char number[16];
+  snprintf(number, sizeof number, "%d", n + 1);
+  setenv("GNVCC_REPLAY_TRY", number, 1);
+  tell("again %s", why);
+  execv("/proc/self/exe", argv);
+  stop(3, "the process can't be begun anew: %s", strerror(errno));
+}
+
+// ---- The kernel.
+
+static CUmodule module;
+static CUfunction function;
+
+static void set_attribute(CUfunction_attribute which, int v) {
+  int own = 0;
+  if (cu.FuncGetAttribute(&own, which, function) == CUDA_SUCCESS && own != v) need(cu.FuncSetAttribute(function, which, v), "setting the kernel's attributes");
+}
+
+static void load_kernel(const struct capture *c) {
+  need(cu.ModuleLoadData(&module, c->cubin), "loading the cubin");
+  need(cu.ModuleGetFunction(&function, module, c->kernel), "finding the kernel in the cubin");
+  set_attribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)c->most);
+  set_attribute(CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, (int)c->carveout);
+  if (c->own_cache != 255) need(cu.FuncSetCacheConfig(function, (CUfunc_cache)c->own_cache), "setting the kernel's cache configuration");
+  for (size_t i = 0; i < c->variables; i++) {
+    struct variable *v = &c->variable[i];
+    size_t size = 0;
+    need(cu.ModuleGetGlobal(&v->address, &size, module, v->name), "finding a variable");
+    if (size != v->size) stop(1, "variable %s has %zu bytes in the cubin, and %llu in the capture", v->name, size, (unsigned long long)v->size);
+  }
+}
+
+static CUresult launch(const struct capture *c) {
+  void *params[MOST_PARAMETERS + 1];
+  for (uint32_t i = 0; i < c->parameters; i++) params[i] = (void *)(c->arguments + c->offset[i]);
+  if (c->attributes > 0 && cu.LaunchKernelEx) {
+    CUlaunchConfig g = {.gridDimX = c->grid[0], .gridDimY = c->grid[1], .gridDimZ = c->grid[2], .blockDimX = c->block[0], .blockDimY = c->block[1],
+                        .blockDimZ = c->block[2], .sharedMemBytes = c->dynamic, .attrs = (CUlaunchAttribute *)c->attribute, .numAttrs = c->attributes};
+    return cu.LaunchKernelEx(&g, function, params, NULL);
+  }
+  return cu.LaunchKernel(function, c->grid[0], c->grid[1], c->grid[2], c->block[0], c->block[1], c->block[2], c->dynamic, NULL, params, NULL);
+}
+
+// ---- What it left.
+
+static void hash_all(struct capture *c) {
+  CUmodule m;
+  CUfunction f;
+  CUdeviceptr sums = 0;
+  uint64_t most = 1;
+  for (size_t i = 0; i < c->afters; i++)
+    if (c->after[i].chunks > most) most = c->after[i].chunks;
+  uint64_t *have = calloc(most, 16);
+  if (!have) stop(1, "out of memory");
+  need(cu.ModuleLoadData(&m, gnvcc_hash_ptx), "loading the tools");
+  need(cu.ModuleGetFunction(&f, m, "gnvcc_hash"), "loading the tools");
+  need(cu.MemAlloc(&sums, 16 * most), "allocating memory for hashes");
+  for (size_t i = 0; i < c->afters; i++) {
+    const struct after *a = &c->after[i];
+    uint64_t address = a->address, size = a->size;
+    if (a->on_host)
+      for (uint64_t k = 0; k < a->chunks; k++) {
+        uint64_t n = size - k * HASH_CHUNK < HASH_CHUNK ? size - k * HASH_CHUNK : HASH_CHUNK;
+        hash_host((const uint8_t *)address + k * HASH_CHUNK, n, have + 2 * k);
+      }
+    else {
+      if (a->variable) address = a->variable->address;
+      void *params[] = {&address, &size, &sums};
+      need(cu.LaunchKernel(f, (unsigned)a->chunks, 1, 1, 256, 1, 1, 0, NULL, params, NULL), "hashing");
+      need(cu.CtxSynchronize(), "hashing");
+      need(cu.MemcpyDtoH(have, sums, 16 * a->chunks), "hashing");
+    }
+    for (uint64_t k = 0; k < a->chunks; k++)
+      if (memcmp(have + 2 * k, a->sums + 16 * k, 16) != 0)
+        stop(4, "%s %#llx, MiB %llu: not what the launch left in the program", a->variable ? "variable" : "memory at", (unsigned long long)address, (unsigned long long)k);
+  }
+  cu.MemFree(sums);
+  cu.ModuleUnload(m);
+  free(have);
+}
+
+int main(int argc, char **argv) {
+  if (argc < 3 || !(status = fopen(argv[2], "ae"))) {
+    fprintf(stderr, "usage: replay CAPTURE STATUS [LAUNCHES [VARIATION...]]\n");
+    return 1;
+  }
+  static struct capture c;
+  capture_read(&c, argv[1]);
+  const char *busy = memory_plan(&c);
+  if (busy) again(argv, busy);
+  find_driver();
+  need(cu.Init(0), "starting the driver");
+  CUcontext context = NULL;
+  CUdevice device = device_find(&c);
+  need(cu.DevicePrimaryCtxRetain(&context, device), "making a context");
+  need(cu.CtxSetCurrent(context), "making a context");
+  if ((busy = memory_reserve(&c))) again(argv, busy);
+  if (c.stack) need(cu.CtxSetLimit(CU_LIMIT_STACK_SIZE, c.stack), "setting the stack's size");
+  if (c.cache) need(cu.CtxSetCacheConfig((CUfunc_cache)c.cache), "setting the cache configuration");
+  memory_map(&c, device);
+  load_kernel(&c);
+  memory_fill(&c, 0);
+  need(launch(&c), "launching");
+  need(cu.CtxSynchronize(), "running");
+  hash_all(&c);
+  tell("same");
+  int launches = argc > 3 ? atoi(argv[3]) : 0;
+  for (int i = 0; i < launches; i++) {
+    memory_fill(&c, 0);
+    need(launch(&c), "launching");
+    need(cu.CtxSynchronize(), "running");
+    tell("launched %d", i + 1);
+  }
+  for (int i = 4; i < argc; i++) {
+    memory_fill(&c, (unsigned)atoi(argv[i]));
+    tell("variation %s", argv[i]);
+    need(launch(&c), "launching");
+    need(cu.CtxSynchronize(), "running");
+    tell("varied %s", argv[i]);
+  }
+  tell("done");
+  return 0;
+}

@@ -1,0 +1,112 @@
+// What the parts of the replayer know of each other: replay.c (the way through), capture.c (reads the file), memory.c (addresses and contents).
+#ifndef GNVCC_REPLAY_H
+#define GNVCC_REPLAY_H
+#include <cuda.h>
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// X(field, the declaration in cuda.h, the symbol in libcuda, needed)
+#define DRIVER_FUNCTIONS(X) \
+  X(Init, cuInit, "cuInit", 1) \
+  X(GetErrorString, cuGetErrorString, "cuGetErrorString", 1) \
+  X(DeviceGetCount, cuDeviceGetCount, "cuDeviceGetCount", 1) \
+  X(DeviceGet, cuDeviceGet, "cuDeviceGet", 1) \
+  X(DeviceGetUuid, cuDeviceGetUuid, "cuDeviceGetUuid", 1) \
+  X(DeviceGetName, cuDeviceGetName, "cuDeviceGetName", 1) \
+  X(DevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain", 1) \
+  X(CtxSetCurrent, cuCtxSetCurrent, "cuCtxSetCurrent", 1) \
+  X(CtxSynchronize, cuCtxSynchronize, "cuCtxSynchronize", 1) \
+  X(CtxSetLimit, cuCtxSetLimit, "cuCtxSetLimit", 1) \
+  X(CtxSetCacheConfig, cuCtxSetCacheConfig, "cuCtxSetCacheConfig", 1) \
+  X(ModuleLoadData, cuModuleLoadData, "cuModuleLoadData", 1) \
+  X(ModuleUnload, cuModuleUnload, "cuModuleUnload", 1) \
+  X(ModuleGetFunction, cuModuleGetFunction, "cuModuleGetFunction", 1) \
+  X(ModuleGetGlobal, cuModuleGetGlobal, "cuModuleGetGlobal_v2", 1) \
+  X(FuncGetAttribute, cuFuncGetAttribute, "cuFuncGetAttribute", 1) \
+  X(FuncSetAttribute, cuFuncSetAttribute, "cuFuncSetAttribute", 1) \
+  X(FuncSetCacheConfig, cuFuncSetCacheConfig, "cuFuncSetCacheConfig", 1) \
+  X(LaunchKernel, cuLaunchKernel, "cuLaunchKernel", 1) \
+  X(LaunchKernelEx, cuLaunchKernelEx, "cuLaunchKernelEx", 0) \
+  X(MemAlloc, cuMemAlloc, "cuMemAlloc_v2", 1) \
+  X(MemFree, cuMemFree, "cuMemFree_v2", 1) \
+  X(MemcpyHtoD, cuMemcpyHtoD, "cuMemcpyHtoD_v2", 1) \
+  X(MemcpyDtoH, cuMemcpyDtoH, "cuMemcpyDtoH_v2", 1) \
+  X(MemsetD8, cuMemsetD8, "cuMemsetD8_v2", 1) \
+  X(MemAddressReserve, cuMemAddressReserve, "cuMemAddressReserve", 1) \
+  X(MemAddressFree, cuMemAddressFree, "cuMemAddressFree", 1) \
+  X(MemCreate, cuMemCreate, "cuMemCreate", 1) \
+  X(MemMap, cuMemMap, "cuMemMap", 1) \
+  X(MemSetAccess, cuMemSetAccess, "cuMemSetAccess", 1) \
+  X(MemHostRegister, cuMemHostRegister, "cuMemHostRegister_v2", 1) \
+  X(MemHostGetDevicePointer, cuMemHostGetDevicePointer, "cuMemHostGetDevicePointer_v2", 1)
+
+struct driver {
+#define X(field, declaration, symbol, needed) __typeof__(&declaration) field;
+  DRIVER_FUNCTIONS(X)
+#undef X
+};
+extern struct driver cu;
+
+#define MOST_PARAMETERS 4096
+
+enum numbers { NO_NUMBERS, FLOATS, DOUBLES }; // what a variation may fill a range with
+
+struct range {
+  uint64_t base, size;
+  bool on_host;
+  enum numbers numbers;
+};
+struct data {
+  uint64_t address, size;
+  const uint8_t *p;
+};
+struct variable {
+  const char *name;
+  bool constant;
+  uint64_t size;
+  const uint8_t *p;
+  CUdeviceptr address;
+};
+struct after { // hashes of what the launch left in a range or a variable
+  uint64_t address, size, chunks;
+  bool on_host;
+  const struct variable *variable; // NULL: a range
+  const uint8_t *sums;             // 16 bytes a chunk
+};
+struct span {
+  uint64_t from, to;
+};
+
+// A capture as it stands in its file, which stays mapped.
+struct capture {
+  const char *device, *kernel;
+  uint8_t uuid[16];
+  uint32_t grid[3], block[3], dynamic, most, carveout, cache, own_cache, parameters, attributes;
+  uint64_t stack;
+  uint32_t offset[MOST_PARAMETERS], size[MOST_PARAMETERS];
+  const uint8_t *arguments, *cubin;
+  CUlaunchAttribute attribute[64];
+  struct range *range;
+  struct data *data;
+  struct variable *variable;
+  struct after *after;
+  size_t ranges, datas, variables, afters;
+  struct span *window, *slab, *host; // addresses to reserve, to map, and to register
+  size_t windows, slabs, hosts;
+};
+
+void tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
+_Noreturn void stop(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void need(CUresult r, const char *doing);
+
+void capture_read(struct capture *c, const char *path); // stops where it is not whole
+
+CUdevice device_find(const struct capture *c);
+const char *memory_plan(struct capture *c);    // what is in the way, NULL for nothing
+const char *memory_reserve(struct capture *c); // the same
+void memory_map(struct capture *c, CUdevice device);
+void memory_fill(struct capture *c, unsigned variation); // 0: as captured
+
+#endif

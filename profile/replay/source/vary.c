@@ -1,0 +1,71 @@
+// Random numbers have full mantissas, since small integers hide which products were contracted into sums. NaN and infinities come last: loops that run to
+// convergence may not end on them.
+#include "vary.h"
+#include <string.h>
+
+enum kind { PLAIN, TURNED, WIDE, ZEROS, CANCELLING, TINY, INFINITE, NOT_A_NUMBER, KINDS };
+
+static uint64_t mix(uint64_t *state) { // splitmix64
+  uint64_t z = (*state += 0x9e3779b97f4a7c15ull);
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+  z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+  return z ^ z >> 31;
+}
+
+// How a format's bits are laid out.
+struct format {
+  unsigned mantissa; // bits
+  uint64_t bias, top; // of the exponent; its largest value
+  unsigned wide, tiny; // magnitudes of WIDE: 2^-wide to 2^wide; of TINY: around 2^-tiny, whose products are subnormal
+};
+static const struct format f32 = {23, 127, 255, 20, 66}, f64 = {52, 1023, 2047, 60, 520};
+
+static uint64_t number(const struct format *f, enum kind kind, uint64_t r, uint64_t x, uint64_t before) {
+  uint64_t sign = (r & 1) << (f == &f32 ? 31 : 63), mantissa = x & (((uint64_t)1 << f->mantissa) - 1), e = f->bias - (r >> 1 & 1);
+  unsigned pick = (unsigned)(r >> 8);
+  switch (kind) {
+  case WIDE: e = f->bias - f->wide + pick % (2 * f->wide + 1); break;
+  case ZEROS:
+    if (pick & 1) return sign;
+    break;
+  case CANCELLING:
+    if (pick & 1) return (before ^ (uint64_t)1 << (f == &f32 ? 31 : 63)) ^ (pick >> 1 & 1);
+    break;
+  case TINY:
+    e = pick % 8 == 0 ? 0 : f->bias - f->tiny - pick % 8;
+    break;
+  case INFINITE:
+    if (pick % 64 == 0) return sign | f->top << f->mantissa;
+    break;
+  case NOT_A_NUMBER: // one pattern: which of two comes out of an addition, nobody promises
+    if (pick % 64 == 0) return f == &f32 ? 0x7fffffff : 0x7ff8000000000000ull;
+    break;
+  default: break;
+  }
+  return sign | e << f->mantissa | mantissa;
+}
+
+static void vary(const struct format *f, uint8_t *p, uint64_t n, unsigned variation, uint64_t seed) {
+  enum kind kind = (enum kind)((variation - 1) % KINDS);
+  unsigned size = f == &f32 ? 4 : 8;
+  uint64_t state = seed * 0x9e3779b97f4a7c15ull ^ variation, before = 0;
+  if (kind == TURNED) {
+    // What was there, each number in another's place.
+    for (uint64_t i = n; i > 1; i--) {
+      uint8_t a[8];
+      uint64_t j = mix(&state) % i;
+      memcpy(a, p + (i - 1) * size, size);
+      memmove(p + (i - 1) * size, p + j * size, size);
+      memcpy(p + j * size, a, size);
+    }
+    return;
+  }
+  for (uint64_t i = 0; i < n; i++) {
+    uint64_t r = mix(&state), v = number(f, kind, r, mix(&state), before);
+    before = v;
+    memcpy(p + i * size, &v, size);
+  }
+}
+
+void vary_floats(uint8_t *p, uint64_t n, unsigned variation, uint64_t seed) { vary(&f32, p, n, variation, seed); }
+void vary_doubles(uint8_t *p, uint64_t n, unsigned variation, uint64_t seed) { vary(&f64, p, n, variation, seed); }
