@@ -5,7 +5,10 @@ import "fmt"
 const helpText = `gnvcc takes nvcc's place, and makes the kernels that it builds faster.
 
   gnvcc ARGS                   what nvcc ARGS does, with the recipes that are known (gnvcc --help is nvcc's)
-  gnvcc tune -- ./app ARGS     run a program that gnvcc built, and find recipes on its launches; with -apply, build with them
+  gnvcc tune -- ./app ARGS     observe a run of a program that gnvcc built, and find recipes on its launches; -apply builds with them
+  gnvcc replay [KERNEL]        search again on the launches that tune has captured
+  gnvcc captures               list them; drop or export some
+  gnvcc profile -- ./app       what a program does on the GPU; -show: what is known
   gnvcc apply                  run again the compile commands whose kernels' recipes have changed
   gnvcc revert                 give what was built with recipes nvcc's own code
   gnvcc status                 what in this folder was built with which recipe, and what is pending

@@ -109,10 +109,19 @@ static struct item *item_of(struct capture *c, uint64_t p) {
   return NULL;
 }
 
-static void reach(struct capture *c, struct item *x) {
+static void reach_one(struct capture *c, struct item *x) {
   if (x->reached) return;
   x->reached = true;
   c->queue[c->queued++] = (size_t)(x - c->items);
+}
+
+// What is mapped piece by piece, one behind the other, is one array to a kernel.
+static void reach(struct capture *c, struct item *x) {
+  reach_one(c, x);
+  if (x->name || x->kind != MAPPED) return;
+  struct item *first = c->items, *last = c->items + c->allocs - 1;
+  for (struct item *y = x; y > first && y[-1].kind == MAPPED && y[-1].base + y[-1].size == y->base; y--) reach_one(c, y - 1);
+  for (struct item *y = x; y < last && y[1].kind == MAPPED && y->base + y->size == y[1].base; y++) reach_one(c, y + 1);
 }
 
 // Looks for addresses in words. False: one points to a variable, whose address can't be had again.
