@@ -106,6 +106,9 @@ func TestJoint(t *testing.T) {
 					for _, p := range []*project{tuned, other} {
 						p.env = append(p.env, tuned.env...)
 						p.env = append(p.env, "GNVCC_NVCC="+filepath.Join(shadow, "bin/nvcc"))
+						if c.left > 0 {
+							p.env = append(p.env, "GNVCC_STRICT=")
+						}
 					}
 					other.env = append(other.env, "GNVCC_STORE="+dir)
 					tuned.gnvcc(append(flags, "tuned.o")...)
