@@ -26,6 +26,8 @@ type Run struct {
 	Shape     sim.Shape // Blocks 0: unknown, many
 	Units     Units
 	Counts    Counts
+	Stack     int     // bytes of local memory of one thread: arrays and spills
+	missing   float64 // share of its accesses that L1 can't serve
 }
 
 // An Estimate is what is thought of a run. Cycles are of one multiprocessor, for all blocks that it gets (for one wave
@@ -65,6 +67,7 @@ func (r *Run) Estimate() (Estimate, error) {
 	}
 	flow := f.Flow()
 	weights := r.weights(flow)
+	r.missing = r.localMisses()
 	e := Estimate{Occupancy: r.Device.Occupancy(r.Registers, r.Shape), Waves: 1}
 	if e.Occupancy.Blocks == 0 {
 		return e, fmt.Errorf("predict %s: no block of %d threads with %d registers can be launched: %s", f.Name, r.Shape.Threads,
@@ -87,6 +90,7 @@ func (r *Run) Estimate() (Estimate, error) {
 				e.Sectors += weights[b] * float64(max(1, i.Bytes)) // 32 lanes of so many bytes are so many sectors
 			case sass.Local:
 				e.Spills += weights[b]
+				e.Sectors += weights[b] * float64(max(1, i.Bytes)) * r.missing / nearer
 			}
 		}
 		e.InFlight = max(e.InFlight, cost[b].flight)
@@ -94,6 +98,30 @@ func (r *Run) Estimate() (Estimate, error) {
 	e.Hottest = r.hottest(flow, weights, cost, e.Latency)
 	r.balance(&e)
 	return e, nil
+}
+
+// nearer is how much cheaper a sector of L2 is than one of device memory: assumed.
+const nearer = 2.5
+
+// localMisses is the share of accesses to local memory that L1 can't serve: the stacks of all resident threads against
+// what shared memory leaves of L1 (which is as large as the largest shared memory, about).
+func (r *Run) localMisses() float64 {
+	o := r.Device.Occupancy(r.Registers, r.Shape)
+	need := float64(r.Stack * o.Warps * 32)
+	have := float64(r.Device.Shared - r.Shape.Shared*o.Blocks)
+	if need <= max(have, 0) {
+		return 0
+	}
+	return 1 - max(have, 0)/need
+}
+
+// latency is how long a scoreboard guards a result.
+func (r *Run) latency(i *sass.Inst) float64 {
+	l := r.Units.latency(i)
+	if i.Space() == sass.Local {
+		l += r.missing * (r.Units.Global/2 - l)
+	}
+	return l
 }
 
 // weights is how often each block runs for one warp: loops' rounds multiplied, and halves behind branches inside them
@@ -173,7 +201,7 @@ func (r *Run) costs(flow *sass.Flow) []cost {
 					flight = 0
 				}
 				if i.Write < len(p) {
-					p[i.Write] = max(p[i.Write], now+r.Units.latency(i))
+					p[i.Write] = max(p[i.Write], now+r.latency(i))
 				}
 				if i.Read < len(p) {
 					p[i.Read] = max(p[i.Read], now+readLatency)
@@ -292,5 +320,5 @@ func NewRun(code []byte, kernel string, d sim.Device, shape sim.Shape, u Units) 
 	}
 	shape.Shared += k.Shared
 	shape.Barriers = k.Barriers
-	return Run{Function: f, Registers: k.Registers, Device: d, Shape: shape, Units: u}, nil
+	return Run{Function: f, Registers: k.Registers, Device: d, Shape: shape, Units: u, Stack: max(k.Stack, k.StackAll)}, nil
 }
