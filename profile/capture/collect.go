@@ -161,10 +161,10 @@ func (c *Collector) Captured(l *profile.Launch, got profile.Captured) profile.Ve
 	if s.next = nil; next == nil {
 		return profile.Verdict{}
 	}
-	if got.Why != "" {
-		s.tries++
+	if got.Why != "" { // while the launch ran, for a second at most: not again, it may wait for this very thread
+		s.tries = mostTries
 		s.refuse(got.Why)
-		return s.later()
+		return profile.Verdict{}
 	}
 	c.taken += got.Bytes
 	s.values = append(s.values, next.values)

@@ -65,7 +65,10 @@ func Run(ctx context.Context, o Options, s *capture.Store, m *capture.Manifest, 
 	for _, v := range variations {
 		argv = append(argv, strconv.Itoa(v))
 	}
-	w := &only{host: h, m: m, launches: launches, variations: variations, vary: o.Vary, count: o.Count}
+	w := &only{host: h, m: m, launches: launches, variations: variations, vary: o.Vary, count: o.Count, log: o.Log}
+	if w.log == nil {
+		w.log = func(string, ...any) {}
+	}
 	exit, err := profile.Run(ctx, profile.Options{Argv: argv, Agent: o.Agent, Limit: o.Limit, Log: o.Log}, w)
 	if err != nil {
 		return Outcome{}, err
@@ -123,6 +126,7 @@ type only struct {
 	variations []int
 	vary       func(context.Context, int, *profile.Launch, profile.Session)
 	count      bool
+	log        func(string, ...any)
 	n          int // launches of the kernel so far
 }
 
@@ -154,7 +158,7 @@ func (w *only) Tune(ctx context.Context, l *profile.Launch, s profile.Session) p
 		}
 	} else {
 		w.m.Use.Apply(l)
-		w.host.Tune(ctx, l, s)
+		w.host.Tune(ctx, l, w.timed(s))
 	}
 	return profile.Verdict{Again: 1}
 }

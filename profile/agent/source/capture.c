@@ -34,7 +34,7 @@ enum place { ON_DEVICE, ON_HOST };
 #define PIECE ((uint64_t)16 << 20) // bytes that are copied at a time
 #define PATIENCE 0.25              // seconds that other threads and earlier work get to come to rest
 #define LONGEST 10.0               // seconds for reading memory
-#define LONGEST_LAUNCH 2.0         // seconds for the launch itself, while other threads are held
+#define LONGEST_LAUNCH 1.0         // seconds for the launch itself, while other threads are held
 
 struct item { // an allocation, or a variable of the kernel's module
   uint64_t base, size;
@@ -330,7 +330,7 @@ bool capture_before(const struct launch *l, const struct kernel *k, const char *
 static bool wait_for_launch(struct capture *c) {
   CUresult r;
   for (double begin = now(), t; (r = cu.StreamQuery(c->stream)) == CUDA_ERROR_NOT_READY;) {
-    if ((t = now() - begin) > LONGEST_LAUNCH) return give_up(c, "the launch takes more than 2 s, or waits for something");
+    if ((t = now() - begin) > LONGEST_LAUNCH) return give_up(c, "the launch takes more than 1 s, or waits for something");
     if (t > 1e-3) usleep(50);
   }
   return r == CUDA_SUCCESS || give_up(c, "the launch failed");

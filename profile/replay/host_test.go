@@ -1,0 +1,133 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"gnvcc/profile"
+	"gnvcc/profile/capture"
+)
+
+// noted is a host that notes what it is told.
+type noted struct {
+	events []string
+	seen   []profile.Seen
+}
+
+func (h *noted) Start(*profile.Process) {}
+func (h *noted) Launch(l *profile.Launch) profile.Verdict {
+	h.events = append(h.events, fmt.Sprintf("launch %d, same %v", l.Count, l.Params[0].Same))
+	return profile.Verdict{Tune: true, Capture: "never", Again: 8}
+}
+func (h *noted) Tune(context.Context, *profile.Launch, profile.Session) profile.Verdict {
+	h.events = append(h.events, "tune")
+	return profile.Verdict{}
+}
+func (h *noted) LeftAlone(_ *profile.Launch, why string) profile.Verdict {
+	h.events = append(h.events, why)
+	return profile.Verdict{}
+}
+func (h *noted) End(_ *profile.Process, s profile.Summary) { h.seen = s.Kernels }
+
+func manifest() *capture.Manifest {
+	return &capture.Manifest{Kernel: "k", Cubin: "c", Use: capture.Use{Count: 90, Varied: 3, Sets: 2, Params: []capture.Param{{Same: []byte{0, 1, 1, 1}, Align: 3}}}}
+}
+
+func launchOf(kernel string) *profile.Launch {
+	return &profile.Launch{Kernel: kernel, Cubin: "c", Count: 2, Params: []profile.Param{{Size: 4, Value: make([]byte, 4), Same: []byte{1, 1, 1, 1}}}}
+}
+
+// The first launch is the replayer's check; the host sees the next ones with the program's own counts; those after it are varied.
+func TestOnly(t *testing.T) {
+	h := &noted{}
+	var varied []int
+	w := &only{host: h, m: manifest(), launches: 1, variations: []int{4, 7}, count: true,
+		vary: func(_ context.Context, v int, _ *profile.Launch, _ profile.Session) { varied = append(varied, v) }}
+	if v := w.Launch(launchOf("gnvcc_hash")); v != (profile.Verdict{}) {
+		t.Errorf("the tools' own launch: %+v", v)
+	}
+	if v := w.Launch(launchOf("k")); v.Tune || v.Again != 1 {
+		t.Errorf("the check: %+v", v)
+	}
+	for i := range 3 {
+		l := launchOf("k")
+		v := w.Launch(l)
+		if !v.Tune || v.Again != 1 || v.Capture != "" {
+			t.Fatalf("launch %d: %+v", i, v)
+		}
+		w.Tune(context.Background(), l, nil)
+	}
+	if want := []string{"launch 45, same [0 1 1 1]", "tune"}; !slices.Equal(h.events, want) || !slices.Equal(varied, []int{4, 7}) {
+		t.Errorf("%q, varied %v", h.events, varied)
+	}
+	w.End(nil, profile.Summary{Kernels: []profile.Seen{{Launch: launchOf("gnvcc_hash")}, {Launch: launchOf("k")}}})
+	if len(h.seen) != 1 || h.seen[0].Launch.Count != 45 {
+		t.Errorf("%+v", h.seen)
+	}
+}
+
+// times is a session whose launches take a time, and another one with an empty cache.
+type times struct {
+	profile.Session
+	warm, cold float64
+	asked      []bool
+}
+
+func (s *times) Measure(_ profile.Candidate, n int, m profile.Measurement) ([]float64, error) {
+	s.asked = append(s.asked, m.Cold)
+	t := s.warm
+	if m.Cold {
+		t = s.cold
+	}
+	if t == 0 {
+		return nil, errors.New("gone")
+	}
+	return slices.Repeat([]float64{t}, n), nil
+}
+
+// A replay is timed as the program was: with the cache that gives its time.
+func TestTimed(t *testing.T) {
+	for _, c := range []struct {
+		program, warm, cold float64 // us
+		empties, noted      bool
+	}{
+		{200, 200, 260, false, false}, {255, 200, 260, true, false}, {400, 200, 260, true, true}, {20, 10, 21, false, false}, {300, 0, 1, false, false},
+	} {
+		var log []string
+		m := manifest()
+		m.Use = capture.Use{Count: 10, Seconds: 10 * c.program * 1e-6, Sampled: 4, Sets: 1}
+		w := &only{m: m, log: func(f string, a ...any) { log = append(log, fmt.Sprintf(f, a...)) }}
+		s := &times{warm: c.warm * 1e3, cold: c.cold * 1e3}
+		chosen := w.timed(s)
+		s.warm, s.asked = 1, nil
+		chosen.Measure(profile.Original, 1, profile.Measurement{})
+		if s.asked[0] != c.empties || len(log) > 0 != c.noted {
+			t.Errorf("%+v: empties %v, %q", c, s.asked[0], log)
+		}
+	}
+}
+
+// What the replayer says, and what it leaves out when it ends early.
+func TestOutcome(t *testing.T) {
+	for text, want := range map[string]Outcome{
+		"":                                      {Tries: 1},
+		"again x\nagain y\nstop no addresses\n": {Tries: 3, Reason: "no addresses"},
+		"same\nlaunched 1\ndone\n":              {Tries: 1, Same: true, Whole: true},
+		"same\nvariation 1\nvaried 1\nvariation 2\nstop launching: bad (CUDA error 700)\n": {Tries: 1, Same: true, Varied: []int{1}, Failed: 2, Reason: "launching: bad (CUDA error 700)"},
+	} {
+		path := filepath.Join(t.TempDir(), "status")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got := read(path)
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%q: %+v, want %+v", strings.TrimSpace(text), got, want)
+		}
+	}
+}
