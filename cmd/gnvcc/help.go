@@ -15,6 +15,7 @@ const helpText = `gnvcc takes nvcc's place, and makes the kernels that it builds
   gnvcc clean                  remove what is no use any more; -all: everything but recipes
   gnvcc report                 kernel by kernel: registers, occupancy, times, how it was checked; -predict needs no GPU
   gnvcc explain KERNEL         all that is known of a kernel, and why it is built as it is
+  gnvcc predict [KERNEL]       what limits kernels, and which register caps to measure first: from machine code, without a GPU
   gnvcc pin KERNEL RECIPE      build a kernel with a recipe of yours; unpin takes it back
   gnvcc ban KERNEL LEVER...    never use these levers on a kernel; unban takes it back
   gnvcc doctor                 what was found on this machine, and what is missing; -measure: what approximation is worth

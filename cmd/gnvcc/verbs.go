@@ -10,6 +10,7 @@ var verbs = map[string]func(args []string) int{
 	"explain":  explain,
 	"help":     help,
 	"pin":      pin,
+	"predict":  predict,
 	"profile":  profiles,
 	"replay":   replayCaptures,
 	"report":   report,

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+
+	"gnvcc/cache"
+	"gnvcc/policy"
+	"gnvcc/policy/foretell"
+)
+
+// predict ranks builds of kernels from their machine code, without a GPU.
+func predict(args []string) int {
+	fs := flag.NewFlagSet("predict", flag.ContinueOnError)
+	fs.Usage = func() {
+		fmt.Fprint(fs.Output(), "usage: gnvcc predict [KERNEL]\n\nWhat limits the kernels that were built, and which register caps are worth a measurement, read from their\n"+
+			"machine code. Nothing is run, nothing adopted: gnvcc tune measures. KERNEL is a part of the name, or a regular expression.\n")
+	}
+	if code, ok := parse(fs, args); !ok {
+		return code
+	}
+	if fs.NArg() > 1 {
+		fs.Usage()
+		return 2
+	}
+	name, err := regexp.Compile(fs.Arg(0))
+	if err != nil {
+		return complain("predict", err)
+	}
+	n, err := foretold(context.Background(), name)
+	if err != nil {
+		return complain("predict", err)
+	}
+	if n == 0 {
+		fmt.Println("no such kernel is known yet: build a program with gnvcc")
+	}
+	return 0
+}
+
+// foretold prints what can be foretold of the kernels of a name, and says how many there are.
+func foretold(ctx context.Context, name *regexp.Regexp) (n int, err error) {
+	store, err := openStore()
+	if err != nil {
+		return 0, err
+	}
+	if _, err := openBook(ctx, store); err != nil {
+		return 0, err
+	}
+	c, err := newCompiler(store)
+	if err != nil {
+		return 0, err
+	}
+	defer c.Close()
+	assemblies, err := built(store)
+	if err != nil {
+		return 0, err
+	}
+	all, err := decided()
+	if err != nil {
+		return 0, err
+	}
+	byIdentity := map[string]*cache.Decision{}
+	for i := range all {
+		byIdentity[all[i].Identity] = &all[i]
+	}
+	seen := map[string]bool{}
+	for _, a := range assemblies {
+		for _, k := range a.Kernels {
+			short := policy.ShortName(k.Name)
+			if k.Identity == "" || seen[k.Identity] || !name.MatchString(k.Name) && !name.MatchString(short) {
+				continue
+			}
+			seen[k.Identity] = true
+			if n++; n > 1 {
+				fmt.Println()
+			}
+			if err := foretellOne(ctx, c, a, k, byIdentity[k.Identity]); err != nil {
+				fmt.Printf("%s (%s): nothing can be foretold: %v\n", short, a.Target, err)
+			}
+		}
+	}
+	return n, nil
+}
+
+func foretellOne(ctx context.Context, c policy.Compiler, a cache.Assembly, k cache.Kernel, d *cache.Decision) error {
+	known, err := c.Kernel(a.Cubin, k.Name)
+	if err != nil {
+		return err
+	}
+	if known.Alone != "" {
+		return errors.New(known.Alone)
+	}
+	seen, err := foretell.Look(ctx, c, known, d)
+	if err != nil {
+		return err
+	}
+	return seen.Print(os.Stdout)
+}

@@ -1,0 +1,154 @@
+package foretell
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"gnvcc/cache"
+	"gnvcc/policy"
+	"gnvcc/rewrite/recipe"
+	"gnvcc/sim"
+	"gnvcc/sim/predict"
+	"gnvcc/sim/sass"
+)
+
+// AssumedThreads is the block size that is assumed where none is known: what most programs use.
+const AssumedThreads = 256
+
+// mostCaps bounds the register caps that are compiled for one kernel.
+const mostCaps = 12
+
+// A Kernel is what is foretold of one.
+type Kernel struct {
+	Kernel  *policy.Kernel
+	Picture predict.Picture
+	Ranked  []predict.Ranked // register caps, what is foretold to be fastest first
+	// Same says of each recipe of Ranked why it can't be taken without being run, nil where its floating-point
+	// instructions are nvcc's own.
+	Same   map[string]error
+	Failed map[string]error // caps that could not be compiled or decoded
+}
+
+// Best is the cap that is foretold to gain most, with nvcc's own floating-point instructions and by more than models are
+// usually wrong; ok is false where the default should stay.
+func (k *Kernel) Best() (r predict.Ranked, ok bool) {
+	for _, r := range k.Ranked {
+		if k.Same[r.Recipe] == nil {
+			return predict.Pick([]predict.Ranked{r})
+		}
+	}
+	return predict.Ranked{}, false
+}
+
+// Look foretells one kernel. decided is an earlier decision about it, from which launch shapes and measured times are
+// taken; nil: a shape is assumed, and Picture.Assumed says so.
+func Look(ctx context.Context, c policy.Compiler, k *policy.Kernel, decided *cache.Decision) (*Kernel, error) {
+	device, ok := sim.Lookup(k.CC)
+	if !ok {
+		return nil, fmt.Errorf("predict %s: %s is not in the table of architectures", k.Short, k.Target)
+	}
+	units, err := predict.ForArchitecture(k.CC)
+	if err != nil {
+		return nil, fmt.Errorf("predict %s: %w", k.Short, err)
+	}
+	shape, assumed := shapeOf(k, decided)
+	out := &Kernel{Kernel: k, Same: map[string]error{}, Failed: map[string]error{}}
+	made := func(r recipe.Recipe) (run predict.Run, code []byte, err error) {
+		cand, err := c.Compile(ctx, k, r, false)
+		if err != nil {
+			return run, nil, err
+		}
+		if code, err = os.ReadFile(cand.Path); err != nil {
+			return run, nil, fmt.Errorf("read the candidate: %w", err)
+		}
+		name := k.Name
+		if cand.Entry != "" {
+			name = cand.Entry
+		}
+		run, err = predict.NewRun(code, name, device, shape, units)
+		return run, code, err
+	}
+	base, plain, err := made(recipe.Recipe{})
+	if err != nil {
+		return nil, fmt.Errorf("predict %s: nvcc's own build: %w", k.Short, err)
+	}
+	var candidates []predict.Candidate
+	var runs []predict.Run
+	seen := map[int]bool{base.Registers: true}
+	try := func(limit int) (registers int) {
+		r := recipe.Recipe{}.With(recipe.Term{Lever: "maxnreg", Value: fmt.Sprint(limit)})
+		run, code, err := made(r)
+		if err != nil {
+			out.Failed[r.String()] = err
+			return 0
+		}
+		if !seen[run.Registers] {
+			seen[run.Registers] = true
+			candidates = append(candidates, predict.Candidate{Recipe: r.String(), Run: run})
+			runs = append(runs, run)
+			out.Same[r.String()] = sass.SameFloats(plain, code, k.Name)
+		}
+		return run.Registers
+	}
+	low, high := try(sim.Floor), try(255)
+	if low > 0 && high > 0 {
+		region := device.Region(low, max(high, base.Registers))
+		points := device.CriticalPoints(base.Shape, region.Min, region.Max)
+		for n, point := range points {
+			if n == mostCaps {
+				break
+			}
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			try(point)
+		}
+	}
+	if out.Picture, err = predict.NewPicture(k.Name, base, runs, measured(decided), assumed); err != nil {
+		return nil, err
+	}
+	out.Ranked, err = predict.Rank(predict.Candidate{Run: base}, candidates, nil)
+	return out, err
+}
+
+// shapeOf is the launch that takes most time, or what is assumed of it.
+func shapeOf(k *policy.Kernel, decided *cache.Decision) (sim.Shape, []string) {
+	if decided != nil && len(decided.Evidence.Launches) > 0 {
+		best := decided.Evidence.Launches[0]
+		for _, l := range decided.Evidence.Launches[1:] {
+			if float64(l.Count)*l.Before.Median > float64(best.Count)*best.Before.Median {
+				best = l
+			}
+		}
+		s := policy.Shape{Grid: best.Grid, Block: best.Block, Dynamic: best.Dynamic}
+		return sim.Shape{Threads: s.Threads(), Shared: s.Dynamic, Blocks: s.Blocks()}, nil
+	}
+	threads := AssumedThreads
+	if k.MaxThreads > 0 && k.MaxThreads < threads {
+		threads = k.MaxThreads
+	}
+	assumed := []string{fmt.Sprintf("blocks of %d threads", threads), "many blocks"}
+	if k.Dynamic {
+		assumed = append(assumed, "no dynamic shared memory")
+	}
+	return sim.Shape{Threads: threads}, assumed
+}
+
+// measured collects times over the default's by register count, of caps alone.
+func measured(decided *cache.Decision) map[int]float64 {
+	out := map[int]float64{}
+	if decided == nil {
+		return out
+	}
+	for _, t := range decided.Evidence.Tried {
+		r, err := recipe.Parse(t.Recipe)
+		if err != nil || t.Ratio <= 0 || len(r.Terms) != 1 || r.Terms[0].Lever != "maxnreg" {
+			continue
+		}
+		if was, ok := out[t.Build.Registers]; !ok || t.Ratio < was {
+			out[t.Build.Registers] = t.Ratio
+		}
+	}
+	return out
+}
