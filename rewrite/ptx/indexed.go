@@ -262,33 +262,42 @@ func (s *shapes) acts(i int) error {
 		return nil
 	}
 	var bad string
-	check := func(name string) {
-		v := s.of[name]
-		if v.kind > whole && bad == "" {
+	check := func(name string) error {
+		v, err := s.operand(name)
+		if err == nil && v.kind > whole && bad == "" {
 			bad = name
 		}
+		return err
 	}
 	if g, _ := f.Guard(i); g != nil {
-		check(string(g))
+		if err := check(string(g)); err != nil {
+			return err
+		}
 	}
-	store := strings.HasPrefix(string(f.Base(i)), "st")
-	for n, o := range f.Operands(i, nil) {
+	ops := f.Operands(i, nil)
+	computes := len(ops) > 1 && simple(string(f.Bytes(ops[0])))
+	var failed error
+	for n, o := range ops {
 		word := string(f.Bytes(o))
-		if simple(word) {
-			if v := s.of[word]; (store || v.kind == mixed) && (store || n > 0 || v.kind == mixed) {
-				check(word)
-			}
+		if computes && n > 0 && simple(word) {
+			continue // it acts through the result alone, whose kind tells
+		}
+		if computes && n == 0 && s.of[word].kind <= first {
 			continue
 		}
-		f.Names(o, func(n Span) bool {
-			check(string(f.Bytes(n)))
-			return true
+		f.Names(o, func(name Span) bool {
+			failed = check(string(f.Bytes(name)))
+			return failed == nil
 		})
 	}
-	if bad != "" {
-		return fmt.Errorf("%s acts on more than the index over the grid (%s)", bad, strings.TrimSpace(string(f.Bytes(Span{f.Stmts[i].Start, f.Stmts[i].End}))))
+	if failed == nil && bad != "" {
+		text := strings.TrimSpace(string(f.Bytes(Span{f.Stmts[i].Start, f.Stmts[i].End})))
+		failed = fmt.Errorf("%s acts on more than the index over the grid (%s)", bad, text)
 	}
-	return nil
+	return failed
 }
 
-func simple(word string) bool { return word != "" && word[0] != '[' && word[0] != '{' && word[0] != '(' }
+// simple tells an operand that is one word from an address, a vector, and a list.
+func simple(word string) bool {
+	return word != "" && word[0] != '[' && word[0] != '{' && word[0] != '('
+}

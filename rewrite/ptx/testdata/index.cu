@@ -1,0 +1,30 @@
+// Kernels that use the index over the grid alone (free_XYZ: in these dimensions), and kernels that see more of the launch's shape.
+#define I(D) (blockIdx.D * blockDim.D + threadIdx.D)
+extern "C" {
+__global__ void free_100_plain(float *a, int n) { int i = I(x); if (i < n) a[i] *= 2; }
+__global__ void free_100_stride(float *a, int n) { for (int i = I(x); i < n; i += blockDim.x * gridDim.x) a[i] *= 2; }
+__global__ void free_100_wide(float *a, size_t n) { size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; if (i < n) a[i] *= 2; }
+__global__ void free_100_order(float *a, int n) { int i = threadIdx.x + blockDim.x * blockIdx.x; if (i < n) a[i] = i; }
+__global__ void free_110_plane(float *a, int w, int h) { int x = I(x), y = I(y); if (x < w && y < h) a[y * w + x] *= 2; }
+__global__ void free_111_space(float *a, int w, int h) { a[(I(z) * h + I(y)) * w + I(x)] *= 2; }
+__global__ void free_010_rows(float *a, int n) { int y = I(y); for (int k = 0; k < n; k++) a[y * n + k] += k; }
+__global__ void free_000_none(float *a) { a[0] = 1; }
+
+__global__ void seen_first(float *a) { if (threadIdx.x == 0) a[blockIdx.x] = 1; }
+__global__ void seen_constant(float *a) { a[blockIdx.x * 256 + threadIdx.x] *= 2; }
+__global__ void seen_block(float *a, int n) { for (int k = 0; k < n; k++) a[blockIdx.x * n + k] *= 2; }
+__global__ void seen_size(float *a, int n) { int i = I(x); a[i] = blockDim.x; }
+__global__ void seen_grid(float *a, int n) { int i = I(x); a[i] = gridDim.x; }
+__global__ void seen_mixed(float *a, int w) { a[I(y) * w + blockIdx.x * blockDim.y + threadIdx.x] *= 2; }
+__global__ void seen_stride(float *a, int n) { for (int i = I(x); i < n; i += blockDim.x) a[i] *= 2; }
+__global__ void seen_turn(float *a, int n) { int i = threadIdx.x; for (int k = 0; k < n; k++, i += blockDim.x) a[i] *= 2; }
+__global__ void seen_lane(float *a) { int i = I(x); a[i] = threadIdx.x & 31; }
+__global__ void seen_half(float *a) { a[blockIdx.x * (blockDim.x / 2) + threadIdx.x] *= 2; }
+__global__ void seen_float(float *a) { float t = threadIdx.x; a[I(x)] = t; }
+__global__ void seen_barrier(float *a) { int i = I(x); a[i] += 1; __syncthreads(); a[i ^ 1] += 1; }
+__global__ void seen_shared(float *a) { __shared__ float s[4]; int i = I(x); s[i & 3] = i; a[i] = s[i & 1]; }
+__global__ void seen_shuffle(float *a) { int i = I(x); a[i] = __shfl_xor_sync(~0u, a[i], 1); }
+__global__ void seen_vote(float *a) { int i = I(x); a[i] = __ballot_sync(~0u, a[i] > 0); }
+__global__ void seen_atomic(int *a) { atomicAdd(a, I(x)); }
+__global__ void seen_clock(long long *a) { a[I(x)] = clock64(); }
+}
