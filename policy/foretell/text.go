@@ -32,7 +32,7 @@ func (k *Kernel) Print(w io.Writer) error {
 			l.Offset, l.Insts, l.Cycles, l.Wait, 100*l.Share)
 	}
 	if e.Balance.Rate > 0 {
-		fmt.Fprintf(w, "  of %.0f warps %.1f wait for memory; bound by %s, at %.2f instructions a cycle\n", p.Graph.Model.Warps,
+		fmt.Fprintf(w, "  of %.0f warps %.1f wait for memory; bound by %s, at %.2f instructions a cycle, taking all accesses as coalesced and served by no cache\n", p.Graph.Model.Warps,
 			e.Balance.Waiting, e.Balance.Bound, e.Balance.Rate)
 		for _, x := range []struct {
 			text string

@@ -30,8 +30,8 @@ type Run struct {
 	missing   float64 // share of its accesses that L1 can't serve
 }
 
-// An Estimate is what is thought of a run. Cycles are of one multiprocessor, for all blocks that it gets (for one wave
-// of resident blocks where the grid is unknown).
+// An Estimate is what is thought of a run. Cycles are of one multiprocessor, for all blocks that it gets (divided by the
+// blocks of a wave where the grid is unknown: what one block takes among others).
 type Estimate struct {
 	Cycles    float64
 	Latency   float64 // of one warp from beginning to end, if it were alone
@@ -129,7 +129,9 @@ func (r *Run) latency(i *sass.Inst) float64 {
 func (r *Run) weights(flow *sass.Flow) []float64 {
 	out := make([]float64, len(flow.Blocks))
 	for b := range out {
-		out[b] = 1
+		if flow.Reached(b) {
+			out[b] = 1
+		}
 	}
 	guess := r.Counts.Guess
 	if guess <= 0 {
@@ -287,12 +289,14 @@ func (r *Run) balance(e *Estimate) {
 	if r.Shape.Blocks > 0 && r.Device.SMs > 0 { // all blocks of the busiest SM
 		total = e.Insts * float64(r.Shape.WarpsPerBlock()) * math.Ceil(float64(r.Shape.Blocks)/float64(r.Device.SMs))
 	}
+	e.Cycles = e.Latency * e.Waves
 	if p, ok := e.Model.Settled(); ok && p.Rate > 0 {
 		e.Balance = p
-		e.Cycles = max(total/p.Rate, e.Latency*e.Waves)
-		return
+		e.Cycles = max(total/p.Rate, e.Cycles)
 	}
-	e.Cycles = e.Latency * e.Waves
+	if r.Shape.Blocks == 0 || r.Device.SMs == 0 { // a wave's size is the candidate's own: compare single blocks
+		e.Cycles /= float64(e.Occupancy.Blocks)
+	}
 }
 
 // exposed is what one sector costs a warp: waits are shared by all accesses that are on their way together.

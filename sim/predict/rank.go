@@ -60,12 +60,24 @@ func Rank(base Candidate, candidates []Candidate, grown *forest.Forest) ([]Ranke
 		}
 	}
 	sort.SliceStable(out, func(i, j int) bool {
-		if a, b := out[i].By(), out[j].By(); a != b {
-			return a < b
+		a, b := out[i], out[j]
+		if x, y := bucket(a.By()), bucket(b.By()); x != y {
+			return x < y
+		}
+		if a.Paper != b.Paper { // memory is full for both: then the one that does less
+			return a.Paper < b.Paper
 		}
 		return out[i].Recipe < out[j].Recipe
 	})
 	return out, nil
+}
+
+// bucket takes times that differ by less than half a percent or so as equal.
+func bucket(time float64) float64 {
+	if math.IsInf(time, 0) || time <= 0 {
+		return math.Inf(1)
+	}
+	return math.Round(math.Log(time) * 200)
 }
 
 func over(a, b float64) float64 {

@@ -27,7 +27,11 @@ type Flow struct {
 	block   []int  // of each instruction
 	parents []int  // immediate dominators, -1: an entry or not reached
 	entries []int
+	reached []bool
 }
+
+// Reached tells whether any way leads to a block: behind the last instruction ptxas fills up with an endless loop.
+func (f *Flow) Reached(block int) bool { return f.reached[block] }
 
 // Block tells in which block an instruction stands.
 func (f *Flow) Block(inst int) int { return f.block[inst] }
@@ -150,6 +154,10 @@ func (f *Flow) entry(fn *Function) {
 func (f *Flow) dominate() {
 	n := len(f.Blocks)
 	order, number := f.postorder()
+	f.reached = make([]bool, n)
+	for _, b := range order {
+		f.reached[b] = true
+	}
 	parent := make([]int, n)
 	const unset = -2
 	for b := range parent {
@@ -248,7 +256,7 @@ func (f *Flow) loops() {
 	at := map[int]int{}
 	for b := range f.Blocks {
 		for _, to := range f.Blocks[b].Next {
-			if to > b || !f.dominates(to, b) { // code is laid out so that loops jump back
+			if to > b || !f.reached[b] || !f.dominates(to, b) { // code is laid out so that loops jump back
 				continue
 			}
 			k, ok := at[to]
