@@ -60,7 +60,7 @@ NAME = gnvcc-$(if $(VERSION),$(VERSION),unknown)-linux
 dist: go
 	rm -rf dist
 	for arch in amd64 arm64; do \
-	  mkdir -p dist/$(NAME)-$$arch && cp LICENSE NOTICE README.md dist/$(NAME)-$$arch && \
+	  mkdir -p dist/$(NAME)-$$arch && cp -r LICENSE NOTICE README.md docs dist/$(NAME)-$$arch && \
 	  GOOS=linux GOARCH=$$arch $(BUILD) -o dist/$(NAME)-$$arch/gnvcc ./cmd/gnvcc && \
 	  tar -C dist --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0 -cf - $(NAME)-$$arch | gzip -n >dist/$(NAME)-$$arch.tar.gz && \
 	  rm -r dist/$(NAME)-$$arch || exit 1; \
