@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -131,6 +132,7 @@ func release(nvcc string) string {
 func measureUnits() int {
 	ctx, stop := ended(context.Background())
 	defer stop()
+	var machine *units.Machine
 	table, err := func() (*units.Table, error) {
 		if driverVersion() == "" {
 			return nil, units.ErrNoGPU
@@ -145,14 +147,21 @@ func measureUnits() int {
 			return nil, fmt.Errorf("a scratch folder: %w", err)
 		}
 		defer scratch.Remove()
-		program, err := units.Build(ctx, toolkit.Nvcc, scratch.Path)
+		program, err := units.BuildMachine(ctx, toolkit.Nvcc, scratch.Path)
+		if err != nil {
+			return nil, err
+		}
+		if machine, err = units.MeasureMachine(ctx, program); err != nil {
+			return nil, err
+		}
+		program, err = units.Build(ctx, toolkit.Nvcc, scratch.Path)
 		if err != nil {
 			return nil, err
 		}
 		return units.Measure(ctx, program)
 	}()
 	if err == nil {
-		err = table.Print(os.Stdout)
+		err = errors.Join(table.Print(os.Stdout), machine.Print(os.Stdout), keepMachine(machine))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "gnvcc doctor:", err)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"gnvcc/cache"
 	"gnvcc/policy"
 	"gnvcc/policy/foretell"
+	"gnvcc/profile/units"
 )
 
 // predict ranks builds of kernels from their machine code, without a GPU.
@@ -67,6 +69,7 @@ func foretold(ctx context.Context, name *regexp.Regexp) (n int, err error) {
 	for i := range all {
 		byIdentity[all[i].Identity] = &all[i]
 	}
+	machine := machineOf(store)
 	seen := map[string]bool{}
 	for _, a := range assemblies {
 		for _, k := range a.Kernels {
@@ -78,7 +81,7 @@ func foretold(ctx context.Context, name *regexp.Regexp) (n int, err error) {
 			if n++; n > 1 {
 				fmt.Println()
 			}
-			if err := foretellOne(ctx, c, a, k, byIdentity[k.Identity]); err != nil {
+			if err := foretellOne(ctx, c, a, k, byIdentity[k.Identity], machine); err != nil {
 				fmt.Printf("%s (%s): nothing can be foretold: %v\n", short, a.Target, err)
 			}
 		}
@@ -86,7 +89,7 @@ func foretold(ctx context.Context, name *regexp.Regexp) (n int, err error) {
 	return n, nil
 }
 
-func foretellOne(ctx context.Context, c policy.Compiler, a cache.Assembly, k cache.Kernel, d *cache.Decision) error {
+func foretellOne(ctx context.Context, c policy.Compiler, a cache.Assembly, k cache.Kernel, d *cache.Decision, m *units.Machine) error {
 	known, err := c.Kernel(a.Cubin, k.Name)
 	if err != nil {
 		return err
@@ -94,9 +97,38 @@ func foretellOne(ctx context.Context, c policy.Compiler, a cache.Assembly, k cac
 	if known.Alone != "" {
 		return errors.New(known.Alone)
 	}
-	seen, err := foretell.Look(ctx, c, known, d)
+	seen, err := foretell.Look(ctx, c, known, d, m)
 	if err != nil {
 		return err
 	}
 	return seen.Print(os.Stdout)
+}
+
+// machineKey finds what doctor -measure found out about this machine's GPU.
+const machineKey = "machine 1"
+
+// machineOf is what was measured last, nil where nothing was.
+func machineOf(store *cache.Store) *units.Machine {
+	text, ok := memos{store}.Recall(machineKey)
+	if !ok {
+		return nil
+	}
+	var m units.Machine
+	if json.Unmarshal(text, &m) != nil {
+		return nil
+	}
+	return &m
+}
+
+// keepMachine keeps what was measured, for predictions.
+func keepMachine(m *units.Machine) error {
+	store, err := openStore()
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	return memos{store}.Remember(machineKey, text)
 }

@@ -7,6 +7,7 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/policy"
+	"gnvcc/profile/units"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/sim"
 	"gnvcc/sim/predict"
@@ -43,14 +44,19 @@ func (k *Kernel) Best() (r predict.Ranked, ok bool) {
 
 // Look foretells one kernel. decided is an earlier decision about it, from which launch shapes and measured times are
 // taken; nil: a shape is assumed, and Picture.Assumed says so.
-func Look(ctx context.Context, c policy.Compiler, k *policy.Kernel, decided *cache.Decision) (*Kernel, error) {
+// machine is what was measured of a GPU of the kernel's architecture; nil, or one of another architecture: tables.
+func Look(ctx context.Context, c policy.Compiler, k *policy.Kernel, decided *cache.Decision, machine *units.Machine) (*Kernel, error) {
 	device, ok := sim.Lookup(k.CC)
 	if !ok {
 		return nil, fmt.Errorf("predict %s: %s is not in the table of architectures", k.Short, k.Target)
 	}
-	units, err := predict.ForArchitecture(k.CC)
+	rates, err := predict.ForArchitecture(k.CC)
 	if err != nil {
 		return nil, fmt.Errorf("predict %s: %w", k.Short, err)
+	}
+	if machine != nil && machine.CC == k.CC {
+		rates = rates.Measured(machine.Device, machine.Latency, machine.Rate)
+		device.SMs = machine.SMs
 	}
 	shape, assumed := shapeOf(k, decided)
 	out := &Kernel{Kernel: k, Same: map[string]error{}, Failed: map[string]error{}}
@@ -66,7 +72,7 @@ func Look(ctx context.Context, c policy.Compiler, k *policy.Kernel, decided *cac
 		if cand.Entry != "" {
 			name = cand.Entry
 		}
-		run, err = predict.NewRun(code, name, device, shape, units)
+		run, err = predict.NewRun(code, name, device, shape, rates)
 		return run, code, err
 	}
 	base, plain, err := made(recipe.Recipe{})

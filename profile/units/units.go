@@ -53,8 +53,12 @@ type Table struct {
 
 // Build builds the program with nvcc, for the GPU of this machine, into a folder, and gives its path.
 func Build(ctx context.Context, nvcc, dir string) (string, error) {
-	in, out := filepath.Join(dir, "measure.cu"), filepath.Join(dir, "measure")
-	if err := os.WriteFile(in, source, 0o600); err != nil {
+	return build(ctx, nvcc, dir, "measure", source)
+}
+
+func build(ctx context.Context, nvcc, dir, name string, text []byte) (string, error) {
+	in, out := filepath.Join(dir, name+".cu"), filepath.Join(dir, name)
+	if err := os.WriteFile(in, text, 0o600); err != nil {
 		return "", fmt.Errorf("write the program that measures: %w", err)
 	}
 	cmd := exec.CommandContext(ctx, nvcc, "-O3", "-std=c++17", "-arch=native", "-w", "-o", out, in)
@@ -67,6 +71,15 @@ func Build(ctx context.Context, nvcc, dir string) (string, error) {
 
 // Measure runs the program. It takes some seconds. Without a GPU: ErrNoGPU.
 func Measure(ctx context.Context, program string) (*Table, error) {
+	out, err := output(ctx, program)
+	if err != nil {
+		return nil, err
+	}
+	return read(out)
+}
+
+// output runs a program that measures and gives what it prints.
+func output(ctx context.Context, program string) ([]byte, error) {
 	var errText bytes.Buffer
 	cmd := exec.CommandContext(ctx, program)
 	cmd.Stderr = &errText
@@ -78,7 +91,7 @@ func Measure(ctx context.Context, program string) (*Table, error) {
 	case err != nil:
 		return nil, fmt.Errorf("the program that measures failed: %w\n%s", err, strings.TrimSpace(errText.String()))
 	}
-	return read(out)
+	return out, nil
 }
 
 // read reads what the program prints; measure.cu has the form.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -153,6 +154,18 @@ func TestUnknownGrid(t *testing.T) {
 	}
 	if many, few := cycles(32), cycles(64); math.Abs(few/many-1) > 0.02 {
 		t.Errorf("64 warps take %.0f cycles a block, 32 take %.0f", many, few)
+	}
+}
+
+func TestMeasuredUnits(t *testing.T) {
+	tables := units(t, 90)
+	u := tables.Measured("NVIDIA H200", map[string]float64{"global": 800, "sfu": 40}, map[string]float64{"fp64": 60, "sectors": 0.6})
+	if u.Global != 800 || u.Latency[sass.SFU] != 40 || u.Rate[sass.FP64] != 60 || u.Sectors != 0.6 || u.Device != "NVIDIA H200" ||
+		!strings.Contains(u.Source, "measured on NVIDIA H200") {
+		t.Errorf("%+v", u)
+	}
+	if u.SharedMemory != tables.SharedMemory || u.Rate[sass.FP32] != tables.Rate[sass.FP32] || tables.Global == 800 {
+		t.Error("what was not measured has changed")
 	}
 }
 

@@ -11,8 +11,6 @@ import (
 type Units struct {
 	Device string // "NVIDIA H200", or an architecture's name
 	Source string // who says so
-	// Measured tells that the numbers come from this very device, and not from tables for its architecture.
-	Measured bool
 	// Rate is results of one lane per cycle and SM, as in NVIDIA's table of arithmetic throughput; 0: as Integer.
 	Rate [sass.Classes]float64
 	// Latency is cycles until a result can be used; of arithmetic the stall counts tell it, so that it matters for
@@ -86,6 +84,38 @@ func ForArchitecture(cc int) (Units, error) {
 	set(1024, 20, sass.Tensor)
 	set(64, 8, sass.Uniform, sass.Branch, sass.Barrier, sass.Other, sass.Unknown)
 	return u, nil
+}
+
+// classOf names what doctor measures.
+var classOf = map[string][]sass.Class{
+	"fp32": {sass.FP32}, "fp64": {sass.FP64}, "imad": {sass.IMAD}, "integer": {sass.Integer}, "sfu": {sass.SFU},
+	"convert": {sass.Convert}, "shuffle": {sass.Shuffle},
+}
+
+// Measured puts what was measured on a device in place of the tables' numbers; classes that were not measured keep
+// these. Names are those that profile/units prints.
+func (u Units) Measured(device string, latency, rate map[string]float64) Units {
+	u.Device = device
+	u.Source = "measured on " + device + " (gnvcc doctor -measure); rates of other classes from NVIDIA's programming guide"
+	for name, classes := range classOf {
+		for _, c := range classes {
+			if r := rate[name]; r > 0 {
+				u.Rate[c] = r
+			}
+			if l := latency[name]; l > 0 {
+				u.Latency[c] = l
+			}
+		}
+	}
+	for name, to := range map[string]*float64{"global": &u.Global, "shared": &u.SharedMemory, "l1": &u.Near} {
+		if l := latency[name]; l > 0 {
+			*to = l
+		}
+	}
+	if s := rate["sectors"]; s > 0 {
+		u.Sectors = s
+	}
+	return u
 }
 
 // rate is a class's rate, never 0.
