@@ -126,6 +126,7 @@ type Launch struct {
 	Dynamic     int // dynamic shared memory, bytes
 	Count       int // launches seen in the run
 	Checked     int // launches on which the chosen build gave the same bits
+	Varied      int `json:",omitempty"` // launches with other floating-point data than the program's on which it did
 	Before      Time
 	After       Time
 	Values      map[string]string `json:",omitempty"` // "n" or "param 3" -> value, for what stayed the same in all launches

@@ -130,7 +130,7 @@ func (s *search) verify(r recipe.Recipe) error {
 			if err := s.verify(other.Recipe); err != nil {
 				return err
 			}
-			tr.Confirmed, tr.Plain, tr.Refused, tr.Checked = other.Confirmed, other.Plain, other.Refused, other.Checked
+			tr.Confirmed, tr.Plain, tr.Refused, tr.Checked, tr.Varied = other.Confirmed, other.Plain, other.Refused, other.Checked, other.Varied
 		} else if tr.Same == "-" {
 			tr.Confirmed = s.even()
 		}

@@ -143,6 +143,9 @@ func TestVaried(t *testing.T) {
 	for _, tr := range d.Evidence.Tried {
 		refused = refused || strings.Contains(tr.Recipe, "maxnreg=48") && strings.Contains(tr.Refused, "varied data 1")
 	}
+	if n := d.Evidence.Launches[0].Varied; n != 3 {
+		t.Errorf("checked on %d variations, want 3", n)
+	}
 	if !refused {
 		t.Errorf("no word of varied data in %+v", d.Evidence.Tried)
 	}

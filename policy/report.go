@@ -36,6 +36,7 @@ type Entry struct {
 	SpeedUp   float64         `json:"speedUp"`   // its inverse
 	Occupancy [2]float64      `json:"occupancy"` // default and chosen, at the shape that takes most time; 0: not known
 	Checked   int             `json:"checked"`   // launches compared
+	Varied    int             `json:"varied"`    // launches compared with other floating-point data than the program's
 	Launches  int             `json:"launches"`
 	Time      [2]float64      `json:"timeNs"`           // a launch, default and chosen, mean over the launches
 	Spread    [2]float64      `json:"spread"`           // half of the 95 % interval, relative, worst configuration
@@ -64,6 +65,7 @@ func NewEntry(d cache.Decision) Entry {
 		after += n * l.After.Median
 		e.Launches += l.Count
 		e.Checked += l.Checked
+		e.Varied += l.Varied
 		e.Spread[0] = math.Max(e.Spread[0], spread(l.Before))
 		e.Spread[1] = math.Max(e.Spread[1], spread(l.After))
 		if before > heaviest {
@@ -319,13 +321,17 @@ func checked(e Entry) string {
 	if e.Decision.Pinned {
 		return "pinned, not measured: checked on no"
 	}
+	varied := ""
+	if e.Varied > 0 {
+		varied = fmt.Sprintf(", and %d with varied data", e.Varied)
+	}
 	switch e.Decision.Exactness {
 	case rewrite.ByConstruction.String():
-		return fmt.Sprintf("exact by construction, and on %d", e.Checked)
+		return fmt.Sprintf("exact by construction, and on %d%s", e.Checked, varied)
 	case rewrite.Checked.String():
-		return fmt.Sprintf("same bits on %d", e.Checked)
+		return fmt.Sprintf("same bits on %d%s", e.Checked, varied)
 	}
-	return fmt.Sprintf("within the bound on %d", e.Checked)
+	return fmt.Sprintf("within the bound on %d%s", e.Checked, varied)
 }
 
 func shorten(s string, n int) string {

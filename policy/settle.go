@@ -427,7 +427,7 @@ func (t *Tuner) decide(k *kernel, choices []choice, flags string) *cache.Decisio
 			if tr.Build.Registers > d.Evidence.Chosen.Registers || tr.Build.Registers > 0 && d.Evidence.Chosen == k.Default {
 				d.Evidence.Chosen = tr.Build // of several entries the one with the most registers
 			}
-			l.Checked, l.Before, l.After = tr.Checked, tr.Confirmed.Before, tr.Confirmed.After
+			l.Checked, l.Varied, l.Before, l.After = tr.Checked, tr.Varied, tr.Confirmed.Before, tr.Confirmed.After
 			// Times drift over a run: what was compared block by block is the truth, and the table's ratio shall be it.
 			l.After = scaled(l.After, l.Before.Median*tr.Confirmed.Ratio.Estimate)
 		}

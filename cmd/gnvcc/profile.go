@@ -21,7 +21,7 @@ import (
 const profileUsage = `usage: gnvcc profile [--] PROGRAM [ARGUMENTS]     run a program, and note what it does on the GPU
        gnvcc profile -show [-json] [PROGRAM]      what is known: of this program, or of the one observed last
 
-Counts, configurations and times of launches, over all runs observed; gnvcc tune observes, too. Some launches are timed: the first four of a
+Counts, configurations and times of launches, over all runs observed; gnvcc tune observes, too. Some launches are timed: the second to fifth of a
 configuration, then one of 64.
 
 `
@@ -65,9 +65,6 @@ func profiles(args []string) int {
 	if err != nil {
 		return complain("profile", fmt.Errorf("the part of gnvcc that works inside the program can't be built: %w", err))
 	}
-	w := &twin{store: s, agent: library, limits: capture.Usual, note: func(format string, args ...any) {
-		fmt.Fprintf(os.Stderr, "gnvcc: "+format+"\n", args...)
-	}}
 	argv := fs.Args()
 	if argv[0], err = exec.LookPath(argv[0]); err != nil {
 		complain("profile", err)
@@ -78,8 +75,9 @@ func profiles(args []string) int {
 		return complain("profile", err)
 	}
 	defer scratch.Remove()
-	run := profile.Options{Argv: argv, Agent: library, Scratch: scratch.Path, Signals: signals.pass, Log: w.note}
-	exit, seen, err := w.observe(run, func(*profile.Launch) error { return errors.New("only observed") })
+	w := &twin{store: s, limits: capture.Usual, run: profile.Options{Argv: argv, Agent: library, Scratch: scratch.Path, Signals: signals.pass,
+		Log: func(format string, args ...any) { fmt.Fprintf(os.Stderr, "gnvcc: "+format+"\n", args...) }}}
+	exit, seen, err := w.observe(func(*profile.Launch) error { return errors.New("only observed") })
 	if err != nil {
 		return complain("profile", err)
 	}

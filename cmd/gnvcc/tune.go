@@ -225,14 +225,9 @@ func tuneRun(signals *relay, o policy.Options, argv, controls []string, then end
 		o.Crashes = mostRuns - 1
 		tuner = policy.NewTuner(signals.rest, o, compiler, book, memos{store}, progress)
 		var w *twin
-		if w, err = newTwin(ctx, store, toolkit.Dir(), library, then.budget); err == nil {
-			w.tuner, w.say, w.note = tuner, note, note
-			if then.again {
-				signals.programEnded()
-				err = w.again(signals.rest, o)
-			} else {
-				exit, err = w.tune(signals, run, func(l *profile.Launch) error { return tunable(compiler, o, l) })
-			}
+		if w, err = newTwin(ctx, store, toolkit.Dir(), run, then.budget); err == nil {
+			w.tuner, w.say = tuner, note
+			exit, err = w.tune(signals, o, then.again, func(l *profile.Launch) error { return tunable(compiler, o, l) })
 		}
 	}
 	if err != nil {

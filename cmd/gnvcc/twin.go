@@ -34,11 +34,10 @@ type twin struct {
 	store    *capture.Store
 	tuner    *policy.Tuner
 	replayer string
-	agent    string
+	run      profile.Options // of the program
 	limits   capture.Limits
 	budget   time.Duration // for the run
 	say      func(format string, args ...any)
-	note     func(format string, args ...any)
 	counted  bool // the tuner knows how often things were launched
 }
 
@@ -48,7 +47,7 @@ func captures(store *cache.Store) (*capture.Store, error) {
 }
 
 // newTwin builds what is needed beside the agent.
-func newTwin(ctx context.Context, store *cache.Store, root, agent string, budget time.Duration) (*twin, error) {
+func newTwin(ctx context.Context, store *cache.Store, root string, run profile.Options, budget time.Duration) (*twin, error) {
 	s, err := captures(store)
 	if err != nil {
 		return nil, err
@@ -57,12 +56,12 @@ func newTwin(ctx context.Context, store *cache.Store, root, agent string, budget
 	if err != nil {
 		return nil, fmt.Errorf("the program that replays launches can't be built: %w", err)
 	}
-	return &twin{store: s, replayer: program, agent: agent, limits: capture.Usual, budget: budget,
-		say: func(string, ...any) {}, note: func(string, ...any) {}}, nil
+	return &twin{store: s, replayer: program, run: run, limits: capture.Usual, budget: budget, say: func(string, ...any) {}}, nil
 }
 
 // observe runs the program, with captures where wanted allows.
-func (w *twin) observe(run profile.Options, wanted func(*profile.Launch) error) (profile.Exit, []capture.Seen, error) {
+func (w *twin) observe(wanted func(*profile.Launch) error) (profile.Exit, []capture.Seen, error) {
+	run := w.run
 	dir := filepath.Join(run.Scratch, "captures")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return profile.Exit{}, nil, fmt.Errorf("making a folder for captures: %w", err)
@@ -72,19 +71,23 @@ func (w *twin) observe(run profile.Options, wanted func(*profile.Launch) error) 
 	exit, err := profile.Run(context.Background(), run, c)
 	seen, notes := c.Finish()
 	for _, n := range notes {
-		w.note("%s", n)
+		w.run.Log("%s", n)
 	}
 	if err == nil && len(seen) > 0 {
 		if _, e := w.store.Observed(absolute(run.Argv[0]), seen); e != nil {
-			w.note("%v", e)
+			w.run.Log("%v", e)
 		}
 	}
 	return exit, seen, err
 }
 
-// tune does all of it, and leaves the decisions to the tuner's Finish.
-func (w *twin) tune(signals *relay, run profile.Options, wanted func(*profile.Launch) error) (profile.Exit, error) {
-	exit, seen, err := w.observe(run, wanted)
+// tune does all of it, or only searches again, and leaves the decisions to the tuner's Finish.
+func (w *twin) tune(signals *relay, o policy.Options, again bool, wanted func(*profile.Launch) error) (profile.Exit, error) {
+	if again {
+		signals.programEnded()
+		return profile.Exit{}, w.again(signals.rest, o)
+	}
+	exit, seen, err := w.observe(wanted)
 	signals.programEnded()
 	if err != nil {
 		return exit, err
@@ -119,7 +122,7 @@ func (w *twin) tune(signals *relay, run profile.Options, wanted func(*profile.La
 func (w *twin) again(ctx context.Context, o policy.Options) error {
 	all, skipped := w.store.List()
 	if skipped > 0 {
-		w.note("%d captures can't be read, and are left out", skipped)
+		w.run.Log("%d captures can't be read, and are left out", skipped)
 	}
 	var list []*capture.Manifest
 	var total float64
@@ -186,7 +189,7 @@ func (w *twin) search(ctx context.Context, list []*capture.Manifest, shares []fl
 			return
 		}
 		w.say("replaying %s (%.0f %%): %d of %d captures, at most %.0f s", policy.ShortName(m.Kernel), 100*shares[i], i+1, len(list), max(part, least).Seconds())
-		w.tuner.SetBudget(max(part, least))
+		w.tuner.SetBudget(max(part*2/3, least)) // the rest is for checks on varied data
 		w.one(ctx, m)
 	}
 }
@@ -207,7 +210,7 @@ func (w *twin) one(ctx context.Context, m *capture.Manifest) {
 
 // replay lets the tuner search on a capture. False: it could not be replayed.
 func (w *twin) replay(ctx context.Context, m *capture.Manifest, first bool) bool {
-	o := replay.Options{Program: w.replayer, Agent: w.agent, Log: w.note}
+	o := replay.Options{Program: w.replayer, Agent: w.run.Agent, Log: w.run.Log}
 	for runs := 1; ctx.Err() == nil; runs++ {
 		o.Count = first && runs == 1 && !w.counted
 		out, err := replay.Run(ctx, o, w.store, m, w.tuner, 1, nil)
@@ -215,13 +218,13 @@ func (w *twin) replay(ctx context.Context, m *capture.Manifest, first bool) bool
 			if !errors.Is(err, replay.ErrRefused) {
 				err = fmt.Errorf("replaying %s: %w", m.Kernel, err)
 			}
-			w.note("%s: %v", policy.ShortName(m.Kernel), err)
+			w.run.Log("%s: %v", policy.ShortName(m.Kernel), err)
 			return false
 		}
 		if out.Whole || runs == mostRuns {
 			return out.Whole
 		}
-		w.note("%s: a process of the search ended (%s); another goes on", policy.ShortName(m.Kernel), out.Reason)
+		w.run.Log("%s: a process of the search ended (%s); another goes on", policy.ShortName(m.Kernel), out.Reason)
 	}
 	return false
 }
@@ -235,7 +238,7 @@ func (w *twin) vary(ctx context.Context, m *capture.Manifest) {
 	if !numbers {
 		return
 	}
-	o := replay.Options{Program: w.replayer, Agent: w.agent, Log: func(string, ...any) {}, Vary: w.tuner.Vary, Limit: 5 * time.Second}
+	o := replay.Options{Program: w.replayer, Agent: w.run.Agent, Log: func(string, ...any) {}, Vary: w.tuner.Vary, Limit: 2 * time.Second}
 	for next := 1; next <= variation && ctx.Err() == nil; {
 		var list []int
 		for v := next; v <= variation; v++ {

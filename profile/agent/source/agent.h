@@ -195,11 +195,11 @@ void capture_after(bool launched); // opens the gate and tells gnvcc
 struct shape;
 extern bool observing; // some launches are timed
 bool sample_wanted(uint64_t count);
-void sample_begin(struct shape *s, CUcontext context, CUstream stream);
+void sample_begin(struct shape *s, bool first, CUcontext context, CUstream stream);
 void sample_end(bool launched); // the launch has returned
 void samples_collect(void);     // takes the times that are there
 void samples_drop(CUcontext context);
-void shape_timed(struct shape *s, double seconds); // launch.c
+void shape_timed(struct shape *s, bool first, double seconds); // launch.c
 
 // ---- region.c
 

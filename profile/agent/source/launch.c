@@ -23,7 +23,7 @@ struct shape {
   uint8_t *first, *same, *here;  // arguments: of the first launch, 1 per byte that never changed, of this launch
   uint64_t *any;                 // per parameter of 8 bytes: all values or-ed
   bool changed;                  // since the last summary
-  double seconds;                // of the launches that were timed
+  double seconds, first_seconds; // of the launches that were timed; of the first one, which counts where there is no other
   uint64_t timed;
   bool told;                     // gnvcc knows it: its first question was sent
 };
@@ -552,6 +552,7 @@ void on_launch(struct launch *l) {
   s->count++;
   s->changed = true;
   shape_arguments(s, l);
+  bool first = s->count == 1;
   bool question = s->again != 0 && s->count >= s->again;
   bool sampled = sample_wanted(s->count) && !(l->flags & (L_CAPTURED | L_PROGRAMMATIC)) && atomic_load_explicit(&captures, memory_order_relaxed) == 0;
   if (question) s->again = 0; // another thread that launches the same need not ask
@@ -562,13 +563,16 @@ void on_launch(struct launch *l) {
     summary_send(false);
     pthread_mutex_unlock(&talk);
   }
-  if (sampled) sample_begin(s, l->context, l->stream);
+  if (sampled) sample_begin(s, first, l->context, l->stream);
 }
 
-void shape_timed(struct shape *s, double seconds) {
+void shape_timed(struct shape *s, bool first, double seconds) {
   pthread_mutex_lock(&lock);
-  s->seconds += seconds;
-  s->timed++;
+  if (first) s->first_seconds = seconds;
+  else {
+    s->seconds += seconds;
+    s->timed++;
+  }
   s->changed = true;
   pthread_mutex_unlock(&lock);
 }
@@ -593,8 +597,8 @@ void summary_send(bool all) {
     put_u32(&b, s->id);
     put_u64(&b, s->count);
     put_u64(&b, s->varied);
-    put_f64(&b, s->seconds);
-    put_u64(&b, s->timed);
+    put_f64(&b, s->timed ? s->seconds : s->first_seconds);
+    put_u64(&b, s->timed ? s->timed : s->first_seconds > 0);
     put_bytes(&b, s->same, s->kernel->bytes);
     put_aligns(&b, s);
   }
