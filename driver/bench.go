@@ -38,6 +38,7 @@ type bench struct {
 	stub    func() (*hostStub, error)             // the build's host stub; nil: there need be none
 	normals map[string]map[string]string          // what recipes for the source must give (joint.go); nil: whatever they give
 	count   atomic.Int64                          // for names of files
+	made    map[string]made                       // variants that were read or made, by key: several attempts at a build ask for them
 	after   func(what string, took time.Duration) // told of every tool that was run; may be nil
 }
 
@@ -122,7 +123,7 @@ func (h *head) String() string { return h.text.String() }
 // carried out, that ptxas refuses or whose kernel would no longer launch with every block is left out, with the
 // reason, and the others stay. Where none is left, content is nil.
 func (b *bench) build(ctx context.Context, j *job, t *translation, recipes map[string]recipe.Recipe, std []cache.Kernel) (*built, error) {
-	module, err := ptx.Parse(j.ptx)
+	module, err := j.read()
 	if err != nil {
 		return nil, fmt.Errorf("read the PTX: %w", err)
 	}
@@ -211,16 +212,16 @@ func (b *bench) try(ctx context.Context, j *job, t *translation, module *ptx.Mod
 	if len(bad) > 0 || ctx.Err() != nil {
 		return nil, bad, ctx.Err()
 	}
-	text := j.ptx
+	whole := module
 	if len(p.variants) > 0 {
-		merged, refused, err := merge.Into(text, p.variants)
+		merged, refused, err := merge.Into(module, p.variants)
 		if err != nil {
 			return nil, nil, fmt.Errorf("put the kernels together: %w", err)
 		}
 		if len(refused) > 0 {
 			return nil, p.blame(refused), nil
 		}
-		text = merged
+		whole = merged
 	}
 	before := map[string]int{}
 	for _, k := range std {
@@ -230,15 +231,12 @@ func (b *bench) try(ctx context.Context, j *job, t *translation, module *ptx.Mod
 		Registers: before, Blocks: p.blocks, Dynamic: p.dynamic, ReadBack: true, Relocatable: j.call.reloc, MaxRegCount: j.call.maxreg,
 		TuneOver: true, // whether the user allows that is asked when a recipe is decided on
 	}
-	text, refused, err := options.Apply(text, p.passes)
-	if err != nil {
-		return nil, nil, fmt.Errorf("rewrite the PTX: %w", err)
-	}
+	whole, refused := options.Rewrite(whole, p.passes)
 	if len(refused) > 0 {
 		return nil, p.blame(refused), nil
 	}
 
-	argv := append([]string(nil), p.flags...)
+	text, argv := whole.Bytes(), append([]string(nil), p.flags...)
 	if b.only && !j.call.reloc && len(module.Entries()) > 1 {
 		// A candidate is one kernel. ptxas makes the same code of it without the others (compared for 12.4, 13.0 and 13.5).
 		for name := range recipes {

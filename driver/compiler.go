@@ -150,7 +150,7 @@ func (c *Compiler) source(a cache.Assembly, kernel string) (*Source, error) {
 		return nil, fmt.Errorf("%s: it was built by ptxas %s, and %s is now %s (build it once more)", kernel, a.Version, a.Ptxas, s.job.version)
 	}
 	s.Flags = call.flags
-	if s.Module, err = ptx.Parse(text); err != nil {
+	if s.Module, err = s.job.read(); err != nil {
 		return nil, fmt.Errorf("%s: %w", kernel, err)
 	}
 	if s.Entry = s.Module.Entry(kernel); s.Entry == nil {

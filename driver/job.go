@@ -24,6 +24,8 @@ type job struct {
 	ptx     []byte
 	hash    string // of ptx
 	key     string // hash of all that ptxas' result and its messages depend on, names of files aside
+
+	read func() (*ptx.Module, error) // ptx, read when it is first asked for; the module is for reading only
 }
 
 // maxPTX is the largest PTX that is looked into, bytes. The largest that we have seen is 60 MB (a TU of CUTLASS kernels);
@@ -37,6 +39,7 @@ func newJob(store *cache.Store, call *ptxasCall, tool string, text []byte) (*job
 	if err != nil {
 		return nil, fmt.Errorf("look at ptxas: %w", err)
 	}
+	j.read = sync.OnceValues(func() (*ptx.Module, error) { return ptx.Parse(text) })
 	if j.version, err = versionOf(store, tool, id); err != nil {
 		return nil, err
 	}
@@ -85,7 +88,7 @@ const identityVersion = "kernel 1"
 // identities gives the entries of a job's PTX, with the keys of their decisions. A kernel whose normal form can't be made has
 // none, and is left alone.
 func (j *job) identities() ([]cache.Kernel, error) {
-	m, err := ptx.Parse(j.ptx)
+	m, err := j.read()
 	if err != nil {
 		return nil, fmt.Errorf("read the PTX: %w", err)
 	}

@@ -69,11 +69,16 @@ func (b *bench) together(ctx context.Context, t *translation, module *ptx.Module
 			b.log.Debug().Err(err).Msg("kernels are not compiled together")
 			continue
 		}
+		read, err := ptx.Parse(content)
+		if err != nil {
+			b.log.Debug().Err(err).Msg("kernels are not compiled together")
+			continue
+		}
 		for _, i := range j.Requests {
 			v := wanted[i]
 			m := made{}
-			if m.ptx, err = b.oneSet(unit, module.Bytes(), content, v); err == nil {
-				m.normal = normalOf(m.ptx, v.entry)
+			if m.module, err = b.oneSet(unit, module, read, v); err == nil {
+				m.normal = normalOf(m.module, v.entry)
 			}
 			if err != nil || m.normal != normals[i] {
 				b.log.Debug().Str("kernel", v.entry).Err(err).Msg("compiled alone: beside others its code is not what was measured")

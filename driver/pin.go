@@ -136,9 +136,9 @@ func (c *Compiler) normalOf(ctx context.Context, s *Source, v variantOf) string 
 		return none
 	}
 	defer done()
-	content, err := b.compileVariant(ctx, s.translation, s.Module, call, s.Signature, v)
+	m, err := b.compileVariant(ctx, s.translation, s.Module, call, s.Signature, v)
 	if err != nil {
 		return none
 	}
-	return normalOf(content, v.entry)
+	return normalOf(m, v.entry)
 }

@@ -93,7 +93,7 @@ func (b *bench) planKernel(ctx context.Context, t *translation, module *ptx.Modu
 			return err
 		}
 		p.normals[v.String()] = m.normal
-		p.variants = append(p.variants, merge.Variant{Entry: name, PTX: m.ptx})
+		p.variants = append(p.variants, merge.Variant{Entry: name, Module: m.module})
 	}
 	p.passes[name] = rewrite.At(r, rewrite.PTX)
 	return nil
@@ -134,7 +134,7 @@ func (b *bench) planSeconds(ctx context.Context, j *job, t *translation, module 
 			others = append(others, s)
 			continue
 		}
-		p.add(merge.Variant{Entry: kernel, Second: s.name, PTX: j.ptx}, s, s.hostChoice())
+		p.add(merge.Variant{Entry: kernel, Second: s.name, Module: module}, s, s.hostChoice())
 	}
 	if len(others) == 0 {
 		return nil
@@ -164,7 +164,7 @@ func (b *bench) planSeconds(ctx context.Context, j *job, t *translation, module 
 			return err
 		}
 		p.normals[v.String()] = m.normal
-		p.add(merge.Variant{Entry: kernel, Second: s.name, PTX: m.ptx}, s, choice)
+		p.add(merge.Variant{Entry: kernel, Second: s.name, Module: m.module}, s, choice)
 	}
 	return nil
 }

@@ -96,9 +96,10 @@ func (b *bench) early(ctx context.Context, t *translation, call *ciccCall) (*ptx
 	if err != nil && (ctx.Err() != nil || transient(err)) {
 		return nil, err
 	}
-	b.keepMemo(memoEarly, key, made{ptx: content}, err)
-	if err != nil {
-		return nil, err
+	var module *ptx.Module
+	if err == nil {
+		module, err = ptx.Parse(content)
 	}
-	return ptx.Parse(content)
+	b.keepMemo(memoEarly, key, made{module: module}, err)
+	return module, err
 }

@@ -54,17 +54,13 @@ var errNoSource = errors.New("it is not known which cicc call its PTX comes from
 
 // A made is a variant's PTX, and what its kernel is in it.
 type made struct {
-	ptx    []byte
+	module *ptx.Module // for reading only
 	normal string
 }
 
 // normalOf is the hash of a kernel's normal form (rewrite/ptx) in a variant's PTX: what a decision was measured on. It is the same in a
 // text in which other kernels are rewritten, too, unless that changed the kernel's code. "" where it can't be told.
-func normalOf(content []byte, entry string) string {
-	m, err := ptx.Parse(content)
-	if err != nil {
-		return ""
-	}
+func normalOf(m *ptx.Module, entry string) string {
 	h, err := m.Identity(entry)
 	if err != nil {
 		return ""
@@ -83,6 +79,9 @@ func variantKey(t *translation, call *ciccCall, signature []string, v variantOf)
 
 // recallVariant finds a variant that was made before, or why there is none.
 func (b *bench) recallVariant(key string, v variantOf) (m made, ok bool, err error) {
+	if m, ok := b.made[key]; ok {
+		return m, true, nil
+	}
 	kept, ok := memoVariant.Get(b.store, key)
 	if !ok {
 		return made{}, false, nil
@@ -94,20 +93,37 @@ func (b *bench) recallVariant(key string, v variantOf) (m made, ok bool, err err
 	if err != nil {
 		return made{}, false, nil
 	}
-	if kept.Normal == "" {
-		kept.Normal = normalOf(content, v.entry)
+	if m.module, err = ptx.Parse(content); err != nil {
+		return made{}, false, nil
 	}
-	return made{content, kept.Normal}, true, nil
+	if m.normal = kept.Normal; m.normal == "" {
+		m.normal = normalOf(m.module, v.entry)
+	}
+	b.remember(key, m)
+	return m, true, nil
+}
+
+// remember keeps a variant for as long as the bench works.
+func (b *bench) remember(key string, m made) {
+	if b.made == nil {
+		b.made = map[string]made{}
+	}
+	b.made[key] = m
 }
 
 // keepVariant keeps a variant, or why there is none. It is made again if it can't be kept.
-func (b *bench) keepVariant(key string, m made, err error) { b.keepMemo(memoVariant, key, m, err) }
+func (b *bench) keepVariant(key string, m made, err error) {
+	if err == nil {
+		b.remember(key, m)
+	}
+	b.keepMemo(memoVariant, key, m, err)
+}
 
 func (b *bench) keepMemo(kind cache.Memos[keptVariant], key string, m made, err error) {
 	kept := keptVariant{Normal: m.normal}
 	if err != nil {
 		kept.Error = err.Error()
-	} else if kept.PTX, err = b.store.PutObject(m.ptx); err != nil {
+	} else if kept.PTX, err = b.store.PutObject(m.module.Bytes()); err != nil {
 		b.log.Warn().Err(err).Msg("a variant is not kept")
 		return
 	}
@@ -146,18 +162,18 @@ func (b *bench) variant(ctx context.Context, t *translation, module *ptx.Module,
 		defer done()
 	}
 	var m made
-	m.ptx, err = b.compileVariant(ctx, t, module, call, signature, v)
+	m.module, err = b.compileVariant(ctx, t, module, call, signature, v)
 	if err != nil && (ctx.Err() != nil || transient(err)) {
 		return made{}, err
 	}
 	if err == nil {
-		m.normal = normalOf(m.ptx, v.entry)
+		m.normal = normalOf(m.module, v.entry)
 	}
 	b.keepVariant(key, m, err)
 	return m, err
 }
 
-func (b *bench) compileVariant(ctx context.Context, t *translation, module *ptx.Module, call *ciccCall, signature []string, v variantOf) ([]byte, error) {
+func (b *bench) compileVariant(ctx context.Context, t *translation, module *ptx.Module, call *ciccCall, signature []string, v variantOf) (*ptx.Module, error) {
 	unit, err := b.unit(t.Input)
 	if err != nil {
 		return nil, err
@@ -173,19 +189,23 @@ func (b *bench) compileVariant(ctx context.Context, t *translation, module *ptx.
 	if err != nil {
 		return nil, err
 	}
-	return b.oneSet(unit, module.Bytes(), content, v)
+	read, err := ptx.Parse(content)
+	if err != nil {
+		return nil, fmt.Errorf("read the variant's PTX: %w", err)
+	}
+	return b.oneSet(unit, module, read, v)
 }
 
 // oneSet makes the copies in a variant's PTX share their static shared arrays.
-func (b *bench) oneSet(unit *source.Unit, standard, content []byte, v variantOf) ([]byte, error) {
+func (b *bench) oneSet(unit *source.Unit, standard, variant *ptx.Module, v variantOf) (*ptx.Module, error) {
 	if v.alone {
-		return content, nil // one copy
+		return variant, nil // one copy
 	}
-	content, err := unit.MergeShared(v.entry, v.terms, standard, content)
+	variant, err := unit.MergeShared(v.entry, v.terms, standard, variant)
 	if err != nil {
 		return nil, fmt.Errorf("give the copies one set of shared arrays: %w", err)
 	}
-	return content, nil
+	return variant, nil
 }
 
 // cicc runs the translation's cicc on another text.

@@ -42,15 +42,7 @@ func Apply(src []byte, recipes map[string]recipe.Recipe) (out []byte, refused ma
 
 // Apply is the function Apply under these options.
 func (o Options) Apply(src []byte, recipes map[string]recipe.Recipe) (out []byte, refused map[string]error, err error) {
-	refused = make(map[string]error)
-	wanted := make(map[string]recipe.Recipe)
-	for name, r := range recipes {
-		if err := Check(r); err != nil {
-			refused[name] = err
-		} else if p := At(r, PTX); !p.IsDefault() {
-			wanted[name] = p
-		}
-	}
+	wanted, refused := passable(recipes)
 	if len(wanted) == 0 {
 		return src, refused, nil
 	}
@@ -58,8 +50,20 @@ func (o Options) Apply(src []byte, recipes map[string]recipe.Recipe) (out []byte
 	if err != nil {
 		return src, refused, err
 	}
+	m, refused = o.Rewrite(m, recipes)
+	return m.Bytes(), refused, nil
+}
+
+// Rewrite is Apply for a module that was read before, which stays as it is: out is a copy, or the module itself where no
+// pass is wanted.
+func (o Options) Rewrite(m *ptx.Module, recipes map[string]recipe.Recipe) (out *ptx.Module, refused map[string]error) {
+	wanted, refused := passable(recipes)
+	if len(wanted) == 0 {
+		return m, refused
+	}
+	m = m.Clone()
 	header := machineOf(m)
-	header.trades = bytes.Contains(src, []byte("setmaxnreg"))
+	header.trades = bytes.Contains(m.Bytes(), []byte("setmaxnreg"))
 	for _, f := range m.Entries() {
 		if r, ok := wanted[f.Name]; ok {
 			delete(wanted, f.Name)
@@ -71,7 +75,20 @@ func (o Options) Apply(src []byte, recipes map[string]recipe.Recipe) (out []byte
 	for name := range wanted {
 		refused[name] = errors.New("no such kernel in this PTX")
 	}
-	return m.Bytes(), refused, nil
+	return m, refused
+}
+
+// passable parts recipes into what the passes have to do and those that can't be carried out.
+func passable(recipes map[string]recipe.Recipe) (wanted map[string]recipe.Recipe, refused map[string]error) {
+	wanted, refused = make(map[string]recipe.Recipe), make(map[string]error)
+	for name, r := range recipes {
+		if err := Check(r); err != nil {
+			refused[name] = err
+		} else if p := At(r, PTX); !p.IsDefault() {
+			wanted[name] = p
+		}
+	}
+	return wanted, refused
 }
 
 // maxDeclared bounds the declarations of registers that stand in one function, since they are compared with each other. cicc writes one a type,

@@ -13,9 +13,9 @@ import (
 
 // A Variant is one kernel from another compile of the same translation unit.
 type Variant struct {
-	Entry  string // its name
-	Second string // the name that it gets beside the default kernel; "" to take that one's place
-	PTX    []byte // the module that it comes from
+	Entry  string      // its name
+	Second string      // the name that it gets beside the default kernel; "" to take that one's place
+	Module *ptx.Module // that it comes from; its functions may have been edited
 }
 
 // key names the variant in the map of refusals.
@@ -26,25 +26,21 @@ func (v Variant) key() string {
 	return v.Entry
 }
 
-// Into puts the variants into the default module. A variant that does not fit is left out and its reason given under
-// the name that it would have had. With nothing put in, the text itself is returned.
-func Into(module []byte, variants []Variant) (out []byte, refused map[string]error, err error) {
-	base, err := ptx.Parse(module)
-	if err != nil {
-		return nil, nil, fmt.Errorf("the default PTX: %w", err)
-	}
+// Into puts the variants into the default module, as it was read from its text. A variant that does not fit is left out
+// and its reason given under the name that it would have had. With nothing put in, base itself is returned.
+func Into(base *ptx.Module, variants []Variant) (out *ptx.Module, refused map[string]error, err error) {
 	refused = map[string]error{}
-	b := &builder{src: module, base: base, lines: readLines(module), taken: map[string]bool{}}
+	src := base.Bytes()
+	b := &builder{src: src, base: base, lines: readLines(src), taken: map[string]bool{}}
 	for i, v := range variants {
 		if err := b.add(v, i); err != nil {
 			refused[v.key()] = err
 		}
 	}
 	if len(b.splices) == 0 {
-		return module, refused, nil
+		return base, refused, nil
 	}
-	out = b.bytes()
-	if _, err := ptx.Parse(out); err != nil {
+	if out, err = ptx.Parse(b.bytes()); err != nil {
 		return nil, nil, fmt.Errorf("the merged PTX: %w", err)
 	}
 	return out, refused, nil
@@ -76,60 +72,105 @@ func (b *builder) bytes() []byte {
 	return append(out, b.src[last:]...)
 }
 
+// add puts one variant in; number is its place among them all.
 func (b *builder) add(v Variant, number int) error {
-	def := b.base.Entry(v.Entry)
-	if def == nil || !def.Body {
-		return fmt.Errorf("no kernel %s in the default PTX", v.Entry)
-	}
-	if v.Second != "" && (b.base.Func(v.Second) != nil || b.base.Global(v.Second) != nil || b.taken[v.Second]) {
-		return fmt.Errorf("the name %s is taken", v.Second)
-	}
-	m, err := ptx.Parse(v.PTX)
+	def, entry, err := b.pair(v)
 	if err != nil {
-		return fmt.Errorf("the variant's PTX: %w", err)
+		return err
+	}
+	n, err := b.brought(v)
+	if err != nil {
+		return err
+	}
+	if err := b.name(n, v.Module, number); err != nil {
+		return err
+	}
+	text, err := b.text(v, n, entry)
+	if err != nil {
+		return err
+	}
+	at := def.At()
+	if v.Second == "" {
+		b.splices = append(b.splices, splice{at.Start, at.End, text})
+	} else {
+		b.splices = append(b.splices, splice{at.End, at.End, append([]byte("\n"), text...)})
+		b.taken[v.Second] = true
+	}
+	for _, name := range n.names {
+		b.taken[name] = true
+	}
+	return nil
+}
+
+// pair finds the kernel in both modules, and says why one can't stand for the other.
+func (b *builder) pair(v Variant) (def, entry *ptx.Func, err error) {
+	m := v.Module
+	if def = b.base.Entry(v.Entry); def == nil || !def.Body {
+		return nil, nil, fmt.Errorf("no kernel %s in the default PTX", v.Entry)
+	}
+	if v.Second != "" && b.isTaken(v.Second) {
+		return nil, nil, fmt.Errorf("the name %s is taken", v.Second)
 	}
 	if m.Version != b.base.Version || !slices.Equal(m.Target, b.base.Target) || m.AddressSize != b.base.AddressSize {
-		return fmt.Errorf("the variant's PTX is for version %s %v, the default one for %s %v", m.Version, m.Target, b.base.Version, b.base.Target)
+		return nil, nil, fmt.Errorf("the variant's PTX is for version %s %v, the default one for %s %v",
+			m.Version, m.Target, b.base.Version, b.base.Target)
 	}
-	entry := m.Entry(v.Entry)
-	if entry == nil || !entry.Body {
-		return fmt.Errorf("no kernel %s in the variant's PTX", v.Entry)
+	if entry = m.Entry(v.Entry); entry == nil || !entry.Body {
+		return nil, nil, fmt.Errorf("no kernel %s in the variant's PTX", v.Entry)
 	}
 	if err := sameParams(def, entry); err != nil {
-		return err
+		return nil, nil, err
 	}
 	if err := sameDirectives(def, entry); err != nil {
-		return err
+		return nil, nil, err
 	}
 	if slices.Contains(m.Target, "debug") {
-		return fmt.Errorf("%s is built for debugging", v.Entry)
+		return nil, nil, fmt.Errorf("%s is built for debugging", v.Entry)
 	}
-	reach, err := m.Reach(v.Entry)
+	return def, entry, nil
+}
+
+// isTaken tells whether a name of the merged module stands for something already.
+func (b *builder) isTaken(name string) bool {
+	return b.base.Func(name) != nil || b.base.Global(name) != nil || b.taken[name]
+}
+
+// news is what a variant brings besides its kernel.
+type news struct {
+	globals []*ptx.Global
+	funcs   []*ptx.Func
+	names   map[string]string // of those that are to be renamed, with the new name
+}
+
+// brought finds what the variant's kernel reaches and the default module has not, or has as something else.
+func (b *builder) brought(v Variant) (*news, error) {
+	reach, err := v.Module.Reach(v.Entry)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	names := map[string]string{} // what has to be renamed
-	var globals []*ptx.Global
-	var funcs []*ptx.Func
+	n := &news{names: map[string]string{}}
 	for _, g := range reach.Globals {
 		old := b.base.Global(g.Name)
-		text := v.PTX[g.Span.Start:g.Span.End]
 		switch {
-		case old != nil && sameText(b.src[old.Span.Start:old.Span.End], text):
+		case old != nil && sameText(b.base.GlobalText(old), v.Module.GlobalText(g)):
 		case constant(g):
-			names[g.Name] = ""
-			globals = append(globals, g)
+			n.names[g.Name] = ""
+			n.globals = append(n.globals, g)
 		case g.Space == "shared" && old == nil && g.Linkage == "":
-			globals = append(globals, g) // a block's own: which kernel of the module uses it makes no difference
-			names[g.Name] = ""
+			n.globals = append(n.globals, g) // a block's own: which kernel of the module uses it makes no difference
+			n.names[g.Name] = ""
 		case old == nil:
-			return fmt.Errorf("the variant has a variable %s that the default module has not", g.Name)
+			return nil, fmt.Errorf("the variant has a variable %s that the default module has not", g.Name)
 		default:
-			return fmt.Errorf("variable %s is another one in the variant", g.Name)
+			return nil, fmt.Errorf("variable %s is another one in the variant", g.Name)
 		}
 	}
-	// A function is the default module's if its text is and if nothing that it reaches is renamed; so the ones that
-	// differ spread to their callers.
+	return n, b.functions(n, reach)
+}
+
+// functions finds the functions among what a variant brings. A function is the default module's if its text is and if
+// nothing that it reaches is renamed; so the ones that differ spread to their callers.
+func (b *builder) functions(n *news, reach *ptx.Reach) error {
 	different := map[*ptx.Func]bool{}
 	for changed := true; changed; {
 		changed = false
@@ -138,7 +179,7 @@ func (b *builder) add(v Variant, number int) error {
 				continue
 			}
 			old := b.base.Func(f.Name)
-			differs := old == nil || f.Body && (!old.Body || !sameText(old.Text(), f.Text())) || mentions(f, names)
+			differs := old == nil || f.Body && (!old.Body || !sameText(old.Text(), f.Text())) || mentions(f, n.names)
 			if !differs {
 				continue
 			}
@@ -146,73 +187,73 @@ func (b *builder) add(v Variant, number int) error {
 			case f.Entry:
 				return fmt.Errorf("the variant launches the kernel %s, which differs from the default one", f.Name)
 			case !f.Body && old == nil:
-				funcs = append(funcs, f) // a declaration of something from outside
+				n.funcs = append(n.funcs, f) // a declaration of something from outside
 			case f.Body && addressTaken(reach.Funcs, f.Name):
 				return fmt.Errorf("the address of %s is taken, and the variant has another one: pointers would differ", f.Name)
 			case f.Body:
-				names[f.Name] = ""
-				funcs = append(funcs, f)
+				n.names[f.Name] = ""
+				n.funcs = append(n.funcs, f)
 			}
 			different[f] = true
 			changed = true
 		}
 	}
-	suffix := suffixOf(v.PTX, globals, funcs, number)
-	for old := range names {
-		names[old] = old + suffix
+	return nil
+}
+
+// name gives what a variant brings names that nothing else has.
+func (b *builder) name(n *news, m *ptx.Module, number int) error {
+	suffix := suffixOf(m, n.globals, n.funcs, number)
+	for old := range n.names {
+		n.names[old] = old + suffix
 	}
-	for _, name := range names {
-		if b.base.Func(name) != nil || b.base.Global(name) != nil || b.taken[name] {
+	for _, name := range n.names {
+		if b.isTaken(name) {
 			return fmt.Errorf("the name %s is taken", name)
 		}
 	}
+	return nil
+}
 
-	from := readLines(v.PTX)
+// text is what stands in the merged module for a variant.
+func (b *builder) text(v Variant, n *news, entry *ptx.Func) ([]byte, error) {
+	from := b.lines
+	if v.Module != b.base {
+		from = readLines(v.Module.Bytes())
+	}
 	var text bytes.Buffer
-	for _, g := range globals {
-		text.Write(rename(v.PTX[g.Span.Start:g.Span.End], names))
+	for _, g := range n.globals {
+		text.Write(rename(v.Module.GlobalText(g), n.names))
 		text.WriteString("\n")
 	}
-	for _, f := range funcs { // they may call each other: declare all first
+	for _, f := range n.funcs { // they may call each other: declare all first
 		if f.Body {
-			text.Write(bytes.TrimRight(rename(local(f, header(f)), names), " \t\r\n"))
+			text.Write(bytes.TrimRight(rename(local(f, header(f)), n.names), " \t\r\n"))
 			text.WriteString(";\n")
 		} else {
 			text.Write(f.Text())
 			text.WriteString("\n")
 		}
 	}
-	for _, f := range funcs {
+	for _, f := range n.funcs {
 		if f.Body {
 			body, err := b.lines.translate(f, from)
 			if err != nil {
-				return err
+				return nil, err
 			}
-			text.Write(rename(local(f, body), names))
+			text.Write(rename(local(f, body), n.names))
 			text.WriteString("\n")
 		}
 	}
 	body, err := b.lines.translate(entry, from)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if v.Second != "" {
-		names[v.Entry] = v.Second
+		n.names[v.Entry] = v.Second
 	}
-	body = rename(body, names)
-	at := def.At()
-	if v.Second == "" {
-		text.Write(body)
-		b.splices = append(b.splices, splice{at.Start, at.End, text.Bytes()})
-	} else {
-		text.Write(body)
-		b.splices = append(b.splices, splice{at.End, at.End, append([]byte("\n"), text.Bytes()...)})
-		b.taken[v.Second] = true
-	}
-	for _, name := range names {
-		b.taken[name] = true
-	}
-	return nil
+	text.Write(rename(body, n.names))
+	return text.Bytes(), nil
 }
 
 // sameParams refuses a variant that would read its arguments from other places.
@@ -273,10 +314,10 @@ func constant(g *ptx.Global) bool {
 
 // suffixOf ends the new names of what a variant brings. The number keeps the variants of one module apart; the hash of the content keeps
 // objects apart that a device link (-rdc=true) puts together, should a name get out in spite of local.
-func suffixOf(module []byte, globals []*ptx.Global, funcs []*ptx.Func, number int) string {
+func suffixOf(m *ptx.Module, globals []*ptx.Global, funcs []*ptx.Func, number int) string {
 	h := sha256.New()
 	for _, g := range globals {
-		h.Write(module[g.Span.Start:g.Span.End])
+		h.Write(m.GlobalText(g))
 	}
 	for _, f := range funcs {
 		h.Write(f.Text())

@@ -83,6 +83,15 @@ func assemble(t *testing.T, k ptxtest.Toolkit, module []byte, flags ...string) {
 	}
 }
 
+func read(t *testing.T, text []byte) *ptx.Module {
+	t.Helper()
+	m, err := ptx.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
 func TestInto(t *testing.T) {
 	for _, k := range ptxtest.Toolkits(t) {
 		for _, mode := range []struct {
@@ -95,21 +104,17 @@ func TestInto(t *testing.T) {
 		} {
 			t.Run(k.Version+"/"+mode.name, func(t *testing.T) {
 				base, variant := compile(t, k, "1", mode.nvcc...), compile(t, k, "4", mode.nvcc...)
+				old, from := read(t, base), read(t, variant)
 				var all []Variant
 				for _, entry := range []string{"_Z5firstPfi", "_Z6secondPfi", "_Z5thirdIfEvPT_i"} {
-					all = append(all, Variant{Entry: entry, PTX: variant}, Variant{Entry: entry, Second: entry + "__second", PTX: variant})
+					all = append(all, Variant{Entry: entry, Module: from}, Variant{Entry: entry, Second: entry + "__second", Module: from})
 				}
 				for _, some := range [][]Variant{all, all[:1], all[3:4], all[4:]} {
-					out, refused, err := Into(base, some)
+					m, refused, err := Into(old, some)
 					if err != nil || len(refused) > 0 {
 						t.Fatal(err, refused)
 					}
-					assemble(t, k, out, mode.ptxas...)
-					m, err := ptx.Parse(out)
-					if err != nil {
-						t.Fatal(err)
-					}
-					old, _ := ptx.Parse(base)
+					assemble(t, k, m.Bytes(), mode.ptxas...)
 					if want := old.Entry("_Z5thirdIdEvPT_i").Text(); !bytes.Equal(m.Entry("_Z5thirdIdEvPT_i").Text(), want) {
 						t.Error("a kernel that was not asked for has changed")
 					}
@@ -119,7 +124,8 @@ func TestInto(t *testing.T) {
 						}
 					}
 				}
-				out, _, _ := Into(base, all[:1])
+				m, _, _ := Into(old, all[:1])
+				out := m.Bytes()
 				if mode.name != "rdc" && !strings.Contains(string(out), "__v0_") {
 					t.Error("the variant's literals have no names of their own")
 				}
@@ -145,10 +151,10 @@ func TestIntoRefuses(t *testing.T) {
 		"the name is taken":     {head + k, head + k, "k"},
 		"other launch bounds":   {head + k, head + strings.Replace(k, ")\n{", ")\n.maxntid 64\n{", 1), ""},
 		"a function's address":  {head + ".func f()\n{\nret;\n}\n" + strings.Replace(use, ", x", ", f", 1), head + ".func f()\n{\n.reg .b32 %r<2>;\nmov.u32 %r1, 1;\nret;\n}\n" + strings.Replace(use, ", x", ", f", 1), ""},
-		"no PTX":                {head + k, "{", ""},
 	} {
-		out, refused, err := Into([]byte(c.base), []Variant{{Entry: "k", Second: c.second, PTX: []byte(c.variant)}})
-		if err != nil || len(refused) != 1 || string(out) != c.base {
+		base := read(t, []byte(c.base))
+		out, refused, err := Into(base, []Variant{{Entry: "k", Second: c.second, Module: read(t, []byte(c.variant))}})
+		if err != nil || len(refused) != 1 || out != base || string(out.Bytes()) != c.base {
 			t.Errorf("%s: not refused (%v, %v)", name, refused, err)
 		}
 	}
@@ -165,15 +171,11 @@ func TestNames(t *testing.T) {
 	}
 	for _, linkage := range []string{".weak", ".visible", ""} {
 		names := map[string]bool{}
-		base := module(linkage, "1", "")
+		base := read(t, module(linkage, "1", ""))
 		for _, body := range []string{"mov.u32 %r1, 1;\n", "mov.u32 %r1, 2;\n"} {
-			out, refused, err := Into(base, []Variant{{Entry: "k", PTX: module(linkage, "2", body)}})
+			m, refused, err := Into(base, []Variant{{Entry: "k", Module: read(t, module(linkage, "2", body))}})
 			if err != nil || len(refused) > 0 {
 				t.Fatal(err, refused)
-			}
-			m, err := ptx.Parse(out)
-			if err != nil {
-				t.Fatal(err)
 			}
 			r, err := m.Reach("k")
 			if err != nil {
@@ -195,7 +197,7 @@ func TestNames(t *testing.T) {
 				names[g.Name] = true
 			}
 			for _, k := range ptxtest.Toolkits(t) {
-				assemble(t, k, out, "-c")
+				assemble(t, k, m.Bytes(), "-c")
 			}
 		}
 		if len(names) != 4 {

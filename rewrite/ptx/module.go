@@ -204,6 +204,24 @@ func (m *Module) Bytes() []byte {
 	return append(out, m.src[last:]...)
 }
 
+// Clone returns a module whose functions can be edited with this one as it is, as other goroutines may be reading it.
+func (m *Module) Clone() *Module {
+	c := &Module{
+		Version: m.Version, Target: m.Target, AddressSize: m.AddressSize,
+		Funcs: make([]*Func, len(m.Funcs)), Globals: m.Globals, Aliases: m.Aliases, src: m.src,
+	}
+	funcs := make([]Func, len(m.Funcs))
+	for i, f := range m.Funcs {
+		funcs[i] = *f
+		funcs[i].edits = nil
+		c.Funcs[i] = &funcs[i]
+	}
+	return c
+}
+
+// GlobalText is a variable's declaration, which no edit touches.
+func (m *Module) GlobalText(g *Global) []byte { return m.src[g.Span.Start:g.Span.End] }
+
 // A symbol is what a module-level name stands for: one of the two is set.
 type symbol struct {
 	fn     *Func

@@ -5,15 +5,22 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"sync/atomic"
 )
 
 // The parser: module level by hand, one case a directive; a function's body as a flat list of statements.
+
+var parsed atomic.Int64
+
+// Parsed is how many texts this process has read so far: a text is to be read once, and tests look whether it is.
+func Parsed() int64 { return parsed.Load() }
 
 // Parse reads a module. The text must not change afterwards: the module keeps it. An error is a *SyntaxError.
 func Parse(src []byte) (*Module, error) {
 	if uint64(len(src)) >= math.MaxUint32 {
 		return nil, fail(nil, 0, "a text of %d bytes: 4 GiB and more are not read", len(src))
 	}
+	parsed.Add(1)
 	p := &parser{b: src, m: &Module{src: src}}
 	if err := p.module(); err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ func FuzzMergeShared(f *testing.F) {
 		for range copies%4 + 1 {
 			terms = append(terms, recipe.Term{Lever: "spec", Value: "n=1", Brace: true})
 		}
-		out, err := u.MergeShared("_Z1kPfi", terms, standard, variant)
+		out, err := mergeShared(u, "_Z1kPfi", terms, standard, variant)
 		if err != nil {
 			return
 		}

@@ -138,7 +138,7 @@ func testProgram(t *testing.T, tk toolkit, name string) {
 	// All of them put into the default module, with the shared memory that they had.
 	variants := map[string][]byte{}
 	for entry, r := range changed {
-		v, err := u.MergeShared(entry, termsOf(t, r), plain, out)
+		v, err := mergeShared(u, entry, termsOf(t, r), plain, out)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -32,10 +32,10 @@ type sharedArray struct {
 	stmt        int // its declaration
 }
 
-// MergeShared gives the PTX of a variant in which the copies of the entry's body use one set of static shared arrays, that
-// of the default PTX. terms are those that the variant was rewritten with. Without copies, or without static arrays,
-// the variant comes back as it is.
-func (u *Unit) MergeShared(entry string, terms []recipe.Term, defaultPTX, variantPTX []byte) ([]byte, error) {
+// MergeShared gives a variant's module in which the copies of the entry's body use one set of static shared arrays, that
+// of the default module. terms are those that the variant was rewritten with. Both modules stay as they are; without
+// copies, or without static arrays, the variant itself comes back.
+func (u *Unit) MergeShared(entry string, terms []recipe.Term, dm, vm *ptx.Module) (*ptx.Module, error) {
 	copies := 1
 	for _, t := range terms {
 		if t.IsSecond() {
@@ -43,20 +43,14 @@ func (u *Unit) MergeShared(entry string, terms []recipe.Term, defaultPTX, varian
 		}
 	}
 	if copies == 1 {
-		return variantPTX, nil
+		return vm, nil
 	}
 	k, err := u.Kernel(entry)
 	if err != nil {
 		return nil, err
 	}
-	dm, err := ptx.Parse(defaultPTX)
-	if err != nil {
-		return nil, fmt.Errorf("source: reading the default PTX: %w", err)
-	}
-	vm, err := ptx.Parse(variantPTX)
-	if err != nil {
-		return nil, fmt.Errorf("source: reading the variant's PTX: %w", err)
-	}
+	plain := vm
+	vm = vm.Clone()
 	de, ve := dm.Entry(entry), vm.Entry(entry)
 	if de == nil || ve == nil {
 		return nil, refuse(entry, "the default PTX or the variant's has no such entry")
@@ -74,7 +68,7 @@ func (u *Unit) MergeShared(entry string, terms []recipe.Term, defaultPTX, varian
 		return nil, err
 	}
 	if len(renames) == 0 {
-		return variantPTX, nil
+		return plain, nil
 	}
 	for _, i := range drop {
 		ve.Delete(i)
@@ -93,7 +87,7 @@ func (u *Unit) MergeShared(entry string, terms []recipe.Term, defaultPTX, varian
 	if err := ve.Commit(); err != nil {
 		return nil, fmt.Errorf("source: merging shared arrays of %s: %w", entry, err)
 	}
-	return vm.Bytes(), nil
+	return vm, nil
 }
 
 // mergePlan says which names become which, and which declarations of ve go.

@@ -6,9 +6,30 @@ import (
 	"testing"
 
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/recipe"
 )
 
 // module writes a PTX module whose entry has these shared arrays, "name size", and touches each.
+// mergeShared is MergeShared on texts.
+func mergeShared(u *Unit, entry string, terms []recipe.Term, standard, variant []byte) ([]byte, error) {
+	dm, err := ptx.Parse(standard)
+	if err != nil {
+		return nil, err
+	}
+	vm, err := ptx.Parse(variant)
+	if err != nil {
+		return nil, err
+	}
+	out, err := u.MergeShared(entry, terms, dm, vm)
+	if err != nil {
+		return nil, err
+	}
+	if string(dm.Bytes()) != string(standard) || string(vm.Bytes()) != string(variant) {
+		return nil, fmt.Errorf("a module that was given has changed")
+	}
+	return out.Bytes(), nil
+}
+
 func sharedModule(arrays ...string) []byte {
 	var decl, body strings.Builder
 	for _, a := range arrays {
@@ -55,7 +76,7 @@ func TestMergeShared(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			out, err := u.MergeShared("_Z1kPfi", termsOf(t, c.spec), sharedModule(c.before...), sharedModule(c.after...))
+			out, err := mergeShared(u, "_Z1kPfi", termsOf(t, c.spec), sharedModule(c.before...), sharedModule(c.after...))
 			if err != nil {
 				if !strings.Contains(err.Error(), c.want) || c.want == "" || strings.HasPrefix(c.want, "_ZZ") {
 					t.Errorf("%v, want %s", err, c.want)

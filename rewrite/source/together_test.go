@@ -54,7 +54,7 @@ func testTogether(t *testing.T, tk toolkit, flags []string) {
 		if err != nil {
 			t.Fatalf("%s: %v", e.Name, err)
 		}
-		if v, err = u.MergeShared(e.Name, terms, plain, v); err != nil {
+		if v, err = mergeShared(u, e.Name, terms, plain, v); err != nil {
 			t.Fatal(err)
 		}
 		variants[e.Name] = v
@@ -111,12 +111,20 @@ func assemble(t *testing.T, plain []byte, variants map[string][]byte) []byte {
 	t.Helper()
 	var list []merge.Variant
 	for name, text := range variants {
-		list = append(list, merge.Variant{Entry: name, PTX: text})
+		m, err := ptx.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, merge.Variant{Entry: name, Module: m})
 	}
 	sort.Slice(list, func(i, j int) bool { return list[i].Entry < list[j].Entry })
-	out, refused, err := merge.Into(plain, list)
+	base, err := ptx.Parse(plain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, refused, err := merge.Into(base, list)
 	if err != nil || len(refused) > 0 {
 		t.Fatal(err, refused)
 	}
-	return out
+	return out.Bytes()
 }
