@@ -225,7 +225,7 @@ func (a *waiter) renew(i int, place string, state map[int32]bool) {
 	case "ld", "atom", "ldu":
 		newer = a.place(i) == place
 	default:
-		newer = slices.ContainsFunc(list, func(x Access) bool { return x.Read && state[x.Reg] })
+		newer = slices.ContainsFunc(list, func(x Access) bool { return x.Read && state[x.Reg] && !a.guards(x) })
 	}
 	for _, x := range list {
 		switch {

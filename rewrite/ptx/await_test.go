@@ -32,3 +32,31 @@ func TestAwaits(t *testing.T) {
 		})
 	}
 }
+
+// TestAwaitsGuards: a guard is no part of an address, and no value that is handed on.
+func TestAwaitsGuards(t *testing.T) {
+	kits := ptxtest.Toolkits(t)
+	for _, c := range []struct {
+		name, body string
+		waits      bool
+	}{
+		{"load under a guard that follows from it", "setp.eq.u32 %p1, 0, 0;\nL: @%p1 ld.global.u32 %r1, [%rd1];\nsetp.lt.u32 %p1, %r1, 3;\n@%p1 bra L;", true},
+		{"load of a place that moves, under such a guard", "setp.eq.u32 %p1, 0, 0;\nL: add.s64 %rd1, %rd1, 4;\n@%p1 ld.global.u32 %r1, [%rd1];\nsetp.lt.u32 %p1, %r1, 3;\n@%p1 bra L;", false},
+		{"retry", "mov.u32 %r2, 0;\nL: atom.global.cas.b32 %r1, [%rd1], %r2, 5;\nsetp.ne.s32 %p1, %r1, %r2;\nmov.u32 %r2, %r1;\n@%p1 bra L;", false},
+		{"retry with one value, under a guard that is newer", "mov.u32 %r2, 0;\nL: atom.global.cas.b32 %r1, [%rd1], %r2, 5;\nsetp.ne.s32 %p1, %r1, %r2;\n" +
+			"mov.u32 %r2, %r1;\nsetp.eq.s32 %p2, %r1, 5;\n@%p2 mov.u32 %r2, 0;\n@%p1 bra L;", true},
+	} {
+		text := []byte(".version 7.8\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 g)\n{\n.reg .b32 %r<3>;\n.reg .b64 %rd<2>;\n.reg .pred %p<3>;\n" +
+			"ld.param.u64 %rd1, [g];\n" + c.body + "\nret;\n}\n")
+		m, err := ptx.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if at, err := m.Awaits("k"); err != nil || (at != "") != c.waits {
+			t.Errorf("%s: waits for %q, %v", c.name, at, err)
+		}
+		if _, err := kits[len(kits)-1].Assemble(t, text, "-arch=sm_80", "-c"); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}

@@ -254,11 +254,12 @@ func (a *waiter) ofBlock(i int) bool {
 	return false
 }
 
-// sameAddress tells whether there is a way around from a load to itself on which nothing writes the registers of its address.
+// sameAddress tells whether there is a way around from a load to itself on which nothing writes the registers of its address. Its guard
+// is none of them: it may be computed anew in every turn, from what the load returned.
 func (a *waiter) sameAddress(p *part, i int) bool {
 	writers := make(map[int]bool)
 	for _, x := range a.w.Accesses(i) {
-		if x.Read {
+		if x.Read && !a.guards(x) {
 			for _, d := range a.defs[x.Reg] {
 				writers[int(a.block[d])] = true
 			}
@@ -266,6 +267,9 @@ func (a *waiter) sameAddress(p *part, i int) bool {
 	}
 	return !a.everyTurn(p, int(a.block[i]), writers)
 }
+
+// guards tells whether an access is that of a statement's guard.
+func (a *waiter) guards(x Access) bool { return x.At.Start < a.f.Stmts[x.Stmt].Op }
 
 // Spaces through which a block hands on to itself what one of its threads has seen.
 const (

@@ -112,6 +112,17 @@ func (g *liner) text() []byte {
 
 var complaint = regexp.MustCompile(`(?m)^(.*)\((\d+)\): error: static assertion failed with "(T\d+)"`)
 
+// complaint tells whether the tokens from i are a whole complaint: one with a directive or a header's text in it is none, and where a
+// header's text hides the end of one and the beginning of the next, what is left of the two is none either.
+func (u *Unit) complaint(i int) bool {
+	for k, word := range []string{"static_assert", "(", "sizeof", "(", "int", ")", "==", "0", ","} {
+		if i < 0 || u.str(i+k) != word {
+			return false
+		}
+	}
+	return true
+}
+
 // complaints gives the places that the compiler names: T3 -> a.cu:17, several where the token stands in several copies.
 func (p *program) complaints(text []byte) map[string]string {
 	in := filepath.Join(p.dir, "lines.ii")
@@ -151,8 +162,8 @@ func TestFuzzLines(t *testing.T) {
 		// What the reader takes for a header's text has no tokens; what it has must stand where the compiler says.
 		for i, tok := range u.tokens {
 			first := i - 9
-			if tok.kind != str || !strings.HasPrefix(u.str(i), `"T`) || first < 0 || !u.is(first, "static_assert") {
-				continue // no complaint, or one with a directive or a header's text in it
+			if tok.kind != str || !strings.HasPrefix(u.str(i), `"T`) || !u.complaint(first) {
+				continue
 			}
 			label := strings.Trim(u.str(i), `"`)
 			tokens++
