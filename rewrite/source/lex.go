@@ -127,11 +127,15 @@ func (u *Unit) lex() error {
 			bol = true
 			continue
 		case '\\':
-			if pos+1 < n && (src[pos+1] == '\n' || src[pos+1] == '\r') { // a continued line
-				pos += 2
-				continue
+			next := continued(src, pos)
+			switch {
+			case next == pos:
+				return u.fault(pos, "a stray backslash")
+			case pos > 0 && next < n && !blank(src[pos-1]) && !blank(src[next]):
+				return u.fault(pos, "a line that goes on in the next one, maybe within a word") // gcc -E joins them
 			}
-			return u.fault(pos, "a stray backslash")
+			pos = next
+			continue
 		case '#':
 			if !bol {
 				return u.fault(pos, "a # inside a line")
@@ -163,11 +167,11 @@ func (u *Unit) lex() error {
 			}
 		case '/': // comments are left in by gcc -C only
 			if pos+1 < n && src[pos+1] == '/' {
-				e := bytes.IndexByte(src[pos:], '\n')
+				e := commentEnd(src, pos)
 				if e < 0 {
-					e = n - pos
+					return u.fault(pos, "a comment that ends with a backslash and blanks: compilers differ on where it ends")
 				}
-				pos += e
+				pos = e
 				continue
 			}
 			if pos+1 < n && src[pos+1] == '*' {
@@ -290,6 +294,41 @@ func punctuation(s []byte) (kind, int) {
 		return kind(c), 1
 	}
 	return 0, 0
+}
+
+// continued returns the offset behind the backslash at pos and the end of its line, pos where anything else follows.
+func continued(src []byte, pos int) int {
+	switch rest := src[pos+1:]; {
+	case bytes.HasPrefix(rest, []byte("\n")):
+		return pos + 2
+	case bytes.HasPrefix(rest, []byte("\r\n")):
+		return pos + 3
+	}
+	return pos
+}
+
+func blank(c byte) bool {
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v'
+}
+
+// commentEnd returns the offset of the end of the line that a comment begun by // at pos ends with: one that ends with a backslash goes
+// on. -1 where blanks stand behind that.
+func commentEnd(src []byte, pos int) int {
+	for {
+		e := bytes.IndexByte(src[pos:], '\n')
+		if e < 0 {
+			return len(src)
+		}
+		line := bytes.TrimSuffix(src[pos:pos+e], []byte("\r"))
+		bare := bytes.TrimRight(line, " \t\r\f\v")
+		switch {
+		case !bytes.HasSuffix(bare, []byte("\\")):
+			return pos + e
+		case len(bare) < len(line):
+			return -1
+		}
+		pos += e + 1
+	}
 }
 
 // quoteEnd returns the offset behind the string or character literal whose quote stands at pos, -1 if its line ends first.

@@ -39,6 +39,9 @@ func (u *Unit) directive(pos int) (int, error) {
 		if stop > pos && src[stop-1] == '\n' {
 			stop--
 		}
+		if bytes.HasSuffix(bytes.TrimRight(src[pos:stop], " \t\r"), []byte("\\")) {
+			return 0, u.fault(pos, "a directive that goes on in the next line")
+		}
 		u.tokens = append(u.tokens, token{uint32(pos), uint32(stop), -1, pragma})
 		u.packed = u.packed || bytes.Contains(src[pos:stop], []byte("pack"))
 		return next, nil

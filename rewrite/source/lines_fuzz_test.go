@@ -19,7 +19,7 @@ import (
 )
 
 // A liner makes random texts, with markers in the form of gcc -E: where a line begins, and never in comments or raw literals of headers,
-// whose text is stepped over by its lines. Complaints are static asserts with a number each.
+// whose text is stepped over by its lines. A backslash at a line's end joins no two tokens: gcc -E joins lines itself. Complaints are static asserts with a number each.
 type liner struct {
 	*rand.Rand
 	b bytes.Buffer
@@ -44,7 +44,7 @@ func (g *liner) space() {
 	case 6:
 		g.b.WriteString(g.pick("\n#pragma nv_diag_default 177\n", "\n#pragma GCC diagnostic push\n", "\n  #  pragma nv_diag_default 550\n", "\n#\n", "\n# \n"))
 	case 7:
-		g.b.WriteString(g.pick("\\\n", " \\\n  ", "\t", "\f", "\v", "\n\n\n"))
+		g.b.WriteString(g.pick(" \\\n", " \\\n  ", "\t", "\f", "\v", "\n\n\n"))
 	case 9:
 		fmt.Fprintf(&g.b, "\n# %d\n", g.Intn(90000)+1)
 	case 10:

@@ -44,11 +44,36 @@ func TestFaults(t *testing.T) {
 		"# 7 \"a.cu\"\nint a; /* x":               "a.cu:7: a comment without an end",
 		"# 7 \"a.cu\"\nint a; #define x":          "a.cu:7: a # inside a line",
 		"# 7 \"a.cu\"\nint a = \\ 3;":             "a.cu:7: a stray backslash",
+		"# 7 \"a.cu\"\nint a =\\\n3;":             "a.cu:7: a line that goes on in the next one, maybe within a word",
+		"# 7 \"a.cu\"\nint\\\r\na;":               "a.cu:7: a line that goes on in the next one, maybe within a word",
+		"# 7 \"a.cu\"\nint a; // x \\ \nint b;":   "a.cu:7: a comment that ends with a backslash and blanks: compilers differ on where it ends",
+		"# 7 \"a.cu\"\n#pragma unroll \\\n4\n":    "a.cu:7: a directive that goes on in the next line",
 		"# 7 \"a.cu\"\nchar c = '\\n', d = 'ab\n": "a.cu:7: a literal without an end",
 	} {
 		if _, err := Parse([]byte(text)); err == nil || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}
+	}
+}
+
+// A line that a backslash joins to the next one is one line: what stands behind is no directive, and a comment goes on. (gcc -E leaves
+// such lines in comments alone, with -C.)
+func TestContinued(t *testing.T) {
+	for text, want := range map[string]int{ // tokens
+		"# 1 \"a.cu\"\nint \\\n a; // x \\\n int b;\nint c;\n":    6,
+		"# 1 \"a.cu\"\nint a; // x \\ \n int b;\n":                3,
+		"# 1 \"a.cu\"\nint a; // x \\\r\n int b; // \\\n\nint c;": 6,
+		"# 1 \"a.cu\"\nint \\\r\n a; // x":                        3,
+	} {
+		u, err := Parse([]byte(text))
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+		} else if got := len(u.tokens) - 1; got != want {
+			t.Errorf("%q: %d tokens, want %d", text, got, want)
+		}
+	}
+	if _, err := Parse([]byte("# 1 \"a.cu\"\nint a; \\\r\n# 2 \"b.cu\"\n")); err == nil {
+		t.Error("a marker within a line is taken")
 	}
 }
 
