@@ -40,6 +40,7 @@ func ReadCode(b []byte) ([]Code, int, error) {
 	at := map[int]int{} // section -> place in out
 	var out []Code
 	info := map[string][]byte{}
+	whole := 0
 	for i := range c.sections {
 		s := &c.sections[i]
 		if name, ok := strings.CutPrefix(s.name, ".nv.info."); ok {
@@ -48,6 +49,9 @@ func ReadCode(b []byte) ([]Code, int, error) {
 		name, ok := strings.CutPrefix(s.name, ".text.")
 		if !ok || len(s.data) == 0 {
 			continue
+		}
+		if whole += len(s.data); whole > len(b) { // else a small file could cost any amount of memory
+			return nil, 0, fmt.Errorf("read cubin: its code sections overlap: together they are larger than the file of %d bytes", len(b))
 		}
 		at[i] = len(out)
 		out = append(out, Code{Name: name, Data: s.data})

@@ -3,6 +3,7 @@ package predict
 import (
 	"fmt"
 	"math"
+	"sort"
 
 	"gnvcc/sim"
 	"gnvcc/sim/cubin"
@@ -163,12 +164,9 @@ const rare = 0.01
 
 func (r *Run) called(inst int) bool {
 	at := r.Function.Insts[inst].Offset
-	for n, p := range r.Function.Parts {
-		if n > 0 && p.Offset > 0 && at >= p.Offset && at < p.Offset+p.Size {
-			return true
-		}
-	}
-	return false
+	parts := r.Function.Parts // in order of offset
+	n := sort.Search(len(parts), func(n int) bool { return parts[n].Offset > at }) - 1
+	return n >= 0 && parts[n].Offset > 0 && at < parts[n].Offset+parts[n].Size
 }
 
 // A cost is one block's, for one warp alone.

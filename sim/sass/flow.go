@@ -28,6 +28,7 @@ type Flow struct {
 	parents []int  // immediate dominators, -1: an entry or not reached
 	entries []int
 	reached []bool
+	budget  int // steps that looking for loops may still take
 }
 
 // Reached tells whether any way leads to a block: behind the last instruction ptxas fills up with an endless loop.
@@ -245,8 +246,9 @@ func (f *Flow) postorder() (order, number []int) {
 
 // dominates tells whether every way to b leads through a.
 func (f *Flow) dominates(a, b int) bool {
-	for b != -1 && b != a {
+	for b != -1 && b != a && f.budget > 0 {
 		b = f.parents[b]
+		f.budget--
 	}
 	return b == a
 }
@@ -254,6 +256,7 @@ func (f *Flow) dominates(a, b int) bool {
 // loops finds natural loops: an edge to a block that dominates its source closes one.
 func (f *Flow) loops() {
 	at := map[int]int{}
+	f.budget = mostSteps
 	for b := range f.Blocks {
 		for _, to := range f.Blocks[b].Next {
 			if to > b || !f.reached[b] || !f.dominates(to, b) { // code is laid out so that loops jump back
@@ -268,7 +271,6 @@ func (f *Flow) loops() {
 			f.Loops[k].Back = append(f.Loops[k].Back, b)
 		}
 	}
-	f.Loops = dropped(f.Loops)
 	for k := range f.Loops {
 		f.body(&f.Loops[k])
 	}
@@ -283,23 +285,18 @@ func (f *Flow) loops() {
 	}
 }
 
-// mostLoops bounds the work on hostile files: bodies are walked loop by loop.
-const mostLoops = 4096
-
-func dropped(loops []Loop) []Loop {
-	if len(loops) > mostLoops {
-		return loops[:mostLoops]
-	}
-	return loops
-}
+// mostSteps bounds the work on hostile files, whose loops may stand in one another by the thousand: then loops are
+// missing. Real functions need some ten thousand steps.
+const mostSteps = 5_000_000
 
 // body collects the blocks from which a back edge is reached without the header.
 func (f *Flow) body(l *Loop) {
 	in := map[int]bool{l.Header: true}
 	work := append([]int(nil), l.Back...)
-	for len(work) > 0 {
+	for len(work) > 0 && f.budget > 0 {
 		b := work[len(work)-1]
 		work = work[:len(work)-1]
+		f.budget--
 		if in[b] {
 			continue
 		}

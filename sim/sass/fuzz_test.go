@@ -1,9 +1,11 @@
 package sass
 
 import (
+	"encoding/binary"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 // FuzzRead gives the decoder cubins that were damaged. Nothing may panic, and registers, targets and blocks must stay
@@ -72,6 +74,27 @@ func TestHostile(t *testing.T) {
 			c[x%uint64(len(c))] = byte(x >> 40)
 		}
 		check(t, c)
+	}
+}
+
+// TestNested has loops in one another by the thousand: the time must stay bounded.
+func TestNested(t *testing.T) {
+	const n = 20_000
+	var code []byte
+	for k := range n {
+		lo, hi := uint64(0x7223), uint64(0)
+		if k >= n/2 { // jumps back, each one round the loop before
+			by := uint64((n-1-k)-k-1) * 4
+			lo, hi = 0x947|by&0xff<<16|by>>8<<34, by>>8>>30&(1<<18-1)|7<<23
+		}
+		code = binary.LittleEndian.AppendUint64(code, lo)
+		code = binary.LittleEndian.AppendUint64(code, hi)
+	}
+	start := time.Now()
+	f := Decode("k", code, 90)
+	flow := f.Flow()
+	if took := time.Since(start); took > 10*time.Second || len(flow.Loops) == 0 {
+		t.Errorf("%d loops, %v", len(flow.Loops), took)
 	}
 }
 

@@ -100,12 +100,8 @@ func (f *Function) leaves() bool {
 
 // starts tells whether a function of the section begins at an offset.
 func (f *Function) starts(at int) bool {
-	for _, p := range f.Parts {
-		if p.Offset == at {
-			return true
-		}
-	}
-	return false
+	n := sort.Search(len(f.Parts), func(n int) bool { return f.Parts[n].Offset >= at })
+	return n < len(f.Parts) && f.Parts[n].Offset == at
 }
 
 // difference lists what differs, the first few.
