@@ -316,6 +316,12 @@ func timed(e Entry) string {
 	return one(0) + " -> " + one(1)
 }
 
+// Total is the default's time of all launches seen, ns.
+func (e Entry) Total() float64 { return e.total }
+
+// CheckedText says how sure it is that the results are the same, for pages: "same bits on 5".
+func CheckedText(e Entry) string { return checked(e) }
+
 // checked says how sure it is that the results are the same.
 func checked(e Entry) string {
 	if e.Decision.Pinned {

@@ -7,6 +7,9 @@ import (
 
 // Numbers as people read them.
 
+// Duration prints nanoseconds as reports do.
+func Duration(ns float64) string { return duration(ns) }
+
 // duration prints nanoseconds with three digits and a unit.
 func duration(ns float64) string {
 	switch {

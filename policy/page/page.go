@@ -1,0 +1,270 @@
+package page
+
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+
+	"gnvcc/cache"
+	"gnvcc/policy"
+)
+
+//go:embed page.html
+var pageHTML string
+
+//go:embed page.css
+var pageCSS string
+
+// Drawn is how many kernels get pictures: a page of 5,000 would take a browser many seconds, and the rest of the time is in
+// few kernels.
+const Drawn = 200
+
+// mostRefused bounds the reasons listed for one kernel; what is more is counted.
+const mostRefused = 12
+
+// An Input is what a page is made from.
+type Input struct {
+	Decisions []cache.Decision
+	Programs  []Program
+	Toolkit   func(cache.Decision) string // "ptxas 13.0.88", "" where it is not known; may be nil
+	Patch     func(cache.Decision) string // the recipe as source, or why there is none; may be nil
+	Version   string                      // of gnvcc
+	Made      time.Time
+	Recorded  string // where the decisions come from, if not from this machine's measurements
+}
+
+// A Program is what one program does on the GPU.
+type Program struct {
+	Name    string
+	Device  string
+	Seconds float64 // on the GPU, in the runs observed
+	Faster  float64 // of these, in kernels that have a recipe
+	After   float64 // seconds that all would take by the decisions' ratios
+}
+
+// Percent is the part of the time that became faster.
+func (p Program) Percent() float64 { return 100 * p.Faster / math.Max(p.Seconds, 1e-12) }
+
+// A kernel is one decision, ready for the page.
+type kernel struct {
+	ID         string // of its section
+	Drawn      bool
+	Name       string
+	Mangled    string
+	State      string // "faster", "same", "pinned", "alone"
+	Recipe     string
+	Words      string
+	Why        string
+	Checked    string
+	Note       string
+	Device     string
+	Toolkit    string
+	Date       string
+	Total      float64 // ns, all launches
+	ratio      float64 // of it that is left
+	Before     string
+	After      string
+	SpeedUp    string
+	Launches   int
+	Bar        template.HTML
+	Registers  string
+	Occupancy  string
+	Rows       []row
+	Pictures   []picture
+	Refused    []reason
+	RefusedAll int
+	Tried      int
+	Levers     []policy.Single
+	Patch      string
+}
+
+// A row is one configuration.
+type row struct {
+	Shape, Before, After, SpeedUp, Values string
+	Launches, Checked                     int
+}
+
+// A reason is why candidates were refused.
+type reason struct {
+	Text    string
+	Example string
+	Count   int
+}
+
+// Write makes the page.
+func Write(w io.Writer, in Input) error {
+	t, err := template.New("page").Parse(pageHTML)
+	if err != nil {
+		return fmt.Errorf("the page's own text: %w", err)
+	}
+	kernels := gather(in)
+	counts := map[string]int{}
+	devices, toolkits := map[string]bool{}, map[string]bool{}
+	before, after := 0.0, 0.0
+	for _, d := range kernels {
+		counts[d.State]++
+		devices[d.Device], toolkits[d.Toolkit] = true, true
+		before += d.Total
+		after += d.Total * d.ratio
+	}
+	return t.Execute(w, map[string]any{
+		"CSS": template.CSS(pageCSS), "In": in, "Kernels": kernels, "Counts": counts,
+		"Made": in.Made.Format("2006-01-02 15:04"), "Devices": names(devices), "Toolkits": names(toolkits),
+		"Before": policy.Duration(before), "After": policy.Duration(after), "SpeedUp": times(before, after),
+		"Measured": counts["faster"] + counts["same"], "Drawn": min(Drawn, len(kernels)), "Programs": in.Programs,
+	})
+}
+
+// gather makes the kernels, those that take most time first.
+func gather(in Input) []kernel {
+	entries := make([]policy.Entry, 0, len(in.Decisions))
+	for _, d := range in.Decisions {
+		entries = append(entries, policy.NewEntry(d))
+	}
+	sort.SliceStable(entries, func(i, j int) bool { return entries[i].Total() > entries[j].Total() })
+	out := make([]kernel, 0, len(entries))
+	for i, e := range entries {
+		k := summary(in, e)
+		k.ID = fmt.Sprintf("k%d", i+1)
+		if k.Drawn = i < Drawn; k.Drawn {
+			detail(in, e, &k)
+		}
+		out = append(out, k)
+	}
+	return out
+}
+
+// summary is what stands in the table.
+func summary(in Input, e policy.Entry) kernel {
+	d := e.Decision
+	ev := &d.Evidence
+	k := kernel{Name: e.Kernel, Mangled: d.Kernel, State: state(e), Recipe: e.Recipe, Words: e.Words, Note: ev.Note,
+		Device: ev.Device, Date: d.Time.Format("2006-01-02 15:04"), Total: e.Total(), ratio: e.Ratio, Launches: e.Launches, Why: Why(e),
+		Before: "-", After: "-", SpeedUp: "-"}
+	if in.Toolkit != nil {
+		k.Toolkit = in.Toolkit(*d)
+	}
+	if len(ev.Launches) > 0 && e.Time[0] > 0 {
+		k.Before = fmt.Sprintf("%s ± %.1f %%", policy.Duration(e.Time[0]), 100*e.Spread[0])
+		if e.Recipe != "" {
+			k.After = fmt.Sprintf("%s ± %.1f %%", policy.Duration(e.Time[1]), 100*e.Spread[1])
+			k.SpeedUp = fmt.Sprintf("%.2f", e.SpeedUp)
+			k.Bar = bar(e.Ratio)
+		}
+	}
+	k.Registers = change(fmt.Sprint(ev.Default.Registers), fmt.Sprint(ev.Chosen.Registers), e.Recipe)
+	if e.Occupancy[0] > 0 {
+		k.Occupancy = change(percent(e.Occupancy[0]), percent(e.Occupancy[1]), e.Recipe)
+	}
+	return k
+}
+
+// detail is what stands in a kernel's own section.
+func detail(in Input, e policy.Entry, k *kernel) {
+	d := e.Decision
+	if e.Recipe != "" {
+		k.Checked = policy.CheckedText(e) + " launches"
+	}
+	for _, l := range d.Evidence.Launches {
+		r := row{Shape: policy.Shape{Grid: l.Grid, Block: l.Block, Dynamic: l.Dynamic}.String(), Before: interval(l.Before),
+			After: interval(l.After), SpeedUp: times(l.Before.Median, l.After.Median), Launches: l.Count, Checked: l.Checked}
+		for _, name := range slices.Sorted(maps.Keys(l.Values)) {
+			if r.Values != "" {
+				r.Values += ", "
+			}
+			r.Values += name + " = " + l.Values[name]
+		}
+		k.Rows = append(k.Rows, r)
+	}
+	k.Tried = len(d.Evidence.Tried)
+	k.Levers = e.Levers
+	k.Refused, k.RefusedAll = refusals(d.Evidence.Tried)
+	k.Pictures = pictures(e)
+	if in.Patch != nil && e.Recipe != "" {
+		k.Patch = in.Patch(*d)
+	}
+}
+
+func state(e policy.Entry) string {
+	switch {
+	case e.Decision.Pinned:
+		return "pinned"
+	case e.Recipe != "":
+		return "faster"
+	case len(e.Decision.Evidence.Launches) > 0:
+		return "same"
+	}
+	return "alone"
+}
+
+// refusals groups the candidates that were refused by their reason's first words.
+func refusals(tried []cache.Trial) ([]reason, int) {
+	by := map[string]*reason{}
+	all := 0
+	for _, t := range tried {
+		if t.Refused == "" {
+			continue
+		}
+		all++
+		text, _, _ := strings.Cut(t.Refused, ":")
+		text, _, _ = strings.Cut(text, " (")
+		if by[text] == nil {
+			by[text] = &reason{Text: text, Example: t.Recipe + ": " + t.Refused}
+		}
+		by[text].Count++
+	}
+	var out []reason
+	for _, r := range by {
+		out = append(out, *r)
+	}
+	sort.Slice(out, func(i, j int) bool {
+		if out[i].Count != out[j].Count {
+			return out[i].Count > out[j].Count
+		}
+		return out[i].Text < out[j].Text
+	})
+	return out[:min(len(out), mostRefused)], all
+}
+
+func names(set map[string]bool) string {
+	delete(set, "")
+	var list []string
+	for name := range set {
+		list = append(list, name)
+	}
+	sort.Strings(list)
+	if len(list) == 0 {
+		return "not known"
+	}
+	return strings.Join(list, ", ")
+}
+
+func interval(t cache.Time) string {
+	if t.N == 0 || t.Median <= 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%s [%s, %s]", policy.Duration(t.Median), policy.Duration(t.Low), policy.Duration(t.High))
+}
+
+func times(before, after float64) string {
+	if before <= 0 || after <= 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.2f", before/after)
+}
+
+func change(a, b, recipe string) string {
+	if recipe == "" || a == b {
+		return a
+	}
+	return a + " → " + b
+}
+
+func percent(f float64) string { return fmt.Sprintf("%.0f %%", 100*f) }

@@ -1,0 +1,141 @@
+package page
+
+import (
+	"fmt"
+	"strings"
+
+	"gnvcc/cache"
+	"gnvcc/policy"
+	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/recipe"
+	"gnvcc/sim"
+)
+
+// Why says in a sentence or two what a recipe changes for a kernel at the launch that takes most time. It tells what is
+// computed (residency, registers, spills) and what was measured (what a lever gives alone), and guesses at nothing.
+func Why(e policy.Entry) string {
+	d := e.Decision
+	ev := &d.Evidence
+	switch {
+	case d.Pinned:
+		return "A recipe by hand; nobody has measured it."
+	case len(ev.Launches) == 0:
+		return "Left alone: " + or(ev.Note, "no launch was measured") + "."
+	case e.Recipe == "":
+		return fmt.Sprintf("Best as nvcc builds it, among %d candidates.", len(ev.Tried))
+	}
+	var parts []string
+	if text := residency(d); text != "" {
+		parts = append(parts, text)
+	}
+	if a, b := ev.Default.Spill, ev.Chosen.Spill; a != b {
+		parts = append(parts, fmt.Sprintf("Spills to local memory: %d bytes before, %d after.", a, b))
+	}
+	if text := copies(e); text != "" {
+		parts = append(parts, text)
+	}
+	var alone []string
+	for _, l := range e.Levers {
+		if l.SpeedUp >= 1.02 && len(alone) < 3 && strings.Contains(" "+e.Recipe, " "+l.Lever) {
+			alone = append(alone, fmt.Sprintf("%s %.2fx", l.Best, l.SpeedUp))
+		}
+	}
+	if len(alone) > 0 {
+		parts = append(parts, "Measured alone: "+strings.Join(alone, ", ")+".")
+	}
+	if len(parts) == 0 {
+		return strings.ToUpper(e.Words[:1]) + e.Words[1:] + "."
+	}
+	return strings.Join(parts, " ")
+}
+
+// residency tells what the registers do to the blocks that are resident, with the real grid.
+func residency(d *cache.Decision) string {
+	ev := &d.Evidence
+	dev, shape, ok := at(d)
+	if !ok {
+		return ""
+	}
+	a, b := ev.Default.Registers, ev.Chosen.Registers
+	before, after := dev.Occupancy(a, shape), dev.Occupancy(b, shape)
+	grid := fmt.Sprintf("%d blocks on %d SMs", shape.Blocks, dev.SMs)
+	each := shape.Blocks > 0 && dev.SMs > 0
+	perSM := 0
+	if each {
+		perSM = (shape.Blocks + dev.SMs - 1) / dev.SMs
+	}
+	switch {
+	case b > a && each && after.Blocks >= perSM && perSM == 1 && shape.Blocks > 1:
+		return fmt.Sprintf("%s: one block each, so %d registers cost nothing.", grid, b)
+	case b > a && each && after.Blocks >= perSM:
+		return fmt.Sprintf("%s: at most %d each, which fit with %d registers too, so they cost nothing.", grid, perSM, b)
+	case b > a && after.Warps == before.Warps:
+		return fmt.Sprintf("%d registers in place of %d leave as many warps resident (%d of %d).", b, a, after.Warps, dev.Warps)
+	case b > a:
+		return fmt.Sprintf("%d registers in place of %d: %d resident warps in place of %d of %d, and still faster.", b, a, after.Warps, before.Warps, dev.Warps)
+	case b < a && after.Warps > before.Warps:
+		return fmt.Sprintf("%d registers in place of %d let %d warps be resident in place of %d.", b, a, after.Warps, before.Warps)
+	case b < a:
+		return fmt.Sprintf("%d registers in place of %d; as many warps are resident (%d of %d).", b, a, after.Warps, dev.Warps)
+	}
+	return ""
+}
+
+// copies tells of values that the compiler knows.
+func copies(e policy.Entry) string {
+	r, err := recipe.Parse(e.Recipe)
+	if err != nil || !r.HasCopy() {
+		return ""
+	}
+	guards, err := r.Guards()
+	if err != nil || len(guards) == 0 || guards[0].HostOnly() {
+		return ""
+	}
+	return "The compiler knows the values that these launches have: " + e.Words + "."
+}
+
+// at is the device and the launch that takes most time; ok is false where either is not known.
+func at(d *cache.Decision) (sim.Device, sim.Shape, bool) {
+	dev, ok := sim.Lookup(ptx.Capability(d.Target))
+	if !ok || len(d.Evidence.Launches) == 0 {
+		return dev, sim.Shape{}, false
+	}
+	heaviest := d.Evidence.Launches[0]
+	for _, l := range d.Evidence.Launches[1:] {
+		if float64(l.Count)*l.Before.Median > float64(heaviest.Count)*heaviest.Before.Median {
+			heaviest = l
+		}
+	}
+	if !isProduct(dev, d.Evidence.Device) {
+		dev.SMs = 0 // another product of this architecture, with another number of them
+	}
+	s := policy.Shape{Grid: heaviest.Grid, Block: heaviest.Block, Dynamic: heaviest.Dynamic}
+	return dev, sim.Shape{Threads: s.Threads(), Blocks: s.Blocks(), Shared: s.Dynamic + d.Evidence.Default.Shared,
+		Barriers: d.Evidence.Default.Barriers}, true
+}
+
+// isProduct tells whether a GPU's name ("NVIDIA H200") is one whose number of SMs the table has.
+func isProduct(dev sim.Device, name string) bool {
+	words := strings.Fields(name)
+	for _, product := range strings.Split(dev.Product, ", ") {
+		found := product != ""
+		for _, w := range strings.Fields(product) {
+			in := false
+			for _, have := range words {
+				in = in || have == w
+			}
+			found = found && in
+		}
+		if found {
+			return true
+		}
+	}
+	return false
+}
+
+func or(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
