@@ -164,18 +164,29 @@ static struct range *owner(const struct capture *c, uint64_t p) {
   return &c->range[lo];
 }
 
+#define FRESH 32 // chunks of a range that get numbers of their own; those behind have the same again, for speed
+
 // Other numbers in a range, made of what was captured there.
 static void vary(const struct capture *c, const struct range *r, unsigned variation) {
-  static uint8_t chunk[CHUNK];
-  for (uint64_t at = 0; at < r->size; at += CHUNK) {
-    uint64_t n = r->size - at < CHUNK ? r->size - at : CHUNK;
-    memset(chunk, 0, n);
-    for (size_t i = 0; i < c->datas; i++)
-      if (c->data[i].address == r->base + at && c->data[i].size <= n) memcpy(chunk, c->data[i].p, c->data[i].size);
-    if (r->numbers == DOUBLES) vary_doubles(chunk, n / 8, variation, r->base + at);
-    else vary_floats(chunk, n / 4, variation, r->base + at);
-    put(r, r->base + at, chunk, n);
+  uint64_t chunks = (r->size + CHUNK - 1) / CHUNK;
+  uint8_t *kept = malloc((chunks < FRESH ? chunks : FRESH) * CHUNK);
+  if (!kept) stop(1, "out of memory");
+  bool turned = vary_turns(variation); // what was there, in other places: each chunk has its own
+  size_t next = 0;                     // data, in the order of addresses
+  for (uint64_t k = 0; k < chunks; k++) {
+    uint64_t at = r->base + k * CHUNK, n = r->size - k * CHUNK < CHUNK ? r->size - k * CHUNK : CHUNK;
+    uint8_t *chunk = kept + k % FRESH * CHUNK;
+    if (k < FRESH || turned) {
+      memset(chunk, 0, CHUNK);
+      while (next < c->datas && c->data[next].address != at) next++;
+      if (next < c->datas && c->data[next].size <= n) memcpy(chunk, c->data[next].p, c->data[next].size);
+      else next = 0; // this chunk is zero
+      if (r->numbers == DOUBLES) vary_doubles(chunk, CHUNK / 8, variation, at);
+      else vary_floats(chunk, CHUNK / 4, variation, at);
+    }
+    put(r, at, chunk, n);
   }
+  free(kept);
 }
 
 void memory_fill(struct capture *c, unsigned variation) {

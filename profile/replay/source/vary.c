@@ -69,3 +69,5 @@ static void vary(const struct format *f, uint8_t *p, uint64_t n, unsigned variat
 
 void vary_floats(uint8_t *p, uint64_t n, unsigned variation, uint64_t seed) { vary(&f32, p, n, variation, seed); }
 void vary_doubles(uint8_t *p, uint64_t n, unsigned variation, uint64_t seed) { vary(&f64, p, n, variation, seed); }
+
+bool vary_turns(unsigned variation) { return (variation - 1) % KINDS == TURNED; }

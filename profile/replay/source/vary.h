@@ -1,10 +1,12 @@
 // Other numbers for a check: what a compiler may have taken for granted of the captured ones shows on these.
 #ifndef GNVCC_VARY_H
 #define GNVCC_VARY_H
+#include <stdbool.h>
 #include <stdint.h>
 
 // Each gives n numbers at p other values: the same ones for the same variation (1, 2, ...) and seed.
 void vary_floats(uint8_t *p, uint64_t n, unsigned variation, uint64_t seed);
 void vary_doubles(uint8_t *p, uint64_t n, unsigned variation, uint64_t seed);
+bool vary_turns(unsigned variation); // it only gives numbers other places
 
 #endif

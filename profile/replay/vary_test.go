@@ -1,0 +1,55 @@
+package replay
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// What a variation is for shows in its numbers: full mantissas, the same ones each time, zeros, subnormals, infinities, one NaN; permuted
+// numbers are those that were there.
+func TestVary(t *testing.T) {
+	if _, err := exec.LookPath("gcc"); err != nil {
+		t.Skip("SKIPPED, NOT TESTED: no gcc")
+	}
+	dir := t.TempDir()
+	program := `#include "vary.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#define N 65536
+#define COUNT(type, vary, tiny, nan_ok) do { static type a[N], b[N]; for (unsigned v = 1; v <= 9; v++) { \
+  int nans = 0, other = 0, infs = 0, zeros = 0, subs = 0, odd = 0; double sum = 0; \
+  for (int i = 0; i < N; i++) a[i] = b[i] = (type)i; \
+  vary((uint8_t *)a, N, v, 4096); vary((uint8_t *)b, N, v, 4096); \
+  if (memcmp(a, b, sizeof a)) return printf("variation %u differs from itself\n", v), 1; \
+  for (int i = 0; i < N; i++) { if (isnan(a[i])) { nans++; other += memcmp(&a[i], nan_ok, sizeof(type)) != 0; continue; } \
+    if (isinf(a[i])) { infs++; continue; } zeros += a[i] == 0; subs += a[i] != 0 && fabs(a[i]) < tiny; odd += a[i] != 0 && *(uint8_t *)&a[i] & 1; sum += a[i]; } \
+  printf("%s %u nan%d inf%d zero%d sub%d turned%d odd%d other%d\n", #type, v, nans > 0, infs > 0, zeros > N / 4, subs > N / 20, sum == (double)N * (N - 1) / 2, odd > N / 8, other); } } while (0)
+int main(void) { unsigned f = 0x7fffffff; unsigned long long d = 0x7ff8000000000000ull; COUNT(float, vary_floats, 1.1754943e-38, &f); COUNT(double, vary_doubles, 2.2250738585072014e-308, &d); return 0; }
+`
+	if err := os.WriteFile(filepath.Join(dir, "main.c"), []byte(program), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("gcc", "-O2", "-Isource", "-o", filepath.Join(dir, "vary"), filepath.Join(dir, "main.c"), "source/vary.c", "-lm").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	out, err = exec.Command(filepath.Join(dir, "vary")).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, kind := range []string{"float", "double"} {
+		for n, want := range map[string]string{
+			"1": "nan0 inf0 zero0 sub0 turned0 odd1 other0", "2": "nan0 inf0 zero0 sub0 turned1 odd0 other0", "3": "nan0 inf0 zero0 sub0 turned0 odd1 other0",
+			"4": "nan0 inf0 zero1 sub0 turned0 odd1 other0", "5": "nan0 inf0 zero0 sub0 turned0 odd1 other0", "6": "nan0 inf0 zero0 sub1 turned0 odd1 other0",
+			"7": "nan0 inf1 zero0 sub0 turned0 odd1 other0", "8": "nan1 inf0 zero0 sub0 turned0 odd1 other0", "9": "nan0 inf0 zero0 sub0 turned0 odd1 other0",
+		} {
+			if line := kind + " " + n + " " + want; !strings.Contains(string(out), line+"\n") {
+				t.Errorf("want %q in\n%s", line, out)
+			}
+		}
+	}
+}
