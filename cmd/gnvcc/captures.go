@@ -169,10 +169,6 @@ func replayCaptures(args []string) int {
 	}
 	signals := newRelay()
 	defer signals.Close()
-	code, err := tuneRun(signals, o, nil, nil, ending{apply: *applyToo, quiet: *quiet, again: true, budget: *budget})
-	if err != nil {
-		complain("replay", err)
-		code = max(code, 1)
-	}
-	return code
+	exit, err := tuneRun(signals, o, nil, nil, ending{apply: *applyToo, quiet: *quiet, again: true, budget: *budget})
+	return conclude("replay", signals, exit, err)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"syscall"
+	"time"
 	"unsafe"
 )
 
@@ -35,6 +36,7 @@ type relay struct {
 	mu      sync.Mutex
 	over    bool           // the program has ended
 	stopped syscall.Signal // the first one that asked for an end, 0: none
+	left    syscall.Signal // the first one after the program's end, 0: none
 	stop    func()
 }
 
@@ -88,6 +90,9 @@ func (r *relay) take(s syscall.Signal, stopTuning, stopRest func()) {
 	}
 	if r.over {
 		if asks {
+			if r.left == 0 {
+				r.left = s
+			}
 			stopRest()
 		}
 		return
@@ -113,6 +118,20 @@ func (r *relay) asked() syscall.Signal {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.stopped
+}
+
+// cutShort is the first signal that ended what comes after the program, 0 if none did.
+func (r *relay) cutShort() syscall.Signal {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.left
+}
+
+// outlast gives a context that ends some time after another one.
+func outlast(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
+	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(by, cancel) })
+	return longer, func() { stop(); cancel() }
 }
 
 // Close lets signals do what they did before.

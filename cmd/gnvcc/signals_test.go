@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"gnvcc/cache"
 	"gnvcc/install/kits"
 )
 
@@ -103,6 +105,46 @@ func TestTuneSignals(t *testing.T) {
 				t.Errorf("ended with %d, said %q; want %d, %q", code, out, c.code, c.out)
 			}
 		})
+	}
+}
+
+// TestTuneCutShort: an interrupt after the program's end ends what is left, and us by that signal; what was found reaches the store, also
+// where somebody else has that for a moment.
+func TestTuneCutShort(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "store")
+	gone := filepath.Join(t.TempDir(), "gone")
+	cmd, wait := tuning(t, dir, "echo ready; while [ ! -e "+gone+" ]; do sleep 0.05; done; echo gone", nil)
+	store, err := cache.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner, err := store.Own(context.Background()) // the end of the run waits for it
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := cache.Decision{Identity: "k", Recipe: "maxnreg=40", Time: time.Now()}
+	if err := store.Spool(cache.Decisions, d.Key(), d); err != nil { // as the run would
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(gone, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(1500 * time.Millisecond) // the program ends
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal("it has not waited for the store:", err)
+	}
+	time.Sleep(200 * time.Millisecond)
+	owner.Close()
+	if code, out := wait(); code != -int(syscall.SIGINT) || out != "gone\n" {
+		t.Errorf("ended with %d, said %q; want by the signal", code, out)
+	}
+	sn, err := store.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sn.Close()
+	if all, err := sn.AllDecisions(); err != nil || len(all) != 1 {
+		t.Errorf("%d decisions were published, %v", len(all), err)
 	}
 }
 

@@ -120,14 +120,8 @@ func tune(args []string) int {
 
 	signals := newRelay()
 	defer signals.Close()
-	code, err := tuneRun(signals, o, fs.Args(), controls, ending{*applyToo, *quiet, *judged, *link, *folder, *inPlace, false, cmp.Or(*budget, time.Minute)})
-	if err != nil {
-		complain("tune", err)
-		if code == 0 {
-			code = 1
-		}
-	}
-	return code
+	exit, err := tuneRun(signals, o, fs.Args(), controls, ending{*applyToo, *quiet, *judged, *link, *folder, *inPlace, false, cmp.Or(*budget, time.Minute)})
+	return conclude("tune", signals, exit, err)
 }
 
 // fileList splits a list of files with commas between them; a file whose own name has a comma is taken as it is.
@@ -148,24 +142,32 @@ type ending struct {
 	budget       time.Duration // for the run, where launches are replayed
 }
 
-// tuneRun gives the application's own exit code.
-func tuneRun(signals *relay, o policy.Options, argv, controls []string, then ending) (int, error) {
+// tuneRun tells how the application ended; where a signal cut short what comes after it (or before), that signal.
+func tuneRun(signals *relay, o policy.Options, argv, controls []string, then ending) (exit profile.Exit, err error) {
 	begun, quiet, ctx := time.Now(), then.quiet, signals.tuning
+	failed, started := profile.Exit{Code: 1}, false
+	defer func() {
+		if s := signals.asked(); s != 0 && !started {
+			exit, err = endedBy(s), errors.New("interrupted before anything was run")
+		}
+	}()
 	store, err := openStore()
 	if err != nil {
-		return 1, err
+		return failed, err
 	}
-	book, err := openBook(signals.rest, store)
+	keeping, stop := outlast(signals.rest, grace)
+	defer stop()
+	book, err := openBook(keeping, store)
 	if err != nil {
-		return 1, err
+		return failed, err
 	}
 	self, _ := os.Executable()
 	toolkit, err := driver.Find(self)
 	if err != nil {
-		return 1, err
+		return failed, err
 	}
 	if o.Controls, err = driver.KeepControls(ctx, store, toolkit, controls); err != nil {
-		return 1, err
+		return failed, err
 	}
 	if !quiet {
 		for i, hash := range o.Controls {
@@ -174,16 +176,16 @@ func tuneRun(signals *relay, o policy.Options, argv, controls []string, then end
 	}
 	library, err := agent.Build(ctx, toolkit.Dir(), filepath.Join(store.Path(), "agent"))
 	if err != nil {
-		return 1, fmt.Errorf("the part of gnvcc that works inside the program can't be built: %w", err)
+		return failed, fmt.Errorf("the part of gnvcc that works inside the program can't be built: %w", err)
 	}
 	if !then.again {
 		if argv[0], err = exec.LookPath(argv[0]); err != nil {
-			return 127, err
+			return profile.Exit{Code: 127}, err
 		}
 	}
 	compiler, err := newCompiler(store)
 	if err != nil {
-		return 1, err
+		return failed, err
 	}
 	defer compiler.Close()
 	compiler.ask = asking{approximate: o.Exact == rewrite.Approximate, folder: then.folder}
@@ -208,16 +210,16 @@ func tuneRun(signals *relay, o policy.Options, argv, controls []string, then end
 	}
 	scratch, err := profileScratch()
 	if err != nil {
-		return 1, err
+		return failed, err
 	}
 	defer scratch.Remove()
 	if ctx.Err() != nil {
-		return 128 + int(signals.asked()), errors.New("interrupted before the program was started")
+		return failed, ctx.Err()
 	}
 	run := profile.Options{Argv: argv, Agent: library, Scratch: scratch.Path, Signals: signals.pass, Log: note}
 	var tuner *policy.Tuner
-	var exit profile.Exit
 	if then.inPlace {
+		started = true
 		tuner = policy.NewTuner(ctx, o, compiler, book, memos{store}, progress)
 		exit, err = profile.Run(context.Background(), run, tuner)
 		signals.programEnded()
@@ -226,13 +228,13 @@ func tuneRun(signals *relay, o policy.Options, argv, controls []string, then end
 		tuner = policy.NewTuner(signals.rest, o, compiler, book, memos{store}, progress)
 		var w *twin
 		if w, err = newTwin(ctx, store, toolkit.Dir(), run, then.budget); err == nil {
-			w.tuner, w.say = tuner, note
+			w.tuner, w.say, started = tuner, note, true
 			exit, err = w.tune(signals, o, then.again, func(l *profile.Launch) error { return tunable(compiler, o, l) })
 		}
 	}
 	if err != nil {
 		tuner.Finish()
-		return 1, err
+		return failed, err
 	}
 	results, finish := tuner.Finish()
 	if err := book.Publish(); err != nil && finish == nil {
@@ -258,15 +260,32 @@ func tuneRun(signals *relay, o policy.Options, argv, controls []string, then end
 			finish = fmt.Errorf("apply: %w", err)
 		}
 	}
-	if exit.Signal == syscall.SIGINT && signals.asked() == syscall.SIGINT {
-		compiler.Close()
-		scratch.Remove()
-		if finish != nil {
-			complain("tune", finish)
+	if s := signals.cutShort(); s != 0 {
+		note("interrupted: what was found is kept; gnvcc replay goes on with the launches that are captured")
+		if exit = endedBy(s); errors.Is(finish, context.Canceled) {
+			finish = nil
 		}
+	}
+	return exit, finish
+}
+
+// grace is how long what was found may take to reach the store after a signal that leaves the rest.
+const grace = 2 * time.Second
+
+// endedBy is the end of a command that a signal ended.
+func endedBy(s syscall.Signal) profile.Exit { return profile.Exit{Code: 128 + int(s), Signal: s} }
+
+// conclude complains of what went wrong, and gives the exit code: the program's own, if that ended well and we did not. Where an interrupt
+// ended the program, or our own work, we die of it, as a shell's loop around us has to know.
+func conclude(verb string, signals *relay, exit profile.Exit, err error) int {
+	if err != nil {
+		complain(verb, err)
+		exit.Code = cmp.Or(exit.Code, 1)
+	}
+	if exit.Signal == syscall.SIGINT && signals.asked() != 0 {
 		dieBy(syscall.SIGINT)
 	}
-	return exit.Code, finish
+	return exit.Code
 }
 
 // profileScratch makes a folder for the program's run whose path is short enough for a socket in it.
