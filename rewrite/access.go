@@ -188,13 +188,3 @@ func Accesses(f *ptx.Func) (loads, stores int) {
 
 // Site is the text of an access' number in a recipe: ld@Site(3)=cs.
 func Site(n int) string { return strconv.Itoa(n) }
-
-var (
-	_ = register(Pass{Lever: "ld", Stage: PTX, Exact: ByConstruction, Sites: true, Doc: "cache policy of loads from global memory", apply: cacheLoads,
-		Before: map[string]string{
-			"bypass":    "a load that was given a policy of its own keeps it; bypass takes the others",
-			"smemspill": "access numbers count the loads of the kernel as nvcc gave it",
-		}})
-	_ = register(Pass{Lever: "st", Stage: PTX, Exact: ByConstruction, Sites: true, Doc: "cache policy of stores to global memory", apply: cacheStores,
-		Before: map[string]string{"smemspill": "access numbers count the stores of the kernel as nvcc gave it"}})
-)

@@ -31,6 +31,8 @@ type Options struct {
 	MaxRegCount bool
 	// Relocatable: ptxas runs with -c (nvcc -rdc=true), a device link follows.
 	Relocatable bool
+
+	passes []Pass // for tests, in place of the list
 }
 
 // Apply rewrites the kernels of a PTX text as their recipes say; the key is the entry's name. Terms of the other stages
@@ -111,7 +113,11 @@ func (o Options) one(m *ptx.Module, header machine, f *ptx.Func, r recipe.Recipe
 	}
 	before := f.Clone()
 	k := &kernel{Func: f, module: m, options: o, machine: header}
-	err := k.passes(r)
+	list := o.passes
+	if list == nil {
+		list = passes
+	}
+	err := k.run(list, r)
 	if err == nil && string(f.Text()) != string(before.Text()) {
 		if err = verify(before, f); err != nil {
 			err = fmt.Errorf("the rewritten kernel is not sound, which is gnvcc's own error: %w", err)
@@ -135,8 +141,9 @@ type kernel struct {
 	traits  *ptx.Traits
 }
 
-func (k *kernel) passes(r recipe.Recipe) error {
-	for _, p := range passes {
+// run carries out the terms of a recipe in the order of a list.
+func (k *kernel) run(list []Pass, r recipe.Recipe) error {
+	for _, p := range list {
 		var terms []recipe.Term
 		for _, t := range r.Terms {
 			if t.Lever == p.Lever {

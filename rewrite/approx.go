@@ -568,7 +568,3 @@ func doubleCode(function, d, x, y string, newton bool) []string {
 		fmt.Sprintf("mov.f64 %s, %s;", d, t(0)),
 	}
 }
-
-var _ = register(Pass{Lever: "approx", Stage: PTX, Exact: Approximate, Doc: "divisions, roots and reciprocals by the special function units", apply: approx,
-	Last:   "for a degree it doubles the body, with all that the others did; accesses are numbered as nvcc gave them",
-	Before: map[string]string{"smemspill": "the pragma stands in front of everything"}})

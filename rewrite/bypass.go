@@ -96,6 +96,3 @@ func belowThreshold(warps int) []string {
 }
 
 const bypassPrefix = "%gnvcc_b"
-
-var _ = register(Pass{Lever: "bypass", Stage: PTX, Exact: Checked, Doc: "warps from this number on load past the L1 cache; L2:K: what they load is evicted first from L2", apply: bypass,
-	Before: map[string]string{"smemspill": "the pragma stands in front of everything"}})

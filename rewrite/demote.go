@@ -306,9 +306,3 @@ func (d *demotion) inFront(stmt int) int {
 	}
 	return stmt
 }
-
-var _ = register(Pass{Lever: "demote", Stage: PTX, Exact: Checked, Doc: "values kept in shared memory instead of registers, 32-bit words a thread", apply: demote,
-	Before: map[string]string{
-		"bypass":    "a load in two guarded halves would be two definitions, each of which keeps the old value",
-		"smemspill": "the pragma stands in front of everything",
-	}})

@@ -91,5 +91,3 @@ func checkFlag(flag string) error {
 	}
 	return fmt.Errorf("ptxas flag %s is none that a recipe may hold", flag)
 }
-
-var _ = register(Pass{Lever: "ptxas", Stage: Flag, Exact: Checked, Doc: "flags of ptxas, for the whole file"})

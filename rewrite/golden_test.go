@@ -28,6 +28,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the goldens")
 
 type golden struct {
+	path     string
 	archive  *txtar.Archive
 	in, out  []byte
 	recipes  map[string]recipe.Recipe

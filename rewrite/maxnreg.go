@@ -69,6 +69,3 @@ const (
 	MinRegisters = 24  // ptxas 11.8 .. 13.5: "adjusting per thread register count of 23 to lower bound of 24"
 	MaxRegisters = 255 // of the instruction set since sm_35
 )
-
-var _ = register(Pass{Lever: "maxnreg", Stage: PTX, Exact: ByConstruction, Doc: "registers per thread", apply: maxnreg,
-	Before: map[string]string{"smemspill": "what is spilled is decided by the register count"}})

@@ -40,5 +40,3 @@ func nounroll(k *kernel, terms []recipe.Term) error {
 	}
 	return nil
 }
-
-var _ = register(Pass{Lever: "nounroll", Stage: PTX, Exact: Checked, Doc: "off: ptxas may unroll loops that cicc told it not to", apply: nounroll})

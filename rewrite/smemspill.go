@@ -69,5 +69,3 @@ func smemspill(k *kernel, terms []recipe.Term) error {
 	k.Insert(0, `.pragma "enable_smem_spilling";`)
 	return nil
 }
-
-var _ = register(Pass{Lever: "smemspill", Stage: PTX, Exact: ByConstruction, Doc: "on: registers are spilled to shared memory first", apply: smemspill})

@@ -188,6 +188,3 @@ func parseSpin(value string) (spinning, error) {
 	out.fixed = n
 	return out, nil
 }
-
-var _ = register(Pass{Lever: "spin", Stage: PTX, Exact: Checked, Doc: "spin loops on shared memory test before they swap, or sleep in between", apply: spin,
-	Before: map[string]string{"smemspill": "the pragma stands in front of everything"}})

@@ -9,7 +9,7 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// The table of levers, and the order of the PTX passes.
+// What the table of levers (passes.go) says of recipes.
 
 // Exactness says how sure it is that a changed kernel computes the same bits.
 type Exactness uint8
@@ -52,97 +52,13 @@ const (
 	HostStub                  // how the host stub launches a second entry
 )
 
-// A Pass is one lever. Each lever's file enters its own into the table by register, so that adding one touches no other file.
-type Pass struct {
-	Lever string
-	Stage Stage
-	Exact Exactness
-	Sites bool   // takes lever@site=value
-	Doc   string // one sentence, for people
-
-	Before map[string]string // PTX stage: it must run before these levers, each with the reason
-	Last   string            // why it must run behind all that it need not run before; "": it need not
-
-	apply func(k *kernel, terms []recipe.Term) error // PTX stage: all terms of the lever together
-}
-
-var byLever = make(map[string]*Pass)
-
-// passes is the table: by stage, those of the PTX stage in the order in which they run.
-var passes []*Pass
-
-// register enters a lever; a variable of the lever's file calls it, before any init runs.
-func register(p Pass) *Pass {
-	if byLever[p.Lever] != nil {
-		panic("rewrite: lever " + p.Lever + " stands twice in the table")
-	}
-	if (p.Stage == PTX) != (p.apply != nil) {
-		panic("rewrite: lever " + p.Lever + " has a pass where it should have none, or none where it should")
-	}
-	byLever[p.Lever] = &p
-	return &p
-}
-
-func init() {
-	for _, p := range byLever {
-		for other, because := range p.Before {
-			if q := byLever[other]; q == nil || q.Stage != p.Stage || because == "" {
-				panic(fmt.Sprintf("rewrite: %s must run before %s (%s), which is no lever of that stage, or no reason is given", p.Lever, other, because))
-			}
-		}
-	}
-	passes = arrange(byLever)
-}
-
-// arrange sorts levers by stage and, within one, so that each stands before those that it must run before; where nothing
-// is asked for, by name, those that are to be last behind the others. It panics on a circle.
-func arrange(levers map[string]*Pass) []*Pass {
-	left := make([]*Pass, 0, len(levers))
-	for _, p := range levers {
-		left = append(left, p)
-	}
-	sort.Slice(left, func(i, j int) bool {
-		if left[i].Stage != left[j].Stage {
-			return left[i].Stage < left[j].Stage
-		}
-		return left[i].Lever < left[j].Lever
-	})
-	var out []*Pass
-	for len(left) > 0 {
-		next := func(last bool) int {
-			return slices.IndexFunc(left, func(p *Pass) bool {
-				return p.Stage == left[0].Stage && (last || p.Last == "") && !slices.ContainsFunc(left, func(q *Pass) bool { return q.Before[p.Lever] != "" })
-			})
-		}
-		free := next(false)
-		if free < 0 {
-			free = next(true)
-		}
-		if free < 0 {
-			panic("rewrite: levers that must run before each other, " + left[0].Lever + " among them")
-		}
-		out = append(out, left[free])
-		left = slices.Delete(left, free, free+1)
-	}
-	return out
-}
-
-// Levers returns the table, for reports.
-func Levers() []Pass {
-	out := make([]Pass, len(passes))
-	for i, p := range passes {
-		out[i] = *p
-	}
-	return out
-}
-
 // ExactnessOf is the weakest promise among the recipe's terms; ByConstruction for nvcc's own compile, Approximate where a
 // lever is not known. A copy of which only the host knows the conditions is nvcc's own compile.
 func ExactnessOf(r recipe.Recipe) Exactness {
 	worst := ByConstruction
 	for _, t := range r.Terms {
 		e := Approximate
-		if p := byLever[t.Lever]; p != nil {
+		if p := lookup(t.Lever); p != nil {
 			e = p.Exact
 		}
 		if t.HostOnly() {
@@ -175,7 +91,7 @@ func Uses(r recipe.Recipe, lever string) bool {
 func At(r recipe.Recipe, s Stage) recipe.Recipe {
 	var out recipe.Recipe
 	for _, t := range r.Terms {
-		if p := byLever[t.Lever]; p != nil && p.Stage == s {
+		if p := lookup(t.Lever); p != nil && p.Stage == s {
 			out.Terms = append(out.Terms, t)
 		}
 	}
@@ -186,7 +102,7 @@ func At(r recipe.Recipe, s Stage) recipe.Recipe {
 // fails here.
 func Check(r recipe.Recipe) error {
 	for _, t := range r.Terms {
-		p := byLever[t.Lever]
+		p := lookup(t.Lever)
 		if p == nil {
 			return fmt.Errorf("recipe %q: lever %s is not known; known are %v", r, t.Lever, names())
 		}
@@ -250,5 +166,5 @@ func names() []string {
 		out = append(out, p.Lever)
 	}
 	sort.Strings(out)
-	return slices.Compact(out)
+	return out
 }

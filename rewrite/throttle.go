@@ -94,5 +94,3 @@ func ReadsSharedSize(text []byte) bool {
 	}
 	return false
 }
-
-var _ = register(Pass{Lever: "throttle", Stage: HostStub, Exact: ByConstruction, Doc: "at most so many blocks of a second entry on a multiprocessor, by shared memory that the host reserves"})

@@ -1,0 +1,129 @@
+package rewrite
+
+import (
+	"fmt"
+	"slices"
+
+	"gnvcc/rewrite/recipe"
+)
+
+// The list of levers, and the reasons for its order.
+
+// A Pass is one lever.
+type Pass struct {
+	Lever string
+	Stage Stage
+	Exact Exactness
+	Sites bool   // takes lever@site=value
+	Doc   string // one sentence, for people
+
+	// apply carries out all terms of the lever together; PTX stage only.
+	apply func(k *kernel, terms []recipe.Term) error
+}
+
+// passes are all levers: by stage, in the order of a build, and those on PTX in the order in which they run. A new lever is
+// a row here, and one in order for each of the others with which it does not come out the same both ways.
+var passes = []Pass{
+	// Package source carries these out, where driver runs cicc again.
+	{Lever: "fastmath", Stage: Source, Exact: Approximate,
+		Doc: "sin, cos, exp, log, pow in f32 by the special function units"},
+	{Lever: recipe.Inside, Stage: Source, Exact: Checked,
+		Doc: "a copy of the body for values that launches have, behind a guard inside the kernel"},
+	{Lever: recipe.Second, Stage: Source, Exact: Checked,
+		Doc: "a second entry for values that launches have, chosen by the host; the recipe is for that entry alone"},
+	{Lever: "unroll", Stage: Source, Exact: Checked, Sites: true, Doc: "unroll loops by a factor"},
+
+	{Lever: "demote", Stage: PTX, Exact: Checked, apply: demote,
+		Doc: "values kept in shared memory instead of registers, 32-bit words a thread"},
+	{Lever: "ld", Stage: PTX, Exact: ByConstruction, Sites: true, apply: cacheLoads, Doc: "cache policy of loads from global memory"},
+	{Lever: "bypass", Stage: PTX, Exact: Checked, apply: bypass,
+		Doc: "warps from this number on load past the L1 cache; L2:K: what they load is evicted first from L2"},
+	{Lever: "maxnreg", Stage: PTX, Exact: ByConstruction, apply: maxnreg, Doc: "registers per thread"},
+	{Lever: "nounroll", Stage: PTX, Exact: Checked, apply: nounroll,
+		Doc: "off: ptxas may unroll loops that cicc told it not to"},
+	{Lever: "spin", Stage: PTX, Exact: Checked, apply: spin,
+		Doc: "spin loops on shared memory test before they swap, or sleep in between"},
+	{Lever: "st", Stage: PTX, Exact: ByConstruction, Sites: true, apply: cacheStores, Doc: "cache policy of stores to global memory"},
+	{Lever: "approx", Stage: PTX, Exact: Approximate, apply: approx,
+		Doc: "divisions, roots and reciprocals by the special function units"},
+	{Lever: "smemspill", Stage: PTX, Exact: ByConstruction, apply: smemspill,
+		Doc: "on: registers are spilled to shared memory first"},
+
+	{Lever: "ptxas", Stage: Flag, Exact: Checked, Doc: "flags of ptxas, for the whole file"},
+
+	{Lever: "throttle", Stage: HostStub, Exact: ByConstruction,
+		Doc: "at most so many blocks of a second entry on a multiprocessor, by shared memory that the host reserves"},
+}
+
+// A rule says that one lever's pass must run before another's.
+type rule struct{ before, after, because string }
+
+const (
+	doubles = "for a degree approx doubles the body, with all that the others did; accesses are numbered as nvcc gave them"
+	chosen  = "what is demoted is chosen by the kernel as nvcc gave it"
+	oneText = "both begin with registers of their own at the entry, and one recipe is to give one text"
+)
+
+// order are the rules of the list. Where two passes have none, either order gives the same text (TestOrder).
+var order = []rule{
+	{"demote", "bypass", "a load in two guarded halves would be two definitions, each of which keeps the old value"},
+	{"demote", "nounroll", chosen},
+	{"demote", "spin", chosen},
+	{"demote", "approx", doubles},
+	{"ld", "bypass", "a load that was given a policy of its own keeps it; bypass takes the others"},
+	{"ld", "approx", doubles},
+	{"bypass", "spin", oneText},
+	{"bypass", "approx", doubles},
+	{"spin", "approx", doubles},
+	{"st", "approx", doubles},
+	{"maxnreg", "smemspill", "a block's size, where smemspill tells it, stands behind the cap"},
+	{"approx", "smemspill", "the pragma stands in front of everything"},
+}
+
+func init() {
+	if err := checkPasses(passes, order); err != nil {
+		panic("rewrite: the list of passes: " + err.Error())
+	}
+}
+
+// checkPasses tells what is wrong with a list: a lever twice, a pass where none belongs or none where one does, stages
+// that are not in the order of a build, a rule that is broken, has no reason, or names what is no pass.
+func checkPasses(list []Pass, rules []rule) error {
+	at := make(map[string]int)
+	for i, p := range list {
+		if _, twice := at[p.Lever]; twice {
+			return fmt.Errorf("%s stands twice", p.Lever)
+		}
+		if (p.Stage == PTX) != (p.apply != nil) {
+			return fmt.Errorf("%s has a pass where it should have none, or none where it should", p.Lever)
+		}
+		if i > 0 && p.Stage < list[i-1].Stage {
+			return fmt.Errorf("%s stands behind %s, which acts later in a build", p.Lever, list[i-1].Lever)
+		}
+		at[p.Lever] = i
+	}
+	for _, r := range rules {
+		a, known := at[r.before]
+		b, too := at[r.after]
+		switch {
+		case !known || !too || list[a].Stage != list[b].Stage:
+			return fmt.Errorf("%s before %s: they are not two passes of one stage", r.before, r.after)
+		case r.because == "":
+			return fmt.Errorf("%s before %s: why?", r.before, r.after)
+		case a >= b:
+			return fmt.Errorf("%s must run before %s (%s)", r.before, r.after, r.because)
+		}
+	}
+	return nil
+}
+
+// lookup returns a lever's row, nil where there is none.
+func lookup(lever string) *Pass {
+	if i := slices.IndexFunc(passes, func(p Pass) bool { return p.Lever == lever }); i >= 0 {
+		return &passes[i]
+	}
+	return nil
+}
+
+// Levers returns the list, for reports.
+func Levers() []Pass { return slices.Clone(passes) }
