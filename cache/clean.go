@@ -37,6 +37,40 @@ func (s *Store) ClearMemos(kinds ...string) (Removed, error) {
 	return all, nil
 }
 
+// RemoveMemos removes the memos of a kind that which chooses by their content, and gives how many there were. With dry set they stay.
+// Damaged ones are stepped over.
+func (s *Store) RemoveMemos(kind string, which func(body []byte) bool, dry bool) (n int, first error) {
+	dir := filepath.Join(s.dir, memoName, kind)
+	if !validName(kind) {
+		return 0, nil
+	}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() || !validName(d.Name()) {
+			return nil
+		}
+		b, err := readLimited(path, maxMemo)
+		if err != nil {
+			return nil
+		}
+		body, _, err := unseal(where(kind, d.Name()), b)
+		if err != nil || !which(body) {
+			return nil
+		}
+		n++
+		if dry {
+			return nil
+		}
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) && first == nil {
+			first = err
+		}
+		return nil
+	})
+	if first == nil && !errors.Is(err, fs.ErrNotExist) {
+		first = err
+	}
+	return n, failed("remove memos", dir, first)
+}
+
 // ClearObjects removes the objects but those that keep names.
 func (s *Store) ClearObjects(keep map[string]bool) (Removed, error) {
 	return s.clear(objectName, keep)

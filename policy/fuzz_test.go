@@ -20,7 +20,7 @@ func FuzzNotebook(f *testing.F) {
 	f.Add([]byte(`{"Trials":[{"Text":"maxnreg=56 ld=cs"},{"Text":"spec{#1=1}"},null],"Done":true}`))
 	f.Add([]byte(`{"Trials":[{"Text":"unroll=","Confirmed":{}}]}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		n := readNotebook(oneBook(b), "key")
+		n := readNotebook(oneBook(b), "key", NotebookOf(b))
 		for i, a := range n.Trials {
 			if again := a.Recipe.String(); again == "" && len(a.Recipe.Terms) > 0 {
 				t.Fatalf("%q", a.Text)

@@ -196,7 +196,7 @@ func (k *kernel) earlier(t *Tuner) []*config {
 			continue
 		}
 		c := &config{shape: shape, key: notebookKey(k.Identity, k.device, shape, t.o.leave()), count: l.Count, before: l.Before, searched: true}
-		if c.book = readNotebook(t.memory, c.key); len(c.book.Trials) > 0 {
+		if c.book = readNotebook(t.memory, c.key, k.Identity); len(c.book.Trials) > 0 {
 			out = append(out, c)
 		}
 	}

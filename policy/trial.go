@@ -119,9 +119,10 @@ func weight(r recipe.Recipe) int {
 
 // A notebook is what is remembered of one kernel identity on one configuration, device and driver.
 type notebook struct {
-	Trials []*Trial
-	Done   bool // the search had ended by itself, not by its budget
-	Cost   cache.Cost
+	Identity string // of the kernel: its name is a hash, and gnvcc forget has to find it
+	Trials   []*Trial
+	Done     bool // the search had ended by itself, not by its budget
+	Cost     cache.Cost
 
 	Exhaustive *cache.Exhaustive `json:",omitempty"`
 	Curve      []cache.Degree    `json:",omitempty"`
@@ -133,15 +134,17 @@ func notebookKey(identity, device string, s Shape, leave string) string {
 	return cache.Hash([]byte(fmt.Sprintf("notebook 1\n%s\n%s\n%v %v %d\n%s", identity, device, s.Grid, s.Block, s.Dynamic, leave)))
 }
 
-func readNotebook(m Memory, key string) notebook {
-	var n notebook
+// readNotebook gives an empty one where there is none, or one that doesn't say whose it is.
+func readNotebook(m Memory, key, identity string) notebook {
+	n := notebook{Identity: identity}
 	if m == nil {
 		return n
 	}
-	b, ok := m.Recall(key)
-	if !ok || json.Unmarshal(b, &n) != nil {
-		return notebook{}
+	var old notebook
+	if b, ok := m.Recall(key); !ok || json.Unmarshal(b, &old) != nil || old.Identity != identity {
+		return n
 	}
+	n = old
 	kept := n.Trials[:0]
 	for _, t := range n.Trials {
 		if t == nil {
@@ -156,6 +159,15 @@ func readNotebook(m Memory, key string) notebook {
 	}
 	n.Trials = kept
 	return n
+}
+
+// NotebookOf gives the identity of the kernel whose notebook a text is, "" where it is none.
+func NotebookOf(text []byte) string {
+	var n struct{ Identity string }
+	if json.Unmarshal(text, &n) != nil {
+		return ""
+	}
+	return n.Identity
 }
 
 func writeNotebook(m Memory, key string, n notebook) error {

@@ -389,7 +389,7 @@ func (k *kernel) config(l *profile.Launch, t *Tuner) *config {
 	k.device = device
 	c := &config{shape: shape, launch: l, fresh: map[string]bool{}, key: notebookKey(k.Identity, device, shape, t.o.leave())}
 	if k.Identity != "" {
-		c.book = readNotebook(t.memory, c.key)
+		c.book = readNotebook(t.memory, c.key, k.Identity)
 	}
 	k.configs[shape] = c
 	k.order = append(k.order, c)

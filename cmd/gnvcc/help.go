@@ -18,6 +18,7 @@ const helpText = `gnvcc takes nvcc's place, and makes the kernels that it builds
   gnvcc predict [KERNEL]       what limits kernels, and which register caps to measure first: from machine code, without a GPU
   gnvcc pin KERNEL RECIPE      build a kernel with a recipe of yours; unpin takes it back
   gnvcc ban KERNEL LEVER...    never use these levers on a kernel; unban takes it back
+  gnvcc forget KERNEL          drop what was decided, pinned and tried for a kernel; -all: for all of them, bans too
   gnvcc doctor                 what was found on this machine, and what is missing; -measure: its rates, latencies, and what approximation is worth
   gnvcc stats                  what builds took from the store, and why stages stepped aside; -zero counts anew
   gnvcc help                   this

@@ -20,7 +20,7 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// Recipes by hand: pin and unpin, ban and unban, forget.
+// Recipes by hand: pin and unpin, ban and unban.
 
 const kernelUsage = "KERNEL is its name, mangled or as people write it, or its identity (gnvcc report -json tells it)."
 

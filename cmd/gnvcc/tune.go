@@ -347,11 +347,14 @@ func summary(w io.Writer, results []policy.Result, counts string, took time.Dura
 // memos keeps policy's notes in the store: what was compiled and measured.
 type memos struct{ store *cache.Store }
 
+// notebooks is the kind of these memos.
+const notebooks = "tuning"
+
 func (m memos) Recall(key string) ([]byte, bool) {
-	return m.store.Memo("tuning", cache.Hash([]byte(key)))
+	return m.store.Memo(notebooks, cache.Hash([]byte(key)))
 }
 func (m memos) Remember(key string, b []byte) error {
-	return m.store.PutMemo("tuning", cache.Hash([]byte(key)), b)
+	return m.store.PutMemo(notebooks, cache.Hash([]byte(key)), b)
 }
 
 // driverVersion is the NVIDIA driver's, "" where there is none.

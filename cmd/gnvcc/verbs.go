@@ -8,6 +8,7 @@ var verbs = map[string]func(args []string) int{
 	"clean":    clean,
 	"doctor":   doctor,
 	"explain":  explain,
+	"forget":   forget,
 	"help":     help,
 	"pin":      pin,
 	"predict":  predict,

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gnvcc/cache"
+	"gnvcc/policy"
+)
+
+// Forgetting what was measured, so that the next tune begins anew.
+
+// forget removes decisions, pins and notebooks.
+func forget(args []string) int {
+	fs := newFlags("forget", "forget [-n] KERNEL | -all", `Drops what was decided for a kernel, on every GPU and for every build, the recipes that were pinned, and what was tried:
+the next build or apply gives nvcc's own code, and the next tune begins anew. Bans stay (gnvcc unban), and so do captured
+launches (gnvcc captures drop). With -all, for all kernels, and their bans too.
+`+kernelUsage)
+	dry := fs.Bool("n", false, "only tell what would go")
+	all := fs.Bool("all", false, "all kernels, and their bans")
+	if code, ok := parse(fs, args); !ok {
+		return code
+	}
+	if fs.NArg() != 1 && !*all || fs.NArg() > 0 && *all {
+		fs.Usage()
+		return 2
+	}
+	if err := forgetting(context.Background(), fs.Arg(0), *all, *dry); err != nil {
+		complain("forget", err)
+		return 1
+	}
+	return 0
+}
+
+// A forgotten is what goes: the keys in each bucket, and how many notebooks.
+type forgotten struct {
+	keys      map[string][]string
+	notebooks int
+}
+
+// forgetting does it, and tells of it.
+func forgetting(ctx context.Context, name string, all, dry bool) error {
+	store, err := openStore()
+	if err != nil {
+		return err
+	}
+	b, err := openBook(ctx, store)
+	if err != nil {
+		return err
+	}
+	known, err := meant(store, name, all)
+	if err != nil {
+		return err
+	}
+	var gone forgotten
+	if gone.keys, err = recordsOf(store, known, all); err != nil {
+		return err
+	}
+	n := 0
+	for _, keys := range gone.keys {
+		n += len(keys)
+	}
+	if !dry && n > 0 {
+		if err := b.change(func(owner *cache.Owner) error {
+			for bucket, keys := range gone.keys {
+				for _, key := range keys {
+					if err := owner.Delete(bucket, key); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	gone.notebooks, err = store.RemoveMemos(notebooks, func(text []byte) bool {
+		identity := policy.NotebookOf(text)
+		return identity != "" && (all || known[identity])
+	}, dry)
+	gone.tell(dry)
+	return err
+}
+
+func (g forgotten) tell(dry bool) {
+	var parts []string
+	add := func(n int, what string) {
+		switch {
+		case n == 1:
+			parts = append(parts, "1 "+what)
+		case n > 1:
+			parts = append(parts, fmt.Sprintf("%d %ss", n, what))
+		}
+	}
+	add(len(g.keys[cache.Decisions]), "decision")
+	add(len(g.keys[cache.Pins]), "pinned recipe")
+	add(len(g.keys[cache.Bans]), "ban")
+	add(g.notebooks, "notebook")
+	verb := "forgotten"
+	if dry {
+		verb = "would be forgotten"
+	}
+	if len(parts) == 0 {
+		fmt.Println("nothing is known of it but its builds")
+		return
+	}
+	fmt.Printf("%s: %s", verb, strings.Join(parts, ", "))
+	if !dry && len(g.keys[cache.Decisions])+len(g.keys[cache.Pins]) > 0 {
+		fmt.Print("; gnvcc apply builds nvcc's own code")
+	}
+	fmt.Println()
+}
+
+// meant are the identities of the kernels that a name stands for: of those that something was decided for, and of those that were built.
+func meant(store *cache.Store, name string, all bool) (map[string]bool, error) {
+	known := map[string]bool{}
+	if all {
+		return known, nil
+	}
+	note := func(kernel, identity string) {
+		if identity != "" && called(kernel, identity, name) {
+			known[identity] = true
+		}
+	}
+	for _, bucket := range []string{cache.Decisions, cache.Pins} {
+		if err := records(store, bucket, func(d cache.Decision) { note(d.Kernel, d.Identity) }); err != nil {
+			return nil, err
+		}
+	}
+	c, err := newCompiler(store)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	for _, b := range c.Built() {
+		note(b.Name, b.Identity)
+	}
+	if len(known) == 0 {
+		return nil, fmt.Errorf("no kernel called %s was built with gnvcc, and nothing was decided for one", name)
+	}
+	return known, nil
+}
+
+// recordsOf lists the keys of what was decided and pinned for kernels; with all everybody's, and the bans.
+func recordsOf(store *cache.Store, known map[string]bool, all bool) (map[string][]string, error) {
+	keys := map[string][]string{}
+	sn, err := store.Snapshot()
+	if errors.Is(err, cache.ErrNone) {
+		return keys, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer sn.Close()
+	buckets := []string{cache.Decisions, cache.Pins}
+	if all {
+		buckets = append(buckets, cache.Bans)
+	}
+	for _, bucket := range buckets {
+		err := sn.Each(bucket, "", func(key string, raw []byte) error {
+			var d cache.Decision
+			own, _, _ := strings.Cut(key, ".") // as a record by hand has it; a damaged one goes by its key too
+			if all || known[own] || json.Unmarshal(raw, &d) == nil && known[d.Identity] {
+				keys[bucket] = append(keys[bucket], key)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		slices.Sort(keys[bucket])
+	}
+	return keys, nil
+}
