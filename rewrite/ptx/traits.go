@@ -9,22 +9,11 @@ type Traits struct {
 	Indirect      bool // calls through a register
 	Printf        bool
 	Malloc        bool // malloc or free on the device
-	Assert        bool // assert: __assertfail
-	Trap          bool
 	DeviceLaunch  bool // launches kernels itself
 	SetMaxNReg    bool // setmaxnreg: warps trade registers
 	GridSync      bool // waits for the whole grid (reads the workspace that a cooperative launch gives)
 	GridControl   bool // griddepcontrol: overlaps with the grid before or behind
 	Cluster       bool // cluster barriers, ranks or distributed shared memory
-	Barrier       bool // block-wide barriers
-	NamedBarrier  bool // barriers other than number 0, or for a part of the block
-	Atomic        bool // atomics and reductions on memory
-	Ordered       bool // volatile, acquire, release, relaxed or mmio accesses, or fences: may wait for others
-	Texture       bool // texture or surface accesses
-	Async         bool // asynchronous copies, mbarrier, TMA
-	Matrix        bool // tensor cores
-	Clock         bool // reads clocks or timers: its results need not repeat
-	Placement     bool // reads %warpid, %smid or the like
 	SharedStatic  int  // bytes of __shared__ variables with a size, alignment gaps not counted
 	SharedDynamic bool // has an extern __shared__ array or reads its size
 	Local         int  // bytes of local memory that the source asks for (arrays, stack), the entry's own
@@ -39,7 +28,6 @@ func (m *Module) Traits(entry string) (Traits, error) {
 	var t Traits
 	for _, g := range r.Globals {
 		t.shared(&g.Variable, g.Linkage)
-		t.Texture = t.Texture || g.Type == "texref" || g.Type == "surfref"
 	}
 	for i, f := range r.Funcs {
 		switch f.Name {
@@ -47,8 +35,6 @@ func (m *Module) Traits(entry string) (Traits, error) {
 			t.Printf = true
 		case "malloc", "free":
 			t.Malloc = true
-		case "__assertfail", "__assert_fail":
-			t.Assert = true
 		case "cudaCGGetIntrinsicHandle", "cudaCGSynchronize", "cudaCGSynchronizeGrid":
 			t.GridSync = true
 		}
@@ -103,52 +89,19 @@ func (t *Traits) body(f *Func) error {
 }
 
 func (t *Traits) instruction(f *Func, i int) {
-	op, s := f.Opcode(i), f.Stmts[i]
-	t.Async = t.Async || HasModifier(op, "async")
+	s := f.Stmts[i]
 	switch string(f.Base(i)) {
 	case "call":
 		t.Calls = true
 		t.Indirect = t.Indirect || f.CallsByPointer(i)
-	case "trap", "brkpt":
-		t.Trap = true
 	case "setmaxnreg":
 		t.SetMaxNReg = true
 	case "griddepcontrol":
 		t.GridControl = true
 	case "bar", "barrier":
-		if HasModifier(op, "cluster") {
-			t.Cluster = true
-		} else if !HasModifier(op, "warp") {
-			t.Barrier = true
-			ops := f.Operands(i, nil)
-			first := 0
-			if HasModifier(op, "red") {
-				first = 1
-			}
-			if HasModifier(op, "arrive") || len(ops) > first && string(f.Bytes(ops[first])) != "0" || !HasModifier(op, "red") && len(ops) > 1 {
-				t.NamedBarrier = true
-			}
-		}
-	case "mapa", "getctarank":
+		t.Cluster = t.Cluster || HasModifier(f.Opcode(i), "cluster")
+	case "mapa", "getctarank", "clusterlaunchcontrol":
 		t.Cluster = true
-	case "clusterlaunchcontrol":
-		t.Cluster, t.Async = true, true
-	case "atom", "red", "multimem":
-		t.Atomic = true
-	case "membar", "fence":
-		t.Ordered = true
-	case "ld", "st":
-		for _, w := range []string{"volatile", "acquire", "release", "relaxed", "mmio"} {
-			t.Ordered = t.Ordered || HasModifier(op, w)
-		}
-	case "tex", "tld4", "txq", "suld", "sust", "sured", "suq":
-		t.Texture = true
-	case "cp":
-		t.Async = true
-	case "mbarrier", "tensormap":
-		t.Async = true
-	case "wmma", "mma", "wgmma", "tcgen05":
-		t.Matrix = true
 	}
 	if bytes.IndexByte(f.text[s.OpEnd:s.End], '%') < 0 {
 		return
@@ -163,10 +116,6 @@ func (t *Traits) instruction(f *Func, i int) {
 	switch name := string(f.Bytes(ops[1])); name {
 	case "%envreg1", "%envreg2":
 		t.GridSync = true
-	case "%clock", "%clock64", "%clock_hi", "%globaltimer", "%globaltimer_lo", "%globaltimer_hi":
-		t.Clock = true
-	case "%warpid", "%smid", "%nwarpid", "%nsmid":
-		t.Placement = true
 	case "%dynamic_smem_size", "%total_smem_size", "%aggr_smem_size":
 		t.SharedDynamic = true
 	default:

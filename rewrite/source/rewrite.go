@@ -14,8 +14,6 @@ type Options struct {
 	// Signature holds the PTX types of the entry's parameters, in order (".u32", ".f64", ".b8[24]"). Without it values
 	// whose type only PTX knows (enums, fields of structs) cannot be specialised.
 	Signature []string
-	// OverPragma lets unrolling replace the source's own unroll pragmas.
-	OverPragma bool
 	// NeverHolds adds to every guard a condition that no real launch fulfils, and that the compiler does not know: for
 	// measuring what the plain copy costs.
 	NeverHolds bool
@@ -72,7 +70,7 @@ func (k *Kernel) work(terms []recipe.Term, opt Options) (*work, error) {
 	}
 	w := &work{k: k, opt: opt}
 	var err error
-	if w.edits, err = k.unrollEdits(unroll, opt); err != nil {
+	if w.edits, err = k.unrollEdits(unroll); err != nil {
 		return nil, err
 	}
 	renames, err := k.fastEdits(fast)

@@ -17,10 +17,10 @@ import (
 )
 
 type rule struct {
-	file                                string
-	archive                             *txtar.Archive
-	before, entry, recipe               string
-	overPragma, never, alone, nocompile bool
+	file                    string
+	archive                 *txtar.Archive
+	before, entry, recipe   string
+	never, alone, nocompile bool
 }
 
 func rules(t testing.TB) []rule {
@@ -38,7 +38,7 @@ func rules(t testing.TB) []rule {
 		r := rule{file: f, archive: a, before: part(a, "before")}
 		r.entry, r.recipe, _ = strings.Cut(strings.TrimSpace(part(a, "recipe")), " ")
 		opt := part(a, "options")
-		r.overPragma, r.never = strings.Contains(opt, "OverPragma"), strings.Contains(opt, "NeverHolds")
+		r.never = strings.Contains(opt, "NeverHolds")
 		r.alone = strings.Contains(opt, "Alone")
 		r.nocompile = strings.Contains(opt, "nocompile")
 		all = append(all, r)
@@ -56,7 +56,7 @@ func part(a *txtar.Archive, name string) string {
 }
 
 func (r rule) options(sig []string) Options {
-	return Options{Signature: sig, OverPragma: r.overPragma, NeverHolds: r.never, Alone: r.alone}
+	return Options{Signature: sig, NeverHolds: r.never, Alone: r.alone}
 }
 
 func TestRules(t *testing.T) {

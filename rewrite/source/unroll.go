@@ -24,7 +24,7 @@ const maxUnroll = 1024
 const maxLoops = 1024
 
 // unrollEdits turns the unroll terms into insertions.
-func (k *Kernel) unrollEdits(terms []recipe.Term, opt Options) ([]insertion, error) {
+func (k *Kernel) unrollEdits(terms []recipe.Term) ([]insertion, error) {
 	if len(terms) == 0 {
 		return nil, nil
 	}
@@ -55,7 +55,7 @@ func (k *Kernel) unrollEdits(terms []recipe.Term, opt Options) ([]insertion, err
 		delete(bySite, l.Site)
 		if !named {
 			value = general
-			if value == "" || l.Kind != "for" || l.Pragma && !opt.OverPragma {
+			if value == "" || l.Kind != "for" || l.Pragma {
 				continue
 			}
 		}
@@ -63,14 +63,7 @@ func (k *Kernel) unrollEdits(terms []recipe.Term, opt Options) ([]insertion, err
 			return nil, refuse(k.label(), "the loop at %s is a %s: only for loops are unrolled", l.Site, l.Kind)
 		}
 		if l.Pragma {
-			if !opt.OverPragma {
-				return nil, refuse(k.label(), "the loop at %s has an unroll pragma of its own", l.Site)
-			}
-			t := k.u.tokens[l.l.pragma]
-			if t.kind != pragma {
-				return nil, refuse(k.label(), "the loop at %s has an unroll attribute of its own", l.Site)
-			}
-			edits = append(edits, insertion{off: int(t.off), blank: int(t.end - t.off)})
+			return nil, refuse(k.label(), "the loop at %s has an unroll pragma of its own", l.Site)
 		}
 		line := "\n#pragma unroll"
 		if value != "full" {
