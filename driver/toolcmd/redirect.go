@@ -1,4 +1,4 @@
-package driver
+package toolcmd
 
 import (
 	"fmt"
@@ -9,13 +9,6 @@ import (
 // Redirecting: a command's arguments changed so that it writes elsewhere. What writes files that
 // can't be sent elsewhere with certainty is not run again at all: the error says so.
 
-// sideFiles are options that name a file which is written besides the output: dependencies (which
-// are as they were), a table of times (to which nvcc appends), a trace.
-var sideFiles = set(`dependency-output MF time fdevice-time-trace`)
-
-// passed are options that hand words on to a host tool.
-var passed = set(`compiler-options Xcompiler linker-options Xlinker archive-options Xarchive`)
-
 // strays begin words for host tools by which these write files of their own choice.
 var strays = []string{
 	"-M", "-Wp,-M", "-o", "-save-temps", "--save-temps", "-fdump-", "-aux-info", "-time=", "-dump",
@@ -23,8 +16,8 @@ var strays = []string{
 	"--dependency-file", "--out-implib", "-Wa,-a", "-Wa,--MD", "-fprofile-", "-fauto-profile",
 }
 
-// redirect gives the arguments for writing into out, with side files in side. l is the whole line.
-func (l *Line) redirect(args []string, out, side string) ([]string, error) {
+// Redirect gives the arguments for writing into out, with side files in side. l is the whole line.
+func (l *Line) Redirect(args []string, out, side string) ([]string, error) {
 	switch {
 	case l.Phase == "run":
 		return nil, fmt.Errorf("it runs the program that it builds (-run)")
@@ -44,37 +37,25 @@ func (l *Line) redirect(args []string, out, side string) ([]string, error) {
 		base = filepath.Base(l.Output)
 	}
 	done, sides, odir := 0, 0, false
+	read, _ := lineTable().read(args) // the table is lax: there is no error
 	var words []string
-	for i := 0; i < len(args); i++ {
-		word := args[i]
-		name, _, hasValue := strings.Cut(strings.TrimLeft(word, "-"), "=")
-		if len(word) < 2 || word[0] != '-' || !valued[name] {
-			words = append(words, word)
-			continue
-		}
+	for _, w := range read {
 		value := ""
 		switch {
-		case name == "o" || name == "output-file":
+		case w.option.value && !w.has:
+			return nil, fmt.Errorf("%s has no value", w.text)
+		case w.name == "output-file":
 			value = filepath.Join(out, base)
 			done++
-		case name == "odir" || name == "output-directory":
+		case w.name == "output-directory":
 			value, odir = out, true
-		case sideFiles[name]:
+		case w.does == lineSide:
 			value = filepath.Join(side, fmt.Sprintf("side%d", sides))
 			sides++
 		}
-		switch {
-		case value == "":
-			words = append(words, word)
-			if !hasValue && i+1 < len(args) {
-				i++
-				words = append(words, args[i])
-			}
-		case hasValue:
-			words = append(words, strings.SplitAfterN(word, "=", 2)[0]+value)
-		default:
-			words = append(words, word, value)
-			i++
+		words = append(words, args[w.index:w.next()]...)
+		if value != "" {
+			words[len(words)-1] = args[w.at][:w.from] + value
 		}
 	}
 	if l.Output != "" && done != 1 || l.OutDir != "" && !odir || sides != l.Sides {
@@ -86,12 +67,12 @@ func (l *Line) redirect(args []string, out, side string) ([]string, error) {
 	return words, nil
 }
 
-// place is the folder in which a command writes.
-func (l *Line) place() string {
+// Place is the folder in which a command writes.
+func (l *Line) Place() string {
 	if l.Output != "" {
-		return filepath.Dir(inside(l.dir, l.Output))
+		return filepath.Dir(Inside(l.dir, l.Output))
 	}
-	return inside(l.dir, l.OutDir)
+	return Inside(l.dir, l.OutDir)
 }
 
 // strayWord gives the first of a list of words, as -Xcompiler has it, that writes a file.

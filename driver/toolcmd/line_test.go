@@ -1,12 +1,18 @@
-package driver
+package toolcmd
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"gnvcc/install/kits"
 )
+
+// toolkits are the versions that tests run on where they are installed.
+var toolkits = []string{"11.8", "12.4", "13.0", "13.3", "13.5"}
 
 func TestReadLine(t *testing.T) {
 	dir := t.TempDir()
@@ -61,7 +67,7 @@ func TestReadLine(t *testing.T) {
 		{args: "-c k.cu", env: `--ptxas-prefix="a b"`, want: "prefix steps", in: "k.cu", phase: "compile"},
 		{args: "", want: "", phase: "link"},
 	} {
-		l := ReadLine(strings.Fields(c.args), func(name string) string {
+		l := ReadLine(strings.Fields(c.args), "", func(name string) string {
 			if name == "NVCC_PREPEND_FLAGS" {
 				return c.env
 			}
@@ -93,6 +99,7 @@ func TestReadPtxas(t *testing.T) {
 		"-arch=sm_90 a.ptx b.ptx -o out.cubin":                     "!two inputs",
 		"-arch=sm_90 in.ptx -o a -o b":                             "!two -o",
 		"-arch=sm_90 in.ptx -o out.cubin --new-option":             "!not known",
+		"-arch=sm_90 in.ptx -o out.cubin -module=x":                "!not known",
 		"-arch=sm_90 in.ptx -o out.cubin -optf file":               `!"-optf"`,
 		"-arch=sm_90 in.ptx -o out.cubin --entry k":                "!entry",
 		"-arch=sm_90 in.ptx -o out.cubin -v=true":                  "!no value",
@@ -103,7 +110,7 @@ func TestReadPtxas(t *testing.T) {
 		"-arch=sm_90 -arch=sm_80 in.ptx -o out.cubin":              "!two targets",
 		"--fmad false --opt-level 3 -arch sm_90 in.ptx -o o.cubin": "in.ptx o.cubin sm_90 [fmad=false opt-level=3]",
 	} {
-		c, err := readPtxas(strings.Fields(args))
+		c, err := ReadPtxas(strings.Fields(args))
 		if reason, ok := strings.CutPrefix(want, "!"); ok {
 			if err == nil || !strings.Contains(err.Error(), reason) {
 				t.Errorf("%s: %v", args, err)
@@ -114,11 +121,11 @@ func TestReadPtxas(t *testing.T) {
 			t.Errorf("%s: %v", args, err)
 			continue
 		}
-		got := c.input() + " " + c.output() + " " + c.target + " [" + strings.Join(c.flags, " ") + "]"
+		got := c.Input() + " " + c.Output() + " " + c.Target + " [" + strings.Join(c.Flags, " ") + "]"
 		for _, f := range []struct {
 			set  bool
 			name string
-		}{{c.verbose, "verbose"}, {c.debug, "debug"}, {c.reloc, "reloc"}, {c.lineinfo, "lineinfo"}, {c.maxreg, "maxreg"}} {
+		}{{c.Verbose, "verbose"}, {c.Debug, "debug"}, {c.Reloc, "reloc"}, {c.Lineinfo, "lineinfo"}, {c.MaxReg, "maxreg"}} {
 			if f.set {
 				got += " " + f.name
 			}
@@ -126,8 +133,8 @@ func TestReadPtxas(t *testing.T) {
 		if got != want {
 			t.Errorf("%s: %s", args, got)
 		}
-		again := c.words("X", "Y")
-		if len(again) != len(c.args) || !slices.Contains(again, "X") || !strings.HasSuffix(again[c.out], "Y") {
+		again := c.With("X", "Y")
+		if len(again) != len(c.Args) || !slices.Contains(again, "X") || !strings.HasSuffix(again[c.out], "Y") {
 			t.Errorf("%s: with other names %q", args, again)
 		}
 	}
@@ -139,12 +146,12 @@ func TestPtxasOptionsAreKnown(t *testing.T) {
 	for _, version := range toolkits {
 		t.Run(version, func(t *testing.T) {
 			for _, line := range help(t, version, "ptxas") {
-				if _, ok := ptxasOptions[line.long]; !ok {
+				if o, ok := ptxasTable().options[line.long]; !ok {
 					t.Errorf("ptxas %s has %s", version, line.long)
-				} else if o := ptxasOptions[line.long]; line.value && !o.value {
+				} else if line.value && !o.value {
 					t.Errorf("ptxas %s: %s takes a value", version, line.long)
 				}
-				if _, ok := ptxasOptions[line.short]; !ok {
+				if _, ok := ptxasTable().options[line.short]; !ok {
 					t.Errorf("ptxas %s has %s", version, line.short)
 				}
 			}
@@ -157,9 +164,9 @@ func TestNvccOptionsAreKnown(t *testing.T) {
 	for _, version := range toolkits {
 		t.Run(version, func(t *testing.T) {
 			for _, line := range help(t, version, "nvcc") {
-				long, short := strings.TrimLeft(line.long, "-"), strings.TrimLeft(line.short, "-")
-				if line.value && (!valued[long] || !valued[short]) {
-					t.Errorf("nvcc %s: %s (%s) takes a value", version, long, short)
+				long, short := lineTable().options[line.long], lineTable().options[line.short]
+				if line.value && (!long.value || !short.value) {
+					t.Errorf("nvcc %s: %s (%s) takes a value", version, line.long, line.short)
 				}
 			}
 		})
@@ -174,13 +181,13 @@ type helpLine struct {
 // help reads the options from a tool's --help: `--name <value>   (-short)`.
 func help(t *testing.T, version, tool string) []helpLine {
 	t.Helper()
-	kit := toolkit(t, version)
-	out, err := run(filepath.Join(kit, "bin", tool), "--help")
+	kit := kits.Need(t, version).Dir
+	out, err := exec.Command(filepath.Join(kit, "bin", tool), "--help").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
 	var lines []helpLine
-	for _, line := range strings.Split(out, "\n") {
+	for _, line := range strings.Split(string(out), "\n") {
 		if !strings.HasPrefix(line, "--") {
 			continue
 		}
@@ -195,4 +202,11 @@ func help(t *testing.T, version, tool string) []helpLine {
 		t.Fatalf("only %d options in the help of %s", len(lines), tool)
 	}
 	return lines
+}
+
+func BenchmarkReadLine(b *testing.B) {
+	args := strings.Fields("-O3 -std=c++17 -Iinclude -gencode arch=compute_80,code=sm_80 -Xcompiler -Wall,-fPIC -MD -MF k.d -c k.cu -o k.o")
+	for b.Loop() {
+		ReadLine(args, "", func(string) string { return "" })
+	}
 }
