@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"gnvcc/policy"
+	"gnvcc/policy/lever"
 	"gnvcc/profile/capture"
 	"gnvcc/profile/replay"
 )
@@ -161,7 +162,7 @@ func replayCaptures(args []string) int {
 	if *only != "" {
 		o.Levers = strings.Split(*only, ",")
 	}
-	if err := o.Validate(); err != nil {
+	if err := o.Validate(lever.Names()); err != nil {
 		return complain("replay", err)
 	}
 	if _, err := os.Stat("/dev/nvidiactl"); err != nil {

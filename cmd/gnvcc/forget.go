@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"gnvcc/cache"
-	"gnvcc/policy"
+	"gnvcc/policy/decide"
 )
 
 // Forgetting what was measured, so that the next tune begins anew.
@@ -79,7 +79,7 @@ func forgetting(ctx context.Context, name string, all, dry bool) error {
 		}
 	}
 	gone.notebooks, err = store.RemoveMemos(notebooks, func(text []byte) bool {
-		identity := policy.NotebookOf(text)
+		identity := decide.NotebookOf(text)
 		return identity != "" && (all || known[identity])
 	}, dry)
 	gone.tell(dry)

@@ -11,12 +11,12 @@ import (
 	"sort"
 
 	"gnvcc/cache"
-	"gnvcc/policy"
+	"gnvcc/policy/report"
 )
 
-// report prints what is believed of the kernels: what was decided, and where locks and barriers are wrong; or, with
+// showReport prints what is believed of the kernels: what was decided, and where locks and barriers are wrong; or, with
 // -predict, what can be said without a GPU.
-func report(args []string) int {
+func showReport(args []string) int {
 	fs := flag.NewFlagSet("report", flag.ContinueOnError)
 	fs.Usage = func() {
 		fmt.Fprint(fs.Output(), "usage: gnvcc report [options]\n\nWhat was decided for each kernel: registers, occupancy, times with their spread, how it was checked. Then, as\ntext only, locks and barriers that can make a kernel hang.\n\n")
@@ -29,7 +29,7 @@ func report(args []string) int {
 	if code, ok := parse(fs, args); !ok {
 		return code
 	}
-	o := policy.ReportOptions{Verbose: *verbose, JSON: *asJSON}
+	o := report.Options{Verbose: *verbose, JSON: *asJSON}
 	var err error
 	if *kernel != "" {
 		if o.Kernel, err = regexp.Compile(*kernel); err != nil {
@@ -48,7 +48,7 @@ func report(args []string) int {
 		tellHazards(decisions, o.Kernel)
 		return 0
 	}
-	if err := policy.Report(os.Stdout, decisions, o); err != nil {
+	if err := report.Write(os.Stdout, decisions, o); err != nil {
 		return complain("report", err)
 	}
 	if !o.JSON {
@@ -80,11 +80,11 @@ func explain(args []string) int {
 	}
 	found := false
 	for _, d := range decisions {
-		if e := policy.NewEntry(d); name.MatchString(d.Kernel) || name.MatchString(e.Kernel) {
+		if e := report.NewEntry(d); name.MatchString(d.Kernel) || name.MatchString(e.Kernel) {
 			if found {
 				fmt.Println()
 			}
-			policy.Explain(os.Stdout, e)
+			report.Explain(os.Stdout, e)
 			found = true
 		}
 	}

@@ -14,7 +14,7 @@ var verbs = map[string]func(args []string) int{
 	"predict":  predict,
 	"profile":  profiles,
 	"replay":   replayCaptures,
-	"report":   report,
+	"report":   showReport,
 	"revert":   revert,
 	"stats":    stats,
 	"status":   status,
