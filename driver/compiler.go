@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"gnvcc/cache"
-	"gnvcc/driver/toolcmd"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
@@ -133,11 +132,11 @@ func (c *Compiler) source(a cache.Assembly, kernel string) (*Source, error) {
 	if s.Identity == "" {
 		return nil, fmt.Errorf("%s: gnvcc could not tell its identity when it was built", kernel)
 	}
-	call, err := toolcmd.ReadPtxas(a.Args)
+	call, err := readPtxas(a.Args)
 	if err != nil {
 		return nil, fmt.Errorf("%s: the recorded ptxas command: %w", kernel, err)
 	}
-	if call.Debug {
+	if call.debug {
 		return nil, fmt.Errorf("%s: built for debugging (-G)", kernel)
 	}
 	text, err := c.store.Object(a.PTX)
@@ -150,7 +149,7 @@ func (c *Compiler) source(a cache.Assembly, kernel string) (*Source, error) {
 	if s.job.version != a.Version {
 		return nil, fmt.Errorf("%s: it was built by ptxas %s, and %s is now %s (build it once more)", kernel, a.Version, a.Ptxas, s.job.version)
 	}
-	s.Flags = call.Flags
+	s.Flags = call.flags
 	if s.Module, err = s.job.read(); err != nil {
 		return nil, fmt.Errorf("%s: %w", kernel, err)
 	}

@@ -8,8 +8,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-
-	"gnvcc/driver/toolcmd"
 )
 
 // Equality of what two runs of one command wrote. Nothing counts as equal that anybody could have
@@ -40,10 +38,10 @@ func equalOutputs(a, b []byte) bool {
 
 // canonical blots out what differs between runs.
 func canonical(content []byte) (out []byte) {
-	out = toolcmd.EvenTemporary(content)
+	out = withoutTemporary(content)
 	defer func() {
 		if recover() != nil { // debug/elf on what is no sound ELF file: then bytes count
-			out = toolcmd.EvenTemporary(content)
+			out = withoutTemporary(content)
 		}
 	}()
 	f, err := elf.NewFile(bytes.NewReader(out))

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
 	"gnvcc/cache"
-	"gnvcc/driver/toolcmd"
 	"gnvcc/sim/cubin"
 )
 
@@ -141,17 +141,14 @@ func (c *Compiler) extract(ctx context.Context, l cache.Link, path, ext string) 
 // link links a candidate in the place of the assembly that it is made from.
 func (c *Compiler) link(ctx context.Context, b *bench, s *Source, content []byte) ([]byte, error) {
 	l := *s.Link
-	call, err := toolcmd.ReadNvlink(l.Args)
+	call, err := readNvlink(l.Args)
 	if err != nil {
 		return nil, fmt.Errorf("the recorded device link: %w", err)
 	}
-	if call.LTO {
+	if call.lto {
 		return nil, fmt.Errorf("the program is linked with -dlto: nvlink compiles it by itself")
 	}
-	if len(call.Inputs()) != len(l.Inputs) {
-		return nil, fmt.Errorf("the recorded device link: it has %d inputs, and %d are known", len(call.Inputs()), len(l.Inputs))
-	}
-	files := make([][]string, len(l.Inputs)) // of each input, its cubins
+	files := map[string][]string{} // placeholder -> cubins
 	replaced := false
 	for n, in := range l.Inputs {
 		members, err := c.members(ctx, l, in)
@@ -172,20 +169,32 @@ func (c *Compiler) link(ctx context.Context, b *bench, s *Source, content []byte
 			if err != nil {
 				return nil, err
 			}
-			files[n] = append(files[n], file)
+			files[placeInput(n)] = append(files[placeInput(n)], file)
 		}
 	}
 	if !replaced {
 		return nil, fmt.Errorf("%s is not among the files of the device link any more", s.Kernel)
 	}
 	out := filepath.Join(b.folder, "linked.cubin")
-	args := call.With(files, out, filepath.Join(b.folder, "registration.c"))
+	argv := []string{l.Nvlink}
+	for _, word := range l.Args {
+		switch name, _, ok := strings.Cut(word, "="); {
+		case word == placeOut:
+			argv = append(argv, out)
+		case isPlace(word):
+			argv = append(argv, files[word]...)
+		case ok && strings.HasSuffix(name, "register-link-binaries"):
+			argv = append(argv, name+"="+filepath.Join(b.folder, "registration.c"))
+		default:
+			argv = append(argv, word)
+		}
+	}
 	dir := l.Dir
 	if _, err := os.Stat(dir); err != nil {
 		dir = b.folder
 	}
 	begun := time.Now()
-	if _, err := b.tool(ctx, dir, toolEnvironment(), append([]string{l.Nvlink}, args...)...); err != nil {
+	if _, err := b.tool(ctx, dir, toolEnvironment(), argv...); err != nil {
 		return nil, fmt.Errorf("link the candidate: %w", err)
 	}
 	b.log.Debug().Dur("took", time.Since(begun)).Str("kernel", s.Kernel).Msg("device link of a candidate")
@@ -194,4 +203,13 @@ func (c *Compiler) link(ctx context.Context, b *bench, s *Source, content []byte
 		return nil, fmt.Errorf("read the linked candidate: %w", err)
 	}
 	return linked, nil
+}
+
+// isPlace tells whether a recorded word stands for an input.
+func isPlace(word string) bool {
+	if len(word) < 3 || word[0] != '<' || word[len(word)-1] != '>' {
+		return false
+	}
+	_, err := strconv.Atoi(word[1 : len(word)-1])
+	return err == nil
 }

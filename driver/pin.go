@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"gnvcc/cache"
-	"gnvcc/driver/toolcmd"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/sim/cubin"
 )
@@ -128,7 +127,7 @@ func (c *Compiler) normalOf(ctx context.Context, s *Source, v variantOf) string 
 	if s.translation == nil {
 		return none
 	}
-	call, err := toolcmd.ReadCicc(s.translation.Args)
+	call, err := readCicc(s.translation.Args)
 	if err != nil {
 		return none
 	}

@@ -58,25 +58,25 @@ type Error struct {
 	Max, Mean float64
 }
 
-const UnknownError = 1e9
+const unknownError = 1e9
 
-// Of is what a bound looks at.
-func (b Bound) Of(e Error) float64 {
+// of is what a bound looks at.
+func (b Bound) of(e Error) float64 {
 	if b.Mean {
 		return e.Mean
 	}
 	return e.Max
 }
 
-// Allows tells whether an error is within the bound.
-func (b Bound) Allows(e Error) bool { return e == Error{} || b.Of(e) <= b.Value }
+// allows tells whether an error is within the bound.
+func (b Bound) allows(e Error) bool { return e == Error{} || b.of(e) <= b.Value }
 
-// ErrorOf reads a comparison as the kernel's values.
-func (k *Kernel) ErrorOf(d profile.Difference) Error {
+// errorOf reads a comparison as the kernel's values.
+func (k *Kernel) errorOf(d profile.Difference) Error {
 	if d.Same {
 		return Error{}
 	}
-	e := Error{UnknownError, UnknownError}
+	e := Error{unknownError, unknownError}
 	switch k.Writes {
 	case "f32":
 		e = Error{d.Relative32, d.Mean32}
@@ -84,28 +84,26 @@ func (k *Kernel) ErrorOf(d profile.Difference) Error {
 		e = Error{d.Relative64, d.Mean64}
 	}
 	known := func(x float64) float64 {
-		if !(x >= 0 && x <= UnknownError) {
-			return UnknownError
+		if !(x >= 0 && x <= unknownError) {
+			return unknownError
 		}
 		return max(x, math.SmallestNonzeroFloat64) // other bits of equal values: -0 beside 0
 	}
 	return Error{known(e.Max), known(e.Mean)}
 }
 
-// Larger is the larger error, each for itself.
-func (e Error) Larger(other Error) Error {
-	return Error{max(e.Max, other.Max), max(e.Mean, other.Mean)}
-}
+// max is the larger error, each for itself.
+func (e Error) max(other Error) Error { return Error{max(e.Max, other.Max), max(e.Mean, other.Mean)} }
 
-// Exceeds says why a difference is not allowed.
-func (k *Kernel) Exceeds(b Bound, d profile.Difference) string {
-	e := k.ErrorOf(d)
+// exceeds says why a difference is not allowed.
+func (k *Kernel) exceeds(b Bound, d profile.Difference) string {
+	e := k.errorOf(d)
 	switch {
 	case b == Bound{}:
 		return "other bits: " + d.String()
 	case k.Writes == "":
 		return "other bits: " + d.String() + "; what it writes is not all f32 or all f64, so that no relative error is known"
-	case e.Max >= UnknownError:
+	case e.Max >= unknownError:
 		return "other bits: a number became a NaN or an infinity, or the other way round; " + d.String()
 	}
 	return fmt.Sprintf("its error is %.3g (mean %.3g), the bound %s", e.Max, e.Mean, b)

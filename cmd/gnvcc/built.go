@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/spf13/cobra"
+
 	"gnvcc/driver"
 	"gnvcc/policy"
 )
@@ -34,36 +36,33 @@ func folderOf(args []string) (string, error) {
 	return folder, err
 }
 
-// apply runs the recorded compile commands again whose kernels' recipes have changed.
-func apply(args []string) int {
-	return buildAgain("apply", args, driver.Aim{}, `Runs the compile commands again whose kernels are now known to be faster with other recipes, all that this store
+// applyVerb runs the recorded compile commands again whose kernels' recipes have changed.
+func applyVerb() *cobra.Command {
+	return buildAgain("apply", "run again the compile commands whose kernels' recipes have changed", driver.Aim{}, `Runs the compile commands again whose kernels are now known to be faster with other recipes, all that this store
 knows or those in and below a folder. A file is replaced only where it is what its command wrote; what anything else has
 written since, and a source that was edited, are left alone and named. Your next make links what is new.
 `)
 }
 
-// revert gives everything that was built with recipes nvcc's own code.
-func revert(args []string) int {
-	return buildAgain("revert", args, driver.Aim{Plain: true}, `Gives what was built with recipes nvcc's own code again, as gnvcc apply would with no recipe known: all that this
+// revertVerb gives everything that was built with recipes nvcc's own code.
+func revertVerb() *cobra.Command {
+	return buildAgain("revert", "give what was built with recipes nvcc's own code again", driver.Aim{Plain: true}, `Gives what was built with recipes nvcc's own code again, as gnvcc apply would with no recipe known: all that this
 store knows, or what lies in and below a folder. The recipes stay in the store, and the next build or apply uses them
 again: GNVCC_OFF=1 or plain nvcc does not, and gnvcc ban keeps a lever from a kernel for good. Exit code 1 where something
 had to be left alone.
 `)
 }
 
-func buildAgain(verb string, args []string, aim driver.Aim, about string) int {
-	fs := newFlags(verb, verb+" [FOLDER]", about)
-	if code, ok := parse(fs, args); !ok {
-		return code
-	}
-	if fs.NArg() > 1 {
-		fs.Usage()
-		return 2
-	}
+func buildAgain(verb, short string, aim driver.Aim, about string) *cobra.Command {
+	c := newVerb(verb+" [FOLDER]", short, about, cobra.MaximumNArgs(1))
+	return runs(c, func(args []string) int { return buildNow(verb, args, aim) })
+}
+
+func buildNow(verb string, args []string, aim driver.Aim) int {
 	ctx, stop := stoppable()
 	defer stop()
 	var err error
-	if aim.Under, err = folderOf(fs.Args()); err == nil {
+	if aim.Under, err = folderOf(args); err == nil {
 		store, opening := openStore()
 		if err = opening; err == nil {
 			_, err = driver.Build(ctx, store, aim, os.Stdout)
@@ -76,20 +75,16 @@ func buildAgain(verb string, args []string, aim driver.Aim, about string) int {
 	return 0
 }
 
-// status tells what was built with which recipe, and what is pending.
-func status(args []string) int {
-	fs := newFlags("status", "status [-json] [FOLDER]", `Tells what was built with which recipe, and what gnvcc apply would build again: in and below a folder, the present one if
-none is named. It runs nothing: whether a file is still what its command wrote is seen by gnvcc apply only.
-`)
-	asJSON := fs.Bool("json", false, "as JSON")
-	if code, ok := parse(fs, args); !ok {
-		return code
-	}
-	if fs.NArg() > 1 {
-		fs.Usage()
-		return 2
-	}
-	folder, err := folderOf(append(fs.Args(), "."))
+// statusVerb tells what was built with which recipe, and what is pending.
+func statusVerb() *cobra.Command {
+	c := newVerb("status [--json] [FOLDER]", "what was built with which recipe, and what is pending", `Tells what was built with which recipe, and what gnvcc apply would build again: in and below a folder, the present one if
+none is named. It runs nothing: whether a file is still what its command wrote is seen by gnvcc apply only.`, cobra.MaximumNArgs(1))
+	asJSON := c.Flags().Bool("json", false, "as JSON")
+	return runs(c, func(args []string) int { return status(args, *asJSON) })
+}
+
+func status(args []string, asJSON bool) int {
+	folder, err := folderOf(append(args, "."))
 	if err != nil {
 		return complain("status", err)
 	}
@@ -103,7 +98,7 @@ none is named. It runs nothing: whether a file is still what its command wrote i
 	if err != nil {
 		return complain("status", err)
 	}
-	if *asJSON {
+	if asJSON {
 		err = json.NewEncoder(os.Stdout).Encode(struct {
 			Folder     string
 			Outputs    []driver.OutputStatus
@@ -159,26 +154,22 @@ func orOwn(recipe string) string {
 	return recipe
 }
 
-// clean removes what is no use any more.
-func clean(args []string) int {
-	fs := newFlags("clean", "clean [-all]", `Removes what killed processes left, forgets builds whose folder or output is gone, and drops what is kept to make
-later applies faster. Recipes stay; so do bans and pins.
-`)
-	all := fs.Bool("all", false, "forget every build, and all that can be made again: the store is then as a fresh one with the same recipes. What was built stays as it is, and gnvcc revert does not know it any more")
-	if code, ok := parse(fs, args); !ok {
-		return code
-	}
-	if fs.NArg() > 0 {
-		fs.Usage()
-		return 2
-	}
+// cleanVerb removes what is no use any more.
+func cleanVerb() *cobra.Command {
+	c := newVerb("clean [--all]", "remove what is no use any more; --all: everything but recipes", `Removes what killed processes left, forgets builds whose folder or output is gone, and drops what is kept to make
+later applies faster. Recipes stay; so do bans and pins.`, none)
+	all := c.Flags().Bool("all", false, "forget every build, and all that can be made again: the store is then as a fresh one with the same recipes. What was built stays as it is, and gnvcc revert does not know it any more")
+	return runs(c, func([]string) int { return clean(*all) })
+}
+
+func clean(all bool) int {
 	store, err := openStore()
 	if err != nil {
 		return complain("clean", err)
 	}
 	ctx, stop := stoppable()
 	defer stop()
-	c, err := driver.Clean(ctx, store, *all)
+	c, err := driver.Clean(ctx, store, all)
 	for _, note := range c.Notes {
 		fmt.Println("gnvcc:", note)
 	}

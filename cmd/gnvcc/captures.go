@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -12,18 +11,23 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"gnvcc/policy"
-	"gnvcc/policy/lever"
 	"gnvcc/profile/capture"
 	"gnvcc/profile/replay"
 )
 
-const capturesUsage = `usage: gnvcc captures                     list the launches that are captured
-       gnvcc captures drop ID... | all    remove some
-       gnvcc captures export ID FOLDER    write one as a folder that runs by itself: make run
-`
+const capturesAbout = `Without an argument: lists the launches that gnvcc tune has captured.
+  drop ID... | drop all    remove some
+  export ID FOLDER         write one as a folder that runs by itself: make run`
 
-// listCaptures lists, drops and exports captures.
+// capturesVerb lists, drops and exports captures.
+func capturesVerb() *cobra.Command {
+	c := newVerb("captures [drop ID... | export ID FOLDER]", "list captured launches; drop or export some", capturesAbout, cobra.ArbitraryArgs)
+	return runs(c, listCaptures)
+}
+
 func listCaptures(args []string) int {
 	store, err := openStore()
 	if err != nil {
@@ -40,11 +44,8 @@ func listCaptures(args []string) int {
 		err = dropCaptures(s, args[1:])
 	case args[0] == "export" && len(args) == 3:
 		err = exportCapture(s, args[1], args[2])
-	case args[0] == "-h" || args[0] == "--help" || args[0] == "-help":
-		fmt.Print(capturesUsage)
 	default:
-		fmt.Fprint(os.Stderr, capturesUsage)
-		return 2
+		return complain("captures", fmt.Errorf("%q is neither drop ID... nor export ID FOLDER\nusage: gnvcc captures [drop ID... | export ID FOLDER]", strings.Join(args, " ")))
 	}
 	if err != nil {
 		return complain("captures", err)
@@ -123,46 +124,40 @@ func printable(r rune) rune {
 	return r
 }
 
-const replayUsage = `usage: gnvcc replay [options] [KERNEL]
+const replayAbout = `Searches on the launches that gnvcc tune has captured, without the program: those of kernels whose name matches the
+regular expression KERNEL, or all. "gnvcc captures" lists them.`
 
-Searches on the launches that gnvcc tune has captured, without the program: those of kernels whose name matches the regular expression
-KERNEL, or all. "gnvcc captures" lists them.
-
-`
-
-// replayCaptures searches on captures alone.
-func replayCaptures(args []string) int {
+// replayVerb searches on captures alone.
+func replayVerb() *cobra.Command {
 	o := policy.Defaults()
 	o.Version = version
-	fs := flag.NewFlagSet("replay", flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
+	c := newVerb("replay [KERNEL]", "search again on captured launches, without the program", replayAbout, cobra.MaximumNArgs(1))
+	fs := c.Flags()
 	applyToo := fs.Bool("apply", false, "build again what can be faster, as gnvcc apply does")
-	budget := fs.Duration("budget", time.Minute, "longest `time` for the searches, dealt out by what kernels weigh")
+	budget := seconds(time.Minute)
+	fs.Var(&budget, "budget", "longest `time` for the searches, in seconds or as 1m30s, dealt out by what kernels weigh")
 	fs.IntVar(&o.Jobs, "jobs", o.Jobs, "compile `n` candidates at a time")
 	only := fs.String("levers", "", "try only these levers (`list` with commas)")
 	quiet := fs.Bool("quiet", false, "print only what went wrong")
-	if err := fs.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			fmt.Print(replayUsage)
-			fs.SetOutput(os.Stdout)
-			fs.PrintDefaults()
-			return 0
-		}
-		return complain("replay", fmt.Errorf("%w (gnvcc replay --help tells all options)", err))
-	}
-	if fs.NArg() > 1 || *budget <= 0 {
-		return complain("replay", errors.New("one KERNEL at most, and a budget above 0"))
+	return runs(c, func(args []string) int {
+		return replayCaptures(args, o, *only, ending{apply: *applyToo, quiet: *quiet, again: true, budget: time.Duration(budget)})
+	})
+}
+
+func replayCaptures(args []string, o policy.Options, only string, then ending) int {
+	if then.budget <= 0 {
+		return complain("replay", fmt.Errorf("a budget of %v allows nothing", then.budget))
 	}
 	var err error
-	if fs.NArg() == 1 {
-		if o.Only, err = regexp.Compile(fs.Arg(0)); err != nil {
+	if len(args) == 1 {
+		if o.Only, err = regexp.Compile(args[0]); err != nil {
 			return complain("replay", err)
 		}
 	}
-	if *only != "" {
-		o.Levers = strings.Split(*only, ",")
+	if only != "" {
+		o.Levers = strings.Split(only, ",")
 	}
-	if err := o.Validate(lever.Names()); err != nil {
+	if err := o.Validate(); err != nil {
 		return complain("replay", err)
 	}
 	if _, err := os.Stat("/dev/nvidiactl"); err != nil {
@@ -170,6 +165,6 @@ func replayCaptures(args []string) int {
 	}
 	signals := newRelay()
 	defer signals.Close()
-	exit, err := tuneRun(signals, o, nil, nil, ending{apply: *applyToo, quiet: *quiet, again: true, budget: *budget})
+	exit, err := tuneRun(signals, o, nil, nil, then)
 	return conclude("replay", signals, exit, err)
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,28 +10,32 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"gnvcc/cache"
 	"gnvcc/driver"
 	"gnvcc/profile/agent"
 	"gnvcc/profile/units"
 )
 
-// doctor says what was found on this machine, what is missing, and what to do about it. Its exit code is 1 when builds
+// doctorVerb says what was found on this machine, what is missing, and what to do about it. Its exit code is 1 when builds
 // would not work, else 0: a machine without a GPU is a fine build machine.
-func doctor(args []string) int {
-	fs := flag.NewFlagSet("doctor", flag.ContinueOnError)
-	fs.Usage = func() {
-		fmt.Fprint(fs.Output(), "usage: gnvcc doctor [-deep | -measure]\n\nSays what was found (nvcc, ptxas, CUPTI, driver, GPU, store) and what is missing.\n\n")
-		fs.PrintDefaults()
-	}
+func doctorVerb() *cobra.Command {
+	c := newVerb("doctor [--deep | --measure]", "what was found on this machine, and what is missing",
+		"Says what was found (nvcc, ptxas, CUPTI, driver, GPU, store) and what is missing.", none)
+	fs := c.Flags()
 	deep := fs.Bool("deep", false, "read every file of the store and compare it with its hash")
 	measure := fs.Bool("measure", false, "measure what approximation by special function units is worth on this GPU, function by function: rate and error (some seconds, after building the program that does it)")
-	if code, ok := parse(fs, args); !ok {
-		return code
-	}
-	if *measure {
-		return measureUnits()
-	}
+	c.MarkFlagsMutuallyExclusive("deep", "measure")
+	return runs(c, func([]string) int {
+		if *measure {
+			return measureUnits()
+		}
+		return doctor(*deep)
+	})
+}
+
+func doctor(deep bool) int {
 	worst := 0
 	say := func(level cache.Level, advice, format string, a ...any) {
 		fmt.Printf("%-8s %s\n", level, fmt.Sprintf(format, a...))
@@ -105,7 +108,7 @@ func doctor(args []string) int {
 		}
 	}
 	check := cache.Check
-	if *deep {
+	if deep {
 		check = cache.CheckContents
 	}
 	for _, f := range check(dir) {

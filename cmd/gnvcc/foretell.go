@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
 
 	"gnvcc/cache"
 	"gnvcc/policy"
@@ -15,21 +17,16 @@ import (
 	"gnvcc/profile/units"
 )
 
-// predict ranks builds of kernels from their machine code, without a GPU.
-func predict(args []string) int {
-	fs := flag.NewFlagSet("predict", flag.ContinueOnError)
-	fs.Usage = func() {
-		fmt.Fprint(fs.Output(), "usage: gnvcc predict [KERNEL]\n\nWhat limits the kernels that were built, and which register caps are worth a measurement, read from their\n"+
-			"machine code. Nothing is run, nothing adopted: gnvcc tune measures. KERNEL is a part of the name, or a regular expression.\n")
-	}
-	if code, ok := parse(fs, args); !ok {
-		return code
-	}
-	if fs.NArg() > 1 {
-		fs.Usage()
-		return 2
-	}
-	name, err := regexp.Compile(fs.Arg(0))
+// predictVerb ranks builds of kernels from their machine code, without a GPU.
+func predictVerb() *cobra.Command {
+	c := newVerb("predict [KERNEL]", "what limits kernels, and which register caps to measure first; needs no GPU",
+		"What limits the kernels that were built, and which register caps are worth a measurement, read from their machine\n"+
+			"code. Nothing is run, nothing adopted: gnvcc tune measures. KERNEL is a part of the name, or a regular expression.", cobra.MaximumNArgs(1))
+	return runs(c, func(args []string) int { return predict(strings.Join(args, "")) })
+}
+
+func predict(kernel string) int {
+	name, err := regexp.Compile(kernel)
 	if err != nil {
 		return complain("predict", err)
 	}

@@ -8,28 +8,30 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"gnvcc/cache"
-	"gnvcc/policy/decide"
+	"gnvcc/policy"
 )
 
 // Forgetting what was measured, so that the next tune begins anew.
 
-// forget removes decisions, pins and notebooks.
-func forget(args []string) int {
-	fs := newFlags("forget", "forget [-n] KERNEL | -all", `Drops what was decided for a kernel, on every GPU and for every build, the recipes that were pinned, and what was tried:
+// forgetVerb removes decisions, pins and notebooks.
+func forgetVerb() *cobra.Command {
+	c := newVerb("forget [-n] KERNEL | --all", "drop what was decided, pinned and tried for a kernel; --all: for all, bans too", `Drops what was decided for a kernel, on every GPU and for every build, the recipes that were pinned, and what was tried:
 the next build or apply gives nvcc's own code, and the next tune begins anew. Bans stay (gnvcc unban), and so do captured
-launches (gnvcc captures drop). With -all, for all kernels, and their bans too.
-`+kernelUsage)
-	dry := fs.Bool("n", false, "only tell what would go")
-	all := fs.Bool("all", false, "all kernels, and their bans")
-	if code, ok := parse(fs, args); !ok {
-		return code
+launches (gnvcc captures drop). With --all, for all kernels, and their bans too.
+`+kernelUsage, cobra.MaximumNArgs(1))
+	dry := c.Flags().BoolP("dry-run", "n", false, "only tell what would go")
+	all := c.Flags().Bool("all", false, "all kernels, and their bans")
+	return runs(c, func(args []string) int { return forget(args, *all, *dry) })
+}
+
+func forget(args []string, all, dry bool) int {
+	if (len(args) == 1) == all {
+		return complain("forget", errors.New("either one kernel or --all\nusage: gnvcc forget [-n] KERNEL | --all"))
 	}
-	if fs.NArg() != 1 && !*all || fs.NArg() > 0 && *all {
-		fs.Usage()
-		return 2
-	}
-	if err := forgetting(context.Background(), fs.Arg(0), *all, *dry); err != nil {
+	if err := forgetting(context.Background(), strings.Join(args, ""), all, dry); err != nil {
 		complain("forget", err)
 		return 1
 	}
@@ -79,7 +81,7 @@ func forgetting(ctx context.Context, name string, all, dry bool) error {
 		}
 	}
 	gone.notebooks, err = store.RemoveMemos(notebooks, func(text []byte) bool {
-		identity := decide.NotebookOf(text)
+		identity := policy.NotebookOf(text)
 		return identity != "" && (all || known[identity])
 	}, dry)
 	gone.tell(dry)

@@ -1,31 +1,15 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"os"
+	"strings"
 
-const helpText = `gnvcc takes nvcc's place, and makes the kernels that it builds faster.
+	"github.com/spf13/cobra"
+)
 
-  gnvcc ARGS                   what nvcc ARGS does, with the recipes that are known (gnvcc --help is nvcc's)
-  gnvcc tune -- ./app ARGS     observe a run of a program that gnvcc built, and find recipes on its launches; -apply builds with them
-  gnvcc replay [KERNEL]        search again on the launches that tune has captured
-  gnvcc captures               list them; drop or export some
-  gnvcc profile -- ./app       what a program does on the GPU; -show: what is known
-  gnvcc apply                  run again the compile commands whose kernels' recipes have changed
-  gnvcc revert                 give what was built with recipes nvcc's own code
-  gnvcc status                 what in this folder was built with which recipe, and what is pending
-  gnvcc clean                  remove what is no use any more; -all: everything but recipes
-  gnvcc report                 kernel by kernel: registers, occupancy, times, how it was checked; -predict needs no GPU
-  gnvcc explain KERNEL         all that is known of a kernel, and why it is built as it is
-  gnvcc predict [KERNEL]       what limits kernels, and which register caps to measure first: from machine code, without a GPU
-  gnvcc pin KERNEL RECIPE      build a kernel with a recipe of yours; unpin takes it back
-  gnvcc ban KERNEL LEVER...    never use these levers on a kernel; unban takes it back
-  gnvcc forget KERNEL          drop what was decided, pinned and tried for a kernel; -all: for all of them, bans too
-  gnvcc doctor                 what was found on this machine, and what is missing; -measure: its rates, latencies, and what approximation is worth
-  gnvcc stats                  what builds took from the store, and why stages stepped aside; -zero counts anew
-  gnvcc help                   this
-
-Each verb tells its options with -h. A word that is a file's name is an input for nvcc, not a verb.
-
-  GNVCC_NVCC=PATH   the real nvcc (else CUDA_HOME, CUDA_PATH, PATH, /usr/local/cuda, install/toolkit's)
+// variables are gnvcc's own, with what they are for.
+const variables = `  GNVCC_NVCC=PATH   the real nvcc (else CUDA_HOME, CUDA_PATH, PATH, /usr/local/cuda, install/toolkit's)
   GNVCC_STORE=DIR   where recipes are kept (else ~/.cache/gnvcc)
   GNVCC_DEVICE=GPU  build for this one (a part of its name), where several were measured on
   GNVCC_MAXSIZE=5G  how large the store may become; 0: no limit
@@ -36,8 +20,94 @@ Each verb tells its options with -h. A word that is a file's name is an input fo
   GNVCC_STRICT=1    make a failure of gnvcc's own an error
 `
 
+func helpVerb() *cobra.Command {
+	c := newVerb("help [VERB]", "this", "What there is, in one page, or what one verb does.", cobra.MaximumNArgs(1))
+	return runs(c, help)
+}
+
 // help prints what there is.
-func help([]string) int {
-	fmt.Printf("%sThis is gnvcc %s.\n", helpText, version)
+func help(args []string) int {
+	if len(args) == 1 {
+		if verbs[args[0]] == nil {
+			return complain("help", fmt.Errorf("there is no verb %q (gnvcc help lists them)", args[0]))
+		}
+		return execute(args[0], []string{"--help"})
+	}
+	fmt.Print("gnvcc takes nvcc's place, and makes the kernels that it builds faster.\n\n" +
+		"  gnvcc ARGS       what nvcc ARGS does, with the recipes that are known (gnvcc --help is nvcc's)\n" +
+		"  gnvcc tune --apply -- ./app ARGS   run a program, find recipes, build with them\n")
+	for _, g := range groups {
+		fmt.Printf("\n%s\n", g.title)
+		for _, name := range g.verbs {
+			fmt.Printf("  %-12s %s\n", name, verbs[name]().Short)
+		}
+	}
+	fmt.Printf("\nEach verb tells its options with -h. A word that is a file's name is an input for nvcc, not a verb.\n\n%s\nThis is gnvcc %s.\n", variables, version)
 	return 0
+}
+
+func versionVerb() *cobra.Command {
+	c := newVerb("version", "which gnvcc this is", "Which gnvcc this is (gnvcc --version is nvcc's).", none)
+	return runs(c, func([]string) int { fmt.Println("gnvcc", version); return 0 })
+}
+
+func completionVerb() *cobra.Command {
+	c := newVerb("completion bash|zsh|fish", "a shell's completion of the verbs and their options",
+		"Prints what makes a shell complete verbs and options. Words that are no verbs are completed as files.", cobra.ExactArgs(1))
+	c.ValidArgs = []string{"bash", "zsh", "fish"}
+	return runs(c, func(args []string) int {
+		var err error
+		switch r := root(); args[0] {
+		case "bash":
+			err = r.GenBashCompletionV2(os.Stdout, true)
+		case "zsh":
+			err = r.GenZshCompletion(os.Stdout)
+		case "fish":
+			err = r.GenFishCompletion(os.Stdout, true)
+		default:
+			err = fmt.Errorf("no completion for %q: bash, zsh and fish have one", args[0])
+		}
+		if err != nil {
+			return complain("completion", err)
+		}
+		return 0
+	})
+}
+
+func manVerb() *cobra.Command {
+	c := newVerb("man", "the manual page: gnvcc man | man -l -", "Prints the manual page, for man -l - or share/man/man1/gnvcc.1.", none)
+	return runs(c, func([]string) int { fmt.Print(manual()); return 0 })
+}
+
+// manual is the page in roff's man macros.
+func manual() string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	line(`.TH GNVCC 1 "" "gnvcc %s"`, roff(version))
+	line(".SH NAME\ngnvcc \\- nvcc, with kernels made faster by recipes that were measured")
+	line(".SH SYNOPSIS\n.B gnvcc\n.I nvcc's arguments\n.br\n.B gnvcc\n.I verb\n[options]")
+	for _, g := range groups {
+		line(".SH %s", strings.ToUpper(roff(g.title)))
+		for _, name := range g.verbs {
+			v := verbs[name]()
+			line(".SS gnvcc %s\n%s", roff(v.Use), roff(v.Long))
+			if v.HasLocalFlags() {
+				line(".PP\n.nf\n%s\n.fi", roff(strings.TrimRight(v.LocalFlags().FlagUsagesWrapped(76), "\n")))
+			}
+		}
+	}
+	line(".SH ENVIRONMENT\n.nf\n%s.fi", roff(variables))
+	return b.String()
+}
+
+// roff escapes text: backslashes, dashes, and dots and quotes that begin a line.
+func roff(s string) string {
+	s = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(s)
+	lines := strings.Split(s, "\n")
+	for i, l := range lines {
+		if strings.HasPrefix(l, ".") || strings.HasPrefix(l, "'") {
+			lines[i] = `\&` + l
+		}
+	}
+	return strings.Join(lines, "\n")
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 
 	"gnvcc/driver"
 )
@@ -21,6 +22,9 @@ func run(argv []string) int {
 	if verb := verbOf(argv[0], args); verb != nil {
 		return verb(args[1:])
 	}
+	if len(args) == 1 && filepath.Base(argv[0]) != "nvcc" {
+		hint(args[0])
+	}
 	return driver.Face(args)
 }
 
@@ -30,12 +34,14 @@ func verbOf(self string, args []string) func([]string) int {
 	if len(args) == 0 || filepath.Base(self) == "nvcc" {
 		return nil
 	}
-	verb := verbs[args[0]]
-	if verb == nil {
+	if strings.HasPrefix(args[0], "__complete") {
+		return func([]string) int { return complete(args) }
+	}
+	if verbs[args[0]] == nil {
 		return nil
 	}
 	if _, err := os.Lstat(args[0]); err == nil {
 		return nil
 	}
-	return verb
+	return func(rest []string) int { return execute(args[0], rest) }
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"regexp"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ianlancetaylor/demangle"
+	"github.com/spf13/cobra"
 
 	"gnvcc/cache"
 	"gnvcc/driver"
@@ -22,22 +22,19 @@ import (
 
 // Recipes by hand: pin and unpin, ban and unban.
 
-const kernelUsage = "KERNEL is its name, mangled or as people write it, or its identity (gnvcc report -json tells it)."
+const kernelUsage = "KERNEL is its name, mangled or as people write it, or its identity (gnvcc report --json tells it)."
 
-// pin keeps a recipe that the user gives for a kernel that was built.
-func pin(args []string) int {
-	fs := newFlags("pin", "pin [-n] KERNEL RECIPE", `Builds a kernel with a recipe of your own from the next build or apply on. The file is compiled with it once, and what a
+// pinVerb keeps a recipe that the user gives for a kernel that was built.
+func pinVerb() *cobra.Command {
+	c := newVerb("pin [-n] KERNEL RECIPE", "build a kernel with a recipe of yours", `Builds a kernel with a recipe of your own from the next build or apply on. The file is compiled with it once, and what a
 build would refuse is refused here. Nobody measures it, and no launch is compared: gnvcc report says so.
-`+kernelUsage)
-	dry := fs.Bool("n", false, "only tell what would happen")
-	if code, ok := parse(fs, args); !ok {
-		return code
-	}
-	if fs.NArg() != 2 {
-		fs.Usage()
-		return 2
-	}
-	if err := pinAll(context.Background(), fs.Arg(0), fs.Arg(1), *dry); err != nil {
+`+kernelUsage, cobra.ExactArgs(2))
+	dry := c.Flags().BoolP("dry-run", "n", false, "only tell what would happen")
+	return runs(c, func(args []string) int { return pin(args[0], args[1], *dry) })
+}
+
+func pin(kernel, recipe string, dry bool) int {
+	if err := pinAll(context.Background(), kernel, recipe, dry); err != nil {
 		complain("pin", err)
 		return 1
 	}
@@ -148,17 +145,14 @@ func called(kernel, identity, name string) bool {
 	return len(name) >= 8 && regexp.MustCompile(`^[0-9a-f]+$`).MatchString(name) && strings.HasPrefix(identity, name)
 }
 
-// unpin takes pinned recipes back: what was measured counts again.
-func unpin(args []string) int {
-	fs := newFlags("unpin", "unpin KERNEL", "Takes a pinned recipe back: the next build or apply goes by what was measured.\n"+kernelUsage)
-	if code, ok := parse(fs, args); !ok {
-		return code
-	}
-	if fs.NArg() != 1 {
-		fs.Usage()
-		return 2
-	}
-	return drop("unpin", cache.Pins, fs.Arg(0), "pinned for")
+// unpinVerb takes pinned recipes back: what was measured counts again.
+func unpinVerb() *cobra.Command {
+	c := newVerb("unpin KERNEL", "take a recipe of yours back", "Takes a pinned recipe back: the next build or apply goes by what was measured.\n"+kernelUsage, cobra.ExactArgs(1))
+	return runs(c, func(args []string) int { return unpin(args[0]) })
+}
+
+func unpin(kernel string) int {
+	return drop("unpin", cache.Pins, kernel, "pinned for")
 }
 
 // drop removes the records of a bucket for a kernel.
@@ -197,36 +191,30 @@ func drop(verb, bucket, name, what string) int {
 	return 0
 }
 
-// ban keeps levers from a kernel.
-func ban(args []string) int {
-	fs := newFlags("ban", "ban KERNEL LEVER...", `Levers that a kernel is never built with, and that gnvcc tune does not try on it. It holds for all kernels of that name, in
+// banVerb keeps levers from a kernel.
+func banVerb() *cobra.Command {
+	c := newVerb("ban KERNEL LEVER...", "never use these levers on a kernel", `Levers that a kernel is never built with, and that gnvcc tune does not try on it. It holds for all kernels of that name, in
 other files and after changes too; for an identity it holds for that one.
-`+kernelUsage)
-	if code, ok := parse(fs, args); !ok {
-		return code
-	}
-	if fs.NArg() < 2 {
-		fs.Usage()
-		return 2
-	}
-	if err := banning(fs.Arg(0), fs.Args()[1:], true); err != nil {
+`+kernelUsage, cobra.MinimumNArgs(2))
+	return runs(c, ban)
+}
+
+func ban(args []string) int {
+	if err := banning(args[0], args[1:], true); err != nil {
 		complain("ban", err)
 		return 1
 	}
 	return 0
 }
 
-// unban allows levers again.
+// unbanVerb allows levers again.
+func unbanVerb() *cobra.Command {
+	c := newVerb("unban KERNEL [LEVER...]", "allow levers again", "Takes bans back: those of these levers, without any all.\n"+kernelUsage, cobra.MinimumNArgs(1))
+	return runs(c, unban)
+}
+
 func unban(args []string) int {
-	fs := newFlags("unban", "unban KERNEL [LEVER...]", "Takes bans back: those of these levers, without any all.\n"+kernelUsage)
-	if code, ok := parse(fs, args); !ok {
-		return code
-	}
-	if fs.NArg() < 1 {
-		fs.Usage()
-		return 2
-	}
-	if err := banning(fs.Arg(0), fs.Args()[1:], false); err != nil {
+	if err := banning(args[0], args[1:], false); err != nil {
 		complain("unban", err)
 		return 1
 	}
@@ -306,16 +294,6 @@ func banKeys(store *cache.Store, name string) ([]string, error) {
 	}
 	slices.Sort(keys)
 	return slices.Compact(keys), nil
-}
-
-// newFlags makes the options of a verb.
-func newFlags(verb, usage, about string) *flag.FlagSet {
-	fs := flag.NewFlagSet(verb, flag.ContinueOnError)
-	fs.Usage = func() {
-		fmt.Fprintf(fs.Output(), "usage: gnvcc %s\n\n%s\n", usage, about)
-		fs.PrintDefaults()
-	}
-	return fs
 }
 
 // records calls fn for the decisions of a bucket.

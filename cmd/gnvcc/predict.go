@@ -9,11 +9,10 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/policy"
-	"gnvcc/policy/report"
 )
 
 // foresee prints what can be said, without a GPU, of all kernels that were built.
-func foresee(o report.Options) int {
+func foresee(o policy.ReportOptions) int {
 	ctx := context.Background()
 	store, err := openStore()
 	if err != nil {
@@ -31,7 +30,7 @@ func foresee(o report.Options) int {
 	if err != nil {
 		return complain("report", err)
 	}
-	var prospects []report.Prospect
+	var prospects []policy.Prospect
 	seen := map[string]bool{}
 	for _, a := range assemblies {
 		for _, k := range a.Kernels {
@@ -41,17 +40,17 @@ func foresee(o report.Options) int {
 			seen[k.Identity] = true
 			known, err := c.Kernel(a.Cubin, k.Name)
 			if err != nil {
-				prospects = append(prospects, report.Prospect{Kernel: &policy.Kernel{Name: k.Name, Short: policy.ShortName(k.Name), Target: a.Target, Alone: err.Error()}})
+				prospects = append(prospects, policy.Prospect{Kernel: &policy.Kernel{Name: k.Name, Short: policy.ShortName(k.Name), Target: a.Target, Alone: err.Error()}})
 				continue
 			}
 			if isTerminal(os.Stderr) {
 				fmt.Fprintf(os.Stderr, "\r\x1b[Kgnvcc: %s", known.Short)
 			}
 			if known.Alone != "" {
-				prospects = append(prospects, report.Prospect{Kernel: known})
+				prospects = append(prospects, policy.Prospect{Kernel: known})
 				continue
 			}
-			prospects = append(prospects, report.Foresee(ctx, c, known))
+			prospects = append(prospects, policy.Foresee(ctx, c, known))
 		}
 	}
 	if isTerminal(os.Stderr) {
@@ -61,7 +60,7 @@ func foresee(o report.Options) int {
 		fmt.Println("no kernel is known yet: build a program with gnvcc")
 		return 0
 	}
-	if err := report.Predict(os.Stdout, prospects); err != nil {
+	if err := policy.Predict(os.Stdout, prospects); err != nil {
 		return complain("report", err)
 	}
 	return 0

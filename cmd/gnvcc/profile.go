@@ -3,13 +3,14 @@ package main
 import (
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"text/tabwriter"
+
+	"github.com/spf13/cobra"
 
 	"gnvcc/driver"
 	"gnvcc/policy"
@@ -18,30 +19,25 @@ import (
 	"gnvcc/profile/capture"
 )
 
-const profileUsage = `usage: gnvcc profile [--] PROGRAM [ARGUMENTS]     run a program, and note what it does on the GPU
-       gnvcc profile -show [-json] [PROGRAM]      what is known: of this program, or of the one observed last
+const profileAbout = `Runs a program and notes what it does on the GPU; with --show: tells what is known, of PROGRAM or of the one observed last.
+Counts, configurations and times of launches, over all runs observed; gnvcc tune observes, too. Some launches are timed:
+the first four of a configuration, then one of 64.`
 
-Counts, configurations and times of launches, over all runs observed; gnvcc tune observes, too. Some launches are timed: the second to fifth of a
-configuration, then one of 64.
+// profileVerb observes a program, or shows what is known of one.
+func profileVerb() *cobra.Command {
+	c := newVerb("profile [--show] [--json] [--] PROGRAM [ARGUMENTS]", "what a program does on the GPU; --show: what is known", profileAbout, cobra.ArbitraryArgs)
+	show := c.Flags().Bool("show", false, "show what is known")
+	asJSON := c.Flags().Bool("json", false, "as JSON")
+	commandBehind(c)
+	return runs(c, func(args []string) int { return profiles(args, *show, *asJSON) })
+}
 
-`
-
-// profiles observes a program, or shows what is known of one.
-func profiles(args []string) int {
-	fs := flag.NewFlagSet("profile", flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
-	show := fs.Bool("show", false, "show what is known")
-	asJSON := fs.Bool("json", false, "as JSON")
-	if err := fs.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			fmt.Print(profileUsage)
-			return 0
-		}
-		return complain("profile", err)
-	}
-	if fs.NArg() == 0 && !*show || fs.NArg() > 1 && *show {
-		fmt.Fprint(os.Stderr, profileUsage)
-		return 2
+func profiles(args []string, show, asJSON bool) int {
+	switch {
+	case len(args) == 0 && !show:
+		return complain("profile", errors.New("which program? gnvcc profile -- ./app arguments; gnvcc profile --show tells what is known"))
+	case len(args) > 1 && show:
+		return complain("profile", errors.New("--show takes one program at most"))
 	}
 	store, err := openStore()
 	if err != nil {
@@ -51,8 +47,8 @@ func profiles(args []string) int {
 	if err != nil {
 		return complain("profile", err)
 	}
-	if *show {
-		return showProfile(s, fs.Arg(0), *asJSON)
+	if show {
+		return showProfile(s, strings.Join(args, ""), asJSON)
 	}
 	self, _ := os.Executable()
 	toolkit, err := driver.Find(self)
@@ -65,7 +61,7 @@ func profiles(args []string) int {
 	if err != nil {
 		return complain("profile", fmt.Errorf("the part of gnvcc that works inside the program can't be built: %w", err))
 	}
-	argv := fs.Args()
+	argv := args
 	if argv[0], err = exec.LookPath(argv[0]); err != nil {
 		complain("profile", err)
 		return 127
@@ -85,7 +81,7 @@ func profiles(args []string) int {
 		fmt.Fprintln(os.Stderr, "gnvcc: the program launched no kernel, or uses no GPU")
 		return exit.Code
 	}
-	return max(exit.Code, showProfile(s, argv[0], *asJSON))
+	return max(exit.Code, showProfile(s, argv[0], asJSON))
 }
 
 // absolute is the name under which a program's profile is kept.

@@ -4,51 +4,82 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"regexp"
 	"sort"
+	"time"
+
+	"github.com/spf13/cobra"
 
 	"gnvcc/cache"
-	"gnvcc/policy/report"
+	"gnvcc/policy"
+	"gnvcc/policy/page"
 )
 
-// showReport prints what is believed of the kernels: what was decided, and where locks and barriers are wrong; or, with
-// -predict, what can be said without a GPU.
-func showReport(args []string) int {
-	fs := flag.NewFlagSet("report", flag.ContinueOnError)
-	fs.Usage = func() {
-		fmt.Fprint(fs.Output(), "usage: gnvcc report [options]\n\nWhat was decided for each kernel: registers, occupancy, times with their spread, how it was checked. Then, as\ntext only, locks and barriers that can make a kernel hang.\n\n")
-		fs.PrintDefaults()
-	}
-	verbose := fs.Bool("v", false, "tell what was tried and why it was refused, too")
-	asJSON := fs.Bool("json", false, "as JSON, with all evidence")
-	kernel := fs.String("kernel", "", "only kernels whose name matches this regular `expression`, in full")
-	predict := fs.Bool("predict", false, "what can be said of the kernels that were built, without a GPU")
-	if code, ok := parse(fs, args); !ok {
-		return code
-	}
-	o := report.Options{Verbose: *verbose, JSON: *asJSON}
+// A reporting is how a report is asked for.
+type reporting struct {
+	policy.ReportOptions
+	kernel        string
+	predict       bool
+	html, compare string // files
+	csv, markdown bool
+}
+
+// reportVerb prints what is believed of the kernels: what was decided, and where locks and barriers are wrong; or, with
+// --predict, what can be said without a GPU.
+func reportVerb() *cobra.Command {
+	c := newVerb("report", "kernel by kernel: times, registers, occupancy, how it was checked; --html FILE: as a page",
+		"What was decided for each kernel: registers, occupancy, times with their spread, how it was checked. Then, as text only,\n"+
+			"locks and barriers that can make a kernel hang.", none)
+	fs := c.Flags()
+	var r reporting
+	fs.BoolVarP(&r.Verbose, "verbose", "v", false, "tell what was tried and why it was refused, too")
+	fs.BoolVar(&r.JSON, "json", false, "as JSON, with all evidence")
+	fs.BoolVar(&r.csv, "csv", false, "as comma-separated values, times in nanoseconds")
+	fs.BoolVar(&r.markdown, "markdown", false, "as a Markdown table")
+	fs.StringVar(&r.html, "html", "", "write a page to `FILE`: one file that needs no network")
+	fs.StringVar(&r.compare, "compare", "", "what has changed since `OLD`, a file that report --json printed")
+	fs.StringVar(&r.kernel, "kernel", "", "only kernels whose name matches this regular `expression`, in full")
+	fs.BoolVar(&r.predict, "predict", false, "what can be said of the kernels that were built, without a GPU")
+	c.MarkFlagsMutuallyExclusive("json", "csv", "markdown", "html", "compare", "predict")
+	return runs(c, func([]string) int { return report(r) })
+}
+
+func report(r reporting) int {
+	o := r.ReportOptions
 	var err error
-	if *kernel != "" {
-		if o.Kernel, err = regexp.Compile(*kernel); err != nil {
+	if r.kernel != "" {
+		if o.Kernel, err = regexp.Compile(r.kernel); err != nil {
 			return complain("report", err)
 		}
 	}
-	if *predict {
+	if r.predict {
 		return foresee(o)
 	}
 	decisions, err := decided()
 	if err != nil {
 		return complain("report", err)
 	}
+	if r.html != "" || r.csv || r.markdown || r.compare != "" {
+		if err := reportAs(r, matching(decisions, o.Kernel)); err != nil {
+			return complain("report", err)
+		}
+		return 0
+	}
 	if len(decisions) == 0 && !o.JSON {
 		fmt.Println("nothing was decided yet: run a program that was built with gnvcc under gnvcc tune")
 		tellHazards(decisions, o.Kernel)
 		return 0
 	}
-	if err := report.Write(os.Stdout, decisions, o); err != nil {
+	out := fitted(os.Stdout)
+	if !o.JSON && o.Kernel == nil {
+		tellPrograms(out, programs(decisions))
+	}
+	if o.JSON {
+		out = os.Stdout
+	}
+	if err := policy.Report(out, decisions, o); err != nil {
 		return complain("report", err)
 	}
 	if !o.JSON {
@@ -57,20 +88,72 @@ func showReport(args []string) int {
 	return 0
 }
 
-// explain tells all that is known of the kernels that a name matches.
-func explain(args []string) int {
-	fs := flag.NewFlagSet("explain", flag.ContinueOnError)
-	fs.Usage = func() {
-		fmt.Fprint(fs.Output(), "usage: gnvcc explain KERNEL\n\nAll that is known of a kernel, and why it is built as it is. KERNEL is a part of its name, or a regular expression.\n")
+// matching keeps the decisions on kernels of a name, all where there is none.
+func matching(all []cache.Decision, name *regexp.Regexp) []cache.Decision {
+	if name == nil {
+		return all
 	}
-	if code, ok := parse(fs, args); !ok {
-		return code
+	var out []cache.Decision
+	for _, d := range all {
+		if name.MatchString(d.Kernel) || name.MatchString(policy.ShortName(d.Kernel)) {
+			out = append(out, d)
+		}
 	}
-	if fs.NArg() != 1 {
-		fs.Usage()
-		return 2
+	return out
+}
+
+// reportAs writes one of the other forms.
+func reportAs(r reporting, decisions []cache.Decision) error {
+	in := page.Input{Decisions: decisions, Version: version, Made: time.Now()}
+	switch {
+	case r.csv:
+		return page.CSV(os.Stdout, in)
+	case r.markdown:
+		return page.Markdown(os.Stdout, in)
+	case r.compare != "":
+		old, err := readReport(r.compare)
+		if err != nil {
+			return err
+		}
+		return page.Compare(fitted(os.Stdout), old, decisions)
 	}
-	name, err := regexp.Compile(fs.Arg(0))
+	return writePage(r.html, in)
+}
+
+// readReport reads the decisions of what report --json printed.
+func readReport(path string) ([]cache.Decision, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var entries []struct {
+		Decision *cache.Decision `json:"decision"`
+	}
+	if err := json.Unmarshal(text, &entries); err != nil {
+		return nil, fmt.Errorf("%s is not what gnvcc report --json prints: %w", path, err)
+	}
+	var out []cache.Decision
+	for i, e := range entries {
+		if e.Decision == nil {
+			return nil, fmt.Errorf("%s is not what gnvcc report --json prints: entry %d has no decision", path, i)
+		}
+		out = append(out, *e.Decision)
+	}
+	return out, nil
+}
+
+// explainVerb tells all that is known of the kernels that a name matches.
+func explainVerb() *cobra.Command {
+	c := newVerb("explain KERNEL", "all that is known of a kernel, and why it is built as it is; --patch: the recipe as a diff",
+		"All that is known of a kernel, and why it is built as it is. KERNEL is a part of its name, or a regular expression.", cobra.ExactArgs(1))
+	html := c.Flags().String("html", "", "write it as a page to `FILE`")
+	patch := c.Flags().Bool("patch", false, "the recipe as a change to the source, for patch -p0: pragmas and register caps; what has no such form is named")
+	c.MarkFlagsMutuallyExclusive("html", "patch")
+	return runs(c, func(args []string) int { return explain(args[0], *html, *patch) })
+}
+
+func explain(kernel, html string, patch bool) int {
+	name, err := regexp.Compile(kernel)
 	if err != nil {
 		return complain("explain", err)
 	}
@@ -78,21 +161,29 @@ func explain(args []string) int {
 	if err != nil {
 		return complain("explain", err)
 	}
-	found := false
-	for _, d := range decisions {
-		if e := report.NewEntry(d); name.MatchString(d.Kernel) || name.MatchString(e.Kernel) {
-			if found {
-				fmt.Println()
-			}
-			report.Explain(os.Stdout, e)
-			found = true
-		}
-	}
-	if !found {
-		if n, err := foretold(context.Background(), name); err == nil && n > 0 { // built, not yet tuned
+	found := matching(decisions, name)
+	if len(found) == 0 {
+		if n, err := foretold(context.Background(), name); err == nil && n > 0 && html == "" && !patch { // built, not yet tuned
 			return 0
 		}
-		return complain("explain", fmt.Errorf("nothing was decided for a kernel called %s; gnvcc report lists those that are known", fs.Arg(0)))
+		return complain("explain", fmt.Errorf("nothing was decided for a kernel called %s (%d known: gnvcc report)", kernel, len(decisions)))
+	}
+	switch {
+	case html != "":
+		if err := writePage(html, page.Input{Decisions: found, Version: version, Made: time.Now()}); err != nil {
+			return complain("explain", err)
+		}
+		return 0
+	case patch:
+		return printPatches(found)
+	}
+	for i, d := range found {
+		if i > 0 {
+			fmt.Println()
+		}
+		e := policy.NewEntry(d)
+		policy.Explain(os.Stdout, e)
+		fmt.Printf("\n  %s\n", page.Why(e))
 	}
 	tellHazards(decisions, name)
 	return 0
@@ -141,15 +232,4 @@ func eachDecision(sn *cache.Snapshot, bucket string, fn func(cache.Decision)) er
 		fn(d)
 		return nil
 	})
-}
-
-// parse reads a verb's flags; ok tells whether to go on.
-func parse(fs *flag.FlagSet, args []string) (code int, ok bool) {
-	switch err := fs.Parse(args); {
-	case errors.Is(err, flag.ErrHelp):
-		return 0, false
-	case err != nil:
-		return 2, false
-	}
-	return 0, true
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io"
 	"maps"
@@ -12,27 +11,25 @@ import (
 	"slices"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"gnvcc/cache"
 )
 
-// stats tells what builds took from the store and what they did not, since the counting began.
-func stats(args []string) int {
-	fs := flag.NewFlagSet("stats", flag.ContinueOnError)
-	fs.Usage = func() {
-		fmt.Fprint(fs.Output(), "usage: gnvcc stats [-zero | -json]\n\nSays how often builds took results from the store, why stages stepped aside, and how large the store is.\n\n")
-		fs.PrintDefaults()
-	}
+// statsVerb tells what builds took from the store and what they did not, since the counting began.
+func statsVerb() *cobra.Command {
+	c := newVerb("stats [--zero | --json]", "what builds took from the store, and why stages stepped aside",
+		"Says how often builds took results from the store, why stages stepped aside, and how large the store is.", none)
+	fs := c.Flags()
 	zero := fs.Bool("zero", false, "begin to count anew")
 	asJSON := fs.Bool("json", false, "as JSON")
-	if code, ok := parse(fs, args); !ok {
-		return code
-	}
-	if fs.NArg() > 0 || *zero && *asJSON {
-		fs.Usage()
-		return 2
-	}
+	c.MarkFlagsMutuallyExclusive("zero", "json")
+	return runs(c, func([]string) int { return stats(*zero, *asJSON) })
+}
+
+func stats(zero, asJSON bool) int {
 	store, err := openStore()
-	if err == nil && *zero {
+	if err == nil && zero {
 		err = store.ZeroStats()
 		if err == nil {
 			return 0
@@ -49,7 +46,7 @@ func stats(args []string) int {
 	if err != nil {
 		return complain("stats", err)
 	}
-	if *asJSON {
+	if asJSON {
 		err = statsJSON(os.Stdout, store.Path(), counted, sizes)
 	} else {
 		err = statsText(os.Stdout, store.Path(), counted, sizes)

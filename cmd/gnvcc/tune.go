@@ -4,57 +4,80 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"gnvcc/cache"
 	"gnvcc/driver"
 	"gnvcc/policy"
-	"gnvcc/policy/decide"
-	"gnvcc/policy/lever"
-	"gnvcc/policy/report"
-	"gnvcc/policy/search"
 	"gnvcc/profile"
 	"gnvcc/profile/agent"
 	"gnvcc/rewrite"
 )
 
-const tuneUsage = `usage: gnvcc tune [options] [--] PROGRAM [ARGUMENTS]
+const tuneAbout = `Runs a program that was built with gnvcc, and finds out on its own launches which kernels can be faster, and how. Some of
+the launches are captured: the memory that they reach is read, no more, and the program's output, results and exit code are
+its own. When it has ended, the launches are done again in processes of gnvcc's, and there the search goes on. What is found
+is kept; gnvcc apply (or --apply) builds with it.`
 
-Runs a program that was built with gnvcc, and finds out on its own launches which kernels can be faster, and how. Some of
-the launches are captured: the memory that they reach is read, no more, and the program's output, results and exit code are its own. When it
-has ended, the launches are done again in processes of gnvcc's, and there the search goes on. What is found is kept; "gnvcc apply" (or
---apply) builds with it.
+// seconds is a time that may be given as a number of seconds: 60, or 1m30s.
+type seconds time.Duration
 
-`
+func (s *seconds) String() string { return time.Duration(*s).String() }
+func (s *seconds) Type() string   { return "time" }
+func (s *seconds) Set(text string) error {
+	if n, err := strconv.ParseFloat(text, 64); err == nil {
+		if !(n >= 0 && n < 1e9) {
+			return errors.New("a time is a number of seconds from 0 on, or like 1m30s")
+		}
+		*s = seconds(n * float64(time.Second))
+		return nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return errors.New("a time is a number of seconds from 0 on, or like 1m30s")
+	}
+	*s = seconds(d)
+	return nil
+}
 
-// tune runs an application under the agent and keeps what was decided.
-func tune(args []string) int {
+// within is the bound on errors as an option.
+type within struct{ *policy.Bound }
+
+func (within) Type() string { return "error" }
+
+// tuneVerb runs an application under the agent and keeps what was decided.
+func tuneVerb() *cobra.Command {
 	o := policy.Defaults()
 	o.Version = version
-	fs := flag.NewFlagSet("tune", flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
+	c := newVerb("tune [OPTIONS] [--] PROGRAM [ARGUMENTS]", "run a program, and find recipes on its launches; --apply builds with them", tuneAbout, cobra.ArbitraryArgs)
+	fs := c.Flags()
+	commandBehind(c)
 	applyToo := fs.Bool("apply", false, "build again what can be faster, as gnvcc apply does")
 	exact := fs.String("exact", "checked", "what may be adopted: `level` construction (the arithmetic is untouched), checked (compared on launches) or approximate")
-	approximate := fs.Bool("approximate", false, "short for -exact=approximate: special function units in place of accurate divisions, roots, sin, exp, ...; needs -within or -judge")
-	fs.Var(&o.Within, "within", "allow results to differ by this `error`: 1e-3 is relative, of every value that a launch writes; mean:1e-5 is their mean (default: the same bits)")
-	judged := fs.String("judge", "", "with -approximate: a `command` that is given two files, the program's output without and with approximation, and accepts by exit code 0 (with -within E: prints a number, at most E); the program is built again, in place, and run for each question")
-	link := fs.String("build", "", "with -judge: a `command` that links the program after gnvcc apply, such as make")
-	folder := fs.String("for", "", "with -approximate: for what is built into this `folder`, or below (default: for the files that the program was built from)")
-	fs.BoolVar(&o.Slots, "warpid", false, "with -approximate: choose warps by their slot in the multiprocessor too; a finer choice, but results differ from run to run")
-	fs.BoolVar(&o.Bet, "bet", false, "other launches than the ones seen may become slower")
+	approximate := fs.Bool("approximate", false, "short for --exact=approximate: special function units in place of accurate divisions, roots, sin, exp, ...; needs --within or --judge")
+	fs.Var(within{&o.Within}, "within", "allow results to differ by this `error`: 1e-3 is relative, of every value that a launch writes; mean:1e-5 is their mean (default: the same bits)")
+	judged := fs.String("judge", "", "with --approximate: a `command` that is given two files, the program's output without and with approximation, and accepts by exit code 0 (with --within E: prints a number, at most E); the program is built again, in place, and run for each question")
+	link := fs.String("build", "", "with --judge: a `command` that links the program after gnvcc apply, such as make")
+	folder := fs.String("for", "", "with --approximate: for what is built into this `folder`, or below (default: for the files that the program was built from)")
+	fs.BoolVar(&o.Slots, "warpid", false, "with --approximate: choose warps by their slot in the multiprocessor too; a finer choice, but results differ from run to run")
+	fs.BoolVar(&o.Bet, "bet", false, "allow recipes that may slow down launches with other values")
 	fs.BoolVar(&o.Over, "over", false, "tune over __launch_bounds__' second value, __maxnreg__, -maxrregcount and unroll pragmas")
 	inPlace := fs.Bool("in-place", false, "search inside the program, at each kernel's first launch, while it stands still: for what can't be captured; not for programs whose memory others write meanwhile (CPU threads, other processes or contexts), whose kernels wait for the host or for a later kernel, or allocate on the device")
-	budget := fs.Duration("budget", 0, "longest `time` for the searches of a run, dealt out by what kernels weigh (default 1m0s); with -in-place for one configuration of a kernel (default 20s)")
-	fs.DurationVar(&o.Total, "total", 0, "longest `time` for tuning in the whole run (default: none)")
+	budget := seconds(0)
+	fs.Var(&budget, "budget", "longest `time` for the searches of a run, in seconds or as 1m30s, dealt out by what kernels weigh (default 1m0s); with --in-place for one configuration of a kernel (default 20s)")
+	total := seconds(0)
+	fs.Var(&total, "total", "longest `time` for tuning in the whole run (default: none)")
 	fs.IntVar(&o.Jobs, "jobs", o.Jobs, "compile `n` candidates at a time")
 	kernels := fs.String("kernels", "", "tune only kernels whose name matches this regular `expression`")
 	only := fs.String("levers", "", "try only these levers (`list` with commas)")
@@ -66,65 +89,68 @@ func tune(args []string) int {
 	})
 	fs.BoolVar(&o.Exhaustive, "exhaustive", false, "a benchmark of the search: measure all pairs of levers too, and say what the search missed")
 	quiet := fs.Bool("quiet", false, "print only what went wrong")
-	if err := fs.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			fmt.Print(tuneUsage)
-			fs.SetOutput(os.Stdout)
-			fs.PrintDefaults()
-			return 0
+	for _, name := range []string{"budget", "total", "within"} {
+		fs.Lookup(name).DefValue = "" // their texts say it
+	}
+	return runs(c, func(args []string) int {
+		if len(args) == 0 {
+			return complain("tune", errors.New("which program? gnvcc tune [options] -- ./app arguments"))
 		}
-		return complain("tune", fmt.Errorf("%w (gnvcc tune --help tells all options)", err))
-	}
-	if fs.NArg() == 0 {
-		return complain("tune", errors.New("which program? gnvcc tune [options] -- ./app arguments"))
-	}
+		o.Total = time.Duration(total)
+		then := ending{*applyToo, *quiet, *judged, *link, *folder, *inPlace, false, cmp.Or(time.Duration(budget), time.Minute)}
+		if *approximate {
+			if c.Flags().Changed("exact") && *exact != "approximate" {
+				return complain("tune", fmt.Errorf("--approximate and --exact=%s contradict each other", *exact))
+			}
+			*exact = "approximate"
+		}
+		if *inPlace {
+			o.Budget = cmp.Or(time.Duration(budget), o.Budget)
+		}
+		return tune(o, args, controls, then, *exact, *kernels, *only, *without)
+	})
+}
+
+// tune checks what was asked for, and runs.
+func tune(o policy.Options, args, controls []string, then ending, exact, kernels, only, without string) int {
 	var err error
-	if o.Exact, err = rewrite.ParseExactness(*exact); err != nil {
+	if o.Exact, err = rewrite.ParseExactness(exact); err != nil {
 		return complain("tune", err)
 	}
-	if *approximate {
-		o.Exact = rewrite.Approximate
+	if o.Judged = then.judge != ""; o.Judged && (o.Exact != rewrite.Approximate || o.Within.Mean) {
+		return complain("tune", errors.New("--judge goes with --approximate, and its --within with a plain number, which the judge's is compared with"))
 	}
-	if o.Judged = *judged != ""; o.Judged && (o.Exact != rewrite.Approximate || o.Within.Mean) {
-		return complain("tune", errors.New("-judge goes with -approximate, and its -within with a plain number, which the judge's is compared with"))
+	if then.build != "" && !o.Judged {
+		return complain("tune", errors.New("--build goes with --judge"))
 	}
-	if *link != "" && !o.Judged {
-		return complain("tune", errors.New("-build goes with -judge"))
-	}
-	if *folder != "" {
-		full, err := filepath.Abs(*folder)
+	if then.folder != "" {
+		full, err := filepath.Abs(then.folder)
 		if err == nil {
 			full, err = filepath.EvalSymlinks(full)
 		}
 		if err != nil {
-			return complain("tune", fmt.Errorf("-for: %w", err))
+			return complain("tune", fmt.Errorf("--for: %w", err))
 		}
-		*folder = strings.TrimSuffix(full, "/") + "/"
+		then.folder = strings.TrimSuffix(full, "/") + "/"
 	}
-	if *budget < 0 {
-		return complain("tune", fmt.Errorf("a budget of %v allows nothing", *budget))
-	}
-	if *inPlace {
-		o.Budget = cmp.Or(*budget, o.Budget)
-	}
-	if *kernels != "" {
-		if o.Only, err = regexp.Compile(*kernels); err != nil {
+	if kernels != "" {
+		if o.Only, err = regexp.Compile(kernels); err != nil {
 			return complain("tune", err)
 		}
 	}
-	if *only != "" {
-		o.Levers = strings.Split(*only, ",")
+	if only != "" {
+		o.Levers = strings.Split(only, ",")
 	}
-	if *without != "" {
-		o.Without = strings.Split(*without, ",")
+	if without != "" {
+		o.Without = strings.Split(without, ",")
 	}
-	if err := o.Validate(lever.Names()); err != nil {
+	if err := o.Validate(); err != nil {
 		return complain("tune", err)
 	}
 
 	signals := newRelay()
 	defer signals.Close()
-	exit, err := tuneRun(signals, o, fs.Args(), controls, ending{*applyToo, *quiet, *judged, *link, *folder, *inPlace, false, cmp.Or(*budget, time.Minute)})
+	exit, err := tuneRun(signals, o, args, controls, then)
 	return conclude("tune", signals, exit, err)
 }
 
@@ -202,7 +228,7 @@ func tuneRun(signals *relay, o policy.Options, argv, controls []string, then end
 	terminal := isTerminal(os.Stderr)
 	var progress policy.Progress
 	if !quiet {
-		lines := report.NewLines(os.Stderr, terminal)
+		lines := policy.NewLines(os.Stderr, terminal)
 		defer lines.Close()
 		progress = lines
 	}
@@ -221,15 +247,15 @@ func tuneRun(signals *relay, o policy.Options, argv, controls []string, then end
 		return failed, ctx.Err()
 	}
 	run := profile.Options{Argv: argv, Agent: library, Scratch: scratch.Path, Signals: signals.pass, Log: note}
-	var tuner *search.Tuner
+	var tuner *policy.Tuner
 	if then.inPlace {
 		started = true
-		tuner = search.NewTuner(ctx, o, compiler, book, memos{store}, progress)
+		tuner = policy.NewTuner(ctx, o, compiler, book, memos{store}, progress)
 		exit, err = profile.Run(context.Background(), run, tuner)
 		signals.programEnded()
 	} else {
 		o.Crashes = mostRuns - 1
-		tuner = search.NewTuner(signals.rest, o, compiler, book, memos{store}, progress)
+		tuner = policy.NewTuner(signals.rest, o, compiler, book, memos{store}, progress)
 		var w *twin
 		if w, err = newTwin(ctx, store, toolkit.Dir(), run, then.budget); err == nil {
 			w.tuner, w.say, started = tuner, note, true
@@ -326,7 +352,7 @@ func tunable(c *compiler, o policy.Options, l *profile.Launch) error {
 }
 
 // summary says in a few lines what the run gave.
-func summary(w io.Writer, results []decide.Result, counts string, took time.Duration) {
+func summary(w io.Writer, results []policy.Result, counts string, took time.Duration) {
 	better, measured, alone := 0, 0, 0
 	for _, r := range results {
 		switch {

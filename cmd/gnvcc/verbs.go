@@ -1,24 +1,198 @@
 package main
 
-// verbs are gnvcc's own commands. Each gets the arguments behind its name and gives the exit code.
-var verbs = map[string]func(args []string) int{
-	"apply":    apply,
-	"ban":      ban,
-	"captures": listCaptures,
-	"clean":    clean,
-	"doctor":   doctor,
-	"explain":  explain,
-	"forget":   forget,
-	"help":     help,
-	"pin":      pin,
-	"predict":  predict,
-	"profile":  profiles,
-	"replay":   replayCaptures,
-	"report":   showReport,
-	"revert":   revert,
-	"stats":    stats,
-	"status":   status,
-	"tune":     tune,
-	"unban":    unban,
-	"unpin":    unpin,
+import (
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// The verbs are cobra's commands: help, man page and completions come from one definition each. They are made when a verb
+// is asked for, and not on a build's way.
+
+// verbs are gnvcc's own commands, by name. They are set by init since help names them all.
+var verbs map[string]func() *cobra.Command
+
+func init() {
+	verbs = map[string]func() *cobra.Command{
+		"apply":      applyVerb,
+		"ban":        banVerb,
+		"captures":   capturesVerb,
+		"clean":      cleanVerb,
+		"completion": completionVerb,
+		"doctor":     doctorVerb,
+		"explain":    explainVerb,
+		"forget":     forgetVerb,
+		"help":       helpVerb,
+		"man":        manVerb,
+		"pin":        pinVerb,
+		"predict":    predictVerb,
+		"profile":    profileVerb,
+		"replay":     replayVerb,
+		"report":     reportVerb,
+		"revert":     revertVerb,
+		"stats":      statsVerb,
+		"status":     statusVerb,
+		"tune":       tuneVerb,
+		"unban":      unbanVerb,
+		"unpin":      unpinVerb,
+		"version":    versionVerb,
+	}
+}
+
+// The groups of the help, in its order.
+var groups = []struct {
+	title string
+	verbs []string
+}{
+	{"Find recipes", []string{"tune", "replay", "captures", "profile", "predict"}},
+	{"Build with them", []string{"apply", "revert", "status"}},
+	{"See what is known", []string{"report", "explain", "stats", "doctor"}},
+	{"Decide by hand", []string{"pin", "unpin", "ban", "unban", "forget"}},
+	{"Others", []string{"clean", "version", "help", "man", "completion"}},
+}
+
+// takesCommand marks a verb whose arguments are a command with options of its own.
+const takesCommand = "command"
+
+// commandBehind makes a verb leave what follows its first argument alone.
+func commandBehind(c *cobra.Command) {
+	c.Flags().SetInterspersed(false)
+	c.Annotations = map[string]string{takesCommand: "yes"}
+}
+
+// An exit is the code that a verb ends with; it has said why.
+type exit int
+
+func (e exit) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
+// newVerb makes a verb; run gets what is no option, and gives the exit code.
+func newVerb(use, short, long string, args cobra.PositionalArgs) *cobra.Command {
+	return &cobra.Command{Use: use, Short: short, Long: long, Args: args, SilenceUsage: true, SilenceErrors: true,
+		DisableFlagsInUseLine: true}
+}
+
+func runs(c *cobra.Command, run func(args []string) int) *cobra.Command {
+	c.RunE = func(_ *cobra.Command, args []string) error {
+		if code := run(args); code != 0 {
+			return exit(code)
+		}
+		return nil
+	}
+	return c
+}
+
+// root holds all verbs.
+func root() *cobra.Command {
+	c := &cobra.Command{Use: "gnvcc", Short: "nvcc, with kernels made faster by recipes that were measured", SilenceUsage: true, SilenceErrors: true}
+	c.CompletionOptions.DisableDefaultCmd = true
+	for _, g := range groups {
+		c.AddGroup(&cobra.Group{ID: g.title, Title: g.title + ":"})
+		for _, name := range g.verbs {
+			v := verbs[name]()
+			v.GroupID = g.title
+			c.AddCommand(v)
+			if name == "help" {
+				c.SetHelpCommand(v)
+				c.SetHelpCommandGroupID(g.title)
+			}
+		}
+	}
+	return c
+}
+
+// none is the rule for verbs that take no arguments.
+func none(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("it takes no argument, and %q is one", args[0])
+	}
+	return nil
+}
+
+// complete answers a shell that completes a line (cobra.ShellCompRequestCmd).
+func complete(args []string) int {
+	c := root()
+	c.SetArgs(args)
+	if c.Execute() != nil {
+		return 1
+	}
+	return 0
+}
+
+// execute runs a verb with the arguments behind its name, and gives the exit code.
+func execute(name string, args []string) int {
+	c := &cobra.Command{Use: "gnvcc", SilenceUsage: true, SilenceErrors: true}
+	c.CompletionOptions.DisableDefaultCmd = true
+	v := verbs[name]()
+	c.AddCommand(v)
+	if name == "help" {
+		c.SetHelpCommand(v)
+	}
+	c.SetArgs(append([]string{name}, doubled(v, args)...))
+	err := c.Execute()
+	var code exit
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &code):
+		return int(code)
+	}
+	return complain(name, fmt.Errorf("%w\nusage: %s (gnvcc %s --help tells more)", err, v.UseLine(), name))
+}
+
+// doubled gives long options that are written with one dash their second one, as nvcc's own options may be written. It
+// stops where pflag does: at "--", and at the first argument of a verb whose arguments are a command.
+func doubled(c *cobra.Command, args []string) []string {
+	fs := c.Flags()
+	out := slices.Clone(args)
+	for i := 0; i < len(out); i++ {
+		word := out[i]
+		if word == "--" {
+			break
+		}
+		if !strings.HasPrefix(word, "-") {
+			if c.Annotations[takesCommand] != "" {
+				break
+			}
+			continue
+		}
+		name, _, given := strings.Cut(strings.TrimLeft(word, "-"), "=")
+		if name == "help" {
+			out[i] = "--help"
+			continue
+		}
+		f := fs.Lookup(name)
+		if f == nil {
+			continue
+		}
+		if len(name) > 1 && !strings.HasPrefix(word, "--") {
+			out[i] = "-" + word
+		}
+		if !given && f.NoOptDefVal == "" {
+			i++ // its value
+		}
+	}
+	return out
+}
+
+// A plainWord may be a mistyped verb: nvcc takes no input without a suffix.
+var plainWord = regexp.MustCompile(`^[a-z]{2,12}$`)
+
+// hint says which verb a word may be meant for; nvcc then refuses the word in its own way.
+func hint(word string) {
+	if !plainWord.MatchString(word) {
+		return
+	}
+	if _, err := os.Lstat(word); err == nil {
+		return
+	}
+	c := root()
+	c.SuggestionsMinimumDistance = 1
+	if like := c.SuggestionsFor(word); len(like) > 0 {
+		fmt.Fprintf(os.Stderr, "gnvcc: there is no verb %q; did you mean gnvcc %s?\n", word, strings.Join(like, ", or gnvcc "))
+	}
 }

@@ -14,7 +14,6 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/policy"
-	"gnvcc/policy/report"
 )
 
 //go:embed page.html
@@ -82,7 +81,7 @@ type kernel struct {
 	Refused    []reason
 	RefusedAll int
 	Tried      int
-	Levers     []report.Single
+	Levers     []policy.Single
 	Patch      string
 }
 
@@ -118,20 +117,16 @@ func Write(w io.Writer, in Input) error {
 	return t.Execute(w, map[string]any{
 		"CSS": template.CSS(pageCSS), "In": in, "Kernels": kernels, "Counts": counts,
 		"Made": in.Made.Format("2006-01-02 15:04"), "Devices": names(devices), "Toolkits": names(toolkits),
-		"Before": report.Duration(before), "After": report.Duration(after), "SpeedUp": times(before, after),
+		"Before": policy.Duration(before), "After": policy.Duration(after), "SpeedUp": times(before, after),
 		"Measured": counts["faster"] + counts["same"], "Drawn": min(Drawn, len(kernels)), "Programs": in.Programs,
 	})
 }
 
 // gather makes the kernels, those that take most time first.
 func gather(in Input) []kernel {
-	entries := make([]report.Entry, 0, len(in.Decisions))
-	for _, d := range in.Decisions {
-		entries = append(entries, report.NewEntry(d))
-	}
-	sort.SliceStable(entries, func(i, j int) bool { return entries[i].Total() > entries[j].Total() })
-	out := make([]kernel, 0, len(entries))
-	for i, e := range entries {
+	all := entries(in.Decisions)
+	out := make([]kernel, 0, len(all))
+	for i, e := range all {
 		k := summary(in, e)
 		k.ID = fmt.Sprintf("k%d", i+1)
 		if k.Drawn = i < Drawn; k.Drawn {
@@ -142,8 +137,18 @@ func gather(in Input) []kernel {
 	return out
 }
 
+// entries sums decisions up, those that take most time first.
+func entries(decisions []cache.Decision) []policy.Entry {
+	all := make([]policy.Entry, 0, len(decisions))
+	for _, d := range decisions {
+		all = append(all, policy.NewEntry(d))
+	}
+	sort.SliceStable(all, func(i, j int) bool { return all[i].Total() > all[j].Total() })
+	return all
+}
+
 // summary is what stands in the table.
-func summary(in Input, e report.Entry) kernel {
+func summary(in Input, e policy.Entry) kernel {
 	d := e.Decision
 	ev := &d.Evidence
 	k := kernel{Name: e.Kernel, Mangled: d.Kernel, State: state(e), Recipe: e.Recipe, Words: e.Words, Note: ev.Note,
@@ -153,9 +158,9 @@ func summary(in Input, e report.Entry) kernel {
 		k.Toolkit = in.Toolkit(*d)
 	}
 	if len(ev.Launches) > 0 && e.Time[0] > 0 {
-		k.Before = fmt.Sprintf("%s ± %.1f %%", report.Duration(e.Time[0]), 100*e.Spread[0])
+		k.Before = fmt.Sprintf("%s ± %.1f %%", policy.Duration(e.Time[0]), 100*e.Spread[0])
 		if e.Recipe != "" {
-			k.After = fmt.Sprintf("%s ± %.1f %%", report.Duration(e.Time[1]), 100*e.Spread[1])
+			k.After = fmt.Sprintf("%s ± %.1f %%", policy.Duration(e.Time[1]), 100*e.Spread[1])
 			k.SpeedUp = fmt.Sprintf("%.2f", e.SpeedUp)
 			k.Bar = bar(e.Ratio)
 		}
@@ -168,10 +173,10 @@ func summary(in Input, e report.Entry) kernel {
 }
 
 // detail is what stands in a kernel's own section.
-func detail(in Input, e report.Entry, k *kernel) {
+func detail(in Input, e policy.Entry, k *kernel) {
 	d := e.Decision
 	if e.Recipe != "" {
-		k.Checked = report.CheckedText(e) + " launches"
+		k.Checked = policy.CheckedText(e) + " launches"
 	}
 	for _, l := range d.Evidence.Launches {
 		r := row{Shape: policy.Shape{Grid: l.Grid, Block: l.Block, Dynamic: l.Dynamic}.String(), Before: interval(l.Before),
@@ -193,7 +198,7 @@ func detail(in Input, e report.Entry, k *kernel) {
 	}
 }
 
-func state(e report.Entry) string {
+func state(e policy.Entry) string {
 	switch {
 	case e.Decision.Pinned:
 		return "pinned"
@@ -251,7 +256,7 @@ func interval(t cache.Time) string {
 	if t.N == 0 || t.Median <= 0 {
 		return "-"
 	}
-	return fmt.Sprintf("%s [%s, %s]", report.Duration(t.Median), report.Duration(t.Low), report.Duration(t.High))
+	return fmt.Sprintf("%s [%s, %s]", policy.Duration(t.Median), policy.Duration(t.Low), policy.Duration(t.High))
 }
 
 func times(before, after float64) string {

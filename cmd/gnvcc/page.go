@@ -1,0 +1,97 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"gnvcc/cache"
+	"gnvcc/driver"
+	"gnvcc/policy"
+	"gnvcc/policy/page"
+)
+
+// writePage writes a page with all that this store knows beside the decisions: programs, toolkits, recipes as source.
+func writePage(path string, in page.Input) error {
+	in.Programs = programs(in.Decisions)
+	store, err := openStore()
+	if err != nil {
+		return err
+	}
+	known := map[string]driver.BuiltKernel{}
+	if c, err := newCompiler(store); err == nil {
+		defer c.Close()
+		for _, k := range c.Built() {
+			known[k.Identity] = k
+		}
+		in.Patch = func(d cache.Decision) string {
+			p, err := patchOf(context.Background(), c, known, d)
+			if err != nil {
+				return "not as source: " + err.Error()
+			}
+			return p
+		}
+	}
+	in.Toolkit = func(d cache.Decision) string {
+		if k, ok := known[d.Identity]; ok {
+			return "ptxas " + k.Assembly.Version
+		}
+		return ""
+	}
+	if in.Recorded == "" {
+		in.Recorded = os.Getenv("GNVCC_RECORDED")
+	}
+	var b bytes.Buffer
+	if err := page.Write(&b, in); err != nil {
+		return err
+	}
+	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+		return fmt.Errorf("writing the page: %w", err)
+	}
+	return nil
+}
+
+// programs are those that were observed, with what the decisions make of their time.
+func programs(decisions []cache.Decision) []page.Program {
+	store, err := openStore()
+	if err != nil {
+		return nil
+	}
+	s, err := captures(store)
+	if err != nil {
+		return nil
+	}
+	ratio := map[string]float64{}
+	for _, d := range decisions {
+		if e := policy.NewEntry(d); e.Recipe != "" && !d.Pinned && e.Ratio > 0 {
+			ratio[d.Kernel+"\x00"+d.Evidence.Device] = e.Ratio
+		}
+	}
+	var out []page.Program
+	for _, p := range s.Profiles() {
+		x := page.Program{Name: p.Program, Device: p.Device, Seconds: p.Seconds}
+		for _, l := range p.Shapes {
+			r, ok := ratio[l.Kernel+"\x00"+p.Device]
+			if !ok {
+				r = 1
+			} else {
+				x.Faster += l.Seconds
+			}
+			x.After += l.Seconds * r
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// tellPrograms says of each program how much of its time became faster.
+func tellPrograms(w io.Writer, list []page.Program) {
+	for _, p := range list {
+		fmt.Fprintf(w, "%s: %.3g s on %s, %.0f %% of it in kernels that became faster: %.3g s by these recipes\n", p.Name, p.Seconds, p.Device, p.Percent(), p.After)
+	}
+	if len(list) > 0 {
+		fmt.Fprintln(w)
+	}
+}

@@ -1,0 +1,171 @@
+package policy
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
+	"gnvcc/sim"
+)
+
+// The table of levers. A lever is one file here (and one pass in rewrite/): which of its values are worth a compile and a
+// measurement, for which kernels. It enters itself into the table, so that adding one touches no other file; Levers
+// shows the table.
+
+// A Lever is one entry of the table.
+type Lever struct {
+	Name string  // as its terms are called in recipes: a lever of rewrite's table
+	Idea string  // what it does, in a few words, for reports
+	Gain float64 // what it gained alone on the 84 programs of DESIGN.md, geometric mean; orders the search, nothing else
+	Rank int     // order in combinations where gains tell nothing: values and loops before caps before hints
+
+	// Try returns what to try on the default build.
+	Try func(s *Situation) []recipe.Recipe
+	// Around returns what to try around the best recipe so far, whole recipes; nil: only the lever's own winner is
+	// combined.
+	Around func(s *Situation, best Trial) []recipe.Recipe
+	With   []string // levers whose terms may stand in this one's own values: a cap beside a demotion
+
+	// Why says why there is nothing to try, for reports; it is asked only where Try returns nothing. nil or "": no reason is given.
+	Why func(s *Situation) string
+	// Sites says what one value at several places means; nil: each term for itself, by Words.
+	Sites func(sites []string, value string) string
+	// Words says what a term means, in the words of the source where there are any; nil: Idea and the value.
+	Words func(k *Kernel, t recipe.Term) string
+
+	stage rewrite.Stage // what a value costs: PTX and Flag a ptxas run (20 ms to 1 s), Source a cicc run more (0.3 to 3 s)
+}
+
+var levers = map[string]*Lever{}
+
+// register enters a lever; each lever's file calls it once.
+func register(l Lever) *Lever {
+	if levers[l.Name] != nil {
+		panic("policy: two levers called " + l.Name)
+	}
+	for _, p := range rewrite.Levers() {
+		if p.Lever == l.Name {
+			l.stage = p.Stage
+		}
+	}
+	if l.stage != 0 { // else rewrite has no such lever (yet): it is not offered; a test names those
+		levers[l.Name] = &l
+	}
+	return &l
+}
+
+// Levers returns the table, most promising first, dear ones behind cheap ones of the same promise.
+func Levers() []*Lever {
+	out := make([]*Lever, 0, len(levers))
+	for _, l := range levers {
+		out = append(out, l)
+	}
+	sort.Slice(out, func(i, j int) bool {
+		a, b := out[i], out[j]
+		if a.Gain != b.Gain {
+			return a.Gain > b.Gain
+		}
+		return a.Name < b.Name
+	})
+	return out
+}
+
+// leverOf returns the lever of a recipe's only lever, or "" if it has several. A copy that only the host tells from the kernel is
+// none by itself.
+func leverOf(r recipe.Recipe) string {
+	name := ""
+	for _, t := range r.Terms {
+		if t.HostOnly() {
+			continue
+		}
+		if name != "" && t.Lever != name {
+			return ""
+		}
+		name = t.Lever
+	}
+	return name
+}
+
+// Words explains a recipe, in the words of the source where there are any.
+func Words(k *Kernel, r recipe.Recipe) string {
+	if r.IsDefault() {
+		return "as nvcc builds it"
+	}
+	var parts []string
+	told := map[string]bool{}
+	for _, t := range r.Terms {
+		l := levers[t.Lever]
+		switch {
+		case l != nil && l.Sites != nil && t.Site != "":
+			if same := t.Lever + "=" + t.Value; !told[same] {
+				told[same] = true
+				parts = append(parts, l.Sites(sitesOf(r, t), t.Value))
+			}
+		case l == nil:
+			parts = append(parts, t.String())
+		case l.Words != nil:
+			parts = append(parts, l.Words(k, t))
+		default:
+			parts = append(parts, fmt.Sprintf("%s %s", l.Idea, t.Value))
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// sitesOf returns the places at which a recipe has a term's lever and value.
+func sitesOf(r recipe.Recipe, like recipe.Term) []string {
+	var out []string
+	for _, t := range r.Terms {
+		if t.Lever == like.Lever && t.Value == like.Value && t.Site != "" {
+			out = append(out, t.Site)
+		}
+	}
+	return out
+}
+
+// A Situation is what a lever may look at when it names values.
+type Situation struct {
+	Kernel  *Kernel
+	Shape   Shape // the launch at hand
+	Shapes  []Shape
+	Device  sim.Device
+	Known   bool   // Device is in the table
+	Region  Region // of the default code
+	Values  []Value
+	Largest int                      // block that the default build can launch, threads
+	Trial   func(text string) *Trial // what is known of a recipe already, nil if nothing
+	Options *Options
+}
+
+// A Region is the kernel's register effective region: the counts that ptxas gives under the lowest cap and under a cap of
+// 255 (Li et al., DATE 2016, section III). Zero: not known.
+type Region struct{ Min, Max int }
+
+// term makes a recipe of one term.
+func term(lever, value string) recipe.Recipe {
+	return recipe.Recipe{}.With(recipe.Term{Lever: lever, Value: value})
+}
+
+// without returns a recipe less a lever's terms.
+func without(r recipe.Recipe, lever string) recipe.Recipe {
+	var out recipe.Recipe
+	for _, t := range r.Terms {
+		if t.Lever != lever {
+			out = out.With(t)
+		}
+	}
+	return out
+}
+
+// join returns a with b's terms in addition; b's take the place of a's where they stand at the same site.
+func join(a, b recipe.Recipe) recipe.Recipe {
+	if r, ok := joinSpecs(a, b); ok {
+		return r
+	}
+	for _, t := range b.Terms {
+		a = a.With(t)
+	}
+	return a
+}

@@ -1,0 +1,101 @@
+package page
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"strings"
+
+	"gnvcc/cache"
+	"gnvcc/policy"
+)
+
+// The same values as lists: for spreadsheets, for pull requests, and against an earlier report.
+
+// CSV writes a line for each kernel, those that take most time first. Times are nanoseconds a launch.
+func CSV(w io.Writer, in Input) error {
+	out := csv.NewWriter(w)
+	rows := [][]string{{"kernel", "state", "before_ns", "after_ns", "speed_up", "launches", "registers_before", "registers_after",
+		"exactness", "recipe", "device", "target"}}
+	for _, e := range entries(in.Decisions) {
+		d := e.Decision
+		rows = append(rows, []string{e.Kernel, state(e), number(e.Time[0]), number(e.Time[1]), fmt.Sprintf("%.4f", e.SpeedUp),
+			fmt.Sprint(e.Launches), fmt.Sprint(d.Evidence.Default.Registers), fmt.Sprint(d.Evidence.Chosen.Registers),
+			d.Exactness, e.Recipe, d.Evidence.Device, d.Target})
+	}
+	return out.WriteAll(rows)
+}
+
+func number(f float64) string { return fmt.Sprintf("%.1f", f) }
+
+// Markdown writes the same as a table.
+func Markdown(w io.Writer, in Input) error {
+	var b strings.Builder
+	b.WriteString("| kernel | before | after | speed-up | launches | registers | built with |\n|---|---|---|---|---|---|---|\n")
+	for _, e := range entries(in.Decisions) {
+		k := summary(in, e)
+		up := k.SpeedUp
+		if k.State == "pinned" || k.State == "alone" {
+			up = k.State
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %d | %s | %s |\n", cell(k.Name), k.Before, k.After, up, k.Launches, k.Registers, cell(k.Words))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// cell is text that does not end a cell, nor become a part of the page.
+func cell(s string) string {
+	return strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;", ">", "&gt;", "*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`).Replace(s)
+}
+
+// Compare tells what has changed since other decisions were made: OLD is what `gnvcc report --json` printed then.
+func Compare(w io.Writer, old, now []cache.Decision) error {
+	was := map[string]policy.Entry{}
+	for _, e := range entries(old) {
+		was[name(e)] = e
+	}
+	var b strings.Builder
+	same := 0
+	for _, e := range entries(now) {
+		o, known := was[name(e)]
+		delete(was, name(e))
+		switch {
+		case !known:
+			fmt.Fprintf(&b, "%s: new, %s\n", e.Kernel, outcome(e))
+		case o.Recipe == e.Recipe && similar(o.SpeedUp, e.SpeedUp):
+			same++
+		default:
+			fmt.Fprintf(&b, "%s: %s; was %s\n", e.Kernel, outcome(e), outcome(o))
+		}
+	}
+	for _, e := range entries(old) {
+		if _, gone := was[name(e)]; gone {
+			delete(was, name(e))
+			fmt.Fprintf(&b, "%s: gone; was %s\n", e.Kernel, outcome(e))
+		}
+	}
+	fmt.Fprintf(&b, "%d kernels as they were\n", same)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// name is what a kernel is compared under: identities change with the code.
+func name(e policy.Entry) string {
+	return e.Decision.Kernel + " " + e.Decision.Target + " " + e.Decision.Evidence.Device
+}
+
+// similar: two measurements of the same differ by so much.
+func similar(a, b float64) bool { return a == b || a > 0 && b > 0 && a/b < 1.02 && b/a < 1.02 }
+
+func outcome(e policy.Entry) string {
+	switch state(e) {
+	case "faster":
+		return fmt.Sprintf("%.2fx by %s", e.SpeedUp, e.Recipe)
+	case "same":
+		return "best as nvcc builds it"
+	case "pinned":
+		return "pinned: " + e.Recipe
+	}
+	return "left alone"
+}

@@ -1,0 +1,243 @@
+package policy
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gnvcc/cache"
+	"gnvcc/policy/stats"
+	"gnvcc/rewrite"
+	"gnvcc/rewrite/source"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files in testdata: read the diff")
+
+// golden compares with a file in testdata.
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.MkdirAll("testdata", 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, got, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s (go test -update rewrites it):\n%s\nwant:\n%s", name, got, want)
+	}
+}
+
+// someDecisions are decisions of every kind.
+func someDecisions() []cache.Decision {
+	at := time.Date(2026, 3, 4, 5, 6, 0, 0, time.UTC)
+	us := func(m float64) cache.Time {
+		return cache.Time{Median: m * 1e3, Low: m * 0.996e3, High: m * 1.004e3, N: 39}
+	}
+	faster := cache.Decision{Identity: "1", Kernel: "_Z7stencilIfLi4EEvPT_S1_i", Target: "sm_90", Recipe: "ld=L2::256B maxnreg=64 spec{#1=1024,blockDim.x=256} unroll@2=8", Exactness: "checked", Time: at,
+		Evidence: cache.Evidence{Device: "NVIDIA H200", Driver: "580.1", Version: "0.1", Default: cache.Build{Registers: 40}, Chosen: cache.Build{Registers: 64}, Names: map[string]string{"#1": "n"},
+			Launches: []cache.Launch{
+				{Grid: [3]int{1000, 1, 1}, Block: [3]int{256, 1, 1}, Count: 400, Checked: 5, Before: us(101), After: us(71.9), Values: map[string]string{"n": "1024"}},
+				{Grid: [3]int{10, 10, 1}, Block: [3]int{16, 16, 1}, Dynamic: 2048, Count: 4, Checked: 1, Before: us(11), After: us(11)},
+			},
+			Tried: []cache.Trial{
+				{Recipe: "ld=L2::256B maxnreg=64 spec{#1=1024,blockDim.x=256} unroll@2=8", Build: cache.Build{Registers: 64}, Ratio: 0.712},
+				{Recipe: "unroll=8", Build: cache.Build{Registers: 56}, Ratio: 0.8},
+				{Recipe: "ld=L2::256B", Build: cache.Build{Registers: 40}, Ratio: 0.95},
+				{Recipe: "maxnreg=32", Build: cache.Build{Registers: 32, Spill: 48}, Ratio: 1.4},
+				{Recipe: "ld=cs", Build: cache.Build{Registers: 40}, Ratio: 1, Refused: "the same code as the default"},
+				{Recipe: "bypass=2", Build: cache.Build{Registers: 44}, Refused: "it does not compile: simulated"},
+				{Recipe: "nounroll=off", Build: cache.Build{Registers: 40}, Refused: "the same code as the default"},
+				{Recipe: "unroll=4", Build: cache.Build{Registers: 48}, Refused: "other bits: 3 words differ, first in allocation 1 at byte 128 of 4096 (word 32): 0x2 instead of 0x1"},
+			},
+			Untried: map[string]string{"st": "no plain store to global memory", "guard": "a second entry (spec) takes its place", "smemspill": "nothing is spilled"}}}
+	same := cache.Decision{Identity: "2", Kernel: "plain", Target: "sm_90", Exactness: "construction", Time: at,
+		Evidence: cache.Evidence{Device: "NVIDIA H200", Default: cache.Build{Registers: 32}, Chosen: cache.Build{Registers: 32}, Note: "ptxas=-O1 would pay, but it is a flag for all kernels of the file, and not right for all",
+			Launches: []cache.Launch{{Grid: [3]int{100, 1, 1}, Block: [3]int{128, 1, 1}, Count: 10, Before: us(50), After: us(50)}},
+			Tried:    []cache.Trial{{Recipe: "unroll=4", Refused: "other bits: 1 words differ"}}}}
+	alone := cache.Decision{Identity: "3", Kernel: "_Z6randomPf", Target: "sm_90", Exactness: "construction", Time: at, Evidence: cache.Evidence{Note: "nondeterministic: two runs of the default differ"}}
+	return []cache.Decision{alone, same, faster}
+}
+
+func TestReport(t *testing.T) {
+	for name, o := range map[string]ReportOptions{
+		"report.txt":  {},
+		"verbose.txt": {Verbose: true},
+		"kernel.txt":  {Kernel: regexp.MustCompile("stencil")},
+	} {
+		var b bytes.Buffer
+		if err := Report(&b, someDecisions(), o); err != nil {
+			t.Fatal(err)
+		}
+		if bytes.ContainsAny(b.Bytes(), "\x1b\r\t") {
+			t.Errorf("%s has control characters", name)
+		}
+		golden(t, name, b.Bytes())
+	}
+	var b bytes.Buffer
+	if err := Report(&b, someDecisions(), ReportOptions{JSON: true}); err != nil {
+		t.Fatal(err)
+	}
+	var back []Entry
+	if err := json.Unmarshal(b.Bytes(), &back); err != nil || len(back) != 3 || len(back[0].Levers) != 8 || back[0].Levers[0].Best != "unroll=8" || back[0].Levers[0].SpeedUp != 1.25 || back[0].Decision.Evidence.Launches[0].Values["n"] != "1024" || back[0].SpeedUp < 1.39 {
+		t.Errorf("JSON: %v\n%s", err, b.Bytes())
+	}
+	for _, o := range []ReportOptions{{}, {JSON: true}} {
+		b.Reset()
+		if err := Report(&b, nil, o); err != nil || b.Len() == 0 {
+			t.Errorf("nothing known: %q, %v", b.String(), err)
+		}
+	}
+	if err := Report(failing{}, someDecisions(), ReportOptions{}); err == nil {
+		t.Error("a failing writer goes unnoticed")
+	}
+}
+
+type failing struct{}
+
+func (failing) Write([]byte) (int, error) { return 0, errors.New("disk full") }
+
+func TestPredict(t *testing.T) {
+	g := newSim(t, &simKernel{Kernel: Kernel{Loads: 3, Default: cache.Build{Registers: 38}}}, &simKernel{Kernel: Kernel{Default: cache.Build{Registers: 200}, MaxThreads: 256, Bounds: "__maxnreg__(200)"}},
+		&simKernel{Kernel: Kernel{Alone: "it prints"}})
+	g.kernels["_Z1aPfi"].Kernel = sources(g.kernels["_Z1aPfi"].Kernel)
+	var ps []Prospect
+	for _, n := range []string{"_Z1aPfi", "_Z1bPfi", "_Z1cPfi"} {
+		ps = append(ps, Foresee(context.Background(), g, &g.kernels[n].Kernel))
+	}
+	var b bytes.Buffer
+	if err := Predict(&b, ps); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "predict.txt", b.Bytes())
+}
+
+func TestProgress(t *testing.T) {
+	for name, tty := range map[string]bool{"progress.txt": false, "progress-terminal.txt": true} {
+		var b bytes.Buffer
+		p := NewLines(&b, tty)
+		clock := time.Unix(0, 0)
+		p.now = func() time.Time { clock = clock.Add(100 * time.Millisecond); return clock }
+		k := &Kernel{Name: "_Z1kPf", Short: "k", Identity: "1"}
+		s := shape(100, 256)
+		p.Trying(k, s, "caps and hints", 24)
+		p.Trying(k, s, "comparing the best again", 0)
+		p.Tuned(k, s, Outcome{Recipe: "maxnreg=48", Ratio: stats.Interval{Estimate: 0.8, N: 9}, Before: cache.Time{Median: 1e5}, Tried: 24, Other: 2})
+		p.Trying(k, shape(50, 256), "caps and hints", 24)
+		p.Tuned(k, shape(50, 256), Outcome{Before: cache.Time{Median: 5e4}, Tried: 24})
+		p.Alone(k, s, "captured into a graph")
+		p.Lost(k, s, errors.New("a candidate crashed on the device"))
+		p.Note("something else")
+		p.Trying(k, s, "a very long doing that a terminal of usual width can't show in one line without breaking it, which would look broken", 24)
+		p.Close()
+		golden(t, name, b.Bytes())
+		if !tty && bytes.ContainsAny(b.Bytes(), "\r\x1b") {
+			t.Error("control characters in a pipe")
+		}
+	}
+}
+
+func TestDuration(t *testing.T) {
+	for ns, want := range map[float64]string{0: "-", 12: "12 ns", 1234: "1.23 us", 99960: "100 us", 9.996e6: "10.0 ms", 2.5e9: "2.50 s"} {
+		if got := duration(ns); got != want {
+			t.Errorf("duration(%g) = %q, want %q", ns, got, want)
+		}
+	}
+}
+
+func TestShortName(t *testing.T) {
+	for mangled, want := range map[string]string{
+		"_Z7stencilIfLi4EEvPT_S1_i":          "stencil<float, 4>",
+		"plain":                              "plain",
+		"_ZN2ns1kEPf":                        "ns::k",
+		"_ZN12_GLOBAL__N_14hideEPf":          "hide",
+		"_Z1kIiEvT_":                         "k<int>",
+		"_Z3refIRKfEvT_":                     "ref<float const&>",
+		"_Z4voidIvEvv":                       "void<void>",
+		"_ZN3cub9AgentIiNS_3OpsEE3runEPKfi1": "_ZN3cub9AgentIiNS_3OpsEE3runEPKfi1",
+	} {
+		if got := ShortName(mangled); got != want {
+			t.Errorf("ShortName(%q) = %q, want %q", mangled, got, want)
+		}
+	}
+}
+
+// TestLevers: every lever's file has entered the table with what reports need, and rewrite knows it.
+func TestLevers(t *testing.T) {
+	files, err := filepath.Glob("lever_*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		name := strings.TrimSuffix(strings.TrimPrefix(f, "lever_"), ".go")
+		l := levers[name]
+		if l == nil {
+			t.Errorf("%s: no lever %s in the table, or rewrite does not know it", f, name)
+			continue
+		}
+		if l.Idea == "" || l.Gain < 1 || l.Try == nil || l.stage == 0 {
+			t.Errorf("%s: %+v", f, l)
+		}
+	}
+	if len(files) != len(levers) {
+		t.Errorf("%d files, %d levers", len(files), len(levers))
+	}
+	for i, l := range Levers()[1:] {
+		if l.Gain > Levers()[i].Gain {
+			t.Error("the table is not in the order of promise")
+		}
+	}
+}
+
+// TestRecipesOfLevers: what the levers say is well formed, and rewrite takes it.
+func TestRecipesOfLevers(t *testing.T) {
+	k := sources(Kernel{Name: "k", Loads: 4, Stores: 2, NoUnrolls: 1, Ptxas: "13.0.88", Default: cache.Build{Registers: 80, Spill: 16}})
+	k.Values = append(k.Values, source.Value{Name: "s.scale", Type: "float", Argument: 2, Bits: 32, Class: source.Float})
+	for _, second := range []string{"", "device code is linked"} {
+		k.NoSecond = second
+		o := Defaults()
+		d, _ := deviceOf("sm_90")
+		sit := &Situation{Kernel: &k, Shape: shape(50, 512), Device: d, Known: true, Region: Region{40, 255}, Largest: 512, Options: &o,
+			Values: slices.Concat(valuesOf(t, BlockDim, "blockDim.x=512,blockDim.y=1,blockDim.z=1"), valuesOf(t, GridDim, "gridDim.x=50"),
+				valuesOf(t, Scalar, "#1=1024"), valuesOf(t, Alignment, "align(#0)=16")),
+			Trial: func(text string) *Trial {
+				return &Trial{Text: text, Ratio: 0.9, Build: cache.Build{Registers: 64, Spill: 8}}
+			}}
+		n := 0
+		for _, l := range Levers() {
+			tries := l.Try(sit)
+			for _, best := range tries {
+				if l.Around != nil {
+					tries = append(tries, l.Around(sit, Trial{Recipe: best, Text: best.String(), Ratio: 0.8, Build: cache.Build{Registers: 90, Spill: 8}})...)
+				}
+			}
+			for _, r := range tries {
+				n++
+				if err := rewrite.Check(r); err != nil {
+					t.Errorf("%s: %v", l.Name, err)
+				}
+				if Words(&k, r) == "" {
+					t.Errorf("%s: no words for %s", l.Name, r)
+				}
+			}
+		}
+		if n < 40 {
+			t.Errorf("only %d recipes", n)
+		}
+	}
+}
