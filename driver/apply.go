@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -202,11 +201,4 @@ func publish(ctx context.Context, store *cache.Store) error {
 		return err
 	}
 	return owner.Publish()
-}
-
-func inside(dir, path string) string {
-	if filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(dir, path)
 }

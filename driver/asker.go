@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"gnvcc/cache"
+	"gnvcc/driver/toolcmd"
 )
 
 // Which build asks for a recipe. An approximate decision belongs to the files that the tuned program was built from: it
@@ -46,11 +47,11 @@ func (a asker) covered(list []string) bool {
 
 // writes names the files that a command writes. Where it has no -o they are named as nvcc names them.
 func writes(c cache.Command) []string {
-	l := ReadLine(c.Args, recordedEnv(c))
+	l := lineOf(c)
 	if l.Output != "" {
 		return []string{followed(l.Target(c.Dir))}
 	}
-	dir := inside(c.Dir, l.OutDir)
+	dir := toolcmd.Inside(c.Dir, l.OutDir)
 	extension := map[string]string{"compile": ".o", "cubin": ".cubin", "fatbin": ".fatbin", "ptx": ".ptx"}[l.Phase]
 	if extension == "" {
 		return []string{followed(filepath.Join(dir, "a.out"))}

@@ -228,7 +228,7 @@ func (b *bench) try(ctx context.Context, j *job, t *translation, module *ptx.Mod
 		before[k.Name] = k.Registers
 	}
 	options := rewrite.Options{
-		Registers: before, Blocks: p.blocks, Dynamic: p.dynamic, ReadBack: true, Relocatable: j.call.reloc, MaxRegCount: j.call.maxreg,
+		Registers: before, Blocks: p.blocks, Dynamic: p.dynamic, ReadBack: true, Relocatable: j.call.Reloc, MaxRegCount: j.call.MaxReg,
 		TuneOver: true, // whether the user allows that is asked when a recipe is decided on
 	}
 	whole, refused := options.Rewrite(whole, p.passes)
@@ -237,13 +237,13 @@ func (b *bench) try(ctx context.Context, j *job, t *translation, module *ptx.Mod
 	}
 
 	text, argv := whole.Bytes(), append([]string(nil), p.flags...)
-	if b.only && !j.call.reloc && len(module.Entries()) > 1 {
+	if b.only && !j.call.Reloc && len(module.Entries()) > 1 {
 		// A candidate is one kernel. ptxas makes the same code of it without the others (compared for 12.4, 13.0 and 13.5).
 		for name := range recipes {
 			argv = append(argv, "--entry", p.entry(name))
 		}
 	}
-	if b.only && !j.call.verbose {
+	if b.only && !j.call.Verbose {
 		argv = append(argv, "-v") // for the bytes spilled, which the cubin does not hold
 	}
 	n := b.count.Add(1)
@@ -254,7 +254,7 @@ func (b *bench) try(ctx context.Context, j *job, t *translation, module *ptx.Mod
 	defer os.Remove(in)
 	defer os.Remove(cubinFile)
 	b.keep("rewritten.ptx", text)
-	argv = append(append([]string{j.tool}, j.call.words(in, cubinFile)...), argv...)
+	argv = append(append([]string{j.tool}, j.call.With(in, cubinFile)...), argv...)
 	messages, err := b.tool(ctx, "", toolEnvironment(), argv...)
 	if err != nil {
 		return nil, nil, err

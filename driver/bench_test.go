@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"gnvcc/cache"
+	"gnvcc/driver/toolcmd"
 	"gnvcc/rewrite/recipe"
 )
 
@@ -27,7 +28,7 @@ func jobOf(t *testing.T, text, script string) (*bench, *job, []cache.Kernel) {
 	if script != "" {
 		tool = program(t, filepath.Join(p.dir, "ptxas"), "#!/bin/sh\n"+script+"\nexec "+tool+" \"$@\"\n")
 	}
-	call, err := readPtxas([]string{"-arch=sm_80", "-m64", placeIn, "-o", placeOut})
+	call, err := toolcmd.ReadPtxas([]string{"-arch=sm_80", "-m64", toolcmd.PlaceIn, "-o", toolcmd.PlaceOut})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +54,7 @@ func standardOf(t *testing.T, b *bench, j *job, kernels []cache.Kernel) []cache.
 	if err := os.WriteFile(in, j.ptx, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if said, err := run(append([]string{j.tool}, j.call.words(in, out)...)...); err != nil {
+	if said, err := run(append([]string{j.tool}, j.call.With(in, out)...)...); err != nil {
 		t.Fatalf("%v\n%s", err, said)
 	}
 	content, err := os.ReadFile(out)

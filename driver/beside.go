@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
 	"gnvcc/cache"
+	"gnvcc/driver/toolcmd"
 	"gnvcc/rewrite/recipe"
 )
 
@@ -101,7 +101,7 @@ func saw(mark string, text []byte) {
 	if dir == "" {
 		return
 	}
-	name := mark + cache.Hash(withoutTemporary(text))
+	name := mark + cache.Hash(toolcmd.EvenTemporary(text))
 	err := os.WriteFile(filepath.Join(dir, name), nil, 0o600)
 	if err == nil && mark == inputMark {
 		files := strings.Join(sourcesOf(string(text)), "\x00")
@@ -133,20 +133,11 @@ func sourcesOf(text string) []string {
 		if strings.Contains(name, `\`) {
 			name = strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(name)
 		}
-		if !seen[name] && !strings.HasPrefix(name, "<") && !strings.Contains(name, temporary) {
+		if !seen[name] && !strings.HasPrefix(name, "<") && !strings.Contains(name, toolcmd.Temporary) {
 			seen[name] = true
 			out = append(out, name)
 		}
 	}
-}
-
-var temporaryNumber = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`tmpxft_[0-9a-f]{8}_`)
-})
-
-// withoutTemporary blots the process' number out of nvcc's temporary names. The length stays.
-func withoutTemporary(text []byte) []byte {
-	return temporaryNumber().ReplaceAll(text, []byte("tmpxft_--------_"))
 }
 
 // sameModule makes this run's module id that of the build, where another process would make up
@@ -154,18 +145,12 @@ func withoutTemporary(text []byte) []byte {
 // and reads the one that is there.
 func (s *stage) sameModule() {
 	f := frozenHere()
-	at := slices.Index(s.words, genModule)
-	if f == nil || at < 0 {
+	if f == nil {
 		return
 	}
-	source, file := "", ""
-	for i, word := range s.words[:len(s.words)-1] {
-		switch word {
-		case "--orig_src_path_name":
-			source = s.words[i+1]
-		case "--module_id_file_name":
-			file = s.words[i+1]
-		}
+	source, file, at := toolcmd.ReadModule(s.words[1:])
+	if at < 0 {
+		return
 	}
 	id := f.Modules[source]
 	if file == "" || id == "" {
@@ -175,5 +160,5 @@ func (s *stage) sameModule() {
 		s.log.Warn().Err(err).Msg("the module's id is a new one")
 		return
 	}
-	s.words = slices.Delete(slices.Clone(s.words), at, at+1)
+	s.words = slices.Delete(slices.Clone(s.words), 1+at, 1+at+1)
 }

@@ -3,83 +3,14 @@ package driver
 import (
 	"fmt"
 	"os"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"gnvcc/cache"
+	"gnvcc/driver/toolcmd"
 )
 
 // The cicc stage: preprocessed device code in, PTX out. It changes nothing. It keeps the input, which nvcc removes
 // later, and notes from which call the PTX came, so that the ptxas stage and the tuner can compile a variant of it.
-
-// A ciccCall is a cicc command, read.
-type ciccCall struct {
-	args   []string // without the tool
-	in     int      // index of the input
-	out    int      // index of what follows -o
-	module int      // index of what follows --module_id_file_name, -1: not there
-	source string   // --orig_src_path_name: the user's file
-
-	makesModule bool // --gen_module_id_file: cicc writes the module id, it does not read it
-}
-
-// ciccValued are cicc's options whose value is the next word, as nvcc 11.8 to 13.5 writes them. They need to be known only so
-// that a value is not taken for the input: a user's file may well be called x.ii.
-var ciccValued = set(`
-	-o -arch --orig_src_file_name --orig_src_path_name --include_file_name --module_id_file_name --gen_c_file_name --stub_file_name
-	--gen_device_file_name --gen_c_file --nvvmir-library -nvvmir-library --frandom-seed -maxreg --maxreg -split-compile --define_macro --diag_suppress
-	--diag_error --diag_warning --tile_bc_file_name
-`)
-
-// ciccOutputs are files that cicc writes beside the PTX, some of which nvcc goes on with.
-var ciccOutputs = set(`--gen_c_file_name --stub_file_name --gen_device_file_name --tile_bc_file_name`)
-
-// genModule lets cicc make up the module id, which static symbols are named by.
-const genModule = "--gen_module_id_file"
-
-func readCicc(args []string) (*ciccCall, error) {
-	c := &ciccCall{args: args, in: -1, out: -1, module: -1}
-	for i := 0; i < len(args); i++ {
-		word := args[i]
-		if ciccValued[word] {
-			i++
-			if i >= len(args) {
-				return nil, fmt.Errorf("%s has no value: %w", word, errAside)
-			}
-			switch word {
-			case "-o":
-				if c.out >= 0 {
-					return nil, fmt.Errorf("two -o: %w", errAside)
-				}
-				c.out = i
-			case "--module_id_file_name":
-				c.module = i
-			case "--orig_src_path_name":
-				c.source = args[i]
-			}
-			continue
-		}
-		if strings.HasPrefix(word, "-") {
-			c.makesModule = c.makesModule || word == genModule
-			continue
-		}
-		switch filepath.Ext(word) {
-		case ".ii", ".i", ".gpu", ".cup":
-			if c.in >= 0 {
-				return nil, fmt.Errorf("two inputs, %q and %q: %w", args[c.in], word, errAside)
-			}
-			c.in = i
-		}
-	}
-	if c.in < 0 || c.out < 0 {
-		return nil, fmt.Errorf("no input or no -o: %w", errAside)
-	}
-	if filepath.Ext(args[c.out]) != ".ptx" {
-		return nil, fmt.Errorf("the output %q is not PTX: %w", args[c.out], errAside)
-	}
-	return c, nil
-}
 
 // A translation is the record of a cicc call with what a second run of it needs besides.
 type translation struct {
@@ -98,10 +29,10 @@ const memoTranslation cache.Memos[translation] = "translation"
 
 func (s *stage) cicc() error {
 	if s.store == nil {
-		return fmt.Errorf("%w: %w", errNoStore, errAside)
+		return fmt.Errorf("%w: %w", errNoStore, toolcmd.ErrAside)
 	}
 	s.sameModule()
-	c, err := readCicc(s.words[1:])
+	c, err := toolcmd.ReadCicc(s.words[1:])
 	if err != nil {
 		return err
 	}
@@ -113,7 +44,7 @@ func (s *stage) cicc() error {
 	// Reading and keeping the input takes place while cicc works on it, unless its work may be known.
 	done := make(chan kept, 1)
 	read := func() {
-		text, err := os.ReadFile(c.args[c.in])
+		text, err := os.ReadFile(c.Args[c.In])
 		k := kept{text: text, err: err}
 		if err == nil {
 			k.hash, k.err = s.store.PutObject(text)
@@ -121,8 +52,8 @@ func (s *stage) cicc() error {
 		done <- k
 	}
 	var module []byte
-	if c.module >= 0 && !c.makesModule {
-		module, _ = os.ReadFile(c.args[c.module])
+	if c.Module >= 0 && !c.Makes {
+		module, _ = os.ReadFile(c.Args[c.Module])
 	}
 	var input kept
 	var again *reuse
@@ -158,49 +89,37 @@ func (s *stage) cicc() error {
 			return err
 		}
 	}
-	out := c.args[c.out]
+	out := c.Args[c.Out]
 	ptx, err := os.ReadFile(out)
 	if err != nil {
 		return fmt.Errorf("read cicc's output: %w", err)
 	}
 	hash := cache.Hash(ptx)
-	if c.module >= 0 && c.makesModule {
-		module, _ = os.ReadFile(c.args[c.module])
+	if c.Module >= 0 && c.Makes {
+		module, _ = os.ReadFile(c.Args[c.Module])
 	}
 	t := translation{Translation: cache.Translation{
-		Command: s.command, Cicc: s.tool, Args: c.args, Dir: s.dir, Input: input.hash, PTX: hash, Time: time.Now().UTC(),
-	}, Source: c.source, Module: string(module)}
+		Command: s.command, Cicc: s.tool, Args: c.Args, Dir: s.dir, Input: input.hash, PTX: hash, Time: time.Now().UTC(),
+	}, Source: c.Source, Module: string(module)}
 	for _, name := range ciccVariables {
 		if value, ok := os.LookupEnv(name); ok {
 			t.Env = append(t.Env, name+"="+value)
 		}
 	}
 	group := s.group(out, hash)
-	keep(group, c.args[c.in], input.text)
+	keep(group, c.Args[c.In], input.text)
 	keep(group, out, ptx)
 	keepWords(group, "command", s.words)
 	return s.noteTranslation(t, ptx)
 }
 
 // ciccReuse describes the call for apply, nil where nothing is kept of it.
-func (s *stage) ciccReuse(c *ciccCall, text, module []byte) *reuse {
-	outputs := []string{c.args[c.out]}
-	for i := 0; i < len(c.args); i++ {
-		switch word := c.args[i]; {
-		case ciccValued[word]:
-			i++
-			if ciccOutputs[word] {
-				outputs = append(outputs, c.args[i])
-			}
-		case strings.HasPrefix(word, "-") && word != genModule && touchesFiles(word):
-			s.log.Debug().Str("option", word).Msg("may be about a file: nothing is kept for apply")
-			return nil
-		}
+func (s *stage) ciccReuse(c *toolcmd.Cicc, text, module []byte) *reuse {
+	if c.Unclear != "" {
+		s.log.Debug().Str("option", c.Unclear).Msg("may be about a file: nothing is kept for apply")
+		return nil
 	}
-	if c.module >= 0 && c.makesModule {
-		outputs = append(outputs, c.args[c.module])
-	}
-	r, err := s.newReuse([][]byte{text, module}, outputs)
+	r, err := s.newReuse([][]byte{text, module}, c.Outputs())
 	if err != nil {
 		s.log.Debug().Err(err).Msg("nothing is kept for apply")
 		return nil

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"gnvcc/cache"
+	"gnvcc/driver/toolcmd"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
@@ -132,11 +133,11 @@ func (c *Compiler) source(a cache.Assembly, kernel string) (*Source, error) {
 	if s.Identity == "" {
 		return nil, fmt.Errorf("%s: gnvcc could not tell its identity when it was built", kernel)
 	}
-	call, err := readPtxas(a.Args)
+	call, err := toolcmd.ReadPtxas(a.Args)
 	if err != nil {
 		return nil, fmt.Errorf("%s: the recorded ptxas command: %w", kernel, err)
 	}
-	if call.debug {
+	if call.Debug {
 		return nil, fmt.Errorf("%s: built for debugging (-G)", kernel)
 	}
 	text, err := c.store.Object(a.PTX)
@@ -149,7 +150,7 @@ func (c *Compiler) source(a cache.Assembly, kernel string) (*Source, error) {
 	if s.job.version != a.Version {
 		return nil, fmt.Errorf("%s: it was built by ptxas %s, and %s is now %s (build it once more)", kernel, a.Version, a.Ptxas, s.job.version)
 	}
-	s.Flags = call.flags
+	s.Flags = call.Flags
 	if s.Module, err = s.job.read(); err != nil {
 		return nil, fmt.Errorf("%s: %w", kernel, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"gnvcc/cache"
+	"gnvcc/driver/toolcmd"
 )
 
 // What a stage did is counted for gnvcc stats: one line in the store's file, before the tool's exit code is passed on or
@@ -34,8 +35,8 @@ func (s *stage) count(err error) {
 	switch {
 	case errors.Is(err, errSeen):
 		e.Outcome = outSeen
-	case errors.Is(err, errAside):
-		e.Outcome, e.Why = outAside, strings.TrimSuffix(err.Error(), ": "+errAside.Error())
+	case errors.Is(err, toolcmd.ErrAside):
+		e.Outcome, e.Why = outAside, strings.TrimSuffix(err.Error(), ": "+toolcmd.ErrAside.Error())
 	case err != nil:
 		e.Outcome, e.Why = outFailed, err.Error()
 	case e.Outcome == "" && s.result == nil:

@@ -12,7 +12,7 @@
 //   - With no recipe for any kernel of a file, its cubin is nvcc's to the byte: the same file names, the same options.
 //   - Options of nvcc's tools are read by name. A command that is not fully understood is run as it stands.
 //
-// Reading the source: find.go (the real nvcc), options.go (nvcc's command line), environment.go (variables: ours, and those
+// Reading the source: toolcmd/ (the command lines of nvcc and its tools), find.go (the real nvcc), environment.go (variables: ours, and those
 // a compile depends on), prefix.go and face.go (the way in), stage.go and child.go (what all stages share), cicc.go,
 // cudafe.go, host.go, ptxas.go and nvlink.go (the stages), reuse.go and splice.go (what apply need not run again), variant.go (source variants), joint.go (several in one run of cicc), compiler.go and link.go (candidates), apply.go.
 package driver

@@ -8,6 +8,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"gnvcc/driver/toolcmd"
 )
 
 // Equality of what two runs of one command wrote. Nothing counts as equal that anybody could have
@@ -38,10 +40,10 @@ func equalOutputs(a, b []byte) bool {
 
 // canonical blots out what differs between runs.
 func canonical(content []byte) (out []byte) {
-	out = withoutTemporary(content)
+	out = toolcmd.EvenTemporary(content)
 	defer func() {
 		if recover() != nil { // debug/elf on what is no sound ELF file: then bytes count
-			out = withoutTemporary(content)
+			out = toolcmd.EvenTemporary(content)
 		}
 	}()
 	f, err := elf.NewFile(bytes.NewReader(out))

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"gnvcc/cache"
+	"gnvcc/driver/toolcmd"
 )
 
 // The face: gnvcc in nvcc's place. It finds nvcc, keeps the command, and becomes nvcc by exec, with three options in front that make
@@ -51,7 +52,7 @@ func Face(args []string) int {
 			log.Debug().Str("nvcc", kit.Nvcc).Strs("args", args).Msg("nvcc with stages")
 		} else {
 			why = err.Error()
-			if on(varStrict) && !errors.Is(err, errAside) {
+			if on(varStrict) && !errors.Is(err, toolcmd.ErrAside) {
 				return complain("%v", err)
 			}
 		}
@@ -74,7 +75,7 @@ func Face(args []string) int {
 func prepare(kit Toolkit, args []string, env *[]string) ([]string, error) {
 	store := openStore()
 	if store == nil {
-		return nil, fmt.Errorf("%w: %w", errNoStore, errAside) // no recipes to be had, nothing to be noted
+		return nil, fmt.Errorf("%w: %w", errNoStore, toolcmd.ErrAside) // no recipes to be had, nothing to be noted
 	}
 	noteCcache(store)
 	m, err := mannerOf(kit.Nvcc, store)
@@ -82,7 +83,7 @@ func prepare(kit Toolkit, args []string, env *[]string) ([]string, error) {
 		return nil, err
 	}
 	if !m.Takes {
-		return nil, fmt.Errorf("%s does not take prefixes as we know it: %w", kit.Nvcc, errAside)
+		return nil, fmt.Errorf("%s does not take prefixes as we know it: %w", kit.Nvcc, toolcmd.ErrAside)
 	}
 	command := os.Getenv(varCommand)
 	if os.Getenv(varApply) == "" { // else it is kept, and this is a changed one
@@ -91,12 +92,12 @@ func prepare(kit Toolkit, args []string, env *[]string) ([]string, error) {
 	if err != nil {
 		log := logger()
 		log.Warn().Err(err).Msg("the command is not kept: gnvcc apply will not know it")
-		if on(varStrict) && !errors.Is(err, errAside) {
+		if on(varStrict) && !errors.Is(err, toolcmd.ErrAside) {
 			return nil, fmt.Errorf("keep the command: %w", err)
 		}
 	}
 	*env = with(*env, varCommand, command)
-	return prefixArgs(m.Cicc, m.Host && !ReadLine(args, os.Getenv).HostPrefix), nil
+	return prefixArgs(m.Cicc, m.Host && !toolcmd.ReadLine(args, "", os.Getenv).HostPrefix), nil
 }
 
 // aside tells why nvcc is to be run without us, "" if it is not.
@@ -107,7 +108,7 @@ func aside(self string, args []string) string {
 	case self == "":
 		return "gnvcc's own file is not known"
 	}
-	l := ReadLine(args, os.Getenv)
+	l := toolcmd.ReadLine(args, "", os.Getenv)
 	switch {
 	case l.Query:
 		return "a query"
@@ -156,13 +157,13 @@ func keepCommand(store *cache.Store, nvcc string, args []string) (string, error)
 	}
 	dir, err := os.Getwd()
 	if err != nil {
-		return "", fmt.Errorf("working directory: %w: %w", err, errAside)
+		return "", fmt.Errorf("working directory: %w: %w", err, toolcmd.ErrAside)
 	}
 	record := cache.Command{Args: args, Dir: dir, Env: compileEnvironment(os.Environ()), Nvcc: nvcc}
 	for _, list := range [][]string{record.Args, record.Env, {dir, nvcc}} {
 		for _, s := range list {
 			if !utf8.ValidString(s) { // JSON would change it
-				return "", fmt.Errorf("%q is not UTF-8: %w", s, errAside)
+				return "", fmt.Errorf("%q is not UTF-8: %w", s, toolcmd.ErrAside)
 			}
 		}
 	}
@@ -176,7 +177,7 @@ func keepCommand(store *cache.Store, nvcc string, args []string) (string, error)
 			return "", err
 		}
 	}
-	target := targetKey(ReadLine(args, os.Getenv), dir)
+	target := targetKey(toolcmd.ReadLine(args, "", os.Getenv), dir)
 	if last, _ := memoTarget.Get(store, target); last != hash {
 		if err := memoTarget.Put(store, target, hash); err != nil {
 			return "", err
@@ -205,7 +206,7 @@ func isLast(store *cache.Store, hash string, c cache.Command) bool {
 }
 
 // targetKey is the key of memoTarget: one for a folder, however it was reached.
-func targetKey(l *Line, dir string) string {
+func targetKey(l *toolcmd.Line, dir string) string {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
 	}
@@ -213,4 +214,4 @@ func targetKey(l *Line, dir string) string {
 }
 
 // lineOf reads a recorded command.
-func lineOf(c cache.Command) *Line { return readLine(c.Args, c.Dir, recordedEnv(c)) }
+func lineOf(c cache.Command) *toolcmd.Line { return toolcmd.ReadLine(c.Args, c.Dir, recordedEnv(c)) }

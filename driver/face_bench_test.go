@@ -37,10 +37,3 @@ func BenchmarkFace(b *testing.B) {
 		})
 	}
 }
-
-func BenchmarkReadLine(b *testing.B) {
-	args := strings.Fields("-O3 -std=c++17 -Iinclude -gencode arch=compute_80,code=sm_80 -Xcompiler -Wall,-fPIC -MD -MF k.d -c k.cu -o k.o")
-	for b.Loop() {
-		ReadLine(args, func(string) string { return "" })
-	}
-}

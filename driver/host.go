@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"gnvcc/driver/toolcmd"
 )
 
 // The host stage: host code in, object out. Like cudafe++'s it is there for apply only. A recipe as a rule changes the device code in
@@ -25,98 +27,18 @@ import (
 //
 // GCC only: clang's own assembler and clang's -### are not known.
 
-// A hostCall is the host compiler's command for a file of cudafe++'s, read.
-type hostCall struct {
-	in, out    int      // indices of the words
-	compile    int      // index of -c
-	preprocess []string // the same command, preprocessing to standard output
-}
-
-// hostValued are options whose value is the next word.
-var hostValued = set(`-o -x -I -isystem -iquote -idirafter -D -U`)
-
-// hostPlain are options that change the code, and neither read nor write a file.
-var hostPlain = set(`
-	-pipe -pthread -ansi -pedantic -pedantic-errors -w -g0
-	-fPIC -fpic -fPIE -fpie -fopenmp -fopenmp-simd -fexceptions -frtti -fpermissive -fstack-protector -fstack-protector-strong -fstack-protector-all
-	-fstack-clash-protection -fcf-protection -fsigned-char -funsigned-char -fwrapv -fstrict-aliasing -ffast-math -ffinite-math-only -fassociative-math -freciprocal-math
-	-funroll-loops -fpeel-loops -ftree-vectorize -ftree-slp-vectorize -fomit-frame-pointer -fdata-sections -ffunction-sections -fcommon -fsemantic-interposition -fconcepts
-	-fvisibility-inlines-hidden -fshort-enums -fms-extensions -fgnu-unique -finline-functions -ftrapv -fsanitize=address -fsanitize=undefined -fdiagnostics-color
-`)
-
-// hostPrefixes begin options of that kind.
-var hostPrefixes = []string{
-	"-I", "-D", "-U", "-O", "-W", "-std=", "-m", "-fno-", "-fvisibility=", "-fdiagnostics-color=", "-ftemplate-depth", "-fconstexpr-", "-fmax-errors=",
-	"-fabi-version=", "-fcf-protection=", "-ffp-contract=", "-finline-limit=", "-falign-", "-fexcess-precision=", "-fmessage-length=",
-}
-
-// hostFiles begin options that look like one of hostPrefixes, and hand words on to a program that may do anything with them.
-var hostFiles = []string{"-Wa,", "-Wp,", "-Wl,"}
-
-// readHost reads the arguments. The error says why the command is left to the compiler.
-func readHost(args []string) (*hostCall, error) {
-	c := &hostCall{in: -1, out: -1, compile: -1}
-	for i := 0; i < len(args); i++ {
-		word := args[i]
-		switch {
-		case word == "-c":
-			c.compile = i
-			c.preprocess = append(c.preprocess, "-E")
-			continue
-		case hostValued[word]:
-			if i+1 == len(args) {
-				return nil, fmt.Errorf("%s has no value: %w", word, errAside)
-			}
-			i++
-			if word == "-o" {
-				if c.out >= 0 {
-					return nil, fmt.Errorf("two -o: %w", errAside)
-				}
-				c.out = i
-				continue
-			}
-			if word == "-x" && args[i] != "c++" {
-				return nil, fmt.Errorf("-x %s: %w", args[i], errAside)
-			}
-			c.preprocess = append(c.preprocess, word)
-		case strings.HasPrefix(word, "-"):
-			if !plainHost(word) {
-				return nil, fmt.Errorf("%s is not among the options that are known to touch no file: %w", word, errAside)
-			}
-		case c.in >= 0:
-			return nil, fmt.Errorf("two inputs, %q and %q: %w", args[c.in], word, errAside)
-		default:
-			c.in = i
-		}
-		c.preprocess = append(c.preprocess, args[i])
-	}
-	if c.in < 0 || c.out < 0 || c.compile < 0 || !strings.HasSuffix(args[c.in], ".cudafe1.cpp") {
-		return nil, fmt.Errorf("not the compile of what cudafe++ wrote: %w", errAside)
-	}
-	return c, nil
-}
-
-// plainHost tells whether an option is known to read and write no file that the preprocessed text does not show.
-func plainHost(word string) bool {
-	if hostPlain[word] {
-		return true
-	}
-	begins := func(prefix string) bool { return strings.HasPrefix(word, prefix) }
-	return slices.ContainsFunc(hostPrefixes, begins) && !slices.ContainsFunc(hostFiles, begins)
-}
-
 func (s *stage) host() error {
 	if s.store == nil {
-		return fmt.Errorf("%w: %w", errNoStore, errAside)
+		return fmt.Errorf("%w: %w", errNoStore, toolcmd.ErrAside)
 	}
 	args := s.words[1:]
-	c, err := readHost(args)
+	c, err := toolcmd.ReadHost(args)
 	if err != nil {
 		return err
 	}
 	r, code, err := s.hostReuse(c)
 	if err != nil {
-		return fmt.Errorf("nothing is kept for apply: %w: %w", err, errAside)
+		return fmt.Errorf("nothing is kept for apply: %w: %w", err, toolcmd.ErrAside)
 	}
 	if s.take(r) {
 		return nil
@@ -128,7 +50,7 @@ func (s *stage) host() error {
 	}
 	reads := filepath.Join(folder, "reads")
 	if strings.Contains(reads, ",") {
-		return fmt.Errorf("%s has a comma, which -Wa can't pass on: %w", reads, errAside)
+		return fmt.Errorf("%s has a comma, which -Wa can't pass on: %w", reads, toolcmd.ErrAside)
 	}
 	var out, errors bytes.Buffer
 	cmd := &exec.Cmd{Path: s.tool, Args: append(slices.Clone(s.words), "-Wa,--MD,"+reads), Env: toolEnvironment(), Stdin: os.Stdin, Stdout: &out, Stderr: &errors}
@@ -143,7 +65,7 @@ func (s *stage) host() error {
 	os.Stdout.Write(out.Bytes())
 	os.Stderr.Write(errors.Bytes())
 	text, err := os.ReadFile(reads)
-	if err != nil || !readsOnly(string(text), args[c.in], code) {
+	if err != nil || !readsOnly(string(text), args[c.In], code) {
 		s.log.Debug().Str("reads", string(text)).Msg("the assembler has read further files: nothing is kept for apply")
 		return nil
 	}
@@ -171,7 +93,7 @@ func readsOnly(rule, input, text string) bool {
 
 // hostReuse describes the compile: what it depends on besides the device code, and how the device code gets into its result.
 // code is the preprocessed text.
-func (s *stage) hostReuse(c *hostCall) (r *reuse, code string, err error) {
+func (s *stage) hostReuse(c *toolcmd.Host) (r *reuse, code string, err error) {
 	args := s.words[1:]
 	if isScript(s.tool) {
 		return nil, "", fmt.Errorf("%s is a script, which may do anything", s.tool)
@@ -180,7 +102,7 @@ func (s *stage) hostReuse(c *hostCall) (r *reuse, code string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	text, err := s.ask(c.preprocess)
+	text, err := s.ask(c.Preprocess)
 	if err != nil {
 		return nil, "", fmt.Errorf("preprocess the host code: %w", err)
 	}
@@ -192,11 +114,11 @@ func (s *stage) hostReuse(c *hostCall) (r *reuse, code string, err error) {
 		return nil, "", err
 	}
 	// Where the object goes stands in the steps, too, as does its folder.
-	if out := args[c.out]; !strings.Contains(out, temporary) {
+	if out := args[c.Out]; !strings.Contains(out, toolcmd.Temporary) {
 		folder := regexp.MustCompile(` '?-dumpdir'? ('[^'\n]*'|"[^"\n]*"|\S+)`)
-		steps = strings.ReplaceAll(folder.ReplaceAllString(steps, ""), out, placeOut)
+		steps = strings.ReplaceAll(folder.ReplaceAllString(steps, ""), out, toolcmd.PlaceOut)
 	}
-	if r, err = s.newReuse(nil, []string{args[c.out]}, steps, f.section, f.before, f.after); err != nil {
+	if r, err = s.newReuse(nil, []string{args[c.Out]}, steps, f.section, f.before, f.after); err != nil {
 		return nil, "", err
 	}
 	r.bare = func(object []byte) ([]byte, error) {

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"gnvcc/cache"
+	"gnvcc/driver/toolcmd"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
@@ -18,7 +19,7 @@ import (
 
 // A job is one ptxas call with its PTX: what the ptxas stage and the tuner's compiler both work on.
 type job struct {
-	call    *ptxasCall
+	call    *toolcmd.Ptxas
 	tool    string // ptxas' path
 	version string // "13.0.88"
 	ptx     []byte
@@ -33,7 +34,7 @@ type job struct {
 const maxPTX = 512 << 20
 
 // newJob makes a job of a call that was read and the text of its input.
-func newJob(store *cache.Store, call *ptxasCall, tool string, text []byte) (*job, error) {
+func newJob(store *cache.Store, call *toolcmd.Ptxas, tool string, text []byte) (*job, error) {
 	j := &job{call: call, tool: tool, ptx: text, hash: cache.Hash(text)}
 	id, err := fileKey(tool)
 	if err != nil {
@@ -43,7 +44,7 @@ func newJob(store *cache.Store, call *ptxasCall, tool string, text []byte) (*job
 	if j.version, err = versionOf(store, tool, id); err != nil {
 		return nil, err
 	}
-	j.key = hashOf("ptxas 1", j.hash, id, strings.Join(call.template(), "\x00"))
+	j.key = hashOf("ptxas 1", j.hash, id, strings.Join(call.Template(), "\x00"))
 	return j, nil
 }
 
@@ -96,7 +97,7 @@ func (j *job) identities() ([]cache.Kernel, error) {
 	for _, f := range m.Entries() {
 		k := cache.Kernel{Name: f.Name}
 		if normal, err := m.Identity(f.Name); err == nil {
-			k.Identity = Identity(normal.String(), j.call.target, j.version, j.call.flags)
+			k.Identity = Identity(normal.String(), j.call.Target, j.version, j.call.Flags)
 		}
 		kernels = append(kernels, k)
 	}
@@ -126,7 +127,7 @@ func (j *job) loadStandard(store *cache.Store) (*standard, bool) {
 		return nil, false
 	}
 	for i := range d.Messages {
-		d.Messages[i].Text = strings.ReplaceAll(d.Messages[i].Text, namePlace, j.call.input())
+		d.Messages[i].Text = strings.ReplaceAll(d.Messages[i].Text, namePlace, j.call.Input())
 	}
 	return &d, true
 }
@@ -138,7 +139,7 @@ func (j *job) keepStandard(store *cache.Store, d *standard) error {
 	kept := *d
 	kept.Messages = append([]message(nil), d.Messages...)
 	for i := range kept.Messages {
-		kept.Messages[i].Text = strings.ReplaceAll(kept.Messages[i].Text, j.call.input(), namePlace)
+		kept.Messages[i].Text = strings.ReplaceAll(kept.Messages[i].Text, j.call.Input(), namePlace)
 	}
 	return memoStandard.Put(store, j.key, kept)
 }
@@ -177,8 +178,8 @@ func spills(kernels []cache.Kernel, messages []message) {
 // assembly makes the record of a job that gave a cubin.
 func (j *job) assembly(command, dir, cubinHash string, kernels []cache.Kernel) cache.Assembly {
 	return cache.Assembly{
-		Command: command, Ptxas: j.tool, Version: j.version, Args: j.call.template(), Dir: dir,
-		Target: j.call.target, Reloc: j.call.reloc, PTX: j.hash, Cubin: cubinHash, Kernels: kernels,
+		Command: command, Ptxas: j.tool, Version: j.version, Args: j.call.Template(), Dir: dir,
+		Target: j.call.Target, Reloc: j.call.Reloc, PTX: j.hash, Cubin: cubinHash, Kernels: kernels,
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"gnvcc/cache"
+	"gnvcc/driver/toolcmd"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/rewrite/source"
@@ -23,7 +24,7 @@ func (b *bench) together(ctx context.Context, t *translation, module *ptx.Module
 	if t == nil || len(b.normals) == 0 {
 		return
 	}
-	call, err := readCicc(t.Args)
+	call, err := toolcmd.ReadCicc(t.Args)
 	if err != nil {
 		return
 	}

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
 	"gnvcc/cache"
+	"gnvcc/driver/toolcmd"
 	"gnvcc/sim/cubin"
 )
 
@@ -141,14 +141,17 @@ func (c *Compiler) extract(ctx context.Context, l cache.Link, path, ext string) 
 // link links a candidate in the place of the assembly that it is made from.
 func (c *Compiler) link(ctx context.Context, b *bench, s *Source, content []byte) ([]byte, error) {
 	l := *s.Link
-	call, err := readNvlink(l.Args)
+	call, err := toolcmd.ReadNvlink(l.Args)
 	if err != nil {
 		return nil, fmt.Errorf("the recorded device link: %w", err)
 	}
-	if call.lto {
+	if call.LTO {
 		return nil, fmt.Errorf("the program is linked with -dlto: nvlink compiles it by itself")
 	}
-	files := map[string][]string{} // placeholder -> cubins
+	if len(call.Inputs()) != len(l.Inputs) {
+		return nil, fmt.Errorf("the recorded device link: it has %d inputs, and %d are known", len(call.Inputs()), len(l.Inputs))
+	}
+	files := make([][]string, len(l.Inputs)) // of each input, its cubins
 	replaced := false
 	for n, in := range l.Inputs {
 		members, err := c.members(ctx, l, in)
@@ -169,32 +172,20 @@ func (c *Compiler) link(ctx context.Context, b *bench, s *Source, content []byte
 			if err != nil {
 				return nil, err
 			}
-			files[placeInput(n)] = append(files[placeInput(n)], file)
+			files[n] = append(files[n], file)
 		}
 	}
 	if !replaced {
 		return nil, fmt.Errorf("%s is not among the files of the device link any more", s.Kernel)
 	}
 	out := filepath.Join(b.folder, "linked.cubin")
-	argv := []string{l.Nvlink}
-	for _, word := range l.Args {
-		switch name, _, ok := strings.Cut(word, "="); {
-		case word == placeOut:
-			argv = append(argv, out)
-		case isPlace(word):
-			argv = append(argv, files[word]...)
-		case ok && strings.HasSuffix(name, "register-link-binaries"):
-			argv = append(argv, name+"="+filepath.Join(b.folder, "registration.c"))
-		default:
-			argv = append(argv, word)
-		}
-	}
+	args := call.With(files, out, filepath.Join(b.folder, "registration.c"))
 	dir := l.Dir
 	if _, err := os.Stat(dir); err != nil {
 		dir = b.folder
 	}
 	begun := time.Now()
-	if _, err := b.tool(ctx, dir, toolEnvironment(), argv...); err != nil {
+	if _, err := b.tool(ctx, dir, toolEnvironment(), append([]string{l.Nvlink}, args...)...); err != nil {
 		return nil, fmt.Errorf("link the candidate: %w", err)
 	}
 	b.log.Debug().Dur("took", time.Since(begun)).Str("kernel", s.Kernel).Msg("device link of a candidate")
@@ -203,13 +194,4 @@ func (c *Compiler) link(ctx context.Context, b *bench, s *Source, content []byte
 		return nil, fmt.Errorf("read the linked candidate: %w", err)
 	}
 	return linked, nil
-}
-
-// isPlace tells whether a recorded word stands for an input.
-func isPlace(word string) bool {
-	if len(word) < 3 || word[0] != '<' || word[len(word)-1] != '>' {
-		return false
-	}
-	_, err := strconv.Atoi(word[1 : len(word)-1])
-	return err == nil
 }

@@ -5,79 +5,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"time"
 
 	"gnvcc/cache"
+	"gnvcc/driver/toolcmd"
 )
 
 // The nvlink stage: relocatable cubins in host objects and archives in, one cubin out. It changes nothing. It writes the link
 // down with its inputs, so that the tuner can link a candidate in a kernel's place.
-
-// An nvlinkCall is an nvlink command, read.
-type nvlinkCall struct {
-	args   []string
-	inputs []int // indexes of words that name files
-	out    int   // index of what follows -o
-	target string
-	lto    bool // nvlink compiles by itself
-}
-
-// nvlinkValued are nvlink's options whose value is the next word, from nvlink --help of 11.8 to 13.5; behind '=' it stands in the word itself.
-var nvlinkValued = set(`
-	-o --output-file -arch --arch -L --library-path -l --library -m --machine --register-link-binaries -reg-link-binaries --host-ccbin -ccbin
-	-cpu-arch --cpu-arch -Xptxas --ptxas-options -Xnvvm --nvvm-options -maxrregcount --maxrregcount -e --kernels-used --variables-used
-	-nvvmpath --nvvmpath --split-compile -split-compile --split-compile-extended -split-compile-extended -time --time -optf --options-file
-	--edit-linker-script --gen-host-linker-script -aug-hls --host-linker-options -Xlinker --dot-file -dot-file
-`)
-
-func readNvlink(args []string) (*nvlinkCall, error) {
-	c := &nvlinkCall{args: args, out: -1}
-	for i := 0; i < len(args); i++ {
-		word := args[i]
-		name, value, has := strings.Cut(word, "=")
-		switch {
-		case !strings.HasPrefix(word, "-"):
-			c.inputs = append(c.inputs, i)
-			continue
-		case name == "-lto" || name == "--link-time-opt" || name == "-dlto":
-			c.lto = true
-		case name == "-optf" || name == "--options-file":
-			return nil, fmt.Errorf("an option file: %w", errAside)
-		}
-		if nvlinkValued[word] {
-			if i++; i >= len(args) {
-				return nil, fmt.Errorf("%s has no value: %w", word, errAside)
-			}
-			value = args[i]
-			if word == "-o" || word == "--output-file" {
-				c.out = i
-			}
-		} else if !has {
-			continue
-		}
-		if name == "-arch" || name == "--arch" {
-			c.target = value
-		}
-	}
-	if c.out < 0 || len(c.inputs) == 0 || c.target == "" {
-		return nil, fmt.Errorf("no input, no -o or no target: %w", errAside)
-	}
-	return c, nil
-}
-
-// placeInput stands for an input file in recorded arguments.
-func placeInput(n int) string { return "<" + strconv.Itoa(n) + ">" }
-
-func (c *nvlinkCall) template() []string {
-	args := append([]string(nil), c.args...)
-	for n, at := range c.inputs {
-		args[at] = placeInput(n)
-	}
-	args[c.out] = placeOut
-	return args
-}
 
 // maxLinked is how much of a link's inputs is kept, bytes. More than that (a static libtorch_cuda) is not copied aside; the paths are
 // written down all the same.
@@ -85,9 +20,9 @@ const maxLinked = 256 << 20
 
 func (s *stage) nvlink() error {
 	if s.store == nil {
-		return fmt.Errorf("%w: %w", errNoStore, errAside)
+		return fmt.Errorf("%w: %w", errNoStore, toolcmd.ErrAside)
 	}
-	c, err := readNvlink(s.words[1:])
+	c, err := toolcmd.ReadNvlink(s.words[1:])
 	if err != nil {
 		return err
 	}
@@ -95,7 +30,7 @@ func (s *stage) nvlink() error {
 	if err != nil || !end.ok() {
 		return err
 	}
-	content, err := os.ReadFile(c.args[c.out])
+	content, err := os.ReadFile(c.Output())
 	if os.IsNotExist(err) {
 		return nil // nothing to link on the device
 	}
@@ -109,8 +44,8 @@ func (s *stage) nvlink() error {
 	var inputs []cache.LinkInput
 	room := int64(maxLinked)
 	names := ""
-	for _, at := range c.inputs {
-		in := cache.LinkInput{Path: c.args[at]}
+	for _, path := range c.Inputs() {
+		in := cache.LinkInput{Path: path}
 		info, err := os.Stat(in.Path)
 		if err != nil {
 			return fmt.Errorf("look at a linked file: %w", err)
@@ -123,12 +58,12 @@ func (s *stage) nvlink() error {
 		names += in.Path + "\x00" + in.Object + "\x00"
 		inputs = append(inputs, in)
 	}
-	note := hashOf("link 1", s.command, hash, temporaryName().ReplaceAllString(names, "tmpxft_"))
+	note := hashOf("link 1", s.command, hash, toolcmd.BlotTemporary(names))
 	if _, ok := memoNoted.Get(s.store, note); ok {
 		return nil
 	}
 	l := cache.Link{
-		Command: s.command, Nvlink: s.tool, Args: c.template(), Dir: s.dir, Inputs: inputs, Target: c.target,
+		Command: s.command, Nvlink: s.tool, Args: c.Template(), Dir: s.dir, Inputs: inputs, Target: c.Target,
 		Cubin: hash, Time: time.Now().UTC(),
 	}
 	if err := s.store.Spool(cache.Links, assemblyKey(hash, s.command), l); err != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"gnvcc/cache"
+	"gnvcc/driver/toolcmd"
 	"gnvcc/rewrite/ptx"
 )
 
@@ -104,7 +105,7 @@ func (r *rerun) under(folder string) bool {
 		return filepath.Clean(path)
 	}
 	folder = real(folder)
-	for _, path := range []string{r.command.Dir, r.line().place()} {
+	for _, path := range []string{r.command.Dir, r.line().Place()} {
 		rel, err := filepath.Rel(folder, real(path))
 		if err == nil && rel != ".." && !strings.HasPrefix(rel, "../") {
 			return true
@@ -145,7 +146,7 @@ func sourceOf(store *cache.Store, a cache.Assembly) string {
 
 // changesOf compares an assembly with what is wanted now.
 func (r *rerun) changesOf(store *cache.Store, sn *cache.Snapshot, a cache.Assembly, plain bool) {
-	if call, err := readPtxas(a.Args); err != nil || call.debug {
+	if call, err := toolcmd.ReadPtxas(a.Args); err != nil || call.Debug {
 		return
 	}
 	c, err := loadCommand(store, a.Command)
@@ -229,7 +230,7 @@ func (r *rerun) name() string {
 	return name
 }
 
-func (r *rerun) line() *Line { return lineOf(r.command) }
+func (r *rerun) line() *toolcmd.Line { return lineOf(r.command) }
 
 // recordedEnv looks variables up in a recorded command.
 func recordedEnv(c cache.Command) func(string) string {
@@ -252,7 +253,7 @@ func (r *rerun) impossible() string {
 	if l.Stdin {
 		return "it reads standard input"
 	}
-	if _, err := l.redirect(r.command.Args, "/out", "/side"); err != nil {
+	if _, err := l.Redirect(r.command.Args, "/out", "/side"); err != nil {
 		return err.Error() + "; build it again"
 	}
 	output := os.FileInfo(nil)
@@ -267,7 +268,7 @@ func (r *rerun) impossible() string {
 		}
 	}
 	for _, in := range l.Inputs {
-		info, err := os.Stat(inside(r.command.Dir, in))
+		info, err := os.Stat(toolcmd.Inside(r.command.Dir, in))
 		if err != nil {
 			return in + " is gone"
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"gnvcc/cache"
+	"gnvcc/driver/toolcmd"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/sim/cubin"
 )
@@ -127,7 +128,7 @@ func (c *Compiler) normalOf(ctx context.Context, s *Source, v variantOf) string 
 	if s.translation == nil {
 		return none
 	}
-	call, err := readCicc(s.translation.Args)
+	call, err := toolcmd.ReadCicc(s.translation.Args)
 	if err != nil {
 		return none
 	}

@@ -42,7 +42,7 @@ func (b *bench) plan(ctx context.Context, j *job, t *translation, module *ptx.Mo
 			bad[name] = err
 			continue
 		}
-		if err := rewrite.Fixed(module, name, j.call.reloc); err != nil {
+		if err := rewrite.Fixed(module, name, j.call.Reloc); err != nil {
 			bad[name] = err
 			continue
 		}
@@ -112,7 +112,7 @@ func sourceTerms(r recipe.Recipe) []recipe.Term {
 
 // planSeconds is for recipes with second entries.
 func (b *bench) planSeconds(ctx context.Context, j *job, t *translation, module *ptx.Module, p *plan, seconds []second) error {
-	if j.call.reloc {
+	if j.call.Reloc {
 		return fmt.Errorf("a second entry can't be had with -rdc=true")
 	}
 	if !rewrite.At(seconds[0].rest, rewrite.Flag).IsDefault() {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"gnvcc/cache"
+	"gnvcc/driver/toolcmd"
 )
 
 // The words that nvcc puts in front of a step. nvcc joins prefix and command with a space and gives the whole to sh -c:
@@ -89,7 +90,7 @@ func mannerOf(nvcc string, store *cache.Store) (manner, error) {
 	text := string(out)
 	if err != nil {
 		if !strings.Contains(text, "-prefix") { // some other trouble, perhaps gone the next time
-			return m, fmt.Errorf("ask %s how it takes prefixes: %w: %s: %w", nvcc, err, strings.TrimSpace(text), errAside)
+			return m, fmt.Errorf("ask %s how it takes prefixes: %w: %s: %w", nvcc, err, strings.TrimSpace(text), toolcmd.ErrAside)
 		}
 	} else {
 		m = readManner(text, mark)

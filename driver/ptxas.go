@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"gnvcc/cache"
+	"gnvcc/driver/toolcmd"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/rewrite/stub"
 )
@@ -29,14 +30,14 @@ import (
 const limitBuild = 15 * time.Minute
 
 func (s *stage) ptxas() error {
-	call, err := readPtxas(s.words[1:])
+	call, err := toolcmd.ReadPtxas(s.words[1:])
 	if err != nil {
 		return err
 	}
 	if s.store == nil {
-		return fmt.Errorf("%w: %w", errNoStore, errAside)
+		return fmt.Errorf("%w: %w", errNoStore, toolcmd.ErrAside)
 	}
-	text, err := readRegular(call.input(), maxPTX)
+	text, err := readRegular(call.Input(), maxPTX)
 	if err != nil {
 		return err
 	}
@@ -53,19 +54,19 @@ func (s *stage) ptxas() error {
 	}
 	saw(ptxMark, text)
 	recipes, refused := map[string]recipe.Recipe{}, map[string]error{}
-	if !call.debug && len(kernels) > 0 {
+	if !call.Debug && len(kernels) > 0 {
 		recipes, refused = s.recipesOf(kernels)
 	}
 	for name, reason := range refused {
 		s.log.Warn().Str("kernel", name).Err(reason).Msg("a recipe can't be read")
 	}
-	group := s.group(call.input(), j.hash)
+	group := s.group(call.Input(), j.hash)
 	keepWords(group, "command", s.words)
 	keep(group, "default.ptx", text)
 
 	if len(recipes) == 0 {
 		if seen && frozenHere() == nil && s.noted(j, std.Cubin, kernels) {
-			return fmt.Errorf("%w: %w", errSeen, errAside)
+			return fmt.Errorf("%w: %w", errSeen, toolcmd.ErrAside)
 		}
 		_, err := s.standard(j, kernels, group)
 		return err
@@ -105,7 +106,7 @@ func (s *stage) recipesOf(kernels []cache.Kernel) (recipes map[string]recipe.Rec
 func readRegular(path string, limit int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", err, errAside) // ptxas has its own words for that
+		return nil, fmt.Errorf("%w: %w", err, toolcmd.ErrAside) // ptxas has its own words for that
 	}
 	defer f.Close()
 	info, err := f.Stat()
@@ -113,9 +114,9 @@ func readRegular(path string, limit int64) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is no plain file: %w", path, errAside)
+		return nil, fmt.Errorf("%s is no plain file: %w", path, toolcmd.ErrAside)
 	case info.Size() > limit:
-		return nil, fmt.Errorf("%s has %d bytes: %w", path, info.Size(), errAside)
+		return nil, fmt.Errorf("%s has %d bytes: %w", path, info.Size(), toolcmd.ErrAside)
 	}
 	return io.ReadAll(f)
 }
@@ -127,7 +128,7 @@ func (s *stage) standard(j *job, kernels []cache.Kernel, group string) (*standar
 	if err != nil || !end.ok() {
 		return nil, err
 	}
-	content, err := os.ReadFile(j.call.output())
+	content, err := os.ReadFile(j.call.Output())
 	if err != nil {
 		return nil, fmt.Errorf("read the cubin: %w", err)
 	}
@@ -161,7 +162,7 @@ func noteText(cubinHash string, kernels []cache.Kernel) string {
 // noted tells whether this command's assembly was written down before as it is now. Where the cubin may be another
 // one each time (-lineinfo keeps a file's time) that is not known beforehand.
 func (s *stage) noted(j *job, cubinHash string, kernels []cache.Kernel) bool {
-	if j.call.lineinfo || j.call.debug {
+	if j.call.Lineinfo || j.call.Debug {
 		return false
 	}
 	text, ok := memoNoted.Get(s.store, hashOf(j.key, s.command))
@@ -181,7 +182,7 @@ func (s *stage) note(j *job, content []byte, kernels []cache.Kernel) error {
 	if _, err := s.store.PutObject(j.ptx); err != nil {
 		return fmt.Errorf("keep the PTX: %w", err)
 	}
-	if j.call.reloc {
+	if j.call.Reloc {
 		if _, err := s.store.PutObject(content); err != nil {
 			return fmt.Errorf("keep the cubin: %w", err)
 		}
@@ -234,7 +235,7 @@ func (s *stage) tuned(j *job, std *standard, kernels []cache.Kernel, recipes map
 		if c, err := loadCommand(s.store, s.command); err != nil || !hasHost(c) {
 			return nil, fmt.Errorf("a second entry is chosen by host code, and this command compiles none")
 		}
-		return findStub(j.call.input())
+		return findStub(j.call.Input())
 	})
 	for _, r := range recipes {
 		if r.HasSecond() {
@@ -284,14 +285,14 @@ func (s *stage) tuned(j *job, std *standard, kernels []cache.Kernel, recipes map
 				return err
 			}
 		}
-		final, err := os.ReadFile(j.call.output())
+		final, err := os.ReadFile(j.call.Output())
 		if err != nil {
 			return err
 		}
 		return s.note(j, final, kept.Kernels)
 	}
 	keep(group, "final.cubin", content)
-	if err := install(j.call.output(), content); err != nil {
+	if err := install(j.call.Output(), content); err != nil {
 		s.result = nil // what lies there may be half a file: ptxas is to write its own
 		return err
 	}
@@ -318,7 +319,7 @@ func (s *stage) tuned(j *job, std *standard, kernels []cache.Kernel, recipes map
 // loadBuild finds what was built before from the same things. A stub that would not take the choices any more makes it void.
 func (s *stage) loadBuild(key string, j *job, host func() (*hostStub, error)) ([]byte, keptBuild, bool) {
 	kept, ok := memoBuild.Get(s.store, key)
-	if !ok || j.call.lineinfo {
+	if !ok || j.call.Lineinfo {
 		return nil, keptBuild{}, false
 	}
 	if kept.Cubin == "" {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"gnvcc/cache"
+	"gnvcc/driver/toolcmd"
 )
 
 // One command, built beside: as it was built, for the proof that this gives the files that are
@@ -155,7 +156,7 @@ func (b *beside) run(ctx context.Context, recipes map[string]string) (*result, e
 	}
 	command := b.rerun.command
 	line := b.rerun.line()
-	args, err := line.redirect(command.Args, out, side)
+	args, err := line.Redirect(command.Args, out, side)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errLeft, err)
 	}
@@ -191,7 +192,7 @@ func (b *beside) environment(hold string) []string {
 }
 
 // collect gathers what a run left.
-func collect(line *Line, out, hold string) (*result, error) {
+func collect(line *toolcmd.Line, out, hold string) (*result, error) {
 	r := new(result)
 	err := filepath.WalkDir(out, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -202,7 +203,7 @@ func collect(line *Line, out, hold string) (*result, error) {
 			return err
 		}
 		if filepath.Ext(path) != ".d" { // dependencies: they name the output, and are as they were
-			r.files = append(r.files, written{path, filepath.Join(line.place(), rel)})
+			r.files = append(r.files, written{path, filepath.Join(line.Place(), rel)})
 		}
 		return nil
 	})
@@ -251,7 +252,7 @@ func collect(line *Line, out, hold string) (*result, error) {
 func (b *beside) stamps(files []string) string {
 	var out strings.Builder
 	for _, f := range files {
-		info, err := os.Stat(inside(b.rerun.command.Dir, f))
+		info, err := os.Stat(toolcmd.Inside(b.rerun.command.Dir, f))
 		if err != nil {
 			fmt.Fprintf(&out, "%s -\n", f)
 			continue

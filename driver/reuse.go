@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"gnvcc/cache"
+	"gnvcc/driver/toolcmd"
 )
 
 // Reuse: in gnvcc apply no source has changed as a rule, so cudafe++, cicc and the host compiler would write what they wrote in the build, device code
@@ -67,7 +68,7 @@ func (s *stage) newReuse(inputs [][]byte, outputs []string, texts ...string) (*r
 	r := &reuse{outputs: outputs}
 	parts := []string{"step 1", s.name, tool, s.dir}
 	add := func(text string) error {
-		short, names, err := cutTemporary(text)
+		short, names, err := toolcmd.CutTemporary(text)
 		if err != nil {
 			return err
 		}
@@ -84,12 +85,12 @@ func (s *stage) newReuse(inputs [][]byte, outputs []string, texts ...string) (*r
 	}
 	for i, word := range s.words[1:] {
 		if i > 0 && strings.HasSuffix(s.words[i], "nvvmir-library") { // s.words[i] is the word before
-			if word, err = fileKey(inside(s.dir, word)); err != nil {
+			if word, err = fileKey(toolcmd.Inside(s.dir, word)); err != nil {
 				return nil, err
 			}
 		}
-		if slices.Contains(outputs, word) && !strings.Contains(word, temporary) {
-			word = placeOut // it says where the result goes, and not what it is
+		if slices.Contains(outputs, word) && !strings.Contains(word, toolcmd.Temporary) {
+			word = toolcmd.PlaceOut // it says where the result goes, and not what it is
 		}
 		if err := add(word); err != nil {
 			return nil, err
@@ -104,7 +105,7 @@ func (s *stage) newReuse(inputs [][]byte, outputs []string, texts ...string) (*r
 	parts = append(parts, "environment")
 	parts = append(parts, compileEnvironment(toolEnvironment())...)
 	if dir := os.Getenv("NVVMIR_LIBRARY_DIR"); dir != "" && s.name == "cicc" {
-		library, err := fileKey(filepath.Join(inside(s.dir, dir), "libdevice.10.bc"))
+		library, err := fileKey(filepath.Join(toolcmd.Inside(s.dir, dir), "libdevice.10.bc"))
 		if err != nil {
 			return nil, err
 		}
@@ -163,7 +164,7 @@ func (s *stage) load(r *reuse) ([][]byte, bool) {
 		if r.whole != nil && !sameLengths(kept.Names, r.names) {
 			return nil, false
 		}
-		if contents[i], err = rename(content, kept.Names, r.names); err != nil {
+		if contents[i], err = toolcmd.RenameTemporary(content, kept.Names, r.names); err != nil {
 			return nil, false
 		}
 		if r.whole != nil {
@@ -211,7 +212,7 @@ func (s *stage) keepStep(r *reuse) error {
 			part, err = r.bare(content)
 		}
 		if err == nil {
-			_, err = rename(part, r.names, r.names)
+			_, err = toolcmd.RenameTemporary(part, r.names, r.names)
 		}
 		if err != nil {
 			s.log.Debug().Err(err).Str("file", path).Msg("not kept for apply")
@@ -283,83 +284,4 @@ func withoutProcess(id string) string {
 		return ""
 	}
 	return id[:at-9]
-}
-
-// cutTemporary takes the names of nvcc's temporary files out of a text: tmpxft_0000abcd_00000000-12_ leaves tmpxft_. The error is for what
-// begins like such a name and goes on otherwise.
-func cutTemporary(text string) (short string, names []string, err error) {
-	var out strings.Builder
-	for {
-		at := strings.Index(text, temporary)
-		if at < 0 {
-			out.WriteString(text)
-			return out.String(), names, nil
-		}
-		name := temporaryAt(text[at:])
-		if name == "" {
-			return "", nil, fmt.Errorf("%q: not a name as nvcc gives to its temporary files", text)
-		}
-		names = append(names, name)
-		out.WriteString(text[:at] + temporary)
-		text = text[at+len(name):]
-	}
-}
-
-// temporaryAt gives the name that a text begins with, up to the user's part of it; "" if it is none.
-func temporaryAt(text string) string { return temporaryWith(text, '-') }
-
-// temporaryWith is temporaryAt for names with another character in the middle.
-func temporaryWith(text string, middle byte) string {
-	// tmpxft_ 8 digits _ 8 digits - number _
-	at := len(temporary)
-	for _, end := range []byte{'_', middle} {
-		if len(text) < at+9 || !hexadecimal(text[at:at+8]) || text[at+8] != end {
-			return ""
-		}
-		at += 9
-	}
-	start := at
-	for at < len(text) && text[at] >= '0' && text[at] <= '9' {
-		at++
-	}
-	if at == start || at == len(text) || text[at] != '_' {
-		return ""
-	}
-	return text[:at+1]
-}
-
-func hexadecimal(text string) bool {
-	for _, c := range []byte(text) {
-		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
-	}
-	return true
-}
-
-// rename replaces temporary names in a tool's output. A name that is not among the old ones is an error: nobody knows what it
-// should be called now.
-func rename(content []byte, old, now []string) ([]byte, error) {
-	if !bytes.Contains(content, []byte(temporary)) {
-		return content, nil
-	}
-	var out []byte
-	for rest := string(content); ; {
-		at := strings.Index(rest, temporary)
-		if at < 0 {
-			return append(out, rest...), nil
-		}
-		name := temporaryAt(rest[at:])
-		which, middle := slices.Index(old, name), "-"
-		if name == "" {
-			// In a symbol (GCC's _GLOBAL__sub_I_tmpxft_..., which constructs static objects) the name has no -.
-			name, middle = temporaryWith(rest[at:], '_'), "_"
-			which = slices.IndexFunc(old, func(o string) bool { return strings.Replace(o, "-", middle, 1) == name })
-		}
-		if which < 0 {
-			return nil, fmt.Errorf("a temporary name that is not among the arguments: %q", rest[at:min(len(rest), at+60)])
-		}
-		out = append(append(out, rest[:at]...), strings.Replace(now[which], "-", middle, 1)...)
-		rest = rest[at+len(name):]
-	}
 }

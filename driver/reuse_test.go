@@ -9,46 +9,6 @@ import (
 	"gnvcc/cache"
 )
 
-func TestTemporaryNames(t *testing.T) {
-	const one, two = "tmpxft_0000abcd_00000000-3_", "tmpxft_0000abcd_00000000-12_"
-	short, names, err := cutTemporary("/tmp/" + one + "a.ii:" + two + "b")
-	if err != nil || short != "/tmp/tmpxft_a.ii:tmpxft_b" || len(names) != 2 || names[0] != one || names[1] != two {
-		t.Errorf("%q %q %v", short, names, err)
-	}
-	for _, odd := range []string{"tmpxft_", "tmpxft_0000abcd_00000000", "tmpxft_0000ABCD_00000000-3_", "tmpxft_000abcd_00000000-3_", "tmpxft_0000abcd_00000000-_", "tmpxft_0000abcd_00000000-3"} {
-		if _, _, err := cutTemporary(odd); err == nil {
-			t.Errorf("%q taken for a temporary name", odd)
-		}
-	}
-	const now = "tmpxft_00000001_00000000-3_"
-	got, err := rename([]byte("x "+one+"a y "+one+"b"), []string{two, one}, []string{two, now})
-	if err != nil || string(got) != "x "+now+"a y "+now+"b" {
-		t.Errorf("%q %v", got, err)
-	}
-	got, err = rename([]byte("_GLOBAL__sub_I_tmpxft_0000abcd_00000000_3_a"), []string{two, one}, []string{two, now})
-	if err != nil || string(got) != "_GLOBAL__sub_I_tmpxft_00000001_00000000_3_a" {
-		t.Errorf("%q %v", got, err)
-	}
-	for _, odd := range []string{"x " + two, "tmpxft_0000abcd_00000000_4_a", "tmpxft_", one + "a tmpxft_y"} {
-		if _, err := rename([]byte(odd), []string{one}, []string{now}); err == nil {
-			t.Errorf("%q renamed", odd)
-		}
-	}
-}
-
-func TestReadCudafe(t *testing.T) {
-	good := []string{"--c++17", "--orig_src_file_name", "x.ii", "--gen_c_file_name", "x.cpp", "--stub_file_name", "x.stub.c", genModule, "--module_id_file_name", "x.module_id", "in.ii"}
-	c, err := readCudafe(good)
-	if err != nil || c.in != "in.ii" || len(c.outputs) != 2 || len(c.reads) != 0 {
-		t.Errorf("%+v %v", c, err)
-	}
-	for _, more := range [][]string{{"other.ii"}, {"--list_file=x"}, {"--new_file_name", "x"}, {"--gen_c_file_name"}, {"x.cpp"}} {
-		if _, err := readCudafe(append(append([]string(nil), good...), more...)); err == nil {
-			t.Errorf("%q read", more)
-		}
-	}
-}
-
 // TestReuseKey: whatever the result depends on is in the key, the temporary names are not.
 func TestReuseKey(t *testing.T) {
 	dir := t.TempDir()

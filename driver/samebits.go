@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"gnvcc/cache"
+	"gnvcc/driver/toolcmd"
 	"gnvcc/rewrite/fold"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
@@ -21,7 +22,7 @@ import (
 // cicc for a text, of which the PTX is kept, and none where no kernel in question has such functions.
 
 // sameBits is an error where a variant could have other bits than the kernel.
-func (b *bench) sameBits(ctx context.Context, t *translation, call *ciccCall, unit *source.Unit, module *ptx.Module, signature []string, v variantOf) error {
+func (b *bench) sameBits(ctx context.Context, t *translation, call *toolcmd.Cicc, unit *source.Unit, module *ptx.Module, signature []string, v variantOf) error {
 	if slices.ContainsFunc(v.terms, func(t recipe.Term) bool { return t.Lever == "fastmath" }) || !fold.Suspect(module, v.entry) {
 		return nil // other bits are what the user allowed, or there are no functions
 	}
@@ -62,12 +63,12 @@ func (b *bench) sameBits(ctx context.Context, t *translation, call *ciccCall, un
 const memoEarly cache.Memos[keptVariant] = "early"
 
 // early is the PTX of the untouched text at -O1.
-func (b *bench) early(ctx context.Context, t *translation, call *ciccCall) (*ptx.Module, error) {
+func (b *bench) early(ctx context.Context, t *translation, call *toolcmd.Cicc) (*ptx.Module, error) {
 	id, err := fileKey(t.Cicc)
 	if err != nil {
 		return nil, fmt.Errorf("look at cicc: %w", err)
 	}
-	key := hashOf("early 1", t.Input, id, strings.Join(call.template(), "\x00"), t.Module)
+	key := hashOf("early 1", t.Input, id, strings.Join(call.Template(), "\x00"), t.Module)
 	if kept, ok := memoEarly.Get(b.store, key); ok {
 		if kept.Error != "" {
 			return nil, errors.New(kept.Error)
@@ -90,9 +91,7 @@ func (b *bench) early(ctx context.Context, t *translation, call *ciccCall) (*ptx
 	if err != nil {
 		return nil, err
 	}
-	one := *call
-	one.args = append(slices.Clone(call.args), "-O1")
-	content, err := b.cicc(ctx, t, &one, text, "early"+strconv.FormatInt(b.count.Load(), 10))
+	content, err := b.cicc(ctx, t, call.And("-O1"), text, "early"+strconv.FormatInt(b.count.Load(), 10))
 	if err != nil && (ctx.Err() != nil || transient(err)) {
 		return nil, err
 	}

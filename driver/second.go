@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"gnvcc/cache"
+	"gnvcc/driver/toolcmd"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/rewrite/source"
@@ -140,13 +141,10 @@ type hostStub struct {
 	text []byte
 }
 
-// temporary begins the names of nvcc's own files; what is called otherwise was asked for by the user (--keep) and is his.
-const temporary = "tmpxft_"
-
 // findStub finds the stub that belongs to a PTX: cicc writes both, with one base name.
 func findStub(ptxFile string) (*hostStub, error) {
 	path := strings.TrimSuffix(ptxFile, ".ptx") + ".cudafe1.stub.c"
-	if !strings.HasPrefix(filepath.Base(path), temporary) {
+	if !strings.HasPrefix(filepath.Base(path), toolcmd.Temporary) {
 		return nil, fmt.Errorf("a second entry needs the host stub changed, and %s is a file of the user's (--keep, or a PTX file compiled by itself)", filepath.Base(path))
 	}
 	text, err := os.ReadFile(path)

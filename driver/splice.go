@@ -250,7 +250,7 @@ func cutFatbin(text string) (*fatbin, error) {
 // readQuad reads 0x and 16 digits. A space stands before the last word where a line is not full.
 func readQuad(text string) (uint64, bool) {
 	digits, ok := strings.CutPrefix(strings.TrimPrefix(text, " "), "0x")
-	if !ok || len(digits) != 16 || !hexadecimal(digits) {
+	if !ok || len(digits) != 16 || strings.Trim(digits, "0123456789abcdef") != "" {
 		return 0, false
 	}
 	var v uint64

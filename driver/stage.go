@@ -13,6 +13,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"gnvcc/cache"
+	"gnvcc/driver/toolcmd"
 )
 
 // A stage is gnvcc in front of one of nvcc's tools: it is called with the tool's command, as nvcc would have run it.
@@ -32,9 +33,6 @@ type stage struct {
 	outcome string                       // for gnvcc stats, where count can't tell by itself
 	normals map[string]map[string]string // of the decisions (joint.go)
 }
-
-// errAside is wrapped by what makes a stage step aside without being a failure of ours: an unknown option, say.
-var errAside = errors.New("left to the tool")
 
 // Stage is the stage of a name. It returns only where the process did not become the tool, with the exit code.
 func Stage(name string, words []string) int {
@@ -62,7 +60,7 @@ func Stage(name string, words []string) int {
 	err := s.guarded(take)
 	s.count(err)
 	if err != nil {
-		aside := errors.Is(err, errAside)
+		aside := errors.Is(err, toolcmd.ErrAside)
 		if on(varStrict) && !aside || errors.Is(err, errDiffers) {
 			s.watch.leave(ending{})
 			fmt.Fprintf(os.Stderr, "gnvcc: %s stage: %v\n", name, err)

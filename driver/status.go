@@ -55,7 +55,7 @@ func Status(ctx context.Context, store *cache.Store, under string) (out []Output
 			continue // nothing is known of where it lies
 		}
 		l := r.line()
-		o := OutputStatus{Output: l.place(), Dir: r.command.Dir, Args: r.command.Args, Inputs: l.Inputs, State: "as wanted"}
+		o := OutputStatus{Output: l.Place(), Dir: r.command.Dir, Args: r.command.Args, Inputs: l.Inputs, State: "as wanted"}
 		if l.Output != "" {
 			o.Output = l.Target(r.command.Dir)
 		}

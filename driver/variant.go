@@ -6,13 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
 	"gnvcc/cache"
+	"gnvcc/driver/toolcmd"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/rewrite/source"
@@ -69,12 +68,12 @@ func normalOf(m *ptx.Module, entry string) string {
 }
 
 // variantKey is what a variant depends on.
-func variantKey(t *translation, call *ciccCall, signature []string, v variantOf) (string, error) {
+func variantKey(t *translation, call *toolcmd.Cicc, signature []string, v variantOf) (string, error) {
 	id, err := fileKey(t.Cicc)
 	if err != nil {
 		return "", fmt.Errorf("look at cicc: %w", err)
 	}
-	return hashOf("variant 1", t.Input, id, strings.Join(call.template(), "\x00"), t.Module, v.entry, strings.Join(signature, ","), v.String(), ownKey()), nil
+	return hashOf("variant 1", t.Input, id, strings.Join(call.Template(), "\x00"), t.Module, v.entry, strings.Join(signature, ","), v.String(), ownKey()), nil
 }
 
 // recallVariant finds a variant that was made before, or why there is none.
@@ -139,7 +138,7 @@ func (b *bench) variant(ctx context.Context, t *translation, module *ptx.Module,
 	if f == nil {
 		return made{}, fmt.Errorf("no kernel %s in the PTX", v.entry)
 	}
-	call, err := readCicc(t.Args)
+	call, err := toolcmd.ReadCicc(t.Args)
 	if err != nil {
 		return made{}, err
 	}
@@ -173,7 +172,7 @@ func (b *bench) variant(ctx context.Context, t *translation, module *ptx.Module,
 	return m, err
 }
 
-func (b *bench) compileVariant(ctx context.Context, t *translation, module *ptx.Module, call *ciccCall, signature []string, v variantOf) (*ptx.Module, error) {
+func (b *bench) compileVariant(ctx context.Context, t *translation, module *ptx.Module, call *toolcmd.Cicc, signature []string, v variantOf) (*ptx.Module, error) {
 	unit, err := b.unit(t.Input)
 	if err != nil {
 		return nil, err
@@ -209,18 +208,18 @@ func (b *bench) oneSet(unit *source.Unit, standard, variant *ptx.Module, v varia
 }
 
 // cicc runs the translation's cicc on another text.
-func (b *bench) cicc(ctx context.Context, t *translation, call *ciccCall, text []byte, name string) ([]byte, error) {
+func (b *bench) cicc(ctx context.Context, t *translation, call *toolcmd.Cicc, text []byte, name string) ([]byte, error) {
 	dir := filepath.Join(b.folder, "cicc"+strconv.FormatInt(b.count.Add(1), 10))
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	args, in, out := call.elsewhere(dir)
+	args, in, out := call.Elsewhere(dir)
 	if err := os.WriteFile(in, text, 0o600); err != nil {
 		return nil, err
 	}
-	if call.module >= 0 && t.Module != "" {
-		if err := os.WriteFile(filepath.Join(dir, moduleFile), []byte(t.Module), 0o600); err != nil {
+	if call.Module >= 0 && t.Module != "" {
+		if err := os.WriteFile(filepath.Join(dir, toolcmd.ModuleFile), []byte(t.Module), 0o600); err != nil {
 			return nil, err
 		}
 	}
@@ -240,9 +239,6 @@ func (b *bench) cicc(ctx context.Context, t *translation, call *ciccCall, text [
 	return content, nil
 }
 
-// moduleFile is the name of the file with the module id, in the folder of a variant.
-const moduleFile = "module_id"
-
 // overlay returns an environment with some settings put over it.
 func overlay(environ, settings []string) []string {
 	for _, s := range settings {
@@ -251,38 +247,6 @@ func overlay(environ, settings []string) []string {
 		}
 	}
 	return environ
-}
-
-// elsewhere gives the call's arguments with all its files in dir, and the names of input and output. nvcc's own files must not be touched:
-// it goes on with some of them.
-func (c *ciccCall) elsewhere(dir string) (args []string, in, out string) {
-	args = append([]string(nil), c.args...)
-	in, out = filepath.Join(dir, "in"+filepath.Ext(args[c.in])), filepath.Join(dir, "out.ptx")
-	args[c.in], args[c.out] = in, out
-	if c.module >= 0 {
-		args[c.module] = filepath.Join(dir, moduleFile)
-	}
-	for i, word := range args {
-		if ciccOutputs[word] && i+1 < len(args) {
-			args[i+1] = filepath.Join(dir, "other"+strconv.Itoa(i))
-		}
-	}
-	if c.makesModule {
-		// The variant's static symbols are to be called as the default's are: the id is given, not made.
-		args = slices.DeleteFunc(args, func(word string) bool { return word == genModule })
-	}
-	return args, in, out
-}
-
-var temporaryName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`tmpxft_[0-9a-f]+_[0-9a-f]+-[0-9]+_`) })
-
-// template gives the arguments without the names of files that are nvcc's own and other in every run.
-func (c *ciccCall) template() []string {
-	args, _, _ := c.elsewhere("/")
-	for i := range args {
-		args[i] = temporaryName().ReplaceAllString(args[i], "tmpxft_")
-	}
-	return args
 }
 
 // units keeps the last parsed units: a tuner asks for the same one for every variant.

@@ -74,8 +74,8 @@ func CodeHash(cubin []byte, kernel string) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// codeOf returns what tells one candidate's behaviour from another's, "" if unknown.
-func codeOf(c *Candidate, kernel string) string {
+// CodeOf returns what tells one candidate's behaviour from another's, "" if unknown.
+func CodeOf(c *Candidate, kernel string) string {
 	if c.Code == "" && c.Path != "" {
 		if b, err := os.ReadFile(c.Path); err == nil {
 			c.Code, _ = CodeHash(b, kernel)

@@ -123,7 +123,7 @@ func product(args string) int {
 func (k *Kernel) ReadSource(u *source.Unit, signature []string) {
 	found, err := u.Kernel(k.Name)
 	if err != nil {
-		k.NoUnroll, k.NoSpec = firstLine(err), firstLine(err)
+		k.NoUnroll, k.NoSpec = FirstLine(err), FirstLine(err)
 		return
 	}
 	k.Loops, k.NoUnroll, k.NoSpec = found.Loops, found.NoUnroll, found.NoSpec
@@ -131,7 +131,7 @@ func (k *Kernel) ReadSource(u *source.Unit, signature []string) {
 	k.Source = fmt.Sprintf("%s:%d", found.File, found.Line)
 	if k.NoSpec == "" {
 		if k.Values, err = found.Values(signature); err != nil {
-			k.NoSpec = firstLine(err)
+			k.NoSpec = FirstLine(err)
 		}
 	}
 }

@@ -147,3 +147,20 @@ func TestLongNames(t *testing.T) {
 		}
 	}
 }
+
+func TestShortName(t *testing.T) {
+	for mangled, want := range map[string]string{
+		"_Z7stencilIfLi4EEvPT_S1_i":          "stencil<float, 4>",
+		"plain":                              "plain",
+		"_ZN2ns1kEPf":                        "ns::k",
+		"_ZN12_GLOBAL__N_14hideEPf":          "hide",
+		"_Z1kIiEvT_":                         "k<int>",
+		"_Z3refIRKfEvT_":                     "ref<float const&>",
+		"_Z4voidIvEvv":                       "void<void>",
+		"_ZN3cub9AgentIiNS_3OpsEE3runEPKfi1": "_ZN3cub9AgentIiNS_3OpsEE3runEPKfi1",
+	} {
+		if got := ShortName(mangled); got != want {
+			t.Errorf("ShortName(%q) = %q, want %q", mangled, got, want)
+		}
+	}
+}

@@ -1,10 +1,20 @@
-// Package policy decides which recipes to try for a kernel, and which to believe. It drives a search over the levers'
-// table (lever.go, one file a lever), measures through a Session inside the user's running program, compiles through a
-// Compiler, and hands decisions with their evidence to a Sink. It never touches a GPU, a compiler or the store itself: these come in as
-// interfaces (kernel.go), so that everything here is tested on a simulated GPU.
+// Package policy has the nouns of tuning: kernels, launches' values, options, bounds, trials, and the interfaces to those
+// who compile, store and listen. It never touches a GPU, a compiler or the store itself: these come in as interfaces
+// (kernel.go), so that all rooms here are tested on a simulated GPU.
 //
-// The room also tells people what was decided (report.go, explain.go), what could be decided without a GPU (predict.go)
-// and how far it is (progress.go). cmd/gnvcc wires it up; nobody else calls it.
+// The rooms above it, each of which imports only those before it:
 //
-// What is believed, and when, is written down in policy/stats. How the search goes is written down in search.go.
+//	stats/    when a comparison of times is believed
+//	lever/    which values of which lever are worth trying: a file each
+//	decide/   what is believed of a kernel when all that was found is in
+//	report/   what people are told
+//	search/   a tuning run: compile, check, race, compare, decide
+//	foretell/ what can be said of a kernel without a GPU
+//	page/     what was decided, as one HTML file
+//
+// cmd/gnvcc wires them up; nobody else calls them.
+//
+// Files: kernel.go what is given, describe.go what PTX and source tell of a kernel, values.go of a launch, options.go
+// what the user allows, within.go errors and bounds, trial.go one candidate on one configuration, code.go what the GPU
+// would execute, pin.go recipes that nobody measures, progress.go what a run tells.
 package policy

@@ -80,6 +80,11 @@ func (s Shape) Threads() int { return s.Block[0] * s.Block[1] * s.Block[2] }
 // Blocks is the number of blocks.
 func (s Shape) Blocks() int { return s.Grid[0] * s.Grid[1] * s.Grid[2] }
 
+// Sim is the shape of a build's launch for sim.
+func (s Shape) Sim(b cache.Build) sim.Shape {
+	return sim.Shape{Threads: s.Threads(), Shared: b.Shared + s.Dynamic, Blocks: s.Blocks(), Barriers: b.Barriers}
+}
+
 func (s Shape) String() string {
 	text := dims(s.Grid) + " x " + dims(s.Block)
 	if s.Dynamic > 0 {
@@ -110,8 +115,8 @@ type Candidate struct {
 	Normals map[string]string // for the evidence of a decision for it
 }
 
-// limit is the largest block by directives.
-func (c *Candidate) limit() int {
+// Limit is the largest block by directives.
+func (c *Candidate) Limit() int {
 	if c.MaxThreads > 0 {
 		return c.MaxThreads
 	}
@@ -138,4 +143,12 @@ type Sink interface {
 type Memory interface {
 	Recall(key string) ([]byte, bool)
 	Remember(key string, b []byte) error
+}
+
+// Label is how people call it.
+func (k *Kernel) Label() string {
+	if k.Short != "" {
+		return k.Short
+	}
+	return k.Name
 }

@@ -10,7 +10,6 @@ import (
 
 	"gnvcc/policy/stats"
 	"gnvcc/rewrite"
-	"gnvcc/rewrite/recipe"
 )
 
 // What the user may say about a tuning run. The zero value of nothing here is meant: begin with Defaults.
@@ -67,16 +66,11 @@ func Defaults() Options {
 	}
 }
 
-// Validate names the first thing wrong with options.
-func (o *Options) Validate() error {
+// Validate names the first thing wrong with options; known are the names of all levers.
+func (o *Options) Validate(known []string) error {
 	for _, list := range [][]string{o.Levers, o.Without} {
 		for _, name := range list {
-			if levers[name] == nil {
-				var known []string
-				for _, l := range Levers() {
-					known = append(known, l.Name)
-				}
-				slices.Sort(known)
+			if !slices.Contains(known, name) {
 				return fmt.Errorf("no lever is called %q; there are %s", name, strings.Join(known, ", "))
 			}
 		}
@@ -93,38 +87,18 @@ func (o *Options) Validate() error {
 	return nil
 }
 
-// allowsAll tells whether all levers of a recipe may be used. A copy that only the host tells from the kernel belongs to the lever
-// that needs it.
-func (o *Options) allowsAll(r recipe.Recipe) bool {
-	for _, t := range r.Terms {
-		if l := levers[t.Lever]; l == nil || !t.HostOnly() && !o.allows(l) && !o.allowsWith(r, l) {
-			return false
-		}
-	}
-	return true
-}
-
-// allowsWith tells whether a lever that was not asked for may stand in a recipe beside one that was, as part of its value (a cap
-// beside a demotion).
-func (o *Options) allowsWith(r recipe.Recipe, l *Lever) bool {
-	return !slices.Contains(o.Without, l.Name) && slices.ContainsFunc(r.Terms, func(t recipe.Term) bool {
-		other := levers[t.Lever]
-		return other != nil && o.allows(other) && slices.Contains(other.With, l.Name)
-	})
-}
-
-// leave is what the user allows beyond the same bits, as text; "" for nothing.
-func (o *Options) leave() string {
+// Leave is what the user allows beyond the same bits, as text; "" for nothing.
+func (o *Options) Leave() string {
 	if o.Within == (Bound{}) && !o.Judged {
 		return ""
 	}
 	return fmt.Sprintf("%s within %s, judged %v, slots %v\n", o.Exact, o.Within, o.Judged, o.Slots)
 }
 
-// allows tells whether a lever may be used at all.
-func (o *Options) allows(l *Lever) bool {
-	if o.Levers != nil && !slices.Contains(o.Levers, l.Name) {
+// Allows tells whether a lever may be used at all.
+func (o *Options) Allows(lever string) bool {
+	if o.Levers != nil && !slices.Contains(o.Levers, lever) {
 		return false
 	}
-	return !slices.Contains(o.Without, l.Name)
+	return !slices.Contains(o.Without, lever)
 }

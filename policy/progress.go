@@ -1,18 +1,11 @@
 package policy
 
 import (
-	"fmt"
-	"io"
-	"strings"
-	"sync"
-	"time"
-
 	"gnvcc/cache"
 	"gnvcc/policy/stats"
 )
 
-// What is told while a run goes on. On a terminal the last line is overwritten with what is being done; elsewhere only what is final is
-// printed, a line for each configuration of a kernel.
+// What a run tells while it goes on; policy/report prints it.
 
 // Progress is told what a tuner does.
 type Progress interface {
@@ -37,155 +30,11 @@ type Outcome struct {
 	Alone   string // why it was left alone after all
 }
 
-func (c *config) outcome(k *Kernel) Outcome {
-	o := Outcome{Before: c.before, Alone: c.alone, Tried: len(c.book.Trials)}
-	for _, tr := range c.book.Trials {
-		if tr.N > 0 {
-			o.Run++
-		}
-		if tr.Refused != "" {
-			o.Refused++
-			if strings.HasPrefix(tr.Refused, "other bits") {
-				o.Other++
-			}
-		}
-	}
-	if c.winner != nil && c.winner.Confirmed != nil {
-		o.Recipe, o.Words = c.winner.Text, Words(k, c.winner.Recipe)
-		o.Ratio, o.Before, o.After = c.winner.Confirmed.Ratio, c.winner.Confirmed.Before, c.winner.Confirmed.After
-	}
-	return o
-}
+// Silent is told and tells nobody.
+type Silent struct{}
 
-type silent struct{}
-
-func (silent) Trying(*Kernel, Shape, string, int) {}
-func (silent) Tuned(*Kernel, Shape, Outcome)      {}
-func (silent) Alone(*Kernel, Shape, string)       {}
-func (silent) Lost(*Kernel, Shape, error)         {}
-func (silent) Note(string)                        {}
-
-// Lines is the Progress of the command. The program's own output stays apart: Lines writes to the terminal or stderr.
-type Lines struct {
-	w     io.Writer
-	tty   bool
-	width int
-	now   func() time.Time
-
-	mu      sync.Mutex
-	open    bool // a line that is to be overwritten stands there
-	kernels map[string]float64
-	told    map[string]string // by configuration: what was said last
-	begun   time.Time
-	at      string
-}
-
-// NewLines makes a Progress that writes to w; tty tells whether w is a terminal.
-func NewLines(w io.Writer, tty bool) *Lines {
-	return &Lines{w: w, tty: tty, width: 110, now: time.Now, kernels: map[string]float64{}, told: map[string]string{}}
-}
-
-// Trying shows what is being done; terminals only.
-func (p *Lines) Trying(k *Kernel, s Shape, doing string, candidates int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if at := k.Identity + s.String(); at != p.at {
-		p.at, p.begun = at, p.now()
-	}
-	if !p.tty {
-		return
-	}
-	text := fmt.Sprintf("gnvcc: tuning %s at %s: %s", k.label(), s, doing)
-	if candidates > 0 {
-		text += fmt.Sprintf(" (%d)", candidates)
-	}
-	if n, geo := p.won(); n > 0 {
-		text += fmt.Sprintf("; so far %d faster, %.2fx", n, geo)
-	}
-	p.overwrite(text)
-}
-
-// Tuned prints what a configuration gave.
-func (p *Lines) Tuned(k *Kernel, s Shape, o Outcome) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	// A later launch that confirms what was said is no news.
-	key, news := k.Identity+k.Name+s.String(), fmt.Sprint(o.Recipe, "|", o.Alone, "|", o.Other)
-	if p.told[key] == news {
-		return
-	}
-	p.told[key] = news
-	text := fmt.Sprintf("gnvcc: %s at %s: ", k.label(), s)
-	switch {
-	case o.Alone != "":
-		text += "left alone: " + o.Alone
-	case o.Recipe == "":
-		text += fmt.Sprintf("%s, nothing better among %d candidates", duration(o.Before.Median), o.Tried)
-	default:
-		p.kernels[k.Identity+s.String()] = o.Ratio.Estimate
-		text += fmt.Sprintf("%s -> %s, %.2fx (%s)", duration(o.Before.Median), duration(o.Before.Median*o.Ratio.Estimate), 1/o.Ratio.Estimate, o.Recipe)
-	}
-	if o.Other > 0 {
-		text += fmt.Sprintf(", %d refused for other bits", o.Other)
-	}
-	if k.Identity+s.String() == p.at {
-		text += fmt.Sprintf(" [%.1f s]", p.now().Sub(p.begun).Seconds())
-	}
-	p.line(text)
-}
-
-// Alone prints why something is left alone.
-func (p *Lines) Alone(k *Kernel, s Shape, reason string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.line(fmt.Sprintf("gnvcc: %s left alone: %s", k.label(), reason))
-}
-
-// Lost prints that a process was lost.
-func (p *Lines) Lost(k *Kernel, s Shape, err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.line(fmt.Sprintf("gnvcc: %s at %s: %v; nothing is adopted for it. Run again: the candidate will not be tried any more", k.label(), s, err))
-}
-
-// Note prints something else.
-func (p *Lines) Note(text string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.line("gnvcc: " + text)
-}
-
-// Close wipes an open line.
-func (p *Lines) Close() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.open {
-		fmt.Fprint(p.w, "\r\x1b[K")
-		p.open = false
-	}
-}
-
-func (p *Lines) won() (int, float64) {
-	product, n := 1.0, 0
-	for _, r := range p.kernels {
-		product *= 1 / r
-		n++
-	}
-	return n, geomean(product, n)
-}
-
-func (p *Lines) overwrite(text string) {
-	if r := []rune(text); len(r) > p.width {
-		text = string(r[:p.width-3]) + "..."
-	}
-	fmt.Fprint(p.w, "\r\x1b[K"+text)
-	p.open = true
-}
-
-func (p *Lines) line(text string) {
-	if p.open {
-		fmt.Fprint(p.w, "\r\x1b[K")
-		p.open = false
-	}
-	fmt.Fprintln(p.w, text)
-}
+func (Silent) Trying(*Kernel, Shape, string, int) {}
+func (Silent) Tuned(*Kernel, Shape, Outcome)      {}
+func (Silent) Alone(*Kernel, Shape, string)       {}
+func (Silent) Lost(*Kernel, Shape, error)         {}
+func (Silent) Note(string)                        {}

@@ -1,8 +1,6 @@
 package policy
 
 import (
-	"encoding/json"
-	"fmt"
 	"math"
 	"sort"
 	"time"
@@ -13,7 +11,7 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// What is known of one recipe on one configuration, and how it outlives the run.
+// What is known of one recipe on one configuration.
 
 // A Trial is one candidate on one configuration.
 type Trial struct {
@@ -30,7 +28,7 @@ type Trial struct {
 	Error   Error             // the largest one of these launches
 	Normals map[string]string `json:",omitempty"` // Candidate's
 
-	stale bool // its guards ask for values that this run's launches of the configuration don't all have
+	Stale bool // its guards ask for values that this run's launches of the configuration don't all have
 
 	// From fresh samples; nil: not compared.
 	Confirmed *Compared
@@ -44,17 +42,17 @@ type Compared struct {
 	Time          time.Time
 }
 
-// usable tells whether a trial may be built upon.
-func (t *Trial) usable() bool { return t.Refused == "" && t.Same == "" && t.Ratio > 0 && !t.stale }
+// Usable tells whether a trial may be built upon.
+func (t *Trial) Usable() bool { return t.Refused == "" && t.Same == "" && t.Ratio > 0 && !t.Stale }
 
-func compared(c stats.Comparison, confidence float64, now time.Time) *Compared {
+func Compare(c stats.Comparison, confidence float64, now time.Time) *Compared {
 	if math.IsInf(c.Ratio.High, 1) {
 		c.Ratio.High = 1e9 // JSON has no infinity
 	}
-	return &Compared{Ratio: c.Ratio, Before: timeOf(c.Base, confidence), After: timeOf(c.Cand, confidence), Time: now}
+	return &Compared{Ratio: c.Ratio, Before: TimeOf(c.Base, confidence), After: TimeOf(c.Cand, confidence), Time: now}
 }
 
-func timeOf(x []float64, confidence float64) cache.Time {
+func TimeOf(x []float64, confidence float64) cache.Time {
 	i := stats.MedianInterval(x, confidence)
 	t := cache.Time{Median: i.Estimate, Low: i.Low, High: i.High, N: i.N}
 	if len(x) > 0 && i.High > stats.Quantile(x, 1) { // too few for an interval: their range
@@ -63,12 +61,12 @@ func timeOf(x []float64, confidence float64) cache.Time {
 	return t
 }
 
-// rank sorts trials: usable ones first, the fastest of them first, save that within 1 % (less than that is luck) the safer kind of
+// Rank sorts trials: usable ones first, the fastest of them first, save that within 1 % (less than that is luck) the safer kind of
 // exactness and then the shorter recipe goes first.
-func rank(trials []*Trial) []*Trial {
+func Rank(trials []*Trial) []*Trial {
 	var out []*Trial
 	for _, t := range trials {
-		if t.usable() {
+		if t.Usable() {
 			out = append(out, t)
 		}
 	}
@@ -83,7 +81,7 @@ func rank(trials []*Trial) []*Trial {
 	for i := range out {
 		best := i
 		for j := i + 1; j < len(out) && out[j].Ratio <= out[i].Ratio*1.01; j++ {
-			if simpler(out[j].Recipe, out[best].Recipe) {
+			if Simpler(out[j].Recipe, out[best].Recipe) {
 				best = j
 			}
 		}
@@ -94,16 +92,16 @@ func rank(trials []*Trial) []*Trial {
 	return out
 }
 
-// simpler tells whether a is to be preferred to b at equal times.
-func simpler(a, b recipe.Recipe) bool {
+// Simpler tells whether a is to be preferred to b at equal times.
+func Simpler(a, b recipe.Recipe) bool {
 	if x, y := rewrite.ExactnessOf(a), rewrite.ExactnessOf(b); x != y {
 		return x < y
 	}
-	return weight(a) < weight(b)
+	return Weight(a) < Weight(b)
 }
 
-// weight counts what a recipe asks for: a guard's conditions singly.
-func weight(r recipe.Recipe) int {
+// Weight counts what a recipe asks for: a guard's conditions singly.
+func Weight(r recipe.Recipe) int {
 	n := 0
 	for _, t := range r.Terms {
 		if t.HostOnly() {
@@ -115,68 +113,4 @@ func weight(r recipe.Recipe) int {
 		}
 	}
 	return n
-}
-
-// A notebook is what is remembered of one kernel identity on one configuration, device and driver.
-type notebook struct {
-	Identity string // of the kernel: its name is a hash, and gnvcc forget has to find it
-	Trials   []*Trial
-	Done     bool // the search had ended by itself, not by its budget
-	Cost     cache.Cost
-
-	Exhaustive *cache.Exhaustive `json:",omitempty"`
-	Curve      []cache.Degree    `json:",omitempty"`
-}
-
-// notebookKey names it. What was found with leave to approximate is kept apart from what was found without (leave is ""). The driver's version is not part: it schedules nothing within a kernel; a trial is compared anew
-// before it is adopted anyway.
-func notebookKey(identity, device string, s Shape, leave string) string {
-	return cache.Hash([]byte(fmt.Sprintf("notebook 1\n%s\n%s\n%v %v %d\n%s", identity, device, s.Grid, s.Block, s.Dynamic, leave)))
-}
-
-// readNotebook gives an empty one where there is none, or one that doesn't say whose it is.
-func readNotebook(m Memory, key, identity string) notebook {
-	n := notebook{Identity: identity}
-	if m == nil {
-		return n
-	}
-	var old notebook
-	if b, ok := m.Recall(key); !ok || json.Unmarshal(b, &old) != nil || old.Identity != identity {
-		return n
-	}
-	n = old
-	kept := n.Trials[:0]
-	for _, t := range n.Trials {
-		if t == nil {
-			continue // not written by us
-		}
-		r, err := recipe.Parse(t.Text)
-		if err != nil {
-			continue // of another version: tried again
-		}
-		t.Recipe = r
-		kept = append(kept, t)
-	}
-	n.Trials = kept
-	return n
-}
-
-// NotebookOf gives the identity of the kernel whose notebook a text is, "" where it is none.
-func NotebookOf(text []byte) string {
-	var n struct{ Identity string }
-	if json.Unmarshal(text, &n) != nil {
-		return ""
-	}
-	return n.Identity
-}
-
-func writeNotebook(m Memory, key string, n notebook) error {
-	if m == nil {
-		return nil
-	}
-	b, err := json.Marshal(n)
-	if err != nil {
-		return err
-	}
-	return m.Remember(key, b)
 }

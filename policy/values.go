@@ -2,6 +2,7 @@ package policy
 
 import (
 	"bytes"
+	"slices"
 
 	"gnvcc/profile"
 	"gnvcc/rewrite/recipe"
@@ -81,8 +82,8 @@ func values(k *Kernel, l *profile.Launch, now bool) []Value {
 	return out
 }
 
-// guard makes a guard of values.
-func guard(values []Value) recipe.Guard {
+// Guard makes a guard of values.
+func Guard(values []Value) recipe.Guard {
 	var g recipe.Guard
 	for _, v := range values {
 		g.Conditions = append(g.Conditions, v.Is)
@@ -90,11 +91,49 @@ func guard(values []Value) recipe.Guard {
 	return g
 }
 
-// lookUp finds values by what a guard's conditions look at.
-func lookUp(values []Value) func(key string) (string, bool) {
+// LookUp finds values by what a guard's conditions look at.
+func LookUp(values []Value) func(key string) (string, bool) {
 	have := map[string]string{}
 	for _, v := range values {
 		have[v.Is.Key()] = v.Text()
 	}
 	return func(key string) (string, bool) { text, ok := have[key]; return text, ok }
+}
+
+// Broken tells whether a recipe's guards ask for values that not all launches of this configuration have so far.
+func (k *Kernel) Broken(r recipe.Recipe, l *profile.Launch) bool {
+	return r.HasCopy() && !fulfilled(r, Values(k, l))
+}
+
+// Held tells whether a launch itself fulfils one of a recipe's guards.
+func (k *Kernel) Held(r recipe.Recipe, l *profile.Launch) bool {
+	return fulfilled(r, valuesNow(k, l))
+}
+
+func fulfilled(r recipe.Recipe, values []Value) bool {
+	guards, err := r.Guards()
+	have := LookUp(values)
+	return err == nil && slices.ContainsFunc(guards, func(g recipe.Guard) bool { return g.Holds(have) })
+}
+
+// ArgumentNames gives the names of the arguments that a recipe's conditions look at, by their places; nil: it has none.
+func (k *Kernel) ArgumentNames(r recipe.Recipe) map[string]string {
+	var out map[string]string
+	guards, err := r.Guards()
+	if err != nil {
+		return nil
+	}
+	for _, g := range guards {
+		for _, c := range g.Conditions {
+			for _, v := range k.Values {
+				if c.Kind <= recipe.Alignment && v.Name != "" && v.Place() == c.Of {
+					if out == nil {
+						out = map[string]string{}
+					}
+					out[c.Of.String()] = v.Name
+				}
+			}
+		}
+	}
+	return out
 }

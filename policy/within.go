@@ -58,25 +58,25 @@ type Error struct {
 	Max, Mean float64
 }
 
-const unknownError = 1e9
+const UnknownError = 1e9
 
-// of is what a bound looks at.
-func (b Bound) of(e Error) float64 {
+// Of is what a bound looks at.
+func (b Bound) Of(e Error) float64 {
 	if b.Mean {
 		return e.Mean
 	}
 	return e.Max
 }
 
-// allows tells whether an error is within the bound.
-func (b Bound) allows(e Error) bool { return e == Error{} || b.of(e) <= b.Value }
+// Allows tells whether an error is within the bound.
+func (b Bound) Allows(e Error) bool { return e == Error{} || b.Of(e) <= b.Value }
 
-// errorOf reads a comparison as the kernel's values.
-func (k *Kernel) errorOf(d profile.Difference) Error {
+// ErrorOf reads a comparison as the kernel's values.
+func (k *Kernel) ErrorOf(d profile.Difference) Error {
 	if d.Same {
 		return Error{}
 	}
-	e := Error{unknownError, unknownError}
+	e := Error{UnknownError, UnknownError}
 	switch k.Writes {
 	case "f32":
 		e = Error{d.Relative32, d.Mean32}
@@ -84,26 +84,28 @@ func (k *Kernel) errorOf(d profile.Difference) Error {
 		e = Error{d.Relative64, d.Mean64}
 	}
 	known := func(x float64) float64 {
-		if !(x >= 0 && x <= unknownError) {
-			return unknownError
+		if !(x >= 0 && x <= UnknownError) {
+			return UnknownError
 		}
 		return max(x, math.SmallestNonzeroFloat64) // other bits of equal values: -0 beside 0
 	}
 	return Error{known(e.Max), known(e.Mean)}
 }
 
-// max is the larger error, each for itself.
-func (e Error) max(other Error) Error { return Error{max(e.Max, other.Max), max(e.Mean, other.Mean)} }
+// Larger is the larger error, each for itself.
+func (e Error) Larger(other Error) Error {
+	return Error{max(e.Max, other.Max), max(e.Mean, other.Mean)}
+}
 
-// exceeds says why a difference is not allowed.
-func (k *Kernel) exceeds(b Bound, d profile.Difference) string {
-	e := k.errorOf(d)
+// Exceeds says why a difference is not allowed.
+func (k *Kernel) Exceeds(b Bound, d profile.Difference) string {
+	e := k.ErrorOf(d)
 	switch {
 	case b == Bound{}:
 		return "other bits: " + d.String()
 	case k.Writes == "":
 		return "other bits: " + d.String() + "; what it writes is not all f32 or all f64, so that no relative error is known"
-	case e.Max >= unknownError:
+	case e.Max >= UnknownError:
 		return "other bits: a number became a NaN or an infinity, or the other way round; " + d.String()
 	}
 	return fmt.Sprintf("its error is %.3g (mean %.3g), the bound %s", e.Max, e.Mean, b)

@@ -5,11 +5,31 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"gnvcc/profile"
+	"gnvcc/rewrite"
 	"gnvcc/rewrite/ptx"
 )
+
+func TestBounds(t *testing.T) {
+	for _, text := range []string{"1e-3", "mean:1e-5", "0.5"} {
+		if _, err := ParseBound(text); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, text := range []string{"", "0", "-1", "NaN", "Inf", "mean", "mean:", "max:1e-3", "1e-3 "} {
+		if b, err := ParseBound(text); err == nil {
+			t.Errorf("%q is read as %v", text, b)
+		}
+	}
+	o := Defaults()
+	o.Exact = rewrite.Approximate
+	if err := o.Validate(nil); err == nil || !strings.Contains(err.Error(), "-within") {
+		t.Errorf("approximation without a bound: %v", err)
+	}
+}
 
 const writesCU = `
 #include <cassert>
@@ -67,20 +87,20 @@ func TestErrorOf(t *testing.T) {
 	for _, c := range []struct {
 		writes string
 		max    float64
-	}{{"f32", 1e-3}, {"f64", 1e-9}, {"", unknownError}} {
+	}{{"f32", 1e-3}, {"f64", 1e-9}, {"", UnknownError}} {
 		k := &Kernel{Writes: c.writes}
-		if e := k.errorOf(d); e.Max != c.max {
+		if e := k.ErrorOf(d); e.Max != c.max {
 			t.Errorf("%q: %+v", c.writes, e)
 		}
 	}
 	k := &Kernel{Writes: "f32"}
-	if e := k.errorOf(profile.Difference{Words: 1, Relative32: math.Inf(1), Mean32: math.NaN()}); e.Max != unknownError || e.Mean != unknownError || (Bound{Value: 1e8}).allows(e) {
+	if e := k.ErrorOf(profile.Difference{Words: 1, Relative32: math.Inf(1), Mean32: math.NaN()}); e.Max != UnknownError || e.Mean != UnknownError || (Bound{Value: 1e8}).Allows(e) {
 		t.Errorf("infinite: %+v", e)
 	}
-	if e := k.errorOf(profile.Difference{Same: true}); e != (Error{}) || !(Bound{}).allows(e) {
+	if e := k.ErrorOf(profile.Difference{Same: true}); e != (Error{}) || !(Bound{}).Allows(e) {
 		t.Errorf("the same: %+v", e)
 	}
-	if e := k.errorOf(profile.Difference{Words: 1}); e == (Error{}) || (Bound{}).allows(e) { // -0 in place of 0: other bits
+	if e := k.ErrorOf(profile.Difference{Words: 1}); e == (Error{}) || (Bound{}).Allows(e) { // -0 in place of 0: other bits
 		t.Errorf("equal values of other bits: %+v", e)
 	}
 }

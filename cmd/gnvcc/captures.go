@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gnvcc/policy"
+	"gnvcc/policy/lever"
 	"gnvcc/profile/capture"
 	"gnvcc/profile/replay"
 )
@@ -157,7 +158,7 @@ func replayCaptures(args []string, o policy.Options, only string, then ending) i
 	if only != "" {
 		o.Levers = strings.Split(only, ",")
 	}
-	if err := o.Validate(); err != nil {
+	if err := o.Validate(lever.Names()); err != nil {
 		return complain("replay", err)
 	}
 	if _, err := os.Stat("/dev/nvidiactl"); err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gnvcc/cache"
-	"gnvcc/policy"
+	"gnvcc/policy/decide"
 )
 
 // Forgetting what was measured, so that the next tune begins anew.
@@ -81,7 +81,7 @@ func forgetting(ctx context.Context, name string, all, dry bool) error {
 		}
 	}
 	gone.notebooks, err = store.RemoveMemos(notebooks, func(text []byte) bool {
-		identity := policy.NotebookOf(text)
+		identity := decide.NotebookOf(text)
 		return identity != "" && (all || known[identity])
 	}, dry)
 	gone.tell(dry)

@@ -18,6 +18,7 @@ import (
 	"gnvcc/cache"
 	"gnvcc/driver"
 	"gnvcc/policy"
+	"gnvcc/policy/decide"
 )
 
 // Approximation that a command of the user's allows: gnvcc tune -approximate -judge COMMAND.
@@ -65,8 +66,8 @@ func newJudge(ctx context.Context, store *cache.Store, book *book, command, buil
 }
 
 // run finds what the judge accepts, and leaves the program built with it.
-func (j *judge) run(ctx context.Context, results []policy.Result) error {
-	var open []policy.Result
+func (j *judge) run(ctx context.Context, results []decide.Result) error {
+	var open []decide.Result
 	for _, r := range results {
 		if r.Decision != nil && len(r.Approximate) > 0 {
 			open = append(open, r)
@@ -99,7 +100,7 @@ func (j *judge) run(ctx context.Context, results []policy.Result) error {
 	for i, r := range open {
 		sizes[i] = len(r.Approximate)
 	}
-	chosen, err := policy.Choose(sizes, limit, func(selection []int) (float64, error) { return j.try(ctx, open, selection) })
+	chosen, err := decide.Choose(sizes, limit, func(selection []int) (float64, error) { return j.try(ctx, open, selection) })
 	if err != nil {
 		return errors.Join(err, j.adopt(open, none, false)) // what was not accepted is taken back
 	}
@@ -117,7 +118,7 @@ func (j *judge) run(ctx context.Context, results []policy.Result) error {
 }
 
 // selected is the decision that a number stands for.
-func (j *judge) selected(r policy.Result, n int) cache.Decision {
+func (j *judge) selected(r decide.Result, n int) cache.Decision {
 	if n == 0 {
 		return *r.Decision
 	}
@@ -127,7 +128,7 @@ func (j *judge) selected(r policy.Result, n int) cache.Decision {
 }
 
 // adopt keeps the decisions of a selection and builds with them. first: it is no error if nothing had to be built.
-func (j *judge) adopt(open []policy.Result, selection []int, first bool) error {
+func (j *judge) adopt(open []decide.Result, selection []int, first bool) error {
 	changed := false
 	for i, r := range open {
 		d := j.selected(r, selection[i])
@@ -212,7 +213,7 @@ func (j *judge) word(e float64) string {
 }
 
 // try builds with a selection, runs the program and asks the judge.
-func (j *judge) try(ctx context.Context, open []policy.Result, selection []int) (float64, error) {
+func (j *judge) try(ctx context.Context, open []decide.Result, selection []int) (float64, error) {
 	if err := j.adopt(open, selection, false); err != nil {
 		return 0, err
 	}

@@ -10,14 +10,14 @@ import (
 	"testing"
 
 	"gnvcc/cache"
-	"gnvcc/policy"
+	"gnvcc/policy/decide"
 )
 
 // A stand has a program that prints what its recipes come to: the "build" writes it anew. Kernel a is off by its degree, b by ten times that.
 type stand struct {
 	t     *testing.T
 	j     *judge
-	open  []policy.Result
+	open  []decide.Result
 	has   map[string]string // identity -> recipe
 	said  []string
 	built int
@@ -39,7 +39,7 @@ func newStand(t *testing.T, command, bound string) *stand {
 	}
 	for i, name := range []string{"a", "b"} {
 		d := cache.Decision{Identity: name, Kernel: name}
-		r := policy.Result{Decision: &d, Saves: float64(2 - i)}
+		r := decide.Result{Decision: &d, Saves: float64(2 - i)}
 		for n := 1; n <= 4; n++ {
 			a := d
 			a.Recipe = fmt.Sprintf("approx=all:warps<%d", n)

@@ -9,8 +9,8 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/driver"
-	"gnvcc/policy"
 	"gnvcc/policy/page"
+	"gnvcc/policy/report"
 )
 
 // writePage writes a page with all that this store knows beside the decisions: programs, toolkits, recipes as source.
@@ -65,7 +65,7 @@ func programs(decisions []cache.Decision) []page.Program {
 	}
 	ratio := map[string]float64{}
 	for _, d := range decisions {
-		if e := policy.NewEntry(d); e.Recipe != "" && !d.Pinned && e.Ratio > 0 {
+		if e := report.NewEntry(d); e.Recipe != "" && !d.Pinned && e.Ratio > 0 {
 			ratio[d.Kernel+"\x00"+d.Evidence.Device] = e.Ratio
 		}
 	}

@@ -9,10 +9,11 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/policy"
+	"gnvcc/policy/report"
 )
 
 // foresee prints what can be said, without a GPU, of all kernels that were built.
-func foresee(o policy.ReportOptions) int {
+func foresee(o report.Options) int {
 	ctx := context.Background()
 	store, err := openStore()
 	if err != nil {
@@ -30,7 +31,7 @@ func foresee(o policy.ReportOptions) int {
 	if err != nil {
 		return complain("report", err)
 	}
-	var prospects []policy.Prospect
+	var prospects []report.Prospect
 	seen := map[string]bool{}
 	for _, a := range assemblies {
 		for _, k := range a.Kernels {
@@ -40,17 +41,17 @@ func foresee(o policy.ReportOptions) int {
 			seen[k.Identity] = true
 			known, err := c.Kernel(a.Cubin, k.Name)
 			if err != nil {
-				prospects = append(prospects, policy.Prospect{Kernel: &policy.Kernel{Name: k.Name, Short: policy.ShortName(k.Name), Target: a.Target, Alone: err.Error()}})
+				prospects = append(prospects, report.Prospect{Kernel: &policy.Kernel{Name: k.Name, Short: policy.ShortName(k.Name), Target: a.Target, Alone: err.Error()}})
 				continue
 			}
 			if isTerminal(os.Stderr) {
 				fmt.Fprintf(os.Stderr, "\r\x1b[Kgnvcc: %s", known.Short)
 			}
 			if known.Alone != "" {
-				prospects = append(prospects, policy.Prospect{Kernel: known})
+				prospects = append(prospects, report.Prospect{Kernel: known})
 				continue
 			}
-			prospects = append(prospects, policy.Foresee(ctx, c, known))
+			prospects = append(prospects, report.Foresee(ctx, c, known))
 		}
 	}
 	if isTerminal(os.Stderr) {
@@ -60,7 +61,7 @@ func foresee(o policy.ReportOptions) int {
 		fmt.Println("no kernel is known yet: build a program with gnvcc")
 		return 0
 	}
-	if err := policy.Predict(os.Stdout, prospects); err != nil {
+	if err := report.Predict(os.Stdout, prospects); err != nil {
 		return complain("report", err)
 	}
 	return 0

@@ -15,11 +15,12 @@ import (
 	"gnvcc/cache"
 	"gnvcc/policy"
 	"gnvcc/policy/page"
+	"gnvcc/policy/report"
 )
 
 // A reporting is how a report is asked for.
 type reporting struct {
-	policy.ReportOptions
+	report.Options
 	kernel        string
 	predict       bool
 	html, compare string // files
@@ -43,11 +44,11 @@ func reportVerb() *cobra.Command {
 	fs.StringVar(&r.kernel, "kernel", "", "only kernels whose name matches this regular `expression`, in full")
 	fs.BoolVar(&r.predict, "predict", false, "what can be said of the kernels that were built, without a GPU")
 	c.MarkFlagsMutuallyExclusive("json", "csv", "markdown", "html", "compare", "predict")
-	return runs(c, func([]string) int { return report(r) })
+	return runs(c, func([]string) int { return showReport(r) })
 }
 
-func report(r reporting) int {
-	o := r.ReportOptions
+func showReport(r reporting) int {
+	o := r.Options
 	var err error
 	if r.kernel != "" {
 		if o.Kernel, err = regexp.Compile(r.kernel); err != nil {
@@ -79,7 +80,7 @@ func report(r reporting) int {
 	if o.JSON {
 		out = os.Stdout
 	}
-	if err := policy.Report(out, decisions, o); err != nil {
+	if err := report.Write(out, decisions, o); err != nil {
 		return complain("report", err)
 	}
 	if !o.JSON {
@@ -181,8 +182,8 @@ func explain(kernel, html string, patch bool) int {
 		if i > 0 {
 			fmt.Println()
 		}
-		e := policy.NewEntry(d)
-		policy.Explain(os.Stdout, e)
+		e := report.NewEntry(d)
+		report.Explain(os.Stdout, e)
 		fmt.Printf("\n  %s\n", page.Why(e))
 	}
 	tellHazards(decisions, name)

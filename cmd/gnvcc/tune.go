@@ -20,6 +20,10 @@ import (
 	"gnvcc/cache"
 	"gnvcc/driver"
 	"gnvcc/policy"
+	"gnvcc/policy/decide"
+	"gnvcc/policy/lever"
+	"gnvcc/policy/report"
+	"gnvcc/policy/search"
 	"gnvcc/profile"
 	"gnvcc/profile/agent"
 	"gnvcc/rewrite"
@@ -144,7 +148,7 @@ func tune(o policy.Options, args, controls []string, then ending, exact, kernels
 	if without != "" {
 		o.Without = strings.Split(without, ",")
 	}
-	if err := o.Validate(); err != nil {
+	if err := o.Validate(lever.Names()); err != nil {
 		return complain("tune", err)
 	}
 
@@ -228,7 +232,7 @@ func tuneRun(signals *relay, o policy.Options, argv, controls []string, then end
 	terminal := isTerminal(os.Stderr)
 	var progress policy.Progress
 	if !quiet {
-		lines := policy.NewLines(os.Stderr, terminal)
+		lines := report.NewLines(os.Stderr, terminal)
 		defer lines.Close()
 		progress = lines
 	}
@@ -247,15 +251,15 @@ func tuneRun(signals *relay, o policy.Options, argv, controls []string, then end
 		return failed, ctx.Err()
 	}
 	run := profile.Options{Argv: argv, Agent: library, Scratch: scratch.Path, Signals: signals.pass, Log: note}
-	var tuner *policy.Tuner
+	var tuner *search.Tuner
 	if then.inPlace {
 		started = true
-		tuner = policy.NewTuner(ctx, o, compiler, book, memos{store}, progress)
+		tuner = search.NewTuner(ctx, o, compiler, book, memos{store}, progress)
 		exit, err = profile.Run(context.Background(), run, tuner)
 		signals.programEnded()
 	} else {
 		o.Crashes = mostRuns - 1
-		tuner = policy.NewTuner(signals.rest, o, compiler, book, memos{store}, progress)
+		tuner = search.NewTuner(signals.rest, o, compiler, book, memos{store}, progress)
 		var w *twin
 		if w, err = newTwin(ctx, store, toolkit.Dir(), run, then.budget); err == nil {
 			w.tuner, w.say, started = tuner, note, true
@@ -352,7 +356,7 @@ func tunable(c *compiler, o policy.Options, l *profile.Launch) error {
 }
 
 // summary says in a few lines what the run gave.
-func summary(w io.Writer, results []policy.Result, counts string, took time.Duration) {
+func summary(w io.Writer, results []decide.Result, counts string, took time.Duration) {
 	better, measured, alone := 0, 0, 0
 	for _, r := range results {
 		switch {

@@ -13,6 +13,7 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/policy"
+	"gnvcc/policy/search"
 	"gnvcc/profile"
 	"gnvcc/profile/capture"
 	"gnvcc/profile/replay"
@@ -32,7 +33,7 @@ const (
 // A twin is one tuning by captures.
 type twin struct {
 	store    *capture.Store
-	tuner    *policy.Tuner
+	tuner    *search.Tuner
 	replayer string
 	run      profile.Options // of the program
 	limits   capture.Limits
@@ -196,7 +197,7 @@ func (w *twin) search(ctx context.Context, list []*capture.Manifest, shares []fl
 
 // one searches on one capture, and checks what won on varied data.
 func (w *twin) one(ctx context.Context, m *capture.Manifest) {
-	is := policy.Captured{Cubin: m.Cubin, Kernel: m.Kernel, Shape: policy.Shape{Grid: m.Grid, Block: m.Block, Dynamic: m.Dynamic}}
+	is := search.Captured{Cubin: m.Cubin, Kernel: m.Kernel, Shape: policy.Shape{Grid: m.Grid, Block: m.Block, Dynamic: m.Dynamic}}
 	for anew := 0; anew < mostAnew; anew++ {
 		if !w.replay(ctx, m, anew == 0) || !w.tuner.Decided(is) {
 			return

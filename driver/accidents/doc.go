@@ -13,8 +13,8 @@
 //
 //	cache           FuzzTree                  database pages            119
 //	cache           FuzzSpoolFile FuzzUnseal  spool files, records      343  722
-//	driver          FuzzReadLine              nvcc's command lines      314
-//	driver          FuzzReadCalls             the tools' command lines  455
+//	driver/toolcmd  FuzzReadLine              nvcc's command lines      314
+//	driver/toolcmd  FuzzReadCalls             the tools' command lines  455
 //	driver          FuzzMemos                 memos, commands             5
 //	policy          FuzzNotebook FuzzDecision                           486  80
 //	profile         FuzzFrames                the agent's frames         35

@@ -7,7 +7,7 @@ import (
 	"math"
 	"strings"
 
-	"gnvcc/policy"
+	"gnvcc/policy/report"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/sim"
 )
@@ -51,7 +51,7 @@ func bar(ratio float64) template.HTML {
 	return template.HTML(fmt.Sprintf(`<svg class="bar" viewBox="0 0 80 10" aria-hidden="true"><rect class="was" width="80" height="10"/><rect class="now" width="%.1f" height="10"/></svg>`, w))
 }
 
-func pictures(e policy.Entry) []picture {
+func pictures(e report.Entry) []picture {
 	var out []picture
 	if p, ok := residencyPicture(e); ok {
 		out = append(out, p)
@@ -64,7 +64,7 @@ func pictures(e policy.Entry) []picture {
 
 // residencyPicture draws the resident warps over the register count, with the grid that was launched and, where that
 // differs, as if there were blocks without end.
-func residencyPicture(e policy.Entry) (picture, bool) {
+func residencyPicture(e report.Entry) (picture, bool) {
 	d := e.Decision
 	dev, shape, ok := at(d)
 	if !ok || d.Evidence.Default.Registers == 0 {
@@ -122,7 +122,7 @@ func residencyPicture(e policy.Entry) (picture, bool) {
 }
 
 // searchPicture draws the candidates' times by how many levers they join: alone, then in pairs, and so on.
-func searchPicture(e policy.Entry) (picture, bool) {
+func searchPicture(e report.Entry) (picture, bool) {
 	const most = 2.0 // times above this part of the default's are drawn at the edge
 	type point struct {
 		step   int

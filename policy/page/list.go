@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"gnvcc/cache"
-	"gnvcc/policy"
+	"gnvcc/policy/report"
 )
 
 // The same values as lists: for spreadsheets, for pull requests, and against an earlier report.
@@ -51,7 +51,7 @@ func cell(s string) string {
 
 // Compare tells what has changed since other decisions were made: OLD is what `gnvcc report --json` printed then.
 func Compare(w io.Writer, old, now []cache.Decision) error {
-	was := map[string]policy.Entry{}
+	was := map[string]report.Entry{}
 	for _, e := range entries(old) {
 		was[name(e)] = e
 	}
@@ -81,14 +81,14 @@ func Compare(w io.Writer, old, now []cache.Decision) error {
 }
 
 // name is what a kernel is compared under: identities change with the code.
-func name(e policy.Entry) string {
+func name(e report.Entry) string {
 	return e.Decision.Kernel + " " + e.Decision.Target + " " + e.Decision.Evidence.Device
 }
 
 // similar: two measurements of the same differ by so much.
 func similar(a, b float64) bool { return a == b || a > 0 && b > 0 && a/b < 1.02 && b/a < 1.02 }
 
-func outcome(e policy.Entry) string {
+func outcome(e report.Entry) string {
 	switch state(e) {
 	case "faster":
 		return fmt.Sprintf("%.2fx by %s", e.SpeedUp, e.Recipe)

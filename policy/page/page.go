@@ -14,6 +14,7 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/policy"
+	"gnvcc/policy/report"
 )
 
 //go:embed page.html
@@ -81,7 +82,7 @@ type kernel struct {
 	Refused    []reason
 	RefusedAll int
 	Tried      int
-	Levers     []policy.Single
+	Levers     []report.Single
 	Patch      string
 }
 
@@ -117,7 +118,7 @@ func Write(w io.Writer, in Input) error {
 	return t.Execute(w, map[string]any{
 		"CSS": template.CSS(pageCSS), "In": in, "Kernels": kernels, "Counts": counts,
 		"Made": in.Made.Format("2006-01-02 15:04"), "Devices": names(devices), "Toolkits": names(toolkits),
-		"Before": policy.Duration(before), "After": policy.Duration(after), "SpeedUp": times(before, after),
+		"Before": report.Duration(before), "After": report.Duration(after), "SpeedUp": times(before, after),
 		"Measured": counts["faster"] + counts["same"], "Drawn": min(Drawn, len(kernels)), "Programs": in.Programs,
 	})
 }
@@ -138,17 +139,17 @@ func gather(in Input) []kernel {
 }
 
 // entries sums decisions up, those that take most time first.
-func entries(decisions []cache.Decision) []policy.Entry {
-	all := make([]policy.Entry, 0, len(decisions))
+func entries(decisions []cache.Decision) []report.Entry {
+	all := make([]report.Entry, 0, len(decisions))
 	for _, d := range decisions {
-		all = append(all, policy.NewEntry(d))
+		all = append(all, report.NewEntry(d))
 	}
 	sort.SliceStable(all, func(i, j int) bool { return all[i].Total() > all[j].Total() })
 	return all
 }
 
 // summary is what stands in the table.
-func summary(in Input, e policy.Entry) kernel {
+func summary(in Input, e report.Entry) kernel {
 	d := e.Decision
 	ev := &d.Evidence
 	k := kernel{Name: e.Kernel, Mangled: d.Kernel, State: state(e), Recipe: e.Recipe, Words: e.Words, Note: ev.Note,
@@ -158,9 +159,9 @@ func summary(in Input, e policy.Entry) kernel {
 		k.Toolkit = in.Toolkit(*d)
 	}
 	if len(ev.Launches) > 0 && e.Time[0] > 0 {
-		k.Before = fmt.Sprintf("%s ± %.1f %%", policy.Duration(e.Time[0]), 100*e.Spread[0])
+		k.Before = fmt.Sprintf("%s ± %.1f %%", report.Duration(e.Time[0]), 100*e.Spread[0])
 		if e.Recipe != "" {
-			k.After = fmt.Sprintf("%s ± %.1f %%", policy.Duration(e.Time[1]), 100*e.Spread[1])
+			k.After = fmt.Sprintf("%s ± %.1f %%", report.Duration(e.Time[1]), 100*e.Spread[1])
 			k.SpeedUp = fmt.Sprintf("%.2f", e.SpeedUp)
 			k.Bar = bar(e.Ratio)
 		}
@@ -173,10 +174,10 @@ func summary(in Input, e policy.Entry) kernel {
 }
 
 // detail is what stands in a kernel's own section.
-func detail(in Input, e policy.Entry, k *kernel) {
+func detail(in Input, e report.Entry, k *kernel) {
 	d := e.Decision
 	if e.Recipe != "" {
-		k.Checked = policy.CheckedText(e) + " launches"
+		k.Checked = report.CheckedText(e) + " launches"
 	}
 	for _, l := range d.Evidence.Launches {
 		r := row{Shape: policy.Shape{Grid: l.Grid, Block: l.Block, Dynamic: l.Dynamic}.String(), Before: interval(l.Before),
@@ -198,7 +199,7 @@ func detail(in Input, e policy.Entry, k *kernel) {
 	}
 }
 
-func state(e policy.Entry) string {
+func state(e report.Entry) string {
 	switch {
 	case e.Decision.Pinned:
 		return "pinned"
@@ -256,7 +257,7 @@ func interval(t cache.Time) string {
 	if t.N == 0 || t.Median <= 0 {
 		return "-"
 	}
-	return fmt.Sprintf("%s [%s, %s]", policy.Duration(t.Median), policy.Duration(t.Low), policy.Duration(t.High))
+	return fmt.Sprintf("%s [%s, %s]", report.Duration(t.Median), report.Duration(t.Low), report.Duration(t.High))
 }
 
 func times(before, after float64) string {

@@ -6,6 +6,7 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/policy"
+	"gnvcc/policy/report"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/sim"
@@ -13,7 +14,7 @@ import (
 
 // Why says in a sentence or two what a recipe changes for a kernel at the launch that takes most time. It tells what is
 // computed (residency, registers, spills) and what was measured (what a lever gives alone), and guesses at nothing.
-func Why(e policy.Entry) string {
+func Why(e report.Entry) string {
 	d := e.Decision
 	ev := &d.Evidence
 	switch {
@@ -82,7 +83,7 @@ func residency(d *cache.Decision) string {
 }
 
 // copies tells of values that the compiler knows.
-func copies(e policy.Entry) string {
+func copies(e report.Entry) string {
 	r, err := recipe.Parse(e.Recipe)
 	if err != nil || !r.HasCopy() {
 		return ""

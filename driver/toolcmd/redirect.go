@@ -1,0 +1,95 @@
+package toolcmd
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// Redirecting: a command's arguments changed so that it writes elsewhere. What writes files that
+// can't be sent elsewhere with certainty is not run again at all: the error says so.
+
+// strays begin words for host tools by which these write files of their own choice.
+var strays = []string{
+	"-M", "-Wp,-M", "-o", "-save-temps", "--save-temps", "-fdump-", "-aux-info", "-time=", "-dump",
+	"-Wl,-Map", "-Wl,--Map", "-Wl,-o", "-Wl,--dependency-file", "-Wl,--out-implib", "-Map", "--Map",
+	"--dependency-file", "--out-implib", "-Wa,-a", "-Wa,--MD", "-fprofile-", "-fauto-profile",
+}
+
+// Redirect gives the arguments for writing into out, with side files in side. l is the whole line.
+func (l *Line) Redirect(args []string, out, side string) ([]string, error) {
+	switch {
+	case l.Phase == "run":
+		return nil, fmt.Errorf("it runs the program that it builds (-run)")
+	case l.Keeps:
+		return nil, fmt.Errorf("it keeps files between the steps (--keep)")
+	case l.Options != "":
+		return nil, fmt.Errorf("an option file: %s", l.Options)
+	case l.Stray != "":
+		return nil, fmt.Errorf("%s writes a file of its own", l.Stray)
+	}
+	dir := l.dir
+	if !filepath.IsAbs(dir) {
+		return nil, fmt.Errorf("its folder is not known")
+	}
+	base := ""
+	if l.Output != "" {
+		base = filepath.Base(l.Output)
+	}
+	done, sides, odir := 0, 0, false
+	read, _ := lineTable().read(args) // the table is lax: there is no error
+	var words []string
+	for _, w := range read {
+		value := ""
+		switch {
+		case w.option.value && !w.has:
+			return nil, fmt.Errorf("%s has no value", w.text)
+		case w.name == "output-file":
+			value = filepath.Join(out, base)
+			done++
+		case w.name == "output-directory":
+			value, odir = out, true
+		case w.does == lineSide:
+			value = filepath.Join(side, fmt.Sprintf("side%d", sides))
+			sides++
+		}
+		words = append(words, args[w.index:w.next()]...)
+		if value != "" {
+			words[len(words)-1] = args[w.at][:w.from] + value
+		}
+	}
+	if l.Output != "" && done != 1 || l.OutDir != "" && !odir || sides != l.Sides {
+		return nil, fmt.Errorf("an option file or a variable says where it writes")
+	}
+	if l.Output == "" && !odir {
+		words = append(words, "-odir", out)
+	}
+	return words, nil
+}
+
+// Place is the folder in which a command writes.
+func (l *Line) Place() string {
+	if l.Output != "" {
+		return filepath.Dir(Inside(l.dir, l.Output))
+	}
+	return Inside(l.dir, l.OutDir)
+}
+
+// strayWord gives the first of a list of words, as -Xcompiler has it, that writes a file.
+func strayWord(value string) string {
+	separates := func(c rune) bool { return strings.ContainsRune(", \t\"'", c) }
+	words := strings.FieldsFunc(value, separates)
+	for i, word := range words {
+		if word == "-Wp" || word == "-Wl" || word == "-Wa" { // -Wl,-Map=x, cut at its comma
+			if i+1 < len(words) {
+				word += "," + words[i+1]
+			}
+		}
+		for _, s := range strays {
+			if strings.HasPrefix(word, s) {
+				return word
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,146 @@
+package decide
+
+import (
+	"fmt"
+	"math"
+	"sort"
+
+	"gnvcc/policy"
+	"gnvcc/policy/stats"
+	"gnvcc/rewrite/recipe"
+)
+
+// Which recipes may be chosen for a kernel, by the rule of settle.go.
+
+// A choice is an eligible recipe.
+type choice struct {
+	recipe recipe.Recipe
+	saved  float64 // ns over all launches seen
+	total  float64 // ns of the default over all launches seen
+}
+
+// eligible returns what may be chosen, the best first.
+func (t *Run) eligible(k *Findings) []choice {
+	configs := append(k.measured(), k.earlier(t)...)
+	var out []choice
+	winners := k.Winners()
+	for _, r := range append(winners, merged(winners)...) {
+		ch := choice{recipe: r}
+		better, whole := false, true
+		for _, c := range configs {
+			tr := c.figure(&k.Kernel, r)
+			if tr == nil || tr.Confirmed == nil || tr.Refused != "" {
+				whole = false // not known here: not believed
+				break
+			}
+			f := tr.Confirmed
+			if t.Options.Rule.Harmful(f.Ratio) {
+				whole = false
+				tr.Refused = fmt.Sprintf("%.1f %% slower on %s", 100*(f.Ratio.Estimate-1), c.Shape)
+				break
+			}
+			better = better || t.Options.Rule.Better(f.Ratio)
+			w := float64(max(c.Count, 1)) * f.Before.Median
+			ch.total += w
+			ch.saved += w * (1 - c.expected(&k.Kernel, tr))
+		}
+		if !whole || !better || ch.saved <= 0 {
+			continue
+		}
+		if why := k.blind(r, configs); why != "" && !t.Options.Bet {
+			if k.withheld == "" {
+				k.withheld = fmt.Sprintf("%s is faster where it was measured, but %s (-bet would allow it)", r, why)
+			}
+			continue
+		}
+		out = append(out, ch)
+	}
+	sort.SliceStable(out, func(i, j int) bool {
+		if a, b := out[i], out[j]; math.Abs(a.saved-b.saved) > 0.01*(a.total-a.saved) {
+			return a.saved > b.saved
+		}
+		return policy.Simpler(out[i].recipe, out[j].recipe)
+	})
+	return out
+}
+
+// merged joins recipes for second entries: each of these is a kernel of its own, with its own figures, and the host takes the
+// first whose guard holds. At most three (rewrite/source's limit) of the first eight, in the order in which they won.
+func merged(winners []recipe.Recipe) []recipe.Recipe {
+	var single []recipe.Recipe
+	for _, r := range winners {
+		if entries, err := r.Entries(); err == nil && len(entries) == 1 && fileTerms(r) == "" && len(single) < 8 {
+			single = append(single, entries[0])
+		}
+	}
+	var out []recipe.Recipe
+	for i, a := range single {
+		for j, b := range single[i+1:] {
+			if conditionsOf(a) == conditionsOf(b) {
+				continue
+			}
+			out = append(out, recipe.Join([]recipe.Recipe{a, b}))
+			for _, c := range single[i+1+j+1:] {
+				if x := conditionsOf(c); x != conditionsOf(a) && x != conditionsOf(b) {
+					out = append(out, recipe.Join([]recipe.Recipe{a, b, c}))
+				}
+			}
+		}
+	}
+	return out
+}
+
+// conditionsOf is the text of a single entry's guard, "" if it has none.
+func conditionsOf(r recipe.Recipe) string {
+	text, _ := r.Get(recipe.Second, "")
+	return text
+}
+
+// figure is what is known of a recipe on a configuration. Of several second entries it is the first one that its launches can
+// take; where they can take none, they take the kernel itself, which is nvcc's own.
+func (c *Config) figure(k *policy.Kernel, r recipe.Recipe) *policy.Trial {
+	if tr := c.Trial(r.String()); tr != nil {
+		return tr
+	}
+	entries, err := r.Entries()
+	if err != nil || len(entries) == 0 {
+		return nil
+	}
+	for _, e := range entries {
+		if guards, err := e.Guards(); err == nil && len(guards) == 1 && !c.excluded(k, guards[0]) {
+			return c.Trial(e.String()) // nil: not known
+		}
+	}
+	return &policy.Trial{Recipe: r, Text: r.String(), Build: k.Default, Confirmed: &policy.Compared{
+		Ratio: stats.Interval{Estimate: 1, Low: 1, High: 1, N: 1}, Before: c.Before, After: c.Before}}
+}
+
+// excluded tells whether no launch of the configuration can have fulfilled a guard: something in it had another value in all
+// of them.
+func (c *Config) excluded(k *policy.Kernel, g recipe.Guard) bool {
+	return c.Launch != nil && g.Excludes(policy.LookUp(policy.Values(k, c.Launch)))
+}
+
+// expected is the ratio over all launches of a configuration: those whose values varied are taken to run the plain copy.
+func (c *Config) expected(k *policy.Kernel, tr *policy.Trial) float64 {
+	ratio := tr.Confirmed.Ratio.Estimate
+	if c.Launch == nil || c.Count == 0 || !k.Broken(tr.Recipe, c.Launch) {
+		return ratio
+	}
+	plain := 1.0
+	if tr.Plain != nil {
+		plain = tr.Plain.Ratio.Estimate
+	}
+	held := float64(c.Count-min(c.Varied, c.Count)) / float64(c.Count)
+	return held*ratio + (1-held)*plain
+}
+
+// choose returns the best choice with just these flags, nil if there is none.
+func choose(choices []choice, flags string) *choice {
+	for i := range choices {
+		if fileTerms(choices[i].recipe) == flags {
+			return &choices[i]
+		}
+	}
+	return nil
+}

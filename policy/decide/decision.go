@@ -1,0 +1,230 @@
+package decide
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"sort"
+	"strings"
+
+	"gnvcc/cache"
+	"gnvcc/policy"
+	"gnvcc/profile"
+	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
+)
+
+// What is written down of a kernel.
+
+// decide writes a kernel's decision down; nil if nothing was measured and nothing can be said that is not known already.
+func (t *Run) decide(k *Findings, choices []choice, flags string) *cache.Decision {
+	configs := k.measured()
+	d := &cache.Decision{Identity: k.Identity, Kernel: k.Name, Target: k.Target, For: k.For, Time: t.Now()}
+	d.Evidence = cache.Evidence{Device: k.Device, Driver: t.Options.Driver, Version: t.Options.Version, Default: k.Default, Chosen: k.Default}
+	d.Exactness = rewrite.ExactnessOf(recipe.Recipe{}).String()
+	if len(configs) == 0 {
+		if k.Past != nil {
+			return nil
+		}
+		d.Evidence.Note = k.reason()
+		return d
+	}
+	all := append(configs, k.earlier(t)...)
+	ch := choose(choices, flags)
+	var chosen recipe.Recipe
+	if ch != nil {
+		chosen = ch.recipe
+		d.Recipe, d.Exactness = chosen.String(), rewrite.ExactnessOf(chosen).String()
+		if e := t.error(k, configs, chosen); e != (policy.Error{}) {
+			d.Exactness = rewrite.Approximate.String()
+			d.Evidence.Note = t.off(e)
+		}
+	} else if f := wantedFlags(choices); f != "" && flags == "" {
+		d.Evidence.Note = fmt.Sprintf("%s would pay, but it is a flag for all kernels of the file, and not right for all", f)
+	} else if len(choices) == 0 {
+		d.Evidence.Note = k.withheld
+	}
+	for _, c := range all {
+		if c.Note != "" {
+			d.Evidence.Note = strings.TrimPrefix(d.Evidence.Note+"; "+c.Note, "; ")
+		}
+		l := cache.Launch{Grid: c.Shape.Grid, Block: c.Shape.Block, Dynamic: c.Shape.Dynamic, Count: c.Count, Before: c.Before, After: c.Before, Exhaustive: c.Book.Exhaustive}
+		if c.Book.Cost != (cache.Cost{}) {
+			l.Cost = &c.Book.Cost
+		}
+		if c.Launch != nil {
+			l.Values = constants(&k.Kernel, c.Launch)
+		}
+		if tr := c.figure(&k.Kernel, chosen); tr != nil && ch != nil {
+			if tr.Build.Registers > d.Evidence.Chosen.Registers || tr.Build.Registers > 0 && d.Evidence.Chosen == k.Default {
+				d.Evidence.Chosen = tr.Build // of several entries the one with the most registers
+			}
+			l.Checked, l.Varied, l.Before, l.After = tr.Checked, tr.Varied, tr.Confirmed.Before, tr.Confirmed.After
+			// Times drift over a run: what was compared block by block is the truth, and the table's ratio shall be it.
+			l.After = scaled(l.After, l.Before.Median*tr.Confirmed.Ratio.Estimate)
+		}
+		d.Evidence.Launches = append(d.Evidence.Launches, l)
+	}
+	d.Evidence.Tried = tried(all, d.Recipe)
+	d.Evidence.Curve = curveOf(all)
+	for _, c := range configs {
+		for lever, why := range c.Untried {
+			if d.Evidence.Untried == nil {
+				d.Evidence.Untried = map[string]string{}
+			}
+			d.Evidence.Untried[lever] = why
+		}
+	}
+	d.Evidence.Normals = normals(all, chosen)
+	d.Evidence.Names = k.ArgumentNames(chosen)
+	return d
+}
+
+// normals gathers what cicc gave for a recipe, for each of its second entries.
+func normals(configs []*Config, r recipe.Recipe) map[string]string {
+	parts, err := r.Entries()
+	if err != nil {
+		return nil
+	}
+	var out map[string]string
+	for _, part := range append(parts, r) {
+		for _, c := range configs {
+			if tr := c.Trial(part.String()); tr != nil && len(tr.Normals) > 0 {
+				if out == nil {
+					out = map[string]string{}
+				}
+				maps.Copy(out, tr.Normals)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// error is the largest error that a recipe, or the kernel itself from run to run, was seen to have.
+func (t *Run) error(k *Findings, configs []*Config, r recipe.Recipe) policy.Error {
+	var e policy.Error
+	for _, c := range configs {
+		e = e.Larger(c.Random)
+		if tr := c.figure(&k.Kernel, r); tr != nil {
+			e = e.Larger(tr.Error)
+		}
+	}
+	return e
+}
+
+// off says how far results are off.
+func (t *Run) off(e policy.Error) string {
+	text := fmt.Sprintf("results differ by up to %.2g, %.2g in the mean", e.Max, e.Mean)
+	if e.Max >= policy.UnknownError {
+		text = "results differ, it is not known how far"
+	}
+	if t.Options.Within != (policy.Bound{}) {
+		text += fmt.Sprintf("; %s is allowed", t.Options.Within)
+	}
+	return text
+}
+
+// scaled moves a time to another median.
+func scaled(t cache.Time, median float64) cache.Time {
+	if t.Median <= 0 {
+		return t
+	}
+	f := median / t.Median
+	return cache.Time{Median: median, Low: t.Low * f, High: t.High * f, N: t.N}
+}
+
+// reason is why a kernel was left alone, of its configurations the first one's.
+func (k *Findings) reason() string {
+	if k.Alone != "" {
+		return k.Alone
+	}
+	for _, c := range k.Configs {
+		if c.Alone != "" {
+			return c.Alone
+		}
+	}
+	return "no launch of it was measured"
+}
+
+// constants are the values that all launches of a configuration had in common, by name.
+func constants(k *policy.Kernel, l *profile.Launch) map[string]string {
+	out := map[string]string{}
+	for _, v := range policy.Values(k, l) {
+		switch v.Kind {
+		case policy.Scalar:
+			out[v.Name] = v.Text()
+		case policy.Alignment:
+			out[v.Name] = "aligned to " + v.Text()
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out
+}
+
+// tried sums up the trials of all configurations: ratios weighted by time, a refusal anywhere is one.
+func tried(configs []*Config, chosen string) []cache.Trial {
+	type sum struct {
+		cache.Trial
+		time, weight float64
+	}
+	sums := map[string]*sum{}
+	var order []string
+	for _, c := range configs {
+		w := float64(max(c.Count, 1)) * math.Max(c.Before.Median, 1)
+		for _, tr := range c.Book.Trials {
+			s := sums[tr.Text]
+			if s == nil {
+				s = &sum{Trial: cache.Trial{Recipe: tr.Text, Build: tr.Build}}
+				sums[tr.Text] = s
+				order = append(order, tr.Text)
+			}
+			ratio := tr.Ratio
+			if tr.Confirmed != nil {
+				ratio = tr.Confirmed.Ratio.Estimate
+			}
+			if ratio > 0 {
+				s.time, s.weight = s.time+w*ratio, s.weight+w
+			}
+			switch {
+			case s.Refused != "":
+			case tr.Refused != "":
+				s.Refused = tr.Refused
+			case tr.Same == "-":
+				s.Refused = "the same code as the default"
+			case tr.Same != "" && tr.Text != chosen:
+				s.Refused = "the same code as " + tr.Same
+			}
+		}
+	}
+	var out []cache.Trial
+	for _, text := range order {
+		s := sums[text]
+		if s.weight > 0 {
+			s.Ratio = s.time / s.weight
+		}
+		out = append(out, s.Trial)
+	}
+	sort.SliceStable(out, func(i, j int) bool {
+		a, b := out[i].Ratio, out[j].Ratio
+		if (a > 0) != (b > 0) {
+			return a > 0
+		}
+		return a < b
+	})
+	return out
+}
+
+// curveOf is the curve of the configuration that takes most time, of those that have one.
+func curveOf(configs []*Config) []cache.Degree {
+	var out []cache.Degree
+	most := -1.0
+	for _, c := range configs {
+		if w := float64(max(c.Count, 1)) * c.Before.Median; len(c.Book.Curve) > 0 && w > most {
+			out, most = c.Book.Curve, w
+		}
+	}
+	return out
+}

@@ -1,0 +1,175 @@
+package decide
+
+import (
+	"gnvcc/cache"
+	"gnvcc/policy"
+	"gnvcc/profile"
+	"gnvcc/rewrite/recipe"
+)
+
+// What a run found of its kernels: all that a decision is made from.
+
+// Findings are those of one kernel.
+type Findings struct {
+	policy.Kernel
+	Alone   string    // why it is left alone altogether
+	Lost    string    // what ended a process while this kernel was tuned: nothing is adopted
+	Configs []*Config // its configurations, in the order of their first launches
+	won     []recipe.Recipe
+	Device  string
+	Past    *cache.Decision // of an earlier run
+
+	withheld string // a recipe that nobody measured on enough of the launches, and why it is not adopted
+}
+
+// A Phase says how far a run has come with a configuration.
+type Phase int
+
+const (
+	Unsearched Phase = iota // no launch of it was looked at yet
+	Passed                  // and none will be
+	Searched                // later launches are looked at, to check what won
+	Resumable               // and the search goes on at one of them: more was compiled meanwhile
+	Closed                  // later launches are not looked at
+)
+
+// Config is what was found of one configuration.
+type Config struct {
+	Shape   policy.Shape
+	Book    Notebook
+	Launch  *profile.Launch
+	Before  cache.Time
+	Alone   string // why there was no search; "" if there was, or will be
+	Phase   Phase
+	Count   int
+	Varied  int
+	Note    string            // for people
+	Random  policy.Error      // by which the kernel's own results differ from run to run
+	Untried map[string]string // levers with nothing to try, and why
+}
+
+// Searched tells whether a launch of it was searched on.
+func (c *Config) Searched() bool { return c.Phase >= Searched }
+
+// Open tells whether launches of it may still be looked at.
+func (c *Config) Open() bool { return c.Phase != Passed && c.Phase != Closed }
+
+// Close ends it: no launch of it is looked at any more.
+func (c *Config) Close() {
+	if c.Searched() {
+		c.Phase = Closed
+	} else {
+		c.Phase = Passed
+	}
+}
+
+// Trial returns what is known of a recipe, nil if nothing.
+func (c *Config) Trial(text string) *policy.Trial {
+	for _, tr := range c.Book.Trials {
+		if tr.Text == text {
+			return tr
+		}
+	}
+	return nil
+}
+
+// Forget takes a trial out of the notebook.
+func (c *Config) Forget(tr *policy.Trial) {
+	for i, other := range c.Book.Trials {
+		if other == tr {
+			c.Book.Trials = append(c.Book.Trials[:i:i], c.Book.Trials[i+1:]...)
+			return
+		}
+	}
+}
+
+// at returns the configuration of a shape, nil if there was none.
+func (k *Findings) at(shape policy.Shape) *Config {
+	for _, c := range k.Configs {
+		if c.Shape == shape {
+			return c
+		}
+	}
+	return nil
+}
+
+// Searched counts the configurations that were searched.
+func (k *Findings) Searched() int {
+	n := 0
+	for _, c := range k.Configs {
+		if c.Searched() {
+			n++
+		}
+	}
+	return n
+}
+
+// Win notes a recipe that is better somewhere.
+func (k *Findings) Win(r recipe.Recipe) {
+	for _, old := range k.won {
+		if old.String() == r.String() {
+			return
+		}
+	}
+	k.won = append(k.won, r)
+}
+
+// Winners returns the recipes that won on any configuration and were refused on none.
+func (k *Findings) Winners() []recipe.Recipe {
+	var out []recipe.Recipe
+	for _, r := range k.won {
+		if k.refused(r.String()) == "" {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// refused says why a recipe was refused on any configuration, "" if on none.
+func (k *Findings) refused(text string) string {
+	for _, c := range k.Configs {
+		if tr := c.Trial(text); tr != nil && tr.Refused != "" {
+			return tr.Refused
+		}
+	}
+	return ""
+}
+
+// launches counts those of all configurations.
+func (k *Findings) launches() int {
+	n := 0
+	for _, c := range k.Configs {
+		n += c.Count
+	}
+	return n
+}
+
+// measured returns the configurations that a decision must regard.
+func (k *Findings) measured() []*Config {
+	var out []*Config
+	for _, c := range k.Configs {
+		if c.Searched() && c.Alone == "" && len(c.Book.Trials) > 0 {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// earlier returns configurations of the earlier decision that this run did not see, from the notebook.
+func (k *Findings) earlier(t *Run) []*Config {
+	if k.Past == nil || k.Past.Evidence.Device != k.Device {
+		return nil
+	}
+	var out []*Config
+	for _, l := range k.Past.Evidence.Launches {
+		shape := policy.Shape{Grid: l.Grid, Block: l.Block, Dynamic: l.Dynamic}
+		if c := k.at(shape); c != nil && c.Searched() {
+			continue
+		}
+		c := &Config{Shape: shape, Count: l.Count, Before: l.Before, Phase: Searched}
+		if c.Book = Read(t.Memory, Key(k.Identity, k.Device, shape, t.Options.Leave()), k.Identity); len(c.Book.Trials) > 0 {
+			out = append(out, c)
+		}
+	}
+	return out
+}

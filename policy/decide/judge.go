@@ -1,0 +1,95 @@
+package decide
+
+import (
+	"fmt"
+
+	"gnvcc/policy"
+	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
+)
+
+// Approximation that a judge allows: a command of the user's that looks at the program's output. It sees what no launch's own error tells: how errors
+// grow from launch to launch, and whether they matter. Every question to it is a build and a run, so that few are asked.
+//
+// The tuning run measures, for each kernel, the fastest recipe that gives the same bits and some approximations with their times; this file
+// chooses among them.
+
+// Choose finds what a judge accepts. Kernel i has sizes[i] approximations: 0 stands for none, sizes[i] for the fastest. try builds and
+// runs the program with a selection and gives the judge's error; it is called once for each selection. All of the fastest first; where that is too much, kernel
+// by kernel (the caller puts those that save most first), each as far as the judge goes along with what was accepted before. The selection that
+// comes back has been judged as a whole, or is none at all.
+func Choose(sizes []int, bound float64, try func(selection []int) (float64, error)) ([]int, error) {
+	chosen := make([]int, len(sizes))
+	several := 0
+	for _, n := range sizes {
+		if n > 0 {
+			several++
+		}
+	}
+	if several == 0 {
+		return chosen, nil
+	}
+	judged := map[string]float64{}
+	ask := func(selection []int) (float64, error) {
+		key := fmt.Sprint(selection)
+		if e, ok := judged[key]; ok {
+			return e, nil
+		}
+		e, err := try(selection)
+		if err == nil {
+			judged[key] = e
+		}
+		return e, err
+	}
+	all := append([]int(nil), sizes...)
+	if e, err := ask(all); err != nil || e <= bound {
+		return all, err
+	}
+	for i, n := range sizes {
+		if n == 0 {
+			continue
+		}
+		c := NewCurve(func(d int) (float64, error) {
+			s := append([]int(nil), chosen...)
+			s[i] = d
+			return ask(s)
+		})
+		d, err := c.Largest(n, bound)
+		if err != nil {
+			return nil, err
+		}
+		chosen[i] = d
+	}
+	return chosen, nil
+}
+
+// judged fills in what a judge chooses from: the decision with the same bits, and those without, slowest first.
+func (t *Run) judged(r *Result, k *Findings, choices []choice, flags string) {
+	var exact, off []choice
+	for _, ch := range choices {
+		if Approximates(ch.recipe) || t.error(k, k.measured(), ch.recipe) != (policy.Error{}) {
+			off = append(off, ch)
+		} else {
+			exact = append(exact, ch)
+		}
+	}
+	r.Decision = t.decide(k, exact, flags)
+	base := 0.0
+	if ch := choose(exact, flags); ch != nil {
+		base = ch.saved
+	}
+	for _, ch := range off { // the best first
+		if fileTerms(ch.recipe) == flags && ch.saved > base {
+			r.Saves = max(r.Saves, ch.saved-base)
+			if d := t.decide(k, []choice{ch}, flags); d != nil {
+				r.Approximate = append(r.Approximate, *d)
+			}
+		}
+	}
+	for i, j := 0, len(r.Approximate)-1; i < j; i, j = i+1, j-1 {
+		r.Approximate[i], r.Approximate[j] = r.Approximate[j], r.Approximate[i]
+	}
+}
+
+// Approximates tells whether a recipe has a lever that does.
+func Approximates(r recipe.Recipe) bool { return rewrite.ExactnessOf(r) == rewrite.Approximate }

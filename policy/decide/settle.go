@@ -1,0 +1,121 @@
+package decide
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"gnvcc/cache"
+	"gnvcc/policy"
+	"gnvcc/rewrite/recipe"
+)
+
+// What is decided at the end of a run.
+//
+// A kernel's recipe is chosen over all its configurations, each weighted by its launches times its time. Eligible is a
+// recipe that was compared on fresh samples on every configuration that was measured (in this run or, by the notebook, in those that
+// the earlier decision rests on), that is Better on one of them at least, Harmful (more than 1 % slower) on none, and refused on
+// none. Of these the one that saves most time. Where guards did not hold for some launches (their arguments varied), those count with the
+// plain copy's time.
+//
+// Flags of ptxas are the whole file's: a recipe with them is eligible only if every other kernel of the file is known and
+// chooses the same flags.
+
+// A Result is one kernel as a run left it.
+type Result struct {
+	Kernel   policy.Kernel
+	Decision *cache.Decision // nil if nothing was measured or decided
+	Alone    []Alone         // what was left alone, and why
+	Lost     string          // what ended a process while this kernel was tuned
+	Unheld   string          // of an earlier recipe with values: that no launch had them
+
+	// With Options.Judged, Decision gives the same bits; these are decisions that don't, slowest first, for the judge, and what the fastest of
+	// them saves beyond Decision over all launches seen, ns.
+	Approximate []cache.Decision
+	Saves       float64
+}
+
+// Alone is one configuration (or a whole kernel: zero shape) that was left alone.
+type Alone struct {
+	Shape  policy.Shape
+	Count  int
+	Reason string
+}
+
+// Run is what a run's decisions are made with.
+type Run struct {
+	Options *policy.Options
+	Memory  policy.Memory
+	Now     func() time.Time
+	Kernels []*Findings // in the order of their first launches
+}
+
+// Settle decides on every kernel. Results come in the kernels' order.
+func (t *Run) Settle() []Result {
+	eligible := map[*Findings][]choice{}
+	for _, k := range t.Kernels {
+		if k.Alone == "" && k.Lost == "" {
+			eligible[k] = t.eligible(k)
+		}
+	}
+	t.indifferent(eligible)
+	flags := t.fileFlags(eligible)
+	var out []Result
+	for _, k := range t.Kernels {
+		r := Result{Kernel: k.Kernel, Lost: k.Lost, Alone: k.leftAlone()}
+		if k.Lost == "" && k.Identity != "" {
+			if t.Options.Judged {
+				t.judged(&r, k, eligible[k], flags[k.File])
+			} else {
+				r.Decision = t.decide(k, eligible[k], flags[k.File])
+			}
+			r.Unheld = k.unheld()
+			if r.Decision != nil && r.Unheld != "" {
+				r.Decision.Evidence.Note = strings.TrimPrefix(r.Decision.Evidence.Note+"; "+r.Unheld, "; ")
+			}
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// leftAlone lists what of a kernel was left alone.
+func (k *Findings) leftAlone() []Alone {
+	if k.Alone != "" {
+		return []Alone{{Count: k.launches(), Reason: k.Alone}}
+	}
+	var out []Alone
+	for _, c := range k.Configs {
+		if c.Alone != "" {
+			out = append(out, Alone{Shape: c.Shape, Count: c.Count, Reason: c.Alone})
+		}
+	}
+	return out
+}
+
+// unheld says of an earlier recipe with values that no launch of this run had them, "" if one did or may have.
+func (k *Findings) unheld() string {
+	if k.Past == nil {
+		return ""
+	}
+	r, err := recipe.Parse(k.Past.Recipe)
+	if err != nil || !r.HasCopy() {
+		return ""
+	}
+	seen := false
+	for _, c := range k.Configs {
+		if c.Launch == nil {
+			continue
+		}
+		seen = true
+		for _, t := range r.Terms {
+			if g, err := t.Guard(); err == nil && !c.excluded(&k.Kernel, g) {
+				return ""
+			}
+		}
+	}
+	if !seen {
+		return ""
+	}
+	return fmt.Sprintf("no launch of this run had the values that %s was made for: all took the plain kernel", k.Past.Recipe)
+}

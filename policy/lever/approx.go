@@ -1,0 +1,71 @@
+package lever
+
+import (
+	"fmt"
+	"strings"
+
+	"gnvcc/policy"
+	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
+)
+
+// SFU-driven approximation (Li, ICS 2016), for those who ask for it (gnvcc tune -approximate). All warps first, which is nearly always the
+// fastest (thesis, section 6.4.3); degrees are looked for only where the bound demands it (search/degrees.go). Of f64 functions, those with a Newton
+// step too: their error is that of the accurate form in most programs' eyes.
+
+var _ = register(Lever{
+	Name: "approx", Idea: "approximated by special function units:", Gain: 1.033,
+	Try: func(s *Situation) []recipe.Recipe {
+		if s.Options.Exact < rewrite.Approximate {
+			return nil
+		}
+		var singles, doubles []string
+		for _, name := range []string{"div", "rcp", "sqrt", "rsqrt"} {
+			if s.Kernel.SFU[name] > 0 {
+				singles = append(singles, name)
+			}
+			if s.Kernel.SFU[name+".f64"] > 0 {
+				doubles = append(doubles, name)
+			}
+		}
+		var out []recipe.Recipe
+		add := func(value string) { out = append(out, Term("approx", value)) }
+		if len(singles) > 0 {
+			add("all")
+			add("all.ftz")
+			if s.Kernel.SFU["div"] > 0 {
+				add("div.full")
+			}
+			if len(singles) > 1 {
+				for _, name := range singles {
+					add(name + ".ftz")
+				}
+			}
+		}
+		if len(doubles) > 0 {
+			add("all.f64+1")
+			add("all.f64")
+		}
+		if len(singles) > 0 && len(doubles) > 0 {
+			add("all.ftz,all.f64+1")
+			add("all.ftz,all.f64")
+		}
+		return out
+	},
+	Words: func(k *policy.Kernel, t recipe.Term) string { return approximated(t, "approximate ") },
+})
+
+// approximated explains a list of functions with a degree.
+func approximated(t recipe.Term, what string) string {
+	list, _, _ := strings.Cut(t.Value, ":")
+	text := what + strings.ReplaceAll(list, ",", ", ")
+	switch d := rewrite.DegreeOf(recipe.Recipe{Terms: []recipe.Term{t}}); {
+	case d.SM:
+		text += fmt.Sprintf(" in the first %d warp slots of a multiprocessor (results differ from run to run)", d.Warps)
+	case d.Warps == 1:
+		text += " in the first warp of a block"
+	case d.Warps > 1:
+		text += fmt.Sprintf(" in the first %d warps of a block", d.Warps)
+	}
+	return text
+}

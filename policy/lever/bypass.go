@@ -1,0 +1,54 @@
+package lever
+
+import (
+	"fmt"
+	"strings"
+
+	"gnvcc/policy"
+	"gnvcc/rewrite/recipe"
+)
+
+// Adaptive bypassing (Li et al., SC 2015): the first warps of a block use L1, the others go past it, so that fewer of
+// them share the cache. The threshold is the number of warps that use it. All or none of them are the unconditional hints'
+// (lever ld) values. Pruned: every threshold up to 4 warps, then the powers of two and the three quarters.
+//
+// The same for L2 (bypass=L2:K), where a warp past the threshold does not keep others' data out of it, so that the place of the
+// optimum matters less: none, a quarter, half and three quarters of the warps.
+
+var _ = register(Lever{
+	Name: "bypass", Idea: "past L1 but for warps below", Gain: 1.016,
+	Try: func(s *Situation) []recipe.Recipe {
+		warps := (s.Shape.Threads() + 31) / 32
+		if s.Kernel.Loads == 0 {
+			return nil
+		}
+		var out []recipe.Recipe
+		for n := 1; n < warps; n++ {
+			if n <= 4 || n&(n-1) == 0 || 4*n == 3*warps {
+				out = append(out, Term("bypass", fmt.Sprint(n)))
+			}
+		}
+		if s.Kernel.CC >= 80 {
+			last := -1
+			for quarter := 0; quarter < 4; quarter++ {
+				if n := quarter * warps / 4; n > last && n < warps {
+					last = n
+					out = append(out, Term("bypass", fmt.Sprintf("L2:%d", n)))
+				}
+			}
+		}
+		return out
+	},
+	Why: func(s *Situation) string {
+		if s.Kernel.Loads == 0 {
+			return noLoads
+		}
+		return "blocks of one warp"
+	},
+	Words: func(k *policy.Kernel, t recipe.Term) string {
+		if n, ok := strings.CutPrefix(t.Value, "L2:"); ok {
+			return fmt.Sprintf("first out of L2 but for warps below %s", n)
+		}
+		return fmt.Sprintf("past L1 but for warps below %s", t.Value)
+	},
+})

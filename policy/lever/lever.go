@@ -1,0 +1,109 @@
+package lever
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"sort"
+	"strings"
+
+	"gnvcc/policy"
+	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
+)
+
+// The table of levers. A lever is one file here (and one pass in rewrite/): which of its values are worth a compile and a
+// measurement, for which kernels. It enters itself into the table, so that adding one touches no other file; All
+// shows the table.
+
+// A Lever is one entry of the table.
+type Lever struct {
+	Name string  // as its terms are called in recipes: a lever of rewrite's table
+	Idea string  // what it does, in a few words, for reports
+	Gain float64 // what it gained alone on the 84 programs of DESIGN.md, geometric mean; orders the search, nothing else
+	Rank int     // order in combinations where gains tell nothing: values and loops before caps before hints
+
+	// Try returns what to try on the default build.
+	Try func(s *Situation) []recipe.Recipe
+	// Around returns what to try around the best recipe so far, whole recipes; nil: only the lever's own winner is
+	// combined.
+	Around func(s *Situation, best policy.Trial) []recipe.Recipe
+	With   []string // levers whose terms may stand in this one's own values: a cap beside a demotion
+
+	// Why says why there is nothing to try, for reports; it is asked only where Try returns nothing. nil or "": no reason is given.
+	Why func(s *Situation) string
+	// Sites says what one value at several places means; nil: each term for itself, by Words.
+	Sites func(sites []string, value string) string
+	// Words says what a term means, in the words of the source where there are any; nil: Idea and the value.
+	Words func(k *policy.Kernel, t recipe.Term) string
+
+	Stage rewrite.Stage // what a value costs: PTX and Flag a ptxas run (20 ms to 1 s), Source a cicc run more (0.3 to 3 s)
+}
+
+var levers = map[string]*Lever{}
+
+// register enters a lever; each lever's file calls it once.
+func register(l Lever) *Lever {
+	if levers[l.Name] != nil {
+		panic("policy: two levers called " + l.Name)
+	}
+	for _, p := range rewrite.Levers() {
+		if p.Lever == l.Name {
+			l.Stage = p.Stage
+		}
+	}
+	if l.Stage != 0 { // else rewrite has no such lever (yet): it is not offered; a test names those
+		levers[l.Name] = &l
+	}
+	return &l
+}
+
+// All returns the table, most promising first, dear ones behind cheap ones of the same promise.
+func All() []*Lever {
+	out := make([]*Lever, 0, len(levers))
+	for _, l := range levers {
+		out = append(out, l)
+	}
+	sort.Slice(out, func(i, j int) bool {
+		a, b := out[i], out[j]
+		if a.Gain != b.Gain {
+			return a.Gain > b.Gain
+		}
+		return a.Name < b.Name
+	})
+	return out
+}
+
+// Names are those of the table, sorted.
+func Names() []string {
+	return slices.Sorted(maps.Keys(levers))
+}
+
+// Named returns the lever of a name, nil if there is none.
+func Named(name string) *Lever { return levers[name] }
+
+// Words explains a recipe, in the words of the source where there are any.
+func Words(k *policy.Kernel, r recipe.Recipe) string {
+	if r.IsDefault() {
+		return "as nvcc builds it"
+	}
+	var parts []string
+	told := map[string]bool{}
+	for _, t := range r.Terms {
+		l := levers[t.Lever]
+		switch {
+		case l != nil && l.Sites != nil && t.Site != "":
+			if same := t.Lever + "=" + t.Value; !told[same] {
+				told[same] = true
+				parts = append(parts, l.Sites(SitesOf(r, t), t.Value))
+			}
+		case l == nil:
+			parts = append(parts, t.String())
+		case l.Words != nil:
+			parts = append(parts, l.Words(k, t))
+		default:
+			parts = append(parts, fmt.Sprintf("%s %s", l.Idea, t.Value))
+		}
+	}
+	return strings.Join(parts, "; ")
+}

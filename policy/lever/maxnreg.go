@@ -1,0 +1,116 @@
+package lever
+
+import (
+	"fmt"
+
+	"gnvcc/policy"
+	"gnvcc/rewrite/recipe"
+	"gnvcc/sim"
+)
+
+// Register caps, at the critical points of the launch at hand (Li et al., DATE 2016, section III; sim has the allocation as the
+// hardware does it), below the default's count and above it: ptxas, which does not know the block size, stops at 32, 40 or
+// 48 registers by itself where more would pay, and a cap above its choice raises the count. A third of all kernels also
+// use more registers under a cap of 255 than without one, so that 255 is a value of its own.
+//
+// A cap under which blocks could not be launched that the default launches is not tried, save in a second entry for blocks of
+// the size at hand (spec.go).
+
+// LowestCap is ptxas' floor for .maxnreg: smaller caps are not met.
+const LowestCap = sim.Floor
+
+var _ = register(Lever{
+	Name: "maxnreg", Idea: "at most that many registers:", Gain: 1.040,
+	Try: func(s *Situation) []recipe.Recipe {
+		return append(caps(s, recipe.Recipe{}, s.Region), highCaps(s)...)
+	},
+	Why: func(s *Situation) string {
+		if s.Kernel.Bounds != "" && !s.Options.Over {
+			return "the source's " + s.Kernel.Bounds + " is kept"
+		}
+		return "no other count for these launches"
+	},
+	Around: capsAround,
+	Words: func(k *policy.Kernel, t recipe.Term) string {
+		return fmt.Sprintf("register cap %s", t.Value)
+	},
+})
+
+// capsAround tries caps anew on a winner: its code needs other counts.
+func capsAround(s *Situation, best policy.Trial) []recipe.Recipe {
+	r := best.Recipe.Without("maxnreg")
+	if r.IsDefault() {
+		return nil // the caps themselves won: all are tried already
+	}
+	// Without two more ptxas runs: from half the winner's count (no cap below that has won in DESIGN.md's programs) to the top.
+	return caps(s, r, Region{Min: max(LowestCap, best.Build.Registers/2), Max: 255})
+}
+
+// caps returns a recipe with each cap worth trying.
+func caps(s *Situation, r recipe.Recipe, region Region) []recipe.Recipe {
+	if s.Kernel.Bounds != "" && !s.Options.Over {
+		return nil
+	}
+	var out []recipe.Recipe
+	add := func(n int) { out = append(out, Join(r, Term("maxnreg", fmt.Sprint(n)))) }
+	if !s.Known { // a GPU newer than the table: the steps of the last six architectures
+		for _, n := range []int{32, 40, 48, 56, 64} {
+			add(n)
+		}
+		return out
+	}
+	top := 255
+	if !s.Options.Bet {
+		top = s.Device.MostRegisters(Needed(r, s.Largest))
+	}
+	if region.Max == 0 || region.Max > 255 {
+		region.Max = 255
+	}
+	region.Min = max(region.Min, LowestCap)
+	seen := map[int]bool{}
+	put := func(n int) {
+		if n >= LowestCap && n <= top && !seen[n] {
+			seen[n] = true
+			add(n)
+		}
+	}
+	// Nearest to what the default does first: a budget may end.
+	points := s.Device.CriticalPoints(s.Shape.Sim(s.Kernel.Default), region.Min, min(region.Max, top))
+	for _, p := range byDistance(points, s.Kernel.Default.Registers) {
+		put(p)
+	}
+	put(min(255, top))
+	return out
+}
+
+// highCaps returns caps too high for the largest block of the default, in a second entry for the blocks at hand.
+func highCaps(s *Situation) []recipe.Recipe {
+	k := s.Kernel
+	if !s.Known || k.NoSpec != "" || k.NoSecond != "" || k.Bounds != "" && !s.Options.Over {
+		return nil
+	}
+	limit := s.Device.MostRegisters(s.Largest)
+	if s.Region.Max <= limit || s.Options.Bet {
+		return nil
+	}
+	r := spec(recipe.Second, ofKind(s.Values, policy.BlockDim))
+	return append(caps(s, r, Region{Min: limit + 1, Max: s.Region.Max}), r)
+}
+
+// byDistance sorts counts by their distance from one.
+func byDistance(points []int, from int) []int {
+	out := append([]int(nil), points...)
+	for i := 1; i < len(out); i++ { // few
+		for j := i; j > 0 && abs(out[j]-from) < abs(out[j-1]-from); j-- {
+			out[j], out[j-1] = out[j-1], out[j]
+		}
+	}
+	return out
+}
+
+func abs(x int) int {
+	if x < 0 {
+		return -x
+	}
+	return x
+}

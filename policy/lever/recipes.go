@@ -1,0 +1,162 @@
+package lever
+
+import (
+	"slices"
+
+	"gnvcc/policy"
+	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
+)
+
+// Recipes taken apart and put together, as levers and the search need them.
+
+// ForDynamic tells whether all copies of a recipe are for launches with one size of dynamic shared memory: no other launch comes to
+// them.
+func ForDynamic(r recipe.Recipe) bool {
+	copies := 0
+	for _, t := range r.Terms {
+		if !t.IsSecond() {
+			continue
+		}
+		g, err := t.Guard()
+		if err != nil {
+			return false
+		}
+		if _, ok := g.Dynamic(); !ok {
+			return false
+		}
+		copies++
+	}
+	return copies > 0
+}
+
+// Of returns the lever of a recipe's only lever, or "" if it has several. A copy that only the host tells from the kernel is
+// none by itself.
+func Of(r recipe.Recipe) string {
+	name := ""
+	for _, t := range r.Terms {
+		if t.HostOnly() {
+			continue
+		}
+		if name != "" && t.Lever != name {
+			return ""
+		}
+		name = t.Lever
+	}
+	return name
+}
+
+// SitesOf returns the places at which a recipe has a term's lever and value.
+func SitesOf(r recipe.Recipe, like recipe.Term) []string {
+	var out []string
+	for _, t := range r.Terms {
+		if t.Lever == like.Lever && t.Value == like.Value && t.Site != "" {
+			out = append(out, t.Site)
+		}
+	}
+	return out
+}
+
+// Term makes a recipe of one term.
+func Term(lever, value string) recipe.Recipe {
+	return recipe.Recipe{}.With(recipe.Term{Lever: lever, Value: value})
+}
+
+// Join returns a with b's terms in addition; b's take the place of a's where they stand at the same site.
+func Join(a, b recipe.Recipe) recipe.Recipe {
+	if r, ok := joinSpecs(a, b); ok {
+		return r
+	}
+	for _, t := range b.Terms {
+		a = a.With(t)
+	}
+	return a
+}
+
+// Needed is the largest block that must be launched under a recipe: that of the default, or that of the guards.
+func Needed(r recipe.Recipe, largest int) int {
+	if n, ok := guardedBlock(r); ok {
+		return min(n, largest)
+	}
+	return largest
+}
+
+func spec(lever string, values []policy.Value) recipe.Recipe {
+	return recipe.Recipe{}.With(policy.Guard(values).Term(lever))
+}
+
+// guardedBlock returns the threads of the largest block for which a recipe's second entry is launched; false if its guards don't
+// bound the block.
+func guardedBlock(r recipe.Recipe) (int, bool) {
+	most := 0
+	for _, t := range r.Terms {
+		if !t.IsSecond() {
+			continue
+		}
+		g, err := t.Guard()
+		if err != nil {
+			return 0, false
+		}
+		block := g.Block()
+		size := block[0] * block[1] * block[2]
+		if size == 0 {
+			return 0, false
+		}
+		most = max(most, size)
+	}
+	return most, most > 0
+}
+
+// joinSpecs joins two recipes of which one or both have a copy. Conditions that the host alone looks at, which a throttled entry
+// needs, go to the copy that is there: a launch takes one entry, not two. False: neither is such a one.
+func joinSpecs(a, b recipe.Recipe) (recipe.Recipe, bool) {
+	var host, values []recipe.Term
+	for _, t := range append(a.Terms[:len(a.Terms):len(a.Terms)], b.Terms...) {
+		switch {
+		case t.HostOnly():
+			host = append(host, t)
+		case t.IsSecond():
+			values = append(values, t)
+		}
+	}
+	if len(host) == 0 {
+		return recipe.Recipe{}, false
+	}
+	out := Join(a.Without(recipe.Second), b.Without(recipe.Second))
+	if len(values) == 0 {
+		return out.With(host[len(host)-1]), true
+	}
+	for _, t := range values {
+		g, err := t.Guard()
+		more, hostErr := host[len(host)-1].Guard()
+		if err == nil && hostErr == nil && !slices.ContainsFunc(g.Conditions, recipe.Condition.Host) {
+			t = g.And(more).Term(recipe.Second)
+		}
+		out = out.With(t)
+	}
+	return out, true
+}
+
+func Has(r recipe.Recipe, lever string) bool {
+	for _, t := range r.Terms {
+		if t.Lever == lever {
+			return true
+		}
+	}
+	return false
+}
+
+// HasStage tells whether any of a recipe's levers belongs to a stage.
+func HasStage(r recipe.Recipe, stage rewrite.Stage) bool {
+	for _, t := range r.Terms {
+		if l := Named(t.Lever); l != nil && l.Stage == stage && !t.HostOnly() {
+			return true
+		}
+	}
+	return false
+}
+
+// ExactnessOf is a lever's own.
+func ExactnessOf(name string) rewrite.Exactness {
+	return rewrite.ExactnessOf(recipe.Recipe{Terms: []recipe.Term{{Lever: name, Value: "x"}}})
+}

@@ -1,0 +1,29 @@
+package lever
+
+import (
+	"gnvcc/policy"
+	"gnvcc/sim"
+)
+
+// A Situation is what a lever may look at when it names values.
+type Situation struct {
+	Kernel  *policy.Kernel
+	Shape   policy.Shape // the launch at hand
+	Shapes  []policy.Shape
+	Device  sim.Device
+	Known   bool   // Device is in the table
+	Region  Region // of the default code
+	Values  []policy.Value
+	Largest int                             // block that the default build can launch, threads
+	Trial   func(text string) *policy.Trial // what is known of a recipe already, nil if nothing
+	Options *policy.Options
+}
+
+const (
+	Step       = 0.99 // a round of the search must gain at least this factor to be followed by another
+	Combinable = 1.02 // values slower than this alone are not combined
+)
+
+// A Region is the kernel's register effective region: the counts that ptxas gives under the lowest cap and under a cap of
+// 255 (Li et al., DATE 2016, section III). Zero: not known.
+type Region struct{ Min, Max int }

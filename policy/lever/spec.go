@@ -1,0 +1,170 @@
+package lever
+
+import (
+	"slices"
+	"strings"
+
+	"gnvcc/policy"
+	"gnvcc/rewrite/recipe"
+)
+
+// Specialisation: a copy of the kernel for the values that its launches have. There are two forms. "spec" is a second entry, chosen in
+// the host stub: the kernel itself stays nvcc's own and pays nothing, and the copy has its own register count. "guard" has both
+// copies in one kernel behind a guard; it is for kernels that can't have a second entry, and its plain copy is measured too.
+//
+// Which values pay is not known beforehand, and fewer conditions are better, as they hold more often. Tried: scalars with the
+// block's size, scalars, the block, all of it with the grid, the alignment of all pointers, and each scalar alone where there
+// are few; around the best one, each condition left out (a block's three dimensions are one condition).
+
+var _ = register(Lever{
+	Name: recipe.Second, Idea: "a copy for", Gain: 1.065,
+	Try: func(s *Situation) []recipe.Recipe {
+		if s.Kernel.NoSpec != "" || s.Kernel.NoSecond != "" {
+			return nil
+		}
+		return specs(s, recipe.Second)
+	},
+	Why: func(s *Situation) string {
+		if s.Kernel.NoSpec != "" {
+			return s.Kernel.NoSpec
+		}
+		return s.Kernel.NoSecond
+	},
+	Around: func(s *Situation, best policy.Trial) []recipe.Recipe {
+		if s.Kernel.NoSpec != "" || s.Kernel.NoSecond != "" {
+			return nil
+		}
+		return specsAround(s, best, recipe.Second)
+	},
+	Words: func(k *policy.Kernel, t recipe.Term) string {
+		g, err := t.Guard()
+		if err != nil {
+			return "a second entry"
+		}
+		text := "a second entry for launches with " + conditions(k, g)
+		if !g.Own.IsDefault() {
+			text += " (" + Words(k, g.Own) + ")"
+		}
+		return text
+	},
+})
+
+// conditions are a guard's in words, with the names of the parameters where the kernel is known.
+func conditions(k *policy.Kernel, g recipe.Guard) string {
+	named, err := g.Places(func(p recipe.Place) (recipe.Place, error) {
+		if name := k.Names[p.String()]; name != "" {
+			p.Name = name
+		}
+		for _, v := range k.Values {
+			if v.Name != "" && v.Place() == p {
+				p.Name = v.Name
+			}
+		}
+		return p, nil
+	})
+	if err == nil {
+		g = named
+	}
+	var words []string
+	for _, c := range g.Conditions {
+		key := c.Key()
+		switch c.Kind {
+		case recipe.HostBlock:
+			key = "blocks"
+		case recipe.HostGrid:
+			key = "grids"
+		case recipe.HostDynamic:
+			key = "bytes of dynamic shared memory"
+		}
+		words = append(words, key+" = "+c.Text())
+	}
+	return strings.Join(words, ", ")
+}
+
+const fewScalars = 4 // as many are tried singly
+
+// specs returns the guards to try on the default code.
+func specs(s *Situation, lever string) []recipe.Recipe {
+	block, grid := read(s.Kernel, ofKind(s.Values, policy.BlockDim)), read(s.Kernel, ofKind(s.Values, policy.GridDim))
+	scalars, aligned := ofKind(s.Values, policy.Scalar), ofKind(s.Values, policy.Alignment)
+	var out []recipe.Recipe
+	add := func(sets ...[]policy.Value) {
+		all := slices.Concat(sets...)
+		if len(all) > 0 {
+			out = append(out, spec(lever, all))
+		}
+	}
+	// A copy that the host chooses is for one block size wherever that can matter: the condition costs nothing, and registers
+	// that the largest block could not have are allowed behind it. A guard inside has as few conditions as possible.
+	always := []policy.Value(nil)
+	if lever == recipe.Second {
+		always = ofKind(s.Values, policy.BlockDim)
+		block = always
+	}
+	add(scalars, block)
+	if lever != recipe.Second {
+		add(scalars)
+	}
+	add(block)
+	add(scalars, block, grid)
+	add(block, grid)
+	if len(aligned) > 0 {
+		add(always, aligned)
+		add(scalars, block, aligned)
+	}
+	if len(scalars) > 1 && len(scalars) <= fewScalars {
+		for _, v := range scalars {
+			add([]policy.Value{v}, always)
+		}
+	}
+	return out
+}
+
+// read keeps the dimensions that the kernel reads.
+func read(k *policy.Kernel, values []policy.Value) []policy.Value {
+	if k.Reads == nil {
+		return values
+	}
+	return slices.DeleteFunc(slices.Clone(values), func(v policy.Value) bool { return !slices.Contains(k.Reads, v.Name) })
+}
+
+// specsAround joins the best guard with the best factor, and leaves conditions out.
+func specsAround(s *Situation, best policy.Trial, lever string) []recipe.Recipe {
+	var out []recipe.Recipe
+	if !slices.ContainsFunc(best.Recipe.Terms, func(t recipe.Term) bool { return t.Lever == lever && !t.HostOnly() }) {
+		for _, r := range specs(s, lever) {
+			if tr := s.Trial(r.String()); tr != nil && tr.Usable() && tr.Ratio < Step {
+				out = append(out, Join(best.Recipe, r))
+			}
+		}
+		return out
+	}
+	for _, r := range unrolls("", 4, 1, 2, 8) {
+		if tr := s.Trial(r.String()); tr != nil && tr.Refused == "" && tr.Ratio < Combinable && !Has(best.Recipe, "unroll") {
+			out = append(out, Join(best.Recipe, r))
+		}
+	}
+	for _, t := range best.Recipe.Terms {
+		if t.Lever != lever || t.HostOnly() {
+			continue
+		}
+		g, err := t.Guard()
+		if err != nil {
+			continue
+		}
+		for _, less := range g.LeaveOut() {
+			out = append(out, best.Recipe.Without(lever).With(less.Term(lever)))
+		}
+	}
+	return out
+}
+
+func ofKind(values []policy.Value, kind policy.ValueKind) []policy.Value {
+	var out []policy.Value
+	for _, v := range values {
+		if v.Kind == kind {
+			out = append(out, v)
+		}
+	}
+	return out
+}

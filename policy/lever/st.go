@@ -1,0 +1,22 @@
+package lever
+
+import (
+	"gnvcc/rewrite/recipe"
+)
+
+// Cache hints on stores: results that nobody reads again soon need no place in the caches. Hints, the same bits by construction.
+
+var _ = register(Lever{
+	Name: "st", Idea: "stores with", Gain: 1.010,
+	Try: func(s *Situation) []recipe.Recipe {
+		if s.Kernel.Stores == 0 {
+			return nil
+		}
+		var out []recipe.Recipe
+		for _, v := range []string{"cs", "L1::no_allocate", "L1::evict_last"} {
+			out = append(out, Term("st", v))
+		}
+		return out
+	},
+	Why: func(s *Situation) string { return "no plain store to global memory" },
+})

@@ -1,0 +1,113 @@
+package lever
+
+import (
+	"fmt"
+	"strings"
+
+	"gnvcc/policy"
+	"gnvcc/rewrite/recipe"
+	"gnvcc/rewrite/source"
+)
+
+// Unrolling: one factor for all loops of the kernel in the user's files that have no pragma, then factors per loop. 1 wins too:
+// less code and fewer registers than LLVM's own choice.
+
+var _ = register(Lever{
+	Name: "unroll", Idea: "loops unrolled", Gain: 1.047,
+	Try: func(s *Situation) []recipe.Recipe {
+		if len(FreeLoops(s.Kernel)) == 0 {
+			return nil
+		}
+		return unrolls("", 4, 1, 2, 8)
+	},
+	Why: func(s *Situation) string {
+		if s.Kernel.NoUnroll != "" {
+			return s.Kernel.NoUnroll
+		}
+		return "no loop without a pragma of the source's"
+	},
+	// What helped, further; then per loop: innermost ones first, each with the factors that the whole does not have. At most
+	// three loops a round: a round is repeated while it gains. With the default as the best so far it is loops one by one: a
+	// factor that one loop wants may undo what LLVM does to another (a short inner loop that it unrolls completely).
+	Around: func(s *Situation, best policy.Trial) []recipe.Recipe {
+		loops := FreeLoops(s.Kernel)
+		var out []recipe.Recipe
+		for _, t := range best.Recipe.Terms {
+			if t.Lever == "unroll" {
+				for _, factor := range further[t.Value] {
+					out = append(out, best.Recipe.With(recipe.Term{Lever: "unroll", Site: t.Site, Value: factor}))
+				}
+			}
+		}
+		if len(loops) < 2 {
+			return out
+		}
+		whole, _ := best.Recipe.Get("unroll", "")
+		taken := 0
+		for n := 0; n < len(loops) && taken < 3; n++ {
+			site := loops[n].Site
+			if _, ok := best.Recipe.Get("unroll", site); ok {
+				continue
+			}
+			taken++
+			factors := []string{"1", "4", "8"}
+			if trip := loops[n].Trip; trip > 1 && trip <= 64 {
+				factors = append(factors, "full")
+			}
+			for _, factor := range factors {
+				if factor != whole {
+					out = append(out, best.Recipe.With(recipe.Term{Lever: "unroll", Site: site, Value: factor}))
+				}
+			}
+		}
+		return out
+	},
+	Words: func(k *policy.Kernel, t recipe.Term) string {
+		what := "loops"
+		if t.Site != "" {
+			what = "loop " + place(t.Site)
+		}
+		switch t.Value {
+		case "1":
+			return what + " not unrolled"
+		case "full":
+			return what + " unrolled completely"
+		}
+		return fmt.Sprintf("%s unrolled %s times", what, t.Value)
+	},
+})
+
+// place reads a loop's site: "2" is the kernel's second loop, "f.1" the first one of a function f.
+func place(site string) string {
+	if function, n, ok := strings.Cut(site, "."); ok {
+		return n + " of " + function
+	}
+	return site
+}
+
+// further are the factors beside one that helped. For the whole kernel 1 to 8 have been tried by then, and are passed over.
+var further = map[string][]string{"1": {"2"}, "2": {"4"}, "4": {"2", "8"}, "8": {"16"}, "16": {"32"}}
+
+func unrolls(site string, factors ...int) []recipe.Recipe {
+	var out []recipe.Recipe
+	for _, f := range factors {
+		out = append(out, recipe.Recipe{}.With(recipe.Term{Lever: "unroll", Site: site, Value: fmt.Sprint(f)}))
+	}
+	return out
+}
+
+// FreeLoops returns the loops that a factor may be given, innermost ones first.
+func FreeLoops(k *policy.Kernel) []source.Loop {
+	if k.NoUnroll != "" {
+		return nil
+	}
+	var out []source.Loop
+	for _, inner := range []bool{true, false} {
+		for _, l := range k.Loops {
+			if l.Kind == "for" && !l.Pragma && l.Inner == inner {
+				out = append(out, l)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,150 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"sort"
+	"strings"
+	"text/tabwriter"
+
+	"gnvcc/cache"
+	"gnvcc/policy"
+	"gnvcc/policy/lever"
+	"gnvcc/sim"
+)
+
+// One kernel in full: what was decided, on which launches it rests, what each lever would give alone, and why the others were
+// refused.
+
+// Explain writes all that is known of a kernel.
+func Explain(w io.Writer, e Entry) {
+	d, p := e.Decision, &printer{w: w}
+	p.line("%s", e.Kernel)
+	if e.Kernel != d.Kernel {
+		p.line("  mangled     %s", d.Kernel)
+	}
+	p.line("  target      %s, on %s, driver %s", d.Target, or(d.Evidence.Device, "no GPU"), or(d.Evidence.Driver, "unknown"))
+	p.line("  decided     %s, by gnvcc %s", d.Time.Format("2006-01-02 15:04"), or(d.Evidence.Version, "of an unknown version"))
+	if e.Recipe == "" {
+		p.line("  recipe      none: as nvcc builds it")
+	} else {
+		p.line("  recipe      %s", e.Recipe)
+		p.line("  in words    %s", e.Words)
+		p.line("  results     %s launches", checked(e))
+	}
+	if d.Approximate() && len(d.For) > 0 {
+		p.line("  for         builds of %s", strings.Join(d.For, " "))
+	}
+	if d.Evidence.Note != "" {
+		p.line("  note        %s", d.Evidence.Note)
+	}
+	p.line("  build       %s", build(d.Evidence.Default))
+	if e.Recipe != "" {
+		p.line("  becomes     %s", build(d.Evidence.Chosen))
+	}
+	if len(d.Evidence.Launches) > 0 {
+		p.line("")
+		t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+		fmt.Fprintln(t, "  grid x block\tlaunches\tbefore\tafter\tspeed-up\tchecked\tthe same in all launches")
+		for _, l := range d.Evidence.Launches {
+			s := policy.Shape{Grid: l.Grid, Block: l.Block, Dynamic: l.Dynamic}
+			up := "-"
+			if l.After.Median > 0 {
+				up = fmt.Sprintf("%.2fx", l.Before.Median/l.After.Median)
+			}
+			fmt.Fprintf(t, "  %s\t%d\t%s\t%s\t%s\t%d\t%s\n", s, l.Count, interval(l.Before), interval(l.After), up, l.Checked, valuesText(l.Values))
+		}
+		if err := t.Flush(); err != nil && p.err == nil {
+			p.err = err
+		}
+	}
+	p.levels(e)
+	if e.Cache != nil {
+		p.line("")
+		p.line("  L1 cache    %s", e.Cache)
+		for _, line := range e.Cache.picture() {
+			p.line("    %s", line)
+		}
+	}
+	p.single(w, e)
+	p.tried(e, 0)
+	p.curve(e)
+}
+
+// levels draws the occupancy levels at the launch that takes most time.
+func (p *printer) levels(e Entry) {
+	dev, ok := DeviceOf(e.Decision.Target)
+	if !ok || len(e.Decision.Evidence.Launches) == 0 {
+		return
+	}
+	heaviest := e.Decision.Evidence.Launches[0]
+	for _, l := range e.Decision.Evidence.Launches[1:] {
+		if float64(l.Count)*l.Before.Median > float64(heaviest.Count)*heaviest.Before.Median {
+			heaviest = l
+		}
+	}
+	s := policy.Shape{Grid: heaviest.Grid, Block: heaviest.Block, Dynamic: heaviest.Dynamic}
+	ev := e.Decision.Evidence
+	region := sim.Region{Min: lever.LowestCap, Max: max(ev.Default.Registers, ev.Chosen.Registers, lever.LowestCap)}
+	for _, t := range ev.Tried { // the largest count that any candidate took
+		region.Max = max(region.Max, t.Build.Registers)
+	}
+	p.line("")
+	p.line("%s", strings.TrimRight(sim.Plot{Device: dev, Shape: s.Sim(ev.Default),
+		Region: region, Default: ev.Default.Registers, Chosen: ev.Chosen.Registers}.String(), "\n"))
+}
+
+// tried prints the candidates, fastest first; most bounds them, 0: all.
+func (p *printer) tried(e Entry, most int) {
+	all := e.Decision.Evidence.Tried
+	if len(all) == 0 {
+		return
+	}
+	p.line("")
+	p.line("  tried for %s:", e.Kernel)
+	for i, t := range all {
+		if most > 0 && i == most {
+			p.line("    and %d more", len(all)-most)
+			break
+		}
+		up := "not measured"
+		if t.Ratio > 0 {
+			up = fmt.Sprintf("%.3fx", 1/t.Ratio)
+		}
+		mark := " "
+		if t.Recipe == e.Recipe {
+			mark = "*"
+		}
+		p.line("  %s %-12s  %s, %d registers%s%s", mark, up, t.Recipe, t.Build.Registers, spills(t.Build), because(t))
+	}
+}
+
+func because(t cache.Trial) string {
+	if t.Refused == "" {
+		return ""
+	}
+	return ": refused: " + t.Refused
+}
+
+func build(b cache.Build) string {
+	return fmt.Sprintf("%d registers, %d bytes spilled, %d bytes of stack, %d bytes of shared memory", b.Registers, b.Spill, b.Stack, b.Shared)
+}
+
+func interval(t cache.Time) string {
+	if t.N == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%s ±%.2f%% (n = %d)", Duration(t.Median), 100*spread(t), t.N)
+}
+
+func valuesText(v map[string]string) string {
+	if len(v) == 0 {
+		return "-"
+	}
+	var words []string
+	for name, text := range v {
+		words = append(words, name+" = "+text)
+	}
+	sort.Strings(words)
+	return strings.Join(words, ", ")
+}

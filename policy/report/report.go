@@ -1,0 +1,317 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"regexp"
+	"sort"
+	"strings"
+	"text/tabwriter"
+
+	"gnvcc/cache"
+	"gnvcc/policy"
+	"gnvcc/policy/lever"
+	"gnvcc/rewrite"
+	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/recipe"
+	"gnvcc/sim"
+)
+
+// The report: what is believed of each kernel, from decisions alone, so that it can be asked for at any time. Text without
+// colours or control characters: it goes through pipes as it is.
+
+// Options say what to show.
+type Options struct {
+	Verbose bool           // what was tried and why it was refused, too
+	Kernel  *regexp.Regexp // only these, explained in full; nil: all
+	JSON    bool
+}
+
+// An Entry is one kernel of a report.
+type Entry struct {
+	Kernel    string          `json:"kernel"` // as people write it
+	Recipe    string          `json:"recipe"`
+	Words     string          `json:"words"`
+	Ratio     float64         `json:"ratio"`     // time over the default's, all launches together; 1 without a recipe
+	SpeedUp   float64         `json:"speedUp"`   // its inverse
+	Occupancy [2]float64      `json:"occupancy"` // default and chosen, at the shape that takes most time; 0: not known
+	Checked   int             `json:"checked"`   // launches compared
+	Varied    int             `json:"varied"`    // launches compared with other floating-point data than the program's
+	Launches  int             `json:"launches"`
+	Time      [2]float64      `json:"timeNs"`           // a launch, default and chosen, mean over the launches
+	Spread    [2]float64      `json:"spread"`           // half of the 95 % interval, relative, worst configuration
+	Levers    []Single        `json:"levers,omitempty"` // what each gives alone
+	Cache     *Sensitivity    `json:"cache,omitempty"`  // how it takes to L1, where that was measured
+	Decision  *cache.Decision `json:"decision"`
+
+	total float64 // default time of all launches, ns
+}
+
+// NewEntry sums a decision up.
+func NewEntry(d cache.Decision) Entry {
+	k := &policy.Kernel{Name: d.Kernel, Short: policy.ShortName(d.Kernel), Names: d.Evidence.Names}
+	r, err := recipe.Parse(d.Recipe)
+	e := Entry{Kernel: k.Short, Recipe: d.Recipe, Ratio: 1, Decision: &d, Cache: Sensitive(d)}
+	if err != nil {
+		e.Words = "a recipe of another version of gnvcc"
+	} else {
+		e.Words = lever.Words(k, r)
+	}
+	after, heaviest := 0.0, -1.0
+	for _, l := range d.Evidence.Launches {
+		n := float64(max(l.Count, 1))
+		before := n * l.Before.Median
+		e.total += before
+		after += n * l.After.Median
+		e.Launches += l.Count
+		e.Checked += l.Checked
+		e.Varied += l.Varied
+		e.Spread[0] = math.Max(e.Spread[0], spread(l.Before))
+		e.Spread[1] = math.Max(e.Spread[1], spread(l.After))
+		if before > heaviest {
+			heaviest = before
+			e.Occupancy[0] = occupancy(d.Target, d.Evidence.Default, l)
+			e.Occupancy[1] = occupancy(d.Target, d.Evidence.Chosen, l)
+			if n := rewrite.Throttle(r); n > 0 {
+				e.Occupancy[1] = math.Min(e.Occupancy[1], share(d.Target, n, l))
+			}
+		}
+	}
+	if e.total > 0 {
+		e.Ratio = after / e.total
+		n := 0.0
+		for _, l := range d.Evidence.Launches {
+			n += float64(max(l.Count, 1))
+		}
+		e.Time = [2]float64{e.total / n, after / n}
+	}
+	if e.Ratio > 0 {
+		e.SpeedUp = 1 / e.Ratio
+	}
+	e.Levers = singles(&d)
+	return e
+}
+
+func spread(t cache.Time) float64 {
+	if t.Median <= 0 {
+		return 0
+	}
+	return (t.High - t.Low) / 2 / t.Median
+}
+
+// occupancy is the share of warp slots in use, 0 if the target is not known.
+func occupancy(target string, b cache.Build, l cache.Launch) float64 {
+	d, ok := DeviceOf(target)
+	if !ok {
+		return 0
+	}
+	s := policy.Shape{Grid: l.Grid, Block: l.Block, Dynamic: l.Dynamic}
+	return d.Fraction(d.Occupancy(b.Registers, s.Sim(b)))
+}
+
+// share is the share of warp slots that so many blocks of a launch take, 1 if the target is not known.
+func share(target string, blocks int, l cache.Launch) float64 {
+	d, ok := DeviceOf(target)
+	if !ok {
+		return 1
+	}
+	return float64(blocks*sim.Shape{Threads: policy.Shape{Block: l.Block}.Threads()}.WarpsPerBlock()) / float64(d.Warps)
+}
+
+// DeviceOf looks a target such as "sm_90a" up.
+func DeviceOf(target string) (sim.Device, bool) {
+	return sim.Lookup(ptx.Capability(target))
+}
+
+// Write writes decisions as a table, or as JSON. Kernels that take most time stand first.
+func Write(w io.Writer, decisions []cache.Decision, o Options) error {
+	var entries []Entry
+	for _, d := range decisions {
+		if e := NewEntry(d); o.Kernel == nil || o.Kernel.MatchString(d.Kernel) || o.Kernel.MatchString(e.Kernel) {
+			entries = append(entries, e)
+		}
+	}
+	sort.SliceStable(entries, func(i, j int) bool {
+		if entries[i].total != entries[j].total {
+			return entries[i].total > entries[j].total
+		}
+		return entries[i].Kernel < entries[j].Kernel
+	})
+	if o.JSON {
+		if entries == nil {
+			entries = []Entry{}
+		}
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		return e.Encode(entries)
+	}
+	p := &printer{w: w}
+	switch {
+	case len(decisions) == 0:
+		p.line("nothing is known yet: run a program that was built with gnvcc under \"gnvcc tune -- PROGRAM\"")
+	case len(entries) == 0:
+		p.line("no kernel is called so; there are %d others", len(decisions))
+	case o.Kernel != nil:
+		for i, e := range entries {
+			if i > 0 {
+				p.line("")
+			}
+			Explain(w, e)
+		}
+	default:
+		p.table(entries)
+		p.lists(entries, o.Verbose)
+		p.classes(entries, o.Verbose)
+		if o.Verbose {
+			for _, e := range entries {
+				if len(e.Decision.Evidence.Tried) > 0 {
+					p.tried(e, 0)
+				}
+				p.curve(e)
+			}
+		}
+	}
+	return p.err
+}
+
+func (p *printer) table(entries []Entry) {
+	pinned, entries := pinned(entries)
+	faster, same, alone := split(entries)
+	product, before, after := 1.0, 0.0, 0.0
+	if len(faster) > 0 {
+		t := tabwriter.NewWriter(p.w, 0, 8, 2, ' ', 0)
+		fmt.Fprintln(t, "kernel\tregisters\toccupancy\ttime a launch\tspeed-up\tlaunches\tchecked\tbuilt with")
+		for _, e := range faster {
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%.2fx\t%d\t%s\t%s\n", shorten(e.Kernel, 48),
+				arrow(fmt.Sprint(e.Decision.Evidence.Default.Registers), fmt.Sprint(e.Decision.Evidence.Chosen.Registers)),
+				arrow(percent(e.Occupancy[0]), percent(e.Occupancy[1])),
+				timed(e), e.SpeedUp, e.Launches, checked(e), e.Words)
+			product *= e.SpeedUp
+		}
+		if err := t.Flush(); err != nil && p.err == nil {
+			p.err = err
+		}
+	}
+	for _, e := range append(faster, same...) {
+		before += e.total
+		after += e.total * e.Ratio
+	}
+	if before > 0 {
+		p.line("")
+		p.line("%d of %d kernels measured are faster: %.2fx in geometric mean, %.2fx over the time of all kernels measured (%s -> %s).",
+			len(faster), len(faster)+len(same), geomean(product, len(faster)), before/after, Duration(before), Duration(after))
+	}
+	if len(same) > 0 {
+		p.line("")
+		p.line("Best as nvcc builds them:")
+		for _, e := range same {
+			note := ""
+			if n := e.Decision.Evidence.Note; n != "" {
+				note = "; " + n
+			}
+			p.line("  %s  (%s a launch, %d registers; %s)%s", e.Kernel, Duration(e.Time[0]), e.Decision.Evidence.Default.Registers, attempts(e), note)
+		}
+	}
+	if len(pinned) > 0 {
+		p.line("")
+		p.line("Pinned, not measured:")
+		for _, e := range pinned {
+			p.line("  %s: %s: %s (%s registers)", e.Kernel, e.Recipe, e.Words,
+				arrow(fmt.Sprint(e.Decision.Evidence.Default.Registers), fmt.Sprint(e.Decision.Evidence.Chosen.Registers)))
+		}
+	}
+	if len(alone) > 0 {
+		p.line("")
+		p.line("Left alone:")
+		for _, e := range alone {
+			p.line("  %s: %s", e.Kernel, e.Decision.Evidence.Note)
+		}
+	}
+}
+
+// classes tells how the kernels take to L1.
+func (p *printer) classes(entries []Entry, pictures bool) {
+	begun := false
+	for _, e := range entries {
+		if e.Cache != nil && !begun {
+			begun = true
+			p.line("")
+			p.line("L1 cache:")
+		}
+		p.sensitive(e, pictures)
+	}
+}
+
+// pinned sorts out the entries whose recipes the user gave.
+func pinned(entries []Entry) (pinned, rest []Entry) {
+	for _, e := range entries {
+		if e.Decision.Pinned {
+			pinned = append(pinned, e)
+		} else {
+			rest = append(rest, e)
+		}
+	}
+	return pinned, rest
+}
+
+// split sorts entries into those with a recipe, those measured without, and those left alone.
+func split(entries []Entry) (faster, same, alone []Entry) {
+	for _, e := range entries {
+		switch {
+		case e.Recipe != "":
+			faster = append(faster, e)
+		case len(e.Decision.Evidence.Launches) > 0:
+			same = append(same, e)
+		default:
+			alone = append(alone, e)
+		}
+	}
+	return faster, same, alone
+}
+
+// attempts sums up what was tried in vain.
+func attempts(e Entry) string {
+	n, other := len(e.Decision.Evidence.Tried), 0
+	for _, t := range e.Decision.Evidence.Tried {
+		if strings.HasPrefix(t.Refused, "other bits") {
+			other++
+		}
+	}
+	text := fmt.Sprintf("%d candidates", n)
+	if other > 0 {
+		text += fmt.Sprintf(", %d of them gave other bits", other)
+	}
+	return text
+}
+
+// timed is the time before and after, each with half its interval.
+func timed(e Entry) string {
+	one := func(i int) string { return fmt.Sprintf("%s ±%.1f%%", Duration(e.Time[i]), 100*e.Spread[i]) }
+	return one(0) + " -> " + one(1)
+}
+
+// Total is the default's time of all launches seen, ns.
+func (e Entry) Total() float64 { return e.total }
+
+// CheckedText says how sure it is that the results are the same, for pages: "same bits on 5".
+func CheckedText(e Entry) string { return checked(e) }
+
+// checked says how sure it is that the results are the same.
+func checked(e Entry) string {
+	if e.Decision.Pinned {
+		return "pinned, not measured: checked on no"
+	}
+	varied := ""
+	if e.Varied > 0 {
+		varied = fmt.Sprintf(", and %d with varied data", e.Varied)
+	}
+	switch e.Decision.Exactness {
+	case rewrite.ByConstruction.String():
+		return fmt.Sprintf("exact by construction, and on %d%s", e.Checked, varied)
+	case rewrite.Checked.String():
+		return fmt.Sprintf("same bits on %d%s", e.Checked, varied)
+	}
+	return fmt.Sprintf("within the bound on %d%s", e.Checked, varied)
+}

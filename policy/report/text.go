@@ -1,0 +1,125 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"gnvcc/cache"
+)
+
+func spills(b cache.Build) string {
+	if b.Spill == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d bytes spilled", b.Spill)
+}
+
+func or(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
+
+// A printer remembers the first error.
+type printer struct {
+	w   io.Writer
+	err error
+}
+
+func (p *printer) line(format string, args ...any) {
+	if _, err := fmt.Fprintf(p.w, format+"\n", args...); err != nil && p.err == nil {
+		p.err = err
+	}
+}
+
+func arrow(a, b string) string {
+	if a == b {
+		return a
+	}
+	return a + " -> " + b
+}
+
+func percent(f float64) string {
+	if f == 0 {
+		return "?"
+	}
+	return fmt.Sprintf("%.0f%%", 100*f)
+}
+
+func shorten(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n-3]) + "..."
+	}
+	return s
+}
+
+func registers(b cache.Build) string {
+	if b.Registers == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d registers", b.Registers)
+}
+
+// width is how wide lists are printed, characters.
+const width = 110
+
+// wrapped prints words in lines of at most width, where they fit; lines after the first are set in.
+func (p *printer) wrapped(start string, words []string, between string) {
+	if len(words) == 0 {
+		return
+	}
+	indent := strings.Repeat(" ", min(12, len(start)))
+	line, empty := start, true
+	for i, word := range words {
+		if i < len(words)-1 {
+			word += strings.TrimRight(between, " ")
+		}
+		if !empty && len([]rune(line))+1+len([]rune(word)) > width {
+			p.line("%s", line)
+			line, empty = indent, true
+		}
+		if !empty {
+			line += " "
+		}
+		line, empty = line+word, false
+	}
+	p.line("%s", line)
+}
+
+// Numbers as people read them.
+
+// Duration prints nanoseconds with three digits and a unit.
+func Duration(ns float64) string {
+	switch {
+	case ns <= 0 || math.IsNaN(ns):
+		return "-"
+	case ns < 1e3:
+		return fmt.Sprintf("%.0f ns", ns)
+	case ns < 1e6:
+		return digits(ns/1e3) + " us"
+	case ns < 1e9:
+		return digits(ns/1e6) + " ms"
+	}
+	return digits(ns/1e9) + " s"
+}
+
+func digits(x float64) string {
+	switch {
+	case x >= 99.95:
+		return fmt.Sprintf("%.0f", x)
+	case x >= 9.995:
+		return fmt.Sprintf("%.1f", x)
+	}
+	return fmt.Sprintf("%.2f", x)
+}
+
+// geomean is the n-th root of a product.
+func geomean(product float64, n int) float64 {
+	if n == 0 {
+		return 1
+	}
+	return math.Pow(product, 1/float64(n))
+}

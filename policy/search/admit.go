@@ -1,0 +1,248 @@
+package search
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"gnvcc/policy"
+	"gnvcc/policy/decide"
+	"gnvcc/policy/lever"
+	"gnvcc/policy/stats"
+	"gnvcc/profile"
+	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
+)
+
+// From recipe to a figure: compile, admit, race.
+
+// try compiles, admits and races recipes; those that were tried before are passed over.
+func (s *search) try(doing string, recipes []recipe.Recipe) error {
+	var todo []*policy.Trial
+	seen := map[string]bool{}
+	for _, r := range recipes {
+		text := r.String()
+		if r.IsDefault() || seen[text] || s.c.Trial(text) != nil {
+			continue
+		}
+		seen[text] = true
+		if !s.permitted(r) {
+			continue
+		}
+		todo = append(todo, &policy.Trial{Recipe: r, Text: text})
+	}
+	if len(todo) == 0 {
+		return nil
+	}
+	var jobs []*job
+	for _, tr := range todo {
+		jobs = append(jobs, s.want(tr.Recipe, 2))
+	}
+	s.t.progress.Trying(&s.k.Kernel, s.c.Shape, doing, len(todo))
+	s.gather(jobs)
+	var arms []stats.Arm
+	groups := map[string]int{}
+	for i, tr := range todo {
+		c, err := jobs[i].result()
+		if errors.Is(err, errBudget) || s.ctx.Err() != nil || s.over() {
+			s.missing = true
+			if errors.Is(err, errBudget) {
+				s.c.Phase = decide.Resumable
+			}
+			continue // not tried: a later launch or run may; others may be ready
+		}
+		if err = s.admit(tr, c, err); err != nil {
+			return err
+		}
+		s.c.Book.Trials = append(s.c.Book.Trials, tr)
+		if tr.Refused == "" && tr.Same == "" {
+			of := lever.Of(tr.Recipe)
+			if groups[of] == 0 {
+				groups[of] = len(groups) + 1
+			}
+			arms = append(arms, stats.Arm{ID: i, Group: groups[of]})
+		}
+	}
+	standings, err := s.rule.Race(func(arm, n int) ([]float64, error) {
+		if arm == stats.Baseline {
+			return s.measure(s.baseline, n)
+		}
+		return s.measure(s.loaded[todo[arm].Text], n)
+	}, arms, s.first, stats.Options{Stop: s.over, Fatal: dead})
+	for _, st := range standings {
+		tr := todo[st.ID]
+		tr.Ratio, tr.N = st.Ratio, st.N
+		if st.Err != nil {
+			s.failed(tr, st.Err)
+		}
+		if st.N == 0 && st.Err == nil {
+			s.missing = true
+			s.c.Forget(tr)
+		}
+	}
+	s.drop()
+	s.save()
+	return err
+}
+
+// permitted tells whether the user's options and directives allow a recipe.
+func (s *search) permitted(r recipe.Recipe) bool {
+	if slices.ContainsFunc(s.k.Banned, func(lever string) bool { return rewrite.Uses(r, lever) }) {
+		return false
+	}
+	if rewrite.ExactnessOf(r) > s.t.o.Exact {
+		return false
+	}
+	return lever.Allowed(&s.t.o, r) && s.launchable(r)
+}
+
+// launchable tells whether what a recipe makes may be launched now: a second entry computes nonsense for values that it was
+// not made for.
+func (s *search) launchable(r recipe.Recipe) bool {
+	return !r.HasSecond() || s.k.Held(r, s.l)
+}
+
+// admit decides whether a compiled candidate is measured; what speaks against it is noted in the trial. An error means that the
+// process is lost.
+func (s *search) admit(tr *policy.Trial, c *policy.Candidate, err error) error {
+	if err != nil {
+		tr.Refused = "it does not compile: " + policy.FirstLine(err)
+		return nil
+	}
+	tr.Build, tr.Code, tr.Normals = c.Build, policy.CodeOf(c, s.k.Name), c.Normals
+	if why := s.shrinks(tr.Recipe, c); why != "" {
+		tr.Refused = why
+		return nil
+	}
+	if tr.Code != "" {
+		if tr.Code == s.original {
+			tr.Same, tr.Ratio = "-", 1
+			return nil
+		}
+		if other := s.byCode[tr.Code]; other != nil {
+			tr.Same, tr.Ratio = other.Text, other.Ratio
+			if other.Refused != "" {
+				tr.Refused = other.Refused
+			}
+			return nil
+		}
+		s.byCode[tr.Code] = tr
+	}
+	arm, at, err := s.s.LoadReserved(c.Path, c.Entry, c.Reserve)
+	if err != nil {
+		return s.failed(tr, err)
+	}
+	s.loaded[tr.Text] = arm
+	if want := lever.Needed(tr.Recipe, s.largest); at.MaxThreads < want && !s.t.o.Bet {
+		tr.Refused = fmt.Sprintf("blocks of %d threads, which the default can launch, could not be launched: %d at most", want, at.MaxThreads)
+		return nil
+	}
+	d, err := s.s.Check(arm)
+	if err != nil {
+		return s.failed(tr, err)
+	}
+	tr.Error = tr.Error.Larger(s.k.ErrorOf(d))
+	if !s.within(d) {
+		tr.Refused = s.k.Exceeds(s.t.o.Within, d)
+		return nil
+	}
+	tr.Checked++
+	return nil
+}
+
+// shrinks says, from the build alone, why a candidate could fail where the default would not.
+func (s *search) shrinks(r recipe.Recipe, c *policy.Candidate) string {
+	if s.t.o.Bet {
+		return ""
+	}
+	l := rewrite.Launches{Largest: lever.Needed(r, s.largest), Waits: s.k.Awaits}
+	if lever.ForDynamic(r) {
+		l.Dynamic = &s.l.Dynamic
+	}
+	d := s.k.Default
+	if err := l.Shrinks(rewrite.Code{Registers: d.Registers, Shared: d.Shared},
+		rewrite.Code{Registers: c.Build.Registers, Shared: c.Build.Shared, Threads: c.Limit()}); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// within tells whether a difference is allowed: none, or one within the bound that the user gave. For a judge, all but numbers that became
+// infinite or NaN; it sees the program's output, so that it does not matter whether we know what the values are.
+func (s *search) within(d profile.Difference) bool {
+	e := s.k.ErrorOf(d)
+	if s.t.o.Judged {
+		return s.k.Writes == "" || e.Max < policy.UnknownError
+	}
+	return s.t.o.Within.Allows(e)
+}
+
+// failed notes a candidate's failure; the error comes back if the process is lost by it.
+func (s *search) failed(tr *policy.Trial, err error) error {
+	var fault *profile.Fault
+	switch {
+	case errors.As(err, &fault):
+		tr.Refused = "it crashed on the device: " + fault.Text
+	case errors.Is(err, profile.ErrHung):
+		tr.Refused = "it did not end in time"
+	case dead(err):
+		return err // not the candidate's fault
+	default:
+		tr.Refused = "the driver refused it: " + policy.FirstLine(err)
+		return nil
+	}
+	// Remembered at once: the next run must not try it again.
+	if s.c.Trial(tr.Text) == nil {
+		s.c.Book.Trials = append(s.c.Book.Trials, tr)
+	}
+	s.save()
+	return err
+}
+
+func (s *search) measure(arm profile.Candidate, n int) ([]float64, error) {
+	return s.s.Measure(arm, n, profile.Measurement{})
+}
+
+// arm returns the loaded candidate of a trial, loading and checking it if need be. A candidate that is refused is noted so, and
+// ok is false.
+func (s *search) arm(tr *policy.Trial) (c profile.Candidate, ok bool, err error) {
+	if c, ok := s.loaded[tr.Text]; ok {
+		return c, true, nil
+	}
+	if !s.launchable(tr.Recipe) {
+		return 0, false, nil
+	}
+	cand, err := s.compile(tr.Recipe, 0)
+	if errors.Is(err, errBudget) || s.ctx.Err() != nil {
+		return 0, false, nil
+	}
+	delete(s.byCode, tr.Code) // or it would be taken for a copy of itself
+	if err := s.admit(tr, cand, err); err != nil {
+		return 0, false, err
+	}
+	c, ok = s.loaded[tr.Text]
+	return c, ok && tr.Refused == "" && tr.Same == "", nil
+}
+
+// drop unloads all but the best few candidates.
+func (s *search) drop() {
+	keep := map[string]bool{}
+	for i, tr := range policy.Rank(s.c.Book.Trials) {
+		if i < finalists+1 {
+			keep[tr.Text] = true
+		}
+	}
+	for text, c := range s.loaded {
+		if !keep[text] {
+			_ = s.s.Unload(c)
+			delete(s.loaded, text)
+		}
+	}
+}
+
+func (s *search) save() {
+	s.c.Book.Cost = s.cost()
+	if err := decide.Write(s.t.memory, s.c.key, s.c.Book); err != nil {
+		s.t.progress.Note("what was measured can't be remembered: " + policy.FirstLine(err))
+	}
+}

@@ -1,0 +1,270 @@
+package search
+
+import (
+	"errors"
+	"fmt"
+	"sort"
+
+	"gnvcc/policy"
+	"gnvcc/policy/lever"
+	"gnvcc/policy/stats"
+	"gnvcc/profile"
+	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
+)
+
+// Step 6 of the search: what is believed. And what is looked at again on later launches.
+
+// confirm compares the best candidates on fresh samples and names the winner, if there is one. Recipes that won on another
+// configuration of the kernel are compared here too, fast or not: the decision needs their figures everywhere.
+//
+// Where the PTX file has other kernels, which may veto flags of ptxas, a second winner without such flags is looked for.
+func (s *search) confirm() error {
+	// What is missing now (a plain copy, a candidate of an earlier run) is waited for as long as it could still be compared.
+	s.compileBy = s.end.Add(-s.comparison())
+	s.c.winner = nil
+	s.t.progress.Trying(&s.k.Kernel, s.c.Shape, "comparing the best again", 0)
+	winner, err := s.pick(func(*policy.Trial) bool { return true })
+	if err != nil {
+		return err
+	}
+	s.c.winner = winner
+	if winner != nil {
+		s.k.Win(winner.Recipe)
+		if len(s.k.Siblings) > 0 && lever.HasStage(winner.Recipe, rewrite.Flag) {
+			second, err := s.pick(func(tr *policy.Trial) bool { return !lever.HasStage(tr.Recipe, rewrite.Flag) })
+			if err != nil {
+				return err
+			}
+			if second != nil {
+				s.k.Win(second.Recipe)
+			}
+		}
+	}
+	if err := s.alternatives(winner); err != nil {
+		return err
+	}
+	for _, r := range s.k.Winners() {
+		if err := s.verify(r); err != nil {
+			return err
+		}
+	}
+	s.save()
+	return nil
+}
+
+// pick returns the first of the ranked trials that is better on fresh samples, nil if there is none. Three that prove no
+// better end it (each is a ticket in a lottery); three whose plain copy pays end it for specialised ones. A simpler trial that the race
+// saw within 3 % is compared too and taken if it loses less than 1 %: few samples don't tell more. (Not of a slow kernel, once the budget is used up.)
+func (s *search) pick(of func(*policy.Trial) bool) (*policy.Trial, error) {
+	var winner *policy.Trial
+	lost, plain := 0, 0
+	for _, tr := range policy.Rank(s.c.Book.Trials) {
+		guarded := lever.Has(tr.Recipe, recipe.Inside)
+		if tr.Ratio > lever.Step || lost == finalists {
+			break
+		}
+		if !of(tr) || guarded && plain == finalists {
+			continue
+		}
+		better, err := s.compare(tr)
+		if err != nil {
+			return nil, err
+		}
+		if better {
+			winner = tr
+			break
+		}
+		if tr.Refused == "" {
+			lost++
+		} else if guarded {
+			plain++
+		}
+	}
+	if winner == nil {
+		return nil, nil
+	}
+	limit := winner.Confirmed.Ratio.Estimate * 1.01
+	var simple []*policy.Trial
+	for _, tr := range policy.Rank(s.c.Book.Trials) {
+		if of(tr) && tr != winner && tr.Ratio <= winner.Ratio*1.03 && policy.Simpler(tr.Recipe, winner.Recipe) {
+			simple = append(simple, tr)
+		}
+	}
+	sort.SliceStable(simple, func(i, j int) bool { return policy.Simpler(simple[i].Recipe, simple[j].Recipe) })
+	for _, tr := range simple[:min(2, len(simple))] {
+		if s.over() && s.slow(longest) { // a comparison of its own is a matter of seconds
+			break
+		}
+		better, err := s.compare(tr)
+		if err != nil {
+			return nil, err
+		}
+		if better && tr.Confirmed.Ratio.Estimate <= limit {
+			return tr, nil
+		}
+	}
+	return winner, nil
+}
+
+// verify makes sure that a recipe has figures from fresh samples on this configuration, or a reason why not.
+func (s *search) verify(r recipe.Recipe) error {
+	tr := s.c.Trial(r.String())
+	if tr == nil {
+		if s.launchable(r) && !s.permitted(r) {
+			return nil
+		}
+		tr = &policy.Trial{Recipe: r, Text: r.String()}
+		s.c.Book.Trials = append(s.c.Book.Trials, tr)
+	}
+	if !s.launchable(r) && tr.Refused == "" && tr.Confirmed == nil {
+		// These launches take the kernel itself, which is nvcc's own.
+		tr.Confirmed = s.even()
+		s.c.fresh[tr.Text] = true
+		return nil
+	}
+	if tr.Refused != "" || tr.Confirmed != nil && (s.c.fresh[tr.Text] || !s.launchable(r)) {
+		return nil
+	}
+	if tr.Same != "" {
+		// The same code as another's (here, as everywhere): its figures are that one's.
+		if other := s.c.Trial(tr.Same); other != nil {
+			if err := s.verify(other.Recipe); err != nil {
+				return err
+			}
+			tr.Confirmed, tr.Plain, tr.Refused, tr.Checked, tr.Varied = other.Confirmed, other.Plain, other.Refused, other.Checked, other.Varied
+		} else if tr.Same == "-" {
+			tr.Confirmed = s.even()
+		}
+		return nil
+	}
+	_, err := s.compare(tr)
+	return err
+}
+
+// even is the figure of what is the default itself.
+func (s *search) even() *policy.Compared {
+	return &policy.Compared{Ratio: stats.Interval{Estimate: 1, Low: 1, High: 1, N: 1}, Before: s.c.Before, After: s.c.Before, Time: s.t.now()}
+}
+
+// compare compares a trial with the default on fresh samples. True: it is better, its plain copy too is no worse than is
+// tolerated, and nothing else speaks against it.
+func (s *search) compare(tr *policy.Trial) (bool, error) {
+	if !s.affords() {
+		s.c.Book.Done = false // a later run goes on here
+		return false, nil
+	}
+	guarded := lever.Has(tr.Recipe, recipe.Inside) && !s.t.o.Bet
+	if guarded {
+		s.t.pool.Want(&s.k.Kernel, tr.Recipe, true, 0) // compiles meanwhile
+	}
+	arm, ok, err := s.arm(tr)
+	if err != nil || !ok {
+		return false, err
+	}
+	c, err := s.rule.Compare(s.sampler(arm), 0, s.plan)
+	if err != nil {
+		return false, s.failed(tr, err)
+	}
+	tr.Confirmed = policy.Compare(c, s.rule.Confidence, s.t.now())
+	s.c.fresh[tr.Text] = true
+	if !s.rule.Better(c.Ratio) {
+		// It may be this kernel's best on other configurations: then it matters whether it is slower here, with certainty.
+		if s.rule.Harmful(c.Ratio) {
+			if c, err = s.rule.CompareHarm(s.sampler(arm), 0, s.plan); err != nil {
+				return false, s.failed(tr, err)
+			}
+			tr.Confirmed = policy.Compare(c, s.rule.Confidence, s.t.now())
+		}
+		return false, nil
+	}
+	if !guarded {
+		return true, nil
+	}
+	return s.plainPays(tr)
+}
+
+// sampler makes an arm 0 of a loaded candidate.
+func (s *search) sampler(arm profile.Candidate) stats.Sampler {
+	return func(a, n int) ([]float64, error) {
+		if a == stats.Baseline {
+			return s.measure(s.baseline, n)
+		}
+		return s.measure(arm, n)
+	}
+}
+
+// plainPays measures the plain copy of a specialised kernel, in the same kernel under guards that never hold: launches with
+// other values would run it. It returns true if it is no more than 2 % slower than the default.
+func (s *search) plainPays(tr *policy.Trial) (bool, error) {
+	cand, err := s.wait(s.t.pool.Want(&s.k.Kernel, tr.Recipe, true, 0))
+	switch {
+	case errors.Is(err, errBudget) || s.ctx.Err() != nil:
+		return false, nil // not now
+	case err != nil:
+		tr.Refused = "its plain copy can't be measured: " + policy.FirstLine(err)
+		return false, nil
+	}
+	if !s.affords() {
+		return false, nil
+	}
+	arm, _, err := s.s.LoadReserved(cand.Path, cand.Entry, cand.Reserve)
+	if err != nil {
+		return false, s.failed(tr, err)
+	}
+	defer func() { _ = s.s.Unload(arm) }()
+	d, err := s.s.Check(arm)
+	if err != nil {
+		return false, s.failed(tr, err)
+	}
+	if !s.within(d) {
+		tr.Refused = "its plain copy: " + s.k.Exceeds(s.t.o.Within, d)
+		return false, nil
+	}
+	rule := s.rule
+	rule.Harm = plainHarm
+	c, err := rule.CompareHarm(s.sampler(arm), 0, s.plan)
+	if err != nil {
+		return false, s.failed(tr, err)
+	}
+	tr.Plain = policy.Compare(c, rule.Confidence, s.t.now())
+	if rule.Harmful(c.Ratio) {
+		tr.Refused = fmt.Sprintf("launches with other values would take %.3f times as long as with the default (a bet would allow it)", c.Ratio.Estimate)
+		return false, nil
+	}
+	return true, nil
+}
+
+// revisit looks at a configuration again, at a later launch of it with other data: every recipe that won is checked again, and
+// measured where that was not done yet. A winner that fails makes room for the next best.
+func (s *search) revisit() error {
+	if err := s.begin(); err != nil {
+		return err
+	}
+	defer s.unload()
+	failed := false
+	for _, r := range s.k.Winners() {
+		tr := s.c.Trial(r.String())
+		if tr == nil || tr.Refused != "" || tr.Same != "" {
+			continue
+		}
+		before := s.loaded[tr.Text]
+		if _, ok, err := s.arm(tr); err != nil {
+			return err
+		} else if !ok && tr.Refused != "" && before == 0 {
+			tr.Refused = fmt.Sprintf("%s (at launch %d of this configuration)", tr.Refused, s.l.Count)
+			failed = true
+		}
+	}
+	s.c.checks++
+	if failed {
+		return s.confirm()
+	}
+	for _, r := range s.k.Winners() {
+		if err := s.verify(r); err != nil {
+			return err
+		}
+	}
+	s.save()
+	return nil
+}

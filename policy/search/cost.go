@@ -1,0 +1,46 @@
+package search
+
+import (
+	"time"
+
+	"gnvcc/cache"
+)
+
+// What a search costs: the time that the program stood still for it, the candidates, and the tools' runs. It is kept beside what
+// the search found (the notebook, then the decision), and adds up over the runs that went on with it.
+
+// A spender is a Compiler that counts its tools' runs. Runs that another kernel's candidates cause meanwhile are few: kernels are
+// searched one after the other, and what was not compiled in time goes on beside the next one.
+type spender interface {
+	Spent(tool string) (runs int, took time.Duration)
+}
+
+// spent sums the tools up.
+func (t *Tuner) spent() cache.Cost {
+	var c cache.Cost
+	s, ok := t.compiler.(spender)
+	if !ok {
+		return c
+	}
+	for _, tool := range []struct {
+		name string
+		runs *int
+	}{{"cicc", &c.Cicc}, {"ptxas", &c.Ptxas}} {
+		runs, took := s.Spent(tool.name)
+		*tool.runs = runs
+		c.Compiling += took.Seconds()
+	}
+	return c
+}
+
+// cost is what the search of this configuration has cost so far, all runs together.
+func (s *search) cost() cache.Cost {
+	now := s.t.spent()
+	return cache.Cost{
+		Seconds:    s.before.Seconds + s.t.now().Sub(s.begun).Seconds(),
+		Candidates: len(s.c.Book.Trials),
+		Cicc:       s.before.Cicc + now.Cicc - s.spent.Cicc,
+		Ptxas:      s.before.Ptxas + now.Ptxas - s.spent.Ptxas,
+		Compiling:  s.before.Compiling + now.Compiling - s.spent.Compiling,
+	}
+}

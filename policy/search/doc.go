@@ -1,0 +1,11 @@
+// Package search is a tuning run: profile's Host, which is asked at every launch what to do with it, and the search over
+// recipes at a launch that is stood still at. It compiles candidates, has them checked and measured, compares the best on
+// fresh samples, and hands decisions to a Sink.
+//
+// cmd/gnvcc makes a Tuner and gives it to profile; nobody else calls it.
+//
+// Files: tune.go the run, state.go how far its configurations are, search.go the order of a search, admit.go from recipe
+// to a figure, confirm.go what is compared again, degrees.go approximation in some warps, judge.go alternatives for a
+// judge, exhaust.go the benchmark of the search, untried.go levers with nothing to try, replayed.go what differs where
+// launches are replayed, pool.go compiles beside the measuring, cost.go what a search costs.
+package search

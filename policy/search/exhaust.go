@@ -1,0 +1,137 @@
+package search
+
+import (
+	"fmt"
+	"sort"
+
+	"gnvcc/cache"
+	"gnvcc/policy"
+	"gnvcc/policy/lever"
+	"gnvcc/rewrite/recipe"
+)
+
+// The benchmark mode (gnvcc tune -exhaustive): how far from the best does the search end, and what does finding the best cost?
+//
+// After the search all pairs of a value that is no refusal with another lever's are measured, the most promising first (by the product
+// of what both took alone), then the best of all so far with every value, while that gains at least 1 % a round.
+// Ratios of a race are for ordering only, and the least of hundreds is a lucky one: what the search would adopt and the three best of
+// all are compared with the default on fresh samples, and only what is 1 % faster than the former counts as missed. With source levers pairs can be hundreds; the budget cuts them, and the result says so.
+
+// exhaust goes on where the search ended.
+func (s *search) exhaust() error {
+	out := &cache.Exhaustive{}
+	var found *policy.Trial
+	if old := s.c.Book.Exhaustive; old != nil { // cut by an earlier run's budget
+		out.Search, found = old.Search, s.c.Trial(old.Search.Recipe)
+	} else {
+		var err error
+		if found, err = s.pick(func(*policy.Trial) bool { return true }); err != nil {
+			return err
+		}
+		out.Search.Cost = s.cost()
+		if found != nil {
+			out.Search.Recipe = found.Text
+		}
+	}
+	pairs := s.pairs()
+	out.Wanted = len(pairs)
+	if err := s.try("all pairs", pairs); err != nil {
+		return err
+	}
+	for round := 0; round < 3 && !s.over(); round++ {
+		best := s.best(nil)
+		if best == nil {
+			break
+		}
+		before := best.Ratio
+		var more []recipe.Recipe
+		for _, tr := range s.singles() {
+			if together(best.Recipe, tr.Recipe) {
+				more = append(more, lever.Join(best.Recipe, tr.Recipe))
+			}
+		}
+		out.Wanted += len(more)
+		if err := s.try("the best with every value", more); err != nil {
+			return err
+		}
+		if s.best(nil).Ratio > before*lever.Step {
+			break
+		}
+	}
+	out.Cut = s.over() || s.missing
+	var err error
+	if out.Search.Ratio, err = s.fresh(found); err != nil {
+		return err
+	}
+	out.Best = out.Search
+	for i, tr := range policy.Rank(s.c.Book.Trials) {
+		if i == finalists {
+			break
+		}
+		ratio, err := s.fresh(tr)
+		if err != nil {
+			return err
+		}
+		if ratio < out.Best.Ratio*lever.Step { // less is luck, and the simpler one stands first
+			out.Best.Recipe, out.Best.Ratio = tr.Text, ratio
+		}
+	}
+	out.Best.Cost = s.cost()
+	s.c.Book.Exhaustive = out
+	s.c.Note = fmt.Sprintf("the search found %.3f of the default's time (%s) with %d candidates, all %d have %.3f (%s)",
+		out.Search.Ratio, out.Search.Recipe, out.Search.Cost.Candidates, out.Best.Cost.Candidates, out.Best.Ratio, out.Best.Recipe)
+	if out.Cut {
+		s.c.Note += fmt.Sprintf("; not all were compiled and measured within the budget of %v", s.t.o.Budget)
+	}
+	return nil
+}
+
+// fresh is a trial's time over the default's on fresh samples; 1 for none, and for one that can't be launched any more.
+func (s *search) fresh(tr *policy.Trial) (float64, error) {
+	if tr == nil {
+		return 1, nil
+	}
+	if tr.Confirmed == nil || !s.c.fresh[tr.Text] {
+		if _, err := s.compare(tr); err != nil {
+			return 1, err
+		}
+	}
+	if tr.Confirmed == nil || tr.Refused != "" {
+		return 1, nil
+	}
+	return tr.Confirmed.Ratio.Estimate, nil
+}
+
+// singles are the trials of one lever alone, the fastest first.
+func (s *search) singles() []*policy.Trial {
+	var out []*policy.Trial
+	for _, tr := range policy.Rank(s.c.Book.Trials) {
+		if lever.Of(tr.Recipe) != "" {
+			out = append(out, tr)
+		}
+	}
+	return out
+}
+
+// pairs joins every value with every other lever's, the most promising first.
+func (s *search) pairs() []recipe.Recipe {
+	type pair struct {
+		r     recipe.Recipe
+		ratio float64
+	}
+	var all []pair
+	singles := s.singles()
+	for i, a := range singles {
+		for _, b := range singles[i+1:] {
+			if lever.Of(a.Recipe) != lever.Of(b.Recipe) && together(a.Recipe, b.Recipe) {
+				all = append(all, pair{lever.Join(a.Recipe, b.Recipe), a.Ratio * b.Ratio})
+			}
+		}
+	}
+	sort.SliceStable(all, func(i, j int) bool { return all[i].ratio < all[j].ratio })
+	out := make([]recipe.Recipe, 0, len(all))
+	for _, p := range all {
+		out = append(out, p.r)
+	}
+	return out
+}

@@ -1,0 +1,173 @@
+package search
+
+import (
+	"container/heap"
+	"context"
+	"fmt"
+	"sync"
+
+	"gnvcc/policy"
+	"gnvcc/rewrite/recipe"
+)
+
+// Candidates compile beside the measuring: the pool has a few workers and a queue, cheap and promising ones first. What
+// was asked for once is not compiled again, whatever it gave.
+
+// A pool compiles.
+type pool struct {
+	compiler policy.Compiler
+	ctx      context.Context
+	cancel   context.CancelFunc
+
+	mu    sync.Mutex
+	more  *sync.Cond
+	jobs  map[string]*job // by identity and recipe
+	queue jobQueue
+	order int
+	shut  bool
+	wg    sync.WaitGroup
+}
+
+// A job is one compile.
+type job struct {
+	kernel *policy.Kernel
+	recipe recipe.Recipe
+	plain  bool
+	rank   int // lower first
+	order  int
+	done   chan struct{}
+	cand   *policy.Candidate
+	err    error
+}
+
+// finished tells whether a compile is done.
+func (j *job) finished() bool {
+	select {
+	case <-j.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// result is what a compile gave, errBudget while it is not done.
+func (j *job) result() (*policy.Candidate, error) {
+	if !j.finished() {
+		return nil, errBudget
+	}
+	return j.cand, j.err
+}
+
+func (j *job) key() string { return fmt.Sprintf("%s %v %s", j.kernel.Identity, j.plain, j.recipe) }
+
+// newPool starts n workers; Close ends them.
+func newPool(ctx context.Context, c policy.Compiler, n int) *pool {
+	p := &pool{compiler: c, jobs: map[string]*job{}}
+	p.ctx, p.cancel = context.WithCancel(ctx)
+	p.more = sync.NewCond(&p.mu)
+	for i := 0; i < max(n, 1); i++ {
+		p.wg.Add(1)
+		go p.work()
+	}
+	return p
+}
+
+// Want asks for a candidate; rank 0 is most urgent. Asking again with a lower rank moves it forward.
+func (p *pool) Want(k *policy.Kernel, r recipe.Recipe, plain bool, rank int) *job {
+	j := &job{kernel: k, recipe: r, plain: plain, rank: rank, done: make(chan struct{})}
+	key := j.key()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if old := p.jobs[key]; old != nil {
+		if rank < old.rank {
+			old.rank = rank
+			heap.Init(&p.queue)
+		}
+		return old
+	}
+	p.order++
+	j.order = p.order
+	p.jobs[key] = j
+	if p.shut {
+		j.err = context.Canceled
+		close(j.done)
+		return j
+	}
+	heap.Push(&p.queue, j)
+	p.more.Signal()
+	return j
+}
+
+// Idle tells whether nothing of a kernel waits or compiles.
+func (p *pool) Idle(k *policy.Kernel) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, j := range p.jobs {
+		if j.kernel.Identity != k.Identity {
+			continue
+		}
+		select {
+		case <-j.done:
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// Close drops what has not begun, ends what has, and waits for the workers.
+func (p *pool) Close() {
+	p.cancel()
+	p.mu.Lock()
+	p.shut = true
+	for _, j := range p.queue {
+		j.err = context.Canceled
+		close(j.done)
+	}
+	p.queue = nil
+	p.more.Broadcast()
+	p.mu.Unlock()
+	p.wg.Wait()
+}
+
+func (p *pool) work() {
+	defer p.wg.Done()
+	for {
+		p.mu.Lock()
+		for len(p.queue) == 0 && !p.shut {
+			p.more.Wait()
+		}
+		if p.shut {
+			p.mu.Unlock()
+			return
+		}
+		j := heap.Pop(&p.queue).(*job)
+		p.mu.Unlock()
+		if j.err = p.ctx.Err(); j.err == nil {
+			j.cand, j.err = p.compiler.Compile(p.ctx, j.kernel, j.recipe, j.plain)
+		}
+		close(j.done)
+	}
+}
+
+type jobQueue []*job
+
+func (q jobQueue) Len() int { return len(q) }
+
+func (q jobQueue) Less(i, j int) bool {
+	if q[i].rank != q[j].rank {
+		return q[i].rank < q[j].rank
+	}
+	return q[i].order < q[j].order
+}
+
+func (q jobQueue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+
+func (q *jobQueue) Push(x any) { *q = append(*q, x.(*job)) }
+
+func (q *jobQueue) Pop() any {
+	old := *q
+	j := old[len(old)-1]
+	*q = old[:len(old)-1]
+	return j
+}

@@ -1,0 +1,104 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"gnvcc/policy"
+	"gnvcc/policy/decide"
+	"gnvcc/profile"
+)
+
+// What differs where launches are replayed in processes of our own: a crash costs such a process, the budget is dealt out by what a
+// kernel weighs, and winners are checked on data that the program never had.
+
+// SetBudget sets the longest time for the next configuration.
+func (t *Tuner) SetBudget(d time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.o.Budget = d
+	for _, k := range t.order {
+		for _, c := range k.configs {
+			c.used = 0
+		}
+	}
+}
+
+// Vary is a session on a launch with varied data (replay.Options.Vary). Winners that leave other bits than the original are refused; a variation
+// on which the original does not repeat itself proves nothing.
+func (t *Tuner) Vary(ctx context.Context, variation int, l *profile.Launch, s profile.Session) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	k := t.kernel(l)
+	if k == nil || t.ended {
+		return
+	}
+	c := k.config(l, t)
+	kept, alone, before, random := t.o.Budget, c.Alone, c.Before, c.Random
+	t.o.Budget = max(kept, 10*time.Second) // the winners are compiled already
+	x := t.search(ctx, k, c, l, s, t.now().Add(t.o.Budget))
+	defer func() { t.o.Budget, c.Alone, c.Before, c.Random = kept, alone, before, random }()
+	err := x.begin()
+	if err != nil {
+		return
+	}
+	defer x.unload()
+	for _, r := range k.Winners() {
+		tr := c.Trial(r.String())
+		if tr == nil || tr.Refused != "" || tr.Same != "" {
+			continue
+		}
+		checked := tr.Checked
+		_, ok, err := x.arm(tr)
+		if err != nil {
+			var fault *profile.Fault
+			if errors.As(err, &fault) || errors.Is(err, profile.ErrHung) {
+				tr.Refused = fmt.Sprintf("%s (with varied data %d)", tr.Refused, variation)
+			}
+			return
+		}
+		tr.Checked = checked
+		if ok {
+			tr.Varied++
+		} else if tr.Refused != "" {
+			tr.Refused = fmt.Sprintf("%s (with varied data %d)", tr.Refused, variation)
+			t.progress.Note(fmt.Sprintf("%s: %s is refused: %s", k.Label(), tr.Text, tr.Refused))
+			if c.winner == tr {
+				c.winner = nil
+			}
+		}
+	}
+	x.save()
+}
+
+// Decided tells whether a kernel has a winner that varied data could refuse.
+func (t *Tuner) Decided(l Captured) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	k := t.byName[l.Cubin+" "+l.Kernel]
+	return k != nil && k.Alone == "" && k.Lost == "" && len(k.Winners()) > 0
+}
+
+// Again makes the next replay of a configuration choose anew, where its winner was refused. False: there is nothing to choose.
+func (t *Tuner) Again(l Captured) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	k := t.byName[l.Cubin+" "+l.Kernel]
+	if k == nil {
+		return false
+	}
+	c := k.configs[l.Shape]
+	if c == nil || c.winner != nil || !c.Searched() || !c.Open() || k.Alone != "" || k.Lost != "" || len(k.Winners()) > 0 {
+		return false
+	}
+	c.Phase = decide.Unsearched
+	return true
+}
+
+// Captured names what is replayed.
+type Captured struct {
+	Cubin, Kernel string
+	Shape         policy.Shape
+}

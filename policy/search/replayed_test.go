@@ -1,0 +1,153 @@
+package search
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"gnvcc/policy"
+	"gnvcc/profile"
+	"gnvcc/rewrite/recipe"
+)
+
+// replays plays a launch of a capture for a tuner; trouble of the nth launch is that of a simKernel.
+func (g *simGPU) replays(tuner *Tuner, nth int) (p *profile.Launch, s *simSession, tuned bool) {
+	k := g.kernels["_Z1aPfi"]
+	p = &profile.Launch{Process: &profile.Process{}, Device: simDevice, Kernel: k.Name, Cubin: "module", Grid: [3]int{1000, 1, 1}, Block: [3]int{256, 1, 1}, Count: 50,
+		Attributes: profile.Attributes{Registers: 40, MaxThreads: 1024},
+		Params: []profile.Param{
+			{Offset: 0, Size: 8, Value: []byte{0, 1, 0, 0, 1, 0, 0, 0}, Same: []byte{1, 1, 1, 1, 1, 1, 1, 1}, Align: 8},
+			{Offset: 8, Size: 4, Value: []byte{5, 0, 0, 0}, Same: []byte{1, 1, 1, 1}}}}
+	s = &simSession{g: g, k: k, shape: shape(1000, 256), launch: nth}
+	if v := tuner.Launch(p); v.Tune {
+		tuner.Tune(context.Background(), p, s)
+		tuned = true
+	}
+	return p, s, tuned
+}
+
+func captured() Captured {
+	return Captured{Cubin: "module", Kernel: "_Z1aPfi", Shape: shape(1000, 256)}
+}
+
+// A kernel that register caps make faster, 48 most; what is wrong with 48 is said by trouble.
+func capped(trouble func(r recipe.Recipe, launch int) string) *simKernel {
+	return &simKernel{trouble: trouble, speed: func(r recipe.Recipe, _ policy.Shape, _ bool) float64 {
+		switch v, _ := r.Get("maxnreg", ""); v {
+		case "48":
+			return 0.7
+		case "":
+			return 1
+		}
+		return 0.85
+	}}
+}
+
+func is48(r recipe.Recipe) bool {
+	v, _ := r.Get("maxnreg", "")
+	return v == "48"
+}
+
+// A candidate that crashes costs a process; the next one goes on, does not try it again, and finds what else there is.
+func TestCrashesWhereReplayed(t *testing.T) {
+	for _, trouble := range []string{"fault", "hang"} {
+		g := newSim(t, capped(func(r recipe.Recipe, _ int) string {
+			if is48(r) {
+				return trouble
+			}
+			return ""
+		}))
+		o := simOptions()
+		o.Crashes = 50
+		o.Levers = []string{"maxnreg"}
+		tuner := NewTuner(context.Background(), o, g, g, g, nil)
+		var p *profile.Launch
+		processes := 0
+		for dead := true; dead && processes < 60; processes++ {
+			var s *simSession
+			p, s, _ = g.replays(tuner, 1)
+			dead = s.dead != nil
+		}
+		tuner.End(p.Process, profile.Summary{Whole: true, Kernels: []profile.Seen{{Launch: p}}})
+		results, err := tuner.Finish()
+		if err != nil || len(results) != 1 || results[0].Lost != "" || results[0].Decision == nil || results[0].Decision.Recipe == "" {
+			t.Fatalf("%s: %+v, %v", trouble, results, err)
+		}
+		if processes < 2 || strings.Contains(results[0].Decision.Recipe, "=48") {
+			t.Errorf("%s: %s after %d processes", trouble, results[0].Decision.Recipe, processes)
+		}
+	}
+}
+
+// Without leave to crash, as in the program itself, the first crash ends it.
+func TestCrashesInPlace(t *testing.T) {
+	g := newSim(t, capped(func(r recipe.Recipe, _ int) string {
+		if is48(r) {
+			return "fault"
+		}
+		return ""
+	}))
+	o := simOptions()
+	o.Levers = []string{"maxnreg"}
+	tuner := NewTuner(context.Background(), o, g, g, g, nil)
+	if _, s, _ := g.replays(tuner, 1); s.dead == nil {
+		t.Fatal("no crash")
+	}
+	if _, _, tuned := g.replays(tuner, 2); tuned {
+		t.Error("tuned again after a crash")
+	}
+	tuner.Finish()
+}
+
+// A winner that leaves other bits on varied data only is refused, and the next best is chosen; what stands is counted.
+func TestVaried(t *testing.T) {
+	const varied = 100 // launches from here on have data of ours
+	g := newSim(t, capped(func(r recipe.Recipe, launch int) string {
+		if launch >= varied && is48(r) {
+			return "bits"
+		}
+		return ""
+	}))
+	o := simOptions()
+	o.Crashes = 5
+	o.Levers = []string{"maxnreg"}
+	tuner := NewTuner(context.Background(), o, g, g, g, nil)
+	tuner.SetBudget(10 * time.Second)
+	var p *profile.Launch
+	rounds := 0
+	for {
+		var s *simSession
+		p, s, _ = g.replays(tuner, 1)
+		rounds++
+		if !tuner.Decided(captured()) {
+			t.Fatalf("nothing won in round %d", rounds)
+		}
+		for v := 1; v <= 3; v++ {
+			s = &simSession{g: g, k: s.k, shape: s.shape, launch: varied + v}
+			tuner.Vary(context.Background(), v, p, s)
+		}
+		if !tuner.Again(captured()) || rounds > 3 {
+			break
+		}
+	}
+	tuner.End(p.Process, profile.Summary{Whole: true, Kernels: []profile.Seen{{Launch: p}}})
+	results, err := tuner.Finish()
+	if err != nil || len(results) != 1 || results[0].Decision == nil {
+		t.Fatalf("%+v, %v", results, err)
+	}
+	d := results[0].Decision
+	if rounds != 2 || d.Recipe == "" || strings.Contains(d.Recipe, "=48") {
+		t.Errorf("%s after %d rounds", d.Recipe, rounds)
+	}
+	refused := false
+	for _, tr := range d.Evidence.Tried {
+		refused = refused || strings.Contains(tr.Recipe, "maxnreg=48") && strings.Contains(tr.Refused, "varied data 1")
+	}
+	if n := d.Evidence.Launches[0].Varied; n != 3 {
+		t.Errorf("checked on %d variations, want 3", n)
+	}
+	if !refused {
+		t.Errorf("no word of varied data in %+v", d.Evidence.Tried)
+	}
+}

@@ -1,0 +1,547 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"gnvcc/cache"
+	"gnvcc/policy"
+	"gnvcc/policy/lever"
+	"gnvcc/policy/stats"
+	"gnvcc/profile"
+	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
+)
+
+// The search over recipes for one configuration of one kernel, while the program stands still at a launch.
+//
+//  1. The default: short? nondeterministic? Its register effective region, by two ptxas runs.
+//  2. Singly: every lever's values on the default code. PTX levers are measured first, while the source variants, dearer by
+//     a cicc run each, compile beside. All of a stage run in one race. Where a launch takes so long that this alone would use the
+//     budget up, levers take turns, the most promising first, and half of the budget is kept for what follows.
+//  3. Source levers together: around the best source recipe (factor with values, fewer guards, factors per loop), while that
+//     gains at least 1 % a round. Where none gains anything alone: loops one by one, once.
+//  4. PTX levers around the best recipe so far: caps anew (its registers are others), and of every other lever the two
+//     best values that were not slower than 2 % when alone. Once also around the best recipe with a copy for values where the
+//     best has none, if it is close behind: what a copy gains may show only when a cap brings its warps back.
+//  5. The winners together, greedily: to the best recipe, the best value of each lever not yet in it; the best of
+//     these becomes the next best recipe if it gains at least 1 %; at most three times.
+//  6. The best three (policy.Rank), one after the other, on fresh samples against the default: the first that is Better by
+//     the rule of policy/stats, and whose plain copy is no more than 2 % slower than the default, is the winner.
+//
+// A candidate is compiled, checked that it does not shrink the largest block, compared by code with those had before,
+// loaded, run once and its memory compared, and only then measured. All of it goes into the notebook, so that a later
+// run begins where this one's budget ended.
+
+const (
+	finalists = 3    // compared on fresh samples
+	plainHarm = 0.02 // slow-down of the plain copy that is tolerated
+	longest   = 40   // launches that a budget must have room for: a comparison on fresh samples takes 20, a search as many
+)
+
+// A search is the state of one.
+type search struct {
+	t         *Tuner
+	k         *kernel
+	c         *config
+	l         *profile.Launch
+	s         profile.Session
+	ctx       context.Context
+	sit       *lever.Situation
+	end       time.Time // of the budget
+	deadline  time.Time // nothing new is looked for after it: what is left is for a comparison of the best on fresh samples
+	compileBy time.Time // compiles are waited for until then: what came in time has still to be measured
+
+	baseline profile.Candidate // the default build: the program's own, or loaded
+	original string            // its code
+	largest  int               // its largest block
+	first    []float64         // its first times
+	rule     stats.Rule        // the run's, with what a launch of this program costs
+	plan     stats.Plan
+	loaded   map[string]profile.Candidate // by recipe text
+	byCode   map[string]*policy.Trial
+	missing  bool          // something was not compiled in time
+	usual    time.Duration // within which three quarters of a stage with source variants were compiled
+
+	begun         time.Time
+	before, spent cache.Cost // of earlier searches of the configuration; of the tools, at this one's begin
+}
+
+// errStop ends a search early without being an error of anybody's: the reason goes into the report.
+type errStop struct{ reason string }
+
+func (e errStop) Error() string { return e.reason }
+
+// run searches; the winner, if any, stands in the configuration. An error means that the process is lost, or an errStop.
+func (s *search) run() error {
+	if err := s.begin(); err != nil {
+		return err
+	}
+	defer s.unload()
+	s.c.Untried = s.untried()
+	if s.c.Book.Done && !s.incomplete() {
+		return s.confirm()
+	}
+	err := s.explore()
+	if err == nil && !s.over() && !s.missing {
+		s.c.Book.Done = true
+	}
+	if err != nil {
+		return err
+	}
+	return s.confirm()
+}
+
+// incomplete tells whether the benchmark mode has still something to measure.
+func (s *search) incomplete() bool {
+	return s.t.o.Exhaustive && (s.c.Book.Exhaustive == nil || s.c.Book.Exhaustive.Cut)
+}
+
+// begin measures the default and reads back what it is.
+func (s *search) begin() error {
+	s.loaded, s.byCode = map[string]profile.Candidate{}, map[string]*policy.Trial{}
+	def, err := s.compile(recipe.Recipe{}, 0)
+	if err != nil {
+		return errStop{"its default build can't be made again: " + policy.FirstLine(err)}
+	}
+	s.original = policy.CodeOf(def, s.k.Name)
+	if s.k.Default.Spill == 0 {
+		s.k.Default.Spill = def.Build.Spill // a cubin does not hold it, and a build has no word of it unless the user asked for ptxas -v
+	}
+	s.baseline, s.largest = profile.Original, s.l.MaxThreads
+	if s.k.Applied != "" || s.differs() {
+		var at profile.Attributes
+		if s.baseline, at, err = s.s.Load(def.Path, def.Entry); err != nil {
+			return s.lost(err, "its default build can't be loaded")
+		}
+		s.largest = at.MaxThreads
+	}
+	begun := time.Now()
+	one, err := s.s.Measure(s.baseline, 1, profile.Measurement{})
+	if err != nil {
+		return s.lost(err, "it can't be measured")
+	}
+	if took := time.Duration(stats.Median(one)); took > s.t.o.Budget/longest {
+		s.c.Before = policy.TimeOf(one, s.t.o.Rule.Confidence)
+		return errStop{fmt.Sprintf("a launch takes %v, and a search %d of them at least: a budget of %v is too short for that (--budget)",
+			took.Round(time.Millisecond), longest, s.t.o.Budget)}
+	}
+	more, err := s.s.Measure(s.baseline, 2, profile.Measurement{})
+	if err != nil {
+		return s.lost(err, "it can't be measured")
+	}
+	one = append(one, more...)
+	beside := time.Since(begun)
+	for _, ns := range one {
+		beside -= time.Duration(ns)
+	}
+	s.rule = s.t.o.Rule
+	s.rule.Launch = max(0, beside/time.Duration(max(len(one), 1)))
+	if m := stats.Median(one); m < float64(s.t.o.Short.Nanoseconds()) {
+		s.c.Before = policy.TimeOf(one, s.t.o.Rule.Confidence)
+		return errStop{fmt.Sprintf("too short: %.2g us a launch", m/1e3)}
+	}
+	n := min(30, int(50e6/(max(stats.Median(one), 1)+float64(s.rule.Launch)))) // 50 ms at most
+	s.first = one
+	if n > 0 { // a launch of 50 ms and more was looked at often enough
+		more, err := s.s.Measure(s.baseline, n, profile.Measurement{})
+		if err != nil {
+			return s.lost(err, "it can't be measured")
+		}
+		s.first = append(one, more...)
+	}
+	if len(s.first) > 6 {
+		s.first = s.first[3:] // the first launches warm up
+	}
+	s.c.Before = policy.TimeOf(s.first, s.t.o.Rule.Confidence)
+	s.plan = s.rule.Plan(s.first)
+	s.rule.Stop = func() bool { return !s.affords() }
+	now := s.t.now()
+	// What has begun when that is over (an arm of a race, a baseline beside it) takes some launches more.
+	s.deadline = s.end.Add(-min(s.comparison()*4/3, max(0, s.end.Sub(now)/2)))
+	if s.compileBy.After(s.deadline) {
+		s.compileBy = s.deadline
+	}
+	d, err := s.s.Check(s.baseline)
+	if err != nil {
+		return s.lost(err, "it can't be checked")
+	}
+	s.c.Random = s.k.ErrorOf(d)
+	if !s.within(d) {
+		return errStop{"nondeterministic: two runs of the default differ (" + d.String() + ")" + s.tolerable()}
+	}
+	for _, tr := range s.c.Book.Trials {
+		tr.Stale = s.k.Broken(tr.Recipe, s.l)
+		if tr.Code != "" && tr.Same == "" {
+			s.byCode[tr.Code] = tr
+		}
+	}
+	return nil
+}
+
+// differs tells whether the program runs other code than the default's compile gives here: then the default that candidates are
+// compared with is loaded as they are.
+func (s *search) differs() bool {
+	if s.l.CubinPath == "" || s.original == "" {
+		return false
+	}
+	b, err := os.ReadFile(s.l.CubinPath)
+	if err != nil {
+		return false
+	}
+	h, err := policy.CodeHash(b, s.k.Name)
+	return err == nil && !strings.HasPrefix(s.original, h)
+}
+
+func (s *search) tolerable() string {
+	if s.t.o.Within != (policy.Bound{}) {
+		return ""
+	}
+	return "; -within ERROR would allow tuning it"
+}
+
+// explore runs steps 1 to 5.
+func (s *search) explore() error {
+	s.sit.Region = s.region(recipe.Recipe{}, s.k.Default.Registers)
+	var cheap, dear []recipe.Recipe
+	var lists [][]recipe.Recipe
+	for _, l := range lever.All() {
+		if !s.t.o.Allows(l.Name) || l.Try == nil {
+			continue
+		}
+		list := l.Try(s.sit)
+		lists = append(lists, list)
+		for _, r := range list {
+			if lever.HasStage(r, rewrite.Source) {
+				dear = append(dear, r)
+			} else {
+				cheap = append(cheap, r)
+			}
+		}
+	}
+	// Recipes that won elsewhere go first, on every configuration.
+	won := s.elsewhere()
+	for _, r := range won {
+		s.want(r, 5)
+	}
+	for _, r := range cheap {
+		s.want(r, 10)
+	}
+	for _, r := range dear {
+		s.want(r, 20)
+	}
+	if s.slow(len(cheap) + len(dear)) {
+		if err := s.sparing(append(won, byTurns(lists)...)); err != nil {
+			return err
+		}
+	} else {
+		if err := s.try("caps and hints", append(won, cheap...)); err != nil {
+			return err
+		}
+		if err := s.try("source variants", dear); err != nil {
+			return err
+		}
+	}
+	if err := s.degrees(); err != nil {
+		return err
+	}
+	// Step 3.
+	for round := 0; round < 3 && !s.over(); round++ {
+		best := s.best(isSource)
+		doing := "source variants together"
+		if best == nil || best.Ratio > lever.Step {
+			if round > 0 {
+				break
+			}
+			best, doing = &policy.Trial{Ratio: 1}, "loops one by one"
+		}
+		before := best.Ratio
+		if err := s.try(doing, s.around(best, rewrite.Source)); err != nil {
+			return err
+		}
+		if now := s.best(isSource); now == nil || now.Ratio > before*lever.Step {
+			break
+		}
+	}
+	// Steps 4 and 5.
+	for round := 0; round < 3 && !s.over(); round++ {
+		best := s.best(nil)
+		if best == nil || best.Ratio > lever.Step {
+			break
+		}
+		before := best.Ratio
+		next := append(s.additions(best, round), s.around(best, rewrite.PTX)...)
+		if copied := s.copied(best); round == 0 && copied != nil {
+			next = append(next, s.around(copied, rewrite.PTX)...)
+		}
+		if err := s.try("winners together", next); err != nil {
+			return err
+		}
+		if s.best(nil).Ratio > before*lever.Step {
+			break
+		}
+	}
+	if s.t.o.Exhaustive && !s.over() {
+		s.c.Book.Done = !s.missing // what the budget cuts from here on is no part of the search
+		return s.exhaust()
+	}
+	return nil
+}
+
+// slow tells whether launches take so long that so many values alone (a check each, and a launch or two of a race) would take
+// more than a quarter of the budget.
+func (s *search) slow(values int) bool {
+	launch := stats.Median(s.first) + float64(s.rule.Launch.Nanoseconds())
+	return 3*float64(values)*launch > float64(s.t.o.Budget.Nanoseconds())/4
+}
+
+// sparing is step 2 for a slow kernel: a few values at a time, the most promising first, for half of what is left of the budget. The
+// other half is for the winners together. What was not reached is left for a later run.
+func (s *search) sparing(values []recipe.Recipe) error {
+	const few = 8
+	end := s.t.now().Add(s.deadline.Sub(s.t.now()) / 2)
+	for len(values) > 0 && s.t.now().Before(end) && !s.over() {
+		n := min(few, len(values))
+		if err := s.try("the most promising first", values[:n]); err != nil {
+			return err
+		}
+		values = values[n:]
+	}
+	s.missing = s.missing || len(values) > 0
+	return nil
+}
+
+// byTurns takes one value of each list in turn.
+func byTurns(lists [][]recipe.Recipe) []recipe.Recipe {
+	var out []recipe.Recipe
+	for i, more := 0, true; more; i++ {
+		more = false
+		for _, list := range lists {
+			if i < len(list) {
+				out, more = append(out, list[i]), true
+			}
+		}
+	}
+	return out
+}
+
+// elsewhere returns the recipes that won on other configurations, and, of those made for values, the same for the values here.
+func (s *search) elsewhere() []recipe.Recipe {
+	var out []recipe.Recipe
+	have := policy.LookUp(s.sit.Values)
+	for _, r := range s.k.Winners() {
+		out = append(out, r)
+		for i, t := range r.Terms {
+			if g, err := t.Guard(); err == nil {
+				other := recipe.Recipe{Terms: slices.Clone(r.Terms)}
+				other.Terms[i] = g.For(have).Term(t.Lever)
+				out = append(out, other)
+			}
+		}
+	}
+	return out
+}
+
+// around asks the levers of a stage (PTX: also Flag) for recipes around the best one.
+func (s *search) around(best *policy.Trial, stage rewrite.Stage) []recipe.Recipe {
+	var out []recipe.Recipe
+	for _, l := range lever.All() {
+		if l.Around == nil || !s.t.o.Allows(l.Name) || (l.Stage == rewrite.Source) != (stage == rewrite.Source) {
+			continue
+		}
+		out = append(out, l.Around(s.sit, *best)...)
+	}
+	return out
+}
+
+// additions returns the best recipe with, of every lever that it does not have, the best values alone: two in the first
+// round, one later.
+func (s *search) additions(best *policy.Trial, round int) []recipe.Recipe {
+	most := 2
+	if round > 0 {
+		most = 1
+	}
+	count := map[string]int{}
+	var out []recipe.Recipe
+	for _, tr := range policy.Rank(s.c.Book.Trials) {
+		name := lever.Of(tr.Recipe)
+		if name == "" || tr.Ratio > lever.Combinable || count[name] >= most ||
+			lever.Has(best.Recipe, name) || !together(best.Recipe, tr.Recipe) {
+			continue
+		}
+		count[name]++
+		out = append(out, lever.Join(best.Recipe, tr.Recipe))
+	}
+	return out
+}
+
+// region compiles with the lowest cap and the highest: Li et al.'s register effective region.
+func (s *search) region(r recipe.Recipe, registers int) lever.Region {
+	out := lever.Region{Min: lever.LowestCap, Max: max(registers, lever.LowestCap)}
+	if !s.t.o.Allows("maxnreg") {
+		return out
+	}
+	low, high := s.want(lever.Join(r, lever.Term("maxnreg", fmt.Sprint(lever.LowestCap))), 1), s.want(lever.Join(r, lever.Term("maxnreg", "255")), 1)
+	if c, err := s.wait(low); err == nil {
+		out.Min = max(c.Build.Registers, lever.LowestCap)
+	}
+	if c, err := s.wait(high); err == nil {
+		out.Max = max(out.Max, c.Build.Registers)
+	}
+	return out
+}
+
+// together tells whether two recipes can be one: flags of ptxas, which are the whole file's, would change the plain kernel beside a
+// second entry.
+func together(a, b recipe.Recipe) bool {
+	r := lever.Join(a, b)
+	return !r.HasSecond() || !lever.HasStage(r, rewrite.Flag)
+}
+
+// copied returns the best recipe that has a copy for values and is no more than a tenth slower than the best, which has none;
+// nil if there is none.
+func (s *search) copied(best *policy.Trial) *policy.Trial {
+	has := func(tr *policy.Trial) bool {
+		return tr.Recipe.HasSecond() && lever.HasStage(tr.Recipe.Without(recipe.Second), rewrite.Source)
+	}
+	if best.Recipe.HasSecond() {
+		return nil
+	}
+	if tr := s.best(has); tr != nil && tr.Ratio <= best.Ratio*1.1 {
+		return tr
+	}
+	return nil
+}
+
+func isSource(tr *policy.Trial) bool { return lever.HasStage(tr.Recipe, rewrite.Source) }
+
+// best returns the fastest usable trial among those that a condition allows (nil: all), nil if there is none.
+func (s *search) best(of func(*policy.Trial) bool) *policy.Trial {
+	for _, tr := range policy.Rank(s.c.Book.Trials) {
+		if of == nil || of(tr) {
+			return tr
+		}
+	}
+	return nil
+}
+
+// comparison is about what a comparison on fresh samples takes.
+func (s *search) comparison() time.Duration {
+	launch := time.Duration(stats.Median(s.first)) + s.rule.Launch
+	return time.Duration(2*s.plan.Samples()+2) * launch
+}
+
+// affords tells whether the budget has room for another one, and nobody wants the run to end.
+func (s *search) affords() bool {
+	return s.ctx.Err() == nil && !s.t.now().Add(s.comparison()).After(s.end)
+}
+
+// over tells whether the budget is used up or the run is to end.
+func (s *search) over() bool {
+	return s.ctx.Err() != nil || !s.t.now().Before(s.deadline)
+}
+
+// want asks the pool for a candidate.
+func (s *search) want(r recipe.Recipe, rank int) *job {
+	return s.t.pool.Want(&s.k.Kernel, r, false, rank)
+}
+
+func (s *search) compile(r recipe.Recipe, rank int) (*policy.Candidate, error) {
+	return s.wait(s.want(r, rank))
+}
+
+var errBudget = errors.New("the budget ended before it was compiled")
+
+// wait waits for a compile, until the budget ends.
+func (s *search) wait(j *job) (*policy.Candidate, error) {
+	s.waitUntil(j, s.compileBy)
+	if s.ctx.Err() != nil && !j.finished() {
+		return nil, s.ctx.Err()
+	}
+	return j.result()
+}
+
+// waitUntil waits for a compile until a time, or the run's end.
+func (s *search) waitUntil(j *job, end time.Time) {
+	left := end.Sub(s.t.now())
+	if j.finished() || left <= 0 { // what is done counts, budget or not
+		return
+	}
+	timer := time.NewTimer(left)
+	defer timer.Stop()
+	select {
+	case <-j.done:
+	case <-timer.C:
+	case <-s.ctx.Done():
+	}
+}
+
+// gather waits for a stage's compiles, but not for stragglers: a factor that makes a body fifty times as long can take cicc
+// longer than all others together, and the search would end there. When three quarters are done the rest has as long again, two
+// seconds at least. Three and fewer have twice what three quarters of a stage with source variants took before. What comes later is tried at a
+// later launch.
+func (s *search) gather(jobs []*job) {
+	const least = 2 * time.Second
+	begun := s.t.now()
+	var end time.Time
+	dear := slices.ContainsFunc(jobs, func(j *job) bool { return lever.HasStage(j.recipe, rewrite.Source) })
+	few := len(jobs) <= 3
+	if few && dear && s.usual > 0 {
+		end = begun.Add(max(least, 2*s.usual))
+	}
+	known := false
+	for s.ctx.Err() == nil {
+		var open *job
+		done := 0
+		for _, j := range jobs {
+			if j.finished() {
+				done++
+			} else if open == nil {
+				open = j
+			}
+		}
+		now := s.t.now()
+		took := now.Sub(begun)
+		if !known && !few && 4*done >= 3*len(jobs) {
+			known = true
+			end = begun.Add(max(least, 2*took))
+			if dear {
+				s.usual = max(s.usual, took)
+			}
+		}
+		if open == nil || !now.Before(s.compileBy) || !end.IsZero() && !now.Before(end) {
+			return
+		}
+		s.waitUntil(open, now.Add(min(20*time.Millisecond, s.compileBy.Sub(now))))
+	}
+}
+
+// dead tells whether an error of a Session means that nothing more can be done in this process.
+func dead(err error) bool {
+	var fault *profile.Fault
+	return errors.As(err, &fault) || errors.Is(err, profile.ErrHung) || errors.Is(err, profile.ErrGone) ||
+		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// lost makes an error of a Session about the default the search's end: as it is if the process is gone, else a reason.
+func (s *search) lost(err error, what string) error {
+	if dead(err) {
+		return err
+	}
+	return errStop{what + ": " + policy.FirstLine(err)}
+}
+
+func (s *search) unload() {
+	for text, c := range s.loaded {
+		_ = s.s.Unload(c) // the agent unloads at the session's end what is left
+		delete(s.loaded, text)
+	}
+	if s.baseline != profile.Original {
+		_ = s.s.Unload(s.baseline)
+	}
+}

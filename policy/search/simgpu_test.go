@@ -1,0 +1,416 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gnvcc/cache"
+	"gnvcc/policy"
+	"gnvcc/policy/decide"
+	"gnvcc/policy/lever"
+	"gnvcc/policy/stats"
+	"gnvcc/profile"
+	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
+	"gnvcc/rewrite/source"
+)
+
+// A SIMULATED GPU, compiler, store and application: kernels are formulas, times are formulas with noise. Nothing here says
+// anything about real kernels; it says what the search does with kernels of known properties.
+
+// A simKernel is a kernel with known answers.
+type simKernel struct {
+	policy.Kernel
+	// speed is time over the default's, for a recipe at a shape; plain is asked for the plain copy.
+	speed func(r recipe.Recipe, s policy.Shape, plain bool) float64
+	time  float64 // of the default, ns
+	noise float64 // relative
+	regs  func(r recipe.Recipe) int
+	code  func(r recipe.Recipe) string // nil: every recipe has its own
+	// trouble is what goes wrong with a recipe at the n-th launch of the run: "bits", "fault", "hang", "compile", "load".
+	trouble func(r recipe.Recipe, launch int) string
+	random  bool                          // nondeterministic
+	off     func(r recipe.Recipe) float64 // relative error of its results; the mean is a tenth
+	compile time.Duration
+	slow    func(r recipe.Recipe) bool // compiles for an hour
+}
+
+// A simGPU is a machine with these kernels; it is the Compiler, the Sink and the Memory.
+type simGPU struct {
+	t       *testing.T
+	kernels map[string]*simKernel // by name
+	rng     *rand.Rand
+	clock   float64       // ns of simulated GPU time
+	spends  bool          // it counts as time
+	saves   float64       // ns that copying memory aside takes
+	between time.Duration // from one launch to the next
+	stood   time.Duration // that the program stood still
+
+	mu        sync.Mutex
+	compiled  map[string]int // by kernel and recipe
+	measured  map[string]int // launches measured, by recipe
+	decisions map[string]cache.Decision
+	memos     map[string][]byte
+	faults    int
+}
+
+func newSim(t *testing.T, kernels ...*simKernel) *simGPU {
+	g := &simGPU{t: t, kernels: map[string]*simKernel{}, rng: rand.New(rand.NewSource(1)),
+		compiled: map[string]int{}, measured: map[string]int{}, decisions: map[string]cache.Decision{}, memos: map[string][]byte{}}
+	for i, k := range kernels {
+		if k.Name == "" {
+			k.Name = fmt.Sprintf("_Z1%cPfi", 'a'+i)
+			k.Short = string(rune('a' + i))
+		}
+		if k.Identity == "" {
+			k.Identity = "id-" + k.Name
+		}
+		k.Target, k.CC, k.Ptxas = "sm_90", 90, "13.0.88"
+		if k.Default.Registers == 0 {
+			k.Default.Registers = 40
+		}
+		if k.time == 0 {
+			k.time = 100e3
+		}
+		if k.noise == 0 {
+			k.noise = 0.01
+		}
+		if k.MaxThreads == 0 {
+			k.MaxThreads = 1024
+		}
+		g.kernels[k.Name] = k
+	}
+	return g
+}
+
+func (g *simGPU) Kernel(module, name string) (*policy.Kernel, error) {
+	if module != "module" {
+		return nil, errors.New("its module was not built by gnvcc")
+	}
+	k := g.kernels[name].Kernel
+	return &k, nil
+}
+
+func (k *simKernel) registers(r recipe.Recipe) int {
+	if k.regs != nil {
+		return k.regs(r)
+	}
+	if v, ok := r.Get("maxnreg", ""); ok {
+		var n int
+		fmt.Sscan(v, &n)
+		return min(n, 64)
+	}
+	return k.Default.Registers
+}
+
+func (g *simGPU) Compile(ctx context.Context, kk *policy.Kernel, r recipe.Recipe, plain bool) (*policy.Candidate, error) {
+	k := g.kernels[kk.Name]
+	g.mu.Lock()
+	g.compiled[k.Name+" "+r.String()+fmt.Sprint(plain)]++
+	g.mu.Unlock()
+	if k.compile > 0 {
+		d := k.compile
+		if rewrite.At(r, rewrite.Source).IsDefault() {
+			d /= 10
+		}
+		if k.slow != nil && k.slow(r) {
+			d = time.Hour
+		}
+		select {
+		case <-time.After(d):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	if k.what(r, 0) == "compile" {
+		return nil, errors.New("ptxas fatal: simulated\nsecond line")
+	}
+	c := &policy.Candidate{Path: fmt.Sprintf("%s|%v|%s", k.Name, plain, r), Build: cache.Build{Registers: k.registers(r)}, MaxThreads: k.MaxThreads}
+	c.Code = c.Path
+	if lever.Has(r, "spec") {
+		c.Entry = k.Name + "__tuned"
+	}
+	if k.code != nil {
+		c.Code = k.code(r)
+	}
+	if n := rewrite.Throttle(r); n > 0 {
+		c.Reserve = profile.Reserve{On: true, Dynamic: 1000 * n}
+	}
+	return c, nil
+}
+
+func (k *simKernel) what(r recipe.Recipe, launch int) string {
+	if k.trouble == nil {
+		return ""
+	}
+	return k.trouble(r, launch)
+}
+
+func (g *simGPU) Decide(d cache.Decision) error { g.decisions[d.Identity] = d; return nil }
+
+func (g *simGPU) Recall(key string) ([]byte, bool) { b, ok := g.memos[key]; return b, ok }
+
+func (g *simGPU) Remember(key string, b []byte) error { g.memos[key] = b; return nil }
+
+func (g *simGPU) Past(k *policy.Kernel, device string) *cache.Decision {
+	if d, ok := g.decisions[k.Identity]; ok {
+		return &d
+	}
+	return nil
+}
+
+// A simSession replays one launch on the simulated GPU.
+type simSession struct {
+	g      *simGPU
+	k      *simKernel
+	shape  policy.Shape
+	launch int
+	arms   []simArm
+	dead   error
+}
+
+type simArm struct {
+	recipe recipe.Recipe
+	plain  bool
+}
+
+func (s *simSession) Golden() (profile.Written, error) {
+	return profile.Written{Allocations: 1}, s.dead
+}
+
+func (s *simSession) Load(path, entry string) (profile.Candidate, profile.Attributes, error) {
+	if strings.Contains(path, "spec{") != (entry != s.k.Name && entry != "") {
+		s.g.t.Errorf("load %s of %q", entry, path)
+	}
+	if s.dead != nil {
+		return 0, profile.Attributes{}, s.dead
+	}
+	parts := strings.SplitN(path, "|", 3)
+	r, err := recipe.Parse(parts[2])
+	if err != nil || parts[0] != s.k.Name {
+		s.g.t.Errorf("load %q for %s: %v", path, s.k.Name, err)
+	}
+	if s.k.what(r, s.launch) == "load" {
+		return 0, profile.Attributes{}, &profile.CandidateError{Doing: "load", Code: 218, Text: "simulated"}
+	}
+	s.arms = append(s.arms, simArm{r, parts[1] == "true"})
+	at := profile.Attributes{Registers: s.k.registers(r), MaxThreads: min(s.k.MaxThreads, 65536/((s.k.registers(r)+7)/8*8)/128*128)}
+	return profile.Candidate(len(s.arms)), at, nil
+}
+
+func (s *simSession) LoadReserved(path, entry string, r profile.Reserve) (profile.Candidate, profile.Attributes, error) {
+	if strings.Contains(path, "throttle=") != r.On {
+		s.g.t.Errorf("%s is loaded with %+v", path, r)
+	}
+	return s.Load(path, entry)
+}
+
+func (s *simSession) Unload(c profile.Candidate) error { return nil }
+
+func (s *simSession) arm(c profile.Candidate) simArm {
+	if c == profile.Original {
+		r, _ := recipe.Parse(s.k.Applied)
+		return simArm{recipe: r}
+	}
+	return s.arms[c-1]
+}
+
+func (s *simSession) Measure(c profile.Candidate, n int, o profile.Measurement) ([]float64, error) {
+	if s.dead != nil {
+		return nil, s.dead
+	}
+	a := s.arm(c)
+	f := 1.0
+	if !a.recipe.IsDefault() && s.k.speed != nil {
+		f = s.k.speed(a.recipe, s.shape, a.plain)
+	}
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = s.k.time * f * math.Exp(s.k.noise*math.Abs(s.g.rng.NormFloat64()))
+		s.g.clock += out[i]
+	}
+	s.g.measured[a.recipe.String()] += n
+	return out, nil
+}
+
+func (s *simSession) Check(c profile.Candidate) (profile.Difference, error) {
+	if s.dead != nil {
+		return profile.Difference{}, s.dead
+	}
+	a := s.arm(c)
+	s.g.clock += s.k.time
+	trouble := s.k.what(a.recipe, s.launch)
+	if c == profile.Original {
+		trouble = ""
+	}
+	switch {
+	case trouble == "fault":
+		s.g.faults++
+		s.dead = &profile.Fault{Candidate: c, Code: 700, Text: "an illegal memory access was encountered"}
+		return profile.Difference{}, s.dead
+	case trouble == "hang":
+		s.dead = profile.ErrHung
+		return profile.Difference{}, s.dead
+	case trouble == "bits", s.k.random:
+		return profile.Difference{Words: 3, Where: "allocation 1", Size: 4096, Offset: 128, Want: 1, Got: 2, Relative32: 1e-6, Relative64: 1e-6}, nil
+	}
+	if s.k.off != nil {
+		if e := s.k.off(a.recipe); e > 0 {
+			return profile.Difference{Words: 9, Where: "allocation 1", Size: 4096, Relative32: e, Relative64: e / 1e6, Mean32: e / 10, Mean64: e / 1e7}, nil
+		}
+	}
+	return profile.Difference{Same: true}, nil
+}
+
+// An app is a program: its launches in order.
+type app struct {
+	launches []appLaunch
+}
+
+type appLaunch struct {
+	kernel string
+	shape  policy.Shape
+	n      int32 // its argument
+	alone  string
+	module string
+}
+
+// times repeats a launch.
+func (l appLaunch) times(n int) []appLaunch {
+	out := make([]appLaunch, n)
+	for i := range out {
+		out[i] = l
+	}
+	return out
+}
+
+var simDevice = &profile.Device{Name: "Simulated H200", Major: 9, Minor: 0, Multiprocessors: 132}
+
+// run lets the tuner see an application, as profile would.
+func (g *simGPU) run(o policy.Options, a app) ([]decide.Result, *Tuner) {
+	g.t.Helper()
+	return g.runWith(g, o, a)
+}
+
+// runWith is run with another compiler.
+func (g *simGPU) runWith(c policy.Compiler, o policy.Options, a app) ([]decide.Result, *Tuner) {
+	g.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	tuner := NewTuner(ctx, o, c, g, g, nil)
+	if g.spends {
+		tuner.now = func() time.Time { return time.Now().Add(time.Duration(g.clock)) }
+	}
+	process := &profile.Process{PID: 1}
+	tuner.Start(process)
+	type key struct {
+		kernel string
+		shape  policy.Shape
+	}
+	seen := map[key]*profile.Launch{}
+	next := map[key]int{}
+	varied := map[key]int{}
+	whole := true
+	for n, l := range a.launches {
+		id := key{l.kernel, l.shape}
+		value := []byte{byte(l.n), byte(l.n >> 8), byte(l.n >> 16), byte(l.n >> 24)}
+		first := seen[id] == nil
+		p := seen[id]
+		if first {
+			module := l.module
+			if module == "" {
+				module = "module"
+			}
+			k := g.kernels[l.kernel]
+			applied, _ := recipe.Parse(k.Applied)
+			p = &profile.Launch{Process: process, Device: simDevice, Kernel: l.kernel, Cubin: module, Grid: l.shape.Grid, Block: l.shape.Block, Dynamic: l.shape.Dynamic,
+				Attributes: profile.Attributes{Registers: k.registers(applied), MaxThreads: min(k.MaxThreads, 65536/((k.registers(applied)+7)/8*8)/128*128)},
+				Params: []profile.Param{
+					{Offset: 0, Size: 8, Value: []byte{0, 1, 0, 0, 1, 0, 0, 0}, Same: []byte{1, 1, 1, 1, 1, 1, 1, 1}, Align: 8},
+					{Offset: 8, Size: 4, Value: value, Same: []byte{1, 1, 1, 1}}}}
+			seen[id] = p
+		}
+		p.Count++
+		time.Sleep(g.between)
+		p.LeaveAlone = l.alone
+		same := true
+		for i := range value {
+			if p.Params[1].Value[i] != value[i] {
+				p.Params[1].Same[i], same = 0, false
+			}
+		}
+		if !same {
+			varied[id]++
+		}
+		if !first && next[id] != p.Count {
+			continue
+		}
+		v := tuner.Launch(p)
+		if v.Tune {
+			begun := tuner.now()
+			g.clock += g.saves
+			s := &simSession{g: g, k: g.kernels[l.kernel], shape: l.shape, launch: n}
+			v = tuner.Tune(ctx, p, s)
+			g.stood += tuner.now().Sub(begun)
+			if s.dead != nil {
+				whole = false
+				break
+			}
+		}
+		if v.Again > 0 {
+			next[id] = p.Count + v.Again
+		}
+	}
+	summary := profile.Summary{Whole: whole}
+	for id, p := range seen {
+		summary.Kernels = append(summary.Kernels, profile.Seen{Launch: p, Varied: varied[id]})
+	}
+	tuner.End(process, summary)
+	results, err := tuner.Finish()
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return results, tuner
+}
+
+// shape makes a one-dimensional shape.
+func shape(grid, block int) policy.Shape {
+	return policy.Shape{Grid: [3]int{grid, 1, 1}, Block: [3]int{block, 1, 1}}
+}
+
+func simOptions() policy.Options {
+	o := policy.Defaults()
+	o.Jobs = 4
+	o.Budget = 10 * time.Second
+	o.Rule = stats.Standard
+	return o
+}
+
+// valuesOf are values as conditions have them.
+func valuesOf(t testing.TB, kind policy.ValueKind, text string) []policy.Value {
+	t.Helper()
+	g, err := recipe.ParseGuard(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []policy.Value
+	for _, c := range g.Conditions {
+		out = append(out, policy.Value{Name: c.Key(), Kind: kind, Is: c})
+	}
+	return out
+}
+
+// sources gives a simulated kernel loops and a scalar n.
+func sources(k policy.Kernel) policy.Kernel {
+	k.Loops = []source.Loop{{Site: "2", Kind: "for", Line: 17, Inner: true}, {Site: "1", Kind: "for", Line: 12}}
+	k.Values = []source.Value{{Name: "a", Argument: 0, Bits: 64, Class: source.Pointer}, {Name: "n", Type: "int", Argument: 1, Bits: 32, Class: source.Integer}}
+	k.Reads = []string{"blockDim.x"}
+	return k
+}

@@ -1,0 +1,82 @@
+package search
+
+import (
+	"strings"
+	"testing"
+
+	"gnvcc/cache"
+	"gnvcc/policy"
+	"gnvcc/policy/lever"
+	"gnvcc/policy/report"
+	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
+	"gnvcc/rewrite/source"
+)
+
+// TestEveryLever: after a search the report has a line for every lever of the table: a figure, a refusal, or why nothing was tried.
+func TestEveryLever(t *testing.T) {
+	for name, c := range map[string]struct {
+		kernel  policy.Kernel
+		options func(*policy.Options)
+		want    map[string]string // lever -> a part of its reason
+	}{
+		"bare": {policy.Kernel{Default: cache.Build{Registers: 32}}, func(o *policy.Options) {}, map[string]string{"ld": "no plain load from global memory", "st": "no plain store", "unroll": "no loop", "nounroll": "cicc left no such pragma", "smemspill": "nothing is spilled"}},
+		"bounds": {policy.Kernel{Bounds: "__maxnreg__(64)", Loads: 3, Stores: 1, Calls: true}, func(o *policy.Options) { o.Without = []string{"st"} },
+			map[string]string{"maxnreg": "__maxnreg__(64) is kept", "st": "left out by the options", "smemspill": "it calls functions"}},
+		"exact": {policy.Kernel{Loads: 3, NoUnrolls: 2}, func(o *policy.Options) { o.Exact = rewrite.ByConstruction },
+			map[string]string{"bypass": "not exact by construction", "ptxas": "not exact by construction", "nounroll": "not exact by construction"}},
+		"pragmas": {policy.Kernel{NoUnrolls: 2, Loops: []source.Loop{{Site: "1", Kind: "for", Pragma: true}}}, func(o *policy.Options) {},
+			map[string]string{"nounroll": "the source's own unroll pragmas are kept"}},
+	} {
+		g := newSim(t, &simKernel{Kernel: c.kernel, speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 { return 1 }})
+		o := simOptions()
+		c.options(&o)
+		results, _ := g.run(o, one("_Z1aPfi", shape(1000, 256)))
+		by := map[string]report.Single{}
+		for _, s := range report.NewEntry(*results[0].Decision).Levers {
+			by[s.Lever] = s
+		}
+		for _, l := range lever.All() {
+			if s, ok := by[l.Name]; !ok || s.Measured == 0 && s.Why == "" {
+				t.Errorf("%s: nothing is said of %s: %+v", name, l.Name, s)
+			}
+		}
+		for lever, want := range c.want {
+			if s := by[lever]; !strings.Contains(s.Why, want) {
+				t.Errorf("%s: %s: %q, want %q", name, lever, s.Why, want)
+			}
+		}
+	}
+	// Asked to tune over the source's directives, the pragmas are no reason.
+	g := newSim(t, &simKernel{Kernel: policy.Kernel{NoUnrolls: 2, Loops: []source.Loop{{Site: "1", Kind: "for", Pragma: true}}}, speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+		if lever.Has(r, "nounroll") {
+			return 0.7
+		}
+		return 1
+	}})
+	o := simOptions()
+	o.Over = true
+	if results, _ := g.run(o, one("_Z1aPfi", shape(1000, 256))); results[0].Decision.Recipe != "nounroll=off" {
+		t.Errorf("over the pragmas: %q", results[0].Decision.Recipe)
+	}
+}
+
+// TestBanned: a lever that the user banned is not tried, and the report says why.
+func TestBanned(t *testing.T) {
+	g := newSim(t, &simKernel{Kernel: policy.Kernel{Loads: 8, Banned: []string{"ld"}}, speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+		if lever.Has(r, "ld") {
+			return 0.5
+		}
+		return 1
+	}})
+	results, _ := g.run(simOptions(), one("_Z1aPfi", shape(1000, 256)))
+	d := results[0].Decision
+	if d.Recipe != "" || !strings.Contains(d.Evidence.Untried["ld"], "banned") {
+		t.Errorf("decided %q; ld: %q", d.Recipe, d.Evidence.Untried["ld"])
+	}
+	for _, tr := range d.Evidence.Tried {
+		if strings.Contains(tr.Recipe, "ld=") {
+			t.Errorf("%s was tried", tr.Recipe)
+		}
+	}
+}

@@ -1,0 +1,65 @@
+package search
+
+import (
+	"strings"
+	"testing"
+
+	"gnvcc/policy"
+	"gnvcc/rewrite/recipe"
+)
+
+// TestUnmeasured: a recipe that won on one configuration is not for others that nobody measured, unless these take little of the
+// time or the host keeps it from them.
+func TestUnmeasured(t *testing.T) {
+	measured, other := shape(1000, 256), shape(1000, 128)
+	launches := func(n int, s policy.Shape, alone string) []appLaunch {
+		return appLaunch{kernel: "_Z1aPfi", shape: s, n: 7, alone: alone}.times(n)
+	}
+	hint := func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+		if get(r, "ld") == "cs" {
+			return 0.7
+		}
+		return 1
+	}
+	values := func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+		if strings.Contains(r.String(), "blockDim.x=256") {
+			return 0.7
+		}
+		return 1
+	}
+	for name, c := range map[string]struct {
+		speed func(r recipe.Recipe, s policy.Shape, plain bool) float64
+		lever string
+		o     func(o *policy.Options)
+		more  []appLaunch
+		want  bool
+		note  string
+	}{
+		"too many":       {hint, "ld", func(o *policy.Options) { o.Full, o.Verify = 1, 0 }, launches(20, other, ""), false, "more than 1 configurations"},
+		"too many, few":  {hint, "ld", func(o *policy.Options) { o.Full, o.Verify = 1, 0 }, launches(1, other, ""), true, ""},
+		"a bet":          {hint, "ld", func(o *policy.Options) { o.Full, o.Verify, o.Bet = 1, 0, true }, launches(20, other, ""), true, ""},
+		"captured":       {hint, "ld", nil, launches(20, other, "it is captured"), false, "it is captured"},
+		"larger":         {hint, "ld", nil, launches(1, shape(100000, 256), "it is captured"), false, "it is captured"},
+		"the host's":     {values, "spec", nil, launches(20, other, "it is captured"), true, ""},
+		"all are known":  {hint, "ld", nil, launches(20, other, ""), true, ""},
+		"the host's not": {values, "spec", nil, launches(20, with(shape(1000, 256), 8), "it is captured"), false, "it is captured"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := &simKernel{Kernel: sources(policy.Kernel{Loads: 8}), speed: c.speed}
+			g := newSim(t, k)
+			o := simOptions()
+			o.Levers = []string{c.lever}
+			if c.o != nil {
+				c.o(&o)
+			}
+			results, _ := g.run(o, app{append(launches(20, measured, ""), c.more...)})
+			d := results[0].Decision
+			if (d.Recipe != "") != c.want || !strings.Contains(d.Evidence.Note, c.note) {
+				t.Errorf("decided %q, note %q", d.Recipe, d.Evidence.Note)
+			}
+		})
+	}
+}
+
+// with is a shape with dynamic shared memory.
+func with(s policy.Shape, dynamic int) policy.Shape { s.Dynamic = dynamic; return s }

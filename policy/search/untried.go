@@ -1,0 +1,51 @@
+package search
+
+import (
+	"fmt"
+	"slices"
+
+	"gnvcc/policy/lever"
+	"gnvcc/rewrite"
+)
+
+// Why a lever has nothing to try on a kernel. A report would otherwise leave open whether it was forgotten.
+
+// untried returns the reasons, by lever, for those of which nothing is tried at first. What is tried around a winner later
+// makes the reason void.
+func (s *search) untried() map[string]string {
+	out := map[string]string{}
+	for _, l := range lever.All() {
+		if why := s.whyNot(l); why != "" {
+			out[l.Name] = why
+		}
+	}
+	return out
+}
+
+func (s *search) whyNot(l *lever.Lever) string {
+	if !s.t.o.Allows(l.Name) {
+		return "left out by the options of this run"
+	}
+	if slices.Contains(s.k.Banned, l.Name) {
+		return "banned by the user (gnvcc ban)"
+	}
+	if e := lever.ExactnessOf(l.Name); e > s.t.o.Exact {
+		if e == rewrite.Approximate {
+			return "not the same results: only where it is asked for"
+		}
+		return fmt.Sprintf("not exact by %s, which was asked for", s.t.o.Exact)
+	}
+	if l.Try != nil {
+		for _, r := range l.Try(s.sit) {
+			if s.permitted(r) {
+				return ""
+			}
+		}
+	}
+	if l.Why != nil {
+		if why := l.Why(s.sit); why != "" {
+			return why
+		}
+	}
+	return "no value for this kernel"
+}
