@@ -182,4 +182,14 @@ type Trial struct {
 	Build   Build
 	Ratio   float64 // time over the default's, time-weighted over the launches measured; 0: not measured
 	Refused string  `json:",omitempty"` // why it can't be adopted
+	Because Refusal `json:",omitempty"` // the kind of that reason, where somebody asks for it
 }
+
+// A Refusal is a kind of reason for which a recipe is not adopted. The text beside it is for people, and nobody reads it.
+type Refusal string
+
+// The kinds that are told apart; "" is any other.
+const (
+	OtherBits Refusal = "bits" // a launch left other bits than nvcc's own build
+	SameCode  Refusal = "code" // what the GPU executes was there already: not measured by itself
+)

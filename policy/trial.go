@@ -23,6 +23,7 @@ type Trial struct {
 	Ratio   float64           // the race's estimate of time over the default's: for ordering only, never believed; 0: not measured
 	N       int               // launches it rests on
 	Refused string            // why it can't be adopted
+	Because cache.Refusal     `json:",omitempty"` // the kind of that reason
 	Checked int               // launches on which memory was compared and found right
 	Varied  int               `json:",omitempty"` // launches with data of ours on which it left the original's bits
 	Error   Error             // the largest one of these launches

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"gnvcc/cache"
 	"gnvcc/profile"
 	"gnvcc/rewrite/ptx"
 )
@@ -97,18 +98,18 @@ func (e Error) Larger(other Error) Error {
 	return Error{max(e.Max, other.Max), max(e.Mean, other.Mean)}
 }
 
-// Exceeds says why a difference is not allowed.
-func (k *Kernel) Exceeds(b Bound, d profile.Difference) string {
+// Exceeds says why a difference is not allowed, and which kind of reason that is.
+func (k *Kernel) Exceeds(b Bound, d profile.Difference) (string, cache.Refusal) {
 	e := k.ErrorOf(d)
 	switch {
 	case b == Bound{}:
-		return "other bits: " + d.String()
+		return "other bits: " + d.String(), cache.OtherBits
 	case k.Writes == "":
-		return "other bits: " + d.String() + "; what it writes is not all f32 or all f64, so that no relative error is known"
+		return "other bits: " + d.String() + "; what it writes is not all f32 or all f64, so that no relative error is known", cache.OtherBits
 	case e.Max >= UnknownError:
-		return "other bits: a number became a NaN or an infinity, or the other way round; " + d.String()
+		return "other bits: a number became a NaN or an infinity, or the other way round; " + d.String(), cache.OtherBits
 	}
-	return fmt.Sprintf("its error is %.3g (mean %.3g), the bound %s", e.Max, e.Mean, b)
+	return fmt.Sprintf("its error is %.3g (mean %.3g), the bound %s", e.Max, e.Mean, b), ""
 }
 
 // writes tells what a kernel stores to global memory: "f32" or "f64" if it is nothing else, else "". Constants, which nvcc stores as integers

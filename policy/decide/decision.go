@@ -191,11 +191,11 @@ func tried(configs []*Config, chosen string) []cache.Trial {
 			switch {
 			case s.Refused != "":
 			case tr.Refused != "":
-				s.Refused = tr.Refused
+				s.Refused, s.Because = tr.Refused, tr.Because
 			case tr.Same == "-":
-				s.Refused = "the same code as the default"
+				s.Refused, s.Because = "the same code as the default", cache.SameCode
 			case tr.Same != "" && tr.Text != chosen:
-				s.Refused = "the same code as " + tr.Same
+				s.Refused, s.Because = "the same code as "+tr.Same, cache.SameCode
 			}
 		}
 	}

@@ -63,9 +63,9 @@ type Point struct {
 	Ratio float64 `json:"ratio"`
 }
 
-// Sensitive tells a kernel's class from a decision's evidence; nil where too little was measured: bypass-all or every threshold
+// sensitive tells a kernel's class from a decision's evidence; nil where too little was measured: bypass-all or every threshold
 // is missing.
-func Sensitive(d cache.Decision) *Sensitivity {
+func sensitive(d cache.Decision) *Sensitivity {
 	s := &Sensitivity{CacheAll: 1}
 	heaviest := -1.0
 	for _, l := range d.Evidence.Launches {

@@ -63,7 +63,7 @@ func TestClasses(t *testing.T) {
 		{Irregular, 1.0, []float64{1.2, 1.3, 1.1}, nil},
 		{Irregular, 1.3, []float64{1.0, 1.25, 1.1}, nil},
 	} {
-		s := Sensitive(measuredOver(256, c.all, c.thresholds, c.throttled))
+		s := sensitive(measuredOver(256, c.all, c.thresholds, c.throttled))
 		if s == nil || s.Class != c.class {
 			t.Errorf("%v %v %v: %+v, want %s", c.all, c.thresholds, c.throttled, s, c.class)
 			continue
@@ -82,7 +82,7 @@ func TestClasses(t *testing.T) {
 				return out
 			}
 			all := noisy([]float64{c.all})
-			if n := Sensitive(measuredOver(256, all[0], noisy(c.thresholds), noisy(c.throttled))); n.Class != c.class {
+			if n := sensitive(measuredOver(256, all[0], noisy(c.thresholds), noisy(c.throttled))); n.Class != c.class {
 				t.Errorf("%v %v %v with noise: %s, want %s", c.all, c.thresholds, c.throttled, n.Class, c.class)
 				break
 			}
@@ -117,7 +117,7 @@ func TestTooLittleForAClass(t *testing.T) {
 		"all other bits":  measuredOver(256, 0.9, []float64{0, 0}, nil),
 		"a strange value": {Evidence: cache.Evidence{Tried: []cache.Trial{{Recipe: "bypass=x", Ratio: 1}, {Recipe: "ld=L1::no_allocate", Ratio: 1}, {Recipe: "{", Ratio: 1}}}},
 	} {
-		if s := Sensitive(d); s != nil {
+		if s := sensitive(d); s != nil {
 			t.Errorf("%s: %+v", name, s)
 		}
 	}

@@ -73,7 +73,7 @@ func Explain(w io.Writer, e Entry) {
 
 // levels draws the occupancy levels at the launch that takes most time.
 func (p *printer) levels(e Entry) {
-	dev, ok := DeviceOf(e.Decision.Target)
+	dev, ok := deviceOf(e.Decision.Target)
 	if !ok || len(e.Decision.Evidence.Launches) == 0 {
 		return
 	}

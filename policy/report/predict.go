@@ -34,7 +34,7 @@ func Foresee(ctx context.Context, c policy.Compiler, k *policy.Kernel) Prospect 
 		}
 		counts[i] = cand.Build.Registers
 	}
-	if d, ok := DeviceOf(k.Target); ok {
+	if d, ok := deviceOf(k.Target); ok {
 		p.Region = d.Region(counts[0], counts[1])
 	} else {
 		p.Region = sim.Region{Min: min(counts[0], counts[1]), Max: max(counts[0], counts[1])}
@@ -65,7 +65,7 @@ func Predict(w io.Writer, prospects []Prospect) error {
 			p.line("  not all could be found out: %s", x.Note)
 		}
 		p.line("  register effective region: %d to %d", x.Region.Min, x.Region.Max)
-		d, ok := DeviceOf(k.Target)
+		d, ok := deviceOf(k.Target)
 		if !ok {
 			p.line("  %s is not in the table of architectures: no occupancy", k.Target)
 			continue

@@ -7,7 +7,6 @@ import (
 	"math"
 	"regexp"
 	"sort"
-	"strings"
 	"text/tabwriter"
 
 	"gnvcc/cache"
@@ -53,7 +52,7 @@ type Entry struct {
 func NewEntry(d cache.Decision) Entry {
 	k := &policy.Kernel{Name: d.Kernel, Short: policy.ShortName(d.Kernel), Names: d.Evidence.Names}
 	r, err := recipe.Parse(d.Recipe)
-	e := Entry{Kernel: k.Short, Recipe: d.Recipe, Ratio: 1, Decision: &d, Cache: Sensitive(d)}
+	e := Entry{Kernel: k.Short, Recipe: d.Recipe, Ratio: 1, Decision: &d, Cache: sensitive(d)}
 	if err != nil {
 		e.Words = "a recipe of another version of gnvcc"
 	} else {
@@ -103,7 +102,7 @@ func spread(t cache.Time) float64 {
 
 // occupancy is the share of warp slots in use, 0 if the target is not known.
 func occupancy(target string, b cache.Build, l cache.Launch) float64 {
-	d, ok := DeviceOf(target)
+	d, ok := deviceOf(target)
 	if !ok {
 		return 0
 	}
@@ -113,15 +112,15 @@ func occupancy(target string, b cache.Build, l cache.Launch) float64 {
 
 // share is the share of warp slots that so many blocks of a launch take, 1 if the target is not known.
 func share(target string, blocks int, l cache.Launch) float64 {
-	d, ok := DeviceOf(target)
+	d, ok := deviceOf(target)
 	if !ok {
 		return 1
 	}
 	return float64(blocks*sim.Shape{Threads: policy.Shape{Block: l.Block}.Threads()}.WarpsPerBlock()) / float64(d.Warps)
 }
 
-// DeviceOf looks a target such as "sm_90a" up.
-func DeviceOf(target string) (sim.Device, bool) {
+// deviceOf looks a target such as "sm_90a" up.
+func deviceOf(target string) (sim.Device, bool) {
 	return sim.Lookup(ptx.Capability(target))
 }
 
@@ -275,7 +274,7 @@ func split(entries []Entry) (faster, same, alone []Entry) {
 func attempts(e Entry) string {
 	n, other := len(e.Decision.Evidence.Tried), 0
 	for _, t := range e.Decision.Evidence.Tried {
-		if strings.HasPrefix(t.Refused, "other bits") {
+		if t.Because == cache.OtherBits {
 			other++
 		}
 	}

@@ -60,16 +60,16 @@ func someDecisions() []cache.Decision {
 				{Recipe: "unroll=8", Build: cache.Build{Registers: 56}, Ratio: 0.8},
 				{Recipe: "ld=L2::256B", Build: cache.Build{Registers: 40}, Ratio: 0.95},
 				{Recipe: "maxnreg=32", Build: cache.Build{Registers: 32, Spill: 48}, Ratio: 1.4},
-				{Recipe: "ld=cs", Build: cache.Build{Registers: 40}, Ratio: 1, Refused: "the same code as the default"},
+				{Recipe: "ld=cs", Build: cache.Build{Registers: 40}, Ratio: 1, Refused: "the same code as the default", Because: cache.SameCode},
 				{Recipe: "bypass=2", Build: cache.Build{Registers: 44}, Refused: "it does not compile: simulated"},
-				{Recipe: "nounroll=off", Build: cache.Build{Registers: 40}, Refused: "the same code as the default"},
-				{Recipe: "unroll=4", Build: cache.Build{Registers: 48}, Refused: "other bits: 3 words differ, first in allocation 1 at byte 128 of 4096 (word 32): 0x2 instead of 0x1"},
+				{Recipe: "nounroll=off", Build: cache.Build{Registers: 40}, Refused: "the same code as the default", Because: cache.SameCode},
+				{Recipe: "unroll=4", Build: cache.Build{Registers: 48}, Refused: "other bits: 3 words differ, first in allocation 1 at byte 128 of 4096 (word 32): 0x2 instead of 0x1", Because: cache.OtherBits},
 			},
 			Untried: map[string]string{"st": "no plain store to global memory", "guard": "a second entry (spec) takes its place", "smemspill": "nothing is spilled"}}}
 	same := cache.Decision{Identity: "2", Kernel: "plain", Target: "sm_90", Exactness: "construction", Time: at,
 		Evidence: cache.Evidence{Device: "NVIDIA H200", Default: cache.Build{Registers: 32}, Chosen: cache.Build{Registers: 32}, Note: "ptxas=-O1 would pay, but it is a flag for all kernels of the file, and not right for all",
 			Launches: []cache.Launch{{Grid: [3]int{100, 1, 1}, Block: [3]int{128, 1, 1}, Count: 10, Before: us(50), After: us(50)}},
-			Tried:    []cache.Trial{{Recipe: "unroll=4", Refused: "other bits: 1 words differ"}}}}
+			Tried:    []cache.Trial{{Recipe: "unroll=4", Refused: "other bits: 1 words differ", Because: cache.OtherBits}}}}
 	alone := cache.Decision{Identity: "3", Kernel: "_Z6randomPf", Target: "sm_90", Exactness: "construction", Time: at, Evidence: cache.Evidence{Note: "nondeterministic: two runs of the default differ"}}
 	return []cache.Decision{alone, same, faster}
 }

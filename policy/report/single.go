@@ -55,11 +55,11 @@ func singles(d *cache.Decision) []Single {
 		s := of(lever)
 		s.Tried++
 		switch {
-		case strings.HasPrefix(t.Refused, sameCode):
+		case t.Because == cache.SameCode:
 			s.Same++
 		case t.Refused != "":
 			s.Refused++
-			other := strings.HasPrefix(t.Refused, "other bits")
+			other := t.Because == cache.OtherBits
 			if s.Refusal == "" || other && s.OtherBits == 0 {
 				s.Refusal = t.Recipe + ": " + t.Refused
 			}
@@ -110,9 +110,6 @@ func singleOf(r recipe.Recipe) string {
 	}
 	return ""
 }
-
-// sameCode is how a trial's refusal begins that was not measured because its code was known.
-const sameCode = "the same code as"
 
 // why says why a lever without a figure has none.
 func (s *Single) why(untried string) string {

@@ -122,7 +122,7 @@ func (s *search) admit(tr *policy.Trial, c *policy.Candidate, err error) error {
 		if other := s.byCode[tr.Code]; other != nil {
 			tr.Same, tr.Ratio = other.Text, other.Ratio
 			if other.Refused != "" {
-				tr.Refused = other.Refused
+				tr.Refused, tr.Because = other.Refused, other.Because
 			}
 			return nil
 		}
@@ -143,7 +143,7 @@ func (s *search) admit(tr *policy.Trial, c *policy.Candidate, err error) error {
 	}
 	tr.Error = tr.Error.Larger(s.k.ErrorOf(d))
 	if !s.within(d) {
-		tr.Refused = s.k.Exceeds(s.t.o.Within, d)
+		tr.Refused, tr.Because = s.k.Exceeds(s.t.o.Within, d)
 		return nil
 	}
 	tr.Checked++

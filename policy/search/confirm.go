@@ -132,7 +132,8 @@ func (s *search) verify(r recipe.Recipe) error {
 			if err := s.verify(other.Recipe); err != nil {
 				return err
 			}
-			tr.Confirmed, tr.Plain, tr.Refused, tr.Checked, tr.Varied = other.Confirmed, other.Plain, other.Refused, other.Checked, other.Varied
+			tr.Confirmed, tr.Plain, tr.Checked, tr.Varied = other.Confirmed, other.Plain, other.Checked, other.Varied
+			tr.Refused, tr.Because = other.Refused, other.Because
 		} else if tr.Same == "-" {
 			tr.Confirmed = s.even()
 		}
@@ -218,7 +219,8 @@ func (s *search) plainPays(tr *policy.Trial) (bool, error) {
 		return false, s.failed(tr, err)
 	}
 	if !s.within(d) {
-		tr.Refused = "its plain copy: " + s.k.Exceeds(s.t.o.Within, d)
+		why, kind := s.k.Exceeds(s.t.o.Within, d)
+		tr.Refused, tr.Because = "its plain copy: "+why, kind
 		return false, nil
 	}
 	rule := s.rule

@@ -4,8 +4,9 @@
 //
 // cmd/gnvcc makes a Tuner and gives it to profile; nobody else calls it.
 //
-// Files: tune.go the run, state.go how far its configurations are, search.go the order of a search, admit.go from recipe
-// to a figure, confirm.go what is compared again, degrees.go approximation in some warps, judge.go alternatives for a
-// judge, exhaust.go the benchmark of the search, untried.go levers with nothing to try, replayed.go what differs where
-// launches are replayed, pool.go compiles beside the measuring, cost.go what a search costs.
+// Files: tune.go the run, state.go how far its configurations are, search.go the order of a search, begin.go the
+// default, wait.go how long compiles are waited for, admit.go from recipe to a figure, confirm.go what is compared
+// again, degrees.go approximation in some warps, judge.go alternatives for a judge, exhaust.go the benchmark of
+// the search, untried.go levers with nothing to try, replayed.go what differs where launches are replayed, pool.go
+// compiles beside the measuring, cost.go what a search costs.
 package search

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"gnvcc/cache"
@@ -102,111 +100,22 @@ func (s *search) incomplete() bool {
 	return s.t.o.Exhaustive && (s.c.Book.Exhaustive == nil || s.c.Book.Exhaustive.Cut)
 }
 
-// begin measures the default and reads back what it is.
-func (s *search) begin() error {
-	s.loaded, s.byCode = map[string]profile.Candidate{}, map[string]*policy.Trial{}
-	def, err := s.compile(recipe.Recipe{}, 0)
-	if err != nil {
-		return errStop{"its default build can't be made again: " + policy.FirstLine(err)}
-	}
-	s.original = policy.CodeOf(def, s.k.Name)
-	if s.k.Default.Spill == 0 {
-		s.k.Default.Spill = def.Build.Spill // a cubin does not hold it, and a build has no word of it unless the user asked for ptxas -v
-	}
-	s.baseline, s.largest = profile.Original, s.l.MaxThreads
-	if s.k.Applied != "" || s.differs() {
-		var at profile.Attributes
-		if s.baseline, at, err = s.s.Load(def.Path, def.Entry); err != nil {
-			return s.lost(err, "its default build can't be loaded")
+// explore runs steps 2 to 5.
+func (s *search) explore() error {
+	for _, step := range []func() error{s.singly, s.sources, s.winners} {
+		if err := step(); err != nil {
+			return err
 		}
-		s.largest = at.MaxThreads
 	}
-	begun := time.Now()
-	one, err := s.s.Measure(s.baseline, 1, profile.Measurement{})
-	if err != nil {
-		return s.lost(err, "it can't be measured")
-	}
-	if took := time.Duration(stats.Median(one)); took > s.t.o.Budget/longest {
-		s.c.Before = policy.TimeOf(one, s.t.o.Rule.Confidence)
-		return errStop{fmt.Sprintf("a launch takes %v, and a search %d of them at least: a budget of %v is too short for that (--budget)",
-			took.Round(time.Millisecond), longest, s.t.o.Budget)}
-	}
-	more, err := s.s.Measure(s.baseline, 2, profile.Measurement{})
-	if err != nil {
-		return s.lost(err, "it can't be measured")
-	}
-	one = append(one, more...)
-	beside := time.Since(begun)
-	for _, ns := range one {
-		beside -= time.Duration(ns)
-	}
-	s.rule = s.t.o.Rule
-	s.rule.Launch = max(0, beside/time.Duration(max(len(one), 1)))
-	if m := stats.Median(one); m < float64(s.t.o.Short.Nanoseconds()) {
-		s.c.Before = policy.TimeOf(one, s.t.o.Rule.Confidence)
-		return errStop{fmt.Sprintf("too short: %.2g us a launch", m/1e3)}
-	}
-	n := min(30, int(50e6/(max(stats.Median(one), 1)+float64(s.rule.Launch)))) // 50 ms at most
-	s.first = one
-	if n > 0 { // a launch of 50 ms and more was looked at often enough
-		more, err := s.s.Measure(s.baseline, n, profile.Measurement{})
-		if err != nil {
-			return s.lost(err, "it can't be measured")
-		}
-		s.first = append(one, more...)
-	}
-	if len(s.first) > 6 {
-		s.first = s.first[3:] // the first launches warm up
-	}
-	s.c.Before = policy.TimeOf(s.first, s.t.o.Rule.Confidence)
-	s.plan = s.rule.Plan(s.first)
-	s.rule.Stop = func() bool { return !s.affords() }
-	now := s.t.now()
-	// What has begun when that is over (an arm of a race, a baseline beside it) takes some launches more.
-	s.deadline = s.end.Add(-min(s.comparison()*4/3, max(0, s.end.Sub(now)/2)))
-	if s.compileBy.After(s.deadline) {
-		s.compileBy = s.deadline
-	}
-	d, err := s.s.Check(s.baseline)
-	if err != nil {
-		return s.lost(err, "it can't be checked")
-	}
-	s.c.Random = s.k.ErrorOf(d)
-	if !s.within(d) {
-		return errStop{"nondeterministic: two runs of the default differ (" + d.String() + ")" + s.tolerable()}
-	}
-	for _, tr := range s.c.Book.Trials {
-		tr.Stale = s.k.Broken(tr.Recipe, s.l)
-		if tr.Code != "" && tr.Same == "" {
-			s.byCode[tr.Code] = tr
-		}
+	if s.t.o.Exhaustive && !s.over() {
+		s.c.Book.Done = !s.missing // what the budget cuts from here on is no part of the search
+		return s.exhaust()
 	}
 	return nil
 }
 
-// differs tells whether the program runs other code than the default's compile gives here: then the default that candidates are
-// compared with is loaded as they are.
-func (s *search) differs() bool {
-	if s.l.CubinPath == "" || s.original == "" {
-		return false
-	}
-	b, err := os.ReadFile(s.l.CubinPath)
-	if err != nil {
-		return false
-	}
-	h, err := policy.CodeHash(b, s.k.Name)
-	return err == nil && !strings.HasPrefix(s.original, h)
-}
-
-func (s *search) tolerable() string {
-	if s.t.o.Within != (policy.Bound{}) {
-		return ""
-	}
-	return "; -within ERROR would allow tuning it"
-}
-
-// explore runs steps 1 to 5.
-func (s *search) explore() error {
+// singly is step 2: every lever by itself, and degrees of those that approximate.
+func (s *search) singly() error {
 	s.sit.Region = s.region(recipe.Recipe{}, s.k.Default.Registers)
 	var cheap, dear []recipe.Recipe
 	var lists [][]recipe.Recipe
@@ -247,10 +156,11 @@ func (s *search) explore() error {
 			return err
 		}
 	}
-	if err := s.degrees(); err != nil {
-		return err
-	}
-	// Step 3.
+	return s.degrees()
+}
+
+// sources is step 3.
+func (s *search) sources() error {
 	for round := 0; round < 3 && !s.over(); round++ {
 		best := s.best(isSource)
 		doing := "source variants together"
@@ -268,7 +178,11 @@ func (s *search) explore() error {
 			break
 		}
 	}
-	// Steps 4 and 5.
+	return nil
+}
+
+// winners is steps 4 and 5.
+func (s *search) winners() error {
 	for round := 0; round < 3 && !s.over(); round++ {
 		best := s.best(nil)
 		if best == nil || best.Ratio > lever.Step {
@@ -285,10 +199,6 @@ func (s *search) explore() error {
 		if s.best(nil).Ratio > before*lever.Step {
 			break
 		}
-	}
-	if s.t.o.Exhaustive && !s.over() {
-		s.c.Book.Done = !s.missing // what the budget cuts from here on is no part of the search
-		return s.exhaust()
 	}
 	return nil
 }
@@ -444,81 +354,6 @@ func (s *search) affords() bool {
 // over tells whether the budget is used up or the run is to end.
 func (s *search) over() bool {
 	return s.ctx.Err() != nil || !s.t.now().Before(s.deadline)
-}
-
-// want asks the pool for a candidate.
-func (s *search) want(r recipe.Recipe, rank int) *job {
-	return s.t.pool.Want(&s.k.Kernel, r, false, rank)
-}
-
-func (s *search) compile(r recipe.Recipe, rank int) (*policy.Candidate, error) {
-	return s.wait(s.want(r, rank))
-}
-
-var errBudget = errors.New("the budget ended before it was compiled")
-
-// wait waits for a compile, until the budget ends.
-func (s *search) wait(j *job) (*policy.Candidate, error) {
-	s.waitUntil(j, s.compileBy)
-	if s.ctx.Err() != nil && !j.finished() {
-		return nil, s.ctx.Err()
-	}
-	return j.result()
-}
-
-// waitUntil waits for a compile until a time, or the run's end.
-func (s *search) waitUntil(j *job, end time.Time) {
-	left := end.Sub(s.t.now())
-	if j.finished() || left <= 0 { // what is done counts, budget or not
-		return
-	}
-	timer := time.NewTimer(left)
-	defer timer.Stop()
-	select {
-	case <-j.done:
-	case <-timer.C:
-	case <-s.ctx.Done():
-	}
-}
-
-// gather waits for a stage's compiles, but not for stragglers: a factor that makes a body fifty times as long can take cicc
-// longer than all others together, and the search would end there. When three quarters are done the rest has as long again, two
-// seconds at least. Three and fewer have twice what three quarters of a stage with source variants took before. What comes later is tried at a
-// later launch.
-func (s *search) gather(jobs []*job) {
-	const least = 2 * time.Second
-	begun := s.t.now()
-	var end time.Time
-	dear := slices.ContainsFunc(jobs, func(j *job) bool { return lever.HasStage(j.recipe, rewrite.Source) })
-	few := len(jobs) <= 3
-	if few && dear && s.usual > 0 {
-		end = begun.Add(max(least, 2*s.usual))
-	}
-	known := false
-	for s.ctx.Err() == nil {
-		var open *job
-		done := 0
-		for _, j := range jobs {
-			if j.finished() {
-				done++
-			} else if open == nil {
-				open = j
-			}
-		}
-		now := s.t.now()
-		took := now.Sub(begun)
-		if !known && !few && 4*done >= 3*len(jobs) {
-			known = true
-			end = begun.Add(max(least, 2*took))
-			if dear {
-				s.usual = max(s.usual, took)
-			}
-		}
-		if open == nil || !now.Before(s.compileBy) || !end.IsZero() && !now.Before(end) {
-			return
-		}
-		s.waitUntil(open, now.Add(min(20*time.Millisecond, s.compileBy.Sub(now))))
-	}
 }
 
 // dead tells whether an error of a Session means that nothing more can be done in this process.

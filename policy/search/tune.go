@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
+	"gnvcc/cache"
 	"gnvcc/policy"
 	"gnvcc/policy/decide"
 	"gnvcc/policy/lever"
@@ -332,7 +332,7 @@ func (c *config) outcome(k *policy.Kernel) policy.Outcome {
 		}
 		if tr.Refused != "" {
 			o.Refused++
-			if strings.HasPrefix(tr.Refused, "other bits") {
+			if tr.Because == cache.OtherBits {
 				o.Other++
 			}
 		}

@@ -1,0 +1,134 @@
+package search
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"gnvcc/policy"
+	"gnvcc/policy/stats"
+	"gnvcc/profile"
+	"gnvcc/rewrite/recipe"
+)
+
+// Step 1 of the search: the default.
+
+// begin measures the default and reads back what it is.
+func (s *search) begin() error {
+	if err := s.load(); err != nil {
+		return err
+	}
+	if err := s.time(); err != nil {
+		return err
+	}
+	now := s.t.now()
+	// What has begun when that is over (an arm of a race, a baseline beside it) takes some launches more.
+	s.deadline = s.end.Add(-min(s.comparison()*4/3, max(0, s.end.Sub(now)/2)))
+	if s.compileBy.After(s.deadline) {
+		s.compileBy = s.deadline
+	}
+	d, err := s.s.Check(s.baseline)
+	if err != nil {
+		return s.lost(err, "it can't be checked")
+	}
+	s.c.Random = s.k.ErrorOf(d)
+	if !s.within(d) {
+		return errStop{"nondeterministic: two runs of the default differ (" + d.String() + ")" + s.tolerable()}
+	}
+	for _, tr := range s.c.Book.Trials {
+		tr.Stale = s.k.Broken(tr.Recipe, s.l)
+		if tr.Code != "" && tr.Same == "" {
+			s.byCode[tr.Code] = tr
+		}
+	}
+	return nil
+}
+
+// load makes the default build, and loads it where the program runs another one.
+func (s *search) load() error {
+	s.loaded, s.byCode = map[string]profile.Candidate{}, map[string]*policy.Trial{}
+	def, err := s.compile(recipe.Recipe{}, 0)
+	if err != nil {
+		return errStop{"its default build can't be made again: " + policy.FirstLine(err)}
+	}
+	s.original = policy.CodeOf(def, s.k.Name)
+	if s.k.Default.Spill == 0 {
+		s.k.Default.Spill = def.Build.Spill // a cubin does not hold it, and a build has no word of it unless the user asked for ptxas -v
+	}
+	s.baseline, s.largest = profile.Original, s.l.MaxThreads
+	if s.k.Applied != "" || s.differs() {
+		var at profile.Attributes
+		if s.baseline, at, err = s.s.Load(def.Path, def.Entry); err != nil {
+			return s.lost(err, "its default build can't be loaded")
+		}
+		s.largest = at.MaxThreads
+	}
+	return nil
+}
+
+// time takes the default's first times, as long as a budget and a kernel allow it, and plans by them.
+func (s *search) time() error {
+	begun := time.Now()
+	one, err := s.s.Measure(s.baseline, 1, profile.Measurement{})
+	if err != nil {
+		return s.lost(err, "it can't be measured")
+	}
+	if took := time.Duration(stats.Median(one)); took > s.t.o.Budget/longest {
+		s.c.Before = policy.TimeOf(one, s.t.o.Rule.Confidence)
+		return errStop{fmt.Sprintf("a launch takes %v, and a search %d of them at least: a budget of %v is too short for that (--budget)",
+			took.Round(time.Millisecond), longest, s.t.o.Budget)}
+	}
+	more, err := s.s.Measure(s.baseline, 2, profile.Measurement{})
+	if err != nil {
+		return s.lost(err, "it can't be measured")
+	}
+	one = append(one, more...)
+	beside := time.Since(begun)
+	for _, ns := range one {
+		beside -= time.Duration(ns)
+	}
+	s.rule = s.t.o.Rule
+	s.rule.Launch = max(0, beside/time.Duration(max(len(one), 1)))
+	if m := stats.Median(one); m < float64(s.t.o.Short.Nanoseconds()) {
+		s.c.Before = policy.TimeOf(one, s.t.o.Rule.Confidence)
+		return errStop{fmt.Sprintf("too short: %.2g us a launch", m/1e3)}
+	}
+	n := min(30, int(50e6/(max(stats.Median(one), 1)+float64(s.rule.Launch)))) // 50 ms at most
+	s.first = one
+	if n > 0 { // a launch of 50 ms and more was looked at often enough
+		more, err := s.s.Measure(s.baseline, n, profile.Measurement{})
+		if err != nil {
+			return s.lost(err, "it can't be measured")
+		}
+		s.first = append(one, more...)
+	}
+	if len(s.first) > 6 {
+		s.first = s.first[3:] // the first launches warm up
+	}
+	s.c.Before = policy.TimeOf(s.first, s.t.o.Rule.Confidence)
+	s.plan = s.rule.Plan(s.first)
+	s.rule.Stop = func() bool { return !s.affords() }
+	return nil
+}
+
+// differs tells whether the program runs other code than the default's compile gives here: then the default that candidates are
+// compared with is loaded as they are.
+func (s *search) differs() bool {
+	if s.l.CubinPath == "" || s.original == "" {
+		return false
+	}
+	b, err := os.ReadFile(s.l.CubinPath)
+	if err != nil {
+		return false
+	}
+	h, err := policy.CodeHash(b, s.k.Name)
+	return err == nil && !strings.HasPrefix(s.original, h)
+}
+
+func (s *search) tolerable() string {
+	if s.t.o.Within != (policy.Bound{}) {
+		return ""
+	}
+	return "; -within ERROR would allow tuning it"
+}
