@@ -23,9 +23,6 @@ const (
 	outFailed   = "failed on gnvcc's side: nvcc's own result"
 )
 
-// errSeen is a call of ptxas that is known and for which there is no recipe.
-var errSeen = errors.New("seen before, no recipes")
-
 // count notes how the stage ended. err is what its work gave.
 func (s *stage) count(err error) {
 	if s.store == nil {
@@ -33,17 +30,16 @@ func (s *stage) count(err error) {
 	}
 	e := cache.Event{Stage: s.name, Outcome: s.outcome}
 	switch {
-	case errors.Is(err, errSeen):
-		e.Outcome = outSeen
 	case errors.Is(err, toolcmd.ErrAside):
 		e.Outcome, e.Why = outAside, strings.TrimSuffix(err.Error(), ": "+toolcmd.ErrAside.Error())
 	case err != nil:
 		e.Outcome, e.Why = outFailed, err.Error()
-	case e.Outcome == "" && s.result == nil:
+	case e.Outcome != "":
+	case s.result == nil:
 		return // nothing was to be done
-	case e.Outcome == "" && !s.result.ok():
+	case !s.result.ok():
 		e.Outcome = "the tool refused the input"
-	case e.Outcome == "":
+	default:
 		e.Outcome = outNoted
 	}
 	s.store.Count(e)

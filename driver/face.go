@@ -41,12 +41,17 @@ func Face(args []string) int {
 	env := with(os.Environ(), varChain, past.add(self, kit.Nvcc).String())
 	env = with(env, varDepth, strconv.Itoa(depth+1))
 
-	why := aside(self, args)
+	var line *toolcmd.Line // read once
+	why := switched(self)
+	if why == "" {
+		line = toolcmd.ReadLine(args, "", os.Getenv)
+		why = aside(line)
+	}
 	if why == "" {
 		// Where we step aside for a gnvcc above us, whose prefixes stand in args, they are its: its stages need them.
 		env = without(env, varStage, varCommand)
 		var more []string
-		if more, err = prepare(kit, args, &env); err == nil {
+		if more, err = prepare(kit, args, line, &env); err == nil {
 			env = with(env, varStage, self)
 			argv = append(argv, more...)
 			log.Debug().Str("nvcc", kit.Nvcc).Strs("args", args).Msg("nvcc with stages")
@@ -72,7 +77,7 @@ func Face(args []string) int {
 }
 
 // prepare gets everything ready for stages: the store, the command in it, the prefixes. With an error there are none.
-func prepare(kit Toolkit, args []string, env *[]string) ([]string, error) {
+func prepare(kit Toolkit, args []string, line *toolcmd.Line, env *[]string) ([]string, error) {
 	store := openStore()
 	if store == nil {
 		return nil, fmt.Errorf("%w: %w", errNoStore, toolcmd.ErrAside) // no recipes to be had, nothing to be noted
@@ -87,7 +92,7 @@ func prepare(kit Toolkit, args []string, env *[]string) ([]string, error) {
 	}
 	command := os.Getenv(varCommand)
 	if os.Getenv(varApply) == "" { // else it is kept, and this is a changed one
-		command, err = keepCommand(store, kit.Nvcc, args)
+		command, err = keepCommand(store, kit.Nvcc, args, line)
 	}
 	if err != nil {
 		log := logger()
@@ -97,18 +102,22 @@ func prepare(kit Toolkit, args []string, env *[]string) ([]string, error) {
 		}
 	}
 	*env = with(*env, varCommand, command)
-	return prefixArgs(m.Cicc, m.Host && !toolcmd.ReadLine(args, "", os.Getenv).HostPrefix), nil
+	return prefixArgs(m.Cicc, m.Host && !line.HostPrefix), nil
 }
 
-// aside tells why nvcc is to be run without us, "" if it is not.
-func aside(self string, args []string) string {
+// switched tells why nvcc is to be run without us whatever the command is, "" if it is not.
+func switched(self string) string {
 	switch {
 	case on(varOff):
 		return "GNVCC_OFF is set"
 	case self == "":
 		return "gnvcc's own file is not known"
 	}
-	l := toolcmd.ReadLine(args, "", os.Getenv)
+	return ""
+}
+
+// aside tells why a command is to be run without us, "" if it is not.
+func aside(l *toolcmd.Line) string {
 	switch {
 	case l.Query:
 		return "a query"
@@ -151,7 +160,7 @@ var errNoStore = errors.New("there is no store that can be used (gnvcc doctor sa
 const memoTarget cache.Memos[string] = "target"
 
 // keepCommand keeps a command as an object and gives its hash. The second time that costs two looks at files.
-func keepCommand(store *cache.Store, nvcc string, args []string) (string, error) {
+func keepCommand(store *cache.Store, nvcc string, args []string, line *toolcmd.Line) (string, error) {
 	if store == nil {
 		return "", errNoStore
 	}
@@ -177,7 +186,7 @@ func keepCommand(store *cache.Store, nvcc string, args []string) (string, error)
 			return "", err
 		}
 	}
-	target := targetKey(toolcmd.ReadLine(args, "", os.Getenv), dir)
+	target := targetKey(line, dir)
 	if last, _ := memoTarget.Get(store, target); last != hash {
 		if err := memoTarget.Put(store, target, hash); err != nil {
 			return "", err

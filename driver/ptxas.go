@@ -66,7 +66,8 @@ func (s *stage) ptxas() error {
 
 	if len(recipes) == 0 {
 		if seen && frozenHere() == nil && s.noted(j, std.Cubin, kernels) {
-			return fmt.Errorf("%w: %w", errSeen, toolcmd.ErrAside)
+			s.outcome = outSeen
+			return nil // the stage becomes ptxas
 		}
 		_, err := s.standard(j, kernels, group)
 		return err
@@ -225,56 +226,15 @@ func (s *stage) tuned(j *job, std *standard, kernels []cache.Kernel, recipes map
 	}
 	// From here on nvcc's own result is there, or will be by becoming ptxas.
 	keep(group, "recipes", []byte(recipesText(recipes)+"\n"))
-	var t *translation
-	depends := []string{"build 1", j.key, recipesText(recipes), normalsText(s.normals), ownKey()}
-	if found, ok := loadTranslation(s.store, j.hash); ok {
-		t = &found
-		depends = append(depends, t.Input, t.Module)
-	}
-	host := sync.OnceValues(func() (*hostStub, error) {
-		if c, err := loadCommand(s.store, s.command); err != nil || !hasHost(c) {
-			return nil, fmt.Errorf("a second entry is chosen by host code, and this command compiles none")
-		}
-		return findStub(j.call.Input())
-	})
-	for _, r := range recipes {
-		if r.HasSecond() {
-			if _, err := host(); err != nil {
-				depends = append(depends, err.Error())
-			}
-			break
-		}
-	}
-	key := hashOf(depends...)
+	host := s.stubOf(j)
+	key, t := s.buildKey(j, recipes, host)
 	content, kept, ok := s.loadBuild(key, j, host)
 	s.outcome = outKept
 	if !ok {
 		s.outcome = outCompiled
-		built, err := s.compile(j, t, recipes, std.Kernels, host, group)
-		if err != nil {
+		var err error
+		if content, kept, err = s.buildAnew(key, j, t, recipes, std, host, group); err != nil {
 			return err
-		}
-		for name, reason := range built.refused {
-			s.log.Warn().Str("kernel", name).Str("recipe", recipes[name].String()).Err(reason).Msg("not applied")
-			if on(varStrict) {
-				return fmt.Errorf("%s: recipe %q: %w", name, recipes[name], reason)
-			}
-		}
-		content, kept.Kernels, kept.Choices = built.content, built.kernels, built.choices
-		if content == nil {
-			kept.Kernels = append([]cache.Kernel(nil), std.Kernels...)
-			for i, k := range kept.Kernels {
-				if reason, ok := built.refused[k.Name]; ok {
-					kept.Kernels[i].Reason = reasonText(recipes[k.Name], reason)
-				}
-			}
-		}
-		lasting := true
-		for _, reason := range built.refused {
-			lasting = lasting && !transient(reason)
-		}
-		if lasting {
-			s.keepBuild(key, content, kept)
 		}
 	}
 	if content == nil { // no recipe could be carried out: nvcc's own cubin it is
@@ -291,9 +251,82 @@ func (s *stage) tuned(j *job, std *standard, kernels []cache.Kernel, recipes map
 		}
 		return s.note(j, final, kept.Kernels)
 	}
+	if err := s.put(j, content, kept, host, group); err != nil {
+		s.result = nil // what lies there may be half a file: ptxas is to write its own
+		return err
+	}
+	if !ran {
+		replay(std.Messages)
+		s.result = &ending{}
+	}
+	return s.note(j, content, kept.Kernels)
+}
+
+// stubOf finds the host stub of a job, when it is asked for.
+func (s *stage) stubOf(j *job) func() (*hostStub, error) {
+	return sync.OnceValues(func() (*hostStub, error) {
+		if c, err := loadCommand(s.store, s.command); err != nil || !hasHost(c) {
+			return nil, fmt.Errorf("a second entry is chosen by host code, and this command compiles none")
+		}
+		return findStub(j.call.Input())
+	})
+}
+
+// buildKey is the key of all that a build with recipes depends on. t is nil where it is not known which
+// call of cicc the PTX came from.
+func (s *stage) buildKey(j *job, recipes map[string]recipe.Recipe, host func() (*hostStub, error)) (key string, t *translation) {
+	depends := []string{"build 1", j.key, recipesText(recipes), normalsText(s.normals), ownKey()}
+	if found, ok := loadTranslation(s.store, j.hash); ok {
+		t = &found
+		depends = append(depends, t.Input, t.Module)
+	}
+	for _, r := range recipes {
+		if r.HasSecond() {
+			if _, err := host(); err != nil {
+				depends = append(depends, err.Error())
+			}
+			break
+		}
+	}
+	return hashOf(depends...), t
+}
+
+// buildAnew compiles with recipes, and keeps what came out. The content is nil where none could be carried out.
+func (s *stage) buildAnew(key string, j *job, t *translation, recipes map[string]recipe.Recipe, std *standard,
+	host func() (*hostStub, error), group string) (content []byte, kept keptBuild, err error) {
+	built, err := s.compile(j, t, recipes, std.Kernels, host, group)
+	if err != nil {
+		return nil, kept, err
+	}
+	for name, reason := range built.refused {
+		s.log.Warn().Str("kernel", name).Str("recipe", recipes[name].String()).Err(reason).Msg("not applied")
+		if on(varStrict) {
+			return nil, kept, fmt.Errorf("%s: recipe %q: %w", name, recipes[name], reason)
+		}
+	}
+	content, kept.Kernels, kept.Choices = built.content, built.kernels, built.choices
+	if content == nil {
+		kept.Kernels = append([]cache.Kernel(nil), std.Kernels...)
+		for i, k := range kept.Kernels {
+			if reason, ok := built.refused[k.Name]; ok {
+				kept.Kernels[i].Reason = reasonText(recipes[k.Name], reason)
+			}
+		}
+	}
+	lasting := true
+	for _, reason := range built.refused {
+		lasting = lasting && !transient(reason)
+	}
+	if lasting {
+		s.keepBuild(key, content, kept)
+	}
+	return content, kept, nil
+}
+
+// put writes a build where nvcc looks for it: the cubin, and the stub that chooses its second entries.
+func (s *stage) put(j *job, content []byte, kept keptBuild, host func() (*hostStub, error), group string) error {
 	keep(group, "final.cubin", content)
 	if err := install(j.call.Output(), content); err != nil {
-		s.result = nil // what lies there may be half a file: ptxas is to write its own
 		return err
 	}
 	if len(kept.Choices) > 0 {
@@ -305,15 +338,10 @@ func (s *stage) tuned(j *job, std *standard, kernels []cache.Kernel, recipes map
 			err = replace(h.path, text)
 		}
 		if err != nil {
-			s.result = nil
 			return fmt.Errorf("change the host stub: %w", err)
 		}
 	}
-	if !ran {
-		replay(std.Messages)
-		s.result = &ending{}
-	}
-	return s.note(j, content, kept.Kernels)
+	return nil
 }
 
 // loadBuild finds what was built before from the same things. A stub that would not take the choices any more makes it void.

@@ -208,7 +208,12 @@ func (l *Line) file(names string, depth int) {
 		}
 		file = Inside(l.dir, file)
 		info, err := os.Stat(file)
-		if err == nil && info.Size() > maxOptionFile {
+		switch {
+		case err != nil: // said below
+		case !info.Mode().IsRegular():
+			l.Options = file + ": no plain file" // a pipe can be read once, and that is nvcc's
+			return
+		case info.Size() > maxOptionFile:
 			l.Options = file + ": larger than 1 MiB"
 			return
 		}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"gnvcc/install/kits"
@@ -27,6 +28,19 @@ func TestReadLine(t *testing.T) {
 	nested := file("nested.opt", `-DX="a b" --options-file `+verbose)
 	loop := filepath.Join(dir, "loop.opt")
 	file("loop.opt", "-optf "+loop)
+	// Somebody has written into this pipe: what we take out of it nvcc would not get.
+	pipe := filepath.Join(dir, "pipe.opt")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	end, err := os.OpenFile(pipe, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end.Close()
+	if _, err := end.WriteString("-O2"); err != nil {
+		t.Fatal(err)
+	}
 	prefixed := file("prefixed.opt", "--ptxas-prefix=time")
 	for _, c := range []struct {
 		args  string
@@ -63,6 +77,7 @@ func TestReadLine(t *testing.T) {
 		{args: "-optf " + verbose + "," + prefixed + " -c k.cu", want: "shows prefix steps", in: "k.cu", phase: "compile"},
 		{args: "-optf " + loop + " -c k.cu", want: "steps options", in: "k.cu", phase: "compile"},
 		{args: "-optf " + dir + "/none -c k.cu", want: "steps options", in: "k.cu", phase: "compile"},
+		{args: "-optf " + pipe + " -c k.cu", want: "steps options", in: "k.cu", phase: "compile"},
 		{args: "-c k.cu", env: "-v", want: "shows steps", in: "k.cu", phase: "compile"},
 		{args: "-c k.cu", env: `--ptxas-prefix="a b"`, want: "prefix steps", in: "k.cu", phase: "compile"},
 		{args: "", want: "", phase: "link"},
