@@ -184,77 +184,25 @@ func (r *registers) find(prefix string) (*group, bool) {
 	return nil, false
 }
 
-// read goes through a function once: its declarations and the statements that are marked, nil: all. With old given, it notes
-// the uses of registers that old does not have.
+// A registerReader goes through a function once.
+type registerReader struct {
+	*registers
+	f     *ptx.Func
+	old   *registers // what is compared with, nil: nothing
+	sight ptx.Sight
+}
+
+// read reads a function's declarations and the statements that are marked, nil: all. With old given, it notes the uses of
+// registers that old does not have.
 func (r *registers) read(f *ptx.Func, old *registers, marked []bool) error {
 	r.some = marked != nil
-	var sight ptx.Sight
-	declare := func(v ptx.Variable) error {
-		if sight.Twice(&v) {
-			return fmt.Errorf("register %s is declared twice", v.Name)
-		}
-		at := -1
-		for i := range r.groups {
-			if r.groups[i].prefix == v.Name && r.groups[i].count >= v.Count && (r.groups[i].count == 0) == (v.Count == 0) {
-				at = i
-			}
-		}
-		isNew := at < 0
-		if isNew {
-			at = len(r.groups)
-		}
-		if err := sight.Declare(&v, at); err != nil { // also: a range that is too large
-			return err
-		}
-		if isNew {
-			g := group{v.Name, v.Count, len(r.state), bitsOf(v.Type)}
-			r.groups = append(r.groups, g)
-			r.state = append(r.state, make([]uint8, max(v.Count, 1))...)
-			if old != nil && r.same == g.base && at < len(old.groups) && old.groups[at] == g {
-				r.same = len(r.state)
-			}
-		}
-		return nil
-	}
-	// number returns a register's number, -1 for what is no declared register.
-	number := func(name []byte) int {
-		if g, n, ok := sight.Find(name); ok {
-			return r.groups[g].base + n
-		}
-		return -1
-	}
-	width := func(name []byte) int {
-		if n := number(name); n >= 0 {
-			for i := len(r.groups) - 1; i >= 0; i-- {
-				if r.groups[i].base <= n {
-					return r.groups[i].bits
-				}
-			}
-		}
-		return 0
-	}
-	// isFresh tells whether old has no register of that name, and gives it an index.
-	isFresh := func(name []byte, number int) (int, bool) {
-		if index, ok := r.bits[number]; ok {
-			return index, index >= 0
-		}
-		index := -1
-		if !old.has(name) {
-			index = r.next
-			r.next++
-		}
-		if r.bits == nil {
-			r.bits = make(map[int]int)
-		}
-		r.bits[number] = index
-		return index, index >= 0
-	}
+	p := registerReader{registers: r, f: f, old: old}
 	for i, s := range f.Stmts {
 		switch s.Kind {
 		case ptx.Open:
-			sight.Open()
+			p.sight.Open()
 		case ptx.Close:
-			sight.Close()
+			p.sight.Close()
 		case ptx.Decl:
 			if string(f.Opcode(i)) != ".reg" {
 				continue
@@ -264,7 +212,7 @@ func (r *registers) read(f *ptx.Func, old *registers, marked []bool) error {
 				return err
 			}
 			for _, v := range vars {
-				if err := declare(v); err != nil {
+				if err := p.declare(v); err != nil {
 					return err
 				}
 			}
@@ -272,39 +220,108 @@ func (r *registers) read(f *ptx.Func, old *registers, marked []bool) error {
 			if r.some && !marked[i] {
 				continue
 			}
-			f.Effects(i, func(reg ptx.Span, read, write bool) {
-				name := f.Bytes(reg)
-				n := number(name)
-				if n < 0 {
-					if name[0] == '%' && !special(name) {
-						if r.unknown == nil {
-							r.unknown = make(map[string]bool)
-						}
-						r.unknown[string(name)] = true
-					}
-					return
-				}
-				if read {
-					r.state[n] |= readBit
-				}
-				if write {
-					r.state[n] |= writeBit
-				}
-				if old == nil || n < r.same {
-					return
-				}
-				if index, ok := isFresh(name, n); ok {
-					r.fresh = append(r.fresh, freshUse{i, index, read, write && (!s.Guarded || otherHalf(f, i, name))})
-				}
-			})
+			f.Effects(i, func(reg ptx.Span, read, write bool) { p.use(i, f.Bytes(reg), read, write) })
 			if old != nil && r.some {
-				if err := fits(f, i, width); err != nil {
+				if err := fits(f, i, p.width); err != nil {
 					return err
 				}
 			}
 		}
 	}
 	return nil
+}
+
+// declare numbers a declaration's registers.
+func (p *registerReader) declare(v ptx.Variable) error {
+	if p.sight.Twice(&v) {
+		return fmt.Errorf("register %s is declared twice", v.Name)
+	}
+	at := -1
+	for i := range p.groups {
+		if g := &p.groups[i]; g.prefix == v.Name && g.count >= v.Count && (g.count == 0) == (v.Count == 0) {
+			at = i
+		}
+	}
+	isNew := at < 0
+	if isNew {
+		at = len(p.groups)
+	}
+	if err := p.sight.Declare(&v, at); err != nil { // also: a range that is too large
+		return err
+	}
+	if isNew {
+		g := group{v.Name, v.Count, len(p.state), bitsOf(v.Type)}
+		p.groups = append(p.groups, g)
+		p.state = append(p.state, make([]uint8, max(v.Count, 1))...)
+		if old := p.old; old != nil && p.same == g.base && at < len(old.groups) && old.groups[at] == g {
+			p.same = len(p.state)
+		}
+	}
+	return nil
+}
+
+// number returns a register's number, -1 for what is no declared register.
+func (p *registerReader) number(name []byte) int {
+	if g, n, ok := p.sight.Find(name); ok {
+		return p.groups[g].base + n
+	}
+	return -1
+}
+
+// width is a register's in bits, 0 for what is no declared register.
+func (p *registerReader) width(name []byte) int {
+	if n := p.number(name); n >= 0 {
+		for i := len(p.groups) - 1; i >= 0; i-- {
+			if p.groups[i].base <= n {
+				return p.groups[i].bits
+			}
+		}
+	}
+	return 0
+}
+
+// isFresh tells whether old has no register of that name, and gives it an index.
+func (p *registerReader) isFresh(name []byte, number int) (int, bool) {
+	if index, ok := p.bits[number]; ok {
+		return index, index >= 0
+	}
+	index := -1
+	if !p.old.has(name) {
+		index = p.next
+		p.next++
+	}
+	if p.bits == nil {
+		p.bits = make(map[int]int)
+	}
+	p.bits[number] = index
+	return index, index >= 0
+}
+
+// use notes what a statement does to a register.
+func (p *registerReader) use(i int, name []byte, read, write bool) {
+	n := p.number(name)
+	if n < 0 {
+		if name[0] == '%' && !special(name) {
+			if p.unknown == nil {
+				p.unknown = make(map[string]bool)
+			}
+			p.unknown[string(name)] = true
+		}
+		return
+	}
+	if read {
+		p.state[n] |= readBit
+	}
+	if write {
+		p.state[n] |= writeBit
+	}
+	if p.old == nil || n < p.same {
+		return
+	}
+	if index, ok := p.isFresh(name, n); ok {
+		written := write && (!p.f.Stmts[i].Guarded || otherHalf(p.f, i, name))
+		p.fresh = append(p.fresh, freshUse{i, index, read, written})
+	}
 }
 
 // otherHalf tells whether the statement in front of a guarded one writes the same register under the opposite guard, as bypass
