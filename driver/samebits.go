@@ -23,8 +23,8 @@ import (
 
 // sameBits is an error where a variant could have other bits than the kernel.
 func (b *bench) sameBits(ctx context.Context, t *translation, call *toolcmd.Cicc, unit *source.Unit, module *ptx.Module, signature []string, v variantOf) error {
-	if slices.ContainsFunc(v.terms, func(t recipe.Term) bool { return t.Lever == "fastmath" }) || !fold.Suspect(module, v.entry) {
-		return nil // other bits are what the user allowed, or there are no functions
+	if v.approximate() {
+		return nil // other bits are what the user allowed
 	}
 	k, err := unit.Kernel(v.entry)
 	if err != nil {
@@ -53,11 +53,37 @@ func (b *bench) sameBits(ctx context.Context, t *translation, call *toolcmd.Cicc
 			}
 		}
 	}
-	early, err := b.early(ctx, t, call)
-	if err != nil {
-		return fmt.Errorf("compile %s at -O1, to see what constants would change: %w", v.entry, err)
+	if fold.Suspect(module, v.entry) {
+		early, err := b.early(ctx, t, call)
+		if err != nil {
+			return fmt.Errorf("compile %s at -O1, to see what constants would change: %w", v.entry, err)
+		}
+		if err := fold.Check(early, v.entry, fixed, unit.DefinesC); err != nil {
+			return err
+		}
 	}
-	return fold.Check(early, v.entry, fixed, unit.DefinesC)
+	_, err = fold.Contracts(module, v.entry, fixed)
+	return err
+}
+
+// sameSums is an error where a variant's PTX could contract other sums than the kernel's: what sameBits could not see in the kernel's own.
+func sameSums(module, variant *ptx.Module, v variantOf) error {
+	if v.approximate() {
+		return nil
+	}
+	before, err := fold.Contracts(module, v.entry, fold.Fixed{})
+	if err != nil {
+		return err
+	}
+	if after, err := fold.Contracts(variant, v.entry, fold.Fixed{}); err != nil || after != before {
+		return errors.Join(err, fmt.Errorf("%s would have %d products that are not contracted with their sums, and has %d", v.entry, after, before))
+	}
+	return nil
+}
+
+// approximate tells of a variant that is to have other bits.
+func (v variantOf) approximate() bool {
+	return slices.ContainsFunc(v.terms, func(t recipe.Term) bool { return t.Lever == "fastmath" })
 }
 
 const memoEarly cache.Memos[keptVariant] = "early"

@@ -11,8 +11,8 @@ import (
 func TestSameBits(t *testing.T) {
 	text := "struct P { int n; float f; };\n" +
 		"__global__ void folds(float *p, float x, int n, P s) { for (int i = 0; i < n; i++) p[i] += powf(x, 2.3f) * expf((float)n) * sinf((float)i) * logf(s.f); }\n" +
-		"__global__ void plain(float *p, float x, int n, P s) { for (int i = 0; i < n; i++) p[i] += sqrtf(x) * n / s.f; }\n" +
-		"__global__ void data(float *p, const float *__restrict__ q, float x, int n) { float s = 0; for (int i = 0; i < n; i++) s += expf(q[i] * x) * n; p[0] = s; }\n" +
+		"__global__ void plain(float *p, float x, int n, P s) { for (int i = 0; i < n; i++) p[i] = sqrtf(x) * n / s.f; }\n" +
+		"__global__ void data(float *p, const float *__restrict__ q, float x, int n) { float s = 0; for (int i = 0; i < n; i++) s += expf(q[i] * x); p[0] = s; }\n" +
 		"int main() { folds<<<1, 1>>>(0, 0, 0, P()); plain<<<1, 1>>>(0, 0, 0, P()); data<<<1, 1>>>(0, 0, 0, 0); }\n"
 	for _, version := range []string{"11.8", "12.4", "13.0", "13.3", "13.5"} {
 		t.Run(version, func(t *testing.T) {
@@ -45,6 +45,42 @@ func TestSameBits(t *testing.T) {
 			}
 			if runs, _ := c.Spent("cicc"); runs != 3 {
 				t.Errorf("%d runs of cicc for one text at -O1 and two variants", runs)
+			}
+		})
+	}
+}
+
+// TestSameSums: no value is fixed where a product would be rounded that is contracted with its sum now, or the other way round.
+func TestSameSums(t *testing.T) {
+	text := "__global__ void both(float *p, float x, float y) { p[threadIdx.x] += x * y; }\n" +
+		"__global__ void power(float *p, float x, int n) { float s = x; for (int i = 0; i < n; i++) s *= p[i]; p[threadIdx.x] += s; }\n" +
+		"__global__ void saxpy(float *p, float x, int n) { for (int i = 0; i < n; i++) p[i] += p[i + n] * x; }\n" +
+		"int main() { both<<<1, 1>>>(0, 0, 0); power<<<1, 1>>>(0, 0, 0); saxpy<<<1, 1>>>(0, 0, 0); }\n"
+	for _, version := range []string{"11.8", "12.4", "13.0", "13.3", "13.5"} {
+		t.Run(version, func(t *testing.T) {
+			p := newProject(t, version, map[string]string{"k.cu": text})
+			p.gnvcc("-arch=sm_80", "k.cu", "-o", "app")
+			c := NewCompiler(p.store, t.TempDir())
+			hash := p.cubin("app", "sm_80")
+			for _, q := range []struct{ kernel, recipe, refusal string }{
+				{"_Z4bothPfff", "spec{x=1.7,y=3.3}", "would be rounded"},
+				{"_Z4bothPfff", "spec{x=1.7}", ""},
+				{"_Z5powerPffi", "spec{n=4}", "contracted"},
+				{"_Z5powerPffi", "unroll=full", "contracted"},
+				{"_Z5saxpyPffi", "spec{x=1.7,n=64} unroll=4", ""},
+			} {
+				s, err := c.Kernel(hash, q.kernel)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r, err := s.Code.Resolve(mustParse(t, q.recipe), s.Signature)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, err = c.Compile(context.Background(), s, r)
+				if (err != nil) != (q.refusal != "") || err != nil && !strings.Contains(err.Error(), q.refusal) {
+					t.Errorf("%s of %s: %v", q.recipe, q.kernel, err)
+				}
 			}
 		})
 	}

@@ -73,7 +73,7 @@ func variantKey(t *translation, call *toolcmd.Cicc, signature []string, v varian
 	if err != nil {
 		return "", fmt.Errorf("look at cicc: %w", err)
 	}
-	return hashOf("variant 1", t.Input, id, strings.Join(call.Template(), "\x00"), t.Module, v.entry, strings.Join(signature, ","), v.String(), ownKey()), nil
+	return hashOf("variant 2", t.Input, id, strings.Join(call.Template(), "\x00"), t.Module, v.entry, strings.Join(signature, ","), v.String(), ownKey()), nil
 }
 
 // recallVariant finds a variant that was made before, or why there is none.
@@ -191,6 +191,9 @@ func (b *bench) compileVariant(ctx context.Context, t *translation, module *ptx.
 	read, err := ptx.Parse(content)
 	if err != nil {
 		return nil, fmt.Errorf("read the variant's PTX: %w", err)
+	}
+	if err := sameSums(module, read, v); err != nil {
+		return nil, err
 	}
 	return b.oneSet(unit, module, read, v)
 }

@@ -4,5 +4,7 @@
 // It reads the PTX that cicc writes at -O1, in which mathematical functions are still calls, and says where such a call, or an
 // approximate instruction, could become constant. It knows PTX only; driver calls it before a source variant is compiled.
 //
-// fold.go is the judgement, value.go what is known of each value, math.go the functions.
+// Contracts reads the PTX as it is built, and tells where a variant would contract other products with sums, and so round otherwise.
+//
+// fold.go is the judgement, value.go what is known of each value, math.go the functions; contract.go the sums.
 package fold

@@ -1,0 +1,345 @@
+package fold
+
+import (
+	"fmt"
+	"strings"
+
+	"gnvcc/rewrite/ptx"
+)
+
+// What a variant could contract. With -fmad a product and the sum that it goes into become one instruction, which rounds once. Which
+// products do is the compilers' choice: those that stand beside their sum. So a variant has other bits where
+//
+//	x*y + d    x and y become constants: the product is one, rounded, and the sum rounds again
+//	a*b*s + d  s becomes 1: a*b stands beside the sum, which it did not
+//	p *= x[k] in a loop, then p + d: the loop becomes straight, and the last product stands beside the sum
+//	d / y + e  y becomes 2: a division by it is a product
+//
+// A launch with zeros for d does not show any of these. Contracts refuses them by the PTX as it is built, and by that of the variant,
+// with nothing fixed: what was beside its sum in the one and is not in the other shows in one of them. Products that stand before the
+// branch or loop in which they are added are counted: where no value is fixed they may stay there, and a variant has as many.
+
+// A shape is a set of what a register may hold, in the variants of a kernel.
+type shape uint8
+
+const (
+	data    shape = 1 << iota // what no compiler knows
+	neutral                   // 0, 1 or -1: a product with it is exact
+	number                    // another constant that stands in the code
+	chosen                    // what may become one of those
+	fixable                   // what may become any constant
+	product                   // a product that has not been added to anything yet
+	exposed                   // what may become a bare product, and is none now
+)
+
+// constant tells whether a value may be a constant in a variant whose product rounds.
+func (s shape) constant() bool { return s&(number|chosen|fixable) != 0 }
+
+// several is the shape of what has one of several values: which one, may become known.
+func (s shape) several() shape {
+	if s&number != 0 && s != number {
+		s |= chosen
+	}
+	if s&number != 0 && s&neutral != 0 {
+		s |= fixable // a loop's counter
+	}
+	if s&product != 0 {
+		s |= exposed
+	}
+	return s
+}
+
+// A contraction is what is known of one function.
+type contraction struct {
+	f      *ptx.Func
+	params map[string]shape
+	sent   map[string]shape // what functions are called with, and return: by the name that cicc gives to the place
+	regs   map[string]shape
+	local  shape          // what was stored to local memory
+	at     map[string]int // block of the product that a register holds
+	block  []int          // of each statement
+	apart  map[string]bool
+}
+
+// Contracts returns an error where a variant of the kernel could round other sums once, or twice, than the kernel does. apart is the number
+// of products that stand in another block than a sum of theirs: more than none is an error where a value is fixed.
+func Contracts(m *ptx.Module, entry string, fixed Fixed) (apart int, err error) {
+	reach, err := m.Reach(entry)
+	if err != nil {
+		return 0, fmt.Errorf("it can't be told which sums of %s a variant would contract: %w", entry, err)
+	}
+	var all []*contraction
+	sent := map[string]shape{}
+	for _, f := range reach.Funcs {
+		if !f.Body {
+			continue
+		}
+		c := &contraction{f: f, params: map[string]shape{}, sent: sent, regs: map[string]shape{}, at: map[string]int{}, block: make([]int, len(f.Stmts)), apart: map[string]bool{}}
+		for i := range f.Params {
+			c.params[f.Params[i].Name] = data
+			if !f.Entry {
+				c.params[f.Params[i].Name] = 0
+			} else if fixed.Params[i] {
+				c.params[f.Params[i].Name] = fixable
+			}
+		}
+		blocks, err := f.Blocks()
+		if err != nil {
+			return 0, fmt.Errorf("it can't be told which sums of %s a variant would contract: %w", entry, err)
+		}
+		for b := range blocks {
+			for i := blocks[b].First; i < blocks[b].Last; i++ {
+				c.block[i] = b
+			}
+		}
+		all = append(all, c)
+	}
+	for again := true; again; { // shapes only grow
+		again = false
+		for _, c := range all {
+			for c.round(fixed) {
+				again = true
+			}
+		}
+	}
+	for _, c := range all {
+		if err := c.check(); err != nil {
+			return 0, err
+		}
+		apart += len(c.apart)
+	}
+	if apart > 0 && (len(fixed.Params) > 0 || len(fixed.Dims) > 0) {
+		return apart, fmt.Errorf("a sum of %s is not contracted with its product, which stands before a branch that may go", entry)
+	}
+	return apart, nil
+}
+
+// round looks at each instruction once, and tells whether anything new was found.
+func (c *contraction) round(fixed Fixed) bool {
+	type found struct {
+		n     int
+		all   shape
+		block int
+	}
+	defs := map[string]found{}
+	f, local, grown := c.f, c.local, false
+	if !f.Entry {
+		for i := range f.Params {
+			c.params[f.Params[i].Name] |= c.sent[fmt.Sprint("param", i)].several()
+		}
+	}
+	for i, st := range f.Stmts {
+		if st.Kind != ptx.Inst {
+			continue
+		}
+		var ops []string
+		for _, o := range f.Operands(i, nil) {
+			ops = append(ops, string(f.Bytes(o)))
+		}
+		if len(ops) < 2 {
+			continue
+		}
+		if string(f.Base(i)) == "st" {
+			if ptx.HasModifier(f.Opcode(i), "param") {
+				name := strings.TrimPrefix(place(ops[0]), "func_")
+				sent := c.sent[name]
+				c.sent[name] |= c.operand(ops[1], fixed) &^ (product | exposed)
+				grown = grown || c.sent[name] != sent
+			}
+			if !ptx.HasModifier(f.Opcode(i), "local") {
+				continue
+			}
+			for _, v := range strings.Split(strings.Trim(ops[1], "{}"), ",") {
+				c.local |= c.operand(v, fixed)
+			}
+			continue
+		}
+		out := c.result(string(f.Base(i)), f.Opcode(i), ops[1:], fixed)
+		f.Effects(i, func(n ptx.Span, read, write bool) {
+			if write {
+				name := string(f.Bytes(n))
+				d := defs[name]
+				if st.Guarded {
+					d.n++ // it may keep what it had
+				}
+				defs[name] = found{d.n + 1, d.all | out, c.block[i]}
+			}
+		})
+	}
+	c.local = c.local.several()
+	changed := c.local != local || grown
+	for name, d := range defs {
+		all := d.all
+		if d.n > 1 {
+			all = all.several()
+		}
+		if all |= c.regs[name]; all != c.regs[name] {
+			c.regs[name], changed = all, true
+		}
+		c.at[name] = d.block
+	}
+	return changed
+}
+
+// operand is the shape of an operand.
+func (c *contraction) operand(text string, fixed Fixed) shape {
+	text = strings.TrimSpace(text)
+	if text == "" || text[0] == '{' {
+		return data
+	}
+	if text[0] != '%' {
+		switch digits := strings.TrimPrefix(text, "-"); {
+		case digits == "0", digits == "1", isNeutral(digits):
+			return neutral
+		case digits != "" && digits[0] >= '0' && digits[0] <= '9':
+			return number
+		}
+		return data // an address
+	}
+	if s, ok := c.regs[text]; ok {
+		return s
+	}
+	name, axis, _ := strings.Cut(text[1:], ".")
+	if (name == "ntid" || name == "nctaid") && fixed.Dims[name+"."+axis] {
+		return fixable
+	}
+	if name == "ntid" || name == "nctaid" || name == "tid" || name == "ctaid" || name == "laneid" {
+		return data
+	}
+	return 0 // nothing was found yet
+}
+
+// exactFactors are 0, 1 and -1, as PTX writes them.
+var exactFactors = names("0f00000000 0f80000000 0f3f800000 0fbf800000 0d0000000000000000 0d8000000000000000 0d3ff0000000000000 0dbff0000000000000")
+
+func isNeutral(text string) bool { return exactFactors[strings.ToLower(text)] }
+
+// contractible tells of instructions that cicc lets ptxas contract: those that don't name their rounding.
+func contractible(op []byte) bool {
+	for _, r := range []string{"rn", "rz", "rm", "rp"} {
+		if ptx.HasModifier(op, r) {
+			return false
+		}
+	}
+	return float(op)
+}
+
+// result is the shape of what an instruction gives.
+func (c *contraction) result(base string, op []byte, ops []string, fixed Fixed) shape {
+	in := make([]shape, len(ops))
+	all, none := shape(0), false
+	for i, o := range ops {
+		in[i] = c.operand(o, fixed)
+		all, none = all|in[i], none || in[i] == 0
+	}
+	switch base {
+	case "ld":
+		switch {
+		case ptx.HasModifier(op, "param"):
+			if s, ok := c.params[place(ops[0])]; ok {
+				return s
+			}
+			return data | c.sent[place(ops[0])].several() // what a function returns
+		case ptx.HasModifier(op, "local"):
+			return data | c.local // an array whose indices become known is one no longer
+		}
+		return data
+	case "mov", "neg", "abs":
+		return all
+	case "cvt":
+		return all &^ (product | exposed)
+	}
+	if none {
+		return 0
+	}
+	known := shape(0)
+	switch {
+	case all&fixable != 0:
+		known = fixable
+	case all&chosen != 0:
+		known = chosen
+	case all&(neutral|number) != 0:
+		known = number
+	}
+	for _, s := range in {
+		// Of data nothing is known; nor, in integers, of data or 0: the start of a loop that runs.
+		if s&(neutral|number|chosen|fixable) == 0 || s == data|neutral && !float(op) {
+			known = 0
+		}
+	}
+	out := known
+	if all&(data|product|exposed) != 0 {
+		out |= data
+	}
+	switch {
+	case base == "selp" && len(in) == 3:
+		if out = (in[0] | in[1]).several(); out&number != 0 {
+			out |= chosen
+		}
+	case base == "mul" && len(in) == 2 && contractible(op):
+		for i := range in { // times 1
+			if in[i]&(product|exposed) != 0 && in[1-i]&fixable != 0 {
+				out |= exposed
+			}
+		}
+		out |= product
+	case base == "div" && len(in) == 2 && float(op) && in[1]&fixable != 0: // by a power of two
+		out |= exposed
+	case (base == "add" || base == "sub") && len(in) == 2 && contractible(op):
+		for i := range in { // and 0
+			if in[i]&(product|exposed) != 0 && in[1-i]&fixable != 0 {
+				out |= exposed
+			}
+		}
+	case base == "fma" && len(in) == 3 && float(op) && in[2]&fixable != 0:
+		out |= exposed
+	case (base == "min" || base == "max") && float(op) && all&product != 0 && all&fixable != 0:
+		out |= exposed
+	}
+	return out
+}
+
+// check says what a variant could contract in another way.
+func (c *contraction) check() error {
+	f := c.f
+	for i, st := range f.Stmts {
+		if st.Kind != ptx.Inst || !float(f.Opcode(i)) {
+			continue
+		}
+		var ops []string
+		for _, o := range f.Operands(i, nil) {
+			ops = append(ops, strings.TrimSpace(string(f.Bytes(o))))
+		}
+		base := string(f.Base(i))
+		var sums []string
+		switch {
+		case base == "fma" && len(ops) == 4:
+			a, b := c.operand(ops[1], Fixed{}), c.operand(ops[2], Fixed{})
+			if a.constant() && b.constant() && (a|b)&(chosen|fixable) != 0 && !isNeutral(ops[3]) {
+				return fmt.Errorf("a product that goes into a sum (%s) may become constant: it would be rounded, and is not now", c.text(i))
+			}
+			if a&(product|exposed) != 0 && b&fixable != 0 || b&(product|exposed) != 0 && a&fixable != 0 {
+				return fmt.Errorf("a factor of a sum (%s) may become 1, and the sum be contracted in another way", c.text(i))
+			}
+			sums = ops[3:]
+		case (base == "add" || base == "sub") && len(ops) == 3 && contractible(f.Opcode(i)):
+			sums = ops[1:]
+		}
+		for _, o := range sums {
+			switch s := c.operand(o, Fixed{}); {
+			case s&product != 0 && s&(chosen|fixable) != 0:
+				return fmt.Errorf("a product that goes into a sum (%s) may become constant: it would be rounded, and may not be now", c.text(i))
+			case s&exposed != 0:
+				return fmt.Errorf("a sum (%s) may get a product to be contracted with", c.text(i))
+			case s&product != 0 && c.at[o] != c.block[i]:
+				c.apart[o] = true
+			}
+		}
+	}
+	return nil
+}
+
+func (c *contraction) text(i int) string {
+	st := c.f.Stmts[i]
+	return strings.Join(strings.Fields(strings.TrimSuffix(string(c.f.Bytes(ptx.Span{Start: st.Start, End: st.End})), ";")), " ")
+}

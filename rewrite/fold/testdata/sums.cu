@@ -1,0 +1,50 @@
+// Kernels whose sums a variant would contract in another way (no_: with all scalars and blockDim.x fixed), and others.
+
+__global__ void no_constant(float *o, const float *d, float x, float y) { o[threadIdx.x] = x * y + d[threadIdx.x]; }
+__global__ void no_counted(float *o, const float *d, int n) { o[threadIdx.x] = (float)n * 0.1f + d[threadIdx.x]; }
+__global__ void no_difference(float *o, const float *d, float x, float y) { o[threadIdx.x] = x * y - d[0] * d[threadIdx.x]; }
+__global__ void no_double(double *o, const double *d, double x, double y) { o[threadIdx.x] = d[threadIdx.x] - x * y; }
+__global__ void no_one(float *o, const float *a, const float *b, float s) { o[threadIdx.x] += a[threadIdx.x] * b[threadIdx.x] * s; }
+__global__ void no_nothing(float *o, const float *a, float z) { o[threadIdx.x] += a[threadIdx.x] * a[0] - z; }
+__global__ void no_half(float *o, const float *d, float y) { o[threadIdx.x] += d[threadIdx.x] / y; }
+__global__ void no_branch(float *o, const float *d, int n) {
+    float t = d[threadIdx.x] * d[0];
+    if (n & 1) t = -d[threadIdx.x];
+    o[threadIdx.x] += t;
+}
+__global__ void no_meeting(float *o, const float *d, int n) {
+    float t = d[threadIdx.x] * d[0];
+    if (n > 3) {
+        o[threadIdx.x + 1024] = t;
+        __syncthreads();
+    }
+    o[threadIdx.x] += t;
+}
+__global__ void no_power(float *o, const float *d, int n) {
+    float p = d[threadIdx.x];
+    for (int k = 0; k < n; k++) p *= d[k];
+    o[threadIdx.x] += p;
+}
+__global__ void no_loop(float *o, const float *d, int n) {
+    float s = d[threadIdx.x];
+    for (int k = 0; k < n; k++) s = s * d[k] + (float)k * 0.3f;
+    o[threadIdx.x] = s;
+}
+
+__global__ void saxpy(float *o, const float *d, float a, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) o[i] = a * d[i] + o[i];
+}
+__global__ void dot(float *o, const float *a, const float *b, int n) {
+    float s = 0;
+    for (int k = 0; k < n; k++) s += a[k] * b[k];
+    o[threadIdx.x] = s;
+}
+__global__ void wave(float *o, const float *d, int n, float a) {
+    float s = 0;
+    for (int k = 0; k < n; k++) s += sinf(d[k] * (a + threadIdx.x));
+    o[threadIdx.x] = s;
+}
+__global__ void rounded(float *o, const float *d, float x, float y) { o[threadIdx.x] = __fmul_rn(x, y) + d[threadIdx.x]; }
+__global__ void product(float *o, const float *d, float x, float y) { o[threadIdx.x] = x * y * d[threadIdx.x]; }
+__global__ void whole(int *o, const int *d, int x, int y) { o[threadIdx.x] = x * y + d[threadIdx.x]; }
