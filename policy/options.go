@@ -12,7 +12,7 @@ import (
 	"gnvcc/rewrite"
 )
 
-// What the user may say about a tuning run. The zero value of nothing here is meant: begin with Defaults.
+// What the user may say about a tuning run. The zero Options is invalid; use Defaults.
 
 // Options of a run.
 type Options struct {
