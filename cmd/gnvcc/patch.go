@@ -3,13 +3,234 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 
 	"gnvcc/cache"
 	"gnvcc/driver"
+	"gnvcc/policy"
+	"gnvcc/rewrite/recipe"
 )
 
-func printPatches(found []cache.Decision) int { return 0 }
+// A recipe as a change to the user's source, for who wants what was found without gnvcc: unroll pragmas and register caps.
+// What has no such form that gnvcc itself could check (cache hints, copies for values, ...) is named in front of it.
 
+// printPatches prints the diffs of decisions; those without a recipe have none.
+func printPatches(found []cache.Decision) int {
+	store, err := openStore()
+	if err != nil {
+		return complain("explain", err)
+	}
+	c, err := newCompiler(store)
+	if err != nil {
+		return complain("explain", err)
+	}
+	defer c.Close()
+	known := map[string]driver.BuiltKernel{}
+	for _, k := range c.Built() {
+		known[k.Identity] = k
+	}
+	code := 0
+	for _, d := range found {
+		if d.Recipe == "" {
+			fmt.Fprintf(os.Stderr, "gnvcc: %s is best as nvcc builds it\n", policy.ShortName(d.Kernel))
+			continue
+		}
+		text, err := patchOf(context.Background(), c, known, d)
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "gnvcc explain: %s as source: %v\n", policy.ShortName(d.Kernel), err)
+			code = 1
+			continue
+		}
+		fmt.Print(text)
+	}
+	return code
+}
+
+// patchOf is a decision's recipe as a diff.
 func patchOf(ctx context.Context, c *compiler, known map[string]driver.BuiltKernel, d cache.Decision) (string, error) {
-	return "", errors.New("todo")
+	b, ok := known[d.Identity]
+	if !ok {
+		return "", errors.New("no build of this code is known here")
+	}
+	s, err := c.Compiler.Kernel(b.Assembly.Cubin, b.Name)
+	if err != nil {
+		return "", err
+	}
+	if s.Code == nil {
+		return "", errors.New(s.NoSource)
+	}
+	r, err := recipe.Parse(d.Recipe)
+	if err != nil {
+		return "", err
+	}
+	p := patching{dir: b.Assembly.Dir, built: b, files: map[string][]string{}, edits: map[string]map[int]string{}}
+	var rest []string
+	for _, t := range r.Terms {
+		var err error
+		switch t.Lever {
+		case "unroll":
+			continue // below, all together
+		case "maxnreg":
+			err = p.cap(s, t.Value)
+		default:
+			err = errors.New("it has no form in the source that gnvcc could check")
+		}
+		if err != nil {
+			rest = append(rest, fmt.Sprintf("%s: %v", t, err))
+		}
+	}
+	if err := p.unroll(s, r); err != nil {
+		rest = append(rest, "unroll: "+err.Error())
+	}
+	var out strings.Builder
+	fmt.Fprintf(&out, "# %s: %s\n", policy.ShortName(d.Kernel), d.Recipe)
+	if r.HasCopy() {
+		out.WriteString("# The recipe is for some launches only; this changes the kernel for all, which nobody has measured.\n")
+	}
+	for _, text := range rest {
+		fmt.Fprintf(&out, "# not in this diff: %s\n", text)
+	}
+	for _, file := range slices.Sorted(maps.Keys(p.edits)) {
+		out.WriteString(p.diff(file))
+	}
+	return out.String(), nil
+}
+
+// A patching gathers new texts for lines.
+type patching struct {
+	dir   string
+	built driver.BuiltKernel
+	files map[string][]string
+	edits map[string]map[int]string // file, line from 1: what stands there then, perhaps several lines
+}
+
+// lines reads a file as it was built; one that was written since is refused.
+func (p *patching) lines(file string) ([]string, error) {
+	if lines, ok := p.files[file]; ok {
+		return lines, nil
+	}
+	path := file
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(p.dir, path)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.ModTime().After(p.built.Assembly.Time) {
+		return nil, fmt.Errorf("%s was written after it was built: build it again", file)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	p.files[file] = strings.Split(string(text), "\n")
+	return p.files[file], nil
+}
+
+func (p *patching) put(file string, line int, text string) {
+	if p.edits[file] == nil {
+		p.edits[file] = map[int]string{}
+	}
+	p.edits[file][line] = text
+}
+
+var global = regexp.MustCompile(`__global__\s+(?:static\s+|inline\s+)*void\b`)
+
+// cap gives the kernel a register cap.
+func (p *patching) cap(s *driver.Source, registers string) error {
+	lines, err := p.lines(s.Code.File)
+	if err != nil {
+		return err
+	}
+	for n := s.Code.Line; n > 0 && n > s.Code.Line-4 && n <= len(lines); n-- {
+		text := lines[n-1]
+		at := global.FindAllStringIndex(text, -1)
+		if len(at) != 1 {
+			continue
+		}
+		if strings.Contains(strings.Join(lines[n-1:s.Code.Line], " "), "__launch_bounds__") {
+			return errors.New("the kernel has __launch_bounds__, beside which __maxnreg__ may not stand")
+		}
+		p.put(s.Code.File, n, text[:at[0][1]]+" __maxnreg__("+registers+")"+text[at[0][1]:])
+		return nil
+	}
+	return fmt.Errorf("no line with __global__ void at %s:%d", s.Code.File, s.Code.Line)
+}
+
+// unroll puts pragmas before loops, as rewrite/source does with the preprocessed text.
+func (p *patching) unroll(s *driver.Source, r recipe.Recipe) error {
+	general, _ := r.Get("unroll", "")
+	for _, l := range s.Code.Loops {
+		value, named := r.Get("unroll", l.Site)
+		if !named || l.Site == "" {
+			value = general
+		}
+		if value == "" || l.Kind != "for" || l.Pragma || l.Site == "" {
+			continue
+		}
+		lines, err := p.lines(l.File)
+		if err != nil {
+			return err
+		}
+		if l.Line < 1 || l.Line > len(lines) || !strings.HasPrefix(strings.TrimSpace(lines[l.Line-1]), "for") {
+			return fmt.Errorf("the loop at %s:%d does not begin its line", l.File, l.Line)
+		}
+		text := lines[l.Line-1]
+		pragma := text[:len(text)-len(strings.TrimLeft(text, " \t"))] + "#pragma unroll"
+		if value != "full" {
+			pragma += " " + value
+		}
+		p.put(l.File, l.Line, pragma+"\n"+text)
+	}
+	return nil
+}
+
+// diff is in the unified form, three lines around each change.
+func (p *patching) diff(file string) string {
+	const around = 3
+	lines, edits := p.files[file], p.edits[file]
+	last := len(lines)
+	if last > 0 && lines[last-1] == "" {
+		last-- // behind the final newline
+	}
+	var at []int
+	for n := range edits {
+		at = append(at, n)
+	}
+	slices.Sort(at)
+	var out strings.Builder
+	fmt.Fprintf(&out, "--- %s\n+++ %s\n", file, file)
+	grown := 0
+	for i := 0; i < len(at); {
+		j := i
+		for j+1 < len(at) && at[j+1]-at[j] <= 2*around {
+			j++
+		}
+		from, to := max(1, at[i]-around), min(last, at[j]+around)
+		var hunk strings.Builder
+		more := 0
+		for n := from; n <= to; n++ {
+			text, changed := edits[n]
+			switch {
+			case !changed:
+				fmt.Fprintf(&hunk, " %s\n", lines[n-1])
+			case strings.HasSuffix(text, "\n"+lines[n-1]):
+				fmt.Fprintf(&hunk, "+%s\n %s\n", strings.TrimSuffix(text, "\n"+lines[n-1]), lines[n-1])
+				more++
+			default:
+				fmt.Fprintf(&hunk, "-%s\n+%s\n", lines[n-1], text)
+			}
+		}
+		fmt.Fprintf(&out, "@@ -%d,%d +%d,%d @@\n%s", from, to-from+1, from+grown, to-from+1+more, hunk.String())
+		grown += more
+		i = j + 1
+	}
+	return out.String()
 }
