@@ -15,7 +15,8 @@ import (
 	"gnvcc/sim"
 )
 
-// TestLevers: every lever's file has entered the table with what reports need, and rewrite knows it.
+// TestLevers: every lever's file has entered the table with what reports need, and rewrite knows it; and each of rewrite's
+// levers has a file.
 func TestLevers(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	if err != nil {
@@ -38,6 +39,11 @@ func TestLevers(t *testing.T) {
 		}
 		if l.Idea == "" || l.Gain < 1 || l.Try == nil || l.Stage == 0 {
 			t.Errorf("%s: %+v", f, l)
+		}
+	}
+	for _, p := range rewrite.Levers() {
+		if levers[p.Lever] == nil {
+			t.Errorf("%s stands in rewrite's list, and no file here says what to try", p.Lever)
 		}
 	}
 	if n != len(levers) {
