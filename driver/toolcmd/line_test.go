@@ -179,7 +179,7 @@ func TestNvccOptionsAreKnown(t *testing.T) {
 	for _, version := range toolkits {
 		t.Run(version, func(t *testing.T) {
 			for _, line := range help(t, version, "nvcc") {
-				long, short := lineTable().options[line.long], lineTable().options[line.short]
+				long, short := lineTable().options[line.long[2:]], lineTable().options[strings.TrimLeft(line.short, "-")]
 				if line.value && (!long.value || !short.value) {
 					t.Errorf("nvcc %s: %s (%s) takes a value", version, line.long, line.short)
 				}

@@ -20,7 +20,7 @@ type does int
 
 // A table is how a tool's command line is read.
 type table struct {
-	options map[string]option // by the word in which the option stands, dashes and all
+	options map[string]option // by the word in which the option stands; dashes and all, unless they don't matter
 	joined  bool              // a value may stand behind '=' in the option's own word
 	glued   string            // letters of options whose value may follow at once: -O3
 	dashes  bool              // one dash or two before a name are the same
@@ -30,30 +30,43 @@ type table struct {
 // add puts options into the table: name/short, or name where both are the same. Long names stand behind
 // two dashes, short ones behind one.
 func (t *table) add(o option, names string) {
-	if t.options == nil {
-		t.options = map[string]option{}
-	}
+	t.room()
 	for _, pair := range strings.Fields(names) {
 		long, short, _ := strings.Cut(pair, "/")
 		if short == "" {
 			short = long
 		}
 		o.name = long
-		t.options["--"+long], t.options["-"+short] = o, o
 		if t.dashes {
-			t.options["-"+long], t.options["--"+short] = o, o
+			t.options[long], t.options[short] = o, o
+		} else {
+			t.options["--"+long], t.options["-"+short] = o, o
 		}
 	}
 }
 
 // exactly puts options into the table that stand as they are written, and are called so.
 func (t *table) exactly(o option, names string) {
-	if t.options == nil {
-		t.options = map[string]option{}
-	}
+	t.room()
 	for _, o.name = range strings.Fields(names) {
 		t.options[o.name] = o
 	}
+}
+
+// room makes the map, with room for nvcc's: tables are built anew by every process that needs them.
+func (t *table) room() {
+	if t.options == nil {
+		t.options = make(map[string]option, 300)
+	}
+}
+
+// option finds an option by its word.
+func (t *table) option(text string) (option, bool) {
+	if t.dashes {
+		text = strings.TrimPrefix(text[1:], "-")
+	}
+	o, known := t.options[text]
+	return o, known
 }
 
 // A word is an option with its value, or an input.
@@ -98,19 +111,19 @@ func (t *table) read(args []string) ([]word, error) {
 
 // look finds an option in the table, and the value that stands in the same word.
 func (t *table) look(w *word) {
-	if w.option, w.known = t.options[w.text]; w.known || !t.joined {
+	if w.option, w.known = t.option(w.text); w.known || !t.joined {
 		return
 	}
 	name, value, has := strings.Cut(w.text, "=")
 	if has {
-		if w.option, w.known = t.options[name]; w.known {
+		if w.option, w.known = t.option(name); w.known {
 			w.value, w.from, w.has = value, len(name)+1, true
 			return
 		}
 	}
 	// A word with '=' that no table has is an option that we don't know, and not -m with a value.
 	if !has && len(w.text) > 2 && strings.IndexByte(t.glued, w.text[1]) >= 0 {
-		if w.option, w.known = t.options[w.text[:2]]; w.known {
+		if w.option, w.known = t.option(w.text[:2]); w.known {
 			w.value, w.from, w.has = w.text[2:], 2, true
 		}
 	}
