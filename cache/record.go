@@ -50,6 +50,7 @@ type Kernel struct {
 	Shared    int    // static, bytes per block
 	Barriers  int    `json:",omitempty"` // named barriers
 	Reason    string `json:",omitempty"` // why a recipe that was wanted was not applied
+	Proof     string `json:",omitempty"` // with a Reason: hash of the code that was on record as measured (Evidence.Normals), "" for none
 }
 
 // A Link is one nvlink call (-rdc=true): relocatable cubins in, one cubin out. It is found by the hash of its result.

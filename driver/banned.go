@@ -27,6 +27,39 @@ func proven(name string, r recipe.Recipe, normals map[string]string) error {
 	return nil
 }
 
+// takes reads a decision's recipe for a kernel; the error says why no build takes it.
+func takes(sn *cache.Snapshot, kernel, identity, text string, normals map[string]string) (recipe.Recipe, error) {
+	r, err := recipe.Parse(text)
+	if err == nil {
+		err = rewrite.Check(r)
+	}
+	if err == nil {
+		err = forbidden(r, Banned(sn, kernel, identity))
+	}
+	if err == nil {
+		err = proven(kernel, r, normals)
+	}
+	return r, err
+}
+
+// Untaken says why no build takes a decision's recipe, nil where one may: it is of an old form, the user has banned it, or the code that was
+// measured is not on record.
+func Untaken(sn *cache.Snapshot, d cache.Decision) error {
+	if d.Recipe == "" {
+		return nil
+	}
+	_, err := takes(sn, d.Kernel, d.Identity, d.Recipe, d.Evidence.Normals)
+	return err
+}
+
+// proofOf is a hash of normal forms, "" for none.
+func proofOf(normals map[string]string) string {
+	if len(normals) == 0 {
+		return ""
+	}
+	return hashOf(normalsText(map[string]map[string]string{"": normals}))
+}
+
 // prove compares what cicc gave with what was measured.
 func (b *bench) prove(v variantOf, m made) error {
 	if b.normals == nil { // the tuner, which measures

@@ -11,7 +11,6 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/driver/toolcmd"
-	"gnvcc/rewrite"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/sim/cubin"
@@ -217,16 +216,7 @@ func wanted(sn *cache.Snapshot, kernels []cache.Kernel, by asker) (recipes map[s
 		if !ok || d.Recipe == "" {
 			continue
 		}
-		r, err := recipe.Parse(d.Recipe)
-		if err == nil {
-			err = rewrite.Check(r)
-		}
-		if err == nil {
-			err = forbidden(r, Banned(sn, k.Name, k.Identity))
-		}
-		if err == nil {
-			err = proven(k.Name, r, d.Evidence.Normals)
-		}
+		r, err := takes(sn, k.Name, k.Identity, d.Recipe, d.Evidence.Normals)
 		if err != nil {
 			refused[k.Name] = fmt.Errorf("%s: %w", d.Recipe, err)
 			continue

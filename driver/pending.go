@@ -22,6 +22,7 @@ type rerun struct {
 	units   []cache.Assembly  // as they were built
 	changes []change          // sorted by kernel
 	wanted  map[string]string // recipes by identity, of all kernels of the units
+	refused map[string]error  // why what was decided is not wanted, by identity
 }
 
 // A change is a kernel that is wanted otherwise than it was built.
@@ -72,7 +73,7 @@ func recorded(store *cache.Store, aim Aim) ([]*rerun, error) {
 	defer sn.Close()
 	var out []*rerun
 	for hash, units := range readIndex(store).byCommand(store) {
-		r := &rerun{hash: hash, wanted: map[string]string{}}
+		r := &rerun{hash: hash, wanted: map[string]string{}, refused: map[string]error{}}
 		for _, a := range units {
 			r.units = append(r.units, a)
 			r.changesOf(store, sn, a, aim.Plain)
@@ -154,14 +155,19 @@ func (r *rerun) changesOf(store *cache.Store, sn *cache.Snapshot, a cache.Assemb
 	if err == nil {
 		getenv = recordedEnv(c)
 	}
-	recipes, _ := wanted(sn, a.Kernels, askerOf(store, a.Command, getenv))
+	by := askerOf(store, a.Command, getenv)
+	recipes, refused := wanted(sn, a.Kernels, by)
+	normals := measured(sn, a.Kernels, by)
 	for _, k := range a.Kernels {
+		if refused[k.Name] != nil && !plain {
+			r.refused[k.Identity] = refused[k.Name]
+		}
 		want := recipes[k.Name].String()
 		if plain {
 			want = ""
 		}
-		if want == k.Recipe || want != "" && strings.HasPrefix(k.Reason, want+": ") {
-			r.wanted[k.Identity] = want // a reason is found again
+		if want == k.Recipe || want != "" && strings.HasPrefix(k.Reason, want+": ") && k.Proof == proofOf(normals[k.Name]) {
+			r.wanted[k.Identity] = want // a reason is found again, unless other code has been measured since
 			continue
 		}
 		r.wanted[k.Identity] = want

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"sync"
 	"time"
 
@@ -154,7 +155,7 @@ func noteText(cubinHash string, kernels []cache.Kernel) string {
 	text := cubinHash
 	for _, k := range kernels {
 		if k.Recipe != "" || k.Reason != "" {
-			text += "\n" + k.Name + "\n" + k.Recipe + "\n" + k.Reason
+			text += "\n" + k.Name + "\n" + k.Recipe + "\n" + k.Reason + "\n" + k.Proof
 		}
 	}
 	return text
@@ -174,6 +175,12 @@ func (s *stage) noted(j *job, cubinHash string, kernels []cache.Kernel) bool {
 func (s *stage) note(j *job, content []byte, kernels []cache.Kernel) error {
 	if len(kernels) == 0 {
 		return nil // functions only; the device link's record leads to the kernels that call them
+	}
+	kernels = slices.Clone(kernels)
+	for i, k := range kernels {
+		if k.Reason != "" {
+			kernels[i].Proof = proofOf(s.normals[k.Name])
+		}
 	}
 	hash := cache.Hash(content)
 	beside := os.Getenv(varApply)

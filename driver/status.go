@@ -34,6 +34,8 @@ type KernelStatus struct {
 	Wanted string // that it would be built with now
 	Pinned bool   // Wanted is the user's own, and nobody has measured it
 	Reason string `json:",omitempty"` // why what was wanted was not applied
+	// Refused says of a recipe that was decided why it is not wanted: it is banned, of an old form, or not proven.
+	Refused string `json:",omitempty"`
 }
 
 // Status tells of every command in or below a folder ("": everywhere), and which outputs a killed
@@ -67,6 +69,9 @@ func Status(ctx context.Context, store *cache.Store, under string) (out []Output
 		for _, a := range r.units {
 			for _, k := range a.Kernels {
 				b := KernelStatus{Kernel: k.Name, Target: a.Target, Recipe: k.Recipe, Wanted: r.wanted[k.Identity], Reason: k.Reason}
+				if err := r.refused[k.Identity]; err != nil {
+					b.Refused, b.Reason = err.Error(), "" // that of an earlier build
+				}
 				if sn != nil && b.Wanted != "" {
 					var d cache.Decision
 					ok, err := sn.Get(cache.Pins, k.Identity, &d)

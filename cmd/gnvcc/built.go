@@ -138,6 +138,9 @@ func statusText(w io.Writer, folder string, outputs []driver.OutputStatus, broke
 			if k.Reason != "" {
 				text += "; not applied: " + k.Reason
 			}
+			if k.Refused != "" {
+				text += "; refused: " + k.Refused
+			}
 			fmt.Fprintf(w, "  %s, %s: %s\n", policy.ShortName(k.Kernel), k.Target, text)
 		}
 	}

@@ -58,7 +58,7 @@ func foretold(ctx context.Context, name *regexp.Regexp) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	all, err := decided()
+	all, _, err := decided()
 	if err != nil {
 		return 0, err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gnvcc/cache"
+	"gnvcc/driver"
 	"gnvcc/policy"
 	"gnvcc/policy/page"
 	"gnvcc/policy/report"
@@ -58,10 +59,11 @@ func showReport(r reporting) int {
 	if r.predict {
 		return foresee(o)
 	}
-	decisions, err := decided()
+	decisions, untaken, err := decided()
 	if err != nil {
 		return complain("report", err)
 	}
+	o.Untaken = untaken
 	if r.html != "" || r.csv || r.markdown || r.compare != "" {
 		if err := reportAs(r, matching(decisions, o.Kernel)); err != nil {
 			return complain("report", err)
@@ -158,7 +160,7 @@ func explain(kernel, html string, patch bool) int {
 	if err != nil {
 		return complain("explain", err)
 	}
-	decisions, err := decided()
+	decisions, untaken, err := decided()
 	if err != nil {
 		return complain("explain", err)
 	}
@@ -182,7 +184,7 @@ func explain(kernel, html string, patch bool) int {
 		if i > 0 {
 			fmt.Println()
 		}
-		e := report.NewEntry(d)
+		e := report.Options{Untaken: untaken}.Entry(d)
 		report.Explain(os.Stdout, e)
 		fmt.Printf("\n  %s\n", page.Why(e))
 	}
@@ -190,18 +192,18 @@ func explain(kernel, html string, patch bool) int {
 	return 0
 }
 
-// decided are all decisions, in order of the kernels' names.
-func decided() ([]cache.Decision, error) {
+// decided are all decisions, in order of the kernels' names, and why no build takes the recipes of some.
+func decided() ([]cache.Decision, func(cache.Decision) error, error) {
 	store, err := openStore()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	sn, err := store.Snapshot()
 	if errors.Is(err, cache.ErrNone) {
-		return nil, nil
+		return nil, nil, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer sn.Close()
 	var all []cache.Decision
@@ -211,7 +213,7 @@ func decided() ([]cache.Decision, error) {
 		all = append(all, d)
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	measured, err := sn.AllDecisions()
 	for _, d := range measured {
@@ -220,8 +222,14 @@ func decided() ([]cache.Decision, error) {
 		}
 	}
 	sort.SliceStable(all, func(i, j int) bool { return all[i].Kernel < all[j].Kernel })
-	return all, err
+	why := map[string]error{} // the snapshot is closed before it is asked
+	for _, d := range all {
+		why[untakenKey(d)] = driver.Untaken(sn, d)
+	}
+	return all, func(d cache.Decision) error { return why[untakenKey(d)] }, err
 }
+
+func untakenKey(d cache.Decision) string { return fmt.Sprint(d.Pinned, d.Key()) }
 
 // eachDecision calls fn for the decisions of a bucket.
 func eachDecision(sn *cache.Snapshot, bucket string, fn func(cache.Decision)) error {

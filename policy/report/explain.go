@@ -31,6 +31,9 @@ func Explain(w io.Writer, e Entry) {
 		p.line("  recipe      %s", e.Recipe)
 		p.line("  in words    %s", e.Words)
 		p.line("  results     %s launches", checked(e))
+		if e.Untaken != "" {
+			p.line("  not built   %s", e.Untaken)
+		}
 	}
 	if d.Approximate() && len(d.For) > 0 {
 		p.line("  for         builds of %s", strings.Join(d.For, " "))

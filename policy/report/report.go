@@ -26,6 +26,18 @@ type Options struct {
 	Verbose bool           // what was tried and why it was refused, too
 	Kernel  *regexp.Regexp // only these, explained in full; nil: all
 	JSON    bool
+	Untaken func(cache.Decision) error // why no build takes a recipe; nil: not asked
+}
+
+// Entry sums a decision up, with what the options say of it.
+func (o Options) Entry(d cache.Decision) Entry {
+	e := NewEntry(d)
+	if o.Untaken != nil {
+		if err := o.Untaken(d); err != nil {
+			e.Untaken = err.Error()
+		}
+	}
+	return e
 }
 
 // An Entry is one kernel of a report.
@@ -39,10 +51,11 @@ type Entry struct {
 	Checked   int             `json:"checked"`   // launches compared
 	Varied    int             `json:"varied"`    // launches compared with other floating-point data than the program's
 	Launches  int             `json:"launches"`
-	Time      [2]float64      `json:"timeNs"`           // a launch, default and chosen, mean over the launches
-	Spread    [2]float64      `json:"spread"`           // half of the 95 % interval, relative, worst configuration
-	Levers    []Single        `json:"levers,omitempty"` // what each gives alone
-	Cache     *Sensitivity    `json:"cache,omitempty"`  // how it takes to L1, where that was measured
+	Time      [2]float64      `json:"timeNs"`            // a launch, default and chosen, mean over the launches
+	Spread    [2]float64      `json:"spread"`            // half of the 95 % interval, relative, worst configuration
+	Levers    []Single        `json:"levers,omitempty"`  // what each gives alone
+	Cache     *Sensitivity    `json:"cache,omitempty"`   // how it takes to L1, where that was measured
+	Untaken   string          `json:"untaken,omitempty"` // why no build takes the recipe
 	Decision  *cache.Decision `json:"decision"`
 
 	total float64 // default time of all launches, ns
@@ -128,7 +141,7 @@ func deviceOf(target string) (sim.Device, bool) {
 func Write(w io.Writer, decisions []cache.Decision, o Options) error {
 	var entries []Entry
 	for _, d := range decisions {
-		if e := NewEntry(d); o.Kernel == nil || o.Kernel.MatchString(d.Kernel) || o.Kernel.MatchString(e.Kernel) {
+		if e := o.Entry(d); o.Kernel == nil || o.Kernel.MatchString(d.Kernel) || o.Kernel.MatchString(e.Kernel) {
 			entries = append(entries, e)
 		}
 	}
@@ -221,12 +234,29 @@ func (p *printer) table(entries []Entry) {
 				arrow(fmt.Sprint(e.Decision.Evidence.Default.Registers), fmt.Sprint(e.Decision.Evidence.Chosen.Registers)))
 		}
 	}
+	p.untaken(append(pinned, faster...))
 	if len(alone) > 0 {
 		p.line("")
 		p.line("Left alone:")
 		for _, e := range alone {
 			p.line("  %s: %s", e.Kernel, e.Decision.Evidence.Note)
 		}
+	}
+}
+
+// untaken lists the recipes that no build takes.
+func (p *printer) untaken(entries []Entry) {
+	begun := false
+	for _, e := range entries {
+		if e.Untaken == "" {
+			continue
+		}
+		if !begun {
+			begun = true
+			p.line("")
+			p.line("Not built with, whatever was measured:")
+		}
+		p.line("  %s: %s: %s", e.Kernel, e.Recipe, e.Untaken)
 	}
 }
 
