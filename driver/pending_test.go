@@ -15,7 +15,7 @@ func TestReasonLasts(t *testing.T) {
 	}
 	d := seen("NVIDIA H200", "unroll=2", 1)
 	d.Evidence.Normals = map[string]string{"unroll=2": "aaaa"}
-	a := cache.Assembly{Target: "sm_90", Args: []string{"-arch=sm_90", placeIn, "-o", placeOut},
+	a := cache.Assembly{Target: "sm_90", Args: []string{"-arch=sm_90", "k.ptx", "-o", "k.cubin"},
 		Kernels: []cache.Kernel{{Name: "k", Identity: d.Identity, Reason: "unroll=2: gives other code here", Proof: proofOf(d.Evidence.Normals)}}}
 	changes := func() (n int, refused error) {
 		t.Helper()
