@@ -80,7 +80,7 @@ func (b *bench) prove(v variantOf, m made) error {
 
 // BanKey is the key of a ban for all kernels of a name, whichever file they stand in.
 func BanKey(kernel string) string {
-	name := ptx.Plain(kernel)
+	name := ptx.StableName(kernel)
 	if len(name) > 500 { // the longest key has 512 bytes
 		name = cache.Hash([]byte(name))
 	}

@@ -217,7 +217,7 @@ func (r *rerun) String() string {
 		if text == "" {
 			text = "nvcc's own"
 		}
-		kernels = append(kernels, ptx.Plain(c.kernel)+": "+text)
+		kernels = append(kernels, ptx.StableName(c.kernel)+": "+text)
 	}
 	const most = 3
 	if len(kernels) > most {

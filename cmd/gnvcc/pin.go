@@ -133,7 +133,7 @@ func rehearse(ctx context.Context, c *compiler, b driver.BuiltKernel, r recipe.R
 // called tells whether a user means a kernel by a name.
 func called(kernel, identity, name string) bool {
 	switch name {
-	case kernel, identity, ptx.Plain(kernel), policy.ShortName(kernel):
+	case kernel, identity, ptx.StableName(kernel), policy.ShortName(kernel):
 		return true
 	}
 	if full, err := demangle.ToString(kernel, demangle.NoClones); err == nil && len(kernel) < 1<<12 {

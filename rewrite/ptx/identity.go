@@ -50,7 +50,7 @@ func (m *Module) Normal(entry string) ([]byte, error) {
 		switch s := n.queue[i].(type) {
 		case *Func:
 			if i > 0 && s.Entry { // a kernel that is launched from this one: another kernel
-				n.raw("kernel " + Plain(s.Name))
+				n.raw("kernel " + StableName(s.Name))
 			} else if err := n.function(s); err != nil {
 				return nil, err
 			}
@@ -128,7 +128,7 @@ func (n *normal) function(f *Func) error {
 	if f.Entry {
 		kind = "entry "
 	}
-	n.raw(kind + f.Linkage + " " + Plain(f.Name) + " (")
+	n.raw(kind + f.Linkage + " " + StableName(f.Name) + " (")
 	n.tokens(f.text, int(f.name.End), int(f.paramEnd)) // parameters; a function's returns are told by its callers and st.param
 	n.raw(")")
 	for _, v := range f.Returns {

@@ -71,7 +71,7 @@ func identities(t *testing.T, kit ptxtest.Toolkit, path, text string, flags ...s
 		if err != nil {
 			t.Fatal(err)
 		}
-		name := ptx.Plain(f.Name)
+		name := ptx.StableName(f.Name)
 		hashes[name], normals[name] = h.String(), string(n)
 	}
 	return hashes, normals
@@ -191,8 +191,8 @@ func TestPlain(t *testing.T) {
 		{"__nv_static_", "__nv_static_"},
 		{"", ""},
 	} {
-		if got := ptx.Plain(c[0]); got != c[1] {
-			t.Errorf("Plain(%q) = %q, want %q", c[0], got, c[1])
+		if got := ptx.StableName(c[0]); got != c[1] {
+			t.Errorf("StableName(%q) = %q, want %q", c[0], got, c[1])
 		}
 	}
 }

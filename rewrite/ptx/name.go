@@ -22,8 +22,8 @@ const (
 	markStatic    = "__nv_static_"
 )
 
-// Plain takes what depends on the file out of a name. Other names come back as they are.
-func Plain(name string) string {
+// StableName takes what depends on the file out of a name. Other names come back as they are.
+func StableName(name string) string {
 	if !strings.Contains(name, markInternal) && !strings.Contains(name, markAnonymous) && !strings.HasPrefix(name, markStatic) {
 		return name
 	}
@@ -76,7 +76,7 @@ func leadingNumber(s string) (n, digits int) {
 	return n, digits
 }
 
-// isText tells whether a variable is a string literal that the compiler named: $str, $str$3, __unnamed_2. They are
+// isText reports whether a variable is a string literal that the compiler named: $str, $str$3, __unnamed_2. They are
 // numbered over the file, and hold what printf prints or the file's path for assert.
 func isText(g *Global) bool {
 	return g.Space == "global" && g.Type == "b8" && g.Alignment() == 1 &&
