@@ -60,11 +60,11 @@ func unpack(packed []byte) ([]byte, error) {
 
 // find gives the path of an object's file in either form: fs.ErrNotExist where there is none.
 func (s *Store) find(hash string) (path string, info fs.FileInfo, err error) {
-	plain := s.ObjectPath(hash)
-	if plain == "" {
+	unpacked := s.ObjectPath(hash)
+	if unpacked == "" {
 		return "", nil, fs.ErrNotExist
 	}
-	for _, path := range []string{plain, plain + packedExt} {
+	for _, path := range []string{unpacked, unpacked + packedExt} {
 		info, err = os.Lstat(path)
 		if err == nil && !info.Mode().IsRegular() {
 			err = errIrregular
@@ -79,8 +79,8 @@ func (s *Store) find(hash string) (path string, info fs.FileInfo, err error) {
 // ObjectFile gives a path under which other programs read the object. The content is not looked at.
 func (s *Store) ObjectFile(hash string) (string, error) {
 	path, info, err := s.find(hash)
-	plain := s.ObjectPath(hash)
-	if err == nil && path == plain {
+	unpacked := s.ObjectPath(hash)
+	if err == nil && path == unpacked {
 		used(path, info)
 		return path, nil
 	}
@@ -91,21 +91,21 @@ func (s *Store) ObjectFile(hash string) (string, error) {
 	if err := s.writable(); err != nil {
 		return "", err
 	}
-	if err := writeFile(filepath.Dir(plain), hash, b, false); err != nil {
-		return "", failed("unpack an object", plain, err)
+	if err := writeFile(filepath.Dir(unpacked), hash, b, false); err != nil {
+		return "", failed("unpack an object", unpacked, err)
 	}
-	return plain, nil
+	return unpacked, nil
 }
 
 // readObject reads an object's content from where it lies, unpacked and compared with its hash. A file that is damaged is
 // removed, so that the object can be put again.
 func (s *Store) readObject(hash string) ([]byte, error) {
 	const doing = "read an object"
-	plain := s.ObjectPath(hash)
+	unpacked := s.ObjectPath(hash)
 	var first error
-	for _, path := range []string{plain, plain + packedExt} {
+	for _, path := range []string{unpacked, unpacked + packedExt} {
 		b, err := readLimited(path, maxObject)
-		if err == nil && path != plain {
+		if err == nil && path != unpacked {
 			if b, err = unpack(b); err != nil {
 				os.Remove(path)
 				err = corrupt(doing, path, "%w; removed", err)
@@ -126,7 +126,7 @@ func (s *Store) readObject(hash string) ([]byte, error) {
 		}
 	}
 	if errors.Is(first, fs.ErrNotExist) {
-		return nil, &Error{Doing: doing, Path: plain, Kind: ErrNone, Err: fs.ErrNotExist, Advice: "it was trimmed, or never kept: build once more"}
+		return nil, &Error{Doing: doing, Path: unpacked, Kind: ErrNone, Err: fs.ErrNotExist, Advice: "it was trimmed, or never kept: build once more"}
 	}
-	return nil, failed(doing, plain, first)
+	return nil, failed(doing, unpacked, first)
 }

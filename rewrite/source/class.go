@@ -5,18 +5,18 @@ package source
 
 // A classDef is a class definition in the user's files.
 type classDef struct {
-	name     string
-	open     int  // its {
-	plain    bool // no base, no template head, no attribute, not a union: its layout can be told
-	keyword  string
-	template bool
+	name        string
+	open        int  // its {
+	layoutKnown bool // no base, no template head, no attribute, not a union: its layout can be told
+	keyword     string
+	template    bool
 }
 
-// class reads a class or enum definition whose keyword stands at i. It returns the index behind the whole declaration, or
+// class reads a class or enum definition whose keyword stands at i. It returns the index after the whole declaration, or
 // -1 if there is no definition (struct S x;).
 func (r *reader) class(i, stop int, s *space, depth int, f *function) int {
 	u := r.u
-	def := classDef{keyword: u.str(i), plain: !f.template && !f.explicit, template: f.template || f.explicit}
+	def := classDef{keyword: u.str(i), layoutKnown: !f.template && !f.explicit, template: f.template || f.explicit}
 	j := i + 1
 loop:
 	for ; j < stop; j++ {
@@ -26,7 +26,7 @@ loop:
 			case "class", "struct": // enum class
 			case "final":
 			case "__attribute__", "__attribute", "alignas", "_Alignas", "__align__", "__declspec":
-				def.plain = false
+				def.layoutKnown = false
 				if j+1 < stop && r.t[j+1].kind == '(' {
 					j = int(r.t[j+1].match)
 				}
@@ -34,16 +34,16 @@ loop:
 				def.name = word
 			}
 		case scope:
-			def.plain = false
+			def.layoutKnown = false
 		case '[':
-			def.plain = false
+			def.layoutKnown = false
 			j = int(r.t[j].match)
 		case '<':
 			behind := r.angles(j, stop)
 			if behind < 0 {
 				return -1
 			}
-			def.plain = false
+			def.layoutKnown = false
 			j = behind - 1
 		case ':', '{':
 			break loop
@@ -55,7 +55,7 @@ loop:
 		return -1
 	}
 	if r.t[j].kind == ':' { // bases, or an enum's type
-		def.plain = false
+		def.layoutKnown = false
 		for j++; j < stop && r.t[j].kind != '{'; j++ {
 			switch r.t[j].kind {
 			case ';', '}', end:
@@ -82,7 +82,7 @@ loop:
 	next := r.semicolon(close+1, stop)
 	for j := close + 1; j < next-1; j++ { // struct S { ... } __attribute__((packed));
 		if k := r.t[j].kind; k == '(' || k == '[' {
-			def.plain = false
+			def.layoutKnown = false
 		}
 	}
 	if def.name != "" && def.keyword != "enum" {
@@ -92,7 +92,7 @@ loop:
 	return next
 }
 
-// An alias is what a typedef or using says, where that is a plain type.
+// An alias is what a typedef or using says, where that is a simple type.
 type alias struct {
 	text string // the type's tokens, squeezed
 	at   int    // index of the type's first token, for a struct that the typedef itself defines: its {
@@ -122,7 +122,7 @@ func (r *reader) typedef(i, stop int) int {
 					return next
 				}
 				name = u.str(behind)
-				def := &classDef{name: name, open: j, plain: j <= first+2, keyword: u.str(first)}
+				def := &classDef{name: name, open: j, layoutKnown: j <= first+2, keyword: u.str(first)}
 				u.classes[name] = append(u.classes[name], def)
 				if j == first+2 && u.str(first+1) != name {
 					tagged := *def

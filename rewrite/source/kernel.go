@@ -209,7 +209,7 @@ func flatten(args []demangle.AST) []demangle.AST {
 	return out
 }
 
-// fits tells whether f's parameter list could be that of the arguments; only a plain contradiction says no.
+// fits reports whether f's parameter list could be that of the arguments; only a clear contradiction says no.
 func (u *Unit) fits(f *function, args []demangle.AST) bool {
 	params, odd := u.parameters(f)
 	if odd != "" {
@@ -242,7 +242,7 @@ func (u *Unit) fits(f *function, args []demangle.AST) bool {
 
 func contradict(a, b byte) bool { return a != 0 && b != 0 && a != b }
 
-// named tells whether a is a class or an enum by name.
+// named reports whether a is a class or an enum by name.
 func named(a demangle.AST) bool {
 	for {
 		switch v := a.(type) {
@@ -277,7 +277,7 @@ func (u *Unit) samePointer(text string, a demangle.AST) bool {
 	return t.class == m.class && t.bits == m.bits && !contradict(t.sign, m.sign)
 }
 
-// specialised chooses between a template and its explicit specialisations, where the arguments are plain enough.
+// specialised chooses between a template and its explicit specialisations, where the arguments are builtin types and integers.
 func specialised(u *Unit, targs []demangle.AST) func([]*function) []*function {
 	return func(fs []*function) []*function {
 		if len(fs) < 2 {
@@ -295,12 +295,12 @@ func specialised(u *Unit, targs []demangle.AST) func([]*function) []*function {
 				return fs // template <> void k(double *): arguments deduced, not by us
 			case plainEqual(u, f.args, targs):
 				exact = append(exact, f)
-			case !plain(f.args):
+			case !builtinArgs(f.args):
 				return fs
 			}
 		}
 		for _, a := range targs {
-			if !plain(strings.ReplaceAll(demangle.ASTToString(a), "'", "")) {
+			if !builtinArgs(strings.ReplaceAll(demangle.ASTToString(a), "'", "")) {
 				return fs
 			}
 		}
@@ -311,8 +311,8 @@ func specialised(u *Unit, targs []demangle.AST) func([]*function) []*function {
 	}
 }
 
-// plain tells whether template arguments are builtin types and integers only, so that texts can be compared.
-func plain(args string) bool {
+// builtinArgs reports whether template arguments are builtin types and integers only, so that texts can be compared.
+func builtinArgs(args string) bool {
 	for _, a := range strings.Split(strings.TrimSuffix(strings.TrimPrefix(args, "<"), ">"), ",") {
 		if _, ok := builtin(a); ok {
 			continue
@@ -327,7 +327,7 @@ func plain(args string) bool {
 
 func plainEqual(u *Unit, args string, targs []demangle.AST) bool {
 	list := strings.Split(strings.TrimSuffix(strings.TrimPrefix(args, "<"), ">"), ",")
-	if args == "" || len(list) != len(targs) || !plain(args) {
+	if args == "" || len(list) != len(targs) || !builtinArgs(args) {
 		return false
 	}
 	for i, a := range list {

@@ -1,6 +1,6 @@
 package source
 
-// Layout of structs that are passed by value, for those that are plain enough: no bases, templates, attributes, bit-fields
+// Layout of structs that are passed by value, for those that are simple enough: no bases, templates, attributes, bit-fields
 // or unions; fields of arithmetic types, pointers, arrays, CUDA's vector types and such structs again. The size must come
 // out as the PTX signature has it, else nothing is said.
 
@@ -61,7 +61,7 @@ func (u *Unit) layout(name string, depth int) (fields []field, size, align int, 
 		return nil, 0, 0, false
 	}
 	d := defs[0]
-	if len(defs) > 1 || !d.plain || d.keyword == "union" || u.packed {
+	if len(defs) > 1 || !d.layoutKnown || d.keyword == "union" || u.packed {
 		return nil, 0, 0, false
 	}
 	t := u.tokens
@@ -114,7 +114,7 @@ func (u *Unit) layout(name string, depth int) (fields []field, size, align int, 
 	return fields, (size + align - 1) / align * align, align, true
 }
 
-// memberFunction tells whether the member at i is a function, and where it ends (-1: it cannot be told, or is virtual). A parenthesis
+// memberFunction reports whether the member at i is a function, and where it ends (-1: it cannot be told, or is virtual). A parenthesis
 // makes a function only behind a name that has a type in front of it, or behind the class' own name: `void (*f)(int)`, `T (x)` and
 // `int n = f(3), m` declare fields.
 func (u *Unit) memberFunction(i, stop int, class string) (int, bool) {
@@ -174,7 +174,7 @@ func (u *Unit) memberFunction(i, stop int, class string) (int, bool) {
 	return -1, true
 }
 
-// memberName tells whether token i, the word before a parenthesis, is the name of a member function; words are the types and names up to
+// memberName reports whether token i, the word before a parenthesis, is the name of a member function; words are the types and names up to
 // it.
 func (u *Unit) memberName(i, words int, class string) bool {
 	t := u.tokens
@@ -289,7 +289,7 @@ func (u *Unit) fields(i, stop int, public bool, depth int, fields *[]field, size
 	return 0, false
 }
 
-// pointerFirst tells whether the declaration whose first * stands at i declares one name only, so that nothing but
+// pointerFirst reports whether the declaration whose first * stands at i declares one name only, so that nothing but
 // pointers depends on a type that is not known.
 func pointerFirst(u *Unit, i, stop int) bool {
 	for ; i < stop; i++ {
