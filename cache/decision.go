@@ -13,7 +13,7 @@ import (
 // approximate is Decision.Exactness of those that some builds only get.
 const approximate = "approximate"
 
-// Approximate tells whether a decision is for the builds alone that it names. A recipe by hand without a word about its
+// Approximate reports whether a decision is for the builds alone that it names. A recipe by hand without a word about its
 // exactness is none by this; whoever knows recipes looks at the recipe, too.
 func (d *Decision) Approximate() bool { return d.Exactness == approximate }
 

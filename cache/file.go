@@ -70,7 +70,7 @@ func syncDir(dir string) error {
 
 var errIrregular = errors.New("not a regular file")
 
-// openRegular opens a file of the store to read. Only files of ours have a business there: a pipe would have a build wait for ever, a
+// openRegular opens a file of the store to read. Only regular files written by gnvcc belong there: a pipe would have a build wait for ever, a
 // device give it bytes for ever, and a link lead it elsewhere.
 func openRegular(path string) (*os.File, fs.FileInfo, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)

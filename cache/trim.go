@@ -76,7 +76,7 @@ func (s *Store) Sizes() (Sizes, error) {
 	return out, nil
 }
 
-// folderSize adds up the plain files below dir. The error is the first of those that were met; the rest is counted.
+// folderSize adds up the regular files below dir. The error is the first of those that were met; the rest is counted.
 func folderSize(dir string) (count int, size int64, first error) {
 	filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {

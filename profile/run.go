@@ -148,7 +148,7 @@ func Run(ctx context.Context, o Options, h Host) (Exit, error) {
 	return exit, nil
 }
 
-// FitsSocket tells whether a folder's path is short enough for a socket in it.
+// FitsSocket reports whether a folder's path is short enough for a socket in it.
 func FitsSocket(dir string) bool { return len(dir)+len("/agent") < maxSocketPath }
 
 // socketDir makes a folder of our own (0700) with a path short enough for a socket.

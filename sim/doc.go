@@ -5,5 +5,5 @@
 // nobody. Its subfolder cubin/ reads compiled kernels.
 //
 // Files: device.go has the table and its sources, occupancy.go the allocation rules, critical.go the critical points
-// of Li et al. (DATE 2016), plot.go a picture of them in plain text.
+// of Li et al. (DATE 2016), plot.go a picture of them as text.
 package sim

@@ -1,4 +1,4 @@
-// A picture of what registers cost, in plain text.
+// A picture of what registers cost, as text.
 
 package sim
 

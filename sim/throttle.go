@@ -1,7 +1,7 @@
 // Throttling: how a launch is changed so that fewer blocks of it are resident.
 //
 // Li's thesis (2016), section 3.6: fewer threads share the cache, so that what each of them uses again is still there. The
-// means is shared memory that nobody uses. On Fermi that cost nothing, as L1 had a size of its own. Since Volta L1 is what the
+// means is shared memory that stays unused. On Fermi that cost nothing, as L1 had a size of its own. Since Volta L1 is what the
 // shared memory leaves of one store (256 KB on sm_90), so that filling all of the shared memory would take the very cache that
 // is to be saved: on an H200, kernels that gain by throttling then took 1.5 to 3 times as long as unthrottled. So the preference
 // for the size of the shared memory ("carveout") is set too, as small as it can be: then a few KB a block are enough. On

@@ -31,7 +31,7 @@ import (
 // The judge is run by sh as COMMAND REFERENCE OUTPUT, two files with what the program printed; they are in GNVCC_REFERENCE and GNVCC_OUTPUT, too. Exit code
 // 0 accepts. With -within E it must print a number in its last line, which is compared with E.
 
-// A judge asks one.
+// A judge runs the user's --judge command on what the program printed.
 type judge struct {
 	command string
 	build   string       // run after each apply, to link; "": nothing

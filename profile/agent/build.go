@@ -213,7 +213,7 @@ func build(ctx context.Context, out string, p program) (string, error) {
 	return path, nil
 }
 
-// ours tells whether nobody but the user can have written a file: it is code that goes into his program.
+// ours reports whether nobody but the user can have written a file: it is code that is loaded into the user's program.
 func ours(info fs.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(st.Uid) == os.Geteuid() && info.Mode().Perm()&0o022 == 0

@@ -33,7 +33,7 @@ func (a *waiter) advances(p *part, i int) bool {
 	return false
 }
 
-// written tells whether another instruction of the part may write to an atomic's place, additions that are fine apart.
+// written reports whether another instruction of the part may write to an atomic's place, additions that are fine apart.
 func (a *waiter) written(p *part, atomic int, fine func(int) bool) bool {
 	root := a.root(atomic)
 	return slices.ContainsFunc(p.body, func(j int) bool {
@@ -146,7 +146,7 @@ func (a *waiter) added(i int) (int64, bool) {
 	return 0, false
 }
 
-// retry tells whether the comparand of a swap is read anew from the same place on every way from one attempt to the next, by the
+// retry reports whether the comparand of a swap is read anew from the same place on every way from one attempt to the next, by the
 // attempt itself or by another look. Forward data flow: the registers that hold something newer than the last attempt.
 func (a *waiter) retry(p *part, cas int, ops []Span) bool {
 	if string(a.f.Bytes(ops[2])) == string(a.f.Bytes(ops[3])) {

@@ -13,7 +13,7 @@ import (
 //
 // What is looked for is a loop that goes on, or not, by what a look at global memory returned (awaitloop.go). The answer errs
 // on the side of waiting: a lock in global memory, which only a resident block can hold, counts, and so do look-backs, which
-// wait for blocks that began earlier, a call by pointer, and a function of another unit. What is not seen: a plain load of an
+// wait for blocks that began earlier, a call by pointer, and a function of another unit. What is not seen: a weak load of an
 // address that changes from turn to turn, in a loop without barrier, fence, sleep or call. There the program has no
 // promise that it will ever see another block's store.
 
@@ -147,12 +147,12 @@ func hasAny(op []byte, words ...string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return HasModifier(op, w) })
 }
 
-// elsewhere tells whether a load or an atomic can look at memory that other blocks write.
+// elsewhere reports whether a load or an atomic can look at memory that other blocks write.
 func elsewhere(op []byte) bool {
 	return !hasAny(op, "shared", "shared::cta", "local", "param", "param::func", "param::entry", "const", "nc")
 }
 
-// asks tells whether an instruction looks at memory of other blocks anew each time that it runs.
+// asks reports whether an instruction looks at memory of other blocks anew each time that it runs.
 func asks(f *Func, i int) bool {
 	op := f.Opcode(i)
 	switch string(f.Base(i)) {
@@ -164,7 +164,7 @@ func asks(f *Func, i int) bool {
 	return false
 }
 
-// reads tells whether an instruction reads memory that other blocks may write.
+// reads reports whether an instruction reads memory that other blocks may write.
 func reads(f *Func, i int) bool {
 	switch string(f.Base(i)) {
 	case "atom", "multimem", "ld", "ldu":
@@ -175,7 +175,7 @@ func reads(f *Func, i int) bool {
 	return false
 }
 
-// orders tells whether plain loads around an instruction are made anew: neither cicc nor ptxas keeps what was read before it.
+// orders reports whether weak loads around an instruction are made anew: neither cicc nor ptxas keeps what was read before it.
 func orders(f *Func, i int) bool {
 	switch string(f.Base(i)) {
 	case "bar", "barrier", "membar", "fence", "nanosleep", "griddepcontrol", "mbarrier":

@@ -8,7 +8,7 @@ import (
 // One loop at a time: does it go on by what other blocks have written?
 //
 // A loop is a strongly connected part of the control flow. Looks at memory are loads that are made anew each time (volatile,
-// relaxed, acquire, mmio, .cv, .cg), atomics, what a function brings back that looks, and plain loads where a barrier, a
+// relaxed, acquire, mmio, .cv, .cg), atomics, what a function brings back that looks, and weak loads where a barrier, a
 // fence, a sleep, an ordered access or such a call stands in the loop, or where the address is the same in every turn. What
 // follows from them is followed through registers, through shared and local memory (one thread polls for its block), and through
 // branches. The loop waits
@@ -18,7 +18,7 @@ import (
 //     the loop ends by itself (progress.go).
 //
 // Two kinds of atomics wait for nobody: a compare-and-swap whose comparand is read anew in every turn from the same place, and after whose
-// success the loop is left, the usual retry, where who fails has been overtaken by one who succeeded; and additions of a constant that is not 0, all of one
+// success the loop is left, the usual retry, in which a thread fails only because another one succeeded; and additions of a constant that is not 0, all of one
 // sign, by which blocks take work from a queue.
 
 // A waiter looks at the loops of one function.
@@ -177,7 +177,7 @@ func (a *waiter) decided(b int, from map[int32]int) int {
 	return -1
 }
 
-// leaves tells whether a block has a way out of the part.
+// leaves reports whether a block has a way out of the part.
 func (a *waiter) leaves(p *part, b int) bool {
 	if last := a.w.Blocks[b].Last - 1; a.f.leaves(last) && string(a.f.Base(last)) != "bra" && string(a.f.Base(last)) != "brx" {
 		return true // a guarded ret
@@ -185,7 +185,7 @@ func (a *waiter) leaves(p *part, b int) bool {
 	return slices.ContainsFunc(a.w.Blocks[b].Succs, func(s int) bool { return !p.in[s] })
 }
 
-// repeats tells whether a branch decides about coming back to itself: it can before its ways have met.
+// repeats reports whether a branch decides about coming back to itself: it can before its ways have met.
 func (a *waiter) repeats(p *part, b int) bool {
 	return a.region(b, func(s int) bool { return p.in[s] })[b]
 }
@@ -209,7 +209,7 @@ func (a *waiter) region(b int, in func(int) bool) map[int]bool {
 	return out
 }
 
-// looks tells whether an instruction looks at other blocks' memory anew in each turn; a call may.
+// looks reports whether an instruction looks at other blocks' memory anew in each turn; a call may.
 func (a *waiter) looks(p *part, i int) bool {
 	if string(a.f.Base(i)) == "call" {
 		return slices.ContainsFunc(called(a.m, a.f, i), func(name string) bool { c := a.callees[name]; return c == nil || c.asks })
@@ -225,7 +225,7 @@ func (a *waiter) orders(i int) bool {
 	return orders(a.f, i)
 }
 
-// reloads tells whether an instruction reads other blocks' memory and may do so anew in each turn.
+// reloads reports whether an instruction reads other blocks' memory and may do so anew in each turn.
 func (a *waiter) reloads(p *part, i int, synced bool) bool {
 	switch base := string(a.f.Base(i)); base {
 	case "call":
@@ -254,7 +254,7 @@ func (a *waiter) ofBlock(i int) bool {
 	return false
 }
 
-// sameAddress tells whether there is a way around from a load to itself on which nothing writes the registers of its address. Its guard
+// sameAddress reports whether there is a way around from a load to itself on which nothing writes the registers of its address. Its guard
 // is none of them: it may be computed anew in every turn, from what the load returned.
 func (a *waiter) sameAddress(p *part, i int) bool {
 	writers := make(map[int]bool)
@@ -268,7 +268,7 @@ func (a *waiter) sameAddress(p *part, i int) bool {
 	return !a.everyTurn(p, int(a.block[i]), writers)
 }
 
-// guards tells whether an access is that of a statement's guard.
+// guards reports whether an access is that of a statement's guard.
 func (a *waiter) guards(x Access) bool { return x.At.Start < a.f.Stmts[x.Stmt].Op }
 
 // Spaces through which a block hands on to itself what one of its threads has seen.
@@ -378,7 +378,7 @@ func (a *waiter) source(i int, seeds map[int]bool, from map[int32]int, under map
 	return -1
 }
 
-// ownParameter tells whether a load reads an argument of the function itself, which nothing changes.
+// ownParameter reports whether a load reads an argument of the function itself, which nothing changes.
 func (a *waiter) ownParameter(i int) bool {
 	ops := a.f.Operands(i, nil)
 	if len(ops) < 2 || !hasAny(a.f.Opcode(i), "param", "param::entry", "param::func") {

@@ -126,7 +126,7 @@ func (f *Func) Blocks() ([]Block, error) {
 	return blocks, nil
 }
 
-// leaves tells whether an instruction may go elsewhere than to the next one. trap ends the whole grid.
+// leaves reports whether an instruction may go elsewhere than to the next one. trap ends the whole grid.
 func (f *Func) leaves(i int) bool {
 	switch string(f.Base(i)) {
 	case "bra", "brx", "ret", "exit", "trap":

@@ -99,7 +99,7 @@ func (f *Func) First() int {
 	return len(f.Stmts)
 }
 
-// Edited tells whether edits are noted that are not committed.
+// Edited reports whether edits are noted that are not committed.
 func (f *Func) Edited() bool { return len(f.edits) > 0 }
 
 // Discard forgets the edits noted since the last Commit.

@@ -142,7 +142,7 @@ func (w *Flow) number() {
 	w.width = (int(next) + 63) / 64
 }
 
-// readsToo tells whether the instruction of a write reads the register as well: its destination stands first.
+// readsToo reports whether the instruction of a write reads the register as well: its destination stands first.
 func (w *Flow) readsToo(a Access) bool {
 	for _, o := range w.Accesses(int(a.Stmt)) {
 		if o.Reg == a.Reg && o.Read {
@@ -298,7 +298,7 @@ func (w *Flow) Type(reg int32) string { return w.groups[w.group[reg]].kind }
 // Words is the number of 32-bit registers that a register takes on the machine, 0 for a predicate.
 func (w *Flow) Words(reg int32) int { return int(w.groups[w.group[reg]].words) }
 
-// LiveOut tells whether a register is live at the end of a block.
+// LiveOut reports whether a register is live at the end of a block.
 func (w *Flow) LiveOut(block int, reg int32) bool {
 	bit := w.global[reg]
 	return bit >= 0 && w.out[block*w.width+int(bit/64)]>>(bit%64)&1 != 0

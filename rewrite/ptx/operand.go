@@ -23,7 +23,7 @@ func (f *Func) Base(i int) []byte {
 	return op
 }
 
-// HasModifier tells whether an opcode has the dotted word, given without its dot: HasModifier("ld.global.f32",
+// HasModifier reports whether an opcode has the dotted word, given without its dot: HasModifier("ld.global.f32",
 // "global").
 func HasModifier(op []byte, word string) bool {
 	for rest := op; ; {

@@ -48,7 +48,7 @@ func (a *waiter) leaving(p *part, b int) (pred int32, ends, ok bool) {
 	return accesses[0].Reg, ends, true
 }
 
-// swapped tells whether a predicate has this value exactly where the swap of a retry has succeeded.
+// swapped reports whether a predicate has this value exactly where the swap of a retry has succeeded.
 func (a *waiter) swapped(p *part, b int, pred int32, value bool) bool {
 	defs := a.defs[pred]
 	if len(defs) != 1 || a.f.Stmts[defs[0]].Guarded || !a.everyTurn(p, b, map[int]bool{int(a.block[defs[0]]): true}) {
@@ -76,7 +76,7 @@ func (a *waiter) swapped(p *part, b int, pred int32, value bool) bool {
 	return false
 }
 
-// counted tells whether a predicate is sure to get this value in the end, by a counter, on every way around through block b.
+// counted reports whether a predicate is sure to get this value in the end, by a counter, on every way around through block b.
 func (a *waiter) counted(p *part, b int, pred int32, value bool, depth int) bool {
 	defs := a.defs[pred]
 	if depth == 0 || len(defs) != 1 || a.f.Stmts[defs[0]].Guarded || !p.in[int(a.block[defs[0]])] {
@@ -153,7 +153,7 @@ func (a *waiter) compared(p *part, b, setp int, relation string, value bool) boo
 	return false
 }
 
-// counter tells whether all that the part does to a register is to add to it, on every way around through block b: constants of one
+// counter reports whether all that the part does to a register is to add to it, on every way around through block b: constants of one
 // sign, which is returned, or what is the same in every turn (sign 0: not known).
 func (a *waiter) counter(p *part, b int, reg int32) (sign int, ok bool) {
 	group := map[int32]bool{reg: true}
@@ -237,7 +237,7 @@ func (a *waiter) step(p *part, d int) (from int32, sign int, step, ok bool) {
 	return 0, 0, false, false
 }
 
-// circular tells whether copies lead back to where they begin: nothing is counted on such a way.
+// circular reports whether copies lead back to where they begin: nothing is counted on such a way.
 func circular(copies map[int32][]int32) bool {
 	const open, done = 1, 2
 	state := make(map[int32]int)
@@ -260,7 +260,7 @@ func circular(copies map[int32][]int32) bool {
 	return false
 }
 
-// everyTurn tells whether every way around from block b to itself, within the part, passes one of these blocks.
+// everyTurn reports whether every way around from block b to itself, within the part, passes one of these blocks.
 func (a *waiter) everyTurn(p *part, b int, through map[int]bool) bool {
 	if through[b] {
 		return true

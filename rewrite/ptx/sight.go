@@ -39,7 +39,7 @@ func (s *Sight) Declare(v *Variable, id int) error {
 	return nil
 }
 
-// Twice tells whether a register of a declaration is declared in the innermost scope already.
+// Twice reports whether a register of a declaration is declared in the innermost scope already.
 func (s *Sight) Twice(v *Variable) bool {
 	from := 0
 	if len(s.marks) > 0 {

@@ -44,7 +44,7 @@ func (f *Func) Spins() ([]Spin, error) {
 	return w.Spins(), nil
 }
 
-// swaps tells whether there is any atom instruction: most functions have none, and need no more work.
+// swaps reports whether there is any atom instruction: most functions have none, and need no more work.
 func (f *Func) swaps() bool {
 	for i, s := range f.Stmts {
 		if s.Kind == Inst && string(f.Base(i)) == "atom" {
@@ -260,7 +260,7 @@ func (w *Walker) compared(reg string) []int64 {
 	return out
 }
 
-// changes tells whether an operand may have another value after a way through these blocks. What is computed anew of things that
+// changes reports whether an operand may have another value after a way through these blocks. What is computed anew of things that
 // do not change is no change.
 func (w *Walker) changes(blocks []int, operand string, depth int) bool {
 	f := w.f

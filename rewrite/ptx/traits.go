@@ -125,7 +125,7 @@ func (t *Traits) instruction(f *Func, i int) {
 	}
 }
 
-// CallsByPointer tells whether a call instruction gets its target from a register.
+// CallsByPointer reports whether a call instruction gets its target from a register.
 func (f *Func) CallsByPointer(i int) bool {
 	for _, o := range f.Operands(i, nil) {
 		if f.text[o.Start] == '%' {

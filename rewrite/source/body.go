@@ -1,6 +1,6 @@
 package source
 
-// Bodies: loops, shared arrays, and what stands against two copies of a body. Found when a kernel is asked about, not for
+// Bodies: loops, shared arrays, and what forbids a second copy of a body. Found when a kernel is asked about, not for
 // every function of the text.
 
 import (
@@ -81,7 +81,7 @@ func (u *Unit) loops(f *function) []loop {
 	return found
 }
 
-// statement returns the index behind the statement at i.
+// statement returns the index after the statement at i.
 func (u *Unit) statement(i, stop, depth int) int {
 	t := u.tokens
 	if depth > maxNesting {
@@ -231,7 +231,7 @@ func (u *Unit) trip(open int) (int, string) {
 	return (last - first + step - 1) / step, name
 }
 
-// literal reads a plain decimal literal, with a suffix, below a million.
+// literal reads a decimal literal, with a suffix, below a million.
 func literal(s string) (int, bool) {
 	s = strings.TrimRight(s, "uUlL")
 	if s == "" || len(s) > 6 || s[0] == '0' && len(s) > 1 {
@@ -367,7 +367,7 @@ func copyablePragma(line string) bool {
 	return strings.HasPrefix(f[1], "unroll(") || strings.HasPrefix(f[1], "unroll (")
 }
 
-// asmLabel tells whether inline assembly declares a label: a word and a colon that is not of ::
+// asmLabel reports whether inline assembly declares a label: a word followed by a colon that is not part of ::
 func asmLabel(s string) bool {
 	for i := 1; i < len(s)-1; i++ {
 		if s[i] != ':' || s[i+1] == ':' || s[i-1] == ':' {
@@ -384,7 +384,7 @@ func asmLabel(s string) bool {
 	return false
 }
 
-// lambda tells whether the [ at i begins a lambda. When in doubt, yes.
+// lambda reports whether the [ at i begins a lambda. When in doubt, yes.
 func (u *Unit) lambda(i int) bool {
 	t := u.tokens
 	switch p := t[i-1]; p.kind {
@@ -410,7 +410,7 @@ func (u *Unit) lambda(i int) bool {
 	return true
 }
 
-// staticLocal says why the static variable at i stands against a copy, "" if it does not.
+// staticLocal says why the static variable at i forbids a second copy, "" if it does not.
 func (u *Unit) staticLocal(i, stop int) string {
 	t := u.tokens
 	shared, constant := false, false
@@ -432,7 +432,7 @@ func (u *Unit) staticLocal(i, stop int) string {
 	return "a static local variable"
 }
 
-// defines tells whether the class keyword at i begins a definition.
+// defines reports whether the class keyword at i begins a definition.
 func (u *Unit) defines(i, stop int) bool {
 	r := reader{u: u, t: u.tokens}
 	for j := i + 1; j < stop; j++ {

@@ -58,7 +58,7 @@ func (r *reader) scope(i, stop int, s *space, depth int) {
 	}
 }
 
-// declaration reads one declaration that begins at token i and returns the index behind it.
+// declaration reads one declaration that begins at token i and returns the index after it.
 func (r *reader) declaration(i, stop int, s *space, depth int) int {
 	u := r.u
 	switch r.t[i].kind {
@@ -127,7 +127,7 @@ func (r *reader) declaration(i, stop int, s *space, depth int) int {
 	return r.declarator(i, stop, s, depth, &f)
 }
 
-// semicolon returns the index behind the next ; that is in no bracket.
+// semicolon returns the index after the next ; outside all brackets.
 func (r *reader) semicolon(i, stop int) int {
 	for i < stop {
 		switch r.t[i].kind {
@@ -141,7 +141,7 @@ func (r *reader) semicolon(i, stop int) int {
 	return stop
 }
 
-// resync returns the index behind the next ; or braces, whichever comes first: where a declaration was not understood.
+// resync returns the index after the next ; or braces, whichever comes first: where a declaration was not understood.
 func (r *reader) resync(i, stop int) int {
 	for i < stop {
 		switch r.t[i].kind {
@@ -189,7 +189,7 @@ func (r *reader) namespace(i, stop int, s *space, depth int) int {
 	return stop
 }
 
-// angles returns the index behind the > that closes the < at i, or -1 if that < is none of a template's.
+// angles returns the index after the > that closes the < at i, or -1 if that < opens no template arguments.
 func (r *reader) angles(i, stop int) int {
 	depth := 0
 	for n := 0; i < stop; i++ {
@@ -214,7 +214,7 @@ func (r *reader) angles(i, stop int) int {
 	return -1
 }
 
-// Words behind which a parenthesis is no parameter list.
+// Words after which a parenthesis opens no parameter list.
 var noDeclarator = words("__attribute__ __attribute __declspec alignas _Alignas decltype __decltype typeof __typeof__ " +
 	"__typeof noexcept throw explicit requires asm __asm__ __align__ __nv_pure__ void int char bool float double short long " +
 	"signed unsigned auto const volatile return if while for switch sizeof static_assert class struct union enum typename")

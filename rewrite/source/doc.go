@@ -6,11 +6,11 @@
 // Kernel.Conditions); and MergeShared, which makes the copies of a body share their static shared arrays again. Kernels of
 // several variants are put into one module by rewrite/merge.
 //
-// It is no C++ front end. It tells apart what it has to, and where it is not sure it refuses (Refusal), so that the kernel
+// It is no C++ front end. It understands as much as it needs, and refuses what it is not sure of (Refusal), so that the kernel
 // stays as nvcc makes it. What it lets through is always the same program: an unrolling factor is a hint, and a
 // specialised copy stands behind a guard with the plain copy beside it.
 //
-// The driver may call it (the build) and the tuner through it. It imports gnvcc/rewrite for the recipe's terms and
+// The driver may call it (the build) and the tuner through it. It imports gnvcc/rewrite for degrees, gnvcc/rewrite/recipe for terms and
 // gnvcc/rewrite/ptx for signatures and shared arrays, nothing else of ours.
 //
 // Reading the source: lex.go and lines.go (bytes to tokens and positions), decl.go and class.go (functions and classes),

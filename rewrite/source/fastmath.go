@@ -179,7 +179,7 @@ func (u *Unit) ownNames(names map[string]string) map[string]bool {
 	return u.own
 }
 
-// keyword tells whether an expression may follow a word.
+// keyword reports whether an expression may follow a word.
 func keyword(word string) bool {
 	return slices.Contains([]string{"return", "else", "case", "do", "throw", "and", "or", "not", "co_return", "co_yield", "sizeof", "new"}, word)
 }

@@ -112,7 +112,7 @@ func (w *work) byOffset() map[int]string {
 	return out
 }
 
-// reaches tells whether the kernel may be made of what stands at an offset.
+// reaches reports whether the kernel may be made of what stands at an offset.
 func (k *Kernel) reaches(off int) bool {
 	t := k.u.tokens
 	return slices.ContainsFunc(k.reach, func(f *function) bool { return int(t[f.open].off) <= off && off < int(t[t[f.open].match].end) })

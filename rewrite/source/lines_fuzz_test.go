@@ -112,7 +112,7 @@ func (g *liner) text() []byte {
 
 var complaint = regexp.MustCompile(`(?m)^(.*)\((\d+)\): error: static assertion failed with "(T\d+)"`)
 
-// complaint tells whether the tokens from i are a whole complaint: one with a directive or a header's text in it is none, and where a
+// complaint reports whether the tokens from i are a whole complaint: one with a directive or a header's text in it is none, and where a
 // header's text hides the end of one and the beginning of the next, what is left of the two is none either.
 func (u *Unit) complaint(i int) bool {
 	for k, word := range []string{"static_assert", "(", "sizeof", "(", "int", ")", "==", "0", ","} {

@@ -14,7 +14,7 @@ type Param struct {
 	Pointer  bool   // a pointer, array or function
 	Const    bool   // the parameter itself is const
 	Grid     bool   // __grid_constant__
-	Odd      string // why nothing may be said about it, "" if it is plain
+	Odd      string // why nothing may be said about it, "" if it is understood
 }
 
 // Words that cannot be a parameter's name.
@@ -167,7 +167,7 @@ func (u *Unit) parameter(p *Param, i, stop int) {
 	}
 }
 
-// hasType tells whether these tokens name a type by themselves: more than cv-qualifiers and class keywords.
+// hasType reports whether these tokens name a type by themselves: more than cv-qualifiers and class keywords.
 func (u *Unit) hasType(kept []int) bool {
 	for _, k := range kept {
 		if u.tokens[k].kind != ident {

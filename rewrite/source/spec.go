@@ -173,7 +173,7 @@ func (k *Kernel) copy(term recipe.Term, values []Value, alone bool) (copied, err
 	return c, nil
 }
 
-// wrap writes the body, from its { to its }, once per copy and once more plain.
+// wrap writes the body, from its { to its }, once for each set of values and once more as the plain copy.
 func (k *Kernel) wrap(out *bytes.Buffer, copies []copied, edits []insertion, opt Options) error {
 	u := k.u
 	open := int(u.tokens[k.f.open].off)

@@ -19,7 +19,7 @@ type Unit struct {
 	functions []*function
 	byName    map[string][]*function // by simple name
 	classes   map[string][]*classDef // by simple name
-	aliases   map[string]alias       // typedefs and usings of plain types
+	aliases   map[string]alias       // typedefs and usings of simple types
 	linkedC   map[string]bool        // functions that are declared extern "C"
 	packed    bool                   // a #pragma pack stands in the user's text: no layout is told
 
@@ -61,7 +61,7 @@ func (u *Unit) Bytes() []byte { return u.text }
 // str is a token's text.
 func (u *Unit) str(i int) string { return string(u.text[u.tokens[i].off:u.tokens[i].end]) }
 
-// is tells whether token i is the identifier s.
+// is reports whether token i is the identifier s.
 func (u *Unit) is(i int, s string) bool {
 	t := u.tokens[i]
 	return t.kind == ident && string(u.text[t.off:t.end]) == s
@@ -86,7 +86,7 @@ func (u *Unit) Files() []string {
 	return names
 }
 
-// DefinesC tells whether the user's text may define a function of that name with C linkage: one that PTX calls by just that name.
+// DefinesC reports whether the user's text may define a function of that name with C linkage: one that PTX calls by just that name.
 func (u *Unit) DefinesC(name string) bool {
 	return u.linkedC[name] || slices.ContainsFunc(u.byName[name], func(f *function) bool { return f.linkageC })
 }

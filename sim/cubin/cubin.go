@@ -217,7 +217,7 @@ func (f *File) globals(c *container) {
 	}
 }
 
-// variables tells whether a section holds variables of the user's: global memory and the constant banks of the whole
+// variables reports whether a section holds variables of the user's: global memory and the constant banks of the whole
 // module. Banks that carry a kernel's name hold its parameters and literals.
 func variables(name string) bool {
 	if name == ".nv.global" || name == ".nv.global.init" {
@@ -264,7 +264,7 @@ func volume(block [3]int) int {
 	return n
 }
 
-// number narrows a file's 64-bit field to a count of ours; what does not fit is a lie and is cut to the largest.
+// number narrows a file's 64-bit field to an int; what does not fit can't be true and becomes the largest 32-bit one.
 func number(n uint64) int {
 	return int(min(n, math.MaxInt32))
 }

@@ -126,7 +126,7 @@ func (u *Units) rate(c sass.Class) float64 {
 	return 64
 }
 
-// most is the largest rate of plain arithmetic: the paper's MAX_THROUGHPUT.
+// most is the largest rate of ordinary arithmetic: the paper's MAX_THROUGHPUT.
 func (u *Units) most() float64 { return max(u.rate(sass.FP32), u.rate(sass.Integer), 1) }
 
 // latency is how long a result guarded by a scoreboard takes.

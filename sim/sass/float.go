@@ -99,7 +99,7 @@ func (i *Inst) modifiers() (mask uint32, ok bool) {
 	return 0, false
 }
 
-// constant tells whether an HFMA2 multiplies zeroes: that is how ptxas loads constants by the floating-point pipe.
+// constant reports whether an HFMA2 multiplies zeroes: that is how ptxas loads constants by the floating-point pipe.
 func (i *Inst) constant() bool {
 	return i.bits(24, 8) == 255 && (i.Form() == 1 && i.bits(32, 8) == 255 || i.Form() == 2 && i.bits(64, 8) == 255)
 }

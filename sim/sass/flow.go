@@ -31,13 +31,13 @@ type Flow struct {
 	budget  int // steps that looking for loops may still take
 }
 
-// Reached tells whether any way leads to a block: behind the last instruction ptxas fills up with an endless loop.
+// Reached reports whether any way leads to a block: behind the last instruction ptxas fills up with an endless loop.
 func (f *Flow) Reached(block int) bool { return f.reached[block] }
 
 // Block tells in which block an instruction stands.
 func (f *Flow) Block(inst int) int { return f.block[inst] }
 
-// ends tells whether control may go elsewhere after an instruction, and whether it may go on to the next.
+// ends reports whether control may go elsewhere after an instruction, and whether it may go on to the next.
 func (f *Function) ends(n int) (leaves, falls bool) {
 	i := &f.Insts[n]
 	if i.op == nil {
@@ -244,7 +244,7 @@ func (f *Flow) postorder() (order, number []int) {
 	return order, number
 }
 
-// dominates tells whether every way to b leads through a.
+// dominates reports whether every way to b leads through a.
 func (f *Flow) dominates(a, b int) bool {
 	for b != -1 && b != a && f.budget > 0 {
 		b = f.parents[b]

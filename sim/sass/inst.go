@@ -89,7 +89,7 @@ func (i *Inst) read(f File, first uint64, n int) {
 	}
 }
 
-// zero tells whether a number names RZ or URZ, which hold nothing. URZ was 63 before sm_100.
+// zero reports whether a number names RZ or URZ, which hold nothing. URZ was 63 before sm_100.
 func (i *Inst) zero(f File, n uint64) bool {
 	return n == 255 || f == Scalar && i.CC < 100 && n >= 63
 }
@@ -216,7 +216,7 @@ func (i *Inst) operands() {
 	}
 }
 
-// size is the width of a plain source in registers.
+// size is the width in registers of an ordinary source operand.
 func (i *Inst) size() int {
 	switch i.op.code {
 	case 0x035, 0x007, 0x002, 0x082: // IADD.64, SEL.64, MOV.64: as wide as the result

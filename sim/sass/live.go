@@ -13,7 +13,7 @@ func (s *Set) add(x Span) {
 	}
 }
 
-// Has tells whether a register is in the set.
+// Has reports whether a register is in the set.
 func (s *Set) Has(r int) bool { return s[r/64]>>(r%64)&1 == 1 }
 
 // Len counts.

@@ -38,7 +38,7 @@ func readLive(text string) map[string]map[int]liveCount {
 	return out
 }
 
-// plain tells whether nvdisasm's count can be had: of calls, and of the parts of a warp that WARPSYNC.COLLECTIVE
+// plain reports whether nvdisasm's count can be had: of calls, and of the parts of a warp that WARPSYNC.COLLECTIVE
 // gathers, it assumes other things than we do.
 func plain(f *Function) bool {
 	for k := range f.Insts {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// SameFloats tells whether a kernel computes with the same floating-point instructions in two cubins of one
+// SameFloats reports whether a kernel computes with the same floating-point instructions in two cubins of one
 // architecture: each operation, with its rounding and all else that bears on the result, as often. Registers, order
 // and what is not floating-point may differ. The error says what does; an error too where one of them can't be
 // decoded.
@@ -78,7 +78,7 @@ func floatsOf(cubin []byte, kernel string) (floats, error) {
 	return out, nil
 }
 
-// leaves tells whether the function calls code outside its section, or may.
+// leaves reports whether the function calls code outside its section, or may.
 func (f *Function) leaves() bool {
 	for n := range f.Insts {
 		i := &f.Insts[n]
@@ -98,7 +98,7 @@ func (f *Function) leaves() bool {
 	return false
 }
 
-// starts tells whether a function of the section begins at an offset.
+// starts reports whether a function of the section begins at an offset.
 func (f *Function) starts(at int) bool {
 	n := sort.Search(len(f.Parts), func(n int) bool { return f.Parts[n].Offset >= at })
 	return n < len(f.Parts) && f.Parts[n].Offset == at

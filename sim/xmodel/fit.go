@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// A Seen is one measured point: what was changed against the plain kernel, and its time as a part of the plain one's.
+// A Seen is one measured point: what was changed against the default kernel, and its time divided by the default's.
 // Bypassing (warps or their share) and throttling (fewer warps) are the sweeps that show locality.
 type Seen struct {
 	Change
