@@ -233,6 +233,7 @@ func tuneRun(signals *relay, o policy.Options, argv, controls []string, then end
 	var progress policy.Progress
 	if !quiet {
 		lines := report.NewLines(os.Stderr, terminal)
+		lines.SetWidth(terminalWidth(os.Stderr))
 		defer lines.Close()
 		progress = lines
 	}

@@ -32,6 +32,13 @@ func NewLines(w io.Writer, tty bool) *Lines {
 	return &Lines{w: w, tty: tty, width: 110, now: time.Now, kernels: map[string]float64{}, told: map[string]string{}}
 }
 
+// SetWidth sets how many columns an overwritten line may take; below 20 it stays as it is.
+func (p *Lines) SetWidth(columns int) {
+	if columns >= 20 {
+		p.width = columns - 1
+	}
+}
+
 // Trying shows what is being done; terminals only.
 func (p *Lines) Trying(k *policy.Kernel, s policy.Shape, doing string, candidates int) {
 	p.mu.Lock()

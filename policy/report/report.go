@@ -54,7 +54,7 @@ type Entry struct {
 	Time      [2]float64      `json:"timeNs"`            // a launch, default and chosen, mean over the launches
 	Spread    [2]float64      `json:"spread"`            // half of the 95 % interval, relative, worst configuration
 	Levers    []Single        `json:"levers,omitempty"`  // what each gives alone
-	Cache     *Sensitivity    `json:"cache,omitempty"`   // how it takes to L1, where that was measured
+	Cache     *Sensitivity    `json:"cache,omitempty"`   // L1 sensitivity, where that was measured
 	Untaken   string          `json:"untaken,omitempty"` // why no build takes the recipe
 	Decision  *cache.Decision `json:"decision"`
 
@@ -164,7 +164,7 @@ func Write(w io.Writer, decisions []cache.Decision, o Options) error {
 	case len(decisions) == 0:
 		p.line("nothing is known yet: run a program that was built with gnvcc under \"gnvcc tune -- PROGRAM\"")
 	case len(entries) == 0:
-		p.line("no kernel is called so; there are %d others", len(decisions))
+		p.line("no such kernel (%d known: gnvcc report)", len(decisions))
 	case o.Kernel != nil:
 		for i, e := range entries {
 			if i > 0 {
@@ -260,7 +260,7 @@ func (p *printer) untaken(entries []Entry) {
 	}
 }
 
-// classes tells how the kernels take to L1.
+// classes tells the L1 sensitivity of kernels.
 func (p *printer) classes(entries []Entry, pictures bool) {
 	begun := false
 	for _, e := range entries {
