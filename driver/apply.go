@@ -74,6 +74,12 @@ func Build(ctx context.Context, store *cache.Store, aim Aim, out io.Writer) (int
 	for _, l := range left {
 		fmt.Fprintln(out, "gnvcc: left alone:", l)
 	}
+	if !aim.Plain && len(runs) == 0 && len(left) == 0 {
+		if all, err := recorded(store, Aim{Under: aim.Under}); err == nil && len(all) == 0 {
+			fmt.Fprintln(out, "gnvcc:", aim.unknown())
+			return 0, nil
+		}
+	}
 	if len(runs) == 0 {
 		fmt.Fprintln(out, "gnvcc:", aim.nothing(len(left)))
 		return 0, aim.enough(len(left))
@@ -93,6 +99,14 @@ func Build(ctx context.Context, store *cache.Store, aim Aim, out io.Writer) (int
 		return a.done, fmt.Errorf("%w: %d of %d commands failed", errApply, a.failed, len(runs))
 	}
 	return a.done, aim.enough(len(left) + a.left)
+}
+
+// unknown says that there is nothing that could be built again.
+func (a Aim) unknown() string {
+	if a.Under == "" {
+		return "no build is known here: build with gnvcc in nvcc's place first"
+	}
+	return fmt.Sprintf("no build in %s is known: build there with gnvcc in nvcc's place first", a.Under)
 }
 
 // nothing says that nothing is to be done, besides what is left alone.

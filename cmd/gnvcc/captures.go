@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -161,8 +160,8 @@ func replayCaptures(args []string, o policy.Options, only string, then ending) i
 	if err := o.Validate(lever.Names()); err != nil {
 		return complain("replay", err)
 	}
-	if _, err := os.Stat("/dev/nvidiactl"); err != nil {
-		return complain("replay", errors.New("there is no NVIDIA GPU here, or no driver for it: launches are replayed on the GPU that they were captured on, or one of its kind"))
+	if !driverHere() {
+		return withoutDriver("replay")
 	}
 	signals := newRelay()
 	defer signals.Close()

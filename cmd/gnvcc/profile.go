@@ -39,6 +39,9 @@ func profiles(args []string, show, asJSON bool) int {
 	case len(args) > 1 && show:
 		return complain("profile", errors.New("--show takes one program at most"))
 	}
+	if !show && !driverHere() {
+		return withoutDriver("profile")
+	}
 	store, err := openStore()
 	if err != nil {
 		return complain("profile", err)

@@ -23,7 +23,7 @@ func tuning(t *testing.T, store, script string, before func(cmd *exec.Cmd)) (cmd
 	t.Helper()
 	kit := kits.Any(t)
 	cmd = exec.Command("gnvcc", "tune", "--", "sh", "-c", script)
-	cmd.Env = append(os.Environ(), "GNVCC_NVCC="+kit.Nvcc(), "GNVCC_STORE="+store, "TMPDIR="+t.TempDir(), "TERM=dumb")
+	cmd.Env = append(os.Environ(), "GNVCC_NVCC="+kit.Nvcc(), "GNVCC_STORE="+store, "TMPDIR="+t.TempDir(), "TERM=dumb", asIfDriver+"=yes")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	out, err := cmd.StdoutPipe()
 	if err != nil {

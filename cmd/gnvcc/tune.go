@@ -152,6 +152,9 @@ func tune(o policy.Options, args, controls []string, then ending, exact, kernels
 		return complain("tune", err)
 	}
 
+	if !driverHere() {
+		return withoutDriver("tune")
+	}
 	signals := newRelay()
 	defer signals.Close()
 	exit, err := tuneRun(signals, o, args, controls, then)
@@ -400,6 +403,22 @@ func driverVersion() string {
 	}
 	m := regexp.MustCompile(`\b\d+\.\d+(\.\d+)?\b`).Find(text)
 	return string(m)
+}
+
+// driverHere tells whether anything of an NVIDIA driver is seen: one on Linux, one in a container, or Windows' under WSL. It is a variable for tests.
+var driverHere = func() bool {
+	for _, path := range []string{"/dev/nvidiactl", "/proc/driver/nvidia/version", "/dev/dxg"} {
+		if _, err := os.Stat(path); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// withoutDriver says why a verb that runs launches runs nothing, and gives the exit code.
+func withoutDriver(verb string) int {
+	fmt.Fprintf(os.Stderr, "gnvcc %s: no NVIDIA driver here: nothing was run; run it on a GPU machine (in a container with its GPUs, docker run --gpus all)\n", verb)
+	return 1
 }
 
 func isTerminal(f *os.File) bool {
