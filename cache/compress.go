@@ -105,6 +105,10 @@ func (s *Store) readObject(hash string) ([]byte, error) {
 	var first error
 	for _, path := range []string{unpacked, unpacked + packedExt} {
 		b, err := readLimited(path, maxObject)
+		if errors.Is(err, errTooLarge) { // nobody of ours writes such: it must not stand in the way of what it should be
+			os.Remove(path)
+			err = corrupt(doing, path, "%w; removed", err)
+		}
 		if err == nil && path != unpacked {
 			if b, err = unpack(b); err != nil {
 				os.Remove(path)

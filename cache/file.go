@@ -91,6 +91,8 @@ func openRegular(path string) (*os.File, fs.FileInfo, error) {
 	return f, info, nil
 }
 
+var errTooLarge = errors.New("too large")
+
 // readLimited reads a file that has at most limit bytes.
 func readLimited(path string, limit int64) ([]byte, error) {
 	f, info, err := openRegular(path)
@@ -99,7 +101,7 @@ func readLimited(path string, limit int64) ([]byte, error) {
 	}
 	defer f.Close()
 	if info.Size() > limit {
-		return nil, fmt.Errorf("%d bytes, more than the %d allowed here", info.Size(), limit)
+		return nil, fmt.Errorf("%w: %d bytes, at most %d are taken here", errTooLarge, info.Size(), limit)
 	}
 	b := make([]byte, info.Size())
 	_, err = io.ReadFull(f, b)

@@ -158,7 +158,8 @@ func TestWrites(t *testing.T) {
 	for args, want := range map[string]string{
 		"-c k.cu -o build/k.o":     "build/k.o",
 		"-c k.cu -o link/k.o":      "build/k.o",
-		"-c k.cu -odir link -o k2": "build/k2",
+		"-c k.cu -odir link -o k2": "k2", // nvcc takes no notice of -odir beside -o
+		"-c k.cu -odir link":       "build/k.o",
 		"-c x/k.cu l.cu":           "k.o l.o",
 		"-dc -odir link k.cu":      "build/k.o",
 		"-cubin k.cu":              "k.cubin",

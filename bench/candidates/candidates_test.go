@@ -56,7 +56,7 @@ func TestReal(t *testing.T) {
 		t.Fatalf("%v\n%s", err, msg)
 	}
 	file := filepath.Join(dir, "raw.json")
-	args := []string{"-gnvcc", gnvcc, "-nvcc", kit.Nvcc(), "-n", "1,2", "-runs", "1", "-out", file, "../../examples/stencil"}
+	args := []string{"-gnvcc", gnvcc, "-nvcc", kit.Nvcc(), "-n", "1,2", "-runs", "1", "-out", file, "../../examples/tripcount"}
 	if err := run(context.Background(), args); err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,7 @@
 // Command candidates measures what compiling n candidates of a kernel costs against compiling one: gnvcc tune's own compiler, real
 // nvcc tools, no GPU.
 //
-//	go run ./bench/candidates -gnvcc bin/gnvcc -nvcc /usr/local/cuda/bin/nvcc -out candidates.json examples/stencil examples/gather
+//	go run ./bench/candidates -gnvcc bin/gnvcc -nvcc /usr/local/cuda/bin/nvcc -out candidates.json examples/tripcount examples/gather
 //
 // Each argument is a folder with a Makefile that takes the compiler as NVCC and builds into O; it is built once with gnvcc. Then the first
 // kernel of it that takes hints on loads and stores is compiled by n recipes, each time with a store in which nothing of that was
