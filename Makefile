@@ -3,7 +3,7 @@
 # make demo      the examples, built with nvcc and with gnvcc; tuned and compared where there is a GPU
 # make lint      gofmt, go vet, staticcheck (where it is installed)
 # make bench     Go benchmarks
-# make install   bin/gnvcc to $(PREFIX)/bin; make uninstall takes it away
+# make install   bin/gnvcc to $(PREFIX)/bin, its manual page and completions below $(PREFIX)/share; make uninstall takes them away
 # make dist      dist/: static binaries for amd64 and arm64, with licences, and their checksums
 # make notice    NOTICE: the licences of what is linked in
 PREFIX   ?= /usr/local
@@ -45,15 +45,24 @@ lint: go
 bench: go toolkits
 	$(GO) test -run '^$$' -bench . ./...
 
+# What make install puts below $(PREFIX)/share: manual page and completions.
+SHARED = man/man1/gnvcc.1 bash-completion/completions/gnvcc zsh/site-functions/_gnvcc fish/vendor_completions.d/gnvcc.fish
+
 demo: bin/gnvcc
 	@examples/demo
 
 install: bin/gnvcc
 	install -d $(DESTDIR)$(PREFIX)/bin
 	install -m 755 bin/gnvcc $(DESTDIR)$(PREFIX)/bin/gnvcc
+	install -d $(addprefix $(DESTDIR)$(PREFIX)/share/,$(dir $(SHARED)))
+	@# From a folder that holds pages only: a verb that is a file's name is an input.
+	cd $(DESTDIR)$(PREFIX)/share/man/man1 && ../../../bin/gnvcc man >gnvcc.1 && \
+	  ../../../bin/gnvcc completion bash >../../bash-completion/completions/gnvcc && \
+	  ../../../bin/gnvcc completion zsh >../../zsh/site-functions/_gnvcc && \
+	  ../../../bin/gnvcc completion fish >../../fish/vendor_completions.d/gnvcc.fish
 
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/bin/gnvcc
+	rm -f $(DESTDIR)$(PREFIX)/bin/gnvcc $(addprefix $(DESTDIR)$(PREFIX)/share/,$(SHARED))
 
 # Two runs on one commit give the same bytes.
 NAME = gnvcc-$(if $(VERSION),$(VERSION),unknown)-linux

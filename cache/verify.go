@@ -80,6 +80,10 @@ func (c *checkup) folder() bool {
 		return false
 	}
 	if _, err := os.Stat(s.dir); err != nil {
+		if err := makeable(s.dir); err != nil {
+			c.fail(Problem, err)
+			return false
+		}
 		c.say(Note, "", "%s: no store yet, the first build makes it", s.dir)
 		return false
 	}
@@ -99,6 +103,27 @@ func (c *checkup) folder() bool {
 		c.say(level, advice, "%s: %s free", s.dir, BytesText(free))
 	}
 	return true
+}
+
+// makeable says why the first build can't make a store's folder, from the nearest folder above it that exists.
+func makeable(dir string) error {
+	doing := "make the store's folder " + dir
+	for above := dir; ; above = filepath.Dir(above) {
+		if _, err := os.Lstat(above); err != nil && above != "/" {
+			continue
+		}
+		info, err := os.Stat(above)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return &Error{Doing: doing, Path: above, Kind: ErrForeign, Err: errors.New("it is a link to nothing"),
+				Advice: "make what it points to, or set GNVCC_STORE to a folder elsewhere"}
+		case err == nil && !info.IsDir():
+			err = syscall.ENOTDIR
+		case err == nil:
+			err = syscall.Access(above, 3 /* W_OK and X_OK */)
+		}
+		return failed(doing, above, err)
+	}
 }
 
 // owner says whether somebody is the owner. Trying the lock would keep a real owner out for that moment: /proc/locks tells

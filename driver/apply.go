@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"gnvcc/cache"
+	"gnvcc/rewrite/ptx"
 )
 
 // Applying: the recorded compile commands whose kernels are now wanted otherwise than they were
@@ -189,7 +190,7 @@ func (a *applying) tell(b *beside, err error, took time.Duration) {
 	// A recipe that could not be carried out is told, and is not tried again until it changes.
 	for _, c := range b.rerun.changes {
 		if reason := reasonIn(b.notes, c); err == nil && reason != "" {
-			fmt.Fprintf(a.out, "gnvcc: %s stays as it is: %s\n", c.kernel, reason)
+			fmt.Fprintf(a.out, "gnvcc: %s stays as it is: %s\n", ptx.ShortName(c.kernel), reason)
 		}
 	}
 }

@@ -43,7 +43,7 @@ func pendingFor(store *cache.Store, aim Aim) (runs []*rerun, left []string, err 
 			continue
 		}
 		if r.command.Dir == "" {
-			left = append(left, r.changes[0].kernel+": its command is not in the store any more; build it once more")
+			left = append(left, ptx.ShortName(r.changes[0].kernel)+": its command is not in the store any more; build it once more")
 			continue
 		}
 		if aim.Plain && vanished(r.command) {
@@ -217,7 +217,7 @@ func (r *rerun) String() string {
 		if text == "" {
 			text = "nvcc's own"
 		}
-		kernels = append(kernels, ptx.StableName(c.kernel)+": "+text)
+		kernels = append(kernels, ptx.ShortName(c.kernel)+": "+text)
 	}
 	const most = 3
 	if len(kernels) > most {

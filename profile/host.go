@@ -233,7 +233,11 @@ func (d Difference) String() string {
 	if d.Same {
 		return "the same bits"
 	}
-	return fmt.Sprintf("%d words differ, first in %s at byte %d of %d (word %d): %#x instead of %#x", d.Words, d.Where, d.Offset, d.Size, d.Offset/4, d.Got, d.Want)
+	words := "words differ"
+	if d.Words == 1 {
+		words = "word differs"
+	}
+	return fmt.Sprintf("%d %s, first in %s at byte %d of %d (word %d): %#x instead of %#x", d.Words, words, d.Where, d.Offset, d.Size, d.Offset/4, d.Got, d.Want)
 }
 
 // A CandidateError is the driver's refusal to load or to launch a candidate; the process is unharmed.

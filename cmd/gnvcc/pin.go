@@ -79,7 +79,7 @@ func pinAll(ctx context.Context, name, text string, dry bool) error {
 		pinned = append(pinned, d)
 	}
 	if !found {
-		return fmt.Errorf("no kernel called %s was built with gnvcc", name)
+		return noKernel(name, c.Built())
 	}
 	for _, d := range pinned {
 		fmt.Printf("%s for %s: %s; %d registers, nvcc's own has %d; pinned, not measured\n", policy.ShortName(d.Kernel), d.Target,
@@ -97,6 +97,11 @@ func pinAll(ctx context.Context, name, text string, dry bool) error {
 		return nil
 	})
 	return errors.Join(refused, err)
+}
+
+// noKernel says that a name is none of those that were built.
+func noKernel(name string, built []driver.BuiltKernel) error {
+	return fmt.Errorf("no such kernel: no kernel called %s was built with gnvcc (%d known: gnvcc status)", name, len(built))
 }
 
 // rehearse gives the decision for a recipe on one kernel, or says what speaks against it.
@@ -120,6 +125,15 @@ func rehearse(ctx context.Context, c *compiler, b driver.BuiltKernel, r recipe.R
 	}
 	if err := policy.Pinnable(k, r); err != nil {
 		return none, err
+	}
+	if sn, err := c.store.Snapshot(); err == nil {
+		banned := driver.Banned(sn, b.Name, b.Identity)
+		sn.Close()
+		for _, lever := range banned {
+			if rewrite.Uses(r, lever) {
+				return none, fmt.Errorf("the lever %s is banned for this kernel (gnvcc unban allows it again)", lever)
+			}
+		}
 	}
 	d, err := c.Rehearse(ctx, s, r)
 	if err != nil {
@@ -290,7 +304,7 @@ func banKeys(store *cache.Store, name string) ([]string, error) {
 		}
 	}
 	if len(keys) == 0 {
-		return nil, fmt.Errorf("no kernel called %s was built with gnvcc", name)
+		return nil, noKernel(name, c.Built())
 	}
 	slices.Sort(keys)
 	return slices.Compact(keys), nil

@@ -63,7 +63,7 @@ func showReport(r reporting) int {
 	if err != nil {
 		return complain("report", err)
 	}
-	o.Untaken = untaken
+	o.Untaken, r.Untaken = untaken, untaken
 	if r.html != "" || r.csv || r.markdown || r.compare != "" {
 		if err := reportAs(r, matching(decisions, o.Kernel)); err != nil {
 			return complain("report", err)
@@ -107,7 +107,7 @@ func matching(all []cache.Decision, name *regexp.Regexp) []cache.Decision {
 
 // reportAs writes one of the other forms.
 func reportAs(r reporting, decisions []cache.Decision) error {
-	in := page.Input{Decisions: decisions, Version: version, Made: time.Now()}
+	in := page.Input{Decisions: decisions, Untaken: r.Untaken, Version: version, Made: time.Now()}
 	switch {
 	case r.csv:
 		return page.CSV(os.Stdout, in)
@@ -173,7 +173,7 @@ func explain(kernel, html string, patch bool) int {
 	}
 	switch {
 	case html != "":
-		if err := writePage(html, page.Input{Decisions: found, Version: version, Made: time.Now()}); err != nil {
+		if err := writePage(html, page.Input{Decisions: found, Untaken: untaken, Version: version, Made: time.Now()}); err != nil {
 			return complain("explain", err)
 		}
 		return 0

@@ -16,12 +16,12 @@ import (
 func CSV(w io.Writer, in Input) error {
 	out := csv.NewWriter(w)
 	rows := [][]string{{"kernel", "state", "before_ns", "after_ns", "speed_up", "launches", "registers_before", "registers_after",
-		"exactness", "recipe", "device", "target"}}
-	for _, e := range entries(in.Decisions) {
+		"exactness", "recipe", "device", "target", "not_built_because"}}
+	for _, e := range in.entries() {
 		d := e.Decision
 		rows = append(rows, []string{e.Kernel, state(e), number(e.Time[0]), number(e.Time[1]), fmt.Sprintf("%.4f", e.SpeedUp),
 			fmt.Sprint(e.Launches), fmt.Sprint(d.Evidence.Default.Registers), fmt.Sprint(d.Evidence.Chosen.Registers),
-			d.Exactness, e.Recipe, d.Evidence.Device, d.Target})
+			d.Exactness, e.Recipe, d.Evidence.Device, d.Target, e.Untaken})
 	}
 	return out.WriteAll(rows)
 }
@@ -32,11 +32,14 @@ func number(f float64) string { return fmt.Sprintf("%.1f", f) }
 func Markdown(w io.Writer, in Input) error {
 	var b strings.Builder
 	b.WriteString("| kernel | before | after | speed-up | launches | registers | built with |\n|---|---|---|---|---|---|---|\n")
-	for _, e := range entries(in.Decisions) {
+	for _, e := range in.entries() {
 		k := summary(in, e)
 		up := k.SpeedUp
 		if k.State == "pinned" || k.State == "alone" {
 			up = k.State
+		}
+		if k.Untaken != "" {
+			k.Words += "; not built: " + k.Untaken
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %d | %s | %s |\n", cell(k.Name), k.Before, k.After, up, k.Launches, k.Registers, cell(k.Words))
 	}

@@ -38,7 +38,8 @@ type Input struct {
 	Patch     func(cache.Decision) string // the recipe as source, or why there is none; may be nil
 	Version   string                      // of gnvcc
 	Made      time.Time
-	Recorded  string // where the decisions come from, if not from this machine's measurements
+	Untaken   func(cache.Decision) error // why no build takes a recipe; nil: not asked
+	Recorded  string                     // where the decisions come from, if not from this machine's measurements
 }
 
 // A Program is what one program does on the GPU.
@@ -65,6 +66,7 @@ type kernel struct {
 	Why        string
 	Checked    string
 	Note       string
+	Untaken    string // why no build takes the recipe
 	Device     string
 	Toolkit    string
 	Date       string
@@ -125,7 +127,7 @@ func Write(w io.Writer, in Input) error {
 
 // gather makes the kernels, those that take most time first.
 func gather(in Input) []kernel {
-	all := entries(in.Decisions)
+	all := in.entries()
 	out := make([]kernel, 0, len(all))
 	for i, e := range all {
 		k := summary(in, e)
@@ -139,10 +141,13 @@ func gather(in Input) []kernel {
 }
 
 // entries sums decisions up, those that take most time first.
-func entries(decisions []cache.Decision) []report.Entry {
-	all := make([]report.Entry, 0, len(decisions))
-	for _, d := range decisions {
-		all = append(all, report.NewEntry(d))
+func entries(decisions []cache.Decision) []report.Entry { return Input{Decisions: decisions}.entries() }
+
+// entries does so with why no build takes the recipes of some.
+func (in Input) entries() []report.Entry {
+	all := make([]report.Entry, 0, len(in.Decisions))
+	for _, d := range in.Decisions {
+		all = append(all, report.Options{Untaken: in.Untaken}.Entry(d))
 	}
 	sort.SliceStable(all, func(i, j int) bool { return all[i].Total() > all[j].Total() })
 	return all
@@ -152,7 +157,7 @@ func entries(decisions []cache.Decision) []report.Entry {
 func summary(in Input, e report.Entry) kernel {
 	d := e.Decision
 	ev := &d.Evidence
-	k := kernel{Name: e.Kernel, Mangled: d.Kernel, State: state(e), Recipe: e.Recipe, Words: e.Words, Note: ev.Note,
+	k := kernel{Name: e.Kernel, Mangled: d.Kernel, State: state(e), Recipe: e.Recipe, Words: e.Words, Note: ev.Note, Untaken: e.Untaken,
 		Device: ev.Device, Date: d.Time.Format("2006-01-02 15:04"), Total: e.Total(), ratio: e.Ratio, Launches: e.Launches, Why: Why(e),
 		Before: "-", After: "-", SpeedUp: "-"}
 	if in.Toolkit != nil {

@@ -14,7 +14,7 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// How a kernel takes to L1: the five classes of Li's thesis (2016; section 5.3 names them, 5.9 describes their curves, Figs.
+// L1 sensitivity of a kernel: the five classes of Li's thesis (2016; section 5.3 names them, 5.9 describes their curves, Figs.
 // 5.39 to 5.43), told from the times that were measured over the bypassing thresholds.
 //
 // A curve has, from left to right, bypass-all (ld=L1::no_allocate), the thresholds (bypass=K: K warps of a block use L1), and
