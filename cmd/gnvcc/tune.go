@@ -234,11 +234,12 @@ func tuneRun(signals *relay, o policy.Options, argv, controls []string, then end
 
 	terminal := isTerminal(os.Stderr)
 	var progress policy.Progress
+	var far func(n, of int, end time.Time)
 	if !quiet {
 		lines := report.NewLines(os.Stderr, terminal)
 		lines.SetWidth(terminalWidth(os.Stderr))
 		defer lines.Close()
-		progress = lines
+		progress, far = lines, lines.At
 	}
 	o.Driver = driverVersion()
 	note := func(format string, args ...any) {
@@ -266,7 +267,7 @@ func tuneRun(signals *relay, o policy.Options, argv, controls []string, then end
 		tuner = search.NewTuner(signals.rest, o, compiler, book, memos{store}, progress)
 		var w *twin
 		if w, err = newTwin(ctx, store, toolkit.Dir(), run, then.budget); err == nil {
-			w.tuner, w.say, started = tuner, note, true
+			w.tuner, w.say, w.at, started = tuner, note, far, true
 			exit, err = w.tune(signals, o, then.again, func(l *profile.Launch) error { return tunable(compiler, o, l) })
 		}
 	}

@@ -39,7 +39,8 @@ type twin struct {
 	limits   capture.Limits
 	budget   time.Duration // for the run
 	say      func(format string, args ...any)
-	counted  bool // the tuner knows how often things were launched
+	at       func(n, of int, end time.Time) // is told how far the search is; may be nil
+	counted  bool                           // the tuner knows how often things were launched
 }
 
 // captures opens the captures in the user's store.
@@ -190,6 +191,9 @@ func (w *twin) search(ctx context.Context, list []*capture.Manifest, shares []fl
 			return
 		}
 		w.say("replaying %s (%.0f %%): %d of %d captures, at most %.0f s", policy.ShortName(m.Kernel), 100*shares[i], i+1, len(list), max(part, least).Seconds())
+		if w.at != nil {
+			w.at(i+1, len(list), begun.Add(w.budget))
+		}
 		w.tuner.SetBudget(max(part*2/3, least)) // the rest is for checks on varied data
 		w.one(ctx, m)
 	}

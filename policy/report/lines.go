@@ -25,6 +25,15 @@ type Lines struct {
 	told    map[string]string // by configuration: what was said last
 	begun   time.Time
 	at      string
+	n, of   int       // which of how many captures is searched on; 0 of 0: not known
+	end     time.Time // when the budget is used up
+}
+
+// At tells how far a run is: the n-th of so many captures, and when its budget ends.
+func (p *Lines) At(n, of int, end time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.n, p.of, p.end = n, of, end
 }
 
 // NewLines makes a Progress that writes to w; tty tells whether w is a terminal.
@@ -49,12 +58,16 @@ func (p *Lines) Trying(k *policy.Kernel, s policy.Shape, doing string, candidate
 	if !p.tty {
 		return
 	}
-	text := fmt.Sprintf("gnvcc: tuning %s at %s: %s", k.Label(), s, doing)
+	far := ""
+	if p.of > 0 {
+		far = fmt.Sprintf("[%d of %d, %.0f s left] ", p.n, p.of, max(p.end.Sub(p.now()).Seconds(), 0))
+	}
+	text := "gnvcc: " + far + fmt.Sprintf("tuning %s at %s: %s", k.Label(), s, doing)
 	if candidates > 0 {
 		text += fmt.Sprintf(" (%d)", candidates)
 	}
-	if n, geo := p.won(); n > 0 {
-		text += fmt.Sprintf("; so far %d faster, %.2fx", n, geo)
+	if n, best := p.won(); n > 0 {
+		text += fmt.Sprintf("; so far %d faster, best %.2fx", n, best)
 	}
 	p.overwrite(text)
 }
@@ -119,13 +132,12 @@ func (p *Lines) Close() {
 	}
 }
 
-func (p *Lines) won() (int, float64) {
-	product, n := 1.0, 0
+// won tells how many configurations became faster, and the largest speed-up.
+func (p *Lines) won() (n int, best float64) {
 	for _, r := range p.kernels {
-		product *= 1 / r
-		n++
+		best = max(best, 1/r)
 	}
-	return n, geomean(product, n)
+	return len(p.kernels), best
 }
 
 func (p *Lines) overwrite(text string) {

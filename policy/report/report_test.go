@@ -156,6 +156,7 @@ func TestProgress(t *testing.T) {
 		p.Trying(k, s, "caps and hints", 24)
 		p.Trying(k, s, "comparing the best again", 0)
 		p.Tuned(k, s, policy.Outcome{Recipe: "maxnreg=48", Ratio: stats.Interval{Estimate: 0.8, N: 9}, Before: cache.Time{Median: 1e5}, Tried: 24, Other: 2})
+		p.At(2, 7, time.Unix(34, 0))
 		p.Trying(k, half, "caps and hints", 24)
 		p.Tuned(k, half, policy.Outcome{Before: cache.Time{Median: 5e4}, Tried: 24})
 		p.Alone(k, s, "captured into a graph")
