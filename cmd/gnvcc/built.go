@@ -66,6 +66,9 @@ func buildNow(verb string, args []string, aim driver.Aim) int {
 		store, opening := openStore()
 		if err = opening; err == nil {
 			_, err = driver.Build(ctx, store, aim, os.Stdout)
+			if warning := driver.CcacheWarning(store); warning != "" {
+				fmt.Fprintf(os.Stderr, "gnvcc %s: %s\n", verb, warning)
+			}
 		}
 	}
 	if err != nil {
