@@ -408,7 +408,7 @@ func driverVersion() string {
 
 // driverHere tells whether anything of an NVIDIA driver is seen: one on Linux, one in a container, or Windows' under WSL. It is a variable for tests.
 var driverHere = func() bool {
-	for _, path := range []string{"/dev/nvidiactl", "/proc/driver/nvidia/version", "/dev/dxg"} {
+	for _, path := range []string{"/dev/nvidiactl", "/proc/driver/nvidia/version", "/dev/dxg", "/dev/nvmap"} {
 		if _, err := os.Stat(path); err == nil {
 			return true
 		}
