@@ -8,6 +8,7 @@ import (
 	"os"
 	"regexp"
 	"sort"
+	"sync"
 
 	"gnvcc/cache"
 )
@@ -139,7 +140,7 @@ func Clean(ctx context.Context, store *cache.Store, all bool) (Cleaned, error) {
 }
 
 // hashText finds the names of objects in records.
-var hashText = regexp.MustCompile(`[0-9a-f]{64}`)
+var hashText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[0-9a-f]{64}`) })
 
 // forgetBuilds removes records of builds, and gathers the hashes that the other ones name.
 func forgetBuilds(ctx context.Context, store *cache.Store, all bool, named map[string]bool) (int, error) {
@@ -177,7 +178,7 @@ func forgetBuilds(ctx context.Context, store *cache.Store, all bool, named map[s
 	}
 	for _, bucket := range []string{cache.Decisions, cache.Pins, cache.Bans} {
 		err := sn.Each(bucket, "", func(k string, raw []byte) error {
-			for _, hash := range hashText.FindAll(raw, -1) {
+			for _, hash := range hashText().FindAll(raw, -1) {
 				named[string(hash)] = true
 			}
 			return nil

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"gnvcc/cache"
 	"gnvcc/driver"
@@ -141,7 +142,7 @@ func (p *patching) put(file string, line int, text string) {
 	p.edits[file][line] = text
 }
 
-var global = regexp.MustCompile(`__global__\s+(?:static\s+|inline\s+)*void\b`)
+var global = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`__global__\s+(?:static\s+|inline\s+)*void\b`) })
 
 // cap gives the kernel a register cap.
 func (p *patching) cap(s *driver.Source, registers string) error {
@@ -151,7 +152,7 @@ func (p *patching) cap(s *driver.Source, registers string) error {
 	}
 	for n := s.Code.Line; n > 0 && n > s.Code.Line-4 && n <= len(lines); n-- {
 		text := lines[n-1]
-		at := global.FindAllStringIndex(text, -1)
+		at := global().FindAllStringIndex(text, -1)
 		if len(at) != 1 {
 			continue
 		}

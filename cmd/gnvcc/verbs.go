@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 )
@@ -180,11 +181,11 @@ func doubled(c *cobra.Command, args []string) []string {
 }
 
 // A plainWord may be a mistyped verb: nvcc takes no input without a suffix.
-var plainWord = regexp.MustCompile(`^[a-z]{2,12}$`)
+var plainWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z]{2,12}$`) })
 
 // hint says which verb a word may be meant for; nvcc then refuses the word in its own way.
 func hint(word string) {
-	if !plainWord.MatchString(word) {
+	if !plainWord().MatchString(word) {
 		return
 	}
 	if _, err := os.Lstat(word); err == nil {

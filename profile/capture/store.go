@@ -55,8 +55,8 @@ var coders = sync.OnceValues(func() (*zstd.Encoder, *zstd.Decoder) {
 	return e, d
 })
 
-var hashes = regexp.MustCompile(`^[0-9a-f]{64}$`)
-var ids = regexp.MustCompile(`^[0-9a-f]{16}$`)
+var hashes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{64}$`) })
+var ids = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{16}$`) })
 
 func (s *Store) chunkPath(hash string) string {
 	return filepath.Join(s.dir, "chunks", hash[:2], hash+".zst")
@@ -78,7 +78,7 @@ func (s *Store) put(b []byte) (Chunk, error) {
 
 // get gives a chunk's content, which is what its hash says.
 func (s *Store) get(c Chunk) ([]byte, error) {
-	if !hashes.MatchString(c.Hash) {
+	if !hashes().MatchString(c.Hash) {
 		return nil, damaged("a chunk called %q", c.Hash)
 	}
 	b, err := os.ReadFile(s.chunkPath(c.Hash))
@@ -236,7 +236,7 @@ func (s *Store) Keep(m *Manifest) error {
 
 // Load reads a manifest.
 func (s *Store) Load(id string) (*Manifest, error) {
-	if !ids.MatchString(id) {
+	if !ids().MatchString(id) {
 		return nil, fmt.Errorf("no capture is called %q", id)
 	}
 	text, err := os.ReadFile(filepath.Join(s.dir, "launches", id+".json"))
@@ -300,7 +300,7 @@ func (s *Store) Code(m *Manifest) ([]byte, error) { return s.get(m.Code) }
 
 // Drop removes a capture; its chunks go with the next Trim.
 func (s *Store) Drop(id string) error {
-	if !ids.MatchString(id) {
+	if !ids().MatchString(id) {
 		return fmt.Errorf("no capture is called %q", id)
 	}
 	if err := os.Remove(filepath.Join(s.dir, "launches", id+".json")); err != nil {
@@ -358,7 +358,7 @@ func (s *Store) Trim(l Limits) error {
 func (m *Manifest) hashes() []string {
 	var out []string
 	add := func(c Chunk) {
-		if hashes.MatchString(c.Hash) {
+		if hashes().MatchString(c.Hash) {
 			out = append(out, c.Hash)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"gnvcc/rewrite/ptx"
 )
@@ -94,7 +95,9 @@ func (a *analysis) state(f *ptx.Func) (*state, error) {
 	return s, nil
 }
 
-var call = regexp.MustCompile(`(?s)\bcall(?:\.uni)?\s*(?:\(\s*([^)]*?)\s*\)\s*,)?\s*([^\s,;(]+)\s*(?:,\s*\(\s*([^)]*?)\s*\))?\s*(?:,\s*[\w$%]+)?\s*;`)
+var call = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?s)\bcall(?:\.uni)?\s*(?:\(\s*([^)]*?)\s*\)\s*,)?\s*([^\s,;(]+)\s*(?:,\s*\(\s*([^)]*?)\s*\))?\s*(?:,\s*[\w$%]+)?\s*;`)
+})
 
 // A register's definitions in one pass.
 type defs struct {
@@ -243,7 +246,7 @@ func (a *analysis) kept(s *state, base string, ops []string) bool {
 
 // call goes into the user's function that is called, or looks at the arguments of one of CUDA's.
 func (a *analysis) call(s *state, text string, args, results map[string]value, types map[string]string, check bool) error {
-	m := call.FindStringSubmatch(text)
+	m := call().FindStringSubmatch(text)
 	if m == nil || strings.HasPrefix(m[2], "%") {
 		return fmt.Errorf("it calls a function by a pointer, so that it can't be told whether constants change its bits")
 	}

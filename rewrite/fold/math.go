@@ -3,6 +3,7 @@ package fold
 import (
 	"regexp"
 	"strings"
+	"sync"
 
 	"gnvcc/rewrite/ptx"
 )
@@ -49,7 +50,9 @@ func approximate(base string, op []byte) bool {
 	return ptx.HasModifier(op, "approx") || ptx.HasModifier(op, "full") || ptx.HasModifier(op, "ftz")
 }
 
-var constants = regexp.MustCompile(`\b0(?:[fF]([0-9a-fA-F]{8})|[dD]([0-9a-fA-F]{16}))\b`)
+var constants = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b0(?:[fF]([0-9a-fA-F]{8})|[dD]([0-9a-fA-F]{16}))\b`)
+})
 
 // Suspect tells from a kernel's PTX as it is built whether it may hold any function that is not exact, so that Check is needed. CUDA's
 // functions stand there in line: those that are not exact have roots, approximate instructions, or the coefficients of a
@@ -72,7 +75,7 @@ func Suspect(m *ptx.Module, entry string) bool {
 				return true
 			}
 		}
-		for _, c := range constants.FindAllStringSubmatch(text, -1) {
+		for _, c := range constants().FindAllStringSubmatch(text, -1) {
 			if c[1] != "" && !strings.HasSuffix(c[1], "000") || c[2] != "" && !strings.HasSuffix(c[2], "0000000000") {
 				return true
 			}

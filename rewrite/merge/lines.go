@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"sync"
 
 	"gnvcc/rewrite/ptx"
 )
@@ -22,14 +23,14 @@ type lines struct {
 }
 
 var (
-	fileLine  = regexp.MustCompile(`(?m)^[ \t]*\.file[ \t]+(\d+)[ \t]+(.*?)[ \t]*$`)
-	debugStr  = regexp.MustCompile(`(?s)\.section[ \t]+\.debug_str\s*\{(.*?)\}`)
-	debugInfo = regexp.MustCompile(`\.section[ \t]+\.debug_(info|abbrev|loc|frame)\b`)
-	strLabel  = regexp.MustCompile(`^([\w$]+):`)
-	strByte   = regexp.MustCompile(`\.b8\s+(\d+)`)
-	locFile   = regexp.MustCompile(`(\.loc[ \t]+|inlined_at[ \t]+)(\d+)`)
-	locLabel  = regexp.MustCompile(`(function_name[ \t]+)([\w$]+)`)
-	locOffset = regexp.MustCompile(`function_name[ \t]+[\w$]+\+`)
+	fileLine  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^[ \t]*\.file[ \t]+(\d+)[ \t]+(.*?)[ \t]*$`) })
+	debugStr  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)\.section[ \t]+\.debug_str\s*\{(.*?)\}`) })
+	debugInfo = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\.section[ \t]+\.debug_(info|abbrev|loc|frame)\b`) })
+	strLabel  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([\w$]+):`) })
+	strByte   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\.b8\s+(\d+)`) })
+	locFile   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(\.loc[ \t]+|inlined_at[ \t]+)(\d+)`) })
+	locLabel  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(function_name[ \t]+)([\w$]+)`) })
+	locOffset = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`function_name[ \t]+[\w$]+\+`) })
 )
 
 func readLines(module []byte) *lines {
@@ -37,12 +38,12 @@ func readLines(module []byte) *lines {
 	if !bytes.Contains(module, []byte(".file")) {
 		return l
 	}
-	for _, m := range fileLine.FindAllSubmatch(module, -1) {
+	for _, m := range fileLine().FindAllSubmatch(module, -1) {
 		l.files[string(m[1])] = string(m[2])
 		l.number[string(m[2])] = string(m[1])
 	}
-	l.debug = debugInfo.Match(module)
-	if m := debugStr.FindSubmatch(module); m != nil {
+	l.debug = debugInfo().Match(module)
+	if m := debugStr().FindSubmatch(module); m != nil {
 		name, text := "", []byte(nil)
 		flush := func() {
 			if name != "" {
@@ -52,12 +53,12 @@ func readLines(module []byte) *lines {
 		}
 		for _, line := range bytes.Split(m[1], []byte("\n")) {
 			line = bytes.TrimSpace(line)
-			if n := strLabel.FindSubmatch(line); n != nil {
+			if n := strLabel().FindSubmatch(line); n != nil {
 				flush()
 				name, text = string(n[1]), nil
 				line = line[len(n[0]):]
 			}
-			for _, b := range strByte.FindAllSubmatch(line, -1) {
+			for _, b := range strByte().FindAllSubmatch(line, -1) {
 				if v, err := strconv.ParseUint(string(b[1]), 10, 8); err == nil {
 					text = append(text, byte(v))
 				}
@@ -85,17 +86,17 @@ func (l *lines) translate(f *ptx.Func, from *lines) ([]byte, error) {
 		}
 		old := text[s.Start:s.End]
 		known := true
-		now := locFile.ReplaceAllFunc(old, func(m []byte) []byte {
-			p := locFile.FindSubmatch(m)
+		now := locFile().ReplaceAllFunc(old, func(m []byte) []byte {
+			p := locFile().FindSubmatch(m)
 			n, ok := l.number[from.files[string(p[2])]]
 			known = known && ok
 			return append(append([]byte(nil), p[1]...), n...)
 		})
-		if locOffset.Match(now) {
+		if locOffset().Match(now) {
 			known = false
 		}
-		now = locLabel.ReplaceAllFunc(now, func(m []byte) []byte {
-			p := locLabel.FindSubmatch(m)
+		now = locLabel().ReplaceAllFunc(now, func(m []byte) []byte {
+			p := locLabel().FindSubmatch(m)
 			n, ok := l.text[from.label[string(p[2])]]
 			known = known && ok
 			return append(append([]byte(nil), p[1]...), n...)
