@@ -3,6 +3,7 @@ package cache
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -105,19 +106,18 @@ func (s *Store) readObject(hash string) ([]byte, error) {
 	var first error
 	for _, path := range []string{unpacked, unpacked + packedExt} {
 		b, err := readLimited(path, maxObject)
-		if errors.Is(err, errTooLarge) { // nobody of ours writes such: it must not stand in the way of what it should be
-			os.Remove(path)
-			err = corrupt(doing, path, "%w; removed", err)
-		}
+		damaged := errors.Is(err, errTooLarge) // nobody of ours writes such
 		if err == nil && path != unpacked {
-			if b, err = unpack(b); err != nil {
-				os.Remove(path)
-				err = corrupt(doing, path, "%w; removed", err)
-			}
+			b, err = unpack(b)
+			damaged = err != nil
 		}
 		if err == nil && Hash(b) != hash {
+			err = fmt.Errorf("the content (%d bytes) has another hash", len(b))
+			damaged = true
+		}
+		if damaged { // it must not stand in the way of what it should be
 			os.Remove(path)
-			err = corrupt(doing, path, "the content (%d bytes) has another hash; removed", len(b))
+			err = corrupt(doing, path, "%w; removed", err)
 		}
 		if err == nil {
 			if info, err := os.Stat(path); err == nil {

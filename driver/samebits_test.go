@@ -16,11 +16,7 @@ func TestSameBits(t *testing.T) {
 		"int main() { folds<<<1, 1>>>(0, 0, 0, P()); plain<<<1, 1>>>(0, 0, 0, P()); data<<<1, 1>>>(0, 0, 0, 0); }\n"
 	for _, version := range []string{"11.8", "12.4", "13.0", "13.3", "13.5"} {
 		t.Run(version, func(t *testing.T) {
-			p := newProject(t, version, map[string]string{"k.cu": text})
-			p.gnvcc("-arch=sm_80", "k.cu", "-o", "app")
-			c := NewCompiler(p.store, t.TempDir())
-			hash := p.cubin("app", "sm_80")
-			for _, q := range []struct{ kernel, recipe, refusal string }{
+			c := tryRecipes(t, version, text, []attempt{
 				{"_Z5foldsPffi1P", "spec{x=1.7}", "become constant"},
 				{"_Z5foldsPffi1P", "spec{n=64}", "become constant"},
 				{"_Z5foldsPffi1P", "guard{n=64}", "become constant"},
@@ -29,20 +25,7 @@ func TestSameBits(t *testing.T) {
 				{"_Z5foldsPffi1P", "maxnreg=40", ""},
 				{"_Z5plainPffi1P", "spec{x=1.7,n=64,s.f=0.5} unroll=4", ""},
 				{"_Z4dataPfPKffi", "spec{x=1.7,n=64} unroll=4", ""},
-			} {
-				s, err := c.Kernel(hash, q.kernel)
-				if err != nil {
-					t.Fatal(err)
-				}
-				r, err := s.Code.Resolve(mustParse(t, q.recipe), s.Signature)
-				if err != nil {
-					t.Fatal(err)
-				}
-				_, err = c.Compile(context.Background(), s, r)
-				if (err != nil) != (q.refusal != "") || err != nil && !strings.Contains(err.Error(), q.refusal) {
-					t.Errorf("%s of %s: %v", q.recipe, q.kernel, err)
-				}
-			}
+			})
 			if runs, _ := c.Spent("cicc"); runs != 3 {
 				t.Errorf("%d runs of cicc for one text at -O1 and two variants", runs)
 			}
@@ -58,30 +41,40 @@ func TestSameSums(t *testing.T) {
 		"int main() { both<<<1, 1>>>(0, 0, 0); power<<<1, 1>>>(0, 0, 0); saxpy<<<1, 1>>>(0, 0, 0); }\n"
 	for _, version := range []string{"11.8", "12.4", "13.0", "13.3", "13.5"} {
 		t.Run(version, func(t *testing.T) {
-			p := newProject(t, version, map[string]string{"k.cu": text})
-			p.gnvcc("-arch=sm_80", "k.cu", "-o", "app")
-			c := NewCompiler(p.store, t.TempDir())
-			hash := p.cubin("app", "sm_80")
-			for _, q := range []struct{ kernel, recipe, refusal string }{
+			tryRecipes(t, version, text, []attempt{
 				{"_Z4bothPfff", "spec{x=1.7,y=3.3}", "would be rounded"},
 				{"_Z4bothPfff", "spec{x=1.7}", ""},
 				{"_Z5powerPffi", "spec{n=4}", "contracted"},
 				{"_Z5powerPffi", "unroll=full", "contracted"},
 				{"_Z5saxpyPffi", "spec{x=1.7,n=64} unroll=4", ""},
-			} {
-				s, err := c.Kernel(hash, q.kernel)
-				if err != nil {
-					t.Fatal(err)
-				}
-				r, err := s.Code.Resolve(mustParse(t, q.recipe), s.Signature)
-				if err != nil {
-					t.Fatal(err)
-				}
-				_, err = c.Compile(context.Background(), s, r)
-				if (err != nil) != (q.refusal != "") || err != nil && !strings.Contains(err.Error(), q.refusal) {
-					t.Errorf("%s of %s: %v", q.recipe, q.kernel, err)
-				}
-			}
+			})
 		})
 	}
+}
+
+// An attempt is a recipe for a kernel, and a part of the reason for which it must be refused; "": it must not.
+type attempt struct{ kernel, recipe, refusal string }
+
+// tryRecipes builds a program and compiles its kernels by recipes. It gives the compiler, for what that took.
+func tryRecipes(t *testing.T, version, text string, attempts []attempt) *Compiler {
+	t.Helper()
+	p := newProject(t, version, map[string]string{"k.cu": text})
+	p.gnvcc("-arch=sm_80", "k.cu", "-o", "app")
+	c := NewCompiler(p.store, t.TempDir())
+	hash := p.cubin("app", "sm_80")
+	for _, q := range attempts {
+		s, err := c.Kernel(hash, q.kernel)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := s.Code.Resolve(mustParse(t, q.recipe), s.Signature)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = c.Compile(context.Background(), s, r)
+		if (err != nil) != (q.refusal != "") || err != nil && !strings.Contains(err.Error(), q.refusal) {
+			t.Errorf("%s of %s: %v", q.recipe, q.kernel, err)
+		}
+	}
+	return c
 }

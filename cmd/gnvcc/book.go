@@ -37,7 +37,16 @@ func openStore() (*cache.Store, error) {
 	return cache.Open(dir)
 }
 
-// openBook opens the store and brings it up to date with what builds have noted.
+// newBook opens the store as openBook does, where the verb has nothing to do with it before.
+func newBook(ctx context.Context) (*book, error) {
+	store, err := openStore()
+	if err != nil {
+		return nil, err
+	}
+	return openBook(ctx, store)
+}
+
+// openBook brings a store up to date with what builds have noted.
 func openBook(ctx context.Context, store *cache.Store) (*book, error) {
 	b := &book{ctx: ctx, store: store}
 	return b, b.Publish()

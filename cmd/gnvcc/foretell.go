@@ -42,13 +42,11 @@ func predict(kernel string) int {
 
 // foretold prints what can be foretold of the kernels of a name, and says how many there are.
 func foretold(ctx context.Context, name *regexp.Regexp) (n int, err error) {
-	store, err := openStore()
+	book, err := newBook(ctx)
 	if err != nil {
 		return 0, err
 	}
-	if _, err := openBook(ctx, store); err != nil {
-		return 0, err
-	}
+	store := book.store
 	c, err := newCompiler(store)
 	if err != nil {
 		return 0, err

@@ -46,14 +46,11 @@ type forgotten struct {
 
 // forgetting does it, and tells of it.
 func forgetting(ctx context.Context, name string, all, dry bool) error {
-	store, err := openStore()
+	b, err := newBook(ctx)
 	if err != nil {
 		return err
 	}
-	b, err := openBook(ctx, store)
-	if err != nil {
-		return err
-	}
+	store := b.store
 	known, err := meant(store, name, all)
 	if err != nil {
 		return err

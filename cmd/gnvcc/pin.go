@@ -50,14 +50,11 @@ func pinAll(ctx context.Context, name, text string, dry bool) error {
 	if r.IsDefault() {
 		return errors.New("an empty recipe is nvcc's own code: gnvcc ban KERNEL LEVER keeps a kernel from being changed, gnvcc unpin takes a pinned recipe back")
 	}
-	store, err := openStore()
+	book, err := newBook(ctx)
 	if err != nil {
 		return err
 	}
-	book, err := openBook(ctx, store)
-	if err != nil {
-		return err
-	}
+	store := book.store
 	c, err := newCompiler(store)
 	if err != nil {
 		return err
@@ -171,14 +168,11 @@ func unpin(kernel string) int {
 
 // drop removes the records of a bucket for a kernel.
 func drop(verb, bucket, name, what string) int {
-	store, err := openStore()
+	b, err := newBook(context.Background())
 	if err != nil {
 		return complain(verb, err)
 	}
-	b, err := openBook(context.Background(), store)
-	if err != nil {
-		return complain(verb, err)
-	}
+	store := b.store
 	var keys []string
 	err = records(store, bucket, func(d cache.Decision) {
 		if called(d.Kernel, d.Identity, name) {
@@ -247,14 +241,11 @@ func banning(name string, levers []string, add bool) error {
 		}
 	}
 	ctx := context.Background()
-	store, err := openStore()
+	b, err := newBook(ctx)
 	if err != nil {
 		return err
 	}
-	b, err := openBook(ctx, store)
-	if err != nil {
-		return err
-	}
+	store := b.store
 	keys, err := banKeys(store, name)
 	if err != nil {
 		return err

@@ -15,13 +15,11 @@ import (
 // foresee prints what can be said, without a GPU, of all kernels that were built.
 func foresee(o report.Options) int {
 	ctx := context.Background()
-	store, err := openStore()
+	book, err := newBook(ctx)
 	if err != nil {
 		return complain("report", err)
 	}
-	if _, err := openBook(ctx, store); err != nil {
-		return complain("report", err)
-	}
+	store := book.store
 	c, err := newCompiler(store)
 	if err != nil {
 		return complain("report", err)

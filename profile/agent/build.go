@@ -93,7 +93,7 @@ func Build(ctx context.Context, root, out string) (string, error) {
 	})
 }
 
-// BuildProgram builds a program that shares the agent's hashes (hash.h, hash.ptx), in the same way as the agent is built. source has
+// BuildProgram builds a program that shares the agent's hashes (hash.h, hash.ptx, embed.h), in the same way as the agent is built. source has
 // its files in a folder of that name.
 func BuildProgram(ctx context.Context, root, out, name string, source fs.FS) (string, error) {
 	cupti, err := Find(root)
@@ -123,7 +123,7 @@ func WriteSource(dir string, source fs.FS) error {
 
 func withHashes(source fs.FS) (map[string][]byte, error) {
 	files, err := read(source)
-	for _, shared := range []string{"hash.h", "hash.ptx"} {
+	for _, shared := range []string{"embed.h", "hash.h", "hash.ptx"} {
 		if err == nil {
 			files[shared], err = embedded.ReadFile("source/" + shared)
 		}

@@ -1,13 +1,9 @@
 package fold
 
 import (
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/ptx/ptxtest"
 )
 
@@ -15,18 +11,7 @@ import (
 func TestContracts(t *testing.T) {
 	for _, kit := range ptxtest.Toolkits(t) {
 		t.Run(kit.Version, func(t *testing.T) {
-			out := filepath.Join(t.TempDir(), "k.ptx")
-			if text, err := exec.Command(kit.Nvcc(), "-arch=sm_80", "-ptx", "testdata/sums.cu", "-o", out).CombinedOutput(); err != nil {
-				t.Fatalf("%v\n%s", err, text)
-			}
-			text, err := os.ReadFile(out)
-			if err != nil {
-				t.Fatal(err)
-			}
-			m, err := ptx.Parse(text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := read(t, kit, "testdata/sums.cu")
 			for _, e := range m.Entries() {
 				fixed := Fixed{Params: map[int]bool{}, Dims: map[string]bool{"ntid.x": true}}
 				for i := range e.Params {

@@ -1,9 +1,6 @@
 package fold
 
 import (
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -15,7 +12,7 @@ import (
 func TestKernels(t *testing.T) {
 	for _, kit := range ptxtest.Toolkits(t) {
 		for _, flag := range []string{"-DPLAIN", "-DTABLE"} {
-			t.Run(kit.Version+flag, func(t *testing.T) { judge(t, compile(t, kit.Nvcc(), flag)) })
+			t.Run(kit.Version+flag, func(t *testing.T) { judge(t, read(t, kit, "testdata/kernels.cu", "-Xcicc", "-O1", flag)) })
 		}
 	}
 }
@@ -36,18 +33,7 @@ func judge(t *testing.T, m *ptx.Module) {
 // TestEnds: what is found about a kernel with loops in loops comes to an end.
 func TestEnds(t *testing.T) {
 	kits := ptxtest.Toolkits(t)
-	out := filepath.Join(t.TempDir(), "k.ptx")
-	if text, err := exec.Command(kits[len(kits)-1].Nvcc(), "-arch=sm_80", "-I../../examples/common", "-Xcicc", "-O1", "-ptx", "../../examples/occupancy/occupancy.cu", "-o", out).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, text)
-	}
-	text, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := ptx.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := read(t, kits[len(kits)-1], "../../examples/occupancy/occupancy.cu", "-I../../examples/common", "-Xcicc", "-O1")
 	for _, e := range m.Entries() {
 		if err := Check(m, e.Name, Fixed{}, func(string) bool { return false }); err != nil {
 			t.Error(err)
@@ -58,18 +44,7 @@ func TestEnds(t *testing.T) {
 // TestSuspect: where a kernel is not suspected, Check has nothing against it.
 func TestSuspect(t *testing.T) {
 	for _, kit := range ptxtest.Toolkits(t) {
-		out := filepath.Join(t.TempDir(), "k.ptx")
-		if text, err := exec.Command(kit.Nvcc(), "-arch=sm_80", "-ptx", "testdata/kernels.cu", "-o", out).CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, text)
-		}
-		text, err := os.ReadFile(out)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, err := ptx.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := read(t, kit, "testdata/kernels.cu")
 		for _, e := range m.Entries() {
 			if !Suspect(m, e.Name) && strings.Contains(e.Name, "no_") {
 				t.Errorf("%s: %s is not suspected", kit.Version, e.Name)
@@ -84,7 +59,7 @@ func TestSuspect(t *testing.T) {
 // TestFlags: where divisions are approximate and results are flushed, a constant that the compiler computed has other bits.
 func TestFlags(t *testing.T) {
 	kits := ptxtest.Toolkits(t)
-	m := compile(t, kits[len(kits)-1].Nvcc(), "-use_fast_math")
+	m := read(t, kits[len(kits)-1], "testdata/kernels.cu", "-Xcicc", "-O1", "-use_fast_math")
 	e := ""
 	for _, f := range m.Entries() {
 		if strings.Contains(f.Name, "ok_plain") {
@@ -96,18 +71,10 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-func compile(t *testing.T, nvcc string, flags ...string) *ptx.Module {
+// read compiles a program to PTX and reads that.
+func read(t *testing.T, kit ptxtest.Toolkit, file string, flags ...string) *ptx.Module {
 	t.Helper()
-	out := filepath.Join(t.TempDir(), "k.ptx")
-	cmd := exec.Command(nvcc, append(flags, "-arch=sm_80", "-Xcicc", "-O1", "-ptx", "testdata/kernels.cu", "-o", out)...)
-	if text, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, text)
-	}
-	text, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := ptx.Parse(text)
+	m, err := ptx.Parse(kit.PTX(t, file, append(flags, "-arch=sm_80")...))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@
 // The file is a list of records: u32 type, u32 zero, u64 length, body. profile/capture/raw.go tells of the bodies.
 #define _GNU_SOURCE
 #include "agent.h"
+#include "embed.h"
 #include "hash.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -18,15 +19,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-// hash.ptx, as text with a zero at its end.
-__asm__(".section .rodata\n"
-        ".global gnvcc_hash_ptx\n"
-        ".hidden gnvcc_hash_ptx\n"
-        "gnvcc_hash_ptx:\n"
-        ".incbin \"hash.ptx\"\n"
-        ".byte 0\n"
-        ".previous\n");
-extern const char gnvcc_hash_ptx[];
+EMBED(gnvcc_hash_ptx, "hash.ptx");
 
 enum record { REC_KERNEL = 1, REC_ATTRIBUTE, REC_RANGE, REC_DATA, REC_VARIABLE, REC_AFTER, REC_END };
 enum place { ON_DEVICE, ON_HOST };

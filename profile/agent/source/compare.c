@@ -2,19 +2,12 @@
 // lies on the host is compared by the CPU.
 #define _GNU_SOURCE
 #include "agent.h"
+#include "embed.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-// compare.ptx, as text with a zero at its end.
-__asm__(".section .rodata\n"
-        ".global gnvcc_compare_ptx\n"
-        ".hidden gnvcc_compare_ptx\n"
-        "gnvcc_compare_ptx:\n"
-        ".incbin \"compare.ptx\"\n"
-        ".byte 0\n"
-        ".previous\n");
-extern const char gnvcc_compare_ptx[];
+EMBED(gnvcc_compare_ptx, "compare.ptx");
 
 struct tools {
   struct tools *next;

@@ -13,6 +13,7 @@
 // STATUS gets one line for each step. Exit codes: 0 done; 1 no GPU, or a capture that can't be read; 3 not here (another device, addresses that can't be
 // had); 4 the launch left other bits; 5 the launch, or the driver, failed.
 #define _GNU_SOURCE
+#include "embed.h"
 #include "hash.h"
 #include "replay.h"
 #include <errno.h>
@@ -25,14 +26,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-__asm__(".section .rodata\n"
-        ".global gnvcc_hash_ptx\n"
-        ".hidden gnvcc_hash_ptx\n"
-        "gnvcc_hash_ptx:\n"
-        ".incbin \"hash.ptx\"\n"
-        ".byte 0\n"
-        ".previous\n");
-extern const char gnvcc_hash_ptx[];
+EMBED(gnvcc_hash_ptx, "hash.ptx");
 
 #define TRIES 16 // processes that are begun for one replay
 
