@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 
-	"gnvcc/cache"
 	"gnvcc/driver/toolcmd"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
@@ -106,17 +105,6 @@ func askedOf(name string, r recipe.Recipe, never bool) []variantOf {
 	}
 	if terms := sourceTerms(r); len(seconds) == 0 && len(terms) > 0 {
 		out = append(out, variantOf{entry: name, terms: terms, never: never})
-	}
-	return out
-}
-
-// measured are the normal forms that the decisions for kernels rest on, by kernel and by what was asked of the source.
-func measured(sn *cache.Snapshot, kernels []cache.Kernel, by asker) map[string]map[string]string {
-	out := map[string]map[string]string{}
-	for _, k := range kernels {
-		if d, ok := standing(sn, k.Identity, by); ok && len(d.Evidence.Normals) > 0 {
-			out[k.Name] = d.Evidence.Normals
-		}
 	}
 	return out
 }

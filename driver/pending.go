@@ -156,8 +156,7 @@ func (r *rerun) changesOf(store *cache.Store, sn *cache.Snapshot, a cache.Assemb
 		getenv = recordedEnv(c)
 	}
 	by := askerOf(store, a.Command, getenv)
-	recipes, refused := wanted(sn, a.Kernels, by)
-	normals := measured(sn, a.Kernels, by)
+	recipes, refused, normals := wanted(sn, a.Kernels, by)
 	for _, k := range a.Kernels {
 		if refused[k.Name] != nil && !plain {
 			r.refused[k.Identity] = refused[k.Name]

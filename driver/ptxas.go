@@ -88,17 +88,14 @@ func (s *stage) recipesOf(kernels []cache.Kernel) (recipes map[string]recipe.Rec
 		return recipes, refused
 	}
 	defer sn.Close()
-	by := askerOf(s.store, s.command, os.Getenv)
+	stand, not, normals := wanted(sn, kernels, askerOf(s.store, s.command, os.Getenv))
+	s.normals = normals
 	if f == nil {
-		recipes, refused = wanted(sn, kernels, by)
+		return stand, not
 	}
-	s.normals = measured(sn, kernels, by)
-	if f != nil { // a recipe that stands no more is built again to compare with what is there, and no decision proves it
-		stands, _ := wanted(sn, kernels, by)
-		for name, r := range recipes {
-			if stands[name].String() != r.String() {
-				delete(s.normals, name)
-			}
+	for name, r := range recipes { // one that stands no more is built again to compare with what is there, and no decision proves it
+		if stand[name].String() != r.String() {
+			delete(s.normals, name)
 		}
 	}
 	return recipes, refused

@@ -97,7 +97,7 @@ func TestStanding(t *testing.T) {
 			}
 			sn := kept(t, store, c.all...)
 			by := asker{files: func() []string { return []string{c.file} }, device: c.device}
-			recipes, refused := wanted(sn, []cache.Kernel{{Name: "k", Identity: c.all[0].Identity}}, by)
+			recipes, refused, _ := wanted(sn, []cache.Kernel{{Name: "k", Identity: c.all[0].Identity}}, by)
 			if got := recipes["k"].String(); got != c.want || len(refused) > 0 {
 				t.Errorf("%q, want %q; refused %v", got, c.want, refused)
 			}
