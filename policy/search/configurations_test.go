@@ -600,6 +600,29 @@ func TestExhaustive(t *testing.T) {
 	}
 }
 
+// TestEveryCount: with registers as the only lever, the benchmark mode finds a count that is no critical point.
+func TestEveryCount(t *testing.T) {
+	k := &simKernel{Kernel: policy.Kernel{Loads: 8}, regs: func(r recipe.Recipe) int {
+		if n, err := strconv.Atoi(get(r, "maxnreg")); err == nil {
+			return min(n, 90)
+		}
+		return 40
+	}, speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+		if get(r, "maxnreg") == "51" {
+			return 0.8
+		}
+		return 1
+	}}
+	g := newSim(t, k)
+	o := simOptions()
+	o.Levers, o.Exhaustive, o.Budget = []string{"maxnreg"}, true, time.Minute
+	results, _ := g.run(o, one("_Z1aPfi", shape(1000, 256)))
+	e := results[0].Decision.Evidence.Launches[0].Exhaustive
+	if e == nil || e.Cut || e.Best.Recipe != "maxnreg=51" || e.Wanted < 60 {
+		t.Errorf("%+v", e)
+	}
+}
+
 // TestCopyAndCap: as in examples/stencil, a copy for values brings nothing to an unrolled kernel but with a lower cap.
 func TestCopyAndCap(t *testing.T) {
 	k := &simKernel{Kernel: sources(policy.Kernel{Loads: 8}),

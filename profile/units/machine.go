@@ -25,8 +25,17 @@ type Machine struct {
 	// "sectors", of 32 bytes, that device memory gives one SM per cycle.
 	Rate map[string]float64
 	// Occupancy is the time of the same work by so many resident warps of each SM, in milliseconds: code that waits for
-	// its own results.
-	Occupancy map[int]float64
+	// its own results. Issue is how many of its instructions these warps issue per cycle.
+	Occupancy, Issue map[int]float64
+	// Supply is what device memory delivers, Near what L2 does, while all resident warps wait for one load each.
+	Supply, Near []Supply
+}
+
+// A Supply is one point of f(k): Sectors of 32 bytes per cycle and SM for Warps that wait for loads of so many Bytes a lane,
+// all lanes side by side.
+type Supply struct {
+	Bytes, Warps int
+	Sectors      float64
 }
 
 // BuildMachine builds the program that measures the machine.
@@ -45,7 +54,7 @@ func MeasureMachine(ctx context.Context, program string) (*Machine, error) {
 
 // ReadMachine reads what the program prints; machine.cu has the form.
 func ReadMachine(text string) (*Machine, error) {
-	m := &Machine{Latency: map[string]float64{}, Rate: map[string]float64{}, Occupancy: map[int]float64{}}
+	m := &Machine{Latency: map[string]float64{}, Rate: map[string]float64{}, Occupancy: map[int]float64{}, Issue: map[int]float64{}}
 	for _, line := range strings.Split(strings.TrimSpace(text), "\n") {
 		f := strings.Split(line, "\t")
 		bad := fmt.Errorf("the program that measures the machine printed %q", line)
@@ -76,12 +85,29 @@ func ReadMachine(text string) (*Machine, error) {
 			m.Latency[f[1]] = v
 		case "rate":
 			m.Rate[f[1]] = v
-		case "occupancy":
+		case "occupancy", "issue":
 			warps, err := strconv.Atoi(f[1])
 			if err != nil || warps < 1 {
 				return nil, bad
 			}
-			m.Occupancy[warps] = v
+			if f[0] == "issue" {
+				m.Issue[warps] = v
+			} else {
+				m.Occupancy[warps] = v
+			}
+		case "supply", "supplyL2":
+			bytes, warps, _ := strings.Cut(f[1], "x")
+			b, err := strconv.Atoi(bytes)
+			k, err2 := strconv.Atoi(warps)
+			if err != nil || err2 != nil || b < 1 || k < 1 {
+				return nil, bad
+			}
+			p := Supply{Bytes: b, Warps: k, Sectors: v}
+			if f[0] == "supply" {
+				m.Supply = append(m.Supply, p)
+			} else {
+				m.Near = append(m.Near, p)
+			}
 		default:
 			return nil, bad
 		}
@@ -113,15 +139,40 @@ func (m *Machine) Print(w io.Writer) error {
 			fmt.Fprintf(w, "  "+t.unit, name, t.all[name])
 		}
 	}
+	m.curve(w, "time of dependent arithmetic by resident warps (ms)", m.Occupancy)
+	m.curve(w, "instructions of it per cycle", m.Issue)
+	for _, s := range []struct {
+		from string
+		all  []Supply
+	}{{"device memory", m.Supply}, {"L2", m.Near}} {
+		for n, p := range s.all {
+			if n == 0 || s.all[n-1].Bytes != p.Bytes {
+				if n > 0 {
+					fmt.Fprintln(w)
+				}
+				fmt.Fprintf(w, "  sectors per cycle from %s by waiting warps, %d bytes a lane:", s.from, p.Bytes)
+			}
+			fmt.Fprintf(w, " %d: %.3f", p.Warps, p.Sectors)
+		}
+		if len(s.all) > 0 {
+			fmt.Fprintln(w)
+		}
+	}
+	return nil
+}
+
+// curve prints values by warps, if there are any.
+func (m *Machine) curve(w io.Writer, name string, values map[int]float64) {
 	var warps []int
-	for n := range m.Occupancy {
+	for n := range values {
 		warps = append(warps, n)
 	}
 	sort.Ints(warps)
-	text := "  time of dependent arithmetic by resident warps (ms):"
+	text := "  " + name + ":"
 	for _, n := range warps {
-		text += fmt.Sprintf(" %d: %.3f", n, m.Occupancy[n])
+		text += fmt.Sprintf(" %d: %.3f", n, values[n])
 	}
-	_, err := fmt.Fprintln(w, text)
-	return err
+	if len(warps) > 0 {
+		fmt.Fprintln(w, text)
+	}
 }
