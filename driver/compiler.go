@@ -34,6 +34,7 @@ type Compiler struct {
 	store   *cache.Store
 	dir     string // scratch
 	fresh   freshIndex
+	tried   sync.Map // assemblies of commands that were tried, by their cubins' hashes
 	number  atomic.Int64
 	flights flights
 	spent   struct {
@@ -84,10 +85,21 @@ type Source struct {
 // errSecond is wrapped where a kernel is itself what a recipe made.
 var errSecond = errors.New("it is a second entry that gnvcc made; its plain kernel is tuned in its place")
 
+// Know makes Kernel find what was built in a command that was tried, of which the store has no
+// record.
+func (c *Compiler) Know(u Unit) { c.tried.Store(u.Cubin, u.Assembly) }
+
 // Kernel finds what the kernel of a loaded module was built from. cubinHash is that of the module's cubin.
 func (c *Compiler) Kernel(cubinHash, kernel string) (*Source, error) {
 	if plain, ok := Plain(kernel); ok {
 		return nil, fmt.Errorf("%s: the tuned copy of %s: %w", kernel, plain, errSecond)
+	}
+	if a, ok := c.tried.Load(cubinHash); ok {
+		s, err := c.source(a.(cache.Assembly), kernel)
+		if err == nil && s.NoSecond == "" && s.translation == nil {
+			s.NoSecond = s.NoSource
+		}
+		return s, err
 	}
 	ix := c.fresh.get(func(ix *index) bool { return len(ix.assemblies[cubinHash])+len(ix.links[cubinHash]) > 0 })
 	a, ok := ix.assembly(cubinHash)

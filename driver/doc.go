@@ -14,5 +14,6 @@
 //
 // Reading the source: toolcmd/ (the command lines of nvcc and its tools), find.go (the real nvcc), environment.go (variables: ours, and those
 // a compile depends on), prefix.go and face.go (the way in), stage.go and child.go (what all stages share), cicc.go,
-// cudafe.go, host.go, ptxas.go and nvlink.go (the stages), reuse.go and splice.go (what apply need not run again), variant.go (source variants), joint.go (several in one run of cicc), compiler.go and link.go (candidates), apply.go.
+// cudafe.go, host.go, ptxas.go and nvlink.go (the stages), reuse.go and splice.go (what apply need not run again), variant.go (source variants), joint.go (several in one run of cicc), compiler.go and link.go (candidates), apply.go,
+// builds.go and try.go (what gnvcc watch asks: which files a command read, and what it gives now).
 package driver

@@ -39,7 +39,7 @@ func prefixFor(step, word string) string {
 
 // prefixArgs are the options that make nvcc run its steps through us.
 //
-// cudafe++ has a stage only in an apply: it changes nothing there, and in every build it would cost some 10 ms a file (bench/overhead:
+// cudafe++ has a stage only in an apply, and in a command that is tried (try.go): it changes nothing there, and in every build it would cost some 10 ms a file (bench/overhead:
 // 1.025 times nvcc's time with it). So the first apply runs cudafe++ and keeps what it writes; later ones take that.
 //
 // The host compiler has one for the same reason. Its prefix is called cpp's and stands in front of each of its calls; all but the compile of what
@@ -50,7 +50,7 @@ func prefixArgs(ciccWord string, host bool) []string {
 		"--ptxas-prefix", prefixFor("ptxas", "ptxas"),
 		"--nvlink-prefix", prefixFor("nvlink", "nvlink"),
 	}
-	if on(varReuse) || on(varVerify) {
+	if on(varReuse) || on(varVerify) || on(varStop) {
 		args = append(args, "--cudafe-prefix", prefixFor("cudafe", "cudafe++"))
 		if host {
 			args = append(args, "--cpp-prefix", prefixFor("host", "gcc"))

@@ -66,6 +66,9 @@ func (s *stage) ptxas() error {
 	keep(group, "default.ptx", text)
 
 	if len(recipes) == 0 {
+		if seen && on(varStop) && s.knownCubin(j, std) {
+			return nil
+		}
 		if seen && frozenHere() == nil && s.noted(j, std.Cubin, kernels) {
 			s.outcome = outSeen
 			return nil // the stage becomes ptxas
@@ -187,7 +190,7 @@ func (s *stage) note(j *job, content []byte, kernels []cache.Kernel) error {
 	if _, err := s.store.PutObject(j.ptx); err != nil {
 		return fmt.Errorf("keep the PTX: %w", err)
 	}
-	if j.call.Reloc {
+	if j.call.Reloc || on(varStop) {
 		if _, err := s.store.PutObject(content); err != nil {
 			return fmt.Errorf("keep the cubin: %w", err)
 		}

@@ -36,6 +36,7 @@ type beside struct {
 	said  string     // what the last run printed
 	notes []heldNote // of the run as it is wanted
 	n     int        // runs so far
+	stop  bool       // before the host compiler (try.go)
 	// Hashes of the files as they were looked at, by path: these alone are replaced.
 	looked map[string]string
 }
@@ -175,6 +176,9 @@ func (b *beside) run(ctx context.Context, recipes map[string]string) (*result, e
 	cmd.WaitDelay = 10 * time.Second
 	err = cmd.Run()
 	b.said = said.String()
+	if b.stop && (err == nil || ctx.Err() == nil && stopped(hold)) {
+		return tried(hold)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -185,9 +189,13 @@ func (b *beside) run(ctx context.Context, recipes map[string]string) (*result, e
 // of the user's are left out; they change no object.
 func (b *beside) environment(hold string) []string {
 	c := b.rerun.command
-	env := without(restored(c.Env, os.Environ()), varChain, varDepth, varOff, varReuse, varApply,
-		varCommand, "PWD", "GNVCC_STORE", "DEPENDENCIES_OUTPUT", "SUNPRO_DEPENDENCIES")
-	return append(env, "PWD="+c.Dir, "GNVCC_STORE="+b.store.Path(), varReuse+"=1",
+	env := without(restored(c.Env, os.Environ()), varChain, varDepth, varOff, varReuse, varStop,
+		varApply, varCommand, "PWD", "GNVCC_STORE", "DEPENDENCIES_OUTPUT", "SUNPRO_DEPENDENCIES")
+	how := varReuse
+	if b.stop {
+		how = varStop
+	}
+	return append(env, "PWD="+c.Dir, "GNVCC_STORE="+b.store.Path(), how+"=1",
 		varApply+"="+hold, varCommand+"="+b.rerun.hash)
 }
 

@@ -55,6 +55,11 @@ func Stage(name string, words []string) int {
 	if take == nil || s.tool == "" || s.dir == "" || on(varOff) {
 		return s.become()
 	}
+	if on(varStop) {
+		if code, done := s.ends(); done {
+			return code
+		}
+	}
 	s.store = openStore()
 	s.watch = newWatch()
 	err := s.guarded(take)
