@@ -58,6 +58,9 @@ func writeFile(dir, name string, b []byte, sync bool) (err error) {
 	return os.Rename(f.Name(), filepath.Join(dir, name))
 }
 
+// WriteFile is writeFile for other packages' own files in a store.
+func WriteFile(dir, name string, b []byte) error { return writeFile(dir, name, b, false) }
+
 // syncDir puts a folder's entries on the disk: a rename is not there for good before that.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)

@@ -1,7 +1,6 @@
 package driver
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -12,10 +11,6 @@ import (
 )
 
 // What the user does not want for a kernel, and what a build wants of a recipe before it takes it.
-
-// errUnproven says why a recipe for the source is not carried out whose result nobody has looked at. A place or a value in a
-// recipe counts in the source, and identity is that of the PTX: one PTX has many sources.
-var errUnproven = errors.New("it is not on record what code was measured with it (decided by an earlier gnvcc): tune once more")
 
 // proven says whether all that a recipe asks of the source has its normal form on record.
 func proven(name string, r recipe.Recipe, normals map[string]string) error {
@@ -57,25 +52,7 @@ func proofOf(normals map[string]string) string {
 	if len(normals) == 0 {
 		return ""
 	}
-	return hashOf(normalsText(map[string]map[string]string{"": normals}))
-}
-
-// prove compares what cicc gave with what was measured.
-func (b *bench) prove(v variantOf, m made) error {
-	if b.normals == nil { // the tuner, which measures
-		return nil
-	}
-	of, known := b.normals[v.entry]
-	if !known { // apply: see recipesOf; of what stands for a kernel wanted has seen to it
-		return nil
-	}
-	switch want := of[v.String()]; {
-	case want == "":
-		return errUnproven
-	case m.normal != want:
-		return fmt.Errorf("%s gives other code here (%.8s) than was measured (%.8s): it is another source of the same kernel", v, m.normal, want)
-	}
-	return nil
+	return cache.HashOf(normalsText(map[string]map[string]string{"": normals}))
 }
 
 // BanKey is the key of a ban for all kernels of a name, whichever file they stand in.

@@ -385,3 +385,7 @@ func recipesText(recipes map[string]recipe.Recipe) string {
 	sort.Strings(lines)
 	return strings.Join(lines, "\n")
 }
+
+// limitBuild bounds one compile by recipe in a build. The slowest that we know (CUTLASS) take ptxas some minutes; a
+// recipe that takes longer is not worth the wait.
+const limitBuild = 15 * time.Minute

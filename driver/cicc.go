@@ -12,20 +12,8 @@ import (
 // The cicc stage: preprocessed device code in, PTX out. It changes nothing. It keeps the input, which nvcc removes
 // later, and notes from which call the PTX came, so that the ptxas stage and the tuner can compile a variant of it.
 
-// A translation is the record of a cicc call with what a second run of it needs besides.
-type translation struct {
-	cache.Translation
-	Source string   // the user's file
-	Module string   // content of the file of --module_id_file_name, which names of static symbols are made from; nvcc removes it
-	Env    []string // what nvcc.profile set for cicc
-}
-
 // ciccVariables are set by nvcc.profile, in nvcc's own environment only, and read by cicc.
 var ciccVariables = []string{"NVVMIR_LIBRARY_DIR", "LD_LIBRARY_PATH", "CICC_PATH", "_NVVM_BRANCH_"}
-
-// memoTranslation keeps translations by the hash of their PTX, for the ptxas stage of the same build, which runs long
-// before anybody merges the spool.
-const memoTranslation cache.Memos[translation] = "translation"
 
 func (s *stage) cicc() error {
 	if s.store == nil {
@@ -146,13 +134,4 @@ func (s *stage) noteTranslation(t translation, ptx []byte) error {
 		return fmt.Errorf("spool the translation: %w", err)
 	}
 	return nil
-}
-
-// loadTranslation finds the cicc call that a PTX came from.
-func loadTranslation(store *cache.Store, ptxHash string) (translation, bool) {
-	t, ok := memoTranslation.Get(store, ptxHash)
-	if !ok || t.PTX != ptxHash {
-		return translation{}, false
-	}
-	return t, true
 }

@@ -354,14 +354,14 @@ func (c *Compiler) CompilePlain(ctx context.Context, s *Source, r recipe.Recipe)
 }
 
 func (c *Compiler) candidate(ctx context.Context, s *Source, r recipe.Recipe, never bool) (*Candidate, error) {
-	parts := []string{"candidate 1", s.job.key, s.Kernel, r.String(), strconv.FormatBool(never), ownKey()}
+	parts := []string{"candidate 1", s.job.key, s.Kernel, r.String(), strconv.FormatBool(never), cache.OwnKey()}
 	if t := s.translation; t != nil {
 		parts = append(parts, t.Input, t.Module)
 	}
 	if s.Link != nil {
 		parts = append(parts, s.Link.Cubin, s.Assembly.Cubin)
 	}
-	key := hashOf(parts...)
+	key := cache.HashOf(parts...)
 	for {
 		if cand, err, ok := c.kept(key); ok {
 			return cand, err

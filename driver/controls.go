@@ -40,7 +40,7 @@ func KeepControls(ctx context.Context, store *cache.Store, toolkit Toolkit, path
 	if err != nil {
 		return nil, err
 	}
-	id, err := fileKey(tool)
+	id, err := cache.FileKey(tool)
 	if err != nil {
 		return nil, fmt.Errorf("look at ptxas: %w", err)
 	}

@@ -17,6 +17,7 @@ const (
 	varKeep   = "GNVCC_KEEP"   // a folder that gets every file between the steps
 	varLog    = "GNVCC_LOG"    // a file that is told what was done, and why not
 	varDevice = "GNVCC_DEVICE" // a part of the name of the GPU that is built for, where several were measured on
+	varVerify = "GNVCC_VERIFY" // not empty and not 0: what was kept of a tool is compared with what it writes now
 )
 
 // What the face tells its stages, through nvcc.
@@ -25,6 +26,12 @@ const (
 	varCommand = "GNVCC_COMMAND" // hash of the command, an object in the store; empty where it could not be kept
 	varChain   = "GNVCC_CHAIN"   // what was run in nvcc's place so far, against finding oneself for ever (find.go)
 	varDepth   = "GNVCC_DEPTH"   // how many faces stand above
+)
+
+// What gnvcc apply tells the builds that it runs.
+const (
+	varApply = "GNVCC_APPLY" // the folder of an apply's run (beside.go)
+	varReuse = "GNVCC_REUSE" // not empty and not 0: what was kept of a tool may be taken in place of running it
 )
 
 // on tells whether a switch is set.
@@ -115,4 +122,9 @@ next:
 		out = append(out, setting)
 	}
 	return out
+}
+
+// toolEnvironment is the environment without what the face added.
+func toolEnvironment() []string {
+	return without(os.Environ(), varStage, varCommand)
 }

@@ -1,16 +1,12 @@
 package driver
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"syscall"
-	"unicode/utf8"
 
-	"gnvcc/cache"
 	"gnvcc/driver/toolcmd"
 )
 
@@ -138,89 +134,3 @@ func complain(format string, a ...any) int {
 	fmt.Fprintf(os.Stderr, "gnvcc: "+format+"\n", a...)
 	return 1
 }
-
-// openStore opens the store; nil where there is none to be had. A build does without.
-func openStore() *cache.Store {
-	dir, err := cache.Dir()
-	var store *cache.Store
-	if err == nil {
-		store, err = cache.Open(dir)
-	}
-	if err != nil {
-		log := logger()
-		log.Warn().Err(err).Msg("no store")
-		return nil
-	}
-	return store
-}
-
-var errNoStore = errors.New("there is no store that can be used (gnvcc doctor says why)")
-
-// memoTarget keeps which command was the last to write an output, by the output's name.
-const memoTarget cache.Memos[string] = "target"
-
-// keepCommand keeps a command as an object and gives its hash. The second time that costs two looks at files.
-func keepCommand(store *cache.Store, nvcc string, args []string, line *toolcmd.Line) (string, error) {
-	if store == nil {
-		return "", errNoStore
-	}
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", fmt.Errorf("working directory: %w: %w", err, toolcmd.ErrAside)
-	}
-	record := cache.Command{Args: args, Dir: dir, Env: compileEnvironment(os.Environ()), Nvcc: nvcc}
-	for _, list := range [][]string{record.Args, record.Env, {dir, nvcc}} {
-		for _, s := range list {
-			if !utf8.ValidString(s) { // JSON would change it
-				return "", fmt.Errorf("%q is not UTF-8: %w", s, toolcmd.ErrAside)
-			}
-		}
-	}
-	text, err := json.Marshal(record)
-	if err != nil {
-		return "", err
-	}
-	hash := cache.Hash(text)
-	if !store.HasObject(hash) {
-		if _, err := store.PutObject(text); err != nil {
-			return "", err
-		}
-	}
-	target := targetKey(line, dir)
-	if last, _ := memoTarget.Get(store, target); last != hash {
-		if err := memoTarget.Put(store, target, hash); err != nil {
-			return "", err
-		}
-	}
-	return hash, nil
-}
-
-// loadCommand reads a command that keepCommand kept.
-func loadCommand(store *cache.Store, hash string) (cache.Command, error) {
-	var c cache.Command
-	text, err := store.Object(hash)
-	if err != nil {
-		return c, err
-	}
-	if err := json.Unmarshal(text, &c); err != nil {
-		return c, fmt.Errorf("command %s: %w", hash, err)
-	}
-	return c, nil
-}
-
-// isLast tells whether a command is the last one that was seen to write its output.
-func isLast(store *cache.Store, hash string, c cache.Command) bool {
-	last, ok := memoTarget.Get(store, targetKey(lineOf(c), c.Dir))
-	return ok && last == hash
-}
-
-// targetKey is the key of memoTarget: one for a folder, however it was reached.
-func targetKey(l *toolcmd.Line, dir string) string {
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real
-	}
-	return cache.Hash([]byte(l.Target(dir)))
-}
-
-// lineOf reads a recorded command.
-func lineOf(c cache.Command) *toolcmd.Line { return toolcmd.ReadLine(c.Args, c.Dir, recordedEnv(c)) }

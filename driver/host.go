@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"gnvcc/cache"
 	"gnvcc/driver/toolcmd"
 )
 
@@ -174,7 +175,7 @@ func (s *stage) hostSteps(args []string) (string, error) {
 		if program = lookPath(program, os.Getenv("PATH")); program == "" || isScript(program) {
 			return "", fmt.Errorf("a step of %s is not to be found, or a script: %s", s.tool, command)
 		}
-		key, err := fileKey(program)
+		key, err := cache.FileKey(program)
 		if err != nil {
 			return "", err
 		}

@@ -3,6 +3,7 @@ package driver
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -101,4 +102,58 @@ func (f *freshIndex) get(found func(*index) bool) *index {
 		f.ix, f.read = readIndex(f.store), time.Now()
 	}
 	return f.ix
+}
+
+// byCommand groups the assemblies by command, the newest of each source file and target.
+func (ix *index) byCommand(store *cache.Store) map[string]map[string]cache.Assembly {
+	out := map[string]map[string]cache.Assembly{}
+	for _, list := range ix.assemblies {
+		for _, a := range list {
+			if a.Command == "" {
+				continue
+			}
+			unit := a.Target + "\x00" + sourceOf(store, a)
+			units := out[a.Command]
+			if units == nil {
+				units = map[string]cache.Assembly{}
+				out[a.Command] = units
+			}
+			if old, ok := units[unit]; !ok || a.Time.After(old.Time) {
+				units[unit] = a
+			}
+		}
+	}
+	return out
+}
+
+// sourceOf names the source file of an assembly, "" where that is not known.
+func sourceOf(store *cache.Store, a cache.Assembly) string {
+	if t, ok := loadTranslation(store, a.PTX); ok {
+		return t.Source
+	}
+	return ""
+}
+
+// outputsOf lists what a cubin was built into, by all commands on record.
+func (ix *index) outputsOf(store *cache.Store, cubin string) []string {
+	var out []string
+	for _, a := range ix.assemblies[cubin] {
+		if c, err := loadCommand(store, a.Command); err == nil {
+			out = append(out, writes(c)...)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// memoNoted keeps what the store knows of a job by a command.
+const memoNoted cache.Memos[string] = "noted"
+
+// assemblyKey is the key of an assembly's record: two commands may give the same cubin (a project built in two folders),
+// and both are to be known. Whoever looks for a cubin takes all keys that begin with its hash.
+func assemblyKey(cubinHash, command string) string {
+	if command == "" {
+		return cubinHash
+	}
+	return cubinHash + "." + command[:16]
 }

@@ -3,16 +3,12 @@ package driver
 import (
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
-	"regexp"
 	"strings"
 	"sync"
 
 	"gnvcc/cache"
 	"gnvcc/driver/toolcmd"
 	"gnvcc/rewrite/ptx"
-	"gnvcc/rewrite/recipe"
 	"gnvcc/sim/cubin"
 )
 
@@ -35,7 +31,7 @@ const maxPTX = 512 << 20
 // newJob makes a job of a call that was read and the text of its input.
 func newJob(store *cache.Store, call *toolcmd.Ptxas, tool string, text []byte) (*job, error) {
 	j := &job{call: call, tool: tool, ptx: text, hash: cache.Hash(text)}
-	id, err := fileKey(tool)
+	id, err := cache.FileKey(tool)
 	if err != nil {
 		return nil, fmt.Errorf("look at ptxas: %w", err)
 	}
@@ -43,43 +39,8 @@ func newJob(store *cache.Store, call *toolcmd.Ptxas, tool string, text []byte) (
 	if j.version, err = versionOf(store, tool, id); err != nil {
 		return nil, err
 	}
-	j.key = hashOf("ptxas 1", j.hash, id, strings.Join(call.Template(), "\x00"))
+	j.key = cache.HashOf("ptxas 1", j.hash, id, strings.Join(call.Template(), "\x00"))
 	return j, nil
-}
-
-// hashOf hashes a list of texts so that no two lists are alike.
-func hashOf(parts ...string) string {
-	var b []byte
-	for _, p := range parts {
-		b = fmt.Appendf(b, "%d:%s,", len(p), p)
-	}
-	return cache.Hash(b)
-}
-
-const memoVersion cache.Memos[string] = "version"
-
-// Regular expressions are compiled when they are needed: most stages are over in less time than that takes.
-var versionText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bV(\d+\.\d+\.\d+)\b`) })
-
-// versionOf asks a tool for its version, once in the life of its file.
-func versionOf(store *cache.Store, tool, id string) (string, error) {
-	if store != nil {
-		if version, ok := memoVersion.Get(store, id); ok {
-			return version, nil
-		}
-	}
-	out, err := exec.Command(tool, "--version").Output()
-	if err != nil {
-		return "", fmt.Errorf("ask %s for its version: %w", tool, err)
-	}
-	m := versionText().FindSubmatch(out)
-	if m == nil {
-		return "", fmt.Errorf("ask %s for its version: no V1.2.3 in what it says", tool)
-	}
-	if store != nil {
-		memoVersion.Put(store, id, string(m[1])) // asked again if it can't be kept
-	}
-	return string(m[1]), nil
 }
 
 // identityVersion goes into every identity: it changes when the normal form does.
@@ -106,7 +67,7 @@ func (j *job) identities() ([]cache.Kernel, error) {
 // Identity is the key under which a kernel's decision is kept: what the kernel is, and what it is compiled for and by.
 // normal is the hash of its PTX' normal form, flags those of ptxas that change the code.
 func Identity(normal, target, version string, flags []string) string {
-	return hashOf(identityVersion, normal, target, version, strings.Join(flags, "\x00"))
+	return cache.HashOf(identityVersion, normal, target, version, strings.Join(flags, "\x00"))
 }
 
 // A standard is what nvcc's own compile of a job gave. It is kept from the first compile on, so that a build with
@@ -180,60 +141,6 @@ func (j *job) assembly(command, dir, cubinHash string, kernels []cache.Kernel) c
 		Command: command, Ptxas: j.tool, Version: j.version, Args: j.call.Template(), Dir: dir,
 		Target: j.call.Target, Reloc: j.call.Reloc, PTX: j.hash, Cubin: cubinHash, Kernels: kernels,
 	}
-}
-
-// assemblyKey is the key of an assembly's record: two commands may give the same cubin (a project built in two folders),
-// and both are to be known. Whoever looks for a cubin takes all keys that begin with its hash.
-func assemblyKey(cubinHash, command string) string {
-	if command == "" {
-		return cubinHash
-	}
-	return cubinHash + "." + command[:16]
-}
-
-// ownKey identifies this gnvcc: results of another one's passes are not taken.
-var ownKey = sync.OnceValue(func() string {
-	self, err := os.Executable()
-	if err != nil {
-		return "unknown"
-	}
-	key, err := fileKey(self)
-	if err != nil {
-		return "unknown"
-	}
-	return key
-})
-
-// wanted looks up the recipes of kernels for a build. Kernels without a decision, or with that for nvcc's own compile, are left out;
-// recipes that can't be read are, too, with the reason. normals are the normal forms that the decisions rest on, by kernel and by what was
-// asked of the source.
-func wanted(sn *cache.Snapshot, kernels []cache.Kernel, by asker) (recipes map[string]recipe.Recipe, refused map[string]error,
-	normals map[string]map[string]string) {
-	recipes, refused, normals = map[string]recipe.Recipe{}, map[string]error{}, map[string]map[string]string{}
-	for _, k := range kernels {
-		if k.Identity == "" {
-			continue
-		}
-		d, ok := standing(sn, k.Identity, by)
-		if !ok {
-			continue
-		}
-		if len(d.Evidence.Normals) > 0 {
-			normals[k.Name] = d.Evidence.Normals
-		}
-		if d.Recipe == "" {
-			continue
-		}
-		r, err := takes(sn, k.Name, k.Identity, d.Recipe, d.Evidence.Normals)
-		if err != nil {
-			refused[k.Name] = fmt.Errorf("%s: %w", d.Recipe, err)
-			continue
-		}
-		if !r.IsDefault() {
-			recipes[k.Name] = r
-		}
-	}
-	return recipes, refused, normals
 }
 
 var errLimit = errors.New("it took too long")

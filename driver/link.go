@@ -3,6 +3,7 @@ package driver
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -59,7 +60,7 @@ func (c *Compiler) members(ctx context.Context, l cache.Link, in cache.LinkInput
 		path = filepath.Join(l.Dir, path)
 	}
 	if in.Object != "" {
-		key = hashOf("members 1", in.Object, l.Target)
+		key = cache.HashOf("members 1", in.Object, l.Target)
 		if kept, ok := memoMembers.Get(c.store, key); ok && c.haveAll(kept) {
 			return kept, nil
 		}
@@ -194,4 +195,25 @@ func (c *Compiler) link(ctx context.Context, b *bench, s *Source, content []byte
 		return nil, fmt.Errorf("read the linked candidate: %w", err)
 	}
 	return linked, nil
+}
+
+// copyFile copies a file.
+func copyFile(to, from string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	if closing := out.Close(); err == nil {
+		err = closing
+	}
+	if err != nil {
+		return fmt.Errorf("copy %s to %s: %w", filepath.Base(from), to, err)
+	}
+	return nil
 }

@@ -2,9 +2,7 @@ package driver
 
 import (
 	"fmt"
-	"io"
 	"os"
-	"path/filepath"
 	"time"
 
 	"gnvcc/cache"
@@ -58,7 +56,7 @@ func (s *stage) nvlink() error {
 		names += in.Path + "\x00" + in.Object + "\x00"
 		inputs = append(inputs, in)
 	}
-	note := hashOf("link 1", s.command, hash, toolcmd.BlotTemporary(names))
+	note := cache.HashOf("link 1", s.command, hash, toolcmd.BlotTemporary(names))
 	if _, ok := memoNoted.Get(s.store, note); ok {
 		return nil
 	}
@@ -71,27 +69,6 @@ func (s *stage) nvlink() error {
 	}
 	if err := memoNoted.Put(s.store, note, hash); err != nil {
 		return fmt.Errorf("note the link: %w", err)
-	}
-	return nil
-}
-
-// copyFile copies a file.
-func copyFile(to, from string) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	if closing := out.Close(); err == nil {
-		err = closing
-	}
-	if err != nil {
-		return fmt.Errorf("copy %s to %s: %w", filepath.Base(from), to, err)
 	}
 	return nil
 }

@@ -115,36 +115,6 @@ func (r *rerun) under(folder string) bool {
 	return false
 }
 
-// byCommand groups the assemblies by command, the newest of each source file and target.
-func (ix *index) byCommand(store *cache.Store) map[string]map[string]cache.Assembly {
-	out := map[string]map[string]cache.Assembly{}
-	for _, list := range ix.assemblies {
-		for _, a := range list {
-			if a.Command == "" {
-				continue
-			}
-			unit := a.Target + "\x00" + sourceOf(store, a)
-			units := out[a.Command]
-			if units == nil {
-				units = map[string]cache.Assembly{}
-				out[a.Command] = units
-			}
-			if old, ok := units[unit]; !ok || a.Time.After(old.Time) {
-				units[unit] = a
-			}
-		}
-	}
-	return out
-}
-
-// sourceOf names the source file of an assembly, "" where that is not known.
-func sourceOf(store *cache.Store, a cache.Assembly) string {
-	if t, ok := loadTranslation(store, a.PTX); ok {
-		return t.Source
-	}
-	return ""
-}
-
 // changesOf compares an assembly with what is wanted now.
 func (r *rerun) changesOf(store *cache.Store, sn *cache.Snapshot, a cache.Assembly, plain bool) {
 	if call, err := toolcmd.ReadPtxas(a.Args); err != nil || call.Debug {
@@ -189,7 +159,7 @@ func (r *rerun) built() map[string]string {
 func (r *rerun) modules(store *cache.Store) map[string]string {
 	out := map[string]string{}
 	for _, a := range r.units {
-		if t, ok := loadTranslation(store, a.PTX); ok && withoutProcess(t.Module) != "" {
+		if t, ok := loadTranslation(store, a.PTX); ok && toolcmd.CutProcess(t.Module) != "" {
 			out[t.Source] = t.Module
 		}
 	}
@@ -236,18 +206,6 @@ func (r *rerun) name() string {
 }
 
 func (r *rerun) line() *toolcmd.Line { return lineOf(r.command) }
-
-// recordedEnv looks variables up in a recorded command.
-func recordedEnv(c cache.Command) func(string) string {
-	return func(name string) string {
-		for _, setting := range c.Env {
-			if value, ok := strings.CutPrefix(setting, name+"="); ok {
-				return value
-			}
-		}
-		return ""
-	}
-}
 
 // impossible says why a command can't be run again, "" if it can.
 func (r *rerun) impossible() string {

@@ -262,7 +262,8 @@ func (p *placing) path(store *cache.Store) string {
 func (p *placing) write(store *cache.Store) error {
 	text, err := json.Marshal(p)
 	if err == nil {
-		err = replace(p.path(store), text)
+		path := p.path(store)
+		err = cache.WriteFile(filepath.Dir(path), filepath.Base(path), text)
 	}
 	if err != nil {
 		return fmt.Errorf("note what is about to be replaced: %w", err)

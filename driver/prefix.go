@@ -25,9 +25,6 @@ import (
 // GNVCC_STAGE is a variable so that a path with spaces, quotes or dollars reaches the shell whole. The text has no comma, at which nvcc
 // would split it.
 
-// stageWord begins the word that makes gnvcc a stage; the step's name follows. No file of a user's is called so.
-const stageWord = "gnvcc-stage:"
-
 // prefixFor is the prefix for a step. nvcc 11.8 to 13.5 put nvlink's so-called prefix behind its word: `nvlink PREFIX -m64 ...`. So that
 // one is without the word, which gives the same line, and should an nvcc put it in front one day, it does no harm there.
 func prefixFor(step, word string) string {
@@ -73,12 +70,12 @@ const memoManner cache.Memos[manner] = "manner3"
 // shows them where we don't expect them, is left alone: that is the way out for versions that nobody has tried yet.
 func mannerOf(nvcc string, store *cache.Store) (manner, error) {
 	var m manner
-	key, err := fileKey(nvcc)
+	key, err := cache.FileKey(nvcc)
 	if err != nil {
 		return m, err
 	}
 	if isScript(nvcc) { // which nvcc stands behind it may depend on the environment
-		key = hashOf(append([]string{key}, compileEnvironment(os.Environ())...)...)
+		key = cache.HashOf(append([]string{key}, compileEnvironment(os.Environ())...)...)
 	}
 	if m, ok := memoManner.Get(store, key); ok {
 		return m, nil
@@ -127,28 +124,4 @@ func readManner(dryrun, mark string) manner {
 	}
 	m.Takes = m.Cicc != "" && cudafe && ptxas && nvlink
 	return m
-}
-
-// fileKey identifies a file's content without reading it: path, size and time of modification. A tool that was
-// replaced within the same nanosecond by another of the same size is taken for the old one.
-func fileKey(path string) (string, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return "", err
-	}
-	return cache.Hash([]byte(fmt.Sprintf("%s\x00%d\x00%d", path, info.Size(), info.ModTime().UnixNano()))), nil
-}
-
-// StageOf tells whether a command line (without argv[0]) is that of a stage, and of which.
-func StageOf(args []string) (step string, rest []string, ok bool) {
-	if len(args) >= 2 {
-		if step, ok = strings.CutPrefix(args[0], stageWord); ok {
-			rest = args[1:]
-			if step == "nvlink" && strings.HasPrefix(rest[0], "-") { // its word stood in front of the prefix
-				rest = append([]string{step}, rest...)
-			}
-			return step, rest, true
-		}
-	}
-	return "", nil, false
 }

@@ -26,10 +26,6 @@ import (
 //
 // In the end there is always either ptxas' own result or one that was read back and found sound.
 
-// limitBuild bounds one compile by recipe in a build. The slowest that we know (CUTLASS) take ptxas some minutes; a
-// recipe that takes longer is not worth the wait.
-const limitBuild = 15 * time.Minute
-
 func (s *stage) ptxas() error {
 	call, err := toolcmd.ReadPtxas(s.words[1:])
 	if err != nil {
@@ -147,9 +143,6 @@ func (s *stage) standard(j *job, kernels []cache.Kernel, group string) (*standar
 	return std, s.note(j, content, kernels)
 }
 
-// memoNoted keeps what the store knows of a job by a command.
-const memoNoted cache.Memos[string] = "noted"
-
 // noteText says what is worth a new record: the cubin, and what was applied or refused in it.
 func noteText(cubinHash string, kernels []cache.Kernel) string {
 	text := cubinHash
@@ -167,7 +160,7 @@ func (s *stage) noted(j *job, cubinHash string, kernels []cache.Kernel) bool {
 	if j.call.Lineinfo || j.call.Debug {
 		return false
 	}
-	text, ok := memoNoted.Get(s.store, hashOf(j.key, s.command))
+	text, ok := memoNoted.Get(s.store, cache.HashOf(j.key, s.command))
 	return ok && text == noteText(cubinHash, kernels) && s.store.HasObject(j.hash)
 }
 
@@ -200,13 +193,13 @@ func (s *stage) note(j *job, content []byte, kernels []cache.Kernel) error {
 	if beside != "" {
 		return hold(beside, heldNote{
 			Key: assemblyKey(hash, s.command), Assembly: a,
-			MemoKey: hashOf(j.key, s.command), MemoText: noteText(hash, kernels),
+			MemoKey: cache.HashOf(j.key, s.command), MemoText: noteText(hash, kernels),
 		})
 	}
 	if err := s.store.Spool(cache.Assemblies, assemblyKey(hash, s.command), a); err != nil {
 		return fmt.Errorf("spool the assembly: %w", err)
 	}
-	if err := memoNoted.Put(s.store, hashOf(j.key, s.command), noteText(hash, kernels)); err != nil {
+	if err := memoNoted.Put(s.store, cache.HashOf(j.key, s.command), noteText(hash, kernels)); err != nil {
 		return fmt.Errorf("note the assembly: %w", err)
 	}
 	return nil
@@ -282,7 +275,7 @@ func (s *stage) stubOf(j *job) func() (*hostStub, error) {
 // buildKey is the key of all that a build with recipes depends on. t is nil where it is not known which
 // call of cicc the PTX came from.
 func (s *stage) buildKey(j *job, recipes map[string]recipe.Recipe, host func() (*hostStub, error)) (key string, t *translation) {
-	depends := []string{"build 1", j.key, recipesText(recipes), normalsText(s.normals), ownKey()}
+	depends := []string{"build 1", j.key, recipesText(recipes), normalsText(s.normals), cache.OwnKey()}
 	if found, ok := loadTranslation(s.store, j.hash); ok {
 		t = &found
 		depends = append(depends, t.Input, t.Module)
@@ -295,7 +288,7 @@ func (s *stage) buildKey(j *job, recipes map[string]recipe.Recipe, host func() (
 			break
 		}
 	}
-	return hashOf(depends...), t
+	return cache.HashOf(depends...), t
 }
 
 // buildAnew compiles with recipes, and keeps what came out. The content is nil where none could be carried out.

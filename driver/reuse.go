@@ -26,11 +26,6 @@ import (
 //
 // GNVCC_VERIFY=1 runs the tool in spite of all and compares; a difference is an error, in an apply and in any other build.
 
-const (
-	varReuse  = "GNVCC_REUSE"  // set by apply: what was kept may be taken
-	varVerify = "GNVCC_VERIFY" // not empty and not 0: what was kept is compared with what the tool writes now
-)
-
 // errDiffers is wrapped where a tool wrote something else than it did before from the same things.
 var errDiffers = errors.New("the tool writes something else than it did before")
 
@@ -52,7 +47,10 @@ type keptStep struct {
 	Outputs []string // hashes; "" for a file that the tool did not write
 }
 
-const memoStep cache.Memos[keptStep] = "step"
+// StepMemos are the memos of what tools wrote, which gnvcc apply alone takes.
+const StepMemos = "step"
+
+const memoStep cache.Memos[keptStep] = StepMemos
 
 // newReuse makes the key. inputs are the contents of the files that the tool reads; their names are among the words, save where
 // they are temporary. texts are whatever else the result depends on; temporary names are looked for in them as in the words.
@@ -61,7 +59,7 @@ func (s *stage) newReuse(inputs [][]byte, outputs []string, texts ...string) (*r
 	if isScript(s.tool) {
 		return nil, fmt.Errorf("%s is a script, which may do anything", s.tool)
 	}
-	tool, err := fileKey(s.tool)
+	tool, err := cache.FileKey(s.tool)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +83,7 @@ func (s *stage) newReuse(inputs [][]byte, outputs []string, texts ...string) (*r
 	}
 	for i, word := range s.words[1:] {
 		if i > 0 && strings.HasSuffix(s.words[i], "nvvmir-library") { // s.words[i] is the word before
-			if word, err = fileKey(toolcmd.Inside(s.dir, word)); err != nil {
+			if word, err = cache.FileKey(toolcmd.Inside(s.dir, word)); err != nil {
 				return nil, err
 			}
 		}
@@ -105,7 +103,7 @@ func (s *stage) newReuse(inputs [][]byte, outputs []string, texts ...string) (*r
 	parts = append(parts, "environment")
 	parts = append(parts, compileEnvironment(toolEnvironment())...)
 	if dir := os.Getenv("NVVMIR_LIBRARY_DIR"); dir != "" && s.name == "cicc" {
-		library, err := fileKey(filepath.Join(toolcmd.Inside(s.dir, dir), "libdevice.10.bc"))
+		library, err := cache.FileKey(filepath.Join(toolcmd.Inside(s.dir, dir), "libdevice.10.bc"))
 		if err != nil {
 			return nil, err
 		}
@@ -115,7 +113,7 @@ func (s *stage) newReuse(inputs [][]byte, outputs []string, texts ...string) (*r
 	for _, content := range inputs {
 		parts = append(parts, cache.Hash(content))
 	}
-	r.key = hashOf(parts...)
+	r.key = cache.HashOf(parts...)
 	return r, nil
 }
 
@@ -256,7 +254,7 @@ func asBefore(outputs []string, before, written [][]byte) [][]byte {
 			continue
 		}
 		was, is := string(before[i]), string(written[i])
-		if was == is || withoutProcess(was) == "" || withoutProcess(was) != withoutProcess(is) {
+		if was == is || toolcmd.CutProcess(was) == "" || toolcmd.CutProcess(was) != toolcmd.CutProcess(is) {
 			continue
 		}
 		if len(was) != len(is) {
@@ -271,17 +269,4 @@ func asBefore(outputs []string, before, written [][]byte) [][]byte {
 		return out
 	}
 	return written
-}
-
-// withoutProcess cuts such an end off a module id; "" where there is none. Process numbers have 7 digits at most (PID_MAX_LIMIT); other ids end in a
-// hash of 8 digits, or in a name.
-func withoutProcess(id string) string {
-	at := strings.LastIndexByte(id, '_')
-	if at < 10 || id[at-9] != '_' || strings.Trim(id[at-8:at], "0123456789abcdef") != "" {
-		return ""
-	}
-	if digits := id[at+1:]; digits == "" || len(digits) > 7 || strings.Trim(digits, "0123456789") != "" {
-		return ""
-	}
-	return id[:at-9]
 }

@@ -90,11 +90,11 @@ const memoEarly cache.Memos[keptVariant] = "early"
 
 // early is the PTX of the untouched text at -O1.
 func (b *bench) early(ctx context.Context, t *translation, call *toolcmd.Cicc) (*ptx.Module, error) {
-	id, err := fileKey(t.Cicc)
+	id, err := cache.FileKey(t.Cicc)
 	if err != nil {
 		return nil, fmt.Errorf("look at cicc: %w", err)
 	}
-	key := hashOf("early 1", t.Input, id, strings.Join(call.Template(), "\x00"), t.Module)
+	key := cache.HashOf("early 1", t.Input, id, strings.Join(call.Template(), "\x00"), t.Module)
 	if kept, ok := memoEarly.Get(b.store, key); ok {
 		if kept.Error != "" {
 			return nil, errors.New(kept.Error)

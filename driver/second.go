@@ -126,15 +126,6 @@ func (s second) throttle(cc, shared int) (sim.Reserve, error) {
 	return r, nil
 }
 
-// hasHost tells whether a command compiles host code.
-func hasHost(c cache.Command) bool {
-	switch lineOf(c).Phase {
-	case "compile", "link", "run", "lib":
-		return true
-	}
-	return false
-}
-
 // A hostStub is the stub of the build that the ptxas stage is part of.
 type hostStub struct {
 	path string

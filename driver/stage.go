@@ -111,11 +111,6 @@ func (s *stage) become() int {
 	return 127
 }
 
-// toolEnvironment is the environment without what the face added.
-func toolEnvironment() []string {
-	return without(os.Environ(), varStage, varCommand)
-}
-
 // runs the user's own step as a child, with his own files.
 func (s *stage) run(t *tee) (ending, error) {
 	cmd := &exec.Cmd{Path: s.tool, Args: s.words, Env: toolEnvironment(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
@@ -136,4 +131,21 @@ func (s *stage) run(t *tee) (ending, error) {
 func (s *stage) group(in, hash string) string {
 	base := in[strings.LastIndexByte(in, '/')+1:]
 	return s.name + "-" + base + "-" + hash[:12]
+}
+
+// stageWord begins the word that makes gnvcc a stage; the step's name follows. No file of a user's is called so.
+const stageWord = "gnvcc-stage:"
+
+// StageOf tells whether a command line (without argv[0]) is that of a stage, and of which.
+func StageOf(args []string) (step string, rest []string, ok bool) {
+	if len(args) >= 2 {
+		if step, ok = strings.CutPrefix(args[0], stageWord); ok {
+			rest = args[1:]
+			if step == "nvlink" && strings.HasPrefix(rest[0], "-") { // its word stood in front of the prefix
+				rest = append([]string{step}, rest...)
+			}
+			return step, rest, true
+		}
+	}
+	return "", nil, false
 }

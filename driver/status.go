@@ -135,7 +135,7 @@ func Clean(ctx context.Context, store *cache.Store, all bool) (Cleaned, error) {
 		return c, err
 	}
 	// What was noted is noted again by the next build where its record is gone.
-	c.Store, err = store.ClearMemos(string(memoStep), string(memoWrote), string(memoNoted))
+	c.Store, err = store.ClearMemos(StepMemos, string(memoWrote), string(memoNoted))
 	return c, err
 }
 
@@ -205,17 +205,4 @@ func forgetBuilds(ctx context.Context, store *cache.Store, all bool, named map[s
 		}
 	}
 	return builds, owner.Publish()
-}
-
-// vanished tells whether nothing is left of what a command has built.
-func vanished(c cache.Command) bool {
-	if info, err := os.Stat(c.Dir); err != nil || !info.IsDir() {
-		return true
-	}
-	l := lineOf(c)
-	if l.Output == "" {
-		return false // the names of its outputs are nvcc's affair
-	}
-	_, err := os.Lstat(l.Target(c.Dir))
-	return os.IsNotExist(err)
 }

@@ -69,11 +69,11 @@ func normalOf(m *ptx.Module, entry string) string {
 
 // variantKey is what a variant depends on.
 func variantKey(t *translation, call *toolcmd.Cicc, signature []string, v variantOf) (string, error) {
-	id, err := fileKey(t.Cicc)
+	id, err := cache.FileKey(t.Cicc)
 	if err != nil {
 		return "", fmt.Errorf("look at cicc: %w", err)
 	}
-	return hashOf("variant 2", t.Input, id, strings.Join(call.Template(), "\x00"), t.Module, v.entry, strings.Join(signature, ","), v.String(), ownKey()), nil
+	return cache.HashOf("variant 2", t.Input, id, strings.Join(call.Template(), "\x00"), t.Module, v.entry, strings.Join(signature, ","), v.String(), cache.OwnKey()), nil
 }
 
 // recallVariant finds a variant that was made before, or why there is none.
@@ -293,4 +293,26 @@ func (u *units) get(store *cache.Store, hash string) (*source.Unit, error) {
 	}
 	u.last = append(u.last, unitEntry{hash, unit, err})
 	return unit, err
+}
+
+// errUnproven says why a recipe for the source is not carried out whose result nobody has looked at. A place or a value in a
+// recipe counts in the source, and identity is that of the PTX: one PTX has many sources.
+var errUnproven = errors.New("it is not on record what code was measured with it (decided by an earlier gnvcc): tune once more")
+
+// prove compares what cicc gave with what was measured.
+func (b *bench) prove(v variantOf, m made) error {
+	if b.normals == nil { // the tuner, which measures
+		return nil
+	}
+	of, known := b.normals[v.entry]
+	if !known { // apply: see recipesOf; of what stands for a kernel wanted has seen to it
+		return nil
+	}
+	switch want := of[v.String()]; {
+	case want == "":
+		return errUnproven
+	case m.normal != want:
+		return fmt.Errorf("%s gives other code here (%.8s) than was measured (%.8s): it is another source of the same kernel", v, m.normal, want)
+	}
+	return nil
 }

@@ -112,3 +112,17 @@ func RenameTemporary(content []byte, old, now []string) ([]byte, error) {
 		rest = rest[at+len(name):]
 	}
 }
+
+// CutProcess cuts the number of cudafe++'s process off a module id that ends in one, with the hash
+// of the file's time before it; "" for other ids. Process numbers have 7 digits at most
+// (PID_MAX_LIMIT); other ids end in a hash of 8 digits, or in a name.
+func CutProcess(id string) string {
+	at := strings.LastIndexByte(id, '_')
+	if at < 10 || id[at-9] != '_' || strings.Trim(id[at-8:at], "0123456789abcdef") != "" {
+		return ""
+	}
+	if digits := id[at+1:]; digits == "" || len(digits) > 7 || strings.Trim(digits, "0123456789") != "" {
+		return ""
+	}
+	return id[:at-9]
+}

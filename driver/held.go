@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 
@@ -19,9 +18,6 @@ import (
 // the store, so that a run can be made as the build was, whatever has been decided since; and they
 // leave their notes in it in place of the spool, so that the store says what is in the user's file
 // and not what somebody began to make.
-
-// varApply is the folder of an apply's run; its stages alone see it.
-const varApply = "GNVCC_APPLY"
 
 const (
 	frozenName = "frozen.json"
@@ -138,27 +134,4 @@ func sourcesOf(text string) []string {
 			out = append(out, name)
 		}
 	}
-}
-
-// sameModule makes this run's module id that of the build, where another process would make up
-// another one (a file that exports nothing, see withoutProcess): the tool is not told to make one,
-// and reads the one that is there.
-func (s *stage) sameModule() {
-	f := frozenHere()
-	if f == nil {
-		return
-	}
-	source, file, at := toolcmd.ReadModule(s.words[1:])
-	if at < 0 {
-		return
-	}
-	id := f.Modules[source]
-	if file == "" || id == "" {
-		return
-	}
-	if err := os.WriteFile(file, []byte(id), 0o600); err != nil {
-		s.log.Warn().Err(err).Msg("the module's id is a new one")
-		return
-	}
-	s.words = slices.Delete(slices.Clone(s.words), 1+at, 1+at+1)
 }
