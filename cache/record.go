@@ -82,6 +82,9 @@ type Decision struct {
 	Time      time.Time
 	Pinned    bool `json:",omitempty"` // the user gave the recipe; nobody has measured it
 
+	// Imported names the file from which the decision was taken over; "": it was measured into this store.
+	Imported string `json:",omitempty"`
+
 	// For names what the program that was tuned had been built into: files by their absolute path, or folders, which end in
 	// a slash. An approximate recipe is for builds of these alone; without a recipe it was taken back.
 	For []string `json:",omitempty"`

@@ -44,7 +44,7 @@ chmod +x "$out"
 `+strings.ReplaceAll(compile, "COMPILER", "nvcc"))
 	gnvcc := write("gnvcc", `case "$1" in
   tune) echo "asked: $*"; for last; do :; done; [ -x "$last" ] || exit 9; touch "$0.tuned"; echo "tuned $last"; exit ;;
-  pin|apply) echo "asked for: $1 $2"; exit ;;
+  import|apply) echo "asked for: $1 $2"; exit ;;
   report) echo "report $2"; exit ;;
   predict) echo "ranked caps"; exit ;;
 esac
@@ -111,7 +111,8 @@ func TestDemoTuneOptions(t *testing.T) {
 
 func TestDemoWithoutGPU(t *testing.T) {
 	out := demo(t, true, append(stage(t), "TIME_nvcc=none"))
-	says(t, out, "nothing was measured", "report --predict", "ranked caps", "recorded on an NVIDIA H200", "asked for: pin wave", "report --html", "The page: ")
+	says(t, out, "nothing was measured", "ranked caps", "recorded on an NVIDIA H200", "asked for: import",
+		"median of the pairs: ", "[2/2] separate", "report --html", "The page: ")
 	if strings.Contains(out, "speed-up") || strings.Contains(out, "tuned ") {
 		t.Errorf("the demo speaks of speed without a GPU:\n%s", out)
 	}

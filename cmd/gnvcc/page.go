@@ -13,9 +13,6 @@ import (
 	"gnvcc/policy/report"
 )
 
-// recordedFrom is a variable for examples/demo and its like, not for users: where recipes come from that nobody measured here. The page says it.
-const recordedFrom = "GNVCC_INTERNAL_RECORDED"
-
 // writePage writes a page with all that this store knows beside the decisions: programs, toolkits, recipes as source.
 func writePage(path string, in page.Input) error {
 	in.Programs = programs(in.Decisions)
@@ -42,9 +39,6 @@ func writePage(path string, in page.Input) error {
 			return "ptxas " + k.Assembly.Version
 		}
 		return ""
-	}
-	if in.Recorded == "" {
-		in.Recorded = os.Getenv(recordedFrom)
 	}
 	var b bytes.Buffer
 	if err := page.Write(&b, in); err != nil {

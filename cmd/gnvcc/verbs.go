@@ -29,6 +29,7 @@ func init() {
 		"explain":    explainVerb,
 		"forget":     forgetVerb,
 		"help":       helpVerb,
+		"import":     importVerb,
 		"man":        manVerb,
 		"pin":        pinVerb,
 		"predict":    predictVerb,
@@ -50,7 +51,7 @@ var groups = []struct {
 	title string
 	verbs []string
 }{
-	{"Find recipes", []string{"tune", "replay", "captures", "profile", "predict"}},
+	{"Find recipes", []string{"tune", "replay", "captures", "profile", "predict", "import"}},
 	{"Build with them", []string{"apply", "revert", "status"}},
 	{"See what is known", []string{"report", "explain", "stats", "doctor"}},
 	{"Decide by hand", []string{"pin", "unpin", "ban", "unban", "forget"}},

@@ -39,7 +39,6 @@ type Input struct {
 	Version   string                      // of gnvcc
 	Made      time.Time
 	Untaken   func(cache.Decision) error // why no build takes a recipe; nil: not asked
-	Recorded  string                     // where the decisions come from, if not from this machine's measurements
 }
 
 // A Program is what one program does on the GPU.
@@ -67,6 +66,7 @@ type kernel struct {
 	Checked    string
 	Note       string
 	Untaken    string // why no build takes the recipe
+	Imported   string // the file that it was taken over from
 	Device     string
 	Toolkit    string
 	Date       string
@@ -109,11 +109,15 @@ func Write(w io.Writer, in Input) error {
 	}
 	kernels := gather(in)
 	counts := map[string]int{}
-	devices, toolkits := map[string]bool{}, map[string]bool{}
+	devices, toolkits, imported := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	before, after := 0.0, 0.0
 	for _, d := range kernels {
 		counts[d.State]++
 		devices[d.Device], toolkits[d.Toolkit] = true, true
+		if d.Imported != "" {
+			counts["imported"]++
+			imported[d.Imported] = true
+		}
 		before += d.Total
 		after += d.Total * d.ratio
 	}
@@ -121,7 +125,7 @@ func Write(w io.Writer, in Input) error {
 		"CSS": template.CSS(pageCSS), "In": in, "Kernels": kernels, "Counts": counts,
 		"Made": in.Made.Format("2006-01-02 15:04"), "Devices": names(devices), "Toolkits": names(toolkits),
 		"Before": report.Duration(before), "After": report.Duration(after), "SpeedUp": times(before, after),
-		"Measured": counts["faster"] + counts["same"], "Drawn": min(Drawn, len(kernels)), "Programs": in.Programs,
+		"Measured": counts["faster"] + counts["same"], "Drawn": min(Drawn, len(kernels)), "Programs": in.Programs, "Imported": names(imported),
 	})
 }
 
@@ -157,7 +161,7 @@ func (in Input) entries() []report.Entry {
 func summary(in Input, e report.Entry) kernel {
 	d := e.Decision
 	ev := &d.Evidence
-	k := kernel{Name: e.Kernel, Mangled: d.Kernel, State: state(e), Recipe: e.Recipe, Words: e.Words, Note: ev.Note, Untaken: e.Untaken,
+	k := kernel{Name: e.Kernel, Mangled: d.Kernel, State: state(e), Recipe: e.Recipe, Words: e.Words, Note: ev.Note, Untaken: e.Untaken, Imported: d.Imported,
 		Device: ev.Device, Date: d.Time.Format("2006-01-02 15:04"), Total: e.Total(), ratio: e.Ratio, Launches: e.Launches, Why: Why(e),
 		Before: "-", After: "-", SpeedUp: "-"}
 	if in.Toolkit != nil {

@@ -55,12 +55,14 @@ func many(t testing.TB, n int) []cache.Decision {
 }
 
 func TestPage(t *testing.T) {
-	text := made(t, Input{Decisions: recorded(t), Recorded: "on an NVIDIA H200",
+	taken := recorded(t)
+	taken[0].Imported = "h200.json"
+	text := made(t, Input{Decisions: taken,
 		Programs: []Program{{Name: "app", Device: "NVIDIA H200", Seconds: 4, Faster: 3, After: 2}},
 		Toolkit:  func(cache.Decision) string { return "ptxas 13.0.88" },
 		Patch:    func(cache.Decision) string { return "+#pragma unroll 8" }})
 	for _, want := range []string{"column_norm", "132 blocks on 132 SMs: one block each, so 255 registers cost nothing.", "NVIDIA H200",
-		"ptxas 13.0.88", "8 of 12", "Recorded, not measured on this machine", "#pragma unroll 8", ">75 %<", "same bits on 5", "prefers-color-scheme: dark"} {
+		"ptxas 13.0.88", "8 of 12", "Not measured on this machine: 1 of ", "imported from h200.json", "#pragma unroll 8", ">75 %<", "same bits on 5", "prefers-color-scheme: dark"} {
 		if !strings.Contains(text, want) && !strings.Contains(text, strings.ReplaceAll(want, "+", "&#43;")) {
 			t.Errorf("the page does not say %q", want)
 		}
@@ -74,9 +76,9 @@ func TestPage(t *testing.T) {
 func TestNames(t *testing.T) {
 	const evil = `<script>alert("x")</script>"'><img src=x onerror=alert(1)>`
 	d := recorded(t)[0]
-	d.Kernel, d.Evidence.Note, d.Evidence.Device = evil, evil, evil
+	d.Kernel, d.Evidence.Note, d.Evidence.Device, d.Imported = evil, evil, evil, evil
 	d.Evidence.Tried = append([]cache.Trial{{Recipe: "unroll=2", Ratio: 0.9, Refused: evil}}, d.Evidence.Tried...)
-	text := made(t, Input{Decisions: []cache.Decision{d}, Programs: []Program{{Name: evil}}, Recorded: evil,
+	text := made(t, Input{Decisions: []cache.Decision{d}, Programs: []Program{{Name: evil}},
 		Patch: func(cache.Decision) string { return evil }})
 	if strings.Contains(text, "<script>alert") || strings.Contains(text, "<img") {
 		t.Error("a kernel's name became a part of the page")

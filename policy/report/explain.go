@@ -38,6 +38,9 @@ func Explain(w io.Writer, e Entry) {
 	if d.Approximate() && len(d.For) > 0 {
 		p.line("  for         builds of %s", strings.Join(d.For, " "))
 	}
+	if d.Imported != "" {
+		p.line("  imported    from %s: measured elsewhere", d.Imported)
+	}
 	if d.Evidence.Note != "" {
 		p.line("  note        %s", d.Evidence.Note)
 	}

@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"regexp"
+	"slices"
 	"sort"
 	"text/tabwriter"
 
@@ -234,6 +236,7 @@ func (p *printer) table(entries []Entry) {
 				arrow(fmt.Sprint(e.Decision.Evidence.Default.Registers), fmt.Sprint(e.Decision.Evidence.Chosen.Registers)))
 		}
 	}
+	p.imported(entries)
 	p.untaken(append(pinned, faster...))
 	if len(alone) > 0 {
 		p.line("")
@@ -241,6 +244,20 @@ func (p *printer) table(entries []Entry) {
 		for _, e := range alone {
 			p.line("  %s: %s", e.Kernel, e.Decision.Evidence.Note)
 		}
+	}
+}
+
+// imported says which files decisions were taken over from.
+func (p *printer) imported(entries []Entry) {
+	files := map[string]int{}
+	for _, e := range entries {
+		if e.Decision.Imported != "" {
+			files[e.Decision.Imported]++
+		}
+	}
+	for _, file := range slices.Sorted(maps.Keys(files)) {
+		p.line("")
+		p.line("Of these, %d were measured elsewhere and imported from %s.", files[file], file)
 	}
 }
 
