@@ -24,6 +24,7 @@ const (
 	Translations = "translation" // by PTX hash
 	Links        = "link"        // by cubin hash
 	Pins         = "pin"         // a Decision that the user made himself, by kernel identity
+	Predictions  = "prediction"  // a Decision that was foretold from machine code and that nobody has run, by kernel identity
 	Bans         = "ban"         // by a kernel's name without what depends on the file, or by its identity
 )
 

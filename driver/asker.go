@@ -14,11 +14,13 @@ import (
 type asker struct {
 	files  func() []string // what the command writes; asked for only where it matters
 	device string          // GNVCC_DEVICE, "" if it is not set
+
+	predicted bool // GNVCC_PREDICT: recipes that were foretold may be taken
 }
 
 // askerOf is the asker for a recorded command; getenv reads the build's environment.
 func askerOf(store *cache.Store, command string, getenv func(string) string) asker {
-	return asker{device: getenv(varDevice), files: sync.OnceValue(func() []string {
+	return asker{device: getenv(varDevice), predicted: isOn(getenv(varPredict)), files: sync.OnceValue(func() []string {
 		c, err := loadCommand(store, command)
 		if err != nil {
 			return nil

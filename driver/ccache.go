@@ -25,10 +25,11 @@ const (
 )
 
 // noteCcache notes whether a ccache that runs us looks at the recipes. Where none does that is one readlink.
-func noteCcache(store *cache.Store) {
+// It tells whether a ccache runs us: an object that it keeps must not depend on what it can't see (GNVCC_PREDICT).
+func noteCcache(store *cache.Store) (below bool) {
 	exe, err := os.Readlink("/proc/" + strconv.Itoa(os.Getppid()) + "/exe")
 	if err != nil || filepath.Base(exe) != "ccache" {
-		return
+		return false
 	}
 	now := "plain"
 	if looksAt(exe, store.RecipesPath()) {
@@ -37,6 +38,7 @@ func noteCcache(store *cache.Store) {
 	if last, _ := memoCcache.Get(store, ccacheKey); last != now {
 		memoCcache.Put(store, ccacheKey, now) // noted by the next build if it can't be kept
 	}
+	return true
 }
 
 // looksAt asks ccache for its extra files: the variable, or what its own configuration says.

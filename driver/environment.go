@@ -17,7 +17,12 @@ const (
 	varKeep   = "GNVCC_KEEP"   // a folder that gets every file between the steps
 	varLog    = "GNVCC_LOG"    // a file that is told what was done, and why not
 	varDevice = "GNVCC_DEVICE" // a part of the name of the GPU that is built for, where several were measured on
+<<<<<<< HEAD
 	varVerify = "GNVCC_VERIFY" // not empty and not 0: what was kept of a tool is compared with what it writes now
+=======
+
+	varPredict = "GNVCC_PREDICT" // not empty and not 0: recipes that were foretold are built with, where nothing was decided
+>>>>>>> b061c51 (predict --adopt keeps what is foretold, for builds under GNVCC_PREDICT alone and where nothing was decided)
 )
 
 // What the face tells its stages, through nvcc.
@@ -35,10 +40,9 @@ const (
 )
 
 // on tells whether a switch is set.
-func on(name string) bool {
-	v := os.Getenv(name)
-	return v != "" && v != "0"
-}
+func on(name string) bool { return isOn(os.Getenv(name)) }
+
+func isOn(value string) bool { return value != "" && value != "0" }
 
 // compileVariables are the variables that decide what a compile gives: kept with the command, and set again when the
 // command is run again (apply.go). A name that ends in * stands for all that begin so. The sources are nvcc's manual
@@ -54,7 +58,7 @@ var compileVariables = []string{
 	"CONDA_PREFIX", "CONDA_BUILD_SYSROOT", "SDKROOT", "CCACHE_*", "SCCACHE_*",
 	"OMPI_*", "OPAL_*", "MPICH_*", "I_MPI_*", "NIX_*", "CRAY*", "PE_*", "SPACK_*", "DISTCC_*", "ICECC*", "COLLECT_*",
 	"CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "AR", "AS", "LD",
-	varNvcc, varDevice,
+	varNvcc, varDevice, varPredict,
 }
 
 // secretMarks stand in names of variables of the kinds above that may hold a password or a key: SCCACHE_WEBDAV_TOKEN,

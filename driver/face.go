@@ -78,7 +78,10 @@ func prepare(kit Toolkit, args []string, line *toolcmd.Line, env *[]string) ([]s
 	if store == nil {
 		return nil, fmt.Errorf("%w: %w", errNoStore, toolcmd.ErrAside) // no recipes to be had, nothing to be noted
 	}
-	noteCcache(store)
+	if noteCcache(store) {
+		os.Unsetenv(varPredict)
+		*env = without(*env, varPredict)
+	}
 	m, err := mannerOf(kit.Nvcc, store)
 	if err != nil {
 		return nil, err

@@ -21,6 +21,9 @@ import (
 //
 // Of these in turn an approximate one comes first, and then the newest. What only says that a kernel was left alone counts
 // where there is nothing else.
+//
+// What was foretold from machine code (gnvcc predict --adopt) counts last of all: for builds that ask for it (GNVCC_PREDICT),
+// and only where nothing at all was decided on the kernel, on whatever GPU and for whomever.
 
 // A decision is as much of cache.Decision as builds look at: the evidence, which is most of it, is not for them.
 type decision struct {
@@ -42,7 +45,9 @@ func standing(sn *cache.Snapshot, identity string, by asker) (decision, bool) {
 		return pinned, true
 	}
 	var all []decision
+	known := false
 	err := sn.EachDecision(identity, func(raw []byte) error {
+		known = true
 		var d decision
 		if json.Unmarshal(raw, &d) != nil {
 			return nil
@@ -59,6 +64,9 @@ func standing(sn *cache.Snapshot, identity string, by asker) (decision, bool) {
 	if err != nil {
 		return decision{}, false
 	}
+	if !known {
+		return foretold(sn, identity, by)
+	}
 	all = by.onOne(all)
 	best := -1
 	for i, d := range all {
@@ -70,6 +78,22 @@ func standing(sn *cache.Snapshot, identity string, by asker) (decision, bool) {
 		return decision{}, false
 	}
 	return all[best], true
+}
+
+// foretold gives the prediction for a kernel, to builds that ask for it. Nobody has run it: a recipe that is not exact by
+// construction is none, whatever was written beside it.
+func foretold(sn *cache.Snapshot, identity string, by asker) (d decision, found bool) {
+	if !by.predicted || identity == "" {
+		return decision{}, false
+	}
+	if ok, err := sn.Get(cache.Predictions, identity, &d); err != nil || !ok {
+		return decision{}, false
+	}
+	r, err := recipe.Parse(d.Recipe)
+	if err != nil || r.IsDefault() || rewrite.ExactnessOf(r) != rewrite.ByConstruction {
+		return decision{}, false
+	}
+	return d, true
 }
 
 // before tells whether a decision counts more than another on the same GPU.

@@ -174,3 +174,53 @@ func TestWrites(t *testing.T) {
 		}
 	}
 }
+
+// What was foretold is for builds that ask for it, and only where nothing at all was decided.
+func TestForetold(t *testing.T) {
+	alone := seen("NVIDIA H100", "", 1)
+	alone.Evidence.Launches = nil
+	for name, c := range map[string]struct {
+		foretold string
+		decided  []cache.Decision
+		pinned   string
+		ask      string // GNVCC_PREDICT
+		want     string
+	}{
+		"asked for":                           {"maxnreg=40", nil, "", "1", "maxnreg=40"},
+		"not asked for":                       {"maxnreg=40", nil, "", "", ""},
+		"switched off":                        {"maxnreg=40", nil, "", "0", ""},
+		"measured":                            {"maxnreg=40", []cache.Decision{seen("NVIDIA H200", "ld=cs", 1)}, "", "1", "ld=cs"},
+		"measured: nvcc's own":                {"maxnreg=40", []cache.Decision{seen("NVIDIA H200", "", 1)}, "", "1", ""},
+		"measured on another GPU than is for": {"maxnreg=40", []cache.Decision{seen("Quadro", "ld=cs", 1)}, "", "1", ""},
+		"left alone":                          {"maxnreg=40", []cache.Decision{alone}, "", "1", ""},
+		"approximated for others":             {"maxnreg=40", []cache.Decision{approximated("NVIDIA H200", "approx=all", 1, "/a/k.o")}, "", "1", ""},
+		"pinned":                              {"maxnreg=40", nil, "maxnreg=48", "1", "maxnreg=48"},
+		"not exact by construction":           {"unroll=4", nil, "", "1", ""},
+		"approximate":                         {"approx=all", nil, "", "1", ""},
+		"unreadable":                          {"= =", nil, "", "1", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store, err := cache.Open(filepath.Join(t.TempDir(), "store"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			d := cache.Decision{Identity: strings.Repeat("ab", 32), Kernel: "k", Recipe: c.foretold, Exactness: "construction", Predicted: true}
+			if err := store.Spool(cache.Predictions, d.Identity, d); err != nil {
+				t.Fatal(err)
+			}
+			if d.Recipe, d.Predicted, d.Pinned = c.pinned, false, true; c.pinned != "" {
+				if err := store.Spool(cache.Pins, d.Identity, d); err != nil {
+					t.Fatal(err)
+				}
+			}
+			sn := kept(t, store, c.decided...)
+			by := askerOf(store, "", func(name string) string {
+				return map[string]string{varPredict: c.ask, varDevice: "H200"}[name]
+			})
+			recipes, _, _ := wanted(sn, []cache.Kernel{{Name: "k", Identity: d.Identity}}, by)
+			if got := recipes["k"].String(); got != c.want {
+				t.Errorf("the build takes %q, want %q", got, c.want)
+			}
+		})
+	}
+}

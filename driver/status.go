@@ -35,6 +35,8 @@ type KernelStatus struct {
 	Wanted string // that it would be built with now
 	Pinned bool   // Wanted is the user's own, and nobody has measured it
 	Reason string `json:",omitempty"` // why what was wanted was not applied
+
+	Predicted bool `json:",omitempty"` // Wanted was foretold, and nobody has run it
 	// Refused says of a recipe that was decided why it is not wanted: it is banned, of an old form, or not proven.
 	Refused string `json:",omitempty"`
 }
@@ -77,6 +79,8 @@ func Status(ctx context.Context, store *cache.Store, under string) (out []Output
 					var d cache.Decision
 					ok, err := sn.Get(cache.Pins, k.Identity, &d)
 					b.Pinned = ok && err == nil && d.Recipe == b.Wanted
+					_, b.Predicted = foretold(sn, k.Identity, asker{predicted: true})
+					b.Predicted = b.Predicted && !b.Pinned && !decided(sn, k.Identity)
 				}
 				o.Kernels = append(o.Kernels, b)
 			}
@@ -94,6 +98,12 @@ func Status(ctx context.Context, store *cache.Store, under string) (out []Output
 		}
 	}
 	return out, broken, nil
+}
+
+// decided tells whether there is any decision on a kernel.
+func decided(sn *cache.Snapshot, identity string) (found bool) {
+	err := sn.EachDecision(identity, func([]byte) error { found = true; return nil })
+	return found || err != nil
 }
 
 // Cleaned is what Clean has removed.
@@ -176,7 +186,7 @@ func forgetBuilds(ctx context.Context, store *cache.Store, all bool, named map[s
 			return 0, err
 		}
 	}
-	for _, bucket := range []string{cache.Decisions, cache.Pins, cache.Bans} {
+	for _, bucket := range []string{cache.Decisions, cache.Pins, cache.Predictions, cache.Bans} {
 		err := sn.Each(bucket, "", func(k string, raw []byte) error {
 			for _, hash := range hashText().FindAll(raw, -1) {
 				named[string(hash)] = true

@@ -138,6 +138,9 @@ func statusText(w io.Writer, folder string, outputs []driver.OutputStatus, broke
 			if k.Pinned {
 				text += " (pinned, not measured)"
 			}
+			if k.Predicted {
+				text += " (predicted, not measured)"
+			}
 			if k.Reason != "" {
 				text += "; not applied: " + k.Reason
 			}

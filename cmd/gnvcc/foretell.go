@@ -12,25 +12,37 @@ import (
 	"github.com/spf13/cobra"
 
 	"gnvcc/cache"
+	"gnvcc/driver"
 	"gnvcc/policy"
 	"gnvcc/policy/foretell"
 	"gnvcc/profile/units"
+	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
+	predictor "gnvcc/sim/predict"
 )
 
 // predictVerb ranks builds of kernels from their machine code, without a GPU.
 func predictVerb() *cobra.Command {
-	c := newVerb("predict [KERNEL]", "what limits kernels, and which register caps to measure first; needs no GPU",
+	c := newVerb("predict [--adopt] [KERNEL]", "what limits kernels, and which register caps to measure first; needs no GPU",
 		"What limits the kernels that were built, and which register caps are worth a measurement, read from their machine\n"+
-			"code. Nothing is run, nothing adopted: gnvcc tune measures. KERNEL is a part of the name, or a regular expression.", cobra.MaximumNArgs(1))
-	return runs(c, func(args []string) int { return predict(strings.Join(args, "")) })
+			"code. Nothing is run: gnvcc tune measures. KERNEL is a part of the name, or a regular expression.", cobra.MaximumNArgs(1))
+	adopt := c.Flags().Bool("adopt", false, "keep what is foretold to be fastest of each kernel that nothing was decided for: only builds with GNVCC_PREDICT=1 take it, and no build once the kernel was measured")
+	return runs(c, func(args []string) int { return predict(strings.Join(args, ""), *adopt) })
 }
 
-func predict(kernel string) int {
+func predict(kernel string, adopt bool) int {
 	name, err := regexp.Compile(kernel)
 	if err != nil {
 		return complain("predict", err)
 	}
-	n, err := foretold(context.Background(), name)
+	ctx, stop := stoppable()
+	defer stop()
+	var n int
+	if adopt {
+		n, err = adoptForetold(ctx, name)
+	} else {
+		n, err = foretold(ctx, name)
+	}
 	if err != nil {
 		return complain("predict", err)
 	}
@@ -40,63 +52,159 @@ func predict(kernel string) int {
 	return 0
 }
 
-// foretold prints what can be foretold of the kernels of a name, and says how many there are.
-func foretold(ctx context.Context, name *regexp.Regexp) (n int, err error) {
+// A fortune is a store as those look at it who foretell.
+type fortune struct {
+	book    *book
+	c       *compiler
+	decided map[string]*cache.Decision // by identity; a pinned one before a measured one
+	machine *units.Machine
+}
+
+func newFortune(ctx context.Context) (*fortune, error) {
 	book, err := newBook(ctx)
 	if err != nil {
-		return 0, err
-	}
-	store := book.store
-	c, err := newCompiler(store)
-	if err != nil {
-		return 0, err
-	}
-	defer c.Close()
-	assemblies, err := built(store)
-	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	all, _, err := decided()
 	if err != nil {
+		return nil, err
+	}
+	f := &fortune{book: book, decided: map[string]*cache.Decision{}, machine: machineOf(book.store)}
+	for i := range all {
+		f.decided[all[i].Identity] = &all[i]
+	}
+	f.c, err = newCompiler(book.store)
+	return f, err
+}
+
+// each calls fn for every kernel of a name that was built, once, and says how many there are.
+func (f *fortune) each(name *regexp.Regexp, fn func(n int, b driver.BuiltKernel)) (n int, err error) {
+	assemblies, err := built(f.book.store)
+	if err != nil {
 		return 0, err
 	}
-	byIdentity := map[string]*cache.Decision{}
-	for i := range all {
-		byIdentity[all[i].Identity] = &all[i]
-	}
-	machine := machineOf(store)
 	seen := map[string]bool{}
 	for _, a := range assemblies {
 		for _, k := range a.Kernels {
-			short := policy.ShortName(k.Name)
-			if k.Identity == "" || seen[k.Identity] || !name.MatchString(k.Name) && !name.MatchString(short) {
+			if k.Identity == "" || seen[k.Identity] || !name.MatchString(k.Name) && !name.MatchString(policy.ShortName(k.Name)) {
 				continue
 			}
 			seen[k.Identity] = true
-			if n++; n > 1 {
-				fmt.Println()
-			}
-			if err := foretellOne(ctx, c, a, k, byIdentity[k.Identity], machine); err != nil {
-				fmt.Printf("%s (%s): nothing can be foretold: %v\n", short, a.Target, err)
-			}
+			n++
+			fn(n, driver.BuiltKernel{Kernel: k, Assembly: a})
 		}
 	}
 	return n, nil
 }
 
-func foretellOne(ctx context.Context, c policy.Compiler, a cache.Assembly, k cache.Kernel, d *cache.Decision, m *units.Machine) error {
-	known, err := c.Kernel(a.Cubin, k.Name)
+// look foretells one kernel.
+func (f *fortune) look(ctx context.Context, b driver.BuiltKernel) (*foretell.Kernel, error) {
+	known, err := f.c.Kernel(b.Assembly.Cubin, b.Name)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if known.Alone != "" {
-		return errors.New(known.Alone)
+		return nil, errors.New(known.Alone)
 	}
-	seen, err := foretell.Look(ctx, c, known, d, m)
+	return foretell.Look(ctx, f.c, known, f.decided[b.Identity], f.machine)
+}
+
+// foretold prints what can be foretold of the kernels of a name, and says how many there are.
+func foretold(ctx context.Context, name *regexp.Regexp) (n int, err error) {
+	f, err := newFortune(ctx)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	return seen.Print(os.Stdout)
+	defer f.c.Close()
+	return f.each(name, func(n int, b driver.BuiltKernel) {
+		if n > 1 {
+			fmt.Println()
+		}
+		seen, err := f.look(ctx, b)
+		if err == nil {
+			err = seen.Print(os.Stdout)
+		}
+		if err != nil {
+			fmt.Printf("%s (%s): nothing can be foretold: %v\n", policy.ShortName(b.Name), b.Assembly.Target, err)
+		}
+	})
+}
+
+// adoptForetold keeps, for each kernel of a name that nothing was decided for, the recipe that is foretold to be fastest. What
+// was foretold of it before is replaced, or taken back.
+func adoptForetold(ctx context.Context, name *regexp.Regexp) (n int, err error) {
+	f, err := newFortune(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer f.c.Close()
+	var adopted []cache.Decision
+	var gone []string
+	n, err = f.each(name, func(_ int, b driver.BuiltKernel) {
+		d, text := f.adopt(ctx, b)
+		fmt.Printf("%s (%s): %s\n", policy.ShortName(b.Name), b.Assembly.Target, text)
+		if d != nil {
+			adopted = append(adopted, *d)
+		} else {
+			gone = append(gone, b.Identity)
+		}
+	})
+	if err != nil || n == 0 || ctx.Err() != nil {
+		return n, errors.Join(err, ctx.Err())
+	}
+	err = f.book.change(func(owner *cache.Owner) error {
+		for _, d := range adopted {
+			if err := owner.Put(cache.Predictions, d.Identity, d); err != nil {
+				return err
+			}
+		}
+		for _, identity := range gone {
+			if err := owner.Delete(cache.Predictions, identity); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil && len(adopted) > 0 {
+		fmt.Println("nobody has run these: builds with GNVCC_PREDICT=1 take them, until gnvcc tune has measured the kernel")
+	}
+	return n, err
+}
+
+// adopt gives the decision for what is foretold to be fastest, nil where nothing is to be kept; the text says which, and why.
+func (f *fortune) adopt(ctx context.Context, b driver.BuiltKernel) (*cache.Decision, string) {
+	if d := f.decided[b.Identity]; d != nil && !d.Predicted {
+		if d.Pinned {
+			return nil, "pinned by you, which stays"
+		}
+		return nil, "was measured, or left alone by gnvcc tune, which stays"
+	}
+	seen, err := f.look(ctx, b)
+	if err != nil {
+		return nil, "nothing can be foretold: " + err.Error()
+	}
+	best, ok := seen.Best()
+	if !ok {
+		return nil, fmt.Sprintf("no register cap with nvcc's own floating-point instructions is foretold to gain %.0f %% and more", 100*predictor.Margin)
+	}
+	r, err := recipe.Parse(best.Recipe)
+	if err == nil && rewrite.ExactnessOf(r) != rewrite.ByConstruction {
+		err = fmt.Errorf("%s is not exact by construction", r)
+	}
+	var d cache.Decision
+	if err == nil {
+		d, err = rehearse(ctx, f.c, b, r)
+	}
+	if err != nil {
+		return nil, fmt.Sprintf("%s is foretold to take %.2f of the time, but a build would not take it: %v", best.Recipe, best.Time, err)
+	}
+	d.Pinned, d.Predicted = false, true
+	d.Evidence.Note = fmt.Sprintf("predicted, not measured: %.2f of the time; rates: %s", best.By(), seen.Picture.Units.Source)
+	if a := seen.Picture.Assumed; len(a) > 0 {
+		d.Evidence.Note += "; assumed: " + strings.Join(a, ", ")
+	}
+	return &d, fmt.Sprintf("%s, foretold to take %.2f of the time; %d registers, nvcc's own has %d", d.Recipe, best.By(),
+		d.Evidence.Chosen.Registers, d.Evidence.Default.Registers)
 }
 
 // machineKey finds what doctor -measure found out about this machine's GPU.

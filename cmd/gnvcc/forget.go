@@ -97,6 +97,7 @@ func (g forgotten) tell(dry bool) {
 	}
 	add(len(g.keys[cache.Decisions]), "decision")
 	add(len(g.keys[cache.Pins]), "pinned recipe")
+	add(len(g.keys[cache.Predictions]), "prediction")
 	add(len(g.keys[cache.Bans]), "ban")
 	add(g.notebooks, "notebook")
 	verb := "forgotten"
@@ -108,7 +109,7 @@ func (g forgotten) tell(dry bool) {
 		return
 	}
 	fmt.Printf("%s: %s", verb, strings.Join(parts, ", "))
-	if !dry && len(g.keys[cache.Decisions])+len(g.keys[cache.Pins]) > 0 {
+	if !dry && len(g.keys[cache.Decisions])+len(g.keys[cache.Pins])+len(g.keys[cache.Predictions]) > 0 {
 		fmt.Print("; gnvcc apply builds nvcc's own code")
 	}
 	fmt.Println()
@@ -125,7 +126,7 @@ func meant(store *cache.Store, name string, all bool) (map[string]bool, error) {
 			known[identity] = true
 		}
 	}
-	for _, bucket := range []string{cache.Decisions, cache.Pins} {
+	for _, bucket := range []string{cache.Decisions, cache.Pins, cache.Predictions} {
 		if err := records(store, bucket, func(d cache.Decision) { note(d.Kernel, d.Identity) }); err != nil {
 			return nil, err
 		}
@@ -144,7 +145,7 @@ func meant(store *cache.Store, name string, all bool) (map[string]bool, error) {
 	return known, nil
 }
 
-// recordsOf lists the keys of what was decided and pinned for kernels; with all everybody's, and the bans.
+// recordsOf lists the keys of what was decided, pinned and foretold for kernels; with all everybody's, and the bans.
 func recordsOf(store *cache.Store, known map[string]bool, all bool) (map[string][]string, error) {
 	keys := map[string][]string{}
 	sn, err := store.Snapshot()
@@ -155,7 +156,7 @@ func recordsOf(store *cache.Store, known map[string]bool, all bool) (map[string]
 		return nil, err
 	}
 	defer sn.Close()
-	buckets := []string{cache.Decisions, cache.Pins}
+	buckets := []string{cache.Decisions, cache.Pins, cache.Predictions}
 	if all {
 		buckets = append(buckets, cache.Bans)
 	}

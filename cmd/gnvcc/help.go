@@ -12,6 +12,7 @@ import (
 const variables = `  GNVCC_NVCC=PATH   the real nvcc (else CUDA_HOME, CUDA_PATH, PATH, /usr/local/cuda, install/toolkit's)
   GNVCC_STORE=DIR   where recipes are kept (else ~/.cache/gnvcc)
   GNVCC_DEVICE=GPU  build for this one (a part of its name), where several were measured on
+  GNVCC_PREDICT=1   take recipes that gnvcc predict --adopt keeps, where nothing was decided
   GNVCC_MAXSIZE=5G  how large the store may become; 0: no limit
   GNVCC_OFF=1       be nvcc, and nothing else
   GNVCC_KEEP=DIR    keep every file between nvcc's steps

@@ -8,6 +8,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"gnvcc/install/kits"
+	"gnvcc/sim/sass"
 )
 
 // asIfDriver is a variable that makes the command under test go on without an NVIDIA driver: what it then does with a program that launches
@@ -34,6 +35,15 @@ func TestVerbs(t *testing.T) {
 			e.Setenv("TERM", "dumb")
 			e.Setenv(asIfDriver, "yes")
 			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			// samefloats CUBIN CUBIN KERNEL: the kernel computes with the same floating-point instructions in both.
+			"samefloats": func(ts *testscript.TestScript, neg bool, args []string) {
+				err := sass.SameFloats([]byte(ts.ReadFile(args[0])), []byte(ts.ReadFile(args[1])), args[2])
+				if (err != nil) != neg {
+					ts.Fatalf("samefloats: %v", err)
+				}
+			},
 		},
 		Condition: func(cond string) (bool, error) {
 			_, err := os.Stat("/dev/nvidiactl")

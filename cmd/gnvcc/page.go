@@ -62,7 +62,7 @@ func programs(decisions []cache.Decision) []page.Program {
 	}
 	ratio := map[string]float64{}
 	for _, d := range decisions {
-		if e := report.NewEntry(d); e.Recipe != "" && !d.Pinned && e.Ratio > 0 {
+		if e := report.NewEntry(d); e.Recipe != "" && !d.Pinned && !d.Predicted && e.Ratio > 0 {
 			ratio[d.Kernel+"\x00"+d.Evidence.Device] = e.Ratio
 		}
 	}

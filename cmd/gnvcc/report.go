@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"regexp"
 	"sort"
@@ -216,11 +217,22 @@ func decided() ([]cache.Decision, func(cache.Decision) error, error) {
 		return nil, nil, err
 	}
 	measured, err := sn.AllDecisions()
+	if err != nil {
+		return nil, nil, err
+	}
+	known := maps.Clone(pinned)
 	for _, d := range measured {
+		known[d.Identity] = true
 		if !pinned[d.Identity] {
 			all = append(all, d)
 		}
 	}
+	err = eachDecision(sn, cache.Predictions, func(d cache.Decision) {
+		if !known[d.Identity] {
+			d.Predicted = true
+			all = append(all, d)
+		}
+	})
 	sort.SliceStable(all, func(i, j int) bool { return all[i].Kernel < all[j].Kernel })
 	why := map[string]error{} // the snapshot is closed before it is asked
 	for _, d := range all {
@@ -229,7 +241,7 @@ func decided() ([]cache.Decision, func(cache.Decision) error, error) {
 	return all, func(d cache.Decision) error { return why[untakenKey(d)] }, err
 }
 
-func untakenKey(d cache.Decision) string { return fmt.Sprint(d.Pinned, d.Key()) }
+func untakenKey(d cache.Decision) string { return fmt.Sprint(d.Pinned, d.Predicted, d.Key()) }
 
 // eachDecision calls fn for the decisions of a bucket.
 func eachDecision(sn *cache.Snapshot, bucket string, fn func(cache.Decision)) error {

@@ -65,6 +65,6 @@ func (k *Kernel) Print(w io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(w, "  gnvcc tune measures; what is foretold is adopted by nobody")
+	_, err := fmt.Fprintln(w, "  gnvcc tune measures; no build takes what is foretold unless it is told to (gnvcc predict --adopt)")
 	return err
 }

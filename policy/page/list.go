@@ -35,7 +35,7 @@ func Markdown(w io.Writer, in Input) error {
 	for _, e := range in.entries() {
 		k := summary(in, e)
 		up := k.SpeedUp
-		if k.State == "pinned" || k.State == "alone" {
+		if k.State == "pinned" || k.State == "predicted" || k.State == "alone" {
 			up = k.State
 		}
 		if k.Untaken != "" {
@@ -99,6 +99,8 @@ func outcome(e report.Entry) string {
 		return "best as nvcc builds it"
 	case "pinned":
 		return "pinned: " + e.Recipe
+	case "predicted":
+		return "predicted: " + e.Recipe
 	}
 	return "left alone"
 }

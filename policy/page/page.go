@@ -59,7 +59,7 @@ type kernel struct {
 	Drawn      bool
 	Name       string
 	Mangled    string
-	State      string // "faster", "same", "pinned", "alone"
+	State      string // "faster", "same", "pinned", "predicted", "alone"
 	Recipe     string
 	Words      string
 	Why        string
@@ -212,6 +212,8 @@ func state(e report.Entry) string {
 	switch {
 	case e.Decision.Pinned:
 		return "pinned"
+	case e.Decision.Predicted:
+		return "predicted"
 	case e.Recipe != "":
 		return "faster"
 	case len(e.Decision.Evidence.Launches) > 0:

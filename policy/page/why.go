@@ -20,6 +20,8 @@ func Why(e report.Entry) string {
 	switch {
 	case d.Pinned:
 		return "A recipe by hand; nobody has measured it."
+	case d.Predicted:
+		return "Foretold from machine code, for builds under GNVCC_PREDICT=1; nobody has run it."
 	case len(ev.Launches) == 0:
 		return "Left alone: " + or(ev.Note, "no launch was measured") + "."
 	case e.Recipe == "":

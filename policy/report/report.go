@@ -191,7 +191,7 @@ func Write(w io.Writer, decisions []cache.Decision, o Options) error {
 }
 
 func (p *printer) table(entries []Entry) {
-	pinned, entries := pinned(entries)
+	pinned, predicted, entries := unmeasured(entries)
 	faster, same, alone := split(entries)
 	product, before, after := 1.0, 0.0, 0.0
 	if len(faster) > 0 {
@@ -228,6 +228,7 @@ func (p *printer) table(entries []Entry) {
 			p.line("  %s  (%s a launch, %d registers; %s)%s", e.Kernel, Duration(e.Time[0]), e.Decision.Evidence.Default.Registers, attempts(e), note)
 		}
 	}
+<<<<<<< HEAD
 	if len(pinned) > 0 {
 		p.line("")
 		p.line("Pinned, not measured:")
@@ -238,6 +239,11 @@ func (p *printer) table(entries []Entry) {
 	}
 	p.imported(entries)
 	p.untaken(append(pinned, faster...))
+=======
+	p.given("Pinned, not measured:", pinned)
+	p.given("Predicted, not measured; taken by builds under GNVCC_PREDICT=1 alone:", predicted)
+	p.untaken(append(append(pinned, predicted...), faster...))
+>>>>>>> b061c51 (predict --adopt keeps what is foretold, for builds under GNVCC_PREDICT alone and where nothing was decided)
 	if len(alone) > 0 {
 		p.line("")
 		p.line("Left alone:")
@@ -247,6 +253,7 @@ func (p *printer) table(entries []Entry) {
 	}
 }
 
+<<<<<<< HEAD
 // imported says which files decisions were taken over from.
 func (p *printer) imported(entries []Entry) {
 	files := map[string]int{}
@@ -258,6 +265,18 @@ func (p *printer) imported(entries []Entry) {
 	for _, file := range slices.Sorted(maps.Keys(files)) {
 		p.line("")
 		p.line("Of these, %d were measured elsewhere and imported from %s.", files[file], file)
+=======
+// given lists recipes that nobody has measured.
+func (p *printer) given(title string, entries []Entry) {
+	if len(entries) == 0 {
+		return
+	}
+	p.line("")
+	p.line("%s", title)
+	for _, e := range entries {
+		p.line("  %s: %s: %s (%s registers)", e.Kernel, e.Recipe, e.Words,
+			arrow(fmt.Sprint(e.Decision.Evidence.Default.Registers), fmt.Sprint(e.Decision.Evidence.Chosen.Registers)))
+>>>>>>> b061c51 (predict --adopt keeps what is foretold, for builds under GNVCC_PREDICT alone and where nothing was decided)
 	}
 }
 
@@ -290,16 +309,19 @@ func (p *printer) classes(entries []Entry, pictures bool) {
 	}
 }
 
-// pinned sorts out the entries whose recipes the user gave.
-func pinned(entries []Entry) (pinned, rest []Entry) {
+// unmeasured sorts out the entries whose recipes the user gave, and those that were foretold.
+func unmeasured(entries []Entry) (pinned, predicted, rest []Entry) {
 	for _, e := range entries {
-		if e.Decision.Pinned {
+		switch {
+		case e.Decision.Pinned:
 			pinned = append(pinned, e)
-		} else {
+		case e.Decision.Predicted:
+			predicted = append(predicted, e)
+		default:
 			rest = append(rest, e)
 		}
 	}
-	return pinned, rest
+	return pinned, predicted, rest
 }
 
 // split sorts entries into those with a recipe, those measured without, and those left alone.
@@ -348,6 +370,9 @@ func CheckedText(e Entry) string { return checked(e) }
 func checked(e Entry) string {
 	if e.Decision.Pinned {
 		return "pinned, not measured: checked on no"
+	}
+	if e.Decision.Predicted {
+		return "predicted, not measured: exact by construction, checked on no"
 	}
 	varied := ""
 	if e.Varied > 0 {
