@@ -17,12 +17,9 @@ const (
 	varKeep   = "GNVCC_KEEP"   // a folder that gets every file between the steps
 	varLog    = "GNVCC_LOG"    // a file that is told what was done, and why not
 	varDevice = "GNVCC_DEVICE" // a part of the name of the GPU that is built for, where several were measured on
-<<<<<<< HEAD
 	varVerify = "GNVCC_VERIFY" // not empty and not 0: what was kept of a tool is compared with what it writes now
-=======
 
 	varPredict = "GNVCC_PREDICT" // not empty and not 0: recipes that were foretold are built with, where nothing was decided
->>>>>>> b061c51 (predict --adopt keeps what is foretold, for builds under GNVCC_PREDICT alone and where nothing was decided)
 )
 
 // What the face tells its stages, through nvcc.

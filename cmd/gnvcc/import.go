@@ -19,7 +19,7 @@ import (
 
 func importVerb() *cobra.Command {
 	c := newVerb("import FILE", "take over recipes that were measured on another machine", `Takes over the recipes in FILE, which gnvcc report --json printed on the machine that measured them. A build takes one
-only for the very code that it was measured on, as ever. What was measured into this store stays; pinned and approximate
+only for the very code that it was measured on, as ever. What was measured into this store stays; pinned, predicted and approximate
 recipes are not taken over. Reports name where a recipe comes from.`, cobra.ExactArgs(1))
 	return runs(c, func(args []string) int {
 		if err := importFile(context.Background(), args[0]); err != nil {
@@ -87,7 +87,7 @@ var identityText = regexp.MustCompile(`^[0-9a-f]{64}$`)
 // portable tells whether a decision may count on another machine: it was measured, its recipe is one of this version, and
 // it is for all builds.
 func portable(d cache.Decision) bool {
-	if d.Pinned || d.Approximate() || len(d.Evidence.Launches) == 0 || !identityText.MatchString(d.Identity) {
+	if d.Pinned || d.Predicted || d.Approximate() || len(d.Evidence.Launches) == 0 || !identityText.MatchString(d.Identity) {
 		return false
 	}
 	r, err := recipe.Parse(d.Recipe)

@@ -228,22 +228,10 @@ func (p *printer) table(entries []Entry) {
 			p.line("  %s  (%s a launch, %d registers; %s)%s", e.Kernel, Duration(e.Time[0]), e.Decision.Evidence.Default.Registers, attempts(e), note)
 		}
 	}
-<<<<<<< HEAD
-	if len(pinned) > 0 {
-		p.line("")
-		p.line("Pinned, not measured:")
-		for _, e := range pinned {
-			p.line("  %s: %s: %s (%s registers)", e.Kernel, e.Recipe, e.Words,
-				arrow(fmt.Sprint(e.Decision.Evidence.Default.Registers), fmt.Sprint(e.Decision.Evidence.Chosen.Registers)))
-		}
-	}
-	p.imported(entries)
-	p.untaken(append(pinned, faster...))
-=======
 	p.given("Pinned, not measured:", pinned)
 	p.given("Predicted, not measured; taken by builds under GNVCC_PREDICT=1 alone:", predicted)
+	p.imported(entries)
 	p.untaken(append(append(pinned, predicted...), faster...))
->>>>>>> b061c51 (predict --adopt keeps what is foretold, for builds under GNVCC_PREDICT alone and where nothing was decided)
 	if len(alone) > 0 {
 		p.line("")
 		p.line("Left alone:")
@@ -253,7 +241,6 @@ func (p *printer) table(entries []Entry) {
 	}
 }
 
-<<<<<<< HEAD
 // imported says which files decisions were taken over from.
 func (p *printer) imported(entries []Entry) {
 	files := map[string]int{}
@@ -265,7 +252,9 @@ func (p *printer) imported(entries []Entry) {
 	for _, file := range slices.Sorted(maps.Keys(files)) {
 		p.line("")
 		p.line("Of these, %d were measured elsewhere and imported from %s.", files[file], file)
-=======
+	}
+}
+
 // given lists recipes that nobody has measured.
 func (p *printer) given(title string, entries []Entry) {
 	if len(entries) == 0 {
@@ -276,7 +265,6 @@ func (p *printer) given(title string, entries []Entry) {
 	for _, e := range entries {
 		p.line("  %s: %s: %s (%s registers)", e.Kernel, e.Recipe, e.Words,
 			arrow(fmt.Sprint(e.Decision.Evidence.Default.Registers), fmt.Sprint(e.Decision.Evidence.Chosen.Registers)))
->>>>>>> b061c51 (predict --adopt keeps what is foretold, for builds under GNVCC_PREDICT alone and where nothing was decided)
 	}
 }
 
