@@ -213,3 +213,20 @@ func (o *Owner) takePublished(take func(bucket, key string, stamp int64, raw []b
 	}
 	return nil
 }
+
+// PublishSpooled merges and publishes what is spooled. That another is the owner just now is no
+// failure: what was published counts.
+func (s *Store) PublishSpooled(ctx context.Context) error {
+	owner, err := s.Own(ctx)
+	if errors.Is(err, ErrOwned) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer owner.Close()
+	if _, err := owner.Merge(); err != nil {
+		return err
+	}
+	return owner.Publish()
+}

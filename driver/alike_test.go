@@ -12,6 +12,10 @@ import (
 	"testing"
 
 	"gnvcc/cache"
+	"gnvcc/driver/compile"
+	"gnvcc/driver/drivertest"
+	"gnvcc/driver/environment"
+	"gnvcc/driver/record"
 )
 
 // Command lines with nvcc and with gnvcc, one after the other in the same folder: the same exit code, the same messages, the
@@ -112,7 +116,7 @@ func TestAlike(t *testing.T) {
 	full := os.Getenv("GNVCC_TEST_FULL") != ""
 	versions := []string{"13.0"}
 	if full {
-		versions = toolkits
+		versions = drivertest.Toolkits
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -127,7 +131,7 @@ func TestAlike(t *testing.T) {
 	tried := map[string]bool{}
 	t.Run("lines", func(t *testing.T) {
 		for _, version := range versions {
-			kit, ok := toolkitPath(version)
+			kit, ok := drivertest.ToolkitPath(version)
 			if !ok {
 				t.Logf("LOUD SKIP: toolkit %s is not installed; install/toolkit %s gets it", version, version)
 				continue
@@ -224,7 +228,7 @@ func (p *alikePlace) do(t *testing.T, line, path, store string) (outcome, map[st
 			t.Fatal(err)
 		}
 	}
-	past := mustTime(t) // -lineinfo stores the time of a file
+	past := drivertest.MustTime(t) // -lineinfo stores the time of a file
 	for name, text := range alikeFiles {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
@@ -235,7 +239,7 @@ func (p *alikePlace) do(t *testing.T, line, path, store string) (outcome, map[st
 	}
 	cmd := exec.Command("/bin/sh", "-c", line)
 	cmd.Dir = dir
-	cmd.Env = append(without(os.Environ(), "PATH", "TMPDIR", "CUDA_HOME", "CUDA_PATH"), "PATH="+path+":/usr/bin:/bin", "TMPDIR="+tmp, "GNVCC_STORE="+store, "GNVCC_STRICT=1",
+	cmd.Env = append(environment.Without(os.Environ(), "PATH", "TMPDIR", "CUDA_HOME", "CUDA_PATH"), "PATH="+path+":/usr/bin:/bin", "TMPDIR="+tmp, "GNVCC_STORE="+store, "GNVCC_STRICT=1",
 		"GNVCC_LOG="+store+".log", "HOME="+p.root)
 	o := see(t, cmd, nil)
 	files := filesOf(t, dir)
@@ -253,11 +257,11 @@ func decideAll(t *testing.T, dir, recipe string) bool {
 		return false
 	}
 	any := false
-	for _, list := range readIndex(store).assemblies {
+	for _, list := range record.Read(store).Assemblies {
 		for _, a := range list {
 			for _, k := range a.Kernels {
 				any = true
-				d, err := Assume(context.Background(), store, k.Identity, recipe)
+				d, err := compile.Assume(context.Background(), store, k.Identity, recipe)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -268,7 +272,7 @@ func decideAll(t *testing.T, dir, recipe string) bool {
 		}
 	}
 	if any {
-		if err := publish(context.Background(), store); err != nil {
+		if err := store.PublishSpooled(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -285,7 +289,7 @@ func writeMatrix(t *testing.T, tried, failed map[string]bool) {
 		"Made by `GNVCC_TEST_FULL=1 go test -run TestAlike ./driver`: exit code, messages and all files left are nvcc's own, on the first build, on the second, and\n" +
 		"(contents of device code aside) with a recipe for every kernel.\n\n| command line |")
 	var versions []string
-	for _, v := range toolkits {
+	for _, v := range drivertest.Toolkits {
 		if tried[v] {
 			versions = append(versions, v)
 			b.WriteString(" " + v + " |")

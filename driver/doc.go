@@ -1,9 +1,19 @@
-// Package driver stands between the user and nvcc. It finds the real nvcc, runs it in such a way that its steps cicc, ptxas
-// and nvlink start through gnvcc, and is what they start through: a stage. The stages write down what they saw,
-// look the kernels' recipes up and apply them. The same steps, taken again outside of a build, give the tuner its
-// candidates (Compiler), and the recorded commands can be run again in place (Apply).
+// Package driver is gnvcc in nvcc's place: the face. It finds the real nvcc, keeps the command, and becomes nvcc by exec, with
+// prefixes that make its steps cicc, ptxas and nvlink start through gnvcc (driver/stage).
 //
-// Callers: cmd/gnvcc calls Face and Stage (the usual build) and the verbs; policy is given a Compiler through cmd.
+// Callers: cmd/gnvcc (Face). The rooms below it, from those that all need to those that need all:
+//
+//	toolcmd, environment, scratch, splice    command lines; variables, store, log; folders; objects
+//	toolkit, child, again                    the real nvcc; tools as children; what apply tells its stages
+//	record                                   what builds write down
+//	job, compile                             one ptxas call; kernels compiled by recipes
+//	standing                                 which recipe a build takes
+//	stage                                    gnvcc in front of nvcc's tools
+//	apply                                    recorded commands run again, status, clean
+//
+// TestRooms holds which may import which. They are more than stages, compile and apply because each cut stands where few names
+// cross it: a tool's command and its PTX (job) are worked on by the ptxas stage and by the tuner alike, and what a stage
+// leaves for apply (again, record) is neither's own.
 //
 // What holds everywhere in here:
 //
@@ -12,8 +22,5 @@
 //   - With no recipe for any kernel of a file, its cubin is nvcc's to the byte: the same file names, the same options.
 //   - Options of nvcc's tools are read by name. A command that is not fully understood is run as it stands.
 //
-// Reading the source: toolcmd/ (the command lines of nvcc and its tools), find.go (the real nvcc), environment.go (variables: ours, and those
-// a compile depends on), prefix.go and face.go (the way in), stage.go and child.go (what all stages share), cicc.go,
-// cudafe.go, host.go, ptxas.go and nvlink.go (the stages), reuse.go and splice.go (what apply need not run again), variant.go (source variants), joint.go (several in one run of cicc), compiler.go and link.go (candidates), apply.go,
-// builds.go and try.go (what gnvcc watch asks: which files a command read, and what it gives now).
+// Reading the source: face.go, prefix.go, ccache.go.
 package driver

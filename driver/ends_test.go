@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"gnvcc/driver/drivertest"
 )
 
 // How things end: tools that fail or die, and signals from outside. Each is done with nvcc and with gnvcc, and compared.
@@ -61,7 +63,7 @@ func see(t *testing.T, cmd *exec.Cmd, after func(p *os.Process)) outcome {
 func replaced(t *testing.T, kit, tool, script string) string {
 	t.Helper()
 	shadow := filepath.Join(t.TempDir(), "kit")
-	if err := shadowOf(kit, shadow, filepath.Join(t.TempDir(), "calls")); err != nil {
+	if err := drivertest.ShadowOf(kit, shadow, filepath.Join(t.TempDir(), "calls")); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(shadow, tool), []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
@@ -73,16 +75,16 @@ func replaced(t *testing.T, kit, tool, script string) string {
 // both gives the same command with nvcc and with gnvcc, in folders and with temporary folders of their own.
 func both(t *testing.T, kit string, files map[string]string, args ...string) (nvcc, gnvcc *exec.Cmd) {
 	t.Helper()
-	p := newProject(t, "13.0", files)
+	p := drivertest.NewProject(t, "13.0", files)
 	nvcc = exec.Command(filepath.Join(kit, "bin/nvcc"), args...)
-	nvcc.Dir, nvcc.Env = p.dir, append(os.Environ(), "TMPDIR="+t.TempDir())
+	nvcc.Dir, nvcc.Env = p.Dir, append(os.Environ(), "TMPDIR="+t.TempDir())
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	gnvcc = exec.Command(self, args...)
 	gnvcc.Args[0] = "gnvcc"
-	gnvcc.Dir, gnvcc.Env = p.dir, append(p.env, "GNVCC_NVCC="+filepath.Join(kit, "bin/nvcc"))
+	gnvcc.Dir, gnvcc.Env = p.Dir, append(p.Env, "GNVCC_NVCC="+filepath.Join(kit, "bin/nvcc"))
 	return nvcc, gnvcc
 }
 
@@ -90,7 +92,7 @@ var small = map[string]string{"k.ptx": ".version 7.0\n.target sm_80\n.address_si
 
 // TestDyingTools has ptxas and cicc die in all ways.
 func TestDyingTools(t *testing.T) {
-	kit := toolkit(t, "13.0")
+	kit := drivertest.Toolkit(t, "13.0")
 	for _, tool := range []string{"bin/ptxas", "nvvm/bin/cicc"} {
 		args := []string{"-arch=sm_80", "--cubin", "k.ptx", "-o", "k.cubin"}
 		if tool != "bin/ptxas" {
@@ -112,7 +114,7 @@ func TestDyingTools(t *testing.T) {
 
 // TestMissingTools takes a tool away.
 func TestMissingTools(t *testing.T) {
-	kit := toolkit(t, "13.0")
+	kit := drivertest.Toolkit(t, "13.0")
 	for _, tool := range []string{"bin/ptxas", "nvvm/bin/cicc"} {
 		shadow := replaced(t, kit, tool, "")
 		if err := os.Remove(filepath.Join(shadow, tool)); err != nil {
@@ -129,7 +131,7 @@ func TestMissingTools(t *testing.T) {
 
 // TestSignals sends signals to the process group while a tool runs: a Ctrl-C, a build system that ends its children.
 func TestSignals(t *testing.T) {
-	kit := toolkit(t, "13.0")
+	kit := drivertest.Toolkit(t, "13.0")
 	for _, tool := range []string{"bin/ptxas", "nvvm/bin/cicc"} {
 		for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 			t.Run(fmt.Sprint(filepath.Base(tool), int(sig)), func(t *testing.T) {
@@ -174,7 +176,7 @@ func noStray(t *testing.T, cmd *exec.Cmd) {
 
 // TestSignalToStage kills the stage alone: the tool must not outlive it, and what it was asked for ends as nvcc's would.
 func TestSignalToStage(t *testing.T) {
-	kit := toolkit(t, "13.0")
+	kit := drivertest.Toolkit(t, "13.0")
 	pidFile := filepath.Join(t.TempDir(), "pid")
 	script := `case "$1" in --version) echo V1.2.3; exit;; esac` + "\necho $$ $PPID >'" + pidFile + ".new'; mv '" + pidFile + ".new' '" + pidFile + "'\nexec sleep 20"
 	_, b := both(t, replaced(t, kit, "bin/ptxas", script), small, "-arch=sm_80", "--cubin", "k.ptx", "-o", "k.cubin")

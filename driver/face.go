@@ -7,7 +7,10 @@ import (
 	"strconv"
 	"syscall"
 
+	"gnvcc/driver/environment"
+	"gnvcc/driver/record"
 	"gnvcc/driver/toolcmd"
+	"gnvcc/driver/toolkit"
 )
 
 // The face: gnvcc in nvcc's place. It finds nvcc, keeps the command, and becomes nvcc by exec, with three options in front that make
@@ -23,19 +26,19 @@ func Face(args []string) int {
 	if err != nil {
 		self = ""
 	}
-	past := newChain(os.Getenv(varChain))
-	depth, _ := strconv.Atoi(os.Getenv(varDepth))
-	if depth >= maxDepth {
+	past := toolkit.NewChain(os.Getenv(environment.Chain))
+	depth, _ := strconv.Atoi(os.Getenv(environment.Depth))
+	if depth >= toolkit.MaxDepth {
 		return complain("%d gnvcc stand above each other: what is taken for nvcc calls gnvcc again; set GNVCC_NVCC to the real nvcc", depth)
 	}
-	kit, err := find(self, os.Getenv, past)
+	kit, err := toolkit.FindPast(self, os.Getenv, past)
 	if err != nil {
 		return complain("%v", err)
 	}
-	log := logger()
+	log := environment.Log()
 	argv := []string{kit.Nvcc}
-	env := with(os.Environ(), varChain, past.add(self, kit.Nvcc).String())
-	env = with(env, varDepth, strconv.Itoa(depth+1))
+	env := environment.With(os.Environ(), environment.Chain, past.Add(self, kit.Nvcc).String())
+	env = environment.With(env, environment.Depth, strconv.Itoa(depth+1))
 
 	var line *toolcmd.Line // read once
 	why := switched(self)
@@ -45,15 +48,15 @@ func Face(args []string) int {
 	}
 	if why == "" {
 		// Where we step aside for a gnvcc above us, whose prefixes stand in args, they are its: its stages need them.
-		env = without(env, varStage, varCommand)
+		env = environment.Without(env, environment.StageFile, environment.Command)
 		var more []string
 		if more, err = prepare(kit, args, line, &env); err == nil {
-			env = with(env, varStage, self)
+			env = environment.With(env, environment.StageFile, self)
 			argv = append(argv, more...)
 			log.Debug().Str("nvcc", kit.Nvcc).Strs("args", args).Msg("nvcc with stages")
 		} else {
 			why = err.Error()
-			if on(varStrict) && !errors.Is(err, toolcmd.ErrAside) {
+			if environment.On(environment.Strict) && !errors.Is(err, toolcmd.ErrAside) {
 				return complain("%v", err)
 			}
 		}
@@ -73,14 +76,14 @@ func Face(args []string) int {
 }
 
 // prepare gets everything ready for stages: the store, the command in it, the prefixes. With an error there are none.
-func prepare(kit Toolkit, args []string, line *toolcmd.Line, env *[]string) ([]string, error) {
-	store := openStore()
+func prepare(kit toolkit.Toolkit, args []string, line *toolcmd.Line, env *[]string) ([]string, error) {
+	store := environment.OpenStore()
 	if store == nil {
-		return nil, fmt.Errorf("%w: %w", errNoStore, toolcmd.ErrAside) // no recipes to be had, nothing to be noted
+		return nil, fmt.Errorf("%w: %w", environment.ErrNoStore, toolcmd.ErrAside) // no recipes to be had, nothing to be noted
 	}
 	if noteCcache(store) {
-		os.Unsetenv(varPredict)
-		*env = without(*env, varPredict)
+		os.Unsetenv(environment.Predict)
+		*env = environment.Without(*env, environment.Predict)
 	}
 	m, err := mannerOf(kit.Nvcc, store)
 	if err != nil {
@@ -89,25 +92,25 @@ func prepare(kit Toolkit, args []string, line *toolcmd.Line, env *[]string) ([]s
 	if !m.Takes {
 		return nil, fmt.Errorf("%s does not take prefixes as we know it: %w", kit.Nvcc, toolcmd.ErrAside)
 	}
-	command := os.Getenv(varCommand)
-	if os.Getenv(varApply) == "" { // else it is kept, and this is a changed one
-		command, err = keepCommand(store, kit.Nvcc, args, line)
+	command := os.Getenv(environment.Command)
+	if os.Getenv(environment.Apply) == "" { // else it is kept, and this is a changed one
+		command, err = record.KeepCommand(store, kit.Nvcc, args, line)
 	}
 	if err != nil {
-		log := logger()
+		log := environment.Log()
 		log.Warn().Err(err).Msg("the command is not kept: gnvcc apply will not know it")
-		if on(varStrict) && !errors.Is(err, toolcmd.ErrAside) {
+		if environment.On(environment.Strict) && !errors.Is(err, toolcmd.ErrAside) {
 			return nil, fmt.Errorf("keep the command: %w", err)
 		}
 	}
-	*env = with(*env, varCommand, command)
+	*env = environment.With(*env, environment.Command, command)
 	return prefixArgs(m.Cicc, m.Host && !line.HostPrefix), nil
 }
 
 // switched tells why nvcc is to be run without us whatever the command is, "" if it is not.
 func switched(self string) string {
 	switch {
-	case on(varOff):
+	case environment.On(environment.Off):
 		return "GNVCC_OFF is set"
 	case self == "":
 		return "gnvcc's own file is not known"

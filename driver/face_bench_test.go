@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"gnvcc/driver/drivertest"
 )
 
 // BenchmarkFace is the time from gnvcc's start until nvcc runs, on the usual path and for a command seen before: gnvcc in front of a program that does
@@ -18,7 +20,7 @@ func BenchmarkFace(b *testing.B) {
 		b.Fatalf("%v\n%s", err, out)
 	}
 	// A program that does nothing, but says in a dry run what nvcc would.
-	nothing := program(b, filepath.Join(b.TempDir(), "nvcc"), "#!/bin/sh\ncase \"$*\" in *--dryrun*) echo '#$ gnvcc-was-here cicc\n#$ gnvcc-was-here cudafe++\n#$ gnvcc-was-here ptxas\n#$ nvlink gnvcc-was-here -m64';; esac\n")
+	nothing := drivertest.Program(b, filepath.Join(b.TempDir(), "nvcc"), "#!/bin/sh\ncase \"$*\" in *--dryrun*) echo '#$ gnvcc-was-here cicc\n#$ gnvcc-was-here cudafe++\n#$ gnvcc-was-here ptxas\n#$ nvlink gnvcc-was-here -m64';; esac\n")
 	env := append(os.Environ(), "GNVCC_NVCC="+nothing, "GNVCC_STORE="+filepath.Join(b.TempDir(), "store"))
 	dir := b.TempDir()
 	for _, bench := range []struct{ name, program, args string }{

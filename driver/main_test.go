@@ -3,7 +3,6 @@ package driver
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,7 +14,11 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"gnvcc/cache"
-	"gnvcc/install/kits"
+	"gnvcc/driver/apply"
+	"gnvcc/driver/compile"
+	"gnvcc/driver/drivertest"
+	"gnvcc/driver/record"
+	"gnvcc/driver/stage"
 	"gnvcc/sim/cubin"
 )
 
@@ -23,8 +26,8 @@ import (
 // is the face (or apply), and with a stage's word in front it is a stage.
 
 func TestMain(m *testing.M) {
-	if step, words, ok := StageOf(os.Args[1:]); ok {
-		os.Exit(Stage(step, words))
+	if step, words, ok := stage.Of(os.Args[1:]); ok {
+		os.Exit(stage.Run(step, words))
 	}
 	testscript.Main(m, map[string]func(){
 		"gnvcc": func() { os.Exit(mainOf(os.Args[1:])) },
@@ -42,7 +45,7 @@ func mainOf(args []string) int {
 		if err != nil {
 			return complain("%v", err)
 		}
-		if _, err := Apply(context.Background(), store, os.Stdout); err != nil {
+		if _, err := apply.Recipes(context.Background(), store, os.Stdout); err != nil {
 			return complain("%v", err)
 		}
 		return 0
@@ -50,25 +53,11 @@ func mainOf(args []string) int {
 	return Face(args)
 }
 
-// toolkits are the versions that tests run on where they are installed.
-var toolkits = []string{"11.8", "12.4", "13.0", "13.3", "13.5"}
-
-func toolkitPath(version string) (string, bool) {
-	k, ok := kits.Find(version)
-	return k.Dir, ok
-}
-
-// toolkit gives the path of an installed toolkit, or skips the test and says how to get it.
-func toolkit(t testing.TB, version string) string {
-	t.Helper()
-	return kits.Need(t, version).Dir
-}
-
 // scripts are run on the toolkit that the demo uses; those that begin with all_ on every one that is installed.
 func TestScripts(t *testing.T) {
-	for _, version := range toolkits {
+	for _, version := range drivertest.Toolkits {
 		t.Run(version, func(t *testing.T) {
-			kit := toolkit(t, version)
+			kit := drivertest.Toolkit(t, version)
 			params := testscript.Params{
 				Dir:   "testdata/script",
 				Setup: func(env *testscript.Env) error { return setup(env, kit, version) },
@@ -106,7 +95,7 @@ func setup(env *testscript.Env, kit, version string) error {
 	shadow := filepath.Join(env.WorkDir, "shadow")
 	calls := filepath.Join(env.WorkDir, "calls")
 	tmp := filepath.Join(env.WorkDir, "tmp")
-	if err := shadowOf(kit, shadow, calls); err != nil {
+	if err := drivertest.ShadowOf(kit, shadow, calls); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(tmp, 0o700); err != nil {
@@ -122,41 +111,6 @@ func setup(env *testscript.Env, kit, version string) error {
 	env.Setenv("GNVCC_STRICT", "1")
 	env.Setenv("GNVCC_LOG", filepath.Join(env.WorkDir, "log"))
 	env.Setenv("REAL", filepath.Join(kit, "bin", "nvcc"))
-	return nil
-}
-
-// shadowOf makes a toolkit of links, save for ptxas and cicc, which are scripts that write a line and go on as the real tool.
-func shadowOf(kit, shadow, calls string) error {
-	for _, dir := range []string{"bin", "nvvm/bin"} {
-		if err := os.MkdirAll(filepath.Join(shadow, dir), 0o755); err != nil {
-			return err
-		}
-	}
-	link := func(from, to string) {
-		entries, _ := os.ReadDir(filepath.Join(kit, from))
-		for _, e := range entries {
-			os.Symlink(filepath.Join(kit, from, e.Name()), filepath.Join(shadow, to, e.Name()))
-		}
-	}
-	link("bin", "bin")
-	link("nvvm", "nvvm")
-	link("nvvm/bin", "nvvm/bin")
-	link(".", ".")
-	for _, tool := range []string{"bin/ptxas", "nvvm/bin/cicc"} {
-		path := filepath.Join(shadow, tool)
-		if _, err := os.Lstat(path); err != nil {
-			continue
-		}
-		os.Remove(path)
-		real, err := filepath.EvalSymlinks(filepath.Join(kit, tool))
-		if err != nil {
-			return err
-		}
-		script := fmt.Sprintf("#!/bin/sh\ncase \"$1\" in --version) ;; *) echo %s >>'%s';; esac\nexec '%s' \"$@\"\n", filepath.Base(tool), calls, real)
-		if err := os.WriteFile(path, []byte(script), 0o755); err != nil {
-			return err
-		}
-	}
 	return nil
 }
 
@@ -183,7 +137,10 @@ func approximate(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 3 {
 		ts.Fatalf("usage: approximate KERNEL RECIPE FILE")
 	}
-	decide(ts, args[0], cache.Decision{Recipe: args[1], Exactness: "approximate", For: []string{followed(ts.MkAbs(args[2]))}})
+	dir, err := filepath.EvalSymlinks(filepath.Dir(ts.MkAbs(args[2])))
+	ts.Check(err)
+	file := filepath.Join(dir, filepath.Base(args[2]))
+	decide(ts, args[0], cache.Decision{Recipe: args[1], Exactness: "approximate", For: []string{file}})
 }
 
 // decide keeps a decision for every identity of a kernel that was built.
@@ -197,12 +154,12 @@ func decide(ts *testscript.TestScript, kernel string, d cache.Decision) {
 	}
 	n := 0
 	seen := map[string]bool{}
-	for _, list := range readIndex(store).assemblies {
+	for _, list := range record.Read(store).Assemblies {
 		for _, a := range list {
 			for _, k := range a.Kernels {
 				if k.Name == kernel && !seen[k.Identity] {
 					seen[k.Identity] = true
-					assumed, err := Assume(context.Background(), store, k.Identity, d.Recipe)
+					assumed, err := compile.Assume(context.Background(), store, k.Identity, d.Recipe)
 					ts.Check(err)
 					assumed.Exactness, assumed.For, assumed.Evidence.Device = d.Exactness, d.For, d.Evidence.Device
 					ts.Check(store.Spool(cache.Decisions, assumed.Key(), assumed))
@@ -214,7 +171,7 @@ func decide(ts *testscript.TestScript, kernel string, d cache.Decision) {
 	if n == 0 {
 		ts.Fatalf("no build has noted a kernel %s", kernel)
 	}
-	ts.Check(publish(context.Background(), store))
+	ts.Check(store.PublishSpooled(context.Background()))
 }
 
 // unresolved KERNEL RECIPE: decide on it as it is written, with the proof that the recipe as it is kept has.
@@ -236,7 +193,7 @@ func unresolved(ts *testscript.TestScript, neg bool, args []string) {
 		d.Recipe, d.Evidence.Normals = args[1], old
 		return store.Spool(cache.Decisions, key, d)
 	}))
-	ts.Check(publish(context.Background(), store))
+	ts.Check(store.PublishSpooled(context.Background()))
 }
 
 func unplant(ts *testscript.TestScript, neg bool, args []string) {
@@ -311,7 +268,7 @@ func nostray(ts *testscript.TestScript, neg bool, args []string) {
 func noted(ts *testscript.TestScript, neg bool, args []string) {
 	var newest cache.Assembly
 	var kernel cache.Kernel
-	for _, list := range readIndex(storeOf(ts)).assemblies {
+	for _, list := range record.Read(storeOf(ts)).Assemblies {
 		for _, a := range list {
 			for _, k := range a.Kernels {
 				if k.Name == args[0] && a.Time.After(newest.Time) {

@@ -9,7 +9,10 @@ import (
 	"strings"
 
 	"gnvcc/cache"
+	"gnvcc/driver/environment"
+	"gnvcc/driver/stage"
 	"gnvcc/driver/toolcmd"
+	"gnvcc/driver/toolkit"
 )
 
 // The words that nvcc puts in front of a step. nvcc joins prefix and command with a space and gives the whole to sh -c:
@@ -31,12 +34,12 @@ func prefixFor(step, word string) string {
 	if step == "nvlink" {
 		word = ""
 	}
-	return strings.TrimLeft(word+` 2>/dev/null </dev/null/x; "$`+varStage+`" `+stageWord+step, " ")
+	return strings.TrimLeft(word+` 2>/dev/null </dev/null/x; "$`+environment.StageFile+`" `+stage.Word+step, " ")
 }
 
 // prefixArgs are the options that make nvcc run its steps through us.
 //
-// cudafe++ has a stage only in an apply, and in a command that is tried (try.go): it changes nothing there, and in every build it would cost some 10 ms a file (bench/overhead:
+// cudafe++ has a stage only in an apply, and in a command that is tried (driver/apply, Try): it changes nothing there, and in every build it would cost some 10 ms a file (bench/overhead:
 // 1.025 times nvcc's time with it). So the first apply runs cudafe++ and keeps what it writes; later ones take that.
 //
 // The host compiler has one for the same reason. Its prefix is called cpp's and stands in front of each of its calls; all but the compile of what
@@ -47,7 +50,7 @@ func prefixArgs(ciccWord string, host bool) []string {
 		"--ptxas-prefix", prefixFor("ptxas", "ptxas"),
 		"--nvlink-prefix", prefixFor("nvlink", "nvlink"),
 	}
-	if on(varReuse) || on(varVerify) || on(varStop) {
+	if environment.On(environment.Reuse) || environment.On(environment.Verify) || environment.On(environment.Stop) {
 		args = append(args, "--cudafe-prefix", prefixFor("cudafe", "cudafe++"))
 		if host {
 			args = append(args, "--cpp-prefix", prefixFor("host", "gcc"))
@@ -74,15 +77,15 @@ func mannerOf(nvcc string, store *cache.Store) (manner, error) {
 	if err != nil {
 		return m, err
 	}
-	if isScript(nvcc) { // which nvcc stands behind it may depend on the environment
-		key = cache.HashOf(append([]string{key}, compileEnvironment(os.Environ())...)...)
+	if toolkit.IsScript(nvcc) { // which nvcc stands behind it may depend on the environment
+		key = cache.HashOf(append([]string{key}, environment.OfCompile(os.Environ())...)...)
 	}
 	if m, ok := memoManner.Get(store, key); ok {
 		return m, nil
 	}
 	const mark = "gnvcc-was-here"
 	cmd := exec.Command(nvcc, "--cicc-prefix", mark, "--cudafe-prefix", mark, "--cpp-prefix", mark, "--ptxas-prefix", mark, "--nvlink-prefix", mark, "--dryrun", "-o", "gnvcc-was-here", "gnvcc-was-here.cu")
-	cmd.Env = without(os.Environ(), "NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
+	cmd.Env = environment.Without(os.Environ(), "NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
 	out, err := cmd.CombinedOutput()
 	text := string(out)
 	if err != nil {

@@ -1,5 +1,9 @@
 package driver
 
+import (
+	"gnvcc/driver/drivertest"
+)
+
 import "testing"
 
 func TestReadManner(t *testing.T) {
@@ -25,10 +29,10 @@ func TestReadManner(t *testing.T) {
 
 // TestManner asks every toolkit that is installed.
 func TestManner(t *testing.T) {
-	for _, version := range toolkits {
+	for _, version := range drivertest.Toolkits {
 		t.Run(version, func(t *testing.T) {
-			p := newProject(t, version, nil)
-			m, err := mannerOf(p.kit+"/bin/nvcc", p.store)
+			p := drivertest.NewProject(t, version, nil)
+			m, err := mannerOf(p.Kit+"/bin/nvcc", p.Store)
 			want := `"$CICC_PATH/cicc"`
 			if version < "13" {
 				want = "cicc"

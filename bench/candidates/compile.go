@@ -15,7 +15,7 @@ import (
 
 	"gnvcc/bench/step"
 	"gnvcc/cache"
-	"gnvcc/driver"
+	"gnvcc/driver/compile"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/recipe"
 )
@@ -77,7 +77,7 @@ func (b *builder) build(ctx context.Context, folder string) error {
 		return err
 	}
 	defer snapshot.Close()
-	compiler := driver.NewCompiler(store, b.work)
+	compiler := compile.New(store, b.work)
 	err = snapshot.Each(cache.Assemblies, "", func(key string, raw []byte) error {
 		var a cache.Assembly
 		if err := json.Unmarshal(raw, &a); err != nil {
@@ -118,7 +118,7 @@ func (b *builder) compile(ctx context.Context, list []recipe.Recipe) (Run, error
 	if err := os.MkdirAll(scratch, 0o700); err != nil {
 		return Run{}, err
 	}
-	compiler := driver.NewCompiler(store, scratch)
+	compiler := compile.New(store, scratch)
 	r := Run{N: len(list)}
 	cpu, begun := processor(), time.Now()
 	source, err := compiler.Kernel(b.cubin, b.kernel)

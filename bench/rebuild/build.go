@@ -15,7 +15,7 @@ import (
 
 	"gnvcc/bench/step"
 	"gnvcc/cache"
-	"gnvcc/driver"
+	"gnvcc/driver/compile"
 )
 
 // A File is what was measured on one source. The lists run parallel, an entry a pair, seconds.
@@ -150,7 +150,7 @@ func plant(ctx context.Context, store *cache.Store, recipe string) (int, error) 
 			if kernels[k.Identity].Recipe != "" {
 				continue
 			}
-			d, err := driver.Assume(ctx, store, k.Identity, recipe)
+			d, err := compile.Assume(ctx, store, k.Identity, recipe)
 			if err != nil {
 				return err
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gnvcc/driver"
+	"gnvcc/driver/apply"
 	"gnvcc/policy"
 )
 
@@ -38,7 +39,7 @@ func folderOf(args []string) (string, error) {
 
 // applyVerb runs the recorded compile commands again whose kernels' recipes have changed.
 func applyVerb() *cobra.Command {
-	return buildAgain("apply", "run again the compile commands whose kernels' recipes have changed", driver.Aim{}, `Runs the compile commands again whose kernels are now known to be faster with other recipes, all that this store
+	return buildAgain("apply", "run again the compile commands whose kernels' recipes have changed", apply.Aim{}, `Runs the compile commands again whose kernels are now known to be faster with other recipes, all that this store
 knows or those in and below a folder. A file is replaced only where it is what its command wrote; what anything else has
 written since, and a source that was edited, are left alone and named. Your next make links what is new.
 `)
@@ -46,26 +47,26 @@ written since, and a source that was edited, are left alone and named. Your next
 
 // revertVerb gives everything that was built with recipes nvcc's own code.
 func revertVerb() *cobra.Command {
-	return buildAgain("revert", "give what was built with recipes nvcc's own code again", driver.Aim{Plain: true}, `Gives what was built with recipes nvcc's own code again, as gnvcc apply would with no recipe known: all that this
+	return buildAgain("revert", "give what was built with recipes nvcc's own code again", apply.Aim{Default: true}, `Gives what was built with recipes nvcc's own code again, as gnvcc apply would with no recipe known: all that this
 store knows, or what lies in and below a folder. The recipes stay in the store, and the next build or apply uses them
 again: GNVCC_OFF=1 or plain nvcc does not, and gnvcc ban keeps a lever from a kernel for good. Exit code 1 where something
 had to be left alone.
 `)
 }
 
-func buildAgain(verb, short string, aim driver.Aim, about string) *cobra.Command {
+func buildAgain(verb, short string, aim apply.Aim, about string) *cobra.Command {
 	c := newVerb(verb+" [FOLDER]", short, about, cobra.MaximumNArgs(1))
 	return runs(c, func(args []string) int { return buildNow(verb, args, aim) })
 }
 
-func buildNow(verb string, args []string, aim driver.Aim) int {
+func buildNow(verb string, args []string, aim apply.Aim) int {
 	ctx, stop := stoppable()
 	defer stop()
 	var err error
 	if aim.Under, err = folderOf(args); err == nil {
 		store, opening := openStore()
 		if err = opening; err == nil {
-			_, err = driver.Build(ctx, store, aim, os.Stdout)
+			_, err = apply.Build(ctx, store, aim, os.Stdout)
 			if warning := driver.CcacheWarning(store); warning != "" {
 				fmt.Fprintf(os.Stderr, "gnvcc %s: %s\n", verb, warning)
 			}
@@ -97,16 +98,16 @@ func status(args []string, asJSON bool) int {
 	}
 	ctx, stop := stoppable()
 	defer stop()
-	outputs, broken, err := driver.Status(ctx, store, folder)
+	outputs, broken, err := apply.Status(ctx, store, folder)
 	if err != nil {
 		return complain("status", err)
 	}
 	if asJSON {
 		err = json.NewEncoder(os.Stdout).Encode(struct {
 			Folder     string
-			Outputs    []driver.OutputStatus
+			Outputs    []apply.Output
 			Unfinished []string // outputs that a killed apply was about to replace; the next one sees to them
-		}{folder, append([]driver.OutputStatus{}, outputs...), append([]string{}, broken...)})
+		}{folder, append([]apply.Output{}, outputs...), append([]string{}, broken...)})
 	} else {
 		statusText(os.Stdout, folder, outputs, broken)
 	}
@@ -116,7 +117,7 @@ func status(args []string, asJSON bool) int {
 	return 0
 }
 
-func statusText(w io.Writer, folder string, outputs []driver.OutputStatus, broken []string) {
+func statusText(w io.Writer, folder string, outputs []apply.Output, broken []string) {
 	if len(outputs) == 0 {
 		fmt.Fprintf(w, "gnvcc: no build in %s is known\n", folder)
 	}
@@ -178,7 +179,7 @@ func clean(all bool) int {
 	}
 	ctx, stop := stoppable()
 	defer stop()
-	c, err := driver.Clean(ctx, store, all)
+	c, err := apply.Clean(ctx, store, all)
 	for _, note := range c.Notes {
 		fmt.Println("gnvcc:", note)
 	}

@@ -8,7 +8,9 @@ import (
 	"strings"
 
 	"gnvcc/cache"
-	"gnvcc/driver"
+	"gnvcc/driver/compile"
+	"gnvcc/driver/scratch"
+	"gnvcc/driver/standing"
 	"gnvcc/policy"
 	"gnvcc/profile"
 	"gnvcc/rewrite/ptx"
@@ -18,8 +20,8 @@ import (
 // A compiler is driver's Compiler as policy wants it: driver knows how a kernel is built, policy what is worth trying, and
 // neither knows the other.
 type compiler struct {
-	*driver.Compiler
-	scratch *driver.Scratch
+	*compile.Compiler
+	scratch *scratch.Folder
 	store   *cache.Store
 	ask     asking
 }
@@ -32,7 +34,7 @@ type asking struct {
 }
 
 // builds names them for a kernel.
-func (a asking) builds(s *driver.Source) ([]string, error) {
+func (a asking) builds(s *compile.Source) ([]string, error) {
 	if a.folder != "" {
 		return []string{a.folder}, nil
 	}
@@ -45,11 +47,11 @@ func (a asking) builds(s *driver.Source) ([]string, error) {
 
 // newCompiler makes a compiler with a scratch folder; Close removes it.
 func newCompiler(store *cache.Store) (*compiler, error) {
-	scratch, err := driver.NewScratch()
+	scratch, err := scratch.New()
 	if err != nil {
 		return nil, fmt.Errorf("a scratch folder: %w", err)
 	}
-	return &compiler{Compiler: driver.NewCompiler(store, scratch.Path), scratch: scratch, store: store}, nil
+	return &compiler{Compiler: compile.New(store, scratch.Path), scratch: scratch, store: store}, nil
 }
 
 func (c *compiler) Close() { c.scratch.Remove() }
@@ -65,7 +67,7 @@ func (c *compiler) Kernel(module, kernel string) (*policy.Kernel, error) {
 		return nil, err
 	}
 	if sn, err := c.store.Snapshot(); err == nil {
-		k.Banned = driver.Banned(sn, k.Name, k.Identity)
+		k.Banned = standing.Banned(sn, k.Name, k.Identity)
 		sn.Close()
 	}
 	if k.For, err = c.ask.builds(s); err != nil && k.Alone == "" {
@@ -74,7 +76,7 @@ func (c *compiler) Kernel(module, kernel string) (*policy.Kernel, error) {
 	return k, nil
 }
 
-func describe(s *driver.Source) (*policy.Kernel, error) {
+func describe(s *compile.Source) (*policy.Kernel, error) {
 	k := &policy.Kernel{
 		Name: s.Kernel, Identity: s.Identity, Target: s.Target, Ptxas: s.Version,
 		File: s.Assembly.PTX, Siblings: s.Siblings, Applied: s.Applied, Default: s.Default,
@@ -101,11 +103,11 @@ func describe(s *driver.Source) (*policy.Kernel, error) {
 
 // Compile makes a candidate.
 func (c *compiler) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe, plain bool) (*policy.Candidate, error) {
-	s, ok := k.Handle.(*driver.Source)
+	s, ok := k.Handle.(*compile.Source)
 	if !ok {
 		return nil, errors.New("a kernel that this compiler does not know")
 	}
-	var made *driver.Candidate
+	var made *compile.Candidate
 	var err error
 	if plain {
 		made, err = c.Compiler.CompilePlain(ctx, s, r)

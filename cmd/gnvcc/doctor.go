@@ -14,6 +14,8 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/driver"
+	"gnvcc/driver/scratch"
+	"gnvcc/driver/toolkit"
 	"gnvcc/profile/agent"
 	"gnvcc/profile/units"
 )
@@ -48,7 +50,7 @@ func doctor(deep bool) int {
 	}
 	say(cache.Fine, "", "gnvcc %s", version)
 	self, _ := os.Executable()
-	toolkit, err := driver.Find(self)
+	toolkit, err := toolkit.Find(self)
 	if err != nil {
 		say(cache.Problem, "install/toolkit 13.0 gets one without root", "nvcc: %v", err)
 	} else {
@@ -78,7 +80,7 @@ func doctor(deep bool) int {
 			}
 		}
 	}
-	if n, err := driver.Sweep(os.TempDir()); err != nil {
+	if n, err := scratch.Sweep(os.TempDir()); err != nil {
 		say(cache.Note, "", "temporary files: %v", err)
 	} else if n > 0 {
 		say(cache.Fine, "", "temporary files: %d folders of killed processes removed from %s", n, os.TempDir())
@@ -141,11 +143,11 @@ func measureUnits() int {
 			return nil, units.ErrNoGPU
 		}
 		self, _ := os.Executable()
-		toolkit, err := driver.Find(self)
+		toolkit, err := toolkit.Find(self)
 		if err != nil {
 			return nil, err
 		}
-		scratch, err := driver.NewScratch()
+		scratch, err := scratch.New()
 		if err != nil {
 			return nil, fmt.Errorf("a scratch folder: %w", err)
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gnvcc/cache"
-	"gnvcc/driver"
+	"gnvcc/driver/compile"
 	"gnvcc/policy"
 	"gnvcc/policy/foretell"
 	"gnvcc/profile/units"
@@ -78,7 +78,7 @@ func newFortune(ctx context.Context) (*fortune, error) {
 }
 
 // each calls fn for every kernel of a name that was built, once, and says how many there are.
-func (f *fortune) each(name *regexp.Regexp, fn func(n int, b driver.BuiltKernel)) (n int, err error) {
+func (f *fortune) each(name *regexp.Regexp, fn func(n int, b compile.BuiltKernel)) (n int, err error) {
 	assemblies, err := built(f.book.store)
 	if err != nil {
 		return 0, err
@@ -91,14 +91,14 @@ func (f *fortune) each(name *regexp.Regexp, fn func(n int, b driver.BuiltKernel)
 			}
 			seen[k.Identity] = true
 			n++
-			fn(n, driver.BuiltKernel{Kernel: k, Assembly: a})
+			fn(n, compile.BuiltKernel{Kernel: k, Assembly: a})
 		}
 	}
 	return n, nil
 }
 
 // look foretells one kernel.
-func (f *fortune) look(ctx context.Context, b driver.BuiltKernel) (*foretell.Kernel, error) {
+func (f *fortune) look(ctx context.Context, b compile.BuiltKernel) (*foretell.Kernel, error) {
 	known, err := f.c.Kernel(b.Assembly.Cubin, b.Name)
 	if err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func foretold(ctx context.Context, name *regexp.Regexp) (n int, err error) {
 		return 0, err
 	}
 	defer f.c.Close()
-	return f.each(name, func(n int, b driver.BuiltKernel) {
+	return f.each(name, func(n int, b compile.BuiltKernel) {
 		if n > 1 {
 			fmt.Println()
 		}
@@ -140,7 +140,7 @@ func adoptForetold(ctx context.Context, name *regexp.Regexp) (n int, err error) 
 	defer f.c.Close()
 	var adopted []cache.Decision
 	var gone []string
-	n, err = f.each(name, func(_ int, b driver.BuiltKernel) {
+	n, err = f.each(name, func(_ int, b compile.BuiltKernel) {
 		d, text := f.adopt(ctx, b)
 		fmt.Printf("%s (%s): %s\n", policy.ShortName(b.Name), b.Assembly.Target, text)
 		if d != nil {
@@ -172,7 +172,7 @@ func adoptForetold(ctx context.Context, name *regexp.Regexp) (n int, err error) 
 }
 
 // adopt gives the decision for what is foretold to be fastest, nil where nothing is to be kept; the text says which, and why.
-func (f *fortune) adopt(ctx context.Context, b driver.BuiltKernel) (*cache.Decision, string) {
+func (f *fortune) adopt(ctx context.Context, b compile.BuiltKernel) (*cache.Decision, string) {
 	if d := f.decided[b.Identity]; d != nil && !d.Predicted {
 		if d.Pinned {
 			return nil, "pinned by you, which stays"

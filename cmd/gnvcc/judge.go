@@ -16,7 +16,8 @@ import (
 	"time"
 
 	"gnvcc/cache"
-	"gnvcc/driver"
+	"gnvcc/driver/apply"
+	"gnvcc/driver/scratch"
 	"gnvcc/policy"
 	"gnvcc/policy/decide"
 )
@@ -58,7 +59,7 @@ func newJudge(ctx context.Context, store *cache.Store, book *book, command, buil
 	return &judge{command: command, build: build, bound: o.Within, argv: argv, decide: book.Decide,
 		apply: func() (int, string, error) {
 			var text bytes.Buffer
-			n, err := driver.Apply(context.WithoutCancel(ctx), store, &text) // what is taken back when the run is to end has to be built, too
+			n, err := apply.Recipes(context.WithoutCancel(ctx), store, &text) // what is taken back when the run is to end has to be built, too
 			return n, text.String(), err
 		},
 		say: func(text string, args ...any) { fmt.Fprintf(os.Stderr, "gnvcc: judge: "+text+"\n", args...) },
@@ -78,7 +79,7 @@ func (j *judge) run(ctx context.Context, results []decide.Result) error {
 		return nil
 	}
 	sort.SliceStable(open, func(a, b int) bool { return open[a].Saves > open[b].Saves })
-	scratch, err := driver.NewScratch()
+	scratch, err := scratch.New()
 	if err != nil {
 		return fmt.Errorf("a scratch folder: %w", err)
 	}

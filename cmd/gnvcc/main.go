@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"gnvcc/driver"
+	"gnvcc/driver/stage"
 )
 
 func main() { os.Exit(run(os.Args)) }
@@ -16,8 +17,8 @@ func run(argv []string) int {
 		return driver.Face(nil)
 	}
 	args := argv[1:]
-	if step, command, ok := driver.StageOf(args); ok {
-		return driver.Stage(step, command)
+	if step, command, ok := stage.Of(args); ok {
+		return stage.Run(step, command)
 	}
 	if verb := verbOf(argv[0], args); verb != nil {
 		return verb(args[1:])

@@ -8,7 +8,7 @@ import (
 	"os"
 
 	"gnvcc/cache"
-	"gnvcc/driver"
+	"gnvcc/driver/compile"
 	"gnvcc/policy/page"
 	"gnvcc/policy/report"
 )
@@ -20,7 +20,7 @@ func writePage(path string, in page.Input) error {
 	if err != nil {
 		return err
 	}
-	known := map[string]driver.BuiltKernel{}
+	known := map[string]compile.BuiltKernel{}
 	if c, err := newCompiler(store); err == nil {
 		defer c.Close()
 		for _, k := range c.Built() {

@@ -13,7 +13,7 @@ import (
 	"sync"
 
 	"gnvcc/cache"
-	"gnvcc/driver"
+	"gnvcc/driver/compile"
 	"gnvcc/policy"
 	"gnvcc/rewrite/recipe"
 )
@@ -32,7 +32,7 @@ func printPatches(found []cache.Decision) int {
 		return complain("explain", err)
 	}
 	defer c.Close()
-	known := map[string]driver.BuiltKernel{}
+	known := map[string]compile.BuiltKernel{}
 	for _, k := range c.Built() {
 		known[k.Identity] = k
 	}
@@ -54,7 +54,7 @@ func printPatches(found []cache.Decision) int {
 }
 
 // patchOf is a decision's recipe as a diff.
-func patchOf(ctx context.Context, c *compiler, known map[string]driver.BuiltKernel, d cache.Decision) (string, error) {
+func patchOf(ctx context.Context, c *compiler, known map[string]compile.BuiltKernel, d cache.Decision) (string, error) {
 	b, ok := known[d.Identity]
 	if !ok {
 		return "", errors.New("no build of this code is known here")
@@ -106,7 +106,7 @@ func patchOf(ctx context.Context, c *compiler, known map[string]driver.BuiltKern
 // A patching gathers new texts for lines.
 type patching struct {
 	dir   string
-	built driver.BuiltKernel
+	built compile.BuiltKernel
 	files map[string][]string
 	edits map[string]map[int]string // file, line from 1: what stands there then, perhaps several lines
 }
@@ -145,7 +145,7 @@ func (p *patching) put(file string, line int, text string) {
 var global = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`__global__\s+(?:static\s+|inline\s+)*void\b`) })
 
 // cap gives the kernel a register cap.
-func (p *patching) cap(s *driver.Source, registers string) error {
+func (p *patching) cap(s *compile.Source, registers string) error {
 	lines, err := p.lines(s.Code.File)
 	if err != nil {
 		return err
@@ -166,7 +166,7 @@ func (p *patching) cap(s *driver.Source, registers string) error {
 }
 
 // unroll puts pragmas before loops, as rewrite/source does with the preprocessed text.
-func (p *patching) unroll(s *driver.Source, r recipe.Recipe) error {
+func (p *patching) unroll(s *compile.Source, r recipe.Recipe) error {
 	general, _ := r.Get("unroll", "")
 	for _, l := range s.Code.Loops {
 		value, named := r.Get("unroll", l.Site)

@@ -13,7 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"gnvcc/cache"
-	"gnvcc/driver"
+	"gnvcc/driver/compile"
+	"gnvcc/driver/standing"
 	"gnvcc/policy"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/ptx"
@@ -97,12 +98,12 @@ func pinAll(ctx context.Context, name, text string, dry bool) error {
 }
 
 // noKernel says that a name is none of those that were built.
-func noKernel(name string, built []driver.BuiltKernel) error {
+func noKernel(name string, built []compile.BuiltKernel) error {
 	return fmt.Errorf("no such kernel: no kernel called %s was built with gnvcc (%d known: gnvcc status)", name, len(built))
 }
 
 // rehearse gives the decision for a recipe on one kernel, or says what speaks against it.
-func rehearse(ctx context.Context, c *compiler, b driver.BuiltKernel, r recipe.Recipe) (cache.Decision, error) {
+func rehearse(ctx context.Context, c *compiler, b compile.BuiltKernel, r recipe.Recipe) (cache.Decision, error) {
 	none := cache.Decision{}
 	s, err := c.Compiler.Kernel(b.Assembly.Cubin, b.Name)
 	if err != nil {
@@ -124,7 +125,7 @@ func rehearse(ctx context.Context, c *compiler, b driver.BuiltKernel, r recipe.R
 		return none, err
 	}
 	if sn, err := c.store.Snapshot(); err == nil {
-		banned := driver.Banned(sn, b.Name, b.Identity)
+		banned := standing.Banned(sn, b.Name, b.Identity)
 		sn.Close()
 		for _, lever := range banned {
 			if rewrite.Uses(r, lever) {
@@ -291,7 +292,7 @@ func banKeys(store *cache.Store, name string) ([]string, error) {
 		case len(name) >= 8 && strings.HasPrefix(b.Identity, name):
 			keys = append(keys, b.Identity)
 		default:
-			keys = append(keys, driver.BanKey(b.Name))
+			keys = append(keys, standing.BanKey(b.Name))
 		}
 	}
 	if len(keys) == 0 {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gnvcc/driver"
+	"gnvcc/driver/toolkit"
 	"gnvcc/policy"
 	"gnvcc/profile"
 	"gnvcc/profile/agent"
@@ -54,7 +54,7 @@ func profiles(args []string, show, asJSON bool) int {
 		return showProfile(s, strings.Join(args, ""), asJSON)
 	}
 	self, _ := os.Executable()
-	toolkit, err := driver.Find(self)
+	toolkit, err := toolkit.Find(self)
 	if err != nil {
 		return complain("profile", err)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gnvcc/cache"
-	"gnvcc/driver"
+	"gnvcc/driver/standing"
 	"gnvcc/policy"
 	"gnvcc/policy/page"
 	"gnvcc/policy/report"
@@ -236,7 +236,7 @@ func decided() ([]cache.Decision, func(cache.Decision) error, error) {
 	sort.SliceStable(all, func(i, j int) bool { return all[i].Kernel < all[j].Kernel })
 	why := map[string]error{} // the snapshot is closed before it is asked
 	for _, d := range all {
-		why[untakenKey(d)] = driver.Untaken(sn, d)
+		why[untakenKey(d)] = standing.Untaken(sn, d)
 	}
 	return all, func(d cache.Decision) error { return why[untakenKey(d)] }, err
 }

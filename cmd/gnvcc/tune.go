@@ -18,7 +18,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"gnvcc/cache"
-	"gnvcc/driver"
+	"gnvcc/driver/apply"
+	"gnvcc/driver/compile"
+	"gnvcc/driver/scratch"
+	"gnvcc/driver/toolkit"
 	"gnvcc/policy"
 	"gnvcc/policy/decide"
 	"gnvcc/policy/lever"
@@ -199,11 +202,11 @@ func tuneRun(signals *relay, o policy.Options, argv, controls []string, then end
 		return failed, err
 	}
 	self, _ := os.Executable()
-	toolkit, err := driver.Find(self)
+	toolkit, err := toolkit.Find(self)
 	if err != nil {
 		return failed, err
 	}
-	if o.Controls, err = driver.KeepControls(ctx, store, toolkit, controls); err != nil {
+	if o.Controls, err = compile.KeepControls(ctx, store, toolkit, controls); err != nil {
 		return failed, err
 	}
 	if !quiet {
@@ -295,7 +298,7 @@ func tuneRun(signals *relay, o policy.Options, argv, controls []string, then end
 	if then.judge != "" && finish == nil {
 		finish = newJudge(ctx, store, book, then.judge, then.build, o, argv).run(ctx, results)
 	} else if then.apply && finish == nil {
-		if _, err := driver.Apply(ctx, store, os.Stderr); err != nil {
+		if _, err := apply.Recipes(ctx, store, os.Stderr); err != nil {
 			finish = fmt.Errorf("apply: %w", err)
 		}
 	}
@@ -328,10 +331,10 @@ func conclude(verb string, signals *relay, exit profile.Exit, err error) int {
 }
 
 // profileScratch makes a folder for the program's run whose path is short enough for a socket in it.
-func profileScratch() (*driver.Scratch, error) {
+func profileScratch() (*scratch.Folder, error) {
 	var first error
 	for _, dir := range []string{os.TempDir(), "/tmp"} {
-		s, err := driver.NewScratchIn(dir)
+		s, err := scratch.NewIn(dir)
 		if err == nil && profile.FitsSocket(s.Path) {
 			return s, nil
 		}

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"gnvcc/cache"
-	"gnvcc/driver"
+	"gnvcc/driver/compile"
 	"gnvcc/install/kits"
 )
 
@@ -187,7 +187,7 @@ func (p *place) decide(t *testing.T) map[*unit]string {
 			t.Fatalf("the build of %s left no record", u.name)
 		}
 		if u.recipe != "" {
-			d, err := driver.Assume(t.Context(), s, out[u], u.recipe)
+			d, err := compile.Assume(t.Context(), s, out[u], u.recipe)
 			ok(t, err)
 			ok(t, s.Spool(cache.Decisions, out[u], d))
 		}

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"gnvcc/cache"
-	"gnvcc/driver"
+	"gnvcc/driver/compile"
 )
 
 // Accidents that befall the store. Builds go on with exit code 0 and without a word.
@@ -323,7 +323,7 @@ func TestPoisonedRecipes(t *testing.T) {
 			t.Fatalf("%v: somebody made %s", record, bait)
 		}
 	}
-	d, err := driver.Assume(t.Context(), s, id, p.units[0].recipe)
+	d, err := compile.Assume(t.Context(), s, id, p.units[0].recipe)
 	ok(t, err)
 	ok(t, o.Put(cache.Decisions, id, d))
 	ok(t, o.Publish())
@@ -341,7 +341,7 @@ func TestClock(t *testing.T) {
 		recipe string
 		gives  int
 	}{{time.Now().AddDate(5, 0, 0), "", nvccs}, {time.Now(), p.units[0].recipe, recipes}} {
-		d, err := driver.Assume(t.Context(), s, id, turn.recipe)
+		d, err := compile.Assume(t.Context(), s, id, turn.recipe)
 		ok(t, err)
 		record, err := json.Marshal(d)
 		ok(t, err)

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"gnvcc/cache"
-	"gnvcc/driver"
+	"gnvcc/driver/compile"
 )
 
 // TestTokens has a make of N jobs build files with several source variants each. A build is one job: whatever its recipes ask for, no more
@@ -72,7 +72,7 @@ echo + >>'` + seen + `'; %[1]s "$@"; code=$?; echo - >>'` + seen + `'; exit $cod
 	factor := 1
 	for _, id := range ids {
 		factor++
-		d, err := driver.Assume(t.Context(), s, id, fmt.Sprintf("unroll=%d maxnreg=40", factor))
+		d, err := compile.Assume(t.Context(), s, id, fmt.Sprintf("unroll=%d maxnreg=40", factor))
 		ok(t, err)
 		ok(t, s.Spool(cache.Decisions, id, d))
 	}

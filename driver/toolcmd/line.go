@@ -246,7 +246,7 @@ func (l *Line) settle() {
 	}
 }
 
-// Target is a name for what the command writes, so that of two commands with the same one the later counts (apply.go).
+// Target is a name for what the command writes, so that of two commands with the same one the later counts (driver/apply).
 // dir is the folder in which it runs.
 func (l *Line) Target(dir string) string {
 	if l.Output != "" {

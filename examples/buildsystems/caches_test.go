@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"gnvcc/cache"
-	"gnvcc/driver"
+	"gnvcc/driver/compile"
 )
 
 // decide puts a recipe for the kernels of the site's last build into its store, and publishes it, as a tuner does.
@@ -59,7 +59,7 @@ func (s *site) decide(recipe string) {
 		s.t.Fatal("the store knows no kernel: the build went past gnvcc")
 	}
 	for identity, k := range identities {
-		decision, err := driver.Assume(context.Background(), store, identity, recipe)
+		decision, err := compile.Assume(context.Background(), store, identity, recipe)
 		if err != nil {
 			s.t.Fatal(k.Name, err)
 		}

@@ -1,0 +1,7 @@
+// Package again is the folder through which gnvcc apply and the stages of a command that it runs
+// again speak: which recipes to build with, and what was seen and built.
+//
+// Callers: driver/apply, which runs commands again, and driver/stage, which is what they run.
+//
+// Reading the source: held.go.
+package again

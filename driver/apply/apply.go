@@ -1,0 +1,204 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"gnvcc/cache"
+	"gnvcc/driver/scratch"
+	"gnvcc/rewrite/ptx"
+)
+
+// Applying: the recorded compile commands whose kernels are now wanted otherwise than they were
+// built are run again. No source has changed, so make would not; the objects are newer afterwards,
+// so that make links them.
+//
+// Which commands: the last one that is known to have written its output, with the newest assembly
+// of each of its files and targets (pending.go). Nothing is written in place. A command runs beside,
+// once as it was built and once as it is wanted (rerun.go); only where the first gives the file that
+// is there does the second one's take its place (place.go). So an object that anything else has
+// written or changed since, and a source that was edited, are left alone, and named. What is pending
+// is what the store says was built against what it says is wanted; the notes of a run become
+// records when its outputs are in place, so whatever failed or was killed is done the next time.
+
+// errApply is wrapped where commands failed.
+var errApply = errors.New("not all could be built again")
+
+// errLeft is wrapped where a command's output is left as it is, with the reason.
+var errLeft = errors.New("left alone")
+
+// atOnce is how many commands are run at a time: as many as there are processors; below a make that counts its jobs (make -j) one, since that is what
+// this call was given a token for.
+func atOnce() int {
+	if strings.Contains(os.Getenv("MAKEFLAGS"), "--jobserver-") { // -auth=, make 4.2 and later, or -fds=
+		return 1
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
+// An Aim is what Build is to build again.
+type Aim struct {
+	Under   string // only what lies in or below this folder; "": everything
+	Default bool   // nvcc's own code, whatever recipes are known
+}
+
+// Recipes runs the commands again whose kernels' recipes have changed, and gives the number of those
+// that did.
+func Recipes(ctx context.Context, store *cache.Store, out io.Writer) (int, error) {
+	return Build(ctx, store, Aim{}, out)
+}
+
+// Build builds again what is not as the aim wants it.
+func Build(ctx context.Context, store *cache.Store, aim Aim, out io.Writer) (int, error) {
+	scratch.Sweep(os.TempDir()) // what is left there is no reason to fail
+	unlock, err := lockApply(ctx, store, out)
+	if err != nil {
+		return 0, err
+	}
+	defer unlock()
+	for _, note := range recoverApply(store) {
+		fmt.Fprintln(out, "gnvcc:", note)
+	}
+	if err := store.PublishSpooled(ctx); err != nil {
+		return 0, fmt.Errorf("bring the decisions up to date: %w", err)
+	}
+	runs, left, err := pendingFor(store, aim)
+	if err != nil {
+		return 0, err
+	}
+	for _, l := range left {
+		fmt.Fprintln(out, "gnvcc: left alone:", l)
+	}
+	if !aim.Default && len(runs) == 0 && len(left) == 0 {
+		if all, err := recorded(store, Aim{Under: aim.Under}); err == nil && len(all) == 0 {
+			fmt.Fprintln(out, "gnvcc:", aim.unknown())
+			return 0, nil
+		}
+	}
+	if len(runs) == 0 {
+		fmt.Fprintln(out, "gnvcc:", aim.nothing(len(left)))
+		return 0, aim.enough(len(left))
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return 0, fmt.Errorf("gnvcc's own file: %w", err)
+	}
+	a := &applying{store: store, self: self, out: out, all: len(runs)}
+	jobs := min(atOnce(), len(runs))
+	fmt.Fprintf(out, "gnvcc: %s to run again, %d at a time\n", count(len(runs), "command"), jobs)
+	a.runAll(ctx, runs, jobs)
+	if ctx.Err() != nil {
+		return a.done, ctx.Err()
+	}
+	if a.failed > 0 {
+		return a.done, fmt.Errorf("%w: %d of %d commands failed", errApply, a.failed, len(runs))
+	}
+	return a.done, aim.enough(len(left) + a.left)
+}
+
+// unknown says that there is nothing that could be built again.
+func (a Aim) unknown() string {
+	if a.Under == "" {
+		return "no build is known here: build with gnvcc in nvcc's place first"
+	}
+	return fmt.Sprintf("no build in %s is known: build there with gnvcc in nvcc's place first", a.Under)
+}
+
+// nothing says that nothing is to be done, besides what is left alone.
+func (a Aim) nothing(left int) string {
+	switch {
+	case left > 0:
+		return "nothing else is to be built again"
+	case a.Default:
+		return "everything that was built with gnvcc is nvcc's own code"
+	}
+	return "everything that was built with gnvcc has its recipes"
+}
+
+// enough is an error where some outputs were left alone, and the aim is to have nvcc's own code in all.
+func (a Aim) enough(left int) error {
+	if !a.Default || left == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: what was left alone may hold code that recipes made", errApply)
+}
+
+// applying is one Build at work.
+type applying struct {
+	store *cache.Store
+	self  string // gnvcc's own file
+	out   io.Writer
+	all   int
+
+	mu                 sync.Mutex
+	done, failed, left int
+}
+
+func (a *applying) runAll(ctx context.Context, runs []*rerun, jobs int) {
+	var wg sync.WaitGroup
+	next := make(chan *rerun)
+	for range jobs {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for r := range next {
+				begun := time.Now()
+				b := &beside{rerun: r, store: a.store, self: a.self}
+				err := b.build(ctx)
+				a.tell(b, err, time.Since(begun))
+			}
+		}()
+	}
+	for _, r := range runs {
+		if ctx.Err() != nil {
+			break
+		}
+		next <- r
+	}
+	close(next)
+	wg.Wait()
+}
+
+// tell prints what became of a command.
+func (a *applying) tell(b *beside, err error, took time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case err == nil:
+		a.done++
+	case errors.Is(err, errLeft):
+		a.left++
+	default:
+		a.failed++
+	}
+	at := fmt.Sprintf("[%d/%d] ", a.done+a.failed+a.left, a.all)
+	if errors.Is(err, errLeft) {
+		why := strings.TrimPrefix(err.Error(), errLeft.Error()+": ")
+		fmt.Fprintf(a.out, "gnvcc: %sleft alone: %s: %s\n", at, b.rerun, why)
+		return
+	}
+	fmt.Fprintf(a.out, "gnvcc: %s%s (%.1f s)\n", at, b.rerun, took.Seconds())
+	if err != nil {
+		fmt.Fprintf(a.out, "gnvcc: failed: %v; what was there is as it was\n%s", err, b.said)
+	}
+	// A recipe that could not be carried out is told, and is not tried again until it changes.
+	for _, c := range b.rerun.changes {
+		if reason := reasonIn(b.notes, c); err == nil && reason != "" {
+			fmt.Fprintf(a.out, "gnvcc: %s stays as it is: %s\n", ptx.ShortName(c.kernel), reason)
+		}
+	}
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

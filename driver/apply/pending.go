@@ -1,0 +1,259 @@
+package apply
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+
+	"gnvcc/cache"
+	"gnvcc/driver/again"
+	"gnvcc/driver/record"
+	"gnvcc/driver/standing"
+	"gnvcc/driver/toolcmd"
+	"gnvcc/rewrite/ptx"
+)
+
+// What is pending: kernels that are wanted otherwise than the store says they were built.
+
+// A rerun is a command to run again.
+type rerun struct {
+	hash    string
+	command cache.Command
+	units   []cache.Assembly  // as they were built
+	changes []change          // sorted by kernel
+	wanted  map[string]string // recipes by identity, of all kernels of the units
+	refused map[string]error  // why what was decided is not wanted, by identity
+}
+
+// A change is a kernel that is wanted otherwise than it was built.
+type change struct {
+	kernel, target   string
+	built, wanted    string
+	identity, source string
+}
+
+// pendingFor lists what Build would run, and what it leaves alone with the reasons.
+func pendingFor(store *cache.Store, aim Aim) (runs []*rerun, left []string, err error) {
+	all, err := recorded(store, aim)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, r := range all {
+		if len(r.changes) == 0 {
+			continue
+		}
+		if r.command.Dir == "" {
+			left = append(left, ptx.ShortName(r.changes[0].kernel)+": its command is not in the store any more; build it once more")
+			continue
+		}
+		if aim.Default && record.Vanished(r.command) {
+			continue // nothing is left of it
+		}
+		if why := r.impossible(); why != "" {
+			left = append(left, fmt.Sprintf("%s: %s", r, why))
+			continue
+		}
+		runs = append(runs, r)
+	}
+	sort.Slice(runs, func(i, j int) bool { return runs[i].String() < runs[j].String() })
+	sort.Strings(left)
+	return runs, left, nil
+}
+
+// recorded gives the commands that the store knows, each the last one to write its output. One
+// whose text is lost has no Dir.
+func recorded(store *cache.Store, aim Aim) ([]*rerun, error) {
+	sn, err := store.Snapshot()
+	if errors.Is(err, cache.ErrNone) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer sn.Close()
+	var out []*rerun
+	for hash, units := range record.Read(store).ByCommand(store) {
+		r := &rerun{hash: hash, wanted: map[string]string{}, refused: map[string]error{}}
+		for _, a := range units {
+			r.units = append(r.units, a)
+			r.changesOf(store, sn, a, aim.Default)
+		}
+		sort.Slice(r.changes, func(i, j int) bool { return r.changes[i].kernel < r.changes[j].kernel })
+		if r.command, err = record.LoadCommand(store, hash); err != nil {
+			r.command = cache.Command{}
+			if aim.Under == "" {
+				out = append(out, r)
+			}
+			continue
+		}
+		if !record.IsLast(store, hash, r.command) || !r.under(aim.Under) || r.line().Output == os.DevNull {
+			continue // another command writes that file now; not asked for; nothing was built
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// under tells whether a command's folder or its output lies in or below a folder.
+func (r *rerun) under(folder string) bool {
+	if folder == "" {
+		return true
+	}
+	real := func(path string) string {
+		if p, err := filepath.EvalSymlinks(path); err == nil {
+			return p
+		}
+		return filepath.Clean(path)
+	}
+	folder = real(folder)
+	for _, path := range []string{r.command.Dir, r.line().Place()} {
+		rel, err := filepath.Rel(folder, real(path))
+		if err == nil && rel != ".." && !strings.HasPrefix(rel, "../") {
+			return true
+		}
+	}
+	return false
+}
+
+// changesOf compares an assembly with what is wanted now.
+func (r *rerun) changesOf(store *cache.Store, sn *cache.Snapshot, a cache.Assembly, plain bool) {
+	if call, err := toolcmd.ReadPtxas(a.Args); err != nil || call.Debug {
+		return
+	}
+	c, err := record.LoadCommand(store, a.Command)
+	getenv := os.Getenv
+	if err == nil {
+		getenv = record.Getenv(c)
+	}
+	by := standing.AskerOf(store, a.Command, getenv)
+	recipes, refused, normals := standing.Recipes(sn, a.Kernels, by)
+	for _, k := range a.Kernels {
+		if refused[k.Name] != nil && !plain {
+			r.refused[k.Identity] = refused[k.Name]
+		}
+		want := recipes[k.Name].String()
+		if plain {
+			want = ""
+		}
+		if want == k.Recipe || want != "" && strings.HasPrefix(k.Reason, want+": ") && k.Proof == standing.ProofOf(normals[k.Name]) {
+			r.wanted[k.Identity] = want // a reason is found again, unless other code has been measured since
+			continue
+		}
+		r.wanted[k.Identity] = want
+		r.changes = append(r.changes, change{k.Name, a.Target, k.Recipe, want, k.Identity, record.SourceOf(store, a)})
+	}
+}
+
+// built are the recipes that the command's kernels were built with, by identity.
+func (r *rerun) built() map[string]string {
+	out := map[string]string{}
+	for _, a := range r.units {
+		for _, k := range a.Kernels {
+			out[k.Identity] = k.Recipe
+		}
+	}
+	return out
+}
+
+// modules are the module ids of the build that another run would make otherwise, by source file.
+func (r *rerun) modules(store *cache.Store) map[string]string {
+	out := map[string]string{}
+	for _, a := range r.units {
+		if t, ok := record.LoadTranslation(store, a.PTX); ok && toolcmd.CutProcess(t.Module) != "" {
+			out[t.Source] = t.Module
+		}
+	}
+	return out
+}
+
+// reasonIn says why a change was not made after all, from the notes of the run.
+func reasonIn(notes []again.Note, c change) string {
+	for _, n := range notes {
+		for _, k := range n.Assembly.Kernels {
+			if k.Name == c.kernel && k.Identity == c.identity && k.Recipe != c.wanted {
+				return k.Reason
+			}
+		}
+	}
+	return ""
+}
+
+// String is the command for people: its sources and its output, and what is wanted.
+func (r *rerun) String() string {
+	var kernels []string
+	for _, c := range r.changes {
+		text := c.wanted
+		if text == "" {
+			text = "nvcc's own"
+		}
+		kernels = append(kernels, ptx.ShortName(c.kernel)+": "+text)
+	}
+	const most = 3
+	if len(kernels) > most {
+		kernels = append(kernels[:most], fmt.Sprintf("and %d more", len(kernels)-most))
+	}
+	return r.name() + " [" + strings.Join(kernels, "; ") + "]"
+}
+
+// name is the command's sources and its output.
+func (r *rerun) name() string {
+	l := r.line()
+	name := strings.Join(l.Inputs, " ")
+	if l.Output != "" {
+		name += " -> " + l.Output
+	}
+	return name
+}
+
+func (r *rerun) line() *toolcmd.Line { return record.Line(r.command) }
+
+// impossible says why a command can't be run again, "" if it can.
+func (r *rerun) impossible() string {
+	if info, err := os.Stat(r.command.Dir); err != nil || !info.IsDir() {
+		return "its folder " + r.command.Dir + " is gone (gnvcc clean forgets it)"
+	}
+	l := r.line()
+	if l.Stdin {
+		return "it reads standard input"
+	}
+	if _, err := l.Redirect(r.command.Args, "/out", "/side"); err != nil {
+		return err.Error() + "; build it again"
+	}
+	output := os.FileInfo(nil)
+	if l.Output != "" {
+		path := l.Target(r.command.Dir)
+		var err error
+		if output, err = os.Lstat(path); err != nil {
+			return "its output is not there; the next build makes it, with the recipes"
+		}
+		if why := unfit(output); why != "" {
+			return why
+		}
+	}
+	for _, in := range l.Inputs {
+		info, err := os.Stat(toolcmd.Inside(r.command.Dir, in))
+		if err != nil {
+			return in + " is gone"
+		}
+		if output != nil && os.SameFile(info, output) {
+			return "its output is its input"
+		}
+	}
+	return ""
+}
+
+// unfit says why an output is not to be replaced, "" if it may be.
+func unfit(info os.FileInfo) string {
+	switch {
+	case info.Mode()&os.ModeSymlink != 0:
+		return "its output is a symbolic link; who else uses that file is not known"
+	case !info.Mode().IsRegular():
+		return "its output is no plain file"
+	case info.Mode().Perm()&0o222 == 0:
+		return "its output is read-only"
+	}
+	return ""
+}

@@ -1,0 +1,342 @@
+package apply
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"gnvcc/cache"
+	"gnvcc/driver/again"
+	"gnvcc/driver/environment"
+	"gnvcc/driver/record"
+)
+
+// Placing: new outputs take the old ones' names, each whole or not at all. What is about to be done
+// is written down before (STORE/apply), so that an apply that is killed at any moment is finished or
+// taken back by the next one, and no file of ours stays in the user's folders. A build that writes
+// the same file meanwhile wins: the names are exchanged, and exchanged back where what came out is
+// not what was looked at.
+
+// applyDir is the folder in the store for what is being placed.
+const applyDir = "apply"
+
+// A placing is the record of one command's outputs on their way.
+type placing struct {
+	Command string
+	Files   []placedFile
+	Notes   []again.Note
+}
+
+// A placedFile is one of them.
+type placedFile struct {
+	Path, Temp string
+	Was, New   string // hashes
+}
+
+// lockApply makes this process the only one that places outputs of this store's commands.
+func lockApply(ctx context.Context, store *cache.Store, out io.Writer) (func(), error) {
+	dir := filepath.Join(store.Path(), applyDir)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make a folder for what is pending: %w", err)
+	}
+	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock: %w", err)
+	}
+	for told := false; ; time.Sleep(50 * time.Millisecond) {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return func() { f.Close() }, nil
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
+			f.Close()
+			return nil, fmt.Errorf("lock %s: %w", f.Name(), err)
+		}
+		if !told {
+			told = true
+			fmt.Fprintln(out, "gnvcc: another gnvcc builds again just now; waiting for it")
+		}
+		if ctx.Err() != nil {
+			f.Close()
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// place puts the files of a run where they belong.
+func (b *beside) place(now *result, unedited func() bool) error {
+	p := placing{Command: b.rerun.hash, Notes: now.notes}
+	hashes := map[string]string{}
+	for _, f := range now.files {
+		present, err := readOutput(f.to)
+		if err != nil {
+			return fmt.Errorf("%w: %w", errLeft, err)
+		}
+		info, err := os.Lstat(f.to)
+		if err != nil {
+			return fmt.Errorf("%w: %w", errLeft, err)
+		}
+		if why := unfit(info); why != "" {
+			return fmt.Errorf("%w: %s: %s", errLeft, f.to, why)
+		}
+		content, err := os.ReadFile(f.from)
+		if err != nil {
+			return fmt.Errorf("read what the command wrote: %w", err)
+		}
+		was := cache.Hash(present)
+		if b.looked[f.to] != was {
+			return fmt.Errorf("%w: %s was written meanwhile", errLeft, f.to)
+		}
+		hashes[f.to] = was
+		if equalOutputs(present, content) {
+			continue // a recipe that could not be carried out, say
+		}
+		hashes[f.to] = cache.Hash(content)
+		p.Files = append(p.Files, placedFile{f.to, tempFor(f.to), was, hashes[f.to]})
+	}
+	if err := b.replaceAll(&p, now, unedited); err != nil {
+		return err
+	}
+	b.remember(now, hashes)
+	return nil
+}
+
+// tempFor names the file beside an output under which the new one is written.
+func tempFor(path string) string {
+	mark := cache.Hash(fmt.Appendf(nil, "%s %d %d", path, os.Getpid(), time.Now().UnixNano()))[:8]
+	return filepath.Join(filepath.Dir(path), environment.FileName("."+filepath.Base(path)+".gnvcc-"+mark))
+}
+
+// replaceAll carries a placing out.
+func (b *beside) replaceAll(p *placing, now *result, unedited func() bool) error {
+	if len(p.Files) == 0 {
+		return p.finish(b.store)
+	}
+	if err := p.write(b.store); err != nil {
+		return err
+	}
+	take := func(err error) error {
+		for _, f := range p.Files {
+			os.Remove(f.Temp)
+		}
+		p.remove(b.store)
+		return err
+	}
+	for _, f := range p.Files {
+		from := ""
+		for _, w := range now.files {
+			if w.to == f.Path {
+				from = w.from
+			}
+		}
+		if err := copyLike(f.Temp, from, f.Path); err != nil {
+			return take(fmt.Errorf("%w: %w", errLeft, err))
+		}
+	}
+	if !unedited() {
+		return take(fmt.Errorf("%w: a source was edited meanwhile; the next build makes it", errLeft))
+	}
+	for i, f := range p.Files {
+		if err := f.exchange(); err != nil {
+			if i == 0 {
+				return take(err)
+			}
+			for _, f := range p.Files[:i] { // those that are new go back
+				if f.takeBack() != nil {
+					return err // the record stays, and says what is new
+				}
+			}
+			return take(err)
+		}
+	}
+	if err := p.finish(b.store); err != nil {
+		return err
+	}
+	for _, f := range p.Files {
+		os.Remove(f.Temp)
+	}
+	p.remove(b.store)
+	return nil
+}
+
+// copyLike makes a new file with the mode and owner of another one.
+func copyLike(to, from, like string) error {
+	info, err := os.Lstat(like)
+	if err != nil {
+		return err
+	}
+	content, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	// Never through a link, or into a file, that somebody else has put there.
+	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if closing := f.Close(); err == nil {
+		err = closing
+	}
+	if err != nil {
+		return err
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if ok && (int(st.Uid) != os.Geteuid() || int(st.Gid) != os.Getegid()) {
+		if err := os.Lchown(to, int(st.Uid), int(st.Gid)); err != nil {
+			return fmt.Errorf("it belongs to another user or group: %w", err)
+		}
+	}
+	return os.Chmod(to, info.Mode().Perm())
+}
+
+// exchange gives the new file the old one's name, and the old one the temporary name. Where what
+// lay there is not what was looked at, all is as it was, and the error says so.
+func (f *placedFile) exchange() error {
+	changed := fmt.Errorf("%w: %s was written meanwhile", errLeft, f.Path)
+	if hashFile(f.Path) != f.Was {
+		return changed
+	}
+	if err := swap(f.Temp, f.Path); err != nil {
+		return fmt.Errorf("replace %s: %w", f.Path, err)
+	}
+	if hashFile(f.Temp) != f.Was {
+		if err := swap(f.Temp, f.Path); err != nil {
+			return fmt.Errorf("put %s back: %w", f.Path, err)
+		}
+		return changed
+	}
+	return nil
+}
+
+// takeBack takes an exchange back.
+func (f *placedFile) takeBack() error {
+	if hashFile(f.Path) != f.New || hashFile(f.Temp) != f.Was {
+		return errLeft // somebody else's by now
+	}
+	return swap(f.Temp, f.Path)
+}
+
+// swap exchanges two names, in one step where the file system can (most local ones; NFS can't).
+func swap(a, b string) error {
+	err := unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
+	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.ENOTSUP) {
+		return swapSlowly(a, b)
+	}
+	return err
+}
+
+// swapSlowly exchanges two names so that there is a whole file under b at every moment.
+func swapSlowly(a, b string) error {
+	aside := a + "~"
+	if err := os.Link(b, aside); err != nil {
+		return err
+	}
+	err := os.Rename(a, b)
+	if err == nil {
+		err = os.Rename(aside, a)
+	}
+	os.Remove(aside)
+	return err
+}
+
+// hashFile is the hash of a plain file's content, "" where there is none.
+func hashFile(path string) string {
+	content, err := readOutput(path)
+	if err != nil {
+		return ""
+	}
+	return cache.Hash(content)
+}
+
+func (p *placing) path(store *cache.Store) string {
+	return filepath.Join(store.Path(), applyDir, p.Command+".json")
+}
+
+func (p *placing) write(store *cache.Store) error {
+	text, err := json.Marshal(p)
+	if err == nil {
+		path := p.path(store)
+		err = cache.WriteFile(filepath.Dir(path), filepath.Base(path), text)
+	}
+	if err != nil {
+		return fmt.Errorf("note what is about to be replaced: %w", err)
+	}
+	return nil
+}
+
+func (p *placing) remove(store *cache.Store) { os.Remove(p.path(store)) }
+
+// finish makes records of the notes: from now on the store says what is in the new files.
+func (p *placing) finish(store *cache.Store) error {
+	for _, n := range p.Notes {
+		n.Assembly.Time = time.Now().UTC()
+		if err := store.Spool(cache.Assemblies, n.Key, n.Assembly); err != nil {
+			return fmt.Errorf("note what was built: %w", err)
+		}
+		if err := record.Noted.Put(store, n.MemoKey, n.MemoText); err != nil {
+			return fmt.Errorf("note what was built: %w", err)
+		}
+	}
+	return nil
+}
+
+// recoverApply finishes or takes back what a killed apply has left. The caller has the lock.
+func recoverApply(store *cache.Store) (notes []string) {
+	for _, p := range unfinished(store) {
+		fresh := 0
+		for _, f := range p.Files {
+			now, temp := hashFile(f.Path), hashFile(f.Temp)
+			if now == f.Was && temp == f.New && len(p.Files) > 1 {
+				if f.exchange() == nil {
+					now = f.New
+				}
+			} else if now == f.New && temp != "" && temp != f.New && temp != f.Was {
+				// Killed between the exchange and the look at what came out: a build's own file.
+				if swap(f.Temp, f.Path) == nil {
+					now = hashFile(f.Path)
+				}
+			}
+			if now == f.New {
+				fresh++
+			}
+			os.Remove(f.Temp)
+			os.Remove(f.Temp + "~")
+		}
+		if fresh == len(p.Files) {
+			if err := p.finish(store); err != nil {
+				notes = append(notes, err.Error())
+				continue
+			}
+			notes = append(notes, "an apply that was killed is finished: "+p.Files[0].Path)
+		}
+		p.remove(store)
+	}
+	return notes
+}
+
+// unfinished lists what killed applies have left. What can't be read is removed.
+func unfinished(store *cache.Store) []placing {
+	var out []placing
+	files, _ := filepath.Glob(filepath.Join(store.Path(), applyDir, "*.json"))
+	for _, path := range files {
+		var p placing
+		text, err := os.ReadFile(path)
+		if err != nil || json.Unmarshal(text, &p) != nil || len(p.Files) == 0 ||
+			p.Command != strings.TrimSuffix(filepath.Base(path), ".json") {
+			os.Remove(path)
+			continue
+		}
+		out = append(out, p)
+	}
+	return out
+}

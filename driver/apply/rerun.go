@@ -1,0 +1,340 @@
+package apply
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sort"
+	"strings"
+	"syscall"
+	"time"
+
+	"gnvcc/cache"
+	"gnvcc/driver/again"
+	"gnvcc/driver/environment"
+	"gnvcc/driver/scratch"
+	"gnvcc/driver/toolcmd"
+)
+
+// One command, built beside: as it was built, for the proof that this gives the files that are
+// there, and as it is wanted. Both runs must have seen the same inputs.
+//
+// The proof costs a run. It is saved where the files are byte for byte what an earlier apply wrote
+// by the same command: then it is enough that the inputs are what they were then, and that the new
+// host objects are the present ones but for their device code.
+
+// beside is one command at work.
+type beside struct {
+	rerun *rerun
+	store *cache.Store
+	self  string
+	dir   string       // scratch
+	said  string       // what the last run printed
+	notes []again.Note // of the run as it is wanted
+	n     int          // runs so far
+	stop  bool         // before the host compiler (try.go)
+	// Hashes of the files as they were looked at, by path: these alone are replaced.
+	looked map[string]string
+}
+
+// A written file is one that a run wrote, and where it belongs.
+type written struct {
+	from, to string
+}
+
+// A result is what one run gave.
+type result struct {
+	files   []written
+	inputs  []string // marks of what the stages saw, sorted
+	sources []string // files that the inputs came from
+	notes   []again.Note
+}
+
+// build does all of it.
+func (b *beside) build(ctx context.Context) error {
+	scratch, err := scratch.New()
+	if err != nil {
+		return fmt.Errorf("scratch folder: %w", err)
+	}
+	defer scratch.Remove()
+	b.dir = scratch.Path
+	known := b.known()
+	var was *result
+	var stamps string
+	if known == nil {
+		if was, err = b.proof(ctx); err != nil {
+			return err
+		}
+		stamps = b.stamps(was.sources)
+	} else {
+		stamps = b.stamps(known.Sources)
+	}
+	now, err := b.run(ctx, b.rerun.wanted)
+	if err != nil {
+		return err
+	}
+	b.notes = now.notes
+	if known != nil && !b.follows(known, now) {
+		if was, err = b.proof(ctx); err != nil {
+			return err
+		}
+	}
+	if was != nil && !slices.Equal(was.inputs, now.inputs) {
+		return fmt.Errorf("%w: a source was edited meanwhile", errLeft)
+	}
+	sources := now.sources
+	if known != nil {
+		sources = known.Sources
+	}
+	unedited := func() bool { return stamps == b.stamps(sources) }
+	return b.place(now, unedited)
+}
+
+// proof runs the command as it was built, and says why what is there is not what that gives.
+func (b *beside) proof(ctx context.Context) (*result, error) {
+	was, err := b.run(ctx, b.rerun.built())
+	if err != nil {
+		return nil, err
+	}
+	b.looked = map[string]string{}
+	for _, f := range was.files {
+		present, err := readOutput(f.to)
+		if os.IsNotExist(err) {
+			return nil, fmt.Errorf("%w: %s is not there; the next build makes it", errLeft, f.to)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", errLeft, err)
+		}
+		again, err := os.ReadFile(f.from)
+		if err != nil {
+			return nil, fmt.Errorf("read what the command wrote: %w", err)
+		}
+		if !equalOutputs(present, again) {
+			return nil, fmt.Errorf("%w: %s", errLeft, b.differs(was, f.to))
+		}
+		b.looked[f.to] = cache.Hash(present)
+	}
+	return was, nil
+}
+
+// differs says why a file is not what its command gives.
+func (b *beside) differs(was *result, path string) string {
+	var seen []string
+	for _, n := range was.notes {
+		seen = append(seen, n.Assembly.PTX)
+	}
+	for _, a := range b.rerun.units {
+		if !slices.Contains(seen, a.PTX) {
+			return "a source of " + path + " has changed since it was built; the next build makes it"
+		}
+	}
+	return path + " is not what its recorded command gives (another command or another tool has " +
+		"written it since, a source was edited, or gnvcc was changed); build it again with gnvcc"
+}
+
+// run runs the command once, as its user did but for its outputs and its recipes.
+func (b *beside) run(ctx context.Context, recipes map[string]string) (*result, error) {
+	b.n++
+	dir := filepath.Join(b.dir, fmt.Sprint(b.n))
+	out, side := filepath.Join(dir, "out"), filepath.Join(dir, "side")
+	hold := filepath.Join(dir, "hold")
+	for _, d := range []string{out, side, hold} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			return nil, fmt.Errorf("scratch folder: %w", err)
+		}
+	}
+	f := again.Frozen{Recipes: recipes, Modules: b.rerun.modules(b.store)}
+	text, err := json.Marshal(f)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(hold, again.FrozenName), text, 0o600)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("scratch folder: %w", err)
+	}
+	command := b.rerun.command
+	line := b.rerun.line()
+	args, err := line.Redirect(command.Args, out, side)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errLeft, err)
+	}
+	var said bytes.Buffer
+	cmd := exec.CommandContext(ctx, b.self, args...)
+	cmd.Args[0] = "gnvcc"
+	cmd.Dir = command.Dir
+	cmd.Env = b.environment(hold)
+	cmd.Stdout, cmd.Stderr = &said, &said
+	// SIGINT: nvcc removes its temporary files then. What dies with apply writes into the scratch
+	// folder only.
+	runtime.LockOSThread() // the child's life hangs on this thread
+	defer runtime.UnlockOSThread()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGINT}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
+	cmd.WaitDelay = 10 * time.Second
+	err = cmd.Run()
+	b.said = said.String()
+	if b.stop && (err == nil || ctx.Err() == nil && stopped(hold)) {
+		return tried(hold)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return collect(line, out, hold)
+}
+
+// environment is the recorded one, with what this run is told. Variables by which GCC adds to files
+// of the user's are left out; they change no object.
+func (b *beside) environment(hold string) []string {
+	c := b.rerun.command
+	env := environment.Without(environment.Restored(c.Env, os.Environ()), environment.Chain, environment.Depth, environment.Off, environment.Reuse, environment.Stop,
+		environment.Apply, environment.Command, "PWD", "GNVCC_STORE", "DEPENDENCIES_OUTPUT", "SUNPRO_DEPENDENCIES")
+	how := environment.Reuse
+	if b.stop {
+		how = environment.Stop
+	}
+	return append(env, "PWD="+c.Dir, "GNVCC_STORE="+b.store.Path(), how+"=1",
+		environment.Apply+"="+hold, environment.Command+"="+b.rerun.hash)
+}
+
+// collect gathers what a run left.
+func collect(line *toolcmd.Line, out, hold string) (*result, error) {
+	r := new(result)
+	err := filepath.WalkDir(out, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		rel, err := filepath.Rel(out, path)
+		if err != nil {
+			return err
+		}
+		if filepath.Ext(path) != ".d" { // dependencies: they name the output, and are as they were
+			r.files = append(r.files, written{path, filepath.Join(line.Place(), rel)})
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look at what the command wrote: %w", err)
+	}
+	if len(r.files) == 0 {
+		return nil, fmt.Errorf("%w: it wrote no file that could be found", errLeft)
+	}
+	entries, err := os.ReadDir(hold)
+	if err != nil {
+		return nil, fmt.Errorf("read the notes of the run: %w", err)
+	}
+	for _, e := range entries {
+		name := e.Name()
+		path := filepath.Join(hold, name)
+		switch {
+		case strings.HasPrefix(name, again.NotePrefix):
+			var n again.Note
+			text, err := os.ReadFile(path)
+			if err == nil {
+				err = json.Unmarshal(text, &n)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("read a note of the run: %w", err)
+			}
+			r.notes = append(r.notes, n)
+		case strings.HasPrefix(name, again.DependsOn):
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return nil, fmt.Errorf("read a note of the run: %w", err)
+			}
+			r.sources = append(r.sources, strings.Split(string(text), "\x00")...)
+		case strings.HasPrefix(name, again.Input), strings.HasPrefix(name, again.PTX):
+			r.inputs = append(r.inputs, name)
+		}
+	}
+	r.sources = append(r.sources, line.Inputs...)
+	sort.Strings(r.sources)
+	r.sources = slices.Compact(r.sources)
+	sort.Slice(r.notes, func(i, j int) bool { return r.notes[i].Key < r.notes[j].Key })
+	return r, nil
+}
+
+// stamps tells whether files were written: their times, sizes and numbers.
+func (b *beside) stamps(files []string) string {
+	var out strings.Builder
+	for _, f := range files {
+		info, err := os.Stat(toolcmd.Inside(b.rerun.command.Dir, f))
+		if err != nil {
+			fmt.Fprintf(&out, "%s -\n", f)
+			continue
+		}
+		if info.IsDir() {
+			continue // with -g preprocessed code names the working directory
+		}
+		number := uint64(0)
+		if st, ok := info.Sys().(*syscall.Stat_t); ok {
+			number = st.Ino
+		}
+		fmt.Fprintf(&out, "%s %d %d %d\n", f, info.ModTime().UnixNano(), info.Size(), number)
+	}
+	return out.String()
+}
+
+// memoWrote keeps what an apply wrote, by the command.
+const memoWrote cache.Memos[wrote] = "wrote"
+
+// A wrote is what the last apply of a command wrote, and from what.
+type wrote struct {
+	Hashes  map[string]string // of the files, by their paths
+	Inputs  []string
+	Sources []string
+}
+
+// known gives what an earlier apply wrote by this command, if those files are there unchanged and
+// nothing but preprocessed code and PTX has gone into them.
+func (b *beside) known() *wrote {
+	switch b.rerun.line().Phase {
+	case "compile", "cubin", "ptx", "fatbin":
+	default:
+		return nil
+	}
+	k, ok := memoWrote.Get(b.store, b.rerun.hash)
+	if !ok || len(k.Hashes) == 0 {
+		return nil
+	}
+	for path, hash := range k.Hashes {
+		content, err := readOutput(path)
+		if err != nil || cache.Hash(content) != hash {
+			return nil
+		}
+	}
+	b.looked = k.Hashes
+	return &k
+}
+
+// follows tells whether a run is the known one but for its device code.
+func (b *beside) follows(known *wrote, now *result) bool {
+	if !slices.Equal(known.Inputs, now.inputs) || len(known.Hashes) != len(now.files) {
+		return false
+	}
+	for _, f := range now.files {
+		if known.Hashes[f.to] == "" {
+			return false
+		}
+		if b.rerun.line().Phase != "compile" {
+			continue
+		}
+		present, err1 := readOutput(f.to)
+		again, err2 := os.ReadFile(f.from)
+		if err1 != nil || err2 != nil || !exceptDevice(present, again) {
+			return false
+		}
+	}
+	return true
+}
+
+// remember notes what was written.
+func (b *beside) remember(now *result, hashes map[string]string) {
+	// Without it, the next apply proves it again.
+	memoWrote.Put(b.store, b.rerun.hash, wrote{Hashes: hashes, Inputs: now.inputs, Sources: now.sources})
+}

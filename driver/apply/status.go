@@ -1,0 +1,215 @@
+package apply
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"sort"
+	"sync"
+
+	"gnvcc/cache"
+	"gnvcc/driver/record"
+	"gnvcc/driver/scratch"
+	"gnvcc/driver/stage"
+	"gnvcc/driver/standing"
+)
+
+// What was built here, and how: read from the store, without running anything. And forgetting what
+// is no use any more.
+
+// A Output is what one command has written.
+type Output struct {
+	Output  string // absolute; a folder where the command has no -o
+	Dir     string
+	Args    []string
+	Inputs  []string
+	State   string // "as wanted", "pending", or "alone": gnvcc apply would leave it alone
+	Why     string `json:",omitempty"` // of "alone"
+	Kernels []Kernel
+}
+
+// A Kernel is one of its kernels.
+type Kernel struct {
+	Kernel string // mangled
+	Target string
+	Recipe string // that it is built with, "" for nvcc's own code
+	Wanted string // that it would be built with now
+	Pinned bool   // Wanted is the user's own, and nobody has measured it
+	Reason string `json:",omitempty"` // why what was wanted was not applied
+
+	Predicted bool `json:",omitempty"` // Wanted was foretold, and nobody has run it
+	// Refused says of a recipe that was decided why it is not wanted: it is banned, of an old form, or not proven.
+	Refused string `json:",omitempty"`
+}
+
+// Status tells of every command in or below a folder ("": everywhere), and which outputs a killed
+// apply was about to replace.
+func Status(ctx context.Context, store *cache.Store, under string) (out []Output, broken []string, err error) {
+	if err := store.PublishSpooled(ctx); err != nil {
+		return nil, nil, fmt.Errorf("bring the decisions up to date: %w", err)
+	}
+	all, err := recorded(store, Aim{Under: under})
+	if err != nil {
+		return nil, nil, err
+	}
+	sn, err := store.Snapshot()
+	if err == nil {
+		defer sn.Close()
+	}
+	for _, r := range all {
+		if r.command.Dir == "" {
+			continue // nothing is known of where it lies
+		}
+		l := r.line()
+		o := Output{Output: l.Place(), Dir: r.command.Dir, Args: r.command.Args, Inputs: l.Inputs, State: "as wanted"}
+		if l.Output != "" {
+			o.Output = l.Target(r.command.Dir)
+		}
+		if why := r.impossible(); why != "" {
+			o.State, o.Why = "alone", why
+		} else if len(r.changes) > 0 {
+			o.State = "pending"
+		}
+		for _, a := range r.units {
+			for _, k := range a.Kernels {
+				b := Kernel{Kernel: k.Name, Target: a.Target, Recipe: k.Recipe, Wanted: r.wanted[k.Identity], Reason: k.Reason}
+				if err := r.refused[k.Identity]; err != nil {
+					b.Refused, b.Reason = err.Error(), "" // that of an earlier build
+				}
+				if sn != nil && b.Wanted != "" {
+					var d cache.Decision
+					ok, err := sn.Get(cache.Pins, k.Identity, &d)
+					b.Pinned = ok && err == nil && d.Recipe == b.Wanted
+					b.Predicted = !b.Pinned && standing.Foretold(sn, k.Identity)
+				}
+				o.Kernels = append(o.Kernels, b)
+			}
+		}
+		sort.Slice(o.Kernels, func(i, j int) bool {
+			a, b := o.Kernels[i], o.Kernels[j]
+			return a.Kernel < b.Kernel || a.Kernel == b.Kernel && a.Target < b.Target
+		})
+		out = append(out, o)
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].Output < out[j].Output })
+	for _, p := range unfinished(store) {
+		for _, f := range p.Files {
+			broken = append(broken, f.Path)
+		}
+	}
+	return out, broken, nil
+}
+
+// Cleaned is what Clean has removed.
+type Cleaned struct {
+	Folders int // scratch folders of processes that were killed
+	Builds  int // records of builds whose folder or output is gone
+	Store   cache.Removed
+	Notes   []string
+}
+
+// Clean removes what killed processes left, forgets builds whose files are gone, and what is kept for
+// later applies. With all it forgets all builds, and empties the store but for recipes.
+func Clean(ctx context.Context, store *cache.Store, all bool) (Cleaned, error) {
+	var c Cleaned
+	c.Folders, _ = scratch.Sweep(os.TempDir()) // those of others can't be removed, and are not ours
+	if _, err := os.Stat(store.Path()); os.IsNotExist(err) {
+		return c, nil
+	}
+	unlock, err := lockApply(ctx, store, os.Stderr)
+	if err != nil {
+		return c, err
+	}
+	defer unlock()
+	c.Notes = recoverApply(store)
+	if err := store.PublishSpooled(ctx); err != nil {
+		return c, fmt.Errorf("bring the decisions up to date: %w", err)
+	}
+	named := map[string]bool{}
+	if c.Builds, err = forgetBuilds(ctx, store, all, named); err != nil {
+		return c, err
+	}
+	if all {
+		if c.Store, err = store.ClearMemos(); err != nil {
+			return c, err
+		}
+		objects, err := store.ClearObjects(named)
+		c.Store.Files += objects.Files
+		c.Store.Bytes += objects.Bytes
+		return c, err
+	}
+	// What was noted is noted again by the next build where its record is gone.
+	c.Store, err = store.ClearMemos(stage.StepMemos, string(memoWrote), string(record.Noted))
+	return c, err
+}
+
+// hashText finds the names of objects in records.
+var hashText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[0-9a-f]{64}`) })
+
+// forgetBuilds removes records of builds, and gathers the hashes that the other ones name.
+func forgetBuilds(ctx context.Context, store *cache.Store, all bool, named map[string]bool) (int, error) {
+	sn, err := store.Snapshot()
+	if errors.Is(err, cache.ErrNone) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer sn.Close()
+	gone := map[string]bool{} // commands, looked at once
+	isGone := func(hash string) bool {
+		g, ok := gone[hash]
+		if !ok {
+			c, err := record.LoadCommand(store, hash)
+			g = all || err != nil || record.Vanished(c)
+			gone[hash] = g
+		}
+		return g
+	}
+	type key struct{ bucket, key string }
+	var keys []key
+	for _, bucket := range []string{cache.Assemblies, cache.Links, cache.Translations} {
+		err := sn.Each(bucket, "", func(k string, raw []byte) error {
+			var record struct{ Command string }
+			if all || json.Unmarshal(raw, &record) == nil && record.Command != "" && isGone(record.Command) {
+				keys = append(keys, key{bucket, k})
+			}
+			return nil
+		})
+		if err != nil {
+			return 0, err
+		}
+	}
+	for _, bucket := range []string{cache.Decisions, cache.Pins, cache.Predictions, cache.Bans} {
+		err := sn.Each(bucket, "", func(k string, raw []byte) error {
+			for _, hash := range hashText().FindAll(raw, -1) {
+				named[string(hash)] = true
+			}
+			return nil
+		})
+		if err != nil {
+			return 0, err
+		}
+	}
+	if len(keys) == 0 {
+		return 0, nil
+	}
+	owner, err := store.Own(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer owner.Close()
+	builds := 0
+	for _, k := range keys {
+		if err := owner.Delete(k.bucket, k.key); err != nil {
+			return builds, err
+		}
+		if k.bucket == cache.Assemblies {
+			builds++
+		}
+	}
+	return builds, owner.Publish()
+}

@@ -1,0 +1,121 @@
+package apply
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"gnvcc/cache"
+	"gnvcc/driver/again"
+	"gnvcc/driver/record"
+	"gnvcc/driver/scratch"
+)
+
+// Trying: a recorded command is run again as apply runs it, with nothing applied and all of its
+// outputs in a scratch folder, and it stops before the host compiler: cicc and ptxas have said by
+// then what its kernels are now. Nothing of the user's is written, and the store's records of what
+// was built stay as they are; what a compile by recipe needs (device code, PTX, the cubins) is
+// kept as objects.
+//
+// Nothing but the host stage can end nvcc there. For a compile it leaves an empty object and says
+// that all is well, so that the command's other files are compiled too; a link it refuses.
+
+// ErrSource is wrapped where a command that is tried fails by itself: a source that can't be
+// compiled as it is now. The text has the compiler's own words.
+var ErrSource = errors.New("it does not compile")
+
+// A Trial is what a command gives now.
+type Trial struct {
+	Files []string      // as in Built
+	Units []record.Unit // their cubins are objects
+}
+
+// Try runs a recorded command. ctx ends it.
+func Try(ctx context.Context, store *cache.Store, hash string) (*Trial, error) {
+	c, err := record.LoadCommand(store, hash)
+	if err != nil {
+		return nil, fmt.Errorf("its command is not in the store any more; build it once more: %w", err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("gnvcc's own file: %w", err)
+	}
+	scratch, err := scratch.New()
+	if err != nil {
+		return nil, fmt.Errorf("scratch folder: %w", err)
+	}
+	defer scratch.Remove()
+	r := &rerun{hash: hash, command: c}
+	for _, a := range record.Read(store).ByCommand(store)[hash] {
+		r.units = append(r.units, a)
+	}
+	b := &beside{rerun: r, store: store, self: self, dir: scratch.Path, stop: true}
+	ran, err := b.run(ctx, nil)
+	if err != nil {
+		return nil, b.why(ctx, err)
+	}
+	out, files, tools := new(Trial), map[string]bool{}, map[string]bool{}
+	known := &Builds{store: store}
+	for _, n := range ran.notes {
+		out.Units = append(out.Units, known.unit(c.Dir, n.Assembly, files, tools))
+	}
+	out.Files = known.sorted(files)
+	return out, nil
+}
+
+// why says why a command that was tried has failed.
+func (b *beside) why(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case strings.Contains(b.said, "No space left on device"):
+		return fmt.Errorf("the disk is full: %s", firstError(b.said))
+	case b.said != "":
+		return fmt.Errorf("%w: %s", ErrSource, firstError(b.said))
+	}
+	return fmt.Errorf("run %s again: %w", b.rerun.name(), err)
+}
+
+// firstError is the line of a compiler's messages that tells most: the first that names an error.
+func firstError(said string) string {
+	lines := strings.Split(strings.TrimSpace(said), "\n")
+	for _, word := range []string{"error", "fatal", "No such file"} {
+		for _, line := range lines {
+			if strings.Contains(line, word) {
+				return strings.TrimSpace(line)
+			}
+		}
+	}
+	return strings.TrimSpace(lines[0])
+}
+
+// stopped tells whether a stage has ended the run that leaves its notes here.
+func stopped(hold string) bool {
+	_, err := os.Stat(filepath.Join(hold, again.Stopped))
+	return err == nil
+}
+
+// tried gathers what a run left that was stopped: its notes alone.
+func tried(hold string) (*result, error) {
+	files, err := filepath.Glob(filepath.Join(hold, again.NotePrefix+"*"))
+	if err != nil {
+		return nil, fmt.Errorf("read the notes of the run: %w", err)
+	}
+	r := new(result)
+	for _, path := range files {
+		var n again.Note
+		text, err := os.ReadFile(path)
+		if err == nil {
+			err = json.Unmarshal(text, &n)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read a note of the run: %w", err)
+		}
+		r.notes = append(r.notes, n)
+	}
+	return r, nil
+}

@@ -1,0 +1,397 @@
+package compile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sort"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"gnvcc/cache"
+	"gnvcc/driver/child"
+	"gnvcc/driver/environment"
+	"gnvcc/driver/job"
+	"gnvcc/driver/record"
+	"gnvcc/rewrite"
+	"gnvcc/rewrite/merge"
+	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/recipe"
+	"gnvcc/rewrite/stub"
+	"gnvcc/sim/cubin"
+)
+
+// A Workbench compiles kernels by recipes: for a build (the ptxas stage) and for the tuner (Compiler). It works quietly, in a
+// folder of its own, and never touches a file of nvcc's.
+type Workbench struct {
+	Store   *cache.Store
+	Log     zerolog.Logger
+	Folder  string                                // scratch, the bench's own
+	Start   func(*exec.Cmd) (child.Ending, error) // runs a child that nobody sees
+	Kept    func(name string, content []byte)     // GNVCC_KEEP
+	flights *flights                              // what other benches make just now; nil: there are none
+	never   bool                                  // guards inside kernels never hold
+	only    bool                                  // for the tuner: a file with the one kernel that is asked for, and what ptxas -v says of it
+	Stub    func() (*HostStub, error)             // the build's host stub; nil: there need be none
+	Normals map[string]map[string]string          // what recipes for the source must give (joint.go); nil: whatever they give
+	count   atomic.Int64                          // for names of files
+	made    map[string]compiledVariant            // variants that were read or made, by key: several attempts at a build ask for them
+	after   func(what string, took time.Duration) // told of every tool that was run; may be nil
+}
+
+// A Result is a cubin made by recipes.
+type Result struct {
+	Content  []byte
+	Kernels  []cache.Kernel   // with what was applied, and why not
+	Refused  map[string]error // recipes that were wanted and are not in it
+	Choices  []stub.Choice    // second entries, for the host stub
+	messages string           // ptxas' own, about a file of ours
+	ptx      []byte           // what ptxas was given
+	normals  map[string]string
+}
+
+// limitOutput is how much of a quiet tool's output is kept, bytes: its first words say what is wrong.
+const limitOutput = 1 << 20
+
+// tool runs a program in dir and gives what it printed. An error is the program's own failure, with the first lines of that.
+func (b *Workbench) tool(ctx context.Context, dir string, env []string, argv ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Dir, cmd.Env = dir, env
+	out := &head{limit: limitOutput}
+	cmd.Stdout, cmd.Stderr = out, out
+	// A tool may be a script with children of its own: all of them end when the time is over.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = 2 * time.Second // for output that a grandchild holds open
+	begun := time.Now()
+	end, err := b.Start(cmd)
+	took := time.Since(begun)
+	b.Log.Debug().Strs("argv", argv).Int("code", end.Code).Dur("took", took).Err(err).Msg("compile by recipe")
+	if b.after != nil {
+		b.after(filepath.Base(argv[0]), took)
+	}
+	if ctxErr := ctx.Err(); ctxErr != nil {
+		if errors.Is(ctxErr, context.DeadlineExceeded) {
+			return "", fmt.Errorf("%s: %w", filepath.Base(argv[0]), errLimit)
+		}
+		return "", ctxErr
+	}
+	if err != nil {
+		return "", fmt.Errorf("run %s: %w", argv[0], err)
+	}
+	text := out.String()
+	if !end.OK() {
+		how := fmt.Sprintf("exit code %d", end.Code)
+		if end.Signal != 0 {
+			how = "signal " + end.Signal.String()
+		}
+		return text, &toolError{filepath.Base(argv[0]), how, strings.TrimSpace(text)}
+	}
+	return text, nil
+}
+
+// A toolError is a tool that refused what it was given.
+type toolError struct{ tool, how, text string }
+
+func (e *toolError) Error() string {
+	line, _, _ := strings.Cut(e.text, "\n")
+	if line == "" {
+		return e.tool + ": " + e.how
+	}
+	return e.tool + ": " + line
+}
+
+// head keeps the first bytes of what is written to it.
+type head struct {
+	text  strings.Builder
+	limit int
+}
+
+func (h *head) Write(p []byte) (int, error) {
+	if room := h.limit - h.text.Len(); room > 0 {
+		h.text.Write(p[:min(room, len(p))])
+	}
+	return len(p), nil
+}
+
+func (h *head) String() string { return h.text.String() }
+
+// Build makes the cubin of a job with the recipes of some of its kernels. std are the kernels of nvcc's own compile. A recipe that can't be
+// carried out, that ptxas refuses or whose kernel would no longer launch with every block is left out, with the
+// reason, and the others stay. Where none is left, content is nil.
+func (b *Workbench) Build(ctx context.Context, j *job.Job, t *record.Translation, recipes map[string]recipe.Recipe, std []cache.Kernel) (*Result, error) {
+	module, err := j.Read()
+	if err != nil {
+		return nil, fmt.Errorf("read the PTX: %w", err)
+	}
+	left := make(map[string]recipe.Recipe, len(recipes))
+	for name, r := range recipes {
+		left[name] = r
+	}
+	refused := map[string]error{}
+	drop := func(reasons map[string]error) {
+		for name, reason := range reasons {
+			if _, ok := left[name]; ok {
+				refused[name] = reason
+				delete(left, name)
+			}
+		}
+	}
+	alone := map[string]bool{} // kernels that compiled when they were the only ones
+	for len(left) > 0 {
+		out, bad, err := b.try(ctx, j, t, module, left, std)
+		var refusal *toolError
+		switch {
+		case errors.As(err, &refusal) || errors.Is(err, errLimit):
+			if bad = b.culprits(ctx, j, t, module, left, std, err, alone); ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			drop(bad)
+		case err != nil:
+			return nil, err
+		case len(bad) > 0:
+			drop(bad)
+		default:
+			for i := range out.Kernels {
+				k := &out.Kernels[i]
+				if r, ok := left[k.Name]; ok {
+					k.Recipe = r.String()
+				}
+				if reason, ok := refused[k.Name]; ok {
+					k.Reason = ReasonText(recipes[k.Name], reason)
+				}
+			}
+			out.Refused = refused
+			return out, nil
+		}
+	}
+	return &Result{Refused: refused}, nil
+}
+
+// ReasonText says which recipe was not applied, and why. A text that begins with the recipe is a lasting reason: gnvcc apply
+// does not try that recipe again.
+func ReasonText(r recipe.Recipe, reason error) string {
+	text := r.String() + ": " + reason.Error()
+	if Transient(reason) {
+		return "not this time: " + text
+	}
+	return text
+}
+
+// culprits finds the kernels whose recipes a tool refuses, by giving them to it one at a time. There is at least one in what it returns.
+func (b *Workbench) culprits(ctx context.Context, j *job.Job, t *record.Translation, module *ptx.Module, left map[string]recipe.Recipe, std []cache.Kernel, reason error, alone map[string]bool) map[string]error {
+	bad := map[string]error{}
+	if len(left) > 1 {
+		for name, r := range left {
+			if alone[name] {
+				continue
+			}
+			if _, more, err := b.try(ctx, j, t, module, map[string]recipe.Recipe{name: r}, std); err != nil {
+				bad[name] = err
+			} else if more[name] != nil {
+				bad[name] = more[name]
+			} else {
+				alone[name] = true
+			}
+		}
+	}
+	if len(bad) == 0 { // each alone is fine, or there is but one
+		for name := range left {
+			bad[name] = reason
+		}
+	}
+	return bad
+}
+
+// try makes the cubin with exactly these recipes. bad are the kernels whose recipes stand in the way; then there is no result.
+func (b *Workbench) try(ctx context.Context, j *job.Job, t *record.Translation, module *ptx.Module, recipes map[string]recipe.Recipe, std []cache.Kernel) (out *Result, bad map[string]error, err error) {
+	p, bad := b.plan(ctx, j, t, module, recipes)
+	if len(bad) > 0 || ctx.Err() != nil {
+		return nil, bad, ctx.Err()
+	}
+	whole := module
+	if len(p.variants) > 0 {
+		merged, refused, err := merge.Into(module, p.variants)
+		if err != nil {
+			return nil, nil, fmt.Errorf("put the kernels together: %w", err)
+		}
+		if len(refused) > 0 {
+			return nil, p.blame(refused), nil
+		}
+		whole = merged
+	}
+	before := map[string]int{}
+	for _, k := range std {
+		before[k.Name] = k.Registers
+	}
+	options := rewrite.Options{
+		Registers: before, Blocks: p.blocks, Dynamic: p.dynamic, ReadBack: true, Relocatable: j.Call.Reloc, MaxRegCount: j.Call.MaxReg,
+		TuneOver: true, // whether the user allows that is asked when a recipe is decided on
+	}
+	whole, refused := options.Rewrite(whole, p.passes)
+	if len(refused) > 0 {
+		return nil, p.blame(refused), nil
+	}
+
+	text, argv := whole.Bytes(), append([]string(nil), p.flags...)
+	if b.only && !j.Call.Reloc && len(module.Entries()) > 1 {
+		// A candidate is one kernel. ptxas makes the same code of it without the others (compared for 12.4, 13.0 and 13.5).
+		for name := range recipes {
+			argv = append(argv, "--entry", p.entry(name))
+		}
+	}
+	if b.only && !j.Call.Verbose {
+		argv = append(argv, "-v") // for the bytes spilled, which the cubin does not hold
+	}
+	n := b.count.Add(1)
+	in, cubinFile := b.file(n, "in.ptx"), b.file(n, "out.cubin")
+	if err := os.WriteFile(in, text, 0o600); err != nil {
+		return nil, nil, fmt.Errorf("write the rewritten PTX: %w", err)
+	}
+	defer os.Remove(in)
+	defer os.Remove(cubinFile)
+	b.keep("rewritten.ptx", text)
+	argv = append(append([]string{j.Tool}, j.Call.With(in, cubinFile)...), argv...)
+	messages, err := b.tool(ctx, "", environment.OfTool(), argv...)
+	if err != nil {
+		return nil, nil, err
+	}
+	content, err := os.ReadFile(cubinFile)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read what ptxas gave: %w", err)
+	}
+	b.keep("rewritten.cubin", content)
+	out = &Result{Content: content, Choices: p.choices, messages: messages, ptx: text, normals: p.normals}
+	if b.only {
+		return out, nil, nil
+	}
+	if out.Kernels, bad, err = b.check(module, p, recipes, std, content); err != nil || len(bad) > 0 {
+		return nil, bad, err
+	}
+	job.Spills(out.Kernels, []child.Message{{Text: messages}})
+	return out, nil, nil
+}
+
+// check reads a cubin back and compares it with nvcc's own compile: every kernel is there, none that was to stay as it is has
+// other resources, and each launches with every block that it did before.
+func (b *Workbench) check(module *ptx.Module, p *plan, recipes map[string]recipe.Recipe, std []cache.Kernel, content []byte) ([]cache.Kernel, map[string]error, error) {
+	kernels, file, err := job.ReadBack(std, content)
+	if err != nil {
+		return nil, nil, err
+	}
+	bad := map[string]error{}
+	for i, k := range kernels {
+		kernels[i].Spill = 0
+		was := std[i]
+		r, changed := recipes[k.Name]
+		switch {
+		case len(p.flags) == 0 && (!changed || r.HasSecond()):
+			if k.Registers != was.Registers || k.Stack != was.Stack || k.Shared != was.Shared {
+				return nil, nil, fmt.Errorf("%s, which was to stay as it is, has %d registers, %d bytes of stack and %d of shared memory; nvcc's own has %d, %d, %d",
+					k.Name, k.Registers, k.Stack, k.Shared, was.Registers, was.Stack, was.Shared)
+			}
+		default:
+			now, _ := file.Kernel(k.Name)
+			reason := shrinks(module, k.Name, was, now, [3]int{}, nil)
+			if reason == nil {
+				break
+			}
+			if changed {
+				bad[k.Name] = reason
+				break
+			}
+			for name, r := range recipes { // a flag for the whole file does that
+				if !rewrite.At(r, rewrite.Flag).IsDefault() {
+					bad[name] = fmt.Errorf("%s: %w", k.Name, reason)
+				}
+			}
+		}
+	}
+	for i, s := range p.seconds {
+		k, ok := file.Kernel(s.name)
+		if !ok {
+			return nil, nil, fmt.Errorf("the cubin has no second entry %s", s.name)
+		}
+		var before cache.Kernel
+		for _, was := range std {
+			if was.Name == s.kernel {
+				before = was
+			}
+		}
+		if s.blocks > 0 {
+			r, err := s.throttle(file.Target, k.Shared)
+			if err != nil {
+				bad[s.kernel] = err
+				continue
+			}
+			p.choices[i].Throttle = &stub.Throttle{Dynamic: r.Dynamic, Carveout: r.Carveout, Binary: file.Target}
+		}
+		if err := shrinks(module, s.kernel, before, k, p.choices[i].Block, p.choices[i].Dynamic); err != nil {
+			bad[s.kernel] = fmt.Errorf("the second entry: %w", err)
+		}
+	}
+	return kernels, bad, nil
+}
+
+// shrinks says why launches could fail, or hang, with an entry of the cubin in a kernel's place. block is the one that they all have, zeros: not
+// known; dynamic their dynamic shared memory, nil: not known.
+func shrinks(m *ptx.Module, kernel string, was cache.Kernel, now cubin.Kernel, block [3]int, dynamic *int) error {
+	l := rewrite.Launches{Largest: block[0] * block[1] * block[2], Dynamic: dynamic}
+	if l.Largest == 0 {
+		l.Largest = rewrite.LargestBlock(m.Entry(kernel), was.Registers)
+	}
+	if now.Registers > was.Registers || now.Shared > was.Shared {
+		waits, err := m.Awaits(kernel)
+		if err != nil {
+			waits = "its code can't be followed"
+		}
+		l.Waits = waits
+	}
+	return l.Shrinks(rewrite.Code{Registers: was.Registers, Shared: was.Shared}, rewrite.Code{Registers: now.Registers, Shared: now.Shared, Threads: now.MaxThreads})
+}
+
+// file names a scratch file.
+func (b *Workbench) file(n int64, name string) string {
+	return filepath.Join(b.Folder, fmt.Sprintf("%d-%s", n, name))
+}
+
+func (b *Workbench) keep(name string, content []byte) {
+	if b.Kept != nil {
+		b.Kept(name, content)
+	}
+}
+
+// NormalsText is that of the normal forms that they rest on.
+func NormalsText(normals map[string]map[string]string) string {
+	var lines []string
+	for name, of := range normals {
+		for what, normal := range of {
+			lines = append(lines, name+": "+what+": "+normal)
+		}
+	}
+	sort.Strings(lines)
+	return strings.Join(lines, "\n")
+}
+
+// RecipesText is the canonical text of what several kernels are wanted to be built with.
+func RecipesText(recipes map[string]recipe.Recipe) string {
+	lines := make([]string, 0, len(recipes))
+	for name, r := range recipes {
+		lines = append(lines, name+": "+r.String())
+	}
+	sort.Strings(lines)
+	return strings.Join(lines, "\n")
+}
+
+// Limit bounds one compile by recipe in a build. The slowest that we know (CUTLASS) take ptxas some minutes; a
+// recipe that takes longer is not worth the wait.
+const Limit = 15 * time.Minute
+
+var errLimit = errors.New("it took too long")

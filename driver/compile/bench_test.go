@@ -1,0 +1,134 @@
+package compile
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gnvcc/cache"
+	"gnvcc/driver/child"
+	"gnvcc/driver/drivertest"
+	"gnvcc/driver/environment"
+	"gnvcc/driver/job"
+	"gnvcc/driver/toolcmd"
+	"gnvcc/rewrite/recipe"
+)
+
+// jobOf makes a job of a CUDA text, with a ptxas that the script stands in front of.
+func jobOf(t *testing.T, text, script string) (*Workbench, *job.Job, []cache.Kernel) {
+	t.Helper()
+	p := drivertest.NewProject(t, "13.0", map[string]string{"k.cu": text})
+	if out, err := drivertest.Run(filepath.Join(p.Kit, "bin/nvcc"), "-arch=sm_80", "-ptx", filepath.Join(p.Dir, "k.cu"), "-o", filepath.Join(p.Dir, "k.ptx")); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	ptx, err := os.ReadFile(filepath.Join(p.Dir, "k.ptx"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tool := filepath.Join(p.Kit, "bin/ptxas")
+	if script != "" {
+		tool = drivertest.Program(t, filepath.Join(p.Dir, "ptxas"), "#!/bin/sh\n"+script+"\nexec "+tool+" \"$@\"\n")
+	}
+	call, err := toolcmd.ReadPtxas([]string{"-arch=sm_80", "-m64", toolcmd.PlaceIn, "-o", toolcmd.PlaceOut})
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := job.New(p.Store, call, tool, ptx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kernels, err := j.Kernels()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &Workbench{Store: p.Store, Log: environment.Log(), Folder: t.TempDir(), Start: child.Run}
+	return b, j, kernels
+}
+
+const three = "__global__ void a(float *p, int n) {" + drivertest.Wide + "}\n__global__ void b(float *p, int n) {" + drivertest.Wide + "}\n__global__ void c(float *p, int n) {" + drivertest.Wide + "}\n"
+
+// standardOf reads the kernels back from nvcc's own compile.
+func standardOf(t *testing.T, b *Workbench, j *job.Job, kernels []cache.Kernel) []cache.Kernel {
+	t.Helper()
+	out := filepath.Join(b.Folder, "standard.cubin")
+	in := filepath.Join(b.Folder, "standard.ptx")
+	if err := os.WriteFile(in, j.PTX, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if said, err := drivertest.Run(append([]string{j.Tool}, j.Call.With(in, out)...)...); err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	content, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	std, _, err := job.ReadBack(kernels, content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return std
+}
+
+// TestCulprit has ptxas refuse one of three recipes: the other two stay.
+func TestCulprit(t *testing.T) {
+	b, j, kernels := jobOf(t, three, `for f; do case "$f" in *in.ptx) grep -q 'maxnreg 41' "$f" && { echo 'ptxas fatal : no 41' >&2; exit 255; }; esac; done`)
+	std := standardOf(t, b, j, kernels)
+	recipes := map[string]recipe.Recipe{"_Z1aPfi": drivertest.MustParse(t, "maxnreg=40"), "_Z1bPfi": drivertest.MustParse(t, "maxnreg=41"), "_Z1cPfi": drivertest.MustParse(t, "maxnreg=48")}
+	out, err := b.Build(context.Background(), j, nil, recipes, std)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(out.Refused) != 1 || !strings.Contains(out.Refused["_Z1bPfi"].Error(), "no 41") {
+		t.Errorf("refused: %v", out.Refused)
+	}
+	for _, k := range out.Kernels {
+		switch want := recipes[k.Name].String(); k.Name {
+		case "_Z1bPfi":
+			if k.Recipe != "" || !strings.HasPrefix(k.Reason, want+": ") || k.Registers != std[1].Registers {
+				t.Errorf("%+v", k)
+			}
+		default:
+			if k.Recipe != want || k.Reason != "" || fmt.Sprintf("maxnreg=%d", k.Registers) != want {
+				t.Errorf("%+v", k)
+			}
+		}
+	}
+	// All are refused: no content, and no error.
+	out, err = b.Build(context.Background(), j, nil, map[string]recipe.Recipe{"_Z1bPfi": drivertest.MustParse(t, "maxnreg=41")}, std)
+	if err != nil || out.Content != nil || len(out.Refused) != 1 {
+		t.Errorf("%+v, %v", out, err)
+	}
+}
+
+// TestCheck has results that must not be taken, by telling the bench that nvcc's own were others.
+func TestCheck(t *testing.T) {
+	b, j, kernels := jobOf(t, three, "")
+	std := standardOf(t, b, j, kernels)
+	build := func(change func(k []cache.Kernel), text string) (*Result, error) {
+		was := append([]cache.Kernel(nil), std...)
+		change(was)
+		return b.Build(context.Background(), j, nil, map[string]recipe.Recipe{"_Z1aPfi": drivertest.MustParse(t, text)}, was)
+	}
+	if out, err := build(func([]cache.Kernel) {}, "maxnreg=64"); err != nil || len(out.Refused) != 0 {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	// With 64 registers a block of 1024 still fits, with more it doesn't.
+	out, err := build(func(k []cache.Kernel) { k[0].Registers = 32 }, "maxnreg=80")
+	if err != nil || out.Content != nil || !strings.Contains(out.Refused["_Z1aPfi"].Error(), "could not be launched") {
+		t.Errorf("fewer threads: %+v, %v", out, err)
+	}
+	out, err = build(func(k []cache.Kernel) { k[0].Shared = -4 }, "maxnreg=64")
+	if err != nil || out.Content != nil || !strings.Contains(out.Refused["_Z1aPfi"].Error(), "shared memory") {
+		t.Errorf("more shared memory: %+v, %v", out, err)
+	}
+	if out, err = build(func(k []cache.Kernel) { k[1].Registers++ }, "maxnreg=64"); err == nil || !strings.Contains(err.Error(), "_Z1bPfi, which was to stay as it is") {
+		t.Errorf("another kernel changed: %+v, %v", out, err)
+	}
+	// Flags are for the whole file.
+	if out, err = build(func([]cache.Kernel) {}, "ptxas=-O1"); err != nil || out.Content != nil || len(out.Refused) != 1 {
+		t.Errorf("a flag that one of three kernels wants: %+v, %v", out, err)
+	}
+}

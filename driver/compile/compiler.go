@@ -1,0 +1,480 @@
+package compile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"gnvcc/cache"
+	"gnvcc/driver/child"
+	"gnvcc/driver/environment"
+	"gnvcc/driver/job"
+	"gnvcc/driver/record"
+	"gnvcc/driver/toolcmd"
+	"gnvcc/rewrite"
+	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/recipe"
+	"gnvcc/rewrite/source"
+	"gnvcc/sim"
+	"gnvcc/sim/cubin"
+)
+
+// The tuner's compiler: from a cubin that an application has loaded back to the PTX and the source that it was made from, and
+// from there to candidates, through the same steps as a build with the recipe.
+
+// A Compiler makes candidates. Its methods may be called from several goroutines.
+type Compiler struct {
+	Limit time.Duration // for one tool's run; a candidate that takes longer is refused
+
+	store   *cache.Store
+	dir     string // scratch
+	fresh   record.Fresh
+	tried   sync.Map // assemblies of commands that were tried, by their cubins' hashes
+	number  atomic.Int64
+	flights flights
+	spent   struct {
+		sync.Mutex
+		runs map[string]int
+		took map[string]time.Duration
+	}
+}
+
+// limitTool is the usual Limit. ptxas takes some 100 ms on most files of programs, a minute on the largest kernels of libraries.
+const limitTool = 2 * time.Minute
+
+// New makes a compiler with a scratch folder, which must exist and is the caller's to remove.
+func New(store *cache.Store, dir string) *Compiler {
+	c := &Compiler{Limit: limitTool, store: store, dir: dir, fresh: record.Fresh{Store: store}}
+	c.spent.runs, c.spent.took = map[string]int{}, map[string]time.Duration{}
+	return c
+}
+
+// A Source is what a loaded kernel was made from.
+type Source struct {
+	Kernel     string // mangled
+	Identity   string // key of its decision
+	Target     string // "sm_90a"
+	Version    string // of ptxas, "13.0.88"
+	Flags      []string
+	Assembly   cache.Assembly
+	Link       *cache.Link // the device link that its module comes from; nil without -rdc=true
+	Siblings   []string    // identities of the file's other kernels
+	Applied    string      // the recipe that the loaded build was made with
+	Default    cache.Build // nvcc's own compile
+	Module     *ptx.Module // read only
+	Entry      *ptx.Func
+	MaxThreads int            // the largest block by the kernel's directives, 1024 without
+	File       string         // the user's source file, "" if not known
+	Unit       *source.Unit   // nil where NoSource says why
+	Code       *source.Kernel // the kernel in it, nil where NoSource says why
+	Signature  []string       // the PTX types of its parameters, as package source wants them
+	NoSource   string         // why there can't be source variants
+	NoSecond   string         // why there can't be a second entry chosen in the host stub
+
+	outputs     []string // what the same code was built into (Askers)
+	job         *job.Job
+	translation *record.Translation
+	std         []cache.Kernel
+}
+
+// errSecond is wrapped where a kernel is itself what a recipe made.
+var errSecond = errors.New("it is a second entry that gnvcc made; its plain kernel is tuned in its place")
+
+// Know makes Kernel find what was built in a command that was tried, of which the store has no
+// record.
+func (c *Compiler) Know(u record.Unit) { c.tried.Store(u.Cubin, u.Assembly) }
+
+// Kernel finds what the kernel of a loaded module was built from. cubinHash is that of the module's cubin.
+func (c *Compiler) Kernel(cubinHash, kernel string) (*Source, error) {
+	if plain, ok := KernelOf(kernel); ok {
+		return nil, fmt.Errorf("%s: the tuned copy of %s: %w", kernel, plain, errSecond)
+	}
+	if a, ok := c.tried.Load(cubinHash); ok {
+		s, err := c.source(a.(cache.Assembly), kernel)
+		if err == nil && s.NoSecond == "" && s.translation == nil {
+			s.NoSecond = s.NoSource
+		}
+		return s, err
+	}
+	ix := c.fresh.Get(func(ix *record.Index) bool { return ix.Knows(cubinHash) })
+	a, ok := ix.Assembly(cubinHash)
+	var link *cache.Link
+	if !ok {
+		l, ok := ix.Link(cubinHash)
+		if !ok {
+			return nil, fmt.Errorf("the module of %s was not built by gnvcc, or by an nvcc step that gnvcc does not know (a library's? -dlto? compiled by the driver from PTX?)", kernel)
+		}
+		if l.Inputs == nil {
+			return nil, fmt.Errorf("the device link of %s has no inputs on record", kernel)
+		}
+		var err error
+		if a, err = c.definer(ix, l, kernel); err != nil {
+			return nil, err
+		}
+		link = &l
+	}
+	s, err := c.source(a, kernel)
+	if err != nil {
+		return nil, err
+	}
+	s.Link, s.outputs = link, ix.OutputsOf(c.store, a.Cubin)
+	if s.NoSecond == "" && a.Reloc {
+		s.NoSecond = "with -rdc=true a second entry can't be had"
+	}
+	if s.NoSecond == "" && s.translation == nil { // without a compile of its source there is no host stub; without a reading of it there is one
+		s.NoSecond = s.NoSource
+	}
+	return s, nil
+}
+
+// source gathers what is known of one kernel of an assembly.
+func (c *Compiler) source(a cache.Assembly, kernel string) (*Source, error) {
+	s := &Source{Kernel: kernel, Target: a.Target, Version: a.Version, Assembly: a}
+	for _, k := range a.Kernels {
+		if k.Name == kernel {
+			s.Identity, s.Applied = k.Identity, k.Recipe
+		} else if k.Identity != "" {
+			s.Siblings = append(s.Siblings, k.Identity)
+		}
+	}
+	if s.Identity == "" {
+		return nil, fmt.Errorf("%s: gnvcc could not tell its identity when it was built", kernel)
+	}
+	call, err := toolcmd.ReadPtxas(a.Args)
+	if err != nil {
+		return nil, fmt.Errorf("%s: the recorded ptxas command: %w", kernel, err)
+	}
+	if call.Debug {
+		return nil, fmt.Errorf("%s: built for debugging (-G)", kernel)
+	}
+	text, err := c.store.Object(a.PTX)
+	if err != nil {
+		return nil, fmt.Errorf("%s: its PTX is not in the store any more (build it once more): %w", kernel, err)
+	}
+	if s.job, err = job.New(c.store, call, a.Ptxas, text); err != nil {
+		return nil, err
+	}
+	if s.job.Version != a.Version {
+		return nil, fmt.Errorf("%s: it was built by ptxas %s, and %s is now %s (build it once more)", kernel, a.Version, a.Ptxas, s.job.Version)
+	}
+	s.Flags = call.Flags
+	if s.Module, err = s.job.Read(); err != nil {
+		return nil, fmt.Errorf("%s: %w", kernel, err)
+	}
+	if s.Entry = s.Module.Entry(kernel); s.Entry == nil {
+		return nil, fmt.Errorf("%s is not in the PTX that its module was built from", kernel)
+	}
+	s.MaxThreads = 1024
+	if n, _ := s.Entry.Threads(); n > 0 {
+		s.MaxThreads = n
+	}
+	s.Signature = source.Signature(s.Entry)
+	c.readSource(s)
+	std, err := c.defaultKernels(s)
+	if err != nil {
+		return nil, err
+	}
+	s.std = std
+	for _, k := range std {
+		if k.Name == kernel {
+			s.Default = cache.Build{Registers: k.Registers, Spill: k.Spill, Stack: k.Stack, Shared: k.Shared, Barriers: k.Barriers}
+		}
+	}
+	return s, nil
+}
+
+// readSource finds the kernel in the preprocessed source.
+func (c *Compiler) readSource(s *Source) {
+	t, ok := c.translation(s.job.Hash)
+	if !ok {
+		s.NoSource = errNoSource.Error()
+		return
+	}
+	s.translation, s.File = &t, t.Source
+	unit, err := parsed.get(c.store, t.Input)
+	if err != nil {
+		s.NoSource = err.Error()
+		return
+	}
+	s.Unit = unit
+	if s.Code, err = unit.Kernel(s.Kernel); err != nil {
+		s.NoSource = err.Error()
+	}
+}
+
+func (c *Compiler) translation(ptxHash string) (record.Translation, bool) {
+	if t, ok := record.LoadTranslation(c.store, ptxHash); ok {
+		return t, true
+	}
+	var t record.Translation
+	sn, err := c.store.Snapshot()
+	if err == nil {
+		defer sn.Close()
+		if ok, err := sn.Get(cache.Translations, ptxHash, &t); err == nil && ok {
+			return t, true
+		}
+	}
+	return record.Translation{}, false
+}
+
+// defaultKernels gives the registers and so on of nvcc's own compile: as the build saw them, else by compiling once more.
+func (c *Compiler) defaultKernels(s *Source) ([]cache.Kernel, error) {
+	if std, ok := s.job.LoadDefault(c.store); ok {
+		return std.Kernels, nil
+	}
+	kernels, err := s.job.Kernels()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), c.Limit)
+	defer cancel()
+	b, done, err := c.bench()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	out, _, err := b.try(ctx, s.job, nil, s.Module, nil, kernels)
+	if err != nil {
+		return nil, fmt.Errorf("compile %s as nvcc does: %w", s.Kernel, err)
+	}
+	kernels, _, err = job.ReadBack(kernels, out.Content)
+	if err != nil {
+		return nil, err
+	}
+	job.Spills(kernels, []child.Message{{Text: out.messages}})
+	return kernels, nil
+}
+
+// bench makes a bench with a folder of its own. done removes that.
+func (c *Compiler) bench() (b *Workbench, done func(), err error) {
+	folder := filepath.Join(c.dir, "compile"+strconv.FormatInt(c.number.Add(1), 10))
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return nil, nil, fmt.Errorf("scratch folder: %w", err)
+	}
+	b = &Workbench{Store: c.store, Log: environment.Log(), Folder: folder, Start: child.Run, only: true, after: c.account, flights: &c.flights}
+	return b, func() { os.RemoveAll(folder) }, nil
+}
+
+func (c *Compiler) account(tool string, took time.Duration) {
+	c.spent.Lock()
+	defer c.spent.Unlock()
+	c.spent.runs[tool]++
+	c.spent.took[tool] += took
+}
+
+// Spent says how often a tool (cicc, ptxas, nvlink) was run, and how long that took in all.
+func (c *Compiler) Spent(tool string) (runs int, took time.Duration) {
+	c.spent.Lock()
+	defer c.spent.Unlock()
+	return c.spent.runs[tool], c.spent.took[tool]
+}
+
+// A Candidate is a kernel compiled by a recipe.
+type Candidate struct {
+	Path       string // a cubin that the driver can load; it stays in the store
+	Entry      string // what to launch in it: the kernel's own name, or that of a second entry
+	Build      cache.Build
+	MaxThreads int // largest block by directives, 1024 if none
+	// Reserve is how it is to be launched; zero: as the kernel is.
+	Reserve sim.Reserve
+
+	Normals map[string]string // what cicc gave for it (normalOf), for the decision's evidence
+}
+
+// A keptCandidate is the memo of one.
+type keptCandidate struct {
+	Cubin      string
+	Entry      string
+	Build      cache.Build
+	MaxThreads int
+	Normals    map[string]string `json:",omitempty"`
+	Error      string            // why there is none
+}
+
+const memoCandidate cache.Memos[keptCandidate] = "candidate"
+
+// Compile makes a candidate. An error says why there is none: the recipe can't be carried out, or a tool refused it. What was made
+// once is found again, refusals too; ctx and Limit end what takes too long, which is tried again another time.
+func (c *Compiler) Compile(ctx context.Context, s *Source, r recipe.Recipe) (*Candidate, error) {
+	if _, ok := r.Get("throttle", ""); ok {
+		return c.throttled(ctx, s, r)
+	}
+	return c.candidate(ctx, s, r, false)
+}
+
+// throttled makes a candidate that differs from another in how it is launched: that one is made, once for all levels.
+func (c *Compiler) throttled(ctx context.Context, s *Source, r recipe.Recipe) (*Candidate, error) {
+	if err := rewrite.Check(r); err != nil {
+		return nil, err
+	}
+	seconds, err := secondsOf(s.Kernel, r)
+	if err != nil {
+		return nil, err
+	}
+	if len(seconds) != 1 {
+		return nil, fmt.Errorf("recipe %q: a candidate is one second entry", r)
+	}
+	if err := rewrite.Throttleable(s.Module, s.Kernel); err != nil {
+		return nil, err
+	}
+	cand, err := c.candidate(ctx, s, seconds[0].rest.Without("throttle").With(seconds[0].term), false)
+	if err != nil {
+		return nil, err
+	}
+	out := *cand
+	if out.Reserve, err = seconds[0].throttle(ptx.Capability(s.Target), cand.Build.Shared); err != nil {
+		return nil, err
+	}
+	return &out, nil
+}
+
+// CompilePlain makes a candidate in which the guards inside the kernel never hold: every launch runs the plain copy, as it
+// is compiled beside the specialised ones.
+func (c *Compiler) CompilePlain(ctx context.Context, s *Source, r recipe.Recipe) (*Candidate, error) {
+	return c.candidate(ctx, s, r, true)
+}
+
+func (c *Compiler) candidate(ctx context.Context, s *Source, r recipe.Recipe, never bool) (*Candidate, error) {
+	parts := []string{"candidate 1", s.job.Key, s.Kernel, r.String(), strconv.FormatBool(never), cache.OwnKey()}
+	if t := s.translation; t != nil {
+		parts = append(parts, t.Input, t.Module)
+	}
+	if s.Link != nil {
+		parts = append(parts, s.Link.Cubin, s.Assembly.Cubin)
+	}
+	key := cache.HashOf(parts...)
+	for {
+		if cand, err, ok := c.kept(key); ok {
+			return cand, err
+		}
+		busy, done, err := c.flights.take(ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		if busy {
+			continue
+		}
+		cand, err := c.compile(ctx, s, r, never, key)
+		done()
+		return cand, err
+	}
+}
+
+// flights are the things that are being made just now.
+type flights struct{ now sync.Map } // key -> chan struct{}
+
+// take says who makes a thing. The first one does, and calls done; others wait for that, and then look for the result (busy), or
+// give up with ctx.
+func (f *flights) take(ctx context.Context, key string) (busy bool, done func(), err error) {
+	mine := make(chan struct{})
+	other, busy := f.now.LoadOrStore(key, mine)
+	if !busy {
+		return false, func() { f.now.Delete(key); close(mine) }, nil
+	}
+	select {
+	case <-other.(chan struct{}):
+		return true, nil, nil
+	case <-ctx.Done():
+		return true, nil, ctx.Err()
+	}
+}
+
+func (c *Compiler) kept(key string) (*Candidate, error, bool) {
+	k, ok := memoCandidate.Get(c.store, key)
+	if !ok {
+		return nil, nil, false
+	}
+	if k.Error != "" {
+		return nil, errors.New(k.Error), true
+	}
+	path, err := c.store.ObjectFile(k.Cubin)
+	if err != nil {
+		return nil, nil, false
+	}
+	return &Candidate{Path: path, Entry: k.Entry, Build: k.Build, MaxThreads: k.MaxThreads, Normals: k.Normals}, nil, true
+}
+
+func (c *Compiler) compile(ctx context.Context, s *Source, r recipe.Recipe, never bool, key string) (*Candidate, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.Limit)
+	defer cancel()
+	kept, err := c.make(ctx, s, r, never)
+	if err != nil {
+		if ctx.Err() != nil || Transient(err) {
+			return nil, err
+		}
+		kept = keptCandidate{Error: err.Error()}
+	}
+	memoCandidate.Put(c.store, key, kept) // made again if it can't be kept
+	if err != nil {
+		return nil, err
+	}
+	path, err := c.store.ObjectFile(kept.Cubin)
+	if err != nil {
+		return nil, err
+	}
+	return &Candidate{Path: path, Entry: kept.Entry, Build: kept.Build, MaxThreads: kept.MaxThreads, Normals: kept.Normals}, nil
+}
+
+// Transient tells whether an error is about this machine at this moment (a full disk, a store that was trimmed, no time), not about the
+// recipe: then it is not remembered.
+func Transient(err error) bool {
+	var path *os.PathError
+	var errno syscall.Errno
+	var store *cache.Error
+	return errors.As(err, &path) || errors.As(err, &errno) || errors.As(err, &store) || errors.Is(err, cache.ErrNone) || errors.Is(err, errLimit) || errors.Is(err, errNoSource)
+}
+
+// make makes a candidate.
+func (c *Compiler) make(ctx context.Context, s *Source, r recipe.Recipe, never bool) (keptCandidate, error) {
+	var none keptCandidate
+	b, done, err := c.bench()
+	if err != nil {
+		return none, err
+	}
+	defer done()
+	b.never = never
+	recipes := map[string]recipe.Recipe{s.Kernel: r}
+	out, bad, err := b.try(ctx, s.job, s.translation, s.Module, recipes, s.std)
+	if err != nil {
+		return none, err
+	}
+	for _, reason := range bad {
+		return none, reason
+	}
+	entry := s.Kernel
+	if seconds, err := secondsOf(s.Kernel, r); err == nil && len(seconds) > 0 {
+		entry = seconds[0].name
+	}
+	content := out.Content
+	if s.Link != nil {
+		if content, err = c.link(ctx, b, s, content); err != nil {
+			return none, err
+		}
+	}
+	f, err := cubin.Read(content)
+	if err != nil {
+		return none, fmt.Errorf("read the candidate: %w", err)
+	}
+	k, ok := f.Kernel(entry)
+	if !ok {
+		return none, fmt.Errorf("the candidate has no kernel %s", entry)
+	}
+	kept := keptCandidate{Entry: entry, MaxThreads: 1024, Normals: out.normals, Build: cache.Build{Registers: k.Registers, Stack: k.Stack, Shared: k.Shared, Barriers: k.Barriers}}
+	if k.MaxThreads > 0 {
+		kept.MaxThreads = k.MaxThreads
+	}
+	if u, ok := cubin.Spills(out.messages)[entry]; ok {
+		kept.Build.Spill = u.Stores
+	}
+	if kept.Cubin, err = c.store.PutObject(content); err != nil {
+		return none, fmt.Errorf("keep the candidate: %w", err)
+	}
+	return kept, nil
+}

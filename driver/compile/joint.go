@@ -1,0 +1,120 @@
+package compile
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"gnvcc/driver/record"
+	"gnvcc/driver/toolcmd"
+	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/recipe"
+	"gnvcc/rewrite/source"
+)
+
+// One run of cicc for several kernels. A machine that did not tune has the decisions and none of the variants: k kernels with
+// source recipes would cost k runs of cicc at the first build. So those that don't stand in each other's way (rewrite/source, Together) are
+// rewritten in one text. What comes out is taken for a kernel only where its normal form is the one that the tuner measured, which the decision
+// holds (lulesh of HeCBench on nvcc 13.0: 15 kernels with source recipes by one run instead of 15, all of them the same); a kernel whose code is another one there (LLVM inlines by how many callers there are), or of which that is not known, is compiled alone.
+
+// together makes the variants that recipes ask for and that are not there yet, as far as they can be made in one text, and keeps them.
+// Whatever fails here is left to be made alone.
+func (b *Workbench) together(ctx context.Context, t *record.Translation, module *ptx.Module, recipes map[string]recipe.Recipe) {
+	if t == nil || len(b.Normals) == 0 {
+		return
+	}
+	call, err := toolcmd.ReadCicc(t.Args)
+	if err != nil {
+		return
+	}
+	unit, err := b.unit(t.Input)
+	if err != nil {
+		return
+	}
+	var wanted []variantOf
+	var keys, normals []string
+	var requests []source.Request
+	for _, name := range slices.Sorted(maps.Keys(recipes)) {
+		f := module.Entry(name)
+		if f == nil {
+			continue
+		}
+		for _, v := range b.asked(name, recipes[name]) {
+			signature := source.Signature(f)
+			normal := b.Normals[name][v.String()]
+			key, err := variantKey(t, call, signature, v)
+			if err != nil || normal == "" {
+				continue
+			}
+			if _, ok, _ := b.recallVariant(key, v); ok {
+				continue
+			}
+			if b.sameBits(ctx, t, call, unit, module, signature, v) != nil {
+				continue // it is refused where it is made alone, with the reason
+			}
+			wanted, keys, normals = append(wanted, v), append(keys, key), append(normals, normal)
+			requests = append(requests, source.Request{Entry: v.entry, Terms: v.terms,
+				Options: source.Options{Signature: signature, Alone: v.alone, NeverHolds: v.never}})
+		}
+	}
+	if len(requests) < 2 {
+		return
+	}
+	for n, j := range unit.Together(requests) {
+		if len(j.Requests) < 2 {
+			continue
+		}
+		content, err := b.cicc(ctx, t, call, j.Text, fmt.Sprintf("together%d", n))
+		if err != nil {
+			b.Log.Debug().Err(err).Msg("kernels are not compiled together")
+			continue
+		}
+		read, err := ptx.Parse(content)
+		if err != nil {
+			b.Log.Debug().Err(err).Msg("kernels are not compiled together")
+			continue
+		}
+		for _, i := range j.Requests {
+			v := wanted[i]
+			m := compiledVariant{}
+			if m.module, err = b.oneSet(unit, module, read, v); err == nil {
+				m.normal = normalOf(m.module, v.entry)
+			}
+			if err != nil || m.normal != normals[i] {
+				b.Log.Debug().Str("kernel", v.entry).Err(err).Msg("compiled alone: beside others its code is not what was measured")
+				continue
+			}
+			b.keepVariant(keys[i], m, nil)
+		}
+	}
+}
+
+// asked are the variants that a recipe asks for.
+func (b *Workbench) asked(name string, r recipe.Recipe) []variantOf { return askedOf(name, r, b.never) }
+
+// Asked are the texts of the variants that a recipe asks of the source: what evidence of it is kept by (Evidence.Normals).
+func Asked(name string, r recipe.Recipe) []string {
+	var out []string
+	for _, v := range askedOf(name, r, false) {
+		out = append(out, v.String())
+	}
+	return out
+}
+
+func askedOf(name string, r recipe.Recipe, never bool) []variantOf {
+	seconds, err := secondsOf(name, r)
+	if err != nil {
+		return nil
+	}
+	var out []variantOf
+	for _, s := range seconds {
+		if !s.plain() {
+			out = append(out, s.variant())
+		}
+	}
+	if terms := sourceTerms(r); len(seconds) == 0 && len(terms) > 0 {
+		out = append(out, variantOf{entry: name, terms: terms, never: never})
+	}
+	return out
+}

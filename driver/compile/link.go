@@ -1,0 +1,222 @@
+package compile
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"gnvcc/cache"
+	"gnvcc/driver/environment"
+	"gnvcc/driver/record"
+	"gnvcc/driver/toolcmd"
+	"gnvcc/driver/toolkit"
+	"gnvcc/sim/cubin"
+)
+
+// Candidates of programs that are linked on the device (-rdc=true). A recorded link has host objects and archives as its
+// inputs; nvcc's own cuobjdump takes their relocatable cubins out, the one that defines the kernel makes place for the
+// candidate, and nvlink is run again on all of them with the recorded options.
+
+// memoMembers keeps the relocatable cubins of a linked file, by the file's hash and the target.
+const memoMembers cache.Memos[[]string] = "members"
+
+// definer finds the assembly that defines a kernel among the inputs of a link.
+func (c *Compiler) definer(ix *record.Index, l cache.Link, kernel string) (cache.Assembly, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), c.Limit)
+	defer cancel()
+	var found []cache.Assembly
+	for _, in := range l.Inputs {
+		members, err := c.members(ctx, l, in)
+		if err != nil {
+			return cache.Assembly{}, fmt.Errorf("%s: %w", kernel, err)
+		}
+		for _, m := range members {
+			a, ok := ix.Assembly(m)
+			if !ok {
+				continue
+			}
+			for _, k := range a.Kernels {
+				if k.Name == kernel {
+					found = append(found, a)
+				}
+			}
+		}
+	}
+	switch len(found) {
+	case 0:
+		return cache.Assembly{}, fmt.Errorf("none of the files that gnvcc built and that went into the device link of its module defines %s", kernel)
+	case 1:
+		return found[0], nil
+	}
+	// A template's kernel may stand in several objects; nvlink takes the first.
+	return found[0], nil
+}
+
+// members gives the hashes of the relocatable cubins in an input of a link, which are objects then.
+func (c *Compiler) members(ctx context.Context, l cache.Link, in cache.LinkInput) ([]string, error) {
+	path, key := in.Path, ""
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(l.Dir, path)
+	}
+	if in.Object != "" {
+		key = cache.HashOf("members 1", in.Object, l.Target)
+		if kept, ok := memoMembers.Get(c.store, key); ok && c.haveAll(kept) {
+			return kept, nil
+		}
+		if kept, err := c.store.ObjectFile(in.Object); err == nil {
+			path = kept
+		}
+	}
+	hashes, err := c.extract(ctx, l, path, filepath.Ext(in.Path))
+	if err != nil {
+		return nil, fmt.Errorf("take the device code out of %s: %w", in.Path, err)
+	}
+	if key != "" {
+		memoMembers.Put(c.store, key, hashes) // taken out again if it can't be kept
+	}
+	return hashes, nil
+}
+
+func (c *Compiler) haveAll(hashes []string) bool {
+	for _, h := range hashes {
+		if !c.store.HasObject(h) {
+			return false
+		}
+	}
+	return true
+}
+
+// extract takes the cubins of a link's target out of a file.
+func (c *Compiler) extract(ctx context.Context, l cache.Link, path, ext string) ([]string, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := cubin.Read(text); err == nil { // a cubin as it is
+		hash, err := c.store.PutObject(text)
+		return []string{hash}, err
+	}
+	b, done, err := c.bench()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	tool, err := (toolkit.Toolkit{Nvcc: filepath.Join(filepath.Dir(l.Nvlink), "nvcc")}).Tool("cuobjdump")
+	if err != nil {
+		return nil, fmt.Errorf("%w (it comes with the toolkit, package cuda-cuobjdump)", err)
+	}
+	// cuobjdump goes by the file's name, and writes into the folder that it runs in.
+	name := filepath.Join(b.Folder, "input"+ext)
+	if err := os.WriteFile(name, text, 0o600); err != nil {
+		return nil, err
+	}
+	if said, err := b.tool(ctx, b.Folder, environment.OfTool(), tool, "-xelf", "all", name); err != nil {
+		if strings.Contains(said, "does not contain device code") || strings.Contains(err.Error(), "does not contain device code") {
+			return nil, nil
+		}
+		return nil, err
+	}
+	entries, err := os.ReadDir(b.Folder)
+	if err != nil {
+		return nil, err
+	}
+	var hashes []string
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), "."+l.Target+".cubin") {
+			continue
+		}
+		content, err := os.ReadFile(filepath.Join(b.Folder, e.Name()))
+		if err != nil {
+			return nil, err
+		}
+		hash, err := c.store.PutObject(content)
+		if err != nil {
+			return nil, err
+		}
+		hashes = append(hashes, hash)
+	}
+	return hashes, nil
+}
+
+// link links a candidate in the place of the assembly that it is made from.
+func (c *Compiler) link(ctx context.Context, b *Workbench, s *Source, content []byte) ([]byte, error) {
+	l := *s.Link
+	call, err := toolcmd.ReadNvlink(l.Args)
+	if err != nil {
+		return nil, fmt.Errorf("the recorded device link: %w", err)
+	}
+	if call.LTO {
+		return nil, fmt.Errorf("the program is linked with -dlto: nvlink compiles it by itself")
+	}
+	if len(call.Inputs()) != len(l.Inputs) {
+		return nil, fmt.Errorf("the recorded device link: it has %d inputs, and %d are known", len(call.Inputs()), len(l.Inputs))
+	}
+	files := make([][]string, len(l.Inputs)) // of each input, its cubins
+	replaced := false
+	for n, in := range l.Inputs {
+		members, err := c.members(ctx, l, in)
+		if err != nil {
+			return nil, err
+		}
+		for i, hash := range members {
+			file := filepath.Join(b.Folder, fmt.Sprintf("%d-%d.cubin", n, i))
+			if hash == s.Assembly.Cubin && !replaced {
+				err = os.WriteFile(file, content, 0o600)
+				replaced = true
+			} else {
+				var kept string
+				if kept, err = c.store.ObjectFile(hash); err == nil {
+					err = copyFile(file, kept)
+				}
+			}
+			if err != nil {
+				return nil, err
+			}
+			files[n] = append(files[n], file)
+		}
+	}
+	if !replaced {
+		return nil, fmt.Errorf("%s is not among the files of the device link any more", s.Kernel)
+	}
+	out := filepath.Join(b.Folder, "linked.cubin")
+	args := call.With(files, out, filepath.Join(b.Folder, "registration.c"))
+	dir := l.Dir
+	if _, err := os.Stat(dir); err != nil {
+		dir = b.Folder
+	}
+	begun := time.Now()
+	if _, err := b.tool(ctx, dir, environment.OfTool(), append([]string{l.Nvlink}, args...)...); err != nil {
+		return nil, fmt.Errorf("link the candidate: %w", err)
+	}
+	b.Log.Debug().Dur("took", time.Since(begun)).Str("kernel", s.Kernel).Msg("device link of a candidate")
+	linked, err := os.ReadFile(out)
+	if err != nil {
+		return nil, fmt.Errorf("read the linked candidate: %w", err)
+	}
+	return linked, nil
+}
+
+// copyFile copies a file.
+func copyFile(to, from string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	if closing := out.Close(); err == nil {
+		err = closing
+	}
+	if err != nil {
+		return fmt.Errorf("copy %s to %s: %w", filepath.Base(from), to, err)
+	}
+	return nil
+}

@@ -1,0 +1,147 @@
+package compile
+
+import (
+	"context"
+	"fmt"
+	"sort"
+	"time"
+
+	"gnvcc/cache"
+	"gnvcc/driver/record"
+	"gnvcc/driver/scratch"
+	"gnvcc/driver/toolcmd"
+	"gnvcc/rewrite/recipe"
+	"gnvcc/sim/cubin"
+)
+
+// Recipes by hand: what gnvcc pin asks of the builds on record.
+
+// A BuiltKernel is a kernel of a build on record.
+type BuiltKernel struct {
+	cache.Kernel
+	Assembly cache.Assembly
+}
+
+// Built lists the kernels of the newest build of every file and target, one of each identity, in order of their names.
+func (c *Compiler) Built() []BuiltKernel {
+	seen := map[string]bool{}
+	var out []BuiltKernel
+	for _, units := range record.Read(c.store).ByCommand(c.store) {
+		for _, a := range units {
+			for _, k := range a.Kernels {
+				if k.Identity != "" && !seen[k.Identity] {
+					seen[k.Identity] = true
+					out = append(out, BuiltKernel{k, a})
+				}
+			}
+		}
+	}
+	sort.Slice(out, func(i, j int) bool {
+		if out[i].Name != out[j].Name {
+			return out[i].Name < out[j].Name
+		}
+		return out[i].Identity < out[j].Identity
+	})
+	return out
+}
+
+// Rehearse builds a kernel's file with a recipe for it, as a build does, checks included. What comes out is thrown away; the
+// decision that it gives is for the caller to keep. An error says why a build would not take the recipe.
+func (c *Compiler) Rehearse(ctx context.Context, s *Source, r recipe.Recipe) (cache.Decision, error) {
+	none := cache.Decision{}
+	ctx, cancel := context.WithTimeout(ctx, Limit)
+	defer cancel()
+	b, done, err := c.bench()
+	if err != nil {
+		return none, err
+	}
+	defer done()
+	b.only = false
+	out, err := b.Build(ctx, s.job, s.translation, map[string]recipe.Recipe{s.Kernel: r}, s.std)
+	if err != nil {
+		return none, err
+	}
+	if reason := out.Refused[s.Kernel]; reason != nil {
+		return none, reason
+	}
+	entry := s.Kernel
+	if seconds, err := secondsOf(s.Kernel, r); err == nil && len(seconds) > 0 {
+		entry = seconds[0].name
+	}
+	f, err := cubin.Read(out.Content)
+	if err != nil {
+		return none, fmt.Errorf("read what ptxas gave: %w", err)
+	}
+	k, ok := f.Kernel(entry)
+	if !ok {
+		return none, fmt.Errorf("the cubin has no kernel %s", entry)
+	}
+	d := cache.Decision{Identity: s.Identity, Kernel: s.Kernel, Target: s.Target, Recipe: r.String(), Pinned: true, Time: time.Now().UTC()}
+	d.Evidence = cache.Evidence{Default: s.Default, Normals: out.normals,
+		Chosen: cache.Build{Registers: k.Registers, Stack: k.Stack, Shared: k.Shared, Barriers: k.Barriers, Spill: cubin.Spills(out.messages)[entry].Stores}}
+	return d, nil
+}
+
+// Assume gives the decision for a recipe as a tuner would have written it down, without measuring anything: for tests and
+// benchmarks that put recipes into a store. What it compiles is not kept. Where the recipe can't be carried out the decision
+// says so by a normal form that no code has.
+func Assume(ctx context.Context, store *cache.Store, identity, text string) (cache.Decision, error) {
+	d := cache.Decision{Identity: identity, Recipe: text, Exactness: "checked", Time: time.Now().UTC()}
+	r, err := recipe.Parse(text)
+	if err != nil {
+		return d, nil // a build refuses it
+	}
+	scratch, err := scratch.New()
+	if err != nil {
+		return d, err
+	}
+	defer scratch.Remove()
+	c := New(store, scratch.Path)
+	for _, k := range c.Built() {
+		if k.Identity != identity {
+			continue
+		}
+		d.Kernel, d.Target = k.Name, k.Assembly.Target
+		if len(askedOf(k.Name, r, false)) == 0 {
+			return d, nil
+		}
+		s, err := c.source(k.Assembly, k.Name)
+		if err != nil {
+			return d, err
+		}
+		if s.Code != nil {
+			if resolved, err := s.Code.Resolve(r, s.Signature); err == nil {
+				r, d.Recipe = resolved, resolved.String()
+			}
+		}
+		asked := askedOf(k.Name, r, false)
+		d.Evidence.Normals = map[string]string{}
+		for _, v := range asked {
+			d.Evidence.Normals[v.String()] = c.normalOf(ctx, s, v)
+		}
+		return d, nil
+	}
+	return d, fmt.Errorf("no build has noted a kernel %s", identity)
+}
+
+// normalOf compiles a variant and forgets it.
+func (c *Compiler) normalOf(ctx context.Context, s *Source, v variantOf) string {
+	const none = "none"
+	if s.translation == nil {
+		return none
+	}
+	call, err := toolcmd.ReadCicc(s.translation.Args)
+	if err != nil {
+		return none
+	}
+	b, done, err := c.bench()
+	if err != nil {
+		return none
+	}
+	defer done()
+	m, err := b.compileVariant(ctx, s.translation, s.Module, call, s.Signature, v)
+	if err != nil {
+		return none
+	}
+	return normalOf(m, v.entry)
+}

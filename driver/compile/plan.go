@@ -1,0 +1,223 @@
+package compile
+
+import (
+	"context"
+	"fmt"
+	"sort"
+
+	"gnvcc/driver/job"
+	"gnvcc/driver/record"
+	"gnvcc/rewrite"
+	"gnvcc/rewrite/merge"
+	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/recipe"
+	"gnvcc/rewrite/source"
+	"gnvcc/rewrite/stub"
+)
+
+// A plan says what a set of recipes comes to: which kernels of other compiles go into the module, what is done to
+// which entry of it, with which flags of ptxas, and what the host stub has to choose.
+type plan struct {
+	variants []merge.Variant
+	normals  map[string]string        // of the variants (normalOf), by their text
+	passes   map[string]recipe.Recipe // by entry of the merged module
+	blocks   map[string][3]int        // the blocks that second entries are chosen for
+	dynamic  map[string]int           // and their dynamic shared memory, bytes
+	flags    []string
+	seconds  []second
+	choices  []stub.Choice // of the seconds, in the same order
+}
+
+// plan works it out, and compiles the source variants for it. bad are the kernels whose recipes can't be carried out.
+func (b *Workbench) plan(ctx context.Context, j *job.Job, t *record.Translation, module *ptx.Module, recipes map[string]recipe.Recipe) (p *plan, bad map[string]error) {
+	p, bad = &plan{passes: map[string]recipe.Recipe{}, blocks: map[string][3]int{}, dynamic: map[string]int{}, normals: map[string]string{}}, map[string]error{}
+	b.together(ctx, t, module, recipes)
+	names := make([]string, 0, len(recipes))
+	for name := range recipes {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	var list []recipe.Recipe
+	for _, name := range names {
+		r := recipes[name]
+		if err := rewrite.Check(r); err != nil {
+			bad[name] = err
+			continue
+		}
+		if err := rewrite.Fixed(module, name, j.Call.Reloc); err != nil {
+			bad[name] = err
+			continue
+		}
+		seconds, err := secondsOf(name, r)
+		switch {
+		case err != nil:
+		case len(seconds) > 0:
+			err = b.planSeconds(ctx, j, t, module, p, seconds)
+		default:
+			err = b.planKernel(ctx, t, module, p, name, r)
+			list = append(list, r)
+		}
+		if err != nil {
+			bad[name] = err
+		}
+	}
+	all := len(module.Entries())
+	if b.only {
+		all = len(list)
+	}
+	flags, err := rewrite.Flags(list, all)
+	if err == nil {
+		flags, err = b.resolve(j, flags)
+	}
+	if err != nil {
+		for name, r := range recipes {
+			if !rewrite.At(r, rewrite.Flag).IsDefault() {
+				bad[name] = err
+			}
+		}
+	}
+	p.flags = flags
+	if len(bad) == 0 && len(p.choices) > 0 && b.Stub != nil {
+		b.tryStub(p, bad)
+	}
+	return p, bad
+}
+
+// planKernel is for recipes that are for the kernel itself.
+func (b *Workbench) planKernel(ctx context.Context, t *record.Translation, module *ptx.Module, p *plan, name string, r recipe.Recipe) error {
+	if terms := sourceTerms(r); len(terms) > 0 {
+		v := variantOf{entry: name, terms: terms, never: b.never}
+		m, err := b.variant(ctx, t, module, v)
+		if err == nil {
+			err = b.prove(v, m)
+		}
+		if err != nil {
+			return err
+		}
+		p.normals[v.String()] = m.normal
+		p.variants = append(p.variants, merge.Variant{Entry: name, Module: m.module})
+	}
+	p.passes[name] = rewrite.At(r, rewrite.PTX)
+	return nil
+}
+
+// sourceTerms are a recipe's terms for the source stage, in that stage's words: there a guard is the only form of spec.
+func sourceTerms(r recipe.Recipe) []recipe.Term {
+	terms := append([]recipe.Term(nil), rewrite.At(r, rewrite.Source).Terms...)
+	for i := range terms {
+		if terms[i].Lever == recipe.Inside {
+			terms[i].Lever = recipe.Second
+		}
+	}
+	return terms
+}
+
+// planSeconds is for recipes with second entries.
+func (b *Workbench) planSeconds(ctx context.Context, j *job.Job, t *record.Translation, module *ptx.Module, p *plan, seconds []second) error {
+	if j.Call.Reloc {
+		return fmt.Errorf("a second entry can't be had with -rdc=true")
+	}
+	if !rewrite.At(seconds[0].rest, rewrite.Flag).IsDefault() {
+		return fmt.Errorf("flags of ptxas hold for the whole file: they would change the plain kernel beside the second entry")
+	}
+	kernel := seconds[0].kernel
+	f := module.Entry(kernel)
+	if f == nil {
+		return fmt.Errorf("no kernel %s in the PTX", kernel)
+	}
+	var others []second
+	for _, s := range seconds {
+		if s.blocks > 0 {
+			if err := rewrite.Throttleable(module, kernel); err != nil {
+				return fmt.Errorf("throttle=%d: %w", s.blocks, err)
+			}
+		}
+		if !s.plain() {
+			others = append(others, s)
+			continue
+		}
+		p.add(merge.Variant{Entry: kernel, Second: s.name, Module: module}, s, s.hostChoice())
+	}
+	if len(others) == 0 {
+		return nil
+	}
+	if t == nil {
+		return errNoSource
+	}
+	unit, err := b.unit(t.Input)
+	if err != nil {
+		return err
+	}
+	k, err := unit.Kernel(kernel)
+	if err != nil {
+		return err
+	}
+	for _, s := range others {
+		v := s.variant()
+		m, err := b.variant(ctx, t, module, v)
+		if err == nil {
+			err = b.prove(v, m)
+		}
+		if err != nil {
+			return err
+		}
+		choice, err := s.choice(k, source.Options{Signature: source.Signature(f), Alone: true})
+		if err != nil {
+			return err
+		}
+		p.normals[v.String()] = m.normal
+		p.add(merge.Variant{Entry: kernel, Second: s.name, Module: m.module}, s, choice)
+	}
+	return nil
+}
+
+// add puts a second entry into the plan.
+func (p *plan) add(v merge.Variant, s second, c stub.Choice) {
+	p.variants = append(p.variants, v)
+	p.passes[s.name] = rewrite.At(s.rest, rewrite.PTX)
+	p.blocks[s.name] = c.Block
+	if c.Dynamic != nil {
+		p.dynamic[s.name] = *c.Dynamic
+	}
+	p.seconds = append(p.seconds, s)
+	p.choices = append(p.choices, c)
+}
+
+// tryStub sees whether the host stub takes the choices.
+func (b *Workbench) tryStub(p *plan, bad map[string]error) {
+	h, err := b.Stub()
+	if err != nil {
+		for _, s := range p.seconds {
+			bad[s.kernel] = err
+		}
+		return
+	}
+	_, refused := h.Patch(p.choices)
+	for name, reason := range p.blame(refused) {
+		bad[name] = reason
+	}
+}
+
+// blame puts what was said of second entries down to their kernels.
+func (p *plan) blame(refused map[string]error) map[string]error {
+	out := map[string]error{}
+	for name, reason := range refused {
+		for _, s := range p.seconds {
+			if s.name == name {
+				name = s.kernel
+			}
+		}
+		out[name] = reason
+	}
+	return out
+}
+
+// entry is what a candidate for a kernel is launched by.
+func (p *plan) entry(kernel string) string {
+	for _, s := range p.seconds {
+		if s.kernel == kernel {
+			return s.name
+		}
+	}
+	return kernel
+}

@@ -1,0 +1,131 @@
+package compile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gnvcc/cache"
+	"gnvcc/driver/record"
+	"gnvcc/driver/toolcmd"
+	"gnvcc/rewrite/fold"
+	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/recipe"
+	"gnvcc/rewrite/source"
+)
+
+// What a source variant could fold. cicc computes sin(1.7) by itself, with other bits than the GPU, and a launch on which the factor is 0 does
+// not show it. So before a kernel is compiled for known values, or with its loops unrolled, rewrite/fold looks at all mathematical
+// functions that it calls: in the PTX of the untouched text at -O1, where they are still calls. That is one more run of
+// cicc for a text, of which the PTX is kept, and none where no kernel in question has such functions.
+
+// sameBits is an error where a variant could have other bits than the kernel.
+func (b *Workbench) sameBits(ctx context.Context, t *record.Translation, call *toolcmd.Cicc, unit *source.Unit, module *ptx.Module, signature []string, v variantOf) error {
+	if v.approximate() {
+		return nil // other bits are what the user allowed
+	}
+	k, err := unit.Kernel(v.entry)
+	if err != nil {
+		return err
+	}
+	fixed := fold.Fixed{Params: map[int]bool{}, Dims: map[string]bool{}}
+	for _, term := range v.terms {
+		if term.Lever != "spec" {
+			continue
+		}
+		c, err := k.Conditions(term, source.Options{Signature: signature, Alone: v.alone})
+		if err != nil {
+			return err
+		}
+		for _, a := range c.Arguments {
+			if a.Align == 0 {
+				fixed.Params[a.Index] = true
+			}
+		}
+		for i, axis := range []string{"x", "y", "z"} {
+			if c.Block[i] != 0 {
+				fixed.Dims["ntid."+axis] = true
+			}
+			if c.Grid[i] != 0 {
+				fixed.Dims["nctaid."+axis] = true
+			}
+		}
+	}
+	if fold.Suspect(module, v.entry) {
+		early, err := b.early(ctx, t, call)
+		if err != nil {
+			return fmt.Errorf("compile %s at -O1, to see what constants would change: %w", v.entry, err)
+		}
+		if err := fold.Check(early, v.entry, fixed, unit.DefinesC); err != nil {
+			return err
+		}
+	}
+	_, err = fold.Contracts(module, v.entry, fixed)
+	return err
+}
+
+// sameSums is an error where a variant's PTX could contract other sums than the kernel's: what sameBits could not see in the kernel's own.
+func sameSums(module, variant *ptx.Module, v variantOf) error {
+	if v.approximate() {
+		return nil
+	}
+	before, err := fold.Contracts(module, v.entry, fold.Fixed{})
+	if err != nil {
+		return err
+	}
+	if after, err := fold.Contracts(variant, v.entry, fold.Fixed{}); err != nil || after != before {
+		return errors.Join(err, fmt.Errorf("%s would have %d products that are not contracted with their sums, and has %d", v.entry, after, before))
+	}
+	return nil
+}
+
+// approximate tells of a variant that is to have other bits.
+func (v variantOf) approximate() bool {
+	return slices.ContainsFunc(v.terms, func(t recipe.Term) bool { return t.Lever == "fastmath" })
+}
+
+const memoEarly cache.Memos[keptVariant] = "early"
+
+// early is the PTX of the untouched text at -O1.
+func (b *Workbench) early(ctx context.Context, t *record.Translation, call *toolcmd.Cicc) (*ptx.Module, error) {
+	id, err := cache.FileKey(t.Cicc)
+	if err != nil {
+		return nil, fmt.Errorf("look at cicc: %w", err)
+	}
+	key := cache.HashOf("early 1", t.Input, id, strings.Join(call.Template(), "\x00"), t.Module)
+	if kept, ok := memoEarly.Get(b.Store, key); ok {
+		if kept.Error != "" {
+			return nil, errors.New(kept.Error)
+		}
+		if content, err := b.Store.Object(kept.PTX); err == nil {
+			return ptx.Parse(content)
+		}
+	}
+	if b.flights != nil {
+		busy, done, err := b.flights.take(ctx, "early "+key)
+		if err != nil {
+			return nil, err
+		}
+		if busy {
+			return b.early(ctx, t, call)
+		}
+		defer done()
+	}
+	text, err := b.Store.Object(t.Input)
+	if err != nil {
+		return nil, err
+	}
+	content, err := b.cicc(ctx, t, call.And("-O1"), text, "early"+strconv.FormatInt(b.count.Load(), 10))
+	if err != nil && (ctx.Err() != nil || Transient(err)) {
+		return nil, err
+	}
+	var module *ptx.Module
+	if err == nil {
+		module, err = ptx.Parse(content)
+	}
+	b.keepMemo(memoEarly, key, compiledVariant{module: module}, err)
+	return module, err
+}

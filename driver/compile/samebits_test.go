@@ -1,0 +1,82 @@
+package compile
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"gnvcc/driver/drivertest"
+)
+
+// TestSameBits: no value is fixed, and no loop unrolled, from which cicc could compute a function by itself that the GPU computes in
+// another way.
+func TestSameBits(t *testing.T) {
+	text := "struct P { int n; float f; };\n" +
+		"__global__ void folds(float *p, float x, int n, P s) { for (int i = 0; i < n; i++) p[i] += powf(x, 2.3f) * expf((float)n) * sinf((float)i) * logf(s.f); }\n" +
+		"__global__ void plain(float *p, float x, int n, P s) { for (int i = 0; i < n; i++) p[i] = sqrtf(x) * n / s.f; }\n" +
+		"__global__ void data(float *p, const float *__restrict__ q, float x, int n) { float s = 0; for (int i = 0; i < n; i++) s += expf(q[i] * x); p[0] = s; }\n" +
+		"int main() { folds<<<1, 1>>>(0, 0, 0, P()); plain<<<1, 1>>>(0, 0, 0, P()); data<<<1, 1>>>(0, 0, 0, 0); }\n"
+	for _, version := range []string{"11.8", "12.4", "13.0", "13.3", "13.5"} {
+		t.Run(version, func(t *testing.T) {
+			c := tryRecipes(t, version, text, []attempt{
+				{"_Z5foldsPffi1P", "spec{x=1.7}", "become constant"},
+				{"_Z5foldsPffi1P", "spec{n=64}", "become constant"},
+				{"_Z5foldsPffi1P", "guard{n=64}", "become constant"},
+				{"_Z5foldsPffi1P", "spec{s.f=0.5}", "become constant"},
+				{"_Z5foldsPffi1P", "unroll=4", "become constant"},
+				{"_Z5foldsPffi1P", "maxnreg=40", ""},
+				{"_Z5plainPffi1P", "spec{x=1.7,n=64,s.f=0.5} unroll=4", ""},
+				{"_Z4dataPfPKffi", "spec{x=1.7,n=64} unroll=4", ""},
+			})
+			if runs, _ := c.Spent("cicc"); runs != 3 {
+				t.Errorf("%d runs of cicc for one text at -O1 and two variants", runs)
+			}
+		})
+	}
+}
+
+// TestSameSums: no value is fixed where a product would be rounded that is contracted with its sum now, or the other way round.
+func TestSameSums(t *testing.T) {
+	text := "__global__ void both(float *p, float x, float y) { p[threadIdx.x] += x * y; }\n" +
+		"__global__ void power(float *p, float x, int n) { float s = x; for (int i = 0; i < n; i++) s *= p[i]; p[threadIdx.x] += s; }\n" +
+		"__global__ void saxpy(float *p, float x, int n) { for (int i = 0; i < n; i++) p[i] += p[i + n] * x; }\n" +
+		"int main() { both<<<1, 1>>>(0, 0, 0); power<<<1, 1>>>(0, 0, 0); saxpy<<<1, 1>>>(0, 0, 0); }\n"
+	for _, version := range []string{"11.8", "12.4", "13.0", "13.3", "13.5"} {
+		t.Run(version, func(t *testing.T) {
+			tryRecipes(t, version, text, []attempt{
+				{"_Z4bothPfff", "spec{x=1.7,y=3.3}", "would be rounded"},
+				{"_Z4bothPfff", "spec{x=1.7}", ""},
+				{"_Z5powerPffi", "spec{n=4}", "contracted"},
+				{"_Z5powerPffi", "unroll=full", "contracted"},
+				{"_Z5saxpyPffi", "spec{x=1.7,n=64} unroll=4", ""},
+			})
+		})
+	}
+}
+
+// An attempt is a recipe for a kernel, and a part of the reason for which it must be refused; "": it must not.
+type attempt struct{ kernel, recipe, refusal string }
+
+// tryRecipes builds a program and compiles its kernels by recipes. It gives the compiler, for what that took.
+func tryRecipes(t *testing.T, version, text string, attempts []attempt) *Compiler {
+	t.Helper()
+	p := drivertest.NewProject(t, version, map[string]string{"k.cu": text})
+	p.Gnvcc("-arch=sm_80", "k.cu", "-o", "app")
+	c := New(p.Store, t.TempDir())
+	hash := p.Cubin("app", "sm_80")
+	for _, q := range attempts {
+		s, err := c.Kernel(hash, q.kernel)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := s.Code.Resolve(drivertest.MustParse(t, q.recipe), s.Signature)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = c.Compile(context.Background(), s, r)
+		if (err != nil) != (q.refusal != "") || err != nil && !strings.Contains(err.Error(), q.refusal) {
+			t.Errorf("%s of %s: %v", q.recipe, q.kernel, err)
+		}
+	}
+	return c
+}

@@ -1,0 +1,154 @@
+package compile
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"gnvcc/cache"
+	"gnvcc/driver/toolcmd"
+	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
+	"gnvcc/rewrite/source"
+	"gnvcc/rewrite/stub"
+	"gnvcc/sim"
+)
+
+// Second entries. A recipe with spec{...} terms leaves the kernel itself as nvcc makes it. For each such term a second entry stands
+// beside it, compiled for the values between the braces, and all other terms of the recipe are for the second entries.
+// The host stub, which nvcc compiles after ptxas has run, launches a second entry where the arguments have those values.
+//
+// The stub is the host's: of several targets of one compile only one target's stub is compiled, and it chooses for all of
+// them. So a second entry's name holds what it was compiled for: where another target has been specialised for other
+// values, the entry of that name is not there, and the stub launches the plain kernel.
+
+// A second is one second entry to be made.
+type second struct {
+	kernel string      // the entry beside which it stands
+	name   string      // its own
+	term   recipe.Term // the spec term
+	rest   recipe.Recipe
+	guard  recipe.Guard // of the term
+	blocks int          // throttled to so many resident ones, 0: not
+}
+
+// tunedMark stands between a kernel's name and what its second entry is for.
+const tunedMark = "__tuned_"
+
+// secondName names the second entry of a kernel for a spec term.
+func secondName(kernel string, t recipe.Term) string {
+	return kernel + tunedMark + cache.Hash([]byte(t.String()))[:8]
+}
+
+// KernelOf gives the name of the kernel beside which an entry stands, and whether it is a second entry.
+func KernelOf(entry string) (string, bool) {
+	if i := strings.LastIndex(entry, tunedMark); i > 0 && len(entry)-i == len(tunedMark)+8 {
+		return entry[:i], true
+	}
+	return entry, false
+}
+
+// secondsOf splits a recipe: none where it is for the kernel itself.
+func secondsOf(kernel string, r recipe.Recipe) ([]second, error) {
+	entries, err := r.Entries()
+	if err != nil {
+		return nil, err
+	}
+	var out []second
+	for _, e := range entries {
+		s := second{kernel: kernel}
+		for _, t := range e.Terms {
+			if t.IsSecond() {
+				s.term = t
+			} else {
+				s.rest.Terms = append(s.rest.Terms, t)
+			}
+		}
+		if s.guard, err = s.term.Guard(); err != nil {
+			return nil, err
+		}
+		s.blocks = rewrite.Throttle(e)
+		s.name = secondName(kernel, s.term)
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+// plain tells whether the second entry is the kernel as nvcc compiles it: then neither cicc nor the source is needed.
+func (s second) plain() bool { return s.guard.HostOnly() && len(sourceTerms(s.rest)) == 0 }
+
+// hostChoice is choice for conditions that the host alone looks at.
+func (s second) hostChoice() stub.Choice {
+	out := stub.Choice{Entry: s.kernel, Second: s.name, Block: s.guard.Block(), Grid: s.guard.Grid()}
+	if bytes, ok := s.guard.Dynamic(); ok {
+		out.Dynamic = &bytes
+	}
+	return out
+}
+
+// variant is what cicc has to compile for it.
+func (s second) variant() variantOf {
+	return variantOf{entry: s.kernel, terms: append(sourceTerms(s.rest), s.term), alone: true}
+}
+
+// choice says to the stub when the second entry is to be launched.
+func (s second) choice(k *source.Kernel, options source.Options) (stub.Choice, error) {
+	c, err := k.Conditions(s.term, options)
+	if err != nil {
+		return stub.Choice{}, err
+	}
+	out := stub.Choice{Entry: s.kernel, Second: s.name, Block: c.Block, Grid: c.Grid}
+	if c.HasDynamic {
+		out.Dynamic = &c.Dynamic
+	}
+	for _, a := range c.Arguments {
+		if a.Align > 0 {
+			out.Align = append(out.Align, stub.Align{Index: a.Index, Bytes: a.Align})
+		} else {
+			out.Args = append(out.Args, stub.Arg{Index: a.Index, Offset: a.Offset, Bytes: a.Bytes})
+		}
+	}
+	return out, nil
+}
+
+// throttle says how a second entry is launched that is to be throttled. shared are its static bytes, as ptxas gave them.
+func (s second) throttle(cc, shared int) (sim.Reserve, error) {
+	d, known := sim.Lookup(cc)
+	if !known {
+		return sim.Reserve{}, fmt.Errorf("throttle=%d: nothing is known of the shared memory of sm_%d", s.blocks, cc)
+	}
+	dynamic, _ := s.guard.Dynamic()
+	r, ok := d.Throttle(s.blocks, shared+dynamic)
+	if !ok {
+		return sim.Reserve{}, fmt.Errorf("throttle=%d: blocks with %d bytes of shared memory can't be kept to so many on sm_%d", s.blocks, shared+dynamic, cc)
+	}
+	return r, nil
+}
+
+// A HostStub is the stub of the build that the ptxas stage is part of.
+type HostStub struct {
+	Path string
+	text []byte
+}
+
+// FindStub finds the stub that belongs to a PTX: cicc writes both, with one base name.
+func FindStub(ptxFile string) (*HostStub, error) {
+	path := strings.TrimSuffix(ptxFile, ".ptx") + ".cudafe1.stub.c"
+	if !strings.HasPrefix(filepath.Base(path), toolcmd.Temporary) {
+		return nil, fmt.Errorf("a second entry needs the host stub changed, and %s is a file of the user's (--keep, or a PTX file compiled by itself)", filepath.Base(path))
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("a second entry is chosen in the host stub: %w", err)
+	}
+	if strings.Contains(string(text), "__gnvcc_second") {
+		return nil, fmt.Errorf("the host stub was changed for another target of the same compile")
+	}
+	return &HostStub{path, text}, nil
+}
+
+// Patch tries the choices on the stub's text.
+func (h *HostStub) Patch(choices []stub.Choice) (text []byte, refused map[string]error) {
+	return stub.Patch(h.text, choices)
+}

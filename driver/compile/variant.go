@@ -1,0 +1,320 @@
+package compile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+
+	"gnvcc/cache"
+	"gnvcc/driver/environment"
+	"gnvcc/driver/record"
+	"gnvcc/driver/toolcmd"
+	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/recipe"
+	"gnvcc/rewrite/source"
+)
+
+// Source variants: the TU's device code with one kernel rewritten, through the same cicc with the same options. Of the PTX that
+// comes out only that kernel is used. A variant is kept by all that it depends on, so that it is compiled once.
+
+// A variantOf asks for one: the kernel, what to do with it, and whether the copy is to stand alone.
+type variantOf struct {
+	entry string
+	terms []recipe.Term
+	alone bool
+	never bool // the guards never hold: for measuring the plain copy
+}
+
+func (v variantOf) String() string {
+	text := recipe.Recipe{Terms: v.terms}.String()
+	if v.alone {
+		text += " alone"
+	}
+	if v.never {
+		text += " never"
+	}
+	return text
+}
+
+// A keptVariant is the memo of a variant: the object that holds its PTX, or why there is none.
+type keptVariant struct {
+	PTX    string
+	Normal string // see normalOf; "" in memos of earlier versions
+	Error  string
+}
+
+const memoVariant cache.Memos[keptVariant] = "variant"
+
+// errNoSource says why a PTX can't have source variants.
+var errNoSource = errors.New("it is not known which cicc call its PTX comes from (build it with gnvcc once more)")
+
+// A compiledVariant is a variant's PTX, and what its kernel is in it.
+type compiledVariant struct {
+	module *ptx.Module // for reading only
+	normal string
+}
+
+// normalOf is the hash of a kernel's normal form (rewrite/ptx) in a variant's PTX: what a decision was measured on. It is the same in a
+// text in which other kernels are rewritten, too, unless that changed the kernel's code. "" where it can't be told.
+func normalOf(m *ptx.Module, entry string) string {
+	h, err := m.Identity(entry)
+	if err != nil {
+		return ""
+	}
+	return h.String()[:32]
+}
+
+// variantKey is what a variant depends on.
+func variantKey(t *record.Translation, call *toolcmd.Cicc, signature []string, v variantOf) (string, error) {
+	id, err := cache.FileKey(t.Cicc)
+	if err != nil {
+		return "", fmt.Errorf("look at cicc: %w", err)
+	}
+	return cache.HashOf("variant 2", t.Input, id, strings.Join(call.Template(), "\x00"), t.Module, v.entry, strings.Join(signature, ","), v.String(), cache.OwnKey()), nil
+}
+
+// recallVariant finds a variant that was made before, or why there is none.
+func (b *Workbench) recallVariant(key string, v variantOf) (m compiledVariant, ok bool, err error) {
+	if m, ok := b.made[key]; ok {
+		return m, true, nil
+	}
+	kept, ok := memoVariant.Get(b.Store, key)
+	if !ok {
+		return compiledVariant{}, false, nil
+	}
+	if kept.Error != "" {
+		return compiledVariant{}, true, errors.New(kept.Error)
+	}
+	content, err := b.Store.Object(kept.PTX)
+	if err != nil {
+		return compiledVariant{}, false, nil
+	}
+	if m.module, err = ptx.Parse(content); err != nil {
+		return compiledVariant{}, false, nil
+	}
+	if m.normal = kept.Normal; m.normal == "" {
+		m.normal = normalOf(m.module, v.entry)
+	}
+	b.remember(key, m)
+	return m, true, nil
+}
+
+// remember keeps a variant for as long as the bench works.
+func (b *Workbench) remember(key string, m compiledVariant) {
+	if b.made == nil {
+		b.made = map[string]compiledVariant{}
+	}
+	b.made[key] = m
+}
+
+// keepVariant keeps a variant, or why there is none. It is made again if it can't be kept.
+func (b *Workbench) keepVariant(key string, m compiledVariant, err error) {
+	if err == nil {
+		b.remember(key, m)
+	}
+	b.keepMemo(memoVariant, key, m, err)
+}
+
+func (b *Workbench) keepMemo(kind cache.Memos[keptVariant], key string, m compiledVariant, err error) {
+	kept := keptVariant{Normal: m.normal}
+	if err != nil {
+		kept.Error = err.Error()
+	} else if kept.PTX, err = b.Store.PutObject(m.module.Bytes()); err != nil {
+		b.Log.Warn().Err(err).Msg("a variant is not kept")
+		return
+	}
+	kind.Put(b.Store, key, kept)
+}
+
+// variant gives the PTX of the translation with one kernel changed in the source.
+func (b *Workbench) variant(ctx context.Context, t *record.Translation, module *ptx.Module, v variantOf) (compiledVariant, error) {
+	if t == nil {
+		return compiledVariant{}, errNoSource
+	}
+	f := module.Entry(v.entry)
+	if f == nil {
+		return compiledVariant{}, fmt.Errorf("no kernel %s in the PTX", v.entry)
+	}
+	call, err := toolcmd.ReadCicc(t.Args)
+	if err != nil {
+		return compiledVariant{}, err
+	}
+	signature := source.Signature(f)
+	key, err := variantKey(t, call, signature, v)
+	if err != nil {
+		return compiledVariant{}, err
+	}
+	if m, ok, err := b.recallVariant(key, v); ok {
+		return m, err
+	}
+	if b.flights != nil { // several candidates of one variant are asked for at once: the first compiles it
+		busy, done, err := b.flights.take(ctx, key)
+		if err != nil {
+			return compiledVariant{}, err
+		}
+		if busy {
+			return b.variant(ctx, t, module, v)
+		}
+		defer done()
+	}
+	var m compiledVariant
+	m.module, err = b.compileVariant(ctx, t, module, call, signature, v)
+	if err != nil && (ctx.Err() != nil || Transient(err)) {
+		return compiledVariant{}, err
+	}
+	if err == nil {
+		m.normal = normalOf(m.module, v.entry)
+	}
+	b.keepVariant(key, m, err)
+	return m, err
+}
+
+func (b *Workbench) compileVariant(ctx context.Context, t *record.Translation, module *ptx.Module, call *toolcmd.Cicc, signature []string, v variantOf) (*ptx.Module, error) {
+	unit, err := b.unit(t.Input)
+	if err != nil {
+		return nil, err
+	}
+	text, err := unit.Rewrite(v.entry, v.terms, source.Options{Signature: signature, Alone: v.alone, NeverHolds: v.never})
+	if err != nil {
+		return nil, err
+	}
+	if err := b.sameBits(ctx, t, call, unit, module, signature, v); err != nil {
+		return nil, err
+	}
+	content, err := b.cicc(ctx, t, call, text, v.entry)
+	if err != nil {
+		return nil, err
+	}
+	read, err := ptx.Parse(content)
+	if err != nil {
+		return nil, fmt.Errorf("read the variant's PTX: %w", err)
+	}
+	if err := sameSums(module, read, v); err != nil {
+		return nil, err
+	}
+	return b.oneSet(unit, module, read, v)
+}
+
+// oneSet makes the copies in a variant's PTX share their static shared arrays.
+func (b *Workbench) oneSet(unit *source.Unit, standard, variant *ptx.Module, v variantOf) (*ptx.Module, error) {
+	if v.alone {
+		return variant, nil // one copy
+	}
+	variant, err := unit.MergeShared(v.entry, v.terms, standard, variant)
+	if err != nil {
+		return nil, fmt.Errorf("give the copies one set of shared arrays: %w", err)
+	}
+	return variant, nil
+}
+
+// cicc runs the translation's cicc on another text.
+func (b *Workbench) cicc(ctx context.Context, t *record.Translation, call *toolcmd.Cicc, text []byte, name string) ([]byte, error) {
+	dir := filepath.Join(b.Folder, "cicc"+strconv.FormatInt(b.count.Add(1), 10))
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	args, in, out := call.Elsewhere(dir)
+	if err := os.WriteFile(in, text, 0o600); err != nil {
+		return nil, err
+	}
+	if call.Module >= 0 && t.Module != "" {
+		if err := os.WriteFile(filepath.Join(dir, toolcmd.ModuleFile), []byte(t.Module), 0o600); err != nil {
+			return nil, err
+		}
+	}
+	b.keep(name+".ii", text)
+	work := t.Dir
+	if _, err := os.Stat(work); err != nil {
+		work = dir // only names in line information would know the difference
+	}
+	if _, err := b.tool(ctx, work, overlay(environment.OfTool(), t.Env), append([]string{t.Cicc}, args...)...); err != nil {
+		return nil, err
+	}
+	content, err := os.ReadFile(out)
+	if err != nil {
+		return nil, fmt.Errorf("read the variant's PTX: %w", err)
+	}
+	b.keep(name+".ptx", content)
+	return content, nil
+}
+
+// overlay returns an environment with some settings put over it.
+func overlay(environ, settings []string) []string {
+	for _, s := range settings {
+		if name, value, ok := strings.Cut(s, "="); ok {
+			environ = environment.With(environ, name, value)
+		}
+	}
+	return environ
+}
+
+// units keeps the last parsed units: a tuner asks for the same one for every variant.
+type units struct {
+	mu   sync.Mutex
+	last []unitEntry
+}
+
+type unitEntry struct {
+	hash string
+	unit *source.Unit
+	err  error
+}
+
+// maxUnits bounds memory: a unit of 5 MB of text takes about 50 MB.
+const maxUnits = 4
+
+var parsed units
+
+// unit reads cicc's input, kept by its hash.
+func (b *Workbench) unit(hash string) (*source.Unit, error) { return parsed.get(b.Store, hash) }
+
+func (u *units) get(store *cache.Store, hash string) (*source.Unit, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, e := range u.last {
+		if e.hash == hash {
+			return e.unit, e.err
+		}
+	}
+	text, err := store.Object(hash)
+	if err != nil {
+		return nil, fmt.Errorf("the preprocessed source is not in the store any more (build once more): %w", err)
+	}
+	unit, err := source.Parse(text)
+	if err != nil {
+		err = fmt.Errorf("read the preprocessed source: %w", err)
+	}
+	if len(u.last) == maxUnits {
+		u.last = append(u.last[:0], u.last[1:]...)
+	}
+	u.last = append(u.last, unitEntry{hash, unit, err})
+	return unit, err
+}
+
+// ErrUnproven says why a recipe for the source is not carried out whose result nobody has looked at. A place or a value in a
+// recipe counts in the source, and identity is that of the PTX: one PTX has many sources.
+var ErrUnproven = errors.New("it is not on record what code was measured with it (decided by an earlier gnvcc): tune once more")
+
+// prove compares what cicc gave with what was measured.
+func (b *Workbench) prove(v variantOf, m compiledVariant) error {
+	if b.Normals == nil { // the tuner, which measures
+		return nil
+	}
+	of, known := b.Normals[v.entry]
+	if !known { // apply: see recipesOf; of what stands for a kernel wanted has seen to it
+		return nil
+	}
+	switch want := of[v.String()]; {
+	case want == "":
+		return ErrUnproven
+	case m.normal != want:
+		return fmt.Errorf("%s gives other code here (%.8s) than was measured (%.8s): it is another source of the same kernel", v, m.normal, want)
+	}
+	return nil
+}

@@ -1,0 +1,233 @@
+package drivertest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"gnvcc/cache"
+	"gnvcc/install/kits"
+	"gnvcc/rewrite/recipe"
+	"gnvcc/sim/cubin"
+)
+
+// A built Project in a folder of its own, for tests of what comes after builds.
+type Project struct {
+	T     *testing.T
+	Kit   string
+	Dir   string
+	Store *cache.Store
+	Env   []string
+}
+
+func NewProject(t *testing.T, version string, files map[string]string) *Project {
+	t.Helper()
+	p := &Project{T: t, Kit: Toolkit(t, version), Dir: t.TempDir()}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(p.Dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir := filepath.Join(t.TempDir(), "store")
+	var err error
+	if p.Store, err = cache.Open(dir); err != nil {
+		t.Fatal(err)
+	}
+	p.Env = append(os.Environ(), "GNVCC_STRICT=1", "GNVCC_STORE="+dir, "GNVCC_NVCC="+filepath.Join(p.Kit, "bin/nvcc"), "TMPDIR="+t.TempDir())
+	return p
+}
+
+// Gnvcc runs gnvcc in the project.
+func (p *Project) Gnvcc(args ...string) {
+	p.T.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		p.T.Fatal(err)
+	}
+	cmd := exec.Command(self, args...)
+	cmd.Args[0] = "gnvcc" // TestMain's word for the face
+	cmd.Dir, cmd.Env = p.Dir, p.Env
+	if out, err := cmd.CombinedOutput(); err != nil {
+		p.T.Fatalf("gnvcc %q: %v\n%s", args, err, out)
+	}
+}
+
+// Cubin gives the cubin in a file that nvcc made, as the driver will load it, and its hash.
+func (p *Project) Cubin(file, target string) string {
+	p.T.Helper()
+	dir := p.T.TempDir()
+	cmd := exec.Command(filepath.Join(p.Kit, "bin/cuobjdump"), "-xelf", "all", filepath.Join(p.Dir, file))
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		p.T.Fatalf("cuobjdump: %v\n%s", err, out)
+	}
+	found, _ := filepath.Glob(filepath.Join(dir, "*."+target+".cubin"))
+	for _, f := range found {
+		if text, err := os.ReadFile(f); err == nil && KernelsIn(text) {
+			return cache.Hash(text)
+		}
+	}
+	p.T.Fatalf("%s has no cubin with kernels for %s", file, target)
+	return ""
+}
+
+func MustParse(t testing.TB, text string) recipe.Recipe {
+	t.Helper()
+	r, err := recipe.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+const Wide = `
+  float a[32];
+  for (int i = 0; i < 32; i++) a[i] = p[i * n];
+  for (int k = 0; k < n; k++)
+    for (int i = 0; i < 32; i++) a[i] = a[i] * a[(i + 1) & 31] + 1.0f;
+  for (int i = 0; i < 32; i++) p[i * n] = a[i];
+`
+
+// Toolkits are the versions that tests run on where they are installed.
+var Toolkits = []string{"11.8", "12.4", "13.0", "13.3", "13.5"}
+
+func ToolkitPath(version string) (string, bool) {
+	k, ok := kits.Find(version)
+	return k.Dir, ok
+}
+
+// Toolkit gives the path of an installed toolkit, or skips the test and says how to get it.
+func Toolkit(t testing.TB, version string) string {
+	t.Helper()
+	return kits.Need(t, version).Dir
+}
+
+// ShadowOf makes a toolkit of links, save for ptxas and cicc, which are scripts that write a line and go on as the real tool.
+func ShadowOf(kit, shadow, calls string) error {
+	for _, dir := range []string{"bin", "nvvm/bin"} {
+		if err := os.MkdirAll(filepath.Join(shadow, dir), 0o755); err != nil {
+			return err
+		}
+	}
+	link := func(from, to string) {
+		entries, _ := os.ReadDir(filepath.Join(kit, from))
+		for _, e := range entries {
+			os.Symlink(filepath.Join(kit, from, e.Name()), filepath.Join(shadow, to, e.Name()))
+		}
+	}
+	link("bin", "bin")
+	link("nvvm", "nvvm")
+	link("nvvm/bin", "nvvm/bin")
+	link(".", ".")
+	for _, tool := range []string{"bin/ptxas", "nvvm/bin/cicc"} {
+		path := filepath.Join(shadow, tool)
+		if _, err := os.Lstat(path); err != nil {
+			continue
+		}
+		os.Remove(path)
+		real, err := filepath.EvalSymlinks(filepath.Join(kit, tool))
+		if err != nil {
+			return err
+		}
+		script := fmt.Sprintf("#!/bin/sh\ncase \"$1\" in --version) ;; *) echo %s >>'%s';; esac\nexec '%s' \"$@\"\n", filepath.Base(tool), calls, real)
+		if err := os.WriteFile(path, []byte(script), 0o755); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Program writes a file that can be run.
+func Program(t testing.TB, path, text string) string {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Run runs a program and gives what it printed.
+func Run(argv ...string) (string, error) {
+	out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
+	return string(out), err
+}
+
+// MustTime is a fixed time.
+func MustTime(t *testing.T) time.Time {
+	t.Helper()
+	at, err := time.Parse(time.RFC3339, "2026-01-02T03:04:05Z")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at
+}
+
+// Kept puts decisions into a store, one after the other, and publishes them.
+func Kept(t *testing.T, store *cache.Store, decisions ...cache.Decision) *cache.Snapshot {
+	t.Helper()
+	for _, d := range decisions {
+		if err := store.Spool(cache.Decisions, d.Key(), d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := store.PublishSpooled(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	sn, err := store.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { sn.Close() })
+	return sn
+}
+
+func Seen(device, text string, minute int) cache.Decision {
+	d := cache.Decision{Identity: strings.Repeat("ab", 32), Kernel: "k", Recipe: text, Exactness: "construction", Time: time.Unix(int64(60*minute), 0)}
+	d.Evidence.Device = device
+	d.Evidence.Launches = []cache.Launch{{Count: 1}}
+	return d
+}
+
+func Approximated(device, text string, minute int, files ...string) cache.Decision {
+	d := Seen(device, text, minute)
+	d.Exactness, d.For = "approximate", files
+	return d
+}
+
+func Write(t *testing.T, path, content string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Edit replaces a text in a file of the project.
+func (p *Project) Edit(file, from, to string) {
+	p.T.Helper()
+	path := filepath.Join(p.Dir, file)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		p.T.Fatal(err)
+	}
+	if !bytes.Contains(text, []byte(from)) {
+		p.T.Fatalf("%s has no %q", file, from)
+	}
+	if err := os.WriteFile(path, bytes.Replace(text, []byte(from), []byte(to), 1), 0o600); err != nil {
+		p.T.Fatal(err)
+	}
+}
+
+// KernelsIn tells whether a cubin holds kernels.
+func KernelsIn(content []byte) bool {
+	f, err := cubin.Read(content)
+	return err == nil && len(f.Kernels) > 0
+}

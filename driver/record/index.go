@@ -1,0 +1,168 @@
+package record
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"gnvcc/cache"
+)
+
+// What builds wrote down, as the tuner and apply look it up: the published records and those that still wait in the spool.
+
+// An Index holds the assemblies and links by their cubins' hashes.
+type Index struct {
+	Assemblies map[string][]cache.Assembly // newest first is not promised
+	links      map[string][]cache.Link
+	problems   []error
+}
+
+func cubinOf(key string) string {
+	hash, _, _ := strings.Cut(key, ".")
+	return hash
+}
+
+// Read reads all of it. A store without a snapshot is an empty one; damage costs the damaged records only.
+func Read(store *cache.Store) *Index {
+	ix := &Index{Assemblies: map[string][]cache.Assembly{}, links: map[string][]cache.Link{}}
+	takeAssembly := func(key string, raw []byte) error {
+		var a cache.Assembly
+		if err := json.Unmarshal(raw, &a); err != nil {
+			ix.problems = append(ix.problems, err)
+		} else {
+			ix.Assemblies[cubinOf(key)] = append(ix.Assemblies[cubinOf(key)], a)
+		}
+		return nil
+	}
+	takeLink := func(key string, raw []byte) error {
+		var l cache.Link
+		if err := json.Unmarshal(raw, &l); err != nil {
+			ix.problems = append(ix.problems, err)
+		} else {
+			ix.links[cubinOf(key)] = append(ix.links[cubinOf(key)], l)
+		}
+		return nil
+	}
+	problem := func(err error) {
+		if err != nil && !errors.Is(err, cache.ErrNone) {
+			ix.problems = append(ix.problems, err)
+		}
+	}
+	sn, err := store.Snapshot()
+	problem(err)
+	if err == nil {
+		defer sn.Close()
+		problem(sn.Each(cache.Assemblies, "", takeAssembly))
+		problem(sn.Each(cache.Links, "", takeLink))
+	}
+	problem(store.EachPending(cache.Assemblies, takeAssembly))
+	problem(store.EachPending(cache.Links, takeLink))
+	return ix
+}
+
+// Knows tells whether a cubin is on record.
+func (ix *Index) Knows(cubin string) bool { return len(ix.Assemblies[cubin])+len(ix.links[cubin]) > 0 }
+
+// Assembly gives the newest assembly of a cubin.
+func (ix *Index) Assembly(cubin string) (cache.Assembly, bool) {
+	var newest cache.Assembly
+	for _, a := range ix.Assemblies[cubin] {
+		if newest.Cubin == "" || a.Time.After(newest.Time) {
+			newest = a
+		}
+	}
+	return newest, newest.Cubin != ""
+}
+
+func (ix *Index) Link(cubin string) (cache.Link, bool) {
+	var newest cache.Link
+	for _, l := range ix.links[cubin] {
+		if newest.Cubin == "" || l.Time.After(newest.Time) {
+			newest = l
+		}
+	}
+	return newest, newest.Cubin != ""
+}
+
+// A fresh index is read again where something was not found in it, since a build may have run meanwhile.
+type Fresh struct {
+	mu    sync.Mutex
+	Store *cache.Store
+	ix    *Index
+	read  time.Time
+}
+
+// staleAfter is how old an index may be before a miss makes it be read again.
+const staleAfter = time.Second
+
+func (f *Fresh) Get(found func(*Index) bool) *Index {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.ix == nil || !found(f.ix) && time.Since(f.read) > staleAfter {
+		f.ix, f.read = Read(f.Store), time.Now()
+	}
+	return f.ix
+}
+
+// ByCommand groups the assemblies by command, the newest of each source file and target.
+func (ix *Index) ByCommand(store *cache.Store) map[string]map[string]cache.Assembly {
+	out := map[string]map[string]cache.Assembly{}
+	for _, list := range ix.Assemblies {
+		for _, a := range list {
+			if a.Command == "" {
+				continue
+			}
+			unit := a.Target + "\x00" + SourceOf(store, a)
+			units := out[a.Command]
+			if units == nil {
+				units = map[string]cache.Assembly{}
+				out[a.Command] = units
+			}
+			if old, ok := units[unit]; !ok || a.Time.After(old.Time) {
+				units[unit] = a
+			}
+		}
+	}
+	return out
+}
+
+// SourceOf names the source file of an assembly, "" where that is not known.
+func SourceOf(store *cache.Store, a cache.Assembly) string {
+	if t, ok := LoadTranslation(store, a.PTX); ok {
+		return t.Source
+	}
+	return ""
+}
+
+// OutputsOf lists what a cubin was built into, by all commands on record.
+func (ix *Index) OutputsOf(store *cache.Store, cubin string) []string {
+	var out []string
+	for _, a := range ix.Assemblies[cubin] {
+		if c, err := LoadCommand(store, a.Command); err == nil {
+			out = append(out, Writes(c)...)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// Noted keeps what the store knows of a job by a command.
+const Noted cache.Memos[string] = "noted"
+
+// AssemblyKey is the key of an assembly's record: two commands may give the same cubin (a project built in two folders),
+// and both are to be known. Whoever looks for a cubin takes all keys that begin with its hash.
+func AssemblyKey(cubinHash, command string) string {
+	if command == "" {
+		return cubinHash
+	}
+	return cubinHash + "." + command[:16]
+}
+
+// A Unit is one compile of device code: a source file for one target.
+type Unit struct {
+	cache.Assembly
+	Source string // the user's file, absolute; "" where it is not known
+}

@@ -1,0 +1,9 @@
+// Package splice puts other device code into a host object: one section's content is replaced by
+// another one, byte for byte as the assembler would have laid it out; and it reads the device code
+// out of preprocessed host code.
+//
+// Callers: driver/stage (the host stage), driver/apply (which compares objects without it). It
+// imports nobody.
+//
+// Reading the source: splice.go.
+package splice

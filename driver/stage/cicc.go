@@ -1,0 +1,140 @@
+package stage
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"gnvcc/cache"
+	"gnvcc/driver/again"
+	"gnvcc/driver/environment"
+	"gnvcc/driver/record"
+	"gnvcc/driver/toolcmd"
+)
+
+// The cicc stage: preprocessed device code in, PTX out. It changes nothing. It keeps the input, which nvcc removes
+// later, and notes from which call the PTX came, so that the ptxas stage and the tuner can compile a variant of it.
+
+// ciccVariables are set by nvcc.profile, in nvcc's own environment only, and read by cicc.
+var ciccVariables = []string{"NVVMIR_LIBRARY_DIR", "LD_LIBRARY_PATH", "CICC_PATH", "_NVVM_BRANCH_"}
+
+func (s *stage) cicc() error {
+	if s.store == nil {
+		return fmt.Errorf("%w: %w", environment.ErrNoStore, toolcmd.ErrAside)
+	}
+	s.sameModule()
+	c, err := toolcmd.ReadCicc(s.words[1:])
+	if err != nil {
+		return err
+	}
+	type kept struct {
+		hash string
+		text []byte
+		err  error
+	}
+	// Reading and keeping the input takes place while cicc works on it, unless its work may be known.
+	done := make(chan kept, 1)
+	read := func() {
+		text, err := os.ReadFile(c.Args[c.In])
+		k := kept{text: text, err: err}
+		if err == nil {
+			k.hash, k.err = s.store.PutObject(text)
+		}
+		done <- k
+	}
+	var module []byte
+	if c.Module >= 0 && !c.Makes {
+		module, _ = os.ReadFile(c.Args[c.Module])
+	}
+	var input kept
+	var same *reuse
+	taken := false
+	if environment.On(environment.Reuse) {
+		read()
+		if input = <-done; input.err == nil {
+			again.Saw(again.Input, input.text)
+			same = s.ciccReuse(c, input.text, module)
+			taken = s.take(same)
+		}
+	} else {
+		go read()
+	}
+	if !taken {
+		end, err := s.run(nil)
+		if !environment.On(environment.Reuse) {
+			input = <-done
+		}
+		if err != nil {
+			return err
+		}
+		if !end.OK() {
+			return nil // the user's own error; nothing to note
+		}
+		if input.err != nil {
+			return fmt.Errorf("keep cicc's input: %w", input.err)
+		}
+		if same == nil {
+			same = s.ciccReuse(c, input.text, module)
+		}
+		if err := s.keepStep(same); err != nil {
+			return err
+		}
+	}
+	out := c.Args[c.Out]
+	ptx, err := os.ReadFile(out)
+	if err != nil {
+		return fmt.Errorf("read cicc's output: %w", err)
+	}
+	hash := cache.Hash(ptx)
+	if c.Module >= 0 && c.Makes {
+		module, _ = os.ReadFile(c.Args[c.Module])
+	}
+	t := record.Translation{Translation: cache.Translation{
+		Command: s.command, Cicc: s.tool, Args: c.Args, Dir: s.dir, Input: input.hash, PTX: hash, Time: time.Now().UTC(),
+	}, Source: c.Source, Module: string(module)}
+	for _, name := range ciccVariables {
+		if value, ok := os.LookupEnv(name); ok {
+			t.Env = append(t.Env, name+"="+value)
+		}
+	}
+	group := s.group(out, hash)
+	environment.Keep(group, c.Args[c.In], input.text)
+	environment.Keep(group, out, ptx)
+	environment.KeepWords(group, "command", s.words)
+	return s.noteTranslation(t, ptx)
+}
+
+// ciccReuse describes the call for apply, nil where nothing is kept of it.
+func (s *stage) ciccReuse(c *toolcmd.Cicc, text, module []byte) *reuse {
+	if c.Unclear != "" {
+		s.log.Debug().Str("option", c.Unclear).Msg("may be about a file: nothing is kept for apply")
+		return nil
+	}
+	r, err := s.newReuse([][]byte{text, module}, c.Outputs())
+	if err != nil {
+		s.log.Debug().Err(err).Msg("nothing is kept for apply")
+		return nil
+	}
+	return r
+}
+
+// noteTranslation keeps a translation where the ptxas stage looks for it, and spools it for the store unless an equal one
+// was noted before.
+func (s *stage) noteTranslation(t record.Translation, ptx []byte) error {
+	if old, ok := record.LoadTranslation(s.store, t.PTX); ok && old.Command == t.Command && old.Input == t.Input && old.Cicc == t.Cicc &&
+		s.store.HasObject(t.PTX) {
+		return nil
+	} else if ok && old.Input == t.Input && old.Module != "" && t.Module == "" && s.store.HasObject(t.PTX) {
+		return nil // nvcc -ptx: the module's id, without which no variant can be compiled, is in the call of a build only
+	}
+	if _, err := s.store.PutObject(ptx); err != nil {
+		return fmt.Errorf("keep cicc's output: %w", err)
+	}
+	if err := t.Keep(s.store); err != nil {
+		return fmt.Errorf("note the translation: %w", err)
+	}
+	if err := s.store.Spool(cache.Translations, t.PTX, t); err != nil {
+		return fmt.Errorf("spool the translation: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,440 @@
+package stage
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"sync"
+	"time"
+
+	"gnvcc/cache"
+	"gnvcc/driver/again"
+	"gnvcc/driver/child"
+	"gnvcc/driver/compile"
+	"gnvcc/driver/environment"
+	"gnvcc/driver/job"
+	"gnvcc/driver/record"
+	"gnvcc/driver/standing"
+	"gnvcc/driver/toolcmd"
+	"gnvcc/rewrite/recipe"
+	"gnvcc/rewrite/stub"
+)
+
+// The ptxas stage: PTX in, cubin out. It knows the kernels of the PTX and looks their recipes up.
+//
+//	no recipe, seen before    become ptxas
+//	no recipe                 run ptxas, read the cubin back, write down what was seen
+//	recipes, built before     the cubin from the store, ptxas' messages from the store
+//	recipes                   nvcc's own compile first, unless it was seen before: its messages are the user's, and its registers
+//	                          the measure; then the one with the recipes, quietly; its cubin takes the other's place
+//
+// In the end there is always either ptxas' own result or one that was read back and found sound.
+
+func (s *stage) ptxas() error {
+	call, err := toolcmd.ReadPtxas(s.words[1:])
+	if err != nil {
+		return err
+	}
+	if s.store == nil {
+		return fmt.Errorf("%w: %w", environment.ErrNoStore, toolcmd.ErrAside)
+	}
+	text, err := readRegular(call.Input(), maxPTX)
+	if err != nil {
+		return err
+	}
+	j, err := job.New(s.store, call, s.tool, text)
+	if err != nil {
+		return err
+	}
+	std, seen := j.LoadDefault(s.store)
+	var kernels []cache.Kernel
+	if seen {
+		kernels = std.Kernels
+	} else if kernels, err = j.Kernels(); err != nil {
+		return err
+	}
+	again.Saw(again.PTX, text)
+	recipes, refused := map[string]recipe.Recipe{}, map[string]error{}
+	if !call.Debug && len(kernels) > 0 {
+		recipes, refused = s.recipesOf(kernels)
+	}
+	for name, reason := range refused {
+		s.log.Warn().Str("kernel", name).Err(reason).Msg("a recipe can't be read")
+	}
+	group := s.group(call.Input(), j.Hash)
+	environment.KeepWords(group, "command", s.words)
+	environment.Keep(group, "default.ptx", text)
+
+	if len(recipes) == 0 {
+		if seen && environment.On(environment.Stop) && s.knownCubin(j, std) {
+			return nil
+		}
+		if seen && again.Here() == nil && s.noted(j, std.Cubin, kernels) {
+			s.outcome = outSeen
+			return nil // the stage becomes ptxas
+		}
+		_, err := s.runDefault(j, kernels, group)
+		return err
+	}
+	return s.tuned(j, std, kernels, recipes, group)
+}
+
+// recipesOf gives the recipes that the kernels are to be built with: those that apply says, else those of the store.
+func (s *stage) recipesOf(kernels []cache.Kernel) (recipes map[string]recipe.Recipe, refused map[string]error) {
+	f := again.Here()
+	if f != nil {
+		recipes, refused = f.Of(kernels)
+	}
+	sn, err := s.store.Snapshot()
+	if err != nil {
+		s.log.Debug().Err(err).Msg("no decisions")
+		return recipes, refused
+	}
+	defer sn.Close()
+	stand, not, normals := standing.Recipes(sn, kernels, standing.AskerOf(s.store, s.command, os.Getenv))
+	s.normals = normals
+	if f == nil {
+		return stand, not
+	}
+	for name, r := range recipes { // one that stands no more is built again to compare with what is there, and no decision proves it
+		if stand[name].String() != r.String() {
+			delete(s.normals, name)
+		}
+	}
+	return recipes, refused
+}
+
+// readRegular reads a file that is a plain one of at most limit bytes: what comes out of a pipe could not be read twice.
+func readRegular(path string, limit int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", err, toolcmd.ErrAside) // ptxas has its own words for that
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no plain file: %w", path, toolcmd.ErrAside)
+	case info.Size() > limit:
+		return nil, fmt.Errorf("%s has %d bytes: %w", path, info.Size(), toolcmd.ErrAside)
+	}
+	return io.ReadAll(f)
+}
+
+// runDefault runs ptxas as the user asked for, and writes down what came out. The result is nil where ptxas failed.
+func (s *stage) runDefault(j *job.Job, kernels []cache.Kernel, group string) (*job.Default, error) {
+	t := child.NewTee()
+	end, err := s.run(t)
+	if err != nil || !end.OK() {
+		return nil, err
+	}
+	content, err := os.ReadFile(j.Call.Output())
+	if err != nil {
+		return nil, fmt.Errorf("read the cubin: %w", err)
+	}
+	environment.Keep(group, "default.cubin", content)
+	kernels, _, err = job.ReadBack(kernels, content)
+	if err != nil {
+		return nil, err
+	}
+	job.Spills(kernels, t.Messages)
+	std := &job.Default{Kernels: kernels, Cubin: cache.Hash(content), Messages: t.Messages, Whole: t.Whole}
+	if err := j.KeepDefault(s.store, std); err != nil {
+		return std, fmt.Errorf("note what ptxas gave: %w", err)
+	}
+	return std, s.note(j, content, kernels)
+}
+
+// noteText says what is worth a new record: the cubin, and what was applied or refused in it.
+func noteText(cubinHash string, kernels []cache.Kernel) string {
+	text := cubinHash
+	for _, k := range kernels {
+		if k.Recipe != "" || k.Reason != "" {
+			text += "\n" + k.Name + "\n" + k.Recipe + "\n" + k.Reason + "\n" + k.Proof
+		}
+	}
+	return text
+}
+
+// noted tells whether this command's assembly was written down before as it is now. Where the cubin may be another
+// one each time (-lineinfo keeps a file's time) that is not known beforehand.
+func (s *stage) noted(j *job.Job, cubinHash string, kernels []cache.Kernel) bool {
+	if j.Call.Lineinfo || j.Call.Debug {
+		return false
+	}
+	text, ok := record.Noted.Get(s.store, cache.HashOf(j.Key, s.command))
+	return ok && text == noteText(cubinHash, kernels) && s.store.HasObject(j.Hash)
+}
+
+// note writes down what was built.
+func (s *stage) note(j *job.Job, content []byte, kernels []cache.Kernel) error {
+	if len(kernels) == 0 {
+		return nil // functions only; the device link's record leads to the kernels that call them
+	}
+	kernels = slices.Clone(kernels)
+	for i, k := range kernels {
+		if k.Reason != "" {
+			kernels[i].Proof = standing.ProofOf(s.normals[k.Name])
+		}
+	}
+	hash := cache.Hash(content)
+	beside := os.Getenv(environment.Apply)
+	if beside == "" && s.noted(j, hash, kernels) {
+		return nil
+	}
+	if _, err := s.store.PutObject(j.PTX); err != nil {
+		return fmt.Errorf("keep the PTX: %w", err)
+	}
+	if j.Call.Reloc || environment.On(environment.Stop) {
+		if _, err := s.store.PutObject(content); err != nil {
+			return fmt.Errorf("keep the cubin: %w", err)
+		}
+	}
+	a := j.Assembly(s.command, s.dir, hash, kernels)
+	a.Time = time.Now().UTC()
+	if beside != "" {
+		return again.Hold(beside, again.Note{
+			Key: record.AssemblyKey(hash, s.command), Assembly: a,
+			MemoKey: cache.HashOf(j.Key, s.command), MemoText: noteText(hash, kernels),
+		})
+	}
+	if err := s.store.Spool(cache.Assemblies, record.AssemblyKey(hash, s.command), a); err != nil {
+		return fmt.Errorf("spool the assembly: %w", err)
+	}
+	if err := record.Noted.Put(s.store, cache.HashOf(j.Key, s.command), noteText(hash, kernels)); err != nil {
+		return fmt.Errorf("note the assembly: %w", err)
+	}
+	return nil
+}
+
+// A keptBuild is the memo of a build with recipes.
+type keptBuild struct {
+	Cubin   string // object; "" where no recipe could be applied
+	Kernels []cache.Kernel
+	Choices []stub.Choice `json:",omitempty"`
+}
+
+const memoBuild cache.Memos[keptBuild] = "build"
+
+// tuned builds with recipes. std is nil where nvcc's own compile was not seen before.
+func (s *stage) tuned(j *job.Job, std *job.Default, kernels []cache.Kernel, recipes map[string]recipe.Recipe, group string) error {
+	ran := false
+	if std == nil || !std.Whole {
+		var err error
+		if std, err = s.runDefault(j, kernels, group); err != nil || std == nil {
+			return err
+		}
+		ran = true
+	}
+	// From here on nvcc's own result is there, or will be by becoming ptxas.
+	environment.Keep(group, "recipes", []byte(compile.RecipesText(recipes)+"\n"))
+	host := s.stubOf(j)
+	key, t := s.buildKey(j, recipes, host)
+	content, kept, ok := s.loadBuild(key, j, host)
+	s.outcome = outKept
+	if !ok {
+		s.outcome = outCompiled
+		var err error
+		if content, kept, err = s.buildAnew(key, j, t, recipes, std, host, group); err != nil {
+			return err
+		}
+	}
+	if content == nil { // no recipe could be carried out: nvcc's own cubin it is
+		s.outcome = outRefused
+		if !ran {
+			var err error
+			if std, err = s.runDefault(j, kernels, group); err != nil || std == nil {
+				return err
+			}
+		}
+		final, err := os.ReadFile(j.Call.Output())
+		if err != nil {
+			return err
+		}
+		return s.note(j, final, kept.Kernels)
+	}
+	if err := s.put(j, content, kept, host, group); err != nil {
+		s.result = nil // what lies there may be half a file: ptxas is to write its own
+		return err
+	}
+	if !ran {
+		child.Replay(std.Messages)
+		s.result = &child.Ending{}
+	}
+	return s.note(j, content, kept.Kernels)
+}
+
+// stubOf finds the host stub of a job, when it is asked for.
+func (s *stage) stubOf(j *job.Job) func() (*compile.HostStub, error) {
+	return sync.OnceValues(func() (*compile.HostStub, error) {
+		if c, err := record.LoadCommand(s.store, s.command); err != nil || !record.HasHost(c) {
+			return nil, fmt.Errorf("a second entry is chosen by host code, and this command compiles none")
+		}
+		return compile.FindStub(j.Call.Input())
+	})
+}
+
+// buildKey is the key of all that a build with recipes depends on. t is nil where it is not known which
+// call of cicc the PTX came from.
+func (s *stage) buildKey(j *job.Job, recipes map[string]recipe.Recipe, host func() (*compile.HostStub, error)) (key string, t *record.Translation) {
+	depends := []string{"build 1", j.Key, compile.RecipesText(recipes), compile.NormalsText(s.normals), cache.OwnKey()}
+	if found, ok := record.LoadTranslation(s.store, j.Hash); ok {
+		t = &found
+		depends = append(depends, t.Input, t.Module)
+	}
+	for _, r := range recipes {
+		if r.HasSecond() {
+			if _, err := host(); err != nil {
+				depends = append(depends, err.Error())
+			}
+			break
+		}
+	}
+	return cache.HashOf(depends...), t
+}
+
+// buildAnew compiles with recipes, and keeps what came out. The content is nil where none could be carried out.
+func (s *stage) buildAnew(key string, j *job.Job, t *record.Translation, recipes map[string]recipe.Recipe, std *job.Default,
+	host func() (*compile.HostStub, error), group string) (content []byte, kept keptBuild, err error) {
+	built, err := s.compile(j, t, recipes, std.Kernels, host, group)
+	if err != nil {
+		return nil, kept, err
+	}
+	for name, reason := range built.Refused {
+		s.log.Warn().Str("kernel", name).Str("recipe", recipes[name].String()).Err(reason).Msg("not applied")
+		if environment.On(environment.Strict) {
+			return nil, kept, fmt.Errorf("%s: recipe %q: %w", name, recipes[name], reason)
+		}
+	}
+	content, kept.Kernels, kept.Choices = built.Content, built.Kernels, built.Choices
+	if content == nil {
+		kept.Kernels = append([]cache.Kernel(nil), std.Kernels...)
+		for i, k := range kept.Kernels {
+			if reason, ok := built.Refused[k.Name]; ok {
+				kept.Kernels[i].Reason = compile.ReasonText(recipes[k.Name], reason)
+			}
+		}
+	}
+	lasting := true
+	for _, reason := range built.Refused {
+		lasting = lasting && !compile.Transient(reason)
+	}
+	if lasting {
+		s.keepBuild(key, content, kept)
+	}
+	return content, kept, nil
+}
+
+// put writes a build where nvcc looks for it: the cubin, and the stub that chooses its second entries.
+func (s *stage) put(j *job.Job, content []byte, kept keptBuild, host func() (*compile.HostStub, error), group string) error {
+	environment.Keep(group, "final.cubin", content)
+	if err := install(j.Call.Output(), content); err != nil {
+		return err
+	}
+	if len(kept.Choices) > 0 {
+		// Without a change to the stub the second entries would lie there unused: no harm, no gain.
+		h, err := host()
+		if err == nil {
+			text, _ := h.Patch(kept.Choices)
+			environment.Keep(group, "stub.c", text)
+			err = replace(h.Path, text)
+		}
+		if err != nil {
+			return fmt.Errorf("change the host stub: %w", err)
+		}
+	}
+	return nil
+}
+
+// loadBuild finds what was built before from the same things. A stub that would not take the choices any more makes it void.
+func (s *stage) loadBuild(key string, j *job.Job, host func() (*compile.HostStub, error)) ([]byte, keptBuild, bool) {
+	kept, ok := memoBuild.Get(s.store, key)
+	if !ok || j.Call.Lineinfo {
+		return nil, keptBuild{}, false
+	}
+	if kept.Cubin == "" {
+		return nil, kept, true
+	}
+	if len(kept.Choices) > 0 {
+		h, err := host()
+		if err != nil {
+			return nil, keptBuild{}, false
+		}
+		if _, refused := h.Patch(kept.Choices); len(refused) > 0 {
+			return nil, keptBuild{}, false
+		}
+	}
+	content, err := s.store.Object(kept.Cubin)
+	return content, kept, err == nil
+}
+
+// keepBuild keeps a result. If that fails it is made again.
+func (s *stage) keepBuild(key string, content []byte, kept keptBuild) {
+	var err error
+	if content != nil {
+		if kept.Cubin, err = s.store.PutObject(content); err != nil {
+			s.log.Warn().Err(err).Msg("a build is not kept")
+			return
+		}
+	}
+	if err := memoBuild.Put(s.store, key, kept); err != nil {
+		s.log.Warn().Err(err).Msg("a build is not kept")
+	}
+}
+
+// compile makes the cubin with the recipes.
+func (s *stage) compile(j *job.Job, t *record.Translation, recipes map[string]recipe.Recipe, std []cache.Kernel, host func() (*compile.HostStub, error), group string) (*compile.Result, error) {
+	folder, err := s.watch.Folder()
+	if err != nil {
+		return nil, fmt.Errorf("scratch folder: %w", err)
+	}
+	b := &compile.Workbench{
+		Store: s.store, Log: s.log, Folder: folder,
+		Start: func(cmd *exec.Cmd) (child.Ending, error) { return s.watch.Run(cmd, true) },
+		Kept:  func(name string, content []byte) { environment.Keep(group, name, content) },
+		Stub:  host, Normals: s.normals,
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), compile.Limit)
+	defer cancel()
+	return b.Build(ctx, j, t, recipes, std)
+}
+
+// install writes a cubin where ptxas would have written it, the way ptxas does: into the file that is there (which may be a
+// link, or have its own mode), else into a new one. The only reader, nvcc, waits for us to end.
+func install(path string, content []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
+	if err != nil {
+		return fmt.Errorf("write the cubin: %w", err)
+	}
+	_, err = f.Write(content)
+	if closing := f.Close(); err == nil {
+		err = closing
+	}
+	if err != nil {
+		return fmt.Errorf("write the cubin: %w", err)
+	}
+	return nil
+}
+
+// replace puts a new content into a temporary file of nvcc's, all or nothing.
+func replace(path string, content []byte) error {
+	beside := path + ".gnvcc"
+	if err := os.WriteFile(beside, content, 0o600); err != nil {
+		os.Remove(beside)
+		return err
+	}
+	if err := os.Rename(beside, path); err != nil {
+		os.Remove(beside)
+		return err
+	}
+	return nil
+}
+
+// maxPTX is the largest PTX that is looked into, bytes. The largest that we have seen is 60 MB (a TU of CUTLASS kernels);
+// a stage that eats all memory would be worse than one that steps aside.
+const maxPTX = 512 << 20

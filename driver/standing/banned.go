@@ -1,0 +1,92 @@
+package standing
+
+import (
+	"fmt"
+	"slices"
+
+	"gnvcc/cache"
+	"gnvcc/driver/compile"
+	"gnvcc/rewrite"
+	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/recipe"
+)
+
+// What the user does not want for a kernel, and what a build wants of a recipe before it takes it.
+
+// proven says whether all that a recipe asks of the source has its normal form on record.
+func proven(name string, r recipe.Recipe, normals map[string]string) error {
+	for _, asked := range compile.Asked(name, r) {
+		if normals[asked] == "" {
+			return compile.ErrUnproven
+		}
+	}
+	return nil
+}
+
+// takes reads a decision's recipe for a kernel; the error says why no build takes it.
+func takes(sn *cache.Snapshot, kernel, identity, text string, normals map[string]string) (recipe.Recipe, error) {
+	r, err := recipe.Parse(text)
+	if err == nil {
+		err = rewrite.Check(r)
+	}
+	if err == nil {
+		err = forbidden(r, Banned(sn, kernel, identity))
+	}
+	if err == nil {
+		err = proven(kernel, r, normals)
+	}
+	return r, err
+}
+
+// Untaken says why no build takes a decision's recipe, nil where one may: it is of an old form, the user has banned it, or the code that was
+// measured is not on record.
+func Untaken(sn *cache.Snapshot, d cache.Decision) error {
+	if d.Recipe == "" {
+		return nil
+	}
+	_, err := takes(sn, d.Kernel, d.Identity, d.Recipe, d.Evidence.Normals)
+	return err
+}
+
+// ProofOf is a hash of normal forms, "" for none.
+func ProofOf(normals map[string]string) string {
+	if len(normals) == 0 {
+		return ""
+	}
+	return cache.HashOf(compile.NormalsText(map[string]map[string]string{"": normals}))
+}
+
+// BanKey is the key of a ban for all kernels of a name, whichever file they stand in.
+func BanKey(kernel string) string {
+	name := ptx.StableName(kernel)
+	if len(name) > 500 { // the longest key has 512 bytes
+		name = cache.Hash([]byte(name))
+	}
+	return name
+}
+
+// Banned lists the levers that the user does not want for a kernel.
+func Banned(sn *cache.Snapshot, kernel, identity string) []string {
+	var levers []string
+	for _, key := range []string{BanKey(kernel), identity} {
+		var b cache.Ban
+		if key == "" {
+			continue
+		}
+		if ok, err := sn.Get(cache.Bans, key, &b); err == nil && ok {
+			levers = append(levers, b.Levers...)
+		}
+	}
+	slices.Sort(levers)
+	return slices.Compact(levers)
+}
+
+// forbidden says that a recipe has a lever that the user does not want.
+func forbidden(r recipe.Recipe, banned []string) error {
+	for _, lever := range banned {
+		if rewrite.Uses(r, lever) {
+			return fmt.Errorf("the lever %s is banned for this kernel (gnvcc ban)", lever)
+		}
+	}
+	return nil
+}

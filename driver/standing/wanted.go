@@ -1,0 +1,40 @@
+package standing
+
+import (
+	"fmt"
+
+	"gnvcc/cache"
+	"gnvcc/rewrite/recipe"
+)
+
+// Recipes looks up the recipes of kernels for a build. Kernels without a decision, or with that for nvcc's own compile, are left out;
+// recipes that can't be read are, too, with the reason. normals are the normal forms that the decisions rest on, by kernel and by what was
+// asked of the source.
+func Recipes(sn *cache.Snapshot, kernels []cache.Kernel, by asker) (recipes map[string]recipe.Recipe, refused map[string]error,
+	normals map[string]map[string]string) {
+	recipes, refused, normals = map[string]recipe.Recipe{}, map[string]error{}, map[string]map[string]string{}
+	for _, k := range kernels {
+		if k.Identity == "" {
+			continue
+		}
+		d, ok := standing(sn, k.Identity, by)
+		if !ok {
+			continue
+		}
+		if len(d.Evidence.Normals) > 0 {
+			normals[k.Name] = d.Evidence.Normals
+		}
+		if d.Recipe == "" {
+			continue
+		}
+		r, err := takes(sn, k.Name, k.Identity, d.Recipe, d.Evidence.Normals)
+		if err != nil {
+			refused[k.Name] = fmt.Errorf("%s: %w", d.Recipe, err)
+			continue
+		}
+		if !r.IsDefault() {
+			recipes[k.Name] = r
+		}
+	}
+	return recipes, refused, normals
+}

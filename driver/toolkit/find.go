@@ -1,0 +1,266 @@
+package toolkit
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"gnvcc/driver/environment"
+)
+
+// Finding the real nvcc: GNVCC_NVCC, then CUDA_HOME and CUDA_PATH, then PATH, then /usr/local/cuda, then what
+// install/toolkit put here, the newest first. Whatever is gnvcc itself is passed by (the same file: a link to us, a hard link), since gnvcc may well be called nvcc and stand first in PATH.
+//
+// Two things that a look at one's own file does not find: another copy of gnvcc, and a script called nvcc that calls
+// gnvcc. Both would go round for ever. So the chain of what was run in nvcc's place travels in GNVCC_CHAIN, and what
+// stands there is passed by too; maxDepth ends whatever goes round in spite of it.
+
+// A Toolkit is a CUDA toolkit's compiler.
+type Toolkit struct {
+	Nvcc string // the path to run it by; its folder is what nvcc takes its tools and its nvcc.profile from
+	From string // what named it: "GNVCC_NVCC", "CUDA_HOME", "CUDA_PATH", "PATH", "/usr/local/cuda", "install/toolkit"
+}
+
+// Dir is the toolkit's root: nvcc lies in its bin.
+func (t Toolkit) Dir() string { return filepath.Dir(filepath.Dir(t.Nvcc)) }
+
+// Tool is the path of a tool of the toolkit, such as ptxas or cuobjdump: beside nvcc, else from PATH.
+func (t Toolkit) Tool(name string) (string, error) {
+	dir := filepath.Dir(t.Nvcc)
+	for _, path := range []string{filepath.Join(dir, name), filepath.Join(dir, "..", "nvvm", "bin", name)} {
+		if executable(path) {
+			return path, nil
+		}
+	}
+	if path := LookPath(name, os.Getenv("PATH")); path != "" {
+		return path, nil
+	}
+	return "", fmt.Errorf("%s is neither beside %s nor in PATH", name, t.Nvcc)
+}
+
+// errNotFound is what Find says when there is no nvcc.
+var errNotFound = errors.New("no nvcc was found (looked at GNVCC_NVCC, CUDA_HOME, CUDA_PATH, PATH, /usr/local/cuda and ~/.local/share/gnvcc/toolkits); set GNVCC_NVCC to the real one, or get one with install/toolkit")
+
+// defaultToolkit is where NVIDIA's installer puts the toolkit.
+const defaultToolkit = "/usr/local/cuda"
+
+// Find finds the real nvcc. self is gnvcc's own file, as os.Executable gives it.
+func Find(self string) (Toolkit, error) {
+	return FindPast(self, os.Getenv, NewChain(os.Getenv(environment.Chain)))
+}
+
+// FindPast is Find with the environment as an argument. A variable that is set to something that can't be used is passed
+// by like an empty one, save GNVCC_NVCC: whoever sets that wants it, and nothing else.
+func FindPast(self string, getenv func(string) string, past Chain) (Toolkit, error) {
+	selfInfo, _ := os.Stat(self)
+	usable := func(path string) bool {
+		info, err := os.Stat(path)
+		if err != nil || info.IsDir() || info.Mode()&0o111 == 0 {
+			return false
+		}
+		return !(selfInfo != nil && os.SameFile(info, selfInfo)) && !past.has(info)
+	}
+	if named := getenv(environment.Nvcc); named != "" {
+		path := named
+		if !strings.Contains(named, "/") {
+			if path = lookPathFunc(named, getenv("PATH"), usable); path == "" {
+				return Toolkit{}, fmt.Errorf("GNVCC_NVCC is %q: no such program in PATH; set it to the real nvcc", named)
+			}
+		}
+		if info, err := os.Stat(path); err == nil && selfInfo != nil && os.SameFile(info, selfInfo) {
+			return Toolkit{}, fmt.Errorf("GNVCC_NVCC is %q: that is gnvcc itself; set it to the real nvcc", named)
+		}
+		if !usable(path) {
+			return Toolkit{}, fmt.Errorf("GNVCC_NVCC is %q: not a program that can be run; set it to the real nvcc", named)
+		}
+		return Toolkit{home(path), environment.Nvcc}, nil
+	}
+	for _, name := range []string{"CUDA_HOME", "CUDA_PATH"} {
+		if dir := getenv(name); dir != "" {
+			if path := filepath.Join(dir, "bin", "nvcc"); usable(path) {
+				return Toolkit{home(path), name}, nil
+			}
+		}
+	}
+	if path := lookPathFunc("nvcc", getenv("PATH"), usable); path != "" {
+		return Toolkit{home(path), "PATH"}, nil
+	}
+	if path := filepath.Join(defaultToolkit, "bin", "nvcc"); usable(path) {
+		return Toolkit{home(path), defaultToolkit}, nil
+	}
+	for _, dir := range installed(getenv) {
+		if path := filepath.Join(dir, "bin", "nvcc"); usable(path) {
+			return Toolkit{home(path), "install/toolkit"}, nil
+		}
+	}
+	return Toolkit{}, errNotFound
+}
+
+// installed gives the folders of the toolkits that install/toolkit put onto this machine, the newest first. It has the
+// same words for the place.
+func installed(getenv func(string) string) []string {
+	root := getenv("GNVCC_TOOLKITS")
+	if root == "" {
+		data := getenv("XDG_DATA_HOME")
+		if data == "" && getenv("HOME") != "" {
+			data = filepath.Join(getenv("HOME"), ".local", "share")
+		}
+		if data == "" {
+			return nil
+		}
+		root = filepath.Join(data, "gnvcc", "toolkits")
+	}
+	entries, err := os.ReadDir(root)
+	if err != nil || !filepath.IsAbs(root) {
+		return nil
+	}
+	type release struct {
+		dir          string
+		major, minor int
+	}
+	var found []release
+	for _, e := range entries {
+		r := release{dir: filepath.Join(root, e.Name())}
+		if n, err := fmt.Sscanf(e.Name(), "%d.%d", &r.major, &r.minor); n == 2 && err == nil { // none that is being put together
+			found = append(found, r)
+		}
+	}
+	slices.SortFunc(found, func(a, b release) int { return cmp.Or(b.major-a.major, b.minor-a.minor) })
+	dirs := make([]string, len(found))
+	for i, r := range found {
+		dirs[i] = r.dir
+	}
+	return dirs
+}
+
+// home gives the path that nvcc is to be started by. nvcc looks for its tools in the folder of its argv[0] and does not follow
+// links: a link that stands elsewhere (/usr/local/bin/nvcc) is followed here, unless its folder is a toolkit of its own.
+func home(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	for range 40 { // the kernel's own limit on links is 40
+		if _, err := os.Lstat(filepath.Join(filepath.Dir(path), "nvcc.profile")); err == nil {
+			return path
+		}
+		target, err := os.Readlink(path)
+		if err != nil {
+			return path
+		}
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(filepath.Dir(path), target)
+		}
+		path = target
+	}
+	return path
+}
+
+func executable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.IsDir() && info.Mode()&0o111 != 0
+}
+
+// LookPath finds a program as a shell does; "" if there is none. exec.LookPath refuses relative folders of PATH, sh does not.
+func LookPath(name, path string) string { return lookPathFunc(name, path, executable) }
+
+func lookPathFunc(name, path string, usable func(string) bool) string {
+	if strings.Contains(name, "/") {
+		if usable(name) {
+			return name
+		}
+		return ""
+	}
+	for _, dir := range filepath.SplitList(path) {
+		if dir == "" {
+			dir = "."
+		}
+		if candidate := filepath.Join(dir, name); usable(candidate) {
+			if !strings.Contains(candidate, "/") {
+				candidate = "./" + candidate // Join has cleaned the "." away; exec would search PATH again
+			}
+			return candidate
+		}
+	}
+	return ""
+}
+
+// MaxDepth is how many faces may stand above each other. Two are usual at most (a chain of wrappers, nvcc -run of a
+// program that calls nvcc).
+const MaxDepth = 12
+
+// A Chain lists what was run in nvcc's place: gnvcc's own copies, and scripts. A link is "device:inode", for a script with
+// "pid/" in front, since a script is passed by only where it has just called us: elsewhere below it may rightly
+// be the user's nvcc.
+type Chain struct{ links []string }
+
+func NewChain(text string) Chain {
+	if text == "" {
+		return Chain{}
+	}
+	return Chain{strings.Split(text, ",")}
+}
+
+func (c Chain) String() string { return strings.Join(c.links, ",") }
+
+func identify(info os.FileInfo) string {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return fmt.Sprintf("%d:%d", st.Dev, st.Ino)
+	}
+	return info.Name()
+}
+
+func (c Chain) has(info os.FileInfo) bool {
+	id := identify(info)
+	for _, link := range c.links {
+		pid, file, script := strings.Cut(link, "/")
+		if !script {
+			file = link
+		}
+		if file != id {
+			continue
+		}
+		if n, err := strconv.Atoi(pid); !script || err == nil && (n == os.Getpid() || n == os.Getppid()) {
+			return true
+		}
+	}
+	return false
+}
+
+// Add returns the chain with a face of ours and with what it is about to run.
+func (c Chain) Add(self, nvcc string) Chain {
+	links := append([]string(nil), c.links...)
+	put := func(link string) {
+		for _, old := range links {
+			if old == link {
+				return
+			}
+		}
+		links = append(links, link)
+	}
+	if info, err := os.Stat(self); err == nil {
+		put(identify(info))
+	}
+	if info, err := os.Stat(nvcc); err == nil && IsScript(nvcc) {
+		put(strconv.Itoa(os.Getpid()) + "/" + identify(info))
+	}
+	return Chain{links}
+}
+
+// IsScript tells whether a file begins with #!.
+func IsScript(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var start [2]byte
+	_, err = io.ReadFull(f, start[:])
+	return err == nil && string(start[:]) == "#!"
+}
