@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"runtime"
@@ -74,6 +75,21 @@ func (o *Options) Validate(known []string) error {
 				return fmt.Errorf("no lever is called %q; there are %s", name, strings.Join(known, ", "))
 			}
 		}
+	}
+	for _, name := range o.Levers {
+		approximate := func(p rewrite.Pass) bool { return p.Lever == name && p.Exact == rewrite.Approximate }
+		switch {
+		case slices.Contains(o.Without, name):
+			return fmt.Errorf("--levers and --without contradict each other: both name %s", name)
+		case o.Exact != rewrite.Approximate && slices.ContainsFunc(rewrite.Levers(), approximate):
+			return fmt.Errorf("the lever %s gives other results: it needs --approximate", name)
+		}
+	}
+	if o.Slots && o.Exact != rewrite.Approximate {
+		return errors.New("--warpid goes with --approximate")
+	}
+	if o.Jobs < 1 {
+		return fmt.Errorf("--jobs %d: at least one candidate has to be compiled at a time", o.Jobs)
 	}
 	if o.Budget <= 0 {
 		return fmt.Errorf("a budget of %v for a configuration allows nothing", o.Budget)

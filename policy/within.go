@@ -203,4 +203,4 @@ func fixed(f *ptx.Func) map[string]bool {
 	return moved
 }
 
-var errNoBound = errors.New("approximation needs to know how far results may be off: -within 1e-3 (relative error of every value), -within mean:1e-5, or -judge COMMAND")
+var errNoBound = errors.New("approximation needs to know how far results may be off: --within 1e-3 (relative error of every value), --within mean:1e-5, or --judge COMMAND")

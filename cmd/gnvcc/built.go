@@ -55,7 +55,7 @@ had to be left alone.
 }
 
 func buildAgain(verb, short string, aim apply.Aim, about string) *cobra.Command {
-	c := newVerb(verb+" [FOLDER]", short, about, cobra.MaximumNArgs(1))
+	c := newVerb(verb+" [FOLDER]", short, about, arguments(0, 1))
 	return runs(c, func(args []string) int { return buildNow(verb, args, aim) })
 }
 
@@ -82,7 +82,7 @@ func buildNow(verb string, args []string, aim apply.Aim) int {
 // statusVerb tells what was built with which recipe, and what is pending.
 func statusVerb() *cobra.Command {
 	c := newVerb("status [--json] [FOLDER]", "what was built with which recipe, and what is pending", `Tells what was built with which recipe, and what gnvcc apply would build again: in and below a folder, the present one if
-none is named. It runs nothing: whether a file is still what its command wrote is seen by gnvcc apply only.`, cobra.MaximumNArgs(1))
+none is named. It runs nothing: whether a file is still what its command wrote is seen by gnvcc apply only.`, arguments(0, 1))
 	asJSON := c.Flags().Bool("json", false, "as JSON")
 	return runs(c, func(args []string) int { return status(args, *asJSON) })
 }

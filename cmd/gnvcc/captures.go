@@ -24,7 +24,7 @@ const capturesAbout = `Without an argument: lists the launches that gnvcc tune h
 
 // capturesVerb lists, drops and exports captures.
 func capturesVerb() *cobra.Command {
-	c := newVerb("captures [drop ID... | export ID FOLDER]", "list captured launches; drop or export some", capturesAbout, cobra.ArbitraryArgs)
+	c := newVerb("captures [drop ID... | export ID FOLDER]", "list captured launches; drop or export some", capturesAbout, arguments(0, -1))
 	return runs(c, listCaptures)
 }
 
@@ -131,20 +131,20 @@ regular expression KERNEL, or all. "gnvcc captures" lists them.`
 func replayVerb() *cobra.Command {
 	o := policy.Defaults()
 	o.Version = version
-	c := newVerb("replay [KERNEL]", "search again on captured launches, without the program", replayAbout, cobra.MaximumNArgs(1))
+	c := newVerb("replay [KERNEL]", "search again on captured launches, without the program", replayAbout, arguments(0, 1))
 	fs := c.Flags()
 	applyToo := fs.Bool("apply", false, "build again what can be faster, as gnvcc apply does")
 	budget := seconds(time.Minute)
 	fs.Var(&budget, "budget", "longest `time` for the searches, in seconds or as 1m30s, dealt out by what kernels weigh")
 	fs.IntVar(&o.Jobs, "jobs", o.Jobs, "compile `n` candidates at a time")
-	only := fs.String("levers", "", "try only these levers (`list` with commas)")
+	fs.StringSliceVar(&o.Levers, "levers", nil, "try only these levers (`list` with commas)")
 	quiet := fs.Bool("quiet", false, "print only what went wrong")
 	return runs(c, func(args []string) int {
-		return replayCaptures(args, o, *only, ending{apply: *applyToo, quiet: *quiet, again: true, budget: time.Duration(budget)})
+		return replayCaptures(args, o, ending{apply: *applyToo, quiet: *quiet, again: true, budget: time.Duration(budget)})
 	})
 }
 
-func replayCaptures(args []string, o policy.Options, only string, then ending) int {
+func replayCaptures(args []string, o policy.Options, then ending) int {
 	if then.budget <= 0 {
 		return complain("replay", fmt.Errorf("a budget of %v allows nothing", then.budget))
 	}
@@ -153,9 +153,6 @@ func replayCaptures(args []string, o policy.Options, only string, then ending) i
 		if o.Only, err = regexp.Compile(args[0]); err != nil {
 			return complain("replay", err)
 		}
-	}
-	if only != "" {
-		o.Levers = strings.Split(only, ",")
 	}
 	if err := o.Validate(lever.Names()); err != nil {
 		return complain("replay", err)

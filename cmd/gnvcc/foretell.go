@@ -25,7 +25,7 @@ import (
 func predictVerb() *cobra.Command {
 	c := newVerb("predict [--adopt] [KERNEL]", "what limits kernels, and which register caps to measure first; needs no GPU",
 		"What limits the kernels that were built, and which register caps are worth a measurement, read from their machine\n"+
-			"code. Nothing is run: gnvcc tune measures. KERNEL is a part of the name, or a regular expression.", cobra.MaximumNArgs(1))
+			"code. Nothing is run: gnvcc tune measures. KERNEL is a part of the name, or a regular expression.", arguments(0, 1))
 	adopt := c.Flags().Bool("adopt", false, "keep what is foretold to be fastest of each kernel that nothing was decided for: only builds with GNVCC_PREDICT=1 take it, and no build once the kernel was measured")
 	return runs(c, func(args []string) int { return predict(strings.Join(args, ""), *adopt) })
 }

@@ -21,7 +21,7 @@ func forgetVerb() *cobra.Command {
 	c := newVerb("forget [-n] KERNEL | --all", "drop what was decided, pinned and tried for a kernel; --all: for all, bans too", `Drops what was decided for a kernel, on every GPU and for every build, the recipes that were pinned, and what was tried:
 the next build or apply gives nvcc's own code, and the next tune begins anew. Bans stay (gnvcc unban), and so do captured
 launches (gnvcc captures drop). With --all, for all kernels, and their bans too.
-`+kernelUsage, cobra.MaximumNArgs(1))
+`+kernelUsage, arguments(0, 1))
 	dry := c.Flags().BoolP("dry-run", "n", false, "only tell what would go")
 	all := c.Flags().Bool("all", false, "all kernels, and their bans")
 	return runs(c, func(args []string) int { return forget(args, *all, *dry) })

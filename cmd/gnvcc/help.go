@@ -22,7 +22,7 @@ const variables = `  GNVCC_NVCC=PATH   the real nvcc (else CUDA_HOME, CUDA_PATH,
 `
 
 func helpVerb() *cobra.Command {
-	c := newVerb("help [VERB]", "this", "What there is, in one page, or what one verb does.", cobra.MaximumNArgs(1))
+	c := newVerb("help [VERB]", "this", "What there is, in one page, or what one verb does.", arguments(0, 1))
 	return runs(c, help)
 }
 
@@ -54,7 +54,7 @@ func versionVerb() *cobra.Command {
 
 func completionVerb() *cobra.Command {
 	c := newVerb("completion bash|zsh|fish", "a shell's completion of the verbs and their options",
-		"Prints what makes a shell complete verbs and options. Words that are no verbs are completed as files.", cobra.ExactArgs(1))
+		"Prints what makes a shell complete verbs and options. Words that are no verbs are completed as files.", arguments(1, 1))
 	c.ValidArgs = []string{"bash", "zsh", "fish"}
 	return runs(c, func(args []string) int {
 		var err error

@@ -20,7 +20,7 @@ import (
 func importVerb() *cobra.Command {
 	c := newVerb("import FILE", "take over recipes that were measured on another machine", `Takes over the recipes in FILE, which gnvcc report --json printed on the machine that measured them. A build takes one
 only for the very code that it was measured on, as ever. What was measured into this store stays; pinned, predicted and approximate
-recipes are not taken over. Reports name where a recipe comes from.`, cobra.ExactArgs(1))
+recipes are not taken over. Reports name where a recipe comes from.`, arguments(1, 1))
 	return runs(c, func(args []string) int {
 		if err := importFile(context.Background(), args[0]); err != nil {
 			return complain("import", err)

@@ -30,7 +30,7 @@ import (
 // taken back: when tune ends, in whatever way, the store and the program have what was accepted last.
 //
 // The judge is run by sh as COMMAND REFERENCE OUTPUT, two files with what the program printed; they are in GNVCC_REFERENCE and GNVCC_OUTPUT, too. Exit code
-// 0 accepts. With -within E it must print a number in its last line, which is compared with E.
+// 0 accepts. With --within E it must print a number in its last line, which is compared with E.
 
 // A judge runs the user's --judge command on what the program printed.
 type judge struct {
@@ -300,7 +300,7 @@ func (j *judge) verdict(ctx context.Context) (float64, error) {
 	last := strings.TrimSpace(lines[len(lines)-1])
 	e, err := strconv.ParseFloat(last, 64)
 	if err != nil {
-		return 0, fmt.Errorf("the judge %q accepts and ends with %q: with -within its last line must be a number", j.command, last)
+		return 0, fmt.Errorf("the judge %q accepts and ends with %q: with --within its last line must be a number", j.command, last)
 	}
 	if math.IsNaN(e) || e < 0 {
 		return math.Inf(1), nil

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -26,14 +27,25 @@ func TestMain(m *testing.M) {
 
 // TestVerbs runs the verbs as a user types them, on a real toolkit and, as a rule, without a GPU.
 func TestVerbs(t *testing.T) {
-	kit := kits.Any(t)
-	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
+	p := params(kits.Any(t))
+	p.Dir = "testdata/script"
+	setup := p.Setup
+	p.Setup = func(e *testscript.Env) error {
+		e.Setenv(asIfDriver, "yes")
+		return setup(e)
+	}
+	testscript.Run(t, p)
+}
+
+// params are those of scripts that call gnvcc: with a store of their own. HERE is the folder with gnvcc alone.
+func params(kit kits.Kit) testscript.Params {
+	return testscript.Params{
 		Setup: func(e *testscript.Env) error {
+			here, _, _ := strings.Cut(e.Getenv("PATH"), string(os.PathListSeparator))
+			e.Setenv("HERE", here)
 			e.Setenv("GNVCC_NVCC", kit.Nvcc())
 			e.Setenv("GNVCC_STORE", filepath.Join(e.WorkDir, "store"))
 			e.Setenv("TERM", "dumb")
-			e.Setenv(asIfDriver, "yes")
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
@@ -49,5 +61,5 @@ func TestVerbs(t *testing.T) {
 			_, err := os.Stat("/dev/nvidiactl")
 			return cond == "gpu" && err == nil, nil
 		},
-	})
+	}
 }

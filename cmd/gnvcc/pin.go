@@ -29,7 +29,7 @@ const kernelUsage = "KERNEL is its name, mangled or as people write it, or its i
 func pinVerb() *cobra.Command {
 	c := newVerb("pin [-n] KERNEL RECIPE", "build a kernel with a recipe of yours", `Builds a kernel with a recipe of your own from the next build or apply on. The file is compiled with it once, and what a
 build would refuse is refused here. Nobody measures it, and no launch is compared: gnvcc report says so.
-`+kernelUsage, cobra.ExactArgs(2))
+`+kernelUsage, arguments(2, 2))
 	dry := c.Flags().BoolP("dry-run", "n", false, "only tell what would happen")
 	return runs(c, func(args []string) int { return pin(args[0], args[1], *dry) })
 }
@@ -50,6 +50,11 @@ func pinAll(ctx context.Context, name, text string, dry bool) error {
 	}
 	if r.IsDefault() {
 		return errors.New("an empty recipe is nvcc's own code: gnvcc ban KERNEL LEVER keeps a kernel from being changed, gnvcc unpin takes a pinned recipe back")
+	}
+	for _, t := range r.Terms {
+		if err := knownLever(t.Lever); err != nil {
+			return err
+		}
 	}
 	book, err := newBook(ctx)
 	if err != nil {
@@ -159,7 +164,7 @@ func called(kernel, identity, name string) bool {
 
 // unpinVerb takes pinned recipes back: what was measured counts again.
 func unpinVerb() *cobra.Command {
-	c := newVerb("unpin KERNEL", "take a recipe of yours back", "Takes a pinned recipe back: the next build or apply goes by what was measured.\n"+kernelUsage, cobra.ExactArgs(1))
+	c := newVerb("unpin KERNEL", "take a recipe of yours back", "Takes a pinned recipe back: the next build or apply goes by what was measured.\n"+kernelUsage, arguments(1, 1))
 	return runs(c, func(args []string) int { return unpin(args[0]) })
 }
 
@@ -204,7 +209,7 @@ func drop(verb, bucket, name, what string) int {
 func banVerb() *cobra.Command {
 	c := newVerb("ban KERNEL LEVER...", "never use these levers on a kernel", `Levers that a kernel is never built with, and that gnvcc tune does not try on it. It holds for all kernels of that name, in
 other files and after changes too; for an identity it holds for that one.
-`+kernelUsage, cobra.MinimumNArgs(2))
+`+kernelUsage, arguments(2, -1))
 	return runs(c, ban)
 }
 
@@ -218,7 +223,7 @@ func ban(args []string) int {
 
 // unbanVerb allows levers again.
 func unbanVerb() *cobra.Command {
-	c := newVerb("unban KERNEL [LEVER...]", "allow levers again", "Takes bans back: those of these levers, without any all.\n"+kernelUsage, cobra.MinimumNArgs(1))
+	c := newVerb("unban KERNEL [LEVER...]", "allow levers again", "Takes bans back: those of these levers, without any all.\n"+kernelUsage, arguments(1, -1))
 	return runs(c, unban)
 }
 
@@ -233,12 +238,8 @@ func unban(args []string) int {
 // banning adds levers to a kernel's bans, or takes them away.
 func banning(name string, levers []string, add bool) error {
 	for _, lever := range levers {
-		if !slices.ContainsFunc(rewrite.Levers(), func(p rewrite.Pass) bool { return p.Lever == lever }) {
-			var known []string
-			for _, p := range rewrite.Levers() {
-				known = append(known, p.Lever)
-			}
-			return fmt.Errorf("no lever is called %q; there are %s", lever, strings.Join(known, ", "))
+		if err := knownLever(lever); err != nil {
+			return err
 		}
 	}
 	ctx := context.Background()
@@ -276,6 +277,18 @@ func banning(name string, levers []string, add bool) error {
 		}
 		return nil
 	})
+}
+
+// knownLever says which levers there are, where a name is none of them.
+func knownLever(name string) error {
+	var known []string
+	for _, p := range rewrite.Levers() {
+		if p.Lever == name {
+			return nil
+		}
+		known = append(known, p.Lever)
+	}
+	return fmt.Errorf("no lever is called %q; there are %s", name, strings.Join(known, ", "))
 }
 
 // banKeys are the keys of a kernel's bans: that of its name, or its identity where it is called by that.

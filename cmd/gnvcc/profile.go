@@ -25,7 +25,7 @@ the first four of a configuration, then one of 64.`
 
 // profileVerb observes a program, or shows what is known of one.
 func profileVerb() *cobra.Command {
-	c := newVerb("profile [--show] [--json] [--] PROGRAM [ARGUMENTS]", "what a program does on the GPU; --show: what is known", profileAbout, cobra.ArbitraryArgs)
+	c := newVerb("profile [--show] [--json] [--] PROGRAM [ARGUMENTS]", "what a program does on the GPU; --show: what is known", profileAbout, arguments(0, -1))
 	show := c.Flags().Bool("show", false, "show what is known")
 	asJSON := c.Flags().Bool("json", false, "as JSON")
 	commandBehind(c)

@@ -149,7 +149,7 @@ func readReport(path string) ([]cache.Decision, error) {
 // explainVerb tells all that is known of the kernels that a name matches.
 func explainVerb() *cobra.Command {
 	c := newVerb("explain KERNEL", "all that is known of a kernel, and why it is built as it is; --patch: the recipe as a diff",
-		"All that is known of a kernel, and why it is built as it is. KERNEL is a part of its name, or a regular expression.", cobra.ExactArgs(1))
+		"All that is known of a kernel, and why it is built as it is. KERNEL is a part of its name, or a regular expression.", arguments(1, 1))
 	html := c.Flags().String("html", "", "write it as a page to `FILE`")
 	patch := c.Flags().Bool("patch", false, "the recipe as a change to the source, for patch -p0: pragmas and register caps; what has no such form is named")
 	c.MarkFlagsMutuallyExclusive("html", "patch")

@@ -67,7 +67,7 @@ func (within) Type() string { return "error" }
 func tuneVerb() *cobra.Command {
 	o := policy.Defaults()
 	o.Version = version
-	c := newVerb("tune [OPTIONS] [--] PROGRAM [ARGUMENTS]", "run a program, and find recipes on its launches; --apply builds with them", tuneAbout, cobra.ArbitraryArgs)
+	c := newVerb("tune [OPTIONS] [--] PROGRAM [ARGUMENTS]", "run a program, and find recipes on its launches; --apply builds with them", tuneAbout, arguments(0, -1))
 	fs := c.Flags()
 	commandBehind(c)
 	applyToo := fs.Bool("apply", false, "build again what can be faster, as gnvcc apply does")
@@ -87,10 +87,13 @@ func tuneVerb() *cobra.Command {
 	fs.Var(&total, "total", "longest `time` for tuning in the whole run (default: none)")
 	fs.IntVar(&o.Jobs, "jobs", o.Jobs, "compile `n` candidates at a time")
 	kernels := fs.String("kernels", "", "tune only kernels whose name matches this regular `expression`")
-	only := fs.String("levers", "", "try only these levers (`list` with commas)")
-	without := fs.String("without", "", "do not try these levers (`list` with commas)")
+	fs.StringSliceVar(&o.Levers, "levers", nil, "try only these levers (`list` with commas)")
+	fs.StringSliceVar(&o.Without, "without", nil, "do not try these levers (`list` with commas)")
 	var controls []string
 	fs.Func("controls", "try ptxas with these Advanced Controls Files, too (`files` with commas; may be repeated; ptxas 13.3 and later)", func(value string) error {
+		if value == "" {
+			return errors.New("no file")
+		}
 		controls = append(controls, fileList(value)...)
 		return nil
 	})
@@ -111,15 +114,18 @@ func tuneVerb() *cobra.Command {
 			}
 			*exact = "approximate"
 		}
+		if fs.Changed("budget") && budget == 0 {
+			return complain("tune", errors.New("--budget 0 allows nothing"))
+		}
 		if *inPlace {
 			o.Budget = cmp.Or(time.Duration(budget), o.Budget)
 		}
-		return tune(o, args, controls, then, *exact, *kernels, *only, *without)
+		return tune(o, args, controls, then, *exact, *kernels)
 	})
 }
 
 // tune checks what was asked for, and runs.
-func tune(o policy.Options, args, controls []string, then ending, exact, kernels, only, without string) int {
+func tune(o policy.Options, args, controls []string, then ending, exact, kernels string) int {
 	var err error
 	if o.Exact, err = rewrite.ParseExactness(exact); err != nil {
 		return complain("tune", err)
@@ -129,6 +135,9 @@ func tune(o policy.Options, args, controls []string, then ending, exact, kernels
 	}
 	if then.build != "" && !o.Judged {
 		return complain("tune", errors.New("--build goes with --judge"))
+	}
+	if then.folder != "" && o.Exact != rewrite.Approximate && o.Within == (policy.Bound{}) {
+		return complain("tune", errors.New("--for goes with --approximate or --within: exact recipes are for all builds"))
 	}
 	if then.folder != "" {
 		full, err := filepath.Abs(then.folder)
@@ -144,12 +153,6 @@ func tune(o policy.Options, args, controls []string, then ending, exact, kernels
 		if o.Only, err = regexp.Compile(kernels); err != nil {
 			return complain("tune", err)
 		}
-	}
-	if only != "" {
-		o.Levers = strings.Split(only, ",")
-	}
-	if without != "" {
-		o.Without = strings.Split(without, ",")
 	}
 	if err := o.Validate(lever.Names()); err != nil {
 		return complain("tune", err)

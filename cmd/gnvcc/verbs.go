@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // The verbs are cobra's commands: help, man page and completions come from one definition each. They are made when a verb
@@ -74,8 +75,30 @@ func (e exit) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
 // newVerb makes a verb; run gets what is no option, and gives the exit code.
 func newVerb(use, short, long string, args cobra.PositionalArgs) *cobra.Command {
-	return &cobra.Command{Use: use, Short: short, Long: long, Args: args, SilenceUsage: true, SilenceErrors: true,
-		DisableFlagsInUseLine: true}
+	return &cobra.Command{Use: use, Short: short, Long: long, SilenceUsage: true, SilenceErrors: true, DisableFlagsInUseLine: true,
+		Args: func(c *cobra.Command, words []string) error {
+			if err := filled(c, words); err != nil {
+				return err
+			}
+			return args(c, words)
+		}}
+}
+
+// filled refuses empty words: they come from a script's variable that is not set, and "gnvcc apply $DIR" must not mean all.
+func filled(c *cobra.Command, words []string) (err error) {
+	own := words
+	if c.Annotations[takesCommand] != "" {
+		own = words[:min(1, len(words))] // the others are the program's
+	}
+	if slices.Contains(own, "") {
+		return errors.New("an argument is empty")
+	}
+	c.Flags().Visit(func(f *pflag.Flag) {
+		if text := f.Value.String(); f.Value.Type() == "string" && text == "" || f.Value.Type() == "stringSlice" && text == "[]" {
+			err = fmt.Errorf("--%s is given an empty value", f.Name)
+		}
+	})
+	return err
 }
 
 func runs(c *cobra.Command, run func(args []string) int) *cobra.Command {
@@ -107,13 +130,23 @@ func root() *cobra.Command {
 	return c
 }
 
-// none is the rule for verbs that take no arguments.
-func none(_ *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return fmt.Errorf("it takes no argument, and %q is one", args[0])
+// arguments is the rule for verbs that take so many; most < 0: any number.
+func arguments(least, most int) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		switch {
+		case most == 0 && len(args) > 0:
+			return fmt.Errorf("unexpected argument %q: this verb takes none", args[0])
+		case most >= 0 && len(args) > most:
+			return fmt.Errorf("unexpected argument %q", args[most])
+		case len(args) < least:
+			return errors.New("an argument is missing")
+		}
+		return nil
 	}
-	return nil
 }
+
+// none is the rule for verbs that take no arguments.
+var none = arguments(0, 0)
 
 // complete answers a shell that completes a line (cobra.ShellCompRequestCmd).
 func complete(args []string) int {

@@ -130,5 +130,5 @@ func (s *search) tolerable() string {
 	if s.t.o.Within != (policy.Bound{}) {
 		return ""
 	}
-	return "; -within ERROR would allow tuning it"
+	return "; --within ERROR would allow tuning it"
 }

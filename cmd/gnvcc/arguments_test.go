@@ -1,0 +1,120 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"gnvcc/install/kits"
+)
+
+// wrong are command lines that each verb must refuse, and a part of what it says. Verbs are cobra's own list: one that is
+// added without a row fails. What is wrong for every verb (an unknown option, an option without its value, an empty
+// argument) is tried by TestArguments itself.
+var wrong = map[string][]struct{ line, says string }{
+	"apply":      {{"a b", `unexpected argument "b"`}, {"nosuch", "nosuch"}},
+	"ban":        {{"", "an argument is missing"}, {"k", "an argument is missing"}, {"k magic", `no lever is called "magic"`}, {"k ld", "no kernel called k"}},
+	"captures":   {{"steal", "neither drop"}, {"drop", "neither drop"}, {"export", "neither drop"}, {"export a", "neither drop"}, {"export nosuch there", "nosuch"}, {"drop nosuch", "nosuch"}, {"drop ../../etc", "../../etc"}},
+	"clean":      {{"now", "this verb takes none"}},
+	"completion": {{"", "an argument is missing"}, {"tcsh", "bash, zsh and fish"}, {"bash zsh", `unexpected argument "zsh"`}},
+	"doctor":     {{"now", "this verb takes none"}, {"--deep --measure", "deep measure"}},
+	"explain":    {{"", "an argument is missing"}, {"a b", `unexpected argument "b"`}, {"(", "missing closing"}, {"k --patch --html f", "html patch"}, {"k", "nothing was decided"}},
+	"forget":     {{"", "either one kernel or --all"}, {"k --all", "either one kernel or --all"}, {"a b", `unexpected argument "b"`}, {"k", "no kernel called k"}},
+	"help":       {{"nosuch", `no verb "nosuch"`}, {"a b", `unexpected argument "b"`}},
+	"import":     {{"", "an argument is missing"}, {"a b", `unexpected argument "b"`}, {"nosuch", "nosuch"}, {".", "directory"}},
+	"man":        {{"tune", "this verb takes none"}},
+	"pin":        {{"", "an argument is missing"}, {"k", "an argument is missing"}, {"k a b", `unexpected argument "b"`}, {"k maxnreg", "maxnreg"}, {"k magic=1", "magic"}, {"k maxnreg=40", "no kernel called k"}},
+	"predict":    {{"a b", `unexpected argument "b"`}, {"(", "missing closing"}},
+	"profile":    {{"", "which program"}, {"--show a b", "one program"}, {"--show", "no program was observed"}, {"--json", "which program"}, {"--show nosuch", "nosuch"}, {"-- nosuch", "nosuch"}},
+	"replay":     {{"a b", `unexpected argument "b"`}, {"(", "missing closing"}, {"--budget 0", "budget"}, {"--budget soon", "number of seconds"}, {"--levers magic", `"magic"`}, {"--jobs 0", "jobs"}, {"--jobs many", "many"}},
+	"report": {{"extra", "this verb takes none"}, {"--csv --json", "csv json"}, {"--html f --markdown", "html markdown"}, {"--predict --compare f", "compare predict"},
+		{"--kernel (", "missing closing"}, {"--compare nosuch", "nosuch"}, {"--html nosuch/page", "writing the page"}},
+	"revert": {{"a b", `unexpected argument "b"`}, {"nosuch", "nosuch"}},
+	"stats":  {{"now", "this verb takes none"}, {"--zero --json", "zero json"}},
+	"status": {{"a b", `unexpected argument "b"`}, {"nosuch", "nosuch"}},
+	"tune": {{"", "which program"}, {"--apply", "which program"}, {"--budget soon true", "number of seconds"}, {"--budget -1 true", "number of seconds"}, {"--budget 0 true", "budget"},
+		{"--budget 1e300 true", "number of seconds"}, {"--total soon true", "number of seconds"}, {"--jobs 0 true", "jobs"}, {"--jobs -2 true", "jobs"}, {"--exact maybe true", "construction, checked or approximate"},
+		{"--approximate true", "--within"}, {"--exact approximate true", "--within"}, {"--approximate --exact=checked --within 1e-3 true", "contradict"}, {"--within much --approximate true", "no bound"},
+		{"--judge x true", "--approximate"}, {"--build make true", "--judge"}, {"--for . true", "--approximate"}, {"--warpid true", "--approximate"},
+		{"--levers magic true", `"magic"`}, {"--without magic true", `"magic"`}, {"--levers ld --without ld true", "contradict"}, {"--levers approx true", "--approximate"},
+		{"--kernels ( true", "missing closing"}, {"-- ./nosuch", "nosuch"}, {"--exhaustive --quiet=perhaps true", "invalid"}},
+	"unban":   {{"", "an argument is missing"}, {"k magic", `no lever is called "magic"`}, {"k", "no kernel called k"}},
+	"unpin":   {{"", "an argument is missing"}, {"a b", `unexpected argument "b"`}, {"k", "nothing was pinned"}},
+	"version": {{"now", "this verb takes none"}},
+}
+
+// TestArguments: what is wrong is refused with a message of a few lines that names the verb, nothing is printed to
+// standard output, and nothing is left behind but what a store is.
+func TestArguments(t *testing.T) {
+	kit, dir := kits.Any(t), t.TempDir()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	gnvcc := filepath.Join(t.TempDir(), "gnvcc")
+	if err := os.Symlink(self, gnvcc); err != nil {
+		t.Fatal(err)
+	}
+	env := append(os.Environ(), "GNVCC_NVCC="+kit.Nvcc(), "GNVCC_STORE="+filepath.Join(t.TempDir(), "store"), asIfDriver+"=yes")
+	refuse := func(t *testing.T, says string, words ...string) {
+		t.Helper()
+		cmd := exec.Command(gnvcc, words...)
+		cmd.Dir, cmd.Env = dir, env
+		var stdout, stderr bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &stdout, &stderr
+		err := cmd.Run()
+		var code *exec.ExitError
+		line := strings.Join(words, " ")
+		if !errors.As(err, &code) {
+			t.Errorf("gnvcc %s: not refused (%v)\n%s%s", line, err, stdout.String(), stderr.String())
+			return
+		}
+		text := stderr.String()
+		switch {
+		case code.ExitCode() != 1 && code.ExitCode() != 2 && code.ExitCode() != 127:
+			t.Errorf("gnvcc %s: exit code %d", line, code.ExitCode())
+		case !strings.Contains(text, says):
+			t.Errorf("gnvcc %s does not say %q:\n%s", line, says, text)
+		case !strings.HasPrefix(text, "gnvcc "+words[0]+": "):
+			t.Errorf("gnvcc %s does not begin by its name: %s", line, text)
+		case strings.Count(text, "\n") > 6 || strings.Contains(text, "goroutine"):
+			t.Errorf("gnvcc %s says much:\n%s", line, text)
+		case stdout.Len() > 0:
+			t.Errorf("gnvcc %s prints: %s", line, stdout.String())
+		}
+	}
+	for name, verb := range verbs {
+		t.Run(name, func(t *testing.T) {
+			if len(wrong[name]) == 0 {
+				t.Fatal("the table has no row for this verb")
+			}
+			for _, w := range wrong[name] {
+				refuse(t, w.says, append([]string{name}, strings.Fields(w.line)...)...)
+			}
+			refuse(t, "unknown flag: --no-such-option", name, "--no-such-option")
+			refuse(t, "empty", name, "")
+			verb().Flags().VisitAll(func(f *pflag.Flag) {
+				if f.NoOptDefVal == "" {
+					refuse(t, "flag needs an argument: --"+f.Name, name, "--"+f.Name)
+					refuse(t, "--"+f.Name, name, "--"+f.Name+"=")
+				} else {
+					refuse(t, "invalid argument", name, "--"+f.Name+"=perhaps")
+				}
+			})
+		})
+	}
+	for name := range wrong {
+		if verbs[name] == nil {
+			t.Errorf("the table has a row for %s, which is no verb", name)
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}

@@ -1,0 +1,231 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"gnvcc/install/kits"
+)
+
+// A trouble is one row of docs/troubleshooting.md: a script that provokes it and sees what the row says, a test that does
+// so elsewhere ("folder TestName"), or why it can't be provoked here.
+type trouble struct{ script, elsewhere, not string }
+
+// troubles has every row, by its first cell.
+var troubles = map[string]trouble{
+	"`no nvcc was found`": {script: `
+[exists:/usr/local/cuda/bin/nvcc] skip 'there is an nvcc in /usr/local/cuda'
+env GNVCC_NVCC=
+env CUDA_HOME=
+env CUDA_PATH=
+env PATH=$HERE
+! gnvcc -c k.cu
+stderr 'no nvcc was found'
+stderr 'install/toolkit'
+stderr 'GNVCC_NVCC'
+`},
+	"`GNVCC_NVCC is ...: that is gnvcc itself`": {script: `
+env GNVCC_NVCC=$HERE/gnvcc
+! gnvcc -c k.cu
+stderr 'GNVCC_NVCC is .*: that is gnvcc itself; set it to the real nvcc'
+`},
+	"`GNVCC_NVCC is ...: no such program`": {script: `
+env GNVCC_NVCC=nosuch
+! gnvcc -c k.cu
+stderr 'GNVCC_NVCC is .nosuch.: no such program in PATH; set it to the real nvcc'
+`},
+	"tune: `launched no kernel, or uses no GPU`": {script: `
+env TEST_AS_IF_DRIVER=yes
+! gnvcc tune -- sh -c 'exit 3'
+stderr 'launched no kernel, or uses no GPU'
+`},
+	"tune, profile, replay: `no NVIDIA driver here`": {script: `
+[gpu] skip 'there is a driver here'
+! gnvcc tune -- true
+stderr 'no NVIDIA driver here: nothing was run.*docker run --gpus all'
+! gnvcc profile -- true
+stderr 'no NVIDIA driver here'
+! gnvcc replay
+stderr 'no NVIDIA driver here'
+`},
+	"apply: `no build is known here`": {script: `
+gnvcc apply
+stdout 'no build is known here: build with gnvcc'
+`},
+	"`which program?`": {script: `
+! gnvcc tune --budget 60
+stderr 'which program\? gnvcc tune .*-- ./app'
+`},
+	"report: `nothing was decided yet`": {script: `
+gnvcc report
+stdout 'nothing was decided yet.*gnvcc tune'
+`},
+	"explain: `nothing was decided for a kernel called ...`": {script: `
+gnvcc -arch=sm_90 -c k.cu -o k.o
+! gnvcc explain nosuch
+stderr 'nothing was decided for a kernel called nosuch .*gnvcc report'
+`},
+	"apply: `everything that was built with gnvcc has its recipes`": {script: `
+gnvcc -arch=sm_90 -c k.cu -o k.o
+gnvcc apply
+stdout 'everything that was built with gnvcc has its recipes'
+gnvcc status
+stdout 'k.o .*: as wanted'
+`},
+	"apply leaves a file alone, and names it": {script: `
+gnvcc -arch=sm_90 -c k.cu -o k.o
+gnvcc pin k maxnreg=40
+cp k.cu k.o
+gnvcc apply
+stdout 'left alone: .*k.o is not what its recorded command gives.*build it again with gnvcc'
+cmp k.cu k.o
+gnvcc -arch=sm_90 -c k.cu -o k.o
+gnvcc apply
+stdout 'everything that was built with gnvcc has its recipes'
+`},
+	"a recipe is not applied": {script: `
+gnvcc -arch=sm_90 -c k.cu -o k.o
+gnvcc pin k maxnreg=40
+gnvcc ban k maxnreg
+gnvcc -arch=sm_90 -c k.cu -o k.o
+gnvcc status
+stdout 'banned'
+gnvcc unban k
+gnvcc -arch=sm_90 -c k.cu -o k.o
+gnvcc status
+stdout 'k, sm_90: maxnreg=40'
+# Another kernel, another target.
+gnvcc -arch=sm_80 -c k.cu -o k.o
+gnvcc status
+stdout 'k, sm_80: nvcc.s own'
+cp edited k.cu
+gnvcc -arch=sm_90 -c k.cu -o k.o
+gnvcc status
+stdout 'k, sm_90: nvcc.s own'
+`},
+	"ccache gives old objects":       {elsewhere: "examples/buildsystems TestCcache"},
+	"no recipes below sccache":       {elsewhere: "examples/buildsystems TestSccache"},
+	"`left alone: nondeterministic`": {elsewhere: "policy/search TestLeftAlone"},
+	"`-Xptxas -v` shows nvcc's registers": {script: `
+gnvcc -arch=sm_90 -Xptxas -v -c k.cu -o k.o
+cp stderr without
+gnvcc pin k maxnreg=24
+gnvcc -arch=sm_90 -Xptxas -v -c k.cu -o k.o
+cp stderr with
+exec grep -o 'Used [0-9]* registers' without
+cp stdout want
+exec grep -o 'Used [0-9]* registers' with
+cmp stdout want
+gnvcc report
+stdout 'registers'
+`},
+	"a verb runs nvcc": {script: `
+cp k.cu report
+! gnvcc report
+stderr 'Don.t know what to do with .report.'
+mkdir elsewhere
+cd elsewhere
+gnvcc report
+stdout 'nothing was decided yet'
+`},
+	"results differ between runs of `tune --approximate`": {not: "it takes a GPU, and two runs that happen to differ"},
+	"the store can't be read": {script: `
+env GNVCC_STORE=$WORK/k.cu
+! gnvcc doctor
+stdout 'problem .*store: .*k.cu'
+gnvcc -arch=sm_90 -c k.cu -o k.o
+env GNVCC_STORE=$WORK/k.cu/deep/store
+! gnvcc doctor
+stdout 'problem .*store: .*k.cu'
+stdout 'GNVCC_STORE to a folder'
+# Damaged, and of a newer gnvcc: driver/testdata/script and driver/accidents.
+`},
+	"the store grows": {script: `
+gnvcc -arch=sm_90 -c k.cu -o k.o
+env GNVCC_MAXSIZE=1K
+gnvcc stats
+stdout 'at most 1.0 KiB \(GNVCC_MAXSIZE\)'
+gnvcc clean --all
+stdout 'removed .* [1-9][0-9]* files of the store'
+gnvcc captures
+stdout 'no launch is captured'
+`},
+}
+
+// TestTroubleshooting: the table in docs/troubleshooting.md is true, row by row. A row without a test, or a test without
+// its row, fails.
+func TestTroubleshooting(t *testing.T) {
+	kit := kits.Any(t)
+	text, err := os.ReadFile("../../docs/troubleshooting.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, rows := t.TempDir(), map[string]bool{}
+	for _, line := range strings.Split(string(text), "\n") {
+		cells := strings.Split(line, " | ")
+		what := strings.TrimPrefix(cells[0], "| ")
+		if len(cells) != 3 || !strings.HasPrefix(line, "| ") || what == "what you see" {
+			continue
+		}
+		rows[what] = true
+		how, known := troubles[what]
+		switch {
+		case !known:
+			t.Errorf("docs/troubleshooting.md has a row that nothing tries: %s", what)
+		case how.elsewhere != "":
+			folder, name, _ := strings.Cut(how.elsewhere, " ")
+			if !hasTest(t, filepath.Join("../..", folder), name) {
+				t.Errorf("%s: there is no %s in %s", what, name, folder)
+			}
+		case how.script != "":
+			name := strings.Trim(regexp.MustCompile(`[^a-zA-Z]+`).ReplaceAllString(what, "_"), "_")
+			if err := os.WriteFile(filepath.Join(dir, name+".txtar"), []byte(how.script+troubleFiles), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		case how.not == "":
+			t.Errorf("%s: neither tried nor a reason why not", what)
+		}
+	}
+	for what := range troubles {
+		if !rows[what] {
+			t.Errorf("docs/troubleshooting.md has no row %q any more", what)
+		}
+	}
+	p := params(kit)
+	p.Dir = dir
+	testscript.Run(t, p)
+}
+
+const troubleFiles = `
+-- k.cu --
+__global__ void k(float *p, int n) {
+  for (int i = threadIdx.x; i < n; i += 32) p[i] = p[i] * 2 + 1;
+}
+-- edited --
+__global__ void k(float *p, int n) {
+  for (int i = threadIdx.x; i < n; i += 32) p[i] = p[i] * 3 + 1;
+}
+`
+
+// hasTest tells whether a folder's tests have one of a name.
+func hasTest(t *testing.T, folder, name string) bool {
+	files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(text), "\nfunc "+name+"(") {
+			return true
+		}
+	}
+	return false
+}
