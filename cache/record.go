@@ -128,10 +128,12 @@ type Build struct {
 // A Launch is one configuration in which the kernel was seen and measured.
 type Launch struct {
 	Grid, Block [3]int
-	Dynamic     int // dynamic shared memory, bytes
-	Count       int // launches seen in the run
-	Checked     int // launches on which the chosen build gave the same bits
-	Varied      int `json:",omitempty"` // launches with other floating-point data than the program's on which it did
+	Dynamic     int     // dynamic shared memory, bytes
+	Set         string  `json:",omitempty"` // which of several sets of argument values
+	Count       int     // launches seen in the run
+	Seconds     float64 `json:",omitempty"` // that they took in the program; 0: not known
+	Checked     int     // launches on which the chosen build gave the same bits
+	Varied      int     `json:",omitempty"` // launches with other floating-point data than the program's on which it did
 	Before      Time
 	After       Time
 	Values      map[string]string `json:",omitempty"` // "n" or "param 3" -> value, for what stayed the same in all launches

@@ -71,7 +71,13 @@ type Kernel struct {
 // Shape is what makes two launches of a kernel the same configuration.
 type Shape struct {
 	Grid, Block [3]int
-	Dynamic     int // dynamic shared memory, bytes
+	Dynamic     int    // dynamic shared memory, bytes
+	Set         string // which of several sets of argument values; "": all, or the only one
+}
+
+// ShapeOf is a launch's.
+func ShapeOf(l *profile.Launch) Shape {
+	return Shape{Grid: l.Grid, Block: l.Block, Dynamic: l.Dynamic, Set: l.Set}
 }
 
 // Threads is the number of threads of a block.
@@ -89,6 +95,9 @@ func (s Shape) String() string {
 	text := dims(s.Grid) + " x " + dims(s.Block)
 	if s.Dynamic > 0 {
 		text += fmt.Sprintf(" + %d B", s.Dynamic)
+	}
+	if s.Set != "" {
+		text += ", values " + s.Set
 	}
 	return text
 }

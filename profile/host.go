@@ -37,7 +37,7 @@ type Verdict struct {
 	Tune    bool
 	Capture string // a file to make: the launch is written to it (profile/capture); not together with Tune
 	Limit   int64  // of what a capture may write, bytes
-	Again   int    // ask again at the Again-th launch of this configuration from now; 0: never
+	Again   int    // ask again at the Again-th launch with these values from now; 0: never again about this configuration
 }
 
 // A Capturer is a Host that asks for captures, and is told what became of them. For the application a capture only takes time: its
@@ -93,6 +93,10 @@ type Launch struct {
 	Dynamic     int // dynamic shared memory, bytes
 	Count       int // how many times this configuration was launched in the process, this one included
 
+	Values []byte `json:"-"` // what tells the sets of values apart, in the agent's form (Sets); empty where nobody observes
+	Set    string // which of several sets of values; "": there is one, or they are not told apart
+	SoFar  *Seen  `json:"-"` // what was counted of its configuration in this process, as of now; nil: nothing yet
+
 	Attributes           // of the kernel as the application loaded it
 	MaxDynamic       int // the dynamic shared memory that the application allowed it, bytes
 	Params           []Param
@@ -138,8 +142,9 @@ type Param struct {
 // A Summary is what a process launched in all.
 type Summary struct {
 	Kernels []Seen
-	Graphs  int  // graph launches: their kernels are not seen one by one
-	Whole   bool // false: the process ended without a word (crash, _exit, kill), the last counts may be missing
+	Graphs  int   // graph launches: their kernels are not seen one by one
+	Peak    int64 // the most device memory that it had allocated at a time, bytes
+	Whole   bool  // false: the process ended without a word (crash, _exit, kill), the last counts may be missing
 	Notes   []string
 }
 
@@ -152,6 +157,10 @@ type Seen struct {
 	// for each launch that the device waited for. Sampled counts those; 0: none was.
 	Seconds float64
 	Sampled int
+	Sets    Sets // of argument values; their counts and seconds add up to the above
+
+	// Watched are seconds of launches that were timed in a row; during Beside of them another stream's launch of these ran.
+	Watched, Beside float64
 }
 
 // A Candidate is a loaded build of the kernel under tuning.

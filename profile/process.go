@@ -181,6 +181,7 @@ func (p *process) launch(in *reader) (*Launch, error) {
 		l.Params[i].Offset, l.Params[i].Size = in.int(), in.int()
 	}
 	values, same, align := in.bytes(), in.bytes(), in.take(int(n))
+	l.Values = slices.Clone(in.bytes())
 	attributes := in.u32()
 	for ; attributes > 0 && in.err == nil; attributes-- {
 		l.LaunchAttributes = append(l.LaunchAttributes, attributeName(in.u32()))
@@ -218,7 +219,11 @@ func (p *process) launch(in *reader) (*Launch, error) {
 	}
 	l.LeaveAlone = cmp.Or(l.LeaveAlone, own)
 	l.NotElsewhere = cmp.Or(l.NotElsewhere, own)
-	if _, ok := p.shapes[l.id]; !ok {
+	if s, ok := p.shapes[l.id]; ok {
+		now := *s // the process goes on to count
+		now.Sets = s.Sets.clone()
+		l.SoFar = &now
+	} else {
 		s := &Seen{Launch: l}
 		p.shapes[l.id] = s
 		p.order = append(p.order, s)
@@ -249,17 +254,15 @@ func attributeName(id uint32) string {
 func (p *process) counts(in *reader) error {
 	p.summary.Whole = in.u8() != 0
 	p.summary.Graphs = int(in.u64())
+	p.summary.Peak = int64(in.u64())
 	for n := in.u32(); n > 0 && in.err == nil; n-- {
 		s := p.shapes[in.u32()]
 		count, varied := int(in.u64()), int(in.u64())
-		seconds, sampled, same := in.f64(), int(in.u64()), in.bytes()
+		watched, beside, same := in.f64(), in.f64(), in.bytes()
 		if s == nil { // launched and not yet asked about
 			return fmt.Errorf("the agent counts a launch that it did not tell of")
 		}
-		s.Launch.Count, s.Varied = count, varied
-		if s.Sampled = sampled; sampled > 0 {
-			s.Seconds = seconds / float64(sampled) * float64(count)
-		}
+		s.Launch.Count, s.Varied, s.Watched, s.Beside = count, varied, watched, beside
 		for i := range s.Launch.Params {
 			q := &s.Launch.Params[i]
 			if q.Offset+q.Size <= len(same) {
@@ -267,8 +270,45 @@ func (p *process) counts(in *reader) error {
 			}
 			q.Align = int(in.u8())
 		}
+		if err := s.sets(in); err != nil {
+			return err
+		}
 	}
 	return in.end()
+}
+
+// sets reads those of a configuration. One without a time takes what the others take.
+func (s *Seen) sets(in *reader) error {
+	s.Sets = Sets{Mask: slices.Clone(in.bytes())}
+	n := in.u32()
+	if int(n) > len(in.b)/20 { // three numbers each, and more
+		return errShort
+	}
+	var seconds float64
+	var launches int
+	s.Sampled = 0
+	for ; n > 0 && in.err == nil; n-- {
+		x := Set{Values: slices.Clone(in.bytes()), Count: int(in.u64())}
+		took, sampled := in.f64(), int(in.u64())
+		if len(x.Values) != len(s.Sets.Mask) {
+			return errors.New("the agent tells of values that are not a launch's")
+		}
+		if x.Sampled = sampled; sampled > 0 {
+			x.Seconds = took / float64(sampled) * float64(x.Count)
+			seconds, launches = seconds+x.Seconds, launches+x.Count
+		}
+		s.Sampled += sampled
+		s.Sets.List = append(s.Sets.List, x)
+	}
+	s.Seconds = 0
+	for i := range s.Sets.List {
+		x := &s.Sets.List[i]
+		if x.Sampled == 0 && launches > 0 {
+			x.Seconds = seconds / float64(launches) * float64(x.Count)
+		}
+		s.Seconds += x.Seconds
+	}
+	return nil
 }
 
 // decide asks the host, and holds the session that it may want.

@@ -127,7 +127,7 @@ func (f fake) launch(id int, count uint64, why string) {
 	same := bytes.Repeat([]byte{1}, 12)
 	same[8] = 0
 	f.send(fLaunch, id, 0, 1, "k", 8, 1, 1, 128, 1, 1, 64, 32, 1024, 0, 16, 1024, 90, 90, 49152, count,
-		2, 0, 8, 8, 4, args, same, uint8AndMore{12, 64}, 1, 8, why, uint8AndMore{1}, uint64(3), uint64(4096))
+		2, 0, 8, 8, 4, args, same, uint8AndMore{12, 64}, []byte{}, 1, 8, why, uint8AndMore{1}, uint64(3), uint64(4096))
 }
 
 type uint8AndMore []uint8
@@ -171,7 +171,8 @@ var scripts = map[string]func(){
 		f.expect(fVerdict)
 		f.send(fRefused, "the device is busy")
 		f.expect(fVerdict)
-		f.send(fSummary, uint8(1), uint64(2), 1, 1, uint64(10), uint64(4), 0.5, uint64(2), bytes.Repeat([]byte{1}, 12), uint8AndMore{9, 2})
+		f.send(fSummary, uint8(1), uint64(2), uint64(4096), 1, 1, uint64(10), uint64(4), 2.0, 0.5, bytes.Repeat([]byte{1}, 12), uint8AndMore{9, 2},
+			[]byte{}, 1, []byte{}, uint64(10), 0.5, uint64(2))
 		f.send(fBye)
 		fmt.Println("the application's own words")
 		os.Exit(3)
@@ -207,13 +208,13 @@ var scripts = map[string]func(){
 	"unknown count": func() {
 		f := dial()
 		f.hello()
-		f.send(fSummary, uint8(0), uint64(0), 1, 77, uint64(1), uint64(0), 0.0, uint64(0), []byte{}, uint8(0))
+		f.send(fSummary, uint8(0), uint64(0), uint64(0), 1, 77, uint64(1), uint64(0), 0.0, 0.0, []byte{}, uint8(0), []byte{}, 0)
 		f.gone()
 	},
 	"outside": func() { // a parameter outside of the arguments
 		f := dial()
 		f.hello()
-		f.send(fLaunch, 1, 0, 0, "k", 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 1, uint64(1), 1, 100, 8, []byte{1}, []byte{1}, uint8(0), 0, "", uint8(0), uint64(0), uint64(0))
+		f.send(fLaunch, 1, 0, 0, "k", 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 1, uint64(1), 1, 100, 8, []byte{1}, []byte{1}, uint8(0), []byte{}, 0, "", uint8(0), uint64(0), uint64(0))
 		f.gone()
 	},
 	"leaves": func() { f := tuned(); f.expect(fGolden); f.c.Close() },
@@ -448,7 +449,7 @@ func TestLeftAlone(t *testing.T) {
 func TestBadAgents(t *testing.T) {
 	for script, want := range map[string]string{
 		"nothing":       "",
-		"protocol":      "the agent speaks protocol 4, not 3",
+		"protocol":      "the agent speaks protocol 5, not 4",
 		"garbage":       "no greeting",
 		"garbage later": "no frame",
 		"short":         "shorter than its fields",
@@ -641,7 +642,7 @@ func FuzzConversation(f *testing.F) {
 	ready := append(binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, 1), 64), make([]byte, 9)...)
 	golden := make([]byte, 4+8+8)
 	f.Add(conversation(fDevice, device.b, fModule, cubin.b, fLaunch, launch.b, fReady, ready, fOK, golden, fOK, make([]byte, 4+7*4), fOK, make([]byte, 24),
-		fOK, make([]byte, 1+8+4+8*8), fOK, []byte{}, fOK, []byte{}, fSummary, make([]byte, 13), fBye, []byte{}))
+		fOK, make([]byte, 1+8+4+8*8), fOK, []byte{}, fOK, []byte{}, fSummary, make([]byte, 21), fBye, []byte{}))
 	f.Add(conversation(fDevice, device.b, fModule, cubin.b, fLaunch, launch.b, fReady, ready, fHung, []byte{}))
 	f.Add(conversation(fNote, []byte{1, 0, 0, 0, 'x'}, fLaunch, launch.b, fRefused, []byte{0, 0, 0, 0}))
 	dir := f.TempDir()

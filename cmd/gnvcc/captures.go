@@ -60,7 +60,7 @@ func printCaptures(w io.Writer, s *capture.Store) error {
 		if i == 0 {
 			fmt.Fprintln(t, "id\tkernel\tgrid x block\tlaunch\tof\ttime\tmemory\tdevice\tmade")
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%.3g s\t%.1f MiB\t%s\t%s\n", m.ID, policy.ShortName(m.Kernel), policy.Shape{Grid: m.Grid, Block: m.Block, Dynamic: m.Dynamic},
+		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%.3g s\t%.1f MiB\t%s\t%s\n", m.ID, policy.ShortName(m.Kernel), policy.Shape{Grid: m.Grid, Block: m.Block, Dynamic: m.Dynamic, Set: m.Use.Set},
 			m.Nth, m.Use.Count, m.Weight(), float64(m.Filled)/(1<<20), m.Device, m.Made.Local().Format(time.DateTime))
 	}
 	if err := t.Flush(); err != nil {

@@ -80,7 +80,7 @@ func profiles(args []string, show, asJSON bool) int {
 	if err != nil {
 		return complain("profile", err)
 	}
-	if len(seen) == 0 {
+	if len(seen.Seen) == 0 {
 		fmt.Fprintln(os.Stderr, "gnvcc: the program launched no kernel, or uses no GPU")
 		return exit.Code
 	}

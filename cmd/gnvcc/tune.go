@@ -269,7 +269,7 @@ func tuneRun(signals *relay, o policy.Options, argv, controls []string, then end
 		exit, err = profile.Run(context.Background(), run, tuner)
 		signals.programEnded()
 	} else {
-		o.Crashes = mostRuns - 1
+		o.Crashes, o.Full = mostRuns-1, mostFull
 		tuner = search.NewTuner(signals.rest, o, compiler, book, memos{store}, progress)
 		var w *twin
 		if w, err = newTwin(ctx, store, toolkit.Dir(), run, then.budget); err == nil {

@@ -26,6 +26,7 @@ const (
 	smallest  = 0.01            // share of the run's time below which a kernel is not searched
 	least     = 2 * time.Second // what a search gets at least
 	mostRuns  = 6               // processes for one capture: each crash of a candidate takes one
+	mostFull  = 8               // configurations of one kernel that are searched in full, if the budget reaches
 	mostAnew  = 3               // searches after varied data refused a winner
 	variation = 8               // kinds of varied data (profile/replay/source/vary.c)
 )
@@ -62,20 +63,21 @@ func newTwin(ctx context.Context, store *cache.Store, root string, run profile.O
 }
 
 // observe runs the program, with captures where wanted allows.
-func (w *twin) observe(wanted func(*profile.Launch) error) (profile.Exit, []capture.Seen, error) {
+func (w *twin) observe(wanted func(*profile.Launch) error) (profile.Exit, capture.Run, error) {
 	run := w.run
 	dir := filepath.Join(run.Scratch, "captures")
 	if err := os.Mkdir(dir, 0o700); err != nil {
-		return profile.Exit{}, nil, fmt.Errorf("making a folder for captures: %w", err)
+		return profile.Exit{}, capture.Run{}, fmt.Errorf("making a folder for captures: %w", err)
 	}
-	c := capture.NewCollector(w.store, w.limits, dir, wanted, nil)
+	known, _ := w.store.Profile(absolute(run.Argv[0])) // none is no trouble
+	c := capture.NewCollector(w.store, w.limits, dir, wanted, known)
 	run.Observe = true
 	exit, err := profile.Run(context.Background(), run, c)
-	seen, notes := c.Finish()
-	for _, n := range notes {
+	seen := c.Finish()
+	for _, n := range seen.Notes {
 		w.run.Log("%s", n)
 	}
-	if err == nil && len(seen) > 0 {
+	if err == nil && len(seen.Seen) > 0 {
 		if _, e := w.store.Observed(absolute(run.Argv[0]), seen); e != nil {
 			w.run.Log("%v", e)
 		}
@@ -89,7 +91,7 @@ func (w *twin) tune(signals *relay, o policy.Options, again bool, wanted func(*p
 		signals.programEnded()
 		return profile.Exit{}, w.again(signals.rest, o)
 	}
-	exit, seen, err := w.observe(wanted)
+	exit, run, err := w.observe(wanted)
 	signals.programEnded()
 	if err != nil {
 		return exit, err
@@ -97,19 +99,29 @@ func (w *twin) tune(signals *relay, o policy.Options, again bool, wanted func(*p
 	var total float64
 	var list []*capture.Manifest
 	all := profile.Summary{Whole: true}
-	for _, s := range seen {
-		all.Kernels = append(all.Kernels, s.Profile())
+	for _, s := range run.Seen {
 		total += s.Use.Seconds
+	}
+	for _, s := range run.Seen {
+		p := s.Profile()
+		all.Kernels = append(all.Kernels, p)
 		list = append(list, s.Captures...)
-		if len(s.Captures) == 0 && s.Why != "" {
-			w.tuner.LeftAlone(s.Launch, s.Why)
+		if len(s.Captures) > 0 {
+			continue
+		}
+		why := s.Why
+		if share := s.Use.Seconds / max(total, 1e-12); why == "" && share >= smallest {
+			why = fmt.Sprintf("no launch of it was captured, though it takes %.0f %% of the time: a second run is needed", 100*share)
+		}
+		if why != "" {
+			w.tuner.LeftAlone(p.Launch, why)
 		}
 	}
 	w.tuner.End(&profile.Process{}, all) // counts of all launches, also of those that were not captured
 	sort.SliceStable(list, func(i, j int) bool { return list[i].Weight() > list[j].Weight() })
 	list, shares := w.heaviest(list, total)
-	if len(seen) > 0 {
-		w.say("%s", observed(seen, total))
+	if len(run.Seen) > 0 {
+		w.say("%s", observed(run.Seen, total))
 	}
 	if signals.asked() != 0 {
 		w.say("interrupted: %d launches are captured, gnvcc replay searches on them", len(list))
@@ -201,7 +213,7 @@ func (w *twin) search(ctx context.Context, list []*capture.Manifest, shares []fl
 
 // one searches on one capture, and checks what won on varied data.
 func (w *twin) one(ctx context.Context, m *capture.Manifest) {
-	is := search.Captured{Cubin: m.Cubin, Kernel: m.Kernel, Shape: policy.Shape{Grid: m.Grid, Block: m.Block, Dynamic: m.Dynamic}}
+	is := search.Captured{Cubin: m.Cubin, Kernel: m.Kernel, Shape: policy.Shape{Grid: m.Grid, Block: m.Block, Dynamic: m.Dynamic, Set: m.Use.Set}}
 	for anew := 0; anew < mostAnew; anew++ {
 		if !w.replay(ctx, m, anew == 0) || !w.tuner.Decided(is) {
 			return

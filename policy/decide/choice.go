@@ -40,7 +40,7 @@ func (t *Run) eligible(k *Findings) []choice {
 				break
 			}
 			better = better || t.Options.Rule.Better(f.Ratio)
-			w := float64(max(c.Count, 1)) * f.Before.Median
+			w := c.weightOf(f.Before.Median)
 			ch.total += w
 			ch.saved += w * (1 - c.expected(&k.Kernel, tr))
 		}
@@ -133,6 +133,17 @@ func (c *Config) expected(k *policy.Kernel, tr *policy.Trial) float64 {
 	}
 	held := float64(c.Count-min(c.Varied, c.Count)) / float64(c.Count)
 	return held*ratio + (1-held)*plain
+}
+
+// weight is the time of all launches of a configuration with the default, ns: as the program took it, where that was seen, since a replay need not
+// take the same; of what was seen of one configuration, all is seen so.
+func (c *Config) weight() float64 { return c.weightOf(c.Before.Median) }
+
+func (c *Config) weightOf(ns float64) float64 {
+	if c.Seconds > 0 {
+		return c.Seconds * 1e9
+	}
+	return float64(max(c.Count, 1)) * math.Max(ns, 1)
 }
 
 // choose returns the best choice with just these flags, nil if there is none.

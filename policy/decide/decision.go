@@ -3,7 +3,6 @@ package decide
 import (
 	"fmt"
 	"maps"
-	"math"
 	"sort"
 	"strings"
 
@@ -48,7 +47,7 @@ func (t *Run) decide(k *Findings, choices []choice, flags string) *cache.Decisio
 		if c.Note != "" {
 			d.Evidence.Note = strings.TrimPrefix(d.Evidence.Note+"; "+c.Note, "; ")
 		}
-		l := cache.Launch{Grid: c.Shape.Grid, Block: c.Shape.Block, Dynamic: c.Shape.Dynamic, Count: c.Count, Before: c.Before, After: c.Before, Exhaustive: c.Book.Exhaustive}
+		l := cache.Launch{Grid: c.Shape.Grid, Block: c.Shape.Block, Dynamic: c.Shape.Dynamic, Set: c.Shape.Set, Count: c.Count, Seconds: c.Seconds, Before: c.Before, After: c.Before, Exhaustive: c.Book.Exhaustive}
 		if c.Book.Cost != (cache.Cost{}) {
 			l.Cost = &c.Book.Cost
 		}
@@ -173,7 +172,7 @@ func tried(configs []*Config, chosen string) []cache.Trial {
 	sums := map[string]*sum{}
 	var order []string
 	for _, c := range configs {
-		w := float64(max(c.Count, 1)) * math.Max(c.Before.Median, 1)
+		w := c.weight()
 		for _, tr := range c.Book.Trials {
 			s := sums[tr.Text]
 			if s == nil {
@@ -222,7 +221,7 @@ func curveOf(configs []*Config) []cache.Degree {
 	var out []cache.Degree
 	most := -1.0
 	for _, c := range configs {
-		if w := float64(max(c.Count, 1)) * c.Before.Median; len(c.Book.Curve) > 0 && w > most {
+		if w := c.weight(); len(c.Book.Curve) > 0 && w > most {
 			out, most = c.Book.Curve, w
 		}
 	}

@@ -43,6 +43,7 @@ type Config struct {
 	Phase   Phase
 	Count   int
 	Varied  int
+	Seconds float64           // that its launches took in the program; 0: not known
 	Note    string            // for people
 	Random  policy.Error      // by which the kernel's own results differ from run to run
 	Untried map[string]string // levers with nothing to try, and why
@@ -91,6 +92,18 @@ func (k *Findings) at(shape policy.Shape) *Config {
 		}
 	}
 	return nil
+}
+
+// divided tells whether this run divides a configuration otherwise than an earlier one did: by sets of values, by others, or no longer. What was
+// measured on the whole of it then stands for nobody.
+func (k *Findings) divided(shape policy.Shape) bool {
+	whole := shape
+	for _, c := range k.Configs {
+		if whole.Set = c.Shape.Set; c.Shape == whole && (whole.Set == "") != (shape.Set == "") && c.Searched() {
+			return true
+		}
+	}
+	return false
 }
 
 // Searched counts the configurations that were searched.
@@ -162,11 +175,11 @@ func (k *Findings) earlier(t *Run) []*Config {
 	}
 	var out []*Config
 	for _, l := range k.Past.Evidence.Launches {
-		shape := policy.Shape{Grid: l.Grid, Block: l.Block, Dynamic: l.Dynamic}
-		if c := k.at(shape); c != nil && c.Searched() {
+		shape := policy.Shape{Grid: l.Grid, Block: l.Block, Dynamic: l.Dynamic, Set: l.Set}
+		if c := k.at(shape); c != nil && c.Searched() || k.divided(shape) {
 			continue
 		}
-		c := &Config{Shape: shape, Count: l.Count, Before: l.Before, Phase: Searched}
+		c := &Config{Shape: shape, Count: l.Count, Seconds: l.Seconds, Before: l.Before, Phase: Searched}
 		if c.Book = Read(t.Memory, Key(k.Identity, k.Device, shape, t.Options.Leave()), k.Identity); len(c.Book.Trials) > 0 {
 			out = append(out, c)
 		}

@@ -26,7 +26,11 @@ type Notebook struct {
 // driver's version is not part: it schedules nothing within a kernel; a trial is compared anew before it is adopted
 // anyway.
 func Key(identity, device string, s policy.Shape, leave string) string {
-	return cache.Hash([]byte(fmt.Sprintf("notebook 1\n%s\n%s\n%v %v %d\n%s", identity, device, s.Grid, s.Block, s.Dynamic, leave)))
+	text := fmt.Sprintf("notebook 1\n%s\n%s\n%v %v %d\n%s", identity, device, s.Grid, s.Block, s.Dynamic, leave)
+	if s.Set != "" {
+		text += "\nset " + s.Set
+	}
+	return cache.Hash([]byte(text))
 }
 
 // Read gives an empty one where there is none, or one that doesn't say whose it is.

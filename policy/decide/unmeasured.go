@@ -37,7 +37,7 @@ func (k *Findings) unmeasured() []*Config {
 func (k *Findings) blind(r recipe.Recipe, configs []*Config) string {
 	seen, unseen := 0.0, 0.0
 	for _, c := range configs {
-		seen += float64(max(c.Count, 1)) * c.Before.Median
+		seen += c.weight()
 	}
 	var worst *Config
 	most := 0.0
@@ -45,7 +45,7 @@ func (k *Findings) blind(r recipe.Recipe, configs []*Config) string {
 		if c.Count == 0 || c.avoids(&k.Kernel, r) {
 			continue
 		}
-		t := float64(c.Count) * c.guess(configs)
+		t := c.weightOf(c.guess(configs))
 		if unseen += t; t > most {
 			worst, most = c, t
 		}

@@ -53,7 +53,7 @@ func Explain(w io.Writer, e Entry) {
 		t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 		fmt.Fprintln(t, "  grid x block\tlaunches\tbefore\tafter\tspeed-up\tchecked\tthe same in all launches")
 		for _, l := range d.Evidence.Launches {
-			s := policy.Shape{Grid: l.Grid, Block: l.Block, Dynamic: l.Dynamic}
+			s := policy.Shape{Grid: l.Grid, Block: l.Block, Dynamic: l.Dynamic, Set: l.Set}
 			up := "-"
 			if l.After.Median > 0 {
 				up = fmt.Sprintf("%.2fx", l.Before.Median/l.After.Median)

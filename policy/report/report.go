@@ -121,7 +121,7 @@ func occupancy(target string, b cache.Build, l cache.Launch) float64 {
 	if !ok {
 		return 0
 	}
-	s := policy.Shape{Grid: l.Grid, Block: l.Block, Dynamic: l.Dynamic}
+	s := policy.Shape{Grid: l.Grid, Block: l.Block, Dynamic: l.Dynamic, Set: l.Set}
 	return d.Fraction(d.Occupancy(b.Registers, s.Sim(b)))
 }
 

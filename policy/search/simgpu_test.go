@@ -280,6 +280,7 @@ type appLaunch struct {
 	n      int32 // its argument
 	alone  string
 	module string
+	takes  float64 // seconds, as the program's profile has it; 0: it has none
 }
 
 // times repeats a launch.
@@ -317,6 +318,7 @@ func (g *simGPU) runWith(c policy.Compiler, o policy.Options, a app) ([]decide.R
 	seen := map[key]*profile.Launch{}
 	next := map[key]int{}
 	varied := map[key]int{}
+	took := map[key]float64{}
 	whole := true
 	for n, l := range a.launches {
 		id := key{l.kernel, l.shape}
@@ -330,7 +332,7 @@ func (g *simGPU) runWith(c policy.Compiler, o policy.Options, a app) ([]decide.R
 			}
 			k := g.kernels[l.kernel]
 			applied, _ := recipe.Parse(k.Applied)
-			p = &profile.Launch{Process: process, Device: simDevice, Kernel: l.kernel, Cubin: module, Grid: l.shape.Grid, Block: l.shape.Block, Dynamic: l.shape.Dynamic,
+			p = &profile.Launch{Process: process, Device: simDevice, Kernel: l.kernel, Cubin: module, Grid: l.shape.Grid, Block: l.shape.Block, Dynamic: l.shape.Dynamic, Set: l.shape.Set,
 				Attributes: profile.Attributes{Registers: k.registers(applied), MaxThreads: min(k.MaxThreads, 65536/((k.registers(applied)+7)/8*8)/128*128)},
 				Params: []profile.Param{
 					{Offset: 0, Size: 8, Value: []byte{0, 1, 0, 0, 1, 0, 0, 0}, Same: []byte{1, 1, 1, 1, 1, 1, 1, 1}, Align: 8},
@@ -338,6 +340,7 @@ func (g *simGPU) runWith(c policy.Compiler, o policy.Options, a app) ([]decide.R
 			seen[id] = p
 		}
 		p.Count++
+		took[id] += l.takes
 		time.Sleep(g.between)
 		p.LeaveAlone = l.alone
 		same := true
@@ -370,7 +373,7 @@ func (g *simGPU) runWith(c policy.Compiler, o policy.Options, a app) ([]decide.R
 	}
 	summary := profile.Summary{Whole: whole}
 	for id, p := range seen {
-		summary.Kernels = append(summary.Kernels, profile.Seen{Launch: p, Varied: varied[id]})
+		summary.Kernels = append(summary.Kernels, profile.Seen{Launch: p, Varied: varied[id], Seconds: took[id]})
 	}
 	tuner.End(process, summary)
 	results, err := tuner.Finish()

@@ -77,7 +77,7 @@ func (c *config) searchable(o *policy.Options) bool { return c.left(o) > o.Budge
 
 // config returns the configuration of a launch.
 func (k *kernel) config(l *profile.Launch, t *Tuner) *config {
-	shape := shapeOf(l)
+	shape := policy.ShapeOf(l)
 	if c := k.configs[shape]; c != nil {
 		return c
 	}

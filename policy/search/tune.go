@@ -225,6 +225,7 @@ func (t *Tuner) End(p *profile.Process, s profile.Summary) {
 		c := k.config(seen.Launch, t)
 		c.Count += seen.Launch.Count
 		c.Varied += seen.Varied
+		c.Seconds += seen.Seconds
 		c.Launch = seen.Launch
 	}
 	if s.Graphs > 0 {
@@ -271,7 +272,7 @@ func (t *Tuner) kernel(l *profile.Launch) *kernel {
 		} else {
 			t.order = append(t.order, k)
 			if k.Alone != "" {
-				t.progress.Alone(&k.Kernel, shapeOf(l), k.Alone)
+				t.progress.Alone(&k.Kernel, policy.ShapeOf(l), k.Alone)
 			}
 		}
 	}
@@ -285,10 +286,6 @@ func deviceOfLaunch(l *profile.Launch) string {
 		return ""
 	}
 	return l.Device.Name
-}
-
-func shapeOf(l *profile.Launch) policy.Shape {
-	return policy.Shape{Grid: l.Grid, Block: l.Block, Dynamic: l.Dynamic}
 }
 
 // Finish ends the run: it settles every kernel and hands the decisions to the sink. Results come in order of first launch.

@@ -17,49 +17,51 @@ type Collector struct {
 	store  *Store
 	limits Limits
 	wanted func(*profile.Launch) error // why a kernel is of no use; nil: all are
-	log    func(string)
-	dir    string // of the agent's files
+	dir    string                      // of the agent's files
 	now    func() time.Time
 
-	mu     sync.Mutex
-	shapes map[string]*shape
-	order  []*shape
-	taken  int64 // bytes
-	notes  []string
-	room   chan struct{} // of packers
-	pack   sync.WaitGroup
+	mu      sync.Mutex
+	shapes  map[string]*shape
+	order   []*shape
+	taken   int64         // bytes
+	stood   time.Duration // that the program stood still for captures
+	begun   time.Time
+	known   map[string]weight // of earlier runs, by configuration
+	peak    int64
+	stopped bool // no launch is captured any more
+	notes   []string
+	room    chan struct{} // of packers
+	pack    sync.WaitGroup
 }
 
 // A shape is a configuration of a kernel: grid, block and dynamic shared memory.
 type shape struct {
 	launch   *profile.Launch
 	why      string // not captured so far, because
-	captures []*Manifest
-	values   [][]byte // the arguments of what was captured
-	again    int
+	captures []*taken
 	tries    int
-	next     *pending
-	use      Use
+	next     *taken
+	seconds  float64 // on the device, of processes that live, as of the last question
+	use      Use     // of processes that have ended
+	sets     profile.Sets
+	watched  float64
+	beside   float64
 }
 
-type pending struct {
+// taken is a capture, or one that is on its way.
+type taken struct {
+	m      *Manifest
+	values []byte // of its launch, as sets have them
+	nth    int    // launch of its configuration
 	path   string
-	values []byte
-	nth    int
 }
 
-const (
-	mostSets  = 3  // captures of one configuration: an early one, and others with other values
-	late      = 32 // the last of them is not taken before this launch
-	mostTries = 6  // captures that were given up, after which a configuration is let be
-)
-
-// NewCollector makes a collector; dir is a folder for files that are on their way into the store.
-func NewCollector(s *Store, l Limits, dir string, wanted func(*profile.Launch) error, log func(string)) *Collector {
-	if log == nil {
-		log = func(string) {}
-	}
-	return &Collector{store: s, limits: l, wanted: wanted, log: log, dir: dir, now: time.Now, shapes: map[string]*shape{}, room: make(chan struct{}, 2)}
+// NewCollector makes a collector; dir is a folder for files that are on their way into the store. known is what earlier runs of the program
+// have shown, nil: nothing.
+func NewCollector(s *Store, l Limits, dir string, wanted func(*profile.Launch) error, known *Profile) *Collector {
+	c := &Collector{store: s, limits: l, wanted: wanted, dir: dir, now: time.Now, shapes: map[string]*shape{}, room: make(chan struct{}, 2)}
+	c.known, c.begun = known.weights(), c.now()
+	return c
 }
 
 var _ profile.Capturer = (*Collector)(nil)
@@ -73,17 +75,6 @@ func (c *Collector) shape(l *profile.Launch) *shape {
 		c.order = append(c.order, s)
 	}
 	return s
-}
-
-// arguments are a launch's, without what differs from process to process: addresses.
-func arguments(l *profile.Launch) []byte {
-	var out []byte
-	for _, p := range l.Params {
-		if p.Size != 8 {
-			out = append(out, p.Value...)
-		}
-	}
-	return out
 }
 
 // Start is profile's.
@@ -101,26 +92,25 @@ func (c *Collector) Launch(l *profile.Launch) profile.Verdict {
 			return profile.Verdict{}
 		}
 	}
+	if l.SoFar != nil {
+		s.seconds = l.SoFar.Seconds
+	}
 	if l.NotElsewhere != "" {
 		s.refuse(l.NotElsewhere)
-		return s.later()
+		return later(l)
 	}
-	if len(s.captures) >= mostSets || s.tries >= mostTries {
+	if len(s.captures) >= mostCaptures || s.tries >= mostTries || c.stopped {
 		return profile.Verdict{}
 	}
-	if len(s.captures) == mostSets-1 && l.Count < late {
-		return s.later()
-	}
-	values := arguments(l)
-	if slices.ContainsFunc(s.values, func(v []byte) bool { return slices.Equal(v, values) }) {
-		return s.later()
+	if !c.due(s, l) {
+		return later(l)
 	}
 	left := min(c.limits.Launch, c.limits.Run-c.taken)
 	if left <= 0 {
 		s.refuse(fmt.Sprintf("captures of this run have %d MiB already", c.taken>>20))
 		return profile.Verdict{}
 	}
-	s.next = &pending{path: filepath.Join(c.dir, fmt.Sprintf("%d-%d-%d", l.Process.PID, len(c.order), c.now().UnixNano())), values: values, nth: l.Count}
+	s.next = &taken{path: filepath.Join(c.dir, fmt.Sprintf("%d-%d-%d", l.Process.PID, len(c.order), c.now().UnixNano())), values: l.Values, nth: l.Count}
 	return profile.Verdict{Capture: s.next.path, Limit: left}
 }
 
@@ -131,10 +121,10 @@ func (s *shape) refuse(why string) {
 	}
 }
 
-// later asks again after 1, 2, 4, ... more launches.
-func (s *shape) later() profile.Verdict {
-	s.again = max(1, 2*s.again)
-	return profile.Verdict{Again: s.again}
+// later asks again when there were twice as many launches with these values.
+func later(l *profile.Launch) profile.Verdict {
+	n, _ := setOf(l)
+	return profile.Verdict{Again: max(1, n)}
 }
 
 // Tune is profile's; a collector never asks for a session.
@@ -149,7 +139,7 @@ func (c *Collector) LeftAlone(l *profile.Launch, reason string) profile.Verdict 
 	s := c.shape(l)
 	s.tries++
 	s.refuse(reason)
-	return s.later()
+	return later(l)
 }
 
 // Captured is profile's: the agent has written the file.
@@ -167,39 +157,40 @@ func (c *Collector) Captured(l *profile.Launch, got profile.Captured) profile.Ve
 		return profile.Verdict{}
 	}
 	c.taken += got.Bytes
-	s.values = append(s.values, next.values)
+	c.stood += got.Before + got.After
 	m := &Manifest{Made: c.now(), Program: l.Process.Program, Driver: l.Process.Driver, Device: l.Device.Name, UUID: l.Device.UUID,
 		Major: l.Device.Major, Minor: l.Device.Minor, Kernel: l.Kernel, Cubin: l.Cubin, Grid: l.Grid, Block: l.Block, Dynamic: l.Dynamic,
 		Nth: next.nth, Stood: (got.Before + got.After).Seconds()}
-	s.captures = append(s.captures, m)
+	next.m = m
+	s.captures = append(s.captures, next)
 	s.why = ""
 	c.pack.Add(1)
 	code, err := os.ReadFile(l.CubinPath) // now: it goes with the run
-	go c.keep(s, m, next.path, code, err)
-	return s.later()
+	go c.keep(s, next, code, err)
+	return later(l)
 }
 
 // keep packs a file into the store, while the program runs on.
-func (c *Collector) keep(s *shape, m *Manifest, path string, code []byte, err error) {
+func (c *Collector) keep(s *shape, x *taken, code []byte, err error) {
 	defer c.pack.Done()
 	c.room <- struct{}{}
 	defer func() { <-c.room }()
-	defer os.Remove(path)
+	defer os.Remove(x.path)
 	var packed *Manifest
 	if err == nil {
 		var f *os.File
-		if f, err = os.Open(path); err == nil {
-			packed, err = c.store.Pack(f, code, *m)
+		if f, err = os.Open(x.path); err == nil {
+			packed, err = c.store.Pack(f, code, *x.m)
 			f.Close()
 		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err == nil {
-		*m = *packed
+		x.m = packed
 		return
 	}
-	s.captures = slices.DeleteFunc(s.captures, func(o *Manifest) bool { return o == m })
+	s.captures = slices.DeleteFunc(s.captures, func(o *taken) bool { return o == x })
 	s.refuse(fmt.Sprintf("the capture could not be kept: %v", err))
 }
 
@@ -217,7 +208,11 @@ func (c *Collector) End(p *profile.Process, sum profile.Summary) {
 			u = s.use.join(u)
 		}
 		s.use = u
+		s.seconds = 0
+		s.sets = s.sets.Join(seen.Sets)
+		s.watched, s.beside = s.watched+seen.Watched, s.beside+seen.Beside
 	}
+	c.peak = max(c.peak, sum.Peak)
 	if sum.Graphs > 0 {
 		c.notes = append(c.notes, fmt.Sprintf("%d launches of graphs: their kernels are not seen one by one", sum.Graphs))
 	}
@@ -247,51 +242,4 @@ func (u Use) join(o Use) Use {
 		u.Params[i].Same = same
 	}
 	return u
-}
-
-// A Seen is a configuration of the run: what it took, and its captures or why there are none.
-type Seen struct {
-	Launch   *profile.Launch // the last one that was asked about
-	Use      Use
-	Captures []*Manifest
-	Why      string
-}
-
-// Profile gives it as the agent's end would have told it.
-func (s Seen) Profile() profile.Seen {
-	l := *s.Launch
-	l.Params = slices.Clone(l.Params)
-	all := s.Use
-	all.Sets = 1
-	all.Apply(&l)
-	return profile.Seen{Launch: &l, Varied: s.Use.Varied, Seconds: s.Use.Seconds, Sampled: s.Use.Sampled}
-}
-
-// Finish waits until everything is in the store, and gives what was seen, the heaviest first.
-func (c *Collector) Finish() ([]Seen, []string) {
-	c.pack.Wait()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var out []Seen
-	for _, s := range c.order {
-		l := s.launch
-		s.use.Sets = len(s.captures)
-		for _, m := range s.captures {
-			m.Use = s.use
-			if err := c.store.Keep(m); err != nil {
-				c.notes = append(c.notes, err.Error())
-			}
-		}
-		out = append(out, Seen{l, s.use, slices.Clone(s.captures), s.why})
-	}
-	slices.SortStableFunc(out, func(a, b Seen) int {
-		switch {
-		case a.Use.Seconds > b.Use.Seconds:
-			return -1
-		case a.Use.Seconds < b.Use.Seconds:
-			return 1
-		}
-		return b.Use.Count - a.Use.Count
-	})
-	return out, c.notes
 }

@@ -77,11 +77,12 @@ type After struct {
 
 // Use is what the whole run did with the launch's configuration: what a search may take for constant, and what it weighs.
 type Use struct {
+	Set     string  `json:"set,omitempty"`    // of values, where the configuration's launches have several; all of this is about that set alone
 	Count   int     `json:"count"`            // launches of the configuration
 	Varied  int     `json:"varied,omitempty"` // of them, those with other arguments than the first
 	Seconds float64 `json:"seconds"`          // on the device, all of them; estimated from samples
 	Sampled int     `json:"sampled"`          // launches that were timed
-	Sets    int     `json:"sets"`             // captures of this configuration: the weight is theirs together
+	Sets    int     `json:"sets"`             // captures of the same: the weight is theirs together
 	Params  []Param `json:"params,omitempty"`
 }
 
@@ -111,7 +112,7 @@ func (m *Manifest) Weight() float64 {
 
 // Apply gives a launch of the replayer what is known of the program's own. Captures of one configuration share its count.
 func (u Use) Apply(l *profile.Launch) {
-	l.Count = max(u.Count/max(u.Sets, 1), 1)
+	l.Count, l.Set = max(u.Count/max(u.Sets, 1), 1), u.Set
 	for i := range l.Params {
 		if i < len(u.Params) && len(u.Params[i].Same) == len(l.Params[i].Value) {
 			l.Params[i].Same, l.Params[i].Align = u.Params[i].Same, u.Params[i].Align

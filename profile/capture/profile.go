@@ -10,7 +10,12 @@ import (
 	"path/filepath"
 	"sort"
 	"time"
+
+	"gnvcc/profile"
 )
+
+// profileVersion is that of profiles; others are begun anew.
+const profileVersion = 2
 
 // A Profile is what runs of a program did on the GPU, summed over all runs that were observed.
 type Profile struct {
@@ -19,6 +24,7 @@ type Profile struct {
 	Runs    int       `json:"runs"`
 	Last    time.Time `json:"last"`
 	Device  string    `json:"device"`
+	Peak    int64     `json:"peak"`    // device memory, bytes, the most at a time
 	Seconds float64   `json:"seconds"` // on the device, estimated from samples
 	Shapes  []Line    `json:"shapes"`  // the heaviest first
 }
@@ -35,9 +41,30 @@ type Line struct {
 	Sampled int     `json:"sampled"`
 	Seconds float64 `json:"seconds"`
 	Why     string  `json:"why,omitempty"` // it was not captured, because
+
+	// Of Watched seconds of launches that were timed in a row, another stream's launch ran beside Beside.
+	Watched float64      `json:"watched"`
+	Beside  float64      `json:"beside"`
+	Params  []Span       `json:"params,omitempty"` // where the arguments lie in the sets' values
+	Sets    profile.Sets `json:"sets"`             // of argument values
+
+	device string
+}
+
+// A Span is an argument's place, bytes.
+type Span struct {
+	Offset int `json:"offset"`
+	Size   int `json:"size"`
 }
 
 func (l Line) key() string { return fmt.Sprint(l.Cubin, l.Kernel, l.Grid, l.Block, l.Dynamic) }
+
+// add adds what another run did with the configuration.
+func (l *Line) add(n Line) {
+	l.Count, l.Varied, l.Sampled, l.Seconds = l.Count+n.Count, l.Varied+n.Varied, l.Sampled+n.Sampled, l.Seconds+n.Seconds
+	l.Watched, l.Beside, l.Why = l.Watched+n.Watched, l.Beside+n.Beside, n.Why
+	l.Sets, l.Params = l.Sets.Join(n.Sets), n.Params
+}
 
 func (s *Store) profilePath(program string) string {
 	sum := sha256.Sum256([]byte(program))
@@ -51,35 +78,32 @@ func (s *Store) Profile(program string) (*Profile, error) {
 		return nil, fmt.Errorf("reading the profile of %s: %w", program, err)
 	}
 	var p Profile
-	if err := json.Unmarshal(text, &p); err != nil || p.Version != version {
+	if err := json.Unmarshal(text, &p); err != nil || p.Version != profileVersion {
 		return nil, fmt.Errorf("reading the profile of %s: it is of another version, or damaged", program)
 	}
 	return &p, nil
 }
 
 // Observed adds a run to a program's profile, and gives the whole.
-func (s *Store) Observed(program string, seen []Seen) (*Profile, error) {
+func (s *Store) Observed(program string, run Run) (*Profile, error) {
 	p, err := s.Profile(program)
 	if err != nil { // none yet, or one that can't be read: begin anew
-		p = &Profile{Version: version, Program: program}
+		p = &Profile{Version: profileVersion, Program: program}
 	}
 	p.Runs++
 	p.Last = time.Now()
+	p.Peak = max(p.Peak, run.Peak)
 	at := map[string]int{}
 	for i, l := range p.Shapes {
 		at[l.key()] = i
 	}
-	for _, x := range seen {
-		l := x.Launch
-		n := Line{Kernel: l.Kernel, Cubin: l.Cubin, Grid: l.Grid, Block: l.Block, Dynamic: l.Dynamic,
-			Count: x.Use.Count, Varied: x.Use.Varied, Sampled: x.Use.Sampled, Seconds: x.Use.Seconds, Why: x.Why}
-		if l.Device != nil {
-			p.Device = l.Device.Name
+	for _, n := range run.Lines {
+		if n.device != "" {
+			p.Device = n.device
 		}
 		p.Seconds += n.Seconds
 		if i, ok := at[n.key()]; ok {
-			old := &p.Shapes[i]
-			old.Count, old.Varied, old.Sampled, old.Seconds, old.Why = old.Count+n.Count, old.Varied+n.Varied, old.Sampled+n.Sampled, old.Seconds+n.Seconds, n.Why
+			p.Shapes[i].add(n)
 			continue
 		}
 		at[n.key()] = len(p.Shapes)
@@ -102,7 +126,7 @@ func (s *Store) Profiles() []*Profile {
 	var out []*Profile
 	for _, f := range files {
 		var p Profile
-		if text, err := os.ReadFile(f); err == nil && json.Unmarshal(text, &p) == nil && p.Version == version {
+		if text, err := os.ReadFile(f); err == nil && json.Unmarshal(text, &p) == nil && p.Version == profileVersion {
 			out = append(out, &p)
 		}
 	}

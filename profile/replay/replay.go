@@ -154,6 +154,7 @@ func (w *only) Launch(l *profile.Launch) profile.Verdict {
 func (w *only) Tune(ctx context.Context, l *profile.Launch, s profile.Session) profile.Verdict {
 	if i := w.n - 2 - w.launches; i >= 0 {
 		if i < len(w.variations) {
+			w.m.Use.Apply(l)
 			w.vary(ctx, w.variations[i], l, s)
 		}
 	} else {

@@ -9,6 +9,7 @@
 //   region.c   saved memory: the copies, and putting them back
 //   compare.c  comparison on the device
 //   observe.c  times of some launches
+//   sets.c     launches of one configuration told apart by their arguments
 //   capture.c  a launch written to a file, to be repeated in another process
 //
 // The agent takes no decision. It runs on the application's threads only, inside CUPTI's callbacks, and touches nothing
@@ -25,7 +26,7 @@
 #include <stdint.h>
 
 // The protocol's version; profile/frame.go has the same number, and the same frame types.
-#define PROTOCOL 3
+#define PROTOCOL 4
 
 enum frame {
   // agent -> gnvcc
@@ -44,7 +45,7 @@ enum frame {
   FRAME_HUNG,        // the run did not end in its time
   FRAME_CAPTURED,    // str why it was given up ("": it was not), u64 bytes written, f64 seconds before the launch, f64 seconds from its return; answered by FRAME_VERDICT
   // gnvcc -> agent
-  // u8 0: go on, 1: tune, 2: capture; u64 again after n launches (0: never), u32 number of variables, each str name, u8 constant;
+  // u8 0: go on, 1: tune, 2: capture; u64 again after n launches with these values (0: never for this configuration), u32 number of variables, each str name, u8 constant;
   // for a capture str path, u64 most bytes
   FRAME_VERDICT = 64,
   FRAME_LOAD,         // str path, str entry ("": the kernel's name), u32 reserve bytes, u32 carveout % and one more (0: as seen) -> u32 candidate, attributes
@@ -132,6 +133,8 @@ void alloc_remove_range(uint64_t base, uint64_t size);
 void allocs_drop(CUcontext context);
 struct alloc *allocs_copy(size_t *n); // an array, allocated, sorted by address
 void allocs_total(uint64_t *n, uint64_t *bytes, uint64_t *managed, uint64_t *foreign);
+bool alloc_holds(uint64_t p); // one of them has this address, or ends there; slow
+uint64_t allocs_peak(void);   // the most bytes of the device's memory that there were at a time
 const char *kind_name(enum kind kind);
 extern atomic_int surfaces, peers; // live surface objects; contexts that may reach another GPU's memory
 
@@ -158,6 +161,7 @@ struct kernel {
   uint32_t count;            // of parameters
   uint32_t *offset, *size;
   uint32_t bytes;            // of all parameters
+  uint8_t *place;            // a word of arguments each: see normal() in launch.c
 };
 void kernel_cache(CUfunction f, uint32_t config);  // cuFuncSetCacheConfig was called
 uint32_t kernel_cache_of(const struct kernel *k);  // what it was told last; 255: it never was, or nobody knows
@@ -194,12 +198,16 @@ void capture_after(bool launched); // opens the gate and tells gnvcc
 
 struct shape;
 extern bool observing; // some launches are timed
-bool sample_wanted(uint64_t count);
-void sample_begin(struct shape *s, bool first, CUcontext context, CUstream stream);
+bool sample_wanted(uint64_t count); // of launches with the same values
+void sample_burst(void);            // the next launches are timed all, to see which run at a time
+// args: those of the launch that tell sets apart, words each; NULL where memory ran out.
+void sample_begin(struct shape *s, bool first, const uint32_t *args, uint32_t words, CUcontext context, CUstream stream);
 void sample_end(bool launched); // the launch has returned
 void samples_collect(void);     // takes the times that are there
 void samples_drop(CUcontext context);
-void shape_timed(struct shape *s, bool first, double seconds); // launch.c
+// launch.c
+void shape_timed(struct shape *s, bool first, const uint32_t *args, double seconds);
+void shape_watched(struct shape *s, double seconds, double beside); // of these, another stream's kernel ran beside it
 
 // ---- region.c
 

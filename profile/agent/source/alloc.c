@@ -7,10 +7,13 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct alloc *buckets[BUCKETS];
 static uint64_t count; // live ones
+static uint64_t device_bytes, device_peak; // of what takes the device's memory
 atomic_int surfaces, peers;
 
 // Allocations are aligned to 256 bytes at least, most to 512.
 static unsigned hash(uint64_t base) { return (unsigned)((base >> 8 ^ base >> 21) % BUCKETS); }
+
+static bool on_device(enum kind kind) { return kind == DEVICE || kind == ASYNC || kind == MAPPED || kind == MANAGED; }
 
 void alloc_add(uint64_t base, uint64_t size, enum kind kind, CUcontext context) {
   if (!base || !size) return;
@@ -25,12 +28,14 @@ void alloc_add(uint64_t base, uint64_t size, enum kind kind, CUcontext context) 
   a->next = *b;
   *b = a;
   count++;
+  if (on_device(kind) && (device_bytes += size) > device_peak) device_peak = device_bytes;
   pthread_mutex_unlock(&lock);
 }
 
 static void unlink_at(struct alloc **p) {
   struct alloc *a = *p;
   *p = a->next;
+  if (on_device(a->kind)) device_bytes -= a->size;
   free(a);
   count--;
 }
@@ -93,6 +98,22 @@ void allocs_total(uint64_t *n, uint64_t *bytes, uint64_t *managed, uint64_t *for
       *foreign += a->kind == FOREIGN;
     }
   pthread_mutex_unlock(&lock);
+}
+
+uint64_t allocs_peak(void) {
+  pthread_mutex_lock(&lock);
+  uint64_t peak = device_peak;
+  pthread_mutex_unlock(&lock);
+  return peak;
+}
+
+bool alloc_holds(uint64_t p) {
+  bool found = false;
+  pthread_mutex_lock(&lock);
+  for (int i = 0; i < BUCKETS && !found; i++)
+    for (struct alloc *a = buckets[i]; a && !found; a = a->next) found = p >= a->base && p <= a->base + a->size;
+  pthread_mutex_unlock(&lock);
+  return found;
 }
 
 const char *kind_name(enum kind kind) {

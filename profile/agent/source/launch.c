@@ -3,6 +3,7 @@
 // known and that nobody asks about, costs a hash lookup and a comparison of its arguments with the first ones.
 #define _GNU_SOURCE
 #include "agent.h"
+#include "sets.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,12 +20,14 @@ struct shape {
   struct kernel *kernel;
   unsigned grid[3], block[3], dynamic, flags;
   uint32_t id;
-  uint64_t count, again, varied; // again: ask at this count; 0: never
+  uint64_t count, varied;
+  bool quiet;                    // never ask again
+  struct sets sets;              // of values; one alone where nobody observes
+  uint32_t *values;              // room for one launch's
+  double watched, beside;        // seconds, of launches in bursts; of them, beside another stream's kernel
   uint8_t *first, *same, *here;  // arguments: of the first launch, 1 per byte that never changed, of this launch
   uint64_t *any;                 // per parameter of 8 bytes: all values or-ed
   bool changed;                  // since the last summary
-  double seconds, first_seconds; // of the launches that were timed; of the first one, which counts where there is no other
-  uint64_t timed;
   bool told;                     // gnvcc knows it: its first question was sent
 };
 
@@ -155,6 +158,9 @@ static struct kernel *kernel_new(CUfunction f, CUcontext context) {
     if (offset + size > k->bytes) k->bytes = (uint32_t)(offset + size);
     k->count++;
   }
+  k->place = calloc(k->bytes / 4 + 2, 1);
+  for (uint32_t i = 0; k->place && i < k->count; i++)
+    for (uint32_t at = k->offset[i]; at % 8 == 0 && at + 8 <= k->offset[i] + k->size[i]; at += 8) k->place[at / 4] = 1;
   cu.ThreadExchangeStreamCaptureMode(&mode);
   inside = OUTSIDE;
   return k;
@@ -220,8 +226,9 @@ static struct shape *shape_find(const struct launch *l, uint64_t *hash) {
 static struct shape *shape_add(const struct launch *l, struct kernel *k, uint64_t hash) {
   struct shape *s = calloc(1, sizeof *s);
   size_t n = k->bytes ? k->bytes : 1;
-  if (!s || !(s->first = calloc(3, n)) || !(s->any = calloc(k->count + 1, sizeof *s->any))) {
-    if (s) free(s->first);
+  if (!s || !(s->first = calloc(3, n)) || !(s->any = calloc(k->count + 1, sizeof *s->any)) || !(s->values = calloc(n / 4 + 2, 4)) ||
+      !sets_open(&s->sets, observing ? k->bytes : 0)) {
+    if (s) free(s->first), free(s->any), free(s->values);
     free(s);
     return NULL;
   }
@@ -239,6 +246,54 @@ static struct shape *shape_add(const struct launch *l, struct kernel *k, uint64_
   s->older = newest;
   newest = s;
   return s;
+}
+
+// ---- Sets of values. An address is none: from run to run it is another one, and programs take turns with buffers.
+
+enum place { NARROW, WIDE, ADDRESS = 255 }; // can't be an address; may be one, so many numbers were seen there; holds one
+#define MOST_LOOKS 64                       // numbers, after which a place is taken to hold no address
+
+// Arguments as words, addresses as whether there is one.
+static void normal(struct shape *s, const uint8_t *args, uint32_t *to) {
+  struct kernel *k = s->kernel;
+  if (s->sets.words == 0) return;
+  to[s->sets.words - 1] = 0;
+  memcpy(to, args, k->bytes);
+  for (uint32_t w = 0; k->place && w + 1 < s->sets.words; w++) {
+    uint64_t v;
+    if (k->place[w] == NARROW) continue;
+    memcpy(&v, to + w, 8);
+    if (k->place[w] != ADDRESS && v >> 16 && v >> 47 == 0 && k->place[w] < MOST_LOOKS) {
+      if (s->sets.n > 0 && memcmp(s->sets.args + w, to + w, 8) == 0) continue; // looked up before
+      k->place[w]++;
+      if (alloc_holds(v)) {
+        k->place[w] = ADDRESS;
+        if (s->sets.n > 0) { // what went before counted it
+          sets_ignore(&s->sets, w);
+          sets_ignore(&s->sets, w + 1);
+        }
+      }
+    }
+    if (k->place[w] == ADDRESS) {
+      to[w] = v != 0;
+      to[w + 1] = 0;
+    }
+  }
+}
+
+// The set that the launch at hand belongs to; NULL: no memory. The first launch's stays the first one.
+static struct set *shape_set(struct shape *s) {
+  if (s->sets.n > 0 && (s->sets.words == 0 || memcmp(s->first, s->here, s->kernel->bytes) == 0)) return &s->sets.set[0];
+  normal(s, s->here, s->values);
+  return sets_add(&s->sets, s->values);
+}
+
+// What tells a set from others, for later: it may move. NULL: no memory.
+static uint32_t *values_of(const struct shape *s, const struct set *x) {
+  size_t n = s->sets.words * sizeof(uint32_t);
+  uint32_t *out = malloc(n + 1);
+  if (out) memcpy(out, s->sets.args + (size_t)(x - s->sets.set) * s->sets.words, n);
+  return out;
 }
 
 static void shape_arguments(struct shape *s, const struct launch *l) {
@@ -422,29 +477,42 @@ static void tune(const struct launch *l, const struct kernel *k, struct verdict 
   gate_open();
 }
 
-static void ask_again(struct shape *s, uint64_t again) {
+// Settles when to ask about launches with these values again, and frees them.
+static void ask_again(struct shape *s, uint32_t *values, uint64_t again) {
   pthread_mutex_lock(&lock);
-  s->again = again ? s->count + again : 0;
+  struct set *x = values ? sets_find(&s->sets, values) : NULL;
+  if (!again) s->quiet = true;
+  else if (x) x->again = x->count + again;
   pthread_mutex_unlock(&lock);
+  free(values);
 }
 
-static struct shape *captured; // between the two ends of its launch; with talk held
+// Between the two ends of a launch; with talk held.
+static struct {
+  struct shape *shape;
+  uint32_t *values;
+} captured;
 
 void launch_captured(bool success) {
   struct verdict d = {0};
   capture_after(success);
   if (!verdict_receive(&d)) verdict_free(&d);
-  ask_again(captured, d.again);
+  ask_again(captured.shape, captured.values, d.again);
+  captured.values = NULL;
   verdict_free(&d);
   pthread_mutex_unlock(&talk);
 }
 
-// Asks gnvcc about a launch, and holds the session if it wants one. The thread has the gate's count on entry and on return.
-static void ask(struct shape *s, const struct launch *l) {
+// Asks gnvcc about a launch with these values, and holds the session if it wants one. The thread has the gate's count on entry and on return.
+static void ask(struct shape *s, const struct launch *l, uint32_t *values) {
   struct kernel *k = s->kernel;
   gate_leave(); // or the thread that has a session would wait for us, and we for it
   pthread_mutex_lock(&talk);
   inside = OURS;
+  if (observing) { // so that it knows what weighs
+    samples_collect();
+    summary_send(false);
+  }
   CUdevice device = 0;
   bool device_known = cu.CtxGetDevice(&device) == CUDA_SUCCESS;
   struct module *module = k->module && !module_gone(k->module) ? k->module : NULL;
@@ -480,6 +548,7 @@ static void ask(struct shape *s, const struct launch *l) {
   put_bytes(&b, s->here, k->bytes);
   put_bytes(&b, s->same, k->bytes);
   put_aligns(&b, s);
+  put_bytes(&b, values, s->sets.words * sizeof *values);
   unsigned attributes = l->config ? l->config->numAttrs : 0;
   put_u32(&b, attributes);
   for (unsigned i = 0; i < attributes; i++) put_u32(&b, (uint32_t)l->config->attrs[i].id);
@@ -496,7 +565,8 @@ static void ask(struct shape *s, const struct launch *l) {
   if (d.what == CAPTURE) {
     char trouble[256] = "";
     if (capture_before(l, k, d.path, d.limit, d.v, d.nv, trouble, sizeof trouble)) {
-      captured = s; // talk stays locked and the gate closed until the launch has returned
+      captured.shape = s; // talk stays locked and the gate closed until the launch has returned
+      captured.values = values;
       verdict_free(&d);
       inside = OUTSIDE;
       gate_keep();
@@ -505,7 +575,7 @@ static void ask(struct shape *s, const struct launch *l) {
     refuse(trouble, &d);
   }
   inside = OUTSIDE;
-  ask_again(s, d.again);
+  ask_again(s, values, d.again);
   verdict_free(&d);
   pthread_mutex_unlock(&talk);
   gate_enter();
@@ -543,7 +613,7 @@ void on_launch(struct launch *l) {
       }
       s = shape_find(l, &hash);
     }
-    if (!s && k && (s = shape_add(l, k, hash))) s->again = 1;
+    if (!s && k) s = shape_add(l, k, hash);
   }
   if (!s) {
     pthread_mutex_unlock(&lock);
@@ -553,26 +623,40 @@ void on_launch(struct launch *l) {
   s->changed = true;
   shape_arguments(s, l);
   bool first = s->count == 1;
-  bool question = s->again != 0 && s->count >= s->again;
-  bool sampled = sample_wanted(s->count) && !(l->flags & (L_CAPTURED | L_PROGRAMMATIC)) && atomic_load_explicit(&captures, memory_order_relaxed) == 0;
-  if (question) s->again = 0; // another thread that launches the same need not ask
+  struct set *x = shape_set(s);
+  if (x) x->count++;
+  bool question = x && !s->quiet && x->again != 0 && x->count >= x->again;
+  bool sampled = x && sample_wanted(x->count) && !(l->flags & (L_CAPTURED | L_PROGRAMMATIC)) && atomic_load_explicit(&captures, memory_order_relaxed) == 0;
+  if (question) x->again = 0; // another thread that launches the same need not ask
+  uint32_t words = s->sets.words, *values = sampled ? values_of(s, x) : NULL, *asked = question ? values_of(s, x) : NULL;
   pthread_mutex_unlock(&lock);
-  if (question) ask(s, l);
+  if (question && asked) ask(s, l, asked);
   else if (summary_due() && pthread_mutex_trylock(&talk) == 0) {
     samples_collect();
     summary_send(false);
     pthread_mutex_unlock(&talk);
+    sample_burst();
   }
-  if (sampled) sample_begin(s, first, l->context, l->stream);
+  if (sampled) sample_begin(s, first, values, words, l->context, l->stream);
+  free(values);
 }
 
-void shape_timed(struct shape *s, bool first, double seconds) {
+void shape_timed(struct shape *s, bool first, const uint32_t *args, double seconds) {
   pthread_mutex_lock(&lock);
-  if (first) s->first_seconds = seconds;
-  else {
-    s->seconds += seconds;
-    s->timed++;
+  struct set *x = args ? sets_find(&s->sets, args) : NULL;
+  if (x && first) x->first_seconds = seconds;
+  else if (x) {
+    x->seconds += seconds;
+    x->timed++;
   }
+  s->changed = true;
+  pthread_mutex_unlock(&lock);
+}
+
+void shape_watched(struct shape *s, double seconds, double beside) {
+  pthread_mutex_lock(&lock);
+  s->watched += seconds;
+  s->beside += beside;
   s->changed = true;
   pthread_mutex_unlock(&lock);
 }
@@ -583,11 +667,34 @@ void on_graph_launch(void) {
   pthread_mutex_unlock(&lock);
 }
 
+// The mask says where addresses are: there one bit counts.
+static void put_sets(struct buffer *b, const struct sets *s, const struct kernel *k) {
+  uint32_t *mask = calloc(s->words + 1, sizeof *mask);
+  if (mask) memcpy(mask, s->mask, s->words * sizeof *mask);
+  for (uint32_t w = 0; mask && k->place && w + 1 < s->words; w++)
+    if (k->place[w] == ADDRESS) {
+      mask[w] &= 0x01010101;
+      mask[w + 1] &= 0x01010101;
+    }
+  put_bytes(b, mask, mask ? s->words * sizeof *mask : 0);
+  free(mask);
+  put_u32(b, s->n);
+  for (uint32_t i = 0; i < s->n; i++) {
+    const struct set *x = &s->set[i];
+    put_bytes(b, s->args + (size_t)i * s->words, s->words * sizeof *s->args);
+    put_u64(b, x->count);
+    put_f64(b, x->timed ? x->seconds : x->first_seconds);
+    put_u64(b, x->timed ? x->timed : x->first_seconds > 0);
+  }
+}
+
 void summary_send(bool all) {
   struct buffer b = {0};
+  uint64_t peak = allocs_peak();
   pthread_mutex_lock(&lock);
   put_u8(&b, all);
   put_u64(&b, graphs);
+  put_u64(&b, peak);
   uint32_t n = 0;
   for (struct shape *s = newest; s; s = s->older) n += s->changed && s->told;
   put_u32(&b, n);
@@ -597,10 +704,11 @@ void summary_send(bool all) {
     put_u32(&b, s->id);
     put_u64(&b, s->count);
     put_u64(&b, s->varied);
-    put_f64(&b, s->timed ? s->seconds : s->first_seconds);
-    put_u64(&b, s->timed ? s->timed : s->first_seconds > 0);
+    put_f64(&b, s->watched);
+    put_f64(&b, s->beside);
     put_bytes(&b, s->same, s->kernel->bytes);
     put_aligns(&b, s);
+    put_sets(&b, &s->sets, s->kernel);
   }
   pthread_mutex_unlock(&lock);
   frame_send(FRAME_SUMMARY, &b);

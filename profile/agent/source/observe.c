@@ -1,11 +1,12 @@
-// Times of some launches, by events of ours around them in the application's stream: the second to fifth of a configuration, then one
-// of 64. An activity record of CUPTI for each launch would cost kernels of many short blocks half of their time again (measured on an H200:
+// Times of some launches, by events of ours around them in the application's stream: the first four with the same values, then one
+// of 64; now and then 32 in a row, whose times tell which kernels run at a time. An activity record of CUPTI for each launch would cost kernels of many short blocks half of their time again (measured on an H200:
 // 27.6 to 43.1 us for 42,240 blocks of 1 us); an event pair around one of 100 launches of 20 us costs 0.2 %.
 //
 // A launch that the device waits for is taken some microseconds too long, for the first event is there before it.
 #define _GNU_SOURCE
 #include "agent.h"
 #include <stdlib.h>
+#include <string.h>
 
 #define MOST_SAMPLES 256
 
@@ -15,7 +16,10 @@ struct sample {
   CUevent start, end;
   CUstream stream;
   struct shape *shape;
-  bool first; // launch of its configuration: the driver may load the kernel between the events
+  bool first;     // launch of its configuration: the driver may load the kernel between the events
+  uint32_t *args; // of its set of values: room for so many words
+  uint32_t room;
+  uint32_t burst; // number of the burst that it is part of, 0: none
 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // never held across a call of the driver's
 static struct sample *spare, *busy; // busy: both events are recorded
@@ -23,10 +27,103 @@ static int samples;
 static __thread struct sample *current; // of the launch that this thread is in
 bool observing;
 
-bool sample_wanted(uint64_t count) { return observing && (count <= 5 || count % 64 == 0); }
+// A burst: launches in a row, their times from one event on.
+#define BURST 32
+static struct {
+  uint32_t number, recorded, collected;
+  atomic_uint left;   // launches that are still to be part of it
+  CUcontext context; // whose launches these are
+  CUevent base;
+  struct interval {
+    struct shape *shape;
+    CUstream stream;
+    float from, to; // ms from base on
+  } list[BURST];
+} burst;
 
-void sample_begin(struct shape *s, bool first, CUcontext context, CUstream stream) {
-  if (current) return;
+bool sample_wanted(uint64_t count) { return observing && (count <= 4 || count % 64 == 0 || burst.left > 0); }
+
+void sample_burst(void) {
+  pthread_mutex_lock(&lock);
+  if (observing && burst.left == 0 && burst.recorded == burst.collected) {
+    burst.number++;
+    burst.left = BURST;
+    burst.recorded = burst.collected = 0;
+  }
+  pthread_mutex_unlock(&lock);
+}
+
+// The part of a launch during which another stream's ran, looked up at some points.
+static double beside(const struct interval *x) {
+  enum { POINTS = 32 };
+  int hits = 0;
+  for (int i = 0; i < POINTS; i++) {
+    float at = x->from + (x->to - x->from) * ((float)i + 0.5f) / POINTS;
+    bool hit = false;
+    for (uint32_t k = 0; k < burst.collected; k++) {
+      const struct interval *y = &burst.list[k];
+      hit |= y->stream != x->stream && at >= y->from && at <= y->to;
+    }
+    hits += hit;
+  }
+  return (double)hits / POINTS;
+}
+
+// Notes when a launch of the burst ran; where it was the last one, what ran at a time.
+static void burst_collect(const struct sample *x) {
+  float from = 0, to = 0;
+  enum inside before = inside;
+  inside = OURS;
+  bool ok = cu.EventElapsedTime(&from, burst.base, x->start) == CUDA_SUCCESS && cu.EventElapsedTime(&to, burst.base, x->end) == CUDA_SUCCESS;
+  inside = before;
+  pthread_mutex_lock(&lock);
+  if (x->burst != burst.number || burst.collected == BURST) { // its context has ended
+    pthread_mutex_unlock(&lock);
+    return;
+  }
+  if (!ok) from = to = -1;
+  burst.list[burst.collected++] = (struct interval){x->shape, x->stream, from, to};
+  bool whole = burst.left == 0 && burst.collected == burst.recorded;
+  pthread_mutex_unlock(&lock);
+  if (!whole) return;
+  for (uint32_t i = 0; i < burst.collected; i++) {
+    const struct interval *y = &burst.list[i];
+    double seconds = (double)(y->to - y->from) * 1e-3;
+    if (seconds > 0) shape_watched(y->shape, seconds, seconds * beside(y));
+  }
+}
+
+static void burst_leave(struct sample *x) {
+  pthread_mutex_lock(&lock);
+  if (x->burst && x->burst == burst.number) burst.recorded--;
+  x->burst = 0;
+  pthread_mutex_unlock(&lock);
+}
+
+// Makes a launch part of the burst, if there is room. Its first one's stream gets the event from which on times are taken.
+static void burst_join(struct sample *x) {
+  pthread_mutex_lock(&lock);
+  bool in = burst.left > 0 && (burst.left == BURST || x->context == burst.context), base = in && burst.left == BURST;
+  if (base) {
+    if (burst.base && burst.context != x->context) burst.base = NULL; // goes with its context
+    burst.context = x->context;
+  }
+  if (in) {
+    burst.left--;
+    burst.recorded++;
+  }
+  x->burst = in ? burst.number : 0;
+  pthread_mutex_unlock(&lock);
+  if (base && ((!burst.base && cu.EventCreate(&burst.base, CU_EVENT_DEFAULT) != CUDA_SUCCESS) || cu.EventRecord(burst.base, x->stream) != CUDA_SUCCESS)) {
+    pthread_mutex_lock(&lock);
+    burst.left = 0;
+    pthread_mutex_unlock(&lock);
+    burst_leave(x);
+  }
+}
+
+void sample_begin(struct shape *s, bool first, const uint32_t *args, uint32_t words, CUcontext context, CUstream stream) {
+  if (current || !args) return;
   pthread_mutex_lock(&lock);
   struct sample **p = &spare, *x;
   while (*p && (*p)->context != context) p = &(*p)->next;
@@ -43,12 +140,23 @@ void sample_begin(struct shape *s, bool first, CUcontext context, CUstream strea
       x = NULL;
     }
   }
-  if (x && cu.EventRecord(x->start, stream) == CUDA_SUCCESS) {
+  if (x && (!x->args || x->room < words)) {
+    free(x->args);
+    x->args = malloc((words + 1) * sizeof *x->args);
+    x->room = words;
+  }
+  bool ready = x && x->args;
+  if (ready) {
+    if (words) memcpy(x->args, args, words * sizeof *args);
+    x->stream = stream;
+    burst_join(x);
+  }
+  if (ready && cu.EventRecord(x->start, stream) == CUDA_SUCCESS) {
     x->shape = s;
     x->first = first;
-    x->stream = stream;
     current = x;
   } else if (x) {
+    burst_leave(x);
     pthread_mutex_lock(&lock);
     x->next = spare;
     spare = x;
@@ -64,6 +172,7 @@ void sample_end(bool launched) {
   inside = OURS;
   bool ok = launched && cu.EventRecord(x->end, x->stream) == CUDA_SUCCESS;
   inside = OUTSIDE;
+  if (!ok) burst_leave(x);
   pthread_mutex_lock(&lock);
   struct sample **list = ok ? &busy : &spare;
   x->next = *list;
@@ -82,8 +191,9 @@ void samples_collect(void) {
     enum inside before = inside;
     inside = OURS;
     CUresult r = cu.EventQuery(x->end);
-    if (r == CUDA_SUCCESS && cu.EventElapsedTime(&ms, x->start, x->end) == CUDA_SUCCESS) shape_timed(x->shape, x->first, (double)ms * 1e-3);
+    if (r == CUDA_SUCCESS && cu.EventElapsedTime(&ms, x->start, x->end) == CUDA_SUCCESS) shape_timed(x->shape, x->first, x->args, (double)ms * 1e-3);
     inside = before;
+    if (x->burst && r != CUDA_ERROR_NOT_READY) burst_collect(x);
     pthread_mutex_lock(&lock);
     struct sample **to = r == CUDA_ERROR_NOT_READY ? &busy : &spare;
     x->next = *to;
@@ -100,8 +210,14 @@ void samples_drop(CUcontext context) {
       if ((*p)->context == context) {
         struct sample *x = *p;
         *p = x->next;
+        free(x->args);
         free(x);
         samples--;
       } else p = &(*p)->next;
+  if (burst.context == context) {
+    burst.number++;
+    burst.left = burst.recorded = burst.collected = 0;
+    burst.base = NULL;
+  }
   pthread_mutex_unlock(&lock);
 }

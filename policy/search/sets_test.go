@@ -1,0 +1,122 @@
+package search
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"gnvcc/policy"
+	"gnvcc/rewrite/recipe"
+)
+
+// of is a set of values of a shape.
+func of(s policy.Shape, n int32) policy.Shape {
+	s.Set = fmt.Sprint("n", n)
+	return s
+}
+
+// One shape, five sets of values, of which the first is the cheapest: each is a configuration of its own, entries are made for those that weigh
+// most in the program, and what is best for the first one only is not what is chosen.
+func TestSetsOfValues(t *testing.T) {
+	seconds := map[int32]float64{1: 0.01, 2: 1, 3: 8, 4: 9, 5: 7}
+	k := &simKernel{Kernel: sources(policy.Kernel{Loads: 4}), speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+		f := 1.0
+		if strings.Contains(r.String(), "#1="+strings.TrimPrefix(s.Set, "n")) {
+			f = 0.5
+		}
+		if get(r, "ld") == "L2::256B" { // the cheapest set alone gains by it
+			if f *= 1.2; s.Set == "n1" {
+				f *= 0.4
+			}
+		}
+		return f
+	}}
+	g := newSim(t, k)
+	a := app{}
+	for range 30 {
+		for n := int32(1); n <= 5; n++ {
+			a.launches = append(a.launches, appLaunch{kernel: "_Z1aPfi", shape: of(shape(1000, 256), n), n: n, takes: seconds[n] / 30})
+		}
+	}
+	o := simOptions()
+	o.Full = 8
+	results, _ := g.run(o, a)
+	d := results[0].Decision
+	for _, n := range []string{"3", "4", "5"} {
+		if !strings.Contains(d.Recipe, "#1="+n) {
+			t.Errorf("no entry for n = %s in %q", n, d.Recipe)
+		}
+	}
+	if len(d.Evidence.Launches) != 5 {
+		t.Fatalf("%+v", d.Evidence.Launches)
+	}
+	var before, after float64
+	for _, l := range d.Evidence.Launches {
+		if l.Set == "" || l.Seconds == 0 {
+			t.Errorf("%+v", l)
+		}
+		before += l.Seconds
+		after += l.Seconds * l.After.Median / l.Before.Median
+	}
+	if gain := before / after; gain < 1.7 {
+		t.Errorf("%q is %.2f times as fast over the run, 1.96 can be had", d.Recipe, gain)
+	}
+}
+
+// A recipe for the plain kernel is judged on every set, weighted by what it takes in the program, not by how often it was launched.
+func TestSetsWeighPlain(t *testing.T) {
+	for _, light := range []bool{true, false} {
+		k := &simKernel{Kernel: policy.Kernel{Loads: 4}, speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+			switch ld := get(r, "ld"); {
+			case ld == "cs" && s.Set == "n1":
+				return 0.8
+			case ld == "cs":
+				return 0.9
+			case ld == "L2::256B" && s.Set == "n2":
+				return 0.8
+			case ld == "L2::256B":
+				return 0.9
+			}
+			return 1
+		}}
+		g := newSim(t, k)
+		a := app{}
+		takes := map[int32]float64{1: 1, 2: 0.1}
+		want := "ld=cs"
+		if light {
+			takes, want = map[int32]float64{1: 0.1, 2: 1}, "ld=L2::256B"
+		}
+		for range 30 {
+			for n, s := range takes {
+				a.launches = append(a.launches, appLaunch{kernel: "_Z1aPfi", shape: of(shape(1000, 256), n), n: n, takes: s})
+			}
+		}
+		o := simOptions()
+		o.Levers = []string{"ld"}
+		if results, _ := g.run(o, a); results[0].Decision.Recipe != want {
+			t.Errorf("%q, want %q", results[0].Decision.Recipe, want)
+		}
+	}
+}
+
+// An earlier run that did not tell sets apart says nothing about the sets of this one.
+func TestDividedAnew(t *testing.T) {
+	k := &simKernel{Kernel: policy.Kernel{Loads: 4}, speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+		if get(r, "ld") == "cs" {
+			return 0.8
+		}
+		return 1
+	}}
+	g := newSim(t, k)
+	o := simOptions()
+	o.Levers = []string{"ld"}
+	one := appLaunch{kernel: "_Z1aPfi", shape: shape(1000, 256), n: 1}
+	g.run(o, app{one.times(30)})
+	one.shape = of(one.shape, 1)
+	two := one
+	two.shape, two.n = of(shape(1000, 256), 2), 2
+	results, _ := g.run(o, app{append(one.times(30), two.times(30)...)})
+	if d := results[0].Decision; d.Recipe != "ld=cs" || len(d.Evidence.Launches) != 2 {
+		t.Errorf("%q on %+v", d.Recipe, d.Evidence.Launches)
+	}
+}

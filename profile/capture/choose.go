@@ -1,0 +1,118 @@
+package capture
+
+import (
+	"fmt"
+	"time"
+
+	"gnvcc/profile"
+)
+
+// Which launches are captured: of each configuration, and of each of its sets of values that weighs something, an early one and a late one.
+// Nobody knows at a set's first launch what it will weigh, and there may be no other one; so small captures are made at once, and others when it is
+// known, by this run or an earlier one.
+
+const (
+	mostCaptures = 12 // of one configuration
+	early        = 3  // sets of one configuration that are captured at their first launch, while that takes little time
+	settled      = 4  // launches of a set after which its share of the time is believed
+	late         = 32 // a capture of this launch of its set, or a later one, is a late one
+	mostTries    = 6  // captures that were given up, after which a configuration is let be
+
+	setShare  = 0.05 // of the configuration's time: a set that has less is not looked at by itself
+	runShare  = 0.01 // of the run's time: what has less is not captured once that is known
+	lateShare = 0.1  // of the run's time: what has less needs no late capture
+)
+
+// What captures may hold a program up: at once, and of its time so far.
+const (
+	freely, freelyOf = time.Second, 0.05    // for sets of which nobody knows what they weigh
+	atMost, atMostOf = 5 * time.Second, 0.1 // for those that are known to be heavy
+)
+
+// A weight is what a configuration took in earlier runs.
+type weight struct {
+	share float64 // of the program's time
+	sets  profile.Sets
+	total float64 // seconds of the sets
+}
+
+// weights are a profile's, by kernel and shape: a new build has another cubin.
+func (p *Profile) weights() map[string]weight {
+	if p == nil || p.Seconds <= 0 {
+		return nil
+	}
+	out := map[string]weight{}
+	for _, l := range p.Shapes {
+		key := fmt.Sprint(l.Kernel, l.Grid, l.Block, l.Dynamic)
+		w := out[key]
+		w.share += l.Seconds / p.Seconds
+		w.total += l.Seconds
+		w.sets = w.sets.Join(l.Sets)
+		out[key] = w
+	}
+	return out
+}
+
+// setOf gives how often a launch's set was launched so far, and its share of the configuration's time.
+func setOf(l *profile.Launch) (n int, share float64) {
+	if l.SoFar == nil {
+		return l.Count, 1
+	}
+	i := l.SoFar.Sets.Find(l.Values)
+	if i < 0 {
+		return l.Count, 0
+	}
+	x := l.SoFar.Sets.List[i]
+	return x.Count, x.Seconds / max(l.SoFar.Seconds, 1e-12)
+}
+
+// total is what the run has taken on the device so far, as far as it is known.
+func (c *Collector) total() float64 {
+	var sum float64
+	for _, s := range c.order {
+		sum += s.seconds + s.use.Seconds
+	}
+	return max(sum, 1e-12)
+}
+
+// may tells whether captures have held the program up for less than so long at once, or such a part of its time.
+func (c *Collector) may(once time.Duration, part float64) bool {
+	return c.stood < once+time.Duration(part*float64(c.now().Sub(c.begun)))
+}
+
+// due tells whether to capture a launch.
+func (c *Collector) due(s *shape, l *profile.Launch) bool {
+	n, share := setOf(l)
+	ofRun := share * s.seconds / c.total()
+	earlier, known := c.known[fmt.Sprint(l.Kernel, l.Grid, l.Block, l.Dynamic)]
+	if known && earlier.share < runShare && ofRun < runShare {
+		return false // by earlier runs it weighs nothing, and by this one too
+	}
+	if len(s.captures) == 0 {
+		return true
+	}
+	have, last := 0, 0
+	for _, x := range s.captures {
+		if alike(l, x.values) {
+			have, last = have+1, max(last, x.nth)
+		}
+	}
+	if have > 0 {
+		return n >= late && last < late && ofRun >= lateShare && c.may(atMost, atMostOf)
+	}
+	if i := earlier.sets.Find(l.Values); i >= 0 && earlier.sets.List[i].Seconds >= setShare*earlier.total {
+		return c.may(atMost, atMostOf)
+	}
+	if len(s.captures) < early && c.may(freely, freelyOf) {
+		return true
+	}
+	return n >= settled && share >= setShare && ofRun >= runShare && c.may(atMost, atMostOf)
+}
+
+// alike tells whether a launch belongs to the same set as one that was captured.
+func alike(l *profile.Launch, values []byte) bool {
+	if l.SoFar != nil && len(l.SoFar.Sets.Mask) > 0 {
+		return l.SoFar.Sets.Alike(l.Values, values)
+	}
+	return string(l.Values) == string(values)
+}

@@ -1,0 +1,177 @@
+package capture
+
+import (
+	"fmt"
+	"slices"
+
+	"gnvcc/profile"
+)
+
+// What a run has shown, at its end.
+
+// A Seen is what stands by itself in a run: a configuration, or one of its sets of values that weighs something.
+type Seen struct {
+	Launch   *profile.Launch // the last one that was asked about, with the set's values
+	Use      Use
+	Captures []*Manifest
+	Why      string  // there is no capture, because
+	Share    float64 // of the configuration's time; 1: it is not divided
+}
+
+// others is the set of all launches that belong to none that weighs something.
+const others = "others"
+
+const mostSets = 6 // of one configuration, that are looked at by themselves
+
+// Profile gives it as the agent's end would have told it.
+func (s Seen) Profile() profile.Seen {
+	l := *s.Launch
+	l.Params = slices.Clone(l.Params)
+	all := s.Use
+	all.Sets = 1
+	all.Apply(&l)
+	return profile.Seen{Launch: &l, Varied: s.Use.Varied, Seconds: s.Use.Seconds, Sampled: s.Use.Sampled}
+}
+
+// A Run is all that was seen.
+type Run struct {
+	Seen  []Seen // the heaviest first
+	Lines []Line // the same by configurations, for the profile
+	Notes []string
+	Peak  int64 // bytes of device memory, the most at a time
+}
+
+// Finish waits until everything is in the store, and gives what was seen.
+func (c *Collector) Finish() Run {
+	c.pack.Wait()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := Run{Peak: c.peak}
+	for _, s := range c.order {
+		for _, x := range s.divide() {
+			for _, m := range x.Captures {
+				m.Use = x.Use
+				if err := c.store.Keep(m); err != nil {
+					c.notes = append(c.notes, err.Error())
+				}
+			}
+			out.Seen = append(out.Seen, x)
+		}
+		out.Lines = append(out.Lines, s.line())
+	}
+	slices.SortStableFunc(out.Seen, func(a, b Seen) int {
+		switch {
+		case a.Use.Seconds > b.Use.Seconds:
+			return -1
+		case a.Use.Seconds < b.Use.Seconds:
+			return 1
+		}
+		return b.Use.Count - a.Use.Count
+	})
+	out.Notes = c.notes
+	return out
+}
+
+// divide gives a configuration's sets of values that weigh something, and all others as one; as it is, where it has but one.
+func (s *shape) divide() []Seen {
+	sets := s.sets.Settled()
+	if len(sets.List) < 2 || len(s.use.Params) == 0 || len(s.captures) == 0 {
+		return []Seen{s.whole()}
+	}
+	list := slices.Clone(sets.List)
+	slices.SortStableFunc(list, func(a, b profile.Set) int {
+		if a.Seconds != b.Seconds && a.Seconds > b.Seconds {
+			return -1
+		} else if a.Seconds < b.Seconds {
+			return 1
+		}
+		return b.Count - a.Count
+	})
+	left := slices.Clone(s.captures)
+	rest := s.use
+	var out []Seen
+	for _, set := range list {
+		if len(out) == mostSets || set.Seconds < setShare*s.use.Seconds || s.use.Seconds == 0 {
+			break
+		}
+		x := s.one(&sets, set)
+		left = slices.DeleteFunc(left, func(t *taken) bool {
+			mine := sets.Alike(t.values, set.Values)
+			if mine {
+				x.Captures = append(x.Captures, t.m)
+			}
+			return mine
+		})
+		x.Use.Sets = len(x.Captures)
+		if x.Use.Sets == 0 {
+			if x.Why = s.why; x.Why == "" {
+				x.Why = fmt.Sprintf("no launch with these values was captured, which take %.0f %% of the configuration's time: a second run is needed", 100*x.Share)
+			}
+		}
+		rest.Count, rest.Seconds, rest.Sampled = rest.Count-set.Count, rest.Seconds-set.Seconds, rest.Sampled-set.Sampled
+		out = append(out, x)
+	}
+	if len(out) == 0 {
+		return []Seen{s.whole()}
+	}
+	if rest.Count > 0 {
+		rest.Set, rest.Varied, rest.Sets = others, max(rest.Count, 0), len(left)
+		rest.Seconds = max(rest.Seconds, 0)
+		x := Seen{Launch: s.launch, Use: rest, Why: s.why, Share: rest.Seconds / max(s.use.Seconds, 1e-12)}
+		for _, t := range left {
+			x.Captures = append(x.Captures, t.m)
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// whole is a configuration that is not divided.
+func (s *shape) whole() Seen {
+	x := Seen{Launch: s.launch, Use: s.use, Why: s.why, Share: 1}
+	for _, t := range s.captures {
+		x.Captures = append(x.Captures, t.m)
+	}
+	x.Use.Sets = len(x.Captures)
+	return x
+}
+
+// one is a set by itself: its launches, and what they have in common.
+func (s *shape) one(sets *profile.Sets, set profile.Set) Seen {
+	l := *s.launch
+	l.Params = slices.Clone(l.Params)
+	u := Use{Set: sets.ID(set.Values), Count: set.Count, Seconds: set.Seconds, Sampled: set.Sampled}
+	if sets.Varies() {
+		u.Varied = max(0, set.Count-1)
+	}
+	all := make([]byte, len(sets.Mask))
+	for i, p := range l.Params {
+		if i < len(s.use.Params) && p.Offset+p.Size <= len(all) {
+			copy(all[p.Offset:p.Offset+p.Size], s.use.Params[i].Same)
+		}
+	}
+	same := sets.Same(all)
+	for i := range l.Params {
+		p := &l.Params[i]
+		if i >= len(s.use.Params) || p.Offset+p.Size > len(set.Values) {
+			break
+		}
+		p.Value = slices.Clone(set.Values[p.Offset : p.Offset+p.Size])
+		u.Params = append(u.Params, Param{Same: same[p.Offset : p.Offset+p.Size], Align: s.use.Params[i].Align})
+	}
+	return Seen{Launch: &l, Use: u, Share: set.Seconds / max(s.use.Seconds, 1e-12)}
+}
+
+// line is a configuration as a profile keeps it.
+func (s *shape) line() Line {
+	l := s.launch
+	out := Line{Kernel: l.Kernel, Cubin: l.Cubin, Grid: l.Grid, Block: l.Block, Dynamic: l.Dynamic, Count: s.use.Count, Varied: s.use.Varied,
+		Sampled: s.use.Sampled, Seconds: s.use.Seconds, Watched: s.watched, Beside: s.beside, Sets: s.sets, Why: s.why}
+	for _, p := range l.Params {
+		out.Params = append(out.Params, Span{p.Offset, p.Size})
+	}
+	if l.Device != nil {
+		out.device = l.Device.Name
+	}
+	return out
+}

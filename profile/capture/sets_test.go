@@ -1,0 +1,177 @@
+package capture
+
+import (
+	"encoding/binary"
+	"strings"
+	"testing"
+
+	"gnvcc/profile"
+)
+
+// A program plays its launches of k(pointer, n): as an agent does it, it asks at the first launch of a set and when a verdict says so.
+type program struct {
+	t     *testing.T
+	c     *Collector
+	cubin string
+	seen  profile.Seen
+	again map[string]int // count of the set at which to ask
+	quiet bool
+	taken []uint32 // n of what was captured
+	nth   []int
+}
+
+func newProgram(t *testing.T, known *Profile) *program {
+	c, cubin := collector(t)
+	c.known = known.weights()
+	return &program{t: t, c: c, cubin: cubin, again: map[string]int{}}
+}
+
+func valuesOf(n uint32) []byte {
+	return append([]byte{1, 0, 0, 0, 0, 0, 0, 0}, binary.LittleEndian.AppendUint32(nil, n)...)
+}
+
+// launch plays one that takes so many seconds.
+func (p *program) launch(n uint32, seconds float64) {
+	s := &p.seen
+	if s.Launch == nil {
+		s.Launch = launchOf(p.t, p.cubin, 0, 0)
+		s.Launch.Params[1].Same = []byte{1, 1, 1, 1}
+		s.Sets.Mask = []byte{1, 1, 1, 1, 1, 1, 1, 1, 0xff, 0xff, 0xff, 0xff}
+	}
+	values := valuesOf(n)
+	s.Launch.Count++
+	first := s.Sets.Find(values) < 0
+	s.Sets.Add(profile.Set{Values: values, Count: 1, Seconds: seconds, Sampled: 1})
+	s.Seconds += seconds
+	s.Sampled++
+	if len(s.Sets.List) > 1 {
+		s.Launch.Params[1].Same[0] = 0
+		s.Varied++
+	}
+	x := s.Sets.List[s.Sets.Find(values)]
+	if p.quiet || !first && x.Count != p.again[string(x.Values)] {
+		return
+	}
+	l := launchOf(p.t, p.cubin, s.Launch.Count, byte(n))
+	l.Values = values
+	if s.Launch.Count > 1 {
+		so := *s
+		l.SoFar = &so
+	}
+	shape := p.c.shape(l)
+	before := len(shape.captures)
+	v := p.c.play(p.t, l, raw())
+	if len(shape.captures) > before {
+		p.taken, p.nth = append(p.taken, n), append(p.nth, l.Count)
+	}
+	if p.again[string(x.Values)] = x.Count + v.Again; v.Again == 0 {
+		p.quiet = true
+	}
+}
+
+func (p *program) end() Run {
+	p.c.End(p.seen.Launch.Process, profile.Summary{Whole: true, Kernels: []profile.Seen{p.seen}})
+	return p.c.Finish()
+}
+
+// Five sets of values of which the first is the cheapest: each that weighs something is captured, early and late, and stands by itself with
+// its own weight and constants.
+func TestEachHeavySet(t *testing.T) {
+	p := newProgram(t, nil)
+	sizes := map[uint32]float64{1: 0.1e-3, 2: 5e-3, 3: 4e-3, 4: 3e-3, 5: 2e-3}
+	for range 100 {
+		for n := uint32(1); n <= 5; n++ {
+			p.launch(n, sizes[n])
+		}
+	}
+	run := p.end()
+	early, late := map[uint32]bool{}, map[uint32]bool{}
+	for i, n := range p.taken {
+		if p.nth[i] > 100 {
+			late[n] = true
+		} else {
+			early[n] = true
+		}
+	}
+	for n := uint32(2); n <= 5; n++ {
+		if !early[n] || !late[n] {
+			t.Errorf("n = %d: early %v, late %v (%v at %v)", n, early[n], late[n], p.taken, p.nth)
+		}
+	}
+	if len(run.Seen) != 5 {
+		t.Fatalf("%d sets stand by themselves, want 4 and the others: %+v", len(run.Seen), run.Seen)
+	}
+	for i, n := range []uint32{2, 3, 4, 5} {
+		x := run.Seen[i]
+		l := x.Profile().Launch
+		if x.Use.Count != 100 || len(x.Captures) != 2 || x.Use.Set == "" || l.Set != x.Use.Set || l.Params[1].Value[0] != byte(n) || l.Params[1].Same[0] != 1 {
+			t.Errorf("n = %d: %+v, %+v", n, x.Use, l.Params)
+		}
+		if got := x.Use.Seconds / 100; got < sizes[n]*0.99 || got > sizes[n]*1.01 {
+			t.Errorf("n = %d takes %v", n, got)
+		}
+		for _, m := range x.Captures {
+			if m.Use.Set != x.Use.Set || m.Weight() != x.Use.Seconds/2 {
+				t.Errorf("n = %d: %+v", n, m.Use)
+			}
+		}
+	}
+	if x := run.Seen[4]; x.Use.Set != others || x.Use.Count != 100 || x.Profile().Launch.Params[1].Same[0] != 0 {
+		t.Errorf("others: %+v", x.Use)
+	}
+}
+
+// A step in time is no set: whatever its number of launches, all of them stand together, and the step is not constant.
+func TestTimeSteps(t *testing.T) {
+	for _, steps := range []uint32{4, 10, 31} { // the agent itself joins what is more than 31
+		p := newProgram(t, nil)
+		for n := range steps {
+			p.launch(n, 1e-3)
+		}
+		run := p.end()
+		if len(run.Seen) != 1 || run.Seen[0].Use.Set != "" || run.Seen[0].Profile().Launch.Params[1].Same[0] != 0 {
+			t.Errorf("%d steps: %+v", steps, run.Seen)
+		}
+		if n := len(p.taken); n == 0 || n > early {
+			t.Errorf("%d steps: %d captures", steps, n)
+		}
+	}
+}
+
+// What an earlier run has shown to be heavy is captured at its first launch; what it has shown to weigh nothing is not, and a set without a
+// capture is said to need a second run.
+func TestEarlierRuns(t *testing.T) {
+	first := newProgram(t, nil)
+	first.c.stood = freely * 100 // nothing is free
+	play := func(p *program) {
+		for n := uint32(1); n <= 6; n++ {
+			p.launch(n, 1e-3*float64(n))
+			p.launch(n, 1e-3*float64(n))
+		}
+	}
+	play(first)
+	run := first.end()
+	if len(first.taken) != 1 {
+		t.Fatalf("captured %v", first.taken)
+	}
+	if x := run.Seen[0]; len(x.Captures) != 0 || !strings.Contains(x.Why, "a second run is needed") {
+		t.Errorf("%+v", x)
+	}
+	p, err := first.c.store.Observed("/bin/app", run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := newProgram(t, p)
+	play(second)
+	if len(second.taken) < 5 {
+		t.Errorf("captured %v", second.taken)
+	}
+	light := newProgram(t, &Profile{Seconds: 100, Shapes: []Line{{Kernel: "k", Grid: [3]int{8, 1, 1}, Block: [3]int{128, 1, 1}, Seconds: 0.1}, {Kernel: "other", Seconds: 99.9}}})
+	other := launchOf(t, light.cubin, 1, 1)
+	other.Kernel = "other"
+	light.c.shape(other).seconds = 10
+	play(light)
+	if len(light.taken) != 0 {
+		t.Errorf("captured %v, which weighs nothing", light.taken)
+	}
+}
