@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,8 +21,9 @@ import (
 )
 
 const profileAbout = `Runs a program and notes what it does on the GPU; with --show: tells what is known, of PROGRAM or of the one observed last.
-Counts, configurations and times of launches, over all runs observed; gnvcc tune observes, too. Some launches are timed:
-the first four of a configuration, then one of 64.`
+Counts, configurations and times of launches, the sets of argument values that have weight, how far other streams' kernels run
+beside, and the most memory, over all runs observed; gnvcc tune observes, too. Some launches are timed: the first four with
+the same values, then one of 64, and now and then 32 in a row.`
 
 // profileVerb observes a program, or shows what is known of one.
 func profileVerb() *cobra.Command {
@@ -118,15 +120,39 @@ func showProfile(s *capture.Store, program string, asJSON bool) int {
 		}
 		return 0
 	}
-	fmt.Printf("%s: %d runs on %s, %.3g s on the GPU (estimated from the launches that were timed)\n", p.Program, p.Runs, p.Device, p.Seconds)
-	t := tabwriter.NewWriter(os.Stdout, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(t, "share\ttime\tlaunches\ta launch\ttimed\tother arguments\tkernel\tgrid x block")
-	for _, l := range p.Shapes {
-		fmt.Fprintf(t, "%.1f %%\t%.3g s\t%d\t%.3g us\t%d\t%d\t%s\t%s\n", 100*l.Seconds/max(p.Seconds, 1e-12), l.Seconds, l.Count, 1e6*l.Seconds/float64(max(l.Count, 1)),
-			l.Sampled, l.Varied, policy.ShortName(l.Kernel), policy.Shape{Grid: l.Grid, Block: l.Block, Dynamic: l.Dynamic})
-	}
-	if err := t.Flush(); err != nil {
+	if err := printProfile(os.Stdout, p); err != nil {
 		return complain("profile", err)
 	}
 	return 0
+}
+
+// printProfile prints configurations, the heaviest first, each with its sets of values.
+func printProfile(w io.Writer, p *capture.Profile) error {
+	fmt.Fprintf(w, "%s: %d runs on %s, %.3g s on the GPU (estimated from the launches that were timed)", p.Program, p.Runs, p.Device, p.Seconds)
+	if p.Peak > 0 {
+		fmt.Fprintf(w, ", %.1f MiB of its memory at most", float64(p.Peak)/(1<<20))
+	}
+	fmt.Fprintln(w)
+	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(t, "share\ttime\tlaunches\ta launch\ttimed\tother arguments\tbeside others\tkernel\tgrid x block")
+	row := func(x profile.Set, more string) {
+		fmt.Fprintf(t, "%.1f %%\t%.3g s\t%d\t%.3g us\t%d\t%s\n", 100*x.Seconds/max(p.Seconds, 1e-12), x.Seconds, x.Count,
+			1e6*x.Seconds/float64(max(x.Count, 1)), x.Sampled, more)
+	}
+	for _, l := range p.Shapes {
+		beside := "-"
+		if l.Watched > 0 {
+			beside = fmt.Sprintf("%.0f %%", 100*l.Beside/l.Watched)
+		}
+		row(profile.Set{Seconds: l.Seconds, Count: l.Count, Sampled: l.Sampled}, fmt.Sprintf("%d\t%s\t%s\t%s", l.Varied, beside, policy.ShortName(l.Kernel),
+			policy.Shape{Grid: l.Grid, Block: l.Block, Dynamic: l.Dynamic}))
+		parts, rest := l.Parts()
+		for _, x := range parts {
+			row(x.Set, "\t\t  with "+x.Words+"\t")
+		}
+		if len(parts) > 0 && rest.Count > 0 {
+			row(rest, "\t\t  with other values\t")
+		}
+	}
+	return t.Flush()
 }

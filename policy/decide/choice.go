@@ -3,6 +3,7 @@ package decide
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sort"
 
 	"gnvcc/policy"
@@ -64,29 +65,35 @@ func (t *Run) eligible(k *Findings) []choice {
 	return out
 }
 
+// Entries beside a kernel, at the most, and single ones that they are chosen from, in the order in which they won. Each costs a run of cicc in
+// every build, and room in the cubin.
+const mostEntries, mostSingle = 5, 8
+
 // merged joins recipes for second entries: each of these is a kernel of its own, with its own figures, and the host takes the
-// first whose guard holds. At most three (rewrite/source's limit) of the first eight, in the order in which they won.
+// first whose guard holds.
 func merged(winners []recipe.Recipe) []recipe.Recipe {
 	var single []recipe.Recipe
 	for _, r := range winners {
-		if entries, err := r.Entries(); err == nil && len(entries) == 1 && fileTerms(r) == "" && len(single) < 8 {
+		if entries, err := r.Entries(); err == nil && len(entries) == 1 && fileTerms(r) == "" && len(single) < mostSingle {
 			single = append(single, entries[0])
 		}
 	}
 	var out []recipe.Recipe
-	for i, a := range single {
-		for j, b := range single[i+1:] {
-			if conditionsOf(a) == conditionsOf(b) {
-				continue
-			}
-			out = append(out, recipe.Join([]recipe.Recipe{a, b}))
-			for _, c := range single[i+1+j+1:] {
-				if x := conditionsOf(c); x != conditionsOf(a) && x != conditionsOf(b) {
-					out = append(out, recipe.Join([]recipe.Recipe{a, b, c}))
-				}
+	var add func(chosen, left []recipe.Recipe)
+	add = func(chosen, left []recipe.Recipe) {
+		if len(chosen) > 1 {
+			out = append(out, recipe.Join(chosen))
+		}
+		if len(chosen) == mostEntries {
+			return
+		}
+		for i, r := range left {
+			if !slices.ContainsFunc(chosen, func(c recipe.Recipe) bool { return conditionsOf(c) == conditionsOf(r) }) {
+				add(append(slices.Clone(chosen), r), left[i+1:])
 			}
 		}
 	}
+	add(nil, single)
 	return out
 }
 
