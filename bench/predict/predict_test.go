@@ -75,7 +75,7 @@ func TestReal(t *testing.T) {
 	}
 	var out bytes.Buffer
 	file := filepath.Join(dir, "forest.json")
-	if err := run([]string{"-report", report, "-examples", dir, "-nvcc", kit.Nvcc(), "-grow", file}, &out); err != nil {
+	if err := run(context.Background(), []string{"-report", report, "-examples", dir, "-nvcc", kit.Nvcc(), "-grow", file}, &out); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"2 kernels, 6 trials", "2 others left out", "left out: absent", "oracle"} {

@@ -1,0 +1,267 @@
+// Trials that were measured elsewhere, built again here.
+
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"sync"
+
+	"gnvcc/cache"
+	"gnvcc/driver"
+	"gnvcc/profile/units"
+	"gnvcc/rewrite"
+	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/recipe"
+	"gnvcc/sim"
+	"gnvcc/sim/forest"
+	"gnvcc/sim/predict"
+	"gnvcc/sim/sass"
+)
+
+// A trial is a candidate that was measured once and is built again now.
+type trial struct {
+	recipe   string
+	ratio    float64 // measured, over the default's
+	run      predict.Run
+	estimate predict.Estimate
+	row      forest.Row
+}
+
+// A kernel is one decision with its trials; the first is the default.
+type kernel struct {
+	program, name, device string
+	dynamic               int // shared memory of its heaviest launch, bytes
+	trials                []trial
+	left                  int // trials that aren't exact by construction, or can't be built here
+}
+
+// A gatherer finds decisions and builds their trials.
+type gatherer struct {
+	reports, stores string
+	machine         *units.Machine
+	least           float64 // nanoseconds
+	jobs            int
+	say             io.Writer
+}
+
+// halfOf is the half of the programs that one belongs to.
+func halfOf(program string) string {
+	if sum := sha256.Sum256([]byte(program)); sum[0]&1 == 1 {
+		return "b"
+	}
+	return "a"
+}
+
+// gather builds the trials of all programs, or of a half.
+func (g *gatherer) gather(ctx context.Context, half string) ([]kernel, error) {
+	files, err := filepath.Glob(filepath.Join(g.reports, "*.json"))
+	if err != nil || len(files) == 0 {
+		return nil, fmt.Errorf("no reports in %q", g.reports)
+	}
+	found := make([][]kernel, len(files))
+	notes := make([]strings.Builder, len(files))
+	slots := make(chan struct{}, max(1, g.jobs))
+	var all sync.WaitGroup
+	for n, file := range files {
+		program := strings.TrimSuffix(filepath.Base(file), ".json")
+		if half != "" && half != halfOf(program) {
+			continue
+		}
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			var err error
+			if found[n], err = g.program(ctx, program, file, &notes[n]); err != nil {
+				fmt.Fprintf(&notes[n], "left out: %s: %v\n", program, err)
+			}
+		}()
+	}
+	all.Wait()
+	var out []kernel
+	for n := range files {
+		io.WriteString(g.say, notes[n].String())
+		out = append(out, found[n]...)
+	}
+	return out, ctx.Err()
+}
+
+// program builds the trials of one.
+func (g *gatherer) program(ctx context.Context, program, report string, notes io.Writer) ([]kernel, error) {
+	text, err := os.ReadFile(report)
+	if err != nil {
+		return nil, fmt.Errorf("read the report: %w", err)
+	}
+	var all []struct{ Decision cache.Decision }
+	if err := json.Unmarshal(text, &all); err != nil {
+		return nil, fmt.Errorf("read the report %s: %w", report, err)
+	}
+	dir := filepath.Join(g.stores, program)
+	if _, err := os.Stat(dir); err != nil {
+		return nil, errors.New("it was not built here")
+	}
+	store, err := cache.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := publish(ctx, store); err != nil {
+		return nil, err
+	}
+	scratch, err := os.MkdirTemp("", "gnvcc-predict-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(scratch)
+	b := builder{g: g, c: driver.NewCompiler(store, scratch), built: map[string]driver.BuiltKernel{}}
+	for _, k := range b.c.Built() {
+		b.built[k.Identity] = k
+	}
+	var out []kernel
+	for _, x := range all {
+		k, err := b.kernel(ctx, x.Decision)
+		if err != nil {
+			fmt.Fprintf(notes, "left out: %s, %s: %v\n", program, ptx.ShortName(x.Decision.Kernel), err)
+			continue
+		}
+		k.program = program
+		for n := range k.trials {
+			k.trials[n].row.Group = program
+		}
+		out = append(out, k)
+	}
+	return out, nil
+}
+
+// publish lets what builds have noted be read.
+func publish(ctx context.Context, store *cache.Store) error {
+	owner, err := store.Own(ctx)
+	if err != nil {
+		return err
+	}
+	defer owner.Close()
+	if _, err := owner.Merge(); err != nil {
+		return err
+	}
+	return owner.Publish()
+}
+
+// A builder builds one program's trials.
+type builder struct {
+	g     *gatherer
+	c     *driver.Compiler
+	built map[string]driver.BuiltKernel
+}
+
+// kernel builds one decision's trials.
+func (b *builder) kernel(ctx context.Context, d cache.Decision) (kernel, error) {
+	ev := d.Evidence
+	k := kernel{name: ptx.ShortName(d.Kernel), device: ev.Device}
+	if len(ev.Launches) == 0 {
+		return k, errors.New("no launch was recorded")
+	}
+	heaviest := ev.Launches[0]
+	for _, l := range ev.Launches[1:] {
+		if float64(l.Count)*l.Before.Median > float64(heaviest.Count)*heaviest.Before.Median {
+			heaviest = l
+		}
+	}
+	if heaviest.Before.Median < b.g.least {
+		return k, fmt.Errorf("a launch takes %.1f us", heaviest.Before.Median/1000)
+	}
+	was, ok := b.built[d.Identity]
+	if !ok {
+		return k, errors.New("no kernel that was built here is the same")
+	}
+	source, err := b.c.Kernel(was.Assembly.Cubin, was.Name)
+	if err != nil {
+		return k, err
+	}
+	k.dynamic = heaviest.Dynamic
+	shape := sim.Shape{Threads: volume(heaviest.Block), Shared: heaviest.Dynamic, Blocks: volume(heaviest.Grid)}
+	base, plain, err := b.trial(ctx, source, recipe.Recipe{}, shape)
+	if err != nil {
+		return k, fmt.Errorf("nvcc's own build: %w", err)
+	}
+	base.ratio = 1
+	k.trials = []trial{base}
+	seen := map[string]bool{}
+	for _, t := range ev.Tried {
+		r, err := recipe.Parse(t.Recipe)
+		if t.Ratio <= 0 || err != nil || rewrite.ExactnessOf(r) != rewrite.ByConstruction || seen[t.Recipe] {
+			k.left++
+			continue
+		}
+		seen[t.Recipe] = true
+		made, code, err := b.trial(ctx, source, r, shape)
+		if ctx.Err() != nil {
+			return k, ctx.Err()
+		}
+		if err != nil || sass.SameFloats(plain, code, d.Kernel) != nil { // then it could not be taken without being run
+			k.left++
+			continue
+		}
+		made.ratio = t.Ratio
+		made.row = forest.Row{Y: math.Log(t.Ratio),
+			X: predict.Vector(base.estimate, made.estimate, base.run.Registers, made.run.Registers, t.Recipe)}
+		k.trials = append(k.trials, made)
+	}
+	if len(k.trials) < 4 {
+		return k, fmt.Errorf("only %d of %d trials are exact by construction", len(k.trials)-1, len(ev.Tried))
+	}
+	// The report has them by what was measured, which no predictor may know.
+	sort.SliceStable(k.trials[1:], func(i, j int) bool { return k.trials[i+1].recipe < k.trials[j+1].recipe })
+	return k, nil
+}
+
+func volume(v [3]int) int { return v[0] * v[1] * v[2] }
+
+// trial builds one candidate and predicts it.
+func (b *builder) trial(ctx context.Context, s *driver.Source, r recipe.Recipe, shape sim.Shape) (t trial, code []byte, err error) {
+	made, err := b.c.Compile(ctx, s, r)
+	if err != nil {
+		return t, nil, err
+	}
+	if code, err = os.ReadFile(made.Path); err != nil {
+		return t, nil, err
+	}
+	cc := ptx.Capability(s.Target)
+	d, ok := sim.Lookup(cc)
+	if !ok {
+		return t, nil, fmt.Errorf("%s is not in the table of architectures", s.Target)
+	}
+	u, err := predict.ForArchitecture(cc)
+	if err != nil {
+		return t, nil, err
+	}
+	if m := b.g.machine; m != nil && m.CC == cc {
+		u, d.SMs = u.Measured(m.Device, m.Latency, m.Rate), m.SMs
+	}
+	shape.Shared += made.Reserve.Dynamic
+	t.recipe = r.String()
+	if t.run, err = predict.NewRun(code, made.Entry, d, shape, u); err != nil {
+		return t, nil, err
+	}
+	t.estimate, err = t.run.Estimate()
+	return t, code, err
+}
+
+func rowsOf(kernels []kernel) []forest.Row {
+	var rows []forest.Row
+	for _, k := range kernels {
+		for _, t := range k.trials[1:] {
+			rows = append(rows, t.row)
+		}
+	}
+	return rows
+}
