@@ -19,7 +19,7 @@ var rooms = map[string][]string{
 	"foretell": {"policy"},
 	"report":   {"policy", "lever"},
 	"search":   {"policy", "stats", "lever", "decide"},
-	"page":     {"policy", "report"},
+	"page":     {"policy", "report", "foretell"},
 }
 
 // TestRooms: imports go one way.

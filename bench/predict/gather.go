@@ -17,7 +17,7 @@ import (
 	"sync"
 
 	"gnvcc/cache"
-	"gnvcc/driver"
+	"gnvcc/driver/compile"
 	"gnvcc/profile/units"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/ptx"
@@ -123,7 +123,7 @@ func (g *gatherer) program(ctx context.Context, program, report string, notes io
 		return nil, err
 	}
 	defer os.RemoveAll(scratch)
-	b := builder{g: g, c: driver.NewCompiler(store, scratch), built: map[string]driver.BuiltKernel{}}
+	b := builder{g: g, c: compile.New(store, scratch), built: map[string]compile.BuiltKernel{}}
 	for _, k := range b.c.Built() {
 		b.built[k.Identity] = k
 	}
@@ -159,8 +159,8 @@ func publish(ctx context.Context, store *cache.Store) error {
 // A builder builds one program's trials.
 type builder struct {
 	g     *gatherer
-	c     *driver.Compiler
-	built map[string]driver.BuiltKernel
+	c     *compile.Compiler
+	built map[string]compile.BuiltKernel
 }
 
 // kernel builds one decision's trials.
@@ -227,7 +227,7 @@ func (b *builder) kernel(ctx context.Context, d cache.Decision) (kernel, error) 
 func volume(v [3]int) int { return v[0] * v[1] * v[2] }
 
 // trial builds one candidate and predicts it.
-func (b *builder) trial(ctx context.Context, s *driver.Source, r recipe.Recipe, shape sim.Shape) (t trial, code []byte, err error) {
+func (b *builder) trial(ctx context.Context, s *compile.Source, r recipe.Recipe, shape sim.Shape) (t trial, code []byte, err error) {
 	made, err := b.c.Compile(ctx, s, r)
 	if err != nil {
 		return t, nil, err

@@ -2,12 +2,16 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"gnvcc/cache"
+	"gnvcc/driver/compile"
 	"gnvcc/install/kits"
 	"gnvcc/sim/forest"
 	"gnvcc/sim/predict"
@@ -43,45 +47,44 @@ func TestScore(t *testing.T) {
 	}
 }
 
-// TestReal builds two kernels' trials with real tools, from a report made up for it, and grows a forest.
+// TestReal builds two kernels' trials with real tools, from a report made up for them, and grows a forest.
 func TestReal(t *testing.T) {
 	kit := kits.Need(t, "13.0")
 	dir := t.TempDir()
+	gnvcc := filepath.Join(dir, "gnvcc")
+	if msg, err := exec.Command("go", "build", "-o", gnvcc, "gnvcc/cmd/gnvcc").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, msg)
+	}
+	reports, stores := filepath.Join(dir, "reports"), filepath.Join(dir, "stores")
 	for _, name := range []string{"stencil", "unroll"} {
-		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
+		store := filepath.Join(stores, name)
+		for _, folder := range []string{reports, store} {
+			if err := os.MkdirAll(folder, 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		build := exec.Command(gnvcc, "-arch=sm_90", "-std=c++17", "-I../../examples/common", "-cubin", "-o", filepath.Join(dir, name+".cubin"),
+			filepath.Join("../../examples", name, name+".cu"))
+		build.Env = append(os.Environ(), "GNVCC_NVCC="+kit.Nvcc(), "GNVCC_STORE="+store)
+		if msg, err := build.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, msg)
+		}
+		if err := os.WriteFile(filepath.Join(reports, name+".json"), []byte(madeUp(t, store)), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		text, err := os.ReadFile(filepath.Join("../../examples", name, name+".cu"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name, name+".cu"), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.Symlink(abs(t, "../../examples/common"), filepath.Join(dir, "common")); err != nil {
-		t.Fatal(err)
-	}
-	entry := func(kernel string) string {
-		return `{"decision":{"Kernel":"` + kernel + `","Target":"sm_90","Evidence":{"Device":"NVIDIA H200",
-		"Launches":[{"Grid":[132,1,1],"Block":[128,1,1],"Dynamic":0,"Count":3,"Before":{"Median":1000}}],
-		"Tried":[{"Recipe":"maxnreg=24","Ratio":1.5},{"Recipe":"maxnreg=64","Ratio":0.9},{"Recipe":"ld=cs","Ratio":0.95},
-		{"Recipe":"unroll=4","Ratio":0.5},{"Recipe":"maxnreg=32","Ratio":0}]}}}`
-	}
-	report := filepath.Join(dir, "report.json")
-	text := "[" + entry("_Z4wavePKfPfiii") + "," + entry("_Z6lookupPKfPK7SectionS0_S0_Pfii") + "," + entry("absent") + "]"
-	if err := os.WriteFile(report, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	file := filepath.Join(dir, "forest.json")
-	if err := run(context.Background(), []string{"-report", report, "-examples", dir, "-nvcc", kit.Nvcc(), "-grow", file}, &out); err != nil {
+	file, rows := filepath.Join(dir, "forest.json"), filepath.Join(dir, "rows.jsonl")
+	if err := run(context.Background(), []string{"-reports", reports, "-stores", stores, "-grow", file, "-rows", rows}, &out); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"2 kernels, 6 trials", "2 others left out", "left out: absent", "oracle"} {
+	for _, want := range []string{"2 kernels of 2 programs, 8 trials", "2 others left out", "left out: stencil, absent", "oracle"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}
+	}
+	if text, err := os.ReadFile(rows); err != nil || strings.Count(string(text), "\n") != 10 {
+		t.Errorf("%v\n%s", err, text)
 	}
 	f, err := os.Open(file)
 	if err != nil {
@@ -91,13 +94,53 @@ func TestReal(t *testing.T) {
 	if _, err := forest.Load(f, "NVIDIA H200", predict.Features); err != nil {
 		t.Error(err)
 	}
+	out.Reset()
+	if err := run(context.Background(), []string{"-reports", reports, "-stores", stores, "-forest", file}, &out); err != nil {
+		t.Fatal(err)
+	}
 }
 
-func abs(t *testing.T, path string) string {
+// madeUp is a report on the first kernel of a store, and on one that was not built.
+func madeUp(t *testing.T, dir string) string {
 	t.Helper()
-	a, err := filepath.Abs(path)
+	store, err := cache.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return a
+	if err := publish(context.Background(), store); err != nil {
+		t.Fatal(err)
+	}
+	built := compile.New(store, t.TempDir()).Built()
+	if len(built) == 0 {
+		t.Fatal("nothing was built")
+	}
+	entry := func(identity, kernel string) string {
+		return `{"decision":{"Identity":"` + identity + `","Kernel":"` + kernel + `","Target":"sm_90","Evidence":{"Device":"NVIDIA H200",
+		"Launches":[{"Grid":[132,1,1],"Block":[128,1,1],"Dynamic":0,"Count":3,"Before":{"Median":9000}}],
+		"Tried":[{"Recipe":"maxnreg=24","Ratio":1.5},{"Recipe":"maxnreg=64","Ratio":0.9},{"Recipe":"ld=cs","Ratio":0.95},
+		{"Recipe":"st=cs","Ratio":0.99},{"Recipe":"unroll=4","Ratio":0.5}]}}}`
+	}
+	return "[" + entry(built[0].Identity, built[0].Name) + "," + entry("0", "absent") + "]"
+}
+
+// Today's order: each lever's values for themselves, caps by their distance from the default's count, combinations last.
+func TestToday(t *testing.T) {
+	k := kernel{}
+	for _, r := range []string{"", "ld=cs", "ld=L2::256B", "maxnreg=64", "maxnreg=40", "ld=cs maxnreg=40"} {
+		k.trials = append(k.trials, trial{recipe: r})
+	}
+	k.trials[0].run.Registers = 38
+	names := func(order []float64) string {
+		var out []string
+		for _, n := range sorted(order) {
+			out = append(out, k.trials[n].recipe)
+		}
+		return strings.Join(out, ",")
+	}
+	if got := names(k.today()); got != ",maxnreg=40,maxnreg=64,ld=L2::256B,ld=cs,ld=cs maxnreg=40" {
+		t.Error(got)
+	}
+	if got := names(k.turns()); got != ",maxnreg=40,ld=L2::256B,ld=cs maxnreg=40,maxnreg=64,ld=cs" {
+		t.Error(got)
+	}
 }

@@ -15,6 +15,7 @@ import (
 	"gnvcc/driver/compile"
 	"gnvcc/policy"
 	"gnvcc/policy/foretell"
+	"gnvcc/policy/page"
 	"gnvcc/profile/units"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/recipe"
@@ -128,6 +129,36 @@ func foretold(ctx context.Context, name *regexp.Regexp) (n int, err error) {
 			fmt.Printf("%s (%s): nothing can be foretold: %v\n", policy.ShortName(b.Name), b.Assembly.Target, err)
 		}
 	})
+}
+
+// explainPage writes a page with what was decided of kernels, those of the name that were built and not yet tuned, and what can be
+// foretold of all of them; it says how many there are. Without any it writes nothing.
+func explainPage(path string, name *regexp.Regexp, in page.Input) (n int, err error) {
+	ctx, stop := stoppable()
+	defer stop()
+	f, err := newFortune(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer f.c.Close()
+	seen := map[string]*page.Foretold{}
+	decided := map[string]bool{}
+	for _, d := range in.Decisions {
+		decided[d.Identity] = true
+	}
+	_, err = f.each(name, func(_ int, b compile.BuiltKernel) {
+		k, err := f.look(ctx, b)
+		seen[b.Identity] = &page.Foretold{Kernel: k, Err: err}
+		if !decided[b.Identity] {
+			in.Undecided = append(in.Undecided, cache.Decision{Identity: b.Identity, Kernel: b.Name, Target: b.Assembly.Target,
+				Evidence: cache.Evidence{Default: cache.Build{Registers: b.Registers, Spill: b.Spill, Stack: b.Stack, Shared: b.Shared}}})
+		}
+	})
+	if n = len(in.Decisions) + len(in.Undecided); err != nil || n == 0 || ctx.Err() != nil {
+		return n, errors.Join(err, ctx.Err())
+	}
+	in.Foretold = func(d cache.Decision) *page.Foretold { return seen[d.Identity] }
+	return n, writePage(path, in)
 }
 
 // adoptForetold keeps, for each kernel of a name that nothing was decided for, the recipe that is foretold to be fastest. What

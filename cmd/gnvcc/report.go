@@ -166,19 +166,20 @@ func explain(kernel, html string, patch bool) int {
 		return complain("explain", err)
 	}
 	found := matching(decisions, name)
+	if html != "" {
+		if n, err := explainPage(html, name, page.Input{Decisions: found, Untaken: untaken, Version: version, Made: time.Now()}); err != nil {
+			return complain("explain", err)
+		} else if n > 0 {
+			return 0
+		}
+	}
 	if len(found) == 0 {
 		if n, err := foretold(context.Background(), name); err == nil && n > 0 && html == "" && !patch { // built, not yet tuned
 			return 0
 		}
 		return complain("explain", fmt.Errorf("nothing was decided for a kernel called %s (%d known: gnvcc report)", kernel, len(decisions)))
 	}
-	switch {
-	case html != "":
-		if err := writePage(html, page.Input{Decisions: found, Untaken: untaken, Version: version, Made: time.Now()}); err != nil {
-			return complain("explain", err)
-		}
-		return 0
-	case patch:
+	if patch {
 		return printPatches(found)
 	}
 	for i, d := range found {

@@ -9,6 +9,21 @@ import (
 	"gnvcc/sim/xmodel"
 )
 
+// A Change is a question that is asked of every kernel's model.
+type Change struct {
+	Name string // "twice the warps"
+	xmodel.Change
+}
+
+// Changes are these questions.
+func Changes(m xmodel.Model) []Change {
+	return []Change{
+		{"twice the warps", xmodel.Change{Warps: 2 * m.Warps}},
+		{"half the warps", xmodel.Change{Warps: m.Warps / 2}},
+		{"half the memory traffic", xmodel.Change{Intensity: 2 * m.Intensity}},
+	}
+}
+
 // Print writes what is foretold of a kernel.
 func (k *Kernel) Print(w io.Writer) error {
 	p := &k.Picture
@@ -34,13 +49,9 @@ func (k *Kernel) Print(w io.Writer) error {
 	if e.Balance.Rate > 0 {
 		fmt.Fprintf(w, "  of %.0f warps %.1f wait for memory; bound by %s, at %.2f instructions a cycle, taking all accesses as coalesced and served by no cache\n", p.Graph.Model.Warps,
 			e.Balance.Waiting, e.Balance.Bound, e.Balance.Rate)
-		for _, x := range []struct {
-			text string
-			c    xmodel.Change
-		}{{"twice the warps", xmodel.Change{Warps: 2 * p.Graph.Model.Warps}}, {"half the warps", xmodel.Change{Warps: p.Graph.Model.Warps / 2}},
-			{"half the memory traffic", xmodel.Change{Intensity: 2 * p.Graph.Model.Intensity}}} {
-			if f, ok := p.Graph.Model.What(x.c); ok {
-				fmt.Fprintf(w, "    with %s: %.2f of the time\n", x.text, f.Time)
+		for _, x := range Changes(p.Graph.Model) {
+			if f, ok := p.Graph.Model.What(x.Change); ok {
+				fmt.Fprintf(w, "    with %s: %.2f of the time\n", x.Name, f.Time)
 			}
 		}
 	}

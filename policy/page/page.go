@@ -39,6 +39,9 @@ type Input struct {
 	Version   string                      // of gnvcc
 	Made      time.Time
 	Untaken   func(cache.Decision) error // why no build takes a recipe; nil: not asked
+
+	Undecided []cache.Decision               // kernels that were built and that nothing was decided for
+	Foretold  func(cache.Decision) *Foretold // what machine code tells of a kernel; may be nil, and give nil
 }
 
 // A Program is what one program does on the GPU.
@@ -59,7 +62,7 @@ type kernel struct {
 	Drawn      bool
 	Name       string
 	Mangled    string
-	State      string // "faster", "same", "pinned", "predicted", "alone"
+	State      string // "faster", "same", "pinned", "predicted", "alone", "not tuned"
 	Recipe     string
 	Words      string
 	Why        string
@@ -86,6 +89,7 @@ type kernel struct {
 	Tried      int
 	Levers     []report.Single
 	Patch      string
+	Foretold   *foretold
 }
 
 // A row is one configuration.
@@ -138,6 +142,15 @@ func gather(in Input) []kernel {
 		k.ID = fmt.Sprintf("k%d", i+1)
 		if k.Drawn = i < Drawn; k.Drawn {
 			detail(in, e, &k)
+		}
+		out = append(out, k)
+	}
+	for _, d := range in.Undecided {
+		k := kernel{ID: fmt.Sprintf("k%d", len(out)+1), Drawn: true, Name: policy.ShortName(d.Kernel), Mangled: d.Kernel, State: "not tuned",
+			Why: "Not tuned yet: nothing was measured.", Before: "-", After: "-", SpeedUp: "-",
+			Registers: fmt.Sprint(d.Evidence.Default.Registers)}
+		if in.Foretold != nil {
+			k.Foretold = newForetold(in.Foretold(d))
 		}
 		out = append(out, k)
 	}
@@ -203,6 +216,9 @@ func detail(in Input, e report.Entry, k *kernel) {
 	k.Levers = e.Levers
 	k.Refused, k.RefusedAll = refusals(d.Evidence.Tried)
 	k.Pictures = pictures(e)
+	if in.Foretold != nil {
+		k.Foretold = newForetold(in.Foretold(*d))
+	}
 	if in.Patch != nil && e.Recipe != "" {
 		k.Patch = in.Patch(*d)
 	}
