@@ -35,9 +35,10 @@ type Host interface {
 // A Verdict says what to do with a launch.
 type Verdict struct {
 	Tune    bool
-	Capture string // a file to make: the launch is written to it (profile/capture); not together with Tune
-	Limit   int64  // of what a capture may write, bytes
-	Again   int    // ask again at the Again-th launch with these values from now; 0: never again about this configuration
+	Long    time.Duration // with Tune: longest time for one run of the kernel; 0: Options.Limit
+	Capture string        // a file to make: the launch is written to it (profile/capture); not together with Tune
+	Limit   int64         // of what a capture may write, bytes
+	Again   int           // ask again at the Again-th launch with these values from now; 0: never again about this configuration
 }
 
 // A Capturer is a Host that asks for captures, and is told what became of them. For the application a capture only takes time: its

@@ -12,6 +12,7 @@ import (
 type session struct {
 	p      *process
 	golden bool
+	long   time.Duration // for one run of the kernel; 0: the run's limit
 
 	Regions  int     // ranges of memory that were saved
 	Saved    int64   // bytes
@@ -77,7 +78,12 @@ func (s *session) fault(err error, c Candidate) error {
 	return err
 }
 
-func (s *session) limit() time.Duration { return s.p.run.options.Limit }
+func (s *session) limit() time.Duration {
+	if s.long > 0 {
+		return s.long
+	}
+	return s.p.run.options.Limit
+}
 
 func milliseconds(d time.Duration) uint32 { return uint32(min(d.Milliseconds(), 1<<31)) }
 

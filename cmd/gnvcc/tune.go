@@ -58,6 +58,25 @@ func (s *seconds) Set(text string) error {
 	return nil
 }
 
+// size is a number of bytes that may be given as 512M or 8G.
+type size int64
+
+func (s *size) String() string { return strconv.FormatInt(int64(*s), 10) }
+func (s *size) Type() string   { return "memory" }
+func (s *size) Set(text string) error {
+	unit := map[byte]int64{'K': 1 << 10, 'M': 1 << 20, 'G': 1 << 30}
+	short, factor := strings.TrimSuffix(strings.ToUpper(text), "B"), int64(1)
+	if n := len(short); n > 0 && unit[short[n-1]] > 0 {
+		short, factor = short[:n-1], unit[short[n-1]]
+	}
+	n, err := strconv.ParseInt(short, 10, 64)
+	if err != nil || n <= 0 || n > 1<<50/factor {
+		return errors.New("a size is a number of bytes, or like 512M or 8G")
+	}
+	*s = size(n * factor)
+	return nil
+}
+
 // within is the bound on errors as an option.
 type within struct{ *policy.Bound }
 
@@ -83,6 +102,8 @@ func tuneVerb() *cobra.Command {
 	inPlace := fs.Bool("in-place", false, "search inside the program, at each kernel's first launch, while it stands still: for what can't be captured; not for programs whose memory others write meanwhile (CPU threads, other processes or contexts), whose kernels wait for the host or for a later kernel, or allocate on the device")
 	budget := seconds(0)
 	fs.Var(&budget, "budget", "longest `time` for the searches of a run, in seconds or as 1m30s, dealt out by what kernels weigh (default 1m0s); with --in-place for one configuration of a kernel (default 20s)")
+	most := size(0)
+	fs.Var(&most, "capture-limit", "most `memory` that a captured launch may have, as 512M or 8G, what is zero not counted; a run's captures may have four times as much (default 4G, and no more than a quarter of the store's free disk)")
 	total := seconds(0)
 	fs.Var(&total, "total", "longest `time` for tuning in the whole run (default: none)")
 	fs.IntVar(&o.Jobs, "jobs", o.Jobs, "compile `n` candidates at a time")
@@ -99,7 +120,7 @@ func tuneVerb() *cobra.Command {
 	})
 	fs.BoolVar(&o.Exhaustive, "exhaustive", false, "a benchmark of the search: measure all pairs of levers too, and say what the search missed")
 	quiet := fs.Bool("quiet", false, "print only what went wrong")
-	for _, name := range []string{"budget", "total", "within"} {
+	for _, name := range []string{"budget", "total", "within", "capture-limit"} {
 		fs.Lookup(name).DefValue = "" // their texts say it
 	}
 	return runs(c, func(args []string) int {
@@ -107,7 +128,7 @@ func tuneVerb() *cobra.Command {
 			return complain("tune", errors.New("which program? gnvcc tune [options] -- ./app arguments"))
 		}
 		o.Total = time.Duration(total)
-		then := ending{*applyToo, *quiet, *judged, *link, *folder, *inPlace, false, cmp.Or(time.Duration(budget), time.Minute)}
+		then := ending{*applyToo, *quiet, *judged, *link, *folder, *inPlace, false, cmp.Or(time.Duration(budget), time.Minute), int64(most)}
 		if *approximate {
 			if c.Flags().Changed("exact") && *exact != "approximate" {
 				return complain("tune", fmt.Errorf("--approximate and --exact=%s contradict each other", *exact))
@@ -183,6 +204,7 @@ type ending struct {
 	inPlace      bool
 	again        bool          // from captures alone; no program is run
 	budget       time.Duration // for the run, where launches are replayed
+	most         int64         // bytes of one captured launch; 0: the usual
 }
 
 // tuneRun tells how the application ended; where a signal cut short what comes after it (or before), that signal.
@@ -272,7 +294,7 @@ func tuneRun(signals *relay, o policy.Options, argv, controls []string, then end
 		o.Crashes, o.Full = mostRuns-1, mostFull
 		tuner = search.NewTuner(signals.rest, o, compiler, book, memos{store}, progress)
 		var w *twin
-		if w, err = newTwin(ctx, store, toolkit.Dir(), run, then.budget); err == nil {
+		if w, err = newTwin(ctx, store, toolkit.Dir(), run, then); err == nil {
 			w.tuner, w.say, w.at, started = tuner, note, far, true
 			exit, err = w.tune(signals, o, then.again, func(l *profile.Launch) error { return tunable(compiler, o, l) })
 		}

@@ -50,7 +50,7 @@ func captures(store *cache.Store) (*capture.Store, error) {
 }
 
 // newTwin builds what is needed beside the agent.
-func newTwin(ctx context.Context, store *cache.Store, root string, run profile.Options, budget time.Duration) (*twin, error) {
+func newTwin(ctx context.Context, store *cache.Store, root string, run profile.Options, then ending) (*twin, error) {
 	s, err := captures(store)
 	if err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func newTwin(ctx context.Context, store *cache.Store, root string, run profile.O
 	if err != nil {
 		return nil, fmt.Errorf("the program that replays launches can't be built: %w", err)
 	}
-	return &twin{store: s, replayer: program, run: run, limits: capture.Usual, budget: budget, say: func(string, ...any) {}}, nil
+	return &twin{store: s, replayer: program, run: run, limits: capture.Usual.Within(store.Path(), then.most), budget: then.budget, say: func(string, ...any) {}}, nil
 }
 
 // observe runs the program, with captures where wanted allows.
@@ -119,7 +119,7 @@ func (w *twin) tune(signals *relay, o policy.Options, again bool, wanted func(*p
 	}
 	w.tuner.End(&profile.Process{}, all) // counts of all launches, also of those that were not captured
 	sort.SliceStable(list, func(i, j int) bool { return list[i].Weight() > list[j].Weight() })
-	list, shares := w.heaviest(list, total)
+	jobs := w.heaviest(list, total)
 	if len(run.Seen) > 0 {
 		w.say("%s", observed(run.Seen, total))
 	}
@@ -128,7 +128,7 @@ func (w *twin) tune(signals *relay, o policy.Options, again bool, wanted func(*p
 		return exit, nil
 	}
 	w.counted = true
-	w.search(signals.rest, list, shares)
+	w.search(signals.rest, jobs)
 	return exit, w.store.Trim(w.limits)
 }
 
@@ -149,8 +149,7 @@ func (w *twin) again(ctx context.Context, o policy.Options) error {
 	if len(list) == 0 {
 		return errors.New("no launch of such a kernel is captured: gnvcc tune -- ./app captures some (gnvcc captures lists them)")
 	}
-	list, shares := w.heaviest(list, total)
-	w.search(ctx, list, shares)
+	w.search(ctx, w.heaviest(list, total))
 	return nil
 }
 
@@ -170,67 +169,136 @@ func observed(seen []capture.Seen, total float64) string {
 	return fmt.Sprintf("observed: %d of %d kernels take %.0f %% of %.3g s on the GPU", n, len(by), 100*sum/max(total, 1e-12), total)
 }
 
-// heaviest gives the captures that are worth a search, with their shares of the time.
-func (w *twin) heaviest(list []*capture.Manifest, total float64) ([]*capture.Manifest, []float64) {
-	var out []*capture.Manifest
-	var shares []float64
-	for _, m := range list {
-		share := m.Weight() / max(total, 1e-12)
-		if share < smallest && m.Use.Sampled > 0 {
-			continue
-		}
-		out, shares = append(out, m), append(shares, share)
-	}
-	return out, shares
+// A job is a capture that is worth a search, with its share of the run's time.
+type job struct {
+	m     *capture.Manifest
+	share float64
 }
 
-// search replays captures, the heaviest first, each with its share of the budget.
-func (w *twin) search(ctx context.Context, list []*capture.Manifest, shares []float64) {
-	var sum float64
-	for _, s := range shares {
-		sum += s
+// later is the part of a configuration's share that goes to its captures beyond the first one: on these, what won is only checked.
+const later = 0.1
+
+// heaviest gives the captures that are worth a search, the first one of each configuration in front of all others.
+func (w *twin) heaviest(list []*capture.Manifest, total float64) []job {
+	var first, others []job
+	had := map[search.Captured]bool{}
+	for _, m := range list {
+		share := m.Weight() / max(total, 1e-12)
+		n := float64(max(m.Use.Sets, 1)) // of this configuration
+		if share*n < smallest && m.Use.Sampled > 0 {
+			continue
+		}
+		switch is := configuration(m); {
+		case n == 1:
+			first = append(first, job{m, share})
+		case !had[is]:
+			had[is] = true
+			first = append(first, job{m, share * n * (1 - later)})
+		default:
+			others = append(others, job{m, share * n * later / (n - 1)})
+		}
 	}
+	return append(first, others...)
+}
+
+func configuration(m *capture.Manifest) search.Captured {
+	return search.Captured{Cubin: m.Cubin, Kernel: m.Kernel, Shape: policy.Shape{Grid: m.Grid, Block: m.Block, Dynamic: m.Dynamic, Set: m.Use.Set}}
+}
+
+// search replays captures, the heaviest first, each with its share of the budget. The next one is unpacked meanwhile.
+func (w *twin) search(ctx context.Context, list []job) {
+	var sum float64
+	for _, j := range list {
+		sum += j.share
+	}
+	done := make(chan struct{})
+	files := w.unpack(list, done)
+	defer func() {
+		close(done)
+		for f := range files { // one that is on its way
+			f.close()
+		}
+	}()
 	begun := time.Now()
-	for i, m := range list {
+	for i, j := range list {
+		left := w.budget - time.Since(begun)
+		part := time.Duration(float64(left) * j.share / max(sum, 1e-12))
+		sum -= j.share
 		if ctx.Err() != nil {
 			return
 		}
-		left := w.budget - time.Since(begun)
-		part := time.Duration(float64(left) * shares[i] / max(sum, 1e-12))
-		sum -= shares[i]
 		if left < least {
 			w.say("the budget of %v is used up: %d of %d captures were not looked at; the next run goes on", w.budget, len(list)-i, len(list))
 			return
 		}
-		w.say("replaying %s (%.0f %%): %d of %d captures, at most %.0f s", policy.ShortName(m.Kernel), 100*shares[i], i+1, len(list), max(part, least).Seconds())
+		f := <-files
+		w.say("replaying %s (%.0f %%): %d of %d captures, at most %.0f s", policy.ShortName(j.m.Kernel), 100*j.share, i+1, len(list), max(part, least).Seconds())
 		if w.at != nil {
 			w.at(i+1, len(list), begun.Add(w.budget))
 		}
-		w.tuner.SetBudget(max(part*2/3, least)) // the rest is for checks on varied data
-		w.one(ctx, m)
+		w.tuner.SetBudget(max(part*4/5, least)) // the rest is for the process' start, and for varied data
+		if f.err != nil {
+			w.run.Log("%s: %v", policy.ShortName(j.m.Kernel), f.err)
+		} else {
+			w.one(ctx, j.m, f.u)
+		}
+		f.close()
 	}
+}
+
+// A file is a capture's, or why there is none.
+type file struct {
+	u   *replay.Unpacked
+	err error
+}
+
+func (f file) close() {
+	if f.u != nil {
+		f.u.Close()
+	}
+}
+
+// unpack unpacks captures one after the other, one ahead of the reader, until done is closed.
+func (w *twin) unpack(list []job, done <-chan struct{}) <-chan file {
+	files := make(chan file)
+	go func() {
+		defer close(files)
+		for _, j := range list {
+			u, err := replay.Unpack(w.store, j.m)
+			select {
+			case files <- file{u, err}:
+			case <-done:
+				file{u, err}.close()
+				return
+			}
+		}
+	}()
+	return files
 }
 
 // one searches on one capture, and checks what won on varied data.
-func (w *twin) one(ctx context.Context, m *capture.Manifest) {
-	is := search.Captured{Cubin: m.Cubin, Kernel: m.Kernel, Shape: policy.Shape{Grid: m.Grid, Block: m.Block, Dynamic: m.Dynamic, Set: m.Use.Set}}
+func (w *twin) one(ctx context.Context, m *capture.Manifest, u *replay.Unpacked) {
+	is := configuration(m)
 	for anew := 0; anew < mostAnew; anew++ {
-		if !w.replay(ctx, m, anew == 0) || !w.tuner.Decided(is) {
-			return
-		}
-		w.vary(ctx, m)
-		if !w.tuner.Again(is) {
+		if !w.replay(ctx, m, u, anew == 0) || !w.tuner.Decided(is) || !w.tuner.Again(is) {
 			return
 		}
 	}
 }
 
-// replay lets the tuner search on a capture. False: it could not be replayed.
-func (w *twin) replay(ctx context.Context, m *capture.Manifest, first bool) bool {
-	o := replay.Options{Program: w.replayer, Agent: w.run.Agent, Log: w.run.Log}
+// replay lets the tuner search on a capture, and then check the winners on varied data, all in one process if nothing crashes. A variation under
+// which the original does not end costs its process, and does not count. False: it could not be replayed.
+func (w *twin) replay(ctx context.Context, m *capture.Manifest, u *replay.Unpacked, first bool) bool {
+	is := configuration(m)
+	o := replay.Options{Program: w.replayer, Agent: w.run.Agent, Log: w.run.Log, Vary: w.tuner.Vary, Worth: func() bool { return w.tuner.Decided(is) }}
+	launches, next := 1, 1
 	for runs := 1; ctx.Err() == nil; runs++ {
 		o.Count = first && runs == 1 && !w.counted
-		out, err := replay.Run(ctx, o, w.store, m, w.tuner, 1, nil)
+		var list []int
+		for v := next; v <= variation && numbers(m); v++ {
+			list = append(list, v)
+		}
+		out, err := replay.Run(ctx, o, u, w.tuner, launches, list)
 		if err != nil {
 			if !errors.Is(err, replay.ErrRefused) {
 				err = fmt.Errorf("replaying %s: %w", m.Kernel, err)
@@ -238,33 +306,23 @@ func (w *twin) replay(ctx context.Context, m *capture.Manifest, first bool) bool
 			w.run.Log("%s: %v", policy.ShortName(m.Kernel), err)
 			return false
 		}
-		if out.Whole || runs == mostRuns {
-			return out.Whole
+		switch {
+		case out.Whole:
+			return true
+		case out.Failed > 0 || launches == 0: // the search was done
+			if launches, next = 0, max(out.Failed, next)+1; next > variation {
+				return true
+			}
+		case runs == mostRuns:
+			return false
+		default:
+			w.run.Log("%s: a process of the search ended (%s); another goes on", policy.ShortName(m.Kernel), out.Reason)
 		}
-		w.run.Log("%s: a process of the search ended (%s); another goes on", policy.ShortName(m.Kernel), out.Reason)
 	}
 	return false
 }
 
-// vary checks the winners on varied data. A variation under which the original does not end costs its process, and does not count.
-func (w *twin) vary(ctx context.Context, m *capture.Manifest) {
-	numbers := false
-	for _, r := range m.Ranges {
-		numbers = numbers || r.Numbers == "float" || r.Numbers == "double"
-	}
-	if !numbers {
-		return
-	}
-	o := replay.Options{Program: w.replayer, Agent: w.run.Agent, Log: func(string, ...any) {}, Vary: w.tuner.Vary, Limit: 2 * time.Second}
-	for next := 1; next <= variation && ctx.Err() == nil; {
-		var list []int
-		for v := next; v <= variation; v++ {
-			list = append(list, v)
-		}
-		out, err := replay.Run(ctx, o, w.store, m, w.tuner, 0, list)
-		if err != nil || out.Whole {
-			return
-		}
-		next = max(out.Failed, next) + 1
-	}
+// numbers tells whether a launch reads anything that can be varied.
+func numbers(m *capture.Manifest) bool {
+	return slices.ContainsFunc(m.Ranges, func(r capture.Range) bool { return r.Numbers == "float" || r.Numbers == "double" })
 }

@@ -27,24 +27,31 @@ func (t *Tuner) SetBudget(d time.Duration) {
 }
 
 // Vary is a session on a launch with varied data (replay.Options.Vary). Winners that leave other bits than the original are refused; a variation
-// on which the original does not repeat itself proves nothing.
-func (t *Tuner) Vary(ctx context.Context, variation int, l *profile.Launch, s profile.Session) {
+// on which the original does not repeat itself proves nothing. False: nothing is left to check.
+func (t *Tuner) Vary(ctx context.Context, variation int, l *profile.Launch, s profile.Session) (more bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	k := t.kernel(l)
-	if k == nil || t.ended {
-		return
+	if k == nil || t.ended || len(k.Winners()) == 0 {
+		return false
 	}
 	c := k.config(l, t)
 	kept, alone, before, random := t.o.Budget, c.Alone, c.Before, c.Random
 	t.o.Budget = max(kept, 10*time.Second) // the winners are compiled already
 	x := t.search(ctx, k, c, l, s, t.now().Add(t.o.Budget))
 	defer func() { t.o.Budget, c.Alone, c.Before, c.Random = kept, alone, before, random }()
-	err := x.begin()
-	if err != nil {
-		return
+	if err := x.load(); err != nil {
+		return true
 	}
 	defer x.unload()
+	if d, err := s.Check(x.baseline); err != nil || !x.within(d) {
+		return true // it proves nothing
+	}
+	for _, tr := range c.Book.Trials {
+		if tr.Code != "" && tr.Same == "" {
+			x.byCode[tr.Code] = tr
+		}
+	}
 	for _, r := range k.Winners() {
 		tr := c.Trial(r.String())
 		if tr == nil || tr.Refused != "" || tr.Same != "" {
@@ -57,7 +64,7 @@ func (t *Tuner) Vary(ctx context.Context, variation int, l *profile.Launch, s pr
 			if errors.As(err, &fault) || errors.Is(err, profile.ErrHung) {
 				tr.Refused = fmt.Sprintf("%s (with varied data %d)", tr.Refused, variation)
 			}
-			return
+			return true
 		}
 		tr.Checked = checked
 		if ok {
@@ -71,6 +78,7 @@ func (t *Tuner) Vary(ctx context.Context, variation int, l *profile.Launch, s pr
 		}
 	}
 	x.save()
+	return len(k.Winners()) > 0
 }
 
 // Decided tells whether a kernel has a winner that varied data could refuse.

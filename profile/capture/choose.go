@@ -17,6 +17,8 @@ const (
 	settled      = 4  // launches of a set after which its share of the time is believed
 	late         = 32 // a capture of this launch of its set, or a later one, is a late one
 	mostTries    = 6  // captures that were given up, after which a configuration is let be
+	mostRefused  = 12 // of all configurations of a kernel, after which it is let be
+	mostShapes   = 6  // captures of a kernel, after which a new configuration has to be known as heavy to get one
 
 	setShare  = 0.05 // of the configuration's time: a set that has less is not looked at by itself
 	runShare  = 0.01 // of the run's time: what has less is not captured once that is known
@@ -81,7 +83,7 @@ func (c *Collector) may(once time.Duration, part float64) bool {
 }
 
 // due tells whether to capture a launch.
-func (c *Collector) due(s *shape, l *profile.Launch) bool {
+func (c *Collector) due(s *shape, k *ofKernel, l *profile.Launch) bool {
 	n, share := setOf(l)
 	ofRun := share * s.seconds / c.total()
 	earlier, known := c.known[fmt.Sprint(l.Kernel, l.Grid, l.Block, l.Dynamic)]
@@ -89,7 +91,13 @@ func (c *Collector) due(s *shape, l *profile.Launch) bool {
 		return false // by earlier runs it weighs nothing, and by this one too
 	}
 	if len(s.captures) == 0 {
-		return true
+		switch heavy := ofRun >= setShare || earlier.share >= setShare; {
+		case k.captures+k.tries == 0:
+			return true // the first one of a kernel, whatever it takes
+		case k.captures+k.tries < mostShapes || heavy:
+			return c.may(atMost, atMostOf)
+		}
+		return false
 	}
 	have, last := 0, 0
 	for _, x := range s.captures {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -22,6 +23,8 @@ type Collector struct {
 
 	mu      sync.Mutex
 	shapes  map[string]*shape
+	kernels map[string]*ofKernel
+	asked   time.Time // when the last capture was asked for
 	order   []*shape
 	taken   int64         // bytes
 	stood   time.Duration // that the program stood still for captures
@@ -48,6 +51,21 @@ type shape struct {
 	beside   float64
 }
 
+// ofKernel is what all configurations of a kernel have together.
+type ofKernel struct {
+	captures int
+	tries    int    // that were given up
+	why      string // the last one
+}
+
+func (c *Collector) kernel(l *profile.Launch) *ofKernel {
+	key := l.Cubin + " " + l.Kernel
+	if c.kernels[key] == nil {
+		c.kernels[key] = &ofKernel{}
+	}
+	return c.kernels[key]
+}
+
 // taken is a capture, or one that is on its way.
 type taken struct {
 	m      *Manifest
@@ -59,7 +77,7 @@ type taken struct {
 // NewCollector makes a collector; dir is a folder for files that are on their way into the store. known is what earlier runs of the program
 // have shown, nil: nothing.
 func NewCollector(s *Store, l Limits, dir string, wanted func(*profile.Launch) error, known *Profile) *Collector {
-	c := &Collector{store: s, limits: l, wanted: wanted, dir: dir, now: time.Now, shapes: map[string]*shape{}, room: make(chan struct{}, 2)}
+	c := &Collector{store: s, limits: l, wanted: wanted, dir: dir, now: time.Now, shapes: map[string]*shape{}, kernels: map[string]*ofKernel{}, room: make(chan struct{}, 2)}
 	c.known, c.begun = known.weights(), c.now()
 	return c
 }
@@ -99,17 +117,20 @@ func (c *Collector) Launch(l *profile.Launch) profile.Verdict {
 		s.refuse(l.NotElsewhere)
 		return later(l)
 	}
-	if len(s.captures) >= mostCaptures || s.tries >= mostTries || c.stopped {
+	k := c.kernel(l)
+	if len(s.captures) >= mostCaptures || s.tries >= mostTries || k.tries >= mostRefused || c.stopped {
+		s.refuse(k.why)
 		return profile.Verdict{}
 	}
-	if !c.due(s, l) {
+	if !c.due(s, k, l) {
 		return later(l)
 	}
 	left := min(c.limits.Launch, c.limits.Run-c.taken)
 	if left <= 0 {
-		s.refuse(fmt.Sprintf("captures of this run have %d MiB already", c.taken>>20))
+		s.refuse(fmt.Sprintf("captures of this run have %d MiB already, as many as they may (--capture-limit)", c.taken>>20))
 		return profile.Verdict{}
 	}
+	c.asked = c.now()
 	s.next = &taken{path: filepath.Join(c.dir, fmt.Sprintf("%d-%d-%d", l.Process.PID, len(c.order), c.now().UnixNano())), values: l.Values, nth: l.Count}
 	return profile.Verdict{Capture: s.next.path, Limit: left}
 }
@@ -136,8 +157,18 @@ func (c *Collector) Tune(context.Context, *profile.Launch, profile.Session) prof
 func (c *Collector) LeftAlone(l *profile.Launch, reason string) profile.Verdict {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := c.shape(l)
+	s, k := c.shape(l), c.kernel(l)
 	s.tries++
+	k.tries++
+	if took := c.now().Sub(c.asked); s.next != nil && took > 0 { // what was read until then
+		c.stood += took
+	}
+	s.next = nil
+	if strings.Contains(reason, "more memory than a capture may have") {
+		reason = fmt.Sprintf("%s: %d MiB (--capture-limit)", reason, min(c.limits.Launch, c.limits.Run-c.taken)>>20)
+		s.tries = mostTries // it will not be less the next time
+	}
+	k.why = reason
 	s.refuse(reason)
 	return later(l)
 }
@@ -156,6 +187,7 @@ func (c *Collector) Captured(l *profile.Launch, got profile.Captured) profile.Ve
 		s.refuse(got.Why)
 		return profile.Verdict{}
 	}
+	c.kernel(l).captures++
 	c.taken += got.Bytes
 	c.stood += got.Before + got.After
 	m := &Manifest{Made: c.now(), Program: l.Process.Program, Driver: l.Process.Driver, Device: l.Device.Name, UUID: l.Device.UUID,

@@ -197,6 +197,11 @@ func (n *numbers) add(b []byte) {
 	}
 }
 
+// join adds what another chunk holds.
+func (n *numbers) join(o numbers) {
+	n.words, n.floats, n.pairs, n.doubles = n.words+o.words, n.floats+o.floats, n.pairs+o.pairs, n.doubles+o.doubles
+}
+
 // kind judges a range as a whole: all but one in a hundred words must fit.
 func (n *numbers) kind() string {
 	switch {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"strings"
 	"testing"
+	"time"
 
 	"gnvcc/profile"
 )
@@ -173,5 +174,31 @@ func TestEarlierRuns(t *testing.T) {
 	play(light)
 	if len(light.taken) != 0 {
 		t.Errorf("captured %v, which weighs nothing", light.taken)
+	}
+}
+
+// A kernel with ever new shapes whose captures are refused is not asked for ever new ones, and the time that they took counts.
+func TestRefusedShapes(t *testing.T) {
+	for _, took := range []time.Duration{time.Millisecond, 3 * time.Second} {
+		c, cubin := collector(t)
+		now := time.Now()
+		c.now = func() time.Time { return now }
+		c.begun = now
+		tries := 0
+		for nth := range 200 {
+			l := launchOf(t, cubin, 1, 1)
+			l.Grid[0] = 500 - nth
+			if v := c.Launch(l); v.Capture != "" {
+				tries++
+				now = now.Add(took)
+				c.LeftAlone(l, "the launch reaches more memory than a capture may have")
+			}
+		}
+		if tries == 0 || tries > mostShapes || took > time.Second && tries > 2 {
+			t.Errorf("%d captures of %v were tried", tries, took)
+		}
+		if seen := c.Finish().Seen; !strings.Contains(seen[0].Why, "4096 MiB (--capture-limit)") {
+			t.Errorf("%q", seen[0].Why)
+		}
 	}
 }

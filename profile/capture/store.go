@@ -16,6 +16,7 @@ import (
 	"sort"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -36,8 +37,22 @@ type Limits struct {
 	Age                time.Duration
 }
 
-// Usual are limits that a machine with a GPU can bear: copying 2 GiB out of a GPU takes about a second.
-var Usual = Limits{Launch: 2 << 30, Run: 8 << 30, Total: 20 << 30, Age: 30 * 24 * time.Hour}
+// Usual are limits that a machine with a GPU can bear: copying 4 GiB out of a GPU takes about two seconds.
+var Usual = Limits{Launch: 4 << 30, Run: 16 << 30, Total: 20 << 30, Age: 30 * 24 * time.Hour}
+
+// Within gives limits of which nothing asks for more than a quarter of what a folder's disk has free. launch, if it is not 0, is what the user
+// allows for one launch; a run then gets four times as much.
+func (l Limits) Within(dir string, launch int64) Limits {
+	if launch > 0 {
+		l.Launch, l.Run, l.Total = launch, 4*launch, max(l.Total, 4*launch)
+	}
+	var fs syscall.Statfs_t
+	if syscall.Statfs(dir, &fs) == nil {
+		free := int64(fs.Bavail) * fs.Bsize / 4
+		l.Launch, l.Run = min(l.Launch, free), min(l.Run, free)
+	}
+	return l
+}
 
 // Open opens a folder of captures, and makes it if need be.
 func Open(dir string) (*Store, error) {
@@ -121,27 +136,24 @@ func writeAside(path string, b []byte) error {
 func (s *Store) Pack(raw io.Reader, code []byte, m Manifest) (*Manifest, error) {
 	m.Version = version
 	r := bufio.NewReaderSize(raw, 1<<20)
-	kinds := map[int]*numbers{}
+	p := s.packer()
 	for whole := false; !whole; {
 		t, body, err := readRecord(r)
+		if err == nil {
+			if whole = t == recEnd; whole {
+				break
+			}
+			err = p.record(&m, t, body)
+		}
 		if err != nil {
-			return nil, err
-		}
-		if whole = t == recEnd; whole {
-			break
-		}
-		if err := s.packRecord(&m, t, body, kinds); err != nil {
+			_ = p.finish(&m)
 			return nil, err
 		}
 	}
-	for i := range m.Ranges {
-		if n := kinds[i]; n != nil {
-			m.Ranges[i].Numbers = n.kind()
-		} else {
-			m.Ranges[i].Numbers = "zero"
-		}
+	err := p.finish(&m)
+	if err != nil {
+		return nil, err
 	}
-	var err error
 	if m.Code, err = s.put(code); err != nil {
 		return nil, err
 	}
@@ -162,67 +174,6 @@ func (s *Store) Pack(raw io.Reader, code []byte, m Manifest) (*Manifest, error) 
 	sum := sha256.Sum256(text)
 	m.ID = hex.EncodeToString(sum[:8])
 	return &m, s.Keep(&m)
-}
-
-func (s *Store) packRecord(m *Manifest, t recordType, body []byte, kinds map[int]*numbers) error {
-	c := cursor{b: body}
-	switch t {
-	case recKernel:
-		name, err := settings(body)
-		if err != nil {
-			return err
-		}
-		m.Kernel, m.Settings = name, body
-	case recAttribute:
-		m.Attributes = append(m.Attributes, body)
-	case recRange:
-		r := Range{Base: c.u64(), Size: int64(c.u64()), Host: c.u32() != 0}
-		if c.bad {
-			return damaged("a range")
-		}
-		m.Ranges = append(m.Ranges, r)
-		m.Bytes += r.Size
-	case recData:
-		if len(m.Ranges) == 0 || len(body) > 8+chunkSize {
-			return damaged("data for no range")
-		}
-		r := &m.Ranges[len(m.Ranges)-1]
-		at := int64(c.u64() - r.Base)
-		content := c.rest()
-		chunk, err := s.put(content)
-		if err != nil {
-			return err
-		}
-		chunk.At = at
-		r.Chunks = append(r.Chunks, chunk)
-		m.Filled += int64(len(content))
-		if kinds[len(m.Ranges)-1] == nil {
-			kinds[len(m.Ranges)-1] = &numbers{}
-		}
-		kinds[len(m.Ranges)-1].add(content)
-	case recVariable:
-		v := Variable{Name: c.str(), Constant: c.u8() != 0}
-		content := c.rest()
-		if c.bad {
-			return damaged("a variable")
-		}
-		var err error
-		if v.Content, err = s.put(content); err != nil {
-			return err
-		}
-		m.Variables = append(m.Variables, v)
-		m.Bytes += int64(len(content))
-		m.Filled += int64(len(content))
-	case recAfter:
-		a := After{Variable: c.str(), Base: c.u64()}
-		if a.Sums = c.rest(); c.bad {
-			return damaged("hashes")
-		}
-		m.After = append(m.After, a)
-	default:
-		return damaged("a record of type %d", t)
-	}
-	return nil
 }
 
 // Keep writes a manifest, also one that is there already.
@@ -289,7 +240,9 @@ func (s *Store) Write(m *Manifest, w io.Writer) error {
 		return err
 	}
 	b := bufio.NewWriterSize(w, 1<<20)
-	if err := m.write(b, uuid, s.get); err != nil {
+	next, stop := s.ahead(m.chunks())
+	defer stop()
+	if err := m.write(b, uuid, next); err != nil {
 		return err
 	}
 	return b.Flush()
@@ -355,21 +308,24 @@ func (s *Store) Trim(l Limits) error {
 	return nil
 }
 
+// chunks are those that a capture consists of, in the order in which its file has them.
+func (m *Manifest) chunks() []Chunk {
+	out := []Chunk{m.Code}
+	for _, r := range m.Ranges {
+		out = append(out, r.Chunks...)
+	}
+	for _, v := range m.Variables {
+		out = append(out, v.Content)
+	}
+	return out
+}
+
 func (m *Manifest) hashes() []string {
 	var out []string
-	add := func(c Chunk) {
+	for _, c := range m.chunks() {
 		if hashes().MatchString(c.Hash) {
 			out = append(out, c.Hash)
 		}
-	}
-	add(m.Code)
-	for _, r := range m.Ranges {
-		for _, c := range r.Chunks {
-			add(c)
-		}
-	}
-	for _, v := range m.Variables {
-		add(v.Content)
 	}
 	return out
 }

@@ -48,7 +48,10 @@ func TestOnly(t *testing.T) {
 	h := &noted{}
 	var varied []int
 	w := &only{host: h, m: manifest(), launches: 1, variations: []int{4, 7}, count: true,
-		vary: func(_ context.Context, v int, _ *profile.Launch, _ profile.Session) { varied = append(varied, v) }}
+		vary: func(_ context.Context, v int, _ *profile.Launch, _ profile.Session) bool {
+			varied = append(varied, v)
+			return true
+		}}
 	if v := w.Launch(launchOf("gnvcc_hash")); v != (profile.Verdict{}) {
 		t.Errorf("the tools' own launch: %+v", v)
 	}
@@ -69,6 +72,27 @@ func TestOnly(t *testing.T) {
 	w.End(nil, profile.Summary{Kernels: []profile.Seen{{Launch: launchOf("gnvcc_hash")}, {Launch: launchOf("k")}}})
 	if len(h.seen) != 1 || h.seen[0].Launch.Count != 45 {
 		t.Errorf("%+v", h.seen)
+	}
+}
+
+// Where nothing won, or nothing is left to check, the replayer is told to begin no other variation.
+func TestEnough(t *testing.T) {
+	for _, worth := range []bool{true, false} {
+		enough := filepath.Join(t.TempDir(), "enough")
+		told := func() bool { _, err := os.Stat(enough); return err == nil }
+		w := &only{host: &noted{}, m: manifest(), launches: 1, variations: []int{1, 2}, enough: enough, worth: func() bool { return worth },
+			vary: func(_ context.Context, v int, _ *profile.Launch, _ profile.Session) bool { return false }}
+		for i := range 3 {
+			l := launchOf("k")
+			if v := w.Launch(l); v.Tune {
+				if w.Tune(context.Background(), l, nil); i == 2 && v.Long != varied {
+					t.Errorf("a run on varied data may take %v", v.Long)
+				}
+			}
+			if want := i == 1 && !worth || i == 2; told() != want {
+				t.Errorf("worth %v, launch %d: told %v", worth, i, told())
+			}
+		}
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"gnvcc/profile"
@@ -22,9 +24,15 @@ type Options struct {
 	Limit   time.Duration                    // longest time for one run of the kernel
 	Log     func(format string, args ...any) // trouble; nil: dropped
 	Count   bool                             // the host is told of the launches' counts when the process ends: once for a capture
-	// Vary holds a session on a launch with varied data (its number from 1), after the ordinary ones; nil: none is asked for.
-	Vary func(ctx context.Context, variation int, l *profile.Launch, s profile.Session)
+	// Vary holds a session on a launch with varied data (its number from 1), after the ordinary ones; nil: none is asked for. False: no other
+	// variation is wanted.
+	Vary func(ctx context.Context, variation int, l *profile.Launch, s profile.Session) bool
+	// Worth tells, after the ordinary launches, whether there is anything to vary for; nil: there is.
+	Worth func() bool
 }
+
+// varied is the longest time for one run of the kernel on varied data: there a loop need not end.
+const varied = 2 * time.Second
 
 // An Outcome is how far a replay came.
 type Outcome struct {
@@ -40,36 +48,73 @@ type Outcome struct {
 // ErrRefused says that a capture can't be replayed here; the outcome has the reason.
 var ErrRefused = errors.New("the capture can't be replayed")
 
+// Unpacked is a capture as a file, for any number of replays. Close removes it.
+type Unpacked struct {
+	m   *capture.Manifest
+	dir string
+}
+
+// Unpack writes a capture's file into a folder of its own.
+func Unpack(s *capture.Store, m *capture.Manifest) (*Unpacked, error) {
+	dir, err := os.MkdirTemp(roomy(m), "gnvcc-replay-")
+	if err != nil {
+		return nil, fmt.Errorf("making a folder for a replay: %w", err)
+	}
+	u := &Unpacked{m, dir}
+	f, err := os.OpenFile(u.file(), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err == nil {
+		err = s.Write(m, f)
+		if e := f.Close(); err == nil {
+			err = e
+		}
+	}
+	if err != nil {
+		u.Close()
+		return nil, fmt.Errorf("unpacking capture %s: %w", m.ID, err)
+	}
+	return u, nil
+}
+
+// roomy is a folder in memory, where a quarter of what is free is enough; else the usual one for temporary files.
+func roomy(m *capture.Manifest) string {
+	const memory = "/dev/shm"
+	var fs syscall.Statfs_t
+	if os.Getenv("TMPDIR") == "" && syscall.Statfs(memory, &fs) == nil && m.Filled < int64(fs.Bavail)*fs.Bsize/4 {
+		return memory
+	}
+	return ""
+}
+
+func (u *Unpacked) file() string { return filepath.Join(u.dir, "capture") }
+
+// Close removes the file.
+func (u *Unpacked) Close() { os.RemoveAll(u.dir) }
+
 // Run replays a capture: once to see that it leaves the same bits, then launches times for the host, then with varied data. The host sees
 // the captured kernel's launches alone, with the counts and the constant bytes of the program's own.
-func Run(ctx context.Context, o Options, s *capture.Store, m *capture.Manifest, h profile.Host, launches int, variations []int) (Outcome, error) {
-	begun := time.Now()
+func Run(ctx context.Context, o Options, u *Unpacked, h profile.Host, launches int, variations []int) (Outcome, error) {
+	begun, m := time.Now(), u.m
 	dir, err := os.MkdirTemp("", "gnvcc-replay-")
 	if err != nil {
 		return Outcome{}, fmt.Errorf("making a folder for a replay: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	file, status := filepath.Join(dir, "capture"), filepath.Join(dir, "status")
-	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return Outcome{}, fmt.Errorf("unpacking a capture: %w", err)
-	}
-	err = s.Write(m, f)
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	if err != nil {
-		return Outcome{}, fmt.Errorf("unpacking capture %s: %w", m.ID, err)
-	}
-	argv := []string{o.Program, file, status, strconv.Itoa(launches)}
+	status := filepath.Join(dir, "status")
+	argv := []string{o.Program, u.file(), status, strconv.Itoa(launches)}
 	for _, v := range variations {
 		argv = append(argv, strconv.Itoa(v))
 	}
-	w := &only{host: h, m: m, launches: launches, variations: variations, vary: o.Vary, count: o.Count, log: o.Log}
+	w := &only{host: h, m: m, launches: launches, variations: variations, vary: o.Vary, worth: o.Worth, count: o.Count, log: o.Log, enough: status + ".enough"}
+	w.varying.Store(launches == 0)
 	if w.log == nil {
 		w.log = func(string, ...any) {}
 	}
-	exit, err := profile.Run(ctx, profile.Options{Argv: argv, Agent: o.Agent, Limit: o.Limit, Log: o.Log}, w)
+	log := func(format string, args ...any) { // what goes wrong with data of ours is expected
+		if !w.varying.Load() {
+			w.log(format, args...)
+		}
+	}
+	exit, err := profile.Run(ctx, profile.Options{Argv: argv, Agent: o.Agent, Limit: o.Limit, Log: log}, w)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -124,10 +169,13 @@ type only struct {
 	m          *capture.Manifest
 	launches   int
 	variations []int
-	vary       func(context.Context, int, *profile.Launch, profile.Session)
+	vary       func(context.Context, int, *profile.Launch, profile.Session) bool
+	enough     string // a file that tells the replayer to begin no other variation
+	worth      func() bool
 	count      bool
 	log        func(string, ...any)
-	n          int // launches of the kernel so far
+	n          int         // launches of the kernel so far
+	varying    atomic.Bool // all that were asked for but the variations are done
 }
 
 func (w *only) Start(p *profile.Process) { w.host.Start(p) }
@@ -143,30 +191,50 @@ func (w *only) Launch(l *profile.Launch) profile.Verdict {
 		return profile.Verdict{Again: 1}
 	}
 	if w.n > 1+w.launches {
-		return profile.Verdict{Tune: w.vary != nil, Again: 1}
+		return profile.Verdict{Tune: w.vary != nil, Long: varied, Again: 1}
 	}
 	w.m.Use.Apply(l)
 	v := w.host.Launch(l)
-	v.Capture, v.Again = "", 1
+	if v.Capture, v.Again = "", 1; !v.Tune {
+		w.ends()
+	}
 	return v
+}
+
+// ends looks, at the end of an ordinary launch's business, whether it was the last one.
+func (w *only) ends() {
+	if w.n < 1+w.launches {
+		return
+	}
+	w.varying.Store(true)
+	if w.n == 1+w.launches && w.worth != nil && !w.worth() {
+		w.stop()
+	}
 }
 
 func (w *only) Tune(ctx context.Context, l *profile.Launch, s profile.Session) profile.Verdict {
 	if i := w.n - 2 - w.launches; i >= 0 {
 		if i < len(w.variations) {
 			w.m.Use.Apply(l)
-			w.vary(ctx, w.variations[i], l, s)
+			if !w.vary(ctx, w.variations[i], l, s) {
+				w.stop()
+			}
 		}
 	} else {
 		w.m.Use.Apply(l)
 		w.host.Tune(ctx, l, w.timed(s))
 	}
+	w.ends()
 	return profile.Verdict{Again: 1}
 }
+
+// stop keeps the replayer from another variation. That it could not be told costs time only.
+func (w *only) stop() { _ = os.WriteFile(w.enough, nil, 0o600) }
 
 func (w *only) LeftAlone(l *profile.Launch, reason string) profile.Verdict {
 	if w.n <= 1+w.launches {
 		w.host.LeftAlone(l, reason)
+		w.ends()
 	}
 	return profile.Verdict{Again: 1}
 }

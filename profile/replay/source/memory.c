@@ -164,7 +164,8 @@ static struct range *owner(const struct capture *c, uint64_t p) {
   return &c->range[lo];
 }
 
-#define FRESH 32 // chunks of a range that get numbers of their own; those behind have the same again, for speed
+#define FRESH 32   // chunks of a range that get numbers of their own; those behind have the same again, for speed
+#define TURNED 256 // chunks whose own numbers change places; those behind stay as they are
 
 // Other numbers in a range, made of what was captured there.
 static void vary(const struct capture *c, const struct range *r, unsigned variation) {
@@ -173,7 +174,7 @@ static void vary(const struct capture *c, const struct range *r, unsigned variat
   if (!kept) stop(1, "out of memory");
   bool turned = vary_turns(variation); // what was there, in other places: each chunk has its own
   size_t next = 0;                     // data, in the order of addresses
-  for (uint64_t k = 0; k < chunks; k++) {
+  for (uint64_t k = 0; k < chunks && (!turned || k < TURNED); k++) {
     uint64_t at = r->base + k * CHUNK, n = r->size - k * CHUNK < CHUNK ? r->size - k * CHUNK : CHUNK;
     uint8_t *chunk = kept + k % FRESH * CHUNK;
     if (k < FRESH || turned) {

@@ -1,0 +1,150 @@
+package capture
+
+import (
+	"runtime"
+	"sync"
+)
+
+// Content on its way into the store and out of it: hashing and compressing take longer than the rest, and chunks know nothing of each other.
+
+// workers is how many chunks are worked on at a time, 1 MiB each.
+func workers() int { return max(2, runtime.GOMAXPROCS(0)) }
+
+// A packer takes one capture's records.
+type packer struct {
+	store *Store
+	room  chan struct{}
+	wait  sync.WaitGroup
+	list  []*piece // in the order of the file
+}
+
+// A piece is a chunk of a range.
+type piece struct {
+	of    int // range
+	at    int64
+	chunk Chunk
+	kind  numbers
+	err   error
+}
+
+func (s *Store) packer() *packer { return &packer{store: s, room: make(chan struct{}, workers())} }
+
+// put keeps a chunk, while the next ones are read.
+func (p *packer) put(of int, at int64, content []byte) {
+	x := &piece{of: of, at: at}
+	p.list = append(p.list, x)
+	p.room <- struct{}{}
+	p.wait.Add(1)
+	go func() {
+		defer p.wait.Done()
+		x.kind.add(content)
+		x.chunk, x.err = p.store.put(content)
+		<-p.room
+	}()
+}
+
+// finish waits for all chunks, and enters them.
+func (p *packer) finish(m *Manifest) error {
+	p.wait.Wait()
+	kinds := make([]numbers, len(m.Ranges))
+	for _, x := range p.list {
+		if x.err != nil {
+			return x.err
+		}
+		x.chunk.At = x.at
+		m.Ranges[x.of].Chunks = append(m.Ranges[x.of].Chunks, x.chunk)
+		kinds[x.of].join(x.kind)
+	}
+	for i := range m.Ranges {
+		m.Ranges[i].Numbers = kinds[i].kind()
+	}
+	return nil
+}
+
+// record takes one record of the agent's.
+func (p *packer) record(m *Manifest, t recordType, body []byte) error {
+	c := cursor{b: body}
+	switch t {
+	case recKernel:
+		name, err := settings(body)
+		if err != nil {
+			return err
+		}
+		m.Kernel, m.Settings = name, body
+	case recAttribute:
+		m.Attributes = append(m.Attributes, body)
+	case recRange:
+		r := Range{Base: c.u64(), Size: int64(c.u64()), Host: c.u32() != 0}
+		if c.bad {
+			return damaged("a range")
+		}
+		m.Ranges = append(m.Ranges, r)
+		m.Bytes += r.Size
+	case recData:
+		if len(m.Ranges) == 0 || len(body) > 8+chunkSize {
+			return damaged("data for no range")
+		}
+		at := int64(c.u64() - m.Ranges[len(m.Ranges)-1].Base)
+		content := c.rest()
+		m.Filled += int64(len(content))
+		p.put(len(m.Ranges)-1, at, content)
+	case recVariable:
+		v := Variable{Name: c.str(), Constant: c.u8() != 0}
+		content := c.rest()
+		if c.bad {
+			return damaged("a variable")
+		}
+		var err error
+		if v.Content, err = p.store.put(content); err != nil {
+			return err
+		}
+		m.Variables = append(m.Variables, v)
+		m.Bytes += int64(len(content))
+		m.Filled += int64(len(content))
+	case recAfter:
+		a := After{Variable: c.str(), Base: c.u64()}
+		if a.Sums = c.rest(); c.bad {
+			return damaged("hashes")
+		}
+		m.After = append(m.After, a)
+	default:
+		return damaged("a record of type %d", t)
+	}
+	return nil
+}
+
+// ahead gives chunks one after the other, in this order, while it reads the next ones. stop ends it.
+func (s *Store) ahead(list []Chunk) (next func(Chunk) ([]byte, error), stop func()) {
+	type result struct {
+		of  Chunk
+		b   []byte
+		err error
+	}
+	futures, done := make(chan chan result, 2*workers()), make(chan struct{})
+	go func() {
+		defer close(futures)
+		for _, c := range list {
+			f := make(chan result, 1)
+			select {
+			case futures <- f:
+			case <-done:
+				return
+			}
+			go func() {
+				b, err := s.get(c)
+				f <- result{c, b, err}
+			}()
+		}
+	}()
+	return func(c Chunk) ([]byte, error) {
+		f, ok := <-futures
+		if !ok {
+			return nil, damaged("a chunk that is not listed")
+		}
+		r := <-f
+		if r.of != c && r.err == nil {
+			return nil, damaged("chunks are listed in another order")
+		}
+		return r.b, r.err
+	}, func() { close(done) }
+}
