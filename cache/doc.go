@@ -12,6 +12,7 @@
 //	spool/<sha256>.json      one observation that no owner has merged yet
 //	objects/ab/<sha256>      files by their content: preprocessed code, PTX, relocatable cubins, commands
 //	memo/<kind>/ab/<key>     small results that the next build step reads at once
+//	derived/<name>           snapshots made of other files, lock files for one, as an index
 //	trimmed                  its time of modification says when objects and memos were last trimmed
 //
 // Folders have mode 0700, files 0600.

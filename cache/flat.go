@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"os"
 	"strings"
 	"time"
 )
@@ -51,7 +50,7 @@ type flatHeader struct {
 }
 
 // writeFlat writes records, which each gives in the order of their keys, to f, and fills head in for writeFlatHead.
-func writeFlat(f *os.File, head *flatHeader, each func(add func(bucket, key string, sealed []byte) error) error) error {
+func writeFlat(f io.WriteSeeker, head *flatHeader, each func(add func(bucket, key string, sealed []byte) error) error) error {
 	if _, err := f.Seek(flatHead, io.SeekStart); err != nil {
 		return err
 	}

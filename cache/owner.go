@@ -210,6 +210,27 @@ func (o *Owner) Put(bucket, key string, record any) error {
 	return o.update(doing, func(tx *bbolt.Tx) error { return put(tx, bucket, key, time.Now().UnixNano(), raw) })
 }
 
+// PutAll writes records of one bucket, by their keys, all of them or none.
+func (o *Owner) PutAll(bucket string, records map[string]any) error {
+	const doing = "write records"
+	raw := map[string][]byte{}
+	for key, record := range records {
+		b, err := encodeRecord(bucket, key, record)
+		if err != nil {
+			return failed(doing, filepath.Join(o.s.dir, dbName), err)
+		}
+		raw[key] = b
+	}
+	return o.update(doing, func(tx *bbolt.Tx) error {
+		for key, b := range raw {
+			if err := put(tx, bucket, key, time.Now().UnixNano(), b); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // Delete removes a record, if there is one.
 func (o *Owner) Delete(bucket, key string) error {
 	return o.update("remove a record", func(tx *bbolt.Tx) error {

@@ -89,6 +89,16 @@ type Decision struct {
 	// For names what the program that was tuned had been built into: files by their absolute path, or folders, which end in
 	// a slash. An approximate recipe is for builds of these alone; without a recipe it was taken back.
 	For []string `json:",omitempty"`
+
+	// From is the store of somebody else's that it was read in, "" for one's own. It is never kept.
+	From string `json:",omitempty"`
+}
+
+// A LockFile is a lock file that the user has named for the builds in and below a folder.
+type LockFile struct {
+	Folder string // absolute, symbolic links followed
+	File   string // absolute
+	Time   time.Time
 }
 
 // A Ban is what the user does not want for a kernel: neither tried nor applied.
@@ -111,12 +121,26 @@ type Evidence struct {
 	Note     string            // why the kernel was left alone, or what the user should know
 
 	// Normals are hashes of the normal form of the PTX that cicc gave for the recipe's terms for the source, by these terms. A build that compiles
-	// several kernels in one run of cicc takes what has the same one.
+	// several kernels in one run of cicc takes what has the same one. What came from a lock file has the hash of the whole code, too, under CodeKey.
 	Normals map[string]string `json:",omitempty"`
+
+	// Locked is what a lock file says in the place of launches; nil where this machine's store has its own evidence.
+	Locked *Locked `json:",omitempty"`
 
 	// Names are those that the arguments of the recipe's conditions had in the source that was tuned, by their places
 	// ("#1"): for people.
 	Names map[string]string `json:",omitempty"`
+}
+
+// CodeKey is where Evidence.Normals holds the hash of all that ptxas is to be given for the kernel (driver). No rewriting of a
+// source has this text.
+const CodeKey = "code"
+
+// Locked is as much of the evidence as a lock file carries.
+type Locked struct {
+	Gain           float64 // the default's time over the chosen one's; 0: nobody has measured it
+	Checks, Varied int     // launches on which the results were compared, as in Launch
+	Ptxas          string  // version
 }
 
 // A Build is what a compile of the kernel gave.

@@ -20,7 +20,7 @@ func where(bucket, key string) string { return bucket + "\x00" + key }
 // the error of Snapshot.
 type Snapshot struct {
 	path string
-	f    *os.File
+	f    *os.File // nil: in memory
 	flat *flat
 }
 
@@ -60,6 +60,14 @@ func unreadable(doing, path string, err error) error {
 		return &Error{Doing: doing, Path: path, Kind: ErrVersion, Err: err, Advice: versionAdvice}
 	}
 	return corrupt(doing, path, "%w", err)
+}
+
+// Path is the file that it is read from.
+func (sn *Snapshot) Path() string {
+	if sn == nil {
+		return ""
+	}
+	return sn.path
 }
 
 // Get reads the record at key into into (a pointer, as for json.Unmarshal; nil to know only whether there is one). It
@@ -130,7 +138,7 @@ func (sn *Snapshot) Each(bucket, prefix string, fn func(key string, raw []byte) 
 
 // Close gives the file back.
 func (sn *Snapshot) Close() error {
-	if sn == nil {
+	if sn == nil || sn.f == nil {
 		return nil
 	}
 	return sn.f.Close()

@@ -26,6 +26,7 @@ const (
 	Pins         = "pin"         // a Decision that the user made himself, by kernel identity
 	Predictions  = "prediction"  // a Decision that was foretold from machine code and that nobody has run, by kernel identity
 	Bans         = "ban"         // by a kernel's name without what depends on the file, or by its identity
+	Locks        = "lock"        // a LockFile, by the hash of the folder whose builds go by it
 )
 
 // maxRecord is the largest record that is taken, bytes of JSON: one with 10,000 kernels has about 4 MB.
@@ -44,6 +45,7 @@ const (
 	objectName   = "objects"
 	memoName     = "memo"
 	trimName     = "trimmed"
+	derivedName  = "derived"
 )
 
 // The meta bucket of the database holds what concerns it as a whole, unsealed.
@@ -58,25 +60,6 @@ type Store struct {
 	dir     string
 	prepare sync.Once
 	ready   error // what prepare found
-}
-
-// Dir says which folder the store is: GNVCC_STORE, else gnvcc in XDG_CACHE_HOME, else ~/.cache/gnvcc.
-func Dir() (string, error) {
-	if dir := os.Getenv("GNVCC_STORE"); dir != "" {
-		if !filepath.IsAbs(dir) {
-			// Relative, it would be another store in each folder that a build runs in.
-			return "", fmt.Errorf("find the store: GNVCC_STORE is %q: give it an absolute path", dir)
-		}
-		return filepath.Clean(dir), nil
-	}
-	// The XDG base directory specification: a path that is not absolute is invalid and is ignored.
-	if dir := os.Getenv("XDG_CACHE_HOME"); filepath.IsAbs(dir) {
-		return filepath.Join(dir, "gnvcc"), nil
-	}
-	if home := os.Getenv("HOME"); filepath.IsAbs(home) {
-		return filepath.Join(home, ".cache", "gnvcc"), nil
-	}
-	return "", errors.New("find the store: none of GNVCC_STORE, XDG_CACHE_HOME and HOME is set to an absolute path: set GNVCC_STORE")
 }
 
 // Open gives the store in dir. The folder is made at the first write; one that is there must be the user's own and

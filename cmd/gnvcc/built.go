@@ -136,6 +136,9 @@ func statusText(w io.Writer, folder string, outputs []apply.Output, broken []str
 			if k.Wanted != k.Recipe && k.Reason == "" {
 				text += "; wanted: " + orOwn(k.Wanted)
 			}
+			if k.From != "" {
+				text += " (from " + k.From + ")"
+			}
 			if k.Pinned {
 				text += " (pinned, not measured)"
 			}

@@ -15,6 +15,7 @@ import (
 	"gnvcc/cache"
 	"gnvcc/driver"
 	"gnvcc/driver/scratch"
+	"gnvcc/driver/standing"
 	"gnvcc/driver/toolkit"
 	"gnvcc/profile/agent"
 	"gnvcc/profile/units"
@@ -109,6 +110,7 @@ func doctor(deep bool) int {
 			say(cache.Note, "", "ccache: %s", warning)
 		}
 	}
+	sayShared(say)
 	check := cache.Check
 	if deep {
 		check = cache.CheckContents
@@ -117,6 +119,46 @@ func doctor(deep bool) int {
 		say(f.Level, f.Advice, "store: %s", f.What)
 	}
 	return worst
+}
+
+// sayShared tells which lock file builds here go by, and which stores of others stand behind one's own.
+func sayShared(say func(level cache.Level, advice, format string, a ...any)) {
+	store, err := openStore()
+	if err != nil {
+		return
+	}
+	dir, _ := os.Getwd()
+	kn, _ := standing.KnownAt(store, dir, os.Getenv)
+	defer kn.Close()
+	switch {
+	case kn.Problem != nil:
+		say(cache.Problem, "until it can be read every kernel of builds here is nvcc's own (gnvcc lock --off, or GNVCC_LOCK=0, goes by the store)", "lock file: %v", kn.Problem)
+	case kn.Lock != "":
+		lines := 0
+		if _, all, err := readLock(kn.Lock); err == nil {
+			lines = len(all)
+		}
+		say(cache.Fine, "", "lock file: %s, %d lines; builds here go by it alone", kn.Lock, lines)
+	}
+	sn, _ := store.Snapshot()
+	behind := standing.KnownOf(sn)
+	defer behind.Close()
+	for _, reason := range behind.Missing {
+		say(cache.Note, "builds go on without it", "%v", reason)
+	}
+	others, err := behind.Others()
+	if err != nil {
+		say(cache.Note, "what is damaged there is left out", "stores of others: %v", err)
+	}
+	for _, dir := range behind.Dirs() {
+		n := 0
+		for _, d := range others {
+			if d.From == dir {
+				n++
+			}
+		}
+		say(cache.Fine, "", "store of others: %s, %d decisions that count here", dir, n)
+	}
 }
 
 // release is nvcc's own word for its version.

@@ -10,7 +10,8 @@ import (
 
 // variables are gnvcc's own, with what they are for.
 const variables = `  GNVCC_NVCC=PATH   the real nvcc (else CUDA_HOME, CUDA_PATH, PATH, /usr/local/cuda, install/toolkit's)
-  GNVCC_STORE=DIR   where recipes are kept (else ~/.cache/gnvcc)
+  GNVCC_STORE=DIR   where recipes are kept (else ~/.cache/gnvcc); MINE:THEIRS: those of others behind, read only
+  GNVCC_LOCK=FILE   build with the recipes of this lock file alone; 0: with no lock file
   GNVCC_DEVICE=GPU  build for this one (a part of its name), where several were measured on
   GNVCC_PREDICT=1   take recipes that gnvcc predict --adopt keeps, where nothing was decided
   GNVCC_MAXSIZE=5G  how large the store may become; 0: no limit

@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"gnvcc/cache"
+	"gnvcc/cache/lock"
+	"gnvcc/driver/standing"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/recipe"
 )
@@ -18,15 +20,27 @@ import (
 // where a whole store would carry captured memory of the program.
 
 func importVerb() *cobra.Command {
-	c := newVerb("import FILE", "take over recipes that were measured on another machine", `Takes over the recipes in FILE, which gnvcc report --json printed on the machine that measured them. A build takes one
-only for the very code that it was measured on, as ever. What was measured into this store stays; pinned, predicted and approximate
-recipes are not taken over. Reports name where a recipe comes from.`, arguments(1, 1))
+	c := newVerb("import [-n] [--over] FILE", "take over recipes that were measured on another machine", `Takes over the recipes in FILE: a lock file (gnvcc export), or what gnvcc report --json printed on the machine that
+measured them. A build takes one only for the very code that it was measured on, as ever, and one from a lock file only where
+it gives the code that was exported. What was measured into this store stays, unless --over is given; of a report, pinned,
+predicted and approximate recipes are not taken over. Reports name where a recipe comes from. To build by a lock file alone, and leave the
+store as it is: GNVCC_LOCK=FILE, or gnvcc lock FILE.`, arguments(1, 1))
+	var i importing
+	c.Flags().BoolVarP(&i.dry, "dry-run", "n", false, "only tell what would happen")
+	c.Flags().BoolVar(&i.over, "over", false, "the file's recipes in the place of what was measured here")
 	return runs(c, func(args []string) int {
-		if err := importFile(context.Background(), args[0]); err != nil {
+		i.file = args[0]
+		if err := i.run(context.Background()); err != nil {
 			return complain("import", err)
 		}
 		return 0
 	})
+}
+
+// An importing is what is to be taken over, and how.
+type importing struct {
+	file      string
+	dry, over bool
 }
 
 // An imported counts what became of a file's decisions.
@@ -35,8 +49,20 @@ type imported struct {
 	own, left        int // measured here; not to be taken over
 }
 
-func importFile(ctx context.Context, path string) error {
-	all, err := readReport(path)
+// run takes a file for what it begins as.
+func (i importing) run(ctx context.Context) error {
+	text, _, err := standing.ReadLock(i.file)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", i.file, err)
+	}
+	if filepath.Ext(i.file) == ".lock" || lock.Is(text) {
+		return i.lock(ctx, text)
+	}
+	return i.report(ctx)
+}
+
+func (i importing) report(ctx context.Context) error {
+	all, err := readReport(i.file)
 	if err != nil {
 		return err
 	}
@@ -45,40 +71,33 @@ func importFile(ctx context.Context, path string) error {
 		return err
 	}
 	var n imported
-	err = b.change(func(owner *cache.Owner) error {
-		for _, d := range all {
-			if !portable(d) {
-				n.left++
-				continue
-			}
-			var old cache.Decision
-			known, err := owner.Get(cache.Decisions, d.Key(), &old)
-			if err != nil {
-				return err
-			}
-			if known && old.Imported == "" && len(old.Evidence.Launches) > 0 {
-				n.own++
-				continue
-			}
-			d.Imported, d.For = filepath.Base(path), nil // paths of another machine
-			if err := owner.Put(cache.Decisions, d.Key(), d); err != nil {
-				return err
-			}
-			if d.Recipe != "" {
-				n.recipes++
-			} else {
-				n.without++
-			}
+	records := map[string]any{}
+	for _, d := range all {
+		if !portable(d) {
+			n.left++
+			continue
 		}
-		return nil
-	})
-	if err != nil {
-		return err
+		if old, known := b.at(d); known && old.Imported == "" && len(old.Evidence.Launches) > 0 && !i.over {
+			n.own++
+			continue
+		}
+		d.Imported, d.For = filepath.Base(i.file), nil // paths of another machine
+		records[d.Key()] = d
+		if d.Recipe != "" {
+			n.recipes++
+		} else {
+			n.without++
+		}
 	}
 	if n.recipes+n.without+n.own == 0 {
-		return fmt.Errorf("%s has no measured recipe that can be taken over", path)
+		return fmt.Errorf("%s has no measured recipe that can be taken over", i.file)
 	}
-	n.tell(path)
+	if !i.dry && len(records) > 0 {
+		if err := b.change(func(owner *cache.Owner) error { return owner.PutAll(cache.Decisions, records) }); err != nil {
+			return err
+		}
+	}
+	n.tell(i.file, i.dry)
 	return nil
 }
 
@@ -99,8 +118,12 @@ func portable(d cache.Decision) bool {
 	return exact != rewrite.Approximate && (r.IsDefault() || err == nil && level >= exact)
 }
 
-func (n imported) tell(path string) {
-	parts := []string{counted(n.recipes, "recipe") + " imported from " + path}
+func (n imported) tell(path string, dry bool) {
+	would := ""
+	if dry {
+		would = " would be"
+	}
+	parts := []string{counted(n.recipes, "recipe") + would + " imported from " + path}
 	if n.without > 0 {
 		parts = append(parts, counted(n.without, "kernel")+" best as nvcc builds them")
 	}

@@ -201,13 +201,14 @@ func decided() ([]cache.Decision, func(cache.Decision) error, error) {
 		return nil, nil, err
 	}
 	sn, err := store.Snapshot()
-	if errors.Is(err, cache.ErrNone) {
-		return nil, nil, nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, cache.ErrNone) {
 		return nil, nil, err
 	}
-	defer sn.Close()
+	kn := standing.KnownOf(sn)
+	defer kn.Close()
+	for _, reason := range kn.Missing {
+		fmt.Fprintln(os.Stderr, "gnvcc:", reason)
+	}
 	var all []cache.Decision
 	pinned := map[string]bool{}
 	err = eachDecision(sn, cache.Pins, func(d cache.Decision) {
@@ -228,16 +229,24 @@ func decided() ([]cache.Decision, func(cache.Decision) error, error) {
 			all = append(all, d)
 		}
 	}
-	err = eachDecision(sn, cache.Predictions, func(d cache.Decision) {
+	others, problem := kn.Others()
+	err = errors.Join(err, problem)
+	for _, d := range others {
+		if !pinned[d.Identity] {
+			all = append(all, d)
+			known[d.Identity] = true
+		}
+	}
+	err = errors.Join(err, eachDecision(sn, cache.Predictions, func(d cache.Decision) {
 		if !known[d.Identity] {
 			d.Predicted = true
 			all = append(all, d)
 		}
-	})
+	}))
 	sort.SliceStable(all, func(i, j int) bool { return all[i].Kernel < all[j].Kernel })
 	why := map[string]error{} // the snapshot is closed before it is asked
 	for _, d := range all {
-		why[untakenKey(d)] = standing.Untaken(sn, d)
+		why[untakenKey(d)] = kn.Untaken(d)
 	}
 	return all, func(d cache.Decision) error { return why[untakenKey(d)] }, err
 }

@@ -28,9 +28,11 @@ func init() {
 		"completion": completionVerb,
 		"doctor":     doctorVerb,
 		"explain":    explainVerb,
+		"export":     exportVerb,
 		"forget":     forgetVerb,
 		"help":       helpVerb,
 		"import":     importVerb,
+		"lock":       lockVerb,
 		"man":        manVerb,
 		"pin":        pinVerb,
 		"predict":    predictVerb,
@@ -52,9 +54,10 @@ var groups = []struct {
 	title string
 	verbs []string
 }{
-	{"Find recipes", []string{"tune", "replay", "captures", "profile", "predict", "import"}},
+	{"Find recipes", []string{"tune", "replay", "captures", "profile", "predict"}},
 	{"Build with them", []string{"apply", "revert", "status"}},
 	{"See what is known", []string{"report", "explain", "stats", "doctor"}},
+	{"Share them", []string{"export", "import", "lock"}},
 	{"Decide by hand", []string{"pin", "unpin", "ban", "unban", "forget"}},
 	{"Others", []string{"clean", "version", "help", "man", "completion"}},
 }

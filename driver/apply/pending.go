@@ -26,6 +26,7 @@ type rerun struct {
 	changes []change          // sorted by kernel
 	wanted  map[string]string // recipes by identity, of all kernels of the units
 	refused map[string]error  // why what was decided is not wanted, by identity
+	from    map[string]string // where what counts is from (Known.from), by identity
 }
 
 // A change is a kernel that is wanted otherwise than it was built.
@@ -73,13 +74,15 @@ func recorded(store *cache.Store, aim Aim) ([]*rerun, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer sn.Close()
+	sn.Close()
+	known := standing.Several{Store: store}
+	defer known.Close()
 	var out []*rerun
 	for hash, units := range record.Read(store).ByCommand(store) {
-		r := &rerun{hash: hash, wanted: map[string]string{}, refused: map[string]error{}}
+		r := &rerun{hash: hash, wanted: map[string]string{}, refused: map[string]error{}, from: map[string]string{}}
 		for _, a := range units {
 			r.units = append(r.units, a)
-			r.changesOf(store, sn, a, aim.Default)
+			r.changesOf(store, &known, a, aim.Default)
 		}
 		sort.Slice(r.changes, func(i, j int) bool { return r.changes[i].kernel < r.changes[j].kernel })
 		if r.command, err = record.LoadCommand(store, hash); err != nil {
@@ -119,7 +122,7 @@ func (r *rerun) under(folder string) bool {
 }
 
 // changesOf compares an assembly with what is wanted now.
-func (r *rerun) changesOf(store *cache.Store, sn *cache.Snapshot, a cache.Assembly, plain bool) {
+func (r *rerun) changesOf(store *cache.Store, known *standing.Several, a cache.Assembly, plain bool) {
 	if call, err := toolcmd.ReadPtxas(a.Args); err != nil || call.Debug {
 		return
 	}
@@ -129,8 +132,10 @@ func (r *rerun) changesOf(store *cache.Store, sn *cache.Snapshot, a cache.Assemb
 		getenv = record.Getenv(c)
 	}
 	by := standing.AskerOf(store, a.Command, getenv)
-	recipes, refused, normals := standing.Recipes(sn, a.Kernels, by)
+	kn := known.At(a.Dir, getenv)
+	recipes, refused, normals := standing.Recipes(kn, a.Kernels, by)
 	for _, k := range a.Kernels {
+		r.from[k.Identity] = kn.From(k.Identity, by)
 		if refused[k.Name] != nil && !plain {
 			r.refused[k.Identity] = refused[k.Name]
 		}

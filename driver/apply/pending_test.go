@@ -21,8 +21,11 @@ func TestReasonLasts(t *testing.T) {
 		Kernels: []cache.Kernel{{Name: "k", Identity: d.Identity, Reason: "unroll=2: gives other code here", Proof: standing.ProofOf(d.Evidence.Normals)}}}
 	changes := func() (n int, refused error) {
 		t.Helper()
-		r := &rerun{wanted: map[string]string{}, refused: map[string]error{}}
-		r.changesOf(store, drivertest.Kept(t, store, d), a, false)
+		r := &rerun{wanted: map[string]string{}, refused: map[string]error{}, from: map[string]string{}}
+		drivertest.Kept(t, store, d)
+		known := standing.Several{Store: store}
+		defer known.Close()
+		r.changesOf(store, &known, a, false)
 		return len(r.changes), r.refused[d.Identity]
 	}
 	if n, refused := changes(); n != 0 || refused != nil {

@@ -198,7 +198,7 @@ func (b *beside) environment(hold string) []string {
 	if b.stop {
 		how = environment.Stop
 	}
-	return append(env, "PWD="+c.Dir, "GNVCC_STORE="+b.store.Path(), how+"=1",
+	return append(env, "PWD="+c.Dir, "GNVCC_STORE="+cache.Folders(b.store.Path()), how+"=1",
 		environment.Apply+"="+hold, environment.Command+"="+b.rerun.hash)
 }
 

@@ -37,6 +37,7 @@ type Kernel struct {
 	Target string
 	Recipe string // that it is built with, "" for nvcc's own code
 	Wanted string // that it would be built with now
+	From   string `json:",omitempty"` // where the decision is from: a lock file, or another's store; "" for one's own
 	Pinned bool   // Wanted is the user's own, and nobody has measured it
 	Reason string `json:",omitempty"` // why what was wanted was not applied
 
@@ -75,11 +76,11 @@ func Status(ctx context.Context, store *cache.Store, under string) (out []Output
 		}
 		for _, a := range r.units {
 			for _, k := range a.Kernels {
-				b := Kernel{Kernel: k.Name, Target: a.Target, Recipe: k.Recipe, Wanted: r.wanted[k.Identity], Reason: k.Reason}
+				b := Kernel{Kernel: k.Name, Target: a.Target, Recipe: k.Recipe, Wanted: r.wanted[k.Identity], From: r.from[k.Identity], Reason: k.Reason}
 				if err := r.refused[k.Identity]; err != nil {
 					b.Refused, b.Reason = err.Error(), "" // that of an earlier build
 				}
-				if sn != nil && b.Wanted != "" {
+				if sn != nil && b.Wanted != "" && b.From == "" {
 					var d cache.Decision
 					ok, err := sn.Get(cache.Pins, k.Identity, &d)
 					b.Pinned = ok && err == nil && d.Recipe == b.Wanted

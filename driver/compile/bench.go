@@ -210,20 +210,21 @@ func (b *Workbench) culprits(ctx context.Context, j *job.Job, t *record.Translat
 	return bad
 }
 
-// try makes the cubin with exactly these recipes. bad are the kernels whose recipes stand in the way; then there is no result.
-func (b *Workbench) try(ctx context.Context, j *job.Job, t *record.Translation, module *ptx.Module, recipes map[string]recipe.Recipe, std []cache.Kernel) (out *Result, bad map[string]error, err error) {
-	p, bad := b.plan(ctx, j, t, module, recipes)
+// rewritten makes the PTX that ptxas is to be given. bad are the kernels whose recipes stand in the way; then there is none.
+func (b *Workbench) rewritten(ctx context.Context, j *job.Job, t *record.Translation, module *ptx.Module, recipes map[string]recipe.Recipe,
+	std []cache.Kernel) (p *plan, whole *ptx.Module, bad map[string]error, err error) {
+	p, bad = b.plan(ctx, j, t, module, recipes)
 	if len(bad) > 0 || ctx.Err() != nil {
-		return nil, bad, ctx.Err()
+		return nil, nil, bad, ctx.Err()
 	}
-	whole := module
+	whole = module
 	if len(p.variants) > 0 {
 		merged, refused, err := merge.Into(module, p.variants)
 		if err != nil {
-			return nil, nil, fmt.Errorf("put the kernels together: %w", err)
+			return nil, nil, nil, fmt.Errorf("put the kernels together: %w", err)
 		}
 		if len(refused) > 0 {
-			return nil, p.blame(refused), nil
+			return nil, nil, p.blame(refused), nil
 		}
 		whole = merged
 	}
@@ -237,9 +238,20 @@ func (b *Workbench) try(ctx context.Context, j *job.Job, t *record.Translation, 
 	}
 	whole, refused := options.Rewrite(whole, p.passes)
 	if len(refused) > 0 {
-		return nil, p.blame(refused), nil
+		return nil, nil, p.blame(refused), nil
 	}
+	if bad := b.locked(j, p, whole, recipes); len(bad) > 0 {
+		return nil, nil, bad, nil
+	}
+	return p, whole, nil, nil
+}
 
+// try makes the cubin with exactly these recipes. bad are the kernels whose recipes stand in the way; then there is no result.
+func (b *Workbench) try(ctx context.Context, j *job.Job, t *record.Translation, module *ptx.Module, recipes map[string]recipe.Recipe, std []cache.Kernel) (out *Result, bad map[string]error, err error) {
+	p, whole, bad, err := b.rewritten(ctx, j, t, module, recipes, std)
+	if err != nil || len(bad) > 0 {
+		return nil, bad, err
+	}
 	text, argv := whole.Bytes(), append([]string(nil), p.flags...)
 	if b.only && !j.Call.Reloc && len(module.Entries()) > 1 {
 		// A candidate is one kernel. ptxas makes the same code of it without the others (compared for 12.4, 13.0 and 13.5).

@@ -16,6 +16,7 @@ const (
 	Strict  = "GNVCC_STRICT" // not empty and not 0: a failure on our side is an error
 	KeepIn  = "GNVCC_KEEP"   // a folder that gets every file between the steps
 	LogFile = "GNVCC_LOG"    // a file that is told what was done, and why not
+	Lock    = "GNVCC_LOCK"   // a lock file, absolute: builds go by it alone; "0": by none
 	Device  = "GNVCC_DEVICE" // a part of the name of the GPU that is built for, where several were measured on
 	Verify  = "GNVCC_VERIFY" // not empty and not 0: what was kept of a tool is compared with what it writes now
 
@@ -57,7 +58,7 @@ var compileVariables = []string{
 	"CONDA_PREFIX", "CONDA_BUILD_SYSROOT", "SDKROOT", "CCACHE_*", "SCCACHE_*",
 	"OMPI_*", "OPAL_*", "MPICH_*", "I_MPI_*", "NIX_*", "CRAY*", "PE_*", "SPACK_*", "DISTCC_*", "ICECC*", "COLLECT_*",
 	"CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "AR", "AS", "LD",
-	Nvcc, Device, Predict,
+	Nvcc, Device, Predict, Lock,
 }
 
 // secretMarks stand in names of variables of the kinds above that may hold a password or a key: SCCACHE_WEBDAV_TOKEN,

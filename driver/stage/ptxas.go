@@ -59,7 +59,9 @@ func (s *stage) ptxas() error {
 	again.Saw(again.PTX, text)
 	recipes, refused := map[string]recipe.Recipe{}, map[string]error{}
 	if !call.Debug && len(kernels) > 0 {
-		recipes, refused = s.recipesOf(kernels)
+		if recipes, refused, err = s.recipesOf(kernels); err != nil {
+			return err
+		}
 	}
 	for name, reason := range refused {
 		s.log.Warn().Str("kernel", name).Err(reason).Msg("a recipe can't be read")
@@ -68,6 +70,11 @@ func (s *stage) ptxas() error {
 	environment.KeepWords(group, "command", s.words)
 	environment.Keep(group, "default.ptx", text)
 
+	if s.lock != "" && environment.On(environment.Strict) {
+		for name, reason := range refused {
+			return fmt.Errorf("%s: %w", name, reason)
+		}
+	}
 	if len(recipes) == 0 {
 		if seen && environment.On(environment.Stop) && s.knownCubin(j, std) {
 			return nil
@@ -82,29 +89,43 @@ func (s *stage) ptxas() error {
 	return s.tuned(j, std, kernels, recipes, group)
 }
 
-// recipesOf gives the recipes that the kernels are to be built with: those that apply says, else those of the store.
-func (s *stage) recipesOf(kernels []cache.Kernel) (recipes map[string]recipe.Recipe, refused map[string]error) {
+// recipesOf gives the recipes that the kernels are to be built with: those that apply says, else those that are known to this
+// build. An error is one of GNVCC_STRICT.
+func (s *stage) recipesOf(kernels []cache.Kernel) (recipes map[string]recipe.Recipe, refused map[string]error, err error) {
 	f := again.Here()
 	if f != nil {
 		recipes, refused = f.Of(kernels)
 	}
-	sn, err := s.store.Snapshot()
+	kn, err := standing.KnownAt(s.store, s.dir, os.Getenv)
+	defer kn.Close()
+	for _, reason := range kn.Missing {
+		s.log.Warn().Err(reason).Msg("recipes of others")
+	}
+	if kn.Lock != "" {
+		s.lock = kn.Lock
+		s.log.Debug().Str("lock", kn.Lock).Msg("recipes by a lock file")
+	}
+	if kn.Problem != nil {
+		s.log.Warn().Err(kn.Problem).Msg("every kernel is nvcc's own")
+		if environment.On(environment.Strict) {
+			return nil, nil, kn.Problem
+		}
+	}
 	if err != nil {
 		s.log.Debug().Err(err).Msg("no decisions")
-		return recipes, refused
+		return recipes, refused, nil
 	}
-	defer sn.Close()
-	stand, not, normals := standing.Recipes(sn, kernels, standing.AskerOf(s.store, s.command, os.Getenv))
+	stand, not, normals := standing.Recipes(kn, kernels, standing.AskerOf(s.store, s.command, os.Getenv))
 	s.normals = normals
 	if f == nil {
-		return stand, not
+		return stand, not, nil
 	}
 	for name, r := range recipes { // one that stands no more is built again to compare with what is there, and no decision proves it
 		if stand[name].String() != r.String() {
 			delete(s.normals, name)
 		}
 	}
-	return recipes, refused
+	return recipes, refused, nil
 }
 
 // readRegular reads a file that is a plain one of at most limit bytes: what comes out of a pipe could not be read twice.
@@ -236,6 +257,13 @@ func (s *stage) tuned(j *job.Job, std *job.Default, kernels []cache.Kernel, reci
 	host := s.stubOf(j)
 	key, t := s.buildKey(j, recipes, host)
 	content, kept, ok := s.loadBuild(key, j, host)
+	if ok && environment.On(environment.Strict) { // kept by a build that was not
+		for _, k := range kept.Kernels {
+			if k.Reason != "" {
+				return fmt.Errorf("%s: recipe %s", k.Name, k.Reason)
+			}
+		}
+	}
 	s.outcome = outKept
 	if !ok {
 		s.outcome = outCompiled

@@ -35,6 +35,7 @@ type stage struct {
 	result  *child.Ending                // how the user's own step ended, once it was run
 	outcome string                       // for gnvcc stats, where count can't tell by itself
 	normals map[string]map[string]string // of the decisions (driver/standing)
+	lock    string                       // the lock file that this build goes by, "" for none
 }
 
 // Run is the stage of a name. It returns only where the process did not become the tool, with the exit code.

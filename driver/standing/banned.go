@@ -24,13 +24,13 @@ func proven(name string, r recipe.Recipe, normals map[string]string) error {
 }
 
 // takes reads a decision's recipe for a kernel; the error says why no build takes it.
-func takes(sn *cache.Snapshot, kernel, identity, text string, normals map[string]string) (recipe.Recipe, error) {
+func takes(kn *Known, kernel, identity, text string, normals map[string]string) (recipe.Recipe, error) {
 	r, err := recipe.Parse(text)
 	if err == nil {
 		err = rewrite.Check(r)
 	}
 	if err == nil {
-		err = forbidden(r, Banned(sn, kernel, identity))
+		err = forbidden(r, kn.Banned(kernel, identity))
 	}
 	if err == nil {
 		err = proven(kernel, r, normals)
@@ -40,11 +40,11 @@ func takes(sn *cache.Snapshot, kernel, identity, text string, normals map[string
 
 // Untaken says why no build takes a decision's recipe, nil where one may: it is of an old form, the user has banned it, or the code that was
 // measured is not on record.
-func Untaken(sn *cache.Snapshot, d cache.Decision) error {
+func (kn *Known) Untaken(d cache.Decision) error {
 	if d.Recipe == "" {
 		return nil
 	}
-	_, err := takes(sn, d.Kernel, d.Identity, d.Recipe, d.Evidence.Normals)
+	_, err := takes(kn, d.Kernel, d.Identity, d.Recipe, d.Evidence.Normals)
 	return err
 }
 
@@ -67,14 +67,21 @@ func BanKey(kernel string) string {
 
 // Banned lists the levers that the user does not want for a kernel.
 func Banned(sn *cache.Snapshot, kernel, identity string) []string {
+	return (&Known{own: sn}).Banned(kernel, identity)
+}
+
+// Banned lists the levers that are not wanted for a kernel, by the user or by those whose stores stand behind his.
+func (kn *Known) Banned(kernel, identity string) []string {
 	var levers []string
 	for _, key := range []string{BanKey(kernel), identity} {
-		var b cache.Ban
-		if key == "" {
-			continue
-		}
-		if ok, err := sn.Get(cache.Bans, key, &b); err == nil && ok {
-			levers = append(levers, b.Levers...)
+		for _, sn := range kn.snapshots() {
+			var b cache.Ban
+			if key == "" {
+				continue
+			}
+			if ok, err := sn.Get(cache.Bans, key, &b); err == nil && ok {
+				levers = append(levers, b.Levers...)
+			}
 		}
 	}
 	slices.Sort(levers)

@@ -16,7 +16,7 @@ import (
 // Of what is left, those count that were measured on one GPU:
 //
 //  1. GNVCC_DEVICE, a part of its name ("H100"); where nothing was measured on such a one, the kernel is nvcc's own
-//  2. a GPU of this machine
+//  2. a GPU of this machine (not with a lock file)
 //  3. the one that was measured on last
 //
 // Of these in turn an approximate one comes first, and then the newest. What only says that a kernel was left alone counts
@@ -34,40 +34,52 @@ type decision struct {
 		Device   string
 		Launches []struct{}
 		Normals  map[string]string
+		Locked   *struct{}
 	}
 	approximate bool
+	from        int // which of a Known's snapshots, 0: its first
 }
 
 // standing gives the decision on a kernel that stands for a build.
-func standing(sn *cache.Snapshot, identity string, by asker) (decision, bool) {
+func standing(kn *Known, identity string, by asker) (decision, bool) {
+	if kn == nil {
+		return decision{}, false
+	}
 	var pinned decision
-	if ok, err := sn.Get(cache.Pins, identity, &pinned); identity != "" && err == nil && ok {
+	if ok, err := kn.own.Get(cache.Pins, identity, &pinned); identity != "" && err == nil && ok {
 		return pinned, true
 	}
 	var all []decision
 	known := false
-	err := sn.EachDecision(identity, func(raw []byte) error {
-		known = true
-		var d decision
-		if json.Unmarshal(raw, &d) != nil {
+	for from, sn := range kn.snapshots() {
+		// Whoever reads a lock file or another's store did not ask for their approximations.
+		foreign := from > 0 || kn.Lock != ""
+		err := sn.EachDecision(identity, func(raw []byte) error {
+			known = true
+			d := decision{from: from}
+			if json.Unmarshal(raw, &d) != nil {
+				return nil
+			}
+			d.approximate = d.Exactness == rewrite.Approximate.String()
+			if r, err := recipe.Parse(d.Recipe); err == nil && rewrite.ExactnessOf(r) == rewrite.Approximate {
+				d.approximate = true // whatever was written beside it
+			}
+			if !d.approximate || d.Recipe != "" && !foreign && by.covered(d.For) {
+				all = append(all, d)
+			}
 			return nil
+		})
+		if err != nil && from == 0 {
+			if kn.mend() {
+				return standing(kn, identity, by)
+			}
+			return decision{}, false
 		}
-		d.approximate = d.Exactness == rewrite.Approximate.String()
-		if r, err := recipe.Parse(d.Recipe); err == nil && rewrite.ExactnessOf(r) == rewrite.Approximate {
-			d.approximate = true // whatever was written beside it
-		}
-		if !d.approximate || d.Recipe != "" && by.covered(d.For) {
-			all = append(all, d)
-		}
-		return nil
-	})
-	if err != nil {
-		return decision{}, false
 	}
 	if !known {
-		return foretold(sn, identity, by)
+		return foretold(kn, identity, by)
 	}
-	all = by.onOne(all)
+	all = by.onOne(all, kn.Lock != "")
 	best := -1
 	for i, d := range all {
 		if best < 0 || d.before(all[best]) {
@@ -82,11 +94,11 @@ func standing(sn *cache.Snapshot, identity string, by asker) (decision, bool) {
 
 // foretold gives the prediction for a kernel, to builds that ask for it. Nobody has run it: a recipe that is not exact by
 // construction is none, whatever was written beside it.
-func foretold(sn *cache.Snapshot, identity string, by asker) (d decision, found bool) {
+func foretold(kn *Known, identity string, by asker) (d decision, found bool) {
 	if !by.predicted || identity == "" {
 		return decision{}, false
 	}
-	if ok, err := sn.Get(cache.Predictions, identity, &d); err != nil || !ok {
+	if ok, err := kn.own.Get(cache.Predictions, identity, &d); err != nil || !ok {
 		return decision{}, false
 	}
 	r, err := recipe.Parse(d.Recipe)
@@ -98,7 +110,7 @@ func foretold(sn *cache.Snapshot, identity string, by asker) (d decision, found 
 
 // Foretold tells whether a prediction stands for a kernel, for builds that ask for it: nothing was decided.
 func Foretold(sn *cache.Snapshot, identity string) bool {
-	_, ok := foretold(sn, identity, asker{predicted: true})
+	_, ok := foretold(&Known{own: sn}, identity, asker{predicted: true})
 	err := sn.EachDecision(identity, func([]byte) error { ok = false; return nil })
 	return ok && err == nil
 }
@@ -111,18 +123,25 @@ func (d decision) before(other decision) bool {
 	return d.newer(other)
 }
 
-// newer tells whether a decision is the later word: one by measuring goes before one that says why nothing was measured.
+// newer tells whether a decision is the later word: one by measuring goes before one that says why nothing was measured, and
+// one's own before those of others.
 func (d decision) newer(other decision) bool {
 	if a, b := d.measured(), other.measured(); a != b {
 		return a
 	}
+	if d.from != other.from {
+		return d.from < other.from
+	}
 	return d.Time.After(other.Time)
 }
 
-func (d decision) measured() bool { return d.Recipe != "" || len(d.Evidence.Launches) > 0 }
+func (d decision) measured() bool {
+	return d.Recipe != "" || len(d.Evidence.Launches) > 0 || d.Evidence.Locked != nil
+}
 
-// onOne leaves the decisions for one GPU. One that names none may be for any.
-func (a asker) onOne(all []decision) []decision {
+// onOne leaves the decisions for one GPU. One that names none may be for any. With a lock file it does not matter which GPU is
+// here, so that all machines build the same.
+func (a asker) onOne(all []decision, locked bool) []decision {
 	on := func(match func(device string) bool) []decision {
 		var out []decision
 		for _, d := range all {
@@ -144,7 +163,7 @@ func (a asker) onOne(all []decision) []decision {
 		return all
 	}
 	for _, here := range gpus() {
-		if devices[here] {
+		if devices[here] && !locked {
 			return on(func(device string) bool { return device == here })
 		}
 	}

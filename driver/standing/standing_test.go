@@ -64,7 +64,7 @@ func TestStanding(t *testing.T) {
 			}
 			sn := drivertest.Kept(t, store, c.all...)
 			by := asker{files: func() []string { return []string{c.file} }, device: c.device}
-			recipes, refused, _ := Recipes(sn, []cache.Kernel{{Name: "k", Identity: c.all[0].Identity}}, by)
+			recipes, refused, _ := Recipes(&Known{own: sn}, []cache.Kernel{{Name: "k", Identity: c.all[0].Identity}}, by)
 			if got := recipes["k"].String(); got != c.want || len(refused) > 0 {
 				t.Errorf("%q, want %q; refused %v", got, c.want, refused)
 			}
@@ -114,7 +114,7 @@ func TestForetold(t *testing.T) {
 			by := AskerOf(store, "", func(name string) string {
 				return map[string]string{environment.Predict: c.ask, environment.Device: "H200"}[name]
 			})
-			recipes, _, _ := Recipes(sn, []cache.Kernel{{Name: "k", Identity: d.Identity}}, by)
+			recipes, _, _ := Recipes(&Known{own: sn}, []cache.Kernel{{Name: "k", Identity: d.Identity}}, by)
 			if got := recipes["k"].String(); got != c.want {
 				t.Errorf("the build takes %q, want %q", got, c.want)
 			}

@@ -10,14 +10,14 @@ import (
 // Recipes looks up the recipes of kernels for a build. Kernels without a decision, or with that for nvcc's own compile, are left out;
 // recipes that can't be read are, too, with the reason. normals are the normal forms that the decisions rest on, by kernel and by what was
 // asked of the source.
-func Recipes(sn *cache.Snapshot, kernels []cache.Kernel, by asker) (recipes map[string]recipe.Recipe, refused map[string]error,
+func Recipes(kn *Known, kernels []cache.Kernel, by asker) (recipes map[string]recipe.Recipe, refused map[string]error,
 	normals map[string]map[string]string) {
 	recipes, refused, normals = map[string]recipe.Recipe{}, map[string]error{}, map[string]map[string]string{}
 	for _, k := range kernels {
 		if k.Identity == "" {
 			continue
 		}
-		d, ok := standing(sn, k.Identity, by)
+		d, ok := standing(kn, k.Identity, by)
 		if !ok {
 			continue
 		}
@@ -27,9 +27,9 @@ func Recipes(sn *cache.Snapshot, kernels []cache.Kernel, by asker) (recipes map[
 		if d.Recipe == "" {
 			continue
 		}
-		r, err := takes(sn, k.Name, k.Identity, d.Recipe, d.Evidence.Normals)
+		r, err := takes(kn, k.Name, k.Identity, d.Recipe, d.Evidence.Normals)
 		if err != nil {
-			refused[k.Name] = fmt.Errorf("%s: %w", d.Recipe, err)
+			refused[k.Name] = fmt.Errorf("%s: %w%s", d.Recipe, err, kn.where(d))
 			continue
 		}
 		if !r.IsDefault() {

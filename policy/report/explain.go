@@ -25,6 +25,9 @@ func Explain(w io.Writer, e Entry) {
 	}
 	p.line("  target      %s, on %s, driver %s", d.Target, or(d.Evidence.Device, "no GPU"), or(d.Evidence.Driver, "unknown"))
 	p.line("  decided     %s, by gnvcc %s", d.Time.Format("2006-01-02 15:04"), or(d.Evidence.Version, "of an unknown version"))
+	if d.From != "" {
+		p.line("  from        the store of others %s", d.From)
+	}
 	if e.Recipe == "" {
 		p.line("  recipe      none: as nvcc builds it")
 	} else {

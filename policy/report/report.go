@@ -93,6 +93,12 @@ func NewEntry(d cache.Decision) Entry {
 			}
 		}
 	}
+	if l := d.Evidence.Locked; l != nil {
+		e.Checked, e.Varied = l.Checks, l.Varied
+		if l.Gain > 0 {
+			e.Ratio = 1 / l.Gain
+		}
+	}
 	if e.total > 0 {
 		e.Ratio = after / e.total
 		n := 0.0
@@ -198,8 +204,7 @@ func (p *printer) table(entries []Entry) {
 		t := tabwriter.NewWriter(p.w, 0, 8, 2, ' ', 0)
 		fmt.Fprintln(t, "kernel\tregisters\toccupancy\ttime a launch\tspeed-up\tlaunches\tchecked\tbuilt with")
 		for _, e := range faster {
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%.2fx\t%d\t%s\t%s\n", shorten(e.Kernel, 48),
-				arrow(fmt.Sprint(e.Decision.Evidence.Default.Registers), fmt.Sprint(e.Decision.Evidence.Chosen.Registers)),
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%.2fx\t%d\t%s\t%s\n", shorten(e.Kernel, 48), registersOf(e),
 				arrow(percent(e.Occupancy[0]), percent(e.Occupancy[1])),
 				timed(e), e.SpeedUp, e.Launches, checked(e), e.Words)
 			product *= e.SpeedUp
@@ -232,6 +237,7 @@ func (p *printer) table(entries []Entry) {
 	p.given("Predicted, not measured; taken by builds under GNVCC_PREDICT=1 alone:", predicted)
 	p.imported(entries)
 	p.untaken(append(append(pinned, predicted...), faster...))
+	p.elsewhere(append(pinned, append(faster, same...)...))
 	if len(alone) > 0 {
 		p.line("")
 		p.line("Left alone:")
@@ -255,6 +261,30 @@ func (p *printer) imported(entries []Entry) {
 	}
 }
 
+// registersOf are those of nvcc's own build and of the recipe's; a lock file does not carry them.
+func registersOf(e Entry) string {
+	if e.Decision.Evidence.Locked != nil {
+		return "-"
+	}
+	return arrow(fmt.Sprint(e.Decision.Evidence.Default.Registers), fmt.Sprint(e.Decision.Evidence.Chosen.Registers))
+}
+
+// elsewhere lists what others have decided.
+func (p *printer) elsewhere(entries []Entry) {
+	begun := false
+	for _, e := range entries {
+		if e.Decision.From == "" {
+			continue
+		}
+		if !begun {
+			begun = true
+			p.line("")
+			p.line("From stores of others:")
+		}
+		p.line("  %s: %s", e.Kernel, e.Decision.From)
+	}
+}
+
 // given lists recipes that nobody has measured.
 func (p *printer) given(title string, entries []Entry) {
 	if len(entries) == 0 {
@@ -263,8 +293,7 @@ func (p *printer) given(title string, entries []Entry) {
 	p.line("")
 	p.line("%s", title)
 	for _, e := range entries {
-		p.line("  %s: %s: %s (%s registers)", e.Kernel, e.Recipe, e.Words,
-			arrow(fmt.Sprint(e.Decision.Evidence.Default.Registers), fmt.Sprint(e.Decision.Evidence.Chosen.Registers)))
+		p.line("  %s: %s: %s (%s registers)", e.Kernel, e.Recipe, e.Words, registersOf(e))
 	}
 }
 

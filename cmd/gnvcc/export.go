@@ -1,0 +1,212 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gnvcc/cache"
+	"gnvcc/cache/lock"
+	"gnvcc/driver/apply"
+	"gnvcc/policy"
+	"gnvcc/policy/report"
+	"gnvcc/rewrite"
+	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/recipe"
+)
+
+// exportVerb writes a lock file.
+func exportVerb() *cobra.Command {
+	c := newVerb("export [-o FILE] [FOLDER]", "write a lock file: the recipes of what was built here, for a team's git",
+		`Writes a lock file: text, one line a kernel and GPU, for the kernels that were built last in and below a folder, the present
+one if none is named. Each line has the hash of the code that its recipe gives; gnvcc import, and builds with GNVCC_LOCK or
+gnvcc lock, take a recipe only where it gives that. Pinned recipes are in it, approximations are not. What can't be exported
+is named on standard error. Lines of colleagues are kept by gnvcc import gnvcc.lock && gnvcc export -o gnvcc.lock.`, arguments(0, 1))
+	out := c.Flags().StringP("output", "o", "", "write to this `file`, in one step, so that no build reads half of it (default: standard output)")
+	all := c.Flags().Bool("all", false, "everything that was built with this store, whichever folder it lies in")
+	return runs(c, func(args []string) int {
+		folder, err := folderOf(append(args, "."))
+		if err == nil {
+			if *all {
+				folder = ""
+			}
+			err = exporting(context.Background(), folder, *out)
+		}
+		if err != nil {
+			complain("export", err)
+			return 1
+		}
+		return 0
+	})
+}
+
+// exporting writes the lock file of a folder.
+func exporting(ctx context.Context, folder, out string) error {
+	b, err := newBook(ctx)
+	if err != nil {
+		return err
+	}
+	lines, left, err := locked(ctx, b.store, folder)
+	if err != nil {
+		return err
+	}
+	for _, text := range left {
+		fmt.Fprintln(os.Stderr, "gnvcc: left out:", text)
+	}
+	text, err := lock.Write(lines)
+	if err != nil {
+		return err
+	}
+	if out == "" {
+		_, err = os.Stdout.Write(text)
+	} else {
+		err = replaceFile(out, text)
+	}
+	if err != nil {
+		return fmt.Errorf("write the lock file: %w", err)
+	}
+	fmt.Fprintf(os.Stderr, "gnvcc: %d lines", len(lines))
+	if len(left) > 0 {
+		fmt.Fprintf(os.Stderr, ", %d kernels left out", len(left))
+	}
+	fmt.Fprintln(os.Stderr)
+	return nil
+}
+
+// replaceFile writes a file in one step. One that has the content already stays.
+func replaceFile(path string, text []byte) error {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	mode := os.FileMode(0o644)
+	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, text) {
+		return nil
+	}
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm()
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".gnvcc-lock-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	err = errors.Join(err, f.Chmod(mode), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}
+
+// locked gives the lines for what was built in a folder, and what is left out, with the reasons.
+func locked(ctx context.Context, store *cache.Store, folder string) (lines []lock.Line, left []string, err error) {
+	built, err := apply.Kernels(store, folder)
+	if err != nil {
+		return nil, nil, err
+	}
+	decisions, untaken, err := decided()
+	if err != nil {
+		return nil, nil, err
+	}
+	of := map[string][]cache.Decision{}
+	for _, d := range decisions {
+		of[d.Identity] = append(of[d.Identity], d)
+	}
+	c, err := newCompiler(store)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer c.Close()
+	seen := map[string]bool{}
+	for _, b := range built {
+		if seen[b.Identity] { // the same kernel, in two files
+			continue
+		}
+		seen[b.Identity] = true
+		for _, d := range lockable(of[b.Identity]) {
+			l, err := lineFor(ctx, c, b, d, untaken)
+			if err != nil {
+				left = append(left, fmt.Sprintf("%s for %s: %s: %v", policy.ShortName(b.Name), b.Assembly.Target, d.Recipe, err))
+				continue
+			}
+			lines = append(lines, l)
+		}
+	}
+	return lines, left, nil
+}
+
+// lockable are the decisions on one kernel that get lines: the pinned one alone, if there is one; else each GPU's, where one of
+// them has a recipe. An approximate one belongs to who asked for it.
+func lockable(all []cache.Decision) []cache.Decision {
+	var out []cache.Decision
+	some := false
+	for _, d := range all {
+		switch {
+		case d.Pinned && d.Evidence.Device == "":
+			return []cache.Decision{d}
+		case d.Approximate() || d.Recipe == "" && len(d.Evidence.Launches) == 0 && d.Evidence.Locked == nil:
+			continue
+		}
+		some = some || d.Recipe != ""
+		out = append(out, d)
+	}
+	if !some {
+		return nil
+	}
+	return out
+}
+
+// lineFor makes the line of a decision on a kernel that was built here.
+func lineFor(ctx context.Context, c *compiler, b apply.BuiltKernel, d cache.Decision, untaken func(cache.Decision) error) (lock.Line, error) {
+	l := lock.Line{Kernel: ptx.StableName(b.Name), Device: d.Evidence.Device, Target: b.Assembly.Target, Ptxas: b.Assembly.Version,
+		Recipe: d.Recipe, Exact: d.Exactness, Time: d.Time.UTC().Truncate(time.Second), Gnvcc: d.Evidence.Version,
+		Identity: b.Identity, Code: lock.NoCode}
+	if e := report.NewEntry(d); !d.Pinned {
+		l.Checks, l.Varied = e.Checked, e.Varied
+		if e.Ratio > 0 {
+			l.Gain = 1 / e.Ratio
+		}
+	}
+	if d.Recipe == "" {
+		l.Exact, l.Gain = rewrite.ByConstruction.String(), 1
+		return l, nil
+	}
+	if err := untaken(d); err != nil {
+		return l, err
+	}
+	r, err := recipe.Parse(d.Recipe)
+	if err != nil {
+		return l, err
+	}
+	if rewrite.ExactnessOf(r) == rewrite.Approximate {
+		return l, errors.New("it approximates: such a recipe belongs to who asked for it")
+	}
+	if l.Exact == "" {
+		l.Exact = rewrite.ExactnessOf(r).String()
+	}
+	for variant, hash := range d.Evidence.Normals {
+		if variant != cache.CodeKey {
+			l.Normals = append(l.Normals, lock.Normal{Variant: variant, Hash: hash})
+		}
+	}
+	slices.SortFunc(l.Normals, func(a, b lock.Normal) int { return strings.Compare(a.Variant, b.Variant) })
+	if l.Code = d.Evidence.Normals[cache.CodeKey]; l.Code != "" {
+		return l, nil // it came by a lock file; a build here has to give the same
+	}
+	s, err := c.Compiler.Kernel(b.Assembly.Cubin, b.Name)
+	if err != nil {
+		return l, err
+	}
+	l.Code, err = c.Code(ctx, s, r, d.Evidence.Normals)
+	return l, err
+}

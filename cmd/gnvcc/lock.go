@@ -1,0 +1,252 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sort"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gnvcc/cache"
+	"gnvcc/cache/lock"
+	"gnvcc/driver/standing"
+	"gnvcc/policy"
+)
+
+// Lock files: builds that go by one, and what they are brought in from.
+
+// lock keeps the decisions of a lock file, all of them or none.
+func (i importing) lock(ctx context.Context, text []byte) error {
+	lines, err := standing.ParseLock(text)
+	if err != nil {
+		return fmt.Errorf("read the lock file %s: %w", i.file, err)
+	}
+	b, err := newBook(ctx)
+	if err != nil {
+		return err
+	}
+	records := map[string]any{}
+	var kept []string
+	same := 0
+	for _, l := range lines {
+		d := l.Decision()
+		d.Imported = filepath.Base(i.file)
+		old, ok := b.at(d)
+		measured := ok && len(old.Evidence.Launches) > 0
+		switch {
+		case measured && old.Recipe == d.Recipe && old.Exactness == d.Exactness:
+			same++ // with more evidence than a line has
+		case measured && old.Imported == "" && !i.over:
+			kept = append(kept, fmt.Sprintf("%s on %s: measured here: %s; the file has %s",
+				policy.ShortName(l.Kernel), l.Device, orOwn(old.Recipe), orOwn(l.Recipe)))
+		default:
+			records[d.Key()] = d
+		}
+	}
+	if !i.dry && len(records) > 0 {
+		if err := b.change(func(owner *cache.Owner) error { return owner.PutAll(cache.Decisions, records) }); err != nil {
+			return err
+		}
+	}
+	for _, text := range kept {
+		fmt.Println("kept:", text)
+	}
+	verb := "taken"
+	if i.dry {
+		verb = "would be taken"
+	}
+	fmt.Printf("%s: %d of %d lines %s", i.file, len(records), len(lines), verb)
+	if same > 0 {
+		fmt.Printf(", %d were known", same)
+	}
+	if len(kept) > 0 {
+		fmt.Printf("; %d stay as measured here (--over takes the file's)", len(kept))
+	}
+	fmt.Println()
+	return nil
+}
+
+// at is what is known under a decision's key.
+func (b *book) at(d cache.Decision) (cache.Decision, bool) {
+	for _, old := range b.known(d.Identity) {
+		if old.Key() == d.Key() {
+			return old, true
+		}
+	}
+	return cache.Decision{}, false
+}
+
+// lockVerb names the lock file that the builds of a folder go by.
+func lockVerb() *cobra.Command {
+	c := newVerb("lock [--for FOLDER] FILE | lock --off [FOLDER] | lock", "build a folder by a lock file alone; without arguments: which are",
+		`From now on builds in and below a folder (the one that FILE lies in, if no other is named) know the recipes of this lock
+file and no others: no pins, no bans, nothing that was measured here. All machines that do so, with the same source and nvcc,
+build the same machine code. A kernel whose code comes out otherwise than it was exported is nvcc's own (with GNVCC_STRICT=1:
+an error). GNVCC_LOCK=FILE says the same for a build, and goes before this; a lock file that nobody has named is never read.
+Of a kernel's lines a build takes the one for GNVCC_DEVICE, else the newest.`, arguments(0, 1))
+	off := c.Flags().Bool("off", false, "go by the store again")
+	folder := c.Flags().String("for", "", "for builds in and below this `folder`")
+	return runs(c, func(args []string) int {
+		var err error
+		switch {
+		case *off && *folder != "":
+			err = errors.New("--off takes the folder as its argument: gnvcc lock --off FOLDER")
+		case *off:
+			err = unlock(args)
+		case len(args) == 0 && *folder == "":
+			err = showLocks()
+		case len(args) == 0:
+			err = errors.New("which lock file? gnvcc lock --for FOLDER FILE")
+		default:
+			err = lockTo(args[0], *folder)
+		}
+		if err != nil {
+			complain("lock", err)
+			return 1
+		}
+		return 0
+	})
+}
+
+// lockTo names a lock file for a folder.
+func lockTo(file, folder string) error {
+	path, lines, err := readLock(file)
+	if err != nil {
+		return err
+	}
+	if folder == "" {
+		folder = filepath.Dir(path)
+	}
+	if folder, err = realFolder(folder); err != nil {
+		return err
+	}
+	b, err := newBook(context.Background())
+	if err != nil {
+		return err
+	}
+	l := cache.LockFile{Folder: folder, File: path, Time: time.Now().UTC()}
+	err = b.change(func(owner *cache.Owner) error { return owner.Put(cache.Locks, standing.LockKey(folder), l) })
+	if err != nil {
+		return err
+	}
+	fmt.Printf("builds in and below %s go by %s alone: %d lines (gnvcc apply builds again what is there; gnvcc lock --off %s ends it)\n",
+		folder, path, len(lines), folder)
+	return nil
+}
+
+// unlock ends that for a folder, the present one if none is named.
+func unlock(args []string) error {
+	folder, err := realFolder(append(args, ".")[0])
+	if err != nil {
+		return err
+	}
+	b, err := newBook(context.Background())
+	if err != nil {
+		return err
+	}
+	l, ok := lockAt(b.store, folder)
+	if !ok {
+		return fmt.Errorf("builds in %s go by no lock file", folder)
+	}
+	err = b.change(func(owner *cache.Owner) error { return owner.Delete(cache.Locks, standing.LockKey(l.Folder)) })
+	if err != nil {
+		return err
+	}
+	fmt.Printf("builds in and below %s go by the store again\n", l.Folder)
+	return nil
+}
+
+// showLocks lists them.
+func showLocks() error {
+	all, err := namedLocks()
+	if err != nil {
+		return err
+	}
+	for _, l := range all {
+		state := ""
+		if _, lines, err := readLock(l.File); err != nil {
+			state = err.Error() + ": every kernel there is nvcc's own"
+		} else {
+			state = fmt.Sprintf("%d lines", len(lines))
+		}
+		fmt.Printf("%s: %s (%s)\n", l.Folder, l.File, state)
+	}
+	if file := os.Getenv("GNVCC_LOCK"); file != "" {
+		fmt.Printf("GNVCC_LOCK=%s goes before these\n", file)
+	} else if len(all) == 0 {
+		fmt.Println("no build goes by a lock file")
+	}
+	return nil
+}
+
+// namedLocks are the lock files that were named, by folder.
+func namedLocks() ([]cache.LockFile, error) {
+	store, err := openStore()
+	if err != nil {
+		return nil, err
+	}
+	sn, err := store.Snapshot()
+	if errors.Is(err, cache.ErrNone) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer sn.Close()
+	var all []cache.LockFile
+	err = sn.Each(cache.Locks, "", func(key string, raw []byte) error {
+		var l cache.LockFile
+		if ok, err := sn.Get(cache.Locks, key, &l); err != nil || !ok {
+			return err
+		}
+		all = append(all, l)
+		return nil
+	})
+	sort.Slice(all, func(i, j int) bool { return all[i].Folder < all[j].Folder })
+	return all, err
+}
+
+// lockAt is the lock file that was named for a folder, or for one above it.
+func lockAt(store *cache.Store, folder string) (cache.LockFile, bool) {
+	sn, err := store.Snapshot()
+	if err != nil {
+		return cache.LockFile{}, false
+	}
+	defer sn.Close()
+	return standing.LockOf(sn, folder)
+}
+
+// readLock reads a lock file, and gives its absolute path.
+func readLock(file string) (string, []lock.Line, error) {
+	path, err := filepath.Abs(file)
+	if err != nil {
+		return "", nil, err
+	}
+	text, _, err := standing.ReadLock(path)
+	if err == nil {
+		var lines []lock.Line
+		if lines, err = standing.ParseLock(text); err == nil {
+			return path, lines, nil
+		}
+	}
+	return "", nil, fmt.Errorf("read the lock file %s: %w", file, err)
+}
+
+// realFolder is a folder's absolute path, with symbolic links followed.
+func realFolder(folder string) (string, error) {
+	path, err := filepath.Abs(folder)
+	if err == nil {
+		path, err = filepath.EvalSymlinks(path)
+	}
+	if err != nil {
+		return "", err
+	}
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		return "", fmt.Errorf("%s is no folder", folder)
+	}
+	return path, nil
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"gnvcc/cache"
+	"gnvcc/driver/apply"
+	"gnvcc/driver/compile"
+	"gnvcc/install/kits"
+	"gnvcc/policy"
+)
+
+// TestSharing has recipes go from one machine to another (two stores, two homes, two folders), by lock files and by stores of
+// others, on real nvcc.
+func TestSharing(t *testing.T) {
+	for _, version := range []string{"13.0", "12.4"} {
+		t.Run(version, func(t *testing.T) {
+			kit := kits.Need(t, version)
+			testscript.Run(t, testscript.Params{
+				Dir: "testdata/sharing",
+				Setup: func(e *testscript.Env) error {
+					e.Setenv("GNVCC_NVCC", kit.Nvcc())
+					e.Setenv("TERM", "dumb")
+					e.Setenv("KIT", kit.Dir)
+					e.Setenv("GNVCC_LOG", filepath.Join(e.WorkDir, "log"))
+					for _, machine := range []string{"one", "two"} {
+						home := filepath.Join(e.WorkDir, machine)
+						if err := os.MkdirAll(home, 0o700); err != nil {
+							return err
+						}
+						e.Setenv(strings.ToUpper(machine), home)
+					}
+					return nil
+				},
+				Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+					"machine": machine, "measured": measured, "edit": edit, "device": device,
+				},
+			})
+		})
+	}
+}
+
+// machine NAME: go there, with its home and its store.
+func machine(ts *testscript.TestScript, neg bool, args []string) {
+	home := ts.Getenv(strings.ToUpper(args[0]))
+	ts.Setenv("HOME", home)
+	ts.Setenv("GNVCC_STORE", filepath.Join(home, "store"))
+	ts.Check(ts.Chdir(home))
+}
+
+// device OBJECT CUBIN: the cubin in an object.
+func device(ts *testscript.TestScript, neg bool, args []string) {
+	dir, err := os.MkdirTemp(ts.Getenv("WORK"), "elf")
+	ts.Check(err)
+	cmd := exec.Command(filepath.Join(ts.Getenv("KIT"), "bin", "cuobjdump"), "-xelf", "all", ts.MkAbs(args[0]))
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		ts.Fatalf("cuobjdump: %v\n%s", err, out)
+	}
+	found, _ := filepath.Glob(filepath.Join(dir, "*.cubin"))
+	if len(found) != 1 {
+		ts.Fatalf("%d cubins in %s", len(found), args[0])
+	}
+	ts.Check(os.Rename(found[0], ts.MkAbs(args[1])))
+}
+
+// edit FILE OLD NEW: replaces every OLD; it is an error if there is none.
+func edit(ts *testscript.TestScript, neg bool, args []string) {
+	text := ts.ReadFile(args[0])
+	if !strings.Contains(text, args[1]) {
+		ts.Fatalf("%s has no %q", args[0], args[1])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.ReplaceAll(text, args[1], args[2])), 0o644))
+}
+
+// measured KERNEL RECIPE DEVICE MINUTE: keep what a tuner on that GPU would have, for the kernel of a short name.
+func measured(ts *testscript.TestScript, neg bool, args []string) {
+	store, err := cache.Open(ts.Getenv("HOME") + "/store")
+	ts.Check(err)
+	_, err = openBook(context.Background(), store)
+	ts.Check(err)
+	built, err := apply.Kernels(store, "")
+	ts.Check(err)
+	minute, err := strconv.Atoi(args[3])
+	ts.Check(err)
+	n := 0
+	var known []string
+	for _, k := range built {
+		known = append(known, policy.ShortName(k.Name))
+		if policy.ShortName(k.Name) != args[0] {
+			continue
+		}
+		d, err := compile.Assume(context.Background(), store, k.Identity, args[1])
+		ts.Check(err)
+		d.Kernel, d.Target, d.Time = k.Name, k.Assembly.Target, time.Unix(int64(60*minute), 0).UTC()
+		d.Evidence.Device, d.Evidence.Version = args[2], "test"
+		d.Evidence.Launches = []cache.Launch{{Grid: [3]int{4, 1, 1}, Block: [3]int{256, 1, 1}, Count: 3, Checked: 3, Varied: 1,
+			Before: cache.Time{Median: 2000, N: 9}, After: cache.Time{Median: 1600, N: 9}}}
+		ts.Check(store.Spool(cache.Decisions, d.Key(), d))
+		n++
+	}
+	if n == 0 {
+		ts.Fatalf("no kernel %s was built, but %q", args[0], known)
+	}
+	_, err = openBook(context.Background(), store)
+	ts.Check(err)
+}

@@ -1,0 +1,258 @@
+package standing
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"gnvcc/cache"
+	"gnvcc/driver/environment"
+)
+
+// What builds look recipes up in. That is one of two things:
+//
+//   - a lock file, where the build names one (GNVCC_LOCK) or the user has named one for its folder (gnvcc lock): that alone,
+//     without pins, bans and decisions of any store, so that all machines build the same
+//   - the user's own store, and behind it, for kernels that it has nothing measured of, those of others (GNVCC_STORE): of these
+//     decisions and bans only. What somebody else has pinned nobody has measured, and what he approximates he has asked for.
+//
+// Nothing else of a foreign store is opened: what is compiled by its recipes is compiled here, with every check of a build.
+
+// A Known is such a thing, opened.
+type Known struct {
+	own    *cache.Snapshot   // the lock file's index, where there is one; nil: nothing
+	others []*cache.Snapshot // those of others
+	dirs   []string          // their folders
+
+	store  *cache.Store
+	mended bool
+
+	Lock string // path of the lock file that counts, "" for none
+	// Problem says why the lock file can't be read: then nothing is known, and every kernel is nvcc's own.
+	Problem error
+	Missing []error // stores of others that can't be read, with the reasons
+}
+
+// KnownAt opens what a build in dir looks recipes up in; getenv reads the build's environment. It always gives something to ask,
+// and takes no lock.
+func KnownAt(store *cache.Store, dir string, getenv func(string) string) (*Known, error) {
+	own, err := store.Snapshot()
+	file, why := lockFor(own, dir, getenv)
+	if why == nil && file == "" {
+		kn := &Known{own: own}
+		kn.openOthers()
+		if len(kn.others) > 0 && errors.Is(err, cache.ErrNone) {
+			err = nil
+		}
+		return kn, err
+	}
+	own.Close()
+	return lockedBy(store, file, why), nil
+}
+
+// lockedBy is what a lock file says; why: it can't be read.
+func lockedBy(store *cache.Store, file string, why error) *Known {
+	kn := &Known{store: store, Lock: file, Problem: why}
+	if why == nil {
+		kn.own, kn.Problem = openLock(store, file)
+	}
+	return kn
+}
+
+// mend makes a damaged index of a lock file again, once.
+func (kn *Known) mend() bool {
+	if kn.Lock == "" || kn.mended {
+		return false
+	}
+	kn.mended = true
+	os.Remove(kn.own.Path())
+	sn, err := openLock(kn.store, kn.Lock)
+	if err != nil {
+		return false
+	}
+	kn.own.Close()
+	kn.own = sn
+	return true
+}
+
+// KnownOf is what a snapshot of one's own says, with the stores of others behind it.
+func KnownOf(own *cache.Snapshot) *Known {
+	kn := &Known{own: own}
+	kn.openOthers()
+	return kn
+}
+
+// openOthers opens the stores behind one's own. One that can't be read is as good as none.
+func (kn *Known) openOthers() {
+	dirs, err := cache.Others()
+	if err != nil {
+		kn.Missing = append(kn.Missing, err)
+	}
+	for _, dir := range dirs {
+		sn, err := cache.OtherSnapshot(dir)
+		if err != nil {
+			kn.Missing = append(kn.Missing, fmt.Errorf("the store of others %s is left out: %w", dir, err))
+			continue
+		}
+		kn.others, kn.dirs = append(kn.others, sn), append(kn.dirs, dir)
+	}
+}
+
+// snapshots are all of them, one's own first.
+func (kn *Known) snapshots() []*cache.Snapshot {
+	if kn == nil {
+		return nil
+	}
+	return append([]*cache.Snapshot{kn.own}, kn.others...)
+}
+
+// Close gives the files back.
+func (kn *Known) Close() {
+	for _, sn := range kn.snapshots() {
+		sn.Close()
+	}
+}
+
+// Dirs are the folders of the stores of others that could be opened.
+func (kn *Known) Dirs() []string { return kn.dirs }
+
+// from says where a decision is from: "" is one's own store.
+func (kn *Known) from(d decision) string {
+	switch {
+	case kn.Lock != "":
+		return kn.Lock
+	case d.from > 0:
+		return kn.dirs[d.from-1]
+	}
+	return ""
+}
+
+// where is that as a text behind a reason.
+func (kn *Known) where(d decision) string {
+	if from := kn.from(d); from != "" {
+		return " (from " + from + ")"
+	}
+	return ""
+}
+
+// Others lists the decisions of the stores behind one's own that count there: those on kernels and GPUs that no store before
+// has measured. For people; builds look up one kernel at a time.
+func (kn *Known) Others() ([]cache.Decision, error) {
+	seen := map[string]bool{} // keys, measured
+	note := func(d cache.Decision) bool {
+		old := seen[d.Key()]
+		seen[d.Key()] = true
+		return !old
+	}
+	var out []cache.Decision
+	var problems error
+	for i, sn := range kn.snapshots() {
+		all, err := sn.AllDecisions()
+		if i > 0 {
+			problems = errors.Join(problems, err)
+		}
+		for _, d := range all {
+			measured := d.Recipe != "" || len(d.Evidence.Launches) > 0 || d.Evidence.Locked != nil
+			if measured && note(d) && i > 0 && !d.Approximate() {
+				d.From = kn.dirs[i-1]
+				out = append(out, d)
+			}
+		}
+	}
+	return out, problems
+}
+
+// lockFor says which lock file a build in dir goes by, "" for none.
+func lockFor(own *cache.Snapshot, dir string, getenv func(string) string) (string, error) {
+	switch file := getenv(environment.Lock); {
+	case file == "0":
+		return "", nil
+	case file != "" && !filepath.IsAbs(file):
+		// Relative, it would be another file in each folder that a build runs in.
+		return file, fmt.Errorf("GNVCC_LOCK is %q: give it an absolute path", file)
+	case file != "":
+		return filepath.Clean(file), nil
+	}
+	l, _ := LockOf(own, dir)
+	return l.File, nil
+}
+
+// LockOf finds the lock file that the user has named for a folder, or the nearest one above it.
+func LockOf(own *cache.Snapshot, dir string) (cache.LockFile, bool) {
+	var l cache.LockFile
+	if dir == "" || !hasLocks(own) {
+		return l, false
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	for ; ; dir = filepath.Dir(dir) {
+		if ok, err := own.Get(cache.Locks, LockKey(dir), &l); err == nil && ok && l.File != "" {
+			return l, true
+		}
+		if dir == "/" || dir == "." {
+			return cache.LockFile{}, false
+		}
+	}
+}
+
+// LockKey is the key of a folder's lock file.
+func LockKey(folder string) string { return cache.Hash([]byte(folder)) }
+
+// hasLocks tells whether any was named: one look where there is none.
+func hasLocks(own *cache.Snapshot) bool {
+	some := errors.New("there are")
+	return errors.Is(own.Each(cache.Locks, "", func(string, []byte) error { return some }), some)
+}
+
+// fileState is what tells one state of a file from another without reading it.
+func fileState(info os.FileInfo) string {
+	st := systemStat(info)
+	return strings.Join([]string{fmt.Sprint(st.Dev, " ", st.Ino, " ", st.Size), fmt.Sprint(st.Mtim.Nano()), fmt.Sprint(st.Ctim.Nano())}, " ")
+}
+
+// Several are those of several builds, each opened once.
+type Several struct {
+	Store *cache.Store
+	by    map[string]*Known // by lock file, "" without
+}
+
+// At gives that of a build in dir.
+func (ks *Several) At(dir string, getenv func(string) string) *Known {
+	if ks.by == nil {
+		ks.by = map[string]*Known{}
+	}
+	plain, ok := ks.by[""]
+	if !ok {
+		plain, _ = KnownAt(ks.Store, "", func(string) string { return "" })
+		ks.by[""] = plain
+	}
+	file, err := lockFor(plain.own, dir, getenv)
+	if err == nil && file == "" {
+		return plain
+	}
+	kn, ok := ks.by[file]
+	if !ok {
+		kn = lockedBy(ks.Store, file, err)
+		ks.by[file] = kn
+	}
+	return kn
+}
+
+// Close gives the files back.
+func (ks *Several) Close() {
+	for _, kn := range ks.by {
+		kn.Close()
+	}
+}
+
+// From says where the decision is from that stands for a kernel: "" is one's own store, or nowhere.
+func (kn *Known) From(identity string, by asker) string {
+	d, ok := standing(kn, identity, by)
+	if !ok {
+		return ""
+	}
+	return kn.from(d)
+}
