@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -43,6 +45,7 @@ func TestSharing(t *testing.T) {
 				},
 				Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 					"machine": machine, "measured": measured, "edit": edit, "device": device,
+					"foreign": foreign, "unchanged": unchanged,
 				},
 			})
 		})
@@ -113,4 +116,59 @@ func measured(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	_, err = openBook(context.Background(), store)
 	ts.Check(err)
+}
+
+// foreign DIR: makes a store somebody else's (where we are root: another user's), readable and not to be written.
+func foreign(ts *testscript.TestScript, neg bool, args []string) {
+	const nobody = 65534
+	dir := ts.MkAbs(args[0])
+	ts.Check(filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		mode := fs.FileMode(0o444)
+		if d.IsDir() {
+			mode = 0o555
+		}
+		if err := os.Chmod(path, mode); err != nil || os.Geteuid() != 0 {
+			return err
+		}
+		return os.Chown(path, nobody, nobody)
+	}))
+	if os.Geteuid() != 0 {
+		ts.Logf("not root: %s stays ours, and is made read-only", dir)
+	}
+	ts.Check(os.WriteFile(filepath.Join(ts.Getenv("WORK"), "state"), []byte(stateOf(ts, dir)), 0o600))
+	// So that the test's folder can be removed.
+	ts.Defer(func() {
+		_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && d.IsDir() {
+				os.Chmod(path, 0o700)
+			}
+			return nil
+		})
+	})
+}
+
+// stateOf lists a folder's files with sizes and times.
+func stateOf(ts *testscript.TestScript, dir string) string {
+	var b strings.Builder
+	ts.Check(filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil {
+			fmt.Fprintln(&b, path, info.Size(), info.ModTime().UnixNano(), info.Mode())
+		}
+		return err
+	}))
+	return b.String()
+}
+
+// unchanged DIR: nothing in a foreign store was written since.
+func unchanged(ts *testscript.TestScript, neg bool, args []string) {
+	if was, is := ts.ReadFile(filepath.Join(ts.Getenv("WORK"), "state")), stateOf(ts, ts.MkAbs(args[0])); was != is {
+		ts.Fatalf("%s was\n%s\nand is\n%s", args[0], was, is)
+	}
 }
