@@ -72,7 +72,7 @@ func (o *Options) Validate(known []string) error {
 	for _, list := range [][]string{o.Levers, o.Without} {
 		for _, name := range list {
 			if !slices.Contains(known, name) {
-				return fmt.Errorf("no lever is called %q; there are %s", name, strings.Join(known, ", "))
+				return fmt.Errorf("unknown lever %q (there are %s)", name, strings.Join(known, ", "))
 			}
 		}
 	}

@@ -81,7 +81,7 @@ func buildNow(verb string, args []string, aim apply.Aim) int {
 
 // statusVerb tells what was built with which recipe, and what is pending.
 func statusVerb() *cobra.Command {
-	c := newVerb("status [--json] [FOLDER]", "what was built with which recipe, and what is pending", `Tells what was built with which recipe, and what gnvcc apply would build again: in and below a folder, the present one if
+	c := newVerb("status [--json] [FOLDER]", "show what was built with which recipe, and what is pending", `Tells what was built with which recipe, and what gnvcc apply would build again: in and below a folder, the present one if
 none is named. It runs nothing: whether a file is still what its command wrote is seen by gnvcc apply only.`, arguments(0, 1))
 	asJSON := c.Flags().Bool("json", false, "as JSON")
 	return runs(c, func(args []string) int { return status(args, *asJSON) })
@@ -119,7 +119,7 @@ func status(args []string, asJSON bool) int {
 
 func statusText(w io.Writer, folder string, outputs []apply.Output, broken []string) {
 	if len(outputs) == 0 {
-		fmt.Fprintf(w, "gnvcc: no build in %s is known\n", folder)
+		fmt.Fprintf(w, "gnvcc: no builds known in %s\n", folder)
 	}
 	for _, o := range outputs {
 		name := o.Output
@@ -169,9 +169,9 @@ func orOwn(recipe string) string {
 
 // cleanVerb removes what is no use any more.
 func cleanVerb() *cobra.Command {
-	c := newVerb("clean [--all]", "remove what is no use any more; --all: everything but recipes", `Removes what killed processes left, forgets builds whose folder or output is gone, and drops what is kept to make
-later applies faster. Recipes stay; so do bans and pins.`, none)
-	all := c.Flags().Bool("all", false, "forget every build, and all that can be made again: the store is then as a fresh one with the same recipes. What was built stays as it is, and gnvcc revert does not know it any more")
+	c := newVerb("clean [--all]", "remove what is no longer needed; --all: everything but the recipes", `Removes what killed processes left behind, forgets builds whose folder or output is gone, and drops what is kept to
+make later applies faster. Recipes, bans and pins stay.`, none)
+	all := c.Flags().Bool("all", false, "forget every build and drop all that can be made again; recipes stay. Files already built stay as they are, but gnvcc revert no longer knows them")
 	return runs(c, func([]string) int { return clean(*all) })
 }
 

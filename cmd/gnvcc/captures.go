@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -45,7 +46,7 @@ func listCaptures(args []string) int {
 	case args[0] == "export" && len(args) == 3:
 		err = exportCapture(s, args[1], args[2])
 	default:
-		return complain("captures", fmt.Errorf("%q is neither drop ID... nor export ID FOLDER\nusage: gnvcc captures [drop ID... | export ID FOLDER]", strings.Join(args, " ")))
+		return complain("captures", fmt.Errorf("expected drop ID... or export ID FOLDER, not %q\nusage: gnvcc captures [drop ID... | export ID FOLDER]", strings.Join(args, " ")))
 	}
 	if err != nil {
 		return complain("captures", err)
@@ -67,7 +68,7 @@ func printCaptures(w io.Writer, s *capture.Store) error {
 		return err
 	}
 	if len(list) == 0 {
-		fmt.Fprintln(w, "no launch is captured: gnvcc tune -- ./app captures some")
+		fmt.Fprintln(w, "no launches captured yet: gnvcc tune -- ./app captures some")
 	}
 	if skipped > 0 {
 		fmt.Fprintf(w, "%d more can't be read (another version, or damaged); gnvcc tune removes them\n", skipped)
@@ -133,12 +134,12 @@ func replayVerb() *cobra.Command {
 	o.Version = version
 	c := newVerb("replay [KERNEL]", "search again on captured launches, without the program", replayAbout, arguments(0, 1))
 	fs := c.Flags()
-	applyToo := fs.Bool("apply", false, "build again what can be faster, as gnvcc apply does")
+	applyToo := fs.Bool("apply", false, "rebuild what can be faster, as gnvcc apply does")
 	budget := seconds(time.Minute)
-	fs.Var(&budget, "budget", "longest `time` for the searches, in seconds or as 1m30s, dealt out by what kernels weigh")
+	fs.Var(&budget, "budget", "search for at most this `time` (60, or 1m30s), shared out by the kernels' shares of the GPU time")
 	fs.IntVar(&o.Jobs, "jobs", o.Jobs, "compile `n` candidates at a time")
-	fs.StringSliceVar(&o.Levers, "levers", nil, "try only these levers (`list` with commas)")
-	quiet := fs.Bool("quiet", false, "print only what went wrong")
+	fs.StringSliceVar(&o.Levers, "levers", nil, "try only these levers (comma-separated `list`)")
+	quiet := fs.Bool("quiet", false, "print errors only")
 	return runs(c, func(args []string) int {
 		return replayCaptures(args, o, ending{apply: *applyToo, quiet: *quiet, again: true, budget: time.Duration(budget)})
 	})
@@ -146,7 +147,7 @@ func replayVerb() *cobra.Command {
 
 func replayCaptures(args []string, o policy.Options, then ending) int {
 	if then.budget <= 0 {
-		return complain("replay", fmt.Errorf("a budget of %v allows nothing", then.budget))
+		return complain("replay", errors.New("--budget must be more than 0"))
 	}
 	var err error
 	if len(args) == 1 {

@@ -49,7 +49,7 @@ func (a asking) builds(s *compile.Source) ([]string, error) {
 func newCompiler(store *cache.Store) (*compiler, error) {
 	scratch, err := scratch.New()
 	if err != nil {
-		return nil, fmt.Errorf("a scratch folder: %w", err)
+		return nil, fmt.Errorf("make a scratch folder: %w", err)
 	}
 	return &compiler{Compiler: compile.New(store, scratch.Path), scratch: scratch, store: store}, nil
 }
@@ -105,7 +105,7 @@ func describe(s *compile.Source) (*policy.Kernel, error) {
 func (c *compiler) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe, plain bool) (*policy.Candidate, error) {
 	s, ok := k.Handle.(*compile.Source)
 	if !ok {
-		return nil, errors.New("a kernel that this compiler does not know")
+		return nil, errors.New("unknown kernel")
 	}
 	var made *compile.Candidate
 	var err error

@@ -24,11 +24,11 @@ import (
 // doctorVerb says what was found on this machine, what is missing, and what to do about it. Its exit code is 1 when builds
 // would not work, else 0: a machine without a GPU is a fine build machine.
 func doctorVerb() *cobra.Command {
-	c := newVerb("doctor [--deep | --measure]", "what was found on this machine, and what is missing",
-		"Says what was found (nvcc, ptxas, CUPTI, driver, GPU, store) and what is missing.", none)
+	c := newVerb("doctor [--deep | --measure]", "check this machine: what was found, and what is missing",
+		"Checks nvcc, ptxas, CUPTI, driver, GPU and store, and says what is missing and what to do about it.", none)
 	fs := c.Flags()
-	deep := fs.Bool("deep", false, "read every file of the store and compare it with its hash")
-	measure := fs.Bool("measure", false, "measure what approximation by special function units is worth on this GPU, function by function: rate and error (some seconds, after building the program that does it)")
+	deep := fs.Bool("deep", false, "read every file in the store and check its hash")
+	measure := fs.Bool("measure", false, "measure the special function units of this GPU: rate and error of every function that can be approximated (takes some seconds)")
 	c.MarkFlagsMutuallyExclusive("deep", "measure")
 	return runs(c, func([]string) int {
 		if *measure {
@@ -53,7 +53,7 @@ func doctor(deep bool) int {
 	self, _ := os.Executable()
 	toolkit, err := toolkit.Find(self)
 	if err != nil {
-		say(cache.Problem, "install/toolkit 13.0 gets one without root", "nvcc: %v", err)
+		say(cache.Problem, "install/toolkit 13.0 installs one without root", "nvcc: %v", err)
 	} else {
 		say(cache.Fine, "", "nvcc: %s (from %s), %s", toolkit.Nvcc, toolkit.From, release(toolkit.Nvcc))
 		for _, tool := range []string{"ptxas", "cicc", "cuobjdump"} {
@@ -69,13 +69,13 @@ func doctor(deep bool) int {
 		}
 		store, storeErr := openStore()
 		if cupti, err := agent.Find(toolkit.Dir()); err != nil {
-			say(cache.Note, "without it there is no gnvcc tune; builds work", "CUPTI: %v", err)
+			say(cache.Note, "gnvcc tune needs it; builds work without", "CUPTI: %v", err)
 		} else if storeErr == nil {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			path, err := agent.Build(ctx, toolkit.Dir(), filepath.Join(store.Path(), "agent"))
 			cancel()
 			if err != nil {
-				say(cache.Note, "without it there is no gnvcc tune; builds work", "agent: %v", err)
+				say(cache.Note, "gnvcc tune needs it; builds work without", "agent: %v", err)
 			} else {
 				say(cache.Fine, "", "CUPTI: %s; the agent is built: %s", cupti.Library, path)
 			}
@@ -84,10 +84,10 @@ func doctor(deep bool) int {
 	if n, err := scratch.Sweep(os.TempDir()); err != nil {
 		say(cache.Note, "", "temporary files: %v", err)
 	} else if n > 0 {
-		say(cache.Fine, "", "temporary files: %d folders of killed processes removed from %s", n, os.TempDir())
+		say(cache.Fine, "", "temporary files: removed %d folders of killed processes from %s", n, os.TempDir())
 	}
 	if v := driverVersion(); v == "" {
-		say(cache.Note, "without it nothing can be measured here; builds work, and look up what was found elsewhere", "driver: no NVIDIA driver is loaded")
+		say(cache.Note, "tuning needs it; builds work without, with recipes that were found elsewhere", "driver: no NVIDIA driver is loaded")
 	} else {
 		say(cache.Fine, "", "driver: %s", v)
 		out, err := exec.Command("nvidia-smi", "--query-gpu=name,compute_cap,memory.total", "--format=csv,noheader").Output()
@@ -191,7 +191,7 @@ func measureUnits() int {
 		}
 		scratch, err := scratch.New()
 		if err != nil {
-			return nil, fmt.Errorf("a scratch folder: %w", err)
+			return nil, fmt.Errorf("make a scratch folder: %w", err)
 		}
 		defer scratch.Remove()
 		program, err := units.BuildMachine(ctx, toolkit.Nvcc, scratch.Path)

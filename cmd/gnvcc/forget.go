@@ -18,18 +18,18 @@ import (
 
 // forgetVerb removes decisions, pins and notebooks.
 func forgetVerb() *cobra.Command {
-	c := newVerb("forget [-n] KERNEL | --all", "drop what was decided, pinned and tried for a kernel; --all: for all, bans too", `Drops what was decided for a kernel, on every GPU and for every build, the recipes that were pinned, and what was tried:
+	c := newVerb("forget [-n] KERNEL | --all", "forget what was decided, pinned and tried for a kernel; --all: for all kernels, and bans", `Drops what was decided for a kernel, on every GPU and for every build, the recipes that were pinned, and what was tried:
 the next build or apply gives nvcc's own code, and the next tune begins anew. Bans stay (gnvcc unban), and so do captured
 launches (gnvcc captures drop). With --all, for all kernels, and their bans too.
 `+kernelUsage, arguments(0, 1))
-	dry := c.Flags().BoolP("dry-run", "n", false, "only tell what would go")
+	dry := c.Flags().BoolP("dry-run", "n", false, "only show what would be forgotten")
 	all := c.Flags().Bool("all", false, "all kernels, and their bans")
 	return runs(c, func(args []string) int { return forget(args, *all, *dry) })
 }
 
 func forget(args []string, all, dry bool) int {
 	if (len(args) == 1) == all {
-		return complain("forget", errors.New("either one kernel or --all\nusage: gnvcc forget [-n] KERNEL | --all"))
+		return complain("forget", errors.New("name one kernel, or use --all\nusage: gnvcc forget [-n] KERNEL | --all"))
 	}
 	if err := forgetting(context.Background(), strings.Join(args, ""), all, dry); err != nil {
 		complain("forget", err)
@@ -105,12 +105,12 @@ func (g forgotten) tell(dry bool) {
 		verb = "would be forgotten"
 	}
 	if len(parts) == 0 {
-		fmt.Println("nothing is known of it but its builds")
+		fmt.Println("nothing to forget: only its builds are known")
 		return
 	}
 	fmt.Printf("%s: %s", verb, strings.Join(parts, ", "))
 	if !dry && len(g.keys[cache.Decisions])+len(g.keys[cache.Pins])+len(g.keys[cache.Predictions]) > 0 {
-		fmt.Print("; gnvcc apply builds nvcc's own code")
+		fmt.Print("; gnvcc apply restores nvcc's own code")
 	}
 	fmt.Println()
 }
@@ -140,7 +140,7 @@ func meant(store *cache.Store, name string, all bool) (map[string]bool, error) {
 		note(b.Name, b.Identity)
 	}
 	if len(known) == 0 {
-		return nil, fmt.Errorf("no kernel called %s was built with gnvcc, and nothing was decided for one", name)
+		return nil, fmt.Errorf("no such kernel: %s (gnvcc status and gnvcc report list those known)", name)
 	}
 	return known, nil
 }

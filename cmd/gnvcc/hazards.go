@@ -82,7 +82,7 @@ func hazards(w io.Writer, store *cache.Store, decisions []cache.Decision, match 
 					continue
 				}
 				if len(told) == 0 {
-					fmt.Fprint(w, "\nLocks and barriers, as their code stands (nothing was run for this):\n")
+					fmt.Fprint(w, "\nLocks and barriers, judged from the code (nothing was run):\n")
 				}
 				told[line] = true
 				if _, err := fmt.Fprintln(w, line); err != nil {
@@ -101,6 +101,6 @@ func tellHazards(decisions []cache.Decision, match *regexp.Regexp) {
 		err = hazards(os.Stdout, store, decisions, match)
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "gnvcc report: locks and barriers were not looked at:", err)
+		fmt.Fprintln(os.Stderr, "gnvcc report: locks and barriers were not checked:", err)
 	}
 }

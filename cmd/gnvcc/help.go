@@ -14,16 +14,16 @@ const variables = `  GNVCC_NVCC=PATH   the real nvcc (else CUDA_HOME, CUDA_PATH,
   GNVCC_LOCK=FILE   build with the recipes of this lock file alone; 0: with no lock file
   GNVCC_DEVICE=GPU  build for this one (a part of its name), where several were measured on
   GNVCC_PREDICT=1   take recipes that gnvcc predict --adopt keeps, where nothing was decided
-  GNVCC_MAXSIZE=5G  how large the store may become; 0: no limit
+  GNVCC_MAXSIZE=5G  size limit of the store; 0: none
   GNVCC_OFF=1       be nvcc, and nothing else
   GNVCC_KEEP=DIR    keep every file between nvcc's steps
   GNVCC_LOG=FILE    note what was done, and why gnvcc stepped aside
-  GNVCC_VERIFY=1    run what could be taken from the store all the same, and compare
-  GNVCC_STRICT=1    make a failure of gnvcc's own an error
+  GNVCC_VERIFY=1    recompute what could be taken from the store, and compare
+  GNVCC_STRICT=1    treat gnvcc's own failures as errors
 `
 
 func helpVerb() *cobra.Command {
-	c := newVerb("help [VERB]", "this", "What there is, in one page, or what one verb does.", arguments(0, 1))
+	c := newVerb("help [VERB]", "show this help", "Lists the verbs and variables, or describes one verb.", arguments(0, 1))
 	return runs(c, help)
 }
 
@@ -31,11 +31,11 @@ func helpVerb() *cobra.Command {
 func help(args []string) int {
 	if len(args) == 1 {
 		if verbs[args[0]] == nil {
-			return complain("help", fmt.Errorf("there is no verb %q (gnvcc help lists them)", args[0]))
+			return complain("help", fmt.Errorf("unknown verb %q (gnvcc help lists them)", args[0]))
 		}
 		return execute(args[0], []string{"--help"})
 	}
-	fmt.Print("gnvcc takes nvcc's place, and makes the kernels that it builds faster.\n\n" +
+	fmt.Print("gnvcc is a drop-in for nvcc that makes kernels faster.\n\n" +
 		"  gnvcc ARGS       what nvcc ARGS does, with the recipes that are known (gnvcc --help is nvcc's)\n" +
 		"  gnvcc tune --apply -- ./app ARGS   run a program, find recipes, build with them\n")
 	for _, g := range groups {
@@ -44,18 +44,18 @@ func help(args []string) int {
 			fmt.Printf("  %-12s %s\n", name, verbs[name]().Short)
 		}
 	}
-	fmt.Printf("\nEach verb tells its options with -h. A word that is a file's name is an input for nvcc, not a verb.\n\n%s\nThis is gnvcc %s.\n", variables, version)
+	fmt.Printf("\ngnvcc VERB -h lists a verb's options. A word that names an existing file is an input for nvcc, not a verb.\n\n%s\nThis is gnvcc %s.\n", variables, version)
 	return 0
 }
 
 func versionVerb() *cobra.Command {
-	c := newVerb("version", "which gnvcc this is", "Which gnvcc this is (gnvcc --version is nvcc's).", none)
+	c := newVerb("version", "print gnvcc's version", "Prints gnvcc's version (gnvcc --version is nvcc's).", none)
 	return runs(c, func([]string) int { fmt.Println("gnvcc", version); return 0 })
 }
 
 func completionVerb() *cobra.Command {
-	c := newVerb("completion bash|zsh|fish", "a shell's completion of the verbs and their options",
-		"Prints what makes a shell complete verbs and options. Words that are no verbs are completed as files.", arguments(1, 1))
+	c := newVerb("completion bash|zsh|fish", "print completions of verbs and options for a shell",
+		"Prints a script that makes a shell complete verbs and options. Other words are completed as files.", arguments(1, 1))
 	c.ValidArgs = []string{"bash", "zsh", "fish"}
 	return runs(c, func(args []string) int {
 		var err error
@@ -77,7 +77,7 @@ func completionVerb() *cobra.Command {
 }
 
 func manVerb() *cobra.Command {
-	c := newVerb("man", "the manual page: gnvcc man | man -l -", "Prints the manual page, for man -l - or share/man/man1/gnvcc.1.", none)
+	c := newVerb("man", "print the manual page: gnvcc man | man -l -", "Prints the manual page, for man -l - or share/man/man1/gnvcc.1.", none)
 	return runs(c, func([]string) int { fmt.Print(manual()); return 0 })
 }
 

@@ -23,10 +23,10 @@ func importVerb() *cobra.Command {
 	c := newVerb("import [-n] [--over] FILE", "take over recipes that were measured on another machine", `Takes over the recipes in FILE: a lock file (gnvcc export), or what gnvcc report --json printed on the machine that
 measured them. A build takes one only for the very code that it was measured on, as ever, and one from a lock file only where
 it gives the code that was exported. What was measured into this store stays, unless --over is given; of a report, pinned,
-predicted and approximate recipes are not taken over. Reports name where a recipe comes from. To build by a lock file alone, and leave the
+predicted and approximate recipes are not taken over. Reports say where a recipe comes from. To build by a lock file alone, and leave the
 store as it is: GNVCC_LOCK=FILE, or gnvcc lock FILE.`, arguments(1, 1))
 	var i importing
-	c.Flags().BoolVarP(&i.dry, "dry-run", "n", false, "only tell what would happen")
+	c.Flags().BoolVarP(&i.dry, "dry-run", "n", false, "only show what would happen")
 	c.Flags().BoolVar(&i.over, "over", false, "the file's recipes in the place of what was measured here")
 	return runs(c, func(args []string) int {
 		i.file = args[0]

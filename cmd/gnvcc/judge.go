@@ -81,7 +81,7 @@ func (j *judge) run(ctx context.Context, results []decide.Result) error {
 	sort.SliceStable(open, func(a, b int) bool { return open[a].Saves > open[b].Saves })
 	scratch, err := scratch.New()
 	if err != nil {
-		return fmt.Errorf("a scratch folder: %w", err)
+		return fmt.Errorf("make a scratch folder: %w", err)
 	}
 	defer scratch.Remove()
 	j.dir = scratch.Path
@@ -292,7 +292,7 @@ func (j *judge) verdict(ctx context.Context) (float64, error) {
 	case errors.As(err, &exit) && exit.ExitCode() > 0 && exit.ExitCode() < 126:
 		return math.Inf(1), nil
 	case err != nil:
-		return 0, fmt.Errorf("the judge %q can't be asked: %w\n%s", j.command, err, bytes.TrimSpace(errText.Bytes()))
+		return 0, fmt.Errorf("can't run the judge %q: %w\n%s", j.command, err, bytes.TrimSpace(errText.Bytes()))
 	case j.bound == (policy.Bound{}):
 		return 0, nil
 	}

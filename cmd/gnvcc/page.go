@@ -29,7 +29,7 @@ func writePage(path string, in page.Input) error {
 		in.Patch = func(d cache.Decision) string {
 			p, err := patchOf(context.Background(), c, known, d)
 			if err != nil {
-				return "not as source: " + err.Error()
+				return "no diff: " + err.Error()
 			}
 			return p
 		}
@@ -86,7 +86,7 @@ func programs(decisions []cache.Decision) []page.Program {
 // tellPrograms says of each program how much of its time became faster.
 func tellPrograms(w io.Writer, list []page.Program) {
 	for _, p := range list {
-		fmt.Fprintf(w, "%s: %.3g s on %s, %.0f %% of it in kernels that became faster: %.3g s by these recipes\n", p.Name, p.Seconds, p.Device, p.Percent(), p.After)
+		fmt.Fprintf(w, "%s: %.3g s on %s, %.0f %% of it in kernels that became faster: about %.3g s with their recipes\n", p.Name, p.Seconds, p.Device, p.Percent(), p.After)
 	}
 	if len(list) > 0 {
 		fmt.Fprintln(w)

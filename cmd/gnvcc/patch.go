@@ -44,7 +44,7 @@ func printPatches(found []cache.Decision) int {
 		}
 		text, err := patchOf(context.Background(), c, known, d)
 		if err != nil {
-			fmt.Fprintf(os.Stderr, "gnvcc explain: %s as source: %v\n", policy.ShortName(d.Kernel), err)
+			fmt.Fprintf(os.Stderr, "gnvcc explain: %s: no diff: %v\n", policy.ShortName(d.Kernel), err)
 			code = 1
 			continue
 		}
@@ -57,7 +57,7 @@ func printPatches(found []cache.Decision) int {
 func patchOf(ctx context.Context, c *compiler, known map[string]compile.BuiltKernel, d cache.Decision) (string, error) {
 	b, ok := known[d.Identity]
 	if !ok {
-		return "", errors.New("no build of this code is known here")
+		return "", errors.New("this code was not built here")
 	}
 	s, err := c.Compiler.Kernel(b.Assembly.Cubin, b.Name)
 	if err != nil {
@@ -80,7 +80,7 @@ func patchOf(ctx context.Context, c *compiler, known map[string]compile.BuiltKer
 		case "maxnreg":
 			err = p.cap(s, t.Value)
 		default:
-			err = errors.New("it has no form in the source that gnvcc could check")
+			err = errors.New("no source form that gnvcc could check")
 		}
 		if err != nil {
 			rest = append(rest, fmt.Sprintf("%s: %v", t, err))
@@ -92,7 +92,7 @@ func patchOf(ctx context.Context, c *compiler, known map[string]compile.BuiltKer
 	var out strings.Builder
 	fmt.Fprintf(&out, "# %s: %s\n", policy.ShortName(d.Kernel), d.Recipe)
 	if r.HasCopy() {
-		out.WriteString("# The recipe is for some launches only; this changes the kernel for all, which nobody has measured.\n")
+		out.WriteString("# The recipe is for some launches only; this diff changes the kernel for all of them, which was not measured.\n")
 	}
 	for _, text := range rest {
 		fmt.Fprintf(&out, "# not in this diff: %s\n", text)
@@ -125,7 +125,7 @@ func (p *patching) lines(file string) ([]string, error) {
 		return nil, err
 	}
 	if info.ModTime().After(p.built.Assembly.Time) {
-		return nil, fmt.Errorf("%s was written after it was built: build it again", file)
+		return nil, fmt.Errorf("%s has changed since it was built: build it again", file)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -157,7 +157,7 @@ func (p *patching) cap(s *compile.Source, registers string) error {
 			continue
 		}
 		if strings.Contains(strings.Join(lines[n-1:s.Code.Line], " "), "__launch_bounds__") {
-			return errors.New("the kernel has __launch_bounds__, beside which __maxnreg__ may not stand")
+			return errors.New("the kernel has __launch_bounds__, which can't be combined with __maxnreg__")
 		}
 		p.put(s.Code.File, n, text[:at[0][1]]+" __maxnreg__("+registers+")"+text[at[0][1]:])
 		return nil
@@ -181,7 +181,7 @@ func (p *patching) unroll(s *compile.Source, r recipe.Recipe) error {
 			return err
 		}
 		if l.Line < 1 || l.Line > len(lines) || !strings.HasPrefix(strings.TrimSpace(lines[l.Line-1]), "for") {
-			return fmt.Errorf("the loop at %s:%d does not begin its line", l.File, l.Line)
+			return fmt.Errorf("the loop at %s:%d does not start a line", l.File, l.Line)
 		}
 		text := lines[l.Line-1]
 		pragma := text[:len(text)-len(strings.TrimLeft(text, " \t"))] + "#pragma unroll"

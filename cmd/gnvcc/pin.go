@@ -23,14 +23,14 @@ import (
 
 // Recipes by hand: pin and unpin, ban and unban.
 
-const kernelUsage = "KERNEL is its name, mangled or as people write it, or its identity (gnvcc report --json tells it)."
+const kernelUsage = "KERNEL is a name, mangled or as in the source, or an identity (from gnvcc report --json)."
 
 // pinVerb keeps a recipe that the user gives for a kernel that was built.
 func pinVerb() *cobra.Command {
-	c := newVerb("pin [-n] KERNEL RECIPE", "build a kernel with a recipe of yours", `Builds a kernel with a recipe of your own from the next build or apply on. The file is compiled with it once, and what a
+	c := newVerb("pin [-n] KERNEL RECIPE", "build a kernel with a recipe of your own", `Builds a kernel with a recipe of your own from the next build or apply on. The file is compiled with it once, and what a
 build would refuse is refused here. Nobody measures it, and no launch is compared: gnvcc report says so.
 `+kernelUsage, arguments(2, 2))
-	dry := c.Flags().BoolP("dry-run", "n", false, "only tell what would happen")
+	dry := c.Flags().BoolP("dry-run", "n", false, "only show what would happen")
 	return runs(c, func(args []string) int { return pin(args[0], args[1], *dry) })
 }
 
@@ -49,7 +49,7 @@ func pinAll(ctx context.Context, name, text string, dry bool) error {
 		return err
 	}
 	if r.IsDefault() {
-		return errors.New("an empty recipe is nvcc's own code: gnvcc ban KERNEL LEVER keeps a kernel from being changed, gnvcc unpin takes a pinned recipe back")
+		return errors.New("an empty recipe is nvcc's own code: gnvcc ban KERNEL LEVER keeps a lever away, gnvcc unpin KERNEL takes a pinned recipe back")
 	}
 	for _, t := range r.Terms {
 		if err := knownLever(t.Lever); err != nil {
@@ -104,7 +104,7 @@ func pinAll(ctx context.Context, name, text string, dry bool) error {
 
 // noKernel says that a name is none of those that were built.
 func noKernel(name string, built []compile.BuiltKernel) error {
-	return fmt.Errorf("no such kernel: no kernel called %s was built with gnvcc (%d known: gnvcc status)", name, len(built))
+	return fmt.Errorf("no such kernel: %s (%d known: gnvcc status)", name, len(built))
 }
 
 // rehearse gives the decision for a recipe on one kernel, or says what speaks against it.
@@ -164,7 +164,7 @@ func called(kernel, identity, name string) bool {
 
 // unpinVerb takes pinned recipes back: what was measured counts again.
 func unpinVerb() *cobra.Command {
-	c := newVerb("unpin KERNEL", "take a recipe of yours back", "Takes a pinned recipe back: the next build or apply goes by what was measured.\n"+kernelUsage, arguments(1, 1))
+	c := newVerb("unpin KERNEL", "take a pinned recipe back", "Takes a pinned recipe back: the next build or apply goes by what was measured.\n"+kernelUsage, arguments(1, 1))
 	return runs(c, func(args []string) int { return unpin(args[0]) })
 }
 
@@ -186,7 +186,7 @@ func drop(verb, bucket, name, what string) int {
 		}
 	})
 	if err == nil && len(keys) == 0 {
-		err = fmt.Errorf("nothing was %s a kernel called %s", what, name)
+		err = fmt.Errorf("no recipe is %s %s", what, name)
 	}
 	if err == nil {
 		err = b.change(func(owner *cache.Owner) error {
@@ -207,8 +207,8 @@ func drop(verb, bucket, name, what string) int {
 
 // banVerb keeps levers from a kernel.
 func banVerb() *cobra.Command {
-	c := newVerb("ban KERNEL LEVER...", "never use these levers on a kernel", `Levers that a kernel is never built with, and that gnvcc tune does not try on it. It holds for all kernels of that name, in
-other files and after changes too; for an identity it holds for that one.
+	c := newVerb("ban KERNEL LEVER...", "never use these levers on a kernel", `A kernel is never built with these levers, and gnvcc tune does not try them on it. A ban on a name holds for all kernels of
+that name, in other files and after edits too; a ban on an identity holds for that kernel alone.
 `+kernelUsage, arguments(2, -1))
 	return runs(c, ban)
 }
@@ -223,7 +223,7 @@ func ban(args []string) int {
 
 // unbanVerb allows levers again.
 func unbanVerb() *cobra.Command {
-	c := newVerb("unban KERNEL [LEVER...]", "allow levers again", "Takes bans back: those of these levers, without any all.\n"+kernelUsage, arguments(1, -1))
+	c := newVerb("unban KERNEL [LEVER...]", "allow banned levers again", "Takes bans back: of the levers named, or all.\n"+kernelUsage, arguments(1, -1))
 	return runs(c, unban)
 }
 
@@ -288,7 +288,7 @@ func knownLever(name string) error {
 		}
 		known = append(known, p.Lever)
 	}
-	return fmt.Errorf("no lever is called %q; there are %s", name, strings.Join(known, ", "))
+	return fmt.Errorf("unknown lever %q (there are %s)", name, strings.Join(known, ", "))
 }
 
 // banKeys are the keys of a kernel's bans: that of its name, or its identity where it is called by that.

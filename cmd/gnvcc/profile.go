@@ -27,7 +27,7 @@ the same values, then one of 64, and now and then 32 in a row.`
 
 // profileVerb observes a program, or shows what is known of one.
 func profileVerb() *cobra.Command {
-	c := newVerb("profile [--show] [--json] [--] PROGRAM [ARGUMENTS]", "what a program does on the GPU; --show: what is known", profileAbout, arguments(0, -1))
+	c := newVerb("profile [--show] [--json] [--] PROGRAM [ARGUMENTS]", "show what a program does on the GPU", profileAbout, arguments(0, -1))
 	show := c.Flags().Bool("show", false, "show what is known")
 	asJSON := c.Flags().Bool("json", false, "as JSON")
 	commandBehind(c)
@@ -37,7 +37,7 @@ func profileVerb() *cobra.Command {
 func profiles(args []string, show, asJSON bool) int {
 	switch {
 	case len(args) == 0 && !show:
-		return complain("profile", errors.New("which program? gnvcc profile -- ./app arguments; gnvcc profile --show tells what is known"))
+		return complain("profile", errors.New("which program? gnvcc profile -- ./app arguments; gnvcc profile --show shows what is known"))
 	case len(args) > 1 && show:
 		return complain("profile", errors.New("--show takes one program at most"))
 	}
@@ -64,7 +64,7 @@ func profiles(args []string, show, asJSON bool) int {
 	defer signals.Close()
 	library, err := agent.Build(signals.tuning, toolkit.Dir(), filepath.Join(store.Path(), "agent"))
 	if err != nil {
-		return complain("profile", fmt.Errorf("the part of gnvcc that works inside the program can't be built: %w", err))
+		return complain("profile", fmt.Errorf("can't build the agent that runs inside the program: %w", err))
 	}
 	argv := args
 	if argv[0], err = exec.LookPath(argv[0]); err != nil {
@@ -106,7 +106,7 @@ func showProfile(s *capture.Store, program string, asJSON bool) int {
 	if program == "" {
 		all := s.Profiles()
 		if len(all) == 0 {
-			return complain("profile", errors.New("no program was observed: gnvcc profile -- ./app"))
+			return complain("profile", errors.New("no program observed yet: gnvcc profile -- ./app"))
 		}
 		p = all[0]
 	} else if p, err = s.Profile(absolute(program)); err != nil {

@@ -32,19 +32,19 @@ type reporting struct {
 // reportVerb prints what is believed of the kernels: what was decided, and where locks and barriers are wrong; or, with
 // --predict, what can be said without a GPU.
 func reportVerb() *cobra.Command {
-	c := newVerb("report", "kernel by kernel: times, registers, occupancy, how it was checked; --html FILE: as a page",
+	c := newVerb("report", "show what was decided, kernel by kernel: times, registers, occupancy, checks; --html FILE: as a page",
 		"What was decided for each kernel: registers, occupancy, times with their spread, how it was checked. Then, as text only,\n"+
 			"locks and barriers that can make a kernel hang.", none)
 	fs := c.Flags()
 	var r reporting
-	fs.BoolVarP(&r.Verbose, "verbose", "v", false, "tell what was tried and why it was refused, too")
+	fs.BoolVarP(&r.Verbose, "verbose", "v", false, "also show what was tried and why it was refused")
 	fs.BoolVar(&r.JSON, "json", false, "as JSON, with all evidence")
 	fs.BoolVar(&r.csv, "csv", false, "as comma-separated values, times in nanoseconds")
 	fs.BoolVar(&r.markdown, "markdown", false, "as a Markdown table")
 	fs.StringVar(&r.html, "html", "", "write a page to `FILE`: one file that needs no network")
-	fs.StringVar(&r.compare, "compare", "", "what has changed since `OLD`, a file that report --json printed")
-	fs.StringVar(&r.kernel, "kernel", "", "only kernels whose name matches this regular `expression`, in full")
-	fs.BoolVar(&r.predict, "predict", false, "what can be said of the kernels that were built, without a GPU")
+	fs.StringVar(&r.compare, "compare", "", "show what has changed since `OLD`, a file printed by report --json")
+	fs.StringVar(&r.kernel, "kernel", "", "only kernels whose name matches this regular `expression`, each in full")
+	fs.BoolVar(&r.predict, "predict", false, "show what can be said, without a GPU, of the kernels that were built")
 	c.MarkFlagsMutuallyExclusive("json", "csv", "markdown", "html", "compare", "predict")
 	return runs(c, func([]string) int { return showReport(r) })
 }
@@ -72,7 +72,7 @@ func showReport(r reporting) int {
 		return 0
 	}
 	if len(decisions) == 0 && !o.JSON {
-		fmt.Println("nothing was decided yet: run a program that was built with gnvcc under gnvcc tune")
+		fmt.Println("nothing decided yet: gnvcc tune -- ./app finds recipes for a program built with gnvcc")
 		tellHazards(decisions, o.Kernel)
 		return 0
 	}
@@ -148,10 +148,10 @@ func readReport(path string) ([]cache.Decision, error) {
 
 // explainVerb tells all that is known of the kernels that a name matches.
 func explainVerb() *cobra.Command {
-	c := newVerb("explain KERNEL", "all that is known of a kernel, and why it is built as it is; --patch: the recipe as a diff",
+	c := newVerb("explain KERNEL", "show all that is known of a kernel, and why it is built as it is; --patch: the recipe as a diff",
 		"All that is known of a kernel, and why it is built as it is. KERNEL is a part of its name, or a regular expression.", arguments(1, 1))
-	html := c.Flags().String("html", "", "write it as a page to `FILE`")
-	patch := c.Flags().Bool("patch", false, "the recipe as a change to the source, for patch -p0: pragmas and register caps; what has no such form is named")
+	html := c.Flags().String("html", "", "write a page to `FILE`")
+	patch := c.Flags().Bool("patch", false, "print the recipe as a diff for patch -p0: pragmas and register caps; what can't be written so is named")
 	c.MarkFlagsMutuallyExclusive("html", "patch")
 	return runs(c, func(args []string) int { return explain(args[0], *html, *patch) })
 }
@@ -177,7 +177,7 @@ func explain(kernel, html string, patch bool) int {
 		if n, err := foretold(context.Background(), name); err == nil && n > 0 && html == "" && !patch { // built, not yet tuned
 			return 0
 		}
-		return complain("explain", fmt.Errorf("nothing was decided for a kernel called %s (%d known: gnvcc report)", kernel, len(decisions)))
+		return complain("explain", fmt.Errorf("no such kernel: %s (%d known: gnvcc report)", kernel, len(decisions)))
 	}
 	if patch {
 		return printPatches(found)

@@ -18,10 +18,10 @@ import (
 
 // statsVerb tells what builds took from the store and what they did not, since the counting began.
 func statsVerb() *cobra.Command {
-	c := newVerb("stats [--zero | --json]", "what builds took from the store, and why stages stepped aside",
-		"Says how often builds took results from the store, why stages stepped aside, and how large the store is.", none)
+	c := newVerb("stats [--zero | --json]", "show what builds took from the store, and why stages stepped aside",
+		"Shows how often builds took results from the store, why stages stepped aside, and how large the store is.", none)
 	fs := c.Flags()
-	zero := fs.Bool("zero", false, "begin to count anew")
+	zero := fs.Bool("zero", false, "reset the counters")
 	asJSON := fs.Bool("json", false, "as JSON")
 	c.MarkFlagsMutuallyExclusive("zero", "json")
 	return runs(c, func([]string) int { return stats(*zero, *asJSON) })
@@ -99,7 +99,7 @@ func statsText(w io.Writer, path string, counted cache.Stats, sizes cache.Sizes)
 	fmt.Fprintf(w, "         objects %s (%d), memos %s (%d), %s (GNVCC_MAXSIZE)\n", cache.BytesText(sizes.Objects), sizes.ObjectCount,
 		cache.BytesText(sizes.Memos), sizes.MemoCount, limit)
 	if len(counted.Counts) == 0 {
-		_, err := fmt.Fprintln(w, "nothing has been counted yet: build something")
+		_, err := fmt.Fprintln(w, "nothing counted yet: build something")
 		return err
 	}
 	fmt.Fprintf(w, "since    %s\n", counted.Since.Local().Format("2006-01-02 15:04"))

@@ -53,22 +53,22 @@ stderr 'no NVIDIA driver here'
 ! gnvcc replay
 stderr 'no NVIDIA driver here'
 `},
-	"apply: `no build is known here`": {script: `
+	"apply: `no builds known here`": {script: `
 gnvcc apply
-stdout 'no build is known here: build with gnvcc'
+stdout 'no builds known here: build with gnvcc'
 `},
 	"`which program?`": {script: `
 ! gnvcc tune --budget 60
 stderr 'which program\? gnvcc tune .*-- ./app'
 `},
-	"report: `nothing was decided yet`": {script: `
+	"report: `nothing decided yet`": {script: `
 gnvcc report
-stdout 'nothing was decided yet.*gnvcc tune'
+stdout 'nothing decided yet.*gnvcc tune'
 `},
-	"explain: `nothing was decided for a kernel called ...`": {script: `
+	"explain: `no such kernel: ...`": {script: `
 gnvcc -arch=sm_90 -c k.cu -o k.o
 ! gnvcc explain nosuch
-stderr 'nothing was decided for a kernel called nosuch .*gnvcc report'
+stderr 'no such kernel: nosuch .*gnvcc report'
 `},
 	"apply: `everything that was built with gnvcc has its recipes`": {script: `
 gnvcc -arch=sm_90 -c k.cu -o k.o
@@ -131,7 +131,7 @@ stderr 'Don.t know what to do with .report.'
 mkdir elsewhere
 cd elsewhere
 gnvcc report
-stdout 'nothing was decided yet'
+stdout 'nothing decided yet'
 `},
 	"results differ between runs of `tune --approximate`": {not: "it takes a GPU, and two runs that happen to differ"},
 	"the store can't be read": {script: `
@@ -153,7 +153,7 @@ stdout 'at most 1.0 KiB \(GNVCC_MAXSIZE\)'
 gnvcc clean --all
 stdout 'removed .* [1-9][0-9]* files of the store'
 gnvcc captures
-stdout 'no launch is captured'
+stdout 'no launches captured yet'
 `},
 }
 

@@ -32,10 +32,10 @@ import (
 	"gnvcc/rewrite"
 )
 
-const tuneAbout = `Runs a program that was built with gnvcc, and finds out on its own launches which kernels can be faster, and how. Some of
-the launches are captured: the memory that they reach is read, no more, and the program's output, results and exit code are
-its own. When it has ended, the launches are done again in processes of gnvcc's, and there the search goes on. What is found
-is kept; gnvcc apply (or --apply) builds with it.`
+const tuneAbout = `Runs a program that was built with gnvcc, and finds out from its own launches which kernels can be faster, and how. Some
+launches are captured: the memory that they reach is read, and nothing is written, so that output, results and exit code
+are the program's own. When it has ended, gnvcc replays these launches in processes of its own, and searches there. The
+recipes found are kept; gnvcc apply (or --apply) builds with them.`
 
 // seconds is a time that may be given as a number of seconds: 60, or 1m30s.
 type seconds time.Duration
@@ -45,14 +45,14 @@ func (s *seconds) Type() string   { return "time" }
 func (s *seconds) Set(text string) error {
 	if n, err := strconv.ParseFloat(text, 64); err == nil {
 		if !(n >= 0 && n < 1e9) {
-			return errors.New("a time is a number of seconds from 0 on, or like 1m30s")
+			return errors.New("expected a number of seconds, or a time such as 1m30s")
 		}
 		*s = seconds(n * float64(time.Second))
 		return nil
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 {
-		return errors.New("a time is a number of seconds from 0 on, or like 1m30s")
+		return errors.New("expected a number of seconds, or a time such as 1m30s")
 	}
 	*s = seconds(d)
 	return nil
@@ -86,40 +86,40 @@ func (within) Type() string { return "error" }
 func tuneVerb() *cobra.Command {
 	o := policy.Defaults()
 	o.Version = version
-	c := newVerb("tune [OPTIONS] [--] PROGRAM [ARGUMENTS]", "run a program, and find recipes on its launches; --apply builds with them", tuneAbout, arguments(0, -1))
+	c := newVerb("tune [OPTIONS] [--] PROGRAM [ARGUMENTS]", "run a program and find recipes for its kernels; --apply builds with them", tuneAbout, arguments(0, -1))
 	fs := c.Flags()
 	commandBehind(c)
-	applyToo := fs.Bool("apply", false, "build again what can be faster, as gnvcc apply does")
+	applyToo := fs.Bool("apply", false, "rebuild what can be faster, as gnvcc apply does")
 	exact := fs.String("exact", "checked", "what may be adopted: `level` construction (the arithmetic is untouched), checked (compared on launches) or approximate")
 	approximate := fs.Bool("approximate", false, "short for --exact=approximate: special function units in place of accurate divisions, roots, sin, exp, ...; needs --within or --judge")
-	fs.Var(within{&o.Within}, "within", "allow results to differ by this `error`: 1e-3 is relative, of every value that a launch writes; mean:1e-5 is their mean (default: the same bits)")
-	judged := fs.String("judge", "", "with --approximate: a `command` that is given two files, the program's output without and with approximation, and accepts by exit code 0 (with --within E: prints a number, at most E); the program is built again, in place, and run for each question")
+	fs.Var(within{&o.Within}, "within", "allow results to differ by this `error`: 1e-3 bounds the relative error of every value that a launch writes, mean:1e-5 their mean (default: the same bits)")
+	judged := fs.String("judge", "", "with --approximate: a `command` that gets two files, the program's output without and with approximation, and accepts with exit code 0 (with --within E: prints a number, at most E); the program is rebuilt in place and run for each question")
 	link := fs.String("build", "", "with --judge: a `command` that links the program after gnvcc apply, such as make")
-	folder := fs.String("for", "", "with --approximate: for what is built into this `folder`, or below (default: for the files that the program was built from)")
-	fs.BoolVar(&o.Slots, "warpid", false, "with --approximate: choose warps by their slot in the multiprocessor too; a finer choice, but results differ from run to run")
+	folder := fs.String("for", "", "with --approximate: for what is built in or below this `folder` (default: for the files that the program was built from)")
+	fs.BoolVar(&o.Slots, "warpid", false, "with --approximate: also choose warps by their slot in the multiprocessor; finer, but results differ from run to run")
 	fs.BoolVar(&o.Bet, "bet", false, "allow recipes that may slow down launches with other values")
 	fs.BoolVar(&o.Over, "over", false, "tune over __launch_bounds__' second value, __maxnreg__, -maxrregcount and unroll pragmas")
-	inPlace := fs.Bool("in-place", false, "search inside the program, at each kernel's first launch, while it stands still: for what can't be captured; not for programs whose memory others write meanwhile (CPU threads, other processes or contexts), whose kernels wait for the host or for a later kernel, or allocate on the device")
+	inPlace := fs.Bool("in-place", false, "search inside the program, which waits at each kernel's first launch: for what can't be captured; not for programs whose memory others write meanwhile (CPU threads, other processes or contexts), nor for kernels that wait for the host or for a later kernel, or allocate on the device")
 	budget := seconds(0)
-	fs.Var(&budget, "budget", "longest `time` for the searches of a run, in seconds or as 1m30s, dealt out by what kernels weigh (default 1m0s); with --in-place for one configuration of a kernel (default 20s)")
+	fs.Var(&budget, "budget", "search for at most this `time` (60, or 1m30s), shared out by the kernels' shares of the GPU time (default 1m0s); with --in-place: for each configuration of a kernel (default 20s)")
 	most := size(0)
 	fs.Var(&most, "capture-limit", "most `memory` that a captured launch may have, as 512M or 8G, what is zero not counted; a run's captures may have four times as much (default 4G, and no more than a quarter of the store's free disk)")
 	total := seconds(0)
-	fs.Var(&total, "total", "longest `time` for tuning in the whole run (default: none)")
+	fs.Var(&total, "total", "spend at most this `time` on tuning in the whole run (default: no limit)")
 	fs.IntVar(&o.Jobs, "jobs", o.Jobs, "compile `n` candidates at a time")
 	kernels := fs.String("kernels", "", "tune only kernels whose name matches this regular `expression`")
-	fs.StringSliceVar(&o.Levers, "levers", nil, "try only these levers (`list` with commas)")
-	fs.StringSliceVar(&o.Without, "without", nil, "do not try these levers (`list` with commas)")
+	fs.StringSliceVar(&o.Levers, "levers", nil, "try only these levers (comma-separated `list`)")
+	fs.StringSliceVar(&o.Without, "without", nil, "do not try these levers (comma-separated `list`)")
 	var controls []string
-	fs.Func("controls", "try ptxas with these Advanced Controls Files, too (`files` with commas; may be repeated; ptxas 13.3 and later)", func(value string) error {
+	fs.Func("controls", "also try ptxas with these Advanced Controls Files (comma-separated `files`; may be repeated; ptxas 13.3 and later)", func(value string) error {
 		if value == "" {
 			return errors.New("no file")
 		}
 		controls = append(controls, fileList(value)...)
 		return nil
 	})
-	fs.BoolVar(&o.Exhaustive, "exhaustive", false, "a benchmark of the search: measure all pairs of levers too, and say what the search missed")
-	quiet := fs.Bool("quiet", false, "print only what went wrong")
+	fs.BoolVar(&o.Exhaustive, "exhaustive", false, "benchmark the search: measure all pairs of levers too, and say what the search missed")
+	quiet := fs.Bool("quiet", false, "print errors only")
 	for _, name := range []string{"budget", "total", "within", "capture-limit"} {
 		fs.Lookup(name).DefValue = "" // their texts say it
 	}
@@ -136,7 +136,7 @@ func tuneVerb() *cobra.Command {
 			*exact = "approximate"
 		}
 		if fs.Changed("budget") && budget == 0 {
-			return complain("tune", errors.New("--budget 0 allows nothing"))
+			return complain("tune", errors.New("--budget must be more than 0"))
 		}
 		if *inPlace {
 			o.Budget = cmp.Or(time.Duration(budget), o.Budget)
@@ -236,12 +236,12 @@ func tuneRun(signals *relay, o policy.Options, argv, controls []string, then end
 	}
 	if !quiet {
 		for i, hash := range o.Controls {
-			fmt.Fprintf(os.Stderr, "gnvcc: controls file %s is called %.12s\n", controls[i], hash)
+			fmt.Fprintf(os.Stderr, "gnvcc: controls file %s appears in recipes as %.12s\n", controls[i], hash)
 		}
 	}
 	library, err := agent.Build(ctx, toolkit.Dir(), filepath.Join(store.Path(), "agent"))
 	if err != nil {
-		return failed, fmt.Errorf("the part of gnvcc that works inside the program can't be built: %w", err)
+		return failed, fmt.Errorf("can't build the agent that runs inside the program: %w", err)
 	}
 	if !then.again {
 		if argv[0], err = exec.LookPath(argv[0]); err != nil {
@@ -308,7 +308,7 @@ func tuneRun(signals *relay, o policy.Options, argv, controls []string, then end
 		finish = err
 	}
 	if exit.Killed != "" {
-		fmt.Fprintln(os.Stderr, "gnvcc: the program was ended:", exit.Killed)
+		fmt.Fprintln(os.Stderr, "gnvcc: the program was killed:", exit.Killed)
 	}
 	if !quiet {
 		for _, note := range tuner.Notes() {
@@ -365,7 +365,7 @@ func profileScratch() (*scratch.Folder, error) {
 		}
 		if err == nil {
 			s.Remove()
-			err = fmt.Errorf("%s is too long a path for a socket", dir)
+			err = fmt.Errorf("the path %s is too long for a socket", dir)
 		}
 		if first == nil {
 			first = err
@@ -383,7 +383,7 @@ func tunable(c *compiler, o policy.Options, l *profile.Launch) error {
 	case k.Alone != "":
 		return errors.New(k.Alone)
 	case o.Only != nil && !o.Only.MatchString(k.Name) && !o.Only.MatchString(k.Short):
-		return errors.New("it was not asked for (--kernels)")
+		return errors.New("not selected (--kernels)")
 	}
 	return nil
 }
@@ -406,7 +406,7 @@ func summary(w io.Writer, results []decide.Result, counts string, took time.Dura
 	case len(results) == 0:
 		fmt.Fprintln(w, "gnvcc: the program launched no kernel, or uses no GPU: nothing was measured")
 	default:
-		fmt.Fprintf(w, "gnvcc: %d kernels: %d can be faster, %d are best as they are, %d left alone (%.1f s; %s). gnvcc report tells more\n",
+		fmt.Fprintf(w, "gnvcc: %d kernels: %d can be faster, %d are best as they are, %d left alone (%.1f s; %s). gnvcc report shows more\n",
 			len(results), better, measured-better, alone, took.Seconds(), counts)
 	}
 }
@@ -446,7 +446,7 @@ var driverHere = func() bool {
 
 // withoutDriver says why a verb that runs launches runs nothing, and gives the exit code.
 func withoutDriver(verb string) int {
-	fmt.Fprintf(os.Stderr, "gnvcc %s: no NVIDIA driver here: nothing was run; run it on a GPU machine (in a container with its GPUs, docker run --gpus all)\n", verb)
+	fmt.Fprintf(os.Stderr, "gnvcc %s: no NVIDIA driver here: nothing was run; use a machine with a GPU (in a container: docker run --gpus all)\n", verb)
 	return 1
 }
 

@@ -57,7 +57,7 @@ func newTwin(ctx context.Context, store *cache.Store, root string, run profile.O
 	}
 	program, err := replay.Build(ctx, root, filepath.Join(store.Path(), "agent"))
 	if err != nil {
-		return nil, fmt.Errorf("the program that replays launches can't be built: %w", err)
+		return nil, fmt.Errorf("can't build the program that replays launches: %w", err)
 	}
 	return &twin{store: s, replayer: program, run: run, limits: capture.Usual.Within(store.Path(), then.most), budget: then.budget, say: func(string, ...any) {}}, nil
 }
@@ -147,7 +147,7 @@ func (w *twin) again(ctx context.Context, o policy.Options) error {
 		}
 	}
 	if len(list) == 0 {
-		return errors.New("no launch of such a kernel is captured: gnvcc tune -- ./app captures some (gnvcc captures lists them)")
+		return errors.New("no captured launches of such a kernel: gnvcc tune -- ./app captures some (gnvcc captures lists them)")
 	}
 	w.search(ctx, w.heaviest(list, total))
 	return nil
@@ -228,7 +228,7 @@ func (w *twin) search(ctx context.Context, list []job) {
 			return
 		}
 		if left < least {
-			w.say("the budget of %v is used up: %d of %d captures were not looked at; the next run goes on", w.budget, len(list)-i, len(list))
+			w.say("the budget of %v is used up: %d of %d captures were not searched; the next run continues", w.budget, len(list)-i, len(list))
 			return
 		}
 		f := <-files
@@ -316,7 +316,7 @@ func (w *twin) replay(ctx context.Context, m *capture.Manifest, u *replay.Unpack
 		case runs == mostRuns:
 			return false
 		default:
-			w.run.Log("%s: a process of the search ended (%s); another goes on", policy.ShortName(m.Kernel), out.Reason)
+			w.run.Log("%s: a search process ended (%s); another one continues", policy.ShortName(m.Kernel), out.Reason)
 		}
 	}
 	return false

@@ -179,7 +179,7 @@ func execute(name string, args []string) int {
 	case errors.As(err, &code):
 		return int(code)
 	}
-	return complain(name, fmt.Errorf("%w\nusage: %s (gnvcc %s --help tells more)", err, v.UseLine(), name))
+	return complain(name, fmt.Errorf("%w\nusage: %s (gnvcc %s --help shows more)", err, v.UseLine(), name))
 }
 
 // doubled gives long options that are written with one dash their second one, as nvcc's own options may be written. It

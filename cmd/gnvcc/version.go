@@ -3,8 +3,14 @@ package main
 import "runtime/debug"
 
 // version is set by the linker (see the Makefile): git describe. Without it, as after go install, the build's own
-// information says what there is.
-var version = versionOf(debug.ReadBuildInfo())
+// information says what there is. The linker sets no variable that has a value of its own.
+var version string
+
+func init() {
+	if version == "" {
+		version = versionOf(debug.ReadBuildInfo())
+	}
+}
 
 func versionOf(info *debug.BuildInfo, ok bool) string {
 	if !ok {

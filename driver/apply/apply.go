@@ -106,7 +106,7 @@ func Build(ctx context.Context, store *cache.Store, aim Aim, out io.Writer) (int
 // unknown says that there is nothing that could be built again.
 func (a Aim) unknown() string {
 	if a.Under == "" {
-		return "no build is known here: build with gnvcc in nvcc's place first"
+		return "no builds known here: build with gnvcc in nvcc's place first"
 	}
 	return fmt.Sprintf("no build in %s is known: build there with gnvcc in nvcc's place first", a.Under)
 }

@@ -56,7 +56,7 @@ func KeepControls(ctx context.Context, store *cache.Store, kit toolkit.Toolkit, 
 	}
 	scratch, err := scratch.New()
 	if err != nil {
-		return nil, fmt.Errorf("a scratch folder: %w", err)
+		return nil, fmt.Errorf("make a scratch folder: %w", err)
 	}
 	defer scratch.Remove()
 	dir := scratch.Path

@@ -95,7 +95,7 @@ func TestLongName(t *testing.T) {
 }
 
 func TestEmpty(t *testing.T) {
-	if text := made(t, Input{}); !strings.Contains(text, "Nothing was decided yet") {
+	if text := made(t, Input{}); !strings.Contains(text, "Nothing decided yet") {
 		t.Error("an empty page does not say what to do")
 	}
 	browse(t, made(t, Input{}))

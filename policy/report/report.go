@@ -170,7 +170,7 @@ func Write(w io.Writer, decisions []cache.Decision, o Options) error {
 	p := &printer{w: w}
 	switch {
 	case len(decisions) == 0:
-		p.line("nothing is known yet: run a program that was built with gnvcc under \"gnvcc tune -- PROGRAM\"")
+		p.line("nothing decided yet: gnvcc tune -- ./app finds recipes for a program built with gnvcc")
 	case len(entries) == 0:
 		p.line("no such kernel (%d known: gnvcc report)", len(decisions))
 	case o.Kernel != nil:

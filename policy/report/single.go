@@ -170,7 +170,7 @@ func (p *printer) lists(entries []Entry, all bool) {
 		}
 		if first {
 			p.line("")
-			p.line("What each lever gives alone (its best value; -v and \"gnvcc explain KERNEL\" tell of the others, too):")
+			p.line("Each lever alone (its best value; for the others: -v, or gnvcc explain KERNEL):")
 			first = false
 		}
 		var figures, same, refused []string
