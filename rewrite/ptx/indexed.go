@@ -1,6 +1,7 @@
 package ptx
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 )
@@ -11,6 +12,9 @@ import (
 //
 // The same number of threads in blocks of another size computes the same i and step for the same set of threads. Here that is
 // shown by forward data flow: every register gets a kind, and a thread or block number that is used in any other way ends it.
+//
+// What is not known to be harmless is refused: an instruction that is not in the list below, a form of a listed one that is
+// not expected, a name that nothing has written. So a new instruction of PTX costs a kernel, never a wrong proof.
 
 // An IndexUse says in which dimensions a kernel uses the index over the whole grid.
 type IndexUse struct {
@@ -38,6 +42,9 @@ type shaped struct {
 
 // IndexOnly tells how an entry uses the launch's shape, or why it may see more of it than the index over the grid. It holds
 // for launches of fewer than 2^31 threads in each dimension: beyond that products wrap.
+//
+// Integers may be added up in memory by atomics whose results nobody reads: they come out the same in any order. All else by
+// which threads see each other is refused, but for plain loads and stores, whose races are the kernel's own.
 func (m *Module) IndexOnly(entry string) (IndexUse, error) {
 	reach, err := m.Reach(entry)
 	if err != nil {
@@ -51,80 +58,170 @@ func (m *Module) IndexOnly(entry string) (IndexUse, error) {
 			return IndexUse{}, fmt.Errorf("it uses shared memory (%s)", g.Name)
 		}
 	}
-	s := &shapes{f: reach.Funcs[0], of: map[string]shaped{}}
+	s := &shapes{f: reach.Funcs[0], of: map[string]shaped{}, written: map[string]bool{}, read: map[string]bool{}}
+	if err := s.look(); err != nil {
+		return IndexUse{}, err
+	}
 	for changed := true; changed; {
 		changed = false
 		for i := range s.f.Stmts {
-			c, err := s.statement(i)
-			if err != nil {
-				return IndexUse{}, err
+			if s.f.Stmts[i].Kind == Inst && s.statement(i) {
+				changed = true
 			}
-			changed = changed || c
 		}
 	}
 	// A second look at what the kinds came to: nothing but whole values may act.
 	for i := range s.f.Stmts {
-		if err := s.acts(i); err != nil {
-			return IndexUse{}, err
+		if s.f.Stmts[i].Kind == Inst {
+			if err := s.acts(i); err != nil {
+				return IndexUse{}, err
+			}
 		}
 	}
 	return s.use, nil
 }
 
 type shapes struct {
-	f   *Func
-	of  map[string]shaped
-	use IndexUse
+	f             *Func
+	of            map[string]shaped // by register; registers of one name in several scopes are taken together
+	written, read map[string]bool
+	declared      map[string]bool // registers, where they are declared one by one
+	use           IndexUse
 }
 
-// refused are instructions by which threads see each other or where they run.
-var refused = map[string]string{
+// look refuses what no data flow could allow, and notes which names are written and read.
+func (s *shapes) look() error {
+	registers, err := s.f.Registers()
+	if err != nil {
+		return err
+	}
+	s.declared = map[string]bool{}
+	for _, r := range registers {
+		s.declared[r.Name] = true
+	}
+	for i, st := range s.f.Stmts {
+		switch st.Kind {
+		case Decl:
+			if string(s.f.Opcode(i)) == ".shared" {
+				return fmt.Errorf("it uses shared memory")
+			}
+		case Inst:
+			s.f.Effects(i, func(n Span, read, write bool) {
+				name := string(s.f.Bytes(n))
+				s.read[name] = s.read[name] || read
+				s.written[name] = s.written[name] || write
+			})
+		}
+	}
+	for i, st := range s.f.Stmts {
+		if st.Kind != Inst {
+			continue
+		}
+		if why := s.refused(i); why != "" {
+			return fmt.Errorf("it has %s (%s)", why, s.f.Opcode(i))
+		}
+	}
+	return nil
+}
+
+// computes are the instructions whose results are a function of their operands alone, the same in every thread, at any time.
+var computes = setOf(`mov cvt cvta add sub mul mad fma div rem abs neg min max and or xor not cnot shl shr shf lop3 prmt
+	bfe bfi bfind brev clz popc fns sad mul24 mad24 dp4a dp2a setp set selp slct testp copysign rcp sqrt rsqrt sin cos
+	lg2 ex2 tanh isspacep szext bmsk`)
+
+// crossing names, for people, the instructions by which threads see each other or where they run.
+var crossing = map[string]string{
 	"bar": "a barrier", "barrier": "a barrier", "vote": "a vote", "shfl": "a shuffle", "match": "a match",
 	"activemask": "the active mask", "redux": "a warp's reduction", "elect": "an election", "atom": "an atomic",
 	"red": "an atomic", "call": "a call", "mbarrier": "an mbarrier", "wmma": "a warp's matrix", "mma": "a warp's matrix",
 	"ldmatrix": "a warp's matrix", "stmatrix": "a warp's matrix", "movmatrix": "a warp's matrix", "wgmma": "a warp's matrix",
 	"cp": "an asynchronous copy", "griddepcontrol": "an overlapping grid", "mapa": "a cluster", "getctarank": "a cluster",
 	"setmaxnreg": "registers traded by warps", "membar": "a fence", "fence": "a fence", "brx": "a table of branches",
+	"addc": "a carry", "subc": "a carry", "madc": "a carry", "nanosleep": "a wait",
 }
 
-func (s *shapes) statement(i int) (changed bool, err error) {
-	f := s.f
-	st := f.Stmts[i]
-	switch st.Kind {
-	case Decl:
-		if string(f.Opcode(i)) == ".shared" {
-			return false, fmt.Errorf("it uses shared memory")
+// refused says why an instruction can't be followed, "" if it can.
+func (s *shapes) refused(i int) string {
+	op, base := s.f.Opcode(i), string(s.f.Base(i))
+	for word := range bytes.SplitSeq(op, []byte(".")) {
+		if bytes.HasPrefix(word, []byte("shared")) {
+			return "shared memory"
 		}
-		return false, nil
-	case Inst:
-	default:
-		return false, nil
 	}
-	if what := refused[string(f.Base(i))]; what != "" {
-		return false, fmt.Errorf("it has %s (%s)", what, f.Opcode(i))
+	if HasModifier(op, "cc") {
+		return "a carry"
 	}
-	var out []string
-	f.Effects(i, func(n Span, _, write bool) {
-		if write {
-			out = append(out, string(f.Bytes(n)))
+	switch base {
+	case "bra", "ret", "exit", "trap", "prefetch", "prefetchu":
+		return ""
+	case "ld", "ldu", "st":
+		for _, strong := range []string{"volatile", "relaxed", "acquire", "release", "mmio", "async", "bulk"} {
+			if HasModifier(op, strong) {
+				return "an access by which threads may tell each other something"
+			}
 		}
-	})
-	v, err := s.value(i)
-	if err != nil {
-		return false, err
-	}
-	for _, name := range out {
-		if name == "_" {
-			continue
+		return ""
+	case "red", "atom":
+		if s.sums(i) {
+			return ""
 		}
-		old := s.of[name]
-		now := join(old, v)
-		if now != old {
+	}
+	switch {
+	case computes[base]:
+		return ""
+	case crossing[base] != "":
+		return crossing[base]
+	}
+	return "an instruction that is not followed"
+}
+
+// sums tells of an atomic that comes out the same in whatever order threads get to it: on integers, of an operation that commutes with
+// itself, by all threads of the grid, and with a result that nobody reads. (One of scope cta is atomic among the threads of
+// a block only, which would be others.)
+func (s *shapes) sums(i int) bool {
+	op := strings.Split(string(s.f.Opcode(i)), ".")
+	if op[0] == "atom" {
+		ops := s.f.Operands(i, nil)
+		if len(ops) == 0 {
+			return false
+		}
+		to := string(s.f.Bytes(ops[0]))
+		if to != "_" && (s.read[to] || !s.written[to]) {
+			return false
+		}
+	}
+	does, typed := false, false
+	for _, word := range op[1:] {
+		switch word {
+		case "relaxed", "gpu", "sys", "global":
+		case "add", "and", "or", "xor", "min", "max":
+			does = true
+		case "u32", "s32", "b32", "u64", "s64", "b64":
+			typed = true
+		default:
+			return false
+		}
+	}
+	return does && typed
+}
+
+// statement works out the kinds of what an instruction writes. changed: one of them is another than before.
+func (s *shapes) statement(i int) (changed bool) {
+	v := shaped{kind: whole} // what memory holds is nobody's shape; addresses act by themselves
+	if computes[string(s.f.Base(i))] {
+		v = s.value(i)
+	}
+	s.f.Effects(i, func(n Span, _, write bool) {
+		name := string(s.f.Bytes(n))
+		if !write || name == "_" {
+			return
+		}
+		if now := join(s.of[name], v); now != s.of[name] {
 			s.of[name] = now
 			changed = true
 		}
-	}
-	return changed, nil
+	})
+	return changed
 }
 
 func join(a, b shaped) shaped {
@@ -137,96 +234,94 @@ func join(a, b shaped) shaped {
 	return shaped{kind: mixed}
 }
 
-// operand is the kind of what an operand (or a name in it) holds.
-func (s *shapes) operand(word string) (shaped, error) {
-	if word == "" || word[0] != '%' {
-		return shaped{kind: whole}, nil
+// numbers are the special registers that the shape is made of. PTX has them as vectors, too, which are refused.
+var numbers = map[string]shapeKind{"%tid": tid, "%ctaid": ctaid, "%ntid": ntid, "%nctaid": nctaid}
+
+// name is the kind of what a name holds; an error where nobody knows.
+func (s *shapes) name(word string) (shaped, error) {
+	if s.written[word] {
+		return s.of[word], nil
 	}
-	if v, ok := s.of[word]; ok {
-		return v, nil
-	}
-	name, axis, dotted := strings.Cut(word, ".")
-	if dotted {
-		d := strings.IndexByte("xyz", axis[0])
-		if d < 0 {
-			return shaped{}, fmt.Errorf("it reads %s", word)
+	if special, axis, dotted := strings.Cut(word, "."); dotted && numbers[special] != unset && len(axis) == 1 {
+		if d := strings.IndexByte("xyz", axis[0]); d >= 0 {
+			return shaped{numbers[special], uint8(d)}, nil
 		}
-		switch name {
-		case "%tid":
-			return shaped{tid, uint8(d)}, nil
-		case "%ctaid":
-			return shaped{ctaid, uint8(d)}, nil
-		case "%ntid":
-			return shaped{ntid, uint8(d)}, nil
-		case "%nctaid":
-			return shaped{nctaid, uint8(d)}, nil
-		}
-		return shaped{}, fmt.Errorf("it reads %s", word)
 	}
-	switch name {
-	case "%laneid", "%warpid", "%nwarpid", "%smid", "%nsmid", "%gridid", "%clock", "%clock_hi", "%clock64", "%globaltimer",
-		"%globaltimer_lo", "%globaltimer_hi", "%dynamic_smem_size", "%total_smem_size", "%aggr_smem_size",
-		"%lanemask_eq", "%lanemask_le", "%lanemask_lt", "%lanemask_ge", "%lanemask_gt", "%is_explicit_cluster":
-		return shaped{}, fmt.Errorf("it reads %s", word)
+	if strings.HasPrefix(word, "%") || s.declared[word] {
+		return shaped{kind: mixed}, fmt.Errorf("it reads %s", word)
 	}
-	return shaped{}, nil // a register not written yet: a loop's, seen again in the next round
+	return shaped{kind: whole}, nil // a variable's address, a parameter, a constant of PTX
 }
 
-// value is the kind of what an instruction gives.
-func (s *shapes) value(i int) (shaped, error) {
+// value is the kind of what an instruction computes.
+func (s *shapes) value(i int) shaped {
 	f := s.f
-	ops := f.Operands(i, nil)
 	var in []shaped
-	for n, o := range ops {
-		if n == 0 && !strings.HasPrefix(string(f.Base(i)), "st") {
-			continue
-		}
-		word := string(f.Bytes(o))
-		if !simple(word) { // an address or a vector: its names act by themselves (acts)
-			in = append(in, shaped{kind: whole})
-			continue
-		}
-		v, err := s.operand(word)
-		if err != nil {
-			return shaped{}, err
-		}
-		in = append(in, v)
-	}
-	for _, v := range in {
-		if v.kind == unset {
-			return shaped{}, nil
-		}
-	}
-	op := string(f.Opcode(i))
-	base := string(f.Base(i))
-	integer := !strings.Contains(op, ".f")
-	switch {
-	case base == "mov" && len(in) == 1, base == "cvt" && len(in) == 1 && integer && !strings.Contains(op, "8") && !strings.Contains(op, "16"):
-		return in[0], nil
-	case base == "mul" && len(in) == 2 && integer && !strings.Contains(op, ".hi"):
-		if v, ok := s.product(in[0], in[1]); ok {
-			return v, nil
-		}
-	case base == "mad" && len(in) == 3 && integer && !strings.Contains(op, ".hi"):
-		if v, ok := s.product(in[0], in[1]); ok {
-			if v, ok := s.sum(v, in[2]); ok {
-				return v, nil
+	exact := true // each operand is one name or a number
+	for n, o := range f.Operands(i, nil) {
+		names := 0
+		var v shaped
+		f.Names(o, func(name Span) bool {
+			names++
+			v, _ = s.name(string(f.Bytes(name)))
+			exact = exact && name == o
+			if n > 0 {
+				in = append(in, v)
 			}
+			return true
+		})
+		if n > 0 && names == 0 {
+			in = append(in, shaped{kind: whole})
 		}
-	case base == "add" && len(in) == 2 && integer:
-		if v, ok := s.sum(in[0], in[1]); ok {
-			return v, nil
-		}
+		exact = exact && names <= 1
 	}
+	all := shaped{kind: whole}
 	for _, v := range in {
-		if v.kind != whole {
-			return shaped{kind: mixed}, nil
+		switch {
+		case v.kind == unset:
+			return shaped{} // a loop's register, not written yet: seen again in the next round
+		case v.kind != whole:
+			all = shaped{kind: mixed}
 		}
 	}
-	return shaped{kind: whole}, nil
+	if all.kind == mixed && exact {
+		return s.through(string(f.Opcode(i)), in)
+	}
+	return all
 }
 
-func (s *shapes) product(a, b shaped) (shaped, bool) {
+// The forms in which numbers of threads and blocks may be carried on: 32 and 64 bits, no saturation, no half of a product but
+// the lower one.
+var (
+	moves = setOf("mov.u32 mov.s32 mov.b32 mov.u64 mov.s64 mov.b64 cvt.u64.u32 cvt.s64.s32 cvt.u64.s32 cvt.s64.u32 " +
+		"cvt.u32.u64 cvt.s32.s64 cvt.u32.s64 cvt.s32.u64 cvt.u32.u32 cvt.s32.s32 cvt.u64.u64 cvt.s64.s64")
+	products = setOf("mul.lo.u32 mul.lo.s32 mul.lo.u64 mul.lo.s64 mul.wide.u32 mul.wide.s32")
+	both     = setOf("mad.lo.u32 mad.lo.s32 mad.lo.u64 mad.lo.s64 mad.wide.u32 mad.wide.s32")
+	additive = setOf("add.u32 add.s32 add.u64 add.s64")
+)
+
+// through is the kind of what is computed of values that are not all whole.
+func (s *shapes) through(op string, in []shaped) shaped {
+	v, ok := shaped{}, false
+	switch {
+	case moves[op] && len(in) == 1:
+		return in[0]
+	case products[op] && len(in) == 2:
+		v, ok = product(in[0], in[1])
+	case both[op] && len(in) == 3:
+		if v, ok = product(in[0], in[1]); ok {
+			v, ok = s.sum(v, in[2])
+		}
+	case additive[op] && len(in) == 2:
+		v, ok = s.sum(in[0], in[1])
+	}
+	if !ok {
+		return shaped{kind: mixed}
+	}
+	return v
+}
+
+func product(a, b shaped) (shaped, bool) {
 	if a.kind > b.kind {
 		a, b = b, a
 	}
@@ -255,49 +350,42 @@ func (s *shapes) sum(a, b shaped) (shaped, bool) {
 	return shaped{}, false
 }
 
-// acts refuses statements on which anything but whole values act: guards, addresses, stored values, branches.
+// acts refuses statements on which anything but whole values act: guards, addresses, stored values; and those that compute what
+// can't be followed.
 func (s *shapes) acts(i int) error {
 	f := s.f
-	if f.Stmts[i].Kind != Inst {
-		return nil
-	}
-	var bad string
-	check := func(name string) error {
-		v, err := s.operand(name)
-		if err == nil && v.kind > whole && bad == "" {
-			bad = name
-		}
-		return err
-	}
+	follows := computes[string(f.Base(i))]
+	var guard []byte
 	if g, _ := f.Guard(i); g != nil {
-		if err := check(string(g)); err != nil {
-			return err
-		}
+		guard = g
 	}
-	ops := f.Operands(i, nil)
-	computes := len(ops) > 1 && simple(string(f.Bytes(ops[0])))
-	var failed error
-	for n, o := range ops {
-		word := string(f.Bytes(o))
-		if computes && n > 0 && simple(word) {
-			continue // it acts through the result alone, whose kind tells
-		}
-		if computes && n == 0 && s.of[word].kind <= first {
-			continue
-		}
-		f.Names(o, func(name Span) bool {
-			failed = check(string(f.Bytes(name)))
-			return failed == nil
-		})
-	}
-	if failed == nil && bad != "" {
+	var bad error
+	say := func(name string) {
 		text := strings.TrimSpace(string(f.Bytes(Span{f.Stmts[i].Start, f.Stmts[i].End})))
-		failed = fmt.Errorf("%s acts on more than the index over the grid (%s)", bad, text)
+		bad = fmt.Errorf("%s acts on more than the index over the grid (%s)", name, text)
 	}
-	return failed
+	f.Effects(i, func(n Span, read, write bool) {
+		name := string(f.Bytes(n))
+		if bad != nil || name == "_" {
+			return
+		}
+		v, err := s.name(name)
+		switch {
+		case err != nil && read:
+			bad = err
+		case write && (v.kind == mixed || v.kind == unset):
+			say(name)
+		case read && v.kind != whole && (!follows || string(guard) == name):
+			say(name)
+		}
+	})
+	return bad
 }
 
-// simple tells an operand that is one word from an address, a vector, and a list.
-func simple(word string) bool {
-	return word != "" && word[0] != '[' && word[0] != '{' && word[0] != '('
+func setOf(list string) map[string]bool {
+	out := map[string]bool{}
+	for _, w := range strings.Fields(list) {
+		out[w] = true
+	}
+	return out
 }

@@ -8,6 +8,9 @@ __global__ void free_100_order(float *a, int n) { int i = threadIdx.x + blockDim
 __global__ void free_110_plane(float *a, int w, int h) { int x = I(x), y = I(y); if (x < w && y < h) a[y * w + x] *= 2; }
 __global__ void free_111_space(float *a, int w, int h) { a[(I(z) * h + I(y)) * w + I(x)] *= 2; }
 __global__ void free_010_rows(float *a, int n) { int y = I(y); for (int k = 0; k < n; k++) a[y * n + k] += k; }
+__global__ void free_100_sum(int *a, unsigned long long *b) { atomicAdd(a, I(x)); atomicMax(b, (unsigned long long)I(x)); }
+__global__ void free_100_guard(float *a, int n) { int i = I(x); if (i >= n) return; for (int k = 0; k < i; k++) { if (a[k] < 0) break; a[i] += a[k]; } }
+__global__ void free_100_table(float *a, int n) { float t[16]; for (int k = 0; k < 16; k++) t[k] = a[k * n]; a[I(x)] = t[I(x) & 15]; }
 __global__ void free_000_none(float *a) { a[0] = 1; }
 
 __global__ void seen_first(float *a) { if (threadIdx.x == 0) a[blockIdx.x] = 1; }
@@ -25,6 +28,19 @@ __global__ void seen_barrier(float *a) { int i = I(x); a[i] += 1; __syncthreads(
 __global__ void seen_shared(float *a) { __shared__ float s[4]; int i = I(x); s[i & 3] = i; a[i] = s[i & 1]; }
 __global__ void seen_shuffle(float *a) { int i = I(x); a[i] = __shfl_xor_sync(~0u, a[i], 1); }
 __global__ void seen_vote(float *a) { int i = I(x); a[i] = __ballot_sync(~0u, a[i] > 0); }
-__global__ void seen_atomic(int *a) { atomicAdd(a, I(x)); }
+__global__ void seen_result(int *a) { a[I(x)] = atomicAdd(a, 1); }
+__global__ void seen_float_sum(float *a) { atomicAdd(a, (float)I(x)); }
+__global__ void seen_last(int *a) { atomicExch(a, I(x)); }
+__global__ void seen_turns(unsigned *a) { atomicInc(a, I(x)); }
+__global__ void seen_block_sum(int *a) { atomicAdd_block(a, I(x)); }
+__global__ void seen_volatile(volatile int *a) { int i = I(x); a[i] = 1; while (a[i ^ 1] == 0); }
+__global__ void seen_fence(int *a) { a[I(x)] = 1; __threadfence(); a[I(x)] = 2; }
+__global__ void seen_sleep(int *a) { __nanosleep(threadIdx.x); a[I(x)] = 1; }
+__global__ void seen_local(int *a, int n) { int t[8]; t[n & 7] = threadIdx.x; t[n + 1 & 7] = n; a[I(x)] = t[n + 2 & 7]; }
+__global__ void seen_xor(int *a) { a[I(x)] = threadIdx.x ^ blockDim.x; }
+__global__ void seen_compared(int *a) { if (blockDim.x == 256) a[I(x)] = 1; }
+__global__ void seen_exit(int *a) { if (threadIdx.x >= 100) return; a[I(x)] = 1; }
+__device__ __noinline__ int other(int i) { return i * 3 + threadIdx.x; }
+__global__ void seen_called(int *a) { a[I(x)] = other(a[I(x)]); }
 __global__ void seen_clock(long long *a) { a[I(x)] = clock64(); }
 }
