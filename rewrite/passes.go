@@ -51,6 +51,8 @@ var passes = []Pass{
 
 	{Lever: "ptxas", Stage: Flag, Exact: Checked, Doc: "flags of ptxas, for the whole file"},
 
+	{Lever: "shape", Stage: HostStub, Exact: ByConstruction, // with other warps: Checked (ExactnessOf)
+		Doc: "a second entry is launched in blocks of another size, with as many threads in all"},
 	{Lever: "throttle", Stage: HostStub, Exact: ByConstruction,
 		Doc: "at most so many blocks of a second entry on a multiprocessor, by shared memory that the host reserves"},
 }

@@ -53,7 +53,8 @@ const (
 )
 
 // ExactnessOf is the weakest promise among the recipe's terms; ByConstruction for nvcc's own compile, Approximate where a
-// lever is not known. A copy of which only the host knows the conditions is nvcc's own compile.
+// lever is not known. A copy of which only the host knows the conditions is nvcc's own compile; one that is launched with
+// other warps is checked (shape.go).
 func ExactnessOf(r recipe.Recipe) Exactness {
 	worst := ByConstruction
 	for _, t := range r.Terms {
@@ -72,6 +73,11 @@ func ExactnessOf(r recipe.Recipe) Exactness {
 			}
 		}
 		worst = max(worst, e)
+	}
+	for _, blocks := range reshapes(r) {
+		if !sameWarps(blocks[0], blocks[1]) {
+			worst = max(worst, Checked)
+		}
 	}
 	return worst
 }
@@ -125,8 +131,10 @@ func Check(r recipe.Recipe) error {
 		}
 	} else if len(entries) == 1 && entries[0].String() != r.String() {
 		return Check(entries[0])
+	} else if err := checkThrottle(r); err != nil {
+		return err
 	} else {
-		return checkThrottle(r)
+		return checkShape(r)
 	}
 	return nil
 }
