@@ -18,6 +18,9 @@ type Choice struct {
 
 	Dynamic  *int      `json:",omitempty"` // dynamic shared memory of the launch, bytes; nil: any
 	Throttle *Throttle `json:",omitempty"` // nil: as it is launched
+
+	// Shape is the block that it is launched with, as many threads in all; zeros: the launch's own. All of Block is known then.
+	Shape [3]int
 }
 
 // A Throttle keeps a second entry to a number of resident blocks: with more shared memory, of which less is preferred.
@@ -54,6 +57,10 @@ type Align struct {
 //
 // What the user set on the kernel with cudaFuncSetAttribute is repeated on the second entry before its first launch. One that is
 // throttled (binary is not 0) is allowed its reserve too, and has a carveout of its own, unless the user has chosen one.
+//
+// One that is launched in blocks of another size gets as many threads in each dimension. __gnvcc_blocks gives that dimension's grid, or 0 where
+// there is none: the threads don't divide, they are too many to be counted (2^31), or one of the two grids is larger than a grid may be
+// (the user's own launch must fail as ever).
 //
 // Should the launch of a second entry be refused all the same, the kernel is launched in its place: whatever is wrong
 // then is the user's, and he sees it.
@@ -109,6 +116,9 @@ static bool __gnvcc_usable(struct __gnvcc_second *second, const void *plain, uns
   second->dynamic = (unsigned long long)theirs.maxDynamicSharedSizeBytes; second->state[device] = 1;
   return true;
 }
+static unsigned __gnvcc_blocks(unsigned grid, unsigned block, unsigned now, unsigned most) {
+  unsigned long long threads = (unsigned long long)grid * block, blocks = threads / now;
+  return grid <= most && threads < 2147483648ULL && blocks * now == threads && blocks <= most ? (unsigned)blocks : 0; }
 #pragma GCC diagnostic pop
 `
 
@@ -193,13 +203,38 @@ func (c Choice) edits(src string, number int) ([]edit, error) {
 	if err != nil {
 		return nil, err
 	}
-	look := fmt.Sprintf("{ dim3 __g, __b; size_t __s; cudaStream_t __q; if (__cudaPopCallConfiguration(&__g, &__b, &__s, &__q) != cudaSuccess) return; "+
+	shape, grid, block := "", "__g", "__b"
+	if c.Shape != [3]int{} {
+		if shape, err = c.reshape(); err != nil {
+			return nil, err
+		}
+		grid, block = "__h", "__c"
+		condition += " && __h.x != 0u && __h.y != 0u && __h.z != 0u"
+	}
+	look := fmt.Sprintf("{ dim3 __g, __b; size_t __s; cudaStream_t __q; if (__cudaPopCallConfiguration(&__g, &__b, &__s, &__q) != cudaSuccess) return; %s"+
 		"if (%s && __gnvcc_usable(&__gnvcc_second%d, (const void *)%s, __s, __q)) { "+
-		"if (cudaLaunchKernel((const void *)&__gnvcc_second%d, __g, __b, &__args_arr[0], __s + (size_t)__gnvcc_second%d.reserve, __q) == cudaSuccess) return; (void)cudaGetLastError(); } "+
-		"(void)__cudaPushCallConfiguration(__g, __b, __s, __q); } ", condition, number, function, number, number)
+		"if (cudaLaunchKernel((const void *)&__gnvcc_second%d, %s, %s, &__args_arr[0], __s + (size_t)__gnvcc_second%d.reserve, __q) == cudaSuccess) return; (void)cudaGetLastError(); } "+
+		"(void)__cudaPushCallConfiguration(__g, __b, __s, __q); } ", shape, condition, number, function, number, grid, block, number)
 	load := fmt.Sprintf("__gnvcc_load(&__gnvcc_second%d); ", number)
 	again := fmt.Sprintf(" __cudaRegisterEntry(%s, &__gnvcc_second%d, %s, (-1));", handle, number, c.Second)
 	return []edit{{call, load}, {call, look}, {registered, again}}, nil
+}
+
+// reshape declares the grid and the block that the second entry is launched with.
+func (c Choice) reshape() (string, error) {
+	var text strings.Builder
+	text.WriteString("dim3 __h = __g, __c = __b; ")
+	for i, axis := range "xyz" {
+		if c.Block[i] <= 0 || c.Shape[i] <= 0 {
+			return "", fmt.Errorf("%s: blocks of %v in the place of %v make no sense", c.Entry, c.Shape, c.Block)
+		}
+		most := "65535u"
+		if axis == 'x' {
+			most = "2147483647u"
+		}
+		fmt.Fprintf(&text, "__c.%c = %du; __h.%c = __gnvcc_blocks(__g.%c, %du, %du, %s); ", axis, c.Shape[i], axis, axis, c.Block[i], c.Shape[i], most)
+	}
+	return text.String(), nil
 }
 
 // condition is the C++ expression that holds for the launches that the second entry is for.

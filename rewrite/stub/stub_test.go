@@ -55,6 +55,9 @@ func patchCompiles(t *testing.T, nvcc, stream string) {
 			c.Align = []Align{{1, 16}}
 			c.Dynamic, c.Throttle = new(int), &Throttle{Dynamic: 1664, Carveout: 3, Binary: 80}
 		}
+		if strings.Contains(m[1], "nine") {
+			c.Block, c.Shape = [3]int{128, 2, 1}, [3]int{32, 8, 1}
+		}
 		choices = append(choices, c)
 	}
 	if len(choices) != 6 {
