@@ -161,7 +161,7 @@ var scripts = map[string]func(){
 		check(f.expect(fCheck).u32() == 1, "check")
 		f.send(fOK, uint8(0), uint64(7), "allocation 1 (device memory)", uint64(0x1000), uint64(4096), uint64(12), uint64(1), uint64(2), 0.25, 0.5, 0.125, 0.0625, 99.0)
 		load = f.expect(fLoad)
-		check(load.str() == "/another" && load.str() == "k" && load.u32() == 1664 && load.u32() == 4, "reserve")
+		check(load.str() == "/another" && load.str() == "k" && load.u32() == 1664 && load.u32() == 4 && load.u32() == 64 && load.u32() == 4 && load.u32() == 1, "reserve")
 		f.send(fError, 209, "loading a candidate", "no binary for gpu")
 		check(f.expect(fUnload).u32() == 1, "unload")
 		f.send(fOK)
@@ -387,7 +387,7 @@ func TestWhole(t *testing.T) {
 		if err != nil || d != (Difference{false, 7, "allocation 1 (device memory)", 0x1000, 4096, 12, 1, 2, 0.25, 0.5, 0.125, 0.0625, 99}) {
 			t.Errorf("check: %+v, %v", d, err)
 		}
-		_, _, err = s.LoadReserved("/another", "k", Reserve{On: true, Dynamic: 1664, Carveout: 3})
+		_, _, err = s.LoadReserved("/another", "k", Reserve{On: true, Dynamic: 1664, Carveout: 3, Block: [3]int{64, 4, 1}})
 		var refused *CandidateError
 		if !errors.As(err, &refused) || refused.Code != 209 || refused.Text != "no binary for gpu" {
 			t.Errorf("a refusal: %v", err)

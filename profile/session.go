@@ -123,6 +123,9 @@ func (s *session) LoadReserved(path, entry string, r Reserve) (Candidate, Attrib
 	} else {
 		w.u64(0)
 	}
+	for _, n := range r.Block {
+		w.u32(uint32(n))
+	}
 	in, err := s.p.command(fLoad, w.b, answerLimit)
 	if err != nil {
 		return 0, Attributes{}, err

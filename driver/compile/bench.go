@@ -345,7 +345,11 @@ func (b *Workbench) check(module *ptx.Module, p *plan, recipes map[string]recipe
 			}
 			p.choices[i].Throttle = &stub.Throttle{Dynamic: r.Dynamic, Carveout: r.Carveout, Binary: file.Target}
 		}
-		if err := shrinks(module, s.kernel, before, k, p.choices[i].Block, p.choices[i].Dynamic); err != nil {
+		err := s.shaped(module, k, content)
+		if err == nil {
+			err = shrinks(module, s.kernel, before, k, s.launched(), p.choices[i].Dynamic)
+		}
+		if err != nil {
 			bad[s.kernel] = fmt.Errorf("the second entry: %w", err)
 		}
 	}

@@ -284,6 +284,7 @@ type Candidate struct {
 	MaxThreads int // largest block by directives, 1024 if none
 	// Reserve is how it is to be launched; zero: as the kernel is.
 	Reserve sim.Reserve
+	Block   [3]int // with blocks of this size, and as many threads in all; zeros: as the kernel is
 
 	Normals map[string]string // what cicc gave for it (normalOf), for the decision's evidence
 }
@@ -303,14 +304,14 @@ const memoCandidate cache.Memos[keptCandidate] = "candidate"
 // Compile makes a candidate. An error says why there is none: the recipe can't be carried out, or a tool refused it. What was made
 // once is found again, refusals too; ctx and Limit end what takes too long, which is tried again another time.
 func (c *Compiler) Compile(ctx context.Context, s *Source, r recipe.Recipe) (*Candidate, error) {
-	if _, ok := r.Get("throttle", ""); ok {
-		return c.throttled(ctx, s, r)
+	if rewrite.Uses(r, "throttle") || rewrite.Uses(r, "shape") {
+		return c.launched(ctx, s, r)
 	}
 	return c.candidate(ctx, s, r, false)
 }
 
-// throttled makes a candidate that differs from another in how it is launched: that one is made, once for all levels.
-func (c *Compiler) throttled(ctx context.Context, s *Source, r recipe.Recipe) (*Candidate, error) {
+// launched makes a candidate that differs from another in how it is launched: that one is made, once for all levels and blocks.
+func (c *Compiler) launched(ctx context.Context, s *Source, r recipe.Recipe) (*Candidate, error) {
 	if err := rewrite.Check(r); err != nil {
 		return nil, err
 	}
@@ -321,16 +322,34 @@ func (c *Compiler) throttled(ctx context.Context, s *Source, r recipe.Recipe) (*
 	if len(seconds) != 1 {
 		return nil, fmt.Errorf("recipe %q: a candidate is one second entry", r)
 	}
-	if err := rewrite.Throttleable(s.Module, s.Kernel); err != nil {
+	second := seconds[0]
+	if second.blocks > 0 {
+		if err := rewrite.Throttleable(s.Module, s.Kernel); err != nil {
+			return nil, err
+		}
+	}
+	if err := second.reshapes(s.Module); err != nil {
 		return nil, err
 	}
-	cand, err := c.candidate(ctx, s, seconds[0].rest.Without("throttle").With(seconds[0].term), false)
+	rest := second.rest.Without("throttle")
+	if second.plain() && !rewrite.Uses(rest, "demote") && !rewrite.Uses(rest, "smemspill") { // no code that knows its block
+		rest = rest.Without("shape")
+	}
+	cand, err := c.candidate(ctx, s, rest.With(second.term), false)
 	if err != nil {
 		return nil, err
 	}
 	out := *cand
-	if out.Reserve, err = seconds[0].throttle(ptx.Capability(s.Target), cand.Build.Shared); err != nil {
-		return nil, err
+	out.Block = second.shape
+	if second.blocks > 0 {
+		if out.Reserve, err = second.throttle(ptx.Capability(s.Target), cand.Build.Shared); err != nil {
+			return nil, err
+		}
+	}
+	if second.shape != [3]int{} {
+		if err := rewrite.Takes(s.Module.Entry(s.Kernel), cand.Build.Registers, second.shape); err != nil {
+			return nil, err
+		}
 	}
 	return &out, nil
 }

@@ -132,6 +132,9 @@ func (b *Workbench) planSeconds(ctx context.Context, j *job.Job, t *record.Trans
 				return fmt.Errorf("throttle=%d: %w", s.blocks, err)
 			}
 		}
+		if err := s.reshapes(module); err != nil {
+			return err
+		}
 		if !s.plain() {
 			others = append(others, s)
 			continue
@@ -158,6 +161,9 @@ func (b *Workbench) planSeconds(ctx context.Context, j *job.Job, t *record.Trans
 		if err == nil {
 			err = b.prove(v, m)
 		}
+		if err == nil {
+			err = s.reshapes(m.module)
+		}
 		if err != nil {
 			return err
 		}
@@ -176,6 +182,9 @@ func (p *plan) add(v merge.Variant, s second, c stub.Choice) {
 	p.variants = append(p.variants, v)
 	p.passes[s.name] = rewrite.At(s.rest, rewrite.PTX)
 	p.blocks[s.name] = c.Block
+	if s.shape != [3]int{} {
+		p.blocks[s.name] = s.shape
+	}
 	if c.Dynamic != nil {
 		p.dynamic[s.name] = *c.Dynamic
 	}

@@ -9,10 +9,13 @@ import (
 	"gnvcc/cache"
 	"gnvcc/driver/toolcmd"
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/rewrite/source"
 	"gnvcc/rewrite/stub"
 	"gnvcc/sim"
+	"gnvcc/sim/cubin"
+	"gnvcc/sim/sass"
 )
 
 // Second entries. A recipe with spec{...} terms leaves the kernel itself as nvcc makes it. For each such term a second entry stands
@@ -31,6 +34,7 @@ type second struct {
 	rest   recipe.Recipe
 	guard  recipe.Guard // of the term
 	blocks int          // throttled to so many resident ones, 0: not
+	shape  [3]int       // the block that it is launched with, zeros: the launch's own
 }
 
 // tunedMark stands between a kernel's name and what its second entry is for.
@@ -68,7 +72,7 @@ func secondsOf(kernel string, r recipe.Recipe) ([]second, error) {
 		if s.guard, err = s.term.Guard(); err != nil {
 			return nil, err
 		}
-		s.blocks = rewrite.Throttle(e)
+		s.blocks, s.shape = rewrite.Throttle(e), rewrite.Shape(e)
 		s.name = secondName(kernel, s.term)
 		out = append(out, s)
 	}
@@ -80,7 +84,7 @@ func (s second) plain() bool { return s.guard.HostOnly() && len(sourceTerms(s.re
 
 // hostChoice is choice for conditions that the host alone looks at.
 func (s second) hostChoice() stub.Choice {
-	out := stub.Choice{Entry: s.kernel, Second: s.name, Block: s.guard.Block(), Grid: s.guard.Grid()}
+	out := stub.Choice{Entry: s.kernel, Second: s.name, Block: s.guard.Block(), Grid: s.guard.Grid(), Shape: s.shape}
 	if bytes, ok := s.guard.Dynamic(); ok {
 		out.Dynamic = &bytes
 	}
@@ -98,7 +102,7 @@ func (s second) choice(k *source.Kernel, options source.Options) (stub.Choice, e
 	if err != nil {
 		return stub.Choice{}, err
 	}
-	out := stub.Choice{Entry: s.kernel, Second: s.name, Block: c.Block, Grid: c.Grid}
+	out := stub.Choice{Entry: s.kernel, Second: s.name, Block: c.Block, Grid: c.Grid, Shape: s.shape}
 	if c.HasDynamic {
 		out.Dynamic = &c.Dynamic
 	}
@@ -124,6 +128,41 @@ func (s second) throttle(cc, shared int) (sim.Reserve, error) {
 		return sim.Reserve{}, fmt.Errorf("throttle=%d: blocks with %d bytes of shared memory can't be kept to so many on sm_%d", s.blocks, shared+dynamic, cc)
 	}
 	return r, nil
+}
+
+// launched is the block of all launches of a second entry, zeros where they may have any.
+func (s second) launched() [3]int {
+	if s.shape != [3]int{} {
+		return s.shape
+	}
+	return s.guard.Block()
+}
+
+// reshapes says why a second entry can't be launched in other blocks than the kernel, nil where it is not to be, or can. m is what it
+// is compiled from.
+func (s second) reshapes(m *ptx.Module) error {
+	if s.shape == [3]int{} {
+		return nil
+	}
+	if err := rewrite.Shapeable(m, s.kernel); err != nil {
+		return fmt.Errorf("shape=%dx%dx%d: %w", s.shape[0], s.shape[1], s.shape[2], err)
+	}
+	return nil
+}
+
+// shaped says what of a second entry's machine code speaks against launching it in other blocks: they don't fit, or it was to be the
+// kernel's own arithmetic and is not.
+func (s second) shaped(m *ptx.Module, k cubin.Kernel, content []byte) error {
+	if s.shape == [3]int{} {
+		return nil
+	}
+	if err := rewrite.Takes(m.Entry(s.kernel), k.Registers, s.shape); err != nil {
+		return err
+	}
+	if !s.plain() || rewrite.ExactnessOf(s.rest) > rewrite.ByConstruction {
+		return nil // it was compared on launches
+	}
+	return sass.SameEntries(content, s.kernel, s.name)
 }
 
 // A HostStub is the stub of the build that the ptxas stage is part of.

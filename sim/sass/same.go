@@ -1,9 +1,12 @@
 package sass
 
 import (
+	"bytes"
 	"fmt"
 	"sort"
 	"strings"
+
+	"gnvcc/sim/cubin"
 )
 
 // SameFloats reports whether a kernel computes with the same floating-point instructions in two cubins of one
@@ -14,20 +17,39 @@ import (
 // It looks at the whole section of the kernel, and at all functions of the file that are no kernels where the kernel
 // calls any that stand elsewhere. Equal instructions are necessary for equal bits, not sufficient: which product goes
 // into which sum is not compared here.
-func SameFloats(was, is []byte, kernel string) error {
+func SameFloats(was, is []byte, kernel string) error { return sameFloats(was, kernel, is, kernel) }
+
+// SameEntries reports in the same way whether two kernels of one cubin compute with the same floating-point instructions.
+// Where their code is the same word for word, it is not decoded.
+func SameEntries(file []byte, was, is string) error {
+	code, _, err := cubin.ReadCode(file)
+	if err != nil {
+		return fmt.Errorf("compare the code of %s and %s: %w", was, is, err)
+	}
+	of := map[string][]byte{}
+	for _, c := range code {
+		of[c.Name] = c.Data
+	}
+	if of[was] != nil && bytes.Equal(of[was], of[is]) {
+		return nil
+	}
+	return sameFloats(file, was, file, is)
+}
+
+func sameFloats(was []byte, kernel string, is []byte, entry string) error {
 	a, err := floatsOf(was, kernel)
 	if err != nil {
 		return fmt.Errorf("compare the floating-point instructions of %s: %w", kernel, err)
 	}
-	b, err := floatsOf(is, kernel)
+	b, err := floatsOf(is, entry)
 	if err != nil {
-		return fmt.Errorf("compare the floating-point instructions of %s: %w", kernel, err)
+		return fmt.Errorf("compare the floating-point instructions of %s: %w", entry, err)
 	}
 	if a.cc != b.cc {
 		return fmt.Errorf("compare the floating-point instructions of %s: sm_%d and sm_%d", kernel, a.cc, b.cc)
 	}
 	if d := difference(a.count, b.count); d != "" {
-		return fmt.Errorf("%s has other floating-point instructions: %s", kernel, d)
+		return fmt.Errorf("%s has other floating-point instructions: %s", entry, d)
 	}
 	return nil
 }

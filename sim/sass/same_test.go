@@ -78,6 +78,12 @@ func TestSameFloats(t *testing.T) {
 				t.Errorf("sm_%s: %s passes: %v", arch, flag, err)
 			}
 		}
+		if err := SameEntries(was, "mix", "mix"); err != nil {
+			t.Errorf("sm_%s: the same code: %v", arch, err)
+		}
+		if SameEntries(was, "mix", "whole") == nil || SameEntries(was, "mix", "absent") == nil || SameEntries(was, "absent", "absent") == nil {
+			t.Errorf("sm_%s: two kernels, or none, are called the same", arch)
+		}
 		if err := SameFloats(was, was, "absent"); err == nil {
 			t.Error("a kernel that is not there passes")
 		}

@@ -17,6 +17,7 @@ struct candidate {
   CUfunction f;
   CUdeviceptr *variables; // its own copies of the original's, 0 where it has none
   uint32_t reserve; // dynamic shared memory on top of the launch's, bytes
+  unsigned grid[3], block[3]; // as it is launched
   bool live, warm;
 };
 
@@ -160,14 +161,33 @@ static bool known(struct session *x, uint32_t id) {
 
 // ---- Runs.
 
-static CUresult launch_as_seen(const struct launch *l, CUfunction f, uint32_t reserve) {
+static CUresult launch_as_seen(const struct launch *l, const struct candidate *c) {
+  const unsigned *grid = c->grid, *block = c->block;
   if (l->config && cu.LaunchKernelEx) {
     CUlaunchConfig g = *l->config;
+    g.gridDimX = grid[0], g.gridDimY = grid[1], g.gridDimZ = grid[2];
+    g.blockDimX = block[0], g.blockDimY = block[1], g.blockDimZ = block[2];
     g.hStream = l->stream;
-    g.sharedMemBytes += reserve;
-    return cu.LaunchKernelEx(&g, f, l->params, l->extra);
+    g.sharedMemBytes += c->reserve;
+    return cu.LaunchKernelEx(&g, c->f, l->params, l->extra);
   }
-  return cu.LaunchKernel(f, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2], l->dynamic + reserve, l->stream, l->params, l->extra);
+  return cu.LaunchKernel(c->f, grid[0], grid[1], grid[2], block[0], block[1], block[2], l->dynamic + c->reserve, l->stream, l->params, l->extra);
+}
+
+// As many threads in each dimension, in blocks of another size (0: as seen); false where there is no such grid. A launch with attributes
+// is not done otherwise: the program does not make it by its host stub, which alone could choose.
+static bool reshape(struct candidate *c, const struct launch *l, const uint32_t block[3]) {
+  memcpy(c->grid, l->grid, sizeof c->grid);
+  memcpy(c->block, l->block, sizeof c->block);
+  if (!block[0] && !block[1] && !block[2]) return true;
+  if (l->config && l->config->numAttrs > 0) return false;
+  for (int i = 0; i < 3; i++) {
+    uint64_t threads = (uint64_t)l->grid[i] * l->block[i];
+    if (!block[i] || threads % block[i] || threads >= (uint64_t)1 << 31 || (i > 0 && threads / block[i] > 65535)) return false;
+    c->grid[i] = (unsigned)(threads / block[i]);
+    c->block[i] = block[i];
+  }
+  return true;
 }
 
 // Gives a candidate's variables the original's values.
@@ -213,7 +233,7 @@ static bool run_once(struct session *x, uint32_t id, bool cold, uint32_t limit_m
     return false;
   }
   CUresult r = cu.EventRecord(x->start, x->s.stream);
-  if (r == CUDA_SUCCESS) r = launch_as_seen(x->l, c->f, c->reserve);
+  if (r == CUDA_SUCCESS) r = launch_as_seen(x->l, c);
   if (r == CUDA_SUCCESS) r = cu.EventRecord(x->end, x->s.stream);
   double begin = now(), end = begin + limit_ms * 1e-3;
   while (r == CUDA_SUCCESS && (r = cu.EventQuery(x->end)) == CUDA_ERROR_NOT_READY) {
@@ -273,11 +293,17 @@ static CUresult repeat_attributes(const struct session *x, CUfunction f, uint32_
 
 static void do_load(struct session *x, struct buffer *in) {
   char *path = get_str(in), *entry = get_str(in);
-  uint32_t reserve = get_u32(in), carveout = get_u32(in);
+  uint32_t reserve = get_u32(in), carveout = get_u32(in), block[3];
+  for (int i = 0; i < 3; i++) block[i] = get_u32(in);
   struct candidate c = {.live = true, .reserve = reserve}, *list = realloc(x->c, (x->nc + 1) * sizeof *list);
   if (list) x->c = list;
-  CUresult r = !list || !path || !entry || in->bad ? CUDA_ERROR_OUT_OF_MEMORY : cu.ModuleLoad(&c.module, path);
+  CUresult r = !list || !path || !entry || in->bad ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
   const char *doing = "loading a candidate";
+  if (r == CUDA_SUCCESS && !reshape(&c, x->l, block)) {
+    r = CUDA_ERROR_INVALID_VALUE;
+    doing = "launching it in blocks of another size (they don't divide the threads, or the launch has attributes)";
+  }
+  if (r == CUDA_SUCCESS) r = cu.ModuleLoad(&c.module, path);
   if (r == CUDA_SUCCESS && (r = cu.ModuleGetFunction(&c.f, c.module, *entry ? entry : x->k->name)) != CUDA_SUCCESS) doing = "finding the kernel in a candidate";
   if (r == CUDA_SUCCESS && (r = repeat_attributes(x, c.f, reserve, carveout)) != CUDA_SUCCESS)
     doing = r == CUDA_ERROR_NOT_PERMITTED ? "setting a carveout (the program has chosen one itself)" : "setting a candidate's shared memory";
@@ -526,6 +552,7 @@ bool session(const struct launch *l, const struct kernel *k, const struct variab
     return false;
   }
   x.c[0] = (struct candidate){.f = l->f, .live = true};
+  reshape(&x.c[0], l, (const uint32_t[3]){0});
   x.nc = 1;
   if (cu.CtxGetDevice(&device) == CUDA_SUCCESS && cu.DeviceGetAttribute(&l2, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, device) == CUDA_SUCCESS)
     x.flush_size = 2 * (size_t)l2; // else cold runs are refused
