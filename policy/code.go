@@ -9,8 +9,6 @@ import (
 	"os"
 	"sort"
 	"strings"
-
-	"gnvcc/profile"
 )
 
 // What the GPU would execute, as a hash: about half of all candidates (neighbouring caps, levels that change nothing) give
@@ -85,8 +83,11 @@ func CodeOf(c *Candidate, kernel string) string {
 		return ""
 	}
 	text := fmt.Sprintf("%s r%d s%d", c.Code, c.Build.Registers, c.Build.Shared)
-	if c.Reserve != (profile.Reserve{}) {
+	if c.Reserve.On {
 		text += fmt.Sprintf(" d%d c%d", c.Reserve.Dynamic, c.Reserve.Carveout)
+	}
+	if b := c.Reserve.Block; b != [3]int{} {
+		text += fmt.Sprintf(" b%dx%dx%d", b[0], b[1], b[2])
 	}
 	return text
 }

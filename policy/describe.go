@@ -66,6 +66,11 @@ func (k *Kernel) ReadPTX(m *ptx.Module) error {
 	if err := rewrite.Throttleable(m, k.Name); err != nil {
 		k.NoThrottle = err.Error()
 	}
+	if err := rewrite.Shapeable(m, k.Name); err != nil {
+		k.NoShape = err.Error()
+	} else {
+		k.Shapeable, k.Stride = true, f.Stride()
+	}
 	reach, err := m.Reach(k.Name)
 	if err != nil {
 		return err

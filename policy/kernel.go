@@ -42,6 +42,9 @@ type Kernel struct {
 	NoSecond   string // why a specialised copy can't be an entry of its own, chosen in the host stub; "" if it can
 	Awaits     string // the instruction by which its blocks may wait for each other, "" if none does: then no fewer may be resident
 	NoThrottle string // why all of its blocks that can be resident must be; "" if fewer may be
+	Shapeable  bool   // it sees nothing of its launch's shape but the index over the grid
+	NoShape    string // why not, where it isn't
+	Stride     int    // by so many bytes are apart what neighbouring threads of a row load or store, mostly; 0: not known
 	Source     string // the user's file, for reports
 
 	Streams       []int // of each of these loads, which array it reads: equal numbers, the same one; -1: not known

@@ -27,6 +27,8 @@ func Pinnable(k *Kernel, r recipe.Recipe) error {
 			}
 		case "throttle":
 			why = k.NoThrottle
+		case "shape":
+			why = k.NoShape
 		case "maxnreg":
 			if k.Bounds != "" && !r.HasSecond() {
 				why = k.Bounds + " is yours, and stays"

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"gnvcc/profile"
+	"gnvcc/rewrite"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/rewrite/source"
 )
@@ -102,18 +103,35 @@ func LookUp(values []Value) func(key string) (string, bool) {
 
 // Broken tells whether a recipe's guards ask for values that not all launches of this configuration have so far.
 func (k *Kernel) Broken(r recipe.Recipe, l *profile.Launch) bool {
-	return r.HasCopy() && !fulfilled(r, Values(k, l))
+	return r.HasCopy() && !fulfilled(r, l, Values(k, l))
 }
 
 // Held tells whether a launch itself fulfils one of a recipe's guards.
 func (k *Kernel) Held(r recipe.Recipe, l *profile.Launch) bool {
-	return fulfilled(r, valuesNow(k, l))
+	return fulfilled(r, l, valuesNow(k, l))
 }
 
-func fulfilled(r recipe.Recipe, values []Value) bool {
-	guards, err := r.Guards()
+func fulfilled(r recipe.Recipe, l *profile.Launch, values []Value) bool {
 	have := LookUp(values)
-	return err == nil && slices.ContainsFunc(guards, func(g recipe.Guard) bool { return g.Holds(have) })
+	holds := func(r recipe.Recipe) bool {
+		guards, err := r.Guards()
+		return err == nil && slices.ContainsFunc(guards, func(g recipe.Guard) bool { return g.Holds(have) })
+	}
+	if !r.HasSecond() {
+		return holds(r)
+	}
+	entries, err := r.Entries()
+	return err == nil && slices.ContainsFunc(entries, func(e recipe.Recipe) bool { return holds(e) && divides(e, l) })
+}
+
+// divides tells whether a launch can be done in the blocks that a recipe for one second entry asks for, as the host stub does it.
+func divides(e recipe.Recipe, l *profile.Launch) bool {
+	now := rewrite.Shape(e)
+	if now == [3]int{} {
+		return true
+	}
+	_, ok := rewrite.Reshape(l.Grid, l.Block, now)
+	return ok && now != l.Block && len(l.LaunchAttributes) == 0
 }
 
 // ArgumentNames gives the names of the arguments that a recipe's conditions look at, by their places; nil: it has none.

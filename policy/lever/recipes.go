@@ -73,8 +73,12 @@ func Join(a, b recipe.Recipe) recipe.Recipe {
 	return a
 }
 
-// Needed is the largest block that must be launched under a recipe: that of the default, or that of the guards.
+// Needed is the largest block that must be launched under a recipe: that of the default, that of the guards, or those that its
+// entries are launched with.
 func Needed(r recipe.Recipe, largest int) int {
+	if n, ok := shapedBlock(r); ok {
+		return n
+	}
 	if n, ok := guardedBlock(r); ok {
 		return min(n, largest)
 	}
@@ -83,6 +87,20 @@ func Needed(r recipe.Recipe, largest int) int {
 
 func spec(lever string, values []policy.Value) recipe.Recipe {
 	return recipe.Recipe{}.With(policy.Guard(values).Term(lever))
+}
+
+// shapedBlock returns the threads of the largest block that a recipe's entries are launched with, where each has one of its own.
+func shapedBlock(r recipe.Recipe) (int, bool) {
+	entries, err := r.Entries()
+	most := 0
+	for _, e := range entries {
+		b := rewrite.Shape(e)
+		if b == [3]int{} {
+			return 0, false
+		}
+		most = max(most, b[0]*b[1]*b[2])
+	}
+	return most, err == nil && most > 0
 }
 
 // guardedBlock returns the threads of the largest block for which a recipe's second entry is launched; false if its guards don't

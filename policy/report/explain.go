@@ -10,6 +10,7 @@ import (
 	"gnvcc/cache"
 	"gnvcc/policy"
 	"gnvcc/policy/lever"
+	"gnvcc/rewrite/recipe"
 	"gnvcc/sim"
 )
 
@@ -33,6 +34,11 @@ func Explain(w io.Writer, e Entry) {
 	} else {
 		p.line("  recipe      %s", e.Recipe)
 		p.line("  in words    %s", e.Words)
+		if r, err := recipe.Parse(e.Recipe); err == nil {
+			if why := reshaped(d, r); why != "" {
+				p.line("  shape       %s", why)
+			}
+		}
 		p.line("  results     %s launches", checked(e))
 		if e.Untaken != "" {
 			p.line("  not built   %s", e.Untaken)

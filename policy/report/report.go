@@ -87,6 +87,7 @@ func NewEntry(d cache.Decision) Entry {
 		if before > heaviest {
 			heaviest = before
 			e.Occupancy[0] = occupancy(d.Target, d.Evidence.Default, l)
+			l = launched(r, l)
 			e.Occupancy[1] = occupancy(d.Target, d.Evidence.Chosen, l)
 			if n := rewrite.Throttle(r); n > 0 {
 				e.Occupancy[1] = math.Min(e.Occupancy[1], share(d.Target, n, l))

@@ -55,8 +55,8 @@ func (s *search) exhaust() error {
 		before := best.Ratio
 		var more []recipe.Recipe
 		for _, tr := range s.singles() {
-			if together(best.Recipe, tr.Recipe) {
-				more = append(more, lever.Join(best.Recipe, tr.Recipe))
+			if r, ok := lever.Combine(best.Recipe, tr.Recipe, s.c.Shape.Block); ok && together(best.Recipe, tr.Recipe) {
+				more = append(more, r)
 			}
 		}
 		out.Wanted += len(more)
@@ -149,8 +149,11 @@ func (s *search) pairs() []recipe.Recipe {
 	singles := s.singles()
 	for i, a := range singles {
 		for _, b := range singles[i+1:] {
-			if lever.Of(a.Recipe) != lever.Of(b.Recipe) && together(a.Recipe, b.Recipe) {
-				all = append(all, pair{lever.Join(a.Recipe, b.Recipe), a.Ratio * b.Ratio})
+			if lever.Of(a.Recipe) == lever.Of(b.Recipe) || !together(a.Recipe, b.Recipe) {
+				continue
+			}
+			if r, ok := lever.Combine(a.Recipe, b.Recipe, s.c.Shape.Block); ok {
+				all = append(all, pair{r, a.Ratio * b.Ratio})
 			}
 		}
 	}

@@ -284,8 +284,12 @@ func (s *search) additions(best *policy.Trial, round int) []recipe.Recipe {
 			lever.Has(best.Recipe, name) || !together(best.Recipe, tr.Recipe) {
 			continue
 		}
+		r, ok := lever.Combine(best.Recipe, tr.Recipe, s.c.Shape.Block)
+		if !ok {
+			continue
+		}
 		count[name]++
-		out = append(out, lever.Join(best.Recipe, tr.Recipe))
+		out = append(out, r)
 	}
 	return out
 }

@@ -143,6 +143,7 @@ func (g *simGPU) Compile(ctx context.Context, kk *policy.Kernel, r recipe.Recipe
 	if n := rewrite.Throttle(r); n > 0 {
 		c.Reserve = profile.Reserve{On: true, Dynamic: 1000 * n}
 	}
+	c.Reserve.Block = rewrite.Shape(r)
 	return c, nil
 }
 
@@ -207,6 +208,9 @@ func (s *simSession) Load(path, entry string) (profile.Candidate, profile.Attrib
 
 func (s *simSession) LoadReserved(path, entry string, r profile.Reserve) (profile.Candidate, profile.Attributes, error) {
 	if strings.Contains(path, "throttle=") != r.On {
+		s.g.t.Errorf("%s is loaded with %+v", path, r)
+	}
+	if strings.Contains(path, "shape=") != (r.Block != [3]int{}) {
 		s.g.t.Errorf("%s is loaded with %+v", path, r)
 	}
 	return s.Load(path, entry)

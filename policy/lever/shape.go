@@ -1,0 +1,163 @@
+package lever
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"gnvcc/policy"
+	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
+)
+
+// Launch shapes: as many threads in blocks of another size, for kernels that see nothing of their blocks (rewrite/shape.go). Smaller blocks make
+// room for each other one by one and end one by one, larger ones cost fewer starts, and in two dimensions the shape says which
+// threads are one warp: 16x16 reads two pieces of memory at a time, 32x8 one. Tried are the common sizes that divide the launch's
+// threads, in each dimension; all of them are entries with nvcc's own code, so that none is compiled.
+//
+// A block's size acts on the same thing as register caps, throttling and bypassing: which warps are resident. So its own values are
+// measured alone, and where it meets the two that count blocks or a block's warps, those are counted anew (Combine).
+
+var _ = register(Lever{
+	Name: "shape", Idea: "blocks of", Gain: 1.023, // bench/results/2026-11-22-headroom: 49 other programs, the best of up to 24 shapes
+	Try: func(s *Situation) []recipe.Recipe {
+		host := ofKind(s.Values, policy.HostValue)
+		if !s.Kernel.Shapeable || s.Kernel.NoSecond != "" || len(host) == 0 {
+			return nil
+		}
+		var out []recipe.Recipe
+		for _, b := range shapes(s) {
+			out = append(out, Join(spec(recipe.Second, host), shapeTerm(b)))
+		}
+		return out
+	},
+	Why: func(s *Situation) string {
+		switch k := s.Kernel; {
+		case k.NoShape != "":
+			return k.NoShape
+		case k.NoSecond != "":
+			return "it needs a second entry: " + k.NoSecond
+		case !k.Shapeable:
+			return "its PTX was not looked at"
+		}
+		return "no other block divides its threads"
+	},
+	Around: shapesAround,
+	Words: func(k *policy.Kernel, t recipe.Term) string {
+		return "blocks of " + strings.TrimSuffix(strings.TrimSuffix(t.Value, "x1"), "x1") + " threads"
+	},
+})
+
+func shapeTerm(b [3]int) recipe.Recipe {
+	return Term("shape", fmt.Sprintf("%dx%dx%d", b[0], b[1], b[2]))
+}
+
+// shapes are the blocks worth trying on the launch at hand: first those as large as the program's, then others, nearest size first.
+func shapes(s *Situation) [][3]int {
+	rows, sizes := []int{16, 32, 64, 128, 256}, []int{128, 256, 512}
+	flat := s.Shape.Grid[1]*s.Shape.Block[1] == 1 && s.Shape.Grid[2]*s.Shape.Block[2] == 1
+	if flat {
+		rows = []int{32, 64, 96, 128, 192, 256, 320, 384, 512, 640, 768, 1024}
+	}
+	own := s.Shape.Threads()
+	if !slices.Contains(sizes, own) && own >= 64 {
+		sizes = append(sizes, own)
+	}
+	var out [][3]int
+	add := func(x, y, z int) {
+		b := [3]int{x, y, z}
+		if b != s.Shape.Block && s.takes(b) && !slices.Contains(out, b) {
+			out = append(out, b)
+		}
+	}
+	for _, x := range rows {
+		if flat {
+			add(x, 1, 1)
+			continue
+		}
+		for _, n := range sizes {
+			for _, z := range []int{1, s.Shape.Block[2]} { // in depth: one layer, or as many as the program has
+				if n%(x*z) == 0 {
+					add(x, n/(x*z), z)
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b [3]int) int { return distance(own, a) - distance(own, b) })
+	return out
+}
+
+// distance of a block's size from another's, in doublings and halvings.
+func distance(own int, b [3]int) int {
+	n, d := b[0]*b[1]*b[2], 0
+	for ; n < own; n *= 2 {
+		d++
+	}
+	for ; n > own; n = (n + 1) / 2 {
+		d++
+	}
+	return d
+}
+
+// takes tells whether the launch at hand can be done in blocks of a size.
+func (s *Situation) takes(b [3]int) bool {
+	n := b[0] * b[1] * b[2]
+	_, ok := rewrite.Reshape(s.Shape.Grid, s.Shape.Block, b)
+	return ok && n <= min(1024, s.Largest) && (s.Kernel.MaxThreads == 0 || n <= s.Kernel.MaxThreads)
+}
+
+// shapesAround tries a winner's block half and twice as large in each dimension, and puts a block on a winner that has a copy for values:
+// that copy is then told nothing of the block.
+func shapesAround(s *Situation, best policy.Trial) []recipe.Recipe {
+	if !s.Kernel.Shapeable || s.Kernel.NoSecond != "" {
+		return nil
+	}
+	var out []recipe.Recipe
+	if b := rewrite.Shape(best.Recipe); b != [3]int{} {
+		for i := range b {
+			for _, n := range []int{b[i] / 2, b[i] * 2} {
+				near := b
+				near[i] = n
+				if n > 0 && n*b[0]*b[1]*b[2]/b[i] >= warp && near != s.Shape.Block && s.takes(near) {
+					out = append(out, Join(best.Recipe, shapeTerm(near)))
+				}
+			}
+		}
+		return out
+	}
+	free, ok := withoutBlock(best.Recipe)
+	if !ok {
+		return nil
+	}
+	for _, b := range shapes(s) {
+		r := Join(spec(recipe.Second, ofKind(s.Values, policy.HostValue)), shapeTerm(b))
+		if tr := s.Trial(r.String()); tr != nil && tr.Usable() && tr.Ratio < Step {
+			out = append(out, Join(free, r))
+		}
+	}
+	return out
+}
+
+// withoutBlock returns a recipe for one copy that is compiled for a block or a grid, and for other values too, without the former; false
+// for any other recipe.
+func withoutBlock(r recipe.Recipe) (recipe.Recipe, bool) {
+	out, found := r.Without(recipe.Second), false
+	for _, t := range r.Terms {
+		g, err := t.Guard()
+		if !t.IsSecond() {
+			continue
+		}
+		if err != nil || found {
+			return r, false
+		}
+		found = true
+		left := slices.DeleteFunc(slices.Clone(g.Conditions), func(c recipe.Condition) bool {
+			return c.Kind == recipe.BlockDim || c.Kind == recipe.GridDim
+		})
+		if len(left) == 0 || len(left) == len(g.Conditions) {
+			return r, false
+		}
+		out = out.With(recipe.Guard{Conditions: left, Own: g.Own}.Term(recipe.Second))
+	}
+	return out, found
+}

@@ -1,0 +1,70 @@
+package report
+
+import (
+	"fmt"
+
+	"gnvcc/cache"
+	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
+)
+
+// Why blocks of another size are faster, where it can be told from the launch alone.
+
+// launched is a launch as a recipe makes the host do it.
+func launched(r recipe.Recipe, l cache.Launch) cache.Launch {
+	entries, err := r.Entries()
+	if err != nil {
+		return l
+	}
+	for _, e := range entries {
+		guards, err := e.Guards()
+		if err != nil || len(guards) != 1 || guards[0].Block() != l.Block {
+			continue
+		}
+		if grid, ok := rewrite.Reshape(l.Grid, l.Block, rewrite.Shape(e)); ok {
+			l.Grid, l.Block = grid, rewrite.Shape(e)
+		}
+		return l
+	}
+	return l
+}
+
+// reshaped says it of the launch that takes most time, "" where nothing is to be said.
+func reshaped(d *cache.Decision, r recipe.Recipe) string {
+	if len(d.Evidence.Launches) == 0 {
+		return ""
+	}
+	was := d.Evidence.Launches[0]
+	for _, l := range d.Evidence.Launches[1:] {
+		if float64(l.Count)*l.Before.Median > float64(was.Count)*was.Before.Median {
+			was = l
+		}
+	}
+	now := launched(r, was)
+	if now.Block == was.Block {
+		return ""
+	}
+	text := fmt.Sprintf("%dx%d blocks", now.Block[0], now.Block[1])
+	if now.Block[1] == 1 && now.Block[2] == 1 {
+		text = fmt.Sprintf("blocks of %d", now.Block[0])
+	} else if now.Block[2] > 1 {
+		text = fmt.Sprintf("%dx%dx%d blocks", now.Block[0], now.Block[1], now.Block[2])
+	}
+	const warp, widest = 32, 16 // threads; bytes that one access has
+	row := func(l cache.Launch) int { return min(warp, l.Block[0]) }
+	stride := d.Evidence.Stride
+	before, after := occupancy(d.Target, d.Evidence.Chosen, was), occupancy(d.Target, d.Evidence.Chosen, now)
+	switch {
+	case row(now) != row(was) && stride > 0 && stride <= widest:
+		return fmt.Sprintf("%s: a warp reads %d consecutive bytes, not %d", text, row(now)*stride, row(was)*stride)
+	case row(now) != row(was):
+		return fmt.Sprintf("%s: a warp has %d threads of a row, not %d", text, row(now), row(was))
+	case before > 0 && (after > before*1.01 || after < before*0.99):
+		return fmt.Sprintf("%s: %.0f %% of the warps that there is room for are resident, not %.0f %%", text, 100*after, 100*before)
+	case blocksIn(now) > blocksIn(was):
+		return fmt.Sprintf("%s: %d blocks, not %d: smaller ones begin and end one by one", text, blocksIn(now), blocksIn(was))
+	}
+	return fmt.Sprintf("%s: %d blocks to begin, not %d", text, blocksIn(now), blocksIn(was))
+}
+
+func blocksIn(l cache.Launch) int { return l.Grid[0] * l.Grid[1] * l.Grid[2] }
