@@ -449,7 +449,7 @@ func TestLeftAlone(t *testing.T) {
 func TestBadAgents(t *testing.T) {
 	for script, want := range map[string]string{
 		"nothing":       "",
-		"protocol":      "the agent speaks protocol 5, not 4",
+		"protocol":      "the agent speaks protocol 6, not 5",
 		"garbage":       "no greeting",
 		"garbage later": "no frame",
 		"short":         "shorter than its fields",

@@ -26,7 +26,7 @@
 #include <stdint.h>
 
 // The protocol's version; profile/frame.go has the same number, and the same frame types.
-#define PROTOCOL 4
+#define PROTOCOL 5
 
 enum frame {
   // agent -> gnvcc
