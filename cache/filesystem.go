@@ -42,9 +42,9 @@ var fuseLocal = map[string]bool{
 // statfs is a variable for the tests, which can't mount a network's file system.
 var statfs = syscall.Statfs
 
-// networkFS names dir's file system if it is a network's, else "". When nothing can be learned it is taken as local:
+// NetworkFS names dir's file system if it is a network's, else "". When nothing can be learned it is taken as local:
 // flock itself still says no where there is none.
-func networkFS(dir string) string {
+func NetworkFS(dir string) string {
 	var st syscall.Statfs_t
 	if err := statfs(dir, &st); err != nil {
 		return ""

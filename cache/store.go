@@ -112,7 +112,7 @@ func (s *Store) writable() error {
 		if s.ready = s.ours(); s.ready != nil {
 			return
 		}
-		if kind := networkFS(s.dir); kind != "" {
+		if kind := NetworkFS(s.dir); kind != "" {
 			s.ready = &Error{Doing: "write to the store", Path: s.dir, Kind: ErrNetwork,
 				Err:    fmt.Errorf("it lies on a network file system (%s), where locks can't be relied upon", kind),
 				Advice: "set GNVCC_STORE to a folder on a local disk"}

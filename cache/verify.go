@@ -87,7 +87,7 @@ func (c *checkup) folder() bool {
 		c.say(Note, "", "%s: no store yet, the first build makes it", s.dir)
 		return false
 	}
-	if kind := networkFS(s.dir); kind != "" {
+	if kind := NetworkFS(s.dir); kind != "" {
 		c.say(Problem, "set GNVCC_STORE to a folder on a local disk", "%s: on a network file system (%s): builds read what is there, nothing can be added", s.dir, kind)
 	}
 	if err := syscall.Access(s.dir, 2 /* W_OK */); err != nil {

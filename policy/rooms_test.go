@@ -20,6 +20,8 @@ var rooms = map[string][]string{
 	"report":   {"policy", "lever"},
 	"search":   {"policy", "stats", "lever", "decide"},
 	"page":     {"policy", "report", "foretell"},
+	"edits":    {},
+	"watch":    {},
 }
 
 // TestRooms: imports go one way.
