@@ -1,0 +1,86 @@
+package watch
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// What people are told, as gnvcc watch --status prints it.
+
+// A Status is one moment of a watch.
+type Status struct {
+	PID     int
+	Version string
+	Since   time.Time
+	At      time.Time // of this moment
+	Folders []string  `json:",omitempty"` // that were asked for
+
+	Files, Watched int    // files, and the folders in which they are
+	Swept          int    // folders that inotify does not tell of
+	WhySwept       string `json:",omitempty"`
+	Commands       int    // recorded ones that are watched
+
+	Doing  []string `json:",omitempty"` // just now
+	Paused string   `json:",omitempty"` // why nothing is done
+
+	Waiting []Wait `json:",omitempty"`
+	Failing []Fail `json:",omitempty"`
+	Done    []Done `json:",omitempty"` // the last of them, the last one first
+
+	Batches    int            // of edits
+	Tried      int            // commands that were run again
+	Tuned      int            // kernels
+	Candidates map[string]int `json:",omitempty"` // measured, by kernel
+	Idle       bool           // there is nothing left that could be done now
+}
+
+// A Fail is a command that can't be run again as its sources are now.
+type Fail struct{ Command, Why string }
+
+// A Done is a kernel that was tuned.
+type Done struct {
+	Kernel, Source, Identity string
+	Recipe                   string // "": best as it is
+	Ratio                    float64
+	Candidates               int
+	Why                      string `json:",omitempty"` // it was left alone, because
+	When                     time.Time
+	Took                     float64 // seconds since the edit was noticed
+}
+
+// kept is how many of the last kernels are told.
+const kept = 20
+
+// status gives the moment; w.mu is held.
+func (w *Watcher) status() Status {
+	s := w.base
+	s.At = time.Now()
+	s.Commands = len(w.commands)
+	for name := range w.doing {
+		s.Doing = append(s.Doing, name)
+	}
+	slices.Sort(s.Doing)
+	s.Paused = w.paused
+	jobs, waits := w.work()
+	for _, j := range jobs {
+		why := "to be tuned"
+		if w.paused != "" {
+			why = w.paused
+		}
+		s.Waiting = append(s.Waiting, Wait{Kernel: j.Kernel.Name, Source: j.Kernel.Source, Identity: j.Kernel.Identity, Why: why, Share: j.Share})
+	}
+	s.Waiting = append(s.Waiting, waits...)
+	for hash, why := range w.failing {
+		s.Failing = append(s.Failing, Fail{w.commands[hash].Name, why})
+	}
+	slices.SortFunc(s.Failing, func(a, b Fail) int { return strings.Compare(a.Command, b.Command) })
+	s.Done = slices.Clone(w.last)
+	s.Batches, s.Tried, s.Tuned = w.batches, w.tried, w.tuned
+	s.Candidates = map[string]int{}
+	for name, n := range w.measured {
+		s.Candidates[name] = n
+	}
+	s.Idle = len(w.dirty) == 0 && len(w.doing) == 0 && len(jobs) == 0
+	return s
+}

@@ -1,0 +1,336 @@
+package watch
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A Command is a recorded compile command, with what it gives.
+type Command struct {
+	Hash    string
+	Name    string   // for people
+	Output  string   // what it writes: the next command for it has the same
+	Files   []string // what its device code came from
+	Tools   []string // programs that compile it
+	Kernels []Kernel
+	When    time.Time // it was built, or run again
+}
+
+func (c *Command) sources() []string {
+	var out []string
+	for _, k := range c.Kernels {
+		if !slices.Contains(out, k.Source) {
+			out = append(out, k.Source)
+		}
+	}
+	return out
+}
+
+// An Outcome is what tuning a kernel gave.
+type Outcome struct {
+	Recipe     string  // "": best as it is
+	Ratio      float64 // its time over the default's; 0 without a recipe
+	Candidates int     // measured
+	Why        string  // it was left alone; "" where there is a decision
+	Run        bool    // a run of the program would help
+}
+
+// A World does what watch asks for.
+type World interface {
+	// Commands gives the recorded commands as they were built last.
+	Commands() ([]Command, error)
+	// Try runs a command again as its sources are now. ErrSource is for sources that don't compile.
+	Try(ctx context.Context, c Command) (Command, error)
+	// Captured gives the launches that there are.
+	Captured() ([]Captured, error)
+	// Decided tells whether there is a decision for a kernel on a GPU.
+	Decided(identity, device string) bool
+	// Tune searches for a recipe, and keeps the decision. An error: it was interrupted, and is to be done again.
+	Tune(ctx context.Context, j Job) (Outcome, error)
+	// Busy says why nothing should be run on this machine now (battery), or nothing on the GPU; "": all is free.
+	Busy(gpu bool) string
+	// Digest is a hash of the content of a command's files and tools.
+	Digest(c Command) string
+	// Edited tells whether a file of a command was written after it was built.
+	Edited(c Command) bool
+	// Watch has files watched from now on.
+	Watch(files, tools []string)
+	// Run runs the user's program, for launches of kernels. It is asked only where Options.Runs says so.
+	Run(ctx context.Context, kernels []string) error
+}
+
+// Options of a Watcher.
+type Options struct {
+	Tries  int           // commands run at a time
+	Settle time.Duration // a build is over when it has noted nothing for so long (usual: 5 s)
+	Pause  time.Duration // between looks at whether the machine is free again (usual: 5 s)
+	Runs   bool          // World.Run may be asked
+	Base   Status        // what the status begins with
+	Log    func(Event)
+	Told   func(Status) // is given the status when it has changed
+}
+
+// An Event is something to be logged.
+type Event struct {
+	What            string // "edited", "tried", "tuned", "waits", "failed", "paused", ...
+	Kernel, Command string
+	Files, Commands int
+	Text            string
+	Took            time.Duration
+	Candidates      int
+	Err             error
+}
+
+// A Watcher is the loop.
+type Watcher struct {
+	o     Options
+	world World
+
+	mu      sync.Mutex
+	changed chan struct{} // closed when something has
+
+	base     Status
+	built    map[string]Command  // as they were built, by hash
+	commands map[string]Command  // as they are now
+	byFile   map[string][]string // hashes of commands
+	match    *match
+	results  map[string][]result // of earlier runs, by command
+
+	dirty   map[string]bool // commands to be run again
+	trying  map[string]context.CancelFunc
+	failing map[string]string
+	retry   map[string]time.Time // when those are tried again that failed by no fault of their sources
+
+	tuning  *Job
+	cancel  context.CancelFunc // of the tuning
+	decided map[[2]string]bool // identity and device
+	left    map[string]left    // kernels that were left alone, by identity
+	history map[place][]string // identities that were decided, the last one first
+	ran     map[string]bool    // identities for which the program was run
+
+	noticed time.Time // the last edit
+	noted   time.Time // when something was noted last
+	paused  string
+	doing   map[string]bool
+	logged  map[string]bool // waits
+	last    []Done
+
+	measured              map[string]int
+	batches, tried, tuned int
+}
+
+// A left is why a kernel was left alone, and on which captures.
+type left struct {
+	why      string
+	run      bool
+	captures string
+}
+
+// A result is what a command gave for certain contents of its files.
+type result struct {
+	digest  string
+	command Command
+}
+
+// New makes a loop; Run starts it.
+func New(world World, o Options) *Watcher {
+	usual := func(d *time.Duration, value time.Duration) {
+		if *d <= 0 {
+			*d = value
+		}
+	}
+	usual(&o.Settle, 5*time.Second)
+	usual(&o.Pause, 5*time.Second)
+	o.Tries = max(o.Tries, 1)
+	if o.Log == nil {
+		o.Log = func(Event) {}
+	}
+	if o.Told == nil {
+		o.Told = func(Status) {}
+	}
+	return &Watcher{o: o, world: world, base: o.Base, changed: make(chan struct{}),
+		built: map[string]Command{}, commands: map[string]Command{}, byFile: map[string][]string{}, match: newMatch(nil),
+		results: map[string][]result{}, dirty: map[string]bool{}, trying: map[string]context.CancelFunc{},
+		failing: map[string]string{}, retry: map[string]time.Time{}, decided: map[[2]string]bool{},
+		left: map[string]left{}, history: map[place][]string{}, ran: map[string]bool{}, doing: map[string]bool{},
+		logged: map[string]bool{}, measured: map[string]int{}}
+}
+
+// Run works until ctx ends. edits are files whose content has changed; notes comes when a build, or a run of a
+// program, has left something in the store.
+func (w *Watcher) Run(ctx context.Context, edits <-chan []string, notes <-chan struct{}) error {
+	if err := w.reload(true); err != nil {
+		return err
+	}
+	var work sync.WaitGroup
+	defer work.Wait()
+	for range w.o.Tries {
+		work.Go(func() { w.each(ctx, w.tryNext) })
+	}
+	work.Go(func() { w.each(ctx, w.tuneNext) })
+	settled := time.NewTimer(w.o.Settle)
+	defer settled.Stop()
+	w.stir()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case batch := <-edits:
+			w.edited(batch)
+		case <-notes:
+			w.mu.Lock()
+			w.noted = time.Now()
+			w.mu.Unlock()
+			settled.Reset(min(w.o.Settle, time.Second))
+			continue
+		case <-settled.C:
+			if err := w.reload(false); err != nil {
+				w.o.Log(Event{What: "failed", Text: "what builds have noted can't be read", Err: err})
+			}
+			if over := w.o.Settle - time.Since(w.noted); over > 0 {
+				settled.Reset(over)
+			} else if w.o.Runs {
+				w.runProgram(ctx)
+			}
+		}
+		w.stir()
+	}
+}
+
+// stir lets everybody look again, and tells the status.
+func (w *Watcher) stir() {
+	w.mu.Lock()
+	close(w.changed)
+	w.changed = make(chan struct{})
+	s := w.status()
+	w.mu.Unlock()
+	w.o.Told(s)
+}
+
+// each does one thing after another, whenever there may be one.
+func (w *Watcher) each(ctx context.Context, next func(context.Context) (did bool)) {
+	for ctx.Err() == nil {
+		w.mu.Lock()
+		changed := w.changed
+		w.mu.Unlock()
+		if next(ctx) {
+			w.stir()
+			continue
+		}
+		var again <-chan time.Time // while something stands in the way, it is looked at again
+		w.mu.Lock()
+		if w.paused != "" || len(w.retry) > 0 {
+			again = time.After(w.o.Pause)
+		}
+		w.mu.Unlock()
+		select {
+		case <-ctx.Done():
+		case <-changed:
+		case <-again:
+		}
+	}
+}
+
+// reload reads what builds and runs have left in the store. What a build gave counts until a command is run again,
+// and again from the next build on.
+func (w *Watcher) reload(first bool) error {
+	list, err := w.world.Commands()
+	if err != nil {
+		return err
+	}
+	captured, err := w.world.Captured()
+	if err != nil {
+		return err
+	}
+	m := newMatch(captured)
+	w.mu.Lock()
+	w.match = m
+	clear(w.decided) // gnvcc forget may have dropped some
+	built := map[string]Command{}
+	for _, c := range list {
+		built[c.Hash] = c
+		old, known := w.built[c.Hash]
+		if known && sameKernels(old, c) && old.When.Equal(c.When) {
+			continue
+		}
+		tried, has := w.commands[c.Hash]
+		w.commands[c.Hash] = c
+		if known && has && !sameKernels(tried, c) {
+			w.dirty[c.Hash] = true // the build may have been of an older text than the trial
+		}
+		if _, any := m.weight(c); any && !known && w.world.Edited(c) {
+			w.dirty[c.Hash] = true
+		}
+		delete(w.failing, c.Hash)
+	}
+	w.built = built
+	for hash := range w.commands {
+		if _, there := built[hash]; !there {
+			delete(w.commands, hash)
+			delete(w.dirty, hash)
+			delete(w.results, hash)
+			delete(w.failing, hash)
+			delete(w.retry, hash)
+		}
+	}
+	w.mu.Unlock()
+	w.follow()
+	if first {
+		w.o.Log(Event{What: "watching", Files: len(w.byFile), Text: "commands and captured launches are known", Candidates: 0})
+	}
+	return nil
+}
+
+func sameKernels(a, b Command) bool { return slices.Equal(a.Kernels, b.Kernels) }
+
+// follow has the files of all commands watched.
+func (w *Watcher) follow() {
+	w.mu.Lock()
+	byFile := map[string][]string{}
+	var files, tools []string
+	for hash, c := range w.commands {
+		for i, list := range [][]string{c.Files, c.Tools} {
+			for _, f := range list {
+				if byFile[f] == nil {
+					if i == 0 {
+						files = append(files, f)
+					} else {
+						tools = append(tools, f)
+					}
+				}
+				byFile[f] = append(byFile[f], hash)
+			}
+		}
+	}
+	w.byFile = byFile
+	w.mu.Unlock()
+	w.world.Watch(files, tools)
+}
+
+// edited marks the commands that read one of the files.
+func (w *Watcher) edited(batch []string) {
+	w.mu.Lock()
+	n := 0
+	for _, file := range batch {
+		for _, hash := range w.byFile[file] {
+			if !w.dirty[hash] {
+				n++
+			}
+			w.dirty[hash] = true
+			if cancel := w.trying[hash]; cancel != nil {
+				cancel() // it is begun again with the files as they are now
+			}
+		}
+	}
+	w.noticed = time.Now()
+	w.batches++
+	w.mu.Unlock()
+	text := ""
+	if len(batch) > 0 {
+		text = batch[0]
+	}
+	w.o.Log(Event{What: "edited", Files: len(batch), Text: text, Commands: n})
+}
