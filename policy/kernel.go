@@ -68,6 +68,10 @@ type Kernel struct {
 
 	Banned []string // levers that the user does not want for it
 
+	// First are recipes that are tried before others, and are candidates like any other: what stood for the kernel
+	// before it was edited.
+	First []recipe.Recipe
+
 	Handle any // the Compiler's own
 }
 

@@ -44,6 +44,9 @@ type twin struct {
 	counted  bool                           // the tuner knows how often things were launched
 }
 
+// replays is replay.Run. It is a variable for tests, which have a simulated GPU in its place.
+var replays = replay.Run
+
 // captures opens the captures in the user's store.
 func captures(store *cache.Store) (*capture.Store, error) {
 	return capture.Open(filepath.Join(store.Path(), "captures"))
@@ -298,7 +301,7 @@ func (w *twin) replay(ctx context.Context, m *capture.Manifest, u *replay.Unpack
 		for v := next; v <= variation && numbers(m); v++ {
 			list = append(list, v)
 		}
-		out, err := replay.Run(ctx, o, u, w.tuner, launches, list)
+		out, err := replays(ctx, o, u, w.tuner, launches, list)
 		if err != nil {
 			if !errors.Is(err, replay.ErrRefused) {
 				err = fmt.Errorf("replaying %s: %w", m.Kernel, err)

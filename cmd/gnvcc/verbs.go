@@ -46,6 +46,7 @@ func init() {
 		"unban":      unbanVerb,
 		"unpin":      unpinVerb,
 		"version":    versionVerb,
+		"watch":      watchVerb,
 	}
 }
 
@@ -54,7 +55,7 @@ var groups = []struct {
 	title string
 	verbs []string
 }{
-	{"Find recipes", []string{"tune", "replay", "captures", "profile", "predict"}},
+	{"Find recipes", []string{"tune", "watch", "replay", "captures", "profile", "predict"}},
 	{"Build with them", []string{"apply", "revert", "status"}},
 	{"See what is known", []string{"report", "explain", "stats", "doctor"}},
 	{"Share them", []string{"export", "import", "lock"}},

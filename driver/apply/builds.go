@@ -32,7 +32,8 @@ type Place struct {
 	Output, Source string // as in Built and Unit
 	Identity       string
 	Target         string // "sm_90"
-	Reloc          bool   // a device link made its module
+	Reloc          bool     // a device link made its module
+	Beside         []string // all kernels of its file
 }
 
 // Builds is what the store knows of builds, as it was read.
@@ -154,7 +155,11 @@ func (b *Builds) Of(cubin, kernel string) []Place {
 		if t, ok := record.LoadTranslation(b.store, a.PTX); ok && t.Source != "" {
 			p.Source = toolcmd.Inside(c.Dir, t.Source)
 		}
-		if !slices.Contains(out, p) {
+		for _, k := range a.Kernels {
+			p.Beside = append(p.Beside, k.Name)
+		}
+		same := func(q Place) bool { return q.Output == p.Output && q.Source == p.Source && q.Identity == p.Identity }
+		if !slices.ContainsFunc(out, same) {
 			out = append(out, p)
 		}
 	}

@@ -2,8 +2,6 @@ package edits
 
 import (
 	"context"
-	"crypto/sha256"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -118,24 +116,6 @@ func (w *Watcher) State() State {
 	s := State{Files: len(w.files), Folders: len(w.folders)}
 	s.Swept, s.Why = w.sweptNow()
 	return s
-}
-
-// Digest is a hash of what files are, as they were looked at last; those that are not watched are left out.
-func (w *Watcher) Digest(files []string) string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	h := sha256.New()
-	for _, path := range files {
-		f := w.files[path]
-		if f == nil {
-			continue
-		}
-		fmt.Fprintf(h, "%q %v %x\n", path, f.look.stamp.there, f.look.content)
-		if !f.content {
-			fmt.Fprintf(h, "%v\n", f.look.stamp)
-		}
-	}
-	return string(h.Sum(nil))
 }
 
 // Set says which files are watched from now on. What is new is taken as it is now; a change to what was watched

@@ -2,8 +2,10 @@ package edits
 
 import (
 	"crypto/sha256"
+	"fmt"
 	"io"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -77,6 +79,18 @@ func sum(path string) (out [sha256.Size]byte) {
 	}
 	h.Sum(out[:0])
 	return out
+}
+
+// Digest is a hash of what files are just now: the user's own by content, the others by their stamps.
+func Digest(f Files) string {
+	h := sha256.New()
+	for _, path := range f.Near {
+		fmt.Fprintf(h, "%q %x\n", path, at(path, true).content)
+	}
+	for _, path := range append(slices.Clone(f.Far), f.Tools...) {
+		fmt.Fprintf(h, "%q %v\n", path, stampOf(path))
+	}
+	return string(h.Sum(nil))
 }
 
 // most is how much of a file is read, bytes. The largest sources that we know (generated ones) have some 100 MB.

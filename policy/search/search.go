@@ -240,11 +240,18 @@ func byTurns(lists [][]recipe.Recipe) []recipe.Recipe {
 	return out
 }
 
-// elsewhere returns the recipes that won on other configurations, and, of those made for values, the same for the values here.
+// elsewhere returns the recipes that won on other configurations, or stood for the kernel before it was edited, and, of those
+// made for values, the same for the values here.
 func (s *search) elsewhere() []recipe.Recipe {
 	var out []recipe.Recipe
 	have := policy.LookUp(s.sit.Values)
-	for _, r := range s.k.Winners() {
+	list := s.k.Winners()
+	for _, r := range s.k.First {
+		if rewrite.ExactnessOf(r) <= s.t.o.Exact && lever.Allowed(&s.t.o, r) {
+			list = append(list, r)
+		}
+	}
+	for _, r := range list {
 		out = append(out, r)
 		for i, t := range r.Terms {
 			if g, err := t.Guard(); err == nil {

@@ -61,12 +61,14 @@ func (w *Watcher) status() Status {
 		s.Doing = append(s.Doing, name)
 	}
 	slices.Sort(s.Doing)
-	s.Paused = w.paused
+	if s.Paused = w.paused[false]; s.Paused == "" {
+		s.Paused = w.paused[true]
+	}
 	jobs, waits := w.work()
 	for _, j := range jobs {
 		why := "to be tuned"
-		if w.paused != "" {
-			why = w.paused
+		if s.Paused != "" {
+			why = s.Paused
 		}
 		s.Waiting = append(s.Waiting, Wait{Kernel: j.Kernel.Name, Source: j.Kernel.Source, Identity: j.Kernel.Identity, Why: why, Share: j.Share})
 	}

@@ -45,6 +45,9 @@ func (w *Watcher) tryNext(ctx context.Context) (did bool) {
 		}
 	}
 	c, found := w.nextDirty()
+	if !found {
+		w.paused[false] = ""
+	}
 	w.mu.Unlock()
 	if !found || !w.free(false) {
 		return false
@@ -136,19 +139,17 @@ func (w *Watcher) take(c, now Command, err error) {
 	w.cancel() // the kernel that is being tuned is another one now
 }
 
-// free tells whether the machine has time for us, and notes why not.
+// free tells whether the machine, or its GPU, has time for us, and notes why not.
 func (w *Watcher) free(gpu bool) bool {
 	why := w.world.Busy(gpu)
 	w.mu.Lock()
-	news := why != w.paused && (gpu || why != "")
-	if news {
-		w.paused = why
-	}
+	news := why != w.paused[gpu]
+	w.paused[gpu] = why
 	w.mu.Unlock()
+	if news && why != "" {
+		w.o.Log(Event{What: "paused", Text: why})
+	}
 	if news {
-		if why != "" {
-			w.o.Log(Event{What: "paused", Text: why})
-		}
 		w.stir()
 	}
 	return why == ""

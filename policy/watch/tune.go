@@ -58,6 +58,9 @@ func (w *Watcher) isDecided(identity, device string) bool {
 func (w *Watcher) tuneNext(ctx context.Context) (did bool) {
 	w.mu.Lock()
 	jobs, waits := w.work()
+	if len(jobs) == 0 {
+		w.paused[true] = ""
+	}
 	w.mu.Unlock()
 	w.logWaits(waits)
 	if len(jobs) == 0 || !w.free(true) {

@@ -3,7 +3,6 @@ package watch
 import (
 	"context"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 )
@@ -111,9 +110,9 @@ type Watcher struct {
 	history map[place][]string // identities that were decided, the last one first
 	ran     map[string]bool    // identities for which the program was run
 
-	noticed time.Time // the last edit
-	noted   time.Time // when something was noted last
-	paused  string
+	noticed time.Time       // the last edit
+	noted   time.Time       // when something was noted last
+	paused  map[bool]string // why nothing is run; true: on the GPU
 	doing   map[string]bool
 	logged  map[string]bool // waits
 	last    []Done
@@ -155,7 +154,7 @@ func New(world World, o Options) *Watcher {
 		built: map[string]Command{}, commands: map[string]Command{}, byFile: map[string][]string{}, match: newMatch(nil),
 		results: map[string][]result{}, dirty: map[string]bool{}, trying: map[string]context.CancelFunc{},
 		failing: map[string]string{}, retry: map[string]time.Time{}, decided: map[[2]string]bool{},
-		left: map[string]left{}, history: map[place][]string{}, ran: map[string]bool{}, doing: map[string]bool{},
+		left: map[string]left{}, paused: map[bool]string{}, history: map[place][]string{}, ran: map[string]bool{}, doing: map[string]bool{},
 		logged: map[string]bool{}, measured: map[string]int{}}
 }
 
@@ -222,7 +221,7 @@ func (w *Watcher) each(ctx context.Context, next func(context.Context) (did bool
 		}
 		var again <-chan time.Time // while something stands in the way, it is looked at again
 		w.mu.Lock()
-		if w.paused != "" || len(w.retry) > 0 {
+		if w.paused[false] != "" || w.paused[true] != "" || len(w.retry) > 0 {
 			again = time.After(w.o.Pause)
 		}
 		w.mu.Unlock()
@@ -261,7 +260,7 @@ func (w *Watcher) reload(first bool) error {
 		if known && has && !sameKernels(tried, c) {
 			w.dirty[c.Hash] = true // the build may have been of an older text than the trial
 		}
-		if _, any := m.weight(c); any && !known && w.world.Edited(c) {
+		if _, any := m.weight(c); any && !known && w.world.Edited(c) || w.asks(c) {
 			w.dirty[c.Hash] = true
 		}
 		delete(w.failing, c.Hash)
@@ -279,9 +278,18 @@ func (w *Watcher) reload(first bool) error {
 	w.mu.Unlock()
 	w.follow()
 	if first {
-		w.o.Log(Event{What: "watching", Files: len(w.byFile), Text: "commands and captured launches are known", Candidates: 0})
+		w.o.Log(Event{What: "watching", Files: len(w.byFile), Commands: len(built), Candidates: len(captured)})
 	}
 	return nil
+}
+
+// asks tells whether a kernel of a command, as it was built, is to be tuned: it was edited while nobody watched. The
+// command is run again for its module, which a build does not keep; w.mu is held.
+func (w *Watcher) asks(c Command) bool {
+	return slices.ContainsFunc(c.Kernels, func(k Kernel) bool {
+		job, _ := w.match.look(c, k)
+		return job != nil && !w.isDecided(k.Identity, job.Device)
+	})
 }
 
 func sameKernels(a, b Command) bool { return slices.Equal(a.Kernels, b.Kernels) }

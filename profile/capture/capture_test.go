@@ -204,6 +204,37 @@ func TestTrim(t *testing.T) {
 	}
 }
 
+// A captured launch with another build of its kernel: what the launch left before is no measure any more, and what
+// does not fit is refused.
+func TestEdited(t *testing.T) {
+	s, m := packed(t)
+	fits := [][2]int{{0, 8}, {8, 4}}
+	now := func(params [][2]int, list ...ModuleValue) (*Manifest, error) {
+		return s.Edited(m, Code{Cubin: []byte("another"), Hash: "y", Params: params, Variables: list})
+	}
+	e, err := now(fits, ModuleValue{Name: "scale", Size: 16, Reached: true}, ModuleValue{Name: "new"}, ModuleValue{Name: "table", Reached: true, Own: true})
+	if err != nil || len(e.After) != 0 || len(e.Variables) != 1 || e.Variables[0].Name != "scale" || e.Cubin != "y" || len(e.Ranges) != len(m.Ranges) {
+		t.Fatalf("%+v, %v", e, err)
+	}
+	if code, err := s.Code(e); err != nil || string(code) != "another" {
+		t.Errorf("%q, %v", code, err)
+	}
+	if _, err := s.Bytes(e); err != nil || m.Cubin != "x" || len(m.After) != 3 {
+		t.Errorf("%v; the capture itself is %+v", err, m)
+	}
+	for what, f := range map[string]func() (*Manifest, error){
+		"a parameter more":   func() (*Manifest, error) { return now(append(fits, [2]int{12, 4})) },
+		"a larger parameter": func() (*Manifest, error) { return now([][2]int{{0, 8}, {8, 8}}) },
+		"none":               func() (*Manifest, error) { return now(nil) },
+		"a larger variable":  func() (*Manifest, error) { return now(fits, ModuleValue{Name: "scale", Size: 32, Reached: true}) },
+		"a new variable":     func() (*Manifest, error) { return now(fits, ModuleValue{Name: "new", Size: 4, Reached: true}) },
+	} {
+		if _, err := f(); !errors.Is(err, ErrUnlike) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
 func FuzzPack(f *testing.F) {
 	f.Add(raw())
 	small := writeOne(recRange, u64(1<<20), u64(100), u32(0))

@@ -73,6 +73,9 @@ var coders = sync.OnceValues(func() (*zstd.Encoder, *zstd.Decoder) {
 var hashes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{64}$`) })
 var ids = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{16}$`) })
 
+// Path is the folder.
+func (s *Store) Path() string { return s.dir }
+
 func (s *Store) chunkPath(hash string) string {
 	return filepath.Join(s.dir, "chunks", hash[:2], hash+".zst")
 }

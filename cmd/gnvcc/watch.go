@@ -1,0 +1,322 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/google/shlex"
+	"github.com/spf13/cobra"
+
+	"gnvcc/cache"
+	"gnvcc/policy"
+	"gnvcc/policy/edits"
+	"gnvcc/policy/watch"
+)
+
+const watchAbout = `Watches the sources of what was built with gnvcc. When a file's content changes, the recorded compile commands that
+read it are run again in a scratch folder, up to the host compiler; kernels that have become others are tuned on the launches
+that are captured of them, and nothing else is. Your next build takes what was found. Nothing of yours is written.
+
+With FOLDERs only what is built from or into these is watched. One watch runs on a machine, at low priority; it lets builds and other
+users of the GPU go first, and rests while the machine runs on battery.`
+
+// watchOptions are what the user may say.
+type watchOptions struct {
+	folders             []string
+	run                 string
+	budget              seconds
+	status, stop, quiet bool
+	asJSON, polls       bool
+}
+
+// watchVerb watches sources, and tunes edited kernels again.
+func watchVerb() *cobra.Command {
+	o := watchOptions{budget: seconds(20 * time.Second)}
+	c := newVerb("watch [OPTIONS] [FOLDER...]", "tune edited kernels again while you work, on launches that were captured", watchAbout, cobra.ArbitraryArgs)
+	fs := c.Flags()
+	fs.StringVar(&o.run, "run", "", "run this `command` after a build in which kernels have new names or parameters, and tune them on its launches (words as a shell has them; no shell runs)")
+	fs.Var(&o.budget, "budget", "longest `time` for one kernel's search, in seconds or as 1m30s (default 20s)")
+	fs.BoolVar(&o.status, "status", false, "say what the running watch does, what waits, and what it has found")
+	fs.BoolVar(&o.asJSON, "json", false, "with --status: as JSON")
+	fs.BoolVar(&o.stop, "stop", false, "end the running watch")
+	fs.BoolVar(&o.polls, "poll", false, "look at files every few seconds instead of asking inotify")
+	fs.BoolVar(&o.quiet, "quiet", false, "write to the log alone (STORE/watch/log)")
+	fs.Lookup("budget").DefValue = ""
+	return runs(c, func(args []string) int {
+		o.folders = args
+		return watchMain(o)
+	})
+}
+
+func watchMain(o watchOptions) int {
+	store, err := openStore()
+	if err != nil {
+		return complain("watch", err)
+	}
+	place := watchPlace{filepath.Join(store.Path(), "watch")}
+	switch {
+	case o.asJSON && !o.status:
+		err = errors.New("--json goes with --status")
+	case o.status && o.stop:
+		err = errors.New("--status and --stop are two calls")
+	case o.budget <= 0:
+		err = errors.New("--budget: a search needs some time")
+	case o.status:
+		return watchStatus(place, o.asJSON)
+	case o.stop:
+		return watchStop(place)
+	}
+	if err != nil {
+		return complain("watch", err)
+	}
+	var run []string
+	if o.run != "" {
+		if run, err = commandWords(o.run); err != nil {
+			return complain("watch", fmt.Errorf("--run: %w", err))
+		}
+	}
+	for i, f := range o.folders {
+		if o.folders[i], err = watchedFolder(f); err != nil {
+			return complain("watch", err)
+		}
+	}
+	held, err := place.hold()
+	if err != nil {
+		return complain("watch", err)
+	}
+	defer held.Close()
+	if err := watchFor(store, place, o, run); err != nil {
+		return complain("watch", err)
+	}
+	return 0
+}
+
+func watchedFolder(name string) (string, error) {
+	full, err := filepath.Abs(name)
+	if err == nil {
+		full, err = filepath.EvalSymlinks(full)
+	}
+	if err != nil {
+		return "", err
+	}
+	if info, err := os.Stat(full); err != nil || !info.IsDir() {
+		return "", fmt.Errorf("%s is no folder", name)
+	}
+	return full, nil
+}
+
+// commandWords cuts a command that was given as one text into its words.
+func commandWords(text string) ([]string, error) {
+	words, err := shlex.Split(text)
+	if err != nil {
+		return nil, fmt.Errorf("%q: %w", text, err)
+	}
+	if len(words) == 0 { // empty, or shlex takes it for a comment
+		return nil, fmt.Errorf("%q is no command", text)
+	}
+	return words, nil
+}
+
+// watchFor watches until a signal ends it.
+func watchFor(store *cache.Store, place watchPlace, o watchOptions, run []string) error {
+	beNice()
+	ctx, stop := ended(context.Background())
+	defer stop()
+	log := place.logger(o.quiet)
+	files := edits.New(edits.Options{Polls: o.polls})
+	defer files.Close()
+	world, err := newWorld(ctx, store, files, log, o, run)
+	if err != nil {
+		return err
+	}
+	defer world.Close()
+	notes := noteChanges(ctx, o.polls, filepath.Join(store.Path(), "spool"), store.Path(), filepath.Join(store.Path(), "captures", "launches"))
+	base := watch.Status{PID: os.Getpid(), Version: version, Since: time.Now(), Folders: o.folders}
+	teller := newTeller(place, files)
+	defer teller.close()
+	w := watch.New(world, watch.Options{Tries: guestJobs(), Runs: len(run) > 0, Base: base, Log: log.event, Told: teller.tell})
+	return w.Run(ctx, files.Changes(), notes)
+}
+
+// A watchPlace is the folder in the store that a watch keeps its lock, status and log in.
+type watchPlace struct{ dir string }
+
+func (p watchPlace) file(name string) string { return filepath.Join(p.dir, name) }
+
+// machineLock is the file that the one watch of a machine holds.
+func machineLock() string { return filepath.Join(os.TempDir(), "gnvcc-watch.lock") }
+
+// hold takes both locks: that of the store and that of the machine. The kernel takes them away with the process, however that
+// ends.
+func (p watchPlace) hold() (*heldLocks, error) {
+	if err := os.MkdirAll(p.dir, 0o700); err != nil {
+		return nil, fmt.Errorf("the folder for gnvcc watch: %w", err)
+	}
+	own, err := os.OpenFile(p.file("lock"), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("the lock of gnvcc watch: %w", err)
+	}
+	if syscall.Flock(int(own.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
+		pid := readPID(own)
+		own.Close()
+		return nil, fmt.Errorf("gnvcc watch is running already (process %d); gnvcc watch --status tells what it does", pid)
+	}
+	h := &heldLocks{own: own}
+	h.machine, err = openShared(machineLock())
+	if err == nil && syscall.Flock(int(h.machine.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
+		h.Close()
+		return nil, fmt.Errorf("another gnvcc watch is running on this machine, with another store: one is enough (it holds %s)", machineLock())
+	}
+	if err != nil {
+		h.Close()
+		return nil, fmt.Errorf("the machine's lock of gnvcc watch: %w", err)
+	}
+	if err := own.Truncate(0); err == nil {
+		fmt.Fprintln(own, os.Getpid())
+	}
+	return h, nil
+}
+
+type heldLocks struct{ own, machine *os.File }
+
+func (h *heldLocks) Close() {
+	if h.machine != nil {
+		h.machine.Close()
+	}
+	h.own.Close()
+}
+
+// openShared opens a lock file that other users may have made: it is for locking alone, nothing is read from it or written to it.
+func openShared(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW, 0)
+	if errors.Is(err, os.ErrNotExist) {
+		if f, err = os.OpenFile(path, os.O_RDONLY|os.O_CREATE|os.O_EXCL|syscall.O_NOFOLLOW, 0o644); errors.Is(err, os.ErrExist) {
+			f, err = os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW, 0)
+		}
+	}
+	return f, err
+}
+
+func readPID(f *os.File) int {
+	text := make([]byte, 32)
+	n, _ := f.ReadAt(text, 0)
+	pid, _ := strconv.Atoi(strings.TrimSpace(string(text[:n])))
+	return pid
+}
+
+// running gives the process that watches with this store, 0 if none does.
+func (p watchPlace) running() int {
+	f, err := os.Open(p.file("lock"))
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	if syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) == nil {
+		return 0
+	}
+	return readPID(f)
+}
+
+// watchStop ends the running watch, and waits until it has ended.
+func watchStop(p watchPlace) int {
+	pid := p.running()
+	if pid <= 1 {
+		fmt.Println("gnvcc watch is not running")
+		return 0
+	}
+	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
+		return complain("watch", fmt.Errorf("end process %d: %w", pid, err))
+	}
+	for range 100 {
+		time.Sleep(100 * time.Millisecond)
+		if p.running() != pid {
+			fmt.Println("gnvcc watch has ended")
+			return 0
+		}
+	}
+	return complain("watch", fmt.Errorf("process %d was told to end, and has not after 10 s", pid))
+}
+
+// watchStatus prints what the running watch says, or the last one said.
+func watchStatus(p watchPlace, asJSON bool) int {
+	pid := p.running()
+	text, err := os.ReadFile(p.file("status.json"))
+	if asJSON && err == nil {
+		var s watch.Status
+		if err = json.Unmarshal(text, &s); err == nil {
+			s.PID = pid
+			e := json.NewEncoder(os.Stdout)
+			e.SetIndent("", "  ")
+			err = e.Encode(s)
+		}
+	}
+	var s watch.Status
+	if err == nil && !asJSON {
+		err = json.Unmarshal(text, &s)
+	}
+	switch {
+	case errors.Is(err, os.ErrNotExist) && pid == 0:
+		fmt.Println("gnvcc watch is not running, and never was with this store")
+		return 1
+	case errors.Is(err, os.ErrNotExist):
+		fmt.Printf("gnvcc watch (process %d) is just starting\n", pid)
+		return 0
+	case err != nil:
+		return complain("watch", fmt.Errorf("the status of gnvcc watch: %w", err))
+	case !asJSON:
+		s.PID = pid
+		printStatus(s)
+	}
+	if pid == 0 {
+		return 1
+	}
+	return 0
+}
+
+func printStatus(s watch.Status) {
+	if s.PID == 0 {
+		fmt.Printf("gnvcc watch is not running; at %s it said:\n", s.At.Format(time.DateTime))
+	} else {
+		fmt.Printf("gnvcc watch (process %d) since %s\n", s.PID, s.Since.Format(time.DateTime))
+	}
+	fmt.Printf("%d files in %d folders, of %d commands\n", s.Files, s.Watched, s.Commands)
+	if s.Swept > 0 {
+		fmt.Printf("%d folders are looked at every few seconds: %s\n", s.Swept, s.WhySwept)
+	}
+	if s.Paused != "" {
+		fmt.Println("resting:", s.Paused)
+	}
+	for _, d := range s.Doing {
+		fmt.Println(strings.Replace(d, "tuning ", "tuning: ", 1))
+	}
+	if s.Idle && s.PID != 0 {
+		fmt.Println("nothing to do")
+	}
+	for _, f := range s.Failing {
+		fmt.Printf("%s can't be run again now: %s\n", f.Command, f.Why)
+	}
+	for _, x := range s.Waiting {
+		fmt.Printf("%s (%s): %s", policy.ShortName(x.Kernel), filepath.Base(x.Source), x.Why)
+		if x.Run {
+			fmt.Print("; it waits for the next run (gnvcc tune -- ./app, or gnvcc watch --run)")
+		}
+		fmt.Println()
+	}
+	for _, d := range s.Done {
+		what := "best as it is"
+		if d.Recipe != "" {
+			what = fmt.Sprintf("%s, %.2f times as fast", d.Recipe, 1/max(d.Ratio, 1e-9))
+		} else if d.Why != "" {
+			what = "left alone: " + d.Why
+		}
+		fmt.Printf("%s %s: %s (%d candidates, %.1f s after the edit)\n", d.When.Format(time.TimeOnly), policy.ShortName(d.Kernel), what, d.Candidates, d.Took)
+	}
+}

@@ -1,0 +1,571 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"gnvcc/cache"
+	"gnvcc/driver/apply"
+	"gnvcc/driver/record"
+	"gnvcc/driver/toolkit"
+	"gnvcc/policy"
+	"gnvcc/policy/decide"
+	"gnvcc/policy/edits"
+	"gnvcc/policy/search"
+	"gnvcc/policy/watch"
+	"gnvcc/profile"
+	"gnvcc/profile/agent"
+	"gnvcc/profile/capture"
+	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/recipe"
+	"gnvcc/sim/cubin"
+)
+
+// A world is what gnvcc watch acts on: driver's commands and compiler, policy's search, captured launches.
+type world struct {
+	store    *cache.Store
+	captures *capture.Store
+	compiler *compiler
+	book     *book
+	files    *edits.Watcher
+	log      *watchLog
+	folders  []string
+	run      []string // the user's command, nil: none
+	budget   time.Duration
+	toolkit  string
+	scratch  string
+
+	mu       sync.Mutex
+	builds   *apply.Builds
+	units    map[string]record.Unit // by their cubins' hashes: of commands that were run again
+	launches map[string]keptLaunch  // manifests that were read, by ID
+	tools    func() (agent, replayer string, err error)
+	others   []int // processes that used the GPU when a search began
+	tuning   bool
+	ran      time.Time // the user's program
+}
+
+// A keptLaunch is what a manifest says that does not depend on builds.
+type keptLaunch struct {
+	written time.Time
+	watch.Captured
+	cubin string
+}
+
+func newWorld(ctx context.Context, store *cache.Store, files *edits.Watcher, log *watchLog, o watchOptions, run []string) (*world, error) {
+	book, err := openBook(ctx, store)
+	if err != nil {
+		return nil, err
+	}
+	s, err := captures(store)
+	if err != nil {
+		return nil, err
+	}
+	self, _ := os.Executable()
+	kit, err := toolkit.Find(self)
+	if err != nil {
+		return nil, err
+	}
+	c, err := newCompiler(store)
+	if err != nil {
+		return nil, err
+	}
+	w := &world{store: store, captures: s, compiler: c, book: book, files: files, log: log, folders: o.folders, run: run,
+		budget: time.Duration(o.budget), toolkit: kit.Dir(), scratch: c.scratch.Path,
+		units: map[string]record.Unit{}, launches: map[string]keptLaunch{}}
+	w.tools = func() (string, string, error) { return watchTools(ctx, w) }
+	return w, nil
+}
+
+func (w *world) Close() { w.compiler.Close() }
+
+// watchTools builds the agent and the replayer, where they are not built yet. It is a variable for tests.
+var watchTools = func(ctx context.Context, w *world) (library, program string, err error) {
+	if library, err = agent.Build(ctx, w.toolkit, filepath.Join(w.store.Path(), "agent")); err != nil {
+		return "", "", fmt.Errorf("the part of gnvcc that works inside the program can't be built: %w", err)
+	}
+	t, err := newTwin(ctx, w.store, w.toolkit, profile.Options{}, 0)
+	if err != nil {
+		return "", "", err
+	}
+	return library, t.replayer, nil
+}
+
+// Commands is watch.World's: what builds have recorded.
+func (w *world) Commands() ([]watch.Command, error) {
+	if err := w.book.Publish(); err != nil && !errors.Is(err, cache.ErrOwned) {
+		return nil, err
+	}
+	b := apply.ReadBuilds(w.store)
+	w.mu.Lock()
+	w.builds = b
+	w.mu.Unlock()
+	var out []watch.Command
+	for _, x := range b.Commands(w.folders) {
+		out = append(out, command(x.Hash, x.Name, x.Output, x.Files, x.Tools, x.Units))
+	}
+	return out, nil
+}
+
+func command(hash, name, output string, files, tools []string, units []record.Unit) watch.Command {
+	c := watch.Command{Hash: hash, Name: name, Output: output, Files: files, Tools: tools}
+	for _, u := range units {
+		if u.Time.After(c.When) {
+			c.When = u.Time
+		}
+		for _, k := range u.Kernels {
+			c.Kernels = append(c.Kernels, watch.Kernel{Name: k.Name, Identity: k.Identity, Source: u.Source,
+				CC: ptx.Capability(u.Target), Cubin: u.Cubin, Reloc: u.Reloc})
+		}
+	}
+	slices.SortFunc(c.Kernels, func(a, b watch.Kernel) int { return strings.Compare(a.Identity+a.Name, b.Identity+b.Name) })
+	return c
+}
+
+// Try is watch.World's.
+func (w *world) Try(ctx context.Context, c watch.Command) (watch.Command, error) {
+	trial, err := apply.Try(ctx, w.store, c.Hash)
+	if errors.Is(err, apply.ErrSource) {
+		return c, fmt.Errorf("%w%s", watch.ErrSource, strings.TrimPrefix(err.Error(), apply.ErrSource.Error()))
+	}
+	if err != nil {
+		return c, err
+	}
+	w.mu.Lock()
+	for _, u := range trial.Units {
+		w.units[u.Cubin] = u
+	}
+	w.mu.Unlock()
+	now := command(c.Hash, c.Name, c.Output, trial.Files, c.Tools, trial.Units)
+	now.When = time.Now()
+	return now, nil
+}
+
+// Captured is watch.World's.
+func (w *world) Captured() ([]watch.Captured, error) {
+	files, err := os.ReadDir(filepath.Join(w.captures.Path(), "launches"))
+	if err != nil {
+		return nil, fmt.Errorf("look at the captures: %w", err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	there := map[string]bool{}
+	var out []watch.Captured
+	for _, f := range files {
+		id, ok := strings.CutSuffix(f.Name(), ".json")
+		info, err := f.Info()
+		if !ok || err != nil {
+			continue
+		}
+		known, ok := w.launches[id]
+		if !ok || !known.written.Equal(info.ModTime()) {
+			m, err := w.captures.Load(id)
+			if err != nil {
+				continue // gnvcc captures tells of it
+			}
+			known = keptLaunch{info.ModTime(), watch.Captured{ID: id, Program: m.Program, Kernel: m.Kernel, CC: m.Major*10 + m.Minor,
+				Device: m.Device, Made: m.Made, Weight: m.Weight()}, m.Cubin}
+			w.launches[id] = known
+		}
+		there[id] = true
+		for _, p := range w.builds.Of(known.cubin, known.Kernel) {
+			if cc := ptx.Capability(p.Target); cc != 0 && cc != known.CC {
+				continue // compiled by the driver from PTX of another target
+			}
+			c := known.Captured
+			c.Output, c.Source, c.Identity, c.Beside = p.Output, p.Source, p.Identity, p.Beside
+			out = append(out, c)
+		}
+	}
+	for id := range w.launches {
+		if !there[id] {
+			delete(w.launches, id)
+		}
+	}
+	return out, nil
+}
+
+// Decided is watch.World's.
+func (w *world) Decided(identity, device string) bool {
+	return slices.ContainsFunc(w.book.known(identity), func(d cache.Decision) bool {
+		return d.Evidence.Device == device && !d.Approximate() && !d.Pinned
+	})
+}
+
+// Digest is watch.World's.
+func (w *world) Digest(c watch.Command) string {
+	near, far := w.sides(c.Files)
+	return edits.Digest(edits.Files{Near: near, Far: far, Tools: c.Tools})
+}
+
+// Edited is watch.World's.
+func (w *world) Edited(c watch.Command) bool {
+	return slices.ContainsFunc(append(slices.Clone(c.Files), c.Tools...), func(path string) bool {
+		info, err := os.Stat(path)
+		return err != nil || info.ModTime().After(c.When)
+	})
+}
+
+// Watch is watch.World's.
+func (w *world) Watch(files, tools []string) {
+	near, far := w.sides(files)
+	w.files.Set(edits.Files{Near: near, Far: far, Tools: tools})
+}
+
+// sides parts a user's own files from headers of toolkits and of the system, which change with an upgrade only.
+func (w *world) sides(files []string) (near, far []string) {
+	for _, f := range files {
+		if strings.HasPrefix(f, "/usr/") && !strings.HasPrefix(f, "/usr/local/src/") && !strings.HasPrefix(f, "/usr/src/") ||
+			strings.HasPrefix(f, w.toolkit+"/") || strings.Contains(f, "/lib/gcc/") {
+			far = append(far, f)
+		} else {
+			near = append(near, f)
+		}
+	}
+	return near, far
+}
+
+// Busy is watch.World's.
+func (w *world) Busy(gpu bool) string {
+	if onBattery() {
+		return "the machine runs on battery"
+	}
+	if !gpu {
+		return ""
+	}
+	if !driverHere() {
+		return "there is no NVIDIA driver here: launches can't be repeated"
+	}
+	users := gpuUsers()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.tuning { // its load is ours: who has come since counts
+		for _, pid := range users {
+			if !slices.Contains(w.others, pid) {
+				return fmt.Sprintf("process %d uses the GPU", pid)
+			}
+		}
+		return ""
+	}
+	load, known := gpuLoad()
+	switch {
+	case known && load >= busyFrom:
+		return fmt.Sprintf("the GPU is busy with work of others (%d %%)", load)
+	case !known && len(users) > 0:
+		return fmt.Sprintf("process %d uses the GPU", users[0])
+	}
+	w.others = users
+	return ""
+}
+
+// Run is watch.World's: the user's program, under gnvcc tune, for the kernels that wait for it alone.
+func (w *world) Run(ctx context.Context, kernels []string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, k := range kernels {
+		names = append(names, regexp.QuoteMeta(k))
+	}
+	args := []string{"tune", "--quiet", "--jobs", fmt.Sprint(guestJobs()), "--kernels", "^(" + strings.Join(names, "|") + ")$", "--"}
+	cmd := exec.CommandContext(ctx, self, append(args, w.run...)...)
+	cmd.Args[0] = "gnvcc"
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 10 * time.Second
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s: %w: %s", strings.Join(w.run, " "), err, lastLine(string(out)))
+	}
+	return nil
+}
+
+func lastLine(text string) string {
+	text = strings.TrimSpace(text)
+	return text[strings.LastIndexByte(text, '\n')+1:]
+}
+
+// Tune is watch.World's.
+func (w *world) Tune(ctx context.Context, j watch.Job) (watch.Outcome, error) {
+	library, replayer, err := w.tools()
+	if err != nil {
+		return watch.Outcome{}, err
+	}
+	w.mu.Lock()
+	if u, ok := w.units[j.Kernel.Cubin]; ok {
+		w.compiler.Know(u)
+	}
+	w.tuning = true
+	w.mu.Unlock()
+	defer func() {
+		w.mu.Lock()
+		w.tuning = false
+		w.mu.Unlock()
+	}()
+	list, shares, why := w.edited(j)
+	if len(list) == 0 {
+		return watch.Outcome{Why: why, Run: true}, nil
+	}
+	s := &editedSearch{world: w, job: j, captured: list[0].Made}
+	o := policy.Defaults()
+	o.Version, o.Driver, o.Jobs, o.Crashes = version, driverVersion(), guestJobs(), mostRuns-1
+	tuner := search.NewTuner(ctx, o, s, s, memos{w.store}, s)
+	t := &twin{store: w.captures, tuner: tuner, replayer: replayer, limits: capture.Usual, budget: w.budget, say: s.say,
+		run: profile.Options{Agent: library, Scratch: w.scratch, Log: s.say}}
+	t.search(ctx, list, shares)
+	results, err := tuner.Finish()
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err == nil {
+		err = s.keep()
+	}
+	if err != nil {
+		return watch.Outcome{}, err
+	}
+	return s.outcome(results), nil
+}
+
+// edited gives the job's captures with the kernel as it is now in them, and their shares; why there is none.
+func (w *world) edited(j watch.Job) (list []*capture.Manifest, shares []float64, why string) {
+	code, err := w.code(j.Kernel)
+	if err != nil {
+		return nil, nil, err.Error()
+	}
+	for _, id := range j.Captures {
+		m, err := w.captures.Load(id)
+		if err == nil {
+			m, err = w.captures.Edited(m, code)
+		}
+		if err != nil {
+			why = strings.TrimPrefix(err.Error(), capture.ErrUnlike.Error()+": ")
+			continue
+		}
+		list, shares = append(list, m), append(shares, m.Weight())
+	}
+	return list, shares, why
+}
+
+// code is the kernel's module as it is now, with what a captured launch has to fit.
+func (w *world) code(k watch.Kernel) (capture.Code, error) {
+	c := capture.Code{Hash: k.Cubin}
+	var err error
+	if c.Cubin, err = w.store.Object(k.Cubin); err != nil {
+		return c, fmt.Errorf("its cubin is not in the store (the next edit makes it): %w", err)
+	}
+	f, err := cubin.Read(c.Cubin)
+	if err != nil {
+		return c, err
+	}
+	known, ok := f.Kernel(k.Name)
+	if !ok {
+		return c, errors.New("its cubin does not have it")
+	}
+	for _, p := range known.Params {
+		c.Params = append(c.Params, [2]int{p.Offset, p.Size})
+	}
+	s, err := w.compiler.Compiler.Kernel(k.Cubin, k.Name)
+	if err != nil {
+		return c, err
+	}
+	reach, err := s.Module.Reach(k.Name)
+	if err != nil {
+		return c, err
+	}
+	for _, g := range f.Globals {
+		reached := slices.ContainsFunc(reach.Globals, func(x *ptx.Global) bool { return x.Name == g.Name })
+		c.Variables = append(c.Variables, capture.ModuleValue{Name: g.Name, Size: int64(g.Size), Reached: reached, Own: g.Section == ".nv.global.init"})
+	}
+	return c, nil
+}
+
+// An editedSearch is one search on an edited kernel: policy's compiler, sink and listener. Decisions are kept when it is whole.
+type editedSearch struct {
+	policy.Silent
+	world     *world
+	job       watch.Job
+	captured  time.Time
+	decisions []cache.Decision
+	measured  map[policy.Shape]int
+	trouble   string // the last that was said
+}
+
+func (s *editedSearch) say(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if !strings.HasPrefix(text, "replaying ") {
+		s.trouble = text
+	}
+	s.world.log.debug(text)
+}
+
+func (s *editedSearch) Note(text string) { s.world.log.debug(text) }
+
+// Kernel is policy.Compiler's: what stood for the kernel before the edit is tried first.
+func (s *editedSearch) Kernel(module, kernel string) (*policy.Kernel, error) {
+	k, err := s.world.compiler.Kernel(module, kernel)
+	if err != nil {
+		return nil, err
+	}
+	for _, identity := range s.job.Before {
+		for _, d := range s.world.book.known(identity) {
+			if r, err := recipe.Parse(d.Recipe); err == nil && !r.IsDefault() && !d.Approximate() && len(d.For) == 0 {
+				if entries, err := r.Entries(); err == nil {
+					k.First = append(k.First, entries...)
+				}
+			}
+		}
+	}
+	return k, nil
+}
+
+func (s *editedSearch) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe, plain bool) (*policy.Candidate, error) {
+	return s.world.compiler.Compile(ctx, k, r, plain)
+}
+
+func (s *editedSearch) Past(k *policy.Kernel, device string) *cache.Decision {
+	return s.world.book.Past(k, device)
+}
+
+func (s *editedSearch) Decide(d cache.Decision) error {
+	note := "measured on launches that were captured before the kernel was edited (" + s.captured.Format(time.DateOnly) + ")"
+	d.Evidence.Note = strings.TrimPrefix(d.Evidence.Note+"; "+note, "; ")
+	s.decisions = append(s.decisions, d)
+	return nil
+}
+
+// Tuned is policy.Progress's.
+func (s *editedSearch) Tuned(k *policy.Kernel, shape policy.Shape, o policy.Outcome) {
+	if s.measured == nil {
+		s.measured = map[policy.Shape]int{}
+	}
+	s.measured[shape] = max(s.measured[shape], o.Run)
+}
+
+// keep hands the decisions over and lets builds see them.
+func (s *editedSearch) keep() error {
+	for _, d := range s.decisions {
+		if err := s.world.book.Decide(d); err != nil {
+			return fmt.Errorf("keep what was decided: %w", err)
+		}
+	}
+	return s.world.book.Publish()
+}
+
+// outcome sums the search up.
+func (s *editedSearch) outcome(results []decide.Result) watch.Outcome {
+	var out watch.Outcome
+	for _, n := range s.measured {
+		out.Candidates += n
+	}
+	for _, r := range results {
+		if r.Kernel.Identity != s.job.Kernel.Identity {
+			continue
+		}
+		d := r.Decision
+		switch {
+		case r.Lost != "":
+			out.Why = "a process of the search was lost: " + r.Lost
+		case d == nil || len(d.Evidence.Launches) == 0:
+			for _, a := range r.Alone {
+				out.Why = a.Reason
+			}
+		default:
+			out.Recipe, out.Ratio = d.Recipe, ratioOf(d)
+		}
+		if d != nil {
+			return out
+		}
+	}
+	if out.Why == "" {
+		out.Why, out.Run = s.trouble, true
+	}
+	if out.Why == "" {
+		out.Why = "the captured launch could not be repeated"
+	}
+	return out
+}
+
+// ratioOf is the time with a decision's recipe over that without, over its launches.
+func ratioOf(d *cache.Decision) float64 {
+	var before, after float64
+	for _, l := range d.Evidence.Launches {
+		before += l.Before.Median * float64(max(l.Count, 1))
+		after += l.After.Median * float64(max(l.Count, 1))
+	}
+	return after / max(before, 1e-9)
+}
+
+// A teller writes the status file, the newest status alone.
+type teller struct {
+	place watchPlace
+	files *edits.Watcher
+	mu    sync.Mutex
+	next  *watch.Status
+	last  time.Time
+	poke  chan struct{}
+	done  chan struct{}
+}
+
+// tellEvery is how often the status file is written at most.
+const tellEvery = 100 * time.Millisecond
+
+func newTeller(p watchPlace, files *edits.Watcher) *teller {
+	t := &teller{place: p, files: files, poke: make(chan struct{}, 1), done: make(chan struct{})}
+	go func() {
+		defer close(t.done)
+		for range t.poke {
+			t.write()
+			time.Sleep(tellEvery)
+		}
+		t.write()
+	}()
+	return t
+}
+
+func (t *teller) tell(s watch.Status) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !s.At.After(t.last) {
+		return // an older one came later
+	}
+	t.next, t.last = &s, s.At
+	select {
+	case t.poke <- struct{}{}:
+	default:
+	}
+}
+
+func (t *teller) write() {
+	t.mu.Lock()
+	s := t.next
+	t.next = nil
+	t.mu.Unlock()
+	if s == nil {
+		return
+	}
+	state := t.files.State()
+	s.Files, s.Watched, s.Swept, s.WhySwept = state.Files, state.Folders, state.Swept, state.Why
+	text, err := json.MarshalIndent(s, "", " ")
+	if err != nil {
+		return
+	}
+	path := t.place.file("status.json")
+	if os.WriteFile(path+".new", text, 0o600) == nil { // a full disk: the status stays an old one
+		_ = os.Rename(path+".new", path)
+	}
+}
+
+func (t *teller) close() {
+	close(t.poke)
+	<-t.done
+}
