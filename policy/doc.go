@@ -11,6 +11,8 @@
 //	search/   a tuning run: compile, check, race, compare, decide
 //	foretell/ what can be said of a kernel without a GPU
 //	page/     what was decided, as one HTML file
+//	edits/    which files have other content than they had
+//	watch/    what an edit asks for
 //
 // cmd/gnvcc wires them up; nobody else calls them.
 //

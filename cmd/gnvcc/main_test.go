@@ -21,6 +21,9 @@ func TestMain(m *testing.M) {
 		if os.Getenv(asIfDriver) != "" {
 			driverHere = func() bool { return true }
 		}
+		if file := os.Getenv(asIfGPU); file != "" {
+			simulateGPU(file)
+		}
 		os.Exit(run(os.Args))
 	}})
 }

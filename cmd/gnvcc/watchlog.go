@@ -77,9 +77,11 @@ func sentence(e watch.Event) string {
 		return fmt.Sprintf("watching %d files of %d commands, %d captured launches", e.Files, e.Commands, e.Candidates)
 	case "edited":
 		if e.Files == 1 {
-			return fmt.Sprintf("%s was edited: %d commands read it", e.Text, e.Commands)
+			return fmt.Sprintf("%s was edited; compile commands that read it: %d", e.Text, e.Commands)
 		}
-		return fmt.Sprintf("%d files were edited (%s, ...): %d commands read them", e.Files, e.Text, e.Commands)
+		return fmt.Sprintf("%d files were edited (%s, ...); compile commands that read them: %d", e.Files, e.Text, e.Commands)
+	case "known":
+		return e.Command + ": as it was before"
 	case "tried":
 		return fmt.Sprintf("%s: run again (%.1f s)", e.Command, e.Took.Seconds())
 	case "tuned":

@@ -101,6 +101,9 @@ var watchTools = func(ctx context.Context, w *world) (library, program string, e
 	return library, t.replayer, nil
 }
 
+// watchSearch may change a search's options. It is a variable for tests.
+var watchSearch = func(*policy.Options) {}
+
 // Commands is watch.World's: what builds have recorded.
 func (w *world) Commands() ([]watch.Command, error) {
 	if err := w.book.Publish(); err != nil && !errors.Is(err, cache.ErrOwned) {
@@ -319,6 +322,7 @@ func (w *world) Tune(ctx context.Context, j watch.Job) (watch.Outcome, error) {
 	s := &editedSearch{world: w, job: j, captured: list[0].Made}
 	o := policy.Defaults()
 	o.Version, o.Driver, o.Jobs, o.Crashes = version, driverVersion(), guestJobs(), mostRuns-1
+	watchSearch(&o)
 	tuner := search.NewTuner(ctx, o, s, s, memos{w.store}, s)
 	t := &twin{store: w.captures, tuner: tuner, replayer: replayer, limits: capture.Usual, budget: w.budget, say: s.say,
 		run: profile.Options{Agent: library, Scratch: w.scratch, Log: s.say}}

@@ -84,7 +84,11 @@ func (w *Watcher) tryNext(ctx context.Context) (did bool) {
 		w.o.Log(Event{What: "failed", Command: c.Name, Err: err, Took: time.Since(begun)})
 	default:
 		w.follow()
-		w.o.Log(Event{What: "tried", Command: c.Name, Took: time.Since(begun)})
+		e := Event{What: "tried", Command: c.Name, Took: time.Since(begun)}
+		if !compiled {
+			e.What = "known"
+		}
+		w.o.Log(e)
 	}
 	return true
 }
@@ -108,8 +112,7 @@ func (w *Watcher) give(ctx context.Context, c Command) (now Command, compiled bo
 		return now, true, nil
 	}
 	w.mu.Lock()
-	list := append([]result{{digest, now}}, w.results[c.Hash]...)
-	w.results[c.Hash] = list[:min(len(list), remembered)]
+	w.remember(digest, now)
 	w.mu.Unlock()
 	return now, true, nil
 }

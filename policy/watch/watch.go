@@ -260,8 +260,13 @@ func (w *Watcher) reload(first bool) error {
 		if known && has && !sameKernels(tried, c) {
 			w.dirty[c.Hash] = true // the build may have been of an older text than the trial
 		}
-		if _, any := m.weight(c); any && !known && w.world.Edited(c) || w.asks(c) {
-			w.dirty[c.Hash] = true
+		if _, any := m.weight(c); any {
+			switch edited := w.world.Edited(c); {
+			case edited && !known || w.asks(c):
+				w.dirty[c.Hash] = true
+			case !edited: // what it gives with its files as they are need not be asked
+				w.remember(w.world.Digest(c), c)
+			}
 		}
 		delete(w.failing, c.Hash)
 	}
@@ -281,6 +286,12 @@ func (w *Watcher) reload(first bool) error {
 		w.o.Log(Event{What: "watching", Files: len(w.byFile), Commands: len(built), Candidates: len(captured)})
 	}
 	return nil
+}
+
+// remember keeps what a command gives for certain contents of its files; w.mu is held.
+func (w *Watcher) remember(digest string, c Command) {
+	list := append([]result{{digest, c}}, w.results[c.Hash]...)
+	w.results[c.Hash] = list[:min(len(list), remembered)]
 }
 
 // asks tells whether a kernel of a command, as it was built, is to be tuned: it was edited while nobody watched. The

@@ -1,0 +1,302 @@
+package script
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// A Project is the project in a folder, with gnvcc watch beside it.
+type Project struct {
+	Gnvcc string   // the command
+	Dir   string   // the project's folder
+	Env   []string // GNVCC_STORE among it
+	Store string
+	Watch []string // further arguments of gnvcc watch
+	Log   func(format string, args ...any)
+
+	watch   *exec.Cmd
+	ended   chan error
+	output  bytes.Buffer
+	removed map[string]string
+}
+
+// A Status is what of gnvcc watch's own the script looks at (policy/watch.Status).
+type Status struct {
+	PID        int
+	Idle       bool
+	Batches    int
+	Tried      int
+	Paused     string
+	Waiting    []struct{ Kernel, Why string }
+	Failing    []struct{ Command, Why string }
+	Done       []Done
+	Candidates map[string]int
+	Files      int
+	Swept      int
+}
+
+// A Done is a kernel that was tuned.
+type Done struct {
+	Kernel, Recipe, Why string
+	Ratio               float64
+	Candidates          int
+	When                time.Time
+}
+
+// Write makes the project.
+func (p *Project) Write() error {
+	if err := os.MkdirAll(p.Dir, 0o755); err != nil {
+		return err
+	}
+	for name, text := range Files() {
+		if err := os.WriteFile(filepath.Join(p.Dir, name), []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Build is the user's own build.
+func (p *Project) Build() error { return p.run(p.Gnvcc, p.compile()...) }
+
+func (p *Project) compile() []string { return []string{"-O3", "-arch=sm_90", "-o", "many", "many.cu"} }
+
+func (p *Project) run(name string, args ...string) error {
+	out, err := p.command(name, args...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s %q: %w\n%s", name, args, err, out)
+	}
+	return nil
+}
+
+func (p *Project) command(name string, args ...string) *exec.Cmd {
+	cmd := exec.Command(name, args...)
+	cmd.Dir, cmd.Env = p.Dir, p.Env
+	return cmd
+}
+
+// Start starts gnvcc watch, and waits until there is nothing to do for it.
+func (p *Project) Start() error {
+	p.watch = p.command(p.Gnvcc, append([]string{"watch"}, p.Watch...)...)
+	p.output.Reset()
+	p.watch.Stdout, p.watch.Stderr = &p.output, &p.output
+	if err := p.watch.Start(); err != nil {
+		return err
+	}
+	p.ended = make(chan error, 1)
+	go func() { p.ended <- p.watch.Wait() }()
+	_, err := p.Until(func(s Status) bool { return s.PID == p.watch.Process.Pid && s.Idle })
+	return err
+}
+
+// Stop ends it as a user does.
+func (p *Project) Stop() error {
+	if err := p.run(p.Gnvcc, "watch", "--stop"); err != nil {
+		return err
+	}
+	return <-p.ended
+}
+
+// Kill ends it by kill -9.
+func (p *Project) Kill() error {
+	err := syscall.Kill(p.watch.Process.Pid, syscall.SIGKILL)
+	<-p.ended
+	return err
+}
+
+// Output is what it has printed; for messages, when it has ended.
+func (p *Project) Output() string { return p.output.String() }
+
+// Limit is how long one edit may take.
+const Limit = 2 * time.Minute
+
+// Until waits for a status.
+func (p *Project) Until(is func(Status) bool) (Status, error) {
+	var s Status
+	for end := time.Now().Add(Limit); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		select {
+		case err := <-p.ended:
+			p.ended <- err
+			return s, fmt.Errorf("gnvcc watch has ended: %v\n%s", err, p.Output())
+		default:
+		}
+		text, err := os.ReadFile(filepath.Join(p.Store, "watch", "status.json"))
+		if err != nil {
+			continue
+		}
+		var now Status
+		if json.Unmarshal(text, &now) != nil {
+			continue
+		}
+		if s = now; is(s) {
+			return s, nil
+		}
+	}
+	return s, fmt.Errorf("it took longer than %v: %+v", Limit, s)
+}
+
+// Now is the status as it is.
+func (p *Project) Now() (Status, error) { return p.Until(func(Status) bool { return true }) }
+
+// A Result is what came of an edit.
+type Result struct {
+	Edit  string
+	Took  time.Duration // from the edit until all was done that it asked for
+	First time.Duration // until the first recipe was there; 0: none was asked for
+	Done  []Done
+	Wrong string // "": the right kernels were tuned, and only they
+}
+
+// Do does an edit, waits, and compares.
+func (p *Project) Do(e Edit) (Result, error) {
+	r := Result{Edit: e.Name}
+	before, err := p.Now()
+	if err != nil {
+		return r, err
+	}
+	begun := time.Now()
+	if err := e.Do(p); err != nil {
+		return r, fmt.Errorf("%s: %w", e.Name, err)
+	}
+	after, err := p.Until(func(s Status) bool {
+		if r.First == 0 && len(newDone(before, s)) > 0 {
+			r.First = time.Since(begun)
+		}
+		return s.Batches > before.Batches && s.Idle
+	})
+	if err != nil {
+		return r, fmt.Errorf("%s: %w", e.Name, err)
+	}
+	r.Took, r.Done = time.Since(begun), newDone(before, after)
+	r.Wrong = e.compare(before, after, r.Done)
+	return r, nil
+}
+
+func newDone(before, after Status) []Done {
+	var out []Done
+	for _, d := range after.Done {
+		if len(before.Done) > 0 && !d.When.After(before.Done[0].When) {
+			break
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+// compare says what is wrong with what came of an edit.
+func (e Edit) compare(before, after Status, done []Done) string {
+	var wrong []string
+	var got, want []string
+	for _, d := range done {
+		got = append(got, d.Kernel)
+		if d.Why != "" {
+			wrong = append(wrong, fmt.Sprintf("%s was left alone: %s", d.Kernel, d.Why))
+		}
+	}
+	for _, n := range e.Tuned {
+		want = append(want, Name(n))
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		wrong = append(wrong, fmt.Sprintf("tuned were %q, want %q", got, want))
+	}
+	for kernel, n := range after.Candidates {
+		if n != before.Candidates[kernel] && !slices.Contains(want, kernel) {
+			wrong = append(wrong, fmt.Sprintf("%d candidates were measured for %s", n-before.Candidates[kernel], kernel))
+		}
+	}
+	said := ""
+	for _, x := range after.Waiting {
+		said += x.Why + "\n"
+	}
+	for _, x := range after.Failing {
+		said += x.Why + "\n"
+	}
+	if e.Waits == "" && said != "" || !strings.Contains(said, e.Waits) {
+		wrong = append(wrong, fmt.Sprintf("what waits: %q, want %q", said, e.Waits))
+	}
+	return strings.Join(wrong, "; ")
+}
+
+// ---- What edits do.
+
+func (p *Project) path(name string) string { return filepath.Join(p.Dir, name) }
+
+// Change rewrites a file.
+func (p *Project) Change(name string, change func(string) string) error {
+	text, err := os.ReadFile(p.path(name))
+	if err != nil {
+		return err
+	}
+	now := change(string(text))
+	if now == string(text) {
+		return fmt.Errorf("nothing to change in %s", name)
+	}
+	return os.WriteFile(p.path(name), []byte(now), 0o644)
+}
+
+// Replace replaces a text that is there once or more.
+func (p *Project) Replace(name, from, to string) error {
+	return p.Change(name, func(text string) string { return strings.Replace(text, from, to, 1) })
+}
+
+// ReplaceByRename does so as many editors save: beside, then renamed.
+func (p *Project) ReplaceByRename(name, from, to string) error {
+	text, err := os.ReadFile(p.path(name))
+	if err != nil {
+		return err
+	}
+	now := strings.Replace(string(text), from, to, 1)
+	if err := os.WriteFile(p.path("."+name+".swp"), []byte(now), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(p.path("."+name+".swp"), p.path(name))
+}
+
+// MoveKernel puts a kernel above all others.
+func (p *Project) MoveKernel(n int) error {
+	return p.Change("many.cu", func(text string) string {
+		begin := fmt.Sprintf("// Kernel %d.\n", n)
+		end := fmt.Sprintf("// Kernel %d.\n", n+1)
+		moved := ""
+		text = between(text, begin, end, func(k string) string { moved = k; return "" })
+		return strings.Replace(text, "// Kernel 1", moved+"// Kernel 1", 1)
+	})
+}
+
+// Remove takes a file away; Restore puts it back.
+func (p *Project) Remove(name string) error {
+	text, err := os.ReadFile(p.path(name))
+	if err != nil {
+		return err
+	}
+	if p.removed == nil {
+		p.removed = map[string]string{}
+	}
+	p.removed[name] = string(text)
+	return os.Remove(p.path(name))
+}
+
+func (p *Project) Restore(name string) error {
+	return os.WriteFile(p.path(name), []byte(p.removed[name]), 0o644)
+}
+
+// Switch does what git does where branches differ: it writes the files that differ anew.
+func (p *Project) Switch(branch string) error {
+	return p.Change("many.cu", func(text string) string {
+		list := []string{"float sum = 10.0f;", "float sum = 10.5f;", "sum =\n      1.0f;", "sum =\n      1.5f;"}
+		if branch == "main" {
+			list = []string{list[1], list[0], list[3], list[2]}
+		}
+		return strings.NewReplacer(list...).Replace(text)
+	})
+}

@@ -1,0 +1,2 @@
+// Package capturetest makes captured launches up, without a GPU, for tests of what is done with them.
+package capturetest
