@@ -28,8 +28,8 @@ func simulateGPU(file string) {
 	driverHere = func() bool { return true }
 	gpuLoad = func() (int, bool) { return 0, true }
 	watchTools = func(context.Context, *world) (string, string, error) { return "", "", nil }
-	replays = func(ctx context.Context, o replay.Options, s *capture.Store, m *capture.Manifest, h profile.Host, launches int, variations []int) (replay.Outcome, error) {
-		return simulated(ctx, file, o, s, m, h, launches, variations)
+	replays = func(ctx context.Context, o replay.Options, u *replay.Unpacked, h profile.Host, launches int, variations []int) (replay.Outcome, error) {
+		return simulated(ctx, file, o, u.Manifest(), h, launches, variations)
 	}
 	if levers := os.Getenv("TEST_LEVERS"); levers != "" {
 		watchSearch = func(o *policy.Options) { o.Levers = strings.Split(levers, ",") }
@@ -47,7 +47,11 @@ func simulateGPU(file string) {
 }
 
 // simulated is replay.Run.
-func simulated(ctx context.Context, file string, o replay.Options, s *capture.Store, m *capture.Manifest, h profile.Host, launches int, variations []int) (replay.Outcome, error) {
+func simulated(ctx context.Context, file string, o replay.Options, m *capture.Manifest, h profile.Host, launches int, variations []int) (replay.Outcome, error) {
+	s, err := capture.Open(filepath.Join(os.Getenv("GNVCC_STORE"), "captures"))
+	if err != nil {
+		return replay.Outcome{}, err
+	}
 	if _, err := s.Bytes(m); err != nil {
 		return replay.Outcome{}, err
 	}
@@ -82,7 +86,9 @@ func simulated(ctx context.Context, file string, o replay.Options, s *capture.St
 		}
 	}
 	for _, v := range variations {
-		o.Vary(ctx, v, l, session)
+		if !o.Vary(ctx, v, l, session) {
+			break
+		}
 	}
 	sum := profile.Summary{Whole: true}
 	if o.Count {

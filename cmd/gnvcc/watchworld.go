@@ -94,7 +94,7 @@ var watchTools = func(ctx context.Context, w *world) (library, program string, e
 	if library, err = agent.Build(ctx, w.toolkit, filepath.Join(w.store.Path(), "agent")); err != nil {
 		return "", "", fmt.Errorf("the part of gnvcc that works inside the program can't be built: %w", err)
 	}
-	t, err := newTwin(ctx, w.store, w.toolkit, profile.Options{}, 0)
+	t, err := newTwin(ctx, w.store, w.toolkit, profile.Options{}, ending{})
 	if err != nil {
 		return "", "", err
 	}
@@ -315,7 +315,7 @@ func (w *world) Tune(ctx context.Context, j watch.Job) (watch.Outcome, error) {
 		w.tuning = false
 		w.mu.Unlock()
 	}()
-	list, shares, why := w.edited(j)
+	list, total, why := w.edited(j)
 	if len(list) == 0 {
 		return watch.Outcome{Why: why, Run: true}, nil
 	}
@@ -326,7 +326,7 @@ func (w *world) Tune(ctx context.Context, j watch.Job) (watch.Outcome, error) {
 	tuner := search.NewTuner(ctx, o, s, s, memos{w.store}, s)
 	t := &twin{store: w.captures, tuner: tuner, replayer: replayer, limits: capture.Usual, budget: w.budget, say: s.say,
 		run: profile.Options{Agent: library, Scratch: w.scratch, Log: s.say}}
-	t.search(ctx, list, shares)
+	t.search(ctx, t.heaviest(list, total))
 	results, err := tuner.Finish()
 	if err == nil {
 		err = ctx.Err()
@@ -340,11 +340,11 @@ func (w *world) Tune(ctx context.Context, j watch.Job) (watch.Outcome, error) {
 	return s.outcome(results), nil
 }
 
-// edited gives the job's captures with the kernel as it is now in them, and their shares; why there is none.
-func (w *world) edited(j watch.Job) (list []*capture.Manifest, shares []float64, why string) {
+// edited gives the job's captures with the kernel as it is now in them, and what they weigh together; why there is none.
+func (w *world) edited(j watch.Job) (list []*capture.Manifest, total float64, why string) {
 	code, err := w.code(j.Kernel)
 	if err != nil {
-		return nil, nil, err.Error()
+		return nil, 0, err.Error()
 	}
 	for _, id := range j.Captures {
 		m, err := w.captures.Load(id)
@@ -355,9 +355,9 @@ func (w *world) edited(j watch.Job) (list []*capture.Manifest, shares []float64,
 			why = strings.TrimPrefix(err.Error(), capture.ErrUnlike.Error()+": ")
 			continue
 		}
-		list, shares = append(list, m), append(shares, m.Weight())
+		list, total = append(list, m), total+m.Weight()
 	}
-	return list, shares, why
+	return list, total, why
 }
 
 // code is the kernel's module as it is now, with what a captured launch has to fit.

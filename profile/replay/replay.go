@@ -87,6 +87,9 @@ func roomy(m *capture.Manifest) string {
 
 func (u *Unpacked) file() string { return filepath.Join(u.dir, "capture") }
 
+// Manifest is the capture's.
+func (u *Unpacked) Manifest() *capture.Manifest { return u.m }
+
 // Close removes the file.
 func (u *Unpacked) Close() { os.RemoveAll(u.dir) }
 
