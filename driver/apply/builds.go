@@ -31,7 +31,7 @@ type Built struct {
 type Place struct {
 	Output, Source string // as in Built and Unit
 	Identity       string
-	Target         string // "sm_90"
+	Target         string   // "sm_90"
 	Reloc          bool     // a device link made its module
 	Beside         []string // all kernels of its file
 }
