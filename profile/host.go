@@ -101,6 +101,7 @@ type Launch struct {
 	Attributes           // of the kernel as the application loaded it
 	MaxDynamic       int // the dynamic shared memory that the application allowed it, bytes
 	Params           []Param
+	Asked            bool     // the program asks the driver how many registers the kernel has, or how many of its blocks fit; known at the process' end
 	LaunchAttributes []string `json:",omitempty"` // of cuLaunchKernelEx, by name
 
 	// LeaveAlone says why this launch can't be repeated ("" when it can): capture into a graph, cooperative or cluster

@@ -273,6 +273,7 @@ func (p *process) counts(in *reader) error {
 		if err := s.sets(in); err != nil {
 			return err
 		}
+		s.Launch.Asked = in.u8() != 0
 	}
 	return in.end()
 }

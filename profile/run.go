@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -132,8 +133,7 @@ func Run(ctx context.Context, o Options, h Host) (Exit, error) {
 	if s, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && s.Signaled() {
 		exit.Signal, exit.Code = s.Signal(), 128+int(s.Signal())
 	}
-	listener.Close()
-	<-accepting
+	r.acceptRest(listener, accepting)
 	r.wait(linger)
 	cancel()
 	r.drop()
@@ -180,6 +180,8 @@ type run struct {
 	mu     sync.Mutex
 	conns  map[*net.UnixConn]bool
 	killed string
+
+	ending atomic.Bool // the application has ended
 }
 
 func (r *run) accept(ctx context.Context, l *net.UnixListener) {
@@ -187,6 +189,10 @@ func (r *run) accept(ctx context.Context, l *net.UnixListener) {
 		c, err := l.AcceptUnix()
 		if err != nil {
 			return // closed: the application has ended
+		}
+		if pid, err := peer(c); err == nil && pid == os.Getpid() && r.ending.Load() {
+			c.Close()
+			return // acceptRest's: whoever came before it has been accepted
 		}
 		r.mu.Lock()
 		r.conns[c] = true
@@ -201,6 +207,18 @@ func (r *run) accept(ctx context.Context, l *net.UnixListener) {
 			r.mu.Unlock()
 		}()
 	}
+}
+
+// acceptRest ends accepting. A program that ends at once may have connected, said all that it had to say, and be gone before its
+// connection was accepted: so we get into the queue behind it.
+func (r *run) acceptRest(l *net.UnixListener, accepting <-chan struct{}) {
+	r.ending.Store(true)
+	if c, err := net.DialUnix("unix", nil, l.Addr().(*net.UnixAddr)); err == nil {
+		<-accepting
+		c.Close()
+	}
+	l.Close()
+	<-accepting
 }
 
 // wait waits until all connections have ended, for a time: a process that the application left behind keeps its own.

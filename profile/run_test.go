@@ -172,7 +172,7 @@ var scripts = map[string]func(){
 		f.send(fRefused, "the device is busy")
 		f.expect(fVerdict)
 		f.send(fSummary, uint8(1), uint64(2), uint64(4096), 1, 1, uint64(10), uint64(4), 2.0, 0.5, bytes.Repeat([]byte{1}, 12), uint8AndMore{9, 2},
-			[]byte{}, 1, []byte{}, uint64(10), 0.5, uint64(2))
+			[]byte{}, 1, []byte{}, uint64(10), 0.5, uint64(2), uint8(1))
 		f.send(fBye)
 		fmt.Println("the application's own words")
 		os.Exit(3)

@@ -48,6 +48,10 @@ func (t *Run) eligible(k *Findings) []choice {
 		if !whole || !better || ch.saved <= 0 {
 			continue
 		}
+		if why := k.answers(r, configs); why != "" {
+			k.withheld = fmt.Sprintf("%s is faster, but %s", r, why)
+			continue
+		}
 		if why := k.blind(r, configs); why != "" && !t.Options.Bet {
 			if k.withheld == "" {
 				k.withheld = fmt.Sprintf("%s is faster where it was measured, but %s (-bet would allow it)", r, why)

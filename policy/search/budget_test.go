@@ -37,7 +37,7 @@ func TestBudgetHolds(t *testing.T) {
 			}
 			o := simOptions()
 			o.Budget, o.Jobs = c.budget, 1
-			g.run(o, app{appLaunch{kernel: "_Z1aPfi", shape: shape(1000, 256), n: 1024}.times(300)})
+			g.run(o, app{launches: appLaunch{kernel: "_Z1aPfi", shape: shape(1000, 256), n: 1024}.times(300)})
 			took := g.stood
 			// What has begun is ended: a race's arm, a look at a later launch.
 			if most := c.budget + c.budget/10 + 200*time.Millisecond; took > most {

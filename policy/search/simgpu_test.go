@@ -276,6 +276,7 @@ func (s *simSession) Check(c profile.Candidate) (profile.Difference, error) {
 // An app is a program: its launches in order.
 type app struct {
 	launches []appLaunch
+	asks     bool // for the kernels' occupancy
 }
 
 type appLaunch struct {
@@ -377,6 +378,7 @@ func (g *simGPU) runWith(c policy.Compiler, o policy.Options, a app) ([]decide.R
 	}
 	summary := profile.Summary{Whole: whole}
 	for id, p := range seen {
+		p.Asked = a.asks
 		summary.Kernels = append(summary.Kernels, profile.Seen{Launch: p, Varied: varied[id], Seconds: took[id]})
 	}
 	tuner.End(process, summary)

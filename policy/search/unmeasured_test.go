@@ -52,7 +52,7 @@ func TestUnmeasured(t *testing.T) {
 			if c.o != nil {
 				c.o(&o)
 			}
-			results, _ := g.run(o, app{append(launches(20, measured, ""), c.more...)})
+			results, _ := g.run(o, app{launches: append(launches(20, measured, ""), c.more...)})
 			d := results[0].Decision
 			if (d.Recipe != "") != c.want || !strings.Contains(d.Evidence.Note, c.note) {
 				t.Errorf("decided %q, note %q", d.Recipe, d.Evidence.Note)

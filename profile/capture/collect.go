@@ -260,6 +260,7 @@ func (u Use) join(o Use) Use {
 	u.Varied += o.Varied
 	u.Seconds += o.Seconds
 	u.Sampled += o.Sampled
+	u.Asked = u.Asked || o.Asked
 	for i := range u.Params {
 		if i >= len(o.Params) {
 			break

@@ -84,6 +84,7 @@ type Use struct {
 	Sampled int     `json:"sampled"`          // launches that were timed
 	Sets    int     `json:"sets"`             // captures of the same: the weight is theirs together
 	Params  []Param `json:"params,omitempty"`
+	Asked   bool    `json:"asked,omitempty"` // the program asks for the kernel's registers or occupancy
 }
 
 // Param is what all launches of a configuration had in common in one parameter.
@@ -94,7 +95,7 @@ type Param struct {
 
 // useOf reads a Use from what a process' agent counted.
 func useOf(s profile.Seen) Use {
-	u := Use{Count: s.Launch.Count, Varied: s.Varied, Seconds: s.Seconds, Sampled: s.Sampled}
+	u := Use{Count: s.Launch.Count, Varied: s.Varied, Seconds: s.Seconds, Sampled: s.Sampled, Asked: s.Launch.Asked}
 	for _, p := range s.Launch.Params {
 		u.Params = append(u.Params, Param{Same: p.Same, Align: p.Align})
 	}
@@ -113,6 +114,7 @@ func (m *Manifest) Weight() float64 {
 // Apply gives a launch of the replayer what is known of the program's own. Captures of one configuration share its count.
 func (u Use) Apply(l *profile.Launch) {
 	l.Count, l.Set = max(u.Count/max(u.Sets, 1), 1), u.Set
+	l.Asked = u.Asked
 	for i := range l.Params {
 		if i < len(u.Params) && len(u.Params[i].Same) == len(l.Params[i].Value) {
 			l.Params[i].Same, l.Params[i].Align = u.Params[i].Same, u.Params[i].Align

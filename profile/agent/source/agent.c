@@ -2,6 +2,7 @@
 // then on CUPTI calls us at both ends of the driver's functions in the table below.
 #define _GNU_SOURCE
 #include "agent.h"
+#include <errno.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -91,7 +92,7 @@ void gate_open(void) {
 enum action {
   NOTHING, GATE, WAIT, LAUNCH, LAUNCH_EX, COOPERATIVE, GRAPH, ALLOC, ALLOC_ASYNC, ALLOC_PITCH, ALLOC_MANAGED, ALLOC_FOREIGN,
   HOST_ALLOC, HOST_REGISTER, MAP, UNMAP, FREE, LOAD, LIBRARY, LIBRARY_MANAGED, KERNEL_FUNCTION, CAPTURE_BEGIN, CAPTURE_END,
-  SURFACE, SURFACE_END, PEER, PEER_END, CACHE_CONFIG,
+  SURFACE, SURFACE_END, PEER, PEER_END, CACHE_CONFIG, ASK,
 };
 static const struct {
   const char *name;
@@ -158,6 +159,9 @@ static const struct {
     {"cuEventSynchronize", WAIT},
     {"cuStreamQuery", WAIT},
     {"cuEventQuery", WAIT},
+    {"cuOccupancy*", ASK},
+    {"cuFuncGetAttribute", ASK},
+    {"cuKernelGetAttribute", ASK},
 };
 static uint8_t actions[CUPTI_DRIVER_TRACE_CBID_SIZE];
 static bool own_stream[CUPTI_DRIVER_TRACE_CBID_SIZE]; // a _ptds or _ptsz variant
@@ -229,6 +233,30 @@ static void launch_ex(const CUpti_CallbackData *c, bool own) {
       .stream = stream_of(g->hStream, own), .params = p->kernelParams, .extra = p->extra, .config = g,
   };
   on_launch(&l);
+}
+
+// ---- Questions about a kernel, whose answers a recipe would change.
+
+static void on_question(const char *name, const void *params) {
+  int which = -1;
+  CUfunction f;
+  if (strcmp(name, "cuFuncGetAttribute") == 0) {
+    const cuFuncGetAttribute_params *p = params;
+    which = (int)p->attrib;
+    f = p->hfunc;
+  } else if (strcmp(name, "cuKernelGetAttribute") == 0) {
+    const cuKernelGetAttribute_params *p = params;
+    which = (int)p->attrib;
+    f = (CUfunction)p->kernel;
+  } else if (strncmp(name, "cuOccupancyMaxPotentialBlockSize", 32) == 0)
+    f = ((const cuOccupancyMaxPotentialBlockSize_params *)params)->func; // its other form begins with the same fields
+  else // all others have the function behind the answer's address
+    f = ((const cuOccupancyMaxActiveBlocksPerMultiprocessor_params *)params)->func;
+  switch (which) {
+  case -1: case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
+  case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES: case CU_FUNC_ATTRIBUTE_NUM_REGS:
+    kernel_asked(f);
+  }
 }
 
 // ---- The two ends of a call.
@@ -363,16 +391,11 @@ static void on_resource(CUpti_CallbackId id, const CUpti_ResourceData *r) {
   }
 }
 
-static void CUPTIAPI on_callback(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *data) {
-  (void)user;
-  if (inside == OURS || atomic_load_explicit(&agent_off, memory_order_relaxed)) return;
-  if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
-    on_resource(id, data);
+static void on_call(enum action a, CUpti_CallbackId id, const CUpti_CallbackData *c) {
+  if (a == ASK) { // the runtime may ask within a call of its own: no gate
+    if (c->callbackSite == CUPTI_API_ENTER) on_question(c->functionName, c->functionParams);
     return;
   }
-  if (inside == RESOLVING || id >= CUPTI_DRIVER_TRACE_CBID_SIZE || actions[id] == NOTHING) return;
-  const CUpti_CallbackData *c = data;
-  enum action a = (enum action)actions[id];
   if (c->callbackSite == CUPTI_API_ENTER) {
     on_enter(a, c, own_stream[id]);
     return;
@@ -390,6 +413,21 @@ static void CUPTIAPI on_callback(void *user, CUpti_CallbackDomain domain, CUpti_
   gate_leave();
 }
 
+// What the application's thread must not notice: that it waits for us at calls which are cancellation points, while it holds locks of
+// ours (a thread that was cancelled there would hold them for ever), and what they leave in errno.
+static void CUPTIAPI on_callback(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *data) {
+  (void)user;
+  if (inside == OURS || atomic_load_explicit(&agent_off, memory_order_relaxed)) return;
+  bool call = domain != CUPTI_CB_DOMAIN_RESOURCE;
+  if (call && (inside == RESOLVING || id >= CUPTI_DRIVER_TRACE_CBID_SIZE || actions[id] == NOTHING)) return;
+  int error = errno, cancel;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+  if (call) on_call((enum action)actions[id], id, data);
+  else on_resource(id, data);
+  pthread_setcancelstate(cancel, NULL);
+  errno = error;
+}
+
 // ---- Start and end.
 
 static void on_fork(void) { // in the child: it can't use CUDA until it execs, and the socket is the parent's
@@ -403,7 +441,7 @@ static void on_exit_process(void) {
     if (i == 100) return;
     usleep(10000);
   }
-  samples_collect();
+  samples_collect(NULL);
   summary_send(true);
   frame_send(FRAME_BYE, NULL);
   atomic_store(&agent_off, true);

@@ -162,7 +162,9 @@ struct kernel {
   uint32_t *offset, *size;
   uint32_t bytes;            // of all parameters
   uint8_t *place;            // a word of arguments each: see normal() in launch.c
+  bool asked;                // the application wants to know its registers, its shared memory, or how many blocks fit
 };
+void kernel_asked(CUfunction f);                   // f: a CUfunction or a CUkernel
 void kernel_cache(CUfunction f, uint32_t config);  // cuFuncSetCacheConfig was called
 uint32_t kernel_cache_of(const struct kernel *k);  // what it was told last; 255: it never was, or nobody knows
 void launch_captured(bool success);                // a launch with a capture has returned
@@ -203,7 +205,7 @@ void sample_burst(void);            // the next launches are timed all, to see w
 // args: those of the launch that tell sets apart, words each; NULL where memory ran out.
 void sample_begin(struct shape *s, bool first, const uint32_t *args, uint32_t words, CUcontext context, CUstream stream);
 void sample_end(bool launched); // the launch has returned
-void samples_collect(void);     // takes the times that are there
+void samples_collect(CUcontext context); // takes the times that are there, of one context; NULL: of all
 void samples_drop(CUcontext context);
 // launch.c
 void shape_timed(struct shape *s, bool first, const uint32_t *args, double seconds);

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -42,6 +43,7 @@ struct capture {
   int fd;
   char *path;
   uint64_t written, limit;
+  uint64_t longest; // file that the process may write: one byte more, and a signal would end it
   double begin, before;
   struct item *items; // allocations sorted by address, then variables
   size_t allocs, n;
@@ -59,6 +61,7 @@ static bool give_up(struct capture *c, const char *why) {
 }
 
 static bool write_all(struct capture *c, const void *p, size_t n) {
+  if (c->written + n > c->longest) return give_up(c, "the program may not write files as large as the capture (RLIMIT_FSIZE)");
   for (const uint8_t *b = p; n > 0;) {
     ssize_t k = write(c->fd, b, n);
     if (k < 0 && errno == EINTR) continue;
@@ -156,7 +159,9 @@ static bool list_items(struct capture *c, const struct variable *v, uint32_t nv)
   for (uint32_t i = 0; i < nv; i++) {
     CUdeviceptr p = 0;
     size_t size = 0;
-    if (cu.ModuleGetGlobal(&p, &size, m, v[i].name) != CUDA_SUCCESS) continue; // not given out: the replay tells whether it mattered
+    CUresult r = cu.ModuleGetGlobal(&p, &size, m, v[i].name);
+    if (r == CUDA_ERROR_NOT_FOUND) continue; // not given out: the replay tells whether it mattered
+    if (r != CUDA_SUCCESS) return give_up(c, "the driver does not tell where the module's variables are");
     c->items[c->n] = (struct item){.base = p, .size = size, .kind = VARIABLE, .name = strdup(v[i].name), .constant = v[i].constant};
     if (!c->items[c->n].name) return give_up(c, "out of memory");
     reach(c, &c->items[c->n++]);
@@ -183,22 +188,23 @@ static bool from_arguments(struct capture *c, const uint8_t *args) {
 
 // ---- Before the launch.
 
-static void get_attribute(const struct capture *c, CUfunction_attribute which, int *v) {
+static bool get_attribute(struct capture *c, CUfunction_attribute which, int *v) {
   CUdevice device = 0;
-  cu.CtxGetDevice(&device);
-  if (c->k->f == c->k->function || !cu.KernelGetAttribute || cu.KernelGetAttribute(v, which, (CUkernel)c->k->f, device) != CUDA_SUCCESS)
-    cu.FuncGetAttribute(v, which, c->k->function);
+  if (cu.CtxGetDevice(&device) != CUDA_SUCCESS) return give_up(c, "the driver does not tell the current device");
+  if (c->k->f != c->k->function && cu.KernelGetAttribute && cu.KernelGetAttribute(v, which, (CUkernel)c->k->f, device) == CUDA_SUCCESS) return true;
+  return cu.FuncGetAttribute(v, which, c->k->function) == CUDA_SUCCESS || give_up(c, "the driver does not tell the kernel's attributes");
 }
 
 static bool write_kernel(struct capture *c, const uint8_t *args) {
   const struct launch *l = c->l;
   int most = 0, carveout = -1;
-  get_attribute(c, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, &most);
-  get_attribute(c, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, &carveout);
+  if (!get_attribute(c, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, &most) ||
+      !get_attribute(c, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, &carveout))
+    return false;
   size_t stack = 0;
   CUfunc_cache cache = CU_FUNC_CACHE_PREFER_NONE;
-  if (cu.CtxGetLimit) cu.CtxGetLimit(&stack, CU_LIMIT_STACK_SIZE);
-  if (cu.CtxGetCacheConfig) cu.CtxGetCacheConfig(&cache);
+  if (cu.CtxGetLimit && cu.CtxGetLimit(&stack, CU_LIMIT_STACK_SIZE) != CUDA_SUCCESS) return give_up(c, "the driver does not tell the stack's size");
+  if (cu.CtxGetCacheConfig && cu.CtxGetCacheConfig(&cache) != CUDA_SUCCESS) return give_up(c, "the driver does not tell the cache configuration");
   struct buffer b = {0};
   put_str(&b, c->k->name);
   for (int i = 0; i < 3; i++) put_u32(&b, l->grid[i]);
@@ -277,6 +283,8 @@ static void drop(struct capture *c) {
 }
 
 static bool before(struct capture *c, const struct variable *v, uint32_t nv) {
+  struct rlimit most;
+  c->longest = getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY ? most.rlim_cur : UINT64_MAX;
   c->fd = open(c->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (c->fd < 0) return give_up(c, "the file of the capture can't be made");
   uint8_t *args = calloc(1, c->k->bytes + 8);
@@ -302,6 +310,7 @@ bool capture_before(const struct launch *l, const struct kernel *k, const char *
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
   cu.ThreadExchangeStreamCaptureMode(&mode);
   if (!closed) give_up(c, "other threads stay in CUDA calls");
+  else if (atomic_load(&captures) > 0) give_up(c, "a stream is being captured into a graph"); // begun since it was looked at
   else if (!streams_idle(l->context, PATIENCE, false, &error))
     give_up(c, error == CUDA_ERROR_NOT_READY || error == CUDA_SUCCESS ? "the device is busy" : "the application's earlier work has failed");
   else before(c, v, nv);

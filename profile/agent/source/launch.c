@@ -184,6 +184,35 @@ bool launch_gather(const struct launch *l, const struct kernel *k, uint8_t *into
   return true;
 }
 
+// ---- Kernels that the application asks the driver about: by registers and shared memory it may choose its grids and blocks, and these
+// its results. Handles are kept, since a question may come before the first launch, and by another of a kernel's two handles.
+
+static CUfunction *questions;
+static size_t question_count, question_room;
+
+static bool questioned(const struct kernel *k) {
+  for (size_t i = 0; i < question_count; i++)
+    if (questions[i] == k->f || questions[i] == k->function) return true;
+  return false;
+}
+
+void kernel_asked(CUfunction f) {
+  pthread_mutex_lock(&lock);
+  size_t i = 0;
+  while (i < question_count && questions[i] != f) i++;
+  bool new = i == question_count, all = false;
+  if (new && question_count == question_room) {
+    size_t room = question_room ? 2 * question_room : 64;
+    void *p = realloc(questions, room * sizeof *questions);
+    if (p) questions = p, question_room = room;
+    else all = true; // what can't be kept is asked of every kernel
+  }
+  if (new && !all) questions[question_count++] = f;
+  for (struct kernel *k = new ? kernels : NULL; k; k = k->next) k->asked |= all || k->f == f || k->function == f;
+  for (struct shape *s = new ? newest : NULL; s; s = s->older) s->changed |= s->kernel->asked;
+  pthread_mutex_unlock(&lock);
+}
+
 // There is no way to ask for a kernel's cache configuration.
 static struct {
   CUfunction f;
@@ -463,7 +492,8 @@ static void tune(const struct launch *l, const struct kernel *k, struct verdict 
     return;
   }
   cu.ThreadExchangeStreamCaptureMode(&mode);
-  if (!streams_idle(l->context, 10, true, &error)) {
+  if (atomic_load(&captures) > 0) refuse("a stream is being captured into a graph", d); // begun since it was looked at
+  else if (!streams_idle(l->context, 10, true, &error)) {
     const char *text = "the device is busy with work that waits (more than 10 s)";
     if (error != CUDA_ERROR_NOT_READY && error != CUDA_SUCCESS) text = "the application's earlier work has failed";
     refuse(text, d);
@@ -609,6 +639,7 @@ void on_launch(struct launch *l) {
       k = kernel_find(l->f, l->context); // another thread may have been faster: then ours is of no use, and stays unused
       if (!k && new) {
         new->next = kernels;
+        new->asked = questioned(new);
         kernels = k = new;
       }
       s = shape_find(l, &hash);
@@ -632,7 +663,7 @@ void on_launch(struct launch *l) {
   pthread_mutex_unlock(&lock);
   if (question && asked) ask(s, l, asked);
   else if (summary_due() && pthread_mutex_trylock(&talk) == 0) {
-    samples_collect();
+    samples_collect(l->context);
     summary_send(false);
     pthread_mutex_unlock(&talk);
     sample_burst();
@@ -709,6 +740,7 @@ void summary_send(bool all) {
     put_bytes(&b, s->same, s->kernel->bytes);
     put_aligns(&b, s);
     put_sets(&b, &s->sets, s->kernel);
+    put_u8(&b, s->kernel->asked);
   }
   pthread_mutex_unlock(&lock);
   frame_send(FRAME_SUMMARY, &b);

@@ -133,6 +133,8 @@ void sample_begin(struct shape *s, bool first, const uint32_t *args, uint32_t wo
   pthread_mutex_unlock(&lock);
   if (!room) return;
   inside = OURS;
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED; // another thread may just have begun a capture
+  cu.ThreadExchangeStreamCaptureMode(&mode);
   if (!x && (x = calloc(1, sizeof *x))) {
     x->context = context;
     if (cu.EventCreate(&x->start, CU_EVENT_DEFAULT) != CUDA_SUCCESS || cu.EventCreate(&x->end, CU_EVENT_DEFAULT) != CUDA_SUCCESS) {
@@ -162,6 +164,7 @@ void sample_begin(struct shape *s, bool first, const uint32_t *args, uint32_t wo
     spare = x;
     pthread_mutex_unlock(&lock);
   }
+  cu.ThreadExchangeStreamCaptureMode(&mode);
   inside = OUTSIDE;
 }
 
@@ -180,25 +183,44 @@ void sample_end(bool launched) {
   pthread_mutex_unlock(&lock);
 }
 
-void samples_collect(void) {
+// An event must not be asked while its context ends, which only its own threads know not to happen: so a thread takes the samples of the
+// context in which it launches. And asking for an event is an error for a stream capture that is under way, which it would end, unless the
+// thread says that it knows what it does.
+void samples_collect(CUcontext context) {
+  struct sample *list = NULL, *x;
   pthread_mutex_lock(&lock);
-  struct sample *list = busy, *x;
-  busy = NULL;
+  for (struct sample **p = &busy; (x = *p);)
+    if (!context || x->context == context) {
+      *p = x->next;
+      x->next = list;
+      list = x;
+    } else p = &x->next;
   pthread_mutex_unlock(&lock);
+  if (!list) return;
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+  enum inside before = inside;
+  inside = OURS;
+  bool relaxed = cu.ThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS;
+  CUresult failed = CUDA_SUCCESS;
   while ((x = list)) {
     list = x->next;
     float ms = 0;
-    enum inside before = inside;
-    inside = OURS;
-    CUresult r = cu.EventQuery(x->end);
-    if (r == CUDA_SUCCESS && cu.EventElapsedTime(&ms, x->start, x->end) == CUDA_SUCCESS) shape_timed(x->shape, x->first, x->args, (double)ms * 1e-3);
-    inside = before;
+    CUresult r = relaxed ? cu.EventQuery(x->end) : CUDA_ERROR_NOT_READY;
+    if (r == CUDA_SUCCESS && (r = cu.EventElapsedTime(&ms, x->start, x->end)) == CUDA_SUCCESS) shape_timed(x->shape, x->first, x->args, (double)ms * 1e-3);
+    if (r != CUDA_SUCCESS && r != CUDA_ERROR_NOT_READY) failed = r;
     if (x->burst && r != CUDA_ERROR_NOT_READY) burst_collect(x);
     pthread_mutex_lock(&lock);
     struct sample **to = r == CUDA_ERROR_NOT_READY ? &busy : &spare;
     x->next = *to;
     *to = x;
     pthread_mutex_unlock(&lock);
+  }
+  if (relaxed) cu.ThreadExchangeStreamCaptureMode(&mode);
+  inside = before;
+  static bool told; // with talk held
+  if (failed != CUDA_SUCCESS && !told) {
+    told = true;
+    note("the times of some launches could not be read (CUDA error %d)", (int)failed);
   }
 }
 

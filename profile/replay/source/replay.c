@@ -93,7 +93,8 @@ static CUfunction function;
 
 static void set_attribute(CUfunction_attribute which, int v) {
   int own = 0;
-  if (cu.FuncGetAttribute(&own, which, function) == CUDA_SUCCESS && own != v) need(cu.FuncSetAttribute(function, which, v), "setting the kernel's attributes");
+  need(cu.FuncGetAttribute(&own, which, function), "reading the kernel's attributes");
+  if (own != v) need(cu.FuncSetAttribute(function, which, v), "setting the kernel's attributes");
 }
 
 static void load_kernel(const struct capture *c) {
