@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -180,8 +179,6 @@ type run struct {
 	mu     sync.Mutex
 	conns  map[*net.UnixConn]bool
 	killed string
-
-	ending atomic.Bool // the application has ended
 }
 
 func (r *run) accept(ctx context.Context, l *net.UnixListener) {
@@ -190,7 +187,7 @@ func (r *run) accept(ctx context.Context, l *net.UnixListener) {
 		if err != nil {
 			return // closed: the application has ended
 		}
-		if pid, err := peer(c); err == nil && pid == os.Getpid() && r.ending.Load() {
+		if c.RemoteAddr().String() == last(l) {
 			c.Close()
 			return // acceptRest's: whoever came before it has been accepted
 		}
@@ -212,14 +209,16 @@ func (r *run) accept(ctx context.Context, l *net.UnixListener) {
 // acceptRest ends accepting. A program that ends at once may have connected, said all that it had to say, and be gone before its
 // connection was accepted: so we get into the queue behind it.
 func (r *run) acceptRest(l *net.UnixListener, accepting <-chan struct{}) {
-	r.ending.Store(true)
-	if c, err := net.DialUnix("unix", nil, l.Addr().(*net.UnixAddr)); err == nil {
+	if c, err := net.DialUnix("unix", &net.UnixAddr{Name: last(l), Net: "unix"}, l.Addr().(*net.UnixAddr)); err == nil {
 		<-accepting
 		c.Close()
 	}
 	l.Close()
 	<-accepting
 }
+
+// last is the address (no file has it) of the last connection that is accepted.
+func last(l *net.UnixListener) string { return "@" + l.Addr().String() }
 
 // wait waits until all connections have ended, for a time: a process that the application left behind keeps its own.
 func (r *run) wait(limit time.Duration) {
