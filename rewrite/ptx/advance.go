@@ -16,7 +16,7 @@ func (a *waiter) advances(p *part, i int) bool {
 	}
 	switch {
 	case HasModifier(op, "inc"), HasModifier(op, "dec"):
-		n, known := a.origins.Constant(string(a.f.Bytes(ops[2])))
+		n, known := a.constant(i, ops[2])
 		return known && n != 0 && !a.written(p, i, func(int) bool { return false })
 	case HasModifier(op, "add"):
 		n, known := a.added(i)
@@ -128,18 +128,18 @@ func (a *waiter) beginning(d int, all map[string]string) string {
 // added is what an addition adds, where that is known not to be 0; for the size of a block, 1.
 func (a *waiter) added(i int) (int64, bool) {
 	ops := a.f.Operands(i, nil)
-	last := string(a.f.Bytes(ops[len(ops)-1]))
+	last := ops[len(ops)-1]
 	if string(a.f.Base(i)) == "atom" && len(ops) > 2 {
-		last = string(a.f.Bytes(ops[2]))
+		last = ops[2]
 	}
-	if n, known := a.origins.Constant(last); known {
+	if n, known := a.constant(i, last); known {
 		typ := string(a.f.Opcode(i))
 		if strings.HasSuffix(typ, "32") { // 0xffffffff takes 1 away
 			n = int64(int32(n))
 		}
 		return n, n != 0
 	}
-	switch a.origins.Expression(last) {
+	switch a.origins.Expression(string(a.f.Bytes(last))) {
 	case "%ntid.x", "%ntid.y", "%ntid.z", "%nctaid.x", "%nctaid.y", "%nctaid.z":
 		return 1, true
 	}

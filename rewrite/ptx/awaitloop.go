@@ -32,6 +32,7 @@ type waiter struct {
 	defs    map[int32][]int   // by register: the statements that write it
 	behind  []int             // by block: its immediate postdominator
 	roots   map[string]string // by register (begins)
+	unset   map[int32]bool    // registers that may be read before they are written: they have no value that is known
 	work    int
 }
 
@@ -58,7 +59,10 @@ func (f *Func) awaits(m *Module, callees map[string]*callee) (int, error) {
 	if err != nil {
 		return -1, err
 	}
-	a := &waiter{m: m, f: f, w: w, origins: f.Origins(), callees: callees, block: make([]int32, len(f.Stmts)), defs: make(map[int32][]int), roots: make(map[string]string)}
+	a := &waiter{m: m, f: f, w: w, origins: f.Origins(), callees: callees, block: make([]int32, len(f.Stmts)), defs: make(map[int32][]int), roots: make(map[string]string), unset: make(map[int32]bool)}
+	for _, x := range w.Live(0) {
+		a.unset[x] = true
+	}
 	for b := range blocks {
 		for i := blocks[b].First; i < blocks[b].Last; i++ {
 			a.block[i] = int32(b)
@@ -236,7 +240,7 @@ func (a *waiter) reloads(p *part, i int, synced bool) bool {
 		if !reads(a.f, i) || a.ofBlock(i) {
 			return false
 		}
-		return synced || base == "ld" && a.sameAddress(p, i)
+		return synced || base == "ld" && (a.sameAddress(p, i) || a.touched(p, i))
 	}
 	return false
 }
@@ -254,18 +258,62 @@ func (a *waiter) ofBlock(i int) bool {
 	return false
 }
 
-// sameAddress reports whether there is a way around from a load to itself on which nothing writes the registers of its address. Its guard
+// touched reports whether an atomic of the part may be on the place that a load reads: behind it the load is made anew.
+func (a *waiter) touched(p *part, i int) bool {
+	root := a.root(i)
+	return slices.ContainsFunc(p.body, func(j int) bool {
+		if string(a.f.Base(j)) != "atom" || !elsewhere(a.f.Opcode(j)) || a.ofBlock(j) {
+			return false
+		}
+		other := a.root(j)
+		return root == "" || other == "" || root == other || root == circle || other == circle
+	})
+}
+
+// sameAddress reports whether there is a way around from a load to itself on which nothing changes the registers of its address. Its guard
 // is none of them: it may be computed anew in every turn, from what the load returned.
 func (a *waiter) sameAddress(p *part, i int) bool {
 	writers := make(map[int]bool)
 	for _, x := range a.w.Accesses(i) {
-		if x.Read && !a.guards(x) {
-			for _, d := range a.defs[x.Reg] {
-				writers[int(a.block[d])] = true
-			}
+		if !x.Read || a.guards(x) || a.invariant(p, x.Reg, 8) {
+			continue
+		}
+		for _, d := range a.defs[x.Reg] {
+			writers[int(a.block[d])] = true
 		}
 	}
 	return !a.everyTurn(p, int(a.block[i]), writers)
+}
+
+// invariant reports whether a register has the same value in every turn but the first: the part does not write it, or at one place, and
+// computes it there from what is the same in every turn.
+func (a *waiter) invariant(p *part, reg int32, depth int) bool {
+	inside := -1
+	for _, d := range a.defs[reg] {
+		if p.in[int(a.block[d])] {
+			if inside >= 0 {
+				return false
+			}
+			inside = d
+		}
+	}
+	if inside < 0 {
+		return true
+	}
+	if depth == 0 || a.f.Stmts[inside].Guarded || !pure[string(a.f.Base(inside))] {
+		return false
+	}
+	return !slices.ContainsFunc(a.w.Accesses(inside), func(x Access) bool { return x.Read && (x.Reg == reg || !a.invariant(p, x.Reg, depth-1)) })
+}
+
+// constant is the integer that an operand of a statement is known to be.
+func (a *waiter) constant(i int, operand Span) (int64, bool) {
+	for _, x := range a.w.Accesses(i) {
+		if x.Read && x.At == operand && a.unset[x.Reg] {
+			return 0, false
+		}
+	}
+	return a.origins.Constant(string(a.f.Bytes(operand)))
 }
 
 // guards reports whether an access is that of a statement's guard.

@@ -132,12 +132,8 @@ func (a *waiter) compared(p *part, b, setp int, relation string, value bool) boo
 			sign = -sign
 		}
 		switch relation {
-		case "eq":
-			if value {
-				return true
-			}
-		case "ne":
-			if !value {
+		case "eq", "ne": // steps that are not known may be none
+			if sign != 0 && value == (relation == "eq") {
 				return true
 			}
 		case "lt", "le", "lo", "ls": // false in the end where it counts up
@@ -217,7 +213,7 @@ func (a *waiter) step(p *part, d int) (from int32, sign int, step, ok bool) {
 		return read[0].Reg, 0, false, true
 	case (base == "add" || base == "sub") && len(ops) == 3:
 		negative := base == "sub"
-		if n, known := a.origins.Constant(string(a.f.Bytes(ops[2]))); known && n != 0 && read[0].At == ops[1] {
+		if n, known := a.constant(d, ops[2]); known && n != 0 && read[0].At == ops[1] {
 			if (n < 0) != negative {
 				return read[0].Reg, -1, true, true
 			}

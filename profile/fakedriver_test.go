@@ -1,0 +1,263 @@
+package profile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"gnvcc/profile/agent"
+)
+
+// A fakeDriver is the agent with a driver and a CUPTI of the test's own, which fail where they are told to: the real ones never do, and
+// are not on every machine. testdata/driver.c, cupti.c and app.c are the three.
+type fakeDriver struct{ dir, agent string }
+
+func newFakeDriver(t *testing.T) fakeDriver {
+	t.Helper()
+	root := toolkit(t)
+	f := fakeDriver{dir: t.TempDir()}
+	var err error
+	if f.agent, err = agent.Build(context.Background(), root, f.dir); err != nil {
+		t.Fatal(err)
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cupti, err := agent.Find(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	include := []string{"-w", "-I" + filepath.Join(here, "testdata"), "-I" + filepath.Join(here, "agent", "source")}
+	for _, dir := range cupti.Include {
+		include = append(include, "-I"+dir)
+	}
+	if err := os.WriteFile(filepath.Join(f.dir, "cubin"), smallELF(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	source := func(name string) string { return filepath.Join(here, "testdata", name) }
+	for _, args := range [][]string{
+		{"-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "-o", "libcuda.so.1", source("driver.c")},
+		{"-shared", "-fPIC", "-o", "libfake.so", source("cupti.c"), "-ldl"},
+		{"-o", "app", source("app.c"), "libcuda.so.1", "libfake.so", "-Wl,-rpath," + f.dir, "-ldl", "-lpthread"},
+	} {
+		cmd := exec.Command("gcc", append(include, args...)...)
+		cmd.Dir = f.dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	return f
+}
+
+// run runs the application; FAIL and BAD say what fails.
+func (f fakeDriver) run(t *testing.T, h Host, what string, observe bool, env ...string) (Exit, string) {
+	t.Helper()
+	var log strings.Builder
+	var mu sync.Mutex
+	env = append(os.Environ(), append(env, "CUBIN="+filepath.Join(f.dir, "cubin"), "LD_PRELOAD="+filepath.Join(f.dir, "libfake.so"))...)
+	exit, err := Run(context.Background(), Options{Argv: []string{filepath.Join(f.dir, "app"), what}, Agent: f.agent, Env: env, Observe: observe, Log: func(format string, args ...any) {
+		mu.Lock()
+		defer mu.Unlock()
+		fmt.Fprintf(&log, format+"\n", args...)
+	}}, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	return exit, log.String()
+}
+
+// TestCallbackRefused: where CUPTI does not tell of a call, its memory would not be saved. The agent says so and is off.
+func TestCallbackRefused(t *testing.T) {
+	f := newFakeDriver(t)
+	for bad, want := range map[string]string{
+		"none": "", "cuMemAlloc_v2": "calls of cuMemAlloc_v2", "cuMemcpyHtoD_v2": "calls of cuMemcpyHtoD_v2", "resource 4": "modules, streams and contexts",
+	} {
+		h := &scripted{}
+		exit, _ := f.run(t, h, "start", false, "BAD="+bad)
+		if exit.Code != 7 || len(h.starts) != 1 {
+			t.Fatalf("%s: %+v, %q", bad, exit, h.events)
+		}
+		if got := h.starts[0].Trouble; (want == "") != (got == "") || !strings.Contains(got, want) {
+			t.Errorf("%s: the agent says %q, want %q", bad, got, want)
+		}
+	}
+}
+
+// TestDriverFails: whichever of the driver's functions fails, a session ends in an error or does not begin, or nothing depends on it. No
+// time is made up, and the application's launch is done once.
+func TestDriverFails(t *testing.T) {
+	f := newFakeDriver(t)
+	// What may fail without a word, and why.
+	harmless := map[string]string{
+		"cuGetErrorString":     "the error has its number",
+		"cuDriverGetVersion":   "it is for people",
+		"cuCtxGetCurrent":      "not called",
+		"cuMemFree_v2":         "what is left goes with the process",
+		"cuEventDestroy_v2":    "so",
+		"cuModuleUnload":       "so",
+		"cuKernelGetFunction":  "then it is the function itself",
+		"cuKernelGetAttribute": "then the function's is asked for",
+		"cuKernelGetName":      "the function's name is known",
+		"cuFuncGetModule":      "then its cubin is not known, and the launch is not of a kernel that was built",
+		"cuFuncGetName":        "the kernel's name is asked for then",
+		"cuFuncGetParamInfo":   "then it has no parameters that are known: all memory is saved, whatever they point to",
+		"cuLibraryGetModule":   "then a module is found by its kernel's name",
+		"cuModuleGetGlobal_v2": "no variables here",
+		"cuMemHostGetFlags":    "no memory of the host here", "cuCtxGetLimit": "for captures", "cuCtxGetCacheConfig": "for captures",
+		"cuLaunchKernelEx": "not used here", "cuPointerGetAttribute": "it knows no pointer here either",
+		"cuStreamIsCapturing": "no stream is captured", "cuThreadExchangeStreamCaptureMode": "no stream is captured",
+		"cuMemcpyHtoD_v2": "for memory that is kept on the host",
+	}
+	session := func(fail string) (string, Exit) {
+		h := &scripted{}
+		var said []string
+		note := func(what string, err error) {
+			if err != nil {
+				said = append(said, what+": "+err.Error())
+			}
+		}
+		h.tune = func(l *Launch, s Session) Verdict {
+			_, err := s.Golden()
+			note("golden", err)
+			c, _, err := s.Load("/some/cubin", "")
+			note("load", err)
+			for _, c := range []Candidate{Original, c} {
+				for _, cold := range []bool{false, true} {
+					times, err := s.Measure(c, 3, Measurement{Cold: cold})
+					note("measure", err)
+					for _, ns := range times {
+						if ns != 5e5 {
+							t.Errorf("%s: a time of %g ns", fail, ns)
+						}
+					}
+				}
+				_, err := s.Check(c)
+				note("check", err)
+			}
+			return Verdict{}
+		}
+		exit, log := f.run(t, h, "launch", false, "FAIL="+fail)
+		for _, p := range h.starts {
+			said = append(said, p.Trouble)
+		}
+		for _, e := range h.events {
+			if strings.HasPrefix(e, "left alone") || strings.HasPrefix(e, "launch 1 ") {
+				said = append(said, strings.TrimPrefix(e, "launch 1 "))
+			}
+		}
+		if len(h.launch) == 0 {
+			said = append(said, "no launch is told of")
+		}
+		return strings.TrimSpace(strings.Join(said, "\n") + log), exit
+	}
+	if said, exit := session(""); said != "" || exit.Code != 7 {
+		t.Fatalf("nothing fails: %q, %+v", said, exit)
+	}
+	for _, symbol := range driverSymbols(t, "agent/source/driver.h") {
+		said, exit := session(symbol)
+		if said == "" && harmless[symbol] == "" {
+			t.Errorf("%s fails, and nobody is told", symbol)
+		}
+		if exit.Code != 7 && !strings.Contains(exit.Killed, "its results would be wrong") {
+			t.Errorf("%s fails: the application ends with %+v (%s)", symbol, exit, said)
+		}
+	}
+}
+
+// driverSymbols lists the driver's functions in a header's table.
+func driverSymbols(t *testing.T, path string) []string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for line := range strings.Lines(string(text)) {
+		if parts := strings.Split(line, `"`); strings.HasPrefix(line, "  X(") && len(parts) == 3 {
+			out = append(out, parts[1])
+		}
+	}
+	if len(out) < 20 {
+		t.Fatalf("only %q", out)
+	}
+	return out
+}
+
+// TestTimesFail: a launch's time that can't be read is told.
+func TestTimesFail(t *testing.T) {
+	f := newFakeDriver(t)
+	for fail, want := range map[string]string{"": "", "cuEventQuery": "could not be read", "cuEventElapsedTime": "could not be read"} {
+		h := &quiet{}
+		exit, log := f.run(t, h, "times", true, "FAIL="+fail)
+		if len(h.sums) != 1 || len(h.sums[0].Kernels) != 1 {
+			t.Fatalf("%s: %+v", fail, h.sums)
+		}
+		k := h.sums[0].Kernels[0]
+		if said := strings.Join(h.sums[0].Notes, "\n") + log; exit.Code != 7 || (want == "") != (said == "") || !strings.Contains(said, want) {
+			t.Errorf("%s: %+v, says %q, want %q", fail, exit, said, want)
+		}
+		if (k.Sampled > 0) != (want == "") || k.Sampled > 0 && k.Seconds == 0 {
+			t.Errorf("%s: %d times, %g s", fail, k.Sampled, k.Seconds)
+		}
+	}
+}
+
+// quiet is a host that wants nothing.
+type quiet struct {
+	scripted
+	verdict Verdict
+}
+
+func (h *quiet) Launch(l *Launch) Verdict {
+	h.scripted.Launch(l)
+	return h.verdict
+}
+
+// TestUnnoticed: what the application must not notice of the agent. A stream capture is not ended by the agent's questions, a thread that
+// is to be cancelled goes on until it is where it can be, errno stays, no signal comes for a file that is too large.
+func TestUnnoticed(t *testing.T) {
+	f := newFakeDriver(t)
+	for _, what := range []string{"graph", "cancel", "errno", "small files"} {
+		h := &quiet{}
+		if what == "small files" {
+			h.verdict.Capture, h.verdict.Limit = filepath.Join(t.TempDir(), "capture"), 1<<30
+		}
+		exit, log := f.run(t, h, what, true)
+		if exit.Code != 7 {
+			t.Errorf("%s: %+v, %q, %s", what, exit, h.events, log)
+		}
+		if what == "small files" {
+			if _, err := os.Stat(h.verdict.Capture); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("a part of a capture is left: %v", err)
+			}
+		}
+	}
+}
+
+// TestAsks: the host is told for which kernels the application asks for registers or occupancy, before their launch or after it.
+func TestAsks(t *testing.T) {
+	f := newFakeDriver(t)
+	for what, want := range map[string]string{"asks": "k", "asks first": "other"} {
+		h := &quiet{}
+		f.run(t, h, what, true)
+		for _, s := range h.sums {
+			for _, k := range s.Kernels {
+				if k.Launch.Asked != (k.Launch.Kernel == want) {
+					t.Errorf("%s: %s: %v", what, k.Launch.Kernel, k.Launch.Asked)
+				}
+			}
+			if len(s.Kernels) != 2 {
+				t.Errorf("%s: %d kernels", what, len(s.Kernels))
+			}
+		}
+	}
+}

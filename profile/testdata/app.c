@@ -1,0 +1,131 @@
+// The application of the tests with a fake driver: app WHAT. It calls the agent as CUPTI would. Exit code 7: all is well.
+#define _GNU_SOURCE
+#include "fake.h"
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static void call(CUpti_CallbackId id, const char *name, const void *params, void (*body)(const void *)) {
+  CUresult result = CUDA_SUCCESS;
+  CUpti_CallbackData c = {.callbackSite = CUPTI_API_ENTER, .functionName = name, .functionParams = params, .functionReturnValue = &result, .context = FAKE_CONTEXT};
+  fake_callback(NULL, CUPTI_CB_DOMAIN_DRIVER_API, id, &c);
+  if (body) body(params);
+  c.callbackSite = CUPTI_API_EXIT;
+  fake_callback(NULL, CUPTI_CB_DOMAIN_DRIVER_API, id, &c);
+}
+#define CALL(name, params, body) call(CUPTI_DRIVER_TRACE_CBID_##name, #name, params, body)
+
+// The module of the kernels, in the file that CUBIN names.
+static void module(void) {
+  static char cubin[1 << 16];
+  FILE *f = getenv("CUBIN") ? fopen(getenv("CUBIN"), "r") : NULL;
+  if (!f) return;
+  CUpti_ModuleResourceData m = {.moduleId = 1, .cubinSize = fread(cubin, 1, sizeof cubin, f), .pCubin = cubin};
+  CUpti_ResourceData r = {.context = FAKE_CONTEXT, .resourceDescriptor = &m};
+  fclose(f);
+  fake_callback(NULL, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_LOADED, &r);
+}
+
+static void compute(const void *p) {
+  const cuLaunchKernel_params *l = p;
+  if (l->f == FAKE_KERNEL && !fake_capturing) fake_compute(*(CUdeviceptr *)l->kernelParams[0]);
+}
+
+static void launch(CUfunction f, unsigned grid, CUdeviceptr p) {
+  void *params[] = {&p};
+  cuLaunchKernel_params l = {.f = f, .gridDimX = grid, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 32, .blockDimY = 1, .blockDimZ = 1, .kernelParams = params};
+  CALL(cuLaunchKernel, &l, compute);
+}
+
+static CUdeviceptr memory(void) {
+  CUdeviceptr p = (CUdeviceptr)malloc(FAKE_BYTES);
+  cuMemAlloc_v2_params a = {.dptr = &p, .bytesize = FAKE_BYTES};
+  for (int i = 0; i < FAKE_BYTES; i++) ((unsigned char *)p)[i] = (unsigned char)(i * 7 + 1);
+  CALL(cuMemAlloc_v2, &a, NULL);
+  return p;
+}
+
+static void *cancelled(void *went_on) {
+  CUdeviceptr p = memory();
+  pthread_cancel(pthread_self()); // deferred: nothing that this thread does is a cancellation point
+  launch(FAKE_KERNEL, 3, p);
+  *(bool *)went_on = true;
+  return NULL;
+}
+
+int main(int n, char **argv) {
+  void *agent = dlopen(getenv("CUDA_INJECTION64_PATH"), RTLD_NOW);
+  int (*start)(void) = agent ? (int (*)(void))dlsym(agent, "InitializeInjection") : 0;
+  const char *what = n > 1 ? argv[1] : "";
+  if (!start) return puts(dlerror()), 3;
+  printf("%d\n", start());
+  if (strcmp(what, "start") == 0) return 7;
+  module();
+  CUdeviceptr p = memory();
+  unsigned char first = *(unsigned char *)p;
+  if (strcmp(what, "launch") == 0) {
+    launch(FAKE_KERNEL, 8, p);
+    return *(unsigned char *)p == (unsigned char)(first + 1) ? 7 : 4; // one launch, whatever was repeated
+  }
+  if (strcmp(what, "times") == 0) {
+    for (int i = 0; i < 6; i++) launch(FAKE_KERNEL, 8, p);
+    return 7;
+  }
+  if (strcmp(what, "graph") == 0) {
+    for (int i = 0; i < 6; i++) launch(FAKE_KERNEL, 8, p); // some are timed, and their events are there
+    cuStreamBeginCapture_v2_params b = {0};
+    CALL(cuStreamBeginCapture_v2, &b, NULL);
+    fake_capturing = 1;
+    for (int i = 0; i < 3; i++) {
+      usleep(600000); // longer than a summary waits
+      launch(FAKE_KERNEL, 8, p);
+      launch(FAKE_OTHER, 9 + i, p);
+    }
+    fake_capturing = 0;
+    return fake_harm ? 5 : 7;
+  }
+  if (strcmp(what, "cancel") == 0) {
+    bool went_on = false;
+    pthread_t t;
+    pthread_create(&t, NULL, cancelled, &went_on);
+    pthread_join(t, NULL);
+    alarm(20);
+    launch(FAKE_KERNEL, 8, p); // waits for ever where the thread took a lock along
+    return went_on ? 7 : 6;
+  }
+  if (strcmp(what, "errno") == 0) {
+    errno = EDOM;
+    launch(FAKE_KERNEL, 8, p);
+    return errno == EDOM ? 7 : 6;
+  }
+  if (strcmp(what, "small files") == 0) {
+    struct rlimit most = {1 << 16, 1 << 16};
+    setrlimit(RLIMIT_FSIZE, &most);
+    launch(FAKE_KERNEL, 8, p);
+    return 7;
+  }
+  if (strcmp(what, "asks") == 0) {
+    int blocks;
+    cuOccupancyMaxActiveBlocksPerMultiprocessor_params o = {.numBlocks = &blocks, .func = FAKE_KERNEL};
+    cuFuncGetAttribute_params version = {.pi = &blocks, .attrib = CU_FUNC_ATTRIBUTE_BINARY_VERSION, .hfunc = FAKE_OTHER};
+    launch(FAKE_KERNEL, 8, p);
+    CALL(cuOccupancyMaxActiveBlocksPerMultiprocessor, &o, NULL);
+    launch(FAKE_OTHER, 8, p);
+    CALL(cuFuncGetAttribute, &version, NULL);
+    return 7;
+  }
+  if (strcmp(what, "asks first") == 0) {
+    int v;
+    cuFuncGetAttribute_params a = {.pi = &v, .attrib = CU_FUNC_ATTRIBUTE_NUM_REGS, .hfunc = FAKE_OTHER};
+    CALL(cuFuncGetAttribute, &a, NULL);
+    launch(FAKE_KERNEL, 8, p);
+    launch(FAKE_OTHER, 8, p);
+    return 7;
+  }
+  return 2;
+}

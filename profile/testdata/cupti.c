@@ -1,0 +1,28 @@
+// A CUPTI for tests, in front of the real one: it takes the agent's callback, and never calls it. BAD names a function of the driver's, or a
+// resource, of which it will not tell.
+#define _GNU_SOURCE
+#include "fake.h"
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+CUpti_CallbackFunc fake_callback;
+
+CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *s, CUpti_CallbackFunc f, void *user) {
+  fake_callback = f;
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiEnableCallback(uint32_t on, CUpti_SubscriberHandle s, CUpti_CallbackDomain d, CUpti_CallbackId id) {
+  const char *name = 0, *bad = getenv("BAD");
+  char text[32];
+  snprintf(text, sizeof text, "resource %d", (int)id);
+  if (d == CUPTI_CB_DOMAIN_RESOURCE) name = text;
+  else { // the agent's own library knows
+    void *agent = dlopen(getenv("CUDA_INJECTION64_PATH"), RTLD_NOW | RTLD_NOLOAD);
+    CUptiResult (*real)(CUpti_CallbackDomain, uint32_t, const char **) = (CUptiResult (*)(CUpti_CallbackDomain, uint32_t, const char **))dlsym(agent, "cuptiGetCallbackName");
+    real(d, id, &name);
+  }
+  return name && bad && strcmp(name, bad) == 0 ? CUPTI_ERROR_INVALID_OPERATION : CUPTI_SUCCESS;
+}

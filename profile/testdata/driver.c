@@ -1,0 +1,96 @@
+// A driver for tests of the agent: it answers, and fails in the function that FAIL names. Device memory is host memory; a launch of the
+// application's adds 1 to each byte of what its argument points to, those of the agent's do nothing.
+#define _GNU_SOURCE
+#include "driver.h"
+#include "fake.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+atomic_int fake_capturing, fake_harm;
+static __thread CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+
+static bool fails(const char *symbol) {
+  const char *bad = getenv("FAIL");
+  errno = EBADF; // as real calls may
+  return bad && strcmp(bad, symbol) == 0;
+}
+
+#define DO(symbol, arguments, body) \
+  CUresult fake_##symbol arguments __asm__(#symbol); \
+  CUresult fake_##symbol arguments { \
+    if (fails(#symbol)) return CUDA_ERROR_UNKNOWN; \
+    body; \
+    return CUDA_SUCCESS; \
+  }
+// Asked in the midst of a stream capture by a thread that has not said that it knows what it does, these end the capture.
+#define UNSAFE \
+  if (atomic_load(&fake_capturing) && mode != CU_STREAM_CAPTURE_MODE_RELAXED) { \
+    atomic_fetch_add(&fake_harm, 1); \
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED; \
+  }
+
+// As gnvcc_compare does it, for chunks that it finds cleared: how many words of each differ.
+static void compare(void **params) {
+  const char *a = *(const char **)params[0], *b = *(const char **)params[1];
+  uint64_t size = *(uint64_t *)params[2];
+  struct found { uint32_t words, first; uint64_t relative64; double sum32, sum64; uint32_t relative32, pairs; } *found = *(struct found **)params[3];
+  for (uint64_t at = 0; at < size; at += 1 << 20, found++) {
+    uint64_t n = size - at < 1 << 20 ? size - at : 1 << 20;
+    memset(found, 0, sizeof *found);
+    for (uint64_t i = 0; i + 4 <= n; i += 4) found->words += memcmp(a + at + i, b + at + i, 4) != 0;
+    found->pairs = found->words;
+  }
+}
+
+DO(cuGetErrorString, (CUresult r, const char **text), *text = "so says the test")
+DO(cuDriverGetVersion, (int *v), *v = 13000)
+DO(cuCtxGetCurrent, (CUcontext *c), *c = FAKE_CONTEXT)
+DO(cuCtxGetDevice, (CUdevice *d), *d = 0)
+DO(cuCtxSynchronize, (void), UNSAFE)
+DO(cuDeviceGetName, (char *name, int n, CUdevice d), strcpy(name, "A GPU"))
+DO(cuDeviceGetUuid, (CUuuid *u, CUdevice d), memset(u, 1, sizeof *u))
+DO(cuDeviceTotalMem_v2, (size_t *n, CUdevice d), *n = (size_t)1 << 34)
+DO(cuDeviceGetAttribute, (int *v, CUdevice_attribute a, CUdevice d), *v = a == CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS ? 0 : 1 << 20)
+DO(cuMemGetInfo_v2, (size_t *left, size_t *total), *left = *total = (size_t)1 << 34)
+DO(cuMemAlloc_v2, (CUdeviceptr * p, size_t n), UNSAFE; *p = (CUdeviceptr)calloc(1, n))
+DO(cuMemFree_v2, (CUdeviceptr p), free((void *)p))
+DO(cuMemcpyDtoDAsync_v2, (CUdeviceptr to, CUdeviceptr from, size_t n, CUstream s), memcpy((void *)to, (void *)from, n))
+DO(cuMemcpyDtoH_v2, (void *to, CUdeviceptr from, size_t n), UNSAFE; memcpy(to, (void *)from, n))
+DO(cuMemcpyHtoD_v2, (CUdeviceptr to, const void *from, size_t n), UNSAFE; memcpy((void *)to, from, n))
+DO(cuMemsetD8Async, (CUdeviceptr p, unsigned char v, size_t n, CUstream s), memset((void *)p, v, n))
+DO(cuPointerGetAttribute, (void *v, CUpointer_attribute a, CUdeviceptr p), return CUDA_ERROR_INVALID_VALUE)
+DO(cuEventCreate, (CUevent * e, unsigned flags), UNSAFE; *e = malloc(1))
+DO(cuEventRecord, (CUevent e, CUstream s), )
+DO(cuEventQuery, (CUevent e), UNSAFE)
+DO(cuEventDestroy_v2, (CUevent e), free(e))
+DO(cuEventElapsedTime, (float *ms, CUevent a, CUevent b), UNSAFE; *ms = 0.5)
+DO(cuStreamQuery, (CUstream s), UNSAFE)
+DO(cuStreamSynchronize, (CUstream s), UNSAFE)
+DO(cuStreamIsCapturing, (CUstream s, CUstreamCaptureStatus *status), *status = atomic_load(&fake_capturing) ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE)
+DO(cuThreadExchangeStreamCaptureMode, (CUstreamCaptureMode * m), CUstreamCaptureMode was = mode; mode = *m; *m = was)
+DO(cuLaunchKernel, (CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, CUstream s, void **params, void **extra),
+   if (f == FAKE_KERNEL || f == FAKE_LOADED) fake_compute(*(CUdeviceptr *)params[0]); if (f == FAKE_COMPARE) compare(params))
+DO(cuLaunchKernelEx, (const CUlaunchConfig *c, CUfunction f, void **params, void **extra), )
+DO(cuModuleLoad, (CUmodule * m, const char *path), *m = FAKE_MODULE)
+DO(cuModuleLoadData, (CUmodule * m, const void *text), UNSAFE; *m = FAKE_TOOLS)
+DO(cuModuleUnload, (CUmodule m), )
+DO(cuModuleGetFunction, (CUfunction * f, CUmodule m, const char *name), *f = m == FAKE_MODULE ? FAKE_LOADED : strcmp(name, "gnvcc_compare") == 0 ? FAKE_COMPARE : FAKE_TOOL)
+DO(cuModuleGetGlobal_v2, (CUdeviceptr * p, size_t *n, CUmodule m, const char *name), return CUDA_ERROR_NOT_FOUND)
+DO(cuFuncGetAttribute, (int *v, CUfunction_attribute a, CUfunction f), *v = a == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT ? -1 : f == FAKE_LOADED && a == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES ? 0 : 1024)
+DO(cuFuncSetAttribute, (CUfunction f, CUfunction_attribute a, int v), )
+DO(cuFuncGetModule, (CUmodule * m, CUfunction f), *m = FAKE_MODULE)
+DO(cuFuncGetName, (const char **name, CUfunction f), *name = f == FAKE_OTHER ? "other" : "k")
+DO(cuFuncGetParamInfo, (CUfunction f, size_t i, size_t *offset, size_t *size), if (i > 0) return CUDA_ERROR_INVALID_VALUE; *offset = 0; *size = 8)
+DO(cuKernelGetFunction, (CUfunction * f, CUkernel k), *f = (CUfunction)k)
+DO(cuKernelGetAttribute, (int *v, CUfunction_attribute a, CUkernel k, CUdevice d), *v = 1024)
+DO(cuKernelGetName, (const char **name, CUkernel k), *name = "k")
+DO(cuLibraryGetModule, (CUmodule * m, CUlibrary l), *m = FAKE_MODULE)
+DO(cuCtxGetLimit, (size_t *n, CUlimit l), *n = 1024)
+DO(cuCtxGetCacheConfig, (CUfunc_cache * c), *c = CU_FUNC_CACHE_PREFER_NONE)
+DO(cuMemHostGetFlags, (unsigned *flags, void *p), *flags = 0)
+
+void fake_compute(CUdeviceptr p) {
+  for (int i = 0; i < FAKE_BYTES; i++) ((unsigned char *)p)[i] += 1;
+}

@@ -1,0 +1,21 @@
+// What the fake driver, the fake CUPTI and the application of the tests know of each other.
+#include <cuda.h>
+#include <cupti.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#define FAKE_CONTEXT ((CUcontext)1)
+#define FAKE_KERNEL ((CUfunction)2)
+#define FAKE_OTHER ((CUfunction)3)  // a second kernel of the application's
+#define FAKE_LOADED ((CUfunction)4) // a candidate
+#define FAKE_TOOL ((CUfunction)5)
+#define FAKE_COMPARE ((CUfunction)8)
+#define FAKE_MODULE ((CUmodule)6)
+#define FAKE_TOOLS ((CUmodule)7)
+#define FAKE_BYTES (1 << 20)
+
+extern atomic_int fake_capturing; // a stream is being captured
+extern atomic_int fake_harm;      // calls that would have ended the capture
+void fake_compute(CUdeviceptr p);
+
+extern CUpti_CallbackFunc fake_callback; // the agent's
