@@ -111,11 +111,11 @@ func TestDividedAnew(t *testing.T) {
 	o := simOptions()
 	o.Levers = []string{"ld"}
 	one := appLaunch{kernel: "_Z1aPfi", shape: shape(1000, 256), n: 1}
-	g.run(o, app{one.times(30)})
+	g.run(o, app{launches: one.times(30)})
 	one.shape = of(one.shape, 1)
 	two := one
 	two.shape, two.n = of(shape(1000, 256), 2), 2
-	results, _ := g.run(o, app{append(one.times(30), two.times(30)...)})
+	results, _ := g.run(o, app{launches: append(one.times(30), two.times(30)...)})
 	if d := results[0].Decision; d.Recipe != "ld=cs" || len(d.Evidence.Launches) != 2 {
 		t.Errorf("%q on %+v", d.Recipe, d.Evidence.Launches)
 	}

@@ -140,7 +140,7 @@ func (s *shape) whole() Seen {
 func (s *shape) one(sets *profile.Sets, set profile.Set) Seen {
 	l := *s.launch
 	l.Params = slices.Clone(l.Params)
-	u := Use{Set: sets.ID(set.Values), Count: set.Count, Seconds: set.Seconds, Sampled: set.Sampled}
+	u := Use{Set: sets.ID(set.Values), Count: set.Count, Seconds: set.Seconds, Sampled: set.Sampled, Asked: s.use.Asked}
 	if sets.Varies() {
 		u.Varied = max(0, set.Count-1)
 	}
