@@ -39,18 +39,37 @@ type Assembly struct {
 	Time    time.Time
 }
 
+// An Unapplied is a recipe that was wanted for a kernel and is not in a build, and why. Records of
+// earlier versions have none: there the recipe is tried once more.
+type Unapplied struct {
+	Recipe  string
+	Why     string
+	Lasting bool   // the next build finds the same; false: it was about this machine at that moment
+	Proof   string `json:",omitempty"` // hash of the code that was on record as measured (Evidence.Normals), "" for none
+}
+
+// String is that for people, "" for none.
+func (r *Unapplied) String() string {
+	switch {
+	case r == nil:
+		return ""
+	case r.Lasting:
+		return r.Recipe + ": " + r.Why
+	}
+	return "not this time: " + r.Recipe + ": " + r.Why
+}
+
 // A Kernel is one entry of an assembly as it was built.
 type Kernel struct {
 	Name      string // mangled
 	Identity  string // hash of the normal form of its default PTX, target, ptxas version and flags: the decision's key
 	Recipe    string // what was applied, "" for nvcc's own
 	Registers int
-	Spill     int    // bytes of spill stores
-	Stack     int    // bytes per thread
-	Shared    int    // static, bytes per block
-	Barriers  int    `json:",omitempty"` // named barriers
-	Reason    string `json:",omitempty"` // why a recipe that was wanted was not applied
-	Proof     string `json:",omitempty"` // with a Reason: hash of the code that was on record as measured (Evidence.Normals), "" for none
+	Spill     int        // bytes of spill stores
+	Stack     int        // bytes per thread
+	Shared    int        // static, bytes per block
+	Barriers  int        `json:",omitempty"` // named barriers
+	Unapplied *Unapplied `json:",omitempty"` // the recipe that was wanted, where that was not applied
 }
 
 // A Link is one nvlink call (-rdc=true): relocatable cubins in, one cubin out. It is found by the hash of its result.

@@ -239,7 +239,7 @@ func (p *alikePlace) do(t *testing.T, line, path, store string) (outcome, map[st
 	}
 	cmd := exec.Command("/bin/sh", "-c", line)
 	cmd.Dir = dir
-	cmd.Env = append(environment.Without(os.Environ(), "PATH", "TMPDIR", "CUDA_HOME", "CUDA_PATH"), "PATH="+path+":/usr/bin:/bin", "TMPDIR="+tmp, "GNVCC_STORE="+store, "GNVCC_STRICT=1",
+	cmd.Env = append(environment.Read().Without("PATH", "TMPDIR", "CUDA_HOME", "CUDA_PATH"), "PATH="+path+":/usr/bin:/bin", "TMPDIR="+tmp, "GNVCC_STORE="+store, "GNVCC_STRICT=1",
 		"GNVCC_LOG="+store+".log", "HOME="+p.root)
 	o := see(t, cmd, nil)
 	files := filesOf(t, dir)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"gnvcc/cache"
+	"gnvcc/driver/environment"
 )
 
 // A ccache in front of gnvcc knows nothing of recipes: it would go on giving out objects that were built with the old ones.
@@ -26,13 +27,13 @@ const (
 
 // noteCcache notes whether a ccache that runs us looks at the recipes. Where none does that is one readlink.
 // It tells whether a ccache runs us: an object that it keeps must not depend on what it can't see (GNVCC_PREDICT).
-func noteCcache(store *cache.Store) (below bool) {
+func noteCcache(store *cache.Store, env *environment.Environment) (below bool) {
 	exe, err := os.Readlink("/proc/" + strconv.Itoa(os.Getppid()) + "/exe")
 	if err != nil || filepath.Base(exe) != "ccache" {
 		return false
 	}
 	now := "plain"
-	if looksAt(exe, store.RecipesPath()) {
+	if looksAt(exe, store.RecipesPath(), env) {
 		now = "told"
 	}
 	if last, _ := memoCcache.Get(store, ccacheKey); last != now {
@@ -42,8 +43,8 @@ func noteCcache(store *cache.Store) (below bool) {
 }
 
 // looksAt asks ccache for its extra files: the variable, or what its own configuration says.
-func looksAt(ccache, path string) bool {
-	files, set := os.LookupEnv("CCACHE_EXTRAFILES")
+func looksAt(ccache, path string, env *environment.Environment) bool {
+	files, set := env.Lookup("CCACHE_EXTRAFILES")
 	if !set {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
 	"syscall"
 
 	"gnvcc/driver/environment"
@@ -20,43 +19,44 @@ import (
 // Where the prefixes could be seen or could do no good, nvcc is run as if we were not there: queries, -v (which prints the
 // commands of the steps; CMake reads them), prefixes of the user's own, links without a step of ours, GNVCC_OFF=1.
 
+// maxDepth is how many faces may stand above each other. Two are usual at most (a chain of wrappers, nvcc -run of a
+// program that calls nvcc).
+const maxDepth = 12
+
 // Face runs nvcc with the arguments. It returns only when that was not possible, with the exit code.
 func Face(args []string) int {
 	self, err := os.Executable()
 	if err != nil {
 		self = ""
 	}
-	past := toolkit.NewChain(os.Getenv(environment.Chain))
-	depth, _ := strconv.Atoi(os.Getenv(environment.Depth))
-	if depth >= toolkit.MaxDepth {
-		return complain("%d gnvcc stand above each other: what is taken for nvcc calls gnvcc again; set GNVCC_NVCC to the real nvcc", depth)
+	env := environment.Read()
+	if env.Depth >= maxDepth {
+		return complain("%d gnvcc stand above each other: what is taken for nvcc calls gnvcc again; set GNVCC_NVCC to the real nvcc", env.Depth)
 	}
-	kit, err := toolkit.FindPast(self, os.Getenv, past)
+	kit, err := toolkit.Find(self, env)
 	if err != nil {
 		return complain("%v", err)
 	}
-	log := environment.Log()
-	argv := []string{kit.Nvcc}
-	env := environment.With(os.Environ(), environment.Chain, past.Add(self, kit.Nvcc).String())
-	env = environment.With(env, environment.Depth, strconv.Itoa(depth+1))
+	log := env.Log()
+	past := toolkit.Passed(env, self, kit.Nvcc)
+	argv, settings := []string{kit.Nvcc}, env.Nvccs(past)
 
 	var line *toolcmd.Line // read once
-	why := switched(self)
+	why := switched(env, self)
 	if why == "" {
-		line = toolcmd.ReadLine(args, "", os.Getenv)
+		line = toolcmd.ReadLine(args, "", env.Get)
 		why = aside(line)
 	}
 	if why == "" {
-		// Where we step aside for a gnvcc above us, whose prefixes stand in args, they are its: its stages need them.
-		env = environment.Without(env, environment.StageFile, environment.Command)
-		var more []string
-		if more, err = prepare(kit, args, line, &env); err == nil {
-			env = environment.With(env, environment.StageFile, self)
-			argv = append(argv, more...)
+		p, err := prepare(kit, env, args, line)
+		env = p.env
+		if err == nil {
+			argv, settings = append(argv, p.prefixes...), env.Staged(past, self, p.command)
 			log.Debug().Str("nvcc", kit.Nvcc).Strs("args", args).Msg("nvcc with stages")
 		} else {
-			why = err.Error()
-			if environment.On(environment.Strict) && !errors.Is(err, toolcmd.ErrAside) {
+			// Where we step aside for a gnvcc above us, whose prefixes stand in args, its variables stay.
+			why, settings = err.Error(), env.Unstaged(past)
+			if env.Strict && !errors.Is(err, toolcmd.ErrAside) {
 				return complain("%v", err)
 			}
 		}
@@ -64,53 +64,59 @@ func Face(args []string) int {
 	if why != "" {
 		log.Debug().Str("nvcc", kit.Nvcc).Strs("args", args).Str("why", why).Msg("nvcc as it is")
 	}
-	err = syscall.Exec(kit.Nvcc, append(argv, args...), env)
+	err = syscall.Exec(kit.Nvcc, append(argv, args...), settings)
 	if errors.Is(err, syscall.E2BIG) && len(argv) > 1 {
 		// Our words made the list too long for the system. Without them it is nvcc's own.
-		err = syscall.Exec(kit.Nvcc, append(argv[:1], args...), os.Environ())
+		err = syscall.Exec(kit.Nvcc, append(argv[:1], args...), env.All())
 	}
 	if errors.Is(err, syscall.ENOEXEC) { // a script without #!: sh runs it, as it would have for the user
-		err = syscall.Exec("/bin/sh", append([]string{"sh", kit.Nvcc}, args...), os.Environ())
+		err = syscall.Exec("/bin/sh", append([]string{"sh", kit.Nvcc}, args...), env.All())
 	}
 	return complain("run %s: %v; set GNVCC_NVCC to an nvcc that can be run", kit.Nvcc, err)
 }
 
+// prepared is what an nvcc with stages is started with.
+type prepared struct {
+	env      *environment.Environment // what the stages are to see of this process's
+	command  string                   // hash of the command, "" where it is not kept
+	prefixes []string                 // options of nvcc
+}
+
 // prepare gets everything ready for stages: the store, the command in it, the prefixes. With an error there are none.
-func prepare(kit toolkit.Toolkit, args []string, line *toolcmd.Line, env *[]string) ([]string, error) {
-	store := environment.OpenStore()
-	if store == nil {
-		return nil, fmt.Errorf("%w: %w", environment.ErrNoStore, toolcmd.ErrAside) // no recipes to be had, nothing to be noted
-	}
-	if noteCcache(store) {
-		os.Unsetenv(environment.Predict)
-		*env = environment.Without(*env, environment.Predict)
-	}
-	m, err := mannerOf(kit.Nvcc, store)
+func prepare(kit toolkit.Toolkit, env *environment.Environment, args []string, line *toolcmd.Line) (prepared, error) {
+	p := prepared{env: env}
+	store, err := env.OpenStore()
 	if err != nil {
-		return nil, err
+		return p, fmt.Errorf("%w: %w", err, toolcmd.ErrAside) // no recipes to be had, nothing to be noted
+	}
+	if noteCcache(store, env) {
+		p.env = env.WithoutPredict()
+	}
+	m, err := mannerOf(kit.Nvcc, store, p.env)
+	if err != nil {
+		return p, err
 	}
 	if !m.Takes {
-		return nil, fmt.Errorf("%s does not take prefixes as we know it: %w", kit.Nvcc, toolcmd.ErrAside)
+		return p, fmt.Errorf("%s does not take prefixes as we know it: %w", kit.Nvcc, toolcmd.ErrAside)
 	}
-	command := os.Getenv(environment.Command)
-	if os.Getenv(environment.Apply) == "" { // else it is kept, and this is a changed one
-		command, err = record.KeepCommand(store, kit.Nvcc, args, line)
+	if p.command = env.Command; env.Apply == "" { // else it is kept, and this is a changed one
+		p.command, err = record.KeepCommand(store, p.env, kit.Nvcc, args, line)
 	}
 	if err != nil {
-		log := environment.Log()
+		log := env.Log()
 		log.Warn().Err(err).Msg("the command is not kept: gnvcc apply will not know it")
-		if environment.On(environment.Strict) && !errors.Is(err, toolcmd.ErrAside) {
-			return nil, fmt.Errorf("keep the command: %w", err)
+		if env.Strict && !errors.Is(err, toolcmd.ErrAside) {
+			return p, fmt.Errorf("keep the command: %w", err)
 		}
 	}
-	*env = environment.With(*env, environment.Command, command)
-	return prefixArgs(m.Cicc, m.Host && !line.HostPrefix), nil
+	p.prefixes = prefixArgs(env, m.Cicc, m.Host && !line.HostPrefix)
+	return p, nil
 }
 
 // switched tells why nvcc is to be run without us whatever the command is, "" if it is not.
-func switched(self string) string {
+func switched(env *environment.Environment, self string) string {
 	switch {
-	case environment.On(environment.Off):
+	case env.Off:
 		return "GNVCC_OFF is set"
 	case self == "":
 		return "gnvcc's own file is not known"

@@ -35,7 +35,7 @@ func TestNoLoop(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cmd := exec.Command(filepath.Join(path[0], "nvcc"), "--version")
-			cmd.Env = append(environment.Without(os.Environ(), "CUDA_HOME", "CUDA_PATH", "GNVCC_NVCC"), "GNVCC_TOOLKITS="+dir+"/none", "PATH="+strings.Join(append(path, "/usr/bin", "/bin"), ":"))
+			cmd.Env = append(environment.Read().Without("CUDA_HOME", "CUDA_PATH", "GNVCC_NVCC"), "GNVCC_TOOLKITS="+dir+"/none", "PATH="+strings.Join(append(path, "/usr/bin", "/bin"), ":"))
 			begun := time.Now()
 			out, err := cmd.CombinedOutput()
 			if name == "nothing else" {

@@ -2,7 +2,6 @@ package driver
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -34,7 +33,7 @@ func prefixFor(step, word string) string {
 	if step == "nvlink" {
 		word = ""
 	}
-	return strings.TrimLeft(word+` 2>/dev/null </dev/null/x; "$`+environment.StageFile+`" `+stage.Word+step, " ")
+	return strings.TrimLeft(word+` 2>/dev/null </dev/null/x; "$`+environment.Stage+`" `+stage.Word+step, " ")
 }
 
 // prefixArgs are the options that make nvcc run its steps through us.
@@ -44,13 +43,13 @@ func prefixFor(step, word string) string {
 //
 // The host compiler has one for the same reason. Its prefix is called cpp's and stands in front of each of its calls; all but the compile of what
 // cudafe++ wrote are left to it. host: it may be set, the user having none of his own.
-func prefixArgs(ciccWord string, host bool) []string {
+func prefixArgs(env *environment.Environment, ciccWord string, host bool) []string {
 	args := []string{
 		"--cicc-prefix", prefixFor("cicc", ciccWord),
 		"--ptxas-prefix", prefixFor("ptxas", "ptxas"),
 		"--nvlink-prefix", prefixFor("nvlink", "nvlink"),
 	}
-	if environment.On(environment.Reuse) || environment.On(environment.Verify) || environment.On(environment.Stop) {
+	if env.Reuse || env.Verify || env.Stop {
 		args = append(args, "--cudafe-prefix", prefixFor("cudafe", "cudafe++"))
 		if host {
 			args = append(args, "--cpp-prefix", prefixFor("host", "gcc"))
@@ -71,21 +70,21 @@ const memoManner cache.Memos[manner] = "manner3"
 
 // mannerOf asks an nvcc for a dry run with prefixes and looks at where they stand. An nvcc that does not know the options, or that
 // shows them where we don't expect them, is left alone: that is the way out for versions that nobody has tried yet.
-func mannerOf(nvcc string, store *cache.Store) (manner, error) {
+func mannerOf(nvcc string, store *cache.Store, env *environment.Environment) (manner, error) {
 	var m manner
 	key, err := cache.FileKey(nvcc)
 	if err != nil {
 		return m, err
 	}
 	if toolkit.IsScript(nvcc) { // which nvcc stands behind it may depend on the environment
-		key = cache.HashOf(append([]string{key}, environment.OfCompile(os.Environ())...)...)
+		key = cache.HashOf(append([]string{key}, env.Compile()...)...)
 	}
 	if m, ok := memoManner.Get(store, key); ok {
 		return m, nil
 	}
 	const mark = "gnvcc-was-here"
 	cmd := exec.Command(nvcc, "--cicc-prefix", mark, "--cudafe-prefix", mark, "--cpp-prefix", mark, "--ptxas-prefix", mark, "--nvlink-prefix", mark, "--dryrun", "-o", "gnvcc-was-here", "gnvcc-was-here.cu")
-	cmd.Env = environment.Without(os.Environ(), "NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
+	cmd.Env = env.Without("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
 	out, err := cmd.CombinedOutput()
 	text := string(out)
 	if err != nil {

@@ -1,10 +1,11 @@
 package driver
 
 import (
-	"gnvcc/driver/drivertest"
-)
+	"testing"
 
-import "testing"
+	"gnvcc/driver/drivertest"
+	"gnvcc/driver/environment"
+)
 
 func TestReadManner(t *testing.T) {
 	const mark = "M"
@@ -32,7 +33,7 @@ func TestManner(t *testing.T) {
 	for _, version := range drivertest.Toolkits {
 		t.Run(version, func(t *testing.T) {
 			p := drivertest.NewProject(t, version, nil)
-			m, err := mannerOf(p.Kit+"/bin/nvcc", p.Store)
+			m, err := mannerOf(p.Kit+"/bin/nvcc", p.Store, environment.Read())
 			want := `"$CICC_PATH/cicc"`
 			if version < "13" {
 				want = "cicc"

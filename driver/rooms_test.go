@@ -3,7 +3,9 @@ package driver
 import (
 	"go/parser"
 	"go/token"
+	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,6 +67,37 @@ func TestRooms(t *testing.T) {
 			if of := path[strings.LastIndexByte(path, '/')+1:]; !slices.Contains(may, of) {
 				t.Errorf("%s imports %s: it may import %v", file, path, may)
 			}
+		}
+	}
+}
+
+// TestEnvironmentIsReadOnce: what a process is told by variables is read in one place. Elsewhere the environment is passed on whole,
+// to what takes this process's place.
+func TestEnvironmentIsReadOnce(t *testing.T) {
+	known := map[string]int{
+		"environment/environment.go": 1,
+		"child/child.go":             1, // a shell that ends this process by a signal
+		"toolkit/find.go":            1, // PATH, of a toolkit that is looked into later
+	}
+	files, err := filepath.Glob("*/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	reads := regexp.MustCompile(`\bos\.(Getenv|LookupEnv|Environ|ExpandEnv)\(`)
+	for _, file := range append(files, own...) {
+		if strings.HasSuffix(file, "_test.go") || strings.HasPrefix(file, "drivertest/") {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(reads.FindAll(text, -1)); n != known[filepath.ToSlash(file)] {
+			t.Errorf("%s reads the environment %d times; known are %d", file, n, known[file])
 		}
 	}
 }

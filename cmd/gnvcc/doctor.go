@@ -14,6 +14,7 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/driver"
+	"gnvcc/driver/environment"
 	"gnvcc/driver/scratch"
 	"gnvcc/driver/standing"
 	"gnvcc/driver/toolkit"
@@ -51,7 +52,7 @@ func doctor(deep bool) int {
 	}
 	say(cache.Fine, "", "gnvcc %s", version)
 	self, _ := os.Executable()
-	toolkit, err := toolkit.Find(self)
+	toolkit, err := toolkit.Find(self, environment.Read())
 	if err != nil {
 		say(cache.Problem, "install/toolkit 13.0 installs one without root", "nvcc: %v", err)
 	} else {
@@ -128,7 +129,7 @@ func sayShared(say func(level cache.Level, advice, format string, a ...any)) {
 		return
 	}
 	dir, _ := os.Getwd()
-	kn, _ := standing.KnownAt(store, dir, os.Getenv)
+	kn, _ := standing.KnownAt(store, dir, environment.Read())
 	defer kn.Close()
 	switch {
 	case kn.Problem != nil:
@@ -185,7 +186,7 @@ func measureUnits() int {
 			return nil, units.ErrNoGPU
 		}
 		self, _ := os.Executable()
-		toolkit, err := toolkit.Find(self)
+		toolkit, err := toolkit.Find(self, environment.Read())
 		if err != nil {
 			return nil, err
 		}

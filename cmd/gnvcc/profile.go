@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gnvcc/driver/environment"
 	"gnvcc/driver/toolkit"
 	"gnvcc/policy"
 	"gnvcc/profile"
@@ -56,7 +57,7 @@ func profiles(args []string, show, asJSON bool) int {
 		return showProfile(s, strings.Join(args, ""), asJSON)
 	}
 	self, _ := os.Executable()
-	toolkit, err := toolkit.Find(self)
+	toolkit, err := toolkit.Find(self, environment.Read())
 	if err != nil {
 		return complain("profile", err)
 	}

@@ -20,6 +20,7 @@ import (
 	"gnvcc/cache"
 	"gnvcc/driver/apply"
 	"gnvcc/driver/compile"
+	"gnvcc/driver/environment"
 	"gnvcc/driver/scratch"
 	"gnvcc/driver/toolkit"
 	"gnvcc/policy"
@@ -227,7 +228,7 @@ func tuneRun(signals *relay, o policy.Options, argv, controls []string, then end
 		return failed, err
 	}
 	self, _ := os.Executable()
-	toolkit, err := toolkit.Find(self)
+	toolkit, err := toolkit.Find(self, environment.Read())
 	if err != nil {
 		return failed, err
 	}

@@ -3,5 +3,5 @@
 //
 // Callers: driver/apply, which runs commands again, and driver/stage, which is what they run.
 //
-// Reading the source: held.go.
+// Reading the source: folder.go (what is in it, and apply's end), run.go (the stages' end).
 package again

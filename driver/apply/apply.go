@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"gnvcc/cache"
+	"gnvcc/driver/environment"
 	"gnvcc/driver/scratch"
 	"gnvcc/rewrite/ptx"
 )
@@ -36,8 +37,8 @@ var errLeft = errors.New("left alone")
 
 // atOnce is how many commands are run at a time: as many as there are processors; below a make that counts its jobs (make -j) one, since that is what
 // this call was given a token for.
-func atOnce() int {
-	if strings.Contains(os.Getenv("MAKEFLAGS"), "--jobserver-") { // -auth=, make 4.2 and later, or -fds=
+func atOnce(env *environment.Environment) int {
+	if strings.Contains(env.Get("MAKEFLAGS"), "--jobserver-") { // -auth=, make 4.2 and later, or -fds=
 		return 1
 	}
 	return runtime.GOMAXPROCS(0)
@@ -90,8 +91,8 @@ func Build(ctx context.Context, store *cache.Store, aim Aim, out io.Writer) (int
 	if err != nil {
 		return 0, fmt.Errorf("gnvcc's own file: %w", err)
 	}
-	a := &applying{store: store, self: self, out: out, all: len(runs)}
-	jobs := min(atOnce(), len(runs))
+	a := &applying{store: store, env: environment.Read(), self: self, out: out, all: len(runs)}
+	jobs := min(atOnce(a.env), len(runs))
 	fmt.Fprintf(out, "gnvcc: %s to run again, %d at a time\n", count(len(runs), "command"), jobs)
 	a.runAll(ctx, runs, jobs)
 	if ctx.Err() != nil {
@@ -133,6 +134,7 @@ func (a Aim) enough(left int) error {
 // applying is one Build at work.
 type applying struct {
 	store *cache.Store
+	env   *environment.Environment
 	self  string // gnvcc's own file
 	out   io.Writer
 	all   int
@@ -150,7 +152,7 @@ func (a *applying) runAll(ctx context.Context, runs []*rerun, jobs int) {
 			defer wg.Done()
 			for r := range next {
 				begun := time.Now()
-				b := &beside{rerun: r, store: a.store, self: a.self}
+				b := &beside{rerun: r, store: a.store, env: a.env, self: a.self}
 				err := b.build(ctx)
 				a.tell(b, err, time.Since(begun))
 			}

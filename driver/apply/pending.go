@@ -10,6 +10,7 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/driver/again"
+	"gnvcc/driver/environment"
 	"gnvcc/driver/record"
 	"gnvcc/driver/standing"
 	"gnvcc/driver/toolcmd"
@@ -78,11 +79,12 @@ func recorded(store *cache.Store, aim Aim) ([]*rerun, error) {
 	known := standing.Several{Store: store}
 	defer known.Close()
 	var out []*rerun
+	present := environment.Read()
 	for hash, units := range record.Read(store).ByCommand(store) {
 		r := &rerun{hash: hash, wanted: map[string]string{}, refused: map[string]error{}, from: map[string]string{}}
 		for _, a := range units {
 			r.units = append(r.units, a)
-			r.changesOf(store, &known, a, aim.Default)
+			r.changesOf(store, &known, a, present, aim.Default)
 		}
 		sort.Slice(r.changes, func(i, j int) bool { return r.changes[i].kernel < r.changes[j].kernel })
 		if r.command, err = record.LoadCommand(store, hash); err != nil {
@@ -121,35 +123,39 @@ func (r *rerun) under(folder string) bool {
 	return false
 }
 
-// changesOf compares an assembly with what is wanted now.
-func (r *rerun) changesOf(store *cache.Store, known *standing.Several, a cache.Assembly, plain bool) {
+// changesOf compares an assembly with what is wanted now: nvcc's own code, or its recipes. present is for a build whose command is lost.
+func (r *rerun) changesOf(store *cache.Store, known *standing.Several, a cache.Assembly, present *environment.Environment, own bool) {
 	if call, err := toolcmd.ReadPtxas(a.Args); err != nil || call.Debug {
 		return
 	}
-	c, err := record.LoadCommand(store, a.Command)
-	getenv := os.Getenv
-	if err == nil {
-		getenv = record.Getenv(c)
+	env := present
+	if c, err := record.LoadCommand(store, a.Command); err == nil {
+		env = environment.Of(c.Env)
 	}
-	by := standing.AskerOf(store, a.Command, getenv)
-	kn := known.At(a.Dir, getenv)
+	by := standing.AskerOf(store, a.Command, env)
+	kn := known.At(a.Dir, env)
 	recipes, refused, normals := standing.Recipes(kn, a.Kernels, by)
 	for _, k := range a.Kernels {
 		r.from[k.Identity] = kn.From(k.Identity, by)
-		if refused[k.Name] != nil && !plain {
+		if refused[k.Name] != nil && !own {
 			r.refused[k.Identity] = refused[k.Name]
 		}
 		want := recipes[k.Name].String()
-		if plain {
+		if own {
 			want = ""
 		}
-		if want == k.Recipe || want != "" && strings.HasPrefix(k.Reason, want+": ") && k.Proof == standing.ProofOf(normals[k.Name]) {
+		if want == k.Recipe || want != "" && lasts(k.Unapplied, want, standing.ProofOf(normals[k.Name])) {
 			r.wanted[k.Identity] = want // a reason is found again, unless other code has been measured since
 			continue
 		}
 		r.wanted[k.Identity] = want
 		r.changes = append(r.changes, change{k.Name, a.Target, k.Recipe, want, k.Identity, record.SourceOf(store, a)})
 	}
+}
+
+// lasts tells whether a recipe would be refused again for what it was refused for.
+func lasts(r *cache.Unapplied, recipe, proof string) bool {
+	return r != nil && r.Lasting && r.Recipe == recipe && r.Proof == proof
 }
 
 // built are the recipes that the command's kernels were built with, by identity.
@@ -179,7 +185,7 @@ func reasonIn(notes []again.Note, c change) string {
 	for _, n := range notes {
 		for _, k := range n.Assembly.Kernels {
 			if k.Name == c.kernel && k.Identity == c.identity && k.Recipe != c.wanted {
-				return k.Reason
+				return k.Unapplied.String()
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/driver/drivertest"
+	"gnvcc/driver/environment"
 	"gnvcc/driver/standing"
 )
 
@@ -18,19 +19,25 @@ func TestReasonLasts(t *testing.T) {
 	d := drivertest.Seen("NVIDIA H200", "unroll=2", 1)
 	d.Evidence.Normals = map[string]string{"unroll=2": "aaaa"}
 	a := cache.Assembly{Target: "sm_90", Args: []string{"-arch=sm_90", "k.ptx", "-o", "k.cubin"},
-		Kernels: []cache.Kernel{{Name: "k", Identity: d.Identity, Reason: "unroll=2: gives other code here", Proof: standing.ProofOf(d.Evidence.Normals)}}}
+		Kernels: []cache.Kernel{{Name: "k", Identity: d.Identity, Unapplied: &cache.Unapplied{
+			Recipe: "unroll=2", Why: "gives other code here", Lasting: true, Proof: standing.ProofOf(d.Evidence.Normals)}}}}
 	changes := func() (n int, refused error) {
 		t.Helper()
 		r := &rerun{wanted: map[string]string{}, refused: map[string]error{}, from: map[string]string{}}
 		drivertest.Kept(t, store, d)
 		known := standing.Several{Store: store}
 		defer known.Close()
-		r.changesOf(store, &known, a, false)
+		r.changesOf(store, &known, a, environment.Of(nil), false)
 		return len(r.changes), r.refused[d.Identity]
 	}
 	if n, refused := changes(); n != 0 || refused != nil {
 		t.Errorf("tried again: %d changes, %v", n, refused)
 	}
+	a.Kernels[0].Unapplied.Lasting = false
+	if n, refused := changes(); n != 1 || refused != nil {
+		t.Errorf("refused for a full disk, say: %d changes, %v", n, refused)
+	}
+	a.Kernels[0].Unapplied.Lasting = true
 	d.Evidence.Normals["unroll=2"], d.Time = "bbbb", d.Time.Add(1)
 	if n, refused := changes(); n != 1 || refused != nil {
 		t.Errorf("after another measurement: %d changes, %v", n, refused)

@@ -74,7 +74,7 @@ func lockApply(ctx context.Context, store *cache.Store, out io.Writer) (func(), 
 
 // place puts the files of a run where they belong.
 func (b *beside) place(now *result, unedited func() bool) error {
-	p := placing{Command: b.rerun.hash, Notes: now.notes}
+	p := placing{Command: b.rerun.hash, Notes: now.left.Notes}
 	hashes := map[string]string{}
 	for _, f := range now.files {
 		present, err := readOutput(f.to)

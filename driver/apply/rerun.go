@@ -3,7 +3,6 @@ package apply
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
@@ -34,6 +33,7 @@ import (
 type beside struct {
 	rerun *rerun
 	store *cache.Store
+	env   *environment.Environment
 	self  string
 	dir   string       // scratch
 	said  string       // what the last run printed
@@ -51,10 +51,8 @@ type written struct {
 
 // A result is what one run gave.
 type result struct {
-	files   []written
-	inputs  []string // marks of what the stages saw, sorted
-	sources []string // files that the inputs came from
-	notes   []again.Note
+	files []written
+	left  *again.Left
 }
 
 // build does all of it.
@@ -72,7 +70,7 @@ func (b *beside) build(ctx context.Context) error {
 		if was, err = b.proof(ctx); err != nil {
 			return err
 		}
-		stamps = b.stamps(was.sources)
+		stamps = b.stamps(was.left.Sources)
 	} else {
 		stamps = b.stamps(known.Sources)
 	}
@@ -80,16 +78,16 @@ func (b *beside) build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.notes = now.notes
+	b.notes = now.left.Notes
 	if known != nil && !b.follows(known, now) {
 		if was, err = b.proof(ctx); err != nil {
 			return err
 		}
 	}
-	if was != nil && !slices.Equal(was.inputs, now.inputs) {
+	if was != nil && !slices.Equal(was.left.Inputs, now.left.Inputs) {
 		return fmt.Errorf("%w: a source was edited meanwhile", errLeft)
 	}
-	sources := now.sources
+	sources := now.left.Sources
 	if known != nil {
 		sources = known.Sources
 	}
@@ -127,7 +125,7 @@ func (b *beside) proof(ctx context.Context) (*result, error) {
 // differs says why a file is not what its command gives.
 func (b *beside) differs(was *result, path string) string {
 	var seen []string
-	for _, n := range was.notes {
+	for _, n := range was.left.Notes {
 		seen = append(seen, n.Assembly.PTX)
 	}
 	for _, a := range b.rerun.units {
@@ -150,12 +148,7 @@ func (b *beside) run(ctx context.Context, recipes map[string]string) (*result, e
 			return nil, fmt.Errorf("scratch folder: %w", err)
 		}
 	}
-	f := again.Frozen{Recipes: recipes, Modules: b.rerun.modules(b.store)}
-	text, err := json.Marshal(f)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(hold, again.FrozenName), text, 0o600)
-	}
-	if err != nil {
+	if err := again.Begin(hold, again.Wanted{Recipes: recipes, Modules: b.rerun.modules(b.store)}); err != nil {
 		return nil, fmt.Errorf("scratch folder: %w", err)
 	}
 	command := b.rerun.command
@@ -168,7 +161,8 @@ func (b *beside) run(ctx context.Context, recipes map[string]string) (*result, e
 	cmd := exec.CommandContext(ctx, b.self, args...)
 	cmd.Args[0] = "gnvcc"
 	cmd.Dir = command.Dir
-	cmd.Env = b.environment(hold)
+	cmd.Env = b.env.Again(environment.Run{Recorded: command.Env, Dir: command.Dir, Hash: b.rerun.hash,
+		Store: cache.Folders(b.store.Path()), Folder: hold, Stop: b.stop})
 	cmd.Stdout, cmd.Stderr = &said, &said
 	// SIGINT: nvcc removes its temporary files then. What dies with apply writes into the scratch
 	// folder only.
@@ -179,27 +173,14 @@ func (b *beside) run(ctx context.Context, recipes map[string]string) (*result, e
 	cmd.WaitDelay = 10 * time.Second
 	err = cmd.Run()
 	b.said = said.String()
-	if b.stop && (err == nil || ctx.Err() == nil && stopped(hold)) {
-		return tried(hold)
+	if b.stop && (err == nil || ctx.Err() == nil && again.Stopped(hold)) {
+		left, err := again.Read(hold)
+		return &result{left: left}, err
 	}
 	if err != nil {
 		return nil, err
 	}
 	return collect(line, out, hold)
-}
-
-// environment is the recorded one, with what this run is told. Variables by which GCC adds to files
-// of the user's are left out; they change no object.
-func (b *beside) environment(hold string) []string {
-	c := b.rerun.command
-	env := environment.Without(environment.Restored(c.Env, os.Environ()), environment.Chain, environment.Depth, environment.Off, environment.Reuse, environment.Stop,
-		environment.Apply, environment.Command, "PWD", "GNVCC_STORE", "DEPENDENCIES_OUTPUT", "SUNPRO_DEPENDENCIES")
-	how := environment.Reuse
-	if b.stop {
-		how = environment.Stop
-	}
-	return append(env, "PWD="+c.Dir, "GNVCC_STORE="+cache.Folders(b.store.Path()), how+"=1",
-		environment.Apply+"="+hold, environment.Command+"="+b.rerun.hash)
 }
 
 // collect gathers what a run left.
@@ -224,38 +205,12 @@ func collect(line *toolcmd.Line, out, hold string) (*result, error) {
 	if len(r.files) == 0 {
 		return nil, fmt.Errorf("%w: it wrote no file that could be found", errLeft)
 	}
-	entries, err := os.ReadDir(hold)
-	if err != nil {
-		return nil, fmt.Errorf("read the notes of the run: %w", err)
+	if r.left, err = again.Read(hold); err != nil {
+		return nil, err
 	}
-	for _, e := range entries {
-		name := e.Name()
-		path := filepath.Join(hold, name)
-		switch {
-		case strings.HasPrefix(name, again.NotePrefix):
-			var n again.Note
-			text, err := os.ReadFile(path)
-			if err == nil {
-				err = json.Unmarshal(text, &n)
-			}
-			if err != nil {
-				return nil, fmt.Errorf("read a note of the run: %w", err)
-			}
-			r.notes = append(r.notes, n)
-		case strings.HasPrefix(name, again.DependsOn):
-			text, err := os.ReadFile(path)
-			if err != nil {
-				return nil, fmt.Errorf("read a note of the run: %w", err)
-			}
-			r.sources = append(r.sources, strings.Split(string(text), "\x00")...)
-		case strings.HasPrefix(name, again.Input), strings.HasPrefix(name, again.PTX):
-			r.inputs = append(r.inputs, name)
-		}
-	}
-	r.sources = append(r.sources, line.Inputs...)
-	sort.Strings(r.sources)
-	r.sources = slices.Compact(r.sources)
-	sort.Slice(r.notes, func(i, j int) bool { return r.notes[i].Key < r.notes[j].Key })
+	r.left.Sources = append(r.left.Sources, line.Inputs...)
+	sort.Strings(r.left.Sources)
+	r.left.Sources = slices.Compact(r.left.Sources)
 	return r, nil
 }
 
@@ -314,7 +269,7 @@ func (b *beside) known() *wrote {
 
 // follows tells whether a run is the known one but for its device code.
 func (b *beside) follows(known *wrote, now *result) bool {
-	if !slices.Equal(known.Inputs, now.inputs) || len(known.Hashes) != len(now.files) {
+	if !slices.Equal(known.Inputs, now.left.Inputs) || len(known.Hashes) != len(now.files) {
 		return false
 	}
 	for _, f := range now.files {
@@ -336,5 +291,5 @@ func (b *beside) follows(known *wrote, now *result) bool {
 // remember notes what was written.
 func (b *beside) remember(now *result, hashes map[string]string) {
 	// Without it, the next apply proves it again.
-	memoWrote.Put(b.store, b.rerun.hash, wrote{Hashes: hashes, Inputs: now.inputs, Sources: now.sources})
+	memoWrote.Put(b.store, b.rerun.hash, wrote{Hashes: hashes, Inputs: now.left.Inputs, Sources: now.left.Sources})
 }

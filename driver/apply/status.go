@@ -76,7 +76,7 @@ func Status(ctx context.Context, store *cache.Store, under string) (out []Output
 		}
 		for _, a := range r.units {
 			for _, k := range a.Kernels {
-				b := Kernel{Kernel: k.Name, Target: a.Target, Recipe: k.Recipe, Wanted: r.wanted[k.Identity], From: r.from[k.Identity], Reason: k.Reason}
+				b := Kernel{Kernel: k.Name, Target: a.Target, Recipe: k.Recipe, Wanted: r.wanted[k.Identity], From: r.from[k.Identity], Reason: k.Unapplied.String()}
 				if err := r.refused[k.Identity]; err != nil {
 					b.Refused, b.Reason = err.Error(), "" // that of an earlier build
 				}

@@ -2,15 +2,13 @@ package apply
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"gnvcc/cache"
-	"gnvcc/driver/again"
+	"gnvcc/driver/environment"
 	"gnvcc/driver/record"
 	"gnvcc/driver/scratch"
 )
@@ -53,14 +51,14 @@ func Try(ctx context.Context, store *cache.Store, hash string) (*Trial, error) {
 	for _, a := range record.Read(store).ByCommand(store)[hash] {
 		r.units = append(r.units, a)
 	}
-	b := &beside{rerun: r, store: store, self: self, dir: scratch.Path, stop: true}
+	b := &beside{rerun: r, store: store, self: self, dir: scratch.Path, stop: true, env: environment.Read()}
 	ran, err := b.run(ctx, nil)
 	if err != nil {
 		return nil, b.why(ctx, err)
 	}
 	out, files, tools := new(Trial), map[string]bool{}, map[string]bool{}
 	known := &Builds{store: store}
-	for _, n := range ran.notes {
+	for _, n := range ran.left.Notes {
 		out.Units = append(out.Units, known.unit(c.Dir, n.Assembly, files, tools))
 	}
 	out.Files = known.sorted(files)
@@ -91,31 +89,4 @@ func firstError(said string) string {
 		}
 	}
 	return strings.TrimSpace(lines[0])
-}
-
-// stopped tells whether a stage has ended the run that leaves its notes here.
-func stopped(hold string) bool {
-	_, err := os.Stat(filepath.Join(hold, again.Stopped))
-	return err == nil
-}
-
-// tried gathers what a run left that was stopped: its notes alone.
-func tried(hold string) (*result, error) {
-	files, err := filepath.Glob(filepath.Join(hold, again.NotePrefix+"*"))
-	if err != nil {
-		return nil, fmt.Errorf("read the notes of the run: %w", err)
-	}
-	r := new(result)
-	for _, path := range files {
-		var n again.Note
-		text, err := os.ReadFile(path)
-		if err == nil {
-			err = json.Unmarshal(text, &n)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("read a note of the run: %w", err)
-		}
-		r.notes = append(r.notes, n)
-	}
-	return r, nil
 }

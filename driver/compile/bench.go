@@ -32,6 +32,7 @@ import (
 // folder of its own, and never touches a file of nvcc's.
 type Workbench struct {
 	Store   *cache.Store
+	Env     *environment.Environment
 	Log     zerolog.Logger
 	Folder  string                                // scratch, the bench's own
 	Start   func(*exec.Cmd) (child.Ending, error) // runs a child that nobody sees
@@ -165,7 +166,7 @@ func (b *Workbench) Build(ctx context.Context, j *job.Job, t *record.Translation
 					k.Recipe = r.String()
 				}
 				if reason, ok := refused[k.Name]; ok {
-					k.Reason = ReasonText(recipes[k.Name], reason)
+					k.Unapplied = Unapplied(recipes[k.Name], reason)
 				}
 			}
 			out.Refused = refused
@@ -175,14 +176,9 @@ func (b *Workbench) Build(ctx context.Context, j *job.Job, t *record.Translation
 	return &Result{Refused: refused}, nil
 }
 
-// ReasonText says which recipe was not applied, and why. A text that begins with the recipe is a lasting reason: gnvcc apply
-// does not try that recipe again.
-func ReasonText(r recipe.Recipe, reason error) string {
-	text := r.String() + ": " + reason.Error()
-	if Transient(reason) {
-		return "not this time: " + text
-	}
-	return text
+// Unapplied says which recipe was not applied, and why.
+func Unapplied(r recipe.Recipe, reason error) *cache.Unapplied {
+	return &cache.Unapplied{Recipe: r.String(), Why: reason.Error(), Lasting: !transient(reason)}
 }
 
 // culprits finds the kernels whose recipes a tool refuses, by giving them to it one at a time. There is at least one in what it returns.
@@ -271,7 +267,7 @@ func (b *Workbench) try(ctx context.Context, j *job.Job, t *record.Translation, 
 	defer os.Remove(cubinFile)
 	b.keep("rewritten.ptx", text)
 	argv = append(append([]string{j.Tool}, j.Call.With(in, cubinFile)...), argv...)
-	messages, err := b.tool(ctx, "", environment.OfTool(), argv...)
+	messages, err := b.tool(ctx, "", b.Env.Tool(), argv...)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rs/zerolog"
+
 	"gnvcc/cache"
 	"gnvcc/driver/child"
 	"gnvcc/driver/drivertest"
@@ -44,7 +46,7 @@ func jobOf(t *testing.T, text, script string) (*Workbench, *job.Job, []cache.Ker
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &Workbench{Store: p.Store, Log: environment.Log(), Folder: t.TempDir(), Start: child.Run}
+	b := &Workbench{Store: p.Store, Env: environment.Read(), Log: zerolog.Nop(), Folder: t.TempDir(), Start: child.Run}
 	return b, j, kernels
 }
 
@@ -87,11 +89,11 @@ func TestCulprit(t *testing.T) {
 	for _, k := range out.Kernels {
 		switch want := recipes[k.Name].String(); k.Name {
 		case "_Z1bPfi":
-			if k.Recipe != "" || !strings.HasPrefix(k.Reason, want+": ") || k.Registers != std[1].Registers {
+			if k.Recipe != "" || k.Unapplied == nil || k.Unapplied.Recipe != want || !k.Unapplied.Lasting || k.Registers != std[1].Registers {
 				t.Errorf("%+v", k)
 			}
 		default:
-			if k.Recipe != want || k.Reason != "" || fmt.Sprintf("maxnreg=%d", k.Registers) != want {
+			if k.Recipe != want || k.Unapplied != nil || fmt.Sprintf("maxnreg=%d", k.Registers) != want {
 				t.Errorf("%+v", k)
 			}
 		}

@@ -33,6 +33,7 @@ import (
 type Compiler struct {
 	Limit time.Duration // for one tool's run; a candidate that takes longer is refused
 
+	env     *environment.Environment
 	store   *cache.Store
 	dir     string // scratch
 	fresh   record.Fresh
@@ -51,7 +52,7 @@ const limitTool = 2 * time.Minute
 
 // New makes a compiler with a scratch folder, which must exist and is the caller's to remove.
 func New(store *cache.Store, dir string) *Compiler {
-	c := &Compiler{Limit: limitTool, store: store, dir: dir, fresh: record.Fresh{Store: store}}
+	c := &Compiler{Limit: limitTool, env: environment.Read(), store: store, dir: dir, fresh: record.Fresh{Store: store}}
 	c.spent.runs, c.spent.took = map[string]int{}, map[string]time.Duration{}
 	return c
 }
@@ -258,7 +259,7 @@ func (c *Compiler) bench() (b *Workbench, done func(), err error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("scratch folder: %w", err)
 	}
-	b = &Workbench{Store: c.store, Log: environment.Log(), Folder: folder, Start: child.Run, only: true, after: c.account, flights: &c.flights}
+	b = &Workbench{Store: c.store, Env: c.env, Log: c.env.Log(), Folder: folder, Start: child.Run, only: true, after: c.account, flights: &c.flights}
 	return b, func() { os.RemoveAll(folder) }, nil
 }
 
@@ -425,7 +426,7 @@ func (c *Compiler) compile(ctx context.Context, s *Source, r recipe.Recipe, neve
 	defer cancel()
 	kept, err := c.make(ctx, s, r, never)
 	if err != nil {
-		if ctx.Err() != nil || Transient(err) {
+		if ctx.Err() != nil || transient(err) {
 			return nil, err
 		}
 		kept = keptCandidate{Error: err.Error()}
@@ -441,9 +442,9 @@ func (c *Compiler) compile(ctx context.Context, s *Source, r recipe.Recipe, neve
 	return &Candidate{Path: path, Entry: kept.Entry, Build: kept.Build, MaxThreads: kept.MaxThreads, Normals: kept.Normals}, nil
 }
 
-// Transient tells whether an error is about this machine at this moment (a full disk, a store that was trimmed, no time), not about the
+// transient tells whether an error is about this machine at this moment (a full disk, a store that was trimmed, no time), not about the
 // recipe: then it is not remembered.
-func Transient(err error) bool {
+func transient(err error) bool {
 	var path *os.PathError
 	var errno syscall.Errno
 	var store *cache.Error

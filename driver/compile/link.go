@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"gnvcc/cache"
-	"gnvcc/driver/environment"
 	"gnvcc/driver/record"
 	"gnvcc/driver/toolcmd"
 	"gnvcc/driver/toolkit"
@@ -114,7 +113,7 @@ func (c *Compiler) extract(ctx context.Context, l cache.Link, path, ext string) 
 	if err := os.WriteFile(name, text, 0o600); err != nil {
 		return nil, err
 	}
-	if said, err := b.tool(ctx, b.Folder, environment.OfTool(), tool, "-xelf", "all", name); err != nil {
+	if said, err := b.tool(ctx, b.Folder, b.Env.Tool(), tool, "-xelf", "all", name); err != nil {
 		if strings.Contains(said, "does not contain device code") || strings.Contains(err.Error(), "does not contain device code") {
 			return nil, nil
 		}
@@ -189,7 +188,7 @@ func (c *Compiler) link(ctx context.Context, b *Workbench, s *Source, content []
 		dir = b.Folder
 	}
 	begun := time.Now()
-	if _, err := b.tool(ctx, dir, environment.OfTool(), append([]string{l.Nvlink}, args...)...); err != nil {
+	if _, err := b.tool(ctx, dir, b.Env.Tool(), append([]string{l.Nvlink}, args...)...); err != nil {
 		return nil, fmt.Errorf("link the candidate: %w", err)
 	}
 	b.Log.Debug().Dur("took", time.Since(begun)).Str("kernel", s.Kernel).Msg("device link of a candidate")

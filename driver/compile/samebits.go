@@ -119,7 +119,7 @@ func (b *Workbench) early(ctx context.Context, t *record.Translation, call *tool
 		return nil, err
 	}
 	content, err := b.cicc(ctx, t, call.And("-O1"), text, "early"+strconv.FormatInt(b.count.Load(), 10))
-	if err != nil && (ctx.Err() != nil || Transient(err)) {
+	if err != nil && (ctx.Err() != nil || transient(err)) {
 		return nil, err
 	}
 	var module *ptx.Module

@@ -164,7 +164,7 @@ func (b *Workbench) variant(ctx context.Context, t *record.Translation, module *
 	}
 	var m compiledVariant
 	m.module, err = b.compileVariant(ctx, t, module, call, signature, v)
-	if err != nil && (ctx.Err() != nil || Transient(err)) {
+	if err != nil && (ctx.Err() != nil || transient(err)) {
 		return compiledVariant{}, err
 	}
 	if err == nil {
@@ -233,7 +233,7 @@ func (b *Workbench) cicc(ctx context.Context, t *record.Translation, call *toolc
 	if _, err := os.Stat(work); err != nil {
 		work = dir // only names in line information would know the difference
 	}
-	if _, err := b.tool(ctx, work, overlay(environment.OfTool(), t.Env), append([]string{t.Cicc}, args...)...); err != nil {
+	if _, err := b.tool(ctx, work, environment.Over(b.Env.Tool(), t.Env), append([]string{t.Cicc}, args...)...); err != nil {
 		return nil, err
 	}
 	content, err := os.ReadFile(out)
@@ -242,16 +242,6 @@ func (b *Workbench) cicc(ctx context.Context, t *record.Translation, call *toolc
 	}
 	b.keep(name+".ptx", content)
 	return content, nil
-}
-
-// overlay returns an environment with some settings put over it.
-func overlay(environ, settings []string) []string {
-	for _, s := range settings {
-		if name, value, ok := strings.Cut(s, "="); ok {
-			environ = environment.With(environ, name, value)
-		}
-	}
-	return environ
 }
 
 // units keeps the last parsed units: a tuner asks for the same one for every variant.

@@ -2,91 +2,130 @@ package environment
 
 import (
 	"os"
+	"slices"
 	"sort"
+	"strconv"
 	"strings"
+	"sync"
+
+	"github.com/rs/zerolog"
 )
 
-// The variables of the environment: those that users set for gnvcc, those that the face sets for its stages, and
-// those that a compile depends on.
+// An Environment is what a process was told by the variables of its environment, read once. A switch
+// is on where its variable is neither empty nor 0.
+type Environment struct {
+	Nvcc    string // GNVCC_NVCC: the real nvcc
+	Off     bool   // GNVCC_OFF: nvcc itself
+	Strict  bool   // GNVCC_STRICT: a failure on our side is an error
+	KeepIn  string // GNVCC_KEEP: a folder that gets every file between the steps
+	Lock    string // GNVCC_LOCK: a lock file, absolute: builds go by it alone; "0": by none
+	Device  string // GNVCC_DEVICE: a part of the name of the GPU that is built for, where several were measured on
+	Verify  bool   // GNVCC_VERIFY: what was kept of a tool is compared with what it writes now
+	Predict bool   // GNVCC_PREDICT: recipes that were foretold are built with, where nothing was decided
 
-// What users set. GNVCC_STORE is the store's (cache.Dir), GNVCC_NVCC is read in driver/toolkit.
-const (
-	Nvcc    = "GNVCC_NVCC"   // the real nvcc
-	Off     = "GNVCC_OFF"    // not empty and not 0: nvcc itself
-	Strict  = "GNVCC_STRICT" // not empty and not 0: a failure on our side is an error
-	KeepIn  = "GNVCC_KEEP"   // a folder that gets every file between the steps
-	LogFile = "GNVCC_LOG"    // a file that is told what was done, and why not
-	Lock    = "GNVCC_LOCK"   // a lock file, absolute: builds go by it alone; "0": by none
-	Device  = "GNVCC_DEVICE" // a part of the name of the GPU that is built for, where several were measured on
-	Verify  = "GNVCC_VERIFY" // not empty and not 0: what was kept of a tool is compared with what it writes now
+	Command string // of a stage: hash of the face's command, an object in the store; empty where it could not be kept
+	Chain   string // what was run in nvcc's place so far, against finding oneself for ever (driver/toolkit)
+	Depth   int    // how many faces stand above
 
-	Predict = "GNVCC_PREDICT" // not empty and not 0: recipes that were foretold are built with, where nothing was decided
-)
+	Apply string // in a command that apply runs: its folder (driver/again)
+	Reuse bool   // there: what was kept of a tool may be taken in place of running it
+	Stop  bool   // there: the command is tried; it ends before the host compiler
 
-// What the face tells its stages, through nvcc.
-const (
-	StageFile = "GNVCC_STAGE"   // path of the gnvcc that is to be the stage; the prefix names it so, since a variable survives every path
-	Command   = "GNVCC_COMMAND" // hash of the command, an object in the store; empty where it could not be kept
-	Chain     = "GNVCC_CHAIN"   // what was run in nvcc's place so far, against finding oneself for ever (driver/toolkit)
-	Depth     = "GNVCC_DEPTH"   // how many faces stand above
-)
-
-// What gnvcc apply tells the builds that it runs.
-const (
-	Apply = "GNVCC_APPLY" // the folder of an apply's run (driver/again)
-	Reuse = "GNVCC_REUSE" // not empty and not 0: what was kept of a tool may be taken in place of running it
-	Stop  = "GNVCC_STOP"  // not empty and not 0: a command that is tried; it ends before the host compiler
-)
-
-// On tells whether a switch is set.
-func On(name string) bool { return IsOn(os.Getenv(name)) }
-
-// IsOn tells whether a switch with this value is set.
-func IsOn(value string) bool { return value != "" && value != "0" }
-
-// compileVariables are the variables that decide what a compile gives: kept with the command, and set again when the
-// command is run again (driver/apply). A name that ends in * stands for all that begin so. The sources are nvcc's manual
-// (NVCC_*, nvcc.profile's PATH and LD_LIBRARY_PATH), GCC's ("Environment Variables Affecting GCC") and ld's; the wrappers of Open MPI, MPICH, Intel MPI,
-// Nix, Cray and Spack say theirs. The whole environment is not kept, for there are passwords in it: where a variable that is not kept makes
-// a difference, what apply builds is not what is there, and it leaves that alone.
-var compileVariables = []string{
-	"PATH", "LD_LIBRARY_PATH", "LIBRARY_PATH", "LD_RUN_PATH", "LD_PRELOAD",
-	"CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "OBJC_INCLUDE_PATH", "INCLUDES", "SYSTEM_INCLUDES",
-	"GCC_EXEC_PREFIX", "COMPILER_PATH", "GCC_COMPARE_DEBUG", "DEPENDENCIES_OUTPUT", "SUNPRO_DEPENDENCIES", "SOURCE_DATE_EPOCH",
-	"NVCC_*", "NVVM_*", "NVVMIR_LIBRARY_DIR", "CICC_PATH", "CUDAFE_FLAGS", "PTXAS_FLAGS", "LIBRARIES",
-	"CUDA*", "CC", "CXX", "TMPDIR", "LANG", "LANGUAGE", "LC_*", "HOME",
-	"CONDA_PREFIX", "CONDA_BUILD_SYSROOT", "SDKROOT", "CCACHE_*", "SCCACHE_*",
-	"OMPI_*", "OPAL_*", "MPICH_*", "I_MPI_*", "NIX_*", "CRAY*", "PE_*", "SPACK_*", "DISTCC_*", "ICECC*", "COLLECT_*",
-	"CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "AR", "AS", "LD",
-	Nvcc, Device, Predict, Lock,
+	list []string // NAME=value
+	log  func() zerolog.Logger
 }
 
-// secretMarks stand in names of variables of the kinds above that may hold a password or a key: SCCACHE_WEBDAV_TOKEN,
-// CCACHE_REMOTE_STORAGE (a URL with one), NIX_CONFIG (access-tokens). They are never kept; a command that is run again sees
-// the present ones.
-var secretMarks = []string{
-	"TOKEN", "SECRET", "PASSW", "CREDENTIAL", "_KEY", "REMOTE_STORAGE", "SECONDARY_STORAGE", "REDIS", "MEMCACHED", "WEBDAV", "NIX_CONFIG",
+// Read reads this process's environment.
+func Read() *Environment { return Of(os.Environ()) }
+
+// Of reads an environment from its settings, such as those of a recorded command.
+func Of(list []string) *Environment {
+	e := &Environment{list: list}
+	on := func(name string) bool {
+		v := e.Get(name)
+		return v != "" && v != "0"
+	}
+	e.Nvcc, e.Off, e.Strict, e.KeepIn = e.Get(nvcc), on(off), on(strict), e.Get(keepIn)
+	e.Lock, e.Device, e.Verify, e.Predict = e.Get(lock), e.Get(device), on(verify), on(predict)
+	e.Command, e.Chain = e.Get(command), e.Get(chain)
+	e.Depth, _ = strconv.Atoi(e.Get(depth)) // nobody but a face sets it
+	e.Apply, e.Reuse, e.Stop = e.Get(apply), on(reuse), on(stop)
+	e.log = sync.OnceValue(func() zerolog.Logger { return openLog(e.Get(logFile)) })
+	return e
 }
 
-// isCompileVariable tells whether a variable is kept with a command.
-func isCompileVariable(name string) bool {
-	for _, mark := range secretMarks {
-		if strings.Contains(name, mark) {
-			return false
+// Get looks a variable up, "" where it is not set.
+func (e *Environment) Get(name string) string {
+	value, _ := e.Lookup(name)
+	return value
+}
+
+// Lookup looks a variable up, and tells whether it is set.
+func (e *Environment) Lookup(name string) (string, bool) {
+	for _, setting := range e.list {
+		if strings.HasPrefix(setting, name) && strings.HasPrefix(setting[len(name):], "=") {
+			return setting[len(name)+1:], true
 		}
 	}
-	for _, pattern := range compileVariables {
-		if start, ok := strings.CutSuffix(pattern, "*"); ok && strings.HasPrefix(name, start) || name == pattern {
-			return true
-		}
-	}
-	return false
+	return "", false
 }
 
-// OfCompile picks the variables that a compile depends on, sorted, so that equal environments are equal.
-func OfCompile(environ []string) []string {
+// All are the settings as they were read.
+func (e *Environment) All() []string { return slices.Clone(e.list) }
+
+// Without are the settings but for some variables.
+func (e *Environment) Without(names ...string) []string { return without(e.list, names...) }
+
+// WithoutPredict is the environment of a build that takes no recipe that was foretold.
+func (e *Environment) WithoutPredict() *Environment { return Of(e.Without(predict)) }
+
+// Tool are the settings for a tool of nvcc's: without what the face added.
+func (e *Environment) Tool() []string { return e.Without(Stage, command) }
+
+// Nvccs are the settings for nvcc as it is. past is what was run in its place so far, this process
+// and that nvcc included.
+func (e *Environment) Nvccs(past string) []string {
+	return with(with(e.list, chain, past), depth, strconv.Itoa(e.Depth+1))
+}
+
+// Staged are the settings for an nvcc whose steps run through gnvcc: stage is its file, hash that of
+// the command.
+func (e *Environment) Staged(past, stage, hash string) []string {
+	return with(with(without(e.Nvccs(past), Stage, command), command, hash), Stage, stage)
+}
+
+// Unstaged are those for one that was to be staged, which came to nothing.
+func (e *Environment) Unstaged(past string) []string {
+	return without(e.Nvccs(past), Stage, command)
+}
+
+// A Run says of a recorded command how apply runs it again.
+type Run struct {
+	Recorded []string // the settings that were kept with it
+	Dir      string   // its folder
+	Hash     string   // its own
+	Store    string   // GNVCC_STORE: the store, and those of others
+	Folder   string   // where apply and its stages leave their notes
+	Stop     bool     // it is tried only
+}
+
+// Again are the settings for a recorded command that apply runs again: the recorded variables, and
+// of the present ones those that no compile depends on. Variables by which GCC adds to files of the
+// user's are left out; they change no object.
+func (e *Environment) Again(r Run) []string {
+	env := without(restored(r.Recorded, e.list), chain, depth, off, reuse, stop, apply, command,
+		"PWD", "GNVCC_STORE", "DEPENDENCIES_OUTPUT", "SUNPRO_DEPENDENCIES")
+	how := reuse
+	if r.Stop {
+		how = stop
+	}
+	return append(env, "PWD="+r.Dir, "GNVCC_STORE="+r.Store, how+"=1", apply+"="+r.Folder, command+"="+r.Hash)
+}
+
+// Compile picks the settings that a compile depends on, sorted, so that equal environments are equal.
+func (e *Environment) Compile() []string {
 	var kept []string
-	for _, setting := range environ {
+	for _, setting := range e.list {
 		if name, _, ok := strings.Cut(setting, "="); ok && isCompileVariable(name) {
 			kept = append(kept, setting)
 		}
@@ -95,9 +134,8 @@ func OfCompile(environ []string) []string {
 	return kept
 }
 
-// Restored is the environment for running a recorded command again: the recorded variables, and of the present
-// environment what no compile depends on.
-func Restored(recorded, present []string) []string {
+// restored puts recorded settings in the place of the present ones that a compile depends on.
+func restored(recorded, present []string) []string {
 	env := append([]string(nil), recorded...)
 	for _, setting := range present {
 		if name, _, ok := strings.Cut(setting, "="); ok && !isCompileVariable(name) {
@@ -107,17 +145,26 @@ func Restored(recorded, present []string) []string {
 	return env
 }
 
-// With returns the environment with one variable set, every older setting of it removed.
-func With(environ []string, name, value string) []string {
-	out := Without(environ, name)
-	return append(out, name+"="+value)
+// Over returns settings with others put over them.
+func Over(list, settings []string) []string {
+	for _, s := range settings {
+		if name, value, ok := strings.Cut(s, "="); ok {
+			list = with(list, name, value)
+		}
+	}
+	return list
 }
 
-// Without returns the environment with some variables removed. The argument is not changed.
-func Without(environ []string, names ...string) []string {
-	out := make([]string, 0, len(environ)+2)
+// with returns the settings with one variable set, every older setting of it removed.
+func with(list []string, name, value string) []string {
+	return append(without(list, name), name+"="+value)
+}
+
+// without returns the settings with some variables removed. The argument is not changed.
+func without(list []string, names ...string) []string {
+	out := make([]string, 0, len(list)+2)
 next:
-	for _, setting := range environ {
+	for _, setting := range list {
 		for _, name := range names {
 			if strings.HasPrefix(setting, name) && strings.HasPrefix(setting[len(name):], "=") {
 				continue next
@@ -126,9 +173,4 @@ next:
 		out = append(out, setting)
 	}
 	return out
-}
-
-// OfTool is the environment without what the face added.
-func OfTool() []string {
-	return Without(os.Environ(), StageFile, Command)
 }

@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"sync"
 
 	"github.com/rs/zerolog"
 
@@ -14,8 +13,10 @@ import (
 // What was done and why not goes to the file that GNVCC_LOG names, one JSON object a line, appended in one write, so
 // that many processes may share it. Without GNVCC_LOG nothing is written: a wrapper has no words of its own.
 
-var Log = sync.OnceValue(func() zerolog.Logger {
-	path := os.Getenv(LogFile)
+// Log is that of GNVCC_LOG.
+func (e *Environment) Log() zerolog.Logger { return e.log() }
+
+func openLog(path string) zerolog.Logger {
 	if path == "" {
 		return zerolog.Nop()
 	}
@@ -26,22 +27,21 @@ var Log = sync.OnceValue(func() zerolog.Logger {
 	// A log that can't be written on (full disk, limit on file sizes): zerolog would tell stderr, which is the build's.
 	zerolog.ErrorHandler = func(error) {}
 	return zerolog.New(f).With().Timestamp().Int("pid", os.Getpid()).Logger()
-})
+}
 
 // Keep copies a file between the steps to the folder that GNVCC_KEEP names, if it names one. Failures are logged: who looks for the
 // file will look there.
-func Keep(group, name string, content []byte) {
-	dir := os.Getenv(KeepIn)
-	if dir == "" {
+func (e *Environment) Keep(group, name string, content []byte) {
+	if e.KeepIn == "" {
 		return
 	}
-	dir = filepath.Join(dir, group)
+	dir := filepath.Join(e.KeepIn, group)
 	err := os.MkdirAll(dir, 0o777)
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, FileName(name)), content, 0o666)
 	}
 	if err != nil {
-		log := Log()
+		log := e.Log()
 		log.Warn().Err(err).Str("file", name).Msg("not kept")
 	}
 }
@@ -64,13 +64,13 @@ func FileName(name string) string {
 }
 
 // KeepWords copies a command.
-func KeepWords(group, name string, words []string) {
-	if os.Getenv(KeepIn) == "" {
+func (e *Environment) KeepWords(group, name string, words []string) {
+	if e.KeepIn == "" {
 		return
 	}
 	var text []byte
 	for _, w := range words {
 		text = append(strconv.AppendQuote(text, w), '\n')
 	}
-	Keep(group, name, text)
+	e.Keep(group, name, text)
 }

@@ -22,9 +22,9 @@ func TestFileName(t *testing.T) {
 			t.Errorf("%q: %q", name, got)
 		}
 	}
-	t.Setenv(KeepIn, t.TempDir())
-	Keep("group", "_Z1"+long+".ptx", []byte("x"))
-	if _, err := os.Stat(filepath.Join(os.Getenv(KeepIn), "group", a)); err != nil {
+	e := Of([]string{"GNVCC_KEEP=" + t.TempDir()})
+	e.Keep("group", "_Z1"+long+".ptx", []byte("x"))
+	if _, err := os.Stat(filepath.Join(e.KeepIn, "group", a)); err != nil {
 		t.Error(err)
 	}
 }

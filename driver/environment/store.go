@@ -2,23 +2,25 @@ package environment
 
 import (
 	"errors"
+	"fmt"
 
 	"gnvcc/cache"
 )
 
+// ErrNoStore is wrapped where there is no store to be had. A build does without.
 var ErrNoStore = errors.New("there is no store that can be used (gnvcc doctor says why)")
 
-// OpenStore opens the store; nil where there is none to be had. A build does without.
-func OpenStore() *cache.Store {
+// OpenStore opens the store.
+func (e *Environment) OpenStore() (*cache.Store, error) {
 	dir, err := cache.Dir()
 	var store *cache.Store
 	if err == nil {
 		store, err = cache.Open(dir)
 	}
 	if err != nil {
-		log := Log()
+		log := e.Log()
 		log.Warn().Err(err).Msg("no store")
-		return nil
+		return nil, fmt.Errorf("%w: %w", ErrNoStore, err)
 	}
-	return store
+	return store, nil
 }

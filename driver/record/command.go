@@ -17,15 +17,12 @@ import (
 const memoTarget cache.Memos[string] = "target"
 
 // KeepCommand keeps a command as an object and gives its hash. The second time that costs two looks at files.
-func KeepCommand(store *cache.Store, nvcc string, args []string, line *toolcmd.Line) (string, error) {
-	if store == nil {
-		return "", environment.ErrNoStore
-	}
+func KeepCommand(store *cache.Store, env *environment.Environment, nvcc string, args []string, line *toolcmd.Line) (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return "", fmt.Errorf("working directory: %w: %w", err, toolcmd.ErrAside)
 	}
-	record := cache.Command{Args: args, Dir: dir, Env: environment.OfCompile(os.Environ()), Nvcc: nvcc}
+	record := cache.Command{Args: args, Dir: dir, Env: env.Compile(), Nvcc: nvcc}
 	for _, list := range [][]string{record.Args, record.Env, {dir, nvcc}} {
 		for _, s := range list {
 			if !utf8.ValidString(s) { // JSON would change it
@@ -80,18 +77,8 @@ func targetKey(l *toolcmd.Line, dir string) string {
 }
 
 // Line reads a recorded command.
-func Line(c cache.Command) *toolcmd.Line { return toolcmd.ReadLine(c.Args, c.Dir, Getenv(c)) }
-
-// Getenv looks variables up in a recorded command.
-func Getenv(c cache.Command) func(string) string {
-	return func(name string) string {
-		for _, setting := range c.Env {
-			if value, ok := strings.CutPrefix(setting, name+"="); ok {
-				return value
-			}
-		}
-		return ""
-	}
+func Line(c cache.Command) *toolcmd.Line {
+	return toolcmd.ReadLine(c.Args, c.Dir, environment.Of(c.Env).Get)
 }
 
 // HasHost tells whether a command compiles host code.

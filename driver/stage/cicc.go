@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"gnvcc/cache"
-	"gnvcc/driver/again"
-	"gnvcc/driver/environment"
 	"gnvcc/driver/record"
 	"gnvcc/driver/toolcmd"
 )
@@ -19,9 +17,6 @@ import (
 var ciccVariables = []string{"NVVMIR_LIBRARY_DIR", "LD_LIBRARY_PATH", "CICC_PATH", "_NVVM_BRANCH_"}
 
 func (s *stage) cicc() error {
-	if s.store == nil {
-		return fmt.Errorf("%w: %w", environment.ErrNoStore, toolcmd.ErrAside)
-	}
 	s.sameModule()
 	c, err := toolcmd.ReadCicc(s.words[1:])
 	if err != nil {
@@ -49,10 +44,10 @@ func (s *stage) cicc() error {
 	var input kept
 	var same *reuse
 	taken := false
-	if environment.On(environment.Reuse) {
+	if s.env.Reuse {
 		read()
 		if input = <-done; input.err == nil {
-			again.Saw(again.Input, input.text)
+			s.apply.Input(input.text)
 			same = s.ciccReuse(c, input.text, module)
 			taken = s.take(same)
 		}
@@ -61,7 +56,7 @@ func (s *stage) cicc() error {
 	}
 	if !taken {
 		end, err := s.run(nil)
-		if !environment.On(environment.Reuse) {
+		if !s.env.Reuse {
 			input = <-done
 		}
 		if err != nil {
@@ -90,17 +85,17 @@ func (s *stage) cicc() error {
 		module, _ = os.ReadFile(c.Args[c.Module])
 	}
 	t := record.Translation{Translation: cache.Translation{
-		Command: s.command, Cicc: s.tool, Args: c.Args, Dir: s.dir, Input: input.hash, PTX: hash, Time: time.Now().UTC(),
+		Command: s.env.Command, Cicc: s.tool, Args: c.Args, Dir: s.dir, Input: input.hash, PTX: hash, Time: time.Now().UTC(),
 	}, Source: c.Source, Module: string(module)}
 	for _, name := range ciccVariables {
-		if value, ok := os.LookupEnv(name); ok {
+		if value, ok := s.env.Lookup(name); ok {
 			t.Env = append(t.Env, name+"="+value)
 		}
 	}
 	group := s.group(out, hash)
-	environment.Keep(group, c.Args[c.In], input.text)
-	environment.Keep(group, out, ptx)
-	environment.KeepWords(group, "command", s.words)
+	s.env.Keep(group, c.Args[c.In], input.text)
+	s.env.Keep(group, out, ptx)
+	s.env.KeepWords(group, "command", s.words)
 	return s.noteTranslation(t, ptx)
 }
 

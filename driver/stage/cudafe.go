@@ -1,11 +1,8 @@
 package stage
 
 import (
-	"fmt"
 	"os"
 
-	"gnvcc/driver/again"
-	"gnvcc/driver/environment"
 	"gnvcc/driver/toolcmd"
 )
 
@@ -13,9 +10,6 @@ import (
 // what cudafe++ wrote (reuse.go).
 
 func (s *stage) cudafe() error {
-	if s.store == nil {
-		return fmt.Errorf("%w: %w", environment.ErrNoStore, toolcmd.ErrAside)
-	}
 	s.sameModule()
 	c, err := toolcmd.ReadCudafe(s.words[1:])
 	if err != nil {
@@ -38,12 +32,12 @@ func (s *stage) cudafe() error {
 			}
 			inputs = append(inputs, content)
 		}
-		again.Saw(again.Input, inputs[0])
+		s.apply.Input(inputs[0])
 		p.r, p.err = s.newReuse(inputs, c.Outputs)
 		done <- p
 	}
 	var p prepared
-	if environment.On(environment.Reuse) {
+	if s.env.Reuse {
 		prepare()
 		if p = <-done; p.err == nil && s.take(p.r) {
 			return nil
@@ -52,7 +46,7 @@ func (s *stage) cudafe() error {
 		go prepare()
 	}
 	end, err := s.run(nil)
-	if !environment.On(environment.Reuse) {
+	if !s.env.Reuse {
 		p = <-done
 	}
 	if err != nil || !end.OK() {

@@ -68,7 +68,7 @@ func FuzzMemos(f *testing.F) {
 		if std, ok := j.LoadDefault(store); ok {
 			job.Spills(std.Kernels, std.Messages)
 			noteText(std.Cubin, std.Kernels)
-			standing.Recipes(nil, std.Kernels, standing.AskerOf(store, hash, func(string) string { return "" }))
+			standing.Recipes(nil, std.Kernels, standing.AskerOf(store, hash, environment.Of(nil)))
 		}
 		s.loadBuild(key, j, func() (*compile.HostStub, error) { return stub, nil })
 		if tr, ok := record.LoadTranslation(store, key); ok {
@@ -81,7 +81,7 @@ func FuzzMemos(f *testing.F) {
 		if c, err := record.LoadCommand(store, hash); err == nil {
 			record.IsLast(store, hash, c)
 			record.HasHost(c)
-			environment.Restored(c.Env, nil)
+			environment.Of(c.Env).Again(environment.Run{Recorded: c.Env})
 		}
 	})
 }

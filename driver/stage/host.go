@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"gnvcc/cache"
-	"gnvcc/driver/environment"
 	"gnvcc/driver/splice"
 	"gnvcc/driver/toolcmd"
 	"gnvcc/driver/toolkit"
@@ -32,9 +31,6 @@ import (
 // GCC only: clang's own assembler and clang's -### are not known.
 
 func (s *stage) host() error {
-	if s.store == nil {
-		return fmt.Errorf("%w: %w", environment.ErrNoStore, toolcmd.ErrAside)
-	}
 	args := s.words[1:]
 	c, err := toolcmd.ReadHost(args)
 	if err != nil {
@@ -57,7 +53,7 @@ func (s *stage) host() error {
 		return fmt.Errorf("%s has a comma, which -Wa can't pass on: %w", reads, toolcmd.ErrAside)
 	}
 	var out, errors bytes.Buffer
-	cmd := &exec.Cmd{Path: s.tool, Args: append(slices.Clone(s.words), "-Wa,--MD,"+reads), Env: environment.OfTool(), Stdin: os.Stdin, Stdout: &out, Stderr: &errors}
+	cmd := &exec.Cmd{Path: s.tool, Args: append(slices.Clone(s.words), "-Wa,--MD,"+reads), Env: s.env.Tool(), Stdin: os.Stdin, Stdout: &out, Stderr: &errors}
 	end, err := s.watch.Run(cmd, false)
 	if err != nil || !end.OK() {
 		if end.Signal != 0 {
@@ -175,7 +171,7 @@ func (s *stage) hostSteps(args []string) (string, error) {
 			continue
 		}
 		program, _, _ := strings.Cut(command, " ")
-		if program = toolkit.LookPath(program, os.Getenv("PATH")); program == "" || toolkit.IsScript(program) {
+		if program = toolkit.LookPath(program, s.env.Get("PATH")); program == "" || toolkit.IsScript(program) {
 			return "", fmt.Errorf("a step of %s is not to be found, or a script: %s", s.tool, command)
 		}
 		key, err := cache.FileKey(program)
@@ -197,7 +193,7 @@ type answer struct{ out, errors string }
 // ask runs the tool with other arguments, quietly. Its failing is an error.
 func (s *stage) ask(args []string) (answer, error) {
 	var out, errors bytes.Buffer
-	cmd := &exec.Cmd{Path: s.tool, Args: append([]string{s.words[0]}, args...), Env: environment.OfTool(), Stdout: &out, Stderr: &errors}
+	cmd := &exec.Cmd{Path: s.tool, Args: append([]string{s.words[0]}, args...), Env: s.env.Tool(), Stdout: &out, Stderr: &errors}
 	end, err := s.watch.Run(cmd, true)
 	if err == nil && !end.OK() {
 		err = fmt.Errorf("exit code %d: %.200s", end.Code, errors.String())

@@ -4,23 +4,18 @@ import (
 	"os"
 	"slices"
 
-	"gnvcc/driver/again"
 	"gnvcc/driver/toolcmd"
 )
 
 // sameModule makes this run's module id that of the build, where another process would make up
-// another one (a file that exports nothing, see withoutProcess): the tool is not told to make one,
+// another one (a file that exports nothing, see toolcmd.CutProcess): the tool is not told to make one,
 // and reads the one that is there.
 func (s *stage) sameModule() {
-	f := again.Here()
-	if f == nil {
-		return
-	}
 	source, file, at := toolcmd.ReadModule(s.words[1:])
 	if at < 0 {
 		return
 	}
-	id := f.Modules[source]
+	id := s.apply.Module(source)
 	if file == "" || id == "" {
 		return
 	}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"gnvcc/cache"
-	"gnvcc/driver/environment"
 	"gnvcc/driver/record"
 	"gnvcc/driver/toolcmd"
 	"gnvcc/sim/cubin"
@@ -20,9 +19,6 @@ import (
 const maxLinked = 256 << 20
 
 func (s *stage) nvlink() error {
-	if s.store == nil {
-		return fmt.Errorf("%w: %w", environment.ErrNoStore, toolcmd.ErrAside)
-	}
 	c, err := toolcmd.ReadNvlink(s.words[1:])
 	if err != nil {
 		return err
@@ -59,15 +55,15 @@ func (s *stage) nvlink() error {
 		names += in.Path + "\x00" + in.Object + "\x00"
 		inputs = append(inputs, in)
 	}
-	note := cache.HashOf("link 1", s.command, hash, toolcmd.BlotTemporary(names))
+	note := cache.HashOf("link 1", s.env.Command, hash, toolcmd.BlotTemporary(names))
 	if _, ok := record.Noted.Get(s.store, note); ok {
 		return nil
 	}
 	l := cache.Link{
-		Command: s.command, Nvlink: s.tool, Args: c.Template(), Dir: s.dir, Inputs: inputs, Target: c.Target,
+		Command: s.env.Command, Nvlink: s.tool, Args: c.Template(), Dir: s.dir, Inputs: inputs, Target: c.Target,
 		Cubin: hash, Time: time.Now().UTC(),
 	}
-	if err := s.store.Spool(cache.Links, record.AssemblyKey(hash, s.command), l); err != nil {
+	if err := s.store.Spool(cache.Links, record.AssemblyKey(hash, s.env.Command), l); err != nil {
 		return fmt.Errorf("spool the link: %w", err)
 	}
 	if err := record.Noted.Put(s.store, note, hash); err != nil {

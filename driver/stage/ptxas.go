@@ -14,7 +14,6 @@ import (
 	"gnvcc/driver/again"
 	"gnvcc/driver/child"
 	"gnvcc/driver/compile"
-	"gnvcc/driver/environment"
 	"gnvcc/driver/job"
 	"gnvcc/driver/record"
 	"gnvcc/driver/standing"
@@ -38,9 +37,6 @@ func (s *stage) ptxas() error {
 	if err != nil {
 		return err
 	}
-	if s.store == nil {
-		return fmt.Errorf("%w: %w", environment.ErrNoStore, toolcmd.ErrAside)
-	}
 	text, err := readRegular(call.Input(), maxPTX)
 	if err != nil {
 		return err
@@ -56,7 +52,7 @@ func (s *stage) ptxas() error {
 	} else if kernels, err = j.Kernels(); err != nil {
 		return err
 	}
-	again.Saw(again.PTX, text)
+	s.apply.PTX(text)
 	recipes, refused := map[string]recipe.Recipe{}, map[string]error{}
 	if !call.Debug && len(kernels) > 0 {
 		if recipes, refused, err = s.recipesOf(kernels); err != nil {
@@ -67,19 +63,19 @@ func (s *stage) ptxas() error {
 		s.log.Warn().Str("kernel", name).Err(reason).Msg("a recipe can't be read")
 	}
 	group := s.group(call.Input(), j.Hash)
-	environment.KeepWords(group, "command", s.words)
-	environment.Keep(group, "default.ptx", text)
+	s.env.KeepWords(group, "command", s.words)
+	s.env.Keep(group, "default.ptx", text)
 
-	if s.lock != "" && environment.On(environment.Strict) {
+	if s.lock != "" && s.env.Strict {
 		for name, reason := range refused {
 			return fmt.Errorf("%s: %w", name, reason)
 		}
 	}
 	if len(recipes) == 0 {
-		if seen && environment.On(environment.Stop) && s.knownCubin(j, std) {
+		if seen && s.env.Stop && s.knownCubin(j, std) {
 			return nil
 		}
-		if seen && again.Here() == nil && s.noted(j, std.Cubin, kernels) {
+		if seen && s.apply == nil && s.noted(j, std.Cubin, kernels) {
 			s.outcome = outSeen
 			return nil // the stage becomes ptxas
 		}
@@ -92,11 +88,10 @@ func (s *stage) ptxas() error {
 // recipesOf gives the recipes that the kernels are to be built with: those that apply says, else those that are known to this
 // build. An error is one of GNVCC_STRICT.
 func (s *stage) recipesOf(kernels []cache.Kernel) (recipes map[string]recipe.Recipe, refused map[string]error, err error) {
-	f := again.Here()
-	if f != nil {
-		recipes, refused = f.Of(kernels)
+	if s.apply != nil {
+		recipes, refused = s.apply.Recipes(kernels)
 	}
-	kn, err := standing.KnownAt(s.store, s.dir, os.Getenv)
+	kn, err := standing.KnownAt(s.store, s.dir, s.env)
 	defer kn.Close()
 	for _, reason := range kn.Missing {
 		s.log.Warn().Err(reason).Msg("recipes of others")
@@ -107,7 +102,7 @@ func (s *stage) recipesOf(kernels []cache.Kernel) (recipes map[string]recipe.Rec
 	}
 	if kn.Problem != nil {
 		s.log.Warn().Err(kn.Problem).Msg("every kernel is nvcc's own")
-		if environment.On(environment.Strict) {
+		if s.env.Strict {
 			return nil, nil, kn.Problem
 		}
 	}
@@ -115,9 +110,9 @@ func (s *stage) recipesOf(kernels []cache.Kernel) (recipes map[string]recipe.Rec
 		s.log.Debug().Err(err).Msg("no decisions")
 		return recipes, refused, nil
 	}
-	stand, not, normals := standing.Recipes(kn, kernels, standing.AskerOf(s.store, s.command, os.Getenv))
+	stand, not, normals := standing.Recipes(kn, kernels, standing.AskerOf(s.store, s.env.Command, s.env))
 	s.normals = normals
-	if f == nil {
+	if s.apply == nil {
 		return stand, not, nil
 	}
 	for name, r := range recipes { // one that stands no more is built again to compare with what is there, and no decision proves it
@@ -158,7 +153,7 @@ func (s *stage) runDefault(j *job.Job, kernels []cache.Kernel, group string) (*j
 	if err != nil {
 		return nil, fmt.Errorf("read the cubin: %w", err)
 	}
-	environment.Keep(group, "default.cubin", content)
+	s.env.Keep(group, "default.cubin", content)
 	kernels, _, err = job.ReadBack(kernels, content)
 	if err != nil {
 		return nil, err
@@ -175,8 +170,12 @@ func (s *stage) runDefault(j *job.Job, kernels []cache.Kernel, group string) (*j
 func noteText(cubinHash string, kernels []cache.Kernel) string {
 	text := cubinHash
 	for _, k := range kernels {
-		if k.Recipe != "" || k.Reason != "" {
-			text += "\n" + k.Name + "\n" + k.Recipe + "\n" + k.Reason + "\n" + k.Proof
+		if k.Recipe == "" && k.Unapplied == nil {
+			continue
+		}
+		text += "\n" + k.Name + "\n" + k.Recipe + "\n" + k.Unapplied.String()
+		if k.Unapplied != nil {
+			text += "\n" + k.Unapplied.Proof
 		}
 	}
 	return text
@@ -188,7 +187,7 @@ func (s *stage) noted(j *job.Job, cubinHash string, kernels []cache.Kernel) bool
 	if j.Call.Lineinfo || j.Call.Debug {
 		return false
 	}
-	text, ok := record.Noted.Get(s.store, cache.HashOf(j.Key, s.command))
+	text, ok := record.Noted.Get(s.store, cache.HashOf(j.Key, s.env.Command))
 	return ok && text == noteText(cubinHash, kernels) && s.store.HasObject(j.Hash)
 }
 
@@ -199,35 +198,36 @@ func (s *stage) note(j *job.Job, content []byte, kernels []cache.Kernel) error {
 	}
 	kernels = slices.Clone(kernels)
 	for i, k := range kernels {
-		if k.Reason != "" {
-			kernels[i].Proof = standing.ProofOf(s.normals[k.Name])
+		if k.Unapplied != nil {
+			unapplied := *k.Unapplied
+			unapplied.Proof = standing.ProofOf(s.normals[k.Name])
+			kernels[i].Unapplied = &unapplied
 		}
 	}
 	hash := cache.Hash(content)
-	beside := os.Getenv(environment.Apply)
-	if beside == "" && s.noted(j, hash, kernels) {
+	if s.apply == nil && s.noted(j, hash, kernels) {
 		return nil
 	}
 	if _, err := s.store.PutObject(j.PTX); err != nil {
 		return fmt.Errorf("keep the PTX: %w", err)
 	}
-	if j.Call.Reloc || environment.On(environment.Stop) {
+	if j.Call.Reloc || s.env.Stop {
 		if _, err := s.store.PutObject(content); err != nil {
 			return fmt.Errorf("keep the cubin: %w", err)
 		}
 	}
-	a := j.Assembly(s.command, s.dir, hash, kernels)
+	a := j.Assembly(s.env.Command, s.dir, hash, kernels)
 	a.Time = time.Now().UTC()
-	if beside != "" {
-		return again.Hold(beside, again.Note{
-			Key: record.AssemblyKey(hash, s.command), Assembly: a,
-			MemoKey: cache.HashOf(j.Key, s.command), MemoText: noteText(hash, kernels),
+	if s.apply != nil {
+		return s.apply.Hold(again.Note{
+			Key: record.AssemblyKey(hash, s.env.Command), Assembly: a,
+			MemoKey: cache.HashOf(j.Key, s.env.Command), MemoText: noteText(hash, kernels),
 		})
 	}
-	if err := s.store.Spool(cache.Assemblies, record.AssemblyKey(hash, s.command), a); err != nil {
+	if err := s.store.Spool(cache.Assemblies, record.AssemblyKey(hash, s.env.Command), a); err != nil {
 		return fmt.Errorf("spool the assembly: %w", err)
 	}
-	if err := record.Noted.Put(s.store, cache.HashOf(j.Key, s.command), noteText(hash, kernels)); err != nil {
+	if err := record.Noted.Put(s.store, cache.HashOf(j.Key, s.env.Command), noteText(hash, kernels)); err != nil {
 		return fmt.Errorf("note the assembly: %w", err)
 	}
 	return nil
@@ -253,14 +253,14 @@ func (s *stage) tuned(j *job.Job, std *job.Default, kernels []cache.Kernel, reci
 		ran = true
 	}
 	// From here on nvcc's own result is there, or will be by becoming ptxas.
-	environment.Keep(group, "recipes", []byte(compile.RecipesText(recipes)+"\n"))
+	s.env.Keep(group, "recipes", []byte(compile.RecipesText(recipes)+"\n"))
 	host := s.stubOf(j)
 	key, t := s.buildKey(j, recipes, host)
 	content, kept, ok := s.loadBuild(key, j, host)
-	if ok && environment.On(environment.Strict) { // kept by a build that was not
+	if ok && s.env.Strict { // kept by a build that was not
 		for _, k := range kept.Kernels {
-			if k.Reason != "" {
-				return fmt.Errorf("%s: recipe %s", k.Name, k.Reason)
+			if k.Unapplied != nil {
+				return fmt.Errorf("%s: recipe %s", k.Name, k.Unapplied)
 			}
 		}
 	}
@@ -300,7 +300,7 @@ func (s *stage) tuned(j *job.Job, std *job.Default, kernels []cache.Kernel, reci
 // stubOf finds the host stub of a job, when it is asked for.
 func (s *stage) stubOf(j *job.Job) func() (*compile.HostStub, error) {
 	return sync.OnceValues(func() (*compile.HostStub, error) {
-		if c, err := record.LoadCommand(s.store, s.command); err != nil || !record.HasHost(c) {
+		if c, err := record.LoadCommand(s.store, s.env.Command); err != nil || !record.HasHost(c) {
 			return nil, fmt.Errorf("a second entry is chosen by host code, and this command compiles none")
 		}
 		return compile.FindStub(j.Call.Input())
@@ -335,7 +335,7 @@ func (s *stage) buildAnew(key string, j *job.Job, t *record.Translation, recipes
 	}
 	for name, reason := range built.Refused {
 		s.log.Warn().Str("kernel", name).Str("recipe", recipes[name].String()).Err(reason).Msg("not applied")
-		if environment.On(environment.Strict) {
+		if s.env.Strict {
 			return nil, kept, fmt.Errorf("%s: recipe %q: %w", name, recipes[name], reason)
 		}
 	}
@@ -344,13 +344,13 @@ func (s *stage) buildAnew(key string, j *job.Job, t *record.Translation, recipes
 		kept.Kernels = append([]cache.Kernel(nil), std.Kernels...)
 		for i, k := range kept.Kernels {
 			if reason, ok := built.Refused[k.Name]; ok {
-				kept.Kernels[i].Reason = compile.ReasonText(recipes[k.Name], reason)
+				kept.Kernels[i].Unapplied = compile.Unapplied(recipes[k.Name], reason)
 			}
 		}
 	}
 	lasting := true
-	for _, reason := range built.Refused {
-		lasting = lasting && !compile.Transient(reason)
+	for name, reason := range built.Refused {
+		lasting = lasting && compile.Unapplied(recipes[name], reason).Lasting
 	}
 	if lasting {
 		s.keepBuild(key, content, kept)
@@ -360,7 +360,7 @@ func (s *stage) buildAnew(key string, j *job.Job, t *record.Translation, recipes
 
 // put writes a build where nvcc looks for it: the cubin, and the stub that chooses its second entries.
 func (s *stage) put(j *job.Job, content []byte, kept keptBuild, host func() (*compile.HostStub, error), group string) error {
-	environment.Keep(group, "final.cubin", content)
+	s.env.Keep(group, "final.cubin", content)
 	if err := install(j.Call.Output(), content); err != nil {
 		return err
 	}
@@ -369,7 +369,7 @@ func (s *stage) put(j *job.Job, content []byte, kept keptBuild, host func() (*co
 		h, err := host()
 		if err == nil {
 			text, _ := h.Patch(kept.Choices)
-			environment.Keep(group, "stub.c", text)
+			s.env.Keep(group, "stub.c", text)
 			err = replace(h.Path, text)
 		}
 		if err != nil {
@@ -422,9 +422,9 @@ func (s *stage) compile(j *job.Job, t *record.Translation, recipes map[string]re
 		return nil, fmt.Errorf("scratch folder: %w", err)
 	}
 	b := &compile.Workbench{
-		Store: s.store, Log: s.log, Folder: folder,
+		Env: s.env, Store: s.store, Log: s.log, Folder: folder,
 		Start: func(cmd *exec.Cmd) (child.Ending, error) { return s.watch.Run(cmd, true) },
-		Kept:  func(name string, content []byte) { environment.Keep(group, name, content) },
+		Kept:  func(name string, content []byte) { s.env.Keep(group, name, content) },
 		Stub:  host, Normals: s.normals,
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), compile.Limit)

@@ -104,8 +104,8 @@ func (s *stage) newReuse(inputs [][]byte, outputs []string, texts ...string) (*r
 		}
 	}
 	parts = append(parts, "environment")
-	parts = append(parts, environment.OfCompile(environment.OfTool())...)
-	if dir := os.Getenv("NVVMIR_LIBRARY_DIR"); dir != "" && s.name == "cicc" {
+	parts = append(parts, environment.Of(s.env.Tool()).Compile()...)
+	if dir := s.env.Get("NVVMIR_LIBRARY_DIR"); dir != "" && s.name == "cicc" {
 		library, err := cache.FileKey(filepath.Join(toolcmd.Inside(s.dir, dir), "libdevice.10.bc"))
 		if err != nil {
 			return nil, err
@@ -122,7 +122,7 @@ func (s *stage) newReuse(inputs [][]byte, outputs []string, texts ...string) (*r
 
 // take writes the outputs that were kept. It tells whether there were any.
 func (s *stage) take(r *reuse) bool {
-	if r == nil || !environment.On(environment.Reuse) || environment.On(environment.Verify) {
+	if r == nil || !s.env.Reuse || s.env.Verify {
 		return false
 	}
 	contents, ok := s.load(r)
@@ -194,8 +194,8 @@ func (s *stage) keepStep(r *reuse) error {
 	if r == nil {
 		return nil
 	}
-	if !environment.On(environment.Verify) {
-		if _, ok := memoStep.Get(s.store, r.key); ok && !environment.On(environment.Reuse) {
+	if !s.env.Verify {
+		if _, ok := memoStep.Get(s.store, r.key); ok && !s.env.Reuse {
 			return nil // kept before; where an object is gone, apply finds out and comes here
 		}
 	}
@@ -222,7 +222,7 @@ func (s *stage) keepStep(r *reuse) error {
 		written[i], parts[i] = content, part
 	}
 	var differs error
-	if environment.On(environment.Verify) {
+	if s.env.Verify {
 		if before, ok := s.load(r); ok {
 			again := asBefore(r.outputs, before, written)
 			for i := range before {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/rs/zerolog"
+
 	"gnvcc/cache"
 	"gnvcc/driver/drivertest"
 	"gnvcc/driver/environment"
@@ -17,7 +19,7 @@ func TestReuseKey(t *testing.T) {
 	tool := filepath.Join(dir, "tool")
 	drivertest.Write(t, tool, "\x7fELF")
 	key := func(change func(s *stage, inputs [][]byte)) string {
-		s := &stage{name: "cicc", tool: tool, dir: dir, words: []string{"cicc", "-O3", "/tmp/tmpxft_0000abcd_00000000-3_a.ii", "-o", "/tmp/tmpxft_0000abcd_00000000-4_a.ptx"}}
+		s := &stage{name: "cicc", env: environment.Read(), tool: tool, dir: dir, words: []string{"cicc", "-O3", "/tmp/tmpxft_0000abcd_00000000-3_a.ii", "-o", "/tmp/tmpxft_0000abcd_00000000-4_a.ptx"}}
 		inputs := [][]byte{[]byte("text"), []byte("module")}
 		if change != nil {
 			change(s, inputs)
@@ -41,7 +43,7 @@ func TestReuseKey(t *testing.T) {
 		"module id":   func(_ *stage, inputs [][]byte) { inputs[1] = nil },
 		"stage":       func(s *stage, _ [][]byte) { s.name = "cudafe" },
 		"folder":      func(s *stage, _ [][]byte) { s.dir = "/" },
-		"environment": func(*stage, [][]byte) { t.Setenv("NVVM_SOMETHING", "1") },
+		"environment": func(s *stage, _ [][]byte) { s.env = environment.Of(append(s.env.All(), "NVVM_SOMETHING=1")) },
 		"tool":        func(*stage, [][]byte) { drivertest.Write(t, tool, "\x7fELF another") },
 	} {
 		before := key(nil)
@@ -50,7 +52,7 @@ func TestReuseKey(t *testing.T) {
 		}
 	}
 	drivertest.Write(t, tool, "#!/bin/sh\n")
-	if _, err := (&stage{name: "cicc", tool: tool, dir: dir, words: []string{"cicc"}}).newReuse(nil, nil); err == nil {
+	if _, err := (&stage{name: "cicc", env: environment.Read(), tool: tool, dir: dir, words: []string{"cicc"}}).newReuse(nil, nil); err == nil {
 		t.Error("a script is reused")
 	}
 }
@@ -63,7 +65,7 @@ func TestVerify(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := filepath.Join(dir, "out")
-	s := &stage{store: store, log: environment.Log()}
+	s := &stage{store: store, env: environment.Of(nil), log: zerolog.Nop()}
 	r := &reuse{key: cache.Hash([]byte("k")), outputs: []string{out}}
 	drivertest.Write(t, out, "first")
 	if err := s.keepStep(r); err != nil {
@@ -72,7 +74,7 @@ func TestVerify(t *testing.T) {
 	if s.take(r) {
 		t.Error("taken in an ordinary build")
 	}
-	t.Setenv(environment.Reuse, "1")
+	s.env.Reuse = true
 	drivertest.Write(t, out, "")
 	if text, _ := os.ReadFile(out); !s.take(r) || s.result == nil {
 		t.Errorf("not taken: %q", text)
@@ -80,7 +82,7 @@ func TestVerify(t *testing.T) {
 	if text, _ := os.ReadFile(out); string(text) != "first" {
 		t.Errorf("taken: %q", text)
 	}
-	t.Setenv(environment.Verify, "1")
+	s.env.Verify = true
 	if s.take(r) {
 		t.Error("taken where it is to be verified")
 	}
@@ -91,7 +93,7 @@ func TestVerify(t *testing.T) {
 	if err := s.keepStep(r); !errors.Is(err, errDiffers) {
 		t.Errorf("another output: %v", err)
 	}
-	t.Setenv(environment.Verify, "")
+	s.env.Verify = false
 	drivertest.Write(t, store.ObjectPath(cache.Hash([]byte("second"))), "damaged")
 	if s.take(r) {
 		t.Error("a damaged object taken")

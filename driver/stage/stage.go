@@ -13,6 +13,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"gnvcc/cache"
+	"gnvcc/driver/again"
 	"gnvcc/driver/child"
 	"gnvcc/driver/environment"
 	"gnvcc/driver/toolcmd"
@@ -28,8 +29,9 @@ type stage struct {
 	tool  string   // its path, "" when it is not to be found
 	dir   string   // working directory, "" when it is gone
 
+	env     *environment.Environment
 	store   *cache.Store // nil: none
-	command string       // hash of the face's command, "" if it was not kept
+	apply   *again.Run   // the run of gnvcc apply that this is part of, nil in an ordinary build
 	watch   *child.Watch
 	log     zerolog.Logger
 	result  *child.Ending                // how the user's own step ended, once it was run
@@ -40,8 +42,10 @@ type stage struct {
 
 // Run is the stage of a name. It returns only where the process did not become the tool, with the exit code.
 func Run(name string, words []string) int {
-	s := &stage{name: name, words: words, command: os.Getenv(environment.Command), log: environment.Log().With().Str("stage", name).Logger()}
-	s.tool = toolkit.LookPath(words[0], os.Getenv("PATH"))
+	env := environment.Read()
+	log := env.Log()
+	s := &stage{name: name, words: words, env: env, log: log.With().Str("stage", name).Logger()}
+	s.tool = toolkit.LookPath(words[0], s.env.Get("PATH"))
 	s.dir, _ = os.Getwd()
 	var take func() error
 	switch name {
@@ -56,21 +60,27 @@ func Run(name string, words []string) int {
 	case "nvlink":
 		take = s.nvlink
 	}
-	if take == nil || s.tool == "" || s.dir == "" || environment.On(environment.Off) {
+	if take == nil || s.tool == "" || s.dir == "" || s.env.Off {
 		return s.become()
 	}
-	if environment.On(environment.Stop) {
+	s.apply = again.Here(env)
+	if s.env.Stop {
 		if code, done := s.ends(); done {
 			return code
 		}
 	}
-	s.store = environment.OpenStore()
+	var err error
+	s.store, err = env.OpenStore()
 	s.watch = child.NewWatch()
-	err := s.guarded(take)
+	if err != nil {
+		err = fmt.Errorf("%w: %w", err, toolcmd.ErrAside)
+	} else {
+		err = s.guarded(take)
+	}
 	s.count(err)
 	if err != nil {
 		aside := errors.Is(err, toolcmd.ErrAside)
-		if environment.On(environment.Strict) && !aside || errors.Is(err, errDiffers) {
+		if s.env.Strict && !aside || errors.Is(err, errDiffers) {
 			s.watch.Leave(child.Ending{})
 			fmt.Fprintf(os.Stderr, "gnvcc: %s stage: %v\n", name, err)
 			return 1
@@ -104,7 +114,7 @@ func (s *stage) guarded(take func() error) (err error) {
 
 // become makes this process the tool, with what nvcc said and nothing else.
 func (s *stage) become() int {
-	env := environment.OfTool()
+	env := s.env.Tool()
 	if s.tool != "" {
 		err := syscall.Exec(s.tool, s.words, env)
 		s.log.Warn().Err(err).Str("tool", s.tool).Msg("not run")
@@ -117,7 +127,7 @@ func (s *stage) become() int {
 
 // runs the user's own step as a child, with his own files.
 func (s *stage) run(t *child.Tee) (child.Ending, error) {
-	cmd := &exec.Cmd{Path: s.tool, Args: s.words, Env: environment.OfTool(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
+	cmd := &exec.Cmd{Path: s.tool, Args: s.words, Env: s.env.Tool(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
 	if t != nil {
 		cmd.Stdout, cmd.Stderr = t.Outputs()
 	}

@@ -1,14 +1,10 @@
 package stage
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
-	"gnvcc/driver/again"
 	"gnvcc/driver/child"
-	"gnvcc/driver/environment"
 	"gnvcc/driver/job"
 )
 
@@ -37,9 +33,7 @@ func (s *stage) ends() (code int, done bool) {
 
 // halt says that the command goes no further.
 func (s *stage) halt(code int) int {
-	if err := os.WriteFile(filepath.Join(os.Getenv(environment.Apply), again.Stopped), nil, 0o600); err != nil {
-		s.log.Warn().Err(err).Msg("who tries this command is not told where it stopped")
-	}
+	s.apply.Halt()
 	return code
 }
 

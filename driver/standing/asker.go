@@ -20,9 +20,9 @@ type asker struct {
 	predicted bool // GNVCC_PREDICT: recipes that were foretold may be taken
 }
 
-// AskerOf is the asker for a recorded command; getenv reads the build's environment.
-func AskerOf(store *cache.Store, command string, getenv func(string) string) asker {
-	return asker{device: getenv(environment.Device), predicted: environment.IsOn(getenv(environment.Predict)), files: sync.OnceValue(func() []string {
+// AskerOf is the asker for a recorded command; env is the build's.
+func AskerOf(store *cache.Store, command string, env *environment.Environment) asker {
+	return asker{device: env.Device, predicted: env.Predict, files: sync.OnceValue(func() []string {
 		c, err := record.LoadCommand(store, command)
 		if err != nil {
 			return nil

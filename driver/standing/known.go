@@ -35,11 +35,11 @@ type Known struct {
 	Missing []error // stores of others that can't be read, with the reasons
 }
 
-// KnownAt opens what a build in dir looks recipes up in; getenv reads the build's environment. It always gives something to ask,
+// KnownAt opens what a build in dir looks recipes up in; env is the build's. It always gives something to ask,
 // and takes no lock.
-func KnownAt(store *cache.Store, dir string, getenv func(string) string) (*Known, error) {
+func KnownAt(store *cache.Store, dir string, env *environment.Environment) (*Known, error) {
 	own, err := store.Snapshot()
-	file, why := lockFor(own, dir, getenv)
+	file, why := lockFor(own, dir, env)
 	if why == nil && file == "" {
 		kn := &Known{own: own}
 		kn.openOthers()
@@ -165,8 +165,8 @@ func (kn *Known) Others() ([]cache.Decision, error) {
 }
 
 // lockFor says which lock file a build in dir goes by, "" for none.
-func lockFor(own *cache.Snapshot, dir string, getenv func(string) string) (string, error) {
-	switch file := getenv(environment.Lock); {
+func lockFor(own *cache.Snapshot, dir string, env *environment.Environment) (string, error) {
+	switch file := env.Lock; {
 	case file == "0":
 		return "", nil
 	case file != "" && !filepath.IsAbs(file):
@@ -220,16 +220,16 @@ type Several struct {
 }
 
 // At gives that of a build in dir.
-func (ks *Several) At(dir string, getenv func(string) string) *Known {
+func (ks *Several) At(dir string, env *environment.Environment) *Known {
 	if ks.by == nil {
 		ks.by = map[string]*Known{}
 	}
 	plain, ok := ks.by[""]
 	if !ok {
-		plain, _ = KnownAt(ks.Store, "", func(string) string { return "" })
+		plain, _ = KnownAt(ks.Store, "", environment.Of(nil))
 		ks.by[""] = plain
 	}
-	file, err := lockFor(plain.own, dir, getenv)
+	file, err := lockFor(plain.own, dir, env)
 	if err == nil && file == "" {
 		return plain
 	}

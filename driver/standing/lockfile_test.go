@@ -37,7 +37,7 @@ func identityAt(i int) string { return cache.HashOf("kernel", fmt.Sprint(i)) }
 // lookedUp is the recipe that a build finds for the first kernel.
 func lookedUp(t testing.TB, store *cache.Store, path string) string {
 	t.Helper()
-	kn, err := KnownAt(store, "/", func(name string) string { return map[string]string{environment.Lock: path}[name] })
+	kn, err := KnownAt(store, "/", environment.Of([]string{"GNVCC_LOCK=" + path}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +209,7 @@ func TestLockNamed(t *testing.T) {
 	if got := lookedUp(t, store, "gnvcc.lock"); !strings.Contains(got, "give it an absolute path") {
 		t.Errorf("relative: %q", got)
 	}
-	kn, _ := KnownAt(store, filepath.Dir(path), func(string) string { return "" })
+	kn, _ := KnownAt(store, filepath.Dir(path), environment.Of(nil))
 	defer kn.Close()
 	if kn.Lock != "" || kn.Problem != nil {
 		t.Errorf("beside the build, and not named: %q, %v", kn.Lock, kn.Problem)
@@ -223,9 +223,9 @@ func BenchmarkLock(b *testing.B) {
 	store, path := lockStore(b)
 	text := lockOf(b, lines, "maxnreg=40 unroll=2")
 	put(b, path, text, time.Hour)
-	getenv := func(name string) string { return map[string]string{environment.Lock: path}[name] }
+	env := environment.Of([]string{"GNVCC_LOCK=" + path})
 	look := func(b *testing.B) {
-		kn, err := KnownAt(store, "/", getenv)
+		kn, err := KnownAt(store, "/", env)
 		if err != nil || kn.Problem != nil {
 			b.Fatal(err, kn.Problem)
 		}

@@ -111,9 +111,7 @@ func TestForetold(t *testing.T) {
 				}
 			}
 			sn := drivertest.Kept(t, store, c.decided...)
-			by := AskerOf(store, "", func(name string) string {
-				return map[string]string{environment.Predict: c.ask, environment.Device: "H200"}[name]
-			})
+			by := AskerOf(store, "", environment.Of([]string{"GNVCC_PREDICT=" + c.ask, "GNVCC_DEVICE=H200"}))
 			recipes, _, _ := Recipes(&Known{own: sn}, []cache.Kernel{{Name: "k", Identity: d.Identity}}, by)
 			if got := recipes["k"].String(); got != c.want {
 				t.Errorf("the build takes %q, want %q", got, c.want)

@@ -51,14 +51,10 @@ var errNotFound = errors.New("no nvcc was found (looked at GNVCC_NVCC, CUDA_HOME
 // defaultToolkit is where NVIDIA's installer puts the toolkit.
 const defaultToolkit = "/usr/local/cuda"
 
-// Find finds the real nvcc. self is gnvcc's own file, as os.Executable gives it.
-func Find(self string) (Toolkit, error) {
-	return FindPast(self, os.Getenv, NewChain(os.Getenv(environment.Chain)))
-}
-
-// FindPast is Find with the environment as an argument. A variable that is set to something that can't be used is passed
-// by like an empty one, save GNVCC_NVCC: whoever sets that wants it, and nothing else.
-func FindPast(self string, getenv func(string) string, past Chain) (Toolkit, error) {
+// Find finds the real nvcc. self is gnvcc's own file, as os.Executable gives it. A variable that is set to something that can't be
+// used is passed by like an empty one, save GNVCC_NVCC: whoever sets that wants it, and nothing else.
+func Find(self string, env *environment.Environment) (Toolkit, error) {
+	past := newChain(env.Chain)
 	selfInfo, _ := os.Stat(self)
 	usable := func(path string) bool {
 		info, err := os.Stat(path)
@@ -67,10 +63,10 @@ func FindPast(self string, getenv func(string) string, past Chain) (Toolkit, err
 		}
 		return !(selfInfo != nil && os.SameFile(info, selfInfo)) && !past.has(info)
 	}
-	if named := getenv(environment.Nvcc); named != "" {
+	if named := env.Nvcc; named != "" {
 		path := named
 		if !strings.Contains(named, "/") {
-			if path = lookPathFunc(named, getenv("PATH"), usable); path == "" {
+			if path = lookPathFunc(named, env.Get("PATH"), usable); path == "" {
 				return Toolkit{}, fmt.Errorf("GNVCC_NVCC is %q: no such program in PATH; set it to the real nvcc", named)
 			}
 		}
@@ -80,22 +76,22 @@ func FindPast(self string, getenv func(string) string, past Chain) (Toolkit, err
 		if !usable(path) {
 			return Toolkit{}, fmt.Errorf("GNVCC_NVCC is %q: not a program that can be run; set it to the real nvcc", named)
 		}
-		return Toolkit{home(path), environment.Nvcc}, nil
+		return Toolkit{home(path), "GNVCC_NVCC"}, nil
 	}
 	for _, name := range []string{"CUDA_HOME", "CUDA_PATH"} {
-		if dir := getenv(name); dir != "" {
+		if dir := env.Get(name); dir != "" {
 			if path := filepath.Join(dir, "bin", "nvcc"); usable(path) {
 				return Toolkit{home(path), name}, nil
 			}
 		}
 	}
-	if path := lookPathFunc("nvcc", getenv("PATH"), usable); path != "" {
+	if path := lookPathFunc("nvcc", env.Get("PATH"), usable); path != "" {
 		return Toolkit{home(path), "PATH"}, nil
 	}
 	if path := filepath.Join(defaultToolkit, "bin", "nvcc"); usable(path) {
 		return Toolkit{home(path), defaultToolkit}, nil
 	}
-	for _, dir := range installed(getenv) {
+	for _, dir := range installed(env) {
 		if path := filepath.Join(dir, "bin", "nvcc"); usable(path) {
 			return Toolkit{home(path), "install/toolkit"}, nil
 		}
@@ -105,12 +101,12 @@ func FindPast(self string, getenv func(string) string, past Chain) (Toolkit, err
 
 // installed gives the folders of the toolkits that install/toolkit put onto this machine, the newest first. It has the
 // same words for the place.
-func installed(getenv func(string) string) []string {
-	root := getenv("GNVCC_TOOLKITS")
+func installed(env *environment.Environment) []string {
+	root := env.Get("GNVCC_TOOLKITS")
 	if root == "" {
-		data := getenv("XDG_DATA_HOME")
-		if data == "" && getenv("HOME") != "" {
-			data = filepath.Join(getenv("HOME"), ".local", "share")
+		data := env.Get("XDG_DATA_HOME")
+		if data == "" && env.Get("HOME") != "" {
+			data = filepath.Join(env.Get("HOME"), ".local", "share")
 		}
 		if data == "" {
 			return nil
@@ -191,23 +187,24 @@ func lookPathFunc(name, path string, usable func(string) bool) string {
 	return ""
 }
 
-// MaxDepth is how many faces may stand above each other. Two are usual at most (a chain of wrappers, nvcc -run of a
-// program that calls nvcc).
-const MaxDepth = 12
-
-// A Chain lists what was run in nvcc's place: gnvcc's own copies, and scripts. A link is "device:inode", for a script with
-// "pid/" in front, since a script is passed by only where it has just called us: elsewhere below it may rightly
-// be the user's nvcc.
-type Chain struct{ links []string }
-
-func NewChain(text string) Chain {
-	if text == "" {
-		return Chain{}
-	}
-	return Chain{strings.Split(text, ",")}
+// Passed is what was run in nvcc's place so far, with a face of ours (self) and what it is about to run.
+func Passed(env *environment.Environment, self, nvcc string) string {
+	return newChain(env.Chain).add(self, nvcc).String()
 }
 
-func (c Chain) String() string { return strings.Join(c.links, ",") }
+// A chain lists what was run in nvcc's place: gnvcc's own copies, and scripts. A link is "device:inode", for a script with
+// "pid/" in front, since a script is passed by only where it has just called us: elsewhere below it may rightly
+// be the user's nvcc.
+type chain struct{ links []string }
+
+func newChain(text string) chain {
+	if text == "" {
+		return chain{}
+	}
+	return chain{strings.Split(text, ",")}
+}
+
+func (c chain) String() string { return strings.Join(c.links, ",") }
 
 func identify(info os.FileInfo) string {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
@@ -216,7 +213,7 @@ func identify(info os.FileInfo) string {
 	return info.Name()
 }
 
-func (c Chain) has(info os.FileInfo) bool {
+func (c chain) has(info os.FileInfo) bool {
 	id := identify(info)
 	for _, link := range c.links {
 		pid, file, script := strings.Cut(link, "/")
@@ -233,8 +230,8 @@ func (c Chain) has(info os.FileInfo) bool {
 	return false
 }
 
-// Add returns the chain with a face of ours and with what it is about to run.
-func (c Chain) Add(self, nvcc string) Chain {
+// add returns the chain with a face of ours and with what it is about to run.
+func (c chain) add(self, nvcc string) chain {
 	links := append([]string(nil), c.links...)
 	put := func(link string) {
 		for _, old := range links {
@@ -250,7 +247,7 @@ func (c Chain) Add(self, nvcc string) Chain {
 	if info, err := os.Stat(nvcc); err == nil && IsScript(nvcc) {
 		put(strconv.Itoa(os.Getpid()) + "/" + identify(info))
 	}
-	return Chain{links}
+	return chain{links}
 }
 
 // IsScript tells whether a file begins with #!.

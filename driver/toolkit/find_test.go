@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"gnvcc/driver/drivertest"
+	"gnvcc/driver/environment"
 )
 
 func TestFind(t *testing.T) {
@@ -68,7 +69,11 @@ func TestFind(t *testing.T) {
 			if _, err := os.Stat(defaultToolkit + "/bin/nvcc"); err == nil && c.from == "install/toolkit" {
 				t.Skip("SKIPPED: " + defaultToolkit + " is here, and comes first")
 			}
-			kit, err := FindPast(self, func(v string) string { return c.env[v] }, Chain{})
+			var list []string
+			for name, value := range c.env {
+				list = append(list, name+"="+value)
+			}
+			kit, err := Find(self, environment.Of(list))
 			if c.err != "" {
 				if err == nil || !strings.Contains(err.Error(), c.err) {
 					t.Errorf("%+v, %v", kit, err)
@@ -81,7 +86,7 @@ func TestFind(t *testing.T) {
 		})
 	}
 	if _, err := os.Stat(defaultToolkit + "/bin/nvcc"); err != nil {
-		if _, err := FindPast(self, func(string) string { return "" }, Chain{}); err != errNotFound {
+		if _, err := Find(self, environment.Of(nil)); err != errNotFound {
 			t.Errorf("with nothing to be found: %v", err)
 		}
 	}
