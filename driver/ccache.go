@@ -22,7 +22,7 @@ import (
 const (
 	memoCcache cache.Memos[string] = "ccache"
 
-	ccacheKey = "last" // "plain" or "told": how the last one that ran us was set up
+	ccacheKey = "last" // "untold" or "told": how the last one that ran us was set up
 )
 
 // noteCcache notes whether a ccache that runs us looks at the recipes. Where none does that is one readlink.
@@ -32,7 +32,7 @@ func noteCcache(store *cache.Store, env *environment.Environment) (below bool) {
 	if err != nil || filepath.Base(exe) != "ccache" {
 		return false
 	}
-	now := "plain"
+	now := "untold"
 	if looksAt(exe, store.RecipesPath(), env) {
 		now = "told"
 	}
@@ -59,7 +59,7 @@ func looksAt(ccache, path string, env *environment.Environment) bool {
 
 // CcacheWarning says what to do where the last build through ccache was one that does not look at the recipes, else "".
 func CcacheWarning(store *cache.Store) string {
-	if last, _ := memoCcache.Get(store, ccacheKey); last != "plain" {
+	if last, _ := memoCcache.Get(store, ccacheKey); last == "" || last == "told" {
 		return ""
 	}
 	return fmt.Sprintf("a ccache in front of gnvcc goes on giving out objects with old recipes: set CCACHE_EXTRAFILES=%s", store.RecipesPath())

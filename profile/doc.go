@@ -3,6 +3,6 @@
 // launches, times candidates and compares memory; every decision is taken here or by the caller, on the other end of a
 // Unix socket.
 //
-// Callers: cmd/gnvcc runs applications under it; policy decides through [Host] and measures through [Session]. The
+// Callers: cmd/gnvcc runs applications under it; policy decides through [Decider] and measures through [Session]. The
 // package imports no other room.
 package profile

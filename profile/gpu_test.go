@@ -109,7 +109,7 @@ func hashOf(t testing.TB, path string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// tester is a Host that repeats every launch with candidates and keeps what it saw.
+// tester is a Decider that repeats every launch with candidates and keeps what it saw.
 type tester struct {
 	t          testing.TB
 	candidates map[string][]string // by the hash of the original's cubin
@@ -231,7 +231,7 @@ func newTester(t testing.TB, b built) *tester {
 }
 
 // under runs an application under the agent and gives its output.
-func under(t testing.TB, b built, h Host, limit time.Duration, env []string, argv ...string) (string, Exit) {
+func under(t testing.TB, b built, h Decider, limit time.Duration, env []string, argv ...string) (string, Exit) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)

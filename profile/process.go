@@ -75,7 +75,7 @@ func (r *run) serve(ctx context.Context, c *net.UnixConn) {
 	}
 	p.info.Program, _ = os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
 	p.info.Trouble = trouble
-	r.host.Start(p.info)
+	r.decider.Start(p.info)
 	if trouble == "" {
 		err = p.events(ctx)
 		if err != nil && !errors.Is(err, io.EOF) && ctx.Err() == nil && p.dead == nil {
@@ -85,7 +85,7 @@ func (r *run) serve(ctx context.Context, c *net.UnixConn) {
 	for _, s := range p.order {
 		p.summary.Kernels = append(p.summary.Kernels, *s)
 	}
-	r.host.End(p.info, p.summary)
+	r.decider.End(p.info, p.summary)
 }
 
 // events serves what the agent tells until the process ends.
@@ -314,7 +314,7 @@ func (s *Seen) sets(in *reader) error {
 
 // decide asks the host, and holds the session that it may want.
 func (p *process) decide(ctx context.Context, l *Launch) error {
-	v := p.run.host.Launch(l)
+	v := p.run.decider.Launch(l)
 	if l.LeaveAlone != "" {
 		v.Tune = false
 	}
@@ -335,7 +335,7 @@ func (p *process) decide(ctx context.Context, l *Launch) error {
 			return err
 		}
 		v = Verdict{}
-		if h, ok := p.run.host.(Capturer); ok {
+		if h, ok := p.run.decider.(Capturer); ok {
 			v = h.Captured(l, c)
 			v.Tune, v.Capture = false, ""
 		}
@@ -345,7 +345,7 @@ func (p *process) decide(ctx context.Context, l *Launch) error {
 		if err := in.end(); err != nil {
 			return err
 		}
-		v = p.run.host.LeftAlone(l, why)
+		v = p.run.decider.LeftAlone(l, why)
 		v.Tune, v.Capture = false, ""
 		return p.verdict(l, v)
 	case fReady:
@@ -363,7 +363,7 @@ func (p *process) decide(ctx context.Context, l *Launch) error {
 	if !s.OnDevice && s.Saved > 0 {
 		p.note(fmt.Sprintf("%s: no room on the device for a copy of %d MB, it is on the host, and slow", l.Kernel, s.Saved>>20))
 	}
-	v = p.run.host.Tune(ctx, l, s)
+	v = p.run.decider.Tune(ctx, l, s)
 	if p.dead != nil {
 		var fault *Fault
 		if errors.As(p.dead, &fault) { // the application goes on, to its own error

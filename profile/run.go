@@ -54,7 +54,7 @@ const linger = 2 * time.Second
 // Run runs an application with the agent in it, and returns when it has ended. Its stdin, stdout and stderr are ours. An
 // error means that it could not be run as asked; whatever the agent has to complain about goes to the log, and the
 // application runs on untouched. When ctx ends, the application gets a SIGTERM; it takes the time that it needs.
-func Run(ctx context.Context, o Options, h Host) (Exit, error) {
+func Run(ctx context.Context, o Options, h Decider) (Exit, error) {
 	if len(o.Argv) == 0 {
 		return Exit{}, errors.New("no application to run")
 	}
@@ -91,7 +91,7 @@ func Run(ctx context.Context, o Options, h Host) (Exit, error) {
 	if o.Limit <= 0 {
 		o.Limit = time.Minute
 	}
-	r := &run{options: o, host: h, dir: dir, conns: map[*net.UnixConn]bool{}}
+	r := &run{options: o, decider: h, dir: dir, conns: map[*net.UnixConn]bool{}}
 	if r.options.Log == nil {
 		r.options.Log = func(string, ...any) {}
 	}
@@ -172,7 +172,7 @@ func socketDir() (string, error) {
 // run is the state of one Run.
 type run struct {
 	options  Options
-	host     Host
+	decider  Decider
 	dir      string
 	sessions sync.WaitGroup
 

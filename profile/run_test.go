@@ -273,7 +273,7 @@ func tuned() fake {
 	return f
 }
 
-// scripted is a Host with functions for what a case wants.
+// scripted is a Decider with functions for what a case wants.
 type scripted struct {
 	mu     sync.Mutex
 	events []string
@@ -668,7 +668,7 @@ func FuzzConversation(f *testing.F) {
 			io.Copy(io.Discard, ends[1])
 		}()
 		// pid 0: nobody to kill where the agent says that a kernel hangs.
-		p := &process{run: &run{dir: dir, host: &tunes{}, options: Options{Limit: time.Second, Log: func(string, ...any) {}}}, conn: ends[0], in: bufio.NewReader(ends[0]), info: &Process{},
+		p := &process{run: &run{dir: dir, decider: &tunes{}, options: Options{Limit: time.Second, Log: func(string, ...any) {}}}, conn: ends[0], in: bufio.NewReader(ends[0]), info: &Process{},
 			devices: map[int]*Device{}, modules: map[uint32]*module{}, shapes: map[uint32]*Seen{}}
 		p.events(context.Background())
 	})
@@ -719,7 +719,7 @@ func TestPeer(t *testing.T) {
 		}
 		h := &scripted{}
 		var log bytes.Buffer
-		r := &run{host: h, dir: dir, conns: map[*net.UnixConn]bool{}, options: Options{Log: func(format string, args ...any) { fmt.Fprintf(&log, format+"\n", args...) }}}
+		r := &run{decider: h, dir: dir, conns: map[*net.UnixConn]bool{}, options: Options{Log: func(format string, args ...any) { fmt.Fprintf(&log, format+"\n", args...) }}}
 		r.serve(t.Context(), c)
 		c.Close()
 		cmd.Wait()

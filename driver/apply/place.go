@@ -249,7 +249,7 @@ func swapSlowly(a, b string) error {
 	return err
 }
 
-// hashFile is the hash of a plain file's content, "" where there is none.
+// hashFile is the hash of a regular file's content, "" where there is none.
 func hashFile(path string) string {
 	content, err := readOutput(path)
 	if err != nil {

@@ -87,7 +87,7 @@ func (c *Compiler) Code(ctx context.Context, s *Source, r recipe.Recipe, normals
 	}
 	ctx, cancel := context.WithTimeout(ctx, Limit)
 	defer cancel()
-	b, done, err := c.bench()
+	b, done, err := c.workbench()
 	if err != nil {
 		return "", err
 	}

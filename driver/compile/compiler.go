@@ -236,7 +236,7 @@ func (c *Compiler) defaultKernels(s *Source) ([]cache.Kernel, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), c.Limit)
 	defer cancel()
-	b, done, err := c.bench()
+	b, done, err := c.workbench()
 	if err != nil {
 		return nil, err
 	}
@@ -253,8 +253,8 @@ func (c *Compiler) defaultKernels(s *Source) ([]cache.Kernel, error) {
 	return kernels, nil
 }
 
-// bench makes a bench with a folder of its own. done removes that.
-func (c *Compiler) bench() (b *Workbench, done func(), err error) {
+// workbench makes one with a folder of its own. done removes that.
+func (c *Compiler) workbench() (b *Workbench, done func(), err error) {
 	folder := filepath.Join(c.dir, "compile"+strconv.FormatInt(c.number.Add(1), 10))
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("scratch folder: %w", err)
@@ -454,7 +454,7 @@ func transient(err error) bool {
 // make makes a candidate.
 func (c *Compiler) make(ctx context.Context, s *Source, r recipe.Recipe, never bool) (keptCandidate, error) {
 	var none keptCandidate
-	b, done, err := c.bench()
+	b, done, err := c.workbench()
 	if err != nil {
 		return none, err
 	}

@@ -5,7 +5,7 @@
 // Callers: driver/stage (Workbench), cmd/gnvcc, which gives policy a Compiler; driver/standing asks
 // what a recipe wants of the source (Asked).
 //
-// Reading the source: bench.go (a build with recipes), plan.go and second.go (what recipes come to),
+// Reading the source: workbench.go (a build with recipes), plan.go and second.go (what recipes come to),
 // variant.go (source variants), joint.go (several in one run of cicc), samebits.go (what they could
 // fold), controls.go; compiler.go and link.go (candidates), pin.go and near.go.
 package compile

@@ -99,7 +99,7 @@ func (c *Compiler) extract(ctx context.Context, l cache.Link, path, ext string) 
 		hash, err := c.store.PutObject(text)
 		return []string{hash}, err
 	}
-	b, done, err := c.bench()
+	b, done, err := c.workbench()
 	if err != nil {
 		return nil, err
 	}

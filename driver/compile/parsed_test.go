@@ -36,7 +36,7 @@ func TestParsedOnce(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				b, done, err := c.bench()
+				b, done, err := c.workbench()
 				if err != nil {
 					t.Fatal(err)
 				}

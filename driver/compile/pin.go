@@ -51,7 +51,7 @@ func (c *Compiler) Rehearse(ctx context.Context, s *Source, r recipe.Recipe) (ca
 	none := cache.Decision{}
 	ctx, cancel := context.WithTimeout(ctx, Limit)
 	defer cancel()
-	b, done, err := c.bench()
+	b, done, err := c.workbench()
 	if err != nil {
 		return none, err
 	}
@@ -134,7 +134,7 @@ func (c *Compiler) normalOf(ctx context.Context, s *Source, v variantOf) string 
 	if err != nil {
 		return none
 	}
-	b, done, err := c.bench()
+	b, done, err := c.workbench()
 	if err != nil {
 		return none
 	}

@@ -80,7 +80,7 @@ func variantKey(t *record.Translation, call *toolcmd.Cicc, signature []string, v
 
 // recallVariant finds a variant that was made before, or why there is none.
 func (b *Workbench) recallVariant(key string, v variantOf) (m compiledVariant, ok bool, err error) {
-	if m, ok := b.made[key]; ok {
+	if m, ok := b.variants[key]; ok {
 		return m, true, nil
 	}
 	kept, ok := memoVariant.Get(b.Store, key)
@@ -104,12 +104,12 @@ func (b *Workbench) recallVariant(key string, v variantOf) (m compiledVariant, o
 	return m, true, nil
 }
 
-// remember keeps a variant for as long as the bench works.
+// remember keeps a variant for as long as the workbench works.
 func (b *Workbench) remember(key string, m compiledVariant) {
-	if b.made == nil {
-		b.made = map[string]compiledVariant{}
+	if b.variants == nil {
+		b.variants = map[string]compiledVariant{}
 	}
-	b.made[key] = m
+	b.variants[key] = m
 }
 
 // keepVariant keeps a variant, or why there is none. It is made again if it can't be kept.
@@ -201,11 +201,11 @@ func (b *Workbench) compileVariant(ctx context.Context, t *record.Translation, m
 }
 
 // oneSet makes the copies in a variant's PTX share their static shared arrays.
-func (b *Workbench) oneSet(unit *source.Unit, standard, variant *ptx.Module, v variantOf) (*ptx.Module, error) {
+func (b *Workbench) oneSet(unit *source.Unit, own, variant *ptx.Module, v variantOf) (*ptx.Module, error) {
 	if v.alone {
 		return variant, nil // one copy
 	}
-	variant, err := unit.MergeShared(v.entry, v.terms, standard, variant)
+	variant, err := unit.MergeShared(v.entry, v.terms, own, variant)
 	if err != nil {
 		return nil, fmt.Errorf("give the copies one set of shared arrays: %w", err)
 	}

@@ -64,7 +64,7 @@ func Replace(object []byte, section string, was, now []byte) ([]byte, error) {
 				return nil, fmt.Errorf("%w: two sections %s", ErrObject, section)
 			}
 			if s.Type != elf.SHT_PROGBITS || s.Flags != elf.SHF_ALLOC || s.Addralign != 8 {
-				return nil, fmt.Errorf("%w: section %s is not plain data", ErrObject, section)
+				return nil, fmt.Errorf("%w: section %s is not just data", ErrObject, section)
 			}
 			target = i
 		}

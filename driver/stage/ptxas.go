@@ -123,7 +123,7 @@ func (s *stage) recipesOf(kernels []cache.Kernel) (recipes map[string]recipe.Rec
 	return recipes, refused, nil
 }
 
-// readRegular reads a file that is a plain one of at most limit bytes: what comes out of a pipe could not be read twice.
+// readRegular reads a regular file of at most limit bytes: what comes out of a pipe could not be read twice.
 func readRegular(path string, limit int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -135,7 +135,7 @@ func readRegular(path string, limit int64) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is no plain file: %w", path, toolcmd.ErrAside)
+		return nil, fmt.Errorf("%s is no regular file: %w", path, toolcmd.ErrAside)
 	case info.Size() > limit:
 		return nil, fmt.Errorf("%s has %d bytes: %w", path, info.Size(), toolcmd.ErrAside)
 	}

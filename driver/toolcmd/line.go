@@ -211,7 +211,7 @@ func (l *Line) file(names string, depth int) {
 		switch {
 		case err != nil: // said below
 		case !info.Mode().IsRegular():
-			l.Options = file + ": no plain file" // a pipe can be read once, and that is nvcc's
+			l.Options = file + ": no regular file" // a pipe can be read once, and that is nvcc's
 			return
 		case info.Size() > maxOptionFile:
 			l.Options = file + ": larger than 1 MiB"

@@ -1,4 +1,4 @@
-// Package search is a tuning run: profile's Host, which is asked at every launch what to do with it, and the search over
+// Package search is a tuning run: profile's Decider, which is asked at every launch what to do with it, and the search over
 // recipes at a launch that is stood still at. It compiles candidates, has them checked and measured, compares the best on
 // fresh samples, and hands decisions to a Sink.
 //

@@ -16,7 +16,7 @@ import (
 	"gnvcc/sim"
 )
 
-// The tuner: profile's Host. It knows the kernels and configurations of a run, decides at each launch that it is asked
+// The tuner: profile's Decider. It knows the kernels and configurations of a run, decides at each launch that it is asked
 // about whether to tune, to look again, or to leave alone, and at the end what is believed of each kernel.
 
 // A Tuner serves one run of an application, its child processes included.
@@ -39,7 +39,7 @@ type Tuner struct {
 	ended   bool
 }
 
-var _ profile.Host = (*Tuner)(nil)
+var _ profile.Decider = (*Tuner)(nil)
 
 // NewTuner makes a tuner; Finish ends it. Where ctx ends before, no launch is looked at any more. progress may be nil.
 func NewTuner(ctx context.Context, o policy.Options, c policy.Compiler, s policy.Sink, m policy.Memory, p policy.Progress) *Tuner {

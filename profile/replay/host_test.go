@@ -47,7 +47,7 @@ func launchOf(kernel string) *profile.Launch {
 func TestOnly(t *testing.T) {
 	h := &noted{}
 	var varied []int
-	w := &only{host: h, m: manifest(), launches: 1, variations: []int{4, 7}, count: true,
+	w := &only{decider: h, m: manifest(), launches: 1, variations: []int{4, 7}, count: true,
 		vary: func(_ context.Context, v int, _ *profile.Launch, _ profile.Session) bool {
 			varied = append(varied, v)
 			return true
@@ -80,7 +80,7 @@ func TestEnough(t *testing.T) {
 	for _, worth := range []bool{true, false} {
 		enough := filepath.Join(t.TempDir(), "enough")
 		told := func() bool { _, err := os.Stat(enough); return err == nil }
-		w := &only{host: &noted{}, m: manifest(), launches: 1, variations: []int{1, 2}, enough: enough, worth: func() bool { return worth },
+		w := &only{decider: &noted{}, m: manifest(), launches: 1, variations: []int{1, 2}, enough: enough, worth: func() bool { return worth },
 			vary: func(_ context.Context, v int, _ *profile.Launch, _ profile.Session) bool { return false }}
 		for i := range 3 {
 			l := launchOf("k")

@@ -23,7 +23,7 @@ type Options struct {
 	Agent   string                           // the built agent
 	Limit   time.Duration                    // longest time for one run of the kernel
 	Log     func(format string, args ...any) // trouble; nil: dropped
-	Count   bool                             // the host is told of the launches' counts when the process ends: once for a capture
+	Count   bool                             // the decider is told of the launches' counts when the process ends: once for a capture
 	// Vary holds a session on a launch with varied data (its number from 1), after the ordinary ones; nil: none is asked for. False: no other
 	// variation is wanted.
 	Vary func(ctx context.Context, variation int, l *profile.Launch, s profile.Session) bool
@@ -93,9 +93,9 @@ func (u *Unpacked) Manifest() *capture.Manifest { return u.m }
 // Close removes the file.
 func (u *Unpacked) Close() { os.RemoveAll(u.dir) }
 
-// Run replays a capture: once to see that it leaves the same bits, then launches times for the host, then with varied data. The host sees
+// Run replays a capture: once to see that it leaves the same bits, then launches times for the decider, then with varied data. The decider sees
 // the captured kernel's launches alone, with the counts and the constant bytes of the program's own.
-func Run(ctx context.Context, o Options, u *Unpacked, h profile.Host, launches int, variations []int) (Outcome, error) {
+func Run(ctx context.Context, o Options, u *Unpacked, h profile.Decider, launches int, variations []int) (Outcome, error) {
 	begun, m := time.Now(), u.m
 	dir, err := os.MkdirTemp("", "gnvcc-replay-")
 	if err != nil {
@@ -107,7 +107,7 @@ func Run(ctx context.Context, o Options, u *Unpacked, h profile.Host, launches i
 	for _, v := range variations {
 		argv = append(argv, strconv.Itoa(v))
 	}
-	w := &only{host: h, m: m, launches: launches, variations: variations, vary: o.Vary, worth: o.Worth, count: o.Count, log: o.Log, enough: status + ".enough"}
+	w := &only{decider: h, m: m, launches: launches, variations: variations, vary: o.Vary, worth: o.Worth, count: o.Count, log: o.Log, enough: status + ".enough"}
 	w.varying.Store(launches == 0)
 	if w.log == nil {
 		w.log = func(string, ...any) {}
@@ -166,9 +166,9 @@ func read(path string) Outcome {
 	return out
 }
 
-// only lets a host see one kernel's launches, from the second on: the first is the check.
+// only lets a decider see one kernel's launches, from the second on: the first is the check.
 type only struct {
-	host       profile.Host
+	decider    profile.Decider
 	m          *capture.Manifest
 	launches   int
 	variations []int
@@ -181,7 +181,7 @@ type only struct {
 	varying    atomic.Bool // all that were asked for but the variations are done
 }
 
-func (w *only) Start(p *profile.Process) { w.host.Start(p) }
+func (w *only) Start(p *profile.Process) { w.decider.Start(p) }
 
 func (w *only) is(l *profile.Launch) bool { return l.Kernel == w.m.Kernel && l.Cubin == w.m.Cubin }
 
@@ -197,7 +197,7 @@ func (w *only) Launch(l *profile.Launch) profile.Verdict {
 		return profile.Verdict{Tune: w.vary != nil, Long: varied, Again: 1}
 	}
 	w.m.Use.Apply(l)
-	v := w.host.Launch(l)
+	v := w.decider.Launch(l)
 	if v.Capture, v.Again = "", 1; !v.Tune {
 		w.ends()
 	}
@@ -225,7 +225,7 @@ func (w *only) Tune(ctx context.Context, l *profile.Launch, s profile.Session) p
 		}
 	} else {
 		w.m.Use.Apply(l)
-		w.host.Tune(ctx, l, w.timed(s))
+		w.decider.Tune(ctx, l, w.timed(s))
 	}
 	w.ends()
 	return profile.Verdict{Again: 1}
@@ -236,13 +236,13 @@ func (w *only) stop() { _ = os.WriteFile(w.enough, nil, 0o600) }
 
 func (w *only) LeftAlone(l *profile.Launch, reason string) profile.Verdict {
 	if w.n <= 1+w.launches {
-		w.host.LeftAlone(l, reason)
+		w.decider.LeftAlone(l, reason)
 		w.ends()
 	}
 	return profile.Verdict{Again: 1}
 }
 
-// End tells the host of its kernel alone, with the program's own counts.
+// End tells the decider of its kernel alone, with the program's own counts.
 func (w *only) End(p *profile.Process, s profile.Summary) {
 	var out profile.Summary
 	for _, k := range s.Kernels {
@@ -254,5 +254,5 @@ func (w *only) End(p *profile.Process, s profile.Summary) {
 		out.Kernels = append(out.Kernels, k)
 	}
 	out.Whole = true
-	w.host.End(p, out)
+	w.decider.End(p, out)
 }

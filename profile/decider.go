@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// A Host takes the decisions for one run of an application. Calls about one process never overlap; calls about two
+// A Decider takes the decisions for one run of an application. Calls about one process never overlap; calls about two
 // processes of the same application may. While a call lasts, the application's thread that launches waits.
-type Host interface {
+type Decider interface {
 	// Start tells of a process that has loaded the CUDA driver.
 	Start(p *Process)
 
@@ -41,10 +41,10 @@ type Verdict struct {
 	Again   int           // ask again at the Again-th launch with these values from now; 0: never again about this configuration
 }
 
-// A Capturer is a Host that asks for captures, and is told what became of them. For the application a capture only takes time: its
+// A Capturer is a Decider that asks for captures, and is told what became of them. For the application a capture only takes time: its
 // memory is read, no more. What can't be captured is told by LeftAlone.
 type Capturer interface {
-	Host
+	Decider
 	// Captured tells that the launch has been written to the verdict's file and has returned; the verdict's Again is read.
 	Captured(l *Launch, c Captured) Verdict
 }

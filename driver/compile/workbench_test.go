@@ -52,11 +52,11 @@ func jobOf(t *testing.T, text, script string) (*Workbench, *job.Job, []cache.Ker
 
 const three = "__global__ void a(float *p, int n) {" + drivertest.Wide + "}\n__global__ void b(float *p, int n) {" + drivertest.Wide + "}\n__global__ void c(float *p, int n) {" + drivertest.Wide + "}\n"
 
-// standardOf reads the kernels back from nvcc's own compile.
-func standardOf(t *testing.T, b *Workbench, j *job.Job, kernels []cache.Kernel) []cache.Kernel {
+// defaultOf reads the kernels back from nvcc's own compile.
+func defaultOf(t *testing.T, b *Workbench, j *job.Job, kernels []cache.Kernel) []cache.Kernel {
 	t.Helper()
-	out := filepath.Join(b.Folder, "standard.cubin")
-	in := filepath.Join(b.Folder, "standard.ptx")
+	out := filepath.Join(b.Folder, "default.cubin")
+	in := filepath.Join(b.Folder, "default.ptx")
 	if err := os.WriteFile(in, j.PTX, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func standardOf(t *testing.T, b *Workbench, j *job.Job, kernels []cache.Kernel) 
 // TestCulprit has ptxas refuse one of three recipes: the other two stay.
 func TestCulprit(t *testing.T) {
 	b, j, kernels := jobOf(t, three, `for f; do case "$f" in *in.ptx) grep -q 'maxnreg 41' "$f" && { echo 'ptxas fatal : no 41' >&2; exit 255; }; esac; done`)
-	std := standardOf(t, b, j, kernels)
+	std := defaultOf(t, b, j, kernels)
 	recipes := map[string]recipe.Recipe{"_Z1aPfi": drivertest.MustParse(t, "maxnreg=40"), "_Z1bPfi": drivertest.MustParse(t, "maxnreg=41"), "_Z1cPfi": drivertest.MustParse(t, "maxnreg=48")}
 	out, err := b.Build(context.Background(), j, nil, recipes, std)
 	if err != nil {
@@ -105,10 +105,10 @@ func TestCulprit(t *testing.T) {
 	}
 }
 
-// TestCheck has results that must not be taken, by telling the bench that nvcc's own were others.
+// TestCheck has results that must not be taken, by telling the workbench that nvcc's own were others.
 func TestCheck(t *testing.T) {
 	b, j, kernels := jobOf(t, three, "")
-	std := standardOf(t, b, j, kernels)
+	std := defaultOf(t, b, j, kernels)
 	build := func(change func(k []cache.Kernel), text string) (*Result, error) {
 		was := append([]cache.Kernel(nil), std...)
 		change(was)

@@ -31,20 +31,20 @@ import (
 // A Workbench compiles kernels by recipes: for a build (the ptxas stage) and for the tuner (Compiler). It works quietly, in a
 // folder of its own, and never touches a file of nvcc's.
 type Workbench struct {
-	Store   *cache.Store
-	Env     *environment.Environment
-	Log     zerolog.Logger
-	Folder  string                                // scratch, the bench's own
-	Start   func(*exec.Cmd) (child.Ending, error) // runs a child that nobody sees
-	Kept    func(name string, content []byte)     // GNVCC_KEEP
-	flights *flights                              // what other benches make just now; nil: there are none
-	never   bool                                  // guards inside kernels never hold
-	only    bool                                  // for the tuner: a file with the one kernel that is asked for, and what ptxas -v says of it
-	Stub    func() (*HostStub, error)             // the build's host stub; nil: there need be none
-	Normals map[string]map[string]string          // what recipes for the source must give (joint.go); nil: whatever they give
-	count   atomic.Int64                          // for names of files
-	made    map[string]compiledVariant            // variants that were read or made, by key: several attempts at a build ask for them
-	after   func(what string, took time.Duration) // told of every tool that was run; may be nil
+	Store    *cache.Store
+	Env      *environment.Environment
+	Log      zerolog.Logger
+	Folder   string                                // scratch, the workbench's own
+	Start    func(*exec.Cmd) (child.Ending, error) // runs a child that nobody sees
+	Kept     func(name string, content []byte)     // GNVCC_KEEP
+	flights  *flights                              // what other benches make just now; nil: there are none
+	never    bool                                  // guards inside kernels never hold
+	only     bool                                  // for the tuner: a file with the one kernel that is asked for, and what ptxas -v says of it
+	Stub     func() (*HostStub, error)             // the build's host stub; nil: there need be none
+	Normals  map[string]map[string]string          // what recipes for the source must give (joint.go); nil: whatever they give
+	count    atomic.Int64                          // for names of files
+	variants map[string]compiledVariant            // variants that were read or made, by key: several attempts at a build ask for them
+	after    func(what string, took time.Duration) // told of every tool that was run; may be nil
 }
 
 // A Result is a cubin made by recipes.
