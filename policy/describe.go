@@ -59,7 +59,7 @@ func (k *Kernel) ReadPTX(m *ptx.Module) error {
 	if t.Indirect {
 		k.Writes = "" // what it calls is not known
 	}
-	k.Streams = rewrite.Streams(f)
+	k.Streams, k.Through = rewrite.Streams(f), rewrite.Reads(f)
 	if k.Awaits, err = m.Awaits(k.Name); err != nil {
 		k.Awaits = "its code can't be followed"
 	}

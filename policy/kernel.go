@@ -6,6 +6,7 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/profile"
+	"gnvcc/rewrite"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/rewrite/source"
 	"gnvcc/sim"
@@ -47,14 +48,15 @@ type Kernel struct {
 	Stride     int    // by so many bytes are apart what neighbouring threads of a row load or store, mostly; 0: not known
 	Source     string // the user's file, for reports
 
-	Streams       []int // of each of these loads, which array it reads: equal numbers, the same one; -1: not known
-	Loads, Stores int   // accesses to global memory in its PTX that a hint can be given to
-	Calls         bool  // real calls
-	Dynamic       bool  // uses dynamic shared memory
-	SharedStatic  bool  // uses static shared memory
-	Reloc         bool  // -rdc=true: assembled with -c, linked later
-	Spins         int   // spin loops on shared memory
-	NoUnrolls     int   // pragmas by which cicc tells ptxas not to unroll
+	Through       map[rewrite.Pointer]rewrite.Numbers // what it reads through its pointer arguments
+	Streams       []int                               // of each of these loads, which array it reads: equal numbers, the same one; -1: not known
+	Loads, Stores int                                 // accesses to global memory in its PTX that a hint can be given to
+	Calls         bool                                // real calls
+	Dynamic       bool                                // uses dynamic shared memory
+	SharedStatic  bool                                // uses static shared memory
+	Reloc         bool                                // -rdc=true: assembled with -c, linked later
+	Spins         int                                 // spin loops on shared memory
+	NoUnrolls     int                                 // pragmas by which cicc tells ptxas not to unroll
 
 	Writes string         // what it stores to global memory: "f32" or "f64" if nothing else, else ""
 	SFU    map[string]int // what the lever approx could replace (rewrite.SFU)

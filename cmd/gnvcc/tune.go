@@ -296,7 +296,7 @@ func tuneRun(signals *relay, o policy.Options, argv, controls []string, then end
 		tuner = search.NewTuner(signals.rest, o, compiler, book, memos{store}, progress)
 		var w *twin
 		if w, err = newTwin(ctx, store, toolkit.Dir(), run, then); err == nil {
-			w.tuner, w.say, w.at, started = tuner, note, far, true
+			w.tuner, w.kernel, w.say, w.at, started = tuner, compiler.Kernel, note, far, true
 			exit, err = w.tune(signals, o, then.again, func(l *profile.Launch) error { return tunable(compiler, o, l) })
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"gnvcc/profile"
 	"gnvcc/profile/capture"
 	"gnvcc/profile/replay"
+	"gnvcc/rewrite"
 )
 
 // The twin: a run is observed and some of its launches captured, the program ends, and the search goes on in processes of our own that
@@ -35,6 +36,7 @@ const (
 type twin struct {
 	store    *capture.Store
 	tuner    *search.Tuner
+	kernel   func(cubin, name string) (*policy.Kernel, error)
 	replayer string
 	run      profile.Options // of the program
 	limits   capture.Limits
@@ -213,6 +215,7 @@ func (w *twin) search(ctx context.Context, list []job) {
 	var sum float64
 	for _, j := range list {
 		sum += j.share
+		w.judge(j.m)
 	}
 	done := make(chan struct{})
 	files := w.unpack(list, done)
@@ -277,6 +280,26 @@ func (w *twin) unpack(list []job, done <-chan struct{}) <-chan file {
 		}
 	}()
 	return files
+}
+
+// judge tells a capture which of its ranges the kernel reads as floating point alone. Where a pointer's use can't be told, content decides.
+func (w *twin) judge(m *capture.Manifest) {
+	k, err := w.kernel(m.Cubin, m.Kernel)
+	if err != nil {
+		return // the search will say so
+	}
+	m.Judge(func(yield func(index, offset int, kind string)) {
+		for p, n := range k.Through {
+			switch n {
+			case rewrite.Floats:
+				yield(p.Index, p.Offset, "float")
+			case rewrite.Doubles:
+				yield(p.Index, p.Offset, "double")
+			case rewrite.Integers:
+				yield(p.Index, p.Offset, "")
+			}
+		}
+	})
 }
 
 // one searches on one capture, and checks what won on varied data.

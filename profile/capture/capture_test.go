@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -292,6 +293,47 @@ func TestNumbers(t *testing.T) {
 	} {
 		if got := of(words...); got != want {
 			t.Errorf("%x: %q, want %q", words, got, want)
+		}
+	}
+}
+
+// What a kernel reads through its arguments decides which ranges are numbers, zeros or not; where two arguments point to one range, both must
+// say the same; content decides on the rest.
+func TestJudge(t *testing.T) {
+	var head []byte
+	head = append(head, str("k")...)
+	head = append(head, make([]byte, 3*4+3*4+5*4+8)...)
+	head = append(head, u32(4)...)
+	for i := range uint32(4) {
+		head = append(append(head, u32(8*i)...), u32(8)...)
+	}
+	head = append(head, u32(32)...)
+	for _, p := range []uint64{0x1000, 0x2010, 0x2020, 0x9000} {
+		head = append(head, u64(p)...)
+	}
+	ranges := []Range{{Base: 0x1000, Size: 0x100, Numbers: "zero"}, {Base: 0x2000, Size: 0x100, Numbers: "float"}, {Base: 0x3000, Size: 0x100, Numbers: "double"}}
+	for want, kinds := range map[string][]string{
+		"float,float,double":  {"float", "float", "float", "double"}, // the last one points nowhere
+		",float,double":       {"", "float", "float"},
+		"zero,,double":        {"?", "float", "double"},
+		"double,float,double": {"double", "?", "?"},
+	} {
+		m := &Manifest{Settings: head, Ranges: slices.Clone(ranges)}
+		m.Judge(func(yield func(int, int, string)) {
+			for i, k := range kinds {
+				if k != "?" {
+					yield(i, 0, k)
+				}
+			}
+			yield(0, 4, "double") // reaches over the argument's end
+			yield(17, 0, "double")
+		})
+		var got []string
+		for _, r := range m.Ranges {
+			got = append(got, r.Numbers)
+		}
+		if strings.Join(got, ",") != want {
+			t.Errorf("%v: %v, want %s", kinds, got, want)
 		}
 	}
 }

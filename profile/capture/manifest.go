@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"gnvcc/profile"
@@ -58,7 +59,7 @@ type Range struct {
 	Size    int64   `json:"size"`
 	Host    bool    `json:"host,omitempty"`
 	Chunks  []Chunk `json:"chunks,omitempty"`  // those that are not zero
-	Numbers string  `json:"numbers,omitempty"` // "float" or "double": what it seems to hold and nothing else; "zero": nothing
+	Numbers string  `json:"numbers,omitempty"` // "float" or "double": what it holds and nothing else (Judge); "zero": nothing but zeros
 }
 
 // A Variable is one of the kernel's module.
@@ -150,27 +151,61 @@ func (m *Manifest) check() error {
 	return nil
 }
 
+// Pointer gives what a launch's argument holds at an offset, as an address; 0: there is no such argument.
+func (m *Manifest) Pointer(index, offset int) uint64 {
+	_, params, args, err := settingsOf(m.Settings)
+	if err != nil || index < 0 || index >= len(params) || offset < 0 || offset+8 > int(params[index].size) {
+		return 0
+	}
+	return binary.LittleEndian.Uint64(args[int(params[index].offset)+offset:])
+}
+
+// Judge settles which ranges hold floating-point numbers alone. through tells what the kernel reads through pointers in its arguments ("float",
+// "double", "": neither), false where it can't be told; content decides on ranges that no argument points to.
+func (m *Manifest) Judge(through func(yield func(index, offset int, kind string))) {
+	kinds := map[int]string{}
+	through(func(index, offset int, kind string) {
+		p := m.Pointer(index, offset)
+		i := slices.IndexFunc(m.Ranges, func(r Range) bool { return p >= r.Base && p < r.Base+uint64(r.Size) })
+		if i < 0 {
+			return
+		}
+		if old, ok := kinds[i]; ok && old != kind {
+			kind = "" // two arguments point there
+		}
+		kinds[i] = kind
+	})
+	for i, kind := range kinds {
+		m.Ranges[i].Numbers = kind
+	}
+}
+
 // settings checks the record of the kernel and gives its name.
 func settings(body []byte) (string, error) {
+	name, _, _, err := settingsOf(body)
+	return name, err
+}
+
+type span struct{ offset, size uint32 }
+
+func settingsOf(body []byte) (name string, params []span, args []byte, err error) {
 	c := cursor{b: body}
-	name := c.str()
+	name = c.str()
 	c.take(3*4 + 3*4 + 5*4 + 8)
 	n := c.u32()
-	type span struct{ offset, size uint32 }
-	var params []span
 	for ; n > 0 && !c.bad; n-- {
 		params = append(params, span{c.u32(), c.u32()})
 	}
-	args := c.take(uint64(c.u32()))
+	args = c.take(uint64(c.u32()))
 	if c.bad || len(c.b) > 0 || name == "" {
-		return "", damaged("the kernel's record")
+		return "", nil, nil, damaged("the kernel's record")
 	}
 	for _, p := range params {
 		if uint64(p.offset)+uint64(p.size) > uint64(len(args)) {
-			return "", damaged("a parameter outside of the arguments")
+			return "", nil, nil, damaged("a parameter outside of the arguments")
 		}
 	}
-	return name, nil
+	return name, params, args, nil
 }
 
 // numbers tells what the words of a chunk could be: floats, doubles, both or neither. Zeros are anything. A word counts that is no NaN and has
