@@ -57,7 +57,7 @@ func newFakeDriver(t *testing.T) fakeDriver {
 }
 
 // run runs the application; FAIL and BAD say what fails.
-func (f fakeDriver) run(t *testing.T, h Host, what string, observe bool, env ...string) (Exit, string) {
+func (f fakeDriver) run(t *testing.T, h Decider, what string, observe bool, env ...string) (Exit, string) {
 	t.Helper()
 	var log strings.Builder
 	var mu sync.Mutex

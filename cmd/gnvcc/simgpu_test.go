@@ -28,7 +28,7 @@ func simulateGPU(file string) {
 	driverHere = func() bool { return true }
 	gpuLoad = func() (int, bool) { return 0, true }
 	watchTools = func(context.Context, *world) (string, string, error) { return "", "", nil }
-	replays = func(ctx context.Context, o replay.Options, u *replay.Unpacked, h profile.Host, launches int, variations []int) (replay.Outcome, error) {
+	replays = func(ctx context.Context, o replay.Options, u *replay.Unpacked, h profile.Decider, launches int, variations []int) (replay.Outcome, error) {
 		return simulated(ctx, file, o, u.Manifest(), h, launches, variations)
 	}
 	if levers := os.Getenv("TEST_LEVERS"); levers != "" {
@@ -47,7 +47,7 @@ func simulateGPU(file string) {
 }
 
 // simulated is replay.Run.
-func simulated(ctx context.Context, file string, o replay.Options, m *capture.Manifest, h profile.Host, launches int, variations []int) (replay.Outcome, error) {
+func simulated(ctx context.Context, file string, o replay.Options, m *capture.Manifest, h profile.Decider, launches int, variations []int) (replay.Outcome, error) {
 	s, err := capture.Open(filepath.Join(os.Getenv("GNVCC_STORE"), "captures"))
 	if err != nil {
 		return replay.Outcome{}, err

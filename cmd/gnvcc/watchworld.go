@@ -16,6 +16,7 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/driver/apply"
+	"gnvcc/driver/environment"
 	"gnvcc/driver/record"
 	"gnvcc/driver/toolkit"
 	"gnvcc/policy"
@@ -72,7 +73,7 @@ func newWorld(ctx context.Context, store *cache.Store, files *edits.Watcher, log
 		return nil, err
 	}
 	self, _ := os.Executable()
-	kit, err := toolkit.Find(self)
+	kit, err := toolkit.Find(self, environment.Read())
 	if err != nil {
 		return nil, err
 	}
