@@ -16,7 +16,7 @@ func TestAcceptRest(t *testing.T) {
 			t.Fatal(err)
 		}
 		h := &scripted{}
-		r := &run{options: Options{Log: func(string, ...any) {}}, host: h, dir: t.TempDir(), conns: map[*net.UnixConn]bool{}}
+		r := &run{options: Options{Log: func(string, ...any) {}}, decider: h, dir: t.TempDir(), conns: map[*net.UnixConn]bool{}}
 		const programs = 3
 		for range programs { // they say who they are, and are gone
 			c, err := net.Dial("unix", path)
