@@ -238,8 +238,8 @@ func (f *fortune) adopt(ctx context.Context, b compile.BuiltKernel) (*cache.Deci
 		d.Evidence.Chosen.Registers, d.Evidence.Default.Registers)
 }
 
-// machineKey finds what doctor -measure found out about this machine's GPU.
-const machineKey = "machine 1"
+// machineKey finds what doctor -measure found out about this machine's GPU. What version 1 measured of memory and integers was wrong.
+const machineKey = "machine 2"
 
 // machineOf is what was measured last, nil where nothing was.
 func machineOf(store *cache.Store) *units.Machine {
