@@ -46,7 +46,8 @@ chmod +x "$out"
   tune) echo "asked: $*"; for last; do :; done; [ -x "$last" ] || exit 9; touch "$0.tuned"; echo "tuned $last"; exit ;;
   import|apply) echo "asked for: $1 $2"; exit ;;
   report) echo "report $2"; exit ;;
-  predict) echo "ranked caps"; exit ;;
+  predict) echo "f<int> (sm_90): foretold from machine code"; echo "wave (sm_90): foretold from machine code"; echo "  recipe ranked caps"; exit ;;
+  explain) echo "explained: $2 $3"; exit ;;
 esac
 `+strings.ReplaceAll(compile, "COMPILER", "gnvcc"))
 	return append(os.Environ(), "CUDA_HOME="+filepath.Join(dir, "kit"), "GNVCC="+gnvcc, "GNVCC_DEMO="+filepath.Join(dir, "demo"), "ARCH=sm_90")
@@ -111,7 +112,7 @@ func TestDemoTuneOptions(t *testing.T) {
 
 func TestDemoWithoutGPU(t *testing.T) {
 	out := demo(t, true, append(stage(t), "TIME_nvcc=none"))
-	says(t, out, "nothing was measured", "ranked caps", "recorded on an NVIDIA H200", "asked for: import",
+	says(t, out, "nothing was measured", "ranked caps", "explained: ^wave$ --html", "recorded on an NVIDIA H200", "asked for: import",
 		"median of the pairs: ", "[2/2] separate", "report --html", "The page: ")
 	if strings.Contains(out, "speed-up") || strings.Contains(out, "tuned ") {
 		t.Errorf("the demo speaks of speed without a GPU:\n%s", out)
