@@ -18,6 +18,7 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/driver/compile"
+	"gnvcc/policy/lever"
 	"gnvcc/profile/units"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/ptx"
@@ -42,7 +43,7 @@ type kernel struct {
 	program, name, device string
 	dynamic               int // shared memory of its heaviest launch, bytes
 	trials                []trial
-	left                  int // trials that aren't exact by construction, or can't be built here
+	left                  int // trials that are not looked at: not exact by construction, not to be built here, not alone
 }
 
 // A gatherer finds decisions and builds their trials.
@@ -50,6 +51,7 @@ type gatherer struct {
 	reports, stores string
 	machine         *units.Machine
 	least           float64 // nanoseconds
+	alone           bool    // recipes of one lever only
 	jobs            int
 	say             io.Writer
 }
@@ -198,7 +200,7 @@ func (b *builder) kernel(ctx context.Context, d cache.Decision) (kernel, error) 
 	seen := map[string]bool{}
 	for _, t := range ev.Tried {
 		r, err := recipe.Parse(t.Recipe)
-		if t.Ratio <= 0 || err != nil || rewrite.ExactnessOf(r) != rewrite.ByConstruction || seen[t.Recipe] {
+		if t.Ratio <= 0 || err != nil || rewrite.ExactnessOf(r) != rewrite.ByConstruction || seen[t.Recipe] || b.g.alone && lever.Of(r) == "" {
 			k.left++
 			continue
 		}
@@ -245,7 +247,7 @@ func (b *builder) trial(ctx context.Context, s *compile.Source, r recipe.Recipe,
 		return t, nil, err
 	}
 	if m := b.g.machine; m != nil && m.CC == cc {
-		u, d.SMs = u.Measured(m.Device, m.Latency, m.Rate), m.SMs
+		u, d.SMs = u.Measured(m.Device, m.Latency, m.Rate, m.Occupancy), m.SMs
 	}
 	shape.Shared += made.Reserve.Dynamic
 	t.recipe = r.String()

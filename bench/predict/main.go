@@ -33,6 +33,7 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 	machine := flags.String("machine", "", "what profile/units' program printed on the GPU; else tables")
 	half := flags.String("half", "", "a or b: only this half of the programs, by a hash of the name")
 	least := flags.Float64("least", 2, "leave out kernels whose launch takes less, microseconds")
+	alone := flags.Bool("alone", false, "only recipes of one lever: what joins several was tried since the parts were fast, which is no news to a predictor")
 	rows := flags.String("rows", "", "write one line a trial, with what was measured and foretold")
 	grow := flags.String("grow", "", "grow a forest on all rows and write it to this file")
 	known := flags.String("forest", "", "judge this forest, grown on other programs, in place of one grown for each program on the others")
@@ -44,7 +45,7 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 	if *half != "" && *half != "a" && *half != "b" {
 		return fmt.Errorf("-half %q: a or b", *half)
 	}
-	g := gatherer{reports: *reports, stores: *stores, least: *least * 1000, jobs: *jobs, say: w}
+	g := gatherer{reports: *reports, stores: *stores, least: *least * 1000, alone: *alone, jobs: *jobs, say: w}
 	if *machine != "" {
 		text, err := os.ReadFile(*machine)
 		if err != nil {

@@ -39,7 +39,7 @@ func (k kernel) paper() []float64 {
 		most = max(most, t.estimate.Fraction)
 	}
 	return k.each(func(t trial) float64 {
-		return predict.Time(t.estimate.Paper, t.estimate.Fraction, most, predict.Slowdown)
+		return t.run.Slower(&t.estimate, most)
 	})
 }
 
@@ -84,12 +84,25 @@ func (k kernel) today() []float64 {
 }
 
 // turns is today's order for slow kernels: one value of each lever in turn.
-func (k kernel) turns() []float64 {
-	order := k.today()
+func (k kernel) turns() []float64 { return inTurn(k.today(), k.today()) }
+
+// oursInTurn takes one value of each lever in turn, each lever's in the order that ours foretells, as far as that tells values apart.
+func (k kernel) oursInTurn() []float64 {
+	within := k.ours()
+	for n, t := range within {
+		within[n] = math.Round(100 * math.Log(t/k.trials[0].estimate.Cycles))
+	}
+	return inTurn(k.today(), within)
+}
+
+// inTurn takes one of each lever in turn; order tells the levers and, where within does not, their values' order.
+func inTurn(order, within []float64) []float64 {
 	out := make([]float64, len(order))
 	count := map[int]int{}
-	for _, n := range sorted(order) {
-		if n == 0 {
+	places := sorted(order)
+	sort.SliceStable(places, func(a, b int) bool { return within[places[a]] < within[places[b]] })
+	for _, n := range places {
+		if order[n] < 0 {
 			out[n] = -1
 			continue
 		}
@@ -123,6 +136,7 @@ func ways(byKernel map[string][]float64) []way {
 		{"forest, margin 5 %", predict.Margin, forestOf},
 		{"today's order", 1, kernel.today},
 		{"today's, by turns", 1, kernel.turns},
+		{"ours, by turns", 1, kernel.oursInTurn},
 		{"oracle", 0, func(k kernel) []float64 { return k.each(func(t trial) float64 { return t.ratio }) }},
 	}
 }

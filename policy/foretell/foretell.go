@@ -55,7 +55,7 @@ func Look(ctx context.Context, c policy.Compiler, k *policy.Kernel, decided *cac
 		return nil, fmt.Errorf("predict %s: %w", k.Short, err)
 	}
 	if machine != nil && machine.CC == k.CC {
-		rates = rates.Measured(machine.Device, machine.Latency, machine.Rate)
+		rates = rates.Measured(machine.Device, machine.Latency, machine.Rate, machine.Occupancy)
 		device.SMs = machine.SMs
 	}
 	shape, assumed := shapeOf(k, decided)

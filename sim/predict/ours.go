@@ -60,39 +60,8 @@ type Loop struct {
 	Share  float64 // of the warp's time
 }
 
-// A cached is one of the ways in which caches may serve a kernel: nobody can tell from the code which is true.
-type cached struct {
-	latency float64 // of a load, as a part of device memory's
-	rate    float64 // sectors per cycle, in units of device memory's
-}
-
-var caching = []cached{{0.5, 2.5}, {0.1, 16}}
-
-// Estimate runs our model. What of a kernel's traffic caches serve can't be read from its code, and decides what binds
-// it: so the time is the geometric mean of what it would be if all came from device memory, from L2 and from L1. Everything else
-// that the estimate tells is for device memory.
+// Estimate runs our model.
 func (r *Run) Estimate() (Estimate, error) {
-	e, err := r.served()
-	if err != nil {
-		return e, err
-	}
-	sum := math.Log(e.Cycles)
-	for _, c := range caching {
-		other := *r
-		other.Units.Global *= c.latency
-		other.Units.Sectors *= c.rate
-		x, err := other.served()
-		if err != nil {
-			return x, err
-		}
-		sum += math.Log(x.Cycles)
-	}
-	e.Cycles = math.Exp(sum / float64(1+len(caching)))
-	return e, nil
-}
-
-// served is the estimate for one place from which all loads are served.
-func (r *Run) served() (Estimate, error) {
 	f := r.Function
 	if err := f.Known(); err != nil {
 		return Estimate{}, fmt.Errorf("predict %s: %w", f.Name, err)
@@ -314,19 +283,23 @@ func (r *Run) balance(e *Estimate) {
 		Machine: xmodel.Machine{Memory: xmodel.Memory{Latency: r.exposed(waits, sectors), Rate: u.Sectors}, Issue: 1 / perInst},
 		Work:    xmodel.Work{Warps: warps, Intensity: max(e.Insts/sectors, 1e-3), Pace: min(1, e.Insts/max(issue, 1))},
 	}
-	total := e.Insts * float64(r.Shape.WarpsPerBlock()) * float64(e.Occupancy.Blocks)
-	if r.Shape.Blocks > 0 && r.Device.SMs > 0 { // all blocks of the busiest SM
-		total = e.Insts * float64(r.Shape.WarpsPerBlock()) * math.Ceil(float64(r.Shape.Blocks)/float64(r.Device.SMs))
+	e.Balance, _ = e.Model.Settled()
+	all := float64(r.Shape.WarpsPerBlock()) * float64(e.Occupancy.Blocks) // warps of the busiest SM
+	if r.Shape.Blocks > 0 && r.Device.SMs > 0 {
+		all = float64(r.Shape.WarpsPerBlock()) * math.Ceil(float64(r.Shape.Blocks)/float64(r.Device.SMs))
 	}
-	e.Cycles = e.Latency * e.Waves
-	if p, ok := e.Model.Settled(); ok && p.Rate > 0 {
-		e.Balance = p
-		e.Cycles = max(total/p.Rate, e.Cycles)
-	}
+	// A wave takes at least as long as one warp, and all together as long as the busiest pipe, memory, and L1 with what was
+	// spilled. These overlap, but never well: their sum foretells which of two builds is faster better than their maximum
+	// does, which is the same for all builds of a kernel that is bound by memory.
+	e.Cycles = e.Latency*e.Waves + all*(e.Insts*perInst+sectors/u.Sectors+e.Spills*spillCycles)
 	if r.Shape.Blocks == 0 || r.Device.SMs == 0 { // a wave's size is the candidate's own: compare single blocks
 		e.Cycles /= float64(e.Occupancy.Blocks)
 	}
 }
+
+// spillCycles is how long L1 is busy with a warp's access to local memory: 128 bytes at 64 a cycle, twice, since what is
+// stored is also written through to L2.
+const spillCycles = 4
 
 // exposed is what one sector costs a warp: waits are shared by all accesses that are on their way together.
 func (r *Run) exposed(waits, sectors float64) float64 {

@@ -97,7 +97,7 @@ func NewPicture(kernel string, base Run, others []Run, measured map[int]float64,
 		most := max(x.Fraction, e.Fraction)
 		t := at(o.Registers)
 		t.Predicted = over(x.Cycles, e.Cycles)
-		t.Paper = over(Time(x.Paper, x.Fraction, most, Slowdown), Time(e.Paper, e.Fraction, most, Slowdown))
+		t.Paper = over(o.Slower(&x, most), base.Slower(&e, most))
 	}
 	for registers, ratio := range measured {
 		at(registers).Measured = ratio

@@ -132,7 +132,7 @@ func TestLoadsInFlight(t *testing.T) {
 	}
 }
 
-// Where the grid is unknown a memory-bound kernel takes as long with fewer resident warps, not less.
+// Where the grid is unknown a memory-bound kernel takes about as long with fewer resident warps, not less.
 func TestUnknownGrid(t *testing.T) {
 	d, _ := sim.Lookup(90)
 	var lines []line
@@ -152,20 +152,52 @@ func TestUnknownGrid(t *testing.T) {
 		}
 		return e.Cycles
 	}
-	if many, few := cycles(32), cycles(64); math.Abs(few/many-1) > 0.02 {
+	if many, few := cycles(32), cycles(64); few < many || few/many > 1.1 {
 		t.Errorf("64 warps take %.0f cycles a block, 32 take %.0f", many, few)
+	}
+}
+
+// What is spilled costs time where memory is full, too, and a build with less of it is foretold to be faster.
+func TestSpillsCost(t *testing.T) {
+	const ldl = 0x983
+	d, _ := sim.Lookup(90)
+	cycles := func(spills int) float64 {
+		lines := []line{{ldg, 1, 0, 0, 0, 0}, {ldg, 1, 1, 0, 0, 0}, {ldg, 1, 2, 0, 0, 0}}
+		for range spills {
+			lines = append(lines, line{ldl, 1, 3, 0, 0, 0})
+		}
+		lines = append(lines, line{ffma, 4, -1, 15, 0, 0}, line{exit, 0, -1, 0, 0, 0})
+		r := Run{Function: build(lines...), Registers: 32, Device: d, Shape: sim.Shape{Threads: 256, Blocks: 1 << 14}, Units: units(t, 90), Stack: 16}
+		e, err := r.Estimate()
+		if err != nil || e.Spills != float64(spills) {
+			t.Fatalf("%+v, %v", e, err)
+		}
+		return e.Cycles
+	}
+	if none, some, more := cycles(0), cycles(8), cycles(16); some < 1.2*none || more < 1.1*some {
+		t.Errorf("no spill accesses: %.0f cycles, 8: %.0f, 16: %.0f", none, some, more)
 	}
 }
 
 func TestMeasuredUnits(t *testing.T) {
 	tables := units(t, 90)
-	u := tables.Measured("NVIDIA H200", map[string]float64{"global": 800, "sfu": 40}, map[string]float64{"fp64": 60, "sectors": 0.6})
+	u := tables.Measured("NVIDIA H200", map[string]float64{"global": 800, "sfu": 40}, map[string]float64{"fp64": 60, "sectors": 0.6},
+		map[int]float64{4: 8, 16: 2, 64: 1})
 	if u.Global != 800 || u.Latency[sass.SFU] != 40 || u.Rate[sass.FP64] != 60 || u.Sectors != 0.6 || u.Device != "NVIDIA H200" ||
 		!strings.Contains(u.Source, "measured on NVIDIA H200") {
 		t.Errorf("%+v", u)
 	}
 	if u.SharedMemory != tables.SharedMemory || u.Rate[sass.FP32] != tables.Rate[sass.FP32] || tables.Global == 800 {
 		t.Error("what was not measured has changed")
+	}
+	f := u.slowdown(64)
+	for x, want := range map[float64]float64{1: 1, 0.25: 2, 10.0 / 64: 5, 40.0 / 64: 1.5, 2.0 / 64: 16, 1.5: 1} {
+		if got := f(x); math.Abs(got-want) > 1e-9 {
+			t.Errorf("f(%g) = %g, want %g", x, got, want)
+		}
+	}
+	if tables.slowdown(64)(0.25) != Slowdown(0.25) {
+		t.Error("without a table f is another one")
 	}
 }
 

@@ -53,7 +53,7 @@ func Rank(base Candidate, candidates []Candidate, grown *forest.Forest) ([]Ranke
 			continue
 		}
 		r.Time = over(r.Estimate.Cycles, b.Cycles)
-		r.Paper = over(Time(r.Estimate.Paper, r.Estimate.Fraction, most, Slowdown), Time(b.Paper, b.Fraction, most, Slowdown))
+		r.Paper = over(candidates[n].Run.Slower(&r.Estimate, most), base.Run.Slower(&b, most))
 		if grown != nil {
 			x := Vector(b, r.Estimate, base.Run.Registers, candidates[n].Run.Registers, r.Recipe)
 			r.Forest = math.Exp(grown.Predict(x))

@@ -1,6 +1,10 @@
 package predict
 
 import (
+	"cmp"
+	"maps"
+	"slices"
+
 	"gnvcc/sim/sass"
 )
 
@@ -66,6 +70,30 @@ const mostDepth = 6
 // whose scale does not matter; most is the largest occupancy among the candidates.
 func Time(stalls, occupancy, most float64, slowdown func(float64) float64) float64 {
 	return stalls * slowdown(occupancy) / slowdown(most)
+}
+
+// slowdown is f for a device of so many warps an SM: what was measured, drawn straight from point to point, else Slowdown.
+func (u *Units) slowdown(most int) func(x float64) float64 {
+	if len(u.Occupancy) < 2 || most < 1 {
+		return Slowdown
+	}
+	points := slices.Sorted(maps.Keys(u.Occupancy))
+	return func(x float64) float64 {
+		k := x * float64(most)
+		n, _ := slices.BinarySearchFunc(points, k, func(p int, k float64) int { return cmp.Compare(float64(p), k) })
+		n = min(max(n, 1), len(points)-1)
+		a, b := points[n-1], points[n]
+		if k <= float64(points[0]) { // below the first point by its warps alone
+			return u.Occupancy[points[0]] * float64(points[0]) / max(k, 1e-9)
+		}
+		part := min((k-float64(a))/float64(b-a), 1)
+		return u.Occupancy[a] + part*(u.Occupancy[b]-u.Occupancy[a])
+	}
+}
+
+// Slower is RegDem's time of an estimate (Eq. 3) by the run's own f; most is the largest occupancy among the candidates.
+func (r *Run) Slower(e *Estimate, most float64) float64 {
+	return Time(e.Paper, e.Fraction, most, r.Units.slowdown(r.Device.Warps))
 }
 
 // Slowdown stands in for the paper's f(x), which its authors measured with compute-bound programs on Maxwell: time

@@ -19,6 +19,9 @@ type Units struct {
 	Global, SharedMemory, Near float64 // cycles of a load: from device memory, from shared memory, from L1
 	Sectors                    float64 // of 32 bytes, that device memory gives one SM per cycle
 	Schedulers                 float64 // instructions of warps per cycle
+	// Occupancy is the time of the same compute-bound work by so many resident warps of each SM, in any unit: RegDem's f.
+	// nil: not measured.
+	Occupancy map[int]float64
 }
 
 // byGuide has rates from the table "Throughput of Native Arithmetic Instructions" of NVIDIA's CUDA programming guide
@@ -94,7 +97,8 @@ var classOf = map[string][]sass.Class{
 
 // Measured puts what was measured on a device in place of the tables' numbers; classes that were not measured keep
 // these. Names are those that profile/units prints.
-func (u Units) Measured(device string, latency, rate map[string]float64) Units {
+func (u Units) Measured(device string, latency, rate map[string]float64, occupancy map[int]float64) Units {
+	u.Occupancy = occupancy
 	u.Device = device
 	u.Source = "measured on " + device + " (gnvcc doctor -measure); rates of other classes from NVIDIA's programming guide"
 	for name, classes := range classOf {
