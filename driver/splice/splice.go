@@ -2,6 +2,7 @@ package splice
 
 import (
 	"bytes"
+	"cmp"
 	"debug/elf"
 	"encoding/binary"
 	"errors"
@@ -50,41 +51,13 @@ func Replace(object []byte, section string, was, now []byte) ([]byte, error) {
 	if n := uint64(len(f.Sections)) * elfSection; table > uint64(len(object)) || uint64(len(object))-table != n {
 		return nil, fmt.Errorf("%w: its table of sections is not its end", ErrObject)
 	}
-	target := -1
-	var parts []sectionPart
-	for i, s := range f.Sections {
-		if s.Type == elf.SHT_NULL {
-			continue
-		}
-		if s.Flags&elf.SHF_COMPRESSED != 0 {
-			return nil, fmt.Errorf("%w: section %s is compressed", ErrObject, s.Name)
-		}
-		if s.Name == section {
-			if target >= 0 {
-				return nil, fmt.Errorf("%w: two sections %s", ErrObject, section)
-			}
-			if s.Type != elf.SHT_PROGBITS || s.Flags != elf.SHF_ALLOC || s.Addralign != 8 {
-				return nil, fmt.Errorf("%w: section %s is not just data", ErrObject, section)
-			}
-			target = i
-		}
-		parts = append(parts, sectionPart{index: i, kind: s.Type, offset: s.Offset, size: s.FileSize, align: max(s.Addralign, 1)})
-	}
-	if target < 0 {
-		return nil, fmt.Errorf("%w: no section %s", ErrObject, section)
+	parts, target, err := partsOf(f, section)
+	if err != nil {
+		return nil, err
 	}
 	if err := onlyItsBeginning(f, target); err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(parts, func(a, b sectionPart) int {
-		switch {
-		case a.offset < b.offset:
-			return -1
-		case a.offset > b.offset:
-			return 1
-		}
-		return a.index - b.index
-	})
 	out := make([]byte, elfHeader, len(object)+len(now))
 	copy(out, object)
 	at := uint64(elfHeader) // in the old file
@@ -123,6 +96,36 @@ func Replace(object []byte, section string, was, now []byte) ([]byte, error) {
 	}
 	binary.LittleEndian.PutUint64(out[elfTableAt:], uint64(len(out)))
 	return append(out, headers...), nil
+}
+
+// partsOf lists an object's sections in the order of the file, and gives the index of the one of a name.
+func partsOf(f *elf.File, section string) (parts []sectionPart, target int, err error) {
+	target = -1
+	for i, s := range f.Sections {
+		if s.Type == elf.SHT_NULL {
+			continue
+		}
+		if s.Flags&elf.SHF_COMPRESSED != 0 {
+			return nil, 0, fmt.Errorf("%w: section %s is compressed", ErrObject, s.Name)
+		}
+		if s.Name == section {
+			if target >= 0 {
+				return nil, 0, fmt.Errorf("%w: two sections %s", ErrObject, section)
+			}
+			if s.Type != elf.SHT_PROGBITS || s.Flags != elf.SHF_ALLOC || s.Addralign != 8 {
+				return nil, 0, fmt.Errorf("%w: section %s is not just data", ErrObject, section)
+			}
+			target = i
+		}
+		parts = append(parts, sectionPart{index: i, kind: s.Type, offset: s.Offset, size: s.FileSize, align: max(s.Addralign, 1)})
+	}
+	if target < 0 {
+		return nil, 0, fmt.Errorf("%w: no section %s", ErrObject, section)
+	}
+	slices.SortStableFunc(parts, func(a, b sectionPart) int {
+		return cmp.Or(cmp.Compare(a.offset, b.offset), a.index-b.index)
+	})
+	return parts, target, nil
 }
 
 // onlyItsBeginning checks that nothing in an object depends on how long a section is: no symbol lies inside it, no relocation points into it or

@@ -16,64 +16,26 @@ import (
 // ciccVariables are set by nvcc.profile, in nvcc's own environment only, and read by cicc.
 var ciccVariables = []string{"NVVMIR_LIBRARY_DIR", "LD_LIBRARY_PATH", "CICC_PATH", "_NVVM_BRANCH_"}
 
+// A keptInput is cicc's input, as it was read and kept.
+type keptInput struct {
+	hash string
+	text []byte
+	err  error
+}
+
 func (s *stage) cicc() error {
 	s.sameModule()
 	c, err := toolcmd.ReadCicc(s.words[1:])
 	if err != nil {
 		return err
 	}
-	type kept struct {
-		hash string
-		text []byte
-		err  error
-	}
-	// Reading and keeping the input takes place while cicc works on it, unless its work may be known.
-	done := make(chan kept, 1)
-	read := func() {
-		text, err := os.ReadFile(c.Args[c.In])
-		k := kept{text: text, err: err}
-		if err == nil {
-			k.hash, k.err = s.store.PutObject(text)
-		}
-		done <- k
-	}
 	var module []byte
 	if c.Module >= 0 && !c.Makes {
 		module, _ = os.ReadFile(c.Args[c.Module])
 	}
-	var input kept
-	var same *reuse
-	taken := false
-	if s.env.Reuse {
-		read()
-		if input = <-done; input.err == nil {
-			s.apply.Input(input.text)
-			same = s.ciccReuse(c, input.text, module)
-			taken = s.take(same)
-		}
-	} else {
-		go read()
-	}
-	if !taken {
-		end, err := s.run(nil)
-		if !s.env.Reuse {
-			input = <-done
-		}
-		if err != nil {
-			return err
-		}
-		if !end.OK() {
-			return nil // the user's own error; nothing to note
-		}
-		if input.err != nil {
-			return fmt.Errorf("keep cicc's input: %w", input.err)
-		}
-		if same == nil {
-			same = s.ciccReuse(c, input.text, module)
-		}
-		if err := s.keepStep(same); err != nil {
-			return err
-		}
+	input, ran, err := s.translate(c, module)
+	if err != nil || !ran {
+		return err
 	}
 	out := c.Args[c.Out]
 	ptx, err := os.ReadFile(out)
@@ -97,6 +59,47 @@ func (s *stage) cicc() error {
 	s.env.Keep(group, out, ptx)
 	s.env.KeepWords(group, "command", s.words)
 	return s.noteTranslation(t, ptx)
+}
+
+// translate runs cicc, or takes what it wrote before. ran is false where cicc refused the input: the user's own error, of
+// which nothing is noted.
+func (s *stage) translate(c *toolcmd.Cicc, module []byte) (input keptInput, ran bool, err error) {
+	// Reading and keeping the input takes place while cicc works on it, unless its work may be known.
+	done := make(chan keptInput, 1)
+	read := func() {
+		text, err := os.ReadFile(c.Args[c.In])
+		k := keptInput{text: text, err: err}
+		if err == nil {
+			k.hash, k.err = s.store.PutObject(text)
+		}
+		done <- k
+	}
+	var same *reuse
+	if s.env.Reuse {
+		read()
+		if input = <-done; input.err == nil {
+			s.apply.Input(input.text)
+			if same = s.ciccReuse(c, input.text, module); s.take(same) {
+				return input, true, nil
+			}
+		}
+	} else {
+		go read()
+	}
+	end, err := s.run(nil)
+	if !s.env.Reuse {
+		input = <-done
+	}
+	if err != nil || !end.OK() {
+		return input, false, err
+	}
+	if input.err != nil {
+		return input, false, fmt.Errorf("keep cicc's input: %w", input.err)
+	}
+	if same == nil {
+		same = s.ciccReuse(c, input.text, module)
+	}
+	return input, true, s.keepStep(same)
 }
 
 // ciccReuse describes the call for apply, nil where nothing is kept of it.
