@@ -15,7 +15,7 @@ var rooms = map[string][]string{
 	"stats":    {},
 	"policy":   {"stats"},
 	"lever":    {"policy"},
-	"decide":   {"policy", "stats"},
+	"decide":   {"policy", "stats", "lever"},
 	"foretell": {"policy"},
 	"report":   {"policy", "lever"},
 	"search":   {"policy", "stats", "lever", "decide"},

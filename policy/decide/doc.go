@@ -4,7 +4,8 @@
 //
 // policy/search fills the findings in and calls it; cmd/gnvcc reads results and lets a judge choose (Choose).
 //
-// Files: findings.go what a run found, notebook.go how that outlives the run, settle.go the kernels of a run, choice.go
-// eligible recipes, flags.go flags for a whole file, decision.go what is written down, unmeasured.go launches that nobody
-// measured, judge.go and degree.go approximation within a bound.
+// Files: findings.go what a run found, notebook.go how that outlives the run, admit.go what may be measured and what is
+// taken in a winner's place, settle.go the kernels of a run, choice.go eligible recipes, flags.go flags for a whole file,
+// decision.go what is written down, unmeasured.go launches that nobody measured, judge.go and degree.go approximation
+// within a bound.
 package decide

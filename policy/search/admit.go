@@ -110,22 +110,14 @@ func (s *search) admit(tr *policy.Trial, c *policy.Candidate, err error) error {
 		return nil
 	}
 	tr.Build, tr.Code, tr.Normals = c.Build, policy.CodeOf(c, s.k.Name), c.Normals
-	if why := s.shrinks(tr.Recipe, c); why != "" {
+	if why := decide.Shrinks(&s.k.Kernel, tr.Recipe, c, s.largest, s.l.Dynamic); why != "" && !s.t.o.Bet {
 		tr.Refused = why
 		return nil
 	}
+	if decide.Copies(tr, s.original, s.byCode[tr.Code]) {
+		return nil
+	}
 	if tr.Code != "" {
-		if tr.Code == s.original {
-			tr.Same, tr.Ratio = "-", 1
-			return nil
-		}
-		if other := s.byCode[tr.Code]; other != nil {
-			tr.Same, tr.Ratio = other.Text, other.Ratio
-			if other.Refused != "" {
-				tr.Refused, tr.Because = other.Refused, other.Because
-			}
-			return nil
-		}
 		s.byCode[tr.Code] = tr
 	}
 	arm, at, err := s.s.LoadReserved(c.Path, c.Entry, c.Reserve)
@@ -142,39 +134,12 @@ func (s *search) admit(tr *policy.Trial, c *policy.Candidate, err error) error {
 		return s.failed(tr, err)
 	}
 	tr.Error = tr.Error.Larger(s.k.ErrorOf(d))
-	if !s.within(d) {
+	if !decide.Within(&s.t.o, &s.k.Kernel, d) {
 		tr.Refused, tr.Because = s.k.Exceeds(s.t.o.Within, d)
 		return nil
 	}
 	tr.Checked++
 	return nil
-}
-
-// shrinks says, from the build alone, why a candidate could fail where the default would not.
-func (s *search) shrinks(r recipe.Recipe, c *policy.Candidate) string {
-	if s.t.o.Bet {
-		return ""
-	}
-	l := rewrite.Launches{Largest: lever.Needed(r, s.largest), Waits: s.k.Awaits}
-	if lever.ForDynamic(r) {
-		l.Dynamic = &s.l.Dynamic
-	}
-	d := s.k.Default
-	if err := l.Shrinks(rewrite.Code{Registers: d.Registers, Shared: d.Shared},
-		rewrite.Code{Registers: c.Build.Registers, Shared: c.Build.Shared, Threads: c.Limit()}); err != nil {
-		return err.Error()
-	}
-	return ""
-}
-
-// within tells whether a difference is allowed: none, or one within the bound that the user gave. For a judge, all but numbers that became
-// infinite or NaN; it sees the program's output, so that it does not matter whether we know what the values are.
-func (s *search) within(d profile.Difference) bool {
-	e := s.k.ErrorOf(d)
-	if s.t.o.Judged {
-		return s.k.Writes == "" || e.Max < policy.UnknownError
-	}
-	return s.t.o.Within.Allows(e)
 }
 
 // failed notes a candidate's failure; the error comes back if the process is lost by it.

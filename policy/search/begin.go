@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"gnvcc/policy"
+	"gnvcc/policy/decide"
 	"gnvcc/policy/stats"
 	"gnvcc/profile"
 	"gnvcc/rewrite/recipe"
@@ -33,7 +34,7 @@ func (s *search) begin() error {
 		return s.lost(err, "it can't be checked")
 	}
 	s.c.Random = s.k.ErrorOf(d)
-	if !s.within(d) {
+	if !decide.Within(&s.t.o, &s.k.Kernel, d) {
 		return errStop{"nondeterministic: two runs of the default differ (" + d.String() + ")" + s.tolerable()}
 	}
 	for _, tr := range s.c.Book.Trials {

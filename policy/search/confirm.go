@@ -3,9 +3,10 @@ package search
 import (
 	"errors"
 	"fmt"
-	"sort"
+	"slices"
 
 	"gnvcc/policy"
+	"gnvcc/policy/decide"
 	"gnvcc/policy/lever"
 	"gnvcc/policy/stats"
 	"gnvcc/profile"
@@ -84,15 +85,8 @@ func (s *search) pick(of func(*policy.Trial) bool) (*policy.Trial, error) {
 	if winner == nil {
 		return nil, nil
 	}
-	limit := winner.Confirmed.Ratio.Estimate * 1.01
-	var simple []*policy.Trial
-	for _, tr := range policy.Rank(s.c.Book.Trials) {
-		if of(tr) && tr != winner && tr.Ratio <= winner.Ratio*1.03 && policy.Simpler(tr.Recipe, winner.Recipe) {
-			simple = append(simple, tr)
-		}
-	}
-	sort.SliceStable(simple, func(i, j int) bool { return policy.Simpler(simple[i].Recipe, simple[j].Recipe) })
-	for _, tr := range simple[:min(2, len(simple))] {
+	ranked := slices.DeleteFunc(policy.Rank(s.c.Book.Trials), func(tr *policy.Trial) bool { return !of(tr) })
+	for _, tr := range decide.Simple(ranked, winner) {
 		if s.over() && s.slow(longest) { // a comparison of its own is a matter of seconds
 			break
 		}
@@ -100,7 +94,7 @@ func (s *search) pick(of func(*policy.Trial) bool) (*policy.Trial, error) {
 		if err != nil {
 			return nil, err
 		}
-		if better && tr.Confirmed.Ratio.Estimate <= limit {
+		if better && decide.Instead(tr, winner) {
 			return tr, nil
 		}
 	}
@@ -218,7 +212,7 @@ func (s *search) plainPays(tr *policy.Trial) (bool, error) {
 	if err != nil {
 		return false, s.failed(tr, err)
 	}
-	if !s.within(d) {
+	if !decide.Within(&s.t.o, &s.k.Kernel, d) {
 		why, kind := s.k.Exceeds(s.t.o.Within, d)
 		tr.Refused, tr.Because = "its plain copy: "+why, kind
 		return false, nil

@@ -9,4 +9,8 @@
 // again, degrees.go approximation in some warps, judge.go alternatives for a judge, exhaust.go the benchmark of
 // the search, untried.go levers with nothing to try, replayed.go what differs where launches are replayed, pool.go
 // compiles beside the measuring, cost.go what a search costs.
+//
+// admit.go and confirm.go stand here, and not in policy/decide, because they are steps at the stopped launch: they load,
+// check, measure, and stop for a lost process or a spent budget, in the middle of every rule. The rules that need no
+// measuring are policy/decide's (admit.go there), those about figures policy/stats'.
 package search

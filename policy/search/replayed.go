@@ -44,7 +44,7 @@ func (t *Tuner) Vary(ctx context.Context, variation int, l *profile.Launch, s pr
 		return true
 	}
 	defer x.unload()
-	if d, err := s.Check(x.baseline); err != nil || !x.within(d) {
+	if d, err := s.Check(x.baseline); err != nil || !decide.Within(&x.t.o, &x.k.Kernel, d) {
 		return true // it proves nothing
 	}
 	for _, tr := range c.Book.Trials {

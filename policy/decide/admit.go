@@ -1,0 +1,79 @@
+package decide
+
+import (
+	"sort"
+
+	"gnvcc/policy"
+	"gnvcc/policy/lever"
+	"gnvcc/profile"
+	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
+)
+
+// What a candidate must be to be measured at all, and what is taken in a winner's place. These rules
+// look at builds and figures; whoever measures asks them in between (policy/search).
+
+// Shrinks says, from the build alone, why a candidate could fail where the default would not; "" where
+// it could not. largest is the default's largest block, dynamic the launch's dynamic shared memory in
+// bytes.
+func Shrinks(k *policy.Kernel, r recipe.Recipe, c *policy.Candidate, largest, dynamic int) string {
+	l := rewrite.Launches{Largest: lever.Needed(r, largest), Waits: k.Awaits}
+	if lever.ForDynamic(r) {
+		l.Dynamic = &dynamic
+	}
+	was := rewrite.Code{Registers: k.Default.Registers, Shared: k.Default.Shared}
+	now := rewrite.Code{Registers: c.Build.Registers, Shared: c.Build.Shared, Threads: c.Limit()}
+	if err := l.Shrinks(was, now); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// Copies tells whether a trial's code was had before, and notes whose figures it has: the default's,
+// whose code is original, or another trial's.
+func Copies(tr *policy.Trial, original string, other *policy.Trial) bool {
+	switch {
+	case tr.Code == "":
+		return false
+	case tr.Code == original:
+		tr.Same, tr.Ratio = "-", 1
+		return true
+	case other == nil:
+		return false
+	}
+	tr.Same, tr.Ratio = other.Text, other.Ratio
+	if other.Refused != "" {
+		tr.Refused, tr.Because = other.Refused, other.Because
+	}
+	return true
+}
+
+// Within tells whether a difference is allowed: none, or one within the bound that the user gave. For
+// a judge, all but numbers that became infinite or NaN; it sees the program's output, so that it does
+// not matter whether we know what the values are.
+func Within(o *policy.Options, k *policy.Kernel, d profile.Difference) bool {
+	e := k.ErrorOf(d)
+	if o.Judged {
+		return k.Writes == "" || e.Max < policy.UnknownError
+	}
+	return o.Within.Allows(e)
+}
+
+// Simple are the trials that are compared with a winner because they are simpler: those that the race
+// saw within 3 % of it, the two simplest. Few samples don't tell more.
+func Simple(trials []*policy.Trial, winner *policy.Trial) []*policy.Trial {
+	var simple []*policy.Trial
+	for _, tr := range trials {
+		if tr != winner && tr.Ratio <= winner.Ratio*1.03 && policy.Simpler(tr.Recipe, winner.Recipe) {
+			simple = append(simple, tr)
+		}
+	}
+	sort.SliceStable(simple, func(i, j int) bool { return policy.Simpler(simple[i].Recipe, simple[j].Recipe) })
+	return simple[:min(2, len(simple))]
+}
+
+// Instead tells whether a simpler trial is taken in a winner's place: it loses less than 1 %. Both
+// were compared with the default on fresh samples.
+func Instead(simpler, winner *policy.Trial) bool {
+	return simpler.Confirmed.Ratio.Estimate <= winner.Confirmed.Ratio.Estimate*1.01
+}
