@@ -130,7 +130,7 @@ func (s *Store) readObject(hash string) ([]byte, error) {
 		}
 	}
 	if errors.Is(first, fs.ErrNotExist) {
-		return nil, &Error{Doing: doing, Path: unpacked, Kind: ErrNone, Err: fs.ErrNotExist, Advice: "it was trimmed, or never kept: build once more"}
+		return nil, &Error{Doing: doing, Path: unpacked, Kind: ErrNone, Err: fs.ErrNotExist, Advice: "it was trimmed, or never kept: build again"}
 	}
 	return nil, failed(doing, unpacked, first)
 }

@@ -94,7 +94,7 @@ func bare(err error) error {
 // corrupt is a file whose content can't be what was written.
 func corrupt(doing, path, format string, args ...any) error {
 	return &Error{Doing: doing, Path: path, Kind: ErrCorrupt, Err: fmt.Errorf("%w: %w", ErrCorrupt, fmt.Errorf(format, args...)),
-		Advice: "gnvcc doctor says more; the next gnvcc tune mends it"}
+		Advice: "gnvcc doctor says more; the next gnvcc tune repairs it"}
 }
 
 // guard runs fn and turns a panic into an error. bbolt panics on pages that are not what it expects; the pages are

@@ -132,7 +132,7 @@ func (o *Owner) open(ctx context.Context) error {
 	err = guard("open the database", path, func() (err error) {
 		o.db, err = bbolt.Open(path, fileMode, options)
 		if errors.Is(err, bbolterrors.ErrTimeout) {
-			return &Error{Doing: "open the database", Path: path, Kind: ErrOwned, Err: errors.New("a program that is not gnvcc has it open"), Advice: "close that program"}
+			return &Error{Doing: "open the database", Path: path, Kind: ErrOwned, Err: errors.New("another program has it open"), Advice: "close that program"}
 		}
 		if err != nil {
 			return err

@@ -114,7 +114,7 @@ func (s *Store) writable() error {
 		}
 		if kind := NetworkFS(s.dir); kind != "" {
 			s.ready = &Error{Doing: "write to the store", Path: s.dir, Kind: ErrNetwork,
-				Err:    fmt.Errorf("it lies on a network file system (%s), where locks can't be relied upon", kind),
+				Err:    fmt.Errorf("it is on a network file system (%s), where locks are not reliable", kind),
 				Advice: "set GNVCC_STORE to a folder on a local disk"}
 		}
 	})

@@ -70,7 +70,7 @@ func (s *Store) Sizes() (Sizes, error) {
 	}{{objectName, &out.Objects, &out.ObjectCount}, {memoName, &out.Memos, &out.MemoCount}} {
 		top := filepath.Join(s.dir, part.sub)
 		if *part.count, *part.size, err = folderSize(top); err != nil {
-			return out, failed("look at the store", top, err)
+			return out, failed("read the store", top, err)
 		}
 	}
 	return out, nil

@@ -290,7 +290,7 @@ func (c *checkup) spool() {
 		c.say(Fine, "", "spool: empty")
 	}
 	if bad > 0 {
-		c.say(Note, "they may be deleted; they go by themselves after a month", "spool: %d files that were no records were set aside (%s)", bad, badExt)
+		c.say(Note, "they may be deleted, and are after a month", "spool: %d files that were no records were set aside (%s)", bad, badExt)
 	}
 	if foreign > 0 {
 		c.say(Note, "", "spool: %d files that gnvcc did not make", foreign)
@@ -327,7 +327,7 @@ func (c *checkup) broken() {
 	files, _ := filepath.Glob(filepath.Join(c.dir, "*"+brokenMark+"*"))
 	for _, f := range files {
 		if info, err := os.Stat(f); err == nil {
-			c.say(Note, "delete it when nobody wants to look into it", "%s: a damaged database that was replaced, %s", f, BytesText(info.Size()))
+			c.say(Note, "delete it when it is no longer of interest", "%s: a damaged database that was replaced, %s", f, BytesText(info.Size()))
 		}
 	}
 }
@@ -344,7 +344,7 @@ func CheckContents(dir string) []Finding {
 	read, bad := 0, 0
 	wrong := func(path, format string, args ...any) {
 		if bad++; bad <= maxProblems {
-			c.say(Problem, "delete it: it will be made again", "%s: %s", path, fmt.Sprintf(format, args...))
+			c.say(Problem, "delete it: it is made again when needed", "%s: %s", path, fmt.Sprintf(format, args...))
 		}
 	}
 	walk := func(sub string, look func(path string, rel []string, b []byte)) {

@@ -62,5 +62,5 @@ func CcacheWarning(store *cache.Store) string {
 	if last, _ := memoCcache.Get(store, ccacheKey); last == "" || last == "told" {
 		return ""
 	}
-	return fmt.Sprintf("a ccache in front of gnvcc goes on giving out objects with old recipes: set CCACHE_EXTRAFILES=%s", store.RecipesPath())
+	return fmt.Sprintf("a ccache in front of gnvcc keeps returning objects with old recipes: set CCACHE_EXTRAFILES=%s", store.RecipesPath())
 }

@@ -169,7 +169,7 @@ func decide(ts *testscript.TestScript, kernel string, d cache.Decision) {
 		}
 	}
 	if n == 0 {
-		ts.Fatalf("no build has noted a kernel %s", kernel)
+		ts.Fatalf("no build recorded a kernel %s", kernel)
 	}
 	ts.Check(store.PublishSpooled(context.Background()))
 }

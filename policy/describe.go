@@ -96,12 +96,12 @@ func alone(t ptx.Traits) string {
 		is  bool
 		why string
 	}{
-		{t.SetMaxNReg, "its warps trade registers (setmaxnreg)"},
+		{t.SetMaxNReg, "its warps exchange registers (setmaxnreg)"},
 		{t.Printf, "it prints"},
 		{t.Malloc, "it allocates memory on the device"},
 		{t.DeviceLaunch, "it launches kernels itself"},
-		{t.GridSync, "it waits for the whole grid (cooperative)"},
-		{t.Cluster, "it works in clusters of blocks"},
+		{t.GridSync, "it synchronises the whole grid (cooperative launch)"},
+		{t.Cluster, "it uses thread block clusters"},
 		{t.GridControl, "it overlaps with other kernels (griddepcontrol)"},
 	} {
 		if c.is {

@@ -92,10 +92,10 @@ func (o *Options) Validate(known []string) error {
 		return fmt.Errorf("--jobs %d: at least one candidate has to be compiled at a time", o.Jobs)
 	}
 	if o.Budget <= 0 {
-		return fmt.Errorf("a budget of %v for a configuration allows nothing", o.Budget)
+		return errors.New("--budget must be more than 0")
 	}
 	if o.Total < 0 {
-		return fmt.Errorf("a budget of %v for the run allows nothing; 0 is none", o.Total)
+		return errors.New("--total must not be negative")
 	}
 	if o.Exact == rewrite.Approximate && o.Within == (Bound{}) && !o.Judged {
 		return errNoBound

@@ -35,7 +35,7 @@ func ParseBound(text string) (Bound, error) {
 	number, mean := strings.CutPrefix(text, "mean:")
 	v, err := strconv.ParseFloat(number, 64)
 	if err != nil || !(v > 0) || math.IsInf(v, 0) {
-		return Bound{}, fmt.Errorf("%q is no bound: a relative error such as 1e-3 (of every value) or mean:1e-3", text)
+		return Bound{}, fmt.Errorf("%q is no bound: expected a relative error such as 1e-3 (of every value) or mean:1e-3", text)
 	}
 	return Bound{v, mean}, nil
 }

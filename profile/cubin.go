@@ -121,7 +121,7 @@ func external(f string) string {
 	case f == "__assertfail" || strings.HasPrefix(f, "__nv_"):
 		return ""
 	case f == "vprintf":
-		return "it prints (printf): runs that are repeated would print again"
+		return "it prints (printf), and would print again"
 	case f == "malloc" || f == "free":
 		return "it allocates memory on the device (" + f + "), which is not saved"
 	case strings.HasPrefix(f, "cudaLaunch") || strings.HasPrefix(f, "cudaGetParameterBuffer") || strings.HasPrefix(f, "__cudaCDP"):

@@ -87,7 +87,7 @@ type Launch struct {
 	Device  *Device
 
 	Kernel    string // mangled name
-	Cubin     string // SHA-256 of the module's cubin, lower-case hex; "" when it can't be told which cubin it came from
+	Cubin     string // SHA-256 of the module's cubin, lower-case hex; "" when its cubin is not known
 	CubinPath string // a file with that cubin, until Run returns
 
 	Grid, Block [3]int
@@ -278,7 +278,7 @@ func (e *Fault) Error() string {
 }
 
 // ErrHung says that a run did not end in its time. The process has been killed: a kernel can't be stopped otherwise.
-var ErrHung = errors.New("the kernel did not end in time, the application was stopped")
+var ErrHung = errors.New("the kernel did not finish in time, and the program was stopped")
 
 // ErrGone says that the application has ended, or its agent can't be reached.
-var ErrGone = errors.New("the application is gone")
+var ErrGone = errors.New("the program has ended")

@@ -63,7 +63,7 @@ func (r *run) serve(ctx context.Context, c *net.UnixConn) {
 	in := reader{b: body}
 	version := in.u32()
 	if version != protocol {
-		log("process %d: the agent speaks protocol %d, not %d: it was built by another gnvcc", pid, version, protocol)
+		log("process %d: the agent speaks protocol %d, not %d: another gnvcc built it", pid, version, protocol)
 		return
 	}
 	in.u32() // its own idea of its pid: another one in a container
@@ -211,7 +211,7 @@ func (p *process) launch(in *reader) (*Launch, error) {
 	own := ""
 	switch {
 	case m == nil:
-		own = "it can't be told which cubin it came from"
+		own = "its cubin is not known"
 	case m.contents == nil:
 		own = m.trouble
 	default:
@@ -361,7 +361,7 @@ func (p *process) decide(ctx context.Context, l *Launch) error {
 		return err
 	}
 	if !s.OnDevice && s.Saved > 0 {
-		p.note(fmt.Sprintf("%s: no room on the device for a copy of %d MB, it is on the host, and slow", l.Kernel, s.Saved>>20))
+		p.note(fmt.Sprintf("%s: no room on the device for a copy of %d MB: kept on the host, which is slow", l.Kernel, s.Saved>>20))
 	}
 	v = p.run.decider.Tune(ctx, l, s)
 	if p.dead != nil {
@@ -377,7 +377,7 @@ func (p *process) decide(ctx context.Context, l *Launch) error {
 	_, err = p.command(fDone, w.b, answerLimit)
 	var failed *CandidateError
 	if errors.As(err, &failed) { // to go on would be to compute with other data
-		p.run.kill(p.pid, fmt.Sprintf("%s failed after a session (%s): its results would be wrong", failed.Doing, failed.Text))
+		p.run.kill(p.pid, fmt.Sprintf("%s failed after a session (%s): its results can't be trusted", failed.Doing, failed.Text))
 	}
 	return err
 }

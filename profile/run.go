@@ -56,7 +56,7 @@ const linger = 2 * time.Second
 // application runs on untouched. When ctx ends, the application gets a SIGTERM; it takes the time that it needs.
 func Run(ctx context.Context, o Options, h Decider) (Exit, error) {
 	if len(o.Argv) == 0 {
-		return Exit{}, errors.New("no application to run")
+		return Exit{}, errors.New("no program to run")
 	}
 	env := o.Env
 	if env == nil {
@@ -64,7 +64,7 @@ func Run(ctx context.Context, o Options, h Decider) (Exit, error) {
 	}
 	for _, v := range env {
 		if name, value, _ := strings.Cut(v, "="); name == injection && value != "" {
-			return Exit{}, fmt.Errorf("%s is set (%s): another tool is in the application's way; unset it", injection, value)
+			return Exit{}, fmt.Errorf("%s is set (%s): another tool uses it; unset it", injection, value)
 		}
 	}
 	agent, err := filepath.Abs(o.Agent)
@@ -107,7 +107,7 @@ func Run(ctx context.Context, o Options, h Decider) (Exit, error) {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	if err := cmd.Start(); err != nil {
-		return Exit{}, fmt.Errorf("starting the application: %w", err)
+		return Exit{}, fmt.Errorf("start the program: %w", err)
 	}
 	over := make(chan struct{})
 	go func() {
@@ -142,7 +142,7 @@ func Run(ctx context.Context, o Options, h Decider) (Exit, error) {
 	r.mu.Unlock()
 	var failed *exec.ExitError
 	if err != nil && !errors.As(err, &failed) && ctx.Err() == nil {
-		return exit, fmt.Errorf("waiting for the application: %w", err)
+		return exit, fmt.Errorf("wait for the program: %w", err)
 	}
 	return exit, nil
 }

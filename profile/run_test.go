@@ -434,7 +434,7 @@ func TestWhole(t *testing.T) {
 func TestLeftAlone(t *testing.T) {
 	h := &scripted{}
 	r := play(t, "alone", h, Options{})
-	want := []string{"start", "launch 1 it can't be told which cubin it came from", "launch 1 reading a cubin: ", "launch 1 cooperative launch", "end"}
+	want := []string{"start", "launch 1 its cubin is not known", "launch 1 reading a cubin: ", "launch 1 cooperative launch", "end"}
 	if r.err != nil || r.exit.Code != 0 || len(h.events) != len(want) {
 		t.Fatalf("%+v, %q", r, h.events)
 	}
@@ -539,7 +539,7 @@ func TestRefusals(t *testing.T) {
 		o    Options
 		want string
 	}{
-		{Options{Argv: []string{"/nonexistent/app"}}, "starting the application"},
+		{Options{Argv: []string{"/nonexistent/app"}}, "start the program"},
 		{Options{Argv: []string{os.Args[0]}, Agent: "/nonexistent/agent.so"}, "finding the agent"},
 		{Options{Env: []string{injection + "=/opt/nsys.so"}}, "another tool"},
 	} {

@@ -68,7 +68,7 @@ func Build(ctx context.Context, store *cache.Store, aim Aim, out io.Writer) (int
 		fmt.Fprintln(out, "gnvcc:", note)
 	}
 	if err := store.PublishSpooled(ctx); err != nil {
-		return 0, fmt.Errorf("bring the decisions up to date: %w", err)
+		return 0, fmt.Errorf("update the decisions: %w", err)
 	}
 	runs, left, err := pendingFor(store, aim)
 	if err != nil {
@@ -109,7 +109,7 @@ func (a Aim) unknown() string {
 	if a.Under == "" {
 		return "no builds known here: build with gnvcc in nvcc's place first"
 	}
-	return fmt.Sprintf("no build in %s is known: build there with gnvcc in nvcc's place first", a.Under)
+	return fmt.Sprintf("no builds known in %s: build there with gnvcc first", a.Under)
 }
 
 // nothing says that nothing is to be done, besides what is left alone.
@@ -128,7 +128,7 @@ func (a Aim) enough(left int) error {
 	if !a.Default || left == 0 {
 		return nil
 	}
-	return fmt.Errorf("%w: what was left alone may hold code that recipes made", errApply)
+	return fmt.Errorf("%w: what was left alone may still have recipes in it", errApply)
 }
 
 // applying is one Build at work.
@@ -188,7 +188,7 @@ func (a *applying) tell(b *beside, err error, took time.Duration) {
 	}
 	fmt.Fprintf(a.out, "gnvcc: %s%s (%.1f s)\n", at, b.rerun, took.Seconds())
 	if err != nil {
-		fmt.Fprintf(a.out, "gnvcc: failed: %v; what was there is as it was\n%s", err, b.said)
+		fmt.Fprintf(a.out, "gnvcc: failed: %v; the old file stays\n%s", err, b.said)
 	}
 	// A recipe that could not be carried out is told, and is not tried again until it changes.
 	for _, c := range b.rerun.changes {

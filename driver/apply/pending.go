@@ -238,7 +238,7 @@ func (r *rerun) impossible() string {
 		path := l.Target(r.command.Dir)
 		var err error
 		if output, err = os.Lstat(path); err != nil {
-			return "its output is not there; the next build makes it, with the recipes"
+			return "its output does not exist; the next build makes it, with the recipes"
 		}
 		if why := unfit(output); why != "" {
 			return why

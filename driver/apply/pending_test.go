@@ -43,7 +43,7 @@ func TestReasonLasts(t *testing.T) {
 		t.Errorf("after another measurement: %d changes, %v", n, refused)
 	}
 	d.Evidence.Normals, d.Time = nil, d.Time.Add(1)
-	if n, refused := changes(); n != 0 || refused == nil || !strings.Contains(refused.Error(), "tune once more") {
+	if n, refused := changes(); n != 0 || refused == nil || !strings.Contains(refused.Error(), "tune again") {
 		t.Errorf("without a measurement: %d changes, %v", n, refused)
 	}
 }

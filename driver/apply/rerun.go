@@ -105,7 +105,7 @@ func (b *beside) proof(ctx context.Context) (*result, error) {
 	for _, f := range was.files {
 		present, err := readOutput(f.to)
 		if os.IsNotExist(err) {
-			return nil, fmt.Errorf("%w: %s is not there; the next build makes it", errLeft, f.to)
+			return nil, fmt.Errorf("%w: %s does not exist; the next build makes it", errLeft, f.to)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", errLeft, err)

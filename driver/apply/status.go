@@ -50,7 +50,7 @@ type Kernel struct {
 // apply was about to replace.
 func Status(ctx context.Context, store *cache.Store, under string) (out []Output, broken []string, err error) {
 	if err := store.PublishSpooled(ctx); err != nil {
-		return nil, nil, fmt.Errorf("bring the decisions up to date: %w", err)
+		return nil, nil, fmt.Errorf("update the decisions: %w", err)
 	}
 	all, err := recorded(store, Aim{Under: under})
 	if err != nil {
@@ -127,7 +127,7 @@ func Clean(ctx context.Context, store *cache.Store, all bool) (Cleaned, error) {
 	defer unlock()
 	c.Notes = recoverApply(store)
 	if err := store.PublishSpooled(ctx); err != nil {
-		return c, fmt.Errorf("bring the decisions up to date: %w", err)
+		return c, fmt.Errorf("update the decisions: %w", err)
 	}
 	named := map[string]bool{}
 	if c.Builds, err = forgetBuilds(ctx, store, all, named); err != nil {

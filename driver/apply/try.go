@@ -36,7 +36,7 @@ type Trial struct {
 func Try(ctx context.Context, store *cache.Store, hash string) (*Trial, error) {
 	c, err := record.LoadCommand(store, hash)
 	if err != nil {
-		return nil, fmt.Errorf("its command is not in the store any more; build it once more: %w", err)
+		return nil, fmt.Errorf("its command is no longer in the store; build it again: %w", err)
 	}
 	self, err := os.Executable()
 	if err != nil {

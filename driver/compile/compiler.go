@@ -86,7 +86,7 @@ type Source struct {
 }
 
 // errSecond is wrapped where a kernel is itself what a recipe made.
-var errSecond = errors.New("it is a second entry that gnvcc made; its plain kernel is tuned in its place")
+var errSecond = errors.New("it is a second entry made by gnvcc; its plain kernel is tuned instead")
 
 // Know makes Kernel find what was built in a command that was tried, of which the store has no
 // record.
@@ -110,7 +110,7 @@ func (c *Compiler) Kernel(cubinHash, kernel string) (*Source, error) {
 	if !ok {
 		l, ok := ix.Link(cubinHash)
 		if !ok {
-			return nil, fmt.Errorf("the module of %s was not built by gnvcc, or by an nvcc step that gnvcc does not know (a library's? -dlto? compiled by the driver from PTX?)", kernel)
+			return nil, fmt.Errorf("the module of %s was not built by gnvcc, or by an nvcc step that gnvcc does not know (a library, -dlto, or compiled by the driver from PTX?)", kernel)
 		}
 		if l.Inputs == nil {
 			return nil, fmt.Errorf("the device link of %s has no inputs on record", kernel)
@@ -146,7 +146,7 @@ func (c *Compiler) source(a cache.Assembly, kernel string) (*Source, error) {
 		}
 	}
 	if s.Identity == "" {
-		return nil, fmt.Errorf("%s: gnvcc could not tell its identity when it was built", kernel)
+		return nil, fmt.Errorf("%s: its identity was not known when it was built", kernel)
 	}
 	call, err := toolcmd.ReadPtxas(a.Args)
 	if err != nil {
@@ -157,13 +157,13 @@ func (c *Compiler) source(a cache.Assembly, kernel string) (*Source, error) {
 	}
 	text, err := c.store.Object(a.PTX)
 	if err != nil {
-		return nil, fmt.Errorf("%s: its PTX is not in the store any more (build it once more): %w", kernel, err)
+		return nil, fmt.Errorf("%s: its PTX is no longer in the store (build it again): %w", kernel, err)
 	}
 	if s.job, err = job.New(c.store, call, a.Ptxas, text); err != nil {
 		return nil, err
 	}
 	if s.job.Version != a.Version {
-		return nil, fmt.Errorf("%s: it was built by ptxas %s, and %s is now %s (build it once more)", kernel, a.Version, a.Ptxas, s.job.Version)
+		return nil, fmt.Errorf("%s: it was built by ptxas %s, and %s is now %s (build it again)", kernel, a.Version, a.Ptxas, s.job.Version)
 	}
 	s.Flags = call.Flags
 	if s.Module, err = s.job.Read(); err != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // errAmbiguous is wrapped where it can't be told which build a program came from.
-var errAmbiguous = errors.New("it can't be told which build approximates")
+var errAmbiguous = errors.New("it is not known which build asks for the approximation")
 
 // Askers names what a kernel of a program was built into, of all that the same code was built into. That is the program itself; else what lies
 // nearest to it; else what lies nearest to the folder that gnvcc was called in. Two folders that are as near as each other are an error.
@@ -26,7 +26,7 @@ func (s *Source) Askers(program, dir string) ([]string, error) {
 		all = there
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("%w: it is not on record what %s was built into; -for FOLDER says whose builds may", errAmbiguous, s.Kernel)
+		return nil, fmt.Errorf("%w: no record of what %s was built into; name the builds with --for FOLDER", errAmbiguous, s.Kernel)
 	}
 	if real, err := filepath.EvalSymlinks(program); err == nil {
 		program = real
@@ -39,7 +39,7 @@ func (s *Source) Askers(program, dir string) ([]string, error) {
 			return all, nil
 		}
 	}
-	return nil, fmt.Errorf("%w: the same code was built into %s; -for FOLDER says whose builds may", errAmbiguous, strings.Join(all, " and "))
+	return nil, fmt.Errorf("%w: the same code was built into %s; name the builds with --for FOLDER", errAmbiguous, strings.Join(all, " and "))
 }
 
 // nearest are the files that have most folders in common with one.

@@ -121,7 +121,7 @@ func Assume(ctx context.Context, store *cache.Store, identity, text string) (cac
 		}
 		return d, nil
 	}
-	return d, fmt.Errorf("no build has noted a kernel %s", identity)
+	return d, fmt.Errorf("no build recorded a kernel %s", identity)
 }
 
 // normalOf compiles a variant and forgets it.

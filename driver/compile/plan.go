@@ -115,10 +115,10 @@ func sourceTerms(r recipe.Recipe) []recipe.Term {
 // planSeconds is for recipes with second entries.
 func (b *Workbench) planSeconds(ctx context.Context, j *job.Job, t *record.Translation, module *ptx.Module, p *plan, seconds []second) error {
 	if j.Call.Reloc {
-		return fmt.Errorf("a second entry can't be had with -rdc=true")
+		return fmt.Errorf("a second entry is not possible with -rdc=true")
 	}
 	if !rewrite.At(seconds[0].rest, rewrite.Flag).IsDefault() {
-		return fmt.Errorf("flags of ptxas hold for the whole file: they would change the plain kernel beside the second entry")
+		return fmt.Errorf("ptxas flags hold for the whole file: they would change the plain kernel too")
 	}
 	kernel := seconds[0].kernel
 	f := module.Entry(kernel)

@@ -120,7 +120,7 @@ func (s second) choice(k *source.Kernel, options source.Options) (stub.Choice, e
 func (s second) throttle(cc, shared int) (sim.Reserve, error) {
 	d, known := sim.Lookup(cc)
 	if !known {
-		return sim.Reserve{}, fmt.Errorf("throttle=%d: nothing is known of the shared memory of sm_%d", s.blocks, cc)
+		return sim.Reserve{}, fmt.Errorf("throttle=%d: the shared memory of sm_%d is not known", s.blocks, cc)
 	}
 	dynamic, _ := s.guard.Dynamic()
 	r, ok := d.Throttle(s.blocks, shared+dynamic)
@@ -175,7 +175,7 @@ type HostStub struct {
 func FindStub(ptxFile string) (*HostStub, error) {
 	path := strings.TrimSuffix(ptxFile, ".ptx") + ".cudafe1.stub.c"
 	if !strings.HasPrefix(filepath.Base(path), toolcmd.Temporary) {
-		return nil, fmt.Errorf("a second entry needs the host stub changed, and %s is a file of the user's (--keep, or a PTX file compiled by itself)", filepath.Base(path))
+		return nil, fmt.Errorf("a second entry needs a changed host stub, and %s is a file of yours (--keep, or a PTX file compiled by itself)", filepath.Base(path))
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {

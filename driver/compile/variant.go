@@ -51,7 +51,7 @@ type keptVariant struct {
 const memoVariant cache.Memos[keptVariant] = "variant"
 
 // errNoSource says why a PTX can't have source variants.
-var errNoSource = errors.New("it is not known which cicc call its PTX comes from (build it with gnvcc once more)")
+var errNoSource = errors.New("the cicc call that made its PTX is not known (build it again with gnvcc)")
 
 // A compiledVariant is a variant's PTX, and what its kernel is in it.
 type compiledVariant struct {
@@ -274,7 +274,7 @@ func (u *units) get(store *cache.Store, hash string) (*source.Unit, error) {
 	}
 	text, err := store.Object(hash)
 	if err != nil {
-		return nil, fmt.Errorf("the preprocessed source is not in the store any more (build once more): %w", err)
+		return nil, fmt.Errorf("the preprocessed source is no longer in the store (build it again): %w", err)
 	}
 	unit, err := source.Parse(text)
 	if err != nil {
@@ -289,7 +289,7 @@ func (u *units) get(store *cache.Store, hash string) (*source.Unit, error) {
 
 // ErrUnproven says why a recipe for the source is not carried out whose result nobody has looked at. A place or a value in a
 // recipe counts in the source, and identity is that of the PTX: one PTX has many sources.
-var ErrUnproven = errors.New("it is not on record what code was measured with it (decided by an earlier gnvcc): tune once more")
+var ErrUnproven = errors.New("the code that was measured is not on record (an earlier gnvcc decided): tune again")
 
 // prove compares what cicc gave with what was measured.
 func (b *Workbench) prove(v variantOf, m compiledVariant) error {

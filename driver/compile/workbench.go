@@ -302,7 +302,7 @@ func (b *Workbench) check(module *ptx.Module, p *plan, recipes map[string]recipe
 		switch {
 		case len(p.flags) == 0 && (!changed || r.HasSecond()):
 			if k.Registers != was.Registers || k.Stack != was.Stack || k.Shared != was.Shared {
-				return nil, nil, fmt.Errorf("%s, which was to stay as it is, has %d registers, %d bytes of stack and %d of shared memory; nvcc's own has %d, %d, %d",
+				return nil, nil, fmt.Errorf("%s should be unchanged, but has %d registers, %d bytes of stack and %d of shared memory; nvcc's own has %d, %d, %d",
 					k.Name, k.Registers, k.Stack, k.Shared, was.Registers, was.Stack, was.Shared)
 			}
 		default:

@@ -126,7 +126,7 @@ func TestCheck(t *testing.T) {
 	if err != nil || out.Content != nil || !strings.Contains(out.Refused["_Z1aPfi"].Error(), "shared memory") {
 		t.Errorf("more shared memory: %+v, %v", out, err)
 	}
-	if out, err = build(func(k []cache.Kernel) { k[1].Registers++ }, "maxnreg=64"); err == nil || !strings.Contains(err.Error(), "_Z1bPfi, which was to stay as it is") {
+	if out, err = build(func(k []cache.Kernel) { k[1].Registers++ }, "maxnreg=64"); err == nil || !strings.Contains(err.Error(), "_Z1bPfi should be unchanged") {
 		t.Errorf("another kernel changed: %+v, %v", out, err)
 	}
 	// Flags are for the whole file.

@@ -8,7 +8,7 @@ import (
 )
 
 // ErrNoStore is wrapped where there is no store to be had. A build does without.
-var ErrNoStore = errors.New("there is no store that can be used (gnvcc doctor says why)")
+var ErrNoStore = errors.New("no usable store (gnvcc doctor says why)")
 
 // OpenStore opens the store.
 func (e *Environment) OpenStore() (*cache.Store, error) {

@@ -111,7 +111,7 @@ func TestLockReplaced(t *testing.T) {
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := lookedUp(t, store, path); !strings.Contains(got, "no plain file") {
+	if got := lookedUp(t, store, path); !strings.Contains(got, "not a regular file") {
 		t.Errorf("a pipe: %q", got)
 	}
 }

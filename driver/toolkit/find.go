@@ -46,7 +46,7 @@ func (t Toolkit) Tool(name string) (string, error) {
 }
 
 // errNotFound is what Find says when there is no nvcc.
-var errNotFound = errors.New("no nvcc was found (looked at GNVCC_NVCC, CUDA_HOME, CUDA_PATH, PATH, /usr/local/cuda and ~/.local/share/gnvcc/toolkits); set GNVCC_NVCC to the real one, or get one with install/toolkit")
+var errNotFound = errors.New("no nvcc was found (looked at GNVCC_NVCC, CUDA_HOME, CUDA_PATH, PATH, /usr/local/cuda and ~/.local/share/gnvcc/toolkits); set GNVCC_NVCC to the real one, or install one with install/toolkit")
 
 // defaultToolkit is where NVIDIA's installer puts the toolkit.
 const defaultToolkit = "/usr/local/cuda"

@@ -54,7 +54,7 @@ func (t *Run) eligible(k *Findings) []choice {
 		}
 		if why := k.blind(r, configs); why != "" && !t.Options.Bet {
 			if k.withheld == "" {
-				k.withheld = fmt.Sprintf("%s is faster where it was measured, but %s (-bet would allow it)", r, why)
+				k.withheld = fmt.Sprintf("%s is faster where it was measured, but %s (--bet would allow it)", r, why)
 			}
 			continue
 		}

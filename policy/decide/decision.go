@@ -39,7 +39,7 @@ func (t *Run) decide(k *Findings, choices []choice, flags string) *cache.Decisio
 			d.Evidence.Note = t.off(e)
 		}
 	} else if f := wantedFlags(choices); f != "" && flags == "" {
-		d.Evidence.Note = fmt.Sprintf("%s would pay, but it is a flag for all kernels of the file, and not right for all", f)
+		d.Evidence.Note = fmt.Sprintf("%s would pay, but the flag is for all kernels of the file, and does not suit them all", f)
 	} else if len(choices) == 0 {
 		d.Evidence.Note = k.withheld
 	}
@@ -116,7 +116,7 @@ func (t *Run) error(k *Findings, configs []*Config, r recipe.Recipe) policy.Erro
 func (t *Run) off(e policy.Error) string {
 	text := fmt.Sprintf("results differ by up to %.2g, %.2g in the mean", e.Max, e.Mean)
 	if e.Max >= policy.UnknownError {
-		text = "results differ, it is not known how far"
+		text = "results differ by an unknown amount"
 	}
 	if t.Options.Within != (policy.Bound{}) {
 		text += fmt.Sprintf("; %s is allowed", t.Options.Within)
@@ -143,7 +143,7 @@ func (k *Findings) reason() string {
 			return c.Alone
 		}
 	}
-	return "no launch of it was measured"
+	return "no launch was measured"
 }
 
 // constants are the values that all launches of a configuration had in common, by name.

@@ -57,7 +57,7 @@ func (k *Findings) blind(r recipe.Recipe, configs []*Config) string {
 	if why == "" {
 		why = "it was not reached"
 	}
-	return fmt.Sprintf("about %.0f %% of its time is in launches that nobody measured (%s: %s)", 100*unseen/(seen+unseen), worst.Shape, why)
+	return fmt.Sprintf("about %.0f %% of its time is in launches that were not measured (%s: %s)", 100*unseen/(seen+unseen), worst.Shape, why)
 }
 
 // avoids tells whether the host keeps a configuration's launches from all that a recipe makes.

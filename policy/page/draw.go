@@ -97,9 +97,9 @@ func residencyPicture(e report.Entry) (picture, bool) {
 	caption := fmt.Sprintf("Warps resident on an SM, of %d, for blocks of %d threads", dev.Warps, shape.Threads)
 	if dev.SMs > 0 && shape.Blocks > 0 {
 		line("curve", shape)
-		caption += fmt.Sprintf(": %d blocks on %d SMs (solid), and if there were more blocks (dashed).", shape.Blocks, dev.SMs)
+		caption += fmt.Sprintf(": with %d blocks on %d SMs (solid), and with blocks enough (dashed).", shape.Blocks, dev.SMs)
 	} else {
-		caption += ", if there are enough blocks; how many SMs this GPU has is not known."
+		caption += ", with blocks enough; the number of SMs of this GPU is not known."
 		shape = endless
 	}
 	mark := func(class, label string, registers int, up float64) {
@@ -153,7 +153,7 @@ func searchPicture(e report.Entry) (picture, bool) {
 	x := scale{0.5, float64(steps) + 0.5, left, width - right}
 	y := scale{math.Max(0, math.Floor(least*5-0.2)/5), most, height - bottom, top}
 	s := &svg{}
-	axes(s, "levers joined", "time over nvcc's", scale{}, y)
+	axes(s, "levers combined", "time / nvcc's time", scale{}, y)
 	for n := 1; n <= steps; n++ {
 		s.text(x.at(float64(n)), height-bottom+14, "mid", fmt.Sprint(n))
 	}
@@ -167,7 +167,7 @@ func searchPicture(e report.Entry) (picture, bool) {
 		s.add(`<circle class="%s" cx="%.1f" cy="%.1f" r="%.0f"><title>%s: %.3f</title></circle>`, p.class, x.at(float64(p.step)+spread),
 			y.at(p.ratio), radius, html.EscapeString(p.recipe), p.ratio)
 	}
-	caption := fmt.Sprintf("%d candidates that were measured, by the number of levers that they join. Filled: adopted; hollow: refused; dashed line: nvcc's own.", len(points))
+	caption := fmt.Sprintf("%d candidates, by the number of levers that they combine. Large: adopted; hollow: refused; dashed line: nvcc's own.", len(points))
 	return s.picture(caption, caption), true
 }
 

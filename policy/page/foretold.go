@@ -85,7 +85,7 @@ func timesPicture(p *predict.Picture) (picture, bool) {
 	x := scale{float64(first), float64(last), left + 8, width - right - 8}
 	y := scale{math.Max(0, math.Floor(least*5-0.2)/5), most, height - bottom, top}
 	s := &svg{}
-	axes(s, "registers a thread", "time over nvcc's", x, y)
+	axes(s, "registers a thread", "time / nvcc's time", x, y)
 	s.add(`<path class="endless" d="M%.1f %.1fH%.1f"/>`, left, y.at(1), width-right)
 	for _, l := range p.Levels {
 		if l.Max >= first && l.Max <= last {

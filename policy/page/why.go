@@ -19,9 +19,9 @@ func Why(e report.Entry) string {
 	ev := &d.Evidence
 	switch {
 	case d.Pinned:
-		return "A recipe by hand; nobody has measured it."
+		return "Pinned by hand, not measured."
 	case d.Predicted:
-		return "Foretold from machine code, for builds under GNVCC_PREDICT=1; nobody has run it."
+		return "Predicted from machine code, for builds with GNVCC_PREDICT=1; not measured."
 	case len(ev.Launches) == 0:
 		return "Left alone: " + or(ev.Note, "no launch was measured") + "."
 	case e.Recipe == "":
@@ -77,9 +77,9 @@ func residency(d *cache.Decision) string {
 	case b > a:
 		return fmt.Sprintf("%d registers in place of %d: %d resident warps in place of %d of %d, and still faster.", b, a, after.Warps, before.Warps, dev.Warps)
 	case b < a && after.Warps > before.Warps:
-		return fmt.Sprintf("%d registers in place of %d let %d warps be resident in place of %d.", b, a, after.Warps, before.Warps)
+		return fmt.Sprintf("%d registers in place of %d: %d resident warps in place of %d.", b, a, after.Warps, before.Warps)
 	case b < a:
-		return fmt.Sprintf("%d registers in place of %d; as many warps are resident (%d of %d).", b, a, after.Warps, dev.Warps)
+		return fmt.Sprintf("%d registers in place of %d; as many resident warps (%d of %d).", b, a, after.Warps, dev.Warps)
 	}
 	return ""
 }
@@ -94,7 +94,7 @@ func copies(e report.Entry) string {
 	if err != nil || len(guards) == 0 || guards[0].HostOnly() {
 		return ""
 	}
-	return "The compiler knows the values that these launches have: " + e.Words + "."
+	return "The compiler knows the values of these launches: " + e.Words + "."
 }
 
 // at is the device and the launch that takes most time; ok is false where either is not known.

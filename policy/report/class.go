@@ -162,12 +162,12 @@ func turns(curve []Point) string {
 
 // String says it in a line.
 func (s *Sensitivity) String() string {
-	text := fmt.Sprintf("%s: without L1 %.2f of the default's time", s.Class, s.BypassAll)
+	text := fmt.Sprintf("%s: without L1 %.2f times nvcc's time", s.Class, s.BypassAll)
 	if p, ok := least(s.Thresholds); ok {
-		text += fmt.Sprintf(", with it for %d of %d warps %.2f", p.N, s.Warps, p.Ratio)
+		text += fmt.Sprintf(", with L1 for %d of %d warps %.2f", p.N, s.Warps, p.Ratio)
 	}
 	if p, ok := least(s.Throttled); ok {
-		text += fmt.Sprintf(", with %s on a multiprocessor %.2f", blocksOf(p.N), p.Ratio)
+		text += fmt.Sprintf(", with %s resident %.2f", blocksOf(p.N), p.Ratio)
 	}
 	return text
 }
@@ -203,7 +203,7 @@ func (s *Sensitivity) picture() []string {
 		name  string
 		ratio float64
 	}
-	rows := []row{{"no warp through L1", s.BypassAll}}
+	rows := []row{{"no warp uses L1", s.BypassAll}}
 	for _, p := range s.Thresholds {
 		rows = append(rows, row{fmt.Sprintf("%d of %d warps", p.N, s.Warps), p.Ratio})
 	}

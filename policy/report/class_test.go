@@ -134,7 +134,7 @@ func TestClassInReports(t *testing.T) {
 		}
 	}
 	Explain(&explained, NewEntry(d))
-	line := "congested: without L1 0.95 of the default's time, with it for 3 of 8 warps 0.60, with 2 blocks on a multiprocessor 0.55\n"
+	line := "congested: without L1 0.95 times nvcc's time, with L1 for 3 of 8 warps 0.60, with 2 blocks resident 0.55\n"
 	for name, text := range map[string]string{"report": plain.String(), "report -v": full.String(), "explain": explained.String()} {
 		if !strings.Contains(text, line) {
 			t.Errorf("%s has no line %q:\n%s", name, line, text)

@@ -116,7 +116,7 @@ func (p *printer) tried(e Entry, most int) {
 		return
 	}
 	p.line("")
-	p.line("  tried for %s:", e.Kernel)
+	p.line("  tried at %s:", e.Kernel)
 	for i, t := range all {
 		if most > 0 && i == most {
 			p.line("    and %d more", len(all)-most)

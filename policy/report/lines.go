@@ -112,7 +112,7 @@ func (p *Lines) Alone(k *policy.Kernel, s policy.Shape, reason string) {
 func (p *Lines) Lost(k *policy.Kernel, s policy.Shape, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.line(fmt.Sprintf("gnvcc: %s at %s: %v; nothing is adopted for it. Run again: the candidate will not be tried any more", k.Label(), s, err))
+	p.line(fmt.Sprintf("gnvcc: %s at %s: %v; nothing adopted. Run again: this candidate will not be tried any more", k.Label(), s, err))
 }
 
 // Note prints something else.

@@ -48,7 +48,7 @@ var AssumedBlocks = []int{128, 256, 512, 1024}
 // Predict writes prospects. Block sizes are assumed, save where the source fixes them.
 func Predict(w io.Writer, prospects []Prospect) error {
 	p := &printer{w: w}
-	p.line("Nothing was measured: there is no GPU here. From ptxas and the architecture's tables, with assumed block sizes:")
+	p.line("From ptxas and the tables of the architecture, with assumed block sizes (nothing was measured):")
 	for _, x := range prospects {
 		k := x.Kernel
 		p.line("")
@@ -59,10 +59,10 @@ func Predict(w io.Writer, prospects []Prospect) error {
 			continue
 		}
 		if k.Bounds != "" {
-			p.line("  the source limits its registers, which is kept: %s", k.Bounds)
+			p.line("  register limit in the source, which is kept: %s", k.Bounds)
 		}
 		if x.Note != "" {
-			p.line("  not all could be found out: %s", x.Note)
+			p.line("  incomplete: %s", x.Note)
 		}
 		p.line("  register effective region: %d to %d", x.Region.Min, x.Region.Max)
 		d, ok := deviceOf(k.Target)
@@ -73,7 +73,7 @@ func Predict(w io.Writer, prospects []Prospect) error {
 		for _, threads := range blocks(k) {
 			source := "assumed"
 			if threads == k.MaxThreads && threads < sim.BlockThreads {
-				source = "the source's bound"
+				source = "bound in the source"
 			}
 			shape := sim.Shape{Threads: threads, Shared: k.Default.Shared, Barriers: k.Default.Barriers}
 			own := d.Occupancy(k.Default.Registers, shape)
@@ -120,6 +120,6 @@ func (p *printer) levers(k *policy.Kernel) {
 		words = append(words, fmt.Sprintf("cache hints on %d loads and %d stores", k.Loads, k.Stores))
 	}
 	if len(words) > 0 {
-		p.line("  a tuning run would also try: %s", strings.Join(words, ", "))
+		p.line("  gnvcc tune would also try: %s", strings.Join(words, ", "))
 	}
 }

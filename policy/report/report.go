@@ -235,7 +235,7 @@ func (p *printer) table(entries []Entry) {
 		}
 	}
 	p.given("Pinned, not measured:", pinned)
-	p.given("Predicted, not measured; taken by builds under GNVCC_PREDICT=1 alone:", predicted)
+	p.given("Predicted, not measured; used only by builds with GNVCC_PREDICT=1:", predicted)
 	p.imported(entries)
 	p.untaken(append(append(pinned, predicted...), faster...))
 	p.elsewhere(append(pinned, append(faster, same...)...))
@@ -308,7 +308,7 @@ func (p *printer) untaken(entries []Entry) {
 		if !begun {
 			begun = true
 			p.line("")
-			p.line("Not built with, whatever was measured:")
+			p.line("Not used in builds:")
 		}
 		p.line("  %s: %s: %s", e.Kernel, e.Recipe, e.Untaken)
 	}
@@ -387,7 +387,7 @@ func CheckedText(e Entry) string { return checked(e) }
 // checked says how sure it is that the results are the same.
 func checked(e Entry) string {
 	if e.Decision.Pinned {
-		return "pinned, not measured: checked on no"
+		return "pinned, not measured, checked on no"
 	}
 	if e.Decision.Predicted {
 		return "predicted, not measured: exact by construction, checked on no"

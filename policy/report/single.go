@@ -119,7 +119,7 @@ func (s *Single) why(untried string) string {
 	case s.Same > 0:
 		return "the code stays the same"
 	case s.Tried > 0:
-		return "its values were not measured"
+		return "values not measured"
 	case untried != "":
 		return untried
 	}
@@ -196,7 +196,7 @@ func (p *printer) lists(entries []Entry, all bool) {
 		}
 		p.line("  %s", e.Kernel)
 		if len(figures)+len(refused) == 0 {
-			figures = []string{"no value that could be measured"}
+			figures = []string{"no measurable value"}
 		}
 		p.wrapped("    ", figures, ", ")
 		if len(refused) > 0 {

@@ -126,7 +126,7 @@ func (s *search) admit(tr *policy.Trial, c *policy.Candidate, err error) error {
 	}
 	s.loaded[tr.Text] = arm
 	if want := lever.Needed(tr.Recipe, s.largest); at.MaxThreads < want && !s.t.o.Bet {
-		tr.Refused = fmt.Sprintf("blocks of %d threads, which the default can launch, could not be launched: %d at most", want, at.MaxThreads)
+		tr.Refused = fmt.Sprintf("blocks of %d threads could no longer be launched: at most %d", want, at.MaxThreads)
 		return nil
 	}
 	d, err := s.s.Check(arm)
@@ -149,7 +149,7 @@ func (s *search) failed(tr *policy.Trial, err error) error {
 	case errors.As(err, &fault):
 		tr.Refused = "it crashed on the device: " + fault.Text
 	case errors.Is(err, profile.ErrHung):
-		tr.Refused = "it did not end in time"
+		tr.Refused = "it did not finish in time"
 	case dead(err):
 		return err // not the candidate's fault
 	default:
@@ -208,6 +208,6 @@ func (s *search) drop() {
 func (s *search) save() {
 	s.c.Book.Cost = s.cost()
 	if err := decide.Write(s.t.memory, s.c.key, s.c.Book); err != nil {
-		s.t.progress.Note("what was measured can't be remembered: " + policy.FirstLine(err))
+		s.t.progress.Note("can't keep what was measured: " + policy.FirstLine(err))
 	}
 }

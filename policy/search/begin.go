@@ -51,7 +51,7 @@ func (s *search) load() error {
 	s.loaded, s.byCode = map[string]profile.Candidate{}, map[string]*policy.Trial{}
 	def, err := s.compile(recipe.Recipe{}, 0)
 	if err != nil {
-		return errStop{"its default build can't be made again: " + policy.FirstLine(err)}
+		return errStop{"nvcc's own build can't be reproduced: " + policy.FirstLine(err)}
 	}
 	s.original = policy.CodeOf(def, s.k.Name)
 	if s.k.Default.Spill == 0 {
@@ -61,7 +61,7 @@ func (s *search) load() error {
 	if s.k.Applied != "" || s.differs() {
 		var at profile.Attributes
 		if s.baseline, at, err = s.s.Load(def.Path, def.Entry); err != nil {
-			return s.lost(err, "its default build can't be loaded")
+			return s.lost(err, "nvcc's own build can't be loaded")
 		}
 		s.largest = at.MaxThreads
 	}
@@ -77,7 +77,7 @@ func (s *search) time() error {
 	}
 	if took := time.Duration(stats.Median(one)); took > s.t.o.Budget/longest {
 		s.c.Before = policy.TimeOf(one, s.t.o.Rule.Confidence)
-		return errStop{fmt.Sprintf("a launch takes %v, and a search %d of them at least: a budget of %v is too short for that (--budget)",
+		return errStop{fmt.Sprintf("a launch takes %v and a search at least %d of them: the budget of %v is too short (--budget)",
 			took.Round(time.Millisecond), longest, s.t.o.Budget)}
 	}
 	more, err := s.s.Measure(s.baseline, 2, profile.Measurement{})

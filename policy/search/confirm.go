@@ -225,7 +225,7 @@ func (s *search) plainPays(tr *policy.Trial) (bool, error) {
 	}
 	tr.Plain = policy.Compare(c, rule.Confidence, s.t.now())
 	if rule.Harmful(c.Ratio) {
-		tr.Refused = fmt.Sprintf("launches with other values would take %.3f times as long as with the default (a bet would allow it)", c.Ratio.Estimate)
+		tr.Refused = fmt.Sprintf("launches with other values would take %.3f times as long as with nvcc's own code (--bet would allow it)", c.Ratio.Estimate)
 		return false, nil
 	}
 	return true, nil

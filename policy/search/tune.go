@@ -80,7 +80,7 @@ func (t *Tuner) Launch(l *profile.Launch) profile.Verdict {
 	}
 	if t.o.Total > 0 && t.now().Sub(t.begun) > t.o.Total {
 		if !c.Searched() {
-			c.Alone = fmt.Sprintf("the budget of %v for the run was used up", t.o.Total)
+			c.Alone = fmt.Sprintf("the budget of %v for the run is used up", t.o.Total)
 			c.Close()
 		}
 		return profile.Verdict{}
@@ -232,7 +232,7 @@ func (t *Tuner) End(p *profile.Process, s profile.Summary) {
 		t.notes = append(t.notes, fmt.Sprintf("%d launches of graphs: their kernels are not tuned there", s.Graphs))
 	}
 	if !s.Whole {
-		t.notes = append(t.notes, fmt.Sprintf("process %d ended without a word: counts of its launches may be too low", p.PID))
+		t.notes = append(t.notes, fmt.Sprintf("process %d ended abruptly: its launch counts may be too low", p.PID))
 	}
 	t.notes = append(t.notes, s.Notes...)
 }
@@ -246,7 +246,7 @@ func (t *Tuner) kernel(l *profile.Launch) *kernel {
 	var k *kernel
 	known, err := (*policy.Kernel)(nil), error(nil)
 	if l.Cubin == "" {
-		err = errors.New("it can't be told which module it comes from")
+		err = errors.New("its module is not known")
 	} else {
 		known, err = t.compiler.Kernel(l.Cubin, l.Kernel)
 	}

@@ -269,7 +269,7 @@ func TestLeftAlone(t *testing.T) {
 		{kernel: "_Z1cPfi", shape: shape(10, 64), module: "foreign"}, {kernel: "_Z1dPfi", shape: shape(10, 64), alone: "captured into a graph"},
 		{kernel: "_Z1ePfi", shape: shape(10, 64)}, {kernel: "_Z1fPfi", shape: shape(10, 64)},
 	}})
-	want := []string{"nondeterministic", "too short: 1 us", "not built by gnvcc", "captured into a graph", "setmaxnreg", "can't be made again: ptxas fatal: simulated"}
+	want := []string{"nondeterministic", "too short: 1 us", "not built by gnvcc", "captured into a graph", "setmaxnreg", "can't be reproduced: ptxas fatal: simulated"}
 	for i, w := range want {
 		if len(results[i].Alone) != 1 || !strings.Contains(results[i].Alone[0].Reason, w) || results[i].Alone[0].Count != 1 {
 			t.Errorf("%s: left alone: %+v; want %q", results[i].Kernel.Name, results[i].Alone, w)

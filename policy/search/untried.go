@@ -24,16 +24,16 @@ func (s *search) untried() map[string]string {
 
 func (s *search) whyNot(l *lever.Lever) string {
 	if !s.t.o.Allows(l.Name) {
-		return "left out by the options of this run"
+		return "excluded by this run's options"
 	}
 	if slices.Contains(s.k.Banned, l.Name) {
 		return "banned by the user (gnvcc ban)"
 	}
 	if e := lever.ExactnessOf(l.Name); e > s.t.o.Exact {
 		if e == rewrite.Approximate {
-			return "not the same results: only where it is asked for"
+			return "gives other results: only with --approximate"
 		}
-		return fmt.Sprintf("not exact by %s, which was asked for", s.t.o.Exact)
+		return fmt.Sprintf("not exact by %s, as --exact demands", s.t.o.Exact)
 	}
 	if l.Try != nil {
 		for _, r := range l.Try(s.sit) {

@@ -22,7 +22,7 @@ func (s *search) compile(r recipe.Recipe, rank int) (*policy.Candidate, error) {
 	return s.wait(s.want(r, rank))
 }
 
-var errBudget = errors.New("the budget ended before it was compiled")
+var errBudget = errors.New("the budget ran out before it was compiled")
 
 // wait waits for a compile, until the budget ends.
 func (s *search) wait(j *job) (*policy.Candidate, error) {

@@ -127,7 +127,7 @@ func (c *Collector) Launch(l *profile.Launch) profile.Verdict {
 	}
 	left := min(c.limits.Launch, c.limits.Run-c.taken)
 	if left <= 0 {
-		s.refuse(fmt.Sprintf("captures of this run have %d MiB already, as many as they may (--capture-limit)", c.taken>>20))
+		s.refuse(fmt.Sprintf("the the captures of this run have %d MiB already, as many as they may (--capture-limit)", c.taken>>20))
 		return profile.Verdict{}
 	}
 	c.asked = c.now()
@@ -223,7 +223,7 @@ func (c *Collector) keep(s *shape, x *taken, code []byte, err error) {
 		return
 	}
 	s.captures = slices.DeleteFunc(s.captures, func(o *taken) bool { return o == x })
-	s.refuse(fmt.Sprintf("the capture could not be kept: %v", err))
+	s.refuse(fmt.Sprintf("can't keep the capture: %v", err))
 }
 
 // End is profile's: counts and times of a process.
@@ -249,7 +249,7 @@ func (c *Collector) End(p *profile.Process, sum profile.Summary) {
 		c.notes = append(c.notes, fmt.Sprintf("%d launches of graphs: their kernels are not seen one by one", sum.Graphs))
 	}
 	if !sum.Whole {
-		c.notes = append(c.notes, fmt.Sprintf("process %d ended without a word: counts of its launches may be too low", p.PID))
+		c.notes = append(c.notes, fmt.Sprintf("process %d ended abruptly: its launch counts may be too low", p.PID))
 	}
 	c.notes = append(c.notes, sum.Notes...)
 }

@@ -19,7 +19,7 @@ import (
 var source []byte
 
 // ErrNoGPU says that there is no GPU to measure.
-var ErrNoGPU = errors.New("there is no GPU here (or no driver for it): nothing can be measured")
+var ErrNoGPU = errors.New("there is no GPU here, or no driver for it: nothing can be measured")
 
 // noGPU is the program's exit code for that.
 const noGPU = 3
