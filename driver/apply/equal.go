@@ -27,7 +27,7 @@ func readOutput(path string) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is no regular file", path)
+		return nil, fmt.Errorf("%s is not a regular file", path)
 	case info.Size() > maxCompared:
 		return nil, fmt.Errorf("%s has %d bytes", path, info.Size())
 	}

@@ -262,7 +262,7 @@ func unfit(info os.FileInfo) string {
 	case info.Mode()&os.ModeSymlink != 0:
 		return "its output is a symbolic link; who else uses that file is not known"
 	case !info.Mode().IsRegular():
-		return "its output is no regular file"
+		return "its output is not a regular file"
 	case info.Mode().Perm()&0o222 == 0:
 		return "its output is read-only"
 	}

@@ -85,7 +85,7 @@ func readControls(path string) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is no regular file", path)
+		return nil, fmt.Errorf("%s is not a regular file", path)
 	case info.Size() > maxControls:
 		return nil, fmt.Errorf("%s has %d bytes: controls files have a few thousand", path, info.Size())
 	}

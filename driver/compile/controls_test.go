@@ -42,7 +42,7 @@ func TestControlsRefused(t *testing.T) {
 				return
 			}
 			for name, want := range map[string]string{
-				"empty.acf": "not in expected format", "missing.acf": "no such file", "large.acf": "a few thousand", ".": "is no regular file",
+				"empty.acf": "not in expected format", "missing.acf": "no such file", "large.acf": "a few thousand", ".": "is not a regular file",
 			} {
 				if _, err := KeepControls(ctx, p.Store, toolkit, []string{filepath.Join(p.Dir, name)}); err == nil || !strings.Contains(err.Error(), want) {
 					t.Errorf("%s: %v, want %s", name, err, want)

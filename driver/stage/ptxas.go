@@ -135,7 +135,7 @@ func readRegular(path string, limit int64) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is no regular file: %w", path, toolcmd.ErrAside)
+		return nil, fmt.Errorf("%s is not a regular file: %w", path, toolcmd.ErrAside)
 	case info.Size() > limit:
 		return nil, fmt.Errorf("%s has %d bytes: %w", path, info.Size(), toolcmd.ErrAside)
 	}

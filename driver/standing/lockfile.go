@@ -102,7 +102,7 @@ func readLockOnce(path string) (text []byte, info os.FileInfo, again bool, err e
 		return nil, nil, false, bareError(err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, nil, false, errors.New("it is no plain file")
+		return nil, nil, false, errors.New("it is not a regular file")
 	}
 	const most = 64 << 20 // as package lock takes
 	if text, err = io.ReadAll(io.LimitReader(f, most+1)); err != nil {

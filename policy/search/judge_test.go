@@ -42,7 +42,7 @@ func TestJudgedRun(t *testing.T) {
 	mixed := divisions()
 	mixed.Writes = ""
 	other, _ := newSim(t, mixed).run(o, one("_Z1aPfi", shape(1000, 256)))
-	if n := len(other[0].Approximate); n == 0 || !strings.Contains(other[0].Approximate[n-1].Evidence.Note, "not known how far") {
+	if n := len(other[0].Approximate); n == 0 || !strings.Contains(other[0].Approximate[n-1].Evidence.Note, "by an unknown amount") {
 		t.Errorf("a kernel with values of several types: %d approximations", n)
 	}
 	var degrees []string

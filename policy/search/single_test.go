@@ -22,7 +22,7 @@ func TestEveryLever(t *testing.T) {
 	}{
 		"bare": {policy.Kernel{Default: cache.Build{Registers: 32}}, func(o *policy.Options) {}, map[string]string{"ld": "no plain load from global memory", "st": "no plain store", "unroll": "no loop", "nounroll": "cicc left no such pragma", "smemspill": "nothing is spilled"}},
 		"bounds": {policy.Kernel{Bounds: "__maxnreg__(64)", Loads: 3, Stores: 1, Calls: true}, func(o *policy.Options) { o.Without = []string{"st"} },
-			map[string]string{"maxnreg": "__maxnreg__(64) is kept", "st": "left out by the options", "smemspill": "it calls functions"}},
+			map[string]string{"maxnreg": "__maxnreg__(64) is kept", "st": "excluded by this run's options", "smemspill": "it calls functions"}},
 		"exact": {policy.Kernel{Loads: 3, NoUnrolls: 2}, func(o *policy.Options) { o.Exact = rewrite.ByConstruction },
 			map[string]string{"bypass": "not exact by construction", "ptxas": "not exact by construction", "nounroll": "not exact by construction"}},
 		"pragmas": {policy.Kernel{NoUnrolls: 2, Loops: []source.Loop{{Site: "1", Kind: "for", Pragma: true}}}, func(o *policy.Options) {},
