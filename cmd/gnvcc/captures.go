@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -139,9 +140,14 @@ func replayVerb() *cobra.Command {
 	fs.Var(&budget, "budget", "search for at most this `time` (60, or 1m30s), shared out by the kernels' shares of the GPU time")
 	fs.IntVar(&o.Jobs, "jobs", o.Jobs, "compile `n` candidates at a time")
 	fs.StringSliceVar(&o.Levers, "levers", nil, "try only these levers (comma-separated `list`)")
+	by := fs.String("profile", "", "search by this `file`'s shares of the GPU time (gnvcc tune --help)")
 	quiet := fs.Bool("quiet", false, "print errors only")
 	return runs(c, func(args []string) int {
-		return replayCaptures(args, o, ending{apply: *applyToo, quiet: *quiet, again: true, budget: time.Duration(budget)})
+		p, err := readProfile(context.Background(), *by)
+		if err != nil {
+			return complain("replay", err)
+		}
+		return replayCaptures(args, o, ending{apply: *applyToo, quiet: *quiet, again: true, budget: time.Duration(budget), by: p})
 	})
 }
 

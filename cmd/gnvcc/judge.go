@@ -29,7 +29,7 @@ import (
 // is built with approximations, run, and judged, until the fastest that the judge accepts are found (policy.Choose). What is not accepted is
 // taken back: when tune ends, in whatever way, the store and the program have what was accepted last.
 //
-// The judge is run by sh as COMMAND REFERENCE OUTPUT, two files with what the program printed; they are in GNVCC_REFERENCE and GNVCC_OUTPUT, too. Exit code
+// The judge is run (words.go) as COMMAND REFERENCE OUTPUT, two files with what the program printed; they are in GNVCC_REFERENCE and GNVCC_OUTPUT, too. Exit code
 // 0 accepts. With --within E it must print a number in its last line, which is compared with E.
 
 // A judge runs the user's --judge command on what the program printed.
@@ -155,7 +155,12 @@ func (j *judge) adopt(open []decide.Result, selection []int, first bool) error {
 		return fmt.Errorf("nothing could be built again for the judge\n%s", strings.TrimSpace(said))
 	}
 	if j.build != "" {
-		if out, err := exec.Command("sh", "-c", j.build).CombinedOutput(); err != nil {
+		l, err := newLine(j.build)
+		if err != nil {
+			return err
+		}
+		argv := l.argv()
+		if out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput(); err != nil {
 			return fmt.Errorf("%s failed: %w\n%s", j.build, err, bytes.TrimSpace(out))
 		}
 		return nil
@@ -280,7 +285,12 @@ func (j *judge) output(ctx context.Context, name string) (int, error) {
 // verdict asks the judge about the two files: 0 or its number, infinite for no.
 func (j *judge) verdict(ctx context.Context) (float64, error) {
 	reference, output := filepath.Join(j.dir, "reference"), filepath.Join(j.dir, "output")
-	cmd := exec.CommandContext(ctx, "sh", "-c", j.command+` "$@"`, "judge", reference, output)
+	l, err := newLine(j.command)
+	if err != nil {
+		return 0, err
+	}
+	argv := l.argv(reference, output)
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Env = append(os.Environ(), "GNVCC_REFERENCE="+reference, "GNVCC_OUTPUT="+output)
 	var errText bytes.Buffer
 	cmd.Stderr = &errText

@@ -110,9 +110,9 @@ func TestJudgeNotBelieved(t *testing.T) {
 		{"false", "", "does not accept the program's own output"},
 		{"echo 7; true", "1", "does not accept the program's own output"},
 		{"n=$(cat " + dice + "n 2>/dev/null || echo 0); echo $((n + 1)) > " + dice + "n; echo $n; true", "10", "not deterministic: on the same two files it said 0 and then 1"},
-		{"/no/such/judge", "", "can't be asked"},
+		{"/no/such/judge", "", "can't run the judge"},
 		{"echo hello; true", "1", "its last line must be a number"},
-		{"kill -9 $$; true", "", "can't be asked"},
+		{"kill -9 $$; true", "", "can't run the judge"},
 	} {
 		s := newStand(t, c.command, c.bound)
 		err := s.run()

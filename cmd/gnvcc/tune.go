@@ -22,6 +22,7 @@ import (
 	"gnvcc/driver/compile"
 	"gnvcc/driver/environment"
 	"gnvcc/driver/scratch"
+	"gnvcc/driver/standing"
 	"gnvcc/driver/toolkit"
 	"gnvcc/policy"
 	"gnvcc/policy/decide"
@@ -94,6 +95,7 @@ func tuneVerb() *cobra.Command {
 	exact := fs.String("exact", "checked", "what may be adopted: `level` construction (the arithmetic is untouched), checked (compared on launches) or approximate")
 	approximate := fs.Bool("approximate", false, "short for --exact=approximate: special function units in place of accurate divisions, roots, sin, exp, ...; needs --within or --judge")
 	fs.Var(within{&o.Within}, "within", "allow results to differ by this `error`: 1e-3 bounds the relative error of every value that a launch writes, mean:1e-5 their mean (default: the same bits)")
+	by := fs.String("profile", "", "search by this `file`'s shares of the GPU time: what ncu --csv --page raw, nsys stats (cuda_gpu_kern_sum, cuda_gpu_trace) or gnvcc profile --json printed, or a report of nsys; kernels below 1 % of it are left out")
 	judged := fs.String("judge", "", "with --approximate: a `command` that gets two files, the program's output without and with approximation, and accepts with exit code 0 (with --within E: prints a number, at most E); the program is rebuilt in place and run for each question")
 	link := fs.String("build", "", "with --judge: a `command` that links the program after gnvcc apply, such as make")
 	folder := fs.String("for", "", "with --approximate: for what is built in or below this `folder` (default: for the files that the program was built from)")
@@ -129,7 +131,14 @@ func tuneVerb() *cobra.Command {
 			return complain("tune", errors.New("which program? gnvcc tune [options] -- ./app arguments"))
 		}
 		o.Total = time.Duration(total)
-		then := ending{*applyToo, *quiet, *judged, *link, *folder, *inPlace, false, cmp.Or(time.Duration(budget), time.Minute), int64(most)}
+		then := ending{*applyToo, *quiet, *judged, *link, *folder, *inPlace, false, cmp.Or(time.Duration(budget), time.Minute), int64(most), nil}
+		var err error
+		if then.by, err = readProfile(context.Background(), *by); err == nil && then.by != nil && then.inPlace {
+			err = errNoProfileHere
+		}
+		if err != nil {
+			return complain("tune", err)
+		}
 		if *approximate {
 			if c.Flags().Changed("exact") && *exact != "approximate" {
 				return complain("tune", fmt.Errorf("--approximate and --exact=%s contradict each other", *exact))
@@ -160,6 +169,18 @@ func tune(o policy.Options, args, controls []string, then ending, exact, kernels
 	}
 	if then.folder != "" && o.Exact != rewrite.Approximate && o.Within == (policy.Bound{}) {
 		return complain("tune", errors.New("--for goes with --approximate or --within: exact recipes are for all builds"))
+	}
+	for _, text := range []string{then.judge, then.build} {
+		if text == "" {
+			continue
+		}
+		l, err := newLine(text)
+		if err == nil {
+			err = l.check()
+		}
+		if err != nil {
+			return complain("tune", err)
+		}
 	}
 	if then.folder != "" {
 		full, err := filepath.Abs(then.folder)
@@ -206,6 +227,7 @@ type ending struct {
 	again        bool          // from captures alone; no program is run
 	budget       time.Duration // for the run, where launches are replayed
 	most         int64         // bytes of one captured launch; 0: the usual
+	by           *profiled     // what kernels weigh, nil: as observed
 }
 
 // tuneRun tells how the application ended; where a signal cut short what comes after it (or before), that signal.
@@ -296,8 +318,17 @@ func tuneRun(signals *relay, o policy.Options, argv, controls []string, then end
 		tuner = search.NewTuner(signals.rest, o, compiler, book, memos{store}, progress)
 		var w *twin
 		if w, err = newTwin(ctx, store, toolkit.Dir(), run, then); err == nil {
-			w.tuner, w.kernel, w.say, w.at, started = tuner, compiler.Kernel, note, far, true
-			exit, err = w.tune(signals, o, then.again, func(l *profile.Launch) error { return tunable(compiler, o, l) })
+			w.tuner, w.kernel, w.say, w.at, started, w.by = tuner, compiler.Kernel, note, far, true, then.by
+			if then.by != nil {
+				then.by.say = note
+				tellStale(book, then.by, standing.GPU(), o.Driver)
+			}
+			exit, err = w.tune(signals, o, then.again, func(l *profile.Launch) error {
+				if err := then.by.refuse(l.Kernel); err != nil {
+					return err
+				}
+				return tunable(compiler, o, l)
+			})
 		}
 	}
 	if err != nil {

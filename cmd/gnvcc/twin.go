@@ -43,6 +43,7 @@ type twin struct {
 	budget   time.Duration // for the run
 	say      func(format string, args ...any)
 	at       func(n, of int, end time.Time) // is told how far the search is; may be nil
+	by       *profiled                      // whose shares of the time count, nil: those of the run
 	counted  bool                           // the tuner knows how often things were launched
 }
 
@@ -115,12 +116,15 @@ func (w *twin) tune(signals *relay, o policy.Options, again bool, wanted func(*p
 			continue
 		}
 		why := s.Why
-		if share := s.Use.Seconds / max(total, 1e-12); why == "" && share >= smallest {
+		if share := s.Use.Seconds / max(total, 1e-12); why == "" && share >= smallest && w.by == nil {
 			why = fmt.Sprintf("no launch of it was captured, though it takes %.0f %% of the time: a second run is needed", 100*share)
 		}
 		if why != "" {
 			w.tuner.LeftAlone(p.Launch, why)
 		}
+	}
+	if err := w.by.tell(launched(run.Seen), deviceOf(list), w.say); err != nil {
+		return exit, err
 	}
 	w.tuner.End(&profile.Process{}, all) // counts of all launches, also of those that were not captured
 	sort.SliceStable(list, func(i, j int) bool { return list[i].Weight() > list[j].Weight() })
@@ -154,8 +158,31 @@ func (w *twin) again(ctx context.Context, o policy.Options) error {
 	if len(list) == 0 {
 		return errors.New("no captured launches of such a kernel: gnvcc tune -- ./app captures some (gnvcc captures lists them)")
 	}
+	var names []string
+	for _, m := range list {
+		names = append(names, m.Kernel)
+	}
+	if err := w.by.tell(names, deviceOf(list), w.say); err != nil {
+		return err
+	}
 	w.search(ctx, w.heaviest(list, total))
 	return nil
+}
+
+// launched are the kernels of a run.
+func launched(seen []capture.Seen) (names []string) {
+	for _, s := range seen {
+		names = append(names, s.Launch.Kernel)
+	}
+	return names
+}
+
+// deviceOf is the GPU that captures are from, "" without any.
+func deviceOf(list []*capture.Manifest) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return list[0].Device
 }
 
 // observed sums a run up: how many kernels take nearly all of the time.
@@ -187,8 +214,10 @@ const later = 0.1
 func (w *twin) heaviest(list []*capture.Manifest, total float64) []job {
 	var first, others []job
 	had := map[search.Captured]bool{}
+	list = w.by.worth(list)
+	weighs := w.by.weighs(list, total)
 	for _, m := range list {
-		share := m.Weight() / max(total, 1e-12)
+		share := weighs(m)
 		n := float64(max(m.Use.Sets, 1)) // of this configuration
 		if share*n < smallest && m.Use.Sampled > 0 {
 			continue
@@ -202,6 +231,9 @@ func (w *twin) heaviest(list []*capture.Manifest, total float64) []job {
 		default:
 			others = append(others, job{m, share * n * later / (n - 1)})
 		}
+	}
+	if w.by != nil {
+		sort.SliceStable(first, func(i, j int) bool { return first[i].share > first[j].share })
 	}
 	return append(first, others...)
 }

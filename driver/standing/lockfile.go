@@ -101,6 +101,9 @@ func readLockOnce(path string) (text []byte, info os.FileInfo, again bool, err e
 	if info, err = f.Stat(); err != nil {
 		return nil, nil, false, bareError(err)
 	}
+	if info.IsDir() {
+		return nil, nil, false, errors.New("it is a directory")
+	}
 	if !info.Mode().IsRegular() {
 		return nil, nil, false, errors.New("it is not a regular file")
 	}

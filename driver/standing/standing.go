@@ -179,6 +179,14 @@ func (a asker) onOne(all []decision, locked bool) []decision {
 // gpuFolder is where the driver tells of the GPUs, a folder for each.
 var gpuFolder = "/proc/driver/nvidia/gpus"
 
+// GPU is the name of this machine's first one, "" where there is none.
+func GPU() string {
+	if all := gpus(); len(all) > 0 {
+		return all[0]
+	}
+	return ""
+}
+
 // gpus lists the names of this machine's GPUs, as the driver gives them ("NVIDIA H200"). No library is loaded for it.
 func gpus() []string {
 	files, _ := filepath.Glob(filepath.Join(gpuFolder, "*", "information"))

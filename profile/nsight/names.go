@@ -152,3 +152,20 @@ func (p *Profile) Shapes(mangled string) []Shape {
 	}
 	return out
 }
+
+// Missing are the kernels of the profile from Smallest on that none of these mangled names means, the heaviest first.
+func (p *Profile) Missing(mangled []string) []string {
+	meant := map[string]bool{}
+	for _, name := range mangled {
+		for _, k := range p.match(name) {
+			meant[k.Name] = true
+		}
+	}
+	var out []string
+	for _, k := range p.Kernels {
+		if !meant[k.Name] && k.Seconds/p.total() >= Smallest {
+			out = append(out, k.Name)
+		}
+	}
+	return out
+}

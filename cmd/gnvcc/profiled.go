@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gnvcc/cache"
+	"gnvcc/policy"
+	"gnvcc/profile/capture"
+	"gnvcc/profile/nsight"
+)
+
+// Tuning by what another profiler measured: kernels by their share of the time there, and those below 1 % left out.
+
+// A profiled is a profile that a tuning run goes by; nil: it goes by what it observes itself.
+type profiled struct {
+	*nsight.Profile
+	say func(format string, args ...any)
+}
+
+// readProfile reads the file of --profile, nil where none is named.
+func readProfile(ctx context.Context, path string) (*profiled, error) {
+	if path == "" {
+		return nil, nil
+	}
+	p, err := nsight.Read(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	return &profiled{Profile: p}, nil
+}
+
+// refuse says why a kernel is not looked at, nil where it is.
+func (p *profiled) refuse(kernel string) error {
+	if p == nil {
+		return nil
+	}
+	switch share, known := p.Share(kernel); {
+	case !known:
+		return fmt.Errorf("it is not in the profile %s", p.Path)
+	case share < nsight.Smallest:
+		return fmt.Errorf("it takes %.2g %% of the time in the profile %s, and below %g %% nothing is searched", 100*share, p.Path, 100*nsight.Smallest)
+	}
+	return nil
+}
+
+// weighs gives the share of the time that a capture stands for: by the profile, its kernel's, of which each configuration has the
+// part that it has in the observed run; without one, that of the observed run.
+func (p *profiled) weighs(list []*capture.Manifest, total float64) func(m *capture.Manifest) float64 {
+	if p == nil {
+		return func(m *capture.Manifest) float64 { return m.Weight() / max(total, 1e-12) }
+	}
+	of := map[string]float64{}
+	for _, m := range list {
+		of[m.Kernel] += m.Weight()
+	}
+	return func(m *capture.Manifest) float64 {
+		share, _ := p.Share(m.Kernel)
+		return share * m.Weight() / max(of[m.Kernel], 1e-12)
+	}
+}
+
+// worth leaves out the captures of kernels that are not worth a search by the profile.
+func (p *profiled) worth(list []*capture.Manifest) []*capture.Manifest {
+	if p == nil {
+		return list
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(m *capture.Manifest) bool { return p.refuse(m.Kernel) != nil })
+}
+
+// tell sums the profile up beside what is launched here: its heaviest kernels, those of them that are not, and a GPU that is another
+// one. An error: none of its kernels is.
+func (p *profiled) tell(launched []string, device string, say func(format string, args ...any)) error {
+	if p == nil {
+		return nil
+	}
+	found := map[string]bool{}
+	part := 0.0
+	var heavy, unknown []string
+	for _, kernel := range launched {
+		if share, known := p.Share(kernel); known && !found[kernel] {
+			found[kernel] = true
+			if share >= nsight.Smallest {
+				heavy = append(heavy, policy.ShortName(kernel))
+				part += share
+			}
+		}
+	}
+	for _, k := range p.Missing(launched) {
+		if len(unknown) < 3 {
+			unknown = append(unknown, k)
+		}
+	}
+	if len(found) == 0 {
+		return fmt.Errorf("none of the %d kernels in the profile %s is launched here (the heaviest there: %s): is it of another program?",
+			len(p.Kernels), p.Path, p.Kernels[0].Name)
+	}
+	say("by the profile %s: %d kernels are worth a search, with %.0f %% of its time", p.Path, len(heavy), 100*min(part, 1))
+	if len(unknown) > 0 {
+		say("in the profile, and not launched here: %s", strings.Join(unknown, ", "))
+	}
+	if p.Left > 0 {
+		say("%d rows of the profile make no sense, and are left out", p.Left)
+	}
+	if p.Device != "" && device != "" && p.Device != device {
+		say("the profile was made on %s, this is %s: its shares count, times are measured here", p.Device, device)
+	}
+	return nil
+}
+
+// stale says why a decision has to be made again, by a profile and for the GPU and driver that are here ("" where they are not
+// known); "" where it stands.
+func stale(d cache.Decision, p *nsight.Profile, device, driver string) string {
+	switch {
+	case device != "" && d.Evidence.Device != "" && d.Evidence.Device != device:
+		return fmt.Sprintf("it was measured on %s, this is %s", d.Evidence.Device, device)
+	case driver != "" && d.Evidence.Driver != "" && d.Evidence.Driver != driver:
+		return fmt.Sprintf("it was measured with driver %s, this is %s", d.Evidence.Driver, driver)
+	case p == nil || len(d.Evidence.Launches) == 0:
+		return ""
+	}
+	for _, s := range p.Shapes(d.Kernel) {
+		known := slices.ContainsFunc(d.Evidence.Launches, func(l cache.Launch) bool { return l.Grid == s.Grid && l.Block == s.Block })
+		if !known {
+			return fmt.Sprintf("it is launched as %v x %v in the profile, which was not measured", s.Grid, s.Block)
+		}
+	}
+	return ""
+}
+
+// errNoProfileHere is for what does not go by a profile.
+var errNoProfileHere = errors.New("--profile goes with replayed launches: not with --in-place")
+
+// tellStale names the decisions that are made again.
+func tellStale(b *book, p *profiled, device, driver string) {
+	if p == nil {
+		return
+	}
+	sn, err := b.store.Snapshot()
+	if err != nil {
+		return
+	}
+	defer sn.Close()
+	all, _ := sn.AllDecisions()
+	for _, d := range all {
+		if _, known := p.Share(d.Kernel); !known || d.Evidence.Device != device && device != "" {
+			continue
+		}
+		if why := stale(d, p.Profile, device, driver); why != "" {
+			p.say("%s is tuned again: %s", policy.ShortName(d.Kernel), why)
+		}
+	}
+}

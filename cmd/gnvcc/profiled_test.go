@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gnvcc/cache"
+	"gnvcc/profile/capture"
+	"gnvcc/profile/nsight"
+)
+
+const sumHead = "Time (%),Total Time (ns),Instances,Avg (ns),Name\n"
+
+func profileOf(t *testing.T, text string) *profiled {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "p.csv")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p, err := readProfile(context.Background(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func captured(kernel string, seconds float64, sets int) *capture.Manifest {
+	m := &capture.Manifest{Device: "NVIDIA H200"}
+	m.Kernel, m.Block = kernel, [3]int{32, 1, 1}
+	m.Use = capture.Use{Count: 10, Seconds: seconds, Sampled: 5, Sets: sets}
+	return m
+}
+
+// TestByProfile: the budget goes by the profile's shares, and what is below 1 % there, or not in it, is left out, however heavy
+// it was in the run.
+func TestByProfile(t *testing.T) {
+	p := profileOf(t, sumHead+"70,700,1,1,a(int)\n29.5,295,1,1,b(int)\n0.5,5,1,1,c(int)\n")
+	list := []*capture.Manifest{captured("_Z1ci", 8, 1), captured("_Z1di", 7, 1), captured("_Z1bi", 2, 1), captured("_Z1ai", .75, 1), captured("_Z1ai", .25, 1)}
+	list[4].Grid = [3]int{2, 1, 1}
+	jobs := (&twin{by: p}).heaviest(list, 18)
+	want := []struct {
+		kernel string
+		share  float64
+	}{{"_Z1ai", .525}, {"_Z1bi", .295}, {"_Z1ai", .175}}
+	if len(jobs) != len(want) {
+		t.Fatalf("%d captures: %+v", len(jobs), jobs)
+	}
+	for i, w := range want {
+		if jobs[i].m.Kernel != w.kernel || math.Abs(jobs[i].share-w.share) > 1e-9 {
+			t.Errorf("%d: %s %.3f, want %s %.3f", i, jobs[i].m.Kernel, jobs[i].share, w.kernel, w.share)
+		}
+	}
+	for kernel, want := range map[string]string{"_Z1ai": "", "_Z1ci": "below 1 %", "_Z1di": "not in the profile"} {
+		if err := p.refuse(kernel); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", kernel, err, want)
+		}
+	}
+	// Without a profile the run counts, as ever.
+	if jobs := (&twin{}).heaviest(list, 18); len(jobs) != 5 || jobs[0].m.Kernel != "_Z1ci" {
+		t.Errorf("without one: %+v", jobs)
+	}
+}
+
+// TestTellProfile: what is said of it, and a profile of another program.
+func TestTellProfile(t *testing.T) {
+	p := profileOf(t, sumHead+"60,600,1,1,a(int)\n40,400,1,1,elsewhere(int)\nx,y,z,1,b\n")
+	var said []string
+	say := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
+	if err := p.tell([]string{"_Z1ai", "_Z1ai", "_Z1zi"}, "NVIDIA H200", say); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(said, "\n")
+	for _, want := range []string{"1 kernels are worth a search, with 60 % of its time", "not launched here: elsewhere(int)", "1 rows of the profile make no sense"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%s\nhas no %q", text, want)
+		}
+	}
+	if err := p.tell([]string{"_Z1zi"}, "", say); err == nil || !strings.Contains(err.Error(), "is it of another program?") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestStale: another GPU or driver, and shapes that nobody measured.
+func TestStale(t *testing.T) {
+	p := profileOf(t, "\"Kernel Name\",\"gpu__time_duration.sum\",\"Grid Size\",\"Block Size\"\n\"a(int)\",\"100\",\"(4, 1, 1)\",\"(256, 1, 1)\"\n\"a(int)\",\"100\",\"(8, 1, 1)\",\"(256, 1, 1)\"\n")
+	d := cache.Decision{Kernel: "_Z1ai"}
+	d.Evidence = cache.Evidence{Device: "NVIDIA H200", Driver: "580.1", Launches: []cache.Launch{{Grid: [3]int{4, 1, 1}, Block: [3]int{256, 1, 1}}}}
+	both := d
+	both.Evidence.Launches = append(both.Evidence.Launches, cache.Launch{Grid: [3]int{8, 1, 1}, Block: [3]int{256, 1, 1}})
+	for _, c := range []struct {
+		d              cache.Decision
+		p              *nsight.Profile
+		device, driver string
+		want           string
+	}{
+		{d, nil, "", "", ""},
+		{d, nil, "NVIDIA H200", "580.1", ""},
+		{d, nil, "NVIDIA H100", "580.1", "measured on NVIDIA H200"},
+		{d, nil, "NVIDIA H200", "590.2", "driver 580.1"},
+		{d, p.Profile, "NVIDIA H200", "580.1", "launched as [8 1 1] x [256 1 1]"},
+		{both, p.Profile, "NVIDIA H200", "580.1", ""},
+	} {
+		if got := stale(c.d, c.p, c.device, c.driver); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%+v: %q, want %q", c, got, c.want)
+		}
+	}
+}
