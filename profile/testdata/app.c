@@ -42,6 +42,13 @@ static void launch(CUfunction f, unsigned grid, CUdeviceptr p) {
   CALL(cuLaunchKernel, &l, compute);
 }
 
+// One of k(p, n, t).
+static void launch_set(CUdeviceptr p, int n, int t) {
+  void *params[] = {&p, &n, &t};
+  cuLaunchKernel_params l = {.f = FAKE_SETS, .gridDimX = 8, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 32, .blockDimY = 1, .blockDimZ = 1, .kernelParams = params};
+  CALL(cuLaunchKernel, &l, NULL);
+}
+
 static CUdeviceptr memory(void) {
   CUdeviceptr p = (CUdeviceptr)malloc(FAKE_BYTES);
   cuMemAlloc_v2_params a = {.dptr = &p, .bytesize = FAKE_BYTES};
@@ -74,6 +81,13 @@ int main(int n, char **argv) {
   }
   if (strcmp(what, "times") == 0) {
     for (int i = 0; i < 6; i++) launch(FAKE_KERNEL, 8, p);
+    return 7;
+  }
+  if (strcmp(what, "sets") == 0) { // sizes in turns, buffers in turns, a step in time
+    CUdeviceptr q[2] = {p, memory()};
+    for (int t = 0; t < 100; t++)
+      for (int n = 1; n <= 3; n++) launch_set(q[t % 2] + 256 * n, n == 3 ? 3 : n, t);
+    launch_set(0, 1, 100); // no buffer
     return 7;
   }
   if (strcmp(what, "graph") == 0) {

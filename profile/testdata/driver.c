@@ -82,7 +82,7 @@ DO(cuFuncGetAttribute, (int *v, CUfunction_attribute a, CUfunction f), *v = a ==
 DO(cuFuncSetAttribute, (CUfunction f, CUfunction_attribute a, int v), )
 DO(cuFuncGetModule, (CUmodule * m, CUfunction f), *m = FAKE_MODULE)
 DO(cuFuncGetName, (const char **name, CUfunction f), *name = f == FAKE_OTHER ? "other" : "k")
-DO(cuFuncGetParamInfo, (CUfunction f, size_t i, size_t *offset, size_t *size), if (i > 0) return CUDA_ERROR_INVALID_VALUE; *offset = 0; *size = 8)
+DO(cuFuncGetParamInfo, (CUfunction f, size_t i, size_t *offset, size_t *size), if (i > (f == FAKE_SETS ? 2 : 0)) return CUDA_ERROR_INVALID_VALUE; *offset = i == 0 ? 0 : 4 + 4 * i; *size = i == 0 ? 8 : 4)
 DO(cuKernelGetFunction, (CUfunction * f, CUkernel k), *f = (CUfunction)k)
 DO(cuKernelGetAttribute, (int *v, CUfunction_attribute a, CUkernel k, CUdevice d), *v = 1024)
 DO(cuKernelGetName, (const char **name, CUkernel k), *name = "k")

@@ -1,0 +1,72 @@
+package profile
+
+import "testing"
+
+// TestSetsOfValues: the agent tells launches with other sizes apart, not those with another buffer or in another step; counts and times are whole,
+// and it asks about each set.
+func TestSetsOfValues(t *testing.T) {
+	f := newFakeDriver(t)
+	h := &doubling{}
+	exit, log := f.run(t, h, "sets", true)
+	if exit.Code != 7 || log != "" || len(h.sums) != 1 || len(h.sums[0].Kernels) != 1 {
+		t.Fatalf("%+v, %q, %+v", exit, log, h.sums)
+	}
+	k := h.sums[0].Kernels[0]
+	counts := map[int]int{}
+	var launches int
+	var seconds float64
+	for _, x := range k.Sets.List {
+		key := int(x.Values[8])
+		if x.Values[0] == 0 {
+			key = -key // without a buffer
+		}
+		if counts[key] > 0 {
+			t.Errorf("n = %d is two sets", key)
+		}
+		counts[key] += x.Count
+		launches += x.Count
+		seconds += x.Seconds
+		if x.Sampled == 0 && x.Count > 1 {
+			t.Errorf("n = %d was not timed", key)
+		}
+	}
+	if launches != 301 || k.Launch.Count != 301 || counts[1] != 100 || counts[2] != 100 || counts[3] != 100 || counts[-1] != 1 {
+		t.Errorf("%v", counts)
+	}
+	if seconds < 0.15 || seconds > 0.151 || k.Seconds != seconds { // 301 of half a millisecond
+		t.Errorf("%g s, %g in all", seconds, k.Seconds)
+	}
+	asked := map[byte]int{}
+	for _, l := range h.launch {
+		asked[l.Values[8]]++
+	}
+	for n := byte(1); n <= 3; n++ {
+		if asked[n] < 5 || asked[n] > 40 {
+			t.Errorf("asked %d times about n = %d", asked[n], n)
+		}
+	}
+	if h.sums[0].Peak != 2<<20 {
+		t.Errorf("%d bytes at most", h.sums[0].Peak)
+	}
+	same := k.Sets.Same(make([]byte, 16))
+	if same[8] != 1 || same[0] != 0 || same[12] != 0 || !k.Sets.Varies() {
+		t.Errorf("the same in all launches of a set: %v", same)
+	}
+	if k.Watched > 0 && k.Beside > k.Watched {
+		t.Errorf("%g of %g s", k.Beside, k.Watched)
+	}
+}
+
+// doubling asks again when there were twice as many launches of a set.
+type doubling struct{ scripted }
+
+func (h *doubling) Launch(l *Launch) Verdict {
+	h.scripted.Launch(l)
+	n := 1
+	if l.SoFar != nil {
+		if i := l.SoFar.Sets.Find(l.Values); i >= 0 {
+			n = l.SoFar.Sets.List[i].Count
+		}
+	}
+	return Verdict{Again: n}
+}
