@@ -94,9 +94,10 @@ type Launch struct {
 	Dynamic     int // dynamic shared memory, bytes
 	Count       int // how many times this configuration was launched in the process, this one included
 
-	Values []byte `json:"-"` // what tells the sets of values apart, in the agent's form (Sets); empty where nobody observes
-	Set    string // which of several sets of values; "": there is one, or they are not told apart
-	SoFar  *Seen  `json:"-"` // what was counted of its configuration in this process, as of now; nil: nothing yet
+	Values []byte  `json:"-"` // what tells the sets of values apart, in the agent's form (Sets); empty where nobody observes
+	Set    string  // which of several sets of values; "": there is one, or they are not told apart
+	Unlike float64 `json:"-"` // where it is replayed: how far its time is from the program's, 0: near
+	SoFar  *Seen   `json:"-"` // what was counted of its configuration in this process, as of now; nil: nothing yet
 
 	Attributes           // of the kernel as the application loaded it
 	MaxDynamic       int // the dynamic shared memory that the application allowed it, bytes

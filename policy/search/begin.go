@@ -90,6 +90,9 @@ func (s *search) time() error {
 		beside -= time.Duration(ns)
 	}
 	s.rule = s.t.o.Rule
+	if s.l.Unlike > 0 { // the replay is not as the program: a gain has to outlast half of the difference
+		s.rule.MinEffect = max(s.rule.MinEffect, min(2*s.rule.MinEffect, s.rule.MinEffect+s.l.Unlike/2))
+	}
 	s.rule.Launch = max(0, beside/time.Duration(max(len(one), 1)))
 	if m := stats.Median(one); m < float64(s.t.o.Short.Nanoseconds()) {
 		s.c.Before = policy.TimeOf(one, s.t.o.Rule.Confidence)

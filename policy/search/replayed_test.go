@@ -19,6 +19,7 @@ func (g *simGPU) replays(tuner *Tuner, nth int) (p *profile.Launch, s *simSessio
 		Params: []profile.Param{
 			{Offset: 0, Size: 8, Value: []byte{0, 1, 0, 0, 1, 0, 0, 0}, Same: []byte{1, 1, 1, 1, 1, 1, 1, 1}, Align: 8},
 			{Offset: 8, Size: 4, Value: []byte{5, 0, 0, 0}, Same: []byte{1, 1, 1, 1}}}}
+	p.Unlike = g.unlike
 	s = &simSession{g: g, k: k, shape: shape(1000, 256), launch: nth}
 	if v := tuner.Launch(p); v.Tune {
 		tuner.Tune(context.Background(), p, s)
@@ -149,5 +150,30 @@ func TestVaried(t *testing.T) {
 	}
 	if !refused {
 		t.Errorf("no word of varied data in %+v", d.Evidence.Tried)
+	}
+}
+
+// Where the replay's time is not the program's, a gain must be larger to be believed.
+func TestUnlike(t *testing.T) {
+	for _, c := range []struct {
+		unlike, speed float64
+		adopted       bool
+	}{{0, 0.955, true}, {0.3, 0.955, false}, {0.3, 0.9, true}} {
+		g := newSim(t, &simKernel{Kernel: policy.Kernel{Loads: 4}, speed: func(r recipe.Recipe, _ policy.Shape, _ bool) float64 {
+			if v, _ := r.Get("ld", ""); v == "cs" {
+				return c.speed
+			}
+			return 1
+		}})
+		o := simOptions()
+		o.Levers = []string{"ld"}
+		g.unlike = c.unlike
+		tuner := NewTuner(context.Background(), o, g, g, g, nil)
+		p, _, _ := g.replays(tuner, 1)
+		tuner.End(p.Process, profile.Summary{Whole: true, Kernels: []profile.Seen{{Launch: p}}})
+		results, err := tuner.Finish()
+		if err != nil || len(results) != 1 || results[0].Decision == nil || (results[0].Decision.Recipe != "") != c.adopted {
+			t.Errorf("%+v: %+v, %v", c, results, err)
+		}
 	}
 }

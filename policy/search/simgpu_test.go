@@ -52,6 +52,7 @@ type simGPU struct {
 	saves   float64       // ns that copying memory aside takes
 	between time.Duration // from one launch to the next
 	stood   time.Duration // that the program stood still
+	unlike  float64       // how far replays are from the program
 
 	mu        sync.Mutex
 	compiled  map[string]int // by kernel and recipe

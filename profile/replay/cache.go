@@ -11,8 +11,10 @@ import (
 // with an empty one, whichever comes nearer.
 
 const (
-	// Below, the events' own microseconds (up to 5 where the device waits for the launch) say more than the cache does.
+	// Below, the events' own microseconds say more than the cache does.
 	shortest = 80 * time.Microsecond
+	// slack is what events around a launch that the device waits for take themselves, at the most: the first one is there before the launch.
+	slack = 15 * time.Microsecond
 	// near is how far a replay's time may be from the program's.
 	near = 0.05
 )
@@ -25,38 +27,47 @@ func (c cold) Measure(a profile.Candidate, n int, m profile.Measurement) ([]floa
 	return c.Session.Measure(a, n, m)
 }
 
-// timed chooses how a session is timed. Where neither comes near, that is noted.
-func (w *only) timed(s profile.Session) profile.Session {
+// timed chooses how a session is timed, and tells how far the replay then is from the program, 0: near. Where neither comes near, that is noted: what
+// is gained there need not be gained in the program, and the search asks for more.
+func (w *only) timed(s profile.Session) (chosen profile.Session, unlike float64) {
 	u := w.m.Use
 	if u.Sampled == 0 || u.Count == 0 || u.Varied > 0 && u.Sets > 1 {
-		return s // launches with other values take other times
+		return s, 0 // launches with other values take other times
 	}
 	program := u.Seconds / float64(u.Count) * 1e9
 	if program < float64(shortest.Nanoseconds()) {
-		return s
+		return s, 0
 	}
 	warm, err := s.Measure(profile.Original, 3, profile.Measurement{})
 	if err != nil {
-		return s // the host meets it too
+		return s, 0 // the host meets it too
 	}
 	empty, err := s.Measure(profile.Original, 3, profile.Measurement{Cold: true})
 	if err != nil {
-		return s
+		return s, 0
 	}
-	a, b := median(warm)/program, median(empty)/program
-	chosen, ratio := s, a
-	if off(b) < off(a) {
-		chosen, ratio = cold{s}, b
+	chosen, unlike = s, off(median(warm), program)
+	if d := off(median(empty), program); d < unlike {
+		chosen, unlike = cold{s}, d
 	}
-	if off(ratio) > near {
-		w.log("%s: a launch took %.4g us in the program, %.4g us in the replay, %.4g with an empty L2 cache: what is gained in the program may differ",
-			w.m.Kernel, program/1e3, median(warm)/1e3, median(empty)/1e3)
+	if unlike <= near {
+		return chosen, 0
 	}
-	return chosen
+	w.log("%s: a launch took %.4g us in the program, %.4g us in the replay, %.4g with an empty L2 cache: what is gained in the program may differ, so more is asked for",
+		w.m.Kernel, program/1e3, median(warm)/1e3, median(empty)/1e3)
+	return chosen, unlike
 }
 
-// off is how far a ratio is from 1, alike in both directions.
-func off(ratio float64) float64 { return max(ratio, 1/max(ratio, 1e-9)) - 1 }
+// off is how far a replay's time is from the program's, of which some may be the events' own: alike in both directions.
+func off(replay, program float64) float64 {
+	if replay <= program && replay >= program-float64(slack.Nanoseconds()) {
+		return 0
+	}
+	if replay < program {
+		program -= float64(slack.Nanoseconds())
+	}
+	return max(replay/max(program, 1), program/max(replay, 1)) - 1
+}
 
 // median is that of an odd number of times.
 func median(ns []float64) float64 { return slices.Sorted(slices.Values(ns))[len(ns)/2] }

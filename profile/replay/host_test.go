@@ -122,16 +122,17 @@ func TestTimed(t *testing.T) {
 		empties, noted      bool
 	}{
 		{200, 200, 260, false, false}, {255, 200, 260, true, false}, {400, 200, 260, true, true}, {20, 10, 21, false, false}, {300, 0, 1, false, false},
+		{92, 82, 82, false, false}, {92, 70, 70, false, true}, {92, 100, 100, false, true}, {800, 786, 790, false, false},
 	} {
 		var log []string
 		m := manifest()
 		m.Use = capture.Use{Count: 10, Seconds: 10 * c.program * 1e-6, Sampled: 4, Sets: 1}
 		w := &only{m: m, log: func(f string, a ...any) { log = append(log, fmt.Sprintf(f, a...)) }}
 		s := &times{warm: c.warm * 1e3, cold: c.cold * 1e3}
-		chosen := w.timed(s)
+		chosen, unlike := w.timed(s)
 		s.warm, s.asked = 1, nil
 		chosen.Measure(profile.Original, 1, profile.Measurement{})
-		if s.asked[0] != c.empties || len(log) > 0 != c.noted {
+		if s.asked[0] != c.empties || len(log) > 0 != c.noted || unlike > 0 != c.noted {
 			t.Errorf("%+v: empties %v, %q", c, s.asked[0], log)
 		}
 	}

@@ -225,7 +225,9 @@ func (w *only) Tune(ctx context.Context, l *profile.Launch, s profile.Session) p
 		}
 	} else {
 		w.m.Use.Apply(l)
-		w.decider.Tune(ctx, l, w.timed(s))
+		chosen, unlike := w.timed(s)
+		l.Unlike = unlike
+		w.decider.Tune(ctx, l, chosen)
 	}
 	w.ends()
 	return profile.Verdict{Again: 1}
