@@ -50,29 +50,55 @@ func (m *Module) IndexOnly(entry string) (IndexUse, error) {
 	if err != nil {
 		return IndexUse{}, err
 	}
-	if len(reach.Funcs) != 1 {
-		return IndexUse{}, fmt.Errorf("it calls %s", reach.Funcs[1].Name)
-	}
 	for _, g := range reach.Globals {
 		if g.Space == "shared" {
 			return IndexUse{}, fmt.Errorf("it uses shared memory (%s)", g.Name)
 		}
 	}
-	s := &shapes{f: reach.Funcs[0], of: map[string]shaped{}, written: map[string]bool{}, read: map[string]bool{}}
+	var use IndexUse
+	for i, f := range reach.Funcs {
+		one, err := f.indexOnly()
+		switch {
+		case err != nil && i > 0:
+			return IndexUse{}, fmt.Errorf("it calls %s: %w", f.Name, err)
+		case err != nil:
+			return IndexUse{}, err
+		}
+		for d := range use.Dims {
+			use.Dims[d] = use.Dims[d] || one.Dims[d]
+		}
+	}
+	return use, nil
+}
+
+// indexOnly looks at one function. What it is given and what it gives back goes through memory of its own (.param), which holds whole
+// values only, since nothing else may be stored; so that functions need not be looked at together.
+func (f *Func) indexOnly() (IndexUse, error) {
+	if !f.Body {
+		return IndexUse{}, fmt.Errorf("its code stands elsewhere")
+	}
+	for _, vars := range [][]Variable{f.Params, f.Returns} {
+		for _, v := range vars {
+			if v.Space != "param" {
+				return IndexUse{}, fmt.Errorf("%s is handed over in a register", v.Name)
+			}
+		}
+	}
+	s := &shapes{f: f, of: map[string]shaped{}, written: map[string]bool{}, read: map[string]bool{}}
 	if err := s.look(); err != nil {
 		return IndexUse{}, err
 	}
 	for changed := true; changed; {
 		changed = false
-		for i := range s.f.Stmts {
-			if s.f.Stmts[i].Kind == Inst && s.statement(i) {
+		for i := range f.Stmts {
+			if f.Stmts[i].Kind == Inst && s.statement(i) {
 				changed = true
 			}
 		}
 	}
 	// A second look at what the kinds came to: nothing but whole values may act.
-	for i := range s.f.Stmts {
-		if s.f.Stmts[i].Kind == Inst {
+	for i := range f.Stmts {
+		if f.Stmts[i].Kind == Inst {
 			if err := s.acts(i); err != nil {
 				return IndexUse{}, err
 			}
@@ -133,11 +159,22 @@ var computes = setOf(`mov cvt cvta add sub mul mad fma div rem abs neg min max a
 var crossing = map[string]string{
 	"bar": "a barrier", "barrier": "a barrier", "vote": "a vote", "shfl": "a shuffle", "match": "a match",
 	"activemask": "the active mask", "redux": "a warp's reduction", "elect": "an election", "atom": "an atomic",
-	"red": "an atomic", "call": "a call", "mbarrier": "an mbarrier", "wmma": "a warp's matrix", "mma": "a warp's matrix",
+	"red": "an atomic", "mbarrier": "an mbarrier", "wmma": "a warp's matrix", "mma": "a warp's matrix",
 	"ldmatrix": "a warp's matrix", "stmatrix": "a warp's matrix", "movmatrix": "a warp's matrix", "wgmma": "a warp's matrix",
 	"cp": "an asynchronous copy", "griddepcontrol": "an overlapping grid", "mapa": "a cluster", "getctarank": "a cluster",
 	"setmaxnreg": "registers traded by warps", "membar": "a fence", "fence": "a fence", "brx": "a table of branches",
-	"addc": "a carry", "subc": "a carry", "madc": "a carry", "nanosleep": "a wait",
+	"nanosleep": "a wait",
+}
+
+// carries tells of instructions that leave or take a carry, in a register that has no name. They act on whole values only.
+func carries(op []byte, base string) bool {
+	return HasModifier(op, "cc") || base == "addc" || base == "subc" || base == "madc"
+}
+
+// follows tells whether the kind of an instruction's result is that of its operands.
+func (s *shapes) follows(i int) bool {
+	base := string(s.f.Base(i))
+	return computes[base] && !carries(s.f.Opcode(i), base)
 }
 
 // refused says why an instruction can't be followed, "" if it can.
@@ -148,11 +185,16 @@ func (s *shapes) refused(i int) string {
 			return "shared memory"
 		}
 	}
-	if HasModifier(op, "cc") {
-		return "a carry"
+	if carries(op, base) {
+		return ""
 	}
 	switch base {
 	case "bra", "ret", "exit", "trap", "prefetch", "prefetchu":
+		return ""
+	case "call":
+		if s.f.CallsByPointer(i) { // or hands over a register
+			return "a call of a function that is not known, or with registers"
+		}
 		return ""
 	case "ld", "ldu", "st":
 		for _, strong := range []string{"volatile", "relaxed", "acquire", "release", "mmio", "async", "bulk"} {
@@ -208,7 +250,7 @@ func (s *shapes) sums(i int) bool {
 // statement works out the kinds of what an instruction writes. changed: one of them is another than before.
 func (s *shapes) statement(i int) (changed bool) {
 	v := shaped{kind: whole} // what memory holds is nobody's shape; addresses act by themselves
-	if computes[string(s.f.Base(i))] {
+	if s.follows(i) {
 		v = s.value(i)
 	}
 	s.f.Effects(i, func(n Span, _, write bool) {
@@ -354,7 +396,7 @@ func (s *shapes) sum(a, b shaped) (shaped, bool) {
 // can't be followed.
 func (s *shapes) acts(i int) error {
 	f := s.f
-	follows := computes[string(f.Base(i))]
+	follows := s.follows(i)
 	var guard []byte
 	if g, _ := f.Guard(i); g != nil {
 		guard = g

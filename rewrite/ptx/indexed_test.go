@@ -18,7 +18,7 @@ func TestIndexOnly(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(m.Entries()) != 40 {
+			if len(m.Entries()) != 45 {
 				t.Errorf("%d kernels", len(m.Entries()))
 			}
 			for _, f := range m.Entries() {
@@ -103,6 +103,40 @@ var sneaks = map[string]string{
 	"what it prefetches":          "mov.u32 %r2, %tid.x; cvt.u64.u32 %rd2, %r2; add.s64 %rd2, %rd2, %rd1; prefetch.global.L2 [%rd2];",
 	"half a block":                "mov.u32 %r2, %ntid.x; shr.u32 %r2, %r2, 1; mov.u32 %r3, %ctaid.x; mul.lo.u32 %r4, %r2, %r3; add.s32 %r1, %r1, %r4;",
 	"a sum that saturates":        "mov.u32 %r2, %tid.x; add.sat.s32 %r1, %r1, %r2;",
+}
+
+// TestIndexOnlyFunctions: what functions are handed, and give back, in registers is not followed; nor what stands elsewhere.
+func TestIndexOnlyFunctions(t *testing.T) {
+	kits := ptxtest.Toolkits(t)
+	kit := kits[len(kits)-1]
+	for _, c := range []struct {
+		function, call string
+		free           bool
+	}{
+		{".func (.param .b32 r) f(.param .b32 a) { .reg .b32 %r<3>; ld.param.u32 %r1, [a]; add.s32 %r1, %r1, 1; st.param.b32 [r], %r1; ret; }",
+			"{ .param .b32 p0; .param .b32 q0; st.param.b32 [p0], %r1; call.uni (q0), f, (p0); ld.param.b32 %r1, [q0]; }", true},
+		{".func (.param .b32 r) f(.param .b32 a) { .reg .b32 %r<3>; mov.u32 %r1, %tid.x; st.param.b32 [r], %r1; ret; }",
+			"{ .param .b32 p0; .param .b32 q0; st.param.b32 [p0], %r1; call.uni (q0), f, (p0); ld.param.b32 %r1, [q0]; }", false},
+		{".func (.reg .b32 %q) f() { mov.u32 %q, %tid.x; ret; }", "call.uni (%r2), f; add.s32 %r1, %r1, %r2;", false},
+		{".func f(.reg .b32 %q) { .reg .b32 %r<3>; trap; ret; }", "call.uni f, (%r8);", false},
+		{".func f() { .reg .b32 %r<3>; .reg .pred %p; mov.u32 %r1, %laneid; setp.eq.u32 %p, %r1, 0; @%p trap; ret; }", "call.uni f;", false},
+		{".func f() { bar.sync 0; ret; }", "call.uni f;", false},
+		{".extern .func f();", "call.uni f;", false},
+	} {
+		text := ".version 8.0\n.target sm_90\n.address_size 64\n" + c.function + "\n.visible .entry k(.param .u64 p) {\n.reg .b32 %r<10>; .reg .b64 %rd<9>;\n" +
+			"ld.param.u64 %rd1, [p]; mov.u32 %r6, %ctaid.x; mov.u32 %r7, %ntid.x; mov.u32 %r8, %tid.x; mad.lo.s32 %r1, %r6, %r7, %r8;\n" +
+			c.call + "\nst.global.u32 [%rd1], %r1; ret; }\n"
+		m, err := ptx.Parse([]byte(text))
+		if err != nil {
+			t.Fatalf("%s: %v", c.function, err)
+		}
+		if _, err := m.IndexOnly("k"); (err == nil) != c.free {
+			t.Errorf("%s %s: %v", c.function, c.call, err)
+		}
+		if _, err := kit.Assemble(t, []byte(text), "-arch=sm_90", "-c"); err != nil {
+			t.Errorf("%s: %v", c.function, err)
+		}
+	}
 }
 
 // TestIndexOnlySneaks: not one of them gets through, and the body without anything in it does.

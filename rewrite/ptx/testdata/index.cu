@@ -11,6 +11,10 @@ __global__ void free_010_rows(float *a, int n) { int y = I(y); for (int k = 0; k
 __global__ void free_100_sum(int *a, unsigned long long *b) { atomicAdd(a, I(x)); atomicMax(b, (unsigned long long)I(x)); }
 __global__ void free_100_guard(float *a, int n) { int i = I(x); if (i >= n) return; for (int k = 0; k < i; k++) { if (a[k] < 0) break; a[i] += a[k]; } }
 __global__ void free_100_table(float *a, int n) { float t[16]; for (int k = 0; k < 16; k++) t[k] = a[k * n]; a[I(x)] = t[I(x) & 15]; }
+__device__ __noinline__ double power(double x, int n) { double y = 1; for (int k = 0; k < n; k++) y *= x; return y; }
+__global__ void free_100_calls(double *a, double e) { a[I(x)] = pow(a[I(x)], e) + sin(a[I(x)] * 1e9) + power(e, I(x)); }
+__device__ __noinline__ int own() { return I(y); }
+__global__ void free_010_called(int *a) { a[own()] = 1; }
 __global__ void free_000_none(float *a) { a[0] = 1; }
 
 __global__ void seen_first(float *a) { if (threadIdx.x == 0) a[blockIdx.x] = 1; }
@@ -41,6 +45,12 @@ __global__ void seen_xor(int *a) { a[I(x)] = threadIdx.x ^ blockDim.x; }
 __global__ void seen_compared(int *a) { if (blockDim.x == 256) a[I(x)] = 1; }
 __global__ void seen_exit(int *a) { if (threadIdx.x >= 100) return; a[I(x)] = 1; }
 __device__ __noinline__ int other(int i) { return i * 3 + threadIdx.x; }
+__device__ __noinline__ void leave(int *a, int i) { if (threadIdx.x == 0) a[i] = 1; }
+__global__ void seen_leave(int *a) { leave(a, I(x)); }
+__device__ __noinline__ int plus(int i) { return i + 1; }
+__global__ void seen_handed(int *a) { a[I(x)] = plus(threadIdx.x); }
+__device__ int (*pointer)(int) = plus;
+__global__ void seen_pointer(int *a) { a[I(x)] = pointer(a[I(x)]); }
 __global__ void seen_called(int *a) { a[I(x)] = other(a[I(x)]); }
 __global__ void seen_clock(long long *a) { a[I(x)] = clock64(); }
 }
