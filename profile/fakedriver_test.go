@@ -56,17 +56,24 @@ func newFakeDriver(t *testing.T) fakeDriver {
 	return f
 }
 
+// options are for a run of the application.
+func (f fakeDriver) options(what string, observe bool, env ...string) Options {
+	env = append(os.Environ(), append(env, "CUBIN="+filepath.Join(f.dir, "cubin"), "LD_PRELOAD="+filepath.Join(f.dir, "libfake.so"))...)
+	return Options{Argv: []string{filepath.Join(f.dir, "app"), what}, Agent: f.agent, Env: env, Observe: observe}
+}
+
 // run runs the application; FAIL and BAD say what fails.
 func (f fakeDriver) run(t *testing.T, h Decider, what string, observe bool, env ...string) (Exit, string) {
 	t.Helper()
 	var log strings.Builder
 	var mu sync.Mutex
-	env = append(os.Environ(), append(env, "CUBIN="+filepath.Join(f.dir, "cubin"), "LD_PRELOAD="+filepath.Join(f.dir, "libfake.so"))...)
-	exit, err := Run(context.Background(), Options{Argv: []string{filepath.Join(f.dir, "app"), what}, Agent: f.agent, Env: env, Observe: observe, Log: func(format string, args ...any) {
+	o := f.options(what, observe, env...)
+	o.Log = func(format string, args ...any) {
 		mu.Lock()
 		defer mu.Unlock()
 		fmt.Fprintf(&log, format+"\n", args...)
-	}}, h)
+	}
+	exit, err := Run(context.Background(), o, h)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,11 @@
 package profile
 
-import "testing"
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+)
 
 // TestSetsOfValues: the agent tells launches with other sizes apart, not those with another buffer or in another step; counts and times are whole,
 // and it asks about each set.
@@ -54,6 +59,35 @@ func TestSetsOfValues(t *testing.T) {
 	}
 	if k.Watched > 0 && k.Beside > k.Watched {
 		t.Errorf("%g of %g s", k.Beside, k.Watched)
+	}
+}
+
+// TestLetGo: after its time a program is let go: what was counted until then stands, and it runs on to its own end, asked or not.
+func TestLetGo(t *testing.T) {
+	f := newFakeDriver(t)
+	for _, wanted := range []time.Duration{700 * time.Millisecond, time.Millisecond} {
+		h := &doubling{}
+		var gone atomic.Int64
+		begun := time.Now()
+		o := f.options("long", true)
+		o.For, o.Gone = wanted, func() { gone.Store(int64(time.Since(begun))) }
+		exit, err := Run(context.Background(), o, h)
+		if err != nil || exit.Code != 7 || exit.Killed != "" {
+			t.Fatalf("%+v, %v", exit, err)
+		}
+		took := time.Duration(gone.Load())
+		if took < wanted || took > 2900*time.Millisecond || time.Since(begun) < 3*time.Second {
+			t.Errorf("let go after %v, ended after %v", took, time.Since(begun))
+		}
+		if wanted < 10*time.Millisecond {
+			continue // it may not have connected
+		}
+		if len(h.sums) != 1 || !h.sums[0].Whole || len(h.sums[0].Kernels) != 1 {
+			t.Fatalf("%+v", h.sums)
+		}
+		if n := h.sums[0].Kernels[0].Launch.Count; n < 100 || n >= 6000 {
+			t.Errorf("%d launches counted", n)
+		}
 	}
 }
 

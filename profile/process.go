@@ -78,7 +78,9 @@ func (r *run) serve(ctx context.Context, c *net.UnixConn) {
 	r.decider.Start(p.info)
 	if trouble == "" {
 		err = p.events(ctx)
-		if err != nil && !errors.Is(err, io.EOF) && ctx.Err() == nil && p.dead == nil {
+		gone := r.isGone()
+		p.summary.Whole = p.summary.Whole || gone // up to then
+		if err != nil && !errors.Is(err, io.EOF) && ctx.Err() == nil && p.dead == nil && !gone {
 			log("process %d: %v", pid, err)
 		}
 	}

@@ -27,9 +27,14 @@ type Options struct {
 	// Signals are passed on to the application while it runs.
 	Signals <-chan os.Signal
 
-	Observe bool                             // time some of the launches: Seen.Seconds
-	Limit   time.Duration                    // longest time for one run of the kernel in a session (default 60 s)
-	Log     func(format string, args ...any) // trouble with the agent, and what it notes; nil: dropped
+	Observe bool // time some of the launches: Seen.Seconds
+	// For is how long the application is looked at; then its agents are let go, Gone is called, and it runs on as it would without them.
+	// 0: as long as it runs.
+	For  time.Duration
+	Gone func()
+
+	Limit time.Duration                    // longest time for one run of the kernel in a session (default 60 s)
+	Log   func(format string, args ...any) // trouble with the agent, and what it notes; nil: dropped
 }
 
 // An Exit is how the application ended.
@@ -126,6 +131,10 @@ func Run(ctx context.Context, o Options, h Decider) (Exit, error) {
 		r.accept(inner, listener)
 	}()
 
+	if o.For > 0 {
+		letting := time.AfterFunc(o.For, r.letGo)
+		defer letting.Stop()
+	}
 	err = cmd.Wait()
 	close(over)
 	exit := Exit{Code: cmd.ProcessState.ExitCode()}
@@ -179,6 +188,7 @@ type run struct {
 	mu     sync.Mutex
 	conns  map[*net.UnixConn]bool
 	killed string
+	gone   bool // the agents were let go
 }
 
 func (r *run) accept(ctx context.Context, l *net.UnixListener) {
@@ -192,8 +202,15 @@ func (r *run) accept(ctx context.Context, l *net.UnixListener) {
 			return // acceptRest's: whoever came before it has been accepted
 		}
 		r.mu.Lock()
-		r.conns[c] = true
+		gone := r.gone
+		if !gone {
+			r.conns[c] = true
+		}
 		r.mu.Unlock()
+		if gone { // its agent is off when it finds nobody here
+			c.Close()
+			continue
+		}
 		r.sessions.Add(1)
 		go func() {
 			defer r.sessions.Done()
@@ -239,6 +256,24 @@ func (r *run) drop() {
 	for c := range r.conns {
 		c.Close()
 	}
+}
+
+// letGo ends all connections while the application runs on. Nothing is held in it then: an agent that asks gets no answer, and is off.
+func (r *run) letGo() {
+	r.mu.Lock()
+	r.gone = true
+	r.mu.Unlock()
+	r.drop()
+	r.wait(linger)
+	if r.options.Gone != nil {
+		r.options.Gone()
+	}
+}
+
+func (r *run) isGone() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.gone
 }
 
 // kill ends a process, for a reason that the caller of Run learns.

@@ -105,6 +105,8 @@ func tuneVerb() *cobra.Command {
 	inPlace := fs.Bool("in-place", false, "search inside the program, which waits at each kernel's first launch: for what can't be captured; not for programs whose memory others write meanwhile (CPU threads, other processes or contexts), nor for kernels that wait for the host or for a later kernel, or allocate on the device")
 	budget := seconds(0)
 	fs.Var(&budget, "budget", "search for at most this `time` (60, or 1m30s), shared out by the kernels' shares of the GPU time (default 1m0s); with --in-place: for each configuration of a kernel (default 20s)")
+	observing := seconds(0)
+	fs.Var(&observing, "observe", "look at the program for this `time` only, in seconds or as 1m30s; then it runs on by itself, and gnvcc replay can search on what was captured before it ends (default: as long as it runs)")
 	most := size(0)
 	fs.Var(&most, "capture-limit", "most `memory` that a captured launch may have, as 512M or 8G, what is zero not counted; a run's captures may have four times as much (default 4G, and no more than a quarter of the store's free disk)")
 	total := seconds(0)
@@ -123,7 +125,7 @@ func tuneVerb() *cobra.Command {
 	})
 	fs.BoolVar(&o.Exhaustive, "exhaustive", false, "benchmark the search: measure all pairs of levers too, and say what the search missed")
 	quiet := fs.Bool("quiet", false, "print errors only")
-	for _, name := range []string{"budget", "total", "within", "capture-limit"} {
+	for _, name := range []string{"budget", "total", "within", "capture-limit", "observe"} {
 		fs.Lookup(name).DefValue = "" // their texts say it
 	}
 	return runs(c, func(args []string) int {
@@ -131,7 +133,11 @@ func tuneVerb() *cobra.Command {
 			return complain("tune", errors.New("which program? gnvcc tune [options] -- ./app arguments"))
 		}
 		o.Total = time.Duration(total)
-		then := ending{*applyToo, *quiet, *judged, *link, *folder, *inPlace, false, cmp.Or(time.Duration(budget), time.Minute), int64(most), nil}
+		then := ending{apply: *applyToo, quiet: *quiet, judge: *judged, build: *link, folder: *folder, inPlace: *inPlace,
+			budget: cmp.Or(time.Duration(budget), time.Minute), observing: time.Duration(observing), most: int64(most)}
+		if *inPlace && then.observing > 0 {
+			return complain("tune", errors.New("--observe and --in-place contradict each other: with the latter the program is searched in as long as it runs"))
+		}
 		var err error
 		if then.by, err = readProfile(context.Background(), *by); err == nil && then.by != nil && then.inPlace {
 			err = errNoProfileHere
@@ -226,6 +232,7 @@ type ending struct {
 	inPlace      bool
 	again        bool          // from captures alone; no program is run
 	budget       time.Duration // for the run, where launches are replayed
+	observing    time.Duration // how long the program is looked at; 0: as long as it runs
 	most         int64         // bytes of one captured launch; 0: the usual
 	by           *profiled     // what kernels weigh, nil: as observed
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sort"
+	"sync"
 	"time"
 
 	"gnvcc/cache"
@@ -34,17 +35,18 @@ const (
 
 // A twin is one tuning by captures.
 type twin struct {
-	store    *capture.Store
-	tuner    *search.Tuner
-	kernel   func(cubin, name string) (*policy.Kernel, error)
-	replayer string
-	run      profile.Options // of the program
-	limits   capture.Limits
-	budget   time.Duration // for the run
-	say      func(format string, args ...any)
-	at       func(n, of int, end time.Time) // is told how far the search is; may be nil
-	by       *profiled                      // whose shares of the time count, nil: those of the run
-	counted  bool                           // the tuner knows how often things were launched
+	store     *capture.Store
+	tuner     *search.Tuner
+	kernel    func(cubin, name string) (*policy.Kernel, error)
+	replayer  string
+	run       profile.Options // of the program
+	limits    capture.Limits
+	budget    time.Duration // for the run
+	observing time.Duration // how long the program is looked at; 0: as long as it runs
+	say       func(format string, args ...any)
+	at        func(n, of int, end time.Time) // is told how far the search is; may be nil
+	by        *profiled                      // whose shares of the time count, nil: those of the run
+	counted   bool                           // the tuner knows how often things were launched
 }
 
 // replays is replay.Run. It is a variable for tests, which have a simulated GPU in its place.
@@ -65,7 +67,7 @@ func newTwin(ctx context.Context, store *cache.Store, root string, run profile.O
 	if err != nil {
 		return nil, fmt.Errorf("can't build the program that replays launches: %w", err)
 	}
-	return &twin{store: s, replayer: program, run: run, limits: capture.Usual.Within(store.Path(), then.most), budget: then.budget, say: func(string, ...any) {}}, nil
+	return &twin{store: s, replayer: program, run: run, limits: capture.Usual.Within(store.Path(), then.most), budget: then.budget, observing: then.observing, say: func(string, ...any) {}}, nil
 }
 
 // observe runs the program, with captures where wanted allows.
@@ -77,18 +79,30 @@ func (w *twin) observe(wanted func(*profile.Launch) error) (profile.Exit, captur
 	}
 	known, _ := w.store.Profile(absolute(run.Argv[0])) // none is no trouble
 	c := capture.NewCollector(w.store, w.limits, dir, wanted, known)
-	run.Observe = true
+	run.Observe, run.For = true, w.observing
+	finish := sync.OnceValue(func() capture.Run { return w.keep(c.Finish()) })
+	run.Gone = func() {
+		n := 0
+		for _, s := range finish().Seen {
+			n += len(s.Captures)
+		}
+		w.say("observed for %v: %d launches are captured; the program runs on by itself, and the search begins when it ends (gnvcc replay searches before)", w.observing, n)
+	}
 	exit, err := profile.Run(context.Background(), run, c)
-	seen := c.Finish()
+	return exit, finish(), err
+}
+
+// keep adds what was seen to the program's profile.
+func (w *twin) keep(seen capture.Run) capture.Run {
 	for _, n := range seen.Notes {
 		w.run.Log("%s", n)
 	}
-	if err == nil && len(seen.Seen) > 0 {
-		if _, e := w.store.Observed(absolute(run.Argv[0]), seen); e != nil {
-			w.run.Log("%v", e)
+	if len(seen.Seen) > 0 {
+		if _, err := w.store.Observed(absolute(w.run.Argv[0]), seen); err != nil {
+			w.run.Log("%v", err)
 		}
 	}
-	return exit, seen, err
+	return seen
 }
 
 // tune does all of it, or only searches again, and leaves the decisions to the tuner's Finish.

@@ -65,6 +65,14 @@ static void *cancelled(void *went_on) {
   return NULL;
 }
 
+static void *launches(void *p) {
+  for (int i = 0; i < 3000; i++) {
+    launch_set((CUdeviceptr)p, 1 + i % 5, i);
+    usleep(1000);
+  }
+  return NULL;
+}
+
 int main(int n, char **argv) {
   void *agent = dlopen(getenv("CUDA_INJECTION64_PATH"), RTLD_NOW);
   int (*start)(void) = agent ? (int (*)(void))dlsym(agent, "InitializeInjection") : 0;
@@ -88,6 +96,13 @@ int main(int n, char **argv) {
     for (int t = 0; t < 100; t++)
       for (int n = 1; n <= 3; n++) launch_set(q[t % 2] + 256 * n, n == 3 ? 3 : n, t);
     launch_set(0, 1, 100); // no buffer
+    return 7;
+  }
+  if (strcmp(what, "long") == 0) { // three seconds, four times what it is looked at, in two threads
+    pthread_t other;
+    pthread_create(&other, NULL, launches, (void *)p);
+    launches((void *)p);
+    pthread_join(other, NULL);
     return 7;
   }
   if (strcmp(what, "graph") == 0) {
