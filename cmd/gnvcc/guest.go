@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -119,4 +120,25 @@ var gpuLoad = func() (percent int, known bool) {
 		}
 	}
 	return percent, known
+}
+
+// loads asks for the GPUs' load, and keeps the answer for a while: nvidia-smi takes from 30 ms to 2 s.
+type loads struct {
+	mu      sync.Mutex
+	when    time.Time
+	percent int
+	known   bool
+}
+
+// lasting is how long an answer counts.
+const lasting = 5 * time.Second
+
+func (l *loads) ask() (percent int, known bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if time.Since(l.when) > lasting {
+		l.percent, l.known = gpuLoad()
+		l.when = time.Now()
+	}
+	return l.percent, l.known
 }

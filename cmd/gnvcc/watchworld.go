@@ -53,7 +53,8 @@ type world struct {
 	tools    func() (agent, replayer string, err error)
 	others   []int // processes that used the GPU when a search began
 	tuning   bool
-	ran      time.Time // the user's program
+	tuned    time.Time // the last search ended
+	load     loads
 }
 
 // A keptLaunch is what a manifest says that does not depend on builds.
@@ -244,33 +245,46 @@ func (w *world) Busy(gpu bool) string {
 	if onBattery() {
 		return "the machine runs on battery"
 	}
+	here := driverHere()
+	w.mu.Lock()
+	ours := w.tuning || time.Since(w.tuned) < settling
+	w.mu.Unlock()
 	if !gpu {
+		if here && !ours { // a search may follow: then the answer is there
+			go w.load.ask()
+		}
 		return ""
 	}
-	if !driverHere() {
+	if !here {
 		return "there is no NVIDIA driver here: launches can't be repeated"
 	}
 	users := gpuUsers()
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.tuning { // its load is ours: who has come since counts
+	others := w.others
+	w.mu.Unlock()
+	if ours { // its load is ours: who has come since counts
 		for _, pid := range users {
-			if !slices.Contains(w.others, pid) {
+			if !slices.Contains(others, pid) {
 				return fmt.Sprintf("process %d uses the GPU", pid)
 			}
 		}
 		return ""
 	}
-	load, known := gpuLoad()
+	load, known := w.load.ask()
 	switch {
 	case known && load >= busyFrom:
 		return fmt.Sprintf("the GPU is busy with work of others (%d %%)", load)
 	case !known && len(users) > 0:
 		return fmt.Sprintf("process %d uses the GPU", users[0])
 	}
+	w.mu.Lock()
 	w.others = users
+	w.mu.Unlock()
 	return ""
 }
+
+// settling is how long nvidia-smi may still count what a search did on the GPU; its mean is over a second at most.
+const settling = 3 * time.Second
 
 // Run is watch.World's: the user's program, under gnvcc tune, for the kernels that wait for it alone.
 func (w *world) Run(ctx context.Context, kernels []string) error {
@@ -313,7 +327,7 @@ func (w *world) Tune(ctx context.Context, j watch.Job) (watch.Outcome, error) {
 	w.mu.Unlock()
 	defer func() {
 		w.mu.Lock()
-		w.tuning = false
+		w.tuning, w.tuned = false, time.Now()
 		w.mu.Unlock()
 	}()
 	list, total, why := w.edited(j)

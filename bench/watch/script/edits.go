@@ -1,6 +1,8 @@
 package script
 
 import (
+	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -77,6 +79,16 @@ func Edits() []Edit {
 		{Name: "a constant, in the kernel that was edited first", Do: many(k3, "float sum = 3.25f;"), Tuned: []int{3},
 			Waits: "of this name is captured"},
 	}
+}
+
+// Constant is an edit of a constant in one kernel, another one for each number.
+func Constant(n, number int) Edit {
+	return Edit{Name: "a constant", Tuned: []int{n}, Do: func(p *Project) error {
+		return p.Change("many.cu", func(text string) string {
+			at := regexp.MustCompile(fmt.Sprintf(`(void k%d\([^)]*\) \{[^}]*?float sum = )[0-9.]+f;`, n))
+			return at.ReplaceAllString(text, fmt.Sprintf("${1}%d.5f;", number))
+		})
+	}}
 }
 
 // between changes what stands between two texts.

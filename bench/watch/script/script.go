@@ -67,6 +67,11 @@ func (p *Project) Write() error {
 // Build is the user's own build.
 func (p *Project) Build() error { return p.run(p.Gnvcc, p.compile()...) }
 
+// Tune runs the program under gnvcc tune, which captures launches; budget is in seconds.
+func (p *Project) Tune(budget string) error {
+	return p.run(p.Gnvcc, "tune", "--quiet", "--budget", budget, "--", "./many")
+}
+
 func (p *Project) compile() []string { return []string{"-O3", "-arch=sm_90", "-o", "many", "many.cu"} }
 
 func (p *Project) run(name string, args ...string) error {
