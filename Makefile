@@ -3,7 +3,7 @@
 # make demo      the examples, built with nvcc and with gnvcc; tuned and compared where there is a GPU
 # make lint      gofmt, go vet, staticcheck (where it is installed)
 # make bench     Go benchmarks
-# make install   bin/gnvcc to $(PREFIX)/bin, its manual page and completions below $(PREFIX)/share; make uninstall takes them away
+# make install   bin/gnvcc to $(PREFIX)/bin, its manual page and completions below $(PREFIX)/share, a unit for systemctl --user; make uninstall takes them away
 # make dist      dist/: static binaries for amd64 and arm64, with licences, and their checksums
 # make notice    NOTICE: the licences of what is linked in
 PREFIX   ?= /usr/local
@@ -48,6 +48,9 @@ bench: go toolkits
 # What make install puts below $(PREFIX)/share: manual page and completions.
 SHARED = man/man1/gnvcc.1 bash-completion/completions/gnvcc zsh/site-functions/_gnvcc fish/vendor_completions.d/gnvcc.fish
 
+# A unit for systemctl --user, which nobody starts but the user.
+UNIT = lib/systemd/user/gnvcc-watch.service
+
 demo: bin/gnvcc
 	@examples/demo
 
@@ -60,9 +63,11 @@ install: bin/gnvcc
 	  ../../../bin/gnvcc completion bash >../../bash-completion/completions/gnvcc && \
 	  ../../../bin/gnvcc completion zsh >../../zsh/site-functions/_gnvcc && \
 	  ../../../bin/gnvcc completion fish >../../fish/vendor_completions.d/gnvcc.fish
+	install -d $(DESTDIR)$(PREFIX)/$(dir $(UNIT))
+	sed 's|@BINDIR@|$(PREFIX)/bin|' install/gnvcc-watch.service >$(DESTDIR)$(PREFIX)/$(UNIT)
 
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/bin/gnvcc $(addprefix $(DESTDIR)$(PREFIX)/share/,$(SHARED))
+	rm -f $(DESTDIR)$(PREFIX)/bin/gnvcc $(addprefix $(DESTDIR)$(PREFIX)/share/,$(SHARED)) $(DESTDIR)$(PREFIX)/$(UNIT)
 
 # Two runs on one commit give the same bytes.
 NAME = gnvcc-$(if $(VERSION),$(VERSION),unknown)-linux

@@ -27,7 +27,7 @@ var rooms = map[string][]string{
 	"standing":    {"environment", "record", "compile"},
 	"stage": {"toolcmd", "environment", "splice", "toolkit", "child", "again", "record", "job", "compile",
 		"standing"},
-	"apply":  {"toolcmd", "environment", "scratch", "splice", "again", "record", "standing", "stage"},
+	"apply":  {"toolcmd", "environment", "scratch", "splice", "toolkit", "again", "record", "standing", "stage"},
 	"driver": {"toolcmd", "environment", "toolkit", "record", "stage"},
 	// For tests alone.
 	"drivertest": {},

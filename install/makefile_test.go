@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestMakeInstall: what make install puts below a prefix is the program, its manual page and completions, also where the prefix has files
+// TestMakeInstall: what make install puts below a prefix is the program, its manual page, completions and the
+// unit of gnvcc watch, also where the prefix has files
 // named as verbs are; make uninstall takes these away, and nothing else.
 func TestMakeInstall(t *testing.T) {
 	for _, tool := range []string{"make", "go"} {
@@ -22,6 +23,16 @@ func TestMakeInstall(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "Makefile"), text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	unit, err := os.ReadFile("gnvcc-watch.service")
+	if err == nil {
+		err = os.Mkdir(filepath.Join(dir, "install"), 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "install", "gnvcc-watch.service"), unit, 0o644)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	build := exec.Command("go", "build", "-buildvcs=false", "-o", filepath.Join(dir, "bin", "gnvcc"), "../cmd/gnvcc")
@@ -44,6 +55,7 @@ func TestMakeInstall(t *testing.T) {
 	}
 	run("install")
 	for name, word := range map[string]string{"bin/gnvcc": "", "share/man/man1/gnvcc.1": ".TH GNVCC 1", "share/zsh/site-functions/_gnvcc": "compdef",
+		"lib/systemd/user/gnvcc-watch.service": "ExecStart=/usr/bin/gnvcc watch\n",
 		"share/bash-completion/completions/gnvcc": "__complete", "share/fish/vendor_completions.d/gnvcc.fish": "complete -c gnvcc"} {
 		text, err := os.ReadFile(filepath.Join(dest, "usr", name))
 		if err != nil {

@@ -25,7 +25,7 @@ const asIfGPU = "TEST_SIMULATED_GPU"
 
 // simulateGPU does so.
 func simulateGPU(file string) {
-	driverHere = func() bool { return true }
+	driverHere = func() bool { return os.Getenv("TEST_NO_GPU") == "" }
 	gpuLoad = func() (int, bool) { return 0, true }
 	watchTools = func(context.Context, *world) (string, string, error) { return "", "", nil }
 	replays = func(ctx context.Context, o replay.Options, u *replay.Unpacked, h profile.Decider, launches int, variations []int) (replay.Outcome, error) {

@@ -138,7 +138,7 @@ func watchFor(store *cache.Store, place watchPlace, o watchOptions, run []string
 		return err
 	}
 	defer world.Close()
-	notes := noteChanges(ctx, o.polls, filepath.Join(store.Path(), "spool"), store.Path(), filepath.Join(store.Path(), "captures", "launches"))
+	notes := noteChanges(ctx, o.polls, filepath.Join(store.Path(), "spool"), filepath.Join(store.Path(), "captures", "launches"))
 	base := watch.Status{PID: os.Getpid(), Version: version, Since: time.Now(), Folders: o.folders}
 	teller := newTeller(place, files)
 	defer teller.close()

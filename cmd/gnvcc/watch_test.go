@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -98,10 +99,10 @@ func (w *watched) capture(program string, seconds float64) {
 			for _, p := range k.Params {
 				params = append(params, [2]int{p.Offset, p.Size})
 			}
-			number := 1.0
-			fmt.Sscanf(strings.TrimLeft(k.Name, "_Z0123456789"), "k%f", &number)
+			number := 1
+			fmt.Sscanf(strings.TrimLeft(k.Name, "_Z0123456789"), "k%d", &number)
 			_, err := capturetest.Keep(s, capturetest.Launch{Program: filepath.Join(w.Dir, program), Kernel: k.Name, Cubin: b,
-				Params: params, Grid: 16384, Block: 256, Seconds: number * seconds, Made: time.Now()})
+				Params: params, Grid: 16384, Block: 256, Seconds: float64(number) * seconds, Made: time.Now()})
 			w.must(err)
 			n++
 		}
@@ -168,6 +169,167 @@ func TestWatchScript(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 4, 5, 6, 11} { // the other branch's kernel 10 was left behind
 		if w.recipes()[script.Name(n)] == "" {
 			t.Errorf("k%d is built without a recipe; with one: %q", n, applied)
+		}
+	}
+	w.must(w.Stop())
+}
+
+// TestWatchGuest: one watch on a machine; it rests on battery and while the GPU is used; killed, it leaves nothing that the next
+// one stumbles over; what was edited while none ran is tuned when one starts.
+func TestWatchGuest(t *testing.T) {
+	t.Log("the GPU is simulated")
+	w := newWatched(t, "ld")
+	supply := filepath.Join(w.tmp, "power", "BAT0")
+	w.must(os.MkdirAll(supply, 0o700))
+	battery := func(status string) { w.must(os.WriteFile(filepath.Join(supply, "status"), []byte(status+"\n"), 0o600)) }
+	w.must(os.WriteFile(filepath.Join(supply, "type"), []byte("Battery\n"), 0o600))
+	battery("Full")
+	load := filepath.Join(w.tmp, "load")
+	w.Env = append(w.Env, "TEST_POWER_SUPPLY="+filepath.Dir(supply), "TEST_GPU_LOAD="+load)
+	if out, err := w.gnvcc("watch", "--status"); err == nil || !strings.Contains(out, "is not running") {
+		t.Errorf("before it runs: %v: %s", err, out)
+	}
+	w.must(w.Start())
+	if out, err := w.gnvcc("watch"); err == nil || !strings.Contains(out, "is running already (process ") {
+		t.Errorf("a second watch: %v: %s", err, out)
+	}
+	w.Env = append(w.Env, "GNVCC_STORE="+filepath.Join(w.tmp, "other")) // the last one counts
+	if out, err := w.gnvcc("watch"); err == nil || !strings.Contains(out, "another gnvcc watch is running on this machine") {
+		t.Errorf("a watch with another store: %v: %s", err, out)
+	}
+	w.Env = w.Env[:len(w.Env)-1]
+	if out, err := w.gnvcc("watch", "--status"); err != nil || !strings.Contains(out, "nothing to do") {
+		t.Errorf("idle: %v: %s", err, out)
+	}
+
+	edit := func(to string) {
+		w.must(w.Change("many.cu", func(text string) string {
+			_, rest, _ := strings.Cut(text, "float sum = 3.")
+			value, _, _ := strings.Cut(rest, ";")
+			return strings.Replace(text, "float sum = 3."+value, "float sum = 3."+to, 1)
+		}))
+	}
+	paused := func(word string) {
+		t.Helper()
+		s, err := w.Until(func(s script.Status) bool { return strings.Contains(s.Paused, word) })
+		w.must(err)
+		if s.Idle || len(s.Candidates) > 0 {
+			t.Errorf("%+v", s)
+		}
+	}
+	battery("Discharging")
+	edit("25f")
+	paused("battery")
+	w.must(os.WriteFile(load, []byte("80"), 0o600))
+	battery("Charging")
+	paused("busy with work of others (80 %)")
+	w.must(os.WriteFile(load, []byte("0"), 0o600))
+	tuned := func(kernel string) {
+		t.Helper()
+		s, err := w.Until(func(s script.Status) bool { return s.Idle && len(s.Done) == 1 })
+		w.must(err)
+		if s.Done[0].Kernel != kernel || s.Done[0].Recipe == "" || len(s.Candidates) != 1 {
+			t.Errorf("%+v", s)
+		}
+	}
+	tuned(script.Name(3))
+
+	w.must(w.Kill())
+	if out, err := w.gnvcc("watch", "--status"); err == nil || !strings.Contains(out, "is not running; at ") {
+		t.Errorf("killed: %v: %s", err, out)
+	}
+	if out, err := w.gnvcc("watch", "--stop"); err != nil || !strings.Contains(out, "is not running") {
+		t.Errorf("nothing to stop: %v: %s", err, out)
+	}
+	before := simLog(w.tmp)
+	w.must(w.Replace("many.cu", "float sum = 5.0f;", "float sum = 5.5f;"))
+	w.must(w.Start())
+	tuned(script.Name(5))
+	if after := simLog(w.tmp); after[script.Name(3)] != before[script.Name(3)] {
+		t.Error("what was decided before kill -9 was measured again")
+	}
+	w.must(w.Stop())
+	left, _ := filepath.Glob(filepath.Join(w.tmp, "tmp", "gnvcc-*"))
+	left = slices.DeleteFunc(left, func(path string) bool { return path == filepath.Join(w.tmp, "tmp", "gnvcc-watch.lock") })
+	for _, path := range left { // those of the killed one go with the next command after a minute
+		if info, err := os.Stat(path); err == nil && !info.IsDir() {
+			t.Errorf("left in TMPDIR: %q", left)
+		}
+	}
+}
+
+// gnvcc runs the command.
+func (w *watched) gnvcc(args ...string) (string, error) {
+	cmd := exec.Command(w.Gnvcc, args...)
+	cmd.Dir, cmd.Env = w.Dir, w.Env
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// TestWatchRun: a kernel with a new name waits for the next run, and watch --run runs the program by itself when it is built.
+// Without a GPU kernels wait, and what can be foretold of them is said.
+func TestWatchRun(t *testing.T) {
+	w := newWatched(t, "ld")
+	ran := filepath.Join(w.tmp, "ran")
+	program := filepath.Join(w.Dir, "run me.sh")
+	w.must(os.WriteFile(program, []byte("#!/bin/sh\necho \"$@\" >>'"+ran+"'\n"), 0o755))
+	w.Watch = []string{"--run", `"` + program + `" 'one word' two`, "--quiet"}
+	w.Env = append(w.Env, "TEST_NO_GPU=yes")
+	w.must(w.Start())
+	w.must(w.Replace("many.cu", "float sum = 4.0f;", "float sum = 4.5f;"))
+	s, err := w.Until(func(s script.Status) bool {
+		return len(s.Waiting) == 1 && strings.Contains(s.Waiting[0].Why, "foretold: ")
+	})
+	w.must(err)
+	if !strings.HasPrefix(s.Waiting[0].Why, "there is no NVIDIA driver here") || len(s.Candidates) > 0 || s.Idle {
+		t.Errorf("%+v", s)
+	}
+	w.must(w.Change("many.cu", func(text string) string {
+		return strings.NewReplacer("void k12(", "void last(", "k12<<<", "last<<<").Replace(text)
+	}))
+	_, err = w.Until(func(s script.Status) bool { return len(s.Waiting) == 2 })
+	w.must(err)
+	if _, err := os.Stat(ran); err == nil {
+		t.Error("run before the build")
+	}
+	w.must(w.Build())
+	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		log, _ := os.ReadFile(filepath.Join(w.Store, "watch", "log"))
+		if strings.Contains(string(log), `"message":"run"`) {
+			if !strings.Contains(string(log), "no NVIDIA driver here") || !strings.Contains(string(log), "_Z4lastPfPKfi") {
+				t.Errorf("the run: %s", log)
+			}
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the program was not run: %s", log)
+		}
+	}
+	w.must(w.Stop())
+}
+
+// TestWatchUpgrade: another toolkit in the place of the first one makes all kernels others: they are tuned by weight, each once.
+func TestWatchUpgrade(t *testing.T) {
+	t.Log("the GPU is simulated")
+	newer := kits.Need(t, "13.3")
+	w := newWatched(t, "ld")
+	link := filepath.Join(w.tmp, "cuda")
+	w.must(os.Symlink(filepath.Dir(filepath.Dir(w.kit.Nvcc())), link))
+	w.Env = append(w.Env, "GNVCC_NVCC="+filepath.Join(link, "bin", "nvcc"))
+	w.must(w.Build())
+	w.must(w.Start())
+	w.must(os.Remove(link))
+	w.must(os.Symlink(filepath.Dir(filepath.Dir(newer.Nvcc())), link))
+	w.must(w.Stop())
+	w.must(w.Start()) // or five minutes later, when all files are looked at
+	s, err := w.Until(func(s script.Status) bool { return s.Idle && len(s.Done) > 0 })
+	w.must(err)
+	if len(s.Done) != script.Kernels {
+		t.Fatalf("%d kernels were tuned again: %+v", len(s.Done), s)
+	}
+	for i, d := range s.Done { // the last one first; kernel n takes n seconds of the run
+		if d.Kernel != script.Name(i+1) {
+			t.Errorf("as number %d %s was tuned", len(s.Done)-i, d.Kernel)
 		}
 	}
 	w.must(w.Stop())

@@ -91,6 +91,8 @@ func sentence(e watch.Event) string {
 		return fmt.Sprintf("%s: %s (%d candidates, %.1f s)", name, e.Text, e.Candidates, e.Took.Seconds())
 	case "waits":
 		return fmt.Sprintf("%s waits: %s", name, e.Text)
+	case "foretold":
+		return fmt.Sprintf("%s: %s", name, e.Text)
 	case "paused":
 		return "resting: " + e.Text
 	case "run":
@@ -134,7 +136,7 @@ func noteChanges(ctx context.Context, polls bool, dirs ...string) <-chan struct{
 				case <-ctx.Done():
 					return
 				case e := <-n.Events:
-					if e.Op != fsnotify.Chmod {
+					if e.Has(fsnotify.Create) { // what is merged goes away: that is our own doing
 						tell()
 					}
 				case <-n.Errors:

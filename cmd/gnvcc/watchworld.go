@@ -22,6 +22,7 @@ import (
 	"gnvcc/policy"
 	"gnvcc/policy/decide"
 	"gnvcc/policy/edits"
+	"gnvcc/policy/foretell"
 	"gnvcc/policy/search"
 	"gnvcc/policy/watch"
 	"gnvcc/profile"
@@ -117,7 +118,9 @@ func (w *world) Commands() ([]watch.Command, error) {
 	w.mu.Unlock()
 	var out []watch.Command
 	for _, x := range b.Commands(w.folders) {
-		out = append(out, command(x.Hash, x.Name, x.Output, x.Files, x.Tools, x.Units))
+		c := command(x.Hash, x.Name, x.Output, x.Files, x.Tools, x.Units)
+		c.Stale = x.Stale
+		out = append(out, c)
 	}
 	return out, nil
 }
@@ -215,7 +218,7 @@ func (w *world) Digest(c watch.Command) string {
 
 // Edited is watch.World's.
 func (w *world) Edited(c watch.Command) bool {
-	return slices.ContainsFunc(append(slices.Clone(c.Files), c.Tools...), func(path string) bool {
+	return c.Stale || slices.ContainsFunc(append(slices.Clone(c.Files), c.Tools...), func(path string) bool {
 		info, err := os.Stat(path)
 		return err != nil || info.ModTime().After(c.When)
 	})
@@ -308,6 +311,56 @@ func (w *world) Run(ctx context.Context, kernels []string) error {
 	return nil
 }
 
+// Program is watch.World's.
+func (w *world) Program() string {
+	if len(w.run) == 0 {
+		return ""
+	}
+	path, err := exec.LookPath(w.run[0])
+	if err != nil {
+		return ""
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprint(info.ModTime().UnixNano(), info.Size())
+}
+
+// Foretell is watch.World's.
+func (w *world) Foretell(ctx context.Context, j watch.Job) string {
+	if driverHere() {
+		return "" // it is busy only
+	}
+	w.know(j.Kernel.Cubin)
+	k, err := w.compiler.Kernel(j.Kernel.Cubin, j.Kernel.Name)
+	if err != nil || k.Alone != "" {
+		return ""
+	}
+	var seen cache.Decision // of its launches the heaviest that is captured
+	if m, err := w.captures.Load(j.Captures[0]); err == nil {
+		time := cache.Time{Median: 1e9 * m.Weight() / float64(max(m.Use.Count, 1))}
+		seen.Evidence.Launches = []cache.Launch{{Grid: m.Grid, Block: m.Block, Dynamic: m.Dynamic, Count: max(m.Use.Count, 1), Before: time, After: time}}
+	}
+	told, err := foretell.Look(ctx, w.compiler, k, &seen, machineOf(w.store))
+	if err != nil {
+		return "nothing can be foretold: " + policy.FirstLine(err)
+	}
+	if best, ok := told.Best(); ok {
+		return fmt.Sprintf("foretold: %s, %.2f times as fast", best.Recipe, 1/best.By())
+	}
+	return "foretold: no register cap makes it faster"
+}
+
+// know lets the compiler find a module that no build has recorded.
+func (w *world) know(cubin string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if u, ok := w.units[cubin]; ok {
+		w.compiler.Know(u)
+	}
+}
+
 func lastLine(text string) string {
 	text = strings.TrimSpace(text)
 	return text[strings.LastIndexByte(text, '\n')+1:]
@@ -319,10 +372,8 @@ func (w *world) Tune(ctx context.Context, j watch.Job) (watch.Outcome, error) {
 	if err != nil {
 		return watch.Outcome{}, err
 	}
+	w.know(j.Kernel.Cubin)
 	w.mu.Lock()
-	if u, ok := w.units[j.Kernel.Cubin]; ok {
-		w.compiler.Know(u)
-	}
 	w.tuning = true
 	w.mu.Unlock()
 	defer func() {

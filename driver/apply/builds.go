@@ -11,6 +11,7 @@ import (
 	"gnvcc/cache"
 	"gnvcc/driver/record"
 	"gnvcc/driver/toolcmd"
+	"gnvcc/driver/toolkit"
 	"gnvcc/rewrite/ptx"
 )
 
@@ -25,6 +26,7 @@ type Built struct {
 	Files  []string      // absolute, sorted: its sources, and what its device code includes
 	Tools  []string      // nvcc, cicc and ptxas
 	Units  []record.Unit // the newest of each source and target
+	Stale  bool          // ptxas has another version now, or is gone
 }
 
 // A Place is where a kernel was built.
@@ -41,10 +43,14 @@ type Builds struct {
 	store *cache.Store
 	ix    *record.Index
 	names sync.Map // one string for a file's name, however many commands read it
+
+	versions map[string]string // of ptxas as it is now, by path; "" where it can't say
 }
 
 // ReadBuilds reads it.
-func ReadBuilds(store *cache.Store) *Builds { return &Builds{store: store, ix: record.Read(store)} }
+func ReadBuilds(store *cache.Store) *Builds {
+	return &Builds{store: store, ix: record.Read(store), versions: map[string]string{}}
+}
 
 // memoSources lists the files that preprocessed code came from, by its hash.
 const memoSources cache.Memos[[]string] = "sources"
@@ -74,6 +80,7 @@ func (b *Builds) Commands(folders []string) []Built {
 			x.Units = append(x.Units, b.unit(c.Dir, a, files, tools))
 		}
 		x.Files, x.Tools = b.sorted(files), b.sorted(tools)
+		x.Stale = slices.ContainsFunc(x.Units, b.stale)
 		if len(folders) == 0 || slices.ContainsFunc(folders, func(f string) bool { return r.under(f) || anyUnder(x.Files, f) }) {
 			out = append(out, x)
 		}
@@ -109,6 +116,18 @@ func (b *Builds) unit(dir string, a cache.Assembly, files, tools map[string]bool
 		}
 	}
 	return u
+}
+
+// stale tells whether an assembly would be made by another ptxas now.
+func (b *Builds) stale(u record.Unit) bool {
+	now, asked := b.versions[u.Ptxas]
+	if !asked {
+		if id, err := cache.FileKey(u.Ptxas); err == nil {
+			now, _ = toolkit.VersionOf(b.store, u.Ptxas, id)
+		}
+		b.versions[u.Ptxas] = now
+	}
+	return now != u.Version
 }
 
 // sorted gives a set's names, cleaned, each string once in memory.

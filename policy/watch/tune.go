@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -63,9 +64,15 @@ func (w *Watcher) tuneNext(ctx context.Context) (did bool) {
 	}
 	w.mu.Unlock()
 	w.logWaits(waits)
-	if len(jobs) == 0 || !w.free(true) {
+	if len(jobs) == 0 || ctx.Err() != nil {
 		return false
 	}
+	if !w.free(true) {
+		w.foretell(ctx, jobs)
+		return false
+	}
+	w.gpu.Lock()
+	defer w.gpu.Unlock()
 	job := jobs[0]
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -170,8 +177,10 @@ func (w *Watcher) logWaits(waits []Wait) {
 	}
 }
 
-// runProgram runs the user's program where that brings launches of kernels that were built.
-func (w *Watcher) runProgram(ctx context.Context) {
+// runs runs the user's program where that brings launches of kernels that were built, once for each time that it was
+// built. It tells whether such kernels wait.
+func (w *Watcher) runs(ctx context.Context, work *sync.WaitGroup) (wait bool) {
+	program := w.world.Program()
 	w.mu.Lock()
 	isBuilt := map[string]bool{}
 	for _, c := range w.built {
@@ -182,16 +191,57 @@ func (w *Watcher) runProgram(ctx context.Context) {
 	_, waits := w.work()
 	var names []string
 	for _, x := range waits {
-		if x.Run && isBuilt[x.Identity] && !w.ran[x.Identity] {
-			w.ran[x.Identity] = true
+		if !x.Run || !isBuilt[x.Identity] {
+			continue
+		}
+		wait = true
+		if w.ran[x.Identity] != program {
+			w.ran[x.Identity] = program
 			names = append(names, x.Kernel)
 		}
 	}
 	w.mu.Unlock()
-	if len(names) == 0 || !w.free(true) {
-		return
+	if len(names) == 0 {
+		return wait
 	}
-	begun := time.Now()
-	err := w.world.Run(ctx, names)
-	w.o.Log(Event{What: "run", Text: strings.Join(names, ", "), Took: time.Since(begun), Err: err})
+	work.Go(func() {
+		w.gpu.Lock()
+		defer w.gpu.Unlock()
+		what := "running the program for " + strings.Join(names, ", ")
+		w.mu.Lock()
+		w.doing[what] = true
+		w.mu.Unlock()
+		w.stir()
+		begun := time.Now()
+		err := w.world.Run(ctx, names)
+		w.mu.Lock()
+		delete(w.doing, what)
+		w.mu.Unlock()
+		w.o.Log(Event{What: "run", Text: strings.Join(names, ", "), Took: time.Since(begun), Err: err})
+		if err := w.reload(false); err != nil {
+			w.o.Log(Event{What: "failed", Text: "what the run has left can't be read", Err: err})
+		}
+		w.stir()
+	})
+	return wait
+}
+
+// foretell says what can be said of kernels that can't be tuned for now.
+func (w *Watcher) foretell(ctx context.Context, jobs []Job) {
+	for _, j := range jobs {
+		w.mu.Lock()
+		_, known := w.told[j.Kernel.Identity]
+		w.mu.Unlock()
+		if known || ctx.Err() != nil {
+			continue
+		}
+		text := w.world.Foretell(ctx, j)
+		w.mu.Lock()
+		w.told[j.Kernel.Identity] = text
+		w.mu.Unlock()
+		if text != "" {
+			w.o.Log(Event{What: "foretold", Kernel: j.Kernel.Name, Text: text})
+			w.stir()
+		}
+	}
 }

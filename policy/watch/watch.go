@@ -16,6 +16,7 @@ type Command struct {
 	Tools   []string // programs that compile it
 	Kernels []Kernel
 	When    time.Time // it was built, or run again
+	Stale   bool      // it was built by tools that are others now
 }
 
 func (c *Command) sources() []string {
@@ -53,12 +54,16 @@ type World interface {
 	Busy(gpu bool) string
 	// Digest is a hash of the content of a command's files and tools.
 	Digest(c Command) string
-	// Edited tells whether a file of a command was written after it was built.
+	// Edited tells whether a file of a command was written after it was built, or a tool is another one.
 	Edited(c Command) bool
 	// Watch has files watched from now on.
 	Watch(files, tools []string)
+	// Foretell says of a kernel that can't be tuned for now what can be said without a GPU; "": nothing.
+	Foretell(ctx context.Context, j Job) string
 	// Run runs the user's program, for launches of kernels. It is asked only where Options.Runs says so.
 	Run(ctx context.Context, kernels []string) error
+	// Program tells by another text that this program has been built anew.
+	Program() string
 }
 
 // Options of a Watcher.
@@ -108,7 +113,9 @@ type Watcher struct {
 	decided map[[2]string]bool // identity and device
 	left    map[string]left    // kernels that were left alone, by identity
 	history map[place][]string // identities that were decided, the last one first
-	ran     map[string]bool    // identities for which the program was run
+	ran     map[string]string  // identities for which the program was run, with what Program said then
+	told    map[string]string  // what was foretold, by identity
+	gpu     sync.Mutex         // held by who uses the GPU: a search, or the user's program
 
 	noticed time.Time       // the last edit
 	noted   time.Time       // when something was noted last
@@ -154,7 +161,7 @@ func New(world World, o Options) *Watcher {
 		built: map[string]Command{}, commands: map[string]Command{}, byFile: map[string][]string{}, match: newMatch(nil),
 		results: map[string][]result{}, dirty: map[string]bool{}, trying: map[string]context.CancelFunc{},
 		failing: map[string]string{}, retry: map[string]time.Time{}, decided: map[[2]string]bool{},
-		left: map[string]left{}, paused: map[bool]string{}, history: map[place][]string{}, ran: map[string]bool{}, doing: map[string]bool{},
+		left: map[string]left{}, paused: map[bool]string{}, history: map[place][]string{}, ran: map[string]string{}, told: map[string]string{}, doing: map[string]bool{},
 		logged: map[string]bool{}, measured: map[string]int{}}
 }
 
@@ -191,13 +198,16 @@ func (w *Watcher) Run(ctx context.Context, edits <-chan []string, notes <-chan s
 			}
 			if over := w.o.Settle - time.Since(w.noted); over > 0 {
 				settled.Reset(over)
-			} else if w.o.Runs {
-				w.runProgram(ctx)
+			} else if w.o.Runs && w.runs(ctx, &work) && time.Since(w.noted) < linking {
+				settled.Reset(w.o.Settle)
 			}
 		}
 		w.stir()
 	}
 }
+
+// linking is how long after a build's last note the program may come that it links.
+const linking = 10 * time.Minute
 
 // stir lets everybody look again, and tells the status.
 func (w *Watcher) stir() {

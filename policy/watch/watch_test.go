@@ -1,0 +1,447 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// A fake is a World of one command a file; what its kernels are stands in the files. Nothing is compiled or run.
+type fake struct {
+	mu       sync.Mutex
+	text     map[string]string // of files: kernels with what they are, "k1=a k2=b"
+	built    map[string]string // as they were when they were built
+	captured []Captured
+	decided  map[string]bool
+	tried    []string // commands
+	tuned    []Job
+	ran      []string
+	watched  []string
+	busy     string
+	wrong    map[string]error // what a try gives
+	outcome  func(ctx context.Context, j Job) (Outcome, error)
+	program  string
+	when     int // builds so far
+}
+
+func (f *fake) command(file, text string) Command {
+	c := Command{Hash: "hash of " + file, Name: file, Output: file + ".o", Files: []string{file, "common.h"}, When: time.Unix(int64(f.when), 0)}
+	for _, word := range strings.Fields(text) {
+		name, is, _ := strings.Cut(word, "=")
+		k := Kernel{Name: name, Identity: name + " as " + is, Source: file, CC: 90, Cubin: file + text}
+		c.Kernels = append(c.Kernels, k)
+	}
+	return c
+}
+
+func (f *fake) Commands() (out []Command, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for file, text := range f.built {
+		out = append(out, f.command(file, text))
+	}
+	return out, nil
+}
+
+func (f *fake) Try(ctx context.Context, c Command) (Command, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.tried = append(f.tried, c.Name)
+	if err := f.wrong[c.Name]; err != nil {
+		return c, err
+	}
+	return f.command(c.Name, f.text[c.Name]), ctx.Err()
+}
+
+func (f *fake) Captured() ([]Captured, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.captured), nil
+}
+
+func (f *fake) Decided(identity, device string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.decided[identity]
+}
+
+func (f *fake) Tune(ctx context.Context, j Job) (Outcome, error) {
+	f.mu.Lock()
+	f.tuned = append(f.tuned, j)
+	do := f.outcome
+	f.mu.Unlock()
+	if do != nil {
+		return do(ctx, j)
+	}
+	f.decide(j.Kernel.Identity)
+	return Outcome{Recipe: "maxnreg=32", Ratio: 0.5, Candidates: 3}, nil
+}
+
+func (f *fake) decide(identity string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.decided[identity] = true
+}
+
+func (f *fake) Busy(gpu bool) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.busy
+}
+
+func (f *fake) Digest(c Command) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.text[c.Name] + f.text["common.h"]
+}
+
+func (f *fake) Edited(c Command) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.text[c.Name] != f.built[c.Name]
+}
+
+func (f *fake) Watch(files, tools []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.watched = files
+}
+
+func (f *fake) Foretell(context.Context, Job) string { return "" }
+
+func (f *fake) Run(ctx context.Context, kernels []string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ran = append(f.ran, strings.Join(kernels, "+"))
+	return nil
+}
+
+func (f *fake) Program() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.program
+}
+
+func (f *fake) names() (out []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, j := range f.tuned {
+		out = append(out, j.Kernel.Identity)
+	}
+	return out
+}
+
+// newFake has files as they were built, and a captured launch of each kernel; the first weighs most.
+func newFake(files map[string]string) *fake {
+	f := &fake{text: map[string]string{}, built: map[string]string{}, decided: map[string]bool{}, wrong: map[string]error{}}
+	for file, text := range files {
+		f.text[file], f.built[file] = text, text
+		f.capture(file, text)
+	}
+	return f
+}
+
+func (f *fake) capture(file, text string) {
+	var names []string
+	for _, word := range strings.Fields(text) {
+		name, _, _ := strings.Cut(word, "=")
+		names = append(names, name)
+	}
+	for i, word := range strings.Fields(text) {
+		name, is, _ := strings.Cut(word, "=")
+		f.captured = append(f.captured, Captured{ID: word, Program: "app", Kernel: name, Output: file + ".o", Source: file,
+			Identity: name + " as " + is, CC: 90, Device: "GPU", Beside: names, Made: time.Now(), Weight: 1 / float64(1+i)})
+	}
+}
+
+// A running is a watch of a fake.
+type running struct {
+	*fake
+	t     *testing.T
+	edits chan []string
+	notes chan struct{}
+	mu    sync.Mutex
+	last  Status
+	log   []Event
+}
+
+func (f *fake) start(t *testing.T, o Options) *running {
+	t.Helper()
+	r := &running{fake: f, t: t, edits: make(chan []string), notes: make(chan struct{})}
+	o.Settle, o.Pause = 20*time.Millisecond, 20*time.Millisecond
+	o.Told = func(s Status) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if s.At.After(r.last.At) {
+			r.last = s
+		}
+	}
+	o.Log = func(e Event) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.log = append(r.log, e)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- New(f, o).Run(ctx, r.edits, r.notes) }()
+	t.Cleanup(func() {
+		stop()
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Error(err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Error("it does not end")
+		}
+	})
+	return r
+}
+
+// edit changes files and tells of it.
+func (r *running) edit(pairs ...string) {
+	var batch []string
+	r.fake.mu.Lock()
+	for i := 0; i < len(pairs); i += 2 {
+		r.text[pairs[i]] = pairs[i+1]
+		batch = append(batch, pairs[i])
+	}
+	r.fake.mu.Unlock()
+	r.edits <- batch
+}
+
+// until waits for a status.
+func (r *running) until(what string, is func(Status) bool) Status {
+	r.t.Helper()
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		r.mu.Lock()
+		s := r.last
+		r.mu.Unlock()
+		if !s.At.IsZero() && is(s) {
+			return s
+		}
+	}
+	r.t.Fatalf("never %s: %+v; %+v", what, r.last, r.log)
+	return Status{}
+}
+
+func (r *running) idle() Status {
+	r.t.Helper()
+	time.Sleep(5 * time.Millisecond)
+	return r.until("idle", func(s Status) bool { return s.Idle })
+}
+
+func (r *running) want(names ...string) {
+	r.t.Helper()
+	r.idle()
+	if got := r.names(); !slices.Equal(got, names) {
+		r.t.Errorf("tuned: %q, want %q", got, names)
+	}
+	r.fake.mu.Lock()
+	r.tuned = nil
+	r.fake.mu.Unlock()
+}
+
+// TestEdited: of many kernels the edited one is tuned, once; what stood for it before is said.
+func TestEdited(t *testing.T) {
+	r := newFake(map[string]string{"a.cu": "k1=a k2=b k3=c", "b.cu": "k4=d"}).start(t, Options{Tries: 2})
+	r.want()
+	r.edit("a.cu", "k1=a k2=x k3=c")
+	r.idle()
+	if j := r.tuned; len(j) != 1 || !slices.Equal(j[0].Before, []string{"k2 as b"}) || !slices.Equal(j[0].Captures, []string{"k2=b"}) {
+		t.Fatalf("%+v", j)
+	}
+	r.want("k2 as x")
+	r.edit("a.cu", "k1=a k2=y k3=c")
+	r.idle()
+	if b := r.tuned[0].Before; !slices.Equal(b, []string{"k2 as x", "k2 as b"}) {
+		t.Errorf("before: %q", b)
+	}
+	r.want("k2 as y")
+	tries := len(r.tried)
+	r.edit("a.cu", "k1=a k2=x k3=c") // taken back: nothing is run
+	r.edit("a.cu", "k1=a k2=b k3=c")
+	r.want()
+	if len(r.tried) != tries {
+		t.Errorf("run again: %q", r.tried[tries:])
+	}
+	if s := r.idle(); s.Candidates["k2"] != 6 || len(s.Candidates) != 1 || s.Tuned != 2 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestHeader: kernels of many files, by weight, the heaviest first; those that weigh nothing are left out.
+func TestHeader(t *testing.T) {
+	f := newFake(map[string]string{"a.cu": "k1=a"})
+	var names []string
+	for i := range 50 {
+		name := fmt.Sprintf("h%02d", i)
+		f.text[name+".cu"], f.built[name+".cu"] = name+"=a", name+"=a"
+		f.capture(name+".cu", name+"=a")
+		f.captured[len(f.captured)-1].Weight = float64(100 - i)
+		if i < 49 {
+			names = append(names, name+" as z")
+		}
+	}
+	f.captured[len(f.captured)-1].Weight = 1
+	r := f.start(t, Options{Tries: 1})
+	r.idle()
+	pairs := []string{"common.h", "changed"}
+	for i := range 50 {
+		pairs = append(pairs, fmt.Sprintf("h%02d.cu", i), fmt.Sprintf("h%02d=z", i))
+	}
+	f.mu.Lock()
+	f.busy = "not yet" // so that all are known before the first is tuned
+	f.mu.Unlock()
+	r.edit(pairs...)
+	time.Sleep(50 * time.Millisecond)
+	if got := r.names(); len(got) != 0 {
+		t.Errorf("tuned on a busy machine: %q", got)
+	}
+	f.mu.Lock()
+	f.busy = ""
+	f.mu.Unlock()
+	r.idle()
+	got := r.names()
+	if len(got) != 49 || got[0] != names[0] {
+		t.Errorf("%d kernels: %q", len(got), got)
+	}
+	if got := r.tried[:2]; got[0] != "h00.cu" || got[1] != "h01.cu" {
+		t.Errorf("run again first: %q", got)
+	}
+}
+
+// TestTrouble: what does not compile, or can't be run, leaves the last good state, and is tried again when it may be otherwise.
+func TestTrouble(t *testing.T) {
+	r := newFake(map[string]string{"a.cu": "k1=a k2=b"}).start(t, Options{})
+	r.idle()
+	r.wrong["a.cu"] = fmt.Errorf("%w: a.cu(3): error", ErrSource)
+	r.edit("a.cu", "k1=half")
+	if s := r.until("failing", func(s Status) bool { return len(s.Failing) == 1 }); !strings.Contains(s.Failing[0].Why, "a.cu(3)") {
+		t.Errorf("%+v", s.Failing)
+	}
+	r.want()
+	r.fake.mu.Lock()
+	delete(r.wrong, "a.cu")
+	r.fake.mu.Unlock()
+	r.edit("a.cu", "k1=whole k2=b")
+	r.want("k1 as whole")
+	if s := r.idle(); len(s.Failing) != 0 {
+		t.Errorf("%+v", s.Failing)
+	}
+	// A search that was interrupted begins again; one that gives nothing does not, until there are other captures.
+	n := 0
+	r.outcome = func(ctx context.Context, j Job) (Outcome, error) {
+		if n++; n == 1 {
+			return Outcome{}, errors.New("the disk is full")
+		}
+		return Outcome{Why: "it faults", Run: true}, nil
+	}
+	r.edit("a.cu", "k1=other k2=b")
+	r.want("k1 as other")
+	if s := r.idle(); len(s.Waiting) != 1 || s.Waiting[0].Why != "the disk is full" {
+		t.Errorf("%+v", s.Waiting)
+	}
+	r.edit("a.cu", "k1=third k2=b")
+	r.want("k1 as third")
+	if s := r.idle(); len(s.Waiting) != 1 || s.Waiting[0].Why != "it faults" || !s.Waiting[0].Run {
+		t.Errorf("%+v", s.Waiting)
+	}
+	r.fake.mu.Lock()
+	r.capture("a.cu", "k1=fresh k2=b")
+	r.fake.mu.Unlock()
+	r.notes <- struct{}{}
+	time.Sleep(100 * time.Millisecond)
+	r.want("k1 as third")
+}
+
+// TestSuperseded: the search on a kernel that is edited once more ends, and the newest is tuned.
+func TestSuperseded(t *testing.T) {
+	r := newFake(map[string]string{"a.cu": "k1=a"}).start(t, Options{})
+	r.idle()
+	begun := make(chan string, 8)
+	r.outcome = func(ctx context.Context, j Job) (Outcome, error) {
+		begun <- j.Kernel.Identity
+		if j.Kernel.Identity == "k1 as b" {
+			<-ctx.Done()
+			return Outcome{}, ctx.Err()
+		}
+		r.decide(j.Kernel.Identity)
+		return Outcome{}, nil
+	}
+	r.edit("a.cu", "k1=b")
+	<-begun
+	r.edit("a.cu", "k1=c")
+	if got := <-begun; got != "k1 as c" {
+		t.Errorf("next: %s", got)
+	}
+	r.want("k1 as b", "k1 as c")
+}
+
+// TestYield: a search ends when somebody else wants the GPU, and is done when it is free.
+func TestYield(t *testing.T) {
+	r := newFake(map[string]string{"a.cu": "k1=a"}).start(t, Options{})
+	r.idle()
+	begun := make(chan bool, 8)
+	first := true
+	r.outcome = func(ctx context.Context, j Job) (Outcome, error) {
+		begun <- true
+		if first {
+			first = false
+			<-ctx.Done()
+			return Outcome{}, ctx.Err()
+		}
+		r.decide(j.Kernel.Identity)
+		return Outcome{}, nil
+	}
+	r.edit("a.cu", "k1=b")
+	<-begun
+	r.fake.mu.Lock()
+	r.busy = "process 7 uses the GPU"
+	r.fake.mu.Unlock()
+	s := r.until("paused", func(s Status) bool { return s.Paused != "" && len(s.Doing) == 0 })
+	if s.Idle || len(s.Waiting) != 1 || s.Waiting[0].Why != "process 7 uses the GPU" {
+		t.Errorf("%+v", s)
+	}
+	r.fake.mu.Lock()
+	r.busy = ""
+	r.fake.mu.Unlock()
+	r.want("k1 as b", "k1 as b")
+}
+
+// TestBuilt: what a build gave counts; kernels that were edited while nobody watched are tuned; a program is run for kernels
+// with new names, once for each time that it was built.
+func TestBuilt(t *testing.T) {
+	f := newFake(map[string]string{"a.cu": "k1=a"})
+	f.built["a.cu"], f.text["a.cu"] = "k1=b", "k1=b" // built again after the launches were captured
+	r := f.start(t, Options{Runs: true})
+	r.want("k1 as b")
+	r.edit("a.cu", "k1=b renamed=a")
+	if s := r.idle(); len(s.Waiting) != 1 || !s.Waiting[0].Run {
+		t.Errorf("%+v", s.Waiting)
+	}
+	time.Sleep(100 * time.Millisecond)
+	if len(r.ran) != 0 {
+		t.Errorf("run before it was built: %q", r.ran)
+	}
+	build := func(program string) {
+		r.fake.mu.Lock()
+		r.built["a.cu"], r.when, r.program = r.text["a.cu"], r.when+1, program
+		r.fake.mu.Unlock()
+		r.notes <- struct{}{}
+		time.Sleep(150 * time.Millisecond)
+	}
+	build("first")
+	build("first")
+	build("second")
+	r.fake.mu.Lock()
+	defer r.fake.mu.Unlock()
+	if !slices.Equal(r.ran, []string{"renamed", "renamed"}) {
+		t.Errorf("run: %q", r.ran)
+	}
+}
