@@ -55,7 +55,7 @@ func TestMakeInstall(t *testing.T) {
 	}
 	run("install")
 	for name, word := range map[string]string{"bin/gnvcc": "", "share/man/man1/gnvcc.1": ".TH GNVCC 1", "share/zsh/site-functions/_gnvcc": "compdef",
-		"lib/systemd/user/gnvcc-watch.service": "ExecStart=/usr/bin/gnvcc watch\n",
+		"lib/systemd/user/gnvcc-watch.service":    "ExecStart=/usr/bin/gnvcc watch\n",
 		"share/bash-completion/completions/gnvcc": "__complete", "share/fish/vendor_completions.d/gnvcc.fish": "complete -c gnvcc"} {
 		text, err := os.ReadFile(filepath.Join(dest, "usr", name))
 		if err != nil {
