@@ -25,8 +25,8 @@ func TestStats(t *testing.T) {
 		})
 	}
 	all.Wait()
-	s.Count(Event{"cicc", "aside", "/tmp/a/b.ii is no plain\tfile\nand more"})
-	s.Count(Event{"cicc", "aside", "/tmp/a/c.ii is no plain\tfile"})
+	s.Count(Event{"cicc", "aside", "/tmp/a/b.ii is not a regular\tfile\nand more"})
+	s.Count(Event{"cicc", "aside", "/tmp/a/c.ii is not a regular\tfile"})
 	want := func(e Event, n int) {
 		t.Helper()
 		got, err := s.Stats()

@@ -25,7 +25,7 @@ var wrong = map[string][]struct{ line, says string }{
 	"completion": {{"", "an argument is missing"}, {"tcsh", "bash, zsh and fish"}, {"bash zsh", `unexpected argument "zsh"`}},
 	"doctor":     {{"now", "this verb takes none"}, {"--deep --measure", "deep measure"}},
 	"explain":    {{"", "an argument is missing"}, {"a b", `unexpected argument "b"`}, {"(", "missing closing"}, {"k --patch --html f", "html patch"}, {"k", "no such kernel: k"}},
-	"export":     {{"a b", `unexpected argument "b"`}, {"nosuch", "nosuch"}, {"-o", "needs an argument"}},
+	"export":     {{"a b", `unexpected argument "b"`}, {"nosuch", "nosuch"}, {"--all .", "--all"}, {"-o nosuch/file", "nosuch"}},
 	"forget":     {{"", "name one kernel, or use --all"}, {"k --all", "name one kernel, or use --all"}, {"a b", `unexpected argument "b"`}, {"k", "no such kernel: k"}},
 	"help":       {{"nosuch", `unknown verb "nosuch"`}, {"a b", `unexpected argument "b"`}},
 	"import":     {{"", "an argument is missing"}, {"a b", `unexpected argument "b"`}, {"nosuch", "nosuch"}, {".", "directory"}},
@@ -48,6 +48,7 @@ var wrong = map[string][]struct{ line, says string }{
 		{"--kernels ( true", "missing closing"}, {"-- ./nosuch", "nosuch"}, {"--exhaustive --quiet=perhaps true", "invalid"}},
 	"unban":   {{"", "an argument is missing"}, {"k magic", `unknown lever "magic"`}, {"k", "no such kernel: k"}},
 	"unpin":   {{"", "an argument is missing"}, {"a b", `unexpected argument "b"`}, {"k", "no recipe is pinned"}},
+	"watch":   {{"nosuch", "nosuch"}, {"--status --stop", "--status and --stop"}, {"--json", "--status"}, {"--budget 0", "budget"}, {"--budget soon", "number of seconds"}},
 	"version": {{"now", "this verb takes none"}},
 }
 

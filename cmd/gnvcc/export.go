@@ -25,7 +25,7 @@ import (
 
 // exportVerb writes a lock file.
 func exportVerb() *cobra.Command {
-	c := newVerb("export [-o FILE] [FOLDER]", "write a lock file: the recipes of what was built here, for a team's git",
+	c := newVerb("export [-o FILE] [--all | FOLDER]", "write a lock file: the recipes of what was built here, for a team's git",
 		`Writes a lock file: text, one line a kernel and GPU, for the kernels that were built last in and below a folder, the present
 one if none is named. Each line has the hash of the code that its recipe gives; gnvcc import, and builds with GNVCC_LOCK or
 gnvcc lock, take a recipe only where it gives that. Pinned recipes are in it, approximations are not. What can't be exported
@@ -33,6 +33,9 @@ is named on standard error. Lines of colleagues are kept by gnvcc import gnvcc.l
 	out := c.Flags().StringP("output", "o", "", "write to this `file`, in one step, so that no build reads half of it (default: standard output)")
 	all := c.Flags().Bool("all", false, "everything that was built with this store, whichever folder it lies in")
 	return runs(c, func(args []string) int {
+		if *all && len(args) > 0 {
+			return complain("export", errors.New("name a folder, or use --all"))
+		}
 		folder, err := folderOf(append(args, "."))
 		if err == nil {
 			if *all {

@@ -48,6 +48,44 @@ func help(args []string) int {
 	return 0
 }
 
+// widest is how many columns help takes at most: longer lines are hard to read.
+const widest = 100
+
+// about is a verb's help for a terminal of so many columns; 0: none.
+func about(c *cobra.Command, columns int) string {
+	if columns == 0 || columns > widest {
+		columns = widest
+	}
+	c.InitDefaultHelpFlag()
+	c.Flags().Lookup("help").Usage = "show this help"
+	return fmt.Sprintf("%s\nUsage:\n  gnvcc %s\n\nOptions:\n%s", reflow(c.Long, columns), c.Use, c.LocalFlags().FlagUsagesWrapped(columns))
+}
+
+// reflow fills lines up to a width; a line that is indented stands by itself.
+func reflow(text string, columns int) string {
+	var out strings.Builder
+	paragraph := ""
+	flush := func() {
+		if paragraph != "" {
+			out.WriteString(strings.ReplaceAll(wrap(paragraph, columns), "\n    ", "\n") + "\n")
+		}
+		paragraph = ""
+	}
+	for _, line := range strings.Split(strings.TrimSpace(text), "\n") {
+		switch {
+		case line == "" || strings.HasPrefix(line, " "):
+			flush()
+			out.WriteString(wrap(line, columns) + "\n")
+		case paragraph == "":
+			paragraph = line
+		default:
+			paragraph += " " + line
+		}
+	}
+	flush()
+	return out.String()
+}
+
 func versionVerb() *cobra.Command {
 	c := newVerb("version", "print gnvcc's version", "Prints gnvcc's version (gnvcc --version is nvcc's).", none)
 	return runs(c, func([]string) int { fmt.Println("gnvcc", version); return 0 })

@@ -79,13 +79,15 @@ func (e exit) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
 // newVerb makes a verb; run gets what is no option, and gives the exit code.
 func newVerb(use, short, long string, args cobra.PositionalArgs) *cobra.Command {
-	return &cobra.Command{Use: use, Short: short, Long: long, SilenceUsage: true, SilenceErrors: true, DisableFlagsInUseLine: true,
+	c := &cobra.Command{Use: use, Short: short, Long: long, SilenceUsage: true, SilenceErrors: true, DisableFlagsInUseLine: true,
 		Args: func(c *cobra.Command, words []string) error {
 			if err := filled(c, words); err != nil {
 				return err
 			}
 			return args(c, words)
 		}}
+	c.SetHelpFunc(func(c *cobra.Command, _ []string) { fmt.Fprint(c.OutOrStdout(), about(c, terminalWidth(os.Stdout))) })
+	return c
 }
 
 // filled refuses empty words: they come from a script's variable that is not set, and "gnvcc apply $DIR" must not mean all.
