@@ -54,10 +54,10 @@ type contraction struct {
 	f      *ptx.Func
 	params map[string]shape
 	sent   map[string]shape // what functions are called with, and return: by the name that cicc gives to the place
-	regs   map[string]shape
-	local  shape          // what was stored to local memory
-	at     map[string]int // block of the product that a register holds
-	block  []int          // of each statement
+	reach  *ptx.Reaching
+	made   []shape // by statement: of what it writes
+	local  shape   // what was stored to local memory
+	block  []int   // of each statement
 	apart  map[string]bool
 }
 
@@ -74,7 +74,10 @@ func Contracts(m *ptx.Module, entry string, fixed Fixed) (apart int, err error) 
 		if !f.Body {
 			continue
 		}
-		c := &contraction{f: f, params: map[string]shape{}, sent: sent, regs: map[string]shape{}, at: map[string]int{}, block: make([]int, len(f.Stmts)), apart: map[string]bool{}}
+		c := &contraction{
+			f: f, params: map[string]shape{}, sent: sent, made: make([]shape, len(f.Stmts)),
+			block: make([]int, len(f.Stmts)), apart: map[string]bool{},
+		}
 		for i := range f.Params {
 			c.params[f.Params[i].Name] = data
 			if !f.Entry {
@@ -85,6 +88,9 @@ func Contracts(m *ptx.Module, entry string, fixed Fixed) (apart int, err error) 
 		}
 		blocks, err := f.Blocks()
 		if err != nil {
+			return 0, fmt.Errorf("it can't be told which sums of %s a variant would contract: %w", entry, err)
+		}
+		if c.reach, err = f.Reaching(); err != nil {
 			return 0, fmt.Errorf("it can't be told which sums of %s a variant would contract: %w", entry, err)
 		}
 		for b := range blocks {
@@ -116,12 +122,6 @@ func Contracts(m *ptx.Module, entry string, fixed Fixed) (apart int, err error) 
 
 // round looks at each instruction once, and tells whether anything new was found.
 func (c *contraction) round(fixed Fixed) bool {
-	type found struct {
-		n     int
-		all   shape
-		block int
-	}
-	defs := map[string]found{}
 	f, local, grown := c.f, c.local, false
 	if !f.Entry {
 		for i := range f.Params {
@@ -143,46 +143,27 @@ func (c *contraction) round(fixed Fixed) bool {
 			if ptx.HasModifier(f.Opcode(i), "param") {
 				name := strings.TrimPrefix(place(ops[0]), "func_")
 				sent := c.sent[name]
-				c.sent[name] |= c.operand(ops[1], fixed) &^ (product | exposed)
+				c.sent[name] |= c.operand(i, ops[1], fixed) &^ (product | exposed)
 				grown = grown || c.sent[name] != sent
 			}
 			if !ptx.HasModifier(f.Opcode(i), "local") {
 				continue
 			}
 			for _, v := range strings.Split(strings.Trim(ops[1], "{}"), ",") {
-				c.local |= c.operand(v, fixed)
+				c.local |= c.operand(i, v, fixed)
 			}
 			continue
 		}
-		out := c.result(string(f.Base(i)), f.Opcode(i), ops[1:], fixed)
-		f.Effects(i, func(n ptx.Span, read, write bool) {
-			if write {
-				name := string(f.Bytes(n))
-				d := defs[name]
-				if st.Guarded {
-					d.n++ // it may keep what it had
-				}
-				defs[name] = found{d.n + 1, d.all | out, c.block[i]}
-			}
-		})
+		if out := c.made[i] | c.result(i, string(f.Base(i)), f.Opcode(i), ops[1:], fixed); out != c.made[i] {
+			c.made[i], grown = out, true
+		}
 	}
 	c.local = c.local.several()
-	changed := c.local != local || grown
-	for name, d := range defs {
-		all := d.all
-		if d.n > 1 {
-			all = all.several()
-		}
-		if all |= c.regs[name]; all != c.regs[name] {
-			c.regs[name], changed = all, true
-		}
-		c.at[name] = d.block
-	}
-	return changed
+	return c.local != local || grown
 }
 
-// operand is the shape of an operand.
-func (c *contraction) operand(text string, fixed Fixed) shape {
+// operand is the shape of an operand of statement i.
+func (c *contraction) operand(i int, text string, fixed Fixed) shape {
 	text = strings.TrimSpace(text)
 	if text == "" || text[0] == '{' {
 		return data
@@ -196,8 +177,17 @@ func (c *contraction) operand(text string, fixed Fixed) shape {
 		}
 		return data // an address
 	}
-	if s, ok := c.regs[text]; ok {
-		return s
+	if c.reach.Written(text) {
+		all, defs := shape(0), c.reach.Of(i, text)
+		several := len(defs) > 1
+		for _, d := range defs {
+			all |= c.made[d]
+			several = several || c.f.Stmts[d].Guarded // it may keep what it had
+		}
+		if several {
+			return all.several()
+		}
+		return all
 	}
 	name, axis, _ := strings.Cut(text[1:], ".")
 	if (name == "ntid" || name == "nctaid") && fixed.Dims[name+"."+axis] {
@@ -225,11 +215,11 @@ func contractible(op []byte) bool {
 }
 
 // result is the shape of what an instruction gives.
-func (c *contraction) result(base string, op []byte, ops []string, fixed Fixed) shape {
+func (c *contraction) result(at int, base string, op []byte, ops []string, fixed Fixed) shape {
 	in := make([]shape, len(ops))
 	all, none := shape(0), false
 	for i, o := range ops {
-		in[i] = c.operand(o, fixed)
+		in[i] = c.operand(at, o, fixed)
 		all, none = all|in[i], none || in[i] == 0
 	}
 	switch base {
@@ -314,7 +304,7 @@ func (c *contraction) check() error {
 		var sums []string
 		switch {
 		case base == "fma" && len(ops) == 4:
-			a, b := c.operand(ops[1], Fixed{}), c.operand(ops[2], Fixed{})
+			a, b := c.operand(i, ops[1], Fixed{}), c.operand(i, ops[2], Fixed{})
 			if a.constant() && b.constant() && (a|b)&(chosen|fixable) != 0 && !isNeutral(ops[3]) {
 				return fmt.Errorf("a product that goes into a sum (%s) may become constant: it would be rounded, and is not now", c.text(i))
 			}
@@ -326,17 +316,27 @@ func (c *contraction) check() error {
 			sums = ops[1:]
 		}
 		for _, o := range sums {
-			switch s := c.operand(o, Fixed{}); {
+			switch s := c.operand(i, o, Fixed{}); {
 			case s&product != 0 && s&(chosen|fixable) != 0:
 				return fmt.Errorf("a product that goes into a sum (%s) may become constant: it would be rounded, and may not be now", c.text(i))
 			case s&exposed != 0:
 				return fmt.Errorf("a sum (%s) may get a product to be contracted with", c.text(i))
-			case s&product != 0 && c.at[o] != c.block[i]:
+			case s&product != 0 && c.elsewhere(i, o):
 				c.apart[o] = true
 			}
 		}
 	}
 	return nil
+}
+
+// elsewhere tells whether a product that statement i adds stands in another block than i.
+func (c *contraction) elsewhere(i int, reg string) bool {
+	for _, d := range c.reach.Of(i, reg) {
+		if c.made[d]&product != 0 && c.block[d] != c.block[i] {
+			return true
+		}
+	}
+	return false
 }
 
 func (c *contraction) text(i int) string {

@@ -18,7 +18,8 @@ type Fixed struct {
 // A state is what is known of a function at present.
 type state struct {
 	f      *ptx.Func
-	regs   map[string]value
+	reach  *ptx.Reaching
+	made   []value          // by statement: of what it writes
 	params map[string]value // by the parameter's name; of an entry too
 	ret    value
 	loads  map[int]bool // loads that may find what the same thread has stored
@@ -78,18 +79,13 @@ func (a *analysis) state(f *ptx.Func) (*state, error) {
 	if s, ok := a.states[f.Name]; ok {
 		return s, nil
 	}
-	s := &state{f: f, regs: map[string]value{}, params: map[string]value{}, loads: map[int]bool{}}
+	reach, err := f.Reaching()
+	if err != nil {
+		return nil, fmt.Errorf("its control flow can't be read at -O1: %w", err)
+	}
+	s := &state{f: f, reach: reach, made: make([]value, len(f.Stmts)), params: map[string]value{}, loads: map[int]bool{}}
 	for k := range f.Params {
 		s.params[f.Params[k].Name] = none
-	}
-	for i, st := range f.Stmts {
-		if st.Kind == ptx.Inst {
-			f.Effects(i, func(n ptx.Span, read, write bool) {
-				if write {
-					s.regs[string(f.Bytes(n))] = none
-				}
-			})
-		}
 	}
 	a.states[f.Name], a.order, a.changed = s, append(a.order, s), true
 	return s, nil
@@ -99,16 +95,9 @@ var call = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?s)\bcall(?:\.uni)?\s*(?:\(\s*([^)]*?)\s*\)\s*,)?\s*([^\s,;(]+)\s*(?:,\s*\(\s*([^)]*?)\s*\))?\s*(?:,\s*[\w$%]+)?\s*;`)
 })
 
-// A register's definitions in one pass.
-type defs struct {
-	n   int
-	all value
-}
-
 // pass goes through a function once. check: everything is known; say what may become constant.
 func (a *analysis) pass(s *state, check bool) error {
 	f := s.f
-	seen := map[string]defs{}
 	args, results := map[string]value{}, map[string]value{}
 	types := map[string]string{}
 	ret := none
@@ -133,7 +122,7 @@ func (a *analysis) pass(s *state, check bool) error {
 		out := maybe
 		switch {
 		case base == "st" && ptx.HasModifier(op, "param") && len(ops) == 2:
-			name, v := place(ops[0]), a.operand(s, ops[1])
+			name, v := place(ops[0]), a.operand(s, i, ops[1])
 			if strings.HasPrefix(name, "func_retval") {
 				ret = join(ret, v)
 			} else {
@@ -142,33 +131,20 @@ func (a *analysis) pass(s *state, check bool) error {
 			}
 			continue
 		case base == "st" && len(ops) == 2:
-			if v := a.operand(s, ops[1]); v != never && v != none {
+			if v := a.operand(s, i, ops[1]); v != never && v != none {
 				stores = append(stores, i)
 			}
 			continue
 		case base == "ld" && len(ops) == 2:
 			out = a.load(s, i, op, ops[1], results)
 		case len(ops) > 1:
-			out = a.result(s, base, op, ops[1:])
-			if check && approximate(base, op) && float(op) && !a.kept(s, base, ops[1:]) {
+			out = a.result(s, i, base, op, ops[1:])
+			if check && approximate(base, op) && float(op) && !a.kept(s, i, base, ops[1:]) {
 				return fmt.Errorf("its %s may become constant, and the compiler's constant has other bits than the GPU's", strings.TrimSpace(string(op)))
 			}
 		}
-		f.Effects(i, func(n ptx.Span, read, write bool) {
-			if write {
-				name := string(f.Bytes(n))
-				d := seen[name]
-				seen[name] = defs{d.n + 1, join(d.all, out)}
-			}
-		})
-	}
-	for name, d := range seen {
-		v := d.all
-		if d.n > 1 && v == given { // two constants: which one, may become known
-			v = known
-		}
-		if v = join(s.regs[name], v); s.regs[name] != v { // only ever up, so that it ends
-			s.regs[name], a.changed = v, true
+		if out = join(s.made[i], out); out != s.made[i] { // only ever up, so that it ends
+			s.made[i], a.changed = out, true
 		}
 	}
 	if ret = join(s.ret, ret); ret != s.ret {
@@ -232,12 +208,12 @@ func (a *analysis) constant(address string) bool {
 }
 
 // kept tells whether an approximate instruction stays what it is: none of its operands is a constant that it is not now.
-func (a *analysis) kept(s *state, base string, ops []string) bool {
+func (a *analysis) kept(s *state, i int, base string, ops []string) bool {
 	for n, o := range ops {
 		if n == 2 && base == "fma" { // a*b + 0 is not a*b: a zero has a sign
 			continue
 		}
-		if !a.operand(s, o).firm() {
+		if !a.operand(s, i, o).firm() {
 			return false
 		}
 	}

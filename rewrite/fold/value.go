@@ -44,8 +44,8 @@ func float(op []byte) bool {
 	return false
 }
 
-// operand is the value of an operand of f: a register, a special register, a constant, or several in braces.
-func (a *analysis) operand(f *state, text string) value {
+// operand is the value of an operand of statement i of f: a register, a special register, a constant, or several in braces.
+func (a *analysis) operand(f *state, i int, text string) value {
 	text = strings.TrimSpace(text)
 	switch {
 	case text == "":
@@ -53,7 +53,7 @@ func (a *analysis) operand(f *state, text string) value {
 	case text[0] == '{':
 		all := none
 		for _, part := range strings.Split(strings.Trim(text, "{}"), ",") {
-			all = join(all, a.operand(f, part))
+			all = join(all, a.operand(f, i, part))
 		}
 		return all
 	case text[0] != '%':
@@ -62,8 +62,15 @@ func (a *analysis) operand(f *state, text string) value {
 		}
 		return maybe // the address of a variable
 	}
-	if v, ok := f.regs[text]; ok {
-		return v
+	if f.reach.Written(text) {
+		all, defs := none, f.reach.Of(i, text)
+		for _, d := range defs {
+			all = join(all, f.made[d])
+		}
+		if len(defs) > 1 && all == given { // two constants: which one, may become known
+			all = known
+		}
+		return all
 	}
 	name, axis, _ := strings.Cut(text[1:], ".")
 	switch name {
@@ -78,13 +85,13 @@ func (a *analysis) operand(f *state, text string) value {
 	return maybe
 }
 
-// result is what an instruction makes of its operands.
-func (a *analysis) result(f *state, base string, op []byte, ops []string) value {
+// result is what an instruction, statement at, makes of its operands.
+func (a *analysis) result(f *state, at int, base string, op []byte, ops []string) value {
 	in := make([]value, 0, 4)
 	low, high := maybe, none
 	some := false // that no compiler knows
 	for _, o := range ops {
-		v := a.operand(f, o)
+		v := a.operand(f, at, o)
 		in = append(in, v)
 		low, high, some = min(low, v), max(high, v), some || v == never
 	}
