@@ -52,17 +52,15 @@ func shapeTerm(b [3]int) recipe.Recipe {
 	return Term("shape", fmt.Sprintf("%dx%dx%d", b[0], b[1], b[2]))
 }
 
+const mostShapes = 24 // tried on one launch, those nearest in size first
+
 // shapes are the blocks worth trying on the launch at hand: first those as large as the program's, then others, nearest size first.
 func shapes(s *Situation) [][3]int {
-	rows, sizes := []int{16, 32, 64, 128, 256}, []int{128, 256, 512}
-	flat := s.Shape.Grid[1]*s.Shape.Block[1] == 1 && s.Shape.Grid[2]*s.Shape.Block[2] == 1
-	if flat {
-		rows = []int{32, 64, 96, 128, 192, 256, 320, 384, 512, 640, 768, 1024}
+	var all [3]int
+	for i := range all {
+		all[i] = s.Shape.Grid[i] * s.Shape.Block[i]
 	}
 	own := s.Shape.Threads()
-	if !slices.Contains(sizes, own) && own >= 64 {
-		sizes = append(sizes, own)
-	}
 	var out [][3]int
 	add := func(x, y, z int) {
 		b := [3]int{x, y, z}
@@ -70,21 +68,50 @@ func shapes(s *Situation) [][3]int {
 			out = append(out, b)
 		}
 	}
-	for _, x := range rows {
-		if flat {
+	if all[1] == 1 && all[2] == 1 {
+		for _, x := range []int{32, 64, 96, 128, 192, 256, 320, 384, 512, 640, 768, 1024} {
 			add(x, 1, 1)
-			continue
 		}
-		for _, n := range sizes {
-			for _, z := range []int{1, s.Shape.Block[2]} { // in depth: one layer, or as many as the program has
-				if n%(x*z) == 0 {
-					add(x, n/(x*z), z)
+	} else {
+		for _, n := range []int{own, 128, 256, 512} {
+			for _, x := range rows(all[0]) {
+				for _, z := range []int{1, s.Shape.Block[2]} { // in depth: one layer, or as many as the program has
+					if y := divisor(all[1], n/(x*z)); 2*x*y*z > n && x*y*z >= warp {
+						add(x, y, z)
+					}
 				}
 			}
 		}
 	}
 	slices.SortStableFunc(out, func(a, b [3]int) int { return distance(own, a) - distance(own, b) })
+	return out[:min(len(out), mostShapes)]
+}
+
+// rows are the first dimensions worth trying for so many threads in a row: powers of two, and where a warp does not divide them the divisors
+// behind 32, 64 and 128.
+func rows(all int) []int {
+	out := []int{16, 32, 64, 128, 256}
+	if all%warp != 0 {
+		for _, from := range []int{32, 64, 128} {
+			for x := from; x < 2*from; x++ {
+				if all%x == 0 {
+					out = append(out, x)
+					break
+				}
+			}
+		}
+	}
 	return out
+}
+
+// divisor is the largest divisor of a number that is not above a bound; 0 where the bound is below 1.
+func divisor(of, most int) int {
+	for d := min(of, most); d > 0; d-- {
+		if of%d == 0 {
+			return d
+		}
+	}
+	return 0
 }
 
 // distance of a block's size from another's, in doublings and halvings.

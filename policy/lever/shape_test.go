@@ -40,6 +40,7 @@ func TestShapesTried(t *testing.T) {
 		{[3]int{8, 65535, 1}, [3]int{32, 8, 1}, "64x4x1 16x16x1", "256x1x1 128x2x1"}, // not so many blocks in y (a half of 64x4's would do)
 		{[3]int{8, 8, 8}, [3]int{8, 8, 8}, "64x1x8 32x2x8 32x16x1 16x4x8", "8x8x8"},
 		{[3]int{7, 1, 1}, [3]int{33, 1, 1}, "", "32x1x1"},
+		{[3]int{100, 50, 50}, [3]int{4, 8, 8}, "16x16x1 40x5x1 80x2x1 200x1x1 40x10x1 16x2x8", "32x8x1 4x8x8"}, // 400 threads each way
 	} {
 		s := reshapable(t, c.grid, c.block)
 		if c.grid[1] == 65535 {

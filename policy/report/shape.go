@@ -59,12 +59,25 @@ func reshaped(d *cache.Decision, r recipe.Recipe) string {
 		return fmt.Sprintf("%s: a warp reads %d consecutive bytes, not %d", text, row(now)*stride, row(was)*stride)
 	case row(now) != row(was):
 		return fmt.Sprintf("%s: a warp has %d threads of a row, not %d", text, row(now), row(was))
+	case fullest(d.Target, was) > 1.05*fullest(d.Target, now):
+		return fmt.Sprintf("%s: the fullest multiprocessor has %.2f times as many threads as the average, not %.2f", text, fullest(d.Target, now), fullest(d.Target, was))
 	case before > 0 && (after > before*1.01 || after < before*0.99):
 		return fmt.Sprintf("%s: %.0f %% of the warps that there is room for are resident, not %.0f %%", text, 100*after, 100*before)
 	case blocksIn(now) > blocksIn(was):
 		return fmt.Sprintf("%s: %d blocks, not %d: smaller ones begin and end one by one", text, blocksIn(now), blocksIn(was))
 	}
 	return fmt.Sprintf("%s: %d blocks to begin, not %d", text, blocksIn(now), blocksIn(was))
+}
+
+// fullest is how many more threads the multiprocessor that gets most blocks has to do than all of them have on average; 0 where their number
+// is not known. Blocks are dealt out one by one, and all take the same time.
+func fullest(target string, l cache.Launch) float64 {
+	d, ok := deviceOf(target)
+	if !ok || d.SMs == 0 || blocksIn(l) == 0 {
+		return 0
+	}
+	n := blocksIn(l)
+	return float64((n+d.SMs-1)/d.SMs*d.SMs) / float64(n)
 }
 
 func blocksIn(l cache.Launch) int { return l.Grid[0] * l.Grid[1] * l.Grid[2] }
