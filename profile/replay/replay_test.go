@@ -35,15 +35,19 @@ func record(t uint32, parts ...[]byte) []byte {
 	return append(append(append(u32(t), u32(0)...), u64(uint64(len(body)))...), body...)
 }
 
-// agentFile is what the agent writes of k<<<8,128>>>(p) with memory at base, and two variables.
-func agentFile(base uint64) []byte {
+// kernelRecord is the record of k<<<8,128>>>(p): most dynamic shared memory, carveout, the context's cache configuration and its own.
+func kernelRecord(base uint64, settings ...uint32) [][]byte {
 	kernel := [][]byte{str("k")}
-	for _, v := range []uint32{8, 1, 1, 128, 1, 1, 0, 49152, 0xffffffff, 0, 255} {
+	for _, v := range append([]uint32{8, 1, 1, 128, 1, 1, 0}, settings...) {
 		kernel = append(kernel, u32(v))
 	}
-	kernel = append(kernel, u64(1024), u32(1), u32(0), u32(8), u32(8), u64(base))
+	return append(kernel, u64(1024), u32(1), u32(0), u32(8), u32(8), u64(base))
+}
+
+// agentFile is what the agent writes of k<<<8,128>>>(p) with memory at base, and two variables.
+func agentFile(base uint64) []byte {
 	return bytes.Join([][]byte{
-		record(1, kernel...),
+		record(1, kernelRecord(base, 49152, 0xffffffff, 0, 255)...),
 		record(5, str("counter"), []byte{0}, u32(7)),
 		record(5, str("scale"), []byte{1}, make([]byte, 16)),
 		record(3, u64(base), u64(1<<20+8), u32(0)),
@@ -56,11 +60,17 @@ func agentFile(base uint64) []byte {
 
 func file(t *testing.T, base uint64) []byte {
 	t.Helper()
+	return packed(t, agentFile(base))
+}
+
+// packed gives what the agent wrote as the replayer reads it.
+func packed(t *testing.T, raw []byte) []byte {
+	t.Helper()
 	s, err := capture.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := s.Pack(bytes.NewReader(agentFile(base)), []byte("cubin"), capture.Manifest{Made: time.Now(), Device: "GPU", UUID: strings.Repeat("00", 16), Kernel: "k", Cubin: "c"})
+	m, err := s.Pack(bytes.NewReader(raw), []byte("cubin"), capture.Manifest{Made: time.Now(), Device: "GPU", UUID: strings.Repeat("00", 16), Kernel: "k", Cubin: "c"})
 	if err != nil {
 		t.Fatal(err)
 	}
