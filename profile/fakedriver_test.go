@@ -230,10 +230,10 @@ func (h *quiet) Launch(l *Launch) Verdict {
 }
 
 // TestUnnoticed: what the application must not notice of the agent. A stream capture is not ended by the agent's questions, a thread that
-// is to be cancelled goes on until it is where it can be, errno stays, no signal comes for a file that is too large.
+// is to be cancelled goes on until it is where it can be, errno stays, a forked child ends as it wants to, no signal comes for a file that is too large.
 func TestUnnoticed(t *testing.T) {
 	f := newFakeDriver(t)
-	for _, what := range []string{"graph", "cancel", "errno", "small files"} {
+	for _, what := range []string{"graph", "cancel", "errno", "fork", "small files"} {
 		h := &quiet{}
 		if what == "small files" {
 			h.verdict.Capture, h.verdict.Limit = filepath.Join(t.TempDir(), "capture"), 1<<30

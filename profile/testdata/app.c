@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static void call(CUpti_CallbackId id, const char *name, const void *params, void (*body)(const void *)) {
@@ -131,6 +132,15 @@ int main(int n, char **argv) {
     errno = EDOM;
     launch(FAKE_KERNEL, 8, p);
     return errno == EDOM ? 7 : 6;
+  }
+  if (strcmp(what, "fork") == 0) {
+    int status = 0;
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) exit(9);
+    waitpid(child, &status, 0);
+    launch(FAKE_KERNEL, 8, p);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 9 ? 7 : 6;
   }
   if (strcmp(what, "small files") == 0) {
     struct rlimit most = {1 << 16, 1 << 16};
