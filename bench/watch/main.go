@@ -22,6 +22,7 @@ func main() {
 	edits := flag.Bool("script", true, "the edits of the script")
 	times := flag.Int("times", 20, "how often a constant is edited, for the time to the recipe")
 	commit := flag.String("commit", "", "gnvcc's commit, for the record")
+	more := flag.Bool("more", true, "faults, other users of the GPU, new names, the user's own build")
 	idle := flag.Int("idle", 0, "instead: what a watch of so many files costs, for a minute")
 	flag.Parse()
 	b := &bench{end: time.Now().Add(*limit), Machine: machine.Gather(context.Background(), *nvcc, *gnvcc, *commit)}
@@ -29,7 +30,7 @@ func main() {
 	if *idle > 0 {
 		err = b.idle(*gnvcc, *nvcc, *idle)
 	} else {
-		err = b.run(*gnvcc, *nvcc, *edits, *times)
+		err = b.run(*gnvcc, *nvcc, *edits, *times, *more)
 	}
 	text, _ := json.MarshalIndent(b, "", " ")
 	if e := os.WriteFile(*out, append(text, '\n'), 0o644); err == nil {
@@ -50,6 +51,7 @@ type bench struct {
 	Edits   []script.Result
 	Saves   []save
 	Median  float64 // seconds from saving an edit to the recipe in the store
+	More    []check `json:",omitempty"`
 	Idle    *idle   `json:",omitempty"`
 
 	end   time.Time
@@ -62,7 +64,8 @@ type save struct {
 	Candidates int     // measured
 	Recipe     string
 	Ratio      float64
-	Others     int // candidates measured for kernels that were not edited
+	Launch     float64 // what a launch takes without a recipe, seconds
+	Others     int     // candidates measured for kernels that were not edited
 }
 
 func project(gnvcc, nvcc string) (*script.Project, error) {
@@ -79,7 +82,7 @@ func project(gnvcc, nvcc string) (*script.Project, error) {
 	return p, p.Write()
 }
 
-func (b *bench) run(gnvcc, nvcc string, edits bool, times int) error {
+func (b *bench) run(gnvcc, nvcc string, edits bool, times int, more bool) error {
 	p, err := project(gnvcc, nvcc)
 	if err != nil {
 		return err
@@ -121,12 +124,15 @@ func (b *bench) run(gnvcc, nvcc string, edits bool, times int) error {
 		}
 		fmt.Printf("%s %2d. %s: %.2f s %s\n", word, i+1, e.Name, r.Took.Seconds(), r.Wrong)
 	}
-	return b.saves(p, times)
+	if err := b.saves(p, times); err != nil || !more {
+		return err
+	}
+	return b.more(p, nvcc)
 }
 
 // saves edits a constant of one kernel again and again.
 func (b *bench) saves(p *script.Project, times int) error {
-	const n = 3
+	const n = 2
 	var seconds []float64
 	for i := range times {
 		if time.Now().After(b.end) {
@@ -154,14 +160,15 @@ func (b *bench) saves(p *script.Project, times int) error {
 			}
 		}
 		for _, d := range r.Done {
-			s.Recipe, s.Ratio = d.Recipe, d.Ratio
+			s.Recipe, s.Ratio, s.Launch = d.Recipe, d.Ratio, d.Launch
 		}
 		if len(r.Done) != 1 || s.Others != 0 || s.Seconds == 0 {
 			fmt.Printf("FAIL edit %d of a constant: %+v\n", i+1, r)
 			b.wrong++
 			continue
 		}
-		fmt.Printf("saved: recipe after %.2f s, %d candidates: %q %.3f\n", s.Seconds, s.Candidates, s.Recipe, s.Ratio)
+		fmt.Printf("saved: recipe after %.2f s, %d candidates, a launch takes %.3f ms: %q %.3f\n",
+			s.Seconds, s.Candidates, 1e3*s.Launch, s.Recipe, s.Ratio)
 		b.Saves, seconds = append(b.Saves, s), append(seconds, s.Seconds)
 	}
 	if len(seconds) > 0 {

@@ -74,7 +74,13 @@ func sentence(e watch.Event) string {
 	name := policy.ShortName(e.Kernel)
 	switch e.What {
 	case "watching":
-		return fmt.Sprintf("watching %d files of %d commands, %d captured launches", e.Files, e.Commands, e.Candidates)
+		switch {
+		case e.Commands == 0:
+			return "no builds known here: build with gnvcc in nvcc's place, then gnvcc tune -- ./app; what is built is watched from then on"
+		case e.Candidates == 0:
+			return fmt.Sprintf("watching %d files; no launch is captured: gnvcc tune -- ./app captures some", e.Files)
+		}
+		return fmt.Sprintf("watching %d files, %d launches of their kernels are captured", e.Files, e.Candidates)
 	case "edited":
 		if e.Files == 1 {
 			return fmt.Sprintf("%s was edited; compile commands that read it: %d", e.Text, e.Commands)

@@ -550,7 +550,7 @@ func (s *editedSearch) outcome(results []decide.Result) watch.Outcome {
 				out.Why = a.Reason
 			}
 		default:
-			out.Recipe, out.Ratio = d.Recipe, ratioOf(d)
+			out.Recipe, out.Ratio, out.Launch = d.Recipe, ratioOf(d), d.Evidence.Launches[0].Before.Median/1e9
 		}
 		if d != nil {
 			return out

@@ -177,3 +177,43 @@ func TestUnlike(t *testing.T) {
 		}
 	}
 }
+
+// TestFirst: what stood for a kernel before it was edited is a candidate, also where no lever would have tried it; it is adopted
+// by the rule or not at all, and what the user's options don't allow is not tried.
+func TestFirst(t *testing.T) {
+	of := func(texts ...string) (out []recipe.Recipe) {
+		for _, text := range texts {
+			r, err := recipe.Parse(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, r)
+		}
+		return out
+	}
+	for _, faster := range []bool{true, false} {
+		k := &simKernel{speed: func(r recipe.Recipe, _ policy.Shape, _ bool) float64 {
+			if v, _ := r.Get("maxnreg", ""); v == "43" && faster {
+				return 0.7
+			}
+			return 1.05
+		}}
+		k.First = of("maxnreg=43", "ld=L2::256B")
+		g := newSim(t, k)
+		o := simOptions()
+		o.Levers = []string{"maxnreg"}
+		tuner := NewTuner(context.Background(), o, g, g, g, nil)
+		p, _, _ := g.replays(tuner, 1)
+		tuner.End(p.Process, profile.Summary{Whole: true, Kernels: []profile.Seen{{Launch: p}}})
+		results, err := tuner.Finish()
+		if err != nil || len(results) != 1 || results[0].Decision == nil {
+			t.Fatalf("%+v, %v", results, err)
+		}
+		if got := results[0].Decision.Recipe; (got == "maxnreg=43") != faster || !faster && got != "" {
+			t.Errorf("faster: %v; decided: %q", faster, got)
+		}
+		if g.measured["maxnreg=43"] == 0 || g.measured["ld=L2::256B"] != 0 {
+			t.Errorf("measured: %v", g.measured)
+		}
+	}
+}

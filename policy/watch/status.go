@@ -43,6 +43,7 @@ type Done struct {
 	Kernel, Source, Identity string
 	Recipe                   string // "": best as it is
 	Ratio                    float64
+	Launch                   float64 // what one takes without a recipe, seconds
 	Candidates               int
 	Why                      string `json:",omitempty"` // it was left alone, because
 	When                     time.Time

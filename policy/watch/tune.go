@@ -125,7 +125,7 @@ func (w *Watcher) settle(job Job, out Outcome, took time.Duration) {
 			}
 		}
 	}
-	d := Done{Kernel: k.Name, Source: k.Source, Identity: k.Identity, Recipe: out.Recipe, Ratio: out.Ratio,
+	d := Done{Kernel: k.Name, Source: k.Source, Identity: k.Identity, Recipe: out.Recipe, Ratio: out.Ratio, Launch: out.Launch,
 		Candidates: out.Candidates, Why: out.Why, When: time.Now(), Took: took.Seconds()}
 	list := append([]Done{d}, w.last...)
 	w.last = list[:min(len(list), kept)]

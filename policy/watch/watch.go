@@ -33,6 +33,7 @@ func (c *Command) sources() []string {
 type Outcome struct {
 	Recipe     string  // "": best as it is
 	Ratio      float64 // its time over the default's; 0 without a recipe
+	Launch     float64 // what a launch takes without a recipe, seconds; 0: not measured
 	Candidates int     // measured
 	Why        string  // it was left alone; "" where there is a decision
 	Run        bool    // a run of the program would help

@@ -61,30 +61,33 @@ func source() string {
   }
 }
 
-#ifndef LAUNCHES
-#define LAUNCHES \
-`)
-	for n := 1; n <= Kernels; n++ {
-		fmt.Fprintf(&b, "  k%d<<<N / 256, 256>>>(out, in, N); \\\n", n)
-	}
-	b.WriteString(`
-#endif
+const int N = 1 << 22;
+static float *in, *out;
+static unsigned *host;
+
+// Prints a hash of what a kernel left, in the first round.
+static void left(int round) {
+  check(cudaGetLastError());
+  if (round > 0) return;
+  check(cudaMemcpy(host, out, N * sizeof(float), cudaMemcpyDeviceToHost));
+  unsigned hash = 2166136261u;
+  for (int i = 0; i < N; i++) hash = (hash ^ host[i]) * 16777619u;
+  printf("%08x\n", hash);
+}
 
 int main() {
-  const int N = 1 << 22;
-  float *in, *out, *host = (float *)malloc(N * sizeof(float));
-  for (int i = 0; i < N; i++) host[i] = (float)(i % 1000) / 999;
+  host = (unsigned *)malloc(N * sizeof(float));
+  for (int i = 0; i < N; i++) ((float *)host)[i] = (float)(i % 1000) / 999;
   check(cudaMalloc(&in, N * sizeof(float)));
   check(cudaMalloc(&out, N * sizeof(float)));
   check(cudaMemcpy(in, host, N * sizeof(float), cudaMemcpyHostToDevice));
   for (int round = 0; round < 10; round++) {
-    LAUNCHES
-  }
+`)
+	for n := 1; n <= Kernels; n++ {
+		fmt.Fprintf(&b, "    k%d<<<N / 256, 256>>>(out, in, N);\n    left(round);\n", n)
+	}
+	b.WriteString(`  }
   check(cudaDeviceSynchronize());
-  check(cudaMemcpy(host, out, N * sizeof(float), cudaMemcpyDeviceToHost));
-  double sum = 0;
-  for (int i = 0; i < N; i++) sum += host[i];
-  printf("sum %.6g\n", sum);
   return 0;
 }
 `)

@@ -47,6 +47,7 @@ type Status struct {
 type Done struct {
 	Kernel, Recipe, Why string
 	Ratio               float64
+	Launch              float64 // seconds
 	Candidates          int
 	When                time.Time
 }
@@ -71,6 +72,9 @@ func (p *Project) Build() error { return p.run(p.Gnvcc, p.compile()...) }
 func (p *Project) Tune(budget string) error {
 	return p.run(p.Gnvcc, "tune", "--quiet", "--budget", budget, "--", "./many")
 }
+
+// Command is a command in the project's folder.
+func (p *Project) Command(name string, args ...string) *exec.Cmd { return p.command(name, args...) }
 
 func (p *Project) compile() []string { return []string{"-O3", "-arch=sm_90", "-o", "many", "many.cu"} }
 
