@@ -390,7 +390,7 @@ func (w *world) Tune(ctx context.Context, j watch.Job) (watch.Outcome, error) {
 	o.Version, o.Driver, o.Jobs, o.Crashes = version, driverVersion(), guestJobs(), mostRuns-1
 	watchSearch(&o)
 	tuner := search.NewTuner(ctx, o, s, s, memos{w.store}, s)
-	t := &twin{store: w.captures, tuner: tuner, replayer: replayer, limits: capture.Usual, budget: w.budget, say: s.say,
+	t := &twin{store: w.captures, tuner: tuner, kernel: s.Kernel, replayer: replayer, limits: capture.Usual, budget: w.budget, say: s.say,
 		run: profile.Options{Agent: library, Scratch: w.scratch, Log: s.say}}
 	t.search(ctx, t.heaviest(list, total))
 	results, err := tuner.Finish()

@@ -104,7 +104,10 @@ func (w *Watcher) give(ctx context.Context, c Command) (now Command, compiled bo
 		}
 	}
 	before := w.world.Digest(c)
-	if now, err = w.world.Try(ctx, c); err != nil {
+	if err = guarded(func() (err error) {
+		now, err = w.world.Try(ctx, c)
+		return err
+	}); err != nil {
 		return c, true, err
 	}
 	digest := w.world.Digest(now)

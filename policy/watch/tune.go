@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -84,7 +85,11 @@ func (w *Watcher) tuneNext(ctx context.Context) (did bool) {
 	w.stir()
 	begun := time.Now()
 	stop := w.yield(ctx, cancel)
-	out, err := w.world.Tune(ctx, job)
+	var out Outcome
+	err := guarded(func() (err error) {
+		out, err = w.world.Tune(ctx, job)
+		return err
+	})
 	stop()
 	w.mu.Lock()
 	w.tuning, w.cancel = nil, nil
@@ -95,13 +100,29 @@ func (w *Watcher) tuneNext(ctx context.Context) (did bool) {
 		}
 		w.settle(job, out, time.Since(noticed))
 	} else if ctx.Err() == nil { // not interrupted: what went wrong is the world's, and lasts perhaps
-		w.left[job.Kernel.Identity] = left{err.Error(), false, strings.Join(job.Captures, " ")}
+		w.left[job.Kernel.Identity] = left{firstLine(err), false, strings.Join(job.Captures, " ")}
 	}
 	w.mu.Unlock()
 	if err == nil || ctx.Err() == nil {
 		w.o.Log(Event{What: "tuned", Kernel: job.Kernel.Name, Text: out.text(), Took: time.Since(begun), Candidates: out.Candidates, Err: err})
 	}
 	return true
+}
+
+// firstLine is an error without what a panic has behind it, which is for the log.
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
+}
+
+// guarded turns a panic into an error: one kernel, or one command, is not to end the watch.
+func guarded(do func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return do()
 }
 
 // settle notes what tuning a kernel gave; w.mu is held.

@@ -347,6 +347,14 @@ func TestTrouble(t *testing.T) {
 	if s := r.idle(); len(s.Waiting) != 1 || s.Waiting[0].Why != "the disk is full" {
 		t.Errorf("%+v", s.Waiting)
 	}
+	outcome := r.outcome
+	r.outcome = func(context.Context, Job) (Outcome, error) { panic("our own fault") }
+	r.edit("a.cu", "k1=panics k2=b")
+	r.want("k1 as panics")
+	if s := r.idle(); len(s.Waiting) != 1 || !strings.HasPrefix(s.Waiting[0].Why, "panic: our own fault") {
+		t.Errorf("%+v", s.Waiting)
+	}
+	r.outcome = outcome
 	r.edit("a.cu", "k1=third k2=b")
 	r.want("k1 as third")
 	if s := r.idle(); len(s.Waiting) != 1 || s.Waiting[0].Why != "it faults" || !s.Waiting[0].Run {
