@@ -142,7 +142,7 @@ void capture_read(struct capture *c, const char *path) {
   int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0 || fstat(fd, &st) != 0) stop(1, "%s: %s", path, strerror(errno));
   struct view all = {.n = (uint64_t)st.st_size};
-  all.p = all.n ? mmap(NULL, all.n, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
+  all.p = all.n ? mmap(NULL, all.n, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0) : MAP_FAILED;
   close(fd);
   if (all.p == MAP_FAILED) stop(1, "%s can't be mapped", path);
   if (memcmp(take(&all, sizeof magic), magic, sizeof magic) != 0) stop(1, "%s is no capture of this version", path);

@@ -164,36 +164,48 @@ static struct range *owner(const struct capture *c, uint64_t p) {
   return &c->range[lo];
 }
 
-#define FRESH 32   // chunks of a range that get numbers of their own; those behind have the same again, for speed
-#define TURNED 256 // chunks whose own numbers change places; those behind stay as they are
+#define FRESH 32  // chunks of a range that get numbers of their own; those behind have the same again, for speed
+#define TURNED 64 // chunks whose own numbers change places; those behind stay as they are
 
-// Other numbers in a range, made of what was captured there.
+// Copies what stands at a range's begin to all that follows.
+static void repeat(const struct range *r, uint64_t first) {
+  for (uint64_t at = first; at < r->size; at += first) {
+    uint64_t n = r->size - at < first ? r->size - at : first;
+    if (r->on_host) memcpy((void *)(r->base + at), (const void *)r->base, n);
+    else need(cu.MemcpyDtoD(r->base + at, r->base, n), "filling memory");
+  }
+}
+
+// Other numbers in a range. Those that change places were captured there, and memory holds them.
 static void vary(const struct capture *c, const struct range *r, unsigned variation) {
-  uint64_t chunks = (r->size + CHUNK - 1) / CHUNK;
-  uint8_t *kept = malloc((chunks < FRESH ? chunks : FRESH) * CHUNK);
-  if (!kept) stop(1, "out of memory");
-  bool turned = vary_turns(variation); // what was there, in other places: each chunk has its own
-  size_t next = 0;                     // data, in the order of addresses
-  for (uint64_t k = 0; k < chunks && (!turned || k < TURNED); k++) {
+  static uint8_t chunk[CHUNK];
+  bool turned = vary_turns(variation);
+  uint64_t most = turned ? TURNED : FRESH;
+  size_t next = 0; // data, in the order of addresses
+  for (uint64_t k = 0; k < most && k * CHUNK < r->size; k++) {
     uint64_t at = r->base + k * CHUNK, n = r->size - k * CHUNK < CHUNK ? r->size - k * CHUNK : CHUNK;
-    uint8_t *chunk = kept + k % FRESH * CHUNK;
-    if (k < FRESH || turned) {
-      memset(chunk, 0, CHUNK);
-      while (next < c->datas && c->data[next].address != at) next++;
-      if (next < c->datas && c->data[next].size <= n) memcpy(chunk, c->data[next].p, c->data[next].size);
-      else next = 0; // this chunk is zero
-      if (r->numbers == DOUBLES) vary_doubles(chunk, CHUNK / 8, variation, at);
-      else vary_floats(chunk, CHUNK / 4, variation, at);
+    if (turned) {
+      while (next < c->datas && (c->data[next].address < at || c->data[next].address >= r->base + r->size)) next++;
+      if (next == c->datas || c->data[next].address != at || c->data[next].size > n) continue; // zeros, which have no places
+      memset(chunk, 0, sizeof chunk);
+      memcpy(chunk, c->data[next].p, c->data[next].size);
     }
+    if (r->numbers == DOUBLES) vary_doubles(chunk, n / 8, variation, at);
+    else vary_floats(chunk, n / 4, variation, at);
     put(r, at, chunk, n);
   }
-  free(kept);
+  if (!turned && r->size > FRESH * CHUNK) repeat(r, FRESH * CHUNK);
 }
 
 void memory_fill(struct capture *c, unsigned variation) {
+  bool anew = variation && !vary_turns(variation); // ranges of numbers get others altogether
   poison(c);
-  for (size_t i = 0; i < c->ranges; i++) set(&c->range[i], c->range[i].base, 0, c->range[i].size);
-  for (size_t i = 0; i < c->datas; i++) put(owner(c, c->data[i].address), c->data[i].address, c->data[i].p, c->data[i].size);
+  for (size_t i = 0; i < c->ranges; i++)
+    if (!anew || c->range[i].numbers == NO_NUMBERS) set(&c->range[i], c->range[i].base, 0, c->range[i].size);
+  for (size_t i = 0; i < c->datas; i++) {
+    const struct range *r = owner(c, c->data[i].address);
+    if (!anew || r->numbers == NO_NUMBERS) put(r, c->data[i].address, c->data[i].p, c->data[i].size);
+  }
   for (size_t i = 0; i < c->variables; i++) need(cu.MemcpyHtoD(c->variable[i].address, c->variable[i].p, c->variable[i].size), "filling variables");
   for (size_t i = 0; variation && i < c->ranges; i++)
     if (c->range[i].numbers != NO_NUMBERS) vary(c, &c->range[i], variation);

@@ -33,6 +33,7 @@
   X(MemFree, cuMemFree, "cuMemFree_v2", 1) \
   X(MemcpyHtoD, cuMemcpyHtoD, "cuMemcpyHtoD_v2", 1) \
   X(MemcpyDtoH, cuMemcpyDtoH, "cuMemcpyDtoH_v2", 1) \
+  X(MemcpyDtoD, cuMemcpyDtoD, "cuMemcpyDtoD_v2", 1) \
   X(MemsetD8, cuMemsetD8, "cuMemsetD8_v2", 1) \
   X(MemAddressReserve, cuMemAddressReserve, "cuMemAddressReserve", 1) \
   X(MemAddressFree, cuMemAddressFree, "cuMemAddressFree", 1) \

@@ -1,0 +1,87 @@
+package replay
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"gnvcc/install/kits"
+)
+
+// What a variation fills memory with: numbers get others to the last one, also behind the first 32 MiB, the same ones each time; what is no number is as
+// captured; numbers that change places are those that were there.
+func TestFill(t *testing.T) {
+	kit := kits.Any(t)
+	dir := t.TempDir()
+	program := `#include "replay.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+struct driver cu;
+static int failed;
+#define CHECK(x) do { if (!(x)) { printf("line %d: variation %u: %s\n", __LINE__, v, #x); failed = 1; } } while (0)
+void stop(int code, const char *format, ...) { va_list a; va_start(a, format); vprintf(format, a); exit(code); }
+void need(CUresult r, const char *doing) { if (r) stop(9, "%s", doing); }
+static CUresult htod(CUdeviceptr to, const void *p, size_t n) { memcpy((void *)to, p, n); return CUDA_SUCCESS; }
+static CUresult dtod(CUdeviceptr to, CUdeviceptr p, size_t n) { memcpy((void *)to, (void *)p, n); return CUDA_SUCCESS; }
+static CUresult set(CUdeviceptr p, unsigned char v, size_t n) { memset((void *)p, v, n); return CUDA_SUCCESS; }
+static CUresult idle(void) { return CUDA_SUCCESS; }
+#define MIB ((uint64_t)1 << 20)
+enum { N = 4 };
+static uint64_t sizes[N] = {70 * MIB + 4, 3 * MIB, 1000, 40 * MIB};
+int main(void) {
+  cu.MemcpyHtoD = htod, cu.MemcpyDtoD = dtod, cu.MemsetD8 = set, cu.CtxSynchronize = idle;
+  struct range r[N] = {{.size = sizes[0], .numbers = FLOATS}, {.size = sizes[1]}, {.size = sizes[2], .numbers = DOUBLES, .on_host = true}, {.size = sizes[3], .numbers = FLOATS}};
+  struct data d[200];
+  struct capture c = {.range = r, .ranges = N, .data = d};
+  uint64_t all = 0, at = 0;
+  for (int i = 0; i < N; i++) all += sizes[i] + 4096;
+  uint8_t *base = malloc(all), *first = malloc(all);
+  for (int i = 0; i < N; i++) r[i].base = (uint64_t)base + at, at += (sizes[i] + 4095) / 4096 * 4096;
+  for (int i = 0; i < 3; i++) // the last range is zero
+    for (uint64_t k = 0; k < sizes[i]; k += MIB) {
+      uint64_t n = sizes[i] - k < MIB ? sizes[i] - k : MIB;
+      float *p = malloc(n);
+      for (uint64_t j = 0; j < n / 4; j++) p[j] = (float)(j % 1000 + 1);
+      d[c.datas++] = (struct data){r[i].base + k, n, (void *)p};
+    }
+  for (unsigned v = 0; v <= 8; v++) {
+    memset(base, 0x55, all);
+    memory_fill(&c, v);
+    memcpy(first, base, all);
+    memset(base, 0xaa, all);
+    memory_fill(&c, v);
+    for (int i = 0; i < N; i++) CHECK(memcmp((void *)r[i].base, first + (r[i].base - (uint64_t)base), sizes[i]) == 0);
+    CHECK(memcmp((void *)r[1].base, d[71].p, 3) == 0 && memcmp((void *)(r[1].base + 2 * MIB), d[73].p, MIB) == 0);
+    uint32_t *a = (void *)r[0].base, *z = (void *)r[3].base;
+    bool captured = v == 0;
+    uint64_t same = 0, zeros = 0;
+    for (uint64_t j = 0; j < sizes[0] / 4; j++) { float f = (float)(j % (MIB / 4) % 1000 + 1); same += memcmp(&f, a + j, 4) == 0; }
+    for (uint64_t j = 0; j < sizes[3] / 4; j++) zeros += z[j] == 0;
+    if (captured) CHECK(same == sizes[0] / 4 && zeros == sizes[3] / 4);
+    else if (v == 2) CHECK(same < sizes[0] / 4 / 4 && zeros == sizes[3] / 4);
+    else CHECK(same < 1000 && zeros < sizes[3] / 4 * 2 / 3 && a[sizes[0] / 4 - 1] != 0x55555555 && a[sizes[0] / 4 - 1] != 0xaaaaaaaa);
+    if (v == 2) {
+      double sum = 0, want = 0;
+      for (uint64_t j = 0; j < MIB / 4; j++) { float f; memcpy(&f, a + j, 4); sum += f, want += (double)(j % 1000 + 1); }
+      CHECK(sum == want);
+    }
+  }
+  return failed;
+}
+`
+	if err := os.WriteFile(filepath.Join(dir, "main.c"), []byte(program), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.CommandContext(context.Background(), "gcc", "-std=gnu11", "-O2", "-Wall", "-Isource", "-I"+filepath.Join(kit.Dir, "include"),
+		"-o", filepath.Join(dir, "fill"), filepath.Join(dir, "main.c"), "source/memory.c", "source/vary.c", "-ldl").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if out, err = exec.Command(filepath.Join(dir, "fill")).CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
