@@ -325,6 +325,8 @@ func tuneRun(signals *relay, o policy.Options, argv, controls []string, then end
 		tuner = search.NewTuner(signals.rest, o, compiler, book, memos{store}, progress)
 		var w *twin
 		if w, err = newTwin(ctx, store, toolkit.Dir(), run, then); err == nil {
+			w.memory = newMemoryFolder()
+			defer w.memory.Remove()
 			w.tuner, w.kernel, w.say, w.at, started, w.by = tuner, compiler.Kernel, note, far, true, then.by
 			if then.by != nil {
 				then.by.say = note

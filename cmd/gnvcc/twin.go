@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,6 +36,7 @@ const (
 
 // A twin is one tuning by captures.
 type twin struct {
+	memory    memoryFolder
 	store     *capture.Store
 	tuner     *search.Tuner
 	kernel    func(cubin, name string) (*policy.Kernel, error)
@@ -73,8 +75,8 @@ func newTwin(ctx context.Context, store *cache.Store, root string, run profile.O
 // observe runs the program, with captures where wanted allows.
 func (w *twin) observe(wanted func(*profile.Launch) error) (profile.Exit, capture.Run, error) {
 	run := w.run
-	dir := filepath.Join(run.Scratch, "captures")
-	if err := os.Mkdir(dir, 0o700); err != nil {
+	dir, err := os.MkdirTemp(cmp.Or(w.memory.For(w.limits.Launch), run.Scratch), "captures")
+	if err != nil {
 		return profile.Exit{}, capture.Run{}, fmt.Errorf("making a folder for captures: %w", err)
 	}
 	known, _ := w.store.Profile(absolute(run.Argv[0])) // none is no trouble
@@ -316,7 +318,7 @@ func (w *twin) unpack(list []job, done <-chan struct{}) <-chan file {
 	go func() {
 		defer close(files)
 		for _, j := range list {
-			u, err := replay.Unpack(w.store, j.m)
+			u, err := replay.Unpack(w.store, j.m, w.memory.For(j.m.Filled))
 			select {
 			case files <- file{u, err}:
 			case <-done:

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"gnvcc/profile"
@@ -54,9 +53,9 @@ type Unpacked struct {
 	dir string
 }
 
-// Unpack writes a capture's file into a folder of its own.
-func Unpack(s *capture.Store, m *capture.Manifest) (*Unpacked, error) {
-	dir, err := os.MkdirTemp(roomy(m), "gnvcc-replay-")
+// Unpack writes a capture's file into a folder of its own; in is where that is made, "" for the usual place.
+func Unpack(s *capture.Store, m *capture.Manifest, in string) (*Unpacked, error) {
+	dir, err := os.MkdirTemp(in, "gnvcc-replay-")
 	if err != nil {
 		return nil, fmt.Errorf("making a folder for a replay: %w", err)
 	}
@@ -73,16 +72,6 @@ func Unpack(s *capture.Store, m *capture.Manifest) (*Unpacked, error) {
 		return nil, fmt.Errorf("unpacking capture %s: %w", m.ID, err)
 	}
 	return u, nil
-}
-
-// roomy is a folder in memory, where a quarter of what is free is enough; else the usual one for temporary files.
-func roomy(m *capture.Manifest) string {
-	const memory = "/dev/shm"
-	var fs syscall.Statfs_t
-	if os.Getenv("TMPDIR") == "" && syscall.Statfs(memory, &fs) == nil && m.Filled < int64(fs.Bavail)*fs.Bsize/4 {
-		return memory
-	}
-	return ""
 }
 
 func (u *Unpacked) file() string { return filepath.Join(u.dir, "capture") }

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"os"
+	"syscall"
+
+	"gnvcc/driver/scratch"
+)
+
+// Captures on their way into the store and out of it are gigabytes that are written once and read once or twice: in memory where there is much of it.
+
+// A memoryFolder is a folder in memory, or none.
+type memoryFolder struct{ folder *scratch.Folder }
+
+// newMemoryFolder makes one, unless the user has named a place for temporary files.
+func newMemoryFolder() memoryFolder {
+	if os.Getenv("TMPDIR") != "" {
+		return memoryFolder{}
+	}
+	s, err := scratch.NewIn("/dev/shm")
+	if err != nil {
+		return memoryFolder{}
+	}
+	return memoryFolder{s}
+}
+
+// For gives the folder where so many bytes are no more than a quarter of what is free, else "".
+func (f memoryFolder) For(bytes int64) string {
+	var fs syscall.Statfs_t
+	if f.folder == nil || syscall.Statfs(f.folder.Path, &fs) != nil || bytes > int64(fs.Bavail)*fs.Bsize/4 {
+		return ""
+	}
+	return f.folder.Path
+}
+
+// Remove removes it with all that is in it.
+func (f memoryFolder) Remove() {
+	if f.folder != nil {
+		f.folder.Remove()
+	}
+}
