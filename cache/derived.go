@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -54,16 +55,21 @@ func (s *Store) Derive(name string, records []Record) (*Snapshot, error) {
 
 // flatOf is a snapshot's file with the records.
 func flatOf(records []Record) ([]byte, error) {
-	records = slices.Clone(records)
-	slices.SortFunc(records, func(a, b Record) int {
-		return bytes.Compare([]byte(where(a.Bucket, a.Key)), []byte(where(b.Bucket, b.Key)))
-	})
+	type named struct {
+		name string
+		Record
+	}
+	sorted := make([]named, len(records))
+	for i, r := range records {
+		sorted[i] = named{where(r.Bucket, r.Key), r}
+	}
+	slices.SortFunc(sorted, func(a, b named) int { return strings.Compare(a.name, b.name) })
 	var m memory
 	head := flatHeader{ID: derivedName}
 	stamp := time.Now().UnixNano()
 	err := writeFlat(&m, &head, func(add func(bucket, key string, sealed []byte) error) error {
-		for i, r := range records {
-			if i > 0 && r.Bucket == records[i-1].Bucket && r.Key == records[i-1].Key {
+		for i, r := range sorted {
+			if i > 0 && r.name == sorted[i-1].name {
 				return errors.New("two records with the key " + r.Key)
 			}
 			if err := checkRecord(r.Bucket, r.Key); err != nil {
@@ -73,7 +79,7 @@ func flatOf(records []Record) ([]byte, error) {
 			if err != nil {
 				return err
 			}
-			if err := add(r.Bucket, r.Key, seal(where(r.Bucket, r.Key), stamp, body)); err != nil {
+			if err := add(r.Bucket, r.Key, seal(r.name, stamp, body)); err != nil {
 				return err
 			}
 		}

@@ -111,4 +111,7 @@ func (s *Store) recipesAre(hash string) bool {
 }
 
 // RecipesPath is the file that changes when, and only when, the next build may give other machine code.
-func (s *Store) RecipesPath() string { return filepath.Join(s.dir, recipesName) }
+func (s *Store) RecipesPath() string { return RecipesIn(s.dir) }
+
+// RecipesIn is that file of a store of somebody else's.
+func RecipesIn(dir string) string { return filepath.Join(dir, recipesName) }

@@ -13,6 +13,7 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/driver/environment"
+	"gnvcc/driver/standing"
 )
 
 // A ccache in front of gnvcc knows nothing of recipes: it would go on giving out objects that were built with the old ones.
@@ -22,7 +23,8 @@ import (
 const (
 	memoCcache cache.Memos[string] = "ccache"
 
-	ccacheKey = "last" // "untold" or "told": how the last one that ran us was set up
+	// ccacheKey: how the last one that ran us was set up, "told", or "untold" and what it does not look at, a list with colons.
+	ccacheKey = "last"
 )
 
 // noteCcache notes whether a ccache that runs us looks at the recipes. Where none does that is one readlink.
@@ -32,9 +34,10 @@ func noteCcache(store *cache.Store, env *environment.Environment) (below bool) {
 	if err != nil || filepath.Base(exe) != "ccache" {
 		return false
 	}
-	now := "untold"
-	if looksAt(exe, store.RecipesPath(), env) {
-		now = "told"
+	now := "told"
+	dir, _ := os.Getwd()
+	if files := standing.Files(store, dir, env); !looksAt(exe, files, env) {
+		now = "untold " + strings.Join(files, ":")
 	}
 	if last, _ := memoCcache.Get(store, ccacheKey); last != now {
 		memoCcache.Put(store, ccacheKey, now) // noted by the next build if it can't be kept
@@ -43,7 +46,7 @@ func noteCcache(store *cache.Store, env *environment.Environment) (below bool) {
 }
 
 // looksAt asks ccache for its extra files: the variable, or what its own configuration says.
-func looksAt(ccache, path string, env *environment.Environment) bool {
+func looksAt(ccache string, paths []string, env *environment.Environment) bool {
 	files, set := env.Lookup("CCACHE_EXTRAFILES")
 	if !set {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
@@ -54,13 +57,19 @@ func looksAt(ccache, path string, env *environment.Environment) bool {
 		}
 		files = strings.TrimSpace(string(out))
 	}
-	return slices.Contains(filepath.SplitList(files), path)
+	list := filepath.SplitList(files)
+	return !slices.ContainsFunc(paths, func(path string) bool { return !slices.Contains(list, path) })
 }
 
 // CcacheWarning says what to do where the last build through ccache was one that does not look at the recipes, else "".
 func CcacheWarning(store *cache.Store) string {
-	if last, _ := memoCcache.Get(store, ccacheKey); last == "" || last == "told" {
+	last, _ := memoCcache.Get(store, ccacheKey)
+	files, untold := strings.CutPrefix(last, "untold")
+	if !untold {
 		return ""
 	}
-	return fmt.Sprintf("a ccache in front of gnvcc keeps returning objects with old recipes: set CCACHE_EXTRAFILES=%s", store.RecipesPath())
+	if files = strings.TrimPrefix(files, " "); files == "" { // noted by an earlier version
+		files = store.RecipesPath()
+	}
+	return fmt.Sprintf("a ccache in front of gnvcc keeps returning objects with old recipes: set CCACHE_EXTRAFILES=%s", files)
 }

@@ -28,7 +28,7 @@ var rooms = map[string][]string{
 	"stage": {"toolcmd", "environment", "splice", "toolkit", "child", "again", "record", "job", "compile",
 		"standing"},
 	"apply":  {"toolcmd", "environment", "scratch", "splice", "toolkit", "again", "record", "standing", "stage"},
-	"driver": {"toolcmd", "environment", "toolkit", "record", "stage"},
+	"driver": {"toolcmd", "environment", "toolkit", "record", "standing", "stage"},
 	// For tests alone.
 	"drivertest": {},
 }

@@ -18,6 +18,22 @@ type trouble struct{ script, elsewhere, not string }
 
 // troubles has every row, by its first cell.
 var troubles = map[string]trouble{
+	"`lock file: ... line N: a conflict that git has left here`, `it is cut off`": {elsewhere: "cmd/gnvcc TestSharing"},
+	"`the lock file has other code for it`":                                       {elsewhere: "cmd/gnvcc TestSharing"},
+	"a lock file is not looked at": {script: `
+cp k.cu gnvcc.lock
+gnvcc doctor
+! stdout 'lock file'
+env GNVCC_LOCK=$HERE/nosuch.lock
+! gnvcc doctor
+stdout 'lock file: .*nosuch.lock: no such file'
+`},
+	"`the store of others ... is left out`": {elsewhere: "cmd/gnvcc TestSharing"},
+	"`no profile: it has none of the headers`": {script: `
+env TEST_AS_IF_DRIVER=yes
+! gnvcc tune --profile k.cu -- true
+stderr 'no profile: it has none of the headers.*ncu --csv --page raw'
+`},
 	"`no nvcc was found`": {script: `
 [exists:/usr/local/cuda/bin/nvcc] skip 'there is an nvcc in /usr/local/cuda'
 env GNVCC_NVCC=

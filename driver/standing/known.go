@@ -77,6 +77,20 @@ func (kn *Known) mend() bool {
 	return true
 }
 
+// Files are those that a build in dir depends on for its recipes, for compiler caches: the lock file, or each store's list.
+func Files(store *cache.Store, dir string, env *environment.Environment) []string {
+	kn, _ := KnownAt(store, dir, env)
+	defer kn.Close()
+	if kn.Lock != "" {
+		return []string{kn.Lock}
+	}
+	files := []string{store.RecipesPath()}
+	for _, dir := range kn.dirs {
+		files = append(files, cache.RecipesIn(dir))
+	}
+	return files
+}
+
 // KnownOf is what a snapshot of one's own says, with the stores of others behind it.
 func KnownOf(own *cache.Snapshot) *Known {
 	kn := &Known{own: own}
