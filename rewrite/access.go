@@ -186,5 +186,5 @@ func Accesses(f *ptx.Func) (loads, stores int) {
 	return len(accesses(f, "ld")), len(accesses(f, "st"))
 }
 
-// Site is the text of an access' number in a recipe: ld@Site(3)=cs.
-func Site(n int) string { return strconv.Itoa(n) }
+// siteText is the text of an access' number in a recipe: ld@Site(3)=cs.
+func siteText(n int) string { return strconv.Itoa(n) }

@@ -39,11 +39,11 @@ type Options struct {
 // are passed over. A kernel whose recipe can't be carried out as a whole stays as it was, and refused says why, by
 // name. Where nothing changes, out is src itself. err tells of a text that is no PTX: then out is src too.
 func Apply(src []byte, recipes map[string]recipe.Recipe) (out []byte, refused map[string]error, err error) {
-	return Options{}.Apply(src, recipes)
+	return Options{}.apply(src, recipes)
 }
 
-// Apply is the function Apply under these options.
-func (o Options) Apply(src []byte, recipes map[string]recipe.Recipe) (out []byte, refused map[string]error, err error) {
+// apply is the function Apply under these options.
+func (o Options) apply(src []byte, recipes map[string]recipe.Recipe) (out []byte, refused map[string]error, err error) {
 	wanted, refused := passable(recipes)
 	if len(wanted) == 0 {
 		return src, refused, nil

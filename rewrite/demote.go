@@ -75,7 +75,7 @@ func demote(k *kernel, terms []recipe.Term) error {
 		return errors.New("the kernel is built for debugging (-G)")
 	case t.Calls:
 		return errors.New("the kernel has calls, whose registers are not seen here")
-	case t.SharedDynamic && ReadsSharedSize(k.Text()):
+	case t.SharedDynamic && readsSharedSize(k.Text()):
 		return errors.New("the kernel reads how much shared memory it has")
 	case t.SetMaxNReg:
 		return errors.New("the kernel moves registers between warps (setmaxnreg)")

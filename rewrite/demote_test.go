@@ -139,7 +139,7 @@ func demoteOne(t *testing.T, rng *rand.Rand, c *demoteCounts) {
 	}
 	text := []byte(randomKernel(rng, directive))
 	r := mustRecipe(t, fmt.Sprintf("demote=%d:%s", 1+rng.Intn(40), Strategies[rng.Intn(3)]))
-	out, refused, err := options.Apply(text, map[string]recipe.Recipe{"k": r})
+	out, refused, err := options.apply(text, map[string]recipe.Recipe{"k": r})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +206,7 @@ func TestDemotedTakeFewerRegisters(t *testing.T) {
 				continue
 			}
 			r := mustRecipe(t, fmt.Sprintf("demote=%d:%s", words, strategy))
-			out, refused, err := Options{Blocks: block, Dynamic: map[string]int{"line": 0, "loop": 0}}.Apply(text, map[string]recipe.Recipe{"line": r, "loop": r})
+			out, refused, err := Options{Blocks: block, Dynamic: map[string]int{"line": 0, "loop": 0}}.apply(text, map[string]recipe.Recipe{"line": r, "loop": r})
 			if err != nil || len(refused) > 0 {
 				t.Fatal(refused, err)
 			}
@@ -273,7 +273,7 @@ func TestDemotedExamples(t *testing.T) {
 					recipes[f.Name] = mustRecipe(t, "demote=12:"+Strategies[(n+i)%3])
 					blocks[f.Name] = [3]int{64, 2, 1}
 				}
-				out, refused, err := Options{Blocks: blocks, Dynamic: noDynamic(recipes)}.Apply(text, recipes)
+				out, refused, err := Options{Blocks: blocks, Dynamic: noDynamic(recipes)}.apply(text, recipes)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -324,7 +324,7 @@ func BenchmarkDemote(b *testing.B) {
 	}
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		if _, refused, err := (Options{Dynamic: noDynamic(recipes)}).Apply(text, recipes); err != nil || len(refused) == len(recipes) {
+		if _, refused, err := (Options{Dynamic: noDynamic(recipes)}).apply(text, recipes); err != nil || len(refused) == len(recipes) {
 			b.Fatal(refused, err)
 		}
 	}

@@ -163,10 +163,10 @@ func (d *demotion) ahead(stmt, last int, words int32) int {
 func (d *demotion) fresh(slot int32) string {
 	if d.slots[slot].wide {
 		d.wide++
-		return demotePrefix + "w" + Site(d.wide-1)
+		return demotePrefix + "w" + siteText(d.wide-1)
 	}
 	d.narrow++
-	return demotePrefix + Site(d.narrow-1)
+	return demotePrefix + siteText(d.narrow-1)
 }
 
 // guard is the text of a statement's guard, "" for none.

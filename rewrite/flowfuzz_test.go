@@ -374,7 +374,7 @@ func (c *flowCounts) rewrite(p *flowProgram, rng *rand.Rand, tool string, n int)
 	if err != nil {
 		return err
 	}
-	out, refused, err := Options{Dynamic: map[string]int{"k": 0}, ReadBack: true}.Apply(text, map[string]recipe.Recipe{"k": r})
+	out, refused, err := Options{Dynamic: map[string]int{"k": 0}, ReadBack: true}.apply(text, map[string]recipe.Recipe{"k": r})
 	switch {
 	case err != nil:
 		return err

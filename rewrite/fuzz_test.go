@@ -52,7 +52,7 @@ func FuzzApply(f *testing.F) {
 		if how&16 != 0 {
 			o.Dynamic = noDynamic(recipes)
 		}
-		out, refused, err := o.Apply(src, recipes)
+		out, refused, err := o.apply(src, recipes)
 		if err != nil {
 			t.Fatalf("what can be parsed was not taken: %v", err)
 		}

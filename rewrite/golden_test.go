@@ -109,7 +109,7 @@ func readGolden(t *testing.T, path string) *golden {
 	if g.in, _ = g.file("in.ptx"); g.in == nil {
 		t.Fatalf("%s: no in.ptx", path)
 	}
-	out, refused, err := g.options.Apply(g.in, g.recipes)
+	out, refused, err := g.options.apply(g.in, g.recipes)
 	if err != nil {
 		var syntax *ptx.SyntaxError
 		if !errors.As(err, &syntax) {

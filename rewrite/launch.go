@@ -40,7 +40,7 @@ func (l Launches) Shrinks(was, now Code) error {
 			"fewer of them could be resident than a launch counts on", l.Waits, now.Registers, now.Shared, was.Registers, was.Shared)
 	case now.Threads > 0 && now.Threads < l.Largest:
 		return fmt.Errorf("it would launch with blocks of %d threads at most, and %d can be launched now", now.Threads, l.Largest)
-	case (more || was.Registers == 0) && MaxBlock(now.Registers) < wholeWarps(l.Largest):
+	case (more || was.Registers == 0) && maxBlock(now.Registers) < wholeWarps(l.Largest):
 		return fmt.Errorf("with %d registers (%d by nvcc) blocks of %d threads could not be launched", now.Registers, was.Registers, l.Largest)
 	case now.Shared > was.Shared && l.Dynamic == nil:
 		return fmt.Errorf("it takes %d bytes of shared memory more, and a launch may ask for all that nvcc's own code leaves: "+
@@ -53,10 +53,10 @@ func (l Launches) Shrinks(was, now Code) error {
 
 func wholeWarps(threads int) int { return (threads + 31) / 32 * 32 }
 
-// MaxBlock is the largest block, in threads, that an SM has registers for. Since sm_70 it has four parts with 16384
+// maxBlock is the largest block, in threads, that an SM has registers for. Since sm_70 it has four parts with 16384
 // registers each, a warp is given registers in units of 256, and the warps of a block are dealt out evenly over the
 // parts (CUDA C++ programming guide, compute capabilities; NVIDIA's occupancy calculator).
-func MaxBlock(registers int) int {
+func maxBlock(registers int) int {
 	if registers <= 0 {
 		return maxThreads
 	}
@@ -76,21 +76,21 @@ func LargestBlock(f *ptx.Func, registers int) int {
 	if exact {
 		return n
 	}
-	return min(n, MaxBlock(registers))
+	return min(n, maxBlock(registers))
 }
 
-// Fits tells whether a kernel that has `after` registers a thread launches with every block with which nvcc's own
+// fitsBefore tells whether a kernel that has `after` registers a thread launches with every block with which nvcc's own
 // compile does, which has `before` (0: not known). `after` may be a cap, or what was read from a cubin.
-func Fits(f *ptx.Func, before, after int) bool {
-	return MaxBlock(after) >= wholeWarps(LargestBlock(f, before))
+func fitsBefore(f *ptx.Func, before, after int) bool {
+	return maxBlock(after) >= wholeWarps(LargestBlock(f, before))
 }
 
-// Limit is the largest register count that Fits.
-func Limit(f *ptx.Func, before int) int {
-	for n := MaxRegisters; n > MinRegisters; n-- {
-		if Fits(f, before, n) {
+// largestCount is the largest register count that Fits.
+func largestCount(f *ptx.Func, before int) int {
+	for n := maxRegisters; n > minRegisters; n-- {
+		if fitsBefore(f, before, n) {
 			return n
 		}
 	}
-	return MinRegisters
+	return minRegisters
 }

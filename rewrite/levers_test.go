@@ -165,7 +165,7 @@ func TestByConstruction(t *testing.T) {
 				for _, f := range m.Entries() {
 					recipes[f.Name] = r
 				}
-				out, refused, err := Options{Dynamic: noDynamic(recipes)}.Apply(text, recipes)
+				out, refused, err := Options{Dynamic: noDynamic(recipes)}.apply(text, recipes)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -29,7 +29,7 @@ func maxnreg(k *kernel, terms []recipe.Term) error {
 	if err != nil {
 		return err
 	}
-	n, err := number(value, MinRegisters, MaxRegisters)
+	n, err := number(value, minRegisters, maxRegisters)
 	if err != nil {
 		return err
 	}
@@ -55,9 +55,9 @@ func maxnreg(k *kernel, terms []recipe.Term) error {
 	}
 	if !k.options.ReadBack {
 		before := k.options.Registers[k.Name]
-		if !Fits(k.Func, before, n) {
+		if !fitsBefore(k.Func, before, n) {
 			return fmt.Errorf("blocks of %d threads, which can be launched now, could not be with %d registers a thread (at most %d)",
-				LargestBlock(k.Func, before), n, Limit(k.Func, before))
+				LargestBlock(k.Func, before), n, largestCount(k.Func, before))
 		}
 	}
 	k.AddDirective(fmt.Sprintf(".maxnreg %d", n))
@@ -66,6 +66,6 @@ func maxnreg(k *kernel, terms []recipe.Term) error {
 
 // The range of register counts that make sense for .maxnreg.
 const (
-	MinRegisters = 24  // ptxas 11.8 .. 13.5: "adjusting per thread register count of 23 to lower bound of 24"
-	MaxRegisters = 255 // of the instruction set since sm_35
+	minRegisters = 24  // ptxas 11.8 .. 13.5: "adjusting per thread register count of 23 to lower bound of 24"
+	maxRegisters = 255 // of the instruction set since sm_35
 )

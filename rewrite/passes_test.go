@@ -41,7 +41,7 @@ func (g *golden) alone(t *testing.T, list []Pass, kernel string, r recipe.Recipe
 	t.Helper()
 	o := g.options
 	o.passes = list
-	out, refused, err := o.Apply(g.in, map[string]recipe.Recipe{kernel: r})
+	out, refused, err := o.apply(g.in, map[string]recipe.Recipe{kernel: r})
 	if err != nil {
 		t.Fatal(err)
 	}

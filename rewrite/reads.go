@@ -11,7 +11,7 @@ import (
 type Numbers int
 
 const (
-	NotKnown Numbers = iota // it only copies, or reads both widths
+	notKnown Numbers = iota // it only copies, or reads both widths
 	Floats                  // 32-bit floating point, and nothing else
 	Doubles                 // 64-bit
 	Integers                // also, or only, what is no floating-point number
@@ -72,7 +72,7 @@ func (e evidence) verdict() Numbers {
 	case e&(single|double) == double:
 		return Doubles
 	}
-	return NotKnown
+	return notKnown
 }
 
 // A reader looks at one kernel's accesses.

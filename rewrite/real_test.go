@@ -49,7 +49,7 @@ func TestRealKernels(t *testing.T) {
 					for i, f := range m.Entries() {
 						recipes[f.Name] = mustRecipe(t, levers[(i+shift)%len(levers)])
 					}
-					out, refused, err := Options{Dynamic: noDynamic(recipes)}.Apply(text, recipes)
+					out, refused, err := Options{Dynamic: noDynamic(recipes)}.apply(text, recipes)
 					if err != nil {
 						t.Fatal(err)
 					}

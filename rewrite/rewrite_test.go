@@ -151,7 +151,7 @@ func TestMaxBlock(t *testing.T) {
 	for regs, want := range map[int]int{
 		0: 1024, 1: 1024, 32: 1024, 63: 1024, 64: 1024, 65: 896, 72: 896, 73: 768, 80: 768, 96: 640, 104: 512, 128: 512, 129: 384, 168: 384, 169: 256, 255: 256,
 	} {
-		if got := MaxBlock(regs); got != want {
+		if got := maxBlock(regs); got != want {
 			t.Errorf("MaxBlock(%d) = %d, want %d", regs, got, want)
 		}
 	}
@@ -172,10 +172,10 @@ func TestMaxBlock(t *testing.T) {
 		{".maxntid 8, 8, 4", 0, 255}, {".reqntid 768", 200, 80}, {".maxntid 1024", 100, 128}, {".maxntid 4096", 0, 64},
 	} {
 		f := kernel(c.head)
-		if got := Limit(f, c.before); got != c.limit {
+		if got := largestCount(f, c.before); got != c.limit {
 			t.Errorf("Limit(%q, %d) = %d, want %d", c.head, c.before, got, c.limit)
 		}
-		if !Fits(f, c.before, c.limit) || c.limit < 255 && Fits(f, c.before, c.limit+1) {
+		if !fitsBefore(f, c.before, c.limit) || c.limit < 255 && fitsBefore(f, c.before, c.limit+1) {
 			t.Errorf("%q, %d: %d is not the limit", c.head, c.before, c.limit)
 		}
 	}
@@ -250,7 +250,7 @@ func TestHintsOnly(t *testing.T) {
 	if loads < 50 {
 		t.Fatalf("only %d loads take a hint", loads)
 	}
-	out, refused, err := Options{Dynamic: noDynamic(recipes)}.Apply(text, recipes)
+	out, refused, err := Options{Dynamic: noDynamic(recipes)}.apply(text, recipes)
 	if err != nil || len(refused) > 0 {
 		t.Fatal(err, refused)
 	}

@@ -158,7 +158,7 @@ func Takes(f *ptx.Func, registers int, block [3]int) error {
 	if registers <= 0 {
 		return errors.New("its registers are not known")
 	}
-	if MaxBlock(registers) < wholeWarps(n) {
+	if maxBlock(registers) < wholeWarps(n) {
 		return fmt.Errorf("with %d registers a thread blocks of %d threads could not be launched", registers, n)
 	}
 	return nil

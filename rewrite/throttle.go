@@ -78,15 +78,15 @@ func Throttleable(m *ptx.Module, kernel string) error {
 		return err
 	}
 	for _, f := range r.Funcs {
-		if ReadsSharedSize(f.Text()) {
+		if readsSharedSize(f.Text()) {
 			return errors.New("it reads how much shared memory it has: a reserve could be seen")
 		}
 	}
 	return nil
 }
 
-// ReadsSharedSize tells whether a PTX text reads how much shared memory a launch has.
-func ReadsSharedSize(text []byte) bool {
+// readsSharedSize tells whether a PTX text reads how much shared memory a launch has.
+func readsSharedSize(text []byte) bool {
 	for _, register := range []string{"%dynamic_smem_size", "%total_smem_size", "%aggr_smem_size"} {
 		if bytes.Contains(text, []byte(register)) {
 			return true

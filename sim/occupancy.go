@@ -113,9 +113,9 @@ func (d Device) perWarp(regs int) int {
 	return roundUp(regs*warpSize, unit)
 }
 
-// LargestBlock is the largest block, in threads (a multiple of 32), that can be launched with so many registers per
+// largestBlock is the largest block, in threads (a multiple of 32), that can be launched with so many registers per
 // thread; 0 if none can. A recipe must not make it smaller than the default build's.
-func (d Device) LargestBlock(regs int) int {
+func (d Device) largestBlock(regs int) int {
 	for warps := BlockThreads / warpSize; warps > 0; warps-- {
 		if d.registerLimit(regs, warps) > 0 {
 			return warps * warpSize

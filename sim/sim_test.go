@@ -156,7 +156,7 @@ func TestCriticalPointsAreCritical(t *testing.T) {
 func TestLaunchability(t *testing.T) {
 	d := device(t, 90)
 	for regs, want := range map[int]int{24: 1024, 64: 1024, 65: 896, 72: 896, 80: 768, 96: 640, 128: 512, 129: 384, 168: 384, 169: 256, 255: 256, 256: 0} {
-		if got := d.LargestBlock(regs); got != want {
+		if got := d.largestBlock(regs); got != want {
 			t.Errorf("%d registers: largest block %d, want %d", regs, got, want)
 		}
 	}
@@ -167,7 +167,7 @@ func TestLaunchability(t *testing.T) {
 	}
 	for _, d := range Devices() {
 		for regs := 1; regs <= d.ThreadRegisters; regs++ {
-			if n := d.LargestBlock(regs); d.MostRegisters(n) < regs || d.Occupancy(regs, Shape{Threads: n}).Blocks == 0 {
+			if n := d.largestBlock(regs); d.MostRegisters(n) < regs || d.Occupancy(regs, Shape{Threads: n}).Blocks == 0 {
 				t.Fatalf("sm_%d: %d registers: largest block %d can't be launched", d.CC, regs, n)
 			}
 		}
@@ -183,7 +183,7 @@ func TestRegion(t *testing.T) {
 			t.Errorf("%v: %v, want %v", in, got, want)
 		}
 	}
-	if r := (Region{24, 60}); !r.Contains(24) || !r.Contains(60) || r.Contains(61) || r.Contains(23) {
+	if r := (Region{24, 60}); !r.contains(24) || !r.contains(60) || r.contains(61) || r.contains(23) {
 		t.Error("contains")
 	}
 }

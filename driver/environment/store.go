@@ -7,8 +7,8 @@ import (
 	"gnvcc/cache"
 )
 
-// ErrNoStore is wrapped where there is no store to be had. A build does without.
-var ErrNoStore = errors.New("no usable store (gnvcc doctor says why)")
+// errNoStore is wrapped where there is no store to be had. A build does without.
+var errNoStore = errors.New("no usable store (gnvcc doctor says why)")
 
 // OpenStore opens the store.
 func (e *Environment) OpenStore() (*cache.Store, error) {
@@ -20,7 +20,7 @@ func (e *Environment) OpenStore() (*cache.Store, error) {
 	if err != nil {
 		log := e.Log()
 		log.Warn().Err(err).Msg("no store")
-		return nil, fmt.Errorf("%w: %w", ErrNoStore, err)
+		return nil, fmt.Errorf("%w: %w", errNoStore, err)
 	}
 	return store, nil
 }

@@ -21,8 +21,8 @@ import (
 //go:embed source/*.c source/*.h source/compare.ptx source/hash.ptx
 var embedded embed.FS
 
-// ErrNoCUPTI says that a toolkit has no CUPTI, without which the agent can't be built.
-var ErrNoCUPTI = errors.New("no CUPTI in the toolkit")
+// errNoCUPTI says that a toolkit has no CUPTI, without which the agent can't be built.
+var errNoCUPTI = errors.New("no CUPTI in the toolkit")
 
 // CUPTI is where a toolkit keeps its CUPTI.
 type CUPTI struct {
@@ -45,7 +45,7 @@ func Find(root string) (CUPTI, error) {
 			}
 		}
 		if found == "" {
-			return c, fmt.Errorf("%w %s: no include/%s (package cuda-cupti-dev, or nvidia-cuda-cupti of PyPI)", ErrNoCUPTI, root, header)
+			return c, fmt.Errorf("%w %s: no include/%s (package cuda-cupti-dev, or nvidia-cuda-cupti of PyPI)", errNoCUPTI, root, header)
 		}
 		if len(c.Include) == 0 || c.Include[0] != found {
 			c.Include = append(c.Include, found)
@@ -61,7 +61,7 @@ func Find(root string) (CUPTI, error) {
 			}
 		}
 	}
-	return c, fmt.Errorf("%w %s: headers, but no libcupti.so", ErrNoCUPTI, root)
+	return c, fmt.Errorf("%w %s: headers, but no libcupti.so", errNoCUPTI, root)
 }
 
 // Build builds the agent for a toolkit into the folder out, unless it is there already, and gives its path. The name has a hash

@@ -92,7 +92,7 @@ int main(int n, char **argv) {
 
 func TestNoCUPTI(t *testing.T) {
 	_, err := Build(context.Background(), t.TempDir(), t.TempDir())
-	if !errors.Is(err, ErrNoCUPTI) || !strings.Contains(err.Error(), "cupti.h") {
+	if !errors.Is(err, errNoCUPTI) || !strings.Contains(err.Error(), "cupti.h") {
 		t.Errorf("%v", err)
 	}
 }

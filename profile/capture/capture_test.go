@@ -180,7 +180,7 @@ func TestTrim(t *testing.T) {
 		t.Fatal(err)
 	}
 	old.Made = time.Now().Add(-48 * time.Hour)
-	s.Keep(old)
+	s.keep(old)
 	chunks, _ := filepath.Glob(filepath.Join(s.dir, "chunks", "*", "*"))
 	for _, c := range chunks {
 		os.Chtimes(c, time.Now(), time.Now().Add(-2*time.Hour))

@@ -151,8 +151,8 @@ func (m *Manifest) check() error {
 	return nil
 }
 
-// Pointer gives what a launch's argument holds at an offset, as an address; 0: there is no such argument.
-func (m *Manifest) Pointer(index, offset int) uint64 {
+// pointer gives what a launch's argument holds at an offset, as an address; 0: there is no such argument.
+func (m *Manifest) pointer(index, offset int) uint64 {
 	_, params, args, err := settingsOf(m.Settings)
 	if err != nil || index < 0 || index >= len(params) || offset < 0 || offset+8 > int(params[index].size) {
 		return 0
@@ -165,7 +165,7 @@ func (m *Manifest) Pointer(index, offset int) uint64 {
 func (m *Manifest) Judge(through func(yield func(index, offset int, kind string))) {
 	kinds := map[int]string{}
 	through(func(index, offset int, kind string) {
-		p := m.Pointer(index, offset)
+		p := m.pointer(index, offset)
 		i := slices.IndexFunc(m.Ranges, func(r Range) bool { return p >= r.Base && p < r.Base+uint64(r.Size) })
 		if i < 0 {
 			return

@@ -51,7 +51,7 @@ func (c *Collector) Finish() Run {
 		for _, x := range s.divide() {
 			for _, m := range x.Captures {
 				m.Use = x.Use
-				if err := c.store.Keep(m); err != nil {
+				if err := c.store.keep(m); err != nil {
 					c.notes = append(c.notes, err.Error())
 				}
 			}

@@ -176,11 +176,11 @@ func (s *Store) Pack(raw io.Reader, code []byte, m Manifest) (*Manifest, error) 
 	}
 	sum := sha256.Sum256(text)
 	m.ID = hex.EncodeToString(sum[:8])
-	return &m, s.Keep(&m)
+	return &m, s.keep(&m)
 }
 
-// Keep writes a manifest, also one that is there already.
-func (s *Store) Keep(m *Manifest) error {
+// keep writes a manifest, also one that is there already.
+func (s *Store) keep(m *Manifest) error {
 	text, err := json.Marshal(m)
 	if err != nil {
 		return fmt.Errorf("keeping a capture: %w", err)

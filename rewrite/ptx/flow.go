@@ -283,8 +283,8 @@ func (w *Flow) Registers() int { return len(w.group) }
 // Accesses lists what a statement does to registers: its guard first, then its operands as they stand.
 func (w *Flow) Accesses(stmt int) []Access { return w.accesses[w.first[stmt]:w.first[stmt+1]] }
 
-// Name is a register's name. Registers of different scopes may have the same.
-func (w *Flow) Name(reg int32) string {
+// name is a register's name. Registers of different scopes may have the same.
+func (w *Flow) name(reg int32) string {
 	g := &w.groups[w.group[reg]]
 	if g.count == 0 {
 		return g.prefix
@@ -298,8 +298,8 @@ func (w *Flow) Type(reg int32) string { return w.groups[w.group[reg]].kind }
 // Words is the number of 32-bit registers that a register takes on the machine, 0 for a predicate.
 func (w *Flow) Words(reg int32) int { return int(w.groups[w.group[reg]].words) }
 
-// LiveOut reports whether a register is live at the end of a block.
-func (w *Flow) LiveOut(block int, reg int32) bool {
+// liveOut reports whether a register is live at the end of a block.
+func (w *Flow) liveOut(block int, reg int32) bool {
 	bit := w.global[reg]
 	return bit >= 0 && w.out[block*w.width+int(bit/64)]>>(bit%64)&1 != 0
 }
@@ -330,7 +330,7 @@ func (w *Flow) Pressure(count func(reg int32) int) []int32 {
 		}
 		// alive is right for the registers that the block mentions, from the block's end on.
 		for _, a := range w.span(w.Blocks[b].First, w.Blocks[b].Last) {
-			alive[a.Reg] = w.LiveOut(b, a.Reg)
+			alive[a.Reg] = w.liveOut(b, a.Reg)
 		}
 		for i := w.Blocks[b].Last - 1; i >= w.Blocks[b].First; i-- {
 			list := w.Accesses(i)
@@ -380,7 +380,7 @@ func (w *Flow) Live(stmt int) []int32 {
 	}
 	var out []int32
 	for r, s := range state {
-		if s == live || s == 0 && w.LiveOut(b, int32(r)) {
+		if s == live || s == 0 && w.liveOut(b, int32(r)) {
 			out = append(out, int32(r))
 		}
 	}
@@ -396,7 +396,7 @@ func (w *Flow) Range(reg int32, list []Access, yield func(stmt int)) {
 		for at < len(list) && int(list[at].Stmt) < block.Last {
 			at++
 		}
-		live := w.LiveOut(b, reg)
+		live := w.liveOut(b, reg)
 		if from == at {
 			if live { // and so all through the block
 				for i := block.First; i < block.Last; i++ {

@@ -66,7 +66,7 @@ func TestFlow(t *testing.T) {
 	live := func(text string) string {
 		var names []string
 		for _, r := range w.Live(at(text)) {
-			names = append(names, w.Name(r))
+			names = append(names, w.name(r))
 		}
 		slices.Sort(names)
 		return strings.Join(names, " ")

@@ -75,9 +75,9 @@ var pure = map[string]bool{
 	"not": true, "neg": true, "selp": true, "prmt": true, "shf": true, "abs": true,
 }
 
-// Computed returns the only definition of a register where that is an unguarded instruction whose result depends on its
+// computed returns the only definition of a register where that is an unguarded instruction whose result depends on its
 // operands alone.
-func (o *Origins) Computed(reg string) (stmt int, ok bool) {
+func (o *Origins) computed(reg string) (stmt int, ok bool) {
 	d := o.defs[reg]
 	if len(d) != 1 || o.f.Stmts[d[0]].Guarded || !pure[string(o.f.Base(d[0]))] {
 		return 0, false
@@ -109,7 +109,7 @@ func fixed(word string) bool {
 func (o *Origins) Expression(operand string) string { return o.expression(operand, 8) }
 
 func (o *Origins) expression(operand string, depth int) string {
-	i, ok := o.Computed(operand)
+	i, ok := o.computed(operand)
 	if !ok || depth == 0 {
 		return operand
 	}

@@ -276,7 +276,7 @@ func (w *Walker) changes(blocks []int, operand string, depth int) bool {
 	if !written {
 		return false
 	}
-	at, ok := w.Origins.Computed(operand)
+	at, ok := w.Origins.computed(operand)
 	if !ok || depth == 0 {
 		return true
 	}

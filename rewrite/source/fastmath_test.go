@@ -63,7 +63,7 @@ func TestFastMath(t *testing.T) {
 				if got := strings.Join(names, " "); got != c.calls {
 					t.Errorf("%s calls %q, want %q", c.kernel, got, c.calls)
 				}
-				text, err := k.Rewrite(termsOf(t, c.recipe), Options{})
+				text, err := k.rewrite(termsOf(t, c.recipe), Options{})
 				if c.count < 0 {
 					if err == nil {
 						t.Errorf("%s, %s: not refused", c.kernel, c.recipe)
@@ -103,7 +103,7 @@ func TestFastMath(t *testing.T) {
 					continue
 				}
 				k, _ := u.Kernel(entries[name])
-				text, err := k.Rewrite(termsOf(t, "fastmath=all.ftz"), Options{})
+				text, err := k.rewrite(termsOf(t, "fastmath=all.ftz"), Options{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -122,7 +122,7 @@ func TestFastMath(t *testing.T) {
 			// A degree has both forms, with other levers beside it.
 			k, _ := u.Kernel(entries["named"])
 			for _, degree := range []string{":warps<4", ":sm<16"} {
-				text, err := k.Rewrite(termsOf(t, "fastmath=sin,exp"+degree+" spec{blockDim.x=128}"), Options{})
+				text, err := k.rewrite(termsOf(t, "fastmath=sin,exp"+degree+" spec{blockDim.x=128}"), Options{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -177,11 +177,11 @@ func TestFastMathNames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ks := u.Kernels()
+		ks := u.kernels()
 		if len(ks) != 1 {
 			t.Fatalf("%q: %d kernels", c.text, len(ks))
 		}
-		out, err := ks[0].Rewrite([]recipe.Term{{Lever: "fastmath", Value: "all"}}, Options{})
+		out, err := ks[0].rewrite([]recipe.Term{{Lever: "fastmath", Value: "all"}}, Options{})
 		if (err == nil) != c.renamed {
 			t.Errorf("%s%s: %v", c.text, c.call, err)
 		}

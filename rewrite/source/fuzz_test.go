@@ -53,10 +53,10 @@ func FuzzFastMath(f *testing.F) {
 		if err != nil {
 			return
 		}
-		kernels := u.Kernels()
+		kernels := u.kernels()
 		for _, k := range kernels {
 			k.MathCalls()
-			out, err := k.Rewrite([]recipe.Term{{Lever: "fastmath", Value: value}}, Options{})
+			out, err := k.rewrite([]recipe.Term{{Lever: "fastmath", Value: value}}, Options{})
 			if err != nil {
 				continue
 			}
@@ -64,7 +64,7 @@ func FuzzFastMath(f *testing.F) {
 			if err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
-			if n := len(again.Kernels()); n != len(kernels) {
+			if n := len(again.kernels()); n != len(kernels) {
 				t.Fatalf("%d kernels became %d\n%s", len(kernels), n, out)
 			}
 		}

@@ -32,10 +32,10 @@ func TestHostile(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		for _, k := range u.Kernels() {
+		for _, k := range u.kernels() {
 			k.Values(nil)
-			k.Rewrite([]recipe.Term{{Lever: "unroll", Value: "2"}}, Options{})
-			k.Rewrite([]recipe.Term{{Lever: "spec", Value: "blockDim.x=8", Brace: true}}, Options{})
+			k.rewrite([]recipe.Term{{Lever: "unroll", Value: "2"}}, Options{})
+			k.rewrite([]recipe.Term{{Lever: "spec", Value: "blockDim.x=8", Brace: true}}, Options{})
 		}
 		took := time.Since(begun)
 		t.Logf("%s: %v", what, took)

@@ -171,10 +171,10 @@ func TestFuzzLines(t *testing.T) {
 				t.Errorf("%s: at %s, and the compiler says %s\n%s", label, got, want[label], text)
 			}
 		}
-		for _, k := range u.Kernels() {
+		for _, k := range u.kernels() {
 			for _, terms := range [][]recipe.Term{{{Lever: "spec", Value: "n=3", Brace: true}}, {{Lever: "unroll", Value: "2"}, {Lever: "spec", Value: "x=1", Brace: true}}, {{Lever: "unroll", Value: "4"}}} {
 				k.Entry = "_Z" // its parameters' types are plain
-				out, err := k.Rewrite(terms, Options{})
+				out, err := k.rewrite(terms, Options{})
 				if err != nil {
 					continue
 				}

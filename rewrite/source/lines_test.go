@@ -31,7 +31,7 @@ func TestLinesAndColumns(t *testing.T) {
 			tokens[fmt.Sprint(at.line, ":", at.column+1)] = true
 		}
 	}
-	for _, k := range u.Kernels() { // the outer block that a rewrite adds ends two columns behind the body
+	for _, k := range u.kernels() { // the outer block that a rewrite adds ends two columns behind the body
 		at := u.at(int(u.tokens[u.tokens[k.f.open].match].off))
 		tokens[fmt.Sprint(at.line, ":", at.column+3)] = true
 	}
@@ -60,7 +60,7 @@ func TestLinesAndColumns(t *testing.T) {
 		if k.NoSpec == "" {
 			terms = append(terms, recipe.Term{Lever: "spec", Value: "blockDim.x=64", Brace: true})
 		}
-		if text, err = k.Rewrite(terms, Options{}); err != nil {
+		if text, err = k.rewrite(terms, Options{}); err != nil {
 			t.Fatal(err)
 		}
 	}

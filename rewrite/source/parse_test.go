@@ -18,7 +18,7 @@ func TestLibraries(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, k := range u.Kernels() {
+	for _, k := range u.kernels() {
 		got = append(got, fmt.Sprintf("%s:%d %s loops %d copy %q", k.File, k.Line, k.Name, len(k.Loops), k.NoSpec))
 	}
 	want := `libraries.cu:12 blockSum loops 1 copy ""
@@ -27,8 +27,8 @@ libraries.cu:33 groups loops 1 copy ""`
 	if strings.Join(got, "\n") != want {
 		t.Errorf("kernels:\n%s", strings.Join(got, "\n"))
 	}
-	if len(u.Files()) != 1 {
-		t.Errorf("files of the user: %v", u.Files())
+	if len(u.userFiles()) != 1 {
+		t.Errorf("files of the user: %v", u.userFiles())
 	}
 }
 
@@ -147,12 +147,12 @@ func FuzzRewrite(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, k := range u.Kernels() {
+		for _, k := range u.kernels() {
 			if _, err := k.Values(nil); err != nil && k.NoSpec == "" && !strings.Contains(err.Error(), "left alone") {
 				t.Fatal(err)
 			}
 			for _, terms := range [][]recipe.Term{{{Lever: "unroll", Value: "2"}}, {{Lever: "spec", Value: "blockDim.x=8", Brace: true}}} {
-				out, err := k.Rewrite(terms, Options{})
+				out, err := k.rewrite(terms, Options{})
 				if err != nil {
 					continue
 				}

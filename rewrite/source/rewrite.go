@@ -22,9 +22,6 @@ type Options struct {
 	Alone bool
 }
 
-// Levers are the levers of a recipe that this stage carries out.
-var Levers = []string{"unroll", recipe.Second, "fastmath"}
-
 // Rewrite returns the text with the terms carried out on the kernel that the PTX entry comes from. In the PTX of the
 // result only that entry is to be used: for a template the other instantiations change too, and so do other kernels
 // that share a device function. A Refusal says that the kernel is to be left as it is.
@@ -33,11 +30,11 @@ func (u *Unit) Rewrite(entry string, terms []recipe.Term, opt Options) ([]byte, 
 	if err != nil {
 		return nil, err
 	}
-	return k.Rewrite(terms, opt)
+	return k.rewrite(terms, opt)
 }
 
-// Rewrite is Unit.Rewrite for a kernel that was found before.
-func (k *Kernel) Rewrite(terms []recipe.Term, opt Options) ([]byte, error) {
+// rewrite is Unit.Rewrite for a kernel that was found before.
+func (k *Kernel) rewrite(terms []recipe.Term, opt Options) ([]byte, error) {
 	w, err := k.work(terms, opt)
 	if err != nil {
 		return nil, err

@@ -66,7 +66,7 @@ func TestRules(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !bytes.Equal(u.Bytes(), []byte(r.before)) {
+			if !bytes.Equal(u.text, []byte(r.before)) {
 				t.Error("reading changed the text")
 			}
 			var sig []string

@@ -5,7 +5,6 @@ package source
 import (
 	"fmt"
 	"slices"
-	"sort"
 	"sync"
 )
 
@@ -55,9 +54,6 @@ func Parse(text []byte) (*Unit, error) {
 	return u, nil
 }
 
-// Bytes returns the text that was parsed.
-func (u *Unit) Bytes() []byte { return u.text }
-
 // str is a token's text.
 func (u *Unit) str(i int) string { return string(u.text[u.tokens[i].off:u.tokens[i].end]) }
 
@@ -67,40 +63,9 @@ func (u *Unit) is(i int, s string) bool {
 	return t.kind == ident && string(u.text[t.off:t.end]) == s
 }
 
-// Main is the translation unit's own file, as its first marker names it; "" if there is none.
-func (u *Unit) Main() string {
-	if len(u.files) == 0 {
-		return ""
-	}
-	return u.files[0].name
-}
-
-// Files lists the user's files in the order of their appearance.
-func (u *Unit) Files() []string {
-	var names []string
-	for _, f := range u.files {
-		if !f.header {
-			names = append(names, f.name)
-		}
-	}
-	return names
-}
-
 // DefinesC reports whether the user's text may define a function of that name with C linkage: one that PTX calls by just that name.
 func (u *Unit) DefinesC(name string) bool {
 	return u.linkedC[name] || slices.ContainsFunc(u.byName[name], func(f *function) bool { return f.linkageC })
-}
-
-// Kernels lists the kernels that the user's files define, in the order of the text.
-func (u *Unit) Kernels() []*Kernel {
-	var ks []*Kernel
-	for _, f := range u.functions {
-		if f.kernel {
-			ks = append(ks, u.kernel(f, nil))
-		}
-	}
-	sort.SliceStable(ks, func(i, j int) bool { return ks[i].f.open < ks[j].f.open })
-	return ks
 }
 
 // A Refusal says why a kernel, a loop or a value is left as nvcc makes it. It is an answer, not a failure of ours.
