@@ -22,7 +22,7 @@ type Options struct {
 	Blocks map[string][3]int
 	// Dynamic holds, in the same way, the bytes of dynamic shared memory that an entry is launched with.
 	Dynamic map[string]int
-	// ReadBack: the caller reads the register count from the cubin and asks Fits, so that a cap above what the largest
+	// ReadBack: the caller reads the register count from the cubin and asks Launches.Shrinks, so that a cap above what the largest
 	// block allows may be tried: ptxas often settles below it.
 	ReadBack bool
 	// TuneOver: the user allows to overrule his own __launch_bounds__ minimum, __maxnreg__ or -maxrregcount.

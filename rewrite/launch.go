@@ -85,7 +85,7 @@ func fitsBefore(f *ptx.Func, before, after int) bool {
 	return maxBlock(after) >= wholeWarps(LargestBlock(f, before))
 }
 
-// largestCount is the largest register count that Fits.
+// largestCount is the largest register count that fitsBefore takes.
 func largestCount(f *ptx.Func, before int) int {
 	for n := maxRegisters; n > minRegisters; n-- {
 		if fitsBefore(f, before, n) {

@@ -21,7 +21,7 @@ import (
 // he asked for is kept. Not with setmaxnreg, whose warps trade registers from the count at launch.
 //
 // Safe: the instructions' arithmetic is the same. A launch could fail only where a block needs more registers than an
-// SM has, so the largest block that fits must not become smaller than with nvcc's own compile (see Fits).
+// SM has, so the largest block that fits must not become smaller than with nvcc's own compile (see fitsBefore).
 //
 // From: Li et al., Critical Points Based Register-Concurrency Autotuning for GPUs, DATE 2016.
 func maxnreg(k *kernel, terms []recipe.Term) error {

@@ -94,7 +94,7 @@ func (c *Compiler) Know(u record.Unit) { c.tried.Store(u.Cubin, u.Assembly) }
 
 // Kernel finds what the kernel of a loaded module was built from. cubinHash is that of the module's cubin.
 func (c *Compiler) Kernel(cubinHash, kernel string) (*Source, error) {
-	if plain, ok := KernelOf(kernel); ok {
+	if plain, ok := kernelOf(kernel); ok {
 		return nil, fmt.Errorf("%s: the tuned copy of %s: %w", kernel, plain, errSecond)
 	}
 	if a, ok := c.tried.Load(cubinHash); ok {

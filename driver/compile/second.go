@@ -45,8 +45,8 @@ func secondName(kernel string, t recipe.Term) string {
 	return kernel + tunedMark + cache.Hash([]byte(t.String()))[:8]
 }
 
-// KernelOf gives the name of the kernel beside which an entry stands, and whether it is a second entry.
-func KernelOf(entry string) (string, bool) {
+// kernelOf gives the name of the kernel beside which an entry stands, and whether it is a second entry.
+func kernelOf(entry string) (string, bool) {
 	if i := strings.LastIndex(entry, tunedMark); i > 0 && len(entry)-i == len(tunedMark)+8 {
 		return entry[:i], true
 	}

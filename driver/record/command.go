@@ -49,7 +49,7 @@ func KeepCommand(store *cache.Store, env *environment.Environment, nvcc string, 
 	return hash, nil
 }
 
-// LoadCommand reads a command that keepCommand kept.
+// LoadCommand reads a command that KeepCommand kept.
 func LoadCommand(store *cache.Store, hash string) (cache.Command, error) {
 	var c cache.Command
 	text, err := store.Object(hash)

@@ -23,5 +23,5 @@ func LoadTranslation(store *cache.Store, ptxHash string) (Translation, bool) {
 	return t, true
 }
 
-// Keep keeps it for loadTranslation.
+// Keep keeps it for LoadTranslation.
 func (t Translation) Keep(store *cache.Store) error { return memoTranslation.Put(store, t.PTX, t) }

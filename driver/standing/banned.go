@@ -30,7 +30,7 @@ func takes(kn *Known, kernel, identity, text string, normals map[string]string) 
 		err = rewrite.Check(r)
 	}
 	if err == nil {
-		err = forbidden(r, kn.Banned(kernel, identity))
+		err = forbidden(r, kn.banned(kernel, identity))
 	}
 	if err == nil {
 		err = proven(kernel, r, normals)
@@ -67,11 +67,11 @@ func BanKey(kernel string) string {
 
 // Banned lists the levers that the user does not want for a kernel.
 func Banned(sn *cache.Snapshot, kernel, identity string) []string {
-	return (&Known{own: sn}).Banned(kernel, identity)
+	return (&Known{own: sn}).banned(kernel, identity)
 }
 
-// Banned lists the levers that are not wanted for a kernel, by the user or by those whose stores stand behind his.
-func (kn *Known) Banned(kernel, identity string) []string {
+// banned lists the levers that are not wanted for a kernel, by the user or by those whose stores stand behind his.
+func (kn *Known) banned(kernel, identity string) []string {
 	var levers []string
 	for _, key := range []string{BanKey(kernel), identity} {
 		for _, sn := range kn.snapshots() {
