@@ -73,6 +73,7 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 			return err
 		}
 	}
+	critical(w, kernels)
 	if err := tell(w, kernels, grown, *seed); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"math"
 	"os"
 	"os/exec"
@@ -13,6 +14,7 @@ import (
 	"gnvcc/cache"
 	"gnvcc/driver/compile"
 	"gnvcc/install/kits"
+	"gnvcc/sim"
 	"gnvcc/sim/forest"
 	"gnvcc/sim/predict"
 )
@@ -142,5 +144,29 @@ func TestToday(t *testing.T) {
 	}
 	if got := names(k.turns()); got != ",maxnreg=40,ld=L2::256B,ld=cs maxnreg=40,maxnreg=64,ld=cs" {
 		t.Error(got)
+	}
+}
+
+func TestCritical(t *testing.T) {
+	d, _ := sim.Lookup(90)
+	k := kernel{program: "p", name: "k", trials: []trial{{ratio: 1, run: predict.Run{Registers: 40, Device: d, Shape: sim.Shape{Threads: 256}}}}}
+	for n := 24; n <= 64; n++ {
+		ratio := 1.0
+		switch n {
+		case 40: // a critical point of blocks of 256 threads
+			ratio = 0.9
+		case 51: // none
+			ratio = 0.8
+		}
+		x := trial{recipe: fmt.Sprintf("maxnreg=%d", n), ratio: ratio, run: predict.Run{Registers: n}}
+		x.estimate.Cycles = float64(100 - n) // ours takes the most registers
+		k.trials = append(k.trials, x)
+	}
+	var out bytes.Buffer
+	critical(&out, []kernel{k, {trials: k.trials[:3]}})
+	for _, want := range []string{"41 caps with other code, 24 to 64 registers: best 0.800, critical points 0.900, ours picks", "1 kernels with every register count", "critical points take 12.50 % more"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out.String())
+		}
 	}
 }

@@ -145,6 +145,9 @@ func (s *search) singly() error {
 		s.want(r, 20)
 	}
 	if s.slow(len(cheap) + len(dear)) {
+		for i := range lists {
+			lists[i] = s.foretold(lists[i])
+		}
 		if err := s.sparing(append(won, byTurns(lists)...)); err != nil {
 			return err
 		}

@@ -70,8 +70,8 @@ func TestRegDem(t *testing.T) {
 	if f.Unknown != 0 {
 		t.Fatal("unknown instructions")
 	}
-	// At half occupancy: the load stalls 2*0.5*128/32 = 4, each FFMA 2. The second FFMA waits: 500 - (4 + 2).
-	if got, want := RegDem(f, f.Flow(), &u, 0.5), 4+2+494+2.0; math.Abs(got-want) > 1e-9 {
+	// At half occupancy: the load stalls 2*0.5*128/32 = 4, each FFMA 2. The second FFMA waits: 650 - (4 + 2).
+	if got, want := RegDem(f, f.Flow(), &u, 0.5), 4+2+644+2.0; math.Abs(got-want) > 1e-9 {
 		t.Errorf("straight: %g, want %g", got, want)
 	}
 	loop := build(line{ffma, 4, -1, 0, 0, 0}, line{ffma, 8, -1, 0, 0, 0}, line{bra, 0, -1, 0, 1, 7}, line{exit, 0, -1, 0, 0, 0})

@@ -52,7 +52,7 @@ var bandwidth = map[int][3]float64{
 }
 
 // ForArchitecture gives what NVIDIA's tables say of an architecture. Latencies are no part of any table of NVIDIA's:
-// they are round numbers of the right size, which the Source says.
+// they are those of an H200 (bench/results/2026-11-22-predict), rounded, which the Source says.
 func ForArchitecture(cc int) (Units, error) {
 	r, ok := byGuide[cc]
 	if !ok {
@@ -66,8 +66,8 @@ func ForArchitecture(cc int) (Units, error) {
 	b := bandwidth[cc]
 	u := Units{
 		Device: fmt.Sprintf("sm_%d", cc),
-		Source: "NVIDIA's programming guide (rates) and data sheets (memory); latencies assumed",
-		Global: 500, SharedMemory: 30, Near: 35, Schedulers: 4,
+		Source: "NVIDIA's programming guide (rates) and data sheets (memory); latencies as on an H200",
+		Global: 650, SharedMemory: 30, Near: 40, Schedulers: 4,
 		Sectors: b[0] * 1e9 / (b[1] * 1e6) / b[2] / 32,
 	}
 	set := func(rate, latency float64, classes ...sass.Class) {
@@ -75,13 +75,14 @@ func ForArchitecture(cc int) (Units, error) {
 			u.Rate[c], u.Latency[c] = rate, latency
 		}
 	}
-	set(r[0], 4, sass.FP32, sass.IMAD)
-	set(r[1], 16, sass.FP64)
+	set(r[0], 4, sass.FP32)
+	set(r[3], 4, sass.IMAD)
+	set(r[1], 8, sass.FP64)
 	set(r[2], 5, sass.FP16)
-	set(r[3], 5, sass.Integer)
-	set(r[4], 24, sass.SFU)
-	set(r[5], 24, sass.Convert)
-	set(r[6], 30, sass.Shuffle, sass.Load, sass.Store, sass.Atomic, sass.Texture)
+	set(r[3], 4, sass.Integer)
+	set(r[4], 17, sass.SFU)
+	set(r[5], 17, sass.Convert)
+	set(r[6], 26, sass.Shuffle, sass.Load, sass.Store, sass.Atomic, sass.Texture)
 	set(64, 30, sass.Constant)
 	set(16, 24, sass.Special)
 	set(1024, 20, sass.Tensor)
