@@ -55,9 +55,10 @@ type contraction struct {
 	params map[string]shape
 	sent   map[string]shape // what functions are called with, and return: by the name that cicc gives to the place
 	reach  *ptx.Reaching
+	rounds *rounds
+	alone  bool    // nothing is fixed: loops are unrolled
 	made   []shape // by statement: of what it writes
 	local  shape   // what was stored to local memory
-	block  []int   // of each statement
 	apart  map[string]bool
 }
 
@@ -76,7 +77,7 @@ func Contracts(m *ptx.Module, entry string, fixed Fixed) (apart int, err error) 
 		}
 		c := &contraction{
 			f: f, params: map[string]shape{}, sent: sent, made: make([]shape, len(f.Stmts)),
-			block: make([]int, len(f.Stmts)), apart: map[string]bool{},
+			apart: map[string]bool{},
 		}
 		for i := range f.Params {
 			c.params[f.Params[i].Name] = data
@@ -86,18 +87,13 @@ func Contracts(m *ptx.Module, entry string, fixed Fixed) (apart int, err error) 
 				c.params[f.Params[i].Name] = fixable
 			}
 		}
-		blocks, err := f.Blocks()
+		if c.reach, err = f.Reaching(); err == nil {
+			c.rounds, err = roundsOf(f)
+		}
 		if err != nil {
 			return 0, fmt.Errorf("it can't be told which sums of %s a variant would contract: %w", entry, err)
 		}
-		if c.reach, err = f.Reaching(); err != nil {
-			return 0, fmt.Errorf("it can't be told which sums of %s a variant would contract: %w", entry, err)
-		}
-		for b := range blocks {
-			for i := blocks[b].First; i < blocks[b].Last; i++ {
-				c.block[i] = b
-			}
-		}
+		c.alone = len(fixed.Params) == 0 && len(fixed.Dims) == 0
 		all = append(all, c)
 	}
 	for again := true; again; { // shapes only grow
@@ -184,7 +180,7 @@ func (c *contraction) operand(i int, text string, fixed Fixed) shape {
 			all |= c.made[d]
 			several = several || c.f.Stmts[d].Guarded // it may keep what it had
 		}
-		if several {
+		if several && !(c.alone && c.rounds.alike(i, text)) {
 			return all.several()
 		}
 		return all
@@ -332,7 +328,7 @@ func (c *contraction) check() error {
 // elsewhere tells whether a product that statement i adds stands in another block than i.
 func (c *contraction) elsewhere(i int, reg string) bool {
 	for _, d := range c.reach.Of(i, reg) {
-		if c.made[d]&product != 0 && c.block[d] != c.block[i] {
+		if c.made[d]&product != 0 && c.rounds.block[d] != c.rounds.block[i] {
 			return true
 		}
 	}

@@ -17,6 +17,9 @@ func TestContracts(t *testing.T) {
 				for i := range e.Params {
 					fixed.Params[i] = !strings.HasSuffix(e.Params[i].Type, "64") || e.Params[i].Type == "f64"
 				}
+				if strings.Contains(e.Name, "unrolled_") {
+					fixed = Fixed{}
+				}
 				_, err := Contracts(m, e.Name, fixed)
 				if want := strings.Contains(e.Name, "no_"); want != (err != nil) {
 					t.Errorf("%s: %v", e.Name, err)

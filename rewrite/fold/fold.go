@@ -19,6 +19,7 @@ type Fixed struct {
 type state struct {
 	f      *ptx.Func
 	reach  *ptx.Reaching
+	rounds *rounds
 	made   []value          // by statement: of what it writes
 	params map[string]value // by the parameter's name; of an entry too
 	ret    value
@@ -32,9 +33,11 @@ type analysis struct {
 	states  map[string]*state
 	order   []*state
 	changed bool
+	settle  bool // what was found is not taken back any more
 }
 
 // maxRounds bounds the fixpoint: values rise at most three times each, in practice some ten rounds are the end of it.
+// In the first ones a value may also fall: a constant, until another way to it is seen.
 const maxRounds = 200
 
 // Check returns an error where a variant of the kernel could have other bits than the kernel: it says which function or instruction may
@@ -55,8 +58,8 @@ func Check(m *ptx.Module, entry string, fixed Fixed, own func(name string) bool)
 			st.params[e.Params[k].Name] = known
 		}
 	}
-	for range maxRounds {
-		a.changed = false
+	for round := range maxRounds {
+		a.changed, a.settle = false, round >= maxRounds/4
 		for n := 0; n < len(a.order); n++ {
 			if err := a.pass(a.order[n], false); err != nil {
 				return err
@@ -80,10 +83,14 @@ func (a *analysis) state(f *ptx.Func) (*state, error) {
 		return s, nil
 	}
 	reach, err := f.Reaching()
+	var r *rounds
+	if err == nil {
+		r, err = roundsOf(f)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("its control flow can't be read at -O1: %w", err)
 	}
-	s := &state{f: f, reach: reach, made: make([]value, len(f.Stmts)), params: map[string]value{}, loads: map[int]bool{}}
+	s := &state{f: f, reach: reach, rounds: r, made: make([]value, len(f.Stmts)), params: map[string]value{}, loads: map[int]bool{}}
 	for k := range f.Params {
 		s.params[f.Params[k].Name] = none
 	}
@@ -143,7 +150,10 @@ func (a *analysis) pass(s *state, check bool) error {
 				return fmt.Errorf("its %s may become constant, and the compiler's constant has other bits than the GPU's", strings.TrimSpace(string(op)))
 			}
 		}
-		if out = join(s.made[i], out); out != s.made[i] { // only ever up, so that it ends
+		if a.settle { // only ever up, so that it ends
+			out = join(s.made[i], out)
+		}
+		if out != s.made[i] {
 			s.made[i], a.changed = out, true
 		}
 	}

@@ -64,11 +64,20 @@ func (a *analysis) operand(f *state, i int, text string) value {
 	}
 	if f.reach.Written(text) {
 		all, defs := none, f.reach.Of(i, text)
+		plain, data := true, false // constants of the code, and what no compiler knows
 		for _, d := range defs {
 			all = join(all, f.made[d])
+			plain, data = plain && f.made[d].firm(), data || f.made[d] == never
 		}
-		if len(defs) > 1 && all == given { // two constants: which one, may become known
-			all = known
+		if len(defs) < 2 {
+			return all
+		}
+		alike := len(a.fixed.Params) == 0 && len(a.fixed.Dims) == 0 && f.rounds.alike(i, text)
+		switch {
+		case all == given && !alike: // two constants: which one, may become known
+			return known
+		case plain && data && alike:
+			return never
 		}
 		return all
 	}

@@ -221,58 +221,12 @@ func (w *Flow) before() [][]int32 {
 	return out
 }
 
-// nest counts the loops around each block. A loop is an edge back to a block that is still open in a depth-first walk; to
-// it belongs what leads to that edge without passing the loop's head. Edges to the same head are one loop.
+// nest counts the loops around each block.
 func (w *Flow) nest() {
-	n := len(w.Blocks)
-	w.Loops = make([]int, n)
-	back := make(map[int32][]int32) // head -> ends
-	const (
-		unseen = iota
-		open
-		done
-	)
-	state := make([]uint8, n)
-	type frame struct{ block, next int32 }
-	var stack []frame
-	if n > 0 {
-		stack, state[0] = append(stack, frame{}), open
-	}
-	for len(stack) > 0 {
-		top := &stack[len(stack)-1]
-		if int(top.next) == len(w.Blocks[top.block].Succs) {
-			state[top.block] = done
-			stack = stack[:len(stack)-1]
-			continue
-		}
-		s := int32(w.Blocks[top.block].Succs[top.next])
-		top.next++
-		switch state[s] {
-		case unseen:
-			state[s] = open
-			stack = append(stack, frame{block: s})
-		case open:
-			back[s] = append(back[s], top.block)
-		}
-	}
-	if len(back) == 0 {
-		return
-	}
-	before := w.before()
-	mark := make([]int32, n) // by the last loop that took the block
-	for head, ends := range back {
-		mark[head] = head + 1
-		w.Loops[head]++
-		todo := slices.Clone(ends)
-		for len(todo) > 0 {
-			b := todo[len(todo)-1]
-			todo = todo[:len(todo)-1]
-			if mark[b] == head+1 || state[b] == unseen {
-				continue
-			}
-			mark[b] = head + 1
+	w.Loops = make([]int, len(w.Blocks))
+	for _, l := range Loops(w.Blocks) {
+		for _, b := range l.Body {
 			w.Loops[b]++
-			todo = append(todo, before[b]...)
 		}
 	}
 }

@@ -40,3 +40,4 @@ __global__ void no_multiple(float *a, int n) { a[I] = expf((float)(signed char)(
 __global__ void ok_integers(float *a, int n) { for (int i = 0; i < n; i++) a[i] = a[i] * 0.5f + n; }
 __global__ void no_hypot(double *a, double x) { a[I] = hypot(x, 3.0) + norm3d(x, x, x); }
 __global__ void no_cbrt(float *a, float x) { a[I] = cbrtf(x); }
+__global__ void no_last(float *a, int n) { float k = 0; for (int i = 0; i < 8; i++) if (a[i] > 0) k = i; a[I] = logf(k); }

@@ -48,3 +48,23 @@ __global__ void wave(float *o, const float *d, int n, float a) {
 __global__ void rounded(float *o, const float *d, float x, float y) { o[threadIdx.x] = __fmul_rn(x, y) + d[threadIdx.x]; }
 __global__ void product(float *o, const float *d, float x, float y) { o[threadIdx.x] = x * y * d[threadIdx.x]; }
 __global__ void whole(int *o, const int *d, int x, int y) { o[threadIdx.x] = x * y + d[threadIdx.x]; }
+
+// With nothing fixed: behind the loop nobody knows more than the kernel, in it the first round is told from the others.
+__global__ void unrolled_behind(float *o, const float *a, const float *b, int n) {
+    float s = 0, t = 0;
+    for (int k = 0; k < n; k++) s += a[k] * b[k], t += b[k];
+    s = s / t;
+    s = s * s;
+    o[threadIdx.x] = 0.25f * s + 0.5f;
+}
+__global__ void unrolled_no_inside(float *o, const float *d, int n) {
+    float x = 0.3f, s = 0;
+    for (int k = 0; k < n; k++) s += 0.7f * x, x = d[k];
+    o[threadIdx.x] = s;
+}
+__global__ void unrolled_no_counter(float *o, const float *d, int n) {
+    float s = 0;
+    for (int k = 0; k < n; k++)
+        if (d[k] > 0) s = (float)k;
+    o[threadIdx.x] = s * 0.1f + d[n];
+}

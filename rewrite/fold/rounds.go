@@ -1,0 +1,72 @@
+package fold
+
+import "gnvcc/rewrite/ptx"
+
+// rounds are the loops of a function, for variants in which nothing is fixed. Such a variant knows more than the kernel only
+// where a loop's rounds are told from each other: the first one reads what stood before the loop, the others what the
+// round before them left. Behind a loop nobody knows more than before: whether it ran at all, say.
+type rounds struct {
+	f      *ptx.Func
+	blocks []ptx.Block
+	block  []int   // of each statement
+	heads  [][]int // of the loops around each block
+}
+
+func roundsOf(f *ptx.Func) (*rounds, error) {
+	blocks, err := f.Blocks()
+	if err != nil {
+		return nil, err
+	}
+	r := &rounds{f: f, blocks: blocks, block: make([]int, len(f.Stmts)), heads: make([][]int, len(blocks))}
+	for b := range blocks {
+		for i := blocks[b].First; i < blocks[b].Last; i++ {
+			r.block[i] = b
+		}
+	}
+	for _, l := range ptx.Loops(blocks) {
+		for _, b := range l.Body {
+			r.heads[b] = append(r.heads[b], l.Head)
+		}
+	}
+	return r, nil
+}
+
+// alike tells whether statement i reads a register of its own round, in every loop around it: each way from the loop's head
+// to i writes the register.
+func (r *rounds) alike(i int, reg string) bool {
+	for _, head := range r.heads[r.block[i]] {
+		if r.carried(head, i, reg) {
+			return false
+		}
+	}
+	return true
+}
+
+// carried tells whether there is a way from a block's beginning to statement i on which nothing writes the register.
+func (r *rounds) carried(head, i int, reg string) bool {
+	seen := make([]bool, len(r.blocks))
+	seen[head] = true
+	for todo := []int{head}; len(todo) > 0; {
+		b := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		written := false
+		for k := r.blocks[b].First; k < r.blocks[b].Last && !written; k++ {
+			if k == i {
+				return true
+			}
+			r.f.Effects(k, func(n ptx.Span, _, write bool) {
+				written = written || write && !r.f.Stmts[k].Guarded && string(r.f.Bytes(n)) == reg
+			})
+		}
+		if written {
+			continue
+		}
+		for _, next := range r.blocks[b].Succs {
+			if !seen[next] {
+				seen[next] = true
+				todo = append(todo, next)
+			}
+		}
+	}
+	return false
+}
