@@ -50,6 +50,7 @@ func TestAwaitsGuards(t *testing.T) {
 		{"step that may be none, up to a place", "ld.global.u32 %r2, [%rd1+4];\nmov.u32 %r0, 0;\nL: ld.global.u32 %r1, [%rd1];\nadd.s32 %r0, %r0, %r2;\nsetp.ne.s32 %p1, %r0, %r1;\n@%p1 bra L;", true},
 		{"step of 1, up to a place", "mov.u32 %r0, 0;\nL: ld.global.u32 %r1, [%rd1];\nadd.s32 %r0, %r0, 1;\nsetp.ne.s32 %p1, %r0, %r1;\n@%p1 bra L;", false},
 		{"address that is computed anew, and is the same", "mov.u64 %rd0, 8;\nL: add.s64 %rd2, %rd1, %rd0;\nld.global.u32 %r1, [%rd2];\nsetp.lt.s32 %p1, %r1, 3;\n@%p1 bra L;", true},
+		{"such an address under a guard", "mov.u64 %rd0, 8;\nsetp.ne.s32 %p1, 0, 0;\nL: @!%p1 add.s64 %rd2, %rd1, %rd0;\nld.global.u32 %r1, [%rd2];\nsetp.lt.s32 %p1, %r1, 3;\n@%p1 bra L;", true},
 		{"address that follows from what was read", "mov.u64 %rd2, %rd1;\nL: ld.global.u32 %r1, [%rd2];\ncvt.u64.u32 %rd0, %r1;\nadd.s64 %rd2, %rd1, %rd0;\nsetp.lt.s32 %p1, %r1, 3;\n@%p1 bra L;", false},
 		{"atomic beside it, on the same memory", "mov.u64 %rd2, %rd1;\nL: atom.global.exch.b32 %r2, [%rd1+16], 1;\nld.global.u32 %r1, [%rd2];\ncvt.u64.u32 %rd0, %r1;\nadd.s64 %rd2, %rd1, %rd0;\nsetp.lt.s32 %p1, %r1, 3;\n@%p1 bra L;", true},
 	} {

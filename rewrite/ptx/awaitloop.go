@@ -285,7 +285,7 @@ func (a *waiter) sameAddress(p *part, i int) bool {
 	return !a.everyTurn(p, int(a.block[i]), writers)
 }
 
-// invariant reports whether a register has the same value in every turn but the first: the part does not write it, or at one place, and
+// invariant reports whether a register changes once at most: the part does not write it, or at one place (under a guard, even), and
 // computes it there from what is the same in every turn.
 func (a *waiter) invariant(p *part, reg int32, depth int) bool {
 	inside := -1
@@ -300,10 +300,12 @@ func (a *waiter) invariant(p *part, reg int32, depth int) bool {
 	if inside < 0 {
 		return true
 	}
-	if depth == 0 || a.f.Stmts[inside].Guarded || !pure[string(a.f.Base(inside))] {
+	if depth == 0 || !pure[string(a.f.Base(inside))] {
 		return false
 	}
-	return !slices.ContainsFunc(a.w.Accesses(inside), func(x Access) bool { return x.Read && (x.Reg == reg || !a.invariant(p, x.Reg, depth-1)) })
+	return !slices.ContainsFunc(a.w.Accesses(inside), func(x Access) bool {
+		return x.Read && !a.guards(x) && (x.Reg == reg || !a.invariant(p, x.Reg, depth-1))
+	})
 }
 
 // constant is the integer that an operand of a statement is known to be.
