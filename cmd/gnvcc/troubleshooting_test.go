@@ -104,6 +104,31 @@ gnvcc -arch=sm_90 -c k.cu -o k.o
 gnvcc apply
 stdout 'everything that was built with gnvcc has its recipes'
 `},
+	"watch: `no builds known here`, `no launch is captured`": {script: `
+exec gnvcc watch &w&
+exec sh -c 'until gnvcc watch --status | grep -q "nothing to do"; do sleep 0.1; done'
+gnvcc watch --stop
+wait w
+stderr 'no builds known here: build with gnvcc'
+gnvcc -arch=sm_90 -c k.cu -o k.o
+exec gnvcc watch &w&
+exec sh -c 'until gnvcc watch --status | grep -q "nothing to do"; do sleep 0.1; done'
+gnvcc watch --stop
+wait w
+stderr 'no launch is captured: gnvcc tune -- ./app'
+`},
+	"watch: a kernel waits for the next run":             {elsewhere: "cmd/gnvcc TestWatchRun"},
+	"watch: `resting: ...`":                              {elsewhere: "cmd/gnvcc TestWatchGuest"},
+	"watch: `is running already`, `another gnvcc watch`": {elsewhere: "cmd/gnvcc TestWatchGuest"},
+	"watch: folders `are looked at every few seconds`": {script: `
+gnvcc -arch=sm_90 -c k.cu -o k.o
+exec gnvcc watch --poll &w&
+exec sh -c 'until gnvcc watch --status | grep -q "nothing to do"; do sleep 0.1; done'
+gnvcc watch --status
+stdout 'folders are looked at every few seconds'
+gnvcc watch --stop
+wait w
+`},
 	"a recipe is not applied": {script: `
 gnvcc -arch=sm_90 -c k.cu -o k.o
 gnvcc pin k maxnreg=40

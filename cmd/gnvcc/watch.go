@@ -133,7 +133,11 @@ func watchFor(store *cache.Store, place watchPlace, o watchOptions, run []string
 	log := place.logger(o.quiet)
 	files := edits.New(edits.Options{Polls: o.polls})
 	defer files.Close()
+	_ = os.Remove(place.file("status.json")) // it is another watch's
 	world, err := newWorld(ctx, store, files, log, o, run)
+	if ctx.Err() != nil {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -143,7 +147,10 @@ func watchFor(store *cache.Store, place watchPlace, o watchOptions, run []string
 	teller := newTeller(place, files)
 	defer teller.close()
 	w := watch.New(world, watch.Options{Tries: guestJobs(), Runs: len(run) > 0, Base: base, Log: log.event, Told: teller.tell})
-	return w.Run(ctx, files.Changes(), notes)
+	if err := w.Run(ctx, files.Changes(), notes); ctx.Err() == nil {
+		return err
+	}
+	return nil
 }
 
 // A watchPlace is the folder in the store that a watch keeps its lock, status and log in.
