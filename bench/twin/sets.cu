@@ -20,10 +20,10 @@ __global__ void blur(float *o, const float *x, int n, int r, float w) {
 __global__ void stepped(float *o, const float *x, int n, int r, int t) {
   int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y;
   if (i < r || i >= n - r || j < r || j >= (int)gridDim.y - r) return;
-  float s = (float)t;
+  float s = 0;
   for (int dj = -r; dj <= r; dj++)
-    for (int di = -r; di <= r; di++) s += 0.01f * x[(size_t)(j + dj) * n + i + di] * (t & 1 ? 1.0f : 0.5f);
-  o[(size_t)j * n + i] = s;
+    for (int di = -r; di <= r; di++) s += 0.01f * x[(size_t)(j + dj) * n + i + di];
+  o[(size_t)j * n + i] = s + (float)t;
 }
 __global__ void power(float *o, const float *x, const float *e, int n, float base) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
