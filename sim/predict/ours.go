@@ -280,7 +280,7 @@ func (r *Run) balance(e *Estimate) {
 	}
 	sectors := max(e.Sectors, 1e-3)
 	e.Model = xmodel.Model{
-		Machine: xmodel.Machine{Memory: xmodel.Memory{Latency: r.exposed(waits, sectors), Rate: u.Sectors}, Issue: 1 / perInst},
+		Machine: xmodel.Machine{Memory: xmodel.Memory{Latency: r.exposed(waits, sectors), Rate: u.Sectors, Corner: xmodel.Measured}, Issue: 1 / perInst},
 		Work:    xmodel.Work{Warps: warps, Intensity: max(e.Insts/sectors, 1e-3), Pace: min(1, e.Insts/max(issue, 1))},
 	}
 	e.Balance, _ = e.Model.Settled()

@@ -68,7 +68,7 @@ func (s splitModel) supply(k float64) float64 {
 		return 0
 	}
 	h := s.Hits(a)
-	far := max(s.Latency, k/s.Rate) // one queue for both kinds, counted as Supply counts it
+	far := s.far(k) // one queue for both kinds, counted as Supply counts it
 	near := h*s.CacheLatency + (1-h)*far
 	out := b / far
 	if a > 0 {

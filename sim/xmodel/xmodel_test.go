@@ -2,7 +2,11 @@ package xmodel
 
 import (
 	"container/heap"
+	"fmt"
 	"math"
+	"os"
+	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -50,7 +54,7 @@ func TestClosedForms(t *testing.T) {
 
 // A kernel that uses the cache much has three equilibria, the middle one unstable.
 func TestThreeEquilibria(t *testing.T) {
-	m := Model{Machine{Memory{600, 0.05, 32 << 10, 30}, 0.5}, Work{Warps: 64, Intensity: 2, Pace: 0.1, Alpha: 4, Beta: 1000}}
+	m := Model{Machine{Memory{600, 0.05, 32 << 10, 30, 0}, 0.5}, Work{Warps: 64, Intensity: 2, Pace: 0.1, Alpha: 4, Beta: 1000}}
 	all := m.Equilibria()
 	if len(all) != 3 || !all[0].Stable || all[1].Stable || !all[2].Stable {
 		t.Fatalf("%+v", all)
@@ -101,7 +105,7 @@ func TestWhat(t *testing.T) {
 		t.Errorf("half the sectors: %+v", e)
 	}
 	// A cache that is thrashed: throttling and bypassing help, and all warps past the cache is as if there were none.
-	thrash := Model{Machine{Memory{600, 0.02, 32 << 10, 30}, 4}, Work{Warps: 64, Intensity: 4, Pace: 0.5, Alpha: 6, Beta: 2500}}
+	thrash := Model{Machine{Memory{600, 0.02, 32 << 10, 30, 0}, 4}, Work{Warps: 64, Intensity: 4, Pace: 0.5, Alpha: 6, Beta: 2500}}
 	fewer, _ := thrash.What(Change{Warps: 16})
 	some, _ := thrash.What(Change{Bypass: 0.5})
 	all, _ := thrash.What(Change{Bypass: 1})
@@ -137,7 +141,7 @@ func TestCheck(t *testing.T) {
 
 // Fit finds the locality back from times that the model itself gave, by other points than those it is tested on.
 func TestFit(t *testing.T) {
-	m := Model{Machine{Memory{600, 0.05, 32 << 10, 30}, 4}, Work{Warps: 48, Intensity: 4, Pace: 0.3, Alpha: 4, Beta: 1500}}
+	m := Model{Machine{Memory{600, 0.05, 32 << 10, 30, 0}, 4}, Work{Warps: 48, Intensity: 4, Pace: 0.3, Alpha: 4, Beta: 1500}}
 	var seen []Seen
 	for _, c := range []Change{{Warps: 8}, {Warps: 16}, {Warps: 32}, {Bypass: 0.25}, {Bypass: 0.5}, {Bypass: 1}} {
 		e, ok := m.What(c)
@@ -232,5 +236,49 @@ func TestQueueSimulation(t *testing.T) {
 		if got := simulate(m, 400_000); !ok || math.Abs(got/p.Rate-1) > 0.12 {
 			t.Errorf("%+v: the model says %.3f instructions per cycle, the simulation %.3f", m.Work, p.Rate, got)
 		}
+	}
+}
+
+// TestMeasured compares f(k) with what gnvcc doctor --measure found on an H200: warps that wait for one load each, of 4, 8
+// and 16 bytes a lane, so that k warps ask for 4k, 8k and 16k sectors.
+func TestMeasured(t *testing.T) {
+	text, err := os.ReadFile("testdata/h200.tsv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := Model{Machine: Machine{Memory: Memory{}, Issue: 4}}
+	type point struct{ sectors, rate float64 }
+	var points []point
+	for _, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
+		f := strings.Split(line, "\t")
+		v, err := strconv.ParseFloat(f[2], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f[0] == "latency" {
+			m.Latency = v
+			continue
+		}
+		var bytes, warps float64
+		if _, err := fmt.Sscanf(f[1], "%fx%f", &bytes, &warps); err != nil {
+			t.Fatal(err)
+		}
+		points = append(points, point{bytes * warps, v})
+		m.Rate = math.Max(m.Rate, v)
+	}
+	mean := func(corner float64) float64 {
+		m.Corner = corner
+		sum := 0.0
+		for _, p := range points {
+			sum += math.Abs(m.Supply(p.sectors)/p.rate-1) / float64(len(points))
+		}
+		return sum
+	}
+	if sharp, round := mean(0), mean(Measured); len(points) != 30 || round > 0.09 || sharp < 0.13 {
+		t.Errorf("%d points: mean error %.3f with the thesis' corner, %.3f with ours", len(points), sharp, round)
+	}
+	m.Warps, m.Intensity, m.Pace = 64, 10, 0.25
+	if p, ok := m.Settled(); !ok || p.Rate <= 0 || !p.Stable {
+		t.Errorf("%+v", p)
 	}
 }
