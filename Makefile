@@ -70,16 +70,17 @@ uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/gnvcc $(addprefix $(DESTDIR)$(PREFIX)/share/,$(SHARED)) $(DESTDIR)$(PREFIX)/$(UNIT)
 
 # Two runs on one commit give the same bytes.
-NAME = gnvcc-$(if $(VERSION),$(VERSION),unknown)-linux
+NAME  = gnvcc-$(if $(VERSION),$(VERSION),unknown)-linux
+DIST ?= dist
 dist: go
-	rm -rf dist
+	rm -rf $(DIST)
 	for arch in amd64 arm64; do \
-	  mkdir -p dist/$(NAME)-$$arch && cp -r LICENSE NOTICE README.md docs dist/$(NAME)-$$arch && \
-	  GOOS=linux GOARCH=$$arch $(BUILD) -o dist/$(NAME)-$$arch/gnvcc ./cmd/gnvcc && \
-	  tar -C dist --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0 -cf - $(NAME)-$$arch | gzip -n >dist/$(NAME)-$$arch.tar.gz && \
-	  rm -r dist/$(NAME)-$$arch || exit 1; \
+	  mkdir -p $(DIST)/$(NAME)-$$arch && cp -r LICENSE NOTICE README.md CHANGELOG.md docs $(DIST)/$(NAME)-$$arch && \
+	  GOOS=linux GOARCH=$$arch $(BUILD) -o $(DIST)/$(NAME)-$$arch/gnvcc ./cmd/gnvcc && \
+	  tar -C $(DIST) --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0 -cf - $(NAME)-$$arch | gzip -n >$(DIST)/$(NAME)-$$arch.tar.gz && \
+	  rm -r $(DIST)/$(NAME)-$$arch || exit 1; \
 	done
-	cd dist && sha256sum *.tar.gz >SHA256SUMS
+	cd $(DIST) && sha256sum *.tar.gz >SHA256SUMS
 
 notice: go
 	install/notice >NOTICE.new && mv NOTICE.new NOTICE
