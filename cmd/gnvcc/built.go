@@ -66,7 +66,7 @@ func buildNow(verb string, args []string, aim apply.Aim) int {
 	if aim.Under, err = folderOf(args); err == nil {
 		store, opening := openStore()
 		if err = opening; err == nil {
-			_, err = apply.Build(ctx, store, aim, os.Stdout)
+			_, err = apply.Build(ctx, store, aim, stdout())
 			if warning := driver.CcacheWarning(store); warning != "" {
 				fmt.Fprintf(os.Stderr, "gnvcc %s: %s\n", verb, warning)
 			}
@@ -109,7 +109,7 @@ func status(args []string, asJSON bool) int {
 			Unfinished []string // outputs that a killed apply was about to replace; the next one sees to them
 		}{folder, append([]apply.Output{}, outputs...), append([]string{}, broken...)})
 	} else {
-		statusText(os.Stdout, folder, outputs, broken)
+		statusText(stdout(), folder, outputs, broken)
 	}
 	if err != nil {
 		return complain("status", err)

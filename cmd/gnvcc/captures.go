@@ -41,7 +41,7 @@ func listCaptures(args []string) int {
 	}
 	switch {
 	case len(args) == 0:
-		err = printCaptures(os.Stdout, s)
+		err = printCaptures(stdout(), s)
 	case args[0] == "drop" && len(args) > 1:
 		err = dropCaptures(s, args[1:])
 	case args[0] == "export" && len(args) == 3:

@@ -40,11 +40,11 @@ func doctorVerb() *cobra.Command {
 }
 
 func doctor(deep bool) int {
-	worst := 0
+	worst, out := 0, stdout()
 	say := func(level cache.Level, advice, format string, a ...any) {
-		fmt.Printf("%-8s %s\n", level, fmt.Sprintf(format, a...))
+		fmt.Fprintf(out, "%-8s %s\n", level, fmt.Sprintf(format, a...))
 		if advice != "" {
-			fmt.Printf("%-8s   %s\n", "", advice)
+			fmt.Fprintf(out, "%-8s   %s\n", "", advice)
 		}
 		if level == cache.Problem {
 			worst = 1
@@ -209,7 +209,7 @@ func measureUnits() int {
 		return units.Measure(ctx, program)
 	}()
 	if err == nil {
-		err = errors.Join(table.Print(os.Stdout), machine.Print(os.Stdout), keepMachine(machine))
+		err = errors.Join(table.Print(stdout()), machine.Print(stdout()), keepMachine(machine))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "gnvcc doctor:", err)

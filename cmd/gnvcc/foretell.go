@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"regexp"
 	"strings"
 
@@ -123,7 +122,7 @@ func foretold(ctx context.Context, name *regexp.Regexp) (n int, err error) {
 		}
 		seen, err := f.look(ctx, b)
 		if err == nil {
-			err = seen.Print(os.Stdout)
+			err = seen.Print(stdout())
 		}
 		if err != nil {
 			fmt.Printf("%s (%s): nothing can be foretold: %v\n", policy.ShortName(b.Name), b.Assembly.Target, err)

@@ -98,7 +98,7 @@ func hazards(w io.Writer, store *cache.Store, decisions []cache.Decision, match 
 func tellHazards(decisions []cache.Decision, match *regexp.Regexp) {
 	store, err := openStore()
 	if err == nil {
-		err = hazards(os.Stdout, store, decisions, match)
+		err = hazards(stdout(), store, decisions, match)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "gnvcc report: locks and barriers were not checked:", err)

@@ -35,16 +35,17 @@ func help(args []string) int {
 		}
 		return execute(args[0], []string{"--help"})
 	}
-	fmt.Print("gnvcc is a drop-in for nvcc that makes kernels faster.\n\n" +
-		"  gnvcc ARGS       what nvcc ARGS does, with the recipes that are known (gnvcc --help is nvcc's)\n" +
+	out := stdout()
+	fmt.Fprint(out, "gnvcc is a drop-in for nvcc that makes kernels faster.\n\n"+
+		"  gnvcc ARGS       what nvcc ARGS does, with the recipes that are known (gnvcc --help is nvcc's)\n"+
 		"  gnvcc tune --apply -- ./app ARGS   run a program, find recipes, build with them\n")
 	for _, g := range groups {
-		fmt.Printf("\n%s\n", g.title)
+		fmt.Fprintf(out, "\n%s\n", g.title)
 		for _, name := range g.verbs {
-			fmt.Printf("  %-12s %s\n", name, verbs[name]().Short)
+			fmt.Fprintf(out, "  %-12s %s\n", name, verbs[name]().Short)
 		}
 	}
-	fmt.Printf("\ngnvcc VERB -h lists a verb's options. A word that names an existing file is an input for nvcc, not a verb.\n\n%s\nThis is gnvcc %s.\n", variables, version)
+	fmt.Fprintf(out, "\ngnvcc VERB -h lists a verb's options. A word that names an existing file is an input for nvcc, not a verb.\n\n%s\nThis is gnvcc %s.\n", variables, version)
 	return 0
 }
 
@@ -58,7 +59,12 @@ func about(c *cobra.Command, columns int) string {
 	}
 	c.InitDefaultHelpFlag()
 	c.Flags().Lookup("help").Usage = "show this help"
-	return fmt.Sprintf("%s\nUsage:\n  gnvcc %s\n\nOptions:\n%s", reflow(c.Long, columns), c.Use, c.LocalFlags().FlagUsagesWrapped(columns))
+	text := fmt.Sprintf("%s\nUsage:\n  gnvcc %s\n\nOptions:\n%s", reflow(c.Long, columns), c.Use, c.LocalFlags().FlagUsagesWrapped(columns))
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = wrap(line, columns) // what pflag leaves long in a narrow terminal
+	}
+	return strings.Join(lines, "\n")
 }
 
 // reflow fills lines up to a width; a line that is indented stands by itself.

@@ -59,7 +59,7 @@ func foresee(o report.Options) int {
 		fmt.Println("no kernel is known yet: build a program with gnvcc")
 		return 0
 	}
-	if err := report.Predict(os.Stdout, prospects); err != nil {
+	if err := report.Predict(stdout(), prospects); err != nil {
 		return complain("report", err)
 	}
 	return 0

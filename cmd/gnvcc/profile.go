@@ -121,7 +121,7 @@ func showProfile(s *capture.Store, program string, asJSON bool) int {
 		}
 		return 0
 	}
-	if err := printProfile(os.Stdout, p); err != nil {
+	if err := printProfile(stdout(), p); err != nil {
 		return complain("profile", err)
 	}
 	return 0

@@ -72,11 +72,11 @@ func showReport(r reporting) int {
 		return 0
 	}
 	if len(decisions) == 0 && !o.JSON {
-		fmt.Println("nothing decided yet: gnvcc tune -- ./app finds recipes for a program built with gnvcc")
+		fmt.Fprintln(stdout(), "nothing decided yet: gnvcc tune -- ./app finds recipes for a program built with gnvcc")
 		tellHazards(decisions, o.Kernel)
 		return 0
 	}
-	out := fitted(os.Stdout)
+	out := stdout()
 	if !o.JSON && o.Kernel == nil {
 		tellPrograms(out, programs(decisions))
 	}
@@ -119,7 +119,7 @@ func reportAs(r reporting, decisions []cache.Decision) error {
 		if err != nil {
 			return err
 		}
-		return page.Compare(fitted(os.Stdout), old, decisions)
+		return page.Compare(stdout(), old, decisions)
 	}
 	return writePage(r.html, in)
 }
@@ -187,8 +187,8 @@ func explain(kernel, html string, patch bool) int {
 			fmt.Println()
 		}
 		e := report.Options{Untaken: untaken}.Entry(d)
-		report.Explain(os.Stdout, e)
-		fmt.Printf("\n  %s\n", page.Why(e))
+		report.Explain(stdout(), e)
+		fmt.Fprintf(stdout(), "\n  %s\n", page.Why(e))
 	}
 	tellHazards(decisions, name)
 	return 0

@@ -49,7 +49,7 @@ func stats(zero, asJSON bool) int {
 	if asJSON {
 		err = statsJSON(os.Stdout, store.Path(), counted, sizes)
 	} else {
-		err = statsText(os.Stdout, store.Path(), counted, sizes)
+		err = statsText(stdout(), store.Path(), counted, sizes)
 	}
 	if err != nil {
 		return complain("stats", err)

@@ -8,7 +8,27 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/term"
+
+	"gnvcc/policy/report"
 )
+
+// stdout is where verbs write text for people: within a terminal's width, and in ASCII where the locale is not UTF-8.
+func stdout() io.Writer {
+	if !utf8Locale() {
+		report.PlusMinus = "+-"
+	}
+	return fitted(os.Stdout)
+}
+
+// utf8Locale reads the locale as setlocale does: the first of these variables that is set counts.
+func utf8Locale() bool {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if value := strings.ToLower(os.Getenv(name)); value != "" {
+			return strings.Contains(value, "utf-8") || strings.Contains(value, "utf8")
+		}
+	}
+	return false
+}
 
 // fitted is a writer that wraps lines to a terminal's width; what is no terminal gets lines as they are.
 func fitted(f *os.File) io.Writer {

@@ -149,7 +149,7 @@ func interval(t cache.Time) string {
 	if t.N == 0 {
 		return "-"
 	}
-	return fmt.Sprintf("%s ±%.2f%% (n = %d)", Duration(t.Median), 100*spread(t), t.N)
+	return fmt.Sprintf("%s %s%.2f%% (n = %d)", Duration(t.Median), PlusMinus, 100*spread(t), t.N)
 }
 
 func valuesText(v map[string]string) string {

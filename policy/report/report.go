@@ -372,9 +372,12 @@ func attempts(e Entry) string {
 	return text
 }
 
+// PlusMinus stands in front of half an interval; a terminal without UTF-8 wants another one.
+var PlusMinus = "±"
+
 // timed is the time before and after, each with half its interval.
 func timed(e Entry) string {
-	one := func(i int) string { return fmt.Sprintf("%s ±%.1f%%", Duration(e.Time[i]), 100*e.Spread[i]) }
+	one := func(i int) string { return fmt.Sprintf("%s %s%.1f%%", Duration(e.Time[i]), PlusMinus, 100*e.Spread[i]) }
 	return one(0) + " -> " + one(1)
 }
 

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"golang.org/x/sys/unix"
+
+	"gnvcc/install/kits"
+)
+
+// terminal makes a pseudo terminal of so many columns; what is written to the second file is read from the first.
+func terminal(t *testing.T, columns uint16) (master, slave *os.File) {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skip("SKIPPED: no pseudo terminals here:", err)
+	}
+	t.Cleanup(func() { master.Close() })
+	fd := int(master.Fd())
+	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
+	}
+	if err == nil {
+		err = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: columns})
+	}
+	if err == nil {
+		slave, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	}
+	if err != nil {
+		t.Skip("SKIPPED: no pseudo terminal can be set up here:", err)
+	}
+	return master, slave
+}
+
+// TestTerminal: on a terminal of 40 columns every line of every verb that prints text for people fits, with the recipes of
+// the examples in the store; without UTF-8 all of it is ASCII; and there are no colours or control characters, neither
+// there nor in a pipe.
+func TestTerminal(t *testing.T) {
+	kit, dir := kits.Any(t), t.TempDir()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	gnvcc := filepath.Join(dir, "gnvcc")
+	program, err := os.ReadFile(self) // a copy: by a link's target it would not know itself in nvcc's steps
+	if err == nil {
+		err = os.WriteFile(gnvcc, program, 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	recorded, err := filepath.Abs("../../examples/recorded-h200.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := append(os.Environ(), "GNVCC_NVCC="+kit.Nvcc(), "GNVCC_STORE="+filepath.Join(dir, "store"), "NO_COLOR=1", "LC_ALL=")
+	run := func(out *os.File, locale, kind string, args ...string) (string, error) {
+		cmd := exec.Command(gnvcc, args...)
+		cmd.Dir, cmd.Env = dir, append(env, "LANG="+locale, "TERM="+kind)
+		if out != nil {
+			cmd.Stdout, cmd.Stderr = out, out
+			return "", cmd.Run()
+		}
+		text, err := cmd.CombinedOutput()
+		return string(text), err
+	}
+	if text, err := run(nil, "C", "dumb", "import", recorded); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "k.cu"), []byte("__global__ void k(float *p) { p[threadIdx.x] *= 2; }\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := run(nil, "C", "dumb", "-arch=sm_90", "-c", "k.cu", "-o", "k.o"); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	lines := [][]string{{"help"}, {"report"}, {"report", "-v"}, {"report", "--predict"}, {"explain", "wave"}, {"status"}, {"stats"}, {"doctor"}, {"apply"},
+		{"captures"}, {"predict", "k"}}
+	for name := range verbs {
+		lines = append(lines, []string{name, "--help"})
+	}
+	for _, args := range lines {
+		for _, kind := range []string{"dumb", "xterm"} {
+			master, slave := terminal(t, 40)
+			seen := make(chan string)
+			go func() {
+				text, _ := io.ReadAll(master) // ends by an error when the other end is closed
+				seen <- string(text)
+			}()
+			_, err := run(slave, "C", kind, args...)
+			slave.Close()
+			text := strings.ReplaceAll(<-seen, "\r\n", "\n")
+			if err != nil {
+				t.Errorf("gnvcc %s: %v\n%s", strings.Join(args, " "), err, text)
+			}
+			if kind == "xterm" { // a line that is overwritten while something is done
+				text = text[strings.LastIndex(text, "\r\x1b[K")+1:]
+				text = strings.TrimPrefix(text, "\x1b[K")
+			}
+			judgeText(t, args, text, 40)
+		}
+		text, err := run(nil, "C", "xterm", args...)
+		if err != nil {
+			t.Errorf("gnvcc %s: %v", strings.Join(args, " "), err)
+		}
+		judgeText(t, args, text, 1<<20)
+	}
+	if text, _ := run(nil, "en_GB.UTF-8", "xterm", "report"); !strings.Contains(text, "±") {
+		t.Error("with UTF-8 the report does without it")
+	}
+}
+
+// judgeText fails on lines that are too wide, on control characters and on what is not ASCII.
+func judgeText(t *testing.T, args []string, text string, columns int) {
+	t.Helper()
+	for _, line := range strings.Split(text, "\n") {
+		if n := utf8.RuneCountInString(line); n > columns {
+			t.Errorf("gnvcc %s: %d columns: %q", strings.Join(args, " "), n, line)
+			return
+		}
+		for _, c := range line {
+			if c < ' ' || c > '~' {
+				t.Errorf("gnvcc %s: %q", strings.Join(args, " "), line)
+				return
+			}
+		}
+	}
+}
