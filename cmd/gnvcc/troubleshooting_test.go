@@ -104,7 +104,7 @@ gnvcc -arch=sm_90 -c k.cu -o k.o
 gnvcc apply
 stdout 'everything that was built with gnvcc has its recipes'
 `},
-	"watch: `no builds known here`, `no launch is captured`": {script: `
+	"watch: `no builds known here`, `no launches captured yet`": {script: `
 exec gnvcc watch &w&
 exec sh -c 'until gnvcc watch --status | grep -q "nothing to do"; do sleep 0.1; done'
 gnvcc watch --stop
@@ -115,7 +115,7 @@ exec gnvcc watch &w&
 exec sh -c 'until gnvcc watch --status | grep -q "nothing to do"; do sleep 0.1; done'
 gnvcc watch --stop
 wait w
-stderr 'no launch is captured: gnvcc tune -- ./app'
+stderr 'no launches captured yet: gnvcc tune -- ./app'
 `},
 	"watch: a kernel waits for the next run":             {elsewhere: "cmd/gnvcc TestWatchRun"},
 	"watch: `resting: ...`":                              {elsewhere: "cmd/gnvcc TestWatchGuest"},

@@ -174,7 +174,7 @@ func (p watchPlace) hold() (*heldLocks, error) {
 	if syscall.Flock(int(own.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
 		pid := readPID(own)
 		own.Close()
-		return nil, fmt.Errorf("gnvcc watch is running already (process %d); gnvcc watch --status tells what it does", pid)
+		return nil, fmt.Errorf("gnvcc watch is running already (process %d); gnvcc watch --status shows what it does", pid)
 	}
 	h := &heldLocks{own: own}
 	h.machine, err = openShared(machineLock())

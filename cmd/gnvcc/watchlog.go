@@ -78,7 +78,7 @@ func sentence(e watch.Event) string {
 		case e.Commands == 0:
 			return "no builds known here: build with gnvcc in nvcc's place, then gnvcc tune -- ./app; what is built is watched from then on"
 		case e.Candidates == 0:
-			return fmt.Sprintf("watching %d files; no launch is captured: gnvcc tune -- ./app captures some", e.Files)
+			return fmt.Sprintf("watching %d files; no launches captured yet: gnvcc tune -- ./app captures some", e.Files)
 		}
 		return fmt.Sprintf("watching %d files, %d launches of their kernels are captured", e.Files, e.Candidates)
 	case "edited":
