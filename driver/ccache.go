@@ -16,19 +16,22 @@ import (
 	"gnvcc/driver/standing"
 )
 
-// A ccache in front of gnvcc knows nothing of recipes: it would go on giving out objects that were built with the old ones.
-// It is to look at the store's file of recipes, too (CCACHE_EXTRAFILES). A build that was started by one that does not is
-// remembered, for gnvcc doctor and gnvcc apply to tell: a build itself has no words of its own.
+// A ccache in front of gnvcc knows nothing of recipes: it would go on giving out objects that were
+// built with the old ones. It is to look at the store's file of recipes, too (CCACHE_EXTRAFILES). A
+// build that was started by one that does not is remembered, for gnvcc doctor and gnvcc apply to
+// tell: a build itself has no words of its own.
 
 const (
 	memoCcache cache.Memos[string] = "ccache"
 
-	// ccacheKey: how the last one that ran us was set up, "told", or "untold" and what it does not look at, a list with colons.
+	// ccacheKey: how the last one that ran us was set up, "told", or "untold" and what it does not
+	// look at, a list with colons.
 	ccacheKey = "last"
 )
 
-// noteCcache notes whether a ccache that runs us looks at the recipes. Where none does that is one readlink.
-// It tells whether a ccache runs us: an object that it keeps must not depend on what it can't see (GNVCC_PREDICT).
+// noteCcache notes whether a ccache that runs us looks at the recipes. Where none does that is one
+// readlink. It tells whether a ccache runs us: an object that it keeps must not depend on what it
+// can't see (GNVCC_PREDICT).
 func noteCcache(store *cache.Store, env *environment.Environment) (below bool) {
 	exe, err := os.Readlink("/proc/" + strconv.Itoa(os.Getppid()) + "/exe")
 	if err != nil || filepath.Base(exe) != "ccache" {
@@ -61,7 +64,8 @@ func looksAt(ccache string, paths []string, env *environment.Environment) bool {
 	return !slices.ContainsFunc(paths, func(path string) bool { return !slices.Contains(list, path) })
 }
 
-// CcacheWarning says what to do where the last build through ccache was one that does not look at the recipes, else "".
+// CcacheWarning says what to do where the last build through ccache was one that does not look at
+// the recipes, else "".
 func CcacheWarning(store *cache.Store) string {
 	last, _ := memoCcache.Get(store, ccacheKey)
 	files, untold := strings.CutPrefix(last, "untold")

@@ -1,5 +1,6 @@
-// Package driver is gnvcc in nvcc's place: the face. It finds the real nvcc, keeps the command, and becomes nvcc by exec, with
-// prefixes that make its steps cicc, ptxas and nvlink start through gnvcc (driver/stage).
+// Package driver is gnvcc in nvcc's place: the face. It finds the real nvcc, keeps the command, and
+// becomes nvcc by exec, with prefixes that make its steps cicc, ptxas and nvlink start through
+// gnvcc (driver/stage).
 //
 // Callers: cmd/gnvcc (Face). The rooms below it, from those that all need to those that need all:
 //
@@ -11,9 +12,10 @@
 //	stage                                    gnvcc in front of nvcc's tools
 //	apply                                    recorded commands run again, status, clean
 //
-// TestRooms holds which may import which. They are more than stages, compile and apply because each cut stands where few names
-// cross it: a tool's command and its PTX (job) are worked on by the ptxas stage and by the tuner alike, and what a stage
-// leaves for apply (again, record) is neither's own.
+// TestRooms holds which may import which. They are more than stages, compile and apply because each
+// cut stands where few names cross it: a tool's command and its PTX (job) are worked on by the
+// ptxas stage and by the tuner alike, and what a stage leaves for apply (again, record) is
+// neither's own.
 //
 // What holds everywhere in here:
 //

@@ -12,18 +12,20 @@ import (
 	"gnvcc/driver/toolkit"
 )
 
-// The face: gnvcc in nvcc's place. It finds nvcc, keeps the command, and becomes nvcc by exec, with three options in front that make
-// nvcc run its steps through gnvcc. It never stays behind as a parent: signals, exit codes, job control and the
-// jobserver are nvcc's own affair then.
+// The face: gnvcc in nvcc's place. It finds nvcc, keeps the command, and becomes nvcc by exec, with
+// three options in front that make nvcc run its steps through gnvcc. It never stays behind as a
+// parent: signals, exit codes, job control and the jobserver are nvcc's own affair then.
 //
-// Where the prefixes could be seen or could do no good, nvcc is run as if we were not there: queries, -v (which prints the
-// commands of the steps; CMake reads them), prefixes of the user's own, links without a step of ours, GNVCC_OFF=1.
+// Where the prefixes could be seen or could do no good, nvcc is run as if we were not there:
+// queries, -v (which prints the commands of the steps; CMake reads them), prefixes of the user's
+// own, links without a step of ours, GNVCC_OFF=1.
 
-// maxDepth is how many faces may stand above each other. Two are usual at most (a chain of wrappers, nvcc -run of a
-// program that calls nvcc).
+// maxDepth is how many faces may stand above each other. Two are usual at most (a chain of
+// wrappers, nvcc -run of a program that calls nvcc).
 const maxDepth = 12
 
-// Face runs nvcc with the arguments. It returns only when that was not possible, with the exit code.
+// Face runs nvcc with the arguments. It returns only when that was not possible, with the exit
+// code.
 func Face(args []string) int {
 	self, err := os.Executable()
 	if err != nil {
@@ -54,7 +56,8 @@ func Face(args []string) int {
 			argv, settings = append(argv, p.prefixes...), env.Staged(past, self, p.command)
 			log.Debug().Str("nvcc", kit.Nvcc).Strs("args", args).Msg("nvcc with stages")
 		} else {
-			// Where we step aside for a gnvcc above us, whose prefixes stand in args, its variables stay.
+			// Where we step aside for a gnvcc above us, whose prefixes stand in args, its variables
+			// stay.
 			why, settings = err.Error(), env.Unstaged(past)
 			if env.Strict && !errors.Is(err, toolcmd.ErrAside) {
 				return complain("%v", err)
@@ -82,7 +85,8 @@ type prepared struct {
 	prefixes []string                 // options of nvcc
 }
 
-// prepare gets everything ready for stages: the store, the command in it, the prefixes. With an error there are none.
+// prepare gets everything ready for stages: the store, the command in it, the prefixes. With an
+// error there are none.
 func prepare(kit toolkit.Toolkit, env *environment.Environment, args []string, line *toolcmd.Line) (prepared, error) {
 	p := prepared{env: env}
 	store, err := env.OpenStore()
@@ -141,7 +145,8 @@ func aside(l *toolcmd.Line) string {
 	return ""
 }
 
-// complain says what is wrong with gnvcc's own setup, as nvcc would: it is the only message a user gets from us in a build.
+// complain says what is wrong with gnvcc's own setup, as nvcc would: it is the only message a user
+// gets from us in a build.
 func complain(format string, a ...any) int {
 	fmt.Fprintf(os.Stderr, "gnvcc: "+format+"\n", a...)
 	return 1

@@ -14,21 +14,24 @@ import (
 	"gnvcc/driver/toolkit"
 )
 
-// The words that nvcc puts in front of a step. nvcc joins prefix and command with a space and gives the whole to sh -c:
+// The words that nvcc puts in front of a step. nvcc joins prefix and command with a space and gives
+// the whole to sh -c:
 //
 //	WORD 2>/dev/null </dev/null/x; "$GNVCC_STAGE" gnvcc-stage:ptxas ptxas -arch=sm_90 "x.ptx" -o "x.cubin"
 //
-// When a signal ends the shell, nvcc says `'WORD' died due to signal 2`: the first word of the command, as it stands. So ours begins
-// with the word that stands there without us. As a command it never runs: a shell that can't redirect does not start it,
-// and nothing can be opened below /dev/null. That failure goes without a word, stderr having been redirected before.
-// What follows is a simple command at the end of the line, as the step's own was: shells that replace themselves by
-// it do so, those that report a crash of it ("Segmentation fault", 139) do that.
+// When a signal ends the shell, nvcc says `'WORD' died due to signal 2`: the first word of the
+// command, as it stands. So ours begins with the word that stands there without us. As a command it
+// never runs: a shell that can't redirect does not start it, and nothing can be opened below
+// /dev/null. That failure goes without a word, stderr having been redirected before. What follows
+// is a simple command at the end of the line, as the step's own was: shells that replace themselves
+// by it do so, those that report a crash of it ("Segmentation fault", 139) do that.
 //
-// GNVCC_STAGE is a variable so that a path with spaces, quotes or dollars reaches the shell whole. The text has no comma, at which nvcc
-// would split it.
+// GNVCC_STAGE is a variable so that a path with spaces, quotes or dollars reaches the shell whole.
+// The text has no comma, at which nvcc would split it.
 
-// prefixFor is the prefix for a step. nvcc 11.8 to 13.5 put nvlink's so-called prefix behind its word: `nvlink PREFIX -m64 ...`. So that
-// one is without the word, which gives the same line, and should an nvcc put it in front one day, it does no harm there.
+// prefixFor is the prefix for a step. nvcc 11.8 to 13.5 put nvlink's so-called prefix behind its
+// word: `nvlink PREFIX -m64 ...`. So that one is without the word, which gives the same line, and
+// should an nvcc put it in front one day, it does no harm there.
 func prefixFor(step, word string) string {
 	if step == "nvlink" {
 		word = ""
@@ -38,11 +41,14 @@ func prefixFor(step, word string) string {
 
 // prefixArgs are the options that make nvcc run its steps through us.
 //
-// cudafe++ has a stage only in an apply, and in a command that is tried (driver/apply, Try): it changes nothing there, and in every build it would cost some 10 ms a file (bench/overhead:
-// 1.025 times nvcc's time with it). So the first apply runs cudafe++ and keeps what it writes; later ones take that.
+// cudafe++ has a stage only in an apply, and in a command that is tried (driver/apply, Try): it
+// changes nothing there, and in every build it would cost some 10 ms a file (bench/overhead: 1.025
+// times nvcc's time with it). So the first apply runs cudafe++ and keeps what it writes; later ones
+// take that.
 //
-// The host compiler has one for the same reason. Its prefix is called cpp's and stands in front of each of its calls; all but the compile of what
-// cudafe++ wrote are left to it. host: it may be set, the user having none of his own.
+// The host compiler has one for the same reason. Its prefix is called cpp's and stands in front of
+// each of its calls; all but the compile of what cudafe++ wrote are left to it. host: it may be
+// set, the user having none of his own.
 func prefixArgs(env *environment.Environment, ciccWord string, host bool) []string {
 	args := []string{
 		"--cicc-prefix", prefixFor("cicc", ciccWord),
@@ -68,8 +74,9 @@ type manner struct {
 // memoManner keeps the manners of an nvcc, which is asked once.
 const memoManner cache.Memos[manner] = "manner3"
 
-// mannerOf asks an nvcc for a dry run with prefixes and looks at where they stand. An nvcc that does not know the options, or that
-// shows them where we don't expect them, is left alone: that is the way out for versions that nobody has tried yet.
+// mannerOf asks an nvcc for a dry run with prefixes and looks at where they stand. An nvcc that
+// does not know the options, or that shows them where we don't expect them, is left alone: that is
+// the way out for versions that nobody has tried yet.
 func mannerOf(nvcc string, store *cache.Store, env *environment.Environment) (manner, error) {
 	var m manner
 	key, err := cache.FileKey(nvcc)

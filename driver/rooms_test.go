@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// rooms are what each room of driver may import of the others, tests aside. A new room stands here, or the test names it.
+// rooms are what each room of driver may import of the others, tests aside. A new room stands here,
+// or the test names it.
 var rooms = map[string][]string{
 	"toolcmd":     {},
 	"environment": {},
@@ -71,8 +72,8 @@ func TestRooms(t *testing.T) {
 	}
 }
 
-// TestEnvironmentIsReadOnce: what a process is told by variables is read in one place. Elsewhere the environment is passed on whole,
-// to what takes this process's place.
+// TestEnvironmentIsReadOnce: what a process is told by variables is read in one place. Elsewhere
+// the environment is passed on whole, to what takes this process's place.
 func TestEnvironmentIsReadOnce(t *testing.T) {
 	known := map[string]int{
 		"environment/environment.go": 1,

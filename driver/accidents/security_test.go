@@ -184,7 +184,7 @@ func TestNamesAndTheShell(t *testing.T) {
 	}
 
 	known := map[string]int{"driver/stage/stage.go": 1, "driver/face.go": 1, "driver/child/child.go": 1,
-		"cmd/gnvcc/judge.go": 2, // commands that the user gives as such: gnvcc tune -judge, -build
+		"cmd/gnvcc/words.go": 1, // commands that the user gives as such: gnvcc tune -judge, -build
 		"cmd/gnvcc/help.go":  2} // none: the names of shells whose completions are printed
 	root := "../.."
 	ok(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {

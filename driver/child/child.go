@@ -14,8 +14,8 @@ import (
 	"gnvcc/driver/scratch"
 )
 
-// Running a tool as a child, so that nobody can tell it from the tool run in our place: the same files, the same
-// signals, the same death.
+// Running a tool as a child, so that nobody can tell it from the tool run in our place: the same
+// files, the same signals, the same death.
 
 // An Ending is how a process ended.
 type Ending struct {
@@ -28,11 +28,12 @@ func (e Ending) OK() bool { return e.Code == 0 && e.Signal == 0 }
 // caught are the signals that end a build from outside.
 var caught = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT}
 
-// A Watch hands signals on to the child that runs, and takes care that nothing of ours stays behind. There is one in a
-// process that is a stage.
+// A Watch hands signals on to the child that runs, and takes care that nothing of ours stays
+// behind. There is one in a process that is a stage.
 //
-// A signal from the terminal goes to the whole process group; the tool gets it twice then, which no tool of the
-// toolkit minds. A signal to us alone has to reach it, as it would if we had become the tool.
+// A signal from the terminal goes to the whole process group; the tool gets it twice then, which no
+// tool of the toolkit minds. A signal to us alone has to reach it, as it would if we had become the
+// tool.
 type Watch struct {
 	mu      sync.Mutex
 	child   *os.Process
@@ -92,10 +93,11 @@ func (w *Watch) clean() {
 	w.scratch = nil
 }
 
-// Run starts a program and waits for it. own says that its result is ours alone. The error is about starting it.
+// Run starts a program and waits for it. own says that its result is ours alone. The error is about
+// starting it.
 func (w *Watch) Run(cmd *exec.Cmd, own bool) (Ending, error) {
-	// The child is not to outlive us: when we are killed, so is the tool, as if we had become it. Linux watches the
-	// thread that made the child, so that has to stay.
+	// The child is not to outlive us: when we are killed, so is the tool, as if we had become it.
+	// Linux watches the thread that made the child, so that has to stay.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if cmd.SysProcAttr == nil {
@@ -132,7 +134,8 @@ func endOf(cmd *exec.Cmd, err error) (Ending, error) {
 	return Ending{Code: cmd.ProcessState.ExitCode()}, nil
 }
 
-// Leave ends this process as the tool ended. It returns the exit code where that is all there is to it.
+// Leave ends this process as the tool ended. It returns the exit code where that is all there is to
+// it.
 func (w *Watch) Leave(e Ending) int {
 	w.mu.Lock()
 	w.clean()
@@ -143,8 +146,9 @@ func (w *Watch) Leave(e Ending) int {
 	return e.Code
 }
 
-// dieBy ends this process by a signal. Go's runtime answers some signals with a report of its own, so a shell in our
-// place (same process, same parent) does it. It is the shell that nvcc has started us with.
+// dieBy ends this process by a signal. Go's runtime answers some signals with a report of its own,
+// so a shell in our place (same process, same parent) does it. It is the shell that nvcc has
+// started us with.
 func dieBy(s syscall.Signal) {
 	signal.Reset()
 	syscall.Exec("/bin/sh", []string{"sh", "-c", "kill -" + strconv.Itoa(int(s)) + " $$"}, os.Environ())
@@ -186,13 +190,15 @@ func (e *teeEnd) Write(b []byte) (int, error) {
 		e.t.Messages = append(e.t.Messages, Message{e.error, string(b)})
 	}
 	e.t.mu.Unlock()
-	// On a broken pipe Go lets SIGPIPE end us, as it would have ended the tool. Any other failure (a full disk, a closed file) is
-	// one that the tools of the toolkit pay no attention to; told of it, os/exec would close the tool's pipe, and end it by SIGPIPE.
+	// On a broken pipe Go lets SIGPIPE end us, as it would have ended the tool. Any other failure
+	// (a full disk, a closed file) is one that the tools of the toolkit pay no attention to; told
+	// of it, os/exec would close the tool's pipe, and end it by SIGPIPE.
 	_, _ = e.to.Write(b)
 	return len(b), nil
 }
 
-// Outputs gives the two ends for a command. Where stdout and stderr are one file they stay one, so that lines keep their order.
+// Outputs gives the two ends for a command. Where stdout and stderr are one file they stay one, so
+// that lines keep their order.
 func (t *Tee) Outputs() (stdout, stderr io.Writer) {
 	errors := &teeEnd{t, os.Stderr, true}
 	a, err1 := os.Stdout.Stat()

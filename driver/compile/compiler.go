@@ -26,8 +26,9 @@ import (
 	"gnvcc/sim/cubin"
 )
 
-// The tuner's compiler: from a cubin that an application has loaded back to the PTX and the source that it was made from, and
-// from there to candidates, through the same steps as a build with the recipe.
+// The tuner's compiler: from a cubin that an application has loaded back to the PTX and the source
+// that it was made from, and from there to candidates, through the same steps as a build with the
+// recipe.
 
 // A Compiler makes candidates. Its methods may be called from several goroutines.
 type Compiler struct {
@@ -47,7 +48,8 @@ type Compiler struct {
 	}
 }
 
-// limitTool is the usual Limit. ptxas takes some 100 ms on most files of programs, a minute on the largest kernels of libraries.
+// limitTool is the usual Limit. ptxas takes some 100 ms on most files of programs, a minute on the
+// largest kernels of libraries.
 const limitTool = 2 * time.Minute
 
 // New makes a compiler with a scratch folder, which must exist and is the caller's to remove.
@@ -92,7 +94,8 @@ var errSecond = errors.New("it is a second entry made by gnvcc; its plain kernel
 // record.
 func (c *Compiler) Know(u record.Unit) { c.tried.Store(u.Cubin, u.Assembly) }
 
-// Kernel finds what the kernel of a loaded module was built from. cubinHash is that of the module's cubin.
+// Kernel finds what the kernel of a loaded module was built from. cubinHash is that of the module's
+// cubin.
 func (c *Compiler) Kernel(cubinHash, kernel string) (*Source, error) {
 	if plain, ok := kernelOf(kernel); ok {
 		return nil, fmt.Errorf("%s: the tuned copy of %s: %w", kernel, plain, errSecond)
@@ -225,7 +228,8 @@ func (c *Compiler) translation(ptxHash string) (record.Translation, bool) {
 	return record.Translation{}, false
 }
 
-// defaultKernels gives the registers and so on of nvcc's own compile: as the build saw them, else by compiling once more.
+// defaultKernels gives the registers and so on of nvcc's own compile: as the build saw them, else
+// by compiling once more.
 func (c *Compiler) defaultKernels(s *Source) ([]cache.Kernel, error) {
 	if std, ok := s.job.LoadDefault(c.store); ok {
 		return std.Kernels, nil
@@ -302,8 +306,9 @@ type keptCandidate struct {
 
 const memoCandidate cache.Memos[keptCandidate] = "candidate"
 
-// Compile makes a candidate. An error says why there is none: the recipe can't be carried out, or a tool refused it. What was made
-// once is found again, refusals too; ctx and Limit end what takes too long, which is tried again another time.
+// Compile makes a candidate. An error says why there is none: the recipe can't be carried out, or a
+// tool refused it. What was made once is found again, refusals too; ctx and Limit end what takes
+// too long, which is tried again another time.
 func (c *Compiler) Compile(ctx context.Context, s *Source, r recipe.Recipe) (*Candidate, error) {
 	if rewrite.Uses(r, "throttle") || rewrite.Uses(r, "shape") {
 		return c.launched(ctx, s, r)
@@ -311,7 +316,8 @@ func (c *Compiler) Compile(ctx context.Context, s *Source, r recipe.Recipe) (*Ca
 	return c.candidate(ctx, s, r, false)
 }
 
-// launched makes a candidate that differs from another in how it is launched: that one is made, once for all levels and blocks.
+// launched makes a candidate that differs from another in how it is launched: that one is made,
+// once for all levels and blocks.
 func (c *Compiler) launched(ctx context.Context, s *Source, r recipe.Recipe) (*Candidate, error) {
 	if err := rewrite.Check(r); err != nil {
 		return nil, err
@@ -355,8 +361,8 @@ func (c *Compiler) launched(ctx context.Context, s *Source, r recipe.Recipe) (*C
 	return &out, nil
 }
 
-// CompilePlain makes a candidate in which the guards inside the kernel never hold: every launch runs the plain copy, as it
-// is compiled beside the specialised ones.
+// CompilePlain makes a candidate in which the guards inside the kernel never hold: every launch
+// runs the plain copy, as it is compiled beside the specialised ones.
 func (c *Compiler) CompilePlain(ctx context.Context, s *Source, r recipe.Recipe) (*Candidate, error) {
 	return c.candidate(ctx, s, r, true)
 }
@@ -390,8 +396,8 @@ func (c *Compiler) candidate(ctx context.Context, s *Source, r recipe.Recipe, ne
 // flights are the things that are being made just now.
 type flights struct{ now sync.Map } // key -> chan struct{}
 
-// take says who makes a thing. The first one does, and calls done; others wait for that, and then look for the result (busy), or
-// give up with ctx.
+// take says who makes a thing. The first one does, and calls done; others wait for that, and then
+// look for the result (busy), or give up with ctx.
 func (f *flights) take(ctx context.Context, key string) (busy bool, done func(), err error) {
 	mine := make(chan struct{})
 	other, busy := f.now.LoadOrStore(key, mine)
@@ -442,8 +448,8 @@ func (c *Compiler) compile(ctx context.Context, s *Source, r recipe.Recipe, neve
 	return &Candidate{Path: path, Entry: kept.Entry, Build: kept.Build, MaxThreads: kept.MaxThreads, Normals: kept.Normals}, nil
 }
 
-// transient tells whether an error is about this machine at this moment (a full disk, a store that was trimmed, no time), not about the
-// recipe: then it is not remembered.
+// transient tells whether an error is about this machine at this moment (a full disk, a store that
+// was trimmed, no time), not about the recipe: then it is not remembered.
 func transient(err error) bool {
 	var path *os.PathError
 	var errno syscall.Errno

@@ -18,14 +18,16 @@ import (
 	"gnvcc/rewrite"
 )
 
-// Advanced Controls Files (ptxas --apply-controls, 13.3 and later): small binary files, about 2 KB, with which NVIDIA's CompileIQ
-// changes decisions of the compiler. ptxas takes one a call, of its own release only (one made for 13.3 is "Invalid compiler controls file"
-// for 13.5), on every target (tried from sm_75 to sm_120), and writes its name into the cubin. NVIDIA says of them that they may
-// make a compile fail or hang, or results wrong; so they come from the user alone, and are compared like everything that
-// is not exact by construction.
+// Advanced Controls Files (ptxas --apply-controls, 13.3 and later): small binary files, about 2 KB,
+// with which NVIDIA's CompileIQ changes decisions of the compiler. ptxas takes one a call, of its
+// own release only (one made for 13.3 is "Invalid compiler controls file" for 13.5), on every
+// target (tried from sm_75 to sm_120), and writes its name into the cubin. NVIDIA says of them that
+// they may make a compile fail or hang, or results wrong; so they come from the user alone, and are
+// compared like everything that is not exact by construction.
 //
-// The store keeps the content, and recipes name its hash. What the user does to his file later changes nothing; where
-// the store does not have the content (another machine, or it was trimmed), the build is nvcc's own.
+// The store keeps the content, and recipes name its hash. What the user does to his file later
+// changes nothing; where the store does not have the content (another machine, or it was trimmed),
+// the build is nvcc's own.
 
 // maxControls is the largest file that is taken, bytes.
 const maxControls = 1 << 20
@@ -33,8 +35,8 @@ const maxControls = 1 << 20
 // limitControls bounds the trial of a file on an empty kernel.
 const limitControls = 20 * time.Second
 
-// KeepControls puts controls files of the user's into the store, and returns the hashes of their contents. A file that the
-// toolkit's ptxas does not take is an error.
+// KeepControls puts controls files of the user's into the store, and returns the hashes of their
+// contents. A file that the toolkit's ptxas does not take is an error.
 func KeepControls(ctx context.Context, store *cache.Store, kit toolkit.Toolkit, paths []string) ([]string, error) {
 	if len(paths) == 0 {
 		return nil, nil

@@ -7,5 +7,5 @@
 //
 // Reading the source: workbench.go (a build with recipes), plan.go and second.go (what recipes come to),
 // variant.go (source variants), joint.go (several in one run of cicc), samebits.go (what they could
-// fold), controls.go; compiler.go and link.go (candidates), pin.go and near.go.
+// fold), code.go (a kernel's code, as lock files have it), controls.go; compiler.go and link.go (candidates), pin.go and near.go.
 package compile

@@ -13,13 +13,16 @@ import (
 	"gnvcc/rewrite/source"
 )
 
-// One run of cicc for several kernels. A machine that did not tune has the decisions and none of the variants: k kernels with
-// source recipes would cost k runs of cicc at the first build. So those that don't stand in each other's way (rewrite/source, Together) are
-// rewritten in one text. What comes out is taken for a kernel only where its normal form is the one that the tuner measured, which the decision
-// holds (lulesh of HeCBench on nvcc 13.0: 15 kernels with source recipes by one run instead of 15, all of them the same); a kernel whose code is another one there (LLVM inlines by how many callers there are), or of which that is not known, is compiled alone.
+// One run of cicc for several kernels. A machine that did not tune has the decisions and none of
+// the variants: k kernels with source recipes would cost k runs of cicc at the first build. So
+// those that don't stand in each other's way (rewrite/source, Together) are rewritten in one text.
+// What comes out is taken for a kernel only where its normal form is the one that the tuner
+// measured, which the decision holds (lulesh of HeCBench on nvcc 13.0: 15 kernels with source
+// recipes by one run instead of 15, all of them the same); a kernel whose code is another one there
+// (LLVM inlines by how many callers there are), or of which that is not known, is compiled alone.
 
-// together makes the variants that recipes ask for and that are not there yet, as far as they can be made in one text, and keeps them.
-// Whatever fails here is left to be made alone.
+// together makes the variants that recipes ask for and that are not there yet, as far as they can
+// be made in one text, and keeps them. Whatever fails here is left to be made alone.
 func (b *Workbench) together(ctx context.Context, t *record.Translation, module *ptx.Module, recipes map[string]recipe.Recipe) {
 	if t == nil || len(b.Normals) == 0 {
 		return
@@ -93,7 +96,8 @@ func (b *Workbench) together(ctx context.Context, t *record.Translation, module 
 // asked are the variants that a recipe asks for.
 func (b *Workbench) asked(name string, r recipe.Recipe) []variantOf { return askedOf(name, r, b.never) }
 
-// Asked are the texts of the variants that a recipe asks of the source: what evidence of it is kept by (Evidence.Normals).
+// Asked are the texts of the variants that a recipe asks of the source: what evidence of it is kept
+// by (Evidence.Normals).
 func Asked(name string, r recipe.Recipe) []string {
 	var out []string
 	for _, v := range askedOf(name, r, false) {

@@ -12,8 +12,9 @@ import (
 // errAmbiguous is wrapped where it can't be told which build a program came from.
 var errAmbiguous = errors.New("it is not known which build asks for the approximation")
 
-// Askers names what a kernel of a program was built into, of all that the same code was built into. That is the program itself; else what lies
-// nearest to it; else what lies nearest to the folder that gnvcc was called in. Two folders that are as near as each other are an error.
+// Askers names what a kernel of a program was built into, of all that the same code was built into.
+// That is the program itself; else what lies nearest to it; else what lies nearest to the folder
+// that gnvcc was called in. Two folders that are as near as each other are an error.
 func (s *Source) Askers(program, dir string) ([]string, error) {
 	all := s.outputs
 	var there []string

@@ -22,7 +22,8 @@ type BuiltKernel struct {
 	Assembly cache.Assembly
 }
 
-// Built lists the kernels of the newest build of every file and target, one of each identity, in order of their names.
+// Built lists the kernels of the newest build of every file and target, one of each identity, in
+// order of their names.
 func (c *Compiler) Built() []BuiltKernel {
 	seen := map[string]bool{}
 	var out []BuiltKernel
@@ -45,8 +46,9 @@ func (c *Compiler) Built() []BuiltKernel {
 	return out
 }
 
-// Rehearse builds a kernel's file with a recipe for it, as a build does, checks included. What comes out is thrown away; the
-// decision that it gives is for the caller to keep. An error says why a build would not take the recipe.
+// Rehearse builds a kernel's file with a recipe for it, as a build does, checks included. What
+// comes out is thrown away; the decision that it gives is for the caller to keep. An error says why
+// a build would not take the recipe.
 func (c *Compiler) Rehearse(ctx context.Context, s *Source, r recipe.Recipe) (cache.Decision, error) {
 	none := cache.Decision{}
 	ctx, cancel := context.WithTimeout(ctx, Limit)
@@ -82,9 +84,9 @@ func (c *Compiler) Rehearse(ctx context.Context, s *Source, r recipe.Recipe) (ca
 	return d, nil
 }
 
-// Assume gives the decision for a recipe as a tuner would have written it down, without measuring anything: for tests and
-// benchmarks that put recipes into a store. What it compiles is not kept. Where the recipe can't be carried out the decision
-// says so by a normal form that no code has.
+// Assume gives the decision for a recipe as a tuner would have written it down, without measuring
+// anything: for tests and benchmarks that put recipes into a store. What it compiles is not kept.
+// Where the recipe can't be carried out the decision says so by a normal form that no code has.
 func Assume(ctx context.Context, store *cache.Store, identity, text string) (cache.Decision, error) {
 	d := cache.Decision{Identity: identity, Recipe: text, Exactness: "checked", Time: time.Now().UTC()}
 	r, err := recipe.Parse(text)

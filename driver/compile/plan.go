@@ -15,8 +15,9 @@ import (
 	"gnvcc/rewrite/stub"
 )
 
-// A plan says what a set of recipes comes to: which kernels of other compiles go into the module, what is done to
-// which entry of it, with which flags of ptxas, and what the host stub has to choose.
+// A plan says what a set of recipes comes to: which kernels of other compiles go into the module,
+// what is done to which entry of it, with which flags of ptxas, and what the host stub has to
+// choose.
 type plan struct {
 	variants []merge.Variant
 	normals  map[string]string        // of the variants (normalOf), by their text
@@ -28,7 +29,8 @@ type plan struct {
 	choices  []stub.Choice // of the seconds, in the same order
 }
 
-// plan works it out, and compiles the source variants for it. bad are the kernels whose recipes can't be carried out.
+// plan works it out, and compiles the source variants for it. bad are the kernels whose recipes
+// can't be carried out.
 func (b *Workbench) plan(ctx context.Context, j *job.Job, t *record.Translation, module *ptx.Module, recipes map[string]recipe.Recipe) (p *plan, bad map[string]error) {
 	p, bad = &plan{passes: map[string]recipe.Recipe{}, blocks: map[string][3]int{}, dynamic: map[string]int{}, normals: map[string]string{}}, map[string]error{}
 	b.together(ctx, t, module, recipes)
@@ -101,7 +103,8 @@ func (b *Workbench) planKernel(ctx context.Context, t *record.Translation, modul
 	return nil
 }
 
-// sourceTerms are a recipe's terms for the source stage, in that stage's words: there a guard is the only form of spec.
+// sourceTerms are a recipe's terms for the source stage, in that stage's words: there a guard is
+// the only form of spec.
 func sourceTerms(r recipe.Recipe) []recipe.Term {
 	terms := append([]recipe.Term(nil), rewrite.At(r, rewrite.Source).Terms...)
 	for i := range terms {

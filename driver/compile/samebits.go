@@ -17,10 +17,12 @@ import (
 	"gnvcc/rewrite/source"
 )
 
-// What a source variant could fold. cicc computes sin(1.7) by itself, with other bits than the GPU, and a launch on which the factor is 0 does
-// not show it. So before a kernel is compiled for known values, or with its loops unrolled, rewrite/fold looks at all mathematical
-// functions that it calls: in the PTX of the untouched text at -O1, where they are still calls. That is one more run of
-// cicc for a text, of which the PTX is kept, and none where no kernel in question has such functions.
+// What a source variant could fold. cicc computes sin(1.7) by itself, with other bits than the GPU,
+// and a launch on which the factor is 0 does not show it. So before a kernel is compiled for known
+// values, or with its loops unrolled, rewrite/fold looks at all mathematical functions that it
+// calls: in the PTX of the untouched text at -O1, where they are still calls. That is one more run
+// of cicc for a text, of which the PTX is kept, and none where no kernel in question has such
+// functions.
 
 // sameBits is an error where a variant could have other bits than the kernel.
 func (b *Workbench) sameBits(ctx context.Context, t *record.Translation, call *toolcmd.Cicc, unit *source.Unit, module *ptx.Module, signature []string, v variantOf) error {
@@ -67,7 +69,8 @@ func (b *Workbench) sameBits(ctx context.Context, t *record.Translation, call *t
 	return err
 }
 
-// sameSums is an error where a variant's PTX could contract other sums than the kernel's: what sameBits could not see in the kernel's own.
+// sameSums is an error where a variant's PTX could contract other sums than the kernel's: what
+// sameBits could not see in the kernel's own.
 func sameSums(module, variant *ptx.Module, v variantOf) error {
 	if v.approximate() {
 		return nil

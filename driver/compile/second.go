@@ -18,13 +18,15 @@ import (
 	"gnvcc/sim/sass"
 )
 
-// Second entries. A recipe with spec{...} terms leaves the kernel itself as nvcc makes it. For each such term a second entry stands
-// beside it, compiled for the values between the braces, and all other terms of the recipe are for the second entries.
-// The host stub, which nvcc compiles after ptxas has run, launches a second entry where the arguments have those values.
+// Second entries. A recipe with spec{...} terms leaves the kernel itself as nvcc makes it. For each
+// such term a second entry stands beside it, compiled for the values between the braces, and all
+// other terms of the recipe are for the second entries. The host stub, which nvcc compiles after
+// ptxas has run, launches a second entry where the arguments have those values.
 //
-// The stub is the host's: of several targets of one compile only one target's stub is compiled, and it chooses for all of
-// them. So a second entry's name holds what it was compiled for: where another target has been specialised for other
-// values, the entry of that name is not there, and the stub launches the plain kernel.
+// The stub is the host's: of several targets of one compile only one target's stub is compiled, and
+// it chooses for all of them. So a second entry's name holds what it was compiled for: where
+// another target has been specialised for other values, the entry of that name is not there, and
+// the stub launches the plain kernel.
 
 // A second is one second entry to be made.
 type second struct {
@@ -45,7 +47,8 @@ func secondName(kernel string, t recipe.Term) string {
 	return kernel + tunedMark + cache.Hash([]byte(t.String()))[:8]
 }
 
-// kernelOf gives the name of the kernel beside which an entry stands, and whether it is a second entry.
+// kernelOf gives the name of the kernel beside which an entry stands, and whether it is a second
+// entry.
 func kernelOf(entry string) (string, bool) {
 	if i := strings.LastIndex(entry, tunedMark); i > 0 && len(entry)-i == len(tunedMark)+8 {
 		return entry[:i], true
@@ -79,7 +82,8 @@ func secondsOf(kernel string, r recipe.Recipe) ([]second, error) {
 	return out, nil
 }
 
-// plain tells whether the second entry is the kernel as nvcc compiles it: then neither cicc nor the source is needed.
+// plain tells whether the second entry is the kernel as nvcc compiles it: then neither cicc nor the
+// source is needed.
 func (s second) plain() bool { return s.guard.HostOnly() && len(sourceTerms(s.rest)) == 0 }
 
 // hostChoice is choice for conditions that the host alone looks at.
@@ -116,7 +120,8 @@ func (s second) choice(k *source.Kernel, options source.Options) (stub.Choice, e
 	return out, nil
 }
 
-// throttle says how a second entry is launched that is to be throttled. shared are its static bytes, as ptxas gave them.
+// throttle says how a second entry is launched that is to be throttled. shared are its static
+// bytes, as ptxas gave them.
 func (s second) throttle(cc, shared int) (sim.Reserve, error) {
 	d, known := sim.Lookup(cc)
 	if !known {
@@ -138,8 +143,8 @@ func (s second) launched() [3]int {
 	return s.guard.Block()
 }
 
-// reshapes says why a second entry can't be launched in other blocks than the kernel, nil where it is not to be, or can. m is what it
-// is compiled from.
+// reshapes says why a second entry can't be launched in other blocks than the kernel, nil where it
+// is not to be, or can. m is what it is compiled from.
 func (s second) reshapes(m *ptx.Module) error {
 	if s.shape == [3]int{} {
 		return nil
@@ -150,8 +155,8 @@ func (s second) reshapes(m *ptx.Module) error {
 	return nil
 }
 
-// shaped says what of a second entry's machine code speaks against launching it in other blocks: they don't fit, or it was to be the
-// kernel's own arithmetic and is not.
+// shaped says what of a second entry's machine code speaks against launching it in other blocks:
+// they don't fit, or it was to be the kernel's own arithmetic and is not.
 func (s second) shaped(m *ptx.Module, k cubin.Kernel, content []byte) error {
 	if s.shape == [3]int{} {
 		return nil

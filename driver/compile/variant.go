@@ -19,8 +19,9 @@ import (
 	"gnvcc/rewrite/source"
 )
 
-// Source variants: the TU's device code with one kernel rewritten, through the same cicc with the same options. Of the PTX that
-// comes out only that kernel is used. A variant is kept by all that it depends on, so that it is compiled once.
+// Source variants: the TU's device code with one kernel rewritten, through the same cicc with the
+// same options. Of the PTX that comes out only that kernel is used. A variant is kept by all that
+// it depends on, so that it is compiled once.
 
 // A variantOf asks for one: the kernel, what to do with it, and whether the copy is to stand alone.
 type variantOf struct {
@@ -59,8 +60,9 @@ type compiledVariant struct {
 	normal string
 }
 
-// normalOf is the hash of a kernel's normal form (rewrite/ptx) in a variant's PTX: what a decision was measured on. It is the same in a
-// text in which other kernels are rewritten, too, unless that changed the kernel's code. "" where it can't be told.
+// normalOf is the hash of a kernel's normal form (rewrite/ptx) in a variant's PTX: what a decision
+// was measured on. It is the same in a text in which other kernels are rewritten, too, unless that
+// changed the kernel's code. "" where it can't be told.
 func normalOf(m *ptx.Module, entry string) string {
 	h, err := m.Identity(entry)
 	if err != nil {
@@ -287,8 +289,9 @@ func (u *units) get(store *cache.Store, hash string) (*source.Unit, error) {
 	return unit, err
 }
 
-// ErrUnproven says why a recipe for the source is not carried out whose result nobody has looked at. A place or a value in a
-// recipe counts in the source, and identity is that of the PTX: one PTX has many sources.
+// ErrUnproven says why a recipe for the source is not carried out whose result nobody has looked
+// at. A place or a value in a recipe counts in the source, and identity is that of the PTX: one PTX
+// has many sources.
 var ErrUnproven = errors.New("the code that was measured is not on record (an earlier gnvcc decided): tune again")
 
 // prove compares what cicc gave with what was measured.

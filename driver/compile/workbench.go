@@ -28,8 +28,8 @@ import (
 	"gnvcc/sim/cubin"
 )
 
-// A Workbench compiles kernels by recipes: for a build (the ptxas stage) and for the tuner (Compiler). It works quietly, in a
-// folder of its own, and never touches a file of nvcc's.
+// A Workbench compiles kernels by recipes: for a build (the ptxas stage) and for the tuner
+// (Compiler). It works quietly, in a folder of its own, and never touches a file of nvcc's.
 type Workbench struct {
 	Store    *cache.Store
 	Env      *environment.Environment
@@ -58,10 +58,12 @@ type Result struct {
 	normals  map[string]string
 }
 
-// limitOutput is how much of a quiet tool's output is kept, bytes: its first words say what is wrong.
+// limitOutput is how much of a quiet tool's output is kept, bytes: its first words say what is
+// wrong.
 const limitOutput = 1 << 20
 
-// tool runs a program in dir and gives what it printed. An error is the program's own failure, with the first lines of that.
+// tool runs a program in dir and gives what it printed. An error is the program's own failure, with
+// the first lines of that.
 func (b *Workbench) tool(ctx context.Context, dir string, env []string, argv ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env = dir, env
@@ -124,9 +126,10 @@ func (h *head) Write(p []byte) (int, error) {
 
 func (h *head) String() string { return h.text.String() }
 
-// Build makes the cubin of a job with the recipes of some of its kernels. std are the kernels of nvcc's own compile. A recipe that can't be
-// carried out, that ptxas refuses or whose kernel would no longer launch with every block is left out, with the
-// reason, and the others stay. Where none is left, content is nil.
+// Build makes the cubin of a job with the recipes of some of its kernels. std are the kernels of
+// nvcc's own compile. A recipe that can't be carried out, that ptxas refuses or whose kernel would
+// no longer launch with every block is left out, with the reason, and the others stay. Where none
+// is left, content is nil.
 func (b *Workbench) Build(ctx context.Context, j *job.Job, t *record.Translation, recipes map[string]recipe.Recipe, std []cache.Kernel) (*Result, error) {
 	module, err := j.Read()
 	if err != nil {
@@ -181,7 +184,8 @@ func Unapplied(r recipe.Recipe, reason error) *cache.Unapplied {
 	return &cache.Unapplied{Recipe: r.String(), Why: reason.Error(), Lasting: !transient(reason)}
 }
 
-// culprits finds the kernels whose recipes a tool refuses, by giving them to it one at a time. There is at least one in what it returns.
+// culprits finds the kernels whose recipes a tool refuses, by giving them to it one at a time.
+// There is at least one in what it returns.
 func (b *Workbench) culprits(ctx context.Context, j *job.Job, t *record.Translation, module *ptx.Module, left map[string]recipe.Recipe, std []cache.Kernel, reason error, alone map[string]bool) map[string]error {
 	bad := map[string]error{}
 	if len(left) > 1 {
@@ -206,7 +210,8 @@ func (b *Workbench) culprits(ctx context.Context, j *job.Job, t *record.Translat
 	return bad
 }
 
-// rewritten makes the PTX that ptxas is to be given. bad are the kernels whose recipes stand in the way; then there is none.
+// rewritten makes the PTX that ptxas is to be given. bad are the kernels whose recipes stand in the
+// way; then there is none.
 func (b *Workbench) rewritten(ctx context.Context, j *job.Job, t *record.Translation, module *ptx.Module, recipes map[string]recipe.Recipe,
 	std []cache.Kernel) (p *plan, whole *ptx.Module, bad map[string]error, err error) {
 	p, bad = b.plan(ctx, j, t, module, recipes)
@@ -242,7 +247,8 @@ func (b *Workbench) rewritten(ctx context.Context, j *job.Job, t *record.Transla
 	return p, whole, nil, nil
 }
 
-// try makes the cubin with exactly these recipes. bad are the kernels whose recipes stand in the way; then there is no result.
+// try makes the cubin with exactly these recipes. bad are the kernels whose recipes stand in the
+// way; then there is no result.
 func (b *Workbench) try(ctx context.Context, j *job.Job, t *record.Translation, module *ptx.Module, recipes map[string]recipe.Recipe, std []cache.Kernel) (out *Result, bad map[string]error, err error) {
 	p, whole, bad, err := b.rewritten(ctx, j, t, module, recipes, std)
 	if err != nil || len(bad) > 0 {
@@ -250,7 +256,8 @@ func (b *Workbench) try(ctx context.Context, j *job.Job, t *record.Translation, 
 	}
 	text, argv := whole.Bytes(), append([]string(nil), p.flags...)
 	if b.only && !j.Call.Reloc && len(module.Entries()) > 1 {
-		// A candidate is one kernel. ptxas makes the same code of it without the others (compared for 12.4, 13.0 and 13.5).
+		// A candidate is one kernel. ptxas makes the same code of it without the others (compared
+		// for 12.4, 13.0 and 13.5).
 		for name := range recipes {
 			argv = append(argv, "--entry", p.entry(name))
 		}
@@ -287,8 +294,9 @@ func (b *Workbench) try(ctx context.Context, j *job.Job, t *record.Translation, 
 	return out, nil, nil
 }
 
-// check reads a cubin back and compares it with nvcc's own compile: every kernel is there, none that was to stay as it is has
-// other resources, and each launches with every block that it did before.
+// check reads a cubin back and compares it with nvcc's own compile: every kernel is there, none
+// that was to stay as it is has other resources, and each launches with every block that it did
+// before.
 func (b *Workbench) check(module *ptx.Module, p *plan, recipes map[string]recipe.Recipe, std []cache.Kernel, content []byte) ([]cache.Kernel, map[string]error, error) {
 	kernels, file, err := job.ReadBack(std, content)
 	if err != nil {
@@ -352,8 +360,9 @@ func (b *Workbench) check(module *ptx.Module, p *plan, recipes map[string]recipe
 	return kernels, bad, nil
 }
 
-// shrinks says why launches could fail, or hang, with an entry of the cubin in a kernel's place. block is the one that they all have, zeros: not
-// known; dynamic their dynamic shared memory, nil: not known.
+// shrinks says why launches could fail, or hang, with an entry of the cubin in a kernel's place.
+// block is the one that they all have, zeros: not known; dynamic their dynamic shared memory, nil:
+// not known.
 func shrinks(m *ptx.Module, kernel string, was cache.Kernel, now cubin.Kernel, block [3]int, dynamic *int) error {
 	l := rewrite.Launches{Largest: block[0] * block[1] * block[2], Dynamic: dynamic}
 	if l.Largest == 0 {
@@ -402,8 +411,8 @@ func RecipesText(recipes map[string]recipe.Recipe) string {
 	return strings.Join(lines, "\n")
 }
 
-// Limit bounds one compile by recipe in a build. The slowest that we know (CUTLASS) take ptxas some minutes; a
-// recipe that takes longer is not worth the wait.
+// Limit bounds one compile by recipe in a build. The slowest that we know (CUTLASS) take ptxas some
+// minutes; a recipe that takes longer is not worth the wait.
 const Limit = 15 * time.Minute
 
 var errLimit = errors.New("it took too long")

@@ -11,20 +11,20 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// An Environment is what a process was told by the variables of its environment, read once. A switch
-// is on where its variable is neither empty nor 0.
+// An Environment is what a process was told by the variables of its environment, read once. A
+// switch is on where its variable is neither empty nor 0.
 type Environment struct {
 	Nvcc    string // GNVCC_NVCC: the real nvcc
 	Off     bool   // GNVCC_OFF: nvcc itself
 	Strict  bool   // GNVCC_STRICT: a failure on our side is an error
 	KeepIn  string // GNVCC_KEEP: a folder that gets every file between the steps
 	Lock    string // GNVCC_LOCK: a lock file, absolute: builds go by it alone; "0": by none
-	Device  string // GNVCC_DEVICE: a part of the name of the GPU that is built for, where several were measured on
+	Device  string // GNVCC_DEVICE: a part of the name of the GPU that is built for
 	Verify  bool   // GNVCC_VERIFY: what was kept of a tool is compared with what it writes now
-	Predict bool   // GNVCC_PREDICT: recipes that were foretold are built with, where nothing was decided
+	Predict bool   // GNVCC_PREDICT: what was foretold is built with, where nothing was decided
 
-	Command string // of a stage: hash of the face's command, an object in the store; empty where it could not be kept
-	Chain   string // what was run in nvcc's place so far, against finding oneself for ever (driver/toolkit)
+	Command string // of a stage: hash of the face's command, an object; "" where it is not kept
+	Chain   string // what was run in nvcc's place so far, against finding oneself (driver/toolkit)
 	Depth   int    // how many faces stand above
 
 	Apply string // in a command that apply runs: its folder (driver/again)
@@ -88,8 +88,8 @@ func (e *Environment) Nvccs(past string) []string {
 	return with(with(e.list, chain, past), depth, strconv.Itoa(e.Depth+1))
 }
 
-// Staged are the settings for an nvcc whose steps run through gnvcc: stage is its file, hash that of
-// the command.
+// Staged are the settings for an nvcc whose steps run through gnvcc: stage is its file, hash that
+// of the command.
 func (e *Environment) Staged(past, stage, hash string) []string {
 	return with(with(without(e.Nvccs(past), Stage, command), command, hash), Stage, stage)
 }
@@ -119,10 +119,12 @@ func (e *Environment) Again(r Run) []string {
 	if r.Stop {
 		how = stop
 	}
-	return append(env, "PWD="+r.Dir, "GNVCC_STORE="+r.Store, how+"=1", apply+"="+r.Folder, command+"="+r.Hash)
+	return append(env, "PWD="+r.Dir, "GNVCC_STORE="+r.Store, how+"=1",
+		apply+"="+r.Folder, command+"="+r.Hash)
 }
 
-// Compile picks the settings that a compile depends on, sorted, so that equal environments are equal.
+// Compile picks the settings that a compile depends on, sorted, so that equal environments are
+// equal.
 func (e *Environment) Compile() []string {
 	var kept []string
 	for _, setting := range e.list {

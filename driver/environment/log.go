@@ -10,8 +10,9 @@ import (
 	"gnvcc/cache"
 )
 
-// What was done and why not goes to the file that GNVCC_LOG names, one JSON object a line, appended in one write, so
-// that many processes may share it. Without GNVCC_LOG nothing is written: a wrapper has no words of its own.
+// What was done and why not goes to the file that GNVCC_LOG names, one JSON object a line, appended
+// in one write, so that many processes may share it. Without GNVCC_LOG nothing is written: a
+// wrapper has no words of its own.
 
 // Log is that of GNVCC_LOG.
 func (e *Environment) Log() zerolog.Logger { return e.log() }
@@ -24,13 +25,14 @@ func openLog(path string) zerolog.Logger {
 	if err != nil {
 		return zerolog.Nop() // a log that can't be written is no reason to speak up in a build
 	}
-	// A log that can't be written on (full disk, limit on file sizes): zerolog would tell stderr, which is the build's.
+	// A log that can't be written on (full disk, limit on file sizes): zerolog would tell stderr,
+	// which is the build's.
 	zerolog.ErrorHandler = func(error) {}
 	return zerolog.New(f).With().Timestamp().Int("pid", os.Getpid()).Logger()
 }
 
-// Keep copies a file between the steps to the folder that GNVCC_KEEP names, if it names one. Failures are logged: who looks for the
-// file will look there.
+// Keep copies a file between the steps to the folder that GNVCC_KEEP names, if it names one.
+// Failures are logged: who looks for the file will look there.
 func (e *Environment) Keep(group, name string, content []byte) {
 	if e.KeepIn == "" {
 		return
@@ -46,11 +48,12 @@ func (e *Environment) Keep(group, name string, content []byte) {
 	}
 }
 
-// maxFileName is what Linux takes, bytes (limits.h, NAME_MAX). CUTLASS' kernels have names of some thousand.
+// maxFileName is what Linux takes, bytes (limits.h, NAME_MAX). CUTLASS' kernels have names of some
+// thousand.
 const maxFileName = 255
 
-// FileName makes a file's name of one that may hold a kernel's: nothing that leads elsewhere, and not too long; what is cut off is told
-// apart by a hash, and the extension stays.
+// FileName makes a file's name of one that may hold a kernel's: nothing that leads elsewhere, and
+// not too long; what is cut off is told apart by a hash, and the extension stays.
 func FileName(name string) string {
 	name = filepath.Base(name)
 	if len(name) <= maxFileName {

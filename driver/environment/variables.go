@@ -2,8 +2,8 @@ package environment
 
 import "strings"
 
-// The names of variables: those that users set for gnvcc, those that gnvcc sets for gnvcc, and those
-// that a compile depends on.
+// The names of variables: those that users set for gnvcc, those that gnvcc sets for gnvcc, and
+// those that a compile depends on.
 
 // What users set. GNVCC_STORE is the store's (cache.Dir).
 const (
@@ -35,11 +35,13 @@ const (
 	stop  = "GNVCC_STOP"
 )
 
-// compileVariables are the variables that decide what a compile gives: kept with the command, and set again when the
-// command is run again (driver/apply). A name that ends in * stands for all that begin so. The sources are nvcc's manual
-// (NVCC_*, nvcc.profile's PATH and LD_LIBRARY_PATH), GCC's ("Environment Variables Affecting GCC") and ld's; the wrappers of Open MPI, MPICH, Intel MPI,
-// Nix, Cray and Spack say theirs. The whole environment is not kept, for there are passwords in it: where a variable that is not kept makes
-// a difference, what apply builds is not what is there, and it leaves that alone.
+// compileVariables are the variables that decide what a compile gives: kept with the command, and
+// set again when the command is run again (driver/apply). A name that ends in * stands for all that
+// begin so. The sources are nvcc's manual (NVCC_*, nvcc.profile's PATH and LD_LIBRARY_PATH), GCC's
+// ("Environment Variables Affecting GCC") and ld's; the wrappers of Open MPI, MPICH, Intel MPI,
+// Nix, Cray and Spack say theirs. The whole environment is not kept, for there are passwords in it:
+// where a variable that is not kept makes a difference, what apply builds is not what is there, and
+// it leaves that alone.
 var compileVariables = []string{
 	"PATH", "LD_LIBRARY_PATH", "LIBRARY_PATH", "LD_RUN_PATH", "LD_PRELOAD",
 	"CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "OBJC_INCLUDE_PATH", "INCLUDES", "SYSTEM_INCLUDES",
@@ -52,9 +54,9 @@ var compileVariables = []string{
 	nvcc, device, predict, lock,
 }
 
-// secretMarks stand in names of variables of the kinds above that may hold a password or a key: SCCACHE_WEBDAV_TOKEN,
-// CCACHE_REMOTE_STORAGE (a URL with one), NIX_CONFIG (access-tokens). They are never kept; a command that is run again sees
-// the present ones.
+// secretMarks stand in names of variables of the kinds above that may hold a password or a key:
+// SCCACHE_WEBDAV_TOKEN, CCACHE_REMOTE_STORAGE (a URL with one), NIX_CONFIG (access-tokens). They
+// are never kept; a command that is run again sees the present ones.
 var secretMarks = []string{
 	"TOKEN", "SECRET", "PASSW", "CREDENTIAL", "_KEY", "REMOTE_STORAGE", "SECONDARY_STORAGE", "REDIS", "MEMCACHED", "WEBDAV", "NIX_CONFIG",
 }

@@ -43,8 +43,8 @@ func New(store *cache.Store, call *toolcmd.Ptxas, tool string, text []byte) (*Jo
 // identityVersion goes into every identity: it changes when the normal form does.
 const identityVersion = "kernel 1"
 
-// Kernels gives the entries of a job's PTX, with the keys of their decisions. A kernel whose normal form can't be made has
-// none, and is left alone.
+// Kernels gives the entries of a job's PTX, with the keys of their decisions. A kernel whose normal
+// form can't be made has none, and is left alone.
 func (j *Job) Kernels() ([]cache.Kernel, error) {
 	m, err := j.Read()
 	if err != nil {
@@ -61,14 +61,16 @@ func (j *Job) Kernels() ([]cache.Kernel, error) {
 	return kernels, nil
 }
 
-// identity is the key under which a kernel's decision is kept: what the kernel is, and what it is compiled for and by.
-// normal is the hash of its PTX' normal form, flags those of ptxas that change the code.
+// identity is the key under which a kernel's decision is kept: what the kernel is, and what it is
+// compiled for and by. normal is the hash of its PTX' normal form, flags those of ptxas that change
+// the code.
 func identity(normal, target, version string, flags []string) string {
 	return cache.HashOf(identityVersion, normal, target, version, strings.Join(flags, "\x00"))
 }
 
-// A Default is what nvcc's own compile of a job gave. It is kept from the first compile on, so that a build with
-// recipes knows the registers that it must not get too far away from and the messages that the user is to see.
+// A Default is what nvcc's own compile of a job gave. It is kept from the first compile on, so that
+// a build with recipes knows the registers that it must not get too far away from and the messages
+// that the user is to see.
 type Default struct {
 	Kernels  []cache.Kernel
 	Cubin    string // hash
@@ -101,7 +103,8 @@ func (j *Job) KeepDefault(store *cache.Store, d *Default) error {
 	return memoDefault.Put(store, j.Key, kept)
 }
 
-// ReadBack puts what a cubin says into the records of its kernels. Every kernel of the PTX must be there.
+// ReadBack puts what a cubin says into the records of its kernels. Every kernel of the PTX must be
+// there.
 func ReadBack(kernels []cache.Kernel, content []byte) ([]cache.Kernel, *cubin.File, error) {
 	f, err := cubin.Read(content)
 	if err != nil {

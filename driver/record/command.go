@@ -16,7 +16,8 @@ import (
 // memoTarget keeps which command was the last to write an output, by the output's name.
 const memoTarget cache.Memos[string] = "target"
 
-// KeepCommand keeps a command as an object and gives its hash. The second time that costs two looks at files.
+// KeepCommand keeps a command as an object and gives its hash. The second time that costs two looks
+// at files.
 func KeepCommand(store *cache.Store, env *environment.Environment, nvcc string, args []string, line *toolcmd.Line) (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -103,7 +104,8 @@ func Vanished(c cache.Command) bool {
 	return os.IsNotExist(err)
 }
 
-// Writes names the files that a command writes. Where it has no -o they are named as nvcc names them.
+// Writes names the files that a command writes. Where it has no -o they are named as nvcc names
+// them.
 func Writes(c cache.Command) []string {
 	l := Line(c)
 	if l.Output != "" {
@@ -122,7 +124,8 @@ func Writes(c cache.Command) []string {
 	return out
 }
 
-// followed is a path with the symbolic links of its folder followed: one file may be reached by several ways.
+// followed is a path with the symbolic links of its folder followed: one file may be reached by
+// several ways.
 func followed(path string) string {
 	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
 	if err != nil {

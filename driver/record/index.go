@@ -11,7 +11,8 @@ import (
 	"gnvcc/cache"
 )
 
-// What builds wrote down, as the tuner and apply look it up: the published records and those that still wait in the spool.
+// What builds wrote down, as the tuner and apply look it up: the published records and those that
+// still wait in the spool.
 
 // An Index holds the assemblies and links by their cubins' hashes.
 type Index struct {
@@ -25,7 +26,8 @@ func cubinOf(key string) string {
 	return hash
 }
 
-// Read reads all of it. A store without a snapshot is an empty one; damage costs the damaged records only.
+// Read reads all of it. A store without a snapshot is an empty one; damage costs the damaged
+// records only.
 func Read(store *cache.Store) *Index {
 	ix := &Index{Assemblies: map[string][]cache.Assembly{}, links: map[string][]cache.Link{}}
 	takeAssembly := func(key string, raw []byte) error {
@@ -87,7 +89,8 @@ func (ix *Index) Link(cubin string) (cache.Link, bool) {
 	return newest, newest.Cubin != ""
 }
 
-// A fresh index is read again where something was not found in it, since a build may have run meanwhile.
+// A fresh index is read again where something was not found in it, since a build may have run
+// meanwhile.
 type Fresh struct {
 	mu    sync.Mutex
 	Store *cache.Store
@@ -152,8 +155,9 @@ func (ix *Index) OutputsOf(store *cache.Store, cubin string) []string {
 // Noted keeps what the store knows of a job by a command.
 const Noted cache.Memos[string] = "noted"
 
-// AssemblyKey is the key of an assembly's record: two commands may give the same cubin (a project built in two folders),
-// and both are to be known. Whoever looks for a cubin takes all keys that begin with its hash.
+// AssemblyKey is the key of an assembly's record: two commands may give the same cubin (a project
+// built in two folders), and both are to be known. Whoever looks for a cubin takes all keys that
+// begin with its hash.
 func AssemblyKey(cubinHash, command string) string {
 	if command == "" {
 		return cubinHash

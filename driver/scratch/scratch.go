@@ -12,18 +12,21 @@ import (
 	"gnvcc/cache"
 )
 
-// Scratch folders. Whoever makes one removes it, but kill -9 leaves no time for that. So the folder itself is locked (flock) as long as its owner lives, and
-// the kernel takes the lock away with the process. Whoever makes a folder next removes those that nobody holds.
+// Scratch folders. Whoever makes one removes it, but kill -9 leaves no time for that. So the folder
+// itself is locked (flock) as long as its owner lives, and the kernel takes the lock away with the
+// process. Whoever makes a folder next removes those that nobody holds.
 //
-// Removed is only what has our name, belongs to this user alone (mode 0700), is no link, and was made on this machine: a lock may not be seen
-// from another one that shares the file system. Where a file system has no locks, a folder gets a name that nobody looks for.
+// Removed is only what has our name, belongs to this user alone (mode 0700), is no link, and was
+// made on this machine: a lock may not be seen from another one that shares the file system. Where
+// a file system has no locks, a folder gets a name that nobody looks for.
 
 const (
 	heldMark  = "gnvcc-held-" // a locked folder; the machine's mark and a random part follow
 	plainMark = "gnvcc-"      // one that can't be locked
 )
 
-// sweepAge is how old a folder has to be before it is looked at: between its making and its locking there are some microseconds.
+// sweepAge is how old a folder has to be before it is looked at: between its making and its locking
+// there are some microseconds.
 const sweepAge = time.Minute
 
 // maxSwept bounds how many names of the temporary folder one sweep reads; some 10 ms.
@@ -83,7 +86,8 @@ func machineMark() string {
 	return cache.Hash([]byte(string(id) + "\x00" + host))[:8]
 }
 
-// Sweep removes the scratch folders in dir whose owners are gone, and gives their number. The error is that of the first that could not be removed.
+// Sweep removes the scratch folders in dir whose owners are gone, and gives their number. The error
+// is that of the first that could not be removed.
 func Sweep(dir string) (int, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

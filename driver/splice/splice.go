@@ -11,13 +11,15 @@ import (
 	"strings"
 )
 
-// Splicing: the content of one section of a relocatable object is replaced by another one. The device code lies in a host object as a
-// section of its own to which nothing in the object refers but by its beginning, so an object for other device code is the same
-// sections, laid out anew.
+// Splicing: the content of one section of a relocatable object is replaced by another one. The
+// device code lies in a host object as a section of its own to which nothing in the object refers
+// but by its beginning, so an object for other device code is the same sections, laid out anew.
 //
-// Layout is gas' own (bfd/elf.c, assign_file_positions_for_non_load_sections, binutils 2.35 to 2.40): sections one behind the other, each aligned as it asks,
-// the table of sections last, aligned to 8. So what comes out is byte for byte what the assembler would have written, and that is what
-// GNVCC_VERIFY=1 and the tests compare. An object that is laid out otherwise is refused, before anything is kept of it.
+// Layout is gas' own (bfd/elf.c, assign_file_positions_for_non_load_sections, binutils 2.35 to
+// 2.40): sections one behind the other, each aligned as it asks, the table of sections last,
+// aligned to 8. So what comes out is byte for byte what the assembler would have written, and that
+// is what GNVCC_VERIFY=1 and the tests compare. An object that is laid out otherwise is refused,
+// before anything is kept of it.
 
 // Sizes of ELF64, and where its header names the section table; bytes.
 const (
@@ -98,7 +100,8 @@ func Replace(object []byte, section string, was, now []byte) ([]byte, error) {
 	return append(out, headers...), nil
 }
 
-// partsOf lists an object's sections in the order of the file, and gives the index of the one of a name.
+// partsOf lists an object's sections in the order of the file, and gives the index of the one of a
+// name.
 func partsOf(f *elf.File, section string) (parts []sectionPart, target int, err error) {
 	target = -1
 	for i, s := range f.Sections {
@@ -128,8 +131,8 @@ func partsOf(f *elf.File, section string) (parts []sectionPart, target int, err 
 	return parts, target, nil
 }
 
-// onlyItsBeginning checks that nothing in an object depends on how long a section is: no symbol lies inside it, no relocation points into it or
-// stands in it.
+// onlyItsBeginning checks that nothing in an object depends on how long a section is: no symbol
+// lies inside it, no relocation points into it or stands in it.
 func onlyItsBeginning(f *elf.File, target int) error {
 	symbols, err := f.Symbols()
 	if err != nil {

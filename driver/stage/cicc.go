@@ -10,8 +10,9 @@ import (
 	"gnvcc/driver/toolcmd"
 )
 
-// The cicc stage: preprocessed device code in, PTX out. It changes nothing. It keeps the input, which nvcc removes
-// later, and notes from which call the PTX came, so that the ptxas stage and the tuner can compile a variant of it.
+// The cicc stage: preprocessed device code in, PTX out. It changes nothing. It keeps the input,
+// which nvcc removes later, and notes from which call the PTX came, so that the ptxas stage and the
+// tuner can compile a variant of it.
 
 // ciccVariables are set by nvcc.profile, in nvcc's own environment only, and read by cicc.
 var ciccVariables = []string{"NVVMIR_LIBRARY_DIR", "LD_LIBRARY_PATH", "CICC_PATH", "_NVVM_BRANCH_"}
@@ -61,10 +62,11 @@ func (s *stage) cicc() error {
 	return s.noteTranslation(t, ptx)
 }
 
-// translate runs cicc, or takes what it wrote before. ran is false where cicc refused the input: the user's own error, of
-// which nothing is noted.
+// translate runs cicc, or takes what it wrote before. ran is false where cicc refused the input:
+// the user's own error, of which nothing is noted.
 func (s *stage) translate(c *toolcmd.Cicc, module []byte) (input keptInput, ran bool, err error) {
-	// Reading and keeping the input takes place while cicc works on it, unless its work may be known.
+	// Reading and keeping the input takes place while cicc works on it, unless its work may be
+	// known.
 	done := make(chan keptInput, 1)
 	read := func() {
 		text, err := os.ReadFile(c.Args[c.In])
@@ -116,8 +118,8 @@ func (s *stage) ciccReuse(c *toolcmd.Cicc, text, module []byte) *reuse {
 	return r
 }
 
-// noteTranslation keeps a translation where the ptxas stage looks for it, and spools it for the store unless an equal one
-// was noted before.
+// noteTranslation keeps a translation where the ptxas stage looks for it, and spools it for the
+// store unless an equal one was noted before.
 func (s *stage) noteTranslation(t record.Translation, ptx []byte) error {
 	if old, ok := record.LoadTranslation(s.store, t.PTX); ok && old.Command == t.Command && old.Input == t.Input && old.Cicc == t.Cicc &&
 		s.store.HasObject(t.PTX) {

@@ -6,8 +6,8 @@ import (
 	"gnvcc/driver/toolcmd"
 )
 
-// The cudafe stage: preprocessed code in, host code out. It changes nothing; it is there for apply, which takes from the store
-// what cudafe++ wrote (reuse.go).
+// The cudafe stage: preprocessed code in, host code out. It changes nothing; it is there for apply,
+// which takes from the store what cudafe++ wrote (reuse.go).
 
 func (s *stage) cudafe() error {
 	s.sameModule()

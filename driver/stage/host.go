@@ -16,17 +16,22 @@ import (
 	"gnvcc/driver/toolkit"
 )
 
-// The host stage: host code in, object out. Like cudafe++'s it is there for apply only. A recipe as a rule changes the device code in
-// that object and nothing else, so the host compiler's result is kept without it, and an apply puts the new device code in (driver/splice).
+// The host stage: host code in, object out. Like cudafe++'s it is there for apply only. A recipe as
+// a rule changes the device code in that object and nothing else, so the host compiler's result is
+// kept without it, and an apply puts the new device code in (driver/splice).
 //
-// The proof that all else is the same is the host compiler's own: it preprocesses the file (3 % of a build), and the text that comes out,
-// without the device code, is part of the key; so whatever a header says now, a header that stands before another since, __TIME__ and
-// __has_include are seen. So are the commands that the compiler says it would run (gcc -###), the files of those programs, and all that goes into
-// every key (reuse.go). What preprocessed text does not show is kept out: options are those that are known to read and write nothing else; precompiled headers can't
-// be, since code stands before the first #include; and the assembler says which files it has read (.incbin).
+// The proof that all else is the same is the host compiler's own: it preprocesses the file (3 % of
+// a build), and the text that comes out, without the device code, is part of the key; so whatever a
+// header says now, a header that stands before another since, __TIME__ and __has_include are seen.
+// So are the commands that the compiler says it would run (gcc -###), the files of those programs,
+// and all that goes into every key (reuse.go). What preprocessed text does not show is kept out:
+// options are those that are known to read and write nothing else; precompiled headers can't be,
+// since code stands before the first #include; and the assembler says which files it has read
+// (.incbin).
 //
-// With -g two compiles of the same are not alike (GCC orders the strings of debug information by hashes, and nvcc's temporary names are among them), so
-// that nothing could be verified: left to the compiler.
+// With -g two compiles of the same are not alike (GCC orders the strings of debug information by
+// hashes, and nvcc's temporary names are among them), so that nothing could be verified: left to
+// the compiler.
 //
 // GCC only: clang's own assembler and clang's -### are not known.
 
@@ -72,9 +77,10 @@ func (s *stage) host() error {
 	return s.keepStep(r)
 }
 
-// readsOnly tells whether what as --MD writes names the compiler's own output (/tmp/ccAbCdEf.s, with -pipe {standard input}) and besides only files
-// that the code is said to come from: gas counts these in, without reading them. .incbin and .include of a header that is a source of
-// the code as well would look the same, so the text must not have these words either.
+// readsOnly tells whether what as --MD writes names the compiler's own output (/tmp/ccAbCdEf.s,
+// with -pipe {standard input}) and besides only files that the code is said to come from: gas
+// counts these in, without reading them. .incbin and .include of a header that is a source of the
+// code as well would look the same, so the text must not have these words either.
 func readsOnly(rule, input, text string) bool {
 	_, rule, ok := strings.Cut(strings.ReplaceAll(rule, "\\\n", " "), ": ")
 	if !ok || strings.Contains(text, ".incbin") || strings.Contains(text, ".include") {
@@ -91,8 +97,8 @@ func readsOnly(rule, input, text string) bool {
 	return true
 }
 
-// hostReuse describes the compile: what it depends on besides the device code, and how the device code gets into its result.
-// code is the preprocessed text.
+// hostReuse describes the compile: what it depends on besides the device code, and how the device
+// code gets into its result. code is the preprocessed text.
 func (s *stage) hostReuse(c *toolcmd.Host) (r *reuse, code string, err error) {
 	args := s.words[1:]
 	if toolkit.IsScript(s.tool) {
@@ -136,8 +142,9 @@ func (s *stage) hostReuse(c *toolcmd.Host) (r *reuse, code string, err error) {
 	return r, text.out, nil
 }
 
-// codeFirst tells whether code stands before the first file that preprocessed text includes: a precompiled header takes a header's place only
-// where nothing stands before it. The compiler's own first line, stdc-predef.h, does not count: it has comments and macros only.
+// codeFirst tells whether code stands before the first file that preprocessed text includes: a
+// precompiled header takes a header's place only where nothing stands before it. The compiler's own
+// first line, stdc-predef.h, does not count: it has comments and macros only.
 func codeFirst(text string) bool {
 	for text != "" {
 		var line string

@@ -11,11 +11,12 @@ import (
 	"gnvcc/sim/cubin"
 )
 
-// The nvlink stage: relocatable cubins in host objects and archives in, one cubin out. It changes nothing. It writes the link
-// down with its inputs, so that the tuner can link a candidate in a kernel's place.
+// The nvlink stage: relocatable cubins in host objects and archives in, one cubin out. It changes
+// nothing. It writes the link down with its inputs, so that the tuner can link a candidate in a
+// kernel's place.
 
-// maxLinked is how much of a link's inputs is kept, bytes. More than that (a static libtorch_cuda) is not copied aside; the paths are
-// written down all the same.
+// maxLinked is how much of a link's inputs is kept, bytes. More than that (a static libtorch_cuda)
+// is not copied aside; the paths are written down all the same.
 const maxLinked = 256 << 20
 
 func (s *stage) nvlink() error {

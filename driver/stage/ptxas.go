@@ -85,8 +85,8 @@ func (s *stage) ptxas() error {
 	return s.tuned(j, std, kernels, recipes, group)
 }
 
-// recipesOf gives the recipes that the kernels are to be built with: those that apply says, else those that are known to this
-// build. An error is one of GNVCC_STRICT.
+// recipesOf gives the recipes that the kernels are to be built with: those that apply says, else
+// those that are known to this build. An error is one of GNVCC_STRICT.
 func (s *stage) recipesOf(kernels []cache.Kernel) (recipes map[string]recipe.Recipe, refused map[string]error, err error) {
 	if s.apply != nil {
 		recipes, refused = s.apply.Recipes(kernels)
@@ -123,7 +123,8 @@ func (s *stage) recipesOf(kernels []cache.Kernel) (recipes map[string]recipe.Rec
 	return recipes, refused, nil
 }
 
-// readRegular reads a regular file of at most limit bytes: what comes out of a pipe could not be read twice.
+// readRegular reads a regular file of at most limit bytes: what comes out of a pipe could not be
+// read twice.
 func readRegular(path string, limit int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -142,7 +143,8 @@ func readRegular(path string, limit int64) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
-// runDefault runs ptxas as the user asked for, and writes down what came out. The result is nil where ptxas failed.
+// runDefault runs ptxas as the user asked for, and writes down what came out. The result is nil
+// where ptxas failed.
 func (s *stage) runDefault(j *job.Job, kernels []cache.Kernel, group string) (*job.Default, error) {
 	t := child.NewTee()
 	end, err := s.run(t)
@@ -181,8 +183,8 @@ func noteText(cubinHash string, kernels []cache.Kernel) string {
 	return text
 }
 
-// noted tells whether this command's assembly was written down before as it is now. Where the cubin may be another
-// one each time (-lineinfo keeps a file's time) that is not known beforehand.
+// noted tells whether this command's assembly was written down before as it is now. Where the cubin
+// may be another one each time (-lineinfo keeps a file's time) that is not known beforehand.
 func (s *stage) noted(j *job.Job, cubinHash string, kernels []cache.Kernel) bool {
 	if j.Call.Lineinfo || j.Call.Debug {
 		return false
@@ -307,8 +309,8 @@ func (s *stage) stubOf(j *job.Job) func() (*compile.HostStub, error) {
 	})
 }
 
-// buildKey is the key of all that a build with recipes depends on. t is nil where it is not known which
-// call of cicc the PTX came from.
+// buildKey is the key of all that a build with recipes depends on. t is nil where it is not known
+// which call of cicc the PTX came from.
 func (s *stage) buildKey(j *job.Job, recipes map[string]recipe.Recipe, host func() (*compile.HostStub, error)) (key string, t *record.Translation) {
 	depends := []string{"build 1", j.Key, compile.RecipesText(recipes), compile.NormalsText(s.normals), cache.OwnKey()}
 	if found, ok := record.LoadTranslation(s.store, j.Hash); ok {
@@ -326,7 +328,8 @@ func (s *stage) buildKey(j *job.Job, recipes map[string]recipe.Recipe, host func
 	return cache.HashOf(depends...), t
 }
 
-// buildAnew compiles with recipes, and keeps what came out. The content is nil where none could be carried out.
+// buildAnew compiles with recipes, and keeps what came out. The content is nil where none could be
+// carried out.
 func (s *stage) buildAnew(key string, j *job.Job, t *record.Translation, recipes map[string]recipe.Recipe, std *job.Default,
 	host func() (*compile.HostStub, error), group string) (content []byte, kept keptBuild, err error) {
 	built, err := s.compile(j, t, recipes, std.Kernels, host, group)
@@ -358,7 +361,8 @@ func (s *stage) buildAnew(key string, j *job.Job, t *record.Translation, recipes
 	return content, kept, nil
 }
 
-// put writes a build where nvcc looks for it: the cubin, and the stub that chooses its second entries.
+// put writes a build where nvcc looks for it: the cubin, and the stub that chooses its second
+// entries.
 func (s *stage) put(j *job.Job, content []byte, kept keptBuild, host func() (*compile.HostStub, error), group string) error {
 	s.env.Keep(group, "final.cubin", content)
 	if err := install(j.Call.Output(), content); err != nil {
@@ -379,7 +383,8 @@ func (s *stage) put(j *job.Job, content []byte, kept keptBuild, host func() (*co
 	return nil
 }
 
-// loadBuild finds what was built before from the same things. A stub that would not take the choices any more makes it void.
+// loadBuild finds what was built before from the same things. A stub that would not take the
+// choices any more makes it void.
 func (s *stage) loadBuild(key string, j *job.Job, host func() (*compile.HostStub, error)) ([]byte, keptBuild, bool) {
 	kept, ok := memoBuild.Get(s.store, key)
 	if !ok || j.Call.Lineinfo {
@@ -432,8 +437,9 @@ func (s *stage) compile(j *job.Job, t *record.Translation, recipes map[string]re
 	return b.Build(ctx, j, t, recipes, std)
 }
 
-// install writes a cubin where ptxas would have written it, the way ptxas does: into the file that is there (which may be a
-// link, or have its own mode), else into a new one. The only reader, nvcc, waits for us to end.
+// install writes a cubin where ptxas would have written it, the way ptxas does: into the file that
+// is there (which may be a link, or have its own mode), else into a new one. The only reader, nvcc,
+// waits for us to end.
 func install(path string, content []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
 	if err != nil {
@@ -463,6 +469,6 @@ func replace(path string, content []byte) error {
 	return nil
 }
 
-// maxPTX is the largest PTX that is looked into, bytes. The largest that we have seen is 60 MB (a TU of CUTLASS kernels);
-// a stage that eats all memory would be worse than one that steps aside.
+// maxPTX is the largest PTX that is looked into, bytes. The largest that we have seen is 60 MB (a
+// TU of CUTLASS kernels); a stage that eats all memory would be worse than one that steps aside.
 const maxPTX = 512 << 20

@@ -17,17 +17,20 @@ import (
 	"gnvcc/driver/toolkit"
 )
 
-// Reuse: in gnvcc apply no source has changed as a rule, so cudafe++, cicc and the host compiler would write what they wrote in the build, device code
-// aside. What they wrote is kept under all that it depends on, cicc's by every build, the others' by apply (driver/prefix.go says why); apply, and nobody
-// else, takes it from the store in place of running them.
-// The host's preprocessor still runs, each time: what it gives is the input that has to be the same. So a source or a header that did change
-// is compiled as it now is.
+// Reuse: in gnvcc apply no source has changed as a rule, so cudafe++, cicc and the host compiler
+// would write what they wrote in the build, device code aside. What they wrote is kept under all
+// that it depends on, cicc's by every build, the others' by apply (driver/prefix.go says why);
+// apply, and nobody else, takes it from the store in place of running them. The host's preprocessor
+// still runs, each time: what it gives is the input that has to be the same. So a source or a
+// header that did change is compiled as it now is.
 //
-// The key: the tool (path, size, time of modification) and libdevice likewise, its arguments, folder and environment, the content of
-// every file that it reads. nvcc's temporary files are called otherwise in every run; their names are left out of the
-// key, and replaced in what is written. What the tool printed is not kept: apply shows the messages of failed commands only.
+// The key: the tool (path, size, time of modification) and libdevice likewise, its arguments,
+// folder and environment, the content of every file that it reads. nvcc's temporary files are
+// called otherwise in every run; their names are left out of the key, and replaced in what is
+// written. What the tool printed is not kept: apply shows the messages of failed commands only.
 //
-// GNVCC_VERIFY=1 runs the tool in spite of all and compares; a difference is an error, in an apply and in any other build.
+// GNVCC_VERIFY=1 runs the tool in spite of all and compares; a difference is an error, in an apply
+// and in any other build.
 
 // errDiffers is wrapped where a tool wrote something else than it did before from the same things.
 var errDiffers = errors.New("the tool writes something else than it did before")
@@ -38,8 +41,9 @@ type reuse struct {
 	names   []string // of nvcc's temporary files in the arguments, each once
 	outputs []string // files that the tool writes
 
-	// Of an object only the part is kept that is the same with other device code; nil: all of an output is. Such an output is binary, and a
-	// temporary name in it can be replaced by one of its length only.
+	// Of an object only the part is kept that is the same with other device code; nil: all of an
+	// output is. Such an output is binary, and a temporary name in it can be replaced by one of its
+	// length only.
 	bare  func(written []byte) ([]byte, error)
 	whole func(bare []byte) ([]byte, error)
 }
@@ -55,9 +59,10 @@ const StepMemos = "step"
 
 const memoStep cache.Memos[keptStep] = StepMemos
 
-// newReuse makes the key. inputs are the contents of the files that the tool reads; their names are among the words, save where
-// they are temporary. texts are whatever else the result depends on; temporary names are looked for in them as in the words.
-// The error says why nothing is kept of this run.
+// newReuse makes the key. inputs are the contents of the files that the tool reads; their names are
+// among the words, save where they are temporary. texts are whatever else the result depends on;
+// temporary names are looked for in them as in the words. The error says why nothing is kept of
+// this run.
 func (s *stage) newReuse(inputs [][]byte, outputs []string, texts ...string) (*reuse, error) {
 	if toolkit.IsScript(s.tool) {
 		return nil, fmt.Errorf("%s is a script, which may do anything", s.tool)
@@ -181,15 +186,16 @@ func sameLengths(a, b []string) bool {
 	return slices.EqualFunc(a, b, func(x, y string) bool { return len(x) == len(y) })
 }
 
-// removeOrdinary takes away a file or link that an object is to be written to, as the assembler does (unlink_if_ordinary of GNU binutils): another link to
-// the old file keeps the old content.
+// removeOrdinary takes away a file or link that an object is to be written to, as the assembler
+// does (unlink_if_ordinary of GNU binutils): another link to the old file keeps the old content.
 func removeOrdinary(path string) {
 	if info, err := os.Lstat(path); err == nil && (info.Mode().IsRegular() || info.Mode()&os.ModeSymlink != 0) {
 		os.Remove(path)
 	}
 }
 
-// keepStep keeps what the tool wrote; with GNVCC_VERIFY it is compared first with what was kept before.
+// keepStep keeps what the tool wrote; with GNVCC_VERIFY it is compared first with what was kept
+// before.
 func (s *stage) keepStep(r *reuse) error {
 	if r == nil {
 		return nil
@@ -247,10 +253,12 @@ func (s *stage) keepStep(r *reuse) error {
 	return errors.Join(differs, memoStep.Put(s.store, r.key, kept))
 }
 
-// asBefore gives what was written with the module id of before, where the two differ only in what cudafe++ puts in anew each time: the id of a file that exports
-// nothing but templates and the like ends in a hash of the file's time and in the number of cudafe++'s process (12.4 to 13.5:
-// _a47ef1fa_5_s3_cu_ef5c5f41_15069), and stands in the names of its variables. With another number of digits the lengths in those names change too: then
-// nothing is compared, and before is the answer.
+// asBefore gives what was written with the module id of before, where the two differ only in what
+// cudafe++ puts in anew each time: the id of a file that exports nothing but templates and the like
+// ends in a hash of the file's time and in the number of cudafe++'s process (12.4 to 13.5:
+// _a47ef1fa_5_s3_cu_ef5c5f41_15069), and stands in the names of its variables. With another number
+// of digits the lengths in those names change too: then nothing is compared, and before is the
+// answer.
 func asBefore(outputs []string, before, written [][]byte) [][]byte {
 	for i, path := range outputs {
 		if filepath.Ext(path) != ".module_id" || before[i] == nil || written[i] == nil {

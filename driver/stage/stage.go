@@ -20,8 +20,9 @@ import (
 	"gnvcc/driver/toolkit"
 )
 
-// A stage is gnvcc in front of one of nvcc's tools: it is called with the tool's command, as nvcc would have run it.
-// The way out that is always there is to become the tool (exec): the same process, so nothing is left to pass on.
+// A stage is gnvcc in front of one of nvcc's tools: it is called with the tool's command, as nvcc
+// would have run it. The way out that is always there is to become the tool (exec): the same
+// process, so nothing is left to pass on.
 
 type stage struct {
 	name  string   // "cicc", "cudafe", "host", "ptxas", "nvlink"
@@ -40,7 +41,8 @@ type stage struct {
 	lock    string                       // the lock file that this build goes by, "" for none
 }
 
-// Run is the stage of a name. It returns only where the process did not become the tool, with the exit code.
+// Run is the stage of a name. It returns only where the process did not become the tool, with the
+// exit code.
 func Run(name string, words []string) int {
 	env := environment.Read()
 	log := env.Log()
@@ -147,7 +149,8 @@ func (s *stage) group(in, hash string) string {
 	return s.name + "-" + base + "-" + hash[:12]
 }
 
-// Word begins the word that makes gnvcc a stage; the step's name follows. No file of a user's is called so.
+// Word begins the word that makes gnvcc a stage; the step's name follows. No file of a user's is
+// called so.
 const Word = "gnvcc-stage:"
 
 // Of tells whether a command line (without argv[0]) is that of a stage, and of which.

@@ -9,8 +9,9 @@ import (
 	"gnvcc/driver/record"
 )
 
-// Which build asks for a recipe. An approximate decision belongs to the files that the tuned program was built from: it
-// is taken where one of these is built again, and nowhere else. Such a file is named by its path, with symbolic links followed.
+// Which build asks for a recipe. An approximate decision belongs to the files that the tuned
+// program was built from: it is taken where one of these is built again, and nowhere else. Such a
+// file is named by its path, with symbolic links followed.
 
 // An asker is a build that looks recipes up: what it writes, and the GPU that it is for.
 type asker struct {

@@ -15,12 +15,15 @@ import (
 	"gnvcc/driver/environment"
 )
 
-// Finding the real nvcc: GNVCC_NVCC, then CUDA_HOME and CUDA_PATH, then PATH, then /usr/local/cuda, then what
-// install/toolkit put here, the newest first. Whatever is gnvcc itself is passed by (the same file: a link to us, a hard link), since gnvcc may well be called nvcc and stand first in PATH.
+// Finding the real nvcc: GNVCC_NVCC, then CUDA_HOME and CUDA_PATH, then PATH, then /usr/local/cuda,
+// then what install/toolkit put here, the newest first. Whatever is gnvcc itself is passed by (the
+// same file: a link to us, a hard link), since gnvcc may well be called nvcc and stand first in
+// PATH.
 //
-// Two things that a look at one's own file does not find: another copy of gnvcc, and a script called nvcc that calls
-// gnvcc. Both would go round for ever. So the chain of what was run in nvcc's place travels in GNVCC_CHAIN, and what
-// stands there is passed by too; maxDepth ends whatever goes round in spite of it.
+// Two things that a look at one's own file does not find: another copy of gnvcc, and a script
+// called nvcc that calls gnvcc. Both would go round for ever. So the chain of what was run in
+// nvcc's place travels in GNVCC_CHAIN, and what stands there is passed by too; maxDepth ends
+// whatever goes round in spite of it.
 
 // A Toolkit is a CUDA toolkit's compiler.
 type Toolkit struct {
@@ -31,7 +34,8 @@ type Toolkit struct {
 // Dir is the toolkit's root: nvcc lies in its bin.
 func (t Toolkit) Dir() string { return filepath.Dir(filepath.Dir(t.Nvcc)) }
 
-// Tool is the path of a tool of the toolkit, such as ptxas or cuobjdump: beside nvcc, else from PATH.
+// Tool is the path of a tool of the toolkit, such as ptxas or cuobjdump: beside nvcc, else from
+// PATH.
 func (t Toolkit) Tool(name string) (string, error) {
 	dir := filepath.Dir(t.Nvcc)
 	for _, path := range []string{filepath.Join(dir, name), filepath.Join(dir, "..", "nvvm", "bin", name)} {
@@ -51,8 +55,9 @@ var errNotFound = errors.New("no nvcc was found (looked at GNVCC_NVCC, CUDA_HOME
 // defaultToolkit is where NVIDIA's installer puts the toolkit.
 const defaultToolkit = "/usr/local/cuda"
 
-// Find finds the real nvcc. self is gnvcc's own file, as os.Executable gives it. A variable that is set to something that can't be
-// used is passed by like an empty one, save GNVCC_NVCC: whoever sets that wants it, and nothing else.
+// Find finds the real nvcc. self is gnvcc's own file, as os.Executable gives it. A variable that is
+// set to something that can't be used is passed by like an empty one, save GNVCC_NVCC: whoever sets
+// that wants it, and nothing else.
 func Find(self string, env *environment.Environment) (Toolkit, error) {
 	past := newChain(env.Chain)
 	selfInfo, _ := os.Stat(self)
@@ -99,8 +104,8 @@ func Find(self string, env *environment.Environment) (Toolkit, error) {
 	return Toolkit{}, errNotFound
 }
 
-// installed gives the folders of the toolkits that install/toolkit put onto this machine, the newest first. It has the
-// same words for the place.
+// installed gives the folders of the toolkits that install/toolkit put onto this machine, the
+// newest first. It has the same words for the place.
 func installed(env *environment.Environment) []string {
 	root := env.Get("GNVCC_TOOLKITS")
 	if root == "" {
@@ -136,8 +141,9 @@ func installed(env *environment.Environment) []string {
 	return dirs
 }
 
-// home gives the path that nvcc is to be started by. nvcc looks for its tools in the folder of its argv[0] and does not follow
-// links: a link that stands elsewhere (/usr/local/bin/nvcc) is followed here, unless its folder is a toolkit of its own.
+// home gives the path that nvcc is to be started by. nvcc looks for its tools in the folder of its
+// argv[0] and does not follow links: a link that stands elsewhere (/usr/local/bin/nvcc) is followed
+// here, unless its folder is a toolkit of its own.
 func home(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs
@@ -163,7 +169,8 @@ func executable(path string) bool {
 	return err == nil && !info.IsDir() && info.Mode()&0o111 != 0
 }
 
-// LookPath finds a program as a shell does; "" if there is none. exec.LookPath refuses relative folders of PATH, sh does not.
+// LookPath finds a program as a shell does; "" if there is none. exec.LookPath refuses relative
+// folders of PATH, sh does not.
 func LookPath(name, path string) string { return lookPathFunc(name, path, executable) }
 
 func lookPathFunc(name, path string, usable func(string) bool) string {
@@ -187,14 +194,15 @@ func lookPathFunc(name, path string, usable func(string) bool) string {
 	return ""
 }
 
-// Passed is what was run in nvcc's place so far, with a face of ours (self) and what it is about to run.
+// Passed is what was run in nvcc's place so far, with a face of ours (self) and what it is about to
+// run.
 func Passed(env *environment.Environment, self, nvcc string) string {
 	return newChain(env.Chain).add(self, nvcc).String()
 }
 
-// A chain lists what was run in nvcc's place: gnvcc's own copies, and scripts. A link is "device:inode", for a script with
-// "pid/" in front, since a script is passed by only where it has just called us: elsewhere below it may rightly
-// be the user's nvcc.
+// A chain lists what was run in nvcc's place: gnvcc's own copies, and scripts. A link is
+// "device:inode", for a script with "pid/" in front, since a script is passed by only where it has
+// just called us: elsewhere below it may rightly be the user's nvcc.
 type chain struct{ links []string }
 
 func newChain(text string) chain {
