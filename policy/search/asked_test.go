@@ -40,6 +40,9 @@ func TestAsked(t *testing.T) {
 			o := simOptions()
 			o.Levers = []string{c.lever}
 			l := appLaunch{kernel: "_Z1aPfi", shape: shape(1000, 256), n: 7}
+			if c.asks { // an earlier run of a program that does not
+				g.run(o, app{launches: l.times(20)})
+			}
 			results, _ := g.run(o, app{launches: l.times(20), asks: c.asks})
 			d := results[0].Decision
 			if (d.Recipe != "") != c.want || strings.Contains(d.Evidence.Note, "asks the driver") == c.want {
