@@ -149,9 +149,10 @@ gnvcc -arch=sm_90 -c k.cu -o k.o
 gnvcc status
 stdout 'k, sm_90: nvcc.s own'
 `},
-	"ccache gives old objects":       {elsewhere: "examples/buildsystems TestCcache"},
-	"no recipes below sccache":       {elsewhere: "examples/buildsystems TestSccache"},
-	"`left alone: nondeterministic`": {elsewhere: "policy/search TestLeftAlone"},
+	"ccache gives old objects": {elsewhere: "examples/buildsystems TestCcache"},
+	"no recipes below sccache": {elsewhere: "examples/buildsystems TestSccache"},
+	"note: `the program asks the driver for the kernel's registers or occupancy`": {elsewhere: "policy/search TestAsked"},
+	"`left alone: nondeterministic`":                                              {elsewhere: "policy/search TestLeftAlone"},
 	"`-Xptxas -v` shows nvcc's registers": {script: `
 gnvcc -arch=sm_90 -Xptxas -v -c k.cu -o k.o
 cp stderr without
