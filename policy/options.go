@@ -36,6 +36,8 @@ type Options struct {
 	// process of ours.
 	Crashes int
 
+	InPlace bool // searched in inside the program: what waits for others can't be repeated there
+
 	Exhaustive bool // a benchmark of the search: measure all pairs too, and say what it missed
 
 	Only    *regexp.Regexp // kernels to tune, by mangled or short name; nil: all

@@ -2,6 +2,7 @@ package profile
 
 import (
 	"context"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -87,6 +88,21 @@ func TestLetGo(t *testing.T) {
 		}
 		if n := h.sums[0].Kernels[0].Launch.Count; n < 100 || n >= 6000 {
 			t.Errorf("%d launches counted", n)
+		}
+	}
+}
+
+// TestOthersMemory: a search inside the program is refused where others see its memory, or it has memory elsewhere; a capture is not.
+func TestOthersMemory(t *testing.T) {
+	f := newFakeDriver(t)
+	for what, want := range map[string]string{"launch": "", "exports": "given memory out", "two contexts": "another CUDA context"} {
+		h := &scripted{}
+		exit, log := f.run(t, h, what, false)
+		if exit.Code != 7 || len(h.launch) == 0 {
+			t.Fatalf("%s: %+v, %q", what, exit, log)
+		}
+		if l := h.launch[0]; (want == "") != (l.LeaveAlone == "") || !strings.Contains(l.LeaveAlone, want) || l.NotElsewhere != "" {
+			t.Errorf("%s: %q, elsewhere %q", what, l.LeaveAlone, l.NotElsewhere)
 		}
 	}
 }

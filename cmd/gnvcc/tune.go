@@ -317,7 +317,7 @@ func tuneRun(signals *relay, o policy.Options, argv, controls []string, then end
 	run := profile.Options{Argv: argv, Agent: library, Scratch: scratch.Path, Signals: signals.pass, Log: note}
 	var tuner *search.Tuner
 	if then.inPlace {
-		started = true
+		started, o.InPlace = true, true
 		tuner = search.NewTuner(ctx, o, compiler, book, memos{store}, progress)
 		exit, err = profile.Run(context.Background(), run, tuner)
 		signals.programEnded()

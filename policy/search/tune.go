@@ -259,6 +259,9 @@ func (t *Tuner) kernel(l *profile.Launch) *kernel {
 		k.For = slices.Compact(slices.Sorted(slices.Values(append(k.For, known.For...))))
 	default:
 		k = &kernel{Findings: decide.Findings{Kernel: *known, Alone: known.Alone}}
+		if t.o.InPlace && k.Alone == "" && k.Awaits != "" {
+			k.Alone = fmt.Sprintf("its blocks may wait (%s), maybe for the host or another kernel: that can't be repeated inside the program", k.Awaits)
+		}
 		if k.Bounds != "" && !t.o.Over && k.Alone == "" {
 			t.progress.Note(fmt.Sprintf("%s: %s is kept", k.Label(), k.Bounds))
 		}

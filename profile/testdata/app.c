@@ -11,14 +11,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void call(CUpti_CallbackId id, const char *name, const void *params, void (*body)(const void *)) {
+static void call_in(CUcontext context, CUpti_CallbackId id, const char *name, const void *params, void (*body)(const void *)) {
   CUresult result = CUDA_SUCCESS;
-  CUpti_CallbackData c = {.callbackSite = CUPTI_API_ENTER, .functionName = name, .functionParams = params, .functionReturnValue = &result, .context = FAKE_CONTEXT};
+  CUpti_CallbackData c = {.callbackSite = CUPTI_API_ENTER, .functionName = name, .functionParams = params, .functionReturnValue = &result, .context = context};
   fake_callback(NULL, CUPTI_CB_DOMAIN_DRIVER_API, id, &c);
   if (body) body(params);
   c.callbackSite = CUPTI_API_EXIT;
   fake_callback(NULL, CUPTI_CB_DOMAIN_DRIVER_API, id, &c);
 }
+static void call(CUpti_CallbackId id, const char *name, const void *params, void (*body)(const void *)) { call_in(FAKE_CONTEXT, id, name, params, body); }
 #define CALL(name, params, body) call(CUPTI_DRIVER_TRACE_CBID_##name, #name, params, body)
 
 // The module of the kernels, in the file that CUBIN names.
@@ -104,6 +105,20 @@ int main(int n, char **argv) {
     pthread_create(&other, NULL, launches, (void *)p);
     launches((void *)p);
     pthread_join(other, NULL);
+    return 7;
+  }
+  if (strcmp(what, "exports") == 0) {
+    CUipcMemHandle handle;
+    cuIpcGetMemHandle_params e = {.pHandle = &handle, .dptr = p};
+    CALL(cuIpcGetMemHandle, &e, NULL);
+    launch(FAKE_KERNEL, 8, p);
+    return 7;
+  }
+  if (strcmp(what, "two contexts") == 0) {
+    CUdeviceptr q = (CUdeviceptr)malloc(FAKE_BYTES);
+    cuMemAlloc_v2_params a = {.dptr = &q, .bytesize = FAKE_BYTES};
+    call_in((CUcontext)99, CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2, "cuMemAlloc_v2", &a, NULL);
+    launch(FAKE_KERNEL, 8, p);
     return 7;
   }
   if (strcmp(what, "graph") == 0) {

@@ -93,7 +93,7 @@ void gate_open(void) {
 enum action {
   NOTHING, GATE, WAIT, LAUNCH, LAUNCH_EX, COOPERATIVE, GRAPH, ALLOC, ALLOC_ASYNC, ALLOC_PITCH, ALLOC_MANAGED, ALLOC_FOREIGN,
   HOST_ALLOC, HOST_REGISTER, MAP, UNMAP, FREE, LOAD, LIBRARY, LIBRARY_MANAGED, KERNEL_FUNCTION, CAPTURE_BEGIN, CAPTURE_END,
-  SURFACE, SURFACE_END, PEER, PEER_END, CACHE_CONFIG, ASK,
+  SURFACE, SURFACE_END, PEER, PEER_END, CACHE_CONFIG, ASK, EXPORT,
 };
 static const struct {
   const char *name;
@@ -141,6 +141,9 @@ static const struct {
     {"cuSurfObjectCreate", SURFACE},
     {"cuSurfObjectDestroy", SURFACE_END},
     {"cuCtxEnablePeerAccess", PEER},
+    {"cuIpcGetMemHandle", EXPORT},
+    {"cuMemExportToShareableHandle", EXPORT},
+    {"cuMemPoolExport*", EXPORT},
     {"cuCtxDisablePeerAccess", PEER_END},
     {"cuFuncSetCacheConfig", CACHE_CONFIG},
     {"cuKernelSetCacheConfig", CACHE_CONFIG},
@@ -346,6 +349,7 @@ static void on_success(enum action a, const CUpti_CallbackData *c) {
   case CAPTURE_BEGIN: atomic_fetch_add(&captures, 1); break;
   case SURFACE: atomic_fetch_add(&surfaces, 1); break;
   case PEER: atomic_fetch_add(&peers, 1); break;
+  case EXPORT: atomic_store(&exported, true); break;
   case CACHE_CONFIG: { // cuKernelSetCacheConfig begins with the same fields
     const cuFuncSetCacheConfig_params *p = params;
     kernel_cache(p->hfunc, (uint32_t)p->config);

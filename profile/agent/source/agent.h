@@ -132,10 +132,15 @@ void alloc_remove(uint64_t base);
 void alloc_remove_range(uint64_t base, uint64_t size);
 void allocs_drop(CUcontext context);
 struct alloc *allocs_copy(size_t *n); // an array, allocated, sorted by address
-void allocs_total(uint64_t *n, uint64_t *bytes, uint64_t *managed, uint64_t *foreign);
+struct total {
+  uint64_t n, bytes, managed, foreign;
+  bool others; // some belong to another context than the one that was asked about
+};
+struct total allocs_total(CUcontext context);
 bool alloc_holds(uint64_t p); // one of them has this address, or ends there; slow
 uint64_t allocs_peak(void);   // the most bytes of the device's memory that there were at a time
 const char *kind_name(enum kind kind);
+extern atomic_bool exported; // memory was given out to other processes or interfaces
 extern atomic_int surfaces, peers; // live surface objects; contexts that may reach another GPU's memory
 
 // ---- launch.c

@@ -9,6 +9,7 @@ static struct alloc *buckets[BUCKETS];
 static uint64_t count; // live ones
 static uint64_t device_bytes, device_peak; // of what takes the device's memory
 atomic_int surfaces, peers;
+atomic_bool exported;
 
 // Allocations are aligned to 256 bytes at least, most to 512.
 static unsigned hash(uint64_t base) { return (unsigned)((base >> 8 ^ base >> 21) % BUCKETS); }
@@ -87,17 +88,19 @@ struct alloc *allocs_copy(size_t *n) {
   return out;
 }
 
-void allocs_total(uint64_t *n, uint64_t *bytes, uint64_t *managed, uint64_t *foreign) {
-  *n = *bytes = *managed = *foreign = 0;
+struct total allocs_total(CUcontext context) {
+  struct total t = {0};
   pthread_mutex_lock(&lock);
   for (int i = 0; i < BUCKETS; i++)
     for (struct alloc *a = buckets[i]; a; a = a->next) {
-      (*n)++;
-      *bytes += a->size;
-      *managed += a->kind == MANAGED;
-      *foreign += a->kind == FOREIGN;
+      t.n++;
+      t.bytes += a->size;
+      t.managed += a->kind == MANAGED;
+      t.foreign += a->kind == FOREIGN;
+      t.others |= a->kind != MAPPED && a->context && a->context != context;
     }
   pthread_mutex_unlock(&lock);
+  return t;
 }
 
 uint64_t allocs_peak(void) {

@@ -412,7 +412,7 @@ static uint32_t host_pointer(const struct shape *s, CUdevice device) {
 }
 
 // Why this launch can't be repeated, "" if it can. True: not here, but in another process it can.
-static bool leave_alone(const struct launch *l, const struct shape *s, CUdevice device, uint64_t managed, uint64_t foreign, char *text, size_t n) {
+static bool leave_alone(const struct launch *l, const struct shape *s, CUdevice device, const struct total *all, char *text, size_t n) {
   *text = 0;
   uint32_t p;
   if (atomic_load(&context_lost)) snprintf(text, n, "the CUDA context is lost since a candidate crashed");
@@ -424,8 +424,10 @@ static bool leave_alone(const struct launch *l, const struct shape *s, CUdevice 
   else if (l->flags & L_UNKNOWN) snprintf(text, n, "the launch has attributes that are not known here");
   else if (atomic_load(&captures) > 0) snprintf(text, n, "a stream is being captured into a graph");
   if (*text) return false;
-  if (managed) snprintf(text, n, "the process uses managed memory");
-  else if (foreign) snprintf(text, n, "the process shares memory with another process, or with a graphics or an external interface");
+  if (all->managed) snprintf(text, n, "the process uses managed memory");
+  else if (all->others) snprintf(text, n, "the process has memory in another CUDA context, too");
+  else if (atomic_load(&exported)) snprintf(text, n, "the process has given memory out to another process, or to an interface");
+  else if (all->foreign) snprintf(text, n, "the process shares memory with another process, or with a graphics or an external interface");
   else if (atomic_load(&surfaces) > 0) snprintf(text, n, "the process has surface objects, and writes to arrays are not saved");
   else if (atomic_load(&peers) > 0) snprintf(text, n, "the GPU can reach another GPU's memory");
   else if ((p = host_pointer(s, device))) {
@@ -546,10 +548,9 @@ static void ask(struct shape *s, const struct launch *l, uint32_t *values) {
   CUdevice device = 0;
   bool device_known = cu.CtxGetDevice(&device) == CUDA_SUCCESS;
   struct module *module = k->module && !module_gone(k->module) ? k->module : NULL;
-  uint64_t n, bytes, managed, foreign;
-  allocs_total(&n, &bytes, &managed, &foreign);
+  struct total all = allocs_total(l->context);
   char why[160];
-  bool elsewhere = leave_alone(l, s, device, managed, foreign, why, sizeof why);
+  bool elsewhere = leave_alone(l, s, device, &all, why, sizeof why);
   bool ok = device_send(device) && (!module || module_send(module));
   if (!device_known) snprintf(why, sizeof why, "the driver does not tell the current device");
   int most = 0; // dynamic shared memory that the application allowed
@@ -584,8 +585,8 @@ static void ask(struct shape *s, const struct launch *l, uint32_t *values) {
   for (unsigned i = 0; i < attributes; i++) put_u32(&b, (uint32_t)l->config->attrs[i].id);
   put_str(&b, why);
   put_u8(&b, elsewhere);
-  put_u64(&b, n);
-  put_u64(&b, bytes);
+  put_u64(&b, all.n);
+  put_u64(&b, all.bytes);
   pthread_mutex_unlock(&lock);
   ok = ok && frame_send(FRAME_LAUNCH, &b);
   buffer_free(&b);
