@@ -108,6 +108,7 @@ func TestRefused(t *testing.T) {
 		"no quotes":            {change(`"NVIDIA H200"`, `NVIDIA`), "device is a text in quotes"},
 		"an open quote":        {change(`recipe="maxnreg=40"`, `recipe="maxnreg=40`), "recipe"},
 		"a line end within":    {change(`"v1"`, `"v\n1"`), "no readable text"},
+		"a terminal's word":    {change(`"v1"`, `"\u009b31m"`), "no readable text"},
 		"another spelling":     {change(`"v1"`, `"\x761"`), "not as gnvcc export writes it|it is not written as gnvcc export writes it"},
 		"a gain of nothing":    {change("gain=1.250", "gain=NaN"), "gain=NaN is no number"},
 		"a gain below zero":    {change("gain=1.250", "gain=-1.250"), "gain=-1.250 is no number"},

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"gnvcc/cache"
@@ -72,7 +73,7 @@ func (f *fields) quoted(name string) string {
 		return ""
 	}
 	value, err := strconv.Unquote(prefix)
-	if err != nil || !utf8.ValidString(value) || strings.ContainsFunc(value, func(c rune) bool { return c < ' ' || c == 0x7f }) {
+	if err != nil || !utf8.ValidString(value) || strings.ContainsFunc(value, func(c rune) bool { return !unicode.IsPrint(c) }) {
 		f.fail("%s is %.40s: no readable text", name, prefix)
 		return ""
 	}

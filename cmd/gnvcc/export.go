@@ -194,8 +194,8 @@ func lineFor(ctx context.Context, c *compiler, b apply.BuiltKernel, d cache.Deci
 	if rewrite.ExactnessOf(r) == rewrite.Approximate {
 		return l, errors.New("it approximates: such a recipe belongs to who asked for it")
 	}
-	if l.Exact == "" {
-		l.Exact = rewrite.ExactnessOf(r).String()
+	if level, err := rewrite.ParseExactness(l.Exact); err != nil || level < rewrite.ExactnessOf(r) {
+		l.Exact = rewrite.ExactnessOf(r).String() // by hand, or by an earlier version
 	}
 	for variant, hash := range d.Evidence.Normals {
 		if variant != cache.CodeKey {

@@ -81,7 +81,7 @@ func (i importing) report(ctx context.Context) error {
 			n.own++
 			continue
 		}
-		d.Imported, d.For = filepath.Base(i.file), nil // paths of another machine
+		d.Imported, d.For, d.From = filepath.Base(i.file), nil, "" // paths of another machine
 		records[d.Key()] = d
 		if d.Recipe != "" {
 			n.recipes++

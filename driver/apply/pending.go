@@ -141,8 +141,14 @@ func (r *rerun) changesOf(store *cache.Store, known *standing.Several, a cache.A
 			r.refused[k.Identity] = refused[k.Name]
 		}
 		want := recipes[k.Name].String()
-		if own {
+		switch {
+		case own:
 			want = ""
+		case kn.Problem != nil:
+			// A lock file that can't be read just now (a conflict, a folder that is not mounted) takes no recipe out of what is
+			// built. The next build is nvcc's own, and says so.
+			r.refused[k.Identity] = kn.Problem
+			want = k.Recipe
 		}
 		if want == k.Recipe || want != "" && lasts(k.Unapplied, want, standing.ProofOf(normals[k.Name])) {
 			r.wanted[k.Identity] = want // a reason is found again, unless other code has been measured since

@@ -142,6 +142,13 @@ func ParseLock(text []byte) ([]lock.Line, error) {
 		if err != nil {
 			return fmt.Errorf("recipe=%q: %w", l.Recipe, err)
 		}
+		if rewrite.Check(r) != nil {
+			return nil // of another gnvcc; no build takes it
+		}
+		level, err := rewrite.ParseExactness(l.Exact)
+		if exact := rewrite.ExactnessOf(r); err != nil || exact != rewrite.Approximate && level < exact {
+			return fmt.Errorf("exact=%s: the recipe %q is %s at best", l.Exact, l.Recipe, exact)
+		}
 		if rewrite.ExactnessOf(r) == rewrite.Approximate {
 			return fmt.Errorf("recipe=%q approximates: such a recipe belongs to who asked for it, and has no line", l.Recipe)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/cache/lock"
+	"gnvcc/driver/drivertest"
 	"gnvcc/driver/environment"
 )
 
@@ -213,6 +214,61 @@ func TestLockNamed(t *testing.T) {
 	defer kn.Close()
 	if kn.Lock != "" || kn.Problem != nil {
 		t.Errorf("beside the build, and not named: %q, %v", kn.Lock, kn.Problem)
+	}
+}
+
+// TestLockRecipes: a line says no more of a recipe than is true, and no approximation hides in one.
+func TestLockRecipes(t *testing.T) {
+	good := string(lockOf(t, 1, "maxnreg=40"))
+	for recipe, want := range map[string]string{
+		"maxnreg=40":       "",
+		"lever_to_come=1":  "", // its kernel alone is nvcc's own
+		"unroll=2":         "exact=construction: the recipe",
+		"approx=all":       "approximates",
+		"maxnreg=40 ;rm x": "recipe=",
+	} {
+		_, err := ParseLock([]byte(strings.Replace(good, "maxnreg=40", recipe, 1)))
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", recipe, err, want)
+		}
+	}
+}
+
+// TestHostileOthers: what a foreign store says of a kernel is not shown where it would write on a terminal, and its pins and
+// approximations do not count.
+func TestHostileOthers(t *testing.T) {
+	theirs, _ := lockStore(t)
+	good, evil := drivertest.Seen("NVIDIA H200", "maxnreg=40", 1), drivertest.Seen("NVIDIA H100", "maxnreg=48", 2)
+	evil.Evidence.Note = "\x1b]0;title\x07"
+	approximate := drivertest.Approximated("NVIDIA H200", "approx=all", 3, "/a/k.o")
+	drivertest.Kept(t, theirs, good, evil, approximate)
+	owner, err := theirs.Own(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pinned := good
+	pinned.Recipe, pinned.Pinned = "maxnreg=64", true
+	if err := owner.Put(cache.Pins, pinned.Identity, pinned); err == nil {
+		err = owner.Publish()
+	}
+	owner.Close()
+	own, _ := lockStore(t)
+	t.Setenv("GNVCC_STORE", own.Path()+":"+theirs.Path())
+	kn, err := KnownAt(own, "/", environment.Of(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer kn.Close()
+	all, err := kn.Others()
+	if len(all) != 1 || all[0].Recipe != "maxnreg=40" || err == nil || !strings.Contains(err.Error(), "control characters") {
+		t.Errorf("%+v, %v", all, err)
+	}
+	by := asker{device: "H200", files: func() []string { return []string{"/a/k.o"} }}
+	if d, ok := standing(kn, good.Identity, by); !ok || d.Recipe != "maxnreg=40" || kn.from(d) != theirs.Path() {
+		t.Errorf("%+v from %q", d, kn.from(d))
+	}
+	if _, err := os.Stat(filepath.Join(own.Path(), "decisions.db")); err == nil {
+		t.Error("a look-up has made a database")
 	}
 }
 

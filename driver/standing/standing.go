@@ -63,6 +63,9 @@ func standing(kn *Known, identity string, by asker) (decision, bool) {
 			d.approximate = d.Exactness == rewrite.Approximate.String()
 			if r, err := recipe.Parse(d.Recipe); err == nil && rewrite.ExactnessOf(r) == rewrite.Approximate {
 				d.approximate = true // whatever was written beside it
+				if foreign && rewrite.Check(r) != nil {
+					d.approximate = false // of another gnvcc: no build takes it, and says so
+				}
 			}
 			if !d.approximate || d.Recipe != "" && !foreign && by.covered(d.For) {
 				all = append(all, d)
