@@ -20,7 +20,14 @@ type Removed struct {
 // ClearMemos removes the memos of some kinds, all without one.
 func (s *Store) ClearMemos(kinds ...string) (Removed, error) {
 	if len(kinds) == 0 {
-		return s.clear(memoName, nil)
+		all, err := s.clear(memoName, nil)
+		if err != nil {
+			return all, err
+		}
+		derived, err := s.clear(derivedName, nil)
+		all.Files += derived.Files
+		all.Bytes += derived.Bytes
+		return all, err
 	}
 	var all Removed
 	for _, kind := range kinds {

@@ -17,7 +17,7 @@ import (
 // derived/ by a name that stands for all that they were made of; losing one costs the time of making it again.
 
 // maxDerived is how many are kept: those that were used last. A project has one lock file, and a few versions of it.
-const maxDerived = 32
+const maxDerived = 8
 
 // A Record is one of a derived snapshot.
 type Record struct {
