@@ -7,11 +7,12 @@
 //	candidates/  what compiling n candidates costs against one
 //	overhead/    what gnvcc adds to a build
 //	rebuild/     what applying costs
+//	watch/       a source that is edited while gnvcc watch runs
 //	store/       what a build waits for the store
 //	machine/     what a figure was measured on
 //	step/        one command with a limit
 //	tree/        copies of programs to build in
 //	jsonl/       files of raw results
 //
-// They run gnvcc as a user does. Nothing in the project may import them.
+// They run gnvcc as a user does. Nothing in the project may import them, save that cmd/gnvcc's tests run watch/'s script.
 package bench

@@ -172,6 +172,21 @@ func TestWatchScript(t *testing.T) {
 		}
 	}
 	w.must(w.Stop())
+	store, err := cache.Open(w.Store)
+	w.must(err)
+	sn, err := store.Snapshot()
+	w.must(err)
+	defer sn.Close()
+	all, err := sn.AllDecisions()
+	w.must(err)
+	for _, d := range all {
+		if !strings.Contains(d.Evidence.Note, "captured before the kernel was edited") || d.Evidence.Device != "Simulated H200" {
+			t.Errorf("the decision on %s does not say what it rests on: %+v", d.Kernel, d.Evidence)
+		}
+	}
+	if len(all) < 10 {
+		t.Errorf("%d decisions", len(all))
+	}
 }
 
 // TestWatchGuest: one watch on a machine; it rests on battery and while the GPU is used; killed, it leaves nothing that the next

@@ -14,9 +14,6 @@ var ErrSource = errors.New("it does not compile")
 // remembered is how many results of one command are kept: a branch switch and back runs nothing.
 const remembered = 8
 
-// tryAgain is how long a command waits that failed by no fault of its sources: a full disk, say.
-const tryAgain = time.Minute
-
 // nextDirty takes the heaviest command that is to be run again. Those of which no launch is captured have nothing
 // to be tuned; the next build tells what they are.
 func (w *Watcher) nextDirty() (c Command, found bool) {
@@ -128,7 +125,7 @@ func (w *Watcher) take(c, now Command, err error) {
 		return
 	case err != nil:
 		w.failing[c.Hash] = err.Error()
-		w.retry[c.Hash] = time.Now().Add(tryAgain)
+		w.retry[c.Hash] = time.Now().Add(w.o.Retry)
 		return
 	}
 	delete(w.failing, c.Hash)

@@ -71,6 +71,7 @@ type World interface {
 type Options struct {
 	Tries  int           // commands run at a time
 	Settle time.Duration // a build is over when it has noted nothing for so long (usual: 5 s)
+	Retry  time.Duration // before a command is tried again that failed by no fault of its sources (usual: 1 min)
 	Pause  time.Duration // between looks at whether the machine is free again (usual: 5 s)
 	Runs   bool          // World.Run may be asked
 	Base   Status        // what the status begins with
@@ -151,6 +152,7 @@ func New(world World, o Options) *Watcher {
 	}
 	usual(&o.Settle, 5*time.Second)
 	usual(&o.Pause, 5*time.Second)
+	usual(&o.Retry, time.Minute)
 	o.Tries = max(o.Tries, 1)
 	if o.Log == nil {
 		o.Log = func(Event) {}

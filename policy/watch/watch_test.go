@@ -453,3 +453,24 @@ func TestBuilt(t *testing.T) {
 		t.Errorf("run: %q", r.ran)
 	}
 }
+
+// TestRetry: a full disk is no fault of a source's: the command is run again by itself, and what was good stays until then.
+func TestRetry(t *testing.T) {
+	r := newFake(map[string]string{"a.cu": "k1=a"}).start(t, Options{Retry: 50 * time.Millisecond})
+	r.idle()
+	r.fake.mu.Lock()
+	r.wrong["a.cu"] = errors.New("the disk is full")
+	r.fake.mu.Unlock()
+	r.edit("a.cu", "k1=b")
+	if s := r.until("failing", func(s Status) bool { return len(s.Failing) == 1 }); s.Failing[0].Why != "the disk is full" {
+		t.Errorf("%+v", s)
+	}
+	r.fake.mu.Lock()
+	delete(r.wrong, "a.cu")
+	r.fake.mu.Unlock()
+	r.until("tuned", func(s Status) bool { return s.Tuned == 1 })
+	if s := r.idle(); len(s.Failing) != 0 {
+		t.Errorf("%+v", s.Failing)
+	}
+	r.want("k1 as b")
+}
