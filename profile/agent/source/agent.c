@@ -490,7 +490,7 @@ static const char *start(char *text, size_t n) {
   if (r != CUPTI_SUCCESS) {
     const char *words = NULL;
     cuptiGetResultString(r, &words);
-    snprintf(text, n, "CUPTI refuses to be used (%s, %d): is another profiler in this process?", words ? words : "unknown error", (int)r);
+    snprintf(text, n, "CUPTI can't be used (%s, %d): is another profiler in this process?", words ? words : "unknown error", (int)r);
     return text;
   }
   int launches = 0;
@@ -501,7 +501,7 @@ static const char *start(char *text, size_t n) {
     if (actions[id] == NOTHING) continue;
     // One that is not told of may be an allocation, which a session would have to save.
     if ((r = cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id)) != CUPTI_SUCCESS) {
-      snprintf(text, n, "CUPTI does not tell of calls of %s (%d)", name, (int)r);
+      snprintf(text, n, "CUPTI does not report calls of %s (%d)", name, (int)r);
       return text;
     }
     launches += actions[id] == LAUNCH;
@@ -513,7 +513,7 @@ static const char *start(char *text, size_t n) {
   };
   for (size_t i = 0; i < sizeof resources / sizeof *resources; i++)
     if ((r = cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, resources[i])) != CUPTI_SUCCESS) {
-      snprintf(text, n, "CUPTI does not tell of modules, streams and contexts (%d, %d)", (int)resources[i], (int)r);
+      snprintf(text, n, "CUPTI does not report modules, streams and contexts (%d, %d)", (int)resources[i], (int)r);
       return text;
     }
   if (launches == 0) {
@@ -521,7 +521,7 @@ static const char *start(char *text, size_t n) {
     return text;
   }
   if (pthread_atfork(NULL, NULL, on_fork) != 0 || on_exit(on_exit_process, NULL) != 0) {
-    snprintf(text, n, "there is no memory left to be told of the process' end");
+    snprintf(text, n, "no memory left to note the process' end");
     return text;
   }
   return "";

@@ -161,7 +161,7 @@ static bool list_items(struct capture *c, const struct variable *v, uint32_t nv)
     size_t size = 0;
     CUresult r = cu.ModuleGetGlobal(&p, &size, m, v[i].name);
     if (r == CUDA_ERROR_NOT_FOUND) continue; // not given out: the replay tells whether it mattered
-    if (r != CUDA_SUCCESS) return give_up(c, "the driver does not tell where the module's variables are");
+    if (r != CUDA_SUCCESS) return give_up(c, "the driver does not report where the module's variables are");
     c->items[c->n] = (struct item){.base = p, .size = size, .kind = VARIABLE, .name = strdup(v[i].name), .constant = v[i].constant};
     if (!c->items[c->n].name) return give_up(c, "out of memory");
     reach(c, &c->items[c->n++]);
@@ -190,9 +190,9 @@ static bool from_arguments(struct capture *c, const uint8_t *args) {
 
 static bool get_attribute(struct capture *c, CUfunction_attribute which, int *v) {
   CUdevice device = 0;
-  if (cu.CtxGetDevice(&device) != CUDA_SUCCESS) return give_up(c, "the driver does not tell the current device");
+  if (cu.CtxGetDevice(&device) != CUDA_SUCCESS) return give_up(c, "the driver does not report the current device");
   if (c->k->f != c->k->function && cu.KernelGetAttribute && cu.KernelGetAttribute(v, which, (CUkernel)c->k->f, device) == CUDA_SUCCESS) return true;
-  return cu.FuncGetAttribute(v, which, c->k->function) == CUDA_SUCCESS || give_up(c, "the driver does not tell the kernel's attributes");
+  return cu.FuncGetAttribute(v, which, c->k->function) == CUDA_SUCCESS || give_up(c, "the driver does not report the kernel's attributes");
 }
 
 static bool write_kernel(struct capture *c, const uint8_t *args) {
@@ -203,8 +203,8 @@ static bool write_kernel(struct capture *c, const uint8_t *args) {
     return false;
   size_t stack = 0;
   CUfunc_cache cache = CU_FUNC_CACHE_PREFER_NONE;
-  if (cu.CtxGetLimit && cu.CtxGetLimit(&stack, CU_LIMIT_STACK_SIZE) != CUDA_SUCCESS) return give_up(c, "the driver does not tell the stack's size");
-  if (cu.CtxGetCacheConfig && cu.CtxGetCacheConfig(&cache) != CUDA_SUCCESS) return give_up(c, "the driver does not tell the cache configuration");
+  if (cu.CtxGetLimit && cu.CtxGetLimit(&stack, CU_LIMIT_STACK_SIZE) != CUDA_SUCCESS) return give_up(c, "the driver does not report the stack's size");
+  if (cu.CtxGetCacheConfig && cu.CtxGetCacheConfig(&cache) != CUDA_SUCCESS) return give_up(c, "the driver does not report the cache configuration");
   struct buffer b = {0};
   put_str(&b, c->k->name);
   for (int i = 0; i < 3; i++) put_u32(&b, l->grid[i]);
@@ -286,7 +286,7 @@ static bool before(struct capture *c, const struct variable *v, uint32_t nv) {
   struct rlimit most;
   c->longest = getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY ? most.rlim_cur : UINT64_MAX;
   c->fd = open(c->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (c->fd < 0) return give_up(c, "the file of the capture can't be made");
+  if (c->fd < 0) return give_up(c, "can't create the file of the capture");
   uint8_t *args = calloc(1, c->k->bytes + 8);
   bool ok = args && launch_gather(c->l, c->k, args) && list_items(c, v, nv) && from_arguments(c, args) && write_kernel(c, args);
   if (!ok && !c->why) give_up(c, "the launch's arguments can't be read");
@@ -312,7 +312,7 @@ bool capture_before(const struct launch *l, const struct kernel *k, const char *
   if (!closed) give_up(c, "other threads stay in CUDA calls");
   else if (atomic_load(&captures) > 0) give_up(c, "a stream is being captured into a graph"); // begun since it was looked at
   else if (!streams_idle(l->context, PATIENCE, false, &error))
-    give_up(c, error == CUDA_ERROR_NOT_READY || error == CUDA_SUCCESS ? "the device is busy" : "the application's earlier work has failed");
+    give_up(c, error == CUDA_ERROR_NOT_READY || error == CUDA_SUCCESS ? "the device is busy" : "the program's earlier work has failed");
   else before(c, v, nv);
   cu.ThreadExchangeStreamCaptureMode(&mode);
   if (c->why) {

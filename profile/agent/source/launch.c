@@ -420,7 +420,7 @@ static bool leave_alone(const struct launch *l, const struct shape *s, CUdevice 
   else if (l->flags & L_COOPERATIVE) snprintf(text, n, "cooperative launch");
   else if (l->flags & L_CLUSTER) snprintf(text, n, "launch in clusters");
   else if (l->flags & L_PROGRAMMATIC) snprintf(text, n, "programmatic dependent launch");
-  else if (l->flags & L_EVENT) snprintf(text, n, "the launch records an event of the application");
+  else if (l->flags & L_EVENT) snprintf(text, n, "the launch records an event of the program");
   else if (l->flags & L_UNKNOWN) snprintf(text, n, "the launch has attributes that are not known here");
   else if (atomic_load(&captures) > 0) snprintf(text, n, "a stream is being captured into a graph");
   if (*text) return false;
@@ -497,7 +497,7 @@ static void tune(const struct launch *l, const struct kernel *k, struct verdict 
   if (atomic_load(&captures) > 0) refuse("a stream is being captured into a graph", d); // begun since it was looked at
   else if (!streams_idle(l->context, 10, true, &error)) {
     const char *text = "the device is busy with work that waits (more than 10 s)";
-    if (error != CUDA_ERROR_NOT_READY && error != CUDA_SUCCESS) text = "the application's earlier work has failed";
+    if (error != CUDA_ERROR_NOT_READY && error != CUDA_SUCCESS) text = "the program's earlier work has failed";
     refuse(text, d);
   } else {
     char trouble[256] = "";
@@ -552,12 +552,12 @@ static void ask(struct shape *s, const struct launch *l, uint32_t *values) {
   char why[160];
   bool elsewhere = leave_alone(l, s, device, &all, why, sizeof why);
   bool ok = device_send(device) && (!module || module_send(module));
-  if (!device_known) snprintf(why, sizeof why, "the driver does not tell the current device");
+  if (!device_known) snprintf(why, sizeof why, "the driver does not report the current device");
   int most = 0; // dynamic shared memory that the application allowed
   if (k->f == k->function || !cu.KernelGetAttribute ||
       cu.KernelGetAttribute(&most, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (CUkernel)k->f, device) != CUDA_SUCCESS)
     if (cu.FuncGetAttribute(&most, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, k->function) != CUDA_SUCCESS)
-      snprintf(why, sizeof why, "the driver does not tell how much shared memory the kernel may have");
+      snprintf(why, sizeof why, "the driver does not report how much shared memory the kernel may have");
   struct buffer b = {0};
   put_u32(&b, s->id);
   put_u32(&b, (uint32_t)device);
@@ -566,7 +566,7 @@ static void ask(struct shape *s, const struct launch *l, uint32_t *values) {
   for (int i = 0; i < 3; i++) put_u32(&b, l->grid[i]);
   for (int i = 0; i < 3; i++) put_u32(&b, l->block[i]);
   put_u32(&b, l->dynamic);
-  if (!put_attributes(&b, k->function) && !*why) snprintf(why, sizeof why, "the driver does not tell the kernel's attributes");
+  if (!put_attributes(&b, k->function) && !*why) snprintf(why, sizeof why, "the driver does not report the kernel's attributes");
   put_u32(&b, (uint32_t)most);
   pthread_mutex_lock(&lock);
   s->told = true; // what is sent after this is read after this

@@ -82,7 +82,7 @@ static const char *find_pointed(struct session *x, CUdevice device) {
       if (type != CU_MEMORYTYPE_DEVICE || device_of(p) != device) why = "a parameter points to memory of another device, or to memory of a kind that is not saved";
       else if (cu.PointerGetAttribute(&base, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, p) != CUDA_SUCCESS ||
                cu.PointerGetAttribute(&size, CU_POINTER_ATTRIBUTE_RANGE_SIZE, p) != CUDA_SUCCESS)
-        why = "the driver does not tell the size of memory that a parameter points to";
+        why = "the driver does not report the size of memory that a parameter points to";
       else if (!add_region(x, base, size, FOUND, NULL)) why = "out of memory";
     }
   free(args);
@@ -91,7 +91,7 @@ static const char *find_pointed(struct session *x, CUdevice device) {
 
 static const char *list_regions(struct session *x) {
   CUdevice device = 0;
-  if (cu.CtxGetDevice(&device) != CUDA_SUCCESS) return "the current device can't be told";
+  if (cu.CtxGetDevice(&device) != CUDA_SUCCESS) return "the current device is not known";
   size_t n = 0;
   struct alloc *a = allocs_copy(&n);
   if (!a) return "out of memory";
@@ -115,7 +115,7 @@ static const char *list_regions(struct session *x) {
       x->variables[i] = 0; // the driver does not give it out: a candidate's is checked by what comes of it
       continue;
     }
-    if (r != CUDA_SUCCESS) return "the driver does not tell where the module's variables are";
+    if (r != CUDA_SUCCESS) return "the driver does not report where the module's variables are";
     // Constants can't be written by kernels.
     if (!x->v[i].constant && !add_region(x, x->variables[i], x->variable_sizes[i], VARIABLE, x->v[i].name)) return "out of memory";
   }
@@ -505,7 +505,7 @@ static void put_all_back(struct session *x) {
   note("%s: %llu chunks of 1 MiB differed after the session and were put back", x->k->name, (unsigned long long)more);
 }
 
-// Ends a session. False: the application's memory is not what it was, and nothing can be done about it.
+// Ends a session. False: the program's memory has changed, and nothing can be done about it.
 static bool finish(struct session *x) {
   bool back = true;
   if (!atomic_load(&context_lost)) {
@@ -594,7 +594,7 @@ bool session(const struct launch *l, const struct kernel *k, const struct variab
     struct buffer lost = {0};
     put_u32(&lost, 0);
     put_str(&lost, "putting memory back");
-    put_str(&lost, "the application's memory is not what it was");
+    put_str(&lost, "the program's memory has changed");
     frame_send(FRAME_ERROR, &lost);
     buffer_free(&lost);
   }

@@ -60,9 +60,9 @@ bool store_save(struct store *s) {
   else {
     s->area = 0;
     on_host += on_device;
-    if (on_device > 0) TRY(cu.MemAlloc((CUdeviceptr *)&s->staging, STAGING), "allocating 64 MiB on the device, with no room there for a copy of the application's memory");
+    if (on_device > 0) TRY(cu.MemAlloc((CUdeviceptr *)&s->staging, STAGING), "allocating 64 MiB on the device, with no room there for a copy of the program's memory");
   }
-  if (on_host > host_room()) return store_fail(s, CUDA_ERROR_OUT_OF_MEMORY, "there is room for a copy of the application's memory neither on the device nor on the host");
+  if (on_host > host_room()) return store_fail(s, CUDA_ERROR_OUT_OF_MEMORY, "no room for a copy of the program's memory, neither on the device nor on the host");
 
   uint64_t at = 0;
   for (size_t i = 0; i < s->n; i++) {
@@ -76,7 +76,7 @@ bool store_save(struct store *s) {
     r->saved_host = malloc(r->size);
     if (!r->saved_host) return store_fail(s, CUDA_ERROR_OUT_OF_MEMORY, "allocating host memory for a copy");
     if (r->host) memcpy(r->saved_host, (const void *)r->base, r->size);
-    else TRY(cu.MemcpyDtoH(r->saved_host, r->base, r->size), "copying the application's memory to the host");
+    else TRY(cu.MemcpyDtoH(r->saved_host, r->base, r->size), "copying the program's memory to the host");
   }
   TRY(cu.StreamSynchronize(s->stream), "copying the application's memory");
   return true;

@@ -115,7 +115,7 @@ static void map_host(const struct capture *c, const struct span *s) {
   if (within(c->slab, c->slabs, s->from, s->to)) stop(3, "host memory lies among the device's");
   void *p = mmap((void *)s->from, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | fixed, -1, 0);
   CUdeviceptr d = 0;
-  if (p != (void *)s->from) stop(3, "host memory at %#llx can't be had", (unsigned long long)s->from);
+  if (p != (void *)s->from) stop(3, "host memory at %#llx is not available", (unsigned long long)s->from);
   CUresult r = cu.MemHostRegister(p, size, CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_PORTABLE);
   if (r != CUDA_SUCCESS) stop(3, "host memory at %#llx can't be registered (CUDA error %d)", (unsigned long long)s->from, (int)r);
   if (cu.MemHostGetDevicePointer(&d, p, 0) != CUDA_SUCCESS || d != s->from) stop(3, "host memory at %#llx has another address on the device", (unsigned long long)s->from);

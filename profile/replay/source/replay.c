@@ -77,13 +77,13 @@ static void find_driver(void) {
 _Noreturn static void again(char **argv, const char *why) {
   const char *text = getenv("GNVCC_REPLAY_TRY");
   int n = text ? atoi(text) : 0;
-  if (n + 1 >= TRIES) stop(3, "the addresses can't be had: %s, in each of %d processes", why, TRIES);
+  if (n + 1 >= TRIES) stop(3, "the addresses are not available: %s, in each of %d processes", why, TRIES);
   char number[16];
   snprintf(number, sizeof number, "%d", n + 1);
   setenv("GNVCC_REPLAY_TRY", number, 1);
   tell("again %s", why);
   execv("/proc/self/exe", argv);
-  stop(3, "the process can't be begun anew: %s", strerror(errno));
+  stop(3, "can't restart the process: %s", strerror(errno));
 }
 
 // ---- The kernel.
