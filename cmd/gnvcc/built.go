@@ -67,6 +67,9 @@ func buildNow(verb string, args []string, aim apply.Aim) int {
 		store, opening := openStore()
 		if err = opening; err == nil {
 			_, err = apply.Build(ctx, store, aim, stdout())
+			if file := lockHere(store, aim.Under); file != "" && verb == "apply" {
+				fmt.Fprintf(os.Stderr, "gnvcc apply: builds here go by %s alone: what was tuned since counts for them when it is exported (gnvcc export -o %s)\n", file, file)
+			}
 			if warning := driver.CcacheWarning(store); warning != "" {
 				fmt.Fprintf(os.Stderr, "gnvcc %s: %s\n", verb, warning)
 			}

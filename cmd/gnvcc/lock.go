@@ -13,6 +13,7 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/cache/lock"
+	"gnvcc/driver/environment"
 	"gnvcc/driver/standing"
 	"gnvcc/policy"
 )
@@ -249,4 +250,14 @@ func realFolder(folder string) (string, error) {
 		return "", fmt.Errorf("%s is no folder", folder)
 	}
 	return path, nil
+}
+
+// lockHere is the lock file that builds in a folder ("": the present one) go by, "" for none.
+func lockHere(store *cache.Store, folder string) string {
+	if folder == "" {
+		folder, _ = os.Getwd()
+	}
+	kn, _ := standing.KnownAt(store, folder, environment.Read())
+	defer kn.Close()
+	return kn.Lock
 }
