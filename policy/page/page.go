@@ -127,9 +127,9 @@ func Write(w io.Writer, in Input) error {
 	}
 	return t.Execute(w, map[string]any{
 		"CSS": template.CSS(pageCSS), "In": in, "Kernels": kernels, "Counts": counts,
-		"Made": in.Made.Format("2006-01-02 15:04"), "Devices": names(devices), "Toolkits": names(toolkits),
+		"Made": in.Made.Format("2006-01-02 15:04"), "Devices": names(devices, "GPU"), "Toolkits": names(toolkits, "toolkit"),
 		"Before": report.Duration(before), "After": report.Duration(after), "SpeedUp": times(before, after),
-		"Measured": counts["faster"] + counts["same"], "Drawn": min(Drawn, len(kernels)), "Programs": in.Programs, "Imported": names(imported),
+		"Measured": counts["faster"] + counts["same"], "Drawn": min(Drawn, len(kernels)), "Programs": in.Programs, "Imported": names(imported, "file"),
 	})
 }
 
@@ -267,7 +267,8 @@ func refusals(tried []cache.Trial) ([]reason, int) {
 	return out[:min(len(out), mostRefused)], all
 }
 
-func names(set map[string]bool) string {
+// names lists what is known, or says what is not.
+func names(set map[string]bool, what string) string {
 	delete(set, "")
 	var list []string
 	for name := range set {
@@ -275,7 +276,7 @@ func names(set map[string]bool) string {
 	}
 	sort.Strings(list)
 	if len(list) == 0 {
-		return "not known"
+		return what + " not known"
 	}
 	return strings.Join(list, ", ")
 }
