@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"gnvcc/cache"
+	"gnvcc/policy/report"
 )
 
 // recorded are the decisions of the examples on an H200.
@@ -85,6 +86,18 @@ func TestNames(t *testing.T) {
 		t.Error("a kernel's name became a part of the page")
 	}
 	browse(t, text)
+}
+
+// TestWhyThrottled: where blocks are kept away, the registers are not what decides how many are resident.
+func TestWhyThrottled(t *testing.T) {
+	d := recorded(t)[0]
+	d.Recipe, d.Target = "maxnreg=40 spec{host(block)=256x1x1,host(dynamic)=0} throttle=2", "sm_90"
+	d.Evidence.Default.Registers, d.Evidence.Chosen.Registers = 34, 37
+	d.Evidence.Launches = d.Evidence.Launches[:1]
+	d.Evidence.Launches[0].Block, d.Evidence.Launches[0].Dynamic, d.Evidence.Default.Shared = [3]int{256, 1, 1}, 0, 0
+	if text := Why(report.NewEntry(d)); !strings.Contains(text, "2 resident blocks in place of 6") {
+		t.Error(text)
+	}
 }
 
 // TestLongName: a name that never ends, as templates have them, does not widen the page.

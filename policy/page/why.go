@@ -7,6 +7,7 @@ import (
 	"gnvcc/cache"
 	"gnvcc/policy"
 	"gnvcc/policy/report"
+	"gnvcc/rewrite"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/sim"
@@ -61,6 +62,11 @@ func residency(d *cache.Decision) string {
 	}
 	a, b := ev.Default.Registers, ev.Chosen.Registers
 	before, after := dev.Occupancy(a, shape), dev.Occupancy(b, shape)
+	if r, err := recipe.Parse(d.Recipe); err == nil {
+		if n := rewrite.Throttle(r); n > 0 && n < before.Blocks {
+			return fmt.Sprintf("%d resident blocks in place of %d, which share the L1 cache.", n, before.Blocks)
+		}
+	}
 	grid := fmt.Sprintf("%d blocks on %d SMs", shape.Blocks, dev.SMs)
 	each := shape.Blocks > 0 && dev.SMs > 0
 	perSM := 0
