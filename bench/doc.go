@@ -1,5 +1,6 @@
-// Package bench is the folder of benchmarks: what gnvcc costs and what it brings, measured from the outside and by
-// other means than its own. README.md says how to run them; their raw results are kept beside them.
+// Package bench is the folder of benchmarks: what gnvcc costs and what it brings, measured from the
+// outside and by other means than its own. README.md says how to run them; their raw results are
+// kept beside them.
 //
 //	clock/       kernels' times by the GPU's own time stamps
 //	suite/       a folder of programs: built and run with nvcc, tuned, built and run with gnvcc
@@ -14,5 +15,6 @@
 //	tree/        copies of programs to build in
 //	jsonl/       files of raw results
 //
-// They run gnvcc as a user does. Nothing in the project may import them, save that cmd/gnvcc's tests run watch/'s script.
+// They run gnvcc as a user does. Nothing in the project may import them, save that cmd/gnvcc's
+// tests run watch/'s script.
 package bench

@@ -41,7 +41,8 @@ func BenchmarkOpenGetBbolt(b *testing.B) {
 	fill(b, s, n)
 	b.ResetTimer()
 	for i := range b.N {
-		db, err := bbolt.Open(filepath.Join(s.dir, dbName), 0o600, &bbolt.Options{ReadOnly: true, Timeout: time.Millisecond})
+		db, err := bbolt.Open(filepath.Join(s.dir, dbName), 0o600, &bbolt.Options{ReadOnly: true,
+			Timeout: time.Millisecond})
 		ok(b, err)
 		ok(b, db.View(func(tx *bbolt.Tx) error {
 			if tx.Bucket([]byte(Decisions)).Get([]byte(hashKey(i%n))) == nil {
@@ -148,10 +149,11 @@ func BenchmarkPublish(b *testing.B) {
 	}
 }
 
-// 64 processes look records up while an owner publishes. Each is a build: it opens the snapshot, reads one record,
-// closes, and then works (here: sleeps) for a few milliseconds. Gives p50 and p99 over all lookups of all processes, ns.
-// Two figures are kept apart: "lookup" is measured inside the process and contains what the scheduler does to it when
-// there are fewer cores than runnable processes.
+// 64 processes look records up while an owner publishes. Each is a build: it opens the snapshot,
+// reads one record, closes, and then works (here: sleeps) for a few milliseconds. Gives p50 and p99
+// over all lookups of all processes, ns. Two figures are kept apart: "lookup" is measured inside
+// the process and contains what the scheduler does to it when there are fewer cores than runnable
+// processes.
 func BenchmarkProcesses(b *testing.B) {
 	for _, busy := range []bool{false, true} {
 		name := "publishing=no"
@@ -212,7 +214,8 @@ func processes(b *testing.B, count int, busy bool) {
 		var wait sync.WaitGroup
 		for p := range count {
 			cmd := exec.Command(self, s.dir)
-			cmd.Env = append(os.Environ(), roleEnv+"=lookup", fmt.Sprint("GNVCC_CACHE_TEST_RECORDS=", records))
+			cmd.Env = append(os.Environ(), roleEnv+"=lookup", fmt.Sprint("GNVCC_CACHE_TEST_RECORDS=",
+				records))
 			cmd.Stdin = gun
 			cmd.Stderr = os.Stderr
 			wait.Go(func() { outputs[p], errs[p] = cmd.Output() })

@@ -44,9 +44,10 @@ func (s *Store) ClearMemos(kinds ...string) (Removed, error) {
 	return all, nil
 }
 
-// RemoveMemos removes the memos of a kind that which chooses by their content, and gives how many there were. With dry set they stay.
-// Damaged ones are stepped over.
-func (s *Store) RemoveMemos(kind string, which func(body []byte) bool, dry bool) (n int, first error) {
+// RemoveMemos removes the memos of a kind that which chooses by their content, and gives how many
+// there were. With dry set they stay. Damaged ones are stepped over.
+func (s *Store) RemoveMemos(kind string, which func(body []byte) bool,
+	dry bool) (n int, first error) {
 	dir := filepath.Join(s.dir, memoName, kind)
 	if !validName(kind) {
 		return 0, nil

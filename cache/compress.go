@@ -12,26 +12,30 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Large texts (preprocessed sources: 11 MB for a file that includes <cub/cub.cuh>) lie compressed, as HASH.zst, where the
-// object HASH would lie. The hash is that of the text. Cubins and whatever else other programs open by its path stay as
-// they are; ObjectFile unpacks an object for those.
+// Large texts (preprocessed sources: 11 MB for a file that includes <cub/cub.cuh>) lie compressed,
+// as HASH.zst, where the object HASH would lie. The hash is that of the text. Cubins and whatever
+// else other programs open by its path stay as they are; ObjectFile unpacks an object for those.
 
 const (
 	packedExt = ".zst"
 	// packFrom: below it a file takes little more than its block on the disk.
 	packFrom = 16 << 10
-	// packWindow bounds what a file may have us keep in memory to unpack it; the level's own windows have 4 MB.
+	// packWindow bounds what a file may have us keep in memory to unpack it; the level's own windows
+	// have 4 MB.
 	packWindow = 64 << 20
 )
 
-// packer is made when it is first needed: most runs of gnvcc pack nothing. One goroutine: other compiles want the rest.
-// The fastest level: of 10.6 MB that cicc reads for a file with <cub/cub.cuh> (13.0) it leaves 1.0, at 420 MB/s.
+// packer is made when it is first needed: most runs of gnvcc pack nothing. One goroutine: other
+// compiles want the rest. The fastest level: of 10.6 MB that cicc reads for a file with
+// <cub/cub.cuh> (13.0) it leaves 1.0, at 420 MB/s.
 var packer = sync.OnceValues(func() (*zstd.Encoder, error) {
-	return zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
+	return zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest),
+		zstd.WithEncoderConcurrency(1))
 })
 
 var unpacker = sync.OnceValues(func() (*zstd.Decoder, error) {
-	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxObject), zstd.WithDecoderMaxWindow(packWindow))
+	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxObject),
+		zstd.WithDecoderMaxWindow(packWindow))
 })
 
 // pack gives b compressed, nil where it had better stay as it is.
@@ -98,8 +102,8 @@ func (s *Store) ObjectFile(hash string) (string, error) {
 	return unpacked, nil
 }
 
-// readObject reads an object's content from where it lies, unpacked and compared with its hash. A file that is damaged is
-// removed, so that the object can be put again.
+// readObject reads an object's content from where it lies, unpacked and compared with its hash. A
+// file that is damaged is removed, so that the object can be put again.
 func (s *Store) readObject(hash string) ([]byte, error) {
 	const doing = "read an object"
 	unpacked := s.ObjectPath(hash)
@@ -130,7 +134,8 @@ func (s *Store) readObject(hash string) ([]byte, error) {
 		}
 	}
 	if errors.Is(first, fs.ErrNotExist) {
-		return nil, &Error{Doing: doing, Path: unpacked, Kind: ErrNone, Err: fs.ErrNotExist, Advice: "it was trimmed, or never kept: build again"}
+		return nil, &Error{Doing: doing, Path: unpacked, Kind: ErrNone, Err: fs.ErrNotExist,
+			Advice: "it was trimmed, or never kept: build again"}
 	}
 	return nil, failed(doing, unpacked, first)
 }

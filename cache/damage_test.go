@@ -18,7 +18,8 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// bbolt itself writes databases of many shapes; the check must find all that is in them, and the snapshot gives it back.
+// bbolt itself writes databases of many shapes; the check must find all that is in them, and the
+// snapshot gives it back.
 func TestAgainstModel(t *testing.T) {
 	for _, n := range []int{0, 1, 5, 60, 3000, 40000} {
 		for _, pageSize := range []int{4096, 16384} {
@@ -34,7 +35,8 @@ func TestAgainstModel(t *testing.T) {
 func someDatabase(t *testing.T, s *Store, n, pageSize int) (model map[string]string) {
 	random := rand.New(rand.NewPCG(uint64(n), 3))
 	ok(t, s.writable())
-	db, err := bbolt.Open(filepath.Join(s.dir, dbName), 0o600, &bbolt.Options{PageSize: pageSize, NoSync: true})
+	db, err := bbolt.Open(filepath.Join(s.dir, dbName), 0o600, &bbolt.Options{PageSize: pageSize,
+		NoSync: true})
 	ok(t, err)
 	model = map[string]string{}
 	ok(t, db.Update(func(tx *bbolt.Tx) error {
@@ -78,7 +80,8 @@ func againstModel(t *testing.T, n, pageSize int) {
 	ok(t, own(t, s).Publish())
 	published, err := surveySnapshot(filepath.Join(s.dir, snapName), nil)
 	ok(t, err)
-	if !maps.Equal(published.Records, found.Records) || published.ID != found.ID || published.Tx != found.Tx {
+	if !maps.Equal(published.Records, found.Records) || published.ID != found.ID ||
+		published.Tx != found.Tx {
 		t.Fatalf("published %+v of %+v", published, found)
 	}
 	sn := snapshot(t, s)
@@ -111,12 +114,15 @@ func againstModel(t *testing.T, n, pageSize int) {
 		}
 	}
 	stop := errors.New("stop")
-	if err := sn.Each(Decisions, "", func(string, []byte) error { return stop }); err != stop && len(model) > 0 {
+	if err := sn.Each(Decisions, "", func(string, []byte) error {
+		return stop
+	}); err != stop && len(model) > 0 {
 		t.Errorf("walk ended with %v", err)
 	}
 }
 
-// filled gives a file of a store with n decisions: the database is deep enough to have branch pages.
+// filled gives a file of a store with n decisions: the database is deep enough to have branch
+// pages.
 func filled(t testing.TB, name string, n int) []byte {
 	t.Helper()
 	s := newStore(t)
@@ -126,7 +132,8 @@ func filled(t testing.TB, name string, n int) []byte {
 	return b
 }
 
-// useSnapshot reads everything that a build may read. A record that comes back must be one that was written.
+// useSnapshot reads everything that a build may read. A record that comes back must be one that was
+// written.
 func useSnapshot(t testing.TB, path string, n int) (readable int, err error) {
 	sn, err := openSnapshot(path)
 	if err != nil {
@@ -196,7 +203,8 @@ var damages = map[string]func(r *rand.Rand, b []byte) []byte{
 	"empty": func(r *rand.Rand, b []byte) []byte { return nil },
 }
 
-// A damaged snapshot costs a build an error or a missing record, never a crash, never another record.
+// A damaged snapshot costs a build an error or a missing record, never a crash, never another
+// record.
 func TestDamagedSnapshot(t *testing.T) {
 	const n = 600
 	whole := filled(t, snapName, n)
@@ -220,7 +228,8 @@ func TestDamagedSnapshot(t *testing.T) {
 						t.Fatalf("%d of %d records, and nobody says why", readable, n)
 					}
 				}
-				if _, err := surveySnapshot(path, nil); err != nil && !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrVersion) {
+				if _, err := surveySnapshot(path, nil); err != nil && !errors.Is(err, ErrCorrupt) &&
+					!errors.Is(err, ErrVersion) {
 					t.Fatal(err)
 				}
 			}
@@ -229,7 +238,8 @@ func TestDamagedSnapshot(t *testing.T) {
 	}
 }
 
-// The owner mends: the damaged file is kept, nothing published is lost, and the database is sound afterwards.
+// The owner mends: the damaged file is kept, nothing published is lost, and the database is sound
+// afterwards.
 func TestDamagedDatabase(t *testing.T) {
 	const n = 300
 	s := newStore(t)
@@ -256,7 +266,8 @@ func TestDamagedDatabase(t *testing.T) {
 				ok(t, o.Put(Decisions, hashKey(n+1), decision(n+1)))
 				for i := range n {
 					var d Decision
-					if hit, err := o.Get(Decisions, hashKey(i), &d); !hit || err != nil || d.Recipe != decision(i).Recipe {
+					if hit, err := o.Get(Decisions, hashKey(i), &d); !hit || err != nil ||
+						d.Recipe != decision(i).Recipe {
 						t.Fatalf("record %d: %v %v %+v", i, hit, err, d)
 					}
 				}
@@ -312,7 +323,8 @@ func TestBothDamaged(t *testing.T) {
 	}
 }
 
-// A database that lost its last transactions (a disk that lied) is seen by the snapshot being ahead.
+// A database that lost its last transactions (a disk that lied) is seen by the snapshot being
+// ahead.
 func TestDatabaseBehindSnapshot(t *testing.T) {
 	s := newStore(t)
 	fill(t, s, 5)
@@ -390,24 +402,96 @@ func TestHostilePages(t *testing.T) {
 				}
 			})
 		},
-		"an element behind the page":     func(b []byte) { patchPage(b, leaf, func(p []byte) { le.PutUint32(p[pageHeader+4:], 1<<31) }) },
-		"a key of 4 GB":                  func(b []byte) { patchPage(b, leaf, func(p []byte) { le.PutUint32(p[pageHeader+8:], ^uint32(0)) }) },
-		"a value of 4 GB":                func(b []byte) { patchPage(b, leaf, func(p []byte) { le.PutUint32(p[pageHeader+12:], ^uint32(0)) }) },
-		"65535 elements":                 func(b []byte) { patchPage(b, leaf, func(p []byte) { le.PutUint16(p[10:], 0xffff) }) },
-		"a branch without children":      func(b []byte) { patchPage(b, branch, func(p []byte) { le.PutUint16(p[10:], 0) }) },
-		"an overflow of 16 TB":           func(b []byte) { patchPage(b, leaf, func(p []byte) { le.PutUint32(p[12:], ^uint32(0)) }) },
-		"a child behind the end":         func(b []byte) { patchPage(b, branch, func(p []byte) { le.PutUint64(p[pageHeader+8:], 1<<50) }) },
-		"a child that is a meta page":    func(b []byte) { patchPage(b, branch, func(p []byte) { le.PutUint64(p[pageHeader+8:], 1) }) },
-		"a child that is the free list":  func(b []byte) { patchPage(b, branch, func(p []byte) { le.PutUint64(p[pageHeader+8:], uint64(free)) }) },
-		"a record that is a bucket":      func(b []byte) { patchPage(b, leaf, func(p []byte) { le.PutUint32(p[pageHeader:], bucketFlag) }) },
-		"a root behind the end":          func(b []byte) { metas(b, func(m []byte) { le.PutUint64(m[16:], 1<<60) }) },
-		"a root that is the free list":   func(b []byte) { metas(b, func(m []byte) { le.PutUint64(m[16:], uint64(free)) }) },
-		"no pages":                       func(b []byte) { metas(b, func(m []byte) { le.PutUint64(m[40:], 0) }) },
-		"2^62 pages":                     func(b []byte) { metas(b, func(m []byte) { le.PutUint64(m[40:], 1<<62) }) },
-		"pages of 3 bytes":               func(b []byte) { metas(b, func(m []byte) { le.PutUint32(m[8:], 3) }) },
-		"pages of 4 GB":                  func(b []byte) { metas(b, func(m []byte) { le.PutUint32(m[8:], ^uint32(0)) }) },
-		"a free page in use":             func(b []byte) { patchPage(b, free, func(p []byte) { le.PutUint64(p[pageHeader:], uint64(leaf)) }) },
-		"a free list longer than itself": func(b []byte) { patchPage(b, free, func(p []byte) { le.PutUint16(p[10:], 0xfffe) }) },
+		"an element behind the page": func(b []byte) {
+			patchPage(b, leaf, func(p []byte) {
+				le.PutUint32(p[pageHeader+4:], 1<<31)
+			})
+		},
+		"a key of 4 GB": func(b []byte) {
+			patchPage(b, leaf, func(p []byte) {
+				le.PutUint32(p[pageHeader+8:], ^uint32(0))
+			})
+		},
+		"a value of 4 GB": func(b []byte) {
+			patchPage(b, leaf, func(p []byte) {
+				le.PutUint32(p[pageHeader+12:], ^uint32(0))
+			})
+		},
+		"65535 elements": func(b []byte) {
+			patchPage(b, leaf, func(p []byte) {
+				le.PutUint16(p[10:], 0xffff)
+			})
+		},
+		"a branch without children": func(b []byte) {
+			patchPage(b, branch, func(p []byte) {
+				le.PutUint16(p[10:], 0)
+			})
+		},
+		"an overflow of 16 TB": func(b []byte) {
+			patchPage(b, leaf, func(p []byte) {
+				le.PutUint32(p[12:], ^uint32(0))
+			})
+		},
+		"a child behind the end": func(b []byte) {
+			patchPage(b, branch, func(p []byte) {
+				le.PutUint64(p[pageHeader+8:], 1<<50)
+			})
+		},
+		"a child that is a meta page": func(b []byte) {
+			patchPage(b, branch, func(p []byte) {
+				le.PutUint64(p[pageHeader+8:], 1)
+			})
+		},
+		"a child that is the free list": func(b []byte) {
+			patchPage(b, branch, func(p []byte) {
+				le.PutUint64(p[pageHeader+8:], uint64(free))
+			})
+		},
+		"a record that is a bucket": func(b []byte) {
+			patchPage(b, leaf, func(p []byte) {
+				le.PutUint32(p[pageHeader:], bucketFlag)
+			})
+		},
+		"a root behind the end": func(b []byte) {
+			metas(b, func(m []byte) {
+				le.PutUint64(m[16:], 1<<60)
+			})
+		},
+		"a root that is the free list": func(b []byte) {
+			metas(b, func(m []byte) {
+				le.PutUint64(m[16:], uint64(free))
+			})
+		},
+		"no pages": func(b []byte) {
+			metas(b, func(m []byte) {
+				le.PutUint64(m[40:], 0)
+			})
+		},
+		"2^62 pages": func(b []byte) {
+			metas(b, func(m []byte) {
+				le.PutUint64(m[40:], 1<<62)
+			})
+		},
+		"pages of 3 bytes": func(b []byte) {
+			metas(b, func(m []byte) {
+				le.PutUint32(m[8:], 3)
+			})
+		},
+		"pages of 4 GB": func(b []byte) {
+			metas(b, func(m []byte) {
+				le.PutUint32(m[8:], ^uint32(0))
+			})
+		},
+		"a free page in use": func(b []byte) {
+			patchPage(b, free, func(p []byte) {
+				le.PutUint64(p[pageHeader:], uint64(leaf))
+			})
+		},
+		"a free list longer than itself": func(b []byte) {
+			patchPage(b, free, func(p []byte) {
+				le.PutUint16(p[10:], 0xfffe)
+			})
+		},
 		"a free list of 2^60": func(b []byte) {
 			patchPage(b, free, func(p []byte) { le.PutUint16(p[10:], 0xffff); le.PutUint64(p[pageHeader:], 1<<60) })
 		},
@@ -479,7 +563,8 @@ func TestTruncatedUnderOwner(t *testing.T) {
 	}
 }
 
-// smallPages is a database with pages of 1 KiB, the smallest that there are: a fuzzer gets around in it.
+// smallPages is a database with pages of 1 KiB, the smallest that there are: a fuzzer gets around
+// in it.
 func smallPages(f *testing.F, n int) []byte {
 	path := filepath.Join(f.TempDir(), "db")
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{PageSize: 1024})

@@ -7,18 +7,19 @@ import (
 	"strings"
 )
 
-// Several decisions may stand for one kernel: one for each GPU that it was measured on, and beside the exact one those
-// that are approximate, one for each build that asked for it.
+// Several decisions may stand for one kernel: one for each GPU that it was measured on, and beside
+// the exact one those that are approximate, one for each build that asked for it.
 
 // approximate is Decision.Exactness of those that some builds only get.
 const approximate = "approximate"
 
-// Approximate reports whether a decision is for the builds alone that it names. A recipe by hand without a word about its
-// exactness is none by this; whoever knows recipes looks at the recipe, too.
+// Approximate reports whether a decision is for the builds alone that it names. A recipe by hand
+// without a word about its exactness is none by this; whoever knows recipes looks at the recipe,
+// too.
 func (d *Decision) Approximate() bool { return d.Exactness == approximate }
 
-// Key is under what a decision is kept: the kernel's identity, behind it what it was measured on, behind that who asked
-// for it. A decision without either is kept under the identity alone.
+// Key is under what a decision is kept: the kernel's identity, behind it what it was measured on,
+// behind that who asked for it. A decision without either is kept under the identity alone.
 func (d *Decision) Key() string {
 	key := d.Identity
 	if d.Evidence.Device != "" {
@@ -45,8 +46,8 @@ func (sn *Snapshot) EachDecision(identity string, fn func(raw []byte) error) err
 	})
 }
 
-// AllDecisions gives the decisions of all kernels that stand, in the keys' order: none that was taken back, and of two on
-// the same GPU for the same builds the newer one.
+// AllDecisions gives the decisions of all kernels that stand, in the keys' order: none that was
+// taken back, and of two on the same GPU for the same builds the newer one.
 func (sn *Snapshot) AllDecisions() ([]Decision, error) {
 	var out []Decision
 	at := map[string]int{}

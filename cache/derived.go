@@ -13,10 +13,12 @@ import (
 	"time"
 )
 
-// Derived snapshots: records made of another file, in the snapshot's form, so that they are found as fast. They are kept under
-// derived/ by a name that stands for all that they were made of; losing one costs the time of making it again.
+// Derived snapshots: records made of another file, in the snapshot's form, so that they are found
+// as fast. They are kept under derived/ by a name that stands for all that they were made of;
+// losing one costs the time of making it again.
 
-// maxDerived is how many are kept: those that were used last. A project has one lock file, and a few versions of it.
+// maxDerived is how many are kept: those that were used last. A project has one lock file, and a
+// few versions of it.
 const maxDerived = 8
 
 // A Record is one of a derived snapshot.
@@ -34,7 +36,8 @@ func (s *Store) Derived(name string) (*Snapshot, bool) {
 	return sn, err == nil
 }
 
-// Derive makes a snapshot of records and keeps it under a name. Where it can't be kept it is there all the same, in memory.
+// Derive makes a snapshot of records and keeps it under a name. Where it can't be kept it is there
+// all the same, in memory.
 func (s *Store) Derive(name string, records []Record) (*Snapshot, error) {
 	const doing = "make an index"
 	path := filepath.Join(s.dir, derivedName, name)

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestDerived: what is derived is found as in a snapshot, is kept by its name, and does not grow without end.
+// TestDerived: what is derived is found as in a snapshot, is kept by its name, and does not grow
+// without end.
 func TestDerived(t *testing.T) {
 	s, err := Open(filepath.Join(t.TempDir(), "store"))
 	if err != nil {
@@ -15,7 +16,8 @@ func TestDerived(t *testing.T) {
 	}
 	var records []Record
 	for i := range 1000 {
-		records = append(records, Record{Decisions, Hash([]byte(fmt.Sprint(i))), Decision{Kernel: fmt.Sprint(i)}})
+		records = append(records, Record{Decisions, Hash([]byte(fmt.Sprint(i))),
+			Decision{Kernel: fmt.Sprint(i)}})
 	}
 	if _, ok := s.Derived("lock-a"); ok {
 		t.Error("there is one before it was made")
@@ -32,7 +34,8 @@ func TestDerived(t *testing.T) {
 	for _, sn := range []*Snapshot{made, kept} {
 		for i := 0; i < 1000; i += 37 {
 			var d Decision
-			if ok, err := sn.Get(Decisions, Hash([]byte(fmt.Sprint(i))), &d); !ok || err != nil || d.Kernel != fmt.Sprint(i) {
+			if ok, err := sn.Get(Decisions, Hash([]byte(fmt.Sprint(i))), &d); !ok || err != nil ||
+				d.Kernel != fmt.Sprint(i) {
 				t.Fatalf("%d: %+v, %v, %v", i, d, ok, err)
 			}
 		}

@@ -1,6 +1,6 @@
-// Package cache is the store: what gnvcc saw, what it decided, and the files that go with both. Builds read it and drop
-// observations into it, the tuner decides in it, and gnvcc doctor looks at it. It knows nobody else in this module;
-// driver, policy and cmd may call it.
+// Package cache is the store: what gnvcc saw, what it decided, and the files that go with both.
+// Builds read it and drop observations into it, the tuner decides in it, and gnvcc doctor looks at
+// it. It knows nobody else in this module; driver, policy and cmd may call it.
 //
 // # What lies where
 //

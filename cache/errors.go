@@ -8,7 +8,8 @@ import (
 	"syscall"
 )
 
-// The kinds of trouble that callers tell apart (errors.Is). For a build all of them mean the same: no recipe.
+// The kinds of trouble that callers tell apart (errors.Is). For a build all of them mean the same:
+// no recipe.
 var (
 	ErrNone     = errors.New("no decisions have been published")
 	ErrOwned    = errors.New("another gnvcc is the store's owner")
@@ -45,8 +46,8 @@ func (e *Error) Unwrap() []error {
 	return []error{e.Kind, e.Err}
 }
 
-// failed wraps what the system said about path, with advice for what users meet in practice. An error that is an
-// *Error already knows better and stays.
+// failed wraps what the system said about path, with advice for what users meet in practice. An
+// error that is an *Error already knows better and stays.
 func failed(doing, path string, err error) error {
 	if err == nil {
 		return nil
@@ -71,18 +72,22 @@ func failed(doing, path string, err error) error {
 	case is(syscall.EFBIG):
 		e.Kind, e.Advice = ErrFull, "the limit on file sizes (ulimit -f) is too low for the store"
 	case is(syscall.EROFS):
-		e.Kind, e.Advice = ErrReadOnly, "the file system is mounted read-only; set GNVCC_STORE to a folder that can be written"
+		e.Kind, e.Advice = ErrReadOnly,
+			"the file system is mounted read-only; set GNVCC_STORE to a folder that can be written"
 	case is(syscall.EACCES, syscall.EPERM):
-		e.Kind, e.Advice = ErrReadOnly, "give yourself access to it, or set GNVCC_STORE to a folder of yours"
+		e.Kind, e.Advice = ErrReadOnly,
+			"give yourself access to it, or set GNVCC_STORE to a folder of yours"
 	case is(syscall.EMFILE, syscall.ENFILE):
 		e.Advice = "too many files are open (ulimit -n)"
 	case is(syscall.ENOTDIR):
-		e.Kind, e.Advice = ErrForeign, "something in this path is a file where a folder should be; set GNVCC_STORE to a folder"
+		e.Kind, e.Advice = ErrForeign,
+			"something in this path is a file where a folder should be; set GNVCC_STORE to a folder"
 	}
 	return e
 }
 
-// bare drops the operation and the path that package os puts before the system's words: ours stand there already.
+// bare drops the operation and the path that package os puts before the system's words: ours stand
+// there already.
 func bare(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {
@@ -93,12 +98,14 @@ func bare(err error) error {
 
 // corrupt is a file whose content can't be what was written.
 func corrupt(doing, path, format string, args ...any) error {
-	return &Error{Doing: doing, Path: path, Kind: ErrCorrupt, Err: fmt.Errorf("%w: %w", ErrCorrupt, fmt.Errorf(format, args...)),
+	return &Error{Doing: doing, Path: path, Kind: ErrCorrupt, Err: fmt.Errorf("%w: %w", ErrCorrupt,
+		fmt.Errorf(format, args...)),
 		Advice: "gnvcc doctor says more; the next gnvcc tune repairs it"}
 }
 
-// guard runs fn and turns a panic into an error. bbolt panics on pages that are not what it expects; the pages are
-// checked before bbolt sees them, so that this is for what happens to a file while it is open.
+// guard runs fn and turns a panic into an error. bbolt panics on pages that are not what it
+// expects; the pages are checked before bbolt sees them, so that this is for what happens to a file
+// while it is open.
 func guard(doing, path string, fn func() error) (err error) {
 	defer panicOnFault()()
 	defer func() {

@@ -16,19 +16,21 @@ import (
 	"time"
 )
 
-// Writing files so that they are there whole or not at all, and sealing what is written with a checksum.
+// Writing files so that they are there whole or not at all, and sealing what is written with a
+// checksum.
 
 const (
 	dirMode  = 0o700
 	fileMode = 0o600
-	// tempMark stands in the names of files that are being written. A process that is killed leaves one behind; whoever
-	// tidies the folder removes those that are older than tempAge, which no write takes.
+	// tempMark stands in the names of files that are being written. A process that is killed leaves
+	// one behind; whoever tidies the folder removes those that are older than tempAge, which no write
+	// takes.
 	tempMark = ".tmp-"
 	tempAge  = time.Hour
 )
 
-// writeFile makes dir/name with content b in one step for all readers, replacing what was there. dir is made when it is
-// missing. With sync the content is on the disk before the name is.
+// writeFile makes dir/name with content b in one step for all readers, replacing what was there.
+// dir is made when it is missing. With sync the content is on the disk before the name is.
 func writeFile(dir, name string, b []byte, sync bool) (err error) {
 	f, err := os.CreateTemp(dir, tempMark+"*")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -73,8 +75,9 @@ func syncDir(dir string) error {
 
 var errIrregular = errors.New("not a regular file")
 
-// openRegular opens a file of the store to read. Only regular files written by gnvcc belong there: a pipe would have a build wait for ever, a
-// device give it bytes for ever, and a link lead it elsewhere.
+// openRegular opens a file of the store to read. Only regular files written by gnvcc belong there:
+// a pipe would have a build wait for ever, a device give it bytes for ever, and a link lead it
+// elsewhere.
 func openRegular(path string) (*os.File, fs.FileInfo, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
 	if errors.Is(err, syscall.ELOOP) {
@@ -126,9 +129,10 @@ func removeTemps(dir string, age time.Duration) {
 	}
 }
 
-// A sealed text is a line `gnvcc1 <checksum> <stamp>` and the body. The checksum (CRC-32C, which finds every change of
-// up to 32 neighbouring bits) covers where the text belongs, so that a record under a damaged key is not taken for
-// another one's. The stamp is the time of writing, nanoseconds since 1970.
+// A sealed text is a line `gnvcc1 <checksum> <stamp>` and the body. The checksum (CRC-32C, which
+// finds every change of up to 32 neighbouring bits) covers where the text belongs, so that a record
+// under a damaged key is not taken for another one's. The stamp is the time of writing, nanoseconds
+// since 1970.
 const sealMark = "gnvcc1 "
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -155,14 +159,16 @@ func unseal(where string, b []byte) (body []byte, stamp int64, err error) {
 	sum, when, _ := strings.Cut(string(line[len(sealMark):]), " ")
 	stamp, err = strconv.ParseInt(when, 10, 64)
 	// As text: one spelling only is right.
-	if err != nil || when != strconv.FormatInt(stamp, 10) || sum != fmt.Sprintf("%08x", checksum(where, stamp, body)) {
+	if err != nil || when != strconv.FormatInt(stamp, 10) || sum != fmt.Sprintf("%08x",
+		checksum(where, stamp, body)) {
 		return nil, 0, errors.New("wrong checksum")
 	}
 	return body, stamp, nil
 }
 
-// panicOnFault makes an access to a page of a mapped file that is not there any more (somebody truncated it) a panic,
-// which can be recovered, in place of a signal that ends the process. The function that it gives puts the old state back.
+// panicOnFault makes an access to a page of a mapped file that is not there any more (somebody
+// truncated it) a panic, which can be recovered, in place of a signal that ends the process. The
+// function that it gives puts the old state back.
 func panicOnFault() func() {
 	old := debug.SetPanicOnFault(true)
 	return func() { debug.SetPanicOnFault(old) }

@@ -9,8 +9,8 @@ import (
 
 // Which file systems are a network's.
 
-// networkTypes: statfs' f_type (linux/magic.h, statfs(2); the last four from their own sources) of file systems
-// whose flock may be local to one host, emulated, or absent.
+// networkTypes: statfs' f_type (linux/magic.h, statfs(2); the last four from their own sources) of
+// file systems whose flock may be local to one host, emulated, or absent.
 var networkTypes = map[uint32]string{
 	0x6969:     "nfs",
 	0x517b:     "smb",
@@ -33,17 +33,18 @@ var networkTypes = map[uint32]string{
 
 const fuseType = 0x65735546
 
-// fuseLocal are the FUSE file systems that are known to sit on a local disk; containers without root often run on the
-// first. Any other may be sshfs, s3fs, rclone, ...
+// fuseLocal are the FUSE file systems that are known to sit on a local disk; containers without
+// root often run on the first. Any other may be sshfs, s3fs, rclone, ...
 var fuseLocal = map[string]bool{
-	"fuse.fuse-overlayfs": true, "fuseblk": true, "fuse.gocryptfs": true, "fuse.encfs": true, "fuse.bindfs": true, "fuse.ntfs-3g": true,
+	"fuse.fuse-overlayfs": true, "fuseblk": true, "fuse.gocryptfs": true, "fuse.encfs": true,
+	"fuse.bindfs": true, "fuse.ntfs-3g": true,
 }
 
 // statfs is a variable for the tests, which can't mount a network's file system.
 var statfs = syscall.Statfs
 
-// NetworkFS names dir's file system if it is a network's, else "". When nothing can be learned it is taken as local:
-// flock itself still says no where there is none.
+// NetworkFS names dir's file system if it is a network's, else "". When nothing can be learned it
+// is taken as local: flock itself still says no where there is none.
 func NetworkFS(dir string) string {
 	var st syscall.Statfs_t
 	if err := statfs(dir, &st); err != nil {
@@ -65,8 +66,8 @@ func networkType(magic uint32, mount func() string) string {
 	return networkTypes[magic]
 }
 
-// mountType is the type of dir's mount as /proc/self/mountinfo has it ("fuse.sshfs"), "" if that can't be found.
-// proc_pid_mountinfo(5): field 3 is major:minor, the type stands behind a lone "-".
+// mountType is the type of dir's mount as /proc/self/mountinfo has it ("fuse.sshfs"), "" if that
+// can't be found. proc_pid_mountinfo(5): field 3 is major:minor, the type stands behind a lone "-".
 func mountType(dir string) string {
 	info, err := os.Stat(dir)
 	if err != nil {

@@ -13,16 +13,18 @@ import (
 	"time"
 )
 
-// The snapshot's file: all records, sorted, in a form that is read with a few preads and trusted in nothing.
+// The snapshot's file: all records, sorted, in a form that is read with a few preads and trusted in
+// nothing.
 //
 //	header    512 bytes: a sealed line of JSON (flatHeader), filled up with line ends
 //	records   one after the other, sorted by name, which is bucket NUL key: its length u16, the name, the sealed body
 //	table     for each record where it begins, u64, and the first 24 bytes of its name, filled up with NUL
 //
-// Numbers are little-endian. A look-up halves the table until what is left is read at once: 10 preads from the page cache
-// at 30,000 records. Nothing is mapped, so that a file that somebody cuts short is an error and no signal. Builds check
-// what they touch: the header's seal, places within the file, the order of names, the record's own seal. The header's
-// checksum over all the rest is compared by who publishes, by the owner, and by gnvcc doctor.
+// Numbers are little-endian. A look-up halves the table until what is left is read at once: 10
+// preads from the page cache at 30,000 records. Nothing is mapped, so that a file that somebody
+// cuts short is an error and no signal. Builds check what they touch: the header's seal, places
+// within the file, the order of names, the record's own seal. The header's checksum over all the
+// rest is compared by who publishes, by the owner, and by gnvcc doctor.
 
 const (
 	flatFormat = 1
@@ -49,8 +51,10 @@ type flatHeader struct {
 	Recipes string // hash of the file recipes that belongs to it
 }
 
-// writeFlat writes records, which each gives in the order of their keys, to f, and fills head in for writeFlatHead.
-func writeFlat(f io.WriteSeeker, head *flatHeader, each func(add func(bucket, key string, sealed []byte) error) error) error {
+// writeFlat writes records, which each gives in the order of their keys, to f, and fills head in
+// for writeFlatHead.
+func writeFlat(f io.WriteSeeker, head *flatHeader,
+	each func(add func(bucket, key string, sealed []byte) error) error) error {
 	if _, err := f.Seek(flatHead, io.SeekStart); err != nil {
 		return err
 	}
@@ -91,7 +95,8 @@ func writeFlatHead(f io.WriterAt, head flatHeader) error {
 	if len(text) > room {
 		return fmt.Errorf("a header of %d bytes", len(text))
 	}
-	// The stamp's length varies: what is left is filled up outside the seal's sight, behind the body's own spaces.
+	// The stamp's length varies: what is left is filled up outside the seal's sight, behind the body's
+	// own spaces.
 	sealed := seal(flatWhere, time.Now().UnixNano(), fmt.Appendf(text, "%*s", room-len(text), "\n"))
 	_, err = f.WriteAt(append(sealed, strings.Repeat("\n", flatHead-len(sealed))...), 0)
 	return err
@@ -113,7 +118,8 @@ func openFlat(r io.ReaderAt, size int64) (*flat, error) {
 		}
 		return nil, err
 	}
-	// The filling in front of the records is no part of the header: its seal ends with the first empty line.
+	// The filling in front of the records is no part of the header: its seal ends with the first empty
+	// line.
 	text := strings.TrimRight(string(b), "\n") + "\n"
 	body, _, err := unseal(flatWhere, []byte(text))
 	if err != nil {
@@ -126,12 +132,14 @@ func openFlat(r io.ReaderAt, size int64) (*flat, error) {
 	}
 	switch {
 	case h.Format > flatFormat || h.Schema > schema:
-		return nil, fmt.Errorf("%w: it has format %d, schema %d; this gnvcc knows %d and %d", ErrVersion, h.Format, h.Schema, flatFormat, schema)
+		return nil, fmt.Errorf("%w: it has format %d, schema %d; this gnvcc knows %d and %d", ErrVersion,
+			h.Format, h.Schema, flatFormat, schema)
 	case h.Format < 1 || h.Schema < 1:
 		return nil, fmt.Errorf("format %d, schema %d", h.Format, h.Schema)
 	case h.Size != size:
 		return nil, fmt.Errorf("%d bytes where %d were written", size, h.Size)
-	case h.Table < flatHead || h.Table > size || int64(h.Records) != (size-h.Table)/flatEntry || (size-h.Table)%flatEntry != 0:
+	case h.Table < flatHead || h.Table > size || int64(h.Records) != (size-h.Table)/flatEntry ||
+		(size-h.Table)%flatEntry != 0:
 		return nil, fmt.Errorf("%d records, with a table from byte %d of %d", h.Records, h.Table, size)
 	}
 	return f, nil
@@ -226,7 +234,8 @@ func (f *flat) search(what string) (i int, same bool, err error) {
 			return 0, false, err
 		}
 		start := entry[8:]
-		if below != nil && bytes.Compare(start, below) < 0 || above != nil && bytes.Compare(start, above) > 0 {
+		if below != nil && bytes.Compare(start, below) < 0 || above != nil &&
+			bytes.Compare(start, above) > 0 {
 			return 0, false, fmt.Errorf("record %d stands out of order", mid)
 		}
 		order := bytes.Compare(start, want)
@@ -275,11 +284,14 @@ func (w *window) ReadAt(p []byte, off int64) (int, error) {
 	return copy(p, w.b[off-w.at:]), nil
 }
 
-// survey reads the whole file. fn, when given, gets each sound record; raw is only valid during the call.
+// survey reads the whole file. fn, when given, gets each sound record; raw is only valid during the
+// call.
 func (f *flat) survey(fn func(bucket, key string, stamp int64, raw []byte) error) (*survey, error) {
-	s := &survey{Schema: fmt.Sprint(f.head.Schema), ID: f.head.ID, Tx: f.head.Tx, Recipes: f.head.Recipes, Records: map[string]int{}}
+	s := &survey{Schema: fmt.Sprint(f.head.Schema), ID: f.head.ID, Tx: f.head.Tx,
+		Recipes: f.head.Recipes, Records: map[string]int{}}
 	sum := crc32.New(castagnoli)
-	if _, err := io.Copy(sum, io.NewSectionReader(f.data, flatHead, f.head.Size-flatHead)); err != nil {
+	if _, err := io.Copy(sum, io.NewSectionReader(f.data, flatHead,
+		f.head.Size-flatHead)); err != nil {
 		return s, err
 	}
 	if sum.Sum32() != f.head.Sum {

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// mendSum gives b's header the checksum that its content has, so that damage is behind the header's back.
+// mendSum gives b's header the checksum that its content has, so that damage is behind the header's
+// back.
 func mendSum(t testing.TB, b []byte, change func(h *flatHeader)) []byte {
 	t.Helper()
 	f, err := openFlat(bytes.NewReader(b), int64(len(b)))
@@ -41,18 +42,26 @@ func TestHostileSnapshot(t *testing.T) {
 		bytes func(b []byte)
 		head  func(h *flatHeader)
 	}{
-		"a name's start that is another's": {func(b []byte) { copy(offset(b, 30)[8:], "decision\x00zz") }, same},
+		"a name's start that is another's": {func(b []byte) {
+			copy(offset(b, 30)[8:], "decision\x00zz")
+		}, same},
 		"two records exchanged": {func(b []byte) {
 			first, second := le.Uint64(offset(b, 20)), le.Uint64(offset(b, 40))
 			le.PutUint64(offset(b, 20), second)
 			le.PutUint64(offset(b, 40), first)
 		}, same},
-		"an offset before the records":  {func(b []byte) { le.PutUint64(offset(b, 30), 0) }, same},
-		"an offset behind the end":      {func(b []byte) { le.PutUint64(offset(b, 30), 1<<62) }, same},
-		"an offset in the table":        {func(b []byte) { le.PutUint64(offset(b, n-1), uint64(len(b)-flatEntry)) }, same},
-		"all offsets alike":             {func(b []byte) { copy(offset(b, 1), offset(b, 0)[:8]) }, same},
-		"a name of 64 KB":               {func(b []byte) { le.PutUint16(b[le.Uint64(offset(b, 30)):], 0xffff) }, same},
-		"a name without a bucket":       {func(b []byte) { le.PutUint16(b[le.Uint64(offset(b, 30)):], 0) }, same},
+		"an offset before the records": {func(b []byte) { le.PutUint64(offset(b, 30), 0) }, same},
+		"an offset behind the end":     {func(b []byte) { le.PutUint64(offset(b, 30), 1<<62) }, same},
+		"an offset in the table": {func(b []byte) {
+			le.PutUint64(offset(b, n-1), uint64(len(b)-flatEntry))
+		}, same},
+		"all offsets alike": {func(b []byte) { copy(offset(b, 1), offset(b, 0)[:8]) }, same},
+		"a name of 64 KB": {func(b []byte) {
+			le.PutUint16(b[le.Uint64(offset(b, 30)):], 0xffff)
+		}, same},
+		"a name without a bucket": {func(b []byte) {
+			le.PutUint16(b[le.Uint64(offset(b, 30)):], 0)
+		}, same},
 		"fewer records than there are":  {func([]byte) {}, func(h *flatHeader) { h.Records-- }},
 		"more records than there are":   {func([]byte) {}, func(h *flatHeader) { h.Records = 1 << 60 }},
 		"less than no record":           {func([]byte) {}, func(h *flatHeader) { h.Records = -1 }},
@@ -91,8 +100,8 @@ func TestLaterFormat(t *testing.T) {
 	}
 }
 
-// A store of a gnvcc that published in bbolt's form: its database opens as ever, its snapshot is not read, and goes away
-// when there is a new one.
+// A store of a gnvcc that published in bbolt's form: its database opens as ever, its snapshot is
+// not read, and goes away when there is a new one.
 func TestOlderStore(t *testing.T) {
 	s := newStore(t)
 	fill(t, s, 5)
@@ -175,7 +184,8 @@ func FuzzSnapshotHead(f *testing.F) {
 	})
 }
 
-// The file for compiler caches stays as it is, byte for byte, unless a build may give something else.
+// The file for compiler caches stays as it is, byte for byte, unless a build may give something
+// else.
 func TestRecipesFile(t *testing.T) {
 	s := newStore(t)
 	o := own(t, s)
@@ -202,7 +212,8 @@ func TestRecipesFile(t *testing.T) {
 		t.Error("a recipe did not change it")
 	}
 	again := decision(1)
-	again.Kernel, again.Evidence.Note, again.Time = "_Z1other", "measured again", time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	again.Kernel, again.Evidence.Note, again.Time = "_Z1other", "measured again",
+		time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	put(again)
 	if now() != one {
 		t.Error("new evidence for the same recipe changed it")
@@ -218,7 +229,8 @@ func TestRecipesFile(t *testing.T) {
 		t.Error("a record of a kind that is not known did not change it")
 	}
 	ok(t, o.Delete("pinned", hashKey(1)))
-	// A second word on the kernel counts, even that there is nothing better; which is the newer one, not by how much.
+	// A second word on the kernel counts, even that there is nothing better; which is the newer one,
+	// not by how much.
 	second := decision(1)
 	second.Recipe, second.Time = "", again.Time.AddDate(1, 0, 0)
 	second.Evidence.Device, second.Evidence.Launches = "NVIDIA H200", []Launch{{Count: 1}}

@@ -13,10 +13,11 @@ import (
 	"testing"
 )
 
-// A full disk, a limit on file sizes, a read-only mount: each write says what to do, and what was there stays.
+// A full disk, a limit on file sizes, a read-only mount: each write says what to do, and what was
+// there stays.
 
-// cramped writes until nothing goes any more, in all ways that the store has, and gives what was wrong with that. It
-// also runs in a child, so it has no testing.T.
+// cramped writes until nothing goes any more, in all ways that the store has, and gives what was
+// wrong with that. It also runs in a child, so it has no testing.T.
 func cramped(s *Store, kind error) error {
 	var wrong []error
 	failures := 0
@@ -144,7 +145,8 @@ func TestReadOnlyMount(t *testing.T) {
 
 func init() {
 	roles["limited"] = func(dir string) error {
-		// RLIMIT_FSIZE: writes beyond get EFBIG, since the Go runtime does not let SIGXFSZ end the process.
+		// RLIMIT_FSIZE: writes beyond get EFBIG, since the Go runtime does not let SIGXFSZ end the
+		// process.
 		limit := syscall.Rlimit{Cur: 90_000, Max: 90_000}
 		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
 			return err

@@ -18,8 +18,9 @@ import (
 	"gnvcc/cache/player"
 )
 
-// kill -9 at random moments. Each child says on its standard output what has been confirmed to it; after the kill all of
-// that must be there. GNVCC_CACHE_TEST_ROUNDS sets the number of rounds, 100 by default.
+// kill -9 at random moments. Each child says on its standard output what has been confirmed to it;
+// after the kill all of that must be there. GNVCC_CACHE_TEST_ROUNDS sets the number of rounds, 100
+// by default.
 
 const roundsEnv = "GNVCC_CACHE_TEST_ROUNDS"
 
@@ -29,8 +30,8 @@ func init() {
 	roles["read"] = playReader
 }
 
-// confirm prints a key, in one write, so that a kill leaves a whole line or none. Between the store's word and this line a
-// kill may come; then nobody was promised anything.
+// confirm prints a key, in one write, so that a kill leaves a whole line or none. Between the
+// store's word and this line a kill may come; then nobody was promised anything.
 func confirm(kind, key string) { os.Stdout.WriteString(kind + " " + key + "\n") }
 
 func playSpooler(dir string) error {
@@ -96,7 +97,8 @@ func playOwner(dir string) error {
 	}
 }
 
-// playReader reads for ever; it must never see anything but sound snapshots, and never lose what it saw before.
+// playReader reads for ever; it must never see anything but sound snapshots, and never lose what it
+// saw before.
 func playReader(dir string) error {
 	s, err := Open(dir)
 	if err != nil {
@@ -234,8 +236,11 @@ func TestKill(t *testing.T) {
 	if broken, _ := filepath.Glob(filepath.Join(s.dir, "*"+brokenMark+"*")); len(broken) > 0 {
 		t.Errorf("damaged databases: %v", broken)
 	}
-	t.Logf("%d kills; confirmed: %d decisions, %d assemblies, %d objects, %d publications; %d files waited", rounds,
-		len(confirmed[Decisions]), len(confirmed[Assemblies]), len(confirmed["object"]), len(confirmed["published"]), waiting)
+	t.Logf(
+		"%d kills; confirmed: %d decisions, %d assemblies, %d objects, %d publications; %d files waited",
+		rounds,
+		len(confirmed[Decisions]), len(confirmed[Assemblies]), len(confirmed["object"]),
+		len(confirmed["published"]), waiting)
 	for _, kind := range []string{Decisions, Assemblies, "object", "memo", "published"} {
 		if len(confirmed[kind]) == 0 {
 			t.Errorf("no %s was confirmed: the test tested nothing", kind)
@@ -306,7 +311,8 @@ func allAt(t testing.TB, records, version int) []*spooled {
 	for i := range records {
 		raw, err := encodeRecord(Decisions, hashKey(i), version)
 		ok(t, err)
-		batch = append(batch, &spooled{Bucket: Decisions, Key: hashKey(i), Stamp: int64(version), Record: raw})
+		batch = append(batch, &spooled{Bucket: Decisions, Key: hashKey(i), Stamp: int64(version),
+			Record: raw})
 	}
 	return batch
 }

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// The test binary is also the processes that tests start and kill: with roleEnv set it plays that part and ends.
+// The test binary is also the processes that tests start and kill: with roleEnv set it plays that
+// part and ends.
 const roleEnv = "GNVCC_CACHE_TEST_ROLE"
 
 var roles = map[string]func(dir string) error{}
@@ -77,7 +78,8 @@ func wants(t testing.TB, err, kind error) {
 func hashKey(i int) string { return Hash(fmt.Append(nil, i)) }
 
 func decision(i int) Decision {
-	return Decision{Identity: hashKey(i), Kernel: fmt.Sprintf("_Z6kernel%d", i), Target: "sm_90", Recipe: fmt.Sprintf("maxnreg=%d", 24+i%232)}
+	return Decision{Identity: hashKey(i), Kernel: fmt.Sprintf("_Z6kernel%d", i), Target: "sm_90",
+		Recipe: fmt.Sprintf("maxnreg=%d", 24+i%232)}
 }
 
 // fill puts n decisions and publishes them.

@@ -2,10 +2,12 @@ package cache
 
 import "encoding/json"
 
-// A Memos is a kind of memo by its name in the store, whose content is a T. Strings are kept as they are, all else as JSON.
+// A Memos is a kind of memo by its name in the store, whose content is a T. Strings are kept as
+// they are, all else as JSON.
 type Memos[T any] string
 
-// Get gives what Put kept. What is damaged, unreadable or of another form is as good as absent: false, and the zero T.
+// Get gives what Put kept. What is damaged, unreadable or of another form is as good as absent:
+// false, and the zero T.
 func (m Memos[T]) Get(s *Store, key string) (T, bool) {
 	var v, none T
 	b, ok := s.Memo(string(m), key)

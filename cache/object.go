@@ -11,15 +11,17 @@ import (
 
 // Objects, files by their content, and memos, small files by a key.
 
-// The largest files that are read, bytes: preprocessed sources and fat archives have up to some hundred MB, what a tool printed at
-// most 1 MB. A file that claims more is not ours, and reading it could end the build for want of memory.
+// The largest files that are read, bytes: preprocessed sources and fat archives have up to some
+// hundred MB, what a tool printed at most 1 MB. A file that claims more is not ours, and reading it
+// could end the build for want of memory.
 const (
 	maxObject = 1 << 30
 	maxMemo   = 64 << 20
 )
 
-// refresh: a file's time of modification says when it was last used. It is set anew when it is older than this, as in Go's
-// build cache (cmd/go/internal/cache, mtimeInterval), so that a hit is not a write.
+// refresh: a file's time of modification says when it was last used. It is set anew when it is
+// older than this, as in Go's build cache (cmd/go/internal/cache, mtimeInterval), so that a hit is
+// not a write.
 const refresh = time.Hour
 
 // used notes that a file is in use, for Trim.
@@ -29,8 +31,8 @@ func used(path string, info fs.FileInfo) {
 	}
 }
 
-// ObjectPath is where the object of that hash lies or would lie if it is not compressed, "" for what is no hash. To open it
-// take ObjectFile.
+// ObjectPath is where the object of that hash lies or would lie if it is not compressed, "" for
+// what is no hash. To open it take ObjectFile.
 func (s *Store) ObjectPath(hash string) string {
 	if !validHash(hash) {
 		return ""
@@ -53,12 +55,14 @@ func (s *Store) PutObject(b []byte) (hash string, err error) {
 	hash = Hash(b)
 	path := s.ObjectPath(hash)
 	// What is packed is taken for whole: nothing but a read tells, and a read that fails removes it.
-	if found, info, err := s.find(hash); err == nil && (found != path || info.Size() == int64(len(b))) {
+	if found, info, err := s.find(hash); err == nil &&
+		(found != path || info.Size() == int64(len(b))) {
 		used(found, info)
 		return hash, nil
 	}
 	if len(b) > maxObject {
-		return "", &Error{Doing: "keep an object", Path: path, Err: fmt.Errorf("%d bytes: at most %d are taken", len(b), maxObject)}
+		return "", &Error{Doing: "keep an object", Path: path,
+			Err: fmt.Errorf("%d bytes: at most %d are taken", len(b), maxObject)}
 	}
 	if err := s.writable(); err != nil {
 		return "", err
@@ -80,8 +84,8 @@ func (s *Store) PutObjectFile(path string) (hash string, err error) {
 	return s.PutObject(b)
 }
 
-// Object gives an object's content, compared with its hash. ErrNone says that there is none (any more); a damaged one is
-// removed, so that it can be put again.
+// Object gives an object's content, compared with its hash. ErrNone says that there is none (any
+// more); a damaged one is removed, so that it can be put again.
 func (s *Store) Object(hash string) ([]byte, error) {
 	if s.ObjectPath(hash) == "" {
 		return nil, corrupt("read an object", s.dir, "%q is no hash", hash)
@@ -96,21 +100,24 @@ func (s *Store) memoPath(kind, key string) string {
 	return filepath.Join(s.dir, memoName, kind, key[:2], key)
 }
 
-// PutMemo keeps b under a key, for whoever asks Memo next; what was there is replaced. Kinds and keys have 2 to 128 letters,
-// digits, - and _.
+// PutMemo keeps b under a key, for whoever asks Memo next; what was there is replaced. Kinds and
+// keys have 2 to 128 letters, digits, - and _.
 func (s *Store) PutMemo(kind, key string, b []byte) error {
 	const doing = "keep a memo"
 	path := s.memoPath(kind, key)
 	if path == "" {
-		return &Error{Doing: doing, Path: s.dir, Err: errors.New("kind or key is no name: " + kind + "/" + key)}
+		return &Error{Doing: doing, Path: s.dir, Err: errors.New("kind or key is no name: " + kind + "/" +
+			key)}
 	}
 	if len(b) > maxMemo-64 { // with its seal
-		return &Error{Doing: doing, Path: path, Err: fmt.Errorf("%d bytes: at most %d are taken", len(b), maxMemo-64)}
+		return &Error{Doing: doing, Path: path, Err: fmt.Errorf("%d bytes: at most %d are taken", len(b),
+			maxMemo-64)}
 	}
 	if err := s.writable(); err != nil {
 		return err
 	}
-	return failed(doing, path, writeFile(filepath.Dir(path), key, seal(where(kind, key), time.Now().UnixNano(), b), false))
+	return failed(doing, path, writeFile(filepath.Dir(path), key, seal(where(kind, key),
+		time.Now().UnixNano(), b), false))
 }
 
 // Memo gives what PutMemo kept. Damaged, unreadable and absent are alike: false.

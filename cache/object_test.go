@@ -79,12 +79,14 @@ func TestDamagedObject(t *testing.T) {
 func source(lines int) []byte {
 	var b bytes.Buffer
 	for i := range lines {
-		fmt.Fprintf(&b, "# %d \"/usr/include/cub/device.cuh\" 3\ntemplate <int N%d> struct Block%d { int items[N%d]; };\n", i, i, i*7, i)
+		fmt.Fprintf(&b,
+			"# %d \"/usr/include/cub/device.cuh\" 3\ntemplate <int N%d> struct Block%d { int items[N%d]; };\n", i, i, i*7, i)
 	}
 	return b.Bytes()
 }
 
-// Large texts take little space; what other programs open, and what was kept before, stays as it is.
+// Large texts take little space; what other programs open, and what was kept before, stays as it
+// is.
 func TestPackedObjects(t *testing.T) {
 	s := newStore(t)
 	text := source(20_000)
@@ -135,7 +137,8 @@ func isPlain(s *Store, hash string) bool {
 	return err == nil
 }
 
-// A packed object that is damaged or cut is an error once, and then made anew; no other text ever comes of it.
+// A packed object that is damaged or cut is an error once, and then made anew; no other text ever
+// comes of it.
 func TestDamagedPackedObject(t *testing.T) {
 	s := newStore(t)
 	text := source(2000)
@@ -146,8 +149,9 @@ func TestDamagedPackedObject(t *testing.T) {
 	ok(t, err)
 	flipped := func(i int) []byte { b := bytes.Clone(packed); b[i] ^= 4; return b }
 	for what, b := range map[string][]byte{
-		"empty": nil, "cut": packed[:len(packed)/2], "the text itself": text, "another text": pack(source(2001)),
-		"a bit": flipped(len(packed) / 2), "the header": flipped(5), "the mark": flipped(0),
+		"empty": nil, "cut": packed[:len(packed)/2], "the text itself": text,
+		"another text": pack(source(2001)),
+		"a bit":        flipped(len(packed) / 2), "the header": flipped(5), "the mark": flipped(0),
 	} {
 		ok(t, os.WriteFile(path, b, 0o600))
 		if got, err := s.Object(hash); !errors.Is(err, ErrCorrupt) && !bytes.Equal(got, text) {
@@ -287,7 +291,8 @@ func TestUsedHourly(t *testing.T) {
 	}
 }
 
-// What is no file of ours is not read, at once: a pipe without a writer, a device, a terabyte of nothing.
+// What is no file of ours is not read, at once: a pipe without a writer, a device, a terabyte of
+// nothing.
 func TestIrregularFiles(t *testing.T) {
 	s := newStore(t)
 	fill(t, s, 1)
@@ -296,10 +301,12 @@ func TestIrregularFiles(t *testing.T) {
 	ok(t, s.PutMemo("kind", "key", []byte("content")))
 	object, memo, snap := s.ObjectPath(hash), s.memoPath("kind", "key"), filepath.Join(s.dir, snapName)
 	for what, plant := range map[string]func(path string) error{
-		"a pipe":     func(path string) error { return syscall.Mkfifo(path, 0o600) },
-		"a device":   func(path string) error { return os.Symlink("/dev/zero", path) },
-		"a folder":   func(path string) error { return os.Mkdir(path, 0o700) },
-		"a terabyte": func(path string) error { return errors.Join(os.WriteFile(path, nil, 0o600), os.Truncate(path, 1<<40)) },
+		"a pipe":   func(path string) error { return syscall.Mkfifo(path, 0o600) },
+		"a device": func(path string) error { return os.Symlink("/dev/zero", path) },
+		"a folder": func(path string) error { return os.Mkdir(path, 0o700) },
+		"a terabyte": func(path string) error {
+			return errors.Join(os.WriteFile(path, nil, 0o600), os.Truncate(path, 1<<40))
+		},
 	} {
 		for _, path := range []string{object, memo, snap} {
 			ok(t, os.RemoveAll(path))
@@ -330,7 +337,8 @@ func TestIrregularFiles(t *testing.T) {
 
 func TestCap(t *testing.T) {
 	for text, want := range map[string]int64{
-		"": 5 << 30, "0": math.MaxInt64, "5000": 5000, "7K": 7 << 10, "10M": 10 << 20, "3g": 3 << 30, "2GiB": 2 << 30, "1T": 1 << 40,
+		"": 5 << 30, "0": math.MaxInt64, "5000": 5000, "7K": 7 << 10, "10M": 10 << 20, "3g": 3 << 30,
+		"2GiB": 2 << 30, "1T": 1 << 40,
 		"-1": -1, "G": -1, "5X": -1, "99999999T": -1, "1.5G": -1, "5GG": -1,
 	} {
 		t.Setenv("GNVCC_MAXSIZE", text)

@@ -34,9 +34,9 @@ type Owner struct {
 	broken atomic.Pointer[error] // what made bbolt panic; nothing is asked of it any more
 }
 
-// Own makes the caller the store's owner, or says ErrOwned at once when there is one. The lock goes with the process: an
-// owner that is killed is no owner any more. A damaged database is mended here; Notes says so. ctx ends the preparations, not
-// the ownership.
+// Own makes the caller the store's owner, or says ErrOwned at once when there is one. The lock goes
+// with the process: an owner that is killed is no owner any more. A damaged database is mended
+// here; Notes says so. ctx ends the preparations, not the ownership.
 func (s *Store) Own(ctx context.Context) (*Owner, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -56,12 +56,13 @@ func (s *Store) Own(ctx context.Context) (*Owner, error) {
 	return o, nil
 }
 
-// takeLock takes owner.lock without waiting. The file is never removed: between two processes that lock two files of
-// one name there would be two owners.
+// takeLock takes owner.lock without waiting. The file is never removed: between two processes that
+// lock two files of one name there would be two owners.
 func (s *Store) takeLock() (*os.File, error) {
 	const doing = "become the store's owner"
 	path := filepath.Join(s.dir, lockName)
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, fileMode) // its content is replaced: never that of another file
+	// its content is replaced: never that of another file
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, fileMode)
 	if err != nil {
 		return nil, failed(doing, path, err)
 	}
@@ -74,7 +75,8 @@ func (s *Store) takeLock() (*os.File, error) {
 		if len(who) == 0 {
 			who = []byte("another process")
 		}
-		return nil, &Error{Doing: doing, Path: path, Kind: ErrOwned, Err: fmt.Errorf("%s is the owner", who), Advice: "wait until it ends"}
+		return nil, &Error{Doing: doing, Path: path, Kind: ErrOwned, Err: fmt.Errorf("%s is the owner",
+			who), Advice: "wait until it ends"}
 	}
 	if err != nil {
 		f.Close()
@@ -89,7 +91,8 @@ func (s *Store) takeLock() (*os.File, error) {
 
 func boltOptions() *bbolt.Options {
 	return &bbolt.Options{
-		// Nobody else opens this file; where somebody does (the bbolt tool), an error at once and not a wait.
+		// Nobody else opens this file; where somebody does (the bbolt tool), an error at once and not a
+		// wait.
 		Timeout:      time.Millisecond,
 		FreelistType: bbolt.FreelistMapType,
 		// The same on machines with 4 and 64 KiB pages.
@@ -110,13 +113,15 @@ func (o *Owner) open(ctx context.Context) error {
 	case errors.Is(err, fs.ErrNotExist):
 		var taken int
 		if taken, err = o.start(ctx, ""); err == nil && taken > 0 {
-			o.note = append(o.note, fmt.Sprintf("%s was missing: made from the published snapshot, %d records", path, taken))
+			o.note = append(o.note, fmt.Sprintf(
+				"%s was missing: made from the published snapshot, %d records", path, taken))
 		}
 	case errors.Is(err, ErrVersion):
 		return err
 	case err == nil && snapErr == nil && snap.ID == db.ID && snap.Tx > db.Tx:
 		// The published copy is newer than its original: the disk lost something.
-		err = o.mend(ctx, fmt.Errorf("it is at transaction %d, the snapshot already at %d", db.Tx, snap.Tx))
+		err = o.mend(ctx, fmt.Errorf("it is at transaction %d, the snapshot already at %d", db.Tx,
+			snap.Tx))
 	case errors.Is(err, ErrCorrupt):
 		err = o.mend(ctx, err)
 	}
@@ -132,7 +137,8 @@ func (o *Owner) open(ctx context.Context) error {
 	err = guard("open the database", path, func() (err error) {
 		o.db, err = bbolt.Open(path, fileMode, options)
 		if errors.Is(err, bbolterrors.ErrTimeout) {
-			return &Error{Doing: "open the database", Path: path, Kind: ErrOwned, Err: errors.New("another program has it open"), Advice: "close that program"}
+			return &Error{Doing: "open the database", Path: path, Kind: ErrOwned,
+				Err: errors.New("another program has it open"), Advice: "close that program"}
 		}
 		if err != nil {
 			return err
@@ -154,8 +160,9 @@ func (o *Owner) open(ctx context.Context) error {
 // Notes says what Own had to mend, for the user.
 func (o *Owner) Notes() []string { return o.note }
 
-// A stamped value is newer than another by its stamp, except that one from the future (the clock went back since) loses
-// against any that is not. Of two with one stamp the bytes decide, so that the order of merging does not.
+// A stamped value is newer than another by its stamp, except that one from the future (the clock
+// went back since) loses against any that is not. Of two with one stamp the bytes decide, so that
+// the order of merging does not.
 func newer(stamp int64, raw []byte, oldStamp int64, old []byte) bool {
 	now := time.Now().UnixNano()
 	if future := stamp > now; future != (oldStamp > now) {
@@ -167,8 +174,8 @@ func newer(stamp int64, raw []byte, oldStamp int64, old []byte) bool {
 	return string(raw) > string(old)
 }
 
-// ask has bbolt do something. Once it panicked it may hold locks of its own for ever: from then on each call gives that
-// panic's error, and Close leaves bbolt alone.
+// ask has bbolt do something. Once it panicked it may hold locks of its own for ever: from then on
+// each call gives that panic's error, and Close leaves bbolt alone.
 func (o *Owner) ask(doing, path string, fn func() error) error {
 	if err := o.broken.Load(); err != nil {
 		return *err
@@ -199,15 +206,17 @@ func put(tx *bbolt.Tx, bucket, key string, stamp int64, raw []byte) error {
 	return b.Put([]byte(key), seal(where(bucket, key), stamp, raw))
 }
 
-// Put writes a record to the database; it is on the disk when Put returns, and published by Publish. It replaces what was
-// there, whatever the stamps say.
+// Put writes a record to the database; it is on the disk when Put returns, and published by
+// Publish. It replaces what was there, whatever the stamps say.
 func (o *Owner) Put(bucket, key string, record any) error {
 	const doing = "write a record"
 	raw, err := encodeRecord(bucket, key, record)
 	if err != nil {
 		return failed(doing, filepath.Join(o.s.dir, dbName), err)
 	}
-	return o.update(doing, func(tx *bbolt.Tx) error { return put(tx, bucket, key, time.Now().UnixNano(), raw) })
+	return o.update(doing, func(tx *bbolt.Tx) error {
+		return put(tx, bucket, key, time.Now().UnixNano(), raw)
+	})
 }
 
 // PutAll writes records of one bucket, by their keys, all of them or none.
@@ -275,9 +284,10 @@ const (
 	batchBytes = 16 << 20
 )
 
-// Merge brings the spool into the database and gives the number of files merged. A file is removed when its record is on
-// the disk, so that a merge that is killed is done again, with the same result. Files that are no records are set aside
-// (.bad), those of a newer gnvcc stay; the rest is merged in any case.
+// Merge brings the spool into the database and gives the number of files merged. A file is removed
+// when its record is on the disk, so that a merge that is killed is done again, with the same
+// result. Files that are no records are set aside (.bad), those of a newer gnvcc stay; the rest is
+// merged in any case.
 func (o *Owner) Merge() (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

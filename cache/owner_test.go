@@ -39,7 +39,8 @@ func TestPutPublishGet(t *testing.T) {
 		t.Errorf("a deleted record is there: %v %v", found, err)
 	}
 	var d Decision
-	if found, err := o.Get(Decisions, hashKey(2), &d); !found || err != nil || d.Recipe != decision(2).Recipe {
+	if found, err := o.Get(Decisions, hashKey(2), &d); !found || err != nil ||
+		d.Recipe != decision(2).Recipe {
 		t.Errorf("owner's get: %v %v", d, err)
 	}
 	// Nothing changed: nothing is written.
@@ -200,7 +201,9 @@ func TestPutWins(t *testing.T) {
 		get(t, snapshot(t, s), i)
 	}
 	// The clock went back since something was stored: what is spooled now wins.
-	ok(t, o.update("test", func(tx *bbolt.Tx) error { return put(tx, Decisions, hashKey(3), future, []byte(`{"Recipe":"old"}`)) }))
+	ok(t, o.update("test", func(tx *bbolt.Tx) error {
+		return put(tx, Decisions, hashKey(3), future, []byte(`{"Recipe":"old"}`))
+	}))
 	ok(t, s.Spool(Decisions, hashKey(3), decision(3)))
 	if _, err := o.Merge(); err != nil {
 		t.Fatal(err)
@@ -255,7 +258,9 @@ func TestPoisonedSpool(t *testing.T) {
 func setSchema(t *testing.T, s *Store, version string) {
 	t.Helper()
 	o := own(t, s)
-	ok(t, o.update("test", func(tx *bbolt.Tx) error { return tx.Bucket([]byte(metaBucket)).Put([]byte(schemaKey), []byte(version)) }))
+	ok(t, o.update("test", func(tx *bbolt.Tx) error {
+		return tx.Bucket([]byte(metaBucket)).Put([]byte(schemaKey), []byte(version))
+	}))
 	ok(t, o.Close())
 	path := filepath.Join(s.dir, snapName)
 	f, err := os.OpenFile(path, os.O_RDWR, 0)

@@ -11,13 +11,14 @@ import (
 	"strconv"
 )
 
-// The check of decisions.db, as a file: everything that bbolt takes for granted when it opens one to write (its
-// internal/common package, version 2), and every record's seal.
+// The check of decisions.db, as a file: everything that bbolt takes for granted when it opens one
+// to write (its internal/common package, version 2), and every record's seal.
 //
-// bbolt maps the file and follows what stands there. In a damaged file that is a panic at best, and for a branch page that
-// leads back to itself a recursion until the stack's limit, which ends the process and can't be recovered; a page that is
-// free and in use loses records in silence, later. bbolt's own check follows the same pointers. So the owner walks over the
-// file with these lines first, and they save what can be read of one that is damaged. Builds don't come here.
+// bbolt maps the file and follows what stands there. In a damaged file that is a panic at best, and
+// for a branch page that leads back to itself a recursion until the stack's limit, which ends the
+// process and can't be recovered; a page that is free and in use loses records in silence, later.
+// bbolt's own check follows the same pointers. So the owner walks over the file with these lines
+// first, and they save what can be read of one that is damaged. Builds don't come here.
 //
 //	page     id u64, flags u16, count u16, overflow u32, then elements, then their data; (1+overflow) pages long
 //	branch   element: pos u32 (from the element's start), key size u32, page id u64
@@ -39,8 +40,8 @@ const (
 	noFreelist  = ^uint64(0)
 	metaSize    = 64
 
-	// maxDepth bounds the descent. bbolt splits pages so that a branch has at least two children, and a file of 2^40
-	// pages, each branch with two, has 40 levels.
+	// maxDepth bounds the descent. bbolt splits pages so that a branch has at least two children, and
+	// a file of 2^40 pages, each branch with two, has 40 levels.
 	maxDepth = 48
 	// maxPage bounds what is read as one page: the largest record and its company.
 	maxPage = 2 * maxRecord
@@ -91,11 +92,12 @@ func openTree(r io.ReaderAt, size int64) (*tree, error) {
 		return nil, first
 	}
 	if best.size/best.pageSize < int64(best.pages) {
-		return nil, fmt.Errorf("truncated: %d bytes where %d pages of %d should be", size, best.pages, best.pageSize)
+		return nil, fmt.Errorf("truncated: %d bytes where %d pages of %d should be", size, best.pages,
+			best.pageSize)
 	}
 	if metas < 2 {
-		// bbolt goes on with the older state. That is right after a loss of power in the middle of a commit, and
-		// otherwise loses what was confirmed.
+		// bbolt goes on with the older state. That is right after a loss of power in the middle of a
+		// commit, and otherwise loses what was confirmed.
 		best.meta = fmt.Errorf("one of two meta pages: %w", first)
 	}
 	return best, nil
@@ -119,11 +121,13 @@ func readMeta(r io.ReaderAt, size, at int64) (*tree, error) {
 	case le.Uint64(m[56:]) != h.Sum64():
 		return nil, errors.New("meta page has a wrong checksum")
 	case le.Uint32(m[4:]) != boltVersion:
-		return nil, fmt.Errorf("%w: bbolt's format %d, known is %d", ErrVersion, le.Uint32(m[4:]), boltVersion)
+		return nil, fmt.Errorf("%w: bbolt's format %d, known is %d", ErrVersion, le.Uint32(m[4:]),
+			boltVersion)
 	}
 	t := &tree{r: r, size: size, pageSize: int64(le.Uint32(m[8:])), root: le.Uint64(m[16:]),
 		freelist: le.Uint64(m[32:]), pages: le.Uint64(m[40:]), tx: le.Uint64(m[48:])}
-	if t.pageSize < 1024 || t.pageSize > 65536 || t.pageSize&(t.pageSize-1) != 0 || (at != 0 && at != t.pageSize) {
+	if t.pageSize < 1024 || t.pageSize > 65536 || t.pageSize&(t.pageSize-1) != 0 ||
+		(at != 0 && at != t.pageSize) {
 		return nil, fmt.Errorf("a page size of %d", t.pageSize)
 	}
 	if t.pages > 1<<40 {
@@ -226,7 +230,8 @@ func (t *tree) bucket(value []byte) (node, error) {
 	if len(b) < pageHeader {
 		return node{}, fmt.Errorf("an inline bucket of %d bytes", len(b))
 	}
-	n := node{flags: binary.LittleEndian.Uint16(b[8:]), count: int(binary.LittleEndian.Uint16(b[10:])), b: b}
+	n := node{flags: binary.LittleEndian.Uint16(b[8:]), count: int(binary.LittleEndian.Uint16(b[10:])),
+		b: b}
 	if n.flags != leafFlag {
 		return node{}, errors.New("an inline bucket that is no leaf")
 	}
@@ -234,7 +239,8 @@ func (t *tree) bucket(value []byte) (node, error) {
 }
 
 // surveyDatabase checks the database at path.
-func surveyDatabase(path string, fn func(bucket, key string, stamp int64, raw []byte) error) (*survey, error) {
+func surveyDatabase(path string, fn func(bucket, key string, stamp int64, raw []byte) error) (
+	*survey, error) {
 	const doing = "check the database"
 	return surveyFile(doing, path, func(f *os.File, size int64) (*survey, error) {
 		t, err := openTree(f, size)
@@ -256,11 +262,13 @@ func checkSchema(doing, path, version string) error {
 	if n, err := strconv.Atoi(version); err != nil || n < 1 {
 		return corrupt(doing, path, "no store of gnvcc: schema %q", version)
 	}
-	return &Error{Doing: doing, Path: path, Kind: ErrVersion, Err: fmt.Errorf("it has schema %s, this gnvcc knows %d", version, schema),
+	return &Error{Doing: doing, Path: path, Kind: ErrVersion,
+		Err:    fmt.Errorf("it has schema %s, this gnvcc knows %d", version, schema),
 		Advice: versionAdvice}
 }
 
-// survey reads the whole file. fn, when given, gets each sound record; raw is its body, only valid during the call.
+// survey reads the whole file. fn, when given, gets each sound record; raw is its body, only valid
+// during the call.
 func (t *tree) survey(fn func(bucket, key string, stamp int64, raw []byte) error) (*survey, error) {
 	s := &survey{Tx: t.tx, Records: map[string]int{}}
 	w := &walk{t: t, s: s, used: map[uint64]bool{}}
@@ -294,7 +302,8 @@ func (t *tree) survey(fn func(bucket, key string, stamp int64, raw []byte) error
 }
 
 // take looks at one element of a bucket.
-func (s *survey) take(bucket, key string, value []byte, flags uint32, fn func(bucket, key string, stamp int64, raw []byte) error) error {
+func (s *survey) take(bucket, key string, value []byte, flags uint32, fn func(bucket, key string,
+	stamp int64, raw []byte) error) error {
 	if flags&bucketFlag != 0 {
 		s.problem("bucket %q: %q is a bucket", bucket, key)
 		return nil
@@ -327,9 +336,10 @@ type walk struct {
 	used map[uint64]bool // pages that something refers to
 }
 
-// each checks the pages below n (reached once, keys rising, and between the parent's) and calls fn for the elements of the
-// leaves. What can't be read is noted and left out.
-func (w *walk) each(n node, low, high []byte, depth int, fn func(key, value []byte, flags uint32) error) error {
+// each checks the pages below n (reached once, keys rising, and between the parent's) and calls fn
+// for the elements of the leaves. What can't be read is noted and left out.
+func (w *walk) each(n node, low, high []byte, depth int, fn func(key, value []byte,
+	flags uint32) error) error {
 	switch {
 	case depth > maxDepth:
 		w.s.problem("deeper than %d levels", maxDepth)
@@ -350,7 +360,8 @@ func (w *walk) each(n node, low, high []byte, depth int, fn func(key, value []by
 		if len(key) == 0 {
 			w.s.problem("page %d: an empty key", n.id)
 		}
-		if (i > 0 && bytes.Compare(key, last) <= 0) || (i == 0 && bytes.Compare(key, low) < 0) || (high != nil && bytes.Compare(key, high) >= 0) {
+		if (i > 0 && bytes.Compare(key, last) <= 0) || (i == 0 && bytes.Compare(key, low) < 0) ||
+			(high != nil && bytes.Compare(key, high) >= 0) {
 			w.s.problem("page %d: key %q stands out of order", n.id, key)
 		}
 		last = key
@@ -390,7 +401,8 @@ func (w *walk) reach(n node) bool {
 	return true
 }
 
-// checkFree compares the list of free pages with the pages in use. A page in both would be written over.
+// checkFree compares the list of free pages with the pages in use. A page in both would be written
+// over.
 func (t *tree) checkFree(used map[uint64]bool, s *survey) {
 	if t.freelist == noFreelist {
 		return

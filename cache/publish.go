@@ -15,10 +15,12 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// Whole database files: publishing a copy, checking one, making a new one out of what is left of a damaged one.
+// Whole database files: publishing a copy, checking one, making a new one out of what is left of a
+// damaged one.
 
-// Publish makes the database as it is now the builds' snapshot: written beside, synced, checked, renamed. A build sees the
-// old one or the new one. When nothing changed since the last one it does nothing.
+// Publish makes the database as it is now the builds' snapshot: written beside, synced, checked,
+// renamed. A build sees the old one or the new one. When nothing changed since the last one it does
+// nothing.
 func (o *Owner) Publish() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -57,8 +59,9 @@ func (o *Owner) Publish() error {
 		if err := os.Rename(f.Name(), path); err != nil {
 			return err
 		}
-		// Builds have the new recipes from here on. The caches' file follows: in between a cache may keep a new object under
-		// the old recipes, which nobody asks for any more; the other way round it would serve old objects for the new ones.
+		// Builds have the new recipes from here on. The caches' file follows: in between a cache may keep
+		// a new object under the old recipes, which nobody asks for any more; the other way round it
+		// would serve old objects for the new ones.
 		if err := o.s.putRecipes(recipes); err != nil {
 			return err
 		}
@@ -106,8 +109,9 @@ func (o *Owner) mend(ctx context.Context, why error) error {
 	path := filepath.Join(o.s.dir, dbName)
 	// No colons: such a name can be copied to any file system.
 	broken := path + brokenMark + time.Now().UTC().Format("20060102T150405.000000000Z")
-	// A second name first, so that a kill in between leaves the damaged file for the next owner to find.
-	// Some file systems have no second names; there the name is moved, and the next owner would start from the snapshot.
+	// A second name first, so that a kill in between leaves the damaged file for the next owner to
+	// find. Some file systems have no second names; there the name is moved, and the next owner would
+	// start from the snapshot.
 	linked := os.Link(path, broken) == nil
 	if !linked {
 		if err := os.Rename(path, broken); err != nil {
@@ -127,13 +131,15 @@ func (o *Owner) mend(ctx context.Context, why error) error {
 	if errors.As(why, &known) {
 		why = known.Err
 	}
-	o.note = append(o.note, fmt.Sprintf("%s: %v: kept as %s, a new one was made with the %d records that could be read", path, why, filepath.Base(broken), taken))
+	o.note = append(o.note, fmt.Sprintf(
+		"%s: %v: kept as %s, a new one was made with the %d records that could be read", path, why,
+		filepath.Base(broken), taken))
 	return nil
 }
 
-// start makes a new decisions.db from the published snapshot, if that is sound, and from the records that can still be
-// read in broken ("" for none). Those are at least as new as the snapshot's; a record that was deleted after the
-// snapshot comes back.
+// start makes a new decisions.db from the published snapshot, if that is sound, and from the
+// records that can still be read in broken ("" for none). Those are at least as new as the
+// snapshot's; a record that was deleted after the snapshot comes back.
 func (o *Owner) start(ctx context.Context, broken string) (taken int, err error) {
 	const doing = "make a new database"
 	path := filepath.Join(o.s.dir, dbName)
@@ -177,7 +183,8 @@ func (o *Owner) start(ctx context.Context, broken string) (taken int, err error)
 				return nil
 			}
 			// Its damage is known: only what the reader or bbolt say about writing counts.
-			if _, err := surveyDatabase(broken, take); err != nil && !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrVersion) {
+			if _, err := surveyDatabase(broken, take); err != nil && !errors.Is(err, ErrCorrupt) &&
+				!errors.Is(err, ErrVersion) {
 				return err
 			}
 			return nil
@@ -192,12 +199,14 @@ func (o *Owner) start(ctx context.Context, broken string) (taken int, err error)
 	return len(records), failed(doing, path, err)
 }
 
-// takePublished gives take the records of the snapshot, if that is sound: of this gnvcc's, else of one that an older gnvcc
-// published, which has bbolt's form. What both have, the first one's stands.
+// takePublished gives take the records of the snapshot, if that is sound: of this gnvcc's, else of
+// one that an older gnvcc published, which has bbolt's form. What both have, the first one's
+// stands.
 func (o *Owner) takePublished(take func(bucket, key string, stamp int64, raw []byte) error) error {
 	for _, published := range []struct {
 		name string
-		look func(path string, fn func(bucket, key string, stamp int64, raw []byte) error) (*survey, error)
+		look func(path string, fn func(bucket, key string, stamp int64, raw []byte) error) (*survey,
+			error)
 	}{{boltSnapName, surveyDatabase}, {snapName, surveySnapshot}} {
 		path := filepath.Join(o.s.dir, published.name)
 		_, err := published.look(path, nil)

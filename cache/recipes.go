@@ -9,9 +9,10 @@ import (
 	"time"
 )
 
-// The file recipes: what builds with this store depend on, and nothing else. It is for compiler caches in front of gnvcc
-// (CCACHE_EXTRAFILES) and for build systems that hash it: a note of a build, a measurement that changed no recipe, or a
-// new publication of the same leaves it as it is, byte for byte. Nobody reads it here.
+// The file recipes: what builds with this store depend on, and nothing else. It is for compiler
+// caches in front of gnvcc (CCACHE_EXTRAFILES) and for build systems that hash it: a note of a
+// build, a measurement that changed no recipe, or a new publication of the same leaves it as it is,
+// byte for byte. Nobody reads it here.
 
 // notes are the buckets that no build reads a recipe from: what was built, and how.
 var notes = []string{Assemblies, Translations, Links}
@@ -36,7 +37,8 @@ func (l *recipeList) add(bucket, key string, raw []byte) {
 	if slices.Contains(notes, bucket) {
 		return
 	}
-	// Who it is for, when and by which measurements it was made do not count. All other fields do, unknown ones too.
+	// Who it is for, when and by which measurements it was made do not count. All other fields do,
+	// unknown ones too.
 	var fields map[string]any
 	var read struct {
 		Recipe   string
@@ -110,7 +112,8 @@ func (s *Store) recipesAre(hash string) bool {
 	return err == nil && Hash(b) == hash
 }
 
-// RecipesPath is the file that changes when, and only when, the next build may give other machine code.
+// RecipesPath is the file that changes when, and only when, the next build may give other machine
+// code.
 func (s *Store) RecipesPath() string { return RecipesIn(s.dir) }
 
 // RecipesIn is that file of a store of somebody else's.

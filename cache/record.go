@@ -2,10 +2,11 @@ package cache
 
 import "time"
 
-// The records that the store keeps, as JSON. Fields are added, never renamed: an older gnvcc skips what it does not
-// know, and a record of a newer schema than it knows is left alone.
+// The records that the store keeps, as JSON. Fields are added, never renamed: an older gnvcc skips
+// what it does not know, and a record of a newer schema than it knows is left alone.
 
-// A Command is one gnvcc call as the user (or his build system) made it. It is kept as an object, named by its hash.
+// A Command is one gnvcc call as the user (or his build system) made it. It is kept as an object,
+// named by its hash.
 type Command struct {
 	Args []string // without argv[0]
 	Dir  string   // working directory
@@ -13,7 +14,8 @@ type Command struct {
 	Nvcc string   // the real nvcc
 }
 
-// A Translation is one cicc call: device code in, PTX out. It is found by the hash of the PTX that came out.
+// A Translation is one cicc call: device code in, PTX out. It is found by the hash of the PTX that
+// came out.
 type Translation struct {
 	Command string   // object: Command
 	Cicc    string   // the tool's path
@@ -44,8 +46,9 @@ type Assembly struct {
 type Unapplied struct {
 	Recipe  string
 	Why     string
-	Lasting bool   // the next build finds the same; false: it was about this machine at that moment
-	Proof   string `json:",omitempty"` // hash of the code that was on record as measured (Evidence.Normals), "" for none
+	Lasting bool // the next build finds the same; false: it was about this machine at that moment
+	// hash of the code that was on record as measured (Evidence.Normals), "" for none
+	Proof string `json:",omitempty"`
 }
 
 // String is that for people, "" for none.
@@ -61,8 +64,9 @@ func (r *Unapplied) String() string {
 
 // A Kernel is one entry of an assembly as it was built.
 type Kernel struct {
-	Name      string // mangled
-	Identity  string // hash of the normal form of its default PTX, target, ptxas version and flags: the decision's key
+	Name string // mangled
+	// hash of the normal form of its default PTX, target, ptxas version and flags: the decision's key
+	Identity  string
 	Recipe    string // what was applied, "" for nvcc's own
 	Registers int
 	Spill     int        // bytes of spill stores
@@ -72,16 +76,18 @@ type Kernel struct {
 	Unapplied *Unapplied `json:",omitempty"` // the recipe that was wanted, where that was not applied
 }
 
-// A Link is one nvlink call (-rdc=true): relocatable cubins in, one cubin out. It is found by the hash of its result.
+// A Link is one nvlink call (-rdc=true): relocatable cubins in, one cubin out. It is found by the
+// hash of its result.
 type Link struct {
 	Command string
 	Nvlink  string
-	Args    []string // as given; the inputs that are files stand as "<0>", "<1>", ..., the result as "<out>"
-	Dir     string
-	Inputs  []LinkInput
-	Target  string
-	Cubin   string // hash of the result
-	Time    time.Time
+	// as given; the inputs that are files stand as "<0>", "<1>", ..., the result as "<out>"
+	Args   []string
+	Dir    string
+	Inputs []LinkInput
+	Target string
+	Cubin  string // hash of the result
+	Time   time.Time
 }
 
 // A LinkInput is one file of a device link.
@@ -90,7 +96,8 @@ type LinkInput struct {
 	Object string // object: its content at the time of the link
 }
 
-// A Decision is what is believed about one kernel: the recipe to build it with, and why. Key says under what it is kept.
+// A Decision is what is believed about one kernel: the recipe to build it with, and why. Key says
+// under what it is kept.
 type Decision struct {
 	Identity  string
 	Kernel    string // mangled name
@@ -102,11 +109,13 @@ type Decision struct {
 	Pinned    bool `json:",omitempty"` // the user gave the recipe; nobody has measured it
 	Predicted bool `json:",omitempty"` // foretold from machine code; nobody has run it
 
-	// Imported names the file from which the decision was taken over; "": it was measured into this store.
+	// Imported names the file from which the decision was taken over; "": it was measured into this
+	// store.
 	Imported string `json:",omitempty"`
 
-	// For names what the program that was tuned had been built into: files by their absolute path, or folders, which end in
-	// a slash. An approximate recipe is for builds of these alone; without a recipe it was taken back.
+	// For names what the program that was tuned had been built into: files by their absolute path, or
+	// folders, which end in a slash. An approximate recipe is for builds of these alone; without a
+	// recipe it was taken back.
 	For []string `json:",omitempty"`
 
 	// From is the store of somebody else's that it was read in, "" for one's own. It is never kept.
@@ -135,27 +144,31 @@ type Evidence struct {
 	Chosen   Build
 	Launches []Launch
 	Tried    []Trial
-	Curve    []Degree          `json:",omitempty"` // where it was approximated: of the configuration that took most time
-	Untried  map[string]string `json:",omitempty"` // lever -> why nothing of it was tried
-	Note     string            // why the kernel was left alone, or what the user should know
+	// where it was approximated: of the configuration that took most time
+	Curve   []Degree          `json:",omitempty"`
+	Untried map[string]string `json:",omitempty"` // lever -> why nothing of it was tried
+	Note    string            // why the kernel was left alone, or what the user should know
 
-	// Normals are hashes of the normal form of the PTX that cicc gave for the recipe's terms for the source, by these terms. A build that compiles
-	// several kernels in one run of cicc takes what has the same one. What came from a lock file has the hash of the whole code, too, under CodeKey.
+	// Normals are hashes of the normal form of the PTX that cicc gave for the recipe's terms for the
+	// source, by these terms. A build that compiles several kernels in one run of cicc takes what has
+	// the same one. What came from a lock file has the hash of the whole code, too, under CodeKey.
 	Normals map[string]string `json:",omitempty"`
 
-	// Locked is what a lock file says in the place of launches; nil where this machine's store has its own evidence.
+	// Locked is what a lock file says in the place of launches; nil where this machine's store has its
+	// own evidence.
 	Locked *Locked `json:",omitempty"`
 
-	// Names are those that the arguments of the recipe's conditions had in the source that was tuned, by their places
-	// ("#1"): for people.
+	// Names are those that the arguments of the recipe's conditions had in the source that was tuned,
+	// by their places ("#1"): for people.
 	Names map[string]string `json:",omitempty"`
 
-	// Stride is the number of bytes by which lie apart what neighbouring threads of a row load or store, mostly; 0: not known.
+	// Stride is the number of bytes by which lie apart what neighbouring threads of a row load or
+	// store, mostly; 0: not known.
 	Stride int `json:",omitempty"`
 }
 
-// CodeKey is where Evidence.Normals holds the hash of all that ptxas is to be given for the kernel (driver). No rewriting of a
-// source has this text.
+// CodeKey is where Evidence.Normals holds the hash of all that ptxas is to be given for the kernel
+// (driver). No rewriting of a source has this text.
 const CodeKey = "code"
 
 // Locked is as much of the evidence as a lock file carries.
@@ -168,7 +181,8 @@ type Locked struct {
 // A Build is what a compile of the kernel gave.
 type Build struct {
 	Registers, Spill, Stack, Shared int
-	Barriers                        int `json:",omitempty"` // named barriers, which limit resident blocks, too
+	// named barriers, which limit resident blocks, too
+	Barriers int `json:",omitempty"`
 }
 
 // A Launch is one configuration in which the kernel was seen and measured.
@@ -179,10 +193,12 @@ type Launch struct {
 	Count       int     // launches seen in the run
 	Seconds     float64 `json:",omitempty"` // that they took in the program; 0: not known
 	Checked     int     // launches on which the chosen build gave the same bits
-	Varied      int     `json:",omitempty"` // launches with other floating-point data than the program's on which it did
-	Before      Time
-	After       Time
-	Values      map[string]string `json:",omitempty"` // "n" or "param 3" -> value, for what stayed the same in all launches
+	// launches with other floating-point data than the program's on which it did
+	Varied int `json:",omitempty"`
+	Before Time
+	After  Time
+	// "n" or "param 3" -> value, for what stayed the same in all launches
+	Values map[string]string `json:",omitempty"`
 
 	Cost       *Cost       `json:",omitempty"` // of the search on it
 	Exhaustive *Exhaustive `json:",omitempty"` // gnvcc tune -exhaustive: what the search missed
@@ -220,25 +236,28 @@ type Time struct {
 
 // A Degree is one point of a curve: how many warps approximate, for which time and error.
 type Degree struct {
-	Recipe string  // what the warps do
-	Warps  int     // so many of them, from the first
-	Of     int     // of so many
-	Slots  bool    `json:",omitempty"` // by their slot in the multiprocessor, else by their index in the block
-	Ratio  float64 // time over the default's, from a few launches
-	Max    float64 // relative error of the worst value, and the mean; 1e9: infinite, or not known
-	Mean   float64
+	Recipe string // what the warps do
+	Warps  int    // so many of them, from the first
+	Of     int    // of so many
+	// by their slot in the multiprocessor, else by their index in the block
+	Slots bool    `json:",omitempty"`
+	Ratio float64 // time over the default's, from a few launches
+	Max   float64 // relative error of the worst value, and the mean; 1e9: infinite, or not known
+	Mean  float64
 }
 
 // A Trial is one candidate that was tried.
 type Trial struct {
-	Recipe  string
-	Build   Build
-	Ratio   float64 // time over the default's, time-weighted over the launches measured; 0: not measured
+	Recipe string
+	Build  Build
+	// time over the default's, time-weighted over the launches measured; 0: not measured
+	Ratio   float64
 	Refused string  `json:",omitempty"` // why it can't be adopted
 	Because Refusal `json:",omitempty"` // the kind of that reason, where somebody asks for it
 }
 
-// A Refusal is a kind of reason for which a recipe is not adopted. The text beside it is for people, and nobody reads it.
+// A Refusal is a kind of reason for which a recipe is not adopted. The text beside it is for
+// people, and nobody reads it.
 type Refusal string
 
 // The kinds that are told apart; "" is any other.

@@ -15,17 +15,17 @@ import (
 // where is what a record's checksum covers beside stamp and body.
 func where(bucket, key string) string { return bucket + "\x00" + key }
 
-// A Snapshot is one published state of the decisions. It does not change while it is open, whatever the owner does. It
-// may be used from many goroutines. All methods work on nil, as a snapshot without records, so that a build may ignore
-// the error of Snapshot.
+// A Snapshot is one published state of the decisions. It does not change while it is open, whatever
+// the owner does. It may be used from many goroutines. All methods work on nil, as a snapshot
+// without records, so that a build may ignore the error of Snapshot.
 type Snapshot struct {
 	path string
 	f    *os.File // nil: in memory
 	flat *flat
 }
 
-// Snapshot opens what was published last: ErrNone when nothing was, ErrCorrupt, ErrVersion, or what the system said.
-// It takes no lock and never waits.
+// Snapshot opens what was published last: ErrNone when nothing was, ErrCorrupt, ErrVersion, or what
+// the system said. It takes no lock and never waits.
 func (s *Store) Snapshot() (*Snapshot, error) {
 	return openSnapshot(filepath.Join(s.dir, snapName))
 }
@@ -70,8 +70,8 @@ func (sn *Snapshot) Path() string {
 	return sn.path
 }
 
-// Get reads the record at key into into (a pointer, as for json.Unmarshal; nil to know only whether there is one). It
-// returns false when there is none.
+// Get reads the record at key into into (a pointer, as for json.Unmarshal; nil to know only whether
+// there is one). It returns false when there is none.
 func (sn *Snapshot) Get(bucket, key string, into any) (bool, error) {
 	if sn == nil || !validBucket(bucket) || !validKey(key) {
 		return false, nil
@@ -97,9 +97,9 @@ func (sn *Snapshot) Get(bucket, key string, into any) (bool, error) {
 	return true, nil
 }
 
-// Each calls fn for each record of the bucket whose key begins with prefix, in the keys' order. raw is JSON and only valid
-// during the call. An error of fn ends the walk and is returned. A damaged record is passed over; when all is done the
-// first such damage is the error.
+// Each calls fn for each record of the bucket whose key begins with prefix, in the keys' order. raw
+// is JSON and only valid during the call. An error of fn ends the walk and is returned. A damaged
+// record is passed over; when all is done the first such damage is the error.
 func (sn *Snapshot) Each(bucket, prefix string, fn func(key string, raw []byte) error) error {
 	if sn == nil || !validBucket(bucket) {
 		return nil
@@ -145,7 +145,8 @@ func (sn *Snapshot) Close() error {
 }
 
 // surveySnapshot checks the snapshot file at path as a whole, as surveyDatabase does a database.
-func surveySnapshot(path string, fn func(bucket, key string, stamp int64, raw []byte) error) (*survey, error) {
+func surveySnapshot(path string, fn func(bucket, key string, stamp int64, raw []byte) error) (
+	*survey, error) {
 	const doing = "check the snapshot"
 	return surveyFile(doing, path, func(f *os.File, size int64) (*survey, error) {
 		flat, err := openFlat(f, size)
@@ -156,9 +157,10 @@ func surveySnapshot(path string, fn func(bucket, key string, stamp int64, raw []
 	})
 }
 
-// surveyFile opens a file and has look check it; with an error there is nothing sound to work with: fs.ErrNotExist,
-// ErrVersion, ErrCorrupt, or what the system said.
-func surveyFile(doing, path string, look func(f *os.File, size int64) (*survey, error)) (*survey, error) {
+// surveyFile opens a file and has look check it; with an error there is nothing sound to work with:
+// fs.ErrNotExist, ErrVersion, ErrCorrupt, or what the system said.
+func surveyFile(doing, path string, look func(f *os.File, size int64) (*survey, error)) (
+	*survey, error) {
 	f, info, err := openRegular(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -16,8 +16,9 @@ import (
 
 const (
 	spoolExt = ".json"
-	badExt   = ".bad" // a spool file that can't be what was written: kept for a month, never read again
-	badAge   = 30 * 24 * time.Hour
+	// a spool file that can't be what was written: kept for a month, never read again
+	badExt = ".bad"
+	badAge = 30 * 24 * time.Hour
 )
 
 // A spooled is the content of one file. The file is named by its hash, which shows a torn one.
@@ -29,9 +30,10 @@ type spooled struct {
 	Record json.RawMessage
 }
 
-// Spool leaves a record for the owner to merge: one file, written beside and renamed. Snapshots show it after the
-// owner's next Merge and Publish; EachPending shows it at once. A decision is synced to the disk, since somebody measured
-// for it; the rest is what the next build would say again.
+// Spool leaves a record for the owner to merge: one file, written beside and renamed. Snapshots
+// show it after the owner's next Merge and Publish; EachPending shows it at once. A decision is
+// synced to the disk, since somebody measured for it; the rest is what the next build would say
+// again.
 func (s *Store) Spool(bucket, key string, record any) error {
 	const doing = "leave a record for the store's owner"
 	dir := filepath.Join(s.dir, spoolName)
@@ -116,8 +118,9 @@ func (s *Store) readSpooled(name string) (*spooled, error) {
 	return decodeSpooled(name, b)
 }
 
-// EachPending calls fn for the records of a bucket that wait in the spool, in no order. It is for a tuner that is not the
-// owner and wants what the last build saw. raw is JSON. Files that can't be read are passed over.
+// EachPending calls fn for the records of a bucket that wait in the spool, in no order. It is for a
+// tuner that is not the owner and wants what the last build saw. raw is JSON. Files that can't be
+// read are passed over.
 func (s *Store) EachPending(bucket string, fn func(key string, raw []byte) error) error {
 	names, err := s.pending()
 	if err != nil {

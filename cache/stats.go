@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// Counting what builds do. An event is a line appended to the file stats: one write, no lock, no wait, some microseconds.
-// Once that file is long its lines are added up in stats.sum. Counts are for people: a kill or two builds at the worst
-// moment may lose some, or count them twice.
+// Counting what builds do. An event is a line appended to the file stats: one write, no lock, no
+// wait, some microseconds. Once that file is long its lines are added up in stats.sum. Counts are
+// for people: a kill or two builds at the worst moment may lose some, or count them twice.
 
 const (
 	statsName   = "stats"
@@ -28,7 +28,8 @@ const (
 	maxReasons  = 1000
 )
 
-// An Event is something that is counted: by which stage, how it ended, and why where that says something.
+// An Event is something that is counted: by which stage, how it ended, and why where that says
+// something.
 type Event struct{ Stage, Outcome, Why string }
 
 // Stats are the events since a time.
@@ -49,7 +50,8 @@ type statsFile struct {
 
 // Count counts an event. It makes no folder, and what can't be written is not counted.
 func (s *Store) Count(e Event) {
-	f, err := os.OpenFile(filepath.Join(s.dir, statsName), os.O_WRONLY|os.O_APPEND|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, fileMode)
+	f, err := os.OpenFile(filepath.Join(s.dir, statsName),
+		os.O_WRONLY|os.O_APPEND|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, fileMode)
 	if err != nil {
 		return
 	}
@@ -81,7 +83,8 @@ func oneLine(why string) string {
 func (s *Store) Stats() (Stats, error) {
 	s.addUp()
 	sum := s.readSum()
-	// What could not be added up, on a read-only store or beside another who is at it, is counted all the same.
+	// What could not be added up, on a read-only store or beside another who is at it, is counted all
+	// the same.
 	since := s.addLines(sum.Counts, statsOld)
 	if other := s.addLines(sum.Counts, statsName); since.IsZero() {
 		since = other
@@ -118,8 +121,8 @@ func (s *Store) readSum() Stats {
 	return out
 }
 
-// addLines adds the events of a file, and says when that was begun: its birth is not to be had, so the time of the first
-// sum stands for it, and before that the time of the file.
+// addLines adds the events of a file, and says when that was begun: its birth is not to be had, so
+// the time of the first sum stands for it, and before that the time of the file.
 func (s *Store) addLines(counts map[Event]int, name string) (since time.Time) {
 	path := filepath.Join(s.dir, name)
 	b, err := readLimited(path, 64*statsLong)

@@ -17,19 +17,22 @@ import (
 // schema is the version of everything in the store. Fields of records are added without a new one.
 const schema = 1
 
-// The buckets of the database, and what their keys are. Others may be added; their names are checked by validBucket.
+// The buckets of the database, and what their keys are. Others may be added; their names are
+// checked by validBucket.
 const (
 	Decisions    = "decision"    // by kernel identity and more (Decision.Key)
 	Assemblies   = "assembly"    // by cubin hash
 	Translations = "translation" // by PTX hash
 	Links        = "link"        // by cubin hash
 	Pins         = "pin"         // a Decision that the user made himself, by kernel identity
-	Predictions  = "prediction"  // a Decision that was foretold from machine code and that nobody has run, by kernel identity
-	Bans         = "ban"         // by a kernel's name without what depends on the file, or by its identity
-	Locks        = "lock"        // a LockFile, by the hash of the folder whose builds go by it
+	// a Decision that was foretold from machine code and that nobody has run, by kernel identity
+	Predictions = "prediction"
+	Bans        = "ban"  // by a kernel's name without what depends on the file, or by its identity
+	Locks       = "lock" // a LockFile, by the hash of the folder whose builds go by it
 )
 
-// maxRecord is the largest record that is taken, bytes of JSON: one with 10,000 kernels has about 4 MB.
+// maxRecord is the largest record that is taken, bytes of JSON: one with 10,000 kernels has about 4
+// MB.
 const maxRecord = 16 << 20
 
 // Names in the store's folder.
@@ -52,7 +55,8 @@ const (
 const (
 	metaBucket = "gnvcc"
 	schemaKey  = "schema"
-	idKey      = "id" // random, made with the database: tells a snapshot of this one from one of another
+	// random, made with the database: tells a snapshot of this one from one of another
+	idKey = "id"
 )
 
 // A Store is one folder. It holds nothing open and may be used from many goroutines.
@@ -62,11 +66,13 @@ type Store struct {
 	ready   error // what prepare found
 }
 
-// Open gives the store in dir. The folder is made at the first write; one that is there must be the user's own and
-// not writable for others, since whoever writes there decides what gets compiled. Open takes no lock.
+// Open gives the store in dir. The folder is made at the first write; one that is there must be the
+// user's own and not writable for others, since whoever writes there decides what gets compiled.
+// Open takes no lock.
 func Open(dir string) (*Store, error) {
 	if !filepath.IsAbs(dir) {
-		return nil, &Error{Doing: "open the store", Path: dir, Kind: ErrForeign, Err: errors.New("not an absolute path")}
+		return nil, &Error{Doing: "open the store", Path: dir, Kind: ErrForeign,
+			Err: errors.New("not an absolute path")}
 	}
 	s := &Store{dir: dir}
 	if err := s.ours(); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -86,23 +92,28 @@ func (s *Store) ours() error {
 		return failed(doing, s.dir, err)
 	}
 	foreign := func(advice, format string, args ...any) error {
-		return &Error{Doing: doing, Path: s.dir, Kind: ErrForeign, Err: fmt.Errorf(format, args...), Advice: advice}
+		return &Error{Doing: doing, Path: s.dir, Kind: ErrForeign, Err: fmt.Errorf(format, args...),
+			Advice: advice}
 	}
 	if !info.IsDir() {
 		return foreign("set GNVCC_STORE to a folder", "not a folder")
 	}
 	if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) != os.Geteuid() {
-		return foreign("set GNVCC_STORE to a folder of your own", "belongs to user %d, you are user %d", st.Uid, os.Geteuid())
+		return foreign("set GNVCC_STORE to a folder of your own", "belongs to user %d, you are user %d",
+			st.Uid, os.Geteuid())
 	}
 	if mode := info.Mode().Perm(); mode&0o002 != 0 {
-		return foreign("chmod o-w it, or set GNVCC_STORE to another folder", "everybody may write there (mode %04o)", mode)
+		return foreign("chmod o-w it, or set GNVCC_STORE to another folder",
+			"everybody may write there (mode %04o)", mode)
 	} else if mode&0o020 != 0 {
-		return foreign("chmod g-w it, or set GNVCC_STORE to another folder", "its group may write there (mode %04o)", mode)
+		return foreign("chmod g-w it, or set GNVCC_STORE to another folder",
+			"its group may write there (mode %04o)", mode)
 	}
 	return nil
 }
 
-// writable makes the folder where it is missing, and says whether records may be written there. It looks once.
+// writable makes the folder where it is missing, and says whether records may be written there. It
+// looks once.
 func (s *Store) writable() error {
 	s.prepare.Do(func() {
 		if err := os.MkdirAll(s.dir, dirMode); err != nil {

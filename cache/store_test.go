@@ -138,8 +138,8 @@ func TestNetworkType(t *testing.T) {
 	}
 }
 
-// TestNetworkStore puts a store with a decision on NFS, as far as statfs tells. Builds read it; whoever would write is refused and told why, and
-// what to do.
+// TestNetworkStore puts a store with a decision on NFS, as far as statfs tells. Builds read it;
+// whoever would write is refused and told why, and what to do.
 func TestNetworkStore(t *testing.T) {
 	s := newStore(t)
 	fill(t, s, 1)
@@ -157,7 +157,8 @@ func TestNetworkStore(t *testing.T) {
 	} {
 		err := try()
 		var known *Error
-		if !errors.Is(err, ErrNetwork) || !errors.As(err, &known) || !strings.Contains(known.Advice, "local disk") || !strings.Contains(err.Error(), "(nfs)") {
+		if !errors.Is(err, ErrNetwork) || !errors.As(err, &known) || !strings.Contains(known.Advice,
+			"local disk") || !strings.Contains(err.Error(), "(nfs)") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

@@ -17,16 +17,17 @@ import (
 // Keeping objects and memos below a size.
 
 const (
-	// trimEvery: as Go's build cache does (trimInterval there); looking at all files takes about a second per 100,000.
+	// trimEvery: as Go's build cache does (trimInterval there); looking at all files takes about a
+	// second per 100,000.
 	trimEvery = 24 * time.Hour
-	// trimSpare: a file used less than this ago may be in use by a build that goes on. Times of use are up to refresh
-	// too old.
+	// trimSpare: a file used less than this ago may be in use by a build that goes on. Times of use
+	// are up to refresh too old.
 	trimSpare = 2 * refresh
 )
 
-// Cap is how large objects and memos may become, bytes: GNVCC_MAXSIZE, a number with K, M, G or T (powers of 1024) behind it
-// if need be, 0 for no limit; else 5 GiB, as ccache's default. The error says what is wrong with the variable; the default
-// goes with it.
+// Cap is how large objects and memos may become, bytes: GNVCC_MAXSIZE, a number with K, M, G or T
+// (powers of 1024) behind it if need be, 0 for no limit; else 5 GiB, as ccache's default. The error
+// says what is wrong with the variable; the default goes with it.
 func Cap() (int64, error) {
 	const usual = 5 << 30
 	text := os.Getenv("GNVCC_MAXSIZE")
@@ -41,7 +42,8 @@ func Cap() (int64, error) {
 	}
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil || n < 0 || n > math.MaxInt64>>shift {
-		return usual, fmt.Errorf("GNVCC_MAXSIZE is %q: give it a number with K, M, G or T, such as 5G, or 0 for no limit", text)
+		return usual, fmt.Errorf(
+			"GNVCC_MAXSIZE is %q: give it a number with K, M, G or T, such as 5G, or 0 for no limit", text)
 	}
 	if n == 0 {
 		return math.MaxInt64, nil
@@ -76,7 +78,8 @@ func (s *Store) Sizes() (Sizes, error) {
 	return out, nil
 }
 
-// folderSize adds up the regular files below dir. The error is the first of those that were met; the rest is counted.
+// folderSize adds up the regular files below dir. The error is the first of those that were met;
+// the rest is counted.
 func folderSize(dir string) (count int, size int64, first error) {
 	filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -100,8 +103,9 @@ type agedFile struct {
 	used time.Time
 }
 
-// Trim removes the objects and memos that were not used for longest until the rest has at most maxBytes; what was used in
-// the last hours stays even then. It does so once a day at most and returns at once in between. Any process may call it.
+// Trim removes the objects and memos that were not used for longest until the rest has at most
+// maxBytes; what was used in the last hours stays even then. It does so once a day at most and
+// returns at once in between. Any process may call it.
 func (s *Store) Trim(maxBytes int64) error {
 	stamp := filepath.Join(s.dir, trimName)
 	if info, err := os.Stat(stamp); err == nil {
@@ -132,7 +136,8 @@ func (s *Store) trim(maxBytes int64, now time.Time) error {
 	var total int64
 	var first error
 	for _, sub := range []string{objectName, memoName} {
-		err := filepath.WalkDir(filepath.Join(s.dir, sub), func(path string, d fs.DirEntry, err error) error {
+		err := filepath.WalkDir(filepath.Join(s.dir, sub), func(path string, d fs.DirEntry,
+			err error) error {
 			if err != nil {
 				if !errors.Is(err, fs.ErrNotExist) && first == nil {
 					first = failed("trim the store", path, err)
@@ -190,7 +195,8 @@ func (s *Store) trimSpool(now time.Time) {
 		return
 	}
 	for _, e := range entries {
-		if name, bad := strings.CutSuffix(e.Name(), spoolExt+badExt); bad && validHash(name) { // one of ours
+		// one of ours
+		if name, bad := strings.CutSuffix(e.Name(), spoolExt+badExt); bad && validHash(name) {
 			if info, err := e.Info(); err == nil && now.Sub(info.ModTime()) > badAge {
 				os.Remove(filepath.Join(dir, e.Name()))
 			}

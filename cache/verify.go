@@ -33,7 +33,8 @@ type Finding struct {
 	Advice string // what to do, "" for nothing
 }
 
-// manySpooled: with more files than this the spool slows its folder down, and nobody seems to merge.
+// manySpooled: with more files than this the spool slows its folder down, and nobody seems to
+// merge.
 const manySpooled = 20_000
 
 // A checkup collects findings.
@@ -56,8 +57,9 @@ func (c *checkup) fail(level Level, err error) {
 	c.say(level, "", "%v", err)
 }
 
-// Check looks at the store in dir: what is there, how much, and what is wrong. It reads the database and the snapshot as
-// a whole, and only the names and sizes of the rest (CheckContents reads that too).
+// Check looks at the store in dir: what is there, how much, and what is wrong. It reads the
+// database and the snapshot as a whole, and only the names and sizes of the rest (CheckContents
+// reads that too).
 func Check(dir string) []Finding {
 	c := &checkup{dir: dir}
 	if !c.folder() {
@@ -88,7 +90,9 @@ func (c *checkup) folder() bool {
 		return false
 	}
 	if kind := NetworkFS(s.dir); kind != "" {
-		c.say(Problem, "set GNVCC_STORE to a folder on a local disk", "%s: on a network file system (%s): builds read what is there, nothing can be added", s.dir, kind)
+		c.say(Problem, "set GNVCC_STORE to a folder on a local disk",
+			"%s: on a network file system (%s): builds read what is there, nothing can be added", s.dir,
+			kind)
 	}
 	if err := syscall.Access(s.dir, 2 /* W_OK */); err != nil {
 		c.fail(Problem, failed("write to the store", s.dir, err))
@@ -105,7 +109,8 @@ func (c *checkup) folder() bool {
 	return true
 }
 
-// makeable says why the first build can't make a store's folder, from the nearest folder above it that exists.
+// makeable says why the first build can't make a store's folder, from the nearest folder above it
+// that exists.
 func makeable(dir string) error {
 	doing := "make the store's folder " + dir
 	for above := dir; ; above = filepath.Dir(above) {
@@ -115,7 +120,8 @@ func makeable(dir string) error {
 		info, err := os.Stat(above)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return &Error{Doing: doing, Path: above, Kind: ErrForeign, Err: errors.New("it is a link to nothing"),
+			return &Error{Doing: doing, Path: above, Kind: ErrForeign,
+				Err:    errors.New("it is a link to nothing"),
 				Advice: "make what it points to, or set GNVCC_STORE to a folder elsewhere"}
 		case err == nil && !info.IsDir():
 			err = syscall.ENOTDIR
@@ -126,8 +132,8 @@ func makeable(dir string) error {
 	}
 }
 
-// owner says whether somebody is the owner. Trying the lock would keep a real owner out for that moment: /proc/locks tells
-// without.
+// owner says whether somebody is the owner. Trying the lock would keep a real owner out for that
+// moment: /proc/locks tells without.
 func (c *checkup) owner() (alive bool) {
 	path := filepath.Join(c.dir, lockName)
 	info, err := os.Stat(path)
@@ -137,8 +143,8 @@ func (c *checkup) owner() (alive bool) {
 	}
 	pid := lockHolder(info)
 	if pid == 0 {
-		// On some file systems (overlayfs) the device and inode there are not those of stat. The text in the file names a
-		// process; it is the owner if it has the file open.
+		// On some file systems (overlayfs) the device and inode there are not those of stat. The text in
+		// the file names a process; it is the owner if it has the file open.
 		text, _ := readLimited(path, 1024)
 		var said int
 		if fmt.Sscanf(string(text), "process %d", &said); hasOpen(said, path) {
@@ -189,7 +195,8 @@ func (c *checkup) snapshot() *survey {
 	found, err := surveySnapshot(path, nil)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Lstat(filepath.Join(c.dir, boltSnapName)); err == nil {
-			c.say(Note, "run gnvcc apply once: it publishes them anew", "what was published is an older gnvcc's: builds compile as nvcc does")
+			c.say(Note, "run gnvcc apply once: it publishes them anew",
+				"what was published is an older gnvcc's: builds compile as nvcc does")
 			return nil
 		}
 		c.say(Note, "", "no decisions have been published: builds compile as nvcc does")
@@ -202,7 +209,8 @@ func (c *checkup) snapshot() *survey {
 	}
 	info, err := os.Stat(path)
 	if err == nil {
-		c.say(Fine, "", "published %s ago, %s: %s", ageText(info.ModTime()), BytesText(info.Size()), recordsText(found.Records))
+		c.say(Fine, "", "published %s ago, %s: %s", ageText(info.ModTime()), BytesText(info.Size()),
+			recordsText(found.Records))
 	}
 	return found
 }
@@ -233,7 +241,8 @@ func (c *checkup) database(alive bool, snap *survey) {
 		return
 	}
 	found, err := surveyDatabase(path, nil)
-	if after, serr := os.Stat(path); serr == nil && before != nil && (after.ModTime() != before.ModTime() || after.Size() != before.Size()) {
+	if after, serr := os.Stat(path); serr == nil && before != nil &&
+		(after.ModTime() != before.ModTime() || after.Size() != before.Size()) {
 		c.say(Fine, "", "database: an owner came while it was looked at")
 		return
 	}
@@ -244,9 +253,11 @@ func (c *checkup) database(alive bool, snap *survey) {
 	case err != nil:
 		c.fail(Problem, err)
 	case snap != nil && snap.ID == found.ID && snap.Tx > found.Tx:
-		c.say(Problem, "the next owner (gnvcc tune) starts from the snapshot", "database: older than what was published from it")
+		c.say(Problem, "the next owner (gnvcc tune) starts from the snapshot",
+			"database: older than what was published from it")
 	case snap == nil || snap.ID != found.ID || snap.Tx != found.Tx:
-		c.say(Note, "the next owner (gnvcc tune) publishes", "database: %s, not all of it published: %s", BytesText(before.Size()), recordsText(found.Records))
+		c.say(Note, "the next owner (gnvcc tune) publishes", "database: %s, not all of it published: %s",
+			BytesText(before.Size()), recordsText(found.Records))
 	default:
 		c.say(Fine, "", "database: %s, all of it published", BytesText(before.Size()))
 	}
@@ -283,14 +294,17 @@ func (c *checkup) spool() {
 	}
 	switch {
 	case waiting > manySpooled:
-		c.say(Problem, "gnvcc tune merges them", "spool: %d records (%s) wait, the oldest for %s", waiting, BytesText(size), ageText(oldest))
+		c.say(Problem, "gnvcc tune merges them", "spool: %d records (%s) wait, the oldest for %s",
+			waiting, BytesText(size), ageText(oldest))
 	case waiting > 0:
-		c.say(Fine, "", "spool: %d records (%s) wait for an owner, the oldest for %s", waiting, BytesText(size), ageText(oldest))
+		c.say(Fine, "", "spool: %d records (%s) wait for an owner, the oldest for %s", waiting,
+			BytesText(size), ageText(oldest))
 	default:
 		c.say(Fine, "", "spool: empty")
 	}
 	if bad > 0 {
-		c.say(Note, "they may be deleted, and are after a month", "spool: %d files that were no records were set aside (%s)", bad, badExt)
+		c.say(Note, "they may be deleted, and are after a month",
+			"spool: %d files that were no records were set aside (%s)", bad, badExt)
 	}
 	if foreign > 0 {
 		c.say(Note, "", "spool: %d files that gnvcc did not make", foreign)
@@ -327,13 +341,14 @@ func (c *checkup) broken() {
 	files, _ := filepath.Glob(filepath.Join(c.dir, "*"+brokenMark+"*"))
 	for _, f := range files {
 		if info, err := os.Stat(f); err == nil {
-			c.say(Note, "delete it when it is no longer of interest", "%s: a damaged database that was replaced, %s", f, BytesText(info.Size()))
+			c.say(Note, "delete it when it is no longer of interest",
+				"%s: a damaged database that was replaced, %s", f, BytesText(info.Size()))
 		}
 	}
 }
 
-// CheckContents reads every object, memo and spool file of the store in dir and compares it with its hash or checksum.
-// It changes nothing. For large stores it takes about a second per gigabyte.
+// CheckContents reads every object, memo and spool file of the store in dir and compares it with
+// its hash or checksum. It changes nothing. For large stores it takes about a second per gigabyte.
 func CheckContents(dir string) []Finding {
 	c := &checkup{dir: dir}
 	s, err := Open(dir)
@@ -344,7 +359,8 @@ func CheckContents(dir string) []Finding {
 	read, bad := 0, 0
 	wrong := func(path, format string, args ...any) {
 		if bad++; bad <= maxProblems {
-			c.say(Problem, "delete it: it is made again when needed", "%s: %s", path, fmt.Sprintf(format, args...))
+			c.say(Problem, "delete it: it is made again when needed", "%s: %s", path,
+				fmt.Sprintf(format, args...))
 		}
 	}
 	walk := func(sub string, look func(path string, rel []string, b []byte)) {
@@ -406,7 +422,8 @@ func CheckContents(dir string) []Finding {
 
 // recordsText is "3 decisions, 12 assemblies" and so on.
 func recordsText(records map[string]int) string {
-	plural := map[string]string{Decisions: "decisions", Assemblies: "assemblies", Translations: "translations", Links: "links"}
+	plural := map[string]string{Decisions: "decisions", Assemblies: "assemblies",
+		Translations: "translations", Links: "links"}
 	text := []string{}
 	for _, bucket := range slices.Sorted(maps.Keys(records)) {
 		name := plural[bucket]

@@ -14,7 +14,8 @@ func said(t *testing.T, findings []Finding, level Level, what string) {
 	t.Helper()
 	for _, f := range findings {
 		if f.Level == level && strings.Contains(f.What, what) {
-			if f.Level == Problem && f.Advice == "" && !strings.Contains(f.What, "files read") && !strings.Contains(f.What, "give it") {
+			if f.Level == Problem && f.Advice == "" && !strings.Contains(f.What, "files read") &&
+				!strings.Contains(f.What, "give it") {
 				t.Errorf("a problem without advice: %s", f.What)
 			}
 			return
@@ -140,7 +141,8 @@ func TestCheckContents(t *testing.T) {
 
 func TestAgeText(t *testing.T) {
 	for age, want := range map[time.Duration]string{
-		-time.Hour: "less than no time (the clock went back)", 5 * time.Second: "5 s", 90 * time.Minute: "1 h", 72 * time.Hour: "3 days",
+		-time.Hour: "less than no time (the clock went back)", 5 * time.Second: "5 s",
+		90 * time.Minute: "1 h", 72 * time.Hour: "3 days",
 	} {
 		if got := ageText(time.Now().Add(-age)); got != want {
 			t.Errorf("%v: %s, want %s", age, got, want)

@@ -18,8 +18,8 @@ import (
 	"gnvcc/driver/record"
 )
 
-// Command lines with nvcc and with gnvcc, one after the other in the same folder: the same exit code, the same messages, the
-// same files with the same content.
+// Command lines with nvcc and with gnvcc, one after the other in the same folder: the same exit
+// code, the same messages, the same files with the same content.
 
 // alike are the command lines. %K is the toolkit. Each is a line of sh.
 var alike = []string{
@@ -111,7 +111,8 @@ func filesOf(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// TestAlike compares on the toolkit of the demo; with GNVCC_TEST_FULL=1 on all that are installed, each line three times.
+// TestAlike compares on the toolkit of the demo; with GNVCC_TEST_FULL=1 on all that are installed,
+// each line three times.
 func TestAlike(t *testing.T) {
 	full := os.Getenv("GNVCC_TEST_FULL") != ""
 	versions := []string{"13.0"}
@@ -123,7 +124,8 @@ func TestAlike(t *testing.T) {
 		t.Fatal(err)
 	}
 	bin := t.TempDir()
-	if err := os.Symlink(self, filepath.Join(bin, "nvcc")); err != nil { // TestMain's other word: gnvcc, called nvcc
+	// TestMain's other word: gnvcc, called nvcc
+	if err := os.Symlink(self, filepath.Join(bin, "nvcc")); err != nil {
 		t.Fatal(err)
 	}
 	var mu sync.Mutex
@@ -138,7 +140,9 @@ func TestAlike(t *testing.T) {
 			}
 			tried[version] = true
 			for i, line := range alike {
-				t.Run(version+strings.Join(strings.FieldsFunc(line, func(r rune) bool { return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9') }), "_"), func(t *testing.T) {
+				t.Run(version+strings.Join(strings.FieldsFunc(line, func(r rune) bool {
+					return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9')
+				}), "_"), func(t *testing.T) {
 					t.Parallel()
 					defer func() {
 						mu.Lock()
@@ -172,8 +176,8 @@ type alikePlace struct {
 	files map[string]string
 }
 
-// alikeTurn does a line with gnvcc once and compares; on the first turn it does it with nvcc before. It gives false where a further turn
-// makes no sense.
+// alikeTurn does a line with gnvcc once and compares; on the first turn it does it with nvcc
+// before. It gives false where a further turn makes no sense.
 func alikeTurn(t *testing.T, bin, real, line string, turn int, name string) bool {
 	t.Helper()
 	var p *alikePlace
@@ -239,7 +243,8 @@ func (p *alikePlace) do(t *testing.T, line, path, store string) (outcome, map[st
 	}
 	cmd := exec.Command("/bin/sh", "-c", line)
 	cmd.Dir = dir
-	cmd.Env = append(environment.Read().Without("PATH", "TMPDIR", "CUDA_HOME", "CUDA_PATH"), "PATH="+path+":/usr/bin:/bin", "TMPDIR="+tmp, "GNVCC_STORE="+store, "GNVCC_STRICT=1",
+	cmd.Env = append(environment.Read().Without("PATH", "TMPDIR", "CUDA_HOME", "CUDA_PATH"),
+		"PATH="+path+":/usr/bin:/bin", "TMPDIR="+tmp, "GNVCC_STORE="+store, "GNVCC_STRICT=1",
 		"GNVCC_LOG="+store+".log", "HOME="+p.root)
 	o := see(t, cmd, nil)
 	files := filesOf(t, dir)
@@ -279,7 +284,8 @@ func decideAll(t *testing.T, dir, recipe string) bool {
 	return any
 }
 
-// matrixFile is the table of what was compared, made by GNVCC_TEST_FULL=1 go test -run TestAlike ./driver.
+// matrixFile is the table of what was compared, made by GNVCC_TEST_FULL=1 go test -run TestAlike
+// ./driver.
 const matrixFile = "MATRIX.md"
 
 func writeMatrix(t *testing.T, tried, failed map[string]bool) {

@@ -75,5 +75,7 @@ func CcacheWarning(store *cache.Store) string {
 	if files = strings.TrimPrefix(files, " "); files == "" { // noted by an earlier version
 		files = store.RecipesPath()
 	}
-	return fmt.Sprintf("a ccache in front of gnvcc keeps returning objects with old recipes: set CCACHE_EXTRAFILES=%s", files)
+	return fmt.Sprintf(
+		"a ccache in front of gnvcc keeps returning objects with old recipes: set CCACHE_EXTRAFILES=%s",
+		files)
 }

@@ -17,7 +17,8 @@ import (
 	"gnvcc/driver/drivertest"
 )
 
-// How things end: tools that fail or die, and signals from outside. Each is done with nvcc and with gnvcc, and compared.
+// How things end: tools that fail or die, and signals from outside. Each is done with nvcc and with
+// gnvcc, and compared.
 
 // An outcome is what a user sees of a command.
 type outcome struct {
@@ -30,7 +31,9 @@ type outcome struct {
 var temporaryPath = regexp.MustCompile(`tmpxft_[0-9a-f]+_[0-9a-f]+-[0-9]+`)
 
 func (o outcome) String() string {
-	return fmt.Sprintf("exit code %d, signal %d\n-- stdout\n%s-- stderr\n%s", o.Code, o.Signal, temporaryPath.ReplaceAllString(o.Stdout, "tmpxft"), temporaryPath.ReplaceAllString(o.Stderr, "tmpxft"))
+	return fmt.Sprintf("exit code %d, signal %d\n-- stdout\n%s-- stderr\n%s", o.Code, o.Signal,
+		temporaryPath.ReplaceAllString(o.Stdout, "tmpxft"), temporaryPath.ReplaceAllString(o.Stderr,
+			"tmpxft"))
 }
 
 // see runs a command; after is called while it runs.
@@ -66,14 +69,17 @@ func replaced(t *testing.T, kit, tool, script string) string {
 	if err := drivertest.ShadowOf(kit, shadow, filepath.Join(t.TempDir(), "calls")); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(shadow, tool), []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
+	if err := os.WriteFile(filepath.Join(shadow, tool), []byte("#!/bin/sh\n"+script+"\n"),
+		0o755); err != nil {
 		t.Fatal(err)
 	}
 	return shadow
 }
 
-// both gives the same command with nvcc and with gnvcc, in folders and with temporary folders of their own.
-func both(t *testing.T, kit string, files map[string]string, args ...string) (nvcc, gnvcc *exec.Cmd) {
+// both gives the same command with nvcc and with gnvcc, in folders and with temporary folders of
+// their own.
+func both(t *testing.T, kit string, files map[string]string,
+	args ...string) (nvcc, gnvcc *exec.Cmd) {
 	t.Helper()
 	p := drivertest.NewProject(t, "13.0", files)
 	nvcc = exec.Command(filepath.Join(kit, "bin/nvcc"), args...)
@@ -129,7 +135,8 @@ func TestMissingTools(t *testing.T) {
 	}
 }
 
-// TestSignals sends signals to the process group while a tool runs: a Ctrl-C, a build system that ends its children.
+// TestSignals sends signals to the process group while a tool runs: a Ctrl-C, a build system that
+// ends its children.
 func TestSignals(t *testing.T) {
 	kit := drivertest.Toolkit(t, "13.0")
 	for _, tool := range []string{"bin/ptxas", "nvvm/bin/cicc"} {
@@ -174,7 +181,8 @@ func noStray(t *testing.T, cmd *exec.Cmd) {
 	}
 }
 
-// TestSignalToStage kills the stage alone: the tool must not outlive it, and what it was asked for ends as nvcc's would.
+// TestSignalToStage kills the stage alone: the tool must not outlive it, and what it was asked for
+// ends as nvcc's would.
 func TestSignalToStage(t *testing.T) {
 	kit := drivertest.Toolkit(t, "13.0")
 	pidFile := filepath.Join(t.TempDir(), "pid")

@@ -33,7 +33,8 @@ func Face(args []string) int {
 	}
 	env := environment.Read()
 	if env.Depth >= maxDepth {
-		return complain("%d gnvcc stand above each other: what is taken for nvcc calls gnvcc again; set GNVCC_NVCC to the real nvcc", env.Depth)
+		return complain(
+			"%d gnvcc stand above each other: what is taken for nvcc calls gnvcc again; set GNVCC_NVCC to the real nvcc", env.Depth)
 	}
 	kit, err := toolkit.Find(self, env)
 	if err != nil {
@@ -72,7 +73,8 @@ func Face(args []string) int {
 		// Our words made the list too long for the system. Without them it is nvcc's own.
 		err = syscall.Exec(kit.Nvcc, append(argv[:1], args...), env.All())
 	}
-	if errors.Is(err, syscall.ENOEXEC) { // a script without #!: sh runs it, as it would have for the user
+	// a script without #!: sh runs it, as it would have for the user
+	if errors.Is(err, syscall.ENOEXEC) {
 		err = syscall.Exec("/bin/sh", append([]string{"sh", kit.Nvcc}, args...), env.All())
 	}
 	return complain("run %s: %v; set GNVCC_NVCC to an nvcc that can be run", kit.Nvcc, err)
@@ -87,7 +89,8 @@ type prepared struct {
 
 // prepare gets everything ready for stages: the store, the command in it, the prefixes. With an
 // error there are none.
-func prepare(kit toolkit.Toolkit, env *environment.Environment, args []string, line *toolcmd.Line) (prepared, error) {
+func prepare(kit toolkit.Toolkit, env *environment.Environment, args []string,
+	line *toolcmd.Line) (prepared, error) {
 	p := prepared{env: env}
 	store, err := env.OpenStore()
 	if err != nil {

@@ -10,8 +10,9 @@ import (
 	"gnvcc/driver/drivertest"
 )
 
-// BenchmarkFace is the time from gnvcc's start until nvcc runs, on the usual path and for a command seen before: gnvcc in front of a program that does
-// nothing, less that program alone (BenchmarkNothing). The goal is 5 ms.
+// BenchmarkFace is the time from gnvcc's start until nvcc runs, on the usual path and for a command
+// seen before: gnvcc in front of a program that does nothing, less that program alone
+// (BenchmarkNothing). The goal is 5 ms.
 func BenchmarkFace(b *testing.B) {
 	gnvcc := filepath.Join(b.TempDir(), "gnvcc")
 	build := exec.Command("go", "build", "-trimpath", "-o", gnvcc, "../cmd/gnvcc")
@@ -20,8 +21,10 @@ func BenchmarkFace(b *testing.B) {
 		b.Fatalf("%v\n%s", err, out)
 	}
 	// A program that does nothing, but says in a dry run what nvcc would.
-	nothing := drivertest.Program(b, filepath.Join(b.TempDir(), "nvcc"), "#!/bin/sh\ncase \"$*\" in *--dryrun*) echo '#$ gnvcc-was-here cicc\n#$ gnvcc-was-here cudafe++\n#$ gnvcc-was-here ptxas\n#$ nvlink gnvcc-was-here -m64';; esac\n")
-	env := append(os.Environ(), "GNVCC_NVCC="+nothing, "GNVCC_STORE="+filepath.Join(b.TempDir(), "store"))
+	nothing := drivertest.Program(b, filepath.Join(b.TempDir(), "nvcc"),
+		"#!/bin/sh\ncase \"$*\" in *--dryrun*) echo '#$ gnvcc-was-here cicc\n#$ gnvcc-was-here cudafe++\n#$ gnvcc-was-here ptxas\n#$ nvlink gnvcc-was-here -m64';; esac\n")
+	env := append(os.Environ(), "GNVCC_NVCC="+nothing, "GNVCC_STORE="+filepath.Join(b.TempDir(),
+		"store"))
 	dir := b.TempDir()
 	for _, bench := range []struct{ name, program, args string }{
 		{"Nothing", nothing, "-O3 -arch=sm_90 -c k.cu -o k.o"},

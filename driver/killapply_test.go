@@ -14,9 +14,9 @@ import (
 	"gnvcc/driver/drivertest"
 )
 
-// TestKillApply ends gnvcc apply by kill -9 at random moments. Whenever that is, each object is whole, the old one or
-// the new one; no file of ours stays when the next apply is through; and that one does what is left to be done.
-// GNVCC_LONG=1: 400 rounds.
+// TestKillApply ends gnvcc apply by kill -9 at random moments. Whenever that is, each object is
+// whole, the old one or the new one; no file of ours stays when the next apply is through; and that
+// one does what is left to be done. GNVCC_LONG=1: 400 rounds.
 func TestKillApply(t *testing.T) {
 	kit := drivertest.Toolkit(t, "13.0")
 	self, err := os.Executable()
@@ -32,7 +32,8 @@ func TestKillApply(t *testing.T) {
 	command := func(args ...string) *exec.Cmd {
 		cmd := exec.Command(gnvcc, args...)
 		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "GNVCC_NVCC="+filepath.Join(kit, "bin", "nvcc"), "GNVCC_STORE="+storeDir,
+		cmd.Env = append(os.Environ(), "GNVCC_NVCC="+filepath.Join(kit, "bin", "nvcc"), "GNVCC_STORE="+
+			storeDir,
 			"TMPDIR="+tmp, "GNVCC_STRICT=1", "PATH="+bin+":/usr/bin:/bin")
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 		return cmd
@@ -47,8 +48,10 @@ func TestKillApply(t *testing.T) {
 	}
 	const units = 2
 	for i := range units {
-		text := fmt.Sprintf("__global__ void k%d(float *p) { p[threadIdx.x] *= p[threadIdx.x + %d]; }\n", i, i+1)
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("k%d.cu", i)), []byte(text), 0o644); err != nil {
+		text := fmt.Sprintf("__global__ void k%d(float *p) { p[threadIdx.x] *= p[threadIdx.x + %d]; }\n",
+			i, i+1)
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("k%d.cu", i)), []byte(text),
+			0o644); err != nil {
 			t.Fatal(err)
 		}
 		must("-arch=sm_80", "-c", fmt.Sprintf("k%d.cu", i), "-o", fmt.Sprintf("k%d.o", i))

@@ -22,8 +22,9 @@ import (
 	"gnvcc/sim/cubin"
 )
 
-// The command line as a user types it, on real nvcc: testdata/script. The test binary is gnvcc there: called by that name it
-// is the face (or apply), and with a stage's word in front it is a stage.
+// The command line as a user types it, on real nvcc: testdata/script. The test binary is gnvcc
+// there: called by that name it is the face (or apply), and with a stage's word in front it is a
+// stage.
 
 func TestMain(m *testing.M) {
 	if step, words, ok := stage.Of(os.Args[1:]); ok {
@@ -53,7 +54,8 @@ func mainOf(args []string) int {
 	return Face(args)
 }
 
-// scripts are run on the toolkit that the demo uses; those that begin with all_ on every one that is installed.
+// scripts are run on the toolkit that the demo uses; those that begin with all_ on every one that
+// is installed.
 func TestScripts(t *testing.T) {
 	for _, version := range drivertest.Toolkits {
 		t.Run(version, func(t *testing.T) {
@@ -89,8 +91,8 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// setup gives a script a store of its own, the toolkit (in $KIT) and a shadow of it ($SHADOW/bin/nvcc) whose cicc and ptxas
-// write down that they were called.
+// setup gives a script a store of its own, the toolkit (in $KIT) and a shadow of it
+// ($SHADOW/bin/nvcc) whose cicc and ptxas write down that they were called.
 func setup(env *testscript.Env, kit, version string) error {
 	shadow := filepath.Join(env.WorkDir, "shadow")
 	calls := filepath.Join(env.WorkDir, "calls")
@@ -132,7 +134,8 @@ func plant(ts *testscript.TestScript, neg bool, args []string) {
 	decide(ts, args[0], d)
 }
 
-// approximate KERNEL RECIPE FILE: decide on a recipe for every identity of a kernel that was built, for who writes FILE.
+// approximate KERNEL RECIPE FILE: decide on a recipe for every identity of a kernel that was built,
+// for who writes FILE.
 func approximate(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 3 {
 		ts.Fatalf("usage: approximate KERNEL RECIPE FILE")
@@ -174,7 +177,8 @@ func decide(ts *testscript.TestScript, kernel string, d cache.Decision) {
 	ts.Check(store.PublishSpooled(context.Background()))
 }
 
-// unresolved KERNEL RECIPE: decide on it as it is written, with the proof that the recipe as it is kept has.
+// unresolved KERNEL RECIPE: decide on it as it is written, with the proof that the recipe as it is
+// kept has.
 func unresolved(ts *testscript.TestScript, neg bool, args []string) {
 	plant(ts, neg, args)
 	store := storeOf(ts)
@@ -223,16 +227,20 @@ func shared(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// agree FILE: the names of internal linkage in an object, of host and device alike, hold one and the same id of the module.
+// agree FILE: the names of internal linkage in an object, of host and device alike, hold one and
+// the same id of the module.
 func agree(ts *testscript.TestScript, neg bool, args []string) {
 	text := ts.ReadFile(args[0])
 	ids := map[string]int{}
-	for _, m := range regexp.MustCompile(`_INTERNAL(_[0-9a-f]{8}_[0-9]+_[a-z]+_cu_[0-9a-f]{8}_[0-9]+?)3lib`).FindAllStringSubmatch(text, -1) {
+	for _, m := range regexp.MustCompile(
+		`_INTERNAL(_[0-9a-f]{8}_[0-9]+_[a-z]+_cu_[0-9a-f]{8}_[0-9]+?)3lib`).FindAllStringSubmatch(text,
+		-1) {
 		ids[m[1]]++
 	}
 	device := strings.Count(text, ".nv.global")
 	if len(ids) != 1 || device == 0 {
-		ts.Fatalf("%s: ids of the module %v; %d sections of variables of the device", args[0], ids, device)
+		ts.Fatalf("%s: ids of the module %v; %d sections of variables of the device", args[0], ids,
+			device)
 	}
 }
 
@@ -264,7 +272,8 @@ func nostray(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// noted KERNEL RECIPE: the newest record of a kernel says that it was built with the recipe ("-" for none).
+// noted KERNEL RECIPE: the newest record of a kernel says that it was built with the recipe ("-"
+// for none).
 func noted(ts *testscript.TestScript, neg bool, args []string) {
 	var newest cache.Assembly
 	var kernel cache.Kernel

@@ -36,7 +36,8 @@ func prefixFor(step, word string) string {
 	if step == "nvlink" {
 		word = ""
 	}
-	return strings.TrimLeft(word+` 2>/dev/null </dev/null/x; "$`+environment.Stage+`" `+stage.Word+step, " ")
+	return strings.TrimLeft(word+` 2>/dev/null </dev/null/x; "$`+environment.Stage+`" `+stage.Word+
+		step, " ")
 }
 
 // prefixArgs are the options that make nvcc run its steps through us.
@@ -66,9 +67,11 @@ func prefixArgs(env *environment.Environment, ciccWord string, host bool) []stri
 
 // A manner is how an nvcc takes prefixes.
 type manner struct {
-	Takes bool   // it knows the options
-	Host  bool   // --cpp-prefix stands in front of the host compiler, too
-	Cicc  string // the first word of its cicc command: 13.x writes "$CICC_PATH/cicc" with its quotes, 12.4 and older cicc
+	Takes bool // it knows the options
+	Host  bool // --cpp-prefix stands in front of the host compiler, too
+	// the first word of its cicc command: 13.x writes "$CICC_PATH/cicc" with its quotes, 12.4 and
+	// older cicc
+	Cicc string
 }
 
 // memoManner keeps the manners of an nvcc, which is asked once.
@@ -90,13 +93,16 @@ func mannerOf(nvcc string, store *cache.Store, env *environment.Environment) (ma
 		return m, nil
 	}
 	const mark = "gnvcc-was-here"
-	cmd := exec.Command(nvcc, "--cicc-prefix", mark, "--cudafe-prefix", mark, "--cpp-prefix", mark, "--ptxas-prefix", mark, "--nvlink-prefix", mark, "--dryrun", "-o", "gnvcc-was-here", "gnvcc-was-here.cu")
+	cmd := exec.Command(nvcc, "--cicc-prefix", mark, "--cudafe-prefix", mark, "--cpp-prefix", mark,
+		"--ptxas-prefix", mark, "--nvlink-prefix", mark, "--dryrun", "-o", "gnvcc-was-here",
+		"gnvcc-was-here.cu")
 	cmd.Env = env.Without("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
 	out, err := cmd.CombinedOutput()
 	text := string(out)
 	if err != nil {
 		if !strings.Contains(text, "-prefix") { // some other trouble, perhaps gone the next time
-			return m, fmt.Errorf("ask %s how it takes prefixes: %w: %s: %w", nvcc, err, strings.TrimSpace(text), toolcmd.ErrAside)
+			return m, fmt.Errorf("ask %s how it takes prefixes: %w: %s: %w", nvcc, err,
+				strings.TrimSpace(text), toolcmd.ErrAside)
 		}
 	} else {
 		m = readManner(text, mark)
@@ -123,7 +129,8 @@ func readManner(dryrun, mark string) manner {
 			m.Cicc = words[1]
 		case words[0] == mark && words[1] == "cudafe++":
 			cudafe = true
-		case words[0] == mark && slices.Contains(words, "-c") && strings.Contains(command, ".cudafe1.cpp"):
+		case words[0] == mark && slices.Contains(words, "-c") &&
+			strings.Contains(command, ".cudafe1.cpp"):
 			m.Host = true
 		case words[0] == mark && words[1] == "ptxas":
 			ptxas = true

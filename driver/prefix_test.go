@@ -19,7 +19,8 @@ func TestReadManner(t *testing.T) {
 		"other":   {"#$ cicc M --c++17\n#$ M cudafe++ --c++17\n#$ M ptxas -arch=sm_90\n#$ M nvlink -m64\n", manner{}},
 		"none":    {"#$ cicc --c++17\n#$ ptxas -arch=sm_90\n#$ nvlink -m64\n", manner{}},
 		"nothing": {"", manner{}},
-		"cudafe":  {"#$ M cicc --c++17\n#$ cudafe++ --c++17\n#$ M ptxas -arch=sm_90\n#$ nvlink M -m64\n", manner{}},
+		"cudafe": {"#$ M cicc --c++17\n#$ cudafe++ --c++17\n#$ M ptxas -arch=sm_90\n#$ nvlink M -m64\n",
+			manner{}},
 	} {
 		got := readManner(c.text, mark)
 		if got.Takes != c.want.Takes || c.want.Takes && got != c.want {

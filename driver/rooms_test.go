@@ -26,9 +26,11 @@ var rooms = map[string][]string{
 	"job":         {"toolcmd", "toolkit", "child"},
 	"compile":     {"toolcmd", "environment", "scratch", "toolkit", "child", "record", "job"},
 	"standing":    {"environment", "record", "compile"},
-	"stage": {"toolcmd", "environment", "splice", "toolkit", "child", "again", "record", "job", "compile",
+	"stage": {"toolcmd", "environment", "splice", "toolkit", "child", "again", "record", "job",
+		"compile",
 		"standing"},
-	"apply":  {"toolcmd", "environment", "scratch", "splice", "toolkit", "again", "record", "standing", "stage"},
+	"apply": {"toolcmd", "environment", "scratch", "splice", "toolkit", "again", "record", "standing",
+		"stage"},
 	"driver": {"toolcmd", "environment", "toolkit", "record", "standing", "stage"},
 	// For tests alone.
 	"drivertest": {},

@@ -27,8 +27,8 @@ func identitiesOf(units []record.Unit) map[string]string {
 	return out
 }
 
-// TestTry runs a recorded command again after edits: what the kernels are now is told, as the next build tells it; nothing
-// of the user's is written, and no host compiler runs.
+// TestTry runs a recorded command again after edits: what the kernels are now is told, as the next
+// build tells it; nothing of the user's is written, and no host compiler runs.
 func TestTry(t *testing.T) {
 	p := drivertest.NewProject(t, "13.0", map[string]string{
 		"k.h": "#define STEP 3\n",
@@ -39,18 +39,22 @@ func TestTry(t *testing.T) {
 	p.Edit("k.cu", "#error_here\n", "#ifndef __CUDA_ARCH__\n#include \"host.h\"\n#endif\n")
 	os.WriteFile(filepath.Join(p.Dir, "host.h"), nil, 0o600)
 	for _, setting := range p.Env {
-		if name, value, _ := strings.Cut(setting, "="); name == "GNVCC_NVCC" || name == "TMPDIR" || name == "GNVCC_STRICT" {
+		if name, value, _ := strings.Cut(setting, "="); name == "GNVCC_NVCC" || name == "TMPDIR" ||
+			name == "GNVCC_STRICT" {
 			t.Setenv(name, value)
 		}
 	}
 	for _, args := range [][]string{
 		{"-arch=sm_90", "-c", "k.cu", "-o", "k.o"},
-		{"-O2", "-gencode", "arch=compute_80,code=sm_80", "-gencode", "arch=compute_90,code=sm_90", "-o", "app", "k.cu", "-MD", "-MF", "k.d"},
+		{"-O2", "-gencode", "arch=compute_80,code=sm_80", "-gencode", "arch=compute_90,code=sm_90", "-o",
+			"app", "k.cu", "-MD", "-MF", "k.d"},
 		{"-arch=sm_90", "-dc", "k.cu", "-o", "r.o"},
 	} {
 		p.Gnvcc(args...)
 		commands := apply.ReadBuilds(p.Store).Commands([]string{p.Dir})
-		at := slices.IndexFunc(commands, func(b apply.Built) bool { return strings.HasSuffix(b.Name, " "+args[slices.Index(args, "-o")+1]) })
+		at := slices.IndexFunc(commands, func(b apply.Built) bool {
+			return strings.HasSuffix(b.Name, " "+args[slices.Index(args, "-o")+1])
+		})
 		if at < 0 {
 			t.Fatalf("%q is not among %+v", args, commands)
 		}
@@ -64,7 +68,8 @@ func TestTry(t *testing.T) {
 			t.Errorf("tools: %q", b.Tools)
 		}
 		present := filesIn(p)
-		host := mustWrite(t, filepath.Join(p.Dir, "host.h"), "void unfit() { asm(\"no_such_instruction\"); }\n")
+		host := mustWrite(t, filepath.Join(p.Dir, "host.h"),
+			"void unfit() { asm(\"no_such_instruction\"); }\n")
 		was := identitiesOf(b.Units)
 		try := func() map[string]string {
 			t.Helper()
@@ -93,7 +98,9 @@ func TestTry(t *testing.T) {
 				t.Errorf("%s: as it was: %v", name, same)
 			}
 		}
-		if after := filesIn(p); !maps.EqualFunc(present, after, func(a, b string) bool { return a == b }) {
+		if after := filesIn(p); !maps.EqualFunc(present, after, func(a, b string) bool {
+			return a == b
+		}) {
 			t.Errorf("%q: files were %v, and are %v", args, present, after)
 		}
 		host()
@@ -109,7 +116,8 @@ func TestTry(t *testing.T) {
 	// A source that can't be compiled is the user's own error.
 	p.Edit("k.cu", "p[i] += 1;", "p[i] += ")
 	hash := apply.ReadBuilds(p.Store).Commands(nil)[0].Hash
-	if _, err := apply.Try(context.Background(), p.Store, hash); !errors.Is(err, apply.ErrSource) || !strings.Contains(err.Error(), "k.cu(") {
+	if _, err := apply.Try(context.Background(), p.Store, hash); !errors.Is(err, apply.ErrSource) ||
+		!strings.Contains(err.Error(), "k.cu(") {
 		t.Errorf("a syntax error: %v", err)
 	}
 	if _, err := apply.Try(context.Background(), p.Store, cache.Hash(nil)); err == nil {

@@ -1,7 +1,8 @@
 package examples
 
-// The demo as a script: its steps, its arithmetic, its refusals. Compiler and GPU are stood in for by scripts that write scripts,
-// so that both of its ways can be tried where there is no GPU; nothing here says anything about speed.
+// The demo as a script: its steps, its arithmetic, its refusals. Compiler and GPU are stood in for
+// by scripts that write scripts, so that both of its ways can be tried where there is no GPU;
+// nothing here says anything about speed.
 
 import (
 	"os"
@@ -11,8 +12,9 @@ import (
 	"testing"
 )
 
-// A stage is a toolkit and a gnvcc that only pretend: what they "compile" is a script that prints what the environment
-// variable named by the compiler (TIME_nvcc, TIME_gnvcc) says, or what follows gnvcc tune (TIME_tuned).
+// A stage is a toolkit and a gnvcc that only pretend: what they "compile" is a script that prints
+// what the environment variable named by the compiler (TIME_nvcc, TIME_gnvcc) says, or what follows
+// gnvcc tune (TIME_tuned).
 func stage(t *testing.T) (env []string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -40,7 +42,8 @@ END
 chmod +x "$out"
 `
 	write("kit/bin/ptxas", "")
-	write("kit/bin/nvcc", `[ "$1" = --version ] && { echo "Cuda compilation tools, release 99.0, V99.0.1"; exit; }
+	write("kit/bin/nvcc",
+		`[ "$1" = --version ] && { echo "Cuda compilation tools, release 99.0, V99.0.1"; exit; }
 `+strings.ReplaceAll(compile, "COMPILER", "nvcc"))
 	gnvcc := write("gnvcc", `case "$1" in
   tune) echo "asked: $*"; for last; do :; done; [ -x "$last" ] || exit 9; touch "$0.tuned"; echo "tuned $last"; exit ;;
@@ -50,7 +53,8 @@ chmod +x "$out"
   explain) echo "explained: $2 $3"; exit ;;
 esac
 `+strings.ReplaceAll(compile, "COMPILER", "gnvcc"))
-	return append(os.Environ(), "CUDA_HOME="+filepath.Join(dir, "kit"), "GNVCC="+gnvcc, "GNVCC_DEMO="+filepath.Join(dir, "demo"), "ARCH=sm_90")
+	return append(os.Environ(), "CUDA_HOME="+filepath.Join(dir, "kit"), "GNVCC="+gnvcc, "GNVCC_DEMO="+
+		filepath.Join(dir, "demo"), "ARCH=sm_90")
 }
 
 func demo(t *testing.T, ok bool, env []string, examples ...string) string {
@@ -79,7 +83,8 @@ func says(t *testing.T, text string, words ...string) {
 func TestDemoWithGPU(t *testing.T) {
 	out := demo(t, true, append(stage(t), "TIME_nvcc=100.00", "TIME_gnvcc=100.00", "TIME_tuned=80.00"))
 	says(t, out, "nvcc 99.0.1", "tuned ", "geometric mean", "report \n")
-	for _, line := range []string{"stencil 100.00 80.00 1.250", "separate 100.00 80.00 1.250", "geometric mean 1.250"} {
+	for _, line := range []string{"stencil 100.00 80.00 1.250", "separate 100.00 80.00 1.250",
+		"geometric mean 1.250"} {
 		found := false
 		for _, l := range strings.Split(out, "\n") {
 			found = found || strings.Join(strings.Fields(l), " ") == line
@@ -90,9 +95,11 @@ func TestDemoWithGPU(t *testing.T) {
 	}
 }
 
-// An example that wants more than a plain gnvcc tune says so in its Makefile; the others are tuned plainly.
+// An example that wants more than a plain gnvcc tune says so in its Makefile; the others are tuned
+// plainly.
 func TestDemoTuneOptions(t *testing.T) {
-	out := demo(t, true, append(stage(t), "TIME_nvcc=100.00", "TIME_gnvcc=100.00", "TIME_tuned=80.00"), "stencil", "potential", "cancel")
+	out := demo(t, true, append(stage(t), "TIME_nvcc=100.00", "TIME_gnvcc=100.00", "TIME_tuned=80.00"),
+		"stencil", "potential", "cancel")
 	for _, line := range strings.Split(out, "\n") {
 		words, asked := strings.CutPrefix(line, "asked: tune --apply ")
 		if !asked {
@@ -112,7 +119,8 @@ func TestDemoTuneOptions(t *testing.T) {
 
 func TestDemoWithoutGPU(t *testing.T) {
 	out := demo(t, true, append(stage(t), "TIME_nvcc=none"))
-	says(t, out, "nothing was measured", "ranked caps", "explained: ^wave$ --html", "recorded on an NVIDIA H200", "asked for: import",
+	says(t, out, "nothing was measured", "ranked caps", "explained: ^wave$ --html",
+		"recorded on an NVIDIA H200", "asked for: import",
 		"median of the pairs: ", "[2/2] separate", "report --html", "The page: ")
 	if strings.Contains(out, "speed-up") || strings.Contains(out, "tuned ") {
 		t.Errorf("the demo speaks of speed without a GPU:\n%s", out)

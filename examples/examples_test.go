@@ -1,7 +1,8 @@
 package examples
 
-// The examples build with the real nvcc, through make and through CMake, and refuse to call themselves right where they
-// could not run. What they compute can be tested on a GPU only; make demo does that.
+// The examples build with the real nvcc, through make and through CMake, and refuse to call
+// themselves right where they could not run. What they compute can be tested on a GPU only; make
+// demo does that.
 
 import (
 	"bytes"
@@ -22,7 +23,8 @@ func nvcc(t *testing.T, version string) string {
 	return kits.Need(t, version).Nvcc()
 }
 
-// run runs a command in a folder and returns what it printed; it fails the test unless the command exits as expected.
+// run runs a command in a folder and returns what it printed; it fails the test unless the command
+// exits as expected.
 func run(t *testing.T, ok bool, name string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(name, args...)
@@ -42,7 +44,8 @@ func list(t *testing.T) []string {
 	return names
 }
 
-// Every folder with a program is in the lists of both build systems, and has all that an example needs.
+// Every folder with a program is in the lists of both build systems, and has all that an example
+// needs.
 func TestFolders(t *testing.T) {
 	files, err := filepath.Glob("*/*.cu")
 	if err != nil {
@@ -90,7 +93,8 @@ func TestMake(t *testing.T) {
 			continue
 		}
 		hidden := exec.Command(program)
-		hidden.Env = append(os.Environ(), "CUDA_VISIBLE_DEVICES=") // whatever this machine has: the program sees no GPU
+		// whatever this machine has: the program sees no GPU
+		hidden.Env = append(os.Environ(), "CUDA_VISIBLE_DEVICES=")
 		text, err := hidden.CombinedOutput()
 		if err == nil || !strings.Contains(string(text), "no CUDA device") {
 			t.Errorf("%s without a GPU: %v, and says %q", name, err, text)
@@ -101,7 +105,8 @@ func TestMake(t *testing.T) {
 	}
 }
 
-// The program that shows what registers are worth must be one that ptxas gives few, and that takes more.
+// The program that shows what registers are worth must be one that ptxas gives few, and that takes
+// more.
 func TestLongthreadsWantsRegisters(t *testing.T) {
 	compiler := nvcc(t, "13.0")
 	dir := t.TempDir()
@@ -116,8 +121,10 @@ func TestLongthreadsWantsRegisters(t *testing.T) {
 		if err := os.WriteFile(ptx, entry.ReplaceAll(text, []byte("$1\n"+directive)), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		out := run(t, true, filepath.Join(filepath.Dir(compiler), "ptxas"), "-v", "-arch=sm_90", "-o", filepath.Join(dir, "x.cubin"), ptx)
-		m := regexp.MustCompile(`(?s)entry function '\w*column_norm\w*'.*?Used (\d+) registers`).FindStringSubmatch(out)
+		out := run(t, true, filepath.Join(filepath.Dir(compiler), "ptxas"), "-v", "-arch=sm_90", "-o",
+			filepath.Join(dir, "x.cubin"), ptx)
+		m := regexp.MustCompile(
+			`(?s)entry function '\w*column_norm\w*'.*?Used (\d+) registers`).FindStringSubmatch(out)
 		if m == nil {
 			t.Fatalf("ptxas -v says nothing of column_norm's registers:\n%s", out)
 		}
@@ -144,7 +151,8 @@ func TestCMake(t *testing.T) {
 	}
 }
 
-// Every toolkit that is here compiles every example: the language that they use is the oldest one's.
+// Every toolkit that is here compiles every example: the language that they use is the oldest
+// one's.
 func TestToolkits(t *testing.T) {
 	for _, version := range []string{"11.8", "12.4", "13.5"} {
 		t.Run(version, func(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"gnvcc/rewrite"
 )
 
-// Every lever has an example in which it wins and one in which it must not be adopted: README.md's table names them. Whether that is
-// so is measured on a GPU, by bench/levers.
+// Every lever has an example in which it wins and one in which it must not be adopted: README.md's
+// table names them. Whether that is so is measured on a GPU, by bench/levers.
 func TestLeversHaveExamples(t *testing.T) {
 	text, err := os.ReadFile("README.md")
 	if err != nil {
@@ -22,7 +22,8 @@ func TestLeversHaveExamples(t *testing.T) {
 	names := list(t)
 	rows := map[string]bool{}
 	last := ""
-	for _, m := range regexp.MustCompile(`(?m)^\| ([a-z]+) \| (.*) \| (.*) \|$`).FindAllStringSubmatch(string(text), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^\| ([a-z]+) \| (.*) \| (.*) \|$`).FindAllStringSubmatch(
+		string(text), -1) {
 		if m[1] == "lever" {
 			continue
 		}
@@ -31,7 +32,8 @@ func TestLeversHaveExamples(t *testing.T) {
 		}
 		rows[m[1]], last = true, m[1]
 		wins, must := strings.Split(m[2], ", "), strings.Split(m[3], ", ")
-		if m[2] == "-" && strings.Contains(string(text), "No example is known in which "+m[1]+" ") { // said, and why
+		// said, and why
+		if m[2] == "-" && strings.Contains(string(text), "No example is known in which "+m[1]+" ") {
 			wins = nil
 		}
 		for _, name := range append(wins, must...) {
@@ -47,7 +49,8 @@ func TestLeversHaveExamples(t *testing.T) {
 	}
 	for _, p := range rewrite.Levers() {
 		if !rows[p.Lever] {
-			t.Errorf("no example for lever %s: README.md wants a line with one in which it wins and one in which it must not be adopted", p.Lever)
+			t.Errorf(
+				"no example for lever %s: README.md wants a line with one in which it wins and one in which it must not be adopted", p.Lever)
 		}
 		delete(rows, p.Lever)
 	}
@@ -62,7 +65,8 @@ func compiled(t *testing.T, name string, change func(ptx string) string) (ptx, s
 	compiler := nvcc(t, "13.0")
 	dir := t.TempDir()
 	file := filepath.Join(dir, "x.ptx")
-	run(t, true, compiler, "-O3", "-arch=sm_90", "-Icommon", "-ptx", "-o", file, filepath.Join(name, name+".cu"))
+	run(t, true, compiler, "-O3", "-arch=sm_90", "-Icommon", "-ptx", "-o", file,
+		filepath.Join(name, name+".cu"))
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -70,31 +74,35 @@ func compiled(t *testing.T, name string, change func(ptx string) string) (ptx, s
 	if err := os.WriteFile(file, []byte(change(string(text))), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.Command(filepath.Join(filepath.Dir(compiler), "ptxas"), "-v", "-arch=sm_90", "-o", filepath.Join(dir, "x.cubin"), file).CombinedOutput()
+	out, err := exec.Command(filepath.Join(filepath.Dir(compiler), "ptxas"), "-v", "-arch=sm_90", "-o",
+		filepath.Join(dir, "x.cubin"), file).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return string(text), string(out)
 }
 
-// The programs that show what a lever works on must have it: registers that spill, and no longer do into shared memory; a mark of the front
-// end's and none of the author's.
+// The programs that show what a lever works on must have it: registers that spill, and no longer do
+// into shared memory; a mark of the front end's and none of the author's.
 func TestExamplesHaveTheirCause(t *testing.T) {
 	same := func(ptx string) string { return ptx }
-	if _, said := compiled(t, "bounded", same); !regexp.MustCompile(` [1-9][0-9]+ bytes spill stores`).MatchString(said) {
+	if _, said := compiled(t, "bounded", same); !regexp.MustCompile(
+		` [1-9][0-9]+ bytes spill stores`).MatchString(said) {
 		t.Errorf("bounded does not spill:\n%s", said)
 	}
 	_, said := compiled(t, "bounded", func(ptx string) string {
 		return strings.Replace(ptx, "\n{", "\n{\n.pragma \"enable_smem_spilling\";", 1)
 	})
-	if !regexp.MustCompile(` (0|-[0-9]+) bytes spill stores`).MatchString(said) || !regexp.MustCompile(`[1-9][0-9]+ bytes smem`).MatchString(said) {
+	if !regexp.MustCompile(` (0|-[0-9]+) bytes spill stores`).MatchString(said) ||
+		!regexp.MustCompile(`[1-9][0-9]+ bytes smem`).MatchString(said) {
 		t.Errorf("bounded's spills find no room in shared memory:\n%s", said)
 	}
 	source, err := os.ReadFile("phases/phases.cu")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ptx, _ := compiled(t, "phases", same); !strings.Contains(ptx, `.pragma "nounroll"`) || strings.Contains(string(source), "#pragma unroll") {
+	if ptx, _ := compiled(t, "phases", same); !strings.Contains(ptx, `.pragma "nounroll"`) ||
+		strings.Contains(string(source), "#pragma unroll") {
 		t.Error("phases has no loop that the front end marked, or has a pragma of its own")
 	}
 }

@@ -13,16 +13,18 @@ import (
 	"gnvcc/cache"
 )
 
-// TestRecorded: what make demo shows where there is no GPU is for the examples as they are. Every recipe of
-// recorded-h200.json is taken by a build with the toolkit that it was measured with; an example that was edited since, or a
-// rule that refuses a recipe, shows here, and then the recipes have to be measured anew.
+// TestRecorded: what make demo shows where there is no GPU is for the examples as they are. Every
+// recipe of recorded-h200.json is taken by a build with the toolkit that it was measured with; an
+// example that was edited since, or a rule that refuses a recipe, shows here, and then the recipes
+// have to be measured anew.
 func TestRecorded(t *testing.T) {
 	compiler := nvcc(t, "13.0")
 	dir := t.TempDir()
 	gnvcc := filepath.Join(dir, "gnvcc")
 	run(t, true, "go", "build", "-buildvcs=false", "-o", gnvcc, "../cmd/gnvcc")
 	recorded := recordedDecisions(t)
-	env := append(os.Environ(), "GNVCC_NVCC="+compiler, "GNVCC_STORE="+filepath.Join(dir, "store"), "GNVCC_DEVICE=", "GNVCC_OFF=")
+	env := append(os.Environ(), "GNVCC_NVCC="+compiler, "GNVCC_STORE="+filepath.Join(dir, "store"),
+		"GNVCC_DEVICE=", "GNVCC_OFF=")
 	do := func(args ...string) string {
 		cmd := exec.Command(gnvcc, args...)
 		cmd.Env = env
@@ -40,9 +42,11 @@ func TestRecorded(t *testing.T) {
 			defer func() { <-places }()
 			// An example of several files has no object of its name; none of those is recorded.
 			object := filepath.Join(dir, example, example+".o")
-			cmd := exec.Command("make", "-s", "-C", example, "NVCC="+gnvcc, "O="+filepath.Dir(object), object)
+			cmd := exec.Command("make", "-s", "-C", example, "NVCC="+gnvcc, "O="+filepath.Dir(object),
+				object)
 			cmd.Env = env
-			if out, err := cmd.CombinedOutput(); err != nil && !strings.Contains(string(out), "No rule to make target") {
+			if out, err := cmd.CombinedOutput(); err != nil && !strings.Contains(string(out),
+				"No rule to make target") {
 				t.Errorf("%s: %v\n%s", example, err, out)
 			}
 		})

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestDist: make dist gives a static program for each machine, with licences and the documents, under the version that it
-// tells of itself, and checksums that are right.
+// TestDist: make dist gives a static program for each machine, with licences and the documents,
+// under the version that it tells of itself, and checksums that are right.
 func TestDist(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipped: -short, and this compiles for two machines")
@@ -34,10 +34,12 @@ func TestDist(t *testing.T) {
 	}
 	run("make", "dist", "VERSION=v9.8.7", "DIST="+dir)
 	run("sh", "-c", "cd "+dir+" && sha256sum -c --strict SHA256SUMS")
-	for arch, machine := range map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64} {
+	for arch, machine := range map[string]elf.Machine{"amd64": elf.EM_X86_64,
+		"arm64": elf.EM_AARCH64} {
 		name := "gnvcc-v9.8.7-linux-" + arch
 		run("tar", "-C", dir, "-xzf", filepath.Join(dir, name+".tar.gz"))
-		for _, file := range []string{"LICENSE", "NOTICE", "README.md", "CHANGELOG.md", "docs/use.md", "gnvcc"} {
+		for _, file := range []string{"LICENSE", "NOTICE", "README.md", "CHANGELOG.md", "docs/use.md",
+			"gnvcc"} {
 			if _, err := os.Stat(filepath.Join(dir, name, file)); err != nil {
 				t.Error(err)
 			}
@@ -52,7 +54,8 @@ func TestDist(t *testing.T) {
 		}
 		f.Close()
 	}
-	self := "gnvcc-v9.8.7-linux-" + map[bool]string{true: "arm64", false: "amd64"}[strings.Contains(run("uname", "-m"), "aarch64")]
+	self := "gnvcc-v9.8.7-linux-" + map[bool]string{true: "arm64",
+		false: "amd64"}[strings.Contains(run("uname", "-m"), "aarch64")]
 	if got := run(filepath.Join(dir, self, "gnvcc"), "version"); got != "gnvcc v9.8.7\n" {
 		t.Errorf("it says that it is %q", got)
 	}

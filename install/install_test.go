@@ -1,7 +1,8 @@
 package install
 
-// install/toolkit finishes or leaves nothing, and says why. Its helpers (pip, apt) are stood in for by scripts here, so
-// that no test needs the network; that the real ones work is shown by every run of CI, which installs with them.
+// install/toolkit finishes or leaves nothing, and says why. Its helpers (pip, apt) are stood in for
+// by scripts here, so that no test needs the network; that the real ones work is shown by every run
+// of CI, which installs with them.
 
 import (
 	"bytes"
@@ -17,7 +18,8 @@ import (
 	"time"
 )
 
-// A machine is a place for toolkits, and a PATH on which the named tools are scripts of the test's own.
+// A machine is a place for toolkits, and a PATH on which the named tools are scripts of the test's
+// own.
 type machine struct {
 	t     *testing.T
 	root  string // $GNVCC_TOOLKITS
@@ -39,7 +41,8 @@ func newMachine(t *testing.T) *machine {
 	return m
 }
 
-// tool puts a shell script onto the machine's PATH, or with a slash in its name anywhere below the test's folder.
+// tool puts a shell script onto the machine's PATH, or with a slash in its name anywhere below the
+// test's folder.
 func (m *machine) tool(name, script string) string {
 	m.t.Helper()
 	path := filepath.Join(m.tools, name)
@@ -59,7 +62,8 @@ while [ $# -gt 0 ]; do [ "$1" = --target ] && target=$2; shift; done
 `+script)
 }
 
-// goodKit lays out in $target what the packages of a toolkit hold, with an nvcc that writes its output file.
+// goodKit lays out in $target what the packages of a toolkit hold, with an nvcc that writes its
+// output file.
 const goodKit = `kit=$target/nvidia/cu13; mkdir -p $kit/bin $kit/lib $kit/nvvm
 echo > $kit/lib/libcudart.so.13; echo > $kit/bin/ptxas; chmod +x $kit/bin/ptxas
 printf '#!/bin/sh\nwhile [ $# -gt 0 ]; do [ "$1" = -o ] && echo > "$2"; shift; done\n' > $kit/bin/nvcc; chmod +x $kit/bin/nvcc`
@@ -118,7 +122,8 @@ func TestInstall(t *testing.T) {
 	m := newMachine(t)
 	m.tool("g++", "")
 	m.pip(goodKit)
-	want(t, m.run(0, "13.0"), "fetching", "toolkit 13.0 is in "+m.root+"/13.0", "export CUDA_HOME="+m.root+"/13.0 PATH="+m.root+"/13.0/bin:$PATH")
+	want(t, m.run(0, "13.0"), "fetching", "toolkit 13.0 is in "+m.root+"/13.0", "export CUDA_HOME="+
+		m.root+"/13.0 PATH="+m.root+"/13.0/bin:$PATH")
 	for _, f := range []string{"bin/nvcc", "lib64", "lib/libcudart.so"} {
 		if _, err := os.Stat(filepath.Join(m.root, "13.0", f)); err != nil {
 			t.Error(err)
@@ -134,7 +139,8 @@ func TestInstall(t *testing.T) {
 	want(t, m.run(0, "13.0"), "already", "export CUDA_HOME=")
 }
 
-// There is a libcuda.so to link with, also in a toolkit that an older install/toolkit put there; whoever runs it is told.
+// There is a libcuda.so to link with, also in a toolkit that an older install/toolkit put there;
+// whoever runs it is told.
 func TestStubs(t *testing.T) {
 	m := newMachine(t)
 	m.tool("g++", "")
@@ -164,12 +170,14 @@ END`)
 		for _, s := range symbols {
 			names = append(names, s.Name)
 		}
-		for _, name := range []string{"cuInit", "cuMemAlloc", "cuMemAlloc_v2", "cuLaunchKernel", "cuLaunchKernel_ptsz", "cuMemcpy_ptds"} {
+		for _, name := range []string{"cuInit", "cuMemAlloc", "cuMemAlloc_v2", "cuLaunchKernel",
+			"cuLaunchKernel_ptsz", "cuMemcpy_ptds"} {
 			if !slices.Contains(names, name) {
 				t.Errorf("no %s in %v", name, names)
 			}
 		}
-		if name, err := f.DynString(elf.DT_SONAME); err != nil || !slices.Equal(name, []string{"libcuda.so.1"}) {
+		if name, err := f.DynString(elf.DT_SONAME); err != nil ||
+			!slices.Equal(name, []string{"libcuda.so.1"}) {
 			t.Errorf("soname %v, %v", name, err)
 		}
 	}
@@ -190,7 +198,8 @@ func TestNotice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}", "gnvcc/cmd/gnvcc").Output()
+	out, err := exec.Command("go", "list", "-deps", "-f",
+		"{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}", "gnvcc/cmd/gnvcc").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +208,8 @@ func TestNotice(t *testing.T) {
 		t.Fatal("go list names no module")
 	}
 	for _, m := range modules {
-		if !strings.Contains(string(text), "\n"+m+": LICENSE") && !strings.Contains(string(text), "\n"+m+": COPYING") {
+		if !strings.Contains(string(text), "\n"+m+": LICENSE") && !strings.Contains(string(text),
+			"\n"+m+": COPYING") {
 			t.Errorf("NOTICE has no licence of %s: make notice", m)
 		}
 	}
@@ -220,10 +230,11 @@ func TestRefused(t *testing.T) {
 
 func TestFailures(t *testing.T) {
 	for name, c := range map[string]struct{ script, says string }{
-		"pip fails":          {"echo no matching distribution >&2; exit 1", "pip could not fetch"},
-		"pip stops halfway":  {goodKit + "; exit 1", "pip could not fetch"},
-		"another layout":     {"mkdir -p $target/nvidia/cu14", "not laid out as expected"},
-		"it does not build":  {goodKit + `; printf '#!/bin/sh\nexit 2\n' > $kit/bin/nvcc`, "does not build a one-line program"},
+		"pip fails":         {"echo no matching distribution >&2; exit 1", "pip could not fetch"},
+		"pip stops halfway": {goodKit + "; exit 1", "pip could not fetch"},
+		"another layout":    {"mkdir -p $target/nvidia/cu14", "not laid out as expected"},
+		"it does not build": {goodKit + `; printf '#!/bin/sh\nexit 2\n' > $kit/bin/nvcc`,
+			"does not build a one-line program"},
 		"pip is not at hand": {"exit 0", "no pip"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -245,10 +256,12 @@ func TestDebianFailures(t *testing.T) {
 		"no Debian source":   {`case "$*" in *indextargets*) echo http://mirror.invalid/ubuntu/ main noble ;; esac`, "no Debian source"},
 		"unreachable mirror": {targets + `*update*) exit 100 ;; esac`, "apt could not read bookworm"},
 		"no such packages":   {targets + `*download*) exit 100 ;; esac`, "apt could not fetch"},
-		"broken package":     {targets + `*download*) echo broken > nvidia-cuda-toolkit_1.deb ;; esac`, "could not unpack nvidia-cuda-toolkit_1.deb"},
+		"broken package": {targets + `*download*) echo broken > nvidia-cuda-toolkit_1.deb ;; esac`,
+			"could not unpack nvidia-cuda-toolkit_1.deb"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := os.Stat("/usr/share/keyrings/debian-archive-keyring.gpg"); err != nil && name != "no Debian source" {
+			if _, err := os.Stat("/usr/share/keyrings/debian-archive-keyring.gpg"); err != nil &&
+				name != "no Debian source" {
 				t.Skip("SKIPPED: this is no Debian, its key ring is missing")
 			}
 			m := newMachine(t)
@@ -266,7 +279,8 @@ func TestInterrupted(t *testing.T) {
 		started := filepath.Join(m.tools, "started")
 		m.pip(goodKit + "; echo > " + started + "; exec sleep 30")
 		cmd, out := m.command("13.0")
-		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // as a terminal does: the whole group gets the signal
+		// as a terminal does: the whole group gets the signal
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestMakeInstall: what make install puts below a prefix is the program, its manual page, completions and the
-// unit of gnvcc watch, also where the prefix has files
-// named as verbs are; make uninstall takes these away, and nothing else.
+// TestMakeInstall: what make install puts below a prefix is the program, its manual page,
+// completions and the unit of gnvcc watch, also where the prefix has files named as verbs are; make
+// uninstall takes these away, and nothing else.
 func TestMakeInstall(t *testing.T) {
 	for _, tool := range []string{"make", "go"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -35,7 +35,8 @@ func TestMakeInstall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	build := exec.Command("go", "build", "-buildvcs=false", "-o", filepath.Join(dir, "bin", "gnvcc"), "../cmd/gnvcc")
+	build := exec.Command("go", "build", "-buildvcs=false", "-o", filepath.Join(dir, "bin", "gnvcc"),
+		"../cmd/gnvcc")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -54,9 +55,11 @@ func TestMakeInstall(t *testing.T) {
 		}
 	}
 	run("install")
-	for name, word := range map[string]string{"bin/gnvcc": "", "share/man/man1/gnvcc.1": ".TH GNVCC 1", "share/zsh/site-functions/_gnvcc": "compdef",
-		"lib/systemd/user/gnvcc-watch.service":    "ExecStart=/usr/bin/gnvcc watch\n",
-		"share/bash-completion/completions/gnvcc": "__complete", "share/fish/vendor_completions.d/gnvcc.fish": "complete -c gnvcc"} {
+	for name, word := range map[string]string{"bin/gnvcc": "", "share/man/man1/gnvcc.1": ".TH GNVCC 1",
+		"share/zsh/site-functions/_gnvcc":            "compdef",
+		"lib/systemd/user/gnvcc-watch.service":       "ExecStart=/usr/bin/gnvcc watch\n",
+		"share/bash-completion/completions/gnvcc":    "__complete",
+		"share/fish/vendor_completions.d/gnvcc.fish": "complete -c gnvcc"} {
 		text, err := os.ReadFile(filepath.Join(dest, "usr", name))
 		if err != nil {
 			t.Error(err)

@@ -11,14 +11,18 @@ import (
 	"strings"
 )
 
-// What the GPU would execute, as a hash: about half of all candidates (neighbouring caps, levels that change nothing) give
-// the code of another one, and need neither a check nor a measurement of their own.
+// What the GPU would execute, as a hash: about half of all candidates (neighbouring caps, levels
+// that change nothing) give the code of another one, and need neither a check nor a measurement of
+// their own.
 
-// CodeHash hashes the code of a kernel in a cubin: its own section, the functions that stand in sections of their own (they
-// may be called), the constants that the compiler put beside it, and the relocations of these. Names of sections go
-// in, addresses don't. Attributes (registers, shared memory) are not in it: compare those too.
+// CodeHash hashes the code of a kernel in a cubin: its own section, the functions that stand in
+// sections of their own (they may be called), the constants that the compiler put beside it, and
+// the relocations of these. Names of sections go in, addresses don't. Attributes (registers, shared
+// memory) are not in it: compare those too.
 func CodeHash(cubin []byte, kernel string) (string, error) {
-	if len(cubin) > 24 { // e_version: 1, but in cubins of 11.x and 12.x up to sm_90 the toolkit's, which debug/elf does not take
+	// e_version: 1, but in cubins of 11.x and 12.x up to sm_90 the toolkit's, which debug/elf does not
+	// take
+	if len(cubin) > 24 {
 		cubin = bytes.Clone(cubin)
 		copy(cubin[20:24], []byte{1, 0, 0, 0})
 	}

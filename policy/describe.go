@@ -13,8 +13,8 @@ import (
 
 // What a kernel's PTX and source tell of it.
 
-// ReadPTX fills in what the default PTX tells: directives, accesses, what it reads of its launch, and whether it is to be left
-// alone. Name must be set.
+// ReadPTX fills in what the default PTX tells: directives, accesses, what it reads of its launch,
+// and whether it is to be left alone. Name must be set.
 func (k *Kernel) ReadPTX(m *ptx.Module) error {
 	f := m.Entry(k.Name)
 	if f == nil {
@@ -49,7 +49,8 @@ func (k *Kernel) ReadPTX(m *ptx.Module) error {
 			k.NoUnrolls++
 		}
 	}
-	if spins, err := f.Spins(); err == nil { // else the lever's pass says what is wrong with the kernel
+	// else the lever's pass says what is wrong with the kernel
+	if spins, err := f.Spins(); err == nil {
 		k.Spins = len(spins)
 	}
 	k.SFU = rewrite.SFU(f)
@@ -90,7 +91,8 @@ func (k *Kernel) ReadPTX(m *ptx.Module) error {
 	return nil
 }
 
-// alone says why a kernel with these traits is left alone, "" if it is not: what it does cannot be repeated or compared.
+// alone says why a kernel with these traits is left alone, "" if it is not: what it does cannot be
+// repeated or compared.
 func alone(t ptx.Traits) string {
 	for _, c := range []struct {
 		is  bool
@@ -121,8 +123,8 @@ func product(args string) int {
 	return n
 }
 
-// ReadSource fills in what the source tells: loops, and values that can be specialised. signature is the PTX types of the
-// entry's parameters.
+// ReadSource fills in what the source tells: loops, and values that can be specialised. signature
+// is the PTX types of the entry's parameters.
 func (k *Kernel) ReadSource(u *source.Unit, signature []string) {
 	found, err := u.Kernel(k.Name)
 	if err != nil {
@@ -139,5 +141,6 @@ func (k *Kernel) ReadSource(u *source.Unit, signature []string) {
 	}
 }
 
-// ShortName is a mangled name as people write it: template arguments, no return type, no parameters.
+// ShortName is a mangled name as people write it: template arguments, no return type, no
+// parameters.
 func ShortName(mangled string) string { return ptx.ShortName(mangled) }

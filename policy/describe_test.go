@@ -40,7 +40,8 @@ func TestDescribe(t *testing.T) {
 	if err := os.WriteFile(cu, []byte(describeCU), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(tool, "-arch=sm_90", "--keep", "--keep-dir", dir, "-cubin", "-o", filepath.Join(dir, "k.cubin"), cu)
+	cmd := exec.Command(tool, "-arch=sm_90", "--keep", "--keep-dir", dir, "-cubin", "-o",
+		filepath.Join(dir, "k.cubin"), cu)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -72,11 +73,14 @@ func TestDescribe(t *testing.T) {
 		return k
 	}
 	work := get("_Z4workPfPKfif")
-	if work.Short != "work" || work.MaxThreads != 256 || !strings.Contains(work.Bounds, "2") || work.Loads == 0 || work.Stores == 0 || work.Alone != "" || work.Dynamic {
+	if work.Short != "work" || work.MaxThreads != 256 || !strings.Contains(work.Bounds, "2") ||
+		work.Loads == 0 || work.Stores == 0 || work.Alone != "" || work.Dynamic {
 		t.Errorf("work: %+v", work)
 	}
-	if !slices.Equal(work.Reads, []string{"blockDim.x", "gridDim.x"}) || len(work.Loops) != 2 || len(work.Values) != 4 || work.NoSpec != "" {
-		t.Errorf("work: reads %v, loops %v, values %v, %s", work.Reads, work.Loops, work.Values, work.NoSpec)
+	if !slices.Equal(work.Reads, []string{"blockDim.x", "gridDim.x"}) || len(work.Loops) != 2 ||
+		len(work.Values) != 4 || work.NoSpec != "" {
+		t.Errorf("work: reads %v, loops %v, values %v, %s", work.Reads, work.Loops, work.Values,
+			work.NoSpec)
 	}
 	if work.NoThrottle != "" {
 		t.Errorf("work can't be throttled: %s", work.NoThrottle)
@@ -84,7 +88,8 @@ func TestDescribe(t *testing.T) {
 	if k := get("_Z5speaki"); k.Alone != "it prints" {
 		t.Errorf("speak: alone %q", k.Alone)
 	}
-	if k := get("_Z6sharedIfEvPT_"); !k.Dynamic || k.Short != "shared<float>" || k.Bounds != "" || k.MaxThreads != 1024 {
+	if k := get("_Z6sharedIfEvPT_"); !k.Dynamic || k.Short != "shared<float>" || k.Bounds != "" ||
+		k.MaxThreads != 1024 {
 		t.Errorf("shared: %+v", k)
 	}
 	bad := Kernel{Name: "nosuch"}
@@ -92,7 +97,8 @@ func TestDescribe(t *testing.T) {
 		t.Error("a kernel that is not in the PTX is described")
 	}
 
-	// The hash of code: the same for equal code under another cap, another for other code, an error for what is no cubin.
+	// The hash of code: the same for equal code under another cap, another for other code, an error
+	// for what is no cubin.
 	hash := func(name string, flags ...string) string {
 		path := filepath.Join(dir, "h.cubin")
 		args := append([]string{"-arch=sm_90", "-cubin", "-o", path, cu}, flags...)
@@ -141,7 +147,8 @@ func TestDescribe(t *testing.T) {
 
 // TestLongNames: taking a name apart is recursive, and a stack that overflows ends the process.
 func TestLongNames(t *testing.T) {
-	for _, name := range []string{"_Z1k" + strings.Repeat("P", 5_000_000) + "f", "_Z1k" + strings.Repeat("P", 1<<15-10) + "f", "_ZN" + strings.Repeat("1a", 2_000_000) + "E1kv"} {
+	for _, name := range []string{"_Z1k" + strings.Repeat("P", 5_000_000) + "f",
+		"_Z1k" + strings.Repeat("P", 1<<15-10) + "f", "_ZN" + strings.Repeat("1a", 2_000_000) + "E1kv"} {
 		if got := ShortName(name); got == "" {
 			t.Errorf("%.20s of %d bytes: nothing", name, len(name))
 		}

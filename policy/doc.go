@@ -1,6 +1,7 @@
-// Package policy has the nouns of tuning: kernels, launches' values, options, bounds, trials, and the interfaces to those
-// who compile, store and listen. It never touches a GPU, a compiler or the store itself: these come in as interfaces
-// (kernel.go), so that all rooms here are tested on a simulated GPU.
+// Package policy has the nouns of tuning: kernels, launches' values, options, bounds, trials, and
+// the interfaces to those who compile, store and listen. It never touches a GPU, a compiler or the
+// store itself: these come in as interfaces (kernel.go), so that all rooms here are tested on a
+// simulated GPU.
 //
 // The rooms above it, each of which imports only those before it:
 //
@@ -16,7 +17,8 @@
 //
 // cmd/gnvcc wires them up; nobody else calls them.
 //
-// Files: kernel.go what is given, describe.go what PTX and source tell of a kernel, values.go of a launch, options.go
-// what the user allows, within.go errors and bounds, trial.go one candidate on one configuration, code.go what the GPU
-// would execute, pin.go recipes that nobody measures, progress.go what a run tells.
+// Files: kernel.go what is given, describe.go what PTX and source tell of a kernel, values.go of a
+// launch, options.go what the user allows, within.go errors and bounds, trial.go one candidate on
+// one configuration, code.go what the GPU would execute, pin.go recipes that nobody measures,
+// progress.go what a run tells.
 package policy

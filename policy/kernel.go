@@ -12,9 +12,11 @@ import (
 	"gnvcc/sim"
 )
 
-// What policy is given: kernels, launches, and the interfaces to those who compile, launch and store.
+// What policy is given: kernels, launches, and the interfaces to those who compile, launch and
+// store.
 
-// A Kernel is what is known of one kernel of the user's before it is tuned. Fields that are not known stay zero.
+// A Kernel is what is known of one kernel of the user's before it is tuned. Fields that are not
+// known stay zero.
 type Kernel struct {
 	Name     string // mangled
 	Short    string // as people write it: "stencil<float, 4>"
@@ -25,53 +27,65 @@ type Kernel struct {
 
 	File     string   // hash of the PTX it was assembled from
 	Siblings []string // identities of the other kernels of that PTX
-	For      []string // what the program was built into (cache.Decision.For): whom an approximation is for
-	Applied  string   // recipe that the loaded build was made with, "" for nvcc's own; then the default is loaded to compare with
+	// what the program was built into (cache.Decision.For): whom an approximation is for
+	For []string
+	// recipe that the loaded build was made with, "" for nvcc's own; then the default is loaded to
+	// compare with
+	Applied string
 
-	Default    cache.Build // nvcc's own compile
-	MaxThreads int         // largest block of nvcc's own compile by its directives: .maxntid or .reqntid, else 1024
+	Default cache.Build // nvcc's own compile
+	// largest block of nvcc's own compile by its directives: .maxntid or .reqntid, else 1024
+	MaxThreads int
 
-	// Bounds is a limit on registers that the user gave, "" for none: "__launch_bounds__(256, 2)" (a second value; the first one
-	// alone limits no registers), "__maxnreg__(64)", "-maxrregcount=64". It is tuned over only where he says so.
+	// Bounds is a limit on registers that the user gave, "" for none: "__launch_bounds__(256, 2)" (a
+	// second value; the first one alone limits no registers), "__maxnreg__(64)", "-maxrregcount=64".
+	// It is tuned over only where he says so.
 	Bounds string
 
-	Values     []source.Value    // what of a launch can be put into the source
-	Names      map[string]string // of arguments, by their places in recipes, where Values are not at hand
-	Loops      []source.Loop
-	NoUnroll   string // why nothing is unrolled; "" if it may be
-	NoSpec     string // why nothing is specialised; "" if it may be
-	NoSecond   string // why a specialised copy can't be an entry of its own, chosen in the host stub; "" if it can
-	Awaits     string // the instruction by which its blocks may wait for each other, "" if none does: then no fewer may be resident
+	Values []source.Value // what of a launch can be put into the source
+	// of arguments, by their places in recipes, where Values are not at hand
+	Names    map[string]string
+	Loops    []source.Loop
+	NoUnroll string // why nothing is unrolled; "" if it may be
+	NoSpec   string // why nothing is specialised; "" if it may be
+	// why a specialised copy can't be an entry of its own, chosen in the host stub; "" if it can
+	NoSecond string
+	// the instruction by which its blocks may wait for each other, "" if none does: then no fewer may
+	// be resident
+	Awaits     string
 	NoThrottle string // why all of its blocks that can be resident must be; "" if fewer may be
 	Shapeable  bool   // it sees nothing of its launch's shape but the index over the grid
 	NoShape    string // why not, where it isn't
-	Stride     int    // by so many bytes are apart what neighbouring threads of a row load or store, mostly; 0: not known
-	Source     string // the user's file, for reports
+	// by so many bytes are apart what neighbouring threads of a row load or store, mostly; 0: not
+	// known
+	Stride int
+	Source string // the user's file, for reports
 
-	Through       map[rewrite.Pointer]rewrite.Numbers // what it reads through its pointer arguments
-	Streams       []int                               // of each of these loads, which array it reads: equal numbers, the same one; -1: not known
-	Loads, Stores int                                 // accesses to global memory in its PTX that a hint can be given to
-	Calls         bool                                // real calls
-	Dynamic       bool                                // uses dynamic shared memory
-	SharedStatic  bool                                // uses static shared memory
-	Reloc         bool                                // -rdc=true: assembled with -c, linked later
-	Spins         int                                 // spin loops on shared memory
-	NoUnrolls     int                                 // pragmas by which cicc tells ptxas not to unroll
+	Through map[rewrite.Pointer]rewrite.Numbers // what it reads through its pointer arguments
+	// of each of these loads, which array it reads: equal numbers, the same one; -1: not known
+	Streams       []int
+	Loads, Stores int  // accesses to global memory in its PTX that a hint can be given to
+	Calls         bool // real calls
+	Dynamic       bool // uses dynamic shared memory
+	SharedStatic  bool // uses static shared memory
+	Reloc         bool // -rdc=true: assembled with -c, linked later
+	Spins         int  // spin loops on shared memory
+	NoUnrolls     int  // pragmas by which cicc tells ptxas not to unroll
 
 	Writes string         // what it stores to global memory: "f32" or "f64" if nothing else, else ""
 	SFU    map[string]int // what the lever approx could replace (rewrite.SFU)
 	Math   map[string]int // what the lever fastmath could replace (source.Kernel.MathCalls)
 
-	// Reads lists which of "blockDim.x" ... "gridDim.z" its PTX reads: the others are no values to specialise for. nil: not
-	// known.
+	// Reads lists which of "blockDim.x" ... "gridDim.z" its PTX reads: the others are no values to
+	// specialise for. nil: not known.
 	Reads []string
 
 	Alone string // why it is left alone: "it uses setmaxnreg", ...; "" if it may be tuned
 
 	Banned []string // levers that the user does not want for it
 
-	// First are recipes that are tried before others, and are candidates like any other: what stood for the kernel
-	// before it was edited.
+	// First are recipes that are tried before others, and are candidates like any other: what stood
+	// for the kernel before it was edited.
 	First []recipe.Recipe
 
 	Handle any // the Compiler's own
@@ -97,7 +111,8 @@ func (s Shape) Blocks() int { return s.Grid[0] * s.Grid[1] * s.Grid[2] }
 
 // Sim is the shape of a build's launch for sim.
 func (s Shape) Sim(b cache.Build) sim.Shape {
-	return sim.Shape{Threads: s.Threads(), Shared: b.Shared + s.Dynamic, Blocks: s.Blocks(), Barriers: b.Barriers}
+	return sim.Shape{Threads: s.Threads(), Shared: b.Shared + s.Dynamic, Blocks: s.Blocks(),
+		Barriers: b.Barriers}
 }
 
 func (s Shape) String() string {
@@ -123,12 +138,14 @@ func dims(d [3]int) string {
 
 // A Candidate is a kernel compiled by a recipe.
 type Candidate struct {
-	Path       string // a cubin that the driver can load
-	Entry      string // what to launch in it, "": the kernel's own name (a second entry has another one)
+	Path string // a cubin that the driver can load
+	// what to launch in it, "": the kernel's own name (a second entry has another one)
+	Entry      string
 	Build      cache.Build
-	MaxThreads int             // largest block by directives, 1024 if none
-	Code       string          // hash of what the GPU would execute; equal codes need one measurement. "": unknown
-	Reserve    profile.Reserve // how it is launched; zero: as the kernel is
+	MaxThreads int // largest block by directives, 1024 if none
+	// hash of what the GPU would execute; equal codes need one measurement. "": unknown
+	Code    string
+	Reserve profile.Reserve // how it is launched; zero: as the kernel is
 
 	Normals map[string]string // for the evidence of a decision for it
 }
@@ -143,21 +160,24 @@ func (c *Candidate) Limit() int {
 
 // A Compiler makes candidates. Compile may be called from several goroutines.
 type Compiler interface {
-	// Kernel finds what a loaded module's kernel was built from; the error says why it can't be compiled again.
+	// Kernel finds what a loaded module's kernel was built from; the error says why it can't be
+	// compiled again.
 	Kernel(module, kernel string) (*Kernel, error)
-	// Compile makes a candidate. With plain set, the guards of specialised copies never hold: what runs is the plain copy, as
-	// compiled beside the others.
+	// Compile makes a candidate. With plain set, the guards of specialised copies never hold: what
+	// runs is the plain copy, as compiled beside the others.
 	Compile(ctx context.Context, k *Kernel, r recipe.Recipe, plain bool) (*Candidate, error)
 }
 
 // A Sink keeps what was decided.
 type Sink interface {
 	Decide(cache.Decision) error
-	// Past returns an earlier decision for a kernel's builds, one on this GPU where there is one; nil if there is none.
+	// Past returns an earlier decision for a kernel's builds, one on this GPU where there is one; nil
+	// if there is none.
 	Past(k *Kernel, device string) *cache.Decision
 }
 
-// A Memory keeps small texts from one run to the next: what was compiled and measured. Losing one costs time only.
+// A Memory keeps small texts from one run to the next: what was compiled and measured. Losing one
+// costs time only.
 type Memory interface {
 	Recall(key string) ([]byte, bool)
 	Remember(key string, b []byte) error

@@ -17,12 +17,16 @@ import (
 
 // Options of a run.
 type Options struct {
-	Exact  rewrite.Exactness // the worst level that may be adopted: ByConstruction, Checked (usual), Approximate
-	Within Bound             // error allowed; zero: the same bits
-	Judged bool              // a judge looks at the program's output afterwards: any finite error is allowed before
-	Slots  bool              // approximation by %warpid may be tried: results differ from run to run
-	Bet    bool              // the user's launches stay as they are: the plain copy may pay, the largest block may shrink
-	Over   bool              // tune over __launch_bounds__' second value, __maxnreg__, -maxrregcount and unroll pragmas
+	// the worst level that may be adopted: ByConstruction, Checked (usual), Approximate
+	Exact  rewrite.Exactness
+	Within Bound // error allowed; zero: the same bits
+	// a judge looks at the program's output afterwards: any finite error is allowed before
+	Judged bool
+	Slots  bool // approximation by %warpid may be tried: results differ from run to run
+	// the user's launches stay as they are: the plain copy may pay, the largest block may shrink
+	Bet bool
+	// tune over __launch_bounds__' second value, __maxnreg__, -maxrregcount and unroll pragmas
+	Over bool
 
 	Budget time.Duration // for one configuration of a kernel, waiting for compilers included
 	Total  time.Duration // for the whole run; 0: no limit
@@ -32,8 +36,8 @@ type Options struct {
 	Checks int           // later launches on which the winner is checked again
 	Jobs   int           // compiles at a time
 
-	// Crashes of a kernel's candidates after which it is let be. 0, the usual: the first one ends the program; where launches are replayed, a
-	// process of ours.
+	// Crashes of a kernel's candidates after which it is let be. 0, the usual: the first one ends the
+	// program; where launches are replayed, a process of ours.
 	Crashes int
 
 	InPlace bool // searched in inside the program: what waits for others can't be repeated there
@@ -53,9 +57,10 @@ type Options struct {
 
 // Defaults are the options of a plain gnvcc tune.
 //
-// Budget: a configuration of a 100 us kernel takes 0.3 to 1 s of measuring; the rest is for cicc (0.3 to 3 s a source
-// variant, Jobs at a time). Full and Verify: kernels launched with ever new shapes must not stop the program for ever.
-// Short: 2 us is what a launch of an empty kernel takes on an H100.
+// Budget: a configuration of a 100 us kernel takes 0.3 to 1 s of measuring; the rest is for cicc
+// (0.3 to 3 s a source variant, Jobs at a time). Full and Verify: kernels launched with ever new
+// shapes must not stop the program for ever. Short: 2 us is what a launch of an empty kernel takes
+// on an H100.
 func Defaults() Options {
 	return Options{
 		Exact:  rewrite.Checked,
@@ -79,7 +84,9 @@ func (o *Options) Validate(known []string) error {
 		}
 	}
 	for _, name := range o.Levers {
-		approximate := func(p rewrite.Pass) bool { return p.Lever == name && p.Exact == rewrite.Approximate }
+		approximate := func(p rewrite.Pass) bool {
+			return p.Lever == name && p.Exact == rewrite.Approximate
+		}
 		switch {
 		case slices.Contains(o.Without, name):
 			return fmt.Errorf("--levers and --without contradict each other: both name %s", name)

@@ -7,7 +7,8 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// What speaks against a recipe that a user gives and nobody measures: all that speaks against a candidate before it is run.
+// What speaks against a recipe that a user gives and nobody measures: all that speaks against a
+// candidate before it is run.
 
 // Pinnable says why a kernel is not to be built with a recipe, nil if it may be.
 func Pinnable(k *Kernel, r recipe.Recipe) error {

@@ -7,8 +7,8 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// TestHeldInOtherBlocks: a launch is for an entry in blocks of another size where these divide its threads, and where the host stub
-// makes it.
+// TestHeldInOtherBlocks: a launch is for an entry in blocks of another size where these divide its
+// threads, and where the host stub makes it.
 func TestHeldInOtherBlocks(t *testing.T) {
 	k := &Kernel{Name: "k"}
 	r, err := recipe.Parse("shape=64x4x1 spec{host(block)=16x16x1,host(dynamic)=0}")

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// rooms are what each room of policy may import of the others, tests aside. A new room stands here, or the test names it.
+// rooms are what each room of policy may import of the others, tests aside. A new room stands here,
+// or the test names it.
 var rooms = map[string][]string{
 	"stats":    {},
 	"policy":   {"stats"},

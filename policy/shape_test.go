@@ -7,7 +7,8 @@ import (
 	"gnvcc/sim"
 )
 
-// TestShapeOfBuild checks that all that limits resident blocks reaches sim: the grid, shared memory, named barriers.
+// TestShapeOfBuild checks that all that limits resident blocks reaches sim: the grid, shared
+// memory, named barriers.
 func TestShapeOfBuild(t *testing.T) {
 	d, _ := sim.Lookup(90)
 	build := cache.Build{Registers: 24, Shared: 1024, Barriers: 16}

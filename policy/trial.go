@@ -15,21 +15,26 @@ import (
 
 // A Trial is one candidate on one configuration.
 type Trial struct {
-	Recipe  recipe.Recipe `json:"-"`
-	Text    string        // Recipe as text
-	Build   cache.Build
-	Code    string            // what the GPU executes, "" if unknown
-	Same    string            // recipe ("-" for the default) whose code this one's equals: not measured by itself
-	Ratio   float64           // the race's estimate of time over the default's: for ordering only, never believed; 0: not measured
-	N       int               // launches it rests on
-	Refused string            // why it can't be adopted
-	Because cache.Refusal     `json:",omitempty"` // the kind of that reason
-	Checked int               // launches on which memory was compared and found right
-	Varied  int               `json:",omitempty"` // launches with data of ours on which it left the original's bits
+	Recipe recipe.Recipe `json:"-"`
+	Text   string        // Recipe as text
+	Build  cache.Build
+	Code   string // what the GPU executes, "" if unknown
+	// recipe ("-" for the default) whose code this one's equals: not measured by itself
+	Same string
+	// the race's estimate of time over the default's: for ordering only, never believed; 0: not
+	// measured
+	Ratio   float64
+	N       int           // launches it rests on
+	Refused string        // why it can't be adopted
+	Because cache.Refusal `json:",omitempty"` // the kind of that reason
+	Checked int           // launches on which memory was compared and found right
+	// launches with data of ours on which it left the original's bits
+	Varied  int               `json:",omitempty"`
 	Error   Error             // the largest one of these launches
 	Normals map[string]string `json:",omitempty"` // Candidate's
 
-	Stale bool // its guards ask for values that this run's launches of the configuration don't all have
+	// its guards ask for values that this run's launches of the configuration don't all have
+	Stale bool
 
 	// From fresh samples; nil: not compared.
 	Confirmed *Compared
@@ -50,7 +55,8 @@ func Compare(c stats.Comparison, confidence float64, now time.Time) *Compared {
 	if math.IsInf(c.Ratio.High, 1) {
 		c.Ratio.High = 1e9 // JSON has no infinity
 	}
-	return &Compared{Ratio: c.Ratio, Before: TimeOf(c.Base, confidence), After: TimeOf(c.Cand, confidence), Time: now}
+	return &Compared{Ratio: c.Ratio, Before: TimeOf(c.Base, confidence),
+		After: TimeOf(c.Cand, confidence), Time: now}
 }
 
 func TimeOf(x []float64, confidence float64) cache.Time {
@@ -62,8 +68,8 @@ func TimeOf(x []float64, confidence float64) cache.Time {
 	return t
 }
 
-// Rank sorts trials: usable ones first, the fastest of them first, save that within 1 % (less than that is luck) the safer kind of
-// exactness and then the shorter recipe goes first.
+// Rank sorts trials: usable ones first, the fastest of them first, save that within 1 % (less than
+// that is luck) the safer kind of exactness and then the shorter recipe goes first.
 func Rank(trials []*Trial) []*Trial {
 	var out []*Trial
 	for _, t := range trials {
@@ -77,8 +83,8 @@ func Rank(trials []*Trial) []*Trial {
 		}
 		return out[i].Text < out[j].Text
 	})
-	// "Within 1 %" is no order (it isn't transitive): the best is moved forward from among those close to the fastest, then the
-	// same for the rest.
+	// "Within 1 %" is no order (it isn't transitive): the best is moved forward from among those close
+	// to the fastest, then the same for the rest.
 	for i := range out {
 		best := i
 		for j := i + 1; j < len(out) && out[j].Ratio <= out[i].Ratio*1.01; j++ {

@@ -33,8 +33,9 @@ const (
 	HostValue                  // what the host alone looks at: host(block), host(dynamic)
 )
 
-// Values reads the values of a launch that were the same in all launches of its configuration so far. What can't be
-// read with certainty (a type not known, a NaN, which no comparison finds equal) is left out.
+// Values reads the values of a launch that were the same in all launches of its configuration so
+// far. What can't be read with certainty (a type not known, a NaN, which no comparison finds equal)
+// is left out.
 func Values(k *Kernel, l *profile.Launch) []Value { return values(k, l, false) }
 
 // valuesNow reads the values of this one launch.
@@ -101,7 +102,8 @@ func LookUp(values []Value) func(key string) (string, bool) {
 	return func(key string) (string, bool) { text, ok := have[key]; return text, ok }
 }
 
-// Broken tells whether a recipe's guards ask for values that not all launches of this configuration have so far.
+// Broken tells whether a recipe's guards ask for values that not all launches of this configuration
+// have so far.
 func (k *Kernel) Broken(r recipe.Recipe, l *profile.Launch) bool {
 	return r.HasCopy() && !fulfilled(r, l, Values(k, l))
 }
@@ -115,16 +117,21 @@ func fulfilled(r recipe.Recipe, l *profile.Launch, values []Value) bool {
 	have := LookUp(values)
 	holds := func(r recipe.Recipe) bool {
 		guards, err := r.Guards()
-		return err == nil && slices.ContainsFunc(guards, func(g recipe.Guard) bool { return g.Holds(have) })
+		return err == nil && slices.ContainsFunc(guards, func(g recipe.Guard) bool {
+			return g.Holds(have)
+		})
 	}
 	if !r.HasSecond() {
 		return holds(r)
 	}
 	entries, err := r.Entries()
-	return err == nil && slices.ContainsFunc(entries, func(e recipe.Recipe) bool { return holds(e) && divides(e, l) })
+	return err == nil && slices.ContainsFunc(entries, func(e recipe.Recipe) bool {
+		return holds(e) && divides(e, l)
+	})
 }
 
-// divides tells whether a launch can be done in the blocks that a recipe for one second entry asks for, as the host stub does it.
+// divides tells whether a launch can be done in the blocks that a recipe for one second entry asks
+// for, as the host stub does it.
 func divides(e recipe.Recipe, l *profile.Launch) bool {
 	now := rewrite.Shape(e)
 	if now == [3]int{} {
@@ -134,7 +141,8 @@ func divides(e recipe.Recipe, l *profile.Launch) bool {
 	return ok && now != l.Block && len(l.LaunchAttributes) == 0
 }
 
-// ArgumentNames gives the names of the arguments that a recipe's conditions look at, by their places; nil: it has none.
+// ArgumentNames gives the names of the arguments that a recipe's conditions look at, by their
+// places; nil: it has none.
 func (k *Kernel) ArgumentNames(r recipe.Recipe) map[string]string {
 	var out map[string]string
 	guards, err := r.Guards()

@@ -15,14 +15,17 @@ import (
 
 // How far results may be off, where the user allows that at all.
 //
-// The error of one value is |a-b| / max(|a|,|b|), a NaN or an infinity beside a number being infinitely far off. The error of a launch
-// is the largest one of all values that it wrote, or their mean (Li, thesis, chapter 6, uses the mean; one value of ten thousand may be quite
-// wrong then). The mean is over the values that the original changed; where a
-// launch writes what was there already, over those that differ, so that such a launch is judged more strictly. Both compare what one launch leaves, from equal memory before it: errors that
-// grow from launch to launch are not in it; a command that judges the program's output sees them.
+// The error of one value is |a-b| / max(|a|,|b|), a NaN or an infinity beside a number being
+// infinitely far off. The error of a launch is the largest one of all values that it wrote, or
+// their mean (Li, thesis, chapter 6, uses the mean; one value of ten thousand may be quite wrong
+// then). The mean is over the values that the original changed; where a launch writes what was
+// there already, over those that differ, so that such a launch is judged more strictly. Both
+// compare what one launch leaves, from equal memory before it: errors that grow from launch to
+// launch are not in it; a command that judges the program's output sees them.
 //
-// What a value is must be known: two floats read as a double hide the first one's error, bytes read as a float hide most of them.
-// So a kernel is judged by its errors only where all that it stores to global memory is f32, or all f64; others must give the same bits.
+// What a value is must be known: two floats read as a double hide the first one's error, bytes read
+// as a float hide most of them. So a kernel is judged by its errors only where all that it stores
+// to global memory is f32, or all f64; others must give the same bits.
 
 // A Bound is the error that the user allows; the zero Bound: none, the same bits.
 type Bound struct {
@@ -35,7 +38,8 @@ func ParseBound(text string) (Bound, error) {
 	number, mean := strings.CutPrefix(text, "mean:")
 	v, err := strconv.ParseFloat(number, 64)
 	if err != nil || !(v > 0) || math.IsInf(v, 0) {
-		return Bound{}, fmt.Errorf("%q is no bound: expected a relative error such as 1e-3 (of every value) or mean:1e-3", text)
+		return Bound{}, fmt.Errorf(
+			"%q is no bound: expected a relative error such as 1e-3 (of every value) or mean:1e-3", text)
 	}
 	return Bound{v, mean}, nil
 }
@@ -53,8 +57,8 @@ func (b *Bound) Set(text string) (err error) {
 	return err
 }
 
-// An Error is how far the results of a launch were off, as relative errors; both 0: the same bits. What is infinite or not known
-// is unknownError, since JSON has no infinity.
+// An Error is how far the results of a launch were off, as relative errors; both 0: the same bits.
+// What is infinite or not known is unknownError, since JSON has no infinity.
 type Error struct {
 	Max, Mean float64
 }
@@ -105,15 +109,17 @@ func (k *Kernel) Exceeds(b Bound, d profile.Difference) (string, cache.Refusal) 
 	case b == Bound{}:
 		return "other bits: " + d.String(), cache.OtherBits
 	case k.Writes == "":
-		return "other bits: " + d.String() + "; what it writes is not all f32 or all f64, so that no relative error is known", cache.OtherBits
+		return "other bits: " + d.String() +
+			"; what it writes is not all f32 or all f64, so that no relative error is known", cache.OtherBits
 	case e.Max >= UnknownError:
-		return "other bits: a number became a NaN or an infinity, or the other way round; " + d.String(), cache.OtherBits
+		return "other bits: a number became a NaN or an infinity, or the other way round; " + d.String(),
+			cache.OtherBits
 	}
 	return fmt.Sprintf("its error is %.3g (mean %.3g), the bound %s", e.Max, e.Mean, b), ""
 }
 
-// writes tells what a kernel stores to global memory: "f32" or "f64" if it is nothing else, else "". Constants, which nvcc stores as integers
-// whatever they are, say nothing.
+// writes tells what a kernel stores to global memory: "f32" or "f64" if it is nothing else, else
+// "". Constants, which nvcc stores as integers whatever they are, say nothing.
 func writes(m *ptx.Module, name string) (string, error) {
 	reach, err := m.Reach(name)
 	if err != nil {
@@ -150,7 +156,8 @@ func writes(m *ptx.Module, name string) (string, error) {
 			default:
 				continue
 			}
-			if ptx.HasModifier(op, "local") || ptx.HasModifier(op, "shared") || ptx.HasModifier(op, "param") ||
+			if ptx.HasModifier(op, "local") || ptx.HasModifier(op, "shared") ||
+				ptx.HasModifier(op, "param") ||
 				bytes.Contains(op, []byte(".shared::")) || bytes.Contains(op, []byte(".param::")) {
 				continue
 			}
@@ -203,4 +210,5 @@ func fixed(f *ptx.Func) map[string]bool {
 	return moved
 }
 
-var errNoBound = errors.New("approximation needs to know how far results may be off: --within 1e-3 (relative error of every value), --within mean:1e-5, or --judge COMMAND")
+var errNoBound = errors.New(
+	"approximation needs to know how far results may be off: --within 1e-3 (relative error of every value), --within mean:1e-5, or --judge COMMAND")

@@ -59,7 +59,8 @@ func TestWrites(t *testing.T) {
 	if err := os.WriteFile(cu, []byte(writesCU), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if text, err := exec.Command(tool, "-arch=sm_80", "-ptx", "-o", out, cu).CombinedOutput(); err != nil {
+	if text, err := exec.Command(tool, "-arch=sm_80", "-ptx", "-o", out,
+		cu).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	text, err := os.ReadFile(out)
@@ -94,13 +95,16 @@ func TestErrorOf(t *testing.T) {
 		}
 	}
 	k := &Kernel{Writes: "f32"}
-	if e := k.ErrorOf(profile.Difference{Words: 1, Relative32: math.Inf(1), Mean32: math.NaN()}); e.Max != UnknownError || e.Mean != UnknownError || (Bound{Value: 1e8}).Allows(e) {
+	if e := k.ErrorOf(profile.Difference{Words: 1, Relative32: math.Inf(1),
+		Mean32: math.NaN()}); e.Max != UnknownError || e.Mean != UnknownError ||
+		(Bound{Value: 1e8}).Allows(e) {
 		t.Errorf("infinite: %+v", e)
 	}
 	if e := k.ErrorOf(profile.Difference{Same: true}); e != (Error{}) || !(Bound{}).Allows(e) {
 		t.Errorf("the same: %+v", e)
 	}
-	if e := k.ErrorOf(profile.Difference{Words: 1}); e == (Error{}) || (Bound{}).Allows(e) { // -0 in place of 0: other bits
+	// -0 in place of 0: other bits
+	if e := k.ErrorOf(profile.Difference{Words: 1}); e == (Error{}) || (Bound{}).Allows(e) {
 		t.Errorf("equal values of other bits: %+v", e)
 	}
 }

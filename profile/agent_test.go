@@ -11,8 +11,8 @@ import (
 	"gnvcc/profile/agent"
 )
 
-// The C agent's greeting over the real socket, without a GPU: with a libcuda.so.1 that has nothing in it, the agent has to
-// say what is missing and be off; the application must not notice.
+// The C agent's greeting over the real socket, without a GPU: with a libcuda.so.1 that has nothing
+// in it, the agent has to say what is missing and be off; the application must not notice.
 func TestOldDriver(t *testing.T) {
 	root := toolkit(t)
 	dir := t.TempDir()
@@ -39,7 +39,8 @@ int main(int n, char **argv) {
 			t.Fatal(err)
 		}
 	}
-	for _, args := range [][]string{{"-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "-o", "libcuda.so.1", "none.c"}, {"-o", "app", "app.c", "-ldl"}} {
+	for _, args := range [][]string{{"-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "-o",
+		"libcuda.so.1", "none.c"}, {"-o", "app", "app.c", "-ldl"}} {
 		cmd := exec.Command("gcc", args...)
 		cmd.Dir = dir
 		if out, err := cmd.CombinedOutput(); err != nil {

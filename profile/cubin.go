@@ -1,8 +1,9 @@
 package profile
 
-// What a session has to know of a cubin: the variables that a candidate must share with the original, and whether the
-// kernel does what can't be repeated unseen (print, allocate, launch). Read from the ELF file's symbols and from
-// .nv.callgraph, which has pairs of symbols: who calls whom (looked at in cubins of 13.0 and 13.5, linked and not).
+// What a session has to know of a cubin: the variables that a candidate must share with the
+// original, and whether the kernel does what can't be repeated unseen (print, allocate, launch).
+// Read from the ELF file's symbols and from .nv.callgraph, which has pairs of symbols: who calls
+// whom (looked at in cubins of 13.0 and 13.5, linked and not).
 
 import (
 	"bytes"
@@ -54,7 +55,8 @@ func readCubin(b []byte) (*contents, error) {
 			if s.Other&otherManaged != 0 {
 				c.managed = true
 			}
-			// The compiler's own: strings, and names of functions for assert. They never change, and are numbered by what is there.
+			// The compiler's own: strings, and names of functions for assert. They never change, and are
+			// numbered by what is there.
 			if strings.HasPrefix(s.Name, "$") || strings.HasPrefix(s.Name, "__unnamed_") || s.Size == 0 {
 				continue
 			}
@@ -83,7 +85,8 @@ func readCubin(b []byte) (*contents, error) {
 	return c, nil
 }
 
-// unrepeatable says why a kernel can't be run more than once without the application or the user noticing, "" if it can.
+// unrepeatable says why a kernel can't be run more than once without the application or the user
+// noticing, "" if it can.
 func (c *contents) unrepeatable(kernel string) string {
 	if c.managed {
 		return "its module has managed variables"
@@ -124,7 +127,8 @@ func external(f string) string {
 		return "it prints (printf), and would print again"
 	case f == "malloc" || f == "free":
 		return "it allocates memory on the device (" + f + "), which is not saved"
-	case strings.HasPrefix(f, "cudaLaunch") || strings.HasPrefix(f, "cudaGetParameterBuffer") || strings.HasPrefix(f, "__cudaCDP"):
+	case strings.HasPrefix(f, "cudaLaunch") || strings.HasPrefix(f, "cudaGetParameterBuffer") ||
+		strings.HasPrefix(f, "__cudaCDP"):
 		return "it launches kernels itself"
 	}
 	return "it calls " + f + ", of which nothing is known here"

@@ -31,7 +31,8 @@ func TestCubin(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		args []string
-	}{{"whole", []string{"-cubin"}}, {"managed", []string{"-cubin", "-DMANAGED"}}, {"linked", []string{"-rdc=true", "-dlink", "-cubin"}}} {
+	}{{"whole", []string{"-cubin"}}, {"managed", []string{"-cubin", "-DMANAGED"}},
+		{"linked", []string{"-rdc=true", "-dlink", "-cubin"}}} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
 			source, out := filepath.Join(dir, "k.cu"), filepath.Join(dir, "k.cubin")
@@ -39,12 +40,14 @@ func TestCubin(t *testing.T) {
 			nvcc := filepath.Join(root, "bin", "nvcc")
 			if c.name == "linked" {
 				object := filepath.Join(dir, "k.o")
-				if text, err := exec.Command(nvcc, "-arch=sm_90", "-rdc=true", "-c", source, "-o", object).CombinedOutput(); err != nil {
+				if text, err := exec.Command(nvcc, "-arch=sm_90", "-rdc=true", "-c", source, "-o",
+					object).CombinedOutput(); err != nil {
 					t.Fatalf("%v\n%s", err, text)
 				}
 				source = object
 			}
-			if text, err := exec.Command(nvcc, append(c.args, "-arch=sm_90", source, "-o", out)...).CombinedOutput(); err != nil {
+			if text, err := exec.Command(nvcc, append(c.args, "-arch=sm_90", source, "-o",
+				out)...).CombinedOutput(); err != nil {
 				t.Fatalf("%v\n%s", err, text)
 			}
 			b, err := os.ReadFile(out)
@@ -63,7 +66,9 @@ func TestCubin(t *testing.T) {
 				}
 			}
 			for want, size := range map[string]uint64{"dv": 40, "cc": 12, "sd": 8} {
-				found := slices.ContainsFunc(got.variables, func(v variable) bool { return strings.HasSuffix(v.name, want) && v.size == size })
+				found := slices.ContainsFunc(got.variables, func(v variable) bool {
+					return strings.HasSuffix(v.name, want) && v.size == size
+				})
 				if !found {
 					t.Errorf("no variable %s of %d bytes in %v", want, size, got.variables)
 				}
@@ -73,7 +78,8 @@ func TestCubin(t *testing.T) {
 					t.Errorf("%s is the compiler's own", n)
 				}
 			}
-			for kernel, why := range map[string]string{"_Z6printsPi": "printf", "_Z13prints_deeperPi": "printf", "_Z9allocatesPPi": "malloc",
+			for kernel, why := range map[string]string{"_Z6printsPi": "printf",
+				"_Z13prints_deeperPi": "printf", "_Z9allocatesPPi": "malloc",
 				"_Z7assertsPi": "", "_Z5plainPi": "", "_Z10by_pointerPiPFviE": "?"} {
 				have := got.unrepeatable(kernel)
 				if c.name == "managed" {
@@ -81,7 +87,8 @@ func TestCubin(t *testing.T) {
 				}
 				if why == "?" && have == "" {
 					t.Logf("%s: by a pointer: %q; calls %v", kernel, have, got.calls[kernel])
-				} else if why != "?" && (why == "") != (have == "") || !strings.Contains(have, strings.TrimSuffix(why, "?")) {
+				} else if why != "?" && (why == "") != (have == "") ||
+					!strings.Contains(have, strings.TrimSuffix(why, "?")) {
 					t.Errorf("%s: %q, want %q", kernel, have, why)
 				}
 			}

@@ -1,6 +1,7 @@
 package profile
 
-// What the caller of Run sees: processes, launches, and a session during which one launch can be repeated at will.
+// What the caller of Run sees: processes, launches, and a session during which one launch can be
+// repeated at will.
 
 import (
 	"context"
@@ -9,23 +10,27 @@ import (
 	"time"
 )
 
-// A Decider takes the decisions for one run of an application. Calls about one process never overlap; calls about two
-// processes of the same application may. While a call lasts, the application's thread that launches waits.
+// A Decider takes the decisions for one run of an application. Calls about one process never
+// overlap; calls about two processes of the same application may. While a call lasts, the
+// application's thread that launches waits.
 type Decider interface {
 	// Start tells of a process that has loaded the CUDA driver.
 	Start(p *Process)
 
-	// Launch is asked at the first launch of a configuration (kernel, grid, block, dynamic shared memory) in a process,
-	// and again at the launch that the last verdict named. Where l.LeaveAlone is set, Verdict.Tune is ignored.
+	// Launch is asked at the first launch of a configuration (kernel, grid, block, dynamic shared
+	// memory) in a process, and again at the launch that the last verdict named. Where l.LeaveAlone is
+	// set, Verdict.Tune is ignored.
 	Launch(l *Launch) Verdict
 
-	// Tune is called after a verdict with Tune set, with the device idle, the application's other threads held at
-	// their next CUDA call, and all its memory saved. When it returns, memory is put back as it was before the launch and the
-	// application's own launch goes on. ctx ends when the run is to end. Only Again is read from the verdict returned.
+	// Tune is called after a verdict with Tune set, with the device idle, the application's other
+	// threads held at their next CUDA call, and all its memory saved. When it returns, memory is put
+	// back as it was before the launch and the application's own launch goes on. ctx ends when the run
+	// is to end. Only Again is read from the verdict returned.
 	Tune(ctx context.Context, l *Launch, s Session) Verdict
 
-	// LeftAlone tells that a launch that was to be tuned could not be, and why (no memory for a copy, a device that is
-	// busy with work that waits, ...). The application goes on untouched; the verdict's Again is read.
+	// LeftAlone tells that a launch that was to be tuned could not be, and why (no memory for a copy,
+	// a device that is busy with work that waits, ...). The application goes on untouched; the
+	// verdict's Again is read.
 	LeftAlone(l *Launch, reason string) Verdict
 
 	// End is the last call about a process: it has ended, or its agent has signed off.
@@ -34,26 +39,32 @@ type Decider interface {
 
 // A Verdict says what to do with a launch.
 type Verdict struct {
-	Tune    bool
-	Long    time.Duration // with Tune: longest time for one run of the kernel; 0: Options.Limit
-	Capture string        // a file to make: the launch is written to it (profile/capture); not together with Tune
-	Limit   int64         // of what a capture may write, bytes
-	Again   int           // ask again at the Again-th launch with these values from now; 0: never again about this configuration
+	Tune bool
+	Long time.Duration // with Tune: longest time for one run of the kernel; 0: Options.Limit
+	// a file to make: the launch is written to it (profile/capture); not together with Tune
+	Capture string
+	Limit   int64 // of what a capture may write, bytes
+	// ask again at the Again-th launch with these values from now; 0: never again about this
+	// configuration
+	Again int
 }
 
-// A Capturer is a Decider that asks for captures, and is told what became of them. For the application a capture only takes time: its
-// memory is read, no more. What can't be captured is told by LeftAlone.
+// A Capturer is a Decider that asks for captures, and is told what became of them. For the
+// application a capture only takes time: its memory is read, no more. What can't be captured is
+// told by LeftAlone.
 type Capturer interface {
 	Decider
-	// Captured tells that the launch has been written to the verdict's file and has returned; the verdict's Again is read.
+	// Captured tells that the launch has been written to the verdict's file and has returned; the
+	// verdict's Again is read.
 	Captured(l *Launch, c Captured) Verdict
 }
 
 // Captured is how a capture ended.
 type Captured struct {
-	Why           string        // it was given up, and there is no file; "": it is whole
-	Bytes         int64         // written
-	Before, After time.Duration // that the application stood still: before the launch, and from its return
+	Why   string // it was given up, and there is no file; "": it is whole
+	Bytes int64  // written
+	// that the application stood still: before the launch, and from its return
+	Before, After time.Duration
 }
 
 // A Process is one process of the application that uses the GPU.
@@ -62,7 +73,8 @@ type Process struct {
 	Program string // path of its executable
 	Driver  int    // CUDA version of the driver, 13000 for 13.0
 	CUPTI   int    // version of CUPTI in use, as cuptiGetVersion gives it
-	Trouble string // why the agent can do nothing in it (another profiler, an old driver); "": all is well
+	// why the agent can do nothing in it (another profiler, an old driver); "": all is well
+	Trouble string
 }
 
 // A Device is a GPU as the driver describes it.
@@ -94,23 +106,28 @@ type Launch struct {
 	Dynamic     int // dynamic shared memory, bytes
 	Count       int // how many times this configuration was launched in the process, this one included
 
-	Values []byte  `json:"-"` // what tells the sets of values apart, in the agent's form (Sets); empty where nobody observes
+	// what tells the sets of values apart, in the agent's form (Sets); empty where nobody observes
+	Values []byte  `json:"-"`
 	Set    string  // which of several sets of values; "": there is one, or they are not told apart
 	Unlike float64 `json:"-"` // where it is replayed: how far its time is from the program's, 0: near
-	SoFar  *Seen   `json:"-"` // what was counted of its configuration in this process, as of now; nil: nothing yet
+	// what was counted of its configuration in this process, as of now; nil: nothing yet
+	SoFar *Seen `json:"-"`
 
-	Attributes           // of the kernel as the application loaded it
-	MaxDynamic       int // the dynamic shared memory that the application allowed it, bytes
-	Params           []Param
-	Asked            bool     // the program asks the driver how many registers the kernel has, or how many of its blocks fit; known at the process' end
+	Attributes     // of the kernel as the application loaded it
+	MaxDynamic int // the dynamic shared memory that the application allowed it, bytes
+	Params     []Param
+	// the program asks the driver how many registers the kernel has, or how many of its blocks fit;
+	// known at the process' end
+	Asked            bool
 	LaunchAttributes []string `json:",omitempty"` // of cuLaunchKernelEx, by name
 
-	// LeaveAlone says why this launch can't be repeated ("" when it can): capture into a graph, cooperative or cluster
-	// launch, managed memory, printf in the kernel, ...
+	// LeaveAlone says why this launch can't be repeated ("" when it can): capture into a graph,
+	// cooperative or cluster launch, managed memory, printf in the kernel, ...
 	LeaveAlone string
 
-	// NotElsewhere says why it can't be repeated in another process either ("" when it can). Some of LeaveAlone's reasons do not
-	// count there: memory that other processes see, say, unless the launch reaches it.
+	// NotElsewhere says why it can't be repeated in another process either ("" when it can). Some of
+	// LeaveAlone's reasons do not count there: memory that other processes see, say, unless the launch
+	// reaches it.
 	NotElsewhere string
 
 	Allocations int   // live allocations that a session has to save
@@ -135,10 +152,11 @@ type Attributes struct {
 type Param struct {
 	Offset, Size int
 	Value        []byte // in this launch
-	// Same has a byte per byte of Value: 1 where it had the same value in all launches of this configuration so far.
+	// Same has a byte per byte of Value: 1 where it had the same value in all launches of this
+	// configuration so far.
 	Same []byte
-	// Align is, for parameters of 8 bytes, the number of low zero bits that all values so far had in common (64: all
-	// were 0): an alignment if it is a pointer.
+	// Align is, for parameters of 8 bytes, the number of low zero bits that all values so far had in
+	// common (64: all were 0): an alignment if it is a pointer.
 	Align int
 }
 
@@ -147,8 +165,9 @@ type Summary struct {
 	Kernels []Seen
 	Graphs  int   // graph launches: their kernels are not seen one by one
 	Peak    int64 // the most device memory that it had allocated at a time, bytes
-	Whole   bool  // false: the process ended without a word (crash, _exit, kill), the last counts may be missing
-	Notes   []string
+	// false: the process ended without a word (crash, _exit, kill), the last counts may be missing
+	Whole bool
+	Notes []string
 }
 
 // Seen is one launch configuration with its count over the process' life.
@@ -156,13 +175,15 @@ type Seen struct {
 	Launch *Launch // as at its first launch, with Count, Same and Align brought up to date
 	// Varied counts the launches whose arguments differed from the first one's.
 	Varied int
-	// Seconds is what all its launches took on the device, estimated from those that were timed (Options.Observe): too much by some microseconds
-	// for each launch that the device waited for. Sampled counts those; 0: none was.
+	// Seconds is what all its launches took on the device, estimated from those that were timed
+	// (Options.Observe): too much by some microseconds for each launch that the device waited for.
+	// Sampled counts those; 0: none was.
 	Seconds float64
 	Sampled int
 	Sets    Sets // of argument values; their counts and seconds add up to the above
 
-	// Watched are seconds of launches that were timed in a row; during Beside of them another stream's launch of these ran.
+	// Watched are seconds of launches that were timed in a row; during Beside of them another stream's
+	// launch of these ran.
 	Watched, Beside float64
 }
 
@@ -172,48 +193,57 @@ type Candidate int
 // Original is the kernel as the application loaded it.
 const Original Candidate = 0
 
-// A Reserve is how a candidate is launched otherwise than the application launches the kernel: with shared memory on top of what
-// the launch asks for, so that fewer blocks are resident, and in blocks of another size. The zero value is the application's own.
+// A Reserve is how a candidate is launched otherwise than the application launches the kernel: with
+// shared memory on top of what the launch asks for, so that fewer blocks are resident, and in
+// blocks of another size. The zero value is the application's own.
 type Reserve struct {
 	On       bool
 	Dynamic  int // bytes
 	Carveout int // the preferred size of the shared memory, percent
 
-	// Block is that of the candidate, which is launched with as many threads in each dimension; zeros: the launch's own. One that
-	// does not divide them is refused when it is loaded.
+	// Block is that of the candidate, which is launched with as many threads in each dimension; zeros:
+	// the launch's own. One that does not divide them is refused when it is loaded.
 	Block [3]int
 }
 
-// A Session repeats one launch. Every run starts from memory as it was before the launch, with the application's own
-// arguments, launch attributes and stream; __device__ and __constant__ variables of a candidate get the original's values first.
+// A Session repeats one launch. Every run starts from memory as it was before the launch, with the
+// application's own arguments, launch attributes and stream; __device__ and __constant__ variables
+// of a candidate get the original's values first.
 //
-// After a *Fault, ErrHung or ErrGone nothing more can be done in this process: every call gives the same error.
+// After a *Fault, ErrHung or ErrGone nothing more can be done in this process: every call gives the
+// same error.
 type Session interface {
-	// Golden runs the original and keeps what it wrote: Check compares with that. It can be called again.
+	// Golden runs the original and keeps what it wrote: Check compares with that. It can be called
+	// again.
 	Golden() (Written, error)
 
-	// Load loads a cubin and finds an entry in it, which takes the kernel's parameters; "" is the kernel's own name. A
-	// *CandidateError means that the driver refused it.
+	// Load loads a cubin and finds an entry in it, which takes the kernel's parameters; "" is the
+	// kernel's own name. A *CandidateError means that the driver refused it.
 	Load(path, entry string) (Candidate, Attributes, error)
 
 	// LoadReserved is Load for a candidate that is launched in another way.
 	LoadReserved(path, entry string, r Reserve) (Candidate, Attributes, error)
 
-	// Unload gives a candidate's memory back. Those that are still loaded when the session ends are unloaded then.
+	// Unload gives a candidate's memory back. Those that are still loaded when the session ends are
+	// unloaded then.
 	Unload(c Candidate) error
 
-	// Measure runs c n times (after Golden, if that was not called yet) and gives each run's time in nanoseconds, by events on the application's stream, with the
-	// device's queue filled first so that the host's speed does not show. Resolution about 32 ns, overhead of the order of 1 µs.
+	// Measure runs c n times (after Golden, if that was not called yet) and gives each run's time in
+	// nanoseconds, by events on the application's stream, with the device's queue filled first so that
+	// the host's speed does not show. Resolution about 32 ns, overhead of the order of 1 µs.
 	Measure(c Candidate, n int, o Measurement) ([]float64, error)
 
-	// Check runs c once and compares all memory (allocations, pinned host memory, variables of the module) with what
-	// the original left. Check(Original) tells whether the kernel is deterministic. Calls Golden first if need be.
+	// Check runs c once and compares all memory (allocations, pinned host memory, variables of the
+	// module) with what the original left. Check(Original) tells whether the kernel is deterministic.
+	// Calls Golden first if need be.
 	Check(c Candidate) (Difference, error)
 }
 
 // A Measurement says how to measure.
 type Measurement struct {
-	Cold bool // empty L2 before each run; else it holds what the last copies left there, alike for all candidates
+	// empty L2 before each run; else it holds what the last copies left there, alike for all
+	// candidates
+	Cold bool
 }
 
 // Written is what the original changed.
@@ -235,11 +265,11 @@ type Difference struct {
 	Offset    int64  // of the word, bytes
 	Want, Got uint64 // up to 8 bytes at Offset, little endian, rounded down to 8
 
-	// The largest |a-b| / max(|a|,|b|) over the words that differ, read as floats and as doubles; +Inf where a NaN or an
-	// infinity met a number. Meaningless for memory of another type.
+	// The largest |a-b| / max(|a|,|b|) over the words that differ, read as floats and as doubles; +Inf
+	// where a NaN or an infinity met a number. Meaningless for memory of another type.
 	Relative32, Relative64 float64
-	// The same summed over the words that differ, and divided by the number of words (pairs of them) that the original changed, or by
-	// the number that differ if that is larger.
+	// The same summed over the words that differ, and divided by the number of words (pairs of them)
+	// that the original changed, or by the number that differ if that is larger.
 	Mean32, Mean64 float64
 
 	Time float64 // of that run, ns
@@ -253,10 +283,12 @@ func (d Difference) String() string {
 	if d.Words == 1 {
 		words = "word differs"
 	}
-	return fmt.Sprintf("%d %s, first in %s at byte %d of %d (word %d): %#x instead of %#x", d.Words, words, d.Where, d.Offset, d.Size, d.Offset/4, d.Got, d.Want)
+	return fmt.Sprintf("%d %s, first in %s at byte %d of %d (word %d): %#x instead of %#x", d.Words,
+		words, d.Where, d.Offset, d.Size, d.Offset/4, d.Got, d.Want)
 }
 
-// A CandidateError is the driver's refusal to load or to launch a candidate; the process is unharmed.
+// A CandidateError is the driver's refusal to load or to launch a candidate; the process is
+// unharmed.
 type CandidateError struct {
 	Doing string
 	Code  int    // CUresult
@@ -267,7 +299,8 @@ func (e *CandidateError) Error() string {
 	return fmt.Sprintf("%s: %s (CUDA error %d)", e.Doing, e.Text, e.Code)
 }
 
-// A Fault is a candidate's crash on the device. The process' CUDA context is lost: the application will see the error too.
+// A Fault is a candidate's crash on the device. The process' CUDA context is lost: the application
+// will see the error too.
 type Fault struct {
 	Candidate Candidate
 	Code      int
@@ -278,7 +311,8 @@ func (e *Fault) Error() string {
 	return fmt.Sprintf("a candidate crashed on the device: %s (CUDA error %d)", e.Text, e.Code)
 }
 
-// ErrHung says that a run did not end in its time. The process has been killed: a kernel can't be stopped otherwise.
+// ErrHung says that a run did not end in its time. The process has been killed: a kernel can't be
+// stopped otherwise.
 var ErrHung = errors.New("the kernel did not finish in time, and the program was stopped")
 
 // ErrGone says that the application has ended, or its agent can't be reached.

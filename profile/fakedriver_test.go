@@ -14,8 +14,9 @@ import (
 	"gnvcc/profile/agent"
 )
 
-// A fakeDriver is the agent with a driver and a CUPTI of the test's own, which fail where they are told to: the real ones never do, and
-// are not on every machine. testdata/driver.c, cupti.c and app.c are the three.
+// A fakeDriver is the agent with a driver and a CUPTI of the test's own, which fail where they are
+// told to: the real ones never do, and are not on every machine. testdata/driver.c, cupti.c and
+// app.c are the three.
 type fakeDriver struct{ dir, agent string }
 
 func newFakeDriver(t *testing.T) fakeDriver {
@@ -34,7 +35,8 @@ func newFakeDriver(t *testing.T) fakeDriver {
 	if err != nil {
 		t.Fatal(err)
 	}
-	include := []string{"-w", "-I" + filepath.Join(here, "testdata"), "-I" + filepath.Join(here, "agent", "source")}
+	include := []string{"-w", "-I" + filepath.Join(here, "testdata"), "-I" + filepath.Join(here,
+		"agent", "source")}
 	for _, dir := range cupti.Include {
 		include = append(include, "-I"+dir)
 	}
@@ -45,7 +47,8 @@ func newFakeDriver(t *testing.T) fakeDriver {
 	for _, args := range [][]string{
 		{"-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "-o", "libcuda.so.1", source("driver.c")},
 		{"-shared", "-fPIC", "-o", "libfake.so", source("cupti.c"), "-ldl"},
-		{"-o", "app", source("app.c"), "libcuda.so.1", "libfake.so", "-Wl,-rpath," + f.dir, "-ldl", "-lpthread"},
+		{"-o", "app", source("app.c"), "libcuda.so.1", "libfake.so", "-Wl,-rpath," + f.dir, "-ldl",
+			"-lpthread"},
 	} {
 		cmd := exec.Command("gcc", append(include, args...)...)
 		cmd.Dir = f.dir
@@ -58,12 +61,15 @@ func newFakeDriver(t *testing.T) fakeDriver {
 
 // options are for a run of the application.
 func (f fakeDriver) options(what string, observe bool, env ...string) Options {
-	env = append(os.Environ(), append(env, "CUBIN="+filepath.Join(f.dir, "cubin"), "LD_PRELOAD="+filepath.Join(f.dir, "libfake.so"))...)
-	return Options{Argv: []string{filepath.Join(f.dir, "app"), what}, Agent: f.agent, Env: env, Observe: observe}
+	env = append(os.Environ(), append(env, "CUBIN="+filepath.Join(f.dir, "cubin"), "LD_PRELOAD="+
+		filepath.Join(f.dir, "libfake.so"))...)
+	return Options{Argv: []string{filepath.Join(f.dir, "app"), what}, Agent: f.agent, Env: env,
+		Observe: observe}
 }
 
 // run runs the application; FAIL and BAD say what fails.
-func (f fakeDriver) run(t *testing.T, h Decider, what string, observe bool, env ...string) (Exit, string) {
+func (f fakeDriver) run(t *testing.T, h Decider, what string, observe bool,
+	env ...string) (Exit, string) {
 	t.Helper()
 	var log strings.Builder
 	var mu sync.Mutex
@@ -82,11 +88,13 @@ func (f fakeDriver) run(t *testing.T, h Decider, what string, observe bool, env 
 	return exit, log.String()
 }
 
-// TestCallbackRefused: where CUPTI does not tell of a call, its memory would not be saved. The agent says so and is off.
+// TestCallbackRefused: where CUPTI does not tell of a call, its memory would not be saved. The
+// agent says so and is off.
 func TestCallbackRefused(t *testing.T) {
 	f := newFakeDriver(t)
 	for bad, want := range map[string]string{
-		"none": "", "cuMemAlloc_v2": "calls of cuMemAlloc_v2", "cuMemcpyHtoD_v2": "calls of cuMemcpyHtoD_v2", "resource 4": "modules, streams and contexts",
+		"none": "", "cuMemAlloc_v2": "calls of cuMemAlloc_v2",
+		"cuMemcpyHtoD_v2": "calls of cuMemcpyHtoD_v2", "resource 4": "modules, streams and contexts",
 	} {
 		h := &scripted{}
 		exit, _ := f.run(t, h, "start", false, "BAD="+bad)
@@ -99,8 +107,9 @@ func TestCallbackRefused(t *testing.T) {
 	}
 }
 
-// TestDriverFails: whichever of the driver's functions fails, a session ends in an error or does not begin, or nothing depends on it. No
-// time is made up, and the application's launch is done once.
+// TestDriverFails: whichever of the driver's functions fails, a session ends in an error or does
+// not begin, or nothing depends on it. No time is made up, and the application's launch is done
+// once.
 func TestDriverFails(t *testing.T) {
 	f := newFakeDriver(t)
 	// What may fail without a word, and why.
@@ -119,10 +128,13 @@ func TestDriverFails(t *testing.T) {
 		"cuFuncGetParamInfo":   "then it has no parameters that are known: all memory is saved, whatever they point to",
 		"cuLibraryGetModule":   "then a module is found by its kernel's name",
 		"cuModuleGetGlobal_v2": "no variables here",
-		"cuMemHostGetFlags":    "no memory of the host here", "cuCtxGetLimit": "for captures", "cuCtxGetCacheConfig": "for captures",
-		"cuLaunchKernelEx": "not used here", "cuPointerGetAttribute": "it knows no pointer here either",
-		"cuStreamIsCapturing": "no stream is captured", "cuThreadExchangeStreamCaptureMode": "no stream is captured",
-		"cuMemcpyHtoD_v2": "for memory that is kept on the host",
+		"cuMemHostGetFlags":    "no memory of the host here", "cuCtxGetLimit": "for captures",
+		"cuCtxGetCacheConfig":               "for captures",
+		"cuLaunchKernelEx":                  "not used here",
+		"cuPointerGetAttribute":             "it knows no pointer here either",
+		"cuStreamIsCapturing":               "no stream is captured",
+		"cuThreadExchangeStreamCaptureMode": "no stream is captured",
+		"cuMemcpyHtoD_v2":                   "for memory that is kept on the host",
 	}
 	session := func(fail string) (string, Exit) {
 		h := &scripted{}
@@ -202,14 +214,16 @@ func driverSymbols(t *testing.T, path string) []string {
 // TestTimesFail: a launch's time that can't be read is told.
 func TestTimesFail(t *testing.T) {
 	f := newFakeDriver(t)
-	for fail, want := range map[string]string{"": "", "cuEventQuery": "could not be read", "cuEventElapsedTime": "could not be read"} {
+	for fail, want := range map[string]string{"": "", "cuEventQuery": "could not be read",
+		"cuEventElapsedTime": "could not be read"} {
 		h := &quiet{}
 		exit, log := f.run(t, h, "times", true, "FAIL="+fail)
 		if len(h.sums) != 1 || len(h.sums[0].Kernels) != 1 {
 			t.Fatalf("%s: %+v", fail, h.sums)
 		}
 		k := h.sums[0].Kernels[0]
-		if said := strings.Join(h.sums[0].Notes, "\n") + log; exit.Code != 7 || (want == "") != (said == "") || !strings.Contains(said, want) {
+		if said := strings.Join(h.sums[0].Notes, "\n") + log; exit.Code != 7 ||
+			(want == "") != (said == "") || !strings.Contains(said, want) {
 			t.Errorf("%s: %+v, says %q, want %q", fail, exit, said, want)
 		}
 		if (k.Sampled > 0) != (want == "") || k.Sampled > 0 && k.Seconds == 0 {
@@ -229,8 +243,9 @@ func (h *quiet) Launch(l *Launch) Verdict {
 	return h.verdict
 }
 
-// TestUnnoticed: what the application must not notice of the agent. A stream capture is not ended by the agent's questions, a thread that
-// is to be cancelled goes on until it is where it can be, errno stays, a forked child ends as it wants to, no signal comes for a file that is too large.
+// TestUnnoticed: what the application must not notice of the agent. A stream capture is not ended
+// by the agent's questions, a thread that is to be cancelled goes on until it is where it can be,
+// errno stays, a forked child ends as it wants to, no signal comes for a file that is too large.
 func TestUnnoticed(t *testing.T) {
 	f := newFakeDriver(t)
 	for _, what := range []string{"graph", "cancel", "errno", "fork", "small files"} {
@@ -250,7 +265,8 @@ func TestUnnoticed(t *testing.T) {
 	}
 }
 
-// TestAsks: the host is told for which kernels the application asks for registers or occupancy, before their launch or after it.
+// TestAsks: the host is told for which kernels the application asks for registers or occupancy,
+// before their launch or after it.
 func TestAsks(t *testing.T) {
 	f := newFakeDriver(t)
 	for what, want := range map[string]string{"asks": "k", "asks first": "other"} {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestSetsOfValues: the agent tells launches with other sizes apart, not those with another buffer or in another step; counts and times are whole,
-// and it asks about each set.
+// TestSetsOfValues: the agent tells launches with other sizes apart, not those with another buffer
+// or in another step; counts and times are whole, and it asks about each set.
 func TestSetsOfValues(t *testing.T) {
 	f := newFakeDriver(t)
 	h := &doubling{}
@@ -36,7 +36,8 @@ func TestSetsOfValues(t *testing.T) {
 			t.Errorf("n = %d was not timed", key)
 		}
 	}
-	if launches != 301 || k.Launch.Count != 301 || counts[1] != 100 || counts[2] != 100 || counts[3] != 100 || counts[-1] != 1 {
+	if launches != 301 || k.Launch.Count != 301 || counts[1] != 100 || counts[2] != 100 ||
+		counts[3] != 100 || counts[-1] != 1 {
 		t.Errorf("%v", counts)
 	}
 	if seconds < 0.15 || seconds > 0.151 || k.Seconds != seconds { // 301 of half a millisecond
@@ -63,7 +64,8 @@ func TestSetsOfValues(t *testing.T) {
 	}
 }
 
-// TestLetGo: after its time a program is let go: what was counted until then stands, and it runs on to its own end, asked or not.
+// TestLetGo: after its time a program is let go: what was counted until then stands, and it runs on
+// to its own end, asked or not.
 func TestLetGo(t *testing.T) {
 	f := newFakeDriver(t)
 	for _, wanted := range []time.Duration{700 * time.Millisecond, time.Millisecond} {
@@ -92,16 +94,19 @@ func TestLetGo(t *testing.T) {
 	}
 }
 
-// TestOthersMemory: a search inside the program is refused where others see its memory, or it has memory elsewhere; a capture is not.
+// TestOthersMemory: a search inside the program is refused where others see its memory, or it has
+// memory elsewhere; a capture is not.
 func TestOthersMemory(t *testing.T) {
 	f := newFakeDriver(t)
-	for what, want := range map[string]string{"launch": "", "exports": "given memory out", "two contexts": "another CUDA context"} {
+	for what, want := range map[string]string{"launch": "", "exports": "given memory out",
+		"two contexts": "another CUDA context"} {
 		h := &scripted{}
 		exit, log := f.run(t, h, what, false)
 		if exit.Code != 7 || len(h.launch) == 0 {
 			t.Fatalf("%s: %+v, %q", what, exit, log)
 		}
-		if l := h.launch[0]; (want == "") != (l.LeaveAlone == "") || !strings.Contains(l.LeaveAlone, want) || l.NotElsewhere != "" {
+		if l := h.launch[0]; (want == "") != (l.LeaveAlone == "") || !strings.Contains(l.LeaveAlone,
+			want) || l.NotElsewhere != "" {
 			t.Errorf("%s: %q, elsewhere %q", what, l.LeaveAlone, l.NotElsewhere)
 		}
 	}

@@ -1,7 +1,8 @@
 package profile
 
-// Frames between the agent and us: u32 length of the body, u16 type, u16 zero, the body; all little endian. Strings and
-// byte strings have a u32 length in front. agent/agent.h lists the types and their fields.
+// Frames between the agent and us: u32 length of the body, u16 type, u16 zero, the body; all little
+// endian. Strings and byte strings have a u32 length in front. agent/agent.h lists the types and
+// their fields.
 
 import (
 	"encoding/binary"
@@ -11,8 +12,8 @@ import (
 	"math"
 )
 
-// protocol is the version that agent and gnvcc must share; agent/agent.h has the same number. They come from one binary,
-// so that a difference means an agent built by another gnvcc.
+// protocol is the version that agent and gnvcc must share; agent/agent.h has the same number. They
+// come from one binary, so that a difference means an agent built by another gnvcc.
 const protocol = 5
 
 type frameType uint16
@@ -98,7 +99,8 @@ func (w *writer) bool(v bool) {
 	}
 }
 
-// A reader takes a body apart. The first read over the end makes all that follow give zero; err tells.
+// A reader takes a body apart. The first read over the end makes all that follow give zero; err
+// tells.
 type reader struct {
 	b   []byte
 	err error

@@ -1,7 +1,8 @@
 package profile
 
-// The whole loop on a real GPU: testdata/self.cu under the agent, every launch repeated with candidates. Skipped, loudly,
-// where there is none. Set GNVCC_SELFTEST to a folder to keep what is built (and to bring it to a machine with a GPU).
+// The whole loop on a real GPU: testdata/self.cu under the agent, every launch repeated with
+// candidates. Skipped, loudly, where there is none. Set GNVCC_SELFTEST to a folder to keep what is
+// built (and to bring it to a machine with a GPU).
 
 import (
 	"context"
@@ -51,7 +52,8 @@ func build(t testing.TB) built {
 			return
 		}
 		dir := t.TempDir()
-		cmd := exec.Command(filepath.Join(b.root, "bin", "nvcc"), append([]string{"-std=c++17", "-arch=sm_90", "-o", filepath.Join(dir, "out")}, args...)...)
+		cmd := exec.Command(filepath.Join(b.root, "bin", "nvcc"),
+			append([]string{"-std=c++17", "-arch=sm_90", "-o", filepath.Join(dir, "out")}, args...)...)
 		cmd.Dir = dir
 		if text, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("building %s: %v\n%s", out, err, text)
@@ -92,7 +94,8 @@ func gpu(t testing.TB) built {
 	b := build(t)
 	out, err := exec.Command(b.path("self"), "managed").CombinedOutput()
 	if err != nil {
-		if strings.Contains(string(out), "driver version is insufficient") || strings.Contains(string(out), "no CUDA-capable device") {
+		if strings.Contains(string(out), "driver version is insufficient") ||
+			strings.Contains(string(out), "no CUDA-capable device") {
 			t.Skip("SKIPPED: no NVIDIA GPU here: the agent was built and not run")
 		}
 		t.Fatalf("the self-test fails without the agent: %v\n%s", err, out)
@@ -186,7 +189,8 @@ func (h *tester) Tune(ctx context.Context, l *Launch, s Session) Verdict {
 	for i, what := range []string{"golden", "check", "5 runs"} {
 		cost += fmt.Sprintf(", %s %.2f ms", what, 1e3*clock[i+1].Sub(clock[i]).Seconds())
 	}
-	line := fmt.Sprintf("%-28s %s; %d B in %d allocations, wrote %d B in %d; %.0f ns", l.Kernel, cost, l.Bytes, l.Allocations, w.Bytes, w.Allocations, base)
+	line := fmt.Sprintf("%-28s %s; %d B in %d allocations, wrote %d B in %d; %.0f ns", l.Kernel, cost,
+		l.Bytes, l.Allocations, w.Bytes, w.Allocations, base)
 	for i, path := range h.candidates[l.Cubin] {
 		c, a, err := s.Load(path, "")
 		if err != nil {
@@ -224,14 +228,16 @@ func (h *tester) Tune(ctx context.Context, l *Launch, s Session) Verdict {
 }
 
 func newTester(t testing.TB, b built) *tester {
-	return &tester{t: t, tuned: map[string]int{}, left: map[string]string{}, candidates: map[string][]string{
-		hashOf(t, b.path("self.self.sm_90.cubin")):  {b.path("self.O1"), b.path("self.O2")},
-		hashOf(t, b.path("self.other.sm_90.cubin")): {b.path("other.O1"), b.path("other.O2")},
-	}}
+	return &tester{t: t, tuned: map[string]int{}, left: map[string]string{},
+		candidates: map[string][]string{
+			hashOf(t, b.path("self.self.sm_90.cubin")):  {b.path("self.O1"), b.path("self.O2")},
+			hashOf(t, b.path("self.other.sm_90.cubin")): {b.path("other.O1"), b.path("other.O2")},
+		}}
 }
 
 // under runs an application under the agent and gives its output.
-func under(t testing.TB, b built, h Decider, limit time.Duration, env []string, argv ...string) (string, Exit) {
+func under(t testing.TB, b built, h Decider, limit time.Duration, env []string,
+	argv ...string) (string, Exit) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -245,7 +251,8 @@ func under(t testing.TB, b built, h Decider, limit time.Duration, env []string, 
 	}()
 	ctx, cancel := context.WithTimeout(context.Background(), 40*time.Second)
 	defer cancel()
-	exit, err := Run(ctx, Options{Argv: argv, Agent: b.agent, Limit: limit, Env: append(os.Environ(), env...), Log: t.Logf}, h)
+	exit, err := Run(ctx, Options{Argv: argv, Agent: b.agent, Limit: limit, Env: append(os.Environ(),
+		env...), Log: t.Logf}, h)
 	os.Stdout = stdout
 	w.Close()
 	out := <-text
@@ -330,7 +337,8 @@ func TestGPU(t *testing.T) {
 				continue
 			}
 			// n went down by one each time: from 2^20 to 2^20-5.
-			if s.Launch.Count != 6 || s.Varied != 5 || len(s.Launch.Params) != 3 || slices.Contains(s.Launch.Params[0].Same, 0) ||
+			if s.Launch.Count != 6 || s.Varied != 5 || len(s.Launch.Params) != 3 ||
+				slices.Contains(s.Launch.Params[0].Same, 0) ||
 				!slices.Contains(s.Launch.Params[1].Same, 0) || s.Launch.Params[0].Align < 8 {
 				t.Errorf("inplace: %+v of %+v", s, s.Launch)
 			}
@@ -347,7 +355,8 @@ func TestGPU(t *testing.T) {
 	})
 	t.Run("rdc", func(t *testing.T) {
 		h := newTester(t, b)
-		h.candidates = map[string][]string{hashOf(t, b.path("rdc.out_dlink.sm_90.cubin")): {b.path("rdc.out_dlink.sm_90.cubin")}}
+		h.candidates = map[string][]string{hashOf(t, b.path("rdc.out_dlink.sm_90.cubin")): {b.path(
+			"rdc.out_dlink.sm_90.cubin")}}
 		out, exit := under(t, b, h, 0, nil, b.path("rdc"), "plain")
 		ok(t, h, reference(t, b.path("rdc"), "plain"), out, exit, 0)
 	})
@@ -383,7 +392,8 @@ func TestGPU(t *testing.T) {
 	}
 	t.Run("driver", func(t *testing.T) {
 		h := newTester(t, b)
-		h.candidates = map[string][]string{hashOf(t, b.path("self.O2")): {b.path("self.O1"), b.path("self.self.sm_90.cubin")}}
+		h.candidates = map[string][]string{hashOf(t, b.path("self.O2")): {b.path("self.O1"),
+			b.path("self.self.sm_90.cubin")}}
 		argv := []string{b.path("self"), "driver", b.path("self.O2")}
 		out, exit := under(t, b, h, 0, nil, argv...)
 		ok(t, h, reference(t, argv...), out, exit, 0)
@@ -391,7 +401,8 @@ func TestGPU(t *testing.T) {
 			t.Errorf("tuned %v, left alone %v", h.tuned, h.left)
 		}
 		for _, l := range h.launches {
-			if strings.Contains(l.Kernel, "inplace") && (len(l.Params) != 3 || l.Params[1].Value[0] != 4000%256 || l.Params[1].Value[1] != 4000/256) {
+			if strings.Contains(l.Kernel, "inplace") && (len(l.Params) != 3 ||
+				l.Params[1].Value[0] != 4000%256 || l.Params[1].Value[1] != 4000/256) {
 				t.Errorf("parameters in a buffer: %+v", l.Params)
 			}
 		}
@@ -409,7 +420,8 @@ func TestGPU(t *testing.T) {
 		}
 	})
 	for what, reasons := range map[string]map[string]string{
-		"alone":   {"loud": "printf", "together": "cooperative", "inplace": "captured", "generic": "clusters"},
+		"alone": {"loud": "printf", "together": "cooperative", "inplace": "captured",
+			"generic": "clusters"},
 		"managed": {"generic": "managed"},
 		"full":    {"inplace": "neither on the device nor on the host"},
 		"waits":   {"inplace": "busy with work that waits"},
@@ -437,13 +449,15 @@ func TestGPU(t *testing.T) {
 			h := newTester(t, b)
 			h.only = "none"
 			_, exit := under(t, b, h, 0, nil, b.path("self"), what)
-			if exit.Code != code || len(h.summaries) != 1 || h.summaries[0].Whole || len(h.summaries[0].Kernels) == 0 {
+			if exit.Code != code || len(h.summaries) != 1 || h.summaries[0].Whole ||
+				len(h.summaries[0].Kernels) == 0 {
 				t.Errorf("%+v, %+v", exit, h.summaries)
 			}
 		})
 	}
 
-	sabotage := func(name string, f func(t *testing.T, c Candidate, s Session) error) func(*testing.T) {
+	sabotage := func(name string, f func(t *testing.T, c Candidate, s Session) error) func(
+		*testing.T) {
 		return func(t *testing.T) {
 			h := newTester(t, b)
 			h.only, h.candidates = "inplace", nil
@@ -462,7 +476,8 @@ func TestGPU(t *testing.T) {
 			var fault *Fault
 			switch {
 			case name == "fault":
-				if !errors.As(got, &fault) || exit.Code != 9 || !strings.Contains(out, "illegal") && !strings.Contains(out, "misaligned") {
+				if !errors.As(got, &fault) || exit.Code != 9 || !strings.Contains(out, "illegal") &&
+					!strings.Contains(out, "misaligned") {
 					t.Errorf("%v, exit %+v, output\n%s", got, exit, out)
 				}
 			case name == "hang":
@@ -476,7 +491,9 @@ func TestGPU(t *testing.T) {
 	}
 	t.Run("wrong", sabotage("wrong", func(t *testing.T, c Candidate, s Session) error {
 		d, err := s.Check(c)
-		if err != nil || d.Same || d.Words != 1 || d.Offset != 4*4321 || d.Size != 4<<20 || d.Relative32 <= 0 || d.Relative32 > 1 || d.Mean32 <= 0 || d.Mean32 > d.Relative32/1000 || d.Want == d.Got {
+		if err != nil || d.Same || d.Words != 1 || d.Offset != 4*4321 || d.Size != 4<<20 ||
+			d.Relative32 <= 0 || d.Relative32 > 1 || d.Mean32 <= 0 || d.Mean32 > d.Relative32/1000 ||
+			d.Want == d.Got {
 			t.Errorf("%+v, %v", d, err)
 		}
 		t.Log(d)
@@ -493,7 +510,8 @@ func TestGPU(t *testing.T) {
 		if d, err = s.Check(Original); err != nil || !d.Same {
 			t.Errorf("the original after a wrong candidate: %+v, %v", d, err)
 		}
-		_, err = s.Measure(c, 2, Measurement{}) // writes there again, and nobody checks: it must be put back all the same
+		// writes there again, and nobody checks: it must be put back all the same
+		_, err = s.Measure(c, 2, Measurement{})
 		return err
 	}))
 	t.Run("fault", sabotage("fault", func(t *testing.T, c Candidate, s Session) error {
@@ -509,8 +527,8 @@ func TestGPU(t *testing.T) {
 	}))
 }
 
-// An application of the tester's own choice, GNVCC_TEST_APP, each of its launches repeated with the original: it must print the
-// same.
+// An application of the tester's own choice, GNVCC_TEST_APP, each of its launches repeated with the
+// original: it must print the same.
 func TestApplication(t *testing.T) {
 	app := strings.Fields(os.Getenv("GNVCC_TEST_APP"))
 	if len(app) == 0 {
@@ -523,7 +541,9 @@ func TestApplication(t *testing.T) {
 	want := reference(t, app...)
 	middle := time.Now()
 	out, exit := under(t, b, h, 0, nil, app...)
-	t.Logf("%v without the agent, %v with it, %d launches asked about, %d kernels repeated, left alone: %v", middle.Sub(start), time.Since(middle), len(h.launches), len(h.tuned), h.left)
+	t.Logf(
+		"%v without the agent, %v with it, %d launches asked about, %d kernels repeated, left alone: %v",
+		middle.Sub(start), time.Since(middle), len(h.launches), len(h.tuned), h.left)
 	if out != want || exit.Code != 0 {
 		t.Errorf("%+v\n%s\nwithout the agent:\n%s", exit, out, want)
 	}
@@ -542,6 +562,7 @@ func TestCost(t *testing.T) {
 		if exit.Code != 0 {
 			t.Fatalf("%+v", exit)
 		}
-		t.Logf("µs per launch: %s without the agent, %s with it", strings.TrimSpace(reference(t, b.path("cost"))), strings.TrimSpace(out))
+		t.Logf("µs per launch: %s without the agent, %s with it",
+			strings.TrimSpace(reference(t, b.path("cost"))), strings.TrimSpace(out))
 	}
 }

@@ -21,7 +21,8 @@ import (
 // helloLimit is how long a process may take from connecting to its first frame.
 const helloLimit = 10 * time.Second
 
-// answerLimit is what the agent may take for what needs no run of a kernel: copies of all memory, comparisons, loading.
+// answerLimit is what the agent may take for what needs no run of a kernel: copies of all memory,
+// comparisons, loading.
 var answerLimit = 2 * time.Minute
 
 type process struct {
@@ -63,7 +64,8 @@ func (r *run) serve(ctx context.Context, c *net.UnixConn) {
 	in := reader{b: body}
 	version := in.u32()
 	if version != protocol {
-		log("process %d: the agent speaks protocol %d, not %d: another gnvcc built it", pid, version, protocol)
+		log("process %d: the agent speaks protocol %d, not %d: another gnvcc built it", pid, version,
+			protocol)
 		return
 	}
 	in.u32() // its own idea of its pid: another one in a container
@@ -129,8 +131,10 @@ func (p *process) note(text string) {
 }
 
 func (p *process) device(in *reader) error {
-	d := &Device{Ordinal: in.int(), Name: in.str(), UUID: hex.EncodeToString(in.bytes()), Memory: int64(in.u64())}
-	for _, v := range []*int{&d.Major, &d.Minor, &d.Multiprocessors, &d.L2, &d.RegistersPerSM, &d.SharedPerSM, &d.SharedPerBlock,
+	d := &Device{Ordinal: in.int(), Name: in.str(), UUID: hex.EncodeToString(in.bytes()),
+		Memory: int64(in.u64())}
+	for _, v := range []*int{&d.Major, &d.Minor, &d.Multiprocessors, &d.L2, &d.RegistersPerSM,
+		&d.SharedPerSM, &d.SharedPerBlock,
 		&d.ThreadsPerSM, &d.ClockKHz, &d.MemoryKHz} {
 		*v = in.int()
 	}
@@ -200,7 +204,8 @@ func (p *process) launch(in *reader) (*Launch, error) {
 	for i := range l.Params {
 		q := &l.Params[i]
 		if q.Offset < 0 || q.Size < 0 || q.Offset+q.Size > len(values) || len(same) != len(values) {
-			return nil, fmt.Errorf("the agent tells of a parameter outside of the %d bytes that there are", len(values))
+			return nil, fmt.Errorf("the agent tells of a parameter outside of the %d bytes that there are",
+				len(values))
 		}
 		q.Value = slices.Clone(values[q.Offset : q.Offset+q.Size])
 		q.Same = slices.Clone(same[q.Offset : q.Offset+q.Size])
@@ -234,7 +239,8 @@ func (p *process) launch(in *reader) (*Launch, error) {
 }
 
 func attributes(in *reader) (a Attributes) {
-	for _, v := range []*int{&a.Registers, &a.Shared, &a.Local, &a.Const, &a.MaxThreads, &a.Binary, &a.PTX} {
+	for _, v := range []*int{&a.Registers, &a.Shared, &a.Local, &a.Const, &a.MaxThreads, &a.Binary,
+		&a.PTX} {
 		*v = in.int()
 	}
 	return a
@@ -242,9 +248,12 @@ func attributes(in *reader) (a Attributes) {
 
 // attributeName gives a launch attribute's name in cuda.h, without its prefix, in lower case.
 func attributeName(id uint32) string {
-	names := []string{"ignore", "access policy window", "cooperative", "synchronization policy", "cluster dimension",
-		"cluster scheduling policy preference", "programmatic stream serialization", "programmatic event", "priority", "mem sync domain map",
-		"mem sync domain", "preferred cluster dimension", "launch completion event", "device updatable kernel node",
+	names := []string{"ignore", "access policy window", "cooperative", "synchronization policy",
+		"cluster dimension",
+		"cluster scheduling policy preference", "programmatic stream serialization", "programmatic event",
+		"priority", "mem sync domain map",
+		"mem sync domain", "preferred cluster dimension", "launch completion event",
+		"device updatable kernel node",
 		"preferred shared memory carveout", "attribute 15", "nvlink util centric scheduling"}
 	if int(id) < len(names) {
 		return names[id]
@@ -332,7 +341,8 @@ func (p *process) decide(ctx context.Context, l *Launch) error {
 	}
 	switch t {
 	case fCaptured:
-		c := Captured{Why: in.str(), Bytes: int64(in.u64()), Before: seconds(in.f64()), After: seconds(in.f64())}
+		c := Captured{Why: in.str(), Bytes: int64(in.u64()), Before: seconds(in.f64()),
+			After: seconds(in.f64())}
 		if err := in.end(); err != nil {
 			return err
 		}
@@ -363,7 +373,9 @@ func (p *process) decide(ctx context.Context, l *Launch) error {
 		return err
 	}
 	if !s.OnDevice && s.Saved > 0 {
-		p.note(fmt.Sprintf("%s: no room on the device for a copy of %d MB: kept on the host, which is slow", l.Kernel, s.Saved>>20))
+		p.note(
+			fmt.Sprintf("%s: no room on the device for a copy of %d MB: kept on the host, which is slow",
+				l.Kernel, s.Saved>>20))
 	}
 	v = p.run.decider.Tune(ctx, l, s)
 	if p.dead != nil {
@@ -379,7 +391,8 @@ func (p *process) decide(ctx context.Context, l *Launch) error {
 	_, err = p.command(fDone, w.b, answerLimit)
 	var failed *CandidateError
 	if errors.As(err, &failed) { // to go on would be to compute with other data
-		p.run.kill(p.pid, fmt.Sprintf("%s failed after a session (%s): its results can't be trusted", failed.Doing, failed.Text))
+		p.run.kill(p.pid, fmt.Sprintf("%s failed after a session (%s): its results can't be trusted",
+			failed.Doing, failed.Text))
 	}
 	return err
 }

@@ -22,18 +22,20 @@ type Options struct {
 	Dir   string   // working directory, "" for ours
 	Env   []string // its environment; nil for ours
 	Agent string   // the built agent (profile/agent.Build)
-	// Scratch is a folder for the socket and for what the agent brings; "": one of its own, in the system's temporary folder.
+	// Scratch is a folder for the socket and for what the agent brings; "": one of its own, in the
+	// system's temporary folder.
 	Scratch string
 	// Signals are passed on to the application while it runs.
 	Signals <-chan os.Signal
 
 	Observe bool // time some of the launches: Seen.Seconds
-	// For is how long the application is looked at; then its agents are let go, Gone is called, and it runs on as it would without them.
-	// 0: as long as it runs.
+	// For is how long the application is looked at; then its agents are let go, Gone is called, and it
+	// runs on as it would without them. 0: as long as it runs.
 	For  time.Duration
 	Gone func()
 
-	Limit time.Duration                    // longest time for one run of the kernel in a session (default 60 s)
+	// longest time for one run of the kernel in a session (default 60 s)
+	Limit time.Duration
 	Log   func(format string, args ...any) // trouble with the agent, and what it notes; nil: dropped
 }
 
@@ -56,9 +58,10 @@ const maxSocketPath = 108
 // linger is how long processes that outlive the application itself are listened to.
 const linger = 2 * time.Second
 
-// Run runs an application with the agent in it, and returns when it has ended. Its stdin, stdout and stderr are ours. An
-// error means that it could not be run as asked; whatever the agent has to complain about goes to the log, and the
-// application runs on untouched. When ctx ends, the application gets a SIGTERM; it takes the time that it needs.
+// Run runs an application with the agent in it, and returns when it has ended. Its stdin, stdout
+// and stderr are ours. An error means that it could not be run as asked; whatever the agent has to
+// complain about goes to the log, and the application runs on untouched. When ctx ends, the
+// application gets a SIGTERM; it takes the time that it needs.
 func Run(ctx context.Context, o Options, h Decider) (Exit, error) {
 	if len(o.Argv) == 0 {
 		return Exit{}, errors.New("no program to run")
@@ -223,10 +226,11 @@ func (r *run) accept(ctx context.Context, l *net.UnixListener) {
 	}
 }
 
-// acceptRest ends accepting. A program that ends at once may have connected, said all that it had to say, and be gone before its
-// connection was accepted: so we get into the queue behind it.
+// acceptRest ends accepting. A program that ends at once may have connected, said all that it had
+// to say, and be gone before its connection was accepted: so we get into the queue behind it.
 func (r *run) acceptRest(l *net.UnixListener, accepting <-chan struct{}) {
-	if c, err := net.DialUnix("unix", &net.UnixAddr{Name: last(l), Net: "unix"}, l.Addr().(*net.UnixAddr)); err == nil {
+	if c, err := net.DialUnix("unix", &net.UnixAddr{Name: last(l), Net: "unix"},
+		l.Addr().(*net.UnixAddr)); err == nil {
 		<-accepting
 		c.Close()
 	}
@@ -237,7 +241,8 @@ func (r *run) acceptRest(l *net.UnixListener, accepting <-chan struct{}) {
 // last is the address (no file has it) of the last connection that is accepted.
 func last(l *net.UnixListener) string { return "@" + l.Addr().String() }
 
-// wait waits until all connections have ended, for a time: a process that the application left behind keeps its own.
+// wait waits until all connections have ended, for a time: a process that the application left
+// behind keeps its own.
 func (r *run) wait(limit time.Duration) {
 	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		r.mu.Lock()
@@ -258,7 +263,8 @@ func (r *run) drop() {
 	}
 }
 
-// letGo ends all connections while the application runs on. Nothing is held in it then: an agent that asks gets no answer, and is off.
+// letGo ends all connections while the application runs on. Nothing is held in it then: an agent
+// that asks gets no answer, and is off.
 func (r *run) letGo() {
 	r.mu.Lock()
 	r.gone = true

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestAcceptRest: connections that were made before the program's end are accepted, however late the end finds us.
+// TestAcceptRest: connections that were made before the program's end are accepted, however late
+// the end finds us.
 func TestAcceptRest(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "agent")
 	for range 20 {
@@ -16,7 +17,8 @@ func TestAcceptRest(t *testing.T) {
 			t.Fatal(err)
 		}
 		h := &scripted{}
-		r := &run{options: Options{Log: func(string, ...any) {}}, decider: h, dir: t.TempDir(), conns: map[*net.UnixConn]bool{}}
+		r := &run{options: Options{Log: func(string, ...any) {}}, decider: h, dir: t.TempDir(),
+			conns: map[*net.UnixConn]bool{}}
 		const programs = 3
 		for range programs { // they say who they are, and are gone
 			c, err := net.Dial("unix", path)

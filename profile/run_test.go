@@ -1,7 +1,8 @@
 package profile
 
-// The Go side against a scripted agent: the test binary runs itself as the application, and a script speaks the agent's
-// part over the real socket. The frames are put together here by hand, field by field, as the C side does.
+// The Go side against a scripted agent: the test binary runs itself as the application, and a
+// script speaks the agent's part over the real socket. The frames are put together here by hand,
+// field by field, as the C side does.
 
 import (
 	"bufio"
@@ -35,19 +36,25 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// smallELF is the least that passes for a cubin: a symbol table with a kernel, a variable and a constant.
+// smallELF is the least that passes for a cubin: a symbol table with a kernel, a variable and a
+// constant.
 func smallELF() []byte {
 	names := "\x00k\x00v\x00c\x00"
 	shnames := "\x00.text.k\x00.nv.global\x00.nv.constant3\x00.symtab\x00.strtab\x00.shstrtab\x00"
 	at := func(s string) uint32 { return uint32(strings.Index(shnames, s+"\x00")) }
-	symbols := []elf.Sym64{{}, {Name: 1, Info: uint8(elf.STB_GLOBAL)<<4 | uint8(elf.STT_FUNC), Shndx: 1},
-		{Name: 3, Info: uint8(elf.STT_OBJECT), Shndx: 2, Size: 40}, {Name: 5, Info: uint8(elf.STT_OBJECT), Shndx: 3, Size: 16}}
+	symbols := []elf.Sym64{{}, {Name: 1, Info: uint8(elf.STB_GLOBAL)<<4 | uint8(elf.STT_FUNC),
+		Shndx: 1},
+		{Name: 3, Info: uint8(elf.STT_OBJECT), Shndx: 2, Size: 40}, {Name: 5, Info: uint8(elf.STT_OBJECT),
+			Shndx: 3, Size: 16}}
 	var sym bytes.Buffer
 	binary.Write(&sym, binary.LittleEndian, symbols)
 	data := [][]byte{nil, {0}, nil, make([]byte, 16), sym.Bytes(), []byte(names), []byte(shnames)}
-	headers := []elf.Section64{{}, {Name: at(".text.k"), Type: uint32(elf.SHT_PROGBITS)}, {Name: at(".nv.global"), Type: uint32(elf.SHT_NOBITS), Size: 40},
-		{Name: at(".nv.constant3"), Type: uint32(elf.SHT_PROGBITS)}, {Name: at(".symtab"), Type: uint32(elf.SHT_SYMTAB), Link: 5, Info: 1, Entsize: 24},
-		{Name: at(".strtab"), Type: uint32(elf.SHT_STRTAB)}, {Name: at(".shstrtab"), Type: uint32(elf.SHT_STRTAB)}}
+	headers := []elf.Section64{{}, {Name: at(".text.k"), Type: uint32(elf.SHT_PROGBITS)},
+		{Name: at(".nv.global"), Type: uint32(elf.SHT_NOBITS), Size: 40},
+		{Name: at(".nv.constant3"), Type: uint32(elf.SHT_PROGBITS)},
+		{Name: at(".symtab"), Type: uint32(elf.SHT_SYMTAB), Link: 5, Info: 1, Entsize: 24},
+		{Name: at(".strtab"), Type: uint32(elf.SHT_STRTAB)}, {Name: at(".shstrtab"),
+			Type: uint32(elf.SHT_STRTAB)}}
 	var body bytes.Buffer
 	for i := range headers {
 		headers[i].Off = uint64(64 + body.Len())
@@ -56,7 +63,8 @@ func smallELF() []byte {
 		}
 		body.Write(data[i])
 	}
-	h := elf.Header64{Type: uint16(elf.ET_EXEC), Machine: 190, Version: 1, Ehsize: 64, Shentsize: 64, Shnum: uint16(len(headers)), Shstrndx: 6, Shoff: uint64(64 + body.Len())}
+	h := elf.Header64{Type: uint16(elf.ET_EXEC), Machine: 190, Version: 1, Ehsize: 64, Shentsize: 64,
+		Shnum: uint16(len(headers)), Shstrndx: 6, Shoff: uint64(64 + body.Len())}
 	copy(h.Ident[:], "\x7fELF\x02\x01\x01")
 	var out bytes.Buffer
 	binary.Write(&out, binary.LittleEndian, h)
@@ -117,7 +125,8 @@ func (f fake) expect(t frameType) *reader {
 func (f fake) hello() { f.send(fHello, protocol, os.Getpid(), 13000, 130000, "") }
 
 func (f fake) device() {
-	f.send(fDevice, 0, "NVIDIA Test", []byte{1, 2}, uint64(80<<30), 9, 0, 132, 50<<20, 65536, 233472, 232448, 2048, 1980000, 3201000)
+	f.send(fDevice, 0, "NVIDIA Test", []byte{1, 2}, uint64(80<<30), 9, 0, 132, 50<<20, 65536, 233472,
+		232448, 2048, 1980000, 3201000)
 }
 
 // launch tells of a launch of k<<<8,128,64>>>(pointer, 5).
@@ -127,7 +136,8 @@ func (f fake) launch(id int, count uint64, why string) {
 	same := bytes.Repeat([]byte{1}, 12)
 	same[8] = 0
 	f.send(fLaunch, id, 0, 1, "k", 8, 1, 1, 128, 1, 1, 64, 32, 1024, 0, 16, 1024, 90, 90, 49152, count,
-		2, 0, 8, 8, 4, args, same, uint8AndMore{12, 64}, []byte{}, 1, 8, why, uint8AndMore{1}, uint64(3), uint64(4096))
+		2, 0, 8, 8, 4, args, same, uint8AndMore{12, 64}, []byte{}, 1, 8, why, uint8AndMore{1}, uint64(3),
+		uint64(4096))
 }
 
 type uint8AndMore []uint8
@@ -147,21 +157,25 @@ var scripts = map[string]func(){
 		f.send(fModule, 1, smallELF())
 		f.launch(1, 1, "")
 		v := f.expect(fVerdict)
-		check(v.u8() == 1 && v.u64() == 0 && v.u32() == 2 && v.str() == "v" && v.u8() == 0 && v.str() == "c" && v.u8() == 1, "variables")
+		check(v.u8() == 1 && v.u64() == 0 && v.u32() == 2 && v.str() == "v" && v.u8() == 0 &&
+			v.str() == "c" && v.u8() == 1, "variables")
 		f.send(fReady, uint64(4), uint64(8192), uint8(0), 0.5)
 		f.expect(fGolden)
 		f.send(fNote, "in between")
 		f.send(fOK, 2, uint64(1<<20), 12345.0)
 		load := f.expect(fLoad)
-		check(load.str() == "/a/candidate" && load.str() == "" && load.u32() == 0 && load.u32() == 0, "path")
+		check(load.str() == "/a/candidate" && load.str() == "" && load.u32() == 0 && load.u32() == 0,
+			"path")
 		f.send(fOK, 1, 40, 1024, 8, 16, 512, 90, 90)
 		r := f.expect(fRun)
 		check(r.u32() == 1 && r.u32() == 3 && r.u8() == 1 && r.u32() == 5000, "run")
 		f.send(fOK, 1.5, 2.5, 3.5)
 		check(f.expect(fCheck).u32() == 1, "check")
-		f.send(fOK, uint8(0), uint64(7), "allocation 1 (device memory)", uint64(0x1000), uint64(4096), uint64(12), uint64(1), uint64(2), 0.25, 0.5, 0.125, 0.0625, 99.0)
+		f.send(fOK, uint8(0), uint64(7), "allocation 1 (device memory)", uint64(0x1000), uint64(4096),
+			uint64(12), uint64(1), uint64(2), 0.25, 0.5, 0.125, 0.0625, 99.0)
 		load = f.expect(fLoad)
-		check(load.str() == "/another" && load.str() == "k" && load.u32() == 1664 && load.u32() == 4 && load.u32() == 64 && load.u32() == 4 && load.u32() == 1, "reserve")
+		check(load.str() == "/another" && load.str() == "k" && load.u32() == 1664 && load.u32() == 4 &&
+			load.u32() == 64 && load.u32() == 4 && load.u32() == 1, "reserve")
 		f.send(fError, 209, "loading a candidate", "no binary for gpu")
 		check(f.expect(fUnload).u32() == 1, "unload")
 		f.send(fOK)
@@ -171,7 +185,8 @@ var scripts = map[string]func(){
 		f.expect(fVerdict)
 		f.send(fRefused, "the device is busy")
 		f.expect(fVerdict)
-		f.send(fSummary, uint8(1), uint64(2), uint64(4096), 1, 1, uint64(10), uint64(4), 2.0, 0.5, bytes.Repeat([]byte{1}, 12), uint8AndMore{9, 2},
+		f.send(fSummary, uint8(1), uint64(2), uint64(4096), 1, 1, uint64(10), uint64(4), 2.0, 0.5,
+			bytes.Repeat([]byte{1}, 12), uint8AndMore{9, 2},
 			[]byte{}, 1, []byte{}, uint64(10), 0.5, uint64(2), uint8(1))
 		f.send(fBye)
 		fmt.Println("the application's own words")
@@ -208,13 +223,15 @@ var scripts = map[string]func(){
 	"unknown count": func() {
 		f := dial()
 		f.hello()
-		f.send(fSummary, uint8(0), uint64(0), uint64(0), 1, 77, uint64(1), uint64(0), 0.0, 0.0, []byte{}, uint8(0), []byte{}, 0)
+		f.send(fSummary, uint8(0), uint64(0), uint64(0), 1, 77, uint64(1), uint64(0), 0.0, 0.0, []byte{},
+			uint8(0), []byte{}, 0)
 		f.gone()
 	},
 	"outside": func() { // a parameter outside of the arguments
 		f := dial()
 		f.hello()
-		f.send(fLaunch, 1, 0, 0, "k", 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 1, uint64(1), 1, 100, 8, []byte{1}, []byte{1}, uint8(0), []byte{}, 0, "", uint8(0), uint64(0), uint64(0))
+		f.send(fLaunch, 1, 0, 0, "k", 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 1, uint64(1), 1, 100, 8,
+			[]byte{1}, []byte{1}, uint8(0), []byte{}, 0, "", uint8(0), uint64(0), uint64(0))
 		f.gone()
 	},
 	"leaves": func() { f := tuned(); f.expect(fGolden); f.c.Close() },
@@ -233,7 +250,8 @@ var scripts = map[string]func(){
 	"two": func() {
 		if os.Getenv("CHILD") == "" {
 			os.Setenv("CHILD", "1")
-			p, err := os.StartProcess(os.Args[0], os.Args, &os.ProcAttr{Files: []*os.File{os.Stdin, os.Stdout, os.Stderr}})
+			p, err := os.StartProcess(os.Args[0], os.Args,
+				&os.ProcAttr{Files: []*os.File{os.Stdin, os.Stdout, os.Stderr}})
 			check(err == nil, "child")
 			defer p.Wait()
 		}
@@ -384,10 +402,12 @@ func TestWhole(t *testing.T) {
 			t.Errorf("measure: %v, %v", ns, err)
 		}
 		d, err := s.Check(c)
-		if err != nil || d != (Difference{false, 7, "allocation 1 (device memory)", 0x1000, 4096, 12, 1, 2, 0.25, 0.5, 0.125, 0.0625, 99}) {
+		if err != nil || d != (Difference{false, 7, "allocation 1 (device memory)", 0x1000, 4096, 12, 1,
+			2, 0.25, 0.5, 0.125, 0.0625, 99}) {
 			t.Errorf("check: %+v, %v", d, err)
 		}
-		_, _, err = s.LoadReserved("/another", "k", Reserve{On: true, Dynamic: 1664, Carveout: 3, Block: [3]int{64, 4, 1}})
+		_, _, err = s.LoadReserved("/another", "k", Reserve{On: true, Dynamic: 1664, Carveout: 3,
+			Block: [3]int{64, 4, 1}})
 		var refused *CandidateError
 		if !errors.As(err, &refused) || refused.Code != 209 || refused.Text != "no binary for gpu" {
 			t.Errorf("a refusal: %v", err)
@@ -398,32 +418,40 @@ func TestWhole(t *testing.T) {
 		return Verdict{Again: 5}
 	}
 	r := play(t, "whole", h, Options{Limit: 5 * time.Second})
-	if r.err != nil || r.exit.Code != 3 || r.exit.Signal != 0 || r.exit.Killed != "" || r.out != "the application's own words\n" {
+	if r.err != nil || r.exit.Code != 3 || r.exit.Signal != 0 || r.exit.Killed != "" ||
+		r.out != "the application's own words\n" {
 		t.Fatalf("%+v", r)
 	}
-	want := []string{"start", "launch 1 ", "tune", "launch 6 ", "left alone: the device is busy", "end"}
+	want := []string{"start", "launch 1 ", "tune", "launch 6 ", "left alone: the device is busy",
+		"end"}
 	if !reflect.DeepEqual(h.events, want) {
 		t.Errorf("events %q, want %q", h.events, want)
 	}
 	l := h.launch[0]
-	if l.Kernel != "k" || l.Grid != [3]int{8, 1, 1} || l.Block != [3]int{128, 1, 1} || l.Dynamic != 64 || l.Registers != 32 || l.Shared != 1024 ||
-		l.MaxThreads != 1024 || l.MaxDynamic != 49152 || l.Allocations != 3 || l.Bytes != 4096 || !reflect.DeepEqual(l.LaunchAttributes, []string{"priority"}) {
+	if l.Kernel != "k" || l.Grid != [3]int{8, 1, 1} || l.Block != [3]int{128, 1, 1} ||
+		l.Dynamic != 64 || l.Registers != 32 || l.Shared != 1024 ||
+		l.MaxThreads != 1024 || l.MaxDynamic != 49152 || l.Allocations != 3 || l.Bytes != 4096 ||
+		!reflect.DeepEqual(l.LaunchAttributes, []string{"priority"}) {
 		t.Errorf("%+v", l)
 	}
-	if d := l.Device; d.Name != "NVIDIA Test" || d.Major != 9 || d.Multiprocessors != 132 || d.L2 != 50<<20 || d.ClockKHz != 1980000 || d.UUID != "0102" {
+	if d := l.Device; d.Name != "NVIDIA Test" || d.Major != 9 || d.Multiprocessors != 132 ||
+		d.L2 != 50<<20 || d.ClockKHz != 1980000 || d.UUID != "0102" {
 		t.Errorf("%+v", d)
 	}
 	if p := h.starts[0]; p.Driver != 13000 || p.CUPTI != 130000 || p.Program == "" || p.PID == 0 {
 		t.Errorf("%+v", p)
 	}
 	s := h.sums[0]
-	if !s.Whole || s.Graphs != 2 || len(s.Kernels) != 1 || s.Kernels[0].Varied != 4 || s.Kernels[0].Launch.Count != 10 {
+	if !s.Whole || s.Graphs != 2 || len(s.Kernels) != 1 || s.Kernels[0].Varied != 4 ||
+		s.Kernels[0].Launch.Count != 10 {
 		t.Errorf("%+v", s)
 	}
-	if p := s.Kernels[0].Launch.Params; p[0].Align != 9 || p[1].Align != 2 || p[1].Size != 4 || p[1].Value[0] != 5 || p[1].Same[0] != 1 {
+	if p := s.Kernels[0].Launch.Params; p[0].Align != 9 || p[1].Align != 2 || p[1].Size != 4 ||
+		p[1].Value[0] != 5 || p[1].Same[0] != 1 {
 		t.Errorf("%+v", p)
 	}
-	if len(s.Notes) != 2 || !strings.Contains(s.Notes[0], "on the host") || s.Notes[1] != "in between" {
+	if len(s.Notes) != 2 || !strings.Contains(s.Notes[0], "on the host") ||
+		s.Notes[1] != "in between" {
 		t.Errorf("notes %q", s.Notes)
 	}
 	if _, err := os.Stat(filepath.Dir(cubin)); err == nil {
@@ -434,7 +462,8 @@ func TestWhole(t *testing.T) {
 func TestLeftAlone(t *testing.T) {
 	h := &scripted{}
 	r := play(t, "alone", h, Options{})
-	want := []string{"start", "launch 1 its cubin is not known", "launch 1 reading a cubin: ", "launch 1 cooperative launch", "end"}
+	want := []string{"start", "launch 1 its cubin is not known", "launch 1 reading a cubin: ",
+		"launch 1 cooperative launch", "end"}
 	if r.err != nil || r.exit.Code != 0 || len(h.events) != len(want) {
 		t.Fatalf("%+v, %q", r, h.events)
 	}
@@ -460,7 +489,8 @@ func TestBadAgents(t *testing.T) {
 	} {
 		t.Run(script, func(t *testing.T) {
 			r := play(t, script, &scripted{}, Options{})
-			if r.err != nil || r.exit.Code != 0 || !strings.Contains(r.log, want) || (want == "" && r.log != "") {
+			if r.err != nil || r.exit.Code != 0 || !strings.Contains(r.log, want) ||
+				(want == "" && r.log != "") {
 				t.Errorf("%+v", r)
 			}
 		})
@@ -468,7 +498,8 @@ func TestBadAgents(t *testing.T) {
 	t.Run("trouble", func(t *testing.T) {
 		h := &scripted{}
 		r := play(t, "trouble", h, Options{})
-		if r.exit.Code != 0 || !reflect.DeepEqual(h.events, []string{"start", "end"}) || h.starts[0].Trouble != "no CUPTI here" || h.sums[0].Whole {
+		if r.exit.Code != 0 || !reflect.DeepEqual(h.events, []string{"start", "end"}) ||
+			h.starts[0].Trouble != "no CUPTI here" || h.sums[0].Whole {
 			t.Errorf("%+v %q %+v", r, h.events, h.sums)
 		}
 	})
@@ -486,7 +517,8 @@ func TestEndsOfSessions(t *testing.T) {
 		"leaves": {ErrGone, 0, false},
 		"hung":   {ErrHung, 137, true},
 		"silent": {ErrHung, 137, true},
-		"fault":  {&Fault{Candidate: 0, Code: 700, Text: "an illegal memory access was encountered"}, 0, false},
+		"fault": {&Fault{Candidate: 0, Code: 700, Text: "an illegal memory access was encountered"}, 0,
+			false},
 	} {
 		t.Run(script, func(t *testing.T) {
 			var got error
@@ -498,7 +530,8 @@ func TestEndsOfSessions(t *testing.T) {
 				return Verdict{}
 			}}
 			r := play(t, script, h, Options{Limit: 200 * time.Millisecond})
-			if !reflect.DeepEqual(got, want.err) || r.exit.Code != want.code || (r.exit.Killed != "") != want.killed || r.err != nil {
+			if !reflect.DeepEqual(got, want.err) || r.exit.Code != want.code ||
+				(r.exit.Killed != "") != want.killed || r.err != nil {
 				t.Errorf("%v, %+v", got, r)
 			}
 			if h.events[len(h.events)-1] != "end" {
@@ -512,7 +545,8 @@ func TestTwoProcesses(t *testing.T) {
 	h := &scripted{}
 	r := play(t, "two", h, Options{})
 	n := strings.Count(strings.Join(h.events, " "), "tune")
-	if r.err != nil || r.exit.Code != 0 || n != 2 || len(h.sums) != 2 || h.starts[0].PID == h.starts[1].PID {
+	if r.err != nil || r.exit.Code != 0 || n != 2 || len(h.sums) != 2 ||
+		h.starts[0].PID == h.starts[1].PID {
 		t.Errorf("%+v %q", r, h.events)
 	}
 }
@@ -528,7 +562,8 @@ func TestSignals(t *testing.T) {
 	os.WriteFile(agent, nil, 0o600)
 	h := &scripted{}
 	time.AfterFunc(500*time.Millisecond, cancel)
-	exit, err := Run(ctx, Options{Argv: []string{os.Args[0]}, Agent: agent, Env: append(os.Environ(), scriptEnv+"=sleeps")}, h)
+	exit, err := Run(ctx, Options{Argv: []string{os.Args[0]}, Agent: agent, Env: append(os.Environ(),
+		scriptEnv+"=sleeps")}, h)
 	if err != nil || exit.Code != 4 {
 		t.Errorf("%+v, %v", exit, err)
 	}
@@ -543,7 +578,8 @@ func TestRefusals(t *testing.T) {
 		{Options{Argv: []string{os.Args[0]}, Agent: "/nonexistent/agent.so"}, "finding the agent"},
 		{Options{Env: []string{injection + "=/opt/nsys.so"}}, "another tool"},
 	} {
-		if r := play(t, "nothing", &scripted{}, c.o); r.err == nil || !strings.Contains(r.err.Error(), c.want) {
+		if r := play(t, "nothing", &scripted{}, c.o); r.err == nil || !strings.Contains(r.err.Error(),
+			c.want) {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -565,8 +601,10 @@ func FuzzFrames(f *testing.F) {
 	f.Add(uint16(fLaunch), []byte{1, 0, 0, 0})
 	f.Add(uint16(fModule), append([]byte{1, 0, 0, 0, 4, 0, 0, 0}, "\x7fELF"...))
 	f.Fuzz(func(t *testing.T, kind uint16, body []byte) {
-		p := &process{run: &run{dir: t.TempDir(), options: Options{Log: func(string, ...any) {}}}, info: &Process{},
-			devices: map[int]*Device{}, modules: map[uint32]*module{}, shapes: map[uint32]*Seen{1: {Launch: &Launch{Params: []Param{{Size: 4}}}}}}
+		p := &process{run: &run{dir: t.TempDir(), options: Options{Log: func(string, ...any) {}}},
+			info:    &Process{},
+			devices: map[int]*Device{}, modules: map[uint32]*module{},
+			shapes: map[uint32]*Seen{1: {Launch: &Launch{Params: []Param{{Size: 4}}}}}}
 		in := &reader{b: body}
 		switch frameType(kind % 16) {
 		case fDevice:
@@ -606,8 +644,8 @@ func conversation(frames ...any) []byte {
 	return out.Bytes()
 }
 
-// FuzzConversation has an agent say foreign bytes from its greeting on, to a host that tunes whatever it is asked about. It ends when the
-// bytes do.
+// FuzzConversation has an agent say foreign bytes from its greeting on, to a host that tunes
+// whatever it is asked about. It ends when the bytes do.
 func FuzzConversation(f *testing.F) {
 	device := writer{}
 	device.u32(0)
@@ -639,12 +677,17 @@ func FuzzConversation(f *testing.F) {
 	launch.str("")
 	launch.u64(1)
 	launch.u64(64)
-	ready := append(binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, 1), 64), make([]byte, 9)...)
+	ready := append(binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, 1), 64),
+		make([]byte, 9)...)
 	golden := make([]byte, 4+8+8)
-	f.Add(conversation(fDevice, device.b, fModule, cubin.b, fLaunch, launch.b, fReady, ready, fOK, golden, fOK, make([]byte, 4+7*4), fOK, make([]byte, 24),
-		fOK, make([]byte, 1+8+4+8*8), fOK, []byte{}, fOK, []byte{}, fSummary, make([]byte, 21), fBye, []byte{}))
-	f.Add(conversation(fDevice, device.b, fModule, cubin.b, fLaunch, launch.b, fReady, ready, fHung, []byte{}))
-	f.Add(conversation(fNote, []byte{1, 0, 0, 0, 'x'}, fLaunch, launch.b, fRefused, []byte{0, 0, 0, 0}))
+	f.Add(conversation(fDevice, device.b, fModule, cubin.b, fLaunch, launch.b, fReady, ready, fOK,
+		golden, fOK, make([]byte, 4+7*4), fOK, make([]byte, 24),
+		fOK, make([]byte, 1+8+4+8*8), fOK, []byte{}, fOK, []byte{}, fSummary, make([]byte, 21), fBye,
+		[]byte{}))
+	f.Add(conversation(fDevice, device.b, fModule, cubin.b, fLaunch, launch.b, fReady, ready, fHung,
+		[]byte{}))
+	f.Add(conversation(fNote, []byte{1, 0, 0, 0, 'x'}, fLaunch, launch.b, fRefused,
+		[]byte{0, 0, 0, 0}))
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, said []byte) {
 		fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
@@ -668,13 +711,15 @@ func FuzzConversation(f *testing.F) {
 			io.Copy(io.Discard, ends[1])
 		}()
 		// pid 0: nobody to kill where the agent says that a kernel hangs.
-		p := &process{run: &run{dir: dir, decider: &tunes{}, options: Options{Limit: time.Second, Log: func(string, ...any) {}}}, conn: ends[0], in: bufio.NewReader(ends[0]), info: &Process{},
+		p := &process{run: &run{dir: dir, decider: &tunes{}, options: Options{Limit: time.Second,
+			Log: func(string, ...any) {}}}, conn: ends[0], in: bufio.NewReader(ends[0]), info: &Process{},
 			devices: map[int]*Device{}, modules: map[uint32]*module{}, shapes: map[uint32]*Seen{}}
 		p.events(context.Background())
 	})
 }
 
-// TestPeer has another user connect to a socket that he can reach. He is turned away before a byte of his is read.
+// TestPeer has another user connect to a socket that he can reach. He is turned away before a byte
+// of his is read.
 func TestPeer(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("LOUD SKIP: takes root, to be two users")
@@ -719,11 +764,15 @@ func TestPeer(t *testing.T) {
 		}
 		h := &scripted{}
 		var log bytes.Buffer
-		r := &run{decider: h, dir: dir, conns: map[*net.UnixConn]bool{}, options: Options{Log: func(format string, args ...any) { fmt.Fprintf(&log, format+"\n", args...) }}}
+		r := &run{decider: h, dir: dir, conns: map[*net.UnixConn]bool{},
+			options: Options{Log: func(format string, args ...any) {
+				fmt.Fprintf(&log, format+"\n", args...)
+			}}}
 		r.serve(t.Context(), c)
 		c.Close()
 		cmd.Wait()
-		if got := len(h.starts) > 0; got != welcome || strings.Contains(log.String(), "turned away") == welcome {
+		if got := len(h.starts) > 0; got != welcome || strings.Contains(log.String(),
+			"turned away") == welcome {
 			t.Errorf("user %d: taken %v, log %q", uid, got, log.String())
 		}
 	}

@@ -99,8 +99,9 @@ func (s *session) Golden() (Written, error) {
 	return out, s.done(in)
 }
 
-// known sees to it that the agent knows what the kernel writes: only that is put back before a run, so that a kernel
-// that goes on from what it left (a counter, a step in time) would otherwise not repeat itself.
+// known sees to it that the agent knows what the kernel writes: only that is put back before a run,
+// so that a kernel that goes on from what it left (a counter, a step in time) would otherwise not
+// repeat itself.
 func (s *session) known() error {
 	if s.golden {
 		return nil
@@ -178,8 +179,10 @@ func (s *session) Check(c Candidate) (Difference, error) {
 	if err != nil {
 		return Difference{}, s.fault(err, c)
 	}
-	d := Difference{Same: in.u8() != 0, Words: int64(in.u64()), Where: in.str(), Address: in.u64(), Size: int64(in.u64()),
-		Offset: int64(in.u64()), Want: in.u64(), Got: in.u64(), Relative32: in.f64(), Relative64: in.f64(),
-		Mean32: in.f64(), Mean64: in.f64(), Time: in.f64()}
+	d := Difference{Same: in.u8() != 0, Words: int64(in.u64()), Where: in.str(), Address: in.u64(),
+		Size:   int64(in.u64()),
+		Offset: int64(in.u64()), Want: in.u64(), Got: in.u64(), Relative32: in.f64(),
+		Relative64: in.f64(),
+		Mean32:     in.f64(), Mean64: in.f64(), Time: in.f64()}
 	return d, s.done(in)
 }

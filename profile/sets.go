@@ -6,20 +6,25 @@ import (
 	"slices"
 )
 
-// Sets of argument values: the launches of one configuration, told apart by the numbers that they are given. The agent keeps them
-// (agent/source/sets.c); here they are put together over processes and runs.
+// Sets of argument values: the launches of one configuration, told apart by the numbers that they
+// are given. The agent keeps them (agent/source/sets.c); here they are put together over processes
+// and runs.
 
 // A Set is the launches of a configuration with the same values.
 type Set struct {
-	Values  []byte  `json:"values"` // the arguments of its first launch, an address as whether there is one
-	Count   int     `json:"count"`
-	Seconds float64 `json:"seconds"` // on the device, all of them; estimated from those that were timed
+	// the arguments of its first launch, an address as whether there is one
+	Values []byte `json:"values"`
+	Count  int    `json:"count"`
+	// on the device, all of them; estimated from those that were timed
+	Seconds float64 `json:"seconds"`
 	Sampled int     `json:"sampled"`
 }
 
-// Sets are those of a configuration. A word (4 bytes) of arguments that takes ever new values tells none apart: its mask is zero.
+// Sets are those of a configuration. A word (4 bytes) of arguments that takes ever new values tells
+// none apart: its mask is zero.
 type Sets struct {
-	Mask []byte `json:"mask,omitempty"` // a byte each of the arguments: 0xff, 0, or 1 where an address is
+	// a byte each of the arguments: 0xff, 0, or 1 where an address is
+	Mask []byte `json:"mask,omitempty"`
 	List []Set  `json:"list,omitempty"`
 }
 
@@ -84,8 +89,8 @@ func (s Sets) Join(o Sets) Sets {
 
 func (s Sets) clone() Sets { return Sets{slices.Clone(s.Mask), slices.Clone(s.List)} }
 
-// Settled gives the sets without what varies from launch to launch: a word with four values and more, few of which come twice, is a step of a
-// loop, not a size.
+// Settled gives the sets without what varies from launch to launch: a word with four values and
+// more, few of which come twice, is a step of a loop, not a size.
 func (s Sets) Settled() Sets {
 	out := s.clone()
 	for at := 0; at < len(out.Mask); at += word {
@@ -117,8 +122,9 @@ func (s *Sets) ID(values []byte) string {
 	return hex.EncodeToString(sum[:4])
 }
 
-// Same tells which bytes of the arguments are the same in all launches of a set. all is that of all launches of the configuration: words that
-// tell no sets apart, and addresses, are as constant as it says.
+// Same tells which bytes of the arguments are the same in all launches of a set. all is that of all
+// launches of the configuration: words that tell no sets apart, and addresses, are as constant as
+// it says.
 func (s *Sets) Same(all []byte) []byte {
 	out := slices.Clone(all)
 	for at := 0; at+word <= len(out) && at < len(s.Mask); at += word {

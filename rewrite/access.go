@@ -11,23 +11,25 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// ld=HINT and st=HINT give the loads from, and stores to, global memory a cache policy; ld@3=HINT only the fourth load
-// (they count from 0, in the order of the text, over those that a hint may be given to). "none" keeps nvcc's own, so
-// that `ld=cs ld@3=none` leaves one out.
+// ld=HINT and st=HINT give the loads from, and stores to, global memory a cache policy; ld@3=HINT
+// only the fourth load (they count from 0, in the order of the text, over those that a hint may be
+// given to). "none" keeps nvcc's own, so that `ld=cs ld@3=none` leaves one out.
 //
 //	ld.global.f32 %f1, [%rd4];      ld.global.L1::no_allocate.f32 %f1, [%rd4];
 //	st.global.v2.f32 [%rd5], {...}; st.global.cs.v2.f32 [%rd5], {...};
 //
-// Hints: L1::no_allocate, L1::evict_first, L1::evict_last, L1::evict_unchanged, cs (streaming); for loads also
-// L2::64B, L2::128B, L2::256B (bytes to bring into L2), alone or behind one of the others: cs.L2::128B.
+// Hints: L1::no_allocate, L1::evict_first, L1::evict_last, L1::evict_unchanged, cs (streaming); for
+// loads also L2::64B, L2::128B, L2::256B (bytes to bring into L2), alone or behind one of the
+// others: cs.L2::128B.
 //
-// Allowed: plain (weak) accesses to .global, .nc ones too. Left alone: what has a policy already, volatile, relaxed,
-// acquire, release and mmio accesses, atomics, generic addresses (they may be shared or local memory), guarded
-// instructions, functions that are called. A kernel without any such access refuses the lever.
+// Allowed: plain (weak) accesses to .global, .nc ones too. Left alone: what has a policy already,
+// volatile, relaxed, acquire, release and mmio accesses, atomics, generic addresses (they may be
+// shared or local memory), guarded instructions, functions that are called. A kernel without any
+// such access refuses the lever.
 //
-// Safe: these are hints (PTX ISA, "Cache Eviction Priority Hints", "Cache Operators"); SASS differs in .NA, .EF, .EL,
-// .EU, .LTC128B, .LTC256B only (nvdisasm 13.5, sm_90). Not offered: .cg, .ca, .cv, .wt, which change the access' strength
-// (STRONG.GPU), .lu.
+// Safe: these are hints (PTX ISA, "Cache Eviction Priority Hints", "Cache Operators"); SASS differs
+// in .NA, .EF, .EL, .EU, .LTC128B, .LTC256B only (nvdisasm 13.5, sm_90). Not offered: .cg, .ca,
+// .cv, .wt, which change the access' strength (STRONG.GPU), .lu.
 //
 // From: PTX ISA; which accesses to choose is policy's.
 
@@ -59,7 +61,8 @@ func cachePolicy(k *kernel, terms []recipe.Term, base string) error {
 	}
 	for n := range sites {
 		if n >= len(list) {
-			return fmt.Errorf("there is no access @%d: %d take a hint, the last is @%d", n, len(list), len(list)-1)
+			return fmt.Errorf("there is no access @%d: %d take a hint, the last is @%d", n, len(list),
+				len(list)-1)
 		}
 	}
 	for n, a := range list {
@@ -74,8 +77,8 @@ func cachePolicy(k *kernel, terms []recipe.Term, base string) error {
 	return nil
 }
 
-// hint checks a hint's form and what it needs (found by trying every width and vector on ptxas 13.0 and 13.5, sm_75 to
-// sm_100: only 256B on sm_75 and the forms refused below fail).
+// hint checks a hint's form and what it needs (found by trying every width and vector on ptxas 13.0
+// and 13.5, sm_75 to sm_100: only 256B on sm_75 and the forms refused below fail).
 func (m machine) hint(base, value string) error {
 	if value == "none" {
 		return nil
@@ -116,8 +119,8 @@ type access struct {
 	sized bool   // has an L2 prefetch size
 }
 
-// accesses lists the plain, unguarded accesses to global memory that have no policy, in the order of the text. base is
-// "ld" or "st".
+// accesses lists the plain, unguarded accesses to global memory that have no policy, in the order
+// of the text. base is "ld" or "st".
 func accesses(f *ptx.Func, base string) []access {
 	var out []access
 	for i := range f.Stmts {
@@ -128,8 +131,8 @@ func accesses(f *ptx.Func, base string) []access {
 	return out
 }
 
-// plainAccess looks at one statement: a plain, unguarded access to global memory with no policy but, perhaps, an L2
-// prefetch size.
+// plainAccess looks at one statement: a plain, unguarded access to global memory with no policy
+// but, perhaps, an L2 prefetch size.
 func plainAccess(f *ptx.Func, i int, base string) (access, bool) {
 	s := f.Stmts[i]
 	var a access
@@ -155,7 +158,8 @@ func plainAccess(f *ptx.Func, i int, base string) (access, bool) {
 		case "global", "nc":
 			a.at = s.Op + at
 		case "v2", "v4", "v8",
-			"b8", "b16", "b32", "b64", "b128", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f32", "f64":
+			"b8", "b16", "b32", "b64", "b128", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f32",
+			"f64":
 		case "L2::64B", "L2::128B", "L2::256B":
 			a.sized = true
 		default: // a policy, an ordering, another state space
@@ -180,8 +184,8 @@ func plainAccess(f *ptx.Func, i int, base string) (access, bool) {
 	return a, true
 }
 
-// Accesses counts the loads and stores of a kernel that ld and st hints may be given to: sites go from 0 to the count
-// less one.
+// Accesses counts the loads and stores of a kernel that ld and st hints may be given to: sites go
+// from 0 to the count less one.
 func Accesses(f *ptx.Func) (loads, stores int) {
 	return len(accesses(f, "ld")), len(accesses(f, "st"))
 }

@@ -13,19 +13,24 @@ import (
 
 // Apply: recipes onto the kernels of one PTX file.
 
-// Options says what the passes need to know and can't read in the PTX. The zero value is the careful one.
+// Options says what the passes need to know and can't read in the PTX. The zero value is the
+// careful one.
 type Options struct {
-	// Registers holds registers per thread of nvcc's own compile, by entry name, where the caller knows them.
+	// Registers holds registers per thread of nvcc's own compile, by entry name, where the caller
+	// knows them.
 	Registers map[string]int
-	// Blocks holds the block of an entry, by name, where the caller sees to it that it is launched with no other: a second
-	// entry that the host chooses by its block. A dimension that is not fixed is 0.
+	// Blocks holds the block of an entry, by name, where the caller sees to it that it is launched
+	// with no other: a second entry that the host chooses by its block. A dimension that is not fixed
+	// is 0.
 	Blocks map[string][3]int
-	// Dynamic holds, in the same way, the bytes of dynamic shared memory that an entry is launched with.
+	// Dynamic holds, in the same way, the bytes of dynamic shared memory that an entry is launched
+	// with.
 	Dynamic map[string]int
-	// ReadBack: the caller reads the register count from the cubin and asks Launches.Shrinks, so that a cap above what the largest
-	// block allows may be tried: ptxas often settles below it.
+	// ReadBack: the caller reads the register count from the cubin and asks Launches.Shrinks, so that
+	// a cap above what the largest block allows may be tried: ptxas often settles below it.
 	ReadBack bool
-	// TuneOver: the user allows to overrule his own __launch_bounds__ minimum, __maxnreg__ or -maxrregcount.
+	// TuneOver: the user allows to overrule his own __launch_bounds__ minimum, __maxnreg__ or
+	// -maxrregcount.
 	TuneOver bool
 	// MaxRegCount: the command line has -maxrregcount.
 	MaxRegCount bool
@@ -35,15 +40,18 @@ type Options struct {
 	passes []Pass // for tests, in place of the list
 }
 
-// Apply rewrites the kernels of a PTX text as their recipes say; the key is the entry's name. Terms of the other stages
-// are passed over. A kernel whose recipe can't be carried out as a whole stays as it was, and refused says why, by
-// name. Where nothing changes, out is src itself. err tells of a text that is no PTX: then out is src too.
-func Apply(src []byte, recipes map[string]recipe.Recipe) (out []byte, refused map[string]error, err error) {
+// Apply rewrites the kernels of a PTX text as their recipes say; the key is the entry's name. Terms
+// of the other stages are passed over. A kernel whose recipe can't be carried out as a whole stays
+// as it was, and refused says why, by name. Where nothing changes, out is src itself. err tells of
+// a text that is no PTX: then out is src too.
+func Apply(src []byte, recipes map[string]recipe.Recipe) (out []byte, refused map[string]error,
+	err error) {
 	return Options{}.apply(src, recipes)
 }
 
 // apply is the function Apply under these options.
-func (o Options) apply(src []byte, recipes map[string]recipe.Recipe) (out []byte, refused map[string]error, err error) {
+func (o Options) apply(src []byte, recipes map[string]recipe.Recipe) (
+	out []byte, refused map[string]error, err error) {
 	wanted, refused := passable(recipes)
 	if len(wanted) == 0 {
 		return src, refused, nil
@@ -56,9 +64,10 @@ func (o Options) apply(src []byte, recipes map[string]recipe.Recipe) (out []byte
 	return m.Bytes(), refused, nil
 }
 
-// Rewrite is Apply for a module that was read before, which stays as it is: out is a copy, or the module itself where no
-// pass is wanted.
-func (o Options) Rewrite(m *ptx.Module, recipes map[string]recipe.Recipe) (out *ptx.Module, refused map[string]error) {
+// Rewrite is Apply for a module that was read before, which stays as it is: out is a copy, or the
+// module itself where no pass is wanted.
+func (o Options) Rewrite(m *ptx.Module, recipes map[string]recipe.Recipe) (
+	out *ptx.Module, refused map[string]error) {
 	wanted, refused := passable(recipes)
 	if len(wanted) == 0 {
 		return m, refused
@@ -81,7 +90,8 @@ func (o Options) Rewrite(m *ptx.Module, recipes map[string]recipe.Recipe) (out *
 }
 
 // passable parts recipes into what the passes have to do and those that can't be carried out.
-func passable(recipes map[string]recipe.Recipe) (wanted map[string]recipe.Recipe, refused map[string]error) {
+func passable(recipes map[string]recipe.Recipe) (wanted map[string]recipe.Recipe,
+	refused map[string]error) {
 	wanted, refused = make(map[string]recipe.Recipe), make(map[string]error)
 	for name, r := range recipes {
 		if err := Check(r); err != nil {
@@ -93,8 +103,9 @@ func passable(recipes map[string]recipe.Recipe) (wanted map[string]recipe.Recipe
 	return wanted, refused
 }
 
-// maxDeclared bounds the declarations of registers that stand in one function, since they are compared with each other. cicc writes one a type,
-// and inline assembly one or two a scope: a kernel of CUTLASS has some thousand.
+// maxDeclared bounds the declarations of registers that stand in one function, since they are
+// compared with each other. cicc writes one a type, and inline assembly one or two a scope: a
+// kernel of CUTLASS has some thousand.
 const maxDeclared = 1 << 14
 
 // one carries out the PTX terms of one kernel's recipe, all or none.
@@ -106,7 +117,8 @@ func (o Options) one(m *ptx.Module, header machine, f *ptx.Func, r recipe.Recipe
 		}
 	}
 	if declared > maxDeclared {
-		return fmt.Errorf("it has %d declarations, and %d are the most that are looked at", declared, maxDeclared)
+		return fmt.Errorf("it has %d declarations, and %d are the most that are looked at", declared,
+			maxDeclared)
 	}
 	if err := Fixed(m, f.Name, o.Relocatable); err != nil {
 		return err
@@ -178,7 +190,8 @@ func (k *kernel) uses() (ptx.Traits, error) {
 // takesShared says why a pass may not take shared memory: it is not known what the launches leave.
 func (k *kernel) takesShared() error {
 	if _, known := k.options.Dynamic[k.Name]; !known {
-		return errors.New("it takes shared memory, which a launch may have asked for: it is for a second entry, chosen by host(dynamic)")
+		return errors.New(
+			"it takes shared memory, which a launch may have asked for: it is for a second entry, chosen by host(dynamic)")
 	}
 	return nil
 }
@@ -200,8 +213,8 @@ func number(s string, low, high int) (int, error) {
 	return n, nil
 }
 
-// A machine is what the module's own header promises, which ptxas checks instructions against; and what is known of the
-// file as a whole.
+// A machine is what the module's own header promises, which ptxas checks instructions against; and
+// what is known of the file as a whole.
 type machine struct {
 	isa int // .version times 10: 90
 	sm  int // of .target: 90
@@ -227,7 +240,8 @@ func machineOf(m *ptx.Module) machine {
 // needs returns an error where the module's header is older than an instruction's requirements.
 func (m machine) needs(what string, isa, sm int) error {
 	if m.isa < isa {
-		return fmt.Errorf("%s needs PTX ISA %d.%d, this text is for %d.%d", what, isa/10, isa%10, m.isa/10, m.isa%10)
+		return fmt.Errorf("%s needs PTX ISA %d.%d, this text is for %d.%d", what, isa/10, isa%10,
+			m.isa/10, m.isa%10)
 	}
 	if m.sm < sm {
 		return fmt.Errorf("%s needs sm_%d, this text is for sm_%d", what, sm, m.sm)

@@ -10,7 +10,8 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// approx=FUNCTIONS lets the special function units compute divisions, reciprocals, roots and reciprocal roots:
+// approx=FUNCTIONS lets the special function units compute divisions, reciprocals, roots and
+// reciprocal roots:
 //
 //	div.rn.f32 %f3, %f1, %f2;       div.approx.f32 %f3, %f1, %f2;
 //	rcp.rn.f32 %f5, %f4;            rcp.approx.f32 %f5, %f4;
@@ -18,8 +19,8 @@ import (
 //	sqrt.rn.f32 %f9, %f8;           rsqrt.approx.f32 %f10, %f8;     (where nothing else reads %f9)
 //	rcp.rn.f32 %f10, %f9;
 //
-// FUNCTIONS is a list of div, rcp, sqrt, rsqrt or all, each with its form behind a dot (as is: the f32 form that keeps the
-// instruction's own .ftz); the last word about an instruction holds:
+// FUNCTIONS is a list of div, rcp, sqrt, rsqrt or all, each with its form behind a dot (as is: the
+// f32 form that keeps the instruction's own .ftz); the last word about an instruction holds:
 //
 //	div            f32
 //	div.ftz        f32, subnormal operands and results become 0 (for this function alone, whatever nvcc's -ftz says)
@@ -36,10 +37,13 @@ import (
 //	rsqrt   rsqrt.approx.ftz.f64 d, x;
 //	sqrt    rsqrt.approx.ftz.f64 d, x; rcp.approx.ftz.f64 d, d;
 //
-// Special values (PTX ISA, and as measured on an H200). With .ftz a subnormal operand is a zero of its sign, and so is a subnormal result. NaN, infinities and zeros give what the accurate instruction gives, save for division: div.approx.f32
-// gives 0, or NaN for an infinite dividend, where the divisor is above 2^126 in absolute value. The f64 forms have the whole range of exponents of f64
-// (the unit reads the upper half of the operand), but subnormals are 0 to them: a subnormal divisor is a division by zero, a divisor above 2^1022 gives
-// 0, the root of a subnormal is 0. The Newton step is left out where it would give something that is not finite.
+// Special values (PTX ISA, and as measured on an H200). With .ftz a subnormal operand is a zero of
+// its sign, and so is a subnormal result. NaN, infinities and zeros give what the accurate
+// instruction gives, save for division: div.approx.f32 gives 0, or NaN for an infinite dividend,
+// where the divisor is above 2^126 in absolute value. The f64 forms have the whole range of
+// exponents of f64 (the unit reads the upper half of the operand), but subnormals are 0 to them: a
+// subnormal divisor is a division by zero, a divisor above 2^1022 gives 0, the root of a subnormal
+// is 0. The Newton step is left out where it would give something that is not finite.
 //
 // A degree behind a colon limits it to a part of the warps, for a part of the error (Li's lambda):
 //
@@ -47,7 +51,8 @@ import (
 //	approx=all:sm<16       the warps in the first 16 slots of a multiprocessor, by %warpid, read once. Which warps these are is another matter in
 //	                       every run, and so are the results: errors must be looked at over several runs. A finer choice than warps<.
 //
-// For a degree the body stands twice in the kernel, approximate and as it was, and each warp takes one of them at entry:
+// For a degree the body stands twice in the kernel, approximate and as it was, and each warp takes
+// one of them at entry:
 //
 //	setp.lt.u32 %gnvcc_ap, %gnvcc_a0, 4;        (once)
 //	@!%gnvcc_ap bra.uni $gnvcc_accurate;        (all lanes of a warp agree)
@@ -55,14 +60,18 @@ import (
 //	$gnvcc_accurate:
 //	{ ... div.rn.f32 %f3, %f1, %f2; ... }
 //
-// Two instructions under opposite guards in place of each would be shorter, and no gain: an accurate division is ten and more machine instructions, which are
-// issued guard or no guard (H200, examples/potential: 1.19 of the default's time with half of the warps). Variables other than registers stand in front
-// of both copies, once. A kernel that declares such within an inner scope takes no degree.
+// Two instructions under opposite guards in place of each would be shorter, and no gain: an
+// accurate division is ten and more machine instructions, which are issued guard or no guard (H200,
+// examples/potential: 1.19 of the default's time with half of the warps). Variables other than
+// registers stand in front of both copies, once. A kernel that declares such within an inner scope
+// takes no degree.
 //
-// Guarded instructions are replaced in f32 only. Allowed for the instructions of the kernel itself that are not approximate yet: div.full, and .rn, .rz, .rm, .rp. Called functions stay as
-// they are. Other results are intended, so the lever is for those who ask for it.
+// Guarded instructions are replaced in f32 only. Allowed for the instructions of the kernel itself
+// that are not approximate yet: div.full, and .rn, .rz, .rm, .rp. Called functions stay as they
+// are. Other results are intended, so the lever is for those who ask for it.
 //
-// From: Li, SFU-Driven Transparent Approximation Acceleration on GPUs, ICS 2016; thesis, chapter 6, Tables 6.1 and 6.2, section 6.4.2.
+// From: Li, SFU-Driven Transparent Approximation Acceleration on GPUs, ICS 2016; thesis, chapter 6,
+// Tables 6.1 and 6.2, section 6.4.2.
 func approx(k *kernel, terms []recipe.Term) error {
 	value, err := only(terms)
 	if err != nil {
@@ -76,8 +85,10 @@ func approx(k *kernel, terms []recipe.Term) error {
 	if err != nil {
 		return err
 	}
-	if bytes.Contains(k.Text(), []byte(approxPrefix)) || bytes.Contains(k.Text(), []byte(approxLabel)) {
-		return errors.New("the kernel has names that begin with " + approxPrefix + " or " + approxLabel + " already")
+	if bytes.Contains(k.Text(), []byte(approxPrefix)) ||
+		bytes.Contains(k.Text(), []byte(approxLabel)) {
+		return errors.New("the kernel has names that begin with " + approxPrefix + " or " + approxLabel +
+			" already")
 	}
 	before := k.Clone()
 	a := approximation{kernel: k, forms: forms}
@@ -92,7 +103,8 @@ func approx(k *kernel, terms []recipe.Term) error {
 		return errors.New("no division, root or reciprocal in the kernel can be replaced so")
 	}
 	if a.doubles {
-		k.Insert(k.First(), fmt.Sprintf(".reg .f64 %sd<3>;\n\t.reg .pred %sq;", approxPrefix, approxPrefix))
+		k.Insert(k.First(), fmt.Sprintf(".reg .f64 %sd<3>;\n\t.reg .pred %sq;", approxPrefix,
+			approxPrefix))
 	}
 	if degree == (Degree{}) {
 		return nil
@@ -103,7 +115,8 @@ func approx(k *kernel, terms []recipe.Term) error {
 	return k.twice(before, degree)
 }
 
-// twice puts the body as it was beside the approximate one; which one a warp takes is decided at entry.
+// twice puts the body as it was beside the approximate one; which one a warp takes is decided at
+// entry.
 func (k *kernel) twice(before *ptx.Func, degree Degree) error {
 	variables, fast, err := separate(k.Func)
 	if err != nil {
@@ -125,7 +138,8 @@ func (k *kernel) twice(before *ptx.Func, degree Degree) error {
 			break
 		}
 	}
-	text := "\n\t" + strings.Join(lines, "\n\t") + "\n\t{" + fast + end + "\t}\n" + approxLabel + ":\n\t{" + slow + "\t}\n"
+	text := "\n\t" + strings.Join(lines, "\n\t") + "\n\t{" + fast + end + "\t}\n" + approxLabel +
+		":\n\t{" + slow + "\t}\n"
 	return k.SetText([]byte(string(k.Text()[:inside.Start]) + text + string(k.Text()[inside.End:])))
 }
 
@@ -142,10 +156,12 @@ func separate(f *ptx.Func) (variables []string, body string, err error) {
 			depth--
 		case ptx.Decl:
 			switch kind := string(f.Opcode(i)); {
-			case kind == ".reg", depth > 0 && (kind == ".param" || kind == ".local"): // a thread's own; .param: for a call
+			case kind == ".reg", depth > 0 && (kind == ".param" || kind == ".local"):
+				// a thread's own; .param: for a call
 				continue
 			case depth > 0:
-				return nil, "", errors.New("a degree needs the body twice, and a variable in an inner scope would be there twice too")
+				return nil, "", errors.New(
+					"a degree needs the body twice, and a variable in an inner scope would be there twice too")
 			}
 			variables = append(variables, string(f.Bytes(ptx.Span{Start: s.Start, End: s.End})))
 			out.Write(f.Bytes(ptx.Span{Start: at, End: s.Start}))
@@ -198,7 +214,8 @@ func CutDegree(value string) (list string, d Degree, err error) {
 	return list, d, nil
 }
 
-// DegreeOf returns the degree of a recipe's approximation, the zero Degree where there is none or all warps approximate.
+// DegreeOf returns the degree of a recipe's approximation, the zero Degree where there is none or
+// all warps approximate.
 func DegreeOf(r recipe.Recipe) Degree {
 	for _, t := range r.Terms {
 		if t.Lever == "approx" || t.Lever == "fastmath" {
@@ -225,7 +242,8 @@ func WithDegree(r recipe.Recipe, d Degree) recipe.Recipe {
 // predicate computes whether a warp is one of those that approximate.
 func (d Degree) predicate() []string {
 	r := func(n int) string { return fmt.Sprintf("%s%d", approxPrefix, n) }
-	out := []string{fmt.Sprintf(".reg .pred %sp;", approxPrefix), fmt.Sprintf(".reg .b32 %s<5>;", approxPrefix)}
+	out := []string{fmt.Sprintf(".reg .pred %sp;", approxPrefix), fmt.Sprintf(".reg .b32 %s<5>;",
+		approxPrefix)}
 	if d.SM {
 		out = append(out, fmt.Sprintf("mov.u32 %s, %%warpid;", r(0)))
 	} else {
@@ -291,7 +309,8 @@ type inaccurate struct {
 	root     int // of a pair: the sqrt; -1
 }
 
-// SFU counts what approx could replace in a kernel, by function, with ".f64" behind those of that type: "div", "rsqrt.f64".
+// SFU counts what approx could replace in a kernel, by function, with ".f64" behind those of that
+// type: "div", "rsqrt.f64".
 func SFU(f *ptx.Func) map[string]int {
 	out := map[string]int{}
 	list, err := inaccurates(f)
@@ -359,7 +378,8 @@ func accurate(f *ptx.Func, i int) (name string, double, ok bool) {
 		return "", false, false
 	}
 	op := f.Opcode(i)
-	if !bytes.HasPrefix(op, []byte("div.")) && !bytes.HasPrefix(op, []byte("rcp.")) && !bytes.HasPrefix(op, []byte("sqrt.")) {
+	if !bytes.HasPrefix(op, []byte("div.")) && !bytes.HasPrefix(op, []byte("rcp.")) &&
+		!bytes.HasPrefix(op, []byte("sqrt.")) {
 		return "", false, false
 	}
 	words := strings.Split(string(op), ".")
@@ -408,7 +428,8 @@ func usesOf(f *ptx.Func) map[string][2]int {
 	return out
 }
 
-// rootOf finds the sqrt of the same block whose only reader is the rcp at i, with its operand unchanged in between; -1 if there is none.
+// rootOf finds the sqrt of the same block whose only reader is the rcp at i, with its operand
+// unchanged in between; -1 if there is none.
 func rootOf(f *ptx.Func, first, i int, double bool, uses map[string][2]int) int {
 	var room [4]ptx.Span
 	root := string(f.Bytes(f.Operands(i, room[:0])[1]))
@@ -429,7 +450,9 @@ func rootOf(f *ptx.Func, first, i int, double bool, uses map[string][2]int) int 
 		}
 		of, kept := string(f.Bytes(ops[1])), true
 		for n := j; n < i; n++ {
-			f.Effects(n, func(reg ptx.Span, _, write bool) { kept = kept && !(write && string(f.Bytes(reg)) == of) })
+			f.Effects(n, func(reg ptx.Span, _, write bool) {
+				kept = kept && !(write && string(f.Bytes(reg)) == of)
+			})
 		}
 		if kept {
 			return j
@@ -494,10 +517,12 @@ func (a *approximation) site(s inaccurate) {
 	a.Replace(s.stmt, fmt.Sprintf("%s %s, %s;", op, d, x))
 }
 
-// doubleCode computes d = f(x) or x/y in f64. Operands may be numbers, and d may be one of them: it is written last.
+// doubleCode computes d = f(x) or x/y in f64. Operands may be numbers, and d may be one of them: it
+// is written last.
 //
-// The Newton steps: r + r(1 - y r) for 1/y; s + (x - s s) r/2 for a root s with r = 1/s; r + (1 - x r r) r/2 for a reciprocal root. Each squares
-// the relative error, which leaves 2^-43 or so of 2^-22.
+// The Newton steps: r + r(1 - y r) for 1/y; s + (x - s s) r/2 for a root s with r = 1/s; r + (1 - x
+// r r) r/2 for a reciprocal root. Each squares the relative error, which leaves 2^-43 or so of
+// 2^-22.
 func doubleCode(function, d, x, y string, newton bool) []string {
 	t := func(n int) string { return fmt.Sprintf("%sd%d", approxPrefix, n) }
 	q := approxPrefix + "q"

@@ -12,12 +12,14 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// TestApproxReachesTheUnits compiles one kernel per function with the newest toolkit, approximates it in every form, and looks at the machine code: the
-// accurate form calls a subroutine for rare operands, the approximate one asks the special function unit and calls nothing.
+// TestApproxReachesTheUnits compiles one kernel per function with the newest toolkit, approximates
+// it in every form, and looks at the machine code: the accurate form calls a subroutine for rare
+// operands, the approximate one asks the special function unit and calls nothing.
 func TestApproxReachesTheUnits(t *testing.T) {
 	mufu := map[string]string{
 		"div32": "MUFU.RCP", "rcp32": "MUFU.RCP", "sqrt32": "MUFU.(SQRT|RSQ)", "rsqrt32": "MUFU.RSQ",
-		"div64": "MUFU.RCP64H", "rcp64": "MUFU.RCP64H", "sqrt64": "MUFU.RSQ64H(?s:.*)MUFU.RCP64H", "rsqrt64": "MUFU.RSQ64H",
+		"div64": "MUFU.RCP64H", "rcp64": "MUFU.RCP64H", "sqrt64": "MUFU.RSQ64H(?s:.*)MUFU.RCP64H",
+		"rsqrt64": "MUFU.RSQ64H",
 	}
 	kits := ptxtest.Toolkits(t)
 	for _, kit := range kits[len(kits)-1:] { // what the others take is the goldens' affair
@@ -69,7 +71,8 @@ func TestApproxReachesTheUnits(t *testing.T) {
 // TestSFU: what is counted is what the pass replaces.
 func TestSFU(t *testing.T) {
 	kits := ptxtest.Toolkits(t)
-	m, err := ptx.Parse(kits[len(kits)-1].PTX(t, filepath.Join("testdata", "approx.cu"), "-arch=sm_80"))
+	m, err := ptx.Parse(kits[len(kits)-1].PTX(t, filepath.Join("testdata", "approx.cu"),
+		"-arch=sm_80"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +127,8 @@ func TestApproximateIsAskedFor(t *testing.T) {
 	}
 }
 
-// TestTwice: bodies with all that is hard to have twice are taken by ptxas, with line information and without, and shared memory stays what it was.
+// TestTwice: bodies with all that is hard to have twice are taken by ptxas, with line information
+// and without, and shared memory stays what it was.
 func TestTwice(t *testing.T) {
 	kits := ptxtest.Toolkits(t)
 	kit := kits[len(kits)-1]
@@ -156,9 +160,11 @@ func TestTwice(t *testing.T) {
 			was, _ := m.Traits(f.Name)
 			is, err := after.Traits(f.Name)
 			if err != nil || is.SharedStatic != was.SharedStatic {
-				t.Errorf("%s: %d bytes of shared memory, had %d, %v", f.Name, is.SharedStatic, was.SharedStatic, err)
+				t.Errorf("%s: %d bytes of shared memory, had %d, %v", f.Name, is.SharedStatic, was.SharedStatic,
+					err)
 			}
-			if n := strings.Count(string(after.Entry(f.Name).Text()), "bar.sync"); n != 2*strings.Count(string(f.Text()), "bar.sync") {
+			if n := strings.Count(string(after.Entry(f.Name).Text()), "bar.sync"); n != 2*strings.Count(
+				string(f.Text()), "bar.sync") {
 				t.Errorf("%s: %d barriers", f.Name, n)
 			}
 		}

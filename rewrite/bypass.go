@@ -10,36 +10,40 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// bypass=K lets the warps of a block with linear index 0 .. K-1 load through the L1 cache as they do; all others load
-// without being given a line there.
+// bypass=K lets the warps of a block with linear index 0 .. K-1 load through the L1 cache as they
+// do; all others load without being given a line there.
 //
 //	                                mov.u32 %gnvcc_b0, %tid.z; ...           (once, at entry)
 //	                                setp.lt.u32 %gnvcc_bp, %gnvcc_b0, K;
 //	ld.global.f32 %f1, [%rd4];      @%gnvcc_bp ld.global.f32 %f1, [%rd4];
 //	                                @!%gnvcc_bp ld.global.L1::no_allocate.f32 %f1, [%rd4];
 //
-// The warp's index is (tid.x + ntid.x (tid.y + ntid.y tid.z)) / 32, which is how the hardware cuts blocks of 1, 2 and 3
-// dimensions into warps; so all lanes of a warp agree. K is a number from 0 to 32. 0 and 32 are not the same as all and
-// nothing: the predicate is computed all the same.
+// The warp's index is (tid.x + ntid.x (tid.y + ntid.y tid.z)) / 32, which is how the hardware cuts
+// blocks of 1, 2 and 3 dimensions into warps; so all lanes of a warp agree. K is a number from 0 to
+// 32. 0 and 32 are not the same as all and nothing: the predicate is computed all the same.
 //
-// Allowed for the loads that ld=... takes (access.go), with .nc only where it is there already; loads with a policy for
-// L1 keep it; an L2 prefetch size is kept on both. Guarded instructions are left alone.
+// Allowed for the loads that ld=... takes (access.go), with .nc only where it is there already;
+// loads with a policy for L1 keep it; an L2 prefetch size is kept on both. Guarded instructions are
+// left alone.
 //
-// Safe: exactly one of the two loads is done, at the same address, at the same place; the other differs in a hint. Exact as
-// checked only: ptxas contracts multiplications and additions by itself, and two guarded loads in place of one can lead it to
-// other pairs (seen on a chain of floating-point reactions, ptxas 13.0.88, sm_90: the last bit of 538,236 results).
+// Safe: exactly one of the two loads is done, at the same address, at the same place; the other
+// differs in a hint. Exact as checked only: ptxas contracts multiplications and additions by
+// itself, and two guarded loads in place of one can lead it to other pairs (seen on a chain of
+// floating-point reactions, ptxas 13.0.88, sm_90: the last bit of 538,236 results).
 //
-// The read-only path of the paper needs no value of its own: a load that is .nc keeps that on both, none becomes .nc. For L2 see
-// bypass_l2.go.
+// The read-only path of the paper needs no value of its own: a load that is .nc keeps that on both,
+// none becomes .nc. For L2 see bypass_l2.go.
 //
-// Not here: the paper's dynamic approach (thesis, 5.4.4), in which blocks of the kernel itself try one threshold each, take their own
-// time, and vote. It stands in for measuring, which the tuner does better: at full occupancy (the vote's blocks have an SM to themselves, as
-// the thesis says of it), on the whole launch, from the same memory each time. And a kernel that votes reads the clock
-// and writes to memory by it: no two runs of it do the same, so that nothing could be checked. What remains for it, data that
-// call for another threshold, is what configurations and tuning again are for.
+// Not here: the paper's dynamic approach (thesis, 5.4.4), in which blocks of the kernel itself try
+// one threshold each, take their own time, and vote. It stands in for measuring, which the tuner
+// does better: at full occupancy (the vote's blocks have an SM to themselves, as the thesis says of
+// it), on the whole launch, from the same memory each time. And a kernel that votes reads the clock
+// and writes to memory by it: no two runs of it do the same, so that nothing could be checked. What
+// remains for it, data that call for another threshold, is what configurations and tuning again are
+// for.
 //
-// From: Li et al., Adaptive and Transparent Cache Bypassing for GPUs, SC 2015; .L1::no_allocate takes the place of its
-// .cg, which is a stronger access today.
+// From: Li et al., Adaptive and Transparent Cache Bypassing for GPUs, SC 2015; .L1::no_allocate
+// takes the place of its .cg, which is a stronger access today.
 func bypass(k *kernel, terms []recipe.Term) error {
 	value, err := only(terms)
 	if err != nil {
@@ -68,7 +72,8 @@ func bypass(k *kernel, terms []recipe.Term) error {
 		s := k.Stmts[i]
 		k.ReplaceSpan(ptx.Span{Start: s.Start, End: s.Start}, "@"+bypassPrefix+"p ")
 		k.ReplaceSpan(ptx.Span{Start: s.End, End: s.End},
-			"\n\t@!"+bypassPrefix+"p "+string(k.Text()[s.Start:a.at])+".L1::no_allocate"+string(k.Text()[a.at:s.End]))
+			"\n\t@!"+bypassPrefix+"p "+string(k.Text()[s.Start:a.at])+".L1::no_allocate"+
+				string(k.Text()[a.at:s.End]))
 	}
 	if !found {
 		return errors.New("no load in the kernel can be told to bypass")
@@ -77,7 +82,8 @@ func bypass(k *kernel, terms []recipe.Term) error {
 	return nil
 }
 
-// belowThreshold is the text, once at entry, that sets the predicate bypassPrefix + "p" for the first warps of a block.
+// belowThreshold is the text, once at entry, that sets the predicate bypassPrefix + "p" for the
+// first warps of a block.
 func belowThreshold(warps int) []string {
 	b := func(n int) string { return fmt.Sprintf("%s%d", bypassPrefix, n) }
 	return []string{

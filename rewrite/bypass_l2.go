@@ -7,7 +7,8 @@ import (
 	"gnvcc/rewrite/ptx"
 )
 
-// bypass=L2:K is bypassing for L2: what the warps with linear index K and above load is the first to be evicted from it again.
+// bypass=L2:K is bypassing for L2: what the warps with linear index K and above load is the first
+// to be evicted from it again.
 //
 //	                                ... setp.lt.u32 %gnvcc_bp, %gnvcc_b0, K;   (once, at entry, as for bypass=K)
 //	                                createpolicy.fractional.L2::evict_first.b64 %gnvcc_bl0, 1.0;
@@ -15,17 +16,20 @@ import (
 //	                                selp.b64 %gnvcc_bl2, %gnvcc_bl1, %gnvcc_bl0, %gnvcc_bp;
 //	ld.global.f32 %f1, [%rd4];      ld.global.L2::cache_hint.f32 %f1, [%rd4], %gnvcc_bl2;
 //
-// A load goes through L2 whatever it says; evicting first is the nearest to bypassing that there is, as in the paper, which uses .cs for it
-// (5.4.1). Since a policy is an operand, one load serves both kinds of warps. Its hint for L1 stays nvcc's.
+// A load goes through L2 whatever it says; evicting first is the nearest to bypassing that there
+// is, as in the paper, which uses .cs for it (5.4.1). Since a policy is an operand, one load serves
+// both kinds of warps. Its hint for L1 stays nvcc's.
 //
-// Forms that ptxas takes (13.5, sm_75 to sm_120): .L2::cache_hint with a policy from sm_80 on, on loads of every width, with .nc and with
-// an L2 prefetch size; .L2::evict_first on the load itself only for .v8.b32 and .v4.b64 (sm_100 on), so it is not used.
-// SASS differs in the descriptor, desc[UR4][R2.64].
+// Forms that ptxas takes (13.5, sm_75 to sm_120): .L2::cache_hint with a policy from sm_80 on, on
+// loads of every width, with .nc and with an L2 prefetch size; .L2::evict_first on the load itself
+// only for .v8.b32 and .v4.b64 (sm_100 on), so it is not used. SASS differs in the descriptor,
+// desc[UR4][R2.64].
 //
-// Allowed for the loads that bypass=K takes. Safe: a policy is a hint (PTX ISA, "Cache Eviction Priority Hints"); exact as checked only,
-// like all of the lever: ptxas schedules other code.
+// Allowed for the loads that bypass=K takes. Safe: a policy is a hint (PTX ISA, "Cache Eviction
+// Priority Hints"); exact as checked only, like all of the lever: ptxas schedules other code.
 //
-// From: Li et al., SC 2015; thesis (2016), 5.4.1 and 5.4.3, where L2 alone gains less than L1, and both together no more than one.
+// From: Li et al., SC 2015; thesis (2016), 5.4.1 and 5.4.3, where L2 alone gains less than L1, and
+// both together no more than one.
 func bypassL2(k *kernel, value string) error {
 	warps, err := number(value, 0, 31)
 	if err != nil {
@@ -52,6 +56,7 @@ func bypassL2(k *kernel, value string) error {
 		".reg .b64 "+bypassPrefix+"l<3>;",
 		"createpolicy.fractional.L2::evict_first.b64 "+bypassPrefix+"l0, 1.0;",
 		"createpolicy.fractional.L2::evict_normal.b64 "+bypassPrefix+"l1, 1.0;",
-		"selp.b64 "+bypassPrefix+"l2, "+bypassPrefix+"l1, "+bypassPrefix+"l0, "+bypassPrefix+"p;"), "\n\t"))
+		"selp.b64 "+bypassPrefix+"l2, "+bypassPrefix+"l1, "+bypassPrefix+"l0, "+bypassPrefix+"p;"),
+		"\n\t"))
 	return nil
 }

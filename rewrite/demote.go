@@ -11,8 +11,8 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// demote=WORDS:STRATEGY keeps up to WORDS 32-bit values of every thread in shared memory instead of registers, values that are
-// live where the kernel needs most registers.
+// demote=WORDS:STRATEGY keeps up to WORDS 32-bit values of every thread in shared memory instead of
+// registers, values that are live where the kernel needs most registers.
 //
 //	                                 .shared .align 8 .b8 __gnvcc_demoted[2048];       (once, at entry)
 //	                                 mov.u32 %gnvcc_da, __gnvcc_demoted;
@@ -23,30 +23,33 @@ import (
 //	                                 ld.volatile.shared.b32 %gnvcc_d1, [%gnvcc_da+512];
 //	fma.rn.f32 %f9, %f7, %f3, %f4;   fma.rn.f32 %f9, %gnvcc_d1, %f3, %f4;
 //
-// Which values: demotechoose.go (STRATEGY is static, loops or conflicts). Where loads and stores stand, and which of
-// them fall away: demoteplace.go. WORDS is a number from 1 to 64.
+// Which values: demotechoose.go (STRATEGY is static, loops or conflicts). Where loads and stores
+// stand, and which of them fall away: demoteplace.go. WORDS is a number from 1 to 64.
 //
-// Slot r of thread t lies at base + 4 t + 4 r N, where N is the largest block: neighbours lie in neighbouring banks, so no
-// access has a bank conflict. 64-bit values have slots of 8 bytes, in front of the others: base + 8 t + 8 r N. t is the linear
-// index in a block of one to three dimensions.
+// Slot r of thread t lies at base + 4 t + 4 r N, where N is the largest block: neighbours lie in
+// neighbouring banks, so no access has a bank conflict. 64-bit values have slots of 8 bytes, in
+// front of the others: base + 8 t + 8 r N. t is the linear index in a block of one to three
+// dimensions.
 //
-// N is the block that the entry is launched with, where that is known (a second entry; .reqntid), else the bound that
-// the source gives (.maxntid), else 1024. All of it together with the kernel's own arrays must stay within the 48 KB that every
-// launch may have.
+// N is the block that the entry is launched with, where that is known (a second entry; .reqntid),
+// else the bound that the source gives (.maxntid), else 1024. All of it together with the kernel's
+// own arrays must stay within the 48 KB that every launch may have.
 //
-// The accesses are volatile because ptxas (13.0 to 13.5; 11.8 and 12.4 not always) otherwise forwards a stored value to the loads
-// of the same stretch of code, and the register stays: 64 in place of 40 in a straight line of 24 doubles.
+// The accesses are volatile because ptxas (13.0 to 13.5; 11.8 and 12.4 not always) otherwise
+// forwards a stored value to the loads of the same stretch of code, and the register stays: 64 in
+// place of 40 in a straight line of 24 doubles.
 //
-// Only where the size of dynamic shared memory is known (a second entry, chosen by that): else a launch that asks for all that
-// is left would fail, whether the kernel has an array for it or not. Not with real calls, setmaxnreg, clusters and grid-wide barriers (which build on how many blocks are
-// resident), nor with -G. Registers that appear in an instruction which is not on the list of demotechoose.go, tensor cores'
-// among them, stay.
+// Only where the size of dynamic shared memory is known (a second entry, chosen by that): else a
+// launch that asks for all that is left would fail, whether the kernel has an array for it or not.
+// Not with real calls, setmaxnreg, clusters and grid-wide barriers (which build on how many blocks
+// are resident), nor with -G. Registers that appear in an instruction which is not on the list of
+// demotechoose.go, tensor cores' among them, stay.
 //
-// Safe: a thread reads its own slots only, and what it wrote last. Exact as checked only: ptxas contracts multiplications and
-// additions by itself, and can't across memory.
+// Safe: a thread reads its own slots only, and what it wrote last. Exact as checked only: ptxas
+// contracts multiplications and additions by itself, and can't across memory.
 //
-// From: Sakdhnagool, Sabne, Eigenmann, RegDem: Increasing GPU Performance via Shared Memory Register Spilling, sections
-// 3.1 to 3.4, which works on SASS.
+// From: Sakdhnagool, Sabne, Eigenmann, RegDem: Increasing GPU Performance via Shared Memory
+// Register Spilling, sections 3.1 to 3.4, which works on SASS.
 func demote(k *kernel, terms []recipe.Term) error {
 	value, err := only(terms)
 	if err != nil {
@@ -54,7 +57,8 @@ func demote(k *kernel, terms []recipe.Term) error {
 	}
 	amount, strategy, ok := strings.Cut(value, ":")
 	if !ok || !slices.Contains(Strategies, strategy) {
-		return fmt.Errorf("%q: it is a number of words and a strategy of %v: demote=8:loops", value, Strategies)
+		return fmt.Errorf("%q: it is a number of words and a strategy of %v: demote=8:loops", value,
+			Strategies)
 	}
 	words, err := number(amount, 1, MostDemoted)
 	if err != nil {
@@ -69,8 +73,10 @@ func demote(k *kernel, terms []recipe.Term) error {
 	}
 	dynamic := k.options.Dynamic[k.Name]
 	switch {
-	case strings.Contains(string(k.Text()), demotePrefix) || strings.Contains(string(k.Text()), demoteArray):
-		return fmt.Errorf("the kernel has names that begin with %s or %s already", demotePrefix, demoteArray)
+	case strings.Contains(string(k.Text()), demotePrefix) || strings.Contains(string(k.Text()),
+		demoteArray):
+		return fmt.Errorf("the kernel has names that begin with %s or %s already", demotePrefix,
+			demoteArray)
 	case slices.Contains(k.module.Target, "debug"):
 		return errors.New("the kernel is built for debugging (-G)")
 	case t.Calls:
@@ -80,12 +86,15 @@ func demote(k *kernel, terms []recipe.Term) error {
 	case t.SetMaxNReg:
 		return errors.New("the kernel moves registers between warps (setmaxnreg)")
 	case t.Cluster || t.GridSync:
-		return errors.New("the kernel builds on how many blocks are resident at once (clusters, grid-wide barriers)")
+		return errors.New(
+			"the kernel builds on how many blocks are resident at once (clusters, grid-wide barriers)")
 	}
 	block := blockOf(k)
 	if words > Demotable(block.threads, t.SharedStatic+dynamic) {
-		return fmt.Errorf("%d words for each of %d threads take %d bytes; beside the kernel's own %d there is room for %d words",
-			words, block.threads, 4*words*block.threads, t.SharedStatic+dynamic, Demotable(block.threads, t.SharedStatic+dynamic))
+		return fmt.Errorf(
+			"%d words for each of %d threads take %d bytes; beside the kernel's own %d there is room for %d words",
+			words, block.threads, 4*words*block.threads, t.SharedStatic+dynamic, Demotable(block.threads,
+				t.SharedStatic+dynamic))
 	}
 	flow, err := k.Flow()
 	if err != nil {
@@ -103,8 +112,9 @@ func demote(k *kernel, terms []recipe.Term) error {
 	return nil
 }
 
-// Strategies are how demote ranks values: by their accesses in the text, by accesses weighted by the loops around them, by
-// the instructions that they share with other candidates (RegDem, section 3.4.3).
+// Strategies are how demote ranks values: by their accesses in the text, by accesses weighted by
+// the loops around them, by the instructions that they share with other candidates (RegDem, section
+// 3.4.3).
 var Strategies = []string{"static", "loops", "conflicts"}
 
 // MostDemoted is the largest number of words that demote takes.
@@ -115,15 +125,16 @@ const (
 	demoteArray  = "__gnvcc_demoted"
 )
 
-// dynamicAlign is what the size of our array is a multiple of where a dynamic array lies behind it: that begins at an address as
-// even as before, up to the most that hardware asks for (TMA's swizzles).
+// dynamicAlign is what the size of our array is a multiple of where a dynamic array lies behind it:
+// that begins at an address as even as before, up to the most that hardware asks for (TMA's
+// swizzles).
 const dynamicAlign = 1024
 
 func roundTo(n, unit int) int { return (n + unit - 1) / unit * unit }
 
-// Demotable is the largest number of words that demote takes for blocks of so many threads beside so many bytes of the
-// kernel's own shared memory, static and dynamic. Gaps between arrays, which Traits does not count, and our own rounding
-// are allowed for.
+// Demotable is the largest number of words that demote takes for blocks of so many threads beside
+// so many bytes of the kernel's own shared memory, static and dynamic. Gaps between arrays, which
+// Traits does not count, and our own rounding are allowed for.
 func Demotable(threads, own int) int {
 	if threads <= 0 {
 		threads = maxThreads
@@ -163,7 +174,8 @@ func blockOf(k *kernel) blockBounds {
 	return blockBounds{threads: n}
 }
 
-// index writes the thread's linear index into register `to`; other is a register for use in between.
+// index writes the thread's linear index into register `to`; other is a register for use in
+// between.
 func (b blockBounds) index(to, other string) []string {
 	if x, y, z := b.exact[0], b.exact[1], b.exact[2]; x > 0 {
 		if y == 1 && z == 1 {
@@ -195,12 +207,13 @@ func (b blockBounds) index(to, other string) []string {
 
 // A demotion is the pass at work on one kernel.
 type demotion struct {
-	k       *kernel
-	flow    *ptx.Flow
-	slots   []slot
-	slotOf  []int32 // by register, -1: it stays
-	room    []int32 // by statement: words live in front of it that are not demoted, and what is kept loaded
-	bound   int32   // the largest of them: what is kept loaded does not go beyond it
+	k      *kernel
+	flow   *ptx.Flow
+	slots  []slot
+	slotOf []int32 // by register, -1: it stays
+	// by statement: words live in front of it that are not demoted, and what is kept loaded
+	room    []int32
+	bound   int32 // the largest of them: what is kept loaded does not go beyond it
 	block   blockBounds
 	bytes   int
 	narrow  int // fresh registers so far, 32 bits
@@ -285,20 +298,24 @@ func (d *demotion) write() {
 		case rename:
 			k.ReplaceSpan(x.at, x.temp)
 		case load:
-			k.Insert(d.inFront(x.stmt), fmt.Sprintf("ld.volatile.shared.%s %s, [%s+%d];", kind, x.temp, base, s.offset))
+			k.Insert(d.inFront(x.stmt), fmt.Sprintf("ld.volatile.shared.%s %s, [%s+%d];", kind, x.temp, base,
+				s.offset))
 		case store:
-			k.Insert(x.stmt+1, fmt.Sprintf("%sst.volatile.shared.%s [%s+%d], %s;", x.guard, kind, base, s.offset, x.temp))
+			k.Insert(x.stmt+1, fmt.Sprintf("%sst.volatile.shared.%s [%s+%d], %s;", x.guard, kind, base,
+				s.offset, x.temp))
 		}
 	}
 }
 
-// inFront is where an insertion in front of an instruction goes: a pragma that is for the instruction stays with it. (nounroll is for
-// the block, and must stay in front of its first instruction.)
+// inFront is where an insertion in front of an instruction goes: a pragma that is for the
+// instruction stays with it. (nounroll is for the block, and must stay in front of its first
+// instruction.)
 func (d *demotion) inFront(stmt int) int {
 	for i := stmt - 1; i >= 0; i-- {
 		switch s := d.k.Stmts[i]; {
 		case s.Kind == ptx.Line:
-		case s.Kind == ptx.Direction && bytes.Contains(d.k.Text()[s.Start:s.End], []byte("used_bytes_mask")):
+		case s.Kind == ptx.Direction && bytes.Contains(d.k.Text()[s.Start:s.End],
+			[]byte("used_bytes_mask")):
 			stmt = i
 		default:
 			return stmt

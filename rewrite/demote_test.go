@@ -18,8 +18,8 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// A program is a random integer kernel with branches, loops, guarded instructions and scopes, that writes all its registers
-// at its end.
+// A program is a random integer kernel with branches, loops, guarded instructions and scopes, that
+// writes all its registers at its end.
 type program struct {
 	rng    *rand.Rand
 	text   strings.Builder
@@ -29,8 +29,10 @@ type program struct {
 
 func randomKernel(rng *rand.Rand, directive string) string {
 	p := &program{rng: rng, r: 4 + rng.Intn(20), rd: 1 + rng.Intn(6)}
-	p.line(".version 7.8\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p, .param .u32 n)\n%s\n{", directive)
-	p.line(".reg .pred %%p<4>;\n.reg .b32 %%r<%d>, %%c<9>, %%a<2>;\n.reg .b64 %%rd<%d>, %%out<3>;", p.r, p.rd)
+	p.line(
+		".version 7.8\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p, .param .u32 n)\n%s\n{", directive)
+	p.line(".reg .pred %%p<4>;\n.reg .b32 %%r<%d>, %%c<9>, %%a<2>;\n.reg .b64 %%rd<%d>, %%out<3>;",
+		p.r, p.rd)
 	p.line("ld.param.u64 %%out0, [p];\nld.param.u32 %%a0, [n];")
 	p.line("mov.u32 %%a1, %%tid.x;")
 	for i := 0; i < p.r; i++ {
@@ -43,8 +45,10 @@ func randomKernel(rng *rand.Rand, directive string) string {
 		p.line("setp.lt.s32 %%p%d, %s, %d;", i, p.reg(), rng.Intn(9999))
 	}
 	p.part(3)
-	p.line("mov.u32 %%a1, %%tid.z;\nmov.u32 %%c0, %%ntid.y;\nmov.u32 %%c1, %%tid.y;\nmad.lo.s32 %%a1, %%a1, %%c0, %%c1;")
-	p.line("mov.u32 %%c0, %%ntid.x;\nmov.u32 %%c1, %%tid.x;\nmad.lo.s32 %%a1, %%a1, %%c0, %%c1;\nmul.lo.u32 %%a1, %%a1, 1024;")
+	p.line(
+		"mov.u32 %%a1, %%tid.z;\nmov.u32 %%c0, %%ntid.y;\nmov.u32 %%c1, %%tid.y;\nmad.lo.s32 %%a1, %%a1, %%c0, %%c1;")
+	p.line(
+		"mov.u32 %%c0, %%ntid.x;\nmov.u32 %%c1, %%tid.x;\nmad.lo.s32 %%a1, %%a1, %%c0, %%c1;\nmul.lo.u32 %%a1, %%a1, 1024;")
 	p.line("cvt.u64.u32 %%out1, %%a1;\nadd.s64 %%out0, %%out0, %%out1;")
 	for i := 0; i < p.r; i++ {
 		p.line("st.global.u32 [%%out0+%d], %%r%d;", 8*i, i)
@@ -58,7 +62,9 @@ func randomKernel(rng *rand.Rand, directive string) string {
 
 func (p *program) line(format string, args ...any) { fmt.Fprintf(&p.text, format+"\n", args...) }
 func (p *program) reg() string                     { return fmt.Sprintf("%%r%d", p.rng.Intn(p.r)) }
-func (p *program) wide() string                    { return fmt.Sprintf("%%rd%d", p.rng.Intn(p.rd)) }
+func (p *program) wide() string {
+	return fmt.Sprintf("%%rd%d", p.rng.Intn(p.rd))
+}
 
 // part writes some statements; depth bounds what nests.
 func (p *program) part(depth int) {
@@ -73,7 +79,8 @@ func (p *program) part(depth int) {
 		}
 		switch p.rng.Intn(12) {
 		case 0, 1, 2:
-			p.line("%s%s.s32 %s, %s, %s;", guard, []string{"add", "sub", "mul.lo"}[p.rng.Intn(3)], p.reg(), p.reg(), p.reg())
+			p.line("%s%s.s32 %s, %s, %s;", guard, []string{"add", "sub", "mul.lo"}[p.rng.Intn(3)], p.reg(),
+				p.reg(), p.reg())
 		case 3:
 			p.line("%smad.lo.s32 %s, %s, %s, %s;", guard, p.reg(), p.reg(), p.reg(), p.reg())
 		case 4:
@@ -83,7 +90,8 @@ func (p *program) part(depth int) {
 		case 6:
 			p.line("%scvt.u64.u32 %s, %s;", guard, p.wide(), p.reg())
 		case 7:
-			p.line("setp.%s.s32 %%p%d, %s, %s;", []string{"lt", "ne"}[p.rng.Intn(2)], p.rng.Intn(4), p.reg(), p.reg())
+			p.line("setp.%s.s32 %%p%d, %s, %s;", []string{"lt", "ne"}[p.rng.Intn(2)], p.rng.Intn(4), p.reg(),
+				p.reg())
 		case 8:
 			p.line("%sselp.b32 %s, %s, %s, %%p%d;", guard, p.reg(), p.reg(), p.reg(), p.rng.Intn(4))
 		case 9:
@@ -100,10 +108,12 @@ func (p *program) part(depth int) {
 				head, counter := p.labels, 2+depth
 				p.line("mov.u32 %%c%d, 0;\nL%d:", counter, head)
 				p.part(depth - 1)
-				p.line("add.s32 %%c%d, %%c%d, 1;\nsetp.ne.s32 %%p3, %%c%d, %d;\n@%%p3 bra L%d;", counter, counter, counter, 1+p.rng.Intn(3), head)
+				p.line("add.s32 %%c%d, %%c%d, 1;\nsetp.ne.s32 %%p3, %%c%d, %d;\n@%%p3 bra L%d;", counter,
+					counter, counter, 1+p.rng.Intn(3), head)
 			}
 		case 11: // as inline assembly does
-			p.line("{ .reg .b32 t; xor.b32 t, %s, %s; %sadd.s32 %s, t, %s; }", p.reg(), p.reg(), guard, p.reg(), p.reg())
+			p.line("{ .reg .b32 t; xor.b32 t, %s, %s; %sadd.s32 %s, t, %s; }", p.reg(), p.reg(), guard,
+				p.reg(), p.reg())
 		}
 	}
 }
@@ -120,7 +130,8 @@ func TestDemotedComputeTheSame(t *testing.T) {
 	}
 	t.Logf("%d kernels, %d loads and %d stores done", c.changed, c.loads, c.stores)
 	if c.changed < 300 || c.loads < 10000 || c.stores < 5000 || c.dropped == 0 {
-		t.Errorf("only %d kernels were changed, with %d loads and %d stores done", c.changed, c.loads, c.stores)
+		t.Errorf("only %d kernels were changed, with %d loads and %d stores done", c.changed, c.loads,
+			c.stores)
 	}
 }
 
@@ -171,16 +182,19 @@ func demoteOne(t *testing.T, rng *rand.Rand, c *demoteCounts) {
 	}
 }
 
-// TestDemotedTakeFewerRegisters asks every ptxas that is here: a straight line with many values, where what is stored could be
-// handed on to the load, and a loop that most of them only live through.
+// TestDemotedTakeFewerRegisters asks every ptxas that is here: a straight line with many values,
+// where what is stored could be handed on to the load, and a loop that most of them only live
+// through.
 func TestDemotedTakeFewerRegisters(t *testing.T) {
 	kits := ptxtest.Toolkits(t)
 	var b strings.Builder
 	b.WriteString(".version 7.8\n.target sm_80\n.address_size 64\n")
 	for _, name := range []string{"line", "loop"} {
 		const values = 48
-		fmt.Fprintf(&b, ".visible .entry %s(.param .u64 p, .param .u32 n)\n{\n.reg .f32 %%f<%d>;\n.reg .b64 %%rd<9>;\n.reg .b32 %%r<9>;\n.reg .pred %%p<2>;\n", name, values+3)
-		b.WriteString("ld.param.u64 %rd1, [p];\nld.param.u32 %r1, [n];\nmov.u32 %r2, %tid.x;\nmul.wide.u32 %rd2, %r2, 4;\nadd.s64 %rd3, %rd1, %rd2;\n")
+		fmt.Fprintf(&b,
+			".visible .entry %s(.param .u64 p, .param .u32 n)\n{\n.reg .f32 %%f<%d>;\n.reg .b64 %%rd<9>;\n.reg .b32 %%r<9>;\n.reg .pred %%p<2>;\n", name, values+3)
+		b.WriteString(
+			"ld.param.u64 %rd1, [p];\nld.param.u32 %r1, [n];\nmov.u32 %r2, %tid.x;\nmul.wide.u32 %rd2, %r2, 4;\nadd.s64 %rd3, %rd1, %rd2;\n")
 		for i := range values {
 			fmt.Fprintf(&b, "ld.global.f32 %%f%d, [%%rd3+%d];\n", i, 8192*i)
 		}
@@ -189,10 +203,12 @@ func TestDemotedTakeFewerRegisters(t *testing.T) {
 			fmt.Fprintf(&b, "fma.rn.f32 %%f%d, %%f%d, %%f%d, %%f0;\n", values, values, i)
 		}
 		if name == "loop" {
-			fmt.Fprintf(&b, "L:\nadd.s64 %%rd3, %%rd3, 4;\nld.global.f32 %%f%d, [%%rd3];\nfma.rn.f32 %%f%d, %%f%d, %%f%d, %%f0;\nadd.s32 %%r1, %%r1, -1;\nsetp.ne.s32 %%p1, %%r1, 0;\n@%%p1 bra L;\n", values+1, values, values, values+1)
+			fmt.Fprintf(&b,
+				"L:\nadd.s64 %%rd3, %%rd3, 4;\nld.global.f32 %%f%d, [%%rd3];\nfma.rn.f32 %%f%d, %%f%d, %%f%d, %%f0;\nadd.s32 %%r1, %%r1, -1;\nsetp.ne.s32 %%p1, %%r1, 0;\n@%%p1 bra L;\n", values+1, values, values, values+1)
 		}
 		for i := range values { // and once more
-			fmt.Fprintf(&b, "fma.rn.f32 %%f%d, %%f%d, %%f%d, %%f1;\nst.global.f32 [%%rd3+%d], %%f%d;\n", values, values, i, 8192*i, values)
+			fmt.Fprintf(&b, "fma.rn.f32 %%f%d, %%f%d, %%f%d, %%f1;\nst.global.f32 [%%rd3+%d], %%f%d;\n",
+				values, values, i, 8192*i, values)
 		}
 		b.WriteString("ret;\n}\n")
 	}
@@ -206,20 +222,24 @@ func TestDemotedTakeFewerRegisters(t *testing.T) {
 				continue
 			}
 			r := mustRecipe(t, fmt.Sprintf("demote=%d:%s", words, strategy))
-			out, refused, err := Options{Blocks: block, Dynamic: map[string]int{"line": 0, "loop": 0}}.apply(text, map[string]recipe.Recipe{"line": r, "loop": r})
+			out, refused, err := Options{Blocks: block, Dynamic: map[string]int{"line": 0, "loop": 0}}.apply(
+				text, map[string]recipe.Recipe{"line": r, "loop": r})
 			if err != nil || len(refused) > 0 {
 				t.Fatal(refused, err)
 			}
 			after := registersOf(t, kit, out)
 			for name := range block {
 				if after[name] > before[name]-words*2/3 {
-					t.Errorf("ptxas %s, %s: %d registers, %d with %s", kit.Version, name, before[name], after[name], r)
+					t.Errorf("ptxas %s, %s: %d registers, %d with %s", kit.Version, name, before[name],
+						after[name], r)
 				}
 			}
-			if k == len(kits)-1 && strategy == "loops" { // what the pass says of volatile; 11.8 and 12.4 forward less
+			// what the pass says of volatile; 11.8 and 12.4 forward less
+			if k == len(kits)-1 && strategy == "loops" {
 				plain := registersOf(t, kit, []byte(strings.ReplaceAll(string(out), ".volatile", "")))
 				if kit.Version >= "13" && plain["line"] < after["line"]+words/2 {
-					t.Errorf("ptxas %s: %d registers without volatile, %d with it: it is not needed any more", kit.Version, plain["line"], after["line"])
+					t.Errorf("ptxas %s: %d registers without volatile, %d with it: it is not needed any more",
+						kit.Version, plain["line"], after["line"])
 				}
 			}
 		}
@@ -238,7 +258,8 @@ func registersOf(t *testing.T, kit ptxtest.Toolkit, text []byte) map[string]int 
 		t.Fatalf("ptxas %s: %v\n%s", kit.Version, err, said)
 	}
 	out := make(map[string]int)
-	for _, m := range regexp.MustCompile(`(?s)entry function '(\w+)'.*?Used (\d+) registers`).FindAllStringSubmatch(string(said), -1) {
+	for _, m := range regexp.MustCompile(
+		`(?s)entry function '(\w+)'.*?Used (\d+) registers`).FindAllStringSubmatch(string(said), -1) {
 		out[m[1]], _ = strconv.Atoi(m[2])
 	}
 	if len(out) == 0 {
@@ -247,8 +268,9 @@ func registersOf(t *testing.T, kit ptxtest.Toolkit, text []byte) map[string]int 
 	return out
 }
 
-// TestDemotedExamples demotes in every kernel of the examples, as the oldest toolkit compiles them, and gives the result to every
-// ptxas in turn. Some words for blocks of 128 threads must bring down the count of many.
+// TestDemotedExamples demotes in every kernel of the examples, as the oldest toolkit compiles them,
+// and gives the result to every ptxas in turn. Some words for blocks of 128 threads must bring down
+// the count of many.
 func TestDemotedExamples(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED: -short")
@@ -324,7 +346,8 @@ func BenchmarkDemote(b *testing.B) {
 	}
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		if _, refused, err := (Options{Dynamic: noDynamic(recipes)}).apply(text, recipes); err != nil || len(refused) == len(recipes) {
+		if _, refused, err := (Options{Dynamic: noDynamic(recipes)}).apply(text, recipes); err != nil ||
+			len(refused) == len(recipes) {
 			b.Fatal(refused, err)
 		}
 	}

@@ -9,15 +9,16 @@ import (
 
 // Demotion, the first half: which values.
 //
-// RegDem ranks physical registers, each of which holds values all through the kernel. In PTX there is one register a value,
-// and a ranking of all of them would pick short temporaries, which ptxas gives a register that is free just then. So values
-// are chosen one after the other among those that are live across the point where most words are live, and after each
-// choice that point is looked for anew. Of these, only such are taken as are live at many of the points that
-// have to come down, at least at half as many as the best of them; among them the strategy decides.
+// RegDem ranks physical registers, each of which holds values all through the kernel. In PTX there
+// is one register a value, and a ranking of all of them would pick short temporaries, which ptxas
+// gives a register that is free just then. So values are chosen one after the other among those
+// that are live across the point where most words are live, and after each choice that point is
+// looked for anew. Of these, only such are taken as are live at many of the points that have to
+// come down, at least at half as many as the best of them; among them the strategy decides.
 //
-// No register is won by values that ptxas has without one: parameters, constants and plain copies of them count nothing. Values
-// that are the same in all threads of a block have registers of their own (uniform registers, since sm_75): they are
-// taken last.
+// No register is won by values that ptxas has without one: parameters, constants and plain copies
+// of them count nothing. Values that are the same in all threads of a block have registers of their
+// own (uniform registers, since sm_75): they are taken last.
 
 // maxLoops bounds the exponent of loop weights: the eighth loop counts no more.
 const maxLoops = 7
@@ -94,7 +95,8 @@ func chooseDemoted(f *ptx.Func, flow *ptx.Flow, words int, strategy string) []in
 }
 
 // pick returns the best candidate that is live across a statement, nil if there is none.
-func pick(flow *ptx.Flow, all map[int32]*candidate, peak, words int, near []int32, conflicts bool) *candidate {
+func pick(flow *ptx.Flow, all map[int32]*candidate, peak, words int, near []int32,
+	conflicts bool) *candidate {
 	var list []*candidate
 	most := 0
 	for _, r := range flow.Live(peak) {
@@ -165,7 +167,8 @@ func reads(flow *ptx.Flow, stmt int, reg int32) bool {
 	return false
 }
 
-// candidates are the registers of 32 and 64 bits that are written and read, by instructions that are known well.
+// candidates are the registers of 32 and 64 bits that are written and read, by instructions that
+// are known well.
 func candidates(f *ptx.Func, flow *ptx.Flow, free, uniform []bool) map[int32]*candidate {
 	type sum struct {
 		count         int32
@@ -192,8 +195,10 @@ func candidates(f *ptx.Func, flow *ptx.Flow, free, uniform []bool) map[int32]*ca
 	all := make(map[int32]*candidate)
 	for r := range sums {
 		reg := int32(r)
-		if x := sums[r]; x.read && x.written && !x.never && !free[r] && fullWords(flow.Type(reg)) == flow.Words(reg) {
-			all[reg] = &candidate{reg: reg, words: flow.Words(reg), uniform: uniform[r], list: make([]ptx.Access, 0, x.count)}
+		if x := sums[r]; x.read && x.written && !x.never && !free[r] &&
+			fullWords(flow.Type(reg)) == flow.Words(reg) {
+			all[reg] = &candidate{reg: reg, words: flow.Words(reg), uniform: uniform[r],
+				list: make([]ptx.Access, 0, x.count)}
 		}
 	}
 	for i := range f.Stmts {
@@ -206,7 +211,8 @@ func candidates(f *ptx.Func, flow *ptx.Flow, free, uniform []bool) map[int32]*ca
 	return all
 }
 
-// fullWords is the number of words of a type that may be demoted, -1 for others. Vectors have more than their type.
+// fullWords is the number of words of a type that may be demoted, -1 for others. Vectors have more
+// than their type.
 func fullWords(kind string) int {
 	switch kind {
 	case "b32", "u32", "s32", "f32":
@@ -217,15 +223,18 @@ func fullWords(kind string) int {
 	return -1
 }
 
-// demotable are the instructions whose registers may be demoted: those that are done with their operands when the next
-// instruction begins, as PTX sees it.
+// demotable are the instructions whose registers may be demoted: those that are done with their
+// operands when the next instruction begins, as PTX sees it.
 var demotable = func() map[string]bool {
 	m := make(map[string]bool)
 	for _, w := range []string{
-		"ld", "st", "ldu", "prefetch", "atom", "red", "mov", "cvt", "cvta", "selp", "slct", "set", "setp", "prmt", "brx",
-		"add", "sub", "mul", "mad", "mul24", "mad24", "sad", "div", "rem", "abs", "neg", "min", "max", "fma", "dp4a", "dp2a",
+		"ld", "st", "ldu", "prefetch", "atom", "red", "mov", "cvt", "cvta", "selp", "slct", "set", "setp",
+		"prmt", "brx",
+		"add", "sub", "mul", "mad", "mul24", "mad24", "sad", "div", "rem", "abs", "neg", "min", "max",
+		"fma", "dp4a", "dp2a",
 		"rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2", "tanh", "testp", "copysign",
-		"and", "or", "xor", "not", "cnot", "lop3", "shl", "shr", "shf", "bfe", "bfi", "bfind", "brev", "popc", "clz", "fns", "bmsk", "szext",
+		"and", "or", "xor", "not", "cnot", "lop3", "shl", "shr", "shf", "bfe", "bfi", "bfind", "brev",
+		"popc", "clz", "fns", "bmsk", "szext",
 		"shfl", "vote", "match", "tex", "tld4", "suld", "sust",
 	} {
 		m[w] = true
@@ -267,8 +276,9 @@ func rank(flow *ptx.Flow, all map[int32]*candidate, strategy string) {
 	}
 }
 
-// cheap finds the registers that need none on the machine (parameters, constants, plain copies of them) and those that are the
-// same in all threads of a block as far as their operands go. Both are used to rank only.
+// cheap finds the registers that need none on the machine (parameters, constants, plain copies of
+// them) and those that are the same in all threads of a block as far as their operands go. Both are
+// used to rank only.
 func cheap(f *ptx.Func, flow *ptx.Flow) (free, uniform []bool) {
 	n := flow.Registers()
 	free, uniform = make([]bool, n), make([]bool, n)
@@ -324,12 +334,13 @@ func cheap(f *ptx.Func, flow *ptx.Flow) (free, uniform []bool) {
 
 // sameInBlock are the special registers that all threads of a block read the same from.
 var sameInBlock = map[string]bool{
-	"%ctaid.x": true, "%ctaid.y": true, "%ctaid.z": true, "%ntid.x": true, "%ntid.y": true, "%ntid.z": true,
+	"%ctaid.x": true, "%ctaid.y": true, "%ctaid.z": true, "%ntid.x": true, "%ntid.y": true,
+	"%ntid.z":   true,
 	"%nctaid.x": true, "%nctaid.y": true, "%nctaid.z": true,
 }
 
-// origin says of an instruction whether it copies only (its result is as cheap as its operands), and whether it gives all
-// threads of a block the same where its operands are the same.
+// origin says of an instruction whether it copies only (its result is as cheap as its operands),
+// and whether it gives all threads of a block the same where its operands are the same.
 func origin(f *ptx.Func, i int, list []ptx.Access) (copies, same bool) {
 	op := f.Opcode(i)
 	switch string(f.Base(i)) {
@@ -340,7 +351,9 @@ func origin(f *ptx.Func, i int, list []ptx.Access) (copies, same bool) {
 		plain := true
 		for _, o := range f.Operands(i, nil)[1:] {
 			f.Names(o, func(n ptx.Span) bool {
-				if f.Bytes(n)[0] == '%' && !slices.ContainsFunc(list, func(a ptx.Access) bool { return a.At == n }) {
+				if f.Bytes(n)[0] == '%' && !slices.ContainsFunc(list, func(a ptx.Access) bool {
+					return a.At == n
+				}) {
 					plain = plain && sameInBlock[string(f.Bytes(n))]
 				}
 				return plain
@@ -349,8 +362,10 @@ func origin(f *ptx.Func, i int, list []ptx.Access) (copies, same bool) {
 		return plain, plain
 	case "cvta":
 		return true, true
-	case "add", "sub", "mul", "mad", "min", "max", "and", "or", "xor", "not", "neg", "shl", "shr", "lop3", "shf", "prmt", "selp", "setp", "bfe", "bfi", "abs":
-		float := ptx.HasModifier(op, "f32") || ptx.HasModifier(op, "f64") // there are no uniform ones before sm_100
+	case "add", "sub", "mul", "mad", "min", "max", "and", "or", "xor", "not", "neg", "shl", "shr",
+		"lop3", "shf", "prmt", "selp", "setp", "bfe", "bfi", "abs":
+		// there are no uniform ones before sm_100
+		float := ptx.HasModifier(op, "f32") || ptx.HasModifier(op, "f64")
 		return false, !float
 	case "cvt":
 		return false, true

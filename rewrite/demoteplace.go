@@ -6,13 +6,15 @@ import (
 
 // Demotion, the second half: where the loads and stores of the demoted values stand.
 //
-// In each block every value that is read gets a fresh register, loaded some instructions ahead where registers are not
-// short, and every definition a fresh register, stored right behind it under the definition's own guard. A guarded definition is loaded first: where the
-// guard is false, the register must hold the old value for what reads it behind.
+// In each block every value that is read gets a fresh register, loaded some instructions ahead
+// where registers are not short, and every definition a fresh register, stored right behind it
+// under the definition's own guard. A guarded definition is loaded first: where the guard is false,
+// the register must hold the old value for what reads it behind.
 //
-// Two kinds of accesses fall away (RegDem, section 3.4.2). A value that is in a register already is not loaded
-// again within the block, as long as keeping it there does not cost a register where registers are short, or the two
-// uses stand side by side. A store that no load can see is dropped: backward data flow over the slots, one bit each.
+// Two kinds of accesses fall away (RegDem, section 3.4.2). A value that is in a register already is
+// not loaded again within the block, as long as keeping it there does not cost a register where
+// registers are short, or the two uses stand side by side. A store that no load can see is dropped:
+// backward data flow over the slots, one bit each.
 
 type actionKind uint8
 
@@ -22,8 +24,8 @@ const (
 	store
 )
 
-// An action is one edit. They stand in the order in which the edits must be noted: an insertion behind a statement
-// before those in front of the next one.
+// An action is one edit. They stand in the order in which the edits must be noted: an insertion
+// behind a statement before those in front of the next one.
 type action struct {
 	kind  actionKind
 	slot  int32
@@ -34,11 +36,13 @@ type action struct {
 	gone  bool
 }
 
-// sideBySide is how many statements may stand between two uses of which the second never loads again.
+// sideBySide is how many statements may stand between two uses of which the second never loads
+// again.
 const sideBySide = 2
 
-// loadAhead is how many instructions a load stands in front of the use: shared memory answers after some 25 cycles, and
-// volatile loads, which ptxas does not move over each other, would wait for each other's users.
+// loadAhead is how many instructions a load stands in front of the use: shared memory answers after
+// some 25 cycles, and volatile loads, which ptxas does not move over each other, would wait for
+// each other's users.
 const loadAhead = 8
 
 // held is a demoted value that is in a register at the point that place has come to.
@@ -84,7 +88,8 @@ func (d *demotion) place() {
 			}
 			for _, a := range list {
 				if n := d.slotOf[a.Reg]; n >= 0 && a.Read {
-					d.actions = append(d.actions, action{kind: rename, slot: n, stmt: i, at: a.At, temp: now[n].temp})
+					d.actions = append(d.actions, action{kind: rename, slot: n, stmt: i, at: a.At,
+						temp: now[n].temp})
 				}
 			}
 			for _, t := range touched {
@@ -97,14 +102,16 @@ func (d *demotion) place() {
 				}
 				for _, a := range list {
 					if a.Write && d.slotOf[a.Reg] == t.slot {
-						d.actions = append(d.actions, action{kind: rename, slot: t.slot, stmt: i, at: a.At, temp: h.temp})
+						d.actions = append(d.actions, action{kind: rename, slot: t.slot, stmt: i, at: a.At,
+							temp: h.temp})
 					}
 				}
 			}
 			for _, t := range touched {
 				now[t.slot].last = i
 				if t.writes {
-					d.actions = append(d.actions, action{kind: store, slot: t.slot, stmt: i, temp: now[t.slot].temp, guard: d.guard(i)})
+					d.actions = append(d.actions, action{kind: store, slot: t.slot, stmt: i,
+						temp: now[t.slot].temp, guard: d.guard(i)})
 				}
 			}
 		}
@@ -140,8 +147,9 @@ func (d *demotion) fetch(slot int32, stmt int, h *held) {
 	d.actions = append(d.actions, action{kind: load, slot: slot, stmt: from, temp: h.temp})
 }
 
-// ahead finds the place for a load, in front of an instruction: at most loadAhead of them before the use, behind the value's last
-// access, and not where a register more than needed would be taken.
+// ahead finds the place for a load, in front of an instruction: at most loadAhead of them before
+// the use, behind the value's last access, and not where a register more than needed would be
+// taken.
 func (d *demotion) ahead(stmt, last int, words int32) int {
 	from, seen := stmt, 0
 	for i := stmt - 1; i > last && seen < loadAhead; i-- {

@@ -13,7 +13,8 @@ func TestEntries(t *testing.T) {
 		{"maxnreg=40 unroll=2", ""},
 		{"maxnreg=40 spec{#1=1}", "maxnreg=40 spec{#1=1}"},
 		{"ld=cs spec{#1=64} spec{#1=1024}", "ld=cs spec{#1=64}; ld=cs spec{#1=1024}"},
-		{"spec{#1=64} spec{#1=1024,blockDim.x=32|maxnreg=96 unroll=4}", "spec{#1=64}; maxnreg=96 spec{#1=1024,blockDim.x=32} unroll=4"},
+		{"spec{#1=64} spec{#1=1024,blockDim.x=32|maxnreg=96 unroll=4}",
+			"spec{#1=64}; maxnreg=96 spec{#1=1024,blockDim.x=32} unroll=4"},
 		{"maxnreg=40 spec{#1=64} spec{#1=8|maxnreg=96}", "maxnreg=40 spec{#1=64}; maxnreg=96 spec{#1=8}"},
 	} {
 		r := mustRecipe(t, c.recipe)
@@ -47,14 +48,16 @@ func TestEntries(t *testing.T) {
 			}
 		}
 	}
-	for _, bad := range []string{"spec{#1=1|maxnreg}", "spec{#1=1|ptxas=-O1}", "spec{#1=1|frobnicate=2}"} {
+	for _, bad := range []string{"spec{#1=1|maxnreg}", "spec{#1=1|ptxas=-O1}",
+		"spec{#1=1|frobnicate=2}"} {
 		if err := Check(mustRecipe(t, bad)); err == nil {
 			t.Errorf("%s is taken", bad)
 		}
 	}
 }
 
-// throttle is for second entries that are chosen by the launch's dynamic shared memory, and for nothing else.
+// throttle is for second entries that are chosen by the launch's dynamic shared memory, and for
+// nothing else.
 func TestThrottle(t *testing.T) {
 	for text, n := range map[string]int{
 		"spec{host(dynamic)=0} throttle=3":                                     3,
@@ -71,8 +74,10 @@ func TestThrottle(t *testing.T) {
 			t.Errorf("%s: throttled to %d, want %d", text, Throttle(r), n)
 		}
 	}
-	for _, bad := range []string{"throttle=3", "spec{#1=1} throttle=3", "spec{host(dynamic)=0} throttle=0", "spec{host(dynamic)=0} throttle=x",
-		"spec{host(dynamic)=} throttle=1", "spec{#1=1|throttle=3}", "spec{host(dynamic)=0} spec{#1=1} throttle=3", "guard{host(dynamic)=0} throttle=2"} {
+	for _, bad := range []string{"throttle=3", "spec{#1=1} throttle=3",
+		"spec{host(dynamic)=0} throttle=0", "spec{host(dynamic)=0} throttle=x",
+		"spec{host(dynamic)=} throttle=1", "spec{#1=1|throttle=3}",
+		"spec{host(dynamic)=0} spec{#1=1} throttle=3", "guard{host(dynamic)=0} throttle=2"} {
 		if err := Check(mustRecipe(t, bad)); err == nil {
 			t.Errorf("%s is taken", bad)
 		}

@@ -8,9 +8,10 @@ import (
 	"gnvcc/rewrite/ptx"
 )
 
-// Types, as far as passes write instructions: do the registers of a statement that the passes brought in or changed have the width that the
-// instruction's type asks for? ptxas checks that too, by a line of a file that nobody has seen; and some mistakes it does not
-// see, a load into a register wider than what is loaded among them, are allowed here too.
+// Types, as far as passes write instructions: do the registers of a statement that the passes
+// brought in or changed have the width that the instruction's type asks for? ptxas checks that too,
+// by a line of a file that nobody has seen; and some mistakes it does not see, a load into a
+// register wider than what is loaded among them, are allowed here too.
 //
 // Known are the instructions that passes use. In others nothing is checked.
 
@@ -65,7 +66,8 @@ func fits(f *ptx.Func, i int, width func(name []byte) int) error {
 				return true
 			}
 			s := f.Stmts[i]
-			err = fmt.Errorf("register %s has %d bits where %d are wanted: %s", f.Bytes(n), have, want, f.Text()[s.Start:s.End])
+			err = fmt.Errorf("register %s has %d bits where %d are wanted: %s", f.Bytes(n), have, want,
+				f.Text()[s.Start:s.End])
 			return false
 		})
 		return err

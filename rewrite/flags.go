@@ -7,10 +7,12 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// Flags: the lever "ptxas". A flag of ptxas holds for every kernel of the file, so it is taken only where all want it.
+// Flags: the lever "ptxas". A flag of ptxas holds for every kernel of the file, so it is taken only
+// where all want it.
 
-// ptxasFlags are the flags that a recipe may hold, with what may stand behind '='. They change how ptxas optimises,
-// nothing else: no target, no file, no semantics (-fmad, -opt-fp-atomics), no register bound (that is maxnreg's).
+// ptxasFlags are the flags that a recipe may hold, with what may stand behind '='. They change how
+// ptxas optimises, nothing else: no target, no file, no semantics (-fmad, -opt-fp-atomics), no
+// register bound (that is maxnreg's).
 var ptxasFlags = []struct {
 	name   string
 	values []string // nil: none is taken; "#": the hash of a file's content
@@ -24,16 +26,18 @@ var ptxasFlags = []struct {
 	{Controls, []string{"#"}},
 }
 
-// Controls is ptxas' flag for an Advanced Controls File of the user's (ptxas 13.3 and later). A recipe names the file by the hash of its
-// content, 64 hexadecimal digits: a file that changes, moves or goes can't make a recipe mean something else.
+// Controls is ptxas' flag for an Advanced Controls File of the user's (ptxas 13.3 and later). A
+// recipe names the file by the hash of its content, 64 hexadecimal digits: a file that changes,
+// moves or goes can't make a recipe mean something else.
 const Controls = "--apply-controls"
 
 func isHash(s string) bool {
 	return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// Flags returns the flags of ptxas for a file of `all` kernels, of which these are the recipes (those without one may be
-// left out). It is an error if one kernel wants a flag that another doesn't.
+// Flags returns the flags of ptxas for a file of `all` kernels, of which these are the recipes
+// (those without one may be left out). It is an error if one kernel wants a flag that another
+// doesn't.
 func Flags(recipes []recipe.Recipe, all int) ([]string, error) {
 	var text string
 	wanting := 0
@@ -45,14 +49,17 @@ func Flags(recipes []recipe.Recipe, all int) ([]string, error) {
 		if wanting++; wanting == 1 {
 			text = f.String()
 		} else if f.String() != text {
-			return nil, fmt.Errorf("ptxas flags hold for a whole file, and its kernels want different ones: %s and %s", text, f)
+			return nil,
+				fmt.Errorf("ptxas flags hold for a whole file, and its kernels want different ones: %s and %s",
+					text, f)
 		}
 	}
 	if wanting == 0 {
 		return nil, nil
 	}
 	if wanting < all {
-		return nil, fmt.Errorf("ptxas flags hold for a whole file: %s is wanted by %d of its %d kernels", text, wanting, all)
+		return nil, fmt.Errorf("ptxas flags hold for a whole file: %s is wanted by %d of its %d kernels",
+			text, wanting, all)
 	}
 	for _, r := range recipes {
 		if value, ok := r.Get("ptxas", ""); ok {

@@ -18,13 +18,16 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// TestFlowFuzz: what the reader of control flow says of random programs holds on every run of them: accesses, scopes, blocks and
-// their successors, live registers, loops, definitions, constants, the variables behind addresses; and where a thread goes round for
-// ever unless another block writes to memory, its kernel waits (ptx.Awaits). Recipes are carried out on them; a kernel with demoted
-// registers computes the same. Programs and rewritten programs are given to ptxas from time to time.
+// TestFlowFuzz: what the reader of control flow says of random programs holds on every run of them:
+// accesses, scopes, blocks and their successors, live registers, loops, definitions, constants, the
+// variables behind addresses; and where a thread goes round for ever unless another block writes to
+// memory, its kernel waits (ptx.Awaits). Recipes are carried out on them; a kernel with demoted
+// registers computes the same. Programs and rewritten programs are given to ptxas from time to
+// time.
 //
-// GNVCC_FLOW_SECONDS is how long it goes on, with a seed from the clock (2,000 programs of a fixed seed without it), GNVCC_FLOW_SEED
-// the seed, GNVCC_FLOW_PTXAS the ptxas; GNVCC_FLOW_PROGRAM is the number behind a program that failed, which is tried alone.
+// GNVCC_FLOW_SECONDS is how long it goes on, with a seed from the clock (2,000 programs of a fixed
+// seed without it), GNVCC_FLOW_SEED the seed, GNVCC_FLOW_PTXAS the ptxas; GNVCC_FLOW_PROGRAM is the
+// number behind a program that failed, which is tried alone.
 func TestFlowFuzz(t *testing.T) {
 	seed, seconds := int64(1), 0
 	if text := os.Getenv("GNVCC_FLOW_SECONDS"); text != "" {
@@ -41,7 +44,8 @@ func TestFlowFuzz(t *testing.T) {
 	begun := time.Now()
 	var c flowCounts
 	for n := 0; ; n++ {
-		if seconds > 0 && time.Since(begun) > time.Duration(seconds)*time.Second || seconds == 0 && n >= 2000 {
+		if seconds > 0 && time.Since(begun) > time.Duration(seconds)*time.Second || seconds == 0 &&
+			n >= 2000 {
 			break
 		}
 		own := rng.Int63()
@@ -63,9 +67,12 @@ func TestFlowFuzz(t *testing.T) {
 			demoteOne(t, one, &c.demoted)
 		}
 	}
-	t.Logf("programs %d steps %d reads %d constants %d roots %d spins %d waits %d of which need others %d applied %d assembled %d (%d more crash ptxas as they are) demoted %d",
-		c.programs, c.steps, c.reads, c.constants, c.roots, c.spins, c.waits, c.needed, c.applied, c.assembled, c.crashed, c.demoted.changed)
-	if c.steps < 10*c.programs || c.constants == 0 || c.roots == 0 || c.needed == 0 || c.waits == c.programs || c.applied == 0 {
+	t.Logf(
+		"programs %d steps %d reads %d constants %d roots %d spins %d waits %d of which need others %d applied %d assembled %d (%d more crash ptxas as they are) demoted %d",
+		c.programs, c.steps, c.reads, c.constants, c.roots, c.spins, c.waits, c.needed, c.applied,
+		c.assembled, c.crashed, c.demoted.changed)
+	if c.steps < 10*c.programs || c.constants == 0 || c.roots == 0 || c.needed == 0 ||
+		c.waits == c.programs || c.applied == 0 {
 		t.Error("the programs show too little")
 	}
 }
@@ -150,7 +157,8 @@ func (r *flowReading) accesses(p *flowProgram) error {
 		got := slices.Clone(r.w.Accesses(r.inst[k]))
 		for _, x := range want {
 			i := slices.IndexFunc(got, func(a ptx.Access) bool {
-				return string(r.f.Bytes(a.At)) == p.names[x.reg] && a.Read == x.read && a.Write == x.write && a.Kept == (x.write && o.guard >= 0)
+				return string(r.f.Bytes(a.At)) == p.names[x.reg] && a.Read == x.read && a.Write == x.write &&
+					a.Kept == (x.write && o.guard >= 0)
 			})
 			if i < 0 {
 				return fmt.Errorf("%s: no access to %s (read %v)", o.text, p.names[x.reg], x.read)
@@ -238,12 +246,14 @@ func (c *flowCounts) trace(p *flowProgram, r *flowReading, m *flowMachine) error
 			c.reads++
 			for _, at := range ran[since[x]:] {
 				if !r.live[at][r.reg[x]] {
-					return fmt.Errorf("%s reads %s, which is not live in front of statement %d", o.text, p.names[x], at)
+					return fmt.Errorf("%s reads %s, which is not live in front of statement %d", o.text,
+						p.names[x], at)
 				}
 			}
 			if w := m.written[x]; w >= 0 {
 				if !slices.Contains(r.origins.Defs(p.names[x]), r.inst[w]) {
-					return fmt.Errorf("%s reads %s, written by statement %d, which is no definition", o.text, p.names[x], r.inst[w])
+					return fmt.Errorf("%s reads %s, written by statement %d, which is no definition", o.text,
+						p.names[x], r.inst[w])
 				}
 				if n, known := r.origins.Constant(p.names[x]); known {
 					c.constants++
@@ -272,8 +282,8 @@ func (c *flowCounts) trace(p *flowProgram, r *flowReading, m *flowMachine) error
 	return nil
 }
 
-// follows checks the way from one instruction to the next. Between them stand labels, declarations and braces, and blocks that hold
-// nothing else.
+// follows checks the way from one instruction to the next. Between them stand labels, declarations
+// and braces, and blocks that hold nothing else.
 func (r *flowReading) follows(last, i int, seen map[int]bool) error {
 	from, to := r.block[last], r.block[i]
 	if from == to && i > last { // in the block, or all the way round
@@ -293,7 +303,8 @@ func (r *flowReading) follows(last, i int, seen map[int]bool) error {
 			if s == to {
 				for at := r.w.Blocks[to].First; at < i; at++ {
 					if r.f.Stmts[at].Kind == ptx.Inst {
-						return fmt.Errorf("statement %d is come to from outside, and is not the first one of its block", i)
+						return fmt.Errorf(
+							"statement %d is come to from outside, and is not the first one of its block", i)
 					}
 				}
 				if seen[to] && r.w.Loops[to] == 0 {
@@ -319,7 +330,8 @@ func (r *flowReading) empty(b int) bool {
 	return true
 }
 
-// spin looks for a thread that comes back to a state in which it was, alone; if other blocks can end that, the kernel waits.
+// spin looks for a thread that comes back to a state in which it was, alone; if other blocks can
+// end that, the kernel waits.
 func (c *flowCounts) spin(p *flowProgram, r *flowReading, m *flowMachine, rng *rand.Rand) error {
 	states := map[string]int{}
 	var ran []int
@@ -355,7 +367,8 @@ func (c *flowCounts) spin(p *flowProgram, r *flowReading, m *flowMachine, rng *r
 				if _, on := x.step(p); !on {
 					c.needed++
 					if r.waits == "" {
-						return fmt.Errorf("a thread goes round for ever (%d operations from %q) unless another block writes: said to wait for nobody", len(turn), p.ops[turn[0]].text)
+						return fmt.Errorf(
+							"a thread goes round for ever (%d operations from %q) unless another block writes: said to wait for nobody", len(turn), p.ops[turn[0]].text)
 					}
 					return nil
 				}
@@ -369,12 +382,15 @@ func (c *flowCounts) spin(p *flowProgram, r *flowReading, m *flowMachine, rng *r
 // rewrite carries out a recipe.
 func (c *flowCounts) rewrite(p *flowProgram, rng *rand.Rand, tool string, n int) error {
 	text := p.Text()
-	list := []string{"maxnreg=40", "ld=L2::128B", "st=cs maxnreg=32", "bypass=2", "demote=3:loops", "demote=9:conflicts maxnreg=24", "demote=5:static", "spin=test,backoff", "bypass=4 demote=2:loops st=cs"}
+	list := []string{"maxnreg=40", "ld=L2::128B", "st=cs maxnreg=32", "bypass=2", "demote=3:loops",
+		"demote=9:conflicts maxnreg=24", "demote=5:static", "spin=test,backoff",
+		"bypass=4 demote=2:loops st=cs"}
 	r, err := recipe.Parse(list[rng.Intn(len(list))])
 	if err != nil {
 		return err
 	}
-	out, refused, err := Options{Dynamic: map[string]int{"k": 0}, ReadBack: true}.apply(text, map[string]recipe.Recipe{"k": r})
+	out, refused, err := Options{Dynamic: map[string]int{"k": 0}, ReadBack: true}.apply(text,
+		map[string]recipe.Recipe{"k": r})
 	switch {
 	case err != nil:
 		return err
@@ -401,7 +417,8 @@ func (c *flowCounts) rewrite(p *flowProgram, rng *rand.Rand, tool string, n int)
 		if err := os.WriteFile(in, module, 0o600); err != nil {
 			return err
 		}
-		said, err := exec.Command(tool, "-arch=sm_80", in, "-o", filepath.Join(dir, "out.cubin")).CombinedOutput()
+		said, err := exec.Command(tool, "-arch=sm_80", in, "-o",
+			filepath.Join(dir, "out.cubin")).CombinedOutput()
 		var end *exec.ExitError
 		if k == 0 && errors.As(err, &end) && end.ExitCode() < 0 {
 			c.crashed++ // ptxas' own trouble, with the program as it is

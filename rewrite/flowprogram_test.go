@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Random programs for the reader of control flow, and what they do. A program is kept twice: as PTX, which the reader gets, and as
-// the list of operations that it was printed from, which the interpreter runs. The two have nothing in common but the
-// generator, so that a misreading shows.
+// Random programs for the reader of control flow, and what they do. A program is kept twice: as
+// PTX, which the reader gets, and as the list of operations that it was printed from, which the
+// interpreter runs. The two have nothing in common but the generator, so that a misreading shows.
 
 // A flowOp is one instruction.
 type flowOp struct {
@@ -18,10 +18,11 @@ type flowOp struct {
 	reads, writes []int // registers, the guard apart
 	names         []string
 	run           func(m *flowMachine) (target int) // the label that it goes to, -1: on, -2: the end
-	look          int                               // 0: no look at global memory, 1: a plain load, 2: one that is made anew, 3: an atomic
-	base          int                               // the register of a memory operand, -1: none
-	orders        bool
-	shared        bool
+	// 0: no look at global memory, 1: a plain load, 2: one that is made anew, 3: an atomic
+	look   int
+	base   int // the register of a memory operand, -1: none
+	orders bool
+	shared bool
 }
 
 // A flowProgram is a kernel.
@@ -36,7 +37,8 @@ type flowProgram struct {
 	scopes int
 }
 
-// Registers: r0 .. r5, predicates p0 .. p3, the wide gd0 .. gd2, addresses a0 and a1 of shared memory, x0; then those of inner scopes.
+// Registers: r0 .. r5, predicates p0 .. p3, the wide gd0 .. gd2, addresses a0 and a1 of shared
+// memory, x0; then those of inner scopes.
 const (
 	flowR, flowP, flowG, flowA, flowX = 0, 6, 10, 13, 15
 	flowBase                          = 1 << 20 // of the global words
@@ -56,8 +58,12 @@ func newFlowProgram(rng *rand.Rand) *flowProgram {
 		p.names = append(p.names, fmt.Sprintf("%%gd%d", i))
 	}
 	p.names = append(p.names, "%a0", "%a1", "%x0")
-	p.op("ld.param.u64 %gd0, [g]", nil, []int{flowG}, func(m *flowMachine) int { return m.set(flowG, flowBase) })
-	p.op("mov.u64 %gd1, %gd0", []int{flowG}, []int{flowG + 1}, func(m *flowMachine) int { return m.set(flowG+1, m.r[flowG]) })
+	p.op("ld.param.u64 %gd0, [g]", nil, []int{flowG}, func(m *flowMachine) int {
+		return m.set(flowG, flowBase)
+	})
+	p.op("mov.u64 %gd1, %gd0", []int{flowG}, []int{flowG + 1}, func(m *flowMachine) int {
+		return m.set(flowG+1, m.r[flowG])
+	})
 	p.address(flowA)
 	p.address(flowA + 1)
 	for r := range 6 {
@@ -94,8 +100,10 @@ func (p *flowProgram) Text() []byte {
 	for len(targets) < 4 {
 		targets = append(targets, "L0")
 	}
-	return []byte(".version 7.8\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 g)\n{\n.reg .b32 %r<6>, %a<2>, %x0;\n.reg .pred %p<4>;\n" +
-		".reg .b64 %gd<3>;\n.shared .align 4 .b8 S0[64], S1[64];\n" + strings.Replace(p.body.String(), "TARGETS", strings.Join(targets[:4], ", "), -1) + "}\n")
+	return []byte(
+		".version 7.8\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 g)\n{\n.reg .b32 %r<6>, %a<2>, %x0;\n.reg .pred %p<4>;\n" +
+			".reg .b64 %gd<3>;\n.shared .align 4 .b8 S0[64], S1[64];\n" + strings.Replace(p.body.String(),
+			"TARGETS", strings.Join(targets[:4], ", "), -1) + "}\n")
 }
 
 func (p *flowProgram) place(l int) {
@@ -105,12 +113,14 @@ func (p *flowProgram) place(l int) {
 
 // op enters an instruction; every fourth one that may be is guarded.
 func (p *flowProgram) op(text string, reads, writes []int, run func(*flowMachine) int) *flowOp {
-	p.ops = append(p.ops, flowOp{text: text, guard: -1, reads: reads, writes: writes, run: run, base: -1})
+	p.ops = append(p.ops, flowOp{text: text, guard: -1, reads: reads, writes: writes, run: run,
+		base: -1})
 	fmt.Fprintf(&p.body, "%s;\n", text)
 	return &p.ops[len(p.ops)-1]
 }
 
-func (p *flowProgram) guarded(chance int, text string, reads, writes []int, run func(*flowMachine) int) *flowOp {
+func (p *flowProgram) guarded(chance int, text string, reads, writes []int,
+	run func(*flowMachine) int) *flowOp {
 	if p.rng.Intn(chance) > 0 {
 		return p.op(text, reads, writes, run)
 	}
@@ -129,13 +139,17 @@ func (p *flowProgram) reg() int  { return flowR + p.rng.Intn(6) }
 func (p *flowProgram) pred() int { return flowP + p.rng.Intn(4) }
 
 func (p *flowProgram) move(to int, n uint64) {
-	p.op(fmt.Sprintf("mov.u32 %s, %d", p.names[to], n), nil, []int{to}, func(m *flowMachine) int { return m.set(to, n) })
+	p.op(fmt.Sprintf("mov.u32 %s, %d", p.names[to], n), nil, []int{to}, func(m *flowMachine) int {
+		return m.set(to, n)
+	})
 }
 
 // address points a register to a shared variable.
 func (p *flowProgram) address(to int) {
 	v := p.rng.Intn(2)
-	p.op(fmt.Sprintf("mov.u32 %s, S%d", p.names[to], v), nil, []int{to}, func(m *flowMachine) int { return m.set(to, uint64(v+1)*flowShared) })
+	p.op(fmt.Sprintf("mov.u32 %s, S%d", p.names[to], v), nil, []int{to}, func(m *flowMachine) int {
+		return m.set(to, uint64(v+1)*flowShared)
+	})
 }
 
 // compare sets a predicate; with a register below 0, by any.
@@ -151,11 +165,15 @@ func (p *flowProgram) compare(to, reg int) {
 	word := []string{"lt", "ge", "eq", "ne"}[how]
 	if p.rng.Intn(2) == 0 {
 		n := uint64(p.rng.Intn(6))
-		p.op(fmt.Sprintf("setp.%s.s32 %s, %s, %d", word, p.names[to], p.names[reg], n), []int{reg}, []int{to}, func(m *flowMachine) int { return m.truth(to, holds(m.r[reg], n)) })
+		p.op(fmt.Sprintf("setp.%s.s32 %s, %s, %d", word, p.names[to], p.names[reg], n), []int{reg},
+			[]int{to}, func(m *flowMachine) int {
+				return m.truth(to, holds(m.r[reg], n))
+			})
 		return
 	}
 	other := p.reg()
-	p.op(fmt.Sprintf("setp.%s.s32 %s, %s, %s", word, p.names[to], p.names[reg], p.names[other]), []int{reg, other}, []int{to},
+	p.op(fmt.Sprintf("setp.%s.s32 %s, %s, %s", word, p.names[to], p.names[reg], p.names[other]),
+		[]int{reg, other}, []int{to},
 		func(m *flowMachine) int { return m.truth(to, holds(m.r[reg], m.r[other])) })
 }
 
@@ -166,22 +184,34 @@ func (p *flowProgram) some() {
 	switch p.rng.Intn(19) {
 	case 0, 1:
 		k := uint64(uint32(int32([]int{1, 1, 1, 2, 3, -1, -1, 0}[p.rng.Intn(8)])))
-		p.guarded(5, fmt.Sprintf("add.s32 %s, %s, %d", n[a], n[b], int32(k)), []int{b}, []int{a}, func(m *flowMachine) int { return m.set(a, m.r[b]+k) })
+		p.guarded(5, fmt.Sprintf("add.s32 %s, %s, %d", n[a], n[b], int32(k)), []int{b}, []int{a},
+			func(m *flowMachine) int {
+				return m.set(a, m.r[b]+k)
+			})
 	case 2:
-		p.guarded(5, fmt.Sprintf("sub.s32 %s, %s, %s", n[a], n[b], n[c]), []int{b, c}, []int{a}, func(m *flowMachine) int { return m.set(a, m.r[b]-m.r[c]) })
+		p.guarded(5, fmt.Sprintf("sub.s32 %s, %s, %s", n[a], n[b], n[c]), []int{b, c}, []int{a},
+			func(m *flowMachine) int {
+				return m.set(a, m.r[b]-m.r[c])
+			})
 	case 3:
 		k := uint64(p.rng.Intn(4))
-		p.guarded(4, fmt.Sprintf("mov.u32 %s, %d", n[a], k), nil, []int{a}, func(m *flowMachine) int { return m.set(a, k) })
+		p.guarded(4, fmt.Sprintf("mov.u32 %s, %d", n[a], k), nil, []int{a}, func(m *flowMachine) int {
+			return m.set(a, k)
+		})
 	case 4:
-		p.guarded(5, fmt.Sprintf("mov.b32 %s, %s", n[a], n[b]), []int{b}, []int{a}, func(m *flowMachine) int { return m.set(a, m.r[b]) })
+		p.guarded(5, fmt.Sprintf("mov.b32 %s, %s", n[a], n[b]), []int{b}, []int{a},
+			func(m *flowMachine) int {
+				return m.set(a, m.r[b])
+			})
 	case 5:
 		q := p.pred()
-		p.op(fmt.Sprintf("selp.b32 %s, %s, %s, %s", n[a], n[b], n[c], n[q]), []int{b, c, q}, []int{a}, func(m *flowMachine) int {
-			if m.r[q] != 0 {
-				return m.set(a, m.r[b])
-			}
-			return m.set(a, m.r[c])
-		})
+		p.op(fmt.Sprintf("selp.b32 %s, %s, %s, %s", n[a], n[b], n[c], n[q]), []int{b, c, q}, []int{a},
+			func(m *flowMachine) int {
+				if m.r[q] != 0 {
+					return m.set(a, m.r[b])
+				}
+				return m.set(a, m.r[c])
+			})
 	case 6:
 		p.compare(p.pred(), -1)
 	case 7:
@@ -210,9 +240,16 @@ func (p *flowProgram) some() {
 		o := p.guarded(4, fmt.Sprintf("st.global.u32 [%%gd0+%d], %s", 4*k, n[a]), []int{flowG, a}, nil, func(m *flowMachine) int { m.global[k] = uint32(m.r[a]); return -1 })
 		o.base = flowG
 	case 18: // an address that follows a register
-		p.op(fmt.Sprintf("and.b32 %%x0, %s, 7", n[a]), []int{a}, []int{flowX}, func(m *flowMachine) int { return m.set(flowX, m.r[a]&7) })
-		p.op("mul.wide.u32 %gd2, %x0, 4", []int{flowX}, []int{flowG + 2}, func(m *flowMachine) int { return m.set(flowG+2, m.r[flowX]*4) })
-		p.op("add.s64 %gd1, %gd0, %gd2", []int{flowG, flowG + 2}, []int{flowG + 1}, func(m *flowMachine) int { return m.set(flowG+1, m.r[flowG]+m.r[flowG+2]) })
+		p.op(fmt.Sprintf("and.b32 %%x0, %s, 7", n[a]), []int{a}, []int{flowX}, func(m *flowMachine) int {
+			return m.set(flowX, m.r[a]&7)
+		})
+		p.op("mul.wide.u32 %gd2, %x0, 4", []int{flowX}, []int{flowG + 2}, func(m *flowMachine) int {
+			return m.set(flowG+2, m.r[flowX]*4)
+		})
+		p.op("add.s64 %gd1, %gd0, %gd2", []int{flowG, flowG + 2}, []int{flowG + 1},
+			func(m *flowMachine) int {
+				return m.set(flowG+1, m.r[flowG]+m.r[flowG+2])
+			})
 	}
 }
 
@@ -221,22 +258,35 @@ func (p *flowProgram) logic() {
 	n := p.names
 	switch p.rng.Intn(3) {
 	case 0:
-		p.op(fmt.Sprintf("and.pred %s, %s, %s", n[a], n[b], n[c]), []int{b, c}, []int{a}, func(m *flowMachine) int { return m.set(a, m.r[b]&m.r[c]) })
+		p.op(fmt.Sprintf("and.pred %s, %s, %s", n[a], n[b], n[c]), []int{b, c}, []int{a},
+			func(m *flowMachine) int {
+				return m.set(a, m.r[b]&m.r[c])
+			})
 	case 1:
-		p.op(fmt.Sprintf("or.pred %s, %s, %s", n[a], n[b], n[c]), []int{b, c}, []int{a}, func(m *flowMachine) int { return m.set(a, m.r[b]|m.r[c]) })
+		p.op(fmt.Sprintf("or.pred %s, %s, %s", n[a], n[b], n[c]), []int{b, c}, []int{a},
+			func(m *flowMachine) int {
+				return m.set(a, m.r[b]|m.r[c])
+			})
 	case 2:
-		p.op(fmt.Sprintf("not.pred %s, %s", n[a], n[b]), []int{b}, []int{a}, func(m *flowMachine) int { return m.set(a, 1-m.r[b]) })
+		p.op(fmt.Sprintf("not.pred %s, %s", n[a], n[b]), []int{b}, []int{a}, func(m *flowMachine) int {
+			return m.set(a, 1-m.r[b])
+		})
 	}
 }
 
 func (p *flowProgram) branch() {
 	l := p.rng.Intn(p.labels)
-	p.guarded(1+p.rng.Intn(8)/7*7, fmt.Sprintf("bra L%d", l), nil, nil, func(*flowMachine) int { return l })
+	p.guarded(1+p.rng.Intn(8)/7*7, fmt.Sprintf("bra L%d", l), nil, nil, func(*flowMachine) int {
+		return l
+	})
 }
 
 func (p *flowProgram) table() {
 	a := p.reg()
-	p.op(fmt.Sprintf("and.b32 %%x0, %s, 3", p.names[a]), []int{a}, []int{flowX}, func(m *flowMachine) int { return m.set(flowX, m.r[a]&3) })
+	p.op(fmt.Sprintf("and.b32 %%x0, %s, 3", p.names[a]), []int{a}, []int{flowX},
+		func(m *flowMachine) int {
+			return m.set(flowX, m.r[a]&3)
+		})
 	p.scopes++
 	fmt.Fprintf(&p.body, "T%d: .branchtargets TARGETS;\n", p.scopes)
 	p.op(fmt.Sprintf("brx.idx %%x0, T%d", p.scopes), []int{flowX}, nil, func(m *flowMachine) int {
@@ -247,7 +297,8 @@ func (p *flowProgram) table() {
 	})
 }
 
-// scope is what inline assembly writes: registers of its own, of a new name or of one that stands outside too.
+// scope is what inline assembly writes: registers of its own, of a new name or of one that stands
+// outside too.
 func (p *flowProgram) scope() {
 	a, b, c := p.reg(), p.reg(), p.reg()
 	name := []string{"t", "%r7", "%r2", "%p"}[p.rng.Intn(4)]
@@ -260,8 +311,14 @@ func (p *flowProgram) scope() {
 		}
 	}
 	fmt.Fprintf(&p.body, "{ .reg .b32 %s;\n", name)
-	p.op(fmt.Sprintf("xor.b32 %s, %s, %s", name, seen(b), seen(c)), []int{b, c}, []int{inner}, func(m *flowMachine) int { return m.set(inner, m.r[b]^m.r[c]) })
-	p.op(fmt.Sprintf("add.s32 %s, %s, %s", seen(a), name, seen(b)), []int{inner, b}, []int{a}, func(m *flowMachine) int { return m.set(a, m.r[inner]+m.r[b]) })
+	p.op(fmt.Sprintf("xor.b32 %s, %s, %s", name, seen(b), seen(c)), []int{b, c}, []int{inner},
+		func(m *flowMachine) int {
+			return m.set(inner, m.r[b]^m.r[c])
+		})
+	p.op(fmt.Sprintf("add.s32 %s, %s, %s", seen(a), name, seen(b)), []int{inner, b}, []int{a},
+		func(m *flowMachine) int {
+			return m.set(a, m.r[inner]+m.r[b])
+		})
 	p.body.WriteString("}\n")
 }
 
@@ -301,19 +358,29 @@ func (p *flowProgram) look() {
 	case 3:
 		enter(fmt.Sprintf("ld.relaxed.gpu.global.u32 %s, %s", n[a], where), nil, 2, load)
 	case 4:
-		enter(fmt.Sprintf("atom.global.cas.b32 %s, %s, %s, %s", n[a], where, n[b], n[c]), []int{b, c}, 3, swap(func(old uint32, m *flowMachine) uint32 {
-			if old == uint32(m.r[b]) {
-				return uint32(m.r[c])
-			}
-			return old
-		}))
+		enter(fmt.Sprintf("atom.global.cas.b32 %s, %s, %s, %s", n[a], where, n[b], n[c]), []int{b, c}, 3,
+			swap(func(old uint32, m *flowMachine) uint32 {
+				if old == uint32(m.r[b]) {
+					return uint32(m.r[c])
+				}
+				return old
+			}))
 	case 5:
-		enter(fmt.Sprintf("atom.global.add.u32 %s, %s, %s", n[a], where, n[b]), []int{b}, 3, swap(func(old uint32, m *flowMachine) uint32 { return old + uint32(m.r[b]) }))
+		enter(fmt.Sprintf("atom.global.add.u32 %s, %s, %s", n[a], where, n[b]), []int{b}, 3,
+			swap(func(old uint32, m *flowMachine) uint32 {
+				return old + uint32(m.r[b])
+			}))
 	case 6:
 		d := []int{0, 1, -1}[p.rng.Intn(3)]
-		enter(fmt.Sprintf("atom.global.add.u32 %s, %s, %d", n[a], where, d), nil, 3, swap(func(old uint32, _ *flowMachine) uint32 { return old + uint32(int32(d)) }))
+		enter(fmt.Sprintf("atom.global.add.u32 %s, %s, %d", n[a], where, d), nil, 3,
+			swap(func(old uint32, _ *flowMachine) uint32 {
+				return old + uint32(int32(d))
+			}))
 	case 7:
-		enter(fmt.Sprintf("atom.global.exch.b32 %s, %s, %s", n[a], where, n[b]), []int{b}, 3, swap(func(_ uint32, m *flowMachine) uint32 { return uint32(m.r[b]) }))
+		enter(fmt.Sprintf("atom.global.exch.b32 %s, %s, %s", n[a], where, n[b]), []int{b}, 3,
+			swap(func(_ uint32, m *flowMachine) uint32 {
+				return uint32(m.r[b])
+			}))
 	}
 }
 
@@ -325,7 +392,10 @@ func (p *flowProgram) sharedAccess() {
 	var o *flowOp
 	switch p.rng.Intn(5) {
 	case 0, 1:
-		o = p.op(fmt.Sprintf("ld.shared.u32 %s, [%s+%d]", n[a], n[base], k), []int{base}, []int{a}, func(m *flowMachine) int { return m.set(a, uint64(m.shared[m.r[base]+k])) })
+		o = p.op(fmt.Sprintf("ld.shared.u32 %s, [%s+%d]", n[a], n[base], k), []int{base}, []int{a},
+			func(m *flowMachine) int {
+				return m.set(a, uint64(m.shared[m.r[base]+k]))
+			})
 	case 2:
 		o = p.guarded(4, fmt.Sprintf("st.shared.u32 [%s+%d], %s", n[base], k, n[a]), []int{base, a}, nil, func(m *flowMachine) int { m.shared[m.r[base]+k] = uint32(m.r[a]); return -1 })
 	case 3:
@@ -333,12 +403,13 @@ func (p *flowProgram) sharedAccess() {
 		return
 	case 4:
 		q := p.pred()
-		p.op(fmt.Sprintf("selp.b32 %%a0, %%a1, %%a0, %s", n[q]), []int{flowA, flowA + 1, q}, []int{flowA}, func(m *flowMachine) int {
-			if m.r[q] != 0 {
-				return m.set(flowA, m.r[flowA+1])
-			}
-			return -1
-		})
+		p.op(fmt.Sprintf("selp.b32 %%a0, %%a1, %%a0, %s", n[q]), []int{flowA, flowA + 1, q}, []int{flowA},
+			func(m *flowMachine) int {
+				if m.r[q] != 0 {
+					return m.set(flowA, m.r[flowA+1])
+				}
+				return -1
+			})
 		return
 	}
 	o.base, o.shared = base, true
@@ -355,7 +426,8 @@ type flowMachine struct {
 }
 
 func newFlowMachine(p *flowProgram, rng *rand.Rand) *flowMachine {
-	m := &flowMachine{r: make([]uint64, len(p.names)), written: make([]int, len(p.names)), shared: map[uint64]uint32{}}
+	m := &flowMachine{r: make([]uint64, len(p.names)), written: make([]int, len(p.names)),
+		shared: map[uint64]uint32{}}
 	for i := range m.r {
 		m.written[i] = -1
 		if i < flowP || i >= flowG { // a predicate that was not written is false
@@ -385,7 +457,8 @@ func (m *flowMachine) truth(r int, is bool) int {
 
 func (m *flowMachine) clone() *flowMachine {
 	c := *m
-	c.r, c.written, c.shared = append([]uint64(nil), m.r...), append([]int(nil), m.written...), map[uint64]uint32{}
+	c.r, c.written, c.shared = append([]uint64(nil), m.r...), append([]int(nil), m.written...),
+		map[uint64]uint32{}
 	for k, v := range m.shared {
 		c.shared[k] = v
 	}

@@ -11,8 +11,9 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// FuzzApply gives foreign PTX and a foreign recipe to the passes. Whatever they make of it, the result is a module with the same
-// kernels, a kernel that was refused has its own text, and one that nobody asked for too.
+// FuzzApply gives foreign PTX and a foreign recipe to the passes. Whatever they make of it, the
+// result is a module with the same kernels, a kernel that was refused has its own text, and one
+// that nobody asked for too.
 func FuzzApply(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -48,7 +49,8 @@ func FuzzApply(f *testing.F) {
 				recipes[e.Name] = r
 			}
 		}
-		o := Options{ReadBack: how&1 != 0, TuneOver: how&2 != 0, MaxRegCount: how&4 != 0, Relocatable: how&8 != 0}
+		o := Options{ReadBack: how&1 != 0, TuneOver: how&2 != 0, MaxRegCount: how&4 != 0,
+			Relocatable: how&8 != 0}
 		if how&16 != 0 {
 			o.Dynamic = noDynamic(recipes)
 		}

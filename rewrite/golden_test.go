@@ -18,12 +18,13 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// The goldens: testdata/*.txtar hold `recipes` (one "kernel: recipe" a line), perhaps `options`, `in.ptx`, and what must come
-// out: `out.ptx` (missing: the very same slice) and `refused` ("kernel: reason"). With -update the last two are written
-// anew: read the diff. The output must be taken by every ptxas that is installed.
+// The goldens: testdata/*.txtar hold `recipes` (one "kernel: recipe" a line), perhaps `options`,
+// `in.ptx`, and what must come out: `out.ptx` (missing: the very same slice) and `refused`
+// ("kernel: reason"). With -update the last two are written anew: read the diff. The output must be
+// taken by every ptxas that is installed.
 //
-// Options, one a line: tune-over, maxrregcount, read-back, relocatable, registers KERNEL N, block KERNEL X Y Z,
-// dynamic KERNEL BYTES, assemble none.
+// Options, one a line: tune-over, maxrregcount, read-back, relocatable, registers KERNEL N, block
+// KERNEL X Y Z, dynamic KERNEL BYTES, assemble none.
 
 var update = flag.Bool("update", false, "rewrite the goldens")
 
@@ -149,7 +150,8 @@ func TestGoldens(t *testing.T) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			g := readGolden(t, path)
 			for name := range g.recipes {
-				if strings.Contains(g.refused, name+": ") || g.refused != "" && strings.HasPrefix(g.refused, "the file") {
+				if strings.Contains(g.refused, name+": ") || g.refused != "" && strings.HasPrefix(g.refused,
+					"the file") {
 					still++
 				} else {
 					fires++
@@ -200,8 +202,8 @@ func (g *golden) write(t *testing.T, path string, unchanged bool) {
 	}
 }
 
-// TestGoldensAssemble gives the output of every golden to every ptxas that knows its ISA and target (at least one must),
-// and the input to the newest.
+// TestGoldensAssemble gives the output of every golden to every ptxas that knows its ISA and target
+// (at least one must), and the input to the newest.
 func TestGoldensAssemble(t *testing.T) {
 	kits := ptxtest.Toolkits(t)
 	for _, path := range goldens(t) {
@@ -237,13 +239,16 @@ func TestGoldensAssemble(t *testing.T) {
 				}
 			}
 			if tried == 0 {
-				t.Skipf("SKIPPED: none of the %d installed ptxas knows PTX %s for %v", len(kits), m.Version, m.Target)
+				t.Skipf("SKIPPED: none of the %d installed ptxas knows PTX %s for %v", len(kits), m.Version,
+					m.Target)
 			}
 		})
 	}
 }
 
-// tooOld tells whether a ptxas refuses a text only because it knows its ISA or target not yet, or no longer.
+// tooOld tells whether a ptxas refuses a text only because it knows its ISA or target not yet, or
+// no longer.
 func tooOld(err error) bool {
-	return strings.Contains(err.Error(), "Unsupported .version") || strings.Contains(err.Error(), "is not defined for option 'gpu-name'")
+	return strings.Contains(err.Error(), "Unsupported .version") || strings.Contains(err.Error(),
+		"is not defined for option 'gpu-name'")
 }

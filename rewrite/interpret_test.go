@@ -9,9 +9,10 @@ import (
 	"gnvcc/rewrite/ptx"
 )
 
-// A small interpreter of integer PTX, for tests that run a kernel before and after a rewrite. It knows what the tests'
-// generators write, and nothing more: what it does not know is an error. Threads run one after the other, so there are no
-// barriers. Registers that were not written hold a value of their thread's own, so that a stale one shows.
+// A small interpreter of integer PTX, for tests that run a kernel before and after a rewrite. It
+// knows what the tests' generators write, and nothing more: what it does not know is an error.
+// Threads run one after the other, so there are no barriers. Registers that were not written hold a
+// value of their thread's own, so that a stale one shows.
 
 type machineTest struct {
 	block  [3]int
@@ -21,7 +22,8 @@ type machineTest struct {
 	owner  []int // by byte of shared memory: the thread that used it, less 1
 	loads  int   // from shared memory
 	stores int
-	// pattern holds, by statement, the address that the first thread used and the next ones': neighbours must be neighbours.
+	// pattern holds, by statement, the address that the first thread used and the next ones':
+	// neighbours must be neighbours.
 	pattern map[int][]uint64
 }
 
@@ -57,7 +59,8 @@ func (m *machineTest) thread(f *ptx.Func, t int) error {
 		}
 	}
 	dims := map[string]int{
-		"%tid.x": t % m.block[0], "%tid.y": t / m.block[0] % m.block[1], "%tid.z": t / m.block[0] / m.block[1],
+		"%tid.x": t % m.block[0], "%tid.y": t / m.block[0] % m.block[1],
+		"%tid.z":  t / m.block[0] / m.block[1],
 		"%ntid.x": m.block[0], "%ntid.y": m.block[1], "%ntid.z": m.block[2],
 	}
 	value := func(o ptx.Span) (uint64, error) {
@@ -206,8 +209,8 @@ func (m *machineTest) thread(f *ptx.Func, t int) error {
 	return fmt.Errorf("it ends without ret")
 }
 
-// slot checks an access to shared memory: within the array, to bytes that no other thread uses, and such that the threads of a
-// warp, which do it together, use neighbouring banks.
+// slot checks an access to shared memory: within the array, to bytes that no other thread uses, and
+// such that the threads of a warp, which do it together, use neighbouring banks.
 func (m *machineTest) slot(stmt, t int, address uint64, width int) error {
 	if address%uint64(width) != 0 || address+uint64(width) > uint64(len(m.shared)) {
 		return fmt.Errorf("%d bytes at %d of %d", width, address, len(m.shared))

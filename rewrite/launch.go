@@ -6,8 +6,8 @@ import (
 	"gnvcc/rewrite/ptx"
 )
 
-// What a launch needs, and the one rule by which no launch that worked may fail or hang: it is asked before ptxas (maxnreg), of
-// every cubin that a build makes, and of every candidate.
+// What a launch needs, and the one rule by which no launch that worked may fail or hang: it is
+// asked before ptxas (maxnreg), of every cubin that a build makes, and of every candidate.
 
 // A Code is what of a kernel's machine code decides whether a launch succeeds.
 type Code struct {
@@ -23,39 +23,50 @@ type Launches struct {
 	Waits   string // why blocks may wait for each other (ptx.Awaits), "" if none does
 }
 
-// sharedLimit is how much shared memory a block may have without cuFuncSetAttribute, bytes, on all architectures.
+// sharedLimit is how much shared memory a block may have without cuFuncSetAttribute, bytes, on all
+// architectures.
 const sharedLimit = 48 << 10
 
-// Shrinks says why one of the launches could fail, or hang, with `now` in the place of nvcc's own code.
+// Shrinks says why one of the launches could fail, or hang, with `now` in the place of nvcc's own
+// code.
 //
-// A launch may ask for dynamic shared memory that the kernel never touches, up to all that its own leaves, and the program may have
-// set its limit (cudaFuncSetAttribute) to all that is left: so a kernel has no byte of its own more, unless the host chooses it by
-// how much dynamic shared memory is asked for. Where blocks wait for each other the launch counts on all of them being
-// resident, and nothing that a block takes may grow.
+// A launch may ask for dynamic shared memory that the kernel never touches, up to all that its own
+// leaves, and the program may have set its limit (cudaFuncSetAttribute) to all that is left: so a
+// kernel has no byte of its own more, unless the host chooses it by how much dynamic shared memory
+// is asked for. Where blocks wait for each other the launch counts on all of them being resident,
+// and nothing that a block takes may grow.
 func (l Launches) Shrinks(was, now Code) error {
 	more := now.Registers > was.Registers && was.Registers > 0
 	switch {
 	case l.Waits != "" && (more || now.Shared > was.Shared):
-		return fmt.Errorf("its blocks may wait for each other (%s): with %d registers and %d bytes of shared memory (%d and %d by nvcc) "+
-			"fewer of them could be resident than a launch counts on", l.Waits, now.Registers, now.Shared, was.Registers, was.Shared)
+		return fmt.Errorf(
+			"its blocks may wait for each other (%s): with %d registers and %d bytes of shared memory (%d and %d by nvcc) "+
+				"fewer of them could be resident than a launch counts on", l.Waits, now.Registers, now.Shared,
+			was.Registers, was.Shared)
 	case now.Threads > 0 && now.Threads < l.Largest:
-		return fmt.Errorf("it would launch with blocks of %d threads at most, and %d can be launched now", now.Threads, l.Largest)
+		return fmt.Errorf("it would launch with blocks of %d threads at most, and %d can be launched now",
+			now.Threads, l.Largest)
 	case (more || was.Registers == 0) && maxBlock(now.Registers) < wholeWarps(l.Largest):
-		return fmt.Errorf("with %d registers (%d by nvcc) blocks of %d threads could not be launched", now.Registers, was.Registers, l.Largest)
+		return fmt.Errorf("with %d registers (%d by nvcc) blocks of %d threads could not be launched",
+			now.Registers, was.Registers, l.Largest)
 	case now.Shared > was.Shared && l.Dynamic == nil:
-		return fmt.Errorf("it takes %d bytes of shared memory more, and a launch may ask for all that nvcc's own code leaves: "+
-			"that is for a second entry, chosen by host(dynamic)", now.Shared-was.Shared)
+		return fmt.Errorf(
+			"it takes %d bytes of shared memory more, and a launch may ask for all that nvcc's own code leaves: "+
+				"that is for a second entry, chosen by host(dynamic)", now.Shared-was.Shared)
 	case now.Shared > was.Shared && now.Shared+*l.Dynamic > sharedLimit:
-		return fmt.Errorf("it takes %d bytes of shared memory, more than the 48 KiB that every launch may have", now.Shared+*l.Dynamic)
+		return fmt.Errorf(
+			"it takes %d bytes of shared memory, more than the 48 KiB that every launch may have",
+			now.Shared+*l.Dynamic)
 	}
 	return nil
 }
 
 func wholeWarps(threads int) int { return (threads + 31) / 32 * 32 }
 
-// maxBlock is the largest block, in threads, that an SM has registers for. Since sm_70 it has four parts with 16384
-// registers each, a warp is given registers in units of 256, and the warps of a block are dealt out evenly over the
-// parts (CUDA C++ programming guide, compute capabilities; NVIDIA's occupancy calculator).
+// maxBlock is the largest block, in threads, that an SM has registers for. Since sm_70 it has four
+// parts with 16384 registers each, a warp is given registers in units of 256, and the warps of a
+// block are dealt out evenly over the parts (CUDA C++ programming guide, compute capabilities;
+// NVIDIA's occupancy calculator).
 func maxBlock(registers int) int {
 	if registers <= 0 {
 		return maxThreads
@@ -66,8 +77,8 @@ func maxBlock(registers int) int {
 
 const maxThreads = 1024 // per block, all architectures
 
-// LargestBlock is the largest block that can be launched with nvcc's own compile: by the source's .reqntid or .maxntid,
-// and by its registers (0: not known, no bound).
+// LargestBlock is the largest block that can be launched with nvcc's own compile: by the source's
+// .reqntid or .maxntid, and by its registers (0: not known, no bound).
 func LargestBlock(f *ptx.Func, registers int) int {
 	n, exact := f.Threads()
 	if n == 0 || n > maxThreads {
@@ -79,8 +90,9 @@ func LargestBlock(f *ptx.Func, registers int) int {
 	return min(n, maxBlock(registers))
 }
 
-// fitsBefore tells whether a kernel that has `after` registers a thread launches with every block with which nvcc's own
-// compile does, which has `before` (0: not known). `after` may be a cap, or what was read from a cubin.
+// fitsBefore tells whether a kernel that has `after` registers a thread launches with every block
+// with which nvcc's own compile does, which has `before` (0: not known). `after` may be a cap, or
+// what was read from a cubin.
 func fitsBefore(f *ptx.Func, before, after int) bool {
 	return maxBlock(after) >= wholeWarps(LargestBlock(f, before))
 }

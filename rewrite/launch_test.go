@@ -16,18 +16,26 @@ func TestLaunches(t *testing.T) {
 		want     string
 	}{
 		{"the same", Launches{Largest: 1024, Waits: "ld"}, was, ""},
-		{"fewer", Launches{Largest: 1024, Waits: "ld"}, Code{Registers: 40, Shared: 900, Threads: 1024}, ""},
+		{"fewer", Launches{Largest: 1024, Waits: "ld"}, Code{Registers: 40, Shared: 900, Threads: 1024},
+			""},
 		{"more registers, small blocks", Launches{Largest: 256}, Code{Registers: 255, Shared: 1000}, ""},
-		{"more registers, large blocks", Launches{Largest: 1024}, Code{Registers: 65, Shared: 1000}, "could not be launched"},
-		{"more registers, and blocks wait", Launches{Largest: 32, Waits: "ld"}, Code{Registers: 65, Shared: 1000}, "wait for each other"},
-		{"smaller blocks", Launches{Largest: 512}, Code{Registers: 64, Shared: 1000, Threads: 256}, "256 threads at most"},
+		{"more registers, large blocks", Launches{Largest: 1024}, Code{Registers: 65, Shared: 1000},
+			"could not be launched"},
+		{"more registers, and blocks wait", Launches{Largest: 32, Waits: "ld"},
+			Code{Registers: 65, Shared: 1000}, "wait for each other"},
+		{"smaller blocks", Launches{Largest: 512}, Code{Registers: 64, Shared: 1000, Threads: 256},
+			"256 threads at most"},
 		{"one byte more", Launches{Largest: 32}, Code{Registers: 64, Shared: 1001}, "host(dynamic)"},
-		{"more, and it is known how much is left", Launches{Largest: 32, Dynamic: bytes(1024)}, Code{Registers: 64, Shared: 48<<10 - 1024}, ""},
-		{"more than is left", Launches{Largest: 32, Dynamic: bytes(1024)}, Code{Registers: 64, Shared: 48<<10 - 1023}, "48 KiB"},
-		{"more shared memory, and blocks wait", Launches{Largest: 32, Dynamic: bytes(0), Waits: "ld"}, Code{Registers: 64, Shared: 1001}, "wait for each other"},
+		{"more, and it is known how much is left", Launches{Largest: 32, Dynamic: bytes(1024)},
+			Code{Registers: 64, Shared: 48<<10 - 1024}, ""},
+		{"more than is left", Launches{Largest: 32, Dynamic: bytes(1024)},
+			Code{Registers: 64, Shared: 48<<10 - 1023}, "48 KiB"},
+		{"more shared memory, and blocks wait", Launches{Largest: 32, Dynamic: bytes(0), Waits: "ld"},
+			Code{Registers: 64, Shared: 1001}, "wait for each other"},
 	} {
 		err := c.launches.Shrinks(was, c.now)
-		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+		if c.want == "" && err != nil || c.want != "" &&
+			(err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
 	}

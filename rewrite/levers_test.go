@@ -21,8 +21,8 @@ import (
 //	on the source   a rule of rewrite/source that fires, and one that is refused; that package compiles them with every toolkit
 //	by construction the same floating-point instructions in the machine code (TestByConstruction)
 //
-// Flags are tried in TestFlags and TestFlagsReal, what the host stub does in package stub. That the lever has a row in
-// policy and an example is looked at there.
+// Flags are tried in TestFlags and TestFlagsReal, what the host stub does in package stub. That the
+// lever has a row in policy and an example is looked at there.
 func TestEveryLever(t *testing.T) {
 	values, all := samples(t)
 	kits := ptxtest.Toolkits(t)
@@ -64,8 +64,10 @@ func (g *golden) refuses(lever string) bool {
 	return false
 }
 
-// assembles finds a kernel of a golden that a lever changes and this ptxas takes; else it says what there is.
-func assembles(t *testing.T, kit ptxtest.Toolkit, lever string, values []recipe.Recipe, all []*golden) string {
+// assembles finds a kernel of a golden that a lever changes and this ptxas takes; else it says what
+// there is.
+func assembles(t *testing.T, kit ptxtest.Toolkit, lever string, values []recipe.Recipe,
+	all []*golden) string {
 	t.Helper()
 	said := "none fires"
 	for _, g := range all {
@@ -96,7 +98,8 @@ func assembles(t *testing.T, kit ptxtest.Toolkit, lever string, values []recipe.
 			if tooOld(err) { // does the lever itself ask for more?
 				old := *g
 				old.in = bytes.Replace(g.in, []byte(".version "+m.Version), []byte(".version 7.8"), 1)
-				if _, err := old.alone(t, nil, kernel, r); err != nil && strings.Contains(err.Error(), "needs PTX ISA") {
+				if _, err := old.alone(t, nil, kernel, r); err != nil && strings.Contains(err.Error(),
+					"needs PTX ISA") {
 					return ""
 				}
 			}
@@ -138,8 +141,9 @@ func sourceRules(t *testing.T, lever string) (fires, refused bool) {
 	return fires, refused
 }
 
-// TestByConstruction looks at what that promises in the machine code: with every value that the goldens have of such a lever
-// each kernel that it changes keeps its floating-point instructions, each as often as in nvcc's own compile.
+// TestByConstruction looks at what that promises in the machine code: with every value that the
+// goldens have of such a lever each kernel that it changes keeps its floating-point instructions,
+// each as often as in nvcc's own compile.
 func TestByConstruction(t *testing.T) {
 	values, _ := samples(t)
 	kits := ptxtest.Toolkits(t)
@@ -193,9 +197,11 @@ func TestByConstruction(t *testing.T) {
 		switch {
 		case p.Exact != ByConstruction:
 		case p.Stage == PTX && shown[p.Lever] == 0:
-			t.Errorf("%s calls itself exact by construction, and no kernel of the test programs shows it", p.Lever)
+			t.Errorf("%s calls itself exact by construction, and no kernel of the test programs shows it",
+				p.Lever)
 		case p.Stage == Source || p.Stage == Flag:
-			t.Errorf("%s has a compiler work on the arithmetic anew, and calls itself exact by construction", p.Lever)
+			t.Errorf("%s has a compiler work on the arithmetic anew, and calls itself exact by construction",
+				p.Lever)
 		}
 	}
 }

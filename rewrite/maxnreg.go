@@ -13,15 +13,18 @@ import (
 //	{                                     .maxnreg 56
 //	                                      {
 //
-// It beats -maxrregcount, works beside .maxntid, and raises the count as well as lowering it, since ptxas without a cap
-// settles on 32, 40, 48, ... by itself. It is met only roughly: read the count back from the cubin.
+// It beats -maxrregcount, works beside .maxntid, and raises the count as well as lowering it, since
+// ptxas without a cap settles on 32, 40, 48, ... by itself. It is met only roughly: read the count
+// back from the cubin.
 //
-// Allowed: N from 24 (ptxas raises less to 24, with a warning) to 255 (the instruction set's limit). Not where the
-// source has .maxnreg or .minnctapersm, or the command line -maxrregcount, unless the user lets us tune over them: what
-// he asked for is kept. Not with setmaxnreg, whose warps trade registers from the count at launch.
+// Allowed: N from 24 (ptxas raises less to 24, with a warning) to 255 (the instruction set's
+// limit). Not where the source has .maxnreg or .minnctapersm, or the command line -maxrregcount,
+// unless the user lets us tune over them: what he asked for is kept. Not with setmaxnreg, whose
+// warps trade registers from the count at launch.
 //
-// Safe: the instructions' arithmetic is the same. A launch could fail only where a block needs more registers than an
-// SM has, so the largest block that fits must not become smaller than with nvcc's own compile (see fitsBefore).
+// Safe: the instructions' arithmetic is the same. A launch could fail only where a block needs more
+// registers than an SM has, so the largest block that fits must not become smaller than with nvcc's
+// own compile (see fitsBefore).
 //
 // From: Li et al., Critical Points Based Register-Concurrency Autotuning for GPUs, DATE 2016.
 func maxnreg(k *kernel, terms []recipe.Term) error {
@@ -39,24 +42,28 @@ func maxnreg(k *kernel, terms []recipe.Term) error {
 			return err
 		}
 		if t.SetMaxNReg {
-			return errors.New("the kernel moves registers between warps (setmaxnreg), which builds on the count at launch")
+			return errors.New(
+				"the kernel moves registers between warps (setmaxnreg), which builds on the count at launch")
 		}
 	}
 	for _, name := range []string{".maxnreg", ".minnctapersm", ".maxnctapersm"} {
 		if args, ok := k.Directive(name); ok {
 			if !k.options.TuneOver {
-				return fmt.Errorf("the source asks for %s %s, which is kept unless tuning over it is allowed", name, args)
+				return fmt.Errorf("the source asks for %s %s, which is kept unless tuning over it is allowed",
+					name, args)
 			}
 			k.RemoveDirective(name)
 		}
 	}
 	if k.options.MaxRegCount && !k.options.TuneOver {
-		return errors.New("the command line has -maxrregcount, which is kept unless tuning over it is allowed")
+		return errors.New(
+			"the command line has -maxrregcount, which is kept unless tuning over it is allowed")
 	}
 	if !k.options.ReadBack {
 		before := k.options.Registers[k.Name]
 		if !fitsBefore(k.Func, before, n) {
-			return fmt.Errorf("blocks of %d threads, which can be launched now, could not be with %d registers a thread (at most %d)",
+			return fmt.Errorf(
+				"blocks of %d threads, which can be launched now, could not be with %d registers a thread (at most %d)",
 				LargestBlock(k.Func, before), n, largestCount(k.Func, before))
 		}
 	}
@@ -66,6 +73,7 @@ func maxnreg(k *kernel, terms []recipe.Term) error {
 
 // The range of register counts that make sense for .maxnreg.
 const (
-	minRegisters = 24  // ptxas 11.8 .. 13.5: "adjusting per thread register count of 23 to lower bound of 24"
+	// ptxas 11.8 .. 13.5: "adjusting per thread register count of 23 to lower bound of 24"
+	minRegisters = 24
 	maxRegisters = 255 // of the instruction set since sm_35
 )

@@ -7,15 +7,15 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// nounroll=off takes out the pragmas by which cicc tells ptxas not to unroll a loop (LLVM puts them where it unrolled
-// by itself or where the source has `#pragma unroll 1`).
+// nounroll=off takes out the pragmas by which cicc tells ptxas not to unroll a loop (LLVM puts them
+// where it unrolled by itself or where the source has `#pragma unroll 1`).
 //
 //	$L__BB0_3:
 //		.pragma "nounroll";                     $L__BB0_3:
 //		ld.global.f32 %f1, [%rd4];              	ld.global.f32 %f1, [%rd4];
 //
-// Allowed wherever such a pragma stands. Safe: it is a hint; ptxas compiles the loop anew, so that the contraction of
-// multiplications and additions may differ: checked, not by construction.
+// Allowed wherever such a pragma stands. Safe: it is a hint; ptxas compiles the loop anew, so that
+// the contraction of multiplications and additions may differ: checked, not by construction.
 func nounroll(k *kernel, terms []recipe.Term) error {
 	value, err := only(terms)
 	if err != nil {

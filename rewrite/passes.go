@@ -21,8 +21,9 @@ type Pass struct {
 	apply func(k *kernel, terms []recipe.Term) error
 }
 
-// passes are all levers: by stage, in the order of a build, and those on PTX in the order in which they run. A new lever is
-// a row here, and one in order for each of the others with which it does not come out the same both ways.
+// passes are all levers: by stage, in the order of a build, and those on PTX in the order in which
+// they run. A new lever is a row here, and one in order for each of the others with which it does
+// not come out the same both ways.
 var passes = []Pass{
 	// Package source carries these out, where driver runs cicc again.
 	{Lever: "fastmath", Stage: Source, Exact: Approximate,
@@ -35,7 +36,8 @@ var passes = []Pass{
 
 	{Lever: "demote", Stage: PTX, Exact: Checked, apply: demote,
 		Doc: "values kept in shared memory instead of registers, 32-bit words a thread"},
-	{Lever: "ld", Stage: PTX, Exact: ByConstruction, Sites: true, apply: cacheLoads, Doc: "cache policy of loads from global memory"},
+	{Lever: "ld", Stage: PTX, Exact: ByConstruction, Sites: true, apply: cacheLoads,
+		Doc: "cache policy of loads from global memory"},
 	{Lever: "bypass", Stage: PTX, Exact: Checked, apply: bypass,
 		Doc: "warps from this number on load past the L1 cache; L2:K: what they load is evicted first from L2"},
 	{Lever: "maxnreg", Stage: PTX, Exact: ByConstruction, apply: maxnreg, Doc: "registers per thread"},
@@ -43,7 +45,8 @@ var passes = []Pass{
 		Doc: "off: ptxas may unroll loops that cicc told it not to"},
 	{Lever: "spin", Stage: PTX, Exact: Checked, apply: spin,
 		Doc: "spin loops on shared memory test before they swap, or sleep in between"},
-	{Lever: "st", Stage: PTX, Exact: ByConstruction, Sites: true, apply: cacheStores, Doc: "cache policy of stores to global memory"},
+	{Lever: "st", Stage: PTX, Exact: ByConstruction, Sites: true, apply: cacheStores,
+		Doc: "cache policy of stores to global memory"},
 	{Lever: "approx", Stage: PTX, Exact: Approximate, apply: approx,
 		Doc: "divisions, roots and reciprocals by the special function units"},
 	{Lever: "smemspill", Stage: PTX, Exact: ByConstruction, apply: smemspill,
@@ -66,7 +69,8 @@ const (
 	oneText = "both begin with registers of their own at the entry, and one recipe is to give one text"
 )
 
-// order are the rules of the list. Where two passes have none, either order gives the same text (TestOrder).
+// order are the rules of the list. Where two passes have none, either order gives the same text
+// (TestOrder).
 var order = []rule{
 	{"demote", "bypass", "a load in two guarded halves would be two definitions, each of which keeps the old value"},
 	{"demote", "nounroll", chosen},
@@ -88,8 +92,9 @@ func init() {
 	}
 }
 
-// checkPasses tells what is wrong with a list: a lever twice, a pass where none belongs or none where one does, stages
-// that are not in the order of a build, a rule that is broken, has no reason, or names what is no pass.
+// checkPasses tells what is wrong with a list: a lever twice, a pass where none belongs or none
+// where one does, stages that are not in the order of a build, a rule that is broken, has no
+// reason, or names what is no pass.
 func checkPasses(list []Pass, rules []rule) error {
 	at := make(map[string]int)
 	for i, p := range list {

@@ -12,7 +12,8 @@ import (
 )
 
 func TestCheckPasses(t *testing.T) {
-	a, b := Pass{Lever: "a", Stage: PTX, apply: nounroll}, Pass{Lever: "b", Stage: PTX, apply: nounroll}
+	a, b := Pass{Lever: "a", Stage: PTX, apply: nounroll}, Pass{Lever: "b", Stage: PTX,
+		apply: nounroll}
 	for _, c := range []struct {
 		list  []Pass
 		rules []rule
@@ -48,8 +49,8 @@ func (g *golden) alone(t *testing.T, list []Pass, kernel string, r recipe.Recipe
 	return out, refused[kernel]
 }
 
-// samples are the values that the goldens have for each lever of the PTX stage, those first that most kernels take; and all
-// goldens.
+// samples are the values that the goldens have for each lever of the PTX stage, those first that
+// most kernels take; and all goldens.
 func samples(t *testing.T) (map[string][]recipe.Recipe, []*golden) {
 	t.Helper()
 	count := make(map[string]map[string]int)
@@ -101,9 +102,9 @@ func of(r recipe.Recipe, lever string) recipe.Recipe {
 	return out
 }
 
-// TestOrder puts every two levers on every kernel of the goldens that takes each of them. In the list's order both can be
-// carried out, somewhere. The other way round the same comes out, or a rule forbids that; and each rule has a kernel that
-// shows why it is there.
+// TestOrder puts every two levers on every kernel of the goldens that takes each of them. In the
+// list's order both can be carried out, somewhere. The other way round the same comes out, or a
+// rule forbids that; and each rule has a kernel that shows why it is there.
 func TestOrder(t *testing.T) {
 	values, all := samples(t)
 	const most = 6 // values of a lever
@@ -146,21 +147,26 @@ func TestOrder(t *testing.T) {
 							continue
 						}
 						both++
-						if got, err := at.g.alone(t, []Pass{b, a}, at.kernel, r); err != nil || !bytes.Equal(got, want) {
+						if got, err := at.g.alone(t, []Pass{b, a}, at.kernel, r); err != nil ||
+							!bytes.Equal(got, want) {
 							other = fmt.Sprintf("%s, kernel %s, recipe %q: %v", at.g.path, at.kernel, r, err)
 						}
 					}
 				}
 			}
 			if both == 0 {
-				t.Errorf("no golden has a kernel on which both %s and %s are carried out (%v)", a.Lever, b.Lever, refusal)
+				t.Errorf("no golden has a kernel on which both %s and %s are carried out (%v)", a.Lever,
+					b.Lever, refusal)
 			}
-			ruled := slices.IndexFunc(order, func(r rule) bool { return r.before == a.Lever && r.after == b.Lever })
+			ruled := slices.IndexFunc(order, func(r rule) bool {
+				return r.before == a.Lever && r.after == b.Lever
+			})
 			switch {
 			case ruled >= 0 && other != "":
 				shown[order[ruled]] = true
 			case other != "":
-				t.Errorf("with %s in front of %s something else comes out, and no rule says which is first: %s", b.Lever, a.Lever, other)
+				t.Errorf("with %s in front of %s something else comes out, and no rule says which is first: %s",
+					b.Lever, a.Lever, other)
 			}
 		}
 	}

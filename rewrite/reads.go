@@ -23,16 +23,19 @@ type Pointer struct {
 	Offset int // bytes
 }
 
-// Reads tells what a kernel reads through each of its pointer arguments, as far as that can be seen in its own text. A check on other data than the
-// program's fills memory that is read as floating point alone; it is a check, so that a mistake here costs time, or a recipe, but no bits.
+// Reads tells what a kernel reads through each of its pointer arguments, as far as that can be seen
+// in its own text. A check on other data than the program's fills memory that is read as floating
+// point alone; it is a check, so that a mistake here costs time, or a recipe, but no bits.
 //
 //	ld.global.b32 %r1, [%rd4];   add.f32 %r3, %r1, %r2;      floats: registers have no type of their own in newer PTX
 //	ld.global.u32 %r1, [%rd4];   mul.wide.s32 %rd6, %r1, 4;  integers
 //
-// What a loaded value is, its uses tell, through moves and selections. Bit operations on a value that floating-point instructions use, too, are
-// those of math functions. A value that is converted to an integer may be an index: it counts as one, and so does what atomics change.
+// What a loaded value is, its uses tell, through moves and selections. Bit operations on a value
+// that floating-point instructions use, too, are those of math functions. A value that is converted
+// to an integer may be an index: it counts as one, and so does what atomics change.
 func Reads(f *ptx.Func) map[Pointer]Numbers {
-	r := reader{f: f, trace: tracer{f: f, origins: f.Origins(), found: map[string]string{}}, uses: map[string][]int{}}
+	r := reader{f: f, trace: tracer{f: f, origins: f.Origins(), found: map[string]string{}},
+		uses: map[string][]int{}}
 	for i := range f.Stmts {
 		f.Effects(i, func(name ptx.Span, read, _ bool) {
 			if reg := string(f.Bytes(name)); read && reg[0] == '%' {
@@ -119,7 +122,8 @@ func (r *reader) access(i int) (p Pointer, e evidence, ok bool) {
 		e |= r.used(string(f.Bytes(n)), map[string]bool{})
 		return true
 	})
-	if e&double != 0 && (ptx.HasModifier(op, "f64") || ptx.HasModifier(op, "b64") || ptx.HasModifier(op, "u64")) {
+	if e&double != 0 && (ptx.HasModifier(op, "f64") || ptx.HasModifier(op, "b64") ||
+		ptx.HasModifier(op, "u64")) {
 		e &^= single // math functions look at a double's upper half
 	}
 	return p, e, true
@@ -163,9 +167,12 @@ func (r *reader) used(reg string, on map[string]bool) (e evidence) {
 	return e
 }
 
-// plain are instructions on integers that math functions use on the bits of floating-point numbers, too.
-var plain = map[string]bool{"and": true, "or": true, "xor": true, "not": true, "lop3": true, "shl": true, "shr": true, "add": true, "sub": true, "setp": true,
-	"set": true, "min": true, "max": true, "neg": true, "abs": true, "bfe": true, "bfi": true, "prmt": true, "shf": true}
+// plain are instructions on integers that math functions use on the bits of floating-point numbers,
+// too.
+var plain = map[string]bool{"and": true, "or": true, "xor": true, "not": true, "lop3": true,
+	"shl": true, "shr": true, "add": true, "sub": true, "setp": true,
+	"set": true, "min": true, "max": true, "neg": true, "abs": true, "bfe": true, "bfi": true,
+	"prmt": true, "shf": true}
 
 // use is what one statement says of a value that it reads.
 func (r *reader) use(i int, reg string, on map[string]bool) (e evidence) {
@@ -187,11 +194,13 @@ func (r *reader) use(i int, reg string, on map[string]bool) (e evidence) {
 	switch {
 	case base == "st" || len(ops) == 0:
 		return 0 // a copy
-	case base == "mov" || base == "selp" || base == "shfl" && len(ops) > 1 && string(f.Bytes(ops[1])) == reg:
+	case base == "mov" || base == "selp" || base == "shfl" && len(ops) > 1 &&
+		string(f.Bytes(ops[1])) == reg:
 		return through()
 	case base == "cvt":
 		return converted(op)
-	case ptx.HasModifier(op, "f16") || ptx.HasModifier(op, "f16x2") || ptx.HasModifier(op, "bf16") || ptx.HasModifier(op, "bf16x2"):
+	case ptx.HasModifier(op, "f16") || ptx.HasModifier(op, "f16x2") || ptx.HasModifier(op, "bf16") ||
+		ptx.HasModifier(op, "bf16x2"):
 		return integer // packed: not words
 	case typed(op) != 0:
 		return typed(op)

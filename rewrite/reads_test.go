@@ -8,10 +8,12 @@ import (
 	"gnvcc/rewrite/ptx/ptxtest"
 )
 
-// TestReadsReal: in what nvcc gives for known sources, old and new, what is read as floating point is told from what is not.
+// TestReadsReal: in what nvcc gives for known sources, old and new, what is read as floating point
+// is told from what is not.
 func TestReadsReal(t *testing.T) {
 	want := map[string]map[Pointer]Numbers{
-		"mixed":   {{0, 0}: Floats, {1, 0}: Floats, {2, 0}: Integers, {3, 0}: Doubles, {4, 0}: Integers, {6, 0}: Doubles},
+		"mixed": {{0, 0}: Floats, {1, 0}: Floats, {2, 0}: Integers, {3, 0}: Doubles, {4, 0}: Integers,
+			{6, 0}: Doubles},
 		"math":    {{1, 0}: Floats, {2, 0}: Floats, {3, 0}: Doubles},
 		"vectors": {{1, 0}: Floats, {2, 0}: Doubles, {3, 0}: Integers},
 		"others":  {{1, 0}: Floats, {3, 0}: Integers, {4, 0}: Integers, {5, 0}: Integers},

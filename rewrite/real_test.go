@@ -12,16 +12,18 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// TestRealKernels puts every PTX lever on every kernel that nvcc gives for the reader's test programs. A lever may
-// refuse; what it carries out must assemble.
+// TestRealKernels puts every PTX lever on every kernel that nvcc gives for the reader's test
+// programs. A lever may refuse; what it carries out must assemble.
 func TestRealKernels(t *testing.T) {
 	files, err := filepath.Glob("ptx/testdata/*.cu")
 	if err != nil || len(files) == 0 {
 		t.Fatal("no test programs", err)
 	}
 	levers := []string{
-		"maxnreg=32", "maxnreg=64", "ld=L1::no_allocate", "ld=L1::evict_last.L2::128B", "ld@0=cs", "st=cs", "st=L1::evict_first",
-		"bypass=0", "bypass=L2:3", "approx=all,all.f64+1:warps<3", "nounroll=off", "smemspill=on", "bypass=2 ld@0=L2::64B maxnreg=40 st=L1::no_allocate",
+		"maxnreg=32", "maxnreg=64", "ld=L1::no_allocate", "ld=L1::evict_last.L2::128B", "ld@0=cs",
+		"st=cs", "st=L1::evict_first",
+		"bypass=0", "bypass=L2:3", "approx=all,all.f64+1:warps<3", "nounroll=off", "smemspill=on",
+		"bypass=2 ld@0=L2::64B maxnreg=40 st=L1::no_allocate",
 		"demote=6:loops", "demote=3:conflicts maxnreg=32 bypass=3 smemspill=on",
 	}
 	kits := ptxtest.Toolkits(t)
@@ -43,7 +45,8 @@ func TestRealKernels(t *testing.T) {
 					t.Fatal(err)
 				}
 				done := make(map[string]int)
-				// Lever by lever over the kernels, shifted, so that few runs of ptxas see each lever on many kernels.
+				// Lever by lever over the kernels, shifted, so that few runs of ptxas see each lever on many
+				// kernels.
 				for shift := 0; shift < len(levers); shift += 5 {
 					recipes := make(map[string]recipe.Recipe)
 					for i, f := range m.Entries() {

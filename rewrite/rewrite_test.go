@@ -22,8 +22,11 @@ func mustRecipe(t *testing.T, text string) recipe.Recipe {
 }
 
 func FuzzRecipe(f *testing.F) {
-	for _, s := range []string{"", "spec{host(block)=32x1x1,host(dynamic)=0|throttle=3} spec{host(dynamic)=}", "maxnreg=56 ld@3=cs", "spec{a=1} spec{b=2}", "x={", "a=b}c", "a{}{}", "spec{#1=64} spec{#1=1024|maxnreg=96 unroll=4}",
-		"ptxas=-O1,--register-usage-level=3", "spec{|}", "spec{#1=1|spec{#1=2}}", "spec{host(block)=32x1x1,host(dynamic)=0|throttle=3} spec{#1=1}",
+	for _, s := range []string{"",
+		"spec{host(block)=32x1x1,host(dynamic)=0|throttle=3} spec{host(dynamic)=}", "maxnreg=56 ld@3=cs",
+		"spec{a=1} spec{b=2}", "x={", "a=b}c", "a{}{}", "spec{#1=64} spec{#1=1024|maxnreg=96 unroll=4}",
+		"ptxas=-O1,--register-usage-level=3", "spec{|}", "spec{#1=1|spec{#1=2}}",
+		"spec{host(block)=32x1x1,host(dynamic)=0|throttle=3} spec{#1=1}",
 		"ld=cs spec{#1=3,host(dynamic)=64} throttle=2"} {
 		f.Add(s)
 	}
@@ -81,16 +84,20 @@ func TestExactnessAndStages(t *testing.T) {
 		source, ptx, flags string
 	}{
 		{"", ByConstruction, "", "", ""},
-		{"maxnreg=56 ld=cs st=cs smemspill=on", ByConstruction, "", "ld=cs maxnreg=56 smemspill=on st=cs", ""},
+		{"maxnreg=56 ld=cs st=cs smemspill=on", ByConstruction, "", "ld=cs maxnreg=56 smemspill=on st=cs",
+			""},
 		{"maxnreg=56 bypass=4", Checked, "", "bypass=4 maxnreg=56", ""},
 		{"maxnreg=56 ptxas=-O1", Checked, "", "maxnreg=56", "ptxas=-O1"},
-		{"unroll=4 unroll@1=2 spec{#1=1} ld@2=cs", Checked, "spec{#1=1} unroll=4 unroll@1=2", "ld@2=cs", ""},
+		{"unroll=4 unroll@1=2 spec{#1=1} ld@2=cs", Checked, "spec{#1=1} unroll=4 unroll@1=2", "ld@2=cs",
+			""},
 		{"nounroll=off", Checked, "", "nounroll=off", ""},
 		{"maxnreg=56 frobnicate=1", Approximate, "", "maxnreg=56", ""},
 	} {
 		r := mustRecipe(t, c.recipe)
-		if ExactnessOf(r) != c.exact || At(r, Source).String() != c.source || At(r, PTX).String() != c.ptx || At(r, Flag).String() != c.flags {
-			t.Errorf("%q: %v, source %q, ptx %q, flags %q", r, ExactnessOf(r), At(r, Source), At(r, PTX), At(r, Flag))
+		if ExactnessOf(r) != c.exact || At(r, Source).String() != c.source ||
+			At(r, PTX).String() != c.ptx || At(r, Flag).String() != c.flags {
+			t.Errorf("%q: %v, source %q, ptx %q, flags %q", r, ExactnessOf(r), At(r, Source), At(r, PTX),
+				At(r, Flag))
 		}
 	}
 	for e := ByConstruction; e <= Approximate; e++ {
@@ -146,10 +153,12 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-// The sizes are those of NVIDIA's occupancy calculator for 64 K registers an SM, granularity 256 a warp, 4 warps.
+// The sizes are those of NVIDIA's occupancy calculator for 64 K registers an SM, granularity 256 a
+// warp, 4 warps.
 func TestMaxBlock(t *testing.T) {
 	for regs, want := range map[int]int{
-		0: 1024, 1: 1024, 32: 1024, 63: 1024, 64: 1024, 65: 896, 72: 896, 73: 768, 80: 768, 96: 640, 104: 512, 128: 512, 129: 384, 168: 384, 169: 256, 255: 256,
+		0: 1024, 1: 1024, 32: 1024, 63: 1024, 64: 1024, 65: 896, 72: 896, 73: 768, 80: 768, 96: 640,
+		104: 512, 128: 512, 129: 384, 168: 384, 169: 256, 255: 256,
 	} {
 		if got := maxBlock(regs); got != want {
 			t.Errorf("MaxBlock(%d) = %d, want %d", regs, got, want)
@@ -168,8 +177,10 @@ func TestMaxBlock(t *testing.T) {
 		limit  int
 	}{
 		{"", 0, 64}, {"", 40, 64}, {"", 65, 72}, {"", 128, 128}, {"", 200, 255},
-		{".maxntid 1024", 40, 64}, {".maxntid 512", 40, 128}, {".maxntid 513", 0, 96}, {".maxntid 256, 1, 1", 0, 255},
-		{".maxntid 8, 8, 4", 0, 255}, {".reqntid 768", 200, 80}, {".maxntid 1024", 100, 128}, {".maxntid 4096", 0, 64},
+		{".maxntid 1024", 40, 64}, {".maxntid 512", 40, 128}, {".maxntid 513", 0, 96},
+		{".maxntid 256, 1, 1", 0, 255},
+		{".maxntid 8, 8, 4", 0, 255}, {".reqntid 768", 200, 80}, {".maxntid 1024", 100, 128},
+		{".maxntid 4096", 0, 64},
 	} {
 		f := kernel(c.head)
 		if got := largestCount(f, c.before); got != c.limit {
@@ -228,7 +239,8 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// TestHintsOnly: ld and st change nothing but the words of the hint; bypass, taken back, is the kernel that it was.
+// TestHintsOnly: ld and st change nothing but the words of the hint; bypass, taken back, is the
+// kernel that it was.
 func TestHintsOnly(t *testing.T) {
 	text, err := os.ReadFile("ptx/testdata/bench.ptx")
 	if err != nil {
@@ -307,7 +319,8 @@ func processorTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// TestManyDeclarations: registers that are declared one by one are compared with each other, so that there is a bound.
+// TestManyDeclarations: registers that are declared one by one are compared with each other, so
+// that there is a bound.
 func TestManyDeclarations(t *testing.T) {
 	text := func(n int) []byte {
 		var b strings.Builder

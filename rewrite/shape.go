@@ -9,29 +9,35 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// shape=XxYxZ launches a second entry with blocks of that size, and as many threads in all in each dimension.
+// shape=XxYxZ launches a second entry with blocks of that size, and as many threads in all in each
+// dimension.
 //
 //	spec{host(block)=16x16x1,host(dynamic)=0} shape=64x4x1        <<<dim3(64, 80), dim3(16, 16)>>>  ->  <<<dim3(16, 320), dim3(64, 4)>>>
 //
-// The code is not touched: the host stub launches the second entry, which holds the kernel's own code, with another block, and
-// with a grid that it computes from the launch's. A launch whose threads the new block does not divide, in one of the three
-// dimensions, whose grid would be larger than a grid may be, or which has 2^31 threads and more in a dimension, takes the kernel
-// itself. Telling ptxas the block (.reqntid) would bring nothing to such a kernel, since all that it does with the block's size
-// is a multiplication whose factor is in constant memory, and would have ptxas work on the arithmetic anew.
+// The code is not touched: the host stub launches the second entry, which holds the kernel's own
+// code, with another block, and with a grid that it computes from the launch's. A launch whose
+// threads the new block does not divide, in one of the three dimensions, whose grid would be larger
+// than a grid may be, or which has 2^31 threads and more in a dimension, takes the kernel itself.
+// Telling ptxas the block (.reqntid) would bring nothing to such a kernel, since all that it does
+// with the block's size is a multiplication whose factor is in constant memory, and would have
+// ptxas work on the arithmetic anew.
 //
-// Allowed where the PTX proves that the kernel uses thread and block numbers only as the index over the whole grid
-// (ptx.IndexOnly). Not where blocks may wait for each other, which counts on how many are resident; where the source names
-// its block (__block_size__), a least number of resident blocks (__launch_bounds__(..., n)), which is a number of its own
-// blocks, or a cluster; nor with more threads than __launch_bounds__ allows. Not in a copy that was compiled for the
-// block's or the grid's size. Its condition names the block, host(block)=XxYxZ: of a launch with another one nobody knows that it is
-// sound, and a launch that fails must go on failing.
+// Allowed where the PTX proves that the kernel uses thread and block numbers only as the index over
+// the whole grid (ptx.IndexOnly). Not where blocks may wait for each other, which counts on how
+// many are resident; where the source names its block (__block_size__), a least number of resident
+// blocks (__launch_bounds__(..., n)), which is a number of its own blocks, or a cluster; nor with
+// more threads than __launch_bounds__ allows. Not in a copy that was compiled for the block's or
+// the grid's size. Its condition names the block, host(block)=XxYxZ: of a launch with another one
+// nobody knows that it is sound, and a launch that fails must go on failing.
 //
-// Safe: every thread of the grid runs once, with the same index. Where the block's first dimension is a multiple of 32 before and
-// after, the warps are the same, too, and only stand in other blocks, of which the kernel knows nothing: exact by construction.
-// Else the warps are others, and a kernel with a race between threads that happened to be of one warp could come out otherwise:
+// Safe: every thread of the grid runs once, with the same index. Where the block's first dimension
+// is a multiple of 32 before and after, the warps are the same, too, and only stand in other
+// blocks, of which the kernel knows nothing: exact by construction. Else the warps are others, and
+// a kernel with a race between threads that happened to be of one warp could come out otherwise:
 // checked.
 //
-// From: thread and block shapes as compilers choose them for generated kernels; here the program has chosen one already.
+// From: thread and block shapes as compilers choose them for generated kernels; here the program
+// has chosen one already.
 
 // Warp is the number of threads of a warp.
 const warp = 32
@@ -46,29 +52,33 @@ func shaped(r recipe.Recipe) (block [3]int, err error) {
 	if len(parts) != 3 {
 		return block, fmt.Errorf("shape=%s: a block is XxYxZ", value)
 	}
-	for i, most := range []int{maxThreads, maxThreads, 64} { // CUDA programming guide, technical specifications
+	// CUDA programming guide, technical specifications
+	for i, most := range []int{maxThreads, maxThreads, 64} {
 		if block[i], err = number(parts[i], 1, most); err != nil {
 			return [3]int{}, fmt.Errorf("shape=%s: %w", value, err)
 		}
 	}
 	if n := threads(block); n > maxThreads {
-		return [3]int{}, fmt.Errorf("shape=%s: a block of %d threads; %d are the most", value, n, maxThreads)
+		return [3]int{}, fmt.Errorf("shape=%s: a block of %d threads; %d are the most", value, n,
+			maxThreads)
 	}
 	return block, nil
 }
 
 func threads(block [3]int) int { return block[0] * block[1] * block[2] }
 
-// Shape gives the block that a recipe for one second entry is launched with, zeros where it is the launch's own.
+// Shape gives the block that a recipe for one second entry is launched with, zeros where it is the
+// launch's own.
 func Shape(r recipe.Recipe) [3]int {
 	block, _ := shaped(r) // Check has seen it
 	return block
 }
 
-// Reshape gives the grid of as many threads in blocks of another size; false where there is none, or where that many threads
-// are more than their numbers can count.
+// Reshape gives the grid of as many threads in blocks of another size; false where there is none,
+// or where that many threads are more than their numbers can count.
 func Reshape(grid, block, now [3]int) (out [3]int, ok bool) {
-	for i, most := range []int{1<<31 - 1, 65535, 65535} { // CUDA programming guide, technical specifications
+	// CUDA programming guide, technical specifications
+	for i, most := range []int{1<<31 - 1, 65535, 65535} {
 		n := grid[i] * block[i]
 		if now[i] < 1 || n < 1 || n >= 1<<31 || grid[i] > most || n%now[i] != 0 || n/now[i] > most {
 			return [3]int{}, false
@@ -81,7 +91,8 @@ func Reshape(grid, block, now [3]int) (out [3]int, ok bool) {
 // sameWarps tells whether blocks of two sizes, of one grid of threads, have the same warps.
 func sameWarps(a, b [3]int) bool { return a[0] > 0 && a[0]%warp == 0 && b[0]%warp == 0 }
 
-// reshapes gives the block of each entry of a recipe that is launched with another one, before and after.
+// reshapes gives the block of each entry of a recipe that is launched with another one, before and
+// after.
 func reshapes(r recipe.Recipe) (out [][2][3]int) {
 	entries, err := r.Entries()
 	if err != nil {
@@ -104,7 +115,9 @@ func checkShape(r recipe.Recipe) error {
 	}
 	guards, err := r.Guards()
 	if err != nil || len(guards) == 0 || !r.HasSecond() {
-		return fmt.Errorf("recipe %q: shape is for a second entry: spec{host(block)=XxYxZ} shape=%dx%dx%d", r, now[0], now[1], now[2])
+		return fmt.Errorf(
+			"recipe %q: shape is for a second entry: spec{host(block)=XxYxZ} shape=%dx%dx%d", r, now[0],
+			now[1], now[2])
 	}
 	named := false
 	for _, c := range guards[0].Conditions {
@@ -119,7 +132,9 @@ func checkShape(r recipe.Recipe) error {
 		}
 	}
 	if !named {
-		return fmt.Errorf("recipe %q: shape needs the condition host(block)=XxYxZ, the blocks that the program launches", r)
+		return fmt.Errorf(
+			"recipe %q: shape needs the condition host(block)=XxYxZ, the blocks that the program launches",
+			r)
 	}
 	return nil
 }
@@ -132,7 +147,8 @@ func Shapeable(m *ptx.Module, kernel string) error {
 	}
 	for _, d := range f.Directives {
 		switch {
-		case d.Name == ".reqntid", d.Name == ".minnctapersm", d.Name == ".maxnctapersm", strings.Contains(d.Name, "cluster"), strings.Contains(d.Name, "nctapercluster"):
+		case d.Name == ".reqntid", d.Name == ".minnctapersm", d.Name == ".maxnctapersm",
+			strings.Contains(d.Name, "cluster"), strings.Contains(d.Name, "nctapercluster"):
 			return fmt.Errorf("the source asks for %s %s, which is about blocks as they are", d.Name, d.Args)
 		}
 	}
@@ -149,7 +165,8 @@ func Shapeable(m *ptx.Module, kernel string) error {
 	return nil
 }
 
-// Takes says why a kernel can't be launched with a block, from its directives and its registers (0: not known).
+// Takes says why a kernel can't be launched with a block, from its directives and its registers (0:
+// not known).
 func Takes(f *ptx.Func, registers int, block [3]int) error {
 	n := threads(block)
 	if most, _ := f.Threads(); most > 0 && n > most {
@@ -159,7 +176,8 @@ func Takes(f *ptx.Func, registers int, block [3]int) error {
 		return errors.New("its registers are not known")
 	}
 	if maxBlock(registers) < wholeWarps(n) {
-		return fmt.Errorf("with %d registers a thread blocks of %d threads could not be launched", registers, n)
+		return fmt.Errorf("with %d registers a thread blocks of %d threads could not be launched",
+			registers, n)
 	}
 	return nil
 }

@@ -26,20 +26,26 @@ func TestShape(t *testing.T) {
 			t.Errorf("%s: %v, want %v", text, got, want)
 		}
 	}
-	for _, bad := range []string{"shape=128x1x1", "spec{host(dynamic)=0} shape=128x1x1", "spec{#1=1} shape=128x1x1", "spec{blockDim.x=256} shape=128x1x1",
-		"spec{host(block)=256x1x1} shape=128", "spec{host(block)=256x1x1} shape=0x1x1", "spec{host(block)=256x1x1} shape=2048x1x1",
-		"spec{host(block)=256x1x1} shape=512x4x1", "spec{host(block)=256x1x1} shape=1x1x128", "spec{host(block)=256x1x1} shape=256x1x1",
-		"spec{blockDim.x=256,host(block)=256x1x1} shape=128x1x1", "spec{gridDim.x=8,host(block)=256x1x1} shape=128x1x1",
-		"spec{host(block)=256x1x1|shape=256x1x1} spec{host(block)=64x1x1}", "guard{#1=1} shape=128x1x1", "spec{host(block)=256x1x1} shape@1=128x1x1"} {
+	for _, bad := range []string{"shape=128x1x1", "spec{host(dynamic)=0} shape=128x1x1",
+		"spec{#1=1} shape=128x1x1", "spec{blockDim.x=256} shape=128x1x1",
+		"spec{host(block)=256x1x1} shape=128", "spec{host(block)=256x1x1} shape=0x1x1",
+		"spec{host(block)=256x1x1} shape=2048x1x1",
+		"spec{host(block)=256x1x1} shape=512x4x1", "spec{host(block)=256x1x1} shape=1x1x128",
+		"spec{host(block)=256x1x1} shape=256x1x1",
+		"spec{blockDim.x=256,host(block)=256x1x1} shape=128x1x1",
+		"spec{gridDim.x=8,host(block)=256x1x1} shape=128x1x1",
+		"spec{host(block)=256x1x1|shape=256x1x1} spec{host(block)=64x1x1}", "guard{#1=1} shape=128x1x1",
+		"spec{host(block)=256x1x1} shape@1=128x1x1"} {
 		if err := Check(mustRecipe(t, bad)); err == nil {
 			t.Errorf("%s is taken", bad)
 		}
 	}
 	for text, want := range map[string]Exactness{
-		"spec{host(block)=256x1x1} shape=128x1x1":                                               ByConstruction,
-		"spec{host(block)=32x8x1} shape=64x4x1":                                                 ByConstruction,
-		"maxnreg=40 spec{host(block)=256x1x1} shape=1024x1x1":                                   ByConstruction,
-		"spec{host(block)=16x16x1} shape=64x4x1":                                                Checked, // other warps
+		"spec{host(block)=256x1x1} shape=128x1x1":             ByConstruction,
+		"spec{host(block)=32x8x1} shape=64x4x1":               ByConstruction,
+		"maxnreg=40 spec{host(block)=256x1x1} shape=1024x1x1": ByConstruction,
+		// other warps
+		"spec{host(block)=16x16x1} shape=64x4x1":                                                Checked,
 		"spec{host(block)=32x8x1} shape=16x16x1":                                                Checked,
 		"spec{host(block)=100x1x1} shape=50x1x1":                                                Checked,
 		"spec{host(block)=256x1x1|shape=128x1x1} spec{host(block)=64x1x1|shape=32x1x1}":         ByConstruction,
@@ -57,7 +63,8 @@ func TestShape(t *testing.T) {
 	}
 }
 
-// As many threads in blocks of another size: only where the block divides them, and where a grid may be so large.
+// As many threads in blocks of another size: only where the block divides them, and where a grid
+// may be so large.
 func TestReshape(t *testing.T) {
 	for _, c := range []struct{ grid, block, now, want [3]int }{
 		{[3]int{100, 1, 1}, [3]int{256, 1, 1}, [3]int{128, 1, 1}, [3]int{200, 1, 1}},
@@ -66,10 +73,12 @@ func TestReshape(t *testing.T) {
 		{[3]int{3, 5, 7}, [3]int{16, 16, 2}, [3]int{48, 4, 1}, [3]int{1, 20, 14}},
 		{[3]int{3, 5, 7}, [3]int{16, 16, 2}, [3]int{16, 16, 4}, [3]int{}},
 		{[3]int{0, 1, 1}, [3]int{256, 1, 1}, [3]int{128, 1, 1}, [3]int{}},
-		{[3]int{1, 65535, 1}, [3]int{16, 16, 1}, [3]int{32, 8, 1}, [3]int{}}, // 131070 blocks, and one does not divide
+		// 131070 blocks, and one does not divide
+		{[3]int{1, 65535, 1}, [3]int{16, 16, 1}, [3]int{32, 8, 1}, [3]int{}},
 		{[3]int{2, 65535, 1}, [3]int{16, 16, 1}, [3]int{32, 8, 1}, [3]int{}},
 		{[3]int{2, 32767, 1}, [3]int{16, 16, 1}, [3]int{32, 8, 1}, [3]int{1, 65534, 1}},
-		{[3]int{2, 70000, 1}, [3]int{16, 16, 1}, [3]int{16, 32, 1}, [3]int{}},   // a launch that fails goes on failing
+		// a launch that fails goes on failing
+		{[3]int{2, 70000, 1}, [3]int{16, 16, 1}, [3]int{16, 32, 1}, [3]int{}},
 		{[3]int{1 << 23, 1, 1}, [3]int{256, 1, 1}, [3]int{512, 1, 1}, [3]int{}}, // 2^31 threads
 		{[3]int{1<<23 - 2, 1, 1}, [3]int{256, 1, 1}, [3]int{512, 1, 1}, [3]int{1<<22 - 1, 1, 1}},
 		{[3]int{1, 1, 1}, [3]int{1, 1, 1}, [3]int{0, 1, 1}, [3]int{}},

@@ -14,16 +14,18 @@ import (
 //		.reg .b32 %r<10>;           	.pragma "enable_smem_spilling";
 //		...                         	.reg .b32 %r<10>;
 //
-// Allowed with PTX ISA 9.0 and later, and only where ptxas takes it: not with calls that are left in the PTX ("should
-// not be enabled when functions use abi"), not with dynamic shared memory, not with -rdc or -G ("per-function
-// compilation modes"); all fatal for the whole file (ptxas 13.0, 13.5). Not with setmaxnreg.
+// Allowed with PTX ISA 9.0 and later, and only where ptxas takes it: not with calls that are left
+// in the PTX ("should not be enabled when functions use abi"), not with dynamic shared memory, not
+// with -rdc or -G ("per-function compilation modes"); all fatal for the whole file (ptxas 13.0,
+// 13.5). Not with setmaxnreg.
 //
-// A second entry is launched with one block only, and ptxas is told: without .maxntid it reserves for 1024 threads, 43 KB in
-// examples/demote, with .maxntid 128 9 KB.
+// A second entry is launched with one block only, and ptxas is told: without .maxntid it reserves
+// for 1024 threads, 43 KB in examples/demote, with .maxntid 128 9 KB.
 //
-// Safe: the values are the same. Without .maxntid ptxas reserves for blocks of 1024 threads, up to 48 KB in all, and
-// addresses by the real thread index (SASS looked at). A launch may ask for dynamic shared memory which the kernel has no
-// array for (to throttle occupancy), and for more than would be left: so this is for second entries, chosen by how much is asked for.
+// Safe: the values are the same. Without .maxntid ptxas reserves for blocks of 1024 threads, up to
+// 48 KB in all, and addresses by the real thread index (SASS looked at). A launch may ask for
+// dynamic shared memory which the kernel has no array for (to throttle occupancy), and for more
+// than would be left: so this is for second entries, chosen by how much is asked for.
 //
 // From: ptxas 13.0's own feature; the idea: Sakdhnagool et al., RegDem.
 func smemspill(k *kernel, terms []recipe.Term) error {

@@ -10,9 +10,9 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// spin=test makes the spin loops of a kernel look at their lock before they try to take it; spin=backoff makes a thread
-// that failed sleep before it tries again, 16 ns and then twice as long each time up to 256 ns; backoff:N always N ns (1
-// to 10000); spin=test,backoff does both.
+// spin=test makes the spin loops of a kernel look at their lock before they try to take it;
+// spin=backoff makes a thread that failed sleep before it tries again, 16 ns and then twice as long
+// each time up to 256 ns; backoff:N always N ns (1 to 10000); spin=test,backoff does both.
 //
 //	                                mov.u32 %gnvcc_sd0, 0;                          (backoff: once, at entry)
 //	                                setp.ne.u32 %gnvcc_sp, %gnvcc_sd0, 0;           (backoff)
@@ -24,24 +24,28 @@ import (
 //	                                @!%gnvcc_sp mov.b32 %r7, %gnvcc_sv;             (test)
 //	                                setp.eq.b32 %gnvcc_sp, %r7, %r5; ...            (backoff: the next delay, 0 after a success)
 //
-// Allowed: compare-and-swap and exchange on shared memory of 32 or 64 bits that ptx.Spins finds to be spin loops, in the
-// kernel itself; functions that are called are left alone. Attempts that a load precedes already are not tested again,
-// loops that sleep already get no second sleep; where that leaves nothing, the kernel refuses the lever.
+// Allowed: compare-and-swap and exchange on shared memory of 32 or 64 bits that ptx.Spins finds to
+// be spin loops, in the kernel itself; functions that are called are left alone. Attempts that a
+// load precedes already are not tested again, loops that sleep already get no second sleep; where
+// that leaves nothing, the kernel refuses the lever.
 //
-// Safe. test: a compare-and-swap that fails is nothing but a load, with the order that its .sem gives to loads: so a
-// relaxed one becomes a volatile load (relaxed at the widest scope), one with acquire an ld.acquire of the same scope. An
-// exchange that finds the value that it stores changes nothing, and its result sends the thread round the loop. What
-// takes the lock is the same instruction as before, with the same order and scope, and releases are not touched. backoff:
-// a sleep is no access to memory. Both are guarded instructions; where ptxas makes branches of them (11.8 to 13.5 do for the
-// swap, most for the sleep), the lanes meet again at once and the loop keeps its YIELD (TestSpinYields), so that lanes of one
-// warp can wait for each other as they could before. The sleep stands in front of the next attempt, where the thread that
-// has the lock never comes by.
+// Safe. test: a compare-and-swap that fails is nothing but a load, with the order that its .sem
+// gives to loads: so a relaxed one becomes a volatile load (relaxed at the widest scope), one with
+// acquire an ld.acquire of the same scope. An exchange that finds the value that it stores changes
+// nothing, and its result sends the thread round the loop. What takes the lock is the same
+// instruction as before, with the same order and scope, and releases are not touched. backoff: a
+// sleep is no access to memory. Both are guarded instructions; where ptxas makes branches of them
+// (11.8 to 13.5 do for the swap, most for the sleep), the lanes meet again at once and the loop
+// keeps its YIELD (TestSpinYields), so that lanes of one warp can wait for each other as they could
+// before. The sleep stands in front of the next attempt, where the thread that has the lock never
+// comes by.
 //
-// Exact as checked only: no arithmetic changes, but threads may come to take a lock in another order, and a program whose
-// results depend on that order (sums in floating point) may give others.
+// Exact as checked only: no arithmetic changes, but threads may come to take a lock in another
+// order, and a program whose results depend on that order (sums in floating point) may give others.
 //
-// From: Li, GPU performance modeling and optimization (2016), chapter 7, whose lock bits are gone since Maxwell; test before
-// the swap and back-off are Rudolph and Segall's (ISCA 1984) and Anderson's (TPDS 1990).
+// From: Li, GPU performance modeling and optimization (2016), chapter 7, whose lock bits are gone
+// since Maxwell; test before the swap and back-off are Rudolph and Segall's (ISCA 1984) and
+// Anderson's (TPDS 1990).
 func spin(k *kernel, terms []recipe.Term) error {
 	value, err := only(terms)
 	if err != nil {
@@ -142,7 +146,8 @@ func attempt(f *ptx.Func, s ptx.Spin, n int, test, sleep bool, how spinning) []s
 	if !sleep {
 		return out
 	}
-	// The lock was taken where the old value stands for free; an exchange: where it is not what was stored.
+	// The lock was taken where the old value stands for free; an exchange: where it is not what was
+	// stored.
 	if s.Swap == "exch" {
 		out = append(out, fmt.Sprintf("setp.ne.%s %s, %s, %s;", s.Type, p, text(s.Old), text(s.Taken)))
 	} else {
@@ -175,7 +180,10 @@ func parseSpin(value string) (spinning, error) {
 	}
 	rest, ok := strings.CutPrefix(rest, "backoff")
 	if !ok {
-		return out, fmt.Errorf("%q: it is test, backoff, backoff:NANOSECONDS, or test and one of these with a comma between", value)
+		return out,
+			fmt.Errorf(
+				"%q: it is test, backoff, backoff:NANOSECONDS, or test and one of these with a comma between",
+				value)
 	}
 	out.sleep = true
 	if rest == "" {

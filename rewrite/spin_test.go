@@ -13,14 +13,16 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// TestSpinYields looks at what each ptxas makes of rewritten spin loops. A lane that waits for another lane of its warp gets
-// on only because the loop yields: the YIELD (or a sleep, which yields too) must be in every loop around a swap where it
-// was before, and every swap must be there.
+// TestSpinYields looks at what each ptxas makes of rewritten spin loops. A lane that waits for
+// another lane of its warp gets on only because the loop yields: the YIELD (or a sleep, which
+// yields too) must be in every loop around a swap where it was before, and every swap must be
+// there.
 func TestSpinYields(t *testing.T) {
 	kits := ptxtest.Toolkits(t)
 	cuobjdump := kits[len(kits)-1].Disassembler(t)
 	const arch = "-arch=sm_80"
-	text := kits[0].PTX(t, filepath.Join("ptx", "testdata", "locks.cu"), arch) // the oldest: all others read it
+	// the oldest: all others read it
+	text := kits[0].PTX(t, filepath.Join("ptx", "testdata", "locks.cu"), arch)
 	m, err := ptx.Parse(text)
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +46,8 @@ func TestSpinYields(t *testing.T) {
 					}
 					done++
 					before := want[name]
-					if before.loops == 0 || before.still > 0 || got.still > 0 || got.loops < before.loops || got.swaps != before.swaps {
+					if before.loops == 0 || before.still > 0 || got.still > 0 || got.loops < before.loops ||
+						got.swaps != before.swaps {
 						t.Errorf("spin=%s: %s has %v, had %v", value, name, got, before)
 					}
 				}
@@ -69,7 +72,8 @@ var (
 	swapping = regexp.MustCompile(`\b(ATOMS?\.(?:[A-Z0-9]+\.)*(CAS|CAST|EXCH)|ATOM\.)`)
 )
 
-func yields(t *testing.T, kit ptxtest.Toolkit, cuobjdump string, text []byte, arch string) map[string]yielding {
+func yields(t *testing.T, kit ptxtest.Toolkit, cuobjdump string, text []byte,
+	arch string) map[string]yielding {
 	t.Helper()
 	out := make(map[string]yielding)
 	for name, part := range kit.SASS(t, cuobjdump, text, arch) {

@@ -6,12 +6,13 @@ import (
 	"gnvcc/rewrite/ptx"
 )
 
-// Streams tells of each load that a hint may be given to (the sites of ld@N) which array it reads: loads with the same number
-// read through the same pointer argument, -1 where that can't be told. Numbers go from 0 in the order of the text.
+// Streams tells of each load that a hint may be given to (the sites of ld@N) which array it reads:
+// loads with the same number read through the same pointer argument, -1 where that can't be told.
+// Numbers go from 0 in the order of the text.
 //
-// An address is followed back through additions, moves and conversions to the parameter that it begins with. What is multiplied or
-// shifted on the way is an index, and not followed; neither is what comes from memory: a pointer in a structure in memory
-// is no argument.
+// An address is followed back through additions, moves and conversions to the parameter that it
+// begins with. What is multiplied or shifted on the way is an index, and not followed; neither is
+// what comes from memory: a pointer in a structure in memory is no argument.
 func Streams(f *ptx.Func) []int {
 	list := accesses(f, "ld")
 	if len(list) == 0 {
@@ -50,9 +51,11 @@ type tracer struct {
 	found   map[string]string // register -> its origin
 }
 
-// origin names the parameter (with its offset, for structures) that a register's value begins with; "" where it is none.
+// origin names the parameter (with its offset, for structures) that a register's value begins with;
+// "" where it is none.
 func (t *tracer) origin(reg string, on map[string]bool) string {
-	if from, ok := t.found[reg]; ok || on[reg] { // a pointer that moves along in a loop comes back to itself
+	// a pointer that moves along in a loop comes back to itself
+	if from, ok := t.found[reg]; ok || on[reg] {
 		return from
 	}
 	on[reg] = true
@@ -91,7 +94,8 @@ func (t *tracer) through(i int, on map[string]bool) string {
 			return ""
 		}
 		for k := range f.Params {
-			if p := &f.Params[k]; p.Name == string(base) && (p.Pointer || p.Type == "u64" || p.Type == "b64" || len(p.Dims) > 0) {
+			if p := &f.Params[k]; p.Name == string(base) && (p.Pointer || p.Type == "u64" ||
+				p.Type == "b64" || len(p.Dims) > 0) {
 				return strconv.Itoa(k) + string(offset)
 			}
 		}

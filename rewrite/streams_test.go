@@ -38,7 +38,8 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// TestStreamsReal: in what nvcc gives for a product of a matrix and a vector, unrolled or not, loads are told apart.
+// TestStreamsReal: in what nvcc gives for a product of a matrix and a vector, unrolled or not,
+// loads are told apart.
 func TestStreamsReal(t *testing.T) {
 	for _, kit := range ptxtest.Toolkits(t) {
 		text := kit.PTX(t, "testdata/streams.cu", "-arch=sm_80")

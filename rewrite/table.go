@@ -17,8 +17,9 @@ type Exactness uint8
 // From the strongest promise to the weakest.
 const (
 	ByConstruction Exactness = iota // the arithmetic instructions are the same: hints, register counts
-	Checked                         // a compiler works on the arithmetic anew: compared on the launches that were seen
-	Approximate                     // other results are intended, within a bound
+	// a compiler works on the arithmetic anew: compared on the launches that were seen
+	Checked
+	Approximate // other results are intended, within a bound
 )
 
 func (e Exactness) String() string {
@@ -52,9 +53,9 @@ const (
 	HostStub                  // how the host stub launches a second entry
 )
 
-// ExactnessOf is the weakest promise among the recipe's terms; ByConstruction for nvcc's own compile, Approximate where a
-// lever is not known. A copy of which only the host knows the conditions is nvcc's own compile; one that is launched with
-// other warps is checked (shape.go).
+// ExactnessOf is the weakest promise among the recipe's terms; ByConstruction for nvcc's own
+// compile, Approximate where a lever is not known. A copy of which only the host knows the
+// conditions is nvcc's own compile; one that is launched with other warps is checked (shape.go).
 func ExactnessOf(r recipe.Recipe) Exactness {
 	worst := ByConstruction
 	for _, t := range r.Terms {
@@ -104,8 +105,8 @@ func At(r recipe.Recipe, s Stage) recipe.Recipe {
 	return out
 }
 
-// Check tells whether every lever of a recipe is known and takes a site where one is given. A recipe of a newer gnvcc
-// fails here.
+// Check tells whether every lever of a recipe is known and takes a site where one is given. A
+// recipe of a newer gnvcc fails here.
 func Check(r recipe.Recipe) error {
 	for _, t := range r.Terms {
 		p := lookup(t.Lever)
@@ -139,7 +140,8 @@ func Check(r recipe.Recipe) error {
 	return nil
 }
 
-// checkPlace looks at what a term says of the source. A kernel is found by its PTX, which knows neither lines nor names.
+// checkPlace looks at what a term says of the source. A kernel is found by its PTX, which knows
+// neither lines nor names.
 func checkPlace(t recipe.Term) error {
 	if t.Lever == "unroll" && t.Site != "" {
 		function, n, ok := strings.Cut(t.Site, ".")
@@ -147,8 +149,9 @@ func checkPlace(t recipe.Term) error {
 			function, n = "f", t.Site
 		}
 		if _, err := number(n, 1, 1<<20); err != nil || function == "" {
-			return fmt.Errorf("%s: a loop is named by its number in the kernel (unroll@2) or in a function (unroll@f.1); a line, as in "+
-				"recipes of earlier versions, is another loop's when the text changes: tune once more", t)
+			return fmt.Errorf(
+				"%s: a loop is named by its number in the kernel (unroll@2) or in a function (unroll@f.1); a line, as in "+
+					"recipes of earlier versions, is another loop's when the text changes: tune once more", t)
 		}
 	}
 	if !t.IsCopy() {
@@ -159,7 +162,8 @@ func checkPlace(t recipe.Term) error {
 	case err != nil:
 		return err
 	case g.Named() != "":
-		return fmt.Errorf("%s: %s is a name; an argument is kept by its number (#0), as recipes of earlier versions do not: tune once more", t, g.Named())
+		return fmt.Errorf(
+			"%s: %s is a name; an argument is kept by its number (#0), as recipes of earlier versions do not: tune once more", t, g.Named())
 	case !g.Own.IsDefault() && !t.IsSecond():
 		return fmt.Errorf("%s: only a second entry has a recipe of its own", t)
 	case !At(g.Own, Flag).IsDefault():

@@ -9,24 +9,30 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// throttle=N lets at most N blocks of a second entry be resident on a multiprocessor, so that fewer warps share the caches.
+// throttle=N lets at most N blocks of a second entry be resident on a multiprocessor, so that fewer
+// warps share the caches.
 //
 //	spec{host(block)=256x1x1,host(dynamic)=0} throttle=3
 //
-// The code is not touched: the host stub launches the second entry with more dynamic shared memory than the launch asks for,
-// and with a preference for a small shared memory, which leaves the rest to L1 (sim/throttle.go has the numbers). A reserve by a
-// static .shared array would need the host's preference all the same, would be code of its own for every N, of which ptxas has to be
-// kept from removing the array, and must stay clear of whatever dynamic shared memory a launch brings.
+// The code is not touched: the host stub launches the second entry with more dynamic shared memory
+// than the launch asks for, and with a preference for a small shared memory, which leaves the rest
+// to L1 (sim/throttle.go has the numbers). A reserve by a static .shared array would need the
+// host's preference all the same, would be code of its own for every N, of which ptxas has to be
+// kept from removing the array, and must stay clear of whatever dynamic shared memory a launch
+// brings.
 //
-// Allowed in a second entry only, and only where its condition names the launch's dynamic shared memory, host(dynamic)=BYTES:
-// the reserve lies on top of that. A kernel of which the PTX has no dynamic array may be launched with dynamic shared memory
-// all the same, so that there is no form without the condition. Left alone: kernels whose blocks may wait for each other, and
-// those that read the size of their shared memory (Throttleable), and those for which the program has chosen the carveout itself.
+// Allowed in a second entry only, and only where its condition names the launch's dynamic shared
+// memory, host(dynamic)=BYTES: the reserve lies on top of that. A kernel of which the PTX has no
+// dynamic array may be launched with dynamic shared memory all the same, so that there is no form
+// without the condition. Left alone: kernels whose blocks may wait for each other, and those that
+// read the size of their shared memory (Throttleable), and those for which the program has chosen
+// the carveout itself.
 //
-// Safe: where the second entry can't be launched so, the stub launches the kernel as ever. The machine code is the
-// kernel's own; the exactness is that of the copy.
+// Safe: where the second entry can't be launched so, the stub launches the kernel as ever. The
+// machine code is the kernel's own; the exactness is that of the copy.
 //
-// From: Li's thesis (2016), section 3.6, Figs. 3.14 and 3.18. There, on Fermi, the reserve costs no L1; since Volta it would.
+// From: Li's thesis (2016), section 3.6, Figs. 3.14 and 3.18. There, on Fermi, the reserve costs no
+// L1; since Volta it would.
 
 // throttled reads the lever's value: 0 where the recipe has none.
 func throttled(r recipe.Recipe) (int, error) {
@@ -41,7 +47,8 @@ func throttled(r recipe.Recipe) (int, error) {
 	return n, nil
 }
 
-// Throttle gives the number of resident blocks that a recipe for one second entry asks for, 0 where it asks for none.
+// Throttle gives the number of resident blocks that a recipe for one second entry asks for, 0 where
+// it asks for none.
 func Throttle(r recipe.Recipe) int {
 	n, _ := throttled(r) // Check has seen it
 	return n
@@ -55,23 +62,28 @@ func checkThrottle(r recipe.Recipe) error {
 	}
 	guards, err := r.Guards()
 	if err != nil || len(guards) == 0 || !r.HasSecond() {
-		return fmt.Errorf("recipe %q: throttle is for a second entry: spec{host(dynamic)=BYTES} throttle=%d", r, n)
+		return fmt.Errorf(
+			"recipe %q: throttle is for a second entry: spec{host(dynamic)=BYTES} throttle=%d", r, n)
 	}
 	if _, ok := guards[0].Dynamic(); !ok {
-		err = fmt.Errorf("recipe %q: throttle needs the condition host(dynamic)=BYTES: the reserve lies on top of that", r)
+		err = fmt.Errorf(
+			"recipe %q: throttle needs the condition host(dynamic)=BYTES: the reserve lies on top of that",
+			r)
 	}
 	return err
 }
 
-// Throttleable says why a kernel must not be throttled, nil if it may: it would see the reserve, or one of its blocks may wait for
-// another. A grid that is resident as a whole may do that without being launched as cooperative, and would hang if it were not.
+// Throttleable says why a kernel must not be throttled, nil if it may: it would see the reserve, or
+// one of its blocks may wait for another. A grid that is resident as a whole may do that without
+// being launched as cooperative, and would hang if it were not.
 func Throttleable(m *ptx.Module, kernel string) error {
 	waits, err := m.Awaits(kernel)
 	if err != nil {
 		return err
 	}
 	if waits != "" {
-		return fmt.Errorf("its blocks may wait for each other (%s), which takes all of them to be resident", waits)
+		return fmt.Errorf(
+			"its blocks may wait for each other (%s), which takes all of them to be resident", waits)
 	}
 	r, err := m.Reach(kernel)
 	if err != nil {

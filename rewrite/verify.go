@@ -6,9 +6,9 @@ import (
 	"gnvcc/rewrite/ptx"
 )
 
-// The verifier: what must hold of a kernel after the passes, whatever they did. ptxas checks forms; this
-// checks what ptxas takes silently (a register that is read before it is written), and what it would report by a line
-// of a file that the user never saw.
+// The verifier: what must hold of a kernel after the passes, whatever they did. ptxas checks forms;
+// this checks what ptxas takes silently (a register that is read before it is written), and what it
+// would report by a line of a file that the user never saw.
 //
 //   - braces balance and statements end (the parser saw to it at Commit)
 //   - every label that a branch names is in sight, once
@@ -26,7 +26,8 @@ func verify(before, after *ptx.Func) error {
 	if err := now.read(after, &old, come); err != nil {
 		return err
 	}
-	if len(now.unknown) > 0 || now.lost(&old) != "" { // by the statements that are others; by all of them?
+	// by the statements that are others; by all of them?
+	if len(now.unknown) > 0 || now.lost(&old) != "" {
 		old, now = registers{}, registers{}
 		if err := old.read(before, nil, nil); err != nil {
 			return err
@@ -53,8 +54,8 @@ func verify(before, after *ptx.Func) error {
 	return now.defined(after, blocks)
 }
 
-// branches tells whether there are labels or branches among the marked statements, nil: all. Where there are none, branches land as
-// they did before.
+// branches tells whether there are labels or branches among the marked statements, nil: all. Where
+// there are none, branches land as they did before.
 func branches(f *ptx.Func, marked []bool) bool {
 	if marked == nil {
 		return true
@@ -75,8 +76,8 @@ func branches(f *ptx.Func, marked []bool) bool {
 	return false
 }
 
-// lost names a register that was written in the other function and is not in this one, though read; "" for none. Where only
-// some statements were read it is not known what the others read.
+// lost names a register that was written in the other function and is not in this one, though read;
+// "" for none. Where only some statements were read it is not known what the others read.
 func (r *registers) lost(old *registers) string {
 	for i := range r.groups {
 		g := &r.groups[i]
@@ -85,7 +86,8 @@ func (r *registers) lost(old *registers) string {
 			continue
 		}
 		for n := 0; n < max(g.count, 1) && n < max(o.count, 1); n++ {
-			if s := r.state[g.base+n]; s&writeBit == 0 && old.state[o.base+n]&writeBit != 0 && (r.some || s&readBit != 0) {
+			if s := r.state[g.base+n]; s&writeBit == 0 && old.state[o.base+n]&writeBit != 0 &&
+				(r.some || s&readBit != 0) {
 				return g.name(n)
 			}
 		}
@@ -93,11 +95,13 @@ func (r *registers) lost(old *registers) string {
 	return ""
 }
 
-// differences marks the statements that stand in one of two functions only. Passes leave most statements as they are, and
-// what these do to registers need not be looked at. Found by walking along both: marking too many is no error.
-// nil: look at all, since a scope or the declaration of a register went, or a scope came, and names may mean other registers.
+// differences marks the statements that stand in one of two functions only. Passes leave most
+// statements as they are, and what these do to registers need not be looked at. Found by walking
+// along both: marking too many is no error. nil: look at all, since a scope or the declaration of a
+// register went, or a scope came, and names may mean other registers.
 func differences(before, after *ptx.Func) (gone, come []bool) {
-	const far = 40 // statements, in both together, over which a place where the two agree again is looked for
+	// statements, in both together, over which a place where the two agree again is looked for
+	const far = 40
 	equal := func(i, j int) bool {
 		a, b := before.Stmts[i], after.Stmts[j]
 		return string(before.Text()[a.Start:a.End]) == string(after.Text()[b.Start:b.End])
@@ -127,7 +131,8 @@ func differences(before, after *ptx.Func) (gone, come []bool) {
 		}
 		for ; dj > 0; dj, j = dj-1, j+1 {
 			come[j] = true
-			if s := after.Stmts[j]; s.Kind == ptx.Open || s.Kind == ptx.Close || s.Kind == ptx.Decl && s.Depth > 0 {
+			if s := after.Stmts[j]; s.Kind == ptx.Open || s.Kind == ptx.Close || s.Kind == ptx.Decl &&
+				s.Depth > 0 {
 				return nil, nil
 			}
 		}
@@ -140,8 +145,9 @@ const (
 	writeBit
 )
 
-// registers holds what is known of a function's registers. They are numbered: a declaration %r<10> is a group of ten.
-// The same name declared in several scopes counts as one group, which is enough for the questions above.
+// registers holds what is known of a function's registers. They are numbered: a declaration %r<10>
+// is a group of ten. The same name declared in several scopes counts as one group, which is enough
+// for the questions above.
 type registers struct {
 	groups  []group
 	state   []uint8         // by number: readBit, writeBit
@@ -150,9 +156,11 @@ type registers struct {
 
 	// what the passes brought in: registers that the other function does not have
 	fresh []freshUse
-	bits  map[int]int // number of a register -> its index among the new ones, -1: the other function has it
-	next  int         // the next free index
-	same  int         // registers with lower numbers are the other function's, by the same numbers: usually all of those
+	// number of a register -> its index among the new ones, -1: the other function has it
+	bits map[int]int
+	next int // the next free index
+	// registers with lower numbers are the other function's, by the same numbers: usually all of those
+	same int
 }
 
 type group struct {
@@ -192,8 +200,8 @@ type registerReader struct {
 	sight ptx.Sight
 }
 
-// read reads a function's declarations and the statements that are marked, nil: all. With old given, it notes the uses of
-// registers that old does not have.
+// read reads a function's declarations and the statements that are marked, nil: all. With old
+// given, it notes the uses of registers that old does not have.
 func (r *registers) read(f *ptx.Func, old *registers, marked []bool) error {
 	r.some = marked != nil
 	p := registerReader{registers: r, f: f, old: old}
@@ -238,7 +246,8 @@ func (p *registerReader) declare(v ptx.Variable) error {
 	}
 	at := -1
 	for i := range p.groups {
-		if g := &p.groups[i]; g.prefix == v.Name && g.count >= v.Count && (g.count == 0) == (v.Count == 0) {
+		if g := &p.groups[i]; g.prefix == v.Name && g.count >= v.Count &&
+			(g.count == 0) == (v.Count == 0) {
 			at = i
 		}
 	}
@@ -324,8 +333,8 @@ func (p *registerReader) use(i int, name []byte, read, write bool) {
 	}
 }
 
-// otherHalf tells whether the statement in front of a guarded one writes the same register under the opposite guard, as bypass
-// does: together they always write it.
+// otherHalf tells whether the statement in front of a guarded one writes the same register under
+// the opposite guard, as bypass does: together they always write it.
 func otherHalf(f *ptx.Func, i int, name []byte) bool {
 	if i == 0 || f.Stmts[i-1].Kind != ptx.Inst {
 		return false
@@ -337,7 +346,8 @@ func otherHalf(f *ptx.Func, i int, name []byte) bool {
 	}
 	same := false
 	f.Effects(i-1, func(reg ptx.Span, read, write bool) {
-		same = (same || write && string(f.Bytes(reg)) == string(name)) && !(write && string(f.Bytes(reg)) == string(this))
+		same = (same || write && string(f.Bytes(reg)) == string(name)) &&
+			!(write && string(f.Bytes(reg)) == string(this))
 	})
 	return same
 }
@@ -347,15 +357,16 @@ func (r *registers) has(name []byte) bool {
 	cut, n := ptx.SplitNumber(name)
 	for i := range r.groups {
 		g := &r.groups[i]
-		if g.count == 0 && g.prefix == string(name) || n >= 0 && n < g.count && g.prefix == string(name[:cut]) {
+		if g.count == 0 && g.prefix == string(name) || n >= 0 && n < g.count &&
+			g.prefix == string(name[:cut]) {
 			return true
 		}
 	}
 	return false
 }
 
-// special tells PTX's own registers by their form, since the list grows with every ISA: they have a dimension (%tid.x) or
-// a long name (%laneid, %clock64).
+// special tells PTX's own registers by their form, since the list grows with every ISA: they have a
+// dimension (%tid.x) or a long name (%laneid, %clock64).
 func special(name []byte) bool {
 	for _, c := range name {
 		if c == '.' {
@@ -365,9 +376,9 @@ func special(name []byte) bool {
 	return len(name) > 4
 }
 
-// defined checks that each new register is written on every way to each read, where a guarded write does not count. Most
-// new registers occur in one block only: there the order of the text tells. For the others there is a forward data
-// flow, 64 of them at a time as one bit set.
+// defined checks that each new register is written on every way to each read, where a guarded write
+// does not count. Most new registers occur in one block only: there the order of the text tells.
+// For the others there is a forward data flow, 64 of them at a time as one bit set.
 func (r *registers) defined(f *ptx.Func, blocks []ptx.Block) error {
 	if len(r.fresh) == 0 {
 		return nil
@@ -397,7 +408,8 @@ func (r *registers) defined(f *ptx.Func, blocks []ptx.Block) error {
 			wide = append(wide, index)
 		}
 	}
-	for from, u := 0, 0; u < len(r.fresh); from = u { // statement by statement: an instruction reads before it writes
+	// statement by statement: an instruction reads before it writes
+	for from, u := 0, 0; u < len(r.fresh); from = u {
 		for ; u < len(r.fresh) && r.fresh[u].stmt == r.fresh[from].stmt; u++ {
 			if x := r.fresh[u]; x.read && home[x.index] != several && !written[x.index] {
 				return r.unwritten(f, x)
@@ -464,7 +476,8 @@ func (r *registers) onEveryWay(f *ptx.Func, blocks []ptx.Block, first, wide []in
 
 func (r *registers) unwritten(f *ptx.Func, u freshUse) error {
 	s := f.Stmts[u.stmt]
-	return fmt.Errorf("register %s may be read before it is written: %s", r.named(u.index), f.Text()[s.Start:s.End])
+	return fmt.Errorf("register %s may be read before it is written: %s", r.named(u.index),
+		f.Text()[s.Start:s.End])
 }
 
 // named returns the name of a new register.

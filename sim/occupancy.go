@@ -1,19 +1,21 @@
 // How many blocks of a launch are resident on a multiprocessor at once.
 //
-// The rules are cuda_occupancy.h's. The one that is easily got wrong: registers are given to warps, not to blocks, and
-// out of a sub-partition's own share. On sm_90, 8 warps of 36 registers: 36*32 = 1152 registers a warp, rounded up to
-// 1280; a sub-partition has 16384, so 12 warps; 48 warps on the SM; 6 blocks. Eq. 3 of Li et al. (DATE 2016), which
-// rounds a block's registers, gives 7.
+// The rules are cuda_occupancy.h's. The one that is easily got wrong: registers are given to warps,
+// not to blocks, and out of a sub-partition's own share. On sm_90, 8 warps of 36 registers: 36*32 =
+// 1152 registers a warp, rounded up to 1280; a sub-partition has 16384, so 12 warps; 48 warps on
+// the SM; 6 blocks. Eq. 3 of Li et al. (DATE 2016), which rounds a block's registers, gives 7.
 //
-// Not modelled: partitioned global caching (an option on 5.2, 5.3 and 6.1, off by default) and a carve-out of shared memory that the
-// program set by cuFuncSetAttribute (the driver's default gives what the blocks need).
+// Not modelled: partitioned global caching (an option on 5.2, 5.3 and 6.1, off by default) and a
+// carve-out of shared memory that the program set by cuFuncSetAttribute (the driver's default gives
+// what the blocks need).
 
 package sim
 
 // A Shape is what a launch asks for, registers apart.
 type Shape struct {
-	Threads  int // per block
-	Shared   int // bytes per block: static and dynamic, the kernel's own (the driver's reserve is added here)
+	Threads int // per block
+	// bytes per block: static and dynamic, the kernel's own (the driver's reserve is added here)
+	Shared   int
 	Blocks   int // of the grid, 0: unknown, taken as many
 	Barriers int // named barriers that the kernel uses (cubin.Kernel.Barriers), 0 to 16
 }
@@ -21,8 +23,8 @@ type Shape struct {
 // WarpsPerBlock is the number of warps of one block, the last one perhaps not full.
 func (s Shape) WarpsPerBlock() int { return ceil(s.Threads, warpSize) }
 
-// The values of Occupancy.Limit. Where several resources give the same number, the first of this list is named: so
-// "registers" means that fewer registers alone would allow more.
+// The values of Occupancy.Limit. Where several resources give the same number, the first of this
+// list is named: so "registers" means that fewer registers alone would allow more.
 const (
 	LimitGrid      = "grid"
 	LimitWarps     = "warps"
@@ -33,14 +35,16 @@ const (
 	LimitBlockSize = "block size" // no block of so many threads (or of none) can be launched
 )
 
-// An Occupancy is what is resident on one multiprocessor, on the busiest one where the grid is small.
+// An Occupancy is what is resident on one multiprocessor, on the busiest one where the grid is
+// small.
 type Occupancy struct {
 	Blocks int    // 0: the launch fails
 	Warps  int    // Blocks times the warps of a block
 	Limit  string // what keeps it from being more, or from being possible at all
 }
 
-// Occupancy tells how many blocks are resident. regs is the count per thread, as ptxas and the cubin give it.
+// Occupancy tells how many blocks are resident. regs is the count per thread, as ptxas and the
+// cubin give it.
 func (d Device) Occupancy(regs int, s Shape) Occupancy {
 	warps := s.WarpsPerBlock()
 	if s.Threads < 1 || s.Threads > BlockThreads || s.Shared < 0 || regs < 0 {
@@ -66,7 +70,8 @@ func (d Device) Occupancy(regs int, s Shape) Occupancy {
 	return best
 }
 
-// Fraction is the share of the SM's warp slots in use, 0 to 1: what profilers call theoretical occupancy.
+// Fraction is the share of the SM's warp slots in use, 0 to 1: what profilers call theoretical
+// occupancy.
 func (d Device) Fraction(o Occupancy) float64 { return float64(o.Warps) / float64(d.Warps) }
 
 // sharedLimit tells how many blocks the shared memory holds, 0 if not one.
@@ -96,7 +101,9 @@ func (d Device) registerLimit(regs, warps int) int {
 	}
 	blocks := d.Registers / d.Partitions / perWarp * d.Partitions / warps
 	if d.CC == 60 && roundUp(warps, 4)*perWarp > d.BlockRegisters {
-		return 0 // what no 6.1 could launch is not launched on 6.0 either, although its two sub-partitions would hold it
+		// what no 6.1 could launch is not launched on 6.0 either, although its two sub-partitions would
+		// hold it
+		return 0
 	}
 	return blocks
 }
@@ -113,8 +120,9 @@ func (d Device) perWarp(regs int) int {
 	return roundUp(regs*warpSize, unit)
 }
 
-// largestBlock is the largest block, in threads (a multiple of 32), that can be launched with so many registers per
-// thread; 0 if none can. A recipe must not make it smaller than the default build's.
+// largestBlock is the largest block, in threads (a multiple of 32), that can be launched with so
+// many registers per thread; 0 if none can. A recipe must not make it smaller than the default
+// build's.
 func (d Device) largestBlock(regs int) int {
 	for warps := BlockThreads / warpSize; warps > 0; warps-- {
 		if d.registerLimit(regs, warps) > 0 {
@@ -124,8 +132,8 @@ func (d Device) largestBlock(regs int) int {
 	return 0
 }
 
-// MostRegisters is the largest register count per thread with which a block of so many threads can be launched; 0 if
-// there is no such block.
+// MostRegisters is the largest register count per thread with which a block of so many threads can
+// be launched; 0 if there is no such block.
 func (d Device) MostRegisters(threads int) int {
 	if threads < 1 || threads > BlockThreads {
 		return 0

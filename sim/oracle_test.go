@@ -35,7 +35,8 @@ func build(t *testing.T, compiler string, args ...string) string {
 func TestOccupancyAgainstHeader(t *testing.T) {
 	for _, version := range []string{"13.0", "13.5"} {
 		t.Run(version, func(t *testing.T) {
-			oracle := build(t, "gcc", "-O1", "-w", "-I"+toolkit(t, version)+"/include", "testdata/occupancy.c")
+			oracle := build(t, "gcc", "-O1", "-w", "-I"+toolkit(t, version)+"/include",
+				"testdata/occupancy.c")
 			rng := rand.New(rand.NewSource(1))
 			type question struct {
 				d     Device
@@ -50,7 +51,8 @@ func TestOccupancyAgainstHeader(t *testing.T) {
 					static = rng.Intn(static)
 				}
 				asked = append(asked, question{d, regs, s})
-				fmt.Fprintln(&in, d.CC, d.Threads, d.BlockRegisters, d.Registers, d.BlockShared, d.Shared, d.OptIn, d.Reserved,
+				fmt.Fprintln(&in, d.CC, d.Threads, d.BlockRegisters, d.Registers, d.BlockShared, d.Shared,
+					d.OptIn, d.Reserved,
 					regs, s.Threads, static, s.Shared-static, s.Barriers, -1)
 			}
 			for _, d := range Devices() {
@@ -95,7 +97,8 @@ func TestOccupancyAgainstHeader(t *testing.T) {
 				got := q.d.Occupancy(q.regs, q.shape)
 				if fmt.Sprint(got.Blocks) != answers[i] {
 					if wrong++; wrong <= 10 {
-						t.Errorf("sm_%d, %d registers, %+v: %+v, the header says %s", q.d.CC, q.regs, q.shape, got, answers[i])
+						t.Errorf("sm_%d, %d registers, %+v: %+v, the header says %s", q.d.CC, q.regs, q.shape, got,
+							answers[i])
 					}
 				}
 			}
@@ -106,7 +109,8 @@ func TestOccupancyAgainstHeader(t *testing.T) {
 
 func TestTableAgainstHeader(t *testing.T) {
 	kit := toolkit(t, "13.5")
-	out, err := exec.Command(build(t, "g++", "-std=c++17", "-w", "-I"+kit+"/include/cccl", "-I"+kit+"/include", "testdata/traits.cpp")).Output()
+	out, err := exec.Command(build(t, "g++", "-std=c++17", "-w", "-I"+kit+"/include/cccl",
+		"-I"+kit+"/include", "testdata/traits.cpp")).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +126,8 @@ func TestTableAgainstHeader(t *testing.T) {
 			t.Errorf("no sm_%d", cc)
 			continue
 		}
-		got := fmt.Sprint(d.CC, d.Threads, d.Warps, d.Blocks, d.Registers, d.BlockRegisters, d.ThreadRegisters, BlockThreads,
+		got := fmt.Sprint(d.CC, d.Threads, d.Warps, d.Blocks, d.Registers, d.BlockRegisters,
+			d.ThreadRegisters, BlockThreads,
 			d.Shared, d.BlockShared, d.OptIn, d.Reserved)
 		if got != row {
 			t.Errorf("sm_%d: %s\n the header says %s", cc, got, row)
@@ -144,19 +149,24 @@ func TestThrottleAgainstHeader(t *testing.T) {
 				if !ok {
 					continue
 				}
-				if got := d.preferred(r.Carveout, shared+r.Dynamic) / roundUp(shared+r.Dynamic+d.Reserved, d.SharedUnit); got != blocks {
-					t.Errorf("sm_%d, %d blocks of %d bytes: %+v gives %d as measured", d.CC, blocks, shared, r, got)
+				if got := d.preferred(r.Carveout, shared+r.Dynamic) / roundUp(shared+r.Dynamic+d.Reserved,
+					d.SharedUnit); got != blocks {
+					t.Errorf("sm_%d, %d blocks of %d bytes: %+v gives %d as measured", d.CC, blocks, shared, r,
+						got)
 				}
 				if throttled++; !r.On || r.Dynamic < 0 || shared+r.Dynamic > d.OptIn {
 					t.Errorf("sm_%d, %d blocks of %d bytes: %+v", d.CC, blocks, shared, r)
 				}
 				static := min(shared, 48*kb)
-				fmt.Fprintln(&in, d.CC, d.Threads, d.BlockRegisters, d.Registers, d.BlockShared, d.Shared, d.OptIn, d.Reserved,
+				fmt.Fprintln(&in, d.CC, d.Threads, d.BlockRegisters, d.Registers, d.BlockShared, d.Shared,
+					d.OptIn, d.Reserved,
 					16, 32, static, shared-static+r.Dynamic, 0, r.Carveout)
 				want = append(want, fmt.Sprint(blocks))
-				what = append(what, fmt.Sprintf("sm_%d, %d of %d blocks of %d bytes: %+v", d.CC, blocks, most, shared, r))
+				what = append(what, fmt.Sprintf("sm_%d, %d of %d blocks of %d bytes: %+v", d.CC, blocks, most,
+					shared, r))
 			}
-			if d.CC < 70 && throttled > 0 || d.CC >= 70 && throttled < most*4/5 { // 30 blocks and the like are no level everywhere: 256 bytes are the grain of Volta
+			// 30 blocks and the like are no level everywhere: 256 bytes are the grain of Volta
+			if d.CC < 70 && throttled > 0 || d.CC >= 70 && throttled < most*4/5 {
 				t.Errorf("sm_%d, blocks of %d bytes: %d levels below %d", d.CC, shared, throttled, most)
 			}
 		}
@@ -178,8 +188,8 @@ func TestThrottleAgainstHeader(t *testing.T) {
 	}
 }
 
-// TestPreferredAsMeasured: the resident blocks of a kernel of one warp's registers on an H200 (driver 580.159), by preference in
-// percent and bytes of dynamic shared memory.
+// TestPreferredAsMeasured: the resident blocks of a kernel of one warp's registers on an H200
+// (driver 580.159), by preference in percent and bytes of dynamic shared memory.
 func TestPreferredAsMeasured(t *testing.T) {
 	d, _ := Lookup(90)
 	bytes := []int{512, 1024, 1664, 3072, 7168, 15360, 30720, 48128, 65536, 102400}

@@ -18,8 +18,9 @@ type Plot struct {
 	Width   int  // of a full bar, 0: 32
 }
 
-// String draws one line per occupancy level, the most resident warps at the top: register counts, resident blocks and
-// warps, a bar as long as the share of the warp slots in use, what limits, and the critical point. It ends with a newline.
+// String draws one line per occupancy level, the most resident warps at the top: register counts,
+// resident blocks and warps, a bar as long as the share of the warp slots in use, what limits, and
+// the critical point. It ends with a newline.
 //
 //	registers    blocks  warps  of 64 on sm_90, blocks of 256 threads, many blocks (assumed)
 //	 24 ..  32        8     64  ################################  warps          critical point 32
@@ -41,7 +42,8 @@ func (p Plot) String() string {
 	}
 	levels := p.Device.Levels(p.Shape, low, high)
 	var b strings.Builder
-	fmt.Fprintf(&b, "registers    blocks  warps  of %d on sm_%d, blocks of %d threads", p.Device.Warps, p.Device.CC, p.Shape.Threads)
+	fmt.Fprintf(&b, "registers    blocks  warps  of %d on sm_%d, blocks of %d threads", p.Device.Warps,
+		p.Device.CC, p.Shape.Threads)
 	if p.Shape.Shared > 0 {
 		fmt.Fprintf(&b, ", %d bytes of shared memory", p.Shape.Shared)
 	}
@@ -58,7 +60,8 @@ func (p Plot) String() string {
 		return b.String()
 	}
 	if top := levels[0].Max; top < high {
-		fmt.Fprintf(&b, "%3d .. %3d        -      -  a block of %d threads can't be launched\n", top+1, high, p.Shape.Threads)
+		fmt.Fprintf(&b, "%3d .. %3d        -      -  a block of %d threads can't be launched\n", top+1,
+			high, p.Shape.Threads)
 	}
 	for i := len(levels) - 1; i >= 0; i-- {
 		l := levels[i]
@@ -73,7 +76,8 @@ func (p Plot) String() string {
 		note("default", p.Default)
 		note("chosen", p.Chosen)
 		notes = append(notes, fmt.Sprintf("critical point %d", l.Max))
-		fmt.Fprintf(&b, "%3d .. %3d   %6d %6d  %s  %-13s  %s\n", l.Min, l.Max, l.Blocks, l.Warps, bar, l.Limit, strings.Join(notes, ", "))
+		fmt.Fprintf(&b, "%3d .. %3d   %6d %6d  %s  %-13s  %s\n", l.Min, l.Max, l.Blocks, l.Warps, bar,
+			l.Limit, strings.Join(notes, ", "))
 	}
 	return b.String()
 }

@@ -17,9 +17,11 @@ func device(t *testing.T, cc int) Device {
 }
 
 func TestLookup(t *testing.T) {
-	for _, cc := range []int{20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120, 121} {
+	for _, cc := range []int{20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87,
+		88, 89, 90, 100, 101, 103, 110, 120, 121} {
 		d := device(t, cc)
-		if d.CC != cc || d.Threads != d.Warps*32 || d.Registers%d.Partitions != 0 || (d.Product == "") != (d.SMs == 0) {
+		if d.CC != cc || d.Threads != d.Warps*32 || d.Registers%d.Partitions != 0 ||
+			(d.Product == "") != (d.SMs == 0) {
 			t.Errorf("sm_%d: %+v", cc, d)
 		}
 	}
@@ -58,7 +60,8 @@ func TestOccupancy(t *testing.T) {
 		{80, 32, Shape{Threads: 128, Barriers: 16}, "{16 64 warps}"},
 		{90, 32, Shape{Threads: 128, Blocks: 132}, "{1 4 grid}"},
 		{90, 32, Shape{Threads: 128, Blocks: 133}, "{2 8 grid}"},
-		{90, 128, Shape{Threads: 128, Blocks: 132 * 4}, "{4 16 grid}"}, // a tie: registers would not help alone
+		// a tie: registers would not help alone
+		{90, 128, Shape{Threads: 128, Blocks: 132 * 4}, "{4 16 grid}"},
 		{90, 129, Shape{Threads: 128, Blocks: 132 * 4}, "{3 12 registers}"},
 		{90, 32, Shape{Threads: 128, Blocks: 1}, "{1 4 grid}"},
 		// Fermi, by hand from cuda_occupancy.h of CUDA 7.0: 21 registers are given as 24, 20 as 20.
@@ -95,10 +98,13 @@ func TestOccupancyIsMonotone(t *testing.T) {
 				for regs := 1; regs <= d.ThreadRegisters; regs++ {
 					o := d.Occupancy(regs, Shape{Threads: threads, Shared: shared})
 					if o.Blocks > before {
-						t.Fatalf("sm_%d: %d threads, %d bytes: %d blocks with %d registers, %d with one less", d.CC, threads, shared, o.Blocks, regs, before)
+						t.Fatalf("sm_%d: %d threads, %d bytes: %d blocks with %d registers, %d with one less", d.CC,
+							threads, shared, o.Blocks, regs, before)
 					}
-					if o.Warps > d.Warps || o.Blocks > d.Blocks || o.Warps*32*regs > d.Registers || o.Blocks*(shared+d.Reserved) > d.Shared {
-						t.Fatalf("sm_%d: %d threads, %d registers, %d bytes: %+v is too much", d.CC, threads, regs, shared, o)
+					if o.Warps > d.Warps || o.Blocks > d.Blocks || o.Warps*32*regs > d.Registers ||
+						o.Blocks*(shared+d.Reserved) > d.Shared {
+						t.Fatalf("sm_%d: %d threads, %d registers, %d bytes: %+v is too much", d.CC, threads, regs,
+							shared, o)
 					}
 					before = o.Blocks
 				}
@@ -120,7 +126,8 @@ func TestCriticalPoints(t *testing.T) {
 		{90, Shape{Threads: 256}, 30, 70, []int{70, 64, 48, 40, 32}},
 		{90, Shape{Threads: 1024}, 24, 255, []int{64, 32}},
 		{90, Shape{Threads: 512}, 24, 255, []int{128, 64, 40, 32}},
-		{90, Shape{Threads: 256, Blocks: 132}, 24, 255, []int{255}}, // one block per SM: registers are free
+		// one block per SM: registers are free
+		{90, Shape{Threads: 256, Blocks: 132}, 24, 255, []int{255}},
 		{90, Shape{Threads: 256, Blocks: 300}, 24, 255, []int{255, 128, 80}},
 		{90, Shape{Threads: 256, Shared: 100 * kb}, 24, 255, []int{255, 128}},
 		{75, Shape{Threads: 256}, 24, 255, []int{255, 128, 80, 64}},
@@ -141,7 +148,8 @@ func TestCriticalPointsAreCritical(t *testing.T) {
 		for threads := 32; threads <= BlockThreads; threads += 32 {
 			s, seen := Shape{Threads: threads, Shared: threads * 20}, map[int]bool{}
 			for _, l := range d.Levels(s, Floor, d.ThreadRegisters) {
-				if seen[l.Blocks] || l.Min > l.Max || d.Occupancy(l.Min, s).Blocks != l.Blocks || d.Occupancy(l.Max, s) != l.Occupancy {
+				if seen[l.Blocks] || l.Min > l.Max || d.Occupancy(l.Min, s).Blocks != l.Blocks ||
+					d.Occupancy(l.Max, s) != l.Occupancy {
 					t.Fatalf("sm_%d %+v: level %+v", d.CC, s, l)
 				}
 				if l.Max < d.ThreadRegisters && d.Occupancy(l.Max+1, s).Blocks >= l.Blocks {
@@ -155,19 +163,22 @@ func TestCriticalPointsAreCritical(t *testing.T) {
 
 func TestLaunchability(t *testing.T) {
 	d := device(t, 90)
-	for regs, want := range map[int]int{24: 1024, 64: 1024, 65: 896, 72: 896, 80: 768, 96: 640, 128: 512, 129: 384, 168: 384, 169: 256, 255: 256, 256: 0} {
+	for regs, want := range map[int]int{24: 1024, 64: 1024, 65: 896, 72: 896, 80: 768, 96: 640,
+		128: 512, 129: 384, 168: 384, 169: 256, 255: 256, 256: 0} {
 		if got := d.largestBlock(regs); got != want {
 			t.Errorf("%d registers: largest block %d, want %d", regs, got, want)
 		}
 	}
-	for threads, want := range map[int]int{1024: 64, 1: 255, 256: 255, 257: 168, 512: 128, 0: 0, 1025: 0} {
+	for threads, want := range map[int]int{1024: 64, 1: 255, 256: 255, 257: 168, 512: 128, 0: 0,
+		1025: 0} {
 		if got := d.MostRegisters(threads); got != want {
 			t.Errorf("%d threads: most registers %d, want %d", threads, got, want)
 		}
 	}
 	for _, d := range Devices() {
 		for regs := 1; regs <= d.ThreadRegisters; regs++ {
-			if n := d.largestBlock(regs); d.MostRegisters(n) < regs || d.Occupancy(regs, Shape{Threads: n}).Blocks == 0 {
+			if n := d.largestBlock(regs); d.MostRegisters(n) < regs ||
+				d.Occupancy(regs, Shape{Threads: n}).Blocks == 0 {
 				t.Fatalf("sm_%d: %d registers: largest block %d can't be launched", d.CC, regs, n)
 			}
 		}
@@ -190,8 +201,10 @@ func TestRegion(t *testing.T) {
 
 func TestPlot(t *testing.T) {
 	d := device(t, 90)
-	p := Plot{Device: d, Shape: Shape{Threads: 256, Shared: 2048}, Region: Region{30, 60}, Default: 38, Chosen: 48, Width: 16}
-	want := `registers    blocks  warps  of 64 on sm_90, blocks of 256 threads, 2048 bytes of shared memory, many blocks (assumed)
+	p := Plot{Device: d, Shape: Shape{Threads: 256, Shared: 2048}, Region: Region{30, 60}, Default: 38,
+		Chosen: 48, Width: 16}
+	want :=
+		`registers    blocks  warps  of 64 on sm_90, blocks of 256 threads, 2048 bytes of shared memory, many blocks (assumed)
  30 ..  32        8     64  ################  warps          critical point 32
  33 ..  40        6     48  ############----  registers      default 38, critical point 40
  41 ..  48        5     40  ##########------  registers      chosen 48, critical point 48

@@ -33,10 +33,12 @@ func TestRecipes(t *testing.T) {
 
 func TestTable(t *testing.T) {
 	raw := Raw{Jobs: 2, Series: []Series{{Program: "x", Kind: "PTX", Runs: []Run{
-		{N: 1, Wall: 0.5, CPU: 0.4, Ptxas: 1}, {N: 10, Wall: 2, CPU: 3, Ptxas: 10}, {N: 1, Wall: 0.3, CPU: 0.2, Ptxas: 1}, {N: 10, Wall: 4, CPU: 3, Ptxas: 10},
+		{N: 1, Wall: 0.5, CPU: 0.4, Ptxas: 1}, {N: 10, Wall: 2, CPU: 3, Ptxas: 10},
+		{N: 1, Wall: 0.3, CPU: 0.2, Ptxas: 1}, {N: 10, Wall: 4, CPU: 3, Ptxas: 10},
 	}}}}
 	text := table(raw)
-	for _, want := range []string{"x PTX 1 0 1 0.40 0.30 0.400 0.300 1.0 1.0", "x PTX 10 0 10 3.00 3.00 0.300 0.300 7.5 10.0"} {
+	for _, want := range []string{"x PTX 1 0 1 0.40 0.30 0.400 0.300 1.0 1.0",
+		"x PTX 10 0 10 3.00 3.00 0.300 0.300 7.5 10.0"} {
 		found := false
 		for _, line := range strings.Split(text, "\n") {
 			found = found || strings.Join(strings.Fields(line), " ") == want
@@ -52,11 +54,13 @@ func TestReal(t *testing.T) {
 	kit := kits.Need(t, "13.0")
 	dir := t.TempDir()
 	gnvcc := filepath.Join(dir, "gnvcc")
-	if msg, err := exec.Command("go", "build", "-o", gnvcc, "gnvcc/cmd/gnvcc").CombinedOutput(); err != nil {
+	if msg, err := exec.Command("go", "build", "-o", gnvcc,
+		"gnvcc/cmd/gnvcc").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, msg)
 	}
 	file := filepath.Join(dir, "raw.json")
-	args := []string{"-gnvcc", gnvcc, "-nvcc", kit.Nvcc(), "-n", "1,2", "-runs", "1", "-out", file, "../../examples/tripcount"}
+	args := []string{"-gnvcc", gnvcc, "-nvcc", kit.Nvcc(), "-n", "1,2", "-runs", "1", "-out", file,
+		"../../examples/tripcount"}
 	if err := run(context.Background(), args); err != nil {
 		t.Fatal(err)
 	}

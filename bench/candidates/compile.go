@@ -45,7 +45,8 @@ func recipes(kind string) []recipe.Recipe {
 		}
 		return out
 	}
-	for _, hints := range []string{"", "ld=L2::256B ", "ld=L1::no_allocate ", "st=cs ", "ld=L2::256B st=cs ", "ld=L1::no_allocate st=cs "} {
+	for _, hints := range []string{"", "ld=L2::256B ", "ld=L1::no_allocate ", "st=cs ",
+		"ld=L2::256B st=cs ", "ld=L1::no_allocate st=cs "} {
 		for _, n := range []int{24, 32, 40, 48, 56, 64, 72, 80, 96, 128} {
 			add("%smaxnreg=%d", hints, n)
 		}
@@ -55,7 +56,8 @@ func recipes(kind string) []recipe.Recipe {
 
 // build builds a program with gnvcc, and chooses the first kernel that takes hints.
 func (b *builder) build(ctx context.Context, folder string) error {
-	make := step.Step{Argv: []string{"make", "-s", "NVCC=" + b.gnvcc, "O=" + filepath.Join(b.work, "out")}, Dir: folder, Limit: 5 * time.Minute,
+	make := step.Step{Argv: []string{"make", "-s", "NVCC=" + b.gnvcc, "O=" + filepath.Join(b.work,
+		"out")}, Dir: folder, Limit: 5 * time.Minute,
 		Env: []string{"GNVCC_NVCC=" + b.nvcc, "GNVCC_STORE=" + b.store()}}
 	if r := make.Run(ctx); r.Err != nil {
 		return r.Err
@@ -88,7 +90,8 @@ func (b *builder) build(ctx context.Context, folder string) error {
 			if err != nil {
 				return err
 			}
-			if loads, stores := rewrite.Accesses(s.Entry); b.kernel == "" && loads > 0 && stores > 0 && s.NoSource == "" {
+			if loads, stores := rewrite.Accesses(s.Entry); b.kernel == "" && loads > 0 && stores > 0 &&
+				s.NoSource == "" {
 				b.cubin, b.kernel = a.Cubin, k.Name
 			}
 		}

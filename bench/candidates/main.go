@@ -31,7 +31,8 @@ type Series struct {
 	Runs                  []Run
 }
 
-// A Run is one time that n candidates were compiled. Seconds; the processor's time is that of all tools and our own.
+// A Run is one time that n candidates were compiled. Seconds; the processor's time is that of all
+// tools and our own.
 type Run struct {
 	N                 int
 	Wall, CPU         float64
@@ -76,7 +77,8 @@ func run(ctx context.Context, args []string) error {
 	raw := Raw{Machine: machine.Gather(ctx, *nvcc, *gnvcc, *commit), Jobs: *jobs}
 	fmt.Println(raw.Machine)
 	for _, folder := range set.Args() {
-		b := builder{gnvcc: *gnvcc, nvcc: *nvcc, work: filepath.Join(work, filepath.Base(folder)), jobs: *jobs}
+		b := builder{gnvcc: *gnvcc, nvcc: *nvcc, work: filepath.Join(work, filepath.Base(folder)),
+			jobs: *jobs}
 		if err := b.build(ctx, folder); err != nil {
 			return fmt.Errorf("%s: %w", folder, err)
 		}
@@ -101,7 +103,8 @@ func run(ctx context.Context, args []string) error {
 // table prints the medians, and each against one candidate of the same kind.
 func table(raw Raw) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n%-14s %-7s %4s %6s %6s %9s %9s %11s %11s %9s %9s\n", "program", "kind", "n", "cicc", "ptxas", "wall s", "CPU s", "wall s each", "CPU s each", "wall/one", "CPU/one")
+	fmt.Fprintf(&b, "\n%-14s %-7s %4s %6s %6s %9s %9s %11s %11s %9s %9s\n", "program", "kind", "n",
+		"cicc", "ptxas", "wall s", "CPU s", "wall s each", "CPU s each", "wall/one", "CPU/one")
 	for _, s := range raw.Series {
 		var ns []int
 		for _, r := range s.Runs {
@@ -126,9 +129,13 @@ func table(raw Raw) string {
 				}
 				return "-"
 			}
-			fmt.Fprintf(&b, "%-14s %-7s %4d %6.0f %6.0f %9.2f %9.2f %11.3f %11.3f %9s %9s\n", s.Program, s.Kind, n,
-				of(n, func(r Run) float64 { return float64(r.Cicc) }), of(n, func(r Run) float64 { return float64(r.Ptxas) }),
-				of(n, wall), of(n, cpu), of(n, wall)/float64(n), of(n, cpu)/float64(n), against(wall), against(cpu))
+			fmt.Fprintf(&b, "%-14s %-7s %4d %6.0f %6.0f %9.2f %9.2f %11.3f %11.3f %9s %9s\n", s.Program,
+				s.Kind, n,
+				of(n, func(r Run) float64 {
+					return float64(r.Cicc)
+				}), of(n, func(r Run) float64 { return float64(r.Ptxas) }),
+				of(n, wall), of(n, cpu), of(n, wall)/float64(n), of(n, cpu)/float64(n), against(wall),
+				against(cpu))
 		}
 	}
 	fmt.Fprintf(&b, "%d compiles at a time; medians; CPU: all tools' and gnvcc's own.\n", raw.Jobs)

@@ -1,5 +1,5 @@
-// Building the library on the machine where it runs, from the source that is embedded here (in a folder of its own,
-// since Go takes a .c file beside it for cgo).
+// Building the library on the machine where it runs, from the source that is embedded here (in a
+// folder of its own, since Go takes a .c file beside it for cgo).
 
 package clock
 
@@ -16,8 +16,8 @@ import (
 //go:embed injection/clock.c
 var source []byte
 
-// Build compiles the clock against a toolkit's CUPTI (12.0 and later) with the host's C compiler and leaves it in dir.
-// It returns the library's path.
+// Build compiles the clock against a toolkit's CUPTI (12.0 and later) with the host's C compiler
+// and leaves it in dir. It returns the library's path.
 func Build(ctx context.Context, toolkit, dir string) (string, error) {
 	var flags []string
 	header := false
@@ -51,7 +51,8 @@ func Build(ctx context.Context, toolkit, dir string) (string, error) {
 	args := append([]string{"-O2", "-Wall", "-fvisibility=hidden", "-fPIC", "-shared"}, flags...)
 	args = append(append(append(args, path, "-o", out), libraries...), "-lcupti", "-lpthread")
 	if msg, err := exec.CommandContext(ctx, compiler, args...).CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build the clock: %s %s: %w\n%s", compiler, strings.Join(args, " "), err, msg)
+		return "", fmt.Errorf("build the clock: %s %s: %w\n%s", compiler, strings.Join(args, " "), err,
+			msg)
 	}
 	return out, nil
 }

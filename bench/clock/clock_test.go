@@ -30,11 +30,13 @@ func TestBuild(t *testing.T) {
 				t.Fatal(err)
 			}
 			if names := strings.Fields(string(out)); len(names) != 3 || names[2] != "InitializeInjection" {
-				t.Errorf("the library shows %q to the program, and should show InitializeInjection alone", names)
+				t.Errorf("the library shows %q to the program, and should show InitializeInjection alone",
+					names)
 			}
 		})
 	}
-	if _, err := Build(context.Background(), t.TempDir(), t.TempDir()); err == nil || !strings.Contains(err.Error(), "no cupti.h") {
+	if _, err := Build(context.Background(), t.TempDir(), t.TempDir()); err == nil ||
+		!strings.Contains(err.Error(), "no cupti.h") {
 		t.Errorf("empty toolkit: %v", err)
 	}
 }
@@ -43,7 +45,8 @@ func TestBuild(t *testing.T) {
 func TestCounting(t *testing.T) {
 	kit, dir := toolkit(t, "13.0"), t.TempDir()
 	program := filepath.Join(dir, "fake")
-	args := []string{"-g", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined", "-I" + kit + "/include", "injection/clock.c", "testdata/fakecupti.c", "-o", program, "-lpthread"}
+	args := []string{"-g", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined", "-I" + kit +
+		"/include", "injection/clock.c", "testdata/fakecupti.c", "-o", program, "-lpthread"}
 	if msg, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, msg)
 	}
@@ -79,7 +82,8 @@ func TestCounting(t *testing.T) {
 			continue
 		}
 		key := fmt.Sprint(r.Kernel, " ", r.Grid, " ", r.Dynamic)
-		if line := fmt.Sprint(r.Count, r.Total, r.Min, r.Median); want[key] != line || r.Registers != 40 || r.Block[1] != 1 {
+		if line := fmt.Sprint(r.Count, r.Total, r.Min, r.Median); want[key] != line ||
+			r.Registers != 40 || r.Block[1] != 1 {
 			t.Errorf("%s: %+v, want %q", key, r, want[key])
 		}
 		delete(want, key)
@@ -87,7 +91,8 @@ func TestCounting(t *testing.T) {
 	if len(want) != 0 || many != 3000 {
 		t.Errorf("missing: %v; %d of 3000 kernels", want, many)
 	}
-	if got.Lost != 1+2*3 { // the one without time stamps, and 3 that the fake drops at each of two flushes
+	// the one without time stamps, and 3 that the fake drops at each of two flushes
+	if got.Lost != 1+2*3 {
 		t.Errorf("%d lost", got.Lost)
 	}
 	if got.Total() != 600+7000+50+10+31+3000 || got.Rows[0].Total != 7000 {
@@ -96,7 +101,8 @@ func TestCounting(t *testing.T) {
 	// A second process appends.
 	run(Env("unused", file)...)
 	if twice, err := ReadFile(file); err != nil || len(twice.Rows) != 2*len(got.Rows) {
-		t.Errorf("%d rows after a second process, %d after the first: %v", len(twice.Rows), len(got.Rows), err)
+		t.Errorf("%d rows after a second process, %d after the first: %v", len(twice.Rows), len(got.Rows),
+			err)
 	}
 	// What goes wrong is said, and the program runs.
 	for want, env := range map[string][]string{
@@ -108,7 +114,8 @@ func TestCounting(t *testing.T) {
 			t.Errorf("it says %q, want %q", out, want)
 		}
 	}
-	if _, err := ReadFile(filepath.Join(dir, "none")); err == nil || !strings.Contains(err.Error(), "wrote nothing") {
+	if _, err := ReadFile(filepath.Join(dir, "none")); err == nil || !strings.Contains(err.Error(),
+		"wrote nothing") {
 		t.Errorf("no file: %v", err)
 	}
 }

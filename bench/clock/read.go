@@ -13,7 +13,8 @@ import (
 	"strconv"
 )
 
-// A Row is one kernel of one process in one launch configuration. Times are nanoseconds of the GPU's clock.
+// A Row is one kernel of one process in one launch configuration. Times are nanoseconds of the
+// GPU's clock.
 type Row struct {
 	Kernel      string // mangled
 	Grid, Block [3]int
@@ -40,12 +41,14 @@ func (r Reading) Total() int64 {
 	return sum
 }
 
-// ReadFile reads a clock's file. That there is none means that the program launched no kernel that the clock could see:
-// an error, since nothing was measured.
+// ReadFile reads a clock's file. That there is none means that the program launched no kernel that
+// the clock could see: an error, since nothing was measured.
 func ReadFile(path string) (Reading, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return Reading{}, fmt.Errorf("read the clock: it wrote nothing to %s: the program used no GPU, or ended by _exit or a signal", path)
+		return Reading{}, fmt.Errorf(
+			"read the clock: it wrote nothing to %s: the program used no GPU, or ended by _exit or a signal",
+			path)
 	}
 	if err != nil {
 		return Reading{}, fmt.Errorf("read the clock: %w", err)
@@ -58,8 +61,8 @@ func ReadFile(path string) (Reading, error) {
 	return r, nil
 }
 
-// Read reads the lines of all processes of a run. The same kernel in the same configuration in several processes gives
-// several rows.
+// Read reads the lines of all processes of a run. The same kernel in the same configuration in
+// several processes gives several rows.
 func Read(in io.Reader) (Reading, error) {
 	var out Reading
 	lines := csv.NewReader(in)
@@ -93,15 +96,16 @@ func Read(in io.Reader) (Reading, error) {
 		out.Rows = append(out.Rows, Row{
 			Kernel: f[2],
 			Grid:   [3]int{int(n[0]), int(n[1]), int(n[2])}, Block: [3]int{int(n[3]), int(n[4]), int(n[5])},
-			Dynamic: int(n[6]), Registers: int(n[7]), Count: int(n[8]), Total: n[9], Min: n[10], Median: n[11],
+			Dynamic: int(n[6]), Registers: int(n[7]), Count: int(n[8]), Total: n[9], Min: n[10],
+			Median: n[11],
 		})
 	}
 	sort.SliceStable(out.Rows, func(i, j int) bool { return out.Rows[i].Total > out.Rows[j].Total })
 	return out, nil
 }
 
-// Under has run start a program with the variables that put it under the clock, whose library is given, and reads what
-// the clock wrote to the file.
+// Under has run start a program with the variables that put it under the clock, whose library is
+// given, and reads what the clock wrote to the file.
 func Under(library, file string, run func(env []string) error) (Reading, error) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return Reading{}, err

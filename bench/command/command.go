@@ -14,8 +14,8 @@ import (
 	"syscall"
 )
 
-// Main runs a program with the command line's arguments, until it ends or somebody interrupts it, and ends the process
-// with 1 where it failed.
+// Main runs a program with the command line's arguments, until it ends or somebody interrupts it,
+// and ends the process with 1 where it failed.
 func Main(name string, run func(ctx context.Context, args []string) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
@@ -44,8 +44,8 @@ func (l List) Variables() error {
 	return nil
 }
 
-// Work makes the folder that a flag -work names, "" for a temporary one, which remove takes away again. Makefiles are to use it, and
-// gnvcc's path.
+// Work makes the folder that a flag -work names, "" for a temporary one, which remove takes away
+// again. Makefiles are to use it, and gnvcc's path.
 func Work(folder, name, gnvcc string) (path string, remove func(), err error) {
 	remove = func() {}
 	if folder == "" {
@@ -59,7 +59,8 @@ func Work(folder, name, gnvcc string) (path string, remove func(), err error) {
 		return "", remove, err
 	}
 	if strings.ContainsAny(path+gnvcc, " \t'\"$") {
-		return "", remove, fmt.Errorf("-work %q, -gnvcc %q: Makefiles can't use a path with spaces or quotes", path, gnvcc)
+		return "", remove, fmt.Errorf(
+			"-work %q, -gnvcc %q: Makefiles can't use a path with spaces or quotes", path, gnvcc)
 	}
 	return path, remove, os.MkdirAll(path, 0o755)
 }

@@ -41,7 +41,8 @@ func TestPrograms(t *testing.T) {
 		t.Error(err, tool, sh)
 	}
 	none := "./none"
-	if err := Programs(&none); err == nil || !strings.Contains(err.Error(), "none is no program that can be run") {
+	if err := Programs(&none); err == nil || !strings.Contains(err.Error(),
+		"none is no program that can be run") {
 		t.Error(err)
 	}
 }
@@ -49,7 +50,8 @@ func TestPrograms(t *testing.T) {
 func TestWork(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	path, remove, err := Work("", "x", "/bin/gnvcc")
-	if _, gone := os.Stat(path); err != nil || gone != nil || !strings.HasPrefix(filepath.Base(path), "gnvcc-x-") {
+	if _, gone := os.Stat(path); err != nil || gone != nil || !strings.HasPrefix(filepath.Base(path),
+		"gnvcc-x-") {
 		t.Error(path, err, gone)
 	}
 	remove()
@@ -62,7 +64,8 @@ func TestWork(t *testing.T) {
 	if _, gone := os.Stat(kept); err != nil || gone != nil || path != kept {
 		t.Error("the folder that was named:", path, err, gone)
 	}
-	if _, _, err := Work(filepath.Join(t.TempDir(), "with space"), "x", "/bin/gnvcc"); err == nil || !strings.Contains(err.Error(), "can't use a path with spaces") {
+	if _, _, err := Work(filepath.Join(t.TempDir(), "with space"), "x", "/bin/gnvcc"); err == nil ||
+		!strings.Contains(err.Error(), "can't use a path with spaces") {
 		t.Error(err)
 	}
 	if err := (List{"A=b", "=c"}).Variables(); err == nil || err.Error() != `-set "=c": NAME=VALUE` {

@@ -1,10 +1,12 @@
-// Command headroom lists the kernels of PTX files whose launch shape is nobody's business: those that use thread and block
-// numbers only as the index over the whole grid (ptx.IndexOnly).
+// Command headroom lists the kernels of PTX files whose launch shape is nobody's business: those
+// that use thread and block numbers only as the index over the whole grid (ptx.IndexOnly).
 //
 //	headroom [-v] FILE.ptx ...
 //
-// A line a kernel: its name, and 1 or 0 for each dimension in which it uses the index; with -v also the others, each with the
-// reason. preload/launch.c reads the list, and measures in the unchanged program what other shapes would bring; restrict.py, run.sh
-// and table.py do the rest. loop.py, preload/blocks.c, blocks.sh and blocks.py measure in the same way what fewer, longer blocks would
-// bring: the same kernels in a loop over block numbers. The results say what is in a lever before anybody builds it.
+// A line a kernel: its name, and 1 or 0 for each dimension in which it uses the index; with -v also
+// the others, each with the reason. preload/launch.c reads the list, and measures in the unchanged
+// program what other shapes would bring; restrict.py, run.sh and table.py do the rest. loop.py,
+// preload/blocks.c, blocks.sh and blocks.py measure in the same way what fewer, longer blocks would
+// bring: the same kernels in a loop over block numbers. The results say what is in a lever before
+// anybody builds it.
 package main

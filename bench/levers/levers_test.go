@@ -1,5 +1,5 @@
-// The whole with a fake compiler, fake programs and fake times: what is run, what is passed over, resuming, arithmetic. No GPU
-// is used and nothing is measured here.
+// The whole with a fake compiler, fake programs and fake times: what is run, what is passed over,
+// resuming, arithmetic. No GPU is used and nothing is measured here.
 
 package main
 
@@ -29,8 +29,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// fakeGnvcc compiles by copying a shell script, with the recipe that the store holds in a variable; tune decides by the
-// program's folder.
+// fakeGnvcc compiles by copying a shell script, with the recipe that the store holds in a variable;
+// tune decides by the program's folder.
 func fakeGnvcc(args []string) error {
 	store := os.Getenv("GNVCC_STORE")
 	if args[0] == "tune" {
@@ -57,26 +57,33 @@ func fakeGnvcc(args []string) error {
 	if err := os.MkdirAll(store, 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(args[slices.Index(args, "-o")+1], []byte(fmt.Sprintf("#!/bin/sh\nRECIPE='%s'\n%s", recipe, text)), 0o755)
+	return os.WriteFile(args[slices.Index(args, "-o")+1],
+		[]byte(fmt.Sprintf("#!/bin/sh\nRECIPE='%s'\n%s", recipe, text)), 0o755)
 }
 
 // decide leaves the decision of a program's one kernel in the store.
 func decide(dir, program, lever string) error {
 	tried := []cache.Trial{
-		{Recipe: "ld=cs maxnreg=64", Ratio: 0.5}, {Recipe: "ld=cs", Ratio: 0.8}, {Recipe: "maxnreg=64", Ratio: 0.7}, {Recipe: "st=cs", Ratio: 0.98},
-		{Recipe: "bypass=1", Refused: "other bits: 3 words differ"}, {Recipe: "bypass=2", Refused: "other bits: 4 words differ"},
+		{Recipe: "ld=cs maxnreg=64", Ratio: 0.5}, {Recipe: "ld=cs", Ratio: 0.8}, {Recipe: "maxnreg=64",
+			Ratio: 0.7}, {Recipe: "st=cs", Ratio: 0.98},
+		{Recipe: "bypass=1", Refused: "other bits: 3 words differ"},
+		{Recipe: "bypass=2", Refused: "other bits: 4 words differ"},
 	}
-	recipe := map[string]string{together: "ld=cs maxnreg=64", "ld": "ld=cs", "maxnreg": "maxnreg=64"}[lever]
+	recipe := map[string]string{together: "ld=cs maxnreg=64", "ld": "ld=cs",
+		"maxnreg": "maxnreg=64"}[lever]
 	switch {
 	case program == "none":
-		tried, recipe = []cache.Trial{{Recipe: "ld=cs", Refused: "the same code as the default"}, {Recipe: "maxnreg=64"}}, "" // the budget ended
+		// the budget ended
+		tried, recipe = []cache.Trial{{Recipe: "ld=cs", Refused: "the same code as the default"},
+			{Recipe: "maxnreg=64"}}, ""
 	case program == "fails" && lever == "ld":
 		return fmt.Errorf("the driver said no")
 	}
 	if lever != together {
 		tried = slices.DeleteFunc(tried, func(t cache.Trial) bool { return leverOf(t.Recipe) != lever })
 	}
-	d := cache.Decision{Identity: program, Kernel: "k", Target: "sm_90", Recipe: recipe, Time: time.Now()}
+	d := cache.Decision{Identity: program, Kernel: "k", Target: "sm_90", Recipe: recipe,
+		Time: time.Now()}
 	d.Evidence.Tried, d.Evidence.Launches = tried, []cache.Launch{{Count: 1}}
 	d.Evidence.Untried = map[string]string{"unroll": "no loop"}
 	if program == "none" {
@@ -125,7 +132,8 @@ func fake(t *testing.T) (dir string, args []string) {
 	}
 	write(t, filepath.Join(dir, "nvcc"), "#!/bin/sh\nexit 1\n")
 	for _, name := range []string{"x", "none", "fails"} {
-		write(t, filepath.Join(dir, "src", name, "Makefile"), "NVCC = nvcc\nmain: main.cu\n\t$(NVCC) -o $@ main.cu\nclean:\n\trm -f main\nrun: main\n\t./main\n")
+		write(t, filepath.Join(dir, "src", name, "Makefile"),
+			"NVCC = nvcc\nmain: main.cu\n\t$(NVCC) -o $@ main.cu\nclean:\n\trm -f main\nrun: main\n\t./main\n")
 		write(t, filepath.Join(dir, "src", name, "main.cu"), `case $RECIPE in
 "") t=1000 ;;
 "ld=cs") t=800 ;;
@@ -137,8 +145,10 @@ esac
 exit 0
 `)
 	}
-	return dir, []string{"-nvcc", filepath.Join(dir, "nvcc"), "-gnvcc", filepath.Join(dir, "gnvcc"), "-clock", "/none", "-runs", "2", "-commit", "x",
-		"-levers", "ld,st,maxnreg,bypass,unroll", "-work", filepath.Join(dir, "work"), "-results", filepath.Join(dir, "results.jsonl"), filepath.Join(dir, "src")}
+	return dir, []string{"-nvcc", filepath.Join(dir, "nvcc"), "-gnvcc", filepath.Join(dir, "gnvcc"),
+		"-clock", "/none", "-runs", "2", "-commit", "x",
+		"-levers", "ld,st,maxnreg,bypass,unroll", "-work", filepath.Join(dir, "work"), "-results",
+		filepath.Join(dir, "results.jsonl"), filepath.Join(dir, "src")}
 }
 
 func TestLevers(t *testing.T) {
@@ -159,16 +169,19 @@ func TestLevers(t *testing.T) {
 		t.Fatalf("%d results, want 18: %+v", len(results), results)
 	}
 	for name, want := range map[string]float64{
-		"x all": 2, "x ld": 1.25, "x maxnreg": 1.5625, "x st": 1, "x bypass": 1, "x unroll": 1, "none all": 1, "none ld": 1, "fails all": 2, "fails ld": 0, "fails maxnreg": 1.5625,
+		"x all": 2, "x ld": 1.25, "x maxnreg": 1.5625, "x st": 1, "x bypass": 1, "x unroll": 1,
+		"none all": 1, "none ld": 1, "fails all": 2, "fails ld": 0, "fails maxnreg": 1.5625,
 	} {
 		if r := by[name]; r.SpeedUp() != want || r.Machine.Commit != "x" {
 			t.Errorf("%s: %v times as fast, want %v: %+v", name, r.SpeedUp(), want, r)
 		}
 	}
-	if r := by["x st"]; r.Nothing != "" || r.Adopted() || len(r.Before) != 0 || r.Tune == 0 || r.Kernels[0].Best != "st=cs" {
+	if r := by["x st"]; r.Nothing != "" || r.Adopted() || len(r.Before) != 0 || r.Tune == 0 ||
+		r.Kernels[0].Best != "st=cs" {
 		t.Errorf("tried and not adopted: %+v", r)
 	}
-	if r := by["x bypass"]; r.Nothing != "2 candidates, all refused: other bits" || r.Tune != 0 || r.Kernels[0].Other != 2 {
+	if r := by["x bypass"]; r.Nothing != "2 candidates, all refused: other bits" || r.Tune != 0 ||
+		r.Kernels[0].Other != 2 {
 		t.Errorf("refused in the run with all: %+v", r)
 	}
 	if r := by["x unroll"]; r.Nothing != "no loop" || r.Tune != 0 {
@@ -226,7 +239,8 @@ func TestLevers(t *testing.T) {
 	if err := run(context.Background(), args); err != nil {
 		t.Fatal(err)
 	}
-	if again, err := readResults(path); err != nil || len(again) != 18 || again[17].Program != "x" || again[17].Lever != "maxnreg" || again[17].SpeedUp() != 1.5625 {
+	if again, err := readResults(path); err != nil || len(again) != 18 || again[17].Program != "x" ||
+		again[17].Lever != "maxnreg" || again[17].SpeedUp() != 1.5625 {
 		t.Errorf("resumed: %d results, %v", len(again), err)
 	}
 }
@@ -237,15 +251,18 @@ func TestBudget(t *testing.T) {
 	if err := run(context.Background(), args); err != nil {
 		t.Fatal(err)
 	}
-	if results, err := readResults(filepath.Join(dir, "results.jsonl")); err != nil || len(results) != 0 {
+	if results, err := readResults(filepath.Join(dir, "results.jsonl")); err != nil ||
+		len(results) != 0 {
 		t.Errorf("cut short, and written down: %+v, %v", results, err)
 	}
 }
 
 func TestLeverOf(t *testing.T) {
 	for text, want := range map[string]string{
-		"": "", "ld=cs": "ld", "ld=cs ld@0=none": "ld", "ld=cs st=cs": "", "maxnreg=40": "maxnreg", "demote=8:loops maxnreg=40": "demote", "maxnreg=40 smemspill=on": "smemspill",
-		"ld=cs maxnreg=40": "", "spec{host(block)=128x1x1,host(dynamic)=0} throttle=3": "throttle", "demote=8:loops maxnreg=40 spec{host(block)=128x1x1,host(dynamic)=0}": "demote",
+		"": "", "ld=cs": "ld", "ld=cs ld@0=none": "ld", "ld=cs st=cs": "", "maxnreg=40": "maxnreg",
+		"demote=8:loops maxnreg=40": "demote", "maxnreg=40 smemspill=on": "smemspill",
+		"ld=cs maxnreg=40": "", "spec{host(block)=128x1x1,host(dynamic)=0} throttle=3": "throttle",
+		"demote=8:loops maxnreg=40 spec{host(block)=128x1x1,host(dynamic)=0}": "demote",
 		"maxnreg=40 spec{n=4}": "", "}": "",
 	} {
 		if got := leverOf(text); got != want {

@@ -38,14 +38,17 @@ func run(ctx context.Context, args []string) error {
 	set.StringVar(&b.nvcc, "nvcc", "nvcc", "the real nvcc")
 	set.StringVar(&b.gnvcc, "gnvcc", "gnvcc", "gnvcc")
 	levers := set.String("levers", exact(), "the levers to run alone, separated by commas")
-	compiler := set.String("compiler", "NVCC", "make variables that name the compiler, separated by commas")
+	compiler := set.String("compiler", "NVCC",
+		"make variables that name the compiler, separated by commas")
 	set.Var(&variables, "set", "NAME=VALUE, a make variable (may be repeated)")
 	set.StringVar(&b.target, "target", "run", "the make target that runs a program")
 	tuneFlags := set.String("tune", "", "further arguments of gnvcc tune, separated by spaces")
-	names := set.String("programs", "", "file with the programs' names, one a line; else every folder with a Makefile")
+	names := set.String("programs", "",
+		"file with the programs' names, one a line; else every folder with a Makefile")
 	set.StringVar(&b.folder, "folder", "%", "folder of a program, % standing for its name")
 	skip := set.String("skip", "", "names to leave out, separated by commas")
-	work := set.String("work", "", "folder for copies, builds, stores and logs (kept); else a temporary one (removed)")
+	work := set.String("work", "",
+		"folder for copies, builds, stores and logs (kept); else a temporary one (removed)")
 	set.StringVar(&b.results, "results", "levers.jsonl", "file for the raw results")
 	tableOnly := set.Bool("table", false, "only print the table of -results")
 	set.IntVar(&b.parallel, "j", runtime.NumCPU(), "builds at a time")
@@ -78,7 +81,8 @@ func run(ctx context.Context, args []string) error {
 	if err := variables.Variables(); err != nil {
 		return err
 	}
-	b.variables, b.compilers, b.tuneFlags = variables, strings.Split(*compiler, ","), strings.Fields(*tuneFlags)
+	b.variables, b.compilers, b.tuneFlags = variables, strings.Split(*compiler, ","),
+		strings.Fields(*tuneFlags)
 	for _, lever := range strings.Split(*levers, ",") {
 		if lever = strings.TrimSpace(lever); lever != "" {
 			b.levers = append(b.levers, lever)

@@ -18,19 +18,23 @@ import (
 // together is the name under which all levers stand.
 const together = "all"
 
-// A Result is one line. Times of steps are seconds of wall time, Before and After nanoseconds of the GPU's clock.
+// A Result is one line. Times of steps are seconds of wall time, Before and After nanoseconds of
+// the GPU's clock.
 type Result struct {
 	Program, Lever string
 	Machine        machine.Facts
 	Failed         string `json:",omitempty"` // the step that failed, and why
-	Nothing        string `json:",omitempty"` // why the lever was not run by itself: it has nothing to measure here
-	Tune           float64
-	Kernels        []Kernel
-	Before, After  []int64 `json:",omitempty"` // all kernels' time, one entry a run; none where nothing was adopted
-	Lost           int64   `json:",omitempty"` // launches that the clock missed, all runs
+	// why the lever was not run by itself: it has nothing to measure here
+	Nothing string `json:",omitempty"`
+	Tune    float64
+	Kernels []Kernel
+	// all kernels' time, one entry a run; none where nothing was adopted
+	Before, After []int64 `json:",omitempty"`
+	Lost          int64   `json:",omitempty"` // launches that the clock missed, all runs
 }
 
-// A Kernel is what a tuning run said of one kernel. Its ratios are the tuner's, from a race between the candidates.
+// A Kernel is what a tuning run said of one kernel. Its ratios are the tuner's, from a race between
+// the candidates.
 type Kernel struct {
 	Name     string
 	Recipe   string  `json:",omitempty"` // adopted
@@ -58,7 +62,8 @@ func (r Result) Adopted() bool {
 	return false
 }
 
-// SpeedUp is how many times as fast the program's kernels are: 1 where nothing was adopted, 0 where it is not known.
+// SpeedUp is how many times as fast the program's kernels are: 1 where nothing was adopted, 0 where
+// it is not known.
 func (r Result) SpeedUp() float64 {
 	switch {
 	case r.Failed != "":
@@ -71,7 +76,8 @@ func (r Result) SpeedUp() float64 {
 	return float64(command.Median(r.Before)) / float64(command.Median(r.After))
 }
 
-// Candidate is the best that the race saw, as a speed-up over all kernels of the program: the largest one. 0: none.
+// Candidate is the best that the race saw, as a speed-up over all kernels of the program: the
+// largest one. 0: none.
 func (r Result) Candidate() float64 {
 	best := 0.0
 	for _, k := range r.Kernels {
@@ -121,8 +127,9 @@ func kernels(decisions []cache.Decision, lever string) []Kernel {
 	return out
 }
 
-// nothing says why a lever has nothing to be measured, by what the run with all levers tried of it alone, and why it tried nothing; "" if it has, or if
-// that run's budget ended before it could tell.
+// nothing says why a lever has nothing to be measured, by what the run with all levers tried of it
+// alone, and why it tried nothing; "" if it has, or if that run's budget ended before it could
+// tell.
 func nothing(decisions []cache.Decision, lever string) string {
 	why := ""
 	for i, k := range kernels(decisions, lever) {
@@ -143,8 +150,9 @@ func nothing(decisions []cache.Decision, lever string) string {
 	return why
 }
 
-// leverOf is the lever of a recipe that has only one, "" for others. Terms that only the host looks at don't count, nor do caps beside another
-// lever's value: demotion and spilling have them as part of theirs.
+// leverOf is the lever of a recipe that has only one, "" for others. Terms that only the host looks
+// at don't count, nor do caps beside another lever's value: demotion and spilling have them as part
+// of theirs.
 func leverOf(text string) string {
 	r, err := recipe.Parse(text)
 	if err != nil || r.IsDefault() {
@@ -153,7 +161,8 @@ func leverOf(text string) string {
 	lever := ""
 	for _, t := range r.Terms {
 		switch {
-		case t.HostOnly() || t.Lever == lever || t.Lever == "maxnreg" && (lever == "demote" || lever == "smemspill"):
+		case t.HostOnly() || t.Lever == lever || t.Lever == "maxnreg" &&
+			(lever == "demote" || lever == "smemspill"):
 		case lever == "" || lever == "maxnreg" && (t.Lever == "demote" || t.Lever == "smemspill"):
 			lever = t.Lever
 		default:

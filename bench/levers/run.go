@@ -39,7 +39,8 @@ type bench struct {
 
 // dir is a program's folder in a copy: "plain" (no recipes), or one for a lever.
 func (b *bench) dir(copy, program string) string {
-	return filepath.Join(b.work, "trees", program+"."+copy, filepath.Base(b.source), strings.ReplaceAll(b.folder, "%", program))
+	return filepath.Join(b.work, "trees", program+"."+copy, filepath.Base(b.source),
+		strings.ReplaceAll(b.folder, "%", program))
 }
 
 // store is that of a program's plain build, or a copy of it in which a lever was tuned.
@@ -58,16 +59,19 @@ func (b *bench) make(copy, store, program string, targets ...string) step.Step {
 }
 
 // do runs a step and keeps what it printed in work/logs.
-func (b *bench) do(ctx context.Context, program, what string, s step.Step, limit time.Duration) (step.Result, error) {
+func (b *bench) do(ctx context.Context, program, what string, s step.Step,
+	limit time.Duration) (step.Result, error) {
 	return s.Logged(ctx, filepath.Join(b.work, "logs"), program, what, limit)
 }
 
 // build makes a copy of a program and builds it with gnvcc and a store.
 func (b *bench) build(ctx context.Context, copy, store, program string) error {
-	if err := tree.Copy(b.source, filepath.Base(b.dir(copy, program)), filepath.Join(b.work, "trees", program+"."+copy)); err != nil {
+	if err := tree.Copy(b.source, filepath.Base(b.dir(copy, program)), filepath.Join(b.work, "trees",
+		program+"."+copy)); err != nil {
 		return fmt.Errorf("copy: %w", err)
 	}
-	// What stands there built, by whatever compiler, must not pass for ours. Not every Makefile has a clean.
+	// What stands there built, by whatever compiler, must not pass for ours. Not every Makefile has a
+	// clean.
 	_, _ = b.do(ctx, program, "clean "+copy, b.make(copy, store, program, "clean"), b.limits.build)
 	_, err := b.do(ctx, program, "build "+copy, b.make(copy, store, program), b.limits.build)
 	return err
@@ -108,11 +112,13 @@ func (b *bench) measure(ctx context.Context, r *Result) error {
 	for i := range b.runs {
 		for n := range copies {
 			which := (n + i) & 1 // who goes first changes
-			file := filepath.Join(b.work, "times", fmt.Sprintf("%s.%s.%d.%d.csv", r.Program, r.Lever, which, i))
+			file := filepath.Join(b.work, "times", fmt.Sprintf("%s.%s.%d.%d.csv", r.Program, r.Lever, which,
+				i))
 			reading, err := clock.Under(b.clock, file, func(env []string) error {
 				run := b.make(copies[which], r.Lever, r.Program, b.target)
 				run.Env = append(run.Env, env...)
-				_, err := b.do(ctx, r.Program, fmt.Sprintf("run %s %d.%d", r.Lever, which, i), run, b.limits.run)
+				_, err := b.do(ctx, r.Program, fmt.Sprintf("run %s %d.%d", r.Lever, which, i), run,
+					b.limits.run)
 				return err
 			})
 			if err != nil {
@@ -135,7 +141,8 @@ type rebuilt struct {
 	err error
 }
 
-// run does everything: all levers of a program after each other, and what they need to be built beside.
+// run does everything: all levers of a program after each other, and what they need to be built
+// beside.
 func (b *bench) run(ctx context.Context) error {
 	end := time.Now().Add(b.budget)
 	lastTune := end.Add(-b.budget / 10) // what is ready is still clocked in the last tenth
@@ -158,7 +165,8 @@ func (b *bench) run(ctx context.Context) error {
 			}
 		}
 	}
-	b.say("%d programs, %d of them with all results in %s", len(b.programs), len(b.programs)-len(todo), b.results)
+	b.say("%d programs, %d of them with all results in %s", len(b.programs), len(b.programs)-len(todo),
+		b.results)
 	slots := make(chan struct{}, b.parallel)
 	failed := b.buildAll(ctx, todo, slots)
 
@@ -213,7 +221,8 @@ func (b *bench) run(ctx context.Context) error {
 			}
 			continue
 		}
-		// The run with all levers is done again where only single ones are missing: its store says what they would try.
+		// The run with all levers is done again where only single ones are missing: its store says what
+		// they would try.
 		all, err := Result{}, error(nil)
 		if ctx.Err() != nil || time.Now().After(lastTune) {
 			unfinished++
@@ -242,7 +251,8 @@ func (b *bench) run(ctx context.Context) error {
 				unfinished++
 				continue
 			}
-			alone := Result{Program: program, Lever: lever, Machine: b.machine, Kernels: kernels(decisions, lever)}
+			alone := Result{Program: program, Lever: lever, Machine: b.machine, Kernels: kernels(decisions,
+				lever)}
 			if alone.Nothing = nothing(decisions, lever); alone.Nothing != "" {
 				for i := range alone.Kernels {
 					alone.Kernels[i].Recipe = "" // that of all levers
@@ -269,7 +279,8 @@ func (b *bench) run(ctx context.Context) error {
 }
 
 // buildAll builds the programs without recipes, in parallel; it returns the errors.
-func (b *bench) buildAll(ctx context.Context, programs []string, slots chan struct{}) map[string]error {
+func (b *bench) buildAll(ctx context.Context, programs []string,
+	slots chan struct{}) map[string]error {
 	start := time.Now()
 	failed := map[string]error{}
 	var mu sync.Mutex
@@ -294,7 +305,8 @@ func (b *bench) buildAll(ctx context.Context, programs []string, slots chan stru
 		}()
 	}
 	all.Wait()
-	b.say("built %d of %d programs in %.0f s", len(programs)-len(failed), len(programs), time.Since(start).Seconds())
+	b.say("built %d of %d programs in %.0f s", len(programs)-len(failed), len(programs),
+		time.Since(start).Seconds())
 	return failed
 }
 
@@ -309,8 +321,10 @@ func (r Result) short() string {
 				recipes = append(recipes, k.Recipe)
 			}
 		}
-		return fmt.Sprintf("%.3f times as fast (%.3f ms -> %.3f ms), tuned in %.1f s: %s", r.SpeedUp(), float64(command.Median(r.Before))/1e6,
+		return fmt.Sprintf("%.3f times as fast (%.3f ms -> %.3f ms), tuned in %.1f s: %s", r.SpeedUp(),
+			float64(command.Median(r.Before))/1e6,
 			float64(command.Median(r.After))/1e6, r.Tune, strings.Join(recipes, "; "))
 	}
-	return fmt.Sprintf("not adopted (fastest in the race %.3f), tuned in %.1f s", r.Candidate(), r.Tune)
+	return fmt.Sprintf("not adopted (fastest in the race %.3f), tuned in %.1f s", r.Candidate(),
+		r.Tune)
 }

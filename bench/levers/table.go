@@ -31,12 +31,14 @@ func table(results []Result) string {
 	sort.Strings(programs)
 	levers = append(levers, together)
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n%-10s %9s %8s %8s  %-22s %-22s  %s\n", "lever", "geo. mean", "adopted", "measured", "best", "worst adopted", "fastest that was not adopted")
+	fmt.Fprintf(&b, "\n%-10s %9s %8s %8s  %-22s %-22s  %s\n", "lever", "geo. mean", "adopted",
+		"measured", "best", "worst adopted", "fastest that was not adopted")
 	for _, lever := range levers {
 		leverLine(&b, lever, byLever[lever])
 	}
-	b.WriteString("\ngeo. mean: over all programs of the table, 1 where nothing was adopted; kernels by an independent clock.\n" +
-		"adopted, measured: programs. The last column is the tuner's own race: a candidate that a fresh comparison did not confirm.\n")
+	b.WriteString(
+		"\ngeo. mean: over all programs of the table, 1 where nothing was adopted; kernels by an independent clock.\n" +
+			"adopted, measured: programs. The last column is the tuner's own race: a candidate that a fresh comparison did not confirm.\n")
 	fmt.Fprintf(&b, "\n%-14s", "program")
 	for _, lever := range levers {
 		fmt.Fprintf(&b, " %9s", lever)
@@ -57,8 +59,9 @@ func table(results []Result) string {
 		}
 		b.WriteString("\n")
 	}
-	b.WriteString("\n-: nothing of that lever to measure there (no value to try, or all the same code, or refused); 1: tried, not adopted;\n" +
-		"?: not known. combining: all together over the best single lever.\n")
+	b.WriteString(
+		"\n-: nothing of that lever to measure there (no value to try, or all the same code, or refused); 1: tried, not adopted;\n" +
+			"?: not known. combining: all together over the best single lever.\n")
 	for _, r := range results {
 		if r.Failed != "" {
 			fmt.Fprintf(&b, "failed: %s, %s: %s\n", r.Program, r.Lever, r.Failed)
@@ -117,6 +120,7 @@ func leverLine(b *strings.Builder, lever string, results map[string]Result) {
 	if known > 0 {
 		mean = math.Exp(sum / float64(known))
 	}
-	fmt.Fprintf(b, "%-10s %9.3f %8d %8d  %-22s %-22s  %s\n", lever, mean, adopted, measured, name(best, best.SpeedUp()), name(worst, worst.SpeedUp()),
+	fmt.Fprintf(b, "%-10s %9.3f %8d %8d  %-22s %-22s  %s\n", lever, mean, adopted, measured,
+		name(best, best.SpeedUp()), name(worst, worst.SpeedUp()),
 		name(missed, missed.Candidate()))
 }

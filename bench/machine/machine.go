@@ -1,4 +1,5 @@
-// The facts: processor, GPU and driver, toolkit, commit. What can't be found out is left empty, never guessed.
+// The facts: processor, GPU and driver, toolkit, commit. What can't be found out is left empty,
+// never guessed.
 
 package machine
 
@@ -32,11 +33,13 @@ type Facts struct {
 
 var release = regexp.MustCompile(`release ([0-9.]+, V[0-9.]+)`)
 
-// Gather asks the machine. commit may be empty: then git is asked, in the folder of the sources (the working directory).
+// Gather asks the machine. commit may be empty: then git is asked, in the folder of the sources
+// (the working directory).
 func Gather(ctx context.Context, nvcc, gnvcc, commit string) Facts {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	f := Facts{Time: time.Now().UTC().Truncate(time.Second), Cores: runtime.NumCPU(), Nvcc: nvcc, Gnvcc: gnvcc, Commit: commit}
+	f := Facts{Time: time.Now().UTC().Truncate(time.Second), Cores: runtime.NumCPU(), Nvcc: nvcc,
+		Gnvcc: gnvcc, Commit: commit}
 	f.CPU = field("/proc/cpuinfo", "model name")
 	f.Load = strings.Join(first(strings.Fields(content("/proc/loadavg")), 3), " ")
 	f.Kernel = strings.TrimSpace(content("/proc/sys/kernel/osrelease"))
@@ -51,7 +54,8 @@ func Gather(ctx context.Context, nvcc, gnvcc, commit string) Facts {
 			}
 		}
 	}
-	if gpu := output(ctx, "nvidia-smi", "--query-gpu=name,driver_version,clocks.sm,clocks.mem", "--format=csv,noheader"); gpu != "" {
+	if gpu := output(ctx, "nvidia-smi", "--query-gpu=name,driver_version,clocks.sm,clocks.mem",
+		"--format=csv,noheader"); gpu != "" {
 		line, _, _ := strings.Cut(gpu, "\n") // the first GPU, which is what programs take
 		parts := strings.Split(line, ",")
 		for len(parts) < 4 {

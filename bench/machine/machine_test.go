@@ -21,10 +21,12 @@ func TestGather(t *testing.T) {
 	write("nvidia-smi", "echo 'NVIDIA H200, 580.159.04, 345 MHz, 3201 MHz'\necho 'second, x, y, z'\n")
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 	f := Gather(context.Background(), nvcc, "/x/gnvcc", "abc")
-	if f.Toolkit != "13.0, V13.0.88" || f.GPU != "NVIDIA H200" || f.Driver != "580.159.04" || f.Clocks != "345 MHz, 3201 MHz" || f.Commit != "abc" || f.Cores < 1 || f.Kernel == "" {
+	if f.Toolkit != "13.0, V13.0.88" || f.GPU != "NVIDIA H200" || f.Driver != "580.159.04" ||
+		f.Clocks != "345 MHz, 3201 MHz" || f.Commit != "abc" || f.Cores < 1 || f.Kernel == "" {
 		t.Errorf("%+v", f)
 	}
-	if s := f.String(); !strings.Contains(s, "NVIDIA H200, driver 580.159.04; CUDA 13.0, V13.0.88; gnvcc abc") {
+	if s := f.String(); !strings.Contains(s,
+		"NVIDIA H200, driver 580.159.04; CUDA 13.0, V13.0.88; gnvcc abc") {
 		t.Error(s)
 	}
 	write("nvidia-smi", "exit 9\n")

@@ -32,7 +32,8 @@ type builder struct {
 	limit             time.Duration
 }
 
-// find lists the programs among the arguments: folders with a Makefile or .cu files, or folders of them.
+// find lists the programs among the arguments: folders with a Makefile or .cu files, or folders of
+// them.
 func find(args []string) ([]string, error) {
 	if len(args) == 0 {
 		return nil, fmt.Errorf("which programs? name folders")
@@ -95,7 +96,8 @@ func (b builder) measure(ctx context.Context, folder string, pairs int) Program 
 	warm, fresh := filepath.Join(root, ".store"), filepath.Join(root, ".fresh")
 	build := func(compiler, store string) (wall, cpu float64, err error) {
 		for _, argv := range b.commands(dir, compiler) {
-			r := step.Step{Argv: argv, Dir: dir, Limit: b.limit, Env: []string{"GNVCC_NVCC=" + b.nvcc, "GNVCC_STORE=" + store}}.Run(ctx)
+			r := step.Step{Argv: argv, Dir: dir, Limit: b.limit, Env: []string{"GNVCC_NVCC=" + b.nvcc,
+				"GNVCC_STORE=" + store}}.Run(ctx)
 			if r.Err != nil {
 				return 0, 0, r.Err
 			}
@@ -130,7 +132,8 @@ func (b builder) measure(ctx context.Context, folder string, pairs int) Program 
 		if i < 0 {
 			continue
 		}
-		p.Nvcc, p.Gnvcc, p.First = append(p.Nvcc, wall[0]), append(p.Gnvcc, wall[1]), append(p.First, wall[2])
+		p.Nvcc, p.Gnvcc, p.First = append(p.Nvcc, wall[0]), append(p.Gnvcc, wall[1]),
+			append(p.First, wall[2])
 		p.NvccCPU, p.GnvccCPU = append(p.NvccCPU, cpu[0]), append(p.GnvccCPU, cpu[1])
 	}
 	return p
@@ -144,7 +147,8 @@ func (b builder) commands(dir, compiler string) [][]string {
 	var out [][]string
 	for _, path := range sources(dir) {
 		argv := append([]string{compiler}, b.flags...)
-		out = append(out, append(argv, "-c", filepath.Base(path), "-o", strings.TrimSuffix(filepath.Base(path), ".cu")+".o"))
+		out = append(out, append(argv, "-c", filepath.Base(path), "-o",
+			strings.TrimSuffix(filepath.Base(path), ".cu")+".o"))
 	}
 	return out
 }
@@ -161,7 +165,8 @@ func copyBeside(folder, root string) error {
 		if n.Name() == filepath.Base(folder) {
 			continue
 		}
-		if err := os.Symlink(filepath.Join(filepath.Dir(folder), n.Name()), filepath.Join(root, n.Name())); err != nil {
+		if err := os.Symlink(filepath.Join(filepath.Dir(folder), n.Name()),
+			filepath.Join(root, n.Name())); err != nil {
 			return err
 		}
 	}

@@ -55,7 +55,8 @@ func run(ctx context.Context, args []string) error {
 	raw := Raw{Machine: machine.Gather(ctx, *nvcc, *gnvcc, *commit), Pairs: *pairs}
 	fmt.Println(raw.Machine)
 	b := builder{nvcc: *nvcc, gnvcc: *gnvcc, work: work, flags: strings.Fields(*flags), limit: *limit}
-	fmt.Printf("\n%-24s %9s %9s %7s   %9s %7s   %7s\n", "program", "nvcc s", "gnvcc s", "ratio", "first s", "ratio", "cpu")
+	fmt.Printf("\n%-24s %9s %9s %7s   %9s %7s   %7s\n", "program", "nvcc s", "gnvcc s", "ratio",
+		"first s", "ratio", "cpu")
 	failed := 0
 	for _, folder := range folders {
 		p := b.measure(ctx, folder, *pairs)
@@ -65,21 +66,26 @@ func run(ctx context.Context, args []string) error {
 			failed++
 			continue
 		}
-		fmt.Printf("%-24s %9.3f %9.3f %7.3f   %9.3f %7.3f   %7.3f\n", p.Name, command.Median(p.Nvcc), command.Median(p.Gnvcc), command.Median(command.Ratios(p.Gnvcc, p.Nvcc)),
-			command.Median(p.First), command.Median(command.Ratios(p.First, p.Nvcc)), command.Median(command.Ratios(p.GnvccCPU, p.NvccCPU)))
+		fmt.Printf("%-24s %9.3f %9.3f %7.3f   %9.3f %7.3f   %7.3f\n", p.Name, command.Median(p.Nvcc),
+			command.Median(p.Gnvcc), command.Median(command.Ratios(p.Gnvcc, p.Nvcc)),
+			command.Median(p.First), command.Median(command.Ratios(p.First, p.Nvcc)),
+			command.Median(command.Ratios(p.GnvccCPU, p.NvccCPU)))
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	all := raw.all()
 	if len(all) > 0 {
-		fmt.Printf("%-24s %9s %9s %7.3f   (median of %d pairs; the goal is 1.02 at most)\n", "all", "", "", command.Median(all), len(all))
+		fmt.Printf("%-24s %9s %9s %7.3f   (median of %d pairs; the goal is 1.02 at most)\n", "all", "",
+			"", command.Median(all), len(all))
 	}
-	fmt.Println("gnvcc s: with a store that knows the compile, no recipe; first s: with an empty store; cpu: ratio of processor times, all children")
+	fmt.Println(
+		"gnvcc s: with a store that knows the compile, no recipe; first s: with an empty store; cpu: ratio of processor times, all children")
 	if raw.Start, err = b.start(ctx, *starts); err != nil {
 		return err
 	}
-	fmt.Printf("\nstart to exec of nvcc: %.2f ms median, %.2f ms at the 95th percentile (%d starts, the fake's own %.2f ms taken off; the goal is 5 ms)\n",
+	fmt.Printf(
+		"\nstart to exec of nvcc: %.2f ms median, %.2f ms at the 95th percentile (%d starts, the fake's own %.2f ms taken off; the goal is 5 ms)\n",
 		raw.Start.median(), raw.Start.high(), len(raw.Start.Face), command.Median(raw.Start.Alone))
 	fmt.Println("nvcc is a fake here, which only exits: it is gnvcc's own start that is measured")
 	if err := command.Write(*out, raw); err != nil {

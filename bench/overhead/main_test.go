@@ -14,7 +14,8 @@ import (
 	"gnvcc/bench/command"
 )
 
-// compilers writes two fakes: an nvcc that makes the file behind -o, and a gnvcc that runs GNVCC_NVCC after a delay.
+// compilers writes two fakes: an nvcc that makes the file behind -o, and a gnvcc that runs
+// GNVCC_NVCC after a delay.
 func compilers(t *testing.T, dir string) (nvcc, gnvcc string) {
 	t.Helper()
 	for name, text := range map[string]string{
@@ -45,7 +46,8 @@ func TestRun(t *testing.T) {
 		}
 	}
 	out := filepath.Join(dir, "raw.json")
-	args := []string{"-gnvcc", gnvcc, "-nvcc", nvcc, "-pairs", "3", "-starts", "4", "-commit", "x", "-out", out, filepath.Join(dir, "programs")}
+	args := []string{"-gnvcc", gnvcc, "-nvcc", nvcc, "-pairs", "3", "-starts", "4", "-commit", "x",
+		"-out", out, filepath.Join(dir, "programs")}
 	if err := run(context.Background(), args); err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +63,8 @@ func TestRun(t *testing.T) {
 		t.Fatalf("%s", text)
 	}
 	for _, p := range raw.Programs {
-		// The fakes sleep: 30 ms nvcc, 30 more gnvcc, 60 more with an empty store. A busy machine can only make that longer.
+		// The fakes sleep: 30 ms nvcc, 30 more gnvcc, 60 more with an empty store. A busy machine can
+		// only make that longer.
 		if len(p.Nvcc) != 3 || len(p.Gnvcc) != 3 || len(p.First) != 3 {
 			t.Errorf("%s: not 3 pairs: %+v", p.Name, p)
 		}
@@ -82,7 +85,8 @@ func TestRun(t *testing.T) {
 func TestRefused(t *testing.T) {
 	dir := t.TempDir()
 	nvcc, gnvcc := compilers(t, dir)
-	if err := os.WriteFile(filepath.Join(dir, "Makefile"), []byte("all:\n\t@echo no such header >&2; exit 1\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "Makefile"),
+		[]byte("all:\n\t@echo no such header >&2; exit 1\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	for want, args := range map[string][]string{
@@ -102,12 +106,14 @@ func TestStatistics(t *testing.T) {
 	for _, c := range []struct {
 		list []float64
 		q, w float64
-	}{{nil, 0.5, 0}, {[]float64{3}, 0.5, 3}, {[]float64{4, 1, 2}, 0.5, 2}, {[]float64{1, 2, 3, 4}, 0.5, 2.5}, {[]float64{0, 10}, 0.95, 9.5}, {[]float64{1, 2}, 1, 2}} {
+	}{{nil, 0.5, 0}, {[]float64{3}, 0.5, 3}, {[]float64{4, 1, 2}, 0.5, 2}, {[]float64{1, 2, 3, 4}, 0.5,
+		2.5}, {[]float64{0, 10}, 0.95, 9.5}, {[]float64{1, 2}, 1, 2}} {
 		if got := command.Quantile(c.list, c.q); math.Abs(got-c.w) > 1e-9 {
 			t.Errorf("%v: %v, want %v", c, got, c.w)
 		}
 	}
-	if got := command.Ratios([]float64{2, 9}, []float64{1, 3, 5}); !reflect.DeepEqual(got, []float64{2, 3}) {
+	if got := command.Ratios([]float64{2, 9}, []float64{1, 3, 5}); !reflect.DeepEqual(got,
+		[]float64{2, 3}) {
 		t.Error(got)
 	}
 }

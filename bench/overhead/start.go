@@ -37,12 +37,14 @@ func (b builder) start(ctx context.Context, n int) (Start, error) {
 	if err := os.MkdirAll(filepath.Dir(fake), 0o755); err != nil {
 		return Start{}, err
 	}
-	for name, text := range map[string]string{"fake.c": "int main(void) { return 0; }\n", "bin/nvcc.profile": "", "x.cu": "__global__ void k() {}\n"} {
+	for name, text := range map[string]string{"fake.c": "int main(void) { return 0; }\n",
+		"bin/nvcc.profile": "", "x.cu": "__global__ void k() {}\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			return Start{}, err
 		}
 	}
-	if out, err := exec.CommandContext(ctx, "cc", "-O1", "-o", fake, filepath.Join(dir, "fake.c")).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(ctx, "cc", "-O1", "-o", fake,
+		filepath.Join(dir, "fake.c")).CombinedOutput(); err != nil {
 		return Start{}, fmt.Errorf("build the fake nvcc: %w\n%s", err, out)
 	}
 	var s Start
@@ -55,7 +57,8 @@ func (b builder) start(ctx context.Context, n int) (Start, error) {
 			if which == 1 {
 				compiler = b.gnvcc
 			}
-			r := step.Step{Argv: []string{compiler, "-O3", "-arch=sm_90", "-c", "x.cu", "-o", "x.o"}, Dir: dir, Env: env, Limit: 10 * time.Second}.Run(ctx)
+			r := step.Step{Argv: []string{compiler, "-O3", "-arch=sm_90", "-c", "x.cu", "-o", "x.o"},
+				Dir: dir, Env: env, Limit: 10 * time.Second}.Run(ctx)
 			if r.Err != nil {
 				return Start{}, r.Err
 			}

@@ -1,13 +1,15 @@
-// Command predict compares what sim/predict foretells with what was measured: it takes reports of the tuner (`gnvcc report
-// --json`), builds the candidates that were measured then once more, from stores in which gnvcc has built the same programs here (those
-// whose recipe is exact by construction), and tells how good the picks and the order of each predictor would have been. It needs a
-// toolkit and no GPU.
+// Command predict compares what sim/predict foretells with what was measured: it takes reports of
+// the tuner (`gnvcc report --json`), builds the candidates that were measured then once more, from
+// stores in which gnvcc has built the same programs here (those whose recipe is exact by
+// construction), and tells how good the picks and the order of each predictor would have been. It
+// needs a toolkit and no GPU.
 //
 //	predict -alone -reports REPORTS -stores STORES -machine machine.tsv -rows rows.jsonl -grow forest.json
 //
-// With -grow it also grows a forest on all rows and keeps it: that is the one command for a GPU of one's own. -half a and -half b
-// take one half of the programs each, by a hash of the name: build models on one, look at the other once, with -forest.
+// With -grow it also grows a forest on all rows and keeps it: that is the one command for a GPU of
+// one's own. -half a and -half b take one half of the programs each, by a hash of the name: build
+// models on one, look at the other once, with -forest.
 //
-// Files: main.go the command line, gather.go trials built again, score.go picks and orders, critical.go critical points against
-// every register count.
+// Files: main.go the command line, gather.go trials built again, score.go picks and orders,
+// critical.go critical points against every register count.
 package main

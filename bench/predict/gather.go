@@ -43,7 +43,8 @@ type kernel struct {
 	program, name, device string
 	dynamic               int // shared memory of its heaviest launch, bytes
 	trials                []trial
-	left                  int // trials that are not looked at: not exact by construction, not to be built here, not alone
+	// trials that are not looked at: not exact by construction, not to be built here, not alone
+	left int
 }
 
 // A gatherer finds decisions and builds their trials.
@@ -100,7 +101,8 @@ func (g *gatherer) gather(ctx context.Context, half string) ([]kernel, error) {
 }
 
 // program builds the trials of one.
-func (g *gatherer) program(ctx context.Context, program, report string, notes io.Writer) ([]kernel, error) {
+func (g *gatherer) program(ctx context.Context, program, report string,
+	notes io.Writer) ([]kernel, error) {
 	text, err := os.ReadFile(report)
 	if err != nil {
 		return nil, fmt.Errorf("read the report: %w", err)
@@ -190,7 +192,8 @@ func (b *builder) kernel(ctx context.Context, d cache.Decision) (kernel, error) 
 		return k, err
 	}
 	k.dynamic = heaviest.Dynamic
-	shape := sim.Shape{Threads: volume(heaviest.Block), Shared: heaviest.Dynamic, Blocks: volume(heaviest.Grid)}
+	shape := sim.Shape{Threads: volume(heaviest.Block), Shared: heaviest.Dynamic,
+		Blocks: volume(heaviest.Grid)}
 	base, plain, err := b.trial(ctx, source, recipe.Recipe{}, shape)
 	if err != nil {
 		return k, fmt.Errorf("nvcc's own build: %w", err)
@@ -200,7 +203,8 @@ func (b *builder) kernel(ctx context.Context, d cache.Decision) (kernel, error) 
 	seen := map[string]bool{}
 	for _, t := range ev.Tried {
 		r, err := recipe.Parse(t.Recipe)
-		if t.Ratio <= 0 || err != nil || rewrite.ExactnessOf(r) != rewrite.ByConstruction || seen[t.Recipe] || b.g.alone && lever.Of(r) == "" {
+		if t.Ratio <= 0 || err != nil || rewrite.ExactnessOf(r) != rewrite.ByConstruction ||
+			seen[t.Recipe] || b.g.alone && lever.Of(r) == "" {
 			k.left++
 			continue
 		}
@@ -209,27 +213,33 @@ func (b *builder) kernel(ctx context.Context, d cache.Decision) (kernel, error) 
 		if ctx.Err() != nil {
 			return k, ctx.Err()
 		}
-		if err != nil || sass.SameFloats(plain, code, d.Kernel) != nil { // then it could not be taken without being run
+		// then it could not be taken without being run
+		if err != nil || sass.SameFloats(plain, code, d.Kernel) != nil {
 			k.left++
 			continue
 		}
 		made.ratio = t.Ratio
 		made.row = forest.Row{Y: math.Log(t.Ratio),
-			X: predict.Vector(base.estimate, made.estimate, base.run.Registers, made.run.Registers, t.Recipe)}
+			X: predict.Vector(base.estimate, made.estimate, base.run.Registers, made.run.Registers,
+				t.Recipe)}
 		k.trials = append(k.trials, made)
 	}
 	if len(k.trials) < 4 {
-		return k, fmt.Errorf("only %d of %d trials are exact by construction", len(k.trials)-1, len(ev.Tried))
+		return k, fmt.Errorf("only %d of %d trials are exact by construction", len(k.trials)-1,
+			len(ev.Tried))
 	}
 	// The report has them by what was measured, which no predictor may know.
-	sort.SliceStable(k.trials[1:], func(i, j int) bool { return k.trials[i+1].recipe < k.trials[j+1].recipe })
+	sort.SliceStable(k.trials[1:], func(i, j int) bool {
+		return k.trials[i+1].recipe < k.trials[j+1].recipe
+	})
 	return k, nil
 }
 
 func volume(v [3]int) int { return v[0] * v[1] * v[2] }
 
 // trial builds one candidate and predicts it.
-func (b *builder) trial(ctx context.Context, s *compile.Source, r recipe.Recipe, shape sim.Shape) (t trial, code []byte, err error) {
+func (b *builder) trial(ctx context.Context, s *compile.Source, r recipe.Recipe,
+	shape sim.Shape) (t trial, code []byte, err error) {
 	made, err := b.c.Compile(ctx, s, r)
 	if err != nil {
 		return t, nil, err

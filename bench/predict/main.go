@@ -28,15 +28,20 @@ func main() {
 
 func run(ctx context.Context, args []string, w io.Writer) error {
 	flags := flag.NewFlagSet("predict", flag.ContinueOnError)
-	reports := flags.String("reports", "", "folder of reports: PROGRAM.json is what `gnvcc report --json` printed")
-	stores := flags.String("stores", "", "folder of stores: PROGRAM, the same code built again by gnvcc")
-	machine := flags.String("machine", "", "what profile/units' program printed on the GPU; else tables")
+	reports := flags.String("reports", "",
+		"folder of reports: PROGRAM.json is what `gnvcc report --json` printed")
+	stores := flags.String("stores", "",
+		"folder of stores: PROGRAM, the same code built again by gnvcc")
+	machine := flags.String("machine", "",
+		"what profile/units' program printed on the GPU; else tables")
 	half := flags.String("half", "", "a or b: only this half of the programs, by a hash of the name")
 	least := flags.Float64("least", 2, "leave out kernels whose launch takes less, microseconds")
-	alone := flags.Bool("alone", false, "only recipes of one lever: what joins several was tried since the parts were fast, which is no news to a predictor")
+	alone := flags.Bool("alone", false,
+		"only recipes of one lever: what joins several was tried since the parts were fast, which is no news to a predictor")
 	rows := flags.String("rows", "", "write one line a trial, with what was measured and foretold")
 	grow := flags.String("grow", "", "grow a forest on all rows and write it to this file")
-	known := flags.String("forest", "", "judge this forest, grown on other programs, in place of one grown for each program on the others")
+	known := flags.String("forest", "",
+		"judge this forest, grown on other programs, in place of one grown for each program on the others")
 	seed := flags.Uint64("seed", 1, "of the forests")
 	jobs := flags.Int("j", runtime.NumCPU(), "programs at a time")
 	if err := flags.Parse(args); err != nil {
@@ -45,7 +50,8 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 	if *half != "" && *half != "a" && *half != "b" {
 		return fmt.Errorf("-half %q: a or b", *half)
 	}
-	g := gatherer{reports: *reports, stores: *stores, least: *least * 1000, alone: *alone, jobs: *jobs, say: w}
+	g := gatherer{reports: *reports, stores: *stores, least: *least * 1000, alone: *alone, jobs: *jobs,
+		say: w}
 	if *machine != "" {
 		text, err := os.ReadFile(*machine)
 		if err != nil {
@@ -108,9 +114,12 @@ func write(file string, kernels []kernel) error {
 	}
 	for _, k := range kernels {
 		for n, t := range k.trials {
-			l := line{Program: k.program, Kernel: k.name, Device: k.device, Recipe: t.recipe, Ratio: t.ratio, Registers: t.run.Registers,
-				Launch: [3]int{t.run.Shape.Threads, k.dynamic, t.run.Shape.Blocks}, Warps: t.estimate.Occupancy.Warps,
-				Ours: k.ours()[n] / k.ours()[0], Paper: k.paper()[n] / k.paper()[0], Spills: t.estimate.Spills}
+			l := line{Program: k.program, Kernel: k.name, Device: k.device, Recipe: t.recipe, Ratio: t.ratio,
+				Registers: t.run.Registers,
+				Launch:    [3]int{t.run.Shape.Threads, k.dynamic, t.run.Shape.Blocks},
+				Warps:     t.estimate.Occupancy.Warps,
+				Ours:      k.ours()[n] / k.ours()[0], Paper: k.paper()[n] / k.paper()[0],
+				Spills: t.estimate.Spills}
 			if err := jsonl.Append(file, l); err != nil {
 				return err
 			}

@@ -28,7 +28,8 @@ func TestScore(t *testing.T) {
 		return k
 	}
 	kernels := []kernel{k(1, 0.5, 1.2, 0.9), k(1, 1.1, 1.3, 1.05)}
-	x := way{"x", 0, func(k kernel) []float64 { return []float64{1, 0.9, 0.8, 0.95} }} // takes the third trial always
+	// takes the third trial always
+	x := way{"x", 0, func(k kernel) []float64 { return []float64{1, 0.9, 0.8, 0.95} }}
 	r := score(kernels, x)
 	if r.picks != 2 || r.lose != 2 || math.Abs(r.gain+math.Log(1.2)+math.Log(1.3)) > 1e-12 {
 		t.Errorf("%+v", r)
@@ -44,17 +45,20 @@ func TestScore(t *testing.T) {
 		}
 		return out
 	}}
-	if r := score(kernels, oracle); r.picks != 1 || r.lose != 0 || math.Abs(r.gain-math.Log(2)) > 1e-12 || r.third != 1 {
+	if r := score(kernels, oracle); r.picks != 1 || r.lose != 0 ||
+		math.Abs(r.gain-math.Log(2)) > 1e-12 || r.third != 1 {
 		t.Errorf("%+v", r)
 	}
 }
 
-// TestReal builds two kernels' trials with real tools, from a report made up for them, and grows a forest.
+// TestReal builds two kernels' trials with real tools, from a report made up for them, and grows a
+// forest.
 func TestReal(t *testing.T) {
 	kit := kits.Need(t, "13.0")
 	dir := t.TempDir()
 	gnvcc := filepath.Join(dir, "gnvcc")
-	if msg, err := exec.Command("go", "build", "-o", gnvcc, "gnvcc/cmd/gnvcc").CombinedOutput(); err != nil {
+	if msg, err := exec.Command("go", "build", "-o", gnvcc,
+		"gnvcc/cmd/gnvcc").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, msg)
 	}
 	reports, stores := filepath.Join(dir, "reports"), filepath.Join(dir, "stores")
@@ -65,22 +69,26 @@ func TestReal(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		build := exec.Command(gnvcc, "-arch=sm_90", "-std=c++17", "-I../../examples/common", "-cubin", "-o", filepath.Join(dir, name+".cubin"),
+		build := exec.Command(gnvcc, "-arch=sm_90", "-std=c++17", "-I../../examples/common", "-cubin",
+			"-o", filepath.Join(dir, name+".cubin"),
 			filepath.Join("../../examples", name, name+".cu"))
 		build.Env = append(os.Environ(), "GNVCC_NVCC="+kit.Nvcc(), "GNVCC_STORE="+store)
 		if msg, err := build.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, msg)
 		}
-		if err := os.WriteFile(filepath.Join(reports, name+".json"), []byte(madeUp(t, store)), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(reports, name+".json"), []byte(madeUp(t, store)),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var out bytes.Buffer
 	file, rows := filepath.Join(dir, "forest.json"), filepath.Join(dir, "rows.jsonl")
-	if err := run(context.Background(), []string{"-reports", reports, "-stores", stores, "-grow", file, "-rows", rows}, &out); err != nil {
+	if err := run(context.Background(), []string{"-reports", reports, "-stores", stores, "-grow", file,
+		"-rows", rows}, &out); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"2 kernels of 2 programs, 8 trials", "2 others left out", "left out: stencil, absent", "oracle"} {
+	for _, want := range []string{"2 kernels of 2 programs, 8 trials", "2 others left out",
+		"left out: stencil, absent", "oracle"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}
@@ -97,7 +105,8 @@ func TestReal(t *testing.T) {
 		t.Error(err)
 	}
 	out.Reset()
-	if err := run(context.Background(), []string{"-reports", reports, "-stores", stores, "-forest", file}, &out); err != nil {
+	if err := run(context.Background(), []string{"-reports", reports, "-stores", stores, "-forest",
+		file}, &out); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -117,7 +126,8 @@ func madeUp(t *testing.T, dir string) string {
 		t.Fatal("nothing was built")
 	}
 	entry := func(identity, kernel string) string {
-		return `{"decision":{"Identity":"` + identity + `","Kernel":"` + kernel + `","Target":"sm_90","Evidence":{"Device":"NVIDIA H200",
+		return `{"decision":{"Identity":"` + identity + `","Kernel":"` + kernel +
+			`","Target":"sm_90","Evidence":{"Device":"NVIDIA H200",
 		"Launches":[{"Grid":[132,1,1],"Block":[128,1,1],"Dynamic":0,"Count":3,"Before":{"Median":9000}}],
 		"Tried":[{"Recipe":"maxnreg=24","Ratio":1.5},{"Recipe":"maxnreg=64","Ratio":0.9},{"Recipe":"ld=cs","Ratio":0.95},
 		{"Recipe":"st=cs","Ratio":0.99},{"Recipe":"unroll=4","Ratio":0.5}]}}}`
@@ -125,10 +135,12 @@ func madeUp(t *testing.T, dir string) string {
 	return "[" + entry(built[0].Identity, built[0].Name) + "," + entry("0", "absent") + "]"
 }
 
-// Today's order: each lever's values for themselves, caps by their distance from the default's count, combinations last.
+// Today's order: each lever's values for themselves, caps by their distance from the default's
+// count, combinations last.
 func TestToday(t *testing.T) {
 	k := kernel{}
-	for _, r := range []string{"", "ld=cs", "ld=L2::256B", "maxnreg=64", "maxnreg=40", "ld=cs maxnreg=40"} {
+	for _, r := range []string{"", "ld=cs", "ld=L2::256B", "maxnreg=64", "maxnreg=40",
+		"ld=cs maxnreg=40"} {
 		k.trials = append(k.trials, trial{recipe: r})
 	}
 	k.trials[0].run.Registers = 38
@@ -149,7 +161,9 @@ func TestToday(t *testing.T) {
 
 func TestCritical(t *testing.T) {
 	d, _ := sim.Lookup(90)
-	k := kernel{program: "p", name: "k", trials: []trial{{ratio: 1, run: predict.Run{Registers: 40, Device: d, Shape: sim.Shape{Threads: 256}}}}}
+	k := kernel{program: "p", name: "k",
+		trials: []trial{{ratio: 1, run: predict.Run{Registers: 40, Device: d,
+			Shape: sim.Shape{Threads: 256}}}}}
 	for n := 24; n <= 64; n++ {
 		ratio := 1.0
 		switch n {

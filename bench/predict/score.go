@@ -16,7 +16,8 @@ import (
 	"gnvcc/sim/predict"
 )
 
-// A way is a predictor: the time that it foretells for each trial of a kernel, the default's first, in any unit.
+// A way is a predictor: the time that it foretells for each trial of a kernel, the default's first,
+// in any unit.
 type way struct {
 	name   string
 	margin float64 // a pick must be foretold to gain more than that
@@ -31,7 +32,11 @@ func (k kernel) each(of func(t trial) float64) []float64 {
 	return out
 }
 
-func (k kernel) ours() []float64 { return k.each(func(t trial) float64 { return t.estimate.Cycles }) }
+func (k kernel) ours() []float64 {
+	return k.each(func(t trial) float64 {
+		return t.estimate.Cycles
+	})
+}
 
 func (k kernel) paper() []float64 {
 	most := 0.0
@@ -54,8 +59,8 @@ func (k kernel) naive() []float64 {
 	})
 }
 
-// today is the place at which the tuner tries a recipe now: lever by lever, the most promising first, caps by their distance
-// from the default's count.
+// today is the place at which the tuner tries a recipe now: lever by lever, the most promising
+// first, caps by their distance from the default's count.
 func (k kernel) today() []float64 {
 	levers := map[string]int{}
 	for n, l := range lever.All() {
@@ -72,21 +77,24 @@ func (k kernel) today() []float64 {
 			if n, err := strconv.Atoi(term.Value); err == nil && term.Lever == "maxnreg" {
 				within = math.Abs(float64(n - k.trials[0].run.Registers))
 			} else {
-				for v, value := range []string{"L2::256B", "L1::no_allocate", "L2::128B", "L1::evict_last", "L1::evict_first", "cs", "L2::64B"} {
+				for v, value := range []string{"L2::256B", "L1::no_allocate", "L2::128B", "L1::evict_last",
+					"L1::evict_first", "cs", "L2::64B"} {
 					if term.Value == value {
 						within = float64(v)
 					}
 				}
 			}
 		}
-		return 1e6*float64(len(r.Terms)) + 1e3*float64(place) + within // combinations behind what stands alone
+		// combinations behind what stands alone
+		return 1e6*float64(len(r.Terms)) + 1e3*float64(place) + within
 	})
 }
 
 // turns is today's order for slow kernels: one value of each lever in turn.
 func (k kernel) turns() []float64 { return inTurn(k.today(), k.today()) }
 
-// oursInTurn takes one value of each lever in turn, each lever's in the order that ours foretells, as far as that tells values apart.
+// oursInTurn takes one value of each lever in turn, each lever's in the order that ours foretells,
+// as far as that tells values apart.
 func (k kernel) oursInTurn() []float64 {
 	within := k.ours()
 	for n, t := range within {
@@ -95,7 +103,8 @@ func (k kernel) oursInTurn() []float64 {
 	return inTurn(k.today(), within)
 }
 
-// inTurn takes one of each lever in turn; order tells the levers and, where within does not, their values' order.
+// inTurn takes one of each lever in turn; order tells the levers and, where within does not, their
+// values' order.
 func inTurn(order, within []float64) []float64 {
 	out := make([]float64, len(order))
 	count := map[int]int{}
@@ -137,7 +146,11 @@ func ways(byKernel map[string][]float64) []way {
 		{"today's order", 1, kernel.today},
 		{"today's, by turns", 1, kernel.turns},
 		{"ours, by turns", 1, kernel.oursInTurn},
-		{"oracle", 0, func(k kernel) []float64 { return k.each(func(t trial) float64 { return t.ratio }) }},
+		{"oracle", 0, func(k kernel) []float64 {
+			return k.each(func(t trial) float64 {
+				return t.ratio
+			})
+		}},
 	}
 }
 
@@ -145,14 +158,15 @@ func (k kernel) key() string {
 	return fmt.Sprint(k.program, " ", k.name, k.trials[0].run.Shape, len(k.trials))
 }
 
-// tell prints, for each predictor, what its picks gain of what could be gained, and how well it orders. Without a forest one
-// is grown for each program on the others.
+// tell prints, for each predictor, what its picks gain of what could be gained, and how well it
+// orders. Without a forest one is grown for each program on the others.
 func tell(w io.Writer, kernels []kernel, grown *forest.Forest, seed uint64) error {
 	rows := rowsOf(kernels)
 	foretold := make([]float64, len(rows))
 	if grown == nil {
 		var err error
-		if foretold, err = forest.Validate(predict.Features, rows, forest.Options{Seed: seed}, 0); err != nil {
+		if foretold, err = forest.Validate(predict.Features, rows, forest.Options{Seed: seed},
+			0); err != nil {
 			return err
 		}
 	} else {
@@ -172,10 +186,14 @@ func tell(w io.Writer, kernels []kernel, grown *forest.Forest, seed uint64) erro
 		left += k.left
 		programs[k.program] = true
 	}
-	fmt.Fprintf(w, "%d kernels of %d programs, %d trials exact by construction (%d others left out), one device: %s; rates: %s\n", len(kernels),
+	fmt.Fprintf(w,
+		"%d kernels of %d programs, %d trials exact by construction (%d others left out), one device: %s; rates: %s\n", len(kernels),
 		len(programs), trials, left, kernels[0].device, kernels[0].trials[0].run.Units.Source)
-	fmt.Fprintf(w, "the forest's error on programs that it has not seen: %.3f (root mean square of log time)\n\n", forest.RMS(rows, foretold))
-	fmt.Fprintf(w, "%-24s %6s %7s %12s %14s %12s %20s\n", "picks by", "picks", "gain", "of oracle's", "lose over 1 %", "worst pick", "with a third, of best")
+	fmt.Fprintf(w,
+		"the forest's error on programs that it has not seen: %.3f (root mean square of log time)\n\n",
+		forest.RMS(rows, foretold))
+	fmt.Fprintf(w, "%-24s %6s %7s %12s %14s %12s %20s\n", "picks by", "picks", "gain", "of oracle's",
+		"lose over 1 %", "worst pick", "with a third, of best")
 	oracle := 0.0
 	for _, k := range kernels {
 		oracle -= math.Log(k.best())
@@ -183,7 +201,8 @@ func tell(w io.Writer, kernels []kernel, grown *forest.Forest, seed uint64) erro
 	list := ways(byKernel)
 	for _, x := range list {
 		s := score(kernels, x)
-		fmt.Fprintf(w, "%-24s %6d %6.1f%% %11.0f%% %14d %12.3f %19.2f%%\n", x.name, s.picks, 100*(math.Exp(s.gain/float64(len(kernels)))-1),
+		fmt.Fprintf(w, "%-24s %6d %6.1f%% %11.0f%% %14d %12.3f %19.2f%%\n", x.name, s.picks,
+			100*(math.Exp(s.gain/float64(len(kernels)))-1),
 			100*s.gain/oracle, s.lose, s.worst, 100*s.third)
 	}
 	fmt.Fprintln(w)
@@ -224,7 +243,8 @@ type result struct {
 	third       float64 // geometric mean of best time over the best among the first third
 }
 
-// pick is the trial with the least foretold time, or the default where that does not gain the margin.
+// pick is the trial with the least foretold time, or the default where that does not gain the
+// margin.
 func pick(times []float64, margin float64) int {
 	best := 0
 	for n, t := range times {

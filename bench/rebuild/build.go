@@ -27,7 +27,8 @@ type File struct {
 	// User and system, all children: on a machine with other load the fairer figure.
 	NvccCPU  []float64
 	ApplyCPU []float64
-	// The first apply after a build, which finds less in the store than later ones, against nvcc; one pair, user and system.
+	// The first apply after a build, which finds less in the store than later ones, against nvcc; one
+	// pair, user and system.
 	First float64
 	Steps map[string]float64 // nvcc -time, one build, seconds
 }
@@ -68,7 +69,8 @@ func (b builder) measure(ctx context.Context, file string, pairs int) (File, err
 		return f, err
 	}
 	for i := -1; i < pairs; i++ { // the first fills the file cache
-		if f.Kernels, err = plant(ctx, store, strings.ReplaceAll(b.recipe, "%d", strconv.Itoa(64+8*(i+1)))); err != nil {
+		if f.Kernels, err = plant(ctx, store, strings.ReplaceAll(b.recipe, "%d",
+			strconv.Itoa(64+8*(i+1)))); err != nil {
 			return f, err
 		}
 		apply := func() (cost, error) { return timed(b.gnvcc, "apply") }

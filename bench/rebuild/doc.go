@@ -1,11 +1,13 @@
-// Rebuild measures what gnvcc apply costs where only recipes have changed: every program is built with gnvcc, its kernels get a recipe, and
-// apply runs its commands again. The time stands against that of the same commands run with nvcc.
+// Rebuild measures what gnvcc apply costs where only recipes have changed: every program is built
+// with gnvcc, its kernels get a recipe, and apply runs its commands again. The time stands against
+// that of the same commands run with nvcc.
 //
 //	go run ./bench/rebuild -gnvcc bin/gnvcc -nvcc /usr/local/cuda/bin/nvcc -out rebuild.json FILE.cu ...
 //
-// Pairs of apply and nvcc take turns, with another recipe in every pair, so that ptxas has real work, and with -recipe 'spec{blockDim.x=%d}' the host
-// compiler, too. The first apply stands by itself: it keeps what later ones take.
-// A last build by nvcc with -time says which of its steps takes how long: of what cannot be reused, the share is a bound.
+// Pairs of apply and nvcc take turns, with another recipe in every pair, so that ptxas has real
+// work, and with -recipe 'spec{blockDim.x=%d}' the host compiler, too. The first apply stands by
+// itself: it keeps what later ones take. A last build by nvcc with -time says which of its steps
+// takes how long: of what cannot be reused, the share is a bound.
 //
 // Callers: people.
 package main

@@ -32,7 +32,8 @@ func run(ctx context.Context, args []string) error {
 	nvcc := set.String("nvcc", "nvcc", "the real nvcc")
 	pairs := set.Int("pairs", 5, "pairs per file")
 	flags := set.String("flags", "-O3 -arch=sm_90", "flags of nvcc")
-	recipe := set.String("recipe", "maxnreg=%d", "of every kernel; %d is another number in every pair: spec{blockDim.x=%d} changes host code, too")
+	recipe := set.String("recipe", "maxnreg=%d",
+		"of every kernel; %d is another number in every pair: spec{blockDim.x=%d} changes host code, too")
 	limit := set.Duration("limit", 5*time.Minute, "of one build")
 	commit := set.String("commit", "", "gnvcc's commit, where there is no git")
 	out := set.String("out", "", "file for the raw results")
@@ -51,9 +52,11 @@ func run(ctx context.Context, args []string) error {
 	}
 	defer os.RemoveAll(work)
 	raw := Raw{Machine: machine.Gather(ctx, *nvcc, *gnvcc, *commit), Flags: *flags, Recipe: *recipe}
-	raw.Machine.Nvcc, raw.Machine.Gnvcc = filepath.Base(*nvcc), filepath.Base(*gnvcc) // paths say nothing to others
+	// paths say nothing to others
+	raw.Machine.Nvcc, raw.Machine.Gnvcc = filepath.Base(*nvcc), filepath.Base(*gnvcc)
 	fmt.Println(raw.Machine)
-	fmt.Printf("\n%-16s %8s %8s %7s %7s %7s   %s\n", "file", "nvcc s", "apply s", "ratio", "cpu", "first", "nvcc's steps, seconds")
+	fmt.Printf("\n%-16s %8s %8s %7s %7s %7s   %s\n", "file", "nvcc s", "apply s", "ratio", "cpu",
+		"first", "nvcc's steps, seconds")
 	b := builder{*nvcc, *gnvcc, work, strings.Fields(*flags), *recipe, *limit}
 	var all, allCPU []float64
 	for _, file := range set.Args() {
@@ -64,9 +67,11 @@ func run(ctx context.Context, args []string) error {
 		raw.Files = append(raw.Files, f)
 		wall, cpu := command.Ratios(f.Apply, f.Nvcc), command.Ratios(f.ApplyCPU, f.NvccCPU)
 		all, allCPU = append(all, wall...), append(allCPU, cpu...)
-		fmt.Printf("%-16s %8.2f %8.2f %7.3f %7.3f %7.3f   %s\n", f.Name, command.Median(f.Nvcc), command.Median(f.Apply), command.Median(wall), command.Median(cpu), f.First, f.steps())
+		fmt.Printf("%-16s %8.2f %8.2f %7.3f %7.3f %7.3f   %s\n", f.Name, command.Median(f.Nvcc),
+			command.Median(f.Apply), command.Median(wall), command.Median(cpu), f.First, f.steps())
 	}
-	fmt.Printf("%-16s %8s %8s %7.3f %7.3f           (median of %d pairs; the goal is 0.35 at most)\n", "all", "", "", command.Median(all), command.Median(allCPU), len(all))
+	fmt.Printf("%-16s %8s %8s %7.3f %7.3f           (median of %d pairs; the goal is 0.35 at most)\n",
+		"all", "", "", command.Median(all), command.Median(allCPU), len(all))
 	return command.Write(*out, raw)
 }
 

@@ -33,7 +33,8 @@ type Result struct {
 // Most is how many bytes of a command's output are kept.
 const Most = 8 << 20
 
-// Run runs a step. When the time is up, or ctx ends, the process group gets SIGTERM, and SIGKILL two seconds later.
+// Run runs a step. When the time is up, or ctx ends, the process group gets SIGTERM, and SIGKILL
+// two seconds later.
 func (s Step) Run(ctx context.Context) Result {
 	if s.Limit > 0 {
 		var cancel context.CancelFunc
@@ -81,7 +82,8 @@ func (s Step) String() string {
 	return line
 }
 
-// lastLines is the end of what a failed command said, for its error. make's own last line says little, hence three.
+// lastLines is the end of what a failed command said, for its error. make's own last line says
+// little, hence three.
 func lastLines(text string) string {
 	var last []string
 	for _, line := range strings.Split(text, "\n") {
@@ -111,9 +113,10 @@ func (t *tail) String() string {
 	return string(b[max(0, len(b)-Most):])
 }
 
-// Logged runs the step under a limit and keeps what it printed in a file of the folder, called after the program and what
-// was done. The error says what that was.
-func (s Step) Logged(ctx context.Context, folder, program, what string, limit time.Duration) (Result, error) {
+// Logged runs the step under a limit and keeps what it printed in a file of the folder, called
+// after the program and what was done. The error says what that was.
+func (s Step) Logged(ctx context.Context, folder, program, what string,
+	limit time.Duration) (Result, error) {
 	s.Limit = limit
 	r := s.Run(ctx)
 	log := filepath.Join(folder, program+"."+strings.ReplaceAll(what, " ", "-"))

@@ -25,7 +25,8 @@ type Raw struct {
 	Cells    []Cell
 }
 
-// A Cell is one line of the table. Times are nanoseconds, those of one builder behind those of the other.
+// A Cell is one line of the table. Times are nanoseconds, those of one builder behind those of the
+// other.
 type Cell struct {
 	Round        int
 	Records      int
@@ -71,8 +72,10 @@ func run(ctx context.Context, args []string) error {
 		sizes = append(sizes, n)
 	}
 	raw := Raw{Machine: machine.Gather(ctx, "", "", *commit), Builders: *builders, Lookups: *lookups}
-	fmt.Printf("%s; %d cores; load %s; gnvcc %s\n%d processes, %d look-ups each, microseconds\n\n", raw.Machine.CPU, raw.Machine.Cores, raw.Machine.Load, raw.Machine.Commit, *builders, *lookups)
-	fmt.Printf("%8s %-10s %-8s %9s %9s %9s   %9s %9s   %9s %9s   %s\n", "records", "publishing", "builders", "p50", "p99", "max", "first p50", "first p99", "cpu p50", "cpu p99", "load")
+	fmt.Printf("%s; %d cores; load %s; gnvcc %s\n%d processes, %d look-ups each, microseconds\n\n",
+		raw.Machine.CPU, raw.Machine.Cores, raw.Machine.Load, raw.Machine.Commit, *builders, *lookups)
+	fmt.Printf("%8s %-10s %-8s %9s %9s %9s   %9s %9s   %9s %9s   %s\n", "records", "publishing",
+		"builders", "p50", "p99", "max", "first p50", "first p99", "cpu p50", "cpu p99", "load")
 	for round := range *rounds {
 		for _, records := range sizes {
 			dir, err := os.MkdirTemp("", "gnvcc-bench-store-")
@@ -84,11 +87,13 @@ func run(ctx context.Context, args []string) error {
 			if err != nil {
 				return err
 			}
-			for _, mode := range []struct{ publishing, working bool }{{false, false}, {true, false}, {true, true}} {
+			for _, mode := range []struct{ publishing, working bool }{{false, false}, {true, false},
+				{true, true}} {
 				if mode.working && !*working {
 					continue
 				}
-				c, err := measure(ctx, store, Cell{Round: round, Records: records, Publishing: mode.publishing, Working: mode.working}, *builders, *lookups)
+				c, err := measure(ctx, store, Cell{Round: round, Records: records, Publishing: mode.publishing,
+					Working: mode.working}, *builders, *lookups)
 				if err != nil {
 					return err
 				}
@@ -97,7 +102,8 @@ func run(ctx context.Context, args []string) error {
 			}
 		}
 	}
-	fmt.Println("\nbuilders: asleep for 0 to 100 ms between look-ups, or at work for as long; first: the first look-up of each process; the goal is p99 of 2000 at most")
+	fmt.Println(
+		"\nbuilders: asleep for 0 to 100 ms between look-ups, or at work for as long; first: the first look-up of each process; the goal is p99 of 2000 at most")
 	if *out == "" {
 		return nil
 	}
@@ -116,8 +122,10 @@ func (c Cell) line(lookups int) string {
 	us := func(times []int64, q float64) float64 { return float64(quantile(times, q)) / 1e3 }
 	word := map[bool]string{false: "asleep", true: "at work"}[c.Working]
 	publishing := map[bool]string{false: "no", true: "yes"}[c.Publishing]
-	return fmt.Sprintf("%8d %-10s %-8s %9.1f %9.1f %9.1f   %9.1f %9.1f   %9.1f %9.1f   %s", c.Records, publishing, word,
-		us(c.Wall, 0.5), us(c.Wall, 0.99), us(c.Wall, 1), us(firsts, 0.5), us(firsts, 0.99), us(c.CPU, 0.5), us(c.CPU, 0.99), c.Load)
+	return fmt.Sprintf("%8d %-10s %-8s %9.1f %9.1f %9.1f   %9.1f %9.1f   %9.1f %9.1f   %s", c.Records,
+		publishing, word,
+		us(c.Wall, 0.5), us(c.Wall, 0.99), us(c.Wall, 1), us(firsts, 0.5), us(firsts, 0.99),
+		us(c.CPU, 0.5), us(c.CPU, 0.99), c.Load)
 }
 
 // quantile gives the smallest value that a share of q of them does not exceed.

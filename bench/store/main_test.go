@@ -18,7 +18,8 @@ func TestMain(m *testing.M) {
 
 func TestRun(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "store.json")
-	if err := run(t.Context(), []string{"-builders", "3", "-lookups", "4", "-records", "2,30", "-out", out}); err != nil {
+	if err := run(t.Context(), []string{"-builders", "3", "-lookups", "4", "-records", "2,30", "-out",
+		out}); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(out)

@@ -31,29 +31,35 @@ type job struct {
 
 type times struct{ Wall, CPU []int64 }
 
-// pause is the longest time between two look-ups of a builder: 64 of them make some 1,300 look-ups a second, more than 64 processors compile
-// files in. between is the time between two publications; a tuner's are seconds apart.
+// pause is the longest time between two look-ups of a builder: 64 of them make some 1,300 look-ups
+// a second, more than 64 processors compile files in. between is the time between two publications;
+// a tuner's are seconds apart.
 const (
 	pause   = 100 * time.Millisecond
 	between = 20 * time.Millisecond
 )
 
-// bucket is where the decisions lie here. In their own, each would be synced to the disk by itself while the store is filled;
-// for a look-up one bucket is like another.
+// bucket is where the decisions lie here. In their own, each would be synced to the disk by itself
+// while the store is filled; for a look-up one bucket is like another.
 const bucket = cache.Assemblies
 
 func key(i int) string { return cache.Hash(fmt.Append(nil, "kernel ", i)) }
 
 // decision is one of the usual size: two shapes of launches, twelve candidates; 3 KB of JSON.
 func decision(i int) cache.Decision {
-	d := cache.Decision{Identity: key(i), Kernel: fmt.Sprintf("_Z7stencilILi%dEEvPKfPfi", i), Target: "sm_90", Recipe: "ld=L2::256B maxnreg=64 unroll=4", Exactness: "checked",
-		Evidence: cache.Evidence{Device: "NVIDIA H200", Driver: "580.159.04", Default: cache.Build{Registers: 40}, Chosen: cache.Build{Registers: 64}}}
+	d := cache.Decision{Identity: key(i), Kernel: fmt.Sprintf("_Z7stencilILi%dEEvPKfPfi", i),
+		Target: "sm_90", Recipe: "ld=L2::256B maxnreg=64 unroll=4", Exactness: "checked",
+		Evidence: cache.Evidence{Device: "NVIDIA H200", Driver: "580.159.04",
+			Default: cache.Build{Registers: 40}, Chosen: cache.Build{Registers: 64}}}
 	t := cache.Time{Median: 101_000, Low: 100_500, High: 101_500, N: 39}
 	for range 2 {
-		d.Evidence.Launches = append(d.Evidence.Launches, cache.Launch{Grid: [3]int{1000, 1, 1}, Block: [3]int{256, 1, 1}, Count: 400, Checked: 5, Before: t, After: t, Values: map[string]string{"n": "1024"}})
+		d.Evidence.Launches = append(d.Evidence.Launches, cache.Launch{Grid: [3]int{1000, 1, 1},
+			Block: [3]int{256, 1, 1}, Count: 400, Checked: 5, Before: t, After: t,
+			Values: map[string]string{"n": "1024"}})
 	}
 	for n := range 12 {
-		d.Evidence.Tried = append(d.Evidence.Tried, cache.Trial{Recipe: fmt.Sprintf("maxnreg=%d unroll=4", 32+8*n), Build: cache.Build{Registers: 32 + 8*n}, Ratio: 0.9})
+		d.Evidence.Tried = append(d.Evidence.Tried, cache.Trial{Recipe: fmt.Sprintf("maxnreg=%d unroll=4",
+			32+8*n), Build: cache.Build{Registers: 32 + 8*n}, Ratio: 0.9})
 	}
 	return d
 }
@@ -145,7 +151,8 @@ func measure(ctx context.Context, store *cache.Store, c Cell, builders, lookups 
 	return c, nil
 }
 
-func publish(ctx context.Context, store *cache.Store, records int, stop chan struct{}) (n int, err error) {
+func publish(ctx context.Context, store *cache.Store, records int,
+	stop chan struct{}) (n int, err error) {
 	o, err := store.Own(ctx)
 	if err != nil {
 		return 0, err

@@ -1,5 +1,5 @@
-// What a build with recipes costs: nvcc's clean build, gnvcc's first one on a machine that has the decisions and nothing else, and
-// its second one.
+// What a build with recipes costs: nvcc's clean build, gnvcc's first one on a machine that has the
+// decisions and nothing else, and its second one.
 
 package main
 
@@ -16,7 +16,8 @@ import (
 	folders "gnvcc/bench/tree"
 )
 
-// Builds are one program's: seconds of wall time, one program at a time, and how often gnvcc ran tools beside nvcc's own.
+// Builds are one program's: seconds of wall time, one program at a time, and how often gnvcc ran
+// tools beside nvcc's own.
 type Builds struct {
 	Nvcc          float64 // mean of a build before and one after gnvcc's
 	First, Second float64
@@ -26,7 +27,8 @@ type Builds struct {
 // builds measures them, in a tree of its own.
 func (j *job) builds(ctx context.Context) error {
 	const tree = "builds"
-	if err := folders.Copy(j.s.source, filepath.Base(j.dir(tree)), filepath.Join(j.s.work, tree, j.name)); err != nil {
+	if err := folders.Copy(j.s.source, filepath.Base(j.dir(tree)), filepath.Join(j.s.work, tree,
+		j.name)); err != nil {
 		return fmt.Errorf("copy: %w", err)
 	}
 	store := filepath.Join(j.s.work, "untuned", j.name)
@@ -47,7 +49,8 @@ func (j *job) builds(ctx context.Context) error {
 	}
 	var out Builds
 	build := func(what, compiler string, env ...string) (float64, error) {
-		if _, err := j.do(ctx, what+" clean", j.with(tree, compiler, env, "clean"), j.s.limits.build); err != nil {
+		if _, err := j.do(ctx, what+" clean", j.with(tree, compiler, env, "clean"),
+			j.s.limits.build); err != nil {
 			return 0, err
 		}
 		r, err := j.do(ctx, what, j.with(tree, compiler, env), j.s.limits.build)
@@ -63,7 +66,8 @@ func (j *job) builds(ctx context.Context) error {
 		if err := os.RemoveAll(log); err != nil {
 			return err
 		}
-		if *seconds, err = build(fmt.Sprintf("builds gnvcc %d", i+1), j.s.gnvcc, "GNVCC_NVCC="+j.s.nvcc, "GNVCC_STORE="+store, "GNVCC_LOG="+log); err != nil {
+		if *seconds, err = build(fmt.Sprintf("builds gnvcc %d", i+1), j.s.gnvcc, "GNVCC_NVCC="+j.s.nvcc,
+			"GNVCC_STORE="+store, "GNVCC_LOG="+log); err != nil {
 			return err
 		}
 		text, err := os.ReadFile(log)
@@ -100,7 +104,8 @@ func tools(log []byte) (cicc, ptxas int) {
 			Message string   `json:"message"`
 			Argv    []string `json:"argv"`
 		}
-		if json.Unmarshal(lines.Bytes(), &entry) != nil || entry.Message != "compile by recipe" || len(entry.Argv) == 0 {
+		if json.Unmarshal(lines.Bytes(), &entry) != nil || entry.Message != "compile by recipe" ||
+			len(entry.Argv) == 0 {
 			continue
 		}
 		switch filepath.Base(entry.Argv[0]) {
@@ -131,6 +136,7 @@ func overhead(results []Result) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("  clean builds of %d programs, nvcc %.1f s: with recipes the first time %.2f times that (%d runs of cicc and %d of ptxas beside nvcc's), the second time %.2f (%d and %d)\n",
+	return fmt.Sprintf(
+		"  clean builds of %d programs, nvcc %.1f s: with recipes the first time %.2f times that (%d runs of cicc and %d of ptxas beside nvcc's), the second time %.2f (%d and %d)\n",
 		n, b.Nvcc, b.First/b.Nvcc, b.Cicc[0], b.Ptxas[0], b.Second/b.Nvcc, b.Cicc[1], b.Ptxas[1])
 }

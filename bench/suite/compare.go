@@ -1,4 +1,5 @@
-// Do two builds of a program print the same? Times and rates differ from run to run; results must not.
+// Do two builds of a program print the same? Times and rates differ from run to run; results must
+// not.
 
 package main
 
@@ -10,9 +11,11 @@ import (
 
 var (
 	// A number as programs print it; the sign belongs to it.
-	number = regexp.MustCompile(`[-+]?(?:0[xX][0-9a-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|\bnan\b|\binf\b)`)
+	number = regexp.MustCompile(
+		`[-+]?(?:0[xX][0-9a-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|\bnan\b|\binf\b)`)
 	// Lines whose numbers are measurements.
-	timing = regexp.MustCompile(`(?i)\b(time|timing|times|elapsed|duration|second|seconds|secs?|msecs?|usecs?|ms|us|ns|throughput|bandwidth|performance|speed|speedup|rate|fps|iterations?/s|[kmgt]?i?b(yte)?s?/s(ec)?|[kmgt]?flop/?s|[mg]flops|\w+/s(ec(ond)?)?)\b|\d(ms|us|ns|s)\b`)
+	timing = regexp.MustCompile(
+		`(?i)\b(time|timing|times|elapsed|duration|second|seconds|secs?|msecs?|usecs?|ms|us|ns|throughput|bandwidth|performance|speed|speedup|rate|fps|iterations?/s|[kmgt]?i?b(yte)?s?/s(ec)?|[kmgt]?flop/?s|[mg]flops|\w+/s(ec(ond)?)?)\b|\d(ms|us|ns|s)\b`)
 )
 
 type line struct {
@@ -31,8 +34,8 @@ func parse(text string) []line {
 	return out
 }
 
-// compare says "same", or how the later outputs differ from the earlier. What varies among the earlier runs themselves,
-// and numbers on lines that speak of time, are not looked at.
+// compare says "same", or how the later outputs differ from the earlier. What varies among the
+// earlier runs themselves, and numbers on lines that speak of time, are not looked at.
 func compare(before, after []string) string {
 	first := parse(before[0])
 	// loose[i] is the set of line i's numbers that vary; nil for the whole line.
@@ -44,7 +47,8 @@ func compare(before, after []string) string {
 	for _, text := range before[1:] {
 		other := parse(text)
 		if len(other) != len(first) {
-			return fmt.Sprintf("not comparable: nvcc's build prints %d lines in one run, %d in another", len(first), len(other))
+			return fmt.Sprintf("not comparable: nvcc's build prints %d lines in one run, %d in another",
+				len(first), len(other))
 		}
 		for i, l := range other {
 			if l.skeleton != first[i].skeleton {
@@ -69,12 +73,14 @@ func compare(before, after []string) string {
 				continue
 			}
 			if l.skeleton != first[i].skeleton {
-				return fmt.Sprintf("differs: line %d: %q, before %q", i+1, clip(l.skeleton), clip(first[i].skeleton))
+				return fmt.Sprintf("differs: line %d: %q, before %q", i+1, clip(l.skeleton),
+					clip(first[i].skeleton))
 			}
 			checked++
 			for n := range l.numbers {
 				if l.numbers[n] != first[i].numbers[n] && !loose[i][n] && !l.timing {
-					return fmt.Sprintf("differs: line %d: %s, before %s, in %q", i+1, l.numbers[n], first[i].numbers[n], clip(l.skeleton))
+					return fmt.Sprintf("differs: line %d: %s, before %s, in %q", i+1, l.numbers[n],
+						first[i].numbers[n], clip(l.skeleton))
 				}
 			}
 		}

@@ -1,5 +1,6 @@
-// What tuning cost, configuration by configuration, and what the search missed. It comes from the store that gnvcc left, not from
-// the clock: seconds for which the program stood still, and runs of cicc and ptxas.
+// What tuning cost, configuration by configuration, and what the search missed. It comes from the
+// store that gnvcc left, not from the clock: seconds for which the program stood still, and runs of
+// cicc and ptxas.
 
 package main
 
@@ -25,7 +26,8 @@ type Search struct {
 func (r *Result) searches(d cache.Decision) {
 	for _, l := range d.Evidence.Launches {
 		if l.Cost != nil {
-			r.Searches = append(r.Searches, Search{d.Kernel, l.Grid, l.Block, l.Dynamic, *l.Cost, l.Exhaustive})
+			r.Searches = append(r.Searches, Search{d.Kernel, l.Grid, l.Block, l.Dynamic, *l.Cost,
+				l.Exhaustive})
 		}
 	}
 }
@@ -54,12 +56,14 @@ func costs(results []Result) string {
 		return ""
 	}
 	each := func(x float64) float64 { return x / float64(n) }
-	return fmt.Sprintf("  %d searches: %.2f s each (median %.2f, longest %.1f), %.1f candidates, %.1f runs of cicc, %.1f of ptxas, %.1f s of compiling\n",
-		n, each(c.Seconds), seconds[n/2], seconds[n-1], each(float64(c.Candidates)), each(float64(c.Cicc)), each(float64(c.Ptxas)), each(c.Compiling))
+	return fmt.Sprintf(
+		"  %d searches: %.2f s each (median %.2f, longest %.1f), %.1f candidates, %.1f runs of cicc, %.1f of ptxas, %.1f s of compiling\n",
+		n, each(c.Seconds), seconds[n/2], seconds[n-1], each(float64(c.Candidates)),
+		each(float64(c.Cicc)), each(float64(c.Ptxas)), each(c.Compiling))
 }
 
-// exhaustives is the table of the benchmark mode: the search's best beside the best of all that was measured, and the cost of both;
-// "" where there is none. Ratios are times over the default's.
+// exhaustives is the table of the benchmark mode: the search's best beside the best of all that was
+// measured, and the cost of both; "" where there is none. Ratios are times over the default's.
 func exhaustives(results []Result) string {
 	var b strings.Builder
 	var logs, found, all float64
@@ -71,7 +75,8 @@ func exhaustives(results []Result) string {
 				continue
 			}
 			if n == 0 {
-				fmt.Fprintf(&b, "\n%-16s %-24s | %6s %6s %5s %8s | %6s %6s %5s %8s | %6s\n", "program", "kernel", "search", "cands", "cicc", "s", "best", "cands", "cicc", "s", "missed")
+				fmt.Fprintf(&b, "\n%-16s %-24s | %6s %6s %5s %8s | %6s %6s %5s %8s | %6s\n", "program",
+					"kernel", "search", "cands", "cicc", "s", "best", "cands", "cicc", "s", "missed")
 			}
 			mark := ""
 			if e.Cut {
@@ -79,10 +84,13 @@ func exhaustives(results []Result) string {
 				cut++
 			}
 			gap := e.Search.Ratio / e.Best.Ratio
-			fmt.Fprintf(&b, "%-16s %-24.24s | %6.3f %6d %5d %8.1f | %6.3f %6d %5d %8.1f | %6.3f%s\n", r.Program, s.Kernel, e.Search.Ratio, e.Search.Cost.Candidates,
-				e.Search.Cost.Cicc, e.Search.Cost.Seconds, e.Best.Ratio, e.Best.Cost.Candidates, e.Best.Cost.Cicc, e.Best.Cost.Seconds, gap, mark)
+			fmt.Fprintf(&b, "%-16s %-24.24s | %6.3f %6d %5d %8.1f | %6.3f %6d %5d %8.1f | %6.3f%s\n",
+				r.Program, s.Kernel, e.Search.Ratio, e.Search.Cost.Candidates,
+				e.Search.Cost.Cicc, e.Search.Cost.Seconds, e.Best.Ratio, e.Best.Cost.Candidates,
+				e.Best.Cost.Cicc, e.Best.Cost.Seconds, gap, mark)
 			if gap > 1 {
-				fmt.Fprintf(&b, "%41s | search: %s\n%41s | best:   %s\n", "", orDefault(e.Search.Recipe), "", orDefault(e.Best.Recipe))
+				fmt.Fprintf(&b, "%41s | search: %s\n%41s | best:   %s\n", "", orDefault(e.Search.Recipe), "",
+					orDefault(e.Best.Recipe))
 			}
 			n++
 			logs += math.Log(gap)
@@ -94,7 +102,8 @@ func exhaustives(results []Result) string {
 	if n == 0 {
 		return ""
 	}
-	fmt.Fprintf(&b, "%d configurations, %d of them cut by the budget: the search's best takes %.3f times the time of the best of all, in geometric mean;\n  it cost %d candidates, %d runs of cicc and %.0f s, all of it %d, %d and %.0f s\n",
+	fmt.Fprintf(&b,
+		"%d configurations, %d of them cut by the budget: the search's best takes %.3f times the time of the best of all, in geometric mean;\n  it cost %d candidates, %d runs of cicc and %.0f s, all of it %d, %d and %.0f s\n",
 		n, cut, math.Exp(logs/float64(n)), candidates, cicc, found, more, ciccs, all)
 	return b.String()
 }

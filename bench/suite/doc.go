@@ -1,15 +1,19 @@
-// Command suite measures what gnvcc brings on a folder of programs, as a user would see it, with an independent clock.
+// Command suite measures what gnvcc brings on a folder of programs, as a user would see it, with an
+// independent clock.
 //
 //	suite [flags] FOLDER
 //
-// Each program is a folder with a Makefile that builds it and has a target that runs it. For every program: build with
-// nvcc; build with gnvcc (a store of its own); run once under `gnvcc tune`; `gnvcc apply` and make; then run both
-// builds in turn under the clock and compare what they print. Builds of all programs go first, in parallel; what uses the
-// GPU goes one by one. Everything happens in copies under -work.
+// Each program is a folder with a Makefile that builds it and has a target that runs it. For every
+// program: build with nvcc; build with gnvcc (a store of its own); run once under `gnvcc tune`;
+// `gnvcc apply` and make; then run both builds in turn under the clock and compare what they print.
+// Builds of all programs go first, in parallel; what uses the GPU goes one by one. Everything
+// happens in copies under -work.
 //
-// A failure ends its program, not the suite. Results are appended, one JSON line a program, to -results as they come;
-// programs that have one there are skipped (with -retry only those that did not fail), so that an interrupted run goes on where it was. When the -budget ends,
-// no new program is tuned, and those that are ready are still clocked. The table is printed at the end, over all lines of -results.
+// A failure ends its program, not the suite. Results are appended, one JSON line a program, to
+// -results as they come; programs that have one there are skipped (with -retry only those that did
+// not fail), so that an interrupted run goes on where it was. When the -budget ends, no new program
+// is tuned, and those that are ready are still clocked. The table is printed at the end, over all
+// lines of -results.
 //
 // For programs whose Makefiles call the compiler CC and are told the target as ARCH:
 //

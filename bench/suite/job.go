@@ -15,7 +15,8 @@ import (
 	folders "gnvcc/bench/tree"
 )
 
-// A job is one program on its way. Its two builds lie in trees of their own, so that make never mixes them.
+// A job is one program on its way. Its two builds lie in trees of their own, so that make never
+// mixes them.
 type job struct {
 	s      *suite
 	name   string
@@ -29,7 +30,8 @@ func (s *suite) newJob(name string) *job {
 
 // dir is the program's folder in one of the trees: "before" (nvcc) or "after" (gnvcc).
 func (j *job) dir(tree string) string {
-	return filepath.Join(j.s.work, tree, j.name, filepath.Base(j.s.source), strings.ReplaceAll(j.s.folder, "%", j.name))
+	return filepath.Join(j.s.work, tree, j.name, filepath.Base(j.s.source),
+		strings.ReplaceAll(j.s.folder, "%", j.name))
 }
 
 func (j *job) store() string { return filepath.Join(j.s.work, "stores", j.name) }
@@ -49,16 +51,19 @@ func (j *job) make(tree string, targets ...string) step.Step {
 }
 
 // do runs a step under a limit, and keeps what it printed in work/logs.
-func (j *job) do(ctx context.Context, what string, s step.Step, limit time.Duration) (step.Result, error) {
+func (j *job) do(ctx context.Context, what string, s step.Step,
+	limit time.Duration) (step.Result, error) {
 	return s.Logged(ctx, filepath.Join(j.s.work, "logs"), j.name, what, limit)
 }
 
 func (j *job) build(ctx context.Context) error {
 	for _, tree := range []string{"before", "after"} {
-		if err := folders.Copy(j.s.source, filepath.Base(j.dir(tree)), filepath.Join(j.s.work, tree, j.name)); err != nil {
+		if err := folders.Copy(j.s.source, filepath.Base(j.dir(tree)), filepath.Join(j.s.work, tree,
+			j.name)); err != nil {
 			return fmt.Errorf("copy: %w", err)
 		}
-		// What stands there built, by whatever compiler, must not pass for ours. Not every Makefile has a clean.
+		// What stands there built, by whatever compiler, must not pass for ours. Not every Makefile has a
+		// clean.
 		_, _ = j.do(ctx, "clean "+tree, j.make(tree, "clean"), j.s.limits.build)
 	}
 	if err := os.RemoveAll(j.store()); err != nil {
@@ -79,7 +84,8 @@ func (j *job) build(ctx context.Context) error {
 // tune runs the program once under gnvcc tune, which follows make to the programs that it starts.
 func (j *job) tune(ctx context.Context) error {
 	run := j.make("after", j.s.target)
-	words := append([]string{j.s.gnvcc, "tune"}, append(append([]string(nil), j.s.tuneFlags...), "--")...)
+	words := append([]string{j.s.gnvcc, "tune"}, append(append([]string(nil), j.s.tuneFlags...),
+		"--")...)
 	run.Argv = append(words, run.Argv...)
 	r, err := j.do(ctx, "tune", run, j.s.limits.tune)
 	j.result.Tune = r.Wall.Seconds()

@@ -25,18 +25,23 @@ func run(ctx context.Context, args []string) error {
 	var variables command.List
 	set.StringVar(&s.nvcc, "nvcc", "nvcc", "the real nvcc")
 	set.StringVar(&s.gnvcc, "gnvcc", "gnvcc", "gnvcc")
-	compiler := set.String("compiler", "NVCC", "make variables that name the compiler, separated by commas")
+	compiler := set.String("compiler", "NVCC",
+		"make variables that name the compiler, separated by commas")
 	set.Var(&variables, "set", "NAME=VALUE, a make variable (may be repeated)")
 	set.StringVar(&s.target, "target", "run", "the make target that runs a program")
 	tuneFlags := set.String("tune", "", "further arguments of gnvcc tune, separated by spaces")
-	set.StringVar(&s.rebuild, "rebuild", "apply", "how the tuned program is built: apply (gnvcc apply, make) or clean (make clean, make)")
-	names := set.String("programs", "", "file with the programs' names, one a line; else every folder with a Makefile")
+	set.StringVar(&s.rebuild, "rebuild", "apply",
+		"how the tuned program is built: apply (gnvcc apply, make) or clean (make clean, make)")
+	names := set.String("programs", "",
+		"file with the programs' names, one a line; else every folder with a Makefile")
 	folder := set.String("folder", "%", "folder of a program, % standing for its name")
 	skip := set.String("skip", "", "names to leave out, separated by commas")
-	work := set.String("work", "", "folder for copies, builds, stores and logs (kept); else a temporary one (removed)")
+	work := set.String("work", "",
+		"folder for copies, builds, stores and logs (kept); else a temporary one (removed)")
 	results := set.String("results", "suite.jsonl", "file for the raw results")
 	set.BoolVar(&s.retry, "retry", false, "do programs again that failed")
-	set.BoolVar(&s.builds, "builds", false, "measure clean builds, too: nvcc's, and gnvcc's first and second with recipes")
+	set.BoolVar(&s.builds, "builds", false,
+		"measure clean builds, too: nvcc's, and gnvcc's first and second with recipes")
 	tableOnly := set.Bool("table", false, "only print the table of -results")
 	kernels := set.Bool("kernels", false, "print every kernel, too")
 	set.IntVar(&s.parallel, "j", runtime.NumCPU(), "builds at a time")
@@ -45,7 +50,8 @@ func run(ctx context.Context, args []string) error {
 	set.DurationVar(&s.limits.build, "build-limit", 5*time.Minute, "time for one build")
 	set.DurationVar(&s.limits.tune, "tune-limit", 5*time.Minute, "time for one gnvcc tune")
 	set.DurationVar(&s.limits.run, "run-limit", time.Minute, "time for one run")
-	set.DurationVar(&s.threshold, "threshold", 20*time.Microsecond, "programs count in the mean that have a kernel at least so long")
+	set.DurationVar(&s.threshold, "threshold", 20*time.Microsecond,
+		"programs count in the mean that have a kernel at least so long")
 	library := set.String("clock", "", "the clock's library, where it is not to be built")
 	commit := set.String("commit", "", "gnvcc's commit, where there is no git")
 	if err := set.Parse(args); err != nil {
@@ -75,7 +81,8 @@ func run(ctx context.Context, args []string) error {
 	if err := variables.Variables(); err != nil {
 		return err
 	}
-	s.variables, s.compilers, s.tuneFlags = variables, strings.Split(*compiler, ","), strings.Fields(*tuneFlags)
+	s.variables, s.compilers, s.tuneFlags = variables, strings.Split(*compiler, ","),
+		strings.Fields(*tuneFlags)
 	err := command.Programs(&s.nvcc, &s.gnvcc)
 	if err != nil {
 		return err

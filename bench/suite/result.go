@@ -15,7 +15,8 @@ import (
 	"gnvcc/cache"
 )
 
-// A Result is one program's line. Times of steps are seconds of wall time, times of kernels nanoseconds of the GPU's.
+// A Result is one program's line. Times of steps are seconds of wall time, times of kernels
+// nanoseconds of the GPU's.
 type Result struct {
 	Program string
 	Machine machine.Facts
@@ -27,9 +28,10 @@ type Result struct {
 
 	// From the store that gnvcc left. Counts only: every time here is the clock's.
 	Decisions, Adopted, Configurations, Candidates, Built int
-	Recipes                                               map[string]string `json:",omitempty"` // kernel -> adopted recipe
-	Searches                                              []Search          `json:",omitempty"`
-	Builds                                                *Builds           `json:",omitempty"` // with -builds
+	// kernel -> adopted recipe
+	Recipes  map[string]string `json:",omitempty"`
+	Searches []Search          `json:",omitempty"`
+	Builds   *Builds           `json:",omitempty"` // with -builds
 
 	Runs          int
 	Before, After []int64 // all kernels' time, one entry a run
@@ -38,19 +40,21 @@ type Result struct {
 	Stdout        string // "same", "differs: ...", "not comparable: ..."
 }
 
-// A Kernel is one kernel in one launch configuration. Where a build has none such, its count is 0: gnvcc may launch another
-// entry in its place.
+// A Kernel is one kernel in one launch configuration. Where a build has none such, its count is 0:
+// gnvcc may launch another entry in its place.
 type Kernel struct {
-	Name                            string
-	Grid, Block                     [3]int
-	Dynamic                         int
-	Count, CountAfter               int   // launches in one run (the first)
-	Before, After                   int64 // of one launch: the median over the runs of the runs' medians
+	Name              string
+	Grid, Block       [3]int
+	Dynamic           int
+	Count, CountAfter int // launches in one run (the first)
+	// of one launch: the median over the runs of the runs' medians
+	Before, After                   int64
 	TotalBefore, TotalAfter         int64 // of one run: the median over the runs
 	RegistersBefore, RegistersAfter int
 }
 
-// count takes the numbers of configurations and candidates from a store. No snapshot: nothing was decided.
+// count takes the numbers of configurations and candidates from a store. No snapshot: nothing was
+// decided.
 func (r *Result) count(dir string) error {
 	store, err := cache.Open(dir)
 	if err != nil {
@@ -105,7 +109,8 @@ func byKernel(r clock.Reading) map[key]sums {
 		k := key{row.Kernel, row.Grid, row.Block, row.Dynamic}
 		s := out[k]
 		if row.Count > s.count {
-			s.each, s.registers = row.Median, row.Registers // of several processes, the one with the most launches
+			// of several processes, the one with the most launches
+			s.each, s.registers = row.Median, row.Registers
 		}
 		s.count += row.Count
 		s.total += row.Total
@@ -117,7 +122,8 @@ func byKernel(r clock.Reading) map[key]sums {
 // times takes over what the clock read in the runs of both builds.
 func (r *Result) times(before, after []clock.Reading) {
 	kernels := map[key]*Kernel{}
-	take := func(readings []clock.Reading, put func(k *Kernel, first sums, each, total int64)) (totals []int64) {
+	take := func(readings []clock.Reading, put func(k *Kernel, first sums, each, total int64)) (
+		totals []int64) {
 		each, total, first := map[key][]int64{}, map[key][]int64{}, map[key]sums{}
 		for _, reading := range readings {
 			totals = append(totals, reading.Total())
@@ -155,7 +161,8 @@ func (r *Result) times(before, after []clock.Reading) {
 	})
 }
 
-// Ratio is how many times as fast the program's kernels are: the medians over the runs of all kernels' time. 0: not known.
+// Ratio is how many times as fast the program's kernels are: the medians over the runs of all
+// kernels' time. 0: not known.
 func (r Result) Ratio() float64 {
 	if after := command.Median(r.After); after > 0 {
 		return float64(command.Median(r.Before)) / float64(after)
@@ -173,8 +180,10 @@ func (r Result) Longest() int64 {
 }
 
 func (r Result) short() string {
-	return fmt.Sprintf("%.3f times as fast (%.3f ms -> %.3f ms), tuned in %.1f s: %d configurations, %d candidates, %d recipes; stdout %s",
-		r.Ratio(), float64(command.Median(r.Before))/1e6, float64(command.Median(r.After))/1e6, r.Tune, r.Configurations, r.Candidates, r.Adopted, r.Stdout)
+	return fmt.Sprintf(
+		"%.3f times as fast (%.3f ms -> %.3f ms), tuned in %.1f s: %d configurations, %d candidates, %d recipes; stdout %s",
+		r.Ratio(), float64(command.Median(r.Before))/1e6, float64(command.Median(r.After))/1e6, r.Tune,
+		r.Configurations, r.Candidates, r.Adopted, r.Stdout)
 }
 
 // readResults reads a file of results, the last line of each program.

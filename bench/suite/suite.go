@@ -1,4 +1,5 @@
-// The order of things: all builds in parallel, then the GPU one by one, while finished tunings are rebuilt beside it.
+// The order of things: all builds in parallel, then the GPU one by one, while finished tunings are
+// rebuilt beside it.
 
 package main
 
@@ -53,7 +54,8 @@ func (s *suite) run(ctx context.Context) error {
 			todo = append(todo, s.newJob(name))
 		}
 	}
-	s.say("%d programs, %d of them with results in %s", len(s.names), len(s.names)-len(todo), s.results)
+	s.say("%d programs, %d of them with results in %s", len(s.names), len(s.names)-len(todo),
+		s.results)
 
 	// keep writes a result down, unless the program was only cut short by the end of the time.
 	unfinished := 0
@@ -161,5 +163,6 @@ func (s *suite) buildAll(ctx context.Context, todo []*job, slots chan struct{}) 
 			built++
 		}
 	}
-	s.say("built %d of %d programs with nvcc and with gnvcc in %.0f s", built, len(todo), time.Since(start).Seconds())
+	s.say("built %d of %d programs with nvcc and with gnvcc in %.0f s", built, len(todo),
+		time.Since(start).Seconds())
 }

@@ -1,5 +1,5 @@
-// The whole suite with a fake compiler, fake programs and fake times: order, failures, limits, resuming, arithmetic. No
-// GPU is used and nothing is measured here.
+// The whole suite with a fake compiler, fake programs and fake times: order, failures, limits,
+// resuming, arithmetic. No GPU is used and nothing is measured here.
 
 package main
 
@@ -27,8 +27,8 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// fake sets up a folder with nvcc, gnvcc and programs. The fake nvcc makes a shell script out of its source; the fake gnvcc
-// does the same, with FAST=1 once the program was tuned.
+// fake sets up a folder with nvcc, gnvcc and programs. The fake nvcc makes a shell script out of
+// its source; the fake gnvcc does the same, with FAST=1 once the program was tuned.
 func fake(t *testing.T) (dir string, args []string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -59,7 +59,8 @@ run: main
 	./main 5
 `
 	// row NAME COUNT TOTAL MIN MEDIAN
-	common := `row() { [ "$GNVCC_CLOCK" ] && echo "$$,0,\"$1\",8,1,1,128,1,1,0,40,$2,$3,$4,$5" >> "$GNVCC_CLOCK"; }
+	common :=
+		`row() { [ "$GNVCC_CLOCK" ] && echo "$$,0,\"$1\",8,1,1,128,1,1,0,40,$2,$3,$4,$5" >> "$GNVCC_CLOCK"; }
 echo "result: 3.25 in $PWD"
 echo "elapsed time: $(date +%N) ms"
 `
@@ -74,17 +75,21 @@ echo "elapsed time: $(date +%N) ms"
 		"cpu":    `echo "no kernel here"`,
 	}
 	for name, text := range sources {
-		write(t, filepath.Join(dir, "all/src", name+"-x", "main.cu"), ". ../common.sh\n"+text+"\n[ -f ../../data/input ] || exit 5\n")
+		write(t, filepath.Join(dir, "all/src", name+"-x", "main.cu"), ". ../common.sh\n"+text+
+			"\n[ -f ../../data/input ] || exit 5\n")
 		write(t, filepath.Join(dir, "all/src", name+"-x", "Makefile"), makefile)
 	}
 	// One that needs a shell.
 	write(t, filepath.Join(dir, "all/src/shell-x/main.cu"), ". ../common.sh\n"+sources["better"]+"\n")
-	write(t, filepath.Join(dir, "all/src/shell-x/Makefile"), strings.ReplaceAll(makefile, "./main 5", "cd . && ./main"))
+	write(t, filepath.Join(dir, "all/src/shell-x/Makefile"), strings.ReplaceAll(makefile, "./main 5",
+		"cd . && ./main"))
 	write(t, filepath.Join(dir, "all/src/other-y/Makefile"), makefile)
 	write(t, filepath.Join(dir, "all/src/common.sh"), common)
 	write(t, filepath.Join(dir, "all/data/input"), "")
-	return dir, []string{"-nvcc", filepath.Join(dir, "nvcc"), "-gnvcc", filepath.Join(dir, "gnvcc"), "-clock", "/none", "-compiler", "CC",
-		"-set", "ARCH=sm_90", "-folder", "%-x", "-runs", "2", "-run-limit", "2s", "-commit", "x", "-work", filepath.Join(dir, "work"),
+	return dir, []string{"-nvcc", filepath.Join(dir, "nvcc"), "-gnvcc", filepath.Join(dir, "gnvcc"),
+		"-clock", "/none", "-compiler", "CC",
+		"-set", "ARCH=sm_90", "-folder", "%-x", "-runs", "2", "-run-limit", "2s", "-commit", "x", "-work",
+		filepath.Join(dir, "work"),
 		"-results", filepath.Join(dir, "results.jsonl"), filepath.Join(dir, "all/src")}
 }
 
@@ -104,8 +109,10 @@ func TestSuite(t *testing.T) {
 	if len(byName) != 9 || len(results) != 9 {
 		t.Fatalf("%d results of %d programs, want 9: %+v", len(results), len(byName), results)
 	}
-	for name, want := range map[string]float64{"better": 2, "shell": 2, "same": 1, "short": 9, "wrong": 1} {
-		if r := byName[name]; math.Abs(r.Ratio()-want) > 1e-9 || r.Failed != "" || len(r.Before) != 2 || len(r.After) != 2 || r.Machine.Commit != "x" {
+	for name, want := range map[string]float64{"better": 2, "shell": 2, "same": 1, "short": 9,
+		"wrong": 1} {
+		if r := byName[name]; math.Abs(r.Ratio()-want) > 1e-9 || r.Failed != "" || len(r.Before) != 2 ||
+			len(r.After) != 2 || r.Machine.Commit != "x" {
 			t.Errorf("%s: ratio %v, want %v: %+v", name, r.Ratio(), want, r)
 		}
 	}
@@ -126,7 +133,8 @@ func TestSuite(t *testing.T) {
 		t.Errorf("wrong: stdout %s", s)
 	}
 	k := byName["better"].Kernels
-	if len(k) != 1 || k[0].Before != 100000 || k[0].After != 50000 || k[0].TotalBefore != 1000000 || k[0].Count != 10 || k[0].CountAfter != 10 || k[0].RegistersAfter != 40 {
+	if len(k) != 1 || k[0].Before != 100000 || k[0].After != 50000 || k[0].TotalBefore != 1000000 ||
+		k[0].Count != 10 || k[0].CountAfter != 10 || k[0].RegistersAfter != 40 {
 		t.Errorf("better: %+v", k)
 	}
 	// The user's folder is untouched, and only the tuned tree was tuned.
@@ -161,8 +169,10 @@ func TestSuite(t *testing.T) {
 		t.Errorf("%d results after resuming: %v", len(again), err)
 	}
 	// -retry takes the failed ones up; a mended program replaces its line.
-	write(t, filepath.Join(dir, "all/src/broken-x/main.cu"), ". ../common.sh\nrow k 1 40000 40000 40000; true\n")
-	if err := run(context.Background(), append([]string{"-retry", "-skip", "hangs,cpu,fails", "-rebuild", "clean"}, args...)); err != nil {
+	write(t, filepath.Join(dir, "all/src/broken-x/main.cu"),
+		". ../common.sh\nrow k 1 40000 40000 40000; true\n")
+	if err := run(context.Background(), append([]string{"-retry", "-skip", "hangs,cpu,fails",
+		"-rebuild", "clean"}, args...)); err != nil {
 		t.Fatal(err)
 	}
 	again, err := readResults(path)
@@ -180,7 +190,8 @@ func TestSuite(t *testing.T) {
 func TestBudget(t *testing.T) {
 	dir, args := fake(t)
 	write(t, filepath.Join(dir, "names"), "# a comment\nhangs\n better # trailing\n")
-	args = append(append(append([]string(nil), args[:len(args)-1]...), "-budget", "1500ms", "-programs", filepath.Join(dir, "names"), "-run-limit", "10s"), args[len(args)-1])
+	args = append(append(append([]string(nil), args[:len(args)-1]...), "-budget", "1500ms",
+		"-programs", filepath.Join(dir, "names"), "-run-limit", "10s"), args[len(args)-1])
 	start := time.Now()
 	if err := run(context.Background(), args); err != nil {
 		t.Fatal(err)
@@ -245,14 +256,19 @@ func TestCompare(t *testing.T) {
 		want          string
 	}{
 		{[]string{"a 1\nb 2\n", "a 1\nb 2\n"}, []string{"a 1\nb 2\n"}, "same"},
-		{[]string{"a 1\nb 2\n", "a 1\nb 3\n"}, []string{"a 1\nb 9\n"}, "same"},                           // b varies by itself
-		{[]string{"a 1\nb 2\n", "a 1\nb 3\n"}, []string{"a 2\nb 9\n"}, "differs: line 1: 2, before 1"},   // a does not
-		{[]string{"t |   7 ns", "t |  12 ns"}, []string{"t | 123 ns"}, "same"},                           // a column of times
-		{[]string{"a 1 b 2", "a 1 b 3"}, []string{"a 1 b 2", "a 2 b 2"}, "differs: line 1: 2, before 1"}, // in the second run
+		// b varies by itself
+		{[]string{"a 1\nb 2\n", "a 1\nb 3\n"}, []string{"a 1\nb 9\n"}, "same"},
+		// a does not
+		{[]string{"a 1\nb 2\n", "a 1\nb 3\n"}, []string{"a 2\nb 9\n"}, "differs: line 1: 2, before 1"},
+		// a column of times
+		{[]string{"t |   7 ns", "t |  12 ns"}, []string{"t | 123 ns"}, "same"},
+		// in the second run
+		{[]string{"a 1 b 2", "a 1 b 3"}, []string{"a 1 b 2", "a 2 b 2"}, "differs: line 1: 2, before 1"},
 		{[]string{"Total time 0.5 s", "Total time 0.5 s"}, []string{"Total time 0.25 s"}, "same"},
 		{[]string{"took 5ms", "took 5ms"}, []string{"took 4ms"}, "same"},
 		{[]string{"bandwidth 500 GB/s", "bandwidth 500 GB/s"}, []string{"bandwidth 512.5 GB/s"}, "same"},
-		{[]string{"Time of death: PASS", "Time of death: PASS"}, []string{"Time of death: FAIL"}, "differs: line 1"},
+		{[]string{"Time of death: PASS", "Time of death: PASS"}, []string{"Time of death: FAIL"},
+			"differs: line 1"},
 		{[]string{"1e-5 nan", "1e-5 nan"}, []string{"1e-6 nan"}, "differs"},
 		{[]string{"-0.5", "-0.5"}, []string{"0.5"}, "differs"},
 		{[]string{"0x1f", "0x1f"}, []string{"0x1e"}, "differs"},
@@ -270,18 +286,23 @@ func TestCompare(t *testing.T) {
 // Several processes, a second entry in the tuned build, and lost launches.
 func TestTimes(t *testing.T) {
 	row := func(name string, count int, median int64) clock.Row {
-		return clock.Row{Kernel: name, Grid: [3]int{1, 1, 1}, Block: [3]int{32, 1, 1}, Count: count, Total: int64(count) * median, Median: median, Registers: 32}
+		return clock.Row{Kernel: name, Grid: [3]int{1, 1, 1}, Block: [3]int{32, 1, 1}, Count: count,
+			Total: int64(count) * median, Median: median, Registers: 32}
 	}
 	var r Result
 	r.times(
-		[]clock.Reading{{Rows: []clock.Row{row("a", 10, 100), row("a", 2, 900), row("b", 1, 50)}}, {Rows: []clock.Row{row("a", 10, 200), row("b", 1, 70)}, Lost: 2}},
-		[]clock.Reading{{Rows: []clock.Row{row("a2", 12, 80), row("b", 1, 60)}}, {Rows: []clock.Row{row("a2", 12, 90), row("b", 1, 60)}}},
+		[]clock.Reading{{Rows: []clock.Row{row("a", 10, 100), row("a", 2, 900), row("b", 1, 50)}},
+			{Rows: []clock.Row{row("a", 10, 200), row("b", 1, 70)}, Lost: 2}},
+		[]clock.Reading{{Rows: []clock.Row{row("a2", 12, 80), row("b", 1, 60)}},
+			{Rows: []clock.Row{row("a2", 12, 90), row("b", 1, 60)}}},
 	)
 	if r.Lost != 2 || len(r.Before) != 2 || r.Before[0] != 1000+1800+50 || r.After[1] != 12*90+60 {
 		t.Errorf("%+v", r)
 	}
-	if len(r.Kernels) != 3 || r.Kernels[0].Name != "a" || r.Kernels[0].Before != 150 || r.Kernels[0].Count != 12 || r.Kernels[0].After != 0 ||
-		r.Kernels[1].Name != "a2" || r.Kernels[1].After != 85 || r.Kernels[1].Count != 0 || r.Kernels[2].Before != 60 {
+	if len(r.Kernels) != 3 || r.Kernels[0].Name != "a" || r.Kernels[0].Before != 150 ||
+		r.Kernels[0].Count != 12 || r.Kernels[0].After != 0 ||
+		r.Kernels[1].Name != "a2" || r.Kernels[1].After != 85 || r.Kernels[1].Count != 0 ||
+		r.Kernels[2].Before != 60 {
 		t.Errorf("%+v", r.Kernels)
 	}
 	if r.Longest() != 150 {
@@ -305,8 +326,10 @@ func TestCount(t *testing.T) {
 	}
 	built := cache.Build{Registers: 40}
 	for key, d := range map[string]cache.Decision{
-		"1": {Kernel: "a", Recipe: "maxnreg=40", Evidence: cache.Evidence{Launches: make([]cache.Launch, 2), Tried: []cache.Trial{{Build: built}, {Build: built}, {Refused: "ptxas"}}}},
-		"2": {Kernel: "b", Evidence: cache.Evidence{Launches: make([]cache.Launch, 1), Tried: []cache.Trial{{Build: built}}}},
+		"1": {Kernel: "a", Recipe: "maxnreg=40", Evidence: cache.Evidence{Launches: make([]cache.Launch,
+			2), Tried: []cache.Trial{{Build: built}, {Build: built}, {Refused: "ptxas"}}}},
+		"2": {Kernel: "b", Evidence: cache.Evidence{Launches: make([]cache.Launch, 1),
+			Tried: []cache.Trial{{Build: built}}}},
 	} {
 		d.Identity = key
 		if err := owner.Put("decision", key, d); err != nil {
@@ -323,7 +346,8 @@ func TestCount(t *testing.T) {
 	if err := r.count(dir); err != nil {
 		t.Fatal(err)
 	}
-	if r.Decisions != 2 || r.Adopted != 1 || r.Configurations != 3 || r.Candidates != 4 || r.Built != 3 || r.Recipes["a"] != "maxnreg=40" {
+	if r.Decisions != 2 || r.Adopted != 1 || r.Configurations != 3 || r.Candidates != 4 ||
+		r.Built != 3 || r.Recipes["a"] != "maxnreg=40" {
 		t.Errorf("%+v", r)
 	}
 	if _, err := json.Marshal(r); err != nil {
@@ -334,19 +358,24 @@ func TestCount(t *testing.T) {
 // What decisions tell of their searches, in the raw result and in the table.
 func TestCosts(t *testing.T) {
 	cost := func(seconds float64, candidates, cicc int) cache.Cost {
-		return cache.Cost{Seconds: seconds, Candidates: candidates, Cicc: cicc, Ptxas: 2 * candidates, Compiling: 2 * seconds}
+		return cache.Cost{Seconds: seconds, Candidates: candidates, Cicc: cicc, Ptxas: 2 * candidates,
+			Compiling: 2 * seconds}
 	}
 	c := cost(9, 100, 20)
-	e := &cache.Exhaustive{Search: cache.Found{Recipe: "ld=cs", Ratio: 0.9, Cost: cost(1, 30, 10)}, Best: cache.Found{Recipe: "ld=cs st=cs", Ratio: 0.6, Cost: cost(8, 100, 20)}, Cut: true}
+	e := &cache.Exhaustive{Search: cache.Found{Recipe: "ld=cs", Ratio: 0.9, Cost: cost(1, 30, 10)},
+		Best: cache.Found{Recipe: "ld=cs st=cs", Ratio: 0.6, Cost: cost(8, 100, 20)}, Cut: true}
 	var r Result
 	r.Program = "p"
-	r.searches(cache.Decision{Kernel: "k", Evidence: cache.Evidence{Launches: []cache.Launch{{Grid: [3]int{8, 1, 1}, Cost: &c, Exhaustive: e}, {}}}})
+	r.searches(cache.Decision{Kernel: "k",
+		Evidence: cache.Evidence{Launches: []cache.Launch{{Grid: [3]int{8, 1, 1}, Cost: &c,
+			Exhaustive: e}, {}}}})
 	text, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var back Result
-	if err := json.Unmarshal(text, &back); err != nil || len(back.Searches) != 1 || back.Searches[0].Cicc != 20 || back.Searches[0].Exhaustive.Best.Recipe != "ld=cs st=cs" {
+	if err := json.Unmarshal(text, &back); err != nil || len(back.Searches) != 1 ||
+		back.Searches[0].Cicc != 20 || back.Searches[0].Exhaustive.Best.Recipe != "ld=cs st=cs" {
 		t.Fatalf("%v: %s", err, text)
 	}
 	r.Before, r.After = []int64{100}, []int64{50}
@@ -363,7 +392,8 @@ func TestCosts(t *testing.T) {
 			t.Errorf("the table has no %q:\n%s", want, tab)
 		}
 	}
-	cicc, ptxas := tools([]byte(`{"level":"debug","argv":["/kit/nvvm/bin/cicc","x"],"message":"compile by recipe"}
+	cicc, ptxas := tools([]byte(
+		`{"level":"debug","argv":["/kit/nvvm/bin/cicc","x"],"message":"compile by recipe"}
 {"argv":["/kit/bin/ptxas"],"message":"compile by recipe"}
 {"argv":["/kit/bin/ptxas"],"message":"something else"}
 half a li`))

@@ -12,8 +12,8 @@ import (
 	"gnvcc/bench/command"
 )
 
-// table prints every program, the fastest first, the failed ones last, and the means over the programs that have a kernel
-// of at least threshold.
+// table prints every program, the fastest first, the failed ones last, and the means over the
+// programs that have a kernel of at least threshold.
 func table(results []Result, threshold time.Duration, kernels bool) string {
 	var b strings.Builder
 	var done, failed []Result
@@ -26,7 +26,8 @@ func table(results []Result, threshold time.Duration, kernels bool) string {
 	}
 	sort.SliceStable(done, func(i, j int) bool { return done[i].Ratio() > done[j].Ratio() })
 	sort.SliceStable(failed, func(i, j int) bool { return failed[i].Program < failed[j].Program })
-	fmt.Fprintf(&b, "\n%-24s %7s %12s %12s %8s %7s %7s %7s %7s  %s\n", "program", "ratio", "before ms", "after ms", "tune s", "configs", "cands", "built", "recipes", "stdout")
+	fmt.Fprintf(&b, "\n%-24s %7s %12s %12s %8s %7s %7s %7s %7s  %s\n", "program", "ratio", "before ms",
+		"after ms", "tune s", "configs", "cands", "built", "recipes", "stdout")
 	for _, r := range done {
 		mark := ""
 		if time.Duration(r.Longest()) < threshold {
@@ -38,8 +39,10 @@ func table(results []Result, threshold time.Duration, kernels bool) string {
 		if launches(r, false) != launches(r, true) {
 			mark += fmt.Sprintf(" (%d launches, then %d)", launches(r, false), launches(r, true))
 		}
-		fmt.Fprintf(&b, "%-24s %7.3f %12.3f %12.3f %8.1f %7d %7d %7d %7d  %s%s\n", r.Program, r.Ratio(), float64(command.Median(r.Before))/1e6,
-			float64(command.Median(r.After))/1e6, r.Tune, r.Configurations, r.Candidates, r.Built, r.Adopted, r.Stdout, mark)
+		fmt.Fprintf(&b, "%-24s %7.3f %12.3f %12.3f %8.1f %7d %7d %7d %7d  %s%s\n", r.Program, r.Ratio(),
+			float64(command.Median(r.Before))/1e6,
+			float64(command.Median(r.After))/1e6, r.Tune, r.Configurations, r.Candidates, r.Built, r.Adopted,
+			r.Stdout, mark)
 		if !kernels {
 			continue
 		}
@@ -48,8 +51,10 @@ func table(results []Result, threshold time.Duration, kernels bool) string {
 			if k.Before > 0 && k.After > 0 {
 				ratio = fmt.Sprintf("%7.3f", float64(k.Before)/float64(k.After))
 			}
-			fmt.Fprintf(&b, "    %-40s %s %10.2f us %10.2f us  %dx  registers %d -> %d  grid %v block %v\n", clip(k.Name), ratio, float64(k.Before)/1e3,
-				float64(k.After)/1e3, max(k.Count, k.CountAfter), k.RegistersBefore, k.RegistersAfter, k.Grid, k.Block)
+			fmt.Fprintf(&b, "    %-40s %s %10.2f us %10.2f us  %dx  registers %d -> %d  grid %v block %v\n",
+				clip(k.Name), ratio, float64(k.Before)/1e3,
+				float64(k.After)/1e3, max(k.Count, k.CountAfter), k.RegistersBefore, k.RegistersAfter, k.Grid,
+				k.Block)
 		}
 	}
 	for _, r := range failed {
@@ -76,8 +81,9 @@ func launches(r Result, after bool) int {
 	return n
 }
 
-// means sums up. Within a program kernels weigh by their time (the ratio is of total times); between programs all weigh
-// the same in the first mean, and by nvcc's total kernel time in the second.
+// means sums up. Within a program kernels weigh by their time (the ratio is of total times);
+// between programs all weigh the same in the first mean, and by nvcc's total kernel time in the
+// second.
 func means(done []Result, failed int, threshold time.Duration) string {
 	var logs, weights, weighted float64
 	var n, above, below, differ, configurations, candidates int
@@ -112,13 +118,17 @@ func means(done []Result, failed int, threshold time.Duration) string {
 		}
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n%d programs measured, %d failed; %d with a kernel of %v or more:\n", len(done), failed, n, threshold)
+	fmt.Fprintf(&b, "\n%d programs measured, %d failed; %d with a kernel of %v or more:\n", len(done),
+		failed, n, threshold)
 	if n > 0 {
-		fmt.Fprintf(&b, "  geometric mean %.3f (every program the same), %.3f (by kernel time)\n", math.Exp(logs/float64(n)), math.Exp(weighted/weights))
-		fmt.Fprintf(&b, "  %d at 1.05 or more, %d below 0.99; best %s %.3f, worst %s %.3f\n", above, below, best.Program, best.Ratio(), worst.Program, worst.Ratio())
+		fmt.Fprintf(&b, "  geometric mean %.3f (every program the same), %.3f (by kernel time)\n",
+			math.Exp(logs/float64(n)), math.Exp(weighted/weights))
+		fmt.Fprintf(&b, "  %d at 1.05 or more, %d below 0.99; best %s %.3f, worst %s %.3f\n", above,
+			below, best.Program, best.Ratio(), worst.Program, worst.Ratio())
 	}
 	if configurations > 0 {
-		fmt.Fprintf(&b, "  %d configurations, %d candidates, tuned in %.0f s: %.2f s a configuration, %.3f s a candidate (the programs' own time included)\n",
+		fmt.Fprintf(&b,
+			"  %d configurations, %d candidates, tuned in %.0f s: %.2f s a configuration, %.3f s a candidate (the programs' own time included)\n",
 			configurations, candidates, tune, tune/float64(configurations), tune/float64(max(1, candidates)))
 	}
 	b.WriteString(costs(done))

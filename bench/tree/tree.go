@@ -11,8 +11,9 @@ import (
 	"strings"
 )
 
-// Copy makes root/<source's name>/<folder> a copy of source/<folder>, and links everything that stands beside it, and
-// beside source, since programs refer to ../common.h, ../other-program/reference.h and ../../data.
+// Copy makes root/<source's name>/<folder> a copy of source/<folder>, and links everything that
+// stands beside it, and beside source, since programs refer to ../common.h,
+// ../other-program/reference.h and ../../data.
 func Copy(source, folder, root string) error {
 	if err := os.RemoveAll(root); err != nil {
 		return err
@@ -50,8 +51,9 @@ func linkAll(from, into, except string) error {
 	return nil
 }
 
-// Programs lists the programs of a source folder by name: those of a file, one a line, or else every folder that has a Makefile. folder is what a
-// folder is called, % standing for the name; skip are names to leave out, with commas.
+// Programs lists the programs of a source folder by name: those of a file, one a line, or else
+// every folder that has a Makefile. folder is what a folder is called, % standing for the name;
+// skip are names to leave out, with commas.
 func Programs(source, file, folder, skip string) ([]string, error) {
 	left := map[string]bool{}
 	for _, name := range strings.Split(skip, ",") {

@@ -44,9 +44,11 @@ func (b *bench) idle(gnvcc, nvcc string, files int) error {
 	dir := fmt.Sprintf("/proc/%d", s.PID)
 	before, begun := processorTime(dir), time.Now()
 	time.Sleep(time.Minute)
-	b.Idle = &idle{Files: s.Files, Seconds: time.Since(begun).Seconds(), CPU: processorTime(dir) - before,
+	b.Idle = &idle{Files: s.Files, Seconds: time.Since(begun).Seconds(),
+		CPU:      processorTime(dir) - before,
 		Resident: memory(dir, "VmRSS:"), Most: memory(dir, "VmHWM:")}
-	fmt.Printf("FIGURE an idle watch of %d files: %.2f %% of a processor, %.1f MB resident (at most %.1f)\n",
+	fmt.Printf(
+		"FIGURE an idle watch of %d files: %.2f %% of a processor, %.1f MB resident (at most %.1f)\n",
 		b.Idle.Files, 100*b.Idle.CPU/b.Idle.Seconds, b.Idle.Resident, b.Idle.Most)
 	return p.Stop()
 }
@@ -71,7 +73,8 @@ func manyHeaders(p *script.Project, files int) error {
 	return p.Replace("many.cu", "#include \"scale.h\"\n", "#include \"all.h\"\n#include \"scale.h\"\n")
 }
 
-// processorTime is what a process has used, seconds: fields 14 and 15 of stat, in hundredths (USER_HZ).
+// processorTime is what a process has used, seconds: fields 14 and 15 of stat, in hundredths
+// (USER_HZ).
 func processorTime(dir string) float64 {
 	text, _ := os.ReadFile(filepath.Join(dir, "stat"))
 	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))

@@ -25,7 +25,8 @@ func main() {
 	more := flag.Bool("more", true, "faults, other users of the GPU, new names, the user's own build")
 	idle := flag.Int("idle", 0, "instead: what a watch of so many files costs, for a minute")
 	flag.Parse()
-	b := &bench{end: time.Now().Add(*limit), Machine: machine.Gather(context.Background(), *nvcc, *gnvcc, *commit)}
+	b := &bench{end: time.Now().Add(*limit), Machine: machine.Gather(context.Background(), *nvcc,
+		*gnvcc, *commit)}
 	var err error
 	if *idle > 0 {
 		err = b.idle(*gnvcc, *nvcc, *idle)
@@ -174,7 +175,8 @@ func (b *bench) saves(p *script.Project, times int) error {
 	if len(seconds) > 0 {
 		slices.Sort(seconds)
 		b.Median = seconds[len(seconds)/2]
-		fmt.Printf("FIGURE saving an edited kernel to its recipe in the store: median of %d %.2f s\n", len(seconds), b.Median)
+		fmt.Printf("FIGURE saving an edited kernel to its recipe in the store: median of %d %.2f s\n",
+			len(seconds), b.Median)
 	}
 	return nil
 }

@@ -46,7 +46,8 @@ func (b *bench) more(p *script.Project, nvcc string) error {
 	return nil
 }
 
-// sameBits builds with gnvcc and with nvcc, and compares what the programs print: hashes of what each kernel left.
+// sameBits builds with gnvcc and with nvcc, and compares what the programs print: hashes of what
+// each kernel left.
 func sameBits(p *script.Project, nvcc string) (string, error) {
 	if err := p.Build(); err != nil {
 		return "", err
@@ -55,7 +56,8 @@ func sameBits(p *script.Project, nvcc string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if out, err := p.Command(nvcc, "-O3", "-arch=sm_90", "-o", "plain", "many.cu").CombinedOutput(); err != nil {
+	if out, err := p.Command(nvcc, "-O3", "-arch=sm_90", "-o", "plain",
+		"many.cu").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w: %s", err, out)
 	}
 	want, err := p.Command("./plain").Output()
@@ -68,7 +70,8 @@ func sameBits(p *script.Project, nvcc string) (string, error) {
 		return "", err
 	case !bytes.Equal(got, want):
 		return fmt.Sprintf("other bits: %q, want %q", got, want), nil
-	case !strings.Contains(string(status), "maxnreg=") && !strings.Contains(string(status), "ld=") && !strings.Contains(string(status), "shape="):
+	case !strings.Contains(string(status), "maxnreg=") && !strings.Contains(string(status), "ld=") &&
+		!strings.Contains(string(status), "shape="):
 		return fmt.Sprintf("no recipe is in the build: %s", status), nil
 	}
 	return "", nil
@@ -76,20 +79,26 @@ func sameBits(p *script.Project, nvcc string) (string, error) {
 
 // faults edits a kernel so that it writes where nothing is, and back.
 func faults(p *script.Project, nvcc string) (string, error) {
-	from, to := "out[i] = sum;\n}\n\n// Kernel 6.", "out[(size_t)i + (1ull << 38)] = sum;\n}\n\n// Kernel 6."
+	from, to := "out[i] = sum;\n}\n\n// Kernel 6.",
+		"out[(size_t)i + (1ull << 38)] = sum;\n}\n\n// Kernel 6."
 	before, err := p.Now()
 	if err != nil {
 		return "", err
 	}
-	r, err := p.Do(script.Edit{Name: "a fault", Tuned: []int{5}, Do: func(p *script.Project) error { return p.Replace("many.cu", from, to) }})
+	r, err := p.Do(script.Edit{Name: "a fault", Tuned: []int{5}, Do: func(p *script.Project) error {
+		return p.Replace("many.cu", from, to)
+	}})
 	if err != nil {
 		return "", err
 	}
-	if len(r.Done) != 1 || r.Done[0].Kernel != script.Name(5) || r.Done[0].Why == "" || r.Done[0].Recipe != "" {
+	if len(r.Done) != 1 || r.Done[0].Kernel != script.Name(5) || r.Done[0].Why == "" ||
+		r.Done[0].Recipe != "" {
 		return fmt.Sprintf("%+v", r), nil
 	}
 	fmt.Println("  left alone:", r.Done[0].Why)
-	if _, err := p.Do(script.Edit{Do: func(p *script.Project) error { return p.Replace("many.cu", to, from) }}); err != nil {
+	if _, err := p.Do(script.Edit{Do: func(p *script.Project) error {
+		return p.Replace("many.cu", to, from)
+	}}); err != nil {
 		return "", err
 	}
 	after, err := p.Now()

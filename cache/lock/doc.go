@@ -1,6 +1,7 @@
-// Package lock reads and writes lock files: the recipes of a project's kernels as text, one line a kernel, for a team's git.
-// It knows the text, and decisions as package cache keeps them; whether a recipe can be believed, and what its code is, is
-// package driver's affair. cmd and driver may call it.
+// Package lock reads and writes lock files: the recipes of a project's kernels as text, one line a
+// kernel, for a team's git. It knows the text, and decisions as package cache keeps them; whether a
+// recipe can be believed, and what its code is, is package driver's affair. cmd and driver may call
+// it.
 //
 // # The text
 //
@@ -8,7 +9,8 @@
 //	kernel=_Z6columnPf device="NVIDIA H200" target=sm_90 ptxas=13.0.88 recipe="maxnreg=255 unroll=8" exact=checked ...
 //	end
 //
-// The first line has the format's version. Then one line a decision, its fields in a fixed order, each once:
+// The first line has the format's version. Then one line a decision, its fields in a fixed order,
+// each once:
 //
 //	kernel    mangled, without what depends on the file (ptx.StableName): for people; a build looks up by identity
 //	device    the GPU model that it was measured on; empty: for any (a pinned recipe)
@@ -24,7 +26,8 @@
 //	code      what must come out: see driver's code.go; "-" without a recipe
 //	normal    "VARIANT" HASH: for each rewriting of the source that the recipe asks for, the PTX that must come out
 //
-// The last line says that nothing was cut off. Lines are sorted by kernel, device, target, ptxas and identity when they are
-// written, and taken in any order, since git may merge two additions either way. Everything else has one spelling: a line is
-// refused that would not be written as it stands.
+// The last line says that nothing was cut off. Lines are sorted by kernel, device, target, ptxas
+// and identity when they are written, and taken in any order, since git may merge two additions
+// either way. Everything else has one spelling: a line is refused that would not be written as it
+// stands.
 package lock

@@ -22,8 +22,8 @@ const (
 	// NoCode stands in the place of a code's hash where there is no recipe.
 	NoCode = "-"
 
-	// What one file may have. The largest that we know of is made (10,000 lines, 5 MB); the bounds keep a foreign file from
-	// eating a build's memory.
+	// What one file may have. The largest that we know of is made (10,000 lines, 5 MB); the bounds
+	// keep a foreign file from eating a build's memory.
 	maxSize = 64 << 20 // bytes
 	maxLine = 64 << 10 // bytes
 )
@@ -90,8 +90,9 @@ func (l Line) Key() string {
 
 // Decision is the line as a build knows it.
 func (l Line) Decision() cache.Decision {
-	d := cache.Decision{Identity: l.Identity, Kernel: l.Kernel, Target: l.Target, Recipe: l.Recipe, Exactness: l.Exact,
-		Time: l.Time}
+	d := cache.Decision{Identity: l.Identity, Kernel: l.Kernel, Target: l.Target, Recipe: l.Recipe,
+		Exactness: l.Exact,
+		Time:      l.Time}
 	d.Evidence = cache.Evidence{Device: l.Device, Version: l.Gnvcc,
 		Locked: &cache.Locked{Gain: l.Gain, Checks: l.Checks, Varied: l.Varied, Ptxas: l.Ptxas}}
 	if l.Recipe == "" {
@@ -110,7 +111,8 @@ func (l Line) Decision() cache.Decision {
 // Sort puts lines into the file's order.
 func Sort(lines []Line) {
 	slices.SortFunc(lines, func(a, b Line) int {
-		return cmp.Or(strings.Compare(a.Kernel, b.Kernel), strings.Compare(a.Device, b.Device), strings.Compare(a.Target, b.Target),
+		return cmp.Or(strings.Compare(a.Kernel, b.Kernel), strings.Compare(a.Device, b.Device),
+			strings.Compare(a.Target, b.Target),
 			strings.Compare(a.Ptxas, b.Ptxas), strings.Compare(a.Identity, b.Identity))
 	})
 }
@@ -143,8 +145,8 @@ func (e *Error) Unwrap() error { return e.Err }
 // ErrVersion is wrapped where the text is of another version of the format.
 var ErrVersion = errors.New("a lock file of another version")
 
-// Parse reads a file, the whole of it or nothing. check looks at what only its callers know of a line, the recipe for one; nil:
-// nothing is looked at.
+// Parse reads a file, the whole of it or nothing. check looks at what only its callers know of a
+// line, the recipe for one; nil: nothing is looked at.
 func Parse(text []byte, check func(Line) error) ([]Line, error) {
 	if len(text) > maxSize {
 		return nil, fmt.Errorf("%d bytes: a lock file has %d at most", len(text), maxSize)
@@ -160,7 +162,9 @@ func Parse(text []byte, check func(Line) error) ([]Line, error) {
 		text = rest
 		switch {
 		case conflict(row):
-			return nil, wrong("a conflict that git has left here (%.20q): resolve it, or take one side and run gnvcc export again", row)
+			return nil,
+				wrong(
+					"a conflict that git has left here (%.20q): resolve it, or take one side and run gnvcc export again", row)
 		case !whole:
 			return nil, wrong("it is cut off: the file ends within this line")
 		case at == 1:
@@ -185,7 +189,8 @@ func Parse(text []byte, check func(Line) error) ([]Line, error) {
 		}
 		key := l.Key()
 		if first := keys[key]; first > 0 {
-			return nil, wrong("the kernel of line %d on the same GPU once more: one of the two has to go", first)
+			return nil, wrong("the kernel of line %d on the same GPU once more: one of the two has to go",
+				first)
 		}
 		keys[key] = at
 		lines = append(lines, l)
@@ -216,7 +221,8 @@ func conflict(row []byte) bool {
 func head(row string) error {
 	version, ok := strings.CutPrefix(row, headMark)
 	if !ok {
-		return fmt.Errorf("no lock file: it begins with %.40q in place of %q", row, headMark+strconv.Itoa(Version))
+		return fmt.Errorf("no lock file: it begins with %.40q in place of %q", row,
+			headMark+strconv.Itoa(Version))
 	}
 	if version == strconv.Itoa(Version) {
 		return nil
@@ -224,5 +230,7 @@ func head(row string) error {
 	if _, err := strconv.ParseUint(version, 10, 32); err != nil {
 		return fmt.Errorf("no lock file: %.40q is no version", version)
 	}
-	return fmt.Errorf("%w, %s; this gnvcc knows %d: use one gnvcc in a team, or run gnvcc export again", ErrVersion, version, Version)
+	return fmt.Errorf(
+		"%w, %s; this gnvcc knows %d: use one gnvcc in a team, or run gnvcc export again", ErrVersion,
+		version, Version)
 }

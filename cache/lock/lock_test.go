@@ -13,18 +13,25 @@ import (
 
 func digits(c string, n int) string { return strings.Repeat(c, n) }
 
-// sample are lines as export writes them: a measured recipe, one for the source, one pinned for any GPU, and nvcc's own.
+// sample are lines as export writes them: a measured recipe, one for the source, one pinned for any
+// GPU, and nvcc's own.
 func sample() []Line {
 	when := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 	return []Line{
-		{Kernel: "_Z3fooPf", Device: "NVIDIA H200", Target: "sm_90", Ptxas: "13.0.88", Recipe: "maxnreg=40", Exact: "construction",
-			Checks: 5, Varied: 2, Gain: 1.25, Time: when, Gnvcc: "v1", Identity: digits("a", 64), Code: digits("1", 32)},
-		{Kernel: "_Z3barPf", Device: "NVIDIA H200", Target: "sm_90a", Ptxas: "13.0.88", Recipe: "unroll=2", Exact: "checked",
-			Checks: 1, Gain: 3.132, Time: when, Gnvcc: "v1 (dirty)", Identity: digits("b", 64), Code: digits("2", 32),
+		{Kernel: "_Z3fooPf", Device: "NVIDIA H200", Target: "sm_90", Ptxas: "13.0.88",
+			Recipe: "maxnreg=40", Exact: "construction",
+			Checks: 5, Varied: 2, Gain: 1.25, Time: when, Gnvcc: "v1", Identity: digits("a", 64),
+			Code: digits("1", 32)},
+		{Kernel: "_Z3barPf", Device: "NVIDIA H200", Target: "sm_90a", Ptxas: "13.0.88",
+			Recipe: "unroll=2", Exact: "checked",
+			Checks: 1, Gain: 3.132, Time: when, Gnvcc: "v1 (dirty)", Identity: digits("b", 64),
+			Code:    digits("2", 32),
 			Normals: []Normal{{"unroll=2", digits("3", 32)}}},
-		{Kernel: "_Z3barPf", Target: "sm_90", Ptxas: "13.0.88", Recipe: "maxnreg=64", Exact: "construction", Time: when,
+		{Kernel: "_Z3barPf", Target: "sm_90", Ptxas: "13.0.88", Recipe: "maxnreg=64",
+			Exact: "construction", Time: when,
 			Identity: digits("c", 64), Code: digits("4", 32)},
-		{Kernel: "_Z3fooPf", Device: "NVIDIA H100 PCIe", Target: "sm_90", Ptxas: "13.0.88", Exact: "construction", Gain: 1,
+		{Kernel: "_Z3fooPf", Device: "NVIDIA H100 PCIe", Target: "sm_90", Ptxas: "13.0.88",
+			Exact: "construction", Gain: 1,
 			Checks: 3, Time: when, Gnvcc: "v1", Identity: digits("a", 64), Code: NoCode},
 	}
 }
@@ -42,7 +49,8 @@ func written(t *testing.T) string {
 func TestRoundTrip(t *testing.T) {
 	text := written(t)
 	rows := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
-	if len(rows) != 6 || rows[0] != "gnvcc lock 1" || rows[5] != "end" || !strings.HasPrefix(rows[1], `kernel="_Z3barPf" device="" `) {
+	if len(rows) != 6 || rows[0] != "gnvcc lock 1" || rows[5] != "end" || !strings.HasPrefix(rows[1],
+		`kernel="_Z3barPf" device="" `) {
 		t.Fatalf("not as expected:\n%s", text)
 	}
 	rows[1], rows[4] = rows[4], rows[1]
@@ -65,7 +73,8 @@ func TestRoundTrip(t *testing.T) {
 func TestDecision(t *testing.T) {
 	lines := sample()
 	d := lines[1].Decision()
-	if d.Evidence.Normals["unroll=2"] != digits("3", 32) || d.Evidence.Normals[cache.CodeKey] != digits("2", 32) || d.Pinned {
+	if d.Evidence.Normals["unroll=2"] != digits("3", 32) ||
+		d.Evidence.Normals[cache.CodeKey] != digits("2", 32) || d.Pinned {
 		t.Errorf("%+v", d)
 	}
 	if d := lines[2].Decision(); !d.Pinned || d.Key() != digits("c", 64) {
@@ -87,45 +96,55 @@ func TestRefused(t *testing.T) {
 		return strings.Replace(text, old, new, 1)
 	}
 	for name, c := range map[string]struct{ in, want string }{
-		"empty":                {"", "empty"},
-		"no lock file":         {"#include <cuda.h>\n", "line 1: no lock file"},
-		"another version":      {change("lock 1", "lock 2"), "line 1: a lock file of another version, 2; this gnvcc knows 1"},
-		"a version of words":   {change("lock 1", "lock x"), "line 1: no lock file"},
-		"a conflict":           {change("end\n", "<<<<<<< HEAD\n"), "line 6: a conflict that git has left here"},
-		"a conflict at first":  {"<<<<<<< HEAD\n" + text, "line 1: a conflict"},
-		"a conflict's end":     {rows[0] + rows[1] + ">>>>>>> theirs\n" + rows[2], "line 3: a conflict"},
-		"cut within a line":    {text[:len(rows[0])+40], "line 2: it is cut off"},
-		"cut between lines":    {rows[0] + rows[1], "line 2: it is cut off: the last line"},
-		"cut behind its end":   {strings.TrimSuffix(text, "\n"), "line 6: it is cut off"},
-		"more behind the end":  {text + rows[1], `line 7: there is something behind the last line`},
-		"a line twice":         {rows[0] + rows[1] + rows[1] + "end\n", "line 3: the kernel of line 2 on the same GPU once more"},
-		"one kernel, two":      {strings.Join(rows[:5], "") + strings.Replace(rows[3], "PCIe", "PCIe", 1) + "end\n", "once more"},
-		"an empty line":        {change("end\n", "\nend\n"), "line 6: kernel= is wanted"},
-		"another field":        {change("recipe=", "prescription="), "recipe= is wanted where"},
-		"fields exchanged":     {change(`target=sm_90 ptxas=13.0.88`, `ptxas=13.0.88 target=sm_90`), "target= is wanted where"},
-		"two spaces":           {change(" target=", "  target="), "target= is wanted where"},
-		"a space at the end":   {change("\nend", " \nend"), "one space is wanted behind code"},
-		"no quotes":            {change(`"NVIDIA H200"`, `NVIDIA`), "device is a text in quotes"},
-		"an open quote":        {change(`recipe="maxnreg=40"`, `recipe="maxnreg=40`), "recipe"},
-		"a line end within":    {change(`"v1"`, `"v\n1"`), "no readable text"},
-		"a terminal's word":    {change(`"v1"`, `"\u009b31m"`), "no readable text"},
-		"another spelling":     {change(`"v1"`, `"\x761"`), "not as gnvcc export writes it|it is not written as gnvcc export writes it"},
-		"a gain of nothing":    {change("gain=1.250", "gain=NaN"), "gain=NaN is no number"},
-		"a gain below zero":    {change("gain=1.250", "gain=-1.250"), "gain=-1.250 is no number"},
-		"a longer gain":        {change("gain=1.250", "gain=1.25"), "it is not written as"},
-		"checks of one":        {change("checks=5+2", "checks=5"), "no two numbers"},
-		"checks below zero":    {change("checks=5+2", "checks=-5+2"), "no two numbers"},
-		"a time of its own":    {change("time=2026-11-21T10:00:00Z", "time=yesterday"), "time=yesterday"},
-		"approximate":          {change("exact=checked", "exact=approximate"), "approximations belong to who asked"},
+		"empty":        {"", "empty"},
+		"no lock file": {"#include <cuda.h>\n", "line 1: no lock file"},
+		"another version": {change("lock 1", "lock 2"),
+			"line 1: a lock file of another version, 2; this gnvcc knows 1"},
+		"a version of words": {change("lock 1", "lock x"), "line 1: no lock file"},
+		"a conflict": {change("end\n", "<<<<<<< HEAD\n"),
+			"line 6: a conflict that git has left here"},
+		"a conflict at first": {"<<<<<<< HEAD\n" + text, "line 1: a conflict"},
+		"a conflict's end":    {rows[0] + rows[1] + ">>>>>>> theirs\n" + rows[2], "line 3: a conflict"},
+		"cut within a line":   {text[:len(rows[0])+40], "line 2: it is cut off"},
+		"cut between lines":   {rows[0] + rows[1], "line 2: it is cut off: the last line"},
+		"cut behind its end":  {strings.TrimSuffix(text, "\n"), "line 6: it is cut off"},
+		"more behind the end": {text + rows[1], `line 7: there is something behind the last line`},
+		"a line twice": {rows[0] + rows[1] + rows[1] + "end\n",
+			"line 3: the kernel of line 2 on the same GPU once more"},
+		"one kernel, two": {strings.Join(rows[:5], "") + strings.Replace(rows[3], "PCIe", "PCIe",
+			1) + "end\n", "once more"},
+		"an empty line": {change("end\n", "\nend\n"), "line 6: kernel= is wanted"},
+		"another field": {change("recipe=", "prescription="), "recipe= is wanted where"},
+		"fields exchanged": {change(`target=sm_90 ptxas=13.0.88`, `ptxas=13.0.88 target=sm_90`),
+			"target= is wanted where"},
+		"two spaces":         {change(" target=", "  target="), "target= is wanted where"},
+		"a space at the end": {change("\nend", " \nend"), "one space is wanted behind code"},
+		"no quotes":          {change(`"NVIDIA H200"`, `NVIDIA`), "device is a text in quotes"},
+		"an open quote":      {change(`recipe="maxnreg=40"`, `recipe="maxnreg=40`), "recipe"},
+		"a line end within":  {change(`"v1"`, `"v\n1"`), "no readable text"},
+		"a terminal's word":  {change(`"v1"`, `"\u009b31m"`), "no readable text"},
+		"another spelling": {change(`"v1"`, `"\x761"`),
+			"not as gnvcc export writes it|it is not written as gnvcc export writes it"},
+		"a gain of nothing": {change("gain=1.250", "gain=NaN"), "gain=NaN is no number"},
+		"a gain below zero": {change("gain=1.250", "gain=-1.250"), "gain=-1.250 is no number"},
+		"a longer gain":     {change("gain=1.250", "gain=1.25"), "it is not written as"},
+		"checks of one":     {change("checks=5+2", "checks=5"), "no two numbers"},
+		"checks below zero": {change("checks=5+2", "checks=-5+2"), "no two numbers"},
+		"a time of its own": {change("time=2026-11-21T10:00:00Z", "time=yesterday"), "time=yesterday"},
+		"approximate": {change("exact=checked", "exact=approximate"),
+			"approximations belong to who asked"},
 		"exact as never":       {change("exact=checked", "exact=perhaps"), "exact=perhaps is none of"},
 		"identity in capitals": {change(digits("a", 64), digits("A", 64)), "identity= is no hash"},
 		"no code":              {change("code="+digits("1", 32), "code=-"), "code= is no hash"},
 		"code for nothing":     {change("code=-", "code="+digits("5", 32)), "code without a recipe"},
 		"code as a normal":     {change(`normal="unroll=2"`, `normal="code"`), "normal= is no"},
-		"a normal twice":       {change("\nkernel=\"_Z3fooPf\" device=\"NVIDIA H100", " normal=\"unroll=2\" "+digits("3", 32)+"\nkernel=\"_Z3fooPf\" device=\"NVIDIA H100"), "not in order, or there twice"},
-		"a path as target":     {change("target=sm_90a", "target=../../etc"), "target=../../etc is none like"},
-		"no name":              {change(`kernel="_Z3fooPf"`, `kernel=""`), "kernel= has no name"},
-		"a line of megabytes":  {change("maxnreg=40", digits("m", maxLine)), "a line has"},
+		"a normal twice": {change("\nkernel=\"_Z3fooPf\" device=\"NVIDIA H100",
+			" normal=\"unroll=2\" "+digits("3", 32)+"\nkernel=\"_Z3fooPf\" device=\"NVIDIA H100"),
+			"not in order, or there twice"},
+		"a path as target": {change("target=sm_90a", "target=../../etc"),
+			"target=../../etc is none like"},
+		"no name":             {change(`kernel="_Z3fooPf"`, `kernel=""`), "kernel= has no name"},
+		"a line of megabytes": {change("maxnreg=40", digits("m", maxLine)), "a line has"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			lines, err := Parse([]byte(c.in), nil)
@@ -182,7 +201,8 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%d bytes became %d", len(text), len(again))
 		}
 		for _, l := range lines {
-			if d := l.Decision(); d.Key() == "" || l.Recipe != "" && len(d.Evidence.Normals[cache.CodeKey]) != 32 {
+			if d := l.Decision(); d.Key() == "" || l.Recipe != "" &&
+				len(d.Evidence.Normals[cache.CodeKey]) != 32 {
 				t.Fatalf("%+v", d)
 			}
 		}

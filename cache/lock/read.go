@@ -73,7 +73,9 @@ func (f *fields) quoted(name string) string {
 		return ""
 	}
 	value, err := strconv.Unquote(prefix)
-	if err != nil || !utf8.ValidString(value) || strings.ContainsFunc(value, func(c rune) bool { return !unicode.IsPrint(c) }) {
+	if err != nil || !utf8.ValidString(value) || strings.ContainsFunc(value, func(c rune) bool {
+		return !unicode.IsPrint(c)
+	}) {
 		f.fail("%s is %.40s: no readable text", name, prefix)
 		return ""
 	}
@@ -85,7 +87,8 @@ func (f *fields) quoted(name string) string {
 // parseLine reads one decision.
 func parseLine(row string) (Line, error) {
 	f := &fields{text: row}
-	l := Line{Kernel: f.quoted("kernel"), Device: f.quoted("device"), Target: f.word("target"), Ptxas: f.word("ptxas"),
+	l := Line{Kernel: f.quoted("kernel"), Device: f.quoted("device"), Target: f.word("target"),
+		Ptxas:  f.word("ptxas"),
 		Recipe: f.quoted("recipe"), Exact: f.word("exact")}
 	l.checks(f, f.word("checks"))
 	l.gain(f, f.word("gain"))
@@ -111,7 +114,8 @@ func parseLine(row string) (Line, error) {
 		return l, err
 	}
 	if again := l.String(); again != row {
-		return l, fmt.Errorf("it is not written as gnvcc export writes it, from byte %d on", differ(again, row))
+		return l, fmt.Errorf("it is not written as gnvcc export writes it, from byte %d on",
+			differ(again, row))
 	}
 	return l, nil
 }
@@ -145,7 +149,8 @@ func (l *Line) check() error {
 	case !plain(l.Ptxas, "."):
 		return fmt.Errorf("ptxas=%.40s is no version like 13.0.88", l.Ptxas)
 	case l.Exact == "approximate":
-		return errors.New("exact=approximate: approximations belong to who asked for them, and have no line")
+		return errors.New(
+			"exact=approximate: approximations belong to who asked for them, and have no line")
 	case !slices.Contains(levels, l.Exact):
 		return fmt.Errorf("exact=%.40s is none of %s", l.Exact, strings.Join(levels, ", "))
 	case !hash(l.Identity, 64):

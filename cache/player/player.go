@@ -15,8 +15,8 @@ type Player struct {
 	done   chan struct{} // its output was read to the end
 }
 
-// Start starts the command, which must be set up to play the role; each whole line that it prints goes to line, from another
-// goroutine. A player that is left is killed when the test ends.
+// Start starts the command, which must be set up to play the role; each whole line that it prints
+// goes to line, from another goroutine. A player that is left is killed when the test ends.
 func Start(t testing.TB, role string, cmd *exec.Cmd, line func(string)) *Player {
 	t.Helper()
 	p := &Player{Role: role, cmd: cmd, done: make(chan struct{})}
@@ -43,7 +43,8 @@ func Start(t testing.TB, role string, cmd *exec.Cmd, line func(string)) *Player 
 	return p
 }
 
-// Kill ends the player by SIGKILL; all that it printed has gone to line then. It must not have ended by itself.
+// Kill ends the player by SIGKILL; all that it printed has gone to line then. It must not have
+// ended by itself.
 func (p *Player) Kill(t testing.TB) {
 	t.Helper()
 	p.cmd.Process.Kill()

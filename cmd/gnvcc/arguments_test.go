@@ -14,46 +14,75 @@ import (
 	"gnvcc/install/kits"
 )
 
-// wrong are command lines that each verb must refuse, and a part of what it says. Verbs are cobra's own list: one that is
-// added without a row fails. What is wrong for every verb (an unknown option, an option without its value, an empty
-// argument) is tried by TestArguments itself.
+// wrong are command lines that each verb must refuse, and a part of what it says. Verbs are cobra's
+// own list: one that is added without a row fails. What is wrong for every verb (an unknown option,
+// an option without its value, an empty argument) is tried by TestArguments itself.
 var wrong = map[string][]struct{ line, says string }{
-	"apply":      {{"a b", `unexpected argument "b"`}, {"nosuch", "nosuch"}},
-	"ban":        {{"", "an argument is missing"}, {"k", "an argument is missing"}, {"k magic", `unknown lever "magic"`}, {"k ld", "no such kernel: k"}},
-	"captures":   {{"steal", "expected drop ID"}, {"drop", "expected drop ID"}, {"export", "expected drop ID"}, {"export a", "expected drop ID"}, {"export nosuch there", "nosuch"}, {"drop nosuch", "nosuch"}, {"drop ../../etc", "../../etc"}},
-	"clean":      {{"now", "this verb takes none"}},
-	"completion": {{"", "an argument is missing"}, {"tcsh", "bash, zsh and fish"}, {"bash zsh", `unexpected argument "zsh"`}},
-	"doctor":     {{"now", "this verb takes none"}, {"--deep --measure", "deep measure"}},
-	"explain":    {{"", "an argument is missing"}, {"a b", `unexpected argument "b"`}, {"(", "missing closing"}, {"k --patch --html f", "html patch"}, {"k", "no such kernel: k"}},
-	"export":     {{"a b", `unexpected argument "b"`}, {"nosuch", "nosuch"}, {"--all .", "--all"}, {"-o nosuch/file", "nosuch"}},
-	"forget":     {{"", "name one kernel, or use --all"}, {"k --all", "name one kernel, or use --all"}, {"a b", `unexpected argument "b"`}, {"k", "no such kernel: k"}},
-	"help":       {{"nosuch", `unknown verb "nosuch"`}, {"a b", `unexpected argument "b"`}},
-	"import":     {{"", "an argument is missing"}, {"a b", `unexpected argument "b"`}, {"nosuch", "nosuch"}, {".", "directory"}},
-	"lock":       {{"a b", `unexpected argument "b"`}, {"nosuch", "nosuch"}, {".", "directory"}, {"--for .", "which lock file"}, {"--off", "go by no lock file"}, {"--off nosuch", "nosuch"}, {"--off --for a b", "folder as its argument"}},
-	"man":        {{"tune", "this verb takes none"}},
-	"pin":        {{"", "an argument is missing"}, {"k", "an argument is missing"}, {"k a b", `unexpected argument "b"`}, {"k maxnreg", "maxnreg"}, {"k magic=1", "magic"}, {"k maxnreg=40", "no such kernel: k"}},
-	"predict":    {{"a b", `unexpected argument "b"`}, {"(", "missing closing"}},
-	"profile":    {{"", "which program"}, {"--show a b", "one program"}, {"--show", "no program observed yet"}, {"--json", "which program"}, {"--show nosuch", "nosuch"}, {"-- nosuch", "nosuch"}},
-	"replay":     {{"a b", `unexpected argument "b"`}, {"(", "missing closing"}, {"--budget 0", "budget"}, {"--budget soon", "number of seconds"}, {"--levers magic", `"magic"`}, {"--jobs 0", "jobs"}, {"--jobs many", "many"}},
-	"report": {{"extra", "this verb takes none"}, {"--csv --json", "csv json"}, {"--html f --markdown", "html markdown"}, {"--predict --compare f", "compare predict"},
-		{"--kernel (", "missing closing"}, {"--compare nosuch", "nosuch"}, {"--html nosuch/page", "writing the page"}},
+	"apply": {{"a b", `unexpected argument "b"`}, {"nosuch", "nosuch"}},
+	"ban": {{"", "an argument is missing"}, {"k", "an argument is missing"},
+		{"k magic", `unknown lever "magic"`}, {"k ld", "no such kernel: k"}},
+	"captures": {{"steal", "expected drop ID"}, {"drop", "expected drop ID"},
+		{"export", "expected drop ID"}, {"export a", "expected drop ID"}, {"export nosuch there",
+			"nosuch"}, {"drop nosuch", "nosuch"}, {"drop ../../etc", "../../etc"}},
+	"clean": {{"now", "this verb takes none"}},
+	"completion": {{"", "an argument is missing"}, {"tcsh", "bash, zsh and fish"},
+		{"bash zsh", `unexpected argument "zsh"`}},
+	"doctor": {{"now", "this verb takes none"}, {"--deep --measure", "deep measure"}},
+	"explain": {{"", "an argument is missing"}, {"a b", `unexpected argument "b"`},
+		{"(", "missing closing"}, {"k --patch --html f", "html patch"}, {"k", "no such kernel: k"}},
+	"export": {{"a b", `unexpected argument "b"`}, {"nosuch", "nosuch"}, {"--all .", "--all"},
+		{"-o nosuch/file", "nosuch"}},
+	"forget": {{"", "name one kernel, or use --all"}, {"k --all", "name one kernel, or use --all"},
+		{"a b", `unexpected argument "b"`}, {"k", "no such kernel: k"}},
+	"help": {{"nosuch", `unknown verb "nosuch"`}, {"a b", `unexpected argument "b"`}},
+	"import": {{"", "an argument is missing"}, {"a b", `unexpected argument "b"`},
+		{"nosuch", "nosuch"}, {".", "directory"}},
+	"lock": {{"a b", `unexpected argument "b"`}, {"nosuch", "nosuch"}, {".", "directory"},
+		{"--for .", "which lock file"}, {"--off", "go by no lock file"}, {"--off nosuch", "nosuch"},
+		{"--off --for a b", "folder as its argument"}},
+	"man": {{"tune", "this verb takes none"}},
+	"pin": {{"", "an argument is missing"}, {"k", "an argument is missing"},
+		{"k a b", `unexpected argument "b"`}, {"k maxnreg", "maxnreg"}, {"k magic=1", "magic"},
+		{"k maxnreg=40", "no such kernel: k"}},
+	"predict": {{"a b", `unexpected argument "b"`}, {"(", "missing closing"}},
+	"profile": {{"", "which program"}, {"--show a b", "one program"},
+		{"--show", "no program observed yet"}, {"--json", "which program"}, {"--show nosuch", "nosuch"},
+		{"-- nosuch", "nosuch"}},
+	"replay": {{"a b", `unexpected argument "b"`}, {"(", "missing closing"}, {"--budget 0", "budget"},
+		{"--budget soon", "number of seconds"}, {"--levers magic", `"magic"`}, {"--jobs 0", "jobs"},
+		{"--jobs many", "many"}},
+	"report": {{"extra", "this verb takes none"}, {"--csv --json", "csv json"}, {"--html f --markdown",
+		"html markdown"}, {"--predict --compare f", "compare predict"},
+		{"--kernel (", "missing closing"}, {"--compare nosuch", "nosuch"}, {"--html nosuch/page",
+			"writing the page"}},
 	"revert": {{"a b", `unexpected argument "b"`}, {"nosuch", "nosuch"}},
 	"stats":  {{"now", "this verb takes none"}, {"--zero --json", "zero json"}},
 	"status": {{"a b", `unexpected argument "b"`}, {"nosuch", "nosuch"}},
-	"tune": {{"", "which program"}, {"--apply", "which program"}, {"--budget soon true", "number of seconds"}, {"--budget -1 true", "number of seconds"}, {"--budget 0 true", "budget"},
-		{"--budget 1e300 true", "number of seconds"}, {"--total soon true", "number of seconds"}, {"--jobs 0 true", "jobs"}, {"--jobs -2 true", "jobs"}, {"--exact maybe true", "construction, checked or approximate"},
-		{"--approximate true", "--within"}, {"--exact approximate true", "--within"}, {"--approximate --exact=checked --within 1e-3 true", "contradict"}, {"--within much --approximate true", "no bound"},
-		{"--judge x true", "--approximate"}, {"--build make true", "--judge"}, {"--for . true", "--approximate"}, {"--warpid true", "--approximate"},
-		{"--levers magic true", `"magic"`}, {"--without magic true", `"magic"`}, {"--levers ld --without ld true", "contradict"}, {"--levers approx true", "--approximate"},
-		{"--kernels ( true", "missing closing"}, {"-- ./nosuch", "nosuch"}, {"--exhaustive --quiet=perhaps true", "invalid"}},
-	"unban":   {{"", "an argument is missing"}, {"k magic", `unknown lever "magic"`}, {"k", "no such kernel: k"}},
-	"unpin":   {{"", "an argument is missing"}, {"a b", `unexpected argument "b"`}, {"k", "no recipe is pinned"}},
-	"watch":   {{"nosuch", "nosuch"}, {"--status --stop", "--status and --stop"}, {"--json", "--status"}, {"--budget 0", "budget"}, {"--budget soon", "number of seconds"}},
+	"tune": {{"", "which program"}, {"--apply", "which program"}, {"--budget soon true",
+		"number of seconds"}, {"--budget -1 true", "number of seconds"}, {"--budget 0 true", "budget"},
+		{"--budget 1e300 true", "number of seconds"}, {"--total soon true", "number of seconds"},
+		{"--jobs 0 true", "jobs"}, {"--jobs -2 true", "jobs"}, {"--exact maybe true",
+			"construction, checked or approximate"},
+		{"--approximate true", "--within"}, {"--exact approximate true", "--within"},
+		{"--approximate --exact=checked --within 1e-3 true", "contradict"},
+		{"--within much --approximate true", "no bound"},
+		{"--judge x true", "--approximate"}, {"--build make true", "--judge"},
+		{"--for . true", "--approximate"}, {"--warpid true", "--approximate"},
+		{"--levers magic true", `"magic"`}, {"--without magic true", `"magic"`},
+		{"--levers ld --without ld true", "contradict"}, {"--levers approx true", "--approximate"},
+		{"--kernels ( true", "missing closing"}, {"-- ./nosuch", "nosuch"},
+		{"--exhaustive --quiet=perhaps true", "invalid"}},
+	"unban": {{"", "an argument is missing"}, {"k magic", `unknown lever "magic"`},
+		{"k", "no such kernel: k"}},
+	"unpin": {{"", "an argument is missing"}, {"a b", `unexpected argument "b"`},
+		{"k", "no recipe is pinned"}},
+	"watch": {{"nosuch", "nosuch"}, {"--status --stop", "--status and --stop"},
+		{"--json", "--status"}, {"--budget 0", "budget"}, {"--budget soon", "number of seconds"}},
 	"version": {{"now", "this verb takes none"}},
 }
 
-// TestArguments: what is wrong is refused with a message of a few lines that names the verb, nothing is printed to
-// standard output, and nothing is left behind but what a store is.
+// TestArguments: what is wrong is refused with a message of a few lines that names the verb,
+// nothing is printed to standard output, and nothing is left behind but what a store is.
 func TestArguments(t *testing.T) {
 	kit, dir := kits.Any(t), t.TempDir()
 	self, err := os.Executable()
@@ -64,7 +93,8 @@ func TestArguments(t *testing.T) {
 	if err := os.Symlink(self, gnvcc); err != nil {
 		t.Fatal(err)
 	}
-	env := append(os.Environ(), "GNVCC_NVCC="+kit.Nvcc(), "GNVCC_STORE="+filepath.Join(t.TempDir(), "store"), asIfDriver+"=yes")
+	env := append(os.Environ(), "GNVCC_NVCC="+kit.Nvcc(), "GNVCC_STORE="+filepath.Join(t.TempDir(),
+		"store"), asIfDriver+"=yes")
 	refuse := func(t *testing.T, says string, words ...string) {
 		t.Helper()
 		cmd := exec.Command(gnvcc, words...)

@@ -15,9 +15,9 @@ import (
 	"gnvcc/policy"
 )
 
-// A book is the store as a verb uses it. Nobody owns the store for long: decisions go to the spool, which is safe
-// at once, and are merged and published by whoever owns the store next, usually ourselves at the end. So two tuners may
-// run side by side.
+// A book is the store as a verb uses it. Nobody owns the store for long: decisions go to the spool,
+// which is safe at once, and are merged and published by whoever owns the store next, usually
+// ourselves at the end. So two tuners may run side by side.
 type book struct {
 	ctx         context.Context
 	store       *cache.Store
@@ -80,12 +80,13 @@ func (b *book) change(fn func(*cache.Owner) error) error {
 	}
 }
 
-// Decide keeps a decision. An exact one that was measured is the last word for the builds that it was measured for: what
-// had been approximated for them is taken back.
+// Decide keeps a decision. An exact one that was measured is the last word for the builds that it
+// was measured for: what had been approximated for them is taken back.
 func (b *book) Decide(d cache.Decision) error {
 	if !d.Approximate() && len(d.Evidence.Launches) > 0 {
 		for _, old := range b.known(d.Identity) {
-			if old.Approximate() && old.Recipe != "" && old.Evidence.Device == d.Evidence.Device && forOne(old.For, d.For) {
+			if old.Approximate() && old.Recipe != "" && old.Evidence.Device == d.Evidence.Device &&
+				forOne(old.For, d.For) {
 				old.Recipe, old.Time = "", d.Time
 				if err := b.keep(old); err != nil {
 					return err
@@ -101,7 +102,8 @@ func (b *book) keep(d cache.Decision) error {
 	return b.store.Spool(cache.Decisions, d.Key(), d)
 }
 
-// known are the decisions on a kernel, with those that this book has kept and nobody has published yet.
+// known are the decisions on a kernel, with those that this book has kept and nobody has published
+// yet.
 func (b *book) known(identity string) []cache.Decision {
 	byKey := map[string]cache.Decision{}
 	if sn, err := b.store.Snapshot(); err == nil {
@@ -125,14 +127,17 @@ func (b *book) known(identity string) []cache.Decision {
 
 // forOne tells whether two lists of builds (cache.Decision.For) have one in common.
 func forOne(a, b []string) bool {
-	covers := func(x, y string) bool { return x == y || strings.HasSuffix(x, "/") && strings.HasPrefix(y, x) }
+	covers := func(x, y string) bool {
+		return x == y || strings.HasSuffix(x, "/") && strings.HasPrefix(y, x)
+	}
 	return slices.ContainsFunc(a, func(x string) bool {
 		return slices.ContainsFunc(b, func(y string) bool { return covers(x, y) || covers(y, x) })
 	})
 }
 
-// Past gives the decision that stands for a kernel's builds: where approximation is asked for, an approximate one of theirs,
-// if there is one; on this GPU, if there is one; the newest of these. nil for none.
+// Past gives the decision that stands for a kernel's builds: where approximation is asked for, an
+// approximate one of theirs, if there is one; on this GPU, if there is one; the newest of these.
+// nil for none.
 func (b *book) Past(k *policy.Kernel, device string) *cache.Decision {
 	var best *cache.Decision
 	rank := func(d *cache.Decision) int {

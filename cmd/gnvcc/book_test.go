@@ -10,8 +10,8 @@ import (
 	"gnvcc/policy"
 )
 
-// TestBook: an approximate decision and an exact one live side by side, per GPU; the last word for a build takes what was approximated for
-// it back, and for no other.
+// TestBook: an approximate decision and an exact one live side by side, per GPU; the last word for
+// a build takes what was approximated for it back, and for no other.
 func TestBook(t *testing.T) {
 	store, err := cache.Open(filepath.Join(t.TempDir(), "store"))
 	if err != nil {
@@ -26,7 +26,8 @@ func TestBook(t *testing.T) {
 	decide := func(text, exactness, device string, files ...string) {
 		t.Helper()
 		minute++
-		d := cache.Decision{Identity: "k", Recipe: text, Exactness: exactness, For: files, Time: time.Unix(int64(60*minute), 0)}
+		d := cache.Decision{Identity: "k", Recipe: text, Exactness: exactness, For: files,
+			Time: time.Unix(int64(60*minute), 0)}
 		d.Evidence.Device = device
 		d.Evidence.Launches = []cache.Launch{{Count: 1}}
 		if err := b.Decide(d); err != nil {

@@ -39,7 +39,9 @@ func folderOf(args []string) (string, error) {
 
 // applyVerb runs the recorded compile commands again whose kernels' recipes have changed.
 func applyVerb() *cobra.Command {
-	return buildAgain("apply", "run again the compile commands whose kernels' recipes have changed", apply.Aim{}, `Runs the compile commands again whose kernels are now known to be faster with other recipes, all that this store
+	return buildAgain("apply", "run again the compile commands whose kernels' recipes have changed",
+		apply.Aim{},
+		`Runs the compile commands again whose kernels are now known to be faster with other recipes, all that this store
 knows or those in and below a folder. A file is replaced only where it is what its command wrote; what anything else has
 written since, and a source that was edited, are left alone and named. Your next make links what is new.
 `)
@@ -47,7 +49,9 @@ written since, and a source that was edited, are left alone and named. Your next
 
 // revertVerb gives everything that was built with recipes nvcc's own code.
 func revertVerb() *cobra.Command {
-	return buildAgain("revert", "give what was built with recipes nvcc's own code again", apply.Aim{Default: true}, `Gives what was built with recipes nvcc's own code again, as gnvcc apply would with no recipe known: all that this
+	return buildAgain("revert", "give what was built with recipes nvcc's own code again",
+		apply.Aim{Default: true},
+		`Gives what was built with recipes nvcc's own code again, as gnvcc apply would with no recipe known: all that this
 store knows, or what lies in and below a folder. The recipes stay in the store, and the next build or apply uses them
 again: GNVCC_OFF=1 or plain nvcc does not, and gnvcc ban keeps a lever from a kernel for good. Exit code 1 where something
 had to be left alone.
@@ -68,7 +72,8 @@ func buildNow(verb string, args []string, aim apply.Aim) int {
 		if err = opening; err == nil {
 			_, err = apply.Build(ctx, store, aim, stdout())
 			if file := lockHere(store, aim.Under); file != "" && verb == "apply" {
-				fmt.Fprintf(os.Stderr, "gnvcc apply: builds here go by %s alone: what was tuned since counts for them when it is exported (gnvcc export -o %s)\n", file, file)
+				fmt.Fprintf(os.Stderr,
+					"gnvcc apply: builds here go by %s alone: what was tuned since counts for them when it is exported (gnvcc export -o %s)\n", file, file)
 			}
 			if warning := driver.CcacheWarning(store); warning != "" {
 				fmt.Fprintf(os.Stderr, "gnvcc %s: %s\n", verb, warning)
@@ -84,7 +89,9 @@ func buildNow(verb string, args []string, aim apply.Aim) int {
 
 // statusVerb tells what was built with which recipe, and what is pending.
 func statusVerb() *cobra.Command {
-	c := newVerb("status [--json] [FOLDER]", "show what was built with which recipe, and what is pending", `Tells what was built with which recipe, and what gnvcc apply would build again: in and below a folder, the present one if
+	c := newVerb("status [--json] [FOLDER]",
+		"show what was built with which recipe, and what is pending",
+		`Tells what was built with which recipe, and what gnvcc apply would build again: in and below a folder, the present one if
 none is named. It runs nothing: whether a file is still what its command wrote is seen by gnvcc apply only.`, arguments(0, 1))
 	asJSON := c.Flags().Bool("json", false, "as JSON")
 	return runs(c, func(args []string) int { return status(args, *asJSON) })
@@ -107,9 +114,10 @@ func status(args []string, asJSON bool) int {
 	}
 	if asJSON {
 		err = json.NewEncoder(os.Stdout).Encode(struct {
-			Folder     string
-			Outputs    []apply.Output
-			Unfinished []string // outputs that a killed apply was about to replace; the next one sees to them
+			Folder  string
+			Outputs []apply.Output
+			// outputs that a killed apply was about to replace; the next one sees to them
+			Unfinished []string
 		}{folder, append([]apply.Output{}, outputs...), append([]string{}, broken...)})
 	} else {
 		statusText(stdout(), folder, outputs, broken)
@@ -172,9 +180,11 @@ func orOwn(recipe string) string {
 
 // cleanVerb removes what is no use any more.
 func cleanVerb() *cobra.Command {
-	c := newVerb("clean [--all]", "remove what is no longer needed; --all: everything but the recipes", `Removes what killed processes left behind, forgets builds whose folder or output is gone, and drops what is kept to
+	c := newVerb("clean [--all]", "remove what is no longer needed; --all: everything but the recipes",
+		`Removes what killed processes left behind, forgets builds whose folder or output is gone, and drops what is kept to
 make later applies faster. Recipes, bans and pins stay.`, none)
-	all := c.Flags().Bool("all", false, "forget every build and drop all that can be made again; recipes stay. Files already built stay as they are, but gnvcc revert no longer knows them")
+	all := c.Flags().Bool("all", false,
+		"forget every build and drop all that can be made again; recipes stay. Files already built stay as they are, but gnvcc revert no longer knows them")
 	return runs(c, func([]string) int { return clean(*all) })
 }
 
@@ -189,7 +199,8 @@ func clean(all bool) int {
 	for _, note := range c.Notes {
 		fmt.Println("gnvcc:", note)
 	}
-	fmt.Printf("gnvcc: removed %d temporary folders, %d records of builds, %d files of the store (%.1f MB)\n",
+	fmt.Printf(
+		"gnvcc: removed %d temporary folders, %d records of builds, %d files of the store (%.1f MB)\n",
 		c.Folders, c.Builds, c.Store.Files, float64(c.Store.Bytes)/1e6)
 	if err != nil {
 		return complain("clean", err)

@@ -26,7 +26,8 @@ const capturesAbout = `Without an argument: lists the launches that gnvcc tune h
 
 // capturesVerb lists, drops and exports captures.
 func capturesVerb() *cobra.Command {
-	c := newVerb("captures [drop ID... | export ID FOLDER]", "list captured launches; drop or export some", capturesAbout, arguments(0, -1))
+	c := newVerb("captures [drop ID... | export ID FOLDER]",
+		"list captured launches; drop or export some", capturesAbout, arguments(0, -1))
 	return runs(c, listCaptures)
 }
 
@@ -47,7 +48,9 @@ func listCaptures(args []string) int {
 	case args[0] == "export" && len(args) == 3:
 		err = exportCapture(s, args[1], args[2])
 	default:
-		return complain("captures", fmt.Errorf("expected drop ID... or export ID FOLDER, not %q\nusage: gnvcc captures [drop ID... | export ID FOLDER]", strings.Join(args, " ")))
+		return complain("captures",
+			fmt.Errorf(
+				"expected drop ID... or export ID FOLDER, not %q\nusage: gnvcc captures [drop ID... | export ID FOLDER]", strings.Join(args, " ")))
 	}
 	if err != nil {
 		return complain("captures", err)
@@ -62,8 +65,10 @@ func printCaptures(w io.Writer, s *capture.Store) error {
 		if i == 0 {
 			fmt.Fprintln(t, "id\tkernel\tgrid x block\tlaunch\tof\ttime\tmemory\tdevice\tmade")
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%.3g s\t%.1f MiB\t%s\t%s\n", m.ID, policy.ShortName(m.Kernel), policy.Shape{Grid: m.Grid, Block: m.Block, Dynamic: m.Dynamic, Set: m.Use.Set},
-			m.Nth, m.Use.Count, m.Weight(), float64(m.Filled)/(1<<20), m.Device, m.Made.Local().Format(time.DateTime))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%.3g s\t%.1f MiB\t%s\t%s\n", m.ID, policy.ShortName(m.Kernel),
+			policy.Shape{Grid: m.Grid, Block: m.Block, Dynamic: m.Dynamic, Set: m.Use.Set},
+			m.Nth, m.Use.Count, m.Weight(), float64(m.Filled)/(1<<20), m.Device,
+			m.Made.Local().Format(time.DateTime))
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -72,7 +77,8 @@ func printCaptures(w io.Writer, s *capture.Store) error {
 		fmt.Fprintln(w, "no launches captured yet: gnvcc tune -- ./app captures some")
 	}
 	if skipped > 0 {
-		fmt.Fprintf(w, "%d more can't be read (another version, or damaged); gnvcc tune removes them\n", skipped)
+		fmt.Fprintf(w, "%d more can't be read (another version, or damaged); gnvcc tune removes them\n",
+			skipped)
 	}
 	return nil
 }
@@ -109,10 +115,12 @@ func exportCapture(s *capture.Store, id, dir string) error {
 	if err != nil {
 		return fmt.Errorf("exporting capture %s: %w", id, err)
 	}
-	text := fmt.Sprintf("# %s, captured on %s (CUDA %d.%d): does the launch again, and compares what it leaves.\n"+
-		"CUDA ?= /usr/local/cuda\nrun: replay\n\t@rm -f status; ./replay launch.capture status; code=$$?; cat status; exit $$code\n"+
-		"replay: $(wildcard *.c *.h hash.ptx)\n\t$(CC) -std=gnu11 -O2 -I$(CUDA)/include -o $@ $(wildcard *.c) -ldl\n",
-		strings.Map(printable, policy.ShortName(m.Kernel)), strings.Map(printable, m.Device), m.Driver/1000, m.Driver%1000/10)
+	text := fmt.Sprintf(
+		"# %s, captured on %s (CUDA %d.%d): does the launch again, and compares what it leaves.\n"+
+			"CUDA ?= /usr/local/cuda\nrun: replay\n\t@rm -f status; ./replay launch.capture status; code=$$?; cat status; exit $$code\n"+
+			"replay: $(wildcard *.c *.h hash.ptx)\n\t$(CC) -std=gnu11 -O2 -I$(CUDA)/include -o $@ $(wildcard *.c) -ldl\n",
+		strings.Map(printable, policy.ShortName(m.Kernel)), strings.Map(printable, m.Device),
+		m.Driver/1000, m.Driver%1000/10)
 	if err := os.WriteFile(filepath.Join(dir, "Makefile"), []byte(text), 0o644); err != nil {
 		return fmt.Errorf("exporting a capture: %w", err)
 	}

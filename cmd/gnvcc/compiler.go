@@ -17,8 +17,8 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// A compiler is driver's Compiler as policy wants it: driver knows how a kernel is built, policy what is worth trying, and
-// neither knows the other.
+// A compiler is driver's Compiler as policy wants it: driver knows how a kernel is built, policy
+// what is worth trying, and neither knows the other.
 type compiler struct {
 	*compile.Compiler
 	scratch *scratch.Folder
@@ -102,7 +102,8 @@ func describe(s *compile.Source) (*policy.Kernel, error) {
 }
 
 // Compile makes a candidate.
-func (c *compiler) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe, plain bool) (*policy.Candidate, error) {
+func (c *compiler) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe,
+	plain bool) (*policy.Candidate, error) {
 	s, ok := k.Handle.(*compile.Source)
 	if !ok {
 		return nil, errors.New("unknown kernel")
@@ -125,8 +126,10 @@ func (c *compiler) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recip
 	if err != nil {
 		code = "" // measured for itself
 	}
-	reserve := profile.Reserve{On: made.Reserve.On, Dynamic: made.Reserve.Dynamic, Carveout: made.Reserve.Carveout, Block: made.Block}
-	return &policy.Candidate{Path: made.Path, Entry: made.Entry, Build: made.Build, MaxThreads: made.MaxThreads, Code: code, Normals: made.Normals, Reserve: reserve}, nil
+	reserve := profile.Reserve{On: made.Reserve.On, Dynamic: made.Reserve.Dynamic,
+		Carveout: made.Reserve.Carveout, Block: made.Block}
+	return &policy.Candidate{Path: made.Path, Entry: made.Entry, Build: made.Build,
+		MaxThreads: made.MaxThreads, Code: code, Normals: made.Normals, Reserve: reserve}, nil
 }
 
 // Counts says how often the tools ran.

@@ -22,14 +22,17 @@ import (
 	"gnvcc/profile/units"
 )
 
-// doctorVerb says what was found on this machine, what is missing, and what to do about it. Its exit code is 1 when builds
-// would not work, else 0: a machine without a GPU is a fine build machine.
+// doctorVerb says what was found on this machine, what is missing, and what to do about it. Its
+// exit code is 1 when builds would not work, else 0: a machine without a GPU is a fine build
+// machine.
 func doctorVerb() *cobra.Command {
-	c := newVerb("doctor [--deep | --measure]", "check this machine: what was found, and what is missing",
+	c := newVerb("doctor [--deep | --measure]",
+		"check this machine: what was found, and what is missing",
 		"Checks nvcc, ptxas, CUPTI, driver, GPU and store, and says what is missing and what to do about it.", none)
 	fs := c.Flags()
 	deep := fs.Bool("deep", false, "read every file in the store and check its hash")
-	measure := fs.Bool("measure", false, "measure the special function units of this GPU: rate and error of every function that can be approximated (takes some seconds)")
+	measure := fs.Bool("measure", false,
+		"measure the special function units of this GPU: rate and error of every function that can be approximated (takes some seconds)")
 	c.MarkFlagsMutuallyExclusive("deep", "measure")
 	return runs(c, func([]string) int {
 		if *measure {
@@ -85,13 +88,16 @@ func doctor(deep bool) int {
 	if n, err := scratch.Sweep(os.TempDir()); err != nil {
 		say(cache.Note, "", "temporary files: %v", err)
 	} else if n > 0 {
-		say(cache.Fine, "", "temporary files: removed %d folders of killed processes from %s", n, os.TempDir())
+		say(cache.Fine, "", "temporary files: removed %d folders of killed processes from %s", n,
+			os.TempDir())
 	}
 	if v := driverVersion(); v == "" {
-		say(cache.Note, "tuning needs it; builds work without, with recipes that were found elsewhere", "driver: no NVIDIA driver is loaded")
+		say(cache.Note, "tuning needs it; builds work without, with recipes that were found elsewhere",
+			"driver: no NVIDIA driver is loaded")
 	} else {
 		say(cache.Fine, "", "driver: %s", v)
-		out, err := exec.Command("nvidia-smi", "--query-gpu=name,compute_cap,memory.total", "--format=csv,noheader").Output()
+		out, err := exec.Command("nvidia-smi", "--query-gpu=name,compute_cap,memory.total",
+			"--format=csv,noheader").Output()
 		if err != nil {
 			say(cache.Note, "", "GPU: nvidia-smi does not answer: %v", err)
 		}
@@ -122,7 +128,8 @@ func doctor(deep bool) int {
 	return worst
 }
 
-// sayShared tells which lock file builds here go by, and which stores of others stand behind one's own.
+// sayShared tells which lock file builds here go by, and which stores of others stand behind one's
+// own.
 func sayShared(say func(level cache.Level, advice, format string, a ...any)) {
 	store, err := openStore()
 	if err != nil {
@@ -133,7 +140,8 @@ func sayShared(say func(level cache.Level, advice, format string, a ...any)) {
 	defer kn.Close()
 	switch {
 	case kn.Problem != nil:
-		say(cache.Problem, "until it can be read every kernel of builds here is nvcc's own (gnvcc lock --off, or GNVCC_LOCK=0, goes by the store)", "lock file: %v", kn.Problem)
+		say(cache.Problem,
+			"until it can be read every kernel of builds here is nvcc's own (gnvcc lock --off, or GNVCC_LOCK=0, goes by the store)", "lock file: %v", kn.Problem)
 	case kn.Lock != "":
 		lines := 0
 		if _, all, err := readLock(kn.Lock); err == nil {
@@ -176,7 +184,8 @@ func release(nvcc string) string {
 	return "of an unknown version"
 }
 
-// measureUnits tabulates the functions that gnvcc can approximate. Its exit code is 1 where nothing could be measured.
+// measureUnits tabulates the functions that gnvcc can approximate. Its exit code is 1 where nothing
+// could be measured.
 func measureUnits() int {
 	ctx, stop := ended(context.Background())
 	defer stop()

@@ -18,7 +18,8 @@ func documents(t *testing.T) map[string]string {
 			return err
 		}
 		name := e.Name()
-		if e.IsDir() && (name == ".git" || name == "bin" || name == "dist" || name == "build" || name == "shared") {
+		if e.IsDir() && (name == ".git" || name == "bin" || name == "dist" || name == "build" ||
+			name == "shared") {
 			return filepath.SkipDir
 		}
 		if !e.IsDir() && strings.HasSuffix(name, ".md") {
@@ -40,7 +41,8 @@ func documents(t *testing.T) map[string]string {
 	return texts
 }
 
-// TestLinks: every link in the documents leads to a file that is here, and to a heading that it has.
+// TestLinks: every link in the documents leads to a file that is here, and to a heading that it
+// has.
 func TestLinks(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	all := documents(t)
@@ -69,7 +71,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// hasHeading tells whether a text has a heading that is linked to by a name: small letters, dashes for blanks.
+// hasHeading tells whether a text has a heading that is linked to by a name: small letters, dashes
+// for blanks.
 func hasHeading(text, name string) bool {
 	for _, line := range strings.Split(text, "\n") {
 		if strings.HasPrefix(line, "#") {
@@ -83,12 +86,14 @@ func hasHeading(text, name string) bool {
 	return false
 }
 
-// TestDocumented: docs/use.md has every verb and every variable, and README is as short as it says that it is.
+// TestDocumented: docs/use.md has every verb and every variable, and README is as short as it says
+// that it is.
 func TestDocumented(t *testing.T) {
 	all := documents(t)
 	use := all["docs/use.md"]
 	for name := range verbs {
-		if !strings.Contains(use, "`gnvcc "+name) && !strings.Contains(use, "`"+name+"`") && !strings.Contains(use, "`"+name+" ") {
+		if !strings.Contains(use, "`gnvcc "+name) && !strings.Contains(use, "`"+name+"`") &&
+			!strings.Contains(use, "`"+name+" ") {
 			t.Errorf("docs/use.md does not have the verb %s", name)
 		}
 	}
@@ -103,7 +108,8 @@ func TestDocumented(t *testing.T) {
 		}
 	}
 	for name, text := range all {
-		if (name == "README.md" || strings.HasPrefix(name, "docs/")) && !strings.Contains(text, "SPDX-License-Identifier: Apache-2.0") {
+		if (name == "README.md" || strings.HasPrefix(name, "docs/")) &&
+			!strings.Contains(text, "SPDX-License-Identifier: Apache-2.0") {
 			t.Errorf("%s has no SPDX line", name)
 		}
 	}

@@ -25,13 +25,16 @@ import (
 
 // exportVerb writes a lock file.
 func exportVerb() *cobra.Command {
-	c := newVerb("export [-o FILE] [--all | FOLDER]", "write a lock file: the recipes of what was built here, for a team's git",
+	c := newVerb("export [-o FILE] [--all | FOLDER]",
+		"write a lock file: the recipes of what was built here, for a team's git",
 		`Writes a lock file: text, one line a kernel and GPU, for the kernels that were built last in and below a folder, the present
 one if none is named. Each line has the hash of the code that its recipe gives; gnvcc import, and builds with GNVCC_LOCK or
 gnvcc lock, take a recipe only where it gives that. Pinned recipes are in it, approximations are not. What can't be exported
 is named on standard error. Lines of colleagues are kept by gnvcc import gnvcc.lock && gnvcc export -o gnvcc.lock.`, arguments(0, 1))
-	out := c.Flags().StringP("output", "o", "", "write to this `file`, in one step, so that no build reads half of it (default: standard output)")
-	all := c.Flags().Bool("all", false, "everything that was built with this store, whichever folder it lies in")
+	out := c.Flags().StringP("output", "o", "",
+		"write to this `file`, in one step, so that no build reads half of it (default: standard output)")
+	all := c.Flags().Bool("all", false,
+		"everything that was built with this store, whichever folder it lies in")
 	return runs(c, func(args []string) int {
 		if *all && len(args) > 0 {
 			return complain("export", errors.New("name a folder, or use --all"))
@@ -112,7 +115,8 @@ func replaceFile(path string, text []byte) error {
 }
 
 // locked gives the lines for what was built in a folder, and what is left out, with the reasons.
-func locked(ctx context.Context, store *cache.Store, folder string) (lines []lock.Line, left []string, err error) {
+func locked(ctx context.Context, store *cache.Store,
+	folder string) (lines []lock.Line, left []string, err error) {
 	built, err := apply.Kernels(store, folder)
 	if err != nil {
 		return nil, nil, err
@@ -139,7 +143,8 @@ func locked(ctx context.Context, store *cache.Store, folder string) (lines []loc
 		for _, d := range lockable(of[b.Identity]) {
 			l, err := lineFor(ctx, c, b, d, untaken)
 			if err != nil {
-				left = append(left, fmt.Sprintf("%s for %s: %s: %v", policy.ShortName(b.Name), b.Assembly.Target, d.Recipe, err))
+				left = append(left, fmt.Sprintf("%s for %s: %s: %v", policy.ShortName(b.Name),
+					b.Assembly.Target, d.Recipe, err))
 				continue
 			}
 			lines = append(lines, l)
@@ -148,8 +153,8 @@ func locked(ctx context.Context, store *cache.Store, folder string) (lines []loc
 	return lines, left, nil
 }
 
-// lockable are the decisions on one kernel that get lines: the pinned one alone, if there is one; else each GPU's, where one of
-// them has a recipe. An approximate one belongs to who asked for it.
+// lockable are the decisions on one kernel that get lines: the pinned one alone, if there is one;
+// else each GPU's, where one of them has a recipe. An approximate one belongs to who asked for it.
 func lockable(all []cache.Decision) []cache.Decision {
 	var out []cache.Decision
 	some := false
@@ -157,7 +162,8 @@ func lockable(all []cache.Decision) []cache.Decision {
 		switch {
 		case d.Pinned && d.Evidence.Device == "":
 			return []cache.Decision{d}
-		case d.Approximate() || d.Recipe == "" && len(d.Evidence.Launches) == 0 && d.Evidence.Locked == nil:
+		case d.Approximate() || d.Recipe == "" && len(d.Evidence.Launches) == 0 &&
+			d.Evidence.Locked == nil:
 			continue
 		}
 		some = some || d.Recipe != ""
@@ -170,9 +176,12 @@ func lockable(all []cache.Decision) []cache.Decision {
 }
 
 // lineFor makes the line of a decision on a kernel that was built here.
-func lineFor(ctx context.Context, c *compiler, b apply.BuiltKernel, d cache.Decision, untaken func(cache.Decision) error) (lock.Line, error) {
-	l := lock.Line{Kernel: ptx.StableName(b.Name), Device: d.Evidence.Device, Target: b.Assembly.Target, Ptxas: b.Assembly.Version,
-		Recipe: d.Recipe, Exact: d.Exactness, Time: d.Time.UTC().Truncate(time.Second), Gnvcc: d.Evidence.Version,
+func lineFor(ctx context.Context, c *compiler, b apply.BuiltKernel, d cache.Decision,
+	untaken func(cache.Decision) error) (lock.Line, error) {
+	l := lock.Line{Kernel: ptx.StableName(b.Name), Device: d.Evidence.Device,
+		Target: b.Assembly.Target, Ptxas: b.Assembly.Version,
+		Recipe: d.Recipe, Exact: d.Exactness, Time: d.Time.UTC().Truncate(time.Second),
+		Gnvcc:    d.Evidence.Version,
 		Identity: b.Identity, Code: lock.NoCode}
 	if e := report.NewEntry(d); !d.Pinned {
 		l.Checks, l.Varied = e.Checked, e.Varied
@@ -202,7 +211,9 @@ func lineFor(ctx context.Context, c *compiler, b apply.BuiltKernel, d cache.Deci
 			l.Normals = append(l.Normals, lock.Normal{Variant: variant, Hash: hash})
 		}
 	}
-	slices.SortFunc(l.Normals, func(a, b lock.Normal) int { return strings.Compare(a.Variant, b.Variant) })
+	slices.SortFunc(l.Normals, func(a, b lock.Normal) int {
+		return strings.Compare(a.Variant, b.Variant)
+	})
 	if l.Code = d.Evidence.Normals[cache.CodeKey]; l.Code != "" {
 		return l, nil // it came by a lock file; a build here has to give the same
 	}

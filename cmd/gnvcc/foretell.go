@@ -23,10 +23,12 @@ import (
 
 // predictVerb ranks builds of kernels from their machine code, without a GPU.
 func predictVerb() *cobra.Command {
-	c := newVerb("predict [--adopt] [KERNEL]", "what limits kernels, and which register caps to measure first; needs no GPU",
+	c := newVerb("predict [--adopt] [KERNEL]",
+		"what limits kernels, and which register caps to measure first; needs no GPU",
 		"What limits the kernels that were built, and which register caps are worth a measurement, read from their machine\n"+
 			"code. Nothing is run: gnvcc tune measures. KERNEL is a part of the name, or a regular expression.", arguments(0, 1))
-	adopt := c.Flags().Bool("adopt", false, "keep what is foretold to be fastest of each kernel that nothing was decided for: only builds with GNVCC_PREDICT=1 take it, and no build once the kernel was measured")
+	adopt := c.Flags().Bool("adopt", false,
+		"keep what is foretold to be fastest of each kernel that nothing was decided for: only builds with GNVCC_PREDICT=1 take it, and no build once the kernel was measured")
 	return runs(c, func(args []string) int { return predict(strings.Join(args, ""), *adopt) })
 }
 
@@ -78,7 +80,8 @@ func newFortune(ctx context.Context) (*fortune, error) {
 }
 
 // each calls fn for every kernel of a name that was built, once, and says how many there are.
-func (f *fortune) each(name *regexp.Regexp, fn func(n int, b compile.BuiltKernel)) (n int, err error) {
+func (f *fortune) each(name *regexp.Regexp, fn func(n int, b compile.BuiltKernel)) (
+	n int, err error) {
 	assemblies, err := built(f.book.store)
 	if err != nil {
 		return 0, err
@@ -86,7 +89,8 @@ func (f *fortune) each(name *regexp.Regexp, fn func(n int, b compile.BuiltKernel
 	seen := map[string]bool{}
 	for _, a := range assemblies {
 		for _, k := range a.Kernels {
-			if k.Identity == "" || seen[k.Identity] || !name.MatchString(k.Name) && !name.MatchString(policy.ShortName(k.Name)) {
+			if k.Identity == "" || seen[k.Identity] || !name.MatchString(k.Name) &&
+				!name.MatchString(policy.ShortName(k.Name)) {
 				continue
 			}
 			seen[k.Identity] = true
@@ -125,13 +129,15 @@ func foretold(ctx context.Context, name *regexp.Regexp) (n int, err error) {
 			err = seen.Print(stdout())
 		}
 		if err != nil {
-			fmt.Printf("%s (%s): nothing can be foretold: %v\n", policy.ShortName(b.Name), b.Assembly.Target, err)
+			fmt.Printf("%s (%s): nothing can be foretold: %v\n", policy.ShortName(b.Name), b.Assembly.Target,
+				err)
 		}
 	})
 }
 
-// explainPage writes a page with what was decided of kernels, those of the name that were built and not yet tuned, and what can be
-// foretold of all of them; it says how many there are. Without any it writes nothing.
+// explainPage writes a page with what was decided of kernels, those of the name that were built and
+// not yet tuned, and what can be foretold of all of them; it says how many there are. Without any
+// it writes nothing.
 func explainPage(path string, name *regexp.Regexp, in page.Input) (n int, err error) {
 	ctx, stop := stoppable()
 	defer stop()
@@ -149,8 +155,10 @@ func explainPage(path string, name *regexp.Regexp, in page.Input) (n int, err er
 		k, err := f.look(ctx, b)
 		seen[b.Identity] = &page.Foretold{Kernel: k, Err: err}
 		if !decided[b.Identity] {
-			in.Undecided = append(in.Undecided, cache.Decision{Identity: b.Identity, Kernel: b.Name, Target: b.Assembly.Target,
-				Evidence: cache.Evidence{Default: cache.Build{Registers: b.Registers, Spill: b.Spill, Stack: b.Stack, Shared: b.Shared}}})
+			in.Undecided = append(in.Undecided, cache.Decision{Identity: b.Identity, Kernel: b.Name,
+				Target: b.Assembly.Target,
+				Evidence: cache.Evidence{Default: cache.Build{Registers: b.Registers, Spill: b.Spill,
+					Stack: b.Stack, Shared: b.Shared}}})
 		}
 	})
 	if n = len(in.Decisions) + len(in.Undecided); err != nil || n == 0 || ctx.Err() != nil {
@@ -160,8 +168,8 @@ func explainPage(path string, name *regexp.Regexp, in page.Input) (n int, err er
 	return n, writePage(path, in)
 }
 
-// adoptForetold keeps, for each kernel of a name that nothing was decided for, the recipe that is foretold to be fastest. What
-// was foretold of it before is replaced, or taken back.
+// adoptForetold keeps, for each kernel of a name that nothing was decided for, the recipe that is
+// foretold to be fastest. What was foretold of it before is replaced, or taken back.
 func adoptForetold(ctx context.Context, name *regexp.Regexp) (n int, err error) {
 	f, err := newFortune(ctx)
 	if err != nil {
@@ -196,12 +204,14 @@ func adoptForetold(ctx context.Context, name *regexp.Regexp) (n int, err error) 
 		return nil
 	})
 	if err == nil && len(adopted) > 0 {
-		fmt.Println("nobody has run these: builds with GNVCC_PREDICT=1 take them, until gnvcc tune has measured the kernel")
+		fmt.Println(
+			"nobody has run these: builds with GNVCC_PREDICT=1 take them, until gnvcc tune has measured the kernel")
 	}
 	return n, err
 }
 
-// adopt gives the decision for what is foretold to be fastest, nil where nothing is to be kept; the text says which, and why.
+// adopt gives the decision for what is foretold to be fastest, nil where nothing is to be kept; the
+// text says which, and why.
 func (f *fortune) adopt(ctx context.Context, b compile.BuiltKernel) (*cache.Decision, string) {
 	if d := f.decided[b.Identity]; d != nil && !d.Predicted {
 		if d.Pinned {
@@ -215,7 +225,8 @@ func (f *fortune) adopt(ctx context.Context, b compile.BuiltKernel) (*cache.Deci
 	}
 	best, ok := seen.Best()
 	if !ok {
-		return nil, fmt.Sprintf("no register cap with nvcc's own floating-point instructions is foretold to gain %.0f %% and more", 100*predictor.Margin)
+		return nil, fmt.Sprintf(
+			"no register cap with nvcc's own floating-point instructions is foretold to gain %.0f %% and more", 100*predictor.Margin)
 	}
 	r, err := recipe.Parse(best.Recipe)
 	if err == nil && rewrite.ExactnessOf(r) != rewrite.ByConstruction {
@@ -226,18 +237,23 @@ func (f *fortune) adopt(ctx context.Context, b compile.BuiltKernel) (*cache.Deci
 		d, err = rehearse(ctx, f.c, b, r)
 	}
 	if err != nil {
-		return nil, fmt.Sprintf("%s is foretold to take %.2f of the time, but a build would not take it: %v", best.Recipe, best.Time, err)
+		return nil, fmt.Sprintf(
+			"%s is foretold to take %.2f of the time, but a build would not take it: %v", best.Recipe,
+			best.Time, err)
 	}
 	d.Pinned, d.Predicted = false, true
-	d.Evidence.Note = fmt.Sprintf("predicted, not measured: %.2f of the time; rates: %s", best.By(), seen.Picture.Units.Source)
+	d.Evidence.Note = fmt.Sprintf("predicted, not measured: %.2f of the time; rates: %s", best.By(),
+		seen.Picture.Units.Source)
 	if a := seen.Picture.Assumed; len(a) > 0 {
 		d.Evidence.Note += "; assumed: " + strings.Join(a, ", ")
 	}
-	return &d, fmt.Sprintf("%s, foretold to take %.2f of the time; %d registers, nvcc's own has %d", d.Recipe, best.By(),
+	return &d, fmt.Sprintf("%s, foretold to take %.2f of the time; %d registers, nvcc's own has %d",
+		d.Recipe, best.By(),
 		d.Evidence.Chosen.Registers, d.Evidence.Default.Registers)
 }
 
-// machineKey finds what doctor -measure found out about this machine's GPU. What version 1 measured of memory and integers was wrong.
+// machineKey finds what doctor -measure found out about this machine's GPU. What version 1 measured
+// of memory and integers was wrong.
 const machineKey = "machine 2"
 
 // machineOf is what was measured last, nil where nothing was.

@@ -18,7 +18,9 @@ import (
 
 // forgetVerb removes decisions, pins and notebooks.
 func forgetVerb() *cobra.Command {
-	c := newVerb("forget [-n] KERNEL | --all", "forget what was decided, pinned and tried for a kernel; --all: for all kernels, and bans", `Drops what was decided for a kernel, on every GPU and for every build, the recipes that were pinned, and what was tried:
+	c := newVerb("forget [-n] KERNEL | --all",
+		"forget what was decided, pinned and tried for a kernel; --all: for all kernels, and bans",
+		`Drops what was decided for a kernel, on every GPU and for every build, the recipes that were pinned, and what was tried:
 the next build or apply gives nvcc's own code, and the next tune begins anew. Bans stay (gnvcc unban), and so do captured
 launches (gnvcc captures drop). With --all, for all kernels, and their bans too.
 `+kernelUsage, arguments(0, 1))
@@ -29,7 +31,8 @@ launches (gnvcc captures drop). With --all, for all kernels, and their bans too.
 
 func forget(args []string, all, dry bool) int {
 	if (len(args) == 1) == all {
-		return complain("forget", errors.New("name one kernel, or use --all\nusage: gnvcc forget [-n] KERNEL | --all"))
+		return complain("forget",
+			errors.New("name one kernel, or use --all\nusage: gnvcc forget [-n] KERNEL | --all"))
 	}
 	if err := forgetting(context.Background(), strings.Join(args, ""), all, dry); err != nil {
 		complain("forget", err)
@@ -109,13 +112,15 @@ func (g forgotten) tell(dry bool) {
 		return
 	}
 	fmt.Printf("%s: %s", verb, strings.Join(parts, ", "))
-	if !dry && len(g.keys[cache.Decisions])+len(g.keys[cache.Pins])+len(g.keys[cache.Predictions]) > 0 {
+	if !dry && len(g.keys[cache.Decisions])+len(g.keys[cache.Pins])+
+		len(g.keys[cache.Predictions]) > 0 {
 		fmt.Print("; gnvcc apply restores nvcc's own code")
 	}
 	fmt.Println()
 }
 
-// meant are the identities of the kernels that a name stands for: of those that something was decided for, and of those that were built.
+// meant are the identities of the kernels that a name stands for: of those that something was
+// decided for, and of those that were built.
 func meant(store *cache.Store, name string, all bool) (map[string]bool, error) {
 	known := map[string]bool{}
 	if all {
@@ -127,7 +132,9 @@ func meant(store *cache.Store, name string, all bool) (map[string]bool, error) {
 		}
 	}
 	for _, bucket := range []string{cache.Decisions, cache.Pins, cache.Predictions} {
-		if err := records(store, bucket, func(d cache.Decision) { note(d.Kernel, d.Identity) }); err != nil {
+		if err := records(store, bucket, func(d cache.Decision) {
+			note(d.Kernel, d.Identity)
+		}); err != nil {
 			return nil, err
 		}
 	}
@@ -140,12 +147,14 @@ func meant(store *cache.Store, name string, all bool) (map[string]bool, error) {
 		note(b.Name, b.Identity)
 	}
 	if len(known) == 0 {
-		return nil, fmt.Errorf("no such kernel: %s (gnvcc status and gnvcc report list those known)", name)
+		return nil, fmt.Errorf("no such kernel: %s (gnvcc status and gnvcc report list those known)",
+			name)
 	}
 	return known, nil
 }
 
-// recordsOf lists the keys of what was decided, pinned and foretold for kernels; with all everybody's, and the bans.
+// recordsOf lists the keys of what was decided, pinned and foretold for kernels; with all
+// everybody's, and the bans.
 func recordsOf(store *cache.Store, known map[string]bool, all bool) (map[string][]string, error) {
 	keys := map[string][]string{}
 	sn, err := store.Snapshot()
@@ -163,7 +172,8 @@ func recordsOf(store *cache.Store, known map[string]bool, all bool) (map[string]
 	for _, bucket := range buckets {
 		err := sn.Each(bucket, "", func(key string, raw []byte) error {
 			var d cache.Decision
-			own, _, _ := strings.Cut(key, ".") // as a record by hand has it; a damaged one goes by its key too
+			// as a record by hand has it; a damaged one goes by its key too
+			own, _, _ := strings.Cut(key, ".")
 			if all || known[own] || json.Unmarshal(raw, &d) == nil && known[d.Identity] {
 				keys[bucket] = append(keys[bucket], key)
 			}

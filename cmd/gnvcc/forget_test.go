@@ -11,8 +11,8 @@ import (
 	"gnvcc/install/kits"
 )
 
-// TestForget: all that stands for a kernel goes, whatever GPU and build it is for, with its notebooks; nothing of another kernel does, also
-// where one identity begins as another.
+// TestForget: all that stands for a kernel goes, whatever GPU and build it is for, with its
+// notebooks; nothing of another kernel does, also where one identity begins as another.
 func TestForget(t *testing.T) {
 	t.Setenv("GNVCC_NVCC", kits.Any(t).Nvcc())
 	t.Setenv("GNVCC_STORE", t.TempDir())
@@ -26,11 +26,15 @@ func TestForget(t *testing.T) {
 	}
 	mine := strings.Repeat("0a", 32)
 	for i, d := range []cache.Decision{
-		{Kernel: "k", Identity: mine, Recipe: "maxnreg=40", Exactness: "construction", Evidence: cache.Evidence{Device: "H200"}},
-		{Kernel: "k", Identity: mine, Recipe: "maxnreg=48", Exactness: "construction", Evidence: cache.Evidence{Device: "H100"}},
-		{Kernel: "k", Identity: mine, Recipe: "approx=all", Exactness: "approximate", For: []string{"/a/k.o"}, Evidence: cache.Evidence{Device: "H200"}},
+		{Kernel: "k", Identity: mine, Recipe: "maxnreg=40", Exactness: "construction",
+			Evidence: cache.Evidence{Device: "H200"}},
+		{Kernel: "k", Identity: mine, Recipe: "maxnreg=48", Exactness: "construction",
+			Evidence: cache.Evidence{Device: "H100"}},
+		{Kernel: "k", Identity: mine, Recipe: "approx=all", Exactness: "approximate",
+			For: []string{"/a/k.o"}, Evidence: cache.Evidence{Device: "H200"}},
 		{Kernel: "k", Identity: mine, Recipe: "", Exactness: "construction"},
-		{Kernel: "other", Identity: mine + "0b", Recipe: "maxnreg=56", Exactness: "construction", Evidence: cache.Evidence{Device: "H200"}},
+		{Kernel: "other", Identity: mine + "0b", Recipe: "maxnreg=56", Exactness: "construction",
+			Evidence: cache.Evidence{Device: "H200"}},
 	} {
 		d.Time = time.Unix(int64(60*i), 0)
 		if err := b.Decide(d); err != nil {
@@ -69,7 +73,8 @@ func TestForget(t *testing.T) {
 		name                 string
 		all, dry             bool
 		decisions, notebooks int
-	}{{"k", false, true, 5, 4}, {"k", false, false, 1, 2}, {"", true, true, 1, 2}, {"", true, false, 0, 1}} {
+	}{{"k", false, true, 5, 4}, {"k", false, false, 1, 2}, {"", true, true, 1, 2},
+		{"", true, false, 0, 1}} {
 		if err := forgetting(context.Background(), step.name, step.all, step.dry); err != nil {
 			t.Fatal(err)
 		}

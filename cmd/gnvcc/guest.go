@@ -35,8 +35,8 @@ func beNice() {
 // powerSupply has a folder for each battery and each cable. It is a variable for tests.
 var powerSupply = "/sys/class/power_supply"
 
-// onBattery tells whether the machine runs on its battery: one discharges, and no cable brings power. Batteries of mice and the
-// like are no supply of the system's.
+// onBattery tells whether the machine runs on its battery: one discharges, and no cable brings
+// power. Batteries of mice and the like are no supply of the system's.
 func onBattery() bool {
 	field := func(dir, name string) string {
 		text, _ := os.ReadFile(filepath.Join(dir, name))
@@ -59,8 +59,8 @@ func onBattery() bool {
 // procDir is /proc. It is a variable for tests.
 var procDir = "/proc"
 
-// gpuUsers are the processes that have the device open by which CUDA reaches memory, without ours. Those of other users can't be
-// looked into; gpuBusy sees them by what they do.
+// gpuUsers are the processes that have the device open by which CUDA reaches memory, without ours.
+// Those of other users can't be looked into; gpuBusy sees them by what they do.
 func gpuUsers() []int {
 	var out []int
 	parent := map[int]int{}
@@ -103,14 +103,17 @@ func parentOf(dir string) int {
 	return pid
 }
 
-// busyFrom is the share of time, in percent, from which a GPU that we don't use is used by somebody.
+// busyFrom is the share of time, in percent, from which a GPU that we don't use is used by
+// somebody.
 const busyFrom = 10
 
-// gpuLoad asks nvidia-smi how busy the GPUs are, percent; false where it can't say. It is a variable for tests.
+// gpuLoad asks nvidia-smi how busy the GPUs are, percent; false where it can't say. It is a
+// variable for tests.
 var gpuLoad = func() (percent int, known bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, "nvidia-smi", "--query-gpu=utilization.gpu", "--format=csv,noheader,nounits").Output()
+	out, err := exec.CommandContext(ctx, "nvidia-smi", "--query-gpu=utilization.gpu",
+		"--format=csv,noheader,nounits").Output()
 	if err != nil {
 		return 0, false
 	}
@@ -122,7 +125,8 @@ var gpuLoad = func() (percent int, known bool) {
 	return percent, known
 }
 
-// loads asks for the GPUs' load, and keeps the answer for a while: nvidia-smi takes from 30 ms to 2 s.
+// loads asks for the GPUs' load, and keeps the answer for a while: nvidia-smi takes from 30 ms to 2
+// s.
 type loads struct {
 	mu      sync.Mutex
 	when    time.Time

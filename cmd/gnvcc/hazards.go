@@ -15,11 +15,13 @@ import (
 	"gnvcc/rewrite/ptx"
 )
 
-// What a report says of locks and barriers: worked out anew from the PTX that builds have kept, so that it needs no tuning,
-// and for the blocks of the launches that were seen, where there are any.
+// What a report says of locks and barriers: worked out anew from the PTX that builds have kept, so
+// that it needs no tuning, and for the blocks of the launches that were seen, where there are any.
 
-// hazards prints what there is to say, nothing where there is nothing. match limits the kernels, nil: all.
-func hazards(w io.Writer, store *cache.Store, decisions []cache.Decision, match *regexp.Regexp) error {
+// hazards prints what there is to say, nothing where there is nothing. match limits the kernels,
+// nil: all.
+func hazards(w io.Writer, store *cache.Store, decisions []cache.Decision,
+	match *regexp.Regexp) error {
 	shapes := make(map[string][][3]int)
 	for _, d := range decisions {
 		for _, l := range d.Evidence.Launches {
@@ -36,7 +38,8 @@ func hazards(w io.Writer, store *cache.Store, decisions []cache.Decision, match 
 			return nil
 		}
 		for _, k := range a.Kernels {
-			if k.Identity == "" || seen[k.Identity] || match != nil && !match.MatchString(k.Name) && !match.MatchString(policy.ShortName(k.Name)) {
+			if k.Identity == "" || seen[k.Identity] || match != nil && !match.MatchString(k.Name) &&
+				!match.MatchString(policy.ShortName(k.Name)) {
 				continue
 			}
 			seen[k.Identity] = true
@@ -64,7 +67,8 @@ func hazards(w io.Writer, store *cache.Store, decisions []cache.Decision, match 
 	told := make(map[string]bool)
 	for _, hash := range order {
 		text, err := store.Object(hash)
-		if err != nil || !bytes.Contains(text, []byte("atom")) && !bytes.Contains(text, []byte("bar")) { // trimmed, or nothing to say
+		// trimmed, or nothing to say
+		if err != nil || !bytes.Contains(text, []byte("atom")) && !bytes.Contains(text, []byte("bar")) {
 			continue
 		}
 		m, err := ptx.Parse(text)

@@ -16,18 +16,21 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// Recipes from another machine, as gnvcc report --json printed them there: a small file that can lie beside the source,
-// where a whole store would carry captured memory of the program.
+// Recipes from another machine, as gnvcc report --json printed them there: a small file that can
+// lie beside the source, where a whole store would carry captured memory of the program.
 
 func importVerb() *cobra.Command {
-	c := newVerb("import [-n] [--over] FILE", "take over recipes that were measured on another machine", `Takes over the recipes in FILE: a lock file (gnvcc export), or what gnvcc report --json printed on the machine that
+	c := newVerb("import [-n] [--over] FILE",
+		"take over recipes that were measured on another machine",
+		`Takes over the recipes in FILE: a lock file (gnvcc export), or what gnvcc report --json printed on the machine that
 measured them. A build takes one only for the very code that it was measured on, as ever, and one from a lock file only where
 it gives the code that was exported. What was measured into this store stays, unless --over is given; of a report, pinned,
 predicted and approximate recipes are not taken over. Reports say where a recipe comes from. To build by a lock file alone, and leave the
 store as it is: GNVCC_LOCK=FILE, or gnvcc lock FILE.`, arguments(1, 1))
 	var i importing
 	c.Flags().BoolVarP(&i.dry, "dry-run", "n", false, "only show what would happen")
-	c.Flags().BoolVar(&i.over, "over", false, "the file's recipes in the place of what was measured here")
+	c.Flags().BoolVar(&i.over, "over", false,
+		"the file's recipes in the place of what was measured here")
 	return runs(c, func(args []string) int {
 		i.file = args[0]
 		if err := i.run(context.Background()); err != nil {
@@ -77,7 +80,8 @@ func (i importing) report(ctx context.Context) error {
 			n.left++
 			continue
 		}
-		if old, known := b.at(d); known && old.Imported == "" && len(old.Evidence.Launches) > 0 && !i.over {
+		if old, known := b.at(d); known && old.Imported == "" && len(old.Evidence.Launches) > 0 &&
+			!i.over {
 			n.own++
 			continue
 		}
@@ -93,7 +97,9 @@ func (i importing) report(ctx context.Context) error {
 		return fmt.Errorf("%s has no measured recipe that can be taken over", i.file)
 	}
 	if !i.dry && len(records) > 0 {
-		if err := b.change(func(owner *cache.Owner) error { return owner.PutAll(cache.Decisions, records) }); err != nil {
+		if err := b.change(func(owner *cache.Owner) error {
+			return owner.PutAll(cache.Decisions, records)
+		}); err != nil {
 			return err
 		}
 	}
@@ -103,10 +109,11 @@ func (i importing) report(ctx context.Context) error {
 
 var identityText = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// portable tells whether a decision may count on another machine: it was measured, its recipe is one of this version, and
-// it is for all builds.
+// portable tells whether a decision may count on another machine: it was measured, its recipe is
+// one of this version, and it is for all builds.
 func portable(d cache.Decision) bool {
-	if d.Pinned || d.Predicted || d.Approximate() || len(d.Evidence.Launches) == 0 || !identityText.MatchString(d.Identity) {
+	if d.Pinned || d.Predicted || d.Approximate() || len(d.Evidence.Launches) == 0 ||
+		!identityText.MatchString(d.Identity) {
 		return false
 	}
 	r, err := recipe.Parse(d.Recipe)
@@ -131,7 +138,8 @@ func (n imported) tell(path string, dry bool) {
 		parts = append(parts, fmt.Sprintf("%d measured here, and kept", n.own))
 	}
 	if n.left > 0 {
-		parts = append(parts, fmt.Sprintf("%d left out (pinned, approximate, not measured, or of another version)", n.left))
+		parts = append(parts, fmt.Sprintf(
+			"%d left out (pinned, approximate, not measured, or of another version)", n.left))
 	}
 	fmt.Printf("%s; gnvcc apply builds with them\n", strings.Join(parts, "; "))
 }

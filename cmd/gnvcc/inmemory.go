@@ -7,7 +7,8 @@ import (
 	"gnvcc/driver/scratch"
 )
 
-// Captures on their way into the store and out of it are gigabytes that are written once and read once or twice: in memory where there is much of it.
+// Captures on their way into the store and out of it are gigabytes that are written once and read
+// once or twice: in memory where there is much of it.
 
 // A memoryFolder is a folder in memory, or none.
 type memoryFolder struct{ folder *scratch.Folder }
@@ -27,7 +28,8 @@ func newMemoryFolder() memoryFolder {
 // For gives the folder where so many bytes are no more than a quarter of what is free, else "".
 func (f memoryFolder) For(bytes int64) string {
 	var fs syscall.Statfs_t
-	if f.folder == nil || syscall.Statfs(f.folder.Path, &fs) != nil || bytes > int64(fs.Bavail)*fs.Bsize/4 {
+	if f.folder == nil || syscall.Statfs(f.folder.Path, &fs) != nil ||
+		bytes > int64(fs.Bavail)*fs.Bsize/4 {
 		return ""
 	}
 	return f.folder.Path

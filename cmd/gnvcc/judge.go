@@ -24,13 +24,16 @@ import (
 
 // Approximation that a command of the user's allows: gnvcc tune -approximate -judge COMMAND.
 //
-// The tuning run decides on recipes that give the same bits, and measures some that don't (package policy). Then the program is built with the former, as
-// gnvcc apply does, and run twice: its output is the reference, and the judge must accept the second run beside the first, twice alike. After that the program
-// is built with approximations, run, and judged, until the fastest that the judge accepts are found (policy.Choose). What is not accepted is
-// taken back: when tune ends, in whatever way, the store and the program have what was accepted last.
+// The tuning run decides on recipes that give the same bits, and measures some that don't (package
+// policy). Then the program is built with the former, as gnvcc apply does, and run twice: its
+// output is the reference, and the judge must accept the second run beside the first, twice alike.
+// After that the program is built with approximations, run, and judged, until the fastest that the
+// judge accepts are found (policy.Choose). What is not accepted is taken back: when tune ends, in
+// whatever way, the store and the program have what was accepted last.
 //
-// The judge is run (words.go) as COMMAND REFERENCE OUTPUT, two files with what the program printed; they are in GNVCC_REFERENCE and GNVCC_OUTPUT, too. Exit code
-// 0 accepts. With --within E it must print a number in its last line, which is compared with E.
+// The judge is run (words.go) as COMMAND REFERENCE OUTPUT, two files with what the program printed;
+// they are in GNVCC_REFERENCE and GNVCC_OUTPUT, too. Exit code 0 accepts. With --within E it must
+// print a number in its last line, which is compared with E.
 
 // A judge runs the user's --judge command on what the program printed.
 type judge struct {
@@ -55,14 +58,18 @@ const (
 )
 
 // newJudge makes one for a tuning run.
-func newJudge(ctx context.Context, store *cache.Store, book *book, command, build string, o policy.Options, argv []string) *judge {
+func newJudge(ctx context.Context, store *cache.Store, book *book, command, build string,
+	o policy.Options, argv []string) *judge {
 	return &judge{command: command, build: build, bound: o.Within, argv: argv, decide: book.Decide,
 		apply: func() (int, string, error) {
 			var text bytes.Buffer
-			n, err := apply.Recipes(context.WithoutCancel(ctx), store, &text) // what is taken back when the run is to end has to be built, too
+			// what is taken back when the run is to end has to be built, too
+			n, err := apply.Recipes(context.WithoutCancel(ctx), store, &text)
 			return n, text.String(), err
 		},
-		say: func(text string, args ...any) { fmt.Fprintf(os.Stderr, "gnvcc: judge: "+text+"\n", args...) },
+		say: func(text string, args ...any) {
+			fmt.Fprintf(os.Stderr, "gnvcc: judge: "+text+"\n", args...)
+		},
 	}
 }
 
@@ -101,7 +108,9 @@ func (j *judge) run(ctx context.Context, results []decide.Result) error {
 	for i, r := range open {
 		sizes[i] = len(r.Approximate)
 	}
-	chosen, err := decide.Choose(sizes, limit, func(selection []int) (float64, error) { return j.try(ctx, open, selection) })
+	chosen, err := decide.Choose(sizes, limit, func(selection []int) (float64, error) {
+		return j.try(ctx, open, selection)
+	})
 	if err != nil {
 		return errors.Join(err, j.adopt(open, none, false)) // what was not accepted is taken back
 	}
@@ -128,7 +137,8 @@ func (j *judge) selected(r decide.Result, n int) cache.Decision {
 	return d
 }
 
-// adopt keeps the decisions of a selection and builds with them. first: it is no error if nothing had to be built.
+// adopt keeps the decisions of a selection and builds with them. first: it is no error if nothing
+// had to be built.
 func (j *judge) adopt(open []decide.Result, selection []int, first bool) error {
 	changed := false
 	for i, r := range open {
@@ -166,8 +176,10 @@ func (j *judge) adopt(open []decide.Result, selection []int, first bool) error {
 		return nil
 	}
 	now, _ := os.Stat(j.argv[0])
-	if n > 0 && program != nil && now != nil && program.ModTime().Equal(now.ModTime()) && program.Size() == now.Size() {
-		return fmt.Errorf("%s has to be linked again after gnvcc apply: say how with -build 'make' (-build true if a library that it loads is all that is built)", j.argv[0])
+	if n > 0 && program != nil && now != nil && program.ModTime().Equal(now.ModTime()) &&
+		program.Size() == now.Size() {
+		return fmt.Errorf(
+			"%s has to be linked again after gnvcc apply: say how with -build 'make' (-build true if a library that it loads is all that is built)", j.argv[0])
 	}
 	return nil
 }
@@ -181,7 +193,8 @@ func (j *judge) check(ctx context.Context) error {
 	}
 	j.took = time.Since(begun)
 	if code, err := j.output(ctx, "output"); err != nil || code != j.exit {
-		return fmt.Errorf("the program ends with exit code %d and then with %d, without approximation: nothing can be judged (%v)", j.exit, code, err)
+		return fmt.Errorf(
+			"the program ends with exit code %d and then with %d, without approximation: nothing can be judged (%v)", j.exit, code, err)
 	}
 	first, err := j.verdict(ctx)
 	if err != nil {
@@ -193,9 +206,11 @@ func (j *judge) check(ctx context.Context) error {
 	}
 	switch {
 	case first != second:
-		return fmt.Errorf("the judge is not deterministic: on the same two files it said %s and then %s; nothing is approximated", j.word(first), j.word(second))
+		return fmt.Errorf(
+			"the judge is not deterministic: on the same two files it said %s and then %s; nothing is approximated", j.word(first), j.word(second))
 	case !j.accepts(first):
-		return fmt.Errorf("the judge does not accept the program's own output, of two runs without approximation (%s); nothing is approximated", j.word(first))
+		return fmt.Errorf(
+			"the judge does not accept the program's own output, of two runs without approximation (%s); nothing is approximated", j.word(first))
 	}
 	return nil
 }
@@ -257,7 +272,8 @@ func (j *judge) try(ctx context.Context, open []decide.Result, selection []int) 
 	return worst, nil
 }
 
-// output runs the program and keeps what it prints in a file. An error: it could not be run, or did not end in time.
+// output runs the program and keeps what it prints in a file. An error: it could not be run, or did
+// not end in time.
 func (j *judge) output(ctx context.Context, name string) (int, error) {
 	if j.took > 0 {
 		var cancel func()
@@ -302,7 +318,8 @@ func (j *judge) verdict(ctx context.Context) (float64, error) {
 	case errors.As(err, &exit) && exit.ExitCode() > 0 && exit.ExitCode() < 126:
 		return math.Inf(1), nil
 	case err != nil:
-		return 0, fmt.Errorf("can't run the judge %q: %w\n%s", j.command, err, bytes.TrimSpace(errText.Bytes()))
+		return 0, fmt.Errorf("can't run the judge %q: %w\n%s", j.command, err,
+			bytes.TrimSpace(errText.Bytes()))
 	case j.bound == (policy.Bound{}):
 		return 0, nil
 	}
@@ -310,7 +327,9 @@ func (j *judge) verdict(ctx context.Context) (float64, error) {
 	last := strings.TrimSpace(lines[len(lines)-1])
 	e, err := strconv.ParseFloat(last, 64)
 	if err != nil {
-		return 0, fmt.Errorf("the judge %q accepts and ends with %q: with --within its last line must be a number", j.command, last)
+		return 0,
+			fmt.Errorf("the judge %q accepts and ends with %q: with --within its last line must be a number",
+				j.command, last)
 	}
 	if math.IsNaN(e) || e < 0 {
 		return math.Inf(1), nil

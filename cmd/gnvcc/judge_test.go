@@ -13,7 +13,8 @@ import (
 	"gnvcc/policy/decide"
 )
 
-// A stand has a program that prints what its recipes come to: the "build" writes it anew. Kernel a is off by its degree, b by ten times that.
+// A stand has a program that prints what its recipes come to: the "build" writes it anew. Kernel a
+// is off by its degree, b by ten times that.
 type stand struct {
 	t     *testing.T
 	j     *judge
@@ -101,7 +102,8 @@ func TestJudgeByExitCode(t *testing.T) {
 	}
 }
 
-// TestJudgeNotBelieved: a judge that can't be believed stops the search, in words, and nothing is approximated.
+// TestJudgeNotBelieved: a judge that can't be believed stops the search, in words, and nothing is
+// approximated.
 func TestJudgeNotBelieved(t *testing.T) {
 	dice := filepath.Join(t.TempDir(), "dice")
 	for _, c := range []struct {
@@ -109,7 +111,8 @@ func TestJudgeNotBelieved(t *testing.T) {
 	}{
 		{"false", "", "does not accept the program's own output"},
 		{"echo 7; true", "1", "does not accept the program's own output"},
-		{"n=$(cat " + dice + "n 2>/dev/null || echo 0); echo $((n + 1)) > " + dice + "n; echo $n; true", "10", "not deterministic: on the same two files it said 0 and then 1"},
+		{"n=$(cat " + dice + "n 2>/dev/null || echo 0); echo $((n + 1)) > " + dice + "n; echo $n; true",
+			"10", "not deterministic: on the same two files it said 0 and then 1"},
 		{"/no/such/judge", "", "can't run the judge"},
 		{"echo hello; true", "1", "its last line must be a number"},
 		{"kill -9 $$; true", "", "can't run the judge"},
@@ -143,7 +146,9 @@ func TestJudgeNeedsABuild(t *testing.T) {
 		t.Error(err)
 	}
 	s = newStand(t, "true", "")
-	s.j.apply = func() (int, string, error) { return 0, "left alone: its folder is gone", errors.New("no") }
+	s.j.apply = func() (int, string, error) {
+		return 0, "left alone: its folder is gone", errors.New("no")
+	}
 	if err := s.run(); err == nil || !strings.Contains(err.Error(), "folder is gone") {
 		t.Error(err)
 	}
@@ -154,7 +159,8 @@ func TestJudgeNeedsABuild(t *testing.T) {
 	}
 }
 
-// TestJudgeFailingProgram: a program that ends otherwise with approximation is not accepted, whatever the judge says.
+// TestJudgeFailingProgram: a program that ends otherwise with approximation is not accepted,
+// whatever the judge says.
 func TestJudgeFailingProgram(t *testing.T) {
 	s := newStand(t, "true", "")
 	s.j.apply = func() (int, string, error) {

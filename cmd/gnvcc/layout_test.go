@@ -8,10 +8,11 @@ import (
 	"testing"
 )
 
-// TestLayout holds the project to its own architecture: every package says in doc.go what its room is for,
-// ARCHITECTURE.md's table names it, and imports go one way.
+// TestLayout holds the project to its own architecture: every package says in doc.go what its room
+// is for, ARCHITECTURE.md's table names it, and imports go one way.
 func TestLayout(t *testing.T) {
-	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}}|{{join .GoFiles " "}} {{join .TestGoFiles " "}} {{join .XTestGoFiles " "}}|{{join .Imports " "}}`, "gnvcc/...").Output()
+	out, err := exec.Command("go", "list", "-f",
+		`{{.ImportPath}}|{{join .GoFiles " "}} {{join .TestGoFiles " "}} {{join .XTestGoFiles " "}}|{{join .Imports " "}}`, "gnvcc/...").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +33,8 @@ func TestLayout(t *testing.T) {
 	tests := []string{"install/kits", "rewrite/ptx/ptxtest", "cache/player", "driver/drivertest"}
 	for _, line := range strings.Split(strings.TrimSpace(string(out)), "\n") {
 		parts := strings.Split(line, "|")
-		path, files, imports := strings.TrimPrefix(parts[0], "gnvcc/"), strings.Fields(parts[1]), strings.Fields(parts[2])
+		path, files, imports := strings.TrimPrefix(parts[0], "gnvcc/"), strings.Fields(parts[1]),
+			strings.Fields(parts[2])
 		if !slices.Contains(files, "doc.go") {
 			t.Errorf("%s has no doc.go", path)
 		}

@@ -49,7 +49,9 @@ func (i importing) lock(ctx context.Context, text []byte) error {
 		}
 	}
 	if !i.dry && len(records) > 0 {
-		if err := b.change(func(owner *cache.Owner) error { return owner.PutAll(cache.Decisions, records) }); err != nil {
+		if err := b.change(func(owner *cache.Owner) error {
+			return owner.PutAll(cache.Decisions, records)
+		}); err != nil {
 			return err
 		}
 	}
@@ -83,7 +85,8 @@ func (b *book) at(d cache.Decision) (cache.Decision, bool) {
 
 // lockVerb names the lock file that the builds of a folder go by.
 func lockVerb() *cobra.Command {
-	c := newVerb("lock [--for FOLDER] FILE | lock --off [FOLDER] | lock", "build a folder by a lock file alone; without arguments: which are",
+	c := newVerb("lock [--for FOLDER] FILE | lock --off [FOLDER] | lock",
+		"build a folder by a lock file alone; without arguments: which are",
 		`From now on builds in and below a folder (the one that FILE lies in, if no other is named) know the recipes of this lock
 file and no others: no pins, no bans, nothing that was measured here. All machines that do so, with the same source and nvcc,
 build the same machine code. A kernel whose code comes out otherwise than it was exported is nvcc's own (with GNVCC_STRICT=1:
@@ -130,11 +133,14 @@ func lockTo(file, folder string) error {
 		return err
 	}
 	l := cache.LockFile{Folder: folder, File: path, Time: time.Now().UTC()}
-	err = b.change(func(owner *cache.Owner) error { return owner.Put(cache.Locks, standing.LockKey(folder), l) })
+	err = b.change(func(owner *cache.Owner) error {
+		return owner.Put(cache.Locks, standing.LockKey(folder), l)
+	})
 	if err != nil {
 		return err
 	}
-	fmt.Printf("builds in and below %s go by %s alone: %d lines (gnvcc apply builds again what is there; gnvcc lock --off %s ends it)\n",
+	fmt.Printf(
+		"builds in and below %s go by %s alone: %d lines (gnvcc apply builds again what is there; gnvcc lock --off %s ends it)\n",
 		folder, path, len(lines), folder)
 	return nil
 }
@@ -153,7 +159,9 @@ func unlock(args []string) error {
 	if !ok {
 		return fmt.Errorf("builds in %s go by no lock file", folder)
 	}
-	err = b.change(func(owner *cache.Owner) error { return owner.Delete(cache.Locks, standing.LockKey(l.Folder)) })
+	err = b.change(func(owner *cache.Owner) error {
+		return owner.Delete(cache.Locks, standing.LockKey(l.Folder))
+	})
 	if err != nil {
 		return err
 	}

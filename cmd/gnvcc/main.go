@@ -29,8 +29,8 @@ func run(argv []string) int {
 	return driver.Face(args)
 }
 
-// verbOf finds the verb that a command line asks for. Who calls us nvcc wants nvcc, and a word that is also a file's
-// name is an input: verbs are taken only where nvcc would refuse.
+// verbOf finds the verb that a command line asks for. Who calls us nvcc wants nvcc, and a word that
+// is also a file's name is an input: verbs are taken only where nvcc would refuse.
 func verbOf(self string, args []string) func([]string) int {
 	if len(args) == 0 || filepath.Base(self) == "nvcc" {
 		return nil

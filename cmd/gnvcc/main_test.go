@@ -12,8 +12,8 @@ import (
 	"gnvcc/sim/sass"
 )
 
-// asIfDriver is a variable that makes the command under test go on without an NVIDIA driver: what it then does with a program that launches
-// nothing can be tested anywhere.
+// asIfDriver is a variable that makes the command under test go on without an NVIDIA driver: what
+// it then does with a program that launches nothing can be tested anywhere.
 const asIfDriver = "TEST_AS_IF_DRIVER"
 
 func TestMain(m *testing.M) {
@@ -40,7 +40,8 @@ func TestVerbs(t *testing.T) {
 	testscript.Run(t, p)
 }
 
-// params are those of scripts that call gnvcc: with a store of their own. HERE is the folder with gnvcc alone.
+// params are those of scripts that call gnvcc: with a store of their own. HERE is the folder with
+// gnvcc alone.
 func params(kit kits.Kit) testscript.Params {
 	return testscript.Params{
 		Setup: func(e *testscript.Env) error {
@@ -52,7 +53,8 @@ func params(kit kits.Kit) testscript.Params {
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			// samefloats CUBIN CUBIN KERNEL: the kernel computes with the same floating-point instructions in both.
+			// samefloats CUBIN CUBIN KERNEL: the kernel computes with the same floating-point instructions
+			// in both.
 			"samefloats": func(ts *testscript.TestScript, neg bool, args []string) {
 				err := sass.SameFloats([]byte(ts.ReadFile(args[0])), []byte(ts.ReadFile(args[1])), args[2])
 				if (err != nil) != neg {

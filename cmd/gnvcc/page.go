@@ -13,7 +13,8 @@ import (
 	"gnvcc/policy/report"
 )
 
-// writePage writes a page with all that this store knows beside the decisions: programs, toolkits, recipes as source.
+// writePage writes a page with all that this store knows beside the decisions: programs, toolkits,
+// recipes as source.
 func writePage(path string, in page.Input) error {
 	in.Programs = programs(in.Decisions)
 	store, err := openStore()
@@ -86,7 +87,8 @@ func programs(decisions []cache.Decision) []page.Program {
 // tellPrograms says of each program how much of its time became faster.
 func tellPrograms(w io.Writer, list []page.Program) {
 	for _, p := range list {
-		fmt.Fprintf(w, "%s: %.3g s on %s, %.0f %% of it in kernels that became faster: about %.3g s with their recipes\n", p.Name, p.Seconds, p.Device, p.Percent(), p.After)
+		fmt.Fprintf(w,
+			"%s: %.3g s on %s, %.0f %% of it in kernels that became faster: about %.3g s with their recipes\n", p.Name, p.Seconds, p.Device, p.Percent(), p.After)
 	}
 	if len(list) > 0 {
 		fmt.Fprintln(w)

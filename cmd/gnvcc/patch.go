@@ -18,8 +18,9 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// A recipe as a change to the user's source, for who wants what was found without gnvcc: unroll pragmas and register caps.
-// What has no such form that gnvcc itself could check (cache hints, copies for values, ...) is named in front of it.
+// A recipe as a change to the user's source, for who wants what was found without gnvcc: unroll
+// pragmas and register caps. What has no such form that gnvcc itself could check (cache hints,
+// copies for values, ...) is named in front of it.
 
 // printPatches prints the diffs of decisions; those without a recipe have none.
 func printPatches(found []cache.Decision) int {
@@ -54,7 +55,8 @@ func printPatches(found []cache.Decision) int {
 }
 
 // patchOf is a decision's recipe as a diff.
-func patchOf(ctx context.Context, c *compiler, known map[string]compile.BuiltKernel, d cache.Decision) (string, error) {
+func patchOf(ctx context.Context, c *compiler, known map[string]compile.BuiltKernel,
+	d cache.Decision) (string, error) {
 	b, ok := known[d.Identity]
 	if !ok {
 		return "", errors.New("this code was not built here")
@@ -70,7 +72,8 @@ func patchOf(ctx context.Context, c *compiler, known map[string]compile.BuiltKer
 	if err != nil {
 		return "", err
 	}
-	p := patching{dir: b.Assembly.Dir, built: b, files: map[string][]string{}, edits: map[string]map[int]string{}}
+	p := patching{dir: b.Assembly.Dir, built: b, files: map[string][]string{},
+		edits: map[string]map[int]string{}}
 	var rest []string
 	for _, t := range r.Terms {
 		var err error
@@ -92,7 +95,8 @@ func patchOf(ctx context.Context, c *compiler, known map[string]compile.BuiltKer
 	var out strings.Builder
 	fmt.Fprintf(&out, "# %s: %s\n", policy.ShortName(d.Kernel), d.Recipe)
 	if r.HasCopy() {
-		out.WriteString("# The recipe is for some launches only; this diff changes the kernel for all of them, which was not measured.\n")
+		out.WriteString(
+			"# The recipe is for some launches only; this diff changes the kernel for all of them, which was not measured.\n")
 	}
 	for _, text := range rest {
 		fmt.Fprintf(&out, "# not in this diff: %s\n", text)
@@ -142,7 +146,9 @@ func (p *patching) put(file string, line int, text string) {
 	p.edits[file][line] = text
 }
 
-var global = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`__global__\s+(?:static\s+|inline\s+)*void\b`) })
+var global = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`__global__\s+(?:static\s+|inline\s+)*void\b`)
+})
 
 // cap gives the kernel a register cap.
 func (p *patching) cap(s *compile.Source, registers string) error {
@@ -180,7 +186,8 @@ func (p *patching) unroll(s *compile.Source, r recipe.Recipe) error {
 		if err != nil {
 			return err
 		}
-		if l.Line < 1 || l.Line > len(lines) || !strings.HasPrefix(strings.TrimSpace(lines[l.Line-1]), "for") {
+		if l.Line < 1 || l.Line > len(lines) || !strings.HasPrefix(strings.TrimSpace(lines[l.Line-1]),
+			"for") {
 			return fmt.Errorf("the loop at %s:%d does not start a line", l.File, l.Line)
 		}
 		text := lines[l.Line-1]
@@ -229,7 +236,8 @@ func (p *patching) diff(file string) string {
 				fmt.Fprintf(&hunk, "-%s\n+%s\n", lines[n-1], text)
 			}
 		}
-		fmt.Fprintf(&out, "@@ -%d,%d +%d,%d @@\n%s", from, to-from+1, from+grown, to-from+1+more, hunk.String())
+		fmt.Fprintf(&out, "@@ -%d,%d +%d,%d @@\n%s", from, to-from+1, from+grown, to-from+1+more,
+			hunk.String())
 		grown += more
 		i = j + 1
 	}

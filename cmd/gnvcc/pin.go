@@ -291,7 +291,8 @@ func knownLever(name string) error {
 	return fmt.Errorf("unknown lever %q (there are %s)", name, strings.Join(known, ", "))
 }
 
-// banKeys are the keys of a kernel's bans: that of its name, or its identity where it is called by that.
+// banKeys are the keys of a kernel's bans: that of its name, or its identity where it is called by
+// that.
 func banKeys(store *cache.Store, name string) ([]string, error) {
 	c, err := newCompiler(store)
 	if err != nil {

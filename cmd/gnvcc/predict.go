@@ -39,7 +39,8 @@ func foresee(o report.Options) int {
 			seen[k.Identity] = true
 			known, err := c.Kernel(a.Cubin, k.Name)
 			if err != nil {
-				prospects = append(prospects, report.Prospect{Kernel: &policy.Kernel{Name: k.Name, Short: policy.ShortName(k.Name), Target: a.Target, Alone: err.Error()}})
+				prospects = append(prospects, report.Prospect{Kernel: &policy.Kernel{Name: k.Name,
+					Short: policy.ShortName(k.Name), Target: a.Target, Alone: err.Error()}})
 				continue
 			}
 			if isTerminal(os.Stderr) {
@@ -80,6 +81,8 @@ func built(store *cache.Store) ([]cache.Assembly, error) {
 		}
 		return nil
 	})
-	sort.SliceStable(all, func(i, j int) bool { return all[i].Kernels[0].Name < all[j].Kernels[0].Name })
+	sort.SliceStable(all, func(i, j int) bool {
+		return all[i].Kernels[0].Name < all[j].Kernels[0].Name
+	})
 	return all, err
 }

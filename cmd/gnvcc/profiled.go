@@ -13,7 +13,8 @@ import (
 	"gnvcc/profile/nsight"
 )
 
-// Tuning by what another profiler measured: kernels by their share of the time there, and those below 1 % left out.
+// Tuning by what another profiler measured: kernels by their share of the time there, and those
+// below 1 % left out.
 
 // A profiled is a profile that a tuning run goes by; nil: it goes by what it observes itself.
 type profiled struct {
@@ -42,14 +43,18 @@ func (p *profiled) refuse(kernel string) error {
 	case !known:
 		return fmt.Errorf("it is not in the profile %s", p.Path)
 	case share < nsight.Smallest:
-		return fmt.Errorf("it takes %.2g %% of the time in the profile %s, and below %g %% nothing is searched", 100*share, p.Path, 100*nsight.Smallest)
+		return fmt.Errorf(
+			"it takes %.2g %% of the time in the profile %s, and below %g %% nothing is searched", 100*share,
+			p.Path, 100*nsight.Smallest)
 	}
 	return nil
 }
 
-// weighs gives the share of the time that a capture stands for: by the profile, its kernel's, of which each configuration has the
-// part that it has in the observed run; without one, that of the observed run.
-func (p *profiled) weighs(list []*capture.Manifest, total float64) func(m *capture.Manifest) float64 {
+// weighs gives the share of the time that a capture stands for: by the profile, its kernel's, of
+// which each configuration has the part that it has in the observed run; without one, that of the
+// observed run.
+func (p *profiled) weighs(list []*capture.Manifest,
+	total float64) func(m *capture.Manifest) float64 {
 	if p == nil {
 		return func(m *capture.Manifest) float64 { return m.Weight() / max(total, 1e-12) }
 	}
@@ -68,12 +73,15 @@ func (p *profiled) worth(list []*capture.Manifest) []*capture.Manifest {
 	if p == nil {
 		return list
 	}
-	return slices.DeleteFunc(slices.Clone(list), func(m *capture.Manifest) bool { return p.refuse(m.Kernel) != nil })
+	return slices.DeleteFunc(slices.Clone(list), func(m *capture.Manifest) bool {
+		return p.refuse(m.Kernel) != nil
+	})
 }
 
-// tell sums the profile up beside what is launched here: its heaviest kernels, those of them that are not, and a GPU that is another
-// one. An error: none of its kernels is.
-func (p *profiled) tell(launched []string, device string, say func(format string, args ...any)) error {
+// tell sums the profile up beside what is launched here: its heaviest kernels, those of them that
+// are not, and a GPU that is another one. An error: none of its kernels is.
+func (p *profiled) tell(launched []string, device string, say func(format string,
+	args ...any)) error {
 	if p == nil {
 		return nil
 	}
@@ -95,10 +103,12 @@ func (p *profiled) tell(launched []string, device string, say func(format string
 		}
 	}
 	if len(found) == 0 {
-		return fmt.Errorf("none of the %d kernels in the profile %s is launched here (the heaviest there: %s): is it of another program?",
+		return fmt.Errorf(
+			"none of the %d kernels in the profile %s is launched here (the heaviest there: %s): is it of another program?",
 			len(p.Kernels), p.Path, p.Kernels[0].Name)
 	}
-	say("by the profile %s: %d kernels are worth a search, with %.0f %% of its time", p.Path, len(heavy), 100*min(part, 1))
+	say("by the profile %s: %d kernels are worth a search, with %.0f %% of its time", p.Path,
+		len(heavy), 100*min(part, 1))
 	if len(unknown) > 0 {
 		say("in the profile, and not launched here: %s", strings.Join(unknown, ", "))
 	}
@@ -106,13 +116,14 @@ func (p *profiled) tell(launched []string, device string, say func(format string
 		say("%d rows of the profile make no sense, and are left out", p.Left)
 	}
 	if p.Device != "" && device != "" && p.Device != device {
-		say("the profile was made on %s, this is %s: its shares count, times are measured here", p.Device, device)
+		say("the profile was made on %s, this is %s: its shares count, times are measured here", p.Device,
+			device)
 	}
 	return nil
 }
 
-// stale says why a decision has to be made again, by a profile and for the GPU and driver that are here ("" where they are not
-// known); "" where it stands.
+// stale says why a decision has to be made again, by a profile and for the GPU and driver that are
+// here ("" where they are not known); "" where it stands.
 func stale(d cache.Decision, p *nsight.Profile, device, driver string) string {
 	switch {
 	case device != "" && d.Evidence.Device != "" && d.Evidence.Device != device:
@@ -123,9 +134,12 @@ func stale(d cache.Decision, p *nsight.Profile, device, driver string) string {
 		return ""
 	}
 	for _, s := range p.Shapes(d.Kernel) {
-		known := slices.ContainsFunc(d.Evidence.Launches, func(l cache.Launch) bool { return l.Grid == s.Grid && l.Block == s.Block })
+		known := slices.ContainsFunc(d.Evidence.Launches, func(l cache.Launch) bool {
+			return l.Grid == s.Grid && l.Block == s.Block
+		})
 		if !known {
-			return fmt.Sprintf("it is launched as %v x %v in the profile, which was not measured", s.Grid, s.Block)
+			return fmt.Sprintf("it is launched as %v x %v in the profile, which was not measured", s.Grid,
+				s.Block)
 		}
 	}
 	return ""

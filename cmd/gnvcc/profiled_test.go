@@ -36,11 +36,12 @@ func captured(kernel string, seconds float64, sets int) *capture.Manifest {
 	return m
 }
 
-// TestByProfile: the budget goes by the profile's shares, and what is below 1 % there, or not in it, is left out, however heavy
-// it was in the run.
+// TestByProfile: the budget goes by the profile's shares, and what is below 1 % there, or not in
+// it, is left out, however heavy it was in the run.
 func TestByProfile(t *testing.T) {
 	p := profileOf(t, sumHead+"70,700,1,1,a(int)\n29.5,295,1,1,b(int)\n0.5,5,1,1,c(int)\n")
-	list := []*capture.Manifest{captured("_Z1ci", 8, 1), captured("_Z1di", 7, 1), captured("_Z1bi", 2, 1), captured("_Z1ai", .75, 1), captured("_Z1ai", .25, 1)}
+	list := []*capture.Manifest{captured("_Z1ci", 8, 1), captured("_Z1di", 7, 1),
+		captured("_Z1bi", 2, 1), captured("_Z1ai", .75, 1), captured("_Z1ai", .25, 1)}
 	list[4].Grid = [3]int{2, 1, 1}
 	jobs := (&twin{by: p}).heaviest(list, 18)
 	want := []struct {
@@ -55,8 +56,10 @@ func TestByProfile(t *testing.T) {
 			t.Errorf("%d: %s %.3f, want %s %.3f", i, jobs[i].m.Kernel, jobs[i].share, w.kernel, w.share)
 		}
 	}
-	for kernel, want := range map[string]string{"_Z1ai": "", "_Z1ci": "below 1 %", "_Z1di": "not in the profile"} {
-		if err := p.refuse(kernel); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+	for kernel, want := range map[string]string{"_Z1ai": "", "_Z1ci": "below 1 %",
+		"_Z1di": "not in the profile"} {
+		if err := p.refuse(kernel); (err == nil) != (want == "") || err != nil &&
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", kernel, err, want)
 		}
 	}
@@ -75,23 +78,28 @@ func TestTellProfile(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := strings.Join(said, "\n")
-	for _, want := range []string{"1 kernels are worth a search, with 60 % of its time", "not launched here: elsewhere(int)", "1 rows of the profile make no sense"} {
+	for _, want := range []string{"1 kernels are worth a search, with 60 % of its time",
+		"not launched here: elsewhere(int)", "1 rows of the profile make no sense"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%s\nhas no %q", text, want)
 		}
 	}
-	if err := p.tell([]string{"_Z1zi"}, "", say); err == nil || !strings.Contains(err.Error(), "is it of another program?") {
+	if err := p.tell([]string{"_Z1zi"}, "", say); err == nil || !strings.Contains(err.Error(),
+		"is it of another program?") {
 		t.Errorf("%v", err)
 	}
 }
 
 // TestStale: another GPU or driver, and shapes that nobody measured.
 func TestStale(t *testing.T) {
-	p := profileOf(t, "\"Kernel Name\",\"gpu__time_duration.sum\",\"Grid Size\",\"Block Size\"\n\"a(int)\",\"100\",\"(4, 1, 1)\",\"(256, 1, 1)\"\n\"a(int)\",\"100\",\"(8, 1, 1)\",\"(256, 1, 1)\"\n")
+	p := profileOf(t,
+		"\"Kernel Name\",\"gpu__time_duration.sum\",\"Grid Size\",\"Block Size\"\n\"a(int)\",\"100\",\"(4, 1, 1)\",\"(256, 1, 1)\"\n\"a(int)\",\"100\",\"(8, 1, 1)\",\"(256, 1, 1)\"\n")
 	d := cache.Decision{Kernel: "_Z1ai"}
-	d.Evidence = cache.Evidence{Device: "NVIDIA H200", Driver: "580.1", Launches: []cache.Launch{{Grid: [3]int{4, 1, 1}, Block: [3]int{256, 1, 1}}}}
+	d.Evidence = cache.Evidence{Device: "NVIDIA H200", Driver: "580.1",
+		Launches: []cache.Launch{{Grid: [3]int{4, 1, 1}, Block: [3]int{256, 1, 1}}}}
 	both := d
-	both.Evidence.Launches = append(both.Evidence.Launches, cache.Launch{Grid: [3]int{8, 1, 1}, Block: [3]int{256, 1, 1}})
+	both.Evidence.Launches = append(both.Evidence.Launches, cache.Launch{Grid: [3]int{8, 1, 1},
+		Block: [3]int{256, 1, 1}})
 	for _, c := range []struct {
 		d              cache.Decision
 		p              *nsight.Profile
@@ -105,7 +113,8 @@ func TestStale(t *testing.T) {
 		{d, p.Profile, "NVIDIA H200", "580.1", "launched as [8 1 1] x [256 1 1]"},
 		{both, p.Profile, "NVIDIA H200", "580.1", ""},
 	} {
-		if got := stale(c.d, c.p, c.device, c.driver); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+		if got := stale(c.d, c.p, c.device, c.driver); (got == "") != (c.want == "") ||
+			!strings.Contains(got, c.want) {
 			t.Errorf("%+v: %q, want %q", c, got, c.want)
 		}
 	}

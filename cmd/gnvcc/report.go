@@ -29,10 +29,11 @@ type reporting struct {
 	csv, markdown bool
 }
 
-// reportVerb prints what is believed of the kernels: what was decided, and where locks and barriers are wrong; or, with
-// --predict, what can be said without a GPU.
+// reportVerb prints what is believed of the kernels: what was decided, and where locks and barriers
+// are wrong; or, with --predict, what can be said without a GPU.
 func reportVerb() *cobra.Command {
-	c := newVerb("report", "show what was decided, kernel by kernel: times, registers, occupancy, checks; --html FILE: as a page",
+	c := newVerb("report",
+		"show what was decided, kernel by kernel: times, registers, occupancy, checks; --html FILE: as a page",
 		"What was decided for each kernel: registers, occupancy, times with their spread, how it was checked. Then, as text only,\n"+
 			"locks and barriers that can make a kernel hang.", none)
 	fs := c.Flags()
@@ -42,9 +43,12 @@ func reportVerb() *cobra.Command {
 	fs.BoolVar(&r.csv, "csv", false, "as comma-separated values, times in nanoseconds")
 	fs.BoolVar(&r.markdown, "markdown", false, "as a Markdown table")
 	fs.StringVar(&r.html, "html", "", "write a page to `FILE`: one file that needs no network")
-	fs.StringVar(&r.compare, "compare", "", "show what has changed since `OLD`, a file printed by report --json")
-	fs.StringVar(&r.kernel, "kernel", "", "only kernels whose name matches this regular `expression`, each in full")
-	fs.BoolVar(&r.predict, "predict", false, "show what can be said, without a GPU, of the kernels that were built")
+	fs.StringVar(&r.compare, "compare", "",
+		"show what has changed since `OLD`, a file printed by report --json")
+	fs.StringVar(&r.kernel, "kernel", "",
+		"only kernels whose name matches this regular `expression`, each in full")
+	fs.BoolVar(&r.predict, "predict", false,
+		"show what can be said, without a GPU, of the kernels that were built")
 	c.MarkFlagsMutuallyExclusive("json", "csv", "markdown", "html", "compare", "predict")
 	return runs(c, func([]string) int { return showReport(r) })
 }
@@ -72,7 +76,8 @@ func showReport(r reporting) int {
 		return 0
 	}
 	if len(decisions) == 0 && !o.JSON {
-		fmt.Fprintln(stdout(), "nothing decided yet: gnvcc tune -- ./app finds recipes for a program built with gnvcc")
+		fmt.Fprintln(stdout(),
+			"nothing decided yet: gnvcc tune -- ./app finds recipes for a program built with gnvcc")
 		tellHazards(decisions, o.Kernel)
 		return 0
 	}
@@ -139,7 +144,8 @@ func readReport(path string) ([]cache.Decision, error) {
 	var out []cache.Decision
 	for i, e := range entries {
 		if e.Decision == nil {
-			return nil, fmt.Errorf("%s is not what gnvcc report --json prints: entry %d has no decision", path, i)
+			return nil, fmt.Errorf("%s is not what gnvcc report --json prints: entry %d has no decision",
+				path, i)
 		}
 		out = append(out, *e.Decision)
 	}
@@ -148,10 +154,12 @@ func readReport(path string) ([]cache.Decision, error) {
 
 // explainVerb tells all that is known of the kernels that a name matches.
 func explainVerb() *cobra.Command {
-	c := newVerb("explain KERNEL", "show all that is known of a kernel, and why it is built as it is; --patch: the recipe as a diff",
+	c := newVerb("explain KERNEL",
+		"show all that is known of a kernel, and why it is built as it is; --patch: the recipe as a diff",
 		"All that is known of a kernel, and why it is built as it is. KERNEL is a part of its name, or a regular expression.", arguments(1, 1))
 	html := c.Flags().String("html", "", "write a page to `FILE`")
-	patch := c.Flags().Bool("patch", false, "print the recipe as a diff for patch -p0: pragmas and register caps; what can't be written so is named")
+	patch := c.Flags().Bool("patch", false,
+		"print the recipe as a diff for patch -p0: pragmas and register caps; what can't be written so is named")
 	c.MarkFlagsMutuallyExclusive("html", "patch")
 	return runs(c, func(args []string) int { return explain(args[0], *html, *patch) })
 }
@@ -167,17 +175,20 @@ func explain(kernel, html string, patch bool) int {
 	}
 	found := matching(decisions, name)
 	if html != "" {
-		if n, err := explainPage(html, name, page.Input{Decisions: found, Untaken: untaken, Version: version, Made: time.Now()}); err != nil {
+		if n, err := explainPage(html, name, page.Input{Decisions: found, Untaken: untaken,
+			Version: version, Made: time.Now()}); err != nil {
 			return complain("explain", err)
 		} else if n > 0 {
 			return 0
 		}
 	}
 	if len(found) == 0 {
-		if n, err := foretold(context.Background(), name); err == nil && n > 0 && html == "" && !patch { // built, not yet tuned
+		// built, not yet tuned
+		if n, err := foretold(context.Background(), name); err == nil && n > 0 && html == "" && !patch {
 			return 0
 		}
-		return complain("explain", fmt.Errorf("no such kernel: %s (%d known: gnvcc report)", kernel, len(decisions)))
+		return complain("explain", fmt.Errorf("no such kernel: %s (%d known: gnvcc report)", kernel,
+			len(decisions)))
 	}
 	if patch {
 		return printPatches(found)
@@ -194,7 +205,8 @@ func explain(kernel, html string, patch bool) int {
 	return 0
 }
 
-// decided are all decisions, in order of the kernels' names, and why no build takes the recipes of some.
+// decided are all decisions, in order of the kernels' names, and why no build takes the recipes of
+// some.
 func decided() ([]cache.Decision, func(cache.Decision) error, error) {
 	store, err := openStore()
 	if err != nil {

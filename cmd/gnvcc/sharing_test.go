@@ -21,8 +21,9 @@ import (
 	"gnvcc/policy"
 )
 
-// TestSharing has recipes go from one machine to another (two stores, two homes, two folders), by lock files and by stores of
-// others, on real nvcc: the scripts that begin with all_ on two versions, the others on one.
+// TestSharing has recipes go from one machine to another (two stores, two homes, two folders), by
+// lock files and by stores of others, on real nvcc: the scripts that begin with all_ on two
+// versions, the others on one.
 func TestSharing(t *testing.T) {
 	for _, version := range []string{"13.0", "12.4"} {
 		t.Run(version, func(t *testing.T) {
@@ -69,7 +70,8 @@ func machine(ts *testscript.TestScript, neg bool, args []string) {
 func device(ts *testscript.TestScript, neg bool, args []string) {
 	dir, err := os.MkdirTemp(ts.Getenv("WORK"), "elf")
 	ts.Check(err)
-	cmd := exec.Command(filepath.Join(ts.Getenv("KIT"), "bin", "cuobjdump"), "-xelf", "all", ts.MkAbs(args[0]))
+	cmd := exec.Command(filepath.Join(ts.Getenv("KIT"), "bin", "cuobjdump"), "-xelf", "all",
+		ts.MkAbs(args[0]))
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		ts.Fatalf("cuobjdump: %v\n%s", err, out)
@@ -87,10 +89,12 @@ func edit(ts *testscript.TestScript, neg bool, args []string) {
 	if !strings.Contains(text, args[1]) {
 		ts.Fatalf("%s has no %q", args[0], args[1])
 	}
-	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.ReplaceAll(text, args[1], args[2])), 0o644))
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.ReplaceAll(text, args[1], args[2])),
+		0o644))
 }
 
-// measured KERNEL RECIPE DEVICE MINUTE: keep what a tuner on that GPU would have, for the kernel of a short name.
+// measured KERNEL RECIPE DEVICE MINUTE: keep what a tuner on that GPU would have, for the kernel of
+// a short name.
 func measured(ts *testscript.TestScript, neg bool, args []string) {
 	store, err := cache.Open(ts.Getenv("HOME") + "/store")
 	ts.Check(err)
@@ -111,7 +115,8 @@ func measured(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(err)
 		d.Kernel, d.Target, d.Time = k.Name, k.Assembly.Target, time.Unix(int64(60*minute), 0).UTC()
 		d.Evidence.Device, d.Evidence.Version = args[2], "test"
-		d.Evidence.Launches = []cache.Launch{{Grid: [3]int{4, 1, 1}, Block: [3]int{256, 1, 1}, Count: 3, Checked: 3, Varied: 1,
+		d.Evidence.Launches = []cache.Launch{{Grid: [3]int{4, 1, 1}, Block: [3]int{256, 1, 1}, Count: 3,
+			Checked: 3, Varied: 1,
 			Before: cache.Time{Median: 2000, N: 9}, After: cache.Time{Median: 1600, N: 9}}}
 		ts.Check(store.Spool(cache.Decisions, d.Key(), d))
 		n++
@@ -123,7 +128,8 @@ func measured(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 }
 
-// foreign DIR: makes a store somebody else's (where we are root: another user's), readable and not to be written.
+// foreign DIR: makes a store somebody else's (where we are root: another user's), readable and not
+// to be written.
 func foreign(ts *testscript.TestScript, neg bool, args []string) {
 	const nobody = 65534
 	dir := ts.MkAbs(args[0])
@@ -173,7 +179,8 @@ func stateOf(ts *testscript.TestScript, dir string) string {
 
 // unchanged DIR: nothing in a foreign store was written since.
 func unchanged(ts *testscript.TestScript, neg bool, args []string) {
-	if was, is := ts.ReadFile(filepath.Join(ts.Getenv("WORK"), "state")), stateOf(ts, ts.MkAbs(args[0])); was != is {
+	if was, is := ts.ReadFile(filepath.Join(ts.Getenv("WORK"), "state")),
+		stateOf(ts, ts.MkAbs(args[0])); was != is {
 		ts.Fatalf("%s was\n%s\nand is\n%s", args[0], was, is)
 	}
 }

@@ -13,10 +13,12 @@ import (
 
 // Signals, as users expect them of a command that runs theirs.
 
-// ended gives a context that a signal ends, save for those that were ignored when we were started: nohup ignores SIGHUP, and a
-// shell without job control SIGINT for what it runs in the background. Whoever asks to be told of a signal gets it again.
+// ended gives a context that a signal ends, save for those that were ignored when we were started:
+// nohup ignores SIGHUP, and a shell without job control SIGINT for what it runs in the background.
+// Whoever asks to be told of a signal gets it again.
 func ended(ctx context.Context) (context.Context, context.CancelFunc) {
-	if list := heeded(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP); len(list) > 0 { // of none, os/signal would make all
+	// of none, os/signal would make all
+	if list := heeded(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP); len(list) > 0 {
 		return signal.NotifyContext(ctx, list...)
 	}
 	return context.WithCancel(ctx)
@@ -27,11 +29,13 @@ func heeded(list ...os.Signal) []os.Signal {
 	return slices.DeleteFunc(list, signal.Ignored)
 }
 
-// A relay is what signals mean while a program runs under us. The program gets them and decides what to do, as without us; we stop tuning, so that it
-// can, and keep what was measured. Once it has ended they are for us: what comes after it is left.
+// A relay is what signals mean while a program runs under us. The program gets them and decides
+// what to do, as without us; we stop tuning, so that it can, and keep what was measured. Once it
+// has ended they are for us: what comes after it is left.
 type relay struct {
-	tuning, rest context.Context // tuning ends with the first signal that asks for an end; rest with one after the program's end
-	pass         chan os.Signal  // for the program
+	// tuning ends with the first signal that asks for an end; rest with one after the program's end
+	tuning, rest context.Context
+	pass         chan os.Signal // for the program
 
 	mu      sync.Mutex
 	over    bool           // the program has ended
@@ -47,12 +51,13 @@ func newRelay() *relay {
 	rest, stopRest := context.WithCancel(context.Background())
 	r.tuning, r.rest = tuning, rest
 	in, pipes := make(chan os.Signal, 8), make(chan os.Signal, 1)
-	list := heeded(syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2)
+	list := heeded(syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1,
+		syscall.SIGUSR2)
 	if len(list) > 0 {
 		signal.Notify(in, list...)
 	}
-	// A closed stderr must not end us in the middle of the program's run: then writing to it fails, and that is all. (Ignored, the signal would be
-	// ignored in the program as well.)
+	// A closed stderr must not end us in the middle of the program's run: then writing to it fails,
+	// and that is all. (Ignored, the signal would be ignored in the program as well.)
 	if !signal.Ignored(syscall.SIGPIPE) {
 		signal.Notify(pipes, syscall.SIGPIPE)
 	}
@@ -145,7 +150,8 @@ func inForeground() bool {
 	}
 	defer tty.Close()
 	var group int32
-	_, _, code := syscall.Syscall(syscall.SYS_IOCTL, tty.Fd(), syscall.TIOCGPGRP, uintptr(unsafe.Pointer(&group)))
+	_, _, code := syscall.Syscall(syscall.SYS_IOCTL, tty.Fd(), syscall.TIOCGPGRP,
+		uintptr(unsafe.Pointer(&group)))
 	return code == 0 && int(group) == syscall.Getpgrp()
 }
 

@@ -18,12 +18,15 @@ import (
 	"gnvcc/install/kits"
 )
 
-// tuning starts gnvcc tune on a shell script, which says "ready" when it is. wait gives its end: its exit code, or minus the signal that ended it.
-func tuning(t *testing.T, store, script string, before func(cmd *exec.Cmd)) (cmd *exec.Cmd, wait func() (int, string)) {
+// tuning starts gnvcc tune on a shell script, which says "ready" when it is. wait gives its end:
+// its exit code, or minus the signal that ended it.
+func tuning(t *testing.T, store, script string, before func(cmd *exec.Cmd)) (
+	cmd *exec.Cmd, wait func() (int, string)) {
 	t.Helper()
 	kit := kits.Any(t)
 	cmd = exec.Command("gnvcc", "tune", "--", "sh", "-c", script)
-	cmd.Env = append(os.Environ(), "GNVCC_NVCC="+kit.Nvcc(), "GNVCC_STORE="+store, "TMPDIR="+t.TempDir(), "TERM=dumb", asIfDriver+"=yes")
+	cmd.Env = append(os.Environ(), "GNVCC_NVCC="+kit.Nvcc(), "GNVCC_STORE="+store,
+		"TMPDIR="+t.TempDir(), "TERM=dumb", asIfDriver+"=yes")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -70,7 +73,8 @@ func TestTuneSignals(t *testing.T) {
 	}
 	ignoring := func(name string) func(cmd *exec.Cmd) {
 		return func(cmd *exec.Cmd) {
-			cmd.Args = append([]string{"sh", "-c", fmt.Sprintf(`trap "" %s; exec "$@"`, name), "sh", cmd.Path}, cmd.Args[1:]...)
+			cmd.Args = append([]string{"sh", "-c", fmt.Sprintf(`trap "" %s; exec "$@"`, name), "sh",
+				cmd.Path}, cmd.Args[1:]...)
 			cmd.Path = "/bin/sh"
 		}
 	}
@@ -86,17 +90,25 @@ func TestTuneSignals(t *testing.T) {
 		code   int
 		out    string
 	}{
-		"nothing":             {"echo ready; exit 5", nil, nil, 5, ""},
-		"interrupted":         {"echo ready; exec sleep 30", nil, []syscall.Signal{syscall.SIGINT}, -int(syscall.SIGINT), ""},
-		"interrupt is caught": {"trap 'echo caught; exit 6' INT; echo ready; sleep 30 & wait", nil, []syscall.Signal{syscall.SIGINT}, 6, "caught\n"},
-		"interrupt ignored":   {"echo ready; sleep 2; exit 5", ignoring("INT"), []syscall.Signal{syscall.SIGINT}, 5, ""},
-		"ended":               {"echo ready; exec sleep 30", nil, []syscall.Signal{syscall.SIGTERM}, 128 + int(syscall.SIGTERM), ""},
-		"takes its time":      {"trap 'sleep 11; echo saved; exit 7' TERM; echo ready; sleep 40 & wait", nil, []syscall.Signal{syscall.SIGTERM}, 7, "saved\n"},
-		"nohup":               {"echo ready; sleep 2; exit 5", ignoring("HUP"), []syscall.Signal{syscall.SIGHUP}, 5, ""},
-		"hangup":              {"trap 'exit 8' HUP; echo ready; sleep 30 & wait", nil, []syscall.Signal{syscall.SIGHUP}, 8, ""},
-		"the program's own":   {"trap 'exit 9' USR1; echo ready; sleep 30 & wait", nil, []syscall.Signal{syscall.SIGUSR1}, 9, ""},
-		"nothing is ignored":  {"echo ready; " + ignored, nil, nil, 0, string(inherited)},
-		"closed stderr":       {"echo ready; sleep 0.3; exit 5", closed, nil, 5, ""},
+		"nothing": {"echo ready; exit 5", nil, nil, 5, ""},
+		"interrupted": {"echo ready; exec sleep 30", nil, []syscall.Signal{syscall.SIGINT},
+			-int(syscall.SIGINT), ""},
+		"interrupt is caught": {"trap 'echo caught; exit 6' INT; echo ready; sleep 30 & wait", nil,
+			[]syscall.Signal{syscall.SIGINT}, 6, "caught\n"},
+		"interrupt ignored": {"echo ready; sleep 2; exit 5", ignoring("INT"),
+			[]syscall.Signal{syscall.SIGINT}, 5, ""},
+		"ended": {"echo ready; exec sleep 30", nil, []syscall.Signal{syscall.SIGTERM},
+			128 + int(syscall.SIGTERM), ""},
+		"takes its time": {"trap 'sleep 11; echo saved; exit 7' TERM; echo ready; sleep 40 & wait",
+			nil, []syscall.Signal{syscall.SIGTERM}, 7, "saved\n"},
+		"nohup": {"echo ready; sleep 2; exit 5", ignoring("HUP"),
+			[]syscall.Signal{syscall.SIGHUP}, 5, ""},
+		"hangup": {"trap 'exit 8' HUP; echo ready; sleep 30 & wait", nil,
+			[]syscall.Signal{syscall.SIGHUP}, 8, ""},
+		"the program's own": {"trap 'exit 9' USR1; echo ready; sleep 30 & wait", nil,
+			[]syscall.Signal{syscall.SIGUSR1}, 9, ""},
+		"nothing is ignored": {"echo ready; " + ignored, nil, nil, 0, string(inherited)},
+		"closed stderr":      {"echo ready; sleep 0.3; exit 5", closed, nil, 5, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -113,12 +125,13 @@ func TestTuneSignals(t *testing.T) {
 	}
 }
 
-// TestTuneCutShort: an interrupt after the program's end ends what is left, and us by that signal; what was found reaches the store, also
-// where somebody else has that for a moment.
+// TestTuneCutShort: an interrupt after the program's end ends what is left, and us by that signal;
+// what was found reaches the store, also where somebody else has that for a moment.
 func TestTuneCutShort(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
 	gone := filepath.Join(t.TempDir(), "gone")
-	cmd, wait := tuning(t, dir, "echo ready; while [ ! -e "+gone+" ]; do sleep 0.05; done; echo gone", nil)
+	cmd, wait := tuning(t, dir, "echo ready; while [ ! -e "+gone+" ]; do sleep 0.05; done; echo gone",
+		nil)
 	store, err := cache.Open(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -177,7 +190,9 @@ func TestTuneKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, wait = tuning(t, store, "echo ready", func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, "TMPDIR="+tmp) })
+	_, wait = tuning(t, store, "echo ready", func(cmd *exec.Cmd) {
+		cmd.Env = append(cmd.Env, "TMPDIR="+tmp)
+	})
 	if code, _ := wait(); code != 0 {
 		t.Errorf("ended with %d", code)
 	}

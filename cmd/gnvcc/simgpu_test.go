@@ -16,11 +16,13 @@ import (
 	"gnvcc/sim/cubin"
 )
 
-// A SIMULATED GPU behind gnvcc tune's replays: what it is given are real cubins, made by the real compiler, and how long
-// they take is a formula of their machine code. It says nothing about real kernels; it says which kernels were measured.
+// A SIMULATED GPU behind gnvcc tune's replays: what it is given are real cubins, made by the real
+// compiler, and how long they take is a formula of their machine code. It says nothing about real
+// kernels; it says which kernels were measured.
 
-// asIfGPU is a variable that puts the simulated GPU behind the command under test. Its value is a file, to which each candidate
-// that is measured is written: the kernel, and a hash of the candidate's code.
+// asIfGPU is a variable that puts the simulated GPU behind the command under test. Its value is a
+// file, to which each candidate that is measured is written: the kernel, and a hash of the
+// candidate's code.
 const asIfGPU = "TEST_SIMULATED_GPU"
 
 // simulateGPU does so.
@@ -28,7 +30,8 @@ func simulateGPU(file string) {
 	driverHere = func() bool { return os.Getenv("TEST_NO_GPU") == "" }
 	gpuLoad = func() (int, bool) { return 0, true }
 	watchTools = func(context.Context, *world) (string, string, error) { return "", "", nil }
-	replays = func(ctx context.Context, o replay.Options, u *replay.Unpacked, h profile.Decider, launches int, variations []int) (replay.Outcome, error) {
+	replays = func(ctx context.Context, o replay.Options, u *replay.Unpacked, h profile.Decider,
+		launches int, variations []int) (replay.Outcome, error) {
 		return simulated(ctx, file, o, u.Manifest(), h, launches, variations)
 	}
 	if levers := os.Getenv("TEST_LEVERS"); levers != "" {
@@ -47,7 +50,8 @@ func simulateGPU(file string) {
 }
 
 // simulated is replay.Run.
-func simulated(ctx context.Context, file string, o replay.Options, m *capture.Manifest, h profile.Decider, launches int, variations []int) (replay.Outcome, error) {
+func simulated(ctx context.Context, file string, o replay.Options, m *capture.Manifest,
+	h profile.Decider, launches int, variations []int) (replay.Outcome, error) {
 	s, err := capture.Open(filepath.Join(os.Getenv("GNVCC_STORE"), "captures"))
 	if err != nil {
 		return replay.Outcome{}, err
@@ -68,14 +72,16 @@ func simulated(ctx context.Context, file string, o replay.Options, m *capture.Ma
 		return replay.Outcome{Reason: "no such kernel"}, replay.ErrRefused
 	}
 	p := &profile.Process{PID: 1}
-	l := &profile.Launch{Process: p, Kernel: m.Kernel, Cubin: m.Cubin, Grid: m.Grid, Block: m.Block, Dynamic: m.Dynamic, Count: 1,
+	l := &profile.Launch{Process: p, Kernel: m.Kernel, Cubin: m.Cubin, Grid: m.Grid, Block: m.Block,
+		Dynamic: m.Dynamic, Count: 1,
 		Device:     &profile.Device{Name: m.Device, Major: m.Major, Minor: m.Minor, Multiprocessors: 132},
 		Attributes: profile.Attributes{Registers: k.Registers, MaxThreads: 1024}}
 	for _, param := range k.Params {
 		v := make([]byte, param.Size)
 		v[0] = 8
 		same := make([]byte, param.Size)
-		l.Params = append(l.Params, profile.Param{Offset: param.Offset, Size: param.Size, Value: v, Same: same})
+		l.Params = append(l.Params, profile.Param{Offset: param.Offset, Size: param.Size, Value: v,
+			Same: same})
 	}
 	m.Use.Apply(l)
 	session := &simSession{kernel: m.Kernel, file: file, code: []string{codeOf(code, m.Kernel)}}
@@ -112,7 +118,9 @@ type simSession struct {
 	code         []string
 }
 
-func (s *simSession) Golden() (profile.Written, error) { return profile.Written{Allocations: 1}, nil }
+func (s *simSession) Golden() (profile.Written, error) {
+	return profile.Written{Allocations: 1}, nil
+}
 
 func (s *simSession) Load(path, entry string) (profile.Candidate, profile.Attributes, error) {
 	b, err := os.ReadFile(path)
@@ -131,16 +139,19 @@ func (s *simSession) Load(path, entry string) (profile.Candidate, profile.Attrib
 		return 0, profile.Attributes{}, fmt.Errorf("%s has no %s", path, entry)
 	}
 	s.code = append(s.code, codeOf(b, entry))
-	return profile.Candidate(len(s.code) - 1), profile.Attributes{Registers: k.Registers, MaxThreads: 1024}, nil
+	return profile.Candidate(len(s.code) - 1), profile.Attributes{Registers: k.Registers,
+		MaxThreads: 1024}, nil
 }
 
-func (s *simSession) LoadReserved(path, entry string, r profile.Reserve) (profile.Candidate, profile.Attributes, error) {
+func (s *simSession) LoadReserved(path, entry string,
+	r profile.Reserve) (profile.Candidate, profile.Attributes, error) {
 	return s.Load(path, entry)
 }
 
 func (s *simSession) Unload(profile.Candidate) error { return nil }
 
-// Measure: other code than the original's takes between 0.7 and 1.0 of its time, the same code always the same.
+// Measure: other code than the original's takes between 0.7 and 1.0 of its time, the same code
+// always the same.
 func (s *simSession) Measure(c profile.Candidate, n int, o profile.Measurement) ([]float64, error) {
 	t := 1e6
 	if code := s.code[c]; code != s.code[0] {

@@ -18,7 +18,8 @@ import (
 
 // statsVerb tells what builds took from the store and what they did not, since the counting began.
 func statsVerb() *cobra.Command {
-	c := newVerb("stats [--zero | --json]", "show what builds took from the store, and why stages stepped aside",
+	c := newVerb("stats [--zero | --json]",
+		"show what builds took from the store, and why stages stepped aside",
 		"Shows how often builds took results from the store, why stages stepped aside, and how large the store is.", none)
 	fs := c.Flags()
 	zero := fs.Bool("zero", false, "reset the counters")
@@ -73,7 +74,8 @@ func tallies(counted cache.Stats) []tally {
 	}
 	order := map[string]int{"cudafe": 1, "cicc": 2, "ptxas": 3, "nvlink": 4, "host": 5}
 	slices.SortFunc(all, func(a, b tally) int {
-		return cmp.Or(cmp.Compare(order[a.Stage], order[b.Stage]), cmp.Compare(a.Stage, b.Stage), cmp.Compare(b.Count, a.Count),
+		return cmp.Or(cmp.Compare(order[a.Stage], order[b.Stage]), cmp.Compare(a.Stage, b.Stage),
+			cmp.Compare(b.Count, a.Count),
 			cmp.Compare(a.Outcome, b.Outcome), cmp.Compare(a.Why, b.Why))
 	})
 	return all
@@ -96,7 +98,8 @@ func statsText(w io.Writer, path string, counted cache.Stats, sizes cache.Sizes)
 		limit = "at most " + cache.BytesText(sizes.Cap)
 	}
 	fmt.Fprintf(w, "store    %s\n", path)
-	fmt.Fprintf(w, "         objects %s (%d), memos %s (%d), %s (GNVCC_MAXSIZE)\n", cache.BytesText(sizes.Objects), sizes.ObjectCount,
+	fmt.Fprintf(w, "         objects %s (%d), memos %s (%d), %s (GNVCC_MAXSIZE)\n",
+		cache.BytesText(sizes.Objects), sizes.ObjectCount,
 		cache.BytesText(sizes.Memos), sizes.MemoCount, limit)
 	if len(counted.Counts) == 0 {
 		_, err := fmt.Fprintln(w, "nothing counted yet: build something")

@@ -15,7 +15,8 @@ import (
 	"gnvcc/install/kits"
 )
 
-// terminal makes a pseudo terminal of so many columns; what is written to the second file is read from the first.
+// terminal makes a pseudo terminal of so many columns; what is written to the second file is read
+// from the first.
 func terminal(t *testing.T, columns uint16) (master, slave *os.File) {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
@@ -40,9 +41,9 @@ func terminal(t *testing.T, columns uint16) (master, slave *os.File) {
 	return master, slave
 }
 
-// TestTerminal: on a terminal of 40 columns every line of every verb that prints text for people fits, with the recipes of
-// the examples in the store; without UTF-8 all of it is ASCII; and there are no colours or control characters, neither
-// there nor in a pipe.
+// TestTerminal: on a terminal of 40 columns every line of every verb that prints text for people
+// fits, with the recipes of the examples in the store; without UTF-8 all of it is ASCII; and there
+// are no colours or control characters, neither there nor in a pipe.
 func TestTerminal(t *testing.T) {
 	kit, dir := kits.Any(t), t.TempDir()
 	self, err := os.Executable()
@@ -50,7 +51,8 @@ func TestTerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	gnvcc := filepath.Join(dir, "gnvcc")
-	program, err := os.ReadFile(self) // a copy: by a link's target it would not know itself in nvcc's steps
+	// a copy: by a link's target it would not know itself in nvcc's steps
+	program, err := os.ReadFile(self)
 	if err == nil {
 		err = os.WriteFile(gnvcc, program, 0o755)
 	}
@@ -61,7 +63,8 @@ func TestTerminal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	env := append(os.Environ(), "GNVCC_NVCC="+kit.Nvcc(), "GNVCC_STORE="+filepath.Join(dir, "store"), "NO_COLOR=1", "LC_ALL=")
+	env := append(os.Environ(), "GNVCC_NVCC="+kit.Nvcc(), "GNVCC_STORE="+filepath.Join(dir, "store"),
+		"NO_COLOR=1", "LC_ALL=")
 	run := func(out *os.File, locale, kind string, args ...string) (string, error) {
 		cmd := exec.Command(gnvcc, args...)
 		cmd.Dir, cmd.Env = dir, append(env, "LANG="+locale, "TERM="+kind)
@@ -75,13 +78,15 @@ func TestTerminal(t *testing.T) {
 	if text, err := run(nil, "C", "dumb", "import", recorded); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "k.cu"), []byte("__global__ void k(float *p) { p[threadIdx.x] *= 2; }\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "k.cu"),
+		[]byte("__global__ void k(float *p) { p[threadIdx.x] *= 2; }\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if text, err := run(nil, "C", "dumb", "-arch=sm_90", "-c", "k.cu", "-o", "k.o"); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	lines := [][]string{{"help"}, {"report"}, {"report", "-v"}, {"report", "--predict"}, {"explain", "wave"}, {"status"}, {"stats"}, {"doctor"}, {"apply"},
+	lines := [][]string{{"help"}, {"report"}, {"report", "-v"}, {"report", "--predict"},
+		{"explain", "wave"}, {"status"}, {"stats"}, {"doctor"}, {"apply"},
 		{"captures"}, {"predict", "k"}}
 	for name := range verbs {
 		lines = append(lines, []string{name, "--help"})

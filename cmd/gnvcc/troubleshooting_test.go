@@ -12,8 +12,8 @@ import (
 	"gnvcc/install/kits"
 )
 
-// A trouble is one row of docs/troubleshooting.md: a script that provokes it and sees what the row says, a test that does
-// so elsewhere ("folder TestName"), or why it can't be provoked here.
+// A trouble is one row of docs/troubleshooting.md: a script that provokes it and sees what the row
+// says, a test that does so elsewhere ("folder TestName"), or why it can't be provoked here.
 type trouble struct{ script, elsewhere, not string }
 
 // troubles has every row, by its first cell.
@@ -199,8 +199,8 @@ stdout 'no launches captured yet'
 `},
 }
 
-// TestTroubleshooting: the table in docs/troubleshooting.md is true, row by row. A row without a test, or a test without
-// its row, fails.
+// TestTroubleshooting: the table in docs/troubleshooting.md is true, row by row. A row without a
+// test, or a test without its row, fails.
 func TestTroubleshooting(t *testing.T) {
 	kit := kits.Any(t)
 	text, err := os.ReadFile("../../docs/troubleshooting.md")
@@ -226,7 +226,8 @@ func TestTroubleshooting(t *testing.T) {
 			}
 		case how.script != "":
 			name := strings.Trim(regexp.MustCompile(`[^a-zA-Z]+`).ReplaceAllString(what, "_"), "_")
-			if err := os.WriteFile(filepath.Join(dir, name+".txtar"), []byte(how.script+troubleFiles), 0o644); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, name+".txtar"), []byte(how.script+troubleFiles),
+				0o644); err != nil {
 				t.Fatal(err)
 			}
 		case how.not == "":

@@ -217,7 +217,8 @@ func tune(o policy.Options, args, controls []string, then ending, exact, kernels
 	return conclude("tune", signals, exit, err)
 }
 
-// fileList splits a list of files with commas between them; a file whose own name has a comma is taken as it is.
+// fileList splits a list of files with commas between them; a file whose own name has a comma is
+// taken as it is.
 func fileList(value string) []string {
 	if _, err := os.Stat(value); err == nil {
 		return []string{value}
@@ -238,7 +239,8 @@ type ending struct {
 	by           *profiled     // what kernels weigh, nil: as observed
 }
 
-// tuneRun tells how the application ended; where a signal cut short what comes after it (or before), that signal.
+// tuneRun tells how the application ended; where a signal cut short what comes after it (or
+// before), that signal.
 func tuneRun(signals *relay, o policy.Options, argv, controls []string, then ending) (exit profile.Exit, err error) {
 	begun, quiet, ctx := time.Now(), then.quiet, signals.tuning
 	failed, started := profile.Exit{Code: 1}, false
@@ -384,8 +386,9 @@ const grace = 2 * time.Second
 // endedBy is the end of a command that a signal ended.
 func endedBy(s syscall.Signal) profile.Exit { return profile.Exit{Code: 128 + int(s), Signal: s} }
 
-// conclude complains of what went wrong, and gives the exit code: the program's own, if that ended well and we did not. Where an interrupt
-// ended the program, or our own work, we die of it, as a shell's loop around us has to know.
+// conclude complains of what went wrong, and gives the exit code: the program's own, if that ended
+// well and we did not. Where an interrupt ended the program, or our own work, we die of it, as a
+// shell's loop around us has to know.
 func conclude(verb string, signals *relay, exit profile.Exit, err error) int {
 	if err != nil {
 		complain(verb, err)
@@ -397,7 +400,8 @@ func conclude(verb string, signals *relay, exit profile.Exit, err error) int {
 	return exit.Code
 }
 
-// profileScratch makes a folder for the program's run whose path is short enough for a socket in it.
+// profileScratch makes a folder for the program's run whose path is short enough for a socket in
+// it.
 func profileScratch() (*scratch.Folder, error) {
 	var first error
 	for _, dir := range []string{os.TempDir(), "/tmp"} {
@@ -476,7 +480,8 @@ func driverVersion() string {
 	return string(m)
 }
 
-// driverHere tells whether anything of an NVIDIA driver is seen: one on Linux, one in a container, or Windows' under WSL. It is a variable for tests.
+// driverHere tells whether anything of an NVIDIA driver is seen: one on Linux, one in a container,
+// or Windows' under WSL. It is a variable for tests.
 var driverHere = func() bool {
 	for _, path := range []string{"/dev/nvidiactl", "/proc/driver/nvidia/version", "/dev/dxg", "/dev/nvmap"} {
 		if _, err := os.Stat(path); err == nil {

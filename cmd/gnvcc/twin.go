@@ -22,16 +22,17 @@ import (
 	"gnvcc/rewrite"
 )
 
-// The twin: a run is observed and some of its launches captured, the program ends, and the search goes on in processes of our own that
-// do these launches again.
+// The twin: a run is observed and some of its launches captured, the program ends, and the search
+// goes on in processes of our own that do these launches again.
 
 const (
-	smallest  = 0.01            // share of the run's time below which a kernel is not searched
-	least     = 2 * time.Second // what a search gets at least
-	mostRuns  = 6               // processes for one capture: each crash of a candidate takes one
-	mostFull  = 8               // configurations of one kernel that are searched in full, if the budget reaches
-	mostAnew  = 3               // searches after varied data refused a winner
-	variation = 8               // kinds of varied data (profile/replay/source/vary.c)
+	smallest = 0.01            // share of the run's time below which a kernel is not searched
+	least    = 2 * time.Second // what a search gets at least
+	mostRuns = 6               // processes for one capture: each crash of a candidate takes one
+	// configurations of one kernel that are searched in full, if the budget reaches
+	mostFull  = 8
+	mostAnew  = 3 // searches after varied data refused a winner
+	variation = 8 // kinds of varied data (profile/replay/source/vary.c)
 )
 
 // A twin is one tuning by captures.
@@ -60,7 +61,8 @@ func captures(store *cache.Store) (*capture.Store, error) {
 }
 
 // newTwin builds what is needed beside the agent.
-func newTwin(ctx context.Context, store *cache.Store, root string, run profile.Options, then ending) (*twin, error) {
+func newTwin(ctx context.Context, store *cache.Store, root string, run profile.Options,
+	then ending) (*twin, error) {
 	s, err := captures(store)
 	if err != nil {
 		return nil, err
@@ -69,7 +71,8 @@ func newTwin(ctx context.Context, store *cache.Store, root string, run profile.O
 	if err != nil {
 		return nil, fmt.Errorf("can't build the program that replays launches: %w", err)
 	}
-	return &twin{store: s, replayer: program, run: run, limits: capture.Usual.Within(store.Path(), then.most), budget: then.budget, observing: then.observing, say: func(string, ...any) {}}, nil
+	return &twin{store: s, replayer: program, run: run, limits: capture.Usual.Within(store.Path(),
+		then.most), budget: then.budget, observing: then.observing, say: func(string, ...any) {}}, nil
 }
 
 // observe runs the program, with captures where wanted allows.
@@ -88,7 +91,8 @@ func (w *twin) observe(wanted func(*profile.Launch) error) (profile.Exit, captur
 		for _, s := range finish().Seen {
 			n += len(s.Captures)
 		}
-		w.say("observed for %v: %d launches are captured; the program runs on by itself, and the search begins when it ends (gnvcc replay searches before)", w.observing, n)
+		w.say(
+			"observed for %v: %d launches are captured; the program runs on by itself, and the search begins when it ends (gnvcc replay searches before)", w.observing, n)
 	}
 	exit, err := profile.Run(context.Background(), run, c)
 	return exit, finish(), err
@@ -108,7 +112,8 @@ func (w *twin) keep(seen capture.Run) capture.Run {
 }
 
 // tune does all of it, or only searches again, and leaves the decisions to the tuner's Finish.
-func (w *twin) tune(signals *relay, o policy.Options, again bool, wanted func(*profile.Launch) error) (profile.Exit, error) {
+func (w *twin) tune(signals *relay, o policy.Options, again bool,
+	wanted func(*profile.Launch) error) (profile.Exit, error) {
 	if again {
 		signals.programEnded()
 		return profile.Exit{}, w.again(signals.rest, o)
@@ -133,7 +138,9 @@ func (w *twin) tune(signals *relay, o policy.Options, again bool, wanted func(*p
 		}
 		why := s.Why
 		if share := s.Use.Seconds / max(total, 1e-12); why == "" && share >= smallest && w.by == nil {
-			why = fmt.Sprintf("no launch of it was captured, though it takes %.0f %% of the time: a second run is needed", 100*share)
+			why = fmt.Sprintf(
+				"no launch of it was captured, though it takes %.0f %% of the time: a second run is needed",
+				100*share)
 		}
 		if why != "" {
 			w.tuner.LeftAlone(p.Launch, why)
@@ -142,7 +149,8 @@ func (w *twin) tune(signals *relay, o policy.Options, again bool, wanted func(*p
 	if err := w.by.tell(launched(run.Seen), deviceOf(list), w.say); err != nil {
 		return exit, err
 	}
-	w.tuner.End(&profile.Process{}, all) // counts of all launches, also of those that were not captured
+	// counts of all launches, also of those that were not captured
+	w.tuner.End(&profile.Process{}, all)
 	sort.SliceStable(list, func(i, j int) bool { return list[i].Weight() > list[j].Weight() })
 	jobs := w.heaviest(list, total)
 	if len(run.Seen) > 0 {
@@ -166,13 +174,15 @@ func (w *twin) again(ctx context.Context, o policy.Options) error {
 	var list []*capture.Manifest
 	var total float64
 	for _, m := range all {
-		if o.Only == nil || o.Only.MatchString(m.Kernel) || o.Only.MatchString(policy.ShortName(m.Kernel)) {
+		if o.Only == nil || o.Only.MatchString(m.Kernel) ||
+			o.Only.MatchString(policy.ShortName(m.Kernel)) {
 			list = append(list, m)
 			total += m.Weight()
 		}
 	}
 	if len(list) == 0 {
-		return errors.New("no captured launches of such a kernel: gnvcc tune -- ./app captures some (gnvcc captures lists them)")
+		return errors.New(
+			"no captured launches of such a kernel: gnvcc tune -- ./app captures some (gnvcc captures lists them)")
 	}
 	var names []string
 	for _, m := range list {
@@ -214,7 +224,8 @@ func observed(seen []capture.Seen, total float64) string {
 		sum += times[i]
 		n++
 	}
-	return fmt.Sprintf("observed: %d of %d kernels take %.0f %% of %.3g s on the GPU", n, len(by), 100*sum/max(total, 1e-12), total)
+	return fmt.Sprintf("observed: %d of %d kernels take %.0f %% of %.3g s on the GPU", n, len(by),
+		100*sum/max(total, 1e-12), total)
 }
 
 // A job is a capture that is worth a search, with its share of the run's time.
@@ -223,10 +234,12 @@ type job struct {
 	share float64
 }
 
-// later is the part of a configuration's share that goes to its captures beyond the first one: on these, what won is only checked.
+// later is the part of a configuration's share that goes to its captures beyond the first one: on
+// these, what won is only checked.
 const later = 0.1
 
-// heaviest gives the captures that are worth a search, the first one of each configuration in front of all others.
+// heaviest gives the captures that are worth a search, the first one of each configuration in front
+// of all others.
 func (w *twin) heaviest(list []*capture.Manifest, total float64) []job {
 	var first, others []job
 	had := map[search.Captured]bool{}
@@ -255,10 +268,12 @@ func (w *twin) heaviest(list []*capture.Manifest, total float64) []job {
 }
 
 func configuration(m *capture.Manifest) search.Captured {
-	return search.Captured{Cubin: m.Cubin, Kernel: m.Kernel, Shape: policy.Shape{Grid: m.Grid, Block: m.Block, Dynamic: m.Dynamic, Set: m.Use.Set}}
+	return search.Captured{Cubin: m.Cubin, Kernel: m.Kernel, Shape: policy.Shape{Grid: m.Grid,
+		Block: m.Block, Dynamic: m.Dynamic, Set: m.Use.Set}}
 }
 
-// search replays captures, the heaviest first, each with its share of the budget. The next one is unpacked meanwhile.
+// search replays captures, the heaviest first, each with its share of the budget. The next one is
+// unpacked meanwhile.
 func (w *twin) search(ctx context.Context, list []job) {
 	var sum float64
 	for _, j := range list {
@@ -282,11 +297,13 @@ func (w *twin) search(ctx context.Context, list []job) {
 			return
 		}
 		if left < least {
-			w.say("the budget of %v is used up: %d of %d captures were not searched; the next run continues", w.budget, len(list)-i, len(list))
+			w.say("the budget of %v is used up: %d of %d captures were not searched; the next run continues",
+				w.budget, len(list)-i, len(list))
 			return
 		}
 		f := <-files
-		w.say("replaying %s (%.0f %%): %d of %d captures, at most %.0f s", policy.ShortName(j.m.Kernel), 100*j.share, i+1, len(list), max(part, least).Seconds())
+		w.say("replaying %s (%.0f %%): %d of %d captures, at most %.0f s", policy.ShortName(j.m.Kernel),
+			100*j.share, i+1, len(list), max(part, least).Seconds())
 		if w.at != nil {
 			w.at(i+1, len(list), begun.Add(w.budget))
 		}
@@ -330,7 +347,8 @@ func (w *twin) unpack(list []job, done <-chan struct{}) <-chan file {
 	return files
 }
 
-// judge tells a capture which of its ranges the kernel reads as floating point alone. Where a pointer's use can't be told, content decides.
+// judge tells a capture which of its ranges the kernel reads as floating point alone. Where a
+// pointer's use can't be told, content decides.
 func (w *twin) judge(m *capture.Manifest) {
 	k, err := w.kernel(m.Cubin, m.Kernel)
 	if err != nil {
@@ -360,11 +378,16 @@ func (w *twin) one(ctx context.Context, m *capture.Manifest, u *replay.Unpacked)
 	}
 }
 
-// replay lets the tuner search on a capture, and then check the winners on varied data, all in one process if nothing crashes. A variation under
-// which the original does not end costs its process, and does not count. False: it could not be replayed.
-func (w *twin) replay(ctx context.Context, m *capture.Manifest, u *replay.Unpacked, first bool) bool {
+// replay lets the tuner search on a capture, and then check the winners on varied data, all in one
+// process if nothing crashes. A variation under which the original does not end costs its process,
+// and does not count. False: it could not be replayed.
+func (w *twin) replay(ctx context.Context, m *capture.Manifest, u *replay.Unpacked,
+	first bool) bool {
 	is := configuration(m)
-	o := replay.Options{Program: w.replayer, Agent: w.run.Agent, Log: w.run.Log, Vary: w.tuner.Vary, Worth: func() bool { return w.tuner.Decided(is) }}
+	o := replay.Options{Program: w.replayer, Agent: w.run.Agent, Log: w.run.Log, Vary: w.tuner.Vary,
+		Worth: func() bool {
+			return w.tuner.Decided(is)
+		}}
 	launches, next := 1, 1
 	for runs := 1; ctx.Err() == nil; runs++ {
 		o.Count = first && runs == 1 && !w.counted
@@ -390,7 +413,8 @@ func (w *twin) replay(ctx context.Context, m *capture.Manifest, u *replay.Unpack
 		case runs == mostRuns:
 			return false
 		default:
-			w.run.Log("%s: a search process ended (%s); another one continues", policy.ShortName(m.Kernel), out.Reason)
+			w.run.Log("%s: a search process ended (%s); another one continues", policy.ShortName(m.Kernel),
+				out.Reason)
 		}
 	}
 	return false
@@ -398,5 +422,7 @@ func (w *twin) replay(ctx context.Context, m *capture.Manifest, u *replay.Unpack
 
 // numbers tells whether a launch reads anything that can be varied.
 func numbers(m *capture.Manifest) bool {
-	return slices.ContainsFunc(m.Ranges, func(r capture.Range) bool { return r.Numbers == "float" || r.Numbers == "double" })
+	return slices.ContainsFunc(m.Ranges, func(r capture.Range) bool {
+		return r.Numbers == "float" || r.Numbers == "double"
+	})
 }

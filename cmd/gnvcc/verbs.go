@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// The verbs are cobra's commands: help, man page and completions come from one definition each. They are made when a verb
-// is asked for, and not on a build's way.
+// The verbs are cobra's commands: help, man page and completions come from one definition each.
+// They are made when a verb is asked for, and not on a build's way.
 
 // verbs are gnvcc's own commands, by name. They are set by init since help names them all.
 var verbs map[string]func() *cobra.Command
@@ -79,18 +79,22 @@ func (e exit) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
 // newVerb makes a verb; run gets what is no option, and gives the exit code.
 func newVerb(use, short, long string, args cobra.PositionalArgs) *cobra.Command {
-	c := &cobra.Command{Use: use, Short: short, Long: long, SilenceUsage: true, SilenceErrors: true, DisableFlagsInUseLine: true,
+	c := &cobra.Command{Use: use, Short: short, Long: long, SilenceUsage: true, SilenceErrors: true,
+		DisableFlagsInUseLine: true,
 		Args: func(c *cobra.Command, words []string) error {
 			if err := filled(c, words); err != nil {
 				return err
 			}
 			return args(c, words)
 		}}
-	c.SetHelpFunc(func(c *cobra.Command, _ []string) { fmt.Fprint(c.OutOrStdout(), about(c, terminalWidth(os.Stdout))) })
+	c.SetHelpFunc(func(c *cobra.Command, _ []string) {
+		fmt.Fprint(c.OutOrStdout(), about(c, terminalWidth(os.Stdout)))
+	})
 	return c
 }
 
-// filled refuses empty words: they come from a script's variable that is not set, and "gnvcc apply $DIR" must not mean all.
+// filled refuses empty words: they come from a script's variable that is not set, and "gnvcc apply
+// $DIR" must not mean all.
 func filled(c *cobra.Command, words []string) (err error) {
 	own := words
 	if c.Annotations[takesCommand] != "" {
@@ -100,7 +104,8 @@ func filled(c *cobra.Command, words []string) (err error) {
 		return errors.New("an argument is empty")
 	}
 	c.Flags().Visit(func(f *pflag.Flag) {
-		if text := f.Value.String(); f.Value.Type() == "string" && text == "" || f.Value.Type() == "stringSlice" && text == "[]" {
+		if text := f.Value.String(); f.Value.Type() == "string" && text == "" ||
+			f.Value.Type() == "stringSlice" && text == "[]" {
 			err = fmt.Errorf("--%s is given an empty value", f.Name)
 		}
 	})
@@ -119,7 +124,9 @@ func runs(c *cobra.Command, run func(args []string) int) *cobra.Command {
 
 // root holds all verbs.
 func root() *cobra.Command {
-	c := &cobra.Command{Use: "gnvcc", Short: "nvcc, with kernels made faster by recipes that were measured", SilenceUsage: true, SilenceErrors: true}
+	c := &cobra.Command{Use: "gnvcc",
+		Short: "nvcc, with kernels made faster by recipes that were measured", SilenceUsage: true,
+		SilenceErrors: true}
 	c.CompletionOptions.DisableDefaultCmd = true
 	for _, g := range groups {
 		c.AddGroup(&cobra.Group{ID: g.title, Title: g.title + ":"})
@@ -182,11 +189,13 @@ func execute(name string, args []string) int {
 	case errors.As(err, &code):
 		return int(code)
 	}
-	return complain(name, fmt.Errorf("%w\nusage: %s (gnvcc %s --help shows more)", err, v.UseLine(), name))
+	return complain(name, fmt.Errorf("%w\nusage: %s (gnvcc %s --help shows more)", err, v.UseLine(),
+		name))
 }
 
-// doubled gives long options that are written with one dash their second one, as nvcc's own options may be written. It
-// stops where pflag does: at "--", and at the first argument of a verb whose arguments are a command.
+// doubled gives long options that are written with one dash their second one, as nvcc's own options
+// may be written. It stops where pflag does: at "--", and at the first argument of a verb whose
+// arguments are a command.
 func doubled(c *cobra.Command, args []string) []string {
 	fs := c.Flags()
 	out := slices.Clone(args)
@@ -234,6 +243,7 @@ func hint(word string) {
 	c := root()
 	c.SuggestionsMinimumDistance = 1
 	if like := c.SuggestionsFor(word); len(like) > 0 {
-		fmt.Fprintf(os.Stderr, "gnvcc: there is no verb %q; did you mean gnvcc %s?\n", word, strings.Join(like, ", or gnvcc "))
+		fmt.Fprintf(os.Stderr, "gnvcc: there is no verb %q; did you mean gnvcc %s?\n", word,
+			strings.Join(like, ", or gnvcc "))
 	}
 }

@@ -2,8 +2,9 @@ package main
 
 import "runtime/debug"
 
-// version is set by the linker (see the Makefile): git describe. Without it, as after go install, the build's own
-// information says what there is. The linker sets no variable that has a value of its own.
+// version is set by the linker (see the Makefile): git describe. Without it, as after go install,
+// the build's own information says what there is. The linker sets no variable that has a value of
+// its own.
 var version string
 
 func init() {

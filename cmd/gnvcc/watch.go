@@ -161,8 +161,8 @@ func (p watchPlace) file(name string) string { return filepath.Join(p.dir, name)
 // machineLock is the file that the one watch of a machine holds.
 func machineLock() string { return filepath.Join(os.TempDir(), "gnvcc-watch.lock") }
 
-// hold takes both locks: that of the store and that of the machine. The kernel takes them away with the process, however that
-// ends.
+// hold takes both locks: that of the store and that of the machine. The kernel takes them away with
+// the process, however that ends.
 func (p watchPlace) hold() (*heldLocks, error) {
 	if err := os.MkdirAll(p.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("the folder for gnvcc watch: %w", err)
@@ -201,7 +201,8 @@ func (h *heldLocks) Close() {
 	h.own.Close()
 }
 
-// openShared opens a lock file that other users may have made: it is for locking alone, nothing is read from it or written to it.
+// openShared opens a lock file that other users may have made: it is for locking alone, nothing is
+// read from it or written to it.
 func openShared(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW, 0)
 	if errors.Is(err, os.ErrNotExist) {

@@ -19,7 +19,8 @@ import (
 	"gnvcc/sim/cubin"
 )
 
-// A watched is the script's project, built with real nvcc, on the simulated GPU, with a captured launch of each kernel.
+// A watched is the script's project, built with real nvcc, on the simulated GPU, with a captured
+// launch of each kernel.
 type watched struct {
 	*script.Project
 	t   *testing.T
@@ -41,9 +42,11 @@ func newWatched(t *testing.T, levers string) *watched {
 	scratch := filepath.Join(w.tmp, "tmp")
 	os.Mkdir(scratch, 0o700)
 	store := filepath.Join(w.tmp, "store")
-	w.Project = &script.Project{Gnvcc: gnvcc, Dir: filepath.Join(w.tmp, "project"), Store: store, Env: append(os.Environ(),
-		"GNVCC_STORE="+store, "GNVCC_NVCC="+w.kit.Nvcc(), "TMPDIR="+scratch, "GNVCC_STRICT=1", "GNVCC_DEVICE=Simulated", "TERM=dumb",
-		asIfGPU+"="+filepath.Join(w.tmp, "measured"), "TEST_LEVERS="+levers)}
+	w.Project = &script.Project{Gnvcc: gnvcc, Dir: filepath.Join(w.tmp, "project"), Store: store,
+		Env: append(os.Environ(),
+			"GNVCC_STORE="+store, "GNVCC_NVCC="+w.kit.Nvcc(), "TMPDIR="+scratch, "GNVCC_STRICT=1",
+			"GNVCC_DEVICE=Simulated", "TERM=dumb",
+			asIfGPU+"="+filepath.Join(w.tmp, "measured"), "TEST_LEVERS="+levers)}
 	w.must(w.Write())
 	w.must(w.Build())
 	w.capture("many", 1)
@@ -80,7 +83,8 @@ func (w *watched) must(err error) {
 func (w *watched) capture(program string, seconds float64) {
 	w.t.Helper()
 	dir := w.t.TempDir()
-	cmd := exec.Command(filepath.Join(filepath.Dir(w.kit.Nvcc()), "cuobjdump"), "-xelf", "all", filepath.Join(w.Dir, program))
+	cmd := exec.Command(filepath.Join(filepath.Dir(w.kit.Nvcc()), "cuobjdump"), "-xelf", "all",
+		filepath.Join(w.Dir, program))
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		w.t.Fatalf("cuobjdump: %v\n%s", err, out)
@@ -101,7 +105,8 @@ func (w *watched) capture(program string, seconds float64) {
 			}
 			number := 1
 			fmt.Sscanf(strings.TrimLeft(k.Name, "_Z0123456789"), "k%d", &number)
-			_, err := capturetest.Keep(s, capturetest.Launch{Program: filepath.Join(w.Dir, program), Kernel: k.Name, Cubin: b,
+			_, err := capturetest.Keep(s, capturetest.Launch{Program: filepath.Join(w.Dir, program),
+				Kernel: k.Name, Cubin: b,
 				Params: params, Grid: 16384, Block: 256, Seconds: float64(number) * seconds, Made: time.Now()})
 			w.must(err)
 			n++
@@ -130,8 +135,9 @@ func (w *watched) recipes() map[string]string {
 	return out
 }
 
-// TestWatchScript edits a project of many kernels as people do, with gnvcc watch running: after each edit the right kernels are
-// tuned again, and only they. The compiler is real, the GPU SIMULATED; bench/watch does the same with a real one.
+// TestWatchScript edits a project of many kernels as people do, with gnvcc watch running: after
+// each edit the right kernels are tuned again, and only they. The compiler is real, the GPU
+// SIMULATED; bench/watch does the same with a real one.
 func TestWatchScript(t *testing.T) {
 	t.Log("the GPU is simulated (go run ./bench/watch on a GPU machine does the same on a real one)")
 	w := newWatched(t, "ld")
@@ -180,7 +186,8 @@ func TestWatchScript(t *testing.T) {
 	all, err := sn.AllDecisions()
 	w.must(err)
 	for _, d := range all {
-		if !strings.Contains(d.Evidence.Note, "captured before the kernel was edited") || d.Evidence.Device != "Simulated H200" {
+		if !strings.Contains(d.Evidence.Note, "captured before the kernel was edited") ||
+			d.Evidence.Device != "Simulated H200" {
 			t.Errorf("the decision on %s does not say what it rests on: %+v", d.Kernel, d.Evidence)
 		}
 	}
@@ -189,31 +196,38 @@ func TestWatchScript(t *testing.T) {
 	}
 }
 
-// TestWatchGuest: one watch on a machine; it rests on battery and while the GPU is used; killed, it leaves nothing that the next
-// one stumbles over; what was edited while none ran is tuned when one starts.
+// TestWatchGuest: one watch on a machine; it rests on battery and while the GPU is used; killed, it
+// leaves nothing that the next one stumbles over; what was edited while none ran is tuned when one
+// starts.
 func TestWatchGuest(t *testing.T) {
 	t.Log("the GPU is simulated")
 	w := newWatched(t, "ld")
 	supply := filepath.Join(w.tmp, "power", "BAT0")
 	w.must(os.MkdirAll(supply, 0o700))
-	battery := func(status string) { w.must(os.WriteFile(filepath.Join(supply, "status"), []byte(status+"\n"), 0o600)) }
+	battery := func(status string) {
+		w.must(os.WriteFile(filepath.Join(supply, "status"), []byte(status+"\n"), 0o600))
+	}
 	w.must(os.WriteFile(filepath.Join(supply, "type"), []byte("Battery\n"), 0o600))
 	battery("Full")
 	load := filepath.Join(w.tmp, "load")
 	w.Env = append(w.Env, "TEST_POWER_SUPPLY="+filepath.Dir(supply), "TEST_GPU_LOAD="+load)
-	if out, err := w.gnvcc("watch", "--status"); err == nil || !strings.Contains(out, "is not running") {
+	if out, err := w.gnvcc("watch", "--status"); err == nil ||
+		!strings.Contains(out, "is not running") {
 		t.Errorf("before it runs: %v: %s", err, out)
 	}
 	w.must(w.Start())
-	if out, err := w.gnvcc("watch"); err == nil || !strings.Contains(out, "is running already (process ") {
+	if out, err := w.gnvcc("watch"); err == nil ||
+		!strings.Contains(out, "is running already (process ") {
 		t.Errorf("a second watch: %v: %s", err, out)
 	}
 	w.Env = append(w.Env, "GNVCC_STORE="+filepath.Join(w.tmp, "other")) // the last one counts
-	if out, err := w.gnvcc("watch"); err == nil || !strings.Contains(out, "another gnvcc watch is running on this machine") {
+	if out, err := w.gnvcc("watch"); err == nil ||
+		!strings.Contains(out, "another gnvcc watch is running on this machine") {
 		t.Errorf("a watch with another store: %v: %s", err, out)
 	}
 	w.Env = w.Env[:len(w.Env)-1]
-	if out, err := w.gnvcc("watch", "--status"); err != nil || !strings.Contains(out, "nothing to do") {
+	if out, err := w.gnvcc("watch", "--status"); err != nil ||
+		!strings.Contains(out, "nothing to do") {
 		t.Errorf("idle: %v: %s", err, out)
 	}
 
@@ -250,7 +264,8 @@ func TestWatchGuest(t *testing.T) {
 	tuned(script.Name(3))
 
 	w.must(w.Kill())
-	if out, err := w.gnvcc("watch", "--status"); err == nil || !strings.Contains(out, "is not running; at ") {
+	if out, err := w.gnvcc("watch", "--status"); err == nil ||
+		!strings.Contains(out, "is not running; at ") {
 		t.Errorf("killed: %v: %s", err, out)
 	}
 	if out, err := w.gnvcc("watch", "--stop"); err != nil || !strings.Contains(out, "is not running") {
@@ -265,7 +280,9 @@ func TestWatchGuest(t *testing.T) {
 	}
 	w.must(w.Stop())
 	left, _ := filepath.Glob(filepath.Join(w.tmp, "tmp", "gnvcc-*"))
-	left = slices.DeleteFunc(left, func(path string) bool { return path == filepath.Join(w.tmp, "tmp", "gnvcc-watch.lock") })
+	left = slices.DeleteFunc(left, func(path string) bool {
+		return path == filepath.Join(w.tmp, "tmp", "gnvcc-watch.lock")
+	})
 	for _, path := range left { // those of the killed one go with the next command after a minute
 		if info, err := os.Stat(path); err == nil && !info.IsDir() {
 			t.Errorf("left in TMPDIR: %q", left)
@@ -281,8 +298,8 @@ func (w *watched) gnvcc(args ...string) (string, error) {
 	return string(out), err
 }
 
-// TestWatchRun: a kernel with a new name waits for the next run, and watch --run runs the program by itself when it is built.
-// Without a GPU kernels wait, and what can be foretold of them is said.
+// TestWatchRun: a kernel with a new name waits for the next run, and watch --run runs the program
+// by itself when it is built. Without a GPU kernels wait, and what can be foretold of them is said.
 func TestWatchRun(t *testing.T) {
 	w := newWatched(t, "ld")
 	ran := filepath.Join(w.tmp, "ran")
@@ -296,7 +313,8 @@ func TestWatchRun(t *testing.T) {
 		return len(s.Waiting) == 1 && strings.Contains(s.Waiting[0].Why, "foretold: ")
 	})
 	w.must(err)
-	if !strings.HasPrefix(s.Waiting[0].Why, "there is no NVIDIA driver here") || len(s.Candidates) > 0 || s.Idle {
+	if !strings.HasPrefix(s.Waiting[0].Why, "there is no NVIDIA driver here") ||
+		len(s.Candidates) > 0 || s.Idle {
 		t.Errorf("%+v", s)
 	}
 	w.must(w.Change("many.cu", func(text string) string {
@@ -311,7 +329,8 @@ func TestWatchRun(t *testing.T) {
 	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		log, _ := os.ReadFile(filepath.Join(w.Store, "watch", "log"))
 		if strings.Contains(string(log), `"message":"run"`) {
-			if !strings.Contains(string(log), "no NVIDIA driver here") || !strings.Contains(string(log), "_Z4lastPfPKfi") {
+			if !strings.Contains(string(log), "no NVIDIA driver here") || !strings.Contains(string(log),
+				"_Z4lastPfPKfi") {
 				t.Errorf("the run: %s", log)
 			}
 			break
@@ -323,7 +342,8 @@ func TestWatchRun(t *testing.T) {
 	w.must(w.Stop())
 }
 
-// TestWatchUpgrade: another toolkit in the place of the first one makes all kernels others: they are tuned by weight, each once.
+// TestWatchUpgrade: another toolkit in the place of the first one makes all kernels others: they
+// are tuned by weight, each once.
 func TestWatchUpgrade(t *testing.T) {
 	t.Log("the GPU is simulated")
 	newer := kits.Need(t, "13.3")

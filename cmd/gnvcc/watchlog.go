@@ -24,7 +24,8 @@ type watchLog struct {
 	people io.Writer
 }
 
-// maxLog is how large the log may be when a watch begins, bytes; then it is put aside, in place of the one before.
+// maxLog is how large the log may be when a watch begins, bytes; then it is put aside, in place of
+// the one before.
 const maxLog = 1 << 20
 
 func (p watchPlace) logger(quiet bool) *watchLog {
@@ -63,7 +64,8 @@ func (l *watchLog) event(e watch.Event) {
 	if e.Took > 0 {
 		line = line.Dur("took", e.Took)
 	}
-	line.Int("files", e.Files).Int("commands", e.Commands).Int("candidates", e.Candidates).Str("text", e.Text).Msg(e.What)
+	line.Int("files", e.Files).Int("commands", e.Commands).Int("candidates", e.Candidates).Str("text",
+		e.Text).Msg(e.What)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	fmt.Fprintf(l.people, "gnvcc watch: %s %s\n", time.Now().Format(time.TimeOnly), sentence(e))
@@ -78,14 +80,17 @@ func sentence(e watch.Event) string {
 		case e.Commands == 0:
 			return "no builds known here: build with gnvcc in nvcc's place, then gnvcc tune -- ./app; what is built is watched from then on"
 		case e.Candidates == 0:
-			return fmt.Sprintf("watching %d files; no launches captured yet: gnvcc tune -- ./app captures some", e.Files)
+			return fmt.Sprintf(
+				"watching %d files; no launches captured yet: gnvcc tune -- ./app captures some", e.Files)
 		}
-		return fmt.Sprintf("watching %d files, %d launches of their kernels are captured", e.Files, e.Candidates)
+		return fmt.Sprintf("watching %d files, %d launches of their kernels are captured", e.Files,
+			e.Candidates)
 	case "edited":
 		if e.Files == 1 {
 			return fmt.Sprintf("%s was edited; compile commands that read it: %d", e.Text, e.Commands)
 		}
-		return fmt.Sprintf("%d files were edited (%s, ...); compile commands that read them: %d", e.Files, e.Text, e.Commands)
+		return fmt.Sprintf("%d files were edited (%s, ...); compile commands that read them: %d", e.Files,
+			e.Text, e.Commands)
 	case "known":
 		return e.Command + ": as it was before"
 	case "tried":
@@ -116,7 +121,8 @@ func sentence(e watch.Event) string {
 // noteEvery is how often folders are looked at that inotify does not tell of.
 const noteEvery = 10 * time.Second
 
-// noteChanges tells when something is written into one of the store's folders: what builds and runs leave there.
+// noteChanges tells when something is written into one of the store's folders: what builds and runs
+// leave there.
 func noteChanges(ctx context.Context, polls bool, dirs ...string) <-chan struct{} {
 	out := make(chan struct{}, 1)
 	tell := func() {

@@ -33,7 +33,8 @@ import (
 	"gnvcc/sim/cubin"
 )
 
-// A world is what gnvcc watch acts on: driver's commands and compiler, policy's search, captured launches.
+// A world is what gnvcc watch acts on: driver's commands and compiler, policy's search, captured
+// launches.
 type world struct {
 	store    *cache.Store
 	captures *capture.Store
@@ -65,7 +66,8 @@ type keptLaunch struct {
 	cubin string
 }
 
-func newWorld(ctx context.Context, store *cache.Store, files *edits.Watcher, log *watchLog, o watchOptions, run []string) (*world, error) {
+func newWorld(ctx context.Context, store *cache.Store, files *edits.Watcher, log *watchLog,
+	o watchOptions, run []string) (*world, error) {
 	book, err := openBook(ctx, store)
 	if err != nil {
 		return nil, err
@@ -83,7 +85,8 @@ func newWorld(ctx context.Context, store *cache.Store, files *edits.Watcher, log
 	if err != nil {
 		return nil, err
 	}
-	w := &world{store: store, captures: s, compiler: c, book: book, files: files, log: log, folders: o.folders, run: run,
+	w := &world{store: store, captures: s, compiler: c, book: book, files: files, log: log,
+		folders: o.folders, run: run,
 		budget: time.Duration(o.budget), toolkit: kit.Dir(), scratch: c.scratch.Path,
 		units: map[string]record.Unit{}, launches: map[string]keptLaunch{}}
 	w.tools = func() (string, string, error) { return watchTools(ctx, w) }
@@ -92,10 +95,12 @@ func newWorld(ctx context.Context, store *cache.Store, files *edits.Watcher, log
 
 func (w *world) Close() { w.compiler.Close() }
 
-// watchTools builds the agent and the replayer, where they are not built yet. It is a variable for tests.
+// watchTools builds the agent and the replayer, where they are not built yet. It is a variable for
+// tests.
 var watchTools = func(ctx context.Context, w *world) (library, program string, err error) {
 	if library, err = agent.Build(ctx, w.toolkit, filepath.Join(w.store.Path(), "agent")); err != nil {
-		return "", "", fmt.Errorf("the part of gnvcc that works inside the program can't be built: %w", err)
+		return "", "", fmt.Errorf("the part of gnvcc that works inside the program can't be built: %w",
+			err)
 	}
 	t, err := newTwin(ctx, w.store, w.toolkit, profile.Options{}, ending{})
 	if err != nil {
@@ -136,7 +141,9 @@ func command(hash, name, output string, files, tools []string, units []record.Un
 				CC: ptx.Capability(u.Target), Cubin: u.Cubin, Reloc: u.Reloc})
 		}
 	}
-	slices.SortFunc(c.Kernels, func(a, b watch.Kernel) int { return strings.Compare(a.Identity+a.Name, b.Identity+b.Name) })
+	slices.SortFunc(c.Kernels, func(a, b watch.Kernel) int {
+		return strings.Compare(a.Identity+a.Name, b.Identity+b.Name)
+	})
 	return c
 }
 
@@ -144,7 +151,8 @@ func command(hash, name, output string, files, tools []string, units []record.Un
 func (w *world) Try(ctx context.Context, c watch.Command) (watch.Command, error) {
 	trial, err := apply.Try(ctx, w.store, c.Hash)
 	if errors.Is(err, apply.ErrSource) {
-		return c, fmt.Errorf("%w%s", watch.ErrSource, strings.TrimPrefix(err.Error(), apply.ErrSource.Error()))
+		return c, fmt.Errorf("%w%s", watch.ErrSource, strings.TrimPrefix(err.Error(),
+			apply.ErrSource.Error()))
 	}
 	if err != nil {
 		return c, err
@@ -181,7 +189,8 @@ func (w *world) Captured() ([]watch.Captured, error) {
 			if err != nil {
 				continue // gnvcc captures tells of it
 			}
-			known = keptLaunch{info.ModTime(), watch.Captured{ID: id, Program: m.Program, Kernel: m.Kernel, CC: m.Major*10 + m.Minor,
+			known = keptLaunch{info.ModTime(), watch.Captured{ID: id, Program: m.Program, Kernel: m.Kernel,
+				CC:     m.Major*10 + m.Minor,
 				Device: m.Device, Made: m.Made, Weight: m.Weight()}, m.Cubin}
 			w.launches[id] = known
 		}
@@ -218,10 +227,11 @@ func (w *world) Digest(c watch.Command) string {
 
 // Edited is watch.World's.
 func (w *world) Edited(c watch.Command) bool {
-	return c.Stale || slices.ContainsFunc(append(slices.Clone(c.Files), c.Tools...), func(path string) bool {
-		info, err := os.Stat(path)
-		return err != nil || info.ModTime().After(c.When)
-	})
+	return c.Stale || slices.ContainsFunc(append(slices.Clone(c.Files), c.Tools...),
+		func(path string) bool {
+			info, err := os.Stat(path)
+			return err != nil || info.ModTime().After(c.When)
+		})
 }
 
 // Watch is watch.World's.
@@ -230,10 +240,12 @@ func (w *world) Watch(files, tools []string) {
 	w.files.Set(edits.Files{Near: near, Far: far, Tools: tools})
 }
 
-// sides parts a user's own files from headers of toolkits and of the system, which change with an upgrade only.
+// sides parts a user's own files from headers of toolkits and of the system, which change with an
+// upgrade only.
 func (w *world) sides(files []string) (near, far []string) {
 	for _, f := range files {
-		if strings.HasPrefix(f, "/usr/") && !strings.HasPrefix(f, "/usr/local/src/") && !strings.HasPrefix(f, "/usr/src/") ||
+		if strings.HasPrefix(f, "/usr/") && !strings.HasPrefix(f, "/usr/local/src/") &&
+			!strings.HasPrefix(f, "/usr/src/") ||
 			strings.HasPrefix(f, w.toolkit+"/") || strings.Contains(f, "/lib/gcc/") {
 			far = append(far, f)
 		} else {
@@ -286,10 +298,12 @@ func (w *world) Busy(gpu bool) string {
 	return ""
 }
 
-// settling is how long nvidia-smi may still count what a search did on the GPU; its mean is over a second at most.
+// settling is how long nvidia-smi may still count what a search did on the GPU; its mean is over a
+// second at most.
 const settling = 3 * time.Second
 
-// Run is watch.World's: the user's program, under gnvcc tune, for the kernels that wait for it alone.
+// Run is watch.World's: the user's program, under gnvcc tune, for the kernels that wait for it
+// alone.
 func (w *world) Run(ctx context.Context, kernels []string) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -299,7 +313,8 @@ func (w *world) Run(ctx context.Context, kernels []string) error {
 	for _, k := range kernels {
 		names = append(names, regexp.QuoteMeta(k))
 	}
-	args := []string{"tune", "--quiet", "--jobs", fmt.Sprint(guestJobs()), "--kernels", "^(" + strings.Join(names, "|") + ")$", "--"}
+	args := []string{"tune", "--quiet", "--jobs", fmt.Sprint(guestJobs()), "--kernels",
+		"^(" + strings.Join(names, "|") + ")$", "--"}
 	cmd := exec.CommandContext(ctx, self, append(args, w.run...)...)
 	cmd.Args[0] = "gnvcc"
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
@@ -340,7 +355,8 @@ func (w *world) Foretell(ctx context.Context, j watch.Job) string {
 	var seen cache.Decision // of its launches the heaviest that is captured
 	if m, err := w.captures.Load(j.Captures[0]); err == nil {
 		time := cache.Time{Median: 1e9 * m.Weight() / float64(max(m.Use.Count, 1))}
-		seen.Evidence.Launches = []cache.Launch{{Grid: m.Grid, Block: m.Block, Dynamic: m.Dynamic, Count: max(m.Use.Count, 1), Before: time, After: time}}
+		seen.Evidence.Launches = []cache.Launch{{Grid: m.Grid, Block: m.Block, Dynamic: m.Dynamic,
+			Count: max(m.Use.Count, 1), Before: time, After: time}}
 	}
 	told, err := foretell.Look(ctx, w.compiler, k, &seen, machineOf(w.store))
 	if err != nil {
@@ -390,7 +406,8 @@ func (w *world) Tune(ctx context.Context, j watch.Job) (watch.Outcome, error) {
 	o.Version, o.Driver, o.Jobs, o.Crashes = version, driverVersion(), guestJobs(), mostRuns-1
 	watchSearch(&o)
 	tuner := search.NewTuner(ctx, o, s, s, memos{w.store}, s)
-	t := &twin{store: w.captures, tuner: tuner, kernel: s.Kernel, replayer: replayer, limits: capture.Usual, budget: w.budget, say: s.say,
+	t := &twin{store: w.captures, tuner: tuner, kernel: s.Kernel, replayer: replayer,
+		limits: capture.Usual, budget: w.budget, say: s.say,
 		run: profile.Options{Agent: library, Scratch: w.scratch, Log: s.say}}
 	t.search(ctx, t.heaviest(list, total))
 	results, err := tuner.Finish()
@@ -406,7 +423,8 @@ func (w *world) Tune(ctx context.Context, j watch.Job) (watch.Outcome, error) {
 	return s.outcome(results), nil
 }
 
-// edited gives the job's captures with the kernel as it is now in them, and what they weigh together; why there is none.
+// edited gives the job's captures with the kernel as it is now in them, and what they weigh
+// together; why there is none.
 func (w *world) edited(j watch.Job) (list []*capture.Manifest, total float64, why string) {
 	code, err := w.code(j.Kernel)
 	if err != nil {
@@ -453,13 +471,17 @@ func (w *world) code(k watch.Kernel) (capture.Code, error) {
 		return c, err
 	}
 	for _, g := range f.Globals {
-		reached := slices.ContainsFunc(reach.Globals, func(x *ptx.Global) bool { return x.Name == g.Name })
-		c.Variables = append(c.Variables, capture.ModuleValue{Name: g.Name, Size: int64(g.Size), Reached: reached, Own: g.Section == ".nv.global.init"})
+		reached := slices.ContainsFunc(reach.Globals, func(x *ptx.Global) bool {
+			return x.Name == g.Name
+		})
+		c.Variables = append(c.Variables, capture.ModuleValue{Name: g.Name, Size: int64(g.Size),
+			Reached: reached, Own: g.Section == ".nv.global.init"})
 	}
 	return c, nil
 }
 
-// An editedSearch is one search on an edited kernel: policy's compiler, sink and listener. Decisions are kept when it is whole.
+// An editedSearch is one search on an edited kernel: policy's compiler, sink and listener.
+// Decisions are kept when it is whole.
 type editedSearch struct {
 	policy.Silent
 	world     *world
@@ -488,7 +510,8 @@ func (s *editedSearch) Kernel(module, kernel string) (*policy.Kernel, error) {
 	}
 	for _, identity := range s.job.Before {
 		for _, d := range s.world.book.known(identity) {
-			if r, err := recipe.Parse(d.Recipe); err == nil && !r.IsDefault() && !d.Approximate() && len(d.For) == 0 {
+			if r, err := recipe.Parse(d.Recipe); err == nil && !r.IsDefault() && !d.Approximate() &&
+				len(d.For) == 0 {
 				if entries, err := r.Entries(); err == nil {
 					k.First = append(k.First, entries...)
 				}
@@ -498,7 +521,8 @@ func (s *editedSearch) Kernel(module, kernel string) (*policy.Kernel, error) {
 	return k, nil
 }
 
-func (s *editedSearch) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe, plain bool) (*policy.Candidate, error) {
+func (s *editedSearch) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe,
+	plain bool) (*policy.Candidate, error) {
 	return s.world.compiler.Compile(ctx, k, r, plain)
 }
 
@@ -507,7 +531,8 @@ func (s *editedSearch) Past(k *policy.Kernel, device string) *cache.Decision {
 }
 
 func (s *editedSearch) Decide(d cache.Decision) error {
-	note := "measured on launches that were captured before the kernel was edited (" + s.captured.Format(time.DateOnly) + ")"
+	note := "measured on launches that were captured before the kernel was edited (" +
+		s.captured.Format(time.DateOnly) + ")"
 	d.Evidence.Note = strings.TrimPrefix(d.Evidence.Note+"; "+note, "; ")
 	s.decisions = append(s.decisions, d)
 	return nil
@@ -550,7 +575,8 @@ func (s *editedSearch) outcome(results []decide.Result) watch.Outcome {
 				out.Why = a.Reason
 			}
 		default:
-			out.Recipe, out.Ratio, out.Launch = d.Recipe, ratioOf(d), d.Evidence.Launches[0].Before.Median/1e9
+			out.Recipe, out.Ratio, out.Launch = d.Recipe, ratioOf(d),
+				d.Evidence.Launches[0].Before.Median/1e9
 		}
 		if d != nil {
 			return out

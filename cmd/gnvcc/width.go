@@ -12,7 +12,8 @@ import (
 	"gnvcc/policy/report"
 )
 
-// stdout is where verbs write text for people: within a terminal's width, and in ASCII where the locale is not UTF-8.
+// stdout is where verbs write text for people: within a terminal's width, and in ASCII where the
+// locale is not UTF-8.
 func stdout() io.Writer {
 	if !utf8Locale() {
 		report.PlusMinus = "+-"
@@ -30,7 +31,8 @@ func utf8Locale() bool {
 	return false
 }
 
-// fitted is a writer that wraps lines to a terminal's width; what is no terminal gets lines as they are.
+// fitted is a writer that wraps lines to a terminal's width; what is no terminal gets lines as they
+// are.
 func fitted(f *os.File) io.Writer {
 	if width := terminalWidth(f); width > 0 {
 		return &wrapper{w: f, width: width}
@@ -47,7 +49,8 @@ func terminalWidth(f *os.File) int {
 	return width
 }
 
-// A wrapper breaks long lines at blanks; what follows is indented by four more than the line itself.
+// A wrapper breaks long lines at blanks; what follows is indented by four more than the line
+// itself.
 type wrapper struct {
 	w     io.Writer
 	width int

@@ -11,18 +11,19 @@ import (
 
 // Command lines that are given as one string: --judge, --build.
 
-// A line is such a command line. Its words are run as they are; one that needs a shell (pipes, variables, patterns, ...) is run by
-// sh, as it stands.
+// A line is such a command line. Its words are run as they are; one that needs a shell (pipes,
+// variables, patterns, ...) is run by sh, as it stands.
 type line struct {
 	text  string
 	words []string // nil: for sh
 }
 
-// shellSigns are the characters that sh does something with, quotes and backslashes aside. shlex knows none of them but the last,
-// which begins a comment there.
+// shellSigns are the characters that sh does something with, quotes and backslashes aside. shlex
+// knows none of them but the last, which begins a comment there.
 const shellSigns = "|&;<>()$`*?[]{}~!=%\n#"
 
-// newLine reads a command line. An error is one that no shell would run, such as a quote that is not closed.
+// newLine reads a command line. An error is one that no shell would run, such as a quote that is
+// not closed.
 func newLine(text string) (line, error) {
 	if strings.ContainsAny(text, shellSigns) {
 		return line{text: text}, nil
@@ -40,7 +41,8 @@ func newLine(text string) (line, error) {
 	return line{text, words}, nil
 }
 
-// check says what is wrong with a command line before anything is run for it: a program that is not there.
+// check says what is wrong with a command line before anything is run for it: a program that is not
+// there.
 func (l line) check() error {
 	if l.words == nil {
 		return nil

@@ -35,7 +35,8 @@ func TestLine(t *testing.T) {
 			t.Errorf("%s: %q, %v; sh: %q, %v", text, got, err, want, errSh)
 		}
 	}
-	for text, want := range map[string]string{"": "empty", "  ": "empty", `echo "a`: "no command line", `echo 'a`: "no command line"} {
+	for text, want := range map[string]string{"": "empty", "  ": "empty", `echo "a`: "no command line",
+		`echo 'a`: "no command line"} {
 		if l, err := newLine(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %+v, %v", text, l, err)
 		}

@@ -59,8 +59,9 @@ func late(t *testing.T) bool {
 
 func seeded() *rand.Rand { return rand.New(rand.NewPCG(17, uint64(time.Now().UnixNano()))) }
 
-// batch is how many rounds share a store. The owner copies the whole of it at each publication, so that a store that held
-// all rounds' decisions would make the last ones ten times as dear as the first.
+// batch is how many rounds share a store. The owner copies the whole of it at each publication, so
+// that a store that held all rounds' decisions would make the last ones ten times as dear as the
+// first.
 const batch = 50
 
 func TestKill(t *testing.T) {
@@ -108,7 +109,8 @@ func TestKill(t *testing.T) {
 }
 
 // killOne is one round: a build, two owners and a writer, each of which ends by SIGKILL.
-func killOne(t *testing.T, p *place, l *ledger, names []string, killed map[string]int, random *rand.Rand) {
+func killOne(t *testing.T, p *place, l *ledger, names []string, killed map[string]int,
+	random *rand.Rand) {
 	t.Helper()
 	p.forget(t, random)
 	// Three of four builds begin with PTX: gnvcc's part is the same, and takes 0.05 s in place of 0.4.
@@ -151,8 +153,8 @@ func killOne(t *testing.T, p *place, l *ledger, names []string, killed map[strin
 	l.kept(t, p)
 }
 
-// TestSignals ends the process group of a build by SIGINT and SIGTERM at random moments: an exit code that nvcc has, the
-// next build fine, and no folder of ours left.
+// TestSignals ends the process group of a build by SIGINT and SIGTERM at random moments: an exit
+// code that nvcc has, the next build fine, and no folder of ours left.
 func TestSignals(t *testing.T) {
 	t.Parallel()
 	p := decided(t)
@@ -191,7 +193,8 @@ func TestSignals(t *testing.T) {
 		os.Remove(filepath.Join(p.dir, u.name+".cubin"))
 		e, said := run(p.command(u), sig, time.Duration(random.IntN(450_000))*time.Microsecond)
 		counts[e]++
-		// nvcc: 2 after SIGINT, 255 after SIGTERM; before its handlers stand it dies by the signal; or it was done.
+		// nvcc: 2 after SIGINT, 255 after SIGTERM; before its handlers stand it dies by the signal; or it
+		// was done.
 		code := map[syscall.Signal]int{syscall.SIGINT: 2, syscall.SIGTERM: 255}[sig]
 		switch {
 		case e.code == code, e.signal == sig:

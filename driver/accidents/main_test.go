@@ -19,9 +19,11 @@ import (
 	"gnvcc/install/kits"
 )
 
-// What the tests share: the gnvcc binary, a project with references, and the processes that are killed.
+// What the tests share: the gnvcc binary, a project with references, and the processes that are
+// killed.
 
-// The test binary is also the owner and the tuner-like writer: with roleEnv set it plays that part on the store of GNVCC_STORE.
+// The test binary is also the owner and the tuner-like writer: with roleEnv set it plays that part
+// on the store of GNVCC_STORE.
 const roleEnv = "GNVCC_ACCIDENTS_ROLE"
 
 var roles = map[string]func(s *cache.Store) error{"owner": playOwner, "writer": playWriter}
@@ -63,7 +65,8 @@ func prepared(m *testing.M) int {
 }
 
 func buildGnvcc(path, version string) error {
-	if out, err := exec.Command("go", "build", "-ldflags", "-X main.version="+version, "-o", path, "gnvcc/cmd/gnvcc").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-ldflags", "-X main.version="+version, "-o", path,
+		"gnvcc/cmd/gnvcc").CombinedOutput(); err != nil {
 		return fmt.Errorf("go build: %w\n%s", err, out)
 	}
 	return nil
@@ -105,7 +108,8 @@ type place struct {
 	shell           string // what sh does before the build
 }
 
-// kernel has a loop (for source levers) and enough registers that a limit shows. Each n gives another kernel.
+// kernel has a loop (for source levers) and enough registers that a limit shows. Each n gives
+// another kernel.
 func kernel(n int) string {
 	return fmt.Sprintf(`__global__ void kernel%d(float *p, const float *q, int n) {
   float a[24];
@@ -122,17 +126,20 @@ func newPlace(t *testing.T) *place {
 	t.Helper()
 	kits.Need(t, "13.0")
 	root := t.TempDir()
-	p := &place{dir: filepath.Join(root, "project"), store: filepath.Join(root, "store"), tmp: filepath.Join(root, "tmp")}
+	p := &place{dir: filepath.Join(root, "project"), store: filepath.Join(root, "store"),
+		tmp: filepath.Join(root, "tmp")}
 	ok(t, os.Mkdir(p.dir, 0o755))
 	ok(t, os.Mkdir(p.tmp, 0o755))
 	for _, setting := range os.Environ() {
 		switch name, _, _ := strings.Cut(setting, "="); {
-		case strings.HasPrefix(name, "GNVCC_"), strings.HasPrefix(name, "NVCC_"), name == "TMPDIR", name == "MAKEFLAGS", name == "MFLAGS", name == "MAKELEVEL":
+		case strings.HasPrefix(name, "GNVCC_"), strings.HasPrefix(name, "NVCC_"), name == "TMPDIR",
+			name == "MAKEFLAGS", name == "MFLAGS", name == "MAKELEVEL":
 		default:
 			p.env = append(p.env, setting)
 		}
 	}
-	p.env = append(p.env, "GNVCC_STORE="+p.store, "GNVCC_NVCC="+filepath.Join(kit, "bin/nvcc"), "TMPDIR="+p.tmp)
+	p.env = append(p.env, "GNVCC_STORE="+p.store, "GNVCC_NVCC="+filepath.Join(kit, "bin/nvcc"),
+		"TMPDIR="+p.tmp)
 	return p
 }
 
@@ -143,7 +150,8 @@ func (p *place) add(t *testing.T, n int) {
 	for range n {
 		u := &unit{name: fmt.Sprint("u", len(p.units))}
 		ok(t, os.WriteFile(filepath.Join(p.dir, u.name+".cu"), []byte(kernel(len(p.units))), 0o644))
-		fmt.Fprintf(&rules, "%[1]s.ref %[1]s.cubin: %[1]s.cu\n\t@$(NVCC) -arch=sm_80 -cubin -o $@ $<\n%[1]s.ptx: %[1]s.cu\n\t@$(NVCC) -arch=sm_80 -ptx -o $@ $<\n", u.name)
+		fmt.Fprintf(&rules,
+			"%[1]s.ref %[1]s.cubin: %[1]s.cu\n\t@$(NVCC) -arch=sm_80 -cubin -o $@ $<\n%[1]s.ptx: %[1]s.cu\n\t@$(NVCC) -arch=sm_80 -ptx -o $@ $<\n", u.name)
 		p.units = append(p.units, u)
 	}
 	f, err := os.OpenFile(filepath.Join(p.dir, "Makefile"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
@@ -158,7 +166,8 @@ func (p *place) add(t *testing.T, n int) {
 	}
 }
 
-// make makes all units' files of one kind and gives how long it took. Make and its children must not say a word.
+// make makes all units' files of one kind and gives how long it took. Make and its children must
+// not say a word.
 func (p *place) make(t *testing.T, jobs int, nvcc, ext string) time.Duration {
 	t.Helper()
 	args := []string{"-s", fmt.Sprint("-j", jobs), "NVCC=" + nvcc}
@@ -174,8 +183,8 @@ func (p *place) make(t *testing.T, jobs int, nvcc, ext string) time.Duration {
 	return time.Since(start)
 }
 
-// decide publishes each unit's recipe for its kernel, which must have been built before, and builds it once in quiet for reference.
-// It gives the kernel's identity by the unit.
+// decide publishes each unit's recipe for its kernel, which must have been built before, and builds
+// it once in quiet for reference. It gives the kernel's identity by the unit.
 func (p *place) decide(t *testing.T) map[*unit]string {
 	t.Helper()
 	s, err := cache.Open(p.store)
@@ -183,7 +192,8 @@ func (p *place) decide(t *testing.T) map[*unit]string {
 	ids := p.identities(t, s)
 	out := map[*unit]string{}
 	for i, u := range p.units {
-		if out[u] = ids[fmt.Sprintf("_Z%dkernel%dPfPKfi", len(fmt.Sprint("kernel", i)), i)]; out[u] == "" {
+		if out[u] = ids[fmt.Sprintf("_Z%dkernel%dPfPKfi", len(fmt.Sprint("kernel", i)),
+			i)]; out[u] == "" {
 			t.Fatalf("the build of %s left no record", u.name)
 		}
 		if u.recipe != "" {
@@ -255,14 +265,16 @@ func (p *place) command(u *unit) *exec.Cmd {
 	args := []string{"-arch=sm_80", "-cubin", "-o", u.name + ".cubin", u.name + ext}
 	cmd := exec.Command(self, args...)
 	if p.shell != "" {
-		cmd = exec.Command("/bin/sh", append([]string{"-c", p.shell + `exec "$@"`, "sh", self}, args...)...)
+		cmd = exec.Command("/bin/sh", append([]string{"-c", p.shell + `exec "$@"`, "sh", self},
+			args...)...)
 	}
 	cmd.Dir, cmd.Env = p.dir, p.env
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	return cmd
 }
 
-// build builds a unit: exit code 0 and not a word, or the test fails. Nothing that can happen to a store takes this long.
+// build builds a unit: exit code 0 and not a word, or the test fails. Nothing that can happen to a
+// store takes this long.
 func (p *place) build(t *testing.T, u *unit) {
 	t.Helper()
 	os.Remove(filepath.Join(p.dir, u.name+".cubin"))

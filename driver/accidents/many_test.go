@@ -21,7 +21,8 @@ func TestManyAtOnce(t *testing.T) {
 	p := newPlace(t)
 	p.add(t, rounds(24, 500))
 	l := new(ledger)
-	players := []*player.Player{l.start(t, p, "owner"), l.start(t, p, "owner"), l.start(t, p, "writer")}
+	players := []*player.Player{l.start(t, p, "owner"), l.start(t, p, "owner"),
+		l.start(t, p, "writer")}
 	stop := func() {
 		for _, c := range players {
 			c.Kill(t)
@@ -77,7 +78,8 @@ func TestManyAtOnce(t *testing.T) {
 	if len(l.all()) < len(p.units) {
 		t.Errorf("only %d decisions were published meanwhile: the test tested nothing", len(l.all()))
 	}
-	t.Logf("%d units, -j64: %v, and %v with recipes; %d decisions published meanwhile", len(p.units), first, second, len(l.all()))
+	t.Logf("%d units, -j64: %v, and %v with recipes; %d decisions published meanwhile", len(p.units),
+		first, second, len(l.all()))
 }
 
 // TestNobodyWaits holds the store's lock as long as builds run. They must not notice.
@@ -100,7 +102,8 @@ func TestNobodyWaits(t *testing.T) {
 	}
 }
 
-// shadow makes a toolkit of links into another one, in which one tool is a script; %s in it stands for that one's tool.
+// shadow makes a toolkit of links into another one, in which one tool is a script; %s in it stands
+// for that one's tool.
 func shadow(t *testing.T, kit, tool, script string) string {
 	t.Helper()
 	root := filepath.Join(t.TempDir(), "kit")
@@ -109,19 +112,22 @@ func shadow(t *testing.T, kit, tool, script string) string {
 		entries, err := os.ReadDir(filepath.Join(kit, dir))
 		ok(t, err)
 		for _, e := range entries {
-			if path := filepath.Join(dir, e.Name()); path != "bin" && path != "nvvm" && path != "nvvm/bin" && path != tool {
+			if path := filepath.Join(dir, e.Name()); path != "bin" && path != "nvvm" && path != "nvvm/bin" &&
+				path != tool {
 				ok(t, os.Symlink(filepath.Join(kit, path), filepath.Join(root, path)))
 			}
 		}
 	}
 	real, err := filepath.EvalSymlinks(filepath.Join(kit, tool))
 	ok(t, err)
-	ok(t, os.WriteFile(filepath.Join(root, tool), fmt.Appendf(nil, "#!/bin/sh\n"+script+"\n", real), 0o755))
+	ok(t, os.WriteFile(filepath.Join(root, tool), fmt.Appendf(nil, "#!/bin/sh\n"+script+"\n", real),
+		0o755))
 	return root
 }
 
-// TestJobserver looks at what reaches ptxas under make -j, in both kinds of jobserver that make has: its variable and
-// the descriptors that it names. And no token is missing afterwards: make would say so, and make counts them.
+// TestJobserver looks at what reaches ptxas under make -j, in both kinds of jobserver that make
+// has: its variable and the descriptors that it names. And no token is missing afterwards: make
+// would say so, and make counts them.
 func TestJobserver(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -143,7 +149,8 @@ exec %[1]s "$@"`)
 		}
 		text, err := os.ReadFile(seen)
 		ok(t, err)
-		if !strings.Contains(string(text), "--jobserver-") || strings.Contains(string(text), "no descriptor") || !strings.Contains(string(text), "pipe:") {
+		if !strings.Contains(string(text), "--jobserver-") || strings.Contains(string(text),
+			"no descriptor") || !strings.Contains(string(text), "pipe:") {
 			t.Errorf("with %s: no jobserver in\n%s", nvcc, text)
 		}
 		return string(text)

@@ -14,8 +14,9 @@ import (
 	"gnvcc/cache/player"
 )
 
-// The processes beside the builds: an owner that merges and publishes, and a writer that spools decisions as a tuner that is not
-// the owner does. Each says on its standard output what the store has confirmed.
+// The processes beside the builds: an owner that merges and publishes, and a writer that spools
+// decisions as a tuner that is not the owner does. Each says on its standard output what the store
+// has confirmed.
 
 // confirm prints a key in one write, so that a kill leaves a whole line or none.
 func confirm(key string) { os.Stdout.WriteString(key + "\n") }
@@ -105,7 +106,8 @@ func (l *ledger) start(t *testing.T, p *place, role string) *player.Player {
 	})
 }
 
-// kept opens the store as an owner does, and looks for every decision that was confirmed. No player runs meanwhile.
+// kept opens the store as an owner does, and looks for every decision that was confirmed. No player
+// runs meanwhile.
 func (l *ledger) kept(t *testing.T, p *place) {
 	t.Helper()
 	s, err := cache.Open(p.store)

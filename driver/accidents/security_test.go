@@ -48,8 +48,8 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// TestPlantedLinks puts links into the store, as somebody could who was once able to write there. Building, owning, publishing and
-// trimming leave what they point to as it is.
+// TestPlantedLinks puts links into the store, as somebody could who was once able to write there.
+// Building, owning, publishing and trimming leave what they point to as it is.
 func TestPlantedLinks(t *testing.T) {
 	t.Parallel()
 	base, _ := one(t)
@@ -72,7 +72,8 @@ func TestPlantedLinks(t *testing.T) {
 				p.files(t, ".", func(path string) {
 					ok(t, os.Remove(path))
 					i++
-					ok(t, os.Symlink(precious(strings.ReplaceAll(strings.TrimPrefix(path, p.store), "/", "_")), path))
+					ok(t, os.Symlink(precious(strings.ReplaceAll(strings.TrimPrefix(path, p.store), "/", "_")),
+						path))
 				})
 				for _, name := range []string{"trimmed", "owner.lock"} {
 					path := filepath.Join(p.store, name)
@@ -108,7 +109,8 @@ func TestPlantedLinks(t *testing.T) {
 	}
 }
 
-// TestHostileRecords has a memo and a record name files outside of the store. Nothing of them is written or read.
+// TestHostileRecords has a memo and a record name files outside of the store. Nothing of them is
+// written or read.
 func TestHostileRecords(t *testing.T) {
 	t.Parallel()
 	p, _ := one(t)
@@ -128,7 +130,8 @@ func TestHostileRecords(t *testing.T) {
 		var memo map[string]any
 		ok(t, json.Unmarshal(text, &memo))
 		args := memo["Args"].([]any)
-		memo["Args"] = append([]any{"--gen_c_file_name", bait, "--stub_file_name", "../project/bait", "--gen_device_file_name", bait, "--module_id_file_name", bait}, args...)
+		memo["Args"] = append([]any{"--gen_c_file_name", bait, "--stub_file_name", "../project/bait",
+			"--gen_device_file_name", bait, "--module_id_file_name", bait}, args...)
 		memo["Input"] = "../../../../etc/passwd"
 		text, err := json.Marshal(memo)
 		ok(t, err)
@@ -160,12 +163,14 @@ func TestHostileRecords(t *testing.T) {
 	}
 }
 
-// TestNamesAndTheShell. Names reach a shell in one way only: nvcc gives its steps' lines to sh -c, with our prefix, which has a
-// variable in double quotes where a path would stand. So gnvcc and the store lie in a folder whose name a shell would act upon.
-// (The names of inputs are pasted into those lines by nvcc, which lets the shell expand them; that is the same without us.)
-// Names from PTX never get there: tools are started with lists of words, in files whose names are ours.
-// Our own three uses of a shell hand words on as arguments ("$@"), or a number; the second half finds a fourth. Beside them
-// stand the commands that a user writes for a shell (gnvcc tune -judge, -build).
+// TestNamesAndTheShell. Names reach a shell in one way only: nvcc gives its steps' lines to sh -c,
+// with our prefix, which has a variable in double quotes where a path would stand. So gnvcc and the
+// store lie in a folder whose name a shell would act upon. (The names of inputs are pasted into
+// those lines by nvcc, which lets the shell expand them; that is the same without us.) Names from
+// PTX never get there: tools are started with lists of words, in files whose names are ours. Our
+// own three uses of a shell hand words on as arguments ("$@"), or a number; the second half finds a
+// fourth. Beside them stand the commands that a user writes for a shell (gnvcc tune -judge,
+// -build).
 func TestNamesAndTheShell(t *testing.T) {
 	t.Parallel()
 	p, _ := one(t)
@@ -183,9 +188,10 @@ func TestNamesAndTheShell(t *testing.T) {
 		t.Errorf("a shell made %v", bait)
 	}
 
-	known := map[string]int{"driver/stage/stage.go": 1, "driver/face.go": 1, "driver/child/child.go": 1,
-		"cmd/gnvcc/words.go": 1, // commands that the user gives as such: gnvcc tune -judge, -build
-		"cmd/gnvcc/help.go":  2} // none: the names of shells whose completions are printed
+	known := map[string]int{"driver/stage/stage.go": 1, "driver/face.go": 1,
+		"driver/child/child.go": 1,
+		"cmd/gnvcc/words.go":    1, // commands that the user gives as such: gnvcc tune -judge, -build
+		"cmd/gnvcc/help.go":     2} // none: the names of shells whose completions are printed
 	root := "../.."
 	ok(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		ok(t, err)
@@ -200,7 +206,8 @@ func TestNamesAndTheShell(t *testing.T) {
 		ok(t, err)
 		n := 0
 		for _, line := range strings.Split(string(text), "\n") {
-			if strings.Contains(line, `"sh"`) || strings.Contains(line, `"/bin/sh"`) || strings.Contains(line, `"bash"`) {
+			if strings.Contains(line, `"sh"`) || strings.Contains(line, `"/bin/sh"`) ||
+				strings.Contains(line, `"bash"`) {
 				n++
 			}
 		}
@@ -211,7 +218,8 @@ func TestNamesAndTheShell(t *testing.T) {
 	}))
 }
 
-// TestAgentIsOurs: the agent is a library that goes into the user's program. One that others could have written is not taken.
+// TestAgentIsOurs: the agent is a library that goes into the user's program. One that others could
+// have written is not taken.
 func TestAgentIsOurs(t *testing.T) {
 	t.Parallel()
 	kits.Need(t, "13.0")

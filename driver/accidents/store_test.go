@@ -28,7 +28,8 @@ const (
 	either  = nvccs | recipes
 )
 
-// An accident happens to a store in which a unit is known, decided and built. Afterwards the unit is built twice.
+// An accident happens to a store in which a unit is known, decided and built. Afterwards the unit
+// is built twice.
 type accident struct {
 	name          string
 	first, second int // what the two builds may give
@@ -39,7 +40,8 @@ type accident struct {
 func (p *place) files(t *testing.T, part string, fn func(path string)) {
 	t.Helper()
 	n := 0
-	ok(t, filepath.WalkDir(filepath.Join(p.store, part), func(path string, d fs.DirEntry, err error) error {
+	ok(t, filepath.WalkDir(filepath.Join(p.store, part), func(path string, d fs.DirEntry,
+		err error) error {
 		if err == nil && d.Type().IsRegular() {
 			fn(path)
 			n++
@@ -146,8 +148,12 @@ func fillUp(t *testing.T, p *place) {
 
 var accidents = []accident{
 	{"missing", nvccs, nvccs, func(t *testing.T, p *place) { ok(t, os.RemoveAll(p.store)) }},
-	{"cannot be made", nvccs, nvccs, func(t *testing.T, p *place) { p.env = append(p.env, "GNVCC_STORE=/proc/nowhere/store") }},
-	{"relative", nvccs, nvccs, func(t *testing.T, p *place) { p.env = append(p.env, "GNVCC_STORE=store") }},
+	{"cannot be made", nvccs, nvccs, func(t *testing.T, p *place) {
+		p.env = append(p.env, "GNVCC_STORE=/proc/nowhere/store")
+	}},
+	{"relative", nvccs, nvccs, func(t *testing.T, p *place) {
+		p.env = append(p.env, "GNVCC_STORE=store")
+	}},
 	{"a file", nvccs, nvccs, func(t *testing.T, p *place) {
 		ok(t, os.RemoveAll(p.store))
 		ok(t, os.WriteFile(p.store, []byte("mine"), 0o600))
@@ -173,18 +179,25 @@ var accidents = []accident{
 		p.shell = "ulimit -f 8192; "
 	}},
 	{"of another user", nvccs, nvccs, func(t *testing.T, p *place) { rooted(t); ok(t, os.Chown(p.store, 12345, 12345)) }},
-	{"everybody may write", nvccs, nvccs, func(t *testing.T, p *place) { ok(t, os.Chmod(p.store, 0o707)) }},
-	{"the group may write", nvccs, nvccs, func(t *testing.T, p *place) { ok(t, os.Chmod(p.store, 0o770)) }},
+	{"everybody may write", nvccs, nvccs, func(t *testing.T, p *place) {
+		ok(t, os.Chmod(p.store, 0o707))
+	}},
+	{"the group may write", nvccs, nvccs, func(t *testing.T, p *place) {
+		ok(t, os.Chmod(p.store, 0o770))
+	}},
 	{"newer schema", nvccs, nvccs, func(t *testing.T, p *place) {
-		// As a later gnvcc would leave it: its header has a seal that holds, and a schema that nobody here knows.
+		// As a later gnvcc would leave it: its header has a seal that holds, and a schema that nobody
+		// here knows.
 		path := filepath.Join(p.store, "decisions.snapshot")
 		b, err := os.ReadFile(path)
 		ok(t, err)
 		line, rest, _ := bytes.Cut(b[:512], []byte("\n"))
 		stamp := string(line[bytes.LastIndexByte(line, ' ')+1:])
-		body := bytes.Replace(bytes.TrimRight(rest, "\n"), []byte(`"Schema":1,`), []byte(`"Schema":2,`), 1)
+		body := bytes.Replace(bytes.TrimRight(rest, "\n"), []byte(`"Schema":1,`), []byte(`"Schema":2,`),
+			1)
 		body = append(body, '\n')
-		sum := crc32.Checksum([]byte("snapshot\x00"+stamp+string(body)), crc32.MakeTable(crc32.Castagnoli))
+		sum := crc32.Checksum([]byte("snapshot\x00"+stamp+string(body)),
+			crc32.MakeTable(crc32.Castagnoli))
 		copy(b, fmt.Sprintf("gnvcc1 %08x", sum))
 		copy(b[len(line)+1:], body)
 		ok(t, os.WriteFile(path, b, 0o600))
@@ -221,14 +234,17 @@ var accidents = []accident{
 	{"memos endless", recipes, recipes, each("memo", endless)},
 	{"memos huge", recipes, recipes, each("memo", huge)},
 	{"memos folders", nvccs, nvccs, each("memo", folder)},
-	// The preprocessed source of the variant is among the objects: it is kept anew by the first build or by the second.
+	// The preprocessed source of the variant is among the objects: it is kept anew by the first build
+	// or by the second.
 	{"objects cut", either, recipes, each("objects", cut)},
 	{"objects damaged", either, recipes, each("objects", flip)},
 	{"objects pipes", either, recipes, each("objects", pipe)},
 	{"objects endless", either, recipes, each("objects", endless)},
 	{"objects huge", either, recipes, each("objects", huge)},
 	{"objects damaged, memos gone", either, recipes, func(t *testing.T, p *place) { each("objects", flip)(t, p); forgotten(t, p) }},
-	{"objects gone", recipes, recipes, func(t *testing.T, p *place) { ok(t, os.RemoveAll(filepath.Join(p.store, "objects"))) }},
+	{"objects gone", recipes, recipes, func(t *testing.T, p *place) {
+		ok(t, os.RemoveAll(filepath.Join(p.store, "objects")))
+	}},
 	{"a file for each folder", nvccs, nvccs, func(t *testing.T, p *place) {
 		for _, name := range []string{"memo", "spool"} {
 			ok(t, os.RemoveAll(filepath.Join(p.store, name)))
@@ -241,7 +257,8 @@ var accidents = []accident{
 func (p *place) copied(t *testing.T) *place {
 	t.Helper()
 	root := t.TempDir()
-	q := &place{dir: p.dir, store: filepath.Join(root, "store"), tmp: filepath.Join(root, "tmp"), units: p.units}
+	q := &place{dir: p.dir, store: filepath.Join(root, "store"), tmp: filepath.Join(root, "tmp"),
+		units: p.units}
 	ok(t, os.Mkdir(q.tmp, 0o755))
 	if out, err := exec.Command("cp", "-a", p.store, q.store).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -308,11 +325,16 @@ func TestPoisonedRecipes(t *testing.T) {
 	defer o.Close()
 	bait := filepath.Join(p.dir, "bait")
 	for _, record := range []any{
-		cache.Decision{Recipe: "maxnreg"}, cache.Decision{Recipe: "maxnreg=-1"}, cache.Decision{Recipe: "maxnreg=99999999999999999999"},
-		cache.Decision{Recipe: "ptxas=-o" + bait}, cache.Decision{Recipe: "ptxas=--output-file=" + bait}, cache.Decision{Recipe: "ptxas=--options-file=/etc/passwd"},
-		cache.Decision{Recipe: "ptxas=;touch " + bait}, cache.Decision{Recipe: "unroll=2;touch " + bait}, cache.Decision{Recipe: "unroll=$(touch " + bait + ")"},
-		cache.Decision{Recipe: "spec{n=`touch " + bait + "`}"}, cache.Decision{Recipe: "guard{n=1);system(\"touch " + bait + "\"}"},
-		cache.Decision{Recipe: "ld=L2::256B\n.visible .entry x"}, cache.Decision{Recipe: "\x00"}, cache.Decision{Recipe: strings.Repeat("unroll=2 ", 1<<17)},
+		cache.Decision{Recipe: "maxnreg"}, cache.Decision{Recipe: "maxnreg=-1"},
+		cache.Decision{Recipe: "maxnreg=99999999999999999999"},
+		cache.Decision{Recipe: "ptxas=-o" + bait}, cache.Decision{Recipe: "ptxas=--output-file=" + bait},
+		cache.Decision{Recipe: "ptxas=--options-file=/etc/passwd"},
+		cache.Decision{Recipe: "ptxas=;touch " + bait}, cache.Decision{Recipe: "unroll=2;touch " + bait},
+		cache.Decision{Recipe: "unroll=$(touch " + bait + ")"},
+		cache.Decision{Recipe: "spec{n=`touch " + bait + "`}"},
+		cache.Decision{Recipe: "guard{n=1);system(\"touch " + bait + "\"}"},
+		cache.Decision{Recipe: "ld=L2::256B\n.visible .entry x"}, cache.Decision{Recipe: "\x00"},
+		cache.Decision{Recipe: strings.Repeat("unroll=2 ", 1<<17)},
 		cache.Decision{Recipe: strings.Repeat("{", 1<<20)}, cache.Decision{Recipe: "../../../etc/passwd"},
 		map[string]int{"Recipe": 5}, []string{"maxnreg=32"}, "maxnreg=32", nil,
 	} {
@@ -330,7 +352,8 @@ func TestPoisonedRecipes(t *testing.T) {
 	p.gives(t, recipes, "last")
 }
 
-// TestClock has a decision stamped in the future, from before the clock was put right. One that is made now replaces it.
+// TestClock has a decision stamped in the future, from before the clock was put right. One that is
+// made now replaces it.
 func TestClock(t *testing.T) {
 	t.Parallel()
 	p, id := one(t)
@@ -345,7 +368,8 @@ func TestClock(t *testing.T) {
 		ok(t, err)
 		record, err := json.Marshal(d)
 		ok(t, err)
-		text, err := json.Marshal(map[string]any{"Schema": 1, "Bucket": cache.Decisions, "Key": id, "Stamp": turn.stamp.UnixNano(), "Record": json.RawMessage(record)})
+		text, err := json.Marshal(map[string]any{"Schema": 1, "Bucket": cache.Decisions, "Key": id,
+			"Stamp": turn.stamp.UnixNano(), "Record": json.RawMessage(record)})
 		ok(t, err)
 		if turn.recipe == "" { // what was decided before is not to stand against the one from the future
 			o, err := s.Own(t.Context())

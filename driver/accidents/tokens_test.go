@@ -13,8 +13,9 @@ import (
 	"gnvcc/driver/compile"
 )
 
-// TestTokens has a make of N jobs build files with several source variants each. A build is one job: whatever its recipes ask for, no more
-// than one of the tools runs for it at a time, so that never more than N do.
+// TestTokens has a make of N jobs build files with several source variants each. A build is one
+// job: whatever its recipes ask for, no more than one of the tools runs for it at a time, so that
+// never more than N do.
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -29,19 +30,24 @@ echo + >>'` + seen + `'; %[1]s "$@"; code=$?; echo - >>'` + seen + `'; exit $cod
 	var all []string
 	for i := range files {
 		var text strings.Builder
-		text.WriteString("__device__ int sum(int n) { int s = 0; for (int i = 0; i < n; i++) s ^= s * 5 + i; return s; }\n")
+		text.WriteString(
+			"__device__ int sum(int n) { int s = 0; for (int i = 0; i < n; i++) s ^= s * 5 + i; return s; }\n")
 		for k := range kernels {
-			// All reach the loop of one function, which each recipe unrolls by another factor: so no run of cicc serves two.
-			text.WriteString(strings.Replace(kernel(i*kernels+k), "  float a[24];", "  n += sum(n);\n  float a[24];", 1))
+			// All reach the loop of one function, which each recipe unrolls by another factor: so no run of
+			// cicc serves two.
+			text.WriteString(strings.Replace(kernel(i*kernels+k), "  float a[24];",
+				"  n += sum(n);\n  float a[24];", 1))
 		}
 		name := fmt.Sprint("t", i)
 		all = append(all, name+".cubin")
 		ok(t, os.WriteFile(filepath.Join(p.dir, name+".cu"), []byte(text.String()), 0o644))
 	}
-	ok(t, os.WriteFile(filepath.Join(p.dir, "tokens.mk"), []byte("%.cubin: %.cu\n\t+@$(NVCC) -arch=sm_80 -cubin -o $@ $<\n"), 0o644))
+	ok(t, os.WriteFile(filepath.Join(p.dir, "tokens.mk"),
+		[]byte("%.cubin: %.cu\n\t+@$(NVCC) -arch=sm_80 -cubin -o $@ $<\n"), 0o644))
 	build := func() (most, runs int) {
 		os.Remove(seen)
-		cmd := exec.Command("make", append([]string{"-B", "-s", fmt.Sprint("-j", jobs), "-f", "tokens.mk", "NVCC=" + gnvcc}, all...)...)
+		cmd := exec.Command("make", append([]string{"-B", "-s", fmt.Sprint("-j", jobs), "-f", "tokens.mk",
+			"NVCC=" + gnvcc}, all...)...)
 		cmd.Dir, cmd.Env = p.dir, p.env
 		if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
 			t.Fatalf("make: %v\n%s", err, out)
@@ -87,7 +93,8 @@ echo + >>'` + seen + `'; %[1]s "$@"; code=$?; echo - >>'` + seen + `'; exit $cod
 	t.Logf("%d tools for %d files with recipes, at most %d at a time", runs, files, most)
 }
 
-// TestApplyToken has a make of several jobs start gnvcc apply: it has one token, and runs one command at a time.
+// TestApplyToken has a make of several jobs start gnvcc apply: it has one token, and runs one
+// command at a time.
 func TestApplyToken(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -111,7 +118,8 @@ func TestApplyToken(t *testing.T) {
 		if err != nil {
 			t.Fatalf("make: %v\n%s", err, out)
 		}
-		want := []string{"3 commands to run again, 1 at a time", fmt.Sprintf("3 commands to run again, %d at a time", min(3, runtime.GOMAXPROCS(0)))}[i]
+		want := []string{"3 commands to run again, 1 at a time",
+			fmt.Sprintf("3 commands to run again, %d at a time", min(3, runtime.GOMAXPROCS(0)))}[i]
 		if !strings.Contains(string(out), want) {
 			t.Errorf("make %q: no %q in\n%s", args, want, out)
 		}

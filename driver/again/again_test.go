@@ -20,12 +20,15 @@ func TestRun(t *testing.T) {
 	none.Input([]byte("text"))
 	none.PTX([]byte("text"))
 	none.Halt() // nothing of these is told to anybody
-	if err := Begin(dir, Wanted{Recipes: map[string]string{"1": "maxnreg=40", "2": "= ="}, Modules: map[string]string{"k.cu": "id"}}); err != nil {
+	if err := Begin(dir, Wanted{Recipes: map[string]string{"1": "maxnreg=40", "2": "= ="},
+		Modules: map[string]string{"k.cu": "id"}}); err != nil {
 		t.Fatal(err)
 	}
 	r := Here(environment.Of([]string{"GNVCC_APPLY=" + dir}))
-	recipes, refused := r.Recipes([]cache.Kernel{{Name: "a", Identity: "1"}, {Name: "b", Identity: "2"}, {Name: "c", Identity: "3"}})
-	if len(recipes) != 1 || recipes["a"].String() != "maxnreg=40" || len(refused) != 1 || refused["b"] == nil {
+	recipes, refused := r.Recipes([]cache.Kernel{{Name: "a", Identity: "1"},
+		{Name: "b", Identity: "2"}, {Name: "c", Identity: "3"}})
+	if len(recipes) != 1 || recipes["a"].String() != "maxnreg=40" || len(refused) != 1 ||
+		refused["b"] == nil {
 		t.Errorf("recipes %v, refused %v", recipes, refused)
 	}
 	if r.Module("k.cu") != "id" || r.Module("l.cu") != "" {
@@ -46,15 +49,18 @@ func TestRun(t *testing.T) {
 	if err != nil || !Stopped(dir) {
 		t.Fatal(err)
 	}
-	if len(left.Notes) != 2 || left.Notes[0].Key != "a" || len(left.Inputs) != 2 || !slices.Equal(left.Sources, []string{"k.h"}) {
+	if len(left.Notes) != 2 || left.Notes[0].Key != "a" || len(left.Inputs) != 2 ||
+		!slices.Equal(left.Sources, []string{"k.h"}) {
 		t.Errorf("left: %+v", left)
 	}
 	// What can't be read applies nothing.
 	lost := Here(environment.Of([]string{"GNVCC_APPLY=" + filepath.Join(dir, "none")}))
-	if recipes, _ := lost.Recipes([]cache.Kernel{{Name: "a", Identity: "1"}}); lost == nil || len(recipes) != 0 {
+	if recipes, _ := lost.Recipes([]cache.Kernel{{Name: "a", Identity: "1"}}); lost == nil ||
+		len(recipes) != 0 {
 		t.Errorf("without a folder: %v", recipes)
 	}
-	if err := lost.Hold(Note{Key: "a", MemoKey: "a"}); err == nil || !strings.Contains(err.Error(), "leave a note") {
+	if err := lost.Hold(Note{Key: "a", MemoKey: "a"}); err == nil || !strings.Contains(err.Error(),
+		"leave a note") {
 		t.Errorf("a note that nobody gets: %v", err)
 	}
 }

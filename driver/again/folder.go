@@ -25,7 +25,8 @@ const (
 // Wanted is what a run is to be made with.
 type Wanted struct {
 	Recipes map[string]string // by identity; a kernel that is not here has none
-	Modules map[string]string // module ids by source file, for those that a compile would not make again
+	// module ids by source file, for those that a compile would not make again
+	Modules map[string]string
 }
 
 // A Note is what the ptxas stage would have written down, for when the output is in its place.

@@ -22,12 +22,13 @@ import (
 // so that make links them.
 //
 // Which commands: the last one that is known to have written its output, with the newest assembly
-// of each of its files and targets (pending.go). Nothing is written in place. A command runs beside,
-// once as it was built and once as it is wanted (rerun.go); only where the first gives the file that
-// is there does the second one's take its place (place.go). So an object that anything else has
-// written or changed since, and a source that was edited, are left alone, and named. What is pending
-// is what the store says was built against what it says is wanted; the notes of a run become
-// records when its outputs are in place, so whatever failed or was killed is done the next time.
+// of each of its files and targets (pending.go). Nothing is written in place. A command runs
+// beside, once as it was built and once as it is wanted (rerun.go); only where the first gives the
+// file that is there does the second one's take its place (place.go). So an object that anything
+// else has written or changed since, and a source that was edited, are left alone, and named. What
+// is pending is what the store says was built against what it says is wanted; the notes of a run
+// become records when its outputs are in place, so whatever failed or was killed is done the next
+// time.
 
 // errApply is wrapped where commands failed.
 var errApply = errors.New("not all could be built again")
@@ -35,8 +36,8 @@ var errApply = errors.New("not all could be built again")
 // errLeft is wrapped where a command's output is left as it is, with the reason.
 var errLeft = errors.New("left alone")
 
-// atOnce is how many commands are run at a time: as many as there are processors; below a make that counts its jobs (make -j) one, since that is what
-// this call was given a token for.
+// atOnce is how many commands are run at a time: as many as there are processors; below a make that
+// counts its jobs (make -j) one, since that is what this call was given a token for.
 func atOnce(env *environment.Environment) int {
 	if strings.Contains(env.Get("MAKEFLAGS"), "--jobserver-") { // -auth=, make 4.2 and later, or -fds=
 		return 1
@@ -50,8 +51,8 @@ type Aim struct {
 	Default bool   // nvcc's own code, whatever recipes are known
 }
 
-// Recipes runs the commands again whose kernels' recipes have changed, and gives the number of those
-// that did.
+// Recipes runs the commands again whose kernels' recipes have changed, and gives the number of
+// those that did.
 func Recipes(ctx context.Context, store *cache.Store, out io.Writer) (int, error) {
 	return Build(ctx, store, Aim{}, out)
 }
@@ -123,7 +124,8 @@ func (a Aim) nothing(left int) string {
 	return "everything that was built with gnvcc has its recipes"
 }
 
-// enough is an error where some outputs were left alone, and the aim is to have nvcc's own code in all.
+// enough is an error where some outputs were left alone, and the aim is to have nvcc's own code in
+// all.
 func (a Aim) enough(left int) error {
 	if !a.Default || left == 0 {
 		return nil

@@ -81,7 +81,9 @@ func (b *Builds) Commands(folders []string) []Built {
 		}
 		x.Files, x.Tools = b.sorted(files), b.sorted(tools)
 		x.Stale = slices.ContainsFunc(x.Units, b.stale)
-		if len(folders) == 0 || slices.ContainsFunc(folders, func(f string) bool { return r.under(f) || anyUnder(x.Files, f) }) {
+		if len(folders) == 0 || slices.ContainsFunc(folders, func(f string) bool {
+			return r.under(f) || anyUnder(x.Files, f)
+		}) {
 			out = append(out, x)
 		}
 	}
@@ -162,7 +164,9 @@ func (b *Builds) Of(cubin, kernel string) []Place {
 	}
 	var out []Place
 	for _, a := range list {
-		at := slices.IndexFunc(a.Kernels, func(k cache.Kernel) bool { return k.Name == kernel && k.Identity != "" })
+		at := slices.IndexFunc(a.Kernels, func(k cache.Kernel) bool {
+			return k.Name == kernel && k.Identity != ""
+		})
 		if at < 0 {
 			continue
 		}
@@ -170,14 +174,17 @@ func (b *Builds) Of(cubin, kernel string) []Place {
 		if err != nil {
 			continue
 		}
-		p := Place{Output: record.Line(c).Target(c.Dir), Identity: a.Kernels[at].Identity, Target: a.Target, Reloc: a.Reloc}
+		p := Place{Output: record.Line(c).Target(c.Dir), Identity: a.Kernels[at].Identity,
+			Target: a.Target, Reloc: a.Reloc}
 		if t, ok := record.LoadTranslation(b.store, a.PTX); ok && t.Source != "" {
 			p.Source = toolcmd.Inside(c.Dir, t.Source)
 		}
 		for _, k := range a.Kernels {
 			p.Beside = append(p.Beside, k.Name)
 		}
-		same := func(q Place) bool { return q.Output == p.Output && q.Source == p.Source && q.Identity == p.Identity }
+		same := func(q Place) bool {
+			return q.Output == p.Output && q.Source == p.Source && q.Identity == p.Identity
+		}
 		if !slices.ContainsFunc(out, same) {
 			out = append(out, p)
 		}
@@ -191,7 +198,8 @@ type BuiltKernel struct {
 	Assembly cache.Assembly
 }
 
-// Kernels lists the kernels of what was built last in and below a folder ("": everywhere), one of each identity and name.
+// Kernels lists the kernels of what was built last in and below a folder ("": everywhere), one of
+// each identity and name.
 func Kernels(store *cache.Store, folder string) ([]BuiltKernel, error) {
 	all, err := recorded(store, Aim{Under: folder})
 	if err != nil {

@@ -48,7 +48,8 @@ func pendingFor(store *cache.Store, aim Aim) (runs []*rerun, left []string, err 
 			continue
 		}
 		if r.command.Dir == "" {
-			left = append(left, ptx.ShortName(r.changes[0].kernel)+": its command is not in the store any more; build it once more")
+			left = append(left, ptx.ShortName(r.changes[0].kernel)+
+				": its command is not in the store any more; build it once more")
 			continue
 		}
 		if aim.Default && record.Vanished(r.command) {
@@ -81,7 +82,8 @@ func recorded(store *cache.Store, aim Aim) ([]*rerun, error) {
 	var out []*rerun
 	present := environment.Read()
 	for hash, units := range record.Read(store).ByCommand(store) {
-		r := &rerun{hash: hash, wanted: map[string]string{}, refused: map[string]error{}, from: map[string]string{}}
+		r := &rerun{hash: hash, wanted: map[string]string{}, refused: map[string]error{},
+			from: map[string]string{}}
 		for _, a := range units {
 			r.units = append(r.units, a)
 			r.changesOf(store, &known, a, present, aim.Default)
@@ -94,7 +96,8 @@ func recorded(store *cache.Store, aim Aim) ([]*rerun, error) {
 			}
 			continue
 		}
-		if !record.IsLast(store, hash, r.command) || !r.under(aim.Under) || r.line().Output == os.DevNull {
+		if !record.IsLast(store, hash, r.command) || !r.under(aim.Under) ||
+			r.line().Output == os.DevNull {
 			continue // another command writes that file now; not asked for; nothing was built
 		}
 		out = append(out, r)
@@ -123,8 +126,10 @@ func (r *rerun) under(folder string) bool {
 	return false
 }
 
-// changesOf compares an assembly with what is wanted now: nvcc's own code, or its recipes. present is for a build whose command is lost.
-func (r *rerun) changesOf(store *cache.Store, known *standing.Several, a cache.Assembly, present *environment.Environment, own bool) {
+// changesOf compares an assembly with what is wanted now: nvcc's own code, or its recipes. present
+// is for a build whose command is lost.
+func (r *rerun) changesOf(store *cache.Store, known *standing.Several, a cache.Assembly,
+	present *environment.Environment, own bool) {
 	if call, err := toolcmd.ReadPtxas(a.Args); err != nil || call.Debug {
 		return
 	}
@@ -145,8 +150,8 @@ func (r *rerun) changesOf(store *cache.Store, known *standing.Several, a cache.A
 		case own:
 			want = ""
 		case kn.Problem != nil:
-			// A lock file that can't be read just now (a conflict, a folder that is not mounted) takes no recipe out of what is
-			// built. The next build is nvcc's own, and says so.
+			// A lock file that can't be read just now (a conflict, a folder that is not mounted) takes no
+			// recipe out of what is built. The next build is nvcc's own, and says so.
 			r.refused[k.Identity] = kn.Problem
 			want = k.Recipe
 		}
@@ -155,7 +160,8 @@ func (r *rerun) changesOf(store *cache.Store, known *standing.Several, a cache.A
 			continue
 		}
 		r.wanted[k.Identity] = want
-		r.changes = append(r.changes, change{k.Name, a.Target, k.Recipe, want, k.Identity, record.SourceOf(store, a)})
+		r.changes = append(r.changes, change{k.Name, a.Target, k.Recipe, want, k.Identity,
+			record.SourceOf(store, a)})
 	}
 }
 

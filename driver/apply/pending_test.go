@@ -10,7 +10,8 @@ import (
 	"gnvcc/driver/standing"
 )
 
-// TestReasonLasts: apply does not try a recipe again that gave other code than was measured, until other code has been measured for it.
+// TestReasonLasts: apply does not try a recipe again that gave other code than was measured, until
+// other code has been measured for it.
 func TestReasonLasts(t *testing.T) {
 	store, err := cache.Open(t.TempDir())
 	if err != nil {
@@ -20,7 +21,8 @@ func TestReasonLasts(t *testing.T) {
 	d.Evidence.Normals = map[string]string{"unroll=2": "aaaa"}
 	a := cache.Assembly{Target: "sm_90", Args: []string{"-arch=sm_90", "k.ptx", "-o", "k.cubin"},
 		Kernels: []cache.Kernel{{Name: "k", Identity: d.Identity, Unapplied: &cache.Unapplied{
-			Recipe: "unroll=2", Why: "gives other code here", Lasting: true, Proof: standing.ProofOf(d.Evidence.Normals)}}}}
+			Recipe: "unroll=2", Why: "gives other code here", Lasting: true,
+			Proof: standing.ProofOf(d.Evidence.Normals)}}}}
 	changes := func() (n int, refused error) {
 		t.Helper()
 		r := &rerun{wanted: map[string]string{}, refused: map[string]error{}, from: map[string]string{}}
@@ -43,7 +45,8 @@ func TestReasonLasts(t *testing.T) {
 		t.Errorf("after another measurement: %d changes, %v", n, refused)
 	}
 	d.Evidence.Normals, d.Time = nil, d.Time.Add(1)
-	if n, refused := changes(); n != 0 || refused == nil || !strings.Contains(refused.Error(), "tune again") {
+	if n, refused := changes(); n != 0 || refused == nil || !strings.Contains(refused.Error(),
+		"tune again") {
 		t.Errorf("without a measurement: %d changes, %v", n, refused)
 	}
 }

@@ -21,10 +21,10 @@ import (
 )
 
 // Placing: new outputs take the old ones' names, each whole or not at all. What is about to be done
-// is written down before (STORE/apply), so that an apply that is killed at any moment is finished or
-// taken back by the next one, and no file of ours stays in the user's folders. A build that writes
-// the same file meanwhile wins: the names are exchanged, and exchanged back where what came out is
-// not what was looked at.
+// is written down before (STORE/apply), so that an apply that is killed at any moment is finished
+// or taken back by the next one, and no file of ours stays in the user's folders. A build that
+// writes the same file meanwhile wins: the names are exchanged, and exchanged back where what came
+// out is not what was looked at.
 
 // applyDir is the folder in the store for what is being placed.
 const applyDir = "apply"
@@ -113,7 +113,8 @@ func (b *beside) place(now *result, unedited func() bool) error {
 // tempFor names the file beside an output under which the new one is written.
 func tempFor(path string) string {
 	mark := cache.Hash(fmt.Appendf(nil, "%s %d %d", path, os.Getpid(), time.Now().UnixNano()))[:8]
-	return filepath.Join(filepath.Dir(path), environment.FileName("."+filepath.Base(path)+".gnvcc-"+mark))
+	return filepath.Join(filepath.Dir(path), environment.FileName("."+filepath.Base(path)+".gnvcc-"+
+		mark))
 }
 
 // replaceAll carries a placing out.

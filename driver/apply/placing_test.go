@@ -51,8 +51,10 @@ func TestPlacing(t *testing.T) {
 				}
 			}
 			key := hash(c.name)
-			p := placing{Command: hash("command"), Files: []placedFile{{path, temp, hash("old"), hash("new")}},
-				Notes: []again.Note{{Key: key, MemoKey: key, Assembly: cache.Assembly{Command: "x", Cubin: key}}}}
+			p := placing{Command: hash("command"), Files: []placedFile{{path, temp, hash("old"),
+				hash("new")}},
+				Notes: []again.Note{{Key: key, MemoKey: key, Assembly: cache.Assembly{Command: "x",
+					Cubin: key}}}}
 			if err := p.write(store); err != nil {
 				t.Fatal(err)
 			}

@@ -148,7 +148,8 @@ func (b *beside) run(ctx context.Context, recipes map[string]string) (*result, e
 			return nil, fmt.Errorf("scratch folder: %w", err)
 		}
 	}
-	if err := again.Begin(hold, again.Wanted{Recipes: recipes, Modules: b.rerun.modules(b.store)}); err != nil {
+	if err := again.Begin(hold, again.Wanted{Recipes: recipes,
+		Modules: b.rerun.modules(b.store)}); err != nil {
 		return nil, fmt.Errorf("scratch folder: %w", err)
 	}
 	command := b.rerun.command
@@ -291,5 +292,6 @@ func (b *beside) follows(known *wrote, now *result) bool {
 // remember notes what was written.
 func (b *beside) remember(now *result, hashes map[string]string) {
 	// Without it, the next apply proves it again.
-	memoWrote.Put(b.store, b.rerun.hash, wrote{Hashes: hashes, Inputs: now.left.Inputs, Sources: now.left.Sources})
+	memoWrote.Put(b.store, b.rerun.hash, wrote{Hashes: hashes, Inputs: now.left.Inputs,
+		Sources: now.left.Sources})
 }

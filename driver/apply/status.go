@@ -37,18 +37,21 @@ type Kernel struct {
 	Target string
 	Recipe string // that it is built with, "" for nvcc's own code
 	Wanted string // that it would be built with now
-	From   string `json:",omitempty"` // where the decision is from: a lock file, or another's store; "" for one's own
+	// where the decision is from: a lock file, or another's store; "" for one's own
+	From   string `json:",omitempty"`
 	Pinned bool   // Wanted is the user's own, and nobody has measured it
 	Reason string `json:",omitempty"` // why what was wanted was not applied
 
 	Predicted bool `json:",omitempty"` // Wanted was foretold, and nobody has run it
-	// Refused says of a recipe that was decided why it is not wanted: it is banned, of an old form, or not proven.
+	// Refused says of a recipe that was decided why it is not wanted: it is banned, of an old form, or
+	// not proven.
 	Refused string `json:",omitempty"`
 }
 
 // Status tells of every command in or below a folder ("": everywhere), and which outputs a killed
 // apply was about to replace.
-func Status(ctx context.Context, store *cache.Store, under string) (out []Output, broken []string, err error) {
+func Status(ctx context.Context, store *cache.Store,
+	under string) (out []Output, broken []string, err error) {
 	if err := store.PublishSpooled(ctx); err != nil {
 		return nil, nil, fmt.Errorf("update the decisions: %w", err)
 	}
@@ -65,7 +68,8 @@ func Status(ctx context.Context, store *cache.Store, under string) (out []Output
 			continue // nothing is known of where it lies
 		}
 		l := r.line()
-		o := Output{Output: l.Place(), Dir: r.command.Dir, Args: r.command.Args, Inputs: l.Inputs, State: "as wanted"}
+		o := Output{Output: l.Place(), Dir: r.command.Dir, Args: r.command.Args, Inputs: l.Inputs,
+			State: "as wanted"}
 		if l.Output != "" {
 			o.Output = l.Target(r.command.Dir)
 		}
@@ -76,7 +80,8 @@ func Status(ctx context.Context, store *cache.Store, under string) (out []Output
 		}
 		for _, a := range r.units {
 			for _, k := range a.Kernels {
-				b := Kernel{Kernel: k.Name, Target: a.Target, Recipe: k.Recipe, Wanted: r.wanted[k.Identity], From: r.from[k.Identity], Reason: k.Unapplied.String()}
+				b := Kernel{Kernel: k.Name, Target: a.Target, Recipe: k.Recipe, Wanted: r.wanted[k.Identity],
+					From: r.from[k.Identity], Reason: k.Unapplied.String()}
 				if err := r.refused[k.Identity]; err != nil {
 					b.Refused, b.Reason = err.Error(), "" // that of an earlier build
 				}
@@ -112,8 +117,8 @@ type Cleaned struct {
 	Notes   []string
 }
 
-// Clean removes what killed processes left, forgets builds whose files are gone, and what is kept for
-// later applies. With all it forgets all builds, and empties the store but for recipes.
+// Clean removes what killed processes left, forgets builds whose files are gone, and what is kept
+// for later applies. With all it forgets all builds, and empties the store but for recipes.
 func Clean(ctx context.Context, store *cache.Store, all bool) (Cleaned, error) {
 	var c Cleaned
 	c.Folders, _ = scratch.Sweep(os.TempDir()) // those of others can't be removed, and are not ours
@@ -151,7 +156,8 @@ func Clean(ctx context.Context, store *cache.Store, all bool) (Cleaned, error) {
 var hashText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[0-9a-f]{64}`) })
 
 // forgetBuilds removes records of builds, and gathers the hashes that the other ones name.
-func forgetBuilds(ctx context.Context, store *cache.Store, all bool, named map[string]bool) (int, error) {
+func forgetBuilds(ctx context.Context, store *cache.Store, all bool, named map[string]bool) (
+	int, error) {
 	sn, err := store.Snapshot()
 	if errors.Is(err, cache.ErrNone) {
 		return 0, nil

@@ -51,7 +51,8 @@ func Try(ctx context.Context, store *cache.Store, hash string) (*Trial, error) {
 	for _, a := range record.Read(store).ByCommand(store)[hash] {
 		r.units = append(r.units, a)
 	}
-	b := &beside{rerun: r, store: store, self: self, dir: scratch.Path, stop: true, env: environment.Read()}
+	b := &beside{rerun: r, store: store, self: self, dir: scratch.Path, stop: true,
+		env: environment.Read()}
 	ran, err := b.run(ctx, nil)
 	if err != nil {
 		return nil, b.why(ctx, err)

@@ -151,7 +151,8 @@ func (w *Watch) Leave(e Ending) int {
 // started us with.
 func dieBy(s syscall.Signal) {
 	signal.Reset()
-	syscall.Exec("/bin/sh", []string{"sh", "-c", "kill -" + strconv.Itoa(int(s)) + " $$"}, os.Environ())
+	syscall.Exec("/bin/sh", []string{"sh", "-c", "kill -" + strconv.Itoa(int(s)) + " $$"},
+		os.Environ())
 	os.Exit(128 + int(s)) // no shell, or a signal that is ignored
 }
 

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestFullOutput has a tool say something twice where nothing can be written: it ends as it does without us. A shell is the tool, since
-// ptxas is often through before the first failure is known.
+// TestFullOutput has a tool say something twice where nothing can be written: it ends as it does
+// without us. A shell is the tool, since ptxas is often through before the first failure is known.
 func TestFullOutput(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
@@ -24,7 +24,8 @@ func TestFullOutput(t *testing.T) {
 	for name, to := range map[string]*os.File{"full": full, "closed": closed} {
 		os.Stdout, os.Stderr = to, to
 		tool := NewTee()
-		cmd := exec.Command("/bin/sh", "-c", "echo first >&2; sleep 0.2; echo second >&2; sleep 0.2; echo third; exit 3")
+		cmd := exec.Command("/bin/sh", "-c",
+			"echo first >&2; sleep 0.2; echo second >&2; sleep 0.2; echo third; exit 3")
 		cmd.Stdout, cmd.Stderr = tool.Outputs()
 		end, err := (&Watch{}).Run(cmd, false)
 		os.Stdout, os.Stderr = stdout, stderr

@@ -7,8 +7,8 @@ import (
 	"gnvcc/driver/drivertest"
 )
 
-// TestApproximateCandidates: recipes that approximate go the whole way, from the source stage to a cubin, with others beside them; and another
-// degree is another kernel.
+// TestApproximateCandidates: recipes that approximate go the whole way, from the source stage to a
+// cubin, with others beside them; and another degree is another kernel.
 func TestApproximateCandidates(t *testing.T) {
 	p := drivertest.NewProject(t, "13.0", map[string]string{"k.cu": `
 __global__ void wave(float *a, int n) {
@@ -28,8 +28,10 @@ int main() { wave<<<1, 256>>>(0, 1); }
 	}
 	seen := map[string]string{}
 	for _, text := range []string{
-		"", "approx=all.ftz", "fastmath=all.ftz", "approx=all.ftz fastmath=all.ftz", "approx=all:warps<4 fastmath=all:warps<4",
-		"approx=all:warps<2 fastmath=all:warps<2 unroll=2 maxnreg=64", "approx=div fastmath=sin spec{#1=4}",
+		"", "approx=all.ftz", "fastmath=all.ftz", "approx=all.ftz fastmath=all.ftz",
+		"approx=all:warps<4 fastmath=all:warps<4",
+		"approx=all:warps<2 fastmath=all:warps<2 unroll=2 maxnreg=64",
+		"approx=div fastmath=sin spec{#1=4}",
 	} {
 		made, err := c.Compile(context.Background(), s, drivertest.MustParse(t, text))
 		if err != nil {

@@ -13,26 +13,31 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// The hash of a kernel's code, as lock files have it: of all that decides what ptxas makes of the kernel under its recipe.
+// The hash of a kernel's code, as lock files have it: of all that decides what ptxas makes of the
+// kernel under its recipe.
 //
 //   - the normal form (rewrite/ptx) of the kernel as ptxas is given it, and of its second entries: that is what every pass of
 //     ours and cicc have made
 //   - the recipe's text, since the host chooses second entries by it, and flags of ptxas stand in it
 //   - ptxas' version and the target
 //
-// Why not the machine code: in a cubin a kernel's bytes depend on what else is in the file (places of constant variables,
-// numbers of symbols in relocations), so that a colleague's new variable would cost every other kernel its recipe. The normal
-// form is the same wherever the kernel stands, as its identity is, and one version of ptxas gives one code for it. It can be
-// compared before ptxas is run, too.
+// Why not the machine code: in a cubin a kernel's bytes depend on what else is in the file (places
+// of constant variables, numbers of symbols in relocations), so that a colleague's new variable
+// would cost every other kernel its recipe. The normal form is the same wherever the kernel stands,
+// as its identity is, and one version of ptxas gives one code for it. It can be compared before
+// ptxas is run, too.
 
 // codeForm changes with what goes into the hash.
 const codeForm = "code 1"
 
 // errOtherCode says why a locked recipe is not carried out.
-var errOtherCode = errors.New("the lock file has other code for it: the recipe gives something else here than where it was exported (another gnvcc, another source of the same kernel, a line changed by hand); tune or export again")
+var errOtherCode = errors.New(
+	"the lock file has other code for it: the recipe gives something else here than where it was exported (another gnvcc, another source of the same kernel, a line changed by hand); tune or export again")
 
-// codeOf hashes a kernel's code in the module that ptxas is given. entries are the kernel's own and its second ones.
-func codeOf(whole *ptx.Module, entries []string, r recipe.Recipe, target, version string) (string, error) {
+// codeOf hashes a kernel's code in the module that ptxas is given. entries are the kernel's own and
+// its second ones.
+func codeOf(whole *ptx.Module, entries []string, r recipe.Recipe, target,
+	version string) (string, error) {
 	parts := []string{codeForm, r.String(), target, version}
 	for _, entry := range entries {
 		h, err := whole.Identity(entry)
@@ -56,8 +61,10 @@ func (p *plan) entriesOf(kernel string) []string {
 	return entries
 }
 
-// locked compares the code of kernels that are locked with what the lock file says. It gives those that differ.
-func (b *Workbench) locked(j *job.Job, p *plan, whole *ptx.Module, recipes map[string]recipe.Recipe) map[string]error {
+// locked compares the code of kernels that are locked with what the lock file says. It gives those
+// that differ.
+func (b *Workbench) locked(j *job.Job, p *plan, whole *ptx.Module,
+	recipes map[string]recipe.Recipe) map[string]error {
 	bad := map[string]error{}
 	for name, r := range recipes {
 		want := b.Normals[name][cache.CodeKey]
@@ -74,9 +81,10 @@ func (b *Workbench) locked(j *job.Job, p *plan, whole *ptx.Module, recipes map[s
 	return bad
 }
 
-// Code gives the hash of a kernel's code under a recipe, with the normal forms that a decision has of it. Nothing is
-// assembled. An error says why a build would not carry the recipe out.
-func (c *Compiler) Code(ctx context.Context, s *Source, r recipe.Recipe, normals map[string]string) (string, error) {
+// Code gives the hash of a kernel's code under a recipe, with the normal forms that a decision has
+// of it. Nothing is assembled. An error says why a build would not carry the recipe out.
+func (c *Compiler) Code(ctx context.Context, s *Source, r recipe.Recipe,
+	normals map[string]string) (string, error) {
 	if err := rewrite.Check(r); err != nil {
 		return "", err
 	}

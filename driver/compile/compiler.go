@@ -54,7 +54,8 @@ const limitTool = 2 * time.Minute
 
 // New makes a compiler with a scratch folder, which must exist and is the caller's to remove.
 func New(store *cache.Store, dir string) *Compiler {
-	c := &Compiler{Limit: limitTool, env: environment.Read(), store: store, dir: dir, fresh: record.Fresh{Store: store}}
+	c := &Compiler{Limit: limitTool, env: environment.Read(), store: store, dir: dir,
+		fresh: record.Fresh{Store: store}}
 	c.spent.runs, c.spent.took = map[string]int{}, map[string]time.Duration{}
 	return c
 }
@@ -113,7 +114,9 @@ func (c *Compiler) Kernel(cubinHash, kernel string) (*Source, error) {
 	if !ok {
 		l, ok := ix.Link(cubinHash)
 		if !ok {
-			return nil, fmt.Errorf("the module of %s was not built by gnvcc, or by an nvcc step that gnvcc does not know (a library, -dlto, or compiled by the driver from PTX?)", kernel)
+			return nil,
+				fmt.Errorf(
+					"the module of %s was not built by gnvcc, or by an nvcc step that gnvcc does not know (a library, -dlto, or compiled by the driver from PTX?)", kernel)
 		}
 		if l.Inputs == nil {
 			return nil, fmt.Errorf("the device link of %s has no inputs on record", kernel)
@@ -132,7 +135,8 @@ func (c *Compiler) Kernel(cubinHash, kernel string) (*Source, error) {
 	if s.NoSecond == "" && a.Reloc {
 		s.NoSecond = "with -rdc=true a second entry can't be had"
 	}
-	if s.NoSecond == "" && s.translation == nil { // without a compile of its source there is no host stub; without a reading of it there is one
+	// without a compile of its source there is no host stub; without a reading of it there is one
+	if s.NoSecond == "" && s.translation == nil {
 		s.NoSecond = s.NoSource
 	}
 	return s, nil
@@ -166,7 +170,8 @@ func (c *Compiler) source(a cache.Assembly, kernel string) (*Source, error) {
 		return nil, err
 	}
 	if s.job.Version != a.Version {
-		return nil, fmt.Errorf("%s: it was built by ptxas %s, and %s is now %s (build it again)", kernel, a.Version, a.Ptxas, s.job.Version)
+		return nil, fmt.Errorf("%s: it was built by ptxas %s, and %s is now %s (build it again)", kernel,
+			a.Version, a.Ptxas, s.job.Version)
 	}
 	s.Flags = call.Flags
 	if s.Module, err = s.job.Read(); err != nil {
@@ -188,7 +193,8 @@ func (c *Compiler) source(a cache.Assembly, kernel string) (*Source, error) {
 	s.std = std
 	for _, k := range std {
 		if k.Name == kernel {
-			s.Default = cache.Build{Registers: k.Registers, Spill: k.Spill, Stack: k.Stack, Shared: k.Shared, Barriers: k.Barriers}
+			s.Default = cache.Build{Registers: k.Registers, Spill: k.Spill, Stack: k.Stack, Shared: k.Shared,
+				Barriers: k.Barriers}
 		}
 	}
 	return s, nil
@@ -263,7 +269,8 @@ func (c *Compiler) workbench() (b *Workbench, done func(), err error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("scratch folder: %w", err)
 	}
-	b = &Workbench{Store: c.store, Env: c.env, Log: c.env.Log(), Folder: folder, Start: child.Run, only: true, after: c.account, flights: &c.flights}
+	b = &Workbench{Store: c.store, Env: c.env, Log: c.env.Log(), Folder: folder, Start: child.Run,
+		only: true, after: c.account, flights: &c.flights}
 	return b, func() { os.RemoveAll(folder) }, nil
 }
 
@@ -339,7 +346,8 @@ func (c *Compiler) launched(ctx context.Context, s *Source, r recipe.Recipe) (*C
 		return nil, err
 	}
 	rest := second.rest.Without("throttle")
-	if second.plain() && !rewrite.Uses(rest, "demote") && !rewrite.Uses(rest, "smemspill") { // no code that knows its block
+	// no code that knows its block
+	if second.plain() && !rewrite.Uses(rest, "demote") && !rewrite.Uses(rest, "smemspill") {
 		rest = rest.Without("shape")
 	}
 	cand, err := c.candidate(ctx, s, rest.With(second.term), false)
@@ -354,7 +362,8 @@ func (c *Compiler) launched(ctx context.Context, s *Source, r recipe.Recipe) (*C
 		}
 	}
 	if second.shape != [3]int{} {
-		if err := rewrite.Takes(s.Module.Entry(s.Kernel), cand.Build.Registers, second.shape); err != nil {
+		if err := rewrite.Takes(s.Module.Entry(s.Kernel), cand.Build.Registers,
+			second.shape); err != nil {
 			return nil, err
 		}
 	}
@@ -363,12 +372,15 @@ func (c *Compiler) launched(ctx context.Context, s *Source, r recipe.Recipe) (*C
 
 // CompilePlain makes a candidate in which the guards inside the kernel never hold: every launch
 // runs the plain copy, as it is compiled beside the specialised ones.
-func (c *Compiler) CompilePlain(ctx context.Context, s *Source, r recipe.Recipe) (*Candidate, error) {
+func (c *Compiler) CompilePlain(ctx context.Context, s *Source,
+	r recipe.Recipe) (*Candidate, error) {
 	return c.candidate(ctx, s, r, true)
 }
 
-func (c *Compiler) candidate(ctx context.Context, s *Source, r recipe.Recipe, never bool) (*Candidate, error) {
-	parts := []string{"candidate 1", s.job.Key, s.Kernel, r.String(), strconv.FormatBool(never), cache.OwnKey()}
+func (c *Compiler) candidate(ctx context.Context, s *Source, r recipe.Recipe,
+	never bool) (*Candidate, error) {
+	parts := []string{"candidate 1", s.job.Key, s.Kernel, r.String(), strconv.FormatBool(never),
+		cache.OwnKey()}
 	if t := s.translation; t != nil {
 		parts = append(parts, t.Input, t.Module)
 	}
@@ -424,10 +436,12 @@ func (c *Compiler) kept(key string) (*Candidate, error, bool) {
 	if err != nil {
 		return nil, nil, false
 	}
-	return &Candidate{Path: path, Entry: k.Entry, Build: k.Build, MaxThreads: k.MaxThreads, Normals: k.Normals}, nil, true
+	return &Candidate{Path: path, Entry: k.Entry, Build: k.Build, MaxThreads: k.MaxThreads,
+		Normals: k.Normals}, nil, true
 }
 
-func (c *Compiler) compile(ctx context.Context, s *Source, r recipe.Recipe, never bool, key string) (*Candidate, error) {
+func (c *Compiler) compile(ctx context.Context, s *Source, r recipe.Recipe, never bool,
+	key string) (*Candidate, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.Limit)
 	defer cancel()
 	kept, err := c.make(ctx, s, r, never)
@@ -445,7 +459,8 @@ func (c *Compiler) compile(ctx context.Context, s *Source, r recipe.Recipe, neve
 	if err != nil {
 		return nil, err
 	}
-	return &Candidate{Path: path, Entry: kept.Entry, Build: kept.Build, MaxThreads: kept.MaxThreads, Normals: kept.Normals}, nil
+	return &Candidate{Path: path, Entry: kept.Entry, Build: kept.Build, MaxThreads: kept.MaxThreads,
+		Normals: kept.Normals}, nil
 }
 
 // transient tells whether an error is about this machine at this moment (a full disk, a store that
@@ -454,11 +469,13 @@ func transient(err error) bool {
 	var path *os.PathError
 	var errno syscall.Errno
 	var store *cache.Error
-	return errors.As(err, &path) || errors.As(err, &errno) || errors.As(err, &store) || errors.Is(err, cache.ErrNone) || errors.Is(err, errLimit) || errors.Is(err, errNoSource)
+	return errors.As(err, &path) || errors.As(err, &errno) || errors.As(err, &store) ||
+		errors.Is(err, cache.ErrNone) || errors.Is(err, errLimit) || errors.Is(err, errNoSource)
 }
 
 // make makes a candidate.
-func (c *Compiler) make(ctx context.Context, s *Source, r recipe.Recipe, never bool) (keptCandidate, error) {
+func (c *Compiler) make(ctx context.Context, s *Source, r recipe.Recipe,
+	never bool) (keptCandidate, error) {
 	var none keptCandidate
 	b, done, err := c.workbench()
 	if err != nil {
@@ -492,7 +509,9 @@ func (c *Compiler) make(ctx context.Context, s *Source, r recipe.Recipe, never b
 	if !ok {
 		return none, fmt.Errorf("the candidate has no kernel %s", entry)
 	}
-	kept := keptCandidate{Entry: entry, MaxThreads: 1024, Normals: out.normals, Build: cache.Build{Registers: k.Registers, Stack: k.Stack, Shared: k.Shared, Barriers: k.Barriers}}
+	kept := keptCandidate{Entry: entry, MaxThreads: 1024, Normals: out.normals,
+		Build: cache.Build{Registers: k.Registers, Stack: k.Stack, Shared: k.Shared,
+			Barriers: k.Barriers}}
 	if k.MaxThreads > 0 {
 		kept.MaxThreads = k.MaxThreads
 	}

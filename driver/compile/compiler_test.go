@@ -20,7 +20,8 @@ import (
 
 var separate = map[string]string{
 	"a.cu": "extern __device__ float other(float);\n__device__ int counter = 3;\n" +
-		"static __global__ void hidden(float *p, int n) {" + drivertest.Wide + "p[0] = other(p[1]) + counter; }\n" +
+		"static __global__ void hidden(float *p, int n) {" + drivertest.Wide +
+		"p[0] = other(p[1]) + counter; }\n" +
 		"__global__ void shown(float *p, int n) {" + drivertest.Wide + "}\n" +
 		"int main() { hidden<<<1, 1>>>(0, 0); shown<<<1, 1>>>(0, 0); }\n",
 	"b.cu": "__device__ float other(float x) { return x * x + 1; }\n__global__ void third(float *p) { p[0] = other(p[0]); }\n",
@@ -29,9 +30,10 @@ var separate = map[string]string{
 
 // TestCompiler goes from a loaded cubin back to its sources and forth to candidates.
 func TestCompiler(t *testing.T) {
-	p := drivertest.NewProject(t, "13.0", map[string]string{"k.cu": "__global__ void shown(float *p, int n) {" + drivertest.Wide + "}\n" +
-		"template <int N> __global__ void many(float *p) { float s = 0; for (int i = 0; i < N; i++) s += p[i]; p[threadIdx.x] = s; }\n" +
-		"template __global__ void many<3>(float *);\nint main() { shown<<<1, 1>>>(0, 0); }\n"})
+	p := drivertest.NewProject(t, "13.0",
+		map[string]string{"k.cu": "__global__ void shown(float *p, int n) {" + drivertest.Wide + "}\n" +
+			"template <int N> __global__ void many(float *p) { float s = 0; for (int i = 0; i < N; i++) s += p[i]; p[threadIdx.x] = s; }\n" +
+			"template __global__ void many<3>(float *);\nint main() { shown<<<1, 1>>>(0, 0); }\n"})
 	p.Gnvcc("-arch=sm_80", "k.cu", "-o", "app")
 	c := New(p.Store, t.TempDir())
 	hash := p.Cubin("app", "sm_80")
@@ -39,7 +41,8 @@ func TestCompiler(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Target != "sm_80" || s.Identity == "" || len(s.Siblings) != 1 || s.Default.Registers == 0 || s.MaxThreads != 1024 || s.NoSource != "" || s.NoSecond != "" ||
+	if s.Target != "sm_80" || s.Identity == "" || len(s.Siblings) != 1 || s.Default.Registers == 0 ||
+		s.MaxThreads != 1024 || s.NoSource != "" || s.NoSecond != "" ||
 		!strings.HasSuffix(s.File, "k.cu") || s.Link != nil {
 		t.Errorf("the source: %+v", s)
 	}
@@ -59,18 +62,26 @@ func TestCompiler(t *testing.T) {
 			return strings.HasPrefix(c.Entry, "_Z5shownPfi__tuned_") && c.Build.Registers <= 48
 		},
 		"spec{host(block)=32x1x1,host(dynamic)=0} throttle=3": func(c *Candidate) bool {
-			return strings.HasPrefix(c.Entry, "_Z5shownPfi__tuned_") && c.Build == def.Build && c.Reserve == sim.Reserve{On: true, Dynamic: 1664}
+			return strings.HasPrefix(c.Entry, "_Z5shownPfi__tuned_") && c.Build == def.Build &&
+				c.Reserve == sim.Reserve{On: true, Dynamic: 1664}
 		},
-		"spec{host(block)=32x1x1,host(dynamic)=0} demote=48:loops maxnreg=64": func(c *Candidate) bool { // slots for the block that the host looks at
-			return strings.HasPrefix(c.Entry, "_Z5shownPfi__tuned_") && c.Build.Registers <= 64 && c.Build.Spill == 0 && c.Build.Shared == 48*4*32
+		// slots for the block that the host looks at
+		"spec{host(block)=32x1x1,host(dynamic)=0} demote=48:loops maxnreg=64": func(c *Candidate) bool {
+			return strings.HasPrefix(c.Entry, "_Z5shownPfi__tuned_") && c.Build.Registers <= 64 &&
+				c.Build.Spill == 0 && c.Build.Shared == 48*4*32
 		},
-		"spec{host(block)=32x1x1,host(dynamic)=0} maxnreg=40 smemspill=on": func(c *Candidate) bool { // ptxas is told the block
-			return c.Build.Registers <= 40 && c.MaxThreads == 32 && c.Build.Shared > 0 && c.Build.Shared < 16<<10
+		// ptxas is told the block
+		"spec{host(block)=32x1x1,host(dynamic)=0} maxnreg=40 smemspill=on": func(c *Candidate) bool {
+			return c.Build.Registers <= 40 && c.MaxThreads == 32 && c.Build.Shared > 0 &&
+				c.Build.Shared < 16<<10
 		},
 		"spec{host(dynamic)=0} demote=10:loops": func(c *Candidate) bool { // for blocks of any size
-			return strings.HasPrefix(c.Entry, "_Z5shownPfi__tuned_") && c.Build.Registers > 0 && c.Build.Shared == 10*4*1024
+			return strings.HasPrefix(c.Entry, "_Z5shownPfi__tuned_") && c.Build.Registers > 0 &&
+				c.Build.Shared == 10*4*1024
 		},
-		"spec{host(block)=32x1x1,host(dynamic)=0}": func(c *Candidate) bool { return c.Build == def.Build && c.Reserve == sim.Reserve{} },
+		"spec{host(block)=32x1x1,host(dynamic)=0}": func(c *Candidate) bool {
+			return c.Build == def.Build && c.Reserve == sim.Reserve{}
+		},
 	} {
 		cand, err := c.Compile(ctx, s, drivertest.MustParse(t, text))
 		if err != nil {
@@ -103,7 +114,8 @@ func TestCompiler(t *testing.T) {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			if _, err := c.Compile(ctx, s, drivertest.MustParse(t, fmt.Sprintf("maxnreg=%d unroll=8", cap))); err != nil {
+			if _, err := c.Compile(ctx, s, drivertest.MustParse(t, fmt.Sprintf("maxnreg=%d unroll=8",
+				cap))); err != nil {
 				t.Error(err)
 			}
 		}()
@@ -114,15 +126,18 @@ func TestCompiler(t *testing.T) {
 	}
 
 	// What can't be.
-	for text, want := range map[string]string{"maxnreg=7": "maxnreg", "spec{#7=7}": "#7", "wonder=1": "wonder"} {
-		if _, err := c.Compile(ctx, s, drivertest.MustParse(t, text)); err == nil || !strings.Contains(err.Error(), want) {
+	for text, want := range map[string]string{"maxnreg=7": "maxnreg", "spec{#7=7}": "#7",
+		"wonder=1": "wonder"} {
+		if _, err := c.Compile(ctx, s, drivertest.MustParse(t, text)); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
 	if _, err := c.Kernel(hash, "_Z5shownPfi__tuned_01234567"); !errors.Is(err, errSecond) {
 		t.Errorf("a second entry: %v", err)
 	}
-	if _, err := c.Kernel(strings.Repeat("0", 64), "_Z5shownPfi"); err == nil || !strings.Contains(err.Error(), "not built by gnvcc") {
+	if _, err := c.Kernel(strings.Repeat("0", 64), "_Z5shownPfi"); err == nil ||
+		!strings.Contains(err.Error(), "not built by gnvcc") {
 		t.Errorf("a foreign module: %v", err)
 	}
 	if _, err := c.Kernel(hash, "nothing"); err == nil {
@@ -130,7 +145,8 @@ func TestCompiler(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, err := c.Compile(ended, s, drivertest.MustParse(t, "maxnreg=44")); !errors.Is(err, context.Canceled) {
+	if _, err := c.Compile(ended, s, drivertest.MustParse(t, "maxnreg=44")); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("a compile that was called off: %v", err)
 	}
 	c.Limit = time.Millisecond
@@ -182,22 +198,26 @@ func TestCompilerLinked(t *testing.T) {
 			if _, err := c.Kernel(hash, "_Z5thirdPf"); err != nil {
 				t.Errorf("a kernel from an archive: %v", err)
 			}
-			if _, err := c.Compile(context.Background(), s, drivertest.MustParse(t, "spec{#1=3}")); err == nil {
+			if _, err := c.Compile(context.Background(), s, drivertest.MustParse(t,
+				"spec{#1=3}")); err == nil {
 				t.Error("a second entry with -rdc=true")
 			}
 		})
 	}
 }
 
-// TestThrottledCode: a throttled entry is the plain kernel's machine code, byte for byte, so that it is exact by construction; also
-// where the source can't be specialised.
+// TestThrottledCode: a throttled entry is the plain kernel's machine code, byte for byte, so that
+// it is exact by construction; also where the source can't be specialised.
 func TestThrottledCode(t *testing.T) {
 	for _, version := range []string{"11.8", "12.4", "13.0", "13.5"} {
 		t.Run(version, func(t *testing.T) {
-			p := drivertest.NewProject(t, version, map[string]string{"k.cu": "__device__ int counter = 3; __constant__ float table[7];\n" +
-				"__global__ void other(float *p) { __shared__ float t[64]; t[threadIdx.x] = *p; __syncthreads(); *p = t[5]; }\n" +
-				"__global__ void shown(float *p, int n) { __shared__ float t[32]; if (n < 0) goto end; {" + drivertest.Wide + "} t[threadIdx.x] = p[n] + table[n & 3] + counter; __syncthreads(); p[1] = t[n & 31]; end:; }\n" +
-				"int main() { shown<<<1, 1>>>(0, 0); other<<<1, 1>>>(0); }\n"})
+			p := drivertest.NewProject(t, version,
+				map[string]string{"k.cu": "__device__ int counter = 3; __constant__ float table[7];\n" +
+					"__global__ void other(float *p) { __shared__ float t[64]; t[threadIdx.x] = *p; __syncthreads(); *p = t[5]; }\n" +
+					"__global__ void shown(float *p, int n) { __shared__ float t[32]; if (n < 0) goto end; {" +
+					drivertest.Wide +
+					"} t[threadIdx.x] = p[n] + table[n & 3] + counter; __syncthreads(); p[1] = t[n & 31]; end:; }\n" +
+					"int main() { shown<<<1, 1>>>(0, 0); other<<<1, 1>>>(0); }\n"})
 			p.Gnvcc("-arch=sm_80", "k.cu", "-o", "app")
 			c := New(p.Store, t.TempDir())
 			s, err := c.Kernel(p.Cubin("app", "sm_80"), "_Z5shownPfi")
@@ -227,11 +247,14 @@ func TestThrottledCode(t *testing.T) {
 				}
 				return text
 			}
-			if plain, second := code(""), code("spec{host(block)=32x1x1,host(dynamic)=64} throttle=2"); !bytes.Equal(plain, second) {
+			if plain, second := code(""),
+				code("spec{host(block)=32x1x1,host(dynamic)=64} throttle=2"); !bytes.Equal(plain, second) {
 				t.Errorf("the throttled entry has other code: %d and %d bytes", len(plain), len(second))
 			}
-			if _, err := c.Compile(context.Background(), s, drivertest.MustParse(t, "spec{#1=3}")); err == nil {
-				t.Error("a kernel with goto was specialised: this test is to show that throttling does not need that")
+			if _, err := c.Compile(context.Background(), s, drivertest.MustParse(t,
+				"spec{#1=3}")); err == nil {
+				t.Error(
+					"a kernel with goto was specialised: this test is to show that throttling does not need that")
 			}
 		})
 	}

@@ -37,7 +37,8 @@ const limitControls = 20 * time.Second
 
 // KeepControls puts controls files of the user's into the store, and returns the hashes of their
 // contents. A file that the toolkit's ptxas does not take is an error.
-func KeepControls(ctx context.Context, store *cache.Store, kit toolkit.Toolkit, paths []string) ([]string, error) {
+func KeepControls(ctx context.Context, store *cache.Store, kit toolkit.Toolkit,
+	paths []string) ([]string, error) {
 	if len(paths) == 0 {
 		return nil, nil
 	}
@@ -69,7 +70,10 @@ func KeepControls(ctx context.Context, store *cache.Store, kit toolkit.Toolkit, 
 			return nil, fmt.Errorf("controls file: %w", err)
 		}
 		if err := tryControls(ctx, tool, dir, content); err != nil {
-			return nil, fmt.Errorf("controls file %s: ptxas %s does not take it: %w (such a file is for one release of ptxas)", path, version, err)
+			return nil,
+				fmt.Errorf(
+					"controls file %s: ptxas %s does not take it: %w (such a file is for one release of ptxas)",
+					path, version, err)
 		}
 		hash, err := store.PutObject(content)
 		if err != nil {
@@ -112,10 +116,12 @@ func tryControls(ctx context.Context, tool, dir string, content []byte) error {
 	defer cancel()
 	in, controls := filepath.Join(dir, "in.ptx"), filepath.Join(dir, "controls")
 	const empty = ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n\tret;\n}\n"
-	if err := errors.Join(os.WriteFile(in, []byte(empty), 0o600), os.WriteFile(controls, content, 0o600)); err != nil {
+	if err := errors.Join(os.WriteFile(in, []byte(empty), 0o600), os.WriteFile(controls, content,
+		0o600)); err != nil {
 		return err
 	}
-	out, err := exec.CommandContext(ctx, tool, "-arch=sm_90", in, "-o", filepath.Join(dir, "out.cubin"), rewrite.Controls+"="+controls).CombinedOutput()
+	out, err := exec.CommandContext(ctx, tool, "-arch=sm_90", in, "-o",
+		filepath.Join(dir, "out.cubin"), rewrite.Controls+"="+controls).CombinedOutput()
 	if err == nil {
 		return nil
 	}
@@ -144,7 +150,9 @@ func (b *Workbench) resolve(j *job.Job, flags []string) ([]string, error) {
 			path, err = b.Store.ObjectFile(hash)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("the controls file of the recipe is not in the store (gnvcc tune --controls puts it there): %w", err)
+			return nil,
+				fmt.Errorf(
+					"the controls file of the recipe is not in the store (gnvcc tune --controls puts it there): %w", err)
 		}
 		out[i] = rewrite.Controls + "=" + path
 	}

@@ -23,7 +23,8 @@ import (
 
 // together makes the variants that recipes ask for and that are not there yet, as far as they can
 // be made in one text, and keeps them. Whatever fails here is left to be made alone.
-func (b *Workbench) together(ctx context.Context, t *record.Translation, module *ptx.Module, recipes map[string]recipe.Recipe) {
+func (b *Workbench) together(ctx context.Context, t *record.Translation, module *ptx.Module,
+	recipes map[string]recipe.Recipe) {
 	if t == nil || len(b.Normals) == 0 {
 		return
 	}
@@ -85,7 +86,8 @@ func (b *Workbench) together(ctx context.Context, t *record.Translation, module 
 				m.normal = normalOf(m.module, v.entry)
 			}
 			if err != nil || m.normal != normals[i] {
-				b.Log.Debug().Str("kernel", v.entry).Err(err).Msg("compiled alone: beside others its code is not what was measured")
+				b.Log.Debug().Str("kernel",
+					v.entry).Err(err).Msg("compiled alone: beside others its code is not what was measured")
 				continue
 			}
 			b.keepVariant(keys[i], m, nil)
@@ -94,7 +96,9 @@ func (b *Workbench) together(ctx context.Context, t *record.Translation, module 
 }
 
 // asked are the variants that a recipe asks for.
-func (b *Workbench) asked(name string, r recipe.Recipe) []variantOf { return askedOf(name, r, b.never) }
+func (b *Workbench) asked(name string, r recipe.Recipe) []variantOf {
+	return askedOf(name, r, b.never)
+}
 
 // Asked are the texts of the variants that a recipe asks of the source: what evidence of it is kept
 // by (Evidence.Normals).

@@ -14,7 +14,8 @@ import (
 	"gnvcc/driver/record"
 )
 
-// What kernels of one file share: a device function with a loop, one that is not inlined, a variable, a constant, a template, strings.
+// What kernels of one file share: a device function with a loop, one that is not inlined, a
+// variable, a constant, a template, strings.
 const shares = `
 #include <cstdio>
 __device__ int visible;
@@ -39,8 +40,9 @@ __global__ void untouched(float *p, int n) { p[0] = norm(p, n) + chain(p[1], n);
 int main() { first<<<1, 1>>>(0, 1); second<<<1, 1>>>(0, 1); third<<<1, 1>>>(0, 1); fifth<<<1, 1>>>(0, 1); }
 `
 
-// TestJoint: a machine that did not tune builds several kernels with source recipes by one run of cicc more than nvcc, by none more the second
-// time, and gets what the machine that did tune gets, to the byte. Kernels that stand in each other's way cost one each.
+// TestJoint: a machine that did not tune builds several kernels with source recipes by one run of
+// cicc more than nvcc, by none more the second time, and gets what the machine that did tune gets,
+// to the byte. Kernels that stand in each other's way cost one each.
 func TestJoint(t *testing.T) {
 	for _, version := range drivertest.Toolkits {
 		t.Run(version, func(t *testing.T) {
@@ -68,16 +70,23 @@ func TestJoint(t *testing.T) {
 				left    int // kernels that stay nvcc's own
 			}{
 				{"one text", map[string]string{
-					"_Z5firstPfi": "unroll=8", "_Z6secondPfi": "maxnreg=40 unroll@norm.1=2", "_Z5thirdPfi": "guard{#1=7} unroll=2",
-					"_Z6fourthIfEvPT_i": "spec{#1=64}", "_Z6fourthIdEvPT_i": "spec{#1=64}", "_Z5fifthPfi": "guard{#1=64}"}, nil, 2, nil, 0},
+					"_Z5firstPfi": "unroll=8", "_Z6secondPfi": "maxnreg=40 unroll@norm.1=2",
+					"_Z5thirdPfi":       "guard{#1=7} unroll=2",
+					"_Z6fourthIfEvPT_i": "spec{#1=64}", "_Z6fourthIdEvPT_i": "spec{#1=64}",
+					"_Z5fifthPfi": "guard{#1=64}"}, nil, 2, nil, 0},
 				{"a factor for a loop that another kernel has as it is", map[string]string{
-					"_Z5firstPfi": "unroll=8", "_Z6secondPfi": "spec{#1=7}", "_Z5thirdPfi": "unroll=4"}, nil, 3, nil, 0},
+					"_Z5firstPfi": "unroll=8", "_Z6secondPfi": "spec{#1=7}", "_Z5thirdPfi": "unroll=4"}, nil, 3,
+					nil, 0},
 				{"two sets of values for one body and for one template", map[string]string{
-					"_Z5firstPfi": "spec{#1=3} spec{#1=4}", "_Z6fourthIfEvPT_i": "spec{#1=64}", "_Z6fourthIdEvPT_i": "spec{#1=65}", "_Z5fifthPfi": "guard{#1=64}"}, nil, 3, nil, 0},
+					"_Z5firstPfi": "spec{#1=3} spec{#1=4}", "_Z6fourthIfEvPT_i": "spec{#1=64}",
+					"_Z6fourthIdEvPT_i": "spec{#1=65}", "_Z5fifthPfi": "guard{#1=64}"}, nil, 3, nil, 0},
 				{"relocatable code for two targets with lines", map[string]string{
-					"_Z5firstPfi": "unroll=8", "_Z6secondPfi": "unroll@norm.1=2", "_Z5fifthPfi": "guard{#1=64}"}, nil, 4,
-					[]string{"-rdc=true", "-lineinfo", "-gencode", "arch=compute_80,code=sm_80", "-gencode", "arch=compute_90,code=sm_90"}, 0},
-				{"other code beside others", map[string]string{"_Z5firstPfi": "unroll=8", "_Z6secondPfi": "unroll@norm.1=2", "_Z5fifthPfi": "guard{#1=64}"},
+					"_Z5firstPfi": "unroll=8", "_Z6secondPfi": "unroll@norm.1=2", "_Z5fifthPfi": "guard{#1=64}"},
+					nil, 4,
+					[]string{"-rdc=true", "-lineinfo", "-gencode", "arch=compute_80,code=sm_80", "-gencode",
+						"arch=compute_90,code=sm_90"}, 0},
+				{"other code beside others", map[string]string{"_Z5firstPfi": "unroll=8",
+					"_Z6secondPfi": "unroll@norm.1=2", "_Z5fifthPfi": "guard{#1=64}"},
 					func(name string, d *cache.Decision) {
 						for text := range d.Evidence.Normals {
 							if name == "_Z5fifthPfi" {
@@ -85,7 +94,8 @@ func TestJoint(t *testing.T) {
 							}
 						}
 					}, 3, nil, 1},
-				{"decided by an earlier version", map[string]string{"_Z5firstPfi": "unroll=8", "_Z6secondPfi": "unroll@norm.1=2", "_Z5fifthPfi": "guard{#1=64}"},
+				{"decided by an earlier version", map[string]string{"_Z5firstPfi": "unroll=8",
+					"_Z6secondPfi": "unroll@norm.1=2", "_Z5fifthPfi": "guard{#1=64}"},
 					func(name string, d *cache.Decision) { d.Evidence.Normals = nil }, 1, nil, 3},
 			} {
 				if version != "13.0" && c.name != "one text" {
@@ -98,7 +108,8 @@ func TestJoint(t *testing.T) {
 					}
 					flags = append(flags, "-c", "k.cu", "-o")
 					tuned := drivertest.NewProject(t, version, map[string]string{"k.cu": shares})
-					// The other machine's project lies in the same folder there: names of static symbols hold the path.
+					// The other machine's project lies in the same folder there: names of static symbols hold the
+					// path.
 					other := &drivertest.Project{T: t, Kit: kit, Dir: tuned.Dir}
 					dir := filepath.Join(t.TempDir(), "store")
 					var err error
@@ -137,7 +148,8 @@ func TestJoint(t *testing.T) {
 							if len(parts) == 0 {
 								parts = append(parts, drivertest.MustParse(t, text))
 							}
-							d := cache.Decision{Identity: k.Identity, Kernel: k.Name, Target: a.Target, Recipe: text, Exactness: "checked", Time: time.Now()}
+							d := cache.Decision{Identity: k.Identity, Kernel: k.Name, Target: a.Target, Recipe: text,
+								Exactness: "checked", Time: time.Now()}
 							d.Evidence.Normals = map[string]string{}
 							for _, part := range parts {
 								cand, err := compiler.Compile(context.Background(), s, part)

@@ -16,9 +16,10 @@ import (
 	"gnvcc/sim/cubin"
 )
 
-// Candidates of programs that are linked on the device (-rdc=true). A recorded link has host objects and archives as its
-// inputs; nvcc's own cuobjdump takes their relocatable cubins out, the one that defines the kernel makes place for the
-// candidate, and nvlink is run again on all of them with the recorded options.
+// Candidates of programs that are linked on the device (-rdc=true). A recorded link has host
+// objects and archives as its inputs; nvcc's own cuobjdump takes their relocatable cubins out, the
+// one that defines the kernel makes place for the candidate, and nvlink is run again on all of them
+// with the recorded options.
 
 // memoMembers keeps the relocatable cubins of a linked file, by the file's hash and the target.
 const memoMembers cache.Memos[[]string] = "members"
@@ -47,7 +48,9 @@ func (c *Compiler) definer(ix *record.Index, l cache.Link, kernel string) (cache
 	}
 	switch len(found) {
 	case 0:
-		return cache.Assembly{}, fmt.Errorf("none of the files that gnvcc built and that went into the device link of its module defines %s", kernel)
+		return cache.Assembly{},
+			fmt.Errorf(
+				"none of the files that gnvcc built and that went into the device link of its module defines %s", kernel)
 	case 1:
 		return found[0], nil
 	}
@@ -56,7 +59,8 @@ func (c *Compiler) definer(ix *record.Index, l cache.Link, kernel string) (cache
 }
 
 // members gives the hashes of the relocatable cubins in an input of a link, which are objects then.
-func (c *Compiler) members(ctx context.Context, l cache.Link, in cache.LinkInput) ([]string, error) {
+func (c *Compiler) members(ctx context.Context, l cache.Link,
+	in cache.LinkInput) ([]string, error) {
 	path, key := in.Path, ""
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(l.Dir, path)
@@ -104,7 +108,8 @@ func (c *Compiler) extract(ctx context.Context, l cache.Link, path, ext string) 
 		return nil, err
 	}
 	defer done()
-	tool, err := (toolkit.Toolkit{Nvcc: filepath.Join(filepath.Dir(l.Nvlink), "nvcc")}).Tool("cuobjdump")
+	tool, err := (toolkit.Toolkit{Nvcc: filepath.Join(filepath.Dir(l.Nvlink), "nvcc")}).Tool(
+		"cuobjdump")
 	if err != nil {
 		return nil, fmt.Errorf("%w (it comes with the toolkit, package cuda-cuobjdump)", err)
 	}
@@ -114,7 +119,8 @@ func (c *Compiler) extract(ctx context.Context, l cache.Link, path, ext string) 
 		return nil, err
 	}
 	if said, err := b.tool(ctx, b.Folder, b.Env.Tool(), tool, "-xelf", "all", name); err != nil {
-		if strings.Contains(said, "does not contain device code") || strings.Contains(err.Error(), "does not contain device code") {
+		if strings.Contains(said, "does not contain device code") || strings.Contains(err.Error(),
+			"does not contain device code") {
 			return nil, nil
 		}
 		return nil, err
@@ -142,7 +148,8 @@ func (c *Compiler) extract(ctx context.Context, l cache.Link, path, ext string) 
 }
 
 // link links a candidate in the place of the assembly that it is made from.
-func (c *Compiler) link(ctx context.Context, b *Workbench, s *Source, content []byte) ([]byte, error) {
+func (c *Compiler) link(ctx context.Context, b *Workbench, s *Source,
+	content []byte) ([]byte, error) {
 	l := *s.Link
 	call, err := toolcmd.ReadNvlink(l.Args)
 	if err != nil {
@@ -152,7 +159,8 @@ func (c *Compiler) link(ctx context.Context, b *Workbench, s *Source, content []
 		return nil, fmt.Errorf("the program is linked with -dlto: nvlink compiles it by itself")
 	}
 	if len(call.Inputs()) != len(l.Inputs) {
-		return nil, fmt.Errorf("the recorded device link: it has %d inputs, and %d are known", len(call.Inputs()), len(l.Inputs))
+		return nil, fmt.Errorf("the recorded device link: it has %d inputs, and %d are known",
+			len(call.Inputs()), len(l.Inputs))
 	}
 	files := make([][]string, len(l.Inputs)) // of each input, its cubins
 	replaced := false
@@ -191,7 +199,8 @@ func (c *Compiler) link(ctx context.Context, b *Workbench, s *Source, content []
 	if _, err := b.tool(ctx, dir, b.Env.Tool(), append([]string{l.Nvlink}, args...)...); err != nil {
 		return nil, fmt.Errorf("link the candidate: %w", err)
 	}
-	b.Log.Debug().Dur("took", time.Since(begun)).Str("kernel", s.Kernel).Msg("device link of a candidate")
+	b.Log.Debug().Dur("took", time.Since(begun)).Str("kernel",
+		s.Kernel).Msg("device link of a candidate")
 	linked, err := os.ReadFile(out)
 	if err != nil {
 		return nil, fmt.Errorf("read the linked candidate: %w", err)

@@ -27,7 +27,9 @@ func (s *Source) Askers(program, dir string) ([]string, error) {
 		all = there
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("%w: no record of what %s was built into; name the builds with --for FOLDER", errAmbiguous, s.Kernel)
+		return nil,
+			fmt.Errorf("%w: no record of what %s was built into; name the builds with --for FOLDER",
+				errAmbiguous, s.Kernel)
 	}
 	if real, err := filepath.EvalSymlinks(program); err == nil {
 		program = real
@@ -40,7 +42,8 @@ func (s *Source) Askers(program, dir string) ([]string, error) {
 			return all, nil
 		}
 	}
-	return nil, fmt.Errorf("%w: the same code was built into %s; name the builds with --for FOLDER", errAmbiguous, strings.Join(all, " and "))
+	return nil, fmt.Errorf("%w: the same code was built into %s; name the builds with --for FOLDER",
+		errAmbiguous, strings.Join(all, " and "))
 }
 
 // nearest are the files that have most folders in common with one.
@@ -67,5 +70,7 @@ func nearest(files []string, dir string) []string {
 }
 
 func sameFolder(files []string) bool {
-	return !slices.ContainsFunc(files, func(f string) bool { return filepath.Dir(f) != filepath.Dir(files[0]) })
+	return !slices.ContainsFunc(files, func(f string) bool {
+		return filepath.Dir(f) != filepath.Dir(files[0])
+	})
 }

@@ -32,11 +32,12 @@ func TestAskers(t *testing.T) {
 		program, dir string
 		want         []string
 	}{
-		"one":                      {[]string{b}, app, root, []string{b}},
-		"the program":              {[]string{a, app}, app, root, []string{app}},
-		"beside the program":       {[]string{a, b}, app, root, []string{a}},
-		"nearest":                  {[]string{deep, b}, app, root, []string{deep}},
-		"where it was called":      {[]string{a, b}, "/opt/bin/app", filepath.Join(root, "b"), []string{b}},
+		"one":                {[]string{b}, app, root, []string{b}},
+		"the program":        {[]string{a, app}, app, root, []string{app}},
+		"beside the program": {[]string{a, b}, app, root, []string{a}},
+		"nearest":            {[]string{deep, b}, app, root, []string{deep}},
+		"where it was called": {[]string{a, b}, "/opt/bin/app", filepath.Join(root, "b"),
+			[]string{b}},
 		"no way to tell":           {[]string{a, b}, "/opt/bin/app", root, nil},
 		"not on record":            {nil, app, root, nil},
 		"what is gone asks nobody": {[]string{a, gone}, "/opt/bin/app", "/", []string{a}},

@@ -11,8 +11,8 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// TestParsedOnce: a build reads each PTX text once: nvcc's own, that of every source variant, and the one in which they are put
-// together. The second time the variant comes from the store.
+// TestParsedOnce: a build reads each PTX text once: nvcc's own, that of every source variant, and
+// the one in which they are put together. The second time the variant comes from the store.
 func TestParsedOnce(t *testing.T) {
 	p := drivertest.NewProject(t, "13.0", map[string]string{"k.cu": shares})
 	p.Gnvcc("-arch=sm_80", "-c", "k.cu", "-o", "k.o")
@@ -24,7 +24,8 @@ func TestParsedOnce(t *testing.T) {
 		}{
 			{"_Z5fifthPfi", "maxnreg=40 ld=cs", []int64{1, 1}},
 			{"_Z5fifthPfi", "unroll=4", []int64{3, 3}},
-			{"_Z5fifthPfi", "guard{#1=64} maxnreg=48", []int64{3, 3}}, // that its copies share arrays is an edit
+			// that its copies share arrays is an edit
+			{"_Z5fifthPfi", "guard{#1=64} maxnreg=48", []int64{3, 3}},
 			{"_Z5fifthPfi", "spec{#1=64} maxnreg=48", []int64{3, 3}},
 		} {
 			s, err := c.source(list[0], test.kernel)
@@ -45,7 +46,8 @@ func TestParsedOnce(t *testing.T) {
 				if _, err := j.Kernels(); err != nil {
 					t.Fatal(err)
 				}
-				out, err := b.Build(context.Background(), j, s.translation, map[string]recipe.Recipe{test.kernel: drivertest.MustParse(t, test.recipe)}, s.std)
+				out, err := b.Build(context.Background(), j, s.translation,
+					map[string]recipe.Recipe{test.kernel: drivertest.MustParse(t, test.recipe)}, s.std)
 				if err != nil || len(out.Refused) > 0 {
 					t.Fatal(test.recipe, err, out)
 				}

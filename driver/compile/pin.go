@@ -49,7 +49,8 @@ func (c *Compiler) Built() []BuiltKernel {
 // Rehearse builds a kernel's file with a recipe for it, as a build does, checks included. What
 // comes out is thrown away; the decision that it gives is for the caller to keep. An error says why
 // a build would not take the recipe.
-func (c *Compiler) Rehearse(ctx context.Context, s *Source, r recipe.Recipe) (cache.Decision, error) {
+func (c *Compiler) Rehearse(ctx context.Context, s *Source,
+	r recipe.Recipe) (cache.Decision, error) {
 	none := cache.Decision{}
 	ctx, cancel := context.WithTimeout(ctx, Limit)
 	defer cancel()
@@ -78,16 +79,19 @@ func (c *Compiler) Rehearse(ctx context.Context, s *Source, r recipe.Recipe) (ca
 	if !ok {
 		return none, fmt.Errorf("the cubin has no kernel %s", entry)
 	}
-	d := cache.Decision{Identity: s.Identity, Kernel: s.Kernel, Target: s.Target, Recipe: r.String(), Pinned: true, Time: time.Now().UTC()}
+	d := cache.Decision{Identity: s.Identity, Kernel: s.Kernel, Target: s.Target, Recipe: r.String(),
+		Pinned: true, Time: time.Now().UTC()}
 	d.Evidence = cache.Evidence{Default: s.Default, Normals: out.normals,
-		Chosen: cache.Build{Registers: k.Registers, Stack: k.Stack, Shared: k.Shared, Barriers: k.Barriers, Spill: cubin.Spills(out.messages)[entry].Stores}}
+		Chosen: cache.Build{Registers: k.Registers, Stack: k.Stack, Shared: k.Shared,
+			Barriers: k.Barriers, Spill: cubin.Spills(out.messages)[entry].Stores}}
 	return d, nil
 }
 
 // Assume gives the decision for a recipe as a tuner would have written it down, without measuring
 // anything: for tests and benchmarks that put recipes into a store. What it compiles is not kept.
 // Where the recipe can't be carried out the decision says so by a normal form that no code has.
-func Assume(ctx context.Context, store *cache.Store, identity, text string) (cache.Decision, error) {
+func Assume(ctx context.Context, store *cache.Store, identity,
+	text string) (cache.Decision, error) {
 	d := cache.Decision{Identity: identity, Recipe: text, Exactness: "checked", Time: time.Now().UTC()}
 	r, err := recipe.Parse(text)
 	if err != nil {

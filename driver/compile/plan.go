@@ -31,8 +31,10 @@ type plan struct {
 
 // plan works it out, and compiles the source variants for it. bad are the kernels whose recipes
 // can't be carried out.
-func (b *Workbench) plan(ctx context.Context, j *job.Job, t *record.Translation, module *ptx.Module, recipes map[string]recipe.Recipe) (p *plan, bad map[string]error) {
-	p, bad = &plan{passes: map[string]recipe.Recipe{}, blocks: map[string][3]int{}, dynamic: map[string]int{}, normals: map[string]string{}}, map[string]error{}
+func (b *Workbench) plan(ctx context.Context, j *job.Job, t *record.Translation, module *ptx.Module,
+	recipes map[string]recipe.Recipe) (p *plan, bad map[string]error) {
+	p, bad = &plan{passes: map[string]recipe.Recipe{}, blocks: map[string][3]int{},
+		dynamic: map[string]int{}, normals: map[string]string{}}, map[string]error{}
 	b.together(ctx, t, module, recipes)
 	names := make([]string, 0, len(recipes))
 	for name := range recipes {
@@ -86,7 +88,8 @@ func (b *Workbench) plan(ctx context.Context, j *job.Job, t *record.Translation,
 }
 
 // planKernel is for recipes that are for the kernel itself.
-func (b *Workbench) planKernel(ctx context.Context, t *record.Translation, module *ptx.Module, p *plan, name string, r recipe.Recipe) error {
+func (b *Workbench) planKernel(ctx context.Context, t *record.Translation, module *ptx.Module,
+	p *plan, name string, r recipe.Recipe) error {
 	if terms := sourceTerms(r); len(terms) > 0 {
 		v := variantOf{entry: name, terms: terms, never: b.never}
 		m, err := b.variant(ctx, t, module, v)
@@ -116,7 +119,8 @@ func sourceTerms(r recipe.Recipe) []recipe.Term {
 }
 
 // planSeconds is for recipes with second entries.
-func (b *Workbench) planSeconds(ctx context.Context, j *job.Job, t *record.Translation, module *ptx.Module, p *plan, seconds []second) error {
+func (b *Workbench) planSeconds(ctx context.Context, j *job.Job, t *record.Translation,
+	module *ptx.Module, p *plan, seconds []second) error {
 	if j.Call.Reloc {
 		return fmt.Errorf("a second entry is not possible with -rdc=true")
 	}

@@ -25,7 +25,8 @@ import (
 // functions.
 
 // sameBits is an error where a variant could have other bits than the kernel.
-func (b *Workbench) sameBits(ctx context.Context, t *record.Translation, call *toolcmd.Cicc, unit *source.Unit, module *ptx.Module, signature []string, v variantOf) error {
+func (b *Workbench) sameBits(ctx context.Context, t *record.Translation, call *toolcmd.Cicc,
+	unit *source.Unit, module *ptx.Module, signature []string, v variantOf) error {
 	if v.approximate() {
 		return nil // other bits are what the user allowed
 	}
@@ -80,7 +81,9 @@ func sameSums(module, variant *ptx.Module, v variantOf) error {
 		return err
 	}
 	if after, err := fold.Contracts(variant, v.entry, fold.Fixed{}); err != nil || after != before {
-		return errors.Join(err, fmt.Errorf("%s would have %d products that are not contracted with their sums, and has %d", v.entry, after, before))
+		return errors.Join(err, fmt.Errorf(
+			"%s would have %d products that are not contracted with their sums, and has %d", v.entry, after,
+			before))
 	}
 	return nil
 }
@@ -93,7 +96,8 @@ func (v variantOf) approximate() bool {
 const memoEarly cache.Memos[keptVariant] = "early"
 
 // early is the PTX of the untouched text at -O1.
-func (b *Workbench) early(ctx context.Context, t *record.Translation, call *toolcmd.Cicc) (*ptx.Module, error) {
+func (b *Workbench) early(ctx context.Context, t *record.Translation,
+	call *toolcmd.Cicc) (*ptx.Module, error) {
 	id, err := cache.FileKey(t.Cicc)
 	if err != nil {
 		return nil, fmt.Errorf("look at cicc: %w", err)
@@ -121,7 +125,8 @@ func (b *Workbench) early(ctx context.Context, t *record.Translation, call *tool
 	if err != nil {
 		return nil, err
 	}
-	content, err := b.cicc(ctx, t, call.And("-O1"), text, "early"+strconv.FormatInt(b.count.Load(), 10))
+	content, err := b.cicc(ctx, t, call.And("-O1"), text, "early"+strconv.FormatInt(b.count.Load(),
+		10))
 	if err != nil && (ctx.Err() != nil || transient(err)) {
 		return nil, err
 	}

@@ -8,8 +8,8 @@ import (
 	"gnvcc/driver/drivertest"
 )
 
-// TestSameBits: no value is fixed, and no loop unrolled, from which cicc could compute a function by itself that the GPU computes in
-// another way.
+// TestSameBits: no value is fixed, and no loop unrolled, from which cicc could compute a function
+// by itself that the GPU computes in another way.
 func TestSameBits(t *testing.T) {
 	text := "struct P { int n; float f; };\n" +
 		"__global__ void folds(float *p, float x, int n, P s) { for (int i = 0; i < n; i++) p[i] += powf(x, 2.3f) * expf((float)n) * sinf((float)i) * logf(s.f); }\n" +
@@ -35,7 +35,8 @@ func TestSameBits(t *testing.T) {
 	}
 }
 
-// TestSameSums: no value is fixed where a product would be rounded that is contracted with its sum now, or the other way round.
+// TestSameSums: no value is fixed where a product would be rounded that is contracted with its sum
+// now, or the other way round.
 func TestSameSums(t *testing.T) {
 	text := "__global__ void both(float *p, float x, float y) { p[threadIdx.x] += x * y; }\n" +
 		"__global__ void power(float *p, float x, int n) { float s = x; for (int i = 0; i < n; i++) s *= p[i]; p[threadIdx.x] += s; }\n" +
@@ -54,10 +55,12 @@ func TestSameSums(t *testing.T) {
 	}
 }
 
-// An attempt is a recipe for a kernel, and a part of the reason for which it must be refused; "": it must not.
+// An attempt is a recipe for a kernel, and a part of the reason for which it must be refused; "":
+// it must not.
 type attempt struct{ kernel, recipe, refusal string }
 
-// tryRecipes builds a program and compiles its kernels by recipes. It gives the compiler, for what that took.
+// tryRecipes builds a program and compiles its kernels by recipes. It gives the compiler, for what
+// that took.
 func tryRecipes(t *testing.T, version, text string, attempts []attempt) *Compiler {
 	t.Helper()
 	p := drivertest.NewProject(t, version, map[string]string{"k.cu": text})

@@ -88,7 +88,8 @@ func (s second) plain() bool { return s.guard.HostOnly() && len(sourceTerms(s.re
 
 // hostChoice is choice for conditions that the host alone looks at.
 func (s second) hostChoice() stub.Choice {
-	out := stub.Choice{Entry: s.kernel, Second: s.name, Block: s.guard.Block(), Grid: s.guard.Grid(), Shape: s.shape}
+	out := stub.Choice{Entry: s.kernel, Second: s.name, Block: s.guard.Block(), Grid: s.guard.Grid(),
+		Shape: s.shape}
 	if bytes, ok := s.guard.Dynamic(); ok {
 		out.Dynamic = &bytes
 	}
@@ -125,12 +126,15 @@ func (s second) choice(k *source.Kernel, options source.Options) (stub.Choice, e
 func (s second) throttle(cc, shared int) (sim.Reserve, error) {
 	d, known := sim.Lookup(cc)
 	if !known {
-		return sim.Reserve{}, fmt.Errorf("throttle=%d: the shared memory of sm_%d is not known", s.blocks, cc)
+		return sim.Reserve{}, fmt.Errorf("throttle=%d: the shared memory of sm_%d is not known", s.blocks,
+			cc)
 	}
 	dynamic, _ := s.guard.Dynamic()
 	r, ok := d.Throttle(s.blocks, shared+dynamic)
 	if !ok {
-		return sim.Reserve{}, fmt.Errorf("throttle=%d: blocks with %d bytes of shared memory can't be kept to so many on sm_%d", s.blocks, shared+dynamic, cc)
+		return sim.Reserve{}, fmt.Errorf(
+			"throttle=%d: blocks with %d bytes of shared memory can't be kept to so many on sm_%d", s.blocks,
+			shared+dynamic, cc)
 	}
 	return r, nil
 }
@@ -180,7 +184,9 @@ type HostStub struct {
 func FindStub(ptxFile string) (*HostStub, error) {
 	path := strings.TrimSuffix(ptxFile, ".ptx") + ".cudafe1.stub.c"
 	if !strings.HasPrefix(filepath.Base(path), toolcmd.Temporary) {
-		return nil, fmt.Errorf("a second entry needs a changed host stub, and %s is a file of yours (--keep, or a PTX file compiled by itself)", filepath.Base(path))
+		return nil,
+			fmt.Errorf(
+				"a second entry needs a changed host stub, and %s is a file of yours (--keep, or a PTX file compiled by itself)", filepath.Base(path))
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"gnvcc/sim/cubin"
 )
 
-// TestShapedCandidates: in blocks of any size a candidate is the kernel's own code, compiled once; code that knows its block is told the one
-// that it is launched with.
+// TestShapedCandidates: in blocks of any size a candidate is the kernel's own code, compiled once;
+// code that knows its block is told the one that it is launched with.
 func TestShapedCandidates(t *testing.T) {
 	for _, version := range []string{"11.8", "13.0", "13.5"} {
 		t.Run(version, func(t *testing.T) {
@@ -56,12 +56,15 @@ int main() { plane<<<1, 1>>>(0, 0, 0, 0, 0); seen<<<1, 1>>>(0); }
 			_, own := made("")
 			const host = " spec{host(block)=16x16x1,host(dynamic)=0}"
 			first, code := made("shape=64x4x1" + host)
-			if !bytes.Equal(own, code) || first.Block != [3]int{64, 4, 1} || !strings.Contains(first.Entry, "__tuned_") {
+			if !bytes.Equal(own, code) || first.Block != [3]int{64, 4, 1} || !strings.Contains(first.Entry,
+				"__tuned_") {
 				t.Errorf("%d bytes of code for %d, %+v", len(code), len(own), first)
 			}
 			runs, _ := c.Spent("ptxas")
-			for _, text := range []string{"shape=32x8x1" + host, "shape=128x1x1" + host, "shape=32x2x1" + host + " throttle=3"} {
-				if other, _ := made(text); other.Path != first.Path || other.Block == first.Block || other.Reserve.On != strings.Contains(text, "throttle") {
+			for _, text := range []string{"shape=32x8x1" + host, "shape=128x1x1" + host, "shape=32x2x1" +
+				host + " throttle=3"} {
+				if other, _ := made(text); other.Path != first.Path || other.Block == first.Block ||
+					other.Reserve.On != strings.Contains(text, "throttle") {
 					t.Errorf("%s: %+v", text, other)
 				}
 			}
@@ -72,7 +75,9 @@ int main() { plane<<<1, 1>>>(0, 0, 0, 0, 0); seen<<<1, 1>>>(0); }
 			if slots.Build.Shared != 8*4*64 {
 				t.Errorf("%d bytes of slots for 64 threads", slots.Build.Shared)
 			}
-			if value, _ := made("shape=64x4x1 spec{align(#0)=16,host(block)=16x16x1}"); value.Block != [3]int{64, 4, 1} || value.Path == first.Path {
+			if value,
+				_ := made("shape=64x4x1 spec{align(#0)=16,host(block)=16x16x1}"); value.Block != [3]int{64, 4,
+				1} || value.Path == first.Path {
 				t.Errorf("an aligned copy: %+v", value)
 			}
 			for text, want := range map[string]string{
@@ -91,7 +96,9 @@ int main() { plane<<<1, 1>>>(0, 0, 0, 0, 0); seen<<<1, 1>>>(0); }
 			if s, err = c.Kernel(hash, "_Z4seenPf"); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := c.Compile(ctx, s, drivertest.MustParse(t, "shape=64x1x1 spec{host(block)=256x1x1}")); err == nil || !strings.Contains(err.Error(), "index over the grid") {
+			if _, err := c.Compile(ctx, s, drivertest.MustParse(t,
+				"shape=64x1x1 spec{host(block)=256x1x1}")); err == nil || !strings.Contains(err.Error(),
+				"index over the grid") {
 				t.Errorf("a kernel that sees its blocks: %v", err)
 			}
 			if _, err := c.Compile(ctx, s, recipe.Recipe{}); err != nil {

@@ -52,7 +52,8 @@ type keptVariant struct {
 const memoVariant cache.Memos[keptVariant] = "variant"
 
 // errNoSource says why a PTX can't have source variants.
-var errNoSource = errors.New("the cicc call that made its PTX is not known (build it again with gnvcc)")
+var errNoSource = errors.New(
+	"the cicc call that made its PTX is not known (build it again with gnvcc)")
 
 // A compiledVariant is a variant's PTX, and what its kernel is in it.
 type compiledVariant struct {
@@ -72,12 +73,14 @@ func normalOf(m *ptx.Module, entry string) string {
 }
 
 // variantKey is what a variant depends on.
-func variantKey(t *record.Translation, call *toolcmd.Cicc, signature []string, v variantOf) (string, error) {
+func variantKey(t *record.Translation, call *toolcmd.Cicc, signature []string,
+	v variantOf) (string, error) {
 	id, err := cache.FileKey(t.Cicc)
 	if err != nil {
 		return "", fmt.Errorf("look at cicc: %w", err)
 	}
-	return cache.HashOf("variant 2", t.Input, id, strings.Join(call.Template(), "\x00"), t.Module, v.entry, strings.Join(signature, ","), v.String(), cache.OwnKey()), nil
+	return cache.HashOf("variant 2", t.Input, id, strings.Join(call.Template(), "\x00"), t.Module,
+		v.entry, strings.Join(signature, ","), v.String(), cache.OwnKey()), nil
 }
 
 // recallVariant finds a variant that was made before, or why there is none.
@@ -122,7 +125,8 @@ func (b *Workbench) keepVariant(key string, m compiledVariant, err error) {
 	b.keepMemo(memoVariant, key, m, err)
 }
 
-func (b *Workbench) keepMemo(kind cache.Memos[keptVariant], key string, m compiledVariant, err error) {
+func (b *Workbench) keepMemo(kind cache.Memos[keptVariant], key string, m compiledVariant,
+	err error) {
 	kept := keptVariant{Normal: m.normal}
 	if err != nil {
 		kept.Error = err.Error()
@@ -134,7 +138,8 @@ func (b *Workbench) keepMemo(kind cache.Memos[keptVariant], key string, m compil
 }
 
 // variant gives the PTX of the translation with one kernel changed in the source.
-func (b *Workbench) variant(ctx context.Context, t *record.Translation, module *ptx.Module, v variantOf) (compiledVariant, error) {
+func (b *Workbench) variant(ctx context.Context, t *record.Translation, module *ptx.Module,
+	v variantOf) (compiledVariant, error) {
 	if t == nil {
 		return compiledVariant{}, errNoSource
 	}
@@ -154,7 +159,8 @@ func (b *Workbench) variant(ctx context.Context, t *record.Translation, module *
 	if m, ok, err := b.recallVariant(key, v); ok {
 		return m, err
 	}
-	if b.flights != nil { // several candidates of one variant are asked for at once: the first compiles it
+	// several candidates of one variant are asked for at once: the first compiles it
+	if b.flights != nil {
 		busy, done, err := b.flights.take(ctx, key)
 		if err != nil {
 			return compiledVariant{}, err
@@ -176,12 +182,14 @@ func (b *Workbench) variant(ctx context.Context, t *record.Translation, module *
 	return m, err
 }
 
-func (b *Workbench) compileVariant(ctx context.Context, t *record.Translation, module *ptx.Module, call *toolcmd.Cicc, signature []string, v variantOf) (*ptx.Module, error) {
+func (b *Workbench) compileVariant(ctx context.Context, t *record.Translation, module *ptx.Module,
+	call *toolcmd.Cicc, signature []string, v variantOf) (*ptx.Module, error) {
 	unit, err := b.unit(t.Input)
 	if err != nil {
 		return nil, err
 	}
-	text, err := unit.Rewrite(v.entry, v.terms, source.Options{Signature: signature, Alone: v.alone, NeverHolds: v.never})
+	text, err := unit.Rewrite(v.entry, v.terms, source.Options{Signature: signature, Alone: v.alone,
+		NeverHolds: v.never})
 	if err != nil {
 		return nil, err
 	}
@@ -203,7 +211,8 @@ func (b *Workbench) compileVariant(ctx context.Context, t *record.Translation, m
 }
 
 // oneSet makes the copies in a variant's PTX share their static shared arrays.
-func (b *Workbench) oneSet(unit *source.Unit, own, variant *ptx.Module, v variantOf) (*ptx.Module, error) {
+func (b *Workbench) oneSet(unit *source.Unit, own, variant *ptx.Module,
+	v variantOf) (*ptx.Module, error) {
 	if v.alone {
 		return variant, nil // one copy
 	}
@@ -215,7 +224,8 @@ func (b *Workbench) oneSet(unit *source.Unit, own, variant *ptx.Module, v varian
 }
 
 // cicc runs the translation's cicc on another text.
-func (b *Workbench) cicc(ctx context.Context, t *record.Translation, call *toolcmd.Cicc, text []byte, name string) ([]byte, error) {
+func (b *Workbench) cicc(ctx context.Context, t *record.Translation, call *toolcmd.Cicc,
+	text []byte, name string) ([]byte, error) {
 	dir := filepath.Join(b.Folder, "cicc"+strconv.FormatInt(b.count.Add(1), 10))
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, err
@@ -226,7 +236,8 @@ func (b *Workbench) cicc(ctx context.Context, t *record.Translation, call *toolc
 		return nil, err
 	}
 	if call.Module >= 0 && t.Module != "" {
-		if err := os.WriteFile(filepath.Join(dir, toolcmd.ModuleFile), []byte(t.Module), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, toolcmd.ModuleFile), []byte(t.Module),
+			0o600); err != nil {
 			return nil, err
 		}
 	}
@@ -235,7 +246,8 @@ func (b *Workbench) cicc(ctx context.Context, t *record.Translation, call *toolc
 	if _, err := os.Stat(work); err != nil {
 		work = dir // only names in line information would know the difference
 	}
-	if _, err := b.tool(ctx, work, environment.Over(b.Env.Tool(), t.Env), append([]string{t.Cicc}, args...)...); err != nil {
+	if _, err := b.tool(ctx, work, environment.Over(b.Env.Tool(), t.Env), append([]string{t.Cicc},
+		args...)...); err != nil {
 		return nil, err
 	}
 	content, err := os.ReadFile(out)
@@ -276,7 +288,8 @@ func (u *units) get(store *cache.Store, hash string) (*source.Unit, error) {
 	}
 	text, err := store.Object(hash)
 	if err != nil {
-		return nil, fmt.Errorf("the preprocessed source is no longer in the store (build it again): %w", err)
+		return nil, fmt.Errorf("the preprocessed source is no longer in the store (build it again): %w",
+			err)
 	}
 	unit, err := source.Parse(text)
 	if err != nil {
@@ -292,7 +305,8 @@ func (u *units) get(store *cache.Store, hash string) (*source.Unit, error) {
 // ErrUnproven says why a recipe for the source is not carried out whose result nobody has looked
 // at. A place or a value in a recipe counts in the source, and identity is that of the PTX: one PTX
 // has many sources.
-var ErrUnproven = errors.New("the code that was measured is not on record (an earlier gnvcc decided): tune again")
+var ErrUnproven = errors.New(
+	"the code that was measured is not on record (an earlier gnvcc decided): tune again")
 
 // prove compares what cicc gave with what was measured.
 func (b *Workbench) prove(v variantOf, m compiledVariant) error {
@@ -307,7 +321,8 @@ func (b *Workbench) prove(v variantOf, m compiledVariant) error {
 	case want == "":
 		return ErrUnproven
 	case m.normal != want:
-		return fmt.Errorf("%s gives other code here (%.8s) than was measured (%.8s): it is another source of the same kernel", v, m.normal, want)
+		return fmt.Errorf(
+			"%s gives other code here (%.8s) than was measured (%.8s): it is another source of the same kernel", v, m.normal, want)
 	}
 	return nil
 }

@@ -31,19 +31,23 @@ import (
 // A Workbench compiles kernels by recipes: for a build (the ptxas stage) and for the tuner
 // (Compiler). It works quietly, in a folder of its own, and never touches a file of nvcc's.
 type Workbench struct {
-	Store    *cache.Store
-	Env      *environment.Environment
-	Log      zerolog.Logger
-	Folder   string                                // scratch, the workbench's own
-	Start    func(*exec.Cmd) (child.Ending, error) // runs a child that nobody sees
-	Kept     func(name string, content []byte)     // GNVCC_KEEP
-	flights  *flights                              // what other benches make just now; nil: there are none
-	never    bool                                  // guards inside kernels never hold
-	only     bool                                  // for the tuner: a file with the one kernel that is asked for, and what ptxas -v says of it
-	Stub     func() (*HostStub, error)             // the build's host stub; nil: there need be none
-	Normals  map[string]map[string]string          // what recipes for the source must give (joint.go); nil: whatever they give
-	count    atomic.Int64                          // for names of files
-	variants map[string]compiledVariant            // variants that were read or made, by key: several attempts at a build ask for them
+	Store  *cache.Store
+	Env    *environment.Environment
+	Log    zerolog.Logger
+	Folder string                                // scratch, the workbench's own
+	Start  func(*exec.Cmd) (child.Ending, error) // runs a child that nobody sees
+	Kept   func(name string, content []byte)     // GNVCC_KEEP
+	// what other benches make just now; nil: there are none
+	flights *flights
+	never   bool // guards inside kernels never hold
+	// for the tuner: a file with the one kernel that is asked for, and what ptxas -v says of it
+	only bool
+	Stub func() (*HostStub, error) // the build's host stub; nil: there need be none
+	// what recipes for the source must give (joint.go); nil: whatever they give
+	Normals map[string]map[string]string
+	count   atomic.Int64 // for names of files
+	// variants that were read or made, by key: several attempts at a build ask for them
+	variants map[string]compiledVariant
 	after    func(what string, took time.Duration) // told of every tool that was run; may be nil
 }
 
@@ -64,7 +68,8 @@ const limitOutput = 1 << 20
 
 // tool runs a program in dir and gives what it printed. An error is the program's own failure, with
 // the first lines of that.
-func (b *Workbench) tool(ctx context.Context, dir string, env []string, argv ...string) (string, error) {
+func (b *Workbench) tool(ctx context.Context, dir string, env []string,
+	argv ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env = dir, env
 	out := &head{limit: limitOutput}
@@ -76,7 +81,8 @@ func (b *Workbench) tool(ctx context.Context, dir string, env []string, argv ...
 	begun := time.Now()
 	end, err := b.Start(cmd)
 	took := time.Since(begun)
-	b.Log.Debug().Strs("argv", argv).Int("code", end.Code).Dur("took", took).Err(err).Msg("compile by recipe")
+	b.Log.Debug().Strs("argv", argv).Int("code", end.Code).Dur("took",
+		took).Err(err).Msg("compile by recipe")
 	if b.after != nil {
 		b.after(filepath.Base(argv[0]), took)
 	}
@@ -130,7 +136,8 @@ func (h *head) String() string { return h.text.String() }
 // nvcc's own compile. A recipe that can't be carried out, that ptxas refuses or whose kernel would
 // no longer launch with every block is left out, with the reason, and the others stay. Where none
 // is left, content is nil.
-func (b *Workbench) Build(ctx context.Context, j *job.Job, t *record.Translation, recipes map[string]recipe.Recipe, std []cache.Kernel) (*Result, error) {
+func (b *Workbench) Build(ctx context.Context, j *job.Job, t *record.Translation,
+	recipes map[string]recipe.Recipe, std []cache.Kernel) (*Result, error) {
 	module, err := j.Read()
 	if err != nil {
 		return nil, fmt.Errorf("read the PTX: %w", err)
@@ -186,7 +193,9 @@ func Unapplied(r recipe.Recipe, reason error) *cache.Unapplied {
 
 // culprits finds the kernels whose recipes a tool refuses, by giving them to it one at a time.
 // There is at least one in what it returns.
-func (b *Workbench) culprits(ctx context.Context, j *job.Job, t *record.Translation, module *ptx.Module, left map[string]recipe.Recipe, std []cache.Kernel, reason error, alone map[string]bool) map[string]error {
+func (b *Workbench) culprits(ctx context.Context, j *job.Job, t *record.Translation,
+	module *ptx.Module, left map[string]recipe.Recipe, std []cache.Kernel, reason error,
+	alone map[string]bool) map[string]error {
 	bad := map[string]error{}
 	if len(left) > 1 {
 		for name, r := range left {
@@ -212,7 +221,8 @@ func (b *Workbench) culprits(ctx context.Context, j *job.Job, t *record.Translat
 
 // rewritten makes the PTX that ptxas is to be given. bad are the kernels whose recipes stand in the
 // way; then there is none.
-func (b *Workbench) rewritten(ctx context.Context, j *job.Job, t *record.Translation, module *ptx.Module, recipes map[string]recipe.Recipe,
+func (b *Workbench) rewritten(ctx context.Context, j *job.Job, t *record.Translation,
+	module *ptx.Module, recipes map[string]recipe.Recipe,
 	std []cache.Kernel) (p *plan, whole *ptx.Module, bad map[string]error, err error) {
 	p, bad = b.plan(ctx, j, t, module, recipes)
 	if len(bad) > 0 || ctx.Err() != nil {
@@ -234,7 +244,8 @@ func (b *Workbench) rewritten(ctx context.Context, j *job.Job, t *record.Transla
 		before[k.Name] = k.Registers
 	}
 	options := rewrite.Options{
-		Registers: before, Blocks: p.blocks, Dynamic: p.dynamic, ReadBack: true, Relocatable: j.Call.Reloc, MaxRegCount: j.Call.MaxReg,
+		Registers: before, Blocks: p.blocks, Dynamic: p.dynamic, ReadBack: true,
+		Relocatable: j.Call.Reloc, MaxRegCount: j.Call.MaxReg,
 		TuneOver: true, // whether the user allows that is asked when a recipe is decided on
 	}
 	whole, refused := options.Rewrite(whole, p.passes)
@@ -249,7 +260,9 @@ func (b *Workbench) rewritten(ctx context.Context, j *job.Job, t *record.Transla
 
 // try makes the cubin with exactly these recipes. bad are the kernels whose recipes stand in the
 // way; then there is no result.
-func (b *Workbench) try(ctx context.Context, j *job.Job, t *record.Translation, module *ptx.Module, recipes map[string]recipe.Recipe, std []cache.Kernel) (out *Result, bad map[string]error, err error) {
+func (b *Workbench) try(ctx context.Context, j *job.Job, t *record.Translation, module *ptx.Module,
+	recipes map[string]recipe.Recipe, std []cache.Kernel) (out *Result, bad map[string]error,
+	err error) {
 	p, whole, bad, err := b.rewritten(ctx, j, t, module, recipes, std)
 	if err != nil || len(bad) > 0 {
 		return nil, bad, err
@@ -283,7 +296,8 @@ func (b *Workbench) try(ctx context.Context, j *job.Job, t *record.Translation, 
 		return nil, nil, fmt.Errorf("read what ptxas gave: %w", err)
 	}
 	b.keep("rewritten.cubin", content)
-	out = &Result{Content: content, Choices: p.choices, messages: messages, ptx: text, normals: p.normals}
+	out = &Result{Content: content, Choices: p.choices, messages: messages, ptx: text,
+		normals: p.normals}
 	if b.only {
 		return out, nil, nil
 	}
@@ -297,7 +311,8 @@ func (b *Workbench) try(ctx context.Context, j *job.Job, t *record.Translation, 
 // check reads a cubin back and compares it with nvcc's own compile: every kernel is there, none
 // that was to stay as it is has other resources, and each launches with every block that it did
 // before.
-func (b *Workbench) check(module *ptx.Module, p *plan, recipes map[string]recipe.Recipe, std []cache.Kernel, content []byte) ([]cache.Kernel, map[string]error, error) {
+func (b *Workbench) check(module *ptx.Module, p *plan, recipes map[string]recipe.Recipe,
+	std []cache.Kernel, content []byte) ([]cache.Kernel, map[string]error, error) {
 	kernels, file, err := job.ReadBack(std, content)
 	if err != nil {
 		return nil, nil, err
@@ -310,7 +325,8 @@ func (b *Workbench) check(module *ptx.Module, p *plan, recipes map[string]recipe
 		switch {
 		case len(p.flags) == 0 && (!changed || r.HasSecond()):
 			if k.Registers != was.Registers || k.Stack != was.Stack || k.Shared != was.Shared {
-				return nil, nil, fmt.Errorf("%s should be unchanged, but has %d registers, %d bytes of stack and %d of shared memory; nvcc's own has %d, %d, %d",
+				return nil, nil, fmt.Errorf(
+					"%s should be unchanged, but has %d registers, %d bytes of stack and %d of shared memory; nvcc's own has %d, %d, %d",
 					k.Name, k.Registers, k.Stack, k.Shared, was.Registers, was.Stack, was.Shared)
 			}
 		default:
@@ -347,7 +363,8 @@ func (b *Workbench) check(module *ptx.Module, p *plan, recipes map[string]recipe
 				bad[s.kernel] = err
 				continue
 			}
-			p.choices[i].Throttle = &stub.Throttle{Dynamic: r.Dynamic, Carveout: r.Carveout, Binary: file.Target}
+			p.choices[i].Throttle = &stub.Throttle{Dynamic: r.Dynamic, Carveout: r.Carveout,
+				Binary: file.Target}
 		}
 		err := s.shaped(module, k, content)
 		if err == nil {
@@ -363,7 +380,8 @@ func (b *Workbench) check(module *ptx.Module, p *plan, recipes map[string]recipe
 // shrinks says why launches could fail, or hang, with an entry of the cubin in a kernel's place.
 // block is the one that they all have, zeros: not known; dynamic their dynamic shared memory, nil:
 // not known.
-func shrinks(m *ptx.Module, kernel string, was cache.Kernel, now cubin.Kernel, block [3]int, dynamic *int) error {
+func shrinks(m *ptx.Module, kernel string, was cache.Kernel, now cubin.Kernel, block [3]int,
+	dynamic *int) error {
 	l := rewrite.Launches{Largest: block[0] * block[1] * block[2], Dynamic: dynamic}
 	if l.Largest == 0 {
 		l.Largest = rewrite.LargestBlock(m.Entry(kernel), was.Registers)
@@ -375,7 +393,8 @@ func shrinks(m *ptx.Module, kernel string, was cache.Kernel, now cubin.Kernel, b
 		}
 		l.Waits = waits
 	}
-	return l.Shrinks(rewrite.Code{Registers: was.Registers, Shared: was.Shared}, rewrite.Code{Registers: now.Registers, Shared: now.Shared, Threads: now.MaxThreads})
+	return l.Shrinks(rewrite.Code{Registers: was.Registers, Shared: was.Shared},
+		rewrite.Code{Registers: now.Registers, Shared: now.Shared, Threads: now.MaxThreads})
 }
 
 // file names a scratch file.

@@ -23,7 +23,8 @@ import (
 func jobOf(t *testing.T, text, script string) (*Workbench, *job.Job, []cache.Kernel) {
 	t.Helper()
 	p := drivertest.NewProject(t, "13.0", map[string]string{"k.cu": text})
-	if out, err := drivertest.Run(filepath.Join(p.Kit, "bin/nvcc"), "-arch=sm_80", "-ptx", filepath.Join(p.Dir, "k.cu"), "-o", filepath.Join(p.Dir, "k.ptx")); err != nil {
+	if out, err := drivertest.Run(filepath.Join(p.Kit, "bin/nvcc"), "-arch=sm_80", "-ptx",
+		filepath.Join(p.Dir, "k.cu"), "-o", filepath.Join(p.Dir, "k.ptx")); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	ptx, err := os.ReadFile(filepath.Join(p.Dir, "k.ptx"))
@@ -32,9 +33,11 @@ func jobOf(t *testing.T, text, script string) (*Workbench, *job.Job, []cache.Ker
 	}
 	tool := filepath.Join(p.Kit, "bin/ptxas")
 	if script != "" {
-		tool = drivertest.Program(t, filepath.Join(p.Dir, "ptxas"), "#!/bin/sh\n"+script+"\nexec "+tool+" \"$@\"\n")
+		tool = drivertest.Program(t, filepath.Join(p.Dir, "ptxas"), "#!/bin/sh\n"+script+"\nexec "+tool+
+			" \"$@\"\n")
 	}
-	call, err := toolcmd.ReadPtxas([]string{"-arch=sm_80", "-m64", toolcmd.PlaceIn, "-o", toolcmd.PlaceOut})
+	call, err := toolcmd.ReadPtxas([]string{"-arch=sm_80", "-m64", toolcmd.PlaceIn, "-o",
+		toolcmd.PlaceOut})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,11 +49,14 @@ func jobOf(t *testing.T, text, script string) (*Workbench, *job.Job, []cache.Ker
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &Workbench{Store: p.Store, Env: environment.Read(), Log: zerolog.Nop(), Folder: t.TempDir(), Start: child.Run}
+	b := &Workbench{Store: p.Store, Env: environment.Read(), Log: zerolog.Nop(), Folder: t.TempDir(),
+		Start: child.Run}
 	return b, j, kernels
 }
 
-const three = "__global__ void a(float *p, int n) {" + drivertest.Wide + "}\n__global__ void b(float *p, int n) {" + drivertest.Wide + "}\n__global__ void c(float *p, int n) {" + drivertest.Wide + "}\n"
+const three = "__global__ void a(float *p, int n) {" + drivertest.Wide +
+	"}\n__global__ void b(float *p, int n) {" + drivertest.Wide +
+	"}\n__global__ void c(float *p, int n) {" + drivertest.Wide + "}\n"
 
 // defaultOf reads the kernels back from nvcc's own compile.
 func defaultOf(t *testing.T, b *Workbench, j *job.Job, kernels []cache.Kernel) []cache.Kernel {
@@ -76,9 +82,12 @@ func defaultOf(t *testing.T, b *Workbench, j *job.Job, kernels []cache.Kernel) [
 
 // TestCulprit has ptxas refuse one of three recipes: the other two stay.
 func TestCulprit(t *testing.T) {
-	b, j, kernels := jobOf(t, three, `for f; do case "$f" in *in.ptx) grep -q 'maxnreg 41' "$f" && { echo 'ptxas fatal : no 41' >&2; exit 255; }; esac; done`)
+	b, j, kernels := jobOf(t, three,
+		`for f; do case "$f" in *in.ptx) grep -q 'maxnreg 41' "$f" && { echo 'ptxas fatal : no 41' >&2; exit 255; }; esac; done`)
 	std := defaultOf(t, b, j, kernels)
-	recipes := map[string]recipe.Recipe{"_Z1aPfi": drivertest.MustParse(t, "maxnreg=40"), "_Z1bPfi": drivertest.MustParse(t, "maxnreg=41"), "_Z1cPfi": drivertest.MustParse(t, "maxnreg=48")}
+	recipes := map[string]recipe.Recipe{"_Z1aPfi": drivertest.MustParse(t, "maxnreg=40"),
+		"_Z1bPfi": drivertest.MustParse(t, "maxnreg=41"), "_Z1cPfi": drivertest.MustParse(t,
+			"maxnreg=48")}
 	out, err := b.Build(context.Background(), j, nil, recipes, std)
 	if err != nil {
 		t.Fatal(err)
@@ -89,7 +98,8 @@ func TestCulprit(t *testing.T) {
 	for _, k := range out.Kernels {
 		switch want := recipes[k.Name].String(); k.Name {
 		case "_Z1bPfi":
-			if k.Recipe != "" || k.Unapplied == nil || k.Unapplied.Recipe != want || !k.Unapplied.Lasting || k.Registers != std[1].Registers {
+			if k.Recipe != "" || k.Unapplied == nil || k.Unapplied.Recipe != want || !k.Unapplied.Lasting ||
+				k.Registers != std[1].Registers {
 				t.Errorf("%+v", k)
 			}
 		default:
@@ -99,38 +109,46 @@ func TestCulprit(t *testing.T) {
 		}
 	}
 	// All are refused: no content, and no error.
-	out, err = b.Build(context.Background(), j, nil, map[string]recipe.Recipe{"_Z1bPfi": drivertest.MustParse(t, "maxnreg=41")}, std)
+	out, err = b.Build(context.Background(), j, nil,
+		map[string]recipe.Recipe{"_Z1bPfi": drivertest.MustParse(t, "maxnreg=41")}, std)
 	if err != nil || out.Content != nil || len(out.Refused) != 1 {
 		t.Errorf("%+v, %v", out, err)
 	}
 }
 
-// TestCheck has results that must not be taken, by telling the workbench that nvcc's own were others.
+// TestCheck has results that must not be taken, by telling the workbench that nvcc's own were
+// others.
 func TestCheck(t *testing.T) {
 	b, j, kernels := jobOf(t, three, "")
 	std := defaultOf(t, b, j, kernels)
 	build := func(change func(k []cache.Kernel), text string) (*Result, error) {
 		was := append([]cache.Kernel(nil), std...)
 		change(was)
-		return b.Build(context.Background(), j, nil, map[string]recipe.Recipe{"_Z1aPfi": drivertest.MustParse(t, text)}, was)
+		return b.Build(context.Background(), j, nil,
+			map[string]recipe.Recipe{"_Z1aPfi": drivertest.MustParse(t, text)}, was)
 	}
 	if out, err := build(func([]cache.Kernel) {}, "maxnreg=64"); err != nil || len(out.Refused) != 0 {
 		t.Fatalf("%+v, %v", out, err)
 	}
 	// With 64 registers a block of 1024 still fits, with more it doesn't.
 	out, err := build(func(k []cache.Kernel) { k[0].Registers = 32 }, "maxnreg=80")
-	if err != nil || out.Content != nil || !strings.Contains(out.Refused["_Z1aPfi"].Error(), "could not be launched") {
+	if err != nil || out.Content != nil || !strings.Contains(out.Refused["_Z1aPfi"].Error(),
+		"could not be launched") {
 		t.Errorf("fewer threads: %+v, %v", out, err)
 	}
 	out, err = build(func(k []cache.Kernel) { k[0].Shared = -4 }, "maxnreg=64")
-	if err != nil || out.Content != nil || !strings.Contains(out.Refused["_Z1aPfi"].Error(), "shared memory") {
+	if err != nil || out.Content != nil || !strings.Contains(out.Refused["_Z1aPfi"].Error(),
+		"shared memory") {
 		t.Errorf("more shared memory: %+v, %v", out, err)
 	}
-	if out, err = build(func(k []cache.Kernel) { k[1].Registers++ }, "maxnreg=64"); err == nil || !strings.Contains(err.Error(), "_Z1bPfi should be unchanged") {
+	if out, err = build(func(k []cache.Kernel) {
+		k[1].Registers++
+	}, "maxnreg=64"); err == nil || !strings.Contains(err.Error(), "_Z1bPfi should be unchanged") {
 		t.Errorf("another kernel changed: %+v, %v", out, err)
 	}
 	// Flags are for the whole file.
-	if out, err = build(func([]cache.Kernel) {}, "ptxas=-O1"); err != nil || out.Content != nil || len(out.Refused) != 1 {
+	if out, err = build(func([]cache.Kernel) {}, "ptxas=-O1"); err != nil || out.Content != nil ||
+		len(out.Refused) != 1 {
 		t.Errorf("a flag that one of three kernels wants: %+v, %v", out, err)
 	}
 }

@@ -39,7 +39,8 @@ func NewProject(t *testing.T, version string, files map[string]string) *Project 
 	if p.Store, err = cache.Open(dir); err != nil {
 		t.Fatal(err)
 	}
-	p.Env = append(os.Environ(), "GNVCC_STRICT=1", "GNVCC_STORE="+dir, "GNVCC_NVCC="+filepath.Join(p.Kit, "bin/nvcc"), "TMPDIR="+t.TempDir())
+	p.Env = append(os.Environ(), "GNVCC_STRICT=1", "GNVCC_STORE="+dir, "GNVCC_NVCC="+
+		filepath.Join(p.Kit, "bin/nvcc"), "TMPDIR="+t.TempDir())
 	return p
 }
 
@@ -62,7 +63,8 @@ func (p *Project) Gnvcc(args ...string) {
 func (p *Project) Cubin(file, target string) string {
 	p.T.Helper()
 	dir := p.T.TempDir()
-	cmd := exec.Command(filepath.Join(p.Kit, "bin/cuobjdump"), "-xelf", "all", filepath.Join(p.Dir, file))
+	cmd := exec.Command(filepath.Join(p.Kit, "bin/cuobjdump"), "-xelf", "all",
+		filepath.Join(p.Dir, file))
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		p.T.Fatalf("cuobjdump: %v\n%s", err, out)
@@ -108,7 +110,8 @@ func Toolkit(t testing.TB, version string) string {
 	return kits.Need(t, version).Dir
 }
 
-// ShadowOf makes a toolkit of links, save for ptxas and cicc, which are scripts that write a line and go on as the real tool.
+// ShadowOf makes a toolkit of links, save for ptxas and cicc, which are scripts that write a line
+// and go on as the real tool.
 func ShadowOf(kit, shadow, calls string) error {
 	for _, dir := range []string{"bin", "nvvm/bin"} {
 		if err := os.MkdirAll(filepath.Join(shadow, dir), 0o755); err != nil {
@@ -135,7 +138,9 @@ func ShadowOf(kit, shadow, calls string) error {
 		if err != nil {
 			return err
 		}
-		script := fmt.Sprintf("#!/bin/sh\ncase \"$1\" in --version) ;; *) echo %s >>'%s';; esac\nexec '%s' \"$@\"\n", filepath.Base(tool), calls, real)
+		script := fmt.Sprintf(
+			"#!/bin/sh\ncase \"$1\" in --version) ;; *) echo %s >>'%s';; esac\nexec '%s' \"$@\"\n",
+			filepath.Base(tool), calls, real)
 		if err := os.WriteFile(path, []byte(script), 0o755); err != nil {
 			return err
 		}
@@ -191,7 +196,8 @@ func Kept(t *testing.T, store *cache.Store, decisions ...cache.Decision) *cache.
 }
 
 func Seen(device, text string, minute int) cache.Decision {
-	d := cache.Decision{Identity: strings.Repeat("ab", 32), Kernel: "k", Recipe: text, Exactness: "construction", Time: time.Unix(int64(60*minute), 0)}
+	d := cache.Decision{Identity: strings.Repeat("ab", 32), Kernel: "k", Recipe: text,
+		Exactness: "construction", Time: time.Unix(int64(60*minute), 0)}
 	d.Evidence.Device = device
 	d.Evidence.Launches = []cache.Launch{{Count: 1}}
 	return d

@@ -44,12 +44,15 @@ const (
 // it leaves that alone.
 var compileVariables = []string{
 	"PATH", "LD_LIBRARY_PATH", "LIBRARY_PATH", "LD_RUN_PATH", "LD_PRELOAD",
-	"CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "OBJC_INCLUDE_PATH", "INCLUDES", "SYSTEM_INCLUDES",
-	"GCC_EXEC_PREFIX", "COMPILER_PATH", "GCC_COMPARE_DEBUG", "DEPENDENCIES_OUTPUT", "SUNPRO_DEPENDENCIES", "SOURCE_DATE_EPOCH",
+	"CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "OBJC_INCLUDE_PATH", "INCLUDES",
+	"SYSTEM_INCLUDES",
+	"GCC_EXEC_PREFIX", "COMPILER_PATH", "GCC_COMPARE_DEBUG", "DEPENDENCIES_OUTPUT",
+	"SUNPRO_DEPENDENCIES", "SOURCE_DATE_EPOCH",
 	"NVCC_*", "NVVM_*", "NVVMIR_LIBRARY_DIR", "CICC_PATH", "CUDAFE_FLAGS", "PTXAS_FLAGS", "LIBRARIES",
 	"CUDA*", "CC", "CXX", "TMPDIR", "LANG", "LANGUAGE", "LC_*", "HOME",
 	"CONDA_PREFIX", "CONDA_BUILD_SYSROOT", "SDKROOT", "CCACHE_*", "SCCACHE_*",
-	"OMPI_*", "OPAL_*", "MPICH_*", "I_MPI_*", "NIX_*", "CRAY*", "PE_*", "SPACK_*", "DISTCC_*", "ICECC*", "COLLECT_*",
+	"OMPI_*", "OPAL_*", "MPICH_*", "I_MPI_*", "NIX_*", "CRAY*", "PE_*", "SPACK_*", "DISTCC_*",
+	"ICECC*", "COLLECT_*",
 	"CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "AR", "AS", "LD",
 	nvcc, device, predict, lock,
 }
@@ -58,7 +61,8 @@ var compileVariables = []string{
 // SCCACHE_WEBDAV_TOKEN, CCACHE_REMOTE_STORAGE (a URL with one), NIX_CONFIG (access-tokens). They
 // are never kept; a command that is run again sees the present ones.
 var secretMarks = []string{
-	"TOKEN", "SECRET", "PASSW", "CREDENTIAL", "_KEY", "REMOTE_STORAGE", "SECONDARY_STORAGE", "REDIS", "MEMCACHED", "WEBDAV", "NIX_CONFIG",
+	"TOKEN", "SECRET", "PASSW", "CREDENTIAL", "_KEY", "REMOTE_STORAGE", "SECONDARY_STORAGE", "REDIS",
+	"MEMCACHED", "WEBDAV", "NIX_CONFIG",
 }
 
 // isCompileVariable tells whether a variable is kept with a command.
@@ -69,7 +73,8 @@ func isCompileVariable(name string) bool {
 		}
 	}
 	for _, pattern := range compileVariables {
-		if start, ok := strings.CutSuffix(pattern, "*"); ok && strings.HasPrefix(name, start) || name == pattern {
+		if start, ok := strings.CutSuffix(pattern, "*"); ok && strings.HasPrefix(name, start) ||
+			name == pattern {
 			return true
 		}
 	}

@@ -22,7 +22,8 @@ type Job struct {
 	Hash    string // of ptx
 	Key     string // hash of all that ptxas' result and its messages depend on, names of files aside
 
-	Read func() (*ptx.Module, error) // ptx, read when it is first asked for; the module is for reading only
+	// ptx, read when it is first asked for; the module is for reading only
+	Read func() (*ptx.Module, error)
 }
 
 // New makes a job of a call that was read and the text of its input.
@@ -116,7 +117,8 @@ func ReadBack(kernels []cache.Kernel, content []byte) ([]cache.Kernel, *cubin.Fi
 		if !ok {
 			return nil, nil, fmt.Errorf("the cubin has no kernel %s", out[i].Name)
 		}
-		out[i].Registers, out[i].Stack, out[i].Shared, out[i].Barriers = k.Registers, k.Stack, k.Shared, k.Barriers
+		out[i].Registers, out[i].Stack, out[i].Shared, out[i].Barriers = k.Registers, k.Stack, k.Shared,
+			k.Barriers
 	}
 	return out, f, nil
 }

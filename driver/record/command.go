@@ -18,7 +18,8 @@ const memoTarget cache.Memos[string] = "target"
 
 // KeepCommand keeps a command as an object and gives its hash. The second time that costs two looks
 // at files.
-func KeepCommand(store *cache.Store, env *environment.Environment, nvcc string, args []string, line *toolcmd.Line) (string, error) {
+func KeepCommand(store *cache.Store, env *environment.Environment, nvcc string, args []string,
+	line *toolcmd.Line) (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return "", fmt.Errorf("working directory: %w: %w", err, toolcmd.ErrAside)
@@ -112,14 +113,16 @@ func Writes(c cache.Command) []string {
 		return []string{followed(l.Target(c.Dir))}
 	}
 	dir := toolcmd.Inside(c.Dir, l.OutDir)
-	extension := map[string]string{"compile": ".o", "cubin": ".cubin", "fatbin": ".fatbin", "ptx": ".ptx"}[l.Phase]
+	extension := map[string]string{"compile": ".o", "cubin": ".cubin", "fatbin": ".fatbin",
+		"ptx": ".ptx"}[l.Phase]
 	if extension == "" {
 		return []string{followed(filepath.Join(dir, "a.out"))}
 	}
 	var out []string
 	for _, in := range l.Inputs {
 		base := filepath.Base(in)
-		out = append(out, followed(filepath.Join(dir, strings.TrimSuffix(base, filepath.Ext(base))+extension)))
+		out = append(out, followed(filepath.Join(dir, strings.TrimSuffix(base, filepath.Ext(base))+
+			extension)))
 	}
 	return out
 }

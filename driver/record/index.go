@@ -66,7 +66,9 @@ func Read(store *cache.Store) *Index {
 }
 
 // Knows tells whether a cubin is on record.
-func (ix *Index) Knows(cubin string) bool { return len(ix.Assemblies[cubin])+len(ix.links[cubin]) > 0 }
+func (ix *Index) Knows(cubin string) bool {
+	return len(ix.Assemblies[cubin])+len(ix.links[cubin]) > 0
+}
 
 // Assembly gives the newest assembly of a cubin.
 func (ix *Index) Assembly(cubin string) (cache.Assembly, bool) {

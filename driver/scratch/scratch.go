@@ -49,7 +49,8 @@ func NewIn(in string) (*Folder, error) {
 		return nil, err
 	}
 	s := &Folder{Path: dir}
-	if s.hold, err = os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0); err == nil {
+	if s.hold, err = os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW,
+		0); err == nil {
 		err = syscall.Flock(int(s.hold.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	}
 	if err != nil {

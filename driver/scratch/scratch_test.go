@@ -54,7 +54,8 @@ func TestSweep(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "outside")
 	drivertest.Write(t, outside, "x")
 	mark := filepath.Join(tmp, heldMark+machineMark()+"-")
-	stays := []string{mark + "link", mark + "file", mark + "open", mark + "young", filepath.Join(tmp, heldMark+"00000000-other"), filepath.Join(tmp, "gnvcc-123")}
+	stays := []string{mark + "link", mark + "file", mark + "open", mark + "young",
+		filepath.Join(tmp, heldMark+"00000000-other"), filepath.Join(tmp, "gnvcc-123")}
 	if err := os.Symlink(filepath.Dir(outside), stays[0]); err != nil {
 		t.Fatal(err)
 	}

@@ -46,11 +46,14 @@ func Replace(object []byte, section string, was, now []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrObject, err)
 	}
-	if f.Class != elf.ELFCLASS64 || f.Data != elf.ELFDATA2LSB || f.Type != elf.ET_REL || len(f.Progs) > 0 {
-		return nil, fmt.Errorf("%w: it is no relocatable object of a 64-bit little-endian machine", ErrObject)
+	if f.Class != elf.ELFCLASS64 || f.Data != elf.ELFDATA2LSB || f.Type != elf.ET_REL ||
+		len(f.Progs) > 0 {
+		return nil, fmt.Errorf("%w: it is no relocatable object of a 64-bit little-endian machine",
+			ErrObject)
 	}
 	table := binary.LittleEndian.Uint64(object[elfTableAt:])
-	if n := uint64(len(f.Sections)) * elfSection; table > uint64(len(object)) || uint64(len(object))-table != n {
+	if n := uint64(len(f.Sections)) * elfSection; table > uint64(len(object)) ||
+		uint64(len(object))-table != n {
 		return nil, fmt.Errorf("%w: its table of sections is not its end", ErrObject)
 	}
 	parts, target, err := partsOf(f, section)
@@ -66,7 +69,8 @@ func Replace(object []byte, section string, was, now []byte) ([]byte, error) {
 	headers := slices.Clone(object[table:])
 	for _, p := range parts {
 		if at = (at + p.align - 1) / p.align * p.align; p.offset != at {
-			return nil, fmt.Errorf("%w: section %d begins at %d, gas would have put it at %d", ErrObject, p.index, p.offset, at)
+			return nil, fmt.Errorf("%w: section %d begins at %d, gas would have put it at %d", ErrObject,
+				p.index, p.offset, at)
 		}
 		for uint64(len(out))%p.align != 0 {
 			out = append(out, 0)
@@ -120,7 +124,8 @@ func partsOf(f *elf.File, section string) (parts []sectionPart, target int, err 
 			}
 			target = i
 		}
-		parts = append(parts, sectionPart{index: i, kind: s.Type, offset: s.Offset, size: s.FileSize, align: max(s.Addralign, 1)})
+		parts = append(parts, sectionPart{index: i, kind: s.Type, offset: s.Offset, size: s.FileSize,
+			align: max(s.Addralign, 1)})
 	}
 	if target < 0 {
 		return nil, 0, fmt.Errorf("%w: no section %s", ErrObject, section)
@@ -142,7 +147,8 @@ func onlyItsBeginning(f *elf.File, target int) error {
 	for i, s := range symbols {
 		if int(s.Section) == target {
 			if s.Value != 0 || s.Size != 0 {
-				return fmt.Errorf("%w: symbol %s lies inside section %s", ErrObject, s.Name, f.Sections[target].Name)
+				return fmt.Errorf("%w: symbol %s lies inside section %s", ErrObject, s.Name,
+					f.Sections[target].Name)
 			}
 			inside[uint32(i+1)] = true // elf.File leaves the first, empty one out
 		}
@@ -166,7 +172,8 @@ func onlyItsBeginning(f *elf.File, target int) error {
 			for ; len(text) >= entry; text = text[entry:] {
 				symbol := uint32(binary.LittleEndian.Uint64(text[8:]) >> 32)
 				if addend := binary.LittleEndian.Uint64(text[16:]); inside[symbol] && addend != 0 {
-					return fmt.Errorf("%w: a relocation points into section %s", ErrObject, f.Sections[target].Name)
+					return fmt.Errorf("%w: a relocation points into section %s", ErrObject,
+						f.Sections[target].Name)
 				}
 			}
 		}
@@ -189,8 +196,9 @@ func onlyItsBeginning(f *elf.File, target int) error {
 type Fatbin struct {
 	Section string
 	Data    []byte
-	Before  string // the text without the data, which stood between the two, and without the array's length
-	After   string
+	// the text without the data, which stood between the two, and without the array's length
+	Before string
+	After  string
 }
 
 var errFatbin = errors.New("the device code is not written as we know it")
@@ -219,7 +227,8 @@ func CutFatbin(text string) (*Fatbin, error) {
 	if at < 0 {
 		return nil, errFatbin
 	}
-	if f.Section, ok = strings.CutSuffix(before[at+len(section):], flags); !ok || f.Section == "" || strings.ContainsAny(f.Section, " \t\r\n\\\",") {
+	if f.Section, ok = strings.CutSuffix(before[at+len(section):], flags); !ok || f.Section == "" ||
+		strings.ContainsAny(f.Section, " \t\r\n\\\",") {
 		return nil, errFatbin
 	}
 	for strings.HasPrefix(rest, quad) {

@@ -37,13 +37,15 @@ func assembleTo(t *testing.T, text string, flags ...string) []byte {
 // host is an object's assembly with device code of n words.
 func hostAssembly(n int, more string) (text string, data []byte) {
 	var b strings.Builder
-	b.WriteString("\t.file \"tmpxft_0000abcd_00000000-6_a.cudafe1.cpp\"\n\t.text\n\t.globl f\nf:\tnop\n\tret\n\t.section .nv_fatbin, \"a\"\n\t.align 8\nfatbinData:\n")
+	b.WriteString(
+		"\t.file \"tmpxft_0000abcd_00000000-6_a.cudafe1.cpp\"\n\t.text\n\t.globl f\nf:\tnop\n\tret\n\t.section .nv_fatbin, \"a\"\n\t.align 8\nfatbinData:\n")
 	for i := range n {
 		fmt.Fprintf(&b, "\t.quad 0x%x\n", 0x1234567890+i)
 		data = binary.LittleEndian.AppendUint64(data, uint64(0x1234567890+i))
 	}
-	b.WriteString("\t.text\ng:\tcall f\n\t.section .nvFatBinSegment,\"aw\"\n\t.align 8\n\t.long 1\n\t.long 2\n\t.quad fatbinData\n\t.quad 0\n" +
-		"\t.section .tiny,\"a\"\n\t.byte 1\n\t.bss\n\t.align 32\n\t.skip 40\n\t.section .empty,\"a\"\n\t.section .wide,\"a\"\n\t.align 64\n\t.byte 7\n" + more)
+	b.WriteString(
+		"\t.text\ng:\tcall f\n\t.section .nvFatBinSegment,\"aw\"\n\t.align 8\n\t.long 1\n\t.long 2\n\t.quad fatbinData\n\t.quad 0\n" +
+			"\t.section .tiny,\"a\"\n\t.byte 1\n\t.bss\n\t.align 32\n\t.skip 40\n\t.section .empty,\"a\"\n\t.section .wide,\"a\"\n\t.align 64\n\t.byte 7\n" + more)
 	return b.String(), data
 }
 
@@ -97,7 +99,8 @@ func TestSpliceRefuses(t *testing.T) {
 	if _, err := Replace(writable, ".nv_fatbin", was, nil); !errors.Is(err, ErrObject) {
 		t.Errorf("a section that is written to: %v", err)
 	}
-	if _, err := Replace(append(assembleTo(t, text), 0), ".nv_fatbin", was, nil); !errors.Is(err, ErrObject) {
+	if _, err := Replace(append(assembleTo(t, text), 0), ".nv_fatbin", was, nil); !errors.Is(err,
+		ErrObject) {
 		t.Errorf("bytes behind the sections: %v", err)
 	}
 }

@@ -48,7 +48,8 @@ func (s *stage) cicc() error {
 		module, _ = os.ReadFile(c.Args[c.Module])
 	}
 	t := record.Translation{Translation: cache.Translation{
-		Command: s.env.Command, Cicc: s.tool, Args: c.Args, Dir: s.dir, Input: input.hash, PTX: hash, Time: time.Now().UTC(),
+		Command: s.env.Command, Cicc: s.tool, Args: c.Args, Dir: s.dir, Input: input.hash, PTX: hash,
+		Time: time.Now().UTC(),
 	}, Source: c.Source, Module: string(module)}
 	for _, name := range ciccVariables {
 		if value, ok := s.env.Lookup(name); ok {
@@ -121,11 +122,15 @@ func (s *stage) ciccReuse(c *toolcmd.Cicc, text, module []byte) *reuse {
 // noteTranslation keeps a translation where the ptxas stage looks for it, and spools it for the
 // store unless an equal one was noted before.
 func (s *stage) noteTranslation(t record.Translation, ptx []byte) error {
-	if old, ok := record.LoadTranslation(s.store, t.PTX); ok && old.Command == t.Command && old.Input == t.Input && old.Cicc == t.Cicc &&
+	if old, ok := record.LoadTranslation(s.store, t.PTX); ok && old.Command == t.Command &&
+		old.Input == t.Input && old.Cicc == t.Cicc &&
 		s.store.HasObject(t.PTX) {
 		return nil
-	} else if ok && old.Input == t.Input && old.Module != "" && t.Module == "" && s.store.HasObject(t.PTX) {
-		return nil // nvcc -ptx: the module's id, without which no variant can be compiled, is in the call of a build only
+	} else if ok && old.Input == t.Input && old.Module != "" && t.Module == "" &&
+		s.store.HasObject(t.PTX) {
+		// nvcc -ptx: the module's id, without which no variant can be compiled, is in the call of a build
+		// only
+		return nil
 	}
 	if _, err := s.store.PutObject(ptx); err != nil {
 		return fmt.Errorf("keep cicc's output: %w", err)

@@ -8,8 +8,8 @@ import (
 	"gnvcc/driver/toolcmd"
 )
 
-// What a stage did is counted for gnvcc stats: one line in the store's file, before the tool's exit code is passed on or
-// the process becomes the tool.
+// What a stage did is counted for gnvcc stats: one line in the store's file, before the tool's exit
+// code is passed on or the process becomes the tool.
 
 // Outcomes, as gnvcc stats names them.
 const (

@@ -16,18 +16,27 @@ import (
 	"gnvcc/driver/toolcmd"
 )
 
-// FuzzMemos reads what builds leave for each other in the store, as somebody else could have written it: memos, commands,
-// records.
+// FuzzMemos reads what builds leave for each other in the store, as somebody else could have
+// written it: memos, commands, records.
 func FuzzMemos(f *testing.F) {
-	f.Add([]byte(`{"Kernels":[{"Name":"k","Identity":"1"}],"Cubin":"x","Messages":[{"Text":"\u0000in\u0000, line 3"}],"Whole":true}`))
-	f.Add([]byte(`{"Args":["-c","k.cu","-o"],"Dir":"/d","Env":["NVCC_APPEND_FLAGS=-v \"a"],"Nvcc":"/bin/true"}`))
-	f.Add([]byte(`{"Cubin":"","Kernels":null,"Choices":[{"Entry":"k","Second":"k2","Args":[{"Index":-1,"Offset":1,"Bytes":"AA=="}]}]}`))
-	f.Add([]byte(`{"Cicc":"/bin/true","Args":["-arch","compute_90","in.ii","-o","out.ptx"],"Input":"x","Names":["a"],"Outputs":[""],"Inputs":[{"Path":"x"}],"Error":"e"}`))
+	f.Add(
+		[]byte(
+			`{"Kernels":[{"Name":"k","Identity":"1"}],"Cubin":"x","Messages":[{"Text":"\u0000in\u0000, line 3"}],"Whole":true}`))
+	f.Add(
+		[]byte(
+			`{"Args":["-c","k.cu","-o"],"Dir":"/d","Env":["NVCC_APPEND_FLAGS=-v \"a"],"Nvcc":"/bin/true"}`))
+	f.Add(
+		[]byte(
+			`{"Cubin":"","Kernels":null,"Choices":[{"Entry":"k","Second":"k2","Args":[{"Index":-1,"Offset":1,"Bytes":"AA=="}]}]}`))
+	f.Add(
+		[]byte(
+			`{"Cicc":"/bin/true","Args":["-arch","compute_90","in.ii","-o","out.ptx"],"Input":"x","Names":["a"],"Outputs":[""],"Inputs":[{"Path":"x"}],"Error":"e"}`))
 	store, err := cache.Open(f.TempDir())
 	if err != nil {
 		f.Fatal(err)
 	}
-	stubText := "#include \"crt/host_runtime.h\"\n#include \"a.fatbin.c\"\n__cudaLaunchPrologue(1);__cudaLaunch(((char *)f));__cudaRegisterEntry(__T0, f, k, (-1));\n"
+	stubText :=
+		"#include \"crt/host_runtime.h\"\n#include \"a.fatbin.c\"\n__cudaLaunchPrologue(1);__cudaLaunch(((char *)f));__cudaRegisterEntry(__T0, f, k, (-1));\n"
 	call, err := toolcmd.ReadPtxas([]string{"-arch=sm_90", "in.ptx", "-o", "out.cubin"})
 	if err != nil {
 		f.Fatal(err)

@@ -58,7 +58,8 @@ func (s *stage) host() error {
 		return fmt.Errorf("%s has a comma, which -Wa can't pass on: %w", reads, toolcmd.ErrAside)
 	}
 	var out, errors bytes.Buffer
-	cmd := &exec.Cmd{Path: s.tool, Args: append(slices.Clone(s.words), "-Wa,--MD,"+reads), Env: s.env.Tool(), Stdin: os.Stdin, Stdout: &out, Stderr: &errors}
+	cmd := &exec.Cmd{Path: s.tool, Args: append(slices.Clone(s.words), "-Wa,--MD,"+reads),
+		Env: s.env.Tool(), Stdin: os.Stdin, Stdout: &out, Stderr: &errors}
 	end, err := s.watch.Run(cmd, false)
 	if err != nil || !end.OK() {
 		if end.Signal != 0 {
@@ -71,7 +72,8 @@ func (s *stage) host() error {
 	os.Stderr.Write(errors.Bytes())
 	text, err := os.ReadFile(reads)
 	if err != nil || !readsOnly(string(text), args[c.In], code) {
-		s.log.Debug().Str("reads", string(text)).Msg("the assembler has read further files: nothing is kept for apply")
+		s.log.Debug().Str("reads",
+			string(text)).Msg("the assembler has read further files: nothing is kept for apply")
 		return nil
 	}
 	return s.keepStep(r)
@@ -90,7 +92,8 @@ func readsOnly(rule, input, text string) bool {
 	rule = strings.ReplaceAll(rule, "{standard input}", "")
 	for _, name := range strings.Fields(strings.ReplaceAll(rule, "\\ ", "\x00")) {
 		name = strings.ReplaceAll(name, "\x00", " ")
-		if name != filepath.Base(input) && !own.MatchString(name) && !strings.Contains(text, `"`+name+`"`) {
+		if name != filepath.Base(input) && !own.MatchString(name) &&
+			!strings.Contains(text, `"`+name+`"`) {
 			return false
 		}
 	}
@@ -124,7 +127,8 @@ func (s *stage) hostReuse(c *toolcmd.Host) (r *reuse, code string, err error) {
 		folder := regexp.MustCompile(` '?-dumpdir'? ('[^'\n]*'|"[^"\n]*"|\S+)`)
 		steps = strings.ReplaceAll(folder.ReplaceAllString(steps, ""), out, toolcmd.PlaceOut)
 	}
-	if r, err = s.newReuse(nil, []string{args[c.Out]}, steps, f.Section, f.Before, f.After); err != nil {
+	if r, err = s.newReuse(nil, []string{args[c.Out]}, steps, f.Section, f.Before,
+		f.After); err != nil {
 		return nil, "", err
 	}
 	r.bare = func(object []byte) ([]byte, error) {
@@ -178,7 +182,8 @@ func (s *stage) hostSteps(args []string) (string, error) {
 			continue
 		}
 		program, _, _ := strings.Cut(command, " ")
-		if program = toolkit.LookPath(program, s.env.Get("PATH")); program == "" || toolkit.IsScript(program) {
+		if program = toolkit.LookPath(program, s.env.Get("PATH")); program == "" ||
+			toolkit.IsScript(program) {
 			return "", fmt.Errorf("a step of %s is not to be found, or a script: %s", s.tool, command)
 		}
 		key, err := cache.FileKey(program)
@@ -190,7 +195,8 @@ func (s *stage) hostSteps(args []string) (string, error) {
 	if len(programs) != 2 { // cc1plus and as
 		return "", fmt.Errorf("%s has %d steps, not two", s.tool, len(programs))
 	}
-	passing := regexp.MustCompile(`/cc[A-Za-z0-9]{6}\.s\b`) // between the two steps, another name each time
+	// between the two steps, another name each time
+	passing := regexp.MustCompile(`/cc[A-Za-z0-9]{6}\.s\b`)
 	return passing.ReplaceAllString(said.errors, "/cc.s") + strings.Join(programs, "\n"), nil
 }
 
@@ -200,7 +206,8 @@ type answer struct{ out, errors string }
 // ask runs the tool with other arguments, quietly. Its failing is an error.
 func (s *stage) ask(args []string) (answer, error) {
 	var out, errors bytes.Buffer
-	cmd := &exec.Cmd{Path: s.tool, Args: append([]string{s.words[0]}, args...), Env: s.env.Tool(), Stdout: &out, Stderr: &errors}
+	cmd := &exec.Cmd{Path: s.tool, Args: append([]string{s.words[0]}, args...), Env: s.env.Tool(),
+		Stdout: &out, Stderr: &errors}
 	end, err := s.watch.Run(cmd, true)
 	if err == nil && !end.OK() {
 		err = fmt.Errorf("exit code %d: %.200s", end.Code, errors.String())

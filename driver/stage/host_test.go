@@ -3,7 +3,8 @@ package stage
 import "testing"
 
 func TestReadsOnly(t *testing.T) {
-	const input, text = "/tmp/tmpxft_0000abcd_00000000-6_a.cudafe1.cpp", "# 1 \"a b.h\"\n# 2 \"/usr/include/x.h\"\n"
+	const input, text = "/tmp/tmpxft_0000abcd_00000000-6_a.cudafe1.cpp",
+		"# 1 \"a b.h\"\n# 2 \"/usr/include/x.h\"\n"
 	for rule, want := range map[string]bool{
 		"a.o: /tmp/ccAb12zZ.s\n": true,
 		"a.o: {standard input}":  true,

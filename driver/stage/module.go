@@ -8,8 +8,8 @@ import (
 )
 
 // sameModule makes this run's module id that of the build, where another process would make up
-// another one (a file that exports nothing, see toolcmd.CutProcess): the tool is not told to make one,
-// and reads the one that is there.
+// another one (a file that exports nothing, see toolcmd.CutProcess): the tool is not told to make
+// one, and reads the one that is there.
 func (s *stage) sameModule() {
 	source, file, at := toolcmd.ReadModule(s.words[1:])
 	if at < 0 {

@@ -61,8 +61,9 @@ func (s *stage) nvlink() error {
 		return nil
 	}
 	l := cache.Link{
-		Command: s.env.Command, Nvlink: s.tool, Args: c.Template(), Dir: s.dir, Inputs: inputs, Target: c.Target,
-		Cubin: hash, Time: time.Now().UTC(),
+		Command: s.env.Command, Nvlink: s.tool, Args: c.Template(), Dir: s.dir, Inputs: inputs,
+		Target: c.Target,
+		Cubin:  hash, Time: time.Now().UTC(),
 	}
 	if err := s.store.Spool(cache.Links, record.AssemblyKey(hash, s.env.Command), l); err != nil {
 		return fmt.Errorf("spool the link: %w", err)

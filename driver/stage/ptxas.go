@@ -87,7 +87,8 @@ func (s *stage) ptxas() error {
 
 // recipesOf gives the recipes that the kernels are to be built with: those that apply says, else
 // those that are known to this build. An error is one of GNVCC_STRICT.
-func (s *stage) recipesOf(kernels []cache.Kernel) (recipes map[string]recipe.Recipe, refused map[string]error, err error) {
+func (s *stage) recipesOf(kernels []cache.Kernel) (recipes map[string]recipe.Recipe,
+	refused map[string]error, err error) {
 	if s.apply != nil {
 		recipes, refused = s.apply.Recipes(kernels)
 	}
@@ -110,12 +111,14 @@ func (s *stage) recipesOf(kernels []cache.Kernel) (recipes map[string]recipe.Rec
 		s.log.Debug().Err(err).Msg("no decisions")
 		return recipes, refused, nil
 	}
-	stand, not, normals := standing.Recipes(kn, kernels, standing.AskerOf(s.store, s.env.Command, s.env))
+	stand, not, normals := standing.Recipes(kn, kernels, standing.AskerOf(s.store, s.env.Command,
+		s.env))
 	s.normals = normals
 	if s.apply == nil {
 		return stand, not, nil
 	}
-	for name, r := range recipes { // one that stands no more is built again to compare with what is there, and no decision proves it
+	// one that stands no more is built again to compare with what is there, and no decision proves it
+	for name, r := range recipes {
 		if stand[name].String() != r.String() {
 			delete(s.normals, name)
 		}
@@ -161,7 +164,8 @@ func (s *stage) runDefault(j *job.Job, kernels []cache.Kernel, group string) (*j
 		return nil, err
 	}
 	job.Spills(kernels, t.Messages)
-	std := &job.Default{Kernels: kernels, Cubin: cache.Hash(content), Messages: t.Messages, Whole: t.Whole}
+	std := &job.Default{Kernels: kernels, Cubin: cache.Hash(content), Messages: t.Messages,
+		Whole: t.Whole}
 	if err := j.KeepDefault(s.store, std); err != nil {
 		return std, fmt.Errorf("note what ptxas gave: %w", err)
 	}
@@ -229,7 +233,8 @@ func (s *stage) note(j *job.Job, content []byte, kernels []cache.Kernel) error {
 	if err := s.store.Spool(cache.Assemblies, record.AssemblyKey(hash, s.env.Command), a); err != nil {
 		return fmt.Errorf("spool the assembly: %w", err)
 	}
-	if err := record.Noted.Put(s.store, cache.HashOf(j.Key, s.env.Command), noteText(hash, kernels)); err != nil {
+	if err := record.Noted.Put(s.store, cache.HashOf(j.Key, s.env.Command),
+		noteText(hash, kernels)); err != nil {
 		return fmt.Errorf("note the assembly: %w", err)
 	}
 	return nil
@@ -245,7 +250,8 @@ type keptBuild struct {
 const memoBuild cache.Memos[keptBuild] = "build"
 
 // tuned builds with recipes. std is nil where nvcc's own compile was not seen before.
-func (s *stage) tuned(j *job.Job, std *job.Default, kernels []cache.Kernel, recipes map[string]recipe.Recipe, group string) error {
+func (s *stage) tuned(j *job.Job, std *job.Default, kernels []cache.Kernel,
+	recipes map[string]recipe.Recipe, group string) error {
 	ran := false
 	if std == nil || !std.Whole {
 		var err error
@@ -311,8 +317,10 @@ func (s *stage) stubOf(j *job.Job) func() (*compile.HostStub, error) {
 
 // buildKey is the key of all that a build with recipes depends on. t is nil where it is not known
 // which call of cicc the PTX came from.
-func (s *stage) buildKey(j *job.Job, recipes map[string]recipe.Recipe, host func() (*compile.HostStub, error)) (key string, t *record.Translation) {
-	depends := []string{"build 1", j.Key, compile.RecipesText(recipes), compile.NormalsText(s.normals), cache.OwnKey()}
+func (s *stage) buildKey(j *job.Job, recipes map[string]recipe.Recipe,
+	host func() (*compile.HostStub, error)) (key string, t *record.Translation) {
+	depends := []string{"build 1", j.Key, compile.RecipesText(recipes), compile.NormalsText(s.normals),
+		cache.OwnKey()}
 	if found, ok := record.LoadTranslation(s.store, j.Hash); ok {
 		t = &found
 		depends = append(depends, t.Input, t.Module)
@@ -330,14 +338,16 @@ func (s *stage) buildKey(j *job.Job, recipes map[string]recipe.Recipe, host func
 
 // buildAnew compiles with recipes, and keeps what came out. The content is nil where none could be
 // carried out.
-func (s *stage) buildAnew(key string, j *job.Job, t *record.Translation, recipes map[string]recipe.Recipe, std *job.Default,
+func (s *stage) buildAnew(key string, j *job.Job, t *record.Translation,
+	recipes map[string]recipe.Recipe, std *job.Default,
 	host func() (*compile.HostStub, error), group string) (content []byte, kept keptBuild, err error) {
 	built, err := s.compile(j, t, recipes, std.Kernels, host, group)
 	if err != nil {
 		return nil, kept, err
 	}
 	for name, reason := range built.Refused {
-		s.log.Warn().Str("kernel", name).Str("recipe", recipes[name].String()).Err(reason).Msg("not applied")
+		s.log.Warn().Str("kernel", name).Str("recipe", recipes[name].String()).Err(reason).Msg(
+			"not applied")
 		if s.env.Strict {
 			return nil, kept, fmt.Errorf("%s: recipe %q: %w", name, recipes[name], reason)
 		}
@@ -363,7 +373,8 @@ func (s *stage) buildAnew(key string, j *job.Job, t *record.Translation, recipes
 
 // put writes a build where nvcc looks for it: the cubin, and the stub that chooses its second
 // entries.
-func (s *stage) put(j *job.Job, content []byte, kept keptBuild, host func() (*compile.HostStub, error), group string) error {
+func (s *stage) put(j *job.Job, content []byte, kept keptBuild,
+	host func() (*compile.HostStub, error), group string) error {
 	s.env.Keep(group, "final.cubin", content)
 	if err := install(j.Call.Output(), content); err != nil {
 		return err
@@ -385,7 +396,8 @@ func (s *stage) put(j *job.Job, content []byte, kept keptBuild, host func() (*co
 
 // loadBuild finds what was built before from the same things. A stub that would not take the
 // choices any more makes it void.
-func (s *stage) loadBuild(key string, j *job.Job, host func() (*compile.HostStub, error)) ([]byte, keptBuild, bool) {
+func (s *stage) loadBuild(key string, j *job.Job, host func() (*compile.HostStub, error)) (
+	[]byte, keptBuild, bool) {
 	kept, ok := memoBuild.Get(s.store, key)
 	if !ok || j.Call.Lineinfo {
 		return nil, keptBuild{}, false
@@ -421,7 +433,9 @@ func (s *stage) keepBuild(key string, content []byte, kept keptBuild) {
 }
 
 // compile makes the cubin with the recipes.
-func (s *stage) compile(j *job.Job, t *record.Translation, recipes map[string]recipe.Recipe, std []cache.Kernel, host func() (*compile.HostStub, error), group string) (*compile.Result, error) {
+func (s *stage) compile(j *job.Job, t *record.Translation, recipes map[string]recipe.Recipe,
+	std []cache.Kernel, host func() (*compile.HostStub, error), group string) (*compile.Result,
+	error) {
 	folder, err := s.watch.Folder()
 	if err != nil {
 		return nil, fmt.Errorf("scratch folder: %w", err)

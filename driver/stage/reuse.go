@@ -85,7 +85,8 @@ func (s *stage) newReuse(inputs [][]byte, outputs []string, texts ...string) (*r
 				at = len(r.names)
 				r.names = append(r.names, name)
 			}
-			parts = append(parts, strconv.Itoa(at)) // which are the same is part of the key, what they are is not
+			// which are the same is part of the key, what they are is not
+			parts = append(parts, strconv.Itoa(at))
 		}
 		return nil
 	}
@@ -142,7 +143,8 @@ func (s *stage) take(r *reuse) bool {
 			removeOrdinary(r.outputs[i])
 		}
 		if err := install(r.outputs[i], content); err != nil {
-			s.log.Warn().Err(err).Msg("what was kept can't be written, the tool runs") // and writes the files anew
+			// and writes the files anew
+			s.log.Warn().Err(err).Msg("what was kept can't be written, the tool runs")
 			return false
 		}
 	}
@@ -189,7 +191,8 @@ func sameLengths(a, b []string) bool {
 // removeOrdinary takes away a file or link that an object is to be written to, as the assembler
 // does (unlink_if_ordinary of GNU binutils): another link to the old file keeps the old content.
 func removeOrdinary(path string) {
-	if info, err := os.Lstat(path); err == nil && (info.Mode().IsRegular() || info.Mode()&os.ModeSymlink != 0) {
+	if info, err := os.Lstat(path); err == nil && (info.Mode().IsRegular() ||
+		info.Mode()&os.ModeSymlink != 0) {
 		os.Remove(path)
 	}
 }
@@ -265,7 +268,8 @@ func asBefore(outputs []string, before, written [][]byte) [][]byte {
 			continue
 		}
 		was, is := string(before[i]), string(written[i])
-		if was == is || toolcmd.CutProcess(was) == "" || toolcmd.CutProcess(was) != toolcmd.CutProcess(is) {
+		if was == is || toolcmd.CutProcess(was) == "" ||
+			toolcmd.CutProcess(was) != toolcmd.CutProcess(is) {
 			continue
 		}
 		if len(was) != len(is) {

@@ -19,7 +19,8 @@ func TestReuseKey(t *testing.T) {
 	tool := filepath.Join(dir, "tool")
 	drivertest.Write(t, tool, "\x7fELF")
 	key := func(change func(s *stage, inputs [][]byte)) string {
-		s := &stage{name: "cicc", env: environment.Read(), tool: tool, dir: dir, words: []string{"cicc", "-O3", "/tmp/tmpxft_0000abcd_00000000-3_a.ii", "-o", "/tmp/tmpxft_0000abcd_00000000-4_a.ptx"}}
+		s := &stage{name: "cicc", env: environment.Read(), tool: tool, dir: dir, words: []string{"cicc",
+			"-O3", "/tmp/tmpxft_0000abcd_00000000-3_a.ii", "-o", "/tmp/tmpxft_0000abcd_00000000-4_a.ptx"}}
 		inputs := [][]byte{[]byte("text"), []byte("module")}
 		if change != nil {
 			change(s, inputs)
@@ -32,19 +33,24 @@ func TestReuseKey(t *testing.T) {
 	}
 	plain := key(nil)
 	if key(func(s *stage, _ [][]byte) {
-		s.words[2], s.words[4] = "/tmp/tmpxft_00000001_00000000-5_a.ii", "/tmp/tmpxft_00000001_00000000-6_a.ptx"
+		s.words[2], s.words[4] = "/tmp/tmpxft_00000001_00000000-5_a.ii",
+			"/tmp/tmpxft_00000001_00000000-6_a.ptx"
 	}) != plain {
 		t.Error("other temporary names give another key")
 	}
 	for what, change := range map[string]func(s *stage, inputs [][]byte){
-		"option":      func(s *stage, _ [][]byte) { s.words[1] = "-O2" },
-		"same name":   func(s *stage, _ [][]byte) { s.words[4] = "/tmp/tmpxft_0000abcd_00000000-3_a.ptx" },
-		"input":       func(_ *stage, inputs [][]byte) { inputs[0] = []byte("Text") },
-		"module id":   func(_ *stage, inputs [][]byte) { inputs[1] = nil },
-		"stage":       func(s *stage, _ [][]byte) { s.name = "cudafe" },
-		"folder":      func(s *stage, _ [][]byte) { s.dir = "/" },
-		"environment": func(s *stage, _ [][]byte) { s.env = environment.Of(append(s.env.All(), "NVVM_SOMETHING=1")) },
-		"tool":        func(*stage, [][]byte) { drivertest.Write(t, tool, "\x7fELF another") },
+		"option": func(s *stage, _ [][]byte) { s.words[1] = "-O2" },
+		"same name": func(s *stage, _ [][]byte) {
+			s.words[4] = "/tmp/tmpxft_0000abcd_00000000-3_a.ptx"
+		},
+		"input":     func(_ *stage, inputs [][]byte) { inputs[0] = []byte("Text") },
+		"module id": func(_ *stage, inputs [][]byte) { inputs[1] = nil },
+		"stage":     func(s *stage, _ [][]byte) { s.name = "cudafe" },
+		"folder":    func(s *stage, _ [][]byte) { s.dir = "/" },
+		"environment": func(s *stage, _ [][]byte) {
+			s.env = environment.Of(append(s.env.All(), "NVVM_SOMETHING=1"))
+		},
+		"tool": func(*stage, [][]byte) { drivertest.Write(t, tool, "\x7fELF another") },
 	} {
 		before := key(nil)
 		if key(change) == before {
@@ -52,12 +58,14 @@ func TestReuseKey(t *testing.T) {
 		}
 	}
 	drivertest.Write(t, tool, "#!/bin/sh\n")
-	if _, err := (&stage{name: "cicc", env: environment.Read(), tool: tool, dir: dir, words: []string{"cicc"}}).newReuse(nil, nil); err == nil {
+	if _, err := (&stage{name: "cicc", env: environment.Read(), tool: tool, dir: dir,
+		words: []string{"cicc"}}).newReuse(nil, nil); err == nil {
 		t.Error("a script is reused")
 	}
 }
 
-// TestVerify: a tool that writes something else from the same things is found out, and damaged objects are not taken.
+// TestVerify: a tool that writes something else from the same things is found out, and damaged
+// objects are not taken.
 func TestVerify(t *testing.T) {
 	dir := t.TempDir()
 	store, err := cache.Open(filepath.Join(dir, "store"))
@@ -104,17 +112,22 @@ func TestVerify(t *testing.T) {
 func TestProcessInNames(t *testing.T) {
 	outputs := []string{"k.cpp", "k.module_id"}
 	for _, c := range []struct{ was, is, before, written, want string }{
-		{"_a_5_s3_cu_ef5c5f41_15069", "_a_5_s3_cu_ef5c5f41_15274", "x_a_5_s3_cu_ef5c5f41_15069y", "x_a_5_s3_cu_ef5c5f41_15274y", "x_a_5_s3_cu_ef5c5f41_15069y"},
-		{"_a_5_s3_cu_ef5c5f41_15069", "_a_5_s3_cu_bd79dfe1_15274", "x_a_5_s3_cu_ef5c5f41_15069y", "x_a_5_s3_cu_bd79dfe1_15274y", "x_a_5_s3_cu_ef5c5f41_15069y"},
-		{"_a_5_s3_cu_ef5c5f41_15069", "_a_5_s3_cu_ef5c5f41_15274", "x_a_5_s3_cu_ef5c5f41_15069y", "other", "other"},
+		{"_a_5_s3_cu_ef5c5f41_15069", "_a_5_s3_cu_ef5c5f41_15274", "x_a_5_s3_cu_ef5c5f41_15069y",
+			"x_a_5_s3_cu_ef5c5f41_15274y", "x_a_5_s3_cu_ef5c5f41_15069y"},
+		{"_a_5_s3_cu_ef5c5f41_15069", "_a_5_s3_cu_bd79dfe1_15274", "x_a_5_s3_cu_ef5c5f41_15069y",
+			"x_a_5_s3_cu_bd79dfe1_15274y", "x_a_5_s3_cu_ef5c5f41_15069y"},
+		{"_a_5_s3_cu_ef5c5f41_15069", "_a_5_s3_cu_ef5c5f41_15274", "x_a_5_s3_cu_ef5c5f41_15069y", "other",
+			"other"},
 		{"_a_5_s3_cu_ef5c5f41_15069", "_a_5_s3_cu_ef5c5f41_999", "x", "other", "x"}, // not compared
 		{"_a_5_s3_cu_ef5c5f41", "_a_5_s3_cu_ef5c5f42", "x", "other", "other"},
-		{"_a_5_s3_cu_12345678", "_a_5_s3_cu_12345679", "x_a_5_s3_cu_12345678", "x_a_5_s3_cu_12345679", "x_a_5_s3_cu_12345679"},
+		{"_a_5_s3_cu_12345678", "_a_5_s3_cu_12345679", "x_a_5_s3_cu_12345678", "x_a_5_s3_cu_12345679",
+			"x_a_5_s3_cu_12345679"},
 		{"_a_5_s3_cu_ef5c5f41_15069", "_b_5_s3_cu_ef5c5f41_15274", "x", "other", "other"},
 		{"_4_a_cu__Z1kPf", "_4_a_cu__Z1kPd", "x", "other", "other"},
 		{"_1", "_2", "x", "other", "other"},
 	} {
-		got := asBefore(outputs, [][]byte{[]byte(c.before), []byte(c.was)}, [][]byte{[]byte(c.written), []byte(c.is)})
+		got := asBefore(outputs, [][]byte{[]byte(c.before), []byte(c.was)}, [][]byte{[]byte(c.written),
+			[]byte(c.is)})
 		if string(got[0]) != c.want {
 			t.Errorf("%s, %s: %q, want %q", c.was, c.is, got[0], c.want)
 		}

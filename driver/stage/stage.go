@@ -93,7 +93,8 @@ func Run(name string, words []string) int {
 		s.watch.Leave(child.Ending{})
 		return s.become()
 	}
-	s.guarded(s.trim) // what added to the store comes here; a process that becomes the tool added little
+	// what added to the store comes here; a process that becomes the tool added little
+	s.guarded(s.trim)
 	return s.watch.Leave(*s.result)
 }
 
@@ -129,7 +130,8 @@ func (s *stage) become() int {
 
 // runs the user's own step as a child, with his own files.
 func (s *stage) run(t *child.Tee) (child.Ending, error) {
-	cmd := &exec.Cmd{Path: s.tool, Args: s.words, Env: s.env.Tool(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
+	cmd := &exec.Cmd{Path: s.tool, Args: s.words, Env: s.env.Tool(), Stdin: os.Stdin,
+		Stdout: os.Stdout, Stderr: os.Stderr}
 	if t != nil {
 		cmd.Stdout, cmd.Stderr = t.Outputs()
 	}

@@ -19,7 +19,9 @@ func (s *stage) ends() (code int, done bool) {
 		return s.halt(1), true
 	case "host":
 		at := slices.Index(s.words, "-o")
-		compiles := slices.ContainsFunc(s.words, func(w string) bool { return strings.HasSuffix(w, ".cudafe1.cpp") })
+		compiles := slices.ContainsFunc(s.words, func(w string) bool {
+			return strings.HasSuffix(w, ".cudafe1.cpp")
+		})
 		switch {
 		case slices.Contains(s.words, "-E"):
 			return s.become(), true

@@ -24,7 +24,8 @@ func proven(name string, r recipe.Recipe, normals map[string]string) error {
 }
 
 // takes reads a decision's recipe for a kernel; the error says why no build takes it.
-func takes(kn *Known, kernel, identity, text string, normals map[string]string) (recipe.Recipe, error) {
+func takes(kn *Known, kernel, identity, text string, normals map[string]string) (
+	recipe.Recipe, error) {
 	r, err := recipe.Parse(text)
 	if err == nil {
 		err = rewrite.Check(r)
@@ -38,8 +39,8 @@ func takes(kn *Known, kernel, identity, text string, normals map[string]string) 
 	return r, err
 }
 
-// Untaken says why no build takes a decision's recipe, nil where one may: it is of an old form, the user has banned it, or the code that was
-// measured is not on record.
+// Untaken says why no build takes a decision's recipe, nil where one may: it is of an old form, the
+// user has banned it, or the code that was measured is not on record.
 func (kn *Known) Untaken(d cache.Decision) error {
 	if d.Recipe == "" {
 		return nil
@@ -70,7 +71,8 @@ func Banned(sn *cache.Snapshot, kernel, identity string) []string {
 	return (&Known{own: sn}).banned(kernel, identity)
 }
 
-// banned lists the levers that are not wanted for a kernel, by the user or by those whose stores stand behind his.
+// banned lists the levers that are not wanted for a kernel, by the user or by those whose stores
+// stand behind his.
 func (kn *Known) banned(kernel, identity string) []string {
 	var levers []string
 	for _, key := range []string{BanKey(kernel), identity} {

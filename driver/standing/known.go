@@ -20,7 +20,8 @@ import (
 //   - the user's own store, and behind it, for kernels that it has nothing measured of, those of others (GNVCC_STORE): of these
 //     decisions and bans only. What somebody else has pinned nobody has measured, and what he approximates he has asked for.
 //
-// Nothing else of a foreign store is opened: what is compiled by its recipes is compiled here, with every check of a build.
+// Nothing else of a foreign store is opened: what is compiled by its recipes is compiled here, with
+// every check of a build.
 
 // A Known is such a thing, opened.
 type Known struct {
@@ -32,13 +33,14 @@ type Known struct {
 	mended bool
 
 	Lock string // path of the lock file that counts, "" for none
-	// Problem says why the lock file can't be read: then nothing is known, and every kernel is nvcc's own.
+	// Problem says why the lock file can't be read: then nothing is known, and every kernel is nvcc's
+	// own.
 	Problem error
 	Missing []error // stores of others that can't be read, with the reasons
 }
 
-// KnownAt opens what a build in dir looks recipes up in; env is the build's. It always gives something to ask,
-// and takes no lock.
+// KnownAt opens what a build in dir looks recipes up in; env is the build's. It always gives
+// something to ask, and takes no lock.
 func KnownAt(store *cache.Store, dir string, env *environment.Environment) (*Known, error) {
 	own, err := store.Snapshot()
 	file, why := lockFor(own, dir, env)
@@ -79,7 +81,8 @@ func (kn *Known) mend() bool {
 	return true
 }
 
-// Files are those that a build in dir depends on for its recipes, for compiler caches: the lock file, or each store's list.
+// Files are those that a build in dir depends on for its recipes, for compiler caches: the lock
+// file, or each store's list.
 func Files(store *cache.Store, dir string, env *environment.Environment) []string {
 	kn, _ := KnownAt(store, dir, env)
 	defer kn.Close()
@@ -153,8 +156,8 @@ func (kn *Known) where(d decision) string {
 	return ""
 }
 
-// Others lists the decisions of the stores behind one's own that count there: those on kernels and GPUs that no store before
-// has measured. For people; builds look up one kernel at a time.
+// Others lists the decisions of the stores behind one's own that count there: those on kernels and
+// GPUs that no store before has measured. For people; builds look up one kernel at a time.
 func (kn *Known) Others() ([]cache.Decision, error) {
 	seen := map[string]bool{} // keys, measured
 	note := func(d cache.Decision) bool {
@@ -171,7 +174,8 @@ func (kn *Known) Others() ([]cache.Decision, error) {
 		}
 		for _, d := range all {
 			if i > 0 && !printable(d) {
-				problems = errors.Join(problems, fmt.Errorf("%s: a decision has control characters in it, and is not shown", kn.dirs[i-1]))
+				problems = errors.Join(problems,
+					fmt.Errorf("%s: a decision has control characters in it, and is not shown", kn.dirs[i-1]))
 				continue
 			}
 			measured := d.Recipe != "" || len(d.Evidence.Launches) > 0 || d.Evidence.Locked != nil
@@ -230,7 +234,8 @@ func hasLocks(own *cache.Snapshot) bool {
 // fileState is what tells one state of a file from another without reading it.
 func fileState(info os.FileInfo) string {
 	st := systemStat(info)
-	return strings.Join([]string{fmt.Sprint(st.Dev, " ", st.Ino, " ", st.Size), fmt.Sprint(st.Mtim.Nano()), fmt.Sprint(st.Ctim.Nano())}, " ")
+	return strings.Join([]string{fmt.Sprint(st.Dev, " ", st.Ino, " ", st.Size),
+		fmt.Sprint(st.Mtim.Nano()), fmt.Sprint(st.Ctim.Nano())}, " ")
 }
 
 // Several are those of several builds, each opened once.
@@ -277,7 +282,8 @@ func (kn *Known) From(identity string, by asker) string {
 	return kn.from(d)
 }
 
-// printable tells whether all texts of a decision may go to a terminal: those of a foreign store may be anything.
+// printable tells whether all texts of a decision may go to a terminal: those of a foreign store
+// may be anything.
 func printable(d cache.Decision) bool {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
@@ -286,6 +292,7 @@ func printable(d cache.Decision) bool {
 		return false
 	}
 	text := strings.ReplaceAll(b.String(), `\\`, "") // a backslash itself
-	return !strings.Contains(text, `\u00`) && !strings.Contains(text, `\r`) && !strings.Contains(text, `\b`) &&
+	return !strings.Contains(text, `\u00`) && !strings.Contains(text, `\r`) &&
+		!strings.Contains(text, `\b`) &&
 		!strings.ContainsFunc(text, func(c rune) bool { return c != '\n' && unicode.IsControl(c) })
 }

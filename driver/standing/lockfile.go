@@ -14,11 +14,13 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// A lock file in a build. It is sorted by name, for people and git, and looked up by identity; 10,000 lines take some 30 ms to
-// read. So its decisions are kept as a snapshot of the store's own form (cache.Derive), under the hash of the file's content,
-// and a memo says which content a state of the file (device, inode, size, times) has: a build that finds both reads a stat, a
-// memo and a few places of the index. Whatever of these is missing is made again. A state counts only where it was old when
-// the content was read: a file that was written twice within what a file system's clock tells apart looks the same.
+// A lock file in a build. It is sorted by name, for people and git, and looked up by identity;
+// 10,000 lines take some 30 ms to read. So its decisions are kept as a snapshot of the store's own
+// form (cache.Derive), under the hash of the file's content, and a memo says which content a state
+// of the file (device, inode, size, times) has: a build that finds both reads a stat, a memo and a
+// few places of the index. Whatever of these is missing is made again. A state counts only where it
+// was old when the content was read: a file that was written twice within what a file system's
+// clock tells apart looks the same.
 
 // A lockState is the memo of a file's content.
 type lockState struct {
@@ -28,8 +30,8 @@ type lockState struct {
 
 const memoLock cache.Memos[lockState] = "lock"
 
-// settled is how old a file must be when it is read, for its state to stand for its content. Network file systems and FAT tell
-// 1 or 2 seconds apart.
+// settled is how old a file must be when it is read, for its state to stand for its content.
+// Network file systems and FAT tell 1 or 2 seconds apart.
 const settled = 3 * time.Second
 
 // lockForm goes into an index' name: it changes with what is made of a lock file.
@@ -73,14 +75,16 @@ func openLockFile(store *cache.Store, path string) (*cache.Snapshot, error) {
 	}
 	records := make([]cache.Record, 0, len(lines))
 	for _, l := range lines {
-		records = append(records, cache.Record{Bucket: cache.Decisions, Key: l.Key(), Value: l.Decision()})
+		records = append(records, cache.Record{Bucket: cache.Decisions, Key: l.Key(),
+			Value: l.Decision()})
 	}
 	return store.Derive(indexName(content), records)
 }
 
 func indexName(content string) string { return cache.HashOf(lockForm, content)[:32] + "-lock" }
 
-// ReadLock reads a lock file's text. It may be replaced meanwhile, as by git: what is read is one state of it.
+// ReadLock reads a lock file's text. It may be replaced meanwhile, as by git: what is read is one
+// state of it.
 func ReadLock(path string) ([]byte, os.FileInfo, error) {
 	for range 5 {
 		text, info, again, err := readLockOnce(path)
@@ -115,7 +119,8 @@ func readLockOnce(path string) (text []byte, info os.FileInfo, again bool, err e
 	if err != nil {
 		return nil, nil, false, bareError(err)
 	}
-	return text, info, fileState(now) != fileState(info) || int64(len(text)) != info.Size() && len(text) <= most, nil
+	return text, info, fileState(now) != fileState(info) || int64(len(text)) != info.Size() &&
+		len(text) <= most, nil
 }
 
 // bareError leaves out the path, which stands in front.
@@ -134,8 +139,8 @@ func systemStat(info os.FileInfo) *syscall.Stat_t {
 	return new(syscall.Stat_t)
 }
 
-// ParseLock reads a lock file, recipes included. A recipe of a lever that this gnvcc does not know stays: its kernel alone is
-// nvcc's own, with the reason.
+// ParseLock reads a lock file, recipes included. A recipe of a lever that this gnvcc does not know
+// stays: its kernel alone is nvcc's own, with the reason.
 func ParseLock(text []byte) ([]lock.Line, error) {
 	return lock.Parse(text, func(l lock.Line) error {
 		r, err := recipe.Parse(l.Recipe)
@@ -150,7 +155,8 @@ func ParseLock(text []byte) ([]lock.Line, error) {
 			return fmt.Errorf("exact=%s: the recipe %q is %s at best", l.Exact, l.Recipe, exact)
 		}
 		if rewrite.ExactnessOf(r) == rewrite.Approximate {
-			return fmt.Errorf("recipe=%q approximates: such a recipe belongs to who asked for it, and has no line", l.Recipe)
+			return fmt.Errorf(
+				"recipe=%q approximates: such a recipe belongs to who asked for it, and has no line", l.Recipe)
 		}
 		return nil
 	})

@@ -22,8 +22,10 @@ func lockOf(t testing.TB, n int, recipe string) []byte {
 	t.Helper()
 	var lines []lock.Line
 	for i := range n {
-		lines = append(lines, lock.Line{Kernel: fmt.Sprintf("_Z9kernel%05dPfii", i), Device: "NVIDIA H200", Target: "sm_90",
-			Ptxas: "13.0.88", Recipe: recipe, Exact: "construction", Checks: 3, Gain: 1.2, Time: time.Unix(1e9, 0).UTC(), Gnvcc: "v1",
+		lines = append(lines, lock.Line{Kernel: fmt.Sprintf("_Z9kernel%05dPfii", i),
+			Device: "NVIDIA H200", Target: "sm_90",
+			Ptxas: "13.0.88", Recipe: recipe, Exact: "construction", Checks: 3, Gain: 1.2,
+			Time: time.Unix(1e9, 0).UTC(), Gnvcc: "v1",
 			Identity: identityAt(i), Code: strings.Repeat("1", 32)})
 	}
 	text, err := lock.Write(lines)
@@ -71,7 +73,8 @@ func put(t testing.TB, path string, text []byte, age time.Duration) {
 	}
 }
 
-// TestLockReplaced: a build reads the file as it is now, however it came to be so, and however alike its states look.
+// TestLockReplaced: a build reads the file as it is now, however it came to be so, and however
+// alike its states look.
 func TestLockReplaced(t *testing.T) {
 	store, path := lockStore(t)
 	first, second := lockOf(t, 3, "maxnreg=40"), lockOf(t, 3, "maxnreg=48") // of one length
@@ -86,7 +89,8 @@ func TestLockReplaced(t *testing.T) {
 		}
 	}
 	// When the file has been as it is for a while, its state stands for its content.
-	old := func() { // an inode's own time can't be set: what is kept of the state is made older in its place
+	// an inode's own time can't be set: what is kept of the state is made older in its place
+	old := func() {
 		time.Sleep(settled + 100*time.Millisecond)
 	}
 	old()
@@ -117,7 +121,8 @@ func TestLockReplaced(t *testing.T) {
 	}
 }
 
-// TestLockDuring: while the file is replaced, as git does it (a new file under the name), every build reads one of its states.
+// TestLockDuring: while the file is replaced, as git does it (a new file under the name), every
+// build reads one of its states.
 func TestLockDuring(t *testing.T) {
 	store, path := lockStore(t)
 	states := [][]byte{lockOf(t, 40, "maxnreg=40"), lockOf(t, 50, "maxnreg=48")}
@@ -156,7 +161,8 @@ func TestLockDuring(t *testing.T) {
 	writer.Wait()
 }
 
-// TestLockIndex: a damaged index or memo costs time, and no wrong recipe; neither does a store that can't be written.
+// TestLockIndex: a damaged index or memo costs time, and no wrong recipe; neither does a store that
+// can't be written.
 func TestLockIndex(t *testing.T) {
 	store, path := lockStore(t)
 	put(t, path, lockOf(t, 10, "maxnreg=40"), time.Hour)
@@ -203,7 +209,8 @@ func TestLockIndex(t *testing.T) {
 	}
 }
 
-// TestLockNamed: a relative path is none, 0 is none, and a lock file that nobody has named is not read.
+// TestLockNamed: a relative path is none, 0 is none, and a lock file that nobody has named is not
+// read.
 func TestLockNamed(t *testing.T) {
 	store, path := lockStore(t)
 	put(t, path, lockOf(t, 1, "maxnreg=40"), time.Hour)
@@ -234,11 +241,12 @@ func TestLockRecipes(t *testing.T) {
 	}
 }
 
-// TestHostileOthers: what a foreign store says of a kernel is not shown where it would write on a terminal, and its pins and
-// approximations do not count.
+// TestHostileOthers: what a foreign store says of a kernel is not shown where it would write on a
+// terminal, and its pins and approximations do not count.
 func TestHostileOthers(t *testing.T) {
 	theirs, _ := lockStore(t)
-	good, evil := drivertest.Seen("NVIDIA H200", "maxnreg=40", 1), drivertest.Seen("NVIDIA H100", "maxnreg=48", 2)
+	good, evil := drivertest.Seen("NVIDIA H200", "maxnreg=40", 1), drivertest.Seen("NVIDIA H100",
+		"maxnreg=48", 2)
 	evil.Evidence.Note = "\x1b]0;title\x07"
 	approximate := drivertest.Approximated("NVIDIA H200", "approx=all", 3, "/a/k.o")
 	drivertest.Kept(t, theirs, good, evil, approximate)
@@ -260,11 +268,13 @@ func TestHostileOthers(t *testing.T) {
 	}
 	defer kn.Close()
 	all, err := kn.Others()
-	if len(all) != 1 || all[0].Recipe != "maxnreg=40" || err == nil || !strings.Contains(err.Error(), "control characters") {
+	if len(all) != 1 || all[0].Recipe != "maxnreg=40" || err == nil || !strings.Contains(err.Error(),
+		"control characters") {
 		t.Errorf("%+v, %v", all, err)
 	}
 	by := asker{device: "H200", files: func() []string { return []string{"/a/k.o"} }}
-	if d, ok := standing(kn, good.Identity, by); !ok || d.Recipe != "maxnreg=40" || kn.from(d) != theirs.Path() {
+	if d, ok := standing(kn, good.Identity, by); !ok || d.Recipe != "maxnreg=40" ||
+		kn.from(d) != theirs.Path() {
 		t.Errorf("%+v from %q", d, kn.from(d))
 	}
 	if _, err := os.Stat(filepath.Join(own.Path(), "decisions.db")); err == nil {
@@ -272,8 +282,8 @@ func TestHostileOthers(t *testing.T) {
 	}
 }
 
-// BenchmarkLock is what a build waits for a lock file of 10,000 lines: opening it and looking ten kernels up. "first" is what the
-// first build after a change pays.
+// BenchmarkLock is what a build waits for a lock file of 10,000 lines: opening it and looking ten
+// kernels up. "first" is what the first build after a change pays.
 func BenchmarkLock(b *testing.B) {
 	const lines, kernels = 10_000, 10
 	store, path := lockStore(b)

@@ -12,20 +12,23 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// Which of the decisions on a kernel stands for a build. What the user pinned goes before all else. Approximate ones count for the builds alone that asked for them.
-// Of what is left, those count that were measured on one GPU:
+// Which of the decisions on a kernel stands for a build. What the user pinned goes before all else.
+// Approximate ones count for the builds alone that asked for them. Of what is left, those count
+// that were measured on one GPU:
 //
 //  1. GNVCC_DEVICE, a part of its name ("H100"); where nothing was measured on such a one, the kernel is nvcc's own
 //  2. a GPU of this machine (not with a lock file)
 //  3. the one that was measured on last
 //
-// Of these in turn an approximate one comes first, and then the newest. What only says that a kernel was left alone counts
-// where there is nothing else.
+// Of these in turn an approximate one comes first, and then the newest. What only says that a
+// kernel was left alone counts where there is nothing else.
 //
-// What was foretold from machine code (gnvcc predict --adopt) counts last of all: for builds that ask for it (GNVCC_PREDICT),
-// and only where nothing at all was decided on the kernel, on whatever GPU and for whomever.
+// What was foretold from machine code (gnvcc predict --adopt) counts last of all: for builds that
+// ask for it (GNVCC_PREDICT), and only where nothing at all was decided on the kernel, on whatever
+// GPU and for whomever.
 
-// A decision is as much of cache.Decision as builds look at: the evidence, which is most of it, is not for them.
+// A decision is as much of cache.Decision as builds look at: the evidence, which is most of it, is
+// not for them.
 type decision struct {
 	Recipe, Exactness string
 	Time              time.Time
@@ -61,7 +64,8 @@ func standing(kn *Known, identity string, by asker) (decision, bool) {
 				return nil
 			}
 			d.approximate = d.Exactness == rewrite.Approximate.String()
-			if r, err := recipe.Parse(d.Recipe); err == nil && rewrite.ExactnessOf(r) == rewrite.Approximate {
+			if r, err := recipe.Parse(d.Recipe); err == nil &&
+				rewrite.ExactnessOf(r) == rewrite.Approximate {
 				d.approximate = true // whatever was written beside it
 				if foreign && rewrite.Check(r) != nil {
 					d.approximate = false // of another gnvcc: no build takes it, and says so
@@ -95,8 +99,8 @@ func standing(kn *Known, identity string, by asker) (decision, bool) {
 	return all[best], true
 }
 
-// foretold gives the prediction for a kernel, to builds that ask for it. Nobody has run it: a recipe that is not exact by
-// construction is none, whatever was written beside it.
+// foretold gives the prediction for a kernel, to builds that ask for it. Nobody has run it: a
+// recipe that is not exact by construction is none, whatever was written beside it.
 func foretold(kn *Known, identity string, by asker) (d decision, found bool) {
 	if !by.predicted || identity == "" {
 		return decision{}, false
@@ -111,7 +115,8 @@ func foretold(kn *Known, identity string, by asker) (d decision, found bool) {
 	return d, true
 }
 
-// Foretold tells whether a prediction stands for a kernel, for builds that ask for it: nothing was decided.
+// Foretold tells whether a prediction stands for a kernel, for builds that ask for it: nothing was
+// decided.
 func Foretold(sn *cache.Snapshot, identity string) bool {
 	_, ok := foretold(&Known{own: sn}, identity, asker{predicted: true})
 	err := sn.EachDecision(identity, func([]byte) error { ok = false; return nil })
@@ -126,8 +131,8 @@ func (d decision) before(other decision) bool {
 	return d.newer(other)
 }
 
-// newer tells whether a decision is the later word: one by measuring goes before one that says why nothing was measured, and
-// one's own before those of others.
+// newer tells whether a decision is the later word: one by measuring goes before one that says why
+// nothing was measured, and one's own before those of others.
 func (d decision) newer(other decision) bool {
 	if a, b := d.measured(), other.measured(); a != b {
 		return a
@@ -142,8 +147,8 @@ func (d decision) measured() bool {
 	return d.Recipe != "" || len(d.Evidence.Launches) > 0 || d.Evidence.Locked != nil
 }
 
-// onOne leaves the decisions for one GPU. One that names none may be for any. With a lock file it does not matter which GPU is
-// here, so that all machines build the same.
+// onOne leaves the decisions for one GPU. One that names none may be for any. With a lock file it
+// does not matter which GPU is here, so that all machines build the same.
 func (a asker) onOne(all []decision, locked bool) []decision {
 	on := func(match func(device string) bool) []decision {
 		var out []decision
@@ -190,7 +195,8 @@ func GPU() string {
 	return ""
 }
 
-// gpus lists the names of this machine's GPUs, as the driver gives them ("NVIDIA H200"). No library is loaded for it.
+// gpus lists the names of this machine's GPUs, as the driver gives them ("NVIDIA H200"). No library
+// is loaded for it.
 func gpus() []string {
 	files, _ := filepath.Glob(filepath.Join(gpuFolder, "*", "information"))
 	var out []string

@@ -24,25 +24,48 @@ func TestStanding(t *testing.T) {
 		file   string
 		want   string
 	}{
-		"one":                                    {[]cache.Decision{drivertest.Seen(h200, "maxnreg=40", 1)}, "", nil, "/b/k.o", "maxnreg=40"},
-		"one, of another GPU than is here":       {[]cache.Decision{drivertest.Seen(h200, "maxnreg=40", 1)}, "", []string{"Quadro"}, "/b/k.o", "maxnreg=40"},
-		"one, of another GPU than is asked for":  {[]cache.Decision{drivertest.Seen(h200, "maxnreg=40", 1)}, "H100", nil, "/b/k.o", ""},
-		"the newest":                             {[]cache.Decision{drivertest.Seen(h200, "maxnreg=40", 2), drivertest.Seen(h100, "maxnreg=48", 1)}, "", nil, "/b/k.o", "maxnreg=40"},
-		"the newest measured":                    {[]cache.Decision{alone, drivertest.Seen(h100, "maxnreg=48", 1)}, "", nil, "/b/k.o", "maxnreg=48"},
-		"what is here":                           {[]cache.Decision{drivertest.Seen(h200, "maxnreg=40", 2), drivertest.Seen(h100, "maxnreg=48", 1)}, "", []string{"Quadro", h100}, "/b/k.o", "maxnreg=48"},
-		"here, nvcc's own is best":               {[]cache.Decision{drivertest.Seen(h200, "maxnreg=40", 2), drivertest.Seen(h100, "", 1)}, "", []string{h100}, "/b/k.o", ""},
-		"what is asked for":                      {[]cache.Decision{drivertest.Seen(h200, "maxnreg=40", 1), drivertest.Seen(h100, "maxnreg=48", 2)}, "h200", []string{h100}, "/b/k.o", "maxnreg=40"},
-		"two are asked for: the newer":           {[]cache.Decision{drivertest.Seen(pcie, "maxnreg=56", 3), drivertest.Seen(h100, "maxnreg=48", 2), drivertest.Seen(h200, "maxnreg=40", 4)}, "H100", nil, "/b/k.o", "maxnreg=56"},
-		"approximate, for another build":         {[]cache.Decision{drivertest.Approximated(h200, "approx=all", 2, "/a/k.o")}, "", nil, "/b/k.o", ""},
-		"approximate, for this build":            {[]cache.Decision{drivertest.Approximated(h200, "approx=all", 2, "/a/k.o")}, "", nil, "/a/k.o", "approx=all"},
-		"approximate, for nobody known":          {[]cache.Decision{drivertest.Approximated(h200, "approx=all", 2)}, "", nil, "/a/k.o", ""},
-		"approximate, unsaid":                    {[]cache.Decision{unsaid}, "", nil, "/a/k.o", ""},
-		"beside an exact one":                    {[]cache.Decision{drivertest.Approximated(h200, "approx=all", 1, "/a/k.o"), drivertest.Seen(h200, "maxnreg=40", 2)}, "", nil, "/a/k.o", "approx=all"},
-		"beside an exact one, for another build": {[]cache.Decision{drivertest.Approximated(h200, "approx=all", 3, "/a/k.o"), drivertest.Seen(h200, "maxnreg=40", 2)}, "", nil, "/b/k.o", "maxnreg=40"},
-		"two builds, two bounds":                 {[]cache.Decision{drivertest.Approximated(h200, "approx=all", 1, "/a/k.o"), drivertest.Approximated(h200, "approx=div", 2, "/b/k.o")}, "", nil, "/a/k.o", "approx=all"},
-		"taken back":                             {[]cache.Decision{drivertest.Approximated(h200, "approx=all", 1, "/a/k.o"), drivertest.Seen(h200, "maxnreg=40", 2), taken}, "", nil, "/a/k.o", "maxnreg=40"},
-		"for a folder":                           {[]cache.Decision{drivertest.Approximated(h200, "approx=all", 1, "/a/")}, "", nil, "/a/b/k.o", "approx=all"},
-		"for a folder of nearly that name":       {[]cache.Decision{drivertest.Approximated(h200, "approx=all", 1, "/a/")}, "", nil, "/ab/k.o", ""},
+		"one": {[]cache.Decision{drivertest.Seen(h200, "maxnreg=40",
+			1)}, "", nil, "/b/k.o", "maxnreg=40"},
+		"one, of another GPU than is here": {[]cache.Decision{drivertest.Seen(h200, "maxnreg=40",
+			1)}, "", []string{"Quadro"}, "/b/k.o", "maxnreg=40"},
+		"one, of another GPU than is asked for": {[]cache.Decision{drivertest.Seen(h200, "maxnreg=40",
+			1)}, "H100", nil, "/b/k.o", ""},
+		"the newest": {[]cache.Decision{drivertest.Seen(h200, "maxnreg=40",
+			2), drivertest.Seen(h100, "maxnreg=48", 1)}, "", nil, "/b/k.o", "maxnreg=40"},
+		"the newest measured": {[]cache.Decision{alone,
+			drivertest.Seen(h100, "maxnreg=48", 1)}, "", nil, "/b/k.o", "maxnreg=48"},
+		"what is here": {[]cache.Decision{drivertest.Seen(h200, "maxnreg=40",
+			2), drivertest.Seen(h100, "maxnreg=48", 1)}, "", []string{"Quadro", h100}, "/b/k.o",
+			"maxnreg=48"},
+		"here, nvcc's own is best": {[]cache.Decision{drivertest.Seen(h200, "maxnreg=40",
+			2), drivertest.Seen(h100, "", 1)}, "", []string{h100}, "/b/k.o", ""},
+		"what is asked for": {[]cache.Decision{drivertest.Seen(h200, "maxnreg=40",
+			1), drivertest.Seen(h100, "maxnreg=48", 2)}, "h200", []string{h100}, "/b/k.o", "maxnreg=40"},
+		"two are asked for: the newer": {[]cache.Decision{drivertest.Seen(pcie, "maxnreg=56",
+			3), drivertest.Seen(h100, "maxnreg=48", 2), drivertest.Seen(h200, "maxnreg=40", 4)}, "H100", nil,
+			"/b/k.o", "maxnreg=56"},
+		"approximate, for another build": {[]cache.Decision{drivertest.Approximated(h200,
+			"approx=all", 2, "/a/k.o")}, "", nil, "/b/k.o", ""},
+		"approximate, for this build": {[]cache.Decision{drivertest.Approximated(h200,
+			"approx=all", 2, "/a/k.o")}, "", nil, "/a/k.o", "approx=all"},
+		"approximate, for nobody known": {[]cache.Decision{drivertest.Approximated(h200,
+			"approx=all", 2)}, "", nil, "/a/k.o", ""},
+		"approximate, unsaid": {[]cache.Decision{unsaid}, "", nil, "/a/k.o", ""},
+		"beside an exact one": {[]cache.Decision{drivertest.Approximated(h200,
+			"approx=all", 1, "/a/k.o"), drivertest.Seen(h200, "maxnreg=40", 2)}, "", nil, "/a/k.o",
+			"approx=all"},
+		"beside an exact one, for another build": {[]cache.Decision{drivertest.Approximated(h200,
+			"approx=all", 3, "/a/k.o"), drivertest.Seen(h200, "maxnreg=40", 2)}, "", nil, "/b/k.o",
+			"maxnreg=40"},
+		"two builds, two bounds": {[]cache.Decision{drivertest.Approximated(h200, "approx=all",
+			1, "/a/k.o"), drivertest.Approximated(h200, "approx=div", 2, "/b/k.o")}, "", nil, "/a/k.o",
+			"approx=all"},
+		"taken back": {[]cache.Decision{drivertest.Approximated(h200, "approx=all",
+			1, "/a/k.o"), drivertest.Seen(h200, "maxnreg=40", 2), taken}, "", nil, "/a/k.o", "maxnreg=40"},
+		"for a folder": {[]cache.Decision{drivertest.Approximated(h200, "approx=all",
+			1, "/a/")}, "", nil, "/a/b/k.o", "approx=all"},
+		"for a folder of nearly that name": {[]cache.Decision{drivertest.Approximated(h200, "approx=all",
+			1, "/a/")}, "", nil, "/ab/k.o", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store, err := cache.Open(filepath.Join(t.TempDir(), "store"))
@@ -58,13 +81,15 @@ func TestStanding(t *testing.T) {
 				if err := os.Mkdir(dir, 0o700); err != nil {
 					t.Fatal(err)
 				}
-				if err := os.WriteFile(filepath.Join(dir, "information"), []byte("Model: \t\t "+name+"\nIRQ:   \t\t 1\n"), 0o600); err != nil {
+				if err := os.WriteFile(filepath.Join(dir, "information"),
+					[]byte("Model: \t\t "+name+"\nIRQ:   \t\t 1\n"), 0o600); err != nil {
 					t.Fatal(err)
 				}
 			}
 			sn := drivertest.Kept(t, store, c.all...)
 			by := asker{files: func() []string { return []string{c.file} }, device: c.device}
-			recipes, refused, _ := Recipes(&Known{own: sn}, []cache.Kernel{{Name: "k", Identity: c.all[0].Identity}}, by)
+			recipes, refused, _ := Recipes(&Known{own: sn},
+				[]cache.Kernel{{Name: "k", Identity: c.all[0].Identity}}, by)
 			if got := recipes["k"].String(); got != c.want || len(refused) > 0 {
 				t.Errorf("%q, want %q; refused %v", got, c.want, refused)
 			}
@@ -83,25 +108,31 @@ func TestForetold(t *testing.T) {
 		ask      string // GNVCC_PREDICT
 		want     string
 	}{
-		"asked for":                           {"maxnreg=40", nil, "", "1", "maxnreg=40"},
-		"not asked for":                       {"maxnreg=40", nil, "", "", ""},
-		"switched off":                        {"maxnreg=40", nil, "", "0", ""},
-		"measured":                            {"maxnreg=40", []cache.Decision{drivertest.Seen("NVIDIA H200", "ld=cs", 1)}, "", "1", "ld=cs"},
-		"measured: nvcc's own":                {"maxnreg=40", []cache.Decision{drivertest.Seen("NVIDIA H200", "", 1)}, "", "1", ""},
-		"measured on another GPU than is for": {"maxnreg=40", []cache.Decision{drivertest.Seen("Quadro", "ld=cs", 1)}, "", "1", ""},
-		"left alone":                          {"maxnreg=40", []cache.Decision{alone}, "", "1", ""},
-		"approximated for others":             {"maxnreg=40", []cache.Decision{drivertest.Approximated("NVIDIA H200", "approx=all", 1, "/a/k.o")}, "", "1", ""},
-		"pinned":                              {"maxnreg=40", nil, "maxnreg=48", "1", "maxnreg=48"},
-		"not exact by construction":           {"unroll=4", nil, "", "1", ""},
-		"approximate":                         {"approx=all", nil, "", "1", ""},
-		"unreadable":                          {"= =", nil, "", "1", ""},
+		"asked for":     {"maxnreg=40", nil, "", "1", "maxnreg=40"},
+		"not asked for": {"maxnreg=40", nil, "", "", ""},
+		"switched off":  {"maxnreg=40", nil, "", "0", ""},
+		"measured": {"maxnreg=40",
+			[]cache.Decision{drivertest.Seen("NVIDIA H200", "ld=cs", 1)}, "", "1", "ld=cs"},
+		"measured: nvcc's own": {"maxnreg=40",
+			[]cache.Decision{drivertest.Seen("NVIDIA H200", "", 1)}, "", "1", ""},
+		"measured on another GPU than is for": {"maxnreg=40",
+			[]cache.Decision{drivertest.Seen("Quadro", "ld=cs", 1)}, "", "1", ""},
+		"left alone": {"maxnreg=40", []cache.Decision{alone}, "", "1", ""},
+		"approximated for others": {"maxnreg=40",
+			[]cache.Decision{drivertest.Approximated("NVIDIA H200", "approx=all", 1, "/a/k.o")}, "", "1",
+			""},
+		"pinned":                    {"maxnreg=40", nil, "maxnreg=48", "1", "maxnreg=48"},
+		"not exact by construction": {"unroll=4", nil, "", "1", ""},
+		"approximate":               {"approx=all", nil, "", "1", ""},
+		"unreadable":                {"= =", nil, "", "1", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store, err := cache.Open(filepath.Join(t.TempDir(), "store"))
 			if err != nil {
 				t.Fatal(err)
 			}
-			d := cache.Decision{Identity: strings.Repeat("ab", 32), Kernel: "k", Recipe: c.foretold, Exactness: "construction", Predicted: true}
+			d := cache.Decision{Identity: strings.Repeat("ab", 32), Kernel: "k", Recipe: c.foretold,
+				Exactness: "construction", Predicted: true}
 			if err := store.Spool(cache.Predictions, d.Identity, d); err != nil {
 				t.Fatal(err)
 			}

@@ -7,12 +7,14 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// Recipes looks up the recipes of kernels for a build. Kernels without a decision, or with that for nvcc's own compile, are left out;
-// recipes that can't be read are, too, with the reason. normals are the normal forms that the decisions rest on, by kernel and by what was
-// asked of the source.
-func Recipes(kn *Known, kernels []cache.Kernel, by asker) (recipes map[string]recipe.Recipe, refused map[string]error,
+// Recipes looks up the recipes of kernels for a build. Kernels without a decision, or with that for
+// nvcc's own compile, are left out; recipes that can't be read are, too, with the reason. normals
+// are the normal forms that the decisions rest on, by kernel and by what was asked of the source.
+func Recipes(kn *Known, kernels []cache.Kernel,
+	by asker) (recipes map[string]recipe.Recipe, refused map[string]error,
 	normals map[string]map[string]string) {
-	recipes, refused, normals = map[string]recipe.Recipe{}, map[string]error{}, map[string]map[string]string{}
+	recipes, refused, normals = map[string]recipe.Recipe{}, map[string]error{},
+		map[string]map[string]string{}
 	for _, k := range kernels {
 		if k.Identity == "" {
 			continue

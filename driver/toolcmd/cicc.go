@@ -22,14 +22,16 @@ type Cicc struct {
 	others []word // options that name further files which it writes
 }
 
-// ciccWrites is said of options that name a file which cicc writes beside the PTX; with some nvcc goes on.
+// ciccWrites is said of options that name a file which cicc writes beside the PTX; with some nvcc
+// goes on.
 const ciccWrites does = 1
 
 // genModule lets cicc make up the module id, which static symbols are named by.
 const genModule = "--gen_module_id_file"
 
-// ciccTable has cicc's options whose value is the next word, as nvcc 11.8 to 13.5 writes them. They need to
-// be known only so that a value is not taken for the input: a user's file may well be called x.ii.
+// ciccTable has cicc's options whose value is the next word, as nvcc 11.8 to 13.5 writes them. They
+// need to be known only so that a value is not taken for the input: a user's file may well be
+// called x.ii.
 var ciccTable = sync.OnceValue(func() *table {
 	t := new(table)
 	t.exactly(option{value: true}, `
@@ -117,8 +119,8 @@ func (c *Cicc) And(more ...string) *Cicc {
 // ModuleFile is the name of the file with the module id, in the folder of Elsewhere.
 const ModuleFile = "module_id"
 
-// Elsewhere gives the arguments with all files in dir, and the names of input and output. nvcc's own files
-// must not be touched: it goes on with some of them.
+// Elsewhere gives the arguments with all files in dir, and the names of input and output. nvcc's
+// own files must not be touched: it goes on with some of them.
 func (c *Cicc) Elsewhere(dir string) (args []string, in, out string) {
 	args = slices.Clone(c.Args)
 	in = filepath.Join(dir, "in"+filepath.Ext(args[c.In]))
@@ -137,7 +139,8 @@ func (c *Cicc) Elsewhere(dir string) (args []string, in, out string) {
 	return args, in, out
 }
 
-// Template gives the arguments without the names of files that are nvcc's own and other in every run.
+// Template gives the arguments without the names of files that are nvcc's own and other in every
+// run.
 func (c *Cicc) Template() []string {
 	args, _, _ := c.Elsewhere("/")
 	for i := range args {
@@ -146,8 +149,8 @@ func (c *Cicc) Template() []string {
 	return args
 }
 
-// ReadModule tells which source a command of cicc or cudafe++ compiles, and where the module id lies. make
-// is the index of the option that lets the tool make the id up, -1 if it is not there.
+// ReadModule tells which source a command of cicc or cudafe++ compiles, and where the module id
+// lies. make is the index of the option that lets the tool make the id up, -1 if it is not there.
 func ReadModule(args []string) (source, file string, make int) {
 	make = -1
 	words, err := ciccTable().read(args) // cudafe++ has these options, too
@@ -169,8 +172,8 @@ func ReadModule(args []string) (source, file string, make int) {
 	return source, file, make
 }
 
-// touchesFiles tells whether an option that we don't know may name a file that is read or written. Its value
-// could also be the next word.
+// touchesFiles tells whether an option that we don't know may name a file that is read or written.
+// Its value could also be the next word.
 func touchesFiles(option string) bool {
 	for _, part := range []string{"file", "dump", "save", "keep", "path", "dir", "list", "=/"} {
 		if strings.Contains(option, part) {

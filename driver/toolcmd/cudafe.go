@@ -13,7 +13,8 @@ type Cudafe struct {
 	Reads   []string // besides the input
 }
 
-// cudafeTable has cudafe++'s options whose value is the next word, as nvcc 11.8 to 13.5 writes them.
+// cudafeTable has cudafe++'s options whose value is the next word, as nvcc 11.8 to 13.5 writes
+// them.
 var cudafeTable = sync.OnceValue(func() *table {
 	t := new(table)
 	t.exactly(option{value: true}, `
@@ -24,8 +25,8 @@ var cudafeTable = sync.OnceValue(func() *table {
 	return t
 })
 
-// ReadCudafe reads the arguments of cudafe++. An option that is not known and speaks of a file is an error:
-// it may be one more output.
+// ReadCudafe reads the arguments of cudafe++. An option that is not known and speaks of a file is
+// an error: it may be one more output.
 func ReadCudafe(args []string) (*Cudafe, error) {
 	c := new(Cudafe)
 	words, err := cudafeTable().read(args)

@@ -7,15 +7,17 @@ import (
 	"sync"
 )
 
-// A Host is the host compiler's command for a file of cudafe++'s, read. The options are those of GCC.
+// A Host is the host compiler's command for a file of cudafe++'s, read. The options are those of
+// GCC.
 type Host struct {
 	Args       []string // without the tool
 	In, Out    int      // indexes of the words
 	Preprocess []string // the same command, preprocessing to standard output
 }
 
-// hostTable has the options whose value is the next word, and those that change the code and neither read
-// nor write a file. Not here, and so left to the compiler: -o twice, -g, whatever names a file.
+// hostTable has the options whose value is the next word, and those that change the code and
+// neither read nor write a file. Not here, and so left to the compiler: -o twice, -g, whatever
+// names a file.
 var hostTable = sync.OnceValue(func() *table {
 	t := new(table)
 	t.exactly(option{value: true}, `-o -x -I -isystem -iquote -idirafter -D -U`)
@@ -39,8 +41,8 @@ var hostPrefixes = []string{
 	"-ffp-contract=", "-finline-limit=", "-falign-", "-fexcess-precision=", "-fmessage-length=",
 }
 
-// hostFiles begin options that look like one of hostPrefixes, and hand words on to a program that may do
-// anything with them.
+// hostFiles begin options that look like one of hostPrefixes, and hand words on to a program that
+// may do anything with them.
 var hostFiles = []string{"-Wa,", "-Wp,", "-Wl,"}
 
 // ReadHost reads the arguments of the host compiler. The error says why the command is left to it.
@@ -82,8 +84,8 @@ func ReadHost(args []string) (*Host, error) {
 	return c, nil
 }
 
-// plainHost tells whether an option begins like one that is known to read and write no file that the
-// preprocessed text does not show.
+// plainHost tells whether an option begins like one that is known to read and write no file that
+// the preprocessed text does not show.
 func plainHost(option string) bool {
 	begins := func(prefix string) bool { return strings.HasPrefix(option, prefix) }
 	return slices.ContainsFunc(hostPrefixes, begins) && !slices.ContainsFunc(hostFiles, begins)

@@ -7,9 +7,10 @@ import (
 	"sync"
 )
 
-// nvcc's command line, as far as gnvcc has to know it: whether it is a query, whether it can have a cicc, ptxas or nvlink
-// step, whether it would show our prefix, and which file it writes. Nothing here decides what gets compiled, and nothing is
-// ever taken away or put in between: where this reading is wrong, a build is run without us or its prefix is seen.
+// nvcc's command line, as far as gnvcc has to know it: whether it is a query, whether it can have a
+// cicc, ptxas or nvlink step, whether it would show our prefix, and which file it writes. Nothing
+// here decides what gets compiled, and nothing is ever taken away or put in between: where this
+// reading is wrong, a build is run without us or its prefix is seen.
 
 // A Line is one command line of nvcc, read.
 type Line struct {
@@ -45,8 +46,9 @@ const (
 	linePassed                 // hands words on to a host tool
 )
 
-// lineTable has nvcc's options that take a value, from nvcc --help of 11.8 to 13.5, and from the table in its binary for those that
-// --help does not tell of; and those that matter here. An option that is not here takes no value.
+// lineTable has nvcc's options that take a value, from nvcc --help of 11.8 to 13.5, and from the
+// table in its binary for those that --help does not tell of; and those that matter here. An option
+// that is not here takes no value.
 var lineTable = sync.OnceValue(func() *table {
 	// The value is the rest of the word behind '=', else the next word, whatever that looks like.
 	t := &table{joined: true, glued: "IDULlOxm", dashes: true, lax: true}
@@ -90,8 +92,8 @@ var lineTable = sync.OnceValue(func() *table {
 // phases are the names of the last phases that are not their option's own.
 var phases = map[string]string{"device-c": "compile", "device-w": "compile", "device-link": "dlink"}
 
-// ReadLine reads the words of a command line, with what NVCC_PREPEND_FLAGS and NVCC_APPEND_FLAGS add. dir is the folder that it is given in,
-// "" for the working directory.
+// ReadLine reads the words of a command line, with what NVCC_PREPEND_FLAGS and NVCC_APPEND_FLAGS
+// add. dir is the folder that it is given in, "" for the working directory.
 func ReadLine(args []string, dir string, getenv func(string) string) *Line {
 	l := &Line{Phase: "link", dir: dir}
 	before, after := getenv("NVCC_PREPEND_FLAGS"), getenv("NVCC_APPEND_FLAGS")
@@ -105,8 +107,9 @@ func ReadLine(args []string, dir string, getenv func(string) string) *Line {
 	return l
 }
 
-// split cuts a text into words the way nvcc does for its variables and option files: at white space, double and single quotes group.
-// What nvcc does with stray quotes differs between the two; a word that is not exactly nvcc's costs nothing here.
+// split cuts a text into words the way nvcc does for its variables and option files: at white
+// space, double and single quotes group. What nvcc does with stray quotes differs between the two;
+// a word that is not exactly nvcc's costs nothing here.
 func split(text string) []string {
 	var words []string
 	var word []byte
@@ -140,7 +143,8 @@ func split(text string) []string {
 	return words
 }
 
-// maxNesting is how deep option files may name each other before we give up; nvcc has no limit that we know of.
+// maxNesting is how deep option files may name each other before we give up; nvcc has no limit that
+// we know of.
 const maxNesting = 16
 
 // maxOptionFile is the largest option file that is looked into, bytes.
@@ -235,7 +239,8 @@ func (l *Line) settle() {
 		l.Steps = true // a link has nvlink's step
 		return
 	}
-	// A C or C++ file that is only compiled goes to the host compiler alone, unless -x says that it is CUDA.
+	// A C or C++ file that is only compiled goes to the host compiler alone, unless -x says that it is
+	// CUDA.
 	l.Steps = l.cuda
 	for _, input := range l.Inputs {
 		switch strings.ToLower(filepath.Ext(input)) {
@@ -246,8 +251,8 @@ func (l *Line) settle() {
 	}
 }
 
-// Target is a name for what the command writes, so that of two commands with the same one the later counts (driver/apply).
-// dir is the folder in which it runs.
+// Target is a name for what the command writes, so that of two commands with the same one the later
+// counts (driver/apply). dir is the folder in which it runs.
 func (l *Line) Target(dir string) string {
 	if l.Output != "" {
 		if filepath.IsAbs(l.Output) {

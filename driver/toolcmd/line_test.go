@@ -73,13 +73,16 @@ func TestReadLine(t *testing.T) {
 		{args: "-cicc-prefix=time -c k.cu", want: "prefix steps", in: "k.cu", phase: "compile"},
 		{args: "--all-prefix time -c k.cu", want: "prefix steps", in: "k.cu", phase: "compile"},
 		{args: "-optf " + verbose + " -c k.cu", want: "shows steps", in: "k.cu", phase: "compile"},
-		{args: "--options-file=" + nested + " -c k.cu", want: "shows steps", in: "k.cu", phase: "compile"},
-		{args: "-optf " + verbose + "," + prefixed + " -c k.cu", want: "shows prefix steps", in: "k.cu", phase: "compile"},
+		{args: "--options-file=" + nested + " -c k.cu", want: "shows steps", in: "k.cu",
+			phase: "compile"},
+		{args: "-optf " + verbose + "," + prefixed + " -c k.cu", want: "shows prefix steps", in: "k.cu",
+			phase: "compile"},
 		{args: "-optf " + loop + " -c k.cu", want: "steps options", in: "k.cu", phase: "compile"},
 		{args: "-optf " + dir + "/none -c k.cu", want: "steps options", in: "k.cu", phase: "compile"},
 		{args: "-optf " + pipe + " -c k.cu", want: "steps options", in: "k.cu", phase: "compile"},
 		{args: "-c k.cu", env: "-v", want: "shows steps", in: "k.cu", phase: "compile"},
-		{args: "-c k.cu", env: `--ptxas-prefix="a b"`, want: "prefix steps", in: "k.cu", phase: "compile"},
+		{args: "-c k.cu", env: `--ptxas-prefix="a b"`, want: "prefix steps", in: "k.cu",
+			phase: "compile"},
 		{args: "", want: "", phase: "link"},
 	} {
 		l := ReadLine(strings.Fields(c.args), "", func(name string) string {
@@ -92,12 +95,14 @@ func TestReadLine(t *testing.T) {
 		for _, f := range []struct {
 			set  bool
 			name string
-		}{{l.Query, "query"}, {l.Shows, "shows"}, {l.Prefix, "prefix"}, {l.Steps, "steps"}, {l.Stdin, "stdin"}, {l.Options != "", "options"}} {
+		}{{l.Query, "query"}, {l.Shows, "shows"}, {l.Prefix, "prefix"}, {l.Steps, "steps"},
+			{l.Stdin, "stdin"}, {l.Options != "", "options"}} {
 			if f.set {
 				got = append(got, f.name)
 			}
 		}
-		if text := strings.Join(got, " "); text != c.want || strings.Join(l.Inputs, " ") != c.in || l.Output != c.out || l.Phase != c.phase {
+		if text := strings.Join(got, " "); text != c.want || strings.Join(l.Inputs, " ") != c.in ||
+			l.Output != c.out || l.Phase != c.phase {
 			t.Errorf("%s (before: %s): %q, %+v", c.args, c.env, text, l)
 		}
 	}
@@ -140,7 +145,8 @@ func TestReadPtxas(t *testing.T) {
 		for _, f := range []struct {
 			set  bool
 			name string
-		}{{c.Verbose, "verbose"}, {c.Debug, "debug"}, {c.Reloc, "reloc"}, {c.Lineinfo, "lineinfo"}, {c.MaxReg, "maxreg"}} {
+		}{{c.Verbose, "verbose"}, {c.Debug, "debug"}, {c.Reloc, "reloc"}, {c.Lineinfo, "lineinfo"},
+			{c.MaxReg, "maxreg"}} {
 			if f.set {
 				got += " " + f.name
 			}
@@ -149,14 +155,15 @@ func TestReadPtxas(t *testing.T) {
 			t.Errorf("%s: %s", args, got)
 		}
 		again := c.With("X", "Y")
-		if len(again) != len(c.Args) || !slices.Contains(again, "X") || !strings.HasSuffix(again[c.out], "Y") {
+		if len(again) != len(c.Args) || !slices.Contains(again, "X") || !strings.HasSuffix(again[c.out],
+			"Y") {
 			t.Errorf("%s: with other names %q", args, again)
 		}
 	}
 }
 
-// TestPtxasOptionsAreKnown compares the table with what the installed ptxas say they have: a new option is to be looked at, not
-// found out about by users.
+// TestPtxasOptionsAreKnown compares the table with what the installed ptxas say they have: a new
+// option is to be looked at, not found out about by users.
 func TestPtxasOptionsAreKnown(t *testing.T) {
 	for _, version := range toolkits {
 		t.Run(version, func(t *testing.T) {
@@ -179,7 +186,8 @@ func TestNvccOptionsAreKnown(t *testing.T) {
 	for _, version := range toolkits {
 		t.Run(version, func(t *testing.T) {
 			for _, line := range help(t, version, "nvcc") {
-				long, short := lineTable().options[line.long[2:]], lineTable().options[strings.TrimLeft(line.short, "-")]
+				long, short := lineTable().options[line.long[2:]],
+					lineTable().options[strings.TrimLeft(line.short, "-")]
 				if line.value && (!long.value || !short.value) {
 					t.Errorf("nvcc %s: %s (%s) takes a value", version, line.long, line.short)
 				}
@@ -211,7 +219,8 @@ func help(t *testing.T, version, tool string) []helpLine {
 		if !ok || len(words) == 0 {
 			continue
 		}
-		lines = append(lines, helpLine{words[0], "-" + short[:strings.IndexByte(short, ')')], len(words) > 1})
+		lines = append(lines, helpLine{words[0], "-" + short[:strings.IndexByte(short, ')')],
+			len(words) > 1})
 	}
 	if len(lines) < 20 {
 		t.Fatalf("only %d options in the help of %s", len(lines), tool)
@@ -220,7 +229,8 @@ func help(t *testing.T, version, tool string) []helpLine {
 }
 
 func BenchmarkReadLine(b *testing.B) {
-	args := strings.Fields("-O3 -std=c++17 -Iinclude -gencode arch=compute_80,code=sm_80 -Xcompiler -Wall,-fPIC -MD -MF k.d -c k.cu -o k.o")
+	args := strings.Fields(
+		"-O3 -std=c++17 -Iinclude -gencode arch=compute_80,code=sm_80 -Xcompiler -Wall,-fPIC -MD -MF k.d -c k.cu -o k.o")
 	for b.Loop() {
 		ReadLine(args, "", func(string) string { return "" })
 	}

@@ -75,7 +75,8 @@ func (c *Nvlink) Inputs() []string {
 // Output is the name of the output.
 func (c *Nvlink) Output() string { return c.Args[c.out] }
 
-// Template gives the arguments as they are recorded: numbers for the inputs, and a place for the output.
+// Template gives the arguments as they are recorded: numbers for the inputs, and a place for the
+// output.
 func (c *Nvlink) Template() []string {
 	args := slices.Clone(c.Args)
 	for n, at := range c.inputs {
@@ -85,8 +86,8 @@ func (c *Nvlink) Template() []string {
 	return args
 }
 
-// With gives the arguments with other names of files: some for each input, one for the output, and one for
-// the list of what was linked, if it is written.
+// With gives the arguments with other names of files: some for each input, one for the output, and
+// one for the list of what was linked, if it is written.
 func (c *Nvlink) With(inputs [][]string, out, registration string) []string {
 	args := slices.Clone(c.Args)
 	args[c.out] = out

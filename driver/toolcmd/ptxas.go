@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// ptxas' command line, read by name. What is not in the tables makes the stage step aside: an option that we don't know
-// may change anything.
+// ptxas' command line, read by name. What is not in the tables makes the stage step aside: an
+// option that we don't know may change anything.
 
 // A Ptxas is a ptxas command, read.
 type Ptxas struct {
@@ -18,8 +18,9 @@ type Ptxas struct {
 	Verbose  bool
 	Debug    bool // -g: debugging, nothing is to be made faster
 	Lineinfo bool
-	MaxReg   bool     // -maxrregcount
-	Flags    []string // canonical, without input, output and what only prints: what the code depends on
+	MaxReg   bool // -maxrregcount
+	// canonical, without input, output and what only prints: what the code depends on
+	Flags []string
 
 	in    int // index of the input
 	out   int // index of the word that has the output's name

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// One reader for the words of all tools. They differ in which options they have, which of these take a
-// value, and how a value may be written; a table says it.
+// One reader for the words of all tools. They differ in which options they have, which of these
+// take a value, and how a value may be written; a table says it.
 
 // An option is one of a tool's options.
 type option struct {
@@ -15,20 +15,22 @@ type option struct {
 	does  does   // what the tool's reader makes of it
 }
 
-// does says what a reader makes of an option. 0: nothing but what the reader does by the option's name.
+// does says what a reader makes of an option. 0: nothing but what the reader does by the option's
+// name.
 type does int
 
 // A table is how a tool's command line is read.
 type table struct {
-	options map[string]option // by the word in which the option stands; dashes and all, unless they don't matter
-	joined  bool              // a value may stand behind '=' in the option's own word
-	glued   string            // letters of options whose value may follow at once: -O3
-	dashes  bool              // one dash or two before a name are the same
-	lax     bool              // an option with no value at the line's end is no error
+	// by the word in which the option stands; dashes and all, unless they don't matter
+	options map[string]option
+	joined  bool   // a value may stand behind '=' in the option's own word
+	glued   string // letters of options whose value may follow at once: -O3
+	dashes  bool   // one dash or two before a name are the same
+	lax     bool   // an option with no value at the line's end is no error
 }
 
-// add puts options into the table: name/short, or name where both are the same. Long names stand behind
-// two dashes, short ones behind one.
+// add puts options into the table: name/short, or name where both are the same. Long names stand
+// behind two dashes, short ones behind one.
 func (t *table) add(o option, names string) {
 	t.room()
 	for _, pair := range strings.Fields(names) {

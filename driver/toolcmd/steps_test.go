@@ -6,20 +6,24 @@ import (
 )
 
 func TestReadHost(t *testing.T) {
-	good := strings.Fields("-D__CUDA_ARCH__=800 -c -x c++ -O3 -Wno-psabi -I/x -isystem /y -m64 -fPIC /tmp/tmpxft_0000abcd_00000000-6_a.cudafe1.cpp -o a.o")
+	good := strings.Fields(
+		"-D__CUDA_ARCH__=800 -c -x c++ -O3 -Wno-psabi -I/x -isystem /y -m64 -fPIC /tmp/tmpxft_0000abcd_00000000-6_a.cudafe1.cpp -o a.o")
 	c, err := ReadHost(good)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(c.Preprocess, " "); got != "-D__CUDA_ARCH__=800 -E -x c++ -O3 -Wno-psabi -I/x -isystem /y -m64 -fPIC /tmp/tmpxft_0000abcd_00000000-6_a.cudafe1.cpp" {
+	if got := strings.Join(c.Preprocess,
+		" "); got != "-D__CUDA_ARCH__=800 -E -x c++ -O3 -Wno-psabi -I/x -isystem /y -m64 -fPIC /tmp/tmpxft_0000abcd_00000000-6_a.cudafe1.cpp" {
 		t.Errorf("preprocess with %s", got)
 	}
 	if good[c.Out] != "a.o" || !strings.HasSuffix(good[c.In], ".cudafe1.cpp") {
 		t.Errorf("%+v", c)
 	}
 	for _, more := range []string{
-		"-Wa,-ahls=x", "-Wp,-MD,x", "-Wl,-x", "-MD", "-MF", "-include", "-imacros", "-specs=x", "-B/x", "-save-temps", "-g", "-g3", "-flto", "-fprofile-use", "-fplugin=x", "--coverage",
-		"-fstack-usage", "-ftest-coverage", "-fdump-tree-all", "-fauto-profile=x", "@x", "b.cpp", "-E", "-S", "-o", "-x", "-fmodules-ts", "-frandom-seed=1", "-ffile-prefix-map=a=b",
+		"-Wa,-ahls=x", "-Wp,-MD,x", "-Wl,-x", "-MD", "-MF", "-include", "-imacros", "-specs=x", "-B/x",
+		"-save-temps", "-g", "-g3", "-flto", "-fprofile-use", "-fplugin=x", "--coverage",
+		"-fstack-usage", "-ftest-coverage", "-fdump-tree-all", "-fauto-profile=x", "@x", "b.cpp", "-E",
+		"-S", "-o", "-x", "-fmodules-ts", "-frandom-seed=1", "-ffile-prefix-map=a=b",
 	} {
 		if _, err := ReadHost(append(append([]string(nil), good...), more)); err == nil {
 			t.Errorf("%s read", more)
@@ -39,12 +43,14 @@ func TestReadHost(t *testing.T) {
 }
 
 func TestReadCudafe(t *testing.T) {
-	good := []string{"--c++17", "--orig_src_file_name", "x.ii", "--gen_c_file_name", "x.cpp", "--stub_file_name", "x.stub.c", genModule, "--module_id_file_name", "x.module_id", "in.ii"}
+	good := []string{"--c++17", "--orig_src_file_name", "x.ii", "--gen_c_file_name", "x.cpp",
+		"--stub_file_name", "x.stub.c", genModule, "--module_id_file_name", "x.module_id", "in.ii"}
 	c, err := ReadCudafe(good)
 	if err != nil || c.In != "in.ii" || len(c.Outputs) != 2 || len(c.Reads) != 0 {
 		t.Errorf("%+v %v", c, err)
 	}
-	for _, more := range [][]string{{"other.ii"}, {"--list_file=x"}, {"--new_file_name", "x"}, {"--gen_c_file_name"}, {"x.cpp"}} {
+	for _, more := range [][]string{{"other.ii"}, {"--list_file=x"}, {"--new_file_name", "x"},
+		{"--gen_c_file_name"}, {"x.cpp"}} {
 		if _, err := ReadCudafe(append(append([]string(nil), good...), more...)); err == nil {
 			t.Errorf("%q read", more)
 		}
@@ -52,8 +58,9 @@ func TestReadCudafe(t *testing.T) {
 }
 
 func TestReadCicc(t *testing.T) {
-	good := strings.Fields("--c++17 --orig_src_path_name /src/k.ii -arch compute_90 --gen_c_file_name x.c " +
-		"--stub_file_name x.stub.c --gen_module_id_file --module_id_file_name x.module_id in.cpp1.ii -o out.ptx")
+	good := strings.Fields(
+		"--c++17 --orig_src_path_name /src/k.ii -arch compute_90 --gen_c_file_name x.c " +
+			"--stub_file_name x.stub.c --gen_module_id_file --module_id_file_name x.module_id in.cpp1.ii -o out.ptx")
 	c, err := ReadCicc(good)
 	if err != nil {
 		t.Fatal(err)
@@ -64,8 +71,9 @@ func TestReadCicc(t *testing.T) {
 	if c.Args[c.In] != "in.cpp1.ii" || c.Source != "/src/k.ii" || c.Unclear != "" {
 		t.Errorf("%+v", c)
 	}
-	want := "--c++17 --orig_src_path_name /src/k.ii -arch compute_90 --gen_c_file_name /d/other5 --stub_file_name " +
-		"/d/other7 --module_id_file_name /d/module_id /d/in.ii -o /d/out.ptx -O1"
+	want :=
+		"--c++17 --orig_src_path_name /src/k.ii -arch compute_90 --gen_c_file_name /d/other5 --stub_file_name " +
+			"/d/other7 --module_id_file_name /d/module_id /d/in.ii -o /d/out.ptx -O1"
 	if got, _, _ := c.And("-O1").Elsewhere("/d"); strings.Join(got, " ") != want {
 		t.Errorf("elsewhere: %q", got)
 	}
@@ -84,12 +92,14 @@ func TestReadCicc(t *testing.T) {
 }
 
 func TestReadNvlink(t *testing.T) {
-	args := strings.Fields("--arch=sm_90 -m64 --register-link-binaries=r.c -L/lib a.o -lcudadevrt libb.a -o out.cubin")
+	args := strings.Fields(
+		"--arch=sm_90 -m64 --register-link-binaries=r.c -L/lib a.o -lcudadevrt libb.a -o out.cubin")
 	c, err := ReadNvlink(args)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Target != "sm_90" || strings.Join(c.Inputs(), " ") != "a.o libb.a" || c.Output() != "out.cubin" || c.LTO {
+	if c.Target != "sm_90" || strings.Join(c.Inputs(), " ") != "a.o libb.a" ||
+		c.Output() != "out.cubin" || c.LTO {
 		t.Errorf("%+v", c)
 	}
 	recorded := strings.Join(c.Template(), " ")
@@ -104,7 +114,8 @@ func TestReadNvlink(t *testing.T) {
 	if got := strings.Join(again.With([][]string{nil, {"x", "y"}}, "z", "/d/r"), " "); got != want {
 		t.Errorf("with other files: %s", got)
 	}
-	for _, bad := range []string{"-arch sm_90 a.o", "-arch sm_90 -o x", "a.o -o x", "-arch=sm_90 a.o -o", "-arch=sm_90 -optf f a.o -o x"} {
+	for _, bad := range []string{"-arch sm_90 a.o", "-arch sm_90 -o x", "a.o -o x",
+		"-arch=sm_90 a.o -o", "-arch=sm_90 -optf f a.o -o x"} {
 		if _, err := ReadNvlink(strings.Fields(bad)); err == nil {
 			t.Errorf("%s read", bad)
 		}

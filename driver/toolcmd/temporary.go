@@ -9,14 +9,16 @@ import (
 	"sync"
 )
 
-// The names of nvcc's temporary files: tmpxft_0000abcd_00000000-12_, of the number of its process, what
-// counts its runs, and the file's number. They stand in command lines and in what the tools write.
+// The names of nvcc's temporary files: tmpxft_0000abcd_00000000-12_, of the number of its process,
+// what counts its runs, and the file's number. They stand in command lines and in what the tools
+// write.
 
-// Temporary begins the names of nvcc's own files; what is called otherwise was asked for by the user
-// (--keep) and is his.
+// Temporary begins the names of nvcc's own files; what is called otherwise was asked for by the
+// user (--keep) and is his.
 const Temporary = "tmpxft_"
 
-// Regular expressions are compiled when they are needed: most stages are over in less time than that takes.
+// Regular expressions are compiled when they are needed: most stages are over in less time than
+// that takes.
 var (
 	temporaryName = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`tmpxft_[0-9a-f]+_[0-9a-f]+-[0-9]+_`)
@@ -34,8 +36,9 @@ func EvenTemporary(text []byte) []byte {
 	return temporaryNumber().ReplaceAll(text, []byte("tmpxft_--------_"))
 }
 
-// CutTemporary takes the names of nvcc's temporary files out of a text: tmpxft_0000abcd_00000000-12_ leaves tmpxft_. The error is for what
-// begins like such a name and goes on otherwise.
+// CutTemporary takes the names of nvcc's temporary files out of a text:
+// tmpxft_0000abcd_00000000-12_ leaves tmpxft_. The error is for what begins like such a name and
+// goes on otherwise.
 func CutTemporary(text string) (short string, names []string, err error) {
 	var out strings.Builder
 	for {
@@ -54,7 +57,8 @@ func CutTemporary(text string) (short string, names []string, err error) {
 	}
 }
 
-// temporaryAt gives the name that a text begins with, up to the user's part of it; "" if it is none.
+// temporaryAt gives the name that a text begins with, up to the user's part of it; "" if it is
+// none.
 func temporaryAt(text string) string { return temporaryWith(text, '-') }
 
 // temporaryWith is temporaryAt for names with another character in the middle.
@@ -86,8 +90,8 @@ func hexadecimal(text string) bool {
 	return true
 }
 
-// RenameTemporary replaces temporary names in a tool's output. A name that is not among the old ones is an error: nobody knows what it
-// should be called now.
+// RenameTemporary replaces temporary names in a tool's output. A name that is not among the old
+// ones is an error: nobody knows what it should be called now.
 func RenameTemporary(content []byte, old, now []string) ([]byte, error) {
 	if !bytes.Contains(content, []byte(Temporary)) {
 		return content, nil
@@ -101,12 +105,16 @@ func RenameTemporary(content []byte, old, now []string) ([]byte, error) {
 		name := temporaryAt(rest[at:])
 		which, middle := slices.Index(old, name), "-"
 		if name == "" {
-			// In a symbol (GCC's _GLOBAL__sub_I_tmpxft_..., which constructs static objects) the name has no -.
+			// In a symbol (GCC's _GLOBAL__sub_I_tmpxft_..., which constructs static objects) the name has no
+			// -.
 			name, middle = temporaryWith(rest[at:], '_'), "_"
-			which = slices.IndexFunc(old, func(o string) bool { return strings.Replace(o, "-", middle, 1) == name })
+			which = slices.IndexFunc(old, func(o string) bool {
+				return strings.Replace(o, "-", middle, 1) == name
+			})
 		}
 		if which < 0 {
-			return nil, fmt.Errorf("a temporary name that is not among the arguments: %q", rest[at:min(len(rest), at+60)])
+			return nil, fmt.Errorf("a temporary name that is not among the arguments: %q",
+				rest[at:min(len(rest), at+60)])
 		}
 		out = append(append(out, rest[:at]...), strings.Replace(now[which], "-", middle, 1)...)
 		rest = rest[at+len(name):]
@@ -121,7 +129,8 @@ func CutProcess(id string) string {
 	if at < 10 || id[at-9] != '_' || strings.Trim(id[at-8:at], "0123456789abcdef") != "" {
 		return ""
 	}
-	if digits := id[at+1:]; digits == "" || len(digits) > 7 || strings.Trim(digits, "0123456789") != "" {
+	if digits := id[at+1:]; digits == "" || len(digits) > 7 ||
+		strings.Trim(digits, "0123456789") != "" {
 		return ""
 	}
 	return id[:at-9]

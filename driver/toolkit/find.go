@@ -27,8 +27,11 @@ import (
 
 // A Toolkit is a CUDA toolkit's compiler.
 type Toolkit struct {
-	Nvcc string // the path to run it by; its folder is what nvcc takes its tools and its nvcc.profile from
-	From string // what named it: "GNVCC_NVCC", "CUDA_HOME", "CUDA_PATH", "PATH", "/usr/local/cuda", "install/toolkit"
+	// the path to run it by; its folder is what nvcc takes its tools and its nvcc.profile from
+	Nvcc string
+	// what named it: "GNVCC_NVCC", "CUDA_HOME", "CUDA_PATH", "PATH", "/usr/local/cuda",
+	// "install/toolkit"
+	From string
 }
 
 // Dir is the toolkit's root: nvcc lies in its bin.
@@ -38,7 +41,8 @@ func (t Toolkit) Dir() string { return filepath.Dir(filepath.Dir(t.Nvcc)) }
 // PATH.
 func (t Toolkit) Tool(name string) (string, error) {
 	dir := filepath.Dir(t.Nvcc)
-	for _, path := range []string{filepath.Join(dir, name), filepath.Join(dir, "..", "nvvm", "bin", name)} {
+	for _, path := range []string{filepath.Join(dir, name), filepath.Join(dir, "..", "nvvm", "bin",
+		name)} {
 		if executable(path) {
 			return path, nil
 		}
@@ -50,7 +54,8 @@ func (t Toolkit) Tool(name string) (string, error) {
 }
 
 // errNotFound is what Find says when there is no nvcc.
-var errNotFound = errors.New("no nvcc was found (looked at GNVCC_NVCC, CUDA_HOME, CUDA_PATH, PATH, /usr/local/cuda and ~/.local/share/gnvcc/toolkits); set GNVCC_NVCC to the real one, or install one with install/toolkit")
+var errNotFound = errors.New(
+	"no nvcc was found (looked at GNVCC_NVCC, CUDA_HOME, CUDA_PATH, PATH, /usr/local/cuda and ~/.local/share/gnvcc/toolkits); set GNVCC_NVCC to the real one, or install one with install/toolkit")
 
 // defaultToolkit is where NVIDIA's installer puts the toolkit.
 const defaultToolkit = "/usr/local/cuda"
@@ -72,14 +77,17 @@ func Find(self string, env *environment.Environment) (Toolkit, error) {
 		path := named
 		if !strings.Contains(named, "/") {
 			if path = lookPathFunc(named, env.Get("PATH"), usable); path == "" {
-				return Toolkit{}, fmt.Errorf("GNVCC_NVCC is %q: no such program in PATH; set it to the real nvcc", named)
+				return Toolkit{}, fmt.Errorf(
+					"GNVCC_NVCC is %q: no such program in PATH; set it to the real nvcc", named)
 			}
 		}
 		if info, err := os.Stat(path); err == nil && selfInfo != nil && os.SameFile(info, selfInfo) {
-			return Toolkit{}, fmt.Errorf("GNVCC_NVCC is %q: that is gnvcc itself; set it to the real nvcc", named)
+			return Toolkit{}, fmt.Errorf("GNVCC_NVCC is %q: that is gnvcc itself; set it to the real nvcc",
+				named)
 		}
 		if !usable(path) {
-			return Toolkit{}, fmt.Errorf("GNVCC_NVCC is %q: not a program that can be run; set it to the real nvcc", named)
+			return Toolkit{}, fmt.Errorf(
+				"GNVCC_NVCC is %q: not a program that can be run; set it to the real nvcc", named)
 		}
 		return Toolkit{home(path), "GNVCC_NVCC"}, nil
 	}
@@ -129,7 +137,8 @@ func installed(env *environment.Environment) []string {
 	var found []release
 	for _, e := range entries {
 		r := release{dir: filepath.Join(root, e.Name())}
-		if n, err := fmt.Sscanf(e.Name(), "%d.%d", &r.major, &r.minor); n == 2 && err == nil { // none that is being put together
+		// none that is being put together
+		if n, err := fmt.Sscanf(e.Name(), "%d.%d", &r.major, &r.minor); n == 2 && err == nil {
 			found = append(found, r)
 		}
 	}

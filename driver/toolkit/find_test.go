@@ -26,7 +26,8 @@ func TestFind(t *testing.T) {
 	os.MkdirAll(at("hard"), 0o755)
 	os.Link(self, at("hard/nvcc"))
 	os.MkdirAll(at("usr"), 0o755)
-	os.Symlink("../cuda/bin/nvcc", at("usr/nvcc")) // a link into a toolkit: the toolkit is where it leads
+	// a link into a toolkit: the toolkit is where it leads
+	os.Symlink("../cuda/bin/nvcc", at("usr/nvcc"))
 	os.MkdirAll(at("shadow"), 0o755)
 	os.Symlink(real, at("shadow/nvcc")) // a folder with a profile is a toolkit of its own
 	os.WriteFile(at("shadow/nvcc.profile"), nil, 0o644)
@@ -37,7 +38,8 @@ func TestFind(t *testing.T) {
 		}
 		return strings.Join(dirs, ":")
 	}
-	// What install/toolkit put here: the newest one comes first, and what is being put together is none.
+	// What install/toolkit put here: the newest one comes first, and what is being put together is
+	// none.
 	newest := drivertest.Program(t, at("kits/13.10/bin/nvcc"), "newest")
 	drivertest.Program(t, at("kits/13.9/bin/nvcc"), "older")
 	drivertest.Program(t, at("kits/.99.0.x1/bin/nvcc"), "half of one")
@@ -49,21 +51,36 @@ func TestFind(t *testing.T) {
 		nvcc, from string
 		err        string
 	}{
-		"the variable":             {env: map[string]string{"GNVCC_NVCC": other, "CUDA_HOME": at("cuda")}, nvcc: other, from: "GNVCC_NVCC"},
-		"the variable, by name":    {env: map[string]string{"GNVCC_NVCC": "nvcc", "PATH": path("links", "other/bin")}, nvcc: other, from: "GNVCC_NVCC"},
-		"the variable is us":       {env: map[string]string{"GNVCC_NVCC": at("links/nvcc"), "PATH": path("cuda/bin")}, err: "gnvcc itself"},
-		"the variable is nothing":  {env: map[string]string{"GNVCC_NVCC": at("none"), "PATH": path("cuda/bin")}, err: "not a program"},
-		"the variable is no tool":  {env: map[string]string{"GNVCC_NVCC": at("plain")}, err: "not a program"},
-		"CUDA_HOME":                {env: map[string]string{"CUDA_HOME": at("cuda"), "CUDA_PATH": at("other")}, nvcc: real, from: "CUDA_HOME"},
-		"CUDA_PATH":                {env: map[string]string{"CUDA_HOME": at("none"), "CUDA_PATH": at("other")}, nvcc: other, from: "CUDA_PATH"},
-		"CUDA_HOME has us":         {env: map[string]string{"CUDA_HOME": at("home"), "PATH": path("other/bin")}, nvcc: other, from: "PATH"},
-		"past ourselves":           {env: map[string]string{"PATH": path("links", "hard", "none", "cuda/bin")}, nvcc: real, from: "PATH"},
-		"a link is followed":       {env: map[string]string{"PATH": path("usr")}, nvcc: at("cuda/bin/nvcc"), from: "PATH"},
-		"installed":                {env: map[string]string{"GNVCC_TOOLKITS": at("kits"), "HOME": at("user")}, nvcc: newest, from: "install/toolkit"},
-		"installed, by XDG":        {env: map[string]string{"XDG_DATA_HOME": at("data"), "HOME": at("user")}, nvcc: data, from: "install/toolkit"},
-		"installed, at home":       {env: map[string]string{"HOME": at("user"), "PATH": path("links")}, nvcc: byHome, from: "install/toolkit"},
-		"installed comes last":     {env: map[string]string{"HOME": at("user"), "PATH": path("other/bin")}, nvcc: other, from: "PATH"},
-		"a toolkit of links is it": {env: map[string]string{"PATH": path("shadow")}, nvcc: at("shadow/nvcc"), from: "PATH"},
+		"the variable": {env: map[string]string{"GNVCC_NVCC": other, "CUDA_HOME": at("cuda")},
+			nvcc: other, from: "GNVCC_NVCC"},
+		"the variable, by name": {env: map[string]string{"GNVCC_NVCC": "nvcc",
+			"PATH": path("links", "other/bin")}, nvcc: other, from: "GNVCC_NVCC"},
+		"the variable is us": {env: map[string]string{"GNVCC_NVCC": at("links/nvcc"),
+			"PATH": path("cuda/bin")}, err: "gnvcc itself"},
+		"the variable is nothing": {env: map[string]string{"GNVCC_NVCC": at("none"),
+			"PATH": path("cuda/bin")}, err: "not a program"},
+		"the variable is no tool": {env: map[string]string{"GNVCC_NVCC": at("plain")},
+			err: "not a program"},
+		"CUDA_HOME": {env: map[string]string{"CUDA_HOME": at("cuda"),
+			"CUDA_PATH": at("other")}, nvcc: real, from: "CUDA_HOME"},
+		"CUDA_PATH": {env: map[string]string{"CUDA_HOME": at("none"),
+			"CUDA_PATH": at("other")}, nvcc: other, from: "CUDA_PATH"},
+		"CUDA_HOME has us": {env: map[string]string{"CUDA_HOME": at("home"),
+			"PATH": path("other/bin")}, nvcc: other, from: "PATH"},
+		"past ourselves": {env: map[string]string{"PATH": path("links", "hard", "none",
+			"cuda/bin")}, nvcc: real, from: "PATH"},
+		"a link is followed": {env: map[string]string{"PATH": path("usr")},
+			nvcc: at("cuda/bin/nvcc"), from: "PATH"},
+		"installed": {env: map[string]string{"GNVCC_TOOLKITS": at("kits"),
+			"HOME": at("user")}, nvcc: newest, from: "install/toolkit"},
+		"installed, by XDG": {env: map[string]string{"XDG_DATA_HOME": at("data"),
+			"HOME": at("user")}, nvcc: data, from: "install/toolkit"},
+		"installed, at home": {env: map[string]string{"HOME": at("user"), "PATH": path("links")},
+			nvcc: byHome, from: "install/toolkit"},
+		"installed comes last": {env: map[string]string{"HOME": at("user"),
+			"PATH": path("other/bin")}, nvcc: other, from: "PATH"},
+		"a toolkit of links is it": {env: map[string]string{"PATH": path("shadow")},
+			nvcc: at("shadow/nvcc"), from: "PATH"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := os.Stat(defaultToolkit + "/bin/nvcc"); err == nil && c.from == "install/toolkit" {

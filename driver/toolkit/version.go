@@ -11,8 +11,11 @@ import (
 
 const memoVersion cache.Memos[string] = "version"
 
-// Regular expressions are compiled when they are needed: most stages are over in less time than that takes.
-var versionText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bV(\d+\.\d+\.\d+)\b`) })
+// Regular expressions are compiled when they are needed: most stages are over in less time than
+// that takes.
+var versionText = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\bV(\d+\.\d+\.\d+)\b`)
+})
 
 // VersionOf asks a tool for its version, once in the life of its file.
 func VersionOf(store *cache.Store, tool, id string) (string, error) {

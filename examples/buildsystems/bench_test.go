@@ -1,7 +1,8 @@
 package buildsystems
 
-// The bench on which every build system stands: the real compiler, gnvcc in the shapes in which people use it, a
-// project's copy whose files are always equally old, and what of a build is compared.
+// The bench on which every build system stands: the real compiler, gnvcc in the shapes in which
+// people use it, a project's copy whose files are always equally old, and what of a build is
+// compared.
 
 import (
 	"crypto/sha256"
@@ -87,9 +88,11 @@ type site struct {
 }
 
 func newSite(t *testing.T, version, kit string) *site {
-	s := &site{t: t, version: version, kit: kit, why: new(string), limit: 5 * time.Minute, dir: filepath.Join(t.TempDir(), "project"), home: t.TempDir()}
+	s := &site{t: t, version: version, kit: kit, why: new(string), limit: 5 * time.Minute,
+		dir: filepath.Join(t.TempDir(), "project"), home: t.TempDir()}
 	s.env = []string{
-		"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + s.home, "LANG=C.UTF-8", "CCACHE_DIR=" + s.home + "/ccache",
+		"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + s.home, "LANG=C.UTF-8", "CCACHE_DIR=" + s.home +
+			"/ccache",
 		"GNVCC_NVCC=" + s.kit + "/bin/nvcc", "GNVCC_STORE=" + s.store(), "GNVCC_STRICT=1",
 	}
 	return s
@@ -114,8 +117,8 @@ func (s *site) set(settings ...string) {
 	}
 }
 
-// fresh empties the folder and copies a project of testdata/ (or a folder of examples/) into it. All files get the
-// same old time: ptxas keeps a source's time in the line table.
+// fresh empties the folder and copies a project of testdata/ (or a folder of examples/) into it.
+// All files get the same old time: ptxas keeps a source's time in the line table.
 func (s *site) fresh(projects ...string) {
 	s.t.Helper()
 	if err := os.RemoveAll(s.dir); err != nil {
@@ -166,12 +169,13 @@ func (s *site) run(name string, args ...string) string {
 	return out
 }
 
-// cubins gives the hashes of all cubins in a binary, sorted: they are what gnvcc must not change without a recipe.
-// (Objects themselves differ between two runs of nvcc.)
+// cubins gives the hashes of all cubins in a binary, sorted: they are what gnvcc must not change
+// without a recipe. (Objects themselves differ between two runs of nvcc.)
 func (s *site) cubins(binary string) []string {
 	s.t.Helper()
 	out := s.t.TempDir()
-	dump := exec.Command(filepath.Join(s.kit, "bin", "cuobjdump"), "-xelf", "all", filepath.Join(s.dir, binary))
+	dump := exec.Command(filepath.Join(s.kit, "bin", "cuobjdump"), "-xelf", "all",
+		filepath.Join(s.dir, binary))
 	dump.Dir = out
 	if text, err := dump.CombinedOutput(); err != nil {
 		s.t.Fatalf("cuobjdump %s: %v\n%s", binary, err, text)
@@ -202,8 +206,8 @@ func (s *site) age(file string) time.Time {
 	return info.ModTime()
 }
 
-// seen fails the test unless gnvcc's store shows that device code went through it: a build that went past us would
-// compare as equal too.
+// seen fails the test unless gnvcc's store shows that device code went through it: a build that
+// went past us would compare as equal too.
 func (s *site) seen() {
 	s.t.Helper()
 	spool, _ := filepath.Glob(filepath.Join(s.store(), "spool", "*"))
@@ -212,7 +216,8 @@ func (s *site) seen() {
 	}
 }
 
-// link makes a folder with a link of the given name to gnvcc, as people do who cannot name their compiler.
+// link makes a folder with a link of the given name to gnvcc, as people do who cannot name their
+// compiler.
 func link(t *testing.T, name string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)

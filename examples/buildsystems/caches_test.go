@@ -1,7 +1,7 @@
 package buildsystems
 
-// Compiler caches above gnvcc. What gnvcc builds depends on its store, which a cache knows nothing of: a recipe that
-// changed must not be served stale. The ways that README names are tried here:
+// Compiler caches above gnvcc. What gnvcc builds depends on its store, which a cache knows nothing
+// of: a recipe that changed must not be served stale. The ways that README names are tried here:
 //
 //	ccache   CCACHE_COMPILERTYPE=nvcc (or gnvcc under the name nvcc), CCACHE_EXTRAFILES=STORE/recipes
 //	sccache  runs cicc and ptxas by itself, from nvcc's --dryrun: the result is nvcc's own, never a stale recipe
@@ -18,7 +18,8 @@ import (
 	"gnvcc/driver/compile"
 )
 
-// decide puts a recipe for the kernels of the site's last build into its store, and publishes it, as a tuner does.
+// decide puts a recipe for the kernels of the site's last build into its store, and publishes it,
+// as a tuner does.
 func (s *site) decide(recipe string) {
 	s.t.Helper()
 	store, err := cache.Open(s.store())
@@ -101,10 +102,12 @@ func tryCcache(s *site) {
 	t := s.t
 	ccache := tool(t, "ccache")
 	want := s.compile(filepath.Join(s.kit, "bin", "nvcc"))
-	args := []string{"-O3", "-arch=sm_90", "-Icommon", "-c", "longthreads/longthreads.cu", "-o", "out.o"}
+	args := []string{"-O3", "-arch=sm_90", "-Icommon", "-c", "longthreads/longthreads.cu", "-o",
+		"out.o"}
 	s.fresh("../longthreads", "../stencil", "../common")
 
-	// A store with something in it: before the first decision there is no snapshot, and nothing to be stale.
+	// A store with something in it: before the first decision there is no snapshot, and nothing to be
+	// stale.
 	s.run(gnvcc, args...)
 	s.decide("maxnreg=40")
 
@@ -155,13 +158,15 @@ func tryCcache(s *site) {
 	s.run(gnvcc, "-O3", "-arch=sm_90", "-Icommon", "-c", "stencil/stencil.cu", "-o", "other.o")
 	s.publish()
 	if got := through(); !equal(got, forty) || hits() != "2" {
-		t.Errorf("after another file's build was noted: %s hits, same cubins: %v", hits(), equal(got, forty))
+		t.Errorf("after another file's build was noted: %s hits, same cubins: %v", hits(),
+			equal(got, forty))
 	}
 
 	s.decide("maxnreg=64")
 	sixtyFour := through()
 	if equal(sixtyFour, forty) {
-		t.Errorf("the recipe changed, and ccache serves what was built with the old one (%s hits)", hits())
+		t.Errorf("the recipe changed, and ccache serves what was built with the old one (%s hits)",
+			hits())
 	}
 	if direct := s.run(gnvcc, args...); !equal(s.cubins("out.o"), sixtyFour) {
 		t.Errorf("through ccache another result than without it\n%s", direct)
@@ -176,11 +181,13 @@ func TestSccache(t *testing.T) { onKits(t, "sccache", trySccache) }
 func trySccache(s *site) {
 	t := s.t
 	sccache := tool(t, "sccache")
-	s.set("SCCACHE_DIR="+s.home+"/sccache", "SCCACHE_SERVER_UDS="+s.home+"/sccache.sock", "SCCACHE_IDLE_TIMEOUT=60")
+	s.set("SCCACHE_DIR="+s.home+"/sccache", "SCCACHE_SERVER_UDS="+s.home+"/sccache.sock",
+		"SCCACHE_IDLE_TIMEOUT=60")
 	nvcc := filepath.Join(s.kit, "bin", "nvcc")
 	t.Cleanup(func() { s.try(sccache, "--stop-server") })
 
-	args := []string{"-O3", "-arch=sm_90", "-Icommon", "-c", "longthreads/longthreads.cu", "-o", "out.o"}
+	args := []string{"-O3", "-arch=sm_90", "-Icommon", "-c", "longthreads/longthreads.cu", "-o",
+		"out.o"}
 	s.fresh("../longthreads", "../common")
 	s.run(nvcc, args...)
 	want := s.cubins("out.o")
@@ -195,7 +202,8 @@ func trySccache(s *site) {
 			t.Fatalf("%s build: %v\n%s", turn, err, out)
 		}
 		if got := s.cubins("out.o"); !equal(got, want) {
-			t.Errorf("%s build through sccache: not nvcc's own cubins; README says that recipes are not applied below sccache", turn)
+			t.Errorf(
+				"%s build through sccache: not nvcc's own cubins; README says that recipes are not applied below sccache", turn)
 		}
 	}
 }

@@ -1,7 +1,7 @@
 package buildsystems
 
-// The ways in which gnvcc is called that are no build system: under other names, in a chain, with next to no
-// environment, through CMake's launcher.
+// The ways in which gnvcc is called that are no build system: under other names, in a chain, with
+// next to no environment, through CMake's launcher.
 
 import (
 	"os"
@@ -16,7 +16,8 @@ func (s *site) compile(command ...string) []string {
 	s.own = command[0] == s.nvcc()
 	defer func() { s.own = false }()
 	s.fresh("../stencil", "../common")
-	args := append(command[1:], "-O3", "-arch=sm_90", "-Icommon", "-c", "stencil/stencil.cu", "-o", "out.o")
+	args := append(command[1:], "-O3", "-arch=sm_90", "-Icommon", "-c", "stencil/stencil.cu", "-o",
+		"out.o")
 	s.run(command[0], args...)
 	return s.cubins("out.o")
 }
@@ -73,11 +74,13 @@ func tryChain(s *site) {
 	// Named as the real nvcc by mistake: said, not followed.
 	inner := link(t, "nvcc")
 	s.set("GNVCC_NVCC=" + inner)
-	if out, err := s.try(gnvcc, "-c", "stencil/stencil.cu"); err == nil || !strings.Contains(out, "GNVCC_NVCC") {
+	if out, err := s.try(gnvcc, "-c", "stencil/stencil.cu"); err == nil ||
+		!strings.Contains(out, "GNVCC_NVCC") {
 		t.Errorf("GNVCC_NVCC is gnvcc itself: %v, and says %q", err, out)
 	}
 
-	// A script that calls gnvcc stands where nvcc is looked for: nobody can see through it, so gnvcc must notice.
+	// A script that calls gnvcc stands where nvcc is looked for: nobody can see through it, so gnvcc
+	// must notice.
 	dir := t.TempDir()
 	script := filepath.Join(dir, "nvcc")
 	if err := os.WriteFile(script, []byte("#!/bin/sh\nexec '"+gnvcc+"' \"$@\"\n"), 0o755); err != nil {
@@ -99,18 +102,21 @@ func tryChain(s *site) {
 	}
 }
 
-// Bazel runs compilers in a folder of links to read-only sources, with a bare environment and no HOME.
+// Bazel runs compilers in a folder of links to read-only sources, with a bare environment and no
+// HOME.
 func TestSandbox(t *testing.T) { onKits(t, "Bazel's way of calling", trySandbox) }
 
 func trySandbox(s *site) {
 	t := s.t
 	want := s.compile(filepath.Join(s.kit, "bin", "nvcc"))
 	for name, env := range map[string][]string{
-		"PATH and GNVCC_NVCC":  {"PATH=/usr/bin:/bin", "GNVCC_NVCC=" + s.kit + "/bin/nvcc"},
-		"PATH and CUDA_HOME":   {"PATH=/usr/bin:/bin", "CUDA_HOME=" + s.kit},
-		"nvcc in PATH":         {"PATH=" + s.kit + "/bin:/usr/bin:/bin"},
-		"HOME is not there":    {"PATH=/usr/bin:/bin", "GNVCC_NVCC=" + s.kit + "/bin/nvcc", "HOME=/nonexistent"},
-		"store is not allowed": {"PATH=/usr/bin:/bin", "GNVCC_NVCC=" + s.kit + "/bin/nvcc", "GNVCC_STORE=/proc/gnvcc"},
+		"PATH and GNVCC_NVCC": {"PATH=/usr/bin:/bin", "GNVCC_NVCC=" + s.kit + "/bin/nvcc"},
+		"PATH and CUDA_HOME":  {"PATH=/usr/bin:/bin", "CUDA_HOME=" + s.kit},
+		"nvcc in PATH":        {"PATH=" + s.kit + "/bin:/usr/bin:/bin"},
+		"HOME is not there": {"PATH=/usr/bin:/bin", "GNVCC_NVCC=" + s.kit + "/bin/nvcc",
+			"HOME=/nonexistent"},
+		"store is not allowed": {"PATH=/usr/bin:/bin", "GNVCC_NVCC=" + s.kit + "/bin/nvcc",
+			"GNVCC_STORE=/proc/gnvcc"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if s.brief() && env[0] == "PATH=/usr/bin:/bin" && name != "store is not allowed" {
@@ -149,7 +155,8 @@ func trySandbox(s *site) {
 		if got := b.cubins("out.o"); !equal(want, got) {
 			t.Error("other cubins than nvcc's")
 		}
-		if after := b.run("find", ".", "-newer", "stencil/stencil.cu", "-type", "f"); after != before+"./out.o\n" {
+		if after := b.run("find", ".", "-newer", "stencil/stencil.cu", "-type", "f"); after != before+
+			"./out.o\n" {
 			t.Errorf("left in the sandbox beside out.o:\n%s", after)
 		}
 	})
@@ -161,12 +168,14 @@ func TestLauncher(t *testing.T) { onKits(t, "CMake's launcher", tryLauncher) }
 func tryLauncher(s *site) {
 	t := s.t
 	launcher := filepath.Join(t.TempDir(), "launcher")
-	if err := os.WriteFile(launcher, []byte("#!/bin/sh\necho \"$1\" >> \"$HOME/launched\"\nexec \"$@\"\n"), 0o755); err != nil {
+	if err := os.WriteFile(launcher,
+		[]byte("#!/bin/sh\necho \"$1\" >> \"$HOME/launched\"\nexec \"$@\"\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	build := func(compiler string, more ...string) []string {
 		s.fresh("../stencil", "../common")
-		s.run(systemTool(t, "cmake"), append([]string{"-S", "stencil", "-B", "b", "-DCMAKE_CUDA_COMPILER=" + compiler}, more...)...)
+		s.run(systemTool(t, "cmake"),
+			append([]string{"-S", "stencil", "-B", "b", "-DCMAKE_CUDA_COMPILER=" + compiler}, more...)...)
 		s.run(systemTool(t, "cmake"), "--build", "b")
 		return s.cubins("b/stencil")
 	}
@@ -174,7 +183,8 @@ func tryLauncher(s *site) {
 	if got := build(gnvcc, "-DCMAKE_CUDA_COMPILER_LAUNCHER="+launcher); !equal(want, got) {
 		t.Error("other cubins than nvcc's")
 	}
-	if text, _ := os.ReadFile(filepath.Join(s.home, "launched")); !strings.Contains(string(text), gnvcc) {
+	if text, _ := os.ReadFile(filepath.Join(s.home, "launched")); !strings.Contains(string(text),
+		gnvcc) {
 		t.Errorf("the launcher did not launch gnvcc but %q", text)
 	}
 }

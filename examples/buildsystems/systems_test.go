@@ -1,7 +1,7 @@
 package buildsystems
 
-// Each build system configures, builds, builds again (nothing to do) and builds after a change, with nvcc and with gnvcc
-// in its place; the cubins are the same.
+// Each build system configures, builds, builds again (nothing to do) and builds after a change,
+// with nvcc and with gnvcc in its place; the cubins are the same.
 
 import (
 	"os"
@@ -27,37 +27,46 @@ var systems = []system{
 		build: func(s *site, compiler string) { s.run("make", "-j2", "NVCC="+compiler) },
 	},
 	{
-		name: "cmake of the machine with make", projects: []string{"testdata/cmake"}, binary: "b/waves", touch: "phase.h",
+		name: "cmake of the machine with make", projects: []string{"testdata/cmake"}, binary: "b/waves",
+		touch: "phase.h",
 		setUp: func(s *site, compiler string) {
-			s.run(systemTool(s.t, "cmake"), "-B", "b", "-DCMAKE_CUDA_COMPILER="+compiler, "-DCMAKE_CUDA_ARCHITECTURES=90")
+			s.run(systemTool(s.t, "cmake"), "-B", "b", "-DCMAKE_CUDA_COMPILER="+compiler,
+				"-DCMAKE_CUDA_ARCHITECTURES=90")
 		},
 		build: func(s *site, compiler string) { s.run(systemTool(s.t, "cmake"), "--build", "b", "-j2") },
 	},
 	{
-		name: "newest cmake with ninja and CUDACXX", projects: []string{"testdata/cmake"}, binary: "b/waves", touch: "phase.h",
+		name: "newest cmake with ninja and CUDACXX", projects: []string{"testdata/cmake"},
+		binary: "b/waves", touch: "phase.h",
 		setUp: func(s *site, compiler string) {
 			s.set("CUDACXX=" + compiler)
-			s.run(tool(s.t, "cmake"), "-B", "b", "-G", "Ninja", "-DCMAKE_MAKE_PROGRAM="+tool(s.t, "ninja"), "-DCMAKE_CUDA_ARCHITECTURES=80;90")
+			s.run(tool(s.t, "cmake"), "-B", "b", "-G", "Ninja", "-DCMAKE_MAKE_PROGRAM="+tool(s.t, "ninja"),
+				"-DCMAKE_CUDA_ARCHITECTURES=80;90")
 			s.set("CUDACXX")
 		},
 		build: func(s *site, compiler string) { s.run(tool(s.t, "cmake"), "--build", "b", "-j2") },
 	},
 	{
-		name: "cmake with separate compilation", projects: []string{"../separate", "../common"}, binary: "b/separate", touch: "separate/field.h",
+		name: "cmake with separate compilation", projects: []string{"../separate", "../common"},
+		binary: "b/separate", touch: "separate/field.h",
 		setUp: func(s *site, compiler string) {
 			s.run(systemTool(s.t, "cmake"), "-S", "separate", "-B", "b", "-DCMAKE_CUDA_COMPILER="+compiler)
 		},
 		build: func(s *site, compiler string) { s.run(systemTool(s.t, "cmake"), "--build", "b", "-j2") },
 	},
 	{
-		name: "cmake with FindCUDA", projects: []string{"testdata/findcuda"}, binary: "b/ripple", touch: "ring.h",
+		name: "cmake with FindCUDA", projects: []string{"testdata/findcuda"}, binary: "b/ripple",
+		touch: "ring.h",
 		setUp: func(s *site, compiler string) {
-			s.set("CUDA_NVCC_EXECUTABLE=" + compiler) // a -D of that name is forgotten where CUDA_TOOLKIT_ROOT_DIR is set
+			// a -D of that name is forgotten where CUDA_TOOLKIT_ROOT_DIR is set
+			s.set("CUDA_NVCC_EXECUTABLE=" + compiler)
 			s.run(systemTool(s.t, "cmake"), "-B", "b", "-DCUDA_TOOLKIT_ROOT_DIR="+s.kit)
 			s.set("CUDA_NVCC_EXECUTABLE")
 		},
 		build: func(s *site, compiler string) {
-			for range 2 { // the dependencies that the first build finds make the second one link again, with nvcc itself too
+			// the dependencies that the first build finds make the second one link again, with nvcc itself
+			// too
+			for range 2 {
 				s.run(systemTool(s.t, "cmake"), "--build", "b", "-j2")
 			}
 		},
@@ -66,7 +75,8 @@ var systems = []system{
 		name: "meson", projects: []string{"testdata/meson"}, binary: "b/grid", touch: "grid.cu",
 		setUp: func(s *site, compiler string) {
 			native := filepath.Join(s.dir, "native.ini")
-			if err := os.WriteFile(native, []byte("[binaries]\ncuda = '"+compiler+"'\nninja = '"+tool(s.t, "ninja")+"'\n"), 0o644); err != nil {
+			if err := os.WriteFile(native, []byte("[binaries]\ncuda = '"+compiler+"'\nninja = '"+
+				tool(s.t, "ninja")+"'\n"), 0o644); err != nil {
 				s.t.Fatal(err)
 			}
 			s.set("NINJA=" + tool(s.t, "ninja"))
@@ -75,7 +85,8 @@ var systems = []system{
 		build: func(s *site, compiler string) { s.run(tool(s.t, "ninja"), "-C", "b") },
 	},
 	{
-		name: "PyTorch extension by its build.ninja", projects: []string{"testdata/torch"}, binary: "axpy.so", touch: "extension.cu",
+		name: "PyTorch extension by its build.ninja", projects: []string{"testdata/torch"},
+		binary: "axpy.so", touch: "extension.cu",
 		setUp: func(s *site, compiler string) {
 			template := filepath.Join(s.dir, "build.ninja.template")
 			text, err := os.ReadFile(template)
@@ -83,7 +94,8 @@ var systems = []system{
 				s.t.Fatal(err)
 			}
 			expanded := strings.NewReplacer("@NVCC@", compiler, "@CUDA_HOME@", s.kit).Replace(string(text))
-			if err := os.WriteFile(filepath.Join(s.dir, "build.ninja"), []byte(expanded), 0o644); err != nil {
+			if err := os.WriteFile(filepath.Join(s.dir, "build.ninja"), []byte(expanded),
+				0o644); err != nil {
 				s.t.Fatal(err)
 			}
 		},
@@ -117,7 +129,8 @@ func (y system) try(s *site) {
 	if s.brief() {
 		compilers = compilers[:1]
 	} else if again := y.whole(s, s.nvcc()); !equal(want, again) {
-		t.Fatalf("two builds by nvcc itself differ, so that nothing can be compared:\n%v\n%v", want, again)
+		t.Fatalf("two builds by nvcc itself differ, so that nothing can be compared:\n%v\n%v", want,
+			again)
 	}
 	for _, compiler := range compilers {
 		if got := y.whole(s, compiler); !equal(want, got) {

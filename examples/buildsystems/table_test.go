@@ -1,7 +1,8 @@
 package buildsystems
 
-// The table of build systems and toolkits, SYSTEMS.md. Every test here is a row of it. GNVCC_TEST_FULL=1 tries all toolkits and writes the table; an
-// ordinary run tries one, and fails where the table says otherwise than what it found.
+// The table of build systems and toolkits, SYSTEMS.md. Every test here is a row of it.
+// GNVCC_TEST_FULL=1 tries all toolkits and writes the table; an ordinary run tries one, and fails
+// where the table says otherwise than what it found.
 
 import (
 	"fmt"
@@ -50,12 +51,17 @@ func ways() [][2]string {
 		rows = append(rows, [2]string{y.name, "configured, built, built again, built after a change"})
 	}
 	return append(rows, [][2]string{
-		{"Bear", "`compile_commands.json` is nvcc's, where gnvcc is called nvcc (a link): Bear knows compilers by their names"},
-		{"Bazel", "in its sandbox; with a store that it may write to, and the snapshot's hash in the actions' environment, a changed recipe is built and nothing else is"},
-		{"Bazel's way of calling", "bare environment, no HOME, links to read-only sources, a store that can't be"},
-		{"PyTorch's cpp_extension", "`PYTORCH_NVCC` and `CUDA_HOME`, with the real PyTorch where it can be imported"},
+		{"Bear",
+			"`compile_commands.json` is nvcc's, where gnvcc is called nvcc (a link): Bear knows compilers by their names"},
+		{"Bazel",
+			"in its sandbox; with a store that it may write to, and the snapshot's hash in the actions' environment, a changed recipe is built and nothing else is"},
+		{"Bazel's way of calling",
+			"bare environment, no HOME, links to read-only sources, a store that can't be"},
+		{"PyTorch's cpp_extension",
+			"`PYTORCH_NVCC` and `CUDA_HOME`, with the real PyTorch where it can be imported"},
 		{"CMake's launcher", "`CMAKE_CUDA_COMPILER_LAUNCHER` in front of gnvcc"},
-		{"ccache", "`CCACHE_EXTRAFILES` names the store's snapshot: a changed recipe is never served stale"},
+		{"ccache",
+			"`CCACHE_EXTRAFILES` names the store's snapshot: a changed recipe is never served stale"},
 		{"sccache", "runs cicc and ptxas by itself: nvcc's own result, never a stale recipe"},
 		{"any name", "gnvcc, nvcc (a link), nvcc-13, a name with a space; found in PATH as nvcc"},
 		{"a chain", "gnvcc above gnvcc, above a script that calls gnvcc, above itself"},
@@ -99,8 +105,10 @@ func onKits(t *testing.T, way string, try func(s *site)) {
 						t.Error(err)
 					}
 				}
-				if was := readTable()[cell(way, version)]; !full() && got != was && got != absent && was != absent && was != untried {
-					t.Errorf("%s says %q of %s with %s, and it is %q: make it anew with GNVCC_TEST_FULL=1", tableFile, was, way, version, got)
+				if was := readTable()[cell(way, version)]; !full() && got != was && got != absent &&
+					was != absent && was != untried {
+					t.Errorf("%s says %q of %s with %s, and it is %q: make it anew with GNVCC_TEST_FULL=1",
+						tableFile, was, way, version, got)
 				}
 			}()
 			try(s)
@@ -137,7 +145,8 @@ func readTable() map[string]string {
 func writeTable() error {
 	var b strings.Builder
 	b.WriteString("# Build systems in which gnvcc was put in nvcc's place\n\n" +
-		"Made by `GNVCC_TEST_FULL=1 go test ./examples/buildsystems`; an ordinary run tries " + mainKit + " and fails where this table is not true. `alike`: the cubins are nvcc's own, byte for byte, and nothing is built that nvcc would\n" +
+		"Made by `GNVCC_TEST_FULL=1 go test ./examples/buildsystems`; an ordinary run tries " + mainKit +
+		" and fails where this table is not true. `alike`: the cubins are nvcc's own, byte for byte, and nothing is built that nvcc would\n" +
 		"not have built. Beside 13.0 a toolkit is tried for shorter: configured and built. Command lines by themselves are in [driver/MATRIX.md](../../driver/MATRIX.md).\n\n| build system | " + strings.Join(toolkits, " | ") + " | what is done |\n|---" + strings.Repeat("|---", len(toolkits)+1) + "|\n")
 	before := readTable()        // of what this run did not try
 	because := map[string]bool{} // the notes that are needed
@@ -176,10 +185,12 @@ func writeTable() error {
 		fmt.Fprintf(&b, "- `%s`: %s\n", nvccNot, reason)
 	}
 	if refusals {
-		fmt.Fprintf(&b, "- `%s`: a PyTorch is built for one major version of CUDA (the one tried: 13) and refuses to build extensions with another.\n", refused)
+		fmt.Fprintf(&b,
+			"- `%s`: a PyTorch is built for one major version of CUDA (the one tried: 13) and refuses to build extensions with another.\n", refused)
 	}
 	if without {
-		fmt.Fprintf(&b, "- `%s`: the machine of the run had no such tool; the test runs where there is one.\n", absent)
+		fmt.Fprintf(&b,
+			"- `%s`: the machine of the run had no such tool; the test runs where there is one.\n", absent)
 	}
 	if later {
 		fmt.Fprintf(&b, "- `%s`: the next full run fills it in.\n", untried)
@@ -205,7 +216,8 @@ func TestTable(t *testing.T) {
 					t.Errorf("%s with %s: nvcc itself fails, and no note says why", row[0], v)
 				}
 			case "":
-				t.Errorf("%s has no cell for %s with %s: make it anew with GNVCC_TEST_FULL=1", tableFile, row[0], v)
+				t.Errorf("%s has no cell for %s with %s: make it anew with GNVCC_TEST_FULL=1", tableFile,
+					row[0], v)
 			default:
 				t.Errorf("%s with %s: %s", row[0], v, cells[cell(row[0], v)])
 			}

@@ -1,6 +1,7 @@
 package buildsystems
 
-// Bear, Bazel and PyTorch: tools that are large or that most machines do not have. install/buildtools fetches the first two.
+// Bear, Bazel and PyTorch: tools that are large or that most machines do not have.
+// install/buildtools fetches the first two.
 
 import (
 	"crypto/sha256"
@@ -14,7 +15,8 @@ import (
 
 func TestBear(t *testing.T) { onKits(t, "Bear", tryBear) }
 
-// Bear writes compile_commands.json from what a build runs. Below nvcc it is not to see more of ours than of nvcc's own.
+// Bear writes compile_commands.json from what a build runs. Below nvcc it is not to see more of
+// ours than of nvcc's own.
 func tryBear(s *site) {
 	bear := tool(s.t, "bear")
 	record := func(compiler string) string {
@@ -43,7 +45,8 @@ func TestBazel(t *testing.T) { onKits(t, "Bazel", tryBazel) }
 func tryBazel(s *site) {
 	bazel := tool(s.t, "bazel")
 	root := s.t.TempDir()
-	s.t.Cleanup(func() { exec.Command("chmod", "-R", "u+w", root).Run() }) // Bazel takes the right to write away
+	// Bazel takes the right to write away
+	s.t.Cleanup(func() { exec.Command("chmod", "-R", "u+w", root).Run() })
 	build := func(compiler string, more ...string) []string {
 		s.t.Helper()
 		s.own = compiler == s.nvcc()
@@ -69,7 +72,8 @@ func tryBazel(s *site) {
 	}
 	recipes := func() []string {
 		text, _ := os.ReadFile(s.recipes())
-		return []string{"--sandbox_writable_path=" + s.store(), "--action_env=GNVCC_STORE=" + s.store(), fmt.Sprintf("--action_env=GNVCC_RECIPES=%x", sha256.Sum256(text))}
+		return []string{"--sandbox_writable_path=" + s.store(), "--action_env=GNVCC_STORE=" + s.store(),
+			fmt.Sprintf("--action_env=GNVCC_RECIPES=%x", sha256.Sum256(text))}
 	}
 	build(gnvcc, recipes()...)
 	s.seen()
@@ -90,7 +94,8 @@ func tryBazel(s *site) {
 
 func TestPyTorch(t *testing.T) { onKits(t, "PyTorch's cpp_extension", tryPyTorch) }
 
-// tryPyTorch needs a PyTorch for CUDA, 4 GB that nobody installs for a test: GNVCC_TEST_PYTHON names a python that has one.
+// tryPyTorch needs a PyTorch for CUDA, 4 GB that nobody installs for a test: GNVCC_TEST_PYTHON
+// names a python that has one.
 func tryPyTorch(s *site) {
 	python := os.Getenv("GNVCC_TEST_PYTHON")
 	if python == "" {
@@ -99,14 +104,16 @@ func tryPyTorch(s *site) {
 	cuda, err := exec.Command(python, "-c", "import torch; print(torch.version.cuda or '')").Output()
 	major, _, _ := strings.Cut(strings.TrimSpace(string(cuda)), ".")
 	if err != nil || major == "" {
-		s.t.Skip("SKIPPED: no PyTorch for CUDA can be imported; GNVCC_TEST_PYTHON names a python that has one")
+		s.t.Skip(
+			"SKIPPED: no PyTorch for CUDA can be imported; GNVCC_TEST_PYTHON names a python that has one")
 	}
 	if !strings.HasPrefix(s.version, major+".") {
 		*s.why = refused
 		s.t.Skipf("SKIPPED: PyTorch for CUDA %s refuses toolkit %s", major, s.version)
 	}
 	s.limit *= 4 // PyTorch's headers
-	s.set("PATH="+filepath.Dir(python)+":"+filepath.Dir(tool(s.t, "ninja"))+":/usr/bin:/bin", "CUDA_HOME="+s.kit, "TORCH_CUDA_ARCH_LIST=9.0", "MAX_JOBS=2")
+	s.set("PATH="+filepath.Dir(python)+":"+filepath.Dir(tool(s.t, "ninja"))+":/usr/bin:/bin",
+		"CUDA_HOME="+s.kit, "TORCH_CUDA_ARCH_LIST=9.0", "MAX_JOBS=2")
 	build := func() []string {
 		s.t.Helper()
 		s.fresh("testdata/pytorch")
@@ -119,7 +126,8 @@ func tryPyTorch(s *site) {
 		s.t.Errorf("other cubins than nvcc's\nnvcc  %v\ngnvcc %v", want, got)
 	}
 	s.seen()
-	if text, _ := os.ReadFile(filepath.Join(s.dir, "b", "build.ninja")); !strings.Contains(string(text), gnvcc) {
+	if text, _ := os.ReadFile(filepath.Join(s.dir, "b", "build.ninja")); !strings.Contains(
+		string(text), gnvcc) {
 		s.t.Errorf("PyTorch did not take gnvcc:\n%s", text)
 	}
 }

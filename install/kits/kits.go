@@ -54,8 +54,8 @@ func own(nvcc string) []Kit {
 	return []Kit{{filepath.Base(dir), dir}}
 }
 
-// here are the toolkits to test with: that of GNVCC_NVCC alone where it is set, else all that install/toolkit has put here,
-// oldest first, else the one in PATH.
+// here are the toolkits to test with: that of GNVCC_NVCC alone where it is set, else all that
+// install/toolkit has put here, oldest first, else the one in PATH.
 var here = sync.OnceValue(func() []Kit {
 	if nvcc := os.Getenv("GNVCC_NVCC"); nvcc != "" {
 		return own(nvcc)
@@ -73,13 +73,14 @@ var here = sync.OnceValue(func() []Kit {
 func All(t testing.TB) []Kit {
 	t.Helper()
 	if len(here()) == 0 {
-		t.Skip("SKIPPED: no CUDA toolkit here, so nothing was compiled or assembled; run install/toolkit 13.0 or set GNVCC_NVCC")
+		t.Skip(
+			"SKIPPED: no CUDA toolkit here, so nothing was compiled or assembled; run install/toolkit 13.0 or set GNVCC_NVCC")
 	}
 	return here()
 }
 
-// Any returns one toolkit for tests that any will do for: 13.0 if it is here, for that is what most is measured on. Without any it
-// skips the test.
+// Any returns one toolkit for tests that any will do for: 13.0 if it is here, for that is what most
+// is measured on. Without any it skips the test.
 func Any(t testing.TB) Kit {
 	t.Helper()
 	all := All(t)

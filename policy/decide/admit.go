@@ -10,12 +10,12 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// What a candidate must be to be measured at all, and what is taken in a winner's place. These rules
-// look at builds and figures; whoever measures asks them in between (policy/search).
+// What a candidate must be to be measured at all, and what is taken in a winner's place. These
+// rules look at builds and figures; whoever measures asks them in between (policy/search).
 
-// Shrinks says, from the build alone, why a candidate could fail where the default would not; "" where
-// it could not. largest is the default's largest block, dynamic the launch's dynamic shared memory in
-// bytes.
+// Shrinks says, from the build alone, why a candidate could fail where the default would not; ""
+// where it could not. largest is the default's largest block, dynamic the launch's dynamic shared
+// memory in bytes.
 func Shrinks(k *policy.Kernel, r recipe.Recipe, c *policy.Candidate, largest, dynamic int) string {
 	l := rewrite.Launches{Largest: lever.Needed(r, largest), Waits: k.Awaits}
 	if lever.ForDynamic(r) {
@@ -29,8 +29,8 @@ func Shrinks(k *policy.Kernel, r recipe.Recipe, c *policy.Candidate, largest, dy
 	return ""
 }
 
-// Copies tells whether a trial's code was had before, and notes whose figures it has: the default's,
-// whose code is original, or another trial's.
+// Copies tells whether a trial's code was had before, and notes whose figures it has: the
+// default's, whose code is original, or another trial's.
 func Copies(tr *policy.Trial, original string, other *policy.Trial) bool {
 	switch {
 	case tr.Code == "":
@@ -48,9 +48,9 @@ func Copies(tr *policy.Trial, original string, other *policy.Trial) bool {
 	return true
 }
 
-// Within tells whether a difference is allowed: none, or one within the bound that the user gave. For
-// a judge, all but numbers that became infinite or NaN; it sees the program's output, so that it does
-// not matter whether we know what the values are.
+// Within tells whether a difference is allowed: none, or one within the bound that the user gave.
+// For a judge, all but numbers that became infinite or NaN; it sees the program's output, so that
+// it does not matter whether we know what the values are.
 func Within(o *policy.Options, k *policy.Kernel, d profile.Difference) bool {
 	e := k.ErrorOf(d)
 	if o.Judged {
@@ -59,8 +59,8 @@ func Within(o *policy.Options, k *policy.Kernel, d profile.Difference) bool {
 	return o.Within.Allows(e)
 }
 
-// Simple are the trials that are compared with a winner because they are simpler: those that the race
-// saw within 3 % of it, the two simplest. Few samples don't tell more.
+// Simple are the trials that are compared with a winner because they are simpler: those that the
+// race saw within 3 % of it, the two simplest. Few samples don't tell more.
 func Simple(trials []*policy.Trial, winner *policy.Trial) []*policy.Trial {
 	var simple []*policy.Trial
 	for _, tr := range trials {
@@ -68,7 +68,9 @@ func Simple(trials []*policy.Trial, winner *policy.Trial) []*policy.Trial {
 			simple = append(simple, tr)
 		}
 	}
-	sort.SliceStable(simple, func(i, j int) bool { return policy.Simpler(simple[i].Recipe, simple[j].Recipe) })
+	sort.SliceStable(simple, func(i, j int) bool {
+		return policy.Simpler(simple[i].Recipe, simple[j].Recipe)
+	})
 	return simple[:min(2, len(simple))]
 }
 

@@ -15,10 +15,12 @@ func trialOf(t *testing.T, text string, ratio float64) *policy.Trial {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &policy.Trial{Recipe: r, Text: text, Ratio: ratio, Confirmed: &policy.Compared{Ratio: stats.Interval{Estimate: ratio, N: 9}}}
+	return &policy.Trial{Recipe: r, Text: text, Ratio: ratio,
+		Confirmed: &policy.Compared{Ratio: stats.Interval{Estimate: ratio, N: 9}}}
 }
 
-// TestSimple: the two simplest that are near enough, and in a winner's place only one that loses little.
+// TestSimple: the two simplest that are near enough, and in a winner's place only one that loses
+// little.
 func TestSimple(t *testing.T) {
 	winner := trialOf(t, "maxnreg=40 ld=cs unroll=4", 0.80)
 	near, nearer := trialOf(t, "maxnreg=40 ld=cs", 0.82), trialOf(t, "maxnreg=40", 0.807)

@@ -7,14 +7,17 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// Programs that ask the driver about a kernel: how many registers it has, how many of its blocks fit on a multiprocessor, how large
-// a block may be. They choose blocks and grids by the answer, and with these their results: partial sums of floats, one a block, add up to other
-// bits where there are other blocks. So such a kernel keeps what the answers are made of. A second entry is another kernel, which the
-// program does not ask about.
+// Programs that ask the driver about a kernel: how many registers it has, how many of its blocks
+// fit on a multiprocessor, how large a block may be. They choose blocks and grids by the answer,
+// and with these their results: partial sums of floats, one a block, add up to other bits where
+// there are other blocks. So such a kernel keeps what the answers are made of. A second entry is
+// another kernel, which the program does not ask about.
 
 // answers says what a program that asks would be told, "" if nothing new.
 func (k *Findings) answers(r recipe.Recipe, configs []*Config) string {
-	if r.HasSecond() || !slices.ContainsFunc(k.Configs, func(c *Config) bool { return c.Launch != nil && c.Launch.Asked }) {
+	if r.HasSecond() || !slices.ContainsFunc(k.Configs, func(c *Config) bool {
+		return c.Launch != nil && c.Launch.Asked
+	}) {
 		return ""
 	}
 	was := k.Default
@@ -23,8 +26,10 @@ func (k *Findings) answers(r recipe.Recipe, configs []*Config) string {
 		if tr == nil {
 			continue
 		}
-		if is := tr.Build; is.Registers != was.Registers || is.Shared != was.Shared || is.Stack != was.Stack || is.Barriers != was.Barriers {
-			return fmt.Sprintf("the program asks the driver for the kernel's registers or occupancy, and may launch other blocks where the answer is another (%d registers, not %d)", is.Registers, was.Registers)
+		if is := tr.Build; is.Registers != was.Registers || is.Shared != was.Shared ||
+			is.Stack != was.Stack || is.Barriers != was.Barriers {
+			return fmt.Sprintf(
+				"the program asks the driver for the kernel's registers or occupancy, and may launch other blocks where the answer is another (%d registers, not %d)", is.Registers, was.Registers)
 		}
 	}
 	return ""

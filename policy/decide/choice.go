@@ -54,7 +54,8 @@ func (t *Run) eligible(k *Findings) []choice {
 		}
 		if why := k.blind(r, configs); why != "" && !t.Options.Bet {
 			if k.withheld == "" {
-				k.withheld = fmt.Sprintf("%s is faster where it was measured, but %s (--bet would allow it)", r, why)
+				k.withheld = fmt.Sprintf("%s is faster where it was measured, but %s (--bet would allow it)", r,
+					why)
 			}
 			continue
 		}
@@ -69,16 +70,17 @@ func (t *Run) eligible(k *Findings) []choice {
 	return out
 }
 
-// Entries beside a kernel, at the most, and single ones that they are chosen from, in the order in which they won. Each costs a run of cicc in
-// every build, and room in the cubin.
+// Entries beside a kernel, at the most, and single ones that they are chosen from, in the order in
+// which they won. Each costs a run of cicc in every build, and room in the cubin.
 const mostEntries, mostSingle = 5, 8
 
-// merged joins recipes for second entries: each of these is a kernel of its own, with its own figures, and the host takes the
-// first whose guard holds.
+// merged joins recipes for second entries: each of these is a kernel of its own, with its own
+// figures, and the host takes the first whose guard holds.
 func merged(winners []recipe.Recipe) []recipe.Recipe {
 	var single []recipe.Recipe
 	for _, r := range winners {
-		if entries, err := r.Entries(); err == nil && len(entries) == 1 && fileTerms(r) == "" && len(single) < mostSingle {
+		if entries, err := r.Entries(); err == nil && len(entries) == 1 && fileTerms(r) == "" &&
+			len(single) < mostSingle {
 			single = append(single, entries[0])
 		}
 	}
@@ -92,7 +94,9 @@ func merged(winners []recipe.Recipe) []recipe.Recipe {
 			return
 		}
 		for i, r := range left {
-			if !slices.ContainsFunc(chosen, func(c recipe.Recipe) bool { return conditionsOf(c) == conditionsOf(r) }) {
+			if !slices.ContainsFunc(chosen, func(c recipe.Recipe) bool {
+				return conditionsOf(c) == conditionsOf(r)
+			}) {
 				add(append(slices.Clone(chosen), r), left[i+1:])
 			}
 		}
@@ -107,8 +111,9 @@ func conditionsOf(r recipe.Recipe) string {
 	return text
 }
 
-// figure is what is known of a recipe on a configuration. Of several second entries it is the first one that its launches can
-// take; where they can take none, they take the kernel itself, which is nvcc's own.
+// figure is what is known of a recipe on a configuration. Of several second entries it is the first
+// one that its launches can take; where they can take none, they take the kernel itself, which is
+// nvcc's own.
 func (c *Config) figure(k *policy.Kernel, r recipe.Recipe) *policy.Trial {
 	if tr := c.Trial(r.String()); tr != nil {
 		return tr
@@ -126,13 +131,14 @@ func (c *Config) figure(k *policy.Kernel, r recipe.Recipe) *policy.Trial {
 		Ratio: stats.Interval{Estimate: 1, Low: 1, High: 1, N: 1}, Before: c.Before, After: c.Before}}
 }
 
-// excluded tells whether no launch of the configuration can have fulfilled a guard: something in it had another value in all
-// of them.
+// excluded tells whether no launch of the configuration can have fulfilled a guard: something in it
+// had another value in all of them.
 func (c *Config) excluded(k *policy.Kernel, g recipe.Guard) bool {
 	return c.Launch != nil && g.Excludes(policy.LookUp(policy.Values(k, c.Launch)))
 }
 
-// expected is the ratio over all launches of a configuration: those whose values varied are taken to run the plain copy.
+// expected is the ratio over all launches of a configuration: those whose values varied are taken
+// to run the plain copy.
 func (c *Config) expected(k *policy.Kernel, tr *policy.Trial) float64 {
 	ratio := tr.Confirmed.Ratio.Estimate
 	if c.Launch == nil || c.Count == 0 || !k.Broken(tr.Recipe, c.Launch) {
@@ -146,8 +152,9 @@ func (c *Config) expected(k *policy.Kernel, tr *policy.Trial) float64 {
 	return held*ratio + (1-held)*plain
 }
 
-// weight is the time of all launches of a configuration with the default, ns: as the program took it, where that was seen, since a replay need not
-// take the same; of what was seen of one configuration, all is seen so.
+// weight is the time of all launches of a configuration with the default, ns: as the program took
+// it, where that was seen, since a replay need not take the same; of what was seen of one
+// configuration, all is seen so.
 func (c *Config) weight() float64 { return c.weightOf(c.Before.Median) }
 
 func (c *Config) weightOf(ns float64) float64 {

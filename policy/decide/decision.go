@@ -15,11 +15,14 @@ import (
 
 // What is written down of a kernel.
 
-// decide writes a kernel's decision down; nil if nothing was measured and nothing can be said that is not known already.
+// decide writes a kernel's decision down; nil if nothing was measured and nothing can be said that
+// is not known already.
 func (t *Run) decide(k *Findings, choices []choice, flags string) *cache.Decision {
 	configs := k.measured()
-	d := &cache.Decision{Identity: k.Identity, Kernel: k.Name, Target: k.Target, For: k.For, Time: t.Now()}
-	d.Evidence = cache.Evidence{Device: k.Device, Driver: t.Options.Driver, Version: t.Options.Version, Default: k.Default, Chosen: k.Default}
+	d := &cache.Decision{Identity: k.Identity, Kernel: k.Name, Target: k.Target, For: k.For,
+		Time: t.Now()}
+	d.Evidence = cache.Evidence{Device: k.Device, Driver: t.Options.Driver, Version: t.Options.Version,
+		Default: k.Default, Chosen: k.Default}
 	d.Exactness = rewrite.ExactnessOf(recipe.Recipe{}).String()
 	if len(configs) == 0 {
 		if k.Past != nil {
@@ -39,7 +42,8 @@ func (t *Run) decide(k *Findings, choices []choice, flags string) *cache.Decisio
 			d.Evidence.Note = t.off(e)
 		}
 	} else if f := wantedFlags(choices); f != "" && flags == "" {
-		d.Evidence.Note = fmt.Sprintf("%s would pay, but the flag is for all kernels of the file, and does not suit them all", f)
+		d.Evidence.Note = fmt.Sprintf(
+			"%s would pay, but the flag is for all kernels of the file, and does not suit them all", f)
 	} else if len(choices) == 0 {
 		d.Evidence.Note = k.withheld
 	}
@@ -47,7 +51,9 @@ func (t *Run) decide(k *Findings, choices []choice, flags string) *cache.Decisio
 		if c.Note != "" {
 			d.Evidence.Note = strings.TrimPrefix(d.Evidence.Note+"; "+c.Note, "; ")
 		}
-		l := cache.Launch{Grid: c.Shape.Grid, Block: c.Shape.Block, Dynamic: c.Shape.Dynamic, Set: c.Shape.Set, Count: c.Count, Seconds: c.Seconds, Before: c.Before, After: c.Before, Exhaustive: c.Book.Exhaustive}
+		l := cache.Launch{Grid: c.Shape.Grid, Block: c.Shape.Block, Dynamic: c.Shape.Dynamic,
+			Set: c.Shape.Set, Count: c.Count, Seconds: c.Seconds, Before: c.Before, After: c.Before,
+			Exhaustive: c.Book.Exhaustive}
 		if c.Book.Cost != (cache.Cost{}) {
 			l.Cost = &c.Book.Cost
 		}
@@ -55,11 +61,14 @@ func (t *Run) decide(k *Findings, choices []choice, flags string) *cache.Decisio
 			l.Values = constants(&k.Kernel, c.Launch)
 		}
 		if tr := c.figure(&k.Kernel, chosen); tr != nil && ch != nil {
-			if tr.Build.Registers > d.Evidence.Chosen.Registers || tr.Build.Registers > 0 && d.Evidence.Chosen == k.Default {
+			if tr.Build.Registers > d.Evidence.Chosen.Registers || tr.Build.Registers > 0 &&
+				d.Evidence.Chosen == k.Default {
 				d.Evidence.Chosen = tr.Build // of several entries the one with the most registers
 			}
-			l.Checked, l.Varied, l.Before, l.After = tr.Checked, tr.Varied, tr.Confirmed.Before, tr.Confirmed.After
-			// Times drift over a run: what was compared block by block is the truth, and the table's ratio shall be it.
+			l.Checked, l.Varied, l.Before, l.After = tr.Checked, tr.Varied, tr.Confirmed.Before,
+				tr.Confirmed.After
+			// Times drift over a run: what was compared block by block is the truth, and the table's ratio
+			// shall be it.
 			l.After = scaled(l.After, l.Before.Median*tr.Confirmed.Ratio.Estimate)
 		}
 		d.Evidence.Launches = append(d.Evidence.Launches, l)
@@ -163,7 +172,8 @@ func constants(k *policy.Kernel, l *profile.Launch) map[string]string {
 	return out
 }
 
-// tried sums up the trials of all configurations: ratios weighted by time, a refusal anywhere is one.
+// tried sums up the trials of all configurations: ratios weighted by time, a refusal anywhere is
+// one.
 func tried(configs []*Config, chosen string) []cache.Trial {
 	type sum struct {
 		cache.Trial

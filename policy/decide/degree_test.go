@@ -64,7 +64,8 @@ func TestDegreesOnSteadyCurves(t *testing.T) {
 					t.Errorf("%s, %d, %g: HEU finds %d, %v; the largest is %d", name, n, bound, got, err, want)
 				}
 				if want == n && (smp != 1 || *count != 1) {
-					t.Errorf("%s, %d, %g: all is right, and was found by %d and %d measurements", name, n, bound, smp, *count)
+					t.Errorf("%s, %d, %g: all is right, and was found by %d and %d measurements", name, n, bound,
+						smp, *count)
 				}
 				if limit := 2 + 2*int(math.Ceil(math.Log2(float64(n)))); *count > limit {
 					t.Errorf("%s, %d, %g: HEU measures %d degrees, more than %d", name, n, bound, *count, limit)
@@ -82,7 +83,8 @@ func TestHEUOnAnExample(t *testing.T) {
 	}
 }
 
-// TestHEUMayEndEarly: on a curve that falls again, SMP finds the largest degree and HEU one that is right but smaller.
+// TestHEUMayEndEarly: on a curve that falls again, SMP finds the largest degree and HEU one that is
+// right but smaller.
 func TestHEUMayEndEarly(t *testing.T) {
 	f := func(d int) float64 {
 		if d >= 55 && d < 60 {

@@ -1,11 +1,12 @@
-// Package decide says what is believed of each kernel when all that a run found is in: which recipes are eligible over all
-// configurations, which flags all kernels of a file can have, and the decision with its evidence. When a comparison is
-// believed at all is policy/stats' business.
+// Package decide says what is believed of each kernel when all that a run found is in: which
+// recipes are eligible over all configurations, which flags all kernels of a file can have, and the
+// decision with its evidence. When a comparison is believed at all is policy/stats' business.
 //
-// policy/search fills the findings in and calls it; cmd/gnvcc reads results and lets a judge choose (Choose).
+// policy/search fills the findings in and calls it; cmd/gnvcc reads results and lets a judge choose
+// (Choose).
 //
-// Files: findings.go what a run found, notebook.go how that outlives the run, admit.go what may be measured and what is
-// taken in a winner's place, settle.go the kernels of a run, choice.go eligible recipes, flags.go flags for a whole file,
-// decision.go what is written down, unmeasured.go launches that nobody measured, judge.go and degree.go approximation
-// within a bound.
+// Files: findings.go what a run found, notebook.go how that outlives the run, admit.go what may be
+// measured and what is taken in a winner's place, settle.go the kernels of a run, choice.go
+// eligible recipes, flags.go flags for a whole file, decision.go what is written down,
+// unmeasured.go launches that nobody measured, judge.go and degree.go approximation within a bound.
 package decide

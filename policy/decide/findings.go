@@ -19,7 +19,8 @@ type Findings struct {
 	Device  string
 	Past    *cache.Decision // of an earlier run
 
-	withheld string // a recipe that nobody measured on enough of the launches, and why it is not adopted
+	// a recipe that nobody measured on enough of the launches, and why it is not adopted
+	withheld string
 }
 
 // A Phase says how far a run has come with a configuration.
@@ -94,12 +95,13 @@ func (k *Findings) at(shape policy.Shape) *Config {
 	return nil
 }
 
-// divided tells whether this run divides a configuration otherwise than an earlier one did: by sets of values, by others, or no longer. What was
-// measured on the whole of it then stands for nobody.
+// divided tells whether this run divides a configuration otherwise than an earlier one did: by sets
+// of values, by others, or no longer. What was measured on the whole of it then stands for nobody.
 func (k *Findings) divided(shape policy.Shape) bool {
 	whole := shape
 	for _, c := range k.Configs {
-		if whole.Set = c.Shape.Set; c.Shape == whole && (whole.Set == "") != (shape.Set == "") && c.Searched() {
+		if whole.Set = c.Shape.Set; c.Shape == whole && (whole.Set == "") != (shape.Set == "") &&
+			c.Searched() {
 			return true
 		}
 	}
@@ -168,7 +170,8 @@ func (k *Findings) measured() []*Config {
 	return out
 }
 
-// earlier returns configurations of the earlier decision that this run did not see, from the notebook.
+// earlier returns configurations of the earlier decision that this run did not see, from the
+// notebook.
 func (k *Findings) earlier(t *Run) []*Config {
 	if k.Past == nil || k.Past.Evidence.Device != k.Device {
 		return nil
@@ -180,7 +183,8 @@ func (k *Findings) earlier(t *Run) []*Config {
 			continue
 		}
 		c := &Config{Shape: shape, Count: l.Count, Seconds: l.Seconds, Before: l.Before, Phase: Searched}
-		if c.Book = Read(t.Memory, Key(k.Identity, k.Device, shape, t.Options.Leave()), k.Identity); len(c.Book.Trials) > 0 {
+		if c.Book = Read(t.Memory, Key(k.Identity, k.Device, shape, t.Options.Leave()),
+			k.Identity); len(c.Book.Trials) > 0 {
 			out = append(out, c)
 		}
 	}

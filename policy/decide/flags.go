@@ -9,8 +9,8 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// Kernels to which a flag makes no difference. A flag of ptxas is for all kernels of a file, so all of them have to want it; one whose
-// code it leaves as it is has nothing against it.
+// Kernels to which a flag makes no difference. A flag of ptxas is for all kernels of a file, so all
+// of them have to want it; one whose code it leaves as it is has nothing against it.
 
 // indifferent gives such kernels the choice of flags that others of their file have, at no gain.
 func (t *Run) indifferent(eligible map[*Findings][]choice) {
@@ -34,7 +34,8 @@ func (t *Run) indifferent(eligible map[*Findings][]choice) {
 	}
 }
 
-// unmoved tells whether a recipe is known to give the default's own code on every configuration that counts.
+// unmoved tells whether a recipe is known to give the default's own code on every configuration
+// that counts.
 func (k *Findings) unmoved(r recipe.Recipe) bool {
 	configs := k.measured()
 	for _, c := range configs {
@@ -43,13 +44,15 @@ func (k *Findings) unmoved(r recipe.Recipe) bool {
 			return false
 		}
 		if tr.Confirmed == nil {
-			tr.Confirmed = &policy.Compared{Ratio: stats.Interval{Estimate: 1, Low: 1, High: 1, N: 1}, Before: c.Before, After: c.Before}
+			tr.Confirmed = &policy.Compared{Ratio: stats.Interval{Estimate: 1, Low: 1, High: 1, N: 1},
+				Before: c.Before, After: c.Before}
 		}
 	}
 	return len(configs) > 0
 }
 
-// fileFlags decides on flags for the PTX files: those that all kernels of a file are for and that save most.
+// fileFlags decides on flags for the PTX files: those that all kernels of a file are for and that
+// save most.
 func (t *Run) fileFlags(eligible map[*Findings][]choice) map[string]string {
 	files := map[string][]*Findings{}
 	for _, k := range t.Kernels {

@@ -8,16 +8,19 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// Approximation that a judge allows: a command of the user's that looks at the program's output. It sees what no launch's own error tells: how errors
-// grow from launch to launch, and whether they matter. Every question to it is a build and a run, so that few are asked.
+// Approximation that a judge allows: a command of the user's that looks at the program's output. It
+// sees what no launch's own error tells: how errors grow from launch to launch, and whether they
+// matter. Every question to it is a build and a run, so that few are asked.
 //
-// The tuning run measures, for each kernel, the fastest recipe that gives the same bits and some approximations with their times; this file
-// chooses among them.
+// The tuning run measures, for each kernel, the fastest recipe that gives the same bits and some
+// approximations with their times; this file chooses among them.
 
-// Choose finds what a judge accepts. Kernel i has sizes[i] approximations: 0 stands for none, sizes[i] for the fastest. try builds and
-// runs the program with a selection and gives the judge's error; it is called once for each selection. All of the fastest first; where that is too much, kernel
-// by kernel (the caller puts those that save most first), each as far as the judge goes along with what was accepted before. The selection that
-// comes back has been judged as a whole, or is none at all.
+// Choose finds what a judge accepts. Kernel i has sizes[i] approximations: 0 stands for none,
+// sizes[i] for the fastest. try builds and runs the program with a selection and gives the judge's
+// error; it is called once for each selection. All of the fastest first; where that is too much,
+// kernel by kernel (the caller puts those that save most first), each as far as the judge goes
+// along with what was accepted before. The selection that comes back has been judged as a whole, or
+// is none at all.
 func Choose(sizes []int, bound float64, try func(selection []int) (float64, error)) ([]int, error) {
 	chosen := make([]int, len(sizes))
 	several := 0
@@ -63,7 +66,8 @@ func Choose(sizes []int, bound float64, try func(selection []int) (float64, erro
 	return chosen, nil
 }
 
-// judged fills in what a judge chooses from: the decision with the same bits, and those without, slowest first.
+// judged fills in what a judge chooses from: the decision with the same bits, and those without,
+// slowest first.
 func (t *Run) judged(r *Result, k *Findings, choices []choice, flags string) {
 	var exact, off []choice
 	for _, ch := range choices {

@@ -17,10 +17,16 @@ func TestChoose(t *testing.T) {
 	}{
 		{"nothing to choose", []int{0, 0}, func([]int) float64 { panic("asked") }, []int{0, 0}, 0},
 		{"all is right", []int{4, 0, 3}, func([]int) float64 { return 1 }, []int{4, 0, 3}, 1},
-		{"one kernel, in part", []int{8}, func(s []int) float64 { return float64(s[0]) * 2 }, []int{5}, 4},
+		{"one kernel, in part", []int{8}, func(s []int) float64 {
+			return float64(s[0]) * 2
+		}, []int{5}, 4},
 		{"many degrees", []int{64}, func(s []int) float64 { return float64(s[0]) }, []int{10}, 6},
-		{"the first spoils it", []int{2, 2}, func(s []int) float64 { return float64(100*s[0] + s[1]) }, []int{0, 2}, 4},
-		{"errors add up", []int{3, 3}, func(s []int) float64 { return float64(3*s[0] + 2*s[1]) }, []int{3, 0}, 5},
+		{"the first spoils it", []int{2, 2}, func(s []int) float64 {
+			return float64(100*s[0] + s[1])
+		}, []int{0, 2}, 4},
+		{"errors add up", []int{3, 3}, func(s []int) float64 {
+			return float64(3*s[0] + 2*s[1])
+		}, []int{3, 0}, 5},
 		{"nothing is right", []int{3, 2}, func(s []int) float64 { return 1000 }, []int{0, 0}, 6},
 		{"yes and no", []int{4}, func(s []int) float64 {
 			if s[0] > 2 {

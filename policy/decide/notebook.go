@@ -9,7 +9,8 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// How what was found outlives the run: trials are kept, and the next run begins where this one ended.
+// How what was found outlives the run: trials are kept, and the next run begins where this one
+// ended.
 
 // A Notebook is what is remembered of one kernel identity on one configuration, device and driver.
 type Notebook struct {
@@ -22,11 +23,12 @@ type Notebook struct {
 	Curve      []cache.Degree    `json:",omitempty"`
 }
 
-// Key names it. What was found with leave to approximate is kept apart from what was found without (leave is ""). The
-// driver's version is not part: it schedules nothing within a kernel; a trial is compared anew before it is adopted
-// anyway.
+// Key names it. What was found with leave to approximate is kept apart from what was found without
+// (leave is ""). The driver's version is not part: it schedules nothing within a kernel; a trial is
+// compared anew before it is adopted anyway.
 func Key(identity, device string, s policy.Shape, leave string) string {
-	text := fmt.Sprintf("notebook 1\n%s\n%s\n%v %v %d\n%s", identity, device, s.Grid, s.Block, s.Dynamic, leave)
+	text := fmt.Sprintf("notebook 1\n%s\n%s\n%v %v %d\n%s", identity, device, s.Grid, s.Block,
+		s.Dynamic, leave)
 	if s.Set != "" {
 		text += "\nset " + s.Set
 	}

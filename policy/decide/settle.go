@@ -12,14 +12,15 @@ import (
 
 // What is decided at the end of a run.
 //
-// A kernel's recipe is chosen over all its configurations, each weighted by its launches times its time. Eligible is a
-// recipe that was compared on fresh samples on every configuration that was measured (in this run or, by the notebook, in those that
-// the earlier decision rests on), that is Better on one of them at least, Harmful (more than 1 % slower) on none, and refused on
-// none. Of these the one that saves most time. Where guards did not hold for some launches (their arguments varied), those count with the
-// plain copy's time.
+// A kernel's recipe is chosen over all its configurations, each weighted by its launches times its
+// time. Eligible is a recipe that was compared on fresh samples on every configuration that was
+// measured (in this run or, by the notebook, in those that the earlier decision rests on), that is
+// Better on one of them at least, Harmful (more than 1 % slower) on none, and refused on none. Of
+// these the one that saves most time. Where guards did not hold for some launches (their arguments
+// varied), those count with the plain copy's time.
 //
-// Flags of ptxas are the whole file's: a recipe with them is eligible only if every other kernel of the file is known and
-// chooses the same flags.
+// Flags of ptxas are the whole file's: a recipe with them is eligible only if every other kernel of
+// the file is known and chooses the same flags.
 
 // A Result is one kernel as a run left it.
 type Result struct {
@@ -29,8 +30,9 @@ type Result struct {
 	Lost     string          // what ended a process while this kernel was tuned
 	Unheld   string          // of an earlier recipe with values: that no launch had them
 
-	// With Options.Judged, Decision gives the same bits; these are decisions that don't, slowest first, for the judge, and what the fastest of
-	// them saves beyond Decision over all launches seen, ns.
+	// With Options.Judged, Decision gives the same bits; these are decisions that don't, slowest
+	// first, for the judge, and what the fastest of them saves beyond Decision over all launches seen,
+	// ns.
 	Approximate []cache.Decision
 	Saves       float64
 }
@@ -93,7 +95,8 @@ func (k *Findings) leftAlone() []Alone {
 	return out
 }
 
-// unheld says of an earlier recipe with values that no launch of this run had them, "" if one did or may have.
+// unheld says of an earlier recipe with values that no launch of this run had them, "" if one did
+// or may have.
 func (k *Findings) unheld() string {
 	if k.Past == nil {
 		return ""
@@ -117,5 +120,7 @@ func (k *Findings) unheld() string {
 	if !seen {
 		return ""
 	}
-	return fmt.Sprintf("no launch of this run had the values that %s was made for: all took the plain kernel", k.Past.Recipe)
+	return fmt.Sprintf(
+		"no launch of this run had the values that %s was made for: all took the plain kernel",
+		k.Past.Recipe)
 }

@@ -9,12 +9,14 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// Configurations that nobody measured: their launches are too long, too short, too many, or of a kind that can't be repeated. A recipe that won
-// elsewhere may be slower there, and nobody would know. So it is adopted only where the host keeps it from them (a second entry for other
-// values, blocks or grids), or where they take a small share of the kernel's time.
+// Configurations that nobody measured: their launches are too long, too short, too many, or of a
+// kind that can't be repeated. A recipe that won elsewhere may be slower there, and nobody would
+// know. So it is adopted only where the host keeps it from them (a second entry for other values,
+// blocks or grids), or where they take a small share of the kernel's time.
 
-// smallShare is the part of a kernel's time that may go to a recipe that was not measured on it. Even where it were half as fast
-// again, the whole would not be harmed by more than 2.5 %, less than what the rest must gain (stats.Standard).
+// smallShare is the part of a kernel's time that may go to a recipe that was not measured on it.
+// Even where it were half as fast again, the whole would not be harmed by more than 2.5 %, less
+// than what the rest must gain (stats.Standard).
 const smallShare = 0.05
 
 // unmeasured lists the configurations that a decision knows nothing of.
@@ -32,8 +34,8 @@ func (k *Findings) unmeasured() []*Config {
 	return out
 }
 
-// blind says what speaks against a recipe because of the launches that nobody measured, "" if nothing does. configs are those that
-// were measured.
+// blind says what speaks against a recipe because of the launches that nobody measured, "" if
+// nothing does. configs are those that were measured.
 func (k *Findings) blind(r recipe.Recipe, configs []*Config) string {
 	seen, unseen := 0.0, 0.0
 	for _, c := range configs {
@@ -57,16 +59,20 @@ func (k *Findings) blind(r recipe.Recipe, configs []*Config) string {
 	if why == "" {
 		why = "it was not reached"
 	}
-	return fmt.Sprintf("about %.0f %% of its time is in launches that were not measured (%s: %s)", 100*unseen/(seen+unseen), worst.Shape, why)
+	return fmt.Sprintf("about %.0f %% of its time is in launches that were not measured (%s: %s)",
+		100*unseen/(seen+unseen), worst.Shape, why)
 }
 
 // avoids tells whether the host keeps a configuration's launches from all that a recipe makes.
 func (c *Config) avoids(k *policy.Kernel, r recipe.Recipe) bool {
 	guards, err := r.Guards()
-	return r.HasSecond() && err == nil && !slices.ContainsFunc(guards, func(g recipe.Guard) bool { return !c.excluded(k, g) })
+	return r.HasSecond() && err == nil && !slices.ContainsFunc(guards, func(g recipe.Guard) bool {
+		return !c.excluded(k, g)
+	})
 }
 
-// guess is the time of one launch, ns: measured if it was looked at, else that of the slowest launch that was, for more blocks in proportion.
+// guess is the time of one launch, ns: measured if it was looked at, else that of the slowest
+// launch that was, for more blocks in proportion.
 func (c *Config) guess(configs []*Config) float64 {
 	if c.Before.Median > 0 {
 		return c.Before.Median

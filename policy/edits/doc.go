@@ -1,6 +1,7 @@
-// Package edits tells which of a set of files have other content than they had. inotify (by fsnotify, on
-// folders, since editors rename) is a hint; content hashes decide. Where a folder can't be watched, by a limit or
-// on a network's file system, its files are looked at by stat every few seconds.
+// Package edits tells which of a set of files have other content than they had. inotify (by
+// fsnotify, on folders, since editors rename) is a hint; content hashes decide. Where a folder
+// can't be watched, by a limit or on a network's file system, its files are looked at by stat every
+// few seconds.
 //
 // cmd/gnvcc makes a Watcher for gnvcc watch; nobody else calls it. It knows nothing of compilers.
 //

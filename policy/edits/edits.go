@@ -12,11 +12,13 @@ import (
 
 // Options of a Watcher; zero values are the usual ones.
 type Options struct {
-	Quiet   time.Duration // changes are told when none has come for so long (usual: 150 ms)
-	Longest time.Duration // and when the first of them is so old (usual: 10 s): a branch switch is one batch
-	Sweep   time.Duration // swept folders are looked at so often (usual: 2 s); more rarely where that takes long
-	All     time.Duration // and all files so often, in case that something was missed (usual: 5 min)
-	Polls   bool          // inotify is not asked at all
+	Quiet time.Duration // changes are told when none has come for so long (usual: 150 ms)
+	// and when the first of them is so old (usual: 10 s): a branch switch is one batch
+	Longest time.Duration
+	// swept folders are looked at so often (usual: 2 s); more rarely where that takes long
+	Sweep time.Duration
+	All   time.Duration // and all files so often, in case that something was missed (usual: 5 min)
+	Polls bool          // inotify is not asked at all
 
 	notifier func() (notifier, error) // for tests
 	network  func(dir string) string
@@ -83,9 +85,11 @@ func New(o Options) *Watcher {
 		o.network = networkOf
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	w := &Watcher{o: o, changes: make(chan []string), stop: stop, done: make(chan struct{}), network: o.network,
-		files: map[string]*file{}, folders: map[string]*folder{}, touched: map[string]stamp{}, reals: map[string]string{},
-		poke: make(chan struct{}, 1)}
+	w := &Watcher{o: o, changes: make(chan []string), stop: stop, done: make(chan struct{}),
+		network: o.network,
+		files:   map[string]*file{}, folders: map[string]*folder{}, touched: map[string]stamp{},
+		reals: map[string]string{},
+		poke:  make(chan struct{}, 1)}
 	if o.Polls {
 		w.refused = "it was asked for"
 	} else if n, err := o.notifier(); err != nil {
@@ -97,7 +101,8 @@ func New(o Options) *Watcher {
 	return w
 }
 
-// Changes gives the files whose content has changed, that have come, or that have gone: each batch sorted.
+// Changes gives the files whose content has changed, that have come, or that have gone: each batch
+// sorted.
 func (w *Watcher) Changes() <-chan []string { return w.changes }
 
 // Close ends it.
@@ -118,8 +123,8 @@ func (w *Watcher) State() State {
 	return s
 }
 
-// Set says which files are watched from now on. What is new is taken as it is now; a change to what was watched
-// before is told as ever.
+// Set says which files are watched from now on. What is new is taken as it is now; a change to what
+// was watched before is told as ever.
 func (w *Watcher) Set(f Files) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -323,9 +328,9 @@ func (w *Watcher) settle() []string {
 	return out
 }
 
-// sweep looks at files by stat, and asks again for folders. What does not look as it did is as good as named by an
-// event: it may be half written, and is read a little later. It tells whether a batch begins with it; one that has
-// begun waits no longer for what sweeps find.
+// sweep looks at files by stat, and asks again for folders. What does not look as it did is as good
+// as named by an event: it may be half written, and is read a little later. It tells whether a
+// batch begins with it; one that has begun waits no longer for what sweeps find.
 func (w *Watcher) sweep(which func(*file) bool) bool {
 	begun := time.Now()
 	w.mu.Lock()
@@ -349,8 +354,8 @@ func (w *Watcher) isSwept(f *file) bool {
 	})
 }
 
-// follow holds the folders of a file as they are now: its own, and where it is a link, or lies behind one, that of the
-// file itself.
+// follow holds the folders of a file as they are now: its own, and where it is a link, or lies
+// behind one, that of the file itself.
 func (w *Watcher) follow(path string, f *file) {
 	before := f.folders
 	delete(w.reals, f.real)

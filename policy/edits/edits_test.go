@@ -77,7 +77,11 @@ func watchers() map[string]Options {
 	}
 	add("inotify", func(*Options) {})
 	add("max_user_watches", func(o *Options) { o.notifier = limit(syscall.ENOSPC) })
-	add("no inotify", func(o *Options) { o.notifier = func() (notifier, error) { return nil, syscall.EMFILE } })
+	add("no inotify", func(o *Options) {
+		o.notifier = func() (notifier, error) {
+			return nil, syscall.EMFILE
+		}
+	})
 	add("polls", func(o *Options) { o.Polls = true })
 	add("nfs", func(o *Options) { o.network = func(string) string { return "nfs" } })
 	return out
@@ -100,7 +104,8 @@ func TestEdits(t *testing.T) {
 			os.Symlink("loop.h", path("include/loop.h"))
 			w := New(o)
 			defer w.Close()
-			w.Set(Files{Near: []string{path("src/a.cu"), path("src/b.cu"), path("include/h.h"), path("include/link.h"), path("include/loop.h"), path("gone/x.h")}})
+			w.Set(Files{Near: []string{path("src/a.cu"), path("src/b.cu"), path("include/h.h"),
+				path("include/link.h"), path("include/loop.h"), path("gone/x.h")}})
 			want := func(names ...string) {
 				t.Helper()
 				if got := told(t, w, dir); !slices.Equal(got, names) {
@@ -163,7 +168,8 @@ func TestBatch(t *testing.T) {
 		write(t, files[i], "one")
 	}
 	overflow := make(chan error)
-	w := New(Options{Quiet: 500 * time.Millisecond, Longest: time.Minute, notifier: func() (notifier, error) {
+	w := New(Options{Quiet: 500 * time.Millisecond, Longest: time.Minute, notifier: func() (notifier,
+		error) {
 		n, err := newNotifier()
 		return losing{n, overflow}, err
 	}})
@@ -199,7 +205,8 @@ func (l losing) Errors() <-chan error { return l.errs }
 // TestMissed: what no event told of is found when all files are looked at.
 func TestMissed(t *testing.T) {
 	dir := t.TempDir()
-	near, far, tool := filepath.Join(dir, "a.cu"), filepath.Join(dir, "sys/math.h"), filepath.Join(dir, "bin/ptxas")
+	near, far, tool := filepath.Join(dir, "a.cu"), filepath.Join(dir, "sys/math.h"),
+		filepath.Join(dir, "bin/ptxas")
 	for _, f := range []string{near, far, tool} {
 		write(t, f, "one")
 	}
@@ -234,7 +241,8 @@ func TestUnreadable(t *testing.T) {
 		t.Fatal(err)
 	}
 	begun := time.Now()
-	if l := at(pipe, true); l.stamp.there || sum(pipe) == [32]byte{} && time.Since(begun) > 5*time.Second {
+	if l := at(pipe, true); l.stamp.there || sum(pipe) == [32]byte{} &&
+		time.Since(begun) > 5*time.Second {
 		t.Error("a pipe held us up")
 	}
 	if _, err := os.Stat(filepath.Join(dir, "none")); !errors.Is(err, os.ErrNotExist) {

@@ -12,13 +12,15 @@ import (
 
 // A look is what one look at a file gave.
 type look struct {
-	stamp   stamp
-	content [sha256.Size]byte // zero where there is no file that can be read, and where the stamp alone counts
-	fresh   bool              // it was written so shortly before that its stamp may stay as it is when it is written again
+	stamp stamp
+	// zero where there is no file that can be read, and where the stamp alone counts
+	content [sha256.Size]byte
+	// it was written so shortly before that its stamp may stay as it is when it is written again
+	fresh bool
 }
 
-// A stamp is what stat says of a file. Times are compared for being equal, never by which is later: a clock may
-// go back.
+// A stamp is what stat says of a file. Times are compared for being equal, never by which is later:
+// a clock may go back.
 type stamp struct {
 	there                bool
 	size, written, inode int64
@@ -26,8 +28,8 @@ type stamp struct {
 	device               uint64
 }
 
-// coarse is how long after a write another one may leave a file's times as they are: some file systems keep whole
-// seconds, FAT two.
+// coarse is how long after a write another one may leave a file's times as they are: some file
+// systems keep whole seconds, FAT two.
 const coarse = 2 * time.Second
 
 func stampOf(path string) stamp {
@@ -42,7 +44,8 @@ func stampOf(path string) stamp {
 	return s
 }
 
-// tries is how often a file is read that is being written meanwhile. The last reading counts: the next event brings the next one.
+// tries is how often a file is read that is being written meanwhile. The last reading counts: the
+// next event brings the next one.
 const tries = 3
 
 // at looks at a file. With content it is read.
@@ -51,7 +54,8 @@ func at(path string, content bool) look {
 	if !l.stamp.there {
 		return l
 	}
-	l.fresh = content && time.Since(time.Unix(0, max(l.stamp.written, l.stamp.changed))) < coarse // also where its times lie ahead
+	// also where its times lie ahead
+	l.fresh = content && time.Since(time.Unix(0, max(l.stamp.written, l.stamp.changed))) < coarse
 	if !content {
 		return l
 	}
@@ -68,7 +72,8 @@ func at(path string, content bool) look {
 
 // sum is the hash of a file's content.
 func sum(path string) (out [sha256.Size]byte) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // what became a pipe meanwhile doesn't hold us up
+	// what became a pipe meanwhile doesn't hold us up
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return out
 	}
@@ -81,7 +86,8 @@ func sum(path string) (out [sha256.Size]byte) {
 	return out
 }
 
-// Digest is a hash of what files are just now: the user's own by content, the others by their stamps.
+// Digest is a hash of what files are just now: the user's own by content, the others by their
+// stamps.
 func Digest(f Files) string {
 	h := sha256.New()
 	for _, path := range f.Near {
@@ -93,10 +99,12 @@ func Digest(f Files) string {
 	return string(h.Sum(nil))
 }
 
-// most is how much of a file is read, bytes. The largest sources that we know (generated ones) have some 100 MB.
+// most is how much of a file is read, bytes. The largest sources that we know (generated ones) have
+// some 100 MB.
 const most = 1 << 30
 
-// same tells whether two looks saw the same content. Where contents were not read, the stamps decide.
+// same tells whether two looks saw the same content. Where contents were not read, the stamps
+// decide.
 func (l look) same(before look, content bool) bool {
 	if content {
 		return l.content == before.content

@@ -10,8 +10,8 @@ import (
 	"gnvcc/cache"
 )
 
-// Folders. Every folder of a watched file has an inotify watch; where that is refused, or can't be believed, the
-// folder is swept.
+// Folders. Every folder of a watched file has an inotify watch; where that is refused, or can't be
+// believed, the folder is swept.
 
 // A notifier is fsnotify's watcher. It is an interface for tests, which make it fail.
 type notifier interface {
@@ -90,8 +90,8 @@ func (w *Watcher) ask(dir string, f *folder) {
 	}
 }
 
-// again asks once more for folders that inotify does not tell of, since they were not there, or of which another one
-// stands at their place.
+// again asks once more for folders that inotify does not tell of, since they were not there, or of
+// which another one stands at their place.
 func (w *Watcher) again() {
 	if w.refused != "" {
 		return

@@ -17,7 +17,8 @@ import (
 	"gnvcc/sim/cubin"
 )
 
-// files is a compiler that has its results ready: "" is nvcc's own build, any other recipe the build under a cap.
+// files is a compiler that has its results ready: "" is nvcc's own build, any other recipe the
+// build under a cap.
 type files struct {
 	dir       string
 	own, caps []byte
@@ -25,26 +26,32 @@ type files struct {
 
 func (f files) Kernel(module, kernel string) (*policy.Kernel, error) { return nil, nil }
 
-func (f files) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe, plain bool) (*policy.Candidate, error) {
+func (f files) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe,
+	plain bool) (*policy.Candidate, error) {
 	content := f.caps
 	if r.IsDefault() {
 		content = f.own
 	}
 	path := filepath.Join(f.dir, "x.cubin")
-	return &policy.Candidate{Path: path, Build: cache.Build{Registers: 32}}, os.WriteFile(path, content, 0o600)
+	return &policy.Candidate{Path: path, Build: cache.Build{Registers: 32}},
+		os.WriteFile(path, content, 0o600)
 }
 
-// TestBadInput: where something is wrong with what is looked at there is a clear line, and no prediction.
+// TestBadInput: where something is wrong with what is looked at there is a clear line, and no
+// prediction.
 func TestBadInput(t *testing.T) {
 	kit := kits.Need(t, "13.0")
 	dir := t.TempDir()
 	source := filepath.Join(dir, "k.cu")
-	if err := os.WriteFile(source, []byte("extern \"C\" __global__ void k(float *p) { for (int i = 0; i < 99; i++) p[threadIdx.x + i] *= 2; }\n"), 0o600); err != nil {
+	if err := os.WriteFile(source,
+		[]byte(
+			"extern \"C\" __global__ void k(float *p) { for (int i = 0; i < 99; i++) p[threadIdx.x + i] *= 2; }\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	built := func(arch string) []byte {
 		out := filepath.Join(dir, arch+".cubin")
-		if text, err := exec.Command(kit.Nvcc(), "-arch="+arch, "-cubin", "-o", out, source).CombinedOutput(); err != nil {
+		if text, err := exec.Command(kit.Nvcc(), "-arch="+arch, "-cubin", "-o", out,
+			source).CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}
 		b, err := os.ReadFile(out)
@@ -55,8 +62,10 @@ func TestBadInput(t *testing.T) {
 	}
 	good := built("sm_90")
 	strange := append([]byte(nil), good...)
-	for i := 0; i+16 <= len(strange); i += 16 { // 0x1ff is no operation: in a part of the kernel's instructions
-		if word := binary.LittleEndian.Uint64(strange[i:]); i%64 == 0 && binary.LittleEndian.Uint64(strange[i+8:])>>61 == 0 && word&0xe00 == 0x200 {
+	// 0x1ff is no operation: in a part of the kernel's instructions
+	for i := 0; i+16 <= len(strange); i += 16 {
+		if word := binary.LittleEndian.Uint64(strange[i:]); i%64 == 0 &&
+			binary.LittleEndian.Uint64(strange[i+8:])>>61 == 0 && word&0xe00 == 0x200 {
 			binary.LittleEndian.PutUint64(strange[i:], word&^0xfff|0x1ff)
 		}
 	}
@@ -76,14 +85,15 @@ func TestBadInput(t *testing.T) {
 		own  []byte
 		want string
 	}{
-		"unknown architecture":        {unknown, good, "sm_999 is not in the table of architectures"},
-		"an architecture of old":      {old, good, "sm_52"},
-		"unknown operations":          {k, strange, "unknown"},
-		"no such kernel":              {other, good, "no kernel another"},
-		"nothing":                     {k, nil, ""},
-		"no cubin":                    {k, []byte("hello"), ""},
-		"half a cubin":                {k, good[:len(good)/2], ""},
-		"without its section's table": {k, append(append([]byte(nil), good[:0x28]...), make([]byte, len(good)-0x28)...), ""},
+		"unknown architecture":   {unknown, good, "sm_999 is not in the table of architectures"},
+		"an architecture of old": {old, good, "sm_52"},
+		"unknown operations":     {k, strange, "unknown"},
+		"no such kernel":         {other, good, "no kernel another"},
+		"nothing":                {k, nil, ""},
+		"no cubin":               {k, []byte("hello"), ""},
+		"half a cubin":           {k, good[:len(good)/2], ""},
+		"without its section's table": {k, append(append([]byte(nil), good[:0x28]...),
+			make([]byte, len(good)-0x28)...), ""},
 	} {
 		seen, err := look(c.k, c.own, good, nil)
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
@@ -109,13 +119,16 @@ func TestBadInput(t *testing.T) {
 		}
 	}
 	// What was measured of another architecture is not for this one.
-	m := &units.Machine{Device: "Quadro", SMs: 40, CC: 75, Latency: map[string]float64{"global": 1e6}, Rate: map[string]float64{"sectors": 1e-6}}
+	m := &units.Machine{Device: "Quadro", SMs: 40, CC: 75, Latency: map[string]float64{"global": 1e6},
+		Rate: map[string]float64{"sectors": 1e-6}}
 	seen, err := look(k, good, good, m)
-	if err != nil || strings.Contains(seen.Picture.Units.Source, "Quadro") || seen.Picture.Units.Global == 1e6 || seen.Picture.Device.SMs == 40 {
+	if err != nil || strings.Contains(seen.Picture.Units.Source, "Quadro") ||
+		seen.Picture.Units.Global == 1e6 || seen.Picture.Device.SMs == 40 {
 		t.Errorf("%+v, %v", seen.Picture.Units, err)
 	}
 	m.CC = 90
-	if seen, err = look(k, good, good, m); err != nil || !strings.Contains(seen.Picture.Units.Source, "measured on Quadro") || seen.Picture.Device.SMs != 40 {
+	if seen, err = look(k, good, good, m); err != nil || !strings.Contains(seen.Picture.Units.Source,
+		"measured on Quadro") || seen.Picture.Device.SMs != 40 {
 		t.Errorf("%+v, %v", seen.Picture.Units, err)
 	}
 }

@@ -25,14 +25,14 @@ type Kernel struct {
 	Kernel  *policy.Kernel
 	Picture predict.Picture
 	Ranked  []predict.Ranked // register caps, what is foretold to be fastest first
-	// Same says of each recipe of Ranked why it can't be taken without being run, nil where its floating-point
-	// instructions are nvcc's own.
+	// Same says of each recipe of Ranked why it can't be taken without being run, nil where its
+	// floating-point instructions are nvcc's own.
 	Same   map[string]error
 	Failed map[string]error // caps that could not be compiled or decoded
 }
 
-// Best is the cap that is foretold to gain most, with nvcc's own floating-point instructions and by more than models are
-// usually wrong; ok is false where the default should stay.
+// Best is the cap that is foretold to gain most, with nvcc's own floating-point instructions and by
+// more than models are usually wrong; ok is false where the default should stay.
 func (k *Kernel) Best() (r predict.Ranked, ok bool) {
 	for _, r := range k.Ranked {
 		if k.Same[r.Recipe] == nil {
@@ -42,10 +42,11 @@ func (k *Kernel) Best() (r predict.Ranked, ok bool) {
 	return predict.Ranked{}, false
 }
 
-// Look foretells one kernel. decided is an earlier decision about it, from which launch shapes and measured times are
-// taken; nil: a shape is assumed, and Picture.Assumed says so.
-// machine is what was measured of a GPU of the kernel's architecture; nil, or one of another architecture: tables.
-func Look(ctx context.Context, c policy.Compiler, k *policy.Kernel, decided *cache.Decision, machine *units.Machine) (*Kernel, error) {
+// Look foretells one kernel. decided is an earlier decision about it, from which launch shapes and
+// measured times are taken; nil: a shape is assumed, and Picture.Assumed says so. machine is what
+// was measured of a GPU of the kernel's architecture; nil, or one of another architecture: tables.
+func Look(ctx context.Context, c policy.Compiler, k *policy.Kernel, decided *cache.Decision,
+	machine *units.Machine) (*Kernel, error) {
 	device, ok := sim.Lookup(k.CC)
 	if !ok {
 		return nil, fmt.Errorf("predict %s: %s is not in the table of architectures", k.Short, k.Target)
@@ -111,7 +112,8 @@ func Look(ctx context.Context, c policy.Compiler, k *policy.Kernel, decided *cac
 			try(point)
 		}
 	}
-	if out.Picture, err = predict.NewPicture(k.Name, base, runs, measured(decided), assumed); err != nil {
+	if out.Picture, err = predict.NewPicture(k.Name, base, runs, measured(decided),
+		assumed); err != nil {
 		return nil, err
 	}
 	out.Ranked, err = predict.Rank(predict.Candidate{Run: base}, candidates, nil)

@@ -12,13 +12,16 @@ import (
 func TestShape(t *testing.T) {
 	d := &cache.Decision{Evidence: cache.Evidence{Launches: []cache.Launch{
 		{Grid: [3]int{10, 1, 1}, Block: [3]int{64, 1, 1}, Count: 1, Before: cache.Time{Median: 100}},
-		{Grid: [3]int{20, 2, 1}, Block: [3]int{32, 8, 1}, Dynamic: 512, Count: 5, Before: cache.Time{Median: 90}},
+		{Grid: [3]int{20, 2, 1}, Block: [3]int{32, 8, 1}, Dynamic: 512, Count: 5,
+			Before: cache.Time{Median: 90}},
 	}}}
-	if s, assumed := shapeOf(&policy.Kernel{}, d); s.Threads != 256 || s.Blocks != 40 || s.Shared != 512 || len(assumed) != 0 {
+	if s, assumed := shapeOf(&policy.Kernel{}, d); s.Threads != 256 || s.Blocks != 40 ||
+		s.Shared != 512 || len(assumed) != 0 {
 		t.Errorf("the launch that takes most time: %+v, %v", s, assumed)
 	}
 	s, assumed := shapeOf(&policy.Kernel{MaxThreads: 128, Dynamic: true}, nil)
-	if s.Threads != 128 || s.Blocks != 0 || !strings.Contains(strings.Join(assumed, ";"), "128 threads") || len(assumed) != 3 {
+	if s.Threads != 128 || s.Blocks != 0 || !strings.Contains(strings.Join(assumed, ";"),
+		"128 threads") || len(assumed) != 3 {
 		t.Errorf("nothing known: %+v, %v", s, assumed)
 	}
 }
@@ -37,7 +40,8 @@ func TestMeasured(t *testing.T) {
 
 // A cap with other floating-point instructions is passed over, however fast it is foretold to be.
 func TestBest(t *testing.T) {
-	k := Kernel{Ranked: []predict.Ranked{{Recipe: "maxnreg=24", Time: 0.5}, {Recipe: "maxnreg=32", Time: 0.8}}, Same: map[string]error{}}
+	k := Kernel{Ranked: []predict.Ranked{{Recipe: "maxnreg=24", Time: 0.5}, {Recipe: "maxnreg=32",
+		Time: 0.8}}, Same: map[string]error{}}
 	if r, ok := k.Best(); !ok || r.Recipe != "maxnreg=24" {
 		t.Errorf("%+v, %v", r, ok)
 	}

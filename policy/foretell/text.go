@@ -28,7 +28,8 @@ func Changes(m xmodel.Model) []Change {
 func (k *Kernel) Print(w io.Writer) error {
 	p := &k.Picture
 	e := &p.Default
-	fmt.Fprintf(w, "%s (%s): foretold from machine code, nothing was run\n", k.Kernel.Short, k.Kernel.Target)
+	fmt.Fprintf(w, "%s (%s): foretold from machine code, nothing was run\n", k.Kernel.Short,
+		k.Kernel.Target)
 	fmt.Fprintf(w, "  rates: %s\n", p.Units.Source)
 	if len(p.Assumed) > 0 {
 		fmt.Fprintf(w, "  assumed: %s\n", strings.Join(p.Assumed, ", "))
@@ -43,11 +44,13 @@ func (k *Kernel) Print(w io.Writer) error {
 	}
 	fmt.Fprintf(w, "  resident blocks by resource: %s\n", strings.Join(limits, ", "))
 	if l := p.Hottest; l.Offset >= 0 {
-		fmt.Fprintf(w, "  hottest loop, at %#x: %d instructions, %.0f cycles a round for one warp alone, %.0f of them waiting; %.0f%% of its time\n",
+		fmt.Fprintf(w,
+			"  hottest loop, at %#x: %d instructions, %.0f cycles a round for one warp alone, %.0f of them waiting; %.0f%% of its time\n",
 			l.Offset, l.Insts, l.Cycles, l.Wait, 100*l.Share)
 	}
 	if e.Balance.Rate > 0 {
-		fmt.Fprintf(w, "  of %.0f warps %.1f wait for memory; bound by %s, at %.2f instructions a cycle, taking all accesses as coalesced and served by no cache\n", p.Graph.Model.Warps,
+		fmt.Fprintf(w,
+			"  of %.0f warps %.1f wait for memory; bound by %s, at %.2f instructions a cycle, taking all accesses as coalesced and served by no cache\n", p.Graph.Model.Warps,
 			e.Balance.Waiting, e.Balance.Bound, e.Balance.Rate)
 		for _, x := range Changes(p.Graph.Model) {
 			if f, ok := p.Graph.Model.What(x.Change); ok {
@@ -71,11 +74,13 @@ func (k *Kernel) Print(w io.Writer) error {
 		if err := k.Same[r.Recipe]; err != nil {
 			note = "must be measured: " + err.Error()
 		}
-		fmt.Fprintf(t, "  %s\t%.2f\t%.2f\t%d\t%.0f\t%s\n", r.Recipe, r.Time, r.Paper, r.Estimate.Occupancy.Warps, r.Estimate.Spills, note)
+		fmt.Fprintf(t, "  %s\t%.2f\t%.2f\t%d\t%.0f\t%s\n", r.Recipe, r.Time, r.Paper,
+			r.Estimate.Occupancy.Warps, r.Estimate.Spills, note)
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(w, "  gnvcc tune measures; no build takes what is foretold unless it is told to (gnvcc predict --adopt)")
+	_, err := fmt.Fprintln(w,
+		"  gnvcc tune measures; no build takes what is foretold unless it is told to (gnvcc predict --adopt)")
 	return err
 }

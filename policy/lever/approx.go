@@ -9,9 +9,10 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// SFU-driven approximation (Li, ICS 2016), for those who ask for it (gnvcc tune -approximate). All warps first, which is nearly always the
-// fastest (thesis, section 6.4.3); degrees are looked for only where the bound demands it (search/degrees.go). Of f64 functions, those with a Newton
-// step too: their error is that of the accurate form in most programs' eyes.
+// SFU-driven approximation (Li, ICS 2016), for those who ask for it (gnvcc tune -approximate). All
+// warps first, which is nearly always the fastest (thesis, section 6.4.3); degrees are looked for
+// only where the bound demands it (search/degrees.go). Of f64 functions, those with a Newton step
+// too: their error is that of the accurate form in most programs' eyes.
 
 var _ = register(Lever{
 	Name: "approx", Idea: "approximated by special function units:", Gain: 1.033,
@@ -61,7 +62,8 @@ func approximated(t recipe.Term, what string) string {
 	text := what + strings.ReplaceAll(list, ",", ", ")
 	switch d := rewrite.DegreeOf(recipe.Recipe{Terms: []recipe.Term{t}}); {
 	case d.SM:
-		text += fmt.Sprintf(" in the first %d warp slots of a multiprocessor (results differ from run to run)", d.Warps)
+		text += fmt.Sprintf(
+			" in the first %d warp slots of a multiprocessor (results differ from run to run)", d.Warps)
 	case d.Warps == 1:
 		text += " in the first warp of a block"
 	case d.Warps > 1:

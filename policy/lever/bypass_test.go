@@ -7,7 +7,8 @@ import (
 	"gnvcc/policy"
 )
 
-// TestBypassValues: thresholds for L1 as long as some warps are on either side, for L2 from none on, where policies are known.
+// TestBypassValues: thresholds for L1 as long as some warps are on either side, for L2 from none
+// on, where policies are known.
 func TestBypassValues(t *testing.T) {
 	for _, c := range []struct {
 		threads, cc int
@@ -21,7 +22,8 @@ func TestBypassValues(t *testing.T) {
 		{32, 75, ""},
 	} {
 		var got []string
-		for _, r := range levers["bypass"].Try(&Situation{Kernel: &policy.Kernel{Loads: 1, CC: c.cc}, Shape: shape(10, c.threads)}) {
+		for _, r := range levers["bypass"].Try(&Situation{Kernel: &policy.Kernel{Loads: 1, CC: c.cc},
+			Shape: shape(10, c.threads)}) {
 			value, _ := r.Get("bypass", "")
 			got = append(got, value)
 		}

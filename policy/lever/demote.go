@@ -10,25 +10,29 @@ import (
 	"gnvcc/sim"
 )
 
-// Registers demoted to shared memory (RegDem, section 3): for kernels of which registers limit the occupancy, or that spill.
-// For each of the next levels of occupancy, as many words as it takes to come down to that level's count, with the cap that
-// belongs to it, as long as the shared memory that this costs does not take the gain away again; by each of the
-// paper's three strategies. Plain caps (maxnreg), which spill to local memory, and smemspill compete with it.
+// Registers demoted to shared memory (RegDem, section 3): for kernels of which registers limit the
+// occupancy, or that spill. For each of the next levels of occupancy, as many words as it takes to
+// come down to that level's count, with the cap that belongs to it, as long as the shared memory
+// that this costs does not take the gain away again; by each of the paper's three strategies. Plain
+// caps (maxnreg), which spill to local memory, and smemspill compete with it.
 //
-// Slots are reserved for the largest block: so this is for a second entry, for blocks of the size at hand, where there can be one.
+// Slots are reserved for the largest block: so this is for a second entry, for blocks of the size
+// at hand, where there can be one.
 
-// demoteLevels is how many levels of occupancy above the default's are tried, each with demoteMore times the warps of the one
-// before: small blocks have many levels, close together.
+// demoteLevels is how many levels of occupancy above the default's are tried, each with demoteMore
+// times the warps of the one before: small blocks have many levels, close together.
 const (
 	demoteLevels = 3
 	demoteMore   = 1.2
 )
 
-// addressWords is what the pass itself needs: the register that holds the thread's place in shared memory.
+// addressWords is what the pass itself needs: the register that holds the thread's place in shared
+// memory.
 const addressWords = 1
 
 var _ = register(Lever{
-	Name: "demote", Idea: "words of each thread kept in shared memory:", Gain: 1.012, // not measured on those; smemspill's
+	// not measured on those; smemspill's
+	Name: "demote", Idea: "words of each thread kept in shared memory:", Gain: 1.012,
 	Try: func(s *Situation) []recipe.Recipe {
 		base, threads, ok := demoteBase(s)
 		if !ok {
@@ -73,8 +77,9 @@ func whyNotDemoted(s *Situation) string {
 	return "the shared memory that it takes would cost the warps that it brings"
 }
 
-// demoteBase is what demotion is added to: a second entry for blocks of this size and as much dynamic shared memory, with nvcc's own
-// code but for that. threads is the block that slots are reserved for.
+// demoteBase is what demotion is added to: a second entry for blocks of this size and as much
+// dynamic shared memory, with nvcc's own code but for that. threads is the block that slots are
+// reserved for.
 func demoteBase(s *Situation) (base recipe.Recipe, threads int, ok bool) {
 	if !demotable(s) {
 		return base, 0, false
@@ -85,7 +90,8 @@ func demoteBase(s *Situation) (base recipe.Recipe, threads int, ok bool) {
 	return base, 0, false
 }
 
-// demotions returns the recipes for a build with so many registers and so many bytes spilled: the default's or that of base.
+// demotions returns the recipes for a build with so many registers and so many bytes spilled: the
+// default's or that of base.
 func demotions(s *Situation, base recipe.Recipe, threads, registers, spill int) []recipe.Recipe {
 	room := rewrite.Demotable(threads, s.Kernel.Default.Shared+s.Shape.Dynamic)
 	var out []recipe.Recipe
@@ -99,7 +105,9 @@ func demotions(s *Situation, base recipe.Recipe, threads, registers, spill int) 
 	}
 	if s.Kernel.Bounds == "" || s.Options.Over {
 		need := func(count int) int { return registers - count + addressWords }
-		for _, n := range higherLevels(s, registers, func(count int) int { return 4 * min(need(count), room) * threads }) {
+		for _, n := range higherLevels(s, registers, func(count int) int {
+			return 4 * min(need(count), room) * threads
+		}) {
 			if 2*room >= need(n) {
 				add(need(n), Join(base, Term("maxnreg", fmt.Sprint(n))))
 			}
@@ -111,8 +119,9 @@ func demotions(s *Situation, base recipe.Recipe, threads, registers, spill int) 
 	return out
 }
 
-// higherLevels returns the largest counts of the next levels of occupancy that are worth trying, where registers limit it. shared says
-// how much more shared memory a build with so many registers will take, bytes.
+// higherLevels returns the largest counts of the next levels of occupancy that are worth trying,
+// where registers limit it. shared says how much more shared memory a build with so many registers
+// will take, bytes.
 func higherLevels(s *Situation, registers int, shared func(count int) int) []int {
 	shape := s.Shape.Sim(s.Kernel.Default)
 	now := s.Device.Occupancy(registers, shape)
@@ -124,7 +133,8 @@ func higherLevels(s *Situation, registers int, shared func(count int) int) []int
 	for _, l := range s.Device.Levels(shape, LowestCap, registers) {
 		with := shape
 		with.Shared += shared(l.Max)
-		if warps := s.Device.Occupancy(l.Max, with).Warps; float64(warps) >= demoteMore*float64(last) && len(out) < demoteLevels {
+		if warps := s.Device.Occupancy(l.Max, with).Warps; float64(warps) >= demoteMore*float64(last) &&
+			len(out) < demoteLevels {
 			out, last = append(out, l.Max), warps
 		}
 	}
@@ -164,5 +174,6 @@ func demoteAround(s *Situation, best policy.Trial) []recipe.Recipe {
 	if best.Build.Spill > 0 { // what the cap spills, in shared memory
 		return demotions(s, base, threads, s.Kernel.Default.Registers, best.Build.Spill)
 	}
-	return demotions(s, base.Without("maxnreg"), threads, max(best.Build.Registers, s.Kernel.Default.Registers), 0)
+	return demotions(s, base.Without("maxnreg"), threads, max(best.Build.Registers,
+		s.Kernel.Default.Registers), 0)
 }

@@ -10,12 +10,15 @@ import (
 	"gnvcc/sim"
 )
 
-// demoteSituation is a kernel with 78 registers in blocks of 128 threads: 6 blocks are resident, 24 of 64 warps.
+// demoteSituation is a kernel with 78 registers in blocks of 128 threads: 6 blocks are resident, 24
+// of 64 warps.
 func demoteSituation(t *testing.T, lever string, change func(s *Situation)) []string {
 	d, _ := sim.Lookup(90)
 	s := &Situation{
-		Kernel: &policy.Kernel{MaxThreads: 1024, Default: cache.Build{Registers: 78}, CC: 90, Ptxas: "13.0.88"}, Shape: shape(8192, 128), Device: d, Known: true,
-		Options: &policy.Options{}, Values: valuesOf(t, policy.HostValue, "host(block)=128x1x1,host(dynamic)=0"),
+		Kernel: &policy.Kernel{MaxThreads: 1024, Default: cache.Build{Registers: 78}, CC: 90,
+			Ptxas: "13.0.88"}, Shape: shape(8192, 128), Device: d, Known: true,
+		Options: &policy.Options{}, Values: valuesOf(t, policy.HostValue,
+			"host(block)=128x1x1,host(dynamic)=0"),
 	}
 	if change != nil {
 		change(s)
@@ -30,7 +33,8 @@ func demoteSituation(t *testing.T, lever string, change func(s *Situation)) []st
 	return out
 }
 
-// TestDemoteTries: as many words as a level needs, with the level's cap, by each strategy; and where it can't help, nothing.
+// TestDemoteTries: as many words as a level needs, with the level's cap, by each strategy; and
+// where it can't help, nothing.
 func TestDemoteTries(t *testing.T) {
 	const second = " spec{host(block)=128x1x1,host(dynamic)=0}"
 	for _, x := range []struct {
@@ -38,17 +42,30 @@ func TestDemoteTries(t *testing.T) {
 		change func(s *Situation)
 		want   string // what stands behind demote=, "loops" only; "; " between recipes
 	}{
-		{"registers limit it", nil, "15:loops maxnreg=64" + second + "; 31:loops maxnreg=48" + second}, // 39 words a thread would fill the shared memory at 10 blocks
-		{"the source bounds blocks", func(s *Situation) { s.Kernel.MaxThreads, s.Kernel.NoSecond = 128, "with -rdc=true" }, ""},
-		{"no second entry", func(s *Situation) { s.Kernel.NoSecond = "with -rdc=true a second entry can't be had" }, ""},
-		{"shared memory of its own", func(s *Situation) { s.Kernel.Default.Shared = 20 << 10 }, "15:loops maxnreg=64" + second},
+		// 39 words a thread would fill the shared memory at 10 blocks
+		{"registers limit it", nil, "15:loops maxnreg=64" + second + "; 31:loops maxnreg=48" + second},
+		{"the source bounds blocks", func(s *Situation) {
+			s.Kernel.MaxThreads, s.Kernel.NoSecond = 128, "with -rdc=true"
+		}, ""},
+		{"no second entry", func(s *Situation) {
+			s.Kernel.NoSecond = "with -rdc=true a second entry can't be had"
+		}, ""},
+		{"shared memory of its own", func(s *Situation) {
+			s.Kernel.Default.Shared = 20 << 10
+		}, "15:loops maxnreg=64" + second},
 		{"few blocks", func(s *Situation) { s.Shape, s.Device.SMs = shape(100, 128), 132 }, ""},
 		{"few registers", func(s *Situation) { s.Kernel.Default.Registers = 32 }, ""},
 		{"calls", func(s *Situation) { s.Kernel.Calls = true }, ""},
-		{"dynamic shared memory", func(s *Situation) { s.Kernel.Dynamic, s.Shape.Dynamic = true, 20<<10 }, "15:loops maxnreg=64" + second},
+		{"dynamic shared memory", func(s *Situation) {
+			s.Kernel.Dynamic, s.Shape.Dynamic = true, 20<<10
+		}, "15:loops maxnreg=64" + second},
 		{"too much of it", func(s *Situation) { s.Kernel.Dynamic, s.Shape.Dynamic = true, 47<<10 }, ""},
-		{"dynamic shared memory, no second entry", func(s *Situation) { s.Kernel.Dynamic, s.Kernel.MaxThreads, s.Kernel.NoSecond = true, 128, "-rdc" }, ""},
-		{"a launch with dynamic shared memory, no second entry", func(s *Situation) { s.Shape.Dynamic, s.Kernel.MaxThreads, s.Kernel.NoSecond = 16, 128, "-rdc" }, ""},
+		{"dynamic shared memory, no second entry", func(s *Situation) {
+			s.Kernel.Dynamic, s.Kernel.MaxThreads, s.Kernel.NoSecond = true, 128, "-rdc"
+		}, ""},
+		{"a launch with dynamic shared memory, no second entry", func(s *Situation) {
+			s.Shape.Dynamic, s.Kernel.MaxThreads, s.Kernel.NoSecond = 16, 128, "-rdc"
+		}, ""},
 		{"a bound of the user's", func(s *Situation) { s.Kernel.Bounds = "__maxnreg__(78)" }, ""},
 		{"which spills", func(s *Situation) { s.Kernel.Bounds = "__maxnreg__(78)"; s.Kernel.Default.Spill = 40 }, "11:loops" + second},
 	} {
@@ -76,10 +93,15 @@ func TestSmemspillTries(t *testing.T) {
 		change func(s *Situation)
 		want   string
 	}{
-		{"registers limit it", nil, "maxnreg=64 smemspill=on" + second + "; maxnreg=48 smemspill=on" + second},
-		{"the source bounds blocks", func(s *Situation) { s.Kernel.MaxThreads, s.Kernel.NoSecond = 128, "no" }, ""},
+		{"registers limit it", nil, "maxnreg=64 smemspill=on" + second + "; maxnreg=48 smemspill=on" +
+			second},
+		{"the source bounds blocks", func(s *Situation) {
+			s.Kernel.MaxThreads, s.Kernel.NoSecond = 128, "no"
+		}, ""},
 		{"blocks of any size", func(s *Situation) { s.Kernel.NoSecond = "no" }, ""},
-		{"it spills, and the user bounds it", func(s *Situation) { s.Kernel.Default.Spill, s.Kernel.Bounds = 8, "__maxnreg__(78)" }, "smemspill=on" + second},
+		{"it spills, and the user bounds it", func(s *Situation) {
+			s.Kernel.Default.Spill, s.Kernel.Bounds = 8, "__maxnreg__(78)"
+		}, "smemspill=on" + second},
 		{"few registers", func(s *Situation) { s.Kernel.Default.Registers = 32 }, ""},
 		{"an older ptxas", func(s *Situation) { s.Kernel.Ptxas = "12.4.131" }, ""},
 	} {

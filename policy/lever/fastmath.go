@@ -6,8 +6,9 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// Approximation (approx.go) for functions that reach PTX as library code: sin, cos, exp, log, pow in f32, renamed in the source. A variant costs a cicc run, so that only
-// all of them, each by itself, and all beside lever approx are tried.
+// Approximation (approx.go) for functions that reach PTX as library code: sin, cos, exp, log, pow
+// in f32, renamed in the source. A variant costs a cicc run, so that only all of them, each by
+// itself, and all beside lever approx are tried.
 
 var _ = register(Lever{
 	Name: "fastmath", Idea: "by special function units:", Gain: 1.033,
@@ -16,7 +17,8 @@ var _ = register(Lever{
 			return nil
 		}
 		out := []recipe.Recipe{Term("fastmath", "all.ftz"), Term("fastmath", "all")}
-		if s.Kernel.SFU["div"]+s.Kernel.SFU["rcp"]+s.Kernel.SFU["sqrt"]+s.Kernel.SFU["rsqrt"] > 0 && s.Options.Allows("approx") {
+		if s.Kernel.SFU["div"]+s.Kernel.SFU["rcp"]+s.Kernel.SFU["sqrt"]+s.Kernel.SFU["rsqrt"] > 0 &&
+			s.Options.Allows("approx") {
 			out = append(out, Join(Term("approx", "all.ftz"), Term("fastmath", "all.ftz")))
 		}
 		if len(s.Kernel.Math) > 1 {

@@ -5,7 +5,8 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// The form of specialisation with both copies in one kernel (spec.go), for kernels that can't have a second entry.
+// The form of specialisation with both copies in one kernel (spec.go), for kernels that can't have
+// a second entry.
 
 var _ = register(Lever{
 	Name: recipe.Inside, Idea: "a copy for", Gain: 1.060,

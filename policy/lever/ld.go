@@ -9,16 +9,19 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// Cache hints on loads: what streams through once should not push out what is used again (L1::no_allocate, L1::evict_first, cs),
-// what is used again should stay (L1::evict_last), and what is read in a row can come in bigger pieces (L2::128B, L2::256B;
-// L2::64B where it is not). They are hints: the same bits by construction. The fetch sizes of L2 were the most useful.
+// Cache hints on loads: what streams through once should not push out what is used again
+// (L1::no_allocate, L1::evict_first, cs), what is used again should stay (L1::evict_last), and what
+// is read in a row can come in bigger pieces (L2::128B, L2::256B; L2::64B where it is not). They
+// are hints: the same bits by construction. The fetch sizes of L2 were the most useful.
 //
-// A kernel has streams beside data that is used again. So the loads from each array (rewrite.Streams) are also tried by themselves, and every
-// load of a kernel with few. What won for some is then tried for one array more at a time, and what won for all with each array, or
-// each load of few, left out, and together with a fetch size that won: greedily, a round at a time while a round gains (policy/search).
+// A kernel has streams beside data that is used again. So the loads from each array
+// (rewrite.Streams) are also tried by themselves, and every load of a kernel with few. What won for
+// some is then tried for one array more at a time, and what won for all with each array, or each
+// load of few, left out, and together with a fetch size that won: greedily, a round at a time while
+// a round gains (policy/search).
 //
-// On an H200, programs of HeCBench, alone: iso2dfd 1.17 by one array, knn 1.13 by one (all loads: 1.11; beside a copy for known values 1.48 against
-// 1.39), damage 1.11 by its only stream.
+// On an H200, programs of HeCBench, alone: iso2dfd 1.17 by one array, knn 1.13 by one (all loads:
+// 1.11; beside a copy for known values 1.48 against 1.39), damage 1.11 by its only stream.
 
 const fewLoads = 6
 
@@ -32,7 +35,8 @@ var _ = register(Lever{
 			return nil
 		}
 		var out []recipe.Recipe
-		for _, v := range []string{"L2::256B", "L1::no_allocate", "L2::128B", "L1::evict_last", "L1::evict_first", "cs", "L2::64B"} {
+		for _, v := range []string{"L2::256B", "L1::no_allocate", "L2::128B", "L1::evict_last",
+			"L1::evict_first", "cs", "L2::64B"} {
 			out = append(out, Term("ld", v))
 		}
 		for _, sites := range ldParts(s.Kernel) {
@@ -83,8 +87,8 @@ var _ = register(Lever{
 	},
 })
 
-// ldParts are the sets of loads that hints are tried on: those from one array, where there are a few arrays, and the single ones
-// of few.
+// ldParts are the sets of loads that hints are tried on: those from one array, where there are a
+// few arrays, and the single ones of few.
 func ldParts(k *policy.Kernel) [][]int {
 	var arrays [][]int
 	for i, n := range k.Streams {

@@ -12,32 +12,38 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// The table of levers. A lever is one file here (and one pass in rewrite/): which of its values are worth a compile and a
-// measurement, for which kernels. It enters itself into the table, so that adding one touches no other file; All
-// shows the table.
+// The table of levers. A lever is one file here (and one pass in rewrite/): which of its values are
+// worth a compile and a measurement, for which kernels. It enters itself into the table, so that
+// adding one touches no other file; All shows the table.
 
 // A Lever is one entry of the table.
 type Lever struct {
-	Name string  // as its terms are called in recipes: a lever of rewrite's table
-	Idea string  // what it does, in a few words, for reports
-	Gain float64 // what it gained alone on the 84 programs of DESIGN.md, geometric mean; orders the search, nothing else
-	Rank int     // order in combinations where gains tell nothing: values and loops before caps before hints
+	Name string // as its terms are called in recipes: a lever of rewrite's table
+	Idea string // what it does, in a few words, for reports
+	// what it gained alone on the 84 programs of DESIGN.md, geometric mean; orders the search, nothing
+	// else
+	Gain float64
+	// order in combinations where gains tell nothing: values and loops before caps before hints
+	Rank int
 
 	// Try returns what to try on the default build.
 	Try func(s *Situation) []recipe.Recipe
-	// Around returns what to try around the best recipe so far, whole recipes; nil: only the lever's own winner is
-	// combined.
+	// Around returns what to try around the best recipe so far, whole recipes; nil: only the lever's
+	// own winner is combined.
 	Around func(s *Situation, best policy.Trial) []recipe.Recipe
 	With   []string // levers whose terms may stand in this one's own values: a cap beside a demotion
 
-	// Why says why there is nothing to try, for reports; it is asked only where Try returns nothing. nil or "": no reason is given.
+	// Why says why there is nothing to try, for reports; it is asked only where Try returns nothing.
+	// nil or "": no reason is given.
 	Why func(s *Situation) string
 	// Sites says what one value at several places means; nil: each term for itself, by Words.
 	Sites func(sites []string, value string) string
-	// Words says what a term means, in the words of the source where there are any; nil: Idea and the value.
+	// Words says what a term means, in the words of the source where there are any; nil: Idea and the
+	// value.
 	Words func(k *policy.Kernel, t recipe.Term) string
 
-	Stage rewrite.Stage // what a value costs: PTX and Flag a ptxas run (20 ms to 1 s), Source a cicc run more (0.3 to 3 s)
+	// what a value costs: PTX and Flag a ptxas run (20 ms to 1 s), Source a cicc run more (0.3 to 3 s)
+	Stage rewrite.Stage
 }
 
 var levers = map[string]*Lever{}

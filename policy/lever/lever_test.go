@@ -15,8 +15,8 @@ import (
 	"gnvcc/sim"
 )
 
-// TestLevers: every lever's file has entered the table with what reports need, and rewrite knows it; and each of rewrite's
-// levers has a file.
+// TestLevers: every lever's file has entered the table with what reports need, and rewrite knows
+// it; and each of rewrite's levers has a file.
 func TestLevers(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	if err != nil {
@@ -58,14 +58,18 @@ func TestLevers(t *testing.T) {
 
 // TestRecipesOfLevers: what the levers say is well formed, and rewrite takes it.
 func TestRecipesOfLevers(t *testing.T) {
-	k := sources(policy.Kernel{Name: "k", Loads: 4, Stores: 2, NoUnrolls: 1, Ptxas: "13.0.88", Default: cache.Build{Registers: 80, Spill: 16}})
-	k.Values = append(k.Values, source.Value{Name: "s.scale", Type: "float", Argument: 2, Bits: 32, Class: source.Float})
+	k := sources(policy.Kernel{Name: "k", Loads: 4, Stores: 2, NoUnrolls: 1, Ptxas: "13.0.88",
+		Default: cache.Build{Registers: 80, Spill: 16}})
+	k.Values = append(k.Values, source.Value{Name: "s.scale", Type: "float", Argument: 2, Bits: 32,
+		Class: source.Float})
 	for _, second := range []string{"", "device code is linked"} {
 		k.NoSecond = second
 		o := policy.Defaults()
 		d, _ := sim.Lookup(90)
-		sit := &Situation{Kernel: &k, Shape: shape(50, 512), Device: d, Known: true, Region: Region{Min: 40, Max: 255}, Largest: 512, Options: &o,
-			Values: slices.Concat(valuesOf(t, policy.BlockDim, "blockDim.x=512,blockDim.y=1,blockDim.z=1"), valuesOf(t, policy.GridDim, "gridDim.x=50"),
+		sit := &Situation{Kernel: &k, Shape: shape(50, 512), Device: d, Known: true,
+			Region: Region{Min: 40, Max: 255}, Largest: 512, Options: &o,
+			Values: slices.Concat(valuesOf(t, policy.BlockDim, "blockDim.x=512,blockDim.y=1,blockDim.z=1"),
+				valuesOf(t, policy.GridDim, "gridDim.x=50"),
 				valuesOf(t, policy.Scalar, "#1=1024"), valuesOf(t, policy.Alignment, "align(#0)=16")),
 			Trial: func(text string) *policy.Trial {
 				return &policy.Trial{Text: text, Ratio: 0.9, Build: cache.Build{Registers: 64, Spill: 8}}
@@ -75,7 +79,8 @@ func TestRecipesOfLevers(t *testing.T) {
 			tries := l.Try(sit)
 			for _, best := range tries {
 				if l.Around != nil {
-					tries = append(tries, l.Around(sit, policy.Trial{Recipe: best, Text: best.String(), Ratio: 0.8, Build: cache.Build{Registers: 90, Spill: 8}})...)
+					tries = append(tries, l.Around(sit, policy.Trial{Recipe: best, Text: best.String(), Ratio: 0.8,
+						Build: cache.Build{Registers: 90, Spill: 8}})...)
 				}
 			}
 			for _, r := range tries {

@@ -8,13 +8,14 @@ import (
 	"gnvcc/sim"
 )
 
-// Register caps, at the critical points of the launch at hand (Li et al., DATE 2016, section III; sim has the allocation as the
-// hardware does it), below the default's count and above it: ptxas, which does not know the block size, stops at 32, 40 or
-// 48 registers by itself where more would pay, and a cap above its choice raises the count. A third of all kernels also
-// use more registers under a cap of 255 than without one, so that 255 is a value of its own.
+// Register caps, at the critical points of the launch at hand (Li et al., DATE 2016, section III;
+// sim has the allocation as the hardware does it), below the default's count and above it: ptxas,
+// which does not know the block size, stops at 32, 40 or 48 registers by itself where more would
+// pay, and a cap above its choice raises the count. A third of all kernels also use more registers
+// under a cap of 255 than without one, so that 255 is a value of its own.
 //
-// A cap under which blocks could not be launched that the default launches is not tried, save in a second entry for blocks of
-// the size at hand (spec.go).
+// A cap under which blocks could not be launched that the default launches is not tried, save in a
+// second entry for blocks of the size at hand (spec.go).
 
 // LowestCap is ptxas' floor for .maxnreg: smaller caps are not met.
 const LowestCap = sim.Floor
@@ -42,7 +43,8 @@ func capsAround(s *Situation, best policy.Trial) []recipe.Recipe {
 	if r.IsDefault() {
 		return nil // the caps themselves won: all are tried already
 	}
-	// Without two more ptxas runs: from half the winner's count (no cap below that has won in DESIGN.md's programs) to the top.
+	// Without two more ptxas runs: from half the winner's count (no cap below that has won in
+	// DESIGN.md's programs) to the top.
 	return caps(s, r, Region{Min: max(LowestCap, best.Build.Registers/2), Max: 255})
 }
 
@@ -75,7 +77,8 @@ func caps(s *Situation, r recipe.Recipe, region Region) []recipe.Recipe {
 		}
 	}
 	// Nearest to what the default does first: a budget may end.
-	points := s.Device.CriticalPoints(s.shapeFor(r).Sim(s.Kernel.Default), region.Min, min(region.Max, top))
+	points := s.Device.CriticalPoints(s.shapeFor(r).Sim(s.Kernel.Default), region.Min,
+		min(region.Max, top))
 	for _, p := range byDistance(points, s.Kernel.Default.Registers) {
 		put(p)
 	}
@@ -83,7 +86,8 @@ func caps(s *Situation, r recipe.Recipe, region Region) []recipe.Recipe {
 	return out
 }
 
-// highCaps returns caps too high for the largest block of the default, in a second entry for the blocks at hand.
+// highCaps returns caps too high for the largest block of the default, in a second entry for the
+// blocks at hand.
 func highCaps(s *Situation) []recipe.Recipe {
 	k := s.Kernel
 	if !s.Known || k.NoSpec != "" || k.NoSecond != "" || k.Bounds != "" && !s.Options.Over {

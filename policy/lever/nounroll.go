@@ -8,8 +8,9 @@ import (
 	"gnvcc/rewrite/source"
 )
 
-// cicc's pragmas that keep ptxas from unrolling, taken out: 1.002 alone, so last. Where the source has unroll pragmas for loops of the kernel,
-// the PTX does not tell them from cicc's own, and they are kept.
+// cicc's pragmas that keep ptxas from unrolling, taken out: 1.002 alone, so last. Where the source
+// has unroll pragmas for loops of the kernel, the PTX does not tell them from cicc's own, and they
+// are kept.
 
 var _ = register(Lever{
 	Name: "nounroll", Idea: "cicc's .pragma \"nounroll\"", Gain: 1.002,

@@ -10,8 +10,8 @@ import (
 
 // Recipes taken apart and put together, as levers and the search need them.
 
-// ForDynamic tells whether all copies of a recipe are for launches with one size of dynamic shared memory: no other launch comes to
-// them.
+// ForDynamic tells whether all copies of a recipe are for launches with one size of dynamic shared
+// memory: no other launch comes to them.
 func ForDynamic(r recipe.Recipe) bool {
 	copies := 0
 	for _, t := range r.Terms {
@@ -30,8 +30,8 @@ func ForDynamic(r recipe.Recipe) bool {
 	return copies > 0
 }
 
-// Of returns the lever of a recipe's only lever, or "" if it has several. A copy that only the host tells from the kernel is
-// none by itself.
+// Of returns the lever of a recipe's only lever, or "" if it has several. A copy that only the host
+// tells from the kernel is none by itself.
 func Of(r recipe.Recipe) string {
 	name := ""
 	for _, t := range r.Terms {
@@ -62,7 +62,8 @@ func Term(lever, value string) recipe.Recipe {
 	return recipe.Recipe{}.With(recipe.Term{Lever: lever, Value: value})
 }
 
-// Join returns a with b's terms in addition; b's take the place of a's where they stand at the same site.
+// Join returns a with b's terms in addition; b's take the place of a's where they stand at the same
+// site.
 func Join(a, b recipe.Recipe) recipe.Recipe {
 	if r, ok := joinSpecs(a, b); ok {
 		return r
@@ -73,8 +74,8 @@ func Join(a, b recipe.Recipe) recipe.Recipe {
 	return a
 }
 
-// Needed is the largest block that must be launched under a recipe: that of the default, that of the guards, or those that its
-// entries are launched with.
+// Needed is the largest block that must be launched under a recipe: that of the default, that of
+// the guards, or those that its entries are launched with.
 func Needed(r recipe.Recipe, largest int) int {
 	if n, ok := shapedBlock(r); ok {
 		return n
@@ -89,7 +90,8 @@ func spec(lever string, values []policy.Value) recipe.Recipe {
 	return recipe.Recipe{}.With(policy.Guard(values).Term(lever))
 }
 
-// shapedBlock returns the threads of the largest block that a recipe's entries are launched with, where each has one of its own.
+// shapedBlock returns the threads of the largest block that a recipe's entries are launched with,
+// where each has one of its own.
 func shapedBlock(r recipe.Recipe) (int, bool) {
 	entries, err := r.Entries()
 	most := 0
@@ -103,8 +105,8 @@ func shapedBlock(r recipe.Recipe) (int, bool) {
 	return most, err == nil && most > 0
 }
 
-// guardedBlock returns the threads of the largest block for which a recipe's second entry is launched; false if its guards don't
-// bound the block.
+// guardedBlock returns the threads of the largest block for which a recipe's second entry is
+// launched; false if its guards don't bound the block.
 func guardedBlock(r recipe.Recipe) (int, bool) {
 	most := 0
 	for _, t := range r.Terms {
@@ -125,8 +127,9 @@ func guardedBlock(r recipe.Recipe) (int, bool) {
 	return most, most > 0
 }
 
-// joinSpecs joins two recipes of which one or both have a copy. Conditions that the host alone looks at, which a throttled entry
-// needs, go to the copy that is there: a launch takes one entry, not two. False: neither is such a one.
+// joinSpecs joins two recipes of which one or both have a copy. Conditions that the host alone
+// looks at, which a throttled entry needs, go to the copy that is there: a launch takes one entry,
+// not two. False: neither is such a one.
 func joinSpecs(a, b recipe.Recipe) (recipe.Recipe, bool) {
 	var host, values []recipe.Term
 	for _, t := range append(a.Terms[:len(a.Terms):len(a.Terms)], b.Terms...) {

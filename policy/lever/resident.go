@@ -10,14 +10,16 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// Levers that act on the same thing. A block's size (shape), the number of resident blocks (throttle) and the number of a block's warps that
-// use a cache (bypass) all say how many warps share it. What the last two were found to be best at was counted in blocks of the size that
-// the program launches; in a recipe with another block the same number of warps is another number.
+// Levers that act on the same thing. A block's size (shape), the number of resident blocks
+// (throttle) and the number of a block's warps that use a cache (bypass) all say how many warps
+// share it. What the last two were found to be best at was counted in blocks of the size that the
+// program launches; in a recipe with another block the same number of warps is another number.
 
 const warp = 32 // threads
 
-// Combine is Join for recipes that were measured alone: a level of throttling and a bypassing threshold that stood without a block
-// of another size keep their number of warps. block is the launch's own. False: it can't be kept, or the recipes can't be one.
+// Combine is Join for recipes that were measured alone: a level of throttling and a bypassing
+// threshold that stood without a block of another size keep their number of warps. block is the
+// launch's own. False: it can't be kept, or the recipes can't be one.
 func Combine(a, b recipe.Recipe, block [3]int) (recipe.Recipe, bool) {
 	now := rewrite.Shape(a)
 	other, moved := a, b

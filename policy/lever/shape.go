@@ -10,16 +10,20 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// Launch shapes: as many threads in blocks of another size, for kernels that see nothing of their blocks (rewrite/shape.go). Smaller blocks make
-// room for each other one by one and end one by one, larger ones cost fewer starts, and in two dimensions the shape says which
-// threads are one warp: 16x16 reads two pieces of memory at a time, 32x8 one. Tried are the common sizes that divide the launch's
-// threads, in each dimension; all of them are entries with nvcc's own code, so that none is compiled.
+// Launch shapes: as many threads in blocks of another size, for kernels that see nothing of their
+// blocks (rewrite/shape.go). Smaller blocks make room for each other one by one and end one by one,
+// larger ones cost fewer starts, and in two dimensions the shape says which threads are one warp:
+// 16x16 reads two pieces of memory at a time, 32x8 one. Tried are the common sizes that divide the
+// launch's threads, in each dimension; all of them are entries with nvcc's own code, so that none
+// is compiled.
 //
-// A block's size acts on the same thing as register caps, throttling and bypassing: which warps are resident. So its own values are
-// measured alone, and where it meets the two that count blocks or a block's warps, those are counted anew (Combine).
+// A block's size acts on the same thing as register caps, throttling and bypassing: which warps are
+// resident. So its own values are measured alone, and where it meets the two that count blocks or a
+// block's warps, those are counted anew (Combine).
 
 var _ = register(Lever{
-	Name: "shape", Idea: "blocks of", Gain: 1.023, // bench/results/2026-11-22-headroom: 49 other programs, the best of up to 24 shapes
+	// bench/results/2026-11-22-headroom: 49 other programs, the best of up to 24 shapes
+	Name: "shape", Idea: "blocks of", Gain: 1.023,
 	Try: func(s *Situation) []recipe.Recipe {
 		host := ofKind(s.Values, policy.HostValue)
 		if !s.Kernel.Shapeable || s.Kernel.NoSecond != "" || len(host) == 0 {
@@ -54,7 +58,8 @@ func shapeTerm(b [3]int) recipe.Recipe {
 
 const mostShapes = 24 // tried on one launch, those nearest in size first
 
-// shapes are the blocks worth trying on the launch at hand: first those as large as the program's, then others, nearest size first.
+// shapes are the blocks worth trying on the launch at hand: first those as large as the program's,
+// then others, nearest size first.
 func shapes(s *Situation) [][3]int {
 	var all [3]int
 	for i := range all {
@@ -75,7 +80,8 @@ func shapes(s *Situation) [][3]int {
 	} else {
 		for _, n := range []int{own, 128, 256, 512} {
 			for _, x := range rows(all[0]) {
-				for _, z := range []int{1, s.Shape.Block[2]} { // in depth: one layer, or as many as the program has
+				// in depth: one layer, or as many as the program has
+				for _, z := range []int{1, s.Shape.Block[2]} {
 					if y := divisor(all[1], n/(x*z)); 2*x*y*z > n && x*y*z >= warp {
 						add(x, y, z)
 					}
@@ -87,8 +93,8 @@ func shapes(s *Situation) [][3]int {
 	return out[:min(len(out), mostShapes)]
 }
 
-// rows are the first dimensions worth trying for so many threads in a row: powers of two, and where a warp does not divide them the divisors
-// behind 32, 64 and 128.
+// rows are the first dimensions worth trying for so many threads in a row: powers of two, and where
+// a warp does not divide them the divisors behind 32, 64 and 128.
 func rows(all int) []int {
 	out := []int{16, 32, 64, 128, 256}
 	if all%warp != 0 {
@@ -104,7 +110,8 @@ func rows(all int) []int {
 	return out
 }
 
-// divisor is the largest divisor of a number that is not above a bound; 0 where the bound is below 1.
+// divisor is the largest divisor of a number that is not above a bound; 0 where the bound is below
+// 1.
 func divisor(of, most int) int {
 	for d := min(of, most); d > 0; d-- {
 		if of%d == 0 {
@@ -133,8 +140,8 @@ func (s *Situation) takes(b [3]int) bool {
 	return ok && n <= min(1024, s.Largest) && (s.Kernel.MaxThreads == 0 || n <= s.Kernel.MaxThreads)
 }
 
-// shapesAround tries a winner's block half and twice as large in each dimension, and puts a block on a winner that has a copy for values:
-// that copy is then told nothing of the block.
+// shapesAround tries a winner's block half and twice as large in each dimension, and puts a block
+// on a winner that has a copy for values: that copy is then told nothing of the block.
 func shapesAround(s *Situation, best policy.Trial) []recipe.Recipe {
 	if !s.Kernel.Shapeable || s.Kernel.NoSecond != "" {
 		return nil
@@ -165,8 +172,8 @@ func shapesAround(s *Situation, best policy.Trial) []recipe.Recipe {
 	return out
 }
 
-// withoutBlock returns a recipe for one copy that is compiled for a block or a grid, and for other values too, without the former; false
-// for any other recipe.
+// withoutBlock returns a recipe for one copy that is compiled for a block or a grid, and for other
+// values too, without the former; false for any other recipe.
 func withoutBlock(r recipe.Recipe) (recipe.Recipe, bool) {
 	out, found := r.Without(recipe.Second), false
 	for _, t := range r.Terms {

@@ -14,9 +14,14 @@ import (
 func reshapable(t *testing.T, grid, block [3]int) *Situation {
 	d, _ := sim.Lookup(90)
 	text := policy.Shape{Grid: grid, Block: block}
-	host := "host(block)=" + strings.TrimPrefix(shapeTerm(block).String(), "shape=") + ",host(dynamic)=0"
-	return &Situation{Kernel: &policy.Kernel{Name: "k", Shapeable: true, MaxThreads: 1024}, Shape: text, Device: d, Known: true, Largest: 1024,
-		Options: &policy.Options{}, Values: valuesOf(t, policy.HostValue, host), Trial: func(string) *policy.Trial { return nil }}
+	host := "host(block)=" + strings.TrimPrefix(shapeTerm(block).String(), "shape=") +
+		",host(dynamic)=0"
+	return &Situation{Kernel: &policy.Kernel{Name: "k", Shapeable: true, MaxThreads: 1024},
+		Shape: text, Device: d, Known: true, Largest: 1024,
+		Options: &policy.Options{}, Values: valuesOf(t, policy.HostValue, host),
+		Trial: func(string) *policy.Trial {
+			return nil
+		}}
 }
 
 func tried(s *Situation) []string {
@@ -28,19 +33,25 @@ func tried(s *Situation) []string {
 	return out
 }
 
-// TestShapesTried: blocks that divide the threads in each dimension, that may be launched, and none that the program has itself.
+// TestShapesTried: blocks that divide the threads in each dimension, that may be launched, and none
+// that the program has itself.
 func TestShapesTried(t *testing.T) {
 	for _, c := range []struct {
 		grid, block [3]int
 		has, not    string
 	}{
-		{[3]int{1000, 1, 1}, [3]int{256, 1, 1}, "128x1x1 64x1x1 32x1x1 512x1x1 640x1x1 320x1x1", "256x1x1 384x1x1 768x1x1 96x1x1"},
-		{[3]int{64, 64, 1}, [3]int{16, 16, 1}, "32x8x1 64x4x1 128x2x1 256x1x1 16x8x1 64x8x1 32x16x1", "16x16x1 8x8x1"},
-		{[3]int{3, 5, 1}, [3]int{16, 16, 1}, "16x8x1", "32x8x1 64x4x1 16x32x1"},      // 48 and 80 threads
-		{[3]int{8, 65535, 1}, [3]int{32, 8, 1}, "64x4x1 16x16x1", "256x1x1 128x2x1"}, // not so many blocks in y (a half of 64x4's would do)
+		{[3]int{1000, 1, 1}, [3]int{256, 1, 1}, "128x1x1 64x1x1 32x1x1 512x1x1 640x1x1 320x1x1",
+			"256x1x1 384x1x1 768x1x1 96x1x1"},
+		{[3]int{64, 64, 1}, [3]int{16, 16, 1}, "32x8x1 64x4x1 128x2x1 256x1x1 16x8x1 64x8x1 32x16x1",
+			"16x16x1 8x8x1"},
+		{[3]int{3, 5, 1}, [3]int{16, 16, 1}, "16x8x1", "32x8x1 64x4x1 16x32x1"}, // 48 and 80 threads
+		// not so many blocks in y (a half of 64x4's would do)
+		{[3]int{8, 65535, 1}, [3]int{32, 8, 1}, "64x4x1 16x16x1", "256x1x1 128x2x1"},
 		{[3]int{8, 8, 8}, [3]int{8, 8, 8}, "64x1x8 32x2x8 32x16x1 16x4x8", "8x8x8"},
 		{[3]int{7, 1, 1}, [3]int{33, 1, 1}, "", "32x1x1"},
-		{[3]int{100, 50, 50}, [3]int{4, 8, 8}, "16x16x1 40x5x1 80x2x1 200x1x1 40x10x1 16x2x8", "32x8x1 4x8x8"}, // 400 threads each way
+		// 400 threads each way
+		{[3]int{100, 50, 50}, [3]int{4, 8, 8}, "16x16x1 40x5x1 80x2x1 200x1x1 40x10x1 16x2x8",
+			"32x8x1 4x8x8"},
 	} {
 		s := reshapable(t, c.grid, c.block)
 		if c.grid[1] == 65535 {
@@ -66,10 +77,14 @@ func TestShapesTried(t *testing.T) {
 	}
 	s := reshapable(t, [3]int{1000, 1, 1}, [3]int{256, 1, 1})
 	s.Largest, s.Kernel.MaxThreads = 512, 300
-	if got := tried(s); slices.ContainsFunc(got, func(v string) bool { return v == "320x1x1" || v == "512x1x1" }) {
+	if got := tried(s); slices.ContainsFunc(got, func(v string) bool {
+		return v == "320x1x1" || v == "512x1x1"
+	}) {
 		t.Errorf("blocks that can't be launched: %v", got)
 	}
-	for _, change := range []func(*policy.Kernel){func(k *policy.Kernel) { k.Shapeable = false }, func(k *policy.Kernel) { k.NoSecond = "x" }} {
+	for _, change := range []func(*policy.Kernel){func(k *policy.Kernel) {
+		k.Shapeable = false
+	}, func(k *policy.Kernel) { k.NoSecond = "x" }} {
 		s := reshapable(t, [3]int{1000, 1, 1}, [3]int{256, 1, 1})
 		change(s.Kernel)
 		if got := tried(s); len(got) > 0 || levers["shape"].Why(s) == "" {
@@ -78,7 +93,8 @@ func TestShapesTried(t *testing.T) {
 	}
 }
 
-// TestShapeAround: neighbours of a winner, and blocks on a copy for values, which then knows nothing of its block.
+// TestShapeAround: neighbours of a winner, and blocks on a copy for values, which then knows
+// nothing of its block.
 func TestShapeAround(t *testing.T) {
 	s := reshapable(t, [3]int{64, 64, 1}, [3]int{16, 16, 1})
 	texts := func(best string) string {
@@ -92,7 +108,8 @@ func TestShapeAround(t *testing.T) {
 		return strings.Join(out, "; ")
 	}
 	host := "host(block)=16x16x1,host(dynamic)=0"
-	if got, want := texts("ld=cs spec{"+host+"} shape=64x4x1"), "ld=cs shape=32x4x1 spec{"+host+"}; ld=cs shape=128x4x1 spec{"+host+"}; "+
+	if got, want := texts("ld=cs spec{"+host+"} shape=64x4x1"), "ld=cs shape=32x4x1 spec{"+host+
+		"}; ld=cs shape=128x4x1 spec{"+host+"}; "+
 		"ld=cs shape=64x2x1 spec{"+host+"}; ld=cs shape=64x8x1 spec{"+host+"}"; got != want {
 		t.Errorf("around 64x4: %s", got)
 	}
@@ -102,7 +119,8 @@ func TestShapeAround(t *testing.T) {
 		}
 		return nil
 	}
-	if got, want := texts("spec{#1=8,blockDim.x=16,blockDim.y=16,blockDim.z=1} unroll=2"), "shape=64x4x1 spec{#1=8,"+host+"} unroll=2"; got != want {
+	if got, want := texts("spec{#1=8,blockDim.x=16,blockDim.y=16,blockDim.z=1} unroll=2"),
+		"shape=64x4x1 spec{#1=8,"+host+"} unroll=2"; got != want {
 		t.Errorf("on a copy for values: %s", got)
 	}
 	for _, best := range []string{"maxnreg=40", "spec{blockDim.x=16}", "spec{#1=8}"} {
@@ -112,7 +130,8 @@ func TestShapeAround(t *testing.T) {
 	}
 }
 
-// TestCombineKeepsWarps: what counts blocks, or a block's warps, is counted anew for blocks of another size.
+// TestCombineKeepsWarps: what counts blocks, or a block's warps, is counted anew for blocks of
+// another size.
 func TestCombineKeepsWarps(t *testing.T) {
 	spec := "spec{host(block)=256x1x1,host(dynamic)=0}"
 	for _, c := range [][3]string{
@@ -126,14 +145,16 @@ func TestCombineKeepsWarps(t *testing.T) {
 		{"maxnreg=64", spec + " shape=128x1x1", "maxnreg=64 " + spec + " shape=128x1x1"},
 		{spec + " throttle=3", "maxnreg=64", "maxnreg=64 " + spec + " throttle=3"},
 		{"spec{#1=8,blockDim.x=256}", spec + " shape=128x1x1", ""}, // compiled for its block
-		{"spec{#1=8}", spec + " shape=128x1x1", "spec{#1=8,host(block)=256x1x1,host(dynamic)=0} shape=128x1x1"},
+		{"spec{#1=8}", spec + " shape=128x1x1",
+			"spec{#1=8,host(block)=256x1x1,host(dynamic)=0} shape=128x1x1"},
 	} {
 		got, ok := Combine(recipeOf(t, c[0]), recipeOf(t, c[1]), [3]int{256, 1, 1})
 		if ok != (c[2] != "") || ok && got.String() != recipeOf(t, c[2]).String() {
 			t.Errorf("%s and %s: %s, %v, want %s", c[0], c[1], got, ok, c[2])
 		}
 	}
-	for text, want := range map[string]int{spec + " shape=1024x1x1": 1024, spec + " shape=64x2x1": 128, spec: 256, "maxnreg=40": 512,
+	for text, want := range map[string]int{spec + " shape=1024x1x1": 1024, spec + " shape=64x2x1": 128,
+		spec: 256, "maxnreg=40": 512,
 		"spec{host(block)=256x1x1|shape=512x1x1} spec{host(block)=64x1x1|shape=128x1x1}": 512} {
 		if got := Needed(recipeOf(t, text), 512); got != want {
 			t.Errorf("%s needs blocks of %d, want %d", text, got, want)

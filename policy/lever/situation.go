@@ -24,6 +24,6 @@ const (
 	Combinable = 1.02 // values slower than this alone are not combined
 )
 
-// A Region is the kernel's register effective region: the counts that ptxas gives under the lowest cap and under a cap of
-// 255 (Li et al., DATE 2016, section III). Zero: not known.
+// A Region is the kernel's register effective region: the counts that ptxas gives under the lowest
+// cap and under a cap of 255 (Li et al., DATE 2016, section III). Zero: not known.
 type Region struct{ Min, Max int }

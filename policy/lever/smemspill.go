@@ -7,12 +7,13 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// ptxas' own spilling into shared memory (.pragma "enable_smem_spilling", CUDA 13.0 and later) instead of local memory. It helps
-// where registers spill, by default or under a cap; it is fatal with real calls, with dynamic shared memory and with
-// -rdc, so those are left out here, too.
+// ptxas' own spilling into shared memory (.pragma "enable_smem_spilling", CUDA 13.0 and later)
+// instead of local memory. It helps where registers spill, by default or under a cap; it is fatal
+// with real calls, with dynamic shared memory and with -rdc, so those are left out here, too.
 //
-// Where registers limit the occupancy it is tried with the caps of the next levels, beside demotion and plain caps (RegDem's Table 3), in an
-// entry for the block at hand, so that ptxas reserves no more than that needs.
+// Where registers limit the occupancy it is tried with the caps of the next levels, beside demotion
+// and plain caps (RegDem's Table 3), in an entry for the block at hand, so that ptxas reserves no
+// more than that needs.
 
 var _ = register(Lever{
 	Name: "smemspill", Idea: "spills into shared memory:", Gain: 1.012,
@@ -27,7 +28,9 @@ var _ = register(Lever{
 			out = append(out, Join(base, on))
 		}
 		if ok && threads <= 2*s.Shape.Threads() && (k.Bounds == "" || s.Options.Over) {
-			for _, n := range higherLevels(s, k.Default.Registers, func(count int) int { return 4 * (k.Default.Registers - count) * threads }) {
+			for _, n := range higherLevels(s, k.Default.Registers, func(count int) int {
+				return 4 * (k.Default.Registers - count) * threads
+			}) {
 				out = append(out, Join(Join(base, on), Term("maxnreg", fmt.Sprint(n))))
 			}
 		}
@@ -46,9 +49,11 @@ var _ = register(Lever{
 			return nil
 		}
 		var out []recipe.Recipe
-		for _, r := range caps(s, best.Recipe.Without("maxnreg").Without("smemspill"), Region{Min: LowestCap, Max: best.Build.Registers}) {
+		for _, r := range caps(s, best.Recipe.Without("maxnreg").Without("smemspill"),
+			Region{Min: LowestCap, Max: best.Build.Registers}) {
 			// Where the cap is known to spill and to lose little by it.
-			if tr := s.Trial(r.String()); tr != nil && tr.Refused == "" && tr.Build.Spill > 0 && tr.Ratio > 0 && tr.Ratio < 1.2*best.Ratio {
+			if tr := s.Trial(r.String()); tr != nil && tr.Refused == "" && tr.Build.Spill > 0 &&
+				tr.Ratio > 0 && tr.Ratio < 1.2*best.Ratio {
 				out = append(out, Join(Join(r, base), Term("smemspill", "on")))
 			}
 		}

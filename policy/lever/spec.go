@@ -8,13 +8,15 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// Specialisation: a copy of the kernel for the values that its launches have. There are two forms. "spec" is a second entry, chosen in
-// the host stub: the kernel itself stays nvcc's own and pays nothing, and the copy has its own register count. "guard" has both
-// copies in one kernel behind a guard; it is for kernels that can't have a second entry, and its plain copy is measured too.
+// Specialisation: a copy of the kernel for the values that its launches have. There are two forms.
+// "spec" is a second entry, chosen in the host stub: the kernel itself stays nvcc's own and pays
+// nothing, and the copy has its own register count. "guard" has both copies in one kernel behind a
+// guard; it is for kernels that can't have a second entry, and its plain copy is measured too.
 //
-// Which values pay is not known beforehand, and fewer conditions are better, as they hold more often. Tried: scalars with the
-// block's size, scalars, the block, all of it with the grid, the alignment of all pointers, and each scalar alone where there
-// are few; around the best one, each condition left out (a block's three dimensions are one condition).
+// Which values pay is not known beforehand, and fewer conditions are better, as they hold more
+// often. Tried: scalars with the block's size, scalars, the block, all of it with the grid, the
+// alignment of all pointers, and each scalar alone where there are few; around the best one, each
+// condition left out (a block's three dimensions are one condition).
 
 var _ = register(Lever{
 	Name: recipe.Second, Idea: "a copy for", Gain: 1.065,
@@ -85,7 +87,8 @@ const fewScalars = 4 // as many are tried singly
 
 // specs returns the guards to try on the default code.
 func specs(s *Situation, lever string) []recipe.Recipe {
-	block, grid := read(s.Kernel, ofKind(s.Values, policy.BlockDim)), read(s.Kernel, ofKind(s.Values, policy.GridDim))
+	block, grid := read(s.Kernel, ofKind(s.Values, policy.BlockDim)),
+		read(s.Kernel, ofKind(s.Values, policy.GridDim))
 	scalars, aligned := ofKind(s.Values, policy.Scalar), ofKind(s.Values, policy.Alignment)
 	var out []recipe.Recipe
 	add := func(sets ...[]policy.Value) {
@@ -94,8 +97,9 @@ func specs(s *Situation, lever string) []recipe.Recipe {
 			out = append(out, spec(lever, all))
 		}
 	}
-	// A copy that the host chooses is for one block size wherever that can matter: the condition costs nothing, and registers
-	// that the largest block could not have are allowed behind it. A guard inside has as few conditions as possible.
+	// A copy that the host chooses is for one block size wherever that can matter: the condition costs
+	// nothing, and registers that the largest block could not have are allowed behind it. A guard
+	// inside has as few conditions as possible.
 	always := []policy.Value(nil)
 	if lever == recipe.Second {
 		always = ofKind(s.Values, policy.BlockDim)
@@ -125,13 +129,17 @@ func read(k *policy.Kernel, values []policy.Value) []policy.Value {
 	if k.Reads == nil {
 		return values
 	}
-	return slices.DeleteFunc(slices.Clone(values), func(v policy.Value) bool { return !slices.Contains(k.Reads, v.Name) })
+	return slices.DeleteFunc(slices.Clone(values), func(v policy.Value) bool {
+		return !slices.Contains(k.Reads, v.Name)
+	})
 }
 
 // specsAround joins the best guard with the best factor, and leaves conditions out.
 func specsAround(s *Situation, best policy.Trial, lever string) []recipe.Recipe {
 	var out []recipe.Recipe
-	if !slices.ContainsFunc(best.Recipe.Terms, func(t recipe.Term) bool { return t.Lever == lever && !t.HostOnly() }) {
+	if !slices.ContainsFunc(best.Recipe.Terms, func(t recipe.Term) bool {
+		return t.Lever == lever && !t.HostOnly()
+	}) {
 		for _, r := range specs(s, lever) {
 			if tr := s.Trial(r.String()); tr != nil && tr.Usable() && tr.Ratio < Step {
 				out = append(out, Join(best.Recipe, r))
@@ -140,7 +148,8 @@ func specsAround(s *Situation, best policy.Trial, lever string) []recipe.Recipe 
 		return out
 	}
 	for _, r := range unrolls("", 4, 1, 2, 8) {
-		if tr := s.Trial(r.String()); tr != nil && tr.Refused == "" && tr.Ratio < Combinable && !Has(best.Recipe, "unroll") {
+		if tr := s.Trial(r.String()); tr != nil && tr.Refused == "" && tr.Ratio < Combinable &&
+			!Has(best.Recipe, "unroll") {
 			out = append(out, Join(best.Recipe, r))
 		}
 	}

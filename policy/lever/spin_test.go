@@ -13,7 +13,8 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// TestSpinValues: each value that is tried can be carried out on a kernel with a spin loop, none is tried on one without.
+// TestSpinValues: each value that is tried can be carried out on a kernel with a spin loop, none is
+// tried on one without.
 func TestSpinValues(t *testing.T) {
 	path := filepath.Join("..", "..", "rewrite", "testdata")
 	read := func(name string) []byte {
@@ -32,7 +33,8 @@ func TestSpinValues(t *testing.T) {
 	for _, c := range []struct {
 		file  string
 		spins bool
-	}{{"spin-test.txtar", true}, {"spin-acquire.txtar", true}, {"spin-none.txtar", false}, {"bypass.txtar", false}} {
+	}{{"spin-test.txtar", true}, {"spin-acquire.txtar", true}, {"spin-none.txtar", false},
+		{"bypass.txtar", false}} {
 		text := read(c.file)
 		m, err := ptx.Parse(text)
 		if err != nil {

@@ -4,7 +4,8 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// Cache hints on stores: results that nobody reads again soon need no place in the caches. Hints, the same bits by construction.
+// Cache hints on stores: results that nobody reads again soon need no place in the caches. Hints,
+// the same bits by construction.
 
 var _ = register(Lever{
 	Name: "st", Idea: "stores with", Gain: 1.010,

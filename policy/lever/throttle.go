@@ -8,25 +8,30 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// Throttling (Li's thesis, section 3.6): fewer blocks on a multiprocessor than there is room for, so that what the warps use
-// again stays in L1. It pays where the warps together use more than L1 holds and each of them uses its part again, and costs
-// the latency that the others would have hidden. Tried level by level, from the default's resident blocks down: all
-// levels where there are up to 8, else the eighths, two and one. The default's own number keeps no block away, save where
+// Throttling (Li's thesis, section 3.6): fewer blocks on a multiprocessor than there is room for,
+// so that what the warps use again stays in L1. It pays where the warps together use more than L1
+// holds and each of them uses its part again, and costs the latency that the others would have
+// hidden. Tried level by level, from the default's resident blocks down: all levels where there are
+// up to 8, else the eighths, two and one. The default's own number keeps no block away, save where
 // warps end early and make room for one more, and leaves to L1 all that the blocks do not need.
 //
-// The levels are entries beside the kernel that hold nvcc's own code (rewrite/throttle.go), so that none of them is compiled. They are
-// for the block and the dynamic shared memory at hand: other launches take the kernel itself.
+// The levels are entries beside the kernel that hold nvcc's own code (rewrite/throttle.go), so that
+// none of them is compiled. They are for the block and the dynamic shared memory at hand: other
+// launches take the kernel itself.
 
 var _ = register(Lever{
-	Name: "throttle", Idea: "blocks on a multiprocessor at most:", Gain: 1, // not measured on DESIGN.md's programs
+	// not measured on DESIGN.md's programs
+	Name: "throttle", Idea: "blocks on a multiprocessor at most:", Gain: 1,
 	Try: func(s *Situation) []recipe.Recipe {
 		k := s.Kernel
 		host := ofKind(s.Values, policy.HostValue)
-		if !s.Known || len(host) == 0 || k.NoSecond != "" || k.NoThrottle != "" || k.Loads == 0 && k.Default.Spill == 0 {
+		if !s.Known || len(host) == 0 || k.NoSecond != "" || k.NoThrottle != "" || k.Loads == 0 &&
+			k.Default.Spill == 0 {
 			return nil
 		}
 		var out []recipe.Recipe
-		for _, n := range levelsFrom(s.Device.Occupancy(k.Default.Registers, s.Shape.Sim(k.Default)).Blocks) {
+		for _, n := range levelsFrom(s.Device.Occupancy(k.Default.Registers,
+			s.Shape.Sim(k.Default)).Blocks) {
 			if _, ok := s.Device.Throttle(n, k.Default.Shared+s.Shape.Dynamic); ok {
 				out = append(out, Join(spec(recipe.Second, host), Term("throttle", fmt.Sprint(n))))
 			}

@@ -14,9 +14,12 @@ func TestThrottleWithOthers(t *testing.T) {
 	for _, c := range [][3]string{
 		{"spec{" + host + "} throttle=3", "ld=cs", "ld=cs spec{" + host + "} throttle=3"},
 		{"maxnreg=40", "spec{" + host + "} throttle=3", "maxnreg=40 spec{" + host + "} throttle=3"},
-		{"spec{#1=8} unroll=2", "spec{" + host + "} throttle=3", "spec{#1=8," + host + "} throttle=3 unroll=2"},
-		{"spec{" + host + "} throttle=3", "spec{#1=8} unroll=2", "spec{#1=8," + host + "} throttle=3 unroll=2"},
-		{"spec{#1=8," + host + "} throttle=3", "spec{" + host + "} throttle=2", "spec{#1=8," + host + "} throttle=2"},
+		{"spec{#1=8} unroll=2", "spec{" + host + "} throttle=3", "spec{#1=8," + host +
+			"} throttle=3 unroll=2"},
+		{"spec{" + host + "} throttle=3", "spec{#1=8} unroll=2", "spec{#1=8," + host +
+			"} throttle=3 unroll=2"},
+		{"spec{#1=8," + host + "} throttle=3", "spec{" + host + "} throttle=2", "spec{#1=8," + host +
+			"} throttle=2"},
 		{"spec{#1=8}", "maxnreg=40", "maxnreg=40 spec{#1=8}"},
 	} {
 		got := Join(recipeOf(t, c[0]), recipeOf(t, c[1]))
@@ -30,7 +33,8 @@ func TestThrottleWithOthers(t *testing.T) {
 	if n, ok := guardedBlock(recipeOf(t, "spec{#1=8,host(block)=64x2x1}")); n != 128 || !ok {
 		t.Errorf("a block of %d, %v", n, ok)
 	}
-	for resident, want := range map[int]string{0: "[]", 1: "[1]", 2: "[2 1]", 8: "[8 7 6 5 4 3 2 1]", 16: "[16 14 12 10 8 6 4 2 1]", 32: "[28 24 20 16 12 8 4 2 1]"} {
+	for resident, want := range map[int]string{0: "[]", 1: "[1]", 2: "[2 1]", 8: "[8 7 6 5 4 3 2 1]",
+		16: "[16 14 12 10 8 6 4 2 1]", 32: "[28 24 20 16 12 8 4 2 1]"} {
 		if got := fmt.Sprint(levelsFrom(resident)); got != want {
 			t.Errorf("levels below %d: %s, want %s", resident, got, want)
 		}

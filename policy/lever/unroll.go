@@ -9,8 +9,8 @@ import (
 	"gnvcc/rewrite/source"
 )
 
-// Unrolling: one factor for all loops of the kernel in the user's files that have no pragma, then factors per loop. 1 wins too:
-// less code and fewer registers than LLVM's own choice.
+// Unrolling: one factor for all loops of the kernel in the user's files that have no pragma, then
+// factors per loop. 1 wins too: less code and fewer registers than LLVM's own choice.
 
 var _ = register(Lever{
 	Name: "unroll", Idea: "loops unrolled", Gain: 1.047,
@@ -26,9 +26,10 @@ var _ = register(Lever{
 		}
 		return "no loop without a pragma of the source's"
 	},
-	// What helped, further; then per loop: innermost ones first, each with the factors that the whole does not have. At most
-	// three loops a round: a round is repeated while it gains. With the default as the best so far it is loops one by one: a
-	// factor that one loop wants may undo what LLVM does to another (a short inner loop that it unrolls completely).
+	// What helped, further; then per loop: innermost ones first, each with the factors that the whole
+	// does not have. At most three loops a round: a round is repeated while it gains. With the default
+	// as the best so far it is loops one by one: a factor that one loop wants may undo what LLVM does
+	// to another (a short inner loop that it unrolls completely).
 	Around: func(s *Situation, best policy.Trial) []recipe.Recipe {
 		loops := FreeLoops(s.Kernel)
 		var out []recipe.Recipe
@@ -85,13 +86,16 @@ func place(site string) string {
 	return site
 }
 
-// further are the factors beside one that helped. For the whole kernel 1 to 8 have been tried by then, and are passed over.
-var further = map[string][]string{"1": {"2"}, "2": {"4"}, "4": {"2", "8"}, "8": {"16"}, "16": {"32"}}
+// further are the factors beside one that helped. For the whole kernel 1 to 8 have been tried by
+// then, and are passed over.
+var further = map[string][]string{"1": {"2"}, "2": {"4"}, "4": {"2", "8"}, "8": {"16"},
+	"16": {"32"}}
 
 func unrolls(site string, factors ...int) []recipe.Recipe {
 	var out []recipe.Recipe
 	for _, f := range factors {
-		out = append(out, recipe.Recipe{}.With(recipe.Term{Lever: "unroll", Site: site, Value: fmt.Sprint(f)}))
+		out = append(out, recipe.Recipe{}.With(recipe.Term{Lever: "unroll", Site: site,
+			Value: fmt.Sprint(f)}))
 	}
 	return out
 }

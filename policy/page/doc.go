@@ -1,7 +1,9 @@
-// Package page draws what was decided as one HTML file that needs nothing else: no script, style, font or picture from
-// elsewhere. It holds in light and dark, at any width, and for thousands of kernels.
+// Package page draws what was decided as one HTML file that needs nothing else: no script, style,
+// font or picture from elsewhere. It holds in light and dark, at any width, and for thousands of
+// kernels.
 //
-// cmd may call it. page.go gathers the values, why.go says in a sentence what a recipe changes, draw.go and foretold.go make
-// the pictures (SVG, by hand), page.html and page.css are the page. All text goes through html/template, which escapes it: kernels'
-// names and notes are other people's words.
+// cmd may call it. page.go gathers the values, why.go says in a sentence what a recipe changes,
+// draw.go and foretold.go make the pictures (SVG, by hand), page.html and page.css are the page.
+// All text goes through html/template, which escapes it: kernels' names and notes are other
+// people's words.
 package page

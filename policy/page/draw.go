@@ -34,8 +34,9 @@ func (s *svg) text(x, y float64, class, text string) {
 }
 
 func (s *svg) picture(caption, label string) picture {
-	return picture{caption, template.HTML(fmt.Sprintf(`<svg viewBox="0 0 %.0f %.0f" role="img" aria-label="%s">%s</svg>`,
-		width, height, html.EscapeString(label), s.String()))}
+	return picture{caption, template.HTML(
+		fmt.Sprintf(`<svg viewBox="0 0 %.0f %.0f" role="img" aria-label="%s">%s</svg>`,
+			width, height, html.EscapeString(label), s.String()))}
 }
 
 // A scale maps values to places of the picture.
@@ -48,7 +49,8 @@ func (c scale) at(v float64) float64 {
 // bar is the share of the default's time that is left, for the table.
 func bar(ratio float64) template.HTML {
 	w := 80 * math.Max(0, math.Min(1, ratio))
-	return template.HTML(fmt.Sprintf(`<svg class="bar" viewBox="0 0 80 10" aria-hidden="true"><rect class="was" width="80" height="10"/><rect class="now" width="%.1f" height="10"/></svg>`, w))
+	return template.HTML(fmt.Sprintf(
+		`<svg class="bar" viewBox="0 0 80 10" aria-hidden="true"><rect class="was" width="80" height="10"/><rect class="now" width="%.1f" height="10"/></svg>`, w))
 }
 
 func pictures(e report.Entry) []picture {
@@ -62,8 +64,8 @@ func pictures(e report.Entry) []picture {
 	return out
 }
 
-// residencyPicture draws the resident warps over the register count, with the grid that was launched and, where that
-// differs, as if there were blocks without end.
+// residencyPicture draws the resident warps over the register count, with the grid that was
+// launched and, where that differs, as if there were blocks without end.
 func residencyPicture(e report.Entry) (picture, bool) {
 	d := e.Decision
 	dev, shape, ok := at(d)
@@ -89,15 +91,18 @@ func residencyPicture(e report.Entry) (picture, bool) {
 				command = "M"
 			}
 			v := y.at(float64(dev.Occupancy(n, shape).Warps))
-			s.add("%s%.1f %.1f L%.1f %.1f", command, x.at(float64(n)), v, x.at(math.Min(float64(n)+1, float64(high))), v)
+			s.add("%s%.1f %.1f L%.1f %.1f", command, x.at(float64(n)), v,
+				x.at(math.Min(float64(n)+1, float64(high))), v)
 		}
 		s.add(`"/>`)
 	}
 	line("endless", endless)
-	caption := fmt.Sprintf("Warps resident on an SM, of %d, for blocks of %d threads", dev.Warps, shape.Threads)
+	caption := fmt.Sprintf("Warps resident on an SM, of %d, for blocks of %d threads", dev.Warps,
+		shape.Threads)
 	if dev.SMs > 0 && shape.Blocks > 0 {
 		line("curve", shape)
-		caption += fmt.Sprintf(": with %d blocks on %d SMs (solid), and with blocks enough (dashed).", shape.Blocks, dev.SMs)
+		caption += fmt.Sprintf(": with %d blocks on %d SMs (solid), and with blocks enough (dashed).",
+			shape.Blocks, dev.SMs)
 	} else {
 		caption += ", with blocks enough; the number of SMs of this GPU is not known."
 		shape = endless
@@ -112,7 +117,8 @@ func residencyPicture(e report.Entry) (picture, bool) {
 		} else if px > width-right-70 {
 			anchor = "end"
 		}
-		s.text(px, math.Min(math.Max(v-up, top+8), height-bottom-4), anchor, fmt.Sprintf("%s %d", label, registers))
+		s.text(px, math.Min(math.Max(v-up, top+8), height-bottom-4), anchor, fmt.Sprintf("%s %d", label,
+			registers))
 	}
 	mark("nvcc", "nvcc", d.Evidence.Default.Registers, -18)
 	if e.Recipe != "" {
@@ -121,7 +127,8 @@ func residencyPicture(e report.Entry) (picture, bool) {
 	return s.picture(caption, caption), true
 }
 
-// searchPicture draws the candidates' times by how many levers they join: alone, then in pairs, and so on.
+// searchPicture draws the candidates' times by how many levers they join: alone, then in pairs, and
+// so on.
 func searchPicture(e report.Entry) (picture, bool) {
 	const most = 2.0 // times above this part of the default's are drawn at the edge
 	type point struct {
@@ -164,10 +171,12 @@ func searchPicture(e report.Entry) (picture, bool) {
 		if p.class == "won" {
 			radius, spread = 6, 0
 		}
-		s.add(`<circle class="%s" cx="%.1f" cy="%.1f" r="%.0f"><title>%s: %.3f</title></circle>`, p.class, x.at(float64(p.step)+spread),
+		s.add(`<circle class="%s" cx="%.1f" cy="%.1f" r="%.0f"><title>%s: %.3f</title></circle>`, p.class,
+			x.at(float64(p.step)+spread),
 			y.at(p.ratio), radius, html.EscapeString(p.recipe), p.ratio)
 	}
-	caption := fmt.Sprintf("%d candidates, by the number of levers that they combine. Large: adopted; hollow: refused; dashed line: nvcc's own.", len(points))
+	caption := fmt.Sprintf(
+		"%d candidates, by the number of levers that they combine. Large: adopted; hollow: refused; dashed line: nvcc's own.", len(points))
 	return s.picture(caption, caption), true
 }
 
@@ -175,7 +184,8 @@ func searchPicture(e report.Entry) (picture, bool) {
 func axes(s *svg, xs, ys string, x, y scale) {
 	s.add(`<path class="axis" d="M%.1f %.1fV%.1fH%.1f"/>`, left, top, height-bottom, width-right)
 	s.text((left+width)/2, height-6, "mid", xs)
-	s.add(`<text transform="translate(12 %.1f) rotate(-90)" class="mid">%s</text>`, (top+height-bottom)/2, html.EscapeString(ys))
+	s.add(`<text transform="translate(12 %.1f) rotate(-90)" class="mid">%s</text>`,
+		(top+height-bottom)/2, html.EscapeString(ys))
 	for i := 0; i <= 4; i++ {
 		v := y.low + (y.high-y.low)*float64(i)/4
 		text := fmt.Sprintf("%.0f", v)

@@ -10,7 +10,8 @@ import (
 	"gnvcc/sim/predict"
 )
 
-// What can be said of a kernel from its machine code alone: limits, times by register count, the X-graph, the hottest loop.
+// What can be said of a kernel from its machine code alone: limits, times by register count, the
+// X-graph, the hottest loop.
 
 // A Foretold is what is foretold of one kernel, or why nothing is.
 type Foretold struct {
@@ -68,7 +69,8 @@ func newForetold(f *Foretold) *foretold {
 	return out
 }
 
-// timesPicture draws times over the register count (Li et al., DATE 2016, Fig. 6): ours, RegDem's, and what was measured.
+// timesPicture draws times over the register count (Li et al., DATE 2016, Fig. 6): ours, RegDem's,
+// and what was measured.
 func timesPicture(p *predict.Picture) (picture, bool) {
 	const most = 2.0 // times above this part of the default's are drawn at the edge
 	if len(p.Times) < 2 {
@@ -89,7 +91,8 @@ func timesPicture(p *predict.Picture) (picture, bool) {
 	s.add(`<path class="endless" d="M%.1f %.1fH%.1f"/>`, left, y.at(1), width-right)
 	for _, l := range p.Levels {
 		if l.Max >= first && l.Max <= last {
-			s.add(`<path class="critical" d="M%.1f %.1fV%.1f"><title>critical point %d: %d warps</title></path>`,
+			s.add(
+				`<path class="critical" d="M%.1f %.1fV%.1f"><title>critical point %d: %d warps</title></path>`,
 				x.at(float64(l.Max)), top, height-bottom, l.Max, l.Occupancy.Warps)
 		}
 	}
@@ -106,7 +109,8 @@ func timesPicture(p *predict.Picture) (picture, bool) {
 				command = "M"
 			}
 			fmt.Fprintf(&path, "%s%.1f %.1f", command, px, py)
-			s.add(`<circle class="%s" cx="%.1f" cy="%.1f" r="%.0f"><title>%s, %d registers: %.3f</title></circle>`, class, px, py, radius, name, t.Registers, v)
+			s.add(
+				`<circle class="%s" cx="%.1f" cy="%.1f" r="%.0f"><title>%s, %d registers: %.3f</title></circle>`, class, px, py, radius, name, t.Registers, v)
 		}
 		if path.Len() > 0 {
 			s.add(`<path class="%s line" d="%s"/>`, class, path.String())
@@ -115,12 +119,14 @@ func timesPicture(p *predict.Picture) (picture, bool) {
 	dots("paper", "RegDem's predictor", 3, func(t predict.TimePoint) float64 { return t.Paper })
 	dots("try", "foretold", 4, func(t predict.TimePoint) float64 { return t.Predicted })
 	dots("won", "measured", 5, func(t predict.TimePoint) float64 { return t.Measured })
-	caption := "Time by registers a thread, of builds under a cap: foretold by our model (blue) and by RegDem's predictor (hollow)" +
-		", dashed upright lines: critical points. What was measured stands in green; where there is none, nothing was."
+	caption :=
+		"Time by registers a thread, of builds under a cap: foretold by our model (blue) and by RegDem's predictor (hollow)" +
+			", dashed upright lines: critical points. What was measured stands in green; where there is none, nothing was."
 	return s.picture(caption, caption), true
 }
 
-// xPicture draws the X-graph (Li's thesis, chapter 3): where supply and demand meet, the kernel settles.
+// xPicture draws the X-graph (Li's thesis, chapter 3): where supply and demand meet, the kernel
+// settles.
 func xPicture(p *predict.Picture) (picture, bool) {
 	g := &p.Graph
 	if len(g.K) == 0 {
@@ -133,7 +139,8 @@ func xPicture(p *predict.Picture) (picture, bool) {
 	if !(most > 0) || math.IsInf(most, 0) {
 		return picture{}, false
 	}
-	// Demand may stand far above what memory can deliver: then that is what matters, and demand is cut off.
+	// Demand may stand far above what memory can deliver: then that is what matters, and demand is cut
+	// off.
 	highest := 0.0
 	for _, v := range g.Supply {
 		highest = math.Max(highest, v)
@@ -161,13 +168,17 @@ func xPicture(p *predict.Picture) (picture, bool) {
 		if !e.Stable {
 			class, name = "refused", "unstable"
 		}
-		s.add(`<circle class="%s" cx="%.1f" cy="%.1f" r="5"><title>%s: %.1f warps wait, %.2f instructions a cycle, bound by %s</title></circle>`,
-			class, x.at(e.Waiting), y.at(math.Min(e.Sectors, most)), name, e.Waiting, e.Rate, html.EscapeString(fmt.Sprint(e.Bound)))
+		s.add(
+			`<circle class="%s" cx="%.1f" cy="%.1f" r="5"><title>%s: %.1f warps wait, %.2f instructions a cycle, bound by %s</title></circle>`,
+			class, x.at(e.Waiting), y.at(math.Min(e.Sectors, most)), name, e.Waiting, e.Rate,
+			html.EscapeString(fmt.Sprint(e.Bound)))
 	}
-	caption := "X-graph: sectors that memory delivers while so many warps wait (blue), and that the others ask for (yellow); it " +
-		"settles where they meet. All accesses are taken as coalesced and served by no cache."
+	caption :=
+		"X-graph: sectors that memory delivers while so many warps wait (blue), and that the others ask for (yellow); it " +
+			"settles where they meet. All accesses are taken as coalesced and served by no cache."
 	if b := p.Default.Balance; b.Rate > 0 {
-		caption += fmt.Sprintf(" Here: %.1f of %.0f warps wait, %.2f instructions a cycle, bound by %s.", b.Waiting, g.Model.Warps, b.Rate, b.Bound)
+		caption += fmt.Sprintf(" Here: %.1f of %.0f warps wait, %.2f instructions a cycle, bound by %s.",
+			b.Waiting, g.Model.Warps, b.Rate, b.Bound)
 	}
 	for _, c := range foretell.Changes(g.Model) {
 		if f, ok := g.Model.What(c.Change); ok {
@@ -190,7 +201,8 @@ func loopPicture(p *predict.Picture) (picture, bool) {
 		if to <= from {
 			return
 		}
-		s.add(`<rect class="%s" x="%.1f" y="%.0f" width="%.1f" height="%.0f"><title>%s: %.0f cycles</title></rect>`, class, x.at(from), y,
+		s.add(
+			`<rect class="%s" x="%.1f" y="%.0f" width="%.1f" height="%.0f"><title>%s: %.0f cycles</title></rect>`, class, x.at(from), y,
 			x.at(to)-x.at(from), thick, text, to-from)
 		if x.at(to)-x.at(from) > 70 {
 			s.text((x.at(from)+x.at(to))/2, y-6, "mid", fmt.Sprintf("%s %.0f", text, to-from))
@@ -198,7 +210,8 @@ func loopPicture(p *predict.Picture) (picture, bool) {
 	}
 	part("try", "issues", 0, l.Issue)
 	part("was", "waits", l.Issue, l.Cycles)
-	caption := fmt.Sprintf("One round of the hottest loop (at %#x, %d instructions), one warp alone: %.0f cycles, in %.0f of which it waits for loads and other slow results. The loop has %.0f %% of the warp's time, if all loops run equally often.",
+	caption := fmt.Sprintf(
+		"One round of the hottest loop (at %#x, %d instructions), one warp alone: %.0f cycles, in %.0f of which it waits for loads and other slow results. The loop has %.0f %% of the warp's time, if all loops run equally often.",
 		l.Offset, l.Insts, l.Cycles, l.Wait, 100*l.Share)
 	return s.picture(caption, caption), true
 }

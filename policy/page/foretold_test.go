@@ -16,23 +16,29 @@ import (
 )
 
 func foretoldOf(p predict.Picture) *Foretold {
-	return &Foretold{Kernel: &foretell.Kernel{Picture: p, Same: map[string]error{"maxnreg=24": errors.New("<b>other</b> floats")},
-		Ranked: []predict.Ranked{{Recipe: "maxnreg=24", Time: 0.5, Paper: 0.7}, {Recipe: "maxnreg=32", Err: errors.New("no launch")}}}}
+	return &Foretold{Kernel: &foretell.Kernel{Picture: p,
+		Same: map[string]error{"maxnreg=24": errors.New("<b>other</b> floats")},
+		Ranked: []predict.Ranked{{Recipe: "maxnreg=24", Time: 0.5, Paper: 0.7}, {Recipe: "maxnreg=32",
+			Err: errors.New("no launch")}}}}
 }
 
 // Values of a hostile or odd file draw what can be drawn, and no number that is none.
 func TestForetold(t *testing.T) {
-	m := xmodel.Model{Machine: xmodel.Machine{Memory: xmodel.Memory{Latency: 600, Rate: 0.05, Cache: 32 << 10, CacheLatency: 30}, Issue: 0.5},
+	m := xmodel.Model{Machine: xmodel.Machine{Memory: xmodel.Memory{Latency: 600, Rate: 0.05,
+		Cache: 32 << 10, CacheLatency: 30}, Issue: 0.5},
 		Work: xmodel.Work{Warps: 64, Intensity: 2, Pace: 0.1, Alpha: 4, Beta: 1000}} // three equilibria
 	good := predict.Picture{
-		Units: predict.Units{Source: "a <table>"}, Assumed: []string{"many blocks"}, Limits: []predict.Limit{{Resource: "registers", Blocks: 3, Binds: true}},
-		Levels:  []sim.Level{{Max: 32}, {Max: 500}},
-		Times:   []predict.TimePoint{{Registers: 24, Predicted: 0.8, Paper: 1.1, Measured: 0.9}, {Registers: 32, Predicted: 1, Paper: 1, Default: true}},
+		Units: predict.Units{Source: "a <table>"}, Assumed: []string{"many blocks"},
+		Limits: []predict.Limit{{Resource: "registers", Blocks: 3, Binds: true}},
+		Levels: []sim.Level{{Max: 32}, {Max: 500}},
+		Times: []predict.TimePoint{{Registers: 24, Predicted: 0.8, Paper: 1.1, Measured: 0.9},
+			{Registers: 32, Predicted: 1, Paper: 1, Default: true}},
 		Graph:   predict.NewGraph(m),
 		Hottest: predict.Loop{Offset: 64, Cycles: 100, Issue: 40, Wait: 60, Insts: 9, Share: 0.5},
 	}
 	odd := good
-	odd.Times = []predict.TimePoint{{Registers: 24, Predicted: math.Inf(1), Paper: math.NaN()}, {Registers: 24, Measured: -1}}
+	odd.Times = []predict.TimePoint{{Registers: 24, Predicted: math.Inf(1), Paper: math.NaN()},
+		{Registers: 24, Measured: -1}}
 	odd.Graph.Supply, odd.Graph.Demand = []float64{0, 0}, []float64{math.NaN(), 0}
 	odd.Graph.K, odd.Graph.Points = []float64{0, 0}, nil
 	odd.Hottest = predict.Loop{Offset: 1, Cycles: math.Inf(1), Issue: math.NaN()}
@@ -41,14 +47,20 @@ func TestForetold(t *testing.T) {
 		want []string
 		not  []string
 	}{
-		"good": {foretoldOf(good), []string{"Rates: a &lt;table&gt;", "registers</td><td class=\"n\">3 (binds)", "measured, 24 registers: 0.900", "unstable: ",
-			"&lt;b&gt;other&lt;/b&gt; floats", "no launch", "issues 40", "critical point 32"}, []string{"critical point 500", "<b>other"}},
-		"odd":     {foretoldOf(odd), []string{"maxnreg=24"}, []string{"NaN", "Inf"}},
-		"no loop": {foretoldOf(predict.Picture{Hottest: predict.Loop{Offset: -1}}), []string{"maxnreg=24"}, []string{"hottest loop", "X-graph"}},
-		"none":    {&Foretold{Err: errors.New("sm_999 is not in the <table>")}, []string{"Nothing can be foretold: sm_999 is not in the &lt;table&gt;"}, []string{"RegDem"}},
+		"good": {foretoldOf(good), []string{"Rates: a &lt;table&gt;",
+			"registers</td><td class=\"n\">3 (binds)", "measured, 24 registers: 0.900", "unstable: ",
+			"&lt;b&gt;other&lt;/b&gt; floats", "no launch", "issues 40", "critical point 32"},
+			[]string{"critical point 500", "<b>other"}},
+		"odd": {foretoldOf(odd), []string{"maxnreg=24"}, []string{"NaN", "Inf"}},
+		"no loop": {foretoldOf(predict.Picture{Hottest: predict.Loop{Offset: -1}}),
+			[]string{"maxnreg=24"}, []string{"hottest loop", "X-graph"}},
+		"none": {&Foretold{Err: errors.New("sm_999 is not in the <table>")},
+			[]string{"Nothing can be foretold: sm_999 is not in the &lt;table&gt;"}, []string{"RegDem"}},
 	} {
 		var out bytes.Buffer
-		in := Input{Made: time.Unix(0, 0), Foretold: func(cache.Decision) *Foretold { return c.f }, Undecided: []cache.Decision{{Identity: "i", Kernel: "_Z1kv", Target: "sm_90"}}}
+		in := Input{Made: time.Unix(0, 0), Foretold: func(cache.Decision) *Foretold {
+			return c.f
+		}, Undecided: []cache.Decision{{Identity: "i", Kernel: "_Z1kv", Target: "sm_90"}}}
 		if err := Write(&out, in); err != nil {
 			t.Fatal(err)
 		}

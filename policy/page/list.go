@@ -12,15 +12,19 @@ import (
 
 // The same values as lists: for spreadsheets, for pull requests, and against an earlier report.
 
-// CSV writes a line for each kernel, those that take most time first. Times are nanoseconds a launch.
+// CSV writes a line for each kernel, those that take most time first. Times are nanoseconds a
+// launch.
 func CSV(w io.Writer, in Input) error {
 	out := csv.NewWriter(w)
-	rows := [][]string{{"kernel", "state", "before_ns", "after_ns", "speed_up", "launches", "registers_before", "registers_after",
+	rows := [][]string{{"kernel", "state", "before_ns", "after_ns", "speed_up", "launches",
+		"registers_before", "registers_after",
 		"exactness", "recipe", "device", "target", "not_built_because"}}
 	for _, e := range in.entries() {
 		d := e.Decision
-		rows = append(rows, []string{e.Kernel, state(e), number(e.Time[0]), number(e.Time[1]), fmt.Sprintf("%.4f", e.SpeedUp),
-			fmt.Sprint(e.Launches), fmt.Sprint(d.Evidence.Default.Registers), fmt.Sprint(d.Evidence.Chosen.Registers),
+		rows = append(rows, []string{e.Kernel, state(e), number(e.Time[0]), number(e.Time[1]),
+			fmt.Sprintf("%.4f", e.SpeedUp),
+			fmt.Sprint(e.Launches), fmt.Sprint(d.Evidence.Default.Registers),
+			fmt.Sprint(d.Evidence.Chosen.Registers),
 			d.Exactness, e.Recipe, d.Evidence.Device, d.Target, e.Untaken})
 	}
 	return out.WriteAll(rows)
@@ -31,7 +35,8 @@ func number(f float64) string { return fmt.Sprintf("%.1f", f) }
 // Markdown writes the same as a table.
 func Markdown(w io.Writer, in Input) error {
 	var b strings.Builder
-	b.WriteString("| kernel | before | after | speed-up | launches | registers | built with |\n|---|---|---|---|---|---|---|\n")
+	b.WriteString(
+		"| kernel | before | after | speed-up | launches | registers | built with |\n|---|---|---|---|---|---|---|\n")
 	for _, e := range in.entries() {
 		k := summary(in, e)
 		up := k.SpeedUp
@@ -41,7 +46,8 @@ func Markdown(w io.Writer, in Input) error {
 		if k.Untaken != "" {
 			k.Words += "; not built: " + k.Untaken
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %d | %s | %s |\n", cell(k.Name), k.Before, k.After, up, k.Launches, k.Registers, cell(k.Words))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %d | %s | %s |\n", cell(k.Name), k.Before, k.After, up,
+			k.Launches, k.Registers, cell(k.Words))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -49,10 +55,12 @@ func Markdown(w io.Writer, in Input) error {
 
 // cell is text that does not end a cell, nor become a part of the page.
 func cell(s string) string {
-	return strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;", ">", "&gt;", "*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`).Replace(s)
+	return strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;", ">", "&gt;", "*", `\*`, "_", `\_`,
+		"`", "\\`", "[", `\[`).Replace(s)
 }
 
-// Compare tells what has changed since other decisions were made: OLD is what `gnvcc report --json` printed then.
+// Compare tells what has changed since other decisions were made: OLD is what `gnvcc report --json`
+// printed then.
 func Compare(w io.Writer, old, now []cache.Decision) error {
 	was := map[string]report.Entry{}
 	for _, e := range entries(old) {

@@ -23,8 +23,8 @@ var pageHTML string
 //go:embed page.css
 var pageCSS string
 
-// Drawn is how many kernels get pictures: a page of 5,000 would take a browser many seconds, and the rest of the time is in
-// few kernels.
+// Drawn is how many kernels get pictures: a page of 5,000 would take a browser many seconds, and
+// the rest of the time is in few kernels.
 const Drawn = 200
 
 // mostRefused bounds the reasons listed for one kernel; what is more is counted.
@@ -40,8 +40,10 @@ type Input struct {
 	Made      time.Time
 	Untaken   func(cache.Decision) error // why no build takes a recipe; nil: not asked
 
-	Undecided []cache.Decision               // kernels that were built and that nothing was decided for
-	Foretold  func(cache.Decision) *Foretold // what machine code tells of a kernel; may be nil, and give nil
+	// kernels that were built and that nothing was decided for
+	Undecided []cache.Decision
+	// what machine code tells of a kernel; may be nil, and give nil
+	Foretold func(cache.Decision) *Foretold
 }
 
 // A Program is what one program does on the GPU.
@@ -127,9 +129,12 @@ func Write(w io.Writer, in Input) error {
 	}
 	return t.Execute(w, map[string]any{
 		"CSS": template.CSS(pageCSS), "In": in, "Kernels": kernels, "Counts": counts,
-		"Made": in.Made.Format("2006-01-02 15:04"), "Devices": names(devices, "GPU"), "Toolkits": names(toolkits, "toolkit"),
-		"Before": report.Duration(before), "After": report.Duration(after), "SpeedUp": times(before, after),
-		"Measured": counts["faster"] + counts["same"], "Drawn": min(Drawn, len(kernels)), "Programs": in.Programs, "Imported": names(imported, "file"),
+		"Made": in.Made.Format("2006-01-02 15:04"), "Devices": names(devices, "GPU"),
+		"Toolkits": names(toolkits, "toolkit"),
+		"Before":   report.Duration(before), "After": report.Duration(after), "SpeedUp": times(before,
+			after),
+		"Measured": counts["faster"] + counts["same"], "Drawn": min(Drawn, len(kernels)),
+		"Programs": in.Programs, "Imported": names(imported, "file"),
 	})
 }
 
@@ -146,7 +151,8 @@ func gather(in Input) []kernel {
 		out = append(out, k)
 	}
 	for _, d := range in.Undecided {
-		k := kernel{ID: fmt.Sprintf("k%d", len(out)+1), Drawn: true, Name: policy.ShortName(d.Kernel), Mangled: d.Kernel, State: "not tuned",
+		k := kernel{ID: fmt.Sprintf("k%d", len(out)+1), Drawn: true, Name: policy.ShortName(d.Kernel),
+			Mangled: d.Kernel, State: "not tuned",
 			Why: "Not tuned yet: nothing was measured.", Before: "-", After: "-", SpeedUp: "-",
 			Registers: fmt.Sprint(d.Evidence.Default.Registers)}
 		if in.Foretold != nil {
@@ -158,7 +164,9 @@ func gather(in Input) []kernel {
 }
 
 // entries sums decisions up, those that take most time first.
-func entries(decisions []cache.Decision) []report.Entry { return Input{Decisions: decisions}.entries() }
+func entries(decisions []cache.Decision) []report.Entry {
+	return Input{Decisions: decisions}.entries()
+}
 
 // entries does so with why no build takes the recipes of some.
 func (in Input) entries() []report.Entry {
@@ -174,8 +182,10 @@ func (in Input) entries() []report.Entry {
 func summary(in Input, e report.Entry) kernel {
 	d := e.Decision
 	ev := &d.Evidence
-	k := kernel{Name: e.Kernel, Mangled: d.Kernel, State: state(e), Recipe: e.Recipe, Words: e.Words, Note: ev.Note, Untaken: e.Untaken, Imported: d.Imported,
-		Device: ev.Device, Date: d.Time.Format("2006-01-02 15:04"), Total: e.Total(), ratio: e.Ratio, Launches: e.Launches, Why: Why(e),
+	k := kernel{Name: e.Kernel, Mangled: d.Kernel, State: state(e), Recipe: e.Recipe, Words: e.Words,
+		Note: ev.Note, Untaken: e.Untaken, Imported: d.Imported,
+		Device: ev.Device, Date: d.Time.Format("2006-01-02 15:04"), Total: e.Total(), ratio: e.Ratio,
+		Launches: e.Launches, Why: Why(e),
 		Before: "-", After: "-", SpeedUp: "-"}
 	if in.Toolkit != nil {
 		k.Toolkit = in.Toolkit(*d)
@@ -202,8 +212,10 @@ func detail(in Input, e report.Entry, k *kernel) {
 		k.Checked = report.CheckedText(e) + " launches"
 	}
 	for _, l := range d.Evidence.Launches {
-		r := row{Shape: policy.Shape{Grid: l.Grid, Block: l.Block, Dynamic: l.Dynamic, Set: l.Set}.String(), Before: interval(l.Before),
-			After: interval(l.After), SpeedUp: times(l.Before.Median, l.After.Median), Launches: l.Count, Checked: l.Checked}
+		r := row{Shape: policy.Shape{Grid: l.Grid, Block: l.Block, Dynamic: l.Dynamic,
+			Set: l.Set}.String(), Before: interval(l.Before),
+			After: interval(l.After), SpeedUp: times(l.Before.Median, l.After.Median), Launches: l.Count,
+			Checked: l.Checked}
 		for _, name := range slices.Sorted(maps.Keys(l.Values)) {
 			if r.Values != "" {
 				r.Values += ", "
@@ -285,7 +297,8 @@ func interval(t cache.Time) string {
 	if t.N == 0 || t.Median <= 0 {
 		return "-"
 	}
-	return fmt.Sprintf("%s [%s, %s]", report.Duration(t.Median), report.Duration(t.Low), report.Duration(t.High))
+	return fmt.Sprintf("%s [%s, %s]", report.Duration(t.Median), report.Duration(t.Low),
+		report.Duration(t.High))
 }
 
 func times(before, after float64) string {

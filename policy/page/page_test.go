@@ -63,13 +63,17 @@ func TestPage(t *testing.T) {
 		Programs: []Program{{Name: "app", Device: "NVIDIA H200", Seconds: 4, Faster: 3, After: 2}},
 		Toolkit:  func(cache.Decision) string { return "ptxas 13.0.88" },
 		Patch:    func(cache.Decision) string { return "+#pragma unroll 8" }})
-	for _, want := range []string{"column_norm", "132 blocks on 132 SMs: one block each, so 255 registers cost nothing.", "NVIDIA H200",
-		"ptxas 13.0.88", "8 of 12", "Not measured on this machine: 1 of ", "imported from h200.json", "#pragma unroll 8", ">75 %<", "same bits on 5", "prefers-color-scheme: dark"} {
-		if !strings.Contains(text, want) && !strings.Contains(text, strings.ReplaceAll(want, "+", "&#43;")) {
+	for _, want := range []string{"column_norm",
+		"132 blocks on 132 SMs: one block each, so 255 registers cost nothing.", "NVIDIA H200",
+		"ptxas 13.0.88", "8 of 12", "Not measured on this machine: 1 of ", "imported from h200.json",
+		"#pragma unroll 8", ">75 %<", "same bits on 5", "prefers-color-scheme: dark"} {
+		if !strings.Contains(text, want) && !strings.Contains(text, strings.ReplaceAll(want, "+",
+			"&#43;")) {
 			t.Errorf("the page does not say %q", want)
 		}
 	}
-	if m := regexp.MustCompile(`(?:src|href)="(?:https?:)?//|@import|url\(`).FindString(text); m != "" {
+	if m := regexp.MustCompile(`(?:src|href)="(?:https?:)?//|@import|url\(`).FindString(
+		text); m != "" {
 		t.Errorf("the page wants something from elsewhere: %s", m)
 	}
 }
@@ -79,7 +83,8 @@ func TestNames(t *testing.T) {
 	const evil = `<script>alert("x")</script>"'><img src=x onerror=alert(1)>`
 	d := recorded(t)[0]
 	d.Kernel, d.Evidence.Note, d.Evidence.Device, d.Imported = evil, evil, evil, evil
-	d.Evidence.Tried = append([]cache.Trial{{Recipe: "unroll=2", Ratio: 0.9, Refused: evil}}, d.Evidence.Tried...)
+	d.Evidence.Tried = append([]cache.Trial{{Recipe: "unroll=2", Ratio: 0.9, Refused: evil}},
+		d.Evidence.Tried...)
 	text := made(t, Input{Decisions: []cache.Decision{d}, Programs: []Program{{Name: evil}},
 		Patch: func(cache.Decision) string { return evil }})
 	if strings.Contains(text, "<script>alert") || strings.Contains(text, "<img") {
@@ -88,13 +93,15 @@ func TestNames(t *testing.T) {
 	browse(t, text)
 }
 
-// TestWhyThrottled: where blocks are kept away, the registers are not what decides how many are resident.
+// TestWhyThrottled: where blocks are kept away, the registers are not what decides how many are
+// resident.
 func TestWhyThrottled(t *testing.T) {
 	d := recorded(t)[0]
 	d.Recipe, d.Target = "maxnreg=40 spec{host(block)=256x1x1,host(dynamic)=0} throttle=2", "sm_90"
 	d.Evidence.Default.Registers, d.Evidence.Chosen.Registers = 34, 37
 	d.Evidence.Launches = d.Evidence.Launches[:1]
-	d.Evidence.Launches[0].Block, d.Evidence.Launches[0].Dynamic, d.Evidence.Default.Shared = [3]int{256, 1, 1}, 0, 0
+	d.Evidence.Launches[0].Block, d.Evidence.Launches[0].Dynamic,
+		d.Evidence.Default.Shared = [3]int{256, 1, 1}, 0, 0
 	if text := Why(report.NewEntry(d)); !strings.Contains(text, "2 resident blocks in place of 6") {
 		t.Error(text)
 	}
@@ -104,7 +111,8 @@ func TestWhyThrottled(t *testing.T) {
 func TestLongName(t *testing.T) {
 	d := recorded(t)[0]
 	d.Kernel = strings.Repeat("x", 3000)
-	browse(t, made(t, Input{Decisions: []cache.Decision{d}, Programs: []Program{{Name: "/" + d.Kernel}}}))
+	browse(t, made(t, Input{Decisions: []cache.Decision{d},
+		Programs: []Program{{Name: "/" + d.Kernel}}}))
 }
 
 func TestEmpty(t *testing.T) {
@@ -117,7 +125,8 @@ func TestEmpty(t *testing.T) {
 }
 
 func TestBrowser(t *testing.T) {
-	text := made(t, Input{Decisions: recorded(t), Programs: []Program{{Name: "/a/program", Seconds: 2, Faster: 1, After: 1.5}},
+	text := made(t, Input{Decisions: recorded(t), Programs: []Program{{Name: "/a/program", Seconds: 2,
+		Faster: 1, After: 1.5}},
 		Patch: func(cache.Decision) string { return strings.Repeat("a long line of a patch ", 20) }})
 	browse(t, text)
 }
@@ -137,9 +146,9 @@ func TestMany(t *testing.T) {
 // widths are those of a phone, a narrow window and a wide one, in CSS pixels.
 var widths = []int{360, 500, 1400}
 
-// browse opens a page in headless Chromium, in frames of several widths, light and dark, and fails on an error in its
-// console, where it is wider than its frame, and where text and background are too much alike. GNVCC_SCREENSHOTS=DIR keeps
-// pictures of what was seen.
+// browse opens a page in headless Chromium, in frames of several widths, light and dark, and fails
+// on an error in its console, where it is wider than its frame, and where text and background are
+// too much alike. GNVCC_SCREENSHOTS=DIR keeps pictures of what was seen.
 func browse(t *testing.T, text string) {
 	t.Helper()
 	browser := ""
@@ -160,15 +169,21 @@ parent.document.body.dataset["w" + innerWidth] = document.documentElement.scroll
 	text = strings.Replace(text, "</html>", probe, 1)
 	var frames strings.Builder
 	for _, width := range widths {
-		fmt.Fprintf(&frames, `<iframe style="width:%dpx;height:900px;border:0;display:block" srcdoc="%s"></iframe>`, width, html.EscapeString(text))
+		fmt.Fprintf(&frames,
+			`<iframe style="width:%dpx;height:900px;border:0;display:block" srcdoc="%s"></iframe>`, width,
+			html.EscapeString(text))
 	}
 	dir := t.TempDir()
 	path := filepath.Join(dir, "page.html")
-	if err := os.WriteFile(path, []byte(`<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,"><body style="margin:0">`+frames.String()), 0o644); err != nil {
+	if err := os.WriteFile(path,
+		[]byte(
+			`<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,"><body style="margin:0">`+
+				frames.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	run := func(args ...string) (string, string) {
-		args = append([]string{"--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--user-data-dir=" + dir,
+		args = append([]string{"--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
+			"--user-data-dir=" + dir,
 			"--enable-logging=stderr", "--hide-scrollbars", "--window-size=1400,2700"}, args...)
 		cmd := exec.CommandContext(t.Context(), browser, append(args, "file://"+path)...)
 		var stdout, stderr bytes.Buffer
@@ -179,7 +194,8 @@ parent.document.body.dataset["w" + innerWidth] = document.documentElement.scroll
 		return stdout.String(), stderr.String()
 	}
 	for _, dark := range []bool{false, true} {
-		scheme := fmt.Sprintf("--blink-settings=preferredColorScheme=%d", map[bool]int{true: 0, false: 1}[dark])
+		scheme := fmt.Sprintf("--blink-settings=preferredColorScheme=%d",
+			map[bool]int{true: 0, false: 1}[dark])
 		dom, log := run("--dump-dom", scheme)
 		for _, line := range strings.Split(log, "\n") {
 			if strings.Contains(line, "CONSOLE") {
@@ -188,7 +204,8 @@ parent.document.body.dataset["w" + innerWidth] = document.documentElement.scroll
 		}
 		looked(t, dom, dark)
 		if to := os.Getenv("GNVCC_SCREENSHOTS"); to != "" {
-			run("--screenshot="+filepath.Join(to, fmt.Sprintf("%s-dark-%v.png", strings.ReplaceAll(t.Name(), "/", "-"), dark)), scheme)
+			run("--screenshot="+filepath.Join(to, fmt.Sprintf("%s-dark-%v.png", strings.ReplaceAll(t.Name(),
+				"/", "-"), dark)), scheme)
 		}
 	}
 }
@@ -198,7 +215,9 @@ func looked(t *testing.T, dom string, dark bool) {
 	t.Helper()
 	dom = dom[strings.LastIndex(dom[:min(len(dom), 4<<10)], "<body"):]
 	for _, width := range widths {
-		m := regexp.MustCompile(fmt.Sprintf(`data-w%d="(\d+) rgb\((\d+), \d+, \d+\) on rgb\((\d+), \d+, \d+\)"`, width)).FindStringSubmatch(dom)
+		m := regexp.MustCompile(
+			fmt.Sprintf(`data-w%d="(\d+) rgb\((\d+), \d+, \d+\) on rgb\((\d+), \d+, \d+\)"`,
+				width)).FindStringSubmatch(dom)
 		if m == nil {
 			t.Fatalf("the browser has not loaded the page in a frame of %d: %.300s", width, dom)
 		}

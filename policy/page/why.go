@@ -13,8 +13,9 @@ import (
 	"gnvcc/sim"
 )
 
-// Why says in a sentence or two what a recipe changes for a kernel at the launch that takes most time. It tells what is
-// computed (residency, registers, spills) and what was measured (what a lever gives alone), and guesses at nothing.
+// Why says in a sentence or two what a recipe changes for a kernel at the launch that takes most
+// time. It tells what is computed (residency, registers, spills) and what was measured (what a
+// lever gives alone), and guesses at nothing.
 func Why(e report.Entry) string {
 	d := e.Decision
 	ev := &d.Evidence
@@ -64,7 +65,8 @@ func residency(d *cache.Decision) string {
 	before, after := dev.Occupancy(a, shape), dev.Occupancy(b, shape)
 	if r, err := recipe.Parse(d.Recipe); err == nil {
 		if n := rewrite.Throttle(r); n > 0 && n < before.Blocks {
-			return fmt.Sprintf("%d resident blocks in place of %d, which share the L1 cache.", n, before.Blocks)
+			return fmt.Sprintf("%d resident blocks in place of %d, which share the L1 cache.", n,
+				before.Blocks)
 		}
 	}
 	grid := fmt.Sprintf("%d blocks on %d SMs", shape.Blocks, dev.SMs)
@@ -77,15 +79,21 @@ func residency(d *cache.Decision) string {
 	case b > a && each && after.Blocks >= perSM && perSM == 1 && shape.Blocks > 1:
 		return fmt.Sprintf("%s: one block each, so %d registers cost nothing.", grid, b)
 	case b > a && each && after.Blocks >= perSM:
-		return fmt.Sprintf("%s: at most %d each, which fit with %d registers too, so they cost nothing.", grid, perSM, b)
+		return fmt.Sprintf("%s: at most %d each, which fit with %d registers too, so they cost nothing.",
+			grid, perSM, b)
 	case b > a && after.Warps == before.Warps:
-		return fmt.Sprintf("%d registers in place of %d leave as many warps resident (%d of %d).", b, a, after.Warps, dev.Warps)
+		return fmt.Sprintf("%d registers in place of %d leave as many warps resident (%d of %d).", b, a,
+			after.Warps, dev.Warps)
 	case b > a:
-		return fmt.Sprintf("%d registers in place of %d: %d resident warps in place of %d of %d, and still faster.", b, a, after.Warps, before.Warps, dev.Warps)
+		return fmt.Sprintf(
+			"%d registers in place of %d: %d resident warps in place of %d of %d, and still faster.", b, a,
+			after.Warps, before.Warps, dev.Warps)
 	case b < a && after.Warps > before.Warps:
-		return fmt.Sprintf("%d registers in place of %d: %d resident warps in place of %d.", b, a, after.Warps, before.Warps)
+		return fmt.Sprintf("%d registers in place of %d: %d resident warps in place of %d.", b, a,
+			after.Warps, before.Warps)
 	case b < a:
-		return fmt.Sprintf("%d registers in place of %d; as many resident warps (%d of %d).", b, a, after.Warps, dev.Warps)
+		return fmt.Sprintf("%d registers in place of %d; as many resident warps (%d of %d).", b, a,
+			after.Warps, dev.Warps)
 	}
 	return ""
 }
@@ -119,7 +127,8 @@ func at(d *cache.Decision) (sim.Device, sim.Shape, bool) {
 		dev.SMs = 0 // another product of this architecture, with another number of them
 	}
 	s := policy.Shape{Grid: heaviest.Grid, Block: heaviest.Block, Dynamic: heaviest.Dynamic}
-	return dev, sim.Shape{Threads: s.Threads(), Blocks: s.Blocks(), Shared: s.Dynamic + d.Evidence.Default.Shared,
+	return dev, sim.Shape{Threads: s.Threads(), Blocks: s.Blocks(), Shared: s.Dynamic +
+		d.Evidence.Default.Shared,
 		Barriers: d.Evidence.Default.Barriers}, true
 }
 

@@ -14,12 +14,14 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// L1 sensitivity of a kernel: the five classes of Li's thesis (2016; section 5.3 names them, 5.9 describes their curves, Figs.
-// 5.39 to 5.43), told from the times that were measured over the bypassing thresholds.
+// L1 sensitivity of a kernel: the five classes of Li's thesis (2016; section 5.3 names them, 5.9
+// describes their curves, Figs. 5.39 to 5.43), told from the times that were measured over the
+// bypassing thresholds.
 //
-// A curve has, from left to right, bypass-all (ld=L1::no_allocate), the thresholds (bypass=K: K warps of a block use L1), and
-// cache-all (the default), each as time over the default's. The thesis judges by eye; here, where "faster" and "slower" mean by more
-// than 3 %, and what the thresholds do is what is left of their curve when turns of less than 4 % are taken out:
+// A curve has, from left to right, bypass-all (ld=L1::no_allocate), the thresholds (bypass=K: K
+// warps of a block use L1), and cache-all (the default), each as time over the default's. The
+// thesis judges by eye; here, where "faster" and "slower" mean by more than 3 %, and what the
+// thresholds do is what is left of their curve when turns of less than 4 % are taken out:
 //
 //	congested         a threshold, or a level of throttling, is faster than both ends, and the thresholds turn once at most, from
 //	                  falling to rising: the optimum lies in the middle
@@ -29,8 +31,8 @@ import (
 //	                  be slower than both ends: two predicated loads stand for one)
 //	irregular         anything else
 //
-// Levels of throttling are no part of the thesis' curves. They relieve the same congestion by other means, so that one that is faster
-// than both ends tells of it too.
+// Levels of throttling are no part of the thesis' curves. They relieve the same congestion by other
+// means, so that one that is faster than both ends tells of it too.
 
 // The classes.
 const (
@@ -43,8 +45,10 @@ const (
 
 const (
 	classMargin = 0.03 // what counts as faster
-	classSteady = 0.10 // what thresholds that matter to nothing may differ by: each threshold is code of its own
-	classTurn   = 0.04 // what counts as a turn of the curve; above the margin, for each turn is a chance to be wrong
+	// what thresholds that matter to nothing may differ by: each threshold is code of its own
+	classSteady = 0.10
+	// what counts as a turn of the curve; above the margin, for each turn is a chance to be wrong
+	classTurn = 0.04
 )
 
 // A Sensitivity is a kernel's class and what it was told from. Ratios are times over the default's.
@@ -63,8 +67,8 @@ type Point struct {
 	Ratio float64 `json:"ratio"`
 }
 
-// sensitive tells a kernel's class from a decision's evidence; nil where too little was measured: bypass-all or every threshold
-// is missing.
+// sensitive tells a kernel's class from a decision's evidence; nil where too little was measured:
+// bypass-all or every threshold is missing.
 func sensitive(d cache.Decision) *Sensitivity {
 	s := &Sensitivity{CacheAll: 1}
 	heaviest := -1.0
@@ -130,13 +134,15 @@ func (s *Sensitivity) classify() string {
 		return BypassFavourite
 	case faster(s.CacheAll, s.BypassAll) && !strings.Contains(way, "+"):
 		return CacheFavourite
-	case !faster(s.BypassAll, s.CacheAll) && !faster(s.CacheAll, s.BypassAll) && high < low*(1+classSteady):
+	case !faster(s.BypassAll, s.CacheAll) && !faster(s.CacheAll, s.BypassAll) &&
+		high < low*(1+classSteady):
 		return Insensitive
 	}
 	return Irregular
 }
 
-// turns gives the way of a curve, a sign for each rise and fall, after turns of less than classTurn: "" is a steady one, "-+" a bowl.
+// turns gives the way of a curve, a sign for each rise and fall, after turns of less than
+// classTurn: "" is a steady one, "-+" a bowl.
 func turns(curve []Point) string {
 	way := ""
 	if len(curve) == 0 {
@@ -194,7 +200,9 @@ func least(curve []Point) (Point, bool) {
 
 const (
 	barWidth = 50 // characters of the longest bar
-	barMost  = 2  // times over the default's from which bars are cut: throttled to one block, most kernels take many times as long
+	// times over the default's from which bars are cut: throttled to one block, most kernels take many
+	// times as long
+	barMost = 2
 )
 
 // picture draws the curves, one line a point: a bar as long as the time.

@@ -11,11 +11,14 @@ import (
 	"gnvcc/cache"
 )
 
-// measuredOver makes evidence of measured times: bypass-all, thresholds 1 ..., throttling levels 1 ...; 0 was not measured.
+// measuredOver makes evidence of measured times: bypass-all, thresholds 1 ..., throttling levels 1
+// ...; 0 was not measured.
 func measuredOver(block int, all float64, thresholds, throttled []float64) cache.Decision {
 	d := cache.Decision{Kernel: "_Z1aPfi", Target: "sm_90"}
-	d.Evidence.Launches = []cache.Launch{{Grid: [3]int{100, 1, 1}, Block: [3]int{block, 1, 1}, Count: 3,
-		Before: cache.Time{Median: 1e5, Low: 1e5, High: 1e5, N: 9}, After: cache.Time{Median: 1e5, Low: 1e5, High: 1e5, N: 9}}}
+	d.Evidence.Launches = []cache.Launch{{Grid: [3]int{100, 1, 1}, Block: [3]int{block, 1, 1},
+		Count:  3,
+		Before: cache.Time{Median: 1e5, Low: 1e5, High: 1e5, N: 9}, After: cache.Time{Median: 1e5,
+			Low: 1e5, High: 1e5, N: 9}}}
 	add := func(recipe string, ratio float64) {
 		t := cache.Trial{Recipe: recipe, Ratio: ratio}
 		if ratio == 0 {
@@ -52,11 +55,13 @@ func TestClasses(t *testing.T) {
 		{Congested, 0.95, []float64{0.85, 0.7, 0.6, 0.75, 0.9, 1.02}, nil},
 		{Congested, 0.95, []float64{0.6, 0.75, 0.9}, nil},
 		{Congested, 1.4, []float64{1.2, 1.0, 0.8}, nil},
-		{Congested, 1.0, []float64{1.01, 1.0, 1.02}, []float64{1.4, 0.8, 0.7, 0.75, 0.9}}, // throttling alone relieves it
+		// throttling alone relieves it
+		{Congested, 1.0, []float64{1.01, 1.0, 1.02}, []float64{1.4, 0.8, 0.7, 0.75, 0.9}},
 		// Fig. 5.42: steady, and the thresholds only cost.
 		{Insensitive, 1.01, []float64{1.0, 1.01, 0.99, 1.0}, nil},
 		{Insensitive, 0.99, []float64{1.15, 1.16, 1.15, 1.14}, []float64{1.3, 1.1}},
-		{Insensitive, 0.995, []float64{1.021, 1.066, 1.067, 1.066}, []float64{7.1, 3.6, 2.5}}, // seen on an H200
+		// seen on an H200
+		{Insensitive, 0.995, []float64{1.021, 1.066, 1.067, 1.066}, []float64{7.1, 3.6, 2.5}},
 		// Fig. 5.43.
 		{Irregular, 1.1, []float64{0.9, 1.2, 0.8, 1.3, 0.85}, nil},
 		{Irregular, 0.8, []float64{0.9, 0.85, 1.0, 0.85}, nil},
@@ -68,7 +73,8 @@ func TestClasses(t *testing.T) {
 			t.Errorf("%v %v %v: %+v, want %s", c.all, c.thresholds, c.throttled, s, c.class)
 			continue
 		}
-		if s.Warps != 8 || len(s.Thresholds) != len(c.thresholds) || len(s.Throttled) != len(c.throttled) {
+		if s.Warps != 8 || len(s.Thresholds) != len(c.thresholds) ||
+			len(s.Throttled) != len(c.throttled) {
 			t.Errorf("read as %+v", s)
 		}
 		// 1 % of noise changes nothing.
@@ -82,7 +88,8 @@ func TestClasses(t *testing.T) {
 				return out
 			}
 			all := noisy([]float64{c.all})
-			if n := sensitive(measuredOver(256, all[0], noisy(c.thresholds), noisy(c.throttled))); n.Class != c.class {
+			if n := sensitive(measuredOver(256, all[0], noisy(c.thresholds),
+				noisy(c.throttled))); n.Class != c.class {
 				t.Errorf("%v %v %v with noise: %s, want %s", c.all, c.thresholds, c.throttled, n.Class, c.class)
 				break
 			}
@@ -111,11 +118,12 @@ func TestTurns(t *testing.T) {
 
 func TestTooLittleForAClass(t *testing.T) {
 	for name, d := range map[string]cache.Decision{
-		"nothing":         {},
-		"no bypass-all":   measuredOver(256, 0, []float64{0.9, 0.8}, nil),
-		"no threshold":    measuredOver(256, 0.9, nil, []float64{0.9}),
-		"all other bits":  measuredOver(256, 0.9, []float64{0, 0}, nil),
-		"a strange value": {Evidence: cache.Evidence{Tried: []cache.Trial{{Recipe: "bypass=x", Ratio: 1}, {Recipe: "ld=L1::no_allocate", Ratio: 1}, {Recipe: "{", Ratio: 1}}}},
+		"nothing":        {},
+		"no bypass-all":  measuredOver(256, 0, []float64{0.9, 0.8}, nil),
+		"no threshold":   measuredOver(256, 0.9, nil, []float64{0.9}),
+		"all other bits": measuredOver(256, 0.9, []float64{0, 0}, nil),
+		"a strange value": {Evidence: cache.Evidence{Tried: []cache.Trial{{Recipe: "bypass=x", Ratio: 1},
+			{Recipe: "ld=L1::no_allocate", Ratio: 1}, {Recipe: "{", Ratio: 1}}}},
 	} {
 		if s := sensitive(d); s != nil {
 			t.Errorf("%s: %+v", name, s)
@@ -123,26 +131,32 @@ func TestTooLittleForAClass(t *testing.T) {
 	}
 }
 
-// TestClassInReports: a line for each kernel, with -v a picture that is plain text, and all of it in JSON.
+// TestClassInReports: a line for each kernel, with -v a picture that is plain text, and all of it
+// in JSON.
 func TestClassInReports(t *testing.T) {
 	d := measuredOver(256, 0.95, []float64{0.85, 0.7, 0.6, 0.75, 0.9, 1.02}, []float64{6, 0.55, 0.8})
 	var plain, full, explained, asJSON bytes.Buffer
-	for _, err := range []error{Write(&plain, []cache.Decision{d}, Options{}), Write(&full, []cache.Decision{d}, Options{Verbose: true}),
+	for _, err := range []error{Write(&plain, []cache.Decision{d}, Options{}),
+		Write(&full, []cache.Decision{d}, Options{Verbose: true}),
 		Write(&asJSON, []cache.Decision{d}, Options{JSON: true})} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	Explain(&explained, NewEntry(d))
-	line := "congested: without L1 0.95 times nvcc's time, with L1 for 3 of 8 warps 0.60, with 2 blocks resident 0.55\n"
-	for name, text := range map[string]string{"report": plain.String(), "report -v": full.String(), "explain": explained.String()} {
+	line :=
+		"congested: without L1 0.95 times nvcc's time, with L1 for 3 of 8 warps 0.60, with 2 blocks resident 0.55\n"
+	for name, text := range map[string]string{"report": plain.String(), "report -v": full.String(),
+		"explain": explained.String()} {
 		if !strings.Contains(text, line) {
 			t.Errorf("%s has no line %q:\n%s", name, line, text)
 		}
-		if bar := "3 of 8 warps         0.600  ###############\n"; strings.Contains(text, bar) != (name != "report") {
+		if bar := "3 of 8 warps         0.600  ###############\n"; strings.Contains(text,
+			bar) != (name != "report") {
 			t.Errorf("%s: a picture or none:\n%s", name, text)
 		}
-		if bar := "all, 1 block         6.000  " + strings.Repeat("#", 50) + " ...\n"; strings.Contains(text, bar) != (name != "report") {
+		if bar := "all, 1 block         6.000  " + strings.Repeat("#", 50) +
+			" ...\n"; strings.Contains(text, bar) != (name != "report") {
 			t.Errorf("%s: a bar that is too long:\n%s", name, text)
 		}
 		for _, c := range text {
@@ -159,8 +173,10 @@ func TestClassInReports(t *testing.T) {
 			BypassAll  float64
 		}
 	}
-	if err := json.Unmarshal(asJSON.Bytes(), &entries); err != nil || entries[0].Cache.Class != Congested ||
-		entries[0].Cache.BypassAll != 0.95 || len(entries[0].Cache.Thresholds) != 6 || entries[0].Cache.Thresholds[2] != (Point{3, 0.6}) {
+	if err := json.Unmarshal(asJSON.Bytes(), &entries); err != nil ||
+		entries[0].Cache.Class != Congested ||
+		entries[0].Cache.BypassAll != 0.95 || len(entries[0].Cache.Thresholds) != 6 ||
+		entries[0].Cache.Thresholds[2] != (Point{3, 0.6}) {
 		t.Errorf("%v: %+v", err, entries)
 	}
 }

@@ -13,7 +13,8 @@ func (p *printer) curve(e Entry) {
 		return
 	}
 	p.line("")
-	p.line("  approximation of %s, %s, by degree (error of the worst value, and the mean):", e.Kernel, all[0].Recipe)
+	p.line("  approximation of %s, %s, by degree (error of the worst value, and the mean):", e.Kernel,
+		all[0].Recipe)
 	p.line("    %-16s %8s %10s %10s", "warps", "time", "error", "mean")
 	p.line("    %-16s %8.3f %10s %10s", "none", 1.0, "0", "0")
 	for _, d := range all {
@@ -21,7 +22,8 @@ func (p *printer) curve(e Entry) {
 		if d.Slots {
 			unit = " slots"
 		}
-		p.line("    %-16s %8.3f %10s %10s", fmt.Sprintf("%d of %d%s", d.Warps, d.Of, unit), d.Ratio, relative(d.Max), relative(d.Mean))
+		p.line("    %-16s %8.3f %10s %10s", fmt.Sprintf("%d of %d%s", d.Warps, d.Of, unit), d.Ratio,
+			relative(d.Max), relative(d.Mean))
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 	"gnvcc/sim"
 )
 
-// One kernel in full: what was decided, on which launches it rests, what each lever would give alone, and why the others were
-// refused.
+// One kernel in full: what was decided, on which launches it rests, what each lever would give
+// alone, and why the others were refused.
 
 // Explain writes all that is known of a kernel.
 func Explain(w io.Writer, e Entry) {
@@ -24,8 +24,10 @@ func Explain(w io.Writer, e Entry) {
 	if e.Kernel != d.Kernel {
 		p.line("  mangled     %s", d.Kernel)
 	}
-	p.line("  target      %s, on %s, driver %s", d.Target, or(d.Evidence.Device, "no GPU"), or(d.Evidence.Driver, "unknown"))
-	p.line("  decided     %s, by gnvcc %s", d.Time.Format("2006-01-02 15:04"), or(d.Evidence.Version, "of an unknown version"))
+	p.line("  target      %s, on %s, driver %s", d.Target, or(d.Evidence.Device, "no GPU"),
+		or(d.Evidence.Driver, "unknown"))
+	p.line("  decided     %s, by gnvcc %s", d.Time.Format("2006-01-02 15:04"), or(d.Evidence.Version,
+		"of an unknown version"))
 	if d.From != "" {
 		p.line("  from        the store of others %s", d.From)
 	}
@@ -60,14 +62,16 @@ func Explain(w io.Writer, e Entry) {
 	if len(d.Evidence.Launches) > 0 {
 		p.line("")
 		t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-		fmt.Fprintln(t, "  grid x block\tlaunches\tbefore\tafter\tspeed-up\tchecked\tthe same in all launches")
+		fmt.Fprintln(t,
+			"  grid x block\tlaunches\tbefore\tafter\tspeed-up\tchecked\tthe same in all launches")
 		for _, l := range d.Evidence.Launches {
 			s := policy.Shape{Grid: l.Grid, Block: l.Block, Dynamic: l.Dynamic, Set: l.Set}
 			up := "-"
 			if l.After.Median > 0 {
 				up = fmt.Sprintf("%.2fx", l.Before.Median/l.After.Median)
 			}
-			fmt.Fprintf(t, "  %s\t%d\t%s\t%s\t%s\t%d\t%s\n", s, l.Count, interval(l.Before), interval(l.After), up, l.Checked, valuesText(l.Values))
+			fmt.Fprintf(t, "  %s\t%d\t%s\t%s\t%s\t%d\t%s\n", s, l.Count, interval(l.Before),
+				interval(l.After), up, l.Checked, valuesText(l.Values))
 		}
 		if err := t.Flush(); err != nil && p.err == nil {
 			p.err = err
@@ -100,7 +104,8 @@ func (p *printer) levels(e Entry) {
 	}
 	s := policy.Shape{Grid: heaviest.Grid, Block: heaviest.Block, Dynamic: heaviest.Dynamic}
 	ev := e.Decision.Evidence
-	region := sim.Region{Min: lever.LowestCap, Max: max(ev.Default.Registers, ev.Chosen.Registers, lever.LowestCap)}
+	region := sim.Region{Min: lever.LowestCap, Max: max(ev.Default.Registers, ev.Chosen.Registers,
+		lever.LowestCap)}
 	for _, t := range ev.Tried { // the largest count that any candidate took
 		region.Max = max(region.Max, t.Build.Registers)
 	}
@@ -130,7 +135,8 @@ func (p *printer) tried(e Entry, most int) {
 		if t.Recipe == e.Recipe {
 			mark = "*"
 		}
-		p.line("  %s %-12s  %s, %d registers%s%s", mark, up, t.Recipe, t.Build.Registers, spills(t.Build), because(t))
+		p.line("  %s %-12s  %s, %d registers%s%s", mark, up, t.Recipe, t.Build.Registers, spills(t.Build),
+			because(t))
 	}
 }
 
@@ -142,7 +148,8 @@ func because(t cache.Trial) string {
 }
 
 func build(b cache.Build) string {
-	return fmt.Sprintf("%d registers, %d bytes spilled, %d bytes of stack, %d bytes of shared memory", b.Registers, b.Spill, b.Stack, b.Shared)
+	return fmt.Sprintf("%d registers, %d bytes spilled, %d bytes of stack, %d bytes of shared memory",
+		b.Registers, b.Spill, b.Stack, b.Shared)
 }
 
 func interval(t cache.Time) string {

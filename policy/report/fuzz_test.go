@@ -18,14 +18,17 @@ func FuzzDecision(f *testing.F) {
 		}
 		f.Add(b)
 	}
-	f.Add([]byte(`{"Target":"sm_","Recipe":"spec{|}","Evidence":{"Launches":[{"Grid":[-1,0,0],"Block":[0,-5,9],"Count":-9,"Before":{"Median":1e308}}],"Tried":[{}]}}`))
+	f.Add(
+		[]byte(
+			`{"Target":"sm_","Recipe":"spec{|}","Evidence":{"Launches":[{"Grid":[-1,0,0],"Block":[0,-5,9],"Count":-9,"Before":{"Median":1e308}}],"Tried":[{}]}}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var d cache.Decision
 		if json.Unmarshal(b, &d) != nil {
 			return
 		}
 		Explain(io.Discard, NewEntry(d))
-		for _, o := range []Options{{}, {Verbose: true}, {JSON: true}, {Kernel: regexp.MustCompile("k")}} {
+		for _, o := range []Options{{}, {Verbose: true}, {JSON: true},
+			{Kernel: regexp.MustCompile("k")}} {
 			if err := Write(io.Discard, []cache.Decision{d, d}, o); err != nil && !o.JSON {
 				t.Fatal(err)
 			}

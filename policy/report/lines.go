@@ -9,10 +9,11 @@ import (
 	"gnvcc/policy"
 )
 
-// What is told while a run goes on. On a terminal the last line is overwritten with what is being done; elsewhere only what is final is
-// printed, a line for each configuration of a kernel.
+// What is told while a run goes on. On a terminal the last line is overwritten with what is being
+// done; elsewhere only what is final is printed, a line for each configuration of a kernel.
 
-// Lines is the Progress of the command. The program's own output stays apart: Lines writes to the terminal or stderr.
+// Lines is the Progress of the command. The program's own output stays apart: Lines writes to the
+// terminal or stderr.
 type Lines struct {
 	w     io.Writer
 	tty   bool
@@ -38,7 +39,8 @@ func (p *Lines) At(n, of int, end time.Time) {
 
 // NewLines makes a Progress that writes to w; tty tells whether w is a terminal.
 func NewLines(w io.Writer, tty bool) *Lines {
-	return &Lines{w: w, tty: tty, width: 110, now: time.Now, kernels: map[string]float64{}, told: map[string]string{}}
+	return &Lines{w: w, tty: tty, width: 110, now: time.Now, kernels: map[string]float64{},
+		told: map[string]string{}}
 }
 
 // SetWidth sets how many columns an overwritten line may take; below 20 it stays as it is.
@@ -90,7 +92,8 @@ func (p *Lines) Tuned(k *policy.Kernel, s policy.Shape, o policy.Outcome) {
 		text += fmt.Sprintf("%s, nothing better among %d candidates", Duration(o.Before.Median), o.Tried)
 	default:
 		p.kernels[k.Identity+s.String()] = o.Ratio.Estimate
-		text += fmt.Sprintf("%s -> %s, %.2fx (%s)", Duration(o.Before.Median), Duration(o.Before.Median*o.Ratio.Estimate), 1/o.Ratio.Estimate, o.Recipe)
+		text += fmt.Sprintf("%s -> %s, %.2fx (%s)", Duration(o.Before.Median),
+			Duration(o.Before.Median*o.Ratio.Estimate), 1/o.Ratio.Estimate, o.Recipe)
 	}
 	if o.Other > 0 {
 		text += fmt.Sprintf(", %d refused for other bits", o.Other)
@@ -112,7 +115,10 @@ func (p *Lines) Alone(k *policy.Kernel, s policy.Shape, reason string) {
 func (p *Lines) Lost(k *policy.Kernel, s policy.Shape, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.line(fmt.Sprintf("gnvcc: %s at %s: %v; nothing adopted. Run again: this candidate will not be tried any more", k.Label(), s, err))
+	p.line(
+		fmt.Sprintf(
+			"gnvcc: %s at %s: %v; nothing adopted. Run again: this candidate will not be tried any more",
+			k.Label(), s, err))
 }
 
 // Note prints something else.

@@ -11,8 +11,9 @@ import (
 	"gnvcc/sim"
 )
 
-// What can be said without a GPU: a kernel's register effective region by two ptxas runs, and for assumed block sizes the
-// critical points and the occupancy there. Nothing is measured, and the text says so.
+// What can be said without a GPU: a kernel's register effective region by two ptxas runs, and for
+// assumed block sizes the critical points and the occupancy there. Nothing is measured, and the
+// text says so.
 
 // A Prospect is a kernel as seen without a GPU.
 type Prospect struct {
@@ -48,12 +49,14 @@ var AssumedBlocks = []int{128, 256, 512, 1024}
 // Predict writes prospects. Block sizes are assumed, save where the source fixes them.
 func Predict(w io.Writer, prospects []Prospect) error {
 	p := &printer{w: w}
-	p.line("From ptxas and the tables of the architecture, with assumed block sizes (nothing was measured):")
+	p.line(
+		"From ptxas and the tables of the architecture, with assumed block sizes (nothing was measured):")
 	for _, x := range prospects {
 		k := x.Kernel
 		p.line("")
 		p.line("%s (%s)", k.Label(), k.Target)
-		p.line("  nvcc's own build: %d registers, %d bytes spilled, %d bytes of shared memory", k.Default.Registers, k.Default.Spill, k.Default.Shared)
+		p.line("  nvcc's own build: %d registers, %d bytes spilled, %d bytes of shared memory",
+			k.Default.Registers, k.Default.Spill, k.Default.Shared)
 		if k.Alone != "" {
 			p.line("  will be left alone: %s", k.Alone)
 			continue
@@ -82,14 +85,16 @@ func Predict(w io.Writer, prospects []Prospect) error {
 				points = append(points, fmt.Sprintf("%d (%.0f%%)", l.Max, 100*d.Fraction(l.Occupancy)))
 			}
 			p.line("  blocks of %4d (%s): occupancy %3.0f%%, limited by %s; critical points %s",
-				threads, source, 100*d.Fraction(own), own.Limit, or(strings.Join(points, ", "), "none: such blocks can't be launched"))
+				threads, source, 100*d.Fraction(own), own.Limit, or(strings.Join(points, ", "),
+					"none: such blocks can't be launched"))
 		}
 		p.levers(k)
 	}
 	return p.err
 }
 
-// blocks are the sizes to look at: those that are assumed, as far as the kernel may have them, and its own bound.
+// blocks are the sizes to look at: those that are assumed, as far as the kernel may have them, and
+// its own bound.
 func blocks(k *policy.Kernel) []int {
 	var out []int
 	for _, threads := range AssumedBlocks {

@@ -20,8 +20,8 @@ import (
 	"gnvcc/sim"
 )
 
-// The report: what is believed of each kernel, from decisions alone, so that it can be asked for at any time. Text without
-// colours or control characters: it goes through pipes as it is.
+// The report: what is believed of each kernel, from decisions alone, so that it can be asked for at
+// any time. Text without colours or control characters: it goes through pipes as it is.
 
 // Options say what to show.
 type Options struct {
@@ -44,21 +44,26 @@ func (o Options) Entry(d cache.Decision) Entry {
 
 // An Entry is one kernel of a report.
 type Entry struct {
-	Kernel    string          `json:"kernel"` // as people write it
-	Recipe    string          `json:"recipe"`
-	Words     string          `json:"words"`
-	Ratio     float64         `json:"ratio"`     // time over the default's, all launches together; 1 without a recipe
-	SpeedUp   float64         `json:"speedUp"`   // its inverse
-	Occupancy [2]float64      `json:"occupancy"` // default and chosen, at the shape that takes most time; 0: not known
-	Checked   int             `json:"checked"`   // launches compared
-	Varied    int             `json:"varied"`    // launches compared with other floating-point data than the program's
-	Launches  int             `json:"launches"`
-	Time      [2]float64      `json:"timeNs"`            // a launch, default and chosen, mean over the launches
-	Spread    [2]float64      `json:"spread"`            // half of the 95 % interval, relative, worst configuration
-	Levers    []Single        `json:"levers,omitempty"`  // what each gives alone
-	Cache     *Sensitivity    `json:"cache,omitempty"`   // L1 sensitivity, where that was measured
-	Untaken   string          `json:"untaken,omitempty"` // why no build takes the recipe
-	Decision  *cache.Decision `json:"decision"`
+	Kernel string `json:"kernel"` // as people write it
+	Recipe string `json:"recipe"`
+	Words  string `json:"words"`
+	// time over the default's, all launches together; 1 without a recipe
+	Ratio   float64 `json:"ratio"`
+	SpeedUp float64 `json:"speedUp"` // its inverse
+	// default and chosen, at the shape that takes most time; 0: not known
+	Occupancy [2]float64 `json:"occupancy"`
+	Checked   int        `json:"checked"` // launches compared
+	// launches compared with other floating-point data than the program's
+	Varied   int `json:"varied"`
+	Launches int `json:"launches"`
+	// a launch, default and chosen, mean over the launches
+	Time [2]float64 `json:"timeNs"`
+	// half of the 95 % interval, relative, worst configuration
+	Spread   [2]float64      `json:"spread"`
+	Levers   []Single        `json:"levers,omitempty"`  // what each gives alone
+	Cache    *Sensitivity    `json:"cache,omitempty"`   // L1 sensitivity, where that was measured
+	Untaken  string          `json:"untaken,omitempty"` // why no build takes the recipe
+	Decision *cache.Decision `json:"decision"`
 
 	total float64 // default time of all launches, ns
 }
@@ -132,13 +137,16 @@ func occupancy(target string, b cache.Build, l cache.Launch) float64 {
 	return d.Fraction(d.Occupancy(b.Registers, s.Sim(b)))
 }
 
-// share is the share of warp slots that so many blocks of a launch take, 1 if the target is not known.
+// share is the share of warp slots that so many blocks of a launch take, 1 if the target is not
+// known.
 func share(target string, blocks int, l cache.Launch) float64 {
 	d, ok := deviceOf(target)
 	if !ok {
 		return 1
 	}
-	return float64(blocks*sim.Shape{Threads: policy.Shape{Block: l.Block}.Threads()}.WarpsPerBlock()) / float64(d.Warps)
+	return float64(
+		blocks*sim.Shape{Threads: policy.Shape{Block: l.Block}.Threads()}.WarpsPerBlock()) / float64(
+		d.Warps)
 }
 
 // deviceOf looks a target such as "sm_90a" up.
@@ -150,7 +158,8 @@ func deviceOf(target string) (sim.Device, bool) {
 func Write(w io.Writer, decisions []cache.Decision, o Options) error {
 	var entries []Entry
 	for _, d := range decisions {
-		if e := o.Entry(d); o.Kernel == nil || o.Kernel.MatchString(d.Kernel) || o.Kernel.MatchString(e.Kernel) {
+		if e := o.Entry(d); o.Kernel == nil || o.Kernel.MatchString(d.Kernel) ||
+			o.Kernel.MatchString(e.Kernel) {
 			entries = append(entries, e)
 		}
 	}
@@ -203,7 +212,8 @@ func (p *printer) table(entries []Entry) {
 	product, before, after := 1.0, 0.0, 0.0
 	if len(faster) > 0 {
 		t := tabwriter.NewWriter(p.w, 0, 8, 2, ' ', 0)
-		fmt.Fprintln(t, "kernel\tregisters\toccupancy\ttime a launch\tspeed-up\tlaunches\tchecked\tbuilt with")
+		fmt.Fprintln(t,
+			"kernel\tregisters\toccupancy\ttime a launch\tspeed-up\tlaunches\tchecked\tbuilt with")
 		for _, e := range faster {
 			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%.2fx\t%d\t%s\t%s\n", shorten(e.Kernel, 48), registersOf(e),
 				arrow(percent(e.Occupancy[0]), percent(e.Occupancy[1])),
@@ -220,8 +230,10 @@ func (p *printer) table(entries []Entry) {
 	}
 	if before > 0 {
 		p.line("")
-		p.line("%d of %d kernels measured are faster: %.2fx in geometric mean, %.2fx over the time of all kernels measured (%s -> %s).",
-			len(faster), len(faster)+len(same), geomean(product, len(faster)), before/after, Duration(before), Duration(after))
+		p.line(
+			"%d of %d kernels measured are faster: %.2fx in geometric mean, %.2fx over the time of all kernels measured (%s -> %s).",
+			len(faster), len(faster)+len(same), geomean(product, len(faster)), before/after,
+			Duration(before), Duration(after))
 	}
 	if len(same) > 0 {
 		p.line("")
@@ -231,7 +243,8 @@ func (p *printer) table(entries []Entry) {
 			if n := e.Decision.Evidence.Note; n != "" {
 				note = "; " + n
 			}
-			p.line("  %s  (%s a launch, %d registers; %s)%s", e.Kernel, Duration(e.Time[0]), e.Decision.Evidence.Default.Registers, attempts(e), note)
+			p.line("  %s  (%s a launch, %d registers; %s)%s", e.Kernel, Duration(e.Time[0]),
+				e.Decision.Evidence.Default.Registers, attempts(e), note)
 		}
 	}
 	p.given("Pinned, not measured:", pinned)
@@ -267,7 +280,8 @@ func registersOf(e Entry) string {
 	if e.Decision.Evidence.Locked != nil {
 		return "-"
 	}
-	return arrow(fmt.Sprint(e.Decision.Evidence.Default.Registers), fmt.Sprint(e.Decision.Evidence.Chosen.Registers))
+	return arrow(fmt.Sprint(e.Decision.Evidence.Default.Registers),
+		fmt.Sprint(e.Decision.Evidence.Chosen.Registers))
 }
 
 // elsewhere lists what others have decided.
@@ -377,7 +391,9 @@ var PlusMinus = "±"
 
 // timed is the time before and after, each with half its interval.
 func timed(e Entry) string {
-	one := func(i int) string { return fmt.Sprintf("%s %s%.1f%%", Duration(e.Time[i]), PlusMinus, 100*e.Spread[i]) }
+	one := func(i int) string {
+		return fmt.Sprintf("%s %s%.1f%%", Duration(e.Time[i]), PlusMinus, 100*e.Spread[i])
+	}
 	return one(0) + " -> " + one(1)
 }
 

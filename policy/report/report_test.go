@@ -49,28 +49,47 @@ func someDecisions() []cache.Decision {
 	us := func(m float64) cache.Time {
 		return cache.Time{Median: m * 1e3, Low: m * 0.996e3, High: m * 1.004e3, N: 39}
 	}
-	faster := cache.Decision{Identity: "1", Kernel: "_Z7stencilIfLi4EEvPT_S1_i", Target: "sm_90", Recipe: "ld=L2::256B maxnreg=64 spec{#1=1024,blockDim.x=256} unroll@2=8", Exactness: "checked", Time: at,
-		Evidence: cache.Evidence{Device: "NVIDIA H200", Driver: "580.1", Version: "0.1", Default: cache.Build{Registers: 40}, Chosen: cache.Build{Registers: 64}, Names: map[string]string{"#1": "n"},
+	faster := cache.Decision{Identity: "1", Kernel: "_Z7stencilIfLi4EEvPT_S1_i", Target: "sm_90",
+		Recipe: "ld=L2::256B maxnreg=64 spec{#1=1024,blockDim.x=256} unroll@2=8", Exactness: "checked",
+		Time: at,
+		Evidence: cache.Evidence{Device: "NVIDIA H200", Driver: "580.1", Version: "0.1",
+			Default: cache.Build{Registers: 40}, Chosen: cache.Build{Registers: 64},
+			Names: map[string]string{"#1": "n"},
 			Launches: []cache.Launch{
-				{Grid: [3]int{1000, 1, 1}, Block: [3]int{256, 1, 1}, Count: 400, Checked: 5, Before: us(101), After: us(71.9), Values: map[string]string{"n": "1024"}},
-				{Grid: [3]int{10, 10, 1}, Block: [3]int{16, 16, 1}, Dynamic: 2048, Count: 4, Checked: 1, Before: us(11), After: us(11)},
+				{Grid: [3]int{1000, 1, 1}, Block: [3]int{256, 1, 1}, Count: 400, Checked: 5, Before: us(101),
+					After: us(71.9), Values: map[string]string{"n": "1024"}},
+				{Grid: [3]int{10, 10, 1}, Block: [3]int{16, 16, 1}, Dynamic: 2048, Count: 4, Checked: 1,
+					Before: us(11), After: us(11)},
 			},
 			Tried: []cache.Trial{
-				{Recipe: "ld=L2::256B maxnreg=64 spec{#1=1024,blockDim.x=256} unroll@2=8", Build: cache.Build{Registers: 64}, Ratio: 0.712},
+				{Recipe: "ld=L2::256B maxnreg=64 spec{#1=1024,blockDim.x=256} unroll@2=8",
+					Build: cache.Build{Registers: 64}, Ratio: 0.712},
 				{Recipe: "unroll=8", Build: cache.Build{Registers: 56}, Ratio: 0.8},
 				{Recipe: "ld=L2::256B", Build: cache.Build{Registers: 40}, Ratio: 0.95},
 				{Recipe: "maxnreg=32", Build: cache.Build{Registers: 32, Spill: 48}, Ratio: 1.4},
-				{Recipe: "ld=cs", Build: cache.Build{Registers: 40}, Ratio: 1, Refused: "the same code as the default", Because: cache.SameCode},
-				{Recipe: "bypass=2", Build: cache.Build{Registers: 44}, Refused: "it does not compile: simulated"},
-				{Recipe: "nounroll=off", Build: cache.Build{Registers: 40}, Refused: "the same code as the default", Because: cache.SameCode},
-				{Recipe: "unroll=4", Build: cache.Build{Registers: 48}, Refused: "other bits: 3 words differ, first in allocation 1 at byte 128 of 4096 (word 32): 0x2 instead of 0x1", Because: cache.OtherBits},
+				{Recipe: "ld=cs", Build: cache.Build{Registers: 40}, Ratio: 1,
+					Refused: "the same code as the default", Because: cache.SameCode},
+				{Recipe: "bypass=2", Build: cache.Build{Registers: 44},
+					Refused: "it does not compile: simulated"},
+				{Recipe: "nounroll=off", Build: cache.Build{Registers: 40},
+					Refused: "the same code as the default", Because: cache.SameCode},
+				{Recipe: "unroll=4", Build: cache.Build{Registers: 48},
+					Refused: "other bits: 3 words differ, first in allocation 1 at byte 128 of 4096 (word 32): 0x2 instead of 0x1", Because: cache.OtherBits},
 			},
-			Untried: map[string]string{"st": "no plain store to global memory", "guard": "a second entry (spec) takes its place", "smemspill": "nothing is spilled"}}}
-	same := cache.Decision{Identity: "2", Kernel: "plain", Target: "sm_90", Exactness: "construction", Time: at,
-		Evidence: cache.Evidence{Device: "NVIDIA H200", Default: cache.Build{Registers: 32}, Chosen: cache.Build{Registers: 32}, Note: "ptxas=-O1 would pay, but it is a flag for all kernels of the file, and not right for all",
-			Launches: []cache.Launch{{Grid: [3]int{100, 1, 1}, Block: [3]int{128, 1, 1}, Count: 10, Before: us(50), After: us(50)}},
-			Tried:    []cache.Trial{{Recipe: "unroll=4", Refused: "other bits: 1 words differ", Because: cache.OtherBits}}}}
-	alone := cache.Decision{Identity: "3", Kernel: "_Z6randomPf", Target: "sm_90", Exactness: "construction", Time: at, Evidence: cache.Evidence{Note: "nondeterministic: two runs of the default differ"}}
+			Untried: map[string]string{"st": "no plain store to global memory",
+				"guard": "a second entry (spec) takes its place", "smemspill": "nothing is spilled"}}}
+	same := cache.Decision{Identity: "2", Kernel: "plain", Target: "sm_90", Exactness: "construction",
+		Time: at,
+		Evidence: cache.Evidence{Device: "NVIDIA H200", Default: cache.Build{Registers: 32},
+			Chosen: cache.Build{Registers: 32},
+			Note:   "ptxas=-O1 would pay, but it is a flag for all kernels of the file, and not right for all",
+			Launches: []cache.Launch{{Grid: [3]int{100, 1, 1}, Block: [3]int{128, 1, 1}, Count: 10,
+				Before: us(50), After: us(50)}},
+			Tried: []cache.Trial{{Recipe: "unroll=4", Refused: "other bits: 1 words differ",
+				Because: cache.OtherBits}}}}
+	alone := cache.Decision{Identity: "3", Kernel: "_Z6randomPf", Target: "sm_90",
+		Exactness: "construction", Time: at,
+		Evidence: cache.Evidence{Note: "nondeterministic: two runs of the default differ"}}
 	return []cache.Decision{alone, same, faster}
 }
 
@@ -94,7 +113,10 @@ func TestReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	var back []Entry
-	if err := json.Unmarshal(b.Bytes(), &back); err != nil || len(back) != 3 || len(back[0].Levers) != 8 || back[0].Levers[0].Best != "unroll=8" || back[0].Levers[0].SpeedUp != 1.25 || back[0].Decision.Evidence.Launches[0].Values["n"] != "1024" || back[0].SpeedUp < 1.39 {
+	if err := json.Unmarshal(b.Bytes(), &back); err != nil || len(back) != 3 ||
+		len(back[0].Levers) != 8 || back[0].Levers[0].Best != "unroll=8" ||
+		back[0].Levers[0].SpeedUp != 1.25 ||
+		back[0].Decision.Evidence.Launches[0].Values["n"] != "1024" || back[0].SpeedUp < 1.39 {
 		t.Errorf("JSON: %v\n%s", err, b.Bytes())
 	}
 	for _, o := range []Options{{}, {JSON: true}} {
@@ -119,7 +141,8 @@ func (capper) Kernel(module, kernel string) (*policy.Kernel, error) {
 	return nil, errors.New("not asked")
 }
 
-func (capper) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe, plain bool) (*policy.Candidate, error) {
+func (capper) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe,
+	plain bool) (*policy.Candidate, error) {
 	limit, _ := r.Get("maxnreg", "")
 	n, err := strconv.Atoi(limit)
 	return &policy.Candidate{Build: cache.Build{Registers: min(n, 64)}}, err
@@ -129,10 +152,14 @@ func TestPredict(t *testing.T) {
 	var ps []Prospect
 	for _, k := range []policy.Kernel{
 		{Name: "_Z1aPfi", Short: "a", Loads: 3, Default: cache.Build{Registers: 38}, MaxThreads: 1024,
-			Loops:  []source.Loop{{Site: "2", Kind: "for", Line: 17, Inner: true}, {Site: "1", Kind: "for", Line: 12}},
-			Values: []source.Value{{Name: "a", Bits: 64, Class: source.Pointer}, {Name: "n", Argument: 1, Bits: 32}}},
-		{Name: "_Z1bPfi", Short: "b", Default: cache.Build{Registers: 200}, MaxThreads: 256, Bounds: "__maxnreg__(200)"},
-		{Name: "_Z1cPfi", Short: "c", Default: cache.Build{Registers: 40}, MaxThreads: 1024, Alone: "it prints"},
+			Loops: []source.Loop{{Site: "2", Kind: "for", Line: 17, Inner: true}, {Site: "1", Kind: "for",
+				Line: 12}},
+			Values: []source.Value{{Name: "a", Bits: 64, Class: source.Pointer}, {Name: "n", Argument: 1,
+				Bits: 32}}},
+		{Name: "_Z1bPfi", Short: "b", Default: cache.Build{Registers: 200}, MaxThreads: 256,
+			Bounds: "__maxnreg__(200)"},
+		{Name: "_Z1cPfi", Short: "c", Default: cache.Build{Registers: 40}, MaxThreads: 1024,
+			Alone: "it prints"},
 	} {
 		k.Target, k.CC = "sm_90", 90
 		ps = append(ps, Foresee(context.Background(), capper{}, &k))
@@ -155,14 +182,16 @@ func TestProgress(t *testing.T) {
 		half := policy.Shape{Grid: [3]int{50, 1, 1}, Block: [3]int{256, 1, 1}}
 		p.Trying(k, s, "caps and hints", 24)
 		p.Trying(k, s, "comparing the best again", 0)
-		p.Tuned(k, s, policy.Outcome{Recipe: "maxnreg=48", Ratio: stats.Interval{Estimate: 0.8, N: 9}, Before: cache.Time{Median: 1e5}, Tried: 24, Other: 2})
+		p.Tuned(k, s, policy.Outcome{Recipe: "maxnreg=48", Ratio: stats.Interval{Estimate: 0.8, N: 9},
+			Before: cache.Time{Median: 1e5}, Tried: 24, Other: 2})
 		p.At(2, 7, time.Unix(34, 0))
 		p.Trying(k, half, "caps and hints", 24)
 		p.Tuned(k, half, policy.Outcome{Before: cache.Time{Median: 5e4}, Tried: 24})
 		p.Alone(k, s, "captured into a graph")
 		p.Lost(k, s, errors.New("a candidate crashed on the device"))
 		p.Note("something else")
-		p.Trying(k, s, "a very long doing that a terminal of usual width can't show in one line without breaking it, which would look broken", 24)
+		p.Trying(k, s,
+			"a very long doing that a terminal of usual width can't show in one line without breaking it, which would look broken", 24)
 		p.Close()
 		golden(t, name, b.Bytes())
 		if !tty && bytes.ContainsAny(b.Bytes(), "\r\x1b") {
@@ -172,7 +201,8 @@ func TestProgress(t *testing.T) {
 }
 
 func TestDuration(t *testing.T) {
-	for ns, want := range map[float64]string{0: "-", 12: "12 ns", 1234: "1.23 us", 99960: "100 us", 9.996e6: "10.0 ms", 2.5e9: "2.50 s"} {
+	for ns, want := range map[float64]string{0: "-", 12: "12 ns", 1234: "1.23 us", 99960: "100 us",
+		9.996e6: "10.0 ms", 2.5e9: "2.50 s"} {
 		if got := Duration(ns); got != want {
 			t.Errorf("Duration(%g) = %q, want %q", ns, got, want)
 		}

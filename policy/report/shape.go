@@ -53,24 +53,31 @@ func reshaped(d *cache.Decision, r recipe.Recipe) string {
 	const warp, widest = 32, 16 // threads; bytes that one access has
 	row := func(l cache.Launch) int { return min(warp, l.Block[0]) }
 	stride := d.Evidence.Stride
-	before, after := occupancy(d.Target, d.Evidence.Chosen, was), occupancy(d.Target, d.Evidence.Chosen, now)
+	before, after := occupancy(d.Target, d.Evidence.Chosen, was),
+		occupancy(d.Target, d.Evidence.Chosen, now)
 	switch {
 	case row(now) != row(was) && stride > 0 && stride <= widest:
-		return fmt.Sprintf("%s: a warp reads %d consecutive bytes, not %d", text, row(now)*stride, row(was)*stride)
+		return fmt.Sprintf("%s: a warp reads %d consecutive bytes, not %d", text, row(now)*stride,
+			row(was)*stride)
 	case row(now) != row(was):
 		return fmt.Sprintf("%s: a warp has %d threads of a row, not %d", text, row(now), row(was))
 	case fullest(d.Target, was) > 1.05*fullest(d.Target, now):
-		return fmt.Sprintf("%s: the fullest multiprocessor has %.2f times as many threads as the average, not %.2f", text, fullest(d.Target, now), fullest(d.Target, was))
+		return fmt.Sprintf(
+			"%s: the fullest multiprocessor has %.2f times as many threads as the average, not %.2f", text,
+			fullest(d.Target, now), fullest(d.Target, was))
 	case before > 0 && (after > before*1.01 || after < before*0.99):
-		return fmt.Sprintf("%s: %.0f %% of the warps that there is room for are resident, not %.0f %%", text, 100*after, 100*before)
+		return fmt.Sprintf("%s: %.0f %% of the warps that there is room for are resident, not %.0f %%",
+			text, 100*after, 100*before)
 	case blocksIn(now) > blocksIn(was):
-		return fmt.Sprintf("%s: %d blocks, not %d: smaller ones begin and end one by one", text, blocksIn(now), blocksIn(was))
+		return fmt.Sprintf("%s: %d blocks, not %d: smaller ones begin and end one by one", text,
+			blocksIn(now), blocksIn(was))
 	}
 	return fmt.Sprintf("%s: %d blocks to begin, not %d", text, blocksIn(now), blocksIn(was))
 }
 
-// fullest is how many more threads the multiprocessor that gets most blocks has to do than all of them have on average; 0 where their number
-// is not known. Blocks are dealt out one by one, and all take the same time.
+// fullest is how many more threads the multiprocessor that gets most blocks has to do than all of
+// them have on average; 0 where their number is not known. Blocks are dealt out one by one, and all
+// take the same time.
 func fullest(target string, l cache.Launch) float64 {
 	d, ok := deviceOf(target)
 	if !ok || d.SMs == 0 || blocksIn(l) == 0 {

@@ -13,23 +13,27 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// What each lever gives a kernel by itself: its best value and what that gains, or why there is none. A decision's evidence names every
-// lever of the table, those that had nothing to try too (search/untried.go).
+// What each lever gives a kernel by itself: its best value and what that gains, or why there is
+// none. A decision's evidence names every lever of the table, those that had nothing to try too
+// (search/untried.go).
 
-// A Single is one lever, alone, on one kernel. Figures are the tuner's, weighted over the launches measured: from a comparison on fresh
-// samples where there was one, else from the race, which orders candidates and proves nothing.
+// A Single is one lever, alone, on one kernel. Figures are the tuner's, weighted over the launches
+// measured: from a comparison on fresh samples where there was one, else from the race, which
+// orders candidates and proves nothing.
 type Single struct {
-	Lever     string      `json:"lever"`
-	Best      string      `json:"best,omitempty"`    // the fastest recipe that may be adopted and is other code than nvcc's
+	Lever string `json:"lever"`
+	// the fastest recipe that may be adopted and is other code than nvcc's
+	Best      string      `json:"best,omitempty"`
 	SpeedUp   float64     `json:"speedUp,omitempty"` // nvcc's time over its
 	Build     cache.Build `json:"build,omitzero"`
 	Tried     int         `json:"tried"` // values
 	Measured  int         `json:"measured"`
 	Same      int         `json:"same"` // gave code that was there already
 	Refused   int         `json:"refused"`
-	OtherBits int         `json:"otherBits"`         // of the refused
-	Refusal   string      `json:"refusal,omitempty"` // the first one's recipe and reason, other bits before all else: with allocation and element
-	Why       string      `json:"why,omitempty"`     // nothing was measured: why
+	OtherBits int         `json:"otherBits"` // of the refused
+	// the first one's recipe and reason, other bits before all else: with allocation and element
+	Refusal string `json:"refusal,omitempty"`
+	Why     string `json:"why,omitempty"` // nothing was measured: why
 }
 
 // singles sums up a decision's evidence, the most gaining lever first, those without a figure last.
@@ -94,8 +98,8 @@ func singles(d *cache.Decision) []Single {
 	return out
 }
 
-// singleOf returns the lever whose own value a recipe is: its only lever, or the one that the others may stand with. "" if there is
-// none.
+// singleOf returns the lever whose own value a recipe is: its only lever, or the one that the
+// others may stand with. "" if there is none.
 func singleOf(r recipe.Recipe) string {
 	if lever := lever.Of(r); lever != "" {
 		return lever
@@ -161,7 +165,8 @@ func (s *Single) value() string {
 	return strings.Join(words, " ")
 }
 
-// lists prints the levers of every kernel, a short paragraph each; those of which nothing could be measured only where all is asked for.
+// lists prints the levers of every kernel, a short paragraph each; those of which nothing could be
+// measured only where all is asked for.
 func (p *printer) lists(entries []Entry, all bool) {
 	first := true
 	for _, e := range entries {
@@ -227,7 +232,8 @@ func (p *printer) single(w io.Writer, e Entry) {
 		if s.Measured == 0 {
 			continue
 		}
-		fmt.Fprintf(t, "    %.3fx\t%s\t%s%s\t%s\n", s.SpeedUp, shorten(shown(s.Best), 60), registers(s.Build), spills(s.Build), s.counts())
+		fmt.Fprintf(t, "    %.3fx\t%s\t%s%s\t%s\n", s.SpeedUp, shorten(shown(s.Best), 60),
+			registers(s.Build), spills(s.Build), s.counts())
 	}
 	if err := t.Flush(); err != nil && p.err == nil {
 		p.err = err

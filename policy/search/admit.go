@@ -96,21 +96,22 @@ func (s *search) permitted(r recipe.Recipe) bool {
 	return lever.Allowed(&s.t.o, r) && s.launchable(r)
 }
 
-// launchable tells whether what a recipe makes may be launched now: a second entry computes nonsense for values that it was
-// not made for.
+// launchable tells whether what a recipe makes may be launched now: a second entry computes
+// nonsense for values that it was not made for.
 func (s *search) launchable(r recipe.Recipe) bool {
 	return !r.HasSecond() || s.k.Held(r, s.l)
 }
 
-// admit decides whether a compiled candidate is measured; what speaks against it is noted in the trial. An error means that the
-// process is lost.
+// admit decides whether a compiled candidate is measured; what speaks against it is noted in the
+// trial. An error means that the process is lost.
 func (s *search) admit(tr *policy.Trial, c *policy.Candidate, err error) error {
 	if err != nil {
 		tr.Refused = "it does not compile: " + policy.FirstLine(err)
 		return nil
 	}
 	tr.Build, tr.Code, tr.Normals = c.Build, policy.CodeOf(c, s.k.Name), c.Normals
-	if why := decide.Shrinks(&s.k.Kernel, tr.Recipe, c, s.largest, s.l.Dynamic); why != "" && !s.t.o.Bet {
+	if why := decide.Shrinks(&s.k.Kernel, tr.Recipe, c, s.largest, s.l.Dynamic); why != "" &&
+		!s.t.o.Bet {
 		tr.Refused = why
 		return nil
 	}
@@ -126,7 +127,8 @@ func (s *search) admit(tr *policy.Trial, c *policy.Candidate, err error) error {
 	}
 	s.loaded[tr.Text] = arm
 	if want := lever.Needed(tr.Recipe, s.largest); at.MaxThreads < want && !s.t.o.Bet {
-		tr.Refused = fmt.Sprintf("blocks of %d threads could no longer be launched: at most %d", want, at.MaxThreads)
+		tr.Refused = fmt.Sprintf("blocks of %d threads could no longer be launched: at most %d", want,
+			at.MaxThreads)
 		return nil
 	}
 	d, err := s.s.Check(arm)
@@ -168,8 +170,8 @@ func (s *search) measure(arm profile.Candidate, n int) ([]float64, error) {
 	return s.s.Measure(arm, n, profile.Measurement{})
 }
 
-// arm returns the loaded candidate of a trial, loading and checking it if need be. A candidate that is refused is noted so, and
-// ok is false.
+// arm returns the loaded candidate of a trial, loading and checking it if need be. A candidate that
+// is refused is noted so, and ok is false.
 func (s *search) arm(tr *policy.Trial) (c profile.Candidate, ok bool, err error) {
 	if c, ok := s.loaded[tr.Text]; ok {
 		return c, true, nil

@@ -12,7 +12,8 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// A kernel with divisions: all warps approximating are twice as fast, and 1e-4 off; the error falls with the degree.
+// A kernel with divisions: all warps approximating are twice as fast, and 1e-4 off; the error falls
+// with the degree.
 func divisions() *simKernel {
 	share := func(r recipe.Recipe) float64 {
 		if list, _, _ := strings.Cut(get(r, "approx"), ":"); list != "all" {
@@ -58,7 +59,8 @@ func TestApproximatesWithinTheBound(t *testing.T) {
 			t.Errorf("within %s: decided %s; want %s", c.within, d.Recipe, c.recipe)
 			continue
 		}
-		if c.recipe != "" && (d.Exactness != "approximate" || !strings.Contains(d.Evidence.Note, "results differ by up to")) {
+		if c.recipe != "" && (d.Exactness != "approximate" || !strings.Contains(d.Evidence.Note,
+			"results differ by up to")) {
 			t.Errorf("within %s: %s, %q", c.within, d.Exactness, d.Evidence.Note)
 		}
 		last := -1.0
@@ -80,7 +82,8 @@ func TestApproximatesWithinTheBound(t *testing.T) {
 	}
 }
 
-// TestApproximatesBySlots: where no degree by warps of a block is within the bound, and the user takes results that vary, slots are tried.
+// TestApproximatesBySlots: where no degree by warps of a block is within the bound, and the user
+// takes results that vary, slots are tried.
 func TestApproximatesBySlots(t *testing.T) {
 	o := approximately("1e-5")
 	g := newSim(t, divisions())
@@ -96,7 +99,8 @@ func TestApproximatesBySlots(t *testing.T) {
 	}
 }
 
-// TestApproximatesOnlyIfAsked: without leave no approximation is compiled, measured or taken from an earlier run that had leave.
+// TestApproximatesOnlyIfAsked: without leave no approximation is compiled, measured or taken from
+// an earlier run that had leave.
 func TestApproximatesOnlyIfAsked(t *testing.T) {
 	g := newSim(t, divisions())
 	asked := func() (n int) {
@@ -113,19 +117,23 @@ func TestApproximatesOnlyIfAsked(t *testing.T) {
 	}
 	within := simOptions() // a bound is no leave
 	within.Within = policy.Bound{Value: 1}
-	if results, _ = g.run(within, one("_Z1aPfi", shape(1000, 256))); results[0].Decision.Recipe != "" || asked() > 0 {
+	if results, _ = g.run(within,
+		one("_Z1aPfi", shape(1000, 256))); results[0].Decision.Recipe != "" || asked() > 0 {
 		t.Fatalf("decided %+v, compiled %v", results[0].Decision, g.compiled)
 	}
-	if results, _ = g.run(approximately("1e-3"), one("_Z1aPfi", shape(1000, 256))); results[0].Decision.Recipe != "approx=all" {
+	if results, _ = g.run(approximately("1e-3"),
+		one("_Z1aPfi", shape(1000, 256))); results[0].Decision.Recipe != "approx=all" {
 		t.Fatalf("decided %s", results[0].Decision.Recipe)
 	}
 	before := g.measured["approx=all"]
 	results, _ = g.run(simOptions(), one("_Z1aPfi", shape(1000, 256)))
-	if d := results[0].Decision; d == nil || d.Recipe != "" || d.Exactness == "approximate" || g.measured["approx=all"] != before {
+	if d := results[0].Decision; d == nil || d.Recipe != "" || d.Exactness == "approximate" ||
+		g.measured["approx=all"] != before {
 		t.Errorf("after a run that approximated: %s", d.Recipe)
 	}
 	// The other way round, a smaller bound than before.
-	if results, _ = g.run(approximately("1e-6"), one("_Z1aPfi", shape(1000, 256))); results[0].Decision.Recipe != "" {
+	if results, _ = g.run(approximately("1e-6"),
+		one("_Z1aPfi", shape(1000, 256))); results[0].Decision.Recipe != "" {
 		t.Errorf("with a smaller bound: %+v", results[0].Decision)
 	}
 }
@@ -137,7 +145,8 @@ func TestBoundNeedsValues(t *testing.T) {
 	g := newSim(t, k)
 	results, _ := g.run(approximately("1e-1"), one("_Z1aPfi", shape(1000, 256)))
 	d := results[0].Decision
-	if d == nil || d.Recipe != "" || !strings.Contains(reasons(d.Evidence.Tried), "not all f32 or all f64") {
+	if d == nil || d.Recipe != "" || !strings.Contains(reasons(d.Evidence.Tried),
+		"not all f32 or all f64") {
 		t.Errorf("decided %+v", d)
 	}
 }
@@ -150,7 +159,8 @@ func reasons(tried []cache.Trial) string {
 	return strings.Join(out, "\n")
 }
 
-// TestFastMathLever: the functions of the source are tried as a whole, one by one, and beside divisions; degrees are all terms' alike.
+// TestFastMathLever: the functions of the source are tried as a whole, one by one, and beside
+// divisions; degrees are all terms' alike.
 func TestFastMathLever(t *testing.T) {
 	k := divisions()
 	k.Math = map[string]int{"sin": 1, "exp": 2}
@@ -171,7 +181,8 @@ func TestFastMathLever(t *testing.T) {
 		e := 2 * (1 - k.speed(r, policy.Shape{}, false)) * 1e-4
 		return e
 	}
-	for within, want := range map[string]string{"1e-3": "approx=all.ftz fastmath=all.ftz", "4.1e-5": "approx=all.ftz:warps<4 fastmath=all.ftz:warps<4"} {
+	for within, want := range map[string]string{"1e-3": "approx=all.ftz fastmath=all.ftz",
+		"4.1e-5": "approx=all.ftz:warps<4 fastmath=all.ftz:warps<4"} {
 		g := newSim(t, k)
 		results, _ := g.run(approximately(within), one("_Z1aPfi", shape(1000, 256)))
 		if d := results[0].Decision; d == nil || d.Recipe != want {

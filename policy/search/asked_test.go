@@ -8,7 +8,8 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// TestAsked: a program that asks for a kernel's occupancy is told what it was told before; what leaves the answer as it is, is adopted.
+// TestAsked: a program that asks for a kernel's occupancy is told what it was told before; what
+// leaves the answer as it is, is adopted.
 func TestAsked(t *testing.T) {
 	faster := func(text string) func(recipe.Recipe, policy.Shape, bool) float64 {
 		return func(r recipe.Recipe, s policy.Shape, plain bool) float64 {

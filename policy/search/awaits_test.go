@@ -8,8 +8,8 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// TestAwaits: where blocks may wait for each other, a recipe that takes more registers could leave a block out for which the others
-// wait for ever, on a launch that nobody has tried.
+// TestAwaits: where blocks may wait for each other, a recipe that takes more registers could leave
+// a block out for which the others wait for ever, on a launch that nobody has tried.
 func TestAwaits(t *testing.T) {
 	for awaits, want := range map[string]string{"": "maxnreg=64", "ld.volatile.global.u32": "ld=cs"} {
 		k := &simKernel{Kernel: policy.Kernel{Loads: 4, Awaits: awaits},
@@ -36,7 +36,8 @@ func TestAwaits(t *testing.T) {
 		}
 		refused := false
 		for _, tr := range d.Evidence.Tried {
-			refused = refused || tr.Recipe == "maxnreg=64" && strings.Contains(tr.Refused, "wait for each other")
+			refused = refused || tr.Recipe == "maxnreg=64" && strings.Contains(tr.Refused,
+				"wait for each other")
 		}
 		if refused != (awaits != "") {
 			t.Errorf("awaits %q: maxnreg=64 refused: %v", awaits, refused)
@@ -47,11 +48,16 @@ func TestAwaits(t *testing.T) {
 // TestAwaitsInPlace: inside the program a kernel whose blocks may wait is left alone.
 func TestAwaitsInPlace(t *testing.T) {
 	for _, inPlace := range []bool{true, false} {
-		g := newSim(t, &simKernel{Kernel: policy.Kernel{Loads: 4, Awaits: "ld.acquire"}, speed: func(recipe.Recipe, policy.Shape, bool) float64 { return 0.8 }})
+		g := newSim(t, &simKernel{Kernel: policy.Kernel{Loads: 4, Awaits: "ld.acquire"},
+			speed: func(recipe.Recipe, policy.Shape, bool) float64 {
+				return 0.8
+			}})
 		o := simOptions()
 		o.Levers, o.InPlace = []string{"ld"}, inPlace
-		results, _ := g.run(o, app{launches: appLaunch{kernel: "_Z1aPfi", shape: shape(1000, 256)}.times(9)})
-		if alone := len(results[0].Alone) > 0 && strings.Contains(results[0].Alone[0].Reason, "ld.acquire"); alone != inPlace {
+		results, _ := g.run(o, app{launches: appLaunch{kernel: "_Z1aPfi", shape: shape(1000, 256)}.times(
+			9)})
+		if alone := len(results[0].Alone) > 0 && strings.Contains(results[0].Alone[0].Reason,
+			"ld.acquire"); alone != inPlace {
 			t.Errorf("in place %v: %+v", inPlace, results[0])
 		}
 	}

@@ -24,7 +24,8 @@ func (s *search) begin() error {
 		return err
 	}
 	now := s.t.now()
-	// What has begun when that is over (an arm of a race, a baseline beside it) takes some launches more.
+	// What has begun when that is over (an arm of a race, a baseline beside it) takes some launches
+	// more.
 	s.deadline = s.end.Add(-min(s.comparison()*4/3, max(0, s.end.Sub(now)/2)))
 	if s.compileBy.After(s.deadline) {
 		s.compileBy = s.deadline
@@ -35,7 +36,8 @@ func (s *search) begin() error {
 	}
 	s.c.Random = s.k.ErrorOf(d)
 	if !decide.Within(&s.t.o, &s.k.Kernel, d) {
-		return errStop{"nondeterministic: two runs of the default differ (" + d.String() + ")" + s.tolerable()}
+		return errStop{"nondeterministic: two runs of the default differ (" + d.String() + ")" +
+			s.tolerable()}
 	}
 	for _, tr := range s.c.Book.Trials {
 		tr.Stale = s.k.Broken(tr.Recipe, s.l)
@@ -55,7 +57,8 @@ func (s *search) load() error {
 	}
 	s.original = policy.CodeOf(def, s.k.Name)
 	if s.k.Default.Spill == 0 {
-		s.k.Default.Spill = def.Build.Spill // a cubin does not hold it, and a build has no word of it unless the user asked for ptxas -v
+		// a cubin does not hold it, and a build has no word of it unless the user asked for ptxas -v
+		s.k.Default.Spill = def.Build.Spill
 	}
 	s.baseline, s.largest = profile.Original, s.l.MaxThreads
 	if s.k.Applied != "" || s.differs() {
@@ -68,7 +71,8 @@ func (s *search) load() error {
 	return nil
 }
 
-// time takes the default's first times, as long as a budget and a kernel allow it, and plans by them.
+// time takes the default's first times, as long as a budget and a kernel allow it, and plans by
+// them.
 func (s *search) time() error {
 	begun := time.Now()
 	one, err := s.s.Measure(s.baseline, 1, profile.Measurement{})
@@ -77,7 +81,8 @@ func (s *search) time() error {
 	}
 	if took := time.Duration(stats.Median(one)); took > s.t.o.Budget/longest {
 		s.c.Before = policy.TimeOf(one, s.t.o.Rule.Confidence)
-		return errStop{fmt.Sprintf("a launch takes %v and a search at least %d of them: the budget of %v is too short (--budget)",
+		return errStop{fmt.Sprintf(
+			"a launch takes %v and a search at least %d of them: the budget of %v is too short (--budget)",
 			took.Round(time.Millisecond), longest, s.t.o.Budget)}
 	}
 	more, err := s.s.Measure(s.baseline, 2, profile.Measurement{})
@@ -90,7 +95,8 @@ func (s *search) time() error {
 		beside -= time.Duration(ns)
 	}
 	s.rule = s.t.o.Rule
-	if s.l.Unlike > 0 { // the replay is not as the program: a gain has to outlast half of the difference
+	// the replay is not as the program: a gain has to outlast half of the difference
+	if s.l.Unlike > 0 {
 		s.rule.MinEffect = max(s.rule.MinEffect, min(2*s.rule.MinEffect, s.rule.MinEffect+s.l.Unlike/2))
 	}
 	s.rule.Launch = max(0, beside/time.Duration(max(len(one), 1)))
@@ -116,8 +122,8 @@ func (s *search) time() error {
 	return nil
 }
 
-// differs tells whether the program runs other code than the default's compile gives here: then the default that candidates are
-// compared with is loaded as they are.
+// differs tells whether the program runs other code than the default's compile gives here: then the
+// default that candidates are compared with is loaded as they are.
 func (s *search) differs() bool {
 	if s.l.CubinPath == "" || s.original == "" {
 		return false

@@ -8,8 +8,8 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// TestBudgetHolds: whatever is slow, a configuration takes no longer than its budget, all launches of it together: the kernel, the
-// compilers, copying memory aside.
+// TestBudgetHolds: whatever is slow, a configuration takes no longer than its budget, all launches
+// of it together: the kernel, the compilers, copying memory aside.
 func TestBudgetHolds(t *testing.T) {
 	speed := func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
 		if get(r, "ld") == "cs" {
@@ -22,14 +22,16 @@ func TestBudgetHolds(t *testing.T) {
 		compile     time.Duration
 		budget      time.Duration
 	}{
-		"kernel":  {400e6, 0, 0, 20 * time.Second},
-		"ptxas":   {100e3, 0, 6 * time.Second, 2 * time.Second}, // a tenth of it, without a source variant
+		"kernel": {400e6, 0, 0, 20 * time.Second},
+		// a tenth of it, without a source variant
+		"ptxas":   {100e3, 0, 6 * time.Second, 2 * time.Second},
 		"saving":  {100e6, 12e9, 0, 20 * time.Second},
 		"nothing": {100e3, 0, 0, time.Nanosecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			k := &simKernel{Kernel: sources(policy.Kernel{Loads: 40, Stores: 8, NoUnrolls: 1}), time: c.time, noise: 0.002, compile: c.compile, speed: speed}
+			k := &simKernel{Kernel: sources(policy.Kernel{Loads: 40, Stores: 8, NoUnrolls: 1}), time: c.time,
+				noise: 0.002, compile: c.compile, speed: speed}
 			g := newSim(t, k)
 			g.spends, g.saves = true, c.saves
 			if c.compile > 0 {
@@ -37,7 +39,8 @@ func TestBudgetHolds(t *testing.T) {
 			}
 			o := simOptions()
 			o.Budget, o.Jobs = c.budget, 1
-			g.run(o, app{launches: appLaunch{kernel: "_Z1aPfi", shape: shape(1000, 256), n: 1024}.times(300)})
+			g.run(o, app{launches: appLaunch{kernel: "_Z1aPfi", shape: shape(1000, 256),
+				n: 1024}.times(300)})
 			took := g.stood
 			// What has begun is ended: a race's arm, a look at a later launch.
 			if most := c.budget + c.budget/10 + 200*time.Millisecond; took > most {

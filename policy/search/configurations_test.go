@@ -13,9 +13,11 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// TestConfigurations: one recipe for all shapes: what is faster on one and slower on another is not adopted.
+// TestConfigurations: one recipe for all shapes: what is faster on one and slower on another is not
+// adopted.
 func TestConfigurations(t *testing.T) {
-	k := &simKernel{Kernel: policy.Kernel{Loads: 8}, speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+	k := &simKernel{Kernel: policy.Kernel{Loads: 8}, speed: func(r recipe.Recipe, s policy.Shape,
+		plain bool) float64 {
 		large := s.Grid[0] > 100
 		switch get(r, "ld") {
 		case "cs":
@@ -33,7 +35,8 @@ func TestConfigurations(t *testing.T) {
 	o.Levers = []string{"ld"}
 	a := app{}
 	for i := 0; i < 20; i++ {
-		a.launches = append(a.launches, appLaunch{kernel: "_Z1aPfi", shape: shape(1000, 256)}, appLaunch{kernel: "_Z1aPfi", shape: shape(50, 256)})
+		a.launches = append(a.launches, appLaunch{kernel: "_Z1aPfi", shape: shape(1000, 256)},
+			appLaunch{kernel: "_Z1aPfi", shape: shape(50, 256)})
 	}
 	results, _ := g.run(o, a)
 	d := results[0].Decision
@@ -49,7 +52,8 @@ func TestConfigurations(t *testing.T) {
 
 // TestTwoShapes: two sets of values, each with its own second entry, in one recipe.
 func TestTwoShapes(t *testing.T) {
-	k := &simKernel{Kernel: sources(policy.Kernel{}), speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+	k := &simKernel{Kernel: sources(policy.Kernel{}), speed: func(r recipe.Recipe, s policy.Shape,
+		plain bool) float64 {
 		if strings.Contains(r.String(), "#1=") {
 			return 0.7
 		}
@@ -58,7 +62,8 @@ func TestTwoShapes(t *testing.T) {
 	g := newSim(t, k)
 	a := app{}
 	for i := 0; i < 30; i++ {
-		a.launches = append(a.launches, appLaunch{kernel: "_Z1aPfi", shape: shape(1000, 256), n: 1000}, appLaunch{kernel: "_Z1aPfi", shape: shape(500, 256), n: 500})
+		a.launches = append(a.launches, appLaunch{kernel: "_Z1aPfi", shape: shape(1000, 256), n: 1000},
+			appLaunch{kernel: "_Z1aPfi", shape: shape(500, 256), n: 500})
 	}
 	results, _ := g.run(simOptions(), a)
 	d := results[0].Decision
@@ -72,10 +77,12 @@ func TestTwoShapes(t *testing.T) {
 	}
 }
 
-// TestEntriesApart: two shapes that follow each other, each with an entry of its own that is built in another way. The first is
-// over when the second one's winner is found: its launches can't take that entry, so it needs no measuring there.
+// TestEntriesApart: two shapes that follow each other, each with an entry of its own that is built
+// in another way. The first is over when the second one's winner is found: its launches can't take
+// that entry, so it needs no measuring there.
 func TestEntriesApart(t *testing.T) {
-	k := &simKernel{Kernel: sources(policy.Kernel{Loads: 4}), speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+	k := &simKernel{Kernel: sources(policy.Kernel{Loads: 4}), speed: func(r recipe.Recipe,
+		s policy.Shape, plain bool) float64 {
 		f := 1.0
 		if strings.Contains(r.String(), "#1=") {
 			f = 0.8
@@ -108,7 +115,8 @@ func TestEntriesApart(t *testing.T) {
 		t.Fatalf("decided %q", d.Recipe)
 	}
 	for _, e := range entries {
-		if text := e.String(); strings.Contains(text, "#1=64") && !strings.Contains(text, "unroll=8") || strings.Contains(text, "#1=1000") && !strings.Contains(text, "L2::256B") {
+		if text := e.String(); strings.Contains(text, "#1=64") && !strings.Contains(text, "unroll=8") ||
+			strings.Contains(text, "#1=1000") && !strings.Contains(text, "L2::256B") {
 			t.Errorf("an entry is %s", text)
 		}
 	}
@@ -135,7 +143,8 @@ func mustParse(t *testing.T, text string) recipe.Recipe {
 
 // TestOtherValues: a launch with other values never runs a second entry that was not made for it.
 func TestOtherValues(t *testing.T) {
-	k := &simKernel{Kernel: sources(policy.Kernel{}), speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+	k := &simKernel{Kernel: sources(policy.Kernel{}), speed: func(r recipe.Recipe, s policy.Shape,
+		plain bool) float64 {
 		if strings.Contains(r.String(), "#1=1000") {
 			return 0.7
 		}
@@ -150,8 +159,10 @@ func TestOtherValues(t *testing.T) {
 		return ""
 	}
 	g := newSim(t, k)
-	a := app{launches: append(appLaunch{kernel: "_Z1aPfi", shape: shape(1000, 256), n: 1000}.times(30), appLaunch{kernel: "_Z1aPfi", shape: shape(500, 256), n: 7}.times(30)...)}
-	a.launches = append(a.launches, appLaunch{kernel: "_Z1aPfi", shape: shape(1000, 256), n: 7}.times(40)...)
+	a := app{launches: append(appLaunch{kernel: "_Z1aPfi", shape: shape(1000, 256), n: 1000}.times(30),
+		appLaunch{kernel: "_Z1aPfi", shape: shape(500, 256), n: 7}.times(30)...)}
+	a.launches = append(a.launches, appLaunch{kernel: "_Z1aPfi", shape: shape(1000, 256),
+		n: 7}.times(40)...)
 	results, _ := g.run(simOptions(), a)
 	if wrong != "" {
 		t.Fatalf("%s was launched with n = 7", wrong)
@@ -161,10 +172,12 @@ func TestOtherValues(t *testing.T) {
 	}
 }
 
-// TestStaleValues: a recipe whose values no launch has any more is said to be of no use in that run.
+// TestStaleValues: a recipe whose values no launch has any more is said to be of no use in that
+// run.
 func TestStaleValues(t *testing.T) {
 	for _, second := range []bool{true, false} {
-		k := &simKernel{Kernel: sources(policy.Kernel{}), speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+		k := &simKernel{Kernel: sources(policy.Kernel{}), speed: func(r recipe.Recipe, s policy.Shape,
+			plain bool) float64 {
 			for _, term := range r.Terms {
 				if term.Brace && strings.Contains(term.Value, "#1=1024") && !plain {
 					return 0.6
@@ -184,14 +197,17 @@ func TestStaleValues(t *testing.T) {
 			return a
 		}
 		results, tuner := g.run(simOptions(), launches(1024))
-		if d := results[0].Decision; !strings.Contains(d.Recipe, "#1=1024") || strings.Contains(d.Evidence.Note+strings.Join(tuner.Notes(), ""), "no launch") {
+		if d := results[0].Decision; !strings.Contains(d.Recipe, "#1=1024") ||
+			strings.Contains(d.Evidence.Note+strings.Join(tuner.Notes(), ""), "no launch") {
 			t.Fatalf("decided %q; %q %q", d.Recipe, d.Evidence.Note, tuner.Notes())
 		}
 		results, tuner = g.run(simOptions(), launches(77))
-		if notes := strings.Join(tuner.Notes(), "\n"); !strings.Contains(notes, "no launch of this run had the values that ") {
+		if notes := strings.Join(tuner.Notes(), "\n"); !strings.Contains(notes,
+			"no launch of this run had the values that ") {
 			t.Errorf("second entry %v: the run says %q", second, notes)
 		}
-		if d := results[0].Decision; d != nil && !strings.Contains(d.Evidence.Note, "no launch of this run") {
+		if d := results[0].Decision; d != nil && !strings.Contains(d.Evidence.Note,
+			"no launch of this run") {
 			t.Errorf("second entry %v: the report says %q", second, d.Evidence.Note)
 		}
 		_, tuner = g.run(simOptions(), launches(1024))
@@ -201,10 +217,11 @@ func TestStaleValues(t *testing.T) {
 	}
 }
 
-// TestManyConfigurations: beyond the limits configurations are only verified, then left alone, and the run goes on. What won is then
-// adopted on a bet only.
+// TestManyConfigurations: beyond the limits configurations are only verified, then left alone, and
+// the run goes on. What won is then adopted on a bet only.
 func TestManyConfigurations(t *testing.T) {
-	k := &simKernel{Kernel: policy.Kernel{Loads: 8}, speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+	k := &simKernel{Kernel: policy.Kernel{Loads: 8}, speed: func(r recipe.Recipe, s policy.Shape,
+		plain bool) float64 {
 		if get(r, "ld") == "cs" {
 			return 0.8
 		}
@@ -215,13 +232,15 @@ func TestManyConfigurations(t *testing.T) {
 	o.Full, o.Verify = 2, 3
 	a := app{}
 	for i := 1; i <= 10; i++ {
-		a.launches = append(a.launches, appLaunch{kernel: "_Z1aPfi", shape: shape(100*i, 256)}.times(3)...)
+		a.launches = append(a.launches, appLaunch{kernel: "_Z1aPfi", shape: shape(100*i, 256)}.times(
+			3)...)
 	}
 	for _, o.Bet = range []bool{false, true} {
 		results, _ := g.run(o, a)
 		d := results[0].Decision
 		if (d.Recipe == "ld=cs") != o.Bet || len(d.Evidence.Launches) != 5 || len(results[0].Alone) != 5 {
-			t.Errorf("decided %q on %d configurations, %d left alone", d.Recipe, len(d.Evidence.Launches), len(results[0].Alone))
+			t.Errorf("decided %q on %d configurations, %d left alone", d.Recipe, len(d.Evidence.Launches),
+				len(results[0].Alone))
 		}
 	}
 	if n := g.measured["ld=L2::128B"]; n > 200 {
@@ -231,7 +250,8 @@ func TestManyConfigurations(t *testing.T) {
 
 // TestValuesVary: the scalar was the same at first, and then it was not.
 func TestValuesVary(t *testing.T) {
-	k := &simKernel{Kernel: sources(policy.Kernel{}), speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+	k := &simKernel{Kernel: sources(policy.Kernel{}), speed: func(r recipe.Recipe, s policy.Shape,
+		plain bool) float64 {
 		f := 1.0
 		if plain {
 			return f
@@ -248,7 +268,8 @@ func TestValuesVary(t *testing.T) {
 	g := newSim(t, k)
 	a := app{}
 	for i := 0; i < 40; i++ {
-		a.launches = append(a.launches, appLaunch{kernel: "_Z1aPfi", shape: shape(1000, 256), n: int32(1024 + i)})
+		a.launches = append(a.launches, appLaunch{kernel: "_Z1aPfi", shape: shape(1000, 256),
+			n: int32(1024 + i)})
 	}
 	results, _ := g.run(simOptions(), a)
 	if d := results[0].Decision; d.Recipe != "spec{blockDim.x=256,blockDim.y=1,blockDim.z=1}" {
@@ -256,26 +277,29 @@ func TestValuesVary(t *testing.T) {
 	}
 }
 
-// TestBudget: a search ends with its budget, and the next run goes on where it ended. Budgets are real time, and so is what a
-// compile takes: how many runs it needs depends on the machine's load, and nothing that is compared here does.
+// TestBudget: a search ends with its budget, and the next run goes on where it ended. Budgets are
+// real time, and so is what a compile takes: how many runs it needs depends on the machine's load,
+// and nothing that is compared here does.
 func TestBudget(t *testing.T) {
-	k := &simKernel{Kernel: sources(policy.Kernel{Loads: 8}), compile: 80 * time.Millisecond, speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
-		f := 1.0
-		if get(r, "unroll") == "8" {
-			f = 0.7
-		}
-		if get(r, "ld") == "cs" {
-			f *= 0.9
-		}
-		return f
-	}}
+	k := &simKernel{Kernel: sources(policy.Kernel{Loads: 8}), compile: 80 * time.Millisecond,
+		speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+			f := 1.0
+			if get(r, "unroll") == "8" {
+				f = 0.7
+			}
+			if get(r, "ld") == "cs" {
+				f *= 0.9
+			}
+			return f
+		}}
 	g := newSim(t, k)
 	o := simOptions()
 	o.Jobs = 2
 	o.Budget = 250 * time.Millisecond
 	begin := time.Now()
 	results, _ := g.run(o, app{launches: one("_Z1aPfi", shape(1000, 256)).launches[:1]})
-	// All that is to be compiled takes some four seconds: 50 candidates of 80 ms, two at a time, if it does not stop.
+	// All that is to be compiled takes some four seconds: 50 candidates of 80 ms, two at a time, if it
+	// does not stop.
 	if d := time.Since(begin); len(g.compiled) > 40 && d > 2*time.Second {
 		t.Errorf("a budget of %v took %v and %d compiles", o.Budget, d, len(g.compiled))
 	}
@@ -284,7 +308,8 @@ func TestBudget(t *testing.T) {
 	best := 0.7 * 0.9
 	found := func() bool {
 		r, err := recipe.Parse(results[0].Decision.Recipe)
-		return err == nil && k.speed(r, policy.Shape{}, false) < best*1.001 // factors for single loops change nothing here, and may stand beside it
+		// factors for single loops change nothing here, and may stand beside it
+		return err == nil && k.speed(r, policy.Shape{}, false) < best*1.001
 	}
 	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end) && !found(); {
 		results, _ = g.run(o, app{launches: one("_Z1aPfi", shape(1000, 256)).launches[:1]})
@@ -300,26 +325,28 @@ func TestBudget(t *testing.T) {
 	t.Logf("%d compiles in the first run, %d in all", firstRun, len(g.compiled))
 }
 
-// TestSlowKernel: with launches of 0.3 s the budget is not spent on hints; values and loops are seen, and joined.
+// TestSlowKernel: with launches of 0.3 s the budget is not spent on hints; values and loops are
+// seen, and joined.
 func TestSlowKernel(t *testing.T) {
-	k := &simKernel{Kernel: sources(policy.Kernel{Loads: 40, Stores: 8, NoUnrolls: 1}), time: 300e6, noise: 0.0005, speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
-		f := 1.0
-		if get(r, "unroll") == "4" {
-			f = 0.8
-		}
-		for _, term := range r.Terms {
-			if term.Lever == "spec" && strings.Contains(term.Value, "#1=1024") {
-				f *= 0.7
+	k := &simKernel{Kernel: sources(policy.Kernel{Loads: 40, Stores: 8, NoUnrolls: 1}), time: 300e6,
+		noise: 0.0005, speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+			f := 1.0
+			if get(r, "unroll") == "4" {
+				f = 0.8
 			}
-		}
-		return f
-	}}
+			for _, term := range r.Terms {
+				if term.Lever == "spec" && strings.Contains(term.Value, "#1=1024") {
+					f *= 0.7
+				}
+			}
+			return f
+		}}
 	g := newSim(t, k)
 	g.spends = true
 	o := simOptions()
 	o.Budget = 20 * time.Second
-	// Each run keeps to the budget, with comparisons on fresh samples and checks of the winner at later launches. What the first one
-	// could not reach, the next does.
+	// Each run keeps to the budget, with comparisons on fresh samples and checks of the winner at
+	// later launches. What the first one could not reach, the next does.
 	before := 0.0
 	for i, want := range [][]string{{"#1=1024"}, {"#1=1024", "unroll=4"}} {
 		results, _ := g.run(o, one("_Z1aPfi", shape(1000, 256)))
@@ -342,7 +369,8 @@ func TestSlowKernel(t *testing.T) {
 	g = newSim(t, k)
 	g.spends = true
 	results, _ := g.run(o, one("_Z1aPfi", shape(1000, 256)))
-	if r := results[0]; len(r.Alone) != 1 || !strings.Contains(r.Alone[0].Reason, "a launch takes 3.0") || !strings.Contains(r.Alone[0].Reason, "--budget") {
+	if r := results[0]; len(r.Alone) != 1 || !strings.Contains(r.Alone[0].Reason,
+		"a launch takes 3.0") || !strings.Contains(r.Alone[0].Reason, "--budget") {
 		t.Errorf("%+v", r.Alone)
 	}
 	if g.clock > 10e9 {
@@ -350,9 +378,13 @@ func TestSlowKernel(t *testing.T) {
 	}
 }
 
-// TestStraggler: a candidate that takes cicc for ever does not keep the search from going on with the others.
+// TestStraggler: a candidate that takes cicc for ever does not keep the search from going on with
+// the others.
 func TestStraggler(t *testing.T) {
-	k := &simKernel{Kernel: sources(policy.Kernel{Loads: 8}), compile: time.Millisecond, slow: func(r recipe.Recipe) bool { return get(r, "unroll") == "8" },
+	k := &simKernel{Kernel: sources(policy.Kernel{Loads: 8}), compile: time.Millisecond,
+		slow: func(r recipe.Recipe) bool {
+			return get(r, "unroll") == "8"
+		},
 		speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
 			f := 1.0
 			if get(r, "unroll") == "4" {
@@ -386,7 +418,8 @@ func TestStraggler(t *testing.T) {
 
 // TestSecondRun: what is measured is not measured again, only the winner is compared anew.
 func TestSecondRun(t *testing.T) {
-	k := &simKernel{Kernel: policy.Kernel{Loads: 8}, speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+	k := &simKernel{Kernel: policy.Kernel{Loads: 8}, speed: func(r recipe.Recipe, s policy.Shape,
+		plain bool) float64 {
 		if get(r, "ld") == "cs" {
 			return 0.8
 		}
@@ -404,9 +437,11 @@ func TestSecondRun(t *testing.T) {
 	}
 }
 
-// TestEarlierConfigurations: a decision for one input is not overturned by a run with another on which it was not measured.
+// TestEarlierConfigurations: a decision for one input is not overturned by a run with another on
+// which it was not measured.
 func TestEarlierConfigurations(t *testing.T) {
-	k := &simKernel{Kernel: policy.Kernel{Loads: 8}, speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+	k := &simKernel{Kernel: policy.Kernel{Loads: 8}, speed: func(r recipe.Recipe, s policy.Shape,
+		plain bool) float64 {
 		switch get(r, "ld") {
 		case "cs":
 			if s.Grid[0] == 1000 {
@@ -433,7 +468,8 @@ func TestEarlierConfigurations(t *testing.T) {
 
 // TestApplied: a build that has a recipe already is compared with nvcc's own, not with itself.
 func TestApplied(t *testing.T) {
-	k := &simKernel{Kernel: policy.Kernel{Loads: 8}, speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+	k := &simKernel{Kernel: policy.Kernel{Loads: 8}, speed: func(r recipe.Recipe, s policy.Shape,
+		plain bool) float64 {
 		if get(r, "ld") == "cs" {
 			return 0.8
 		}
@@ -444,7 +480,8 @@ func TestApplied(t *testing.T) {
 	k.Applied = "ld=cs"
 	results, _ := g.run(simOptions(), one("_Z1aPfi", shape(1000, 256)))
 	d := results[0].Decision
-	if d.Recipe != "ld=cs" || d.Evidence.Launches[0].After.Median > 0.83*d.Evidence.Launches[0].Before.Median {
+	if d.Recipe != "ld=cs" ||
+		d.Evidence.Launches[0].After.Median > 0.83*d.Evidence.Launches[0].Before.Median {
 		t.Errorf("decided %q, %+v", d.Recipe, d.Evidence.Launches)
 	}
 }
@@ -470,29 +507,35 @@ func TestFileFlags(t *testing.T) {
 		{0.8, [2]string{"maxnreg=48 ptxas=-O1", "maxnreg=48 ptxas=-O1"}},
 		{1.2, [2]string{"maxnreg=48", "maxnreg=48"}},
 	} {
-		a := &simKernel{Kernel: policy.Kernel{Name: "_Z1aPfi", File: "f", Siblings: []string{"id-_Z1bPfi"}}, speed: o1(0.7)}
-		b := &simKernel{Kernel: policy.Kernel{Name: "_Z1bPfi", File: "f", Siblings: []string{"id-_Z1aPfi"}}, speed: o1(test.second)}
+		a := &simKernel{Kernel: policy.Kernel{Name: "_Z1aPfi", File: "f",
+			Siblings: []string{"id-_Z1bPfi"}}, speed: o1(0.7)}
+		b := &simKernel{Kernel: policy.Kernel{Name: "_Z1bPfi", File: "f",
+			Siblings: []string{"id-_Z1aPfi"}}, speed: o1(test.second)}
 		g := newSim(t, a, b)
-		both := app{launches: append(one("_Z1aPfi", shape(1000, 256)).launches, one("_Z1bPfi", shape(1000, 256)).launches...)}
+		both := app{launches: append(one("_Z1aPfi", shape(1000, 256)).launches,
+			one("_Z1bPfi", shape(1000, 256)).launches...)}
 		results, _ := g.run(simOptions(), both)
 		for i, r := range results {
 			if r.Decision.Recipe != test.want[i] {
-				t.Errorf("second kernel at %.1f: %s gets %q, want %q (%s)", test.second, r.Kernel.Name, r.Decision.Recipe, test.want[i], r.Decision.Evidence.Note)
+				t.Errorf("second kernel at %.1f: %s gets %q, want %q (%s)", test.second, r.Kernel.Name,
+					r.Decision.Recipe, test.want[i], r.Decision.Evidence.Note)
 			}
 		}
 		// The first alone: its sibling was never launched, so nothing is known of it.
 		g = newSim(t, a, b)
 		results, _ = g.run(simOptions(), one("_Z1aPfi", shape(1000, 256)))
-		if d := results[0].Decision; strings.Contains(d.Recipe, "ptxas") || !strings.Contains(d.Recipe, "maxnreg=48") {
+		if d := results[0].Decision; strings.Contains(d.Recipe, "ptxas") || !strings.Contains(d.Recipe,
+			"maxnreg=48") {
 			t.Errorf("with a sibling not launched: %q", d.Recipe)
 		}
 	}
 }
 
-// TestOneLoop: a factor for all loops is bad where one of them must be left to LLVM; the factor for the other one alone is found, and
-// found again at the next factor.
+// TestOneLoop: a factor for all loops is bad where one of them must be left to LLVM; the factor for
+// the other one alone is found, and found again at the next factor.
 func TestOneLoop(t *testing.T) {
-	k := &simKernel{Kernel: sources(policy.Kernel{}), speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+	k := &simKernel{Kernel: sources(policy.Kernel{}), speed: func(r recipe.Recipe, s policy.Shape,
+		plain bool) float64 {
 		inner, _ := r.Get("unroll", "2")
 		outer, _ := r.Get("unroll", "1")
 		all := get(r, "unroll")
@@ -528,11 +571,15 @@ func TestOneLoop(t *testing.T) {
 	}
 }
 
-// TestNoise: equal candidates and a noisy clock: adoption is rare. (policy/stats has the figures; this is the whole way.)
+// TestNoise: equal candidates and a noisy clock: adoption is rare. (policy/stats has the figures;
+// this is the whole way.)
 func TestNoise(t *testing.T) {
 	adopted := 0
 	for seed := int64(0); seed < 40; seed++ {
-		k := &simKernel{Kernel: sources(policy.Kernel{Loads: 8, Stores: 2}), noise: 0.15, time: 20e3, speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 { return 1 }}
+		k := &simKernel{Kernel: sources(policy.Kernel{Loads: 8, Stores: 2}), noise: 0.15, time: 20e3,
+			speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+				return 1
+			}}
 		g := newSim(t, k)
 		g.rng.Seed(seed)
 		results, _ := g.run(simOptions(), one("_Z1aPfi", shape(1000, 256)))
@@ -546,7 +593,9 @@ func TestNoise(t *testing.T) {
 }
 
 func TestOnly(t *testing.T) {
-	g := newSim(t, &simKernel{speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 { return 0.5 }})
+	g := newSim(t, &simKernel{speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+		return 0.5
+	}})
 	o := simOptions()
 	o.Levers = []string{"nosuch"}
 	if err := (&policy.Options{Budget: 1, Total: -1}).Validate(lever.Names()); err == nil {
@@ -557,14 +606,16 @@ func TestOnly(t *testing.T) {
 	}
 	o = simOptions()
 	o.Only = regexp.MustCompile("^nothing$")
-	if results, _ := g.run(o, one("_Z1aPfi", shape(100, 256))); len(results) != 0 || len(g.measured) != 0 {
+	if results, _ := g.run(o, one("_Z1aPfi", shape(100, 256))); len(results) != 0 ||
+		len(g.measured) != 0 {
 		t.Errorf("a kernel that was not asked for: %+v", results)
 	}
 }
 
 // TestExhaustive: the benchmark mode finds a pair that the greedy search can't see, and says so.
 func TestExhaustive(t *testing.T) {
-	k := &simKernel{Kernel: policy.Kernel{Loads: 8, Stores: 2}, speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+	k := &simKernel{Kernel: policy.Kernel{Loads: 8, Stores: 2}, speed: func(r recipe.Recipe,
+		s policy.Shape, plain bool) float64 {
 		switch {
 		case get(r, "ld") == "cs" && get(r, "st") == "cs":
 			return 0.5
@@ -588,19 +639,23 @@ func TestExhaustive(t *testing.T) {
 		t.Errorf("decided %q: %s", d.Recipe, d.Evidence.Note)
 	}
 	e := d.Evidence.Launches[0].Exhaustive
-	if e == nil || e.Cut || e.Search.Recipe != "" || e.Search.Ratio != 1 || e.Best.Recipe != "ld=cs st=cs" || math.Abs(e.Best.Ratio-0.5) > 0.02 {
+	if e == nil || e.Cut || e.Search.Recipe != "" || e.Search.Ratio != 1 ||
+		e.Best.Recipe != "ld=cs st=cs" || math.Abs(e.Best.Ratio-0.5) > 0.02 {
 		t.Fatalf("%+v", e)
 	}
 	// The search's own cost is a part of the whole.
-	if a, b := e.Search.Cost, e.Best.Cost; a.Candidates == 0 || b.Candidates <= a.Candidates || b.Seconds <= a.Seconds || e.Wanted < b.Candidates-a.Candidates {
+	if a, b := e.Search.Cost, e.Best.Cost; a.Candidates == 0 || b.Candidates <= a.Candidates ||
+		b.Seconds <= a.Seconds || e.Wanted < b.Candidates-a.Candidates {
 		t.Errorf("%+v", e)
 	}
-	if c := d.Evidence.Launches[0].Cost; c == nil || c.Candidates != e.Best.Cost.Candidates || c.Seconds < e.Best.Cost.Seconds {
+	if c := d.Evidence.Launches[0].Cost; c == nil || c.Candidates != e.Best.Cost.Candidates ||
+		c.Seconds < e.Best.Cost.Seconds {
 		t.Errorf("cost %+v", c)
 	}
 }
 
-// TestEveryCount: with registers as the only lever, the benchmark mode finds a count that is no critical point.
+// TestEveryCount: with registers as the only lever, the benchmark mode finds a count that is no
+// critical point.
 func TestEveryCount(t *testing.T) {
 	k := &simKernel{Kernel: policy.Kernel{Loads: 8}, regs: func(r recipe.Recipe) int {
 		if n, err := strconv.Atoi(get(r, "maxnreg")); err == nil {
@@ -623,7 +678,8 @@ func TestEveryCount(t *testing.T) {
 	}
 }
 
-// TestCopyAndCap: as in examples/stencil, a copy for values brings nothing to an unrolled kernel but with a lower cap.
+// TestCopyAndCap: as in examples/stencil, a copy for values brings nothing to an unrolled kernel
+// but with a lower cap.
 func TestCopyAndCap(t *testing.T) {
 	k := &simKernel{Kernel: sources(policy.Kernel{Loads: 8}),
 		speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
@@ -654,14 +710,17 @@ func TestCopyAndCap(t *testing.T) {
 		}}
 	g := newSim(t, k)
 	results, _ := g.run(simOptions(), one("_Z1aPfi", shape(1000, 256)))
-	if d := results[0].Decision; !strings.Contains(d.Recipe, "spec{#1=") || !strings.Contains(d.Recipe, "unroll=8") || !strings.Contains(d.Recipe, "maxnreg=") {
+	if d := results[0].Decision; !strings.Contains(d.Recipe, "spec{#1=") || !strings.Contains(d.Recipe,
+		"unroll=8") || !strings.Contains(d.Recipe, "maxnreg=") {
 		t.Errorf("decided %q", d.Recipe)
 	}
 }
 
-// TestExhaustiveCut: a budget ends it, the result says so, and a later run goes on with what the search itself had found.
+// TestExhaustiveCut: a budget ends it, the result says so, and a later run goes on with what the
+// search itself had found.
 func TestExhaustiveCut(t *testing.T) {
-	k := &simKernel{Kernel: policy.Kernel{Loads: 8, Stores: 2}, speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+	k := &simKernel{Kernel: policy.Kernel{Loads: 8, Stores: 2}, speed: func(r recipe.Recipe,
+		s policy.Shape, plain bool) float64 {
 		switch {
 		case get(r, "ld") == "cs" && get(r, "st") == "cs":
 			return 0.5
@@ -687,12 +746,15 @@ func TestExhaustiveCut(t *testing.T) {
 	searched := e.Search
 	o.Budget = time.Minute
 	results, _ = g.run(o, one("_Z1aPfi", shape(1000, 256)))
-	if e = results[0].Decision.Evidence.Launches[0].Exhaustive; e.Cut || e.Best.Recipe != "ld=cs st=cs" || e.Search.Recipe != searched.Recipe || e.Search.Cost != searched.Cost {
+	if e = results[0].Decision.Evidence.Launches[0].Exhaustive; e.Cut ||
+		e.Best.Recipe != "ld=cs st=cs" || e.Search.Recipe != searched.Recipe ||
+		e.Search.Cost != searched.Cost {
 		t.Errorf("%+v", e)
 	}
 }
 
-// TestIndifferentToFlags: a kernel whose code a flag leaves alone does not stand in the way of another one of the file that gains by it.
+// TestIndifferentToFlags: a kernel whose code a flag leaves alone does not stand in the way of
+// another one of the file that gains by it.
 func TestIndifferentToFlags(t *testing.T) {
 	plain := func(r recipe.Recipe) string {
 		if r.IsDefault() || r.String() == "ptxas=-O1" {
@@ -701,22 +763,30 @@ func TestIndifferentToFlags(t *testing.T) {
 		return r.String()
 	}
 	for _, other := range []func(r recipe.Recipe) string{plain, nil} {
-		a := &simKernel{Kernel: policy.Kernel{Name: "_Z1aPfi", File: "f", Siblings: []string{"id-_Z1bPfi"}}, speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+		a := &simKernel{Kernel: policy.Kernel{Name: "_Z1aPfi", File: "f",
+			Siblings: []string{"id-_Z1bPfi"}}, speed: func(r recipe.Recipe, s policy.Shape,
+			plain bool) float64 {
 			if get(r, "ptxas") == "-O1" {
 				return 0.7
 			}
 			return 1
 		}}
-		b := &simKernel{Kernel: policy.Kernel{Name: "_Z1bPfi", File: "f", Siblings: []string{"id-_Z1aPfi"}}, code: other, speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 { return 1 }}
+		b := &simKernel{Kernel: policy.Kernel{Name: "_Z1bPfi", File: "f",
+			Siblings: []string{"id-_Z1aPfi"}}, code: other, speed: func(r recipe.Recipe, s policy.Shape,
+			plain bool) float64 {
+			return 1
+		}}
 		g := newSim(t, a, b)
-		both := app{launches: append(one("_Z1aPfi", shape(1000, 256)).launches, one("_Z1bPfi", shape(1000, 256)).launches...)}
+		both := app{launches: append(one("_Z1aPfi", shape(1000, 256)).launches,
+			one("_Z1bPfi", shape(1000, 256)).launches...)}
 		results, _ := g.run(simOptions(), both)
 		want := ""
 		if other != nil {
 			want = "ptxas=-O1"
 		}
 		for _, r := range results {
-			if d := r.Decision; d.Recipe != want || len(d.Evidence.Launches) != 1 || d.Evidence.Launches[0].After.Median == 0 {
+			if d := r.Decision; d.Recipe != want || len(d.Evidence.Launches) != 1 ||
+				d.Evidence.Launches[0].After.Median == 0 {
 				t.Errorf("%s gets %q, want %q: %+v", r.Kernel.Name, d.Recipe, want, d.Evidence.Launches)
 			}
 		}

@@ -16,12 +16,15 @@ import (
 
 // Step 6 of the search: what is believed. And what is looked at again on later launches.
 
-// confirm compares the best candidates on fresh samples and names the winner, if there is one. Recipes that won on another
-// configuration of the kernel are compared here too, fast or not: the decision needs their figures everywhere.
+// confirm compares the best candidates on fresh samples and names the winner, if there is one.
+// Recipes that won on another configuration of the kernel are compared here too, fast or not: the
+// decision needs their figures everywhere.
 //
-// Where the PTX file has other kernels, which may veto flags of ptxas, a second winner without such flags is looked for.
+// Where the PTX file has other kernels, which may veto flags of ptxas, a second winner without such
+// flags is looked for.
 func (s *search) confirm() error {
-	// What is missing now (a plain copy, a candidate of an earlier run) is waited for as long as it could still be compared.
+	// What is missing now (a plain copy, a candidate of an earlier run) is waited for as long as it
+	// could still be compared.
 	s.compileBy = s.end.Add(-s.comparison())
 	s.c.winner = nil
 	s.t.progress.Trying(&s.k.Kernel, s.c.Shape, "comparing the best again", 0)
@@ -33,7 +36,9 @@ func (s *search) confirm() error {
 	if winner != nil {
 		s.k.Win(winner.Recipe)
 		if len(s.k.Siblings) > 0 && lever.HasStage(winner.Recipe, rewrite.Flag) {
-			second, err := s.pick(func(tr *policy.Trial) bool { return !lever.HasStage(tr.Recipe, rewrite.Flag) })
+			second, err := s.pick(func(tr *policy.Trial) bool {
+				return !lever.HasStage(tr.Recipe, rewrite.Flag)
+			})
 			if err != nil {
 				return err
 			}
@@ -54,9 +59,11 @@ func (s *search) confirm() error {
 	return nil
 }
 
-// pick returns the first of the ranked trials that is better on fresh samples, nil if there is none. Three that prove no
-// better end it (each is a ticket in a lottery); three whose plain copy pays end it for specialised ones. A simpler trial that the race
-// saw within 3 % is compared too and taken if it loses less than 1 %: few samples don't tell more. (Not of a slow kernel, once the budget is used up.)
+// pick returns the first of the ranked trials that is better on fresh samples, nil if there is
+// none. Three that prove no better end it (each is a ticket in a lottery); three whose plain copy
+// pays end it for specialised ones. A simpler trial that the race saw within 3 % is compared too
+// and taken if it loses less than 1 %: few samples don't tell more. (Not of a slow kernel, once the
+// budget is used up.)
 func (s *search) pick(of func(*policy.Trial) bool) (*policy.Trial, error) {
 	var winner *policy.Trial
 	lost, plain := 0, 0
@@ -85,7 +92,9 @@ func (s *search) pick(of func(*policy.Trial) bool) (*policy.Trial, error) {
 	if winner == nil {
 		return nil, nil
 	}
-	ranked := slices.DeleteFunc(policy.Rank(s.c.Book.Trials), func(tr *policy.Trial) bool { return !of(tr) })
+	ranked := slices.DeleteFunc(policy.Rank(s.c.Book.Trials), func(tr *policy.Trial) bool {
+		return !of(tr)
+	})
 	for _, tr := range decide.Simple(ranked, winner) {
 		if s.over() && s.slow(longest) { // a comparison of its own is a matter of seconds
 			break
@@ -101,7 +110,8 @@ func (s *search) pick(of func(*policy.Trial) bool) (*policy.Trial, error) {
 	return winner, nil
 }
 
-// verify makes sure that a recipe has figures from fresh samples on this configuration, or a reason why not.
+// verify makes sure that a recipe has figures from fresh samples on this configuration, or a reason
+// why not.
 func (s *search) verify(r recipe.Recipe) error {
 	tr := s.c.Trial(r.String())
 	if tr == nil {
@@ -126,7 +136,8 @@ func (s *search) verify(r recipe.Recipe) error {
 			if err := s.verify(other.Recipe); err != nil {
 				return err
 			}
-			tr.Confirmed, tr.Plain, tr.Checked, tr.Varied = other.Confirmed, other.Plain, other.Checked, other.Varied
+			tr.Confirmed, tr.Plain, tr.Checked, tr.Varied = other.Confirmed, other.Plain, other.Checked,
+				other.Varied
 			tr.Refused, tr.Because = other.Refused, other.Because
 		} else if tr.Same == "-" {
 			tr.Confirmed = s.even()
@@ -139,11 +150,12 @@ func (s *search) verify(r recipe.Recipe) error {
 
 // even is the figure of what is the default itself.
 func (s *search) even() *policy.Compared {
-	return &policy.Compared{Ratio: stats.Interval{Estimate: 1, Low: 1, High: 1, N: 1}, Before: s.c.Before, After: s.c.Before, Time: s.t.now()}
+	return &policy.Compared{Ratio: stats.Interval{Estimate: 1, Low: 1, High: 1, N: 1},
+		Before: s.c.Before, After: s.c.Before, Time: s.t.now()}
 }
 
-// compare compares a trial with the default on fresh samples. True: it is better, its plain copy too is no worse than is
-// tolerated, and nothing else speaks against it.
+// compare compares a trial with the default on fresh samples. True: it is better, its plain copy
+// too is no worse than is tolerated, and nothing else speaks against it.
 func (s *search) compare(tr *policy.Trial) (bool, error) {
 	if !s.affords() {
 		s.c.Book.Done = false // a later run goes on here
@@ -164,7 +176,8 @@ func (s *search) compare(tr *policy.Trial) (bool, error) {
 	tr.Confirmed = policy.Compare(c, s.rule.Confidence, s.t.now())
 	s.c.fresh[tr.Text] = true
 	if !s.rule.Better(c.Ratio) {
-		// It may be this kernel's best on other configurations: then it matters whether it is slower here, with certainty.
+		// It may be this kernel's best on other configurations: then it matters whether it is slower
+		// here, with certainty.
 		if s.rule.Harmful(c.Ratio) {
 			if c, err = s.rule.CompareHarm(s.sampler(arm), 0, s.plan); err != nil {
 				return false, s.failed(tr, err)
@@ -189,8 +202,9 @@ func (s *search) sampler(arm profile.Candidate) stats.Sampler {
 	}
 }
 
-// plainPays measures the plain copy of a specialised kernel, in the same kernel under guards that never hold: launches with
-// other values would run it. It returns true if it is no more than 2 % slower than the default.
+// plainPays measures the plain copy of a specialised kernel, in the same kernel under guards that
+// never hold: launches with other values would run it. It returns true if it is no more than 2 %
+// slower than the default.
 func (s *search) plainPays(tr *policy.Trial) (bool, error) {
 	cand, err := s.wait(s.t.pool.Want(&s.k.Kernel, tr.Recipe, true, 0))
 	switch {
@@ -225,14 +239,16 @@ func (s *search) plainPays(tr *policy.Trial) (bool, error) {
 	}
 	tr.Plain = policy.Compare(c, rule.Confidence, s.t.now())
 	if rule.Harmful(c.Ratio) {
-		tr.Refused = fmt.Sprintf("launches with other values would take %.3f times as long as with nvcc's own code (--bet would allow it)", c.Ratio.Estimate)
+		tr.Refused = fmt.Sprintf(
+			"launches with other values would take %.3f times as long as with nvcc's own code (--bet would allow it)", c.Ratio.Estimate)
 		return false, nil
 	}
 	return true, nil
 }
 
-// revisit looks at a configuration again, at a later launch of it with other data: every recipe that won is checked again, and
-// measured where that was not done yet. A winner that fails makes room for the next best.
+// revisit looks at a configuration again, at a later launch of it with other data: every recipe
+// that won is checked again, and measured where that was not done yet. A winner that fails makes
+// room for the next best.
 func (s *search) revisit() error {
 	if err := s.begin(); err != nil {
 		return err

@@ -6,11 +6,13 @@ import (
 	"gnvcc/cache"
 )
 
-// What a search costs: the time that the program stood still for it, the candidates, and the tools' runs. It is kept beside what
-// the search found (the notebook, then the decision), and adds up over the runs that went on with it.
+// What a search costs: the time that the program stood still for it, the candidates, and the tools'
+// runs. It is kept beside what the search found (the notebook, then the decision), and adds up over
+// the runs that went on with it.
 
-// A spender is a Compiler that counts its tools' runs. Runs that another kernel's candidates cause meanwhile are few: kernels are
-// searched one after the other, and what was not compiled in time goes on beside the next one.
+// A spender is a Compiler that counts its tools' runs. Runs that another kernel's candidates cause
+// meanwhile are few: kernels are searched one after the other, and what was not compiled in time
+// goes on beside the next one.
 type spender interface {
 	Spent(tool string) (runs int, took time.Duration)
 }

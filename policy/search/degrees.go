@@ -15,9 +15,11 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// Approximation within a bound. Where all warps may approximate, the search goes on as with any other lever. Where that exceeds the bound and would be faster, the
-// largest degree within it is looked for (decide/degree.go), by the warps' index in their block, and, if the user takes results that differ from run to run, by
-// their slot in the multiprocessor. The degrees that were measured on the way, with a few others, are the curve of the report.
+// Approximation within a bound. Where all warps may approximate, the search goes on as with any
+// other lever. Where that exceeds the bound and would be faster, the largest degree within it is
+// looked for (decide/degree.go), by the warps' index in their block, and, if the user takes results
+// that differ from run to run, by their slot in the multiprocessor. The degrees that were measured
+// on the way, with a few others, are the curve of the report.
 
 const (
 	slotRuns   = 8 // runs of a recipe whose results differ from run to run: the largest error counts
@@ -70,12 +72,13 @@ func (s *search) degrees() error {
 	if found == (rewrite.Degree{}) {
 		return nil
 	}
-	return s.try("approximation in some warps", []recipe.Recipe{rewrite.WithDegree(family.Recipe, found)})
+	return s.try("approximation in some warps", []recipe.Recipe{rewrite.WithDegree(family.Recipe,
+		found)})
 }
 
-// family returns the approximation that the curve is about, with its time over the default's: the fastest of those that exceed the bound and are no
-// failure otherwise, if it is faster than all that don't, since a part of it may be too; else the fastest within the bound. nil if none
-// gains.
+// family returns the approximation that the curve is about, with its time over the default's: the
+// fastest of those that exceed the bound and are no failure otherwise, if it is faster than all
+// that don't, since a part of it may be too; else the fastest within the bound. nil if none gains.
 func (s *search) family() (best *policy.Trial, ratio float64, err error) {
 	ratio = lever.Step
 	for _, tr := range policy.Rank(s.c.Book.Trials) {
@@ -85,7 +88,9 @@ func (s *search) family() (best *policy.Trial, ratio float64, err error) {
 		}
 	}
 	for _, tr := range s.c.Book.Trials {
-		if !decide.Approximates(tr.Recipe) || tr.Refused == "" || tr.Error == (policy.Error{}) || s.t.o.Within.Of(tr.Error) >= policy.UnknownError || rewrite.DegreeOf(tr.Recipe) != (rewrite.Degree{}) {
+		if !decide.Approximates(tr.Recipe) || tr.Refused == "" || tr.Error == (policy.Error{}) ||
+			s.t.o.Within.Of(tr.Error) >= policy.UnknownError ||
+			rewrite.DegreeOf(tr.Recipe) != (rewrite.Degree{}) {
 			continue
 		}
 		if tr.Ratio == 0 {
@@ -107,7 +112,8 @@ func (s *search) family() (best *policy.Trial, ratio float64, err error) {
 	return best, ratio, nil
 }
 
-// glance measures a candidate in a few launches between as many of the default's: for the curve and for ordering, never believed.
+// glance measures a candidate in a few launches between as many of the default's: for the curve and
+// for ordering, never believed.
 func (s *search) glance(c *policy.Candidate) (float64, error) {
 	arm, _, err := s.s.LoadReserved(c.Path, c.Entry, c.Reserve)
 	if err != nil {
@@ -154,10 +160,12 @@ func (p *points) search(n int, slots bool) (rewrite.Degree, error) {
 	return rewrite.Degree{SM: slots, Warps: d}, nil
 }
 
-// at measures error and time of a degree of n; what can't be compiled or loaded has an error that no bound allows.
+// at measures error and time of a degree of n; what can't be compiled or loaded has an error that
+// no bound allows.
 func (p *points) at(d rewrite.Degree, n int) (policy.Error, error) {
 	for _, known := range p.all {
-		if known.Slots == d.SM && (known.Warps == d.Warps || d == (rewrite.Degree{}) && known.Warps == known.Of && !d.SM) {
+		if known.Slots == d.SM && (known.Warps == d.Warps || d == (rewrite.Degree{}) &&
+			known.Warps == known.Of && !d.SM) {
 			return policy.Error{Max: known.Max, Mean: known.Mean}, nil
 		}
 	}
@@ -222,7 +230,8 @@ func (p *points) note(d rewrite.Degree, n int, ratio float64, e policy.Error) {
 	if d == (rewrite.Degree{}) {
 		d.Warps = n
 	}
-	p.all = append(p.all, cache.Degree{Recipe: p.family.String(), Warps: d.Warps, Of: n, Slots: d.SM, Ratio: math.Round(ratio*1e4) / 1e4, Max: e.Max, Mean: e.Mean})
+	p.all = append(p.all, cache.Degree{Recipe: p.family.String(), Warps: d.Warps, Of: n, Slots: d.SM,
+		Ratio: math.Round(ratio*1e4) / 1e4, Max: e.Max, Mean: e.Mean})
 }
 
 func (p *points) list() []cache.Degree {

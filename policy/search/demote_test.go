@@ -11,7 +11,8 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// TestDemoteWinsOverSpilling: where demotion gains more than a cap alone, it is what is adopted, for blocks of that size only.
+// TestDemoteWinsOverSpilling: where demotion gains more than a cap alone, it is what is adopted,
+// for blocks of that size only.
 func TestDemoteWinsOverSpilling(t *testing.T) {
 	k := &simKernel{
 		Kernel: policy.Kernel{Loads: 2, Default: cache.Build{Registers: 78}},
@@ -39,13 +40,15 @@ func TestDemoteWinsOverSpilling(t *testing.T) {
 	o.Levers = []string{"demote", "maxnreg", "smemspill"}
 	results, _ := g.run(o, one("_Z1aPfi", shape(8192, 128)))
 	d := results[0].Decision
-	if d == nil || !strings.HasPrefix(d.Recipe, "demote=31:static ") || !strings.Contains(d.Recipe, "spec{host(block)=128x1x1,") {
+	if d == nil || !strings.HasPrefix(d.Recipe, "demote=31:static ") || !strings.Contains(d.Recipe,
+		"spec{host(block)=128x1x1,") {
 		t.Fatalf("decided %+v", d)
 	}
 	if d.Exactness != "checked" {
 		t.Errorf("exact by %s", d.Exactness)
 	}
-	if e := report.NewEntry(*d); !strings.Contains(e.Words, "31 words of each thread kept in shared memory") {
+	if e := report.NewEntry(*d); !strings.Contains(e.Words,
+		"31 words of each thread kept in shared memory") {
 		t.Errorf("in words: %s", e.Words)
 	}
 }

@@ -1,16 +1,18 @@
-// Package search is a tuning run: profile's Decider, which is asked at every launch what to do with it, and the search over
-// recipes at a launch that is stood still at. It compiles candidates, has them checked and measured, compares the best on
-// fresh samples, and hands decisions to a Sink.
+// Package search is a tuning run: profile's Decider, which is asked at every launch what to do with
+// it, and the search over recipes at a launch that is stood still at. It compiles candidates, has
+// them checked and measured, compares the best on fresh samples, and hands decisions to a Sink.
 //
 // cmd/gnvcc makes a Tuner and gives it to profile; nobody else calls it.
 //
-// Files: tune.go the run, state.go how far its configurations are, search.go the order of a search, begin.go the
-// default, wait.go how long compiles are waited for, admit.go from recipe to a figure, confirm.go what is compared
-// again, degrees.go approximation in some warps, judge.go alternatives for a judge, exhaust.go the benchmark of
-// the search, untried.go levers with nothing to try, replayed.go what differs where launches are replayed, pool.go
-// compiles beside the measuring, cost.go what a search costs.
+// Files: tune.go the run, state.go how far its configurations are, search.go the order of a search,
+// begin.go the default, wait.go how long compiles are waited for, admit.go from recipe to a figure,
+// confirm.go what is compared again, degrees.go approximation in some warps, judge.go alternatives
+// for a judge, exhaust.go the benchmark of the search, untried.go levers with nothing to try,
+// replayed.go what differs where launches are replayed, pool.go compiles beside the measuring,
+// cost.go what a search costs.
 //
-// admit.go and confirm.go stand here, and not in policy/decide, because they are steps at the stopped launch: they load,
-// check, measure, and stop for a lost process or a spent budget, in the middle of every rule. The rules that need no
-// measuring are policy/decide's (admit.go there), those about figures policy/stats'.
+// admit.go and confirm.go stand here, and not in policy/decide, because they are steps at the
+// stopped launch: they load, check, measure, and stop for a lost process or a spent budget, in the
+// middle of every rule. The rules that need no measuring are policy/decide's (admit.go there),
+// those about figures policy/stats'.
 package search

@@ -11,14 +11,17 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// The benchmark mode (gnvcc tune -exhaustive): how far from the best does the search end, and what does finding the best cost?
+// The benchmark mode (gnvcc tune -exhaustive): how far from the best does the search end, and what
+// does finding the best cost?
 //
 // With registers as the only lever, every count of the region is measured.
 //
-// After the search all pairs of a value that is no refusal with another lever's are measured, the most promising first (by the product
-// of what both took alone), then the best of all so far with every value, while that gains at least 1 % a round.
-// Ratios of a race are for ordering only, and the least of hundreds is a lucky one: what the search would adopt and the three best of
-// all are compared with the default on fresh samples, and only what is 1 % faster than the former counts as missed. With source levers pairs can be hundreds; the budget cuts them, and the result says so.
+// After the search all pairs of a value that is no refusal with another lever's are measured, the
+// most promising first (by the product of what both took alone), then the best of all so far with
+// every value, while that gains at least 1 % a round. Ratios of a race are for ordering only, and
+// the least of hundreds is a lucky one: what the search would adopt and the three best of all are
+// compared with the default on fresh samples, and only what is 1 % faster than the former counts as
+// missed. With source levers pairs can be hundreds; the budget cuts them, and the result says so.
 
 // exhaust goes on where the search ended.
 func (s *search) exhaust() error {
@@ -55,7 +58,8 @@ func (s *search) exhaust() error {
 		before := best.Ratio
 		var more []recipe.Recipe
 		for _, tr := range s.singles() {
-			if r, ok := lever.Combine(best.Recipe, tr.Recipe, s.c.Shape.Block); ok && together(best.Recipe, tr.Recipe) {
+			if r, ok := lever.Combine(best.Recipe, tr.Recipe, s.c.Shape.Block); ok &&
+				together(best.Recipe, tr.Recipe) {
 				more = append(more, r)
 			}
 		}
@@ -87,16 +91,20 @@ func (s *search) exhaust() error {
 	}
 	out.Best.Cost = s.cost()
 	s.c.Book.Exhaustive = out
-	s.c.Note = fmt.Sprintf("the search found %.3f of the default's time (%s) with %d candidates, all %d have %.3f (%s)",
-		out.Search.Ratio, out.Search.Recipe, out.Search.Cost.Candidates, out.Best.Cost.Candidates, out.Best.Ratio, out.Best.Recipe)
+	s.c.Note = fmt.Sprintf(
+		"the search found %.3f of the default's time (%s) with %d candidates, all %d have %.3f (%s)",
+		out.Search.Ratio, out.Search.Recipe, out.Search.Cost.Candidates, out.Best.Cost.Candidates,
+		out.Best.Ratio, out.Best.Recipe)
 	if out.Cut {
-		s.c.Note += fmt.Sprintf("; not all were compiled and measured within the budget of %v", s.t.o.Budget)
+		s.c.Note += fmt.Sprintf("; not all were compiled and measured within the budget of %v",
+			s.t.o.Budget)
 	}
 	return nil
 }
 
-// counts are caps at every register count that the kernel can have, where no other lever is asked for: how near do the critical
-// points come to the best of all? (Li et al., DATE 2016: to 1 to 1.5 %.)
+// counts are caps at every register count that the kernel can have, where no other lever is asked
+// for: how near do the critical points come to the best of all? (Li et al., DATE 2016: to 1 to 1.5
+// %.)
 func (s *search) counts() []recipe.Recipe {
 	if !slices.Equal(s.t.o.Levers, []string{"maxnreg"}) || s.k.Bounds != "" && !s.t.o.Over {
 		return nil
@@ -112,7 +120,8 @@ func (s *search) counts() []recipe.Recipe {
 	return out
 }
 
-// fresh is a trial's time over the default's on fresh samples; 1 for none, and for one that can't be launched any more.
+// fresh is a trial's time over the default's on fresh samples; 1 for none, and for one that can't
+// be launched any more.
 func (s *search) fresh(tr *policy.Trial) (float64, error) {
 	if tr == nil {
 		return 1, nil

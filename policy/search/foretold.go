@@ -12,11 +12,13 @@ import (
 	"gnvcc/sim/predict"
 )
 
-// The order of register caps by what their machine code foretells, for kernels so slow that a budget may end before all
-// values were measured. It is an order and nothing else: no value is left out for it. What can't be foretold (an unknown
-// architecture, a file that can't be decoded) keeps its place behind what can, and with it today's order.
+// The order of register caps by what their machine code foretells, for kernels so slow that a
+// budget may end before all values were measured. It is an order and nothing else: no value is left
+// out for it. What can't be foretold (an unknown architecture, a file that can't be decoded) keeps
+// its place behind what can, and with it today's order.
 
-// foretold sorts a lever's values: caps by the time that is foretold, as far as that tells them apart (1 %), all others not.
+// foretold sorts a lever's values: caps by the time that is foretold, as far as that tells them
+// apart (1 %), all others not.
 func (s *search) foretold(list []recipe.Recipe) []recipe.Recipe {
 	if len(list) < 2 || lever.Of(list[0]) != "maxnreg" || !s.sit.Known {
 		return list
@@ -51,7 +53,8 @@ func (s *search) foretold(list []recipe.Recipe) []recipe.Recipe {
 }
 
 // cycles is what is foretold of a candidate, in steps of 1 %; infinite where nothing is.
-func cycles(c *policy.Candidate, kernel string, d sim.Device, shape policy.Shape, rates predict.Units) float64 {
+func cycles(c *policy.Candidate, kernel string, d sim.Device, shape policy.Shape,
+	rates predict.Units) float64 {
 	code, err := os.ReadFile(c.Path)
 	if err != nil {
 		return math.Inf(1)
@@ -59,7 +62,8 @@ func cycles(c *policy.Candidate, kernel string, d sim.Device, shape policy.Shape
 	if c.Entry != "" {
 		kernel = c.Entry
 	}
-	run, err := predict.NewRun(code, kernel, d, sim.Shape{Threads: shape.Threads(), Shared: shape.Dynamic, Blocks: shape.Blocks()}, rates)
+	run, err := predict.NewRun(code, kernel, d, sim.Shape{Threads: shape.Threads(),
+		Shared: shape.Dynamic, Blocks: shape.Blocks()}, rates)
 	if err != nil {
 		return math.Inf(1)
 	}

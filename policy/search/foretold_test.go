@@ -17,14 +17,16 @@ import (
 	"gnvcc/sim"
 )
 
-// underCaps compiles one kernel under caps with the real ptxas; "maxnreg=33" is one that can't be compiled.
+// underCaps compiles one kernel under caps with the real ptxas; "maxnreg=33" is one that can't be
+// compiled.
 type underCaps struct {
 	ptxas, ptx, dir string
 }
 
 func (c underCaps) Kernel(module, kernel string) (*policy.Kernel, error) { return nil, nil }
 
-func (c underCaps) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe, plain bool) (*policy.Candidate, error) {
+func (c underCaps) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe,
+	plain bool) (*policy.Candidate, error) {
 	n, _ := r.Get("maxnreg", "")
 	if n == "33" {
 		return nil, errors.New("it is refused")
@@ -33,10 +35,12 @@ func (c underCaps) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recip
 	if n == "34" {
 		return &policy.Candidate{Path: out}, os.WriteFile(out, []byte("no cubin"), 0o600)
 	}
-	return &policy.Candidate{Path: out}, exec.Command(c.ptxas, "-arch=sm_90", "-maxrregcount="+n, c.ptx, "-o", out).Run()
+	return &policy.Candidate{Path: out}, exec.Command(c.ptxas, "-arch=sm_90", "-maxrregcount="+n,
+		c.ptx, "-o", out).Run()
 }
 
-// Many values wait while one byte after the other is read: more resident warps are foretold to help.
+// Many values wait while one byte after the other is read: more resident warps are foretold to
+// help.
 const chase = `extern "C" __global__ void chase(const float *in, const unsigned char *next, float *out, int n) {
   float keep[36];
 #pragma unroll

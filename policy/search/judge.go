@@ -8,12 +8,16 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// alternatives makes sure that what a judge may fall back on is compared as well: the best recipe with the same bits, and some degrees.
+// alternatives makes sure that what a judge may fall back on is compared as well: the best recipe
+// with the same bits, and some degrees.
 func (s *search) alternatives(winner *policy.Trial) error {
-	if !s.t.o.Judged || winner == nil || !decide.Approximates(winner.Recipe) && winner.Error == (policy.Error{}) {
+	if !s.t.o.Judged || winner == nil || !decide.Approximates(winner.Recipe) &&
+		winner.Error == (policy.Error{}) {
 		return nil
 	}
-	exact, err := s.pick(func(tr *policy.Trial) bool { return !decide.Approximates(tr.Recipe) && tr.Error == (policy.Error{}) })
+	exact, err := s.pick(func(tr *policy.Trial) bool {
+		return !decide.Approximates(tr.Recipe) && tr.Error == (policy.Error{})
+	})
 	if err != nil {
 		return err
 	}

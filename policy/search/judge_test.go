@@ -10,7 +10,8 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// TestJudgedRun: for a judge, a run decides on the same bits, and gives approximations with their times to choose from.
+// TestJudgedRun: for a judge, a run decides on the same bits, and gives approximations with their
+// times to choose from.
 func TestJudgedRun(t *testing.T) {
 	k := divisions()
 	speed := k.speed
@@ -35,19 +36,22 @@ func TestJudgedRun(t *testing.T) {
 	o.Exact, o.Judged = rewrite.Approximate, true
 	results, _ := g.run(o, one("_Z1aPfi", shape(1000, 256)))
 	r := results[0]
-	if r.Decision == nil || r.Decision.Recipe != "ld=cs" || r.Decision.Exactness == "approximate" || g.decisions["id-_Z1aPfi"].Recipe != "ld=cs" {
+	if r.Decision == nil || r.Decision.Recipe != "ld=cs" || r.Decision.Exactness == "approximate" ||
+		g.decisions["id-_Z1aPfi"].Recipe != "ld=cs" {
 		t.Errorf("decided %+v", r.Decision)
 	}
 	// What the values are need not be known for a judge.
 	mixed := divisions()
 	mixed.Writes = ""
 	other, _ := newSim(t, mixed).run(o, one("_Z1aPfi", shape(1000, 256)))
-	if n := len(other[0].Approximate); n == 0 || !strings.Contains(other[0].Approximate[n-1].Evidence.Note, "by an unknown amount") {
+	if n := len(other[0].Approximate); n == 0 ||
+		!strings.Contains(other[0].Approximate[n-1].Evidence.Note, "by an unknown amount") {
 		t.Errorf("a kernel with values of several types: %d approximations", n)
 	}
 	var degrees []string
 	for _, d := range r.Approximate {
-		if d.Exactness != "approximate" || !strings.Contains(d.Recipe, "approx=") || d.Identity != "id-_Z1aPfi" {
+		if d.Exactness != "approximate" || !strings.Contains(d.Recipe, "approx=") ||
+			d.Identity != "id-_Z1aPfi" {
 			t.Errorf("%s, %s", d.Recipe, d.Exactness)
 		}
 		degrees = append(degrees, d.Recipe)
@@ -55,7 +59,8 @@ func TestJudgedRun(t *testing.T) {
 	if !slices.Contains(degrees, "approx=div.full") {
 		t.Errorf("to choose from: %v, not the other form", degrees)
 	}
-	if len(degrees) < 4 || degrees[len(degrees)-1] != "approx=all ld=cs" || !strings.Contains(degrees[1], ":warps<2") || r.Saves <= 0 {
+	if len(degrees) < 4 || degrees[len(degrees)-1] != "approx=all ld=cs" ||
+		!strings.Contains(degrees[1], ":warps<2") || r.Saves <= 0 {
 		t.Errorf("to choose from: %v, saving %g", degrees, r.Saves)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// Candidates compile beside the measuring: the pool has a few workers and a queue, cheap and promising ones first. What
-// was asked for once is not compiled again, whatever it gave.
+// Candidates compile beside the measuring: the pool has a few workers and a queue, cheap and
+// promising ones first. What was asked for once is not compiled again, whatever it gave.
 
 // A pool compiles.
 type pool struct {
@@ -72,7 +72,8 @@ func newPool(ctx context.Context, c policy.Compiler, n int) *pool {
 	return p
 }
 
-// Want asks for a candidate; rank 0 is most urgent. Asking again with a lower rank moves it forward.
+// Want asks for a candidate; rank 0 is most urgent. Asking again with a lower rank moves it
+// forward.
 func (p *pool) Want(k *policy.Kernel, r recipe.Recipe, plain bool, rank int) *job {
 	j := &job{kernel: k, recipe: r, plain: plain, rank: rank, done: make(chan struct{})}
 	key := j.key()

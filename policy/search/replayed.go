@@ -11,8 +11,9 @@ import (
 	"gnvcc/profile"
 )
 
-// What differs where launches are replayed in processes of our own: a crash costs such a process, the budget is dealt out by what a
-// kernel weighs, and winners are checked on data that the program never had.
+// What differs where launches are replayed in processes of our own: a crash costs such a process,
+// the budget is dealt out by what a kernel weighs, and winners are checked on data that the program
+// never had.
 
 // SetBudget sets the longest time for the next configuration.
 func (t *Tuner) SetBudget(d time.Duration) {
@@ -26,9 +27,11 @@ func (t *Tuner) SetBudget(d time.Duration) {
 	}
 }
 
-// Vary is a session on a launch with varied data (replay.Options.Vary). Winners that leave other bits than the original are refused; a variation
-// on which the original does not repeat itself proves nothing. False: nothing is left to check.
-func (t *Tuner) Vary(ctx context.Context, variation int, l *profile.Launch, s profile.Session) (more bool) {
+// Vary is a session on a launch with varied data (replay.Options.Vary). Winners that leave other
+// bits than the original are refused; a variation on which the original does not repeat itself
+// proves nothing. False: nothing is left to check.
+func (t *Tuner) Vary(ctx context.Context, variation int, l *profile.Launch,
+	s profile.Session) (more bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	k := t.kernel(l)
@@ -89,7 +92,8 @@ func (t *Tuner) Decided(l Captured) bool {
 	return k != nil && k.Alone == "" && k.Lost == "" && len(k.Winners()) > 0
 }
 
-// Again makes the next replay of a configuration choose anew, where its winner was refused. False: there is nothing to choose.
+// Again makes the next replay of a configuration choose anew, where its winner was refused. False:
+// there is nothing to choose.
 func (t *Tuner) Again(l Captured) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -98,7 +102,8 @@ func (t *Tuner) Again(l Captured) bool {
 		return false
 	}
 	c := k.configs[l.Shape]
-	if c == nil || c.winner != nil || !c.Searched() || !c.Open() || k.Alone != "" || k.Lost != "" || len(k.Winners()) > 0 {
+	if c == nil || c.winner != nil || !c.Searched() || !c.Open() || k.Alone != "" || k.Lost != "" ||
+		len(k.Winners()) > 0 {
 		return false
 	}
 	c.Phase = decide.Unsearched

@@ -11,13 +11,16 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// replays plays a launch of a capture for a tuner; trouble of the nth launch is that of a simKernel.
+// replays plays a launch of a capture for a tuner; trouble of the nth launch is that of a
+// simKernel.
 func (g *simGPU) replays(tuner *Tuner, nth int) (p *profile.Launch, s *simSession, tuned bool) {
 	k := g.kernels["_Z1aPfi"]
-	p = &profile.Launch{Process: &profile.Process{}, Device: simDevice, Kernel: k.Name, Cubin: "module", Grid: [3]int{1000, 1, 1}, Block: [3]int{256, 1, 1}, Count: 50,
+	p = &profile.Launch{Process: &profile.Process{}, Device: simDevice, Kernel: k.Name,
+		Cubin: "module", Grid: [3]int{1000, 1, 1}, Block: [3]int{256, 1, 1}, Count: 50,
 		Attributes: profile.Attributes{Registers: 40, MaxThreads: 1024},
 		Params: []profile.Param{
-			{Offset: 0, Size: 8, Value: []byte{0, 1, 0, 0, 1, 0, 0, 0}, Same: []byte{1, 1, 1, 1, 1, 1, 1, 1}, Align: 8},
+			{Offset: 0, Size: 8, Value: []byte{0, 1, 0, 0, 1, 0, 0, 0}, Same: []byte{1, 1, 1, 1, 1, 1, 1, 1},
+				Align: 8},
 			{Offset: 8, Size: 4, Value: []byte{5, 0, 0, 0}, Same: []byte{1, 1, 1, 1}}}}
 	p.Unlike = g.unlike
 	s = &simSession{g: g, k: k, shape: shape(1000, 256), launch: nth}
@@ -50,7 +53,8 @@ func is48(r recipe.Recipe) bool {
 	return v == "48"
 }
 
-// A candidate that crashes costs a process; the next one goes on, does not try it again, and finds what else there is.
+// A candidate that crashes costs a process; the next one goes on, does not try it again, and finds
+// what else there is.
 func TestCrashesWhereReplayed(t *testing.T) {
 	for _, trouble := range []string{"fault", "hang"} {
 		g := newSim(t, capped(func(r recipe.Recipe, _ int) string {
@@ -72,7 +76,8 @@ func TestCrashesWhereReplayed(t *testing.T) {
 		}
 		tuner.End(p.Process, profile.Summary{Whole: true, Kernels: []profile.Seen{{Launch: p}}})
 		results, err := tuner.Finish()
-		if err != nil || len(results) != 1 || results[0].Lost != "" || results[0].Decision == nil || results[0].Decision.Recipe == "" {
+		if err != nil || len(results) != 1 || results[0].Lost != "" || results[0].Decision == nil ||
+			results[0].Decision.Recipe == "" {
 			t.Fatalf("%s: %+v, %v", trouble, results, err)
 		}
 		if processes < 2 || strings.Contains(results[0].Decision.Recipe, "=48") {
@@ -101,7 +106,8 @@ func TestCrashesInPlace(t *testing.T) {
 	tuner.Finish()
 }
 
-// A winner that leaves other bits on varied data only is refused, and the next best is chosen; what stands is counted.
+// A winner that leaves other bits on varied data only is refused, and the next best is chosen; what
+// stands is counted.
 func TestVaried(t *testing.T) {
 	const varied = 100 // launches from here on have data of ours
 	g := newSim(t, capped(func(r recipe.Recipe, launch int) string {
@@ -143,7 +149,8 @@ func TestVaried(t *testing.T) {
 	}
 	refused := false
 	for _, tr := range d.Evidence.Tried {
-		refused = refused || strings.Contains(tr.Recipe, "maxnreg=48") && strings.Contains(tr.Refused, "varied data 1")
+		refused = refused || strings.Contains(tr.Recipe, "maxnreg=48") && strings.Contains(tr.Refused,
+			"varied data 1")
 	}
 	if n := d.Evidence.Launches[0].Varied; n != 3 {
 		t.Errorf("checked on %d variations, want 3", n)
@@ -159,7 +166,8 @@ func TestUnlike(t *testing.T) {
 		unlike, speed float64
 		adopted       bool
 	}{{0, 0.955, true}, {0.3, 0.955, false}, {0.3, 0.9, true}} {
-		g := newSim(t, &simKernel{Kernel: policy.Kernel{Loads: 4}, speed: func(r recipe.Recipe, _ policy.Shape, _ bool) float64 {
+		g := newSim(t, &simKernel{Kernel: policy.Kernel{Loads: 4}, speed: func(r recipe.Recipe,
+			_ policy.Shape, _ bool) float64 {
 			if v, _ := r.Get("ld", ""); v == "cs" {
 				return c.speed
 			}
@@ -172,14 +180,16 @@ func TestUnlike(t *testing.T) {
 		p, _, _ := g.replays(tuner, 1)
 		tuner.End(p.Process, profile.Summary{Whole: true, Kernels: []profile.Seen{{Launch: p}}})
 		results, err := tuner.Finish()
-		if err != nil || len(results) != 1 || results[0].Decision == nil || (results[0].Decision.Recipe != "") != c.adopted {
+		if err != nil || len(results) != 1 || results[0].Decision == nil ||
+			(results[0].Decision.Recipe != "") != c.adopted {
 			t.Errorf("%+v: %+v, %v", c, results, err)
 		}
 	}
 }
 
-// TestFirst: what stood for a kernel before it was edited is a candidate, also where no lever would have tried it; it is adopted
-// by the rule or not at all, and what the user's options don't allow is not tried.
+// TestFirst: what stood for a kernel before it was edited is a candidate, also where no lever would
+// have tried it; it is adopted by the rule or not at all, and what the user's options don't allow
+// is not tried.
 func TestFirst(t *testing.T) {
 	of := func(texts ...string) (out []recipe.Recipe) {
 		for _, text := range texts {

@@ -16,7 +16,8 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// The search over recipes for one configuration of one kernel, while the program stands still at a launch.
+// The search over recipes for one configuration of one kernel, while the program stands still at a
+// launch.
 //
 //  1. The default: short? nondeterministic? Its register effective region, by two ptxas runs.
 //  2. Singly: every lever's values on the default code. PTX levers are measured first, while the source variants, dearer by
@@ -32,28 +33,33 @@ import (
 //  6. The best three (policy.Rank), one after the other, on fresh samples against the default: the first that is Better by
 //     the rule of policy/stats, and whose plain copy is no more than 2 % slower than the default, is the winner.
 //
-// A candidate is compiled, checked that it does not shrink the largest block, compared by code with those had before,
-// loaded, run once and its memory compared, and only then measured. All of it goes into the notebook, so that a later
-// run begins where this one's budget ended.
+// A candidate is compiled, checked that it does not shrink the largest block, compared by code with
+// those had before, loaded, run once and its memory compared, and only then measured. All of it
+// goes into the notebook, so that a later run begins where this one's budget ended.
 
 const (
 	finalists = 3    // compared on fresh samples
 	plainHarm = 0.02 // slow-down of the plain copy that is tolerated
-	longest   = 40   // launches that a budget must have room for: a comparison on fresh samples takes 20, a search as many
+	// launches that a budget must have room for: a comparison on fresh samples takes 20, a search as
+	// many
+	longest = 40
 )
 
 // A search is the state of one.
 type search struct {
-	t         *Tuner
-	k         *kernel
-	c         *config
-	l         *profile.Launch
-	s         profile.Session
-	ctx       context.Context
-	sit       *lever.Situation
-	end       time.Time // of the budget
-	deadline  time.Time // nothing new is looked for after it: what is left is for a comparison of the best on fresh samples
-	compileBy time.Time // compiles are waited for until then: what came in time has still to be measured
+	t   *Tuner
+	k   *kernel
+	c   *config
+	l   *profile.Launch
+	s   profile.Session
+	ctx context.Context
+	sit *lever.Situation
+	end time.Time // of the budget
+	// nothing new is looked for after it: what is left is for a comparison of the best on fresh
+	// samples
+	deadline time.Time
+	// compiles are waited for until then: what came in time has still to be measured
+	compileBy time.Time
 
 	baseline profile.Candidate // the default build: the program's own, or loaded
 	original string            // its code
@@ -66,8 +72,9 @@ type search struct {
 	missing  bool          // something was not compiled in time
 	usual    time.Duration // within which three quarters of a stage with source variants were compiled
 
-	begun         time.Time
-	before, spent cache.Cost // of earlier searches of the configuration; of the tools, at this one's begin
+	begun time.Time
+	// of earlier searches of the configuration; of the tools, at this one's begin
+	before, spent cache.Cost
 }
 
 // errStop ends a search early without being an error of anybody's: the reason goes into the report.
@@ -75,7 +82,8 @@ type errStop struct{ reason string }
 
 func (e errStop) Error() string { return e.reason }
 
-// run searches; the winner, if any, stands in the configuration. An error means that the process is lost, or an errStop.
+// run searches; the winner, if any, stands in the configuration. An error means that the process is
+// lost, or an errStop.
 func (s *search) run() error {
 	if err := s.begin(); err != nil {
 		return err
@@ -206,15 +214,16 @@ func (s *search) winners() error {
 	return nil
 }
 
-// slow tells whether launches take so long that so many values alone (a check each, and a launch or two of a race) would take
-// more than a quarter of the budget.
+// slow tells whether launches take so long that so many values alone (a check each, and a launch or
+// two of a race) would take more than a quarter of the budget.
 func (s *search) slow(values int) bool {
 	launch := stats.Median(s.first) + float64(s.rule.Launch.Nanoseconds())
 	return 3*float64(values)*launch > float64(s.t.o.Budget.Nanoseconds())/4
 }
 
-// sparing is step 2 for a slow kernel: a few values at a time, the most promising first, for half of what is left of the budget. The
-// other half is for the winners together. What was not reached is left for a later run.
+// sparing is step 2 for a slow kernel: a few values at a time, the most promising first, for half
+// of what is left of the budget. The other half is for the winners together. What was not reached
+// is left for a later run.
 func (s *search) sparing(values []recipe.Recipe) error {
 	const few = 8
 	end := s.t.now().Add(s.deadline.Sub(s.t.now()) / 2)
@@ -243,8 +252,8 @@ func byTurns(lists [][]recipe.Recipe) []recipe.Recipe {
 	return out
 }
 
-// elsewhere returns the recipes that won on other configurations, or stood for the kernel before it was edited, and, of those
-// made for values, the same for the values here.
+// elsewhere returns the recipes that won on other configurations, or stood for the kernel before it
+// was edited, and, of those made for values, the same for the values here.
 func (s *search) elsewhere() []recipe.Recipe {
 	var out []recipe.Recipe
 	have := policy.LookUp(s.sit.Values)
@@ -271,7 +280,8 @@ func (s *search) elsewhere() []recipe.Recipe {
 func (s *search) around(best *policy.Trial, stage rewrite.Stage) []recipe.Recipe {
 	var out []recipe.Recipe
 	for _, l := range lever.All() {
-		if l.Around == nil || !s.t.o.Allows(l.Name) || (l.Stage == rewrite.Source) != (stage == rewrite.Source) {
+		if l.Around == nil || !s.t.o.Allows(l.Name) ||
+			(l.Stage == rewrite.Source) != (stage == rewrite.Source) {
 			continue
 		}
 		out = append(out, l.Around(s.sit, *best)...)
@@ -279,8 +289,8 @@ func (s *search) around(best *policy.Trial, stage rewrite.Stage) []recipe.Recipe
 	return out
 }
 
-// additions returns the best recipe with, of every lever that it does not have, the best values alone: two in the first
-// round, one later.
+// additions returns the best recipe with, of every lever that it does not have, the best values
+// alone: two in the first round, one later.
 func (s *search) additions(best *policy.Trial, round int) []recipe.Recipe {
 	most := 2
 	if round > 0 {
@@ -310,7 +320,8 @@ func (s *search) region(r recipe.Recipe, registers int) lever.Region {
 	if !s.t.o.Allows("maxnreg") {
 		return out
 	}
-	low, high := s.want(lever.Join(r, lever.Term("maxnreg", fmt.Sprint(lever.LowestCap))), 1), s.want(lever.Join(r, lever.Term("maxnreg", "255")), 1)
+	low, high := s.want(lever.Join(r, lever.Term("maxnreg", fmt.Sprint(lever.LowestCap))), 1),
+		s.want(lever.Join(r, lever.Term("maxnreg", "255")), 1)
 	if c, err := s.wait(low); err == nil {
 		out.Min = max(c.Build.Registers, lever.LowestCap)
 	}
@@ -320,15 +331,15 @@ func (s *search) region(r recipe.Recipe, registers int) lever.Region {
 	return out
 }
 
-// together tells whether two recipes can be one: flags of ptxas, which are the whole file's, would change the plain kernel beside a
-// second entry.
+// together tells whether two recipes can be one: flags of ptxas, which are the whole file's, would
+// change the plain kernel beside a second entry.
 func together(a, b recipe.Recipe) bool {
 	r := lever.Join(a, b)
 	return !r.HasSecond() || !lever.HasStage(r, rewrite.Flag)
 }
 
-// copied returns the best recipe that has a copy for values and is no more than a tenth slower than the best, which has none;
-// nil if there is none.
+// copied returns the best recipe that has a copy for values and is no more than a tenth slower than
+// the best, which has none; nil if there is none.
 func (s *search) copied(best *policy.Trial) *policy.Trial {
 	has := func(tr *policy.Trial) bool {
 		return tr.Recipe.HasSecond() && lever.HasStage(tr.Recipe.Without(recipe.Second), rewrite.Source)
@@ -344,7 +355,8 @@ func (s *search) copied(best *policy.Trial) *policy.Trial {
 
 func isSource(tr *policy.Trial) bool { return lever.HasStage(tr.Recipe, rewrite.Source) }
 
-// best returns the fastest usable trial among those that a condition allows (nil: all), nil if there is none.
+// best returns the fastest usable trial among those that a condition allows (nil: all), nil if
+// there is none.
 func (s *search) best(of func(*policy.Trial) bool) *policy.Trial {
 	for _, tr := range policy.Rank(s.c.Book.Trials) {
 		if of == nil || of(tr) {
@@ -373,11 +385,13 @@ func (s *search) over() bool {
 // dead tells whether an error of a Session means that nothing more can be done in this process.
 func dead(err error) bool {
 	var fault *profile.Fault
-	return errors.As(err, &fault) || errors.Is(err, profile.ErrHung) || errors.Is(err, profile.ErrGone) ||
+	return errors.As(err, &fault) || errors.Is(err, profile.ErrHung) ||
+		errors.Is(err, profile.ErrGone) ||
 		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// lost makes an error of a Session about the default the search's end: as it is if the process is gone, else a reason.
+// lost makes an error of a Session about the default the search's end: as it is if the process is
+// gone, else a reason.
 func (s *search) lost(err error, what string) error {
 	if dead(err) {
 		return err

@@ -15,11 +15,13 @@ func of(s policy.Shape, n int32) policy.Shape {
 	return s
 }
 
-// One shape, five sets of values, of which the first is the cheapest: each is a configuration of its own, entries are made for those that weigh
-// most in the program, and what is best for the first one only is not what is chosen.
+// One shape, five sets of values, of which the first is the cheapest: each is a configuration of
+// its own, entries are made for those that weigh most in the program, and what is best for the
+// first one only is not what is chosen.
 func TestSetsOfValues(t *testing.T) {
 	seconds := map[int32]float64{1: 0.01, 2: 1, 3: 8, 4: 9, 5: 7}
-	k := &simKernel{Kernel: sources(policy.Kernel{Loads: 4}), speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+	k := &simKernel{Kernel: sources(policy.Kernel{Loads: 4}), speed: func(r recipe.Recipe,
+		s policy.Shape, plain bool) float64 {
 		f := 1.0
 		if strings.Contains(r.String(), "#1="+strings.TrimPrefix(s.Set, "n")) {
 			f = 0.5
@@ -35,7 +37,8 @@ func TestSetsOfValues(t *testing.T) {
 	a := app{}
 	for range 30 {
 		for n := int32(1); n <= 5; n++ {
-			a.launches = append(a.launches, appLaunch{kernel: "_Z1aPfi", shape: of(shape(1000, 256), n), n: n, takes: seconds[n] / 30})
+			a.launches = append(a.launches, appLaunch{kernel: "_Z1aPfi", shape: of(shape(1000, 256), n),
+				n: n, takes: seconds[n] / 30})
 		}
 	}
 	o := simOptions()
@@ -63,10 +66,12 @@ func TestSetsOfValues(t *testing.T) {
 	}
 }
 
-// A recipe for the plain kernel is judged on every set, weighted by what it takes in the program, not by how often it was launched.
+// A recipe for the plain kernel is judged on every set, weighted by what it takes in the program,
+// not by how often it was launched.
 func TestSetsWeighPlain(t *testing.T) {
 	for _, light := range []bool{true, false} {
-		k := &simKernel{Kernel: policy.Kernel{Loads: 4}, speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+		k := &simKernel{Kernel: policy.Kernel{Loads: 4}, speed: func(r recipe.Recipe, s policy.Shape,
+			plain bool) float64 {
 			switch ld := get(r, "ld"); {
 			case ld == "cs" && s.Set == "n1":
 				return 0.8
@@ -88,7 +93,8 @@ func TestSetsWeighPlain(t *testing.T) {
 		}
 		for range 30 {
 			for n, s := range takes {
-				a.launches = append(a.launches, appLaunch{kernel: "_Z1aPfi", shape: of(shape(1000, 256), n), n: n, takes: s})
+				a.launches = append(a.launches, appLaunch{kernel: "_Z1aPfi", shape: of(shape(1000, 256), n),
+					n: n, takes: s})
 			}
 		}
 		o := simOptions()
@@ -101,7 +107,8 @@ func TestSetsWeighPlain(t *testing.T) {
 
 // An earlier run that did not tell sets apart says nothing about the sets of this one.
 func TestDividedAnew(t *testing.T) {
-	k := &simKernel{Kernel: policy.Kernel{Loads: 4}, speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+	k := &simKernel{Kernel: policy.Kernel{Loads: 4}, speed: func(r recipe.Recipe, s policy.Shape,
+		plain bool) float64 {
 		if get(r, "ld") == "cs" {
 			return 0.8
 		}

@@ -22,8 +22,9 @@ import (
 	"gnvcc/rewrite/source"
 )
 
-// A SIMULATED GPU, compiler, store and application: kernels are formulas, times are formulas with noise. Nothing here says
-// anything about real kernels; it says what the search does with kernels of known properties.
+// A SIMULATED GPU, compiler, store and application: kernels are formulas, times are formulas with
+// noise. Nothing here says anything about real kernels; it says what the search does with kernels
+// of known properties.
 
 // A simKernel is a kernel with known answers.
 type simKernel struct {
@@ -34,7 +35,8 @@ type simKernel struct {
 	noise float64 // relative
 	regs  func(r recipe.Recipe) int
 	code  func(r recipe.Recipe) string // nil: every recipe has its own
-	// trouble is what goes wrong with a recipe at the n-th launch of the run: "bits", "fault", "hang", "compile", "load".
+	// trouble is what goes wrong with a recipe at the n-th launch of the run: "bits", "fault", "hang",
+	// "compile", "load".
 	trouble func(r recipe.Recipe, launch int) string
 	random  bool                          // nondeterministic
 	off     func(r recipe.Recipe) float64 // relative error of its results; the mean is a tenth
@@ -64,7 +66,8 @@ type simGPU struct {
 
 func newSim(t *testing.T, kernels ...*simKernel) *simGPU {
 	g := &simGPU{t: t, kernels: map[string]*simKernel{}, rng: rand.New(rand.NewSource(1)),
-		compiled: map[string]int{}, measured: map[string]int{}, decisions: map[string]cache.Decision{}, memos: map[string][]byte{}}
+		compiled: map[string]int{}, measured: map[string]int{}, decisions: map[string]cache.Decision{},
+		memos: map[string][]byte{}}
 	for i, k := range kernels {
 		if k.Name == "" {
 			k.Name = fmt.Sprintf("_Z1%cPfi", 'a'+i)
@@ -111,7 +114,8 @@ func (k *simKernel) registers(r recipe.Recipe) int {
 	return k.Default.Registers
 }
 
-func (g *simGPU) Compile(ctx context.Context, kk *policy.Kernel, r recipe.Recipe, plain bool) (*policy.Candidate, error) {
+func (g *simGPU) Compile(ctx context.Context, kk *policy.Kernel, r recipe.Recipe,
+	plain bool) (*policy.Candidate, error) {
 	k := g.kernels[kk.Name]
 	g.mu.Lock()
 	g.compiled[k.Name+" "+r.String()+fmt.Sprint(plain)]++
@@ -133,7 +137,8 @@ func (g *simGPU) Compile(ctx context.Context, kk *policy.Kernel, r recipe.Recipe
 	if k.what(r, 0) == "compile" {
 		return nil, errors.New("ptxas fatal: simulated\nsecond line")
 	}
-	c := &policy.Candidate{Path: fmt.Sprintf("%s|%v|%s", k.Name, plain, r), Build: cache.Build{Registers: k.registers(r)}, MaxThreads: k.MaxThreads}
+	c := &policy.Candidate{Path: fmt.Sprintf("%s|%v|%s", k.Name, plain, r),
+		Build: cache.Build{Registers: k.registers(r)}, MaxThreads: k.MaxThreads}
 	c.Code = c.Path
 	if lever.Has(r, "spec") {
 		c.Entry = k.Name + "__tuned"
@@ -200,14 +205,17 @@ func (s *simSession) Load(path, entry string) (profile.Candidate, profile.Attrib
 		s.g.t.Errorf("load %q for %s: %v", path, s.k.Name, err)
 	}
 	if s.k.what(r, s.launch) == "load" {
-		return 0, profile.Attributes{}, &profile.CandidateError{Doing: "load", Code: 218, Text: "simulated"}
+		return 0, profile.Attributes{}, &profile.CandidateError{Doing: "load", Code: 218,
+			Text: "simulated"}
 	}
 	s.arms = append(s.arms, simArm{r, parts[1] == "true"})
-	at := profile.Attributes{Registers: s.k.registers(r), MaxThreads: min(s.k.MaxThreads, 65536/((s.k.registers(r)+7)/8*8)/128*128)}
+	at := profile.Attributes{Registers: s.k.registers(r), MaxThreads: min(s.k.MaxThreads,
+		65536/((s.k.registers(r)+7)/8*8)/128*128)}
 	return profile.Candidate(len(s.arms)), at, nil
 }
 
-func (s *simSession) LoadReserved(path, entry string, r profile.Reserve) (profile.Candidate, profile.Attributes, error) {
+func (s *simSession) LoadReserved(path, entry string,
+	r profile.Reserve) (profile.Candidate, profile.Attributes, error) {
 	if strings.Contains(path, "throttle=") != r.On {
 		s.g.t.Errorf("%s is loaded with %+v", path, r)
 	}
@@ -264,11 +272,13 @@ func (s *simSession) Check(c profile.Candidate) (profile.Difference, error) {
 		s.dead = profile.ErrHung
 		return profile.Difference{}, s.dead
 	case trouble == "bits", s.k.random:
-		return profile.Difference{Words: 3, Where: "allocation 1", Size: 4096, Offset: 128, Want: 1, Got: 2, Relative32: 1e-6, Relative64: 1e-6}, nil
+		return profile.Difference{Words: 3, Where: "allocation 1", Size: 4096, Offset: 128, Want: 1,
+			Got: 2, Relative32: 1e-6, Relative64: 1e-6}, nil
 	}
 	if s.k.off != nil {
 		if e := s.k.off(a.recipe); e > 0 {
-			return profile.Difference{Words: 9, Where: "allocation 1", Size: 4096, Relative32: e, Relative64: e / 1e6, Mean32: e / 10, Mean64: e / 1e7}, nil
+			return profile.Difference{Words: 9, Where: "allocation 1", Size: 4096, Relative32: e,
+				Relative64: e / 1e6, Mean32: e / 10, Mean64: e / 1e7}, nil
 		}
 	}
 	return profile.Difference{Same: true}, nil
@@ -338,10 +348,13 @@ func (g *simGPU) runWith(c policy.Compiler, o policy.Options, a app) ([]decide.R
 			}
 			k := g.kernels[l.kernel]
 			applied, _ := recipe.Parse(k.Applied)
-			p = &profile.Launch{Process: process, Device: simDevice, Kernel: l.kernel, Cubin: module, Grid: l.shape.Grid, Block: l.shape.Block, Dynamic: l.shape.Dynamic, Set: l.shape.Set,
-				Attributes: profile.Attributes{Registers: k.registers(applied), MaxThreads: min(k.MaxThreads, 65536/((k.registers(applied)+7)/8*8)/128*128)},
+			p = &profile.Launch{Process: process, Device: simDevice, Kernel: l.kernel, Cubin: module,
+				Grid: l.shape.Grid, Block: l.shape.Block, Dynamic: l.shape.Dynamic, Set: l.shape.Set,
+				Attributes: profile.Attributes{Registers: k.registers(applied), MaxThreads: min(k.MaxThreads,
+					65536/((k.registers(applied)+7)/8*8)/128*128)},
 				Params: []profile.Param{
-					{Offset: 0, Size: 8, Value: []byte{0, 1, 0, 0, 1, 0, 0, 0}, Same: []byte{1, 1, 1, 1, 1, 1, 1, 1}, Align: 8},
+					{Offset: 0, Size: 8, Value: []byte{0, 1, 0, 0, 1, 0, 0, 0}, Same: []byte{1, 1, 1, 1, 1, 1, 1,
+						1}, Align: 8},
 					{Offset: 8, Size: 4, Value: value, Same: []byte{1, 1, 1, 1}}}}
 			seen[id] = p
 		}
@@ -380,7 +393,8 @@ func (g *simGPU) runWith(c policy.Compiler, o policy.Options, a app) ([]decide.R
 	summary := profile.Summary{Whole: whole}
 	for id, p := range seen {
 		p.Asked = a.asks
-		summary.Kernels = append(summary.Kernels, profile.Seen{Launch: p, Varied: varied[id], Seconds: took[id]})
+		summary.Kernels = append(summary.Kernels, profile.Seen{Launch: p, Varied: varied[id],
+			Seconds: took[id]})
 	}
 	tuner.End(process, summary)
 	results, err := tuner.Finish()
@@ -419,8 +433,10 @@ func valuesOf(t testing.TB, kind policy.ValueKind, text string) []policy.Value {
 
 // sources gives a simulated kernel loops and a scalar n.
 func sources(k policy.Kernel) policy.Kernel {
-	k.Loops = []source.Loop{{Site: "2", Kind: "for", Line: 17, Inner: true}, {Site: "1", Kind: "for", Line: 12}}
-	k.Values = []source.Value{{Name: "a", Argument: 0, Bits: 64, Class: source.Pointer}, {Name: "n", Type: "int", Argument: 1, Bits: 32, Class: source.Integer}}
+	k.Loops = []source.Loop{{Site: "2", Kind: "for", Line: 17, Inner: true}, {Site: "1", Kind: "for",
+		Line: 12}}
+	k.Values = []source.Value{{Name: "a", Argument: 0, Bits: 64, Class: source.Pointer},
+		{Name: "n", Type: "int", Argument: 1, Bits: 32, Class: source.Integer}}
 	k.Reads = []string{"blockDim.x"}
 	return k
 }

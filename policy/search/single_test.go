@@ -13,22 +13,37 @@ import (
 	"gnvcc/rewrite/source"
 )
 
-// TestEveryLever: after a search the report has a line for every lever of the table: a figure, a refusal, or why nothing was tried.
+// TestEveryLever: after a search the report has a line for every lever of the table: a figure, a
+// refusal, or why nothing was tried.
 func TestEveryLever(t *testing.T) {
 	for name, c := range map[string]struct {
 		kernel  policy.Kernel
 		options func(*policy.Options)
 		want    map[string]string // lever -> a part of its reason
 	}{
-		"bare": {policy.Kernel{Default: cache.Build{Registers: 32}}, func(o *policy.Options) {}, map[string]string{"ld": "no plain load from global memory", "st": "no plain store", "unroll": "no loop", "nounroll": "cicc left no such pragma", "smemspill": "nothing is spilled"}},
-		"bounds": {policy.Kernel{Bounds: "__maxnreg__(64)", Loads: 3, Stores: 1, Calls: true}, func(o *policy.Options) { o.Without = []string{"st"} },
-			map[string]string{"maxnreg": "__maxnreg__(64) is kept", "st": "excluded by this run's options", "smemspill": "it calls functions"}},
-		"exact": {policy.Kernel{Loads: 3, NoUnrolls: 2}, func(o *policy.Options) { o.Exact = rewrite.ByConstruction },
-			map[string]string{"bypass": "not exact by construction", "ptxas": "not exact by construction", "nounroll": "not exact by construction"}},
-		"pragmas": {policy.Kernel{NoUnrolls: 2, Loops: []source.Loop{{Site: "1", Kind: "for", Pragma: true}}}, func(o *policy.Options) {},
+		"bare": {policy.Kernel{Default: cache.Build{Registers: 32}}, func(o *policy.Options) {},
+			map[string]string{"ld": "no plain load from global memory", "st": "no plain store",
+				"unroll": "no loop", "nounroll": "cicc left no such pragma",
+				"smemspill": "nothing is spilled"}},
+		"bounds": {policy.Kernel{Bounds: "__maxnreg__(64)", Loads: 3, Stores: 1, Calls: true},
+			func(o *policy.Options) {
+				o.Without = []string{"st"}
+			},
+			map[string]string{"maxnreg": "__maxnreg__(64) is kept", "st": "excluded by this run's options",
+				"smemspill": "it calls functions"}},
+		"exact": {policy.Kernel{Loads: 3, NoUnrolls: 2}, func(o *policy.Options) {
+			o.Exact = rewrite.ByConstruction
+		},
+			map[string]string{"bypass": "not exact by construction", "ptxas": "not exact by construction",
+				"nounroll": "not exact by construction"}},
+		"pragmas": {policy.Kernel{NoUnrolls: 2, Loops: []source.Loop{{Site: "1", Kind: "for",
+			Pragma: true}}}, func(o *policy.Options) {},
 			map[string]string{"nounroll": "the source's own unroll pragmas are kept"}},
 	} {
-		g := newSim(t, &simKernel{Kernel: c.kernel, speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 { return 1 }})
+		g := newSim(t, &simKernel{Kernel: c.kernel, speed: func(r recipe.Recipe, s policy.Shape,
+			plain bool) float64 {
+			return 1
+		}})
 		o := simOptions()
 		c.options(&o)
 		results, _ := g.run(o, one("_Z1aPfi", shape(1000, 256)))
@@ -48,7 +63,9 @@ func TestEveryLever(t *testing.T) {
 		}
 	}
 	// Asked to tune over the source's directives, the pragmas are no reason.
-	g := newSim(t, &simKernel{Kernel: policy.Kernel{NoUnrolls: 2, Loops: []source.Loop{{Site: "1", Kind: "for", Pragma: true}}}, speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+	g := newSim(t, &simKernel{Kernel: policy.Kernel{NoUnrolls: 2,
+		Loops: []source.Loop{{Site: "1", Kind: "for", Pragma: true}}}, speed: func(r recipe.Recipe,
+		s policy.Shape, plain bool) float64 {
 		if lever.Has(r, "nounroll") {
 			return 0.7
 		}
@@ -56,19 +73,21 @@ func TestEveryLever(t *testing.T) {
 	}})
 	o := simOptions()
 	o.Over = true
-	if results, _ := g.run(o, one("_Z1aPfi", shape(1000, 256))); results[0].Decision.Recipe != "nounroll=off" {
+	if results, _ := g.run(o,
+		one("_Z1aPfi", shape(1000, 256))); results[0].Decision.Recipe != "nounroll=off" {
 		t.Errorf("over the pragmas: %q", results[0].Decision.Recipe)
 	}
 }
 
 // TestBanned: a lever that the user banned is not tried, and the report says why.
 func TestBanned(t *testing.T) {
-	g := newSim(t, &simKernel{Kernel: policy.Kernel{Loads: 8, Banned: []string{"ld"}}, speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
-		if lever.Has(r, "ld") {
-			return 0.5
-		}
-		return 1
-	}})
+	g := newSim(t, &simKernel{Kernel: policy.Kernel{Loads: 8, Banned: []string{"ld"}},
+		speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+			if lever.Has(r, "ld") {
+				return 0.5
+			}
+			return 1
+		}})
 	results, _ := g.run(simOptions(), one("_Z1aPfi", shape(1000, 256)))
 	d := results[0].Decision
 	if d.Recipe != "" || !strings.Contains(d.Evidence.Untried["ld"], "banned") {

@@ -12,7 +12,8 @@ import (
 // A compiler that knows of spills only when it compiles: what a build noted does not tell.
 type spilling struct{ *simGPU }
 
-func (s spilling) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe, plain bool) (*policy.Candidate, error) {
+func (s spilling) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe,
+	plain bool) (*policy.Candidate, error) {
 	c, err := s.simGPU.Compile(ctx, k, r, plain)
 	if c != nil && !lever.Has(r, "smemspill") {
 		c.Build.Spill = 64
@@ -20,7 +21,8 @@ func (s spilling) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe
 	return c, err
 }
 
-// TestSpillsKnown: that the default spills is known from its own compile, so that levers for spills are tried.
+// TestSpillsKnown: that the default spills is known from its own compile, so that levers for spills
+// are tried.
 func TestSpillsKnown(t *testing.T) {
 	g := newSim(t, &simKernel{speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
 		if lever.Has(r, "smemspill") {
@@ -29,7 +31,9 @@ func TestSpillsKnown(t *testing.T) {
 		return 1
 	}})
 	results, _ := g.runWith(spilling{g}, simOptions(), one("_Z1aPfi", shape(1000, 256)))
-	if d := results[0].Decision; d.Recipe != "smemspill=on spec{host(block)=256x1x1,host(dynamic)=0}" || d.Evidence.Default.Spill != 64 {
+	if d :=
+		results[0].Decision; d.Recipe != "smemspill=on spec{host(block)=256x1x1,host(dynamic)=0}" ||
+		d.Evidence.Default.Spill != 64 {
 		t.Errorf("decided %q; the default spills %d bytes", d.Recipe, d.Evidence.Default.Spill)
 	}
 }

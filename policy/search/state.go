@@ -23,12 +23,13 @@ type kernel struct {
 // A config is one configuration of a kernel.
 type config struct {
 	decide.Config
-	key     string          // of its notebook
-	fresh   map[string]bool // recipes compared in this run
-	checks  int             // later launches looked at
-	again   int             // the last distance asked for
-	winner  *policy.Trial
-	asked   time.Time     // when the launch was taken that is to be looked at: copying memory aside is the budget's, too
+	key    string          // of its notebook
+	fresh  map[string]bool // recipes compared in this run
+	checks int             // later launches looked at
+	again  int             // the last distance asked for
+	winner *policy.Trial
+	// when the launch was taken that is to be looked at: copying memory aside is the budget's, too
+	asked   time.Time
 	used    time.Duration // of the budget in this run
 	retuned int           // searches because values changed
 	resumed int           // searches because more was compiled meanwhile
@@ -59,14 +60,16 @@ func (k *kernel) pending(c *config, l *profile.Launch, o *policy.Options, p *poo
 		if tr == nil || tr.Refused == "" && tr.Confirmed == nil {
 			return true
 		}
-		if tr.Refused == "" && rewrite.ExactnessOf(tr.Recipe) > rewrite.ByConstruction && c.checks < o.Checks {
+		if tr.Refused == "" && rewrite.ExactnessOf(tr.Recipe) > rewrite.ByConstruction &&
+			c.checks < o.Checks {
 			return true
 		}
 	}
 	return false
 }
 
-// looks is the part of a budget that is kept for later launches, on which what won is checked again.
+// looks is the part of a budget that is kept for later launches, on which what won is checked
+// again.
 const looks = 8
 
 // left is what a search may use of the budget.

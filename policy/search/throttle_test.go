@@ -10,7 +10,8 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// thrashing is a kernel that is fastest with 3 blocks on a multiprocessor, whose throttled entries have the default's code.
+// thrashing is a kernel that is fastest with 3 blocks on a multiprocessor, whose throttled entries
+// have the default's code.
 func thrashing() *simKernel {
 	return &simKernel{Kernel: policy.Kernel{Loads: 3}, code: func(r recipe.Recipe) string {
 		return "code of " + r.Without("throttle").Without("spec").String()
@@ -61,9 +62,11 @@ func TestThrottleIsFoundAndKeptToItsLaunches(t *testing.T) {
 
 func TestThrottleStaysAway(t *testing.T) {
 	for name, change := range map[string]func(*simKernel){
-		"no loads":        func(k *simKernel) { k.Loads = 0 },
-		"waits":           func(k *simKernel) { k.NoThrottle = "its blocks may wait for each other" },
-		"no second entry": func(k *simKernel) { k.NoSecond = "with -rdc=true a second entry can't be had" },
+		"no loads": func(k *simKernel) { k.Loads = 0 },
+		"waits":    func(k *simKernel) { k.NoThrottle = "its blocks may wait for each other" },
+		"no second entry": func(k *simKernel) {
+			k.NoSecond = "with -rdc=true a second entry can't be had"
+		},
 	} {
 		k := thrashing()
 		change(k)

@@ -16,8 +16,9 @@ import (
 	"gnvcc/sim"
 )
 
-// The tuner: profile's Decider. It knows the kernels and configurations of a run, decides at each launch that it is asked
-// about whether to tune, to look again, or to leave alone, and at the end what is believed of each kernel.
+// The tuner: profile's Decider. It knows the kernels and configurations of a run, decides at each
+// launch that it is asked about whether to tune, to look again, or to leave alone, and at the end
+// what is believed of each kernel.
 
 // A Tuner serves one run of an application, its child processes included.
 type Tuner struct {
@@ -41,8 +42,10 @@ type Tuner struct {
 
 var _ profile.Decider = (*Tuner)(nil)
 
-// NewTuner makes a tuner; Finish ends it. Where ctx ends before, no launch is looked at any more. progress may be nil.
-func NewTuner(ctx context.Context, o policy.Options, c policy.Compiler, s policy.Sink, m policy.Memory, p policy.Progress) *Tuner {
+// NewTuner makes a tuner; Finish ends it. Where ctx ends before, no launch is looked at any more.
+// progress may be nil.
+func NewTuner(ctx context.Context, o policy.Options, c policy.Compiler, s policy.Sink,
+	m policy.Memory, p policy.Progress) *Tuner {
 	if p == nil {
 		p = policy.Silent{}
 	}
@@ -93,7 +96,8 @@ func (t *Tuner) Launch(l *profile.Launch) profile.Verdict {
 		return c.later()
 	}
 	full := k.Searched()
-	if verified := full - t.o.Full; full >= t.o.Full && (len(k.Winners()) == 0 || verified >= t.o.Verify) {
+	if verified := full - t.o.Full; full >= t.o.Full && (len(k.Winners()) == 0 ||
+		verified >= t.o.Verify) {
 		c.Alone = fmt.Sprintf("more than %d configurations of this kernel", full)
 		c.Close()
 		return profile.Verdict{}
@@ -160,11 +164,13 @@ func (t *Tuner) look(k *kernel, c *config, l *profile.Launch, x *search) error {
 		}
 		return x.run()
 	case c.winner != nil && k.Broken(c.winner.Recipe, l) && c.searchable(&t.o):
-		// The values that the winner was made for are not those of all launches: search again without them.
+		// The values that the winner was made for are not those of all launches: search again without
+		// them.
 		c.retuned++
 		c.Book.Done = false
 		return x.run()
-	case c.Phase == decide.Resumable && c.resumed < maxResumed && t.pool.Idle(&k.Kernel) && c.searchable(&t.o):
+	case c.Phase == decide.Resumable && c.resumed < maxResumed && t.pool.Idle(&k.Kernel) &&
+		c.searchable(&t.o):
 		// The budget had ended before all was compiled, and the program ran on: now it is.
 		c.resumed++
 		c.Phase = decide.Searched
@@ -174,9 +180,11 @@ func (t *Tuner) look(k *kernel, c *config, l *profile.Launch, x *search) error {
 }
 
 // search prepares a search that ends by a time.
-func (t *Tuner) search(ctx context.Context, k *kernel, c *config, l *profile.Launch, s profile.Session, end time.Time) *search {
+func (t *Tuner) search(ctx context.Context, k *kernel, c *config, l *profile.Launch,
+	s profile.Session, end time.Time) *search {
 	d, known := sim.Lookup(l.Device.Major*10 + l.Device.Minor)
-	sit := &lever.Situation{Kernel: &k.Kernel, Shape: c.Shape, Device: d, Known: known, Values: policy.Values(&k.Kernel, l), Options: &t.o, Trial: c.Trial, Largest: l.MaxThreads}
+	sit := &lever.Situation{Kernel: &k.Kernel, Shape: c.Shape, Device: d, Known: known,
+		Values: policy.Values(&k.Kernel, l), Options: &t.o, Trial: c.Trial, Largest: l.MaxThreads}
 	sit.Device.SMs = l.Device.Multiprocessors
 	for _, other := range k.Configs {
 		sit.Shapes = append(sit.Shapes, other.Shape)
@@ -188,8 +196,9 @@ func (t *Tuner) search(ctx context.Context, k *kernel, c *config, l *profile.Lau
 	}
 	// Of the budget, a quarter is kept for measuring what was compiled.
 	by := t.now().Add(end.Sub(t.now()) * 3 / 4)
-	return &search{t: t, k: k, c: c, l: l, s: s, ctx: ctx, sit: sit, end: end, deadline: end, compileBy: by,
-		begun: t.now(), before: c.Book.Cost, spent: t.spent()}
+	return &search{t: t, k: k, c: c, l: l, s: s, ctx: ctx, sit: sit, end: end, deadline: end,
+		compileBy: by,
+		begun:     t.now(), before: c.Book.Cost, spent: t.spent()}
 }
 
 // LeftAlone is profile's: a launch that was to be tuned could not be.
@@ -229,10 +238,12 @@ func (t *Tuner) End(p *profile.Process, s profile.Summary) {
 		c.Launch = seen.Launch
 	}
 	if s.Graphs > 0 {
-		t.notes = append(t.notes, fmt.Sprintf("%d launches of graphs: their kernels are not tuned there", s.Graphs))
+		t.notes = append(t.notes, fmt.Sprintf("%d launches of graphs: their kernels are not tuned there",
+			s.Graphs))
 	}
 	if !s.Whole {
-		t.notes = append(t.notes, fmt.Sprintf("process %d ended abruptly: its launch counts may be too low", p.PID))
+		t.notes = append(t.notes,
+			fmt.Sprintf("process %d ended abruptly: its launch counts may be too low", p.PID))
 	}
 	t.notes = append(t.notes, s.Notes...)
 }
@@ -252,7 +263,8 @@ func (t *Tuner) kernel(l *profile.Launch) *kernel {
 	}
 	switch {
 	case err != nil:
-		k = &kernel{Findings: decide.Findings{Kernel: policy.Kernel{Name: l.Kernel}, Alone: policy.FirstLine(err)}}
+		k = &kernel{Findings: decide.Findings{Kernel: policy.Kernel{Name: l.Kernel},
+			Alone: policy.FirstLine(err)}}
 		k.Default.Registers = l.Registers
 	case t.kernels[known.Identity] != nil: // the same kernel in another module
 		k = t.kernels[known.Identity]
@@ -260,7 +272,8 @@ func (t *Tuner) kernel(l *profile.Launch) *kernel {
 	default:
 		k = &kernel{Findings: decide.Findings{Kernel: *known, Alone: known.Alone}}
 		if t.o.InPlace && k.Alone == "" && k.Awaits != "" {
-			k.Alone = fmt.Sprintf("its blocks may wait (%s), maybe for the host or another kernel: that can't be repeated inside the program", k.Awaits)
+			k.Alone = fmt.Sprintf(
+				"its blocks may wait (%s), maybe for the host or another kernel: that can't be repeated inside the program", k.Awaits)
 		}
 		if k.Bounds != "" && !t.o.Over && k.Alone == "" {
 			t.progress.Note(fmt.Sprintf("%s: %s is kept", k.Label(), k.Bounds))
@@ -291,7 +304,8 @@ func deviceOfLaunch(l *profile.Launch) string {
 	return l.Device.Name
 }
 
-// Finish ends the run: it settles every kernel and hands the decisions to the sink. Results come in order of first launch.
+// Finish ends the run: it settles every kernel and hands the decisions to the sink. Results come in
+// order of first launch.
 func (t *Tuner) Finish() ([]decide.Result, error) {
 	t.pool.Close()
 	t.mu.Lock()
@@ -339,7 +353,8 @@ func (c *config) outcome(k *policy.Kernel) policy.Outcome {
 	}
 	if c.winner != nil && c.winner.Confirmed != nil {
 		o.Recipe, o.Words = c.winner.Text, lever.Words(k, c.winner.Recipe)
-		o.Ratio, o.Before, o.After = c.winner.Confirmed.Ratio, c.winner.Confirmed.Before, c.winner.Confirmed.After
+		o.Ratio, o.Before, o.After = c.winner.Confirmed.Ratio, c.winner.Confirmed.Before,
+			c.winner.Confirmed.After
 	}
 	return o
 }

@@ -24,7 +24,8 @@ func one(kernel string, s policy.Shape) app {
 
 func TestPicksTheWinner(t *testing.T) {
 	// 48 registers are 0.8, streaming loads 0.9, both together 0.72; everything else is slower.
-	k := &simKernel{Kernel: policy.Kernel{Loads: 12}, speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+	k := &simKernel{Kernel: policy.Kernel{Loads: 12}, speed: func(r recipe.Recipe, s policy.Shape,
+		plain bool) float64 {
 		f := 1.02
 		if get(r, "maxnreg") == "48" {
 			f *= 0.8
@@ -42,11 +43,13 @@ func TestPicksTheWinner(t *testing.T) {
 	if d == nil || d.Recipe != "ld=cs maxnreg=48" {
 		t.Fatalf("decided %+v", d)
 	}
-	if d.Exactness != "construction" || d.Evidence.Chosen.Registers != 48 || d.Evidence.Default.Registers != 40 {
+	if d.Exactness != "construction" || d.Evidence.Chosen.Registers != 48 ||
+		d.Evidence.Default.Registers != 40 {
 		t.Errorf("decision %+v", d)
 	}
 	l := d.Evidence.Launches[0]
-	if l.Count != 40 || l.Checked < 1 || l.After.Median > 0.76*l.Before.Median || l.Before.Low >= l.Before.High {
+	if l.Count != 40 || l.Checked < 1 || l.After.Median > 0.76*l.Before.Median ||
+		l.Before.Low >= l.Before.High {
 		t.Errorf("launch %+v", l)
 	}
 	if ms := g.clock / 1e6; ms > 400 {
@@ -57,7 +60,10 @@ func TestPicksTheWinner(t *testing.T) {
 }
 
 func TestNothingBetter(t *testing.T) {
-	k := &simKernel{Kernel: sources(policy.Kernel{Loads: 4, Stores: 2}), speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 { return 1 }}
+	k := &simKernel{Kernel: sources(policy.Kernel{Loads: 4, Stores: 2}), speed: func(r recipe.Recipe,
+		s policy.Shape, plain bool) float64 {
+		return 1
+	}}
 	g := newSim(t, k)
 	results, _ := g.run(simOptions(), one("_Z1aPfi", shape(1000, 256)))
 	if d := results[0].Decision; d == nil || d.Recipe != "" || len(d.Evidence.Tried) < 20 {
@@ -111,7 +117,8 @@ func TestSource(t *testing.T) {
 		}
 	}
 	if d.Exactness != "checked" || d.Evidence.Launches[0].Checked < 4 {
-		t.Errorf("%s, checked on %d launches; want 4 later ones too", d.Exactness, d.Evidence.Launches[0].Checked)
+		t.Errorf("%s, checked on %d launches; want 4 later ones too", d.Exactness,
+			d.Evidence.Launches[0].Checked)
 	}
 	if v := d.Evidence.Launches[0].Values; v["n"] != "1024" {
 		t.Errorf("values %v", v)
@@ -159,7 +166,8 @@ func TestSlowPlainCopy(t *testing.T) {
 }
 
 func TestOtherBits(t *testing.T) {
-	k := &simKernel{Kernel: sources(policy.Kernel{}), speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+	k := &simKernel{Kernel: sources(policy.Kernel{}), speed: func(r recipe.Recipe, s policy.Shape,
+		plain bool) float64 {
 		if get(r, "unroll") == "4" {
 			return 0.5
 		}
@@ -182,7 +190,8 @@ func TestOtherBits(t *testing.T) {
 	found := false
 	for _, tr := range d.Evidence.Tried {
 		if tr.Recipe == "unroll=4" {
-			found = strings.Contains(tr.Refused, "other bits") && strings.Contains(tr.Refused, "allocation 1") && tr.Ratio == 0
+			found = strings.Contains(tr.Refused, "other bits") && strings.Contains(tr.Refused,
+				"allocation 1") && tr.Ratio == 0
 		}
 	}
 	if !found {
@@ -195,7 +204,8 @@ func TestOtherBits(t *testing.T) {
 
 // TestOtherBitsLater: bits that differ at a later launch only.
 func TestOtherBitsLater(t *testing.T) {
-	k := &simKernel{Kernel: sources(policy.Kernel{}), speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+	k := &simKernel{Kernel: sources(policy.Kernel{}), speed: func(r recipe.Recipe, s policy.Shape,
+		plain bool) float64 {
 		switch get(r, "unroll") {
 		case "4":
 			return 0.5
@@ -224,7 +234,8 @@ func TestOtherBitsLater(t *testing.T) {
 
 func TestFault(t *testing.T) {
 	for _, trouble := range []string{"fault", "hang"} {
-		bad := &simKernel{Kernel: policy.Kernel{Loads: 4}, speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+		bad := &simKernel{Kernel: policy.Kernel{Loads: 4}, speed: func(r recipe.Recipe, s policy.Shape,
+			plain bool) float64 {
 			if get(r, "ld") == "cs" {
 				return 0.8
 			}
@@ -266,15 +277,19 @@ func TestLeftAlone(t *testing.T) {
 	g := newSim(t, random, short, foreign, graph, warps, broken)
 	results, tuner := g.run(simOptions(), app{launches: []appLaunch{
 		{kernel: "_Z1aPfi", shape: shape(10, 64)}, {kernel: "_Z1bPfi", shape: shape(10, 64)},
-		{kernel: "_Z1cPfi", shape: shape(10, 64), module: "foreign"}, {kernel: "_Z1dPfi", shape: shape(10, 64), alone: "captured into a graph"},
+		{kernel: "_Z1cPfi", shape: shape(10, 64), module: "foreign"},
+		{kernel: "_Z1dPfi", shape: shape(10, 64), alone: "captured into a graph"},
 		{kernel: "_Z1ePfi", shape: shape(10, 64)}, {kernel: "_Z1fPfi", shape: shape(10, 64)},
 	}})
-	want := []string{"nondeterministic", "too short: 1 us", "not built by gnvcc", "captured into a graph", "setmaxnreg", "can't be reproduced: ptxas fatal: simulated"}
+	want := []string{"nondeterministic", "too short: 1 us", "not built by gnvcc",
+		"captured into a graph", "setmaxnreg", "can't be reproduced: ptxas fatal: simulated"}
 	for i, w := range want {
-		if len(results[i].Alone) != 1 || !strings.Contains(results[i].Alone[0].Reason, w) || results[i].Alone[0].Count != 1 {
+		if len(results[i].Alone) != 1 || !strings.Contains(results[i].Alone[0].Reason, w) ||
+			results[i].Alone[0].Count != 1 {
 			t.Errorf("%s: left alone: %+v; want %q", results[i].Kernel.Name, results[i].Alone, w)
 		}
-		if d := results[i].Decision; d != nil && (d.Recipe != "" || !strings.Contains(d.Evidence.Note, w)) {
+		if d := results[i].Decision; d != nil && (d.Recipe != "" || !strings.Contains(d.Evidence.Note,
+			w)) {
 			t.Errorf("%s: decision %+v", results[i].Kernel.Name, d)
 		}
 	}
@@ -287,22 +302,29 @@ func TestLeftAlone(t *testing.T) {
 	o.Within = policy.Bound{Value: 1e-5}
 	g.kernels["_Z1aPfi"].Writes = "f32"
 	results, _ = g.run(o, one("_Z1aPfi", shape(10, 64)))
-	if d := results[0].Decision; d == nil || d.Recipe == "" || !strings.Contains(d.Evidence.Note, "1e-05") || d.Exactness != "approximate" {
+	if d := results[0].Decision; d == nil || d.Recipe == "" || !strings.Contains(d.Evidence.Note,
+		"1e-05") || d.Exactness != "approximate" {
 		t.Errorf("with a tolerance: %+v", d)
 	}
 }
 
-// TestCapturedLater: a configuration that is first seen in a capture is tuned at an ordinary launch.
+// TestCapturedLater: a configuration that is first seen in a capture is tuned at an ordinary
+// launch.
 func TestCapturedLater(t *testing.T) {
-	g := newSim(t, &simKernel{Kernel: policy.Kernel{Loads: 4}, speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 { return 0.8 }})
-	a := app{launches: append([]appLaunch{{kernel: "_Z1aPfi", shape: shape(100, 256), alone: "captured into a graph"}}, one("_Z1aPfi", shape(100, 256)).launches...)}
+	g := newSim(t, &simKernel{Kernel: policy.Kernel{Loads: 4}, speed: func(r recipe.Recipe,
+		s policy.Shape, plain bool) float64 {
+		return 0.8
+	}})
+	a := app{launches: append([]appLaunch{{kernel: "_Z1aPfi", shape: shape(100, 256),
+		alone: "captured into a graph"}}, one("_Z1aPfi", shape(100, 256)).launches...)}
 	results, _ := g.run(simOptions(), a)
 	if d := results[0].Decision; d == nil || d.Recipe == "" || len(results[0].Alone) != 0 {
 		t.Errorf("%+v", results[0])
 	}
 }
 
-// TestLargestBlock: a count with which blocks of 1024 threads can't be launched is never adopted, unless the user bets.
+// TestLargestBlock: a count with which blocks of 1024 threads can't be launched is never adopted,
+// unless the user bets.
 func TestLargestBlock(t *testing.T) {
 	k := func() *simKernel {
 		return &simKernel{regs: func(r recipe.Recipe) int {
@@ -325,7 +347,8 @@ func TestLargestBlock(t *testing.T) {
 	// In a second entry for blocks of 128 threads only, any count may be had.
 	g := newSim(t, k())
 	results, _ := g.run(simOptions(), one("_Z1aPfi", shape(66, 128)))
-	if d := results[0].Decision; d.Recipe != "maxnreg=255 spec{blockDim.x=128,blockDim.y=1,blockDim.z=1}" {
+	if d :=
+		results[0].Decision; d.Recipe != "maxnreg=255 spec{blockDim.x=128,blockDim.y=1,blockDim.z=1}" {
 		t.Errorf("with a second entry: %q", d.Recipe)
 	}
 	single := k()
@@ -333,7 +356,8 @@ func TestLargestBlock(t *testing.T) {
 	g = newSim(t, single)
 	results, _ = g.run(simOptions(), one("_Z1aPfi", shape(66, 128)))
 	if d := results[0].Decision; d.Recipe != "maxnreg=64" {
-		t.Errorf("decided %q; 64 registers are the most with which 1024 threads can be launched", d.Recipe)
+		t.Errorf("decided %q; 64 registers are the most with which 1024 threads can be launched",
+			d.Recipe)
 	}
 	o := simOptions()
 	o.Bet = true
@@ -390,7 +414,8 @@ func TestSameCode(t *testing.T) {
 	}
 }
 
-// TestControls: controls files that the user gives are candidates; one that is the best becomes a recipe that names its content.
+// TestControls: controls files that the user gives are candidates; one that is the best becomes a
+// recipe that names its content.
 func TestControls(t *testing.T) {
 	const hash = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 	k := &simKernel{speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
@@ -418,8 +443,8 @@ func TestControls(t *testing.T) {
 	}
 }
 
-// TestLoadsByArray: loads from one array stream, those from the others are used again: found though there are too many loads to try
-// each, then the second streaming array beside the first.
+// TestLoadsByArray: loads from one array stream, those from the others are used again: found though
+// there are too many loads to try each, then the second streaming array beside the first.
 func TestLoadsByArray(t *testing.T) {
 	on := func(r recipe.Recipe, sites ...int) bool {
 		for _, i := range sites {
@@ -429,19 +454,20 @@ func TestLoadsByArray(t *testing.T) {
 		}
 		return true
 	}
-	k := &simKernel{Kernel: policy.Kernel{Loads: 9, Streams: []int{0, 1, 0, 1, 2, 2, -1, 3, 3}}, speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
-		time := 1.0
-		if on(r, 1, 3) {
-			time *= 0.9
-		}
-		if on(r, 7, 8) {
-			time *= 0.95
-		}
-		if on(r, 0) || on(r, 4) || get(r, "ld") != "" {
-			time *= 1.3
-		}
-		return time
-	}}
+	k := &simKernel{Kernel: policy.Kernel{Loads: 9, Streams: []int{0, 1, 0, 1, 2, 2, -1, 3, 3}},
+		speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+			time := 1.0
+			if on(r, 1, 3) {
+				time *= 0.9
+			}
+			if on(r, 7, 8) {
+				time *= 0.95
+			}
+			if on(r, 0) || on(r, 4) || get(r, "ld") != "" {
+				time *= 1.3
+			}
+			return time
+		}}
 	g := newSim(t, k)
 	results, _ := g.run(simOptions(), one("_Z1aPfi", shape(1000, 256)))
 	want := "ld@1=L1::no_allocate ld@3=L1::no_allocate ld@7=L1::no_allocate ld@8=L1::no_allocate"

@@ -8,8 +8,8 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// TestUnmeasured: a recipe that won on one configuration is not for others that nobody measured, unless these take little of the
-// time or the host keeps it from them.
+// TestUnmeasured: a recipe that won on one configuration is not for others that nobody measured,
+// unless these take little of the time or the host keeps it from them.
 func TestUnmeasured(t *testing.T) {
 	measured, other := shape(1000, 256), shape(1000, 128)
 	launches := func(n int, s policy.Shape, alone string) []appLaunch {
@@ -35,14 +35,23 @@ func TestUnmeasured(t *testing.T) {
 		want  bool
 		note  string
 	}{
-		"too many":       {hint, "ld", func(o *policy.Options) { o.Full, o.Verify = 1, 0 }, launches(20, other, ""), false, "more than 1 configurations"},
-		"too many, few":  {hint, "ld", func(o *policy.Options) { o.Full, o.Verify = 1, 0 }, launches(1, other, ""), true, ""},
-		"a bet":          {hint, "ld", func(o *policy.Options) { o.Full, o.Verify, o.Bet = 1, 0, true }, launches(20, other, ""), true, ""},
-		"captured":       {hint, "ld", nil, launches(20, other, "it is captured"), false, "it is captured"},
-		"larger":         {hint, "ld", nil, launches(1, shape(100000, 256), "it is captured"), false, "it is captured"},
-		"the host's":     {values, "spec", nil, launches(20, other, "it is captured"), true, ""},
-		"all are known":  {hint, "ld", nil, launches(20, other, ""), true, ""},
-		"the host's not": {values, "spec", nil, launches(20, with(shape(1000, 256), 8), "it is captured"), false, "it is captured"},
+		"too many": {hint, "ld", func(o *policy.Options) {
+			o.Full, o.Verify = 1, 0
+		}, launches(20, other, ""), false, "more than 1 configurations"},
+		"too many, few": {hint, "ld", func(o *policy.Options) {
+			o.Full, o.Verify = 1, 0
+		}, launches(1, other, ""), true, ""},
+		"a bet": {hint, "ld", func(o *policy.Options) {
+			o.Full, o.Verify, o.Bet = 1, 0, true
+		}, launches(20, other, ""), true, ""},
+		"captured": {hint, "ld", nil, launches(20, other, "it is captured"), false,
+			"it is captured"},
+		"larger": {hint, "ld", nil, launches(1, shape(100000, 256), "it is captured"), false,
+			"it is captured"},
+		"the host's":    {values, "spec", nil, launches(20, other, "it is captured"), true, ""},
+		"all are known": {hint, "ld", nil, launches(20, other, ""), true, ""},
+		"the host's not": {values, "spec", nil, launches(20, with(shape(1000, 256), 8), "it is captured"),
+			false, "it is captured"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := &simKernel{Kernel: sources(policy.Kernel{Loads: 8}), speed: c.speed}

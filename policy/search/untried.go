@@ -8,10 +8,11 @@ import (
 	"gnvcc/rewrite"
 )
 
-// Why a lever has nothing to try on a kernel. A report would otherwise leave open whether it was forgotten.
+// Why a lever has nothing to try on a kernel. A report would otherwise leave open whether it was
+// forgotten.
 
-// untried returns the reasons, by lever, for those of which nothing is tried at first. What is tried around a winner later
-// makes the reason void.
+// untried returns the reasons, by lever, for those of which nothing is tried at first. What is
+// tried around a winner later makes the reason void.
 func (s *search) untried() map[string]string {
 	out := map[string]string{}
 	for _, l := range lever.All() {

@@ -48,15 +48,18 @@ func (s *search) waitUntil(j *job, end time.Time) {
 	}
 }
 
-// gather waits for a stage's compiles, but not for stragglers: a factor that makes a body fifty times as long can take cicc
-// longer than all others together, and the search would end there. When three quarters are done the rest has as long again, two
-// seconds at least. Three and fewer have twice what three quarters of a stage with source variants took before. What comes later is tried at a
-// later launch.
+// gather waits for a stage's compiles, but not for stragglers: a factor that makes a body fifty
+// times as long can take cicc longer than all others together, and the search would end there. When
+// three quarters are done the rest has as long again, two seconds at least. Three and fewer have
+// twice what three quarters of a stage with source variants took before. What comes later is tried
+// at a later launch.
 func (s *search) gather(jobs []*job) {
 	const least = 2 * time.Second
 	begun := s.t.now()
 	var end time.Time
-	dear := slices.ContainsFunc(jobs, func(j *job) bool { return lever.HasStage(j.recipe, rewrite.Source) })
+	dear := slices.ContainsFunc(jobs, func(j *job) bool {
+		return lever.HasStage(j.recipe, rewrite.Source)
+	})
 	few := len(jobs) <= 3
 	if few && dear && s.usual > 0 {
 		end = begun.Add(max(least, 2*s.usual))

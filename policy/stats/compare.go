@@ -2,8 +2,9 @@ package stats
 
 // One candidate against the baseline, in blocks of alternating order.
 
-// A Sampler launches an arm n times in a row and returns the times, nanoseconds. It may return fewer than n times, or an error
-// (the arm faulted, the program has gone): then the comparison ends with that error.
+// A Sampler launches an arm n times in a row and returns the times, nanoseconds. It may return
+// fewer than n times, or an error (the arm faulted, the program has gone): then the comparison ends
+// with that error.
 type Sampler func(arm, n int) ([]float64, error)
 
 // Baseline is the arm of the default build.
@@ -23,16 +24,18 @@ func (r Rule) Compare(sample Sampler, arm int, p Plan) (Comparison, error) {
 	return c, err
 }
 
-// CompareHarm is Compare that goes on, up to four times the plan's blocks, while the estimate lies above 1 + Harm but the
-// interval is too wide for it to be believed, or while it lies below and the interval reaches beyond. It serves the question
-// whether a candidate must be refused for being slower.
+// CompareHarm is Compare that goes on, up to four times the plan's blocks, while the estimate lies
+// above 1 + Harm but the interval is too wide for it to be believed, or while it lies below and the
+// interval reaches beyond. It serves the question whether a candidate must be refused for being
+// slower.
 func (r Rule) CompareHarm(sample Sampler, arm int, p Plan) (Comparison, error) {
 	var c Comparison
 	for i := 0; i < 4 && (i == 0 || r.Stop == nil || !r.Stop()); i++ {
 		if err := r.extend(&c, sample, arm, p); err != nil {
 			return c, err
 		}
-		if limit := 1 + r.Harm; c.Ratio.High < limit || c.Ratio.Low > limit || c.Ratio.HalfWidth() < r.Harm/2 {
+		if limit := 1 + r.Harm; c.Ratio.High < limit || c.Ratio.Low > limit ||
+			c.Ratio.HalfWidth() < r.Harm/2 {
 			break
 		}
 	}

@@ -1,10 +1,11 @@
-// Package stats decides from samples of noisy times which of several builds of a kernel is the fastest and whether it
-// is worth having. It knows neither GPUs nor recipes: an arm is a number, and a Sampler gives times for it. Only policy
-// calls it.
+// Package stats decides from samples of noisy times which of several builds of a kernel is the
+// fastest and whether it is worth having. It knows neither GPUs nor recipes: an arm is a number,
+// and a Sampler gives times for it. Only policy calls it.
 //
 // # The rule
 //
-// Kernel times are right-skewed (a launch can be late, never early), have outliers, and drift with the clock. So:
+// Kernel times are right-skewed (a launch can be late, never early), have outliers, and drift with
+// the clock. So:
 //
 //  1. Times are compared in blocks. A block is k launches of the baseline and k of the candidate directly after one
 //     another; the order changes from block to block (AB, BA, AB, ...), so that what drifts slowly cancels and neither
@@ -26,7 +27,7 @@
 //  6. The number of samples comes from the noise: so many that the interval's half-width is about half the minimum effect,
 //     within a limit of time. Kernels under 10 microseconds get at least four times as many blocks.
 //
-// The race (Race) is successive halving: everybody gets few samples, the better third gets twice as many, and so on; who is
-// clearly slower at the first launch is not launched again. Groups (the levers) keep their own best
-// alive as long as it looks worth combining.
+// The race (Race) is successive halving: everybody gets few samples, the better third gets twice as
+// many, and so on; who is clearly slower at the first launch is not launched again. Groups (the
+// levers) keep their own best alive as long as it looks worth combining.
 package stats

@@ -24,7 +24,8 @@ func (i Interval) HalfWidth() float64 {
 // Median returns the median of x, 0 for none; x stays as it is.
 func Median(x []float64) float64 { return Quantile(x, 0.5) }
 
-// Quantile returns the q-quantile (0 to 1) of x by linear interpolation, 0 for none; x stays as it is.
+// Quantile returns the q-quantile (0 to 1) of x by linear interpolation, 0 for none; x stays as it
+// is.
 func Quantile(x []float64, q float64) float64 {
 	if len(x) == 0 {
 		return 0
@@ -47,9 +48,9 @@ func quantileSorted(s []float64, q float64) float64 {
 	return s[i] + (at-float64(i))*(s[i+1]-s[i])
 }
 
-// Noise estimates the relative standard deviation of one sample from the quartiles (1.349 is their distance in units of a
-// normal distribution's standard deviation): outliers don't count, an ordinary spread does. It is 0 for fewer than
-// four samples.
+// Noise estimates the relative standard deviation of one sample from the quartiles (1.349 is their
+// distance in units of a normal distribution's standard deviation): outliers don't count, an
+// ordinary spread does. It is 0 for fewer than four samples.
 func Noise(x []float64) float64 {
 	if len(x) < 4 {
 		return 0
@@ -62,8 +63,9 @@ func Noise(x []float64) float64 {
 	return (quantileSorted(s, 0.75) - quantileSorted(s, 0.25)) / 1.349 / m
 }
 
-// MedianInterval returns the median of x with the interval of order statistics of at least the confidence asked for. With too
-// few samples for that confidence (below 9 for 0.995) the interval is open: from 0 to infinity.
+// MedianInterval returns the median of x with the interval of order statistics of at least the
+// confidence asked for. With too few samples for that confidence (below 9 for 0.995) the interval
+// is open: from 0 to infinity.
 func MedianInterval(x []float64, confidence float64) Interval {
 	n := len(x)
 	if n == 0 {
@@ -77,8 +79,9 @@ func MedianInterval(x []float64, confidence float64) Interval {
 	return i
 }
 
-// depth returns the largest d for which the d-th smallest of n samples (from 0) is above the true median with a chance of
-// at most tail: P(Binomial(n, 1/2) <= d) <= tail. False when not even the smallest is that sure.
+// depth returns the largest d for which the d-th smallest of n samples (from 0) is above the true
+// median with a chance of at most tail: P(Binomial(n, 1/2) <= d) <= tail. False when not even the
+// smallest is that sure.
 func depth(n int, tail float64) (int, bool) {
 	p := math.Exp(-float64(n) * math.Ln2) // P(X = 0)
 	if p == 0 {                           // n above 1074: the normal distribution is exact enough

@@ -5,9 +5,9 @@ import (
 	"sort"
 )
 
-// Successive halving among many candidates (Karnin, Koren, Somekh: Almost optimal exploration in multi-armed bandits, ICML
-// 2013, gives the scheme; a third instead of a half, because kernel times of candidates lie far apart more often than
-// close together).
+// Successive halving among many candidates (Karnin, Koren, Somekh: Almost optimal exploration in
+// multi-armed bandits, ICML 2013, gives the scheme; a third instead of a half, because kernel times
+// of candidates lie far apart more often than close together).
 
 // An Arm is one candidate of a race.
 type Arm struct {
@@ -26,24 +26,28 @@ type Standing struct {
 
 // Race options that are not the rule's business.
 type Options struct {
-	// Stop is asked between arms; true ends the race with what is known (budget used up, program going away).
+	// Stop is asked between arms; true ends the race with what is known (budget used up, program going
+	// away).
 	Stop func() bool
-	// Fatal tells whether an error of the Sampler ends the whole race (the context is gone) and not only the arm.
+	// Fatal tells whether an error of the Sampler ends the whole race (the context is gone) and not
+	// only the arm.
 	Fatal func(error) bool
 }
 
 const (
-	keepLast   = 3    // arms of the last round: those that may be compared on fresh samples
-	hopeless   = 1.5  // slower than this at its first launches: dropped at once
-	worthwhile = 0.99 // a group's leader below this ratio survives: it may add something in a combination
-	stride     = 6    // arms between two baseline blocks: the clock drifts over milliseconds, not over six launches
+	keepLast = 3   // arms of the last round: those that may be compared on fresh samples
+	hopeless = 1.5 // slower than this at its first launches: dropped at once
+	// a group's leader below this ratio survives: it may add something in a combination
+	worthwhile = 0.99
+	// arms between two baseline blocks: the clock drifts over milliseconds, not over six launches
+	stride = 6
 
 	long  = 5e6   // ns: from here on a launch costs more than what is learned by one more
 	exact = 0.002 // standard error of an arm's median that is enough for ordering long ones
 )
 
-// Race measures arms and returns their standings, the best first; arms never reached stand last with N = 0. base are
-// baseline times to begin with (nanoseconds): they give noise and costs.
+// Race measures arms and returns their standings, the best first; arms never reached stand last
+// with N = 0. base are baseline times to begin with (nanoseconds): they give noise and costs.
 func (r Rule) Race(sample Sampler, arms []Arm, base []float64, o Options) ([]Standing, error) {
 	st := make([]Standing, len(arms))
 	for i, a := range arms {
@@ -55,14 +59,15 @@ func (r Rule) Race(sample Sampler, arms []Arm, base []float64, o Options) ([]Sta
 	}
 	ratios := make([][]float64, len(arms))
 	noise, median := Noise(base), Median(base)
-	// First round: standard error of an arm's median (1.2533 s / sqrt(n)) of about 1.5 %, at least 3 launches, in at most
-	// half a comparison's time for all arms together, but always one launch each.
+	// First round: standard error of an arm's median (1.2533 s / sqrt(n)) of about 1.5 %, at least 3
+	// launches, in at most half a comparison's time for all arms together, but always one launch each.
 	n := int(math.Ceil(math.Pow(1.2533*noise/0.015, 2)))
 	n = min(max(n, 3), 40)
 	for n > 1 && float64(n*len(arms))*r.cost(median) > float64(r.Time.Nanoseconds())/2 {
 		n--
 	}
-	// A kernel of 100 ms has hardly any noise, and a race of thirty such arms would take the whole budget: fewer launches do.
+	// A kernel of 100 ms has hardly any noise, and a race of thirty such arms would take the whole
+	// budget: fewer launches do.
 	most, beside := 200, 3
 	if r.cost(median) >= long && len(base) >= 3 {
 		most = min(max(int(math.Ceil(math.Pow(1.2533*noise/exact, 2))), 1), 200)
@@ -107,8 +112,8 @@ func (r Rule) Race(sample Sampler, arms []Arm, base []float64, o Options) ([]Sta
 	return finish(st, ratios), fatal
 }
 
-// probe measures an arm n times; in the first round one launch goes ahead, and a second one to be sure, and who is hopeless is
-// not launched again.
+// probe measures an arm n times; in the first round one launch goes ahead, and a second one to be
+// sure, and who is hopeless is not launched again.
 func probe(sample Sampler, arm, n int, local float64, first bool) ([]float64, error) {
 	if !first || n < 3 {
 		return sample(arm, n)
@@ -128,8 +133,8 @@ func probe(sample Sampler, arm, n int, local float64, first bool) ([]float64, er
 	return times, nil
 }
 
-// order returns the arms in the order of this round: forward, then backward, then from the middle on, so that no arm is
-// always behind the same neighbour.
+// order returns the arms in the order of this round: forward, then backward, then from the middle
+// on, so that no arm is always behind the same neighbour.
 func order(alive []int, round int) []int {
 	out := make([]int, 0, len(alive))
 	switch round % 3 {
@@ -146,8 +151,8 @@ func order(alive []int, round int) []int {
 	return out
 }
 
-// survivors returns who goes on: the best third (at least keepLast), and the best of each group while it looks worthwhile;
-// nobody who is clearly slower than the baseline.
+// survivors returns who goes on: the best third (at least keepLast), and the best of each group
+// while it looks worthwhile; nobody who is clearly slower than the baseline.
 func survivors(alive []int, st []Standing, ratios [][]float64) []int {
 	type scored struct {
 		i int

@@ -14,12 +14,14 @@ type Rule struct {
 	Confidence float64       // of the two-sided interval
 	Short      time.Duration // kernels below are short ones
 	Time       time.Duration // limit for one comparison: kernels and what a launch costs beside
-	Stop       func() bool   // tells that there is no time for repeating a comparison; nil: there always is
-	Launch     time.Duration // what a launch costs beside its kernel: memory is put back before each; 0 where not known
+	// tells that there is no time for repeating a comparison; nil: there always is
+	Stop func() bool
+	// what a launch costs beside its kernel: memory is put back before each; 0 where not known
+	Launch time.Duration
 }
 
-// Standard is the rule of doc.go. Its minimum effect is DESIGN.md's ("claims of 3 % and more": 7 of 159 winners lost on
-// being measured again, all of them small claims).
+// Standard is the rule of doc.go. Its minimum effect is DESIGN.md's ("claims of 3 % and more": 7 of
+// 159 winners lost on being measured again, all of them small claims).
 var Standard = Rule{
 	MinEffect:  0.03,
 	Harm:       0.01,
@@ -28,7 +30,8 @@ var Standard = Rule{
 	Time:       250 * time.Millisecond,
 }
 
-// Better tells whether a ratio (candidate over baseline) from fresh samples is enough to adopt the candidate.
+// Better tells whether a ratio (candidate over baseline) from fresh samples is enough to adopt the
+// candidate.
 func (r Rule) Better(i Interval) bool {
 	return i.N > 0 && i.Estimate > 0 && i.Estimate <= 1/(1+r.MinEffect) && i.High < 1
 }
@@ -45,7 +48,8 @@ type Plan struct {
 // Samples is the number of launches of one side.
 func (p Plan) Samples() int { return p.Blocks * p.Each }
 
-// Plan returns the samples for a comparison with a baseline whose first times (nanoseconds) are given.
+// Plan returns the samples for a comparison with a baseline whose first times (nanoseconds) are
+// given.
 func (r Rule) Plan(base []float64) Plan {
 	median, noise := Median(base), Noise(base)
 	// Fewest blocks that give a closed interval: 9 for 0.995.
@@ -55,8 +59,8 @@ func (r Rule) Plan(base []float64) Plan {
 			break
 		}
 	}
-	// Half-width of an interval of a ratio of two medians of N samples, each with relative noise s, through blocks'
-	// medians: about z * sqrt(2) * 1.2533^2 * s / sqrt(N).
+	// Half-width of an interval of a ratio of two medians of N samples, each with relative noise s,
+	// through blocks' medians: about z * sqrt(2) * 1.2533^2 * s / sqrt(N).
 	z := -normalQuantile((1 - r.Confidence) / 2)
 	want := math.Sqrt2 * 1.2533 * 1.2533 * z * noise / (r.MinEffect / 2)
 	n := int(math.Ceil(want * want))

@@ -21,8 +21,10 @@ type clock struct {
 	state float64
 }
 
-func newClock(seed int64, base float64, noise func(*clock, float64) float64, speed func(int) float64) *clock {
-	return &clock{rng: rand.New(rand.NewSource(seed)), base: base, noise: noise, speed: speed, count: map[int]int{}}
+func newClock(seed int64, base float64, noise func(*clock, float64) float64,
+	speed func(int) float64) *clock {
+	return &clock{rng: rand.New(rand.NewSource(seed)), base: base, noise: noise, speed: speed,
+		count: map[int]int{}}
 }
 
 func (c *clock) sample(arm, n int) ([]float64, error) {
@@ -57,7 +59,8 @@ var noises = map[string]func(*clock, float64) float64{
 	"drift": func(c *clock, t float64) float64 {
 		return t * (1 + 0.0002*float64(c.tick)) * (1 + 0.01*c.rng.NormFloat64())
 	},
-	"two clocks": func(c *clock, t float64) float64 { // the clock changes by 8 % about every 40 launches
+	// the clock changes by 8 % about every 40 launches
+	"two clocks": func(c *clock, t float64) float64 {
 		if c.state == 0 {
 			c.state = 1
 		}
@@ -70,12 +73,15 @@ var noises = map[string]func(*clock, float64) float64{
 		c.state = 0.9*c.state + 0.1*c.rng.NormFloat64()
 		return t * math.Exp(0.2*math.Abs(c.state)) * (1 + 0.01*c.rng.NormFloat64())
 	},
-	"timer of 1 us": func(c *clock, t float64) float64 { return math.Ceil((t*(1+0.1*c.rng.Float64()))/1000) * 1000 },
+	"timer of 1 us": func(c *clock, t float64) float64 {
+		return math.Ceil((t*(1+0.1*c.rng.Float64()))/1000) * 1000
+	},
 }
 
 func same(int) float64 { return 1 }
 
-// TestCompareEqual: an arm that is the baseline is adopted in less than 1 % of the comparisons, whatever the noise.
+// TestCompareEqual: an arm that is the baseline is adopted in less than 1 % of the comparisons,
+// whatever the noise.
 func TestCompareEqual(t *testing.T) {
 	const runs = 1000
 	for name, noise := range noises {
@@ -100,13 +106,15 @@ func TestCompareEqual(t *testing.T) {
 				t.Errorf("%s, %g us: %d of %d equal candidates adopted", name, base/1e3, adopted, runs)
 			}
 			if covered < runs*98/100 {
-				t.Errorf("%s, %g us: the interval holds the truth in %d of %d runs only", name, base/1e3, covered, runs)
+				t.Errorf("%s, %g us: the interval holds the truth in %d of %d runs only", name, base/1e3,
+					covered, runs)
 			}
 		}
 	}
 }
 
-// TestRaceEqual: the whole way, race among 60 equal arms and three fresh comparisons, adopts in less than 1 % of the runs.
+// TestRaceEqual: the whole way, race among 60 equal arms and three fresh comparisons, adopts in
+// less than 1 % of the runs.
 func TestRaceEqual(t *testing.T) {
 	const runs = 300
 	arms := make([]Arm, 60)
@@ -147,8 +155,8 @@ func wholeWay(t *testing.T, c *clock, arms []Arm) (Standing, bool) {
 	return Standing{}, false
 }
 
-// TestPower: a candidate that is 6 % faster than all others is found and adopted in three of four runs at least (in nearly
-// all under ordinary noise), one of 15 % nearly always, also under the
+// TestPower: a candidate that is 6 % faster than all others is found and adopted in three of four
+// runs at least (in nearly all under ordinary noise), one of 15 % nearly always, also under the
 // worst noise.
 func TestPower(t *testing.T) {
 	const runs = 100
@@ -188,7 +196,8 @@ func TestPower(t *testing.T) {
 	}
 }
 
-// TestCost: what a configuration of 60 candidates costs in kernel time at 100 us a launch (half of them slower, some much).
+// TestCost: what a configuration of 60 candidates costs in kernel time at 100 us a launch (half of
+// them slower, some much).
 func TestCost(t *testing.T) {
 	arms := make([]Arm, 60)
 	for i := range arms {
@@ -214,7 +223,8 @@ func TestCost(t *testing.T) {
 	}
 	t.Logf("%.0f ms of kernel time, %d launches", spent/1e6, c.tick)
 	if spent > 150e6 {
-		t.Errorf("%.0f ms of kernel time for a configuration; the goal of 0.3 s leaves 150 ms for it", spent/1e6)
+		t.Errorf("%.0f ms of kernel time for a configuration; the goal of 0.3 s leaves 150 ms for it",
+			spent/1e6)
 	}
 	for arm, n := range c.count {
 		if arm >= 0 && arm%20 == 19 && n > 2 {
@@ -223,8 +233,8 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// TestLong: of a kernel of 100 ms the best of 30 is found with little more than a launch each, where there is hardly any noise; where
-// there is much, it takes the launches that it needs.
+// TestLong: of a kernel of 100 ms the best of 30 is found with little more than a launch each,
+// where there is hardly any noise; where there is much, it takes the launches that it needs.
 func TestLong(t *testing.T) {
 	arms := make([]Arm, 30)
 	for i := range arms {
@@ -296,7 +306,8 @@ func TestPlan(t *testing.T) {
 		t.Errorf("short kernels get %+v, usual ones %+v", ps, pu)
 	}
 	if pl.Blocks != 9 || pl.Each != 1 {
-		t.Errorf("a kernel of 1 s gets %+v; want the fewest blocks that close an interval of 0.995: 9 of 1", pl)
+		t.Errorf(
+			"a kernel of 1 s gets %+v; want the fewest blocks that close an interval of 0.995: 9 of 1", pl)
 	}
 	dear := Standard
 	dear.Launch = 10 * time.Millisecond // 20 GB to put back before each
@@ -308,7 +319,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestDepth compares with binomial sums done the slow way, and across the change to the normal distribution.
+// TestDepth compares with binomial sums done the slow way, and across the change to the normal
+// distribution.
 func TestDepth(t *testing.T) {
 	for n := 1; n < 40; n++ {
 		for _, tail := range []float64{0.0025, 0.025} {

@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// Kernels and captures. A kernel is found again after an edit by its place: the output that its command writes, the
-// source file, its name, and the GPU that it is compiled for. What it is, its identity says.
+// Kernels and captures. A kernel is found again after an edit by its place: the output that its
+// command writes, the source file, its name, and the GPU that it is compiled for. What it is, its
+// identity says.
 
 // A Kernel is one as a command gives it.
 type Kernel struct {
@@ -46,8 +47,9 @@ type Job struct {
 	Kernel   Kernel
 	Device   string
 	Captures []string // their ids, the heaviest first
-	Before   []string // identities that the kernel had before, the last one first: their recipes are tried first
-	Share    float64  // of its program's time
+	// identities that the kernel had before, the last one first: their recipes are tried first
+	Before []string
+	Share  float64 // of its program's time
 }
 
 // A Wait is a kernel that nothing can be done for now.
@@ -58,10 +60,12 @@ type Wait struct {
 	Share                    float64
 }
 
-// smallest is the share of a program's time below which a kernel is not searched, as in a run's tuning.
+// smallest is the share of a program's time below which a kernel is not searched, as in a run's
+// tuning.
 const smallest = 0.01
 
-// newest leaves of the captures of one program in one place those of the kernel as it was captured last.
+// newest leaves of the captures of one program in one place those of the kernel as it was captured
+// last.
 func newest(all []Captured) []Captured {
 	type key struct {
 		place
@@ -81,11 +85,12 @@ func newest(all []Captured) []Captured {
 
 // A match is what is known of captures, ready for questions.
 type match struct {
-	at       map[place][]Captured // the newest of each program, the heaviest first
-	known    map[string]bool      // identities that have captures of their own: what to do with them is tune's business
-	totals   map[string]float64   // by program
-	captured map[[2]string]bool   // output and source: some kernel has captures
-	beside   map[place]bool       // kernels that were in a captured module, launched or not
+	at map[place][]Captured // the newest of each program, the heaviest first
+	// identities that have captures of their own: what to do with them is tune's business
+	known    map[string]bool
+	totals   map[string]float64 // by program
+	captured map[[2]string]bool // output and source: some kernel has captures
+	beside   map[place]bool     // kernels that were in a captured module, launched or not
 }
 
 func newMatch(all []Captured) *match {
@@ -112,7 +117,8 @@ func newMatch(all []Captured) *match {
 	return m
 }
 
-// weight is what a command's kernels weigh, by their captures: commands are run again in this order.
+// weight is what a command's kernels weigh, by their captures: commands are run again in this
+// order.
 func (m *match) weight(c Command) (sum float64, any bool) {
 	for _, source := range c.sources() {
 		any = any || m.captured[[2]string{c.Output, source}]
@@ -133,7 +139,8 @@ func (m *match) look(c Command, k Kernel) (*Job, *Wait) {
 	p := place{c.Output, k.Source, k.Name, k.CC}
 	list := m.at[p]
 	wait := func(why string, share float64) *Wait {
-		return &Wait{Kernel: k.Name, Source: k.Source, Identity: k.Identity, Why: why, Run: true, Share: share}
+		return &Wait{Kernel: k.Name, Source: k.Source, Identity: k.Identity, Why: why, Run: true,
+			Share: share}
 	}
 	if len(list) == 0 {
 		if !m.captured[[2]string{c.Output, k.Source}] || m.beside[p] {

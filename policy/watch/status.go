@@ -74,7 +74,8 @@ func (w *Watcher) status() Status {
 		if told := w.told[j.Kernel.Identity]; told != "" {
 			why += "; " + told
 		}
-		s.Waiting = append(s.Waiting, Wait{Kernel: j.Kernel.Name, Source: j.Kernel.Source, Identity: j.Kernel.Identity, Why: why, Share: j.Share})
+		s.Waiting = append(s.Waiting, Wait{Kernel: j.Kernel.Name, Source: j.Kernel.Source,
+			Identity: j.Kernel.Identity, Why: why, Share: j.Share})
 	}
 	s.Waiting = append(s.Waiting, waits...)
 	for hash, why := range w.failing {

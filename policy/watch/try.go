@@ -14,8 +14,8 @@ var ErrSource = errors.New("it does not compile")
 // remembered is how many results of one command are kept: a branch switch and back runs nothing.
 const remembered = 8
 
-// nextDirty takes the heaviest command that is to be run again. Those of which no launch is captured have nothing
-// to be tuned; the next build tells what they are.
+// nextDirty takes the heaviest command that is to be run again. Those of which no launch is
+// captured have nothing to be tuned; the next build tells what they are.
 func (w *Watcher) nextDirty() (c Command, found bool) {
 	best := -1.0
 	for hash := range w.dirty {

@@ -36,10 +36,12 @@ func (w *Watcher) work() (jobs []Job, waits []Wait) {
 					continue
 				}
 				if l, ok := w.left[k.Identity]; ok && l.captures == strings.Join(job.Captures, " ") {
-					waits = append(waits, Wait{Kernel: k.Name, Source: k.Source, Identity: k.Identity, Why: l.why, Run: l.run, Share: job.Share})
+					waits = append(waits, Wait{Kernel: k.Name, Source: k.Source, Identity: k.Identity, Why: l.why,
+						Run: l.run, Share: job.Share})
 					continue
 				}
-				job.Before = append(slices.Clone(w.history[place{c.Output, k.Source, k.Name, k.CC}]), job.Before...)
+				job.Before = append(slices.Clone(w.history[place{c.Output, k.Source, k.Name, k.CC}]),
+					job.Before...)
 				jobs = append(jobs, *job)
 			}
 		}
@@ -104,7 +106,8 @@ func (w *Watcher) tuneNext(ctx context.Context) (did bool) {
 	}
 	w.mu.Unlock()
 	if err == nil || ctx.Err() == nil {
-		w.o.Log(Event{What: "tuned", Kernel: job.Kernel.Name, Text: out.text(), Took: time.Since(begun), Candidates: out.Candidates, Err: err})
+		w.o.Log(Event{What: "tuned", Kernel: job.Kernel.Name, Text: out.text(), Took: time.Since(begun),
+			Candidates: out.Candidates, Err: err})
 	}
 	return true
 }
@@ -146,7 +149,8 @@ func (w *Watcher) settle(job Job, out Outcome, took time.Duration) {
 			}
 		}
 	}
-	d := Done{Kernel: k.Name, Source: k.Source, Identity: k.Identity, Recipe: out.Recipe, Ratio: out.Ratio, Launch: out.Launch,
+	d := Done{Kernel: k.Name, Source: k.Source, Identity: k.Identity, Recipe: out.Recipe,
+		Ratio: out.Ratio, Launch: out.Launch,
 		Candidates: out.Candidates, Why: out.Why, When: time.Now(), Took: took.Seconds()}
 	list := append([]Done{d}, w.last...)
 	w.last = list[:min(len(list), kept)]
@@ -198,8 +202,8 @@ func (w *Watcher) logWaits(waits []Wait) {
 	}
 }
 
-// runs runs the user's program where that brings launches of kernels that were built, once for each time that it was
-// built. It tells whether such kernels wait.
+// runs runs the user's program where that brings launches of kernels that were built, once for each
+// time that it was built. It tells whether such kernels wait.
 func (w *Watcher) runs(ctx context.Context, work *sync.WaitGroup) (wait bool) {
 	program := w.world.Program()
 	w.mu.Lock()

@@ -49,19 +49,24 @@ type World interface {
 	Captured() ([]Captured, error)
 	// Decided tells whether there is a decision for a kernel on a GPU.
 	Decided(identity, device string) bool
-	// Tune searches for a recipe, and keeps the decision. An error: it was interrupted, and is to be done again.
+	// Tune searches for a recipe, and keeps the decision. An error: it was interrupted, and is to be
+	// done again.
 	Tune(ctx context.Context, j Job) (Outcome, error)
-	// Busy says why nothing should be run on this machine now (battery), or nothing on the GPU; "": all is free.
+	// Busy says why nothing should be run on this machine now (battery), or nothing on the GPU; "":
+	// all is free.
 	Busy(gpu bool) string
 	// Digest is a hash of the content of a command's files and tools.
 	Digest(c Command) string
-	// Edited tells whether a file of a command was written after it was built, or a tool is another one.
+	// Edited tells whether a file of a command was written after it was built, or a tool is another
+	// one.
 	Edited(c Command) bool
 	// Watch has files watched from now on.
 	Watch(files, tools []string)
-	// Foretell says of a kernel that can't be tuned for now what can be said without a GPU; "": nothing.
+	// Foretell says of a kernel that can't be tuned for now what can be said without a GPU; "":
+	// nothing.
 	Foretell(ctx context.Context, j Job) string
-	// Run runs the user's program, for launches of kernels. It is asked only where Options.Runs says so.
+	// Run runs the user's program, for launches of kernels. It is asked only where Options.Runs says
+	// so.
 	Run(ctx context.Context, kernels []string) error
 	// Program tells by another text that this program has been built anew.
 	Program() string
@@ -71,12 +76,13 @@ type World interface {
 type Options struct {
 	Tries  int           // commands run at a time
 	Settle time.Duration // a build is over when it has noted nothing for so long (usual: 5 s)
-	Retry  time.Duration // before a command is tried again that failed by no fault of its sources (usual: 1 min)
-	Pause  time.Duration // between looks at whether the machine is free again (usual: 5 s)
-	Runs   bool          // World.Run may be asked
-	Base   Status        // what the status begins with
-	Log    func(Event)
-	Told   func(Status) // is given the status when it has changed
+	// before a command is tried again that failed by no fault of its sources (usual: 1 min)
+	Retry time.Duration
+	Pause time.Duration // between looks at whether the machine is free again (usual: 5 s)
+	Runs  bool          // World.Run may be asked
+	Base  Status        // what the status begins with
+	Log   func(Event)
+	Told  func(Status) // is given the status when it has changed
 }
 
 // An Event is something to be logged.
@@ -161,15 +167,17 @@ func New(world World, o Options) *Watcher {
 		o.Told = func(Status) {}
 	}
 	return &Watcher{o: o, world: world, base: o.Base, changed: make(chan struct{}),
-		built: map[string]Command{}, commands: map[string]Command{}, byFile: map[string][]string{}, match: newMatch(nil),
+		built: map[string]Command{}, commands: map[string]Command{}, byFile: map[string][]string{},
+		match:   newMatch(nil),
 		results: map[string][]result{}, dirty: map[string]bool{}, trying: map[string]context.CancelFunc{},
 		failing: map[string]string{}, retry: map[string]time.Time{}, decided: map[[2]string]bool{},
-		left: map[string]left{}, paused: map[bool]string{}, history: map[place][]string{}, ran: map[string]string{}, told: map[string]string{}, doing: map[string]bool{},
+		left: map[string]left{}, paused: map[bool]string{}, history: map[place][]string{},
+		ran: map[string]string{}, told: map[string]string{}, doing: map[string]bool{},
 		logged: map[string]bool{}, measured: map[string]int{}}
 }
 
-// Run works until ctx ends. edits are files whose content has changed; notes comes when a build, or a run of a
-// program, has left something in the store.
+// Run works until ctx ends. edits are files whose content has changed; notes comes when a build, or
+// a run of a program, has left something in the store.
 func (w *Watcher) Run(ctx context.Context, edits <-chan []string, notes <-chan struct{}) error {
 	if err := w.reload(true); err != nil {
 		return err
@@ -246,8 +254,8 @@ func (w *Watcher) each(ctx context.Context, next func(context.Context) (did bool
 	}
 }
 
-// reload reads what builds and runs have left in the store. What a build gave counts until a command is run again,
-// and again from the next build on.
+// reload reads what builds and runs have left in the store. What a build gave counts until a
+// command is run again, and again from the next build on.
 func (w *Watcher) reload(first bool) error {
 	list, err := w.world.Commands()
 	if err != nil {
@@ -296,7 +304,8 @@ func (w *Watcher) reload(first bool) error {
 	w.mu.Unlock()
 	w.follow()
 	if first {
-		w.o.Log(Event{What: "watching", Files: len(w.byFile), Commands: len(built), Candidates: len(captured)})
+		w.o.Log(Event{What: "watching", Files: len(w.byFile), Commands: len(built),
+			Candidates: len(captured)})
 	}
 	return nil
 }
@@ -307,8 +316,9 @@ func (w *Watcher) remember(digest string, c Command) {
 	w.results[c.Hash] = list[:min(len(list), remembered)]
 }
 
-// asks tells whether a kernel of a command, as it was built, is to be tuned: it was edited while nobody watched. The
-// command is run again for its module, which a build does not keep; w.mu is held.
+// asks tells whether a kernel of a command, as it was built, is to be tuned: it was edited while
+// nobody watched. The command is run again for its module, which a build does not keep; w.mu is
+// held.
 func (w *Watcher) asks(c Command) bool {
 	return slices.ContainsFunc(c.Kernels, func(k Kernel) bool {
 		job, _ := w.match.look(c, k)

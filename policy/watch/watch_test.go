@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// A fake is a World of one command a file; what its kernels are stands in the files. Nothing is compiled or run.
+// A fake is a World of one command a file; what its kernels are stands in the files. Nothing is
+// compiled or run.
 type fake struct {
 	mu       sync.Mutex
 	text     map[string]string // of files: kernels with what they are, "k1=a k2=b"
@@ -30,7 +31,8 @@ type fake struct {
 }
 
 func (f *fake) command(file, text string) Command {
-	c := Command{Hash: "hash of " + file, Name: file, Output: file + ".o", Files: []string{file, "common.h"}, When: time.Unix(int64(f.when), 0)}
+	c := Command{Hash: "hash of " + file, Name: file, Output: file + ".o",
+		Files: []string{file, "common.h"}, When: time.Unix(int64(f.when), 0)}
 	for _, word := range strings.Fields(text) {
 		name, is, _ := strings.Cut(word, "=")
 		k := Kernel{Name: name, Identity: name + " as " + is, Source: file, CC: 90, Cubin: file + text}
@@ -136,9 +138,11 @@ func (f *fake) names() (out []string) {
 	return out
 }
 
-// newFake has files as they were built, and a captured launch of each kernel; the first weighs most.
+// newFake has files as they were built, and a captured launch of each kernel; the first weighs
+// most.
 func newFake(files map[string]string) *fake {
-	f := &fake{text: map[string]string{}, built: map[string]string{}, decided: map[string]bool{}, wrong: map[string]error{}}
+	f := &fake{text: map[string]string{}, built: map[string]string{}, decided: map[string]bool{},
+		wrong: map[string]error{}}
 	for file, text := range files {
 		f.text[file], f.built[file] = text, text
 		f.capture(file, text)
@@ -154,8 +158,10 @@ func (f *fake) capture(file, text string) {
 	}
 	for i, word := range strings.Fields(text) {
 		name, is, _ := strings.Cut(word, "=")
-		f.captured = append(f.captured, Captured{ID: word, Program: "app", Kernel: name, Output: file + ".o", Source: file,
-			Identity: name + " as " + is, CC: 90, Device: "GPU", Beside: names, Made: time.Now(), Weight: 1 / float64(1+i)})
+		f.captured = append(f.captured, Captured{ID: word, Program: "app", Kernel: name, Output: file +
+			".o", Source: file,
+			Identity: name + " as " + is, CC: 90, Device: "GPU", Beside: names, Made: time.Now(),
+			Weight: 1 / float64(1+i)})
 	}
 }
 
@@ -249,11 +255,13 @@ func (r *running) want(names ...string) {
 
 // TestEdited: of many kernels the edited one is tuned, once; what stood for it before is said.
 func TestEdited(t *testing.T) {
-	r := newFake(map[string]string{"a.cu": "k1=a k2=b k3=c", "b.cu": "k4=d"}).start(t, Options{Tries: 2})
+	r := newFake(map[string]string{"a.cu": "k1=a k2=b k3=c", "b.cu": "k4=d"}).start(t,
+		Options{Tries: 2})
 	r.want()
 	r.edit("a.cu", "k1=a k2=x k3=c")
 	r.idle()
-	if j := r.tuned; len(j) != 1 || !slices.Equal(j[0].Before, []string{"k2 as b"}) || !slices.Equal(j[0].Captures, []string{"k2=b"}) {
+	if j := r.tuned; len(j) != 1 || !slices.Equal(j[0].Before, []string{"k2 as b"}) ||
+		!slices.Equal(j[0].Captures, []string{"k2=b"}) {
 		t.Fatalf("%+v", j)
 	}
 	r.want("k2 as x")
@@ -275,7 +283,8 @@ func TestEdited(t *testing.T) {
 	}
 }
 
-// TestHeader: kernels of many files, by weight, the heaviest first; those that weigh nothing are left out.
+// TestHeader: kernels of many files, by weight, the heaviest first; those that weigh nothing are
+// left out.
 func TestHeader(t *testing.T) {
 	f := newFake(map[string]string{"a.cu": "k1=a"})
 	var names []string
@@ -316,13 +325,16 @@ func TestHeader(t *testing.T) {
 	}
 }
 
-// TestTrouble: what does not compile, or can't be run, leaves the last good state, and is tried again when it may be otherwise.
+// TestTrouble: what does not compile, or can't be run, leaves the last good state, and is tried
+// again when it may be otherwise.
 func TestTrouble(t *testing.T) {
 	r := newFake(map[string]string{"a.cu": "k1=a k2=b"}).start(t, Options{})
 	r.idle()
 	r.wrong["a.cu"] = fmt.Errorf("%w: a.cu(3): error", ErrSource)
 	r.edit("a.cu", "k1=half")
-	if s := r.until("failing", func(s Status) bool { return len(s.Failing) == 1 }); !strings.Contains(s.Failing[0].Why, "a.cu(3)") {
+	if s := r.until("failing", func(s Status) bool {
+		return len(s.Failing) == 1
+	}); !strings.Contains(s.Failing[0].Why, "a.cu(3)") {
 		t.Errorf("%+v", s.Failing)
 	}
 	r.want()
@@ -334,7 +346,8 @@ func TestTrouble(t *testing.T) {
 	if s := r.idle(); len(s.Failing) != 0 {
 		t.Errorf("%+v", s.Failing)
 	}
-	// A search that was interrupted begins again; one that gives nothing does not, until there are other captures.
+	// A search that was interrupted begins again; one that gives nothing does not, until there are
+	// other captures.
 	n := 0
 	r.outcome = func(ctx context.Context, j Job) (Outcome, error) {
 		if n++; n == 1 {
@@ -351,7 +364,8 @@ func TestTrouble(t *testing.T) {
 	r.outcome = func(context.Context, Job) (Outcome, error) { panic("our own fault") }
 	r.edit("a.cu", "k1=panics k2=b")
 	r.want("k1 as panics")
-	if s := r.idle(); len(s.Waiting) != 1 || !strings.HasPrefix(s.Waiting[0].Why, "panic: our own fault") {
+	if s := r.idle(); len(s.Waiting) != 1 || !strings.HasPrefix(s.Waiting[0].Why,
+		"panic: our own fault") {
 		t.Errorf("%+v", s.Waiting)
 	}
 	r.outcome = outcome
@@ -422,8 +436,8 @@ func TestYield(t *testing.T) {
 	r.want("k1 as b", "k1 as b")
 }
 
-// TestBuilt: what a build gave counts; kernels that were edited while nobody watched are tuned; a program is run for kernels
-// with new names, once for each time that it was built.
+// TestBuilt: what a build gave counts; kernels that were edited while nobody watched are tuned; a
+// program is run for kernels with new names, once for each time that it was built.
 func TestBuilt(t *testing.T) {
 	f := newFake(map[string]string{"a.cu": "k1=a"})
 	f.built["a.cu"], f.text["a.cu"] = "k1=b", "k1=b" // built again after the launches were captured
@@ -454,7 +468,8 @@ func TestBuilt(t *testing.T) {
 	}
 }
 
-// TestRetry: a full disk is no fault of a source's: the command is run again by itself, and what was good stays until then.
+// TestRetry: a full disk is no fault of a source's: the command is run again by itself, and what
+// was good stays until then.
 func TestRetry(t *testing.T) {
 	r := newFake(map[string]string{"a.cu": "k1=a"}).start(t, Options{Retry: 50 * time.Millisecond})
 	r.idle()
@@ -462,7 +477,9 @@ func TestRetry(t *testing.T) {
 	r.wrong["a.cu"] = errors.New("the disk is full")
 	r.fake.mu.Unlock()
 	r.edit("a.cu", "k1=b")
-	if s := r.until("failing", func(s Status) bool { return len(s.Failing) == 1 }); s.Failing[0].Why != "the disk is full" {
+	if s := r.until("failing", func(s Status) bool {
+		return len(s.Failing) == 1
+	}); s.Failing[0].Why != "the disk is full" {
 		t.Errorf("%+v", s)
 	}
 	r.fake.mu.Lock()

@@ -30,10 +30,12 @@ type CUPTI struct {
 	Library string   // libcupti.so
 }
 
-// Find looks for CUPTI in a toolkit, in the places where NVIDIA's installers, Debian and the packages of PyPI put it.
+// Find looks for CUPTI in a toolkit, in the places where NVIDIA's installers, Debian and the
+// packages of PyPI put it.
 func Find(root string) (CUPTI, error) {
 	target := map[string]string{"amd64": "x86_64-linux", "arm64": "sbsa-linux"}[runtime.GOARCH]
-	places := []string{root, filepath.Join(root, "extras", "CUPTI"), filepath.Join(root, "targets", target)}
+	places := []string{root, filepath.Join(root, "extras", "CUPTI"), filepath.Join(root, "targets",
+		target)}
 	var c CUPTI
 	for _, header := range []string{"cupti.h", "cuda.h"} {
 		found := ""
@@ -45,7 +47,9 @@ func Find(root string) (CUPTI, error) {
 			}
 		}
 		if found == "" {
-			return c, fmt.Errorf("%w %s: no include/%s (package cuda-cupti-dev, or nvidia-cuda-cupti of PyPI)", errNoCUPTI, root, header)
+			return c,
+				fmt.Errorf("%w %s: no include/%s (package cuda-cupti-dev, or nvidia-cuda-cupti of PyPI)",
+					errNoCUPTI, root, header)
 		}
 		if len(c.Include) == 0 || c.Include[0] != found {
 			c.Include = append(c.Include, found)
@@ -64,9 +68,10 @@ func Find(root string) (CUPTI, error) {
 	return c, fmt.Errorf("%w %s: headers, but no libcupti.so", errNoCUPTI, root)
 }
 
-// Build builds the agent for a toolkit into the folder out, unless it is there already, and gives its path. The name has a hash
-// of the source, the compiler's command and CUPTI's place, so that nothing stale is ever used. The compiler is CC, else gcc, cc or
-// clang: one of them is there, nvcc needs it.
+// Build builds the agent for a toolkit into the folder out, unless it is there already, and gives
+// its path. The name has a hash of the source, the compiler's command and CUPTI's place, so that
+// nothing stale is ever used. The compiler is CC, else gcc, cc or clang: one of them is there, nvcc
+// needs it.
 func Build(ctx context.Context, root, out string) (string, error) {
 	cupti, err := Find(root)
 	if err != nil {
@@ -88,13 +93,14 @@ func Build(ctx context.Context, root, out string) (string, error) {
 		name: "agent", suffix: ".so", files: files, include: cupti.Include,
 		flags: []string{"-shared", "-fPIC", "-fvisibility=hidden"},
 		link:  []string{library, "-Wl,-rpath," + filepath.Dir(library), "-lm", "-ldl", "-lpthread"},
-		// The library's size and time stand for its content: an updated toolkit in the same place is another one.
+		// The library's size and time stand for its content: an updated toolkit in the same place is
+		// another one.
 		key: fmt.Sprintf("%q %d %d", library, info.Size(), info.ModTime().UnixNano()),
 	})
 }
 
-// BuildProgram builds a program that shares the agent's hashes (hash.h, hash.ptx, embed.h), in the same way as the agent is built. source has
-// its files in a folder of that name.
+// BuildProgram builds a program that shares the agent's hashes (hash.h, hash.ptx, embed.h), in the
+// same way as the agent is built. source has its files in a folder of that name.
 func BuildProgram(ctx context.Context, root, out, name string, source fs.FS) (string, error) {
 	cupti, err := Find(root)
 	if err != nil {
@@ -104,7 +110,8 @@ func BuildProgram(ctx context.Context, root, out, name string, source fs.FS) (st
 	if err != nil {
 		return "", err
 	}
-	return build(ctx, out, program{name: name, files: files, include: cupti.Include, link: []string{"-ldl"}})
+	return build(ctx, out, program{name: name, files: files, include: cupti.Include,
+		link: []string{"-ldl"}})
 }
 
 // WriteSource writes such a program's files into a folder.
@@ -178,7 +185,8 @@ func build(ctx context.Context, out string, p program) (string, error) {
 		return "", fmt.Errorf("making a folder for the %s: %w", p.name, err)
 	}
 	if info, err := os.Stat(out); err != nil || !ours(info) {
-		return "", fmt.Errorf("the %s's folder %s can be written by others, or is not yours: remove it", p.name, out)
+		return "", fmt.Errorf("the %s's folder %s can be written by others, or is not yours: remove it",
+			p.name, out)
 	}
 	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && ours(info) {
 		return path, nil // anything else there is replaced below
@@ -213,7 +221,8 @@ func build(ctx context.Context, out string, p program) (string, error) {
 	return path, nil
 }
 
-// ours reports whether nobody but the user can have written a file: it is code that is loaded into the user's program.
+// ours reports whether nobody but the user can have written a file: it is code that is loaded into
+// the user's program.
 func ours(info fs.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(st.Uid) == os.Geteuid() && info.Mode().Perm()&0o022 == 0
@@ -221,7 +230,8 @@ func ours(info fs.FileInfo) bool {
 
 func compiler() ([]string, error) {
 	// Under make, CC may well be what builds the user's CUDA code: nvcc, or we ourselves.
-	if words := strings.Fields(os.Getenv("CC")); len(words) > 0 && !strings.Contains(filepath.Base(words[0]), "nvcc") {
+	if words := strings.Fields(os.Getenv("CC")); len(words) > 0 &&
+		!strings.Contains(filepath.Base(words[0]), "nvcc") {
 		return words, nil
 	}
 	for _, name := range []string{"gcc", "cc", "clang"} {
@@ -229,5 +239,6 @@ func compiler() ([]string, error) {
 			return []string{path}, nil
 		}
 	}
-	return nil, errors.New("no C compiler (gcc, cc or clang; or name one in CC) to build the agent with")
+	return nil,
+		errors.New("no C compiler (gcc, cc or clang; or name one in CC) to build the agent with")
 }

@@ -75,10 +75,12 @@ int main(int n, char **argv) {
   printf("%d %d\n", start(), start());
   return 0;
 }`), 0o600)
-			if out, err := exec.Command("gcc", "-o", filepath.Join(dir, "load"), program, "-ldl").CombinedOutput(); err != nil {
+			if out, err := exec.Command("gcc", "-o", filepath.Join(dir, "load"), program,
+				"-ldl").CombinedOutput(); err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
-			for _, socket := range []string{"", "GNVCC_AGENT_SOCKET=/nonexistent/socket", "GNVCC_AGENT_SOCKET=" + strings.Repeat("x", 300)} {
+			for _, socket := range []string{"", "GNVCC_AGENT_SOCKET=/nonexistent/socket",
+				"GNVCC_AGENT_SOCKET=" + strings.Repeat("x", 300)} {
 				cmd := exec.Command(filepath.Join(dir, "load"), path)
 				cmd.Env = append(os.Environ(), socket)
 				out, err := cmd.CombinedOutput()
@@ -101,7 +103,8 @@ func TestCompilerRefuses(t *testing.T) {
 	t.Setenv("CC", "false")
 	for _, root := range toolkits(t) {
 		out := t.TempDir()
-		if _, err := Build(context.Background(), root, out); err == nil || !strings.Contains(err.Error(), "building the agent with false") {
+		if _, err := Build(context.Background(), root, out); err == nil || !strings.Contains(err.Error(),
+			"building the agent with false") {
 			t.Errorf("%v", err)
 		}
 		if left, _ := os.ReadDir(out); len(left) > 0 {
@@ -115,7 +118,8 @@ func TestPTX(t *testing.T) {
 	for version, root := range toolkits(t) {
 		for _, name := range []string{"compare", "hash"} {
 			for _, arch := range []string{"sm_75", "sm_80", "sm_90", "sm_100", "sm_120"} {
-				out, err := exec.Command(filepath.Join(root, "bin", "ptxas"), "-arch="+arch, "source/"+name+".ptx", "-o", filepath.Join(t.TempDir(), "x")).CombinedOutput()
+				out, err := exec.Command(filepath.Join(root, "bin", "ptxas"), "-arch="+arch, "source/"+name+
+					".ptx", "-o", filepath.Join(t.TempDir(), "x")).CombinedOutput()
 				if err != nil {
 					t.Errorf("%s.ptx, ptxas %s, %s: %v\n%s", name, version, arch, err, out)
 				}

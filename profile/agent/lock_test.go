@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestModuleLocks: a module's handle is set, and looked for by other threads, under one lock. Threads do both, in the module's own file, and
-// the compiler's thread sanitizer looks on.
+// TestModuleLocks: a module's handle is set, and looked for by other threads, under one lock.
+// Threads do both, in the module's own file, and the compiler's thread sanitizer looks on.
 func TestModuleLocks(t *testing.T) {
 	for version, root := range toolkits(t) {
 		cupti, err := Find(root)
@@ -62,22 +62,27 @@ int main(void) {
 		if err := os.WriteFile(filepath.Join(dir, "main.c"), []byte(main), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		args := []string{"-std=gnu11", "-g", "-O1", "-w", "-fsanitize=thread", "-I" + here, "-o", "locks", "main.c", filepath.Join(here, "module.c"), "-lpthread"}
+		args := []string{"-std=gnu11", "-g", "-O1", "-w", "-fsanitize=thread", "-I" + here, "-o", "locks",
+			"main.c", filepath.Join(here, "module.c"), "-lpthread"}
 		for _, include := range cupti.Include {
 			args = append(args, "-I"+include)
 		}
 		build := exec.Command("gcc", args...)
 		build.Dir = dir
 		if out, err := build.CombinedOutput(); err != nil {
-			t.Skipf("SKIPPED: no thread sanitizer here: the lock of a module's handle was not tried: %s", out)
+			t.Skipf("SKIPPED: no thread sanitizer here: the lock of a module's handle was not tried: %s",
+				out)
 		}
 		// Addresses as the sanitizer wants them.
 		run := exec.Command("setarch", "-R", filepath.Join(dir, "locks"))
 		out, err := run.CombinedOutput()
-		if strings.Contains(string(out), "unexpected memory mapping") || err != nil && !strings.Contains(string(out), "ThreadSanitizer: data race") && !strings.Contains(string(out), "done") {
+		if strings.Contains(string(out), "unexpected memory mapping") || err != nil &&
+			!strings.Contains(string(out), "ThreadSanitizer: data race") && !strings.Contains(string(out),
+			"done") {
 			t.Skipf("SKIPPED: the thread sanitizer does not run here: %v\n%s", err, out)
 		}
-		if err != nil || strings.Contains(string(out), "data race") || !strings.Contains(string(out), "done") {
+		if err != nil || strings.Contains(string(out), "data race") || !strings.Contains(string(out),
+			"done") {
 			t.Errorf("%s: %v\n%s", version, err, out)
 		}
 		return // one toolkit's headers are enough

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// What comes back is told apart, however it is mixed with what never does; no launch is lost when sets are joined; one that was looked up before is found
-// after.
+// What comes back is told apart, however it is mixed with what never does; no launch is lost when
+// sets are joined; one that was looked up before is found after.
 func TestSets(t *testing.T) {
 	if _, err := exec.LookPath("gcc"); err != nil {
 		t.Skip("SKIPPED, NOT TESTED: no gcc")
@@ -74,8 +74,10 @@ int main(void) {
 	if err := os.WriteFile(filepath.Join(dir, "main.c"), []byte(program), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	flags := []string{"-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined", "-Isource"}
-	out, err := exec.Command("gcc", append(flags, "-o", filepath.Join(dir, "sets"), filepath.Join(dir, "main.c"), "source/sets.c")...).CombinedOutput()
+	flags := []string{"-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror",
+		"-fsanitize=address,undefined", "-Isource"}
+	out, err := exec.Command("gcc", append(flags, "-o", filepath.Join(dir, "sets"),
+		filepath.Join(dir, "main.c"), "source/sets.c")...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

@@ -14,7 +14,8 @@ import (
 	"gnvcc/profile"
 )
 
-// raw is a file as the agent writes it: a launch of k(p, 5) with two ranges, one on the host, and a variable of each kind.
+// raw is a file as the agent writes it: a launch of k(p, 5) with two ranges, one on the host, and a
+// variable of each kind.
 func raw() []byte {
 	var b bytes.Buffer
 	args := append(u64(0x7f2000000000), u32(5)...)
@@ -22,7 +23,8 @@ func raw() []byte {
 	for _, v := range []uint32{8, 1, 1, 128, 1, 1, 64, 49152, 0xffffffff, 0, 255} {
 		kernel = append(kernel, u32(v))
 	}
-	kernel = append(kernel, u64(1024), u32(2), u32(0), u32(8), u32(8), u32(4), u32(uint32(len(args))), args)
+	kernel = append(kernel, u64(1024), u32(2), u32(0), u32(8), u32(8), u32(4), u32(uint32(len(args))),
+		args)
 	writeRecord(&b, recKernel, kernel...)
 	writeRecord(&b, recAttribute, u32(8), make([]byte, 64))
 	writeRecord(&b, recVariable, str("counter"), []byte{0}, []byte{1, 0, 0, 0})
@@ -41,7 +43,8 @@ func raw() []byte {
 }
 
 func known() Manifest {
-	return Manifest{Made: time.Now(), Device: "NVIDIA Test", UUID: strings.Repeat("0a", 16), Kernel: "k", Cubin: "x", Grid: [3]int{8, 1, 1}, Block: [3]int{128, 1, 1}}
+	return Manifest{Made: time.Now(), Device: "NVIDIA Test", UUID: strings.Repeat("0a", 16),
+		Kernel: "k", Cubin: "x", Grid: [3]int{8, 1, 1}, Block: [3]int{128, 1, 1}}
 }
 
 func packed(t *testing.T) (*Store, *Manifest) {
@@ -57,10 +60,12 @@ func packed(t *testing.T) (*Store, *Manifest) {
 	return s, m
 }
 
-// What went in comes out: the agent's records, in the replayer's order, with the cubin and the device.
+// What went in comes out: the agent's records, in the replayer's order, with the cubin and the
+// device.
 func TestRoundTrip(t *testing.T) {
 	s, m := packed(t)
-	if m.Bytes != 3*chunkSize+100+4096+20 || m.Filled != chunkSize+100+4096+20 || len(m.Ranges) != 2 || m.Ranges[0].Base != 0x7f1000000000 {
+	if m.Bytes != 3*chunkSize+100+4096+20 || m.Filled != chunkSize+100+4096+20 || len(m.Ranges) != 2 ||
+		m.Ranges[0].Base != 0x7f1000000000 {
 		t.Errorf("%+v", m)
 	}
 	if m.Ranges[0].Numbers != "" || m.Ranges[1].Numbers != "float" {
@@ -86,7 +91,8 @@ func TestRoundTrip(t *testing.T) {
 			kernel = body
 		}
 	}
-	want := map[recordType]int{recDevice: 1, recCubin: 1, recKernel: 1, recAttribute: 1, recRange: 2, recData: 3, recVariable: 2, recAfter: 3, recEnd: 1, recNumbers: 1}
+	want := map[recordType]int{recDevice: 1, recCubin: 1, recKernel: 1, recAttribute: 1, recRange: 2,
+		recData: 3, recVariable: 2, recAfter: 3, recEnd: 1, recNumbers: 1}
 	for k, n := range want {
 		if count[k] != n {
 			t.Errorf("records of type %d: %d, want %d", k, count[k], n)
@@ -105,7 +111,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// A file that was cut anywhere, or has a byte changed, is refused or kept as what it says: nothing else happens.
+// A file that was cut anywhere, or has a byte changed, is refused or kept as what it says: nothing
+// else happens.
 func TestDamaged(t *testing.T) {
 	whole := raw()
 	s, err := Open(t.TempDir())
@@ -121,7 +128,8 @@ func TestDamaged(t *testing.T) {
 	if _, err := s.Pack(bytes.NewReader(long), nil, known()); !errors.Is(err, errDamaged) {
 		t.Errorf("a record of 2^60 bytes: %v", err)
 	}
-	outside := append(writeOne(recRange, u64(4096), u64(10), u32(0)), writeOne(recData, u64(4090), []byte{1})...)
+	outside := append(writeOne(recRange, u64(4096), u64(10), u32(0)), writeOne(recData, u64(4090),
+		[]byte{1})...)
 	outside = append(append(whole[:0:0], outside...), writeOne(recEnd)...)
 	if _, err := s.Pack(bytes.NewReader(outside), nil, known()); !errors.Is(err, errDamaged) {
 		t.Errorf("data outside of its range: %v", err)
@@ -162,7 +170,8 @@ func TestDamagedStore(t *testing.T) {
 	if list, skipped := s.List(); len(list) != 0 || skipped != 1 {
 		t.Errorf("%d listed, %d skipped", len(list), skipped)
 	}
-	for _, id := range []string{"", "../../etc/passwd", strings.Repeat("a", 16), "A" + strings.Repeat("a", 15)} {
+	for _, id := range []string{"", "../../etc/passwd", strings.Repeat("a", 16),
+		"A" + strings.Repeat("a", 15)} {
 		if _, err := s.Load(id); err == nil {
 			t.Errorf("%q was loaded", id)
 		}
@@ -172,7 +181,8 @@ func TestDamagedStore(t *testing.T) {
 	}
 }
 
-// The oldest captures go when there is no room, and what is too old goes in any case; chunks that a capture names stay.
+// The oldest captures go when there is no room, and what is too old goes in any case; chunks that a
+// capture names stay.
 func TestTrim(t *testing.T) {
 	s, m := packed(t)
 	old, err := s.Pack(bytes.NewReader(raw()), []byte("another cubin"), known())
@@ -205,16 +215,18 @@ func TestTrim(t *testing.T) {
 	}
 }
 
-// A captured launch with another build of its kernel: what the launch left before is no measure any more, and what
-// does not fit is refused.
+// A captured launch with another build of its kernel: what the launch left before is no measure any
+// more, and what does not fit is refused.
 func TestEdited(t *testing.T) {
 	s, m := packed(t)
 	fits := [][2]int{{0, 8}, {8, 4}}
 	now := func(params [][2]int, list ...ModuleValue) (*Manifest, error) {
 		return s.Edited(m, Code{Cubin: []byte("another"), Hash: "y", Params: params, Variables: list})
 	}
-	e, err := now(fits, ModuleValue{Name: "scale", Size: 16, Reached: true}, ModuleValue{Name: "new"}, ModuleValue{Name: "table", Reached: true, Own: true})
-	if err != nil || len(e.After) != 0 || len(e.Variables) != 1 || e.Variables[0].Name != "scale" || e.Cubin != "y" || len(e.Ranges) != len(m.Ranges) {
+	e, err := now(fits, ModuleValue{Name: "scale", Size: 16, Reached: true}, ModuleValue{Name: "new"},
+		ModuleValue{Name: "table", Reached: true, Own: true})
+	if err != nil || len(e.After) != 0 || len(e.Variables) != 1 || e.Variables[0].Name != "scale" ||
+		e.Cubin != "y" || len(e.Ranges) != len(m.Ranges) {
 		t.Fatalf("%+v, %v", e, err)
 	}
 	if code, err := s.Code(e); err != nil || string(code) != "another" {
@@ -227,8 +239,12 @@ func TestEdited(t *testing.T) {
 		"a parameter more":   func() (*Manifest, error) { return now(append(fits, [2]int{12, 4})) },
 		"a larger parameter": func() (*Manifest, error) { return now([][2]int{{0, 8}, {8, 8}}) },
 		"none":               func() (*Manifest, error) { return now(nil) },
-		"a larger variable":  func() (*Manifest, error) { return now(fits, ModuleValue{Name: "scale", Size: 32, Reached: true}) },
-		"a new variable":     func() (*Manifest, error) { return now(fits, ModuleValue{Name: "new", Size: 4, Reached: true}) },
+		"a larger variable": func() (*Manifest, error) {
+			return now(fits, ModuleValue{Name: "scale", Size: 32, Reached: true})
+		},
+		"a new variable": func() (*Manifest, error) {
+			return now(fits, ModuleValue{Name: "new", Size: 4, Reached: true})
+		},
 	} {
 		if _, err := f(); !errors.Is(err, ErrUnlike) {
 			t.Errorf("%s: %v", what, err)
@@ -239,7 +255,8 @@ func TestEdited(t *testing.T) {
 func FuzzPack(f *testing.F) {
 	f.Add(raw())
 	small := writeOne(recRange, u64(1<<20), u64(100), u32(0))
-	f.Add(append(append(small, writeOne(recData, u64(1<<20), []byte{1, 2, 3})...), writeOne(recEnd)...))
+	f.Add(append(append(small, writeOne(recData, u64(1<<20), []byte{1, 2, 3})...),
+		writeOne(recEnd)...))
 	s, err := Open(f.TempDir())
 	if err != nil {
 		f.Fatal(err)
@@ -297,8 +314,8 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// What a kernel reads through its arguments decides which ranges are numbers, zeros or not; where two arguments point to one range, both must
-// say the same; content decides on the rest.
+// What a kernel reads through its arguments decides which ranges are numbers, zeros or not; where
+// two arguments point to one range, both must say the same; content decides on the rest.
 func TestJudge(t *testing.T) {
 	var head []byte
 	head = append(head, str("k")...)
@@ -311,7 +328,8 @@ func TestJudge(t *testing.T) {
 	for _, p := range []uint64{0x1000, 0x2010, 0x2020, 0x9000} {
 		head = append(head, u64(p)...)
 	}
-	ranges := []Range{{Base: 0x1000, Size: 0x100, Numbers: "zero"}, {Base: 0x2000, Size: 0x100, Numbers: "float"}, {Base: 0x3000, Size: 0x100, Numbers: "double"}}
+	ranges := []Range{{Base: 0x1000, Size: 0x100, Numbers: "zero"}, {Base: 0x2000, Size: 0x100,
+		Numbers: "float"}, {Base: 0x3000, Size: 0x100, Numbers: "double"}}
 	for want, kinds := range map[string][]string{
 		"float,float,double":  {"float", "float", "float", "double"}, // the last one points nowhere
 		",float,double":       {"", "float", "float"},

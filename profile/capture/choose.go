@@ -7,18 +7,21 @@ import (
 	"gnvcc/profile"
 )
 
-// Which launches are captured: of each configuration, and of each of its sets of values that weighs something, an early one and a late one.
-// Nobody knows at a set's first launch what it will weigh, and there may be no other one; so small captures are made at once, and others when it is
-// known, by this run or an earlier one.
+// Which launches are captured: of each configuration, and of each of its sets of values that weighs
+// something, an early one and a late one. Nobody knows at a set's first launch what it will weigh,
+// and there may be no other one; so small captures are made at once, and others when it is known,
+// by this run or an earlier one.
 
 const (
 	mostCaptures = 12 // of one configuration
-	early        = 3  // sets of one configuration that are captured at their first launch, while that takes little time
-	settled      = 4  // launches of a set after which its share of the time is believed
-	late         = 32 // a capture of this launch of its set, or a later one, is a late one
-	mostTries    = 6  // captures that were given up, after which a configuration is let be
-	mostRefused  = 12 // of all configurations of a kernel, after which it is let be
-	mostShapes   = 6  // captures of a kernel, after which a new configuration has to be known as heavy to get one
+	// sets of one configuration that are captured at their first launch, while that takes little time
+	early       = 3
+	settled     = 4  // launches of a set after which its share of the time is believed
+	late        = 32 // a capture of this launch of its set, or a later one, is a late one
+	mostTries   = 6  // captures that were given up, after which a configuration is let be
+	mostRefused = 12 // of all configurations of a kernel, after which it is let be
+	// captures of a kernel, after which a new configuration has to be known as heavy to get one
+	mostShapes = 6
 
 	setShare  = 0.05 // of the configuration's time: a set that has less is not looked at by itself
 	runShare  = 0.01 // of the run's time: what has less is not captured once that is known
@@ -55,7 +58,8 @@ func (p *Profile) weights() map[string]weight {
 	return out
 }
 
-// setOf gives how often a launch's set was launched so far, and its share of the configuration's time.
+// setOf gives how often a launch's set was launched so far, and its share of the configuration's
+// time.
 func setOf(l *profile.Launch) (n int, share float64) {
 	if l.SoFar == nil {
 		return l.Count, 1
@@ -77,7 +81,8 @@ func (c *Collector) total() float64 {
 	return max(sum, 1e-12)
 }
 
-// may tells whether captures have held the program up for less than so long at once, or such a part of its time.
+// may tells whether captures have held the program up for less than so long at once, or such a part
+// of its time.
 func (c *Collector) may(once time.Duration, part float64) bool {
 	return c.stood < once+time.Duration(part*float64(c.now().Sub(c.begun)))
 }
@@ -108,7 +113,8 @@ func (c *Collector) due(s *shape, k *ofKernel, l *profile.Launch) bool {
 	if have > 0 {
 		return n >= late && last < late && ofRun >= lateShare && c.may(atMost, atMostOf)
 	}
-	if i := earlier.sets.Find(l.Values); i >= 0 && earlier.sets.List[i].Seconds >= setShare*earlier.total {
+	if i := earlier.sets.Find(l.Values); i >= 0 &&
+		earlier.sets.List[i].Seconds >= setShare*earlier.total {
 		return c.may(atMost, atMostOf)
 	}
 	if len(s.captures) < early && c.may(freely, freelyOf) {

@@ -13,7 +13,8 @@ import (
 	"gnvcc/profile"
 )
 
-// A Collector is the host of a run that is observed and captured: no session is ever held, and memory only read. It serves one run.
+// A Collector is the host of a run that is observed and captured: no session is ever held, and
+// memory only read. It serves one run.
 type Collector struct {
 	store  *Store
 	limits Limits
@@ -74,10 +75,12 @@ type taken struct {
 	path   string
 }
 
-// NewCollector makes a collector; dir is a folder for files that are on their way into the store. known is what earlier runs of the program
-// have shown, nil: nothing.
-func NewCollector(s *Store, l Limits, dir string, wanted func(*profile.Launch) error, known *Profile) *Collector {
-	c := &Collector{store: s, limits: l, wanted: wanted, dir: dir, now: time.Now, shapes: map[string]*shape{}, kernels: map[string]*ofKernel{}, room: make(chan struct{}, 2)}
+// NewCollector makes a collector; dir is a folder for files that are on their way into the store.
+// known is what earlier runs of the program have shown, nil: nothing.
+func NewCollector(s *Store, l Limits, dir string, wanted func(*profile.Launch) error,
+	known *Profile) *Collector {
+	c := &Collector{store: s, limits: l, wanted: wanted, dir: dir, now: time.Now,
+		shapes: map[string]*shape{}, kernels: map[string]*ofKernel{}, room: make(chan struct{}, 2)}
 	c.known, c.begun = known.weights(), c.now()
 	return c
 }
@@ -127,11 +130,15 @@ func (c *Collector) Launch(l *profile.Launch) profile.Verdict {
 	}
 	left := min(c.limits.Launch, c.limits.Run-c.taken)
 	if left <= 0 {
-		s.refuse(fmt.Sprintf("the the captures of this run have %d MiB already, as many as they may (--capture-limit)", c.taken>>20))
+		s.refuse(
+			fmt.Sprintf(
+				"the the captures of this run have %d MiB already, as many as they may (--capture-limit)",
+				c.taken>>20))
 		return profile.Verdict{}
 	}
 	c.asked = c.now()
-	s.next = &taken{path: filepath.Join(c.dir, fmt.Sprintf("%d-%d-%d", l.Process.PID, len(c.order), c.now().UnixNano())), values: l.Values, nth: l.Count}
+	s.next = &taken{path: filepath.Join(c.dir, fmt.Sprintf("%d-%d-%d", l.Process.PID, len(c.order),
+		c.now().UnixNano())), values: l.Values, nth: l.Count}
 	return profile.Verdict{Capture: s.next.path, Limit: left}
 }
 
@@ -165,7 +172,8 @@ func (c *Collector) LeftAlone(l *profile.Launch, reason string) profile.Verdict 
 	}
 	s.next = nil
 	if strings.Contains(reason, "more memory than a capture may have") {
-		reason = fmt.Sprintf("%s: %d MiB (--capture-limit)", reason, min(c.limits.Launch, c.limits.Run-c.taken)>>20)
+		reason = fmt.Sprintf("%s: %d MiB (--capture-limit)", reason,
+			min(c.limits.Launch, c.limits.Run-c.taken)>>20)
 		s.tries = mostTries // it will not be less the next time
 	}
 	k.why = reason
@@ -182,7 +190,8 @@ func (c *Collector) Captured(l *profile.Launch, got profile.Captured) profile.Ve
 	if s.next = nil; next == nil {
 		return profile.Verdict{}
 	}
-	if got.Why != "" { // while the launch ran, for a second at most: not again, it may wait for this very thread
+	// while the launch ran, for a second at most: not again, it may wait for this very thread
+	if got.Why != "" {
 		s.tries = mostTries
 		s.refuse(got.Why)
 		return profile.Verdict{}
@@ -190,8 +199,10 @@ func (c *Collector) Captured(l *profile.Launch, got profile.Captured) profile.Ve
 	c.kernel(l).captures++
 	c.taken += got.Bytes
 	c.stood += got.Before + got.After
-	m := &Manifest{Made: c.now(), Program: l.Process.Program, Driver: l.Process.Driver, Device: l.Device.Name, UUID: l.Device.UUID,
-		Major: l.Device.Major, Minor: l.Device.Minor, Kernel: l.Kernel, Cubin: l.Cubin, Grid: l.Grid, Block: l.Block, Dynamic: l.Dynamic,
+	m := &Manifest{Made: c.now(), Program: l.Process.Program, Driver: l.Process.Driver,
+		Device: l.Device.Name, UUID: l.Device.UUID,
+		Major: l.Device.Major, Minor: l.Device.Minor, Kernel: l.Kernel, Cubin: l.Cubin, Grid: l.Grid,
+		Block: l.Block, Dynamic: l.Dynamic,
 		Nth: next.nth, Stood: (got.Before + got.After).Seconds()}
 	next.m = m
 	s.captures = append(s.captures, next)
@@ -246,10 +257,12 @@ func (c *Collector) End(p *profile.Process, sum profile.Summary) {
 	}
 	c.peak = max(c.peak, sum.Peak)
 	if sum.Graphs > 0 {
-		c.notes = append(c.notes, fmt.Sprintf("%d launches of graphs: their kernels are not seen one by one", sum.Graphs))
+		c.notes = append(c.notes,
+			fmt.Sprintf("%d launches of graphs: their kernels are not seen one by one", sum.Graphs))
 	}
 	if !sum.Whole {
-		c.notes = append(c.notes, fmt.Sprintf("process %d ended abruptly: its launch counts may be too low", p.PID))
+		c.notes = append(c.notes,
+			fmt.Sprintf("process %d ended abruptly: its launch counts may be too low", p.PID))
 	}
 	c.notes = append(c.notes, sum.Notes...)
 }

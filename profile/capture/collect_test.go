@@ -13,9 +13,13 @@ import (
 // launchOf is a launch of k(pointer, v), the nth of its configuration.
 func launchOf(t *testing.T, cubin string, nth int, v byte) *profile.Launch {
 	t.Helper()
-	return &profile.Launch{Process: &profile.Process{PID: 7, Program: "/bin/app", Driver: 13000}, Device: &profile.Device{Name: "NVIDIA Test", UUID: strings.Repeat("0a", 16)},
-		Kernel: "k", Cubin: "c", CubinPath: cubin, Grid: [3]int{8, 1, 1}, Block: [3]int{128, 1, 1}, Count: nth,
-		Params: []profile.Param{{Size: 8, Value: []byte{byte(nth), 0, 0, 0, 0, 0x7f, 0, 0}, Same: make([]byte, 8)}, {Offset: 8, Size: 4, Value: []byte{v, 0, 0, 0}, Same: []byte{0, 1, 1, 1}}}}
+	return &profile.Launch{Process: &profile.Process{PID: 7, Program: "/bin/app", Driver: 13000},
+		Device: &profile.Device{Name: "NVIDIA Test", UUID: strings.Repeat("0a", 16)},
+		Kernel: "k", Cubin: "c", CubinPath: cubin, Grid: [3]int{8, 1, 1}, Block: [3]int{128, 1, 1},
+		Count: nth,
+		Params: []profile.Param{{Size: 8, Value: []byte{byte(nth), 0, 0, 0, 0, 0x7f, 0, 0},
+			Same: make([]byte, 8)}, {Offset: 8, Size: 4, Value: []byte{v, 0, 0, 0},
+			Same: []byte{0, 1, 1, 1}}}}
 }
 
 func collector(t *testing.T) (*Collector, string) {
@@ -65,7 +69,8 @@ func TestCollects(t *testing.T) {
 		t.Errorf("captured at launches %v", asked)
 	}
 	last := launchOf(t, cubin, 64, 5)
-	c.End(last.Process, profile.Summary{Whole: true, Kernels: []profile.Seen{{Launch: last, Varied: 60, Seconds: 3, Sampled: 5}}})
+	c.End(last.Process, profile.Summary{Whole: true, Kernels: []profile.Seen{{Launch: last, Varied: 60,
+		Seconds: 3, Sampled: 5}}})
 	run := c.Finish()
 	if len(run.Seen) != 1 || len(run.Seen[0].Captures) != 3 || len(run.Notes) > 0 {
 		t.Fatalf("%+v", run)
@@ -86,7 +91,8 @@ func TestCollects(t *testing.T) {
 	}
 }
 
-// What is given up is tried a few times; what can't be captured is told; a file that is damaged, too.
+// What is given up is tried a few times; what can't be captured is told; a file that is damaged,
+// too.
 func TestGivenUp(t *testing.T) {
 	c, cubin := collector(t)
 	tries := 0
@@ -108,7 +114,8 @@ func TestGivenUp(t *testing.T) {
 	}
 	c, cubin = collector(t)
 	c.play(t, launchOf(t, cubin, 1, 1), raw()[:100])
-	if seen := c.Finish().Seen; len(seen[0].Captures) != 0 || !strings.Contains(seen[0].Why, "damaged") {
+	if seen := c.Finish().Seen; len(seen[0].Captures) != 0 || !strings.Contains(seen[0].Why,
+		"damaged") {
 		t.Errorf("%+v", seen[0])
 	}
 	c, cubin = collector(t)
@@ -124,14 +131,16 @@ func TestGivenUp(t *testing.T) {
 func TestProfile(t *testing.T) {
 	c, cubin := collector(t)
 	l := launchOf(t, cubin, 10, 1)
-	seen := Run{Peak: 5, Lines: []Line{{Kernel: l.Kernel, Cubin: l.Cubin, Grid: l.Grid, Count: 10, Seconds: 2, Sampled: 4}}}
+	seen := Run{Peak: 5, Lines: []Line{{Kernel: l.Kernel, Cubin: l.Cubin, Grid: l.Grid, Count: 10,
+		Seconds: 2, Sampled: 4}}}
 	for range 2 {
 		if _, err := c.store.Observed("/bin/app", seen); err != nil {
 			t.Fatal(err)
 		}
 	}
 	p, err := c.store.Profile("/bin/app")
-	if err != nil || p.Runs != 2 || len(p.Shapes) != 1 || p.Shapes[0].Count != 20 || p.Seconds != 4 || p.Peak != 5 || len(c.store.Profiles()) != 1 {
+	if err != nil || p.Runs != 2 || len(p.Shapes) != 1 || p.Shapes[0].Count != 20 || p.Seconds != 4 ||
+		p.Peak != 5 || len(c.store.Profiles()) != 1 {
 		t.Errorf("%+v, %v", p, err)
 	}
 	os.WriteFile(c.store.profilePath("/bin/app"), []byte("{"), 0o600)

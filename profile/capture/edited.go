@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// A capture with another kernel in it: the launch of a kernel that was edited since. Memory, arguments and shape are
-// the captured launch's; the code is new, and so what it will leave is not known. A replay of it compares candidates
-// with the new kernel alone.
+// A capture with another kernel in it: the launch of a kernel that was edited since. Memory,
+// arguments and shape are the captured launch's; the code is new, and so what it will leave is not
+// known. A replay of it compares candidates with the new kernel alone.
 
 // ErrUnlike says why an edited kernel can't be launched as the captured one was.
 var ErrUnlike = errors.New("the captured launch does not fit the kernel any more")
@@ -30,7 +30,8 @@ type ModuleValue struct {
 	Own     bool // its content comes with the code: a table of the source's own
 }
 
-// Edited gives the launch with another build of its kernel. The result is not kept, save for the code.
+// Edited gives the launch with another build of its kernel. The result is not kept, save for the
+// code.
 func (s *Store) Edited(m *Manifest, c Code) (*Manifest, error) {
 	if had, err := m.layout(); err != nil {
 		return nil, err

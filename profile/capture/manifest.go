@@ -55,11 +55,12 @@ type Chunk struct {
 
 // A Range is an allocation that the launch reached.
 type Range struct {
-	Base    uint64  `json:"base"`
-	Size    int64   `json:"size"`
-	Host    bool    `json:"host,omitempty"`
-	Chunks  []Chunk `json:"chunks,omitempty"`  // those that are not zero
-	Numbers string  `json:"numbers,omitempty"` // "float" or "double": what it holds and nothing else (Judge); "zero": nothing but zeros
+	Base   uint64  `json:"base"`
+	Size   int64   `json:"size"`
+	Host   bool    `json:"host,omitempty"`
+	Chunks []Chunk `json:"chunks,omitempty"` // those that are not zero
+	// "float" or "double": what it holds and nothing else (Judge); "zero": nothing but zeros
+	Numbers string `json:"numbers,omitempty"`
 }
 
 // A Variable is one of the kernel's module.
@@ -76,16 +77,19 @@ type After struct {
 	Sums     []byte `json:"sums"` // 16 bytes a MiB
 }
 
-// Use is what the whole run did with the launch's configuration: what a search may take for constant, and what it weighs.
+// Use is what the whole run did with the launch's configuration: what a search may take for
+// constant, and what it weighs.
 type Use struct {
-	Set     string  `json:"set,omitempty"`    // of values, where the configuration's launches have several; all of this is about that set alone
+	// of values, where the configuration's launches have several; all of this is about that set alone
+	Set     string  `json:"set,omitempty"`
 	Count   int     `json:"count"`            // launches of the configuration
 	Varied  int     `json:"varied,omitempty"` // of them, those with other arguments than the first
 	Seconds float64 `json:"seconds"`          // on the device, all of them; estimated from samples
 	Sampled int     `json:"sampled"`          // launches that were timed
 	Sets    int     `json:"sets"`             // captures of the same: the weight is theirs together
 	Params  []Param `json:"params,omitempty"`
-	Asked   bool    `json:"asked,omitempty"` // the program asks for the kernel's registers or occupancy
+	// the program asks for the kernel's registers or occupancy
+	Asked bool `json:"asked,omitempty"`
 }
 
 // Param is what all launches of a configuration had in common in one parameter.
@@ -96,14 +100,16 @@ type Param struct {
 
 // useOf reads a Use from what a process' agent counted.
 func useOf(s profile.Seen) Use {
-	u := Use{Count: s.Launch.Count, Varied: s.Varied, Seconds: s.Seconds, Sampled: s.Sampled, Asked: s.Launch.Asked}
+	u := Use{Count: s.Launch.Count, Varied: s.Varied, Seconds: s.Seconds, Sampled: s.Sampled,
+		Asked: s.Launch.Asked}
 	for _, p := range s.Launch.Params {
 		u.Params = append(u.Params, Param{Same: p.Same, Align: p.Align})
 	}
 	return u
 }
 
-// Weight is the share of the run's time that stands for this capture, in seconds; without samples, launches count alone.
+// Weight is the share of the run's time that stands for this capture, in seconds; without samples,
+// launches count alone.
 func (m *Manifest) Weight() float64 {
 	w := m.Use.Seconds
 	if m.Use.Sampled == 0 {
@@ -112,7 +118,8 @@ func (m *Manifest) Weight() float64 {
 	return w / float64(max(m.Use.Sets, 1))
 }
 
-// Apply gives a launch of the replayer what is known of the program's own. Captures of one configuration share its count.
+// Apply gives a launch of the replayer what is known of the program's own. Captures of one
+// configuration share its count.
 func (u Use) Apply(l *profile.Launch) {
 	l.Count, l.Set = max(u.Count/max(u.Sets, 1), 1), u.Set
 	l.Asked = u.Asked
@@ -123,7 +130,8 @@ func (u Use) Apply(l *profile.Launch) {
 	}
 }
 
-// check refuses a manifest whose parts don't fit together. It may come from another version, or another hand.
+// check refuses a manifest whose parts don't fit together. It may come from another version, or
+// another hand.
 func (m *Manifest) check() error {
 	if m.Version != version {
 		return fmt.Errorf("a capture of version %d; this gnvcc has version %d", m.Version, version)
@@ -151,22 +159,27 @@ func (m *Manifest) check() error {
 	return nil
 }
 
-// pointer gives what a launch's argument holds at an offset, as an address; 0: there is no such argument.
+// pointer gives what a launch's argument holds at an offset, as an address; 0: there is no such
+// argument.
 func (m *Manifest) pointer(index, offset int) uint64 {
 	_, params, args, err := settingsOf(m.Settings)
-	if err != nil || index < 0 || index >= len(params) || offset < 0 || offset+8 > int(params[index].size) {
+	if err != nil || index < 0 || index >= len(params) || offset < 0 ||
+		offset+8 > int(params[index].size) {
 		return 0
 	}
 	return binary.LittleEndian.Uint64(args[int(params[index].offset)+offset:])
 }
 
-// Judge settles which ranges hold floating-point numbers alone. through tells what the kernel reads through pointers in its arguments ("float",
-// "double", "": neither), false where it can't be told; content decides on ranges that no argument points to.
+// Judge settles which ranges hold floating-point numbers alone. through tells what the kernel reads
+// through pointers in its arguments ("float", "double", "": neither), false where it can't be told;
+// content decides on ranges that no argument points to.
 func (m *Manifest) Judge(through func(yield func(index, offset int, kind string))) {
 	kinds := map[int]string{}
 	through(func(index, offset int, kind string) {
 		p := m.pointer(index, offset)
-		i := slices.IndexFunc(m.Ranges, func(r Range) bool { return p >= r.Base && p < r.Base+uint64(r.Size) })
+		i := slices.IndexFunc(m.Ranges, func(r Range) bool {
+			return p >= r.Base && p < r.Base+uint64(r.Size)
+		})
 		if i < 0 {
 			return
 		}
@@ -208,8 +221,9 @@ func settingsOf(body []byte) (name string, params []span, args []byte, err error
 	return name, params, args, nil
 }
 
-// numbers tells what the words of a chunk could be: floats, doubles, both or neither. Zeros are anything. A word counts that is no NaN and has
-// a magnitude between 2^-40 and 2^40: integers below 2^23 read as floats are subnormal, and addresses read as doubles too.
+// numbers tells what the words of a chunk could be: floats, doubles, both or neither. Zeros are
+// anything. A word counts that is no NaN and has a magnitude between 2^-40 and 2^40: integers below
+// 2^23 read as floats are subnormal, and addresses read as doubles too.
 type numbers struct{ words, floats, pairs, doubles int }
 
 func (n *numbers) add(b []byte) {
@@ -236,7 +250,8 @@ func (n *numbers) add(b []byte) {
 
 // join adds what another chunk holds.
 func (n *numbers) join(o numbers) {
-	n.words, n.floats, n.pairs, n.doubles = n.words+o.words, n.floats+o.floats, n.pairs+o.pairs, n.doubles+o.doubles
+	n.words, n.floats, n.pairs, n.doubles = n.words+o.words, n.floats+o.floats, n.pairs+o.pairs,
+		n.doubles+o.doubles
 }
 
 // kind judges a range as a whole: all but one in a hundred words must fit.

@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// Content on its way into the store and out of it: hashing and compressing take longer than the rest, and chunks know nothing of each other.
+// Content on its way into the store and out of it: hashing and compressing take longer than the
+// rest, and chunks know nothing of each other.
 
 // workers is how many chunks are worked on at a time, 1 MiB each.
 func workers() int { return max(2, runtime.GOMAXPROCS(0)) }
@@ -113,7 +114,8 @@ func (p *packer) record(m *Manifest, t recordType, body []byte) error {
 	return nil
 }
 
-// ahead gives chunks one after the other, in this order, while it reads the next ones. stop ends it.
+// ahead gives chunks one after the other, in this order, while it reads the next ones. stop ends
+// it.
 func (s *Store) ahead(list []Chunk) (next func(Chunk) ([]byte, error), stop func()) {
 	type result struct {
 		of  Chunk

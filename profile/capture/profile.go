@@ -42,7 +42,8 @@ type Line struct {
 	Seconds float64 `json:"seconds"`
 	Why     string  `json:"why,omitempty"` // it was not captured, because
 
-	// Of Watched seconds of launches that were timed in a row, another stream's launch ran beside Beside.
+	// Of Watched seconds of launches that were timed in a row, another stream's launch ran beside
+	// Beside.
 	Watched float64      `json:"watched"`
 	Beside  float64      `json:"beside"`
 	Params  []Span       `json:"params,omitempty"` // where the arguments lie in the sets' values
@@ -61,7 +62,8 @@ func (l Line) key() string { return fmt.Sprint(l.Cubin, l.Kernel, l.Grid, l.Bloc
 
 // add adds what another run did with the configuration.
 func (l *Line) add(n Line) {
-	l.Count, l.Varied, l.Sampled, l.Seconds = l.Count+n.Count, l.Varied+n.Varied, l.Sampled+n.Sampled, l.Seconds+n.Seconds
+	l.Count, l.Varied, l.Sampled, l.Seconds = l.Count+n.Count, l.Varied+n.Varied, l.Sampled+n.Sampled,
+		l.Seconds+n.Seconds
 	l.Watched, l.Beside, l.Why = l.Watched+n.Watched, l.Beside+n.Beside, n.Why
 	l.Sets, l.Params = l.Sets.Join(n.Sets), n.Params
 }
@@ -109,7 +111,9 @@ func (s *Store) Observed(program string, run Run) (*Profile, error) {
 		at[n.key()] = len(p.Shapes)
 		p.Shapes = append(p.Shapes, n)
 	}
-	sort.SliceStable(p.Shapes, func(i, j int) bool { return p.Shapes[i].Seconds > p.Shapes[j].Seconds })
+	sort.SliceStable(p.Shapes, func(i, j int) bool {
+		return p.Shapes[i].Seconds > p.Shapes[j].Seconds
+	})
 	text, err := json.Marshal(p)
 	if err != nil {
 		return nil, fmt.Errorf("keeping the profile of %s: %w", program, err)
@@ -126,7 +130,8 @@ func (s *Store) Profiles() []*Profile {
 	var out []*Profile
 	for _, f := range files {
 		var p Profile
-		if text, err := os.ReadFile(f); err == nil && json.Unmarshal(text, &p) == nil && p.Version == profileVersion {
+		if text, err := os.ReadFile(f); err == nil && json.Unmarshal(text, &p) == nil &&
+			p.Version == profileVersion {
 			out = append(out, &p)
 		}
 	}

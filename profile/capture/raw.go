@@ -1,8 +1,9 @@
 package capture
 
-// The file of one captured launch, as the agent writes it (profile/agent/source/capture.c) and the replayer reads it
-// (profile/replay/source/capture.c). Little endian: 16 bytes of magic in front of the replayer's, then records of u32 type, u32 zero, u64
-// length, body. Strings have a u32 length in front. The agent leaves out what is known here: the cubin, the device.
+// The file of one captured launch, as the agent writes it (profile/agent/source/capture.c) and the
+// replayer reads it (profile/replay/source/capture.c). Little endian: 16 bytes of magic in front of
+// the replayer's, then records of u32 type, u32 zero, u64 length, body. Strings have a u32 length
+// in front. The agent leaves out what is known here: the cubin, the device.
 
 import (
 	"encoding/binary"
@@ -19,9 +20,10 @@ const (
 	recKernel    recordType = 1 + iota // see Launch
 	recAttribute                       // u32 CUlaunchAttributeID, 64 bytes of value
 	recRange                           // u64 base, u64 size, u32 0: on the device, 1: on the host
-	recData                            // u64 address within the last range, up to 1 MiB; what is left out is zero
-	recVariable                        // str name, u8 constant, content
-	recAfter                           // str variable's name or "", u64 range's base, 16 bytes of hash for each MiB
+	// u64 address within the last range, up to 1 MiB; what is left out is zero
+	recData
+	recVariable // str name, u8 constant, content
+	recAfter    // str variable's name or "", u64 range's base, 16 bytes of hash for each MiB
 	recEnd
 	recCubin   // content
 	recDevice  // str name, 16 bytes UUID
@@ -70,7 +72,8 @@ func writeRecord(w io.Writer, t recordType, parts ...[]byte) error {
 	for _, p := range parts {
 		n += len(p)
 	}
-	head := binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, uint64(t)), uint64(n))
+	head := binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, uint64(t)),
+		uint64(n))
 	for _, p := range append([][]byte{head}, parts...) {
 		if _, err := w.Write(p); err != nil {
 			return fmt.Errorf("writing a capture: %w", err)
@@ -120,6 +123,8 @@ func (c *cursor) str() string { return string(c.take(uint64(c.u32()))) }
 
 func (c *cursor) rest() []byte { return c.take(uint64(len(c.b))) }
 
-func str(s string) []byte { return append(binary.LittleEndian.AppendUint32(nil, uint32(len(s))), s...) }
+func str(s string) []byte {
+	return append(binary.LittleEndian.AppendUint32(nil, uint32(len(s))), s...)
+}
 func u32(v uint32) []byte { return binary.LittleEndian.AppendUint32(nil, v) }
 func u64(v uint64) []byte { return binary.LittleEndian.AppendUint64(nil, v) }

@@ -9,7 +9,8 @@ import (
 
 // What a run has shown, at its end.
 
-// A Seen is what stands by itself in a run: a configuration, or one of its sets of values that weighs something.
+// A Seen is what stands by itself in a run: a configuration, or one of its sets of values that
+// weighs something.
 type Seen struct {
 	Launch   *profile.Launch // the last one that was asked about, with the set's values
 	Use      Use
@@ -30,7 +31,8 @@ func (s Seen) Profile() profile.Seen {
 	all := s.Use
 	all.Sets = 1
 	all.Apply(&l)
-	return profile.Seen{Launch: &l, Varied: s.Use.Varied, Seconds: s.Use.Seconds, Sampled: s.Use.Sampled}
+	return profile.Seen{Launch: &l, Varied: s.Use.Varied, Seconds: s.Use.Seconds,
+		Sampled: s.Use.Sampled}
 }
 
 // A Run is all that was seen.
@@ -72,7 +74,8 @@ func (c *Collector) Finish() Run {
 	return out
 }
 
-// divide gives a configuration's sets of values that weigh something, and all others as one; as it is, where it has but one.
+// divide gives a configuration's sets of values that weigh something, and all others as one; as it
+// is, where it has but one.
 func (s *shape) divide() []Seen {
 	sets := s.sets.Settled()
 	if len(sets.List) < 2 || len(s.use.Params) == 0 || len(s.captures) == 0 {
@@ -105,10 +108,12 @@ func (s *shape) divide() []Seen {
 		x.Use.Sets = len(x.Captures)
 		if x.Use.Sets == 0 {
 			if x.Why = s.why; x.Why == "" {
-				x.Why = fmt.Sprintf("no launch with these values was captured, which take %.0f %% of the configuration's time: a second run is needed", 100*x.Share)
+				x.Why = fmt.Sprintf(
+					"no launch with these values was captured, which take %.0f %% of the configuration's time: a second run is needed", 100*x.Share)
 			}
 		}
-		rest.Count, rest.Seconds, rest.Sampled = rest.Count-set.Count, rest.Seconds-set.Seconds, rest.Sampled-set.Sampled
+		rest.Count, rest.Seconds, rest.Sampled = rest.Count-set.Count, rest.Seconds-set.Seconds,
+			rest.Sampled-set.Sampled
 		out = append(out, x)
 	}
 	if len(out) == 0 {
@@ -117,7 +122,8 @@ func (s *shape) divide() []Seen {
 	if rest.Count > 0 {
 		rest.Set, rest.Varied, rest.Sets = others, max(rest.Count, 0), len(left)
 		rest.Seconds = max(rest.Seconds, 0)
-		x := Seen{Launch: s.launch, Use: rest, Why: s.why, Share: rest.Seconds / max(s.use.Seconds, 1e-12)}
+		x := Seen{Launch: s.launch, Use: rest, Why: s.why, Share: rest.Seconds / max(s.use.Seconds,
+			1e-12)}
 		for _, t := range left {
 			x.Captures = append(x.Captures, t.m)
 		}
@@ -140,7 +146,8 @@ func (s *shape) whole() Seen {
 func (s *shape) one(sets *profile.Sets, set profile.Set) Seen {
 	l := *s.launch
 	l.Params = slices.Clone(l.Params)
-	u := Use{Set: sets.ID(set.Values), Count: set.Count, Seconds: set.Seconds, Sampled: set.Sampled, Asked: s.use.Asked}
+	u := Use{Set: sets.ID(set.Values), Count: set.Count, Seconds: set.Seconds, Sampled: set.Sampled,
+		Asked: s.use.Asked}
 	if sets.Varies() {
 		u.Varied = max(0, set.Count-1)
 	}
@@ -157,7 +164,8 @@ func (s *shape) one(sets *profile.Sets, set profile.Set) Seen {
 			break
 		}
 		p.Value = slices.Clone(set.Values[p.Offset : p.Offset+p.Size])
-		u.Params = append(u.Params, Param{Same: same[p.Offset : p.Offset+p.Size], Align: s.use.Params[i].Align})
+		u.Params = append(u.Params, Param{Same: same[p.Offset : p.Offset+p.Size],
+			Align: s.use.Params[i].Align})
 	}
 	return Seen{Launch: &l, Use: u, Share: set.Seconds / max(s.use.Seconds, 1e-12)}
 }
@@ -165,8 +173,10 @@ func (s *shape) one(sets *profile.Sets, set profile.Set) Seen {
 // line is a configuration as a profile keeps it.
 func (s *shape) line() Line {
 	l := s.launch
-	out := Line{Kernel: l.Kernel, Cubin: l.Cubin, Grid: l.Grid, Block: l.Block, Dynamic: l.Dynamic, Count: s.use.Count, Varied: s.use.Varied,
-		Sampled: s.use.Sampled, Seconds: s.use.Seconds, Watched: s.watched, Beside: s.beside, Sets: s.sets, Why: s.why}
+	out := Line{Kernel: l.Kernel, Cubin: l.Cubin, Grid: l.Grid, Block: l.Block, Dynamic: l.Dynamic,
+		Count: s.use.Count, Varied: s.use.Varied,
+		Sampled: s.use.Sampled, Seconds: s.use.Seconds, Watched: s.watched, Beside: s.beside,
+		Sets: s.sets, Why: s.why}
 	for _, p := range l.Params {
 		out.Params = append(out.Params, Span{p.Offset, p.Size})
 	}

@@ -9,7 +9,8 @@ import (
 	"gnvcc/profile"
 )
 
-// A program plays its launches of k(pointer, n): as an agent does it, it asks at the first launch of a set and when a verdict says so.
+// A program plays its launches of k(pointer, n): as an agent does it, it asks at the first launch
+// of a set and when a verdict says so.
 type program struct {
 	t     *testing.T
 	c     *Collector
@@ -75,8 +76,8 @@ func (p *program) end() Run {
 	return p.c.Finish()
 }
 
-// Five sets of values of which the first is the cheapest: each that weighs something is captured, early and late, and stands by itself with
-// its own weight and constants.
+// Five sets of values of which the first is the cheapest: each that weighs something is captured,
+// early and late, and stands by itself with its own weight and constants.
 func TestEachHeavySet(t *testing.T) {
 	p := newProgram(t, nil)
 	sizes := map[uint32]float64{1: 0.1e-3, 2: 5e-3, 3: 4e-3, 4: 3e-3, 5: 2e-3}
@@ -105,7 +106,8 @@ func TestEachHeavySet(t *testing.T) {
 	for i, n := range []uint32{2, 3, 4, 5} {
 		x := run.Seen[i]
 		l := x.Profile().Launch
-		if x.Use.Count != 100 || len(x.Captures) != 2 || x.Use.Set == "" || l.Set != x.Use.Set || l.Params[1].Value[0] != byte(n) || l.Params[1].Same[0] != 1 {
+		if x.Use.Count != 100 || len(x.Captures) != 2 || x.Use.Set == "" || l.Set != x.Use.Set ||
+			l.Params[1].Value[0] != byte(n) || l.Params[1].Same[0] != 1 {
 			t.Errorf("n = %d: %+v, %+v", n, x.Use, l.Params)
 		}
 		if got := x.Use.Seconds / 100; got < sizes[n]*0.99 || got > sizes[n]*1.01 {
@@ -117,12 +119,14 @@ func TestEachHeavySet(t *testing.T) {
 			}
 		}
 	}
-	if x := run.Seen[4]; x.Use.Set != others || x.Use.Count != 100 || x.Profile().Launch.Params[1].Same[0] != 0 {
+	if x := run.Seen[4]; x.Use.Set != others || x.Use.Count != 100 ||
+		x.Profile().Launch.Params[1].Same[0] != 0 {
 		t.Errorf("others: %+v", x.Use)
 	}
 }
 
-// A step in time is no set: whatever its number of launches, all of them stand together, and the step is not constant.
+// A step in time is no set: whatever its number of launches, all of them stand together, and the
+// step is not constant.
 func TestTimeSteps(t *testing.T) {
 	for _, steps := range []uint32{4, 10, 31} { // the agent itself joins what is more than 31
 		p := newProgram(t, nil)
@@ -130,7 +134,8 @@ func TestTimeSteps(t *testing.T) {
 			p.launch(n, 1e-3)
 		}
 		run := p.end()
-		if len(run.Seen) != 1 || run.Seen[0].Use.Set != "" || run.Seen[0].Profile().Launch.Params[1].Same[0] != 0 {
+		if len(run.Seen) != 1 || run.Seen[0].Use.Set != "" ||
+			run.Seen[0].Profile().Launch.Params[1].Same[0] != 0 {
 			t.Errorf("%d steps: %+v", steps, run.Seen)
 		}
 		if n := len(p.taken); n == 0 || n > early {
@@ -139,8 +144,8 @@ func TestTimeSteps(t *testing.T) {
 	}
 }
 
-// What an earlier run has shown to be heavy is captured at its first launch; what it has shown to weigh nothing is not, and a set without a
-// capture is said to need a second run.
+// What an earlier run has shown to be heavy is captured at its first launch; what it has shown to
+// weigh nothing is not, and a set without a capture is said to need a second run.
 func TestEarlierRuns(t *testing.T) {
 	first := newProgram(t, nil)
 	first.c.stood = freely * 100 // nothing is free
@@ -167,7 +172,8 @@ func TestEarlierRuns(t *testing.T) {
 	if len(second.taken) < 5 {
 		t.Errorf("captured %v", second.taken)
 	}
-	light := newProgram(t, &Profile{Seconds: 100, Shapes: []Line{{Kernel: "k", Grid: [3]int{8, 1, 1}, Block: [3]int{128, 1, 1}, Seconds: 0.1}, {Kernel: "other", Seconds: 99.9}}})
+	light := newProgram(t, &Profile{Seconds: 100, Shapes: []Line{{Kernel: "k", Grid: [3]int{8, 1, 1},
+		Block: [3]int{128, 1, 1}, Seconds: 0.1}, {Kernel: "other", Seconds: 99.9}}})
 	other := launchOf(t, light.cubin, 1, 1)
 	other.Kernel = "other"
 	light.c.shape(other).seconds = 10
@@ -177,7 +183,8 @@ func TestEarlierRuns(t *testing.T) {
 	}
 }
 
-// A kernel with ever new shapes whose captures are refused is not asked for ever new ones, and the time that they took counts.
+// A kernel with ever new shapes whose captures are refused is not asked for ever new ones, and the
+// time that they took counts.
 func TestRefusedShapes(t *testing.T) {
 	for _, took := range []time.Duration{time.Millisecond, 3 * time.Second} {
 		c, cubin := collector(t)

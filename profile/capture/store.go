@@ -27,21 +27,25 @@ import (
 //	launches/ID.json       a manifest
 //	chunks/ab/HASH.zst     content, by its SHA-256, compressed
 //
-// Files are written aside and renamed. Two processes may write; one that trims may take a chunk from under another's new capture, which is then
-// found damaged when it is read, and dropped.
+// Files are written aside and renamed. Two processes may write; one that trims may take a chunk
+// from under another's new capture, which is then found damaged when it is read, and dropped.
 type Store struct{ dir string }
 
-// Limits of what is kept. A launch of more than Launch is not captured; of a run, not more than Run; Total and Age are for the folder.
+// Limits of what is kept. A launch of more than Launch is not captured; of a run, not more than
+// Run; Total and Age are for the folder.
 type Limits struct {
-	Launch, Run, Total int64 // bytes, in chunks that are not zero, before compression (Total: after it)
+	// bytes, in chunks that are not zero, before compression (Total: after it)
+	Launch, Run, Total int64
 	Age                time.Duration
 }
 
-// Usual are limits that a machine with a GPU can bear: copying 4 GiB out of a GPU takes about two seconds.
+// Usual are limits that a machine with a GPU can bear: copying 4 GiB out of a GPU takes about two
+// seconds.
 var Usual = Limits{Launch: 4 << 30, Run: 16 << 30, Total: 20 << 30, Age: 30 * 24 * time.Hour}
 
-// Within gives limits of which nothing asks for more than a quarter of what a folder's disk has free. launch, if it is not 0, is what the user
-// allows for one launch; a run then gets four times as much.
+// Within gives limits of which nothing asks for more than a quarter of what a folder's disk has
+// free. launch, if it is not 0, is what the user allows for one launch; a run then gets four times
+// as much.
 func (l Limits) Within(dir string, launch int64) Limits {
 	if launch > 0 {
 		l.Launch, l.Run, l.Total = launch, 4*launch, max(l.Total, 4*launch)
@@ -265,8 +269,9 @@ func (s *Store) Drop(id string) error {
 	return nil
 }
 
-// Trim removes captures that are too old, the oldest beyond the total, those that can't be read, and chunks that nobody names and that
-// are older than an hour (a younger one may belong to a capture that is being packed).
+// Trim removes captures that are too old, the oldest beyond the total, those that can't be read,
+// and chunks that nobody names and that are older than an hour (a younger one may belong to a
+// capture that is being packed).
 func (s *Store) Trim(l Limits) error {
 	list, _ := s.List()
 	sort.SliceStable(list, func(i, j int) bool { return list[i].Made.After(list[j].Made) })

@@ -11,15 +11,18 @@ import (
 	"gnvcc/profile"
 )
 
-// Sets of values for people. Types are not known here: a number is shown as an integer, or as floating point where it can hardly be one.
+// Sets of values for people. Types are not known here: a number is shown as an integer, or as
+// floating point where it can hardly be one.
 
 // A Part is one set of a configuration's launches.
 type Part struct {
 	profile.Set
-	Words string // "#1=64 #3=0.5": the arguments in which the sets differ, by their place among the kernel's from 0
+	// "#1=64 #3=0.5": the arguments in which the sets differ, by their place among the kernel's from 0
+	Words string
 }
 
-// Parts are the sets that weigh something, the heaviest first; none where there is but one. Others sums up the rest.
+// Parts are the sets that weigh something, the heaviest first; none where there is but one. Others
+// sums up the rest.
 func (l *Line) Parts() (parts []Part, rest profile.Set) {
 	sets := l.Sets.Settled()
 	if len(sets.List) < 2 {
@@ -35,7 +38,8 @@ func (l *Line) Parts() (parts []Part, rest profile.Set) {
 	})
 	for _, x := range sets.List {
 		if x.Seconds < setShare*l.Seconds || len(parts) == mostSets {
-			rest.Count, rest.Seconds, rest.Sampled = rest.Count+x.Count, rest.Seconds+x.Seconds, rest.Sampled+x.Sampled
+			rest.Count, rest.Seconds, rest.Sampled = rest.Count+x.Count, rest.Seconds+x.Seconds,
+				rest.Sampled+x.Sampled
 			continue
 		}
 		parts = append(parts, Part{x, l.words(&sets, x)})
@@ -49,8 +53,11 @@ func (l *Line) words(sets *profile.Sets, x profile.Set) string {
 	for i, p := range l.Params {
 		for at := p.Offset; at < p.Offset+p.Size && p.Offset+p.Size <= len(x.Values); at += 8 {
 			end := min(at+8, p.Offset+p.Size)
-			differs := slices.ContainsFunc(sets.List, func(o profile.Set) bool { return !bytes.Equal(o.Values[at:end], x.Values[at:end]) })
-			if !differs || !slices.Contains(sets.Mask[at:end], 0xff) && !slices.Contains(sets.Mask[at:end], 1) {
+			differs := slices.ContainsFunc(sets.List, func(o profile.Set) bool {
+				return !bytes.Equal(o.Values[at:end], x.Values[at:end])
+			})
+			if !differs || !slices.Contains(sets.Mask[at:end], 0xff) && !slices.Contains(sets.Mask[at:end],
+				1) {
 				continue
 			}
 			place := fmt.Sprintf("#%d", i)

@@ -11,23 +11,26 @@ import (
 	"strings"
 )
 
-// CSV of the two tools. In front of the header stand the program's own output, lines of the tool (==PROF==, Processing ...), or
-// nothing. The first row in which every column of a table stands is its header; a file may hold several tables, one behind the
-// other, as nsys stats with several reports writes them.
+// CSV of the two tools. In front of the header stand the program's own output, lines of the tool
+// (==PROF==, Processing ...), or nothing. The first row in which every column of a table stands is
+// its header; a file may hold several tables, one behind the other, as nsys stats with several
+// reports writes them.
 //
 //	ncu --page raw      a row a launch, a column a metric; below the header a row of units, whose first fields are empty
 //	ncu --page details  a row a launch and metric: Metric Name, Metric Unit, Metric Value
 //	cuda_gpu_kern_sum   a row a kernel: Total Time (ns), Instances, ..., Name
 //	cuda_gpu_trace      a row a launch or copy: Start (ns), Duration (ns), ..., GrdX, ..., BlkZ, ..., Device, ..., Name
 //
-// Units stand in brackets in nsys' headers (--timeunit changes them), in a row or a column of ncu's. Thousands have commas in
-// ncu's, in quotes.
+// Units stand in brackets in nsys' headers (--timeunit changes them), in a row or a column of
+// ncu's. Thousands have commas in ncu's, in quotes.
 
 // durationMetric is what a kernel's time is taken from.
 const durationMetric = "gpu__time_duration.sum"
 
-// durations are its names: a page or a set of metrics may have another one. The first that a file has counts.
-var durations = []string{durationMetric, "gpu__time_duration.avg", "gpu__time_duration_measured_user.sum", "Duration"}
+// durations are its names: a page or a set of metrics may have another one. The first that a file
+// has counts.
+var durations = []string{durationMetric, "gpu__time_duration.avg",
+	"gpu__time_duration_measured_user.sum", "Duration"}
 
 // A header is a row that names columns: where each of them is, and its unit.
 type header struct {
@@ -141,11 +144,14 @@ func parseCSV(text []byte) (*Profile, error) {
 	case len(b.Kernels) > 0:
 		return &b.Profile, nil
 	case known:
-		return nil, fmt.Errorf("no column has the kernels' times: ncu --csv --page raw --metrics %s", durationMetric)
+		return nil, fmt.Errorf("no column has the kernels' times: ncu --csv --page raw --metrics %s",
+			durationMetric)
 	case b.Kind != "":
 		return nil, fmt.Errorf("it is of %s, and has no kernel (%d rows make no sense)", b.Kind, b.Left)
 	}
-	return nil, errors.New("no profile: it has none of the headers of ncu --csv --page raw, nsys stats --report cuda_gpu_kern_sum or cuda_gpu_trace --format csv, and is not what gnvcc profile --json prints")
+	return nil,
+		errors.New(
+			"no profile: it has none of the headers of ncu --csv --page raw, nsys stats --report cuda_gpu_kern_sum or cuda_gpu_trace --format csv, and is not what gnvcc profile --json prints")
 }
 
 // rows gives a text's rows, one at a time. A record that encoding/csv refuses costs its first line.
@@ -154,7 +160,8 @@ func rows(text string) func() ([]string, error) {
 		if text == "" {
 			return nil, io.EOF
 		}
-		// A name in quotes may not reach over a line's end; so a line is a record, and one that is damaged damages no other.
+		// A name in quotes may not reach over a line's end; so a line is a record, and one that is
+		// damaged damages no other.
 		line, rest, _ := strings.Cut(text, "\n")
 		text = rest
 		r := csv.NewReader(strings.NewReader(strings.TrimSuffix(line, "\r")))
@@ -199,7 +206,8 @@ func rawTable(h header) *table {
 	return t
 }
 
-// detailsTable is ncu without --page, or --page details; with --print-summary a row stands for several launches.
+// detailsTable is ncu without --page, or --page details; with --print-summary a row stands for
+// several launches.
 func detailsTable(header) *table {
 	t := &table{kind: "ncu"}
 	chosen := "" // of several metrics for the time the one that stands first
@@ -220,7 +228,8 @@ func detailsTable(header) *table {
 			b.Left++
 			return
 		}
-		b.add(get("Kernel Name"), seconds*float64(launches), int(launches), shapeOf(get("Grid Size"), get("Block Size")))
+		b.add(get("Kernel Name"), seconds*float64(launches), int(launches), shapeOf(get("Grid Size"),
+			get("Block Size")))
 	}
 	return t
 }
@@ -284,7 +293,8 @@ func (b *builder) device(name string) {
 	}
 }
 
-// units are seconds, by the words that the tools have for them. ncu of 2024 and later writes ns, earlier ones nsecond.
+// units are seconds, by the words that the tools have for them. ncu of 2024 and later writes ns,
+// earlier ones nsecond.
 var units = map[string]float64{
 	"ns": 1e-9, "nsecond": 1e-9, "nanosecond": 1e-9, "nsec": 1e-9,
 	"us": 1e-6, "usecond": 1e-6, "microsecond": 1e-6, "usec": 1e-6, "\u00b5s": 1e-6, "\u03bcs": 1e-6,
@@ -328,7 +338,9 @@ func numberOf(text string) (float64, error) {
 func shapeOf(grid, block string) *Shape {
 	var s Shape
 	for i, text := range []string{grid, block} {
-		fields := strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune("()[], x", c) })
+		fields := strings.FieldsFunc(text, func(c rune) bool {
+			return strings.ContainsRune("()[], x", c)
+		})
 		if len(fields) != 3 {
 			return nil
 		}

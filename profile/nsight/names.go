@@ -14,10 +14,11 @@ import (
 //	void scale<float>(T1 *, int, T1)    demangled, in NVIDIA's way: casts in template arguments, <unnamed> namespaces
 //	ns::scale                           the function's name alone
 //
-// and what we know is the mangled name. Both are brought to one form; where that finds nothing, shorter forms are compared.
+// and what we know is the mangled name. Both are brought to one form; where that finds nothing,
+// shorter forms are compared.
 
-// names are the forms of a name, from the longest: mangled, whole, without template arguments, without namespaces. Empty where the
-// name does not have so much.
+// names are the forms of a name, from the longest: mangled, whole, without template arguments,
+// without namespaces. Empty where the name does not have so much.
 type names struct {
 	mangled, whole, plain, last string
 	generic                     bool // whole has no template arguments
@@ -53,18 +54,20 @@ var patterns = sync.OnceValue(func() (p struct{ cast, suffix, file *regexp.Regex
 	return p
 })
 
-// stable is a mangled name without what depends on the file's path, as far as names of two builds have to be compared.
+// stable is a mangled name without what depends on the file's path, as far as names of two builds
+// have to be compared.
 func stable(mangled string) string {
 	return patterns().file.ReplaceAllString(mangled, "_GLOBAL__N_")
 }
 
-// canonical brings a demangled name to one form: no return type, no parameters, no spaces, no casts of template arguments.
+// canonical brings a demangled name to one form: no return type, no parameters, no spaces, no casts
+// of template arguments.
 func canonical(name string) string {
 	name = strings.ReplaceAll(name, "<unnamed>", "(anonymous namespace)")
 	name = strings.ReplaceAll(name, "(anonymous namespace)", "{anonymous}")
 	name = patterns().cast.ReplaceAllString(name, "")
-	// The parameters begin at the first bracket outside of template arguments; what stands in front of the last space outside of
-	// them is the return type.
+	// The parameters begin at the first bracket outside of template arguments; what stands in front of
+	// the last space outside of them is the return type.
 	depth, end, begin := 0, len(name), 0
 	for i := 0; i < len(name); i++ {
 		switch c := name[i]; {
@@ -104,7 +107,8 @@ func withoutArguments(name string) string {
 	return b.String()
 }
 
-// match finds the kernels of the file that a mangled name means, by the longest form in which any does.
+// match finds the kernels of the file that a mangled name means, by the longest form in which any
+// does.
 func (p *Profile) match(mangled string) []Kernel {
 	want := namesOf(mangled)
 	if want.mangled == "" { // extern "C"
@@ -122,7 +126,9 @@ func (p *Profile) match(mangled string) []Kernel {
 		func(n names) bool { return n.mangled != "" && n.mangled == want.mangled },
 		func(n names) bool { return n.mangled == "" && n.whole != "" && n.whole == want.whole },
 		// The function's name alone: all instances of a template have it.
-		func(n names) bool { return n.mangled == "" && n.generic && n.plain != "" && n.plain == want.plain },
+		func(n names) bool {
+			return n.mangled == "" && n.generic && n.plain != "" && n.plain == want.plain
+		},
 		func(n names) bool {
 			return n.mangled == "" && n.generic && n.plain == n.last && n.last != "" && n.last == want.last
 		},
@@ -134,8 +140,9 @@ func (p *Profile) match(mangled string) []Kernel {
 	return nil
 }
 
-// Share is a kernel's part of the time of all kernels in the profile, 0 to 1; known: the profile has it. Where it has the
-// function's name alone, all instances of a template have the part of all of them.
+// Share is a kernel's part of the time of all kernels in the profile, 0 to 1; known: the profile
+// has it. Where it has the function's name alone, all instances of a template have the part of all
+// of them.
 func (p *Profile) Share(mangled string) (share float64, known bool) {
 	found := p.match(mangled)
 	for _, k := range found {
@@ -153,7 +160,8 @@ func (p *Profile) Shapes(mangled string) []Shape {
 	return out
 }
 
-// Missing are the kernels of the profile from Smallest on that none of these mangled names means, the heaviest first.
+// Missing are the kernels of the profile from Smallest on that none of these mangled names means,
+// the heaviest first.
 func (p *Profile) Missing(mangled []string) []string {
 	meant := map[string]bool{}
 	for _, name := range mangled {

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// The kernels of the files, as they are mangled: a template, one in an unnamed namespace, one with casts in its name.
+// The kernels of the files, as they are mangled: a template, one in an unnamed namespace, one with
+// casts in its name.
 const (
 	scale  = "_Z5scaleIfEvPT_iS0_"
 	double = "_Z5scaleIdEvPT_iS0_"
@@ -27,16 +28,23 @@ func TestRead(t *testing.T) {
 		shapes       map[string]int
 		left         int
 	}{
-		"raw.csv": {"ncu", "", map[string]float64{scale: .8, hidden: .195, tile: .005, double: -1, other: -1},
+		"raw.csv": {"ncu", "", map[string]float64{scale: .8, hidden: .195, tile: .005, double: -1,
+			other: -1},
 			map[string]int{scale: 2, hidden: 1}, 0},
-		"raw-order.csv": {"ncu", "", map[string]float64{scale: .75, hidden: .25, tile: -1}, map[string]int{scale: 1}, 1},
+		"raw-order.csv": {"ncu", "", map[string]float64{scale: .75, hidden: .25, tile: -1},
+			map[string]int{scale: 1}, 1},
 		// The function's name alone stands for every instance of the template.
-		"details.csv": {"ncu", "", map[string]float64{scale: .75, double: .75, hidden: .25, tile: -1}, map[string]int{hidden: 1}, 0},
-		"sum.csv":     {"nsys", "", map[string]float64{scale: .8, hidden: .195, tile: .005, double: -1}, nil, 0},
-		"sum-old.csv": {"nsys", "", map[string]float64{scale: .75, hidden: .25}, map[string]int{scale: 1}, 0},
-		"trace.csv": {"nsys", "NVIDIA H200", map[string]float64{scale: .8, hidden: .195, tile: .005, double: -1},
+		"details.csv": {"ncu", "", map[string]float64{scale: .75, double: .75, hidden: .25, tile: -1},
+			map[string]int{hidden: 1}, 0},
+		"sum.csv": {"nsys", "", map[string]float64{scale: .8, hidden: .195, tile: .005, double: -1},
+			nil, 0},
+		"sum-old.csv": {"nsys", "", map[string]float64{scale: .75, hidden: .25}, map[string]int{scale: 1},
+			0},
+		"trace.csv": {"nsys", "NVIDIA H200", map[string]float64{scale: .8, hidden: .195, tile: .005,
+			double: -1},
 			map[string]int{scale: 2, tile: 1}, 0},
-		"own.json": {"gnvcc", "NVIDIA H200", map[string]float64{scale: .8, hidden: .195, tile: .005, double: -1, other: -1},
+		"own.json": {"gnvcc", "NVIDIA H200", map[string]float64{scale: .8, hidden: .195, tile: .005,
+			double: -1, other: -1},
 			map[string]int{scale: 1}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -45,7 +53,8 @@ func TestRead(t *testing.T) {
 				t.Fatal(err)
 			}
 			if p.Kind != c.kind || p.Device != c.device || p.Left != c.left {
-				t.Errorf("%s on %q, %d rows left out; want %s on %q, %d", p.Kind, p.Device, p.Left, c.kind, c.device, c.left)
+				t.Errorf("%s on %q, %d rows left out; want %s on %q, %d", p.Kind, p.Device, p.Left, c.kind,
+					c.device, c.left)
 			}
 			for kernel, want := range c.shares {
 				got, known := p.Share(kernel)
@@ -87,8 +96,10 @@ func TestForms(t *testing.T) {
 // TestNumbers: what is a number in such a file, and what is none.
 func TestNumbers(t *testing.T) {
 	for text, want := range map[string]float64{
-		"10,196,000": 10196000, "1,950,000.5": 1950000.5, "0": 0, "12": 12, "4.0e-05": 4e-5, "1,000": 1000,
-		"": -1, "n/a": -1, "-3": -1, "NaN": -1, "inf": -1, "1,00": -1, ",000": -1, "1,,000": -1, "0x10p": -1,
+		"10,196,000": 10196000, "1,950,000.5": 1950000.5, "0": 0, "12": 12, "4.0e-05": 4e-5,
+		"1,000": 1000,
+		"":      -1, "n/a": -1, "-3": -1, "NaN": -1, "inf": -1, "1,00": -1, ",000": -1, "1,,000": -1,
+		"0x10p": -1,
 	} {
 		got, err := numberOf(text)
 		if (err != nil) != (want < 0) || err == nil && got != want {
@@ -102,23 +113,27 @@ func TestNoProfile(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("PATH", dir) // no nsys
 	for name, c := range map[string]struct{ text, want string }{
-		"empty.csv":   {"", "no profile"},
-		"words.csv":   {"Dear all,\nthis is no profile.\n", "no profile"},
-		"source.csv":  {"#include <cuda.h>\nint main() { return 0, 1; }\n", "no profile"},
-		"times.csv":   {"\"ID\",\"Kernel Name\",\"launch__registers_per_thread\"\n\"0\",\"k\",\"32\"\n", "no column has the kernels' times: ncu --csv --page raw --metrics gpu__time_duration.sum"},
+		"empty.csv":  {"", "no profile"},
+		"words.csv":  {"Dear all,\nthis is no profile.\n", "no profile"},
+		"source.csv": {"#include <cuda.h>\nint main() { return 0, 1; }\n", "no profile"},
+		"times.csv": {"\"ID\",\"Kernel Name\",\"launch__registers_per_thread\"\n\"0\",\"k\",\"32\"\n",
+			"no column has the kernels' times: ncu --csv --page raw --metrics gpu__time_duration.sum"},
 		"nothing.csv": {"Time (%),Total Time (ns),Instances,Name\n", "it is of nsys, and has no kernel"},
-		"zero.csv":    {"Time (%),Total Time (ns),Instances,Name\n0,0,1,k\n", "no kernel in it has taken any time"},
-		"api.csv":     {"Time (%),Total Time (ns),Num Calls,Avg (ns),Name\n50,100,1,100,cudaMalloc\n", "no profile"},
-		"own.json":    {"{\"shapes\": 7}", "begins like gnvcc profile --json"},
-		"other.json":  {"{\"a\": 1}", "no launches in it"},
-		"r.nsys-rep":  {"\x00\x01", "nsys, which is not in PATH"},
-		"r.ncu-rep":   {"\x00\x01", "ncu --import r.ncu-rep --csv --page raw"},
+		"zero.csv": {"Time (%),Total Time (ns),Instances,Name\n0,0,1,k\n",
+			"no kernel in it has taken any time"},
+		"api.csv": {"Time (%),Total Time (ns),Num Calls,Avg (ns),Name\n50,100,1,100,cudaMalloc\n",
+			"no profile"},
+		"own.json":   {"{\"shapes\": 7}", "begins like gnvcc profile --json"},
+		"other.json": {"{\"a\": 1}", "no launches in it"},
+		"r.nsys-rep": {"\x00\x01", "nsys, which is not in PATH"},
+		"r.ncu-rep":  {"\x00\x01", "ncu --import r.ncu-rep --csv --page raw"},
 	} {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if p, err := Read(context.Background(), path); err == nil || !strings.Contains(err.Error(), c.want) {
+		if p, err := Read(context.Background(), path); err == nil || !strings.Contains(err.Error(),
+			c.want) {
 			t.Errorf("%s: %v, %v; want %s", name, p, err, c.want)
 		}
 	}
@@ -129,8 +144,8 @@ func TestNoProfile(t *testing.T) {
 	}
 }
 
-// TestReport: nsys is run where there is a report only, and leaves nothing beside it. The nsys here is a script that writes what
-// the real one would.
+// TestReport: nsys is run where there is a report only, and leaves nothing beside it. The nsys here
+// is a script that writes what the real one would.
 func TestReport(t *testing.T) {
 	trace, err := filepath.Abs("testdata/trace.csv")
 	if err != nil {
@@ -157,10 +172,12 @@ func TestReport(t *testing.T) {
 	if files, _ := os.ReadDir(dir); len(files) != 1 {
 		t.Errorf("beside the report lies %v", files)
 	}
-	if err := os.WriteFile(filepath.Join(bin, "nsys"), []byte("#!/bin/sh\necho 'it is damaged' >&2\nexit 1\n"), 0o755); err != nil {
+	if err := os.WriteFile(filepath.Join(bin, "nsys"),
+		[]byte("#!/bin/sh\necho 'it is damaged' >&2\nexit 1\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Read(context.Background(), report); err == nil || !strings.Contains(err.Error(), "nsys stats: exit status 1: it is damaged") {
+	if _, err := Read(context.Background(), report); err == nil || !strings.Contains(err.Error(),
+		"nsys stats: exit status 1: it is damaged") {
 		t.Errorf("%v", err)
 	}
 }

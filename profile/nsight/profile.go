@@ -35,7 +35,8 @@ type Kernel struct {
 	names names
 }
 
-// A Shape is how a kernel was launched. Files do not tell dynamic shared memory alike; it is no part.
+// A Shape is how a kernel was launched. Files do not tell dynamic shared memory alike; it is no
+// part.
 type Shape struct{ Grid, Block [3]int }
 
 // Smallest is the share of the time below which a kernel is left out.
@@ -44,7 +45,8 @@ const Smallest = 0.01
 // maxFile is the largest file that is read, bytes. A trace has about 150 a launch.
 const maxFile = 512 << 20
 
-// Read reads a file of any of the kinds. A report of Nsight Systems is read by nsys, which has to be there.
+// Read reads a file of any of the kinds. A report of Nsight Systems is read by nsys, which has to
+// be there.
 func Read(ctx context.Context, path string) (*Profile, error) {
 	p, err := read(ctx, path)
 	if err != nil {
@@ -58,7 +60,10 @@ func read(ctx context.Context, path string) (*Profile, error) {
 	case ".nsys-rep", ".qdrep":
 		return readReport(ctx, path)
 	case ".ncu-rep", ".nsight-cuprof-report":
-		return nil, fmt.Errorf("a report of Nsight Compute: ncu --import %s --csv --page raw >FILE.csv writes it as text", filepath.Base(path))
+		return nil,
+			fmt.Errorf(
+				"a report of Nsight Compute: ncu --import %s --csv --page raw >FILE.csv writes it as text",
+				filepath.Base(path))
 	case ".sqlite":
 		return readReport(ctx, path)
 	}
@@ -74,7 +79,10 @@ func read(ctx context.Context, path string) (*Profile, error) {
 	case !info.Mode().IsRegular():
 		return nil, errors.New("it is no plain file")
 	case info.Size() > maxFile:
-		return nil, fmt.Errorf("%d bytes: at most %d are read; nsys stats --report cuda_gpu_kern_sum sums a trace up", info.Size(), maxFile)
+		return nil,
+			fmt.Errorf(
+				"%d bytes: at most %d are read; nsys stats --report cuda_gpu_kern_sum sums a trace up",
+				info.Size(), maxFile)
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {
@@ -101,7 +109,8 @@ func Parse(text []byte) (*Profile, error) {
 	text = []byte(strings.TrimPrefix(string(text), "\ufeff"))
 	var p *Profile
 	var err error
-	if trimmed := strings.TrimSpace(string(text[:min(len(text), 4096)])); strings.HasPrefix(trimmed, "{") {
+	if trimmed := strings.TrimSpace(string(text[:min(len(text), 4096)])); strings.HasPrefix(trimmed,
+		"{") {
 		p, err = parseOwn(text)
 	} else {
 		p, err = parseCSV(text)
@@ -155,7 +164,8 @@ type builder struct {
 
 // add takes a row. Times that are none are counted, and left out.
 func (b *builder) add(name string, seconds float64, launches int, s *Shape) {
-	if name = strings.TrimSpace(name); name == "" || !(seconds >= 0 && seconds < 1e9) || launches < 0 || launches > 1<<40 {
+	if name = strings.TrimSpace(name); name == "" || !(seconds >= 0 && seconds < 1e9) ||
+		launches < 0 || launches > 1<<40 {
 		b.Left++
 		return
 	}
@@ -172,7 +182,8 @@ func (b *builder) add(name string, seconds float64, launches int, s *Shape) {
 	k.Seconds += seconds
 	k.Launches += launches
 	if s != nil && s.plausible() {
-		if n, found := slices.BinarySearchFunc(k.Shapes, *s, Shape.compare); !found && len(k.Shapes) < 4096 {
+		if n, found := slices.BinarySearchFunc(k.Shapes, *s, Shape.compare); !found &&
+			len(k.Shapes) < 4096 {
 			k.Shapes = slices.Insert(k.Shapes, n, *s)
 		}
 	}
@@ -206,7 +217,9 @@ const limitNsys = 10 * time.Minute
 func readReport(ctx context.Context, path string) (*Profile, error) {
 	nsys, err := exec.LookPath("nsys")
 	if err != nil {
-		return nil, errors.New("a report of Nsight Systems is read by nsys, which is not in PATH: where it is, nsys stats --report cuda_gpu_trace --format csv --output . FILE writes it as text")
+		return nil,
+			errors.New(
+				"a report of Nsight Systems is read by nsys, which is not in PATH: where it is, nsys stats --report cuda_gpu_trace --format csv --output . FILE writes it as text")
 	}
 	if _, err := os.Stat(path); err != nil {
 		return nil, bare(err)
@@ -215,7 +228,8 @@ func readReport(ctx context.Context, path string) (*Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	// nsys leaves a database beside the report: beside a link in a folder of ours, and not among the user's files.
+	// nsys leaves a database beside the report: beside a link in a folder of ours, and not among the
+	// user's files.
 	dir, err := os.MkdirTemp("", "gnvcc-nsys-*")
 	if err != nil {
 		return nil, err
@@ -228,7 +242,8 @@ func readReport(ctx context.Context, path string) (*Profile, error) {
 	ctx, cancel := context.WithTimeout(ctx, limitNsys)
 	defer cancel()
 	var said strings.Builder
-	cmd := exec.CommandContext(ctx, nsys, "stats", "--report", "cuda_gpu_trace", "--format", "csv", "--output", "-", link)
+	cmd := exec.CommandContext(ctx, nsys, "stats", "--report", "cuda_gpu_trace", "--format", "csv",
+		"--output", "-", link)
 	cmd.Dir, cmd.Stderr, cmd.WaitDelay = dir, &limited{b: &said}, time.Second
 	out := &limited{b: new(strings.Builder), limit: maxFile}
 	cmd.Stdout = out

@@ -7,13 +7,14 @@ import (
 	"gnvcc/profile"
 )
 
-// How a launch finds the L2 cache in the program is not known: its time is. A replay is timed with what the last copies left in the cache, or
-// with an empty one, whichever comes nearer.
+// How a launch finds the L2 cache in the program is not known: its time is. A replay is timed with
+// what the last copies left in the cache, or with an empty one, whichever comes nearer.
 
 const (
 	// Below, the events' own microseconds say more than the cache does.
 	shortest = 80 * time.Microsecond
-	// slack is what events around a launch that the device waits for take themselves, at the most: the first one is there before the launch.
+	// slack is what events around a launch that the device waits for take themselves, at the most: the
+	// first one is there before the launch.
 	slack = 15 * time.Microsecond
 	// near is how far a replay's time may be from the program's.
 	near = 0.05
@@ -27,8 +28,9 @@ func (c cold) Measure(a profile.Candidate, n int, m profile.Measurement) ([]floa
 	return c.Session.Measure(a, n, m)
 }
 
-// timed chooses how a session is timed, and tells how far the replay then is from the program, 0: near. Where neither comes near, that is noted: what
-// is gained there need not be gained in the program, and the search asks for more.
+// timed chooses how a session is timed, and tells how far the replay then is from the program, 0:
+// near. Where neither comes near, that is noted: what is gained there need not be gained in the
+// program, and the search asks for more.
 func (w *only) timed(s profile.Session) (chosen profile.Session, unlike float64) {
 	u := w.m.Use
 	if u.Sampled == 0 || u.Count == 0 || u.Varied > 0 && u.Sets > 1 {
@@ -53,12 +55,14 @@ func (w *only) timed(s profile.Session) (chosen profile.Session, unlike float64)
 	if unlike <= near {
 		return chosen, 0
 	}
-	w.log("%s: a launch took %.4g us in the program, %.4g us in the replay, %.4g with an empty L2 cache: what is gained in the program may differ, so more is asked for",
+	w.log(
+		"%s: a launch took %.4g us in the program, %.4g us in the replay, %.4g with an empty L2 cache: what is gained in the program may differ, so more is asked for",
 		w.m.Kernel, program/1e3, median(warm)/1e3, median(empty)/1e3)
 	return chosen, unlike
 }
 
-// off is how far a replay's time is from the program's, of which some may be the events' own: alike in both directions.
+// off is how far a replay's time is from the program's, of which some may be the events' own: alike
+// in both directions.
 func off(replay, program float64) float64 {
 	if replay <= program && replay >= program-float64(slack.Nanoseconds()) {
 		return 0

@@ -12,9 +12,10 @@ import (
 	"gnvcc/profile/agent"
 )
 
-// TestDriverFails: whichever of the driver's functions fails, a replay stops with the reason. It never says that the launch left the same
-// bits, or that all is done, where it could not do what the program did. The driver is the test's own (testdata/driver.c), for the real one
-// does not fail.
+// TestDriverFails: whichever of the driver's functions fails, a replay stops with the reason. It
+// never says that the launch left the same bits, or that all is done, where it could not do what
+// the program did. The driver is the test's own (testdata/driver.c), for the real one does not
+// fail.
 func TestDriverFails(t *testing.T) {
 	program := built(t)
 	cupti, err := agent.Find(kits.Any(t).Dir)
@@ -22,7 +23,8 @@ func TestDriverFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	args := []string{"-w", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "-o", filepath.Join(dir, "libcuda.so.1"), "testdata/driver.c"}
+	args := []string{"-w", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "-o",
+		filepath.Join(dir, "libcuda.so.1"), "testdata/driver.c"}
 	for _, include := range cupti.Include {
 		args = append(args, "-I"+include)
 	}
@@ -32,7 +34,8 @@ func TestDriverFails(t *testing.T) {
 	// As agentFile's, with settings that differ from what the driver has, and memory of the host.
 	const base, host = 0x7e0000000000, 0x7d0000000000
 	raw := bytes.TrimSuffix(agentFile(base), record(7))
-	raw = append(raw, bytes.Join([][]byte{record(3, u64(host), u64(4096), u32(1)), record(4, u64(host), []byte{1, 2, 3}), record(7)}, nil)...)
+	raw = append(raw, bytes.Join([][]byte{record(3, u64(host), u64(4096), u32(1)),
+		record(4, u64(host), []byte{1, 2, 3}), record(7)}, nil)...)
 	kernel := record(1, kernelRecord(base, 49152, 50, 1, 1)...)
 	raw = append(kernel, raw[len(record(1, kernelRecord(base, 49152, 0xffffffff, 0, 255)...)):]...)
 	content := filepath.Join(dir, "capture")
@@ -48,13 +51,16 @@ func TestDriverFails(t *testing.T) {
 		text, _ := os.ReadFile(status)
 		return cmd.ProcessState.ExitCode(), string(text)
 	}
-	if code, text := run(""); code != 0 || !strings.Contains(text, "same\n") || !strings.Contains(text, "varied 1\n") || !strings.HasSuffix(text, "done\n") {
+	if code, text := run(""); code != 0 || !strings.Contains(text, "same\n") ||
+		!strings.Contains(text, "varied 1\n") || !strings.HasSuffix(text, "done\n") {
 		t.Fatalf("nothing fails: exit code %d\n%s", code, text)
 	}
 	// What may fail without a word, and why.
 	harmless := map[string]string{
-		"cuGetErrorString": "the error has its number", "cuMemFree_v2": "what is left goes with the process", "cuModuleUnload": "so",
-		"cuMemAddressFree": "of an address that was not the one", "cuLaunchKernelEx": "for launches with attributes",
+		"cuGetErrorString": "the error has its number",
+		"cuMemFree_v2":     "what is left goes with the process", "cuModuleUnload": "so",
+		"cuMemAddressFree": "of an address that was not the one",
+		"cuLaunchKernelEx": "for launches with attributes",
 	}
 	table, err := os.ReadFile("source/replay.h")
 	if err != nil {
@@ -76,7 +82,8 @@ func TestDriverFails(t *testing.T) {
 			}
 			continue
 		}
-		if code == 0 || !strings.Contains(text, "\nstop ") && !strings.HasPrefix(text, "stop ") || strings.Contains(text, "done\n") {
+		if code == 0 || !strings.Contains(text, "\nstop ") && !strings.HasPrefix(text, "stop ") ||
+			strings.Contains(text, "done\n") {
 			t.Errorf("%s fails, and nobody is told: exit code %d\n%s", symbol, code, text)
 		}
 	}

@@ -10,8 +10,9 @@ import (
 	"gnvcc/install/kits"
 )
 
-// What a variation fills memory with: numbers get others to the last one, also behind the first 32 MiB, the same ones each time; what is no number is as
-// captured; numbers that change places are those that were there.
+// What a variation fills memory with: numbers get others to the last one, also behind the first 32
+// MiB, the same ones each time; what is no number is as captured; numbers that change places are
+// those that were there.
 func TestFill(t *testing.T) {
 	kit := kits.Any(t)
 	dir := t.TempDir()
@@ -76,8 +77,10 @@ int main(void) {
 	if err := os.WriteFile(filepath.Join(dir, "main.c"), []byte(program), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.CommandContext(context.Background(), "gcc", "-std=gnu11", "-O2", "-Wall", "-Isource", "-I"+filepath.Join(kit.Dir, "include"),
-		"-o", filepath.Join(dir, "fill"), filepath.Join(dir, "main.c"), "source/memory.c", "source/vary.c", "-ldl").CombinedOutput()
+	out, err := exec.CommandContext(context.Background(), "gcc", "-std=gnu11", "-O2", "-Wall",
+		"-Isource", "-I"+filepath.Join(kit.Dir, "include"),
+		"-o", filepath.Join(dir, "fill"), filepath.Join(dir, "main.c"), "source/memory.c",
+		"source/vary.c", "-ldl").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

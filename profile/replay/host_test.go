@@ -36,14 +36,17 @@ func (h *noted) LeftAlone(_ *profile.Launch, why string) profile.Verdict {
 func (h *noted) End(_ *profile.Process, s profile.Summary) { h.seen = s.Kernels }
 
 func manifest() *capture.Manifest {
-	return &capture.Manifest{Kernel: "k", Cubin: "c", Use: capture.Use{Count: 90, Varied: 3, Sets: 2, Params: []capture.Param{{Same: []byte{0, 1, 1, 1}, Align: 3}}}}
+	return &capture.Manifest{Kernel: "k", Cubin: "c", Use: capture.Use{Count: 90, Varied: 3, Sets: 2,
+		Params: []capture.Param{{Same: []byte{0, 1, 1, 1}, Align: 3}}}}
 }
 
 func launchOf(kernel string) *profile.Launch {
-	return &profile.Launch{Kernel: kernel, Cubin: "c", Count: 2, Params: []profile.Param{{Size: 4, Value: make([]byte, 4), Same: []byte{1, 1, 1, 1}}}}
+	return &profile.Launch{Kernel: kernel, Cubin: "c", Count: 2,
+		Params: []profile.Param{{Size: 4, Value: make([]byte, 4), Same: []byte{1, 1, 1, 1}}}}
 }
 
-// The first launch is the replayer's check; the host sees the next ones with the program's own counts; those after it are varied.
+// The first launch is the replayer's check; the host sees the next ones with the program's own
+// counts; those after it are varied.
 func TestOnly(t *testing.T) {
 	h := &noted{}
 	var varied []int
@@ -66,10 +69,12 @@ func TestOnly(t *testing.T) {
 		}
 		w.Tune(context.Background(), l, nil)
 	}
-	if want := []string{"launch 45, same [0 1 1 1]", "tune"}; !slices.Equal(h.events, want) || !slices.Equal(varied, []int{4, 7}) {
+	if want := []string{"launch 45, same [0 1 1 1]", "tune"}; !slices.Equal(h.events, want) ||
+		!slices.Equal(varied, []int{4, 7}) {
 		t.Errorf("%q, varied %v", h.events, varied)
 	}
-	w.End(nil, profile.Summary{Kernels: []profile.Seen{{Launch: launchOf("gnvcc_hash")}, {Launch: launchOf("k")}}})
+	w.End(nil, profile.Summary{Kernels: []profile.Seen{{Launch: launchOf("gnvcc_hash")},
+		{Launch: launchOf("k")}}})
 	if len(h.seen) != 1 || h.seen[0].Launch.Count != 45 {
 		t.Errorf("%+v", h.seen)
 	}
@@ -80,7 +85,10 @@ func TestEnough(t *testing.T) {
 	for _, worth := range []bool{true, false} {
 		enough := filepath.Join(t.TempDir(), "enough")
 		told := func() bool { _, err := os.Stat(enough); return err == nil }
-		w := &only{decider: &noted{}, m: manifest(), launches: 1, variations: []int{1, 2}, enough: enough, worth: func() bool { return worth },
+		w := &only{decider: &noted{}, m: manifest(), launches: 1, variations: []int{1, 2}, enough: enough,
+			worth: func() bool {
+				return worth
+			},
 			vary: func(_ context.Context, v int, _ *profile.Launch, _ profile.Session) bool { return false }}
 		for i := range 3 {
 			l := launchOf("k")
@@ -121,8 +129,10 @@ func TestTimed(t *testing.T) {
 		program, warm, cold float64 // us
 		empties, noted      bool
 	}{
-		{200, 200, 260, false, false}, {255, 200, 260, true, false}, {400, 200, 260, true, true}, {20, 10, 21, false, false}, {300, 0, 1, false, false},
-		{92, 82, 82, false, false}, {92, 70, 70, false, true}, {92, 100, 100, false, true}, {800, 786, 790, false, false},
+		{200, 200, 260, false, false}, {255, 200, 260, true, false}, {400, 200, 260, true, true},
+		{20, 10, 21, false, false}, {300, 0, 1, false, false},
+		{92, 82, 82, false, false}, {92, 70, 70, false, true}, {92, 100, 100, false, true},
+		{800, 786, 790, false, false},
 	} {
 		var log []string
 		m := manifest()
@@ -144,7 +154,8 @@ func TestOutcome(t *testing.T) {
 		"":                                      {Tries: 1},
 		"again x\nagain y\nstop no addresses\n": {Tries: 3, Reason: "no addresses"},
 		"same\nlaunched 1\ndone\n":              {Tries: 1, Same: true, Whole: true},
-		"same\nvariation 1\nvaried 1\nvariation 2\nstop launching: bad (CUDA error 700)\n": {Tries: 1, Same: true, Varied: []int{1}, Failed: 2, Reason: "launching: bad (CUDA error 700)"},
+		"same\nvariation 1\nvaried 1\nvariation 2\nstop launching: bad (CUDA error 700)\n": {Tries: 1,
+			Same: true, Varied: []int{1}, Failed: 2, Reason: "launching: bad (CUDA error 700)"},
 	} {
 		path := filepath.Join(t.TempDir(), "status")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

@@ -22,9 +22,10 @@ type Options struct {
 	Agent   string                           // the built agent
 	Limit   time.Duration                    // longest time for one run of the kernel
 	Log     func(format string, args ...any) // trouble; nil: dropped
-	Count   bool                             // the decider is told of the launches' counts when the process ends: once for a capture
-	// Vary holds a session on a launch with varied data (its number from 1), after the ordinary ones; nil: none is asked for. False: no other
-	// variation is wanted.
+	// the decider is told of the launches' counts when the process ends: once for a capture
+	Count bool
+	// Vary holds a session on a launch with varied data (its number from 1), after the ordinary ones;
+	// nil: none is asked for. False: no other variation is wanted.
 	Vary func(ctx context.Context, variation int, l *profile.Launch, s profile.Session) bool
 	// Worth tells, after the ordinary launches, whether there is anything to vary for; nil: there is.
 	Worth func() bool
@@ -53,7 +54,8 @@ type Unpacked struct {
 	dir string
 }
 
-// Unpack writes a capture's file into a folder of its own; in is where that is made, "" for the usual place.
+// Unpack writes a capture's file into a folder of its own; in is where that is made, "" for the
+// usual place.
 func Unpack(s *capture.Store, m *capture.Manifest, in string) (*Unpacked, error) {
 	dir, err := os.MkdirTemp(in, "gnvcc-replay-")
 	if err != nil {
@@ -82,9 +84,11 @@ func (u *Unpacked) Manifest() *capture.Manifest { return u.m }
 // Close removes the file.
 func (u *Unpacked) Close() { os.RemoveAll(u.dir) }
 
-// Run replays a capture: once to see that it leaves the same bits, then launches times for the decider, then with varied data. The decider sees
-// the captured kernel's launches alone, with the counts and the constant bytes of the program's own.
-func Run(ctx context.Context, o Options, u *Unpacked, h profile.Decider, launches int, variations []int) (Outcome, error) {
+// Run replays a capture: once to see that it leaves the same bits, then launches times for the
+// decider, then with varied data. The decider sees the captured kernel's launches alone, with the
+// counts and the constant bytes of the program's own.
+func Run(ctx context.Context, o Options, u *Unpacked, h profile.Decider, launches int,
+	variations []int) (Outcome, error) {
 	begun, m := time.Now(), u.m
 	dir, err := os.MkdirTemp("", "gnvcc-replay-")
 	if err != nil {
@@ -96,7 +100,8 @@ func Run(ctx context.Context, o Options, u *Unpacked, h profile.Decider, launche
 	for _, v := range variations {
 		argv = append(argv, strconv.Itoa(v))
 	}
-	w := &only{decider: h, m: m, launches: launches, variations: variations, vary: o.Vary, worth: o.Worth, count: o.Count, log: o.Log, enough: status + ".enough"}
+	w := &only{decider: h, m: m, launches: launches, variations: variations, vary: o.Vary,
+		worth: o.Worth, count: o.Count, log: o.Log, enough: status + ".enough"}
 	w.varying.Store(launches == 0)
 	if w.log == nil {
 		w.log = func(string, ...any) {}
@@ -106,7 +111,8 @@ func Run(ctx context.Context, o Options, u *Unpacked, h profile.Decider, launche
 			w.log(format, args...)
 		}
 	}
-	exit, err := profile.Run(ctx, profile.Options{Argv: argv, Agent: o.Agent, Limit: o.Limit, Log: log}, w)
+	exit, err := profile.Run(ctx, profile.Options{Argv: argv, Agent: o.Agent, Limit: o.Limit,
+		Log: log}, w)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -241,7 +247,8 @@ func (w *only) End(p *profile.Process, s profile.Summary) {
 			continue
 		}
 		w.m.Use.Apply(k.Launch)
-		k.Varied, k.Seconds, k.Sampled = w.m.Use.Varied/max(w.m.Use.Sets, 1), w.m.Weight(), w.m.Use.Sampled
+		k.Varied, k.Seconds, k.Sampled = w.m.Use.Varied/max(w.m.Use.Sets, 1), w.m.Weight(),
+			w.m.Use.Sampled
 		out.Kernels = append(out.Kernels, k)
 	}
 	out.Whole = true

@@ -35,7 +35,8 @@ func record(t uint32, parts ...[]byte) []byte {
 	return append(append(append(u32(t), u32(0)...), u64(uint64(len(body)))...), body...)
 }
 
-// kernelRecord is the record of k<<<8,128>>>(p): most dynamic shared memory, carveout, the context's cache configuration and its own.
+// kernelRecord is the record of k<<<8,128>>>(p): most dynamic shared memory, carveout, the
+// context's cache configuration and its own.
 func kernelRecord(base uint64, settings ...uint32) [][]byte {
 	kernel := [][]byte{str("k")}
 	for _, v := range append([]uint32{8, 1, 1, 128, 1, 1, 0}, settings...) {
@@ -70,7 +71,8 @@ func packed(t *testing.T, raw []byte) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := s.Pack(bytes.NewReader(raw), []byte("cubin"), capture.Manifest{Made: time.Now(), Device: "GPU", UUID: strings.Repeat("00", 16), Kernel: "k", Cubin: "c"})
+	m, err := s.Pack(bytes.NewReader(raw), []byte("cubin"), capture.Manifest{Made: time.Now(),
+		Device: "GPU", UUID: strings.Repeat("00", 16), Kernel: "k", Cubin: "c"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,12 +97,14 @@ func play(t *testing.T, program string, content []byte) (int, string) {
 	return cmd.ProcessState.ExitCode(), string(text)
 }
 
-// The replayer reads what is written here: what is wrong with it is told, and with a sound one it comes as far as the driver.
+// The replayer reads what is written here: what is wrong with it is told, and with a sound one it
+// comes as far as the driver.
 func TestReads(t *testing.T) {
 	program := built(t)
 	whole := file(t, 0x7e0000000000)
 	code, text := play(t, program, whole)
-	if code != 1 || !strings.Contains(text, "no NVIDIA driver") && !strings.Contains(text, "starting the driver") && !strings.Contains(text, "no GPU") {
+	if code != 1 || !strings.Contains(text, "no NVIDIA driver") &&
+		!strings.Contains(text, "starting the driver") && !strings.Contains(text, "no GPU") {
 		t.Errorf("a sound file: exit code %d\n%s", code, text)
 	}
 	for n := 0; n < len(whole); n += max(1, len(whole)/60) {
@@ -117,10 +121,12 @@ func TestReads(t *testing.T) {
 	}
 }
 
-// Addresses that are taken by the process itself are tried for in other processes, and refused after some.
+// Addresses that are taken by the process itself are tried for in other processes, and refused
+// after some.
 func TestTaken(t *testing.T) {
 	program := built(t)
-	code, text := play(t, program, file(t, 0x7ffff0000000)) // below the end of the user's addresses, where the stack begins
+	// below the end of the user's addresses, where the stack begins
+	code, text := play(t, program, file(t, 0x7ffff0000000))
 	if code == 3 && (!strings.Contains(text, "in each of") || strings.Count(text, "again ") < 10) {
 		t.Errorf("exit code %d\n%s", code, text)
 	}

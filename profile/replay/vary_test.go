@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// What a variation is for shows in its numbers: full mantissas, the same ones each time, zeros, subnormals, infinities, one NaN; permuted
-// numbers are those that were there.
+// What a variation is for shows in its numbers: full mantissas, the same ones each time, zeros,
+// subnormals, infinities, one NaN; permuted numbers are those that were there.
 func TestVary(t *testing.T) {
 	if _, err := exec.LookPath("gcc"); err != nil {
 		t.Skip("SKIPPED, NOT TESTED: no gcc")
@@ -33,7 +33,8 @@ int main(void) { unsigned f = 0x7fffffff; unsigned long long d = 0x7ff8000000000
 	if err := os.WriteFile(filepath.Join(dir, "main.c"), []byte(program), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.Command("gcc", "-O2", "-Isource", "-o", filepath.Join(dir, "vary"), filepath.Join(dir, "main.c"), "source/vary.c", "-lm").CombinedOutput()
+	out, err := exec.Command("gcc", "-O2", "-Isource", "-o", filepath.Join(dir, "vary"),
+		filepath.Join(dir, "main.c"), "source/vary.c", "-lm").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -43,9 +44,12 @@ int main(void) { unsigned f = 0x7fffffff; unsigned long long d = 0x7ff8000000000
 	}
 	for _, kind := range []string{"float", "double"} {
 		for n, want := range map[string]string{
-			"1": "nan0 inf0 zero0 sub0 turned0 odd1 other0", "2": "nan0 inf0 zero0 sub0 turned1 odd0 other0", "3": "nan0 inf0 zero0 sub0 turned0 odd1 other0",
-			"4": "nan0 inf0 zero1 sub0 turned0 odd1 other0", "5": "nan0 inf0 zero0 sub0 turned0 odd1 other0", "6": "nan0 inf0 zero0 sub1 turned0 odd1 other0",
-			"7": "nan0 inf1 zero0 sub0 turned0 odd1 other0", "8": "nan1 inf0 zero0 sub0 turned0 odd1 other0", "9": "nan0 inf0 zero0 sub0 turned0 odd1 other0",
+			"1": "nan0 inf0 zero0 sub0 turned0 odd1 other0", "2": "nan0 inf0 zero0 sub0 turned1 odd0 other0",
+			"3": "nan0 inf0 zero0 sub0 turned0 odd1 other0",
+			"4": "nan0 inf0 zero1 sub0 turned0 odd1 other0", "5": "nan0 inf0 zero0 sub0 turned0 odd1 other0",
+			"6": "nan0 inf0 zero0 sub1 turned0 odd1 other0",
+			"7": "nan0 inf1 zero0 sub0 turned0 odd1 other0", "8": "nan1 inf0 zero0 sub0 turned0 odd1 other0",
+			"9": "nan0 inf0 zero0 sub0 turned0 odd1 other0",
 		} {
 			if line := kind + " " + n + " " + want; !strings.Contains(string(out), line+"\n") {
 				t.Errorf("want %q in\n%s", line, out)

@@ -21,18 +21,20 @@ type Machine struct {
 	Clock  float64 // MHz, the highest
 	// Latency is in cycles: "global", "l2", "l1", "shared", and of a class's results.
 	Latency map[string]float64
-	// Rate is results of one lane per cycle and SM: "fp32", "fp64", "imad", "integer", "sfu", "convert", "shuffle"; and
-	// "sectors", of 32 bytes, that device memory gives one SM per cycle.
+	// Rate is results of one lane per cycle and SM: "fp32", "fp64", "imad", "integer", "sfu",
+	// "convert", "shuffle"; and "sectors", of 32 bytes, that device memory gives one SM per cycle.
 	Rate map[string]float64
-	// Occupancy is the time of the same work by so many resident warps of each SM, in milliseconds: code that waits for
-	// its own results. Issue is how many of its instructions these warps issue per cycle.
+	// Occupancy is the time of the same work by so many resident warps of each SM, in milliseconds:
+	// code that waits for its own results. Issue is how many of its instructions these warps issue per
+	// cycle.
 	Occupancy, Issue map[int]float64
-	// Supply is what device memory delivers, Near what L2 does, while all resident warps wait for one load each.
+	// Supply is what device memory delivers, Near what L2 does, while all resident warps wait for one
+	// load each.
 	Supply, Near []Supply
 }
 
-// A Supply is one point of f(k): Sectors of 32 bytes per cycle and SM for Warps that wait for loads of so many Bytes a lane,
-// all lanes side by side.
+// A Supply is one point of f(k): Sectors of 32 bytes per cycle and SM for Warps that wait for loads
+// of so many Bytes a lane, all lanes side by side.
 type Supply struct {
 	Bytes, Warps int
 	Sectors      float64
@@ -54,7 +56,8 @@ func MeasureMachine(ctx context.Context, program string) (*Machine, error) {
 
 // ReadMachine reads what the program prints; machine.cu has the form.
 func ReadMachine(text string) (*Machine, error) {
-	m := &Machine{Latency: map[string]float64{}, Rate: map[string]float64{}, Occupancy: map[int]float64{}, Issue: map[int]float64{}}
+	m := &Machine{Latency: map[string]float64{}, Rate: map[string]float64{},
+		Occupancy: map[int]float64{}, Issue: map[int]float64{}}
 	for _, line := range strings.Split(strings.TrimSpace(text), "\n") {
 		f := strings.Split(line, "\t")
 		bad := fmt.Errorf("the program that measures the machine printed %q", line)
@@ -118,14 +121,17 @@ func ReadMachine(text string) (*Machine, error) {
 		}
 	}
 	if m.CC == 0 || m.Rate["fp32"] == 0 || m.Rate["sectors"] == 0 {
-		return nil, fmt.Errorf("the program that measures the machine printed no device, no rate of fp32, or none of memory")
+		return nil,
+			fmt.Errorf(
+				"the program that measures the machine printed no device, no rate of fp32, or none of memory")
 	}
 	return m, nil
 }
 
 // Print writes the table for people.
 func (m *Machine) Print(w io.Writer) error {
-	fmt.Fprintf(w, "%s (sm_%d), %d multiprocessors, %.0f MHz, of each of which:\n", m.Device, m.CC, m.SMs, m.Clock)
+	fmt.Fprintf(w, "%s (sm_%d), %d multiprocessors, %.0f MHz, of each of which:\n", m.Device, m.CC,
+		m.SMs, m.Clock)
 	for _, t := range []struct {
 		unit string
 		all  map[string]float64
@@ -150,7 +156,8 @@ func (m *Machine) Print(w io.Writer) error {
 				if n > 0 {
 					fmt.Fprintln(w)
 				}
-				fmt.Fprintf(w, "  sectors per cycle from %s by waiting warps, %d bytes a lane:", s.from, p.Bytes)
+				fmt.Fprintf(w, "  sectors per cycle from %s by waiting warps, %d bytes a lane:", s.from,
+					p.Bytes)
 			}
 			fmt.Fprintf(w, " %d: %.3f", p.Warps, p.Sectors)
 		}

@@ -41,7 +41,8 @@ func TestReadMachine(t *testing.T) {
 	}
 }
 
-// TestBuildMachine builds the program with the real nvcc; without a GPU it must say that there is none.
+// TestBuildMachine builds the program with the real nvcc; without a GPU it must say that there is
+// none.
 func TestBuildMachine(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED: -short: the program takes seconds to build")
@@ -65,8 +66,8 @@ func TestBuildMachine(t *testing.T) {
 	}
 }
 
-// What is measured is what the names say: in the loop of each kernel stands one instruction of the class an operation, and
-// hardly anything else.
+// What is measured is what the names say: in the loop of each kernel stands one instruction of the
+// class an operation, and hardly anything else.
 func TestMachineCode(t *testing.T) {
 	kit := kits.Need(t, "13.0")
 	dir := t.TempDir()

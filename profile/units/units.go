@@ -26,17 +26,19 @@ const noGPU = 3
 
 // A Row is one form of one function over one range of arguments.
 type Row struct {
-	Function string  // "div", "sin"
-	Type     string  // "float", "double"
-	Form     string  // "accurate", "approx", "approx.ftz", "full", "f64", "f64+1"
-	Range    string  // of the arguments
-	Rate     float64 // 10^9 operations per second, all multiprocessors, the loop's two additions included
-	ULPs     float64 // largest error, in units of the last place
-	Max      float64 // largest relative error
-	Mean     float64 // mean relative error
+	Function string // "div", "sin"
+	Type     string // "float", "double"
+	Form     string // "accurate", "approx", "approx.ftz", "full", "f64", "f64+1"
+	Range    string // of the arguments
+	// 10^9 operations per second, all multiprocessors, the loop's two additions included
+	Rate float64
+	ULPs float64 // largest error, in units of the last place
+	Max  float64 // largest relative error
+	Mean float64 // mean relative error
 }
 
-// An Odd is a special value for which a form gives another kind of result (zero, number, infinity, NaN) than the accurate form.
+// An Odd is a special value for which a form gives another kind of result (zero, number, infinity,
+// NaN) than the accurate form.
 type Odd struct {
 	Function, Type, Form string
 	X, Y                 string // arguments
@@ -51,7 +53,8 @@ type Table struct {
 	Odd    []Odd
 }
 
-// Build builds the program with nvcc, for the GPU of this machine, into a folder, and gives its path.
+// Build builds the program with nvcc, for the GPU of this machine, into a folder, and gives its
+// path.
 func Build(ctx context.Context, nvcc, dir string) (string, error) {
 	return build(ctx, nvcc, dir, "measure", source)
 }
@@ -64,7 +67,8 @@ func build(ctx context.Context, nvcc, dir, name string, text []byte) (string, er
 	cmd := exec.CommandContext(ctx, nvcc, "-O3", "-std=c++17", "-arch=native", "-w", "-o", out, in)
 	cmd.Dir = dir
 	if text, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build the program that measures with %s: %w\n%s", nvcc, err, bytes.TrimSpace(text))
+		return "", fmt.Errorf("build the program that measures with %s: %w\n%s", nvcc, err,
+			bytes.TrimSpace(text))
 	}
 	return out, nil
 }
@@ -89,7 +93,8 @@ func output(ctx context.Context, program string) ([]byte, error) {
 	case errors.As(err, &exit) && exit.ExitCode() == noGPU:
 		return nil, fmt.Errorf("%w: %s", ErrNoGPU, strings.TrimSpace(errText.String()))
 	case err != nil:
-		return nil, fmt.Errorf("the program that measures failed: %w\n%s", err, strings.TrimSpace(errText.String()))
+		return nil, fmt.Errorf("the program that measures failed: %w\n%s", err,
+			strings.TrimSpace(errText.String()))
 	}
 	return out, nil
 }
@@ -129,7 +134,8 @@ func read(text []byte) (*Table, error) {
 	return t, nil
 }
 
-// Print writes the table for people. What a form gains is its rate over that of the accurate form in the same range.
+// Print writes the table for people. What a form gains is its rate over that of the accurate form
+// in the same range.
 func (t *Table) Print(w io.Writer) error {
 	fmt.Fprintf(w, "%s, %d multiprocessors; errors over 262,144 arguments\n\n", t.Device, t.SMs)
 	tab := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
@@ -143,13 +149,15 @@ func (t *Table) Print(w io.Writer) error {
 		} else if base := accurate[key]; base > 0 {
 			gain = fmt.Sprintf("%.2fx", r.Rate/base)
 		}
-		fmt.Fprintf(tab, "%s\t%s\t%s\t%s\t%.0f\t%s\t%.3g\t%.2g\t%.2g\n", r.Function, typeName(r.Type), r.Form, r.Range, r.Rate, gain, r.ULPs, r.Max, r.Mean)
+		fmt.Fprintf(tab, "%s\t%s\t%s\t%s\t%.0f\t%s\t%.3g\t%.2g\t%.2g\n", r.Function, typeName(r.Type),
+			r.Form, r.Range, r.Rate, gain, r.ULPs, r.Max, r.Mean)
 	}
 	if err := tab.Flush(); err != nil {
 		return err
 	}
 	if len(t.Odd) == 0 {
-		_, err := fmt.Fprintln(w, "\nspecial values (zeros, infinities, NaN, subnormals, the largest): all as the accurate forms")
+		_, err := fmt.Fprintln(w,
+			"\nspecial values (zeros, infinities, NaN, subnormals, the largest): all as the accurate forms")
 		return err
 	}
 	fmt.Fprintln(w, "\nspecial values that give another kind of result:")
@@ -159,7 +167,8 @@ func (t *Table) Print(w io.Writer) error {
 		if o.Y != "" {
 			arguments += ", " + o.Y
 		}
-		fmt.Fprintf(tab, "  %s\t%s\t%s\t(%s)\tis %s\taccurate: %s\n", o.Function, typeName(o.Type), o.Form, arguments, o.Got, o.Want)
+		fmt.Fprintf(tab, "  %s\t%s\t%s\t(%s)\tis %s\taccurate: %s\n", o.Function, typeName(o.Type),
+			o.Form, arguments, o.Got, o.Want)
 	}
 	return tab.Flush()
 }

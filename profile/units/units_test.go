@@ -23,19 +23,22 @@ func TestTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if table.SMs != 132 || len(table.Rows) != 3 || len(table.Odd) != 2 || table.Rows[1].Rate != 450 || table.Rows[2].Max != 2.4e-7 {
+	if table.SMs != 132 || len(table.Rows) != 3 || len(table.Odd) != 2 || table.Rows[1].Rate != 450 ||
+		table.Rows[2].Max != 2.4e-7 {
 		t.Errorf("%+v", table)
 	}
 	var out bytes.Buffer
 	if err := table.Print(&out); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"NVIDIA H200, 132", "4.50x", "1.2e-07", "(1, 2e+38)", "is 0", "accurate: 5e-39", "f64"} {
+	for _, want := range []string{"NVIDIA H200, 132", "4.50x", "1.2e-07", "(1, 2e+38)", "is 0",
+		"accurate: 5e-39", "f64"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}
 	}
-	for _, bad := range []string{"", "row\tdiv", "device\tx\ty", "row\tdiv\tfloat\tapprox\t1\tfast\t1\t1\t1", "hello"} {
+	for _, bad := range []string{"", "row\tdiv", "device\tx\ty",
+		"row\tdiv\tfloat\tapprox\t1\tfast\t1\t1\t1", "hello"} {
 		if table, err := read([]byte(bad)); err == nil {
 			t.Errorf("%q is read as %+v", bad, table)
 		}
@@ -62,7 +65,8 @@ func TestBuild(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range table.Rows {
-		if r.Form == "accurate" && r.Type == "double" && r.Max > 1e-15 || r.Form == "f64+1" && r.Max > 1e-11 || r.Form == "f64" && r.Max > 1e-6 {
+		if r.Form == "accurate" && r.Type == "double" && r.Max > 1e-15 || r.Form == "f64+1" &&
+			r.Max > 1e-11 || r.Form == "f64" && r.Max > 1e-6 {
 			t.Errorf("%+v", r)
 		}
 	}

@@ -7,17 +7,20 @@ import (
 	"gnvcc/rewrite/ptx"
 )
 
-// What a variant could contract. With -fmad a product and the sum that it goes into become one instruction, which rounds once. Which
-// products do is the compilers' choice: those that stand beside their sum. So a variant has other bits where
+// What a variant could contract. With -fmad a product and the sum that it goes into become one
+// instruction, which rounds once. Which products do is the compilers' choice: those that stand
+// beside their sum. So a variant has other bits where
 //
 //	x*y + d    x and y become constants: the product is one, rounded, and the sum rounds again
 //	a*b*s + d  s becomes 1: a*b stands beside the sum, which it did not
 //	p *= x[k] in a loop, then p + d: the loop becomes straight, and the last product stands beside the sum
 //	d / y + e  y becomes 2: a division by it is a product
 //
-// A launch with zeros for d does not show any of these. Contracts refuses them by the PTX as it is built, and by that of the variant,
-// with nothing fixed: what was beside its sum in the one and is not in the other shows in one of them. Products that stand before the
-// branch or loop in which they are added are counted: where no value is fixed they may stay there, and a variant has as many.
+// A launch with zeros for d does not show any of these. Contracts refuses them by the PTX as it is
+// built, and by that of the variant, with nothing fixed: what was beside its sum in the one and is
+// not in the other shows in one of them. Products that stand before the branch or loop in which
+// they are added are counted: where no value is fixed they may stay there, and a variant has as
+// many.
 
 // A shape is a set of what a register may hold, in the variants of a kernel.
 type shape uint8
@@ -53,7 +56,8 @@ func (s shape) several() shape {
 type contraction struct {
 	f      *ptx.Func
 	params map[string]shape
-	sent   map[string]shape // what functions are called with, and return: by the name that cicc gives to the place
+	// what functions are called with, and return: by the name that cicc gives to the place
+	sent   map[string]shape
 	reach  *ptx.Reaching
 	rounds *rounds
 	alone  bool    // nothing is fixed: loops are unrolled
@@ -62,8 +66,9 @@ type contraction struct {
 	apart  map[string]bool
 }
 
-// Contracts returns an error where a variant of the kernel could round other sums once, or twice, than the kernel does. apart is the number
-// of products that stand in another block than a sum of theirs: more than none is an error where a value is fixed.
+// Contracts returns an error where a variant of the kernel could round other sums once, or twice,
+// than the kernel does. apart is the number of products that stand in another block than a sum of
+// theirs: more than none is an error where a value is fixed.
 func Contracts(m *ptx.Module, entry string, fixed Fixed) (apart int, err error) {
 	reach, err := m.Reach(entry)
 	if err != nil {
@@ -91,7 +96,8 @@ func Contracts(m *ptx.Module, entry string, fixed Fixed) (apart int, err error) 
 			c.rounds, err = roundsOf(f)
 		}
 		if err != nil {
-			return 0, fmt.Errorf("it can't be told which sums of %s a variant would contract: %w", entry, err)
+			return 0, fmt.Errorf("it can't be told which sums of %s a variant would contract: %w", entry,
+				err)
 		}
 		c.alone = len(fixed.Params) == 0 && len(fixed.Dims) == 0
 		all = append(all, c)
@@ -111,7 +117,9 @@ func Contracts(m *ptx.Module, entry string, fixed Fixed) (apart int, err error) 
 		apart += len(c.apart)
 	}
 	if apart > 0 && (len(fixed.Params) > 0 || len(fixed.Dims) > 0) {
-		return apart, fmt.Errorf("a sum of %s is not contracted with its product, which stands before a branch that may go", entry)
+		return apart, fmt.Errorf(
+			"a sum of %s is not contracted with its product, which stands before a branch that may go",
+			entry)
 	}
 	return apart, nil
 }
@@ -150,7 +158,8 @@ func (c *contraction) round(fixed Fixed) bool {
 			}
 			continue
 		}
-		if out := c.made[i] | c.result(i, string(f.Base(i)), f.Opcode(i), ops[1:], fixed); out != c.made[i] {
+		if out := c.made[i] | c.result(i, string(f.Base(i)), f.Opcode(i), ops[1:],
+			fixed); out != c.made[i] {
 			c.made[i], grown = out, true
 		}
 	}
@@ -196,11 +205,13 @@ func (c *contraction) operand(i int, text string, fixed Fixed) shape {
 }
 
 // exactFactors are 0, 1 and -1, as PTX writes them.
-var exactFactors = names("0f00000000 0f80000000 0f3f800000 0fbf800000 0d0000000000000000 0d8000000000000000 0d3ff0000000000000 0dbff0000000000000")
+var exactFactors = names(
+	"0f00000000 0f80000000 0f3f800000 0fbf800000 0d0000000000000000 0d8000000000000000 0d3ff0000000000000 0dbff0000000000000")
 
 func isNeutral(text string) bool { return exactFactors[strings.ToLower(text)] }
 
-// contractible tells of instructions that cicc lets ptxas contract: those that don't name their rounding.
+// contractible tells of instructions that cicc lets ptxas contract: those that don't name their
+// rounding.
 func contractible(op []byte) bool {
 	for _, r := range []string{"rn", "rz", "rm", "rp"} {
 		if ptx.HasModifier(op, r) {
@@ -302,10 +313,13 @@ func (c *contraction) check() error {
 		case base == "fma" && len(ops) == 4:
 			a, b := c.operand(i, ops[1], Fixed{}), c.operand(i, ops[2], Fixed{})
 			if a.constant() && b.constant() && (a|b)&(chosen|fixable) != 0 && !isNeutral(ops[3]) {
-				return fmt.Errorf("a product that goes into a sum (%s) may become constant: it would be rounded, and is not now", c.text(i))
+				return fmt.Errorf(
+					"a product that goes into a sum (%s) may become constant: it would be rounded, and is not now",
+					c.text(i))
 			}
 			if a&(product|exposed) != 0 && b&fixable != 0 || b&(product|exposed) != 0 && a&fixable != 0 {
-				return fmt.Errorf("a factor of a sum (%s) may become 1, and the sum be contracted in another way", c.text(i))
+				return fmt.Errorf(
+					"a factor of a sum (%s) may become 1, and the sum be contracted in another way", c.text(i))
 			}
 			sums = ops[3:]
 		case (base == "add" || base == "sub") && len(ops) == 3 && contractible(f.Opcode(i)):
@@ -314,7 +328,8 @@ func (c *contraction) check() error {
 		for _, o := range sums {
 			switch s := c.operand(i, o, Fixed{}); {
 			case s&product != 0 && s&(chosen|fixable) != 0:
-				return fmt.Errorf("a product that goes into a sum (%s) may become constant: it would be rounded, and may not be now", c.text(i))
+				return fmt.Errorf(
+					"a product that goes into a sum (%s) may become constant: it would be rounded, and may not be now", c.text(i))
 			case s&exposed != 0:
 				return fmt.Errorf("a sum (%s) may get a product to be contracted with", c.text(i))
 			case s&product != 0 && c.elsewhere(i, o):
@@ -337,5 +352,6 @@ func (c *contraction) elsewhere(i int, reg string) bool {
 
 func (c *contraction) text(i int) string {
 	st := c.f.Stmts[i]
-	return strings.Join(strings.Fields(strings.TrimSuffix(string(c.f.Bytes(ptx.Span{Start: st.Start, End: st.End})), ";")), " ")
+	return strings.Join(strings.Fields(
+		strings.TrimSuffix(string(c.f.Bytes(ptx.Span{Start: st.Start, End: st.End})), ";")), " ")
 }

@@ -36,17 +36,20 @@ type analysis struct {
 	settle  bool // what was found is not taken back any more
 }
 
-// maxRounds bounds the fixpoint: values rise at most three times each, in practice some ten rounds are the end of it.
-// In the first ones a value may also fall: a constant, until another way to it is seen.
+// maxRounds bounds the fixpoint: values rise at most three times each, in practice some ten rounds
+// are the end of it. In the first ones a value may also fall: a constant, until another way to it
+// is seen.
 const maxRounds = 200
 
-// Check returns an error where a variant of the kernel could have other bits than the kernel: it says which function or instruction may
-// become constant. m is the PTX of the untouched text at -O1; own tells the user's functions from CUDA's where their names are alike.
+// Check returns an error where a variant of the kernel could have other bits than the kernel: it
+// says which function or instruction may become constant. m is the PTX of the untouched text at
+// -O1; own tells the user's functions from CUDA's where their names are alike.
 func Check(m *ptx.Module, entry string, fixed Fixed, own func(name string) bool) error {
 	a := &analysis{fixed: fixed, m: m, own: own, states: map[string]*state{}}
 	e := m.Entry(entry)
 	if e == nil {
-		return fmt.Errorf("no kernel %s at -O1, so that it can't be told whether constants change its bits", entry)
+		return fmt.Errorf(
+			"no kernel %s at -O1, so that it can't be told whether constants change its bits", entry)
 	}
 	st, err := a.state(e)
 	if err != nil {
@@ -90,7 +93,8 @@ func (a *analysis) state(f *ptx.Func) (*state, error) {
 	if err != nil {
 		return nil, fmt.Errorf("its control flow can't be read at -O1: %w", err)
 	}
-	s := &state{f: f, reach: reach, rounds: r, made: make([]value, len(f.Stmts)), params: map[string]value{}, loads: map[int]bool{}}
+	s := &state{f: f, reach: reach, rounds: r, made: make([]value, len(f.Stmts)),
+		params: map[string]value{}, loads: map[int]bool{}}
 	for k := range f.Params {
 		s.params[f.Params[k].Name] = none
 	}
@@ -99,7 +103,8 @@ func (a *analysis) state(f *ptx.Func) (*state, error) {
 }
 
 var call = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?s)\bcall(?:\.uni)?\s*(?:\(\s*([^)]*?)\s*\)\s*,)?\s*([^\s,;(]+)\s*(?:,\s*\(\s*([^)]*?)\s*\))?\s*(?:,\s*[\w$%]+)?\s*;`)
+	return regexp.MustCompile(
+		`(?s)\bcall(?:\.uni)?\s*(?:\(\s*([^)]*?)\s*\)\s*,)?\s*([^\s,;(]+)\s*(?:,\s*\(\s*([^)]*?)\s*\))?\s*(?:,\s*[\w$%]+)?\s*;`)
 })
 
 // pass goes through a function once. check: everything is known; say what may become constant.
@@ -147,7 +152,9 @@ func (a *analysis) pass(s *state, check bool) error {
 		case len(ops) > 1:
 			out = a.result(s, i, base, op, ops[1:])
 			if check && approximate(base, op) && float(op) && !a.kept(s, i, base, ops[1:]) {
-				return fmt.Errorf("its %s may become constant, and the compiler's constant has other bits than the GPU's", strings.TrimSpace(string(op)))
+				return fmt.Errorf(
+					"its %s may become constant, and the compiler's constant has other bits than the GPU's",
+					strings.TrimSpace(string(op)))
 			}
 		}
 		if a.settle { // only ever up, so that it ends
@@ -190,14 +197,16 @@ func (a *analysis) load(s *state, i int, op []byte, from string, results map[str
 			return never
 		}
 	case ptx.HasModifier(op, "const"):
-		if strings.HasPrefix(place(from), "%") && !a.tables() || a.m.Global(place(from)) != nil && !a.constant(from) {
+		if strings.HasPrefix(place(from), "%") && !a.tables() || a.m.Global(place(from)) != nil &&
+			!a.constant(from) {
 			return never
 		}
 	}
 	return maybe
 }
 
-// tables tells whether a variable in constant memory has a start. CUDA's own functions have some: those are not read by others.
+// tables tells whether a variable in constant memory has a start. CUDA's own functions have some:
+// those are not read by others.
 func (a *analysis) tables() bool {
 	for _, g := range a.m.Globals {
 		if g.Space == "const" && a.constant(g.Name) && !strings.HasPrefix(g.Name, "__cudart") {
@@ -217,7 +226,8 @@ func (a *analysis) constant(address string) bool {
 	return g == nil || strings.Contains(string(a.m.Bytes()[g.Span.Start:g.Span.End]), "=")
 }
 
-// kept tells whether an approximate instruction stays what it is: none of its operands is a constant that it is not now.
+// kept tells whether an approximate instruction stays what it is: none of its operands is a
+// constant that it is not now.
 func (a *analysis) kept(s *state, i int, base string, ops []string) bool {
 	for n, o := range ops {
 		if n == 2 && base == "fma" { // a*b + 0 is not a*b: a zero has a sign
@@ -231,10 +241,12 @@ func (a *analysis) kept(s *state, i int, base string, ops []string) bool {
 }
 
 // call goes into the user's function that is called, or looks at the arguments of one of CUDA's.
-func (a *analysis) call(s *state, text string, args, results map[string]value, types map[string]string, check bool) error {
+func (a *analysis) call(s *state, text string, args, results map[string]value,
+	types map[string]string, check bool) error {
 	m := call().FindStringSubmatch(text)
 	if m == nil || strings.HasPrefix(m[2], "%") {
-		return fmt.Errorf("it calls a function by a pointer, so that it can't be told whether constants change its bits")
+		return fmt.Errorf(
+			"it calls a function by a pointer, so that it can't be told whether constants change its bits")
 	}
 	result := strings.TrimSpace(m[1])
 	g := a.m.Func(m[2])
@@ -274,7 +286,9 @@ func (a *analysis) call(s *state, text string, args, results map[string]value, t
 		some, firm, low = some || v == never, firm && v.firm(), min(low, v)
 	}
 	if check && !firm && inexact(g) {
-		return fmt.Errorf("an argument of %s may become constant, and the compiler's result has other bits than the GPU's", g.Name)
+		return fmt.Errorf(
+			"an argument of %s may become constant, and the compiler's result has other bits than the GPU's",
+			g.Name)
 	}
 	switch {
 	case low == none:
@@ -287,8 +301,9 @@ func (a *analysis) call(s *state, text string, args, results map[string]value, t
 	return nil
 }
 
-// forwarded marks the loads that a store of something that may be known can reach without a barrier in between: the compiler may hand it on.
-// What a called function stores or loads counts as stored before, and as reached.
+// forwarded marks the loads that a store of something that may be known can reach without a barrier
+// in between: the compiler may hand it on. What a called function stores or loads counts as stored
+// before, and as reached.
 func (a *analysis) forwarded(s *state, stores []int) error {
 	if len(stores) == 0 {
 		return nil

@@ -12,7 +12,9 @@ import (
 func TestKernels(t *testing.T) {
 	for _, kit := range ptxtest.Toolkits(t) {
 		for _, flag := range []string{"-DPLAIN", "-DTABLE"} {
-			t.Run(kit.Version+flag, func(t *testing.T) { judge(t, read(t, kit, "testdata/kernels.cu", "-Xcicc", "-O1", flag)) })
+			t.Run(kit.Version+flag, func(t *testing.T) {
+				judge(t, read(t, kit, "testdata/kernels.cu", "-Xcicc", "-O1", flag))
+			})
 		}
 	}
 }
@@ -21,7 +23,8 @@ func judge(t *testing.T, m *ptx.Module) {
 	for _, e := range m.Entries() {
 		fixed := Fixed{Params: map[int]bool{}, Dims: map[string]bool{"ntid.x": true}}
 		for i := range e.Params {
-			fixed.Params[i] = len(e.Params[i].Dims) > 0 || !strings.HasSuffix(e.Params[i].Type, "64") || e.Params[i].Type == "f64"
+			fixed.Params[i] = len(e.Params[i].Dims) > 0 || !strings.HasSuffix(e.Params[i].Type, "64") ||
+				e.Params[i].Type == "f64"
 		}
 		err := Check(m, e.Name, fixed, func(string) bool { return false })
 		if want := strings.Contains(e.Name, "no_"); want != (err != nil) {
@@ -33,7 +36,8 @@ func judge(t *testing.T, m *ptx.Module) {
 // TestEnds: what is found about a kernel with loops in loops comes to an end.
 func TestEnds(t *testing.T) {
 	kits := ptxtest.Toolkits(t)
-	m := read(t, kits[len(kits)-1], "../../examples/occupancy/occupancy.cu", "-I../../examples/common", "-Xcicc", "-O1")
+	m := read(t, kits[len(kits)-1], "../../examples/occupancy/occupancy.cu", "-I../../examples/common",
+		"-Xcicc", "-O1")
 	for _, e := range m.Entries() {
 		if err := Check(m, e.Name, Fixed{}, func(string) bool { return false }); err != nil {
 			t.Error(err)
@@ -56,7 +60,8 @@ func TestSuspect(t *testing.T) {
 	}
 }
 
-// TestFlags: where divisions are approximate and results are flushed, a constant that the compiler computed has other bits.
+// TestFlags: where divisions are approximate and results are flushed, a constant that the compiler
+// computed has other bits.
 func TestFlags(t *testing.T) {
 	kits := ptxtest.Toolkits(t)
 	m := read(t, kits[len(kits)-1], "testdata/kernels.cu", "-Xcicc", "-O1", "-use_fast_math")
@@ -66,7 +71,9 @@ func TestFlags(t *testing.T) {
 			e = f.Name
 		}
 	}
-	if err := Check(m, e, Fixed{Params: map[int]bool{1: true}}, func(string) bool { return false }); err == nil {
+	if err := Check(m, e, Fixed{Params: map[int]bool{1: true}}, func(string) bool {
+		return false
+	}); err == nil {
 		t.Error("a division that is approximate is taken")
 	}
 }

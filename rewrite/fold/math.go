@@ -8,9 +8,11 @@ import (
 	"gnvcc/rewrite/ptx"
 )
 
-// Functions of CUDA that are computed exactly, or rounded as IEEE says: the host's result is the device's. All others round in a way of
-// their own. (CUDA C++ Programming Guide, Mathematical Functions: those of maximum error 0.)
-var exact = names(`fabs fabsf fma fmaf fmin fminf fmax fmaxf floor floorf ceil ceilf trunc truncf rint rintf round roundf nearbyint nearbyintf copysign
+// Functions of CUDA that are computed exactly, or rounded as IEEE says: the host's result is the
+// device's. All others round in a way of their own. (CUDA C++ Programming Guide, Mathematical
+// Functions: those of maximum error 0.)
+var exact = names(
+	`fabs fabsf fma fmaf fmin fminf fmax fmaxf floor floorf ceil ceilf trunc truncf rint rintf round roundf nearbyint nearbyintf copysign
 	copysignf sqrt sqrtf __saturatef __fadd_rn __fsub_rn __fmul_rn __fmaf_rn __fdiv_rn __frcp_rn __fsqrt_rn __dadd_rn __dsub_rn __dmul_rn __fma_rn __ddiv_rn
 	__drcp_rn __dsqrt_rn __float_as_int __int_as_float __float_as_uint __uint_as_float __double_as_longlong __longlong_as_double __int2float_rn
 	__uint2float_rn __ll2float_rn __ull2float_rn __int2double_rn __uint2double_rn __ll2double_rn __ull2double_rn __double2float_rn __isnanf __isinff __isnan
@@ -27,18 +29,20 @@ func names(list string) map[string]bool {
 	return m
 }
 
-// inexact tells whether a function of CUDA's, as it is compiled here, may give other bits than the host. With -ftz and without
-// -prec-sqrt the body shows it.
+// inexact tells whether a function of CUDA's, as it is compiled here, may give other bits than the
+// host. With -ftz and without -prec-sqrt the body shows it.
 func inexact(f *ptx.Func) bool {
 	text := string(f.Text())
 	if !floating(text) {
 		return false
 	}
-	return !exact[f.Name] || strings.Contains(text, ".ftz") || strings.Contains(text, ".approx") || strings.Contains(text, ".full")
+	return !exact[f.Name] || strings.Contains(text, ".ftz") || strings.Contains(text, ".approx") ||
+		strings.Contains(text, ".full")
 }
 
 func floating(text string) bool {
-	return strings.Contains(text, ".f32") || strings.Contains(text, ".f64") || strings.Contains(text, "f16")
+	return strings.Contains(text, ".f32") || strings.Contains(text, ".f64") ||
+		strings.Contains(text, "f16")
 }
 
 // approximate tells whether an instruction rounds in a way of its own, or flushes.
@@ -54,9 +58,10 @@ var constants = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\b0(?:[fF]([0-9a-fA-F]{8})|[dD]([0-9a-fA-F]{16}))\b`)
 })
 
-// Suspect tells from a kernel's PTX as it is built whether it may hold any function that is not exact, so that Check is needed. CUDA's
-// functions stand there in line: those that are not exact have roots, approximate instructions, or the coefficients of a
-// polynomial, which use up a float's bits. A function that was made constant there already is so in every variant.
+// Suspect tells from a kernel's PTX as it is built whether it may hold any function that is not
+// exact, so that Check is needed. CUDA's functions stand there in line: those that are not exact
+// have roots, approximate instructions, or the coefficients of a polynomial, which use up a float's
+// bits. A function that was made constant there already is so in every variant.
 func Suspect(m *ptx.Module, entry string) bool {
 	reach, err := m.Reach(entry)
 	if err != nil {
@@ -70,13 +75,15 @@ func Suspect(m *ptx.Module, entry string) bool {
 		if !f.Entry && f.Body && !strings.Contains(f.Name, "_Z") {
 			return true
 		}
-		for _, word := range []string{".approx", ".full", ".ftz", "sqrt.", "ex2.", "lg2.", "sin.", "cos.", "tanh."} {
+		for _, word := range []string{".approx", ".full", ".ftz", "sqrt.", "ex2.", "lg2.", "sin.", "cos.",
+			"tanh."} {
 			if strings.Contains(text, word) {
 				return true
 			}
 		}
 		for _, c := range constants().FindAllStringSubmatch(text, -1) {
-			if c[1] != "" && !strings.HasSuffix(c[1], "000") || c[2] != "" && !strings.HasSuffix(c[2], "0000000000") {
+			if c[1] != "" && !strings.HasSuffix(c[1], "000") || c[2] != "" &&
+				!strings.HasSuffix(c[2], "0000000000") {
 				return true
 			}
 		}

@@ -2,9 +2,10 @@ package fold
 
 import "gnvcc/rewrite/ptx"
 
-// rounds are the loops of a function, for variants in which nothing is fixed. Such a variant knows more than the kernel only
-// where a loop's rounds are told from each other: the first one reads what stood before the loop, the others what the
-// round before them left. Behind a loop nobody knows more than before: whether it ran at all, say.
+// rounds are the loops of a function, for variants in which nothing is fixed. Such a variant knows
+// more than the kernel only where a loop's rounds are told from each other: the first one reads
+// what stood before the loop, the others what the round before them left. Behind a loop nobody
+// knows more than before: whether it ran at all, say.
 type rounds struct {
 	f      *ptx.Func
 	blocks []ptx.Block
@@ -17,7 +18,8 @@ func roundsOf(f *ptx.Func) (*rounds, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &rounds{f: f, blocks: blocks, block: make([]int, len(f.Stmts)), heads: make([][]int, len(blocks))}
+	r := &rounds{f: f, blocks: blocks, block: make([]int, len(f.Stmts)),
+		heads: make([][]int, len(blocks))}
 	for b := range blocks {
 		for i := blocks[b].First; i < blocks[b].Last; i++ {
 			r.block[i] = b
@@ -31,8 +33,8 @@ func roundsOf(f *ptx.Func) (*rounds, error) {
 	return r, nil
 }
 
-// alike tells whether statement i reads a register of its own round, in every loop around it: each way from the loop's head
-// to i writes the register.
+// alike tells whether statement i reads a register of its own round, in every loop around it: each
+// way from the loop's head to i writes the register.
 func (r *rounds) alike(i int, reg string) bool {
 	for _, head := range r.heads[r.block[i]] {
 		if r.carried(head, i, reg) {
@@ -42,7 +44,8 @@ func (r *rounds) alike(i int, reg string) bool {
 	return true
 }
 
-// carried tells whether there is a way from a block's beginning to statement i on which nothing writes the register.
+// carried tells whether there is a way from a block's beginning to statement i on which nothing
+// writes the register.
 func (r *rounds) carried(head, i int, reg string) bool {
 	seen := make([]bool, len(r.blocks))
 	seen[head] = true

@@ -7,7 +7,8 @@ import (
 	"gnvcc/rewrite/ptx"
 )
 
-// A value is what may become of a register or parameter. What is found only rises: none, given, then known or never, then maybe.
+// A value is what may become of a register or parameter. What is found only rises: none, given,
+// then known or never, then maybe.
 type value uint8
 
 const (
@@ -44,7 +45,8 @@ func float(op []byte) bool {
 	return false
 }
 
-// operand is the value of an operand of statement i of f: a register, a special register, a constant, or several in braces.
+// operand is the value of an operand of statement i of f: a register, a special register, a
+// constant, or several in braces.
 func (a *analysis) operand(f *state, i int, text string) value {
 	text = strings.TrimSpace(text)
 	switch {
@@ -121,11 +123,13 @@ func (a *analysis) result(f *state, at int, base string, op []byte, ops []string
 		if base == "neg" || !narrows(op) {
 			return one
 		}
-	case "add", "sub", "mul", "fma", "div", "sqrt", "rsqrt", "rcp", "abs", "ex2", "lg2", "sin", "cos", "tanh", "copysign":
+	case "add", "sub", "mul", "fma", "div", "sqrt", "rsqrt", "rcp", "abs", "ex2", "lg2", "sin", "cos",
+		"tanh", "copysign":
 		switch {
 		case float(op) && some: // x*0 and x-x are no constants there
 			return never
-		case (base == "add" || base == "sub") && some && low <= known: // of two that are not known, one may be the other
+		case (base == "add" || base == "sub") && some && low <= known:
+			// of two that are not known, one may be the other
 			return never
 		case base == "mul" && some && nonZero(ops):
 			return never
@@ -151,7 +155,8 @@ func (a *analysis) result(f *state, at int, base string, op []byte, ops []string
 	return maybe
 }
 
-// narrows tells whether a conversion cuts an integer's upper bits off: of 256 * x nothing may be left.
+// narrows tells whether a conversion cuts an integer's upper bits off: of 256 * x nothing may be
+// left.
 func narrows(op []byte) bool {
 	words := strings.Split(string(op), ".")
 	to, from := words[len(words)-2], words[len(words)-1]

@@ -6,11 +6,11 @@ import (
 	"gnvcc/rewrite/ptx"
 )
 
-// barriers looks for barriers of the whole block that stand on one side of a branch, where threads of one block take both
-// sides and those of the other side come to the place behind without one.
+// barriers looks for barriers of the whole block that stand on one side of a branch, where threads
+// of one block take both sides and those of the other side come to the place behind without one.
 //
-// Only conditions that can be worked out for each thread are judged (constants and the thread's index). Threads that end
-// are no trouble: a barrier waits for those that are left.
+// Only conditions that can be worked out for each thread are judged (constants and the thread's
+// index). Threads that end are no trouble: a barrier waits for those that are left.
 func (k *kernelView) barriers() {
 	has := make([]bool, len(k.walk.Blocks)) // a block barrier stands in it
 	first := make(map[int]int)
@@ -40,14 +40,20 @@ func (k *kernelView) barriers() {
 		for side, one := range k.walk.Blocks[b].Succs {
 			other := k.walk.Blocks[b].Succs[1-side]
 			barrier := k.within(one, meet, has)
-			if barrier < 0 || !k.graph.reaches(other, meet, func(v int) bool { return v != meet && (has[v] || v == b) }) {
+			if barrier < 0 || !k.graph.reaches(other, meet, func(v int) bool {
+				return v != meet && (has[v] || v == b)
+			}) {
 				continue
 			}
 			// Every way through this side has a barrier, and it is no loop that comes round.
-			if k.graph.reaches(one, meet, func(v int) bool { return v != meet && has[v] }) || k.graph.reaches(one, b, func(v int) bool { return v == meet }) {
+			if k.graph.reaches(one, meet, func(v int) bool {
+				return v != meet && has[v]
+			}) || k.graph.reaches(one, b, func(v int) bool { return v == meet }) {
 				continue
 			}
-			k.tell(first[barrier], Divided, "only some threads of the block come to this barrier, the branch"+at(k.line(last))+" sends the others past it: those that wait, wait for ever, or meet others at the wrong barrier",
+			k.tell(first[barrier], Divided,
+				"only some threads of the block come to this barrier, the branch"+at(k.line(last))+
+					" sends the others past it: those that wait, wait for ever, or meet others at the wrong barrier",
 				"move __syncthreads() out of the condition")
 			break
 		}

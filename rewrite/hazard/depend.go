@@ -17,7 +17,8 @@ const (
 	onData                       // memory other than parameters, other lanes, clocks
 )
 
-// depend returns what an operand depends on, over all its definitions; which way the control flow took is not counted.
+// depend returns what an operand depends on, over all its definitions; which way the control flow
+// took is not counted.
 func (k *kernelView) depend(operand string) depends {
 	if operand == "" || operand[0] != '%' {
 		return 0
@@ -55,7 +56,8 @@ func (k *kernelView) spread() {
 				if !strings.HasPrefix(string(k.Opcode(i)), "ld.param") {
 					from = onData
 				}
-			case "atom", "shfl", "vote", "match", "redux", "activemask", "tex", "tld4", "suld", "call", "elect", "ldmatrix", "mma", "wmma":
+			case "atom", "shfl", "vote", "match", "redux", "activemask", "tex", "tld4", "suld", "call",
+				"elect", "ldmatrix", "mma", "wmma":
 				from = onData
 			default:
 				k.Effects(i, func(name ptx.Span, read, _ bool) {
@@ -92,8 +94,8 @@ func (k *kernelView) slice(operand string, into map[string]bool) {
 // A thread is one of a block, for which conditions are worked out.
 type thread struct{ tid, ntid [3]int64 }
 
-// evaluate works an operand out for one thread; ok is false where it depends on anything else than constants and the
-// thread's place.
+// evaluate works an operand out for one thread; ok is false where it depends on anything else than
+// constants and the thread's place.
 func (k *kernelView) evaluate(operand string, t thread, depth int) (n int64, ok bool) {
 	if n, ok := k.walk.Origins.Constant(operand); ok {
 		return n, true
@@ -138,7 +140,8 @@ func (k *kernelView) evaluate(operand string, t thread, depth int) (n int64, ok 
 	}
 	op := string(k.Opcode(i))
 	kind := op[strings.LastIndexByte(op, '.')+1:]
-	if kind != "pred" && kind != "b32" && kind != "u32" && kind != "s32" && op != "cvt.u64.u32" && op != "cvt.s64.s32" {
+	if kind != "pred" && kind != "b32" && kind != "u32" && kind != "s32" && op != "cvt.u64.u32" &&
+		op != "cvt.s64.s32" {
 		return 0, false
 	}
 	wrap := func(n int64) (int64, bool) {
@@ -212,7 +215,8 @@ func compare(op, kind string, a, b int64) (int64, bool) {
 	return 0, true
 }
 
-// differs tells whether a predicate is true for some threads of the block and false for others, in each of the shapes.
+// differs tells whether a predicate is true for some threads of the block and false for others, in
+// each of the shapes.
 func (k *kernelView) differs(predicate string) bool {
 	shapes := k.shapes
 	if len(shapes) == 0 {
@@ -236,7 +240,8 @@ func (k *kernelView) differs(predicate string) bool {
 	for _, s := range shapes {
 		yes, no := false, false
 		for at := 0; at < s[0]*s[1]*s[2] && at < 1024; at++ {
-			t := thread{[3]int64{int64(at % s[0]), int64(at / s[0] % s[1]), int64(at / s[0] / s[1])}, [3]int64{int64(s[0]), int64(s[1]), int64(s[2])}}
+			t := thread{[3]int64{int64(at % s[0]), int64(at / s[0] % s[1]), int64(at / s[0] / s[1])},
+				[3]int64{int64(s[0]), int64(s[1]), int64(s[2])}}
 			n, ok := k.evaluate(predicate, t, 12)
 			if !ok {
 				return false

@@ -10,7 +10,8 @@ import (
 	"gnvcc/rewrite/ptx"
 )
 
-// FuzzFind gives foreign PTX to the search for hazards: whatever it is, there is an answer, and each finding says what to do.
+// FuzzFind gives foreign PTX to the search for hazards: whatever it is, there is an answer, and
+// each finding says what to do.
 func FuzzFind(f *testing.F) {
 	files, err := filepath.Glob("../testdata/spin-*.txtar")
 	if err != nil || len(files) == 0 {

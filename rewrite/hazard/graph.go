@@ -2,14 +2,15 @@ package hazard
 
 import "gnvcc/rewrite/ptx"
 
-// A graph is the control flow with what post-dominates what: the place where lanes that parted meet again.
+// A graph is the control flow with what post-dominates what: the place where lanes that parted meet
+// again.
 type graph struct {
 	succs [][]int
 	ipdom []int // immediate post-dominator by block; len(succs) is the function's end
 }
 
-// newGraph uses the iterative algorithm of Cooper, Harvey and Kennedy (2001) on the reversed graph. ends tells which blocks may
-// leave the function.
+// newGraph uses the iterative algorithm of Cooper, Harvey and Kennedy (2001) on the reversed graph.
+// ends tells which blocks may leave the function.
 func newGraph(blocks []ptx.Block, ends func(block int) bool) graph {
 	n := len(blocks)
 	g := graph{succs: make([][]int, n), ipdom: make([]int, n+1)}
@@ -84,7 +85,8 @@ func newGraph(blocks []ptx.Block, ends func(block int) bool) graph {
 	return g
 }
 
-// reaches tells whether block to can be reached from block from without entering a block that is barred.
+// reaches tells whether block to can be reached from block from without entering a block that is
+// barred.
 func (g graph) reaches(from, to int, barred func(block int) bool) bool {
 	seen := map[int]bool{}
 	queue := []int{from}

@@ -14,7 +14,8 @@ type Class string
 
 // Only Named is no danger.
 const (
-	Lockstep Class = "lanes of a warp wait for each other" // before Volta: the lanes that got out wait for those that spin
+	// before Volta: the lanes that got out wait for those that spin
+	Lockstep Class = "lanes of a warp wait for each other"
 	Held     Class = "a barrier while a lock is held"
 	Divided  Class = "a barrier that not all threads reach"
 	Order    Class = "locks in no fixed order"
@@ -39,8 +40,8 @@ func (f Finding) String() string {
 	return fmt.Sprintf("%s%s: %s; %s", f.Class, where, f.Text, f.Advice)
 }
 
-// Find looks through one kernel. shapes are the blocks that it is known to be launched with; without any, only what holds for
-// usual shapes is told.
+// Find looks through one kernel. shapes are the blocks that it is known to be launched with;
+// without any, only what holds for usual shapes is told.
 func Find(m *ptx.Module, kernel string, shapes [][3]int) ([]Finding, error) {
 	f := m.Entry(kernel)
 	if f == nil || !f.Body {
@@ -101,7 +102,8 @@ func (k *kernelView) tell(stmt int, class Class, text, advice string) {
 	k.found = append(k.found, placed{Finding{k.Name, class, k.line(stmt), text, advice}, stmt})
 }
 
-// line is the user's line of a statement, by the last .loc in front of it. What was inlined is told where it was inlined.
+// line is the user's line of a statement, by the last .loc in front of it. What was inlined is told
+// where it was inlined.
 func (k *kernelView) line(stmt int) string {
 	for i := stmt; i >= 0; i-- {
 		if k.Stmts[i].Kind != ptx.Line || string(k.Opcode(i)) != ".loc" {

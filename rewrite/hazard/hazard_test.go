@@ -16,7 +16,8 @@ import (
 const program = "testdata/hazards.cu"
 
 var classes = map[string]hazard.Class{
-	"lockstep": hazard.Lockstep, "held": hazard.Held, "divided": hazard.Divided, "order": hazard.Order, "fence": hazard.Fence, "named": hazard.Named,
+	"lockstep": hazard.Lockstep, "held": hazard.Held, "divided": hazard.Divided, "order": hazard.Order,
+	"fence": hazard.Fence, "named": hazard.Named,
 }
 
 // expected reads the marks of the program: "class line", without those of other targets.

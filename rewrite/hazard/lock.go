@@ -58,15 +58,19 @@ func (k *kernelView) lock(s ptx.Spin) {
 	alone := k.singled(s.Atom)
 	sm := k.target()
 	if behind && sm > 0 && sm < 70 && !own && !alone {
-		k.tell(s.Atom, Lockstep, fmt.Sprintf("lanes of a warp spin on a lock, and the one that has it must wait behind the loop for the others before it can give it free: sm_%d hangs", sm),
+		k.tell(s.Atom, Lockstep,
+			fmt.Sprintf(
+				"lanes of a warp spin on a lock, and the one that has it must wait behind the loop for the others before it can give it free: sm_%d hangs", sm),
 			"put the critical section and the release inside the loop (done = false; while (!done) if (atomicCAS(...) == 0) { ...; release; done = true; }), let one lane per warp take the lock, or build for sm_70 or later")
 	}
 	if barrier >= 0 && !own && !alone {
-		k.tell(barrier, Held, "a thread that has the lock taken"+at(k.line(s.Atom))+" waits at a barrier of the whole block for threads that wait for that lock",
+		k.tell(barrier, Held, "a thread that has the lock taken"+at(k.line(s.Atom))+
+			" waits at a barrier of the whole block for threads that wait for that lock",
 			"give the lock free before __syncthreads(), or let one thread of the block take it")
 	}
 	if unfenced >= 0 {
-		k.tell(unfenced, Fence, "what was written under the lock taken"+at(k.line(s.Atom))+" may be seen after the lock is free: nothing orders the two",
+		k.tell(unfenced, Fence, "what was written under the lock taken"+at(k.line(s.Atom))+
+			" may be seen after the lock is free: nothing orders the two",
 			"put __threadfence_block() in front of the release (and behind the acquire), or use cuda::atomic_ref with release and acquire")
 	}
 	if len(frees) == 0 {
@@ -133,14 +137,18 @@ func (k *kernelView) expression(address ptx.Span) string {
 // data tells whether a store is to memory that others see.
 func (k *kernelView) data(i int) bool {
 	op := k.Opcode(i)
-	return !ptx.HasModifier(op, "local") && !ptx.HasModifier(op, "param") && !ptx.HasModifier(op, "async")
+	return !ptx.HasModifier(op, "local") && !ptx.HasModifier(op, "param") &&
+		!ptx.HasModifier(op, "async")
 }
 
 // ordered tells whether an instruction is a release by itself.
-func ordered(op []byte) bool { return ptx.HasModifier(op, "release") || ptx.HasModifier(op, "acq_rel") }
+func ordered(op []byte) bool {
+	return ptx.HasModifier(op, "release") || ptx.HasModifier(op, "acq_rel")
+}
 
-// meeting is the block behind a spin loop in which lanes that left it wait for those that did not, where lanes can't be
-// scheduled independently: the next post-dominator that is no part of the way back. -1: none.
+// meeting is the block behind a spin loop in which lanes that left it wait for those that did not,
+// where lanes can't be scheduled independently: the next post-dominator that is no part of the way
+// back. -1: none.
 func (k *kernelView) meeting(s ptx.Spin) int {
 	at := k.blockOf(s.Atom)
 	for n := 0; n <= len(k.walk.Blocks); n++ {
@@ -155,8 +163,8 @@ func (k *kernelView) meeting(s ptx.Spin) int {
 	return -1
 }
 
-// singled tells whether a statement is run by a few threads only that a comparison for equality picks out by their index:
-// `if (threadIdx.x % 32 == 0)`.
+// singled tells whether a statement is run by a few threads only that a comparison for equality
+// picks out by their index: `if (threadIdx.x % 32 == 0)`.
 func (k *kernelView) singled(stmt int) bool {
 	block := k.blockOf(stmt)
 	for b := range k.walk.Blocks {
@@ -174,7 +182,8 @@ func (k *kernelView) singled(stmt int) bool {
 	return false
 }
 
-// picks tells whether a predicate with that value means that something of the thread's index equals something.
+// picks tells whether a predicate with that value means that something of the thread's index equals
+// something.
 func (k *kernelView) picks(predicate string, holds bool, depth int) bool {
 	defs := k.walk.Origins.Defs(predicate)
 	if len(defs) != 1 || depth == 0 {
@@ -199,8 +208,8 @@ func (k *kernelView) picks(predicate string, holds bool, depth int) bool {
 	return false
 }
 
-// order looks for two locks that are held together: taken in one order here and in the other there, or in the order of
-// what was read.
+// order looks for two locks that are held together: taken in one order here and in the other there,
+// or in the order of what was read.
 func (k *kernelView) order() {
 	type pair struct{ outer, inner ptx.Spin }
 	var pairs []pair
@@ -227,20 +236,26 @@ func (k *kernelView) order() {
 	told := map[int]bool{}
 	for n, p := range pairs {
 		for _, q := range pairs[n+1:] {
-			if p.outer.Lock == q.inner.Lock && p.inner.Lock == q.outer.Lock && k.depend(base(k, p.outer)) == 0 && k.depend(base(k, p.inner)) == 0 && !told[q.inner.Atom] {
+			if p.outer.Lock == q.inner.Lock && p.inner.Lock == q.outer.Lock &&
+				k.depend(base(k, p.outer)) == 0 && k.depend(base(k, p.inner)) == 0 && !told[q.inner.Atom] {
 				told[q.inner.Atom] = true
-				k.tell(q.inner.Atom, Order, "two locks are taken in one order here and in the other"+at(k.line(p.inner.Atom))+": two threads can each have one and wait for the other for ever", advice)
+				k.tell(q.inner.Atom, Order, "two locks are taken in one order here and in the other"+
+					at(k.line(p.inner.Atom))+": two threads can each have one and wait for the other for ever",
+					advice)
 			}
 		}
-		if p.outer.Root != "" && p.outer.Root == p.inner.Root && k.depend(base(k, p.outer))&onData != 0 && k.depend(base(k, p.inner))&onData != 0 && !k.sorted(p.outer, p.inner) && !told[p.inner.Atom] {
+		if p.outer.Root != "" && p.outer.Root == p.inner.Root && k.depend(base(k, p.outer))&onData != 0 &&
+			k.depend(base(k, p.inner))&onData != 0 && !k.sorted(p.outer, p.inner) && !told[p.inner.Atom] {
 			told[p.inner.Atom] = true
-			k.tell(p.inner.Atom, Order, "a second lock of the same array is taken while one is held"+at(k.line(p.outer.Atom))+", both by indexes that were read: two threads with the same two can each have one and wait for the other for ever", advice)
+			k.tell(p.inner.Atom, Order, "a second lock of the same array is taken while one is held"+
+				at(k.line(p.outer.Atom))+
+				", both by indexes that were read: two threads with the same two can each have one and wait for the other for ever", advice)
 		}
 	}
 }
 
-// sorted tells whether something in the kernel may have put the two addresses in order: a minimum, a maximum or a choice among
-// what they are computed from, or a comparison of one with the other.
+// sorted tells whether something in the kernel may have put the two addresses in order: a minimum,
+// a maximum or a choice among what they are computed from, or a comparison of one with the other.
 func (k *kernelView) sorted(a, b ptx.Spin) bool {
 	of, and := make(map[string]bool), make(map[string]bool)
 	k.slice(base(k, a), of)
@@ -272,7 +287,8 @@ func (k *kernelView) sorted(a, b ptx.Spin) bool {
 	return false
 }
 
-// handover looks at a lock that its taker never gives free: a token, which another thread hands over.
+// handover looks at a lock that its taker never gives free: a token, which another thread hands
+// over.
 func (k *kernelView) handover(s ptx.Spin) {
 	if s.Root == "" || k.depend(base(k, s)) != onThread || !k.singled(s.Atom) {
 		return
@@ -291,11 +307,13 @@ func (k *kernelView) handover(s ptx.Spin) {
 			continue
 		}
 		b, _, ok := k.Address(address)
-		if !ok || k.walk.Origins.Of(string(b)).Root != s.Root || k.depend(string(b)) != onThread || !k.singled(i) {
+		if !ok || k.walk.Origins.Of(string(b)).Root != s.Root || k.depend(string(b)) != onThread ||
+			!k.singled(i) {
 			continue
 		}
 		if strings.Contains(string(k.Opcode(i)), ".exch.") {
-			k.tell(s.Atom, Named, "one thread of a warp waits here for what another thread hands over"+at(k.line(i))+", and who waits for whom follows from their indexes alone",
+			k.tell(s.Atom, Named, "one thread of a warp waits here for what another thread hands over"+
+				at(k.line(i))+", and who waits for whom follows from their indexes alone",
 				"whole warps can wait for whole warps at named barriers, without spinning (barrier.sync and barrier.arrive for two warps, as in examples/wavefront); measure whether that is faster")
 			return
 		}

@@ -44,12 +44,14 @@ const fuzzBase = `.version 9.0
 }
 `
 
-// FuzzInto merges foreign modules. What comes out can be parsed, has all kernels of the default module, and those that no variant is
-// for have their own text.
+// FuzzInto merges foreign modules. What comes out can be parsed, has all kernels of the default
+// module, and those that no variant is for have their own text.
 func FuzzInto(f *testing.F) {
 	f.Add([]byte(fuzzBase), []byte(fuzzBase), "_Z1kPfi", "")
-	f.Add([]byte(fuzzBase), bytes.ReplaceAll([]byte(fuzzBase), []byte("104"), []byte("105")), "_Z1kPfi", "second")
-	f.Add([]byte(fuzzBase), bytes.ReplaceAll([]byte(fuzzBase), []byte("add.f32"), []byte("mul.f32")), "_Z1gv", "")
+	f.Add([]byte(fuzzBase), bytes.ReplaceAll([]byte(fuzzBase), []byte("104"), []byte("105")),
+		"_Z1kPfi", "second")
+	f.Add([]byte(fuzzBase), bytes.ReplaceAll([]byte(fuzzBase), []byte("add.f32"), []byte("mul.f32")),
+		"_Z1gv", "")
 	if odd, err := os.ReadFile(filepath.Join("..", "ptx", "testdata", "odd.ptx")); err == nil {
 		f.Add(odd, odd, "odd", "second")
 	}

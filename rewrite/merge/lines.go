@@ -10,9 +10,10 @@ import (
 	"gnvcc/rewrite/ptx"
 )
 
-// Line information. `.loc FILE LINE COLUMN` counts files by the module's own table, and with inlining
-// (`, function_name LABEL+OFFSET, inlined_at FILE LINE COLUMN`) it points into the module's own .debug_str section. Both
-// tables differ between two compiles of one source, so a statement that moves gets the numbers of its new home.
+// Line information. `.loc FILE LINE COLUMN` counts files by the module's own table, and with
+// inlining (`, function_name LABEL+OFFSET, inlined_at FILE LINE COLUMN`) it points into the
+// module's own .debug_str section. Both tables differ between two compiles of one source, so a
+// statement that moves gets the numbers of its new home.
 
 type lines struct {
 	files  map[string]string // number -> name, with size and time where the line gives them
@@ -23,18 +24,31 @@ type lines struct {
 }
 
 var (
-	fileLine  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^[ \t]*\.file[ \t]+(\d+)[ \t]+(.*?)[ \t]*$`) })
-	debugStr  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)\.section[ \t]+\.debug_str\s*\{(.*?)\}`) })
-	debugInfo = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\.section[ \t]+\.debug_(info|abbrev|loc|frame)\b`) })
-	strLabel  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([\w$]+):`) })
-	strByte   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\.b8\s+(\d+)`) })
-	locFile   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(\.loc[ \t]+|inlined_at[ \t]+)(\d+)`) })
-	locLabel  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(function_name[ \t]+)([\w$]+)`) })
-	locOffset = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`function_name[ \t]+[\w$]+\+`) })
+	fileLine = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?m)^[ \t]*\.file[ \t]+(\d+)[ \t]+(.*?)[ \t]*$`)
+	})
+	debugStr = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?s)\.section[ \t]+\.debug_str\s*\{(.*?)\}`)
+	})
+	debugInfo = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`\.section[ \t]+\.debug_(info|abbrev|loc|frame)\b`)
+	})
+	strLabel = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([\w$]+):`) })
+	strByte  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\.b8\s+(\d+)`) })
+	locFile  = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(\.loc[ \t]+|inlined_at[ \t]+)(\d+)`)
+	})
+	locLabel = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(function_name[ \t]+)([\w$]+)`)
+	})
+	locOffset = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`function_name[ \t]+[\w$]+\+`)
+	})
 )
 
 func readLines(module []byte) *lines {
-	l := &lines{files: map[string]string{}, number: map[string]string{}, label: map[string]string{}, text: map[string]string{}}
+	l := &lines{files: map[string]string{}, number: map[string]string{}, label: map[string]string{},
+		text: map[string]string{}}
 	if !bytes.Contains(module, []byte(".file")) {
 		return l
 	}
@@ -69,8 +83,8 @@ func readLines(module []byte) *lines {
 	return l
 }
 
-// translate gives the text of a variant's function with the line numbers of this module. A line whose file or
-// function this module does not know goes; nothing is executed differently for it.
+// translate gives the text of a variant's function with the line numbers of this module. A line
+// whose file or function this module does not know goes; nothing is executed differently for it.
 func (l *lines) translate(f *ptx.Func, from *lines) ([]byte, error) {
 	if l.debug || from.debug {
 		return nil, fmt.Errorf("%s is built for debugging", f.Name)

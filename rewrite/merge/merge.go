@@ -26,9 +26,11 @@ func (v Variant) key() string {
 	return v.Entry
 }
 
-// Into puts the variants into the default module, as it was read from its text. A variant that does not fit is left out
-// and its reason given under the name that it would have had. With nothing put in, base itself is returned.
-func Into(base *ptx.Module, variants []Variant) (out *ptx.Module, refused map[string]error, err error) {
+// Into puts the variants into the default module, as it was read from its text. A variant that does
+// not fit is left out and its reason given under the name that it would have had. With nothing put
+// in, base itself is returned.
+func Into(base *ptx.Module, variants []Variant) (out *ptx.Module, refused map[string]error,
+	err error) {
 	refused = map[string]error{}
 	src := base.Bytes()
 	b := &builder{src: src, base: base, lines: readLines(src), taken: map[string]bool{}}
@@ -111,7 +113,8 @@ func (b *builder) pair(v Variant) (def, entry *ptx.Func, err error) {
 	if v.Second != "" && b.isTaken(v.Second) {
 		return nil, nil, fmt.Errorf("the name %s is taken", v.Second)
 	}
-	if m.Version != b.base.Version || !slices.Equal(m.Target, b.base.Target) || m.AddressSize != b.base.AddressSize {
+	if m.Version != b.base.Version || !slices.Equal(m.Target, b.base.Target) ||
+		m.AddressSize != b.base.AddressSize {
 		return nil, nil, fmt.Errorf("the variant's PTX is for version %s %v, the default one for %s %v",
 			m.Version, m.Target, b.base.Version, b.base.Target)
 	}
@@ -142,7 +145,8 @@ type news struct {
 	names   map[string]string // of those that are to be renamed, with the new name
 }
 
-// brought finds what the variant's kernel reaches and the default module has not, or has as something else.
+// brought finds what the variant's kernel reaches and the default module has not, or has as
+// something else.
 func (b *builder) brought(v Variant) (*news, error) {
 	reach, err := v.Module.Reach(v.Entry)
 	if err != nil {
@@ -157,7 +161,8 @@ func (b *builder) brought(v Variant) (*news, error) {
 			n.names[g.Name] = ""
 			n.globals = append(n.globals, g)
 		case g.Space == "shared" && old == nil && g.Linkage == "":
-			n.globals = append(n.globals, g) // a block's own: which kernel of the module uses it makes no difference
+			// a block's own: which kernel of the module uses it makes no difference
+			n.globals = append(n.globals, g)
 			n.names[g.Name] = ""
 		case old == nil:
 			return nil, fmt.Errorf("the variant has a variable %s that the default module has not", g.Name)
@@ -168,8 +173,9 @@ func (b *builder) brought(v Variant) (*news, error) {
 	return n, b.functions(n, reach)
 }
 
-// functions finds the functions among what a variant brings. A function is the default module's if its text is and if
-// nothing that it reaches is renamed; so the ones that differ spread to their callers.
+// functions finds the functions among what a variant brings. A function is the default module's if
+// its text is and if nothing that it reaches is renamed; so the ones that differ spread to their
+// callers.
 func (b *builder) functions(n *news, reach *ptx.Reach) error {
 	different := map[*ptx.Func]bool{}
 	for changed := true; changed; {
@@ -179,17 +185,20 @@ func (b *builder) functions(n *news, reach *ptx.Reach) error {
 				continue
 			}
 			old := b.base.Func(f.Name)
-			differs := old == nil || f.Body && (!old.Body || !sameText(old.Text(), f.Text())) || mentions(f, n.names)
+			differs := old == nil || f.Body && (!old.Body || !sameText(old.Text(), f.Text())) ||
+				mentions(f, n.names)
 			if !differs {
 				continue
 			}
 			switch {
 			case f.Entry:
-				return fmt.Errorf("the variant launches the kernel %s, which differs from the default one", f.Name)
+				return fmt.Errorf("the variant launches the kernel %s, which differs from the default one",
+					f.Name)
 			case !f.Body && old == nil:
 				n.funcs = append(n.funcs, f) // a declaration of something from outside
 			case f.Body && addressTaken(reach.Funcs, f.Name):
-				return fmt.Errorf("the address of %s is taken, and the variant has another one: pointers would differ", f.Name)
+				return fmt.Errorf(
+					"the address of %s is taken, and the variant has another one: pointers would differ", f.Name)
 			case f.Body:
 				n.names[f.Name] = ""
 				n.funcs = append(n.funcs, f)
@@ -259,7 +268,8 @@ func (b *builder) text(v Variant, n *news, entry *ptx.Func) ([]byte, error) {
 // sameParams refuses a variant that would read its arguments from other places.
 func sameParams(a, b *ptx.Func) error {
 	if len(a.Params) != len(b.Params) {
-		return fmt.Errorf("%s has %d parameters in the variant, %d in the default PTX", a.Name, len(b.Params), len(a.Params))
+		return fmt.Errorf("%s has %d parameters in the variant, %d in the default PTX", a.Name,
+			len(b.Params), len(a.Params))
 	}
 	for i := range a.Params {
 		x, y := &a.Params[i], &b.Params[i]
@@ -286,7 +296,8 @@ func sameDirectives(a, b *ptx.Func) error {
 	return nil
 }
 
-// addressTaken tells whether any of the functions mentions a name other than as the target of a direct call.
+// addressTaken tells whether any of the functions mentions a name other than as the target of a
+// direct call.
 func addressTaken(funcs []*ptx.Func, name string) bool {
 	for _, f := range funcs {
 		text := f.Text()
@@ -306,14 +317,17 @@ func addressTaken(funcs []*ptx.Func, name string) bool {
 	return false
 }
 
-// constant tells whether a variable may stand twice in the module: nobody can write it, and nobody outside knows it.
-// String literals are such (nvcc calls them $str, and numbers them anew in every compile).
+// constant tells whether a variable may stand twice in the module: nobody can write it, and nobody
+// outside knows it. String literals are such (nvcc calls them $str, and numbers them anew in every
+// compile).
 func constant(g *ptx.Global) bool {
-	return g.Init.End > g.Init.Start && g.Linkage == "" && (g.Space == "const" || strings.HasPrefix(g.Name, "$str") || strings.HasPrefix(g.Name, "__unnamed"))
+	return g.Init.End > g.Init.Start && g.Linkage == "" && (g.Space == "const" ||
+		strings.HasPrefix(g.Name, "$str") || strings.HasPrefix(g.Name, "__unnamed"))
 }
 
-// suffixOf ends the new names of what a variant brings. The number keeps the variants of one module apart; the hash of the content keeps
-// objects apart that a device link (-rdc=true) puts together, should a name get out in spite of local.
+// suffixOf ends the new names of what a variant brings. The number keeps the variants of one module
+// apart; the hash of the content keeps objects apart that a device link (-rdc=true) puts together,
+// should a name get out in spite of local.
 func suffixOf(m *ptx.Module, globals []*ptx.Global, funcs []*ptx.Func, number int) string {
 	h := sha256.New()
 	for _, g := range globals {
@@ -325,8 +339,9 @@ func suffixOf(m *ptx.Module, globals []*ptx.Global, funcs []*ptx.Func, number in
 	return fmt.Sprintf("__v%d_%x", number, h.Sum(nil)[:6])
 }
 
-// local is a function's text without its linkage. nvcc makes instances of templates and inline functions .weak: of all objects' functions
-// of one name the device linker keeps one. A renamed one is this object's own.
+// local is a function's text without its linkage. nvcc makes instances of templates and inline
+// functions .weak: of all objects' functions of one name the device linker keeps one. A renamed one
+// is this object's own.
 func local(f *ptx.Func, text []byte) []byte {
 	if rest, ok := bytes.CutPrefix(text, []byte("."+f.Linkage)); ok && f.Linkage != "" {
 		return bytes.TrimLeft(rest, " \t\r\n")

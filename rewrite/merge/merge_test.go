@@ -12,8 +12,8 @@ import (
 	"gnvcc/rewrite/ptx/ptxtest"
 )
 
-// One translation unit, compiled as it is (FACTOR 1) and as a source variant would be: other loops, other literals
-// numbered anew, a device function that differs and is not inlined.
+// One translation unit, compiled as it is (FACTOR 1) and as a source variant would be: other loops,
+// other literals numbered anew, a device function that differs and is not inlined.
 const source = `
 #include <cstdio>
 constexpr int factor = FACTOR;
@@ -58,7 +58,8 @@ func compile(t *testing.T, k ptxtest.Toolkit, factor string, flags ...string) []
 	if err := os.WriteFile(filepath.Join(dir, "a.cu"), []byte(source), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c := exec.Command(k.Nvcc(), append([]string{"-arch=sm_80", "-ptx", "-DFACTOR=" + factor, "a.cu", "-o", "a.ptx"}, flags...)...)
+	c := exec.Command(k.Nvcc(), append([]string{"-arch=sm_80", "-ptx", "-DFACTOR=" + factor, "a.cu",
+		"-o", "a.ptx"}, flags...)...)
 	c.Dir = dir
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -77,7 +78,8 @@ func assemble(t *testing.T, k ptxtest.Toolkit, module []byte, flags ...string) {
 	if err := os.WriteFile(in, module, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.Command(k.Ptxas(), append(flags, "-arch=sm_80", in, "-o", filepath.Join(dir, "o.cubin"))...).CombinedOutput()
+	out, err := exec.Command(k.Ptxas(), append(flags, "-arch=sm_80", in, "-o",
+		filepath.Join(dir, "o.cubin"))...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("ptxas: %v\n%s\n%s", err, out, module)
 	}
@@ -107,7 +109,8 @@ func TestInto(t *testing.T) {
 				old, from := read(t, base), read(t, variant)
 				var all []Variant
 				for _, entry := range []string{"_Z5firstPfi", "_Z6secondPfi", "_Z5thirdIfEvPT_i"} {
-					all = append(all, Variant{Entry: entry, Module: from}, Variant{Entry: entry, Second: entry + "__second", Module: from})
+					all = append(all, Variant{Entry: entry, Module: from}, Variant{Entry: entry, Second: entry +
+						"__second", Module: from})
 				}
 				for _, some := range [][]Variant{all, all[:1], all[3:4], all[4:]} {
 					m, refused, err := Into(old, some)
@@ -115,7 +118,8 @@ func TestInto(t *testing.T) {
 						t.Fatal(err, refused)
 					}
 					assemble(t, k, m.Bytes(), mode.ptxas...)
-					if want := old.Entry("_Z5thirdIdEvPT_i").Text(); !bytes.Equal(m.Entry("_Z5thirdIdEvPT_i").Text(), want) {
+					if want := old.Entry("_Z5thirdIdEvPT_i").Text(); !bytes.Equal(
+						m.Entry("_Z5thirdIdEvPT_i").Text(), want) {
 						t.Error("a kernel that was not asked for has changed")
 					}
 					for _, v := range some {
@@ -160,8 +164,8 @@ func TestIntoRefuses(t *testing.T) {
 	}
 }
 
-// TestNames: functions and constants that a variant brings have names that no other object's can have, and no linkage by which a
-// device linker could put another object's in their place.
+// TestNames: functions and constants that a variant brings have names that no other object's can
+// have, and no linkage by which a device linker could put another object's in their place.
 func TestNames(t *testing.T) {
 	const head = ".version 7.8\n.target sm_80\n.address_size 64\n"
 	const entry = ".visible .entry k(\n.param .u64 k_param_0\n)\n{\n.reg .b32 %r<2>;\n.reg .b64 %rd<2>;\n" +

@@ -7,8 +7,8 @@ import (
 
 // Atomics in a loop that wait for nobody: retries, and what blocks take work by.
 
-// advances tells the atomics that wait for nobody. Nothing else in the part may write to the same place: what is added there is
-// not taken back, and who swaps is overtaken by others alone.
+// advances tells the atomics that wait for nobody. Nothing else in the part may write to the same
+// place: what is added there is not taken back, and who swaps is overtaken by others alone.
 func (a *waiter) advances(p *part, i int) bool {
 	op, ops := a.f.Opcode(i), a.f.Operands(i, nil)
 	if string(a.f.Base(i)) != "atom" || len(ops) < 3 {
@@ -27,13 +27,15 @@ func (a *waiter) advances(p *part, i int) bool {
 	case HasModifier(op, "cas"):
 		return len(ops) >= 4 && a.retry(p, i, ops) && slices.ContainsFunc(p.blocks, func(b int) bool {
 			pred, ends, ok := a.leaving(p, b)
-			return ok && a.everyTurn(p, int(a.block[i]), map[int]bool{b: true}) && a.swapped(p, b, pred, ends)
+			return ok && a.everyTurn(p, int(a.block[i]), map[int]bool{b: true}) &&
+				a.swapped(p, b, pred, ends)
 		})
 	}
 	return false
 }
 
-// written reports whether another instruction of the part may write to an atomic's place, additions that are fine apart.
+// written reports whether another instruction of the part may write to an atomic's place, additions
+// that are fine apart.
 func (a *waiter) written(p *part, atomic int, fine func(int) bool) bool {
 	root := a.root(atomic)
 	return slices.ContainsFunc(p.body, func(j int) bool {
@@ -42,7 +44,8 @@ func (a *waiter) written(p *part, atomic int, fine func(int) bool) bool {
 			return false
 		case base == "call":
 			return true
-		case base != "st" && base != "atom" && base != "red" && base != "sust" && base != "cp" || !elsewhere(a.f.Opcode(j)):
+		case base != "st" && base != "atom" && base != "red" && base != "sust" && base != "cp" ||
+			!elsewhere(a.f.Opcode(j)):
 			return false
 		case (base == "atom" || base == "red") && HasModifier(a.f.Opcode(j), "add") && fine(j):
 			return false
@@ -52,8 +55,8 @@ func (a *waiter) written(p *part, atomic int, fine func(int) bool) bool {
 	})
 }
 
-// root names the parameter or the variable that an instruction's address begins with, "" where that is not known. Two parameters are
-// taken for two places.
+// root names the parameter or the variable that an instruction's address begins with, "" where that
+// is not known. Two parameters are taken for two places.
 func (a *waiter) root(i int) string {
 	for _, o := range a.f.Operands(i, nil) {
 		if base, _, ok := a.f.Address(o); ok {
@@ -69,7 +72,8 @@ func (a *waiter) root(i int) string {
 	return ""
 }
 
-// begins is root for a name. What is being looked at further up (a pointer that a loop moves along) says nothing of itself.
+// begins is root for a name. What is being looked at further up (a pointer that a loop moves along)
+// says nothing of itself.
 func (a *waiter) begins(name string, all map[string]string) string {
 	if name == "" || name[0] != '%' {
 		if _, number := literal(name); number {
@@ -146,8 +150,9 @@ func (a *waiter) added(i int) (int64, bool) {
 	return 0, false
 }
 
-// retry reports whether the comparand of a swap is read anew from the same place on every way from one attempt to the next, by the
-// attempt itself or by another look. Forward data flow: the registers that hold something newer than the last attempt.
+// retry reports whether the comparand of a swap is read anew from the same place on every way from
+// one attempt to the next, by the attempt itself or by another look. Forward data flow: the
+// registers that hold something newer than the last attempt.
 func (a *waiter) retry(p *part, cas int, ops []Span) bool {
 	if string(a.f.Bytes(ops[2])) == string(a.f.Bytes(ops[3])) {
 		return false // it stores what it found: that is a look
@@ -225,7 +230,9 @@ func (a *waiter) renew(i int, place string, state map[int32]bool) {
 	case "ld", "atom", "ldu":
 		newer = a.place(i) == place
 	default:
-		newer = slices.ContainsFunc(list, func(x Access) bool { return x.Read && state[x.Reg] && !a.guards(x) })
+		newer = slices.ContainsFunc(list, func(x Access) bool {
+			return x.Read && state[x.Reg] && !a.guards(x)
+		})
 	}
 	for _, x := range list {
 		switch {

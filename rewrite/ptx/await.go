@@ -6,19 +6,20 @@ import (
 	"strings"
 )
 
-// Waiting for other blocks. Some kernels have a barrier of their own over the whole grid, or hand results from block to block
-// through flags in global memory: a block spins until another one has done something. Such a launch ends only if the
-// blocks that are waited for are resident too, so the number of resident blocks is part of the program, though nothing in
-// CUDA says so.
+// Waiting for other blocks. Some kernels have a barrier of their own over the whole grid, or hand
+// results from block to block through flags in global memory: a block spins until another one has
+// done something. Such a launch ends only if the blocks that are waited for are resident too, so
+// the number of resident blocks is part of the program, though nothing in CUDA says so.
 //
-// What is looked for is a loop that goes on, or not, by what a look at global memory returned (awaitloop.go). The answer errs
-// on the side of waiting: a lock in global memory, which only a resident block can hold, counts, and so do look-backs, which
-// wait for blocks that began earlier, a call by pointer, and a function of another unit. What is not seen: a weak load of an
-// address that changes from turn to turn, in a loop without barrier, fence, sleep or call. There the program has no
-// promise that it will ever see another block's store.
+// What is looked for is a loop that goes on, or not, by what a look at global memory returned
+// (awaitloop.go). The answer errs on the side of waiting: a lock in global memory, which only a
+// resident block can hold, counts, and so do look-backs, which wait for blocks that began earlier,
+// a call by pointer, and a function of another unit. What is not seen: a weak load of an address
+// that changes from turn to turn, in a loop without barrier, fence, sleep or call. There the
+// program has no promise that it will ever see another block's store.
 
-// Awaits says what may make a block of this entry wait for another one, in it or in a function that it reaches; "" if nothing
-// does. An error means that the code can't be followed.
+// Awaits says what may make a block of this entry wait for another one, in it or in a function that
+// it reaches; "" if nothing does. An error means that the code can't be followed.
 func (m *Module) Awaits(entry string) (string, error) {
 	r, err := m.Reach(entry)
 	if err != nil {
@@ -63,7 +64,8 @@ func (m *Module) Awaits(entry string) (string, error) {
 	return "", nil
 }
 
-// OfRuntime tells the functions without a body that the toolkit or the driver brings: printf, malloc, assert, launches.
+// OfRuntime tells the functions without a body that the toolkit or the driver brings: printf,
+// malloc, assert, launches.
 func OfRuntime(name string) bool {
 	switch name {
 	case "vprintf", "malloc", "free", "__assertfail", "__assert_fail":
@@ -74,10 +76,12 @@ func OfRuntime(name string) bool {
 
 // A callee is what a loop around a call has to know of the function, and of what that calls.
 type callee struct {
-	calls     []string
-	asks      bool // looks at memory of other blocks by a load that is made anew each time, or by an atomic
-	reads     bool // loads from global memory, by whatever instruction
-	orders    bool // has a barrier, fence, sleep or ordered access: what is read around it is read anew
+	calls []string
+	// looks at memory of other blocks by a load that is made anew each time, or by an atomic
+	asks  bool
+	reads bool // loads from global memory, by whatever instruction
+	// has a barrier, fence, sleep or ordered access: what is read around it is read anew
+	orders    bool
 	recursive bool
 }
 
@@ -113,7 +117,8 @@ func called(m *Module, f *Func, i int) []string {
 	return out
 }
 
-// closeCalls gives each function what its callees do, and marks those that can come back to themselves.
+// closeCalls gives each function what its callees do, and marks those that can come back to
+// themselves.
 func closeCalls(all map[string]*callee) {
 	reach := make(map[string]map[string]bool, len(all))
 	for name := range all {
@@ -149,7 +154,8 @@ func hasAny(op []byte, words ...string) bool {
 
 // elsewhere reports whether a load or an atomic can look at memory that other blocks write.
 func elsewhere(op []byte) bool {
-	return !hasAny(op, "shared", "shared::cta", "local", "param", "param::func", "param::entry", "const", "nc")
+	return !hasAny(op, "shared", "shared::cta", "local", "param", "param::func", "param::entry",
+		"const", "nc")
 }
 
 // asks reports whether an instruction looks at memory of other blocks anew each time that it runs.
@@ -175,7 +181,8 @@ func reads(f *Func, i int) bool {
 	return false
 }
 
-// orders reports whether weak loads around an instruction are made anew: neither cicc nor ptxas keeps what was read before it.
+// orders reports whether weak loads around an instruction are made anew: neither cicc nor ptxas
+// keeps what was read before it.
 func orders(f *Func, i int) bool {
 	switch string(f.Base(i)) {
 	case "bar", "barrier", "membar", "fence", "nanosleep", "griddepcontrol", "mbarrier":

@@ -8,7 +8,8 @@ import (
 	"gnvcc/rewrite/ptx/ptxtest"
 )
 
-// TestAwaits: the kernels of testdata/await.cu say by their names whether their blocks wait for each other.
+// TestAwaits: the kernels of testdata/await.cu say by their names whether their blocks wait for
+// each other.
 func TestAwaits(t *testing.T) {
 	for _, kit := range ptxtest.Toolkits(t) {
 		t.Run(kit.Version, func(t *testing.T) {
@@ -40,22 +41,35 @@ func TestAwaitsGuards(t *testing.T) {
 		name, body string
 		waits      bool
 	}{
-		{"load under a guard that follows from it", "setp.eq.u32 %p1, 0, 0;\nL: @%p1 ld.global.u32 %r1, [%rd1];\nsetp.lt.u32 %p1, %r1, 3;\n@%p1 bra L;", true},
-		{"load of a place that moves, under such a guard", "setp.eq.u32 %p1, 0, 0;\nL: add.s64 %rd1, %rd1, 4;\n@%p1 ld.global.u32 %r1, [%rd1];\nsetp.lt.u32 %p1, %r1, 3;\n@%p1 bra L;", false},
-		{"retry", "mov.u32 %r2, 0;\nL: atom.global.cas.b32 %r1, [%rd1], %r2, 5;\nsetp.ne.s32 %p1, %r1, %r2;\nmov.u32 %r2, %r1;\n@%p1 bra L;", false},
-		{"retry with one value, under a guard that is newer", "mov.u32 %r2, 0;\nL: atom.global.cas.b32 %r1, [%rd1], %r2, 5;\nsetp.ne.s32 %p1, %r1, %r2;\n" +
-			"mov.u32 %r2, %r1;\nsetp.eq.s32 %p2, %r1, 5;\n@%p2 mov.u32 %r2, 0;\n@%p1 bra L;", true},
-		{"atomic that adds what was never set", "setp.ne.s32 %p2, 0, 0;\nL: atom.global.add.u32 %r1, [%rd1], %r2;\nsetp.lt.s32 %p1, %r1, 3;\n@%p1 bra L;\nmov.u32 %r2, 2;", true},
-		{"atomic that adds 2", "mov.u32 %r2, 2;\nL: atom.global.add.u32 %r1, [%rd1], %r2;\nsetp.lt.s32 %p1, %r1, 3;\n@%p1 bra L;", false},
-		{"step that may be none, up to a place", "ld.global.u32 %r2, [%rd1+4];\nmov.u32 %r0, 0;\nL: ld.global.u32 %r1, [%rd1];\nadd.s32 %r0, %r0, %r2;\nsetp.ne.s32 %p1, %r0, %r1;\n@%p1 bra L;", true},
-		{"step of 1, up to a place", "mov.u32 %r0, 0;\nL: ld.global.u32 %r1, [%rd1];\nadd.s32 %r0, %r0, 1;\nsetp.ne.s32 %p1, %r0, %r1;\n@%p1 bra L;", false},
-		{"address that is computed anew, and is the same", "mov.u64 %rd0, 8;\nL: add.s64 %rd2, %rd1, %rd0;\nld.global.u32 %r1, [%rd2];\nsetp.lt.s32 %p1, %r1, 3;\n@%p1 bra L;", true},
-		{"such an address under a guard", "mov.u64 %rd0, 8;\nsetp.ne.s32 %p1, 0, 0;\nL: @!%p1 add.s64 %rd2, %rd1, %rd0;\nld.global.u32 %r1, [%rd2];\nsetp.lt.s32 %p1, %r1, 3;\n@%p1 bra L;", true},
-		{"address that follows from what was read", "mov.u64 %rd2, %rd1;\nL: ld.global.u32 %r1, [%rd2];\ncvt.u64.u32 %rd0, %r1;\nadd.s64 %rd2, %rd1, %rd0;\nsetp.lt.s32 %p1, %r1, 3;\n@%p1 bra L;", false},
-		{"atomic beside it, on the same memory", "mov.u64 %rd2, %rd1;\nL: atom.global.exch.b32 %r2, [%rd1+16], 1;\nld.global.u32 %r1, [%rd2];\ncvt.u64.u32 %rd0, %r1;\nadd.s64 %rd2, %rd1, %rd0;\nsetp.lt.s32 %p1, %r1, 3;\n@%p1 bra L;", true},
+		{"load under a guard that follows from it",
+			"setp.eq.u32 %p1, 0, 0;\nL: @%p1 ld.global.u32 %r1, [%rd1];\nsetp.lt.u32 %p1, %r1, 3;\n@%p1 bra L;", true},
+		{"load of a place that moves, under such a guard",
+			"setp.eq.u32 %p1, 0, 0;\nL: add.s64 %rd1, %rd1, 4;\n@%p1 ld.global.u32 %r1, [%rd1];\nsetp.lt.u32 %p1, %r1, 3;\n@%p1 bra L;", false},
+		{"retry",
+			"mov.u32 %r2, 0;\nL: atom.global.cas.b32 %r1, [%rd1], %r2, 5;\nsetp.ne.s32 %p1, %r1, %r2;\nmov.u32 %r2, %r1;\n@%p1 bra L;", false},
+		{"retry with one value, under a guard that is newer",
+			"mov.u32 %r2, 0;\nL: atom.global.cas.b32 %r1, [%rd1], %r2, 5;\nsetp.ne.s32 %p1, %r1, %r2;\n" +
+				"mov.u32 %r2, %r1;\nsetp.eq.s32 %p2, %r1, 5;\n@%p2 mov.u32 %r2, 0;\n@%p1 bra L;", true},
+		{"atomic that adds what was never set",
+			"setp.ne.s32 %p2, 0, 0;\nL: atom.global.add.u32 %r1, [%rd1], %r2;\nsetp.lt.s32 %p1, %r1, 3;\n@%p1 bra L;\nmov.u32 %r2, 2;", true},
+		{"atomic that adds 2",
+			"mov.u32 %r2, 2;\nL: atom.global.add.u32 %r1, [%rd1], %r2;\nsetp.lt.s32 %p1, %r1, 3;\n@%p1 bra L;", false},
+		{"step that may be none, up to a place",
+			"ld.global.u32 %r2, [%rd1+4];\nmov.u32 %r0, 0;\nL: ld.global.u32 %r1, [%rd1];\nadd.s32 %r0, %r0, %r2;\nsetp.ne.s32 %p1, %r0, %r1;\n@%p1 bra L;", true},
+		{"step of 1, up to a place",
+			"mov.u32 %r0, 0;\nL: ld.global.u32 %r1, [%rd1];\nadd.s32 %r0, %r0, 1;\nsetp.ne.s32 %p1, %r0, %r1;\n@%p1 bra L;", false},
+		{"address that is computed anew, and is the same",
+			"mov.u64 %rd0, 8;\nL: add.s64 %rd2, %rd1, %rd0;\nld.global.u32 %r1, [%rd2];\nsetp.lt.s32 %p1, %r1, 3;\n@%p1 bra L;", true},
+		{"such an address under a guard",
+			"mov.u64 %rd0, 8;\nsetp.ne.s32 %p1, 0, 0;\nL: @!%p1 add.s64 %rd2, %rd1, %rd0;\nld.global.u32 %r1, [%rd2];\nsetp.lt.s32 %p1, %r1, 3;\n@%p1 bra L;", true},
+		{"address that follows from what was read",
+			"mov.u64 %rd2, %rd1;\nL: ld.global.u32 %r1, [%rd2];\ncvt.u64.u32 %rd0, %r1;\nadd.s64 %rd2, %rd1, %rd0;\nsetp.lt.s32 %p1, %r1, 3;\n@%p1 bra L;", false},
+		{"atomic beside it, on the same memory",
+			"mov.u64 %rd2, %rd1;\nL: atom.global.exch.b32 %r2, [%rd1+16], 1;\nld.global.u32 %r1, [%rd2];\ncvt.u64.u32 %rd0, %r1;\nadd.s64 %rd2, %rd1, %rd0;\nsetp.lt.s32 %p1, %r1, 3;\n@%p1 bra L;", true},
 	} {
-		text := []byte(".version 7.8\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 g)\n{\n.reg .b32 %r<3>;\n.reg .b64 %rd<3>;\n.reg .pred %p<3>;\n" +
-			"ld.param.u64 %rd1, [g];\n" + c.body + "\nret;\n}\n")
+		text := []byte(
+			".version 7.8\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 g)\n{\n.reg .b32 %r<3>;\n.reg .b64 %rd<3>;\n.reg .pred %p<3>;\n" +
+				"ld.param.u64 %rd1, [g];\n" + c.body + "\nret;\n}\n")
 		m, err := ptx.Parse(text)
 		if err != nil {
 			t.Fatal(err)

@@ -7,19 +7,21 @@ import (
 
 // One loop at a time: does it go on by what other blocks have written?
 //
-// A loop is a strongly connected part of the control flow. Looks at memory are loads that are made anew each time (volatile,
-// relaxed, acquire, mmio, .cv, .cg), atomics, what a function brings back that looks, and weak loads where a barrier, a
-// fence, a sleep, an ordered access or such a call stands in the loop, or where the address is the same in every turn. What
-// follows from them is followed through registers, through shared and local memory (one thread polls for its block), and through
-// branches. The loop waits
+// A loop is a strongly connected part of the control flow. Looks at memory are loads that are made
+// anew each time (volatile, relaxed, acquire, mmio, .cv, .cg), atomics, what a function brings back
+// that looks, and weak loads where a barrier, a fence, a sleep, an ordered access or such a call
+// stands in the loop, or where the address is the same in every turn. What follows from them is
+// followed through registers, through shared and local memory (one thread polls for its block), and
+// through branches. The loop waits
 //
 //   - if a branch that leaves it follows from a look that is made anew each time;
 //   - if a branch that follows from any look decides whether it is come back to, unless every turn is counted: then
 //     the loop ends by itself (progress.go).
 //
-// Two kinds of atomics wait for nobody: a compare-and-swap whose comparand is read anew in every turn from the same place, and after whose
-// success the loop is left, the usual retry, in which a thread fails only because another one succeeded; and additions of a constant that is not 0, all of one
-// sign, by which blocks take work from a queue.
+// Two kinds of atomics wait for nobody: a compare-and-swap whose comparand is read anew in every
+// turn from the same place, and after whose success the loop is left, the usual retry, in which a
+// thread fails only because another one succeeded; and additions of a constant that is not 0, all
+// of one sign, by which blocks take work from a queue.
 
 // A waiter looks at the loops of one function.
 type waiter struct {
@@ -32,8 +34,9 @@ type waiter struct {
 	defs    map[int32][]int   // by register: the statements that write it
 	behind  []int             // by block: its immediate postdominator
 	roots   map[string]string // by register (begins)
-	unset   map[int32]bool    // registers that may be read before they are written: they have no value that is known
-	work    int
+	// registers that may be read before they are written: they have no value that is known
+	unset map[int32]bool
+	work  int
 }
 
 // limitWork bounds what is looked at in one function, statements times rounds.
@@ -59,7 +62,9 @@ func (f *Func) awaits(m *Module, callees map[string]*callee) (int, error) {
 	if err != nil {
 		return -1, err
 	}
-	a := &waiter{m: m, f: f, w: w, origins: f.Origins(), callees: callees, block: make([]int32, len(f.Stmts)), defs: make(map[int32][]int), roots: make(map[string]string), unset: make(map[int32]bool)}
+	a := &waiter{m: m, f: f, w: w, origins: f.Origins(), callees: callees,
+		block: make([]int32, len(f.Stmts)), defs: make(map[int32][]int), roots: make(map[string]string),
+		unset: make(map[int32]bool)}
 	for _, x := range w.Live(0) {
 		a.unset[x] = true
 	}
@@ -183,13 +188,15 @@ func (a *waiter) decided(b int, from map[int32]int) int {
 
 // leaves reports whether a block has a way out of the part.
 func (a *waiter) leaves(p *part, b int) bool {
-	if last := a.w.Blocks[b].Last - 1; a.f.leaves(last) && string(a.f.Base(last)) != "bra" && string(a.f.Base(last)) != "brx" {
+	if last := a.w.Blocks[b].Last - 1; a.f.leaves(last) && string(a.f.Base(last)) != "bra" &&
+		string(a.f.Base(last)) != "brx" {
 		return true // a guarded ret
 	}
 	return slices.ContainsFunc(a.w.Blocks[b].Succs, func(s int) bool { return !p.in[s] })
 }
 
-// repeats reports whether a branch decides about coming back to itself: it can before its ways have met.
+// repeats reports whether a branch decides about coming back to itself: it can before its ways have
+// met.
 func (a *waiter) repeats(p *part, b int) bool {
 	return a.region(b, func(s int) bool { return p.in[s] })[b]
 }
@@ -229,7 +236,8 @@ func (a *waiter) orders(i int) bool {
 	return orders(a.f, i)
 }
 
-// reloads reports whether an instruction reads other blocks' memory and may do so anew in each turn.
+// reloads reports whether an instruction reads other blocks' memory and may do so anew in each
+// turn.
 func (a *waiter) reloads(p *part, i int, synced bool) bool {
 	switch base := string(a.f.Base(i)); base {
 	case "call":
@@ -258,7 +266,8 @@ func (a *waiter) ofBlock(i int) bool {
 	return false
 }
 
-// touched reports whether an atomic of the part may be on the place that a load reads: behind it the load is made anew.
+// touched reports whether an atomic of the part may be on the place that a load reads: behind it
+// the load is made anew.
 func (a *waiter) touched(p *part, i int) bool {
 	root := a.root(i)
 	return slices.ContainsFunc(p.body, func(j int) bool {
@@ -270,8 +279,9 @@ func (a *waiter) touched(p *part, i int) bool {
 	})
 }
 
-// sameAddress reports whether there is a way around from a load to itself on which nothing changes the registers of its address. Its guard
-// is none of them: it may be computed anew in every turn, from what the load returned.
+// sameAddress reports whether there is a way around from a load to itself on which nothing changes
+// the registers of its address. Its guard is none of them: it may be computed anew in every turn,
+// from what the load returned.
 func (a *waiter) sameAddress(p *part, i int) bool {
 	writers := make(map[int]bool)
 	for _, x := range a.w.Accesses(i) {
@@ -285,8 +295,8 @@ func (a *waiter) sameAddress(p *part, i int) bool {
 	return !a.everyTurn(p, int(a.block[i]), writers)
 }
 
-// invariant reports whether a register changes once at most: the part does not write it, or at one place (under a guard, even), and
-// computes it there from what is the same in every turn.
+// invariant reports whether a register changes once at most: the part does not write it, or at one
+// place (under a guard, even), and computes it there from what is the same in every turn.
 func (a *waiter) invariant(p *part, reg int32, depth int) bool {
 	inside := -1
 	for _, d := range a.defs[reg] {
@@ -345,7 +355,8 @@ func touched(f *Func, i int) [spaces]bool {
 	return [spaces]bool{inShared: true, inLocal: true}
 }
 
-// follow returns the registers whose values follow, in this part, from the looks that seed tells, each with its look.
+// follow returns the registers whose values follow, in this part, from the looks that seed tells,
+// each with its look.
 func (a *waiter) follow(p *part, seed func(int) bool) (map[int32]int, error) {
 	from := make(map[int32]int)
 	seeds := make(map[int]bool)
@@ -400,7 +411,8 @@ func (a *waiter) follow(p *part, seed func(int) bool) (map[int32]int, error) {
 }
 
 // source returns the look that an instruction's effect follows from, -1 where there is none.
-func (a *waiter) source(i int, seeds map[int]bool, from map[int32]int, under map[int]int, memory [spaces]int) int {
+func (a *waiter) source(i int, seeds map[int]bool, from map[int32]int, under map[int]int,
+	memory [spaces]int) int {
 	if seeds[i] {
 		return i
 	}
@@ -428,14 +440,17 @@ func (a *waiter) source(i int, seeds map[int]bool, from map[int32]int, under map
 	return -1
 }
 
-// ownParameter reports whether a load reads an argument of the function itself, which nothing changes.
+// ownParameter reports whether a load reads an argument of the function itself, which nothing
+// changes.
 func (a *waiter) ownParameter(i int) bool {
 	ops := a.f.Operands(i, nil)
 	if len(ops) < 2 || !hasAny(a.f.Opcode(i), "param", "param::entry", "param::func") {
 		return false
 	}
 	base, _, ok := a.f.Address(ops[1])
-	return ok && slices.ContainsFunc(a.f.Params, func(v Variable) bool { return v.Name == string(base) })
+	return ok && slices.ContainsFunc(a.f.Params, func(v Variable) bool {
+		return v.Name == string(base)
+	})
 }
 
 // stores lists the spaces that an instruction may write.

@@ -7,8 +7,8 @@ import (
 	"gnvcc/rewrite/ptx"
 )
 
-// The benchmarks read testdata/bench.ptx: nvcc 13.0's output for numbers.cu and shared.cu, sm_90. A file of a few
-// hundred KB, as real ones are, is that text over and over with other kernel names.
+// The benchmarks read testdata/bench.ptx: nvcc 13.0's output for numbers.cu and shared.cu, sm_90. A
+// file of a few hundred KB, as real ones are, is that text over and over with other kernel names.
 
 func benchText(b *testing.B) []byte {
 	text, err := os.ReadFile("testdata/bench.ptx")

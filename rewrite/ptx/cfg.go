@@ -2,7 +2,8 @@ package ptx
 
 import "fmt"
 
-// The control flow of a body: basic blocks over the flat list of statements. Calls return and do not end a block.
+// The control flow of a body: basic blocks over the flat list of statements. Calls return and do
+// not end a block.
 
 // A Block is a run of statements that is entered only at its beginning.
 type Block struct {
@@ -10,8 +11,8 @@ type Block struct {
 	Succs       []int
 }
 
-// scopes returns for each statement the index of the Open statement around it (-1: the body itself). An Open and its
-// Close belong to the outer scope.
+// scopes returns for each statement the index of the Open statement around it (-1: the body
+// itself). An Open and its Close belong to the outer scope.
 func (f *Func) scopes() []int {
 	out := make([]int, len(f.Stmts))
 	current := []int{-1}
@@ -27,8 +28,8 @@ func (f *Func) scopes() []int {
 	return out
 }
 
-// Blocks cuts the body into basic blocks; the first one is the entry. A label that a branch names and that is not in
-// sight, or that stands twice in one scope, is an error.
+// Blocks cuts the body into basic blocks; the first one is the entry. A label that a branch names
+// and that is not in sight, or that stands twice in one scope, is an error.
 func (f *Func) Blocks() ([]Block, error) {
 	type key struct {
 		scope int
@@ -107,7 +108,8 @@ func (f *Func) Blocks() ([]Block, error) {
 		in[i] = len(blocks) - 1
 		blocks[len(blocks)-1].Last = i + 1
 	}
-	edges := make([]int, 0, 2*len(blocks)) // the common backing of all Succs; a large jump table makes a new one
+	// the common backing of all Succs; a large jump table makes a new one
+	edges := make([]int, 0, 2*len(blocks))
 	for n := range blocks {
 		b := &blocks[n]
 		from := len(edges)
@@ -126,7 +128,8 @@ func (f *Func) Blocks() ([]Block, error) {
 	return blocks, nil
 }
 
-// leaves reports whether an instruction may go elsewhere than to the next one. trap ends the whole grid.
+// leaves reports whether an instruction may go elsewhere than to the next one. trap ends the whole
+// grid.
 func (f *Func) leaves(i int) bool {
 	switch string(f.Base(i)) {
 	case "bra", "brx", "ret", "exit", "trap":

@@ -1,15 +1,19 @@
-// Package ptx reads and writes NVIDIA's PTX assembly without losing a byte: Parse and then Bytes give the input back,
-// and an edit changes only the statements that it names. It knows the shape of a module (entries, functions, variables,
-// directives, statements, operands), not the meaning of each instruction; what it can't make sense of is an error, and
-// the caller then leaves the file as it was.
+// Package ptx reads and writes NVIDIA's PTX assembly without losing a byte: Parse and then Bytes
+// give the input back, and an edit changes only the statements that it names. It knows the shape of
+// a module (entries, functions, variables, directives, statements, operands), not the meaning of
+// each instruction; what it can't make sense of is an error, and the caller then leaves the file as
+// it was.
 //
-// The package also says what a kernel is: Identity hashes an entry with all that it reaches, in a form that an edit
-// elsewhere in the file does not change, and Traits tells what a kernel uses that decides which rewrites are allowed.
+// The package also says what a kernel is: Identity hashes an entry with all that it reaches, in a
+// form that an edit elsewhere in the file does not change, and Traits tells what a kernel uses that
+// decides which rewrites are allowed.
 //
 // rewrite and driver call it; it calls nobody. A Module may be read from several
 // goroutines, not edited.
 //
-// Reading the source: lex.go (bytes to words), parse.go (words to statements), module.go (the values), operand.go and
-// effect.go (inside a statement), edit.go (changes), cfg.go (control flow), flow.go and reaching.go (data flow), origin.go (where a value
-// comes from), spin.go and walk.go (spin loops), await.go and awaitloop.go (waiting for other blocks), reach.go, traits.go and identity.go (what a kernel is), name.go (compiler-made names).
+// Reading the source: lex.go (bytes to words), parse.go (words to statements), module.go (the
+// values), operand.go and effect.go (inside a statement), edit.go (changes), cfg.go (control flow),
+// flow.go and reaching.go (data flow), origin.go (where a value comes from), spin.go and walk.go
+// (spin loops), await.go and awaitloop.go (waiting for other blocks), reach.go, traits.go and
+// identity.go (what a kernel is), name.go (compiler-made names).
 package ptx

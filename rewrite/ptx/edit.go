@@ -7,7 +7,8 @@ import (
 	"slices"
 )
 
-// Edits: noted first, then committed together, so that a rewrite that gives up half-way leaves the function as it was.
+// Edits: noted first, then committed together, so that a rewrite that gives up half-way leaves the
+// function as it was.
 
 // An edit replaces [start, end) of the function's text; an insertion has start == end.
 type edit struct {
@@ -26,9 +27,9 @@ func (f *Func) Replace(i int, text string) {
 	f.ReplaceSpan(Span{f.Stmts[i].Start, f.Stmts[i].End}, text)
 }
 
-// Insert notes text to be put in front of a statement, or in front of the body's closing brace for i == len(Stmts).
-// The text is one or more whole statements without indentation or line end; several insertions at one place stand in
-// the order of the calls.
+// Insert notes text to be put in front of a statement, or in front of the body's closing brace for
+// i == len(Stmts). The text is one or more whole statements without indentation or line end;
+// several insertions at one place stand in the order of the calls.
 func (f *Func) Insert(i int, text string) {
 	if i >= len(f.Stmts) {
 		f.ReplaceSpan(Span{f.close, f.close}, "\t"+text+"\n")
@@ -84,9 +85,10 @@ func (f *Func) RemoveDirective(name string) {
 	}
 }
 
-// First returns the index of the first statement that does something: behind the body's leading declarations, .loc
-// lines and pragmas. What is inserted there runs once, before everything else, unless a label stands there that is
-// jumped back to: a label counts as the first statement, so that the insertion is in front of it.
+// First returns the index of the first statement that does something: behind the body's leading
+// declarations, .loc lines and pragmas. What is inserted there runs once, before everything else,
+// unless a label stands there that is jumped back to: a label counts as the first statement, so
+// that the insertion is in front of it.
 func (f *Func) First() int {
 	for i, s := range f.Stmts {
 		switch {
@@ -105,8 +107,9 @@ func (f *Func) Edited() bool { return len(f.edits) > 0 }
 // Discard forgets the edits noted since the last Commit.
 func (f *Func) Discard() { f.edits = f.edits[:0] }
 
-// Commit carries out the noted edits and reads the function again: all indexes and spans from before are void. On an
-// error (edits that overlap, a text that is no function) the function is as before and the edits are forgotten.
+// Commit carries out the noted edits and reads the function again: all indexes and spans from
+// before are void. On an error (edits that overlap, a text that is no function) the function is as
+// before and the edits are forgotten.
 func (f *Func) Commit() error {
 	if len(f.edits) == 0 {
 		return nil
@@ -117,7 +120,8 @@ func (f *Func) Commit() error {
 		if a.start != b.start {
 			return cmp.Compare(a.start, b.start)
 		}
-		if ai, bi := a.start == a.end, b.start == b.end; ai != bi { // insertions stand in front of a replacement
+		// insertions stand in front of a replacement
+		if ai, bi := a.start == a.end, b.start == b.end; ai != bi {
 			if ai {
 				return -1
 			}
@@ -152,8 +156,8 @@ func (f *Func) Commit() error {
 	return nil
 }
 
-// SetText replaces the function as a whole by a text that must hold exactly one function of the same name and kind. The
-// text must not change afterwards.
+// SetText replaces the function as a whole by a text that must hold exactly one function of the
+// same name and kind. The text must not change afterwards.
 func (f *Func) SetText(text []byte) error {
 	return f.setText(&parser{b: text, stmts: make([]Stmt, 0, len(f.Stmts)+64)})
 }

@@ -1,12 +1,12 @@
 package ptx
 
-// Which registers a statement reads and writes. PTX writes its destination first, and a destination is never an
-// address, so that a short list of exceptions does for all instructions.
+// Which registers a statement reads and writes. PTX writes its destination first, and a destination
+// is never an address, so that a short list of exceptions does for all instructions.
 
-// Effects calls yield for each name in an instruction's operands and guard, registers mostly, and says whether it is
-// read, written or both. A guarded instruction's destination keeps its old value where the guard is false; it is told
-// as written only. Special registers (%tid.x), variables and functions are told as read; labels of branches are left
-// out.
+// Effects calls yield for each name in an instruction's operands and guard, registers mostly, and
+// says whether it is read, written or both. A guarded instruction's destination keeps its old value
+// where the guard is false; it is told as written only. Special registers (%tid.x), variables and
+// functions are told as read; labels of branches are left out.
 func (f *Func) Effects(i int, yield func(name Span, read, write bool)) {
 	s := f.Stmts[i]
 	if s.Kind != Inst {

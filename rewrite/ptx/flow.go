@@ -6,12 +6,14 @@ import (
 	"slices"
 )
 
-// Which registers hold a value that is still needed, point by point: backward data flow over the basic blocks, in bit sets.
+// Which registers hold a value that is still needed, point by point: backward data flow over the
+// basic blocks, in bit sets.
 //
-// A register that is written before it is read, in the one block where it occurs, never crosses a block's edge and has no
-// bit: those are most of what a compiler writes. A guarded write keeps the old value where the guard is false, so it
-// does not end the life of what was there before. Names are looked up in the scope where they stand: inline assembly declares
-// the same names over and over, and each of them is a register of its own.
+// A register that is written before it is read, in the one block where it occurs, never crosses a
+// block's edge and has no bit: those are most of what a compiler writes. A guarded write keeps the
+// old value where the guard is false, so it does not end the life of what was there before. Names
+// are looked up in the scope where they stand: inline assembly declares the same names over and
+// over, and each of them is a register of its own.
 
 // A Flow is the data flow of a body. It is void once the function is edited.
 type Flow struct {
@@ -44,10 +46,12 @@ type regGroup struct {
 	words        int8
 }
 
-// limitFlow bounds the bit sets of one body, bytes. The largest kernels of libraries that we know take some MB.
+// limitFlow bounds the bit sets of one body, bytes. The largest kernels of libraries that we know
+// take some MB.
 const limitFlow = 1 << 28
 
-// Flow works the data flow out. An error means that the body has no control flow that can be followed.
+// Flow works the data flow out. An error means that the body has no control flow that can be
+// followed.
 func (f *Func) Flow() (*Flow, error) {
 	blocks, err := f.Blocks()
 	if err != nil {
@@ -59,7 +63,9 @@ func (f *Func) Flow() (*Flow, error) {
 	}
 	w.number()
 	if size := 8 * 3 * w.width * len(blocks); size > limitFlow {
-		return nil, fmt.Errorf("ptx: %s: %d blocks with %d registers between them are more than is followed", f.Name, len(blocks), 64*w.width)
+		return nil,
+			fmt.Errorf("ptx: %s: %d blocks with %d registers between them are more than is followed", f.Name,
+				len(blocks), 64*w.width)
 	}
 	w.live()
 	w.nest()
@@ -91,7 +97,8 @@ func (w *Flow) read() error {
 				if err := sight.Declare(&v, len(w.groups)); err != nil {
 					return err
 				}
-				g := regGroup{prefix: v.Name, kind: v.Type, count: v.Count, base: int32(len(w.group)), words: int8(wordsOf(&v))}
+				g := regGroup{prefix: v.Name, kind: v.Type, count: v.Count, base: int32(len(w.group)),
+					words: int8(wordsOf(&v))}
 				for n := 0; n < max(v.Count, 1); n++ {
 					w.group = append(w.group, int32(len(w.groups)))
 				}
@@ -100,7 +107,8 @@ func (w *Flow) read() error {
 		case Inst:
 			f.Effects(i, func(at Span, read, write bool) {
 				if g, n, ok := sight.Find(f.Bytes(at)); ok {
-					w.accesses = append(w.accesses, Access{At: at, Stmt: int32(i), Reg: w.groups[g].base + int32(n), Read: read, Write: write, Kept: write && s.Guarded})
+					w.accesses = append(w.accesses, Access{At: at, Stmt: int32(i), Reg: w.groups[g].base +
+						int32(n), Read: read, Write: write, Kept: write && s.Guarded})
 				}
 			})
 		}
@@ -109,8 +117,8 @@ func (w *Flow) read() error {
 	return nil
 }
 
-// wordsOf is the number of 32-bit registers that a register takes on the machine: none for predicates, which have a file of
-// their own, one for 16 bits.
+// wordsOf is the number of 32-bit registers that a register takes on the machine: none for
+// predicates, which have a file of their own, one for 16 bits.
 func wordsOf(v *Variable) int {
 	if v.Type == "pred" {
 		return 0
@@ -142,7 +150,8 @@ func (w *Flow) number() {
 	w.width = (int(next) + 63) / 64
 }
 
-// readsToo reports whether the instruction of a write reads the register as well: its destination stands first.
+// readsToo reports whether the instruction of a write reads the register as well: its destination
+// stands first.
 func (w *Flow) readsToo(a Access) bool {
 	for _, o := range w.Accesses(int(a.Stmt)) {
 		if o.Reg == a.Reg && o.Read {
@@ -234,7 +243,8 @@ func (w *Flow) nest() {
 // Registers is the number of registers that the body declares, in all scopes.
 func (w *Flow) Registers() int { return len(w.group) }
 
-// Accesses lists what a statement does to registers: its guard first, then its operands as they stand.
+// Accesses lists what a statement does to registers: its guard first, then its operands as they
+// stand.
 func (w *Flow) Accesses(stmt int) []Access { return w.accesses[w.first[stmt]:w.first[stmt+1]] }
 
 // name is a register's name. Registers of different scopes may have the same.
@@ -258,8 +268,8 @@ func (w *Flow) liveOut(block int, reg int32) bool {
 	return bit >= 0 && w.out[block*w.width+int(bit/64)]>>(bit%64)&1 != 0
 }
 
-// Pressure tells for each statement how many words are live in front of it. count says what a register counts; nil:
-// Words.
+// Pressure tells for each statement how many words are live in front of it. count says what a
+// register counts; nil: Words.
 func (w *Flow) Pressure(count func(reg int32) int) []int32 {
 	if count == nil {
 		count = w.Words
@@ -341,7 +351,8 @@ func (w *Flow) Live(stmt int) []int32 {
 	return out
 }
 
-// Range calls yield for each statement in front of which a register is live. list holds the register's accesses, in order.
+// Range calls yield for each statement in front of which a register is live. list holds the
+// register's accesses, in order.
 func (w *Flow) Range(reg int32, list []Access, yield func(stmt int)) {
 	at := 0
 	for b := range w.Blocks {

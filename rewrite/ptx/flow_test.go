@@ -72,8 +72,10 @@ func TestFlow(t *testing.T) {
 		return strings.Join(names, " ")
 	}
 	for _, x := range []struct{ at, live string }{
-		{"mov.u32 %r2, 0", "%p1 %r1 %r5 %rd1"},                        // %r5: the guarded write may not happen
-		{"add.s32 %r2, %r2, %r4", "%p1 %r1 %r2 %r3 %r4 %r5 %rd1"},     // the outer %r3 lives through the loops
+		// %r5: the guarded write may not happen
+		{"mov.u32 %r2, 0", "%p1 %r1 %r5 %rd1"},
+		// the outer %r3 lives through the loops
+		{"add.s32 %r2, %r2, %r4", "%p1 %r1 %r2 %r3 %r4 %r5 %rd1"},
 		{"mov.u32 %r3, %r2", "%p1 %r1 %r2 %r3 %r4 %r5 %rd1"},          // the inner one does not yet
 		{"add.s32 %r4, %r4, %r3", "%p1 %r1 %r2 %r3 %r3 %r4 %r5 %rd1"}, // two of one name
 		{"add.s32 %r2, %r2, %r5", "%p1 %r1 %r2 %r3 %r5 %rd1"},
@@ -86,7 +88,8 @@ func TestFlow(t *testing.T) {
 		}
 	}
 	pressure := w.Pressure(nil)
-	for text, want := range map[string]int32{"add.s32 %r4, %r4, %r3": 8, "st.global.v2": 4, "st.global.u16": 3, "ret": 0} {
+	for text, want := range map[string]int32{"add.s32 %r4, %r4, %r3": 8, "st.global.v2": 4,
+		"st.global.u16": 3, "ret": 0} {
 		if got := pressure[at(text)]; got != want {
 			t.Errorf("%d words in front of %q, not %d", got, text, want)
 		}
@@ -99,15 +102,16 @@ func TestFlow(t *testing.T) {
 		}
 		return -1
 	}
-	for text, want := range map[string]int{"mov.u32 %r2, 0": 0, "mov.u32 %r4, 0": 1, "add.s32 %r2, %r2, %r4": 2, "add.s32 %r2, %r2, %r5": 1, "ret": 0} {
+	for text, want := range map[string]int{"mov.u32 %r2, 0": 0, "mov.u32 %r4, 0": 1,
+		"add.s32 %r2, %r2, %r4": 2, "add.s32 %r2, %r2, %r5": 1, "ret": 0} {
 		if got := loops(text); got != want {
 			t.Errorf("%q stands in %d loops, not %d", text, got, want)
 		}
 	}
 }
 
-// TestFlowBySearch compares the data flow with its definition, searched path by path: a register is live where a read can be
-// reached without passing a write that is surely done.
+// TestFlowBySearch compares the data flow with its definition, searched path by path: a register is
+// live where a read can be reached without passing a write that is surely done.
 func TestFlowBySearch(t *testing.T) {
 	texts := map[string]string{"own": flowText}
 	for _, name := range []string{"testdata/bench.ptx", "testdata/odd.ptx"} {
@@ -146,7 +150,8 @@ func TestFlowBySearch(t *testing.T) {
 			pressure := w.Pressure(nil)
 			for i := range f.Stmts {
 				if pressure[i] != sums[i] {
-					t.Fatalf("%s, %s, statement %d: %d words, %d by the search", name, f.Name, i, pressure[i], sums[i])
+					t.Fatalf("%s, %s, statement %d: %d words, %d by the search", name, f.Name, i, pressure[i],
+						sums[i])
 				}
 			}
 			for i := 0; i < len(f.Stmts); i += 1 + len(f.Stmts)/50 {
@@ -168,7 +173,8 @@ func TestFlowBySearch(t *testing.T) {
 			}
 			for i := range ranges {
 				if !slices.Equal(ranges[i], want[i]) {
-					t.Fatalf("%s, %s, statement %d: the ranges give %v, the search %v", name, f.Name, i, ranges[i], want[i])
+					t.Fatalf("%s, %s, statement %d: the ranges give %v, the search %v", name, f.Name, i, ranges[i],
+						want[i])
 				}
 			}
 		}
@@ -178,7 +184,8 @@ func TestFlowBySearch(t *testing.T) {
 	}
 }
 
-// search finds what is live in front of each statement, register by register, walking backwards from the reads.
+// search finds what is live in front of each statement, register by register, walking backwards
+// from the reads.
 func (w *Flow) search() [][]int32 {
 	before := make([][]int, len(w.f.Stmts))
 	for _, b := range w.Blocks {

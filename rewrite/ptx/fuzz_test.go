@@ -8,8 +8,8 @@ import (
 	"gnvcc/rewrite/ptx"
 )
 
-// FuzzParse: whatever the bytes are, there is a clean error or a module that gives the bytes back, and nothing that asks
-// a module questions panics. Seeds: here and in testdata/fuzz.
+// FuzzParse: whatever the bytes are, there is a clean error or a module that gives the bytes back,
+// and nothing that asks a module questions panics. Seeds: here and in testdata/fuzz.
 func FuzzParse(f *testing.F) {
 	for _, name := range []string{"testdata/odd.ptx", "testdata/bench.ptx"} {
 		text, err := os.ReadFile(name)
@@ -22,11 +22,16 @@ func FuzzParse(f *testing.F) {
 		f.Add(text)
 	}
 	for _, s := range []string{
-		"", ";", ".version 9.0", ".func f", ".entry k{}", ".entry k(){{}}", ".entry k(){@p.x;}", ".entry k(){L:}", ".entry k(){.reg .b32 %r<3>;}",
-		".entry k(){call f,(a,b,c);}.func f;", ".entry k(){brx.idx a,L;L:.branchtargets L;}", ".entry k(){bra M;}", ".entry k(){mov a,\"\";}",
-		".global .u32 x={x};.entry k(){mov a,x;}", ".alias a,a;.entry k(){mov x,a;}", ".entry k(){st [p],3;call __assertfail,(p,p,p);}",
-		".entry k(){.shared .b8 s[];mov a,s;}", ".entry k().maxntid 1,2,;", ".section .debug{\"}\"}", ".entry k(){ld.global.f32 a,[b];}/*",
-		".entry k(){.pragma \"a\",\"b\";}", ".entry k(.param .b8 p[4],...){}", ".entry k()\r\n.maxnreg 3\r\n{\r\n.loc 1 2 3\r\nret;\r\n}",
+		"", ";", ".version 9.0", ".func f", ".entry k{}", ".entry k(){{}}", ".entry k(){@p.x;}",
+		".entry k(){L:}", ".entry k(){.reg .b32 %r<3>;}",
+		".entry k(){call f,(a,b,c);}.func f;", ".entry k(){brx.idx a,L;L:.branchtargets L;}",
+		".entry k(){bra M;}", ".entry k(){mov a,\"\";}",
+		".global .u32 x={x};.entry k(){mov a,x;}", ".alias a,a;.entry k(){mov x,a;}",
+		".entry k(){st [p],3;call __assertfail,(p,p,p);}",
+		".entry k(){.shared .b8 s[];mov a,s;}", ".entry k().maxntid 1,2,;", ".section .debug{\"}\"}",
+		".entry k(){ld.global.f32 a,[b];}/*",
+		".entry k(){.pragma \"a\",\"b\";}", ".entry k(.param .b8 p[4],...){}",
+		".entry k()\r\n.maxnreg 3\r\n{\r\n.loc 1 2 3\r\nret;\r\n}",
 	} {
 		f.Add([]byte(s))
 	}

@@ -2,11 +2,11 @@ package ptx
 
 import "slices"
 
-// Graphs of basic blocks: strongly connected parts and postdominators; without recursion, since bodies may have a hundred thousand
-// blocks.
+// Graphs of basic blocks: strongly connected parts and postdominators; without recursion, since
+// bodies may have a hundred thousand blocks.
 
-// cycles returns the strongly connected parts, among these blocks alone, that have a way around (Tarjan, SIAM J. Comput. 1972), each
-// sorted.
+// cycles returns the strongly connected parts, among these blocks alone, that have a way around
+// (Tarjan, SIAM J. Comput. 1972), each sorted.
 func cycles(blocks []Block, among []int) [][]int {
 	const none, outside = -1, -2
 	number, low := make([]int, len(blocks)), make([]int, len(blocks))
@@ -70,9 +70,10 @@ func cycles(blocks []Block, among []int) [][]int {
 	return out
 }
 
-// postdominators returns for each block the nearest one that every way from it to the function's end passes; len(blocks) stands for the
-// end itself. Blocks from which there is no way to the end have one added. (Cooper, Harvey, Kennedy, A Simple, Fast Dominance
-// Algorithm, 2001, on the graph turned round.)
+// postdominators returns for each block the nearest one that every way from it to the function's
+// end passes; len(blocks) stands for the end itself. Blocks from which there is no way to the end
+// have one added. (Cooper, Harvey, Kennedy, A Simple, Fast Dominance Algorithm, 2001, on the graph
+// turned round.)
 func postdominators(f *Func, blocks []Block) []int {
 	end := len(blocks)
 	before := make([][]int, end+1)
@@ -87,7 +88,8 @@ func postdominators(f *Func, blocks []Block) []int {
 			before[end] = append(before[end], b)
 		}
 	}
-	order, number := make([]int, 0, end+1), make([]int, end+1) // in the order in which a walk from the end leaves them
+	// in the order in which a walk from the end leaves them
+	order, number := make([]int, 0, end+1), make([]int, end+1)
 	for i := range number {
 		number[i] = -1
 	}

@@ -9,18 +9,19 @@ import (
 
 // Identity: what a kernel is, whatever stands around it in the file.
 //
-// The normal form holds the entry and, behind it, every function and variable that it reaches, in the order of first
-// mention: module-level names stand as @0, @1, ..., a function's own labels, parameters and variables as $0, $1, ...
-// All that changes when an unrelated kernel is added, moved or removed, when the file moves, or with -lineinfo, is gone:
+// The normal form holds the entry and, behind it, every function and variable that it reaches, in
+// the order of first mention: module-level names stand as @0, @1, ..., a function's own labels,
+// parameters and variables as $0, $1, ... All that changes when an unrelated kernel is added, moved
+// or removed, when the file moves, or with -lineinfo, is gone:
 //
 //   - comments, white space, .loc, .file, .section, labels for debugging
 //   - numbers that count over the file: $L__BB3_2, __local_depot3, $str$1, __unnamed_2, prototype_6, asm's %=
 //   - hashes and paths in compiler-made names (name.go); the text of string literals; the line that assert reports
 //   - where a __shared__ variable stands: in the function, or in front of it because another kernel uses it too
 //
-// Register names stay: they count per function. The names of functions stay, the kernel's own too, since ptxas'
-// heuristics read names; the names of variables go. Version and target lines are not in it: the caller adds the real
-// target, ptxas' version and the flags.
+// Register names stay: they count per function. The names of functions stay, the kernel's own too,
+// since ptxas' heuristics read names; the names of variables go. Version and target lines are not
+// in it: the caller adds the real target, ptxas' version and the flags.
 
 // A Hash is the SHA-256 of a normal form.
 type Hash [sha256.Size]byte
@@ -129,7 +130,8 @@ func (n *normal) function(f *Func) error {
 		kind = "entry "
 	}
 	n.raw(kind + f.Linkage + " " + StableName(f.Name) + " (")
-	n.tokens(f.text, int(f.name.End), int(f.paramEnd)) // parameters; a function's returns are told by its callers and st.param
+	// parameters; a function's returns are told by its callers and st.param
+	n.tokens(f.text, int(f.name.End), int(f.paramEnd))
 	n.raw(")")
 	for _, v := range f.Returns {
 		n.raw(" returns " + describe(&v))
@@ -259,11 +261,13 @@ func (n *normal) global(g *Global) {
 
 // describe says what a variable is without its name.
 func describe(v *Variable) string {
-	return fmt.Sprint(v.Space, " ", v.Type, " v", v.Vector, " align ", v.Alignment(), " ", v.Dims, v.Attribute)
+	return fmt.Sprint(v.Space, " ", v.Type, " v", v.Vector, " align ", v.Alignment(), " ", v.Dims,
+		v.Attribute)
 }
 
-// assertLines finds the line numbers that a function hands to __assertfail: they change with every line that is added
-// above. They are the third argument, directly or through a register that serves nothing else.
+// assertLines finds the line numbers that a function hands to __assertfail: they change with every
+// line that is added above. They are the third argument, directly or through a register that serves
+// nothing else.
 func (f *Func) assertLines() map[uint32]bool {
 	var lines map[uint32]bool
 	for i, s := range f.Stmts {
@@ -301,8 +305,8 @@ func (f *Func) assertLines() map[uint32]bool {
 	return lines
 }
 
-// lineOperand returns the offset of the number that an operand is, or that the register which it is was given by its
-// only definition, if this is its only use.
+// lineOperand returns the offset of the number that an operand is, or that the register which it is
+// was given by its only definition, if this is its only use.
 func (f *Func) lineOperand(s Span) (uint32, bool) {
 	op := f.Bytes(s)
 	if class[op[0]]&clDigit != 0 {
@@ -323,7 +327,8 @@ func (f *Func) lineOperand(s Span) (uint32, bool) {
 			return seen <= 2
 		})
 		if string(f.Base(i)) == "mov" && !t.Guarded {
-			if ops := f.Operands(i, nil); len(ops) == 2 && string(f.Bytes(ops[0])) == string(op) && class[f.text[ops[1].Start]]&clDigit != 0 {
+			if ops := f.Operands(i, nil); len(ops) == 2 && string(f.Bytes(ops[0])) == string(op) &&
+				class[f.text[ops[1].Start]]&clDigit != 0 {
 				at = ops[1].Start
 			}
 		}

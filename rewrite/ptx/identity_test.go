@@ -11,8 +11,8 @@ import (
 	"gnvcc/rewrite/ptx/ptxtest"
 )
 
-// What a kernel is must not depend on what stands around it: a program is compiled again and again with something
-// unrelated changed, and again with something that matters.
+// What a kernel is must not depend on what stands around it: a program is compiled again and again
+// with something unrelated changed, and again with something that matters.
 
 const program = `#include <cstdio>
 #include <cassert>
@@ -49,7 +49,8 @@ __global__ void above(int *x, float *y) {
 }
 `
 
-func identities(t *testing.T, kit ptxtest.Toolkit, path, text string, flags ...string) (map[string]string, map[string]string) {
+func identities(t *testing.T, kit ptxtest.Toolkit, path, text string,
+	flags ...string) (map[string]string, map[string]string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
@@ -96,8 +97,10 @@ func TestIdentityStays(t *testing.T) {
 					flags            []string
 				}{
 					{"a kernel above", "a.cu", strings.Replace(program, "/*HERE*/", unrelated, 1), nil},
-					{"another folder, lines above, a kernel below, -lineinfo", "sub/a.cu", "// hello\n\n\n" + program + unrelated, []string{"-lineinfo"}},
-					{"a kernel less", "a.cu", strings.Replace(program, "__global__ void plain", "__device__ void plain", 1), nil},
+					{"another folder, lines above, a kernel below, -lineinfo", "sub/a.cu", "// hello\n\n\n" +
+						program + unrelated, []string{"-lineinfo"}},
+					{"a kernel less", "a.cu", strings.Replace(program, "__global__ void plain",
+						"__device__ void plain", 1), nil},
 				} {
 					got, now := identities(t, kit, filepath.Join(dir, v.path), v.text, append(v.flags, rdc)...)
 					for name, h := range want {
@@ -136,9 +139,11 @@ func TestIdentityChanges(t *testing.T) {
 			{"the size of a shared array", "T s[32]", "T s[64]", "_Z6sharesPf"},
 			{"inline assembly", "[%1], 7;", "[%1], 8;", "_Z7inlinesPi"},
 		}, {
-			{"launch bounds", "__global__ void plain", "__global__ void __launch_bounds__(128) plain", "_Z5plainPfi"},
+			{"launch bounds", "__global__ void plain", "__global__ void __launch_bounds__(128) plain",
+				"_Z5plainPfi"},
 			{"the order of that table", "{one, two}", "{two, one}", "_Z8pointersPfi"},
-			{"initial values of a static", "1, 2, 3.5f", "1, 2, 4.5f", "_Z7staticsPf _ZN_GLOBAL__N_12hiddenkernelEPf"},
+			{"initial values of a static", "1, 2, 3.5f", "1, 2, 4.5f",
+				"_Z7staticsPf _ZN_GLOBAL__N_12hiddenkernelEPf"},
 		},
 		{{"a constant's values", "{1, 2, 3, 4}", "{1, 2, 3, 5}", "_Z5plainPfi"}},
 		{{"a parameter's type", "plain(float *x, int n)", "plain(float *x, unsigned n)", "_Z5plainPfj"}},
@@ -176,7 +181,8 @@ func TestPlain(t *testing.T) {
 		{"_Z4plusPfi", "_Z4plusPfi"},
 		{"_ZN43_INTERNAL_72df0a26_12_templates_cu_b8db29f545_GLOBAL__N__72df0a26_12_templates_cu_b8db29f56hiddenE", "_ZN_INTERNAL__GLOBAL__N_6hiddenE"},
 		{"_ZN45_GLOBAL__N__72df0a26_12_templates_cu_b8db29f55innerEPi", "_ZN_GLOBAL__N_5innerEPi"},
-		{"_ZN32_INTERNAL_c10822b0_4_a_cu__Z1kPf34_GLOBAL__N__c10822b0_4_a_cu__Z1kPf6hiddenE", "_ZN_INTERNAL__GLOBAL__N_6hiddenE"},
+		{"_ZN32_INTERNAL_c10822b0_4_a_cu__Z1kPf34_GLOBAL__N__c10822b0_4_a_cu__Z1kPf6hiddenE",
+			"_ZN_INTERNAL__GLOBAL__N_6hiddenE"},
 		{"__nv_static_34__72df0a26_12_templates_cu_b8db29f5_counter", "__nv_static__counter"},
 		{"__nv_static_34__72df0a26_12_templates_cu_b8db29f5__ZN43_INTERNAL_72df0a26_12_templates_cu_b8db29f545_GLOBAL__N__72df0a26_12_templates_cu_b8db29f56hiddenE",
 			"__nv_static___ZN_INTERNAL__GLOBAL__N_6hiddenE"},

@@ -6,15 +6,18 @@ import (
 	"strings"
 )
 
-// Does a kernel see its launch shape? Many kernels use thread and block numbers only as one index over the whole grid,
+// Does a kernel see its launch shape? Many kernels use thread and block numbers only as one index
+// over the whole grid,
 //
 //	i = ctaid.x * ntid.x + tid.x        and        step = ntid.x * nctaid.x
 //
-// The same number of threads in blocks of another size computes the same i and step for the same set of threads. Here that is
-// shown by forward data flow: every register gets a kind, and a thread or block number that is used in any other way ends it.
+// The same number of threads in blocks of another size computes the same i and step for the same
+// set of threads. Here that is shown by forward data flow: every register gets a kind, and a thread
+// or block number that is used in any other way ends it.
 //
-// What is not known to be harmless is refused: an instruction that is not in the list below, a form of a listed one that is
-// not expected, a name that nothing has written. So a new instruction of PTX costs a kernel, never a wrong proof.
+// What is not known to be harmless is refused: an instruction that is not in the list below, a form
+// of a listed one that is not expected, a name that nothing has written. So a new instruction of
+// PTX costs a kernel, never a wrong proof.
 
 // An IndexUse says in which dimensions a kernel uses the index over the whole grid.
 type IndexUse struct {
@@ -40,11 +43,13 @@ type shaped struct {
 	dim  uint8
 }
 
-// IndexOnly tells how an entry uses the launch's shape, or why it may see more of it than the index over the grid. It holds
-// for launches of fewer than 2^31 threads in each dimension: beyond that products wrap.
+// IndexOnly tells how an entry uses the launch's shape, or why it may see more of it than the index
+// over the grid. It holds for launches of fewer than 2^31 threads in each dimension: beyond that
+// products wrap.
 //
-// Integers may be added up in memory by atomics whose results nobody reads: they come out the same in any order. All else by
-// which threads see each other is refused, but for plain loads and stores, whose races are the kernel's own.
+// Integers may be added up in memory by atomics whose results nobody reads: they come out the same
+// in any order. All else by which threads see each other is refused, but for plain loads and
+// stores, whose races are the kernel's own.
 func (m *Module) IndexOnly(entry string) (IndexUse, error) {
 	reach, err := m.Reach(entry)
 	if err != nil {
@@ -71,8 +76,9 @@ func (m *Module) IndexOnly(entry string) (IndexUse, error) {
 	return use, nil
 }
 
-// indexOnly looks at one function. What it is given and what it gives back goes through memory of its own (.param), which holds whole
-// values only, since nothing else may be stored; so that functions need not be looked at together.
+// indexOnly looks at one function. What it is given and what it gives back goes through memory of
+// its own (.param), which holds whole values only, since nothing else may be stored; so that
+// functions need not be looked at together.
 func (f *Func) indexOnly() (IndexUse, error) {
 	if !f.Body {
 		return IndexUse{}, fmt.Errorf("its code stands elsewhere")
@@ -108,8 +114,9 @@ func (f *Func) indexOnly() (IndexUse, error) {
 }
 
 type shapes struct {
-	f             *Func
-	of            map[string]shaped // by register; registers of one name in several scopes are taken together
+	f *Func
+	// by register; registers of one name in several scopes are taken together
+	of            map[string]shaped
 	written, read map[string]bool
 	declared      map[string]bool // registers, where they are declared one by one
 	use           IndexUse
@@ -150,23 +157,32 @@ func (s *shapes) look() error {
 	return nil
 }
 
-// computes are the instructions whose results are a function of their operands alone, the same in every thread, at any time.
-var computes = setOf(`mov cvt cvta add sub mul mad fma div rem abs neg min max and or xor not cnot shl shr shf lop3 prmt
+// computes are the instructions whose results are a function of their operands alone, the same in
+// every thread, at any time.
+var computes = setOf(
+	`mov cvt cvta add sub mul mad fma div rem abs neg min max and or xor not cnot shl shr shf lop3 prmt
 	bfe bfi bfind brev clz popc fns sad mul24 mad24 dp4a dp2a setp set selp slct testp copysign rcp sqrt rsqrt sin cos
 	lg2 ex2 tanh isspacep szext bmsk`)
 
 // crossing names, for people, the instructions by which threads see each other or where they run.
 var crossing = map[string]string{
-	"bar": "a barrier", "barrier": "a barrier", "vote": "a vote", "shfl": "a shuffle", "match": "a match",
-	"activemask": "the active mask", "redux": "a warp's reduction", "elect": "an election", "atom": "an atomic",
-	"red": "an atomic", "mbarrier": "an mbarrier", "wmma": "a warp's matrix", "mma": "a warp's matrix",
-	"ldmatrix": "a warp's matrix", "stmatrix": "a warp's matrix", "movmatrix": "a warp's matrix", "wgmma": "a warp's matrix",
-	"cp": "an asynchronous copy", "griddepcontrol": "an overlapping grid", "mapa": "a cluster", "getctarank": "a cluster",
-	"setmaxnreg": "registers traded by warps", "membar": "a fence", "fence": "a fence", "brx": "a table of branches",
+	"bar": "a barrier", "barrier": "a barrier", "vote": "a vote", "shfl": "a shuffle",
+	"match":      "a match",
+	"activemask": "the active mask", "redux": "a warp's reduction", "elect": "an election",
+	"atom": "an atomic",
+	"red":  "an atomic", "mbarrier": "an mbarrier", "wmma": "a warp's matrix",
+	"mma":      "a warp's matrix",
+	"ldmatrix": "a warp's matrix", "stmatrix": "a warp's matrix", "movmatrix": "a warp's matrix",
+	"wgmma": "a warp's matrix",
+	"cp":    "an asynchronous copy", "griddepcontrol": "an overlapping grid", "mapa": "a cluster",
+	"getctarank": "a cluster",
+	"setmaxnreg": "registers traded by warps", "membar": "a fence", "fence": "a fence",
+	"brx":       "a table of branches",
 	"nanosleep": "a wait",
 }
 
-// carries tells of instructions that leave or take a carry, in a register that has no name. They act on whole values only.
+// carries tells of instructions that leave or take a carry, in a register that has no name. They
+// act on whole values only.
 func carries(op []byte, base string) bool {
 	return HasModifier(op, "cc") || base == "addc" || base == "subc" || base == "madc"
 }
@@ -197,7 +213,8 @@ func (s *shapes) refused(i int) string {
 		}
 		return ""
 	case "ld", "ldu", "st":
-		for _, strong := range []string{"volatile", "relaxed", "acquire", "release", "mmio", "async", "bulk"} {
+		for _, strong := range []string{"volatile", "relaxed", "acquire", "release", "mmio", "async",
+			"bulk"} {
 			if HasModifier(op, strong) {
 				return "an access by which threads may tell each other something"
 			}
@@ -217,9 +234,10 @@ func (s *shapes) refused(i int) string {
 	return "an instruction that is not followed"
 }
 
-// sums tells of an atomic that comes out the same in whatever order threads get to it: on integers, of an operation that commutes with
-// itself, by all threads of the grid, and with a result that nobody reads. (One of scope cta is atomic among the threads of
-// a block only, which would be others.)
+// sums tells of an atomic that comes out the same in whatever order threads get to it: on integers,
+// of an operation that commutes with itself, by all threads of the grid, and with a result that
+// nobody reads. (One of scope cta is atomic among the threads of a block only, which would be
+// others.)
 func (s *shapes) sums(i int) bool {
 	op := strings.Split(string(s.f.Opcode(i)), ".")
 	if op[0] == "atom" {
@@ -247,7 +265,8 @@ func (s *shapes) sums(i int) bool {
 	return does && typed
 }
 
-// statement works out the kinds of what an instruction writes. changed: one of them is another than before.
+// statement works out the kinds of what an instruction writes. changed: one of them is another than
+// before.
 func (s *shapes) statement(i int) (changed bool) {
 	v := shaped{kind: whole} // what memory holds is nobody's shape; addresses act by themselves
 	if s.follows(i) {
@@ -276,7 +295,8 @@ func join(a, b shaped) shaped {
 	return shaped{kind: mixed}
 }
 
-// numbers are the special registers that the shape is made of. PTX has them as vectors, too, which are refused.
+// numbers are the special registers that the shape is made of. PTX has them as vectors, too, which
+// are refused.
 var numbers = map[string]shapeKind{"%tid": tid, "%ctaid": ctaid, "%ntid": ntid, "%nctaid": nctaid}
 
 // name is the kind of what a name holds; an error where nobody knows.
@@ -284,7 +304,8 @@ func (s *shapes) name(word string) (shaped, error) {
 	if s.written[word] {
 		return s.of[word], nil
 	}
-	if special, axis, dotted := strings.Cut(word, "."); dotted && numbers[special] != unset && len(axis) == 1 {
+	if special, axis, dotted := strings.Cut(word, "."); dotted && numbers[special] != unset &&
+		len(axis) == 1 {
 		if d := strings.IndexByte("xyz", axis[0]); d >= 0 {
 			return shaped{numbers[special], uint8(d)}, nil
 		}
@@ -332,11 +353,12 @@ func (s *shapes) value(i int) shaped {
 	return all
 }
 
-// The forms in which numbers of threads and blocks may be carried on: 32 and 64 bits, no saturation, no half of a product but
-// the lower one.
+// The forms in which numbers of threads and blocks may be carried on: 32 and 64 bits, no
+// saturation, no half of a product but the lower one.
 var (
-	moves = setOf("mov.u32 mov.s32 mov.b32 mov.u64 mov.s64 mov.b64 cvt.u64.u32 cvt.s64.s32 cvt.u64.s32 cvt.s64.u32 " +
-		"cvt.u32.u64 cvt.s32.s64 cvt.u32.s64 cvt.s32.u64 cvt.u32.u32 cvt.s32.s32 cvt.u64.u64 cvt.s64.s64")
+	moves = setOf(
+		"mov.u32 mov.s32 mov.b32 mov.u64 mov.s64 mov.b64 cvt.u64.u32 cvt.s64.s32 cvt.u64.s32 cvt.s64.u32 " +
+			"cvt.u32.u64 cvt.s32.s64 cvt.u32.s64 cvt.s32.u64 cvt.u32.u32 cvt.s32.s32 cvt.u64.u64 cvt.s64.s64")
 	products = setOf("mul.lo.u32 mul.lo.s32 mul.lo.u64 mul.lo.s64 mul.wide.u32 mul.wide.s32")
 	both     = setOf("mad.lo.u32 mad.lo.s32 mad.lo.u64 mad.lo.s64 mad.wide.u32 mad.wide.s32")
 	additive = setOf("add.u32 add.s32 add.u64 add.s64")
@@ -392,8 +414,8 @@ func (s *shapes) sum(a, b shaped) (shaped, bool) {
 	return shaped{}, false
 }
 
-// acts refuses statements on which anything but whole values act: guards, addresses, stored values; and those that compute what
-// can't be followed.
+// acts refuses statements on which anything but whole values act: guards, addresses, stored values;
+// and those that compute what can't be followed.
 func (s *shapes) acts(i int) error {
 	f := s.f
 	follows := s.follows(i)

@@ -9,7 +9,8 @@ import (
 	"gnvcc/rewrite/ptx/ptxtest"
 )
 
-// TestIndexOnly: the kernels of testdata/index.cu say by their names what they see of the launch's shape.
+// TestIndexOnly: the kernels of testdata/index.cu say by their names what they see of the launch's
+// shape.
 func TestIndexOnly(t *testing.T) {
 	for _, kit := range ptxtest.Toolkits(t) {
 		t.Run(kit.Version, func(t *testing.T) {
@@ -39,8 +40,8 @@ func TestIndexOnly(t *testing.T) {
 	}
 }
 
-// Bodies that try to get at the shape past the data flow. Each is what ptxas takes, and none may be called index only. %r1 is the index,
-// %rd1 where it is stored to.
+// Bodies that try to get at the shape past the data flow. Each is what ptxas takes, and none may be
+// called index only. %r1 is the index, %rd1 where it is stored to.
 var sneaks = map[string]string{
 	"a vector of numbers":         "mov.v4.u32 {%r2, %r3, %r4, %r5}, %tid; add.s32 %r1, %r1, %r2;",
 	"a register with no percent":  ".reg .u32 t; mov.u32 t, %tid.x; add.s32 %r1, %r1, t;",
@@ -105,7 +106,8 @@ var sneaks = map[string]string{
 	"a sum that saturates":        "mov.u32 %r2, %tid.x; add.sat.s32 %r1, %r1, %r2;",
 }
 
-// TestIndexOnlyFunctions: what functions are handed, and give back, in registers is not followed; nor what stands elsewhere.
+// TestIndexOnlyFunctions: what functions are handed, and give back, in registers is not followed;
+// nor what stands elsewhere.
 func TestIndexOnlyFunctions(t *testing.T) {
 	kits := ptxtest.Toolkits(t)
 	kit := kits[len(kits)-1]
@@ -117,13 +119,15 @@ func TestIndexOnlyFunctions(t *testing.T) {
 			"{ .param .b32 p0; .param .b32 q0; st.param.b32 [p0], %r1; call.uni (q0), f, (p0); ld.param.b32 %r1, [q0]; }", true},
 		{".func (.param .b32 r) f(.param .b32 a) { .reg .b32 %r<3>; mov.u32 %r1, %tid.x; st.param.b32 [r], %r1; ret; }",
 			"{ .param .b32 p0; .param .b32 q0; st.param.b32 [p0], %r1; call.uni (q0), f, (p0); ld.param.b32 %r1, [q0]; }", false},
-		{".func (.reg .b32 %q) f() { mov.u32 %q, %tid.x; ret; }", "call.uni (%r2), f; add.s32 %r1, %r1, %r2;", false},
+		{".func (.reg .b32 %q) f() { mov.u32 %q, %tid.x; ret; }",
+			"call.uni (%r2), f; add.s32 %r1, %r1, %r2;", false},
 		{".func f(.reg .b32 %q) { .reg .b32 %r<3>; trap; ret; }", "call.uni f, (%r8);", false},
 		{".func f() { .reg .b32 %r<3>; .reg .pred %p; mov.u32 %r1, %laneid; setp.eq.u32 %p, %r1, 0; @%p trap; ret; }", "call.uni f;", false},
 		{".func f() { bar.sync 0; ret; }", "call.uni f;", false},
 		{".extern .func f();", "call.uni f;", false},
 	} {
-		text := ".version 8.0\n.target sm_90\n.address_size 64\n" + c.function + "\n.visible .entry k(.param .u64 p) {\n.reg .b32 %r<10>; .reg .b64 %rd<9>;\n" +
+		text := ".version 8.0\n.target sm_90\n.address_size 64\n" + c.function +
+			"\n.visible .entry k(.param .u64 p) {\n.reg .b32 %r<10>; .reg .b64 %rd<9>;\n" +
 			"ld.param.u64 %rd1, [p]; mov.u32 %r6, %ctaid.x; mov.u32 %r7, %ntid.x; mov.u32 %r8, %tid.x; mad.lo.s32 %r1, %r6, %r7, %r8;\n" +
 			c.call + "\nst.global.u32 [%rd1], %r1; ret; }\n"
 		m, err := ptx.Parse([]byte(text))
@@ -146,10 +150,11 @@ func TestIndexOnlySneaks(t *testing.T) {
 	sneaks := maps.Clone(sneaks)
 	sneaks[""] = ""
 	for what, body := range sneaks {
-		text := ".version 8.0\n.target sm_90\n.address_size 64\n.global .texref texture;\n.visible .entry k(.param .u64 p) {\n" +
-			".local .align 8 .b8 depot[8];\n.reg .pred %p<9>; .reg .b16 %rs<9>; .reg .b32 %r<10>; .reg .f32 %f<9>; .reg .b64 %rd<9>;\n" +
-			"ld.param.u64 %rd1, [p]; mov.u32 %r6, %ctaid.x; mov.u32 %r7, %ntid.x; mov.u32 %r8, %tid.x; mad.lo.s32 %r1, %r6, %r7, %r8;\n" +
-			body + "\nst.global.u32 [%rd1], %r1; ret; }\n"
+		text :=
+			".version 8.0\n.target sm_90\n.address_size 64\n.global .texref texture;\n.visible .entry k(.param .u64 p) {\n" +
+				".local .align 8 .b8 depot[8];\n.reg .pred %p<9>; .reg .b16 %rs<9>; .reg .b32 %r<10>; .reg .f32 %f<9>; .reg .b64 %rd<9>;\n" +
+				"ld.param.u64 %rd1, [p]; mov.u32 %r6, %ctaid.x; mov.u32 %r7, %ntid.x; mov.u32 %r8, %tid.x; mad.lo.s32 %r1, %r6, %r7, %r8;\n" +
+				body + "\nst.global.u32 [%rd1], %r1; ret; }\n"
 		m, err := ptx.Parse([]byte(text))
 		if err != nil {
 			t.Fatalf("%s: %v", what, err)

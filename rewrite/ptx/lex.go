@@ -5,8 +5,9 @@ import (
 	"fmt"
 )
 
-// The lexer: one table of byte classes and a cursor. Statements are found by position only; no token is ever stored,
-// which is what makes reading fast (the PTX ISA's "Syntax" chapter has the rules).
+// The lexer: one table of byte classes and a cursor. Statements are found by position only; no
+// token is ever stored, which is what makes reading fast (the PTX ISA's "Syntax" chapter has the
+// rules).
 
 const (
 	clSpace = 1 << iota // blank, tab, line ends
@@ -50,11 +51,12 @@ func fail(src []byte, at int, format string, args ...any) error {
 	if at > len(src) {
 		at = len(src)
 	}
-	return &SyntaxError{Line: 1 + bytes.Count(src[:at], []byte("\n")), Msg: fmt.Sprintf(format, args...)}
+	return &SyntaxError{Line: 1 + bytes.Count(src[:at], []byte("\n")), Msg: fmt.Sprintf(format,
+		args...)}
 }
 
-// skip returns the offset of the first byte at or behind i that is neither white space nor comment. An unclosed block
-// comment runs to the end, which every caller reports as an unexpected end.
+// skip returns the offset of the first byte at or behind i that is neither white space nor comment.
+// An unclosed block comment runs to the end, which every caller reports as an unexpected end.
 func skip(b []byte, i int) int {
 	for i < len(b) {
 		c := b[i]
@@ -90,8 +92,8 @@ func name(b []byte, i int) int {
 	return i
 }
 
-// word returns the end of an opcode or directive that begins at i: names joined by '.' and "::", such as
-// cp.async.bulk.shared::cluster.global or .maxntid.
+// word returns the end of an opcode or directive that begins at i: names joined by '.' and "::",
+// such as cp.async.bulk.shared::cluster.global or .maxntid.
 func word(b []byte, i int) int {
 	for i < len(b) {
 		c := b[i]
@@ -107,8 +109,8 @@ func word(b []byte, i int) int {
 	return i
 }
 
-// quoted returns the offset behind the string that begins at i, or -1 where it does not end on its line. There are no
-// escapes in PTX: `.file 1 "a\"` is whole (tried on ptxas 13.5).
+// quoted returns the offset behind the string that begins at i, or -1 where it does not end on its
+// line. There are no escapes in PTX: `.file 1 "a\"` is whole (tried on ptxas 13.5).
 func quoted(b []byte, i int) int {
 	for i++; i < len(b) && b[i] != '\n'; i++ {
 		if b[i] == '"' {
@@ -118,8 +120,8 @@ func quoted(b []byte, i int) int {
 	return -1
 }
 
-// semicolon returns the offset behind the ';' that ends the statement around i. Braces within must balance, so that a
-// lost ';' is an error at once and does not swallow the next statement's scope.
+// semicolon returns the offset behind the ';' that ends the statement around i. Braces within must
+// balance, so that a lost ';' is an error at once and does not swallow the next statement's scope.
 func semicolon(b []byte, i int) (int, error) {
 	start, depth := i, 0
 	for i < len(b) {
@@ -139,7 +141,8 @@ func semicolon(b []byte, i int) (int, error) {
 			i++
 		case '}':
 			if depth--; depth < 0 {
-				return 0, fail(b, i, "'}' where a ';' should end the statement of line %d", 1+bytes.Count(b[:start], []byte("\n")))
+				return 0, fail(b, i, "'}' where a ';' should end the statement of line %d",
+					1+bytes.Count(b[:start], []byte("\n")))
 			}
 			i++
 		case '"':
@@ -159,7 +162,8 @@ func semicolon(b []byte, i int) (int, error) {
 	return 0, fail(b, start, "the file ends inside a statement")
 }
 
-// line returns the offset of the line end (or the end of the text) that ends a .loc or .file, minding strings.
+// line returns the offset of the line end (or the end of the text) that ends a .loc or .file,
+// minding strings.
 func line(b []byte, i int) (int, error) {
 	for ; i < len(b) && b[i] != '\n'; i++ {
 		if b[i] == '"' {
@@ -176,7 +180,8 @@ func line(b []byte, i int) (int, error) {
 	return i, nil
 }
 
-// block returns the offset behind the '}' that closes the '{' at i; strings and comments inside are skipped.
+// block returns the offset behind the '}' that closes the '{' at i; strings and comments inside are
+// skipped.
 func block(b []byte, i int) (int, error) {
 	start, depth := i, 0
 	for i < len(b) {

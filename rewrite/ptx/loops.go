@@ -8,8 +8,9 @@ type Loop struct {
 	Body []int // all blocks, the head first
 }
 
-// Loops finds a body's loops. A loop is an edge back to a block that is still open in a depth-first walk; to it belongs
-// what leads to that edge without passing the loop's head. Edges to the same head are one loop.
+// Loops finds a body's loops. A loop is an edge back to a block that is still open in a depth-first
+// walk; to it belongs what leads to that edge without passing the loop's head. Edges to the same
+// head are one loop.
 func Loops(blocks []Block) []Loop {
 	back := make(map[int][]int) // head -> ends
 	const (

@@ -48,7 +48,8 @@ type Func struct {
 	edits    []edit
 }
 
-// Text is the function's own text: linkage to closing brace, or to the ';' of a declaration; committed edits included.
+// Text is the function's own text: linkage to closing brace, or to the ';' of a declaration;
+// committed edits included.
 func (f *Func) Text() []byte { return f.text }
 
 // A Directive is one performance directive of an entry, such as `.maxntid 256, 1, 1`.
@@ -60,12 +61,13 @@ type Directive struct {
 
 // A Variable is a declared name: parameter, register, or variable in some state space.
 type Variable struct {
-	Name      string
-	Space     string // "reg", "param", "global", "const", "shared", "local"
-	Type      string // "b8", "f32", "pred", "texref", ...
-	Vector    int    // 2, 4 or 8 for .v2, .v4, .v8; 0: a scalar
-	Align     int    // bytes; 0: the type's own
-	Count     int    // registers of a range, %r<10>: 10 (%r0 .. %r9); 0: one register with exactly this name
+	Name   string
+	Space  string // "reg", "param", "global", "const", "shared", "local"
+	Type   string // "b8", "f32", "pred", "texref", ...
+	Vector int    // 2, 4 or 8 for .v2, .v4, .v8; 0: a scalar
+	Align  int    // bytes; 0: the type's own
+	// registers of a range, %r<10>: 10 (%r0 .. %r9); 0: one register with exactly this name
+	Count     int
 	Dims      []int  // array sizes; -1: left open
 	Pointer   bool   // a parameter marked .ptr
 	Attribute string // what stands in .attribute(...): ".managed"
@@ -73,7 +75,8 @@ type Variable struct {
 	name      Span
 }
 
-// Size is the variable's size in bytes, 0 where it is left open or has none (registers of type pred, textures).
+// Size is the variable's size in bytes, 0 where it is left open or has none (registers of type
+// pred, textures).
 func (v *Variable) Size() int {
 	n := typeSize(v.Type)
 	if v.Vector > 0 {
@@ -116,7 +119,8 @@ func typeSize(t string) int {
 	return 0
 }
 
-// A Global is one module-level variable. Its spans, those of Variable too, count from the first byte of the module.
+// A Global is one module-level variable. Its spans, those of Variable too, count from the first
+// byte of the module.
 type Global struct {
 	Variable
 	Linkage string
@@ -138,11 +142,12 @@ const (
 )
 
 func (k Kind) String() string {
-	return [...]string{"?", "instruction", "label", "declaration", "{", "}", "directive", "line", ";"}[min(int(k), 8)]
+	return [...]string{"?", "instruction", "label", "declaration", "{", "}", "directive", "line",
+		";"}[min(int(k), 8)]
 }
 
-// A Stmt is one statement of a body: a few offsets into the function's text. What is inside is read on demand
-// (operand.go).
+// A Stmt is one statement of a body: a few offsets into the function's text. What is inside is read
+// on demand (operand.go).
 type Stmt struct {
 	Start, End uint32 // all of it, with ';' or ':'
 	Op, OpEnd  uint32 // opcode, directive (with its dot) or the label's name
@@ -170,8 +175,8 @@ func (m *Module) Entry(name string) *Func {
 	return nil
 }
 
-// Func returns the function or entry of that name (an alias' target for an alias), the definition before a
-// declaration, or nil.
+// Func returns the function or entry of that name (an alias' target for an alias), the definition
+// before a declaration, or nil.
 func (m *Module) Func(name string) *Func { return m.lookup(name).fn }
 
 // Global returns the module-level variable of that name, or nil.
@@ -204,7 +209,8 @@ func (m *Module) Bytes() []byte {
 	return append(out, m.src[last:]...)
 }
 
-// Clone returns a module whose functions can be edited with this one as it is, as other goroutines may be reading it.
+// Clone returns a module whose functions can be edited with this one as it is, as other goroutines
+// may be reading it.
 func (m *Module) Clone() *Module {
 	c := &Module{
 		Version: m.Version, Target: m.Target, AddressSize: m.AddressSize,

@@ -1,15 +1,17 @@
 package ptx
 
-// Names that the compiler makes up. A variable or function of internal linkage gets a name that holds a hash of the
-// file's path, the file's name, and, where the file exports nothing, even the name of its first kernel or the number of
-// cudafe++'s process, another one in each compile (looked at: nvcc 12.4, 13.0, 13.5):
+// Names that the compiler makes up. A variable or function of internal linkage gets a name that
+// holds a hash of the file's path, the file's name, and, where the file exports nothing, even the
+// name of its first kernel or the number of cudafe++'s process, another one in each compile (looked
+// at: nvcc 12.4, 13.0, 13.5):
 //
 //	_ZN43_INTERNAL_72df0a26_12_templates_cu_b8db29f545_GLOBAL__N__72df0a26_12_templates_cu_b8db29f56hiddenE
 //	_ZN32_INTERNAL_c10822b0_4_a_cu__Z1kPf34_GLOBAL__N__c10822b0_4_a_cu__Z1kPf6hiddenE
 //	_ZN40_INTERNAL_a47ef1fa_5_s3_cu_ef5c5f41_80753lib5otherE
 //	__nv_static_34__72df0a26_12_templates_cu_b8db29f5_counter        (-rdc=true)
 //
-// The length in front (Itanium mangling: a name's length and the name) tells exactly where such a part ends.
+// The length in front (Itanium mangling: a name's length and the name) tells exactly where such a
+// part ends.
 
 import (
 	"bytes"
@@ -24,7 +26,8 @@ const (
 
 // StableName takes what depends on the file out of a name. Other names come back as they are.
 func StableName(name string) string {
-	if !strings.Contains(name, markInternal) && !strings.Contains(name, markAnonymous) && !strings.HasPrefix(name, markStatic) {
+	if !strings.Contains(name, markInternal) && !strings.Contains(name, markAnonymous) &&
+		!strings.HasPrefix(name, markStatic) {
 		return name
 	}
 	var out strings.Builder
@@ -76,8 +79,9 @@ func leadingNumber(s string) (n, digits int) {
 	return n, digits
 }
 
-// isText reports whether a variable is a string literal that the compiler named: $str, $str$3, __unnamed_2. They are
-// numbered over the file, and hold what printf prints or the file's path for assert.
+// isText reports whether a variable is a string literal that the compiler named: $str, $str$3,
+// __unnamed_2. They are numbered over the file, and hold what printf prints or the file's path for
+// assert.
 func isText(g *Global) bool {
 	return g.Space == "global" && g.Type == "b8" && g.Alignment() == 1 &&
 		(strings.HasPrefix(g.Name, "$str") || strings.HasPrefix(g.Name, "__unnamed_"))

@@ -31,7 +31,8 @@ func TestOddAssembles(t *testing.T) {
 
 func TestOddModule(t *testing.T) {
 	m := oddModule(t)
-	if m.Version != "8.0" || m.AddressSize != 64 || strings.Join(m.Target, " ") != "sm_90 texmode_independent" {
+	if m.Version != "8.0" || m.AddressSize != 64 ||
+		strings.Join(m.Target, " ") != "sm_90 texmode_independent" {
 		t.Errorf("header: %q %d %q", m.Version, m.AddressSize, m.Target)
 	}
 	var names []string
@@ -50,7 +51,8 @@ func TestOddModule(t *testing.T) {
 		init                      string
 	}{
 		{"unsized", "global", "b8", "extern", 0, 4, ""},
-		{"chain", "global", "u64", "visible", 24, 8, "{ generic(unsized), generic(chain)+8, /* end */ 77 }"},
+		{"chain", "global", "u64", "visible", 24, 8,
+			"{ generic(unsized), generic(chain)+8, /* end */ 77 }"},
 		{"quad", "global", "f32", "", 16, 16, "{0f3F800000, 0f3F800000, 0f00000000, 0f00000000}"},
 		{"first", "global", "s32", "", 4, 4, ""},
 		{"second", "global", "s32", "", 4, 4, "3"},
@@ -66,7 +68,8 @@ func TestOddModule(t *testing.T) {
 			continue
 		}
 		init := string(m.Bytes()[g.Init.Start:g.Init.End])
-		if g.Space != c.space || g.Type != c.typ || g.Linkage != c.linkage || g.Size() != c.size || g.Alignment() != c.align || init != c.init {
+		if g.Space != c.space || g.Type != c.typ || g.Linkage != c.linkage || g.Size() != c.size ||
+			g.Alignment() != c.align || init != c.init {
 			t.Errorf("%s: %+v, size %d, align %d, init %q", c.name, g, g.Size(), g.Alignment(), init)
 		}
 	}
@@ -77,14 +80,16 @@ func TestOddModule(t *testing.T) {
 	if got := k.Pragmas(); len(got) != 1 || got[0] != "nounroll" {
 		t.Errorf("pragmas %q", got)
 	}
-	if len(k.Params) != 3 || !k.Params[0].Pointer || k.Params[0].Alignment() != 8 || k.Params[1].Size() != 24 || k.Params[1].Alignment() != 8 || k.Params[2].Type != "f32" {
+	if len(k.Params) != 3 || !k.Params[0].Pointer || k.Params[0].Alignment() != 8 ||
+		k.Params[1].Size() != 24 || k.Params[1].Alignment() != 8 || k.Params[2].Type != "f32" {
 		t.Errorf("parameters %+v", k.Params)
 	}
 	if n := m.Func("never"); len(n.Directives) != 1 || n.Directives[0].Name != ".noreturn" {
 		t.Errorf("never: %+v", n.Directives)
 	}
 	regs, err := k.Registers()
-	if err != nil || len(regs) != 13 || regs[0].Name != "%r" || regs[0].Count != 8 || regs[1].Name != "%count" || regs[1].Count != 0 {
+	if err != nil || len(regs) != 13 || regs[0].Name != "%r" || regs[0].Count != 8 ||
+		regs[1].Name != "%count" || regs[1].Count != 0 {
 		t.Errorf("registers %+v %v", regs, err)
 	}
 }
@@ -116,7 +121,8 @@ func TestOperandsAndEffects(t *testing.T) {
 		{"call.uni never", "", "never", "never", ""},
 		{"brx.idx", "", "idx;Ltable", "idx", ""},
 		{"mov.b64 {a, b}", "", "{a, b};%rd2", "%rd2", "a b"},
-		{"tex.2d", "", "{%f1,%f1,%f2,%f2};[tex0, smp, {%f1, %f2}]", "tex0 smp %f1 %f2", "%f1 %f1 %f2 %f2"},
+		{"tex.2d", "", "{%f1,%f1,%f2,%f2};[tex0, smp, {%f1, %f2}]", "tex0 smp %f1 %f2",
+			"%f1 %f1 %f2 %f2"},
 		{"shfl.sync", "", "a|pp;b;0;31;-1", "b", "a pp"},
 		{"mov.f32 %f2", "", "%f2;%v.x", "%v.x", "%f2"},
 	} {
@@ -138,12 +144,14 @@ func TestOperandsAndEffects(t *testing.T) {
 				writes = append(writes, string(k.Bytes(reg)))
 			}
 		})
-		if g != c.guard || strings.Join(ops, ";") != c.operands || strings.Join(reads, " ") != c.reads || strings.Join(writes, " ") != c.writes {
+		if g != c.guard || strings.Join(ops, ";") != c.operands || strings.Join(reads, " ") != c.reads ||
+			strings.Join(writes, " ") != c.writes {
 			t.Errorf("%s: guard %q, operands %q, reads %q, writes %q", c.part, g, ops, reads, writes)
 		}
 	}
 	for _, c := range []struct{ part, base, offset string }{
-		{"ld.param.u32 a", "s", "+ 4"}, {"[%rd1+-4]", "%rd1", "+-4"}, {"[%rd1+0x10]", "%rd1", "+0x10"}, {"ld.param.f32", "f", ""},
+		{"ld.param.u32 a", "s", "+ 4"}, {"[%rd1+-4]", "%rd1", "+-4"}, {"[%rd1+0x10]", "%rd1", "+0x10"},
+		{"ld.param.f32", "f", ""},
 	} {
 		i := find(t, k, c.part)
 		base, offset, ok := k.Address(k.Operands(i, nil)[1])

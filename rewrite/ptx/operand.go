@@ -10,8 +10,8 @@ import (
 // Bytes returns a piece of the function's text.
 func (f *Func) Bytes(s Span) []byte { return f.text[s.Start:s.End] }
 
-// Opcode returns an instruction's opcode with its modifiers ("ld.global.v2.f32"), a directive's word with its dot
-// (".reg"), or a label's name.
+// Opcode returns an instruction's opcode with its modifiers ("ld.global.v2.f32"), a directive's
+// word with its dot (".reg"), or a label's name.
 func (f *Func) Opcode(i int) []byte { return f.text[f.Stmts[i].Op:f.Stmts[i].OpEnd] }
 
 // Base returns the opcode up to its first dot: "ld".
@@ -23,8 +23,8 @@ func (f *Func) Base(i int) []byte {
 	return op
 }
 
-// HasModifier reports whether an opcode has the dotted word, given without its dot: HasModifier("ld.global.f32",
-// "global").
+// HasModifier reports whether an opcode has the dotted word, given without its dot:
+// HasModifier("ld.global.f32", "global").
 func HasModifier(op []byte, word string) bool {
 	for rest := op; ; {
 		n := bytes.IndexByte(rest, '.')
@@ -32,13 +32,15 @@ func HasModifier(op []byte, word string) bool {
 			return false
 		}
 		rest = rest[n+1:]
-		if len(rest) >= len(word) && string(rest[:len(word)]) == word && (len(rest) == len(word) || rest[len(word)] == '.') {
+		if len(rest) >= len(word) && string(rest[:len(word)]) == word && (len(rest) == len(word) ||
+			rest[len(word)] == '.') {
 			return true
 		}
 	}
 }
 
-// Guard returns the predicate register of a guarded instruction (nil for others) and whether the guard is @!p.
+// Guard returns the predicate register of a guarded instruction (nil for others) and whether the
+// guard is @!p.
 func (f *Func) Guard(i int) (reg []byte, negated bool) {
 	s := f.Stmts[i]
 	if !s.Guarded {
@@ -52,8 +54,9 @@ func (f *Func) Guard(i int) (reg []byte, negated bool) {
 	return f.text[at:name(f.text, at)], negated
 }
 
-// Operands appends the operands of an instruction or directive to buf, in order, without white space around them.
-// `ld.v2.f32 {%f1,%f2}, [%rd1+8];` has two. A call's are its lists and its target.
+// Operands appends the operands of an instruction or directive to buf, in order, without white
+// space around them. `ld.v2.f32 {%f1,%f2}, [%rd1+8];` has two. A call's are its lists and its
+// target.
 func (f *Func) Operands(i int, buf []Span) []Span {
 	s := f.Stmts[i]
 	if s.Kind != Inst && s.Kind != Direction && s.Kind != Decl || s.OpEnd >= s.End {
@@ -95,8 +98,8 @@ func (f *Func) Operands(i int, buf []Span) []Span {
 	return buf
 }
 
-// Address splits an operand [base+offset]. offset is what stands behind the base with its sign ("+8", "-4"), nil where
-// nothing does; ok is false for operands of any other form.
+// Address splits an operand [base+offset]. offset is what stands behind the base with its sign
+// ("+8", "-4"), nil where nothing does; ok is false for operands of any other form.
 func (f *Func) Address(s Span) (base, offset []byte, ok bool) {
 	b := f.text
 	if s.End <= s.Start+2 || b[s.Start] != '[' || b[s.End-1] != ']' {
@@ -121,8 +124,9 @@ func (f *Func) Address(s Span) (base, offset []byte, ok bool) {
 	return base, rest, true
 }
 
-// Names calls yield for each name in a span that is neither number nor modifier: registers, variables, labels, special
-// registers (with their dimension: %tid.x). Comments are skipped. It stops when yield returns false.
+// Names calls yield for each name in a span that is neither number nor modifier: registers,
+// variables, labels, special registers (with their dimension: %tid.x). Comments are skipped. It
+// stops when yield returns false.
 func (f *Func) Names(s Span, yield func(Span) bool) {
 	b, end := f.text, int(s.End)
 	for i := int(s.Start); i < end; {
@@ -161,7 +165,8 @@ func (f *Func) Declared(i int) ([]Variable, error) {
 	return vars, err
 }
 
-// Directive returns the arguments of a performance directive (".maxntid"), as written, and whether it stands there.
+// Directive returns the arguments of a performance directive (".maxntid"), as written, and whether
+// it stands there.
 func (f *Func) Directive(name string) (string, bool) {
 	for _, d := range f.Directives {
 		if d.Name == name {
@@ -171,7 +176,8 @@ func (f *Func) Directive(name string) (string, bool) {
 	return "", false
 }
 
-// Pragmas returns the pragmas of the function, from its head and its body, without quotes: "nounroll".
+// Pragmas returns the pragmas of the function, from its head and its body, without quotes:
+// "nounroll".
 func (f *Func) Pragmas() []string {
 	var out []string
 	add := func(args string) {
@@ -207,8 +213,8 @@ func (f *Func) Registers() ([]Variable, error) {
 	return out, nil
 }
 
-// Threads returns the bound that the source gives for a block's size: the product of .reqntid or .maxntid; exact is
-// true for .reqntid. n is 0 where the source gives none.
+// Threads returns the bound that the source gives for a block's size: the product of .reqntid or
+// .maxntid; exact is true for .reqntid. n is 0 where the source gives none.
 func (f *Func) Threads() (n int, exact bool) {
 	for _, d := range f.Directives {
 		if d.Name != ".reqntid" && d.Name != ".maxntid" {

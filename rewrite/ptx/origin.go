@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// Where values come from: the constant in a register, the shared variable behind an address. A register may have several
-// definitions; something is said of it only where it holds for all of them.
+// Where values come from: the constant in a register, the shared variable behind an address. A
+// register may have several definitions; something is said of it only where it holds for all of
+// them.
 
 // Origins answers such questions for one function.
 type Origins struct {
@@ -16,8 +17,9 @@ type Origins struct {
 
 // An Origin is where an address comes from.
 type Origin struct {
-	Shared bool   // a generic address that was made of a shared one (cvta.shared) on every way
-	Root   string // the one variable that it points into; "" where there are several or it is not known
+	Shared bool // a generic address that was made of a shared one (cvta.shared) on every way
+	// the one variable that it points into; "" where there are several or it is not known
+	Root string
 }
 
 // Origins reads the function's definitions.
@@ -36,8 +38,8 @@ func (f *Func) Origins() *Origins {
 // Defs returns the statements that write a register.
 func (o *Origins) Defs(reg string) []int { return o.defs[reg] }
 
-// Constant returns the integer that an operand stands for: a literal, or a register that every definition sets to the
-// same literal.
+// Constant returns the integer that an operand stands for: a literal, or a register that every
+// definition sets to the same literal.
 func (o *Origins) Constant(operand string) (int64, bool) {
 	if operand == "" || operand[0] != '%' {
 		return literal(operand)
@@ -67,16 +69,18 @@ func literal(text string) (int64, bool) {
 	return n, true
 }
 
-// pure are instructions whose result depends on their operands alone; those that only pass an address on have no name in
-// an expression.
+// pure are instructions whose result depends on their operands alone; those that only pass an
+// address on have no name in an expression.
 var pure = map[string]bool{
-	"mov": true, "cvt": true, "cvta": true, "add": true, "sub": true, "mul": true, "mad": true, "and": true, "or": true, "xor": true,
-	"shl": true, "shr": true, "min": true, "max": true, "bfe": true, "bfi": true, "rem": true, "div": true, "lop3": true,
+	"mov": true, "cvt": true, "cvta": true, "add": true, "sub": true, "mul": true, "mad": true,
+	"and": true, "or": true, "xor": true,
+	"shl": true, "shr": true, "min": true, "max": true, "bfe": true, "bfi": true, "rem": true,
+	"div": true, "lop3": true,
 	"not": true, "neg": true, "selp": true, "prmt": true, "shf": true, "abs": true,
 }
 
-// computed returns the only definition of a register where that is an unguarded instruction whose result depends on its
-// operands alone.
+// computed returns the only definition of a register where that is an unguarded instruction whose
+// result depends on its operands alone.
 func (o *Origins) computed(reg string) (stmt int, ok bool) {
 	d := o.defs[reg]
 	if len(d) != 1 || o.f.Stmts[d[0]].Guarded || !pure[string(o.f.Base(d[0]))] {
@@ -104,8 +108,9 @@ func fixed(word string) bool {
 	return false
 }
 
-// Expression writes an operand out in terms of what it is computed from, so that two operands with the same text have the
-// same value, as long as the registers that are left in it do not change: "_ZZ1kE5locks+shl.b32(%r5,2)".
+// Expression writes an operand out in terms of what it is computed from, so that two operands with
+// the same text have the same value, as long as the registers that are left in it do not change:
+// "_ZZ1kE5locks+shl.b32(%r5,2)".
 func (o *Origins) Expression(operand string) string { return o.expression(operand, 8) }
 
 func (o *Origins) expression(operand string, depth int) string {

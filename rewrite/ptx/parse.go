@@ -8,14 +8,17 @@ import (
 	"sync/atomic"
 )
 
-// The parser: module level by hand, one case a directive; a function's body as a flat list of statements.
+// The parser: module level by hand, one case a directive; a function's body as a flat list of
+// statements.
 
 var parsed atomic.Int64
 
-// Parsed is how many texts this process has read so far: a text is to be read once, and tests look whether it is.
+// Parsed is how many texts this process has read so far: a text is to be read once, and tests look
+// whether it is.
 func Parsed() int64 { return parsed.Load() }
 
-// Parse reads a module. The text must not change afterwards: the module keeps it. An error is a *SyntaxError.
+// Parse reads a module. The text must not change afterwards: the module keeps it. An error is a
+// *SyntaxError.
 func Parse(src []byte) (*Module, error) {
 	if uint64(len(src)) >= math.MaxUint32 {
 		return nil, fail(nil, 0, "a text of %d bytes: 4 GiB and more are not read", len(src))
@@ -32,8 +35,10 @@ type parser struct {
 	b     []byte
 	m     *Module
 	stmts []Stmt // scratch, reused from function to function
-	known []Stmt // set: the statements of the only function, found already, if its text and body begin as is expected
-	opens int    // where its body's '{' is expected
+	// set: the statements of the only function, found already, if its text and body begin as is
+	// expected
+	known []Stmt
+	opens int // where its body's '{' is expected
 }
 
 func (p *parser) module() error {
@@ -156,7 +161,8 @@ func (p *parser) definition(i int) (int, error) {
 				return 0, err
 			}
 			for _, v := range vars {
-				p.m.Globals = append(p.m.Globals, &Global{Variable: v, Linkage: linkage, Span: Span{uint32(start), uint32(end)}})
+				p.m.Globals = append(p.m.Globals, &Global{Variable: v, Linkage: linkage,
+					Span: Span{uint32(start), uint32(end)}})
 			}
 			return end, nil
 		default:
@@ -165,7 +171,8 @@ func (p *parser) definition(i int) (int, error) {
 	}
 }
 
-// function reads what follows .entry or .func. start is the first byte of its linkage. Spans are made relative to it.
+// function reads what follows .entry or .func. start is the first byte of its linkage. Spans are
+// made relative to it.
 func (p *parser) function(f *Func, start, i int) (int, error) {
 	b := p.b
 	i = skip(b, i)
@@ -255,7 +262,8 @@ func (p *parser) function(f *Func, start, i int) (int, error) {
 	return i, nil
 }
 
-// body reads statements into p.stmts until the '}' that closes the function; it returns the offset behind it.
+// body reads statements into p.stmts until the '}' that closes the function; it returns the offset
+// behind it.
 func (p *parser) body(start, i int) (int, error) {
 	b, depth := p.b, 0
 	p.stmts = p.stmts[:0]
@@ -276,7 +284,8 @@ func (p *parser) body(start, i int) (int, error) {
 	}
 }
 
-// statement reads the one that begins at i; its spans count from base. depth is the number of open scopes.
+// statement reads the one that begins at i; its spans count from base. depth is the number of open
+// scopes.
 func (p *parser) statement(i int, base uint32, depth *int) (s Stmt, end int, err error) {
 	b := p.b
 	s = Stmt{Start: uint32(i) - base, Depth: uint16(*depth)}
@@ -323,7 +332,8 @@ func (p *parser) statement(i int, base uint32, depth *int) (s Stmt, end int, err
 			return s, 0, fail(b, i, "%s where a statement should begin", show(b, i))
 		}
 		if !s.Guarded {
-			if colon := skip(b, op); colon < len(b) && b[colon] == ':' && (colon+1 == len(b) || b[colon+1] != ':') {
+			if colon := skip(b, op); colon < len(b) && b[colon] == ':' &&
+				(colon+1 == len(b) || b[colon+1] != ':') {
 				s.Kind, s.Op, s.OpEnd = Label, s.Start, uint32(op)-base
 				end = colon + 1
 				break

@@ -5,11 +5,12 @@ import (
 	"strings"
 )
 
-// Turns that are counted. A loop that is left when a counter has come far enough waits for nobody, whatever else ends it; nor does
-// one that is left when an attempt to swap has succeeded, since each turn means that somebody else's has.
+// Turns that are counted. A loop that is left when a counter has come far enough waits for nobody,
+// whatever else ends it; nor does one that is left when an attempt to swap has succeeded, since
+// each turn means that somebody else's has.
 
-// progress returns the blocks of a part at which it is left by a counter (every way around through such a block counts on, and
-// the part does not set the counter back) or by the success of a retry.
+// progress returns the blocks of a part at which it is left by a counter (every way around through
+// such a block counts on, and the part does not set the counter back) or by the success of a retry.
 func (a *waiter) progress(p *part) map[int]bool {
 	var out map[int]bool
 	for _, b := range p.blocks {
@@ -24,7 +25,8 @@ func (a *waiter) progress(p *part) map[int]bool {
 	return out
 }
 
-// leaving returns the predicate of a block's conditional branch out of the part, and its value with which the part is left.
+// leaving returns the predicate of a block's conditional branch out of the part, and its value with
+// which the part is left.
 func (a *waiter) leaving(p *part, b int) (pred int32, ends, ok bool) {
 	i := a.branch(b)
 	if i < 0 || string(a.f.Base(i)) == "brx" || !a.leaves(p, b) {
@@ -48,20 +50,24 @@ func (a *waiter) leaving(p *part, b int) (pred int32, ends, ok bool) {
 	return accesses[0].Reg, ends, true
 }
 
-// swapped reports whether a predicate has this value exactly where the swap of a retry has succeeded.
+// swapped reports whether a predicate has this value exactly where the swap of a retry has
+// succeeded.
 func (a *waiter) swapped(p *part, b int, pred int32, value bool) bool {
 	defs := a.defs[pred]
-	if len(defs) != 1 || a.f.Stmts[defs[0]].Guarded || !a.everyTurn(p, b, map[int]bool{int(a.block[defs[0]]): true}) {
+	if len(defs) != 1 || a.f.Stmts[defs[0]].Guarded ||
+		!a.everyTurn(p, b, map[int]bool{int(a.block[defs[0]]): true}) {
 		return false
 	}
 	d := defs[0]
 	words, ops := strings.Split(string(a.f.Opcode(d)), "."), a.f.Operands(d, nil)
-	if len(words) != 3 || words[0] != "setp" || len(ops) != 3 || words[2][0] == 'f' || words[1] != map[bool]string{true: "eq", false: "ne"}[value] {
+	if len(words) != 3 || words[0] != "setp" || len(ops) != 3 || words[2][0] == 'f' ||
+		words[1] != map[bool]string{true: "eq", false: "ne"}[value] {
 		return false
 	}
 	for _, x := range a.w.Accesses(d) {
 		from := a.defs[x.Reg]
-		if !x.Read || len(from) != 1 || !p.in[int(a.block[from[0]])] || !HasModifier(a.f.Opcode(from[0]), "cas") || a.f.Stmts[from[0]].Guarded {
+		if !x.Read || len(from) != 1 || !p.in[int(a.block[from[0]])] || !HasModifier(a.f.Opcode(from[0]),
+			"cas") || a.f.Stmts[from[0]].Guarded {
 			continue
 		}
 		cas := a.f.Operands(from[0], nil)
@@ -69,14 +75,16 @@ func (a *waiter) swapped(p *part, b int, pred int32, value bool) bool {
 		if x.At == other {
 			other = ops[2]
 		}
-		if len(cas) >= 4 && string(a.f.Bytes(cas[2])) == string(a.f.Bytes(other)) && a.retry(p, from[0], cas) {
+		if len(cas) >= 4 && string(a.f.Bytes(cas[2])) == string(a.f.Bytes(other)) &&
+			a.retry(p, from[0], cas) {
 			return true
 		}
 	}
 	return false
 }
 
-// counted reports whether a predicate is sure to get this value in the end, by a counter, on every way around through block b.
+// counted reports whether a predicate is sure to get this value in the end, by a counter, on every
+// way around through block b.
 func (a *waiter) counted(p *part, b int, pred int32, value bool, depth int) bool {
 	defs := a.defs[pred]
 	if depth == 0 || len(defs) != 1 || a.f.Stmts[defs[0]].Guarded || !p.in[int(a.block[defs[0]])] {
@@ -92,7 +100,9 @@ func (a *waiter) counted(p *part, b int, pred int32, value bool, depth int) bool
 			from = append(from, x.Reg)
 		}
 	}
-	part := func(n int, value bool) bool { return n < len(from) && a.counted(p, b, from[n], value, depth-1) }
+	part := func(n int, value bool) bool {
+		return n < len(from) && a.counted(p, b, from[n], value, depth-1)
+	}
 	switch op := string(a.f.Opcode(d)); op {
 	case "and.pred":
 		if value {
@@ -149,8 +159,9 @@ func (a *waiter) compared(p *part, b, setp int, relation string, value bool) boo
 	return false
 }
 
-// counter reports whether all that the part does to a register is to add to it, on every way around through block b: constants of one
-// sign, which is returned, or what is the same in every turn (sign 0: not known).
+// counter reports whether all that the part does to a register is to add to it, on every way around
+// through block b: constants of one sign, which is returned, or what is the same in every turn
+// (sign 0: not known).
 func (a *waiter) counter(p *part, b int, reg int32) (sign int, ok bool) {
 	group := map[int32]bool{reg: true}
 	todo := []int32{reg}
@@ -256,7 +267,8 @@ func circular(copies map[int32][]int32) bool {
 	return false
 }
 
-// everyTurn reports whether every way around from block b to itself, within the part, passes one of these blocks.
+// everyTurn reports whether every way around from block b to itself, within the part, passes one of
+// these blocks.
 func (a *waiter) everyTurn(p *part, b int, through map[int]bool) bool {
 	if through[b] {
 		return true

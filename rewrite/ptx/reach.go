@@ -8,11 +8,14 @@ import (
 
 // A Reach is what an entry needs of its module, in the order of first mention.
 type Reach struct {
-	Funcs   []*Func   // the entry first; declarations too; kernels only where their address is taken (device launches)
-	Globals []*Global // module-level variables; __shared__ ones that stand inside a function are not among them
+	// the entry first; declarations too; kernels only where their address is taken (device launches)
+	Funcs []*Func
+	// module-level variables; __shared__ ones that stand inside a function are not among them
+	Globals []*Global
 }
 
-// Reach walks from an entry over everything it mentions. A kernel whose address is taken is listed but not entered.
+// Reach walks from an entry over everything it mentions. A kernel whose address is taken is listed
+// but not entered.
 func (m *Module) Reach(entry string) (*Reach, error) {
 	f := m.Entry(entry)
 	if f == nil {

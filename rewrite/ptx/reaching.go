@@ -18,9 +18,9 @@ type use struct {
 	reg  string
 }
 
-// Reaching works the reaching definitions out. Names are taken as they stand: a register that inline
-// assembly declares again is one with the other of its name. An error means that the body has no
-// control flow that can be followed.
+// Reaching works the reaching definitions out. Names are taken as they stand: a register that
+// inline assembly declares again is one with the other of its name. An error means that the body
+// has no control flow that can be followed.
 func (f *Func) Reaching() (*Reaching, error) {
 	blocks, err := f.Blocks()
 	if err != nil {

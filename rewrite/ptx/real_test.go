@@ -14,11 +14,14 @@ import (
 	"gnvcc/rewrite/ptx/ptxtest"
 )
 
-// What the real nvcc emits for testdata/*.cu must come back byte for byte, and what we edit must still assemble.
+// What the real nvcc emits for testdata/*.cu must come back byte for byte, and what we edit must
+// still assemble.
 
-var all = flag.Bool("all", false, "every test program with every toolkit in every way, not one or two ways each")
+var all = flag.Bool("all", false,
+	"every test program with every toolkit in every way, not one or two ways each")
 
-// builds says how a program is compiled: the target decides which headers and intrinsics the code takes.
+// builds says how a program is compiled: the target decides which headers and intrinsics the code
+// takes.
 var builds = [][]string{
 	{"-arch=sm_90"},
 	{"-arch=sm_75"},
@@ -52,28 +55,30 @@ func TestRealPTX(t *testing.T) {
 				}
 			}
 			for _, flags := range chosen {
-				t.Run(fmt.Sprintf("%s/%s/%s", kit.Version, filepath.Base(file), strings.Join(flags, "")), func(t *testing.T) {
-					t.Parallel()
-					text := kit.PTX(t, file, flags...)
-					m := roundTrip(t, text)
-					if len(m.Entries()) == 0 {
-						t.Fatal("no kernel found")
-					}
-					edited(t, m)
-					assemble := []string{flags[0]}
-					if slices.Contains(flags, "-rdc=true") {
-						assemble = append(assemble, "-c")
-					}
-					if slices.Contains(flags, "-G") {
-						assemble = append(assemble, "-g")
-					}
-					if _, err := kit.Assemble(t, m.Bytes(), assemble...); err != nil {
-						if _, own := kit.Assemble(t, text, assemble...); own != nil { // 11.8: -lineinfo -rdc=true with cooperative groups
-							t.Skipf("SKIPPED: this ptxas fails on nvcc's own output: %v", own)
+				t.Run(fmt.Sprintf("%s/%s/%s", kit.Version, filepath.Base(file), strings.Join(flags, "")),
+					func(t *testing.T) {
+						t.Parallel()
+						text := kit.PTX(t, file, flags...)
+						m := roundTrip(t, text)
+						if len(m.Entries()) == 0 {
+							t.Fatal("no kernel found")
 						}
-						t.Error(err)
-					}
-				})
+						edited(t, m)
+						assemble := []string{flags[0]}
+						if slices.Contains(flags, "-rdc=true") {
+							assemble = append(assemble, "-c")
+						}
+						if slices.Contains(flags, "-G") {
+							assemble = append(assemble, "-g")
+						}
+						if _, err := kit.Assemble(t, m.Bytes(), assemble...); err != nil {
+							// 11.8: -lineinfo -rdc=true with cooperative groups
+							if _, own := kit.Assemble(t, text, assemble...); own != nil {
+								t.Skipf("SKIPPED: this ptxas fails on nvcc's own output: %v", own)
+							}
+							t.Error(err)
+						}
+					})
 			}
 		}
 	}
@@ -134,7 +139,8 @@ func roundTrip(t *testing.T, text []byte) *ptx.Module {
 	return m
 }
 
-// edited changes every entry where it does no harm: an instruction at its beginning, one at its end, a directive.
+// edited changes every entry where it does no harm: an instruction at its beginning, one at its
+// end, a directive.
 func edited(t *testing.T, m *ptx.Module) {
 	t.Helper()
 	for _, f := range m.Entries() {

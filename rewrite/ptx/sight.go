@@ -2,11 +2,12 @@ package ptx
 
 import "fmt"
 
-// Which register a name means. Inline assembly declares the same names in one scope after another, and each of them is a register of
-// its own: %r12 is the innermost %r<n> with n above 12, or the innermost register of exactly that name.
+// Which register a name means. Inline assembly declares the same names in one scope after another,
+// and each of them is a register of its own: %r12 is the innermost %r<n> with n above 12, or the
+// innermost register of exactly that name.
 
-// A Sight holds the declarations that are in sight, as a walk over a body's statements comes by. The zero Sight is the beginning of a
-// body.
+// A Sight holds the declarations that are in sight, as a walk over a body's statements comes by.
+// The zero Sight is the beginning of a body.
 type Sight struct {
 	list  []seen // innermost last
 	marks []int  // where each open scope begins in it
@@ -47,17 +48,20 @@ func (s *Sight) Twice(v *Variable) bool {
 	}
 	cut, number := SplitNumber([]byte(v.Name))
 	for _, d := range s.list[from:] {
-		if d.name == v.Name && (d.count == 0) == (v.Count == 0) || v.Count == 0 && number >= 0 && number < d.count && d.name == v.Name[:cut] {
+		if d.name == v.Name && (d.count == 0) == (v.Count == 0) || v.Count == 0 && number >= 0 &&
+			number < d.count && d.name == v.Name[:cut] {
 			return true
 		}
-		if at, n := SplitNumber([]byte(d.name)); d.count == 0 && v.Count > 0 && n >= 0 && n < v.Count && d.name[:at] == v.Name {
+		if at, n := SplitNumber([]byte(d.name)); d.count == 0 && v.Count > 0 && n >= 0 && n < v.Count &&
+			d.name[:at] == v.Name {
 			return true
 		}
 	}
 	return false
 }
 
-// Find returns the declaration that a name means and which of its registers; ok is false for special registers, variables and functions.
+// Find returns the declaration that a name means and which of its registers; ok is false for
+// special registers, variables and functions.
 func (s *Sight) Find(name []byte) (id, n int, ok bool) {
 	cut, n := SplitNumber(name)
 	for i := len(s.list) - 1; i >= 0; i-- {
@@ -71,10 +75,12 @@ func (s *Sight) Find(name []byte) (id, n int, ok bool) {
 	return 0, 0, false
 }
 
-// SplitNumber tells where the number at the end of a register's name begins, and the number: %r12 is %r and 12. n is -1 where there is none.
+// SplitNumber tells where the number at the end of a register's name begins, and the number: %r12
+// is %r and 12. n is -1 where there is none.
 func SplitNumber(name []byte) (cut, n int) {
 	cut = len(name)
-	for factor := 1; cut > 0 && name[cut-1] >= '0' && name[cut-1] <= '9' && factor < 1e9; factor *= 10 {
+	for factor := 1; cut > 0 && name[cut-1] >= '0' && name[cut-1] <= '9' &&
+		factor < 1e9; factor *= 10 {
 		n += int(name[cut-1]-'0') * factor
 		cut--
 	}

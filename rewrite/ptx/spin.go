@@ -1,17 +1,19 @@
 package ptx
 
-// Spin loops: a compare-and-swap or an exchange on shared memory that is repeated until it finds a lock free.
+// Spin loops: a compare-and-swap or an exchange on shared memory that is repeated until it finds a
+// lock free.
 //
 //	$L__BB1_4:
 //		atom.shared.cas.b32 	%r7, [%r6], %r5, %r4;    // the attempt: free (%r5) -> taken (%r4)
 //		setp.ne.s32 	%p3, %r7, 0;
 //		@%p3 bra 	$L__BB1_4;
 //
-// Loops come in many forms (the critical section inside or behind, a flag that says done, a sleep, a load that tests
-// first), and two compilers make different ones of the same source. So none is matched by its form: the code behind an
-// attempt is followed, along the real control flow, once as if the lock had been taken and once as if it had not. It is
-// a spin loop where every way from a failed attempt leads back to it without having done anything, and none from a
-// successful one does.
+// Loops come in many forms (the critical section inside or behind, a flag that says done, a sleep,
+// a load that tests first), and two compilers make different ones of the same source. So none is
+// matched by its form: the code behind an attempt is followed, along the real control flow, once as
+// if the lock had been taken and once as if it had not. It is a spin loop where every way from a
+// failed attempt leads back to it without having done anything, and none from a successful one
+// does.
 
 // A Spin is one such attempt.
 type Spin struct {
@@ -44,7 +46,8 @@ func (f *Func) Spins() ([]Spin, error) {
 	return w.Spins(), nil
 }
 
-// swaps reports whether there is any atom instruction: most functions have none, and need no more work.
+// swaps reports whether there is any atom instruction: most functions have none, and need no more
+// work.
 func (f *Func) swaps() bool {
 	for i, s := range f.Stmts {
 		if s.Kind == Inst && string(f.Base(i)) == "atom" {
@@ -67,9 +70,10 @@ func (w *Walker) Spins() []Spin {
 	return out
 }
 
-// AfterTaking goes along all ways behind an attempt, as if it had taken the lock, up to the next attempt at the same place. see is
-// called for each instruction that runs or may run, with the state that it returned for the one before on this way (0
-// at first); with on false the way ends there. It sees at most some hundred blocks.
+// AfterTaking goes along all ways behind an attempt, as if it had taken the lock, up to the next
+// attempt at the same place. see is called for each instruction that runs or may run, with the
+// state that it returned for the one before on this way (0 at first); with on false the way ends
+// there. It sees at most some hundred blocks.
 func (w *Walker) AfterTaking(s Spin, see func(stmt int, state uint8) (next uint8, on bool)) {
 	won := value{kind: isFree}
 	w.free, w.freeKnown = "", false
@@ -121,7 +125,8 @@ func (w *Walker) attempt(i int) (s Spin, ok bool) {
 		rest = rest[n:]
 	}
 	ops := f.Operands(i, nil)
-	if want := map[string]int{"cas": 4, "exch": 3}[s.Swap]; s.Type == "" || len(ops) != want || f.text[ops[0].Start] != '%' {
+	if want := map[string]int{"cas": 4, "exch": 3}[s.Swap]; s.Type == "" || len(ops) != want ||
+		f.text[ops[0].Start] != '%' {
 		return s, false
 	}
 	s.Old, s.Address, s.Taken = ops[0], ops[1], ops[len(ops)-1]
@@ -182,7 +187,8 @@ func (w *Walker) spin(i int) (Spin, bool) {
 	}
 	// The lock and what stands for free are the same in every attempt.
 	base, _, _ := w.f.Address(s.Address)
-	if w.changes(s.Blocks, string(base), 8) || s.Swap == "cas" && !w.freeKnown && w.changes(s.Blocks, w.free, 8) {
+	if w.changes(s.Blocks, string(base), 8) || s.Swap == "cas" && !w.freeKnown &&
+		w.changes(s.Blocks, w.free, 8) {
 		return s, false
 	}
 	s.Lock = w.lock(s.Address)
@@ -222,18 +228,27 @@ func (w *Walker) retries(atom int, old string, v value) (blocks []int, ok bool) 
 
 // succeeds follows a successful attempt; it is true where no way leads back with nothing done.
 func (w *Walker) succeeds(atom int, old string, v value) bool {
-	return w.walk(atom, old, v, w.quiet, func(int) {}, func(end ending) bool { return end == effect || end == left })
+	return w.walk(atom, old, v, w.quiet, func(int) {}, func(end ending) bool {
+		return end == effect || end == left
+	})
 }
 
 // quiet ends a way at an instruction that others can see.
-func (w *Walker) quiet(i int, state uint8) (uint8, bool) { return state, !visible[string(w.f.Base(i))] }
+func (w *Walker) quiet(i int, state uint8) (uint8, bool) {
+	return state, !visible[string(w.f.Base(i))]
+}
 
-// visible are the instructions that end a way: others can see what they did, or they wait for others.
+// visible are the instructions that end a way: others can see what they did, or they wait for
+// others.
 var visible = map[string]bool{
-	"st": true, "atom": true, "red": true, "call": true, "bar": true, "barrier": true, "cp": true, "mbarrier": true,
-	"multimem": true, "sust": true, "sured": true, "vote": true, "shfl": true, "match": true, "redux": true, "elect": true,
-	"activemask": true, "setmaxnreg": true, "griddepcontrol": true, "wgmma": true, "wmma": true, "mma": true, "tcgen05": true,
-	"tensormap": true, "stmatrix": true, "discard": true, "brkpt": true, "alloca": true, "stackrestore": true,
+	"st": true, "atom": true, "red": true, "call": true, "bar": true, "barrier": true, "cp": true,
+	"mbarrier": true,
+	"multimem": true, "sust": true, "sured": true, "vote": true, "shfl": true, "match": true,
+	"redux": true, "elect": true,
+	"activemask": true, "setmaxnreg": true, "griddepcontrol": true, "wgmma": true, "wmma": true,
+	"mma": true, "tcgen05": true,
+	"tensormap": true, "stmatrix": true, "discard": true, "brkpt": true, "alloca": true,
+	"stackrestore":         true,
 	"clusterlaunchcontrol": true, "pmevent": true,
 }
 
@@ -260,8 +275,8 @@ func (w *Walker) compared(reg string) []int64 {
 	return out
 }
 
-// changes reports whether an operand may have another value after a way through these blocks. What is computed anew of things that
-// do not change is no change.
+// changes reports whether an operand may have another value after a way through these blocks. What
+// is computed anew of things that do not change is no change.
 func (w *Walker) changes(blocks []int, operand string, depth int) bool {
 	f := w.f
 	if operand == "" || operand[0] != '%' {

@@ -10,8 +10,9 @@ import (
 	"gnvcc/rewrite/ptx/ptxtest"
 )
 
-// What must be found in the kernels of testdata/locks.cu: for each spin loop the swap, its type and what is special.
-// cicc 13 turns a loop that looks first into nested ones, others peel it; what counts is the same.
+// What must be found in the kernels of testdata/locks.cu: for each spin loop the swap, its type and
+// what is special. cicc 13 turns a loop that looks first into nested ones, others peel it; what
+// counts is the same.
 var locks = map[string][]string{
 	"while_cas":       {"cas.b32 lock"},
 	"done_flag":       {"cas.b32 lock"},
@@ -24,12 +25,14 @@ var locks = map[string][]string{
 	"generic_acquire": {"cas.b32 lock generic acquire"},
 }
 
-// TestSpins looks for spin loops in what every nvcc makes of them, each for one kind of target, with -all for every kind
-// it knows.
+// TestSpins looks for spin loops in what every nvcc makes of them, each for one kind of target,
+// with -all for every kind it knows.
 func TestSpins(t *testing.T) {
 	targets := []string{"sm_60", "sm_75", "sm_90", "sm_100"}
 	for n, kit := range ptxtest.Toolkits(t) {
-		archs := slices.DeleteFunc(kit.Archs(t), func(arch string) bool { return !slices.Contains(targets, arch) })
+		archs := slices.DeleteFunc(kit.Archs(t), func(arch string) bool {
+			return !slices.Contains(targets, arch)
+		})
 		for k, arch := range archs {
 			if !*all && k != n%len(archs) {
 				continue
@@ -78,7 +81,8 @@ func describe(s ptx.Spin) string {
 	for _, w := range []struct {
 		is   bool
 		word string
-	}{{s.Generic, " generic"}, {s.Order != "", " " + s.Order}, {s.Tests, " tests"}, {s.Sleeps, " sleeps"}} {
+	}{{s.Generic, " generic"}, {s.Order != "", " " + s.Order}, {s.Tests, " tests"},
+		{s.Sleeps, " sleeps"}} {
 		if w.is {
 			text += w.word
 		}

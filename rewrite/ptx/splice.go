@@ -1,11 +1,13 @@
 package ptx
 
-// Reading a function again after edits, without reading all of it: only the statements that an edit touches are parsed,
-// the others keep what is known of them and move. With four passes over a kernel this is most of their time.
+// Reading a function again after edits, without reading all of it: only the statements that an edit
+// touches are parsed, the others keep what is known of them and move. With four passes over a
+// kernel this is most of their time.
 
-// splice returns the statements of the text that f becomes by edits, which are in order and do not overlap, and where its
-// body is to begin. nil: the text has to be read as a whole, since an edit moves a brace, hides what stands behind it in a
-// comment or leaves a statement open, or there is no body.
+// splice returns the statements of the text that f becomes by edits, which are in order and do not
+// overlap, and where its body is to begin. nil: the text has to be read as a whole, since an edit
+// moves a brace, hides what stands behind it in a comment or leaves a statement open, or there is
+// no body.
 func (f *Func) splice(edits []edit, text []byte) (stmts []Stmt, open int) {
 	if !f.Body || edits[len(edits)-1].end > f.close {
 		return nil, 0
@@ -32,9 +34,11 @@ func (f *Func) splice(edits []edit, text []byte) (stmts []Stmt, open int) {
 		next = to
 	}
 	for len(edits) > 0 {
-		// The statements that lie wholly in front of the edit stay. Behind the last of them begins what is to be read.
+		// The statements that lie wholly in front of the edit stay. Behind the last of them begins what
+		// is to be read.
 		to := next
-		for to < len(f.Stmts) && (f.Stmts[to].End < edits[0].start || f.Stmts[to].End == edits[0].start && f.Stmts[to].Kind != Line) {
+		for to < len(f.Stmts) && (f.Stmts[to].End < edits[0].start || f.Stmts[to].End == edits[0].start &&
+			f.Stmts[to].Kind != Line) {
 			to++
 		}
 		keep(to)
@@ -54,7 +58,8 @@ func (f *Func) splice(edits []edit, text []byte) (stmts []Stmt, open int) {
 				edits = edits[1:]
 				continue
 			}
-			if len(edits) > 0 && (edits[0].start < f.Stmts[next].End || edits[0].start == f.Stmts[next].End && f.Stmts[next].Kind == Line) {
+			if len(edits) > 0 && (edits[0].start < f.Stmts[next].End ||
+				edits[0].start == f.Stmts[next].End && f.Stmts[next].Kind == Line) {
 				next++ // inside this statement
 				continue
 			}
@@ -92,8 +97,9 @@ func (s *Stmt) move(by int) {
 	}
 }
 
-// piece reads the statements between two places of a body, where so many scopes are open, into p.stmts. At the end a
-// statement, or the body's closing brace, must begin. False: it is no run of whole statements.
+// piece reads the statements between two places of a body, where so many scopes are open, into
+// p.stmts. At the end a statement, or the body's closing brace, must begin. False: it is no run of
+// whole statements.
 func (p *parser) piece(from, end int, depth, after uint16) bool {
 	b := p.b
 	p.b = b[:end+1] // a comment that is left open would run over this one byte

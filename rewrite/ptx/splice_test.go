@@ -7,10 +7,12 @@ import (
 	"testing"
 )
 
-// TestSplice: whatever edits do to a function, reading only what they touched gives what reading all of it gives, or
-// says that all must be read; and for edits that a pass makes it does not say so.
+// TestSplice: whatever edits do to a function, reading only what they touched gives what reading
+// all of it gives, or says that all must be read; and for edits that a pass makes it does not say
+// so.
 func TestSplice(t *testing.T) {
-	pieces := []string{"", "add.s32 %r1, %r1, 1;", "\n\tret;\n", "L:", "{", "}", "{ ret; }", "// note", "// note\n", "/*", "*/", ";", "\"", ".loc 1 2 3", "\n.loc 1 2 3\n",
+	pieces := []string{"", "add.s32 %r1, %r1, 1;", "\n\tret;\n", "L:", "{", "}", "{ ret; }", "// note",
+		"// note\n", "/*", "*/", ";", "\"", ".loc 1 2 3", "\n.loc 1 2 3\n",
 		"@", "@%p1 ", ".reg .b32 %x<3>;", " ", ".cs", ":", ".maxnreg 32", "\n", ".pragma \"a;b\";"}
 	rng := rand.New(rand.NewSource(1))
 	spliced, whole := 0, 0
@@ -50,7 +52,8 @@ func TestSplice(t *testing.T) {
 					t.Fatalf("%s: read in part: %v; as a whole: %v\n%s", f.Name, err, errWhole, out)
 				}
 				if err == nil {
-					if !reflect.DeepEqual(g.Stmts, h.Stmts) || g.open != h.open || g.close != h.close || string(g.text) != string(h.text) || !reflect.DeepEqual(g.Directives, h.Directives) {
+					if !reflect.DeepEqual(g.Stmts, h.Stmts) || g.open != h.open || g.close != h.close ||
+						string(g.text) != string(h.text) || !reflect.DeepEqual(g.Directives, h.Directives) {
 						t.Fatalf("%s: the parts are not the whole:\n%s", f.Name, out)
 					}
 				}

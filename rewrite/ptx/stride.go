@@ -4,9 +4,10 @@ import (
 	"strconv"
 )
 
-// How far apart are the addresses of neighbouring threads? For people, who are told why another block is faster: nothing is
-// decided by it. Every register gets the number of bytes (or elements, before they are scaled) by which it grows from one thread to
-// the next one of a row, where that is a constant; the analysis is forward, and gives up on all that is not linear.
+// How far apart are the addresses of neighbouring threads? For people, who are told why another
+// block is faster: nothing is decided by it. Every register gets the number of bytes (or elements,
+// before they are scaled) by which it grows from one thread to the next one of a row, where that is
+// a constant; the analysis is forward, and gives up on all that is not linear.
 
 type slope struct {
 	known bool // seen at all
@@ -24,8 +25,8 @@ func (s slope) join(o slope) slope {
 	return slope{known: true}
 }
 
-// Stride is the number of bytes by which the addresses of most loads and stores of global memory grow from one thread of a row to the
-// next, 0 where that is not known.
+// Stride is the number of bytes by which the addresses of most loads and stores of global memory
+// grow from one thread of a row to the next, 0 where that is not known.
 func (f *Func) Stride() int {
 	of := map[string]slope{}
 	for range 8 { // loops settle in a few rounds; what does not is not constant
@@ -55,7 +56,8 @@ func (f *Func) mostStrides(of map[string]slope) int {
 	best := int64(0)
 	for i := range f.Stmts {
 		op := f.Opcode(i)
-		if base := string(f.Base(i)); f.Stmts[i].Kind != Inst || base != "ld" && base != "st" || !HasModifier(op, "global") {
+		if base := string(f.Base(i)); f.Stmts[i].Kind != Inst || base != "ld" && base != "st" ||
+			!HasModifier(op, "global") {
 			continue
 		}
 		for _, o := range f.Operands(i, nil) {
@@ -63,7 +65,8 @@ func (f *Func) mostStrides(of map[string]slope) int {
 			if !ok {
 				continue
 			}
-			if s := of[string(base)]; s.is && s.by > 0 { // the same address for all threads of a row is no stride
+			// the same address for all threads of a row is no stride
+			if s := of[string(base)]; s.is && s.by > 0 {
 				if count[s.by]++; count[s.by] > count[best] {
 					best = s.by
 				}

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Capability is the compute capability, times 10, that a target's name stands for: 90 for sm_90, sm_90a and sm_90f, 121 for
-// sm_121; 0 for what is no name of a real architecture.
+// Capability is the compute capability, times 10, that a target's name stands for: 90 for sm_90,
+// sm_90a and sm_90f, 121 for sm_121; 0 for what is no name of a real architecture.
 func Capability(target string) int {
 	digits, ok := strings.CutPrefix(target, "sm_")
 	if !ok {

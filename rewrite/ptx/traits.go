@@ -2,21 +2,23 @@ package ptx
 
 import "bytes"
 
-// Traits: what a kernel (with the functions that it reaches) uses that decides which rewrites and measurements are
-// allowed.
+// Traits: what a kernel (with the functions that it reaches) uses that decides which rewrites and
+// measurements are allowed.
 type Traits struct {
-	Calls         bool // calls that are left in the PTX, to any function: printf's too
-	Indirect      bool // calls through a register
-	Printf        bool
-	Malloc        bool // malloc or free on the device
-	DeviceLaunch  bool // launches kernels itself
-	SetMaxNReg    bool // setmaxnreg: warps trade registers
-	GridSync      bool // waits for the whole grid (reads the workspace that a cooperative launch gives)
+	Calls        bool // calls that are left in the PTX, to any function: printf's too
+	Indirect     bool // calls through a register
+	Printf       bool
+	Malloc       bool // malloc or free on the device
+	DeviceLaunch bool // launches kernels itself
+	SetMaxNReg   bool // setmaxnreg: warps trade registers
+	// waits for the whole grid (reads the workspace that a cooperative launch gives)
+	GridSync      bool
 	GridControl   bool // griddepcontrol: overlaps with the grid before or behind
 	Cluster       bool // cluster barriers, ranks or distributed shared memory
 	SharedStatic  int  // bytes of __shared__ variables with a size, alignment gaps not counted
 	SharedDynamic bool // has an extern __shared__ array or reads its size
-	Local         int  // bytes of local memory that the source asks for (arrays, stack), the entry's own
+	// bytes of local memory that the source asks for (arrays, stack), the entry's own
+	Local int
 }
 
 // Traits looks through an entry and all functions that it reaches.
@@ -39,7 +41,8 @@ func (m *Module) Traits(entry string) (Traits, error) {
 			t.GridSync = true
 		}
 		switch {
-		case bytes.HasPrefix([]byte(f.Name), []byte("__cudaCDP2")), bytes.HasPrefix([]byte(f.Name), []byte("cudaLaunchDevice")):
+		case bytes.HasPrefix([]byte(f.Name), []byte("__cudaCDP2")), bytes.HasPrefix([]byte(f.Name),
+			[]byte("cudaLaunchDevice")):
 			t.DeviceLaunch = true
 		case i > 0 && f.Entry:
 			t.DeviceLaunch = true

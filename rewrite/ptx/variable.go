@@ -11,8 +11,9 @@ import (
 //	.reg .b32 %r<10>;
 //	.global .attribute(.managed) .align 8 .u64 table[2] = {_Z3addii, generic(x)+28};
 
-// variables reads declarations up to and with the closing byte (';' of a statement or ')' of a list), from i. In a list
-// every variable has its own space and type; in a statement the names share them.
+// variables reads declarations up to and with the closing byte (';' of a statement or ')' of a
+// list), from i. In a list every variable has its own space and type; in a statement the names
+// share them.
 func variables(b []byte, i int, closing byte) ([]Variable, int, error) {
 	var out []Variable
 	var v Variable
@@ -30,7 +31,8 @@ func variables(b []byte, i int, closing byte) ([]Variable, int, error) {
 				v = Variable{}
 			}
 		case c == '.':
-			if closing == ')' && i+2 < len(b) && b[i+1] == '.' && b[i+2] == '.' { // a function with any arguments
+			// a function with any arguments
+			if closing == ')' && i+2 < len(b) && b[i+1] == '.' && b[i+2] == '.' {
 				i += 3
 				continue
 			}
@@ -187,7 +189,8 @@ func initialiser(b []byte, i int) (int, error) {
 // words are what most declarations are made of; intern gives them without an allocation.
 var words = func() map[string]string {
 	m := make(map[string]string)
-	for _, w := range strings.Fields("reg param global const shared local align ptr v2 v4 pred b8 b16 b32 b64 b128 u8 u16 u32 u64 s8 s16 s32 s64 f16 f32 f64") {
+	for _, w := range strings.Fields(
+		"reg param global const shared local align ptr v2 v4 pred b8 b16 b32 b64 b128 u8 u16 u32 u64 s8 s16 s32 s64 f16 f32 f64") {
 		m[w] = w
 	}
 	return m

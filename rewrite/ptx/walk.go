@@ -2,8 +2,8 @@ package ptx
 
 import "strconv"
 
-// Following code from one instruction on, along the control flow, with the values of a few registers: enough to know which way a
-// branch goes that depends on what that instruction found.
+// Following code from one instruction on, along the control flow, with the values of a few
+// registers: enough to know which way a branch goes that depends on what that instruction found.
 
 // Walk prepares to follow a function's code.
 func (f *Func) Walk() (*Walker, error) {
@@ -37,7 +37,8 @@ const (
 	notFree  // any other
 )
 
-// A place is where the walk goes on, with what is known there. known is shared between places and never changed.
+// A place is where the walk goes on, with what is known there. known is shared between places and
+// never changed.
 type place struct {
 	stmt  int
 	state uint8 // the caller's
@@ -60,7 +61,8 @@ const (
 type seeing func(stmt int, state uint8) (next uint8, on bool)
 
 // walk goes along all ways from behind the attempt until each has ended; accept judges the endings.
-func (w *Walker) walk(atom int, old string, v value, see seeing, visit func(block int), accept func(ending) bool) bool {
+func (w *Walker) walk(atom int, old string, v value, see seeing, visit func(block int),
+	accept func(ending) bool) bool {
 	queue := []place{{atom + 1, 0, map[string]value{old: v}}}
 	seen := map[string]bool{}
 	for steps := 0; len(queue) > 0; steps++ {
@@ -155,7 +157,8 @@ func (w *Walker) block(p place, atom int, see seeing, visit func(int)) ([]place,
 		}
 	}
 	branch := string(f.Base(last))
-	if branch != "bra" && branch != "brx" && (taken.kind != constant || taken.n == 1) { // ret, exit, trap
+	// ret, exit, trap
+	if branch != "bra" && branch != "brx" && (taken.kind != constant || taken.n == 1) {
 		return nil, left
 	}
 	var next []place
@@ -239,11 +242,13 @@ func logic(op string, a, b value) value {
 // compare works setp.eq and setp.ne out, on integers and bits.
 func (w *Walker) compare(op []byte, a, b value, aText, bText string) value {
 	equal := HasModifier(op, "eq")
-	if !equal && !HasModifier(op, "ne") || HasModifier(op, "f32") || HasModifier(op, "f64") || HasModifier(op, "f16") {
+	if !equal && !HasModifier(op, "ne") || HasModifier(op, "f32") || HasModifier(op, "f64") ||
+		HasModifier(op, "f16") {
 		return value{}
 	}
 	free := func(v value, text string) bool {
-		return v.kind == isFree || text == w.free || v.kind == constant && w.freeKnown && v.n == w.freeNumber
+		return v.kind == isFree || text == w.free || v.kind == constant && w.freeKnown &&
+			v.n == w.freeNumber
 	}
 	same, known := false, false
 	switch {

@@ -2,16 +2,17 @@ package recipe
 
 import "fmt"
 
-// Second entries. A recipe with spec terms is for entries that stand beside the kernel, one a term. What they have in common
-// stands outside; what only one of them is built with stands in its braces, behind a bar:
+// Second entries. A recipe with spec terms is for entries that stand beside the kernel, one a term.
+// What they have in common stands outside; what only one of them is built with stands in its
+// braces, behind a bar:
 //
 //	ld=cs spec{n=64} spec{n=1024}
 //	spec{n=64} spec{n=1024|maxnreg=96 unroll=4}
 //
 // The host looks at them in this order and launches the first whose conditions hold.
 
-// Entries gives the recipe of each second entry by itself: all its terms, and one spec term without a bar. None where the
-// recipe is for the kernel itself.
+// Entries gives the recipe of each second entry by itself: all its terms, and one spec term without
+// a bar. None where the recipe is for the kernel itself.
 func (r Recipe) Entries() ([]Recipe, error) {
 	var common Recipe
 	var seconds []Term
@@ -38,7 +39,8 @@ func (r Recipe) Entries() ([]Recipe, error) {
 	return out, nil
 }
 
-// Join makes one recipe of recipes that have one spec term each. The order stays: the host looks at the first one first.
+// Join makes one recipe of recipes that have one spec term each. The order stays: the host looks at
+// the first one first.
 func Join(entries []Recipe) Recipe {
 	if len(entries) == 1 {
 		return entries[0]

@@ -14,8 +14,8 @@ const (
 	Inside = "guard" // both copies in the kernel, behind a guard
 )
 
-// A Guard is what stands between the braces of such a term: the conditions, all of which must hold, and behind a bar the
-// recipe that a second entry alone is built with.
+// A Guard is what stands between the braces of such a term: the conditions, all of which must hold,
+// and behind a bar the recipe that a second entry alone is built with.
 //
 //	#1=1024,blockDim.x=256,align(#0)=16,host(dynamic)=0|maxnreg=96
 type Guard struct {
@@ -28,13 +28,14 @@ type Kind uint8
 
 // The host alone looks at what is host(...); nothing in the copy's code depends on it.
 const (
-	Argument    Kind = iota + 1 // #1=1024, #2+8=3: the value of an argument, or of what lies 8 bytes into it
-	Alignment                   // align(#0)=16: a pointer is a multiple of so many bytes
-	BlockDim                    // blockDim.x=256
-	GridDim                     // gridDim.x=80
-	HostBlock                   // host(block)=256x1x1
-	HostGrid                    // host(grid)=80x1x1
-	HostDynamic                 // host(dynamic)=0: bytes of dynamic shared memory
+	// #1=1024, #2+8=3: the value of an argument, or of what lies 8 bytes into it
+	Argument    Kind = iota + 1
+	Alignment        // align(#0)=16: a pointer is a multiple of so many bytes
+	BlockDim         // blockDim.x=256
+	GridDim          // gridDim.x=80
+	HostBlock        // host(block)=256x1x1
+	HostGrid         // host(grid)=80x1x1
+	HostDynamic      // host(dynamic)=0: bytes of dynamic shared memory
 )
 
 // A Condition is one of a guard's.
@@ -47,8 +48,9 @@ type Condition struct {
 	Size   [3]int // HostBlock, HostGrid
 }
 
-// A Place is where an argument's value lies. A recipe may be written with a name ("n", "s.rows"); what is kept is the index
-// of the argument, from 0 and with packs expanded, and the offset in bytes, which no renaming changes.
+// A Place is where an argument's value lies. A recipe may be written with a name ("n", "s.rows");
+// what is kept is the index of the argument, from 0 and with packs expanded, and the offset in
+// bytes, which no renaming changes.
 type Place struct {
 	Name          string // "" once it is resolved
 	Index, Offset int
@@ -64,7 +66,8 @@ func (p Place) String() string {
 	return fmt.Sprintf("#%d", p.Index)
 }
 
-// Bounds: the CUDA programming guide's technical specifications; a kernel's parameters have 32,764 bytes at most.
+// Bounds: the CUDA programming guide's technical specifications; a kernel's parameters have 32,764
+// bytes at most.
 const (
 	maxIndex     = 1 << 12
 	maxOffset    = 1 << 15
@@ -78,7 +81,8 @@ var limits = map[Kind][3]int{
 	GridDim: {1<<31 - 1, 65535, 65535}, HostGrid: {1<<31 - 1, 65535, 65535},
 }
 
-var words = map[Kind]string{BlockDim: "blockDim.", GridDim: "gridDim.", HostBlock: "host(block)", HostGrid: "host(grid)", HostDynamic: "host(dynamic)"}
+var words = map[Kind]string{BlockDim: "blockDim.", GridDim: "gridDim.", HostBlock: "host(block)",
+	HostGrid: "host(grid)", HostDynamic: "host(dynamic)"}
 
 func parsePlace(text string) (Place, error) {
 	if digits, ok := strings.CutPrefix(text, "#"); ok {
@@ -122,10 +126,14 @@ func ParseGuard(text string) (Guard, error) {
 		}
 		g.Conditions = append(g.Conditions, c)
 	}
-	if block := g.Block(); slices.ContainsFunc(g.Conditions, func(c Condition) bool { return c.Kind == BlockDim && block[c.Axis] != c.Number }) {
+	if block := g.Block(); slices.ContainsFunc(g.Conditions, func(c Condition) bool {
+		return c.Kind == BlockDim && block[c.Axis] != c.Number
+	}) {
 		return Guard{}, errors.New("two sizes of a block")
 	}
-	if grid := g.Grid(); slices.ContainsFunc(g.Conditions, func(c Condition) bool { return c.Kind == GridDim && grid[c.Axis] != c.Number }) {
+	if grid := g.Grid(); slices.ContainsFunc(g.Conditions, func(c Condition) bool {
+		return c.Kind == GridDim && grid[c.Axis] != c.Number
+	}) {
 		return Guard{}, errors.New("two sizes of a grid")
 	}
 	if !bar {
@@ -280,7 +288,8 @@ func (g Guard) Dynamic() (int, bool) {
 	return 0, false
 }
 
-// Holds tells whether a launch fulfils the guard. have gives the launch's value for a key, false where it is not known.
+// Holds tells whether a launch fulfils the guard. have gives the launch's value for a key, false
+// where it is not known.
 func (g Guard) Holds(have func(key string) (string, bool)) bool {
 	return !slices.ContainsFunc(g.Conditions, func(c Condition) bool {
 		value, ok := have(c.Key())
@@ -288,8 +297,8 @@ func (g Guard) Holds(have func(key string) (string, bool)) bool {
 	})
 }
 
-// Excludes tells whether what is known of a launch is enough to say that it does not fulfil the guard. Of a pointer more than
-// one alignment holds: an alignment excludes nothing.
+// Excludes tells whether what is known of a launch is enough to say that it does not fulfil the
+// guard. Of a pointer more than one alignment holds: an alignment excludes nothing.
 func (g Guard) Excludes(have func(key string) (string, bool)) bool {
 	return slices.ContainsFunc(g.Conditions, func(c Condition) bool {
 		value, ok := have(c.Key())
@@ -297,7 +306,8 @@ func (g Guard) Excludes(have func(key string) (string, bool)) bool {
 	})
 }
 
-// For returns the guard for the values that another launch has, where they are known; alignments stay.
+// For returns the guard for the values that another launch has, where they are known; alignments
+// stay.
 func (g Guard) For(have func(key string) (string, bool)) Guard {
 	out := Guard{Own: g.Own}
 	for _, c := range g.Conditions {
@@ -311,7 +321,8 @@ func (g Guard) For(have func(key string) (string, bool)) Guard {
 	return out
 }
 
-// And joins two guards' conditions. One that both have stays as it is in g. The recipe behind the bar is g's.
+// And joins two guards' conditions. One that both have stays as it is in g. The recipe behind the
+// bar is g's.
 func (g Guard) And(other Guard) Guard {
 	out := Guard{Conditions: slices.Clone(g.Conditions), Own: g.Own}
 	for _, c := range other.Conditions {
@@ -322,8 +333,8 @@ func (g Guard) And(other Guard) Guard {
 	return out
 }
 
-// LeaveOut returns the guard with each condition left out in turn. The dimensions of the block are one, those of the grid, and
-// all alignments; what the host alone looks at stays.
+// LeaveOut returns the guard with each condition left out in turn. The dimensions of the block are
+// one, those of the grid, and all alignments; what the host alone looks at stays.
 func (g Guard) LeaveOut() []Guard {
 	unit := func(c Condition) string {
 		switch {
@@ -346,7 +357,9 @@ func (g Guard) LeaveOut() []Guard {
 	var out []Guard
 	for _, u := range units {
 		if u != "" {
-			left := slices.DeleteFunc(slices.Clone(g.Conditions), func(c Condition) bool { return unit(c) == u })
+			left := slices.DeleteFunc(slices.Clone(g.Conditions), func(c Condition) bool {
+				return unit(c) == u
+			})
 			out = append(out, Guard{Conditions: left, Own: g.Own})
 		}
 	}
@@ -399,7 +412,8 @@ func (t Term) Guard() (Guard, error) {
 	return g, err
 }
 
-// HostOnly tells whether a term is for a second entry that is the kernel's own code: what the host alone looks at.
+// HostOnly tells whether a term is for a second entry that is the kernel's own code: what the host
+// alone looks at.
 func (t Term) HostOnly() bool {
 	if !t.IsSecond() || !t.Brace {
 		return false

@@ -17,18 +17,24 @@ func mustGuard(t testing.TB, text string) Guard {
 
 func TestGuardText(t *testing.T) {
 	for _, text := range []string{
-		"#1=1024", "#0+8=-3", "n=2.5e-07", "s.rows=7,blockDim.x=256,gridDim.z=65535", "align(#0)=16,align(p)=128",
-		"host(block)=256x1x1,host(grid)=80x2x1,host(dynamic)=0", "#1=1|ld=cs maxnreg=96", "blockDim.x=64,host(block)=64x1x1",
+		"#1=1024", "#0+8=-3", "n=2.5e-07", "s.rows=7,blockDim.x=256,gridDim.z=65535",
+		"align(#0)=16,align(p)=128",
+		"host(block)=256x1x1,host(grid)=80x2x1,host(dynamic)=0", "#1=1|ld=cs maxnreg=96",
+		"blockDim.x=64,host(block)=64x1x1",
 	} {
 		if g := mustGuard(t, text); g.String() != text {
 			t.Errorf("%q prints as %q", text, g)
 		}
 	}
 	for _, bad := range []string{
-		"", ",", "n", "n=", "=1", "n=1,", "n=1,n=2", "n=1 2", "n=1=2", "#=1", "#01=1", "#1+0=1", "#1+=1", "#-1=1", "#4097=1", "a#1=1",
-		"blockDim.w=1", "blockDim.x=0", "blockDim.z=65", "blockDim.xy=1", "gridDim.y=65536", "align(p)=3", "align(p)=1", "align(p)=256",
-		"align()=16", "align(p=16", "host(block)=1x1", "host(block)=0x1x1", "host(dynamic)=-1", "host(dynamic)=01", "host(clock)=1",
-		"n=1|", "n=1|maxnreg", "n=1|guard{n=2}", "blockDim.x=32,host(block)=64x1x1", "gridDim.x=32,host(grid)=64x1x1", "|maxnreg=40",
+		"", ",", "n", "n=", "=1", "n=1,", "n=1,n=2", "n=1 2", "n=1=2", "#=1", "#01=1", "#1+0=1", "#1+=1",
+		"#-1=1", "#4097=1", "a#1=1",
+		"blockDim.w=1", "blockDim.x=0", "blockDim.z=65", "blockDim.xy=1", "gridDim.y=65536", "align(p)=3",
+		"align(p)=1", "align(p)=256",
+		"align()=16", "align(p=16", "host(block)=1x1", "host(block)=0x1x1", "host(dynamic)=-1",
+		"host(dynamic)=01", "host(clock)=1",
+		"n=1|", "n=1|maxnreg", "n=1|guard{n=2}", "blockDim.x=32,host(block)=64x1x1",
+		"gridDim.x=32,host(grid)=64x1x1", "|maxnreg=40",
 	} {
 		if g, err := ParseGuard(bad); err == nil && bad != "n=1|" {
 			t.Errorf("%q is taken as %q", bad, g)
@@ -50,7 +56,8 @@ func TestGuardAnswers(t *testing.T) {
 	if g.HostOnly() || !mustGuard(t, "host(block)=1x1x1,host(dynamic)=0").HostOnly() {
 		t.Error("what the host alone looks at")
 	}
-	launch := map[string]string{"#1": "1024", "align(#0)": "16", "blockDim.x": "64", "blockDim.y": "2", "blockDim.z": "1", "host(dynamic)": "48"}
+	launch := map[string]string{"#1": "1024", "align(#0)": "16", "blockDim.x": "64", "blockDim.y": "2",
+		"blockDim.z": "1", "host(dynamic)": "48"}
 	have := func(key string) (string, bool) { v, ok := launch[key]; return v, ok }
 	if !g.Holds(have) || g.Excludes(have) {
 		t.Error("it holds")
@@ -68,7 +75,8 @@ func TestGuardAnswers(t *testing.T) {
 		}
 	}
 	launch = map[string]string{"#1": "8", "align(#0)": "32", "blockDim.x": "128"}
-	if got := g.For(have).String(); got != "#1=8,align(#0)=16,blockDim.x=128,blockDim.y=2,blockDim.z=1,host(dynamic)=48" {
+	if got := g.For(
+		have).String(); got != "#1=8,align(#0)=16,blockDim.x=128,blockDim.y=2,blockDim.z=1,host(dynamic)=48" {
 		t.Errorf("for another launch: %s", got)
 	}
 	var left []string
@@ -82,7 +90,8 @@ func TestGuardAnswers(t *testing.T) {
 	}; !slices.Equal(left, want) {
 		t.Errorf("left out: %q", left)
 	}
-	if got := mustGuard(t, "#1=1,host(dynamic)=0").And(mustGuard(t, "host(dynamic)=8,host(block)=2x1x1")).String(); got != "#1=1,host(dynamic)=0,host(block)=2x1x1" {
+	if got := mustGuard(t, "#1=1,host(dynamic)=0").And(mustGuard(t,
+		"host(dynamic)=8,host(block)=2x1x1")).String(); got != "#1=1,host(dynamic)=0,host(block)=2x1x1" {
 		t.Errorf("joined: %s", got)
 	}
 	named := mustGuard(t, "n=1,align(p)=16,#2=3")
@@ -103,8 +112,10 @@ func TestGuardAnswers(t *testing.T) {
 // FuzzText: whatever is taken comes back as it is printed, a guard and its parts too.
 func FuzzText(f *testing.F) {
 	for _, s := range []string{
-		"", "maxnreg=56 ld@3=cs", "spec{#1=1} spec{n=2}", "spec{host(block)=32x1x1,host(dynamic)=0|throttle=3}", "x={", "a=b}c", "spec{|}",
-		"guard{align(#0)=16,blockDim.x=8}", "unroll@f.1=8 unroll@2=full", "spec{#0+8=-3,s.n=1e5|ld=cs}", "ptxas=-O1,--register-usage-level=3",
+		"", "maxnreg=56 ld@3=cs", "spec{#1=1} spec{n=2}",
+		"spec{host(block)=32x1x1,host(dynamic)=0|throttle=3}", "x={", "a=b}c", "spec{|}",
+		"guard{align(#0)=16,blockDim.x=8}", "unroll@f.1=8 unroll@2=full", "spec{#0+8=-3,s.n=1e5|ld=cs}",
+		"ptxas=-O1,--register-usage-level=3",
 		"spec{n=1,n=1}", "spec{blockDim.x=32,host(block)=64x1x1}", "spec{ #1=1 , #2=2 }",
 	} {
 		f.Add(s)

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// A Recipe says how one kernel is to be compiled: a set of terms, each naming a lever, the place it applies to and
-// its value. The zero Recipe is nvcc's own compile. Its text is what users read and what the store keeps:
+// A Recipe says how one kernel is to be compiled: a set of terms, each naming a lever, the place it
+// applies to and its value. The zero Recipe is nvcc's own compile. Its text is what users read and
+// what the store keeps:
 //
 //	maxnreg=56 ld=L2::256B unroll=4 unroll@2=8 spec{n=1024,blockDim.x=256}
 //
@@ -19,13 +20,15 @@ type Recipe struct {
 // A Term is one lever of a recipe.
 type Term struct {
 	Lever string // "maxnreg", "ld", "ptxas", "unroll", "spec", ...
-	Site  string // where it applies, "" for the whole kernel: "L17" (a line of the user's file), "ld3" (the fourth load)
+	// where it applies, "" for the whole kernel: "L17" (a line of the user's file), "ld3" (the fourth
+	// load)
+	Site  string
 	Value string // "56", "L2::256B"; for a term with braces the text between them
 	Brace bool   // printed as lever{value}
 }
 
-// Parse reads the text that String prints. It checks the form only; whether a lever exists and takes such a
-// value is its pass' affair.
+// Parse reads the text that String prints. It checks the form only; whether a lever exists and
+// takes such a value is its pass' affair.
 func Parse(text string) (Recipe, error) {
 	var r Recipe
 	for rest := strings.Trim(text, " \t\r\n"); rest != ""; rest = strings.TrimLeft(rest, " ") {
@@ -56,22 +59,27 @@ func Parse(text string) (Recipe, error) {
 		}
 		t.Lever, t.Site, _ = strings.Cut(word, "@")
 		if t.Lever == "" || !plain(t.Value) || !plain(word) {
-			return Recipe{}, fmt.Errorf("recipe %q: a term is lever=value, lever@site=value or lever{value}", text)
+			return Recipe{}, fmt.Errorf("recipe %q: a term is lever=value, lever@site=value or lever{value}",
+				text)
 		}
 		r.Terms = append(r.Terms, t)
 	}
 	r.sort()
 	for i := 1; i < len(r.Terms); i++ {
-		if r.Terms[i].Lever == r.Terms[i-1].Lever && r.Terms[i].Site == r.Terms[i-1].Site && !r.Terms[i].Brace {
+		if r.Terms[i].Lever == r.Terms[i-1].Lever && r.Terms[i].Site == r.Terms[i-1].Site &&
+			!r.Terms[i].Brace {
 			return Recipe{}, fmt.Errorf("recipe %q: %s stands twice", text, r.Terms[i].name())
 		}
 	}
 	return r, nil
 }
 
-// plain tells whether a text has neither braces nor control characters, which would not come back as they were printed.
+// plain tells whether a text has neither braces nor control characters, which would not come back
+// as they were printed.
 func plain(s string) bool {
-	return strings.IndexFunc(s, func(c rune) bool { return c < ' ' || c == 0x7f || c == '{' || c == '}' }) < 0
+	return strings.IndexFunc(s, func(c rune) bool {
+		return c < ' ' || c == 0x7f || c == '{' || c == '}'
+	}) < 0
 }
 
 func (r *Recipe) sort() {
@@ -120,8 +128,8 @@ func (r Recipe) Get(lever, site string) (string, bool) {
 	return "", false
 }
 
-// With returns the recipe with one more term; a term of the same lever and site is replaced, save for terms with
-// braces, of which there may be several (one per shape of launch).
+// With returns the recipe with one more term; a term of the same lever and site is replaced, save
+// for terms with braces, of which there may be several (one per shape of launch).
 func (r Recipe) With(t Term) Recipe {
 	out := Recipe{Terms: make([]Term, 0, len(r.Terms)+1)}
 	for _, old := range r.Terms {

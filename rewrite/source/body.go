@@ -1,7 +1,7 @@
 package source
 
-// Bodies: loops, shared arrays, and what forbids a second copy of a body. Found when a kernel is asked about, not for
-// every function of the text.
+// Bodies: loops, shared arrays, and what forbids a second copy of a body. Found when a kernel is
+// asked about, not for every function of the text.
 
 import (
 	"fmt"
@@ -136,7 +136,8 @@ func (u *Unit) statement(i, stop, depth int) int {
 	return stop
 }
 
-// pragmaBefore returns the index of the unroll pragma that belongs to the loop at i, -1 if there is none.
+// pragmaBefore returns the index of the unroll pragma that belongs to the loop at i, -1 if there is
+// none.
 func (u *Unit) pragmaBefore(i, open int) int {
 	t := u.tokens
 	for j := i - 1; j > open; j-- {
@@ -177,7 +178,8 @@ func (u *Unit) ranged(open int) bool {
 	return false
 }
 
-// trip is the number of iterations of for (int i = A; i < B; i += C) with literals, 0 if it is not that.
+// trip is the number of iterations of for (int i = A; i < B; i += C) with literals, 0 if it is not
+// that.
 func (u *Unit) trip(open int) (int, string) {
 	t := u.tokens
 	part := [3][2]int{}
@@ -197,7 +199,8 @@ func (u *Unit) trip(open int) (int, string) {
 		return 0, ""
 	}
 	a, b, c := part[0], part[1], part[2]
-	if a[1]-a[0] < 3 || b[1]-b[0] != 3 || t[a[1]-3].kind != ident || t[a[1]-2].kind != '=' || t[b[0]].kind != ident {
+	if a[1]-a[0] < 3 || b[1]-b[0] != 3 || t[a[1]-3].kind != ident || t[a[1]-2].kind != '=' ||
+		t[b[0]].kind != ident {
 		return 0, ""
 	}
 	name := u.str(a[1] - 3)
@@ -360,14 +363,16 @@ func copyablePragma(line string) bool {
 		return false
 	}
 	switch f[1] {
-	case "unroll", "nounroll", "nv_diag_suppress", "nv_diag_default", "nv_diag_warning", "diag_suppress", "diag_default", "diag_warning",
+	case "unroll", "nounroll", "nv_diag_suppress", "nv_diag_default", "nv_diag_warning",
+		"diag_suppress", "diag_default", "diag_warning",
 		"nv_diagnostic", "omp", "GCC", "ivdep", "nv_abi":
 		return f[1] != "nv_abi"
 	}
 	return strings.HasPrefix(f[1], "unroll(") || strings.HasPrefix(f[1], "unroll (")
 }
 
-// asmLabel reports whether inline assembly declares a label: a word followed by a colon that is not part of ::
+// asmLabel reports whether inline assembly declares a label: a word followed by a colon that is not
+// part of ::
 func asmLabel(s string) bool {
 	for i := 1; i < len(s)-1; i++ {
 		if s[i] != ':' || s[i+1] == ':' || s[i-1] == ':' {

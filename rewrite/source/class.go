@@ -1,7 +1,7 @@
 package source
 
-// Classes, typedefs and aliases: read for the member functions that kernels call, and for the layout of structs that are
-// passed by value.
+// Classes, typedefs and aliases: read for the member functions that kernels call, and for the
+// layout of structs that are passed by value.
 
 // A classDef is a class definition in the user's files.
 type classDef struct {
@@ -12,11 +12,12 @@ type classDef struct {
 	template    bool
 }
 
-// class reads a class or enum definition whose keyword stands at i. It returns the index after the whole declaration, or
-// -1 if there is no definition (struct S x;).
+// class reads a class or enum definition whose keyword stands at i. It returns the index after the
+// whole declaration, or -1 if there is no definition (struct S x;).
 func (r *reader) class(i, stop int, s *space, depth int, f *function) int {
 	u := r.u
-	def := classDef{keyword: u.str(i), layoutKnown: !f.template && !f.explicit, template: f.template || f.explicit}
+	def := classDef{keyword: u.str(i), layoutKnown: !f.template && !f.explicit, template: f.template ||
+		f.explicit}
 	j := i + 1
 loop:
 	for ; j < stop; j++ {
@@ -99,7 +100,8 @@ type alias struct {
 	many bool   // declared again with another meaning: not to be trusted
 }
 
-// typedef reads `typedef unsigned int word;` and `typedef struct { ... } S;`; others are stepped over.
+// typedef reads `typedef unsigned int word;` and `typedef struct { ... } S;`; others are stepped
+// over.
 func (r *reader) typedef(i, stop int) int {
 	u := r.u
 	next := r.semicolon(i, stop)

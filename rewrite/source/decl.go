@@ -1,18 +1,21 @@
 package source
 
-// The reader of declarations: walks namespaces and classes and finds function definitions. Bodies are jumped over by
-// their matched braces. What it cannot make out is marked odd (with the reason) or, where not even a name is known,
-// stepped over: a kernel in there is then not found, and left alone.
+// The reader of declarations: walks namespaces and classes and finds function definitions. Bodies
+// are jumped over by their matched braces. What it cannot make out is marked odd (with the reason)
+// or, where not even a name is known, stepped over: a kernel in there is then not found, and left
+// alone.
 
 // A function is a definition with a body in the user's files. Fields are indices of tokens.
 type function struct {
-	name   string
-	path   []string // enclosing namespaces and classes and the declarator's own qualification; "" is an unnamed namespace
-	args   string   // explicit template arguments of a specialisation, as text without blanks
-	head   int      // first token of the declaration, template heads included
-	params int      // ( of the parameter list
-	open   int      // { of the body
-	odd    string   // why the reader is not sure of this one, "" if it is
+	name string
+	// enclosing namespaces and classes and the declarator's own qualification; "" is an unnamed
+	// namespace
+	path   []string
+	args   string // explicit template arguments of a specialisation, as text without blanks
+	head   int    // first token of the declaration, template heads included
+	params int    // ( of the parameter list
+	open   int    // { of the body
+	odd    string // why the reader is not sure of this one, "" if it is
 
 	kernel   bool // __global__
 	device   bool // __device__
@@ -141,7 +144,8 @@ func (r *reader) semicolon(i, stop int) int {
 	return stop
 }
 
-// resync returns the index after the next ; or braces, whichever comes first: where a declaration was not understood.
+// resync returns the index after the next ; or braces, whichever comes first: where a declaration
+// was not understood.
 func (r *reader) resync(i, stop int) int {
 	for i < stop {
 		switch r.t[i].kind {
@@ -189,7 +193,8 @@ func (r *reader) namespace(i, stop int, s *space, depth int) int {
 	return stop
 }
 
-// angles returns the index after the > that closes the < at i, or -1 if that < opens no template arguments.
+// angles returns the index after the > that closes the < at i, or -1 if that < opens no template
+// arguments.
 func (r *reader) angles(i, stop int) int {
 	depth := 0
 	for n := 0; i < stop; i++ {
@@ -215,9 +220,10 @@ func (r *reader) angles(i, stop int) int {
 }
 
 // Words after which a parenthesis opens no parameter list.
-var noDeclarator = words("__attribute__ __attribute __declspec alignas _Alignas decltype __decltype typeof __typeof__ " +
-	"__typeof noexcept throw explicit requires asm __asm__ __align__ __nv_pure__ void int char bool float double short long " +
-	"signed unsigned auto const volatile return if while for switch sizeof static_assert class struct union enum typename")
+var noDeclarator = words(
+	"__attribute__ __attribute __declspec alignas _Alignas decltype __decltype typeof __typeof__ " +
+		"__typeof noexcept throw explicit requires asm __asm__ __align__ __nv_pure__ void int char bool float double short long " +
+		"signed unsigned auto const volatile return if while for switch sizeof static_assert class struct union enum typename")
 
 func words(s string) map[string]bool {
 	m := map[string]bool{}
@@ -233,12 +239,14 @@ func words(s string) map[string]bool {
 	return m
 }
 
-// declarator reads the rest of a declaration: specifiers, a name, perhaps a parameter list and a body.
+// declarator reads the rest of a declaration: specifiers, a name, perhaps a parameter list and a
+// body.
 func (r *reader) declarator(i, stop int, s *space, depth int, f *function) int {
 	u := r.u
-	angled, angledName := -1, -1 // index behind the last template argument list, and the name before it
-	nameAt := -1                 // the declarator's name; params is set with it
-	close := -1                  // ) of the parameter list
+	// index behind the last template argument list, and the name before it
+	angled, angledName := -1, -1
+	nameAt := -1 // the declarator's name; params is set with it
+	close := -1  // ) of the parameter list
 	for i < stop {
 		switch t := r.t[i]; t.kind {
 		case ';':
@@ -360,13 +368,15 @@ func (r *reader) attributes(i int, f *function) {
 	}
 }
 
-// operatorName returns the ( of the parameter list of the operator function whose keyword stands at i, or -1.
+// operatorName returns the ( of the parameter list of the operator function whose keyword stands at
+// i, or -1.
 func (r *reader) operatorName(i, stop int) int {
 	j := i + 1
 	if j < stop && r.t[j].kind == '(' { // operator()
 		j = int(r.t[j].match) + 1
 	}
-	for ; j < stop && j < i+24; j++ { // operator T*, operator new[], operator""_x, operator unsigned long long
+	// operator T*, operator new[], operator""_x, operator unsigned long long
+	for ; j < stop && j < i+24; j++ {
 		switch r.t[j].kind {
 		case '(':
 			return j

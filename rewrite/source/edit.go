@@ -1,7 +1,8 @@
 package source
 
-// Edits: insertions at byte offsets. Behind each stands a line marker and blanks up to the old column, so that what follows
-// has the position that it had: line information, messages, __LINE__ stay what they were.
+// Edits: insertions at byte offsets. Behind each stands a line marker and blanks up to the old
+// column, so that what follows has the position that it had: line information, messages, __LINE__
+// stay what they were.
 
 import (
 	"bytes"
@@ -9,14 +10,16 @@ import (
 	"sort"
 )
 
-// An insertion puts lines before the token at off. blank > 0 overwrites so many bytes from off with blanks instead.
+// An insertion puts lines before the token at off. blank > 0 overwrites so many bytes from off with
+// blanks instead.
 type insertion struct {
 	off   int
 	text  string
 	blank int
 }
 
-// render returns the bytes of [from, stop) with the insertions that fall into it, which must be sorted.
+// render returns the bytes of [from, stop) with the insertions that fall into it, which must be
+// sorted.
 func (u *Unit) render(out *bytes.Buffer, from, stop int, edits []insertion) {
 	i := sort.Search(len(edits), func(i int) bool { return edits[i].off >= from })
 	for ; i < len(edits) && edits[i].off < stop; i++ {

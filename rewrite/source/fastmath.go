@@ -1,6 +1,7 @@
 package source
 
-// Approximation of functions that reach PTX as inlined library code: sin, cos, exp, log, pow, in f32.
+// Approximation of functions that reach PTX as inlined library code: sin, cos, exp, log, pow, in
+// f32.
 //
 //	a[i] = sinf(x) * std::exp(y);        a[i] = __gnvcc_fast_sinf
 //	                                     # 7 "x.cu"
@@ -8,19 +9,24 @@ package source
 //	                                     # 7 "x.cu"
 //	                                                                      (y);
 //
-// fastmath=sin,cos,exp,log,pow or all; a name with .ftz (sin.ftz) makes subnormals 0; a degree behind a colon (all:warps<4) as in
-// rewrite/approx.go, which both levers have alike. Calls in the kernel and in the user's device functions that it reaches are renamed, those in headers are not.
-// The new names are an overload set that is put in front of the user's text: for float, one to three instructions of the special function unit (Li, thesis, Table
-// 6.1); for all other types, what was there. So sin(x) needs no type from us: overload resolution decides, as it did before.
+// fastmath=sin,cos,exp,log,pow or all; a name with .ftz (sin.ftz) makes subnormals 0; a degree
+// behind a colon (all:warps<4) as in rewrite/approx.go, which both levers have alike. Calls in the
+// kernel and in the user's device functions that it reaches are renamed, those in headers are not.
+// The new names are an overload set that is put in front of the user's text: for float, one to
+// three instructions of the special function unit (Li, thesis, Table 6.1); for all other types,
+// what was there. So sin(x) needs no type from us: overload resolution decides, as it did before.
 //
-// By family: sin has sinf, sin and (with cos) sincosf; exp has expf, exp, exp2f, exp2, exp10f, exp10; log has logf, log, log2f, log2, log10f, log10; pow has powf, pow.
+// By family: sin has sinf, sin and (with cos) sincosf; exp has expf, exp, exp2f, exp2, exp10f,
+// exp10; log has logf, log, log2f, log2, log10f, log10; pow has powf, pow.
 //
-// A name is left alone everywhere in the text if the user declares anything by it, takes its address, or gives it template arguments. Qualified calls are
-// renamed behind std:: and :: only, member calls never.
+// A name is left alone everywhere in the text if the user declares anything by it, takes its
+// address, or gives it template arguments. Qualified calls are renamed behind std:: and :: only,
+// member calls never.
 //
-// Special values (PTX ISA): sin and cos of large arguments are wrong (the unit reduces the range by a short product), of infinities
-// NaN as ever; exp is 2^(x log2 e), whose relative error grows with |x|; log near 1 has an absolute error of about 1e-7 and so any relative one; pow is
-// 2^(y log2 x): NaN for negative x whatever y is, where the accurate one knows even and odd powers.
+// Special values (PTX ISA): sin and cos of large arguments are wrong (the unit reduces the range by
+// a short product), of infinities NaN as ever; exp is 2^(x log2 e), whose relative error grows with
+// |x|; log near 1 has an absolute error of about 1e-7 and so any relative one; pow is 2^(y log2 x):
+// NaN for negative x whatever y is, where the accurate one knows even and odd powers.
 
 import (
 	"fmt"
@@ -32,16 +38,20 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// fastFamilies says which names of which form belong to a function: the code for float, in which %s is ".ftz" or "".
+// fastFamilies says which names of which form belong to a function: the code for float, in which %s
+// is ".ftz" or "".
 var fastFamilies = []struct {
 	name  string
 	calls []fastCall
 }{
-	{"sin", []fastCall{{"sinf", 1, false, fastSin}, {"sin", 1, true, fastSin}, {sinCos, 3, false, ""}}},
+	{"sin", []fastCall{{"sinf", 1, false, fastSin}, {"sin", 1, true, fastSin},
+		{sinCos, 3, false, ""}}},
 	{"cos", []fastCall{{"cosf", 1, false, fastCos}, {"cos", 1, true, fastCos}}},
-	{"exp", []fastCall{{"expf", 1, false, fastExp}, {"exp", 1, true, fastExp}, {"exp2f", 1, false, fastExp2}, {"exp2", 1, true, fastExp2},
+	{"exp", []fastCall{{"expf", 1, false, fastExp}, {"exp", 1, true, fastExp},
+		{"exp2f", 1, false, fastExp2}, {"exp2", 1, true, fastExp2},
 		{"exp10f", 1, false, fastExp10}, {"exp10", 1, true, fastExp10}}},
-	{"log", []fastCall{{"logf", 1, false, fastLog}, {"log", 1, true, fastLog}, {"log2f", 1, false, fastLog2}, {"log2", 1, true, fastLog2},
+	{"log", []fastCall{{"logf", 1, false, fastLog}, {"log", 1, true, fastLog},
+		{"log2f", 1, false, fastLog2}, {"log2", 1, true, fastLog2},
 		{"log10f", 1, false, fastLog10}, {"log10", 1, true, fastLog10}}},
 	{"pow", []fastCall{{"powf", 2, false, fastPow}, {"pow", 2, true, fastPow}}},
 }
@@ -55,7 +65,8 @@ type fastCall struct {
 	code       string
 }
 
-// The code in PTX, %0 the result, %1 and %2 the arguments; FTZ is ".ftz" or nothing. Constants: log2(e), log2(10), ln 2, log10(2).
+// The code in PTX, %0 the result, %1 and %2 the arguments; FTZ is ".ftz" or nothing. Constants:
+// log2(e), log2(10), ln 2, log10(2).
 const (
 	fastSin   = `sin.approxFTZ.f32 %0, %1;`
 	fastCos   = `cos.approxFTZ.f32 %0, %1;`
@@ -157,7 +168,8 @@ func (k *Kernel) MathCalls() map[string]int {
 	return out
 }
 
-// ownNames are those of the names that the user's text uses otherwise than by calling them: a declaration, an address, template arguments.
+// ownNames are those of the names that the user's text uses otherwise than by calling them: a
+// declaration, an address, template arguments.
 func (u *Unit) ownNames(names map[string]string) map[string]bool {
 	u.ownOnce.Do(func() {
 		u.own = map[string]bool{}
@@ -222,7 +234,8 @@ func (k *Kernel) fastEdits(terms []recipe.Term) ([]insertion, error) {
 	return append(edits, insertion{off: int(u.tokens[front].off), text: fastText(wanted, degree)}), nil
 }
 
-// firstOwn returns the user's first token behind the toolkit's headers: global scope, with all functions declared. -1 if there is none.
+// firstOwn returns the user's first token behind the toolkit's headers: global scope, with all
+// functions declared. -1 if there is none.
 func (u *Unit) firstOwn() int {
 	behind := false
 	for i, t := range u.tokens {

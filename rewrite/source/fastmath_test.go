@@ -11,8 +11,8 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// TestFastMath compiles rewritten kernels with the oldest and the newest toolkit and looks at their PTX: what is float asks the special function
-// units in so many places, what is not is what it was.
+// TestFastMath compiles rewritten kernels with the oldest and the newest toolkit and looks at their
+// PTX: what is float asks the special function units in so many places, what is not is what it was.
 func TestFastMath(t *testing.T) {
 	kits := toolkits(t)
 	for _, tk := range []toolkit{kits[0], kits[len(kits)-1]} {
@@ -86,14 +86,16 @@ func TestFastMath(t *testing.T) {
 				code := after.Entry(entries[c.kernel]).Text()
 				found := units.FindAllSubmatch(code, -1)
 				if len(found) != c.count {
-					t.Errorf("%s, %s: %d instructions of the units, want %d:\n%s", c.kernel, c.recipe, len(found), c.count, code)
+					t.Errorf("%s, %s: %d instructions of the units, want %d:\n%s", c.kernel, c.recipe, len(found),
+						c.count, code)
 				}
 				for _, f := range found {
 					if (len(f[2]) > 0) != c.ftz {
 						t.Errorf("%s, %s: %s", c.kernel, c.recipe, f[0])
 					}
 				}
-				if c.kernel != "plain" && !bytes.Equal(after.Entry(entries["plain"]).Text(), before.Entry(entries["plain"]).Text()) {
+				if c.kernel != "plain" && !bytes.Equal(after.Entry(entries["plain"]).Text(),
+					before.Entry(entries["plain"]).Text()) {
 					t.Errorf("%s, %s: another kernel is another", c.kernel, c.recipe)
 				}
 			}
@@ -115,7 +117,8 @@ func TestFastMath(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got, want := units.FindAll(after.Entry(entries[name]).Text(), -1), units.FindAll(before.Entry(entries[name]).Text(), -1); len(got) != len(want) {
+				if got, want := units.FindAll(after.Entry(entries[name]).Text(), -1),
+					units.FindAll(before.Entry(entries[name]).Text(), -1); len(got) != len(want) {
 					t.Errorf("%s: %q, was %q", name, got, want)
 				}
 			}
@@ -135,7 +138,8 @@ func TestFastMath(t *testing.T) {
 					t.Fatal(err)
 				}
 				code := string(after.Entry(entries["named"]).Text())
-				if !strings.Contains(code, "sin.approx.f32") || !strings.Contains(code, "ex2.approx.ftz.f32") || strings.Contains(code, "cos.approx") ||
+				if !strings.Contains(code, "sin.approx.f32") || !strings.Contains(code, "ex2.approx.ftz.f32") ||
+					strings.Contains(code, "cos.approx") ||
 					strings.Contains(code, "%warpid") != (degree == ":sm<16") {
 					t.Errorf("fastmath%s:\n%s", degree, code)
 				}
@@ -147,7 +151,8 @@ func TestFastMath(t *testing.T) {
 	}
 }
 
-// TestFastMathNames: what the user declares, or uses otherwise than by calling it, is his own everywhere in the text.
+// TestFastMathNames: what the user declares, or uses otherwise than by calling it, is his own
+// everywhere in the text.
 func TestFastMathNames(t *testing.T) {
 	const front = "# 1 \"a.cu\"\n# 1 \"/kit/include/cuda_runtime.h\" 1\nfloat sinf(float);\n# 2 \"a.cu\" 2\n"
 	kernel := "__attribute__((global)) void k(float *a) { a[0] = CALL; }\n"

@@ -7,13 +7,18 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// FuzzMergeShared gives it foreign PTX on both sides. What comes out can be parsed, and has the entry.
+// FuzzMergeShared gives it foreign PTX on both sides. What comes out can be parsed, and has the
+// entry.
 func FuzzMergeShared(f *testing.F) {
 	const s = "_ZZ1kPfiE3buf"
 	f.Add(sharedModule(s+" 32"), sharedModule(s+" 32", s+"_0 32"), uint8(1))
-	f.Add(sharedModule(s+" 32", s+"_0 16"), sharedModule(s+" 32", s+"_0 16", s+"_1 32", s+"_2 16"), uint8(1))
+	f.Add(sharedModule(s+" 32", s+"_0 16"), sharedModule(s+" 32", s+"_0 16", s+"_1 32", s+"_2 16"),
+		uint8(1))
 	f.Add(sharedModule(s+" 32"), sharedModule(s+" 32", s+"_0 32", s+"_1 32", s+"_2 32"), uint8(3))
-	u, err := Parse([]byte("# 1 \"x.cu\"\n__attribute__((global)) void k(float *a, int n) { { __attribute__((shared)) float buf[8]; buf[0] = n; } { __attribute__((shared)) float buf[4]; a[0] = buf[0] = n; } }\n"))
+	u,
+		err := Parse(
+		[]byte(
+			"# 1 \"x.cu\"\n__attribute__((global)) void k(float *a, int n) { { __attribute__((shared)) float buf[8]; buf[0] = n; } { __attribute__((shared)) float buf[4]; a[0] = buf[0] = n; } }\n"))
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -36,7 +41,8 @@ func FuzzMergeShared(f *testing.F) {
 	})
 }
 
-// FuzzFastMath gives the lever foreign text. What comes out can be read, has as many kernels, and asks for no name that is not in front.
+// FuzzFastMath gives the lever foreign text. What comes out can be read, has as many kernels, and
+// asks for no name that is not in front.
 func FuzzFastMath(f *testing.F) {
 	const front = "# 1 \"a.cu\"\n# 1 \"/kit/include/cuda_runtime.h\" 1\nfloat sinf(float);\n# 2 \"a.cu\" 2\n"
 	for _, body := range []string{

@@ -1,6 +1,7 @@
 package source
 
-// The guard as the host can check it: the same conditions as in the text, on the bytes of the arguments.
+// The guard as the host can check it: the same conditions as in the text, on the bytes of the
+// arguments.
 
 import (
 	"encoding/binary"
@@ -8,7 +9,8 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// Conditions are what a launch must fulfil for a specialised copy that stands alone (Options.Alone).
+// Conditions are what a launch must fulfil for a specialised copy that stands alone
+// (Options.Alone).
 type Conditions struct {
 	Arguments   []Argument
 	Block, Grid [3]int // 0: any
@@ -16,7 +18,8 @@ type Conditions struct {
 	Dynamic     int    // dynamic shared memory of the launch, bytes
 }
 
-// An Argument is a condition on one argument: its bytes at an offset, or, where Align is set, a multiple of Align.
+// An Argument is a condition on one argument: its bytes at an offset, or, where Align is set, a
+// multiple of Align.
 type Argument struct {
 	Index, Offset int
 	Bytes         []byte
@@ -56,7 +59,8 @@ func (k *Kernel) Conditions(term recipe.Term, opt Options) (Conditions, error) {
 		}
 		var b [8]byte
 		binary.LittleEndian.PutUint64(b[:], x)
-		c.Arguments = append(c.Arguments, Argument{Index: v.Argument, Offset: v.Offset, Bytes: b[:v.Bits/8]})
+		c.Arguments = append(c.Arguments, Argument{Index: v.Argument, Offset: v.Offset,
+			Bytes: b[:v.Bits/8]})
 	}
 	return c, nil
 }

@@ -21,26 +21,32 @@ __attribute__((global)) void k(float *p, S s, float f, bool b, unsigned char u, 
 		t.Fatal(err)
 	}
 	opt := Options{Signature: []string{".u64", ".b8[24]", ".f32", ".u8", ".u8", ".u64"}}
-	got, err := k.Conditions(termsOf(t, "spec{align(p)=32,s.n=-2,s.d=1.5,s.in.h=258,f=-0,b=1,u=200,l=-1,blockDim.y=4,gridDim.x=100000,blockDim.z=2}")[0], opt)
+	got, err := k.Conditions(termsOf(t,
+		"spec{align(p)=32,s.n=-2,s.d=1.5,s.in.h=258,f=-0,b=1,u=200,l=-1,blockDim.y=4,gridDim.x=100000,blockDim.z=2}")[0], opt)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "{[{0 0 [] 32} {1 0 [254 255 255 255] 0} {1 8 [0 0 0 0 0 0 248 63] 0} {1 18 [2 1] 0} {2 0 [0 0 0 128] 0} {3 0 [1] 0} {4 0 [200] 0} " +
-		"{5 0 [255 255 255 255 255 255 255 255] 0}] [0 4 2] [100000 0 0] false 0}"
+	want :=
+		"{[{0 0 [] 32} {1 0 [254 255 255 255] 0} {1 8 [0 0 0 0 0 0 248 63] 0} {1 18 [2 1] 0} {2 0 [0 0 0 128] 0} {3 0 [1] 0} {4 0 [200] 0} " +
+			"{5 0 [255 255 255 255 255 255 255 255] 0}] [0 4 2] [100000 0 0] false 0}"
 	if fmt.Sprint(got) != want {
 		t.Errorf("%v, want %s", got, want)
 	}
 	for _, bad := range []string{"n=1", "s.n=1.5", "blockDim.x=0", "align(p)=3", "p=1",
-		"host(block)=32x1", "host(block)=0x1x1", "host(grid)=1x1x1", "host(dynamic)=-1", "host(dynamic)=0,host(dynamic)=1", "host(block)=32x1x1,blockDim.x=64"} {
+		"host(block)=32x1", "host(block)=0x1x1", "host(grid)=1x1x1", "host(dynamic)=-1",
+		"host(dynamic)=0,host(dynamic)=1", "host(block)=32x1x1,blockDim.x=64"} {
 		if _, err := k.Conditions(recipe.Term{Lever: "spec", Value: bad, Brace: true}, opt); err == nil {
 			t.Errorf("%s: no refusal", bad)
 		}
 	}
 }
 
-// What the host alone looks at is no part of the copy, and a copy made for one block is never chosen for another.
+// What the host alone looks at is no part of the copy, and a copy made for one block is never
+// chosen for another.
 func TestHostConditions(t *testing.T) {
-	u, err := Parse([]byte("# 1 \"x.cu\"\n__attribute__((global)) void k(float *p, int n) { p[n] = 1; }\n"))
+	u,
+		err := Parse(
+		[]byte("# 1 \"x.cu\"\n__attribute__((global)) void k(float *p, int n) { p[n] = 1; }\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +74,10 @@ func TestHostConditions(t *testing.T) {
 
 // What a launch has, as the tuner sees it, and what a recipe says, are the same value.
 func TestValueText(t *testing.T) {
-	u, err := Parse([]byte("# 1 \"x.cu\"\nenum E { e }; typedef long long T;\n__attribute__((global)) void k(char c, unsigned char u, short s, int i, unsigned n, T l, unsigned long long w, float f, double d, bool b, E e, int *p) { }\n"))
+	u,
+		err := Parse(
+		[]byte(
+			"# 1 \"x.cu\"\nenum E { e }; typedef long long T;\n__attribute__((global)) void k(char c, unsigned char u, short s, int i, unsigned n, T l, unsigned long long w, float f, double d, bool b, E e, int *p) { }\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +85,8 @@ func TestValueText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	values, err := k.Values([]string{".u8", ".u8", ".u16", ".u32", ".u32", ".u64", ".u64", ".f32", ".f64", ".u8", ".u32", ".u64"})
+	values, err := k.Values([]string{".u8", ".u8", ".u16", ".u32", ".u32", ".u64", ".u64", ".f32",
+		".f64", ".u8", ".u32", ".u64"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,8 +100,10 @@ func TestValueText(t *testing.T) {
 	for i, c := range []struct {
 		bytes []byte
 		want  string
-	}{{ff(1), "-1"}, {ff(1), "255"}, {[]byte{0, 128}, "-32768"}, {ff(4), "-1"}, {ff(4), "4294967295"}, {ff(8), "-1"}, {ff(8), "18446744073709551615"},
-		{[]byte{0, 0, 0x20, 0xc0}, "-2.5"}, {[]byte{0, 0, 0, 0, 0, 0, 0, 0x80}, "-0"}, {[]byte{1}, "1"}, {ff(4), "4294967295"}, {ff(8), ""}} {
+	}{{ff(1), "-1"}, {ff(1), "255"}, {[]byte{0, 128}, "-32768"}, {ff(4), "-1"}, {ff(4), "4294967295"},
+		{ff(8), "-1"}, {ff(8), "18446744073709551615"},
+		{[]byte{0, 0, 0x20, 0xc0}, "-2.5"}, {[]byte{0, 0, 0, 0, 0, 0, 0, 0x80}, "-0"}, {[]byte{1}, "1"},
+		{ff(4), "4294967295"}, {ff(8), ""}} {
 		v := values[i]
 		got, err := v.Text(c.bytes)
 		if got != c.want || (err != nil) != (c.want == "") {
@@ -111,7 +123,9 @@ func TestValueText(t *testing.T) {
 			}
 		}
 	}
-	for i, b := range map[int][]byte{7: {0, 0, 0x80, 0x7f}, 8: {1, 0, 0, 0, 0, 0, 0, 0}, 9: {2}, 3: {1}} { // infinity, subnormal, no bool, too short
+	// infinity, subnormal, no bool, too short
+	for i, b := range map[int][]byte{7: {0, 0, 0x80, 0x7f}, 8: {1, 0, 0, 0, 0, 0, 0, 0}, 9: {2},
+		3: {1}} {
 		if s, err := values[i].Text(b); err == nil {
 			t.Errorf("%s %v: %s", values[i].Type, b, s)
 		}

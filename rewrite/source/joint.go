@@ -2,12 +2,14 @@ package source
 
 // Several kernels rewritten in one text, so that one run of cicc gives them all.
 //
-// Two rewrites go together where neither changes what the other one's kernel is made of: bodies of different kernels, and in every device
-// function that both kernels reach the same is wanted of each loop and of each call. Instantiations of one template go together
-// where the same is wanted of all. Two sets of values for one body never do: each is a text of its own.
+// Two rewrites go together where neither changes what the other one's kernel is made of: bodies of
+// different kernels, and in every device function that both kernels reach the same is wanted of
+// each loop and of each call. Instantiations of one template go together where the same is wanted
+// of all. Two sets of values for one body never do: each is a text of its own.
 //
-// That the text of a kernel is the same does not make its code the same: whether LLVM puts a device function into its
-// callers depends on how many there are. So the caller compares each kernel's PTX with what it was when it was compiled alone.
+// That the text of a kernel is the same does not make its code the same: whether LLVM puts a device
+// function into its callers depends on how many there are. So the caller compares each kernel's PTX
+// with what it was when it was compiled alone.
 
 import (
 	"fmt"
@@ -23,8 +25,8 @@ type Request struct {
 	Options Options
 }
 
-// Together spreads requests over as few texts as it can find; each text comes with the indices of the requests that it holds. A request
-// that is refused by itself is in none.
+// Together spreads requests over as few texts as it can find; each text comes with the indices of
+// the requests that it holds. A request that is refused by itself is in none.
 func (u *Unit) Together(requests []Request) (texts []Joint) {
 	type candidate struct {
 		work  *work
@@ -58,7 +60,8 @@ func (u *Unit) Together(requests []Request) (texts []Joint) {
 		if a.work.k.f != b.work.k.f {
 			return false
 		}
-		return !slices.Equal(a.work.copies, b.work.copies) || a.work.opt.Alone != b.work.opt.Alone || a.work.opt.NeverHolds != b.work.opt.NeverHolds
+		return !slices.Equal(a.work.copies, b.work.copies) || a.work.opt.Alone != b.work.opt.Alone ||
+			a.work.opt.NeverHolds != b.work.opt.NeverHolds
 	}
 	// Those with most conflicts choose first (Welsh and Powell, 1967).
 	degree := map[int]int{}
@@ -115,5 +118,7 @@ func (w *work) byOffset() map[int]string {
 // reaches reports whether the kernel may be made of what stands at an offset.
 func (k *Kernel) reaches(off int) bool {
 	t := k.u.tokens
-	return slices.ContainsFunc(k.reach, func(f *function) bool { return int(t[f.open].off) <= off && off < int(t[t[f.open].match].end) })
+	return slices.ContainsFunc(k.reach, func(f *function) bool {
+		return int(t[f.open].off) <= off && off < int(t[t[f.open].match].end)
+	})
 }

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Which kernels can be rewritten in one text, and that such a text holds what each of them has alone.
+// Which kernels can be rewritten in one text, and that such a text holds what each of them has
+// alone.
 func TestTogetherInOneText(t *testing.T) {
 	text := []byte(`# 1 "k.cu"
 # 1 "/kit/include/cuda_runtime.h" 1 3
@@ -26,7 +27,8 @@ template <class T> __attribute__((global)) void fourth(T *p, int n) { for (int i
 	if err != nil {
 		t.Fatal(err)
 	}
-	const first, second, third, float, double = "_Z5firstPfi", "_Z6secondPfi", "_Z5thirdPfi", "_Z6fourthIfEvPT_i", "_Z6fourthIdEvPT_i"
+	const first, second, third, float, double = "_Z5firstPfi", "_Z6secondPfi", "_Z5thirdPfi",
+		"_Z6fourthIfEvPT_i", "_Z6fourthIdEvPT_i"
 	signature := []string{".u64", ".u32"}
 	for _, c := range []struct {
 		requests string // entry: recipe
@@ -35,7 +37,8 @@ template <class T> __attribute__((global)) void fourth(T *p, int n) { for (int i
 		{first + ": unroll=8; " + second + ": spec{n=7}", "[[0 1]]"},
 		{second + ": unroll=2; " + third + ": unroll=2", "[[0 1]]"},
 		{second + ": unroll=2; " + third + ": unroll=4", "[[0] [1]]"},
-		{second + ": unroll=2; " + third + ": spec{n=7}", "[[0] [1]]"}, // norm's loop would be unrolled for third as well
+		// norm's loop would be unrolled for third as well
+		{second + ": unroll=2; " + third + ": spec{n=7}", "[[0] [1]]"},
 		{second + ": unroll=2; " + third + ": unroll@norm.1=2", "[[0 1]]"},
 		{first + ": spec{n=3}; " + first + ": spec{n=4}; " + second + ": unroll=2", "[[0 2] [1]]"},
 		{first + ": spec{n=3}; " + first + ": unroll=2", "[[0] [1]]"},
@@ -45,9 +48,11 @@ template <class T> __attribute__((global)) void fourth(T *p, int n) { for (int i
 		{first + ": unroll=8; " + second + ": unroll@99=2; nowhere: unroll=2", "[[0]]"},
 		{first + ": fastmath=sin; " + second + ": unroll=2", "[[0 1]]"},
 		{first + ": fastmath=sin; " + second + ": fastmath=sin", "[[0 1]]"},
-		{first + ": fastmath=sin; " + second + ": fastmath=all", "[[0] [1]]"}, // one set of functions a text
+		// one set of functions a text
+		{first + ": fastmath=sin; " + second + ": fastmath=all", "[[0] [1]]"},
 		{second + ": fastmath=sin; " + third + ": unroll=2", "[[0] [1]]"},
-		{second + ": unroll=2; " + third + ": unroll=4; " + first + ": unroll=8; " + float + ": unroll=3", "[[0 2 3] [1]]"},
+		{second + ": unroll=2; " + third + ": unroll=4; " + first + ": unroll=8; " + float + ": unroll=3",
+			"[[0 2 3] [1]]"},
 	} {
 		var requests []Request
 		for _, r := range strings.Split(c.requests, "; ") {
@@ -60,7 +65,8 @@ template <class T> __attribute__((global)) void fourth(T *p, int n) { for (int i
 			got = append(got, j.Requests)
 			if len(j.Requests) == 1 {
 				i := j.Requests[0]
-				if alone, err := u.Rewrite(requests[i].Entry, requests[i].Terms, requests[i].Options); err != nil || string(alone) != string(j.Text) {
+				if alone, err := u.Rewrite(requests[i].Entry, requests[i].Terms,
+					requests[i].Options); err != nil || string(alone) != string(j.Text) {
 					t.Errorf("%s: one alone is not what Rewrite gives: %v", c.requests, err)
 				}
 			}
@@ -71,7 +77,8 @@ template <class T> __attribute__((global)) void fourth(T *p, int n) { for (int i
 				}
 				for _, mark := range []string{"#pragma unroll", "if ("} {
 					if strings.Count(string(j.Text), mark) < strings.Count(string(alone), mark) {
-						t.Errorf("%s: the text for all lacks some of %s's:\n%s", c.requests, requests[i].Entry, j.Text)
+						t.Errorf("%s: the text for all lacks some of %s's:\n%s", c.requests, requests[i].Entry,
+							j.Text)
 					}
 				}
 			}

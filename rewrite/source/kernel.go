@@ -1,6 +1,7 @@
 package source
 
-// Kernels: from an entry's name in the PTX to the definition in the source. Where two definitions could be meant, none is.
+// Kernels: from an entry's name in the PTX to the definition in the source. Where two definitions
+// could be meant, none is.
 
 import (
 	"slices"
@@ -10,7 +11,8 @@ import (
 	"github.com/ianlancetaylor/demangle"
 )
 
-// A Kernel is a kernel's definition in the user's files, perhaps seen as one of its instantiations (Unit.Kernel).
+// A Kernel is a kernel's definition in the user's files, perhaps seen as one of its instantiations
+// (Unit.Kernel).
 type Kernel struct {
 	Name     string // qualified: outer::tk
 	Entry    string // the PTX name that was asked for, "" from Unit.Kernels
@@ -18,7 +20,8 @@ type Kernel struct {
 	Line     int
 	Template bool
 	Params   []Param
-	Loops    []Loop // its own, then those of the user's device functions that it reaches, by first call
+	// its own, then those of the user's device functions that it reaches, by first call
+	Loops    []Loop
 	NoUnroll string // why nothing is unrolled in it, "" if it may be
 	NoSpec   string // why it is not specialised, "" if it may be
 
@@ -32,7 +35,9 @@ type Kernel struct {
 
 // A Loop is a loop that a recipe can name.
 type Loop struct {
-	Site     string // "2": the kernel's second loop; "f.1": the first one of a function f that it reaches; "": can't be named
+	// "2": the kernel's second loop; "f.1": the first one of a function f that it reaches; "": can't
+	// be named
+	Site     string
 	Kind     string // "for", "while", "do"
 	Function string // the function that it stands in
 	File     string
@@ -47,7 +52,8 @@ type Loop struct {
 	f *function
 }
 
-// maxName bounds the names that are taken apart, bytes: that is recursive, and a stack that overflows ends the process. CUTLASS' longest have some 10,000.
+// maxName bounds the names that are taken apart, bytes: that is recursive, and a stack that
+// overflows ends the process. CUTLASS' longest have some 10,000.
 const maxName = 1 << 15
 
 // Kernel finds the definition that the PTX entry of that (mangled) name was compiled from.
@@ -87,7 +93,8 @@ func (u *Unit) Kernel(entry string) (*Kernel, error) {
 	base := path[len(path)-1]
 	path = path[:len(path)-1]
 	f, err := u.pick(entry, u.byName[base], func(f *function) bool {
-		return (f.template || f.explicit) == (targs != nil) && slices.Equal(f.path, path) && u.fits(f, args)
+		return (f.template || f.explicit) == (targs != nil) && slices.Equal(f.path, path) &&
+			u.fits(f, args)
 	}, specialised(u, targs))
 	if err != nil {
 		return nil, err
@@ -112,8 +119,10 @@ func (u *Unit) Kernel(entry string) (*Kernel, error) {
 	return k, nil
 }
 
-// pick narrows the definitions of one name down by filter after filter, and wants exactly one in the end.
-func (u *Unit) pick(entry string, all []*function, keep func(*function) bool, more ...func([]*function) []*function) (*function, error) {
+// pick narrows the definitions of one name down by filter after filter, and wants exactly one in
+// the end.
+func (u *Unit) pick(entry string, all []*function, keep func(*function) bool,
+	more ...func([]*function) []*function) (*function, error) {
 	var left []*function
 	for _, f := range all {
 		if keep(f) {
@@ -125,19 +134,22 @@ func (u *Unit) pick(entry string, all []*function, keep func(*function) bool, mo
 	}
 	switch {
 	case len(left) == 0 && len(all) == 0:
-		return nil, refuse(entry, "no definition of it in the user's files (a header's kernel, or text that was not understood)")
+		return nil, refuse(entry,
+			"no definition of it in the user's files (a header's kernel, or text that was not understood)")
 	case len(left) == 0:
 		return nil, refuse(entry, "no definition in the user's files has its namespaces and parameters")
 	case len(left) > 1:
 		return nil, refuse(entry, "several definitions could be meant (%s and %s)",
 			u.place(int(u.tokens[left[0].open].off)), u.place(int(u.tokens[left[1].open].off)))
 	case !left[0].kernel:
-		return nil, refuse(entry, "its definition at %s does not say __global__", u.place(int(u.tokens[left[0].open].off)))
+		return nil, refuse(entry, "its definition at %s does not say __global__",
+			u.place(int(u.tokens[left[0].open].off)))
 	}
 	return left[0], nil
 }
 
-// stripStatic takes off what -rdc puts before a static kernel's name: __nv_static_27_ and 27 characters and _.
+// stripStatic takes off what -rdc puts before a static kernel's name: __nv_static_27_ and 27
+// characters and _.
 func stripStatic(entry string) string {
 	rest, ok := strings.CutPrefix(entry, "__nv_static_")
 	if !ok {
@@ -151,8 +163,8 @@ func stripStatic(entry string) string {
 	return rest[n+1:]
 }
 
-// qualified splits a name into its components, "" for an unnamed namespace, and gives the template arguments of the
-// last one. Class templates on the way are not read: kernels are no members.
+// qualified splits a name into its components, "" for an unnamed namespace, and gives the template
+// arguments of the last one. Class templates on the way are not read: kernels are no members.
 func qualified(a demangle.AST) (path []string, targs []demangle.AST, ok bool) {
 	if t, is := a.(*demangle.Template); is {
 		targs = t.Args
@@ -209,7 +221,8 @@ func flatten(args []demangle.AST) []demangle.AST {
 	return out
 }
 
-// fits reports whether f's parameter list could be that of the arguments; only a clear contradiction says no.
+// fits reports whether f's parameter list could be that of the arguments; only a clear
+// contradiction says no.
 func (u *Unit) fits(f *function, args []demangle.AST) bool {
 	params, odd := u.parameters(f)
 	if odd != "" {
@@ -227,7 +240,8 @@ func (u *Unit) fits(f *function, args []demangle.AST) bool {
 		if p.Pointer {
 			text = scalar{Pointer, 64, 0}
 		}
-		if text.class != Unknown && mangled.class != Unknown && (text.class != mangled.class || text.bits != mangled.bits || contradict(text.sign, mangled.sign)) {
+		if text.class != Unknown && mangled.class != Unknown && (text.class != mangled.class ||
+			text.bits != mangled.bits || contradict(text.sign, mangled.sign)) {
 			return false
 		}
 		if text.class == Pointer && mangled.class == Pointer && !u.samePointer(p.Type, args[i]) {
@@ -277,7 +291,8 @@ func (u *Unit) samePointer(text string, a demangle.AST) bool {
 	return t.class == m.class && t.bits == m.bits && !contradict(t.sign, m.sign)
 }
 
-// specialised chooses between a template and its explicit specialisations, where the arguments are builtin types and integers.
+// specialised chooses between a template and its explicit specialisations, where the arguments are
+// builtin types and integers.
 func specialised(u *Unit, targs []demangle.AST) func([]*function) []*function {
 	return func(fs []*function) []*function {
 		if len(fs) < 2 {
@@ -311,7 +326,8 @@ func specialised(u *Unit, targs []demangle.AST) func([]*function) []*function {
 	}
 }
 
-// builtinArgs reports whether template arguments are builtin types and integers only, so that texts can be compared.
+// builtinArgs reports whether template arguments are builtin types and integers only, so that texts
+// can be compared.
 func builtinArgs(args string) bool {
 	for _, a := range strings.Split(strings.TrimSuffix(strings.TrimPrefix(args, "<"), ">"), ",") {
 		if _, ok := builtin(a); ok {
@@ -370,7 +386,8 @@ func (u *Unit) kernel(f *function, args []demangle.AST, mentions ...string) *Ker
 			path[i] = "(anonymous namespace)"
 		}
 	}
-	k := &Kernel{Name: strings.Join(append(path, f.name), "::"), Line: p.line, Template: f.template || f.explicit, u: u, f: f, args: args}
+	k := &Kernel{Name: strings.Join(append(path, f.name), "::"), Line: p.line, Template: f.template ||
+		f.explicit, u: u, f: f, args: args}
 	if p.file >= 0 {
 		k.File = u.files[p.file].name
 	} else {

@@ -1,8 +1,9 @@
 package source
 
-// Layout of structs that are passed by value, for those that are simple enough: no bases, templates, attributes, bit-fields
-// or unions; fields of arithmetic types, pointers, arrays, CUDA's vector types and such structs again. The size must come
-// out as the PTX signature has it, else nothing is said.
+// Layout of structs that are passed by value, for those that are simple enough: no bases,
+// templates, attributes, bit-fields or unions; fields of arithmetic types, pointers, arrays, CUDA's
+// vector types and such structs again. The size must come out as the PTX signature has it, else
+// nothing is said.
 
 import "strings"
 
@@ -20,8 +21,10 @@ var vectorTypes = func() map[string][3]any {
 	for _, e := range []struct {
 		name, elem string
 		size       int
-	}{{"char", "signed char", 1}, {"uchar", "unsigned char", 1}, {"short", "short", 2}, {"ushort", "unsigned short", 2},
-		{"int", "int", 4}, {"uint", "unsigned int", 4}, {"longlong", "long long", 8}, {"ulonglong", "unsigned long long", 8},
+	}{{"char", "signed char", 1}, {"uchar", "unsigned char", 1}, {"short", "short", 2},
+		{"ushort", "unsigned short", 2},
+		{"int", "int", 4}, {"uint", "unsigned int", 4}, {"longlong", "long long", 8},
+		{"ulonglong", "unsigned long long", 8},
 		{"float", "float", 4}, {"double", "double", 8}} {
 		for n := 1; n <= 4; n++ {
 			align := e.size
@@ -31,7 +34,8 @@ var vectorTypes = func() map[string][3]any {
 			case n == 4 && e.size < 8:
 				align = 4 * e.size
 			case n == 4:
-				align = 16 // double4 and the like: 16 before 13.0, and where _32a says otherwise the size does not show it
+				// double4 and the like: 16 before 13.0, and where _32a says otherwise the size does not show it
+				align = 16
 			}
 			m[e.name+string(rune('0'+n))] = [3]any{e.elem, n, align}
 		}
@@ -39,9 +43,11 @@ var vectorTypes = func() map[string][3]any {
 	return m
 }()
 
-// layout returns the fields of the named struct with its size and alignment; ok is false where it cannot be told.
+// layout returns the fields of the named struct with its size and alignment; ok is false where it
+// cannot be told.
 func (u *Unit) layout(name string, depth int) (fields []field, size, align int, ok bool) {
-	name = strings.TrimPrefix(strings.TrimSuffix(strings.TrimPrefix(name, "const "), " const"), "struct ")
+	name = strings.TrimPrefix(strings.TrimSuffix(strings.TrimPrefix(name, "const "), " const"),
+		"struct ")
 	if depth > 6 {
 		return nil, 0, 0, false
 	}
@@ -114,9 +120,10 @@ func (u *Unit) layout(name string, depth int) (fields []field, size, align int, 
 	return fields, (size + align - 1) / align * align, align, true
 }
 
-// memberFunction reports whether the member at i is a function, and where it ends (-1: it cannot be told, or is virtual). A parenthesis
-// makes a function only behind a name that has a type in front of it, or behind the class' own name: `void (*f)(int)`, `T (x)` and
-// `int n = f(3), m` declare fields.
+// memberFunction reports whether the member at i is a function, and where it ends (-1: it cannot be
+// told, or is virtual). A parenthesis makes a function only behind a name that has a type in front
+// of it, or behind the class' own name: `void (*f)(int)`, `T (x)` and `int n = f(3), m` declare
+// fields.
 func (u *Unit) memberFunction(i, stop int, class string) (int, bool) {
 	t := u.tokens
 	r := reader{u: u, t: t}
@@ -162,7 +169,8 @@ func (u *Unit) memberFunction(i, stop int, class string) (int, bool) {
 				function = true
 			case "virtual", "override", "final":
 				return -1, true
-			case "const", "volatile", "inline", "constexpr", "consteval", "explicit", "static", "__attribute__", "struct", "class", "enum",
+			case "const", "volatile", "inline", "constexpr", "consteval", "explicit", "static",
+				"__attribute__", "struct", "class", "enum",
 				"typename", "__inline__", "__inline", "__forceinline__", "mutable":
 			default:
 				types++
@@ -174,8 +182,8 @@ func (u *Unit) memberFunction(i, stop int, class string) (int, bool) {
 	return -1, true
 }
 
-// memberName reports whether token i, the word before a parenthesis, is the name of a member function; words are the types and names up to
-// it.
+// memberName reports whether token i, the word before a parenthesis, is the name of a member
+// function; words are the types and names up to it.
 func (u *Unit) memberName(i, words int, class string) bool {
 	t := u.tokens
 	if t[i].kind != ident || noDeclarator[u.str(i)] || typeWords[u.str(i)] {
@@ -188,7 +196,8 @@ func (u *Unit) memberName(i, words int, class string) bool {
 }
 
 // fields reads one member declaration: type, then names with array sizes and perhaps initialisers.
-func (u *Unit) fields(i, stop int, public bool, depth int, fields *[]field, size, align *int) (int, bool) {
+func (u *Unit) fields(i, stop int, public bool, depth int, fields *[]field, size,
+	align *int) (int, bool) {
 	t := u.tokens
 	from := i
 	// The type: words and :: up to the last word before * [ = , ;
@@ -218,7 +227,8 @@ func (u *Unit) fields(i, stop int, public bool, depth int, fields *[]field, size
 	}
 	for i = last; i < stop; {
 		pointers = 0
-		for i < stop && (t[i].kind == '*' || u.is(i, "const") || u.is(i, "__restrict__") || u.is(i, "__restrict")) {
+		for i < stop && (t[i].kind == '*' || u.is(i, "const") || u.is(i, "__restrict__") ||
+			u.is(i, "__restrict")) {
 			if t[i].kind == '*' {
 				pointers++
 			}
@@ -265,7 +275,8 @@ func (u *Unit) fields(i, stop int, public bool, depth int, fields *[]field, size
 		if public && !array {
 			switch {
 			case pointers > 0:
-				*fields = append(*fields, field{name, text + strings.Repeat("*", pointers), at, scalar{Pointer, 64, 0}})
+				*fields = append(*fields, field{name, text + strings.Repeat("*", pointers), at,
+					scalar{Pointer, 64, 0}})
 			case base.class != Unknown:
 				*fields = append(*fields, field{name, text, at, base})
 			default:
@@ -289,8 +300,8 @@ func (u *Unit) fields(i, stop int, public bool, depth int, fields *[]field, size
 	return 0, false
 }
 
-// pointerFirst reports whether the declaration whose first * stands at i declares one name only, so that nothing but
-// pointers depends on a type that is not known.
+// pointerFirst reports whether the declaration whose first * stands at i declares one name only, so
+// that nothing but pointers depends on a type that is not known.
 func pointerFirst(u *Unit, i, stop int) bool {
 	for ; i < stop; i++ {
 		switch u.tokens[i].kind {

@@ -1,7 +1,8 @@
 package source
 
-// Layouts against the compiler: random structs, each field of which layout tells must be what cicc says. By default some hundred
-// structs; GNVCC_FUZZ=SECONDS goes on for that long, GNVCC_SEED=N repeats a run.
+// Layouts against the compiler: random structs, each field of which layout tells must be what cicc
+// says. By default some hundred structs; GNVCC_FUZZ=SECONDS goes on for that long, GNVCC_SEED=N
+// repeats a run.
 
 import (
 	"bytes"
@@ -40,11 +41,17 @@ type structs struct {
 
 func (g *structs) pick(list ...string) string { return list[g.Intn(len(list))] }
 
-var plainTypes = []string{"int", "unsigned", "unsigned int", "long", "unsigned long", "long long", "short", "unsigned short int", "char", "signed char",
-	"unsigned char", "bool", "float", "double", "int", "float", "size_t", "uint32_t", "int64_t", "wchar_t", "char16_t", "const int", "int const",
-	"word", "half_word", "real", "real_pointer", "float2", "float3", "float4", "int2", "uchar4", "double2", "double3", "short3", "ushort4", "longlong2", "dim3", "char1", "uint3", "double4", "longlong4"}
-var oddTypes = []string{"long double", "__int128", "unsigned __int128", "decltype(nullptr)", "E", "F", "enum E", "unsigned _BitInt", "volatile int",
-	"T1<int>", "T1<double>", "auto_t", "ns::inner", "U", "Empty", "long unsigned int", "struct Plain", "const struct Plain", "Packed", "Aligned", "Behind"}
+var plainTypes = []string{"int", "unsigned", "unsigned int", "long", "unsigned long", "long long",
+	"short", "unsigned short int", "char", "signed char",
+	"unsigned char", "bool", "float", "double", "int", "float", "size_t", "uint32_t", "int64_t",
+	"wchar_t", "char16_t", "const int", "int const",
+	"word", "half_word", "real", "real_pointer", "float2", "float3", "float4", "int2", "uchar4",
+	"double2", "double3", "short3", "ushort4", "longlong2", "dim3", "char1", "uint3", "double4",
+	"longlong4"}
+var oddTypes = []string{"long double", "__int128", "unsigned __int128", "decltype(nullptr)", "E",
+	"F", "enum E", "unsigned _BitInt", "volatile int",
+	"T1<int>", "T1<double>", "auto_t", "ns::inner", "U", "Empty", "long unsigned int", "struct Plain",
+	"const struct Plain", "Packed", "Aligned", "Behind"}
 
 func (g *structs) typ() string {
 	switch g.Intn(24) {
@@ -59,7 +66,8 @@ func (g *structs) typ() string {
 }
 
 func (g *structs) start() string {
-	return g.pick("", "", "", " = 3", " = (1 + 2)", " = int(4)", " = sizeof(long)", " = (int)7", " = 1 < 2", " = true ? 1 : 2", "{3}", "{}")
+	return g.pick("", "", "", " = 3", " = (1 + 2)", " = int(4)", " = sizeof(long)", " = (int)7",
+		" = 1 < 2", " = true ? 1 : 2", "{3}", "{}")
 }
 
 // field is one member: mostly a field.
@@ -71,7 +79,8 @@ func (g *structs) field(class string) string {
 	case 0:
 		return fmt.Sprintf("int %s, %s%s;", name, other, g.start())
 	case 1:
-		return fmt.Sprintf("%s %s[%s];", g.typ(), name, g.pick("1", "2", "3", "7", "2][3", "sizeof(int)", "0x2", "1 + 1", "4u"))
+		return fmt.Sprintf("%s %s[%s];", g.typ(), name, g.pick("1", "2", "3", "7", "2][3", "sizeof(int)",
+			"0x2", "1 + 1", "4u"))
 	case 2:
 		return fmt.Sprintf("%s *%s;", g.typ(), name)
 	case 3:
@@ -79,23 +88,29 @@ func (g *structs) field(class string) string {
 	case 4:
 		return fmt.Sprintf("void (*%s)(int);", name)
 	case 5:
-		return fmt.Sprintf("%s (*%s)(%s, float)%s;", g.pick("int", "float", "word", "const real", "void *"), name, g.typ(), g.pick("", " = 0", " = nullptr"))
+		return fmt.Sprintf("%s (*%s)(%s, float)%s;", g.pick("int", "float", "word", "const real",
+			"void *"), name, g.typ(), g.pick("", " = 0", " = nullptr"))
 	case 6:
-		return fmt.Sprintf("%s (%s);", g.pick("int", "word", "const word", "unsigned short", "real"), name)
+		return fmt.Sprintf("%s (%s);", g.pick("int", "word", "const word", "unsigned short", "real"),
+			name)
 	case 7:
 		return fmt.Sprintf("int (*%s)[3];", name)
 	case 8:
 		return fmt.Sprintf("int %s : %d;", name, g.Intn(9)+1)
 	case 9:
-		return fmt.Sprintf("__attribute__((aligned(%s))) %s %s;", g.pick("2", "8", "16", "32"), g.typ(), name)
+		return fmt.Sprintf("__attribute__((aligned(%s))) %s %s;", g.pick("2", "8", "16", "32"), g.typ(),
+			name)
 	case 10:
-		return fmt.Sprintf("%s %s __attribute__((%s));", g.typ(), name, g.pick("aligned(8)", "packed", "aligned(16)", "aligned"))
+		return fmt.Sprintf("%s %s __attribute__((%s));", g.typ(), name, g.pick("aligned(8)", "packed",
+			"aligned(16)", "aligned"))
 	case 11:
-		return fmt.Sprintf("alignas(%s) %s %s;", g.pick("8", "16", "double", "float4"), g.pick("int", "char", "double"), name)
+		return fmt.Sprintf("alignas(%s) %s %s;", g.pick("8", "16", "double", "float4"),
+			g.pick("int", "char", "double"), name)
 	case 12:
 		return fmt.Sprintf("int f%s(int x) const { return x + (3); }", name)
 	case 13:
-		return fmt.Sprintf("__attribute__((device)) %s f%s();", g.pick("void", "int", "word", "unsigned long", "const real &", "static int"), name)
+		return fmt.Sprintf("__attribute__((device)) %s f%s();", g.pick("void", "int", "word",
+			"unsigned long", "const real &", "static int"), name)
 	case 14:
 		return fmt.Sprintf("static const int %s = 3;", name)
 	case 15:
@@ -133,13 +148,16 @@ func (g *structs) field(class string) string {
 	case 31:
 		return fmt.Sprintf("int %s, f%s(int), %s;", name, name, other)
 	case 32:
-		return fmt.Sprintf("bool operator<(const %s &) const; %s &operator=(const %s &) = default;", class, class, class)
+		return fmt.Sprintf("bool operator<(const %s &) const; %s &operator=(const %s &) = default;",
+			class, class, class)
 	case 33:
 		return fmt.Sprintf("struct Plain %s; const struct Plain *%s;", name, other)
 	case 34:
-		return g.pick("virtual void v"+name+"();", "mutable int "+name+";", "volatile int "+name+";", "friend struct Plain;", "static_assert(sizeof(int) == 4, \"(\");")
+		return g.pick("virtual void v"+name+"();", "mutable int "+name+";", "volatile int "+name+";",
+			"friend struct Plain;", "static_assert(sizeof(int) == 4, \"(\");")
 	case 35:
-		return fmt.Sprintf("%s %s, *%s, %s[2];", g.pick("int", "word", "float4", "Plain", "double"), name, other, other+"a")
+		return fmt.Sprintf("%s %s, *%s, %s[2];", g.pick("int", "word", "float4", "Plain", "double"), name,
+			other, other+"a")
 	default:
 		return fmt.Sprintf("%s %s%s;", g.typ(), name, g.pick("", "", "", g.start()))
 	}
@@ -160,15 +178,18 @@ func (g *structs) one(i int) (name, text string) {
 	case 0:
 		fmt.Fprintf(&b, "struct __attribute__((packed)) %s {%s };", name, inner)
 	case 1:
-		fmt.Fprintf(&b, "struct %s {%s } __attribute__((%s));", name, inner, g.pick("packed", "aligned(16)", "aligned(32), packed", "__packed__"))
+		fmt.Fprintf(&b, "struct %s {%s } __attribute__((%s));", name, inner,
+			g.pick("packed", "aligned(16)", "aligned(32), packed", "__packed__"))
 	case 2:
 		fmt.Fprintf(&b, "struct alignas(16) %s {%s };", name, inner)
 	case 3:
-		fmt.Fprintf(&b, "struct %s : %s {%s };", name, g.pick("Empty", "Plain", "virtual Plain", "private Empty", "Empty, Plain", "T1<int>"), inner)
+		fmt.Fprintf(&b, "struct %s : %s {%s };", name, g.pick("Empty", "Plain", "virtual Plain",
+			"private Empty", "Empty, Plain", "T1<int>"), inner)
 	case 4:
 		fmt.Fprintf(&b, "typedef struct {%s } %s%s;", inner, name, g.pick("", ", *P"+name))
 	case 5:
-		fmt.Fprintf(&b, "typedef struct tag%s {%s } %s %s;", name, inner, g.pick("", "__attribute__((packed))"), name)
+		fmt.Fprintf(&b, "typedef struct tag%s {%s } %s %s;", name, inner,
+			g.pick("", "__attribute__((packed))"), name)
 	case 6:
 		fmt.Fprintf(&b, "typedef struct tag%s {%s } %s __attribute__((aligned(32)));", name, inner, name)
 	case 7:

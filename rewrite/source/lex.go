@@ -1,8 +1,8 @@
 package source
 
-// The lexer: preprocessed C++ as tokens, one pass over the bytes. Only the user's files are read; the text of headers is
-// stepped over from line marker to line marker and becomes one token (foreign). Brackets are matched here, so that
-// whoever reads the tokens can jump over a body.
+// The lexer: preprocessed C++ as tokens, one pass over the bytes. Only the user's files are read;
+// the text of headers is stepped over from line marker to line marker and becomes one token
+// (foreign). Brackets are matched here, so that whoever reads the tokens can jump over a body.
 
 import (
 	"bytes"
@@ -63,7 +63,8 @@ var class = func() (t [256]uint8) {
 func (u *Unit) lex() error {
 	src := u.text
 	if len(src) > math.MaxInt32 {
-		return fmt.Errorf("source: %d bytes of preprocessed text are more than this reader takes", len(src))
+		return fmt.Errorf("source: %d bytes of preprocessed text are more than this reader takes",
+			len(src))
 	}
 	u.tokens = make([]token, 0, 1024+len(src)/32)
 	var open []int32
@@ -132,7 +133,8 @@ func (u *Unit) lex() error {
 			case next == pos:
 				return u.fault(pos, "a stray backslash")
 			case pos > 0 && next < n && !blank(src[pos-1]) && !blank(src[next]):
-				return u.fault(pos, "a line that goes on in the next one, maybe within a word") // gcc -E joins them
+				// gcc -E joins them
+				return u.fault(pos, "a line that goes on in the next one, maybe within a word")
 			}
 			pos = next
 			continue
@@ -169,7 +171,8 @@ func (u *Unit) lex() error {
 			if pos+1 < n && src[pos+1] == '/' {
 				e := commentEnd(src, pos)
 				if e < 0 {
-					return u.fault(pos, "a comment that ends with a backslash and blanks: compilers differ on where it ends")
+					return u.fault(pos,
+						"a comment that ends with a backslash and blanks: compilers differ on where it ends")
 				}
 				pos = e
 				continue
@@ -218,8 +221,9 @@ func (u *Unit) lex() error {
 	return nil
 }
 
-// punctuation takes the longest operator at the start of s, > excepted: those stay single, for the sake of template
-// arguments. Size 0: not an operator, or a digraph, which would hide brackets from us.
+// punctuation takes the longest operator at the start of s, > excepted: those stay single, for the
+// sake of template arguments. Size 0: not an operator, or a digraph, which would hide brackets from
+// us.
 func punctuation(s []byte) (kind, int) {
 	c := s[0]
 	var d, e byte
@@ -296,7 +300,8 @@ func punctuation(s []byte) (kind, int) {
 	return 0, 0
 }
 
-// continued returns the offset behind the backslash at pos and the end of its line, pos where anything else follows.
+// continued returns the offset behind the backslash at pos and the end of its line, pos where
+// anything else follows.
 func continued(src []byte, pos int) int {
 	switch rest := src[pos+1:]; {
 	case bytes.HasPrefix(rest, []byte("\n")):
@@ -311,8 +316,8 @@ func blank(c byte) bool {
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v'
 }
 
-// commentEnd returns the offset of the end of the line that a comment begun by // at pos ends with: one that ends with a backslash goes
-// on. -1 where blanks stand behind that.
+// commentEnd returns the offset of the end of the line that a comment begun by // at pos ends with:
+// one that ends with a backslash goes on. -1 where blanks stand behind that.
 func commentEnd(src []byte, pos int) int {
 	for {
 		e := bytes.IndexByte(src[pos:], '\n')
@@ -331,7 +336,8 @@ func commentEnd(src []byte, pos int) int {
 	}
 }
 
-// quoteEnd returns the offset behind the string or character literal whose quote stands at pos, -1 if its line ends first.
+// quoteEnd returns the offset behind the string or character literal whose quote stands at pos, -1
+// if its line ends first.
 func quoteEnd(src []byte, pos int) int {
 	q := src[pos]
 	for i := pos + 1; i < len(src); i++ {
@@ -347,7 +353,8 @@ func quoteEnd(src []byte, pos int) int {
 	return -1
 }
 
-// rawEnd returns the offset behind the raw string literal whose quote stands at pos, -1 if there is none.
+// rawEnd returns the offset behind the raw string literal whose quote stands at pos, -1 if there is
+// none.
 func rawEnd(src []byte, pos int) int {
 	for i := pos + 1; i < len(src) && i <= pos+17; i++ { // a delimiter has at most 16 characters
 		switch src[i] {

@@ -1,8 +1,9 @@
 package source
 
-// Line markers: `# 35 "a.cu" 3 4` says that the next line is line 35 of a.cu. They tell the user's files from headers,
-// and after every edit one of them restores the position, so that line information, assert and messages stay right.
-// Flags (GNU cpp): 1 a file begins, 2 back in a file, 3 system header, 4 extern "C".
+// Line markers: `# 35 "a.cu" 3 4` says that the next line is line 35 of a.cu. They tell the user's
+// files from headers, and after every edit one of them restores the position, so that line
+// information, assert and messages stay right. Flags (GNU cpp): 1 a file begins, 2 back in a file,
+// 3 system header, 4 extern "C".
 
 import (
 	"bytes"
@@ -28,8 +29,8 @@ type file struct {
 	header bool   // a system header or the toolkit's: not the user's
 }
 
-// directive reads the line at pos, which begins with #, and returns where to go on: behind it, or behind all the header
-// text that it opens.
+// directive reads the line at pos, which begins with #, and returns where to go on: behind it, or
+// behind all the header text that it opens.
 func (u *Unit) directive(pos int) (int, error) {
 	src := u.text
 	next := lineEnd(src, pos)
@@ -51,7 +52,8 @@ func (u *Unit) directive(pos int) (int, error) {
 		return next, nil
 	}
 	start := next
-	for at := next; ; { // from marker to marker, not token by token: headers are nine tenths of the text
+	// from marker to marker, not token by token: headers are nine tenths of the text
+	for at := next; ; {
 		if at >= len(src) {
 			next = len(src)
 			break
@@ -133,8 +135,9 @@ func (u *Unit) marker(line []byte, off int) (marker, bool) {
 	return m, true
 }
 
-// file returns the index of the file of that quoted name. Whether it is a header is settled where it first appears: a
-// macro of a system header, expanded in the user's code, has markers with the user's file and flag 3.
+// file returns the index of the file of that quoted name. Whether it is a header is settled where
+// it first appears: a macro of a system header, expanded in the user's code, has markers with the
+// user's file and flag 3.
 func (u *Unit) file(quoted []byte, system bool) int32 {
 	if n := len(u.files); n > 0 && u.last < int32(n) && u.files[u.last].quoted == string(quoted) {
 		return u.last

@@ -1,7 +1,8 @@
 package source
 
-// Positions against the compiler: random texts with markers, directives, comments and literals in all places; at stands beside each token
-// that the compiler complains about, before and after a rewrite. GNVCC_FUZZ and GNVCC_SEED as for layouts.
+// Positions against the compiler: random texts with markers, directives, comments and literals in
+// all places; at stands beside each token that the compiler complains about, before and after a
+// rewrite. GNVCC_FUZZ and GNVCC_SEED as for layouts.
 
 import (
 	"bytes"
@@ -18,8 +19,10 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// A liner makes random texts, with markers in the form of gcc -E: where a line begins, and never in comments or raw literals of headers,
-// whose text is stepped over by its lines. A backslash at a line's end joins no two tokens: gcc -E joins lines itself. Complaints are static asserts with a number each.
+// A liner makes random texts, with markers in the form of gcc -E: where a line begins, and never in
+// comments or raw literals of headers, whose text is stepped over by its lines. A backslash at a
+// line's end joins no two tokens: gcc -E joins lines itself. Complaints are static asserts with a
+// number each.
 type liner struct {
 	*rand.Rand
 	b bytes.Buffer
@@ -36,13 +39,15 @@ func (g *liner) space() {
 	case 2:
 		g.b.WriteString("\r\n")
 	case 3:
-		fmt.Fprintf(&g.b, "\n# %d %s%s\n", g.Intn(90000)+1, g.file(), g.pick("", "", " 1", " 2", " 3", " 1 3", " 3 4"))
+		fmt.Fprintf(&g.b, "\n# %d %s%s\n", g.Intn(90000)+1, g.file(), g.pick("", "", " 1", " 2", " 3",
+			" 1 3", " 3 4"))
 	case 4:
 		fmt.Fprintf(&g.b, "\n#line %d %s\n", g.Intn(90000)+1, g.file())
 	case 5:
 		g.b.WriteString(g.pick("/* a\n \" b */", "/**/", "// x ' y\n", "// a \\\n b\n"))
 	case 6:
-		g.b.WriteString(g.pick("\n#pragma nv_diag_default 177\n", "\n#pragma GCC diagnostic push\n", "\n  #  pragma nv_diag_default 550\n", "\n#\n", "\n# \n"))
+		g.b.WriteString(g.pick("\n#pragma nv_diag_default 177\n", "\n#pragma GCC diagnostic push\n",
+			"\n  #  pragma nv_diag_default 550\n", "\n#\n", "\n# \n"))
 	case 7:
 		g.b.WriteString(g.pick(" \\\n", " \\\n  ", "\t", "\f", "\v", "\n\n\n"))
 	case 9:
@@ -75,12 +80,14 @@ func (g *liner) statement(depth int) {
 	case 0, 1:
 		g.complain()
 	case 2:
-		g.words(g.pick(`x += 1 ;`, `const char * s`+fmt.Sprint(g.n)+` = "a" ;`, `int c`+fmt.Sprint(g.b.Len())+` = '"' ;`, `if ( x ) { } else x ++ ;`))
+		g.words(g.pick(`x += 1 ;`, `const char * s`+fmt.Sprint(g.n)+` = "a" ;`,
+			`int c`+fmt.Sprint(g.b.Len())+` = '"' ;`, `if ( x ) { } else x ++ ;`))
 	case 3:
 		fmt.Fprintf(&g.b, "const char *r%d = R\"x(a\n\"b\" # 3\n)x\";", g.b.Len())
 	case 4, 5:
 		if depth < 3 {
-			g.words(g.pick(`for ( int i = 0 ; i < n ; i ++ )`, `for ( int i = 0 ; i < 7 ; ++ i )`, `while ( x < n )`))
+			g.words(g.pick(`for ( int i = 0 ; i < n ; i ++ )`, `for ( int i = 0 ; i < 7 ; ++ i )`,
+				`while ( x < n )`))
 			g.words("{")
 			for range g.Intn(3) + 1 {
 				g.statement(depth + 1)
@@ -110,10 +117,12 @@ func (g *liner) text() []byte {
 	return bytes.Clone(g.b.Bytes())
 }
 
-var complaint = regexp.MustCompile(`(?m)^(.*)\((\d+)\): error: static assertion failed with "(T\d+)"`)
+var complaint = regexp.MustCompile(
+	`(?m)^(.*)\((\d+)\): error: static assertion failed with "(T\d+)"`)
 
-// complaint reports whether the tokens from i are a whole complaint: one with a directive or a header's text in it is none, and where a
-// header's text hides the end of one and the beginning of the next, what is left of the two is none either.
+// complaint reports whether the tokens from i are a whole complaint: one with a directive or a
+// header's text in it is none, and where a header's text hides the end of one and the beginning of
+// the next, what is left of the two is none either.
 func (u *Unit) complaint(i int) bool {
 	for k, word := range []string{"static_assert", "(", "sizeof", "(", "int", ")", "==", "0", ","} {
 		if i < 0 || u.str(i+k) != word {
@@ -123,7 +132,8 @@ func (u *Unit) complaint(i int) bool {
 	return true
 }
 
-// complaints gives the places that the compiler names: T3 -> a.cu:17, several where the token stands in several copies.
+// complaints gives the places that the compiler names: T3 -> a.cu:17, several where the token
+// stands in several copies.
 func (p *program) complaints(text []byte) map[string]string {
 	in := filepath.Join(p.dir, "lines.ii")
 	if err := os.WriteFile(in, text, 0o600); err != nil {
@@ -159,7 +169,8 @@ func TestFuzzLines(t *testing.T) {
 			continue
 		}
 		want := p.complaints(text)
-		// What the reader takes for a header's text has no tokens; what it has must stand where the compiler says.
+		// What the reader takes for a header's text has no tokens; what it has must stand where the
+		// compiler says.
 		for i, tok := range u.tokens {
 			first := i - 9
 			if tok.kind != str || !strings.HasPrefix(u.str(i), `"T`) || !u.complaint(first) {
@@ -172,7 +183,9 @@ func TestFuzzLines(t *testing.T) {
 			}
 		}
 		for _, k := range u.kernels() {
-			for _, terms := range [][]recipe.Term{{{Lever: "spec", Value: "n=3", Brace: true}}, {{Lever: "unroll", Value: "2"}, {Lever: "spec", Value: "x=1", Brace: true}}, {{Lever: "unroll", Value: "4"}}} {
+			for _, terms := range [][]recipe.Term{{{Lever: "spec", Value: "n=3", Brace: true}},
+				{{Lever: "unroll", Value: "2"}, {Lever: "spec", Value: "x=1", Brace: true}},
+				{{Lever: "unroll", Value: "4"}}} {
 				k.Entry = "_Z" // its parameters' types are plain
 				out, err := k.rewrite(terms, Options{})
 				if err != nil {
@@ -180,14 +193,18 @@ func TestFuzzLines(t *testing.T) {
 				}
 				rewritten++
 				got := p.complaints(out)
-				maps.DeleteFunc(got, func(label, at string) bool { return want[label] == at }) // one that is gone: cicc ended before it, and the variant is refused
+				// one that is gone: cicc ended before it, and the variant is refused
+				maps.DeleteFunc(got, func(label, at string) bool { return want[label] == at })
 				if len(got) > 0 {
-					t.Errorf("%v: the compiler says %v of the rewritten text, and %v of the text\n%s\n--- rewritten\n%s", terms, got, want, text, out)
+					t.Errorf(
+						"%v: the compiler says %v of the rewritten text, and %v of the text\n%s\n--- rewritten\n%s",
+						terms, got, want, text, out)
 				}
 			}
 		}
 	}
-	fmt.Printf("%d texts (%d not read), %d tokens, %d rewritten texts: wrong: %v\n", texts, refused, tokens, rewritten, t.Failed())
+	fmt.Printf("%d texts (%d not read), %d tokens, %d rewritten texts: wrong: %v\n", texts, refused,
+		tokens, rewritten, t.Failed())
 	if tokens == 0 || rewritten == 0 {
 		t.Error("nothing was compared")
 	}

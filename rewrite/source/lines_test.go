@@ -17,8 +17,8 @@ var (
 	fileLine = regexp.MustCompile(`(?m)^\s*\.file\s+(\d+) "([^"]*)"`)
 )
 
-// Every line and column that -lineinfo gives for a rewritten text must be one where the source has a token, as for the
-// untouched text; and asserts must speak of the same lines.
+// Every line and column that -lineinfo gives for a rewritten text must be one where the source has
+// a token, as for the untouched text; and asserts must speak of the same lines.
 func TestLinesAndColumns(t *testing.T) {
 	p, ii := prepare(t, newest(t), filepath.Join("testdata", "programs", "basics.cu"), "-lineinfo")
 	u, err := Parse(ii)
@@ -31,7 +31,8 @@ func TestLinesAndColumns(t *testing.T) {
 			tokens[fmt.Sprint(at.line, ":", at.column+1)] = true
 		}
 	}
-	for _, k := range u.kernels() { // the outer block that a rewrite adds ends two columns behind the body
+	// the outer block that a rewrite adds ends two columns behind the body
+	for _, k := range u.kernels() {
 		at := u.at(int(u.tokens[u.tokens[k.f.open].match].off))
 		tokens[fmt.Sprint(at.line, ":", at.column+3)] = true
 	}
@@ -109,7 +110,8 @@ func assertLine(t *testing.T, ii []byte) int {
 		t.Fatal(err)
 	}
 	for i, tok := range u.tokens {
-		if tok.kind == ident && u.str(i) == "__assert_fail" && u.files[u.at(int(tok.off)).file].name == "basics.cu" {
+		if tok.kind == ident && u.str(i) == "__assert_fail" &&
+			u.files[u.at(int(tok.off)).file].name == "basics.cu" {
 			return u.at(int(tok.off)).line
 		}
 	}

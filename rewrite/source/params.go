@@ -1,7 +1,7 @@
 package source
 
-// Parameter lists: names, types as text, positions. A parameter whose declaration is not plainly a type and a name is kept
-// in its place, with the reason why it cannot be used.
+// Parameter lists: names, types as text, positions. A parameter whose declaration is not plainly a
+// type and a name is kept in its place, with the reason why it cannot be used.
 
 import "strings"
 
@@ -18,9 +18,10 @@ type Param struct {
 }
 
 // Words that cannot be a parameter's name.
-var typeWords = words("void bool char short int long float double signed unsigned wchar_t char8_t char16_t char32_t __int128 " +
-	"const volatile restrict __restrict __restrict__ struct class union enum typename auto register " +
-	"__int8 __int16 __int32 __int64 __const __volatile__ __signed__ decltype")
+var typeWords = words(
+	"void bool char short int long float double signed unsigned wchar_t char8_t char16_t char32_t __int128 " +
+		"const volatile restrict __restrict __restrict__ struct class union enum typename auto register " +
+		"__int8 __int16 __int32 __int64 __const __volatile__ __signed__ decltype")
 
 // parameters reads the list of f. The string is why the whole list cannot be used, "" if it can.
 func (u *Unit) parameters(f *function) ([]Param, string) {
@@ -80,7 +81,8 @@ func (u *Unit) parameter(p *Param, i, stop int) {
 	var kept []int // tokens of type and name, groups by their first token
 	for ; i < stop; i++ {
 		switch {
-		case t[i].kind == ident && (u.is(i, "__attribute__") || u.is(i, "alignas") || u.is(i, "__declspec")) && i+1 < stop && t[i+1].kind == '(':
+		case t[i].kind == ident && (u.is(i, "__attribute__") || u.is(i, "alignas") ||
+			u.is(i, "__declspec")) && i+1 < stop && t[i+1].kind == '(':
 			for j := i + 2; j < int(t[i+1].match); j++ {
 				p.Grid = p.Grid || u.is(j, "grid_constant") || u.is(j, "__grid_constant__")
 			}
@@ -130,7 +132,8 @@ func (u *Unit) parameter(p *Param, i, stop int) {
 		return
 	}
 	// The name is the last word, if a type remains without it.
-	if n := len(kept) - 1; p.Odd == "" && n > 0 && t[kept[n]].kind == ident && !typeWords[u.str(kept[n])] &&
+	if n := len(kept) - 1; p.Odd == "" && n > 0 && t[kept[n]].kind == ident &&
+		!typeWords[u.str(kept[n])] &&
 		t[kept[n-1]].kind != scope && u.hasType(kept[:n]) {
 		p.Name = u.str(kept[n])
 		kept = kept[:n]
@@ -167,14 +170,16 @@ func (u *Unit) parameter(p *Param, i, stop int) {
 	}
 }
 
-// hasType reports whether these tokens name a type by themselves: more than cv-qualifiers and class keywords.
+// hasType reports whether these tokens name a type by themselves: more than cv-qualifiers and class
+// keywords.
 func (u *Unit) hasType(kept []int) bool {
 	for _, k := range kept {
 		if u.tokens[k].kind != ident {
 			continue
 		}
 		switch u.str(k) {
-		case "const", "volatile", "struct", "class", "union", "enum", "typename", "register", "__const", "__volatile__":
+		case "const", "volatile", "struct", "class", "union", "enum", "typename", "register", "__const",
+			"__volatile__":
 		default:
 			return true
 		}

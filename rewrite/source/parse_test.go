@@ -19,7 +19,8 @@ func TestLibraries(t *testing.T) {
 	}
 	var got []string
 	for _, k := range u.kernels() {
-		got = append(got, fmt.Sprintf("%s:%d %s loops %d copy %q", k.File, k.Line, k.Name, len(k.Loops), k.NoSpec))
+		got = append(got, fmt.Sprintf("%s:%d %s loops %d copy %q", k.File, k.Line, k.Name, len(k.Loops),
+			k.NoSpec))
 	}
 	want := `libraries.cu:12 blockSum loops 1 copy ""
 libraries.cu:22 wmma loops 1 copy ""
@@ -56,8 +57,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// A line that a backslash joins to the next one is one line: what stands behind is no directive, and a comment goes on. (gcc -E leaves
-// such lines in comments alone, with -C.)
+// A line that a backslash joins to the next one is one line: what stands behind is no directive,
+// and a comment goes on. (gcc -E leaves such lines in comments alone, with -C.)
 func TestContinued(t *testing.T) {
 	for text, want := range map[string]int{ // tokens
 		"# 1 \"a.cu\"\nint \\\n a; // x \\\n int b;\nint c;\n":    6,
@@ -78,7 +79,9 @@ func TestContinued(t *testing.T) {
 
 // A kernel whose text has no markers cannot be given its lines back.
 func TestNoMarkers(t *testing.T) {
-	u, err := Parse([]byte("__attribute__((global)) void k(int *a, int n) { for (int i = 0; i < n; i++) a[i] = 1; }"))
+	u,
+		err := Parse(
+		[]byte("__attribute__((global)) void k(int *a, int n) { for (int i = 0; i < n; i++) a[i] = 1; }"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +96,8 @@ func tortured(size int) []byte {
 	var b bytes.Buffer
 	b.WriteString("# 1 \"big.cu\"\n")
 	for i := 0; b.Len() < size; i++ {
-		fmt.Fprintf(&b, `namespace n%d { template <typename T, int N = (3 > 2)> struct S { T v[N]; __attribute__((device)) T get(int i) const { return v[i]; } };
+		fmt.Fprintf(&b,
+			`namespace n%d { template <typename T, int N = (3 > 2)> struct S { T v[N]; __attribute__((device)) T get(int i) const { return v[i]; } };
 template <class T> static __attribute__((global)) void __attribute__((launch_bounds(256, 2))) kernel(T *__restrict__ out, const S<T, 4> s, int n, float scale = 1.5e-3f)
 {
   __attribute__((shared)) T buf[256];
@@ -125,7 +129,8 @@ func BenchmarkParseTypical(b *testing.B) {
 	var text bytes.Buffer
 	text.WriteString("# 1 \"/usr/include/stdio.h\" 1 3 4\n")
 	for text.Len() < 2<<20 {
-		text.WriteString("extern int function (const char *__restrict __format, ...) __attribute__ ((__nothrow__ , __leaf__));\n\n# 120 \"/usr/include/stdio.h\" 3 4\n")
+		text.WriteString(
+			"extern int function (const char *__restrict __format, ...) __attribute__ ((__nothrow__ , __leaf__));\n\n# 120 \"/usr/include/stdio.h\" 3 4\n")
 	}
 	whole := append(append([]byte("# 1 \"big.cu\"\n"), text.Bytes()...), "\n# 3 \"big.cu\" 2\n"...)
 	whole = append(whole, user...)
@@ -137,7 +142,8 @@ func BenchmarkParseTypical(b *testing.B) {
 	}
 }
 
-// Whatever comes in, nothing panics, and what comes out is read again and differs by insertions only.
+// Whatever comes in, nothing panics, and what comes out is read again and differs by insertions
+// only.
 func FuzzRewrite(f *testing.F) {
 	for _, r := range rules(f) {
 		f.Add(r.before, r.entry, r.recipe)
@@ -148,10 +154,12 @@ func FuzzRewrite(f *testing.F) {
 			return
 		}
 		for _, k := range u.kernels() {
-			if _, err := k.Values(nil); err != nil && k.NoSpec == "" && !strings.Contains(err.Error(), "left alone") {
+			if _, err := k.Values(nil); err != nil && k.NoSpec == "" && !strings.Contains(err.Error(),
+				"left alone") {
 				t.Fatal(err)
 			}
-			for _, terms := range [][]recipe.Term{{{Lever: "unroll", Value: "2"}}, {{Lever: "spec", Value: "blockDim.x=8", Brace: true}}} {
+			for _, terms := range [][]recipe.Term{{{Lever: "unroll", Value: "2"}},
+				{{Lever: "spec", Value: "blockDim.x=8", Brace: true}}} {
 				out, err := k.rewrite(terms, Options{})
 				if err != nil {
 					continue
@@ -165,9 +173,12 @@ func FuzzRewrite(f *testing.F) {
 		if err != nil {
 			return
 		}
-		requests := []Request{{Entry: entry, Terms: r.Terms}, {Entry: entry, Terms: []recipe.Term{{Lever: "spec", Value: "blockDim.x=8", Brace: true}}, Options: Options{Alone: true}}}
+		requests := []Request{{Entry: entry, Terms: r.Terms},
+			{Entry: entry, Terms: []recipe.Term{{Lever: "spec", Value: "blockDim.x=8", Brace: true}},
+				Options: Options{Alone: true}}}
 		for _, f := range u.functions {
-			requests = append(requests, Request{Entry: f.name, Terms: []recipe.Term{{Lever: "unroll", Value: "2"}}})
+			requests = append(requests, Request{Entry: f.name,
+				Terms: []recipe.Term{{Lever: "unroll", Value: "2"}}})
 		}
 		seen := map[int]bool{}
 		for _, j := range u.Together(requests) {

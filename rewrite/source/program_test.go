@@ -1,7 +1,7 @@
 package source
 
-// Whole programs through the real compilers: every kernel found by its entry, every rewritten text compiled, every other
-// entry's PTX unchanged.
+// Whole programs through the real compilers: every kernel found by its entry, every rewritten text
+// compiled, every other entry's PTX unchanged.
 
 import (
 	"bytes"
@@ -63,7 +63,8 @@ func testProgram(t *testing.T, tk toolkit, name string) {
 		}
 		fmt.Fprintf(&log, "%s: %s:%d %s\n", shortName(e.Name), k.File, k.Line, k.Name)
 		for _, l := range k.Loops {
-			fmt.Fprintf(&log, "  loop %s %s in %s depth %d trip %d pragma %v inner %v\n", l.Site, l.Kind, l.Function, l.Depth, l.Trip, l.Pragma, l.Inner)
+			fmt.Fprintf(&log, "  loop %s %s in %s depth %d trip %d pragma %v inner %v\n", l.Site, l.Kind,
+				l.Function, l.Depth, l.Trip, l.Pragma, l.Inner)
 		}
 		sig := Signature(e)
 		values, err := k.Values(sig)
@@ -79,7 +80,8 @@ func testProgram(t *testing.T, tk toolkit, name string) {
 					items = append(items, s)
 				}
 			}
-			fmt.Fprintf(&log, "  value %q %s arg %d+%d %d bits %v: %s\n", v.Name, v.Type, v.Argument, v.Offset, v.Bits, v.Class, why)
+			fmt.Fprintf(&log, "  value %q %s arg %d+%d %d bits %v: %s\n", v.Name, v.Type, v.Argument,
+				v.Offset, v.Bits, v.Class, why)
 		}
 		var terms []string
 		if slices.ContainsFunc(k.Loops, func(l Loop) bool { return l.Kind == "for" && !l.Pragma }) {
@@ -93,8 +95,8 @@ func testProgram(t *testing.T, tk toolkit, name string) {
 		}
 		r := strings.Join(terms, " ")
 		fmt.Fprintf(&log, "  recipe %s\n", r)
-		// One after the other in one text, so that one cicc tells about all. A template that was rewritten for one
-		// instantiation is left alone for the others.
+		// One after the other in one text, so that one cicc tells about all. A template that was
+		// rewritten for one instantiation is left alone for the others.
 		if slices.ContainsFunc(slices.Collect(keys(changed)), func(other string) bool { o, _ := u.Kernel(other); return o.f == k.f }) {
 			continue
 		}
@@ -128,7 +130,8 @@ func testProgram(t *testing.T, tk toolkit, name string) {
 			continue
 		}
 		r, was := changed[e.Name]
-		if was && strings.Contains(r, "spec{") && !strings.Contains(e.Name, "unnamed") { // unnamed does nothing: no copies to see
+		// unnamed does nothing: no copies to see
+		if was && strings.Contains(r, "spec{") && !strings.Contains(e.Name, "unnamed") {
 			if n := bytes.Count(e2.Text(), []byte("%ntid.x")); n == 0 {
 				t.Errorf("%s %s: no guard in the PTX", e.Name, r)
 			}
@@ -155,8 +158,10 @@ func testProgram(t *testing.T, tk toolkit, name string) {
 	for _, e := range m.Entries() {
 		before, err1 := m.Traits(e.Name)
 		after, err2 := m4.Traits(e.Name)
-		if err1 != nil || err2 != nil || before.SharedStatic != after.SharedStatic || before.SharedDynamic != after.SharedDynamic {
-			t.Errorf("%s: %d bytes of shared memory, %d before (%v %v)", e.Name, after.SharedStatic, before.SharedStatic, err1, err2)
+		if err1 != nil || err2 != nil || before.SharedStatic != after.SharedStatic ||
+			before.SharedDynamic != after.SharedDynamic {
+			t.Errorf("%s: %d bytes of shared memory, %d before (%v %v)", e.Name, after.SharedStatic,
+				before.SharedStatic, err1, err2)
 		}
 		if _, was := changed[e.Name]; !was && !bytes.Equal(e.Text(), m4.Entry(e.Name).Text()) {
 			t.Errorf("%s has no recipe and changed", e.Name)
@@ -167,7 +172,8 @@ func testProgram(t *testing.T, tk toolkit, name string) {
 		return
 	}
 	// One kernel alone: the others must be the default's to the byte.
-	alone := map[string]string{"basics": "_Z4tilePfPKfii", "templates": "_Z4overPii", "odd": "_Z9constantsPii",
+	alone := map[string]string{"basics": "_Z4tilePfPKfii", "templates": "_Z4overPii",
+		"odd":      "_Z9constantsPii",
 		"policies": "_ZN6policy6KernelINS_4GemmINS_3MmaINS_5ShapeILi16ELi16ELi8EEEffvEENS_8IteratorIS4_fLNS_6LayoutE0EEENS6_IS4_fLS7_1EEENS_6LinearEEEEEvNT_6ParamsE", "legacy": "transpose"}[name]
 	e := m.Entry(alone)
 	one, err := u.Rewrite(alone, termsOf(t, changed[alone]), Options{Signature: Signature(e)})
@@ -255,6 +261,7 @@ func golden(t *testing.T, file string, got []byte) {
 		t.Fatalf("%v (go test -update writes it: read the diff)", err)
 	}
 	if !bytes.Equal(want, got) {
-		t.Errorf("%s differs from what was found (go test -update writes it: read the diff):\n%s", file, got)
+		t.Errorf("%s differs from what was found (go test -update writes it: read the diff):\n%s", file,
+			got)
 	}
 }

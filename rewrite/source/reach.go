@@ -1,8 +1,8 @@
 package source
 
-// Sites of loops, and which of the user's device functions a kernel reaches. Reaching is by name: whatever is named like a
-// function that the body mentions, and all members of a class that it mentions. Too many is harmless, since an unrolling
-// factor never changes what a program means.
+// Sites of loops, and which of the user's device functions a kernel reaches. Reaching is by name:
+// whatever is named like a function that the body mentions, and all members of a class that it
+// mentions. Too many is harmless, since an unrolling factor never changes what a program means.
 
 import (
 	"fmt"
@@ -38,8 +38,8 @@ func siteName(f *function) string {
 	}, f.name)
 }
 
-// reachedFunctions lists f and the user's device functions that it reaches; mentions are names that come from elsewhere (template
-// arguments).
+// reachedFunctions lists f and the user's device functions that it reaches; mentions are names that
+// come from elsewhere (template arguments).
 func (u *Unit) reachedFunctions(f *function, mentions []string) []*function {
 	list := []*function{f}
 	known := map[*function]bool{f: true}
@@ -72,10 +72,11 @@ func (u *Unit) reachedFunctions(f *function, mentions []string) []*function {
 	return list
 }
 
-// loopsOf lists the loops of functions, of which the first one is the kernel, and gives each its site: the number of a loop
-// in its function, from 1 in the order of the text, behind the function's name where that is not the kernel's. Of functions
-// of one name the second one that is reached is called NAME:2. Neither lines nor what else is in the file count, as they do
-// not for a kernel's identity.
+// loopsOf lists the loops of functions, of which the first one is the kernel, and gives each its
+// site: the number of a loop in its function, from 1 in the order of the text, behind the
+// function's name where that is not the kernel's. Of functions of one name the second one that is
+// reached is called NAME:2. Neither lines nor what else is in the file count, as they do not for a
+// kernel's identity.
 func (u *Unit) loopsOf(functions []*function) []Loop {
 	u.findLoops()
 	var loops []Loop

@@ -11,20 +11,21 @@ import (
 
 // Options are what Rewrite has to know besides the terms.
 type Options struct {
-	// Signature holds the PTX types of the entry's parameters, in order (".u32", ".f64", ".b8[24]"). Without it values
-	// whose type only PTX knows (enums, fields of structs) cannot be specialised.
+	// Signature holds the PTX types of the entry's parameters, in order (".u32", ".f64", ".b8[24]").
+	// Without it values whose type only PTX knows (enums, fields of structs) cannot be specialised.
 	Signature []string
-	// NeverHolds adds to every guard a condition that no real launch fulfils, and that the compiler does not know: for
-	// measuring what the plain copy costs.
+	// NeverHolds adds to every guard a condition that no real launch fulfils, and that the compiler
+	// does not know: for measuring what the plain copy costs.
 	NeverHolds bool
-	// Alone leaves the plain copy out: the host has looked at the guard (Conditions) and launches this kernel only where
-	// it holds. One specialised copy, then.
+	// Alone leaves the plain copy out: the host has looked at the guard (Conditions) and launches this
+	// kernel only where it holds. One specialised copy, then.
 	Alone bool
 }
 
-// Rewrite returns the text with the terms carried out on the kernel that the PTX entry comes from. In the PTX of the
-// result only that entry is to be used: for a template the other instantiations change too, and so do other kernels
-// that share a device function. A Refusal says that the kernel is to be left as it is.
+// Rewrite returns the text with the terms carried out on the kernel that the PTX entry comes from.
+// In the PTX of the result only that entry is to be used: for a template the other instantiations
+// change too, and so do other kernels that share a device function. A Refusal says that the kernel
+// is to be left as it is.
 func (u *Unit) Rewrite(entry string, terms []recipe.Term, opt Options) ([]byte, error) {
 	k, err := u.Kernel(entry)
 	if err != nil {

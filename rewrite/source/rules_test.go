@@ -1,8 +1,9 @@
 package source
 
-// Goldens: one archive a rule or refusal, in testdata/rules. `before` is preprocessed text without the headers, `recipe` an
-// entry and a recipe, `after` the text or `refusal` the words that come out. They are compiled, all in one text, by the real
-// cicc and ptxas of every toolkit: as they were, and as rewritten.
+// Goldens: one archive a rule or refusal, in testdata/rules. `before` is preprocessed text without
+// the headers, `recipe` an entry and a recipe, `after` the text or `refusal` the words that come
+// out. They are compiled, all in one text, by the real cicc and ptxas of every toolkit: as they
+// were, and as rewritten.
 
 import (
 	"bytes"
@@ -141,7 +142,8 @@ func TestRulesCompiled(t *testing.T) {
 		}
 		for _, r := range rules(t) {
 			e, e2 := m.Entry(r.entry), m2.Entry(r.entry)
-			if r.nocompile || strings.Contains(r.file, "no-unknown") || strings.Contains(r.file, "no-linkage-c") {
+			if r.nocompile || strings.Contains(r.file, "no-unknown") ||
+				strings.Contains(r.file, "no-linkage-c") {
 				continue
 			}
 			if e == nil || e2 == nil {

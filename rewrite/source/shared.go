@@ -1,16 +1,18 @@
 package source
 
-// Static shared arrays of a specialised kernel. Two copies of a body declare every array twice; in the PTX the second set
+// Static shared arrays of a specialised kernel. Two copies of a body declare every array twice; in
+// the PTX the second set
 // has the same mangled names with a number behind:
 //
 //	.shared .align 4 .b8 _ZZ4tilePfPKfiiE3buf[1024];      first array called buf of the first copy
 //	.shared .align 4 .b8 _ZZ4tilePfPKfiiE3buf_0[256];     second one called buf of the first copy
 //	.shared .align 4 .b8 _ZZ4tilePfPKfiiE3buf_1[1024];    first one of the second copy
 //
-// A launch runs one copy only, since guards depend on nothing but the launch. So all copies may use the first one's arrays.
-// Which array is which is computed from the default PTX (one copy) and from the plain copy, which is the last one, and is
-// checked by size and alignment; where it does not come out even, nothing is merged and the recipe is refused: with twice
-// the shared memory a launch could fail that would have worked.
+// A launch runs one copy only, since guards depend on nothing but the launch. So all copies may use
+// the first one's arrays. Which array is which is computed from the default PTX (one copy) and from
+// the plain copy, which is the last one, and is checked by size and alignment; where it does not
+// come out even, nothing is merged and the recipe is refused: with twice the shared memory a launch
+// could fail that would have worked.
 
 import (
 	"fmt"
@@ -32,10 +34,12 @@ type sharedArray struct {
 	stmt        int // its declaration
 }
 
-// MergeShared gives a variant's module in which the copies of the entry's body use one set of static shared arrays, that
-// of the default module. terms are those that the variant was rewritten with. Both modules stay as they are; without
-// copies, or without static arrays, the variant itself comes back.
-func (u *Unit) MergeShared(entry string, terms []recipe.Term, dm, vm *ptx.Module) (*ptx.Module, error) {
+// MergeShared gives a variant's module in which the copies of the entry's body use one set of
+// static shared arrays, that of the default module. terms are those that the variant was rewritten
+// with. Both modules stay as they are; without copies, or without static arrays, the variant itself
+// comes back.
+func (u *Unit) MergeShared(entry string, terms []recipe.Term, dm,
+	vm *ptx.Module) (*ptx.Module, error) {
 	copies := 1
 	for _, t := range terms {
 		if t.IsSecond() {
@@ -91,7 +95,8 @@ func (u *Unit) MergeShared(entry string, terms []recipe.Term, dm, vm *ptx.Module
 }
 
 // mergePlan says which names become which, and which declarations of ve go.
-func mergePlan(de, ve *ptx.Func, vm *ptx.Module, entry string, copies int, asDeclared func(name string, each int) bool) (map[string]string, []int, error) {
+func mergePlan(de, ve *ptx.Func, vm *ptx.Module, entry string, copies int,
+	asDeclared func(name string, each int) bool) (map[string]string, []int, error) {
 	prefix := sharedPrefix(entry)
 	was, err := sharedArrays(de, prefix)
 	if err != nil {
@@ -109,7 +114,8 @@ func mergePlan(de, ve *ptx.Func, vm *ptx.Module, entry string, copies int, asDec
 	renames := map[string]string{}
 	for base := range is {
 		if len(was[base]) == 0 {
-			return nil, nil, refuse(entry, "the variant has a shared array %s that the default has not", base)
+			return nil, nil, refuse(entry, "the variant has a shared array %s that the default has not",
+				base)
 		}
 	}
 	for base, old := range was {
@@ -117,15 +123,16 @@ func mergePlan(de, ve *ptx.Func, vm *ptx.Module, entry string, copies int, asDec
 		if len(now) == 0 {
 			return nil, nil, refuse(entry, "the variant has lost its shared array %s", base)
 		}
-		// The plain copy is the default's code, so its last array is the default's last one, moved by the arrays of the
-		// copies before it: so many arrays of that name does each copy have.
+		// The plain copy is the default's code, so its last array is the default's last one, moved by the
+		// arrays of the copies before it: so many arrays of that name does each copy have.
 		shift := now[len(now)-1].index - old[len(old)-1].index
 		if shift <= 0 || shift%(copies-1) != 0 {
 			return nil, nil, refuse(entry, "its shared arrays called %s do not come out even", base)
 		}
 		each := shift / (copies - 1)
 		if each <= old[len(old)-1].index || !asDeclared(old[0].source, each) {
-			return nil, nil, refuse(entry, "its shared arrays called %s are not as many as the source declares", base)
+			return nil, nil, refuse(entry,
+				"its shared arrays called %s are not as many as the source declares", base)
 		}
 		byIndex := map[int]sharedArray{}
 		for _, a := range old {
@@ -189,7 +196,8 @@ func sharedPrefix(entry string) string {
 	return fmt.Sprintf("_ZZ%d%sE", len(name), name)
 }
 
-// sharedArrays finds the static shared arrays in f whose names have that prefix, by base name, in the order of their numbers.
+// sharedArrays finds the static shared arrays in f whose names have that prefix, by base name, in
+// the order of their numbers.
 func sharedArrays(f *ptx.Func, prefix string) (map[string][]sharedArray, error) {
 	found := map[string][]sharedArray{}
 	for i, s := range f.Stmts {
@@ -214,7 +222,8 @@ func sharedArrays(f *ptx.Func, prefix string) (map[string][]sharedArray, error) 
 			if digits == 0 || digits+n > len(rest) || len(vars) != 1 {
 				return nil, refuse(f.Name, "the name of its shared array %s is not read", v.Name)
 			}
-			a := sharedArray{name: v.Name, base: prefix + rest[:digits+n], source: rest[digits : digits+n], size: v.Size(), align: v.Alignment(), stmt: i}
+			a := sharedArray{name: v.Name, base: prefix + rest[:digits+n], source: rest[digits : digits+n],
+				size: v.Size(), align: v.Alignment(), stmt: i}
 			if a.index, ok = discriminator(rest[digits+n:]); !ok {
 				return nil, refuse(f.Name, "the name of its shared array %s is not read", v.Name)
 			}
@@ -227,7 +236,8 @@ func sharedArrays(f *ptx.Func, prefix string) (map[string][]sharedArray, error) 
 	return found, nil
 }
 
-// discriminator reads what the Itanium ABI puts behind the second and later local names: _0 to _9, __10_ and on.
+// discriminator reads what the Itanium ABI puts behind the second and later local names: _0 to _9,
+// __10_ and on.
 func discriminator(s string) (int, bool) {
 	if s == "" {
 		return 0, true

@@ -4,12 +4,14 @@ package source
 //
 //	{ BODY }      { if ((unsigned int)n == 1024u && ::blockDim.x == 256u) { int n = 1024; { BODY } } else { BODY } }
 //
-// Every launch that has other values takes the plain copy, and a parameter's variable in the specialised copy is one that
-// the body may change as it may change its parameter. Up to three specialised copies; the first guard that holds is taken.
-// Fields of structs, blockDim and gridDim are guarded only: LLVM carries the equality into the branch.
+// Every launch that has other values takes the plain copy, and a parameter's variable in the
+// specialised copy is one that the body may change as it may change its parameter. Up to three
+// specialised copies; the first guard that holds is taken. Fields of structs, blockDim and gridDim
+// are guarded only: LLVM carries the equality into the branch.
 //
-// Where the host looks at the guard, it compares bytes: sizes, offsets and classes of all values stand in the text, too, so that the
-// compiler refuses it where this reader took a type for another one.
+// Where the host looks at the guard, it compares bytes: sizes, offsets and classes of all values
+// stand in the text, too, so that the compiler refuses it where this reader took a type for another
+// one.
 //
 // Static shared arrays come out once per copy: MergeShared makes them one again.
 
@@ -22,7 +24,8 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// Limits: specialised copies of one body, and the text of one body. The prototype's largest useful body had 40 KB.
+// Limits: specialised copies of one body, and the text of one body. The prototype's largest useful
+// body had 40 KB.
 const (
 	maxCopies = 3
 	maxBody   = 64 << 10
@@ -32,7 +35,8 @@ const (
 type copied struct {
 	guard   string
 	declare string
-	judge   string // what must be true of the types, "" for nothing: else the compiler refuses the text
+	// what must be true of the types, "" for nothing: else the compiler refuses the text
+	judge string
 }
 
 // copies reads the spec terms.
@@ -49,7 +53,8 @@ func (k *Kernel) copies(terms []recipe.Term, opt Options) ([]copied, error) {
 	}
 	t := k.u.tokens
 	if size := int(t[t[k.f.open].match].end - t[k.f.open].off); size > maxBody {
-		return nil, refuse(k.label(), "its body has %d bytes, and %d are the most that is copied", size, maxBody)
+		return nil, refuse(k.label(), "its body has %d bytes, and %d are the most that is copied", size,
+			maxBody)
 	}
 	var out []copied
 	seen := map[string]bool{}
@@ -71,7 +76,8 @@ func (k *Kernel) copies(terms []recipe.Term, opt Options) ([]copied, error) {
 func find(values []Value, p recipe.Place) (Value, error) {
 	var found []Value
 	for _, v := range values {
-		if v.Name != "" && (p.Name != "" && v.Name == p.Name || p.Name == "" && v.Argument == p.Index && v.Offset == p.Offset) {
+		if v.Name != "" && (p.Name != "" && v.Name == p.Name || p.Name == "" && v.Argument == p.Index &&
+			v.Offset == p.Offset) {
 			found = append(found, v)
 		}
 	}
@@ -87,8 +93,8 @@ func find(values []Value, p recipe.Place) (Value, error) {
 // Place is where the value lies, as a recipe keeps it.
 func (v Value) Place() recipe.Place { return recipe.Place{Index: v.Argument, Offset: v.Offset} }
 
-// Resolve gives a recipe in which a user called values by name as it is kept: by the arguments' numbers, which mean the same
-// in every source of a kernel.
+// Resolve gives a recipe in which a user called values by name as it is kept: by the arguments'
+// numbers, which mean the same in every source of a kernel.
 func (k *Kernel) Resolve(r recipe.Recipe, signature []string) (recipe.Recipe, error) {
 	named := func(t recipe.Term) bool {
 		g, err := t.Guard()
@@ -144,9 +150,11 @@ func (k *Kernel) copy(term recipe.Term, values []Value, alone bool) (copied, err
 				return c, refuse(k.label(), "%s: %s cannot be specialised: %s", term, condition.Of, v.Why)
 			}
 			if condition.Kind == recipe.Alignment {
-				guards = append(guards, fmt.Sprintf("((unsigned long long)%s & %dull) == 0ull", v.Name, condition.Number-1))
+				guards = append(guards, fmt.Sprintf("((unsigned long long)%s & %dull) == 0ull", v.Name,
+					condition.Number-1))
 				// Told by the pointer itself, not by a copy of it: a copy would lose __restrict__.
-				c.declare += fmt.Sprintf(" (void)__builtin_assume_aligned((const void *)%s, %d);", v.Name, condition.Number)
+				c.declare += fmt.Sprintf(" (void)__builtin_assume_aligned((const void *)%s, %d);", v.Name,
+					condition.Number)
 				continue
 			}
 			x, err := v.bits(condition.Value)
@@ -162,7 +170,8 @@ func (k *Kernel) copy(term recipe.Term, values []Value, alone bool) (copied, err
 			}
 		default:
 			if !alone {
-				return c, refuse(k.label(), "%s: %s is for the host, and only a second entry is chosen there", term, condition.Key())
+				return c, refuse(k.label(), "%s: %s is for the host, and only a second entry is chosen there",
+					term, condition.Key())
 			}
 		}
 	}
@@ -173,7 +182,8 @@ func (k *Kernel) copy(term recipe.Term, values []Value, alone bool) (copied, err
 	return c, nil
 }
 
-// wrap writes the body, from its { to its }, once for each set of values and once more as the plain copy.
+// wrap writes the body, from its { to its }, once for each set of values and once more as the plain
+// copy.
 func (k *Kernel) wrap(out *bytes.Buffer, copies []copied, edits []insertion, opt Options) error {
 	u := k.u
 	open := int(u.tokens[k.f.open].off)
@@ -191,9 +201,11 @@ func (k *Kernel) wrap(out *bytes.Buffer, copies []copied, edits []insertion, opt
 	if opt.NeverHolds {
 		reg, most, ok := neverRegister(copies)
 		if !ok {
-			return refuse(k.label(), "every dimension of the launch is specialised: no guard is left that never holds")
+			return refuse(k.label(),
+				"every dimension of the launch is specialised: no guard is left that never holds")
 		}
-		fmt.Fprintf(out, `unsigned int __gnvcc_never; asm("mov.u32 %%0, %%%%%s;" : "=r"(__gnvcc_never)); `, reg)
+		fmt.Fprintf(out,
+			`unsigned int __gnvcc_never; asm("mov.u32 %%0, %%%%%s;" : "=r"(__gnvcc_never)); `, reg)
 		never = fmt.Sprintf("__gnvcc_never == %du && ", most)
 	}
 	for _, c := range copies {
@@ -214,14 +226,16 @@ func (k *Kernel) wrap(out *bytes.Buffer, copies []copied, edits []insertion, opt
 	return nil
 }
 
-// neverRegister picks a special register for a guard that never holds in a real launch: the largest value of a dimension that
-// no guard speaks of. The compiler cannot know it, it comes out of inline assembly; and should a launch have it, the guard's
-// other half still decides, so that the program means the same.
+// neverRegister picks a special register for a guard that never holds in a real launch: the largest
+// value of a dimension that no guard speaks of. The compiler cannot know it, it comes out of inline
+// assembly; and should a launch have it, the guard's other half still decides, so that the program
+// means the same.
 func neverRegister(copies []copied) (reg string, most uint64, ok bool) {
 	for _, r := range []struct {
 		register, name string
 		most           uint64
-	}{{"nctaid.z", "gridDim.z", 65535}, {"nctaid.y", "gridDim.y", 65535}, {"nctaid.x", "gridDim.x", 1<<31 - 1},
+	}{{"nctaid.z", "gridDim.z", 65535}, {"nctaid.y", "gridDim.y", 65535}, {"nctaid.x", "gridDim.x",
+		1<<31 - 1},
 		{"ntid.z", "blockDim.z", 64}, {"ntid.y", "blockDim.y", 1024}} {
 		used := false
 		for _, c := range copies {

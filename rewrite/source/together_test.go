@@ -12,8 +12,9 @@ import (
 	"gnvcc/rewrite/ptx"
 )
 
-// Every kernel of a program with a recipe of its own: variants by cicc, shared arrays merged, entries put together, the
-// whole by ptxas. Entries without a recipe stay as they were to the byte, and nobody has more shared memory than before.
+// Every kernel of a program with a recipe of its own: variants by cicc, shared arrays merged,
+// entries put together, the whole by ptxas. Entries without a recipe stay as they were to the byte,
+// and nobody has more shared memory than before.
 func TestTogether(t *testing.T) {
 	eachToolkit(t, func(t *testing.T, tk toolkit) {
 		t.Parallel()
@@ -85,9 +86,11 @@ func testTogether(t *testing.T, tk toolkit, flags []string) {
 			t.Fatal(err)
 		}
 		if before.SharedStatic != after.SharedStatic || before.SharedDynamic != after.SharedDynamic {
-			t.Errorf("%s: %d bytes of shared memory, %d before", e.Name, after.SharedStatic, before.SharedStatic)
+			t.Errorf("%s: %d bytes of shared memory, %d before", e.Name, after.SharedStatic,
+				before.SharedStatic)
 		}
-		if n := strings.Count(string(e2.Text()), "vprintf"); changed && strings.Contains(e.Name, "third") && n < 2 {
+		if n := strings.Count(string(e2.Text()), "vprintf"); changed &&
+			strings.Contains(e.Name, "third") && n < 2 {
 			t.Errorf("third prints in %d places", n)
 		}
 	}

@@ -1,7 +1,7 @@
 package source
 
-// The real compilers for the tests: preprocessing, cicc and ptxas of every toolkit that install/toolkit has put on this
-// machine, or of GNVCC_NVCC alone where that is set.
+// The real compilers for the tests: preprocessing, cicc and ptxas of every toolkit that
+// install/toolkit has put on this machine, or of GNVCC_NVCC alone where that is set.
 
 import (
 	"bytes"
@@ -66,7 +66,8 @@ func prepare(t *testing.T, tk toolkit, cu string, flags ...string) (*program, []
 		t.Fatal(err)
 	}
 	p.env = os.Environ()
-	args := append([]string{"--dryrun", "--keep", "-arch=sm_90", "-std=c++17", "--extended-lambda"}, flags...)
+	args := append([]string{"--dryrun", "--keep", "-arch=sm_90", "-std=c++17", "--extended-lambda"},
+		flags...)
 	cmd := exec.Command(tk.nvcc, append(args, "-c", p.base+".cu")...)
 	cmd.Dir = p.dir
 	out, err := cmd.CombinedOutput()
@@ -102,7 +103,8 @@ func prepare(t *testing.T, tk toolkit, cu string, flags ...string) (*program, []
 	p.cicc = strings.Replace(p.cicc, `-o "`+o+`"`, `-o "$2"`, 1)
 	p.ptxas = strings.Replace(p.ptxas, `"`+o+`"`, `"$1"`, 1)
 	p.ptxas = p.ptxas[:strings.LastIndex(p.ptxas, "-o ")] + `-o "$2"`
-	if !strings.Contains(p.cicc, "--gen_module_id_file") { // 12 and later: cudafe++ makes the module id
+	// 12 and later: cudafe++ makes the module id
+	if !strings.Contains(p.cicc, "--gen_module_id_file") {
 		p.sh(t, host)
 		p.sh(t, cudafe)
 	}

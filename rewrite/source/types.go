@@ -1,8 +1,8 @@
 package source
 
-// Types as far as values need them: is it an integer, a float, a pointer, a struct, and how wide. Three witnesses are
-// asked: the text in the source, the entry's mangled name (which knows template arguments), the PTX signature (which knows
-// widths). They must agree.
+// Types as far as values need them: is it an integer, a float, a pointer, a struct, and how wide.
+// Three witnesses are asked: the text in the source, the entry's mangled name (which knows template
+// arguments), the PTX signature (which knows widths). They must agree.
 
 import (
 	"fmt"
@@ -36,9 +36,11 @@ type scalar struct {
 
 // Names that headers give to arithmetic types on 64-bit Linux, the only host that is supported.
 var wellKnown = map[string]string{
-	"size_t": "unsigned long", "ssize_t": "long", "ptrdiff_t": "long", "intptr_t": "long", "uintptr_t": "unsigned long",
-	"int8_t": "signed char", "uint8_t": "unsigned char", "int16_t": "short", "uint16_t": "unsigned short",
-	"int32_t": "int", "uint32_t": "unsigned int", "int64_t": "long", "uint64_t": "unsigned long",
+	"size_t": "unsigned long", "ssize_t": "long", "ptrdiff_t": "long", "intptr_t": "long",
+	"uintptr_t": "unsigned long",
+	"int8_t":    "signed char", "uint8_t": "unsigned char", "int16_t": "short",
+	"uint16_t": "unsigned short",
+	"int32_t":  "int", "uint32_t": "unsigned int", "int64_t": "long", "uint64_t": "unsigned long",
 	"uint": "unsigned int", "ushort": "unsigned short", "ulong": "unsigned long",
 	"clock_t": "long", "time_t": "long",
 }
@@ -108,7 +110,8 @@ func builtin(text string) (scalar, bool) {
 func (u *Unit) fromText(text string) scalar { return u.fromTextDepth(text, 0) }
 
 func (u *Unit) fromTextDepth(text string, depth int) scalar {
-	if strings.HasSuffix(text, "*") || strings.HasSuffix(text, "*const") || strings.HasSuffix(text, "restrict__") ||
+	if strings.HasSuffix(text, "*") || strings.HasSuffix(text, "*const") ||
+		strings.HasSuffix(text, "restrict__") ||
 		strings.HasSuffix(text, "__restrict") {
 		return scalar{Pointer, 64, 0}
 	}
@@ -168,8 +171,8 @@ func fromMangled(t demangle.AST) scalar {
 	}
 }
 
-// fromPTX is the third witness: a parameter of the entry, such as ".u32", ".f64", ".b8[24]", perhaps with ".align 8"
-// before it. Newer compilers say .b32 for floats and integers alike.
+// fromPTX is the third witness: a parameter of the entry, such as ".u32", ".f64", ".b8[24]",
+// perhaps with ".align 8" before it. Newer compilers say .b32 for floats and integers alike.
 func fromPTX(sig string) (scalar, int, error) {
 	word := sig
 	for _, w := range strings.Fields(sig) {
@@ -205,8 +208,8 @@ func fromPTX(sig string) (scalar, int, error) {
 	return scalar{}, 0, fmt.Errorf("a parameter of type %q", sig)
 }
 
-// agree joins what the witnesses say; size is the parameter's in PTX, in bytes. hasPTX tells whether the signature was there
-// to be asked. A scalar that is __grid_constant__ is bytes in PTX.
+// agree joins what the witnesses say; size is the parameter's in PTX, in bytes. hasPTX tells
+// whether the signature was there to be asked. A scalar that is __grid_constant__ is bytes in PTX.
 func agree(text, mangled, ptx scalar, size int, grid, hasPTX bool) (scalar, string) {
 	s := text
 	if s.class == Unknown {
@@ -232,8 +235,8 @@ func agree(text, mangled, ptx scalar, size int, grid, hasPTX bool) (scalar, stri
 		case Struct:
 			return ptx, ""
 		}
-		// .b32 of a named type: enums and nothing else are scalars there, since floats are known by name. A type from
-		// a header could be a float all the same.
+		// .b32 of a named type: enums and nothing else are scalars there, since floats are known by name.
+		// A type from a header could be a float all the same.
 		return scalar{}, "its type is not known"
 	}
 	if grid && ptx.class == Struct && size*8 == s.bits {

@@ -1,6 +1,7 @@
 package source
 
-// A Unit is one translation unit's preprocessed device code: its bytes, tokens, and the functions of the user's files.
+// A Unit is one translation unit's preprocessed device code: its bytes, tokens, and the functions
+// of the user's files.
 
 import (
 	"fmt"
@@ -26,15 +27,17 @@ type Unit struct {
 	last      int32  // the file of the last marker, a cache
 	toolkit   string // the toolkit's include folder, with a slash; "" unknown
 
-	ownOnce   sync.Once
-	own       map[string]bool // names of math functions that the user's text uses in other ways than by calls
+	ownOnce sync.Once
+	// names of math functions that the user's text uses in other ways than by calls
+	own       map[string]bool
 	loopsOnce sync.Once
 	loopsIn   map[*function][]Loop
 	methods   map[string][]*function // by class
 }
 
-// Parse reads cicc's input. An error means that the text is not what this reader understands, and that the whole unit is
-// to be left alone; what is odd in one function is told by Kernel and Rewrite for that function only.
+// Parse reads cicc's input. An error means that the text is not what this reader understands, and
+// that the whole unit is to be left alone; what is odd in one function is told by Kernel and
+// Rewrite for that function only.
 func Parse(text []byte) (*Unit, error) {
 	u := &Unit{text: text, fileIndex: map[string]int32{}, byName: map[string][]*function{},
 		classes: map[string][]*classDef{}, aliases: map[string]alias{}, linkedC: map[string]bool{}}
@@ -63,12 +66,16 @@ func (u *Unit) is(i int, s string) bool {
 	return t.kind == ident && string(u.text[t.off:t.end]) == s
 }
 
-// DefinesC reports whether the user's text may define a function of that name with C linkage: one that PTX calls by just that name.
+// DefinesC reports whether the user's text may define a function of that name with C linkage: one
+// that PTX calls by just that name.
 func (u *Unit) DefinesC(name string) bool {
-	return u.linkedC[name] || slices.ContainsFunc(u.byName[name], func(f *function) bool { return f.linkageC })
+	return u.linkedC[name] || slices.ContainsFunc(u.byName[name], func(f *function) bool {
+		return f.linkageC
+	})
 }
 
-// A Refusal says why a kernel, a loop or a value is left as nvcc makes it. It is an answer, not a failure of ours.
+// A Refusal says why a kernel, a loop or a value is left as nvcc makes it. It is an answer, not a
+// failure of ours.
 type Refusal struct {
 	Kernel string // the entry or the qualified name
 	Reason string

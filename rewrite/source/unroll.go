@@ -6,9 +6,10 @@ package source
 //	                                       # 7 "x.cu"
 //	                                       for (int i = 0; i < n; i++)
 //
-// unroll=N takes every for of the kernel and of the user's device functions that it reaches; unroll@SITE=N one loop, which
-// wins over the former. N = full is the pragma without a number: complete, where the count is known. An unrolling factor is
-// a hint, the loop means what it meant. cicc takes it anywhere before a for, also between `else` and `for`.
+// unroll=N takes every for of the kernel and of the user's device functions that it reaches;
+// unroll@SITE=N one loop, which wins over the former. N = full is the pragma without a number:
+// complete, where the count is known. An unrolling factor is a hint, the loop means what it meant.
+// cicc takes it anywhere before a for, also between `else` and `for`.
 
 import (
 	"strconv"
@@ -20,7 +21,8 @@ import (
 // maxUnroll bounds factors: above it LLVM takes minutes and nothing gains.
 const maxUnroll = 1024
 
-// maxLoops bounds the loops of a kernel that are changed: many on one line of the text would take long.
+// maxLoops bounds the loops of a kernel that are changed: many on one line of the text would take
+// long.
 const maxLoops = 1024
 
 // unrollEdits turns the unroll terms into insertions.
@@ -60,7 +62,8 @@ func (k *Kernel) unrollEdits(terms []recipe.Term) ([]insertion, error) {
 			}
 		}
 		if named && l.Kind != "for" {
-			return nil, refuse(k.label(), "the loop at %s is a %s: only for loops are unrolled", l.Site, l.Kind)
+			return nil, refuse(k.label(), "the loop at %s is a %s: only for loops are unrolled", l.Site,
+				l.Kind)
 		}
 		if l.Pragma {
 			return nil, refuse(k.label(), "the loop at %s has an unroll pragma of its own", l.Site)
@@ -79,7 +82,8 @@ func (k *Kernel) unrollEdits(terms []recipe.Term) ([]insertion, error) {
 		return nil, refuse(k.label(), "no loop at %s (there are: %s)", site, strings.Join(have, " "))
 	}
 	if len(edits) > maxLoops {
-		return nil, refuse(k.label(), "it has %d loops, and %d are the most that are changed", len(edits), maxLoops)
+		return nil, refuse(k.label(), "it has %d loops, and %d are the most that are changed", len(edits),
+			maxLoops)
 	}
 	if len(edits) == 0 {
 		return nil, refuse(k.label(), "no loop to unroll")

@@ -1,7 +1,7 @@
 package source
 
-// Values: what of a kernel's launch a recipe can fix, under which name, and how a value is written in the recipe, in the
-// guard and in the specialised copy. Everything is compared by its bits.
+// Values: what of a kernel's launch a recipe can fix, under which name, and how a value is written
+// in the recipe, in the guard and in the specialised copy. Everything is compared by its bits.
 
 import (
 	"encoding/binary"
@@ -29,8 +29,9 @@ type Value struct {
 	shadow bool // a parameter whose copy gets a variable of its own
 }
 
-// Values lists what can be fixed, in the order of the arguments. signature holds the PTX types of the entry's parameters
-// (".u32", ".f64", ".b8[24]"); without it (nil) types that only PTX knows (enums, structs) cannot be used.
+// Values lists what can be fixed, in the order of the arguments. signature holds the PTX types of
+// the entry's parameters (".u32", ".f64", ".b8[24]"); without it (nil) types that only PTX knows
+// (enums, structs) cannot be used.
 func (k *Kernel) Values(signature []string) ([]Value, error) {
 	if k.NoSpec != "" {
 		return nil, refuse(k.label(), "%s", k.NoSpec)
@@ -46,7 +47,8 @@ func (k *Kernel) Values(signature []string) ([]Value, error) {
 		total = len(k.args)
 	}
 	if k.known && len(k.args) != total {
-		return nil, refuse(k.label(), "its name has %d parameters, its PTX signature %d", len(k.args), total)
+		return nil, refuse(k.label(), "its name has %d parameters, its PTX signature %d", len(k.args),
+			total)
 	}
 	if pack < 0 && total != n || pack >= 0 && total < n-1 {
 		return nil, refuse(k.label(), "%d parameters in the source, %d in the PTX", n, total)
@@ -112,12 +114,15 @@ func (k *Kernel) Values(signature []string) ([]Value, error) {
 				continue
 			}
 			for _, f := range fields {
-				values = append(values, Value{Name: p.Name + "." + f.path, Type: f.typ, Argument: at, Offset: f.offset,
-					Bits: f.scalar.bits, Class: f.scalar.class, sign: f.scalar.sign, field: true, text: true, whole: layoutSize})
+				values = append(values, Value{Name: p.Name + "." + f.path, Type: f.typ, Argument: at,
+					Offset: f.offset,
+					Bits:   f.scalar.bits, Class: f.scalar.class, sign: f.scalar.sign, field: true, text: true,
+					whole: layoutSize})
 			}
 			continue
 		case Integer, Float:
-			v.shadow = !p.Grid // __grid_constant__ has its address in parameter space: no variable in its stead
+			// __grid_constant__ has its address in parameter space: no variable in its stead
+			v.shadow = !p.Grid
 		case Pointer:
 			if v.Why == "" && p.Grid {
 				v.Why = "__grid_constant__"
@@ -135,7 +140,8 @@ func (k *Kernel) label() string {
 	return k.Name
 }
 
-// Text writes the value whose bytes are given (little endian, Bits/8 of them) as a recipe does: 1024, -3, 2.5.
+// Text writes the value whose bytes are given (little endian, Bits/8 of them) as a recipe does:
+// 1024, -3, 2.5.
 func (v Value) Text(b []byte) (string, error) {
 	if v.Why != "" {
 		return "", fmt.Errorf("%s cannot be specialised: %s", v.Name, v.Why)
@@ -177,8 +183,9 @@ func (v Value) Text(b []byte) (string, error) {
 	return "", fmt.Errorf("%s is of an unknown type", v.Name)
 }
 
-// usableFloat refuses what a compiler may fold to other bits than the GPU computes: NaN (the GPU's own is another one than
-// the host's), infinities (inf-inf is such a NaN), subnormals (flushed or not).
+// usableFloat refuses what a compiler may fold to other bits than the GPU computes: NaN (the GPU's
+// own is another one than the host's), infinities (inf-inf is such a NaN), subnormals (flushed or
+// not).
 func usableFloat(v Value, x uint64) error {
 	bad := false
 	if v.Bits == 32 {
@@ -231,9 +238,11 @@ func (v Value) bits(text string) (uint64, error) {
 	return 0, fmt.Errorf("%s is a %v: it has no value to fix", v.Name, v.Class)
 }
 
-// Unsigned types by width: comparing there needs no knowledge of signs, and no operator that a user overloaded for his enum.
+// Unsigned types by width: comparing there needs no knowledge of signs, and no operator that a user
+// overloaded for his enum.
 var unsignedOf = map[int][2]string{
-	8: {"unsigned char", "u"}, 16: {"unsigned short", "u"}, 32: {"unsigned int", "u"}, 64: {"unsigned long long", "ull"},
+	8: {"unsigned char", "u"}, 16: {"unsigned short", "u"}, 32: {"unsigned int", "u"},
+	64: {"unsigned long long", "ull"},
 }
 
 // guard is the condition that this value has these bits.
@@ -241,10 +250,12 @@ func (v Value) guard(x uint64) string {
 	if v.Class == Float {
 		cast, back := "::__float_as_int(%s) == (int)0x%xu", "%s == ::__int_as_float((int)0x%xu)"
 		if v.Bits == 64 {
-			cast, back = "::__double_as_longlong(%s) == (long long)0x%xull", "%s == ::__longlong_as_double((long long)0x%xull)"
+			cast, back = "::__double_as_longlong(%s) == (long long)0x%xull",
+				"%s == ::__longlong_as_double((long long)0x%xull)"
 		}
 		g := fmt.Sprintf(cast, v.Name, x)
-		if x<<(64-v.Bits+1)>>1 != 0 { // not a zero: LLVM carries an equality of floats into the branch, too
+		// not a zero: LLVM carries an equality of floats into the branch, too
+		if x<<(64-v.Bits+1)>>1 != 0 {
 			g += " && " + fmt.Sprintf(back, v.Name, x)
 		}
 		return g
@@ -253,9 +264,10 @@ func (v Value) guard(x uint64) string {
 	return fmt.Sprintf("(%s)%s == %d%s", t[0], v.Name, x, t[1])
 }
 
-// judge is what this reader believes of the value, as a constant expression: its size, its place in the struct, and that it
-// is an integer (1.5 becomes 1) or a float. The host compares bytes by it. "" where the entry's name has said it: a template
-// is judged in all its instantiations, and a parameter may be of another type in each.
+// judge is what this reader believes of the value, as a constant expression: its size, its place in
+// the struct, and that it is an integer (1.5 becomes 1) or a float. The host compares bytes by it.
+// "" where the entry's name has said it: a template is judged in all its instantiations, and a
+// parameter may be of another type in each.
 func (v Value) judge() string {
 	if !v.text {
 		return ""
@@ -264,15 +276,17 @@ func (v Value) judge() string {
 	if v.Class == Float {
 		number = "1.5"
 	}
-	text := fmt.Sprintf("sizeof(%s) == %d && (double)(__decltype(%s))1.5 == %s", v.Name, v.Bits/8, v.Name, number)
+	text := fmt.Sprintf("sizeof(%s) == %d && (double)(__decltype(%s))1.5 == %s", v.Name, v.Bits/8,
+		v.Name, number)
 	if param, path, _ := strings.Cut(v.Name, "."); v.field {
-		text = fmt.Sprintf("sizeof(%s) == %d && __builtin_offsetof(__decltype(%s), %s) == %d && %s", param, v.whole, param, path, v.Offset, text)
+		text = fmt.Sprintf("sizeof(%s) == %d && __builtin_offsetof(__decltype(%s), %s) == %d && %s",
+			param, v.whole, param, path, v.Offset, text)
 	}
 	return text
 }
 
-// declare is the variable that stands for the parameter in the specialised copy: same name, same type, constant start. The
-// body may change it as it may change its parameter.
+// declare is the variable that stands for the parameter in the specialised copy: same name, same
+// type, constant start. The body may change it as it may change its parameter.
 func (v Value) declare(x uint64) string {
 	val := fmt.Sprintf("%d%s", x, unsignedOf[v.Bits][1])
 	if v.Class == Float {
@@ -281,5 +295,6 @@ func (v Value) declare(x uint64) string {
 			val = fmt.Sprintf("::__longlong_as_double((long long)0x%xull)", x)
 		}
 	}
-	return fmt.Sprintf("__decltype(%s) %s = (__decltype(%s))%s; (void)%s;", v.Name, v.Name, v.Name, val, v.Name)
+	return fmt.Sprintf("__decltype(%s) %s = (__decltype(%s))%s; (void)%s;", v.Name, v.Name, v.Name,
+		val, v.Name)
 }

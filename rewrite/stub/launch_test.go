@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// What a patched stub does, under a CUDA runtime that is made of a few lines: every call is written down, and what the runtime
-// answers can be chosen.
+// What a patched stub does, under a CUDA runtime that is made of a few lines: every call is written
+// down, and what the runtime answers can be chosen.
 const runtime = `
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,12 +59,14 @@ func TestThrottledLaunches(t *testing.T) {
 		"static void __device_stub__Z1kPi(int *__par0){__cudaLaunchPrologue(1);__cudaSetupArgSimple(__par0, 0UL);__cudaLaunch(((char *)((void ( *)(int *))k)), 0U);}\n" +
 		"void r(void **__T0) { __cudaRegisterEntry(__T0, ((void ( *)(int *))k), _Z1kPi, (-1)); }\n"
 	at := 1024
-	out, refused := Patch([]byte(text), []Choice{{Entry: "_Z1kPi", Second: "second", Block: [3]int{64, 1, 1}, Dynamic: &at,
+	out, refused := Patch([]byte(text), []Choice{{Entry: "_Z1kPi", Second: "second",
+		Block: [3]int{64, 1, 1}, Dynamic: &at,
 		Throttle: &Throttle{Dynamic: 60000, Carveout: 43, Binary: 90}}})
 	if len(refused) > 0 {
 		t.Fatal(refused)
 	}
-	program := runtime + strings.NewReplacer("#include \"crt/host_runtime.h\"", "", "#include \"a.fatbin.c\"", "").Replace(string(out)) + `
+	program := runtime + strings.NewReplacer("#include \"crt/host_runtime.h\"", "",
+		"#include \"a.fatbin.c\"", "").Replace(string(out)) + `
 int main(int argc, char **argv) {
   for (int i = 1; i + 1 < argc; i += 2) {
     grid = {7, 1, 1}; block = {(unsigned)atoi(argv[i]), 1, 1}; dynamic = atoi(argv[i + 1]);
@@ -74,13 +76,16 @@ int main(int argc, char **argv) {
 `
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "m.cc"), program)
-	for _, name := range []string{"cudaStreamIsCapturing", "cudaStreamIsCapturing_ptsz"} { // a default stream for each thread has the latter only
+	// a default stream for each thread has the latter only
+	for _, name := range []string{"cudaStreamIsCapturing", "cudaStreamIsCapturing_ptsz"} {
 		for _, dialect := range []string{"c++98", "c++17"} {
-			run(t, dir, compiler, "-w", "-std=gnu"+strings.TrimPrefix(dialect, "c"), "-DCAPTURE="+name, "-o", "m", "m.cc")
+			run(t, dir, compiler, "-w", "-std=gnu"+strings.TrimPrefix(dialect, "c"), "-DCAPTURE="+name, "-o",
+				"m", "m.cc")
 			launches(t, filepath.Join(dir, "m"))
 		}
 	}
-	run(t, dir, compiler, "-w", "-DCAPTURE=anything", "-DcudaStreamIsCapturing=anything", "-o", "m", "m.cc")
+	run(t, dir, compiler, "-w", "-DCAPTURE=anything", "-DcudaStreamIsCapturing=anything", "-o", "m",
+		"m.cc")
 	launches(t, filepath.Join(dir, "m"))
 }
 
@@ -89,15 +94,23 @@ func launches(t *testing.T, program string) {
 	t.Helper()
 	for _, c := range []struct{ environment, launches, want string }{
 		{"", "64 1024 64 1024", "dynamic=61024 carveout=43 second(64,61024) second(64,61024)"},
-		{"", "64 0 32 1024 64 1025", "plain(64,0) plain(32,1024) plain(64,1025)"},                       // other launches
-		{"LAZY=1", "32 1024 64 1024", "load plain(32,1024) dynamic=61024 carveout=43 second(64,61024)"}, // with the plain kernel's first launch
-		{"FAIL=1", "64 1024 64 1024", "dynamic=61024 carveout=43 refused plain(64,1024) refused plain(64,1024)"},
-		{"NOSET=1", "64 1024", "plain(64,1024)"},                                     // not allowed so much
-		{"CARVEOUT=50", "64 1024", "plain(64,1024)"},                                 // the user has chosen one
-		{"BINARY=80", "64 1024", "plain(64,1024)"},                                   // made for another architecture
-		{"ALLOWED=512", "64 1024", "plain(64,1024)"},                                 // the user's own launch must fail as ever
-		{"CAPTURING=1", "64 1024", "plain(64,1024)"},                                 //
-		{"ALLOWED=100000", "64 1024", "dynamic=100000 carveout=43 second(64,61024)"}, // what he allowed stays allowed
+		// other launches
+		{"", "64 0 32 1024 64 1025", "plain(64,0) plain(32,1024) plain(64,1025)"},
+		// with the plain kernel's first launch
+		{"LAZY=1", "32 1024 64 1024", "load plain(32,1024) dynamic=61024 carveout=43 second(64,61024)"},
+		{"FAIL=1", "64 1024 64 1024",
+			"dynamic=61024 carveout=43 refused plain(64,1024) refused plain(64,1024)"},
+		// not allowed so much
+		{"NOSET=1", "64 1024", "plain(64,1024)"},
+		// the user has chosen one
+		{"CARVEOUT=50", "64 1024", "plain(64,1024)"},
+		// made for another architecture
+		{"BINARY=80", "64 1024", "plain(64,1024)"},
+		// the user's own launch must fail as ever
+		{"ALLOWED=512", "64 1024", "plain(64,1024)"},
+		{"CAPTURING=1", "64 1024", "plain(64,1024)"}, //
+		// what he allowed stays allowed
+		{"ALLOWED=100000", "64 1024", "dynamic=100000 carveout=43 second(64,61024)"},
 	} {
 		cmd := exec.Command(program, strings.Fields(c.launches)...)
 		cmd.Env = []string{c.environment}

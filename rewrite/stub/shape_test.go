@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestShapedLaunches: a second entry in blocks of another size, and the launches that keep the kernel itself in their own.
+// TestShapedLaunches: a second entry in blocks of another size, and the launches that keep the
+// kernel itself in their own.
 func TestShapedLaunches(t *testing.T) {
 	compiler, err := exec.LookPath("g++")
 	if err != nil {
@@ -17,18 +18,22 @@ func TestShapedLaunches(t *testing.T) {
 		"static void __device_stub__Z1kPi(int *__par0){__cudaLaunchPrologue(1);__cudaSetupArgSimple(__par0, 0UL);__cudaLaunch(((char *)((void ( *)(int *))k)), 0U);}\n" +
 		"void r(void **__T0) { __cudaRegisterEntry(__T0, ((void ( *)(int *))k), _Z1kPi, (-1)); }\n"
 	at := 0
-	out, refused := Patch([]byte(text), []Choice{{Entry: "_Z1kPi", Second: "second", Block: [3]int{16, 16, 2}, Shape: [3]int{48, 8, 1}, Dynamic: &at}})
+	out, refused := Patch([]byte(text), []Choice{{Entry: "_Z1kPi", Second: "second",
+		Block: [3]int{16, 16, 2}, Shape: [3]int{48, 8, 1}, Dynamic: &at}})
 	if len(refused) > 0 {
 		t.Fatal(refused)
 	}
 	// The runtime of launch_test.go, which tells grids and blocks in full.
 	here := strings.NewReplacer(
-		`cudaLaunchKernel(const void *, dim3, dim3 b, void **, size_t s, cudaStream_t) {`, `cudaLaunchKernel(const void *, dim3 g, dim3 b, void **, size_t s, cudaStream_t) {`,
-		`printf("second(%u,%zu) ", b.x, s)`, `printf("second(%u,%u,%u %u,%u,%u %zu) ", g.x, g.y, g.z, b.x, b.y, b.z, s)`,
+		`cudaLaunchKernel(const void *, dim3, dim3 b, void **, size_t s, cudaStream_t) {`,
+		`cudaLaunchKernel(const void *, dim3 g, dim3 b, void **, size_t s, cudaStream_t) {`,
+		`printf("second(%u,%zu) ", b.x, s)`,
+		`printf("second(%u,%u,%u %u,%u,%u %zu) ", g.x, g.y, g.z, b.x, b.y, b.z, s)`,
 		`printf("plain(%u,%zu)%s ", block.x, dynamic, pending ? " with an error" : "")`,
 		`printf("plain(%u,%u,%u %u,%u,%u)%s ", grid.x, grid.y, grid.z, block.x, block.y, block.z, pending ? " with an error" : "")`,
 	).Replace(runtime)
-	program := here + strings.NewReplacer("#include \"crt/host_runtime.h\"", "", "#include \"a.fatbin.c\"", "").Replace(string(out)) + `
+	program := here + strings.NewReplacer("#include \"crt/host_runtime.h\"", "",
+		"#include \"a.fatbin.c\"", "").Replace(string(out)) + `
 int main(int argc, char **argv) {
   grid = {(unsigned)atoll(argv[1]), (unsigned)atoll(argv[2]), (unsigned)atoll(argv[3])};
   block = {(unsigned)atoi(argv[4]), (unsigned)atoi(argv[5]), (unsigned)atoi(argv[6])};
@@ -38,15 +43,17 @@ int main(int argc, char **argv) {
 `
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "m.cc"), program)
-	run(t, dir, compiler, "-w", "-std=gnu++98", "-DCAPTURE=cudaStreamIsCapturing", "-fsanitize=undefined", "-o", "m98", "m.cc")
+	run(t, dir, compiler, "-w", "-std=gnu++98", "-DCAPTURE=cudaStreamIsCapturing",
+		"-fsanitize=undefined", "-o", "m98", "m.cc")
 	run(t, dir, compiler, "-w", "-std=gnu++17", "-DCAPTURE=cudaStreamIsCapturing", "-o", "m", "m.cc")
 	for _, c := range []struct{ environment, launch, want string }{
 		{"", "3 5 7 16 16 2", "second(1,10,14 48,8,1 0)"},
 		{"", "6 1 1 16 16 2", "second(2,2,2 48,8,1 0)"},
-		{"", "4 5 7 16 16 2", "plain(4,5,7 16,16,2)"},                  // 64 threads, blocks of 48
-		{"", "3 5 7 16 16 1", "plain(3,5,7 16,16,1)"},                  // another block
-		{"", "3 5 7 48 8 1", "plain(3,5,7 48,8,1)"},                    //
-		{"", "3 5 7 16 16 2 64", "plain(3,5,7 16,16,2)"},               // dynamic shared memory that was not seen
+		{"", "4 5 7 16 16 2", "plain(4,5,7 16,16,2)"}, // 64 threads, blocks of 48
+		{"", "3 5 7 16 16 1", "plain(3,5,7 16,16,1)"}, // another block
+		{"", "3 5 7 48 8 1", "plain(3,5,7 48,8,1)"},   //
+		// dynamic shared memory that was not seen
+		{"", "3 5 7 16 16 2 64", "plain(3,5,7 16,16,2)"},
 		{"", "0 5 7 16 16 2", "plain(0,5,7 16,16,2)"},                  // fails, as ever
 		{"", "3 0 7 16 16 2", "plain(3,0,7 16,16,2)"},                  //
 		{"", "3 32767 1 16 16 2", "second(1,65534,2 48,8,1 0)"},        // the largest grid
@@ -56,7 +63,8 @@ int main(int argc, char **argv) {
 		{"", "134217726 1 1 16 16 2", "second(44739242,2,2 48,8,1 0)"}, // 2^31 - 32 threads
 		{"", "134217729 1 1 16 16 2", "plain(134217729,1,1 16,16,2)"},  // 2^31 + 16
 		{"", "4294967295 1 1 16 16 2", "plain(4294967295,1,1 16,16,2)"},
-		{"FAIL=1", "3 5 7 16 16 2", "refused plain(3,5,7 16,16,2)"}, // in its own shape, without an error of ours
+		// in its own shape, without an error of ours
+		{"FAIL=1", "3 5 7 16 16 2", "refused plain(3,5,7 16,16,2)"},
 		{"CAPTURING=1", "3 5 7 16 16 2", "plain(3,5,7 16,16,2)"},
 	} {
 		for _, name := range []string{"m", "m98"} {
@@ -68,7 +76,8 @@ int main(int argc, char **argv) {
 			}
 		}
 	}
-	for _, bad := range []Choice{{Block: [3]int{16, 0, 0}, Shape: [3]int{32, 1, 1}}, {Shape: [3]int{32, 1, 1}, Dynamic: &at}, {Block: [3]int{16, 1, 1}, Shape: [3]int{32, 0, 1}}} {
+	for _, bad := range []Choice{{Block: [3]int{16, 0, 0}, Shape: [3]int{32, 1, 1}},
+		{Shape: [3]int{32, 1, 1}, Dynamic: &at}, {Block: [3]int{16, 1, 1}, Shape: [3]int{32, 0, 1}}} {
 		bad.Entry, bad.Second = "_Z1kPi", "second"
 		if _, refused := Patch([]byte(text), []Choice{bad}); refused["second"] == nil {
 			t.Errorf("%+v is taken", bad)

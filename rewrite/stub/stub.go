@@ -19,19 +19,21 @@ type Choice struct {
 	Dynamic  *int      `json:",omitempty"` // dynamic shared memory of the launch, bytes; nil: any
 	Throttle *Throttle `json:",omitempty"` // nil: as it is launched
 
-	// Shape is the block that it is launched with, as many threads in all; zeros: the launch's own. All of Block is known then.
+	// Shape is the block that it is launched with, as many threads in all; zeros: the launch's own.
+	// All of Block is known then.
 	Shape [3]int
 }
 
-// A Throttle keeps a second entry to a number of resident blocks: with more shared memory, of which less is preferred.
+// A Throttle keeps a second entry to a number of resident blocks: with more shared memory, of which
+// less is preferred.
 type Throttle struct {
 	Dynamic  int // bytes of dynamic shared memory on top of the launch's
 	Carveout int // percent
 	Binary   int // the architecture that these are for, as cudaFuncAttributes.binaryVersion has it: 90
 }
 
-// An Arg is a condition on an argument: the bytes at an offset of the Index-th parameter. Bytes, not values: a NaN
-// equals itself, and zeros of either sign differ.
+// An Arg is a condition on an argument: the bytes at an offset of the Index-th parameter. Bytes,
+// not values: a NaN equals itself, and zeros of either sign differ.
 type Arg struct {
 	Index, Offset int
 	Bytes         []byte
@@ -42,28 +44,32 @@ type Align struct {
 	Index, Bytes int
 }
 
-// prelude is what every patched stub has once. The second entry is left alone where it could be seen: in a stream
-// that is being captured (a graph's node may get other arguments later), with an error of the user's own pending
-// (ours must not be mixed with it), on a device whose code has no such entry, and where the plain kernel has not
-// been allowed the dynamic shared memory that the launch wants (the user shall see his own error).
+// prelude is what every patched stub has once. The second entry is left alone where it could be
+// seen: in a stream that is being captured (a graph's node may get other arguments later), with an
+// error of the user's own pending (ours must not be mixed with it), on a device whose code has no
+// such entry, and where the plain kernel has not been allowed the dynamic shared memory that the
+// launch wants (the user shall see his own error).
 //
-// A program whose default stream is one for each thread has functions that end in _ptsz, and for cudaStreamIsCapturing those
-// only. Which one there is, is left to overloading: the functions in the namespace match anything and are worse than
-// what is declared for streams. Where the header's macros are still there, they are right.
+// A program whose default stream is one for each thread has functions that end in _ptsz, and for
+// cudaStreamIsCapturing those only. Which one there is, is left to overloading: the functions in
+// the namespace match anything and are worse than what is declared for streams. Where the header's
+// macros are still there, they are right.
 //
-// With lazy loading the first use of an entry loads it, and may wait until the device is idle: for ever, beside a kernel that
-// waits for this launch. So the second entries are loaded where the plain kernel is first launched, which is loaded there
-// itself, whatever the arguments are.
+// With lazy loading the first use of an entry loads it, and may wait until the device is idle: for
+// ever, beside a kernel that waits for this launch. So the second entries are loaded where the
+// plain kernel is first launched, which is loaded there itself, whatever the arguments are.
 //
-// What the user set on the kernel with cudaFuncSetAttribute is repeated on the second entry before its first launch. One that is
-// throttled (binary is not 0) is allowed its reserve too, and has a carveout of its own, unless the user has chosen one.
+// What the user set on the kernel with cudaFuncSetAttribute is repeated on the second entry before
+// its first launch. One that is throttled (binary is not 0) is allowed its reserve too, and has a
+// carveout of its own, unless the user has chosen one.
 //
-// One that is launched in blocks of another size gets as many threads in each dimension. __gnvcc_blocks gives that dimension's grid, or 0 where
-// there is none: the threads don't divide, they are too many to be counted (2^31), or one of the two grids is larger than a grid may be
-// (the user's own launch must fail as ever).
+// One that is launched in blocks of another size gets as many threads in each dimension.
+// __gnvcc_blocks gives that dimension's grid, or 0 where there is none: the threads don't divide,
+// they are too many to be counted (2^31), or one of the two grids is larger than a grid may be (the
+// user's own launch must fail as ever).
 //
-// Should the launch of a second entry be refused all the same, the kernel is launched in its place: whatever is wrong
-// then is the user's, and he sees it.
+// Should the launch of a second entry be refused all the same, the kernel is launched in its place:
+// whatever is wrong then is the user's, and he sees it.
 const prelude = `
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-variable"
@@ -122,9 +128,10 @@ static unsigned __gnvcc_blocks(unsigned grid, unsigned block, unsigned now, unsi
 #pragma GCC diagnostic pop
 `
 
-// Patch returns the stub with all choices that could be put in. A choice whose kernel does not stand in the text as
-// expected (another toolkit's shape, a tile kernel, a kernel without a host stub) is left out, with the reason; the
-// text is then as if it had not been asked for. With nothing to do the text is returned as it is.
+// Patch returns the stub with all choices that could be put in. A choice whose kernel does not
+// stand in the text as expected (another toolkit's shape, a tile kernel, a kernel without a host
+// stub) is left out, with the reason; the text is then as if it had not been asked for. With
+// nothing to do the text is returned as it is.
 func Patch(text []byte, choices []Choice) (out []byte, refused map[string]error) {
 	refused = map[string]error{}
 	src := string(text)
@@ -146,7 +153,8 @@ func Patch(text []byte, choices []Choice) (out []byte, refused map[string]error)
 	if len(edits) == 0 {
 		return text, refused
 	}
-	// Behind the two includes: types and the fat binary are known there, and no line of the user's has begun.
+	// Behind the two includes: types and the fat binary are known there, and no line of the user's has
+	// begun.
 	at, err := preludeOffset(src)
 	if err != nil {
 		for _, c := range choices {
@@ -158,7 +166,8 @@ func Patch(text []byte, choices []Choice) (out []byte, refused map[string]error)
 	return apply(src, append(loads, edits...)), refused
 }
 
-// edits gives the three insertions of a choice: that it be loaded, the look at the arguments in front of the launch, and the registration.
+// edits gives the three insertions of a choice: that it be loaded, the look at the arguments in
+// front of the launch, and the registration.
 func (c Choice) edits(src string, number int) ([]edit, error) {
 	if !identifier(c.Entry) || !identifier(c.Second) {
 		return nil, fmt.Errorf("entry %q: not a name of a kernel", c.Entry)
@@ -190,7 +199,8 @@ func (c Choice) edits(src string, number int) ([]edit, error) {
 		return nil, fmt.Errorf("the host stub does not launch %s exactly once", c.Entry)
 	}
 	switch rest := src[call+len(launch):]; {
-	case strings.HasPrefix(rest, ", 0U);"), strings.HasPrefix(rest, ");"): // the flag, 13.0 .. 13.4: no tile kernel
+	case strings.HasPrefix(rest, ", 0U);"), strings.HasPrefix(rest, ");"):
+		// the flag, 13.0 .. 13.4: no tile kernel
 	default:
 		return nil, fmt.Errorf("the host stub launches %s in another way than expected", c.Entry)
 	}
@@ -211,12 +221,15 @@ func (c Choice) edits(src string, number int) ([]edit, error) {
 		grid, block = "__h", "__c"
 		condition += " && __h.x != 0u && __h.y != 0u && __h.z != 0u"
 	}
-	look := fmt.Sprintf("{ dim3 __g, __b; size_t __s; cudaStream_t __q; if (__cudaPopCallConfiguration(&__g, &__b, &__s, &__q) != cudaSuccess) return; %s"+
-		"if (%s && __gnvcc_usable(&__gnvcc_second%d, (const void *)%s, __s, __q)) { "+
-		"if (cudaLaunchKernel((const void *)&__gnvcc_second%d, %s, %s, &__args_arr[0], __s + (size_t)__gnvcc_second%d.reserve, __q) == cudaSuccess) return; (void)cudaGetLastError(); } "+
-		"(void)__cudaPushCallConfiguration(__g, __b, __s, __q); } ", shape, condition, number, function, number, grid, block, number)
+	look := fmt.Sprintf(
+		"{ dim3 __g, __b; size_t __s; cudaStream_t __q; if (__cudaPopCallConfiguration(&__g, &__b, &__s, &__q) != cudaSuccess) return; %s"+
+			"if (%s && __gnvcc_usable(&__gnvcc_second%d, (const void *)%s, __s, __q)) { "+
+			"if (cudaLaunchKernel((const void *)&__gnvcc_second%d, %s, %s, &__args_arr[0], __s + (size_t)__gnvcc_second%d.reserve, __q) == cudaSuccess) return; (void)cudaGetLastError(); } "+
+			"(void)__cudaPushCallConfiguration(__g, __b, __s, __q); } ", shape, condition, number, function,
+		number, grid, block, number)
 	load := fmt.Sprintf("__gnvcc_load(&__gnvcc_second%d); ", number)
-	again := fmt.Sprintf(" __cudaRegisterEntry(%s, &__gnvcc_second%d, %s, (-1));", handle, number, c.Second)
+	again := fmt.Sprintf(" __cudaRegisterEntry(%s, &__gnvcc_second%d, %s, (-1));", handle, number,
+		c.Second)
 	return []edit{{call, load}, {call, look}, {registered, again}}, nil
 }
 
@@ -226,13 +239,15 @@ func (c Choice) reshape() (string, error) {
 	text.WriteString("dim3 __h = __g, __c = __b; ")
 	for i, axis := range "xyz" {
 		if c.Block[i] <= 0 || c.Shape[i] <= 0 {
-			return "", fmt.Errorf("%s: blocks of %v in the place of %v make no sense", c.Entry, c.Shape, c.Block)
+			return "", fmt.Errorf("%s: blocks of %v in the place of %v make no sense", c.Entry, c.Shape,
+				c.Block)
 		}
 		most := "65535u"
 		if axis == 'x' {
 			most = "2147483647u"
 		}
-		fmt.Fprintf(&text, "__c.%c = %du; __h.%c = __gnvcc_blocks(__g.%c, %du, %du, %s); ", axis, c.Shape[i], axis, axis, c.Block[i], c.Shape[i], most)
+		fmt.Fprintf(&text, "__c.%c = %du; __h.%c = __gnvcc_blocks(__g.%c, %du, %du, %s); ", axis,
+			c.Shape[i], axis, axis, c.Block[i], c.Shape[i], most)
 	}
 	return text.String(), nil
 }
@@ -242,19 +257,25 @@ func (c Choice) condition(arguments int) (string, error) {
 	var all []string
 	for _, a := range c.Args {
 		if a.Index < 0 || a.Index >= arguments || a.Offset < 0 || len(a.Bytes) == 0 {
-			return "", fmt.Errorf("%s has %d parameters: no condition on parameter %d", c.Entry, arguments, a.Index)
+			return "", fmt.Errorf("%s has %d parameters: no condition on parameter %d", c.Entry, arguments,
+				a.Index)
 		}
 		var text strings.Builder
 		for _, b := range a.Bytes {
-			fmt.Fprintf(&text, "\\%03o", b) // three octal digits: a digit that follows can't be taken for one more
+			// three octal digits: a digit that follows can't be taken for one more
+			fmt.Fprintf(&text, "\\%03o", b)
 		}
-		all = append(all, fmt.Sprintf(`__builtin_memcmp((const char *)__args_arr[%d] + %d, "%s", %d) == 0`, a.Index, a.Offset, text.String(), len(a.Bytes)))
+		all = append(all, fmt.Sprintf(
+			`__builtin_memcmp((const char *)__args_arr[%d] + %d, "%s", %d) == 0`, a.Index, a.Offset,
+			text.String(), len(a.Bytes)))
 	}
 	for _, a := range c.Align {
 		if a.Index < 0 || a.Index >= arguments || a.Bytes <= 0 || a.Bytes&(a.Bytes-1) != 0 {
-			return "", fmt.Errorf("%s: alignment of parameter %d to %d bytes makes no sense", c.Entry, a.Index, a.Bytes)
+			return "", fmt.Errorf("%s: alignment of parameter %d to %d bytes makes no sense", c.Entry,
+				a.Index, a.Bytes)
 		}
-		all = append(all, fmt.Sprintf("(*(const unsigned long long *)__args_arr[%d] & %dULL) == 0", a.Index, a.Bytes-1))
+		all = append(all, fmt.Sprintf("(*(const unsigned long long *)__args_arr[%d] & %dULL) == 0",
+			a.Index, a.Bytes-1))
 	}
 	for i, axis := range "xyz" {
 		if c.Block[i] > 0 {
@@ -270,8 +291,10 @@ func (c Choice) condition(arguments int) (string, error) {
 	if len(all) == 0 {
 		return "", fmt.Errorf("%s: a second entry for every launch is no choice", c.Entry)
 	}
-	if t := c.Throttle; t != nil && (c.Dynamic == nil || t.Dynamic < 0 || t.Carveout < 0 || t.Carveout > 100 || t.Binary <= 0) {
-		return "", fmt.Errorf("%s: %+v is no reserve, or lies on top of a size that is not known", c.Entry, *t)
+	if t := c.Throttle; t != nil && (c.Dynamic == nil || t.Dynamic < 0 || t.Carveout < 0 ||
+		t.Carveout > 100 || t.Binary <= 0) {
+		return "", fmt.Errorf("%s: %+v is no reserve, or lies on top of a size that is not known",
+			c.Entry, *t)
 	}
 	return strings.Join(all, " && "), nil
 }
@@ -297,7 +320,8 @@ func apply(src string, edits []edit) []byte {
 // preludeOffset is behind the line that includes the fat binary's text.
 func preludeOffset(src string) (int, error) {
 	line := strings.Index(src, ".fatbin.c\"")
-	if line < 0 || !strings.HasPrefix(src[strings.LastIndexByte(src[:line], '\n')+1:], "#include ") || !strings.Contains(src[:line], "crt/host_runtime.h") {
+	if line < 0 || !strings.HasPrefix(src[strings.LastIndexByte(src[:line], '\n')+1:], "#include ") ||
+		!strings.Contains(src[:line], "crt/host_runtime.h") {
 		return 0, fmt.Errorf("the host stub does not begin as expected")
 	}
 	end := strings.IndexByte(src[line:], '\n')
@@ -310,7 +334,8 @@ func preludeOffset(src string) (int, error) {
 // identifier tells whether the text is a plain C name: names go into C++ text, so nothing else may.
 func identifier(s string) bool {
 	for i, c := range s {
-		if !(c == '_' || c == '$' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || i > 0 && c >= '0' && c <= '9') {
+		if !(c == '_' || c == '$' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || i > 0 && c >= '0' &&
+			c <= '9') {
 			return false
 		}
 	}

@@ -26,11 +26,12 @@ int main() {
 }
 `
 
-// TestPatchCompiles patches the stubs that every toolkit really writes and compiles the host side with the very
-// command that nvcc would use, with warnings as errors.
+// TestPatchCompiles patches the stubs that every toolkit really writes and compiles the host side
+// with the very command that nvcc would use, with warnings as errors.
 func TestPatchCompiles(t *testing.T) {
 	for _, kit := range ptxtest.Toolkits(t) {
-		for _, stream := range []string{"--default-stream=legacy", "--default-stream=per-thread", "-DCUDA_API_PER_THREAD_DEFAULT_STREAM"} {
+		for _, stream := range []string{"--default-stream=legacy", "--default-stream=per-thread",
+			"-DCUDA_API_PER_THREAD_DEFAULT_STREAM"} {
 			t.Run(kit.Version+stream, func(t *testing.T) { patchCompiles(t, kit.Nvcc(), stream) })
 		}
 	}
@@ -39,7 +40,8 @@ func TestPatchCompiles(t *testing.T) {
 func patchCompiles(t *testing.T, nvcc, stream string) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "b.cu"), source)
-	args := []string{stream, "--keep", "--keep-dir", dir, "-arch=sm_80", "-Xcompiler", "-Wall,-Wextra,-Werror,-Wno-unused-parameter", "-c", "b.cu", "-o", "b.o"}
+	args := []string{stream, "--keep", "--keep-dir", dir, "-arch=sm_80", "-Xcompiler",
+		"-Wall,-Wextra,-Werror,-Wno-unused-parameter", "-c", "b.cu", "-o", "b.o"}
 	run(t, dir, nvcc, args...)
 	commands := run(t, dir, nvcc, append([]string{"--dryrun"}, args...)...)
 
@@ -49,8 +51,10 @@ func patchCompiles(t *testing.T, nvcc, stream string) {
 		t.Fatal(err)
 	}
 	var choices []Choice
-	for _, m := range regexp.MustCompile(`, (\w+), (?:\d+|\(-1\))\);`).FindAllStringSubmatch(string(text), -1) {
-		c := Choice{Entry: m[1], Second: m[1] + "__second", Args: []Arg{{0, 0, []byte{1, 0, 0, 0}[:1]}}, Block: [3]int{128, 0, 0}, Grid: [3]int{0, 7, 0}}
+	for _, m := range regexp.MustCompile(`, (\w+), (?:\d+|\(-1\))\);`).FindAllStringSubmatch(
+		string(text), -1) {
+		c := Choice{Entry: m[1], Second: m[1] + "__second", Args: []Arg{{0, 0, []byte{1, 0, 0, 0}[:1]}},
+			Block: [3]int{128, 0, 0}, Grid: [3]int{0, 7, 0}}
 		if strings.Contains(m[1], "plain") && !strings.Contains(m[1], "anon") {
 			c.Align = []Align{{1, 16}}
 			c.Dynamic, c.Throttle = new(int), &Throttle{Dynamic: 1664, Carveout: 3, Binary: 80}
@@ -83,7 +87,8 @@ func patchCompiles(t *testing.T, nvcc, stream string) {
 		t.Errorf("the object registers %s second entries, want 6", symbols)
 	}
 	calls := strings.TrimSpace(run(t, dir, "sh", "-c", "nm -u b.o | grep -c IsCapturing_ptsz || true"))
-	if want := map[bool]string{true: "1", false: "0"}[!strings.HasSuffix(stream, "legacy")]; calls != want {
+	if want := map[bool]string{true: "1", false: "0"}[!strings.HasSuffix(stream,
+		"legacy")]; calls != want {
 		t.Errorf("%s calls of cudaStreamIsCapturing_ptsz, want %s", calls, want)
 	}
 }
@@ -100,31 +105,45 @@ func TestPatchRefuses(t *testing.T) {
 		text   string
 		choice Choice
 	}{
-		"another kernel":               {good, Choice{Entry: "_Z1jPi", Second: "x", Block: [3]int{1, 0, 0}}},
-		"no condition":                 {good, Choice{Entry: "_Z1kPi", Second: "x"}},
-		"no such parameter":            {good, Choice{Entry: "_Z1kPi", Second: "x", Args: []Arg{{1, 0, []byte{1}}}}},
-		"odd alignment":                {good, Choice{Entry: "_Z1kPi", Second: "x", Align: []Align{{0, 12}}}},
-		"a reserve on top of any size": {good, Choice{Entry: "_Z1kPi", Second: "x", Block: [3]int{1, 0, 0}, Throttle: &Throttle{1, 3, 90}}},
-		"a carveout above all":         {good, Choice{Entry: "_Z1kPi", Second: "x", Dynamic: new(int), Throttle: &Throttle{1, 101, 90}}},
-		"hostile name":                 {good, Choice{Entry: "_Z1kPi", Second: "x, (-1)); abort();", Align: []Align{{0, 16}}}},
-		"tile kernel":                  {strings.Replace(good, ", 0U)", ", 1U)", 1), one},
-		"no include":                   {strings.Replace(good, "#include \"a.fatbin.c\"", "", 1), one},
-		"launch not known":             {strings.Replace(good, "__cudaLaunch(((char *)", "__cudaLaunch2(((char *)", 1), one},
-		"registered twice":             {good + good, one},
-		"registration is cut":          {good[:strings.Index(good, "(-1)")], one},
+		"another kernel": {good, Choice{Entry: "_Z1jPi", Second: "x",
+			Block: [3]int{1, 0, 0}}},
+		"no condition": {good, Choice{Entry: "_Z1kPi", Second: "x"}},
+		"no such parameter": {good, Choice{Entry: "_Z1kPi", Second: "x",
+			Args: []Arg{{1, 0, []byte{1}}}}},
+		"odd alignment": {good, Choice{Entry: "_Z1kPi", Second: "x",
+			Align: []Align{{0, 12}}}},
+		"a reserve on top of any size": {good, Choice{Entry: "_Z1kPi", Second: "x",
+			Block: [3]int{1, 0, 0}, Throttle: &Throttle{1, 3, 90}}},
+		"a carveout above all": {good, Choice{Entry: "_Z1kPi", Second: "x", Dynamic: new(int),
+			Throttle: &Throttle{1, 101, 90}}},
+		"hostile name": {good, Choice{Entry: "_Z1kPi", Second: "x, (-1)); abort();",
+			Align: []Align{{0, 16}}}},
+		"tile kernel": {strings.Replace(good, ", 0U)", ", 1U)", 1), one},
+		"no include":  {strings.Replace(good, "#include \"a.fatbin.c\"", "", 1), one},
+		"launch not known": {strings.Replace(good, "__cudaLaunch(((char *)", "__cudaLaunch2(((char *)",
+			1), one},
+		"registered twice":    {good + good, one},
+		"registration is cut": {good[:strings.Index(good, "(-1)")], one},
 	} {
-		if out, refused := Patch([]byte(c.text), []Choice{c.choice}); string(out) != c.text || len(refused) != 1 {
+		if out, refused := Patch([]byte(c.text), []Choice{c.choice}); string(out) != c.text ||
+			len(refused) != 1 {
 			t.Errorf("%s: changed or not refused (%v)", name, refused)
 		}
 	}
 }
 
-// FuzzPatch gives it foreign stubs, and choices as a damaged memo could hold them. What is refused leaves the text as it was; what is
-// taken only adds to it, and no name gets into the text that is none.
+// FuzzPatch gives it foreign stubs, and choices as a damaged memo could hold them. What is refused
+// leaves the text as it was; what is taken only adds to it, and no name gets into the text that is
+// none.
 func FuzzPatch(f *testing.F) {
-	f.Add([]byte("#include \"crt/host_runtime.h\"\n#include \"a.fatbin.c\"\n__cudaLaunchPrologue(1);__cudaLaunch(((char *)f));__cudaRegisterEntry(__T0, f, k, (-1));"), "k", "k2", []byte{}, 0, 0, 32)
-	f.Add([]byte("#include \"crt/host_runtime.h\"\n#include \"a.fatbin.c\"\n__cudaLaunchPrologue(1);__cudaSetupArg(x);__cudaLaunch(((char *)f), 0U);__cudaRegisterEntry(__T0, f, k, (-1));\n"), "k", "k2", []byte{1, '"', 0}, 0, 8, 0)
-	f.Fuzz(func(t *testing.T, text []byte, entry, second string, bytes []byte, index, align, block int) {
+	f.Add(
+		[]byte(
+			"#include \"crt/host_runtime.h\"\n#include \"a.fatbin.c\"\n__cudaLaunchPrologue(1);__cudaLaunch(((char *)f));__cudaRegisterEntry(__T0, f, k, (-1));"), "k", "k2", []byte{}, 0, 0, 32)
+	f.Add(
+		[]byte(
+			"#include \"crt/host_runtime.h\"\n#include \"a.fatbin.c\"\n__cudaLaunchPrologue(1);__cudaSetupArg(x);__cudaLaunch(((char *)f), 0U);__cudaRegisterEntry(__T0, f, k, (-1));\n"), "k", "k2", []byte{1, '"', 0}, 0, 8, 0)
+	f.Fuzz(func(t *testing.T, text []byte, entry, second string, bytes []byte, index, align,
+		block int) {
 		c := Choice{Entry: entry, Second: second, Block: [3]int{block, 0, 0}}
 		if len(bytes) > 0 {
 			c.Args = []Arg{{Index: index, Offset: align, Bytes: bytes}}

@@ -8,13 +8,15 @@ import (
 	"strings"
 )
 
-// A Code is one code section: a kernel, or a device function of a file that is linked later, with what stands behind it.
+// A Code is one code section: a kernel, or a device function of a file that is linked later, with
+// what stands behind it.
 type Code struct {
 	Name      string // of the section's function, mangled
 	Kernel    bool   // an entry
 	Data      []byte // instruction words, 16 bytes each since sm_70
 	Functions []Part // in order of offset; the first is the section's own
-	// Jumps are the targets of branches through registers (EIATTR_INDIRECT_BRANCH_TARGETS), by the branch's offset.
+	// Jumps are the targets of branches through registers (EIATTR_INDIRECT_BRANCH_TARGETS), by the
+	// branch's offset.
 	Jumps map[int][]int
 }
 
@@ -51,7 +53,9 @@ func ReadCode(b []byte) ([]Code, int, error) {
 			continue
 		}
 		if whole += len(s.data); whole > len(b) { // else a small file could cost any amount of memory
-			return nil, 0, fmt.Errorf("read cubin: its code sections overlap: together they are larger than the file of %d bytes", len(b))
+			return nil, 0, fmt.Errorf(
+				"read cubin: its code sections overlap: together they are larger than the file of %d bytes",
+				len(b))
 		}
 		at[i] = len(out)
 		out = append(out, Code{Name: name, Data: s.data})
@@ -76,8 +80,8 @@ func ReadCode(b []byte) ([]Code, int, error) {
 	return out, f.Target, nil
 }
 
-// jumps reads the tables of indirect branches: for each the branch's offset, 0, the number of targets, then these
-// (32-bit words). What does not fit is left out.
+// jumps reads the tables of indirect branches: for each the branch's offset, 0, the number of
+// targets, then these (32-bit words). What does not fit is left out.
 func jumps(data []byte, size int) map[int][]int {
 	var out map[int][]int
 	records(data, func(attr byte, value []byte) {

@@ -1,9 +1,10 @@
 // The facts of a cubin, gathered from where each toolkit puts them.
 //
-// Two layouts are in use. ABI 7 (11.x, and 12.x up to sm_90): the target in the low byte of e_flags, registers also in
-// the top byte of the code section's sh_info, barriers in bits 20 and up of its sh_flags. ABI 8 (12.x from sm_100 on,
-// every target with 13.x): the target in bits 8 and up of e_flags, registers and barriers in .nv.info. All toolkits looked
-// at (11.8, 12.0, 12.4, 12.9, 13.0, 13.5) write EIATTR_REGCOUNT, which therefore decides; sh_info stands in for older ones.
+// Two layouts are in use. ABI 7 (11.x, and 12.x up to sm_90): the target in the low byte of
+// e_flags, registers also in the top byte of the code section's sh_info, barriers in bits 20 and up
+// of its sh_flags. ABI 8 (12.x from sm_100 on, every target with 13.x): the target in bits 8 and up
+// of e_flags, registers and barriers in .nv.info. All toolkits looked at (11.8, 12.0, 12.4, 12.9,
+// 13.0, 13.5) write EIATTR_REGCOUNT, which therefore decides; sh_info stands in for older ones.
 
 package cubin
 
@@ -19,14 +20,16 @@ import (
 
 // A File is what a cubin says about itself.
 type File struct {
-	Target      int      // 90 for sm_90 (sm_90a too: the suffix is not told apart here)
-	Relocatable bool     // ptxas -c: a device link follows, before which registers and stack of callees are unknown
-	ABI         int      // 7 or 8, see above
-	Tool        string   // "ptxas" or "nvlink", "" if the file does not say (12.x does not)
-	Toolkit     string   // "Cuda compilation tools, release 13.0, V13.0.88", "" if the file does not say
-	Options     string   // the tool's options, as it noted them: "-arch sm_90 -m 64"
-	Kernels     []Kernel // in order of name
-	Globals     []Global // in order of name
+	Target int // 90 for sm_90 (sm_90a too: the suffix is not told apart here)
+	// ptxas -c: a device link follows, before which registers and stack of callees are unknown
+	Relocatable bool
+	ABI         int    // 7 or 8, see above
+	Tool        string // "ptxas" or "nvlink", "" if the file does not say (12.x does not)
+	// "Cuda compilation tools, release 13.0, V13.0.88", "" if the file does not say
+	Toolkit string
+	Options string   // the tool's options, as it noted them: "-arch sm_90 -m 64"
+	Kernels []Kernel // in order of name
+	Globals []Global // in order of name
 }
 
 // A Kernel is one entry function.
@@ -34,23 +37,27 @@ type Kernel struct {
 	Name      string // mangled
 	Registers int    // per thread, 0 if the file does not say
 	Shared    int    // static shared memory of the user's, bytes per block, as in ptxas -v
-	// Reserved is what the tools put in front of it, bytes per block: 1024 in executable cubins from sm_90 on. On sm_80
-	// to sm_89 the driver takes as much without a trace in the file.
+	// Reserved is what the tools put in front of it, bytes per block: 1024 in executable cubins from
+	// sm_90 on. On sm_80 to sm_89 the driver takes as much without a trace in the file.
 	Reserved int
 	Stack    int // bytes of the kernel's own stack frame per thread: local arrays and spills
-	// StackAll is the least stack with the callees', bytes per thread. Recursion and calls by pointer make it a lower bound.
-	StackAll      int
-	Barriers      int    // named barriers used, 0 to 16
-	MaxReg        int    // the cap on registers that held for the compile, 255 for none, 0 if the file does not say
-	MaxThreads    int    // the largest block that may be launched by .maxntid or .reqntid, 0: none given
+	// StackAll is the least stack with the callees', bytes per thread. Recursion and calls by pointer
+	// make it a lower bound.
+	StackAll int
+	Barriers int // named barriers used, 0 to 16
+	// the cap on registers that held for the compile, 255 for none, 0 if the file does not say
+	MaxReg int
+	// the largest block that may be launched by .maxntid or .reqntid, 0: none given
+	MaxThreads    int
 	MaxBlock      [3]int // .maxntid (__launch_bounds__), zeroes: none
 	Required      [3]int // .reqntid (__block_size__), zeroes: none
 	Cluster       [3]int // .reqnctapercluster, zeroes: none
 	ClusterLaunch bool   // .explicitcluster: needs a launch with clusters
-	Calls         bool   // calls functions that were not inlined, or the system (printf, malloc, assert)
-	CodeBytes     int
-	ParamBytes    int // of all parameters, without gaps behind the last
-	Params        []Param
+	// calls functions that were not inlined, or the system (printf, malloc, assert)
+	Calls      bool
+	CodeBytes  int
+	ParamBytes int // of all parameters, without gaps behind the last
+	Params     []Param
 }
 
 // A Param is one parameter of a kernel, in order.
@@ -58,8 +65,8 @@ type Param struct {
 	Ordinal, Offset, Size int // offset and size in bytes, within the parameter block
 }
 
-// A Global is a variable in device memory: __device__, __constant__, __managed__, or a constant of the compiler's
-// (string literals: "$str").
+// A Global is a variable in device memory: __device__, __constant__, __managed__, or a constant of
+// the compiler's (string literals: "$str").
 type Global struct {
 	Name    string
 	Size    int
@@ -90,7 +97,8 @@ func Read(b []byte) (*File, error) {
 		f.Target = int(c.flags >> 8 & 0xffff)
 	}
 	if f.Target < 10 || f.Target > 999 {
-		return nil, fmt.Errorf("read cubin: flags %#x, ABI %d: no known way of naming the target", c.flags, c.abi)
+		return nil, fmt.Errorf("read cubin: flags %#x, ABI %d: no known way of naming the target",
+			c.flags, c.abi)
 	}
 	byName := make(map[string]*section, len(c.sections))
 	for i := range c.sections {
@@ -119,8 +127,8 @@ func (f *File) Kernel(name string) (Kernel, bool) {
 	return Kernel{}, false
 }
 
-// kernels lists the entry functions with what stands in sections of their own. The result maps a symbol to its kernel's
-// place in f.Kernels.
+// kernels lists the entry functions with what stands in sections of their own. The result maps a
+// symbol to its kernel's place in f.Kernels.
 func (f *File) kernels(c *container, byName map[string]*section) map[uint32]int {
 	at := map[uint32]int{}
 	taken := map[int]int{} // code section -> kernel: each serves one
@@ -146,7 +154,8 @@ func (f *File) kernels(c *container, byName map[string]*section) map[uint32]int 
 		}
 		if shared := byName[".nv.shared."+s.name]; shared != nil {
 			k.Shared = number(shared.size)
-			if f.Target >= 90 && !f.Relocatable { // so with ptxas and nvlink of 11.8 to 13.5, marked by symbols in some only
+			// so with ptxas and nvlink of 11.8 to 13.5, marked by symbols in some only
+			if f.Target >= 90 && !f.Relocatable {
 				k.Reserved = min(k.Shared, reservedShared)
 				k.Shared -= k.Reserved
 			}
@@ -155,12 +164,16 @@ func (f *File) kernels(c *container, byName map[string]*section) map[uint32]int 
 		if r := volume(k.Required); r > 0 {
 			k.MaxThreads = r
 		}
-		sort.SliceStable(k.Params, func(i, j int) bool { return k.Params[i].Ordinal < k.Params[j].Ordinal })
+		sort.SliceStable(k.Params, func(i, j int) bool {
+			return k.Params[i].Ordinal < k.Params[j].Ordinal
+		})
 		f.Kernels = append(f.Kernels, k)
 	}
-	// A function that was not inlined stands behind its only caller, in the caller's section ("$kernel$function").
+	// A function that was not inlined stands behind its only caller, in the caller's section
+	// ("$kernel$function").
 	for _, s := range c.symbols {
-		if k, ok := taken[s.section]; ok && s.kind == kindFunction && s.other&otherEntry == 0 && s.section != 0 {
+		if k, ok := taken[s.section]; ok && s.kind == kindFunction && s.other&otherEntry == 0 &&
+			s.section != 0 {
 			f.Kernels[k].Calls = true
 		}
 	}
@@ -196,7 +209,8 @@ func (f *File) attributes(c *container, byName map[string]*section, at map[uint3
 	}
 }
 
-// globals lists the variables. Symbols without a section are other files' (extern __device__ in -rdc builds).
+// globals lists the variables. Symbols without a section are other files' (extern __device__ in
+// -rdc builds).
 func (f *File) globals(c *container) {
 	for _, s := range c.symbols {
 		if s.kind != kindObject && s.kind != kindCUDAObject || s.section == 0 || s.name == "" {
@@ -213,12 +227,13 @@ func (f *File) globals(c *container) {
 		case 2:
 			binding = "weak"
 		}
-		f.Globals = append(f.Globals, Global{s.name, number(s.size), where, binding, s.other&otherManaged != 0})
+		f.Globals = append(f.Globals, Global{s.name, number(s.size), where, binding,
+			s.other&otherManaged != 0})
 	}
 }
 
-// variables reports whether a section holds variables of the user's: global memory and the constant banks of the whole
-// module. Banks that carry a kernel's name hold its parameters and literals.
+// variables reports whether a section holds variables of the user's: global memory and the constant
+// banks of the whole module. Banks that carry a kernel's name hold its parameters and literals.
 func variables(name string) bool {
 	if name == ".nv.global" || name == ".nv.global.init" {
 		return true
@@ -231,8 +246,9 @@ func variables(name string) bool {
 	return err == nil
 }
 
-// toolkit reads the note .note.nv.tkinfo: version and flag, then four offsets (object's name, tool's name, its
-// version, its build, its options) into the strings that follow. Version 2 is the one seen (13.0 to 13.5).
+// toolkit reads the note .note.nv.tkinfo: version and flag, then four offsets (object's name,
+// tool's name, its version, its build, its options) into the strings that follow. Version 2 is the
+// one seen (13.0 to 13.5).
 func (f *File) toolkit(note []byte) {
 	le := binary.LittleEndian
 	if len(note) < 12 {
@@ -264,7 +280,8 @@ func volume(block [3]int) int {
 	return n
 }
 
-// number narrows a file's 64-bit field to an int; what does not fit can't be true and becomes the largest 32-bit one.
+// number narrows a file's 64-bit field to an int; what does not fit can't be true and becomes the
+// largest 32-bit one.
 func number(n uint64) int {
 	return int(min(n, math.MaxInt32))
 }

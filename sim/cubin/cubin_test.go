@@ -62,7 +62,8 @@ func TestAgainstTools(t *testing.T) {
 					f := read(t, out)
 					if f.Target != target || f.Relocatable != (mode == "-c") || f.Tool != "ptxas" ||
 						!strings.Contains(f.Toolkit, "release "+version) {
-						t.Errorf("%s: target %d, relocatable %v, tool %q %q", out, f.Target, f.Relocatable, f.Tool, f.Toolkit)
+						t.Errorf("%s: target %d, relocatable %v, tool %q %q", out, f.Target, f.Relocatable, f.Tool,
+							f.Toolkit)
 					}
 					if len(f.Kernels) != 5 {
 						t.Errorf("%s: %d kernels, want 5: %+v", out, len(f.Kernels), f.Kernels)
@@ -80,7 +81,8 @@ func TestAgainstTools(t *testing.T) {
 						t.Error("the capped kernel shows no spills: is the parser blind?")
 					}
 					seen := map[string]bool{}
-					for _, m := range resource.FindAllStringSubmatch(command(t, kit+"/bin/cuobjdump", "-res-usage", out), -1) {
+					for _, m := range resource.FindAllStringSubmatch(command(t, kit+"/bin/cuobjdump", "-res-usage",
+						out), -1) {
 						k, ok := f.Kernel(m[1])
 						if !ok {
 							continue // a function that is no entry
@@ -117,7 +119,8 @@ func facts(t *testing.T, name string, f *File) {
 	k, _ := f.Kernel("_Z5plainiPf6Recordc")
 	want("plain's parameters", k.Params, "[{0 0 4} {1 8 8} {2 16 24} {3 40 1}]")
 	want("plain's parameter bytes", k.ParamBytes, 41)
-	want("plain's bounds and calls", fmt.Sprint(k.MaxThreads, k.MaxBlock, k.Required, k.Calls, k.Barriers), "0 [0 0 0] [0 0 0] false 0")
+	want("plain's bounds and calls", fmt.Sprint(k.MaxThreads, k.MaxBlock, k.Required, k.Calls,
+		k.Barriers), "0 [0 0 0] [0 0 0] false 0")
 	k, _ = f.Kernel("_Z7boundedPf")
 	want("bounded's bounds", fmt.Sprint(k.MaxThreads, k.MaxBlock), "256 [256 1 1]")
 	want("bounded's barriers and shared memory", fmt.Sprint(k.Barriers, k.Shared), "1 2048")
@@ -136,7 +139,8 @@ func facts(t *testing.T, name string, f *File) {
 	}
 	want("weights' section", sizes["weights"].Section, ".nv.constant3")
 	want("table's section", sizes["table"].Section, ".nv.global")
-	want("managed is managed", fmt.Sprint(sizes["managed"].Managed, sizes["table"].Managed), "true false")
+	want("managed is managed", fmt.Sprint(sizes["managed"].Managed, sizes["table"].Managed),
+		"true false")
 }
 
 // Clusters and large parameters need sm_90.
@@ -145,7 +149,8 @@ func TestLargeParametersAndClusters(t *testing.T) {
 	command(t, kit+"/bin/nvcc", "-arch=sm_90", "-cubin", "testdata/hopper.cu", "-o", out)
 	f := read(t, out)
 	k, _ := f.Kernel("_Z5large3BigPi5Small")
-	if got := fmt.Sprint(k.Params, k.ParamBytes); got != "[{0 0 20004} {1 20008 8} {2 20016 4001}] 24017" {
+	if got := fmt.Sprint(k.Params,
+		k.ParamBytes); got != "[{0 0 20004} {1 20008 8} {2 20016 4001}] 24017" {
 		t.Errorf("large: %s", got)
 	}
 	k, _ = f.Kernel("_Z7clusterPi")
@@ -165,27 +170,33 @@ func TestLargeParametersAndClusters(t *testing.T) {
 func TestLinked(t *testing.T) {
 	kit, dir := toolkit(t, "13.0"), t.TempDir()
 	for _, name := range []string{"a", "b"} {
-		command(t, kit+"/bin/nvcc", "-arch=sm_90", "-rdc=true", "-cubin", "-DFILE_"+name, "testdata/linked.cu", "-o", filepath.Join(dir, name+".cubin"))
+		command(t, kit+"/bin/nvcc", "-arch=sm_90", "-rdc=true", "-cubin", "-DFILE_"+name,
+			"testdata/linked.cu", "-o", filepath.Join(dir, name+".cubin"))
 	}
 	out := filepath.Join(dir, "linked.cubin")
-	command(t, kit+"/bin/nvlink", "-arch=sm_90", filepath.Join(dir, "a.cubin"), filepath.Join(dir, "b.cubin"), "-o", out)
+	command(t, kit+"/bin/nvlink", "-arch=sm_90", filepath.Join(dir, "a.cubin"),
+		filepath.Join(dir, "b.cubin"), "-o", out)
 	f := read(t, out)
 	k, ok := f.Kernel("_Z6callerPf")
 	if !ok || f.Relocatable || !k.Calls || k.Registers == 0 || k.Shared != 512 || k.Reserved != 1024 {
 		t.Errorf("linked: %+v %+v", f, k)
 	}
-	usage := resource.FindStringSubmatch(command(t, kit+"/bin/cuobjdump", "-res-usage", "-fun", "_Z6callerPf", out))
-	if usage == nil || usage[2] != fmt.Sprint(k.Registers) || usage[4] != fmt.Sprint(k.Shared+k.Reserved) {
+	usage := resource.FindStringSubmatch(command(t, kit+"/bin/cuobjdump", "-res-usage", "-fun",
+		"_Z6callerPf", out))
+	if usage == nil || usage[2] != fmt.Sprint(k.Registers) ||
+		usage[4] != fmt.Sprint(k.Shared+k.Reserved) {
 		t.Errorf("linked: %+v, cuobjdump: %q", k, usage)
 	}
 	// The linker adds what the callee needs; the caller's own file knew less.
 	before, _ := read(t, filepath.Join(dir, "a.cubin")).Kernel("_Z6callerPf")
 	if before.Registers >= k.Registers {
-		t.Errorf("registers %d before the link, %d after: the callee needs many", before.Registers, k.Registers)
+		t.Errorf("registers %d before the link, %d after: the callee needs many", before.Registers,
+			k.Registers)
 	}
 }
 
-// Files of older ptxas, made from testdata/small.ptx (`ptxas -arch sm_75 small.ptx`, with -c for .rel): ABI 7 and the first of ABI 8.
+// Files of older ptxas, made from testdata/small.ptx (`ptxas -arch sm_75 small.ptx`, with -c for
+// .rel): ABI 7 and the first of ABI 8.
 func TestOldFiles(t *testing.T) {
 	for name, registers := range map[string]int{
 		"ptxas-11.8.sm_52": 8, "ptxas-11.8.sm_90": 14, "ptxas-12.0.sm_90": 14,
@@ -193,11 +204,13 @@ func TestOldFiles(t *testing.T) {
 	} {
 		for _, suffix := range []string{".bin", ".rel.bin"} {
 			f := read(t, "testdata/old/"+name+suffix)
-			if !strings.HasSuffix(name, ".sm_"+strconv.Itoa(f.Target)) || f.Relocatable != (suffix == ".rel.bin") {
+			if !strings.HasSuffix(name, ".sm_"+strconv.Itoa(f.Target)) ||
+				f.Relocatable != (suffix == ".rel.bin") {
 				t.Errorf("%s%s: target %d, relocatable %v", name, suffix, f.Target, f.Relocatable)
 			}
 			k, ok := f.Kernel("small")
-			if !ok || k.Registers != registers || k.Shared != 512 || k.Barriers != 1 || k.MaxThreads != 128 || len(k.Params) != 2 {
+			if !ok || k.Registers != registers || k.Shared != 512 || k.Barriers != 1 ||
+				k.MaxThreads != 128 || len(k.Params) != 2 {
 				t.Errorf("%s%s: %+v", name, suffix, k)
 			}
 			if len(f.Globals) != 2 || f.Globals[0].Name != "table" || f.Globals[0].Size != 40 {
@@ -222,7 +235,8 @@ ptxas info    : Function properties for _Z1bPf
     0 bytes stack frame, -8 bytes spill stores, -8 bytes spill loads
 ptxas info    : Used 40 registers, used 0 barriers, 17408 bytes smem
 `)
-	want := map[string]Usage{"_Z1aPf": {39, 2048, 400, 8, 12}, "_Z6helperi": {0, 0, 0, 4, 4}, "_Z1bPf": {40, 17408, 0, 0, 0}}
+	want := map[string]Usage{"_Z1aPf": {39, 2048, 400, 8, 12}, "_Z6helperi": {0, 0, 0, 4, 4},
+		"_Z1bPf": {40, 17408, 0, 0, 0}}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%v, want %v", got, want)
 	}

@@ -1,11 +1,12 @@
-// Package cubin reads what a CUDA cubin says about its kernels and variables: registers, shared memory, stack, launch
-// bounds, parameters. Every build and every candidate is read back through it, since ptxas does not always meet a cap.
+// Package cubin reads what a CUDA cubin says about its kernels and variables: registers, shared
+// memory, stack, launch bounds, parameters. Every build and every candidate is read back through
+// it, since ptxas does not always meet a cap.
 //
-// The room is a leaf: sim/sass, driver, policy and cmd may call it, it calls nobody. It never runs a tool and never writes. The
-// bytes it is given may come from anywhere; a hostile file gives an error, not a panic, and costs memory in proportion
-// to its size.
+// The room is a leaf: sim/sass, driver, policy and cmd may call it, it calls nobody. It never runs
+// a tool and never writes. The bytes it is given may come from anywhere; a hostile file gives an
+// error, not a panic, and costs memory in proportion to its size.
 //
-// Files: elf.go reads the container, cubin.go gathers the facts, code.go hands out machine code (sim/sass decodes it),
-// info.go decodes .nv.info records, verbose.go reads
-// what `ptxas -v` prints (spill bytes, which a cubin does not hold).
+// Files: elf.go reads the container, cubin.go gathers the facts, code.go hands out machine code
+// (sim/sass decodes it), info.go decodes .nv.info records, verbose.go reads what `ptxas -v` prints
+// (spill bytes, which a cubin does not hold).
 package cubin

@@ -1,7 +1,8 @@
 // The container: just enough of ELF64 for cubins, bounds-checked by hand.
 //
-// debug/elf is not used because it gives up on files whose section or symbol it dislikes (cubins of -rdc builds and of
-// sm_100 have vendor types and indices), where one odd section should cost that section only.
+// debug/elf is not used because it gives up on files whose section or symbol it dislikes (cubins of
+// -rdc builds and of sm_100 have vendor types and indices), where one odd section should cost that
+// section only.
 
 package cubin
 
@@ -54,8 +55,8 @@ type container struct {
 	symbols  []symbol
 }
 
-// readContainer checks the header and lists sections and symbols. Sizes and counts are checked against the file's
-// length before anything is allocated for them.
+// readContainer checks the header and lists sections and symbols. Sizes and counts are checked
+// against the file's length before anything is allocated for them.
 func readContainer(b []byte) (*container, error) {
 	le := binary.LittleEndian
 	if len(b) < 64 || !bytes.Equal(b[:4], []byte("\x7fELF")) {
@@ -86,7 +87,8 @@ func readContainer(b []byte) (*container, error) {
 		names = uint64(le.Uint32(b[off+40:]))
 	}
 	if count > (uint64(len(b))-off)/64 {
-		return nil, fmt.Errorf("%d section headers at %d do not fit a file of %d bytes", count, off, len(b))
+		return nil, fmt.Errorf("%d section headers at %d do not fit a file of %d bytes", count, off,
+			len(b))
 	}
 	c.sections = make([]section, count)
 	nameAt := make([]uint32, count)
@@ -150,12 +152,13 @@ func (c *container) readSymbols() {
 	}
 }
 
-// maxName bounds a name's length. Mangled template names of tens of kilobytes exist; without a bound, a hostile table
-// of overlapping names would cost time (hashing, scanning) out of all proportion to the file.
+// maxName bounds a name's length. Mangled template names of tens of kilobytes exist; without a
+// bound, a hostile table of overlapping names would cost time (hashing, scanning) out of all
+// proportion to the file.
 const maxName = 1 << 18
 
-// text returns the zero-terminated name at an offset of a string table, "" where there is none. It is a part of the
-// table, not a copy: thousands of overlapping names cost no memory.
+// text returns the zero-terminated name at an offset of a string table, "" where there is none. It
+// is a part of the table, not a copy: thousands of overlapping names cost no memory.
 func text(table string, at uint32) string {
 	if uint64(at) >= uint64(len(table)) {
 		return ""

@@ -44,7 +44,8 @@ func FuzzRead(f *testing.F) {
 }
 
 func FuzzSpills(f *testing.F) {
-	f.Add("ptxas info    : Compiling entry function 'k' for 'sm_90'\nptxas info    : Used 9 registers, 1+2 bytes smem\n")
+	f.Add(
+		"ptxas info    : Compiling entry function 'k' for 'sm_90'\nptxas info    : Used 9 registers, 1+2 bytes smem\n")
 	f.Fuzz(func(t *testing.T, s string) { Spills(s) })
 }
 
@@ -68,13 +69,19 @@ func TestRefused(t *testing.T) {
 		return b
 	}
 	for want, b := range map[string][]byte{
-		"not an ELF file":           []byte("#!/bin/sh\n"),
-		"machine 62 is not CUDA":    edit(func(b []byte) { b[18] = 62 }),
-		"not a 64-bit":              edit(func(b []byte) { b[4] = 1 }),
-		"no section headers":        edit(func(b []byte) { binary.LittleEndian.PutUint64(b[40:], 0) }),
-		"lie outside the file":      edit(func(b []byte) { binary.LittleEndian.PutUint64(b[40:], 1<<63) }),
-		"do not fit a file":         edit(func(b []byte) { binary.LittleEndian.PutUint16(b[60:], 0xfeff) }),
-		"section names in section":  edit(func(b []byte) { binary.LittleEndian.PutUint16(b[62:], 0xfeff) }),
+		"not an ELF file":        []byte("#!/bin/sh\n"),
+		"machine 62 is not CUDA": edit(func(b []byte) { b[18] = 62 }),
+		"not a 64-bit":           edit(func(b []byte) { b[4] = 1 }),
+		"no section headers":     edit(func(b []byte) { binary.LittleEndian.PutUint64(b[40:], 0) }),
+		"lie outside the file": edit(func(b []byte) {
+			binary.LittleEndian.PutUint64(b[40:], 1<<63)
+		}),
+		"do not fit a file": edit(func(b []byte) {
+			binary.LittleEndian.PutUint16(b[60:], 0xfeff)
+		}),
+		"section names in section": edit(func(b []byte) {
+			binary.LittleEndian.PutUint16(b[62:], 0xfeff)
+		}),
 		"no known way of naming th": edit(func(b []byte) { copy(b[48:], []byte{0, 0, 0, 0}) }),
 	} {
 		if _, err := Read(b); err == nil || !strings.Contains(err.Error(), want) {

@@ -22,16 +22,23 @@ var (
 	verboseEntry = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^ptxas info\s*: Compiling entry function '(.*)' for '[^']*'$`)
 	})
-	verboseFunc  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^ptxas info\s*: Function properties for (.*)$`) })
-	verboseFrame = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^\s*(\d+) bytes stack frame, (-?\d+) bytes spill stores, (-?\d+) bytes spill loads$`)
+	verboseFunc = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^ptxas info\s*: Function properties for (.*)$`)
 	})
-	verboseUsed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^ptxas info\s*: Used (\d+) registers(.*)$`) })
-	verboseSmem = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`, (\d+)(?:\+(\d+))? bytes smem`) })
+	verboseFrame = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(
+			`^\s*(\d+) bytes stack frame, (-?\d+) bytes spill stores, (-?\d+) bytes spill loads$`)
+	})
+	verboseUsed = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^ptxas info\s*: Used (\d+) registers(.*)$`)
+	})
+	verboseSmem = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`, (\d+)(?:\+(\d+))? bytes smem`)
+	})
 )
 
-// Spills reads the messages of one ptxas -v run on one target, from among whatever else was printed. Functions that
-// it does not speak of are not in the map.
+// Spills reads the messages of one ptxas -v run on one target, from among whatever else was
+// printed. Functions that it does not speak of are not in the map.
 func Spills(messages string) map[string]Usage {
 	out := map[string]Usage{}
 	var entry, function string

@@ -17,8 +17,8 @@ func (f *Forest) Save(w io.Writer) error {
 	return json.NewEncoder(w).Encode(c)
 }
 
-// Load reads a forest for a device and for features, and refuses one of another version, device or features, and one
-// that is damaged.
+// Load reads a forest for a device and for features, and refuses one of another version, device or
+// features, and one that is damaged.
 func Load(r io.Reader, device string, features []string) (*Forest, error) {
 	var f Forest
 	if err := json.NewDecoder(io.LimitReader(r, 1<<28)).Decode(&f); err != nil {
@@ -26,9 +26,11 @@ func Load(r io.Reader, device string, features []string) (*Forest, error) {
 	}
 	switch {
 	case f.Version != Version:
-		return nil, fmt.Errorf("the forest has version %d, this program reads %d: train it anew", f.Version, Version)
+		return nil, fmt.Errorf("the forest has version %d, this program reads %d: train it anew",
+			f.Version, Version)
 	case f.Device != device:
-		return nil, fmt.Errorf("the forest was grown on %s, the target is %s: train one there", f.Device, device)
+		return nil, fmt.Errorf("the forest was grown on %s, the target is %s: train one there", f.Device,
+			device)
 	case !slices.Equal(f.Features, features):
 		return nil, fmt.Errorf("the forest knows other features: train it anew")
 	case len(f.Trees) == 0:
@@ -41,7 +43,8 @@ func Load(r io.Reader, device string, features []string) (*Forest, error) {
 		for at, node := range t {
 			leaf := node.Left == 0 && node.Right == 0
 			// Children behind their parent: so every walk ends.
-			if !leaf && (node.Left <= at || node.Right <= at || node.Left >= len(t) || node.Right >= len(t) ||
+			if !leaf && (node.Left <= at || node.Right <= at || node.Left >= len(t) ||
+				node.Right >= len(t) ||
 				node.Feature < 0 || node.Feature >= len(features)) {
 				return nil, fmt.Errorf("tree %d of the forest is damaged at node %d: train it anew", n, at)
 			}

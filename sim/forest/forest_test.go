@@ -57,7 +57,8 @@ func TestLearns(t *testing.T) {
 // One tree on all rows with leaves of one row is exact where rows differ.
 func TestOneTree(t *testing.T) {
 	rows := []Row{{[]float64{1}, 5, ""}, {[]float64{2}, 7, ""}, {[]float64{3}, 9, ""}}
-	g := grower{rows: rows, o: Options{Leaf: 1, Depth: 9, Features: 1}, random: rand.New(rand.NewPCG(1, 1))}
+	g := grower{rows: rows, o: Options{Leaf: 1, Depth: 9, Features: 1},
+		random: rand.New(rand.NewPCG(1, 1))}
 	g.split([]int{0, 1, 2}, 0)
 	for _, r := range rows {
 		if got := g.tree.predict(r.X); got != r.Y {
@@ -103,21 +104,30 @@ func TestLoad(t *testing.T) {
 	}
 	text := file.String()
 	got, err := Load(strings.NewReader(text), "NVIDIA H200", names)
-	if err != nil || math.Abs(got.Predict([]float64{0.9, 0.9, 0, 0})-f.Predict([]float64{0.9, 0.9, 0, 0})) > 0 {
+	if err != nil || math.Abs(got.Predict([]float64{0.9, 0.9, 0, 0})-f.Predict([]float64{0.9, 0.9, 0,
+		0})) > 0 {
 		t.Errorf("%v", err)
 	}
 	for what, load := range map[string]func() (*Forest, error){
 		"another device": func() (*Forest, error) { return Load(strings.NewReader(text), "T4", names) },
-		"other features": func() (*Forest, error) { return Load(strings.NewReader(text), "NVIDIA H200", names[:3]) },
-		"half a file":    func() (*Forest, error) { return Load(strings.NewReader(text[:len(text)/2]), "NVIDIA H200", names) },
+		"other features": func() (*Forest, error) {
+			return Load(strings.NewReader(text), "NVIDIA H200", names[:3])
+		},
+		"half a file": func() (*Forest, error) {
+			return Load(strings.NewReader(text[:len(text)/2]), "NVIDIA H200", names)
+		},
 		"another version": func() (*Forest, error) {
-			return Load(strings.NewReader(strings.Replace(text, `"Version":1`, `"Version":9`, 1)), "NVIDIA H200", names)
+			return Load(strings.NewReader(strings.Replace(text, `"Version":1`, `"Version":9`, 1)),
+				"NVIDIA H200", names)
 		},
 		"an endless walk": func() (*Forest, error) {
-			return Load(strings.NewReader(`{"Version":1,"Device":"x","Features":["a"],"Trees":[[{"Left":0,"Right":0},{"Left":1,"Right":1}]]}`), "x", []string{"a"})
+			return Load(strings.NewReader(
+				`{"Version":1,"Device":"x","Features":["a"],"Trees":[[{"Left":0,"Right":0},{"Left":1,"Right":1}]]}`), "x", []string{"a"})
 		},
 		"a child far away": func() (*Forest, error) {
-			return Load(strings.NewReader(`{"Version":1,"Device":"x","Features":["a"],"Trees":[[{"Left":9,"Right":9}]]}`), "x", []string{"a"})
+			return Load(strings.NewReader(
+				`{"Version":1,"Device":"x","Features":["a"],"Trees":[[{"Left":9,"Right":9}]]}`), "x",
+				[]string{"a"})
 		},
 		"no trees": func() (*Forest, error) {
 			return Load(strings.NewReader(`{"Version":1,"Device":"x","Features":["a"]}`), "x", []string{"a"})
@@ -127,7 +137,8 @@ func TestLoad(t *testing.T) {
 			t.Errorf("%s passes", what)
 		}
 	}
-	if _, err := Grow(names, []Row{{[]float64{1, 2, 3, math.NaN()}, 1, ""}, {[]float64{1, 2, 3, 4}, 1, ""}}, Options{}); err == nil {
+	if _, err := Grow(names, []Row{{[]float64{1, 2, 3, math.NaN()}, 1, ""}, {[]float64{1, 2, 3, 4}, 1,
+		""}}, Options{}); err == nil {
 		t.Error("NaN passes")
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"sort"
 )
 
-// A Row is one example: features, and what is to be foretold. Rows of one group (one program) are never split between
-// training and testing.
+// A Row is one example: features, and what is to be foretold. Rows of one group (one program) are
+// never split between training and testing.
 type Row struct {
 	X     []float64
 	Y     float64

@@ -5,8 +5,9 @@ import (
 	"sort"
 )
 
-// Validate foretells each group's rows by a forest that was grown on the other groups, and gives the answers in the
-// rows' order. Groups beyond `folds` share a fold, dealt out in order of name; 0: one fold a group.
+// Validate foretells each group's rows by a forest that was grown on the other groups, and gives
+// the answers in the rows' order. Groups beyond `folds` share a fold, dealt out in order of name;
+// 0: one fold a group.
 func Validate(names []string, rows []Row, o Options, folds int) ([]float64, error) {
 	var groups []string
 	seen := map[string]bool{}

@@ -1,9 +1,11 @@
-// Package predict estimates, from machine code alone, how long candidates of one kernel take against each other: by
-// RegDem's compile-time predictor as its authors printed it, and by a model of ours beside it. Nobody has run anything:
-// who shows a prediction says so.
+// Package predict estimates, from machine code alone, how long candidates of one kernel take
+// against each other: by RegDem's compile-time predictor as its authors printed it, and by a model
+// of ours beside it. Nobody has run anything: who shows a prediction says so.
 //
-// policy and cmd may call it; it calls sim, sim/cubin, sim/sass, sim/xmodel and sim/forest and runs no tool.
+// policy and cmd may call it; it calls sim, sim/cubin, sim/sass, sim/xmodel and sim/forest and runs
+// no tool.
 //
-// Files: regdem.go the paper's algorithm, units.go rates and latencies by class, ours.go our model, feature.go what a
-// forest sees of a candidate, rank.go candidates in order, picture.go the values that an explanation of a kernel draws.
+// Files: regdem.go the paper's algorithm, units.go rates and latencies by class, ours.go our model,
+// feature.go what a forest sees of a candidate, rank.go candidates in order, picture.go the values
+// that an explanation of a kernel draws.
 package predict

@@ -7,10 +7,12 @@ import (
 	"gnvcc/sim/sass"
 )
 
-// Features names what a forest sees of a candidate, in order. Ratios are logarithms of the candidate's number over the
-// default's; "default" ones describe the kernel. A change of their meaning raises forest.Version.
+// Features names what a forest sees of a candidate, in order. Ratios are logarithms of the
+// candidate's number over the default's; "default" ones describe the kernel. A change of their
+// meaning raises forest.Version.
 var Features = []string{
-	"registers", "occupancy", "waves", "instructions", "fp32", "fp64", "integers", "loads", "stores", "constants",
+	"registers", "occupancy", "waves", "instructions", "fp32", "fp64", "integers", "loads", "stores",
+	"constants",
 	"sectors", "loads in flight", "spills", "paper's time", "our cycles", "our latency",
 	"cap", "hint", "unrolled", "other lever",
 	"default's occupancy", "default's registers", "default's waiting share", "default's sectors share",
@@ -27,7 +29,9 @@ func Vector(base, e Estimate, baseRegisters, registers int, lever string) []floa
 		return n
 	}
 	classes := func(c ...sass.Class) float64 { return ratio(count(e, c...), count(base, c...)) }
-	time := func(x Estimate) float64 { return Time(x.Paper, x.Fraction, max(base.Fraction, e.Fraction), Slowdown) }
+	time := func(x Estimate) float64 {
+		return Time(x.Paper, x.Fraction, max(base.Fraction, e.Fraction), Slowdown)
+	}
 	has := func(words ...string) float64 {
 		for _, w := range words {
 			for _, f := range strings.Fields(lever) {
@@ -44,13 +48,17 @@ func Vector(base, e Estimate, baseRegisters, registers int, lever string) []floa
 		other = 1
 	}
 	return []float64{
-		ratio(float64(registers), float64(baseRegisters)), ratio(e.Fraction, base.Fraction), ratio(e.Waves, base.Waves),
-		ratio(e.Insts, base.Insts), classes(sass.FP32), classes(sass.FP64), classes(sass.Integer, sass.IMAD, sass.Uniform),
+		ratio(float64(registers), float64(baseRegisters)), ratio(e.Fraction, base.Fraction),
+		ratio(e.Waves, base.Waves),
+		ratio(e.Insts, base.Insts), classes(sass.FP32), classes(sass.FP64),
+		classes(sass.Integer, sass.IMAD, sass.Uniform),
 		classes(sass.Load), classes(sass.Store), classes(sass.Constant), ratio(e.Sectors, base.Sectors),
-		ratio(e.InFlight+1, base.InFlight+1), ratio(e.Spills+1, base.Spills+1), ratio(time(e), time(base)),
+		ratio(e.InFlight+1, base.InFlight+1), ratio(e.Spills+1, base.Spills+1),
+		ratio(time(e), time(base)),
 		ratio(e.Cycles, base.Cycles), ratio(e.Latency, base.Latency),
 		limit, hint, unrolled, other,
-		base.Fraction, float64(baseRegisters), share(base.Balance.Waiting, base.Model.Warps), share(base.Sectors, base.Insts),
+		base.Fraction, float64(baseRegisters), share(base.Balance.Waiting, base.Model.Warps),
+		share(base.Sectors, base.Insts),
 	}
 }
 

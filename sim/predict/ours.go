@@ -11,10 +11,11 @@ import (
 	"gnvcc/sim/xmodel"
 )
 
-// A Counts says how often each instruction runs: recorded trip counts where there are any, else guesses.
+// A Counts says how often each instruction runs: recorded trip counts where there are any, else
+// guesses.
 type Counts struct {
-	// Trips is how often a loop's body runs each time that it is entered, by the header's offset in the code; absent:
-	// Guess.
+	// Trips is how often a loop's body runs each time that it is entered, by the header's offset in
+	// the code; absent: Guess.
 	Trips map[int]float64
 	Guess float64 // 0: loopFactor, as in the paper
 }
@@ -31,8 +32,9 @@ type Run struct {
 	missing   float64 // share of its accesses that L1 can't serve
 }
 
-// An Estimate is what is thought of a run. Cycles are of one multiprocessor, for all blocks that it gets (divided by the
-// blocks of a wave where the grid is unknown: what one block takes among others).
+// An Estimate is what is thought of a run. Cycles are of one multiprocessor, for all blocks that it
+// gets (divided by the blocks of a wave where the grid is unknown: what one block takes among
+// others).
 type Estimate struct {
 	Cycles    float64
 	Latency   float64 // of one warp from beginning to end, if it were alone
@@ -71,7 +73,8 @@ func (r *Run) Estimate() (Estimate, error) {
 	r.missing = r.localMisses()
 	e := Estimate{Occupancy: r.Device.Occupancy(r.Registers, r.Shape), Waves: 1}
 	if e.Occupancy.Blocks == 0 {
-		return e, fmt.Errorf("predict %s: no block of %d threads with %d registers can be launched: %s", f.Name, r.Shape.Threads,
+		return e, fmt.Errorf("predict %s: no block of %d threads with %d registers can be launched: %s",
+			f.Name, r.Shape.Threads,
 			r.Registers, e.Occupancy.Limit)
 	}
 	e.Fraction = r.Device.Fraction(e.Occupancy)
@@ -88,7 +91,8 @@ func (r *Run) Estimate() (Estimate, error) {
 			e.Classes[i.Class()] += weights[b]
 			switch i.Space() {
 			case sass.Global, sass.Generic, sass.TextureSpace:
-				e.Sectors += weights[b] * float64(max(1, i.Bytes)) // 32 lanes of so many bytes are so many sectors
+				// 32 lanes of so many bytes are so many sectors
+				e.Sectors += weights[b] * float64(max(1, i.Bytes))
 			case sass.Local:
 				e.Spills += weights[b]
 				e.Sectors += weights[b] * float64(max(1, i.Bytes)) * r.missing / nearer
@@ -104,8 +108,9 @@ func (r *Run) Estimate() (Estimate, error) {
 // nearer is how much cheaper a sector of L2 is than one of device memory: assumed.
 const nearer = 2.5
 
-// localMisses is the share of accesses to local memory that L1 can't serve: the stacks of all resident threads against
-// what shared memory leaves of L1 (which is as large as the largest shared memory, about).
+// localMisses is the share of accesses to local memory that L1 can't serve: the stacks of all
+// resident threads against what shared memory leaves of L1 (which is as large as the largest shared
+// memory, about).
 func (r *Run) localMisses() float64 {
 	o := r.Device.Occupancy(r.Registers, r.Shape)
 	need := float64(r.Stack * o.Warps * 32)
@@ -125,8 +130,8 @@ func (r *Run) latency(i *sass.Inst) float64 {
 	return l
 }
 
-// weights is how often each block runs for one warp: loops' rounds multiplied, and halves behind branches inside them
-// not taken into account, for a warp whose lanes part runs both sides.
+// weights is how often each block runs for one warp: loops' rounds multiplied, and halves behind
+// branches inside them not taken into account, for a warp whose lanes part runs both sides.
 func (r *Run) weights(flow *sass.Flow) []float64 {
 	out := make([]float64, len(flow.Blocks))
 	for b := range out {
@@ -172,11 +177,12 @@ func (r *Run) called(inst int) bool {
 // A cost is one block's, for one warp alone.
 type cost struct{ issue, wait, flight float64 }
 
-// pending is a scoreboard: when its result is there, counted from the block's beginning; 0: nothing to wait for.
+// pending is a scoreboard: when its result is there, counted from the block's beginning; 0: nothing
+// to wait for.
 type pending [6]float64
 
-// costs walks each block. What is on its way at a block's end goes on into the blocks behind it, over back edges too:
-// blocks are walked until nothing changes, or four times.
+// costs walks each block. What is on its way at a block's end goes on into the blocks behind it,
+// over back edges too: blocks are walked until nothing changes, or four times.
 func (r *Run) costs(flow *sass.Flow) []cost {
 	f := r.Function
 	out := make([]cost, len(flow.Blocks))
@@ -263,7 +269,8 @@ func (r *Run) hottest(flow *sass.Flow, weights []float64, cost []cost, all float
 // balance takes the counts to an X-model, and its rate to cycles.
 func (r *Run) balance(e *Estimate) {
 	u := &r.Units
-	// M: the slowest pipe for this mix, or the schedulers. A warp's instruction takes 32 lanes of its class.
+	// M: the slowest pipe for this mix, or the schedulers. A warp's instruction takes 32 lanes of its
+	// class.
 	perInst := 1 / u.Schedulers
 	for c := range e.Classes {
 		if e.Insts > 0 {
@@ -280,34 +287,39 @@ func (r *Run) balance(e *Estimate) {
 	}
 	sectors := max(e.Sectors, 1e-3)
 	e.Model = xmodel.Model{
-		Machine: xmodel.Machine{Memory: xmodel.Memory{Latency: r.exposed(waits, sectors), Rate: u.Sectors, Corner: xmodel.Measured}, Issue: 1 / perInst},
-		Work:    xmodel.Work{Warps: warps, Intensity: max(e.Insts/sectors, 1e-3), Pace: min(1, e.Insts/max(issue, 1))},
+		Machine: xmodel.Machine{Memory: xmodel.Memory{Latency: r.exposed(waits, sectors), Rate: u.Sectors,
+			Corner: xmodel.Measured}, Issue: 1 / perInst},
+		Work: xmodel.Work{Warps: warps, Intensity: max(e.Insts/sectors, 1e-3),
+			Pace: min(1, e.Insts/max(issue, 1))},
 	}
 	e.Balance, _ = e.Model.Settled()
 	all := float64(r.Shape.WarpsPerBlock()) * float64(e.Occupancy.Blocks) // warps of the busiest SM
 	if r.Shape.Blocks > 0 && r.Device.SMs > 0 {
 		all = float64(r.Shape.WarpsPerBlock()) * math.Ceil(float64(r.Shape.Blocks)/float64(r.Device.SMs))
 	}
-	// A wave takes at least as long as one warp, and all together as long as the busiest pipe, memory, and L1 with what was
-	// spilled. These overlap, but never well: their sum foretells which of two builds is faster better than their maximum
-	// does, which is the same for all builds of a kernel that is bound by memory.
+	// A wave takes at least as long as one warp, and all together as long as the busiest pipe, memory,
+	// and L1 with what was spilled. These overlap, but never well: their sum foretells which of two
+	// builds is faster better than their maximum does, which is the same for all builds of a kernel
+	// that is bound by memory.
 	e.Cycles = e.Latency*e.Waves + all*(e.Insts*perInst+sectors/u.Sectors+e.Spills*spillCycles)
-	if r.Shape.Blocks == 0 || r.Device.SMs == 0 { // a wave's size is the candidate's own: compare single blocks
+	// a wave's size is the candidate's own: compare single blocks
+	if r.Shape.Blocks == 0 || r.Device.SMs == 0 {
 		e.Cycles /= float64(e.Occupancy.Blocks)
 	}
 }
 
-// spillCycles is how long L1 is busy with a warp's access to local memory: 128 bytes at 64 a cycle, twice, since what is
-// stored is also written through to L2.
+// spillCycles is how long L1 is busy with a warp's access to local memory: 128 bytes at 64 a cycle,
+// twice, since what is stored is also written through to L2.
 const spillCycles = 4
 
-// exposed is what one sector costs a warp: waits are shared by all accesses that are on their way together.
+// exposed is what one sector costs a warp: waits are shared by all accesses that are on their way
+// together.
 func (r *Run) exposed(waits, sectors float64) float64 {
 	return max(waits/sectors, 1e-3)
 }
 
-// NewRun decodes a kernel of a cubin for estimates. shape.Shared is the dynamic shared memory; the kernel's own and
-// its named barriers are added here.
+// NewRun decodes a kernel of a cubin for estimates. shape.Shared is the dynamic shared memory; the
+// kernel's own and its named barriers are added here.
 func NewRun(code []byte, kernel string, d sim.Device, shape sim.Shape, u Units) (Run, error) {
 	file, err := cubin.Read(code)
 	if err != nil {
@@ -326,5 +338,6 @@ func NewRun(code []byte, kernel string, d sim.Device, shape sim.Shape, u Units) 
 	}
 	shape.Shared += k.Shared
 	shape.Barriers = k.Barriers
-	return Run{Function: f, Registers: k.Registers, Device: d, Shape: shape, Units: u, Stack: max(k.Stack, k.StackAll)}, nil
+	return Run{Function: f, Registers: k.Registers, Device: d, Shape: shape, Units: u,
+		Stack: max(k.Stack, k.StackAll)}, nil
 }

@@ -67,15 +67,18 @@ func NewGraph(m xmodel.Model) Graph {
 	return g
 }
 
-// NewPicture makes the picture of a kernel: base is nvcc's own build, others are builds under register caps,
-// measured holds times over the default's by register count.
-func NewPicture(kernel string, base Run, others []Run, measured map[int]float64, assumed []string) (Picture, error) {
+// NewPicture makes the picture of a kernel: base is nvcc's own build, others are builds under
+// register caps, measured holds times over the default's by register count.
+func NewPicture(kernel string, base Run, others []Run, measured map[int]float64,
+	assumed []string) (Picture, error) {
 	e, err := base.Estimate()
 	if err != nil {
 		return Picture{}, err
 	}
-	p := Picture{Kernel: kernel, Device: base.Device, Shape: base.Shape, Units: base.Units, Assumed: assumed, Default: e,
-		Hottest: e.Hottest, Graph: NewGraph(e.Model), Unknown: base.Function.Unknown, Limits: limits(base)}
+	p := Picture{Kernel: kernel, Device: base.Device, Shape: base.Shape, Units: base.Units,
+		Assumed: assumed, Default: e,
+		Hottest: e.Hottest, Graph: NewGraph(e.Model), Unknown: base.Function.Unknown,
+		Limits: limits(base)}
 	p.Region = sim.Region{Min: base.Registers, Max: base.Registers}
 	seen := map[int]*TimePoint{}
 	at := func(registers int) *TimePoint {
@@ -134,10 +137,12 @@ func limits(r Run) []Limit {
 		alone(sim.LimitBlocks, slots, 0, bare),
 	}
 	if s.Shared > 0 {
-		out = append(out, alone(sim.LimitShared, shared, 0, sim.Shape{Threads: s.Threads, Shared: s.Shared}))
+		out = append(out, alone(sim.LimitShared, shared, 0, sim.Shape{Threads: s.Threads,
+			Shared: s.Shared}))
 	}
 	if s.Barriers > 0 && d.Barriers > 0 {
-		out = append(out, alone(sim.LimitBarriers, barriers, 0, sim.Shape{Threads: s.Threads, Barriers: s.Barriers}))
+		out = append(out, alone(sim.LimitBarriers, barriers, 0, sim.Shape{Threads: s.Threads,
+			Barriers: s.Barriers}))
 	}
 	if s.Blocks > 0 && d.SMs > 0 {
 		out = append(out, Limit{Resource: sim.LimitGrid, Blocks: (s.Blocks + d.SMs - 1) / d.SMs})

@@ -66,15 +66,18 @@ func units(t *testing.T, cc int) Units {
 // The paper's algorithm on a kernel small enough to do by hand.
 func TestRegDem(t *testing.T) {
 	u := units(t, 90) // FP32: 128 per cycle, loads 32
-	f := build(line{ldg, 2, 0, 0, 0, 0}, line{ffma, 4, -1, 0, 0, 0}, line{ffma, 4, -1, 1, 0, 0}, line{exit, 0, -1, 0, 0, 0})
+	f := build(line{ldg, 2, 0, 0, 0, 0}, line{ffma, 4, -1, 0, 0, 0}, line{ffma, 4, -1, 1, 0, 0},
+		line{exit, 0, -1, 0, 0, 0})
 	if f.Unknown != 0 {
 		t.Fatal("unknown instructions")
 	}
-	// At half occupancy: the load stalls 2*0.5*128/32 = 4, each FFMA 2. The second FFMA waits: 650 - (4 + 2).
+	// At half occupancy: the load stalls 2*0.5*128/32 = 4, each FFMA 2. The second FFMA waits: 650 -
+	// (4 + 2).
 	if got, want := RegDem(f, f.Flow(), &u, 0.5), 4+2+644+2.0; math.Abs(got-want) > 1e-9 {
 		t.Errorf("straight: %g, want %g", got, want)
 	}
-	loop := build(line{ffma, 4, -1, 0, 0, 0}, line{ffma, 8, -1, 0, 0, 0}, line{bra, 0, -1, 0, 1, 7}, line{exit, 0, -1, 0, 0, 0})
+	loop := build(line{ffma, 4, -1, 0, 0, 0}, line{ffma, 8, -1, 0, 0, 0}, line{bra, 0, -1, 0, 1, 7},
+		line{exit, 0, -1, 0, 0, 0})
 	if flow := loop.Flow(); len(flow.Loops) != 1 {
 		t.Fatalf("loops: %+v", flow.Loops)
 	}
@@ -86,8 +89,8 @@ func TestRegDem(t *testing.T) {
 	}
 }
 
-// A load at a loop's end that is waited for at its beginning: the paper's tracker, block by block in the order of the
-// code, does not see it; ours does.
+// A load at a loop's end that is waited for at its beginning: the paper's tracker, block by block
+// in the order of the code, does not see it; ours does.
 func TestBackEdge(t *testing.T) {
 	u := units(t, 90)
 	f := build(
@@ -118,34 +121,41 @@ func TestBackEdge(t *testing.T) {
 func TestLoadsInFlight(t *testing.T) {
 	d, _ := sim.Lookup(90)
 	estimate := func(f *sass.Function) Estimate {
-		r := Run{Function: f, Registers: 32, Device: d, Shape: sim.Shape{Threads: 64, Blocks: 132}, Units: units(t, 90)}
+		r := Run{Function: f, Registers: 32, Device: d, Shape: sim.Shape{Threads: 64, Blocks: 132},
+			Units: units(t, 90)}
 		e, err := r.Estimate()
 		if err != nil {
 			t.Fatal(err)
 		}
 		return e
 	}
-	together := estimate(build(line{ldg, 1, 0, 0, 0, 0}, line{ldg, 1, 1, 0, 0, 0}, line{ffma, 4, -1, 3, 0, 0}, line{exit, 0, -1, 0, 0, 0}))
-	apart := estimate(build(line{ldg, 1, 0, 0, 0, 0}, line{ldg, 1, 1, 1, 0, 0}, line{ffma, 4, -1, 3, 0, 0}, line{exit, 0, -1, 0, 0, 0}))
-	if together.InFlight != 2 || apart.InFlight != 1 || apart.Latency < 1.9*together.Latency || apart.Cycles < 1.5*together.Cycles {
+	together := estimate(build(line{ldg, 1, 0, 0, 0, 0}, line{ldg, 1, 1, 0, 0, 0},
+		line{ffma, 4, -1, 3, 0, 0}, line{exit, 0, -1, 0, 0, 0}))
+	apart := estimate(build(line{ldg, 1, 0, 0, 0, 0}, line{ldg, 1, 1, 1, 0, 0}, line{ffma, 4, -1, 3, 0,
+		0}, line{exit, 0, -1, 0, 0, 0}))
+	if together.InFlight != 2 || apart.InFlight != 1 || apart.Latency < 1.9*together.Latency ||
+		apart.Cycles < 1.5*together.Cycles {
 		t.Errorf("together %+v\napart %+v", together, apart)
 	}
 }
 
-// Where the grid is unknown a memory-bound kernel takes about as long with fewer resident warps, not less.
+// Where the grid is unknown a memory-bound kernel takes about as long with fewer resident warps,
+// not less.
 func TestUnknownGrid(t *testing.T) {
 	d, _ := sim.Lookup(90)
 	var lines []line
 	for n := range 24 {
 		lines = append(lines, line{ldg, 1, n % 6, 0, 0, 0})
 	}
-	lines = append(lines, line{ffma, 4, -1, 63, 0, 0}, line{exit, 0, -1, 0, 0, 0}, line{bra, 0, -1, 0, 26, 0})
+	lines = append(lines, line{ffma, 4, -1, 63, 0, 0}, line{exit, 0, -1, 0, 0, 0},
+		line{bra, 0, -1, 0, 26, 0})
 	f := build(lines...)
 	if loops := f.Flow().Loops; len(loops) != 0 {
 		t.Errorf("the filling behind the end is a loop: %+v", loops)
 	}
 	cycles := func(registers int) float64 {
-		r := Run{Function: f, Registers: registers, Device: d, Shape: sim.Shape{Threads: 256}, Units: units(t, 90)}
+		r := Run{Function: f, Registers: registers, Device: d, Shape: sim.Shape{Threads: 256},
+			Units: units(t, 90)}
 		e, err := r.Estimate()
 		if err != nil {
 			t.Fatal(err)
@@ -157,7 +167,8 @@ func TestUnknownGrid(t *testing.T) {
 	}
 }
 
-// What is spilled costs time where memory is full, too, and a build with less of it is foretold to be faster.
+// What is spilled costs time where memory is full, too, and a build with less of it is foretold to
+// be faster.
 func TestSpillsCost(t *testing.T) {
 	const ldl = 0x983
 	d, _ := sim.Lookup(90)
@@ -167,7 +178,8 @@ func TestSpillsCost(t *testing.T) {
 			lines = append(lines, line{ldl, 1, 3, 0, 0, 0})
 		}
 		lines = append(lines, line{ffma, 4, -1, 15, 0, 0}, line{exit, 0, -1, 0, 0, 0})
-		r := Run{Function: build(lines...), Registers: 32, Device: d, Shape: sim.Shape{Threads: 256, Blocks: 1 << 14}, Units: units(t, 90), Stack: 16}
+		r := Run{Function: build(lines...), Registers: 32, Device: d, Shape: sim.Shape{Threads: 256,
+			Blocks: 1 << 14}, Units: units(t, 90), Stack: 16}
 		e, err := r.Estimate()
 		if err != nil || e.Spills != float64(spills) {
 			t.Fatalf("%+v, %v", e, err)
@@ -181,17 +193,21 @@ func TestSpillsCost(t *testing.T) {
 
 func TestMeasuredUnits(t *testing.T) {
 	tables := units(t, 90)
-	u := tables.Measured("NVIDIA H200", map[string]float64{"global": 800, "sfu": 40}, map[string]float64{"fp64": 60, "sectors": 0.6},
+	u := tables.Measured("NVIDIA H200", map[string]float64{"global": 800, "sfu": 40},
+		map[string]float64{"fp64": 60, "sectors": 0.6},
 		map[int]float64{4: 8, 16: 2, 64: 1})
-	if u.Global != 800 || u.Latency[sass.SFU] != 40 || u.Rate[sass.FP64] != 60 || u.Sectors != 0.6 || u.Device != "NVIDIA H200" ||
+	if u.Global != 800 || u.Latency[sass.SFU] != 40 || u.Rate[sass.FP64] != 60 || u.Sectors != 0.6 ||
+		u.Device != "NVIDIA H200" ||
 		!strings.Contains(u.Source, "measured on NVIDIA H200") {
 		t.Errorf("%+v", u)
 	}
-	if u.SharedMemory != tables.SharedMemory || u.Rate[sass.FP32] != tables.Rate[sass.FP32] || tables.Global == 800 {
+	if u.SharedMemory != tables.SharedMemory || u.Rate[sass.FP32] != tables.Rate[sass.FP32] ||
+		tables.Global == 800 {
 		t.Error("what was not measured has changed")
 	}
 	f := u.slowdown(64)
-	for x, want := range map[float64]float64{1: 1, 0.25: 2, 10.0 / 64: 5, 40.0 / 64: 1.5, 2.0 / 64: 16, 1.5: 1} {
+	for x, want := range map[float64]float64{1: 1, 0.25: 2, 10.0 / 64: 5, 40.0 / 64: 1.5, 2.0 / 64: 16,
+		1.5: 1} {
 		if got := f(x); math.Abs(got-want) > 1e-9 {
 			t.Errorf("f(%g) = %g, want %g", x, got, want)
 		}
@@ -207,9 +223,12 @@ func TestRefuses(t *testing.T) {
 	good := build(line{ffma, 4, -1, 0, 0, 0}, line{exit, 0, -1, 0, 0, 0})
 	u := units(t, 90)
 	for what, r := range map[string]Run{
-		"unknown instructions": {Function: f, Registers: 32, Device: d, Shape: sim.Shape{Threads: 64}, Units: u},
-		"too large a block":    {Function: good, Registers: 32, Device: d, Shape: sim.Shape{Threads: 2048}, Units: u},
-		"too many registers":   {Function: good, Registers: 255, Device: d, Shape: sim.Shape{Threads: 1024}, Units: u},
+		"unknown instructions": {Function: f, Registers: 32, Device: d, Shape: sim.Shape{Threads: 64},
+			Units: u},
+		"too large a block": {Function: good, Registers: 32, Device: d, Shape: sim.Shape{Threads: 2048},
+			Units: u},
+		"too many registers": {Function: good, Registers: 255, Device: d, Shape: sim.Shape{Threads: 1024},
+			Units: u},
 	} {
 		if _, err := r.Estimate(); err == nil {
 			t.Errorf("%s: predicted all the same", what)
@@ -228,7 +247,8 @@ func TestRefuses(t *testing.T) {
 }
 
 // real compiles a kernel of the examples at some caps.
-func real(t testing.TB, file, kernel string, threads, blocks int, caps ...string) (runs []Run, cubins [][]byte) {
+func real(t testing.TB, file, kernel string, threads, blocks int,
+	caps ...string) (runs []Run, cubins [][]byte) {
 	t.Helper()
 	kit := kits.Need(t, "13.0")
 	dir := t.TempDir()
@@ -270,7 +290,8 @@ func TestReal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(p.Times) < 3 || len(p.Graph.K) == 0 || len(p.Graph.Points) == 0 || p.Hottest.Offset < 0 || len(p.Levels) == 0 || p.Units.Source == "" {
+	if len(p.Times) < 3 || len(p.Graph.K) == 0 || len(p.Graph.Points) == 0 || p.Hottest.Offset < 0 ||
+		len(p.Levels) == 0 || p.Units.Source == "" {
 		t.Errorf("%+v", p)
 	}
 	binds := 0
@@ -290,14 +311,17 @@ func TestReal(t *testing.T) {
 		candidates = append(candidates, Candidate{[]string{"default", "maxnreg=32", "maxnreg=24"}[n], r})
 	}
 	ranked, err := Rank(candidates[0], candidates[1:], nil)
-	if err != nil || len(ranked) != 2 || ranked[0].Err != nil || bucket(ranked[0].By()) > bucket(ranked[1].By()) {
+	if err != nil || len(ranked) != 2 || ranked[0].Err != nil ||
+		bucket(ranked[0].By()) > bucket(ranked[1].By()) {
 		t.Errorf("%+v, %v", ranked, err)
 	}
 	// Spilling at 24 registers must not look better than none.
-	if e, _ := runs[2].Estimate(); e.Spills > 0 && ranked[0].Recipe == "maxnreg=24" && ranked[0].Time < 0.5 {
+	if e, _ := runs[2].Estimate(); e.Spills > 0 && ranked[0].Recipe == "maxnreg=24" &&
+		ranked[0].Time < 0.5 {
 		t.Errorf("spills are foretold to double the speed: %+v", ranked[0])
 	}
-	// 5 milliseconds a candidate, decoding and all: the best of some runs, on a machine with other work.
+	// 5 milliseconds a candidate, decoding and all: the best of some runs, on a machine with other
+	// work.
 	best := time.Hour
 	d, _ := sim.Lookup(90)
 	for range 20 {

@@ -31,8 +31,9 @@ func (r Ranked) By() float64 {
 	return r.Time
 }
 
-// Rank foretells all candidates and orders them, the fastest first; what can't be foretold stands last. grown may be
-// nil. The error is the default's, without which there is nothing to compare with.
+// Rank foretells all candidates and orders them, the fastest first; what can't be foretold stands
+// last. grown may be nil. The error is the default's, without which there is nothing to compare
+// with.
 func Rank(base Candidate, candidates []Candidate, grown *forest.Forest) ([]Ranked, error) {
 	b, err := base.Run.Estimate()
 	if err != nil {
@@ -42,7 +43,8 @@ func Rank(base Candidate, candidates []Candidate, grown *forest.Forest) ([]Ranke
 	most := b.Fraction
 	for _, c := range candidates {
 		e, err := c.Run.Estimate()
-		out = append(out, Ranked{Recipe: c.Recipe, Estimate: e, Err: err, Time: math.Inf(1), Paper: math.Inf(1)})
+		out = append(out, Ranked{Recipe: c.Recipe, Estimate: e, Err: err, Time: math.Inf(1),
+			Paper: math.Inf(1)})
 		if err == nil {
 			most = max(most, e.Fraction)
 		}
@@ -87,8 +89,9 @@ func over(a, b float64) float64 {
 	return a / b
 }
 
-// Margin is how much a candidate must be foretold to gain before it is picked instead of the default: predictions are
-// wrong by more than a few percent as a rule, and a pick that loses is worse than none.
+// Margin is how much a candidate must be foretold to gain before it is picked instead of the
+// default: predictions are wrong by more than a few percent as a rule, and a pick that loses is
+// worse than none.
 const Margin = 0.05
 
 // Pick is the candidate to take without measuring; ok is false where the default should stay.

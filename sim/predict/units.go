@@ -11,22 +11,24 @@ import (
 type Units struct {
 	Device string // "NVIDIA H200", or an architecture's name
 	Source string // who says so
-	// Rate is results of one lane per cycle and SM, as in NVIDIA's table of arithmetic throughput; 0: as Integer.
+	// Rate is results of one lane per cycle and SM, as in NVIDIA's table of arithmetic throughput; 0:
+	// as Integer.
 	Rate [sass.Classes]float64
-	// Latency is cycles until a result can be used; of arithmetic the stall counts tell it, so that it matters for
-	// what a scoreboard guards.
-	Latency                    [sass.Classes]float64
-	Global, SharedMemory, Near float64 // cycles of a load: from device memory, from shared memory, from L1
+	// Latency is cycles until a result can be used; of arithmetic the stall counts tell it, so that it
+	// matters for what a scoreboard guards.
+	Latency [sass.Classes]float64
+	// cycles of a load: from device memory, from shared memory, from L1
+	Global, SharedMemory, Near float64
 	Sectors                    float64 // of 32 bytes, that device memory gives one SM per cycle
 	Schedulers                 float64 // instructions of warps per cycle
-	// Occupancy is the time of the same compute-bound work by so many resident warps of each SM, in any unit: RegDem's f.
-	// nil: not measured.
+	// Occupancy is the time of the same compute-bound work by so many resident warps of each SM, in
+	// any unit: RegDem's f. nil: not measured.
 	Occupancy map[int]float64
 }
 
-// byGuide has rates from the table "Throughput of Native Arithmetic Instructions" of NVIDIA's CUDA programming guide
-// (results per cycle and SM). Columns: 32-bit, 64-bit and 16-bit floating point, integers, special functions,
-// conversions from and to 64-bit types, loads and stores (lanes).
+// byGuide has rates from the table "Throughput of Native Arithmetic Instructions" of NVIDIA's CUDA
+// programming guide (results per cycle and SM). Columns: 32-bit, 64-bit and 16-bit floating point,
+// integers, special functions, conversions from and to 64-bit types, loads and stores (lanes).
 var byGuide = map[int][7]float64{
 	75:  {64, 2, 128, 64, 16, 16, 16},
 	80:  {64, 32, 256, 64, 16, 16, 32},
@@ -43,16 +45,19 @@ var byGuide = map[int][7]float64{
 	121: {128, 2, 128, 64, 16, 16, 32},
 }
 
-// bandwidth is device memory's bandwidth in GB/s, clock in MHz and SMs of the product that sim.Device names, from
-// NVIDIA's data sheets: together the sectors per cycle of one SM.
+// bandwidth is device memory's bandwidth in GB/s, clock in MHz and SMs of the product that
+// sim.Device names, from NVIDIA's data sheets: together the sectors per cycle of one SM.
 var bandwidth = map[int][3]float64{
-	75: {320, 1590, 40}, 80: {1555, 1410, 108}, 86: {936, 1695, 82}, 87: {205, 1300, 16}, 88: {205, 1300, 16}, 89: {1008, 2520, 128},
-	90: {3350, 1980, 132}, 100: {8000, 1965, 148}, 101: {273, 1575, 20}, 103: {8000, 1965, 148}, 110: {273, 1575, 20},
+	75: {320, 1590, 40}, 80: {1555, 1410, 108}, 86: {936, 1695, 82}, 87: {205, 1300, 16},
+	88: {205, 1300, 16}, 89: {1008, 2520, 128},
+	90: {3350, 1980, 132}, 100: {8000, 1965, 148}, 101: {273, 1575, 20}, 103: {8000, 1965, 148},
+	110: {273, 1575, 20},
 	120: {1792, 2407, 170}, 121: {273, 2418, 48},
 }
 
-// ForArchitecture gives what NVIDIA's tables say of an architecture. Latencies are no part of any table of NVIDIA's:
-// they are those of an H200 (bench/results/2026-11-22-predict), rounded, which the Source says.
+// ForArchitecture gives what NVIDIA's tables say of an architecture. Latencies are no part of any
+// table of NVIDIA's: they are those of an H200 (bench/results/2026-11-22-predict), rounded, which
+// the Source says.
 func ForArchitecture(cc int) (Units, error) {
 	r, ok := byGuide[cc]
 	if !ok {
@@ -92,16 +97,19 @@ func ForArchitecture(cc int) (Units, error) {
 
 // classOf names what doctor measures.
 var classOf = map[string][]sass.Class{
-	"fp32": {sass.FP32}, "fp64": {sass.FP64}, "imad": {sass.IMAD}, "integer": {sass.Integer}, "sfu": {sass.SFU},
+	"fp32": {sass.FP32}, "fp64": {sass.FP64}, "imad": {sass.IMAD}, "integer": {sass.Integer},
+	"sfu":     {sass.SFU},
 	"convert": {sass.Convert}, "shuffle": {sass.Shuffle},
 }
 
-// Measured puts what was measured on a device in place of the tables' numbers; classes that were not measured keep
-// these. Names are those that profile/units prints.
-func (u Units) Measured(device string, latency, rate map[string]float64, occupancy map[int]float64) Units {
+// Measured puts what was measured on a device in place of the tables' numbers; classes that were
+// not measured keep these. Names are those that profile/units prints.
+func (u Units) Measured(device string, latency, rate map[string]float64,
+	occupancy map[int]float64) Units {
 	u.Occupancy = occupancy
 	u.Device = device
-	u.Source = "measured on " + device + " (gnvcc doctor -measure); rates of other classes from NVIDIA's programming guide"
+	u.Source = "measured on " + device +
+		" (gnvcc doctor -measure); rates of other classes from NVIDIA's programming guide"
 	for name, classes := range classOf {
 		for _, c := range classes {
 			if r := rate[name]; r > 0 {
@@ -112,7 +120,8 @@ func (u Units) Measured(device string, latency, rate map[string]float64, occupan
 			}
 		}
 	}
-	for name, to := range map[string]*float64{"global": &u.Global, "shared": &u.SharedMemory, "l1": &u.Near} {
+	for name, to := range map[string]*float64{"global": &u.Global, "shared": &u.SharedMemory,
+		"l1": &u.Near} {
 		if l := latency[name]; l > 0 {
 			*to = l
 		}

@@ -20,8 +20,8 @@ func (p *pending) union(o *pending) bool {
 	return changed
 }
 
-// step runs one instruction: it waits, it reads and writes, it sets scoreboards. It returns a register that is used
-// without having been waited for.
+// step runs one instruction: it waits, it reads and writes, it sets scoreboards. It returns a
+// register that is used without having been waited for.
 func (p *pending) step(i *Inst) string {
 	for b := range p {
 		if i.Wait>>b&1 == 1 {
@@ -54,8 +54,8 @@ func (p *pending) step(i *Inst) string {
 	return bad
 }
 
-// unwaited counts, over all ways through a function, uses of slow results without a wait, and waits for a scoreboard
-// that nothing sets.
+// unwaited counts, over all ways through a function, uses of slow results without a wait, and waits
+// for a scoreboard that nothing sets.
 func unwaited(f *Function) (uses, waits int, example string) {
 	flow := f.Flow()
 	in := make([]pending, len(flow.Blocks))
@@ -131,5 +131,6 @@ func TestKeptControl(t *testing.T) {
 	if functions == 0 || bad+badWaits > 0 {
 		t.Errorf("%d functions; see the next line", functions)
 	}
-	t.Logf("%d functions, %d instructions: %d uses of slow results without a wait, %d waits without a setter", functions, insts, bad, badWaits)
+	t.Logf(
+		"%d functions, %d instructions: %d uses of slow results without a wait, %d waits without a setter", functions, insts, bad, badWaits)
 }

@@ -12,7 +12,8 @@ const (
 	Last  = 121
 )
 
-// A Function is one code section: a kernel (or a device function that a linker will move) with the functions behind it.
+// A Function is one code section: a kernel (or a device function that a linker will move) with the
+// functions behind it.
 type Function struct {
 	Name    string
 	Kernel  bool
@@ -26,15 +27,16 @@ type Function struct {
 // MostUnknown is the share of unknown operations above which nothing is said about a function.
 const MostUnknown = 0.02
 
-// Read decodes all functions of a cubin. It fails on files that are no cubin and on architectures that it does not
-// know.
+// Read decodes all functions of a cubin. It fails on files that are no cubin and on architectures
+// that it does not know.
 func Read(b []byte) ([]*Function, error) {
 	sections, cc, err := cubin.ReadCode(b)
 	if err != nil {
 		return nil, err
 	}
 	if cc < First || cc > Last {
-		return nil, fmt.Errorf("decode machine code of sm_%d: only sm_%d to sm_%d are known", cc, First, Last)
+		return nil, fmt.Errorf("decode machine code of sm_%d: only sm_%d to sm_%d are known", cc, First,
+			Last)
 	}
 	out := make([]*Function, 0, len(sections))
 	for _, s := range sections {
@@ -50,7 +52,8 @@ func Find(b []byte, name string) (*Function, error) {
 		return nil, err
 	}
 	if cc < First || cc > Last {
-		return nil, fmt.Errorf("decode machine code of sm_%d: only sm_%d to sm_%d are known", cc, First, Last)
+		return nil, fmt.Errorf("decode machine code of sm_%d: only sm_%d to sm_%d are known", cc, First,
+			Last)
 	}
 	for _, s := range sections {
 		if s.Name == name {
@@ -62,7 +65,8 @@ func Find(b []byte, name string) (*Function, error) {
 
 // Decode decodes bare machine code: 16-byte words without a cubin around them.
 func Decode(name string, code []byte, cc int) *Function {
-	return function(cubin.Code{Name: name, Kernel: true, Data: code, Functions: []cubin.Part{{Name: name, Size: len(code)}}}, cc)
+	return function(cubin.Code{Name: name, Kernel: true, Data: code,
+		Functions: []cubin.Part{{Name: name, Size: len(code)}}}, cc)
 }
 
 func function(s cubin.Code, cc int) *Function {

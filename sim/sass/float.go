@@ -5,16 +5,18 @@ import (
 	"strings"
 )
 
-// A Float is a floating-point instruction without its registers: what is computed, how it is rounded.
+// A Float is a floating-point instruction without its registers: what is computed, how it is
+// rounded.
 type Float struct {
 	Name string
-	// Modifiers are the bits that say how: rounding, saturation, flushing of subnormals, comparison, function, formats.
-	// Operands' signs are not among them, for they move between an operand and an immediate.
+	// Modifiers are the bits that say how: rounding, saturation, flushing of subnormals, comparison,
+	// function, formats. Operands' signs are not among them, for they move between an operand and an
+	// immediate.
 	Modifiers uint32
 }
 
-// String names the modifiers that are the same in all single- and double-precision arithmetic, and gives the rest as
-// a number.
+// String names the modifiers that are the same in all single- and double-precision arithmetic, and
+// gives the rest as a number.
 func (f Float) String() string {
 	name, rest := f.Name, f.Modifiers
 	take := func(mask uint32, text ...string) {
@@ -34,7 +36,8 @@ func (f Float) String() string {
 		take(bitAt(78)|bitAt(79), "", "RM", "RP", "RZ")
 		take(bitAt(77), "", "SAT")
 	case "MUFU":
-		take(bitAt(74)|bitAt(75)|bitAt(76)|bitAt(77), "COS", "SIN", "EX2", "LG2", "RCP", "RSQ", "RCP64H", "RSQ64H", "SQRT")
+		take(bitAt(74)|bitAt(75)|bitAt(76)|bitAt(77), "COS", "SIN", "EX2", "LG2", "RCP", "RSQ", "RCP64H",
+			"RSQ64H", "SQRT")
 		if f.Modifiers&(15<<2) == 0 {
 			name += ".COS"
 		}
@@ -51,8 +54,8 @@ func bitAt(bit uint) uint32 { return 1 << (bit - 72) }
 // span is the same for some bits, both ends included.
 func span(from, to uint) uint32 { return bitAt(to+1) - bitAt(from) }
 
-// modifiers tells which bits of an operation say how it computes. ok is false for what computes no floating-point
-// value: selections and moves among them.
+// modifiers tells which bits of an operation say how it computes. ok is false for what computes no
+// floating-point value: selections and moves among them.
 func (i *Inst) modifiers() (mask uint32, ok bool) {
 	if i.op == nil {
 		return 0, false
@@ -99,9 +102,11 @@ func (i *Inst) modifiers() (mask uint32, ok bool) {
 	return 0, false
 }
 
-// constant reports whether an HFMA2 multiplies zeroes: that is how ptxas loads constants by the floating-point pipe.
+// constant reports whether an HFMA2 multiplies zeroes: that is how ptxas loads constants by the
+// floating-point pipe.
 func (i *Inst) constant() bool {
-	return i.bits(24, 8) == 255 && (i.Form() == 1 && i.bits(32, 8) == 255 || i.Form() == 2 && i.bits(64, 8) == 255)
+	return i.bits(24, 8) == 255 && (i.Form() == 1 && i.bits(32, 8) == 255 || i.Form() == 2 &&
+		i.bits(64, 8) == 255)
 }
 
 // Float gives the floating-point part of an instruction; ok is false where it has none.

@@ -2,8 +2,8 @@ package sass
 
 import "sort"
 
-// A Block is a run of instructions that is entered at its first and left at its last one only. Calls don't end a
-// block: they come back.
+// A Block is a run of instructions that is entered at its first and left at its last one only.
+// Calls don't end a block: they come back.
 type Block struct {
 	Start, End int   // indices into Function.Insts, End excluded
 	Next       []int // blocks that may follow, in order
@@ -31,13 +31,15 @@ type Flow struct {
 	budget  int // steps that looking for loops may still take
 }
 
-// Reached reports whether any way leads to a block: behind the last instruction ptxas fills up with an endless loop.
+// Reached reports whether any way leads to a block: behind the last instruction ptxas fills up with
+// an endless loop.
 func (f *Flow) Reached(block int) bool { return f.reached[block] }
 
 // Block tells in which block an instruction stands.
 func (f *Flow) Block(inst int) int { return f.block[inst] }
 
-// ends reports whether control may go elsewhere after an instruction, and whether it may go on to the next.
+// ends reports whether control may go elsewhere after an instruction, and whether it may go on to
+// the next.
 func (f *Function) ends(n int) (leaves, falls bool) {
 	i := &f.Insts[n]
 	if i.op == nil {
@@ -150,8 +152,8 @@ func (f *Flow) entry(fn *Function) {
 	}
 }
 
-// dominate finds each block's immediate dominator: Cooper, Harvey, Kennedy, "A Simple, Fast Dominance Algorithm"
-// (2001). All entries hang below one root, which is -1.
+// dominate finds each block's immediate dominator: Cooper, Harvey, Kennedy, "A Simple, Fast
+// Dominance Algorithm" (2001). All entries hang below one root, which is -1.
 func (f *Flow) dominate() {
 	n := len(f.Blocks)
 	order, number := f.postorder()
@@ -215,7 +217,8 @@ func (f *Flow) dominate() {
 	f.parents = parent
 }
 
-// postorder walks from the entries. It keeps its own stack: a hostile file may have a chain of a million blocks.
+// postorder walks from the entries. It keeps its own stack: a hostile file may have a chain of a
+// million blocks.
 func (f *Flow) postorder() (order, number []int) {
 	n := len(f.Blocks)
 	number = make([]int, n)
@@ -274,7 +277,9 @@ func (f *Flow) loops() {
 	for k := range f.Loops {
 		f.body(&f.Loops[k])
 	}
-	sort.SliceStable(f.Loops, func(i, j int) bool { return len(f.Loops[i].Blocks) > len(f.Loops[j].Blocks) })
+	sort.SliceStable(f.Loops, func(i, j int) bool {
+		return len(f.Loops[i].Blocks) > len(f.Loops[j].Blocks)
+	})
 	for k := range f.Loops {
 		l := &f.Loops[k]
 		for _, b := range l.Blocks {
@@ -285,8 +290,8 @@ func (f *Flow) loops() {
 	}
 }
 
-// mostSteps bounds the work on hostile files, whose loops may stand in one another by the thousand: then loops are
-// missing. Real functions need some ten thousand steps.
+// mostSteps bounds the work on hostile files, whose loops may stand in one another by the thousand:
+// then loops are missing. Real functions need some ten thousand steps.
 const mostSteps = 5_000_000
 
 // body collects the blocks from which a back edge is reached without the header.

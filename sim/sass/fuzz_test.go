@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// FuzzRead gives the decoder cubins that were damaged. Nothing may panic, and registers, targets and blocks must stay
-// within their bounds.
+// FuzzRead gives the decoder cubins that were damaged. Nothing may panic, and registers, targets
+// and blocks must stay within their bounds.
 func FuzzRead(f *testing.F) {
 	old, _ := filepath.Glob("../cubin/testdata/old/*.bin")
 	for _, file := range old {

@@ -71,8 +71,8 @@ func (i *Inst) Reads() []Span { return i.reads[:i.nr] }
 // Unguarded tells that the instruction runs in every thread that gets there.
 func (i *Inst) Unguarded() bool { return i.Guard == always && !i.Negated }
 
-// Form is how the third and second operand are given: 1 registers, 2 and 4 an immediate, 3 and 5 a constant bank, 6 and
-// 7 a uniform register.
+// Form is how the third and second operand are given: 1 registers, 2 and 4 an immediate, 3 and 5 a
+// constant bank, 6 and 7 a uniform register.
 func (i *Inst) Form() int { return int(i.bits(9, 3)) }
 
 func (i *Inst) write(f File, first uint64, n int) {
@@ -152,7 +152,8 @@ func (i *Inst) destination() {
 	case 0x03c, 0x037, 0x03f, 0x03d:
 		_, _, _, n = i.tensor()
 	}
-	if i.op.class == Uniform || i.op.regs[0] == 'u' || i.op.regs[0] == 'U' || i.op.code == 0x0b9 || i.op.code == 0x1ac {
+	if i.op.class == Uniform || i.op.regs[0] == 'u' || i.op.regs[0] == 'U' || i.op.code == 0x0b9 ||
+		i.op.code == 0x1ac {
 		f = Scalar
 		i.write(f, i.uniform(16), n)
 		return
@@ -246,8 +247,8 @@ func width(w Word, o *op) uint8 {
 // words is the number of registers for so many bytes.
 func words(bytes uint8) int { return (int(bytes) + 3) / 4 }
 
-// branch finds the target. Up to sm_89 the distance from the next instruction stands in bytes from bit 32 on; later its
-// low part, in words, stands in bits 16 to 23.
+// branch finds the target. Up to sm_89 the distance from the next instruction stands in bytes from
+// bit 32 on; later its low part, in words, stands in bits 16 to 23.
 func (i *Inst) branch() {
 	switch i.op.code {
 	case 0x147, 0x144, 0x145: // BRA, CALL.REL, BSSY

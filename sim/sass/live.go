@@ -64,8 +64,8 @@ func (l *live) before(i *Inst) {
 	}
 }
 
-// A passage is what a callee does to live registers: before a call is live what the callee reads, and of what is live
-// behind the call all that the callee does not surely write.
+// A passage is what a callee does to live registers: before a call is live what the callee reads,
+// and of what is live behind the call all that the callee does not surely write.
 type passage struct{ reads, keeps live }
 
 func (p passage) before(l *live) {
@@ -138,8 +138,9 @@ func (a *liveness) before(l *live, k int) {
 	l.before(i)
 }
 
-// passages finds what the section's functions do, callees first where they stand in front or behind: two rounds do
-// for calls of calls, deeper ones are cut (too few registers are then counted around them).
+// passages finds what the section's functions do, callees first where they stand in front or
+// behind: two rounds do for calls of calls, deeper ones are cut (too few registers are then counted
+// around them).
 func (a *liveness) passages() {
 	a.calls = map[int]passage{}
 	if len(a.f.Parts) < 2 || len(a.f.Parts) > mostParts {
@@ -171,9 +172,9 @@ func (a *liveness) passages() {
 // mostParts bounds the functions of one section whose calls are followed.
 const mostParts = 1000
 
-// Live counts, for each instruction, the general and the uniform registers that hold something when it runs: those
-// needed by it or later, and those it writes. R1, the stack pointer, is taken as needed to the end. Calls through
-// registers are taken to need nothing and to write nothing.
+// Live counts, for each instruction, the general and the uniform registers that hold something when
+// it runs: those needed by it or later, and those it writes. R1, the stack pointer, is taken as
+// needed to the end. Calls through registers are taken to need nothing and to write nothing.
 func (f *Function) Live(flow *Flow) (general, uniform []int) {
 	general, uniform = make([]int, len(f.Insts)), make([]int, len(f.Insts))
 	a := &liveness{f: f, flow: flow}
@@ -202,9 +203,10 @@ func (f *Function) Live(flow *Flow) (general, uniform []int) {
 	return general, uniform
 }
 
-// defined is what may have been written when a block has run. A kernel gets nothing in registers, so that what seems
-// needed without having been written is not: a guarded write and a read under the same guard look so. Behind a call,
-// and in a function that is called, everything may have been.
+// defined is what may have been written when a block has run. A kernel gets nothing in registers,
+// so that what seems needed without having been written is not: a guarded write and a read under
+// the same guard look so. Behind a call, and in a function that is called, everything may have
+// been.
 func (a *liveness) defined() []live {
 	out := make([]live, len(a.flow.Blocks))
 	var all live

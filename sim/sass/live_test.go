@@ -11,7 +11,8 @@ import (
 
 var (
 	liveSection = regexp.MustCompile(`^\.text\.(\S+):`)
-	liveLine    = regexp.MustCompile(`^\s+/\*([0-9a-f]{4,})\*/.*// \|\s*(\d*)\s*\|\s*(\d*)\s*\|\s*(\d*)\s*`)
+	liveLine    = regexp.MustCompile(
+		`^\s+/\*([0-9a-f]{4,})\*/.*// \|\s*(\d*)\s*\|\s*(\d*)\s*\|\s*(\d*)\s*`)
 )
 
 // A liveCount is what nvdisasm -lrm count says of one instruction.
@@ -38,8 +39,8 @@ func readLive(text string) map[string]map[int]liveCount {
 	return out
 }
 
-// plain reports whether nvdisasm's count can be had: of calls, and of the parts of a warp that WARPSYNC.COLLECTIVE
-// gathers, it assumes other things than we do.
+// plain reports whether nvdisasm's count can be had: of calls, and of the parts of a warp that
+// WARPSYNC.COLLECTIVE gathers, it assumes other things than we do.
 func plain(f *Function) bool {
 	for k := range f.Insts {
 		if i := &f.Insts[k]; i.op == nil || i.op.code == 0x143 || i.op.code == 0x144 ||

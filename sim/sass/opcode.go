@@ -28,8 +28,10 @@ const (
 	Classes  // their number
 )
 
-var classNames = [Classes]string{"unknown", "fp32", "fp64", "fp16", "tensor", "integer", "imad", "sfu", "convert", "shuffle",
-	"load", "store", "atomic", "texture", "constant", "special", "barrier", "branch", "uniform", "other"}
+var classNames = [Classes]string{"unknown", "fp32", "fp64", "fp16", "tensor", "integer", "imad",
+	"sfu", "convert", "shuffle",
+	"load", "store", "atomic", "texture", "constant", "special", "barrier", "branch", "uniform",
+	"other"}
 
 func (c Class) String() string {
 	if c < Classes {
@@ -63,8 +65,9 @@ func (s Space) String() string { return spaceNames[s] }
 //	             i j k  the same slots, always uniform; I J K pairs
 //	predicates   p q  written, at bits 81 and 84; x y  read, at bits 87 and 77
 //
-// Slot b holds a register with form 1 only (bits 9 to 11), a uniform one with forms 6 and 7, else an immediate or a
-// place in a constant bank. What does not fit the short form is a case of special in inst.go.
+// Slot b holds a register with form 1 only (bits 9 to 11), a uniform one with forms 6 and 7, else
+// an immediate or a place in a constant bank. What does not fit the short form is a case of special
+// in inst.go.
 type op struct {
 	code  uint16 // the low nine bits
 	name  string

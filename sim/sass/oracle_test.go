@@ -128,8 +128,9 @@ func sameName(i *Inst, opcode string) bool {
 	theirs := strings.Split(opcode, ".")[0]
 	switch {
 	case ours == theirs:
-		return !strings.HasPrefix(i.Name(), "IMAD") || strings.Contains(opcode, ".WIDE") == (i.Name() == "IMAD.WIDE") &&
-			strings.Contains(opcode, ".HI") == (i.Name() == "IMAD.HI")
+		return !strings.HasPrefix(i.Name(), "IMAD") ||
+			strings.Contains(opcode, ".WIDE") == (i.Name() == "IMAD.WIDE") &&
+				strings.Contains(opcode, ".HI") == (i.Name() == "IMAD.HI")
 	case ours == "RED" && theirs == "REDG", ours == "UCGABAR" && strings.HasPrefix(theirs, "UCGABAR_"),
 		ours == "ERRBAR" && theirs == "CGAERRBAR":
 		return true
@@ -250,17 +251,20 @@ func (t *tally) add(cubin []byte, text []byte, name string) error {
 			if d == "unknown" {
 				t.unknown++
 			}
-			kind := fmt.Sprintf("%03x %s %s", i.bits(0, 12), strings.Split(pi.Opcode, ".")[0], strings.Fields(d)[0])
+			kind := fmt.Sprintf("%03x %s %s", i.bits(0, 12), strings.Split(pi.Opcode, ".")[0],
+				strings.Fields(d)[0])
 			t.wrong[kind]++
-			t.example[kind] = fmt.Sprintf("%s %s+%#x (%016x %016x): %s %s %s: %s", name, p.Name, i.Offset, i.Hi, i.Lo,
+			t.example[kind] = fmt.Sprintf("%s %s+%#x (%016x %016x): %s %s %s: %s", name, p.Name, i.Offset,
+				i.Hi, i.Lo,
 				pi.Predicate, pi.Opcode, pi.Operands, d)
 		}
 	}
 	return nil
 }
 
-// TestDecode compares with every installed nvdisasm: operations, guards, registers, widths, targets, and where there are
-// no calls live registers; and it checks the control field, which nvdisasm does not print.
+// TestDecode compares with every installed nvdisasm: operations, guards, registers, widths,
+// targets, and where there are no calls live registers; and it checks the control field, which
+// nvdisasm does not print.
 func TestDecode(t *testing.T) {
 	archs := []string{"75", "90", "80", "120", "86", "100"}
 	for n, kit := range kits.All(t) {
@@ -269,7 +273,8 @@ func TestDecode(t *testing.T) {
 			if _, err := os.Stat(nvdisasm); err != nil {
 				t.Skipf("SKIPPED: no nvdisasm in %s", kit.Dir)
 			}
-			if help, _ := exec.Command(nvdisasm, "--help").CombinedOutput(); !strings.Contains(string(help), "--emit-json") {
+			if help, _ := exec.Command(nvdisasm, "--help").CombinedOutput(); !strings.Contains(string(help),
+				"--emit-json") {
 				t.Skipf("SKIPPED: nvdisasm of %s prints no JSON", kit.Version)
 			}
 			ptx := toPTX(t, kit, mixed)
@@ -298,7 +303,8 @@ func TestDecode(t *testing.T) {
 				}
 				for _, f := range functions {
 					if uses, waits, example := unwaited(f); uses+waits > 0 {
-						t.Errorf("sm_%s %s: %d slow results are used without a wait, %d waits have no setter: %s", arch, f.Name,
+						t.Errorf("sm_%s %s: %d slow results are used without a wait, %d waits have no setter: %s",
+							arch, f.Name,
 							uses, waits, example)
 					}
 				}
@@ -307,7 +313,8 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// TestKept compares with kept outputs of nvdisasm, in the folder that GNVCC_SASS names: cub/X.cubin, js/X.cubin.json.
+// TestKept compares with kept outputs of nvdisasm, in the folder that GNVCC_SASS names:
+// cub/X.cubin, js/X.cubin.json.
 func TestKept(t *testing.T) {
 	dir := os.Getenv("GNVCC_SASS")
 	if dir == "" {

@@ -9,18 +9,18 @@ import (
 	"gnvcc/sim/cubin"
 )
 
-// SameFloats reports whether a kernel computes with the same floating-point instructions in two cubins of one
-// architecture: each operation, with its rounding and all else that bears on the result, as often. Registers, order
-// and what is not floating-point may differ. The error says what does; an error too where one of them can't be
-// decoded.
+// SameFloats reports whether a kernel computes with the same floating-point instructions in two
+// cubins of one architecture: each operation, with its rounding and all else that bears on the
+// result, as often. Registers, order and what is not floating-point may differ. The error says what
+// does; an error too where one of them can't be decoded.
 //
-// It looks at the whole section of the kernel, and at all functions of the file that are no kernels where the kernel
-// calls any that stand elsewhere. Equal instructions are necessary for equal bits, not sufficient: which product goes
-// into which sum is not compared here.
+// It looks at the whole section of the kernel, and at all functions of the file that are no kernels
+// where the kernel calls any that stand elsewhere. Equal instructions are necessary for equal bits,
+// not sufficient: which product goes into which sum is not compared here.
 func SameFloats(was, is []byte, kernel string) error { return sameFloats(was, kernel, is, kernel) }
 
-// SameEntries reports in the same way whether two kernels of one cubin compute with the same floating-point instructions.
-// Where their code is the same word for word, it is not decoded.
+// SameEntries reports in the same way whether two kernels of one cubin compute with the same
+// floating-point instructions. Where their code is the same word for word, it is not decoded.
 func SameEntries(file []byte, was, is string) error {
 	code, _, err := cubin.ReadCode(file)
 	if err != nil {
@@ -46,7 +46,8 @@ func sameFloats(was []byte, kernel string, is []byte, entry string) error {
 		return fmt.Errorf("compare the floating-point instructions of %s: %w", entry, err)
 	}
 	if a.cc != b.cc {
-		return fmt.Errorf("compare the floating-point instructions of %s: sm_%d and sm_%d", kernel, a.cc, b.cc)
+		return fmt.Errorf("compare the floating-point instructions of %s: sm_%d and sm_%d", kernel, a.cc,
+			b.cc)
 	}
 	if d := difference(a.count, b.count); d != "" {
 		return fmt.Errorf("%s has other floating-point instructions: %s", entry, d)
@@ -77,7 +78,8 @@ func floatsOf(cubin []byte, kernel string) (floats, error) {
 	out.cc = own.CC
 	add := func(f *Function) error {
 		if f.Unknown > 0 { // here not one may be unknown: it could compute
-			return fmt.Errorf("%d of %d instructions of %s (sm_%d) are unknown", f.Unknown, len(f.Insts), f.Name, f.CC)
+			return fmt.Errorf("%d of %d instructions of %s (sm_%d) are unknown", f.Unknown, len(f.Insts),
+				f.Name, f.CC)
 		}
 		for _, x := range f.Floats() {
 			out.count[x]++

@@ -81,14 +81,16 @@ func TestSameFloats(t *testing.T) {
 		if err := SameEntries(was, "mix", "mix"); err != nil {
 			t.Errorf("sm_%s: the same code: %v", arch, err)
 		}
-		if SameEntries(was, "mix", "whole") == nil || SameEntries(was, "mix", "absent") == nil || SameEntries(was, "absent", "absent") == nil {
+		if SameEntries(was, "mix", "whole") == nil || SameEntries(was, "mix", "absent") == nil ||
+			SameEntries(was, "absent", "absent") == nil {
 			t.Errorf("sm_%s: two kernels, or none, are called the same", arch)
 		}
 		if err := SameFloats(was, was, "absent"); err == nil {
 			t.Error("a kernel that is not there passes")
 		}
 	}
-	if err := SameFloats(assemble(t, kit, plain, "80"), assemble(t, kit, plain, "90"), "mix"); err == nil {
+	if err := SameFloats(assemble(t, kit, plain, "80"), assemble(t, kit, plain, "90"),
+		"mix"); err == nil {
 		t.Error("two architectures pass")
 	}
 }

@@ -18,7 +18,8 @@ func (i *Inst) special() bool {
 		if i.Form() == 1 {
 			i.read(Scalar, i.uniform(64), 1)
 		}
-	case 0x104, 0x105, 0x106, 0x107, 0x110, 0x111, 0x112, 0x113: // conversions: the source's width in bits 84 and 85
+	case 0x104, 0x105, 0x106, 0x107, 0x110, 0x111, 0x112, 0x113:
+		// conversions: the source's width in bits 84 and 85
 		n := pairIf(i.bits(84, 2) == 3)
 		switch i.Form() {
 		case 1:
@@ -98,8 +99,8 @@ func (i *Inst) special() bool {
 	return true
 }
 
-// address reads the operands of a memory access: the address in slot a (with a uniform register added where bit 91
-// says so), data at bit 32, a second datum of compare and swap at bit 64.
+// address reads the operands of a memory access: the address in slot a (with a uniform register
+// added where bit 91 says so), data at bit 32, a second datum of compare and swap at bit 64.
 func (i *Inst) address() {
 	code, far := i.op.code, i.op.space == Global || i.op.space == Generic
 	n := 1
@@ -141,9 +142,10 @@ func (i *Inst) address() {
 	}
 }
 
-// texture reads coordinates, and the handle's uniform register. Results are two registers in the usual place and two
-// more named at bit 64, as many as the mask of bits 72 to 75 has ones. How many registers hold the coordinates was not
-// found in the word: the least is taken, so that live counts around textures may be too low.
+// texture reads coordinates, and the handle's uniform register. Results are two registers in the
+// usual place and two more named at bit 64, as many as the mask of bits 72 to 75 has ones. How many
+// registers hold the coordinates was not found in the word: the least is taken, so that live counts
+// around textures may be too low.
 func (i *Inst) texture() {
 	i.read(General, i.bits(24, 8), 1)
 	i.read(General, i.bits(32, 8), 1)

@@ -1,7 +1,7 @@
 package sass
 
-// table lists the operations in order of their code. Most of it was read off 326,280 instructions of nvcc 12.4 to 13.5's
-// code for sm_75 to sm_120 that nvdisasm had named.
+// table lists the operations in order of their code. Most of it was read off 326,280 instructions
+// of nvcc 12.4 to 13.5's code for sm_75 to sm_120 that nvdisasm had named.
 var table = [...]op{
 	{0x002, "MOV", Integer, "rb", NoSpace, 0, 0},
 	{0x003, "P2R", Integer, "ra", NoSpace, 0, 0},

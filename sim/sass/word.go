@@ -46,7 +46,8 @@ type Control struct {
 // Control decodes bits 105 to 125.
 func (w Word) Control() Control {
 	return Control{
-		Stall: int(w.bits(105, 4)), Yield: !w.bit(109), Write: int(w.bits(110, 3)), Read: int(w.bits(113, 3)),
+		Stall: int(w.bits(105, 4)), Yield: !w.bit(109), Write: int(w.bits(110, 3)),
+		Read: int(w.bits(113, 3)),
 		Wait: int(w.bits(116, 6)), Reuse: int(w.bits(122, 4)),
 	}
 }

@@ -11,8 +11,9 @@ type Point struct {
 	Computing float64 // x = n - k
 	Sectors   float64 // per cycle
 	Rate      float64 // instructions per cycle: Sectors times Z
-	// Stable: after a small push the machine comes back. At a stable point f'(k) + g'(x) > 0: one warp more that waits
-	// brings back more work than it takes away. (The thesis' Eq. 3.6 says so where f falls.)
+	// Stable: after a small push the machine comes back. At a stable point f'(k) + g'(x) > 0: one warp
+	// more that waits brings back more work than it takes away. (The thesis' Eq. 3.6 says so where f
+	// falls.)
 	Stable bool
 	Bound  Bound
 }
@@ -32,11 +33,12 @@ func (b Bound) String() string {
 	return [...]string{"threads", "computing", "memory", "computing and memory"}[b]
 }
 
-// steps is how finely k is looked at. Between two steps f and g are smooth but for one corner each, which are added.
+// steps is how finely k is looked at. Between two steps f and g are smooth but for one corner each,
+// which are added.
 const steps = 1024
 
-// Equilibria lists all points where f(k) = g(n-k), by k. There is one at least. Where f and g run together along a
-// stretch (both are flat), its ends are given.
+// Equilibria lists all points where f(k) = g(n-k), by k. There is one at least. Where f and g run
+// together along a stretch (both are flat), its ends are given.
 func (m Model) Equilibria() []Point {
 	n := m.Warps
 	at := make([]float64, 0, steps+4)
@@ -103,7 +105,8 @@ func (m Model) point(k float64) Point {
 	}
 	p.Rate = p.Sectors * m.Intensity
 	h := m.Warps * 1e-6
-	// d/dk of f(k) - g(n-k) is f' + g'. Both sides are looked at, since either curve may have its corner here.
+	// d/dk of f(k) - g(n-k) is f' + g'. Both sides are looked at, since either curve may have its
+	// corner here.
 	gap := func(k float64) float64 { return m.Supply(k) - m.Demand(m.Warps-k) }
 	p.Stable = gap(math.Min(k+h, m.Warps)) > 0 && gap(math.Max(k-h, 0)) < 0
 	full := m.Pace*x >= m.Issue*(1-1e-9)
@@ -120,8 +123,8 @@ func (m Model) point(k float64) Point {
 	return p
 }
 
-// Settled is the equilibrium that the machine comes to: the stable one that it meets first from the start of a kernel,
-// where all warps compute. ok is false where no equilibrium is stable.
+// Settled is the equilibrium that the machine comes to: the stable one that it meets first from the
+// start of a kernel, where all warps compute. ok is false where no equilibrium is stable.
 func (m Model) Settled() (p Point, ok bool) {
 	for _, p := range m.Equilibria() {
 		if p.Stable {
@@ -131,7 +134,8 @@ func (m Model) Settled() (p Point, ok bool) {
 	return Point{}, false
 }
 
-// Worst is the stable equilibrium with the fewest instructions per cycle: where a machine that is disturbed may end.
+// Worst is the stable equilibrium with the fewest instructions per cycle: where a machine that is
+// disturbed may end.
 func (m Model) Worst() (p Point, ok bool) {
 	for _, q := range m.Equilibria() {
 		if q.Stable && (!ok || q.Rate < p.Rate) {
@@ -141,7 +145,8 @@ func (m Model) Worst() (p Point, ok bool) {
 	return p, ok
 }
 
-// Time is how many cycles an SM takes for so many instructions of warps, 0 where there is no stable equilibrium.
+// Time is how many cycles an SM takes for so many instructions of warps, 0 where there is no stable
+// equilibrium.
 func (m Model) Time(instructions float64) float64 {
 	p, ok := m.Settled()
 	if !ok || p.Rate <= 0 {

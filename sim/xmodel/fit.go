@@ -5,21 +5,26 @@ import (
 	"math"
 )
 
-// A Seen is one measured point: what was changed against the default kernel, and its time divided by the default's.
-// Bypassing (warps or their share) and throttling (fewer warps) are the sweeps that show locality.
+// A Seen is one measured point: what was changed against the default kernel, and its time divided
+// by the default's. Bypassing (warps or their share) and throttling (fewer warps) are the sweeps
+// that show locality.
 type Seen struct {
 	Change
 	Time float64
 }
 
-// FewestSeen is how many measured points a fit needs: two parameters, and something left to be wrong about.
+// FewestSeen is how many measured points a fit needs: two parameters, and something left to be
+// wrong about.
 const FewestSeen = 3
 
-// Fit finds the locality with which the model's times come nearest to measured ones, by a grid and then smaller
-// grids around its best point. err is the typical error, the root mean square of log(model/measured).
+// Fit finds the locality with which the model's times come nearest to measured ones, by a grid and
+// then smaller grids around its best point. err is the typical error, the root mean square of
+// log(model/measured).
 func (m Model) Fit(seen []Seen) (alpha, beta, rms float64, err error) {
 	if len(seen) < FewestSeen {
-		return 0, 0, 0, fmt.Errorf("X-model: %d measured points are too few to fit the locality, %d are needed", len(seen), FewestSeen)
+		return 0, 0, 0, fmt.Errorf(
+			"X-model: %d measured points are too few to fit the locality, %d are needed", len(seen),
+			FewestSeen)
 	}
 	if m.Cache <= 0 {
 		return 0, 0, 0, fmt.Errorf("X-model: no cache whose use could be fitted")
@@ -39,7 +44,8 @@ func (m Model) Fit(seen []Seen) (alpha, beta, rms float64, err error) {
 		return math.Sqrt(sum / float64(len(seen)))
 	}
 	// alpha - 1 from 0.05 to 20, beta from 16 bytes to the whole cache and more
-	low, high := [2]float64{math.Log(0.05), math.Log(16)}, [2]float64{math.Log(20), math.Log(4 * m.Cache)}
+	low, high := [2]float64{math.Log(0.05), math.Log(16)}, [2]float64{math.Log(20),
+		math.Log(4 * m.Cache)}
 	best, at := math.Inf(1), [2]float64{}
 	const grid = 8
 	for range 5 {

@@ -11,13 +11,14 @@ type Memory struct {
 	Rate    float64 // R: sectors per cycle that the SM gets at most
 	// Cache is what the SM's warps share, in bytes; 0: none. CacheLatency is its latency, in cycles.
 	Cache, CacheLatency float64
-	// Corner is how an access' latency and memory's queue add up, as powers: 0 takes the longer one, as the thesis does (Eq.
-	// 3.4). Measured is what an H200 does.
+	// Corner is how an access' latency and memory's queue add up, as powers: 0 takes the longer one,
+	// as the thesis does (Eq. 3.4). Measured is what an H200 does.
 	Corner float64
 }
 
-// Measured is the Corner by which f(k) of an H200's device memory comes out best: where both are as long, an access takes 1.4
-// times that. The mean error over 30 points (1 to 64 warps, 4 to 16 bytes a lane) is 8 %, with the thesis' corner 14 %.
+// Measured is the Corner by which f(k) of an H200's device memory comes out best: where both are as
+// long, an access takes 1.4 times that. The mean error over 30 points (1 to 64 warps, 4 to 16 bytes
+// a lane) is 8 %, with the thesis' corner 14 %.
 const Measured = 2
 
 // far is how long an access to memory takes, in cycles, while k sectors are asked for.
@@ -37,12 +38,15 @@ type Machine struct {
 // A Work is one kernel.
 type Work struct {
 	Warps float64 // n: resident on the SM
-	// Intensity is Z: instructions of a warp per sector of memory traffic, weighted with how often each runs.
+	// Intensity is Z: instructions of a warp per sector of memory traffic, weighted with how often
+	// each runs.
 	Intensity float64
-	// Pace is E: instructions per cycle that one warp issues by itself when no memory keeps it, at most 1.
+	// Pace is E: instructions per cycle that one warp issues by itself when no memory keeps it, at
+	// most 1.
 	Pace float64
-	// Alpha (over 1) and Beta (bytes, over 0) describe how often a warp comes back to what it has read: the larger Alpha
-	// and the smaller Beta, the better the cache serves it. Alpha 0: no use of the cache.
+	// Alpha (over 1) and Beta (bytes, over 0) describe how often a warp comes back to what it has
+	// read: the larger Alpha and the smaller Beta, the better the cache serves it. Alpha 0: no use of
+	// the cache.
 	Alpha, Beta float64
 }
 
@@ -57,16 +61,20 @@ func (m Model) Check() error {
 	for _, v := range []struct {
 		name string
 		n    float64
-	}{{"latency", m.Latency}, {"rate", m.Rate}, {"issue rate", m.Issue}, {"warps", m.Warps}, {"intensity", m.Intensity}, {"pace", m.Pace}} {
+	}{{"latency", m.Latency}, {"rate", m.Rate}, {"issue rate", m.Issue}, {"warps", m.Warps},
+		{"intensity", m.Intensity}, {"pace", m.Pace}} {
 		if !(v.n > 0) || math.IsInf(v.n, 0) {
 			return fmt.Errorf("X-model: %s is %g, must be a number over 0", v.name, v.n)
 		}
 	}
 	if m.Alpha != 0 && (!(m.Alpha > 1) || !(m.Beta > 0)) {
-		return fmt.Errorf("X-model: locality alpha %g, beta %g: alpha must be over 1 (or 0: no reuse), beta over 0", m.Alpha, m.Beta)
+		return fmt.Errorf(
+			"X-model: locality alpha %g, beta %g: alpha must be over 1 (or 0: no reuse), beta over 0",
+			m.Alpha, m.Beta)
 	}
 	if m.Cache < 0 || m.Cache > 0 && !(m.CacheLatency > 0) {
-		return fmt.Errorf("X-model: a cache of %g bytes with a latency of %g cycles", m.Cache, m.CacheLatency)
+		return fmt.Errorf("X-model: a cache of %g bytes with a latency of %g cycles", m.Cache,
+			m.CacheLatency)
 	}
 	return nil
 }
@@ -82,8 +90,9 @@ func (m Model) Hits(k float64) float64 {
 	return 1 - math.Pow(m.Cache/(m.Beta*k)+1, 1-m.Alpha)
 }
 
-// Supply is f(k): sectors per cycle that the memory system delivers while k warps wait for it (Eq. 3.5). Each waiting
-// warp is taken to wait for one sector; the queue in front of memory counts all k, as in the thesis' Eq. 3.4.
+// Supply is f(k): sectors per cycle that the memory system delivers while k warps wait for it (Eq.
+// 3.5). Each waiting warp is taken to wait for one sector; the queue in front of memory counts all
+// k, as in the thesis' Eq. 3.4.
 func (m Model) Supply(k float64) float64 {
 	if k <= 0 {
 		return 0

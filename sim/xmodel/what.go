@@ -1,13 +1,14 @@
 package xmodel
 
-// A Change is a question: what if the kernel, or the machine, were different? Fields that are 0 leave things as they
-// are; but see Bypass.
+// A Change is a question: what if the kernel, or the machine, were different? Fields that are 0
+// leave things as they are; but see Bypass.
 type Change struct {
 	Warps     float64 // n: another occupancy (registers, shared memory, throttling)
 	Cache     float64 // bytes: another carveout
 	Intensity float64 // Z: fewer sectors for the same work (coalescing, tiles) or fewer instructions
 	Pace      float64 // E: more independent instructions (unrolling)
-	// Bypass is the share of warps, over 0 to 1, whose accesses go past the cache (thesis, section 3.6 and chapter 5).
+	// Bypass is the share of warps, over 0 to 1, whose accesses go past the cache (thesis, section 3.6
+	// and chapter 5).
 	Bypass float64
 }
 
@@ -43,7 +44,8 @@ func (m Model) What(c Change) (e Effect, ok bool) {
 	if !ok || after.Sectors <= 0 {
 		return e, false
 	}
-	// The work is the same number of sectors, unless Z was changed: then it is the same number of instructions.
+	// The work is the same number of sectors, unless Z was changed: then it is the same number of
+	// instructions.
 	t := before.Sectors / after.Sectors
 	if c.Intensity > 0 {
 		t = before.Rate / after.Rate

@@ -23,7 +23,8 @@ func TestClosedForms(t *testing.T) {
 		bound Bound
 	}{
 		// k/L = E(n-k)/Z: k = nEL/(Z+EL)
-		{plain(16, 100, 0.25), 16 * 0.25 * 600 / (100 + 0.25*600), 100 * (16 * 0.25 / (100 + 0.25*600)), ByThreads},
+		{plain(16, 100, 0.25), 16 * 0.25 * 600 / (100 + 0.25*600), 100 * (16 * 0.25 / (100 + 0.25*600)),
+			ByThreads},
 		{plain(64, 1000, 0.25), 600 * 4.0 / 1000, 4, ByComputing}, // k = LM/Z
 		{plain(256, 10, 0.25), 256 - 0.1*10/0.25, 1, ByMemory},    // x = RZ/E
 	} {
@@ -36,7 +37,8 @@ func TestClosedForms(t *testing.T) {
 			continue
 		}
 		p := all[0]
-		if math.Abs(p.Waiting-c.k) > 1e-6*c.k || math.Abs(p.Rate-c.rate) > 1e-6 || p.Bound != c.bound || !p.Stable {
+		if math.Abs(p.Waiting-c.k) > 1e-6*c.k || math.Abs(p.Rate-c.rate) > 1e-6 || p.Bound != c.bound ||
+			!p.Stable {
 			t.Errorf("%+v: %+v, want k = %g, rate %g, bound by %s", c.m.Work, p, c.k, c.rate, c.bound)
 		}
 	}
@@ -54,7 +56,8 @@ func TestClosedForms(t *testing.T) {
 
 // A kernel that uses the cache much has three equilibria, the middle one unstable.
 func TestThreeEquilibria(t *testing.T) {
-	m := Model{Machine{Memory{600, 0.05, 32 << 10, 30, 0}, 0.5}, Work{Warps: 64, Intensity: 2, Pace: 0.1, Alpha: 4, Beta: 1000}}
+	m := Model{Machine{Memory{600, 0.05, 32 << 10, 30, 0}, 0.5}, Work{Warps: 64, Intensity: 2,
+		Pace: 0.1, Alpha: 4, Beta: 1000}}
 	all := m.Equilibria()
 	if len(all) != 3 || !all[0].Stable || all[1].Stable || !all[2].Stable {
 		t.Fatalf("%+v", all)
@@ -104,8 +107,10 @@ func TestWhat(t *testing.T) {
 	if e, _ := crowd.What(Change{Intensity: 20}); math.Abs(e.Time-0.5) > 1e-9 {
 		t.Errorf("half the sectors: %+v", e)
 	}
-	// A cache that is thrashed: throttling and bypassing help, and all warps past the cache is as if there were none.
-	thrash := Model{Machine{Memory{600, 0.02, 32 << 10, 30, 0}, 4}, Work{Warps: 64, Intensity: 4, Pace: 0.5, Alpha: 6, Beta: 2500}}
+	// A cache that is thrashed: throttling and bypassing help, and all warps past the cache is as if
+	// there were none.
+	thrash := Model{Machine{Memory{600, 0.02, 32 << 10, 30, 0}, 4}, Work{Warps: 64, Intensity: 4,
+		Pace: 0.5, Alpha: 6, Beta: 2500}}
 	fewer, _ := thrash.What(Change{Warps: 16})
 	some, _ := thrash.What(Change{Bypass: 0.5})
 	all, _ := thrash.What(Change{Bypass: 1})
@@ -139,11 +144,14 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Fit finds the locality back from times that the model itself gave, by other points than those it is tested on.
+// Fit finds the locality back from times that the model itself gave, by other points than those it
+// is tested on.
 func TestFit(t *testing.T) {
-	m := Model{Machine{Memory{600, 0.05, 32 << 10, 30, 0}, 4}, Work{Warps: 48, Intensity: 4, Pace: 0.3, Alpha: 4, Beta: 1500}}
+	m := Model{Machine{Memory{600, 0.05, 32 << 10, 30, 0}, 4}, Work{Warps: 48, Intensity: 4, Pace: 0.3,
+		Alpha: 4, Beta: 1500}}
 	var seen []Seen
-	for _, c := range []Change{{Warps: 8}, {Warps: 16}, {Warps: 32}, {Bypass: 0.25}, {Bypass: 0.5}, {Bypass: 1}} {
+	for _, c := range []Change{{Warps: 8}, {Warps: 16}, {Warps: 32}, {Bypass: 0.25}, {Bypass: 0.5},
+		{Bypass: 1}} {
 		e, ok := m.What(c)
 		if !ok {
 			t.Fatal(c)
@@ -181,8 +189,9 @@ func (e events) Swap(i, j int)      { e[i], e[j] = e[j], e[i] }
 func (e *events) Push(x any)        { *e = append(*e, x.(event)) }
 func (e *events) Pop() any          { o := *e; x := o[len(o)-1]; *e = o[:len(o)-1]; return x }
 
-// simulate runs a model without a cache for some time and returns instructions per cycle: a computing warp issues
-// min(E, M/x) instructions per cycle, memory takes a new sector every 1/R cycles and answers L cycles later.
+// simulate runs a model without a cache for some time and returns instructions per cycle: a
+// computing warp issues min(E, M/x) instructions per cycle, memory takes a new sector every 1/R
+// cycles and answers L cycles later.
 func simulate(m Model, cycles float64) float64 {
 	left := make([]float64, int(m.Warps)) // instructions until the next access, <0: waits
 	for w := range left {
@@ -228,19 +237,22 @@ func simulate(m Model, cycles float64) float64 {
 	return done / now
 }
 
-// The model has corners where a real queue has curves: near them a simulation stays up to a tenth below.
+// The model has corners where a real queue has curves: near them a simulation stays up to a tenth
+// below.
 func TestQueueSimulation(t *testing.T) {
-	for _, m := range []Model{plain(8, 50, 0.25), plain(16, 100, 0.25), plain(32, 200, 0.2), plain(64, 1000, 0.25), plain(64, 10, 0.25),
+	for _, m := range []Model{plain(8, 50, 0.25), plain(16, 100, 0.25), plain(32, 200, 0.2),
+		plain(64, 1000, 0.25), plain(64, 10, 0.25),
 		plain(48, 20, 0.5)} {
 		p, ok := m.Settled()
 		if got := simulate(m, 400_000); !ok || math.Abs(got/p.Rate-1) > 0.12 {
-			t.Errorf("%+v: the model says %.3f instructions per cycle, the simulation %.3f", m.Work, p.Rate, got)
+			t.Errorf("%+v: the model says %.3f instructions per cycle, the simulation %.3f", m.Work, p.Rate,
+				got)
 		}
 	}
 }
 
-// TestMeasured compares f(k) with what gnvcc doctor --measure found on an H200: warps that wait for one load each, of 4, 8
-// and 16 bytes a lane, so that k warps ask for 4k, 8k and 16k sectors.
+// TestMeasured compares f(k) with what gnvcc doctor --measure found on an H200: warps that wait for
+// one load each, of 4, 8 and 16 bytes a lane, so that k warps ask for 4k, 8k and 16k sectors.
 func TestMeasured(t *testing.T) {
 	text, err := os.ReadFile("testdata/h200.tsv")
 	if err != nil {
@@ -275,7 +287,8 @@ func TestMeasured(t *testing.T) {
 		return sum
 	}
 	if sharp, round := mean(0), mean(Measured); len(points) != 30 || round > 0.09 || sharp < 0.13 {
-		t.Errorf("%d points: mean error %.3f with the thesis' corner, %.3f with ours", len(points), sharp, round)
+		t.Errorf("%d points: mean error %.3f with the thesis' corner, %.3f with ours", len(points), sharp,
+			round)
 	}
 	m.Warps, m.Intensity, m.Pace = 64, 10, 0.25
 	if p, ok := m.Settled(); !ok || p.Rate <= 0 || !p.Stable {

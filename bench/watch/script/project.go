@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// The project: kernels in one file, two headers, and a program that launches each of them and checks itself.
+// The project: kernels in one file, two headers, and a program that launches each of them and
+// checks itself.
 
 // Kernels is how many there are.
 const Kernels = 12

@@ -76,7 +76,9 @@ func (p *Project) Tune(budget string) error {
 // Command is a command in the project's folder.
 func (p *Project) Command(name string, args ...string) *exec.Cmd { return p.command(name, args...) }
 
-func (p *Project) compile() []string { return []string{"-O3", "-arch=sm_90", "-o", "many", "many.cu"} }
+func (p *Project) compile() []string {
+	return []string{"-O3", "-arch=sm_90", "-o", "many", "many.cu"}
+}
 
 func (p *Project) run(name string, args ...string) error {
 	out, err := p.command(name, args...).CombinedOutput()
@@ -220,7 +222,8 @@ func (e Edit) compare(before, after Status, done []Done) string {
 	}
 	for kernel, n := range after.Candidates {
 		if n != before.Candidates[kernel] && !slices.Contains(want, kernel) {
-			wrong = append(wrong, fmt.Sprintf("%d candidates were measured for %s", n-before.Candidates[kernel], kernel))
+			wrong = append(wrong, fmt.Sprintf("%d candidates were measured for %s",
+				n-before.Candidates[kernel], kernel))
 		}
 	}
 	said := ""
@@ -302,7 +305,8 @@ func (p *Project) Restore(name string) error {
 // Switch does what git does where branches differ: it writes the files that differ anew.
 func (p *Project) Switch(branch string) error {
 	return p.Change("many.cu", func(text string) string {
-		list := []string{"float sum = 10.0f;", "float sum = 10.5f;", "sum =\n      1.0f;", "sum =\n      1.5f;"}
+		list := []string{"float sum = 10.0f;", "float sum = 10.5f;", "sum =\n      1.0f;",
+			"sum =\n      1.5f;"}
 		if branch == "main" {
 			list = []string{list[1], list[0], list[3], list[2]}
 		}

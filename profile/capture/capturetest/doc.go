@@ -1,2 +1,3 @@
-// Package capturetest makes captured launches up, without a GPU, for tests of what is done with them.
+// Package capturetest makes captured launches up, without a GPU, for tests of what is done with
+// them.
 package capturetest

@@ -26,7 +26,8 @@ const array = 0x7f2000000000
 
 // Keep makes it up and keeps it.
 func Keep(s *capture.Store, l Launch) (*capture.Manifest, error) {
-	m := capture.Manifest{Made: l.Made, Program: l.Program, Driver: 13000, Device: "Simulated H200", UUID: strings.Repeat("0a", 16),
+	m := capture.Manifest{Made: l.Made, Program: l.Program, Driver: 13000, Device: "Simulated H200",
+		UUID:  strings.Repeat("0a", 16),
 		Major: 9, Kernel: l.Kernel, Grid: [3]int{l.Grid, 1, 1}, Block: [3]int{l.Block, 1, 1}, Nth: 1,
 		Use: capture.Use{Count: 100, Seconds: l.Seconds, Sampled: 4, Sets: 1}}
 	sum := sha256.Sum256(l.Cubin)
@@ -66,7 +67,8 @@ func (l Launch) raw() []byte {
 	kernel = append(kernel, args...)
 	var out []byte
 	record := func(kind uint32, body []byte) {
-		out = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(out, uint64(kind)), uint64(len(body)))
+		out = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(out, uint64(kind)),
+			uint64(len(body)))
 		out = append(out, body...)
 	}
 	record(1, kernel)

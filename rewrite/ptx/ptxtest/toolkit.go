@@ -50,7 +50,8 @@ func (k Toolkit) Assemble(t testing.TB, text []byte, flags ...string) ([]byte, e
 	}
 	msg, err := exec.Command(k.Ptxas(), append([]string{in, "-o", out}, flags...)...).CombinedOutput()
 	if err != nil {
-		return nil, fmt.Errorf("ptxas %s %s: %v\n%s", k.Version, strings.Join(flags, " "), err, bytes.TrimSpace(msg))
+		return nil, fmt.Errorf("ptxas %s %s: %v\n%s", k.Version, strings.Join(flags, " "), err,
+			bytes.TrimSpace(msg))
 	}
 	return os.ReadFile(out)
 }
@@ -65,8 +66,10 @@ func (k Toolkit) Disassembler(t testing.TB) string {
 	return path
 }
 
-// SASS assembles a text and returns the machine code as this disassembler, which may be a newer toolkit's, prints it, by function.
-func (k Toolkit) SASS(t testing.TB, cuobjdump string, text []byte, flags ...string) map[string]string {
+// SASS assembles a text and returns the machine code as this disassembler, which may be a newer
+// toolkit's, prints it, by function.
+func (k Toolkit) SASS(t testing.TB, cuobjdump string, text []byte,
+	flags ...string) map[string]string {
 	t.Helper()
 	cubin, err := k.Assemble(t, text, flags...)
 	if err != nil {
@@ -95,7 +98,9 @@ func (k Toolkit) Archs(t testing.TB) []string {
 		t.Fatalf("toolkit %s: ptxas --help: %v", k.Version, err)
 	}
 	var out []string
-	for _, word := range strings.FieldsFunc(string(help), func(r rune) bool { return strings.ContainsRune(" ',.\n", r) }) {
+	for _, word := range strings.FieldsFunc(string(help), func(r rune) bool {
+		return strings.ContainsRune(" ',.\n", r)
+	}) {
 		if strings.HasPrefix(word, "sm_") {
 			out = append(out, word)
 		}
