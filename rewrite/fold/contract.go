@@ -189,8 +189,13 @@ func (c *contraction) operand(i int, text string, fixed Fixed) shape {
 			all |= c.made[d]
 			several = several || c.f.Stmts[d].Guarded // it may keep what it had
 		}
-		if several && !(c.alone && c.rounds.alike(i, text)) {
+		switch {
+		case !several:
+			return all
+		case !c.alone || !c.rounds.alike(i, text, defs):
 			return all.several()
+		case all&product != 0:
+			return all | exposed // a loop that becomes straight leaves its product beside the sum
 		}
 		return all
 	}

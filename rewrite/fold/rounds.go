@@ -33,12 +33,21 @@ func roundsOf(f *ptx.Func) (*rounds, error) {
 	return r, nil
 }
 
-// alike tells whether statement i reads a register of its own round, in every loop around it: each
-// way from the loop's head to i writes the register.
-func (r *rounds) alike(i int, reg string) bool {
+// alike tells whether a variant knows no more of which of these writes statement i reads than the
+// kernel does. So it is where i reads a register of its own round, in every loop around it: each way
+// from the loop's head to i writes the register; and where a loop that is left behind has written it
+// if it ran at all: each way from that loop's head to i does.
+func (r *rounds) alike(i int, reg string, defs []int) bool {
 	for _, head := range r.heads[r.block[i]] {
 		if r.carried(head, i, reg) {
 			return false
+		}
+	}
+	for _, d := range defs {
+		for _, head := range r.heads[r.block[d]] {
+			if r.carried(head, i, reg) {
+				return false
+			}
 		}
 	}
 	return true

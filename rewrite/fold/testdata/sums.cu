@@ -57,6 +57,19 @@ __global__ void unrolled_behind(float *o, const float *a, const float *b, int n)
     s = s * s;
     o[threadIdx.x] = 0.25f * s + 0.5f;
 }
+__global__ void unrolled_no_power(float *o, const float *d, int n) {
+    float p = d[threadIdx.x];
+    for (int k = 0; k < n; k++) p *= d[k];
+    o[threadIdx.x] += p;
+}
+__global__ void unrolled_no_perhaps(float *o, const float *d, int n) {
+    float x = 0.3f, s = 0;
+    for (int k = 0; k < n; k++) {
+        s += d[k];
+        if (k == 5) x = d[k + n];
+    }
+    o[threadIdx.x] = x * 0.7f + s;
+}
 __global__ void unrolled_no_inside(float *o, const float *d, int n) {
     float x = 0.3f, s = 0;
     for (int k = 0; k < n; k++) s += 0.7f * x, x = d[k];
