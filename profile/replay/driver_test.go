@@ -60,7 +60,7 @@ func TestDriverFails(t *testing.T) {
 		"cuGetErrorString": "the error has its number",
 		"cuMemFree_v2":     "what is left goes with the process", "cuModuleUnload": "so",
 		"cuMemAddressFree": "of an address that was not the one",
-		"cuLaunchKernelEx": "for launches with attributes",
+		"cuLaunchKernelEx": "for launches with attributes", "cuMemcpyDtoD_v2": "for longer ranges",
 	}
 	table, err := os.ReadFile("source/replay.h")
 	if err != nil {

@@ -40,6 +40,7 @@ DO(cuMemAlloc_v2, (CUdeviceptr * p, size_t n), *p = (CUdeviceptr)calloc(1, n))
 DO(cuMemFree_v2, (CUdeviceptr p), free((void *)p))
 DO(cuMemcpyHtoD_v2, (CUdeviceptr to, const void *from, size_t n), memcpy((void *)to, from, n))
 DO(cuMemcpyDtoH_v2, (void *to, CUdeviceptr from, size_t n), memcpy(to, (void *)from, n))
+DO(cuMemcpyDtoD_v2, (CUdeviceptr to, CUdeviceptr from, size_t n), memmove((void *)to, (void *)from, n))
 DO(cuMemsetD8_v2, (CUdeviceptr p, unsigned char v, size_t n), memset((void *)p, v, n))
 DO(cuMemAddressReserve, (CUdeviceptr * p, size_t n, size_t a, CUdeviceptr hint, unsigned long long flags),
    *p = (CUdeviceptr)mmap((void *)hint, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0))
