@@ -167,10 +167,16 @@ func TestWatchScript(t *testing.T) {
 	// The user's own build comes, and applies what was found for the kernels as they are now.
 	w.must(w.Build())
 	var applied []string
-	for kernel, recipe := range w.recipes() {
-		if recipe != "" {
-			applied = append(applied, kernel)
+	for range 100 { // watch publishes what the build has noted, soon
+		for kernel, recipe := range w.recipes() {
+			if recipe != "" {
+				applied = append(applied, kernel)
+			}
 		}
+		if len(applied) > 0 {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
 	}
 	for _, n := range []int{1, 2, 3, 4, 5, 6, 11} { // the other branch's kernel 10 was left behind
 		if w.recipes()[script.Name(n)] == "" {
