@@ -92,13 +92,11 @@ func Contracts(m *ptx.Module, entry string, fixed Fixed) (apart int, err error) 
 				c.params[f.Params[i].Name] = fixable
 			}
 		}
-		if c.reach, err = f.Reaching(); err == nil {
-			c.rounds, err = roundsOf(f)
-		}
-		if err != nil {
+		if c.reach, err = f.Reaching(); err != nil {
 			return 0, fmt.Errorf("it can't be told which sums of %s a variant would contract: %w", entry,
 				err)
 		}
+		c.rounds = roundsOf(f, c.reach.Blocks)
 		c.alone = len(fixed.Params) == 0 && len(fixed.Dims) == 0
 		all = append(all, c)
 	}
@@ -190,7 +188,7 @@ func (c *contraction) operand(i int, text string, fixed Fixed) shape {
 			several = several || c.f.Stmts[d].Guarded // it may keep what it had
 		}
 		switch {
-		case !several:
+		case !several || all == all.several():
 			return all
 		case !c.alone || !c.rounds.alike(i, text, defs):
 			return all.several()

@@ -86,14 +86,10 @@ func (a *analysis) state(f *ptx.Func) (*state, error) {
 		return s, nil
 	}
 	reach, err := f.Reaching()
-	var r *rounds
-	if err == nil {
-		r, err = roundsOf(f)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("its control flow can't be read at -O1: %w", err)
 	}
-	s := &state{f: f, reach: reach, rounds: r, made: make([]value, len(f.Stmts)),
+	s := &state{f: f, reach: reach, rounds: roundsOf(f, reach.Blocks), made: make([]value, len(f.Stmts)),
 		params: map[string]value{}, loads: map[int]bool{}}
 	for k := range f.Params {
 		s.params[f.Params[k].Name] = none
@@ -167,7 +163,8 @@ func (a *analysis) pass(s *state, check bool) error {
 	if ret = join(s.ret, ret); ret != s.ret {
 		s.ret, a.changed = ret, true
 	}
-	return a.forwarded(s, stores)
+	a.forwarded(s, stores)
+	return nil
 }
 
 func place(operand string) string {
@@ -304,15 +301,11 @@ func (a *analysis) call(s *state, text string, args, results map[string]value,
 // forwarded marks the loads that a store of something that may be known can reach without a barrier
 // in between: the compiler may hand it on. What a called function stores or loads counts as stored
 // before, and as reached.
-func (a *analysis) forwarded(s *state, stores []int) error {
+func (a *analysis) forwarded(s *state, stores []int) {
 	if len(stores) == 0 {
-		return nil
+		return
 	}
-	f := s.f
-	blocks, err := f.Blocks()
-	if err != nil {
-		return fmt.Errorf("its control flow can't be read at -O1: %w", err)
-	}
+	f, blocks := s.f, s.reach.Blocks
 	isStore := map[int]bool{}
 	for _, i := range stores {
 		isStore[i] = true
@@ -343,5 +336,4 @@ func (a *analysis) forwarded(s *state, stores []int) error {
 			}
 		}
 	}
-	return nil
 }

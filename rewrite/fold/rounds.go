@@ -13,11 +13,7 @@ type rounds struct {
 	heads  [][]int // of the loops around each block
 }
 
-func roundsOf(f *ptx.Func) (*rounds, error) {
-	blocks, err := f.Blocks()
-	if err != nil {
-		return nil, err
-	}
+func roundsOf(f *ptx.Func, blocks []ptx.Block) *rounds {
 	r := &rounds{f: f, blocks: blocks, block: make([]int, len(f.Stmts)),
 		heads: make([][]int, len(blocks))}
 	for b := range blocks {
@@ -30,7 +26,7 @@ func roundsOf(f *ptx.Func) (*rounds, error) {
 			r.heads[b] = append(r.heads[b], l.Head)
 		}
 	}
-	return r, nil
+	return r
 }
 
 // alike tells whether a variant knows no more of which of these writes statement i reads than the

@@ -71,14 +71,14 @@ func (a *analysis) operand(f *state, i int, text string) value {
 			all = join(all, f.made[d])
 			plain, data = plain && f.made[d].firm(), data || f.made[d] == never
 		}
-		if len(defs) < 2 {
+		if len(defs) < 2 || all != given && !(plain && data) {
 			return all
 		}
 		alike := len(a.fixed.Params) == 0 && len(a.fixed.Dims) == 0 && f.rounds.alike(i, text, defs)
 		switch {
 		case all == given && !alike: // two constants: which one, may become known
 			return known
-		case plain && data && alike:
+		case data && alike:
 			return never
 		}
 		return all

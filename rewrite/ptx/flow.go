@@ -187,14 +187,14 @@ func (w *Flow) live() {
 			}
 		}
 	}
-	before := w.before()
+	before := predecessors(w.Blocks)
 	waiting := make([]bool, n)
-	stack := make([]int32, 0, n)
+	stack := make([]int, 0, n)
 	for b := range w.Blocks { // the last block is taken first
-		stack, waiting[b] = append(stack, int32(b)), true
+		stack, waiting[b] = append(stack, b), true
 	}
 	for len(stack) > 0 {
-		b := int(stack[len(stack)-1])
+		b := last(stack)
 		stack, waiting[b] = stack[:len(stack)-1], false
 		out := w.out[b*width:][:width]
 		for _, s := range w.Blocks[b].Succs {
@@ -217,17 +217,6 @@ func (w *Flow) live() {
 			}
 		}
 	}
-}
-
-// before lists the blocks that lead to each block.
-func (w *Flow) before() [][]int32 {
-	out := make([][]int32, len(w.Blocks))
-	for b := range w.Blocks {
-		for _, s := range w.Blocks[b].Succs {
-			out[s] = append(out[s], int32(b))
-		}
-	}
-	return out
 }
 
 // nest counts the loops around each block.

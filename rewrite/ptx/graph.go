@@ -76,11 +76,8 @@ func cycles(blocks []Block, among []int) [][]int {
 // turned round.)
 func postdominators(f *Func, blocks []Block) []int {
 	end := len(blocks)
-	before := make([][]int, end+1)
+	before := append(predecessors(blocks), nil)
 	for b := range blocks {
-		for _, s := range blocks[b].Succs {
-			before[s] = append(before[s], b)
-		}
 		last := blocks[b].Last - 1
 		falls := b+1 == end && (f.Stmts[last].Kind != Inst || f.Stmts[last].Guarded || !f.leaves(last))
 		if base := string(f.Base(last)); len(blocks[b].Succs) == 0 || falls ||
@@ -162,6 +159,17 @@ func postdominators(f *Func, blocks []Block) []int {
 			if out[b] != to {
 				out[b], changed = to, true
 			}
+		}
+	}
+	return out
+}
+
+// predecessors lists the blocks that lead to each block.
+func predecessors(blocks []Block) [][]int {
+	out := make([][]int, len(blocks))
+	for b := range blocks {
+		for _, s := range blocks[b].Succs {
+			out[s] = append(out[s], b)
 		}
 	}
 	return out

@@ -44,12 +44,7 @@ func Loops(blocks []Block) []Loop {
 	if len(back) == 0 {
 		return nil
 	}
-	before := make([][]int, len(blocks))
-	for b := range blocks {
-		for _, s := range blocks[b].Succs {
-			before[s] = append(before[s], b)
-		}
-	}
+	before := predecessors(blocks)
 	var loops []Loop
 	mark := make([]int, len(blocks)) // by the last loop that took the block
 	for head, ends := range back {

@@ -9,6 +9,8 @@ import (
 
 // Reaching is the reaching definitions of a body. It is void once the function is edited.
 type Reaching struct {
+	Blocks []Block
+
 	defs map[string][]int // by register: the statements that write it, in order
 	uses map[use][]int    // of registers that are written more than once
 }
@@ -26,7 +28,7 @@ func (f *Func) Reaching() (*Reaching, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Reaching{defs: map[string][]int{}, uses: map[use][]int{}}
+	r := &Reaching{Blocks: blocks, defs: map[string][]int{}, uses: map[use][]int{}}
 	for i := range f.Stmts {
 		f.Effects(i, func(n Span, _, write bool) {
 			if name := string(f.Bytes(n)); write && (len(r.defs[name]) == 0 || last(r.defs[name]) != i) {
