@@ -12,10 +12,10 @@
 //	stage                                    gnvcc in front of nvcc's tools
 //	apply                                    recorded commands run again, status, clean
 //
-// TestRooms holds which may import which. They are more than stages, compile and apply because each
-// cut stands where few names cross it: a tool's command and its PTX (job) are worked on by the
-// ptxas stage and by the tuner alike, and what a stage leaves for apply (again, record) is
-// neither's own.
+// TestLayout of cmd/gnvcc holds which may import which. They are more than stages, compile and
+// apply because each cut stands where few names cross it: a tool's command and its PTX (job) are
+// worked on by the ptxas stage and by the tuner alike, and what a stage leaves for apply (again,
+// record) is neither's own.
 //
 // What holds everywhere in here:
 //

@@ -8,6 +8,44 @@ import (
 	"testing"
 )
 
+// rooms are what each room of driver and of policy may import of the others, tests aside. A new
+// room stands here, or the test names it.
+var rooms = map[string]map[string][]string{
+	"driver": {
+		"toolcmd":     {},
+		"environment": {},
+		"scratch":     {},
+		"splice":      {},
+		"toolkit":     {"environment"},
+		"child":       {"scratch"},
+		"again":       {"environment", "toolcmd"},
+		"record":      {"environment", "toolcmd"},
+		"job":         {"toolcmd", "toolkit", "child"},
+		"compile":     {"toolcmd", "environment", "scratch", "toolkit", "child", "record", "job"},
+		"standing":    {"environment", "record", "compile"},
+		"stage": {"toolcmd", "environment", "splice", "toolkit", "child", "again", "record", "job",
+			"compile",
+			"standing"},
+		"apply": {"toolcmd", "environment", "scratch", "splice", "toolkit", "again", "record", "standing",
+			"stage"},
+		"driver": {"toolcmd", "environment", "toolkit", "record", "standing", "stage"},
+		// For tests alone.
+		"drivertest": {},
+	},
+	"policy": {
+		"stats":    {},
+		"policy":   {"stats"},
+		"lever":    {"policy"},
+		"decide":   {"policy", "stats", "lever"},
+		"foretell": {"policy"},
+		"report":   {"policy", "lever"},
+		"search":   {"policy", "stats", "lever", "decide"},
+		"page":     {"policy", "report", "foretell"},
+		"edits":    {},
+		"watch":    {},
+	},
+}
+
 // TestLayout holds the project to its own architecture: every package says in doc.go what its room
 // is for, ARCHITECTURE.md's table names it, and imports go one way.
 func TestLayout(t *testing.T) {
@@ -43,8 +81,20 @@ func TestLayout(t *testing.T) {
 		if !named && room != "bench" && !slices.Contains(tests, path) { // bench's doc.go names its own
 			t.Errorf("ARCHITECTURE.md's table of rooms does not name `%s/`", path)
 		}
+		inner, name := rooms[room], path[strings.LastIndexByte(path, '/')+1:]
+		within, known := inner[name]
+		if path == "driver/accidents" { // tests alone
+			inner = nil
+		}
+		if inner != nil && !known {
+			t.Fatalf("%s: what may the room import? Say so here, and in doc.go", path)
+		}
 		allowed, ruled := may[room]
 		for _, i := range imports {
+			of := i[strings.LastIndexByte(i, '/')+1:]
+			if inner != nil && strings.HasPrefix(i+"/", "gnvcc/"+room+"/") && !slices.Contains(within, of) {
+				t.Errorf("%s imports %s: it may import %v", path, i, within)
+			}
 			if other := strings.TrimPrefix(i, "gnvcc/"); slices.Contains(tests, other) {
 				if !slices.Contains(tests, path) {
 					t.Errorf("%s imports %s, which is for tests", path, other)
