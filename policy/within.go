@@ -33,8 +33,8 @@ type Bound struct {
 	Mean  bool // of the values, not each
 }
 
-// ParseBound reads "1e-3" or "mean:1e-3".
-func ParseBound(text string) (Bound, error) {
+// parseBound reads "1e-3" or "mean:1e-3".
+func parseBound(text string) (Bound, error) {
 	number, mean := strings.CutPrefix(text, "mean:")
 	v, err := strconv.ParseFloat(number, 64)
 	if err != nil || !(v > 0) || math.IsInf(v, 0) {
@@ -53,7 +53,7 @@ func (b Bound) String() string {
 
 // Set makes a Bound an option of a command line.
 func (b *Bound) Set(text string) (err error) {
-	*b, err = ParseBound(text)
+	*b, err = parseBound(text)
 	return err
 }
 

@@ -15,12 +15,12 @@ import (
 
 func TestBounds(t *testing.T) {
 	for _, text := range []string{"1e-3", "mean:1e-5", "0.5"} {
-		if _, err := ParseBound(text); err != nil {
+		if _, err := parseBound(text); err != nil {
 			t.Error(err)
 		}
 	}
 	for _, text := range []string{"", "0", "-1", "NaN", "Inf", "mean", "mean:", "max:1e-3", "1e-3 "} {
-		if b, err := ParseBound(text); err == nil {
+		if b, err := parseBound(text); err == nil {
 			t.Errorf("%q is read as %v", text, b)
 		}
 	}

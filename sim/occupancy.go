@@ -32,7 +32,7 @@ const (
 	LimitBarriers  = "barriers"
 	LimitShared    = "shared memory"
 	LimitRegisters = "registers"
-	LimitBlockSize = "block size" // no block of so many threads (or of none) can be launched
+	limitBlockSize = "block size" // no block of so many threads (or of none) can be launched
 )
 
 // An Occupancy is what is resident on one multiprocessor, on the busiest one where the grid is
@@ -48,7 +48,7 @@ type Occupancy struct {
 func (d Device) Occupancy(regs int, s Shape) Occupancy {
 	warps := s.WarpsPerBlock()
 	if s.Threads < 1 || s.Threads > BlockThreads || s.Shared < 0 || regs < 0 {
-		return Occupancy{Limit: LimitBlockSize}
+		return Occupancy{Limit: limitBlockSize}
 	}
 	best := Occupancy{Blocks: 1 << 30}
 	lower := func(blocks int, limit string) {

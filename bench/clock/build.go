@@ -57,8 +57,8 @@ func Build(ctx context.Context, toolkit, dir string) (string, error) {
 	return out, nil
 }
 
-// Env is what a program's environment needs so that it is timed into file.
-func Env(library, file string) []string {
+// env is what a program's environment needs so that it is timed into file.
+func env(library, file string) []string {
 	return []string{"CUDA_INJECTION64_PATH=" + library, "GNVCC_CLOCK=" + file}
 }
 

@@ -61,10 +61,10 @@ func TestCounting(t *testing.T) {
 		}
 		return string(out)
 	}
-	if out := run(Env("unused", file)...); out != "" {
+	if out := run(env("unused", file)...); out != "" {
 		t.Errorf("it says %q", out)
 	}
-	got, err := ReadFile(file)
+	got, err := readFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,22 +99,22 @@ func TestCounting(t *testing.T) {
 		t.Errorf("total %d, first row %+v", got.Total(), got.Rows[0])
 	}
 	// A second process appends.
-	run(Env("unused", file)...)
-	if twice, err := ReadFile(file); err != nil || len(twice.Rows) != 2*len(got.Rows) {
+	run(env("unused", file)...)
+	if twice, err := readFile(file); err != nil || len(twice.Rows) != 2*len(got.Rows) {
 		t.Errorf("%d rows after a second process, %d after the first: %v", len(twice.Rows), len(got.Rows),
 			err)
 	}
 	// What goes wrong is said, and the program runs.
 	for want, env := range map[string][]string{
 		"names no file": {"GNVCC_CLOCK="},
-		"fake refusal":  append(Env("unused", filepath.Join(dir, "none")), "FAKE_REFUSES=1"),
-		"can't write":   Env("unused", filepath.Join(dir, "no/such/folder")),
+		"fake refusal":  append(env("unused", filepath.Join(dir, "none")), "FAKE_REFUSES=1"),
+		"can't write":   env("unused", filepath.Join(dir, "no/such/folder")),
 	} {
 		if out := run(env...); !strings.Contains(out, want) {
 			t.Errorf("it says %q, want %q", out, want)
 		}
 	}
-	if _, err := ReadFile(filepath.Join(dir, "none")); err == nil || !strings.Contains(err.Error(),
+	if _, err := readFile(filepath.Join(dir, "none")); err == nil || !strings.Contains(err.Error(),
 		"wrote nothing") {
 		t.Errorf("no file: %v", err)
 	}
@@ -129,7 +129,7 @@ func TestReadRefuses(t *testing.T) {
 		"1,0,\"k\",1,1,1,1,1,1,0,4,1,100,100,99999999999999999999\n",
 		"1,0,\"k,1,1,1,1,1,1,0,4,1,100,100,5\n",
 	} {
-		if r, err := Read(strings.NewReader(text)); err == nil {
+		if r, err := read(strings.NewReader(text)); err == nil {
 			t.Errorf("%q: %+v", text, r)
 		}
 	}
@@ -137,5 +137,5 @@ func TestReadRefuses(t *testing.T) {
 
 func FuzzRead(f *testing.F) {
 	f.Add("1,0,\"k\",1,1,1,1,1,1,0,4,1,100,100,5\n1,lost,3\n")
-	f.Fuzz(func(t *testing.T, s string) { Read(strings.NewReader(s)) })
+	f.Fuzz(func(t *testing.T, s string) { read(strings.NewReader(s)) })
 }

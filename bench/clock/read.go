@@ -41,9 +41,9 @@ func (r Reading) Total() int64 {
 	return sum
 }
 
-// ReadFile reads a clock's file. That there is none means that the program launched no kernel that
+// readFile reads a clock's file. That there is none means that the program launched no kernel that
 // the clock could see: an error, since nothing was measured.
-func ReadFile(path string) (Reading, error) {
+func readFile(path string) (Reading, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return Reading{}, fmt.Errorf(
@@ -54,16 +54,16 @@ func ReadFile(path string) (Reading, error) {
 		return Reading{}, fmt.Errorf("read the clock: %w", err)
 	}
 	defer f.Close()
-	r, err := Read(f)
+	r, err := read(f)
 	if err != nil {
 		return Reading{}, fmt.Errorf("read the clock's %s: %w", path, err)
 	}
 	return r, nil
 }
 
-// Read reads the lines of all processes of a run. The same kernel in the same configuration in
+// read reads the lines of all processes of a run. The same kernel in the same configuration in
 // several processes gives several rows.
-func Read(in io.Reader) (Reading, error) {
+func read(in io.Reader) (Reading, error) {
 	var out Reading
 	lines := csv.NewReader(in)
 	lines.FieldsPerRecord = -1
@@ -113,8 +113,8 @@ func Under(library, file string, run func(env []string) error) (Reading, error) 
 	if err := os.RemoveAll(file); err != nil { // the clock appends
 		return Reading{}, err
 	}
-	if err := run(Env(library, file)); err != nil {
+	if err := run(env(library, file)); err != nil {
 		return Reading{}, err
 	}
-	return ReadFile(file)
+	return readFile(file)
 }

@@ -30,8 +30,8 @@ type Result struct {
 	Err                error         // nil: it ran and gave exit status 0
 }
 
-// Most is how many bytes of a command's output are kept.
-const Most = 8 << 20
+// most is how many bytes of a command's output are kept.
+const most = 8 << 20
 
 // Run runs a step. When the time is up, or ctx ends, the process group gets SIGTERM, and SIGKILL
 // two seconds later.
@@ -102,15 +102,15 @@ type tail struct{ buf bytes.Buffer }
 
 func (t *tail) Write(p []byte) (int, error) {
 	t.buf.Write(p)
-	if t.buf.Len() > 2*Most {
-		t.buf.Next(t.buf.Len() - Most)
+	if t.buf.Len() > 2*most {
+		t.buf.Next(t.buf.Len() - most)
 	}
 	return len(p), nil
 }
 
 func (t *tail) String() string {
 	b := t.buf.Bytes()
-	return string(b[max(0, len(b)-Most):])
+	return string(b[max(0, len(b)-most):])
 }
 
 // Logged runs the step under a limit and keeps what it printed in a file of the folder, called

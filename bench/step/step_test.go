@@ -56,7 +56,7 @@ func TestLimit(t *testing.T) {
 
 func TestLongOutput(t *testing.T) {
 	r := sh("head -c 40000000 /dev/zero | tr '\\0' x; echo end").Run(context.Background())
-	if r.Err != nil || len(r.Stdout) != Most || !strings.HasSuffix(r.Stdout, "xend\n") {
+	if r.Err != nil || len(r.Stdout) != most || !strings.HasSuffix(r.Stdout, "xend\n") {
 		t.Errorf("%d bytes, %v", len(r.Stdout), r.Err)
 	}
 }

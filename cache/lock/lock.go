@@ -13,8 +13,8 @@ import (
 	"gnvcc/cache"
 )
 
-// Version is the format's; a text of another one is refused.
-const Version = 1
+// version is the format's; a text of another one is refused.
+const version = 1
 
 const (
 	headMark = "gnvcc lock "
@@ -108,8 +108,8 @@ func (l Line) Decision() cache.Decision {
 	return d
 }
 
-// Sort puts lines into the file's order.
-func Sort(lines []Line) {
+// order puts lines into the file's order.
+func order(lines []Line) {
 	slices.SortFunc(lines, func(a, b Line) int {
 		return cmp.Or(strings.Compare(a.Kernel, b.Kernel), strings.Compare(a.Device, b.Device),
 			strings.Compare(a.Target, b.Target),
@@ -120,9 +120,9 @@ func Sort(lines []Line) {
 // Write gives the file with these lines. An error names one that could not be read back.
 func Write(lines []Line) ([]byte, error) {
 	lines = slices.Clone(lines)
-	Sort(lines)
+	order(lines)
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s%d\n", headMark, Version)
+	fmt.Fprintf(&b, "%s%d\n", headMark, version)
 	for _, l := range lines {
 		b.WriteString(l.String() + "\n")
 	}
@@ -133,17 +133,17 @@ func Write(lines []Line) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// An Error says what is wrong in which line, from 1.
-type Error struct {
+// A lineError says what is wrong in which line, from 1.
+type lineError struct {
 	Line int
 	Err  error
 }
 
-func (e *Error) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
-func (e *Error) Unwrap() error { return e.Err }
+func (e *lineError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
+func (e *lineError) Unwrap() error { return e.Err }
 
-// ErrVersion is wrapped where the text is of another version of the format.
-var ErrVersion = errors.New("a lock file of another version")
+// errVersion is wrapped where the text is of another version of the format.
+var errVersion = errors.New("a lock file of another version")
 
 // Parse reads a file, the whole of it or nothing. check looks at what only its callers know of a
 // line, the recipe for one; nil: nothing is looked at.
@@ -152,7 +152,7 @@ func Parse(text []byte, check func(Line) error) ([]Line, error) {
 		return nil, fmt.Errorf("%d bytes: a lock file has %d at most", len(text), maxSize)
 	}
 	at := 0
-	wrong := func(format string, args ...any) error { return &Error{at, fmt.Errorf(format, args...)} }
+	wrong := func(format string, args ...any) error { return &lineError{at, fmt.Errorf(format, args...)} }
 	var lines []Line
 	keys := map[string]int{} // line numbers
 	ended := false
@@ -169,7 +169,7 @@ func Parse(text []byte, check func(Line) error) ([]Line, error) {
 			return nil, wrong("it is cut off: the file ends within this line")
 		case at == 1:
 			if err := head(string(row)); err != nil {
-				return nil, &Error{at, err}
+				return nil, &lineError{at, err}
 			}
 			continue
 		case ended:
@@ -185,7 +185,7 @@ func Parse(text []byte, check func(Line) error) ([]Line, error) {
 			err = check(l)
 		}
 		if err != nil {
-			return nil, &Error{at, err}
+			return nil, &lineError{at, err}
 		}
 		key := l.Key()
 		if first := keys[key]; first > 0 {
@@ -196,7 +196,7 @@ func Parse(text []byte, check func(Line) error) ([]Line, error) {
 		lines = append(lines, l)
 	}
 	if at == 0 {
-		return nil, errors.New("it is empty: a lock file begins with " + headMark + strconv.Itoa(Version))
+		return nil, errors.New("it is empty: a lock file begins with " + headMark + strconv.Itoa(version))
 	}
 	if !ended {
 		return nil, wrong("it is cut off: the last line of a lock file is %q", lastLine)
@@ -219,18 +219,18 @@ func conflict(row []byte) bool {
 
 // head reads the first line.
 func head(row string) error {
-	version, ok := strings.CutPrefix(row, headMark)
+	got, ok := strings.CutPrefix(row, headMark)
 	if !ok {
 		return fmt.Errorf("no lock file: it begins with %.40q in place of %q", row,
-			headMark+strconv.Itoa(Version))
+			headMark+strconv.Itoa(version))
 	}
-	if version == strconv.Itoa(Version) {
+	if got == strconv.Itoa(version) {
 		return nil
 	}
-	if _, err := strconv.ParseUint(version, 10, 32); err != nil {
-		return fmt.Errorf("no lock file: %.40q is no version", version)
+	if _, err := strconv.ParseUint(got, 10, 32); err != nil {
+		return fmt.Errorf("no lock file: %.40q is no version", got)
 	}
 	return fmt.Errorf(
-		"%w, %s; this gnvcc knows %d: use one gnvcc in a team, or run gnvcc export again", ErrVersion,
-		version, Version)
+		"%w, %s; this gnvcc knows %d: use one gnvcc in a team, or run gnvcc export again", errVersion,
+		got, version)
 }

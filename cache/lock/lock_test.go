@@ -160,7 +160,7 @@ func TestRefused(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Parse([]byte("gnvcc lock 7\nwhatever\n"), nil); !errors.Is(err, ErrVersion) {
+	if _, err := Parse([]byte("gnvcc lock 7\nwhatever\n"), nil); !errors.Is(err, errVersion) {
 		t.Errorf("of a later version: %v", err)
 	}
 }

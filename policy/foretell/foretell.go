@@ -14,8 +14,8 @@ import (
 	"gnvcc/sim/sass"
 )
 
-// AssumedThreads is the block size that is assumed where none is known: what most programs use.
-const AssumedThreads = 256
+// assumedThreads is the block size that is assumed where none is known: what most programs use.
+const assumedThreads = 256
 
 // mostCaps bounds the register caps that are compiled for one kernel.
 const mostCaps = 12
@@ -132,7 +132,7 @@ func shapeOf(k *policy.Kernel, decided *cache.Decision) (sim.Shape, []string) {
 		s := policy.Shape{Grid: best.Grid, Block: best.Block, Dynamic: best.Dynamic}
 		return sim.Shape{Threads: s.Threads(), Shared: s.Dynamic, Blocks: s.Blocks()}, nil
 	}
-	threads := AssumedThreads
+	threads := assumedThreads
 	if k.MaxThreads > 0 && k.MaxThreads < threads {
 		threads = k.MaxThreads
 	}

@@ -23,9 +23,9 @@ var pageHTML string
 //go:embed page.css
 var pageCSS string
 
-// Drawn is how many kernels get pictures: a page of 5,000 would take a browser many seconds, and
+// drawn is how many kernels get pictures: a page of 5,000 would take a browser many seconds, and
 // the rest of the time is in few kernels.
-const Drawn = 200
+const drawn = 200
 
 // mostRefused bounds the reasons listed for one kernel; what is more is counted.
 const mostRefused = 12
@@ -133,7 +133,7 @@ func Write(w io.Writer, in Input) error {
 		"Toolkits": names(toolkits, "toolkit"),
 		"Before":   report.Duration(before), "After": report.Duration(after), "SpeedUp": times(before,
 			after),
-		"Measured": counts["faster"] + counts["same"], "Drawn": min(Drawn, len(kernels)),
+		"Measured": counts["faster"] + counts["same"], "Drawn": min(drawn, len(kernels)),
 		"Programs": in.Programs, "Imported": names(imported, "file"),
 	})
 }
@@ -145,7 +145,7 @@ func gather(in Input) []kernel {
 	for i, e := range all {
 		k := summary(in, e)
 		k.ID = fmt.Sprintf("k%d", i+1)
-		if k.Drawn = i < Drawn; k.Drawn {
+		if k.Drawn = i < drawn; k.Drawn {
 			detail(in, e, &k)
 		}
 		out = append(out, k)

@@ -36,11 +36,11 @@ import (
 
 // The classes.
 const (
-	BypassFavourite = "bypass-favourite"
-	CacheFavourite  = "cache-favourite"
-	Congested       = "congested"
-	Insensitive     = "insensitive"
-	Irregular       = "irregular"
+	bypassFavourite = "bypass-favourite"
+	cacheFavourite  = "cache-favourite"
+	congested       = "congested"
+	insensitive     = "insensitive"
+	irregular       = "irregular"
 )
 
 const (
@@ -127,18 +127,18 @@ func (s *Sensitivity) classify() string {
 	between := faster(best, s.BypassAll) && faster(best, s.CacheAll)
 	switch {
 	case between && (len(way) < 2 || way == "-+"):
-		return Congested
+		return congested
 	case between:
-		return Irregular
+		return irregular
 	case faster(s.BypassAll, s.CacheAll) && !strings.Contains(way, "-"):
-		return BypassFavourite
+		return bypassFavourite
 	case faster(s.CacheAll, s.BypassAll) && !strings.Contains(way, "+"):
-		return CacheFavourite
+		return cacheFavourite
 	case !faster(s.BypassAll, s.CacheAll) && !faster(s.CacheAll, s.BypassAll) &&
 		high < low*(1+classSteady):
-		return Insensitive
+		return insensitive
 	}
-	return Irregular
+	return irregular
 }
 
 // turns gives the way of a curve, a sign for each rise and fall, after turns of less than

@@ -46,27 +46,27 @@ func TestClasses(t *testing.T) {
 		throttled  []float64
 	}{
 		// Thesis, Fig. 5.40: the more warps use the cache, the slower.
-		{BypassFavourite, 0.7, []float64{0.75, 0.8, 0.86, 0.9, 0.95, 0.99}, nil},
-		{BypassFavourite, 0.7, []float64{0.72, 0.71, 0.73}, []float64{1.5, 1.2}},
+		{bypassFavourite, 0.7, []float64{0.75, 0.8, 0.86, 0.9, 0.95, 0.99}, nil},
+		{bypassFavourite, 0.7, []float64{0.72, 0.71, 0.73}, []float64{1.5, 1.2}},
 		// Fig. 5.39.
-		{CacheFavourite, 1.6, []float64{1.5, 1.4, 1.3, 1.2, 1.1, 1.05}, nil},
-		{CacheFavourite, 1.1, []float64{1.1, 1.11, 1.1}, nil},
+		{cacheFavourite, 1.6, []float64{1.5, 1.4, 1.3, 1.2, 1.1, 1.05}, nil},
+		{cacheFavourite, 1.1, []float64{1.1, 1.11, 1.1}, nil},
 		// Fig. 5.41: a bowl; at its rim a threshold may be the first or the last.
-		{Congested, 0.95, []float64{0.85, 0.7, 0.6, 0.75, 0.9, 1.02}, nil},
-		{Congested, 0.95, []float64{0.6, 0.75, 0.9}, nil},
-		{Congested, 1.4, []float64{1.2, 1.0, 0.8}, nil},
+		{congested, 0.95, []float64{0.85, 0.7, 0.6, 0.75, 0.9, 1.02}, nil},
+		{congested, 0.95, []float64{0.6, 0.75, 0.9}, nil},
+		{congested, 1.4, []float64{1.2, 1.0, 0.8}, nil},
 		// throttling alone relieves it
-		{Congested, 1.0, []float64{1.01, 1.0, 1.02}, []float64{1.4, 0.8, 0.7, 0.75, 0.9}},
+		{congested, 1.0, []float64{1.01, 1.0, 1.02}, []float64{1.4, 0.8, 0.7, 0.75, 0.9}},
 		// Fig. 5.42: steady, and the thresholds only cost.
-		{Insensitive, 1.01, []float64{1.0, 1.01, 0.99, 1.0}, nil},
-		{Insensitive, 0.99, []float64{1.15, 1.16, 1.15, 1.14}, []float64{1.3, 1.1}},
+		{insensitive, 1.01, []float64{1.0, 1.01, 0.99, 1.0}, nil},
+		{insensitive, 0.99, []float64{1.15, 1.16, 1.15, 1.14}, []float64{1.3, 1.1}},
 		// seen on an H200
-		{Insensitive, 0.995, []float64{1.021, 1.066, 1.067, 1.066}, []float64{7.1, 3.6, 2.5}},
+		{insensitive, 0.995, []float64{1.021, 1.066, 1.067, 1.066}, []float64{7.1, 3.6, 2.5}},
 		// Fig. 5.43.
-		{Irregular, 1.1, []float64{0.9, 1.2, 0.8, 1.3, 0.85}, nil},
-		{Irregular, 0.8, []float64{0.9, 0.85, 1.0, 0.85}, nil},
-		{Irregular, 1.0, []float64{1.2, 1.3, 1.1}, nil},
-		{Irregular, 1.3, []float64{1.0, 1.25, 1.1}, nil},
+		{irregular, 1.1, []float64{0.9, 1.2, 0.8, 1.3, 0.85}, nil},
+		{irregular, 0.8, []float64{0.9, 0.85, 1.0, 0.85}, nil},
+		{irregular, 1.0, []float64{1.2, 1.3, 1.1}, nil},
+		{irregular, 1.3, []float64{1.0, 1.25, 1.1}, nil},
 	} {
 		s := sensitive(measuredOver(256, c.all, c.thresholds, c.throttled))
 		if s == nil || s.Class != c.class {
@@ -174,7 +174,7 @@ func TestClassInReports(t *testing.T) {
 		}
 	}
 	if err := json.Unmarshal(asJSON.Bytes(), &entries); err != nil ||
-		entries[0].Cache.Class != Congested ||
+		entries[0].Cache.Class != congested ||
 		entries[0].Cache.BypassAll != 0.95 || len(entries[0].Cache.Thresholds) != 6 ||
 		entries[0].Cache.Thresholds[2] != (Point{3, 0.6}) {
 		t.Errorf("%v: %+v", err, entries)

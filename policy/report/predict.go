@@ -43,8 +43,8 @@ func Foresee(ctx context.Context, c policy.Compiler, k *policy.Kernel) Prospect 
 	return p
 }
 
-// AssumedBlocks are the block sizes that a prediction assumes, threads.
-var AssumedBlocks = []int{128, 256, 512, 1024}
+// assumedBlocks are the block sizes that a prediction assumes, threads.
+var assumedBlocks = []int{128, 256, 512, 1024}
 
 // Predict writes prospects. Block sizes are assumed, save where the source fixes them.
 func Predict(w io.Writer, prospects []Prospect) error {
@@ -97,7 +97,7 @@ func Predict(w io.Writer, prospects []Prospect) error {
 // its own bound.
 func blocks(k *policy.Kernel) []int {
 	var out []int
-	for _, threads := range AssumedBlocks {
+	for _, threads := range assumedBlocks {
 		if k.MaxThreads == 0 || threads < k.MaxThreads {
 			out = append(out, threads)
 		}

@@ -163,7 +163,7 @@ func (s *search) compare(tr *policy.Trial) (bool, error) {
 	}
 	guarded := lever.Has(tr.Recipe, recipe.Inside) && !s.t.o.Bet
 	if guarded {
-		s.t.pool.Want(&s.k.Kernel, tr.Recipe, true, 0) // compiles meanwhile
+		s.t.pool.want(&s.k.Kernel, tr.Recipe, true, 0) // compiles meanwhile
 	}
 	arm, ok, err := s.arm(tr)
 	if err != nil || !ok {
@@ -206,7 +206,7 @@ func (s *search) sampler(arm profile.Candidate) stats.Sampler {
 // never hold: launches with other values would run it. It returns true if it is no more than 2 %
 // slower than the default.
 func (s *search) plainPays(tr *policy.Trial) (bool, error) {
-	cand, err := s.wait(s.t.pool.Want(&s.k.Kernel, tr.Recipe, true, 0))
+	cand, err := s.wait(s.t.pool.want(&s.k.Kernel, tr.Recipe, true, 0))
 	switch {
 	case errors.Is(err, errBudget) || s.ctx.Err() != nil:
 		return false, nil // not now

@@ -72,9 +72,9 @@ func newPool(ctx context.Context, c policy.Compiler, n int) *pool {
 	return p
 }
 
-// Want asks for a candidate; rank 0 is most urgent. Asking again with a lower rank moves it
+// want asks for a candidate; rank 0 is most urgent. Asking again with a lower rank moves it
 // forward.
-func (p *pool) Want(k *policy.Kernel, r recipe.Recipe, plain bool, rank int) *job {
+func (p *pool) want(k *policy.Kernel, r recipe.Recipe, plain bool, rank int) *job {
 	j := &job{kernel: k, recipe: r, plain: plain, rank: rank, done: make(chan struct{})}
 	key := j.key()
 	p.mu.Lock()
@@ -99,8 +99,8 @@ func (p *pool) Want(k *policy.Kernel, r recipe.Recipe, plain bool, rank int) *jo
 	return j
 }
 
-// Idle tells whether nothing of a kernel waits or compiles.
-func (p *pool) Idle(k *policy.Kernel) bool {
+// idle tells whether nothing of a kernel waits or compiles.
+func (p *pool) idle(k *policy.Kernel) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, j := range p.jobs {

@@ -52,7 +52,7 @@ func (k *kernel) pending(c *config, l *profile.Launch, o *policy.Options, p *poo
 	if c.winner != nil && c.retuned < 2 && k.Broken(c.winner.Recipe, l) && c.searchable(o) {
 		return true
 	}
-	if c.Phase == decide.Resumable && c.resumed < maxResumed && p.Idle(&k.Kernel) && c.searchable(o) {
+	if c.Phase == decide.Resumable && c.resumed < maxResumed && p.idle(&k.Kernel) && c.searchable(o) {
 		return true
 	}
 	for _, r := range k.Winners() {

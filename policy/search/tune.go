@@ -169,7 +169,7 @@ func (t *Tuner) look(k *kernel, c *config, l *profile.Launch, x *search) error {
 		c.retuned++
 		c.Book.Done = false
 		return x.run()
-	case c.Phase == decide.Resumable && c.resumed < maxResumed && t.pool.Idle(&k.Kernel) &&
+	case c.Phase == decide.Resumable && c.resumed < maxResumed && t.pool.idle(&k.Kernel) &&
 		c.searchable(&t.o):
 		// The budget had ended before all was compiled, and the program ran on: now it is.
 		c.resumed++

@@ -35,7 +35,7 @@ func (r Rule) CompareHarm(sample Sampler, arm int, p Plan) (Comparison, error) {
 			return c, err
 		}
 		if limit := 1 + r.Harm; c.Ratio.High < limit || c.Ratio.Low > limit ||
-			c.Ratio.HalfWidth() < r.Harm/2 {
+			c.Ratio.halfWidth() < r.Harm/2 {
 			break
 		}
 	}

@@ -13,8 +13,8 @@ type Interval struct {
 	N                   int
 }
 
-// HalfWidth is half the interval's length, relative to the estimate.
-func (i Interval) HalfWidth() float64 {
+// halfWidth is half the interval's length, relative to the estimate.
+func (i Interval) halfWidth() float64 {
 	if i.N == 0 || i.Estimate == 0 {
 		return math.Inf(1)
 	}
@@ -48,10 +48,10 @@ func quantileSorted(s []float64, q float64) float64 {
 	return s[i] + (at-float64(i))*(s[i+1]-s[i])
 }
 
-// Noise estimates the relative standard deviation of one sample from the quartiles (1.349 is their
+// noise estimates the relative standard deviation of one sample from the quartiles (1.349 is their
 // distance in units of a normal distribution's standard deviation): outliers don't count, an
 // ordinary spread does. It is 0 for fewer than four samples.
-func Noise(x []float64) float64 {
+func noise(x []float64) float64 {
 	if len(x) < 4 {
 		return 0
 	}

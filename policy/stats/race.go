@@ -58,7 +58,7 @@ func (r Rule) Race(sample Sampler, arms []Arm, base []float64, o Options) ([]Sta
 		alive[i] = i
 	}
 	ratios := make([][]float64, len(arms))
-	noise, median := Noise(base), Median(base)
+	noise, median := noise(base), Median(base)
 	// First round: standard error of an arm's median (1.2533 s / sqrt(n)) of about 1.5 %, at least 3
 	// launches, in at most half a comparison's time for all arms together, but always one launch each.
 	n := int(math.Ceil(math.Pow(1.2533*noise/0.015, 2)))

@@ -51,7 +51,7 @@ func (p Plan) Samples() int { return p.Blocks * p.Each }
 // Plan returns the samples for a comparison with a baseline whose first times (nanoseconds) are
 // given.
 func (r Rule) Plan(base []float64) Plan {
-	median, noise := Median(base), Noise(base)
+	median, noise := Median(base), noise(base)
 	// Fewest blocks that give a closed interval: 9 for 0.995.
 	fewest := 1
 	for ; fewest < 64; fewest++ {

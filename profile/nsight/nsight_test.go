@@ -197,7 +197,7 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add([]byte("Kernel Name,gpu__time_duration.sum\n_Z,1\n\"_Z5scaleIfEvPT_iS0_\",2\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		p, err := Parse(text)
+		p, err := parse(text)
 		if err != nil {
 			return
 		}

@@ -88,7 +88,7 @@ func read(ctx context.Context, path string) (*Profile, error) {
 	if err != nil {
 		return nil, bare(err)
 	}
-	p, err := Parse(text)
+	p, err := parse(text)
 	if err != nil {
 		return nil, err
 	}
@@ -104,8 +104,8 @@ func bare(err error) error {
 	return err
 }
 
-// Parse reads a file's text.
-func Parse(text []byte) (*Profile, error) {
+// parse reads a file's text.
+func parse(text []byte) (*Profile, error) {
 	text = []byte(strings.TrimPrefix(string(text), "\ufeff"))
 	var p *Profile
 	var err error
@@ -251,7 +251,7 @@ func readReport(ctx context.Context, path string) (*Profile, error) {
 		line, _, _ := strings.Cut(strings.TrimSpace(said.String()), "\n")
 		return nil, fmt.Errorf("nsys stats: %w: %s", cmp.Or(ctx.Err(), err), line)
 	}
-	p, err := Parse([]byte(out.b.String()))
+	p, err := parse([]byte(out.b.String()))
 	if err != nil {
 		return nil, fmt.Errorf("what nsys stats gave: %w", err)
 	}

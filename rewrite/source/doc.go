@@ -9,7 +9,7 @@
 // arrays again. Kernels of several variants are put into one module by rewrite/merge.
 //
 // It is no C++ front end. It understands as much as it needs, and refuses what it is not sure of
-// (Refusal), so that the kernel stays as nvcc makes it. What it lets through is always the same
+// (refusal), so that the kernel stays as nvcc makes it. What it lets through is always the same
 // program: an unrolling factor is a hint, and a specialised copy stands behind a guard with the
 // plain copy beside it.
 //

@@ -24,7 +24,7 @@ type Options struct {
 
 // Rewrite returns the text with the terms carried out on the kernel that the PTX entry comes from.
 // In the PTX of the result only that entry is to be used: for a template the other instantiations
-// change too, and so do other kernels that share a device function. A Refusal says that the kernel
+// change too, and so do other kernels that share a device function. A refusal says that the kernel
 // is to be left as it is.
 func (u *Unit) Rewrite(entry string, terms []recipe.Term, opt Options) ([]byte, error) {
 	k, err := u.Kernel(entry)

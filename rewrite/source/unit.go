@@ -74,17 +74,17 @@ func (u *Unit) DefinesC(name string) bool {
 	})
 }
 
-// A Refusal says why a kernel, a loop or a value is left as nvcc makes it. It is an answer, not a
+// A refusal says why a kernel, a loop or a value is left as nvcc makes it. It is an answer, not a
 // failure of ours.
-type Refusal struct {
+type refusal struct {
 	Kernel string // the entry or the qualified name
 	Reason string
 }
 
-func (r *Refusal) Error() string {
+func (r *refusal) Error() string {
 	return fmt.Sprintf("source: kernel %s is left alone: %s", r.Kernel, r.Reason)
 }
 
 func refuse(kernel, format string, args ...any) error {
-	return &Refusal{Kernel: kernel, Reason: fmt.Sprintf(format, args...)}
+	return &refusal{Kernel: kernel, Reason: fmt.Sprintf(format, args...)}
 }

@@ -7,13 +7,13 @@ import (
 	"slices"
 )
 
-// Version is raised whenever the file's form, or the meaning of a feature, changes.
-const Version = 1
+// version is raised whenever the file's form, or the meaning of a feature, changes.
+const version = 1
 
 // Save writes a forest as JSON.
 func (f *Forest) Save(w io.Writer) error {
 	c := *f
-	c.Version = Version
+	c.Version = version
 	return json.NewEncoder(w).Encode(c)
 }
 
@@ -25,9 +25,9 @@ func Load(r io.Reader, device string, features []string) (*Forest, error) {
 		return nil, fmt.Errorf("read the forest: %w; train it anew", err)
 	}
 	switch {
-	case f.Version != Version:
+	case f.Version != version:
 		return nil, fmt.Errorf("the forest has version %d, this program reads %d: train it anew",
-			f.Version, Version)
+			f.Version, version)
 	case f.Device != device:
 		return nil, fmt.Errorf("the forest was grown on %s, the target is %s: train one there", f.Device,
 			device)

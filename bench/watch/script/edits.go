@@ -27,7 +27,7 @@ func Edits() []Edit {
 		{Name: "a comment above a kernel", Do: many("// Kernel 1.\n",
 			"// Kernel 1, the first.\n// It has a comment of two lines now.\n")},
 		{Name: "white space", Do: many("float sum = 1.0f;", "float   sum =\n      1.0f;")},
-		{Name: "a moved function", Do: func(p *Project) error { return p.MoveKernel(7) }},
+		{Name: "a moved function", Do: func(p *Project) error { return p.moveKernel(7) }},
 		{Name: "a parameter's name", Do: func(p *Project) error {
 			return p.Change("many.cu", func(text string) string {
 				return between(text, "__global__ void k9(", "__global__ void k10(", func(k string) string {
@@ -43,7 +43,7 @@ func Edits() []Edit {
 			return p.Replace("scale.h", "// A header", "// One header")
 		}},
 		{Name: "a function that two kernels call, by an editor that renames", Do: func(p *Project) error {
-			return p.ReplaceByRename("step.h", "0.75f", "0.625f")
+			return p.replaceByRename("step.h", "0.75f", "0.625f")
 		}, Tuned: []int{2, 11}},
 		{Name: "a kernel's signature", Do: func(p *Project) error {
 			if err := p.Replace("many.cu", "void k8(float *out, const float *in, int n)",
@@ -85,7 +85,7 @@ func Edits() []Edit {
 		{Name: "a deleted header", Do: func(p *Project) error {
 			return p.Remove("step.h")
 		}, Waits: "step.h"},
-		{Name: "the header is there again", Do: func(p *Project) error { return p.Restore("step.h") }},
+		{Name: "the header is there again", Do: func(p *Project) error { return p.restore("step.h") }},
 		{Name: "another kernel in the file", Do: func(p *Project) error {
 			return p.Replace("many.cu", "// Kernel 2.\n",
 				"__global__ void added(float *p) { p[threadIdx.x] += 1; }\n\n// Kernel 2.\n")

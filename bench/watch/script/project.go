@@ -95,8 +95,8 @@ int main() {
 	return b.String()
 }
 
-// Files are the project's, by name.
-func Files() map[string]string {
+// files are the project's, by name.
+func files() map[string]string {
 	return map[string]string{
 		"many.cu": source(),
 		"scale.h": "// A header that two kernels use.\n#define SCALE 1.25f\n",

@@ -57,7 +57,7 @@ func (p *Project) Write() error {
 	if err := os.MkdirAll(p.Dir, 0o755); err != nil {
 		return err
 	}
-	for name, text := range Files() {
+	for name, text := range files() {
 		if err := os.WriteFile(filepath.Join(p.Dir, name), []byte(text), 0o644); err != nil {
 			return err
 		}
@@ -261,8 +261,8 @@ func (p *Project) Replace(name, from, to string) error {
 	return p.Change(name, func(text string) string { return strings.Replace(text, from, to, 1) })
 }
 
-// ReplaceByRename does so as many editors save: beside, then renamed.
-func (p *Project) ReplaceByRename(name, from, to string) error {
+// replaceByRename does so as many editors save: beside, then renamed.
+func (p *Project) replaceByRename(name, from, to string) error {
 	text, err := os.ReadFile(p.path(name))
 	if err != nil {
 		return err
@@ -274,8 +274,8 @@ func (p *Project) ReplaceByRename(name, from, to string) error {
 	return os.Rename(p.path("."+name+".swp"), p.path(name))
 }
 
-// MoveKernel puts a kernel above all others.
-func (p *Project) MoveKernel(n int) error {
+// moveKernel puts a kernel above all others.
+func (p *Project) moveKernel(n int) error {
 	return p.Change("many.cu", func(text string) string {
 		begin := fmt.Sprintf("// Kernel %d.\n", n)
 		end := fmt.Sprintf("// Kernel %d.\n", n+1)
@@ -285,7 +285,7 @@ func (p *Project) MoveKernel(n int) error {
 	})
 }
 
-// Remove takes a file away; Restore puts it back.
+// Remove takes a file away; restore puts it back.
 func (p *Project) Remove(name string) error {
 	text, err := os.ReadFile(p.path(name))
 	if err != nil {
@@ -298,7 +298,7 @@ func (p *Project) Remove(name string) error {
 	return os.Remove(p.path(name))
 }
 
-func (p *Project) Restore(name string) error {
+func (p *Project) restore(name string) error {
 	return os.WriteFile(p.path(name), []byte(p.removed[name]), 0o644)
 }
 
