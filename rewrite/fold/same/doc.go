@@ -1,0 +1,8 @@
+// Package same compares what the compiler made of a kernel and of a variant of it, and tells
+// whether each floating-point operation of the source was treated alike in both: contracted with
+// the same product or with none, and not computed by the compiler with other bits than the GPU's.
+//
+// fold tells what a compiler could do, before it runs; this package what cicc did. What ptxas did
+// with the sums that cicc left to it is not in the PTX: the answer lists what has to be asked of the
+// machine code.
+package same

@@ -1,0 +1,59 @@
+package same
+
+import (
+	"errors"
+
+	"gnvcc/rewrite/fold"
+	"gnvcc/rewrite/ptx"
+)
+
+// A Built is a kernel as cicc compiled it with -lineinfo.
+type Built struct {
+	Module *ptx.Module
+	Entry  string
+	// Place tells where a place of this text stands in the default's text; nil where it is the same
+	// text. It is asked for each .loc and each inlined_at.
+	Place func(Place) Place
+}
+
+// A Place is a place in the source, as a .loc says it. Lines and columns begin at 1; a line 0 is of
+// what the compiler merged from several statements.
+type Place struct {
+	File         string // as .file names it
+	Line, Column int
+}
+
+// A Statement is an instruction of one of the two modules that were given: f.Stmts[Index].
+type Statement struct {
+	Func  *ptx.Func
+	Index int
+}
+
+// A Sum is an add or sub of the variant that doesn't name its rounding, so that ptxas may contract
+// it with a product, and all those of the default that may be the same operation of the source.
+// (There is at least one in May; sums of which no operand can be a product are not listed.)
+type Sum struct {
+	At  Statement   // in the variant
+	May []Statement // in the default
+}
+
+// An Answer says what the machine code has to show before the variant is taken. Bits are the same if
+//
+//   - for each Sum, ptxas contracted At where it contracted all of May, and contracted none of them
+//     otherwise; and where it did, one operand of At, and of each of May, can't be a product, so that
+//     it is known with which it was contracted (Both is set where it can't be known);
+//   - none of Alone, products and sums of the default, was contracted: the variant has the rounded
+//     result of it as a constant;
+//   - none of Approximate, instructions of the variant, was computed by ptxas.
+type Answer struct {
+	Sums        []Sum
+	Both        []Statement // sums of either module of which both operands may be products
+	Alone       []Statement // in the default
+	Approximate []Statement // in the variant
+}
+
+// Same returns an error where bits of the variant could be others than those of the default. fixed is
+// what the variant knows that the default does not.
+func Same(def, variant Built, fixed fold.Fixed) (*Answer, error) {
+	return nil, errors.New("what the compiler did is not compared yet")
+}
