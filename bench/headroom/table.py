@@ -1,18 +1,22 @@
 #!/usr/bin/env python3
-"""table.py FOLDER: what other launch shapes, and __restrict__, would bring: a line a program, and the geometric means.
+"""table.py shapes|blocks FOLDER: what a lever would bring: a line a program, and geometric means.
 
-FOLDER holds times.jsonl and shapes.jsonl as run.sh leaves them. Shapes: for every configuration of 20 us and more the best
-shape that was tried, its median against that of the program's own shape, weighed by time. The best of up to 24 is partly the luckiest."""
+FOLDER holds times.jsonl and shapes.jsonl as run.sh leaves them, or times.jsonl and blocks.jsonl as
+blocks.sh does. A program's kernels of 20 us and more count by the time that was tried for them, all
+others as they are, each weighed by its share of the program's time.
+Shapes: the best shape's median against that of the program's own. The best of up to 24 is partly the
+luckiest. Blocks: the best number of blocks was measured once more, on fresh samples, and counts only
+if it is faster there; and beside it the loop alone, with as many blocks as the program has."""
 import collections
 import json
 import math
 import sys
 
-folder = sys.argv[1]
+LEAST = 0.02  # ms
 
 
 def lines(name):
-    with open(f"{folder}/{name}") as f:
+    with open(f"{sys.argv[2]}/{name}") as f:
         return [json.loads(line) for line in f]
 
 
@@ -24,37 +28,74 @@ def mean(ratios):
     return math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else 1
 
 
-builds = collections.defaultdict(lambda: collections.defaultdict(lambda: [0, 0.0]))
-shares = collections.defaultdict(lambda: collections.defaultdict(float))
-for row in lines("times.jsonl"):
-    if row["Mode"] == "times":
-        cell = builds[row["Program"], row["Build"]][configuration(row)]
-        cell[0] += row["Launches"]
-        cell[1] += row["Milliseconds"]
-    else:
-        shares[row["Program"]][configuration(row)] += row["Milliseconds"]
-best = {}
-for row in lines("shapes.jsonl"):
-    if row["Shapes"] and row["Default"] >= 0.02:
-        shape, time = min(row["Shapes"].items(), key=lambda item: item[1])
-        best[configuration(row)] = min(1, time / row["Default"]), shape
+def speedup(times, best):
+    """What a program becomes where its configurations take the times of best (a ratio first)."""
+    left = sum(ms * best.get(c, (1,))[0] for c, ms in times.items())
+    return sum(times.values()) / left if left else 1
 
-print("program                    restrict   shape")
-restrict, shape = [], []
-for program in sorted(shares):
-    base, other = builds.get((program, "base"), {}), builds.get((program, "restrict"), {})
-    same = [c for c in base if c in other and base[c][0] and other[c][0]]
-    text = ""
-    if same:
-        before = sum(base[c][1] for c in same)
-        after = sum(other[c][1] / other[c][0] * base[c][0] for c in same)
-        restrict.append(before / after)
-        text = f"{restrict[-1]:.3f}"
-    total = sum(shares[program].values())
-    left = sum(ms * best.get(c, (1,))[0] for c, ms in shares[program].items())
-    shape.append(total / left)
-    heaviest = max(shares[program], key=shares[program].get)
-    name = f"   {heaviest[2][0]}x{heaviest[2][1]}x{heaviest[2][2]} -> {best[heaviest][1]}" if heaviest in best else ""
-    print(f"{program:26} {text:>8}  {shape[-1]:.3f}{name}")
-print(f"\ngeometric means: __restrict__ {mean(restrict):.4f} over the {len(restrict)} programs that it changes,"
-      f" {mean(restrict) ** (len(restrict) / len(shape)):.4f} over all; shape {mean(shape):.4f} over {len(shape)}")
+
+def shapes():
+    builds = collections.defaultdict(lambda: collections.defaultdict(lambda: [0, 0.0]))
+    shares = collections.defaultdict(lambda: collections.defaultdict(float))
+    for row in lines("times.jsonl"):
+        if row["Mode"] == "times":
+            cell = builds[row["Program"], row["Build"]][configuration(row)]
+            cell[0] += row["Launches"]
+            cell[1] += row["Milliseconds"]
+        else:
+            shares[row["Program"]][configuration(row)] += row["Milliseconds"]
+    best = {}
+    for row in lines("shapes.jsonl"):
+        if row["Shapes"] and row["Default"] >= LEAST:
+            shape, time = min(row["Shapes"].items(), key=lambda item: item[1])
+            best[configuration(row)] = min(1, time / row["Default"]), shape
+    print("program                    restrict   shape")
+    restrict, shape = [], []
+    for program in sorted(shares):
+        base, other = builds.get((program, "base"), {}), builds.get((program, "restrict"), {})
+        same = [c for c in base if c in other and base[c][0] and other[c][0]]
+        text = ""
+        if same:
+            before = sum(base[c][1] for c in same)
+            after = sum(other[c][1] / other[c][0] * base[c][0] for c in same)
+            restrict.append(before / after)
+            text = f"{restrict[-1]:.3f}"
+        shape.append(speedup(shares[program], best))
+        heaviest = max(shares[program], key=shares[program].get)
+        note = ""
+        if heaviest in best:
+            note = "   {}x{}x{} -> {}".format(*heaviest[2], best[heaviest][1])
+        print(f"{program:26} {text:>8}  {shape[-1]:.3f}{note}")
+    print(f"\ngeometric means: __restrict__ {mean(restrict):.4f} over the {len(restrict)} programs that"
+          f" it changes, {mean(restrict) ** (len(restrict) / len(shape)):.4f} over all;"
+          f" shape {mean(shape):.4f} over {len(shape)}")
+
+
+def blocks():
+    best = {}
+    for row in lines("blocks.jsonl"):
+        before, after = row["Again"]
+        alone = row["Blocks"].get(str(row["Grid"][0]), 0) / row["Default"]
+        if row["Default"] >= LEAST and before > 0 and after > 0:
+            best[configuration(row)] = min(1, after / before), row["Best"], after / before, alone
+    shares = collections.defaultdict(lambda: collections.defaultdict(float))
+    for row in lines("times.jsonl"):
+        shares[row["Program"]][configuration(row)] += row["Milliseconds"]
+    print("program                    blocks   of the heaviest kernel: its share, ratio, the loop alone")
+    ratios, tried = [], 0
+    for program, times in sorted(shares.items()):
+        ratios.append(speedup(times, best))
+        heaviest = max(times, key=times.get)
+        note = ""
+        if heaviest in best:
+            _, number, ratio, alone = best[heaviest]
+            share = times[heaviest] / max(sum(times.values()), 1e-9)
+            note = f"   {share:4.0%} {heaviest[1][0]:>8} -> {number:<8} {ratio:.3f} {alone:.3f}"
+        tried += any(c in best for c in times)
+        print(f"{program:26} {ratios[-1]:.3f} {note}".rstrip())
+    fast = sum(r >= 1.01 for r in ratios)
+    print(f"\ngeometric mean {mean(ratios):.4f} over {len(ratios)} programs, of which {tried} have a"
+          f" kernel that was tried; {fast} gain 1 % or more")
+
+
+{"shapes": shapes, "blocks": blocks}[sys.argv[1]]()
