@@ -149,6 +149,7 @@ func replayVerb() *cobra.Command {
 	fs.IntVar(&o.Jobs, "jobs", o.Jobs, "compile `n` candidates at a time")
 	fs.StringSliceVar(&o.Levers, "levers", nil, "try only these levers (comma-separated `list`)")
 	by := fs.String("profile", "", "search by this `file`'s shares of the GPU time (gnvcc tune --help)")
+	fs.BoolVar(&o.Exhaustive, "exhaustive", false, "benchmark the search: measure all pairs of levers too, and say what the search missed")
 	quiet := fs.Bool("quiet", false, "print errors only")
 	return runs(c, func(args []string) int {
 		p, err := readProfile(context.Background(), *by)

@@ -318,6 +318,7 @@ func tuneRun(signals *relay, o policy.Options, argv, controls []string, then end
 	}
 	run := profile.Options{Argv: argv, Agent: library, Scratch: scratch.Path, Signals: signals.pass, Log: note}
 	var tuner *search.Tuner
+	var w *twin
 	if then.inPlace {
 		started, o.InPlace = true, true
 		tuner = search.NewTuner(ctx, o, compiler, book, memos{store}, progress)
@@ -326,7 +327,6 @@ func tuneRun(signals *relay, o policy.Options, argv, controls []string, then end
 	} else {
 		o.Crashes, o.Full = mostRuns-1, mostFull
 		tuner = search.NewTuner(signals.rest, o, compiler, book, memos{store}, progress)
-		var w *twin
 		if w, err = newTwin(ctx, store, toolkit.Dir(), run, then); err == nil {
 			w.memory = newMemoryFolder()
 			defer w.memory.Remove()
@@ -350,6 +350,9 @@ func tuneRun(signals *relay, o policy.Options, argv, controls []string, then end
 	results, finish := tuner.Finish()
 	if err := book.Publish(); err != nil && finish == nil {
 		finish = err
+	}
+	if w != nil {
+		w.account.log(environment.Read().Log(), time.Now())
 	}
 	if exit.Killed != "" {
 		fmt.Fprintln(os.Stderr, "gnvcc: the program was killed:", exit.Killed)

@@ -50,6 +50,7 @@ type twin struct {
 	at        func(n, of int, end time.Time) // is told how far the search is; may be nil
 	by        *profiled                      // whose shares of the time count, nil: those of the run
 	counted   bool                           // the tuner knows how often things were launched
+	account   account
 }
 
 // replays is replay.Run. It is a variable for tests, which have a simulated GPU in its place.
@@ -94,8 +95,13 @@ func (w *twin) observe(wanted func(*profile.Launch) error) (profile.Exit, captur
 		w.say(
 			"observed for %v: %d launches are captured; the program runs on by itself, and the search begins when it ends (gnvcc replay searches before)", w.observing, n)
 	}
+	begun := time.Now()
 	exit, err := profile.Run(context.Background(), run, c)
-	return exit, finish(), err
+	w.account.ended = time.Now()
+	w.account.ran = w.account.ended.Sub(begun)
+	seen := finish()
+	w.account.cost = seen.Cost
+	return exit, seen, err
 }
 
 // keep adds what was seen to the program's profile.
@@ -145,7 +151,9 @@ func (w *twin) tune(signals *relay, o policy.Options, again bool,
 		if why != "" {
 			w.tuner.LeftAlone(p.Launch, why)
 		}
+		w.account.without(p.Launch.Kernel, s.Use.Seconds, why)
 	}
+	w.account.captured(list)
 	if err := w.by.tell(launched(run.Seen), deviceOf(list), w.say); err != nil {
 		return exit, err
 	}
@@ -154,7 +162,7 @@ func (w *twin) tune(signals *relay, o policy.Options, again bool,
 	sort.SliceStable(list, func(i, j int) bool { return list[i].Weight() > list[j].Weight() })
 	jobs := w.heaviest(list, total)
 	if len(run.Seen) > 0 {
-		w.say("%s", observed(run.Seen, total))
+		w.say("%s%s", observed(run.Seen, total), held(run.Cost))
 	}
 	if signals.asked() != 0 {
 		w.say("interrupted: %d launches are captured, gnvcc replay searches on them", len(list))
@@ -191,6 +199,8 @@ func (w *twin) again(ctx context.Context, o policy.Options) error {
 	if err := w.by.tell(names, deviceOf(list), w.say); err != nil {
 		return err
 	}
+	w.account.ended = time.Now()
+	w.account.captured(list)
 	w.search(ctx, w.heaviest(list, total))
 	return nil
 }
@@ -280,6 +290,7 @@ func (w *twin) search(ctx context.Context, list []job) {
 		sum += j.share
 		w.judge(j.m)
 	}
+	w.account.wanted(list)
 	done := make(chan struct{})
 	files := w.unpack(list, done)
 	defer func() {
@@ -310,6 +321,7 @@ func (w *twin) search(ctx context.Context, list []job) {
 		w.tuner.SetBudget(max(part*4/5, least)) // the rest is for the process' start, and for varied data
 		if f.err != nil {
 			w.run.Log("%s: %v", policy.ShortName(j.m.Kernel), f.err)
+			w.account.replayed(j.m, false, f.err)
 		} else {
 			w.one(ctx, j.m, f.u)
 		}
@@ -401,8 +413,10 @@ func (w *twin) replay(ctx context.Context, m *capture.Manifest, u *replay.Unpack
 				err = fmt.Errorf("replaying %s: %w", m.Kernel, err)
 			}
 			w.run.Log("%s: %v", policy.ShortName(m.Kernel), err)
+			w.account.replayed(m, out.Same, err)
 			return false
 		}
+		w.account.replayed(m, out.Same, nil)
 		switch {
 		case out.Whole:
 			return true

@@ -3,6 +3,7 @@ package capture
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"gnvcc/profile"
 )
@@ -41,6 +42,13 @@ type Run struct {
 	Lines []Line // the same by configurations, for the profile
 	Notes []string
 	Peak  int64 // bytes of device memory, the most at a time
+	Cost  Cost
+}
+
+// A Cost is what capturing took, captures that were given up included.
+type Cost struct {
+	Bytes int64         // written to the captures' files: what is zero is left out
+	Held  time.Duration // that the program was held up
 }
 
 // Finish waits until everything is in the store, and gives what was seen.
@@ -48,7 +56,7 @@ func (c *Collector) Finish() Run {
 	c.pack.Wait()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	out := Run{Peak: c.peak}
+	out := Run{Peak: c.peak, Cost: Cost{Bytes: c.taken, Held: c.stood}}
 	for _, s := range c.order {
 		for _, x := range s.divide() {
 			for _, m := range x.Captures {

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"gnvcc/profile/capture"
+)
+
+// What a tuning run cost the user and how much of the program it stands on, for GNVCC_LOG: one line
+// a run, which benchmarks read.
+
+// An account is kept by a twin while it works.
+type account struct {
+	ran   time.Duration // the program, from its start to its end
+	ended time.Time     // when it had; of gnvcc replay, when the search began
+	cost  capture.Cost
+	rows  []row
+	at    map[string]int // row of a capture, by its ID
+}
+
+// A row is a part of the program's time on the GPU: a captured launch's, or that of launches which
+// were not captured.
+type row struct {
+	Kernel  string  `json:"kernel"`
+	Capture string  `json:"capture,omitempty"`
+	Seconds float64 `json:"seconds"`       // on the device, in the program
+	Same    bool    `json:"same"`          // replayed, with the bits that the program had
+	Why     string  `json:"why,omitempty"` // it is not
+}
+
+const (
+	tooSmall = "it takes less than 1 % of the time"
+	unheeded = "the budget ended before it was replayed"
+)
+
+// without enters launches that have no capture.
+func (a *account) without(kernel string, seconds float64, why string) {
+	if why == "" {
+		why = tooSmall
+	}
+	a.rows = append(a.rows, row{Kernel: kernel, Seconds: seconds, Why: why})
+}
+
+// captured enters captures, none of which has been replayed.
+func (a *account) captured(list []*capture.Manifest) {
+	a.at = map[string]int{}
+	for _, m := range list {
+		a.at[m.ID] = len(a.rows)
+		a.rows = append(a.rows, row{Kernel: m.Kernel, Capture: m.ID, Seconds: m.Weight(), Why: tooSmall})
+	}
+}
+
+// wanted says of captures that they are to be replayed.
+func (a *account) wanted(list []job) {
+	for _, j := range list {
+		if i, ok := a.at[j.m.ID]; ok {
+			a.rows[i].Why = unheeded
+		}
+	}
+}
+
+// replayed enters how the first replay of a capture went.
+func (a *account) replayed(m *capture.Manifest, same bool, err error) {
+	i, ok := a.at[m.ID]
+	if !ok || a.rows[i].Same {
+		return
+	}
+	a.rows[i].Same, a.rows[i].Why = same, ""
+	if !same {
+		a.rows[i].Why = fmt.Sprint(err)
+	}
+}
+
+// log writes the line; decided is when everything was.
+func (a *account) log(log zerolog.Logger, decided time.Time) {
+	if a.ended.IsZero() {
+		return
+	}
+	log.Info().Float64("program", a.ran.Seconds()).Float64("held", a.cost.Held.Seconds()).
+		Int64("captured", a.cost.Bytes).Float64("decided", decided.Sub(a.ended).Seconds()).
+		Interface("rows", a.rows).Msg("tuned")
+}
+
+// held says what capturing took of the program's time, where that is worth a word.
+func held(c capture.Cost) string {
+	if c.Held < 100*time.Millisecond {
+		return ""
+	}
+	return fmt.Sprintf("; captures (%.2g GB) held the program up for %.1f s", float64(c.Bytes)/1e9,
+		c.Held.Seconds())
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"gnvcc/cache"
+	"gnvcc/profile/capture"
+)
+
+// A logged is the line of a tuning run in GNVCC_LOG.
+type logged struct {
+	Message                string
+	Program, Held, Decided float64
+	Captured               int64
+	Rows                   []row
+}
+
+func loggedIn(t *testing.T, text []byte) (out []logged) {
+	t.Helper()
+	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
+		var l logged
+		if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
+			t.Fatalf("%v: %s", err, lines.Text())
+		}
+		if l.Message == "tuned" {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// TestReplayExhaustive: the benchmark mode works on captures alone, is told in the decisions, and
+// the log says what every capture came to.
+func TestReplayExhaustive(t *testing.T) {
+	t.Log("the GPU is simulated")
+	w := newWatched(t, "ld")
+	log := filepath.Join(w.tmp, "log")
+	cmd := exec.Command(w.Gnvcc, "replay", "--exhaustive", "--levers", "ld,st", "--budget", "60", "k(11|12)")
+	cmd.Env, cmd.Dir = append(w.Env, "GNVCC_LOG="+log), w.Dir
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	text, err := os.ReadFile(log)
+	w.must(err)
+	lines := loggedIn(t, text)
+	if len(lines) != 1 || len(lines[0].Rows) != 2 || lines[0].Decided <= 0 {
+		t.Fatalf("%+v\n%s", lines, out)
+	}
+	for _, r := range lines[0].Rows {
+		if !r.Same || r.Why != "" || r.Seconds < 10 || r.Capture == "" {
+			t.Errorf("%+v", r)
+		}
+	}
+	store, err := cache.Open(w.Store)
+	w.must(err)
+	sn, err := store.Snapshot()
+	w.must(err)
+	defer sn.Close()
+	all, err := sn.AllDecisions()
+	w.must(err)
+	pairs := 0
+	for _, d := range all {
+		for _, l := range d.Evidence.Launches {
+			if l.Exhaustive == nil {
+				t.Errorf("%s: no word of the sweep: %+v", d.Kernel, l)
+			} else if l.Exhaustive.Best.Cost.Candidates > l.Exhaustive.Search.Cost.Candidates {
+				pairs++
+			}
+		}
+	}
+	if len(all) != 2 || pairs != 2 {
+		t.Errorf("%d decisions, %d with candidates beyond the search\n%s", len(all), pairs, out)
+	}
+}
+
+// TestAccount: each part of the program's time has a reason, and the first replay's outcome counts.
+func TestAccount(t *testing.T) {
+	var a account
+	list := []*capture.Manifest{{ID: "a", Kernel: "k"}, {ID: "b", Kernel: "k"}, {ID: "c", Kernel: "k"},
+		{ID: "d", Kernel: "k"}}
+	for i, m := range list {
+		m.Use = capture.Use{Seconds: float64(4 - i), Sampled: 1, Sets: 1}
+	}
+	a.without("alone", 2, "it prints")
+	a.without("small", 0.001, "")
+	a.captured(list)
+	a.wanted([]job{{m: list[0]}, {m: list[1]}, {m: list[2]}})
+	a.replayed(list[0], true, nil)
+	a.replayed(list[0], false, errors.New("a candidate's crash"))
+	a.replayed(list[1], false, errors.New("other bits"))
+	a.ran, a.cost = 3*time.Second, capture.Cost{Bytes: 1 << 30, Held: 1500 * time.Millisecond}
+	var b bytes.Buffer
+	if a.log(zerolog.New(&b), time.Now()); b.Len() > 0 {
+		t.Error("a line of a run that never was")
+	}
+	a.ended = time.Now()
+	a.log(zerolog.New(&b), a.ended.Add(2*time.Second))
+	lines := loggedIn(t, b.Bytes())
+	if len(lines) != 1 || lines[0].Decided != 2 || lines[0].Program != 3 || lines[0].Held != 1.5 ||
+		lines[0].Captured != 1<<30 {
+		t.Fatalf("%+v", lines)
+	}
+	var why []string
+	for _, r := range lines[0].Rows {
+		why = append(why, r.Why)
+	}
+	if got := strings.Join(why, "|"); got != "it prints|"+tooSmall+"||other bits|"+unheeded+"|"+tooSmall {
+		t.Error(got)
+	}
+	if s := held(a.cost); s != "; captures (1.1 GB) held the program up for 1.5 s" {
+		t.Error(s)
+	}
+	if s := held(capture.Cost{Bytes: 1 << 20, Held: time.Millisecond}); s != "" {
+		t.Error(s)
+	}
+}
