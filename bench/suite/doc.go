@@ -15,6 +15,9 @@
 // is tuned, and those that are ready are still clocked. The table is printed at the end, over all
 // lines of -results.
 //
+// With -again, a later call with the same -work runs the builds with other arguments, and gnvcc
+// replay on the captures.
+//
 // For programs whose Makefiles call the compiler CC and are told the target as ARCH:
 //
 //	suite -compiler CC -set ARCH=sm_90 -programs names.txt -folder '%-cuda' path/to/src

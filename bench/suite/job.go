@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -87,9 +88,19 @@ func (j *job) tune(ctx context.Context) error {
 	words := append([]string{j.s.gnvcc, "tune"}, append(append([]string(nil), j.s.tuneFlags...),
 		"--")...)
 	run.Argv = append(words, run.Argv...)
+	run.Env = append(run.Env, "GNVCC_LOG="+j.log())
+	if err := os.RemoveAll(j.log()); err != nil {
+		return err
+	}
+	if err := j.plain(ctx, "plain 1"); err != nil {
+		return err
+	}
 	r, err := j.do(ctx, "tune", run, j.s.limits.tune)
 	j.result.Tune = r.Wall.Seconds()
-	return err
+	if err := errors.Join(err, j.result.observed(j.log())); err != nil {
+		return err
+	}
+	return j.plain(ctx, "plain 2")
 }
 
 func (j *job) apply(ctx context.Context) error {
@@ -116,29 +127,82 @@ func (j *job) apply(ctx context.Context) error {
 
 // measure runs both builds in turn under the clock.
 func (j *job) measure(ctx context.Context) error {
+	t, err := j.turns(ctx, "run", func(tree string) step.Step { return j.make(tree, j.s.target) })
+	if err != nil {
+		return err
+	}
+	j.result.Stdout = t.stdout
+	j.result.times(t.before, t.after)
+	j.result.claims()
+	return nil
+}
+
+// turns are runs of both builds.
+type turns struct {
+	before, after []clock.Reading
+	stdout        string // as compare has it
+}
+
+// turns runs both in turn.
+func (j *job) turns(ctx context.Context, what string, run func(tree string) step.Step) (turns,
+	error) {
 	trees := []string{"before", "after"}
 	outputs := map[string][]string{}
 	readings := map[string][]clock.Reading{}
 	for i := range j.s.runs {
 		for n := range trees {
 			tree := trees[(n+i)&1] // who goes first changes
-			file := filepath.Join(j.s.work, "times", fmt.Sprintf("%s.%s.%d.csv", j.name, tree, i))
+			file := filepath.Join(j.s.work, "times", fmt.Sprintf("%s.%s.%s.%d.csv", j.name, what, tree, i))
 			var r step.Result
 			reading, err := clock.Under(j.s.clock, file, func(env []string) (err error) {
-				run := j.make(tree, j.s.target)
-				run.Env = append(run.Env, env...)
-				r, err = j.do(ctx, fmt.Sprintf("run %s %d", tree, i), run, j.s.limits.run)
+				one := run(tree)
+				one.Env = append(one.Env, env...)
+				r, err = j.do(ctx, fmt.Sprintf("%s %s %d", what, tree, i), one, j.s.limits.run)
 				return err
 			})
 			if err != nil {
-				return err
+				return turns{}, err
 			}
 			readings[tree] = append(readings[tree], reading)
 			// The trees' paths may be printed.
 			outputs[tree] = append(outputs[tree], strings.ReplaceAll(r.Stdout, j.dir(tree), "<folder>"))
 		}
 	}
-	j.result.Stdout = compare(outputs["before"], outputs["after"])
-	j.result.times(readings["before"], readings["after"])
-	return nil
+	return turns{readings["before"], readings["after"], compare(outputs["before"],
+		outputs["after"])}, nil
+}
+
+// again is for a program that was tuned and measured before: other arguments, then a search on its
+// captures.
+func (j *job) again(ctx context.Context) error {
+	for _, dir := range []string{j.dir("before"), j.dir("after"), j.store()} {
+		if _, err := os.Stat(dir); err != nil {
+			return fmt.Errorf("it was not built and tuned before: %w", err)
+		}
+	}
+	if command := j.s.others[j.name]; command != "" {
+		o := &Other{Command: command}
+		t, err := j.turns(ctx, "other", func(tree string) step.Step {
+			return step.Step{Argv: []string{"sh", "-c", command}, Dir: j.dir(tree)}
+		})
+		if err != nil {
+			o.Failed = err.Error()
+		}
+		for i := range t.before {
+			o.Before, o.After = append(o.Before, t.before[i].Total()), append(o.After, t.after[i].Total())
+		}
+		o.Stdout = t.stdout
+		j.result.Other = o
+	}
+	if len(j.s.replay) == 0 {
+		return nil
+	}
+	run := j.make("after")
+	run.Argv = append([]string{j.s.gnvcc, "replay"}, j.s.replay...)
+	r, err := j.do(ctx, "replay", run, j.s.limits.tune)
+	j.result.Tune = r.Wall.Seconds()
+	if err != nil {
+		return err
+	}
+	return j.result.count(j.store())
 }

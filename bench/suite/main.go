@@ -43,6 +43,12 @@ func run(ctx context.Context, args []string) error {
 	set.BoolVar(&s.builds, "builds", false,
 		"measure clean builds, too: nvcc's, and gnvcc's first and second with recipes")
 	tableOnly := set.Bool("table", false, "only print the table of -results")
+	set.BoolVar(&s.onlyAgain, "again", false,
+		"only -other and -replay, for programs that an earlier call with this -work has measured")
+	other := set.String("other", "",
+		"with -again: file with a line a program, its name and a command with other arguments to clock")
+	replay := set.String("replay", "",
+		"with -again: arguments of gnvcc replay, separated by spaces; none: it is not run")
 	kernels := set.Bool("kernels", false, "print every kernel, too")
 	set.IntVar(&s.parallel, "j", runtime.NumCPU(), "builds at a time")
 	set.IntVar(&s.runs, "runs", 3, "runs of each build under the clock, at least 2")
@@ -75,6 +81,8 @@ func run(ctx context.Context, args []string) error {
 		return fmt.Errorf("-j %d: at least 1", s.parallel)
 	case s.rebuild != "apply" && s.rebuild != "clean":
 		return fmt.Errorf("-rebuild %q: apply or clean", s.rebuild)
+	case s.onlyAgain && *work == "" || !s.onlyAgain && *other+*replay != "":
+		return fmt.Errorf("-again goes with -work, and -other and -replay with -again")
 	case !strings.Contains(*folder, "%"):
 		return fmt.Errorf("-folder %q has no %% for the name", *folder)
 	}
@@ -87,6 +95,10 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	if s.others, err = others(*other); err != nil {
+		return err
+	}
+	s.replay = strings.Fields(*replay)
 	if s.source, err = filepath.Abs(set.Arg(0)); err != nil {
 		return err
 	}

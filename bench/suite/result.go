@@ -23,7 +23,8 @@ type Result struct {
 	Failed  string `json:",omitempty"` // the step that failed, and why; what comes later is empty
 
 	BuildNvcc, BuildGnvcc float64
-	Tune                  float64 // the whole run under gnvcc tune
+	Plain                 []float64 `json:",omitempty"` // runs of nvcc's build, without a clock
+	Tune                  float64   // the whole run under gnvcc tune
 	Rebuild               float64
 
 	// From the store that gnvcc left. Counts only: every time here is the clock's.
@@ -32,6 +33,12 @@ type Result struct {
 	Recipes  map[string]string `json:",omitempty"`
 	Searches []Search          `json:",omitempty"`
 	Builds   *Builds           `json:",omitempty"` // with -builds
+	Observed *Observed         `json:",omitempty"`
+	Refusals map[string]int    `json:",omitempty"` // candidates that could not be made, by reason
+	Claims   []Claim           `json:",omitempty"`
+	Other    *Other            `json:",omitempty"` // with -again -other
+
+	claimed map[string]float64 // what adopted recipes bring, by kernel
 
 	Runs          int
 	Before, After []int64 // all kernels' time, one entry a run
@@ -68,7 +75,7 @@ func (r *Result) count(dir string) error {
 		return err
 	}
 	defer snapshot.Close()
-	r.Recipes = map[string]string{}
+	r.Recipes, r.claimed = map[string]string{}, map[string]float64{}
 	return snapshot.Each("decision", "", func(key string, raw []byte) error {
 		var d cache.Decision
 		if err := json.Unmarshal(raw, &d); err != nil {
@@ -82,13 +89,36 @@ func (r *Result) count(dir string) error {
 			if t.Build != (cache.Build{}) {
 				r.Built++
 			}
+			r.refused(t.Refused)
 		}
 		if d.Recipe != "" {
 			r.Adopted++
 			r.Recipes[d.Kernel] = d.Recipe
+			r.claimed[d.Kernel] = gain(d.Evidence.Launches)
 		}
 		return nil
 	})
+}
+
+// gain is the time of a kernel's launches over that of the chosen build's, by the decision; what was
+// not measured stays as it is.
+func gain(launches []cache.Launch) float64 {
+	var before, after float64
+	for _, l := range launches {
+		weight := l.Seconds
+		if weight == 0 {
+			weight = float64(l.Count) * l.Before.Median / 1e9
+		}
+		before += weight
+		if l.Before.Median > 0 && l.After.Median > 0 {
+			weight *= l.After.Median / l.Before.Median
+		}
+		after += weight
+	}
+	if after == 0 {
+		return 1
+	}
+	return before / after
 }
 
 type key struct {
@@ -168,6 +198,11 @@ func (r Result) Ratio() float64 {
 		return float64(command.Median(r.Before)) / float64(after)
 	}
 	return 0
+}
+
+// again tells whether it is of a call with -again, which tells of other arguments and a sweep alone.
+func (r Result) again() bool {
+	return len(r.Before) == 0 && (r.Other != nil || len(r.Searches) > 0)
 }
 
 // Longest is the longest kernel, nvcc's build, one launch, nanoseconds.

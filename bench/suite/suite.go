@@ -26,6 +26,9 @@ type suite struct {
 	clock          string
 	parallel, runs int
 	retry, builds  bool
+	onlyAgain      bool
+	others         map[string]string // commands with other arguments
+	replay         []string          // arguments of gnvcc replay
 	budget         time.Duration
 	threshold      time.Duration
 	limits         struct{ build, tune, run time.Duration }
@@ -71,6 +74,15 @@ func (s *suite) run(ctx context.Context) error {
 			s.say("%-24s %s", j.name, j.result.short())
 		}
 		return jsonl.Append(s.results, j.result)
+	}
+
+	if s.onlyAgain {
+		for _, j := range todo {
+			if err := keep(j, j.again(ctx)); err != nil {
+				return err
+			}
+		}
+		return s.told(ctx, unfinished)
 	}
 
 	// 1. Build everything twice.
@@ -134,6 +146,11 @@ func (s *suite) run(ctx context.Context) error {
 			return err
 		}
 	}
+	return s.told(ctx, unfinished)
+}
+
+// told says how much is left.
+func (s *suite) told(ctx context.Context, unfinished int) error {
 	if unfinished > 0 {
 		s.say("%d programs were not finished within %v; run again to go on", unfinished, s.budget)
 	}

@@ -41,7 +41,11 @@ grep -q BROKEN "$1" && { echo "error: identifier BROKEN is undefined" >&2; exit 
 [ "$GNVCC_OFF" ] && exit 77
 mkdir -p "$GNVCC_STORE"
 case $1 in
-tune) touch "$GNVCC_STORE/tuned"; shift; while [ "$1" != -- ]; do shift; done; shift; exec env TUNING=1 "$@" ;;
+replay) [ "$2" = --exhaustive ] && echo replayed >> "$GNVCC_STORE/replayed"; exit ;;
+tune) touch "$GNVCC_STORE/tuned"
+  echo 'half a line' >> "$GNVCC_LOG"
+  echo '{"level":"info","program":0.25,"held":0.125,"captured":2000000000,"decided":3,"rows":[{"kernel":"k","capture":"ab","seconds":3,"same":true},{"kernel":"l","seconds":1,"same":false,"why":"it prints"}],"message":"tuned"}' >> "$GNVCC_LOG"
+  shift; while [ "$1" != -- ]; do shift; done; shift; exec env TUNING=1 "$@" ;;
 apply) cd "$(cat "$GNVCC_STORE/dir")" && eval "exec $0 $(cat "$GNVCC_STORE/args")" ;;
 esac
 pwd > "$GNVCC_STORE/dir"; echo "$@" > "$GNVCC_STORE/args"
@@ -150,6 +154,20 @@ func TestSuite(t *testing.T) {
 		"short                      9.000        0.090        0.010",
 		"(short kernels)",
 		"broken                   failed: build with nvcc",
+	} {
+		if !strings.Contains(tab, want) {
+			t.Errorf("the table has no %q:\n%s", want, tab)
+		}
+	}
+	if o := byName["better"].Observed; o == nil || o.Held != 0.125 || o.Captured != 2e9 || len(o.Rows) != 2 ||
+		!o.Rows[0].Same || o.Rows[1].Why != "it prints" || len(byName["better"].Plain) != 2 {
+		t.Errorf("better: %+v, runs without gnvcc of %v s", o, byName["better"].Plain)
+	}
+	for _, want := range []string{
+		"the run under tune against without, captures aside: ",
+		"captures of 5 programs: 10.0 GB, 0.06 s a GB\n",
+		"from a program's end to decisions: median 3.0 s, 95th percentile 3.0 s, longest 3.0 s\n",
+		"replayed with the same bits: 75.0 % of the launches' time\n    not 25.00 %, in 5 programs: it prints\n",
 	} {
 		if !strings.Contains(tab, want) {
 			t.Errorf("the table has no %q:\n%s", want, tab)
@@ -399,5 +417,89 @@ func TestCosts(t *testing.T) {
 half a li`))
 	if cicc != 1 || ptxas != 1 {
 		t.Errorf("%d runs of cicc, %d of ptxas", cicc, ptxas)
+	}
+}
+
+// After an ordinary call: other arguments, and a sweep on captures. One that was not built before
+// fails, and the others go on.
+func TestAgain(t *testing.T) {
+	dir, args := fake(t)
+	src := args[len(args)-1]
+	names := func(list string) []string {
+		write(t, filepath.Join(dir, "names"), list)
+		return append(append([]string(nil), args[:len(args)-1]...), "-programs", filepath.Join(dir, "names"))
+	}
+	if err := run(context.Background(), append(names("better\nwrong\n"), src)); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "other"), "# name, command\nbetter ./main 7\nwrong ./main 7; exit 3\n")
+	again := append(names("better\nwrong\nsame\n"), "-again", "-other", filepath.Join(dir, "other"),
+		"-replay", "--exhaustive --budget 9s", "-results", filepath.Join(dir, "again.jsonl"), src)
+	if err := run(context.Background(), again); err != nil {
+		t.Fatal(err)
+	}
+	results, err := readResults(filepath.Join(dir, "again.jsonl"))
+	if err != nil || len(results) != 3 {
+		t.Fatalf("%v, %+v", err, results)
+	}
+	o := results[0].Other
+	if o == nil || o.Stdout != "same" || len(o.Before) != 2 || o.Before[0] != 1000000 || o.After[1] != 500000 ||
+		results[0].Failed != "" {
+		t.Errorf("%+v", results[0])
+	}
+	if o := results[1].Other; o == nil || !strings.Contains(o.Failed, "exit status 3") {
+		t.Errorf("%+v", results[1])
+	}
+	if !strings.Contains(results[2].Failed, "not built and tuned before") {
+		t.Errorf("%+v", results[2])
+	}
+	if text, _ := os.ReadFile(filepath.Join(dir, "work/stores/better/replayed")); string(text) != "replayed\n" {
+		t.Errorf("gnvcc replay was not run: %q", text)
+	}
+	want := "1 programs, 2.000 in geometric mean, 0 below 0.99; output the same in 1; 1 could not be run"
+	if tab := table(results, 20*time.Microsecond, false); !strings.Contains(tab, want) {
+		t.Errorf("the table has no %q:\n%s", want, tab)
+	}
+	if err := run(context.Background(), append(names("better\n"), "-replay", "x", src)); err == nil ||
+		!strings.Contains(err.Error(), "with -again") {
+		t.Error(err)
+	}
+}
+
+// Claims are of all of a kernel's launches, its second entry's with them; reasons of refusals are
+// told apart by what they say, not by whose instructions they are about.
+func TestClaims(t *testing.T) {
+	at := func(ns float64) cache.Time { return cache.Time{Median: ns} }
+	r := Result{Recipes: map[string]string{"k": "unroll=4"}, Kernels: []Kernel{
+		{Name: "k", TotalBefore: 3e9, TotalAfter: 1e9},
+		{Name: "k__tuned_12ab", TotalAfter: 1e9},
+		{Name: "other", TotalBefore: 5e9, TotalAfter: 5e9}}}
+	r.claimed = map[string]float64{"k": gain([]cache.Launch{
+		{Seconds: 2, Before: at(100), After: at(50)}, {Seconds: 1}}), "gone": 2}
+	r.claims()
+	if len(r.Claims) != 1 || r.Claims[0] != (Claim{"k", "unroll=4", 1.5, 1.5, 3}) {
+		t.Errorf("%+v", r.Claims)
+	}
+	r.Claims = append(r.Claims, Claim{"l", "", 1.2, 0.9, 1}, Claim{"short", "", 9, 1, 1e-9})
+	got := keeping([]Result{r}, 20*time.Microsecond)
+	for _, want := range []string{"claims of 2 kernels: 1.342 in geometric mean, of which the clock saw 1.162",
+		"1 kernels more than 1 % below their claim, 1 more than 1 % slower", "claimed 1.200, measured 0.900"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q: %s", want, got)
+		}
+	}
+	r.refused("other bits: 3 words differ")
+	r.refused("it does not compile: a sum (add.f32 %f1, %f2, %f3) may get a product to be contracted with")
+	r.refused("it does not compile: a sum (fma.rn.f64 %fd1, %f2, %f3, %f1) may get a product to be contracted with")
+	r.refused("it does not compile: an argument of cos may become constant, and so on; more")
+	if len(r.Refusals) != 2 || r.Refusals["a sum may get a product to be contracted with"] != 2 {
+		t.Errorf("%+v", r.Refusals)
+	}
+	if got := refusing([]Result{r}); !strings.Contains(got, "3 candidates were refused") {
+		t.Error(got)
+	}
+	if got := shortReason("memory at 0x7f41b6000000, MiB 0: not what the launch left in the program"); got !=
+		"memory at ... MiB ... not what the launch left in the program" {
+		t.Error(got)
 	}
 }

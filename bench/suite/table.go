@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -18,7 +19,7 @@ func table(results []Result, threshold time.Duration, kernels bool) string {
 	var b strings.Builder
 	var done, failed []Result
 	for _, r := range results {
-		if r.Failed != "" || r.Ratio() == 0 {
+		if r.Failed != "" || r.Ratio() == 0 && !r.again() {
 			failed = append(failed, r)
 		} else {
 			done = append(done, r)
@@ -29,6 +30,9 @@ func table(results []Result, threshold time.Duration, kernels bool) string {
 	fmt.Fprintf(&b, "\n%-24s %7s %12s %12s %8s %7s %7s %7s %7s  %s\n", "program", "ratio", "before ms",
 		"after ms", "tune s", "configs", "cands", "built", "recipes", "stdout")
 	for _, r := range done {
+		if r.again() {
+			continue
+		}
 		mark := ""
 		if time.Duration(r.Longest()) < threshold {
 			mark = " (short kernels)"
@@ -118,6 +122,9 @@ func means(done []Result, failed int, threshold time.Duration) string {
 		}
 	}
 	var b strings.Builder
+	if measured := slices.ContainsFunc(done, func(r Result) bool { return !r.again() }); !measured {
+		return figures(done, threshold)
+	}
 	fmt.Fprintf(&b, "\n%d programs measured, %d failed; %d with a kernel of %v or more:\n", len(done),
 		failed, n, threshold)
 	if n > 0 {
@@ -133,6 +140,7 @@ func means(done []Result, failed int, threshold time.Duration) string {
 	}
 	b.WriteString(costs(done))
 	b.WriteString(overhead(done))
+	b.WriteString(figures(done, threshold))
 	fmt.Fprintf(&b, "  output differs in %d programs\n", differ)
 	return b.String()
 }

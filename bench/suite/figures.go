@@ -1,0 +1,256 @@
+// The figures by which tuning is judged, over all programs.
+
+package main
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+
+	"gnvcc/bench/command"
+)
+
+// figures prints what is known of them: nothing of those that no result has.
+func figures(results []Result, threshold time.Duration) string {
+	return slowed(results) + capturing(results) + deciding(results) + replaying(results) +
+		keeping(results, threshold) + refusing(results) + varying(results)
+}
+
+// slowed compares the user's run under tune with one without, captures aside.
+func slowed(results []Result) string {
+	type one struct {
+		program string
+		ratio   float64
+	}
+	var all []one
+	var logs float64
+	var more []float64
+	for _, r := range results {
+		if r.Observed == nil || len(r.Plain) == 0 || r.Observed.Program == 0 {
+			continue
+		}
+		least := slices.Min(r.Plain)
+		without := r.Observed.Program - r.Observed.Held
+		all = append(all, one{r.Program, without / least})
+		logs += math.Log(without / least)
+		more = append(more, without-least)
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	sort.Slice(all, func(i, j int) bool { return all[i].ratio > all[j].ratio })
+	above := 0
+	var worst []string
+	for i, o := range all {
+		if o.ratio > 1.05 {
+			above++
+		}
+		if i < 3 {
+			worst = append(worst, fmt.Sprintf("%s %.2f", o.program, o.ratio))
+		}
+	}
+	sort.Float64s(more)
+	return fmt.Sprintf(
+		"  the run under tune against without, captures aside: %.3f (geometric mean of %d), %+.2f s in the median; %d above 1.05 (%s)\n",
+		math.Exp(logs/float64(len(all))), len(all), more[len(more)/2], above, strings.Join(worst, ", "))
+}
+
+// capturing is what a gigabyte costs.
+func capturing(results []Result) string {
+	var bytes, held float64
+	n := 0
+	for _, r := range results {
+		if r.Observed != nil && r.Observed.Captured > 0 {
+			bytes, held, n = bytes+float64(r.Observed.Captured), held+r.Observed.Held, n+1
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("  captures of %d programs: %.1f GB, %.2f s a GB\n", n, bytes/1e9, held/(bytes/1e9))
+}
+
+// deciding is the time from the program's end until everything was decided.
+func deciding(results []Result) string {
+	var seconds []float64
+	for _, r := range results {
+		if r.Observed != nil {
+			seconds = append(seconds, r.Observed.Decided)
+		}
+	}
+	if len(seconds) == 0 {
+		return ""
+	}
+	sort.Float64s(seconds)
+	at := func(part float64) float64 {
+		return seconds[min(int(math.Ceil(part*float64(len(seconds))))-1, len(seconds)-1)]
+	}
+	return fmt.Sprintf(
+		"  from a program's end to decisions: median %.1f s, 95th percentile %.1f s, longest %.1f s\n",
+		at(0.5), at(0.95), at(1))
+}
+
+// replaying is the part of the time that captures stand for which replay with the same bits: of the
+// programs together, each weighing the same.
+func replaying(results []Result) string {
+	var same float64
+	why, programs := map[string]float64{}, map[string]int{}
+	n := 0
+	for _, r := range results {
+		if r.Observed == nil {
+			continue
+		}
+		var all float64
+		for _, p := range r.Observed.Rows {
+			all += p.Seconds
+		}
+		if all == 0 {
+			continue
+		}
+		n++
+		had := map[string]bool{}
+		for _, p := range r.Observed.Rows {
+			if p.Same {
+				same += p.Seconds / all
+				continue
+			}
+			short := shortReason(p.Why)
+			why[short] += p.Seconds / all
+			if !had[short] {
+				had[short] = true
+				programs[short]++
+			}
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "  replayed with the same bits: %.1f %% of the launches' time\n",
+		100*same/float64(n))
+	for _, w := range byWeight(why) {
+		fmt.Fprintf(&b, "    not %.2f %%, in %d programs: %s\n", 100*why[w]/float64(n), programs[w], w)
+	}
+	return b.String()
+}
+
+// shortReason is a reason without what is a single launch's own: addresses, numbers, names.
+func shortReason(why string) string {
+	words := strings.Fields(why)
+	for i, w := range words {
+		if strings.ContainsAny(w, "0123456789") || strings.HasPrefix(w, "_Z") {
+			words[i] = "..."
+		}
+	}
+	return clipTo(strings.Join(slices.Compact(words), " "), 110)
+}
+
+func clipTo(s string, n int) string {
+	if len(s) > n {
+		return s[:n] + "..."
+	}
+	return s
+}
+
+func byWeight(m map[string]float64) []string {
+	keys := slices.Sorted(maps.Keys(m))
+	sort.SliceStable(keys, func(i, j int) bool { return m[keys[i]] > m[keys[j]] })
+	return keys
+}
+
+// keeping compares what decisions claim with what the clock says, for kernels that take as long as
+// the threshold in all: shorter ones are noise.
+func keeping(results []Result, threshold time.Duration) string {
+	var logs, kept float64
+	var n, short, slower int
+	var worst []string
+	for _, r := range results {
+		for _, c := range r.Claims {
+			if c.Seconds < threshold.Seconds() {
+				continue
+			}
+			n++
+			ratio := c.Measured / c.Claimed
+			logs += math.Log(ratio)
+			kept += math.Log(c.Claimed)
+			if c.Measured < 0.99 {
+				slower++
+			}
+			if ratio < 0.99 {
+				short++
+				worst = append(worst, fmt.Sprintf("    %s %s: claimed %.3f, measured %.3f (%s)\n", r.Program,
+					clip(c.Kernel), c.Claimed, c.Measured, c.Recipe))
+			}
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	claimed := math.Exp(kept / float64(n))
+	return fmt.Sprintf(
+		"  claims of %d kernels: %.3f in geometric mean, of which the clock saw %.3f; %d kernels more than 1 %% below their claim, %d more than 1 %% slower than nvcc's\n%s",
+		n, claimed, claimed*math.Exp(logs/float64(n)), short, slower, strings.Join(worst, ""))
+}
+
+// refusing counts the candidates that could not be made, by reason.
+func refusing(results []Result) string {
+	count, programs := map[string]float64{}, map[string]int{}
+	var all int
+	for _, r := range results {
+		for why, n := range r.Refusals {
+			all += n
+			count[why] += float64(n)
+			programs[why]++
+		}
+	}
+	if all == 0 {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "  %d candidates were refused before they were run:\n", all)
+	for i, why := range byWeight(count) {
+		if i == 12 {
+			break
+		}
+		fmt.Fprintf(&b, "    %3.0f in %d programs: %s\n", count[why], programs[why], clipTo(why, 110))
+	}
+	return b.String()
+}
+
+// varying is about programs that were given other arguments than those that they were tuned with.
+func varying(results []Result) string {
+	var logs float64
+	var n, same, below, failed int
+	var b strings.Builder
+	for _, r := range results {
+		o := r.Other
+		if o == nil {
+			continue
+		}
+		if o.Failed != "" {
+			failed++
+			fmt.Fprintf(&b, "    %s: %s\n", r.Program, clipTo(o.Failed, 110))
+			continue
+		}
+		ratio := float64(command.Median(o.Before)) / float64(max(command.Median(o.After), 1))
+		fmt.Fprintf(&b, "    %-24s %7.3f  stdout %s (%s)\n", r.Program, ratio, o.Stdout, o.Command)
+		n++
+		logs += math.Log(ratio)
+		if o.Stdout == "same" {
+			same++
+		}
+		if ratio < 0.99 {
+			below++
+		}
+	}
+	if n+failed == 0 {
+		return ""
+	}
+	return fmt.Sprintf(
+		"  with other arguments than those tuned for: %d programs, %.3f in geometric mean, %d below 0.99; output the same in %d; %d could not be run\n%s",
+		n, math.Exp(logs/float64(max(n, 1))), below, same, failed, b.String())
+}

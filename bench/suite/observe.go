@@ -1,0 +1,150 @@
+// What tuning was to the user: how long the run took beside one without gnvcc, what captures held it
+// up, when decisions were there, and which part of the program's time could be replayed.
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// Observed is what gnvcc tune's line in GNVCC_LOG says. Times are seconds.
+type Observed struct {
+	Program  float64 // the program, from its start to its end
+	Held     float64 // of it, for captures
+	Captured int64   // bytes
+	Decided  float64 // from the program's end until everything was decided
+	Rows     []Part
+}
+
+// A Part is a part of the program's time on the GPU, seconds: a captured launch stands for it, or
+// none does.
+type Part struct {
+	Kernel  string
+	Seconds float64
+	Same    bool   // replayed, with the bits that the program had
+	Why     string `json:",omitempty"` // it is not
+}
+
+// plain runs nvcc's build as the user does, with nothing beside it.
+func (j *job) plain(ctx context.Context, what string) error {
+	r, err := j.do(ctx, what, j.make("before", j.s.target), j.s.limits.run)
+	if err == nil {
+		j.result.Plain = append(j.result.Plain, r.Wall.Seconds())
+	}
+	return err
+}
+
+// log is where gnvcc tune writes.
+func (j *job) log() string { return filepath.Join(j.s.work, "logs", j.name+".tune.jsonl") }
+
+// observed takes over what tune wrote; a gnvcc that writes nothing is no trouble.
+func (r *Result) observed(path string) error {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	lines.Buffer(nil, 64<<20)
+	for lines.Scan() {
+		var l struct {
+			Message string
+			Observed
+		}
+		if json.Unmarshal(lines.Bytes(), &l) == nil && l.Message == "tuned" {
+			r.Observed = &l.Observed
+		}
+	}
+	return lines.Err()
+}
+
+// refused counts a candidate that could not be made, by the reason without what is the kernel's own.
+func (r *Result) refused(why string) {
+	why, ok := strings.CutPrefix(why, "it does not compile: ")
+	if !ok {
+		return
+	}
+	why = variable.ReplaceAllString(why, "")
+	for _, end := range []string{": ", "; "} {
+		why, _, _ = strings.Cut(why, end)
+	}
+	if r.Refusals == nil {
+		r.Refusals = map[string]int{}
+	}
+	r.Refusals[strings.TrimSpace(why)]++
+}
+
+// What differs between two refusals for the same reason: instructions with their operands, and
+// quotations.
+var variable = regexp.MustCompile(` ?\([^()]*%[^()]*\)| ?"[^"]*"`)
+
+// A Claim is what a decision says a recipe brings to a kernel, and what the clock says. Both are
+// times over the tuned build's, of all of the kernel's launches in a run.
+type Claim struct {
+	Kernel, Recipe    string
+	Claimed, Measured float64
+	Seconds           float64 // of nvcc's build, one run
+}
+
+// claims compares them, when decisions and times are there.
+func (r *Result) claims() {
+	type sums struct{ before, after int64 }
+	by := map[string]sums{}
+	for _, k := range r.Kernels {
+		name, _, _ := strings.Cut(k.Name, "__tuned_") // a second entry
+		s := by[name]
+		by[name] = sums{s.before + k.TotalBefore, s.after + k.TotalAfter}
+	}
+	for name, claimed := range r.claimed {
+		s := by[name]
+		if s.before == 0 || s.after == 0 {
+			continue
+		}
+		r.Claims = append(r.Claims, Claim{name, r.Recipes[name], claimed,
+			float64(s.before) / float64(s.after), float64(s.before) / 1e9})
+	}
+}
+
+// Other is the program with other arguments than those that it was tuned with.
+type Other struct {
+	Command       string
+	Before, After []int64 // all kernels' time, one entry a run, nanoseconds
+	Stdout        string
+	Failed        string `json:",omitempty"` // for one of the builds
+}
+
+// others reads a file of commands: a program's name, then what to run in its folder.
+func others(path string) (map[string]string, error) {
+	if path == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]string{}
+	for i, line := range strings.Split(string(text), "\n") {
+		line, _, _ = strings.Cut(line, "#")
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		name, command, ok := strings.Cut(line, " ")
+		if !ok {
+			return nil, fmt.Errorf("%s:%d: a name, and a command", path, i+1)
+		}
+		out[name] = strings.TrimSpace(command)
+	}
+	return out, nil
+}
