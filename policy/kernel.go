@@ -176,6 +176,9 @@ type Sink interface {
 	Past(k *Kernel, device string) *cache.Decision
 }
 
+// Notebooks is the kind of memo under which a store keeps a Memory's texts.
+const Notebooks = "tuning"
+
 // A Memory keeps small texts from one run to the next: what was compiled and measured. Losing one
 // costs time only.
 type Memory interface {

@@ -3,12 +3,11 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"sort"
 	"strings"
 
 	"gnvcc/bench/command"
+	"gnvcc/bench/decisions"
 	"gnvcc/bench/jsonl"
 	"gnvcc/bench/machine"
 	"gnvcc/cache"
@@ -89,9 +88,9 @@ func (r Result) Candidate() float64 {
 }
 
 // kernels reads what a store's decisions say of a lever.
-func kernels(decisions []cache.Decision, lever string) []Kernel {
+func kernels(list []cache.Decision, lever string) []Kernel {
 	var out []Kernel
-	for _, d := range decisions {
+	for _, d := range list {
 		k := Kernel{Name: d.Kernel, Recipe: d.Recipe}
 		refusals := map[string]int{}
 		for _, t := range d.Evidence.Tried { // sorted by time
@@ -130,10 +129,10 @@ func kernels(decisions []cache.Decision, lever string) []Kernel {
 // nothing says why a lever has nothing to be measured, by what the run with all levers tried of it
 // alone, and why it tried nothing; "" if it has, or if that run's budget ended before it could
 // tell.
-func nothing(decisions []cache.Decision, lever string) string {
+func nothing(list []cache.Decision, lever string) string {
 	why := ""
-	for i, k := range kernels(decisions, lever) {
-		d := decisions[i]
+	for i, k := range kernels(list, lever) {
+		d := list[i]
 		switch untried := d.Evidence.Untried[lever]; {
 		case len(d.Evidence.Launches) == 0: // left alone
 		case k.Tried == 0 && untried == "", k.Tried > k.Refused:
@@ -150,26 +149,13 @@ func nothing(decisions []cache.Decision, lever string) string {
 	return why
 }
 
-// leverOf is the lever of a recipe that has only one, "" for others. Terms that only the host looks
-// at don't count, nor do caps beside another lever's value: demotion and spilling have them as part
-// of theirs.
+// leverOf is the lever of a recipe that has only one, "" for others.
 func leverOf(text string) string {
 	r, err := recipe.Parse(text)
-	if err != nil || r.IsDefault() {
+	if err != nil {
 		return ""
 	}
-	lever := ""
-	for _, t := range r.Terms {
-		switch {
-		case t.HostOnly() || t.Lever == lever || t.Lever == "maxnreg" &&
-			(lever == "demote" || lever == "smemspill"):
-		case lever == "" || lever == "maxnreg" && (t.Lever == "demote" || t.Lever == "smemspill"):
-			lever = t.Lever
-		default:
-			return ""
-		}
-	}
-	return lever
+	return decisions.LeverOf(r)
 }
 
 // decided reads the decisions in a store; none where nothing was decided.
@@ -178,15 +164,5 @@ func decided(dir string) ([]cache.Decision, error) {
 	if err != nil {
 		return nil, err
 	}
-	snapshot, err := store.Snapshot()
-	if errors.Is(err, cache.ErrNone) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer snapshot.Close()
-	out, err := snapshot.AllDecisions()
-	sort.Slice(out, func(i, j int) bool { return out[i].Kernel < out[j].Kernel })
-	return out, err
+	return decisions.Read(store)
 }

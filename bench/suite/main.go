@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -50,6 +51,8 @@ func run(ctx context.Context, args []string) error {
 	replay := set.String("replay", "",
 		"with -again: arguments of gnvcc replay, separated by spaces; none: it is not run")
 	kernels := set.Bool("kernels", false, "print every kernel, too")
+	byLever := set.Bool("levers", false, "print what each lever did, too")
+	oneLever := set.String("lever", "", "print every kernel in which a `lever` was tried, too")
 	set.IntVar(&s.parallel, "j", runtime.NumCPU(), "builds at a time")
 	set.IntVar(&s.runs, "runs", 3, "runs of each build under the clock, at least 2")
 	set.DurationVar(&s.budget, "budget", time.Hour, "time for everything")
@@ -64,13 +67,25 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	s.results = *results
-	if *tableOnly {
+	tables := func() error {
 		done, err := readResults(s.results)
 		if err != nil {
 			return err
 		}
 		fmt.Print(table(done, s.threshold, *kernels))
+		counted := slices.DeleteFunc(done, func(r Result) bool {
+			return r.Failed != "" || r.Ratio() == 0 || time.Duration(r.Longest()) < s.threshold
+		})
+		if *byLever {
+			fmt.Print(leverTable(counted))
+		}
+		if *oneLever != "" {
+			fmt.Print(kernelTable(counted, *oneLever))
+		}
 		return nil
+	}
+	if *tableOnly {
+		return tables()
 	}
 	switch {
 	case set.NArg() != 1:
@@ -123,10 +138,5 @@ func run(ctx context.Context, args []string) error {
 	if err := s.run(ctx); err != nil {
 		return err
 	}
-	done, err := readResults(s.results)
-	if err != nil {
-		return err
-	}
-	fmt.Print(table(done, s.threshold, *kernels))
-	return nil
+	return tables()
 }

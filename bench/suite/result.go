@@ -3,13 +3,12 @@
 package main
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"sort"
 
 	"gnvcc/bench/clock"
 	"gnvcc/bench/command"
+	"gnvcc/bench/decisions"
 	"gnvcc/bench/jsonl"
 	"gnvcc/bench/machine"
 	"gnvcc/cache"
@@ -32,6 +31,7 @@ type Result struct {
 	// kernel -> adopted recipe
 	Recipes  map[string]string `json:",omitempty"`
 	Searches []Search          `json:",omitempty"`
+	Tuned    []Tuned           `json:",omitempty"`
 	Builds   *Builds           `json:",omitempty"` // with -builds
 	Observed *Observed         `json:",omitempty"`
 	Refusals map[string]int    `json:",omitempty"` // candidates that could not be made, by reason
@@ -67,22 +67,15 @@ func (r *Result) count(dir string) error {
 	if err != nil {
 		return err
 	}
-	snapshot, err := store.Snapshot()
-	if errors.Is(err, cache.ErrNone) {
-		return nil
-	}
-	if err != nil {
+	list, err := decisions.Read(store)
+	if err != nil || list == nil {
 		return err
 	}
-	defer snapshot.Close()
 	r.Recipes, r.claimed = map[string]string{}, map[string]float64{}
-	return snapshot.Each("decision", "", func(key string, raw []byte) error {
-		var d cache.Decision
-		if err := json.Unmarshal(raw, &d); err != nil {
-			return fmt.Errorf("decision %s: %w", key, err)
-		}
+	for _, d := range list {
 		r.Decisions++
 		r.searches(d)
+		r.tuned(store, d)
 		r.Configurations += len(d.Evidence.Launches)
 		r.Candidates += len(d.Evidence.Tried)
 		for _, t := range d.Evidence.Tried {
@@ -96,8 +89,8 @@ func (r *Result) count(dir string) error {
 			r.Recipes[d.Kernel] = d.Recipe
 			r.claimed[d.Kernel] = gain(d.Evidence.Launches)
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // gain is the time of a kernel's launches over that of the chosen build's, by the decision; what was

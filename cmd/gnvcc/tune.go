@@ -464,7 +464,7 @@ func summary(w io.Writer, results []decide.Result, counts string, took time.Dura
 type memos struct{ store *cache.Store }
 
 // notebooks is the kind of these memos.
-const notebooks = "tuning"
+const notebooks = policy.Notebooks
 
 func (m memos) Recall(key string) ([]byte, bool) {
 	return m.store.Memo(notebooks, cache.Hash([]byte(key)))

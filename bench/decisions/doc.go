@@ -1,0 +1,3 @@
+// Package decisions reads what a tuning run left in a store: decisions, and the notebooks behind
+// them, with every recipe that was tried. The programs of bench that tell about levers use it.
+package decisions
