@@ -38,8 +38,8 @@ type suite struct {
 
 func (s *suite) run(ctx context.Context) error {
 	end := time.Now().Add(s.budget)
-	// What is ready is still clocked in the last tenth.
-	lastTune := end.Add(-s.budget / 10)
+	// What is ready is still clocked in the last tenth, or in the last seconds.
+	lastTune := end.Add(-min(s.budget/10, 25*time.Second))
 	ctx, cancel := context.WithDeadline(ctx, end)
 	defer cancel()
 
