@@ -157,6 +157,16 @@ int main(int n, char **argv) {
     launch(FAKE_KERNEL, 8, p);
     return WIFEXITED(status) && WEXITSTATUS(status) == 9 ? 7 : 6;
   }
+  if (strcmp(what, "large") == 0) { // 50 MiB: every third MiB is zero, and in the midst is the address of something else
+    size_t n = ((size_t)50 << 20) + 12345;
+    unsigned char *q = calloc(1, n);
+    cuMemAlloc_v2_params a = {.dptr = (CUdeviceptr *)&q, .bytesize = n};
+    for (size_t i = 0; i < n; i++) q[i] = (i >> 20) % 3 == 2 ? 0 : (unsigned char)(i * 31 + (i >> 20) * 7);
+    memcpy(q + ((size_t)40 << 20), &p, sizeof p);
+    CALL(cuMemAlloc_v2, &a, NULL);
+    launch(FAKE_KERNEL, 8, (CUdeviceptr)q);
+    return 7;
+  }
   if (strcmp(what, "small files") == 0) {
     struct rlimit most = {1 << 16, 1 << 16};
     setrlimit(RLIMIT_FSIZE, &most);

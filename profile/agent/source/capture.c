@@ -9,6 +9,7 @@
 // The file is a list of records: u32 type, u32 zero, u64 length, body. profile/capture/raw.go tells of the bodies.
 #define _GNU_SOURCE
 #include "agent.h"
+#include "behind.h"
 #include "embed.h"
 #include "hash.h"
 #include <errno.h>
@@ -25,7 +26,7 @@ EMBED(gnvcc_hash_ptx, "hash.ptx");
 enum record { REC_KERNEL = 1, REC_ATTRIBUTE, REC_RANGE, REC_DATA, REC_VARIABLE, REC_AFTER, REC_END };
 enum place { ON_DEVICE, ON_HOST };
 
-#define PIECE ((uint64_t)16 << 20) // bytes that are copied at a time
+#define PIECE ((uint64_t)16 << 20) // bytes that are copied at a time, while those before are written
 #define PATIENCE 0.25              // seconds that other threads and earlier work get to come to rest
 #define LONGEST 10.0               // seconds for reading memory
 #define LONGEST_LAUNCH 1.0         // seconds for the launch itself, while other threads are held
@@ -48,15 +49,18 @@ struct capture {
   struct item *items; // allocations sorted by address, then variables
   size_t allocs, n;
   size_t *queue, queued, done;
-  uint8_t *piece;
-  const char *why;
+  uint8_t *piece, *other; // what is copied next, and what is written meanwhile
+  struct behind writer;
+  struct { uint64_t address, n; const uint8_t *p; } data; // for the writer
+  _Atomic(const char *) why;
   CUstream stream;
 };
 static struct capture *pending; // of the thread that holds talk, between the launch's two ends
 static __thread bool mine;
 
 static bool give_up(struct capture *c, const char *why) {
-  if (!c->why) c->why = why;
+  const char *none = NULL;
+  atomic_compare_exchange_strong(&c->why, &none, why); // the first reason stands
   return false;
 }
 
@@ -145,7 +149,8 @@ static bool list_items(struct capture *c, const struct variable *v, uint32_t nv)
   c->items = calloc(n + nv + 1, sizeof *c->items);
   c->queue = calloc(n + nv + 1, sizeof *c->queue);
   c->piece = malloc(PIECE);
-  if (!a || !c->items || !c->queue || !c->piece) {
+  c->other = malloc(PIECE);
+  if (!a || !c->items || !c->queue || !c->piece || !c->other) {
     free(a);
     return give_up(c, "out of memory");
   }
@@ -237,6 +242,22 @@ static bool copy(struct capture *c, const struct item *x, uint64_t at, uint64_t 
   return cu.MemcpyDtoH(c->piece, x->base + at, n) == CUDA_SUCCESS || give_up(c, "memory that the launch reaches can't be read");
 }
 
+// Writes what was copied last, without what is zero. The writer's: until it is done nobody else writes to the file.
+static void write_data(void *of) {
+  struct capture *c = of;
+  struct buffer b = {0};
+  for (uint64_t i = 0; i < c->data.n; i += HASH_CHUNK) {
+    uint64_t k = c->data.n - i < HASH_CHUNK ? c->data.n - i : HASH_CHUNK;
+    if (zero(c->data.p + i, k)) continue;
+    if (c->written + k > c->limit) {
+      give_up(c, "the launch reaches more memory than a capture may have");
+      return;
+    }
+    put_u64(&b, c->data.address + i);
+    if (!record(c, REC_DATA, &b, c->data.p + i, k)) return;
+  }
+}
+
 static bool write_item(struct capture *c, const struct item *x) {
   struct buffer b = {0};
   if (x->kind == MANAGED) return give_up(c, "the launch reaches managed memory");
@@ -255,19 +276,22 @@ static bool write_item(struct capture *c, const struct item *x) {
   put_u64(&b, x->size);
   put_u32(&b, on_host(x->kind) ? ON_HOST : ON_DEVICE);
   if (!record(c, REC_RANGE, &b, NULL, 0)) return false;
-  for (uint64_t at = 0; at < x->size; at += PIECE) {
+  bool ok = true, much = x->size > PIECE; // else a thread is not worth it
+  if (much && !c->writer.work) behind_begin(&c->writer, write_data, c);
+  for (uint64_t at = 0; ok && at < x->size; at += PIECE) {
     uint64_t n = x->size - at < PIECE ? x->size - at : PIECE;
-    if (now() - c->begin > LONGEST) return give_up(c, "reading the memory that the launch reaches takes more than 10 s");
-    if (!copy(c, x, at, n) || !scan(c, c->piece, n)) return false;
-    for (uint64_t i = 0; i < n; i += HASH_CHUNK) {
-      uint64_t k = n - i < HASH_CHUNK ? n - i : HASH_CHUNK;
-      if (zero(c->piece + i, k)) continue;
-      if (c->written + k > c->limit) return give_up(c, "the launch reaches more memory than a capture may have");
-      put_u64(&b, x->base + at + i);
-      if (!record(c, REC_DATA, &b, c->piece + i, k)) return false;
-    }
+    if (now() - c->begin > LONGEST) ok = give_up(c, "reading the memory that the launch reaches takes more than 10 s");
+    ok = ok && copy(c, x, at, n) && scan(c, c->piece, n);
+    behind_wait(&c->writer);
+    if (!ok || c->why) break;
+    uint8_t *full = c->piece;
+    c->data.address = x->base + at, c->data.n = n, c->data.p = full;
+    c->piece = c->other, c->other = full;
+    if (much) behind_go(&c->writer);
+    else write_data(c);
   }
-  return true;
+  behind_wait(&c->writer);
+  return ok && !c->why;
 }
 
 static void drop(struct capture *c) {
@@ -279,6 +303,7 @@ static void drop(struct capture *c) {
   free(c->items);
   free(c->queue);
   free(c->piece);
+  free(c->other);
   free(c);
 }
 
@@ -292,6 +317,7 @@ static bool before(struct capture *c, const struct variable *v, uint32_t nv) {
   if (!ok && !c->why) give_up(c, "the launch's arguments can't be read");
   free(args);
   while (ok && c->done < c->queued) ok = write_item(c, &c->items[c->queue[c->done++]]);
+  behind_end(&c->writer);
   c->before = now() - c->begin;
   return ok;
 }

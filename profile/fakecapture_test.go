@@ -1,0 +1,112 @@
+package profile
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+)
+
+// capturing is a host that wants each launch once.
+type capturing struct {
+	scripted
+	verdict Verdict
+	mu      sync.Mutex
+	got     []Captured
+	why     []string
+}
+
+func (h *capturing) Launch(l *Launch) Verdict {
+	h.scripted.Launch(l)
+	return h.verdict
+}
+
+func (h *capturing) Captured(l *Launch, c Captured) Verdict {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.got = append(h.got, c)
+	return Verdict{}
+}
+
+func (h *capturing) LeftAlone(l *Launch, reason string) Verdict {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.why = append(h.why, reason)
+	return Verdict{}
+}
+
+// TestLargeCapture: what is written while the next piece is read is what the memory held, in order,
+// without what is zero; what an address in it points to is there, too. A limit ends it with the
+// reason, and no file is left.
+func TestLargeCapture(t *testing.T) {
+	f := newFakeDriver(t)
+	h := &capturing{}
+	h.verdict.Capture, h.verdict.Limit = filepath.Join(t.TempDir(), "capture"), 1<<30
+	exit, log := f.run(t, h, "large", true)
+	if exit.Code != 7 || len(h.got) != 1 || h.got[0].Why != "" {
+		t.Fatalf("%+v, %s, %+v, %q, %q", exit, log, h.got, h.why, h.events)
+	}
+	file, err := os.Open(h.verdict.Capture)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	const size = 50<<20 + 12345
+	var base, length, end uint64
+	var last uint32
+	ranges, chunks := 0, 0
+	for r := bufio.NewReaderSize(file, 1<<20); last != 7; {
+		var head [16]byte
+		if _, err := io.ReadFull(r, head[:]); err != nil {
+			t.Fatal(err)
+		}
+		last = binary.LittleEndian.Uint32(head[:])
+		body := make([]byte, binary.LittleEndian.Uint64(head[8:]))
+		if _, err := io.ReadFull(r, body); err != nil {
+			t.Fatal(err)
+		}
+		switch last {
+		case 3:
+			base, length = binary.LittleEndian.Uint64(body), binary.LittleEndian.Uint64(body[8:])
+			ranges, end = ranges+1, base
+		case 4:
+			at := binary.LittleEndian.Uint64(body)
+			if at < end || at+uint64(len(body))-8 > base+length {
+				t.Fatalf("data at %#x behind %#x, of %d bytes at %#x", at, end, length, base)
+			}
+			end = at + uint64(len(body)) - 8
+			if length != size {
+				continue
+			}
+			chunks++
+			for i, b := range body[8:] {
+				o := at - base + uint64(i)
+				if want := byte(o*31 + o>>20*7); b != want && (o < 40<<20 || o >= 40<<20+8) || o>>20%3 == 2 {
+					t.Fatalf("%d at %#x, want %d", b, o, want)
+				}
+			}
+		}
+	}
+	if ranges != 2 || chunks != 51-17 {
+		t.Errorf("%d ranges, %d pieces of the large one", ranges, chunks)
+	}
+	info, _ := file.Stat()
+	if h.got[0].Bytes != info.Size() || h.got[0].Before <= 0 || h.got[0].Before > time.Minute {
+		t.Errorf("%+v of %d bytes", h.got[0], info.Size())
+	}
+
+	h = &capturing{}
+	h.verdict.Capture, h.verdict.Limit = filepath.Join(t.TempDir(), "capture"), 20<<20
+	exit, _ = f.run(t, h, "large", true)
+	if exit.Code != 7 || len(h.why) != 1 || h.why[0] != "the launch reaches more memory than a capture may have" {
+		t.Errorf("%+v, %+v, %q", exit, h.got, h.why)
+	}
+	if _, err := os.Stat(h.verdict.Capture); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a part of a capture is left: %v", err)
+	}
+}
