@@ -13,8 +13,7 @@ import sys
 
 VARIABLE = re.compile(r"^(?:\.(?:visible|extern|weak|common)\s+)*\.(?:global|const)\b[^;=]*?\s"
                       r"([A-Za-z_$%][\w$]*)(?:\[\d*\])*\s*(?:=|;)", re.M)
-ENTRY = re.compile(r"^(?:\.(?:visible|weak)\s+)?\.entry\s+([\w$]+)\(\n?(.*?)\n?\)([^{]*?)\n\{\n(.*?)\n\}\n",
-                   re.M | re.S)
+ENTRY = re.compile(r"^(?:\.(?:visible|weak)\s+)?\.entry\s+([\w$]+)\(([^)]*)\)([^{;]*)\{", re.M)
 DECLARATIONS = re.compile(r"(?:\s*(?:\.(?:reg|local|shared)\b[^;]*;|//[^\n]*\n))*")
 BARRIER = re.compile(r"\b(?:bar|barrier)\.(?!warp)")
 WARP = re.compile(r"\b(?:shfl|vote|match|redux|activemask|bar\.warp)\b")
@@ -41,12 +40,23 @@ def looped(name, params, directives, body):
     return f".visible .entry {name}__blocks(\n{text}\n){directives}\n{{\n{body}\n}}\n"
 
 
+def entries(text):
+    """Name, parameters, directives, body of each kernel; scopes within a body have braces."""
+    for head in ENTRY.finditer(text):
+        depth, end = 1, head.end()
+        while depth:
+            depth += {"{": 1, "}": -1}.get(text[end], 0)
+            end += 1
+        yield head[1], head[2].strip("\n"), head[3].rstrip(), text[head.end():end - 1].strip("\n")
+
+
 def main():
     text = open(sys.argv[1]).read()
     text = re.sub(r"^\s*\.(?:loc|file)\b.*\n", "", text, flags=re.M)
-    names = VARIABLE.findall(text)
+    # what has a value and no name outside can't have been changed by the host
+    names = [v[1] for v in VARIABLE.finditer(text) if "visible" in v[0] or not v[0].endswith("=")]
     more = []
-    for name, params, directives, body in ENTRY.findall(text):
+    for name, params, directives, body in entries(text):
         if "%ctaid.x" not in body or BARRIER.search(body) and WARP.search(body):
             continue
         more.append(looped(name, params, directives, body))
