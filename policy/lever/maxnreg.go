@@ -54,7 +54,11 @@ func caps(s *Situation, r recipe.Recipe, region Region) []recipe.Recipe {
 		return nil
 	}
 	var out []recipe.Recipe
-	add := func(n int) { out = append(out, Join(r, Term("maxnreg", fmt.Sprint(n)))) }
+	add := func(n int) {
+		if c := Join(r, Term("maxnreg", fmt.Sprint(n))); !s.idle(c) {
+			out = append(out, c)
+		}
+	}
 	if !s.Known { // a GPU newer than the table: the steps of the last six architectures
 		for _, n := range []int{32, 40, 48, 56, 64} {
 			add(n)
@@ -77,7 +81,7 @@ func caps(s *Situation, r recipe.Recipe, region Region) []recipe.Recipe {
 		}
 	}
 	// Nearest to what the default does first: a budget may end.
-	points := s.Device.CriticalPoints(s.shapeFor(r).Sim(s.Kernel.Default), region.Min,
+	points := s.Device.CriticalPoints(s.ShapeFor(r).Sim(s.Kernel.Default), region.Min,
 		min(region.Max, top))
 	for _, p := range byDistance(points, s.Kernel.Default.Registers) {
 		put(p)

@@ -10,71 +10,135 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// Levers that act on the same thing. A block's size (shape), the number of resident blocks
-// (throttle) and the number of a block's warps that use a cache (bypass) all say how many warps
-// share it. What the last two were found to be best at was counted in blocks of the size that the
-// program launches; in a recipe with another block the same number of warps is another number.
+// Levers that act on the same thing. A block's size (shape), register caps (maxnreg), the number of
+// resident blocks (throttle) and the number of a block's warps that use a cache (bypass) all say how
+// many warps run, or share a cache, at a time. What one of them was found to be best at alone, it
+// was at the others' default. Together with another it is counted anew, so that as many warps do.
 
 const warp = 32 // threads
 
-// Combine is Join for recipes that were measured alone: a level of throttling and a bypassing
-// threshold that stood without a block of another size keep their number of warps. block is the
-// launch's own. False: it can't be kept, or the recipes can't be one.
-func Combine(a, b recipe.Recipe, block [3]int) (recipe.Recipe, bool) {
-	now := rewrite.Shape(a)
-	other, moved := a, b
-	if now == [3]int{} {
-		now = rewrite.Shape(b)
-		other, moved = b, a
+// Combine is Join for recipes that were measured alone:
+//
+//   - throttling keeps its number of warps where the block's size changes, and asks for no more
+//     blocks than a cap leaves;
+//   - a bypassing threshold keeps the number of warps that share the cache;
+//   - a cap keeps the warps that it made room for, where blocks of another size would fit worse.
+//
+// False: that can't be had, the recipes can't be one, or one of them is for nothing beside the
+// other: a cap that makes room for blocks that throttling keeps away.
+func (s *Situation) Combine(a, b recipe.Recipe) (recipe.Recipe, bool) {
+	out := Join(a, b)
+	for _, name := range []string{"maxnreg", "throttle", "bypass"} { // each counts with those before
+		value, ok := out.Get(name, "")
+		if !ok {
+			continue
+		}
+		from := a // who brought it
+		if theirs, has := b.Get(name, ""); has && theirs == value {
+			from = b
+		}
+		t, ok := s.keep(recipe.Term{Lever: name, Value: value}, from, out)
+		if !ok {
+			return recipe.Recipe{}, false
+		}
+		out = out.With(t)
 	}
-	if now == [3]int{} {
-		return Join(a, b), true
-	}
-	if rewrite.Shape(moved) != [3]int{} || !Has(moved, "throttle") && !Has(moved, "bypass") {
-		r := Join(a, b)
-		return r, rewrite.Check(r) == nil
-	}
-	was, is := block[0]*block[1]*block[2], now[0]*now[1]*now[2]
-	moved, ok := rescale(moved, was, is)
-	if !ok {
+	if s.idle(out) {
 		return recipe.Recipe{}, false
 	}
-	r := Join(other, moved)
-	return r, rewrite.Check(r) == nil
+	return out, rewrite.Check(out) == nil
 }
 
-// shapeFor is the shape in which a recipe launches the launch at hand.
-func (s *Situation) shapeFor(r recipe.Recipe) policy.Shape {
+// keep counts a term of a recipe anew for the one that it becomes a part of.
+func (s *Situation) keep(t recipe.Term, from, together recipe.Recipe) (recipe.Term, bool) {
+	was, is := s.ShapeFor(from).Threads(), s.ShapeFor(together).Threads()
+	prefix, digits := "", t.Value
+	if rest, ok := strings.CutPrefix(t.Value, "L2:"); ok {
+		prefix, digits = "L2:", rest
+	}
+	n, err := strconv.Atoi(digits)
+	if err != nil {
+		return t, true
+	}
+	switch t.Lever {
+	case "throttle": // blocks on a multiprocessor
+		n = (n*was + is/2) / is
+		if room := s.blocks(together.Without("throttle")); room > 0 {
+			n = min(n, room)
+		}
+		if n < 1 || n > 31 {
+			return t, false
+		}
+	case "bypass": // warps of a block
+		before, after := s.blocks(from), s.blocks(together)
+		if before == 0 || after == 0 { // not known: as many as the threads allow
+			before, after = is, was
+		}
+		n = (n*before + after/2) / after
+		if n < 1 && prefix == "" || n >= (is+warp-1)/warp {
+			return t, false
+		}
+	case "maxnreg":
+		n = s.capFor(n, from, together)
+	}
+	t.Value = prefix + fmt.Sprint(n)
+	return t, true
+}
+
+// capFor is the largest cap, not above one, that leaves room for as many warps as that does in the
+// blocks that it was measured in; where there is none, the cap as it is.
+func (s *Situation) capFor(limit int, from, together recipe.Recipe) int {
+	if !s.Known {
+		return limit
+	}
+	warps := func(n int, r recipe.Recipe) int {
+		return s.Device.Occupancy(n, s.ShapeFor(r).Sim(s.Kernel.Default)).Warps
+	}
+	for n := limit; n >= LowestCap; n-- {
+		if warps(n, together) >= warps(limit, from) {
+			return n
+		}
+	}
+	return limit
+}
+
+// blocks is the number of resident blocks under a recipe, as far as caps, throttling and the block's
+// size make it; 0: not known.
+func (s *Situation) blocks(r recipe.Recipe) int {
+	if !s.Known {
+		return 0
+	}
+	registers := s.Kernel.Default.Registers
+	if value, ok := r.Get("maxnreg", ""); ok {
+		if n, err := strconv.Atoi(value); err == nil {
+			registers = n
+		}
+	}
+	n := s.Device.Occupancy(registers, s.ShapeFor(r).Sim(s.Kernel.Default)).Blocks
+	if most := rewrite.Throttle(r); most > 0 {
+		n = min(n, most)
+	}
+	return n
+}
+
+// idle tells whether a recipe's cap makes room for blocks that its throttling keeps away. Code of
+// another source has registers of its own, of which nothing is said here.
+func (s *Situation) idle(r recipe.Recipe) bool {
+	most := rewrite.Throttle(r)
+	value, capped := r.Get("maxnreg", "")
+	n, err := strconv.Atoi(value)
+	if most == 0 || !capped || err != nil || n >= s.Kernel.Default.Registers ||
+		HasStage(r, rewrite.Source) {
+		return false
+	}
+	return s.blocks(r.Without("maxnreg").Without("throttle")) >= most
+}
+
+// ShapeFor is the shape in which a recipe launches the launch at hand.
+func (s *Situation) ShapeFor(r recipe.Recipe) policy.Shape {
 	out := s.Shape
 	if grid, ok := rewrite.Reshape(out.Grid, out.Block, rewrite.Shape(r)); ok {
 		out.Grid, out.Block = grid, rewrite.Shape(r)
 	}
 	return out
-}
-
-// rescale counts throttling and bypassing anew for blocks of another number of threads.
-func rescale(r recipe.Recipe, was, is int) (recipe.Recipe, bool) {
-	out := recipe.Recipe{}
-	for _, t := range r.Terms {
-		prefix, digits := "", t.Value
-		if rest, ok := strings.CutPrefix(t.Value, "L2:"); ok {
-			prefix, digits = "L2:", rest
-		}
-		n, err := strconv.Atoi(digits)
-		switch {
-		case t.Lever == "throttle" && err == nil: // blocks on a multiprocessor
-			if n = (n*was + is/2) / is; n < 1 || n > 31 {
-				return r, false
-			}
-			t.Value = fmt.Sprint(n)
-		case t.Lever == "bypass" && err == nil: // warps of a block
-			n = (n*is + was/2) / was
-			if warps := (is + warp - 1) / warp; n < 1 && prefix == "" || n >= warps {
-				return r, false
-			}
-			t.Value = prefix + fmt.Sprint(n)
-		}
-		out.Terms = append(out.Terms, t)
-	}
-	return out, true
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"gnvcc/cache"
 	"gnvcc/policy"
 	"gnvcc/rewrite"
 	"gnvcc/sim"
@@ -130,27 +131,65 @@ func TestShapeAround(t *testing.T) {
 	}
 }
 
-// TestCombineKeepsWarps: what counts blocks, or a block's warps, is counted anew for blocks of
-// another size.
+// TestCombineKeepsWarps: what acts on the number of resident warps is counted anew beside another
+// that does. The kernel has 40 registers: 6 blocks of 256 threads are resident.
 func TestCombineKeepsWarps(t *testing.T) {
 	spec := "spec{host(block)=256x1x1,host(dynamic)=0}"
-	for _, c := range [][3]string{
-		{spec + " throttle=3", spec + " shape=128x1x1", spec + " shape=128x1x1 throttle=6"},
-		{spec + " shape=512x1x1", spec + " throttle=3", spec + " shape=512x1x1 throttle=2"},
-		{spec + " shape=1024x1x1", spec + " throttle=1", ""}, // a quarter of a block
-		{spec + " shape=32x1x1", spec + " throttle=4", ""},   // 32 blocks: all that there are
-		{"bypass=2", spec + " shape=128x1x1", "bypass=1 " + spec + " shape=128x1x1"},
-		{"bypass=L2:4", spec + " shape=512x1x1", "bypass=L2:8 " + spec + " shape=512x1x1"},
-		{"bypass=3", spec + " shape=32x1x1", ""},
-		{"maxnreg=64", spec + " shape=128x1x1", "maxnreg=64 " + spec + " shape=128x1x1"},
-		{spec + " throttle=3", "maxnreg=64", "maxnreg=64 " + spec + " throttle=3"},
-		{"spec{#1=8,blockDim.x=256}", spec + " shape=128x1x1", ""}, // compiled for its block
-		{"spec{#1=8}", spec + " shape=128x1x1",
+	s := reshapable(t, [3]int{4096, 1, 1}, [3]int{256, 1, 1})
+	s.Kernel.Default.Registers = 40
+	unknown := *s
+	unknown.Known = false
+	for _, c := range []struct {
+		s          *Situation
+		a, b, want string
+	}{
+		{s, spec + " throttle=3", spec + " shape=128x1x1", spec + " shape=128x1x1 throttle=6"},
+		{s, spec + " shape=512x1x1", spec + " throttle=3", spec + " shape=512x1x1 throttle=2"},
+		{s, spec + " shape=1024x1x1", spec + " throttle=1", ""}, // a quarter of a block
+		{s, spec + " shape=32x1x1", spec + " throttle=4", ""},   // 32 blocks: all that there are
+		{s, "bypass=2", spec + " shape=128x1x1", "bypass=1 " + spec + " shape=128x1x1"},
+		{s, "bypass=L2:4", spec + " shape=512x1x1", "bypass=L2:8 " + spec + " shape=512x1x1"},
+		{s, "bypass=3", spec + " shape=32x1x1", ""},
+		{s, "maxnreg=64", spec + " shape=128x1x1", "maxnreg=64 " + spec + " shape=128x1x1"},
+		{s, spec + " throttle=3", "maxnreg=64", "maxnreg=64 " + spec + " throttle=3"},
+		{s, "spec{#1=8,blockDim.x=256}", spec + " shape=128x1x1", ""}, // compiled for its block
+		{s, "spec{#1=8}", spec + " shape=128x1x1",
 			"spec{#1=8,host(block)=256x1x1,host(dynamic)=0} shape=128x1x1"},
+		// 48 warps in 6 blocks of 256 under 40 registers; one block of 1024 has 32, two need 32
+		// registers
+		{s, "maxnreg=40", spec + " shape=1024x1x1", "maxnreg=32 " + spec + " shape=1024x1x1"},
+		{s, spec + " shape=1024x1x1", "maxnreg=40", "maxnreg=32 " + spec + " shape=1024x1x1"},
+		{s, "maxnreg=128", spec + " shape=1024x1x1", "maxnreg=64 " + spec + " shape=1024x1x1"},
+		// more registers leave room for 2 blocks, not for the 5 that throttling would allow
+		{s, spec + " throttle=5", "maxnreg=128", "maxnreg=128 " + spec + " throttle=2"},
+		// fewer make room for blocks that throttling keeps away
+		{s, spec + " throttle=5", "maxnreg=32", ""},
+		{s, "maxnreg=32", spec + " throttle=5", ""},
+		{s, "maxnreg=32", spec + " throttle=7", "maxnreg=32 " + spec + " throttle=7"},
+		// 2 warps of each of 6 blocks share the cache: 4 of 3 blocks, all of one
+		{s, "bypass=2", spec + " throttle=3", "bypass=4 " + spec + " throttle=3"},
+		{s, spec + " throttle=1", "bypass=2", ""},
+		{s, "bypass=2", "maxnreg=128", "bypass=6 maxnreg=128"},
+		{s, "bypass=2", "ld=cs", "bypass=2 ld=cs"},
+		// both at once: 24 warps, and 12 that share the cache, in blocks of 4 warps
+		{s, "bypass=4 " + spec + " throttle=3", spec + " shape=128x1x1",
+			"bypass=2 " + spec + " shape=128x1x1 throttle=6"},
+		// of a device that is not known only threads are counted
+		{&unknown, spec + " throttle=3", spec + " shape=128x1x1", spec + " shape=128x1x1 throttle=6"},
+		{&unknown, "bypass=2", spec + " shape=128x1x1", "bypass=1 " + spec + " shape=128x1x1"},
+		{&unknown, "maxnreg=40", spec + " shape=1024x1x1", "maxnreg=40 " + spec + " shape=1024x1x1"},
+		{&unknown, spec + " throttle=5", "maxnreg=32", "maxnreg=32 " + spec + " throttle=5"},
 	} {
-		got, ok := Combine(recipeOf(t, c[0]), recipeOf(t, c[1]), [3]int{256, 1, 1})
-		if ok != (c[2] != "") || ok && got.String() != recipeOf(t, c[2]).String() {
-			t.Errorf("%s and %s: %s, %v, want %s", c[0], c[1], got, ok, c[2])
+		got, ok := c.s.Combine(recipeOf(t, c.a), recipeOf(t, c.b))
+		if ok != (c.want != "") || ok && got.String() != recipeOf(t, c.want).String() {
+			t.Errorf("%s and %s: %s, %v, want %s", c.a, c.b, got, ok, c.want)
+		}
+	}
+	// Around a throttled winner caps are for more registers, not for more blocks.
+	for _, r := range capsAround(s, policy.Trial{Recipe: recipeOf(t, spec+" throttle=3"), Ratio: 0.7,
+		Build: cache.Build{Registers: 40}}) {
+		if n, _ := r.Get("maxnreg", ""); n < "40" && len(n) == 2 {
+			t.Errorf("tried around throttle=3: %s", r)
 		}
 	}
 	for text, want := range map[string]int{spec + " shape=1024x1x1": 1024, spec + " shape=64x2x1": 128,

@@ -58,7 +58,7 @@ func (s *search) exhaust() error {
 		before := best.Ratio
 		var more []recipe.Recipe
 		for _, tr := range s.singles() {
-			if r, ok := lever.Combine(best.Recipe, tr.Recipe, s.c.Shape.Block); ok &&
+			if r, ok := s.sit.Combine(best.Recipe, tr.Recipe); ok &&
 				together(best.Recipe, tr.Recipe) {
 				more = append(more, r)
 			}
@@ -161,7 +161,7 @@ func (s *search) pairs() []recipe.Recipe {
 			if lever.Of(a.Recipe) == lever.Of(b.Recipe) || !together(a.Recipe, b.Recipe) {
 				continue
 			}
-			if r, ok := lever.Combine(a.Recipe, b.Recipe, s.c.Shape.Block); ok {
+			if r, ok := s.sit.Combine(a.Recipe, b.Recipe); ok {
 				all = append(all, pair{r, a.Ratio * b.Ratio})
 			}
 		}

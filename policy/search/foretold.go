@@ -12,15 +12,19 @@ import (
 	"gnvcc/sim/predict"
 )
 
-// The order of register caps by what their machine code foretells, for kernels so slow that a
-// budget may end before all values were measured. It is an order and nothing else: no value is left
-// out for it. What can't be foretold (an unknown architecture, a file that can't be decoded) keeps
-// its place behind what can, and with it today's order.
+// The order of register caps and of launch shapes by what their machine code foretells, for kernels
+// so slow that a budget may end before all values were measured. Of both it is foretold by the warps
+// that are resident. It is an order and nothing else: no value is left out for it. What can't be
+// foretold (an unknown architecture, a file that can't be decoded) keeps its place behind what can,
+// and with it today's order.
 
-// foretold sorts a lever's values: caps by the time that is foretold, as far as that tells them
-// apart (1 %), all others not.
+// foretold sorts a lever's values: caps and shapes by the time that is foretold, as far as that
+// tells them apart (1 %), all others not.
 func (s *search) foretold(list []recipe.Recipe) []recipe.Recipe {
-	if len(list) < 2 || lever.Of(list[0]) != "maxnreg" || !s.sit.Known {
+	if len(list) < 2 || !s.sit.Known {
+		return list
+	}
+	if of := lever.Of(list[0]); of != "maxnreg" && of != "shape" {
 		return list
 	}
 	rates, err := predict.ForArchitecture(s.k.CC)
@@ -40,7 +44,7 @@ func (s *search) foretold(list []recipe.Recipe) []recipe.Recipe {
 	for i, r := range list {
 		v := value{r, math.Inf(1)}
 		if c, err := jobs[i].result(); err == nil {
-			v.time = cycles(c, s.k.Name, s.sit.Device, s.sit.Shape, rates)
+			v.time = cycles(c, s.k.Name, s.sit.Device, s.sit.ShapeFor(r), rates)
 		}
 		values = append(values, v)
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"gnvcc/install/kits"
 	"gnvcc/policy"
 	"gnvcc/policy/lever"
+	"gnvcc/rewrite"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/sim"
 )
@@ -27,7 +29,10 @@ func (c underCaps) Kernel(module, kernel string) (*policy.Kernel, error) { retur
 
 func (c underCaps) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe,
 	plain bool) (*policy.Candidate, error) {
-	n, _ := r.Get("maxnreg", "")
+	n, capped := r.Get("maxnreg", "")
+	if !capped {
+		n = "64"
+	}
 	if n == "33" {
 		return nil, errors.New("it is refused")
 	}
@@ -92,6 +97,19 @@ func TestForetold(t *testing.T) {
 	}
 	if hints := list("ld=cs", "ld=L2::256B"); text(s.foretold(hints)) != text(hints) {
 		t.Error("hints, of which nothing can be foretold, have another order")
+	}
+	shapes := list("shape=32x1x1", "shape=1024x1x1", "shape=128x1x1")
+	for i, r := range shapes {
+		shapes[i] = lever.Join(mustParse(t, "spec{host(block)=256x1x1}"), r)
+	}
+	// 64 registers: 32 warps are resident in blocks of any of these sizes; the last ones of the grid
+	// leave most room idle in the largest
+	var order []int
+	for _, r := range s.foretold(shapes) {
+		order = append(order, rewrite.Shape(r)[0])
+	}
+	if !slices.Equal(order, []int{128, 32, 1024}) {
+		t.Errorf("shapes: %v", order)
 	}
 	s.k.CC = 999
 	if text(s.foretold(caps)) != text(caps) {

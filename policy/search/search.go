@@ -304,7 +304,7 @@ func (s *search) additions(best *policy.Trial, round int) []recipe.Recipe {
 			lever.Has(best.Recipe, name) || !together(best.Recipe, tr.Recipe) {
 			continue
 		}
-		r, ok := lever.Combine(best.Recipe, tr.Recipe, s.c.Shape.Block)
+		r, ok := s.sit.Combine(best.Recipe, tr.Recipe)
 		if !ok {
 			continue
 		}
