@@ -21,7 +21,7 @@ const (
 	mostTries   = 6  // captures that were given up, after which a configuration is let be
 	mostRefused = 12 // of all configurations of a kernel, after which it is let be
 	// captures of a kernel, after which a new configuration has to be known as heavy to get one
-	mostShapes = 6
+	mostTaken = 8
 
 	setShare  = 0.05 // of the configuration's time: a set that has less is not looked at by itself
 	runShare  = 0.01 // of the run's time: what has less is not captured once that is known
@@ -36,9 +36,10 @@ const (
 
 // A weight is what a configuration took in earlier runs.
 type weight struct {
-	share float64 // of the program's time
-	sets  profile.Sets
-	total float64 // seconds of the sets
+	share  float64 // of the program's time
+	family float64 // what all grids had, of the same
+	sets   profile.Sets
+	total  float64 // seconds of the sets
 }
 
 // weights are a profile's, by kernel and shape: a new build has another cubin.
@@ -47,10 +48,15 @@ func (p *Profile) weights() map[string]weight {
 		return nil
 	}
 	out := map[string]weight{}
+	families := map[string]float64{}
+	for _, l := range p.Shapes {
+		families[familyOf("", l.Kernel, l.Block, l.Dynamic)] += l.Seconds / p.Seconds
+	}
 	for _, l := range p.Shapes {
 		key := fmt.Sprint(l.Kernel, l.Grid, l.Block, l.Dynamic)
 		w := out[key]
 		w.share += l.Seconds / p.Seconds
+		w.family = families[familyOf("", l.Kernel, l.Block, l.Dynamic)]
 		w.total += l.Seconds
 		w.sets = w.sets.Join(l.Sets)
 		out[key] = w
@@ -92,14 +98,14 @@ func (c *Collector) due(s *shape, k *ofKernel, l *profile.Launch) bool {
 	n, share := setOf(l)
 	ofRun := share * s.seconds / c.total()
 	earlier, known := c.known[fmt.Sprint(l.Kernel, l.Grid, l.Block, l.Dynamic)]
-	if known && earlier.share < runShare && ofRun < runShare {
+	if known && max(earlier.share, ofRun) < runShare && earlier.family < setShare {
 		return false // by earlier runs it weighs nothing, and by this one too
 	}
 	if len(s.captures) == 0 {
 		switch heavy := ofRun >= setShare || earlier.share >= setShare; {
 		case k.captures+k.tries == 0:
 			return true // the first one of a kernel, whatever it takes
-		case k.captures+k.tries < mostShapes || heavy:
+		case heavy, c.family(l).grows(l.Grid), k.captures+k.tries < mostTaken && c.family(l).wants(l.Grid):
 			return c.may(atMost, atMostOf)
 		}
 		return false

@@ -22,20 +22,21 @@ type Collector struct {
 	dir    string                      // of the agent's files
 	now    func() time.Time
 
-	mu      sync.Mutex
-	shapes  map[string]*shape
-	kernels map[string]*ofKernel
-	asked   time.Time // when the last capture was asked for
-	order   []*shape
-	taken   int64         // bytes
-	stood   time.Duration // that the program stood still for captures
-	begun   time.Time
-	known   map[string]weight // of earlier runs, by configuration
-	peak    int64
-	stopped bool // no launch is captured any more
-	notes   []string
-	room    chan struct{} // of packers
-	pack    sync.WaitGroup
+	mu       sync.Mutex
+	shapes   map[string]*shape
+	kernels  map[string]*ofKernel
+	families map[string]*family
+	asked    time.Time // when the last capture was asked for
+	order    []*shape
+	taken    int64         // bytes
+	stood    time.Duration // that the program stood still for captures
+	begun    time.Time
+	known    map[string]weight // of earlier runs, by configuration
+	peak     int64
+	stopped  bool // no launch is captured any more
+	notes    []string
+	room     chan struct{} // of packers
+	pack     sync.WaitGroup
 }
 
 // A shape is a configuration of a kernel: grid, block and dynamic shared memory.
@@ -80,7 +81,8 @@ type taken struct {
 func NewCollector(s *Store, l Limits, dir string, wanted func(*profile.Launch) error,
 	known *Profile) *Collector {
 	c := &Collector{store: s, limits: l, wanted: wanted, dir: dir, now: time.Now,
-		shapes: map[string]*shape{}, kernels: map[string]*ofKernel{}, room: make(chan struct{}, 2)}
+		shapes: map[string]*shape{}, kernels: map[string]*ofKernel{}, families: map[string]*family{},
+		room: make(chan struct{}, 2)}
 	c.known, c.begun = known.weights(), c.now()
 	return c
 }
@@ -135,6 +137,9 @@ func (c *Collector) Launch(l *profile.Launch) profile.Verdict {
 				"the the captures of this run have %d MiB already, as many as they may (--capture-limit)",
 				c.taken>>20))
 		return profile.Verdict{}
+	}
+	if f := c.family(l); s.tries+len(s.captures) == 0 {
+		f.blocks = append(f.blocks, blocksOf(l.Grid))
 	}
 	c.asked = c.now()
 	s.next = &taken{path: filepath.Join(c.dir, fmt.Sprintf("%d-%d-%d", l.Process.PID, len(c.order),

@@ -57,8 +57,13 @@ func (c *Collector) Finish() Run {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	out := Run{Peak: c.peak, Cost: Cost{Bytes: c.taken, Held: c.stood}}
+	c.sum()
 	for _, s := range c.order {
+		f := c.family(s.launch)
 		for _, x := range s.divide() {
+			if f.grids > 1 {
+				x.Use.Family = f.seconds
+			}
 			for _, m := range x.Captures {
 				m.Use = x.Use
 				if err := c.store.keep(m); err != nil {

@@ -201,7 +201,7 @@ func TestRefusedShapes(t *testing.T) {
 				c.LeftAlone(l, "the launch reaches more memory than a capture may have")
 			}
 		}
-		if tries == 0 || tries > mostShapes || took > time.Second && tries > 2 {
+		if tries == 0 || tries > firstGrids || took > time.Second && tries > 2 {
 			t.Errorf("%d captures of %v were tried", tries, took)
 		}
 		if seen := c.Finish().Seen; !strings.Contains(seen[0].Why, "4096 MiB (--capture-limit)") {
