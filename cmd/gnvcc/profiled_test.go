@@ -69,6 +69,24 @@ func TestByProfile(t *testing.T) {
 	}
 }
 
+// TestFamilyShares: grids none of which has 1 % of the time get that of all grids of the kernel, the
+// first one most of it.
+func TestFamilyShares(t *testing.T) {
+	list := []*capture.Manifest{captured("_Z1ai", 20, 1), captured("_Z1bi", .5, 1),
+		captured("_Z1bi", .4, 1), captured("_Z1bi", .1, 1), captured("_Z1ci", .3, 1)}
+	for i, m := range list[1:4] {
+		m.Grid, m.Use.Family = [3]int{3 - i, 1, 1}, 80
+	}
+	jobs := (&twin{}).heaviest(list, 100)
+	var got []string
+	for _, j := range jobs {
+		got = append(got, fmt.Sprintf("%s%d %.2f", j.m.Kernel, j.m.Grid[0], j.share))
+	}
+	if want := "_Z1ai0 0.20,_Z1bi3 0.48,_Z1bi2 0.16,_Z1bi1 0.16"; strings.Join(got, ",") != want {
+		t.Errorf("%q, want %s", got, want)
+	}
+}
+
 // TestTellProfile: what is said of it, and a profile of another program.
 func TestTellProfile(t *testing.T) {
 	p := profileOf(t, sumHead+"60,600,1,1,a(int)\n40,400,1,1,elsewhere(int)\nx,y,z,1,b\n")

@@ -255,8 +255,9 @@ func (w *twin) heaviest(list []*capture.Manifest, total float64) []job {
 	had := map[search.Captured]bool{}
 	list = w.by.worth(list)
 	weighs := w.by.weighs(list, total)
+	stand := representatives(list, total)
 	for _, m := range list {
-		share := weighs(m)
+		share := max(weighs(m), stand[m])
 		n := float64(max(m.Use.Sets, 1)) // of this configuration
 		if share*n < smallest && m.Use.Sampled > 0 {
 			continue
@@ -275,6 +276,38 @@ func (w *twin) heaviest(list []*capture.Manifest, total float64) []job {
 		sort.SliceStable(first, func(i, j int) bool { return first[i].share > first[j].share })
 	}
 	return append(first, others...)
+}
+
+// One grid of a family gets this part of its share, and is searched on first; on the others what won
+// is checked.
+const leading = 0.6
+
+// representatives gives captures of kernels whose every launch has another grid the family's share
+// of the time: none of them has much by itself.
+func representatives(list []*capture.Manifest, total float64) map[*capture.Manifest]float64 {
+	families := map[string][]*capture.Manifest{}
+	for _, m := range list {
+		if m.Use.Family >= smallest*total && m.Use.Seconds < smallest*total {
+			key := fmt.Sprint(m.Cubin, m.Kernel, m.Block, m.Dynamic)
+			families[key] = append(families[key], m)
+		}
+	}
+	out := map[*capture.Manifest]float64{}
+	for _, f := range families {
+		sort.SliceStable(f, func(i, j int) bool { return f[i].Weight() > f[j].Weight() })
+		share := min(f[0].Use.Family/max(total, 1e-12), 1) // of captures alone the total is less
+		for i, m := range f {
+			switch {
+			case len(f) == 1:
+				out[m] = share
+			case i == 0:
+				out[m] = share * leading
+			default:
+				out[m] = share * (1 - leading) / float64(len(f)-1)
+			}
+		}
+	}
+	return out
 }
 
 func configuration(m *capture.Manifest) search.Captured {

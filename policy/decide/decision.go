@@ -41,6 +41,9 @@ func (t *Run) decide(k *Findings, choices []choice, flags string) *cache.Decisio
 			d.Exactness = rewrite.Approximate.String()
 			d.Evidence.Note = t.off(e)
 		}
+		if note := k.between(chosen, all); note != "" {
+			d.Evidence.Note = strings.TrimPrefix(d.Evidence.Note+"; "+note, "; ")
+		}
 	} else if f := wantedFlags(choices); f != "" && flags == "" {
 		d.Evidence.Note = fmt.Sprintf(
 			"%s would pay, but the flag is for all kernels of the file, and does not suit them all", f)

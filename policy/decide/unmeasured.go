@@ -14,6 +14,14 @@ import (
 // know. So it is adopted only where the host keeps it from them (a second entry for other values,
 // blocks or grids), or where they take a small share of the kernel's time.
 
+//
+// Of a kernel whose every launch has another grid nobody can measure all. What was no slower on
+// three grids, and does not depend on the grid, counts as measured for those in between that differ
+// in nothing else.
+
+// spanning is how many grids stand for those between them.
+const spanning = 3
+
 // smallShare is the part of a kernel's time that may go to a recipe that was not measured on it.
 // Even where it were half as fast again, the whole would not be harmed by more than 2.5 %, less
 // than what the rest must gain (stats.Standard).
@@ -48,6 +56,10 @@ func (k *Findings) blind(r recipe.Recipe, configs []*Config) string {
 			continue
 		}
 		t := c.weightOf(c.guess(configs))
+		if k.spanned(c, r, configs) {
+			seen += t
+			continue
+		}
 		if unseen += t; t > most {
 			worst, most = c, t
 		}
@@ -61,6 +73,48 @@ func (k *Findings) blind(r recipe.Recipe, configs []*Config) string {
 	}
 	return fmt.Sprintf("about %.0f %% of its time is in launches that were not measured (%s: %s)",
 		100*unseen/(seen+unseen), worst.Shape, why)
+}
+
+// spanned tells whether a configuration's grid lies, by its number of blocks, between grids on which
+// a recipe was measured and never slower, all else being the same.
+func (k *Findings) spanned(c *Config, r recipe.Recipe, configs []*Config) bool {
+	guards, err := r.Guards()
+	if err != nil || slices.ContainsFunc(guards, func(g recipe.Guard) bool {
+		return slices.ContainsFunc(g.Conditions, func(c recipe.Condition) bool {
+			return c.Kind == recipe.GridDim || c.Kind == recipe.HostGrid
+		})
+	}) {
+		return false
+	}
+	grids := map[[3]int]bool{}
+	least, most := math.MaxInt, 0
+	for _, m := range configs {
+		if m.Shape.Block != c.Shape.Block || m.Shape.Dynamic != c.Shape.Dynamic || m.avoids(&k.Kernel, r) {
+			continue
+		}
+		tr := m.figure(&k.Kernel, r)
+		if tr == nil || tr.Confirmed == nil || tr.Confirmed.Ratio.Estimate > 1 {
+			return false
+		}
+		grids[m.Shape.Grid] = true
+		least, most = min(least, m.Shape.Blocks()), max(most, m.Shape.Blocks())
+	}
+	n := c.Shape.Blocks()
+	return len(grids) >= spanning && least <= n && n <= most
+}
+
+// between says for how many grids the chosen recipe's figures are those of others, "" for none.
+func (k *Findings) between(r recipe.Recipe, configs []*Config) string {
+	n := 0
+	for _, c := range k.unmeasured() {
+		if c.Count > 0 && !c.avoids(&k.Kernel, r) && k.spanned(c, r, configs) {
+			n++
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("it was measured on some grids, and is used for %d between them, too", n)
 }
 
 // avoids tells whether the host keeps a configuration's launches from all that a recipe makes.

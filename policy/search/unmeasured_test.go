@@ -27,6 +27,19 @@ func TestUnmeasured(t *testing.T) {
 		}
 		return 1
 	}
+	few := func(o *policy.Options) { o.Full, o.Verify = 4, 0 }
+	// a launch each of some grids, and of 98 more from 399 blocks downward that can't be measured
+	family := func(grids ...int) (out []appLaunch) {
+		for _, n := range grids {
+			out = append(out, launches(20, shape(n, 512), "")...)
+		}
+		for n := 399; n > 300; n-- {
+			if n%50 != 0 {
+				out = append(out, launches(20, shape(n, 512), "it is captured")...)
+			}
+		}
+		return out
+	}
 	for name, c := range map[string]struct {
 		speed func(r recipe.Recipe, s policy.Shape, plain bool) float64
 		lever string
@@ -48,8 +61,17 @@ func TestUnmeasured(t *testing.T) {
 			"it is captured"},
 		"larger": {hint, "ld", nil, launches(1, shape(100000, 256), "it is captured"), false,
 			"it is captured"},
-		"the host's":    {values, "spec", nil, launches(20, other, "it is captured"), true, ""},
-		"all are known": {hint, "ld", nil, launches(20, other, ""), true, ""},
+		"the host's":      {values, "spec", nil, launches(20, other, "it is captured"), true, ""},
+		"all are known":   {hint, "ld", nil, launches(20, other, ""), true, ""},
+		"between":         {hint, "ld", few, family(400, 200, 100), true, "measured on some grids, and is used for 98 between"},
+		"between, of two": {hint, "ld", few, family(400, 200), false, "that were not measured"},
+		"between, but slower on one": {func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+			if s.Grid[0] == 200 {
+				return 1 + 0.008*(1-hint(r, s, plain))/0.3
+			}
+			return hint(r, s, plain)
+		}, "ld", few, family(400, 200, 100), false, "that were not measured"},
+		"beyond": {hint, "ld", few, family(150, 120, 100), false, "that were not measured"},
 		"the host's not": {values, "spec", nil, launches(20, with(shape(1000, 256), 8), "it is captured"),
 			false, "it is captured"},
 	} {
