@@ -19,7 +19,7 @@ func TestIndexOnly(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(m.Entries()) != 45 {
+			if len(m.Entries()) != 49 {
 				t.Errorf("%d kernels", len(m.Entries()))
 			}
 			for _, f := range m.Entries() {

@@ -1,5 +1,7 @@
 // Kernels that use the index over the grid alone (free_XYZ: in these dimensions), and kernels that see more of the launch's shape.
 #define I(D) (blockIdx.D * blockDim.D + threadIdx.D)
+#include <cassert>
+#include <cstdio>
 extern "C" {
 __global__ void free_100_plain(float *a, int n) { int i = I(x); if (i < n) a[i] *= 2; }
 __global__ void free_100_stride(float *a, int n) { for (int i = I(x); i < n; i += blockDim.x * gridDim.x) a[i] *= 2; }
@@ -53,4 +55,8 @@ __device__ int (*pointer)(int) = plus;
 __global__ void seen_pointer(int *a) { a[I(x)] = pointer(a[I(x)]); }
 __global__ void seen_called(int *a) { a[I(x)] = other(a[I(x)]); }
 __global__ void seen_clock(long long *a) { a[I(x)] = clock64(); }
+__global__ void seen_print(int *a) { if (a[I(x)] < 0) printf("%d\n", I(x)); }
+__global__ void seen_assert(int *a) { assert(a[I(x)] >= 0); }
+__global__ void seen_count(int *a) { if (threadIdx.x == 0) atomicAdd(a, 1); }
+__global__ void seen_blocks(int *a) { a[I(x)] = gridDim.x; }
 }
