@@ -122,7 +122,8 @@ func TestArguments(t *testing.T) {
 			t.Errorf("gnvcc %s prints: %s", line, stdout.String())
 		}
 	}
-	for name, verb := range verbs {
+	for _, v := range verbs() {
+		name := v.name
 		t.Run(name, func(t *testing.T) {
 			if len(wrong[name]) == 0 {
 				t.Fatal("the table has no row for this verb")
@@ -132,7 +133,7 @@ func TestArguments(t *testing.T) {
 			}
 			refuse(t, "unknown flag: --no-such-option", name, "--no-such-option")
 			refuse(t, "empty", name, "")
-			verb().Flags().VisitAll(func(f *pflag.Flag) {
+			v.make().Flags().VisitAll(func(f *pflag.Flag) {
 				if f.NoOptDefVal == "" {
 					refuse(t, "flag needs an argument: --"+f.Name, name, "--"+f.Name)
 					refuse(t, "--"+f.Name, name, "--"+f.Name+"=")
@@ -143,7 +144,7 @@ func TestArguments(t *testing.T) {
 		})
 	}
 	for name := range wrong {
-		if verbs[name] == nil {
+		if verbNamed(name) == nil {
 			t.Errorf("the table has a row for %s, which is no verb", name)
 		}
 	}

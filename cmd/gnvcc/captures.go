@@ -140,7 +140,7 @@ regular expression KERNEL, or all. "gnvcc captures" lists them.`
 // replayVerb searches on captures alone.
 func replayVerb() *cobra.Command {
 	o := policy.Defaults()
-	o.Version = version
+	o.Version = ownVersion()
 	c := newVerb("replay [KERNEL]", "search again on captured launches, without the program", replayAbout, arguments(0, 1))
 	fs := c.Flags()
 	applyToo := fs.Bool("apply", false, "rebuild what can be faster, as gnvcc apply does")

@@ -53,7 +53,7 @@ func doctor(deep bool) int {
 			worst = 1
 		}
 	}
-	say(cache.Fine, "", "gnvcc %s", version)
+	say(cache.Fine, "", "gnvcc %s", ownVersion())
 	self, _ := os.Executable()
 	toolkit, err := toolkit.Find(self, environment.Read())
 	if err != nil {

@@ -30,7 +30,7 @@ func helpVerb() *cobra.Command {
 // help prints what there is.
 func help(args []string) int {
 	if len(args) == 1 {
-		if verbs[args[0]] == nil {
+		if verbNamed(args[0]) == nil {
 			return complain("help", fmt.Errorf("unknown verb %q (gnvcc help lists them)", args[0]))
 		}
 		return execute(args[0], []string{"--help"})
@@ -42,10 +42,10 @@ func help(args []string) int {
 	for _, g := range groups {
 		fmt.Fprintf(out, "\n%s\n", g.title)
 		for _, name := range g.verbs {
-			fmt.Fprintf(out, "  %-12s %s\n", name, verbs[name]().Short)
+			fmt.Fprintf(out, "  %-12s %s\n", name, verbNamed(name).Short)
 		}
 	}
-	fmt.Fprintf(out, "\ngnvcc VERB -h lists a verb's options. A word that names an existing file is an input for nvcc, not a verb.\n\n%s\nThis is gnvcc %s.\n", variables, version)
+	fmt.Fprintf(out, "\ngnvcc VERB -h lists a verb's options. A word that names an existing file is an input for nvcc, not a verb.\n\n%s\nThis is gnvcc %s.\n", variables, ownVersion())
 	return 0
 }
 
@@ -94,7 +94,7 @@ func reflow(text string, columns int) string {
 
 func versionVerb() *cobra.Command {
 	c := newVerb("version", "print gnvcc's version", "Prints gnvcc's version (gnvcc --version is nvcc's).", none)
-	return runs(c, func([]string) int { fmt.Println("gnvcc", version); return 0 })
+	return runs(c, func([]string) int { fmt.Println("gnvcc", ownVersion()); return 0 })
 }
 
 func completionVerb() *cobra.Command {
@@ -129,13 +129,13 @@ func manVerb() *cobra.Command {
 func manual() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line(`.TH GNVCC 1 "" "gnvcc %s"`, roff(version))
+	line(`.TH GNVCC 1 "" "gnvcc %s"`, roff(ownVersion()))
 	line(".SH NAME\ngnvcc \\- nvcc, with kernels made faster by recipes that were measured")
 	line(".SH SYNOPSIS\n.B gnvcc\n.I nvcc's arguments\n.br\n.B gnvcc\n.I verb\n[options]")
 	for _, g := range groups {
 		line(".SH %s", strings.ToUpper(roff(g.title)))
 		for _, name := range g.verbs {
-			v := verbs[name]()
+			v := verbNamed(name)
 			line(".SS gnvcc %s\n%s", roff(v.Use), roff(v.Long))
 			if v.HasLocalFlags() {
 				line(".PP\n.nf\n%s\n.fi", roff(strings.TrimRight(v.LocalFlags().FlagUsagesWrapped(76), "\n")))

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -107,13 +108,15 @@ func (i importing) report(ctx context.Context) error {
 	return nil
 }
 
-var identityText = regexp.MustCompile(`^[0-9a-f]{64}$`)
+var identityText = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[0-9a-f]{64}$`)
+})
 
 // portable tells whether a decision may count on another machine: it was measured, its recipe is
 // one of this version, and it is for all builds.
 func portable(d cache.Decision) bool {
 	if d.Pinned || d.Predicted || d.Approximate() || len(d.Evidence.Launches) == 0 ||
-		!identityText.MatchString(d.Identity) {
+		!identityText().MatchString(d.Identity) {
 		return false
 	}
 	r, err := recipe.Parse(d.Recipe)

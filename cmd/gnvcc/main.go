@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"gnvcc/driver"
@@ -38,7 +39,7 @@ func verbOf(self string, args []string) func([]string) int {
 	if strings.HasPrefix(args[0], "__complete") {
 		return func([]string) int { return complete(args) }
 	}
-	if verbs[args[0]] == nil {
+	if !slices.ContainsFunc(verbs(), func(v verb) bool { return v.name == args[0] }) {
 		return nil
 	}
 	if _, err := os.Lstat(args[0]); err == nil {

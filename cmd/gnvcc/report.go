@@ -113,7 +113,7 @@ func matching(all []cache.Decision, name *regexp.Regexp) []cache.Decision {
 
 // reportAs writes one of the other forms.
 func reportAs(r reporting, decisions []cache.Decision) error {
-	in := page.Input{Decisions: decisions, Untaken: r.Untaken, Version: version, Made: time.Now()}
+	in := page.Input{Decisions: decisions, Untaken: r.Untaken, Version: ownVersion(), Made: time.Now()}
 	switch {
 	case r.csv:
 		return page.CSV(os.Stdout, in)
@@ -176,7 +176,7 @@ func explain(kernel, html string, patch bool) int {
 	found := matching(decisions, name)
 	if html != "" {
 		if n, err := explainPage(html, name, page.Input{Decisions: found, Untaken: untaken,
-			Version: version, Made: time.Now()}); err != nil {
+			Version: ownVersion(), Made: time.Now()}); err != nil {
 			return complain("explain", err)
 		} else if n > 0 {
 			return 0

@@ -88,8 +88,8 @@ func TestTerminal(t *testing.T) {
 	lines := [][]string{{"help"}, {"report"}, {"report", "-v"}, {"report", "--predict"},
 		{"explain", "wave"}, {"status"}, {"stats"}, {"doctor"}, {"apply"},
 		{"captures"}, {"predict", "k"}}
-	for name := range verbs {
-		lines = append(lines, []string{name, "--help"})
+	for _, v := range verbs() {
+		lines = append(lines, []string{v.name, "--help"})
 	}
 	for _, args := range lines {
 		for _, kind := range []string{"dumb", "xterm"} {

@@ -88,7 +88,7 @@ func (within) Type() string { return "error" }
 // tuneVerb runs an application under the agent and keeps what was decided.
 func tuneVerb() *cobra.Command {
 	o := policy.Defaults()
-	o.Version = version
+	o.Version = ownVersion()
 	c := newVerb("tune [OPTIONS] [--] PROGRAM [ARGUMENTS]", "run a program and find recipes for its kernels; --apply builds with them", tuneAbout, arguments(0, -1))
 	fs := c.Flags()
 	commandBehind(c)

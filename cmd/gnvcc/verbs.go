@@ -16,38 +16,52 @@ import (
 // The verbs are cobra's commands: help, man page and completions come from one definition each.
 // They are made when a verb is asked for, and not on a build's way.
 
-// verbs are gnvcc's own commands, by name. They are set by init since help names them all.
-var verbs map[string]func() *cobra.Command
+// A verb is one of gnvcc's own commands.
+type verb struct {
+	name string
+	make func() *cobra.Command
+}
 
-func init() {
-	verbs = map[string]func() *cobra.Command{
-		"apply":      applyVerb,
-		"ban":        banVerb,
-		"captures":   capturesVerb,
-		"clean":      cleanVerb,
-		"completion": completionVerb,
-		"doctor":     doctorVerb,
-		"explain":    explainVerb,
-		"export":     exportVerb,
-		"forget":     forgetVerb,
-		"help":       helpVerb,
-		"import":     importVerb,
-		"lock":       lockVerb,
-		"man":        manVerb,
-		"pin":        pinVerb,
-		"predict":    predictVerb,
-		"profile":    profileVerb,
-		"replay":     replayVerb,
-		"report":     reportVerb,
-		"revert":     revertVerb,
-		"stats":      statsVerb,
-		"status":     statusVerb,
-		"tune":       tuneVerb,
-		"unban":      unbanVerb,
-		"unpin":      unpinVerb,
-		"version":    versionVerb,
-		"watch":      watchVerb,
+// verbs are all of them, by name.
+func verbs() []verb {
+	return []verb{
+		{"apply", applyVerb},
+		{"ban", banVerb},
+		{"captures", capturesVerb},
+		{"clean", cleanVerb},
+		{"completion", completionVerb},
+		{"doctor", doctorVerb},
+		{"explain", explainVerb},
+		{"export", exportVerb},
+		{"forget", forgetVerb},
+		{"help", helpVerb},
+		{"import", importVerb},
+		{"lock", lockVerb},
+		{"man", manVerb},
+		{"pin", pinVerb},
+		{"predict", predictVerb},
+		{"profile", profileVerb},
+		{"replay", replayVerb},
+		{"report", reportVerb},
+		{"revert", revertVerb},
+		{"stats", statsVerb},
+		{"status", statusVerb},
+		{"tune", tuneVerb},
+		{"unban", unbanVerb},
+		{"unpin", unpinVerb},
+		{"version", versionVerb},
+		{"watch", watchVerb},
 	}
+}
+
+// verbNamed makes the verb of a name, nil if there is none.
+func verbNamed(name string) *cobra.Command {
+	for _, v := range verbs() {
+		if v.name == name {
+			return v.make()
+		}
+	}
+	return nil
 }
 
 // The groups of the help, in its order.
@@ -131,7 +145,7 @@ func root() *cobra.Command {
 	for _, g := range groups {
 		c.AddGroup(&cobra.Group{ID: g.title, Title: g.title + ":"})
 		for _, name := range g.verbs {
-			v := verbs[name]()
+			v := verbNamed(name)
 			v.GroupID = g.title
 			c.AddCommand(v)
 			if name == "help" {
@@ -175,7 +189,7 @@ func complete(args []string) int {
 func execute(name string, args []string) int {
 	c := &cobra.Command{Use: "gnvcc", SilenceUsage: true, SilenceErrors: true}
 	c.CompletionOptions.DisableDefaultCmd = true
-	v := verbs[name]()
+	v := verbNamed(name)
 	c.AddCommand(v)
 	if name == "help" {
 		c.SetHelpCommand(v)

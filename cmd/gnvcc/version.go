@@ -7,10 +7,12 @@ import "runtime/debug"
 // its own.
 var version string
 
-func init() {
-	if version == "" {
-		version = versionOf(debug.ReadBuildInfo())
+// ownVersion is gnvcc's version.
+func ownVersion() string {
+	if version != "" {
+		return version
 	}
+	return versionOf(debug.ReadBuildInfo())
 }
 
 func versionOf(info *debug.BuildInfo, ok bool) string {

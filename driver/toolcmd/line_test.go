@@ -168,12 +168,12 @@ func TestPtxasOptionsAreKnown(t *testing.T) {
 	for _, version := range toolkits {
 		t.Run(version, func(t *testing.T) {
 			for _, line := range help(t, version, "ptxas") {
-				if o, ok := ptxasTable().options[line.long]; !ok {
+				if o, ok := ptxasTable().option(line.long); !ok {
 					t.Errorf("ptxas %s has %s", version, line.long)
 				} else if line.value && !o.value {
 					t.Errorf("ptxas %s: %s takes a value", version, line.long)
 				}
-				if _, ok := ptxasTable().options[line.short]; !ok {
+				if _, ok := ptxasTable().option(line.short); !ok {
 					t.Errorf("ptxas %s has %s", version, line.short)
 				}
 			}
@@ -186,8 +186,8 @@ func TestNvccOptionsAreKnown(t *testing.T) {
 	for _, version := range toolkits {
 		t.Run(version, func(t *testing.T) {
 			for _, line := range help(t, version, "nvcc") {
-				long, short := lineTable().options[line.long[2:]],
-					lineTable().options[strings.TrimLeft(line.short, "-")]
+				long, _ := lineTable().option(line.long)
+				short, _ := lineTable().option("-" + strings.TrimLeft(line.short, "-"))
 				if line.value && (!long.value || !short.value) {
 					t.Errorf("nvcc %s: %s (%s) takes a value", version, line.long, line.short)
 				}

@@ -21,54 +21,74 @@ type does int
 
 // A table is how a tool's command line is read.
 type table struct {
-	// by the word in which the option stands; dashes and all, unless they don't matter
-	options map[string]option
-	joined  bool   // a value may stand behind '=' in the option's own word
-	glued   string // letters of options whose value may follow at once: -O3
-	dashes  bool   // one dash or two before a name are the same
-	lax     bool   // an option with no value at the line's end is no error
+	rows   []row
+	joined bool   // a value may stand behind '=' in the option's own word
+	glued  string // letters of options whose value may follow at once: -O3
+	dashes bool   // one dash or two before a name are the same
+	lax    bool   // an option with no value at the line's end is no error
+}
+
+// A row is some options that are alike but for their names. The names are looked for in the text:
+// every process looks up a few words, and would otherwise begin with a map of hundreds.
+type row struct {
+	option
+	names string
+	whole bool // the names have their dashes
 }
 
 // add puts options into the table: name/short, or name where both are the same. Long names stand
 // behind two dashes, short ones behind one.
-func (t *table) add(o option, names string) {
-	t.room()
-	for _, pair := range strings.Fields(names) {
-		long, short, _ := strings.Cut(pair, "/")
-		if short == "" {
-			short = long
-		}
-		o.name = long
-		if t.dashes {
-			t.options[long], t.options[short] = o, o
-		} else {
-			t.options["--"+long], t.options["-"+short] = o, o
-		}
-	}
-}
+func (t *table) add(o option, names string) { t.rows = append(t.rows, row{o, names, false}) }
 
 // exactly puts options into the table that stand as they are written, and are called so.
-func (t *table) exactly(o option, names string) {
-	t.room()
-	for _, o.name = range strings.Fields(names) {
-		t.options[o.name] = o
-	}
-}
-
-// room makes the map, with room for nvcc's: tables are built anew by every process that needs them.
-func (t *table) room() {
-	if t.options == nil {
-		t.options = make(map[string]option, 300)
-	}
-}
+func (t *table) exactly(o option, names string) { t.rows = append(t.rows, row{o, names, true}) }
 
 // option finds an option by its word.
 func (t *table) option(text string) (option, bool) {
-	if t.dashes {
-		text = strings.TrimPrefix(text[1:], "-")
+	if strings.ContainsAny(text, "/ \t\n") {
+		return option{}, false
 	}
-	o, known := t.options[text]
-	return o, known
+	for i := range t.rows {
+		r := &t.rows[i]
+		name, dashes := text, 0
+		if !r.whole {
+			name = strings.TrimPrefix(text[1:], "-")
+			dashes = len(text) - len(name)
+		}
+		long, short := r.find(name)
+		if long != "" && (t.dashes || r.whole || long == name && dashes == 2 ||
+			short == name && dashes == 1) {
+			o := r.option
+			o.name = long
+			return o, true
+		}
+	}
+	return option{}, false
+}
+
+// find looks for a name among those of a row, and gives the option's long and short one.
+func (r *row) find(name string) (long, short string) {
+	const around = " \t\n"
+	for at := 0; name != ""; {
+		n := strings.Index(r.names[at:], name)
+		if n < 0 {
+			break
+		}
+		from, to := at+n, at+n+len(name)
+		at = to
+		begin, end := strings.LastIndexAny(r.names[:from], around)+1, len(r.names)
+		if n := strings.IndexAny(r.names[to:], around); n >= 0 {
+			end = to + n
+		}
+		long, short, two := strings.Cut(r.names[begin:end], "/")
+		if !two {
+			short = long
+		}
+		if long == name || short == name {
+			return long, short
+		}
+	}
+	return "", ""
 }
 
 // A word is an option with its value, or an input.

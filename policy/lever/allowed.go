@@ -13,7 +13,7 @@ import (
 // the kernel belongs to the lever that needs it.
 func Allowed(o *policy.Options, r recipe.Recipe) bool {
 	for _, t := range r.Terms {
-		if l := levers[t.Lever]; l == nil || !t.HostOnly() && !o.Allows(l.Name) && !allowsWith(o, r, l) {
+		if l := levers()[t.Lever]; l == nil || !t.HostOnly() && !o.Allows(l.Name) && !allowsWith(o, r, l) {
 			return false
 		}
 	}
@@ -25,7 +25,7 @@ func Allowed(o *policy.Options, r recipe.Recipe) bool {
 func allowsWith(o *policy.Options, r recipe.Recipe, l *Lever) bool {
 	return !slices.Contains(o.Without, l.Name) && slices.ContainsFunc(r.Terms,
 		func(t recipe.Term) bool {
-			other := levers[t.Lever]
+			other := levers()[t.Lever]
 			return other != nil && o.Allows(other.Name) && slices.Contains(other.With, l.Name)
 		})
 }

@@ -22,7 +22,7 @@ func TestBypassValues(t *testing.T) {
 		{32, 75, ""},
 	} {
 		var got []string
-		for _, r := range levers["bypass"].Try(&Situation{Kernel: &policy.Kernel{Loads: 1, CC: c.cc},
+		for _, r := range levers()["bypass"].Try(&Situation{Kernel: &policy.Kernel{Loads: 1, CC: c.cc},
 			Shape: shape(10, c.threads)}) {
 			value, _ := r.Get("bypass", "")
 			got = append(got, value)

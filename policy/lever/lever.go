@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"sync"
 
 	"gnvcc/policy"
 	"gnvcc/rewrite"
@@ -23,8 +24,6 @@ type Lever struct {
 	// what it gained alone on the 84 programs of DESIGN.md, geometric mean; orders the search, nothing
 	// else
 	Gain float64
-	// order in combinations where gains tell nothing: values and loops before caps before hints
-	Rank int
 
 	// Try returns what to try on the default build.
 	Try func(s *Situation) []recipe.Recipe
@@ -46,28 +45,38 @@ type Lever struct {
 	Stage rewrite.Stage
 }
 
-var levers = map[string]*Lever{}
+// registered is what the levers' files hand in, at the start of every process: the table is made when
+// it is asked for.
+var registered []*Lever
 
 // register enters a lever; each lever's file calls it once.
 func register(l Lever) *Lever {
-	if levers[l.Name] != nil {
-		panic("policy: two levers called " + l.Name)
-	}
-	for _, p := range rewrite.Levers() {
-		if p.Lever == l.Name {
-			l.Stage = p.Stage
-		}
-	}
-	if l.Stage != 0 { // else rewrite has no such lever (yet): it is not offered; a test names those
-		levers[l.Name] = &l
-	}
+	registered = append(registered, &l)
 	return &l
 }
 
+var levers = sync.OnceValue(func() map[string]*Lever {
+	levers := make(map[string]*Lever, len(registered))
+	for _, l := range registered {
+		if levers[l.Name] != nil {
+			panic("policy: two levers called " + l.Name)
+		}
+		for _, p := range rewrite.Levers() {
+			if p.Lever == l.Name {
+				l.Stage = p.Stage
+			}
+		}
+		if l.Stage != 0 { // else rewrite has no such lever (yet): it is not offered; a test names those
+			levers[l.Name] = l
+		}
+	}
+	return levers
+})
+
 // All returns the table, most promising first, dear ones behind cheap ones of the same promise.
 func All() []*Lever {
-	out := make([]*Lever, 0, len(levers))
-	for _, l := range levers {
+	out := make([]*Lever, 0, len(levers()))
+	for _, l := range levers() {
 		out = append(out, l)
 	}
 	sort.Slice(out, func(i, j int) bool {
@@ -82,11 +91,11 @@ func All() []*Lever {
 
 // Names are those of the table, sorted.
 func Names() []string {
-	return slices.Sorted(maps.Keys(levers))
+	return slices.Sorted(maps.Keys(levers()))
 }
 
 // Named returns the lever of a name, nil if there is none.
-func Named(name string) *Lever { return levers[name] }
+func Named(name string) *Lever { return levers()[name] }
 
 // Words explains a recipe, in the words of the source where there are any.
 func Words(k *policy.Kernel, r recipe.Recipe) string {
@@ -96,7 +105,7 @@ func Words(k *policy.Kernel, r recipe.Recipe) string {
 	var parts []string
 	told := map[string]bool{}
 	for _, t := range r.Terms {
-		l := levers[t.Lever]
+		l := levers()[t.Lever]
 		switch {
 		case l != nil && l.Sites != nil && t.Site != "":
 			if same := t.Lever + "=" + t.Value; !told[same] {

@@ -32,7 +32,7 @@ func TestLevers(t *testing.T) {
 			continue
 		}
 		n++
-		l := levers[strings.TrimSuffix(f, ".go")]
+		l := levers()[strings.TrimSuffix(f, ".go")]
 		if l == nil {
 			t.Errorf("%s: no such lever in the table, or rewrite does not know it", f)
 			continue
@@ -42,12 +42,12 @@ func TestLevers(t *testing.T) {
 		}
 	}
 	for _, p := range rewrite.Levers() {
-		if levers[p.Lever] == nil {
+		if levers()[p.Lever] == nil {
 			t.Errorf("%s stands in rewrite's list, and no file here says what to try", p.Lever)
 		}
 	}
-	if n != len(levers) {
-		t.Errorf("%d files, %d levers", n, len(levers))
+	if n != len(levers()) {
+		t.Errorf("%d files, %d levers", n, len(levers()))
 	}
 	for i, l := range All()[1:] {
 		if l.Gain > All()[i].Gain {

@@ -27,7 +27,7 @@ func reshapable(t *testing.T, grid, block [3]int) *Situation {
 
 func tried(s *Situation) []string {
 	var out []string
-	for _, r := range levers["shape"].Try(s) {
+	for _, r := range levers()["shape"].Try(s) {
 		value, _ := r.Get("shape", "")
 		out = append(out, value)
 	}
@@ -70,7 +70,7 @@ func TestShapesTried(t *testing.T) {
 				t.Errorf("%v x %v: %s is tried", c.grid, c.block, not)
 			}
 		}
-		for _, r := range levers["shape"].Try(s) {
+		for _, r := range levers()["shape"].Try(s) {
 			if err := rewrite.Check(r); err != nil {
 				t.Error(err)
 			}
@@ -88,7 +88,7 @@ func TestShapesTried(t *testing.T) {
 	}, func(k *policy.Kernel) { k.NoSecond = "x" }} {
 		s := reshapable(t, [3]int{1000, 1, 1}, [3]int{256, 1, 1})
 		change(s.Kernel)
-		if got := tried(s); len(got) > 0 || levers["shape"].Why(s) == "" {
+		if got := tried(s); len(got) > 0 || levers()["shape"].Why(s) == "" {
 			t.Errorf("%+v: %v", s.Kernel, got)
 		}
 	}
@@ -100,7 +100,7 @@ func TestShapeAround(t *testing.T) {
 	s := reshapable(t, [3]int{64, 64, 1}, [3]int{16, 16, 1})
 	texts := func(best string) string {
 		var out []string
-		for _, r := range levers["shape"].Around(s, policy.Trial{Recipe: recipeOf(t, best), Ratio: 0.8}) {
+		for _, r := range levers()["shape"].Around(s, policy.Trial{Recipe: recipeOf(t, best), Ratio: 0.8}) {
 			if err := rewrite.Check(r); err != nil {
 				t.Error(err)
 			}

@@ -45,7 +45,7 @@ func TestSpinValues(t *testing.T) {
 			if err := k.ReadPTX(m); err != nil {
 				t.Fatal(err)
 			}
-			list := levers["spin"].Try(&Situation{Kernel: k})
+			list := levers()["spin"].Try(&Situation{Kernel: k})
 			if (len(list) > 0) != c.spins {
 				t.Errorf("%s: %s: %d values are tried, %d spin loops", c.file, f.Name, len(list), k.Spins)
 			}

@@ -310,7 +310,7 @@ func (a *waiter) invariant(p *part, reg int32, depth int) bool {
 	if inside < 0 {
 		return true
 	}
-	if depth == 0 || !pure[string(a.f.Base(inside))] {
+	if depth == 0 || !pure(string(a.f.Base(inside))) {
 		return false
 	}
 	return !slices.ContainsFunc(a.w.Accesses(inside), func(x Access) bool {

@@ -157,28 +157,60 @@ func (s *shapes) look() error {
 	return nil
 }
 
-// computes are the instructions whose results are a function of their operands alone, the same in
+// computes tells of the instructions whose results are a function of their operands alone, the same in
 // every thread, at any time.
-var computes = setOf(
-	`mov cvt cvta add sub mul mad fma div rem abs neg min max and or xor not cnot shl shr shf lop3 prmt
-	bfe bfi bfind brev clz popc fns sad mul24 mad24 dp4a dp2a setp set selp slct testp copysign rcp sqrt rsqrt sin cos
-	lg2 ex2 tanh isspacep szext bmsk`)
+func computes(word string) bool {
+	switch word {
+	case "mov", "cvt", "cvta", "add", "sub", "mul", "mad", "fma", "div", "rem", "abs", "neg",
+		"min", "max", "and", "or", "xor", "not", "cnot", "shl", "shr", "shf", "lop3", "prmt",
+		"bfe", "bfi", "bfind", "brev", "clz", "popc", "fns", "sad", "mul24", "mad24", "dp4a",
+		"dp2a", "setp", "set", "selp", "slct", "testp", "copysign", "rcp", "sqrt", "rsqrt", "sin",
+		"cos", "lg2", "ex2", "tanh", "isspacep", "szext", "bmsk":
+		return true
+	}
+	return false
+}
 
-// crossing names, for people, the instructions by which threads see each other or where they run.
-var crossing = map[string]string{
-	"bar": "a barrier", "barrier": "a barrier", "vote": "a vote", "shfl": "a shuffle",
-	"match":      "a match",
-	"activemask": "the active mask", "redux": "a warp's reduction", "elect": "an election",
-	"atom": "an atomic",
-	"red":  "an atomic", "mbarrier": "an mbarrier", "wmma": "a warp's matrix",
-	"mma":      "a warp's matrix",
-	"ldmatrix": "a warp's matrix", "stmatrix": "a warp's matrix", "movmatrix": "a warp's matrix",
-	"wgmma": "a warp's matrix",
-	"cp":    "an asynchronous copy", "griddepcontrol": "an overlapping grid", "mapa": "a cluster",
-	"getctarank": "a cluster",
-	"setmaxnreg": "registers traded by warps", "membar": "a fence", "fence": "a fence",
-	"brx":       "a table of branches",
-	"nanosleep": "a wait",
+// crossing names, for people, the instructions by which threads see each other or where they run; ""
+// for all others.
+func crossing(base string) string {
+	switch base {
+	case "bar", "barrier":
+		return "a barrier"
+	case "vote":
+		return "a vote"
+	case "shfl":
+		return "a shuffle"
+	case "match":
+		return "a match"
+	case "activemask":
+		return "the active mask"
+	case "redux":
+		return "a warp's reduction"
+	case "elect":
+		return "an election"
+	case "atom", "red":
+		return "an atomic"
+	case "mbarrier":
+		return "an mbarrier"
+	case "wmma", "mma", "ldmatrix", "stmatrix", "movmatrix", "wgmma":
+		return "a warp's matrix"
+	case "cp":
+		return "an asynchronous copy"
+	case "griddepcontrol":
+		return "an overlapping grid"
+	case "mapa", "getctarank":
+		return "a cluster"
+	case "setmaxnreg":
+		return "registers traded by warps"
+	case "membar", "fence":
+		return "a fence"
+	case "brx":
+		return "a table of branches"
+	case "nanosleep":
+		return "a wait"
+	}
+	return ""
 }
 
 // carries tells of instructions that leave or take a carry, in a register that has no name. They
@@ -190,7 +222,7 @@ func carries(op []byte, base string) bool {
 // follows tells whether the kind of an instruction's result is that of its operands.
 func (s *shapes) follows(i int) bool {
 	base := string(s.f.Base(i))
-	return computes[base] && !carries(s.f.Opcode(i), base)
+	return computes(base) && !carries(s.f.Opcode(i), base)
 }
 
 // refused says why an instruction can't be followed, "" if it can.
@@ -226,10 +258,10 @@ func (s *shapes) refused(i int) string {
 		}
 	}
 	switch {
-	case computes[base]:
+	case computes(base):
 		return ""
-	case crossing[base] != "":
-		return crossing[base]
+	case crossing(base) != "":
+		return crossing(base)
 	}
 	return "an instruction that is not followed"
 }
@@ -295,19 +327,31 @@ func join(a, b shaped) shaped {
 	return shaped{kind: mixed}
 }
 
-// numbers are the special registers that the shape is made of. PTX has them as vectors, too, which
-// are refused.
-var numbers = map[string]shapeKind{"%tid": tid, "%ctaid": ctaid, "%ntid": ntid, "%nctaid": nctaid}
+// special is the kind of a special register that the shape is made of, unset for all others. PTX has
+// them as vectors, too, which are refused.
+func special(register string) shapeKind {
+	switch register {
+	case "%tid":
+		return tid
+	case "%ctaid":
+		return ctaid
+	case "%ntid":
+		return ntid
+	case "%nctaid":
+		return nctaid
+	}
+	return unset
+}
 
 // name is the kind of what a name holds; an error where nobody knows.
 func (s *shapes) name(word string) (shaped, error) {
 	if s.written[word] {
 		return s.of[word], nil
 	}
-	if special, axis, dotted := strings.Cut(word, "."); dotted && numbers[special] != unset &&
+	if register, axis, dotted := strings.Cut(word, "."); dotted && special(register) != unset &&
 		len(axis) == 1 {
 		if d := strings.IndexByte("xyz", axis[0]); d >= 0 {
-			return shaped{numbers[special], uint8(d)}, nil
+			return shaped{special(register), uint8(d)}, nil
 		}
 	}
 	if strings.HasPrefix(word, "%") || s.declared[word] {
@@ -353,31 +397,32 @@ func (s *shapes) value(i int) shaped {
 	return all
 }
 
-// The forms in which numbers of threads and blocks may be carried on: 32 and 64 bits, no
-// saturation, no half of a product but the lower one.
-var (
-	moves = setOf(
-		"mov.u32 mov.s32 mov.b32 mov.u64 mov.s64 mov.b64 cvt.u64.u32 cvt.s64.s32 cvt.u64.s32 cvt.s64.u32 " +
-			"cvt.u32.u64 cvt.s32.s64 cvt.u32.s64 cvt.s32.u64 cvt.u32.u32 cvt.s32.s32 cvt.u64.u64 cvt.s64.s64")
-	products = setOf("mul.lo.u32 mul.lo.s32 mul.lo.u64 mul.lo.s64 mul.wide.u32 mul.wide.s32")
-	both     = setOf("mad.lo.u32 mad.lo.s32 mad.lo.u64 mad.lo.s64 mad.wide.u32 mad.wide.s32")
-	additive = setOf("add.u32 add.s32 add.u64 add.s64")
-)
-
-// through is the kind of what is computed of values that are not all whole.
+// through is the kind of what is computed of values that are not all whole. Numbers of threads and
+// blocks may be carried on in 32 and 64 bits, without saturation, as no half of a product but the
+// lower one.
 func (s *shapes) through(op string, in []shaped) shaped {
 	v, ok := shaped{}, false
-	switch {
-	case moves[op] && len(in) == 1:
-		return in[0]
-	case products[op] && len(in) == 2:
-		v, ok = product(in[0], in[1])
-	case both[op] && len(in) == 3:
-		if v, ok = product(in[0], in[1]); ok {
-			v, ok = s.sum(v, in[2])
+	switch op {
+	case "mov.u32", "mov.s32", "mov.b32", "mov.u64", "mov.s64", "mov.b64",
+		"cvt.u64.u32", "cvt.s64.s32", "cvt.u64.s32", "cvt.s64.u32", "cvt.u32.u64", "cvt.s32.s64",
+		"cvt.u32.s64", "cvt.s32.u64", "cvt.u32.u32", "cvt.s32.s32", "cvt.u64.u64", "cvt.s64.s64":
+		if len(in) == 1 {
+			return in[0]
 		}
-	case additive[op] && len(in) == 2:
-		v, ok = s.sum(in[0], in[1])
+	case "mul.lo.u32", "mul.lo.s32", "mul.lo.u64", "mul.lo.s64", "mul.wide.u32", "mul.wide.s32":
+		if len(in) == 2 {
+			v, ok = product(in[0], in[1])
+		}
+	case "mad.lo.u32", "mad.lo.s32", "mad.lo.u64", "mad.lo.s64", "mad.wide.u32", "mad.wide.s32":
+		if len(in) == 3 {
+			if v, ok = product(in[0], in[1]); ok {
+				v, ok = s.sum(v, in[2])
+			}
+		}
+	case "add.u32", "add.s32", "add.u64", "add.s64":
+		if len(in) == 2 {
+			v, ok = s.sum(in[0], in[1])
+		}
 	}
 	if !ok {
 		return shaped{kind: mixed}
@@ -444,12 +489,4 @@ func (s *shapes) acts(i int) error {
 		}
 	})
 	return bad
-}
-
-func setOf(list string) map[string]bool {
-	out := map[string]bool{}
-	for _, w := range strings.Fields(list) {
-		out[w] = true
-	}
-	return out
 }

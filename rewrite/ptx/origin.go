@@ -69,21 +69,23 @@ func literal(text string) (int64, bool) {
 	return n, true
 }
 
-// pure are instructions whose result depends on their operands alone; those that only pass an
+// pure tells of instructions whose result depends on their operands alone; those that only pass an
 // address on have no name in an expression.
-var pure = map[string]bool{
-	"mov": true, "cvt": true, "cvta": true, "add": true, "sub": true, "mul": true, "mad": true,
-	"and": true, "or": true, "xor": true,
-	"shl": true, "shr": true, "min": true, "max": true, "bfe": true, "bfi": true, "rem": true,
-	"div": true, "lop3": true,
-	"not": true, "neg": true, "selp": true, "prmt": true, "shf": true, "abs": true,
+func pure(word string) bool {
+	switch word {
+	case "mov", "cvt", "cvta", "add", "sub", "mul", "mad", "and", "or", "xor", "shl", "shr",
+		"min", "max", "bfe", "bfi", "rem", "div", "lop3", "not", "neg", "selp", "prmt", "shf",
+		"abs":
+		return true
+	}
+	return false
 }
 
 // computed returns the only definition of a register where that is an unguarded instruction whose
 // result depends on its operands alone.
 func (o *Origins) computed(reg string) (stmt int, ok bool) {
 	d := o.defs[reg]
-	if len(d) != 1 || o.f.Stmts[d[0]].Guarded || !pure[string(o.f.Base(d[0]))] {
+	if len(d) != 1 || o.f.Stmts[d[0]].Guarded || !pure(string(o.f.Base(d[0]))) {
 		return 0, false
 	}
 	ops := o.f.Operands(d[0], nil)

@@ -235,21 +235,20 @@ func (w *Walker) succeeds(atom int, old string, v value) bool {
 
 // quiet ends a way at an instruction that others can see.
 func (w *Walker) quiet(i int, state uint8) (uint8, bool) {
-	return state, !visible[string(w.f.Base(i))]
+	return state, !visible(string(w.f.Base(i)))
 }
 
-// visible are the instructions that end a way: others can see what they did, or they wait for
+// visible tells of the instructions that end a way: others can see what they did, or they wait for
 // others.
-var visible = map[string]bool{
-	"st": true, "atom": true, "red": true, "call": true, "bar": true, "barrier": true, "cp": true,
-	"mbarrier": true,
-	"multimem": true, "sust": true, "sured": true, "vote": true, "shfl": true, "match": true,
-	"redux": true, "elect": true,
-	"activemask": true, "setmaxnreg": true, "griddepcontrol": true, "wgmma": true, "wmma": true,
-	"mma": true, "tcgen05": true,
-	"tensormap": true, "stmatrix": true, "discard": true, "brkpt": true, "alloca": true,
-	"stackrestore":         true,
-	"clusterlaunchcontrol": true, "pmevent": true,
+func visible(word string) bool {
+	switch word {
+	case "st", "atom", "red", "call", "bar", "barrier", "cp", "mbarrier", "multimem", "sust",
+		"sured", "vote", "shfl", "match", "redux", "elect", "activemask", "setmaxnreg",
+		"griddepcontrol", "wgmma", "wmma", "mma", "tcgen05", "tensormap", "stmatrix", "discard",
+		"brkpt", "alloca", "stackrestore", "clusterlaunchcontrol", "pmevent":
+		return true
+	}
+	return false
 }
 
 // compared lists the constants that a register is compared with anywhere.

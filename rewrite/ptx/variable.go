@@ -186,19 +186,17 @@ func initialiser(b []byte, i int) (int, error) {
 	return 0, fail(b, start, "an initialiser without its end")
 }
 
-// words are what most declarations are made of; intern gives them without an allocation.
-var words = func() map[string]string {
-	m := make(map[string]string)
-	for _, w := range strings.Fields(
-		"reg param global const shared local align ptr v2 v4 pred b8 b16 b32 b64 b128 u8 u16 u32 u64 s8 s16 s32 s64 f16 f32 f64") {
-		m[w] = w
-	}
-	return m
-}()
+// words are what most declarations are made of, the frequent ones first; intern gives them without an
+// allocation.
+var words = [...]string{"reg", "param", "b32", "b64", "pred", "f32", "u64", "u32", "b16", "f64",
+	"global", "shared", "const", "local", "align", "ptr", "v2", "v4", "b8", "b128", "u8", "u16", "s8",
+	"s16", "s32", "s64", "f16"}
 
 func intern(b []byte) string {
-	if w, ok := words[string(b)]; ok {
-		return w
+	for _, w := range words {
+		if string(b) == w {
+			return w
+		}
 	}
 	return string(b)
 }

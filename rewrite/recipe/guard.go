@@ -76,12 +76,12 @@ const (
 )
 
 // limits are the largest sizes of a block and of a grid.
-var limits = map[Kind][3]int{
+var limits = [...][3]int{
 	BlockDim: {1024, 1024, 64}, HostBlock: {1024, 1024, 64},
 	GridDim: {1<<31 - 1, 65535, 65535}, HostGrid: {1<<31 - 1, 65535, 65535},
 }
 
-var words = map[Kind]string{BlockDim: "blockDim.", GridDim: "gridDim.", HostBlock: "host(block)",
+var words = [...]string{BlockDim: "blockDim.", GridDim: "gridDim.", HostBlock: "host(block)",
 	HostGrid: "host(grid)", HostDynamic: "host(dynamic)"}
 
 func parsePlace(text string) (Place, error) {

@@ -478,7 +478,7 @@ func (u *Unit) sharedDeclarators(i, stop int) ([]sharedVar, bool) {
 					i = int(t[i+1].match)
 				}
 			default:
-				if !done && !typeWords[word] {
+				if !done && !typeWord(word) {
 					name = word
 				}
 			}

@@ -219,24 +219,18 @@ func (r *reader) angles(i, stop int) int {
 	return -1
 }
 
-// Words after which a parenthesis opens no parameter list.
-var noDeclarator = words(
-	"__attribute__ __attribute __declspec alignas _Alignas decltype __decltype typeof __typeof__ " +
-		"__typeof noexcept throw explicit requires asm __asm__ __align__ __nv_pure__ void int char bool float double short long " +
-		"signed unsigned auto const volatile return if while for switch sizeof static_assert class struct union enum typename")
-
-func words(s string) map[string]bool {
-	m := map[string]bool{}
-	from := 0
-	for i := 0; i <= len(s); i++ {
-		if i == len(s) || s[i] == ' ' {
-			if i > from {
-				m[s[from:i]] = true
-			}
-			from = i + 1
-		}
+// noDeclarator tells of words after which a parenthesis opens no parameter list.
+func noDeclarator(word string) bool {
+	switch word {
+	case "__attribute__", "__attribute", "__declspec", "alignas", "_Alignas", "decltype",
+		"__decltype", "typeof", "__typeof__", "__typeof", "noexcept", "throw", "explicit",
+		"requires", "asm", "__asm__", "__align__", "__nv_pure__", "void", "int", "char", "bool",
+		"float", "double", "short", "long", "signed", "unsigned", "auto", "const", "volatile",
+		"return", "if", "while", "for", "switch", "sizeof", "static_assert", "class", "struct",
+		"union", "enum", "typename":
+		return true
 	}
-	return m
+	return false
 }
 
 // declarator reads the rest of a declaration: specifiers, a name, perhaps a parameter list and a
@@ -302,13 +296,13 @@ func (r *reader) declarator(i, stop int, s *space, depth int, f *function) int {
 			if close < 0 && i > f.head {
 				p := r.t[i-1]
 				switch {
-				case p.kind == ident && !noDeclarator[u.str(i-1)]:
+				case p.kind == ident && !noDeclarator(u.str(i-1)):
 					nameAt, f.params, close = i-1, i, match
 				case p.kind == '>' && angled == i:
 					nameAt, f.params, close = angledName, i, match
 					f.args = u.squeeze(angledName+1, i)
 				}
-			} else if close >= 0 && r.t[i-1].kind == ident && !noDeclarator[u.str(i-1)] {
+			} else if close >= 0 && r.t[i-1].kind == ident && !noDeclarator(u.str(i-1)) {
 				f.odd = "two parenthesised lists in its declaration"
 			}
 			i = match + 1
@@ -430,7 +424,7 @@ func (r *reader) define(f *function, nameAt, angledName int, s *space) {
 	var qualified []string
 	for j := nameAt - 1; j > f.head && r.t[j].kind == scope; j -= 2 {
 		switch {
-		case r.t[j-1].kind == ident && !noDeclarator[u.str(j-1)]:
+		case r.t[j-1].kind == ident && !noDeclarator(u.str(j-1)):
 			qualified = append([]string{u.str(j - 1)}, qualified...)
 		case r.t[j-1].kind == '>': // a member of a class template
 			f.member = true

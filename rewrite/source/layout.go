@@ -15,33 +15,54 @@ type field struct {
 	scalar scalar
 }
 
-// CUDA's vector types: element, count, alignment in bytes (vector_types.h).
-var vectorTypes = func() map[string][3]any {
-	m := map[string][3]any{"dim3": {"unsigned int", 3, 4}}
-	for _, e := range []struct {
-		name, elem string
-		size       int
-	}{{"char", "signed char", 1}, {"uchar", "unsigned char", 1}, {"short", "short", 2},
-		{"ushort", "unsigned short", 2},
-		{"int", "int", 4}, {"uint", "unsigned int", 4}, {"longlong", "long long", 8},
-		{"ulonglong", "unsigned long long", 8},
-		{"float", "float", 4}, {"double", "double", 8}} {
-		for n := 1; n <= 4; n++ {
-			align := e.size
-			switch {
-			case n == 2:
-				align = 2 * e.size
-			case n == 4 && e.size < 8:
-				align = 4 * e.size
-			case n == 4:
-				// double4 and the like: 16 before 13.0, and where _32a says otherwise the size does not show it
-				align = 16
-			}
-			m[e.name+string(rune('0'+n))] = [3]any{e.elem, n, align}
-		}
+// vector reads the name of one of CUDA's vector types: element, count, alignment in bytes
+// (vector_types.h).
+func vector(name string) (elem string, count, align int, ok bool) {
+	if name == "dim3" {
+		return "unsigned int", 3, 4, true
 	}
-	return m
-}()
+	if name == "" {
+		return "", 0, 0, false
+	}
+	size := 0
+	switch name[:len(name)-1] {
+	case "char":
+		elem, size = "signed char", 1
+	case "uchar":
+		elem, size = "unsigned char", 1
+	case "short":
+		elem, size = "short", 2
+	case "ushort":
+		elem, size = "unsigned short", 2
+	case "int":
+		elem, size = "int", 4
+	case "uint":
+		elem, size = "unsigned int", 4
+	case "longlong":
+		elem, size = "long long", 8
+	case "ulonglong":
+		elem, size = "unsigned long long", 8
+	case "float":
+		elem, size = "float", 4
+	case "double":
+		elem, size = "double", 8
+	default:
+		return "", 0, 0, false
+	}
+	count, align = int(name[len(name)-1]-'0'), size
+	switch {
+	case count < 1 || count > 4:
+		return "", 0, 0, false
+	case count == 2:
+		align = 2 * size
+	case count == 4 && size < 8:
+		align = 4 * size
+	case count == 4:
+		// double4 and the like: 16 before 13.0, and where _32a says otherwise the size does not show it
+		align = 16
+	}
+	return elem, count, align, true
+}
 
 // layout returns the fields of the named struct with its size and alignment; ok is false where it
 // cannot be told.
@@ -56,13 +77,12 @@ func (u *Unit) layout(name string, depth int) (fields []field, size, align int, 
 		if a, found := u.aliases[name]; found && !a.many {
 			return u.layout(a.text, depth+1)
 		}
-		if v, found := vectorTypes[name]; found {
-			elem, _ := builtin(v[0].(string))
-			for i := range v[1].(int) {
-				fields = append(fields, field{"xyzw"[i : i+1], v[0].(string), i * elem.bits / 8, elem})
+		if text, count, align, found := vector(name); found {
+			elem, _ := builtin(text)
+			for i := range count {
+				fields = append(fields, field{"xyzw"[i : i+1], text, i * elem.bits / 8, elem})
 			}
-			align = v[2].(int)
-			return fields, (v[1].(int)*elem.bits/8 + align - 1) / align * align, align, true
+			return fields, (count*elem.bits/8 + align - 1) / align * align, align, true
 		}
 		return nil, 0, 0, false
 	}
@@ -186,7 +206,7 @@ func (u *Unit) memberFunction(i, stop int, class string) (int, bool) {
 // function; words are the types and names up to it.
 func (u *Unit) memberName(i, words int, class string) bool {
 	t := u.tokens
-	if t[i].kind != ident || noDeclarator[u.str(i)] || typeWords[u.str(i)] {
+	if t[i].kind != ident || noDeclarator(u.str(i)) || typeWord(u.str(i)) {
 		return false
 	}
 	if k := t[i+2].kind; k == '*' || k == '&' || k == '(' { // the first token inside

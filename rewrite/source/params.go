@@ -17,11 +17,18 @@ type Param struct {
 	Odd      string // why nothing may be said about it, "" if it is understood
 }
 
-// Words that cannot be a parameter's name.
-var typeWords = words(
-	"void bool char short int long float double signed unsigned wchar_t char8_t char16_t char32_t __int128 " +
-		"const volatile restrict __restrict __restrict__ struct class union enum typename auto register " +
-		"__int8 __int16 __int32 __int64 __const __volatile__ __signed__ decltype")
+// typeWord tells of words that cannot be a parameter's name.
+func typeWord(word string) bool {
+	switch word {
+	case "void", "bool", "char", "short", "int", "long", "float", "double", "signed", "unsigned",
+		"wchar_t", "char8_t", "char16_t", "char32_t", "__int128", "const", "volatile", "restrict",
+		"__restrict", "__restrict__", "struct", "class", "union", "enum", "typename", "auto",
+		"register", "__int8", "__int16", "__int32", "__int64", "__const", "__volatile__",
+		"__signed__", "decltype":
+		return true
+	}
+	return false
+}
 
 // parameters reads the list of f. The string is why the whole list cannot be used, "" if it can.
 func (u *Unit) parameters(f *function) ([]Param, string) {
@@ -133,7 +140,7 @@ func (u *Unit) parameter(p *Param, i, stop int) {
 	}
 	// The name is the last word, if a type remains without it.
 	if n := len(kept) - 1; p.Odd == "" && n > 0 && t[kept[n]].kind == ident &&
-		!typeWords[u.str(kept[n])] &&
+		!typeWord(u.str(kept[n])) &&
 		t[kept[n-1]].kind != scope && u.hasType(kept[:n]) {
 		p.Name = u.str(kept[n])
 		kept = kept[:n]

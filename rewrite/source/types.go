@@ -34,15 +34,28 @@ type scalar struct {
 	sign  byte
 }
 
-// Names that headers give to arithmetic types on 64-bit Linux, the only host that is supported.
-var wellKnown = map[string]string{
-	"size_t": "unsigned long", "ssize_t": "long", "ptrdiff_t": "long", "intptr_t": "long",
-	"uintptr_t": "unsigned long",
-	"int8_t":    "signed char", "uint8_t": "unsigned char", "int16_t": "short",
-	"uint16_t": "unsigned short",
-	"int32_t":  "int", "uint32_t": "unsigned int", "int64_t": "long", "uint64_t": "unsigned long",
-	"uint": "unsigned int", "ushort": "unsigned short", "ulong": "unsigned long",
-	"clock_t": "long", "time_t": "long",
+// wellKnown is what a name means that headers give to an arithmetic type on 64-bit Linux, the only
+// host that is supported; "" for all others.
+func wellKnown(name string) string {
+	switch name {
+	case "size_t", "uintptr_t", "uint64_t", "ulong":
+		return "unsigned long"
+	case "ssize_t", "ptrdiff_t", "intptr_t", "int64_t", "clock_t", "time_t":
+		return "long"
+	case "int8_t":
+		return "signed char"
+	case "uint8_t":
+		return "unsigned char"
+	case "int16_t":
+		return "short"
+	case "uint16_t", "ushort":
+		return "unsigned short"
+	case "int32_t":
+		return "int"
+	case "uint32_t", "uint":
+		return "unsigned int"
+	}
+	return ""
 }
 
 // builtin reads a type of builtin words, in any order, cv-qualifiers aside.
@@ -139,11 +152,9 @@ func (u *Unit) fromTextDepth(text string, depth int) scalar {
 		return u.fromTextDepth(a.text, depth+1)
 	}
 	name = strings.TrimPrefix(strings.TrimPrefix(name, "::"), "std::")
-	if text, ok := wellKnown[name]; ok {
-		if len(u.classes[name]) == 0 {
-			s, _ := builtin(text)
-			return s
-		}
+	if text := wellKnown(name); text != "" && len(u.classes[name]) == 0 {
+		s, _ := builtin(text)
+		return s
 	}
 	return scalar{}
 }

@@ -238,11 +238,18 @@ func (v Value) bits(text string) (uint64, error) {
 	return 0, fmt.Errorf("%s is a %v: it has no value to fix", v.Name, v.Class)
 }
 
-// Unsigned types by width: comparing there needs no knowledge of signs, and no operator that a user
-// overloaded for his enum.
-var unsignedOf = map[int][2]string{
-	8: {"unsigned char", "u"}, 16: {"unsigned short", "u"}, 32: {"unsigned int", "u"},
-	64: {"unsigned long long", "ull"},
+// unsigned is the unsigned type of a width, and its literals' suffix: comparing there needs no
+// knowledge of signs, and no operator that a user overloaded for his enum.
+func unsigned(bits int) (name, suffix string) {
+	switch bits {
+	case 8:
+		return "unsigned char", "u"
+	case 16:
+		return "unsigned short", "u"
+	case 32:
+		return "unsigned int", "u"
+	}
+	return "unsigned long long", "ull"
 }
 
 // guard is the condition that this value has these bits.
@@ -260,8 +267,8 @@ func (v Value) guard(x uint64) string {
 		}
 		return g
 	}
-	t := unsignedOf[v.Bits]
-	return fmt.Sprintf("(%s)%s == %d%s", t[0], v.Name, x, t[1])
+	name, suffix := unsigned(v.Bits)
+	return fmt.Sprintf("(%s)%s == %d%s", name, v.Name, x, suffix)
 }
 
 // judge is what this reader believes of the value, as a constant expression: its size, its place in
@@ -288,7 +295,8 @@ func (v Value) judge() string {
 // declare is the variable that stands for the parameter in the specialised copy: same name, same
 // type, constant start. The body may change it as it may change its parameter.
 func (v Value) declare(x uint64) string {
-	val := fmt.Sprintf("%d%s", x, unsignedOf[v.Bits][1])
+	_, suffix := unsigned(v.Bits)
+	val := fmt.Sprintf("%d%s", x, suffix)
 	if v.Class == Float {
 		val = fmt.Sprintf("::__int_as_float((int)0x%xu)", x)
 		if v.Bits == 64 {

@@ -1,5 +1,7 @@
 package sass
 
+import "sync"
+
 // A Class groups operations that share a pipe, or a way of taking time.
 type Class uint8
 
@@ -79,17 +81,17 @@ type op struct {
 }
 
 // find is the table by the low nine bits. A code has two rows at most.
-var find [512][]*op
-
-func init() {
+var find = sync.OnceValue(func() *[512][]*op {
+	var find [512][]*op
 	for i := range table {
 		o := &table[i]
 		find[o.code] = append(find[o.code], o)
 	}
-}
+	return &find
+})
 
 func lookup(code uint16, cc int) *op {
-	for _, o := range find[code&511] {
+	for _, o := range find()[code&511] {
 		if (o.since == 0 || cc >= o.since) && (o.until == 0 || cc <= o.until) {
 			return o
 		}
