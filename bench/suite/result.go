@@ -87,15 +87,15 @@ func (r *Result) count(dir string) error {
 		if d.Recipe != "" {
 			r.Adopted++
 			r.Recipes[d.Kernel] = d.Recipe
-			r.claimed[d.Kernel] = gain(d.Evidence.Launches)
+			r.claimed[d.Kernel] = gain(d.Evidence.Launches, r.seconds(d.Kernel))
 		}
 	}
 	return nil
 }
 
 // gain is the time of a kernel's launches over that of the chosen build's, by the decision; what was
-// not measured stays as it is.
-func gain(launches []cache.Launch) float64 {
+// not measured stays as it is. seconds is what all of the kernel's launches took, 0: not known.
+func gain(launches []cache.Launch, seconds float64) float64 {
 	var before, after float64
 	for _, l := range launches {
 		weight := l.Seconds
@@ -111,7 +111,20 @@ func gain(launches []cache.Launch) float64 {
 	if after == 0 {
 		return 1
 	}
-	return before / after
+	more := max(0, seconds-before)
+	return (before + more) / (after + more)
+}
+
+// seconds is what a kernel's launches took while it was tuned.
+func (r *Result) seconds(kernel string) (sum float64) {
+	if r.Observed != nil {
+		for _, p := range r.Observed.Rows {
+			if p.Kernel == kernel {
+				sum += p.Seconds
+			}
+		}
+	}
+	return sum
 }
 
 type key struct {

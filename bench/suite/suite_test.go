@@ -475,7 +475,7 @@ func TestClaims(t *testing.T) {
 		{Name: "k__tuned_12ab", TotalAfter: 1e9},
 		{Name: "other", TotalBefore: 5e9, TotalAfter: 5e9}}}
 	r.claimed = map[string]float64{"k": gain([]cache.Launch{
-		{Seconds: 2, Before: at(100), After: at(50)}, {Seconds: 1}}), "gone": 2}
+		{Seconds: 2, Before: at(100), After: at(50)}}, 3), "gone": 2}
 	r.claims()
 	if len(r.Claims) != 1 || r.Claims[0] != (Claim{"k", "unroll=4", 1.5, 1.5, 3}) {
 		t.Errorf("%+v", r.Claims)

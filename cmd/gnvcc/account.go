@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
 	"github.com/rs/zerolog"
 
+	"gnvcc/profile"
 	"gnvcc/profile/capture"
 )
 
@@ -36,15 +38,39 @@ const (
 	unheeded = "the budget ended before it was replayed"
 )
 
-// without enters launches that have no capture.
-func (a *account) without(kernel string, seconds float64, why string) {
-	if why == "" {
-		why = tooSmall
+// enter takes down what was seen: captures, none of which has been replayed, and launches that have
+// none. Where the kernel was captured in other grids, these stand for them (capture/family.go).
+func (a *account) enter(seen []capture.Seen, why func(capture.Seen) string) {
+	var list []*capture.Manifest
+	captured, alone := map[string]float64{}, map[string]float64{}
+	for _, s := range seen {
+		for _, m := range s.Captures {
+			list = append(list, m)
+			captured[kind(s.Launch)] += m.Weight()
+		}
 	}
-	a.rows = append(a.rows, row{Kernel: kernel, Seconds: seconds, Why: why})
+	for _, s := range seen {
+		if len(s.Captures) > 0 {
+			continue
+		}
+		if key := kind(s.Launch); captured[key] > 0 && s.Use.Set == "" && why(s) == "" {
+			alone[key] += s.Use.Seconds
+			continue
+		}
+		a.rows = append(a.rows, row{Kernel: s.Launch.Kernel, Seconds: s.Use.Seconds,
+			Why: cmp.Or(why(s), tooSmall)})
+	}
+	a.captured(list)
+	for _, m := range list {
+		key := kind(&profile.Launch{Cubin: m.Cubin, Kernel: m.Kernel, Block: m.Block, Dynamic: m.Dynamic})
+		a.rows[a.at[m.ID]].Seconds += alone[key] * m.Weight() / max(captured[key], 1e-12)
+	}
 }
 
-// captured enters captures, none of which has been replayed.
+// kind is what launches have in common that differ in grid and values alone.
+func kind(l *profile.Launch) string { return fmt.Sprint(l.Cubin, l.Kernel, l.Block, l.Dynamic) }
+
+// captured enters captures.
 func (a *account) captured(list []*capture.Manifest) {
 	a.at = map[string]int{}
 	for _, m := range list {

@@ -15,6 +15,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"gnvcc/cache"
+	"gnvcc/profile"
 	"gnvcc/profile/capture"
 )
 
@@ -93,9 +94,13 @@ func TestAccount(t *testing.T) {
 	for i, m := range list {
 		m.Use = capture.Use{Seconds: float64(4 - i), Sampled: 1, Sets: 1}
 	}
-	a.without("alone", 2, "it prints")
-	a.without("small", 0.001, "")
-	a.captured(list)
+	seen := func(kernel string, grid int, seconds float64, why string, of ...*capture.Manifest) capture.Seen {
+		return capture.Seen{Launch: &profile.Launch{Kernel: kernel, Grid: [3]int{grid, 1, 1}},
+			Use: capture.Use{Seconds: seconds}, Captures: of, Why: why}
+	}
+	a.enter([]capture.Seen{seen("alone", 1, 2, "it prints"), seen("small", 1, 0.001, ""),
+		seen("k", 1, 10, "", list...), seen("k", 2, 5, "")},
+		func(s capture.Seen) string { return s.Why })
 	a.wanted([]job{{m: list[0]}, {m: list[1]}, {m: list[2]}})
 	a.replayed(list[0], true, nil)
 	a.replayed(list[0], false, errors.New("a candidate's crash"))
@@ -118,6 +123,9 @@ func TestAccount(t *testing.T) {
 	}
 	if got := strings.Join(why, "|"); got != "it prints|"+tooSmall+"||other bits|"+unheeded+"|"+tooSmall {
 		t.Error(got)
+	}
+	if s := lines[0].Rows[2].Seconds; s != 6 { // 4 of 10, and so much of the 5 of another grid
+		t.Errorf("%g s", s)
 	}
 	if s := held(a.cost); s != "; captures (1.1 GB) held the program up for 1.5 s" {
 		t.Error(s)

@@ -135,6 +135,15 @@ func (w *twin) tune(signals *relay, o policy.Options, again bool,
 	for _, s := range run.Seen {
 		total += s.Use.Seconds
 	}
+	missing := func(s capture.Seen) string {
+		share := s.Use.Seconds / max(total, 1e-12)
+		if s.Why != "" || share < smallest || w.by != nil {
+			return s.Why
+		}
+		return fmt.Sprintf(
+			"no launch of it was captured, though it takes %.0f %% of the time: a second run is needed",
+			100*share)
+	}
 	for _, s := range run.Seen {
 		p := s.Profile()
 		all.Kernels = append(all.Kernels, p)
@@ -142,18 +151,11 @@ func (w *twin) tune(signals *relay, o policy.Options, again bool,
 		if len(s.Captures) > 0 {
 			continue
 		}
-		why := s.Why
-		if share := s.Use.Seconds / max(total, 1e-12); why == "" && share >= smallest && w.by == nil {
-			why = fmt.Sprintf(
-				"no launch of it was captured, though it takes %.0f %% of the time: a second run is needed",
-				100*share)
-		}
-		if why != "" {
+		if why := missing(s); why != "" {
 			w.tuner.LeftAlone(p.Launch, why)
 		}
-		w.account.without(p.Launch.Kernel, s.Use.Seconds, why)
 	}
-	w.account.captured(list)
+	w.account.enter(run.Seen, missing)
 	if err := w.by.tell(launched(run.Seen), deviceOf(list), w.say); err != nil {
 		return exit, err
 	}

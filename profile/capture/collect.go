@@ -53,11 +53,26 @@ type shape struct {
 	beside   float64
 }
 
+// unwanted says why a launch's kernel is of no use, nil if it is of some. To find out can take
+// longer than many launches: once for a kernel.
+func (c *Collector) unwanted(l *profile.Launch) error {
+	if c.wanted == nil || l.Cubin == "" {
+		return nil
+	}
+	k := c.kernel(l)
+	if !k.judged {
+		k.judged, k.unwanted = true, c.wanted(l)
+	}
+	return k.unwanted
+}
+
 // ofKernel is what all configurations of a kernel have together.
 type ofKernel struct {
 	captures int
 	tries    int    // that were given up
 	why      string // the last one
+	judged   bool   // by wanted
+	unwanted error
 }
 
 func (c *Collector) kernel(l *profile.Launch) *ofKernel {
@@ -109,11 +124,9 @@ func (c *Collector) Launch(l *profile.Launch) profile.Verdict {
 	defer c.mu.Unlock()
 	s := c.shape(l)
 	s.launch = l
-	if c.wanted != nil && l.Cubin != "" {
-		if err := c.wanted(l); err != nil {
-			s.why = err.Error()
-			return profile.Verdict{}
-		}
+	if err := c.unwanted(l); err != nil {
+		s.why = err.Error()
+		return profile.Verdict{}
 	}
 	if l.SoFar != nil {
 		s.seconds = l.SoFar.Seconds

@@ -25,6 +25,8 @@ func testFamily(t *testing.T, first, step int) {
 	for range 2 {
 		c, cubin := collector(t)
 		c.known = known.weights()
+		questions := 0
+		c.wanted = func(*profile.Launch) error { questions++; return nil }
 		var taken []int
 		var sum profile.Summary
 		var total float64
@@ -54,6 +56,9 @@ func testFamily(t *testing.T, first, step int) {
 					t.Errorf("%v: %g s of %g", m.Grid, m.Use.Seconds, f)
 				}
 			}
+		}
+		if questions != 1 {
+			t.Errorf("%d questions about one kernel", questions)
 		}
 		if captures != len(taken) {
 			t.Errorf("%d captures", captures)
