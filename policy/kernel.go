@@ -148,6 +148,9 @@ type Candidate struct {
 	Reserve profile.Reserve // how it is launched; zero: as the kernel is
 
 	Normals map[string]string // for the evidence of a decision for it
+	// Prove is an error where the candidate is not proved to have the kernel's bits: then nobody
+	// builds it. nil: there is nothing to be proved.
+	Prove func(context.Context) error
 }
 
 // Limit is the largest block by directives.

@@ -32,6 +32,8 @@ type Trial struct {
 	Varied  int               `json:",omitempty"`
 	Error   Error             // the largest one of these launches
 	Normals map[string]string `json:",omitempty"` // Candidate's
+	// it is to be proved before it is adopted (Candidate.Prove)
+	Doubted bool `json:",omitempty"`
 
 	// its guards ask for values that this run's launches of the configuration don't all have
 	Stale bool

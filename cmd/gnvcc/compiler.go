@@ -129,7 +129,8 @@ func (c *compiler) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recip
 	reserve := profile.Reserve{On: made.Reserve.On, Dynamic: made.Reserve.Dynamic,
 		Carveout: made.Reserve.Carveout, Block: made.Block}
 	return &policy.Candidate{Path: made.Path, Entry: made.Entry, Build: made.Build,
-		MaxThreads: made.MaxThreads, Code: code, Normals: made.Normals, Reserve: reserve}, nil
+		MaxThreads: made.MaxThreads, Code: code, Normals: made.Normals, Reserve: reserve,
+		Prove: made.Prove}, nil
 }
 
 // Counts says how often the tools ran.

@@ -299,6 +299,10 @@ type Candidate struct {
 	Block   [3]int // with blocks of this size, and as many threads in all; zeros: as the kernel is
 
 	Normals map[string]string // what cicc gave for it (normalOf), for the decision's evidence
+	// Prove is an error where the candidate is not proved to have the kernel's bits: a build would
+	// not take it. nil: there is nothing to be proved. It takes a second or two the first time.
+	Prove   func(context.Context) error
+	doubted bool
 }
 
 // A keptCandidate is the memo of one.
@@ -308,6 +312,7 @@ type keptCandidate struct {
 	Build      cache.Build
 	MaxThreads int
 	Normals    map[string]string `json:",omitempty"`
+	Doubted    bool              `json:",omitempty"` // it is to be proved
 	Error      string            // why there is none
 }
 
@@ -390,7 +395,7 @@ func (c *Compiler) candidate(ctx context.Context, s *Source, r recipe.Recipe,
 	key := cache.HashOf(parts...)
 	for {
 		if cand, err, ok := c.kept(key); ok {
-			return cand, err
+			return c.provable(cand, s, r, never), err
 		}
 		busy, done, err := c.flights.take(ctx, key)
 		if err != nil {
@@ -401,8 +406,34 @@ func (c *Compiler) candidate(ctx context.Context, s *Source, r recipe.Recipe,
 		}
 		cand, err := c.compile(ctx, s, r, never, key)
 		done()
-		return cand, err
+		return c.provable(cand, s, r, never), err
 	}
+}
+
+// provable gives a candidate that is to be proved the means.
+func (c *Compiler) provable(cand *Candidate, s *Source, r recipe.Recipe, never bool) *Candidate {
+	if cand == nil || !cand.doubted || never {
+		return cand
+	}
+	cand.Prove = func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, c.Limit)
+		defer cancel()
+		b, done, err := c.workbench()
+		if err != nil {
+			return err
+		}
+		defer done()
+		recipes := map[string]recipe.Recipe{s.Kernel: r}
+		p, whole, bad, err := b.rewritten(ctx, s.job, s.translation, s.Module, recipes, s.std)
+		if err == nil && len(bad) == 0 {
+			bad, err = b.proved(ctx, s.job, s.translation, s.Module, p, whole)
+		}
+		if err != nil {
+			return err
+		}
+		return bad[s.Kernel]
+	}
+	return cand
 }
 
 // flights are the things that are being made just now.
@@ -437,7 +468,7 @@ func (c *Compiler) kept(key string) (*Candidate, error, bool) {
 		return nil, nil, false
 	}
 	return &Candidate{Path: path, Entry: k.Entry, Build: k.Build, MaxThreads: k.MaxThreads,
-		Normals: k.Normals}, nil, true
+		Normals: k.Normals, doubted: k.Doubted}, nil, true
 }
 
 func (c *Compiler) compile(ctx context.Context, s *Source, r recipe.Recipe, never bool,
@@ -460,7 +491,7 @@ func (c *Compiler) compile(ctx context.Context, s *Source, r recipe.Recipe, neve
 		return nil, err
 	}
 	return &Candidate{Path: path, Entry: kept.Entry, Build: kept.Build, MaxThreads: kept.MaxThreads,
-		Normals: kept.Normals}, nil
+		Normals: kept.Normals, doubted: kept.Doubted}, nil
 }
 
 // transient tells whether an error is about this machine at this moment (a full disk, a store that
@@ -482,7 +513,7 @@ func (c *Compiler) make(ctx context.Context, s *Source, r recipe.Recipe,
 		return none, err
 	}
 	defer done()
-	b.never = never
+	b.never, b.unproved = never, true
 	recipes := map[string]recipe.Recipe{s.Kernel: r}
 	out, bad, err := b.try(ctx, s.job, s.translation, s.Module, recipes, s.std)
 	if err != nil {
@@ -509,7 +540,7 @@ func (c *Compiler) make(ctx context.Context, s *Source, r recipe.Recipe,
 	if !ok {
 		return none, fmt.Errorf("the candidate has no kernel %s", entry)
 	}
-	kept := keptCandidate{Entry: entry, MaxThreads: 1024, Normals: out.normals,
+	kept := keptCandidate{Entry: entry, MaxThreads: 1024, Normals: out.normals, Doubted: out.doubted,
 		Build: cache.Build{Registers: k.Registers, Stack: k.Stack, Shared: k.Shared,
 			Barriers: k.Barriers}}
 	if k.MaxThreads > 0 {

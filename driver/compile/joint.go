@@ -39,6 +39,7 @@ func (b *Workbench) together(ctx context.Context, t *record.Translation, module 
 	var wanted []variantOf
 	var keys, normals []string
 	var requests []source.Request
+	var static []error
 	for _, name := range slices.Sorted(maps.Keys(recipes)) {
 		f := module.Entry(name)
 		if f == nil {
@@ -54,9 +55,11 @@ func (b *Workbench) together(ctx context.Context, t *record.Translation, module 
 			if _, ok, _ := b.recallVariant(key, v); ok {
 				continue
 			}
-			if b.sameBits(ctx, t, call, unit, module, signature, v) != nil {
-				continue // it is refused where it is made alone, with the reason
+			known := b.sameBits(ctx, t, call, unit, module, signature, v)
+			if known != nil && (ctx.Err() != nil || transient(known)) {
+				continue // it is looked at again where it is made alone
 			}
+			static = append(static, known)
 			wanted, keys, normals = append(wanted, v), append(keys, key), append(normals, normal)
 			requests = append(requests, source.Request{Entry: v.entry, Terms: v.terms,
 				Options: source.Options{Signature: signature, Alone: v.alone, NeverHolds: v.never}})
@@ -81,7 +84,7 @@ func (b *Workbench) together(ctx context.Context, t *record.Translation, module 
 		}
 		for _, i := range j.Requests {
 			v := wanted[i]
-			m := compiledVariant{}
+			m := compiledVariant{doubt: doubt(static[i], module, read, v)}
 			if m.module, err = b.oneSet(unit, module, read, v); err == nil {
 				m.normal = normalOf(m.module, v.entry)
 			}

@@ -149,5 +149,5 @@ func (c *Compiler) normalOf(ctx context.Context, s *Source, v variantOf) string 
 	if err != nil {
 		return none
 	}
-	return normalOf(m, v.entry)
+	return m.normal
 }

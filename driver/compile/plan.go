@@ -25,6 +25,7 @@ type plan struct {
 	blocks   map[string][3]int        // the blocks that second entries are chosen for
 	dynamic  map[string]int           // and their dynamic shared memory, bytes
 	flags    []string
+	doubted  []doubted // of the variants, those that are to be proved
 	seconds  []second
 	choices  []stub.Choice // of the seconds, in the same order
 }
@@ -99,7 +100,7 @@ func (b *Workbench) planKernel(ctx context.Context, t *record.Translation, modul
 		if err != nil {
 			return err
 		}
-		p.normals[v.String()] = m.normal
+		p.took(v, m, name)
 		p.variants = append(p.variants, merge.Variant{Entry: name, Module: m.module})
 	}
 	p.passes[name] = rewrite.At(r, rewrite.PTX)
@@ -178,10 +179,18 @@ func (b *Workbench) planSeconds(ctx context.Context, j *job.Job, t *record.Trans
 		if err != nil {
 			return err
 		}
-		p.normals[v.String()] = m.normal
+		p.took(v, m, s.name)
 		p.add(merge.Variant{Entry: kernel, Second: s.name, Module: m.module}, s, choice)
 	}
 	return nil
+}
+
+// took notes a variant. name is what its entry is called in the plan's module.
+func (p *plan) took(v variantOf, m compiledVariant, name string) {
+	p.normals[v.String()] = m.normal
+	if m.doubt != "" {
+		p.doubted = append(p.doubted, doubted{v, m, v.entry, name})
+	}
 }
 
 // add puts a second entry into the plan.

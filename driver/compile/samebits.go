@@ -24,24 +24,44 @@ import (
 // of cicc for a text, of which the PTX is kept, and none where no kernel in question has such
 // functions.
 
-// sameBits is an error where a variant could have other bits than the kernel.
+// sameBits is an error where a variant could have other bits than the kernel, by what is known
+// before it is compiled.
 func (b *Workbench) sameBits(ctx context.Context, t *record.Translation, call *toolcmd.Cicc,
 	unit *source.Unit, module *ptx.Module, signature []string, v variantOf) error {
 	if v.approximate() {
 		return nil // other bits are what the user allowed
 	}
-	k, err := unit.Kernel(v.entry)
+	fixed, err := v.fixed(unit, signature)
 	if err != nil {
 		return err
 	}
+	if fold.Suspect(module, v.entry) {
+		early, err := b.early(ctx, t, call)
+		if err != nil {
+			return fmt.Errorf("compile %s at -O1, to see what constants would change: %w", v.entry, err)
+		}
+		if err := fold.Check(early, v.entry, fixed, unit.DefinesC); err != nil {
+			return err
+		}
+	}
+	_, err = fold.Contracts(module, v.entry, fixed)
+	return err
+}
+
+// fixed is what the variant knows that the kernel does not.
+func (v variantOf) fixed(unit *source.Unit, signature []string) (fold.Fixed, error) {
 	fixed := fold.Fixed{Params: map[int]bool{}, Dims: map[string]bool{}}
+	k, err := unit.Kernel(v.entry)
+	if err != nil {
+		return fixed, err
+	}
 	for _, term := range v.terms {
 		if term.Lever != "spec" {
 			continue
 		}
 		c, err := k.Conditions(term, source.Options{Signature: signature, Alone: v.alone})
 		if err != nil {
-			return err
+			return fixed, err
 		}
 		for _, a := range c.Arguments {
 			if a.Align == 0 {
@@ -57,17 +77,7 @@ func (b *Workbench) sameBits(ctx context.Context, t *record.Translation, call *t
 			}
 		}
 	}
-	if fold.Suspect(module, v.entry) {
-		early, err := b.early(ctx, t, call)
-		if err != nil {
-			return fmt.Errorf("compile %s at -O1, to see what constants would change: %w", v.entry, err)
-		}
-		if err := fold.Check(early, v.entry, fixed, unit.DefinesC); err != nil {
-			return err
-		}
-	}
-	_, err = fold.Contracts(module, v.entry, fixed)
-	return err
+	return fixed, nil
 }
 
 // sameSums is an error where a variant's PTX could contract other sums than the kernel's: what
@@ -98,12 +108,22 @@ const memoEarly cache.Memos[keptVariant] = "early"
 // early is the PTX of the untouched text at -O1.
 func (b *Workbench) early(ctx context.Context, t *record.Translation,
 	call *toolcmd.Cicc) (*ptx.Module, error) {
+	return b.compiled(ctx, t, call.And("-O1"), memoEarly, nil, func() ([]byte, error) {
+		return b.Store.Object(t.Input)
+	})
+}
+
+// compiled is the PTX of a text by a call of cicc, kept by the call, the untouched text and what the
+// text is a variant of (of).
+func (b *Workbench) compiled(ctx context.Context, t *record.Translation, call *toolcmd.Cicc,
+	memo cache.Memos[keptVariant], of []string, text func() ([]byte, error)) (*ptx.Module, error) {
 	id, err := cache.FileKey(t.Cicc)
 	if err != nil {
 		return nil, fmt.Errorf("look at cicc: %w", err)
 	}
-	key := cache.HashOf("early 1", t.Input, id, strings.Join(call.Template(), "\x00"), t.Module)
-	if kept, ok := memoEarly.Get(b.Store, key); ok {
+	key := cache.HashOf(append([]string{string(memo) + " 2", t.Input, id,
+		strings.Join(call.Template(), "\x00"), t.Module}, of...)...)
+	if kept, ok := memo.Get(b.Store, key); ok {
 		if kept.Error != "" {
 			return nil, errors.New(kept.Error)
 		}
@@ -112,21 +132,20 @@ func (b *Workbench) early(ctx context.Context, t *record.Translation,
 		}
 	}
 	if b.flights != nil {
-		busy, done, err := b.flights.take(ctx, "early "+key)
+		busy, done, err := b.flights.take(ctx, string(memo)+" "+key)
 		if err != nil {
 			return nil, err
 		}
 		if busy {
-			return b.early(ctx, t, call)
+			return b.compiled(ctx, t, call, memo, of, text)
 		}
 		defer done()
 	}
-	text, err := b.Store.Object(t.Input)
+	input, err := text()
 	if err != nil {
 		return nil, err
 	}
-	content, err := b.cicc(ctx, t, call.And("-O1"), text, "early"+strconv.FormatInt(b.count.Load(),
-		10))
+	content, err := b.cicc(ctx, t, call, input, string(memo)+strconv.FormatInt(b.count.Load(), 10))
 	if err != nil && (ctx.Err() != nil || transient(err)) {
 		return nil, err
 	}
@@ -134,6 +153,6 @@ func (b *Workbench) early(ctx context.Context, t *record.Translation,
 	if err == nil {
 		module, err = ptx.Parse(content)
 	}
-	b.keepMemo(memoEarly, key, compiledVariant{module: module}, err)
+	b.keepMemo(memo, key, compiledVariant{module: module}, err)
 	return module, err
 }

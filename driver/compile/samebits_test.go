@@ -76,7 +76,10 @@ func tryRecipes(t *testing.T, version, text string, attempts []attempt) *Compile
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = c.Compile(context.Background(), s, r)
+		cand, err := c.Compile(context.Background(), s, r)
+		if err == nil && cand.Prove != nil {
+			err = cand.Prove(context.Background())
+		}
 		if (err != nil) != (q.refusal != "") || err != nil && !strings.Contains(err.Error(), q.refusal) {
 			t.Errorf("%s of %s: %v", q.recipe, q.kernel, err)
 		}

@@ -46,6 +46,7 @@ func (v variantOf) String() string {
 type keptVariant struct {
 	PTX    string
 	Normal string // see normalOf; "" in memos of earlier versions
+	Doubt  string `json:",omitempty"`
 	Error  string
 }
 
@@ -59,6 +60,7 @@ var errNoSource = errors.New(
 type compiledVariant struct {
 	module *ptx.Module // for reading only
 	normal string
+	doubt  string // why it has to be proved (proof.go), "" if it need not be
 }
 
 // normalOf is the hash of a kernel's normal form (rewrite/ptx) in a variant's PTX: what a decision
@@ -102,6 +104,7 @@ func (b *Workbench) recallVariant(key string, v variantOf) (m compiledVariant, o
 	if m.module, err = ptx.Parse(content); err != nil {
 		return compiledVariant{}, false, nil
 	}
+	m.doubt = kept.Doubt
 	if m.normal = kept.Normal; m.normal == "" {
 		m.normal = normalOf(m.module, v.entry)
 	}
@@ -127,7 +130,7 @@ func (b *Workbench) keepVariant(key string, m compiledVariant, err error) {
 
 func (b *Workbench) keepMemo(kind cache.Memos[keptVariant], key string, m compiledVariant,
 	err error) {
-	kept := keptVariant{Normal: m.normal}
+	kept := keptVariant{Normal: m.normal, Doubt: m.doubt}
 	if err != nil {
 		kept.Error = err.Error()
 	} else if kept.PTX, err = b.Store.PutObject(m.module.Bytes()); err != nil {
@@ -170,44 +173,44 @@ func (b *Workbench) variant(ctx context.Context, t *record.Translation, module *
 		}
 		defer done()
 	}
-	var m compiledVariant
-	m.module, err = b.compileVariant(ctx, t, module, call, signature, v)
+	m, err := b.compileVariant(ctx, t, module, call, signature, v)
 	if err != nil && (ctx.Err() != nil || transient(err)) {
 		return compiledVariant{}, err
-	}
-	if err == nil {
-		m.normal = normalOf(m.module, v.entry)
 	}
 	b.keepVariant(key, m, err)
 	return m, err
 }
 
 func (b *Workbench) compileVariant(ctx context.Context, t *record.Translation, module *ptx.Module,
-	call *toolcmd.Cicc, signature []string, v variantOf) (*ptx.Module, error) {
+	call *toolcmd.Cicc, signature []string, v variantOf) (compiledVariant, error) {
+	var none compiledVariant
 	unit, err := b.unit(t.Input)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	text, err := unit.Rewrite(v.entry, v.terms, source.Options{Signature: signature, Alone: v.alone,
 		NeverHolds: v.never})
 	if err != nil {
-		return nil, err
+		return none, err
 	}
-	if err := b.sameBits(ctx, t, call, unit, module, signature, v); err != nil {
-		return nil, err
+	static := b.sameBits(ctx, t, call, unit, module, signature, v)
+	if static != nil && (ctx.Err() != nil || transient(static)) {
+		return none, static
 	}
 	content, err := b.cicc(ctx, t, call, text, v.entry)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	read, err := ptx.Parse(content)
 	if err != nil {
-		return nil, fmt.Errorf("read the variant's PTX: %w", err)
+		return none, fmt.Errorf("read the variant's PTX: %w", err)
 	}
-	if err := sameSums(module, read, v); err != nil {
-		return nil, err
+	m := compiledVariant{doubt: doubt(static, module, read, v)}
+	if m.module, err = b.oneSet(unit, module, read, v); err != nil {
+		return none, err
 	}
-	return b.oneSet(unit, module, read, v)
+	m.normal = normalOf(m.module, v.entry)
+	return m, nil
 }
 
 // oneSet makes the copies in a variant's PTX share their static shared arrays.

@@ -40,6 +40,8 @@ type Workbench struct {
 	// what other benches make just now; nil: there are none
 	flights *flights
 	never   bool // guards inside kernels never hold
+	// variants that nobody vouches for are compiled all the same: the tuner measures before it proves
+	unproved bool
 	// for the tuner: a file with the one kernel that is asked for, and what ptxas -v says of it
 	only bool
 	Stub func() (*HostStub, error) // the build's host stub; nil: there need be none
@@ -60,6 +62,7 @@ type Result struct {
 	messages string           // ptxas' own, about a file of ours
 	ptx      []byte           // what ptxas was given
 	normals  map[string]string
+	doubted  bool // variants in it are to be proved
 }
 
 // limitOutput is how much of a quiet tool's output is kept, bytes: its first words say what is
@@ -267,6 +270,11 @@ func (b *Workbench) try(ctx context.Context, j *job.Job, t *record.Translation, 
 	if err != nil || len(bad) > 0 {
 		return nil, bad, err
 	}
+	if !b.unproved {
+		if bad, err := b.proved(ctx, j, t, module, p, whole); err != nil || len(bad) > 0 {
+			return nil, bad, err
+		}
+	}
 	text, argv := whole.Bytes(), append([]string(nil), p.flags...)
 	if b.only && !j.Call.Reloc && len(module.Entries()) > 1 {
 		// A candidate is one kernel. ptxas makes the same code of it without the others (compared
@@ -297,7 +305,7 @@ func (b *Workbench) try(ctx context.Context, j *job.Job, t *record.Translation, 
 	}
 	b.keep("rewritten.cubin", content)
 	out = &Result{Content: content, Choices: p.choices, messages: messages, ptx: text,
-		normals: p.normals}
+		normals: p.normals, doubted: len(p.doubted) > 0}
 	if b.only {
 		return out, nil, nil
 	}

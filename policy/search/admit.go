@@ -110,6 +110,7 @@ func (s *search) admit(tr *policy.Trial, c *policy.Candidate, err error) error {
 		return nil
 	}
 	tr.Build, tr.Code, tr.Normals = c.Build, policy.CodeOf(c, s.k.Name), c.Normals
+	tr.Doubted = c.Prove != nil && !s.proved[tr.Text]
 	if why := decide.Shrinks(&s.k.Kernel, tr.Recipe, c, s.largest, s.l.Dynamic); why != "" &&
 		!s.t.o.Bet {
 		tr.Refused = why

@@ -161,6 +161,9 @@ func (s *search) compare(tr *policy.Trial) (bool, error) {
 		s.c.Book.Done = false // a later run goes on here
 		return false, nil
 	}
+	if !s.prove(tr) {
+		return false, nil
+	}
 	guarded := lever.Has(tr.Recipe, recipe.Inside) && !s.t.o.Bet
 	if guarded {
 		s.t.pool.want(&s.k.Kernel, tr.Recipe, true, 0) // compiles meanwhile

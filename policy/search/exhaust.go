@@ -67,7 +67,7 @@ func (s *search) exhaust() error {
 		if err := s.try("the best with every value", more); err != nil {
 			return err
 		}
-		if s.best(nil).Ratio > before*lever.Step {
+		if now := s.best(nil); now == nil || now.Ratio > before*lever.Step {
 			break
 		}
 	}

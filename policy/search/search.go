@@ -69,8 +69,9 @@ type search struct {
 	plan     stats.Plan
 	loaded   map[string]profile.Candidate // by recipe text
 	byCode   map[string]*policy.Trial
-	missing  bool          // something was not compiled in time
-	usual    time.Duration // within which three quarters of a stage with source variants were compiled
+	proved   map[string]bool // by recipe text: doubted, and proved
+	missing  bool            // something was not compiled in time
+	usual    time.Duration   // within which three quarters of a stage with source variants were compiled
 
 	begun time.Time
 	// of earlier searches of the configuration; of the tools, at this one's begin
@@ -207,7 +208,7 @@ func (s *search) winners() error {
 		if err := s.try("winners together", next); err != nil {
 			return err
 		}
-		if s.best(nil).Ratio > before*lever.Step {
+		if now := s.best(nil); now == nil || now.Ratio > before*lever.Step {
 			break
 		}
 	}
@@ -356,10 +357,16 @@ func (s *search) copied(best *policy.Trial) *policy.Trial {
 func isSource(tr *policy.Trial) bool { return lever.HasStage(tr.Recipe, rewrite.Source) }
 
 // best returns the fastest usable trial among those that a condition allows (nil: all), nil if
-// there is none.
+// there is none. One that gains is proved first: nothing is built upon what can't be adopted.
 func (s *search) best(of func(*policy.Trial) bool) *policy.Trial {
 	for _, tr := range policy.Rank(s.c.Book.Trials) {
-		if of == nil || of(tr) {
+		if of != nil && !of(tr) {
+			continue
+		}
+		if tr.Ratio <= lever.Step && !s.over() {
+			s.prove(tr)
+		}
+		if tr.Refused == "" {
 			return tr
 		}
 	}

@@ -1,0 +1,273 @@
+package compile
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"gnvcc/driver/job"
+	"gnvcc/rewrite/ptx"
+	"gnvcc/sim/cubin"
+	"gnvcc/sim/sass"
+)
+
+// What ptxas did with each floating-point statement of a kernel. With -lineinfo it notes of every
+// instruction the .loc that its statement stood behind, and of one that it contracted from a
+// product and a sum the sum's. So the PTX gets a .loc of its own before each of these statements,
+// and the machine code at its line tells. It is the same code, byte for byte, as without; that is
+// compared each time.
+
+// A deed is what ptxas did with a statement.
+type deed uint8
+
+const (
+	unclear    deed = iota // it can't be told
+	gone                   // no instruction is there: ptxas computed it, or has another one for it
+	alone                  // an addition or a multiplication of its own
+	contracted             // a sum, with a product
+	looked                 // an approximate function, by the GPU's table
+)
+
+func (d deed) String() string {
+	return [...]string{"something else", "nothing", "rounded by itself", "contracted",
+		"computed on the GPU"}[d]
+}
+
+// A stated is one floating-point statement that a compiler may do more than one thing with.
+type stated struct {
+	f     *ptx.Func
+	index int // in f.Stmts
+}
+
+// statedIn lists them of all that an entry reaches, in the order of the text. The same code in
+// another module has the same list.
+func statedIn(m *ptx.Module, entry string) ([]stated, error) {
+	reach, err := m.Reach(entry)
+	if err != nil {
+		return nil, err
+	}
+	var out []stated
+	for n, f := range reach.Funcs {
+		if !f.Body || n > 0 && f.Entry {
+			continue
+		}
+		for i, st := range f.Stmts {
+			if st.Kind == ptx.Inst && arithmetic[string(f.Base(i))] &&
+				inTypes(f.Opcode(i), "f32", "f64", "f16", "f16x2", "bf16", "bf16x2", "f32x2") {
+				out = append(out, stated{f, i})
+			}
+		}
+	}
+	return out, nil
+}
+
+var arithmetic = map[string]bool{"add": true, "sub": true, "mul": true, "fma": true, "mad": true,
+	"div": true, "rcp": true, "sqrt": true, "rsqrt": true, "sin": true, "cos": true, "ex2": true,
+	"lg2": true, "tanh": true}
+
+func inTypes(op []byte, types ...string) bool {
+	return slices.ContainsFunc(types, func(t string) bool { return ptx.HasModifier(op, t) })
+}
+
+// firstLine is the line of the first statement of a list; the one before it is that of everything
+// else.
+const firstLine = 2
+
+var (
+	fileNumber  = regexp.MustCompile(`(?m)^[ \t]*\.file[ \t]+(\d+)`)
+	addressSize = regexp.MustCompile(`(?m)^[ \t]*\.address_size[ \t]+\d+`)
+)
+
+// withLines gives a module's text with a .loc before each of the statements.
+func withLines(from *ptx.Module, list []stated) ([]byte, error) {
+	m, number := from.Clone(), 1
+	for _, found := range fileNumber.FindAllSubmatch(from.Bytes(), -1) {
+		n, err := strconv.Atoi(string(found[1]))
+		if err != nil {
+			return nil, fmt.Errorf("a .file of number %s", found[1])
+		}
+		number = max(number, n+1)
+	}
+	lines := map[*ptx.Func]map[int]int{} // by statement
+	for n, s := range list {
+		if lines[s.f] == nil {
+			lines[s.f] = map[int]int{}
+		}
+		lines[s.f][s.index] = firstLine + n
+	}
+	for n, f := range from.Funcs {
+		of, line := lines[f], 0
+		if of == nil {
+			continue
+		}
+		for i, st := range f.Stmts {
+			switch {
+			case st.Kind == ptx.Line && string(f.Opcode(i)) == ".loc":
+				m.Funcs[n].Delete(i)
+			case st.Kind == ptx.Inst:
+				now := max(of[i], firstLine-1)
+				if now != line {
+					m.Funcs[n].Insert(i, fmt.Sprintf(".loc %d %d 1", number, now))
+					line = now
+				}
+			}
+		}
+		if err := m.Funcs[n].Commit(); err != nil {
+			return nil, err
+		}
+	}
+	text := m.Bytes()
+	at := addressSize.FindIndex(text)
+	if at == nil {
+		return nil, errors.New("the PTX has no .address_size")
+	}
+	file := fmt.Sprintf("\n.file %d \"statements\"", number)
+	return slices.Concat(text[:at[1]], []byte(file), text[at[1]:]), nil
+}
+
+// deeds gives what ptxas does with each of an entry's statements, under a job's options and more
+// flags.
+func (b *Workbench) deeds(ctx context.Context, j *job.Job, m *ptx.Module, entry string,
+	flags []string) ([]deed, error) {
+	list, err := statedIn(m, entry)
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	text, err := withLines(m, list)
+	if err != nil {
+		return nil, fmt.Errorf("number the statements of %s: %w", entry, err)
+	}
+	if !j.Call.Reloc && len(m.Entries()) > 1 {
+		flags = append(slices.Clone(flags), "--entry", entry)
+	}
+	plain, err := b.ptxas(ctx, j, m.Bytes(), flags)
+	if err != nil {
+		return nil, err
+	}
+	if !j.Call.Lineinfo {
+		flags = append(slices.Clone(flags), "-lineinfo")
+	}
+	lined, err := b.ptxas(ctx, j, text, flags)
+	if err != nil {
+		return nil, err
+	}
+	if err := sameCode(plain, lined); err != nil {
+		return nil, fmt.Errorf("look what ptxas did with %s: %w", entry, err)
+	}
+	out, err := readDeeds(lined, list)
+	if err != nil {
+		return nil, fmt.Errorf("look what ptxas did with %s: %w", entry, err)
+	}
+	return out, nil
+}
+
+// ptxas assembles a text of ours.
+func (b *Workbench) ptxas(ctx context.Context, j *job.Job, text []byte, flags []string) ([]byte,
+	error) {
+	n := b.count.Add(1)
+	in, out := b.file(n, "in.ptx"), b.file(n, "out.cubin")
+	if err := os.WriteFile(in, text, 0o600); err != nil {
+		return nil, fmt.Errorf("write PTX: %w", err)
+	}
+	defer os.Remove(in)
+	defer os.Remove(out)
+	argv := slices.Concat([]string{j.Tool}, j.Call.With(in, out), flags)
+	if _, err := b.tool(ctx, "", b.Env.Tool(), argv...); err != nil {
+		return nil, err
+	}
+	content, err := os.ReadFile(out)
+	if err != nil {
+		return nil, fmt.Errorf("read what ptxas gave: %w", err)
+	}
+	return content, nil
+}
+
+// sameCode is an error where two cubins have other machine code.
+func sameCode(a, b []byte) error {
+	one, _, err := cubin.ReadCode(a)
+	if err != nil {
+		return err
+	}
+	other, _, err := cubin.ReadCode(b)
+	if err != nil {
+		return err
+	}
+	if !slices.EqualFunc(one, other, func(x, y cubin.Code) bool {
+		return x.Name == y.Name && bytes.Equal(x.Data, y.Data)
+	}) {
+		return errors.New("with line information its machine code is another")
+	}
+	return nil
+}
+
+// readDeeds reads them from a cubin of a text withLines.
+func readDeeds(lined []byte, list []stated) ([]deed, error) {
+	rows, err := cubin.ReadLines(lined)
+	if err != nil {
+		return nil, err
+	}
+	functions, err := sass.Read(lined)
+	if err != nil {
+		return nil, err
+	}
+	own := map[string]bool{}
+	for _, s := range list {
+		own[s.f.Name] = true
+	}
+	found := make([]map[sass.Act]bool, len(list))
+	for _, f := range functions {
+		if !own[f.Name] {
+			continue
+		}
+		at, row := rows[f.Name], 0
+		for i := range f.Insts {
+			inst := &f.Insts[i]
+			for row < len(at) && at[row].Offset <= inst.Offset {
+				row++
+			}
+			if row == 0 {
+				continue
+			}
+			n := at[row-1].Line - firstLine
+			if n < 0 || n >= len(list) {
+				continue
+			}
+			if found[n] == nil {
+				found[n] = map[sass.Act]bool{}
+			}
+			found[n][inst.Act()] = true
+		}
+	}
+	out := make([]deed, len(list))
+	for n, s := range list {
+		out[n] = judge(s, found[n])
+	}
+	return out, nil
+}
+
+// judge says what was done with a statement by the kinds of instructions at its line. Of halves
+// nothing is told: their units serve for conversions and constants, too.
+func judge(s stated, acts map[sass.Act]bool) deed {
+	delete(acts, sass.NoAct)
+	single := func(own sass.Act) bool { return len(acts) == 1 && acts[own] }
+	op, base := s.f.Opcode(s.index), string(s.f.Base(s.index))
+	sum := base == "add" || base == "sub"
+	switch {
+	case inTypes(op, "f16", "f16x2", "bf16", "bf16x2", "f32x2"):
+		return unclear
+	case len(acts) == 0:
+		return gone
+	case sum && single(sass.Adds), base == "mul" && single(sass.Multiplies):
+		return alone
+	case sum && single(sass.Contracts):
+		return contracted
+	case !sum && acts[sass.LooksUp]:
+		return looked
+	}
+	return unclear
+}

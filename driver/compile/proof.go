@@ -1,0 +1,269 @@
+package compile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"gnvcc/cache"
+	"gnvcc/driver/job"
+	"gnvcc/driver/record"
+	"gnvcc/driver/toolcmd"
+	"gnvcc/rewrite/fold/same"
+	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/source"
+)
+
+// Where rewrite/fold can't vouch for a source variant, it is proved by what the compilers did: cicc
+// compiles the kernel and the variant once more, with line information, and rewrite/fold/same
+// compares the two; ptxas does so, too, with what it is to be given in the end (done.go). That costs
+// two runs of cicc and four of ptxas, a second or two. So the tuner measures first, and proves what
+// it would adopt; a build proves before it takes a variant, and both keep the verdict.
+
+// A doubted variant stands in a plan and is not proved.
+type doubted struct {
+	variantOf
+	compiledVariant
+	kernel, name string // the name is that of the entry in the plan's module
+}
+
+// keptVerdict is the memo of a proof.
+type keptVerdict struct{ Error string }
+
+const (
+	memoSame  cache.Memos[keptVerdict] = "same"
+	memoLines cache.Memos[keptVariant] = "lines"
+)
+
+// doubt says why rewrite/fold does not vouch for a variant, "" where it does. static is sameBits'
+// answer.
+func doubt(static error, module, variant *ptx.Module, v variantOf) string {
+	if static == nil {
+		static = sameSums(module, variant, v)
+	}
+	if static != nil {
+		return static.Error()
+	}
+	return ""
+}
+
+// proved gives the kernels of a plan that have variants which nobody vouches for, with the reasons.
+func (b *Workbench) proved(ctx context.Context, j *job.Job, t *record.Translation,
+	module *ptx.Module, p *plan, whole *ptx.Module) (map[string]error, error) {
+	bad := map[string]error{}
+	for _, d := range p.doubted {
+		if bad[d.kernel] != nil {
+			continue
+		}
+		err := b.proof(ctx, j, t, module, p, whole, d)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			bad[d.kernel] = fmt.Errorf("%s; and that the compilers did the same is not shown: %w", d.doubt,
+				err)
+		}
+	}
+	return bad, nil
+}
+
+// proof is an error where a variant is not proved to have the kernel's bits.
+func (b *Workbench) proof(ctx context.Context, j *job.Job, t *record.Translation,
+	module *ptx.Module, p *plan, whole *ptx.Module, d doubted) error {
+	if t == nil {
+		return errNoSource
+	}
+	code, err := whole.Identity(d.name)
+	if err != nil {
+		return err
+	}
+	id, err := cache.FileKey(j.Tool)
+	if err != nil {
+		return fmt.Errorf("look at ptxas: %w", err)
+	}
+	compiler, err := cache.FileKey(t.Cicc)
+	if err != nil {
+		return fmt.Errorf("look at cicc: %w", err)
+	}
+	// What was proved holds for the two codes, whatever text they come from; that it was not
+	// possible, for the text.
+	pair := cache.HashOf("same 1", normalOf(module, d.entry), d.normal, code.String(), d.String(), id,
+		strings.Join(j.Call.Template(), "\x00"), strings.Join(p.flags, "\x00"), cache.OwnKey())
+	text := cache.HashOf("same 1", pair, t.Input, compiler, strings.Join(t.Args, "\x00"))
+	if _, ok := memoSame.Get(b.Store, pair); ok {
+		return nil
+	}
+	if kept, ok := memoSame.Get(b.Store, text); ok {
+		return errors.New(kept.Error)
+	}
+	switch err := b.compare(ctx, j, t, module, p, whole, d); {
+	case err == nil:
+		memoSame.Put(b.Store, pair, keptVerdict{})
+		return nil
+	case ctx.Err() != nil || transient(err):
+		return err
+	default:
+		memoSame.Put(b.Store, text, keptVerdict{err.Error()})
+		return err
+	}
+}
+
+// compare makes the proof.
+func (b *Workbench) compare(ctx context.Context, j *job.Job, t *record.Translation,
+	module *ptx.Module, p *plan, whole *ptx.Module, d doubted) error {
+	call, err := toolcmd.ReadCicc(t.Args)
+	if err != nil {
+		return err
+	}
+	unit, err := b.unit(t.Input)
+	if err != nil {
+		return err
+	}
+	f := module.Entry(d.entry)
+	if f == nil {
+		return fmt.Errorf("no kernel %s in the PTX", d.entry)
+	}
+	signature := source.Signature(f)
+	fixed, err := d.fixed(unit, signature)
+	if err != nil {
+		return err
+	}
+	own, variant, err := b.lined(ctx, t, call, unit, module, signature, d)
+	if err != nil {
+		return err
+	}
+	answer, err := same.Same(same.Built{Module: own, Entry: d.entry},
+		same.Built{Module: variant, Entry: d.entry}, fixed)
+	if err != nil {
+		return err
+	}
+	if len(answer.Sums)+len(answer.Alone)+len(answer.Approximate) == 0 {
+		return nil
+	}
+	before, err := b.done(ctx, j, own, d.entry, module, d.entry, nil)
+	if err != nil {
+		return err
+	}
+	after, err := b.done(ctx, j, variant, d.entry, whole, d.name, p.flags)
+	if err != nil {
+		return err
+	}
+	return agree(answer, before, after)
+}
+
+// lined gives what cicc makes of the untouched text and of the variant's with line information. It
+// must be what it makes without.
+func (b *Workbench) lined(ctx context.Context, t *record.Translation, call *toolcmd.Cicc,
+	unit *source.Unit, module *ptx.Module, signature []string, d doubted) (own, variant *ptx.Module,
+	err error) {
+	if !call.Has("-generate-line-info", "--generate-line-info") {
+		call = call.And("-generate-line-info")
+	}
+	own, err = b.compiled(ctx, t, call, memoLines, nil, func() ([]byte, error) {
+		return b.Store.Object(t.Input)
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	if a := normalOf(own, d.entry); a == "" || a != normalOf(module, d.entry) {
+		return nil, nil, errors.New("with line information cicc gives other code for the kernel")
+	}
+	of := []string{d.entry, strings.Join(signature, ","), d.String(), cache.OwnKey()}
+	variant, err = b.compiled(ctx, t, call, memoLines, of, func() ([]byte, error) {
+		return unit.Rewrite(d.entry, d.terms, source.Options{Signature: signature, Alone: d.alone,
+			NeverHolds: d.never})
+	})
+	if err == nil {
+		variant, err = b.oneSet(unit, module, variant, d.variantOf)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if a := normalOf(variant, d.entry); a == "" || a != d.normal {
+		return nil, nil, errors.New("with line information cicc gives other code for the variant")
+	}
+	return own, variant, nil
+}
+
+// doings are what ptxas did, by statement of the module that was compared.
+type doings map[same.Statement]deed
+
+// done looks what ptxas does with an entry. The statements are those of the same code with line
+// information.
+func (b *Workbench) done(ctx context.Context, j *job.Job, lined *ptx.Module, entry string,
+	m *ptx.Module, name string, flags []string) (doings, error) {
+	of, err := statedIn(lined, entry)
+	if err != nil {
+		return nil, err
+	}
+	list, err := statedIn(m, name)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) != len(of) {
+		return nil, fmt.Errorf("%s has %d floating-point statements, and %d before other rewrites", name,
+			len(list), len(of))
+	}
+	for n := range list {
+		was, is := of[n].f.Opcode(of[n].index), list[n].f.Opcode(list[n].index)
+		if string(was) != string(is) {
+			return nil, fmt.Errorf("a statement of %s is %s, and %s before other rewrites", name, is, was)
+		}
+	}
+	deeds, err := b.deeds(ctx, j, m, name, flags)
+	if err != nil {
+		return nil, err
+	}
+	out := doings{}
+	for n, s := range of {
+		out[same.Statement{Func: s.f, Index: s.index}] = deeds[n]
+	}
+	return out, nil
+}
+
+// agree is an error where ptxas did other things with the variant's statements than with the
+// kernel's.
+func agree(answer *same.Answer, before, after doings) error {
+	both := map[same.Statement]bool{}
+	for _, s := range answer.Both {
+		both[s] = true
+	}
+	for _, s := range answer.Alone {
+		if before[s] != alone {
+			return fmt.Errorf("%s is constant in the variant, and in the kernel ptxas makes of it: %s",
+				text(s), before[s])
+		}
+	}
+	for _, s := range answer.Approximate {
+		if after[s] != looked {
+			return fmt.Errorf("ptxas makes of %s in the variant: %s", text(s), after[s])
+		}
+	}
+	for _, s := range answer.Sums {
+		did := after[s.At]
+		if did != alone && did != contracted {
+			return fmt.Errorf("ptxas makes of %s in the variant: %s", text(s.At), did)
+		}
+		for _, d := range s.May {
+			switch {
+			case before[d] != did:
+				return fmt.Errorf("%s: in the variant %s, in the kernel (%s) %s", text(s.At), did, text(d),
+					before[d])
+			case did == contracted && (both[s.At] || both[d]):
+				return fmt.Errorf("%s is contracted with one of two products", text(s.At))
+			}
+		}
+		if len(s.May) == 0 {
+			return fmt.Errorf("%s is not known in the kernel", text(s.At))
+		}
+	}
+	return nil
+}
+
+// text is a statement for people.
+func text(s same.Statement) string {
+	st := s.Func.Stmts[s.Index]
+	return strings.TrimSuffix(strings.Join(strings.Fields(string(
+		s.Func.Bytes(ptx.Span{Start: st.Start, End: st.End}))), " "), ";")
+}
