@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""table.py shapes|blocks FOLDER: what a lever would bring: a line a program, and geometric means.
+"""table.py shapes|blocks FOLDER [SHAPES]: what a lever would bring: a line a program, and
+geometric means.
 
 FOLDER holds times.jsonl and shapes.jsonl as run.sh leaves them, or times.jsonl and blocks.jsonl as
 blocks.sh does. A program's kernels of 20 us and more count by the time that was tried for them, all
 others as they are, each weighed by its share of the program's time.
 Shapes: the best shape's median against that of the program's own. The best of up to 24 is partly the
 luckiest. Blocks: the best number of blocks was measured once more, on fresh samples, and counts only
-if it is faster there; and beside it the loop alone, with as many blocks as the program has."""
+if it is faster there; and beside it the loop alone, with as many blocks as the program has. SHAPES
+is the folder of shapes.jsonl: then also the better of both, configuration by configuration."""
 import collections
 import json
 import math
@@ -15,8 +17,8 @@ import sys
 LEAST = 0.02  # ms
 
 
-def lines(name):
-    with open(f"{sys.argv[2]}/{name}") as f:
+def lines(name, folder=2):
+    with open(f"{sys.argv[folder]}/{name}") as f:
         return [json.loads(line) for line in f]
 
 
@@ -34,6 +36,15 @@ def speedup(times, best):
     return sum(times.values()) / left if left else 1
 
 
+def best_shapes(folder=2):
+    best = {}
+    for row in lines("shapes.jsonl", folder):
+        if row["Shapes"] and row["Default"] >= LEAST:
+            shape, time = min(row["Shapes"].items(), key=lambda item: item[1])
+            best[configuration(row)] = min(1, time / row["Default"]), shape
+    return best
+
+
 def shapes():
     builds = collections.defaultdict(lambda: collections.defaultdict(lambda: [0, 0.0]))
     shares = collections.defaultdict(lambda: collections.defaultdict(float))
@@ -44,11 +55,7 @@ def shapes():
             cell[1] += row["Milliseconds"]
         else:
             shares[row["Program"]][configuration(row)] += row["Milliseconds"]
-    best = {}
-    for row in lines("shapes.jsonl"):
-        if row["Shapes"] and row["Default"] >= LEAST:
-            shape, time = min(row["Shapes"].items(), key=lambda item: item[1])
-            best[configuration(row)] = min(1, time / row["Default"]), shape
+    best = best_shapes()
     print("program                    restrict   shape")
     restrict, shape = [], []
     for program in sorted(shares):
@@ -81,10 +88,13 @@ def blocks():
     shares = collections.defaultdict(lambda: collections.defaultdict(float))
     for row in lines("times.jsonl"):
         shares[row["Program"]][configuration(row)] += row["Milliseconds"]
-    print("program                    blocks   of the heaviest kernel: its share, ratio, the loop alone")
+    shape = best_shapes(3) if len(sys.argv) > 3 else {}
+    both = {c: (min(best.get(c, (1,))[0], shape.get(c, (1,))[0]),) for c in {**best, **shape}}
+    print("program                    blocks   shape  better"
+          "   of the heaviest kernel: its share, blocks, ratio, the loop alone")
     ratios, tried = [], 0
     for program, times in sorted(shares.items()):
-        ratios.append(speedup(times, best))
+        ratios.append([speedup(times, of) for of in (best, shape, both)])
         heaviest = max(times, key=times.get)
         note = ""
         if heaviest in best:
@@ -92,10 +102,11 @@ def blocks():
             share = times[heaviest] / max(sum(times.values()), 1e-9)
             note = f"   {share:4.0%} {heaviest[1][0]:>8} -> {number:<8} {ratio:.3f} {alone:.3f}"
         tried += any(c in best for c in times)
-        print(f"{program:26} {ratios[-1]:.3f} {note}".rstrip())
-    fast = sum(r >= 1.01 for r in ratios)
-    print(f"\ngeometric mean {mean(ratios):.4f} over {len(ratios)} programs, of which {tried} have a"
-          f" kernel that was tried; {fast} gain 1 % or more")
+        print(f"{program:26} " + "   ".join(f"{r:.3f}" for r in ratios[-1]) + note)
+    means = [mean(column) for column in zip(*ratios)]
+    print(f"\ngeometric means over {len(ratios)} programs, of which {tried} have a kernel that was"
+          f" tried: blocks {means[0]:.4f}, shape {means[1]:.4f}, the better of both {means[2]:.4f}:"
+          f" blocks add {means[2] / means[1]:.4f}")
 
 
 {"shapes": shapes, "blocks": blocks}[sys.argv[1]]()

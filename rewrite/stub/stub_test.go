@@ -190,3 +190,23 @@ func run(t *testing.T, dir, name string, args ...string) string {
 	}
 	return string(out)
 }
+
+// TestAsksOnce: what a launch asks the runtime about itself is asked once, however many entries its
+// kernel has.
+func TestAsksOnce(t *testing.T) {
+	text := "#include \"crt/host_runtime.h\"\n#include \"a.fatbin.c\"\n" +
+		"static void __device_stub__Z1kPi(int *__par0){__cudaLaunchPrologue(1);__cudaSetupArgSimple(__par0, 0UL);__cudaLaunch(((char *)((void ( *)(int *))k)), 0U);}\n" +
+		"void r(void **__T0) { __cudaRegisterEntry(__T0, ((void ( *)(int *))k), _Z1kPi, (-1)); }\n"
+	out, refused := Patch([]byte(text), []Choice{
+		{Entry: "_Z1kPi", Second: "second", Block: [3]int{16, 16, 1}},
+		{Entry: "_Z1kPi", Second: "third", Block: [3]int{32, 8, 1}}})
+	if len(refused) > 0 {
+		t.Fatal(refused)
+	}
+	asks := strings.Index(string(out), "int __gnvcc_on = __gnvcc_device(); __gnvcc_load(")
+	if n := strings.Count(string(out), "= __gnvcc_device();"); n != 1 || asks < 0 ||
+		strings.Count(string(out[asks:]), "__gnvcc_load(&__gnvcc_second") != 2 ||
+		strings.Count(string(out[asks:]), "__gnvcc_usable(&__gnvcc_second") != 2 {
+		t.Errorf("asked %d times:\n%s", n, out)
+	}
+}
