@@ -1,11 +1,8 @@
-// Launches of every kind of kernels that see nothing of their blocks; each result is checked. With "cost": the host time of a launch.
+// Launches of every kind of kernels that see nothing of their blocks; each result is checked.
 #include <cooperative_groups.h>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <thread>
 #include <vector>
-#include <chrono>
 __global__ void plane(int *out, unsigned long long *count, int w, int h, int k) {
   int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
   atomicAdd(count, 1ull);
@@ -16,8 +13,6 @@ __global__ void line(int *out, unsigned long long *count, int n, int k) {
   atomicAdd(count, 1ull);
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) out[i] = i * 3 + k;
 }
-__global__ void tiny(int *out, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) out[i] = 1; }
-__global__ void hold(volatile int *go) { while (!*go) ; }
 static int bad;
 struct Buffer {
   int *out; unsigned long long *count;
@@ -37,26 +32,8 @@ struct Buffer {
     bad += !ok; clear();
   }
 };
-int main(int argc, char **argv) {
+int main() {
   Buffer b;
-  if (argc > 1 && !strcmp(argv[1], "cost")) { // host time of a launch, the queue kept short
-    int block = argc > 2 ? atoi(argv[2]) : 256, n = 400; // fewer than the queue takes
-    volatile int *go; int *there;
-    cudaHostAlloc((void **)&go, 4, cudaHostAllocMapped); cudaHostGetDevicePointer((void **)&there, (void *)go, 0);
-    tiny<<<1, 256>>>(b.out, 0); tiny<<<1, 64>>>(b.out, 0); hold<<<1, 1>>>(there); *go = 1; cudaDeviceSynchronize(); // what is loaded late waits for the device
-    double best = 1e9;
-    for (int r = 0; r < 60; r++) { // the stream is held: what is timed is the host's part alone
-      *go = 0; cudaDeviceSynchronize(); hold<<<1, 1>>>(there);
-      for (int i = 0; i < 20; i++) tiny<<<1, block>>>(b.out, 0);
-      auto t = std::chrono::steady_clock::now();
-      for (int i = 0; i < n; i++) tiny<<<1, block>>>(b.out, 0);
-      double ns = std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - t).count() / n;
-      *go = 1;
-      if (ns < best) best = ns;
-    }
-    printf("%.0f\n", best);
-    return 0;
-  }
   auto say = [](const char *what) { printf("-- %s\n", what); fflush(stdout); };
   say("even"); plane<<<dim3(8, 6), dim3(16, 16)>>>(b.out, b.count, 125, 90, 1); b.expect("even", 125, 90, 1, 128 * 96);
   say("odd"); plane<<<dim3(3, 5), dim3(16, 16)>>>(b.out, b.count, 47, 79, 2); b.expect("odd", 47, 79, 2, 48 * 80);
