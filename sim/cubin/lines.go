@@ -17,6 +17,7 @@ type Row struct {
 
 const (
 	typeRela     = 4
+	typeRel      = 9
 	maxLineRows  = 1 << 22 // of a file: each takes a byte of the file at least, ours have some thousand
 	setAddress   = 2       // DW_LNE_set_address
 	endSequence  = 1       // DW_LNE_end_sequence
@@ -37,9 +38,17 @@ func ReadLines(b []byte) (map[string][]Row, error) {
 		switch {
 		case s.name == ".debug_line":
 			table = s.data
-		case s.name == ".rela.debug_line" && s.kind == typeRela:
-			for r := s.data; len(r) >= 24; r = r[24:] {
-				n, add := binary.LittleEndian.Uint64(r[8:])>>32, binary.LittleEndian.Uint64(r[16:])
+		case s.name == ".rela.debug_line" && s.kind == typeRela,
+			s.name == ".rel.debug_line" && s.kind == typeRel: // up to sm_89
+			size := 24
+			if s.kind == typeRel {
+				size = 16
+			}
+			for r := s.data; len(r) >= size; r = r[size:] {
+				n, add := binary.LittleEndian.Uint64(r[8:])>>32, uint64(0)
+				if s.kind == typeRela {
+					add = binary.LittleEndian.Uint64(r[16:])
+				}
 				if n >= uint64(len(c.symbols)) {
 					return nil, fmt.Errorf("read line information: an address without a symbol")
 				}
