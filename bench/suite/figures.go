@@ -89,9 +89,22 @@ func deciding(results []Result) string {
 	at := func(part float64) float64 {
 		return seconds[min(int(math.Ceil(part*float64(len(seconds))))-1, len(seconds)-1)]
 	}
+	var all, kept, unpacking, replaying, searching float64
+	for _, r := range results {
+		if r.Observed == nil {
+			continue
+		}
+		all, kept = all+r.Observed.Decided, kept+r.Observed.Kept
+		for _, p := range r.Observed.Rows {
+			unpacking, replaying = unpacking+p.Unpacking, replaying+p.Replaying
+		}
+		for _, s := range r.Searches {
+			searching += s.Seconds
+		}
+	}
 	return fmt.Sprintf(
-		"  from a program's end to decisions: median %.1f s, 95th percentile %.1f s, longest %.1f s\n",
-		at(0.5), at(0.95), at(1))
+		"  from a program's end to decisions: median %.1f s, 95th percentile %.1f s, longest %.1f s; of %.0f s in all, %.0f packing captures, %.0f unpacking them, %.0f replaying, of which %.0f searching\n",
+		at(0.5), at(0.95), at(1), all, kept, unpacking, replaying, searching)
 }
 
 // replaying is the part of the time that captures stand for which replay with the same bits: of the

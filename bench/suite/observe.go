@@ -22,7 +22,8 @@ type Observed struct {
 	Program  float64 // the program, from its start to its end
 	Held     float64 // of it, for captures
 	Captured int64   // bytes
-	Decided  float64 // from the program's end until everything was decided
+	Kept     float64 // from the program's end until all captures were in the store
+	Decided  float64 // from there, too, until everything was decided
 	Rows     []Part
 }
 
@@ -33,6 +34,8 @@ type Part struct {
 	Seconds float64
 	Same    bool   // replayed, with the bits that the program had
 	Why     string `json:",omitempty"` // it is not
+	// that a search waited for the capture's file, and replayed it
+	Unpacking, Replaying float64 `json:",omitempty"`
 }
 
 // plain runs nvcc's build as the user does, with nothing beside it.

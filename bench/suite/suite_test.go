@@ -166,7 +166,7 @@ func TestSuite(t *testing.T) {
 	for _, want := range []string{
 		"the run under tune against without, captures aside: ",
 		"captures of 5 programs: 10.0 GB, 0.06 s a GB\n",
-		"from a program's end to decisions: median 3.0 s, 95th percentile 3.0 s, longest 3.0 s\n",
+		"from a program's end to decisions: median 3.0 s, 95th percentile 3.0 s, longest 3.0 s; of 15 s in all, 0 packing",
 		"replayed with the same bits: 75.0 % of the launches' time\n    not 25.00 %, in 5 programs: it prints\n",
 	} {
 		if !strings.Contains(tab, want) {

@@ -18,6 +18,7 @@ import (
 type account struct {
 	ran   time.Duration // the program, from its start to its end
 	ended time.Time     // when it had; of gnvcc replay, when the search began
+	kept  time.Time     // when all captures were in the store
 	cost  capture.Cost
 	rows  []row
 	at    map[string]int // row of a capture, by its ID
@@ -31,6 +32,9 @@ type row struct {
 	Seconds float64 `json:"seconds"`       // on the device, in the program
 	Same    bool    `json:"same"`          // replayed, with the bits that the program had
 	Why     string  `json:"why,omitempty"` // it is not
+	// seconds: that the search waited for its file, and in which it was replayed
+	Unpacking float64 `json:"unpacking,omitempty"`
+	Replaying float64 `json:"replaying,omitempty"`
 }
 
 const (
@@ -100,13 +104,21 @@ func (a *account) replayed(m *capture.Manifest, same bool, err error) {
 	}
 }
 
+// took enters how long a capture was waited for, and replayed.
+func (a *account) took(m *capture.Manifest, unpacking, replaying time.Duration) {
+	if i, ok := a.at[m.ID]; ok {
+		a.rows[i].Unpacking, a.rows[i].Replaying = unpacking.Seconds(), replaying.Seconds()
+	}
+}
+
 // log writes the line; decided is when everything was.
 func (a *account) log(log zerolog.Logger, decided time.Time) {
 	if a.ended.IsZero() {
 		return
 	}
 	log.Info().Float64("program", a.ran.Seconds()).Float64("held", a.cost.Held.Seconds()).
-		Int64("captured", a.cost.Bytes).Float64("decided", decided.Sub(a.ended).Seconds()).
+		Int64("captured", a.cost.Bytes).Float64("kept", max(0, a.kept.Sub(a.ended).Seconds())).
+		Float64("decided", decided.Sub(a.ended).Seconds()).
 		Interface("rows", a.rows).Msg("tuned")
 }
 

@@ -100,7 +100,7 @@ func (w *twin) observe(wanted func(*profile.Launch) error) (profile.Exit, captur
 	w.account.ended = time.Now()
 	w.account.ran = w.account.ended.Sub(begun)
 	seen := finish()
-	w.account.cost = seen.Cost
+	w.account.kept, w.account.cost = time.Now(), seen.Cost
 	return exit, seen, err
 }
 
@@ -347,7 +347,9 @@ func (w *twin) search(ctx context.Context, list []job) {
 				w.budget, len(list)-i, len(list))
 			return
 		}
+		asked := time.Now()
 		f := <-files
+		there := time.Now()
 		w.say("replaying %s (%.0f %%): %d of %d captures, at most %.0f s", policy.ShortName(j.m.Kernel),
 			100*j.share, i+1, len(list), max(part, least).Seconds())
 		if w.at != nil {
@@ -361,6 +363,7 @@ func (w *twin) search(ctx context.Context, list []job) {
 			w.one(ctx, j.m, f.u)
 		}
 		f.close()
+		w.account.took(j.m, there.Sub(asked), time.Since(there))
 	}
 }
 
