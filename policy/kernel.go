@@ -121,7 +121,7 @@ func (s Shape) String() string {
 		text += fmt.Sprintf(" + %d B", s.Dynamic)
 	}
 	if s.Set != "" {
-		text += ", values " + s.Set
+		text += ", " + s.Set
 	}
 	return text
 }

@@ -30,7 +30,7 @@ func Key(identity, device string, s policy.Shape, leave string) string {
 	text := fmt.Sprintf("notebook 1\n%s\n%s\n%v %v %d\n%s", identity, device, s.Grid, s.Block,
 		s.Dynamic, leave)
 	if s.Set != "" {
-		text += "\nset " + s.Set
+		text += "\nvalues " + s.Set
 	}
 	return cache.Hash([]byte(text))
 }

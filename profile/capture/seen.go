@@ -159,7 +159,7 @@ func (s *shape) whole() Seen {
 func (s *shape) one(sets *profile.Sets, set profile.Set) Seen {
 	l := *s.launch
 	l.Params = slices.Clone(l.Params)
-	u := Use{Set: sets.ID(set.Values), Count: set.Count, Seconds: set.Seconds, Sampled: set.Sampled,
+	u := Use{Set: nameOf(spans(l.Params), sets, set), Count: set.Count, Seconds: set.Seconds, Sampled: set.Sampled,
 		Asked: s.use.Asked}
 	if sets.Varies() {
 		u.Varied = max(0, set.Count-1)
@@ -190,11 +190,17 @@ func (s *shape) line() Line {
 		Count: s.use.Count, Varied: s.use.Varied,
 		Sampled: s.use.Sampled, Seconds: s.use.Seconds, Watched: s.watched, Beside: s.beside,
 		Sets: s.sets, Why: s.why}
-	for _, p := range l.Params {
-		out.Params = append(out.Params, Span{p.Offset, p.Size})
-	}
+	out.Params = spans(l.Params)
 	if l.Device != nil {
 		out.device = l.Device.Name
+	}
+	return out
+}
+
+// spans are the places of arguments.
+func spans(params []profile.Param) (out []Span) {
+	for _, p := range params {
+		out = append(out, Span{p.Offset, p.Size})
 	}
 	return out
 }

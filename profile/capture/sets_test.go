@@ -2,6 +2,7 @@ package capture
 
 import (
 	"encoding/binary"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -106,7 +107,7 @@ func TestEachHeavySet(t *testing.T) {
 	for i, n := range []uint32{2, 3, 4, 5} {
 		x := run.Seen[i]
 		l := x.Profile().Launch
-		if x.Use.Count != 100 || len(x.Captures) != 2 || x.Use.Set == "" || l.Set != x.Use.Set ||
+		if x.Use.Count != 100 || len(x.Captures) != 2 || x.Use.Set != fmt.Sprintf("#1=%d", n) || l.Set != x.Use.Set ||
 			l.Params[1].Value[0] != byte(n) || l.Params[1].Same[0] != 1 {
 			t.Errorf("n = %d: %+v, %+v", n, x.Use, l.Params)
 		}
@@ -206,6 +207,36 @@ func TestRefusedShapes(t *testing.T) {
 		}
 		if seen := c.Finish().Seen; !strings.Contains(seen[0].Why, "4096 MiB (--capture-limit)") {
 			t.Errorf("%q", seen[0].Why)
+		}
+	}
+}
+
+// A set is called by its values: no buffer is one, what tells no sets apart is none, and of what is
+// too long a hash tells the rest.
+func TestNames(t *testing.T) {
+	long := make([]byte, 64)
+	for i := range long {
+		long[i] = 0xff
+	}
+	word := func(v uint32, rest ...byte) []byte { return append(binary.LittleEndian.AppendUint32(nil, v), rest...) }
+	buffer := []byte{1, 1, 1, 1, 1, 1, 1, 1}
+	for _, c := range []struct {
+		mask, values []byte
+		size         int
+		want         string
+	}{
+		{append(buffer, 0xff, 0xff, 0xff, 0xff), append([]byte{1, 0, 0, 0, 0, 0, 0, 0}, word(7)...), 4, "#1=7"},
+		{append(buffer, 0xff, 0xff, 0xff, 0xff), make([]byte, 12), 4, "#0=0 #1=0"},
+		{append(buffer, 0xff, 0xff, 0xff, 0xff), append([]byte{1, 0, 0, 0, 0, 0, 0, 0}, word(0x3f800000)...), 4, "#1=1.0"},
+		{append(buffer, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0),
+			append([]byte{1, 0, 0, 0, 0, 0, 0, 0}, word(7, 1, 2, 3, 4)...), 8, "#1=7"},
+		{append(buffer, long...), append([]byte{1, 0, 0, 0, 0, 0, 0, 0}, long...), 64,
+			"#1=-1 #1+8=-1 #1+16=-1 #1+24=-1 #1+32=-1 #1+40=-1 #1+48=-1 ... "},
+	} {
+		sets := profile.Sets{Mask: c.mask, List: []profile.Set{{Values: c.values}}}
+		got := nameOf([]Span{{0, 8}, {8, c.size}}, &sets, sets.List[0])
+		if !strings.HasPrefix(got, c.want) || len(got) != len(c.want) && !strings.HasSuffix(c.want, "... ") {
+			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gnvcc/profile"
@@ -49,15 +50,44 @@ func (l *Line) Parts() (parts []Part, rest profile.Set) {
 
 // words names the arguments that tell a set from others.
 func (l *Line) words(sets *profile.Sets, x profile.Set) string {
+	return values(l.Params, sets, x, func(at, end int) bool {
+		return slices.ContainsFunc(sets.List, func(o profile.Set) bool {
+			return !bytes.Equal(o.Values[at:end], x.Values[at:end])
+		})
+	})
+}
+
+const longestName = 60 // bytes, of a set's
+
+// nameOf is what a set is called, in every run the same: its values, of addresses that there is none.
+// A hash completes what is too long.
+func nameOf(params []Span, sets *profile.Sets, x profile.Set) string {
+	told := x
+	told.Values = slices.Clone(x.Values)
+	for i := range told.Values {
+		told.Values[i] &= sets.Mask[i] // what tells none apart is the first launch's
+	}
+	text := values(params, sets, told, func(at, end int) bool {
+		return slices.Contains(sets.Mask[at:end], 0xff) || bytes.Count(told.Values[at:end],
+			[]byte{0}) == end-at
+	})
+	if len(text) > longestName {
+		text = text[:strings.LastIndexByte(text[:longestName], ' ')+1] + "... " + sets.ID(x.Values)
+	}
+	if text == "" {
+		text = sets.ID(x.Values)
+	}
+	return text
+}
+
+// values lists the arguments of a set that are wanted, up to 8 bytes each.
+func values(params []Span, sets *profile.Sets, x profile.Set, wanted func(at, end int) bool) string {
 	var out []string
-	for i, p := range l.Params {
+	for i, p := range params {
 		for at := p.Offset; at < p.Offset+p.Size && p.Offset+p.Size <= len(x.Values); at += 8 {
 			end := min(at+8, p.Offset+p.Size)
-			differs := slices.ContainsFunc(sets.List, func(o profile.Set) bool {
-				return !bytes.Equal(o.Values[at:end], x.Values[at:end])
-			})
-			if !differs || !slices.Contains(sets.Mask[at:end], 0xff) && !slices.Contains(sets.Mask[at:end],
-				1) {
+			if !wanted(at, end) || !slices.Contains(sets.Mask[at:end], 0xff) &&
+				!slices.Contains(sets.Mask[at:end], 1) {
 				continue
 			}
 			place := fmt.Sprintf("#%d", i)
@@ -77,14 +107,23 @@ func number(b []byte) string {
 	switch len(b) {
 	case 4:
 		if e := v >> 23 & 0xff; e > 127-40 && e < 127+40 {
-			return fmt.Sprint(math.Float32frombits(uint32(v)))
+			return floating(float64(math.Float32frombits(uint32(v))), 32)
 		}
 		return fmt.Sprint(int32(v))
 	case 8:
 		if e := v >> 52 & 0x7ff; e > 1023-60 && e < 1023+60 {
-			return fmt.Sprint(math.Float64frombits(v))
+			return floating(math.Float64frombits(v), 64)
 		}
 		return fmt.Sprint(int64(v))
 	}
 	return fmt.Sprint(v)
+}
+
+// floating never looks like an integer.
+func floating(v float64, bits int) string {
+	text := strconv.FormatFloat(v, 'g', -1, bits)
+	if !strings.ContainsAny(text, ".e") {
+		text += ".0"
+	}
+	return text
 }
