@@ -9,6 +9,7 @@
 //	overhead/    what gnvcc adds to a build
 //	rebuild/     what applying costs
 //	watch/       a source that is edited while gnvcc watch runs
+//	decisions/   what a tuning run left in a store
 //	store/       what a build waits for the store
 //	machine/     what a figure was measured on
 //	step/        one command with a limit
