@@ -152,8 +152,11 @@ func shapesAround(s *Situation, best policy.Trial) []recipe.Recipe {
 			for _, n := range []int{b[i] / 2, b[i] * 2} {
 				near := b
 				near[i] = n
-				if n > 0 && n*b[0]*b[1]*b[2]/b[i] >= warp && near != s.Shape.Block && s.takes(near) {
-					out = append(out, Join(best.Recipe, shapeTerm(near)))
+				if n < 1 || n*b[0]*b[1]*b[2]/b[i] < warp || near == s.Shape.Block || !s.takes(near) {
+					continue
+				}
+				if r, ok := s.Combine(best.Recipe, shapeTerm(near)); ok {
+					out = append(out, r)
 				}
 			}
 		}
@@ -166,7 +169,9 @@ func shapesAround(s *Situation, best policy.Trial) []recipe.Recipe {
 	for _, b := range shapes(s) {
 		r := Join(spec(recipe.Second, ofKind(s.Values, policy.HostValue)), shapeTerm(b))
 		if tr := s.Trial(r.String()); tr != nil && tr.Usable() && tr.Ratio < Step {
-			out = append(out, Join(free, r))
+			if both, ok := s.Combine(free, r); ok {
+				out = append(out, both)
+			}
 		}
 	}
 	return out

@@ -114,6 +114,23 @@ func TestShapeAround(t *testing.T) {
 		"ld=cs shape=64x2x1 spec{"+host+"}; ld=cs shape=64x8x1 spec{"+host+"}"; got != want {
 		t.Errorf("around 64x4: %s", got)
 	}
+	// as many warps stay resident, and as many of them share the cache
+	if got, want := texts("bypass=2 spec{"+host+"} shape=32x4x1 throttle=4"), "bypass=1 shape=16x4x1 spec{"+host+
+		"} throttle=8; bypass=4 shape=64x4x1 spec{"+host+"} throttle=2; "+
+		"bypass=1 shape=32x2x1 spec{"+host+"} throttle=8; bypass=4 shape=32x8x1 spec{"+host+
+		"} throttle=2"; got != want {
+		t.Errorf("around 32x4 with others: %s", got)
+	}
+	s.Trial = func(text string) *policy.Trial {
+		if text == "shape=64x4x1 spec{"+host+"}" || text == "shape=32x4x1 spec{"+host+"}" {
+			return &policy.Trial{Ratio: 0.9}
+		}
+		return nil
+	}
+	if got, want := texts("bypass=4 spec{#1=8,blockDim.x=16,blockDim.y=16,blockDim.z=1}"),
+		"bypass=4 shape=64x4x1 spec{#1=8,"+host+"}; bypass=2 shape=32x4x1 spec{#1=8,"+host+"}"; got != want {
+		t.Errorf("on a copy with a threshold: %s", got)
+	}
 	s.Trial = func(text string) *policy.Trial {
 		if text == "shape=64x4x1 spec{"+host+"}" {
 			return &policy.Trial{Ratio: 0.9}
