@@ -1,0 +1,75 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"gnvcc/policy"
+	"gnvcc/rewrite/recipe"
+)
+
+// A compiler that doubts every factor, and proves those but 8.
+type doubting struct {
+	*simGPU
+	mu     sync.Mutex
+	proofs map[string]int
+}
+
+func (d *doubting) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe,
+	plain bool) (*policy.Candidate, error) {
+	c, err := d.simGPU.Compile(ctx, k, r, plain)
+	factor := get(r, "unroll")
+	if c == nil || factor == "" {
+		return c, err
+	}
+	out := *c
+	out.Prove = func(context.Context) error {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.proofs[r.String()]++
+		if factor == "8" {
+			return errors.New("a sum may be contracted")
+		}
+		return nil
+	}
+	return &out, err
+}
+
+// TestProves: what would be adopted is proved; what is not proved makes room for the next best, and
+// nothing is built upon it. The others are not proved.
+func TestProves(t *testing.T) {
+	k := &simKernel{Kernel: sources(policy.Kernel{Loads: 8}), speed: func(r recipe.Recipe, s policy.Shape,
+		plain bool) float64 {
+		f := map[string]float64{"8": 0.5, "4": 0.7, "2": 0.8}[get(r, "unroll")]
+		if f == 0 {
+			f = 1
+		}
+		if get(r, "ld") == "cs" {
+			f *= 0.9
+		}
+		return f
+	}}
+	g := newSim(t, k)
+	c := &doubting{simGPU: g, proofs: map[string]int{}}
+	o := simOptions()
+	o.Levers = []string{"unroll", "ld"}
+	for range 2 { // what was found stands in the notebook
+		results, _ := g.runWith(c, o, one("_Z1aPfi", shape(1000, 256)))
+		if d := results[0].Decision; d.Recipe != "ld=cs unroll=4" {
+			t.Errorf("decided %q", d.Recipe)
+		}
+	}
+	// once a run, by the compiler from what it keeps
+	if c.proofs["unroll=8"] != 1 || c.proofs["unroll=4"] != 1 || c.proofs["ld=cs unroll=4"] != 2 ||
+		c.proofs["unroll=2"] != 0 {
+		t.Errorf("proofs: %v", c.proofs)
+	}
+	for r := range g.measured {
+		if strings.Contains(r, "ld") && strings.Contains(r, "unroll=8") {
+			t.Errorf("%s was built upon what is not proved", r)
+		}
+	}
+}
