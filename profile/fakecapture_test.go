@@ -110,3 +110,23 @@ func TestLargeCapture(t *testing.T) {
 		t.Errorf("a part of a capture is left: %v", err)
 	}
 }
+
+// TestBusyHost: host memory that a thread of the program's writes all the time is not captured, and
+// the reason is said; the same memory, left in peace, is.
+func TestBusyHost(t *testing.T) {
+	f := newFakeDriver(t)
+	for what, want := range map[string]string{"quiet host": "",
+		"busy host": "CPU threads write to memory that the launch reaches, also while no kernel runs"} {
+		for tries := 1; ; tries++ { // on a busy machine the thread may not have run meanwhile
+			h := &capturing{}
+			h.verdict.Capture, h.verdict.Limit = filepath.Join(t.TempDir(), "capture"), 1<<30
+			exit, log := f.run(t, h, what, true)
+			if exit.Code == 7 && len(h.got) == 1 && h.got[0].Why == want {
+				break
+			}
+			if want == "" || tries == 10 {
+				t.Fatalf("%s: %+v, %s, %+v, %q", what, exit, log, h.got, h.why)
+			}
+		}
+	}
+}

@@ -21,7 +21,7 @@ type Seen struct {
 }
 
 // others is the set of all launches that belong to none that weighs something.
-const others = "others"
+const others = "other values"
 
 const mostSets = 6 // of one configuration, that are looked at by themselves
 

@@ -75,6 +75,10 @@ static void *launches(void *p) {
   return NULL;
 }
 
+static void *writes(void *p) {
+  for (unsigned char n = 0;; n++) *(volatile unsigned char *)p = n;
+}
+
 int main(int n, char **argv) {
   void *agent = dlopen(getenv("CUDA_INJECTION64_PATH"), RTLD_NOW);
   int (*start)(void) = agent ? (int (*)(void))dlsym(agent, "InitializeInjection") : 0;
@@ -166,6 +170,15 @@ int main(int n, char **argv) {
     CALL(cuMemAlloc_v2, &a, NULL);
     launch(FAKE_KERNEL, 8, (CUdeviceptr)q);
     return 7;
+  }
+  if (strcmp(what, "busy host") == 0 || strcmp(what, "quiet host") == 0) { // a thread writes registered memory, or rests
+    pthread_t other;
+    unsigned char *q = calloc(1, 1 << 21);
+    cuMemHostRegister_v2_params r = {.p = q, .bytesize = 1 << 21};
+    CALL(cuMemHostRegister_v2, &r, NULL);
+    if (what[0] == 'b') pthread_create(&other, NULL, writes, q + (1 << 20));
+    launch(FAKE_KERNEL, 8, (CUdeviceptr)q);
+    _exit(7);
   }
   if (strcmp(what, "small files") == 0) {
     struct rlimit most = {1 << 16, 1 << 16};

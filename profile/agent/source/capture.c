@@ -28,6 +28,7 @@ enum place { ON_DEVICE, ON_HOST };
 
 #define PIECE ((uint64_t)16 << 20) // bytes that are copied at a time, while those before are written
 #define PATIENCE 0.25              // seconds that other threads and earlier work get to come to rest
+#define HOST_RESTS_US 2000         // a thread that writes all the time has done so by then
 #define LONGEST 10.0               // seconds for reading memory
 #define LONGEST_LAUNCH 1.0         // seconds for the launch itself, while other threads are held
 
@@ -364,6 +365,28 @@ static bool wait_for_launch(struct capture *c) {
   return r == CUDA_SUCCESS || give_up(c, "the launch failed");
 }
 
+static void hash_chunks(struct capture *c, const struct item *x, uint64_t chunks, uint64_t *list) {
+  for (uint64_t k = 0; !c->why && k < chunks; k++) {
+    uint64_t size = x->size - k * HASH_CHUNK < HASH_CHUNK ? x->size - k * HASH_CHUNK : HASH_CHUNK;
+    if (!copy(c, x, k * HASH_CHUNK, size)) return;
+    hash_host(c->piece, size, list + 2 * k);
+  }
+}
+
+// The launch is over and no CUDA call is under way: who changes host memory now is a thread of the program's that does so at any
+// time. Then neither what was read before nor what was hashed after the launch is what the launch had and left.
+static void host_rests(struct capture *c, const struct item *x, uint64_t chunks, const uint64_t *list) {
+  uint64_t *again = calloc(chunks + 1, 16);
+  if (!again) {
+    give_up(c, "out of memory");
+    return;
+  }
+  usleep(HOST_RESTS_US);
+  hash_chunks(c, x, chunks, again);
+  if (!c->why && memcmp(list, again, 16 * chunks) != 0) give_up(c, "CPU threads write to memory that the launch reaches, also while no kernel runs");
+  free(again);
+}
+
 static bool write_after(struct capture *c) {
   CUmodule m = NULL;
   CUfunction f = NULL;
@@ -382,11 +405,8 @@ static bool write_after(struct capture *c) {
     if (x->name && x->constant) continue; // kernels can't write it
     uint64_t chunks = (x->size + HASH_CHUNK - 1) / HASH_CHUNK;
     if (on_host(x->kind)) {
-      for (uint64_t k = 0; !c->why && k < chunks; k++) {
-        uint64_t size = x->size - k * HASH_CHUNK < HASH_CHUNK ? x->size - k * HASH_CHUNK : HASH_CHUNK;
-        if (!copy(c, x, k * HASH_CHUNK, size)) break;
-        hash_host(c->piece, size, list + 2 * k);
-      }
+      hash_chunks(c, x, chunks, list);
+      host_rests(c, x, chunks, list);
     } else {
       void *params[] = {&x->base, &x->size, &sums};
       if (cu.LaunchKernel(f, (unsigned)chunks, 1, 1, 256, 1, 1, 0, c->stream, params, NULL) != CUDA_SUCCESS || cu.StreamSynchronize(c->stream) != CUDA_SUCCESS ||
