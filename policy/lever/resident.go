@@ -121,17 +121,17 @@ func (s *Situation) blocks(r recipe.Recipe) int {
 	return n
 }
 
-// idle tells whether a recipe's cap makes room for blocks that its throttling keeps away. Code of
-// another source has registers of its own, of which nothing is said here.
+// idle tells whether a recipe's cap makes room for blocks that its throttling keeps away. A cap that
+// makes no room had another reason to be fast, and code of another source has registers of its own:
+// of these nothing is said.
 func (s *Situation) idle(r recipe.Recipe) bool {
 	most := rewrite.Throttle(r)
-	value, capped := r.Get("maxnreg", "")
-	n, err := strconv.Atoi(value)
-	if most == 0 || !capped || err != nil || n >= s.Kernel.Default.Registers ||
-		HasStage(r, rewrite.Source) {
+	if most == 0 || !Has(r, "maxnreg") || HasStage(r, rewrite.Source) {
 		return false
 	}
-	return s.blocks(r.Without("maxnreg").Without("throttle")) >= most
+	r = r.Without("throttle")
+	own := s.blocks(r.Without("maxnreg"))
+	return own >= most && s.blocks(r) > own
 }
 
 // ShapeFor is the shape in which a recipe launches the launch at hand.

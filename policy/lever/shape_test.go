@@ -154,8 +154,9 @@ func TestCombineKeepsWarps(t *testing.T) {
 	spec := "spec{host(block)=256x1x1,host(dynamic)=0}"
 	s := reshapable(t, [3]int{4096, 1, 1}, [3]int{256, 1, 1})
 	s.Kernel.Default.Registers = 40
-	unknown := *s
+	unknown, full := *s, *s
 	unknown.Known = false
+	full.Kernel = &policy.Kernel{Name: "k", Default: cache.Build{Registers: 32}} // 8 blocks: all
 	for _, c := range []struct {
 		s          *Situation
 		a, b, want string
@@ -183,6 +184,8 @@ func TestCombineKeepsWarps(t *testing.T) {
 		{s, spec + " throttle=5", "maxnreg=32", ""},
 		{s, "maxnreg=32", spec + " throttle=5", ""},
 		{s, "maxnreg=32", spec + " throttle=7", "maxnreg=32 " + spec + " throttle=7"},
+		// a cap that makes no room is fast for another reason
+		{&full, spec + " throttle=3", "maxnreg=26", "maxnreg=26 " + spec + " throttle=3"},
 		// 2 warps of each of 6 blocks share the cache: 4 of 3 blocks, all of one
 		{s, "bypass=2", spec + " throttle=3", "bypass=4 " + spec + " throttle=3"},
 		{s, spec + " throttle=1", "bypass=2", ""},
