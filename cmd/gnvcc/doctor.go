@@ -42,6 +42,9 @@ func doctorVerb() *cobra.Command {
 	})
 }
 
+// A sayer prints a line of doctor, and below it what to do.
+type sayer func(level cache.Level, advice, format string, a ...any)
+
 func doctor(deep bool) int {
 	worst, out := 0, stdout()
 	say := func(level cache.Level, advice, format string, a ...any) {
@@ -54,59 +57,14 @@ func doctor(deep bool) int {
 		}
 	}
 	say(cache.Fine, "", "gnvcc %s", ownVersion())
-	self, _ := os.Executable()
-	toolkit, err := toolkit.Find(self, environment.Read())
-	if err != nil {
-		say(cache.Problem, "install/toolkit 13.0 installs one without root", "nvcc: %v", err)
-	} else {
-		say(cache.Fine, "", "nvcc: %s (from %s), %s", toolkit.Nvcc, toolkit.From, release(toolkit.Nvcc))
-		for _, tool := range []string{"ptxas", "cicc", "cuobjdump"} {
-			path, err := toolkit.Tool(tool)
-			switch {
-			case err == nil:
-				say(cache.Fine, "", "%s: %s", tool, path)
-			case tool == "cuobjdump":
-				say(cache.Note, "kernels of -rdc=true programs can't be tuned without it", "cuobjdump: %v", err)
-			default:
-				say(cache.Problem, "", "%s: %v", tool, err)
-			}
-		}
-		store, storeErr := openStore()
-		if cupti, err := agent.Find(toolkit.Dir()); err != nil {
-			say(cache.Note, "gnvcc tune needs it; builds work without", "CUPTI: %v", err)
-		} else if storeErr == nil {
-			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-			path, err := agent.Build(ctx, toolkit.Dir(), filepath.Join(store.Path(), "agent"))
-			cancel()
-			if err != nil {
-				say(cache.Note, "gnvcc tune needs it; builds work without", "agent: %v", err)
-			} else {
-				say(cache.Fine, "", "CUPTI: %s; the agent is built: %s", cupti.Library, path)
-			}
-		}
-	}
+	sayToolkit(say)
 	if n, err := scratch.Sweep(os.TempDir()); err != nil {
 		say(cache.Note, "", "temporary files: %v", err)
 	} else if n > 0 {
 		say(cache.Fine, "", "temporary files: removed %d folders of killed processes from %s", n,
 			os.TempDir())
 	}
-	if v := driverVersion(); v == "" {
-		say(cache.Note, "tuning needs it; builds work without, with recipes that were found elsewhere",
-			"driver: no NVIDIA driver is loaded")
-	} else {
-		say(cache.Fine, "", "driver: %s", v)
-		out, err := exec.Command("nvidia-smi", "--query-gpu=name,compute_cap,memory.total",
-			"--format=csv,noheader").Output()
-		if err != nil {
-			say(cache.Note, "", "GPU: nvidia-smi does not answer: %v", err)
-		}
-		for _, line := range strings.Split(strings.TrimSpace(string(out)), "\n") {
-			if line != "" {
-				say(cache.Fine, "", "GPU: %s", line)
-			}
-		}
-	}
+	sayDriver(say)
 	dir, err := cache.Dir()
 	if err != nil {
 		say(cache.Problem, "", "store: %v", err)
@@ -128,9 +86,64 @@ func doctor(deep bool) int {
 	return worst
 }
 
+// sayToolkit tells of nvcc, of its tools and of the agent.
+func sayToolkit(say sayer) {
+	self, _ := os.Executable()
+	toolkit, err := toolkit.Find(self, environment.Read())
+	if err != nil {
+		say(cache.Problem, "install/toolkit 13.0 installs one without root", "nvcc: %v", err)
+		return
+	}
+	say(cache.Fine, "", "nvcc: %s (from %s), %s", toolkit.Nvcc, toolkit.From, release(toolkit.Nvcc))
+	for _, tool := range []string{"ptxas", "cicc", "cuobjdump"} {
+		path, err := toolkit.Tool(tool)
+		switch {
+		case err == nil:
+			say(cache.Fine, "", "%s: %s", tool, path)
+		case tool == "cuobjdump":
+			say(cache.Note, "kernels of -rdc=true programs can't be tuned without it", "cuobjdump: %v", err)
+		default:
+			say(cache.Problem, "", "%s: %v", tool, err)
+		}
+	}
+	store, storeErr := openStore()
+	if cupti, err := agent.Find(toolkit.Dir()); err != nil {
+		say(cache.Note, "gnvcc tune needs it; builds work without", "CUPTI: %v", err)
+	} else if storeErr == nil {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		path, err := agent.Build(ctx, toolkit.Dir(), filepath.Join(store.Path(), "agent"))
+		cancel()
+		if err != nil {
+			say(cache.Note, "gnvcc tune needs it; builds work without", "agent: %v", err)
+		} else {
+			say(cache.Fine, "", "CUPTI: %s; the agent is built: %s", cupti.Library, path)
+		}
+	}
+}
+
+// sayDriver tells of the driver and of the GPUs.
+func sayDriver(say sayer) {
+	if v := driverVersion(); v == "" {
+		say(cache.Note, "tuning needs it; builds work without, with recipes that were found elsewhere",
+			"driver: no NVIDIA driver is loaded")
+	} else {
+		say(cache.Fine, "", "driver: %s", v)
+		out, err := exec.Command("nvidia-smi", "--query-gpu=name,compute_cap,memory.total",
+			"--format=csv,noheader").Output()
+		if err != nil {
+			say(cache.Note, "", "GPU: nvidia-smi does not answer: %v", err)
+		}
+		for _, line := range strings.Split(strings.TrimSpace(string(out)), "\n") {
+			if line != "" {
+				say(cache.Fine, "", "GPU: %s", line)
+			}
+		}
+	}
+}
+
 // sayShared tells which lock file builds here go by, and which stores of others stand behind one's
 // own.
-func sayShared(say func(level cache.Level, advice, format string, a ...any)) {
+func sayShared(say sayer) {
 	store, err := openStore()
 	if err != nil {
 		return

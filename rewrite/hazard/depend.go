@@ -138,7 +138,11 @@ func (k *kernelView) evaluate(operand string, t thread, depth int) (n int64, ok 
 			return 0, false
 		}
 	}
-	op := string(k.Opcode(i))
+	return computed(string(k.Opcode(i)), string(k.Base(i)), v, len(ops)-1)
+}
+
+// computed is what an instruction makes of so many values.
+func computed(op, base string, v [3]int64, args int) (int64, bool) {
 	kind := op[strings.LastIndexByte(op, '.')+1:]
 	if kind != "pred" && kind != "b32" && kind != "u32" && kind != "s32" && op != "cvt.u64.u32" &&
 		op != "cvt.s64.s32" {
@@ -150,7 +154,7 @@ func (k *kernelView) evaluate(operand string, t thread, depth int) (n int64, ok 
 		}
 		return int64(uint32(n)), true
 	}
-	switch base, args := string(k.Base(i)), len(ops)-1; {
+	switch {
 	case base == "mov" && args == 1, base == "cvt" && args == 1:
 		return v[0], true
 	case base == "add" && args == 2:

@@ -69,34 +69,12 @@ func (f *Func) Blocks() ([]Block, error) {
 		}
 		leader[i+1] = true
 		ops = f.Operands(i, ops[:0])
-		switch string(f.Base(i)) {
-		case "bra":
-			if len(ops) != 1 {
-				return nil, fmt.Errorf("ptx: %s: bra with %d operands", f.Name, len(ops))
-			}
-			at, err := find(i, string(f.Bytes(ops[0])))
-			if err != nil {
-				return nil, err
-			}
-			targets[i] = []int{at}
-		case "brx":
-			if len(ops) != 2 {
-				return nil, fmt.Errorf("ptx: %s: brx with %d operands", f.Name, len(ops))
-			}
-			at, err := find(i, string(f.Bytes(ops[1])))
-			if err != nil {
-				return nil, err
-			}
-			if at+1 >= len(f.Stmts) || string(f.Opcode(at+1)) != ".branchtargets" {
-				return nil, fmt.Errorf("ptx: %s: no .branchtargets behind %s", f.Name, f.Bytes(ops[1]))
-			}
-			for _, o := range f.Operands(at+1, nil) {
-				to, err := find(i, string(f.Bytes(o)))
-				if err != nil {
-					return nil, err
-				}
-				targets[i] = append(targets[i], to)
-			}
+		to, err := f.branch(i, ops, find)
+		if err != nil {
+			return nil, err
+		}
+		if to != nil {
+			targets[i] = to
 		}
 	}
 	var blocks []Block
@@ -126,6 +104,39 @@ func (f *Func) Blocks() ([]Block, error) {
 		b.Succs = edges[from:len(edges):len(edges)]
 	}
 	return blocks, nil
+}
+
+// branch lists the labels that an instruction may branch to; find finds one by its name.
+func (f *Func) branch(i int, ops []Span, find func(i int, name string) (int, error)) ([]int, error) {
+	switch string(f.Base(i)) {
+	case "bra":
+		if len(ops) != 1 {
+			return nil, fmt.Errorf("ptx: %s: bra with %d operands", f.Name, len(ops))
+		}
+		at, err := find(i, string(f.Bytes(ops[0])))
+		return []int{at}, err
+	case "brx":
+		if len(ops) != 2 {
+			return nil, fmt.Errorf("ptx: %s: brx with %d operands", f.Name, len(ops))
+		}
+		at, err := find(i, string(f.Bytes(ops[1])))
+		if err != nil {
+			return nil, err
+		}
+		if at+1 >= len(f.Stmts) || string(f.Opcode(at+1)) != ".branchtargets" {
+			return nil, fmt.Errorf("ptx: %s: no .branchtargets behind %s", f.Name, f.Bytes(ops[1]))
+		}
+		var targets []int
+		for _, o := range f.Operands(at+1, nil) {
+			to, err := find(i, string(f.Bytes(o)))
+			if err != nil {
+				return nil, err
+			}
+			targets = append(targets, to)
+		}
+		return targets, nil
+	}
+	return nil, nil
 }
 
 // leaves reports whether an instruction may go elsewhere than to the next one. trap ends the whole

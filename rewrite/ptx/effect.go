@@ -18,26 +18,15 @@ func (f *Func) Effects(i int, yield func(name Span, read, write bool)) {
 			return true
 		})
 	}
-	writes := 1 // operands that are written
-	both := false
-	limit := -1 // operands behind this one are labels
-	switch string(f.Base(i)) {
-	case "bra":
+	base := string(f.Base(i))
+	if base == "bra" {
 		return
-	case "brx":
-		writes, limit = 0, 0
-	case "bar", "barrier":
-		if !HasModifier(f.Opcode(i), "red") {
-			writes = 0
-		}
-	case "nanosleep", "stackrestore", "ret", "exit":
-		writes = 0
-	case "call":
-		if at := skip(f.text, int(s.OpEnd)); f.text[at] != '(' {
-			writes = 0
-		}
-	case "wgmma": // adds to its destination
-		both = true
+	}
+	writes := f.written(i, base)
+	both := base == "wgmma" // adds to its destination
+	limit := -1             // operands behind this one are labels
+	if base == "brx" {
+		limit = 0
 	}
 	b, end := f.text, int(s.End)-1
 	operand, depth, fresh := 0, 0, true
@@ -93,4 +82,21 @@ func (f *Func) Effects(i int, yield func(name Span, read, write bool)) {
 		}
 		fresh = false
 	}
+}
+
+// written is how many operands an instruction writes, its first ones.
+func (f *Func) written(i int, base string) int {
+	switch base {
+	case "brx", "nanosleep", "stackrestore", "ret", "exit":
+		return 0
+	case "bar", "barrier":
+		if !HasModifier(f.Opcode(i), "red") {
+			return 0
+		}
+	case "call":
+		if at := skip(f.text, int(f.Stmts[i].OpEnd)); f.text[at] != '(' {
+			return 0
+		}
+	}
+	return 1
 }

@@ -76,15 +76,7 @@ func cycles(blocks []Block, among []int) [][]int {
 // turned round.)
 func postdominators(f *Func, blocks []Block) []int {
 	end := len(blocks)
-	before := append(predecessors(blocks), nil)
-	for b := range blocks {
-		last := blocks[b].Last - 1
-		falls := b+1 == end && (f.Stmts[last].Kind != Inst || f.Stmts[last].Guarded || !f.leaves(last))
-		if base := string(f.Base(last)); len(blocks[b].Succs) == 0 || falls ||
-			f.Stmts[last].Kind == Inst && f.leaves(last) && base != "bra" && base != "brx" {
-			before[end] = append(before[end], b)
-		}
-	}
+	before := withEnd(f, blocks)
 	// in the order in which a walk from the end leaves them
 	order, number := make([]int, 0, end+1), make([]int, end+1)
 	for i := range number {
@@ -145,15 +137,7 @@ func postdominators(f *Func, blocks []Block) []int {
 				case to < 0:
 					to = s
 				default:
-					x := s
-					for x != to {
-						for number[x] < number[to] {
-							x = out[x]
-						}
-						for number[to] < number[x] {
-							to = out[to]
-						}
-					}
+					to = meet(s, to, out, number)
 				}
 			}
 			if out[b] != to {
@@ -162,6 +146,34 @@ func postdominators(f *Func, blocks []Block) []int {
 		}
 	}
 	return out
+}
+
+// withEnd lists the blocks that lead to each block, and last those that lead to the end.
+func withEnd(f *Func, blocks []Block) [][]int {
+	end := len(blocks)
+	before := append(predecessors(blocks), nil)
+	for b := range blocks {
+		last := blocks[b].Last - 1
+		falls := b+1 == end && (f.Stmts[last].Kind != Inst || f.Stmts[last].Guarded || !f.leaves(last))
+		if base := string(f.Base(last)); len(blocks[b].Succs) == 0 || falls ||
+			f.Stmts[last].Kind == Inst && f.leaves(last) && base != "bra" && base != "brx" {
+			before[end] = append(before[end], b)
+		}
+	}
+	return before
+}
+
+// meet is the first block on the ways up from two, which become longer as numbers become smaller.
+func meet(x, y int, up, number []int) int {
+	for x != y {
+		for number[x] < number[y] {
+			x = up[x]
+		}
+		for number[y] < number[x] {
+			y = up[y]
+		}
+	}
+	return y
 }
 
 // predecessors lists the blocks that lead to each block.

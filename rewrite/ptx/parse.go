@@ -205,34 +205,9 @@ func (p *parser) function(f *Func, start, i int) (int, error) {
 		i = skip(b, i)
 	}
 	for i < len(b) && b[i] == '.' {
-		end := word(b, i+1)
-		d := Directive{Name: string(b[i:end]), Span: Span{Start: uint32(i - start)}}
-		stop := end
-		if d.Name == ".pragma" {
-			if stop, err = semicolon(b, end); err != nil {
-				return 0, err
-			}
-			d.Args = strings.TrimSpace(string(b[end : stop-1]))
-		} else {
-			for stop < len(b) && b[stop] != '{' && b[stop] != ';' && b[stop] != '.' {
-				switch next := skip(b, stop); {
-				case next > stop:
-					stop = next
-				case b[stop] == '(':
-					if stop, err = parens(b, stop); err != nil {
-						return 0, err
-					}
-				case b[stop] == '}' || b[stop] == '"':
-					return 0, fail(b, stop, "%s in directive %s", show(b, stop), d.Name)
-				default:
-					stop++
-				}
-			}
-			d.Args = strings.TrimSpace(string(b[end:stop]))
+		if i, err = f.directive(b, start, i); err != nil {
+			return 0, err
 		}
-		d.Span.End = d.Span.Start + uint32(len(bytes.TrimRight(b[i:stop], " \t\r\n")))
-		f.Directives = append(f.Directives, d)
-		i = skip(b, stop)
 	}
 	switch {
 	case i < len(b) && b[i] == ';':
@@ -260,6 +235,39 @@ func (p *parser) function(f *Func, start, i int) (int, error) {
 		}
 	}
 	return i, nil
+}
+
+// directive reads one in front of a function's body, and gives the index behind it.
+func (f *Func) directive(b []byte, start, i int) (int, error) {
+	var err error
+	end := word(b, i+1)
+	d := Directive{Name: string(b[i:end]), Span: Span{Start: uint32(i - start)}}
+	stop := end
+	if d.Name == ".pragma" {
+		if stop, err = semicolon(b, end); err != nil {
+			return 0, err
+		}
+		d.Args = strings.TrimSpace(string(b[end : stop-1]))
+	} else {
+		for stop < len(b) && b[stop] != '{' && b[stop] != ';' && b[stop] != '.' {
+			switch next := skip(b, stop); {
+			case next > stop:
+				stop = next
+			case b[stop] == '(':
+				if stop, err = parens(b, stop); err != nil {
+					return 0, err
+				}
+			case b[stop] == '}' || b[stop] == '"':
+				return 0, fail(b, stop, "%s in directive %s", show(b, stop), d.Name)
+			default:
+				stop++
+			}
+		}
+		d.Args = strings.TrimSpace(string(b[end:stop]))
+	}
+	d.Span.End = d.Span.Start + uint32(len(bytes.TrimRight(b[i:stop], " \t\r\n")))
+	f.Directives = append(f.Directives, d)
+	return skip(b, stop), nil
 }
 
 // body reads statements into p.stmts until the '}' that closes the function; it returns the offset

@@ -79,28 +79,10 @@ func (f *Func) Reaching() (*Reaching, error) {
 	if words == 0 {
 		return r, nil
 	}
-	queued := make([]bool, len(blocks))
-	queue := make([]int, 0, len(blocks))
-	for b := len(blocks) - 1; b >= 0; b-- {
-		queue, queued[b] = append(queue, b), true
-	}
-	for len(queue) > 0 {
-		b := last(queue)
-		queue, queued[b] = queue[:len(queue)-1], false
+	spread(blocks, in, func(b int) []uint64 {
 		walk(b, nil)
-		for _, next := range blocks[b].Succs {
-			grown := false
-			for w, set := range live {
-				if at := next*words + w; set&^in[at] != 0 {
-					in[at] |= set
-					grown = true
-				}
-			}
-			if grown && !queued[next] {
-				queue, queued[next] = append(queue, next), true
-			}
-		}
-	}
+		return live
+	})
 	for b := range blocks {
 		walk(b, func(i int, name string) {
 			var found []int
@@ -114,6 +96,33 @@ func (f *Func) Reaching() (*Reaching, error) {
 		})
 	}
 	return r, nil
+}
+
+// spread hands on what reaches the end of each block, as leaving tells it, until nothing is added to
+// what reaches their beginnings.
+func spread(blocks []Block, in []uint64, leaving func(b int) []uint64) {
+	queued := make([]bool, len(blocks))
+	queue := make([]int, 0, len(blocks))
+	for b := len(blocks) - 1; b >= 0; b-- {
+		queue, queued[b] = append(queue, b), true
+	}
+	for len(queue) > 0 {
+		b := last(queue)
+		queue, queued[b] = queue[:len(queue)-1], false
+		live := leaving(b)
+		for _, next := range blocks[b].Succs {
+			grown := false
+			for w, set := range live {
+				if at := next*len(live) + w; set&^in[at] != 0 {
+					in[at] |= set
+					grown = true
+				}
+			}
+			if grown && !queued[next] {
+				queue, queued[next] = append(queue, next), true
+			}
+		}
+	}
 }
 
 func last(s []int) int { return s[len(s)-1] }

@@ -312,10 +312,8 @@ func (u *Unit) survey(f *function) survey {
 			case "goto":
 				no(i, "goto")
 			case "asm", "__asm__", "__asm":
-				for j := i + 1; j < stop && t[j].kind != ';'; j++ {
-					if t[j].kind == str && asmLabel(u.str(j)) {
-						no(i, "inline assembly with a label")
-					}
+				if u.labelled(i, stop) {
+					no(i, "inline assembly with a label")
 				}
 			case "static":
 				if why := u.staticLocal(i, stop); why != "" {
@@ -335,25 +333,43 @@ func (u *Unit) survey(f *function) survey {
 				if i+1 >= stop || t[i+1].kind != '(' {
 					continue
 				}
-				close := int(t[i+1].match)
-				for j := i + 2; j < close; j++ {
-					switch {
-					case u.is(j, "constant"), u.is(j, "__constant__"), u.is(j, "device"), u.is(j, "__device__"),
-						u.is(j, "managed"), u.is(j, "__managed__"), u.is(j, "used"), u.is(j, "alias"):
-						no(i, "a local variable with the attribute %s", u.str(j))
-					case u.is(j, "shared"), u.is(j, "__shared__"):
-						vars, ok := u.sharedDeclarators(statement, stop)
-						if !ok {
-							no(i, "a shared declaration that was not understood")
-						}
-						s.shared = append(s.shared, vars...)
+				for j := i + 2; j < int(t[i+1].match); j++ {
+					if why := u.localAttribute(j, statement, stop, &s); why != "" {
+						no(i, "%s", why)
 					}
 				}
-				i = close
+				i = int(t[i+1].match)
 			}
 		}
 	}
 	return s
+}
+
+// labelled tells of inline assembly that has a label.
+func (u *Unit) labelled(i, stop int) bool {
+	for j := i + 1; j < stop && u.tokens[j].kind != ';'; j++ {
+		if u.tokens[j].kind == str && asmLabel(u.str(j)) {
+			return true
+		}
+	}
+	return false
+}
+
+// localAttribute looks at a word among a local variable's attributes, and says why the body can't be
+// copied for it. Shared variables are noted; their declaration begins at statement.
+func (u *Unit) localAttribute(i, statement, stop int, s *survey) string {
+	switch {
+	case u.is(i, "constant"), u.is(i, "__constant__"), u.is(i, "device"), u.is(i, "__device__"),
+		u.is(i, "managed"), u.is(i, "__managed__"), u.is(i, "used"), u.is(i, "alias"):
+		return "a local variable with the attribute " + u.str(i)
+	case u.is(i, "shared"), u.is(i, "__shared__"):
+		vars, ok := u.sharedDeclarators(statement, stop)
+		s.shared = append(s.shared, vars...)
+		if !ok {
+			return "a shared declaration that was not understood"
+		}
+	}
+	return ""
 }
 
 // copyablePragma tells pragmas that mean the same in a second copy.

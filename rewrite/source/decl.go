@@ -280,30 +280,23 @@ func (r *reader) declarator(i, stop int, s *space, depth int, f *function) int {
 			i = body
 		case '{':
 			if close < 0 {
-				if i > f.head && r.t[i-1].kind == ident && (i+1 >= stop || int(t.match)+1 < stop) {
-					// int x{5}; goes on to its ;  anything else ends with its brace
-					if k := r.t[t.match+1].kind; k == ';' || k == ',' {
-						return r.semicolon(i, stop)
-					}
-				}
-				return int(t.match) + 1
+				return r.braced(i, stop, f)
 			}
 			f.open = i
 			r.define(f, nameAt, angledName, s)
 			return int(t.match) + 1
 		case '(':
 			match := int(t.match)
-			if close < 0 && i > f.head {
-				p := r.t[i-1]
-				switch {
-				case p.kind == ident && !noDeclarator(u.str(i-1)):
-					nameAt, f.params, close = i-1, i, match
-				case p.kind == '>' && angled == i:
-					nameAt, f.params, close = angledName, i, match
-					f.args = u.squeeze(angledName+1, i)
-				}
-			} else if close >= 0 && r.t[i-1].kind == ident && !noDeclarator(u.str(i-1)) {
+			named := i > f.head && r.t[i-1].kind == ident && !noDeclarator(u.str(i-1))
+			switch {
+			case close >= 0 && named:
 				f.odd = "two parenthesised lists in its declaration"
+			case close >= 0 || i <= f.head:
+			case named:
+				nameAt, f.params, close = i-1, i, match
+			case r.t[i-1].kind == '>' && angled == i:
+				nameAt, f.params, close = angledName, i, match
+				f.args = u.squeeze(angledName+1, i)
 			}
 			i = match + 1
 		case ident:
@@ -323,21 +316,8 @@ func (r *reader) declarator(i, stop int, s *space, depth int, f *function) int {
 					nameAt, f.params, close = i, at, int(r.t[at].match)
 					i = close
 				}
-			case "__attribute__", "__attribute":
-				if i+1 < stop && r.t[i+1].kind == '(' {
-					r.attributes(i+1, f)
-					i = int(r.t[i+1].match)
-				}
-			case "__global__":
-				f.kernel = true
-			case "__device__":
-				f.device = true
-			case "constexpr", "consteval":
-				f.constant = true
-			case "try":
-				f.try = true
-			case "requires":
-				f.odd = "a requires clause"
+			default:
+				i = r.specifier(i, stop, f)
 			}
 			i++
 		default:
@@ -345,6 +325,40 @@ func (r *reader) declarator(i, stop int, s *space, depth int, f *function) int {
 		}
 	}
 	return stop
+}
+
+// specifier notes what a word in front of a declaration says, and gives the last index that it takes.
+func (r *reader) specifier(i, stop int, f *function) int {
+	switch r.u.str(i) {
+	case "__attribute__", "__attribute":
+		if i+1 < stop && r.t[i+1].kind == '(' {
+			r.attributes(i+1, f)
+			return int(r.t[i+1].match)
+		}
+	case "__global__":
+		f.kernel = true
+	case "__device__":
+		f.device = true
+	case "constexpr", "consteval":
+		f.constant = true
+	case "try":
+		f.try = true
+	case "requires":
+		f.odd = "a requires clause"
+	}
+	return i
+}
+
+// braced is the index behind a declaration with a brace that begins no body: int x{5}; goes on to
+// its ; and anything else ends with its brace.
+func (r *reader) braced(i, stop int, f *function) int {
+	match := int(r.t[i].match)
+	if i > f.head && r.t[i-1].kind == ident && (i+1 >= stop || match+1 < stop) {
+		if k := r.t[match+1].kind; k == ';' || k == ',' {
+			return r.semicolon(i, stop)
+		}
+	}
+	return match + 1
 }
 
 // attributes notes what an __attribute__ at its ( says about a function.

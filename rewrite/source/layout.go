@@ -218,14 +218,12 @@ func (u *Unit) memberName(i, words int, class string) bool {
 // fields reads one member declaration: type, then names with array sizes and perhaps initialisers.
 func (u *Unit) fields(i, stop int, public bool, depth int, fields *[]field, size,
 	align *int) (int, bool) {
-	t := u.tokens
-	from := i
+	t, from := u.tokens, i
 	// The type: words and :: up to the last word before * [ = , ;
 	for i < stop && (t[i].kind == ident || t[i].kind == scope) {
 		i++
 	}
 	last := i - 1 // the first declarator's name, unless a * comes
-	pointers := 0
 	if i < stop && t[i].kind == '*' {
 		last = i
 	}
@@ -246,41 +244,21 @@ func (u *Unit) fields(i, stop int, public bool, depth int, fields *[]field, size
 		}
 	}
 	for i = last; i < stop; {
-		pointers = 0
-		for i < stop && (t[i].kind == '*' || u.is(i, "const") || u.is(i, "__restrict__") ||
-			u.is(i, "__restrict")) {
+		pointers := 0
+		for ; i < stop && (t[i].kind == '*' || u.qualifies(i)); i++ {
 			if t[i].kind == '*' {
 				pointers++
 			}
-			i++
 		}
 		if i >= stop || t[i].kind != ident {
 			return 0, false
 		}
 		name := u.str(i)
 		i++
-		count, array := 1, false
-		for i < stop && t[i].kind == '[' {
-			n, ok := literal(u.squeeze(i+1, int(t[i].match)))
-			if !ok {
-				return 0, false
-			}
-			count, array = count*n, true
-			if count > 1<<16 {
-				return 0, false
-			}
-			i = int(t[i].match) + 1
-		}
-		if i < stop && t[i].kind == '=' {
-			for i < stop && t[i].kind != ',' && t[i].kind != ';' {
-				if k := t[i].kind; k == '(' || k == '[' || k == '{' {
-					i = int(t[i].match)
-				}
-				if t[i].kind == '<' {
-					return 0, false
-				}
-				i++
-			}
+		array := i < stop && t[i].kind == '['
+		count, behind := u.extent(i, stop)
+		if i = u.behindValue(behind, stop); i < 0 {
+			return 0, false
 		}
 		s, a := elemSize, elemAlign
 		if pointers > 0 {
@@ -292,17 +270,16 @@ func (u *Unit) fields(i, stop int, public bool, depth int, fields *[]field, size
 		at := (*size + a - 1) / a * a
 		*align = max(*align, a)
 		*size = at + s*count
-		if public && !array {
-			switch {
-			case pointers > 0:
-				*fields = append(*fields, field{name, text + strings.Repeat("*", pointers), at,
-					scalar{Pointer, 64, 0}})
-			case base.class != Unknown:
-				*fields = append(*fields, field{name, text, at, base})
-			default:
-				for _, f := range inner {
-					*fields = append(*fields, field{name + "." + f.path, f.typ, at + f.offset, f.scalar})
-				}
+		switch {
+		case !public || array:
+		case pointers > 0:
+			*fields = append(*fields, field{name, text + strings.Repeat("*", pointers), at,
+				scalar{Pointer, 64, 0}})
+		case base.class != Unknown:
+			*fields = append(*fields, field{name, text, at, base})
+		default:
+			for _, f := range inner {
+				*fields = append(*fields, field{name + "." + f.path, f.typ, at + f.offset, f.scalar})
 			}
 		}
 		if i >= stop {
@@ -318,6 +295,48 @@ func (u *Unit) fields(i, stop int, public bool, depth int, fields *[]field, size
 		}
 	}
 	return 0, false
+}
+
+// qualifies tells of words that may stand behind a pointer's star.
+func (u *Unit) qualifies(i int) bool {
+	return u.is(i, "const") || u.is(i, "__restrict__") || u.is(i, "__restrict")
+}
+
+// extent reads the lengths of an array: how many elements it has in all, and the index behind them,
+// -1 where that can't be told.
+func (u *Unit) extent(i, stop int) (count, behind int) {
+	t := u.tokens
+	count = 1
+	for i < stop && t[i].kind == '[' {
+		n, ok := literal(u.squeeze(i+1, int(t[i].match)))
+		if !ok {
+			return 0, -1
+		}
+		if count *= n; count > 1<<16 {
+			return 0, -1
+		}
+		i = int(t[i].match) + 1
+	}
+	return count, i
+}
+
+// behindValue is the index behind the value that a field is given, if it is; -1 where that can't be
+// told, or i was.
+func (u *Unit) behindValue(i, stop int) int {
+	t := u.tokens
+	if i < 0 || i >= stop || t[i].kind != '=' {
+		return i
+	}
+	for i < stop && t[i].kind != ',' && t[i].kind != ';' {
+		if k := t[i].kind; k == '(' || k == '[' || k == '{' {
+			i = int(t[i].match)
+		}
+		if t[i].kind == '<' {
+			return -1
+		}
+		i++
+	}
+	return i
 }
 
 // pointerFirst reports whether the declaration whose first * stands at i declares one name only, so

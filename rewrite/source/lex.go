@@ -68,157 +68,159 @@ func (u *Unit) lex() error {
 	}
 	u.tokens = make([]token, 0, 1024+len(src)/32)
 	var open []int32
-	pos, n := 0, len(src)
+	var err error
 	bol := true // only blanks since the line began
-	add := func(k kind, from, to int) {
-		u.tokens = append(u.tokens, token{uint32(from), uint32(to), -1, k})
-	}
-	for pos < n {
+	for pos, n := 0, len(src); pos < n; {
 		if len(u.tokens) == cap(u.tokens) { // once or twice: as many as the text so far promises
 			more := int(float64(len(u.tokens)) * min(8, 1.1*float64(n)/float64(pos+1)))
 			u.tokens = slices.Grow(u.tokens, max(more-len(u.tokens), 1024))
 		}
-		c := src[pos]
-		switch class[c] {
-		case cSpace:
+		from, c := pos, src[pos]
+		switch {
+		case class[c] == cSpace:
 			pos++
 			continue
-		case cLetter:
-			start := pos
-			for pos++; pos < n && class[src[pos]] >= cLetter; pos++ {
-			}
-			bol = false
-			if pos < n && (src[pos] == '"' || src[pos] == '\'') && pos-start <= 3 {
-				switch string(src[start:pos]) {
-				case "R", "u8R", "uR", "UR", "LR":
-					if src[pos] == '"' {
-						e := rawEnd(src, pos)
-						if e < 0 {
-							return u.fault(start, "a raw string without an end")
-						}
-						add(str, start, e)
-						pos = e
-						continue
-					}
-				case "L", "u", "U", "u8":
-					e := quoteEnd(src, pos)
-					if e < 0 {
-						return u.fault(start, "a literal without an end")
-					}
-					k := str
-					if src[pos] == '\'' {
-						k = char
-					}
-					add(k, start, e)
-					pos = e
-					continue
-				}
-			}
-			add(ident, start, pos)
-			continue
-		case cDigit:
-			e := numberEnd(src, pos)
-			add(number, pos, e)
-			pos, bol = e, false
-			continue
-		}
-		switch c {
-		case '\n':
+		case class[c] == cLetter:
+			pos, err = u.word(pos)
+		case class[c] == cDigit, c == '.' && pos+1 < n && class[src[pos+1]] == cDigit:
+			pos = numberEnd(src, pos)
+			u.add(number, from, pos)
+		case c == '\n':
 			pos++
 			bol = true
 			continue
-		case '\\':
-			next := continued(src, pos)
-			switch {
-			case next == pos:
-				return u.fault(pos, "a stray backslash")
-			case pos > 0 && next < n && !blank(src[pos-1]) && !blank(src[next]):
-				// gcc -E joins them
-				return u.fault(pos, "a line that goes on in the next one, maybe within a word")
-			}
-			pos = next
-			continue
-		case '#':
-			if !bol {
-				return u.fault(pos, "a # inside a line")
-			}
-			next, err := u.directive(pos)
-			if err != nil {
+		case c == '\\':
+			if pos, err = u.splice(pos); err != nil {
 				return err
 			}
-			pos = next
 			continue
-		case '"', '\'':
-			e := quoteEnd(src, pos)
-			if e < 0 {
-				return u.fault(pos, "a literal without an end")
+		case c == '#' && !bol:
+			return u.fault(pos, "a # inside a line")
+		case c == '#':
+			if pos, err = u.directive(pos); err != nil {
+				return err
 			}
-			k := str
-			if c == '\'' {
-				k = char
-			}
-			add(k, pos, e)
-			pos, bol = e, false
 			continue
-		case '.':
-			if pos+1 < n && class[src[pos+1]] == cDigit {
-				e := numberEnd(src, pos)
-				add(number, pos, e)
-				pos, bol = e, false
-				continue
+		case c == '"', c == '\'':
+			pos, err = u.quoted(pos, pos)
+		case c == '/' && pos+1 < n && (src[pos+1] == '/' || src[pos+1] == '*'):
+			if pos, err = u.comment(pos); err != nil {
+				return err
 			}
-		case '/': // comments are left in by gcc -C only
-			if pos+1 < n && src[pos+1] == '/' {
-				e := commentEnd(src, pos)
-				if e < 0 {
-					return u.fault(pos,
-						"a comment that ends with a backslash and blanks: compilers differ on where it ends")
-				}
-				pos = e
-				continue
-			}
-			if pos+1 < n && src[pos+1] == '*' {
-				e := bytes.Index(src[pos+2:], []byte("*/"))
-				if e < 0 {
-					return u.fault(pos, "a comment without an end")
-				}
-				pos += e + 4
-				continue
-			}
-		case '(', '[', '{':
-			open = append(open, int32(len(u.tokens)))
-			add(kind(c), pos, pos+1)
+			continue
+		case c == '(', c == '[', c == '{', c == ')', c == ']', c == '}':
 			pos++
-			bol = false
-			continue
-		case ')', ']', '}':
-			if len(open) == 0 {
-				return u.fault(pos, fmt.Sprintf("a %c that nothing opened", c))
+			open, err = u.bracket(open, from)
+		default:
+			k, size := punctuation(src[pos:])
+			if size == 0 {
+				return u.fault(pos, fmt.Sprintf("a byte %q that C++ has no use for, or a digraph", c))
 			}
-			o := open[len(open)-1]
-			open = open[:len(open)-1]
-			if want := u.tokens[o].kind; want+1 != kind(c) && want+2 != kind(c) {
-				return u.fault(pos, fmt.Sprintf("a %c where a %c is open", c, byte(want)))
-			}
-			u.tokens[o].match = int32(len(u.tokens))
-			u.tokens = append(u.tokens, token{uint32(pos), uint32(pos + 1), o, kind(c)})
-			pos++
-			bol = false
-			continue
+			pos += size
+			u.add(k, from, pos)
+		}
+		if err != nil {
+			return err
 		}
 		bol = false
-		k, size := punctuation(src[pos:])
-		if size == 0 {
-			return u.fault(pos, fmt.Sprintf("a byte %q that C++ has no use for, or a digraph", c))
-		}
-		add(k, pos, pos+size)
-		pos += size
 	}
 	if len(open) > 0 {
 		return u.fault(int(u.tokens[open[len(open)-1]].off), "a bracket that is never closed")
 	}
-	u.tokens = append(u.tokens, token{uint32(n), uint32(n), -1, end})
+	u.add(end, len(src), len(src))
 	return nil
+}
+
+func (u *Unit) add(k kind, from, to int) {
+	u.tokens = append(u.tokens, token{uint32(from), uint32(to), -1, k})
+}
+
+// word reads an identifier, or a literal with a prefix, and gives the index behind it.
+func (u *Unit) word(start int) (int, error) {
+	src, pos := u.text, start+1
+	for pos < len(src) && class[src[pos]] >= cLetter {
+		pos++
+	}
+	if pos < len(src) && (src[pos] == '"' || src[pos] == '\'') && pos-start <= 3 {
+		switch string(src[start:pos]) {
+		case "R", "u8R", "uR", "UR", "LR":
+			if src[pos] == '"' {
+				e := rawEnd(src, pos)
+				if e < 0 {
+					return 0, u.fault(start, "a raw string without an end")
+				}
+				u.add(str, start, e)
+				return e, nil
+			}
+		case "L", "u", "U", "u8":
+			return u.quoted(start, pos)
+		}
+	}
+	u.add(ident, start, pos)
+	return pos, nil
+}
+
+// quoted reads a literal that begins at start, its quotation mark at pos.
+func (u *Unit) quoted(start, pos int) (int, error) {
+	e := quoteEnd(u.text, pos)
+	if e < 0 {
+		return 0, u.fault(start, "a literal without an end")
+	}
+	k := str
+	if u.text[pos] == '\'' {
+		k = char
+	}
+	u.add(k, start, e)
+	return e, nil
+}
+
+// splice reads a backslash that continues its line.
+func (u *Unit) splice(pos int) (int, error) {
+	src, next := u.text, continued(u.text, pos)
+	switch {
+	case next == pos:
+		return 0, u.fault(pos, "a stray backslash")
+	case pos > 0 && next < len(src) && !blank(src[pos-1]) && !blank(src[next]):
+		// gcc -E joins them
+		return 0, u.fault(pos, "a line that goes on in the next one, maybe within a word")
+	}
+	return next, nil
+}
+
+// comment reads one of either kind: gcc -C leaves them in.
+func (u *Unit) comment(pos int) (int, error) {
+	if u.text[pos+1] == '/' {
+		e := commentEnd(u.text, pos)
+		if e < 0 {
+			return 0, u.fault(pos,
+				"a comment that ends with a backslash and blanks: compilers differ on where it ends")
+		}
+		return e, nil
+	}
+	e := bytes.Index(u.text[pos+2:], []byte("*/"))
+	if e < 0 {
+		return 0, u.fault(pos, "a comment without an end")
+	}
+	return pos + e + 4, nil
+}
+
+// bracket reads one that opens or closes; open are the tokens that are open.
+func (u *Unit) bracket(open []int32, pos int) ([]int32, error) {
+	c := u.text[pos]
+	at := int32(len(u.tokens))
+	u.add(kind(c), pos, pos+1)
+	if c == '(' || c == '[' || c == '{' {
+		return append(open, at), nil
+	}
+	if len(open) == 0 {
+		return nil, u.fault(pos, fmt.Sprintf("a %c that nothing opened", c))
+	}
+	o := open[len(open)-1]
+	if want := u.tokens[o].kind; want+1 != kind(c) && want+2 != kind(c) {
+		return nil, u.fault(pos, fmt.Sprintf("a %c where a %c is open", c, byte(want)))
+	}
+	u.tokens[o].match, u.tokens[at].match = at, o
+	return open[:len(open)-1], nil
 }
 
 // punctuation takes the longest operator at the start of s, > excepted: those stay single, for the

@@ -145,21 +145,7 @@ func (u *Unit) parameter(p *Param, i, stop int) {
 		p.Name = u.str(kept[n])
 		kept = kept[:n]
 	}
-	var b strings.Builder
-	for n, k := range kept {
-		text := u.str(k)
-		switch t[k].kind {
-		case '<':
-			text = u.squeeze(k, r.angles(k, stop))
-		case '(':
-			text = u.squeeze(k, int(t[k].match)+1)
-		}
-		if s := b.String(); n > 0 && class[s[len(s)-1]] >= cLetter && class[text[0]] >= cLetter {
-			b.WriteByte(' ')
-		}
-		b.WriteString(text)
-	}
-	p.Type = b.String()
+	p.Type = r.spelled(kept, stop)
 	// const of the parameter itself: behind the last *, or anywhere where there is none.
 	for n := len(kept) - 1; n >= 0; n-- {
 		if t[kept[n]].kind == '*' {
@@ -175,6 +161,26 @@ func (u *Unit) parameter(p *Param, i, stop int) {
 	if p.Pack {
 		p.Odd = "a parameter pack"
 	}
+}
+
+// spelled is the text of a type, of which kept are the tokens, groups by their first one.
+func (r *reader) spelled(kept []int, stop int) string {
+	u, t := r.u, r.t
+	var b strings.Builder
+	for n, k := range kept {
+		text := u.str(k)
+		switch t[k].kind {
+		case '<':
+			text = u.squeeze(k, r.angles(k, stop))
+		case '(':
+			text = u.squeeze(k, int(t[k].match)+1)
+		}
+		if s := b.String(); n > 0 && class[s[len(s)-1]] >= cLetter && class[text[0]] >= cLetter {
+			b.WriteByte(' ')
+		}
+		b.WriteString(text)
+	}
+	return b.String()
 }
 
 // hasType reports whether these tokens name a type by themselves: more than cv-qualifiers and class

@@ -155,7 +155,12 @@ func mergePlan(de, ve *ptx.Func, vm *ptx.Module, entry string, copies int,
 			return nil, nil, refuse(entry, "the plain copy has other shared arrays than the default")
 		}
 	}
-	// Of the declarations that stand for one array the first stays, under the default's name.
+	return renames, dropShared(ve, is, renames), nil
+}
+
+// dropShared is what mergePlan leaves out: of the declarations that stand for one array the first
+// stays, under the default's name.
+func dropShared(ve *ptx.Func, is map[string][]sharedArray, renames map[string]string) []int {
 	var drop []int
 	declared := map[string]bool{}
 	for _, list := range is {
@@ -184,7 +189,7 @@ func mergePlan(de, ve *ptx.Func, vm *ptx.Module, entry string, copies int,
 			}
 		}
 	}
-	return renames, drop, nil
+	return drop
 }
 
 // sharedPrefix is how the mangled names of an entry's local variables begin.

@@ -39,19 +39,9 @@ func (k *Kernel) Values(signature []string) ([]Value, error) {
 	u := k.u
 	n := len(k.Params)
 	pack := slices.IndexFunc(k.Params, func(p Param) bool { return p.Pack })
-	total := n
-	switch {
-	case signature != nil:
-		total = len(signature)
-	case k.known:
-		total = len(k.args)
-	}
-	if k.known && len(k.args) != total {
-		return nil, refuse(k.label(), "its name has %d parameters, its PTX signature %d", len(k.args),
-			total)
-	}
-	if pack < 0 && total != n || pack >= 0 && total < n-1 {
-		return nil, refuse(k.label(), "%d parameters in the source, %d in the PTX", n, total)
+	total, err := k.arguments(signature, pack)
+	if err != nil {
+		return nil, err
 	}
 	var values []Value
 	count := map[string]int{}
@@ -105,20 +95,7 @@ func (k *Kernel) Values(signature []string) ([]Value, error) {
 		}
 		switch v.Class {
 		case Struct:
-			fields, layoutSize, _, ok := u.layout(p.Type, 0)
-			if k.Template && !ok || v.Why != "" || !ok || layoutSize != size {
-				if v.Why == "" {
-					v.Why = "the layout of its type is not known"
-				}
-				values = append(values, v)
-				continue
-			}
-			for _, f := range fields {
-				values = append(values, Value{Name: p.Name + "." + f.path, Type: f.typ, Argument: at,
-					Offset: f.offset,
-					Bits:   f.scalar.bits, Class: f.scalar.class, sign: f.scalar.sign, field: true, text: true,
-					whole: layoutSize})
-			}
+			values = append(values, u.members(v, size)...)
 			continue
 		case Integer, Float:
 			// __grid_constant__ has its address in parameter space: no variable in its stead
@@ -131,6 +108,45 @@ func (k *Kernel) Values(signature []string) ([]Value, error) {
 		values = append(values, v)
 	}
 	return values, nil
+}
+
+// arguments is how many a launch has; pack is the parameter that stands for any number, -1: none.
+func (k *Kernel) arguments(signature []string, pack int) (int, error) {
+	n := len(k.Params)
+	total := n
+	switch {
+	case signature != nil:
+		total = len(signature)
+	case k.known:
+		total = len(k.args)
+	}
+	if k.known && len(k.args) != total {
+		return 0, refuse(k.label(), "its name has %d parameters, its PTX signature %d", len(k.args),
+			total)
+	}
+	if pack < 0 && total != n || pack >= 0 && total < n-1 {
+		return 0, refuse(k.label(), "%d parameters in the source, %d in the PTX", n, total)
+	}
+	return total, nil
+}
+
+// members are the values in a struct of so many bytes, or the struct itself with the reason why
+// nothing can be told of it.
+func (u *Unit) members(v Value, size int) []Value {
+	fields, layoutSize, _, ok := u.layout(v.Type, 0)
+	if v.Why == "" && (!ok || layoutSize != size) {
+		v.Why = "the layout of its type is not known"
+	}
+	if v.Why != "" {
+		return []Value{v}
+	}
+	var out []Value
+	for _, f := range fields {
+		out = append(out, Value{Name: v.Name + "." + f.path, Type: f.typ, Argument: v.Argument,
+			Offset: f.offset, Bits: f.scalar.bits, Class: f.scalar.class, sign: f.scalar.sign,
+			field: true, text: true, whole: layoutSize})
+	}
+	return out
 }
 
 func (k *Kernel) label() string {
