@@ -92,6 +92,14 @@ func (a *account) wanted(list []job) {
 	}
 }
 
+// stands lets a capture stand for another one, too, which is not replayed.
+func (a *account) stands(m, other *capture.Manifest) {
+	if i, k := a.at[m.ID], a.at[other.ID]; i < len(a.rows) && k < len(a.rows) && i != k {
+		a.rows[i].Seconds += a.rows[k].Seconds
+		a.rows[k].Seconds, a.rows[k].Why = 0, "another grid stands for it"
+	}
+}
+
 // replayed enters how the first replay of a capture went.
 func (a *account) replayed(m *capture.Manifest, same bool, err error) {
 	i, ok := a.at[m.ID]

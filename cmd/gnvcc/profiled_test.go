@@ -80,9 +80,9 @@ func TestFamilyShares(t *testing.T) {
 	jobs := (&twin{}).heaviest(list, 100)
 	var got []string
 	for _, j := range jobs {
-		got = append(got, fmt.Sprintf("%s%d %.2f", j.m.Kernel, j.m.Grid[0], j.share))
+		got = append(got, fmt.Sprintf("%s%d %.2f %v", j.m.Kernel, j.m.Grid[0], j.share, j.leader == list[1]))
 	}
-	if want := "_Z1ai0 0.20,_Z1bi3 0.48,_Z1bi2 0.16,_Z1bi1 0.16"; strings.Join(got, ",") != want {
+	if want := "_Z1ai0 0.20 false,_Z1bi3 0.56 false,_Z1bi2 0.12 true,_Z1bi1 0.12 true"; strings.Join(got, ",") != want {
 		t.Errorf("%q, want %s", got, want)
 	}
 }

@@ -244,6 +244,9 @@ func observed(seen []capture.Seen, total float64) string {
 type job struct {
 	m     *capture.Manifest
 	share float64
+	// the capture of another grid, on which is searched for this one, too: what won there is checked
+	// here; nil: it is searched on itself
+	leader *capture.Manifest
 }
 
 // later is the part of a configuration's share that goes to its captures beyond the first one: on
@@ -257,21 +260,29 @@ func (w *twin) heaviest(list []*capture.Manifest, total float64) []job {
 	had := map[search.Captured]bool{}
 	list = w.by.worth(list)
 	weighs := w.by.weighs(list, total)
-	stand := representatives(list, total)
+	of := families(list, total)
 	for _, m := range list {
-		share := max(weighs(m), stand[m])
+		if j, ok := of[m]; ok {
+			if j.leader == nil {
+				first = append(first, j)
+			} else {
+				others = append(others, j)
+			}
+			continue
+		}
+		share := weighs(m)
 		n := float64(max(m.Use.Sets, 1)) // of this configuration
 		if share*n < smallest && m.Use.Sampled > 0 {
 			continue
 		}
 		switch is := configuration(m); {
 		case n == 1:
-			first = append(first, job{m, share})
+			first = append(first, job{m: m, share: share})
 		case !had[is]:
 			had[is] = true
-			first = append(first, job{m, share * n * (1 - later)})
+			first = append(first, job{m: m, share: share * n * (1 - later)})
 		default:
-			others = append(others, job{m, share * n * later / (n - 1)})
+			others = append(others, job{m: m, share: share * n * later / (n - 1)})
 		}
 	}
 	if w.by != nil {
@@ -280,33 +291,30 @@ func (w *twin) heaviest(list []*capture.Manifest, total float64) []job {
 	return append(first, others...)
 }
 
-// One grid of a family gets this part of its share, and is searched on first; on the others what won
-// is checked.
-const leading = 0.6
+// leading is the part of a family's share that its leader gets.
+const leading = 0.7
 
-// representatives gives captures of kernels whose every launch has another grid the family's share
-// of the time: none of them has much by itself.
-func representatives(list []*capture.Manifest, total float64) map[*capture.Manifest]float64 {
-	families := map[string][]*capture.Manifest{}
+// families are captures of kernels whose every launch has another grid: none of them has much of the
+// time by itself, all together have. One of each leads, the heaviest.
+func families(list []*capture.Manifest, total float64) map[*capture.Manifest]job {
+	by := map[string][]*capture.Manifest{}
 	for _, m := range list {
 		if m.Use.Family >= smallest*total && m.Use.Seconds < smallest*total {
 			key := fmt.Sprint(m.Cubin, m.Kernel, m.Block, m.Dynamic)
-			families[key] = append(families[key], m)
+			by[key] = append(by[key], m)
 		}
 	}
-	out := map[*capture.Manifest]float64{}
-	for _, f := range families {
+	out := map[*capture.Manifest]job{}
+	for _, f := range by {
 		sort.SliceStable(f, func(i, j int) bool { return f[i].Weight() > f[j].Weight() })
 		share := min(f[0].Use.Family/max(total, 1e-12), 1) // of captures alone the total is less
-		for i, m := range f {
-			switch {
-			case len(f) == 1:
-				out[m] = share
-			case i == 0:
-				out[m] = share * leading
-			default:
-				out[m] = share * (1 - leading) / float64(len(f)-1)
-			}
+		if len(f) == 1 {
+			out[f[0]] = job{m: f[0], share: share}
+			continue
+		}
+		out[f[0]] = job{m: f[0], share: share * leading}
+		for _, m := range f[1:] {
+			out[m] = job{m: m, share: share * (1 - leading) / float64(len(f)-1), leader: f[0]}
 		}
 	}
 	return out
@@ -350,6 +358,15 @@ func (w *twin) search(ctx context.Context, list []job) {
 		asked := time.Now()
 		f := <-files
 		there := time.Now()
+		if j.leader != nil {
+			if is := configuration(j.m); w.tuner.Decided(is) {
+				w.tuner.CheckOnly(is)
+			} else { // there is nothing to check
+				w.account.stands(j.leader, j.m)
+				f.close()
+				continue
+			}
+		}
 		w.say("replaying %s (%.0f %%): %d of %d captures, at most %.0f s", policy.ShortName(j.m.Kernel),
 			100*j.share, i+1, len(list), max(part, least).Seconds())
 		if w.at != nil {

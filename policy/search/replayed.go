@@ -92,6 +92,13 @@ func (t *Tuner) Decided(l Captured) bool {
 	return k != nil && k.Alone == "" && k.Lost == "" && len(k.Winners()) > 0
 }
 
+// CheckOnly keeps a configuration from being searched: what won elsewhere is compared on it.
+func (t *Tuner) CheckOnly(l Captured) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.checks[l] = true
+}
+
 // Again makes the next replay of a configuration choose anew, where its winner was refused. False:
 // there is nothing to choose.
 func (t *Tuner) Again(l Captured) bool {

@@ -14,16 +14,21 @@ import (
 // replays plays a launch of a capture for a tuner; trouble of the nth launch is that of a
 // simKernel.
 func (g *simGPU) replays(tuner *Tuner, nth int) (p *profile.Launch, s *simSession, tuned bool) {
+	return g.replaysGrid(tuner, nth, 1000)
+}
+
+func (g *simGPU) replaysGrid(tuner *Tuner, nth, grid int) (p *profile.Launch, s *simSession,
+	tuned bool) {
 	k := g.kernels["_Z1aPfi"]
 	p = &profile.Launch{Process: &profile.Process{}, Device: simDevice, Kernel: k.Name,
-		Cubin: "module", Grid: [3]int{1000, 1, 1}, Block: [3]int{256, 1, 1}, Count: 50,
+		Cubin: "module", Grid: [3]int{grid, 1, 1}, Block: [3]int{256, 1, 1}, Count: 50,
 		Attributes: profile.Attributes{Registers: 40, MaxThreads: 1024},
 		Params: []profile.Param{
 			{Offset: 0, Size: 8, Value: []byte{0, 1, 0, 0, 1, 0, 0, 0}, Same: []byte{1, 1, 1, 1, 1, 1, 1, 1},
 				Align: 8},
 			{Offset: 8, Size: 4, Value: []byte{5, 0, 0, 0}, Same: []byte{1, 1, 1, 1}}}}
 	p.Unlike = g.unlike
-	s = &simSession{g: g, k: k, shape: shape(1000, 256), launch: nth}
+	s = &simSession{g: g, k: k, shape: shape(grid, 256), launch: nth}
 	if v := tuner.Launch(p); v.Tune {
 		tuner.Tune(context.Background(), p, s)
 		tuned = true
@@ -226,4 +231,39 @@ func TestFirst(t *testing.T) {
 			t.Errorf("measured: %v", g.measured)
 		}
 	}
+}
+
+// TestCheckOnly: on a grid that is to be checked alone what won on another one is compared, and
+// nothing else is measured; its figures count in the decision.
+func TestCheckOnly(t *testing.T) {
+	g := newSim(t, capped(nil))
+	o := simOptions()
+	o.Levers = []string{"maxnreg"}
+	tuner := NewTuner(context.Background(), o, g, g, g, nil)
+	first, _, _ := g.replays(tuner, 1)
+	tuner.CheckOnly(Captured{Cubin: "module", Kernel: "_Z1aPfi", Shape: shape(500, 256)})
+	second, _, tuned := g.replaysGrid(tuner, 1, 500)
+	if !tuned {
+		t.Fatal("it was not looked at")
+	}
+	k := tuner.byName["module _Z1aPfi"]
+	if c := k.configs[shape(500, 256)]; len(c.Book.Trials) != len(k.Winners()) || len(c.Book.Trials) == 0 {
+		t.Errorf("%d trials of %d winners", len(c.Book.Trials), len(k.Winners()))
+	}
+	tuner.End(first.Process, profile.Summary{Whole: true, Kernels: []profile.Seen{{Launch: first},
+		{Launch: second}}})
+	results, err := tuner.Finish()
+	if err != nil || len(results) != 1 || !is48(parsed(t, results[0].Decision.Recipe)) ||
+		len(results[0].Decision.Evidence.Launches) != 2 {
+		t.Fatalf("%+v, %v", results, err)
+	}
+}
+
+func parsed(t *testing.T, text string) recipe.Recipe {
+	t.Helper()
+	r, err := recipe.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
 }

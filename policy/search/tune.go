@@ -36,6 +36,7 @@ type Tuner struct {
 	kernels map[string]*kernel
 	byName  map[string]*kernel // by cubin and name
 	order   []*kernel
+	checks  map[Captured]bool // on which winners are checked, and none looked for
 	notes   []string
 	ended   bool
 }
@@ -50,7 +51,7 @@ func NewTuner(ctx context.Context, o policy.Options, c policy.Compiler, s policy
 		p = policy.Silent{}
 	}
 	t := &Tuner{o: o, compiler: c, sink: s, memory: m, progress: p, now: time.Now, ctx: ctx,
-		kernels: map[string]*kernel{}, byName: map[string]*kernel{}}
+		kernels: map[string]*kernel{}, byName: map[string]*kernel{}, checks: map[Captured]bool{}}
 	t.pool = newPool(ctx, c, o.Jobs)
 	t.begun = t.now()
 	return t
@@ -159,7 +160,7 @@ func (t *Tuner) look(k *kernel, c *config, l *profile.Launch, x *search) error {
 	switch {
 	case !c.Searched():
 		c.Phase = decide.Searched
-		if k.Searched() > t.o.Full {
+		if k.Searched() > t.o.Full || t.checks[Captured{l.Cubin, l.Kernel, c.Shape}] {
 			return x.revisit() // only what won elsewhere
 		}
 		return x.run()
