@@ -237,6 +237,10 @@ type Session interface {
 	// module) with what the original left. Check(Original) tells whether the kernel is deterministic.
 	// Calls Golden first if need be.
 	Check(c Candidate) (Difference, error)
+
+	// Read gives a variable of the candidate's own module, as its runs have left it; its size has to
+	// be known. The original has none.
+	Read(c Candidate, variable string, size int) ([]byte, error)
 }
 
 // A Measurement says how to measure.

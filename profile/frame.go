@@ -14,7 +14,7 @@ import (
 
 // protocol is the version that agent and gnvcc must share; agent/agent.h has the same number. They
 // come from one binary, so that a difference means an agent built by another gnvcc.
-const protocol = 5
+const protocol = 6
 
 type frameType uint16
 
@@ -43,6 +43,7 @@ const (
 	fGolden
 	fCheck
 	fDone
+	fRead
 )
 
 // The longest frame is a cubin; the largest libraries' have some hundred MB.

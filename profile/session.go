@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 )
 
@@ -166,6 +167,26 @@ func (s *session) Measure(c Candidate, n int, o Measurement) ([]float64, error) 
 		out[i] = in.f64()
 	}
 	return out, s.done(in)
+}
+
+func (s *session) Read(c Candidate, variable string, size int) ([]byte, error) {
+	w := writer{}
+	w.u32(uint32(c))
+	w.str(variable)
+	w.u64(uint64(size))
+	in, err := s.p.command(fRead, w.b, answerLimit)
+	if err != nil {
+		return nil, err
+	}
+	b := slices.Clone(in.bytes())
+	if err := s.done(in); err != nil {
+		return nil, err
+	}
+	if len(b) != size {
+		s.p.dead = fmt.Errorf("the agent gave %d bytes of %s, not %d", len(b), variable, size)
+		return nil, s.p.dead
+	}
+	return b, nil
 }
 
 func (s *session) Check(c Candidate) (Difference, error) {

@@ -26,7 +26,7 @@
 #include <stdint.h>
 
 // The protocol's version; profile/frame.go has the same number, and the same frame types.
-#define PROTOCOL 5
+#define PROTOCOL 6
 
 enum frame {
   // agent -> gnvcc
@@ -54,6 +54,7 @@ enum frame {
   FRAME_GOLDEN,       // u32 limit ms -> u32 regions written, u64 bytes, f64 ns
   FRAME_CHECK,        // u32 candidate, u32 limit ms -> see do_check in measure.c
   FRAME_DONE,         // u64 again; the session ends
+  FRAME_READ,         // u32 candidate, str variable of the candidate's own, u64 bytes -> bytes
 };
 
 // ---- socket.c

@@ -492,6 +492,33 @@ static void do_check(struct session *x, struct buffer *in) {
   answer(x, FRAME_OK, &b);
 }
 
+// A variable of a candidate's own module, as its runs have left it.
+static void do_read(struct session *x, struct buffer *in) {
+  uint32_t id = get_u32(in);
+  char *name = get_str(in);
+  uint64_t size = get_u64(in);
+  CUdeviceptr p = 0;
+  size_t has = 0;
+  if (!known(x, id)) {
+    free(name);
+    return;
+  }
+  CUresult r = !name || !x->c[id].module ? CUDA_ERROR_INVALID_VALUE : cu.ModuleGetGlobal(&p, &has, x->c[id].module, name);
+  if (r == CUDA_SUCCESS && has != size) r = CUDA_ERROR_INVALID_VALUE;
+  free(name);
+  void *copy = r == CUDA_SUCCESS ? malloc(size ? size : 1) : NULL;
+  if (r == CUDA_SUCCESS) r = copy ? cu.MemcpyDtoH(copy, p, size) : CUDA_ERROR_OUT_OF_MEMORY;
+  if (r != CUDA_SUCCESS) {
+    free(copy);
+    answer_error(x, r, "reading a candidate's variable");
+    return;
+  }
+  struct buffer b = {0};
+  put_bytes(&b, copy, size);
+  free(copy);
+  answer(x, FRAME_OK, &b);
+}
+
 // Puts everything back, and looks whether it is: timed runs of a nondeterministic kernel may have written elsewhere.
 static void put_all_back(struct session *x) {
   struct store *s = &x->s;
@@ -577,6 +604,7 @@ bool session(const struct launch *l, const struct kernel *k, const struct variab
     case FRAME_RUN: do_run(&x, &in); break;
     case FRAME_GOLDEN: do_golden(&x, &in); break;
     case FRAME_CHECK: do_check(&x, &in); break;
+    case FRAME_READ: do_read(&x, &in); break;
     case FRAME_DONE:
       *again = get_u64(&in);
       done = true;

@@ -1,0 +1,269 @@
+package rewrite
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"gnvcc/rewrite/ptx"
+)
+
+// Count makes a kernel count what it does: how often each basic block is run by a warp, and how
+// many sectors of memory (32 bytes) each access to global memory touches. It is no lever: no build
+// ever holds such a kernel. The tuner runs it once in a replay, and reads the table.
+//
+//	$L_1:                     $L_1:
+//	                          activemask.b32 %gnvcc_c0;
+//	                          and.b32 %gnvcc_c2, %gnvcc_c0, %gnvcc_c1;   (lanes before this one)
+//	                          setp.eq.u32 %gnvcc_cp, %gnvcc_c2, 0;
+//	                          @%gnvcc_cp red.global.add.u64 [%gnvcc_ct+8], %gnvcc_co;
+//	ld.global.f32 ...         (lanes that agree in address / 32 are found by match.any; the first
+//	                          one of each adds; then) ld.global.f32 ...
+//
+// A block that the lanes of a warp run at different times counts so often: so often its
+// instructions are issued. What an access touches is counted for the lanes that its guard lets
+// through; a generic address counts where it is global. No access is wider than a sector or lies
+// across two, since addresses are aligned to their width.
+//
+// The table has one part for each of some multiprocessors, so that not all warps of the GPU add to
+// one address. It lies in a variable of the candidate's own module.
+//
+// Left alone: functions that are called (their instructions are not counted), accesses by cp.async
+// in bulk, textures. Refused: 32-bit addresses, what match needs (sm_70), a kernel that waits for
+// its other blocks (it must not become slower than what it waits for).
+//
+// Safe: it writes nothing but registers and a table of its own. The tuner compares memory all the
+// same.
+func Count(m *ptx.Module, kernel string, registers int) (text []byte, c Counters, err error) {
+	m = m.Clone()
+	f := m.Entry(kernel)
+	switch machine := machineOf(m); {
+	case f == nil || !f.Body:
+		return nil, c, fmt.Errorf("count %s: no such kernel in this PTX", kernel)
+	case bytes.Contains(m.Bytes(), []byte("gnvcc_c")):
+		return nil, c, fmt.Errorf("count %s: the PTX has names that begin with gnvcc_c", kernel)
+	case m.AddressSize != 64:
+		return nil, c, fmt.Errorf("count %s: addresses of %d bits", kernel, m.AddressSize)
+	default:
+		if err := machine.needs("match", 62, 70); err != nil {
+			return nil, c, fmt.Errorf("count %s: %w", kernel, err)
+		}
+	}
+	if waits, err := m.Awaits(kernel); err != nil || waits != "" {
+		return nil, c, fmt.Errorf("count %s: its blocks may wait for each other", kernel)
+	}
+	blocks, err := f.Blocks()
+	if err != nil {
+		return nil, c, fmt.Errorf("count %s: %w", kernel, err)
+	}
+	c = CountersOf(f, blocks)
+	if c.Size() > mostTable {
+		return nil, c, fmt.Errorf("count %s: a table of %d bytes", kernel, c.Size())
+	}
+	for n, b := range blocks {
+		if at := firstInst(f, b); at >= 0 {
+			f.Insert(at, strings.Join(countBlock(n), "\n\t"))
+		}
+	}
+	for n, a := range c.Accesses {
+		f.Insert(a.Stmt, strings.Join(countSectors(f, a, c.Blocks+n), "\n\t"))
+	}
+	entry := c.entry()
+	f.ReplaceSpan(ptx.Span{Start: f.Inside().Start, End: f.Inside().Start},
+		"\n\t"+strings.Join(entry, "\n\t"))
+	if limit := (registers + 7) / 8 * 8; registers > 0 && !limited(f) {
+		// A launch that fits must fit with the counting, too. What it costs is of no interest.
+		f.AddDirective(fmt.Sprintf(".maxnreg %d", min(max(limit, minRegisters), maxRegisters)))
+	}
+	if err := f.Commit(); err != nil {
+		return nil, c, fmt.Errorf("count %s: %w", kernel, err)
+	}
+	out := m.Bytes()
+	at := addressSize.FindIndex(out)
+	if at == nil {
+		return nil, c, errors.New("count: no .address_size")
+	}
+	declaration := fmt.Sprintf("\n.global .align 8 .b8 %s[%d];", CountTable, c.Size())
+	return append(out[:at[1]:at[1]], append([]byte(declaration), out[at[1]:]...)...), c, nil
+}
+
+// CountTable is the variable that a counting candidate counts in.
+const CountTable = "gnvcc_counts"
+
+const (
+	countParts = 128     // of the table, by the multiprocessor's number
+	mostTable  = 1 << 26 // bytes: 65,536 counters
+)
+
+var addressSize = regexp.MustCompile(`(?m)^[ \t]*\.address_size[ \t]+64`)
+
+// Counters says what a counting kernel's counters are: one a basic block of nvcc's own PTX, then
+// one an access.
+type Counters struct {
+	Blocks   int
+	Accesses []CountedAccess // in the order of the text
+}
+
+// A CountedAccess is a load, store or atomic operation on global memory.
+type CountedAccess struct {
+	Stmt, Block int
+	Store       bool // or an atomic operation
+	address     ptx.Span
+	generic     bool
+}
+
+// CountersOf lists a kernel's counters.
+func CountersOf(f *ptx.Func, blocks []ptx.Block) Counters {
+	c := Counters{Blocks: len(blocks)}
+	for n, b := range blocks {
+		for i := b.First; i < b.Last; i++ {
+			if a, ok := countedAccess(f, i); ok {
+				a.Block = n
+				c.Accesses = append(c.Accesses, a)
+			}
+		}
+	}
+	return c
+}
+
+// Size is the table's, in bytes.
+func (c Counters) Size() int { return countParts * c.stride() }
+
+func (c Counters) stride() int { return 8 * (c.Blocks + len(c.Accesses)) }
+
+// Sum adds up the parts of a table: how often each block was run by a warp, how many sectors each
+// access touched.
+func (c Counters) Sum(table []byte) (blocks, sectors []uint64, err error) {
+	if len(table) != c.Size() {
+		return nil, nil, fmt.Errorf("a table of %d bytes, not %d", len(table), c.Size())
+	}
+	sums := make([]uint64, c.Blocks+len(c.Accesses))
+	for i := 0; i+8 <= len(table); i += 8 {
+		v := uint64(0)
+		for b := 7; b >= 0; b-- {
+			v = v<<8 | uint64(table[i+b])
+		}
+		sums[i/8%len(sums)] += v
+	}
+	return sums[:c.Blocks], sums[c.Blocks:], nil
+}
+
+// countedAccess looks at one statement. A level of cache or a policy makes no difference.
+func countedAccess(f *ptx.Func, i int) (a CountedAccess, ok bool) {
+	if f.Stmts[i].Kind != ptx.Inst {
+		return a, false
+	}
+	op := f.Opcode(i)
+	base := string(f.Base(i))
+	operand := 0
+	switch base {
+	case "ld", "ldu", "atom":
+		operand = 1
+	case "st", "red":
+	case "cp":
+		if !ptx.HasModifier(op, "async") || ptx.HasModifier(op, "bulk") ||
+			!ptx.HasModifier(op, "global") {
+			return a, false
+		}
+		operand = 1
+	default:
+		return a, false
+	}
+	a.generic = base != "cp" && !ptx.HasModifier(op, "global")
+	for _, space := range []string{"param", "const", "local", "shared", "shared::cta",
+		"shared::cluster", "param::entry", "param::func"} {
+		if base != "cp" && ptx.HasModifier(op, space) {
+			return a, false
+		}
+	}
+	a.Stmt, a.Store = i, base == "st" || base == "red" || base == "atom"
+	ops := f.Operands(i, nil)
+	if operand >= len(ops) {
+		return a, false
+	}
+	a.address = ops[operand]
+	_, _, ok = f.Address(a.address)
+	return a, ok
+}
+
+// firstInst is a block's first instruction, -1 where it has none.
+func firstInst(f *ptx.Func, b ptx.Block) int {
+	for i := b.First; i < b.Last; i++ {
+		if f.Stmts[i].Kind == ptx.Inst {
+			return i
+		}
+	}
+	return -1
+}
+
+// limited tells whether the source says how many registers there are to be.
+func limited(f *ptx.Func) bool {
+	for _, name := range []string{".maxnreg", ".minnctapersm", ".maxnctapersm"} {
+		if _, ok := f.Directive(name); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// entry is the text at the kernel's entry: where this multiprocessor's part of the table lies.
+func (c Counters) entry() []string {
+	return []string{
+		".reg .pred %gnvcc_cp, %gnvcc_cq;",
+		".reg .b32 %gnvcc_c<4>;",
+		".reg .b64 %gnvcc_ct, %gnvcc_co, %gnvcc_ca;",
+		"mov.u32 %gnvcc_c0, %smid;",
+		fmt.Sprintf("and.b32 %%gnvcc_c0, %%gnvcc_c0, %d;", countParts-1),
+		"mov.u64 %gnvcc_ca, " + CountTable + ";",
+		fmt.Sprintf("mad.wide.u32 %%gnvcc_ct, %%gnvcc_c0, %d, %%gnvcc_ca;", c.stride()),
+		"mov.u64 %gnvcc_co, 1;",
+		"mov.u32 %gnvcc_c1, %lanemask_lt;",
+	}
+}
+
+// first sets the predicate %gnvcc_cp in the first active lane.
+var first = []string{
+	"activemask.b32 %gnvcc_c0;",
+	"and.b32 %gnvcc_c2, %gnvcc_c0, %gnvcc_c1;",
+	"setp.eq.u32 %gnvcc_cp, %gnvcc_c2, 0;",
+}
+
+func countBlock(n int) []string {
+	return append(first[:len(first):len(first)],
+		fmt.Sprintf("@%%gnvcc_cp red.global.add.u64 [%%gnvcc_ct+%d], %%gnvcc_co;", 8*n))
+}
+
+// countSectors adds the number of sectors that an access touches to a counter.
+func countSectors(f *ptx.Func, a CountedAccess, counter int) []string {
+	base, offset, _ := f.Address(a.address)
+	out := first[:len(first):len(first)]
+	out = append(out, fmt.Sprintf("mov.u64 %%gnvcc_ca, %s;", base))
+	if len(offset) > 0 {
+		out = append(out, fmt.Sprintf("add.s64 %%gnvcc_ca, %%gnvcc_ca, %s;",
+			strings.TrimPrefix(string(offset), "+")))
+	}
+	guard, negated := f.Guard(a.Stmt)
+	switch {
+	case guard == nil:
+		out = append(out, "setp.eq.u64 %gnvcc_cq, %gnvcc_co, 1;")
+	case negated:
+		out = append(out, fmt.Sprintf("not.pred %%gnvcc_cq, %s;", guard))
+	default:
+		out = append(out, fmt.Sprintf("mov.pred %%gnvcc_cq, %s;", guard))
+	}
+	if a.generic {
+		out = append(out, "@%gnvcc_cq isspacep.global %gnvcc_cq, %gnvcc_ca;")
+	}
+	return append(out,
+		"shr.u64 %gnvcc_ca, %gnvcc_ca, 5;",
+		"selp.b64 %gnvcc_ca, %gnvcc_ca, -1, %gnvcc_cq;",
+		"match.any.sync.b64 %gnvcc_c3, %gnvcc_ca, %gnvcc_c0;",
+		"and.b32 %gnvcc_c3, %gnvcc_c3, %gnvcc_c1;",
+		"setp.eq.and.u32 %gnvcc_cq, %gnvcc_c3, 0, %gnvcc_cq;",
+		"vote.sync.ballot.b32 %gnvcc_c3, %gnvcc_cq, %gnvcc_c0;",
+		"popc.b32 %gnvcc_c3, %gnvcc_c3;",
+		"cvt.u64.u32 %gnvcc_ca, %gnvcc_c3;",
+		fmt.Sprintf("@%%gnvcc_cp red.global.add.u64 [%%gnvcc_ct+%d], %%gnvcc_ca;", 8*counter))
+}

@@ -1,0 +1,146 @@
+package rewrite
+
+import (
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/ptxtest"
+)
+
+// Every ptxas takes the counting kernels of a source with guards, loops, generic addresses, wide
+// accesses, atomics and barriers; blocks and accesses are those of nvcc's own PTX.
+func TestCount(t *testing.T) {
+	source := filepath.Join(t.TempDir(), "k.cu")
+	text := `
+__global__ void loop(const float *a, float *b, const int *n) {
+  float s = 0;
+  for (int i = threadIdx.x; i < *n; i += blockDim.x) s += a[i * 2];
+  if (s > 1) atomicAdd(b, s);
+}
+__global__ void wide(const float4 *a, float4 *b, char *p) {
+  __shared__ float4 t[64];
+  t[threadIdx.x] = a[threadIdx.x];
+  __syncthreads();
+  b[threadIdx.x] = t[63 - threadIdx.x];
+  char *q = threadIdx.x & 1 ? p : (char *)t;
+  q[threadIdx.x] = 1;
+}
+__device__ int counter;
+__global__ void variable(int n) { counter = n; }
+`
+	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, kit := range ptxtest.Toolkits(t) {
+		in := kit.PTX(t, source, "-arch=sm_80")
+		m, err := ptx.Parse(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range m.Entries() {
+			out, c, err := Count(m, e.Name, 30)
+			if err != nil {
+				t.Errorf("%s: %v", e.Name, err)
+				continue
+			}
+			if _, err := kit.Assemble(t, out, "-arch=sm_80"); err != nil {
+				t.Errorf("%s: %v\n%s", e.Name, err, out)
+			}
+			blocks, err := e.Blocks()
+			if err != nil {
+				t.Fatal(err)
+			}
+			adds := strings.Count(string(out), "red.global.add.u64 [%gnvcc_ct")
+			if c.Blocks != len(blocks) || adds != len(blocks)+len(c.Accesses) ||
+				len(c.Accesses) == 0 {
+				t.Errorf("%s: %d blocks, %d accesses, %d additions; the kernel has %d blocks", e.Name,
+					c.Blocks, len(c.Accesses), adds, len(blocks))
+			}
+			if !strings.Contains(string(out), ".maxnreg 32") {
+				t.Errorf("%s: more registers than nvcc's own: a launch may fail", e.Name)
+			}
+		}
+		if string(m.Bytes()) != string(in) {
+			t.Error("the module was changed")
+		}
+	}
+}
+
+// Other spaces are not counted, guards and modifiers don't hide an access.
+func TestCounted(t *testing.T) {
+	m, err := ptx.Parse([]byte(`.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 p)
+{
+	.reg .pred %p<2>;
+	.reg .b32 %r<4>;
+	.reg .b64 %rd<4>;
+	.shared .align 4 .b8 s[16];
+	ld.param.u64 %rd1, [p];
+	ld.shared.u32 %r1, [s];
+	@!%p1 ld.global.nc.L1::no_allocate.v2.u32 {%r1,%r2}, [%rd1+-8];
+	st.u32 [%rd1], %r1;
+	atom.shared.add.u32 %r1, [s], 1;
+	red.global.add.u32 [%rd1+4], %r1;
+	cp.async.ca.shared.global [s], [%rd1], 16;
+	ret;
+}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, c, err := Count(m, "k", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var is []string
+	for _, a := range c.Accesses {
+		is = append(is, strings.Fields(string(m.Entry("k").Opcode(a.Stmt)))[0])
+	}
+	want := "ld.global.nc.L1::no_allocate.v2.u32 st.u32 red.global.add.u32 cp.async.ca.shared.global"
+	if got := strings.Join(is, " "); got != want {
+		t.Errorf("%s", got)
+	}
+	for _, text := range []string{"add.s64 %gnvcc_ca, %gnvcc_ca, -8;", "not.pred %gnvcc_cq, %p1;",
+		"@%gnvcc_cq isspacep.global"} {
+		if strings.Count(string(out), text) != 1 {
+			t.Errorf("no %q in\n%s", text, out)
+		}
+	}
+	table := make([]byte, c.Size())
+	binary.LittleEndian.PutUint64(table, 5)
+	binary.LittleEndian.PutUint64(table[c.stride()*3:], 300)
+	binary.LittleEndian.PutUint64(table[c.stride()-8:], 7)
+	blocks, sectors, err := c.Sum(table)
+	if err != nil || len(blocks) != 1 || blocks[0] != 305 || len(sectors) != 4 || sectors[3] != 7 {
+		t.Errorf("%v, %v, %v", blocks, sectors, err)
+	}
+	if _, _, err := c.Sum(table[8:]); err == nil {
+		t.Error("a table of another size is taken")
+	}
+}
+
+// What can't be counted is refused, with the reason.
+func TestCountRefuses(t *testing.T) {
+	head := ".version 8.0\n.target sm_80\n.address_size 64\n"
+	body := ".visible .entry k()\n{\n\tret;\n}\n"
+	for text, want := range map[string]string{
+		strings.Replace(head, "sm_80", "sm_60", 1) + body: "match",
+		strings.Replace(head, "64", "32", 1) + body:       "addresses of 32 bits",
+		head + ".global .b8 gnvcc_counts[8];\n" + body:    "names that begin with gnvcc_c",
+		head + strings.Replace(body, " k(", " other(", 1): "no such kernel",
+	} {
+		m, err := ptx.Parse([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := Count(m, "k", 0); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", want, err)
+		}
+	}
+}
