@@ -202,6 +202,16 @@ type Launch struct {
 
 	Cost       *Cost       `json:",omitempty"` // of the search on it
 	Exhaustive *Exhaustive `json:",omitempty"` // gnvcc tune -exhaustive: what the search missed
+	Counts     *Counts     `json:",omitempty"` // what one launch did; nil: nobody has counted
+}
+
+// Counts is what nvcc's own code does in one launch of a configuration, by its PTX: counted once by
+// a build with counters, never estimated.
+type Counts struct {
+	// how often each basic block is run by a warp, in the order of the text
+	Blocks []uint64
+	// sectors of 32 bytes that each access to global memory touches, all its runs together
+	Sectors []uint64 `json:",omitempty"`
 }
 
 // A Cost is what a search has taken, all runs together.

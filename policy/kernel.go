@@ -171,6 +171,11 @@ type Compiler interface {
 	Compile(ctx context.Context, k *Kernel, r recipe.Recipe, plain bool) (*Candidate, error)
 }
 
+// A Counter is a Compiler that can make nvcc's own build with counters in it.
+type Counter interface {
+	Counting(ctx context.Context, k *Kernel) (*Candidate, rewrite.Counters, error)
+}
+
 // A Sink keeps what was decided.
 type Sink interface {
 	Decide(cache.Decision) error

@@ -13,6 +13,7 @@ import (
 	"gnvcc/driver/standing"
 	"gnvcc/policy"
 	"gnvcc/profile"
+	"gnvcc/rewrite"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
 )
@@ -131,6 +132,20 @@ func (c *compiler) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recip
 	return &policy.Candidate{Path: made.Path, Entry: made.Entry, Build: made.Build,
 		MaxThreads: made.MaxThreads, Code: code, Normals: made.Normals, Reserve: reserve,
 		Prove: made.Prove}, nil
+}
+
+// Counting makes nvcc's own build with counters in it.
+func (c *compiler) Counting(ctx context.Context, k *policy.Kernel) (*policy.Candidate,
+	rewrite.Counters, error) {
+	s, ok := k.Handle.(*compile.Source)
+	if !ok {
+		return nil, rewrite.Counters{}, errors.New("unknown kernel")
+	}
+	made, counters, err := c.Compiler.Counting(ctx, s)
+	if err != nil {
+		return nil, counters, err
+	}
+	return &policy.Candidate{Path: made.Path, Entry: made.Entry, Build: made.Build}, counters, nil
 }
 
 // Counts says how often the tools ran.

@@ -175,6 +175,10 @@ func (s *simSession) note(code string) {
 	}
 }
 
+func (s *simSession) Read(c profile.Candidate, variable string, size int) ([]byte, error) {
+	return nil, fmt.Errorf("it has no variable %s", variable)
+}
+
 func (s *simSession) Check(profile.Candidate) (profile.Difference, error) {
 	return profile.Difference{Same: true}, nil
 }

@@ -286,24 +286,10 @@ func (b *Workbench) try(ctx context.Context, j *job.Job, t *record.Translation, 
 	if b.only && !j.Call.Verbose {
 		argv = append(argv, "-v") // for the bytes spilled, which the cubin does not hold
 	}
-	n := b.count.Add(1)
-	in, cubinFile := b.file(n, "in.ptx"), b.file(n, "out.cubin")
-	if err := os.WriteFile(in, text, 0o600); err != nil {
-		return nil, nil, fmt.Errorf("write the rewritten PTX: %w", err)
-	}
-	defer os.Remove(in)
-	defer os.Remove(cubinFile)
-	b.keep("rewritten.ptx", text)
-	argv = append(append([]string{j.Tool}, j.Call.With(in, cubinFile)...), argv...)
-	messages, err := b.tool(ctx, "", b.Env.Tool(), argv...)
+	content, messages, err := b.assemble(ctx, j, text, argv)
 	if err != nil {
 		return nil, nil, err
 	}
-	content, err := os.ReadFile(cubinFile)
-	if err != nil {
-		return nil, nil, fmt.Errorf("read what ptxas gave: %w", err)
-	}
-	b.keep("rewritten.cubin", content)
 	out = &Result{Content: content, Choices: p.choices, messages: messages, ptx: text,
 		normals: p.normals, doubted: len(p.doubted) > 0}
 	if b.only {
@@ -314,6 +300,28 @@ func (b *Workbench) try(ctx context.Context, j *job.Job, t *record.Translation, 
 	}
 	job.Spills(out.Kernels, []child.Message{{Text: messages}})
 	return out, nil, nil
+}
+
+// assemble runs ptxas on a text, with a job's options and some more.
+func (b *Workbench) assemble(ctx context.Context, j *job.Job, text []byte,
+	more []string) (content []byte, messages string, err error) {
+	n := b.count.Add(1)
+	in, cubinFile := b.file(n, "in.ptx"), b.file(n, "out.cubin")
+	if err := os.WriteFile(in, text, 0o600); err != nil {
+		return nil, "", fmt.Errorf("write the rewritten PTX: %w", err)
+	}
+	defer os.Remove(in)
+	defer os.Remove(cubinFile)
+	b.keep("rewritten.ptx", text)
+	argv := append(append([]string{j.Tool}, j.Call.With(in, cubinFile)...), more...)
+	if messages, err = b.tool(ctx, "", b.Env.Tool(), argv...); err != nil {
+		return nil, "", err
+	}
+	if content, err = os.ReadFile(cubinFile); err != nil {
+		return nil, "", fmt.Errorf("read what ptxas gave: %w", err)
+	}
+	b.keep("rewritten.cubin", content)
+	return content, messages, nil
 }
 
 // check reads a cubin back and compares it with nvcc's own compile: every kernel is there, none

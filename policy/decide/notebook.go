@@ -21,6 +21,7 @@ type Notebook struct {
 
 	Exhaustive *cache.Exhaustive `json:",omitempty"`
 	Curve      []cache.Degree    `json:",omitempty"`
+	Counts     *cache.Counts     `json:",omitempty"` // of one launch of it
 }
 
 // Key names it. What was found with leave to approximate is kept apart from what was found without

@@ -91,17 +91,21 @@ func (s *search) run() error {
 	}
 	defer s.unload()
 	s.c.Untried = s.untried()
-	if s.c.Book.Done && !s.incomplete() {
-		return s.confirm()
+	count := s.counting()
+	if !s.c.Book.Done || s.incomplete() {
+		err := s.explore()
+		if err == nil && !s.over() && !s.missing {
+			s.c.Book.Done = true
+		}
+		if err != nil {
+			return err
+		}
 	}
-	err := s.explore()
-	if err == nil && !s.over() && !s.missing {
-		s.c.Book.Done = true
-	}
-	if err != nil {
+	if err := s.confirm(); err != nil {
 		return err
 	}
-	return s.confirm()
+	count()
+	return nil
 }
 
 // incomplete tells whether the benchmark mode has still something to measure.

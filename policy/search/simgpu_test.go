@@ -253,6 +253,10 @@ func (s *simSession) Measure(c profile.Candidate, n int, o profile.Measurement) 
 	return out, nil
 }
 
+func (s *simSession) Read(c profile.Candidate, variable string, size int) ([]byte, error) {
+	return nil, errors.New("it has no variables")
+}
+
 func (s *simSession) Check(c profile.Candidate) (profile.Difference, error) {
 	if s.dead != nil {
 		return profile.Difference{}, s.dead

@@ -1,0 +1,66 @@
+package compile
+
+import (
+	"context"
+	"errors"
+
+	"gnvcc/rewrite"
+	"gnvcc/rewrite/ptx"
+	"gnvcc/sim/cubin"
+)
+
+// Builds that nobody applies: one that counts what the kernel does, and one that says which line of
+// the PTX each machine instruction comes from.
+
+// Counting makes nvcc's own build of a kernel with counters in it (rewrite.Count), and says what
+// they count. It is made anew each time: a configuration is counted once.
+func (c *Compiler) Counting(ctx context.Context, s *Source) (*Candidate, rewrite.Counters, error) {
+	if s.Link != nil {
+		return nil, rewrite.Counters{}, errors.New("count: with -rdc=true a module is linked from several files")
+	}
+	text, counters, err := rewrite.Count(s.Module, s.Kernel, s.Default.Registers)
+	if err != nil {
+		return nil, counters, err
+	}
+	content, err := c.assemble(ctx, s, text)
+	if err != nil {
+		return nil, counters, err
+	}
+	f, err := cubin.Read(content)
+	if err != nil {
+		return nil, counters, err
+	}
+	k, ok := f.Kernel(s.Kernel)
+	if !ok {
+		return nil, counters, errors.New("count: the build has no such kernel")
+	}
+	out := &Candidate{Entry: s.Kernel, MaxThreads: 1024}
+	out.Build.Registers, out.Build.Shared = k.Registers, k.Shared
+	hash, err := c.store.PutObject(content)
+	if err != nil {
+		return nil, counters, err
+	}
+	out.Path, err = c.store.ObjectFile(hash)
+	return out, counters, err
+}
+
+// assemble gives ptxas a text with the options of the kernel's own compile.
+func (c *Compiler) assemble(ctx context.Context, s *Source, text []byte,
+	more ...string) ([]byte, error) {
+	m, err := ptx.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.Limit)
+	defer cancel()
+	b, done, err := c.workbench()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if !s.job.Call.Reloc && len(m.Entries()) > 1 {
+		more = append(more, "--entry", s.Kernel)
+	}
+	out, _, err := b.assemble(ctx, s.job, m.Bytes(), more)
+	return out, err
+}
