@@ -205,13 +205,16 @@ type Launch struct {
 	Counts     *Counts     `json:",omitempty"` // what one launch did; nil: nobody has counted
 }
 
-// Counts is what nvcc's own code does in one launch of a configuration, by its PTX: counted once by
-// a build with counters, never estimated.
+// Counts is what nvcc's own code does in one launch of a configuration, by its PTX: counted by a
+// build with counters, never estimated.
 type Counts struct {
 	// how often each basic block is run by a warp, in the order of the text
 	Blocks []uint64
-	// sectors of 32 bytes that each access to global memory touches, all its runs together
-	Sectors []uint64 `json:",omitempty"`
+	// sectors of 32 bytes that each access to global memory touches, all its runs together; of these,
+	// what L1 had not, and what L2 had not either: after an earlier run of the same launch, or, Cold,
+	// with an empty L2
+	Sectors, L2, Memory []uint64 `json:",omitempty"`
+	Cold                bool     `json:",omitempty"`
 }
 
 // A Cost is what a search has taken, all runs together.

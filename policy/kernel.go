@@ -173,7 +173,7 @@ type Compiler interface {
 
 // A Counter is a Compiler that can make nvcc's own build with counters in it.
 type Counter interface {
-	Counting(ctx context.Context, k *Kernel) (*Candidate, rewrite.Counters, error)
+	Counting(ctx context.Context, k *Kernel, c rewrite.Caches) (*Candidate, rewrite.Counters, error)
 }
 
 // A Sink keeps what was decided.

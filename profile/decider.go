@@ -109,6 +109,7 @@ type Launch struct {
 	// what tells the sets of values apart, in the agent's form (Sets); empty where nobody observes
 	Values []byte  `json:"-"`
 	Set    string  // which of several sets of values; "": there is one, or they are not told apart
+	Cold   bool    `json:"-"` // where it is replayed: it is timed with an empty L2 cache
 	Unlike float64 `json:"-"` // where it is replayed: how far its time is from the program's, 0: near
 	// what was counted of its configuration in this process, as of now; nil: nothing yet
 	SoFar *Seen `json:"-"`

@@ -127,7 +127,6 @@ func TestDriverFails(t *testing.T) {
 		"cuFuncGetName":        "the kernel's name is asked for then",
 		"cuFuncGetParamInfo":   "then it has no parameters that are known: all memory is saved, whatever they point to",
 		"cuLibraryGetModule":   "then a module is found by its kernel's name",
-		"cuModuleGetGlobal_v2": "no variables here",
 		"cuMemHostGetFlags":    "no memory of the host here", "cuCtxGetLimit": "for captures",
 		"cuCtxGetCacheConfig":               "for captures",
 		"cuLaunchKernelEx":                  "not used here",
@@ -161,6 +160,21 @@ func TestDriverFails(t *testing.T) {
 				}
 				_, err := s.Check(c)
 				note("check", err)
+			}
+			counts, err := s.Read(c, "counts", 16)
+			note("read", err)
+			if err == nil && (counts[0] != 5 || counts[8] != 7) {
+				t.Errorf("%s: the variable is %v", fail, counts)
+			}
+			for _, bad := range []func() ([]byte, error){
+				func() ([]byte, error) { return s.Read(c, "counts", 8) },
+				func() ([]byte, error) { return s.Read(c, "another", 16) },
+				func() ([]byte, error) { return s.Read(Original, "counts", 16) },
+				func() ([]byte, error) { return s.Read(c+7, "counts", 16) },
+			} {
+				if b, err := bad(); err == nil {
+					t.Errorf("%s: %v is read of what is not there", fail, b)
+				}
 			}
 			return Verdict{}
 		}

@@ -173,6 +173,9 @@ var scripts = map[string]func(){
 		check(f.expect(fCheck).u32() == 1, "check")
 		f.send(fOK, uint8(0), uint64(7), "allocation 1 (device memory)", uint64(0x1000), uint64(4096),
 			uint64(12), uint64(1), uint64(2), 0.25, 0.5, 0.125, 0.0625, 99.0)
+		read := f.expect(fRead)
+		check(read.u32() == 1 && read.str() == "counts" && read.u64() == 3, "read")
+		f.send(fOK, []byte{1, 2, 3})
 		load = f.expect(fLoad)
 		check(load.str() == "/another" && load.str() == "k" && load.u32() == 1664 && load.u32() == 4 &&
 			load.u32() == 64 && load.u32() == 4 && load.u32() == 1, "reserve")
@@ -405,6 +408,10 @@ func TestWhole(t *testing.T) {
 		if err != nil || d != (Difference{false, 7, "allocation 1 (device memory)", 0x1000, 4096, 12, 1,
 			2, 0.25, 0.5, 0.125, 0.0625, 99}) {
 			t.Errorf("check: %+v, %v", d, err)
+		}
+		b, err := s.Read(c, "counts", 3)
+		if err != nil || !bytes.Equal(b, []byte{1, 2, 3}) {
+			t.Errorf("read: %v, %v", b, err)
 		}
 		_, _, err = s.LoadReserved("/another", "k", Reserve{On: true, Dynamic: 1664, Carveout: 3,
 			Block: [3]int{64, 4, 1}})

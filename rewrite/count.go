@@ -10,8 +10,9 @@ import (
 	"gnvcc/rewrite/ptx"
 )
 
-// Count makes a kernel count what it does: how often each basic block is run by a warp, and how
-// many sectors of memory (32 bytes) each access to global memory touches. It is no lever: no build
+// Count makes a kernel count what it does: how often each basic block is run by a warp, how many
+// sectors of memory (32 bytes) each access to global memory touches, and how many of them were not
+// in the caches. It is no lever: no build
 // ever holds such a kernel. The tuner runs it once in a replay, and reads the table.
 //
 //	$L_1:                     $L_1:
@@ -27,8 +28,15 @@ import (
 // through; a generic address counts where it is global. No access is wider than a sector or lies
 // across two, since addresses are aligned to their width.
 //
-// The table has one part for each of some multiprocessors, so that not all warps of the GPU add to
-// one address. It lies in a variable of the candidate's own module.
+// The table has one part for each multiprocessor, so that not all warps of the GPU add to one
+// address. It lies in a variable of the candidate's own module.
+//
+// Of the caches a picture is kept in two more such variables: one L1 a multiprocessor, one L2. A
+// sector's place is a hash of its address, each place holds the sector that was there last. Real
+// caches have ways and lines; these have neither, and err by a few percent where what is used nearly
+// fills them. A load that finds its sector in L1 asks no further; stores and atomic operations go to
+// L2, as they do since Volta. What L2 has not got is memory's. It still holds what an earlier run of
+// the same candidate left, as it would: of two runs the first one's L2 is empty.
 //
 // Left alone: functions that are called (their instructions are not counted), accesses by cp.async
 // in bulk, textures. Refused: 32-bit addresses, what match needs (sm_70), a kernel that waits for
@@ -36,7 +44,7 @@ import (
 //
 // Safe: it writes nothing but registers and a table of its own. The tuner compares memory all the
 // same.
-func Count(m *ptx.Module, kernel string, registers int) (text []byte, c Counters, err error) {
+func Count(m *ptx.Module, kernel string, o Counting) (text []byte, c Counters, err error) {
 	m = m.Clone()
 	f := m.Entry(kernel)
 	switch machine := machineOf(m); {
@@ -59,6 +67,7 @@ func Count(m *ptx.Module, kernel string, registers int) (text []byte, c Counters
 		return nil, c, fmt.Errorf("count %s: %w", kernel, err)
 	}
 	c = CountersOf(f, blocks)
+	c.caches = Caches{L1: max(o.L1, sector), L2: max(o.L2, sector)}
 	if c.Size() > mostTable {
 		return nil, c, fmt.Errorf("count %s: a table of %d bytes", kernel, c.Size())
 	}
@@ -68,12 +77,12 @@ func Count(m *ptx.Module, kernel string, registers int) (text []byte, c Counters
 		}
 	}
 	for n, a := range c.Accesses {
-		f.Insert(a.Stmt, strings.Join(countSectors(f, a, c.Blocks+n), "\n\t"))
+		f.Insert(a.Stmt, strings.Join(c.countSectors(f, a, c.Blocks+3*n), "\n\t"))
 	}
 	entry := c.entry()
 	f.ReplaceSpan(ptx.Span{Start: f.Inside().Start, End: f.Inside().Start},
 		"\n\t"+strings.Join(entry, "\n\t"))
-	if limit := (registers + 7) / 8 * 8; registers > 0 && !limited(f) {
+	if limit := (o.Registers + 7) / 8 * 8; limit > 0 && !limited(f) {
 		// A launch that fits must fit with the counting, too. What it costs is of no interest.
 		f.AddDirective(fmt.Sprintf(".maxnreg %d", min(max(limit, minRegisters), maxRegisters)))
 	}
@@ -85,26 +94,44 @@ func Count(m *ptx.Module, kernel string, registers int) (text []byte, c Counters
 	if at == nil {
 		return nil, c, errors.New("count: no .address_size")
 	}
-	declaration := fmt.Sprintf("\n.global .align 8 .b8 %s[%d];", CountTable, c.Size())
+	declaration := fmt.Sprintf("\n.global .align 8 .b8 %s[%d];\n.global .align 4 .b8 gnvcc_c1[%d];"+
+		"\n.global .align 4 .b8 gnvcc_c2[%d];", CountTable, c.Size(), countParts*4*c.caches.L1/sector,
+		4*c.caches.L2/sector)
 	return append(out[:at[1]:at[1]], append([]byte(declaration), out[at[1]:]...)...), c, nil
 }
+
+// Counting says what a build with counters has to know.
+type Counting struct {
+	Registers int // per thread of nvcc's own build: the counting one has no more; 0: any number
+	Caches
+}
+
+// Caches are sizes in bytes: what one multiprocessor's L1 has for global memory, and L2.
+type Caches struct{ L1, L2 int }
+
+const sector = 32 // bytes
 
 // CountTable is the variable that a counting candidate counts in.
 const CountTable = "gnvcc_counts"
 
 const (
-	countParts = 128     // of the table, by the multiprocessor's number
+	countParts = 192     // of the table, by the multiprocessor's number: no GPU has more
 	mostTable  = 1 << 26 // bytes: 65,536 counters
 )
 
 var addressSize = regexp.MustCompile(`(?m)^[ \t]*\.address_size[ \t]+64`)
 
 // Counters says what a counting kernel's counters are: one a basic block of nvcc's own PTX, then
-// one an access.
+// three an access.
 type Counters struct {
 	Blocks   int
 	Accesses []CountedAccess // in the order of the text
+	caches   Caches
 }
+
+// Sectors is what the runs of an access touched: all sectors, those that L1 had not, and those that
+// L2 had not, either.
+type Sectors struct{ All, L2, Memory uint64 }
 
 // A CountedAccess is a load, store or atomic operation on global memory.
 type CountedAccess struct {
@@ -131,15 +158,15 @@ func CountersOf(f *ptx.Func, blocks []ptx.Block) Counters {
 // Size is the table's, in bytes.
 func (c Counters) Size() int { return countParts * c.stride() }
 
-func (c Counters) stride() int { return 8 * (c.Blocks + len(c.Accesses)) }
+func (c Counters) stride() int { return 8 * (c.Blocks + 3*len(c.Accesses)) }
 
-// Sum adds up the parts of a table: how often each block was run by a warp, how many sectors each
-// access touched.
-func (c Counters) Sum(table []byte) (blocks, sectors []uint64, err error) {
+// Sum adds up the parts of a table: how often each block was run by a warp, what each access
+// touched.
+func (c Counters) Sum(table []byte) (blocks []uint64, sectors []Sectors, err error) {
 	if len(table) != c.Size() {
 		return nil, nil, fmt.Errorf("a table of %d bytes, not %d", len(table), c.Size())
 	}
-	sums := make([]uint64, c.Blocks+len(c.Accesses))
+	sums := make([]uint64, c.stride()/8)
 	for i := 0; i+8 <= len(table); i += 8 {
 		v := uint64(0)
 		for b := 7; b >= 0; b-- {
@@ -147,7 +174,10 @@ func (c Counters) Sum(table []byte) (blocks, sectors []uint64, err error) {
 		}
 		sums[i/8%len(sums)] += v
 	}
-	return sums[:c.Blocks], sums[c.Blocks:], nil
+	for n := c.Blocks; n < len(sums); n += 3 {
+		sectors = append(sectors, Sectors{All: sums[n], L2: sums[n+1], Memory: sums[n+2]})
+	}
+	return sums[:c.Blocks], sectors, nil
 }
 
 // countedAccess looks at one statement. A level of cache or a policy makes no difference.
@@ -212,10 +242,12 @@ func limited(f *ptx.Func) bool {
 func (c Counters) entry() []string {
 	return []string{
 		".reg .pred %gnvcc_cp, %gnvcc_cq;",
-		".reg .b32 %gnvcc_c<4>;",
-		".reg .b64 %gnvcc_ct, %gnvcc_co, %gnvcc_ca;",
+		".reg .b32 %gnvcc_c<7>;",
+		".reg .b64 %gnvcc_ct, %gnvcc_co, %gnvcc_ca, %gnvcc_cl;",
 		"mov.u32 %gnvcc_c0, %smid;",
-		fmt.Sprintf("and.b32 %%gnvcc_c0, %%gnvcc_c0, %d;", countParts-1),
+		fmt.Sprintf("rem.u32 %%gnvcc_c0, %%gnvcc_c0, %d;", countParts),
+		"mov.u64 %gnvcc_ca, gnvcc_c1;",
+		fmt.Sprintf("mad.wide.u32 %%gnvcc_cl, %%gnvcc_c0, %d, %%gnvcc_ca;", 4*c.caches.L1/sector),
 		"mov.u64 %gnvcc_ca, " + CountTable + ";",
 		fmt.Sprintf("mad.wide.u32 %%gnvcc_ct, %%gnvcc_c0, %d, %%gnvcc_ca;", c.stride()),
 		"mov.u64 %gnvcc_co, 1;",
@@ -235,8 +267,8 @@ func countBlock(n int) []string {
 		fmt.Sprintf("@%%gnvcc_cp red.global.add.u64 [%%gnvcc_ct+%d], %%gnvcc_co;", 8*n))
 }
 
-// countSectors adds the number of sectors that an access touches to a counter.
-func countSectors(f *ptx.Func, a CountedAccess, counter int) []string {
+// countSectors adds the numbers of sectors that an access touches to its counters.
+func (c Counters) countSectors(f *ptx.Func, a CountedAccess, counter int) []string {
 	base, offset, _ := f.Address(a.address)
 	out := first[:len(first):len(first)]
 	out = append(out, fmt.Sprintf("mov.u64 %%gnvcc_ca, %s;", base))
@@ -256,14 +288,44 @@ func countSectors(f *ptx.Func, a CountedAccess, counter int) []string {
 	if a.generic {
 		out = append(out, "@%gnvcc_cq isspacep.global %gnvcc_cq, %gnvcc_ca;")
 	}
-	return append(out,
+	out = append(out,
 		"shr.u64 %gnvcc_ca, %gnvcc_ca, 5;",
 		"selp.b64 %gnvcc_ca, %gnvcc_ca, -1, %gnvcc_cq;",
 		"match.any.sync.b64 %gnvcc_c3, %gnvcc_ca, %gnvcc_c0;",
 		"and.b32 %gnvcc_c3, %gnvcc_c3, %gnvcc_c1;",
 		"setp.eq.and.u32 %gnvcc_cq, %gnvcc_c3, 0, %gnvcc_cq;",
+		// %gnvcc_c4 names the sector, %gnvcc_c5 is its hash
+		"cvt.u32.u64 %gnvcc_c4, %gnvcc_ca;",
+		"add.u32 %gnvcc_c4, %gnvcc_c4, 1;",
+		"mul.lo.u32 %gnvcc_c5, %gnvcc_c4, 0x9e3779b1;")
+	out = append(out, tally(counter)...)
+	if !a.Store {
+		out = append(out, missed("%gnvcc_cl", c.caches.L1)...)
+	}
+	out = append(out, tally(counter+1)...)
+	out = append(out, "mov.u64 %gnvcc_ca, gnvcc_c2;")
+	out = append(out, missed("%gnvcc_ca", c.caches.L2)...)
+	return append(out, tally(counter+2)...)
+}
+
+// tally adds the number of lanes that have %gnvcc_cq set to a counter.
+func tally(counter int) []string {
+	return []string{
 		"vote.sync.ballot.b32 %gnvcc_c3, %gnvcc_cq, %gnvcc_c0;",
 		"popc.b32 %gnvcc_c3, %gnvcc_c3;",
 		"cvt.u64.u32 %gnvcc_ca, %gnvcc_c3;",
-		fmt.Sprintf("@%%gnvcc_cp red.global.add.u64 [%%gnvcc_ct+%d], %%gnvcc_ca;", 8*counter))
+		fmt.Sprintf("@%%gnvcc_cp red.global.add.u64 [%%gnvcc_ct+%d], %%gnvcc_ca;", 8*counter),
+	}
+}
+
+// missed clears %gnvcc_cq where the sector is in a cache, whose picture begins at an address, and
+// puts it there.
+func missed(at string, bytes int) []string {
+	return []string{
+		fmt.Sprintf("mul.hi.u32 %%gnvcc_c6, %%gnvcc_c5, %d;", bytes/sector),
+		fmt.Sprintf("mad.wide.u32 %%gnvcc_ca, %%gnvcc_c6, 4, %s;", at),
+		"mov.u32 %gnvcc_c6, %gnvcc_c4;",
+		"@%gnvcc_cq atom.global.exch.b32 %gnvcc_c6, [%gnvcc_ca], %gnvcc_c4;",
+		"@%gnvcc_cq setp.ne.u32 %gnvcc_cq, %gnvcc_c6, %gnvcc_c4;",
+	}
 }

@@ -42,7 +42,7 @@ __global__ void variable(int n) { counter = n; }
 			t.Fatal(err)
 		}
 		for _, e := range m.Entries() {
-			out, c, err := Count(m, e.Name, 30)
+			out, c, err := Count(m, e.Name, Counting{30, Caches{200 << 10, 50 << 20}})
 			if err != nil {
 				t.Errorf("%s: %v", e.Name, err)
 				continue
@@ -55,7 +55,7 @@ __global__ void variable(int n) { counter = n; }
 				t.Fatal(err)
 			}
 			adds := strings.Count(string(out), "red.global.add.u64 [%gnvcc_ct")
-			if c.Blocks != len(blocks) || adds != len(blocks)+len(c.Accesses) ||
+			if c.Blocks != len(blocks) || adds != len(blocks)+3*len(c.Accesses) ||
 				len(c.Accesses) == 0 {
 				t.Errorf("%s: %d blocks, %d accesses, %d additions; the kernel has %d blocks", e.Name,
 					c.Blocks, len(c.Accesses), adds, len(blocks))
@@ -94,7 +94,7 @@ func TestCounted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, c, err := Count(m, "k", 0)
+	out, c, err := Count(m, "k", Counting{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestCounted(t *testing.T) {
 	binary.LittleEndian.PutUint64(table[c.stride()*3:], 300)
 	binary.LittleEndian.PutUint64(table[c.stride()-8:], 7)
 	blocks, sectors, err := c.Sum(table)
-	if err != nil || len(blocks) != 1 || blocks[0] != 305 || len(sectors) != 4 || sectors[3] != 7 {
+	if err != nil || len(blocks) != 1 || blocks[0] != 305 || len(sectors) != 4 || sectors[3].Memory != 7 {
 		t.Errorf("%v, %v, %v", blocks, sectors, err)
 	}
 	if _, _, err := c.Sum(table[8:]); err == nil {
@@ -139,7 +139,7 @@ func TestCountRefuses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := Count(m, "k", 0); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := Count(m, "k", Counting{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", want, err)
 		}
 	}

@@ -135,13 +135,13 @@ func (c *compiler) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recip
 }
 
 // Counting makes nvcc's own build with counters in it.
-func (c *compiler) Counting(ctx context.Context, k *policy.Kernel) (*policy.Candidate,
-	rewrite.Counters, error) {
+func (c *compiler) Counting(ctx context.Context, k *policy.Kernel,
+	caches rewrite.Caches) (*policy.Candidate, rewrite.Counters, error) {
 	s, ok := k.Handle.(*compile.Source)
 	if !ok {
 		return nil, rewrite.Counters{}, errors.New("unknown kernel")
 	}
-	made, counters, err := c.Compiler.Counting(ctx, s)
+	made, counters, err := c.Compiler.Counting(ctx, s, caches)
 	if err != nil {
 		return nil, counters, err
 	}

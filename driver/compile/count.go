@@ -14,11 +14,13 @@ import (
 
 // Counting makes nvcc's own build of a kernel with counters in it (rewrite.Count), and says what
 // they count. It is made anew each time: a configuration is counted once.
-func (c *Compiler) Counting(ctx context.Context, s *Source) (*Candidate, rewrite.Counters, error) {
+func (c *Compiler) Counting(ctx context.Context, s *Source,
+	caches rewrite.Caches) (*Candidate, rewrite.Counters, error) {
 	if s.Link != nil {
 		return nil, rewrite.Counters{}, errors.New("count: with -rdc=true a module is linked from several files")
 	}
-	text, counters, err := rewrite.Count(s.Module, s.Kernel, s.Default.Registers)
+	text, counters, err := rewrite.Count(s.Module, s.Kernel,
+		rewrite.Counting{Registers: s.Default.Registers, Caches: caches})
 	if err != nil {
 		return nil, counters, err
 	}

@@ -222,6 +222,7 @@ func (w *only) Tune(ctx context.Context, l *profile.Launch, s profile.Session) p
 		w.m.Use.Apply(l)
 		chosen, unlike := w.timed(s)
 		l.Unlike = unlike
+		_, l.Cold = chosen.(cold)
 		w.decider.Tune(ctx, l, chosen)
 	}
 	w.ends()
