@@ -52,7 +52,7 @@ var wrong = map[string][]struct{ line, says string }{
 		{"--budget soon", "number of seconds"}, {"--levers magic", `"magic"`}, {"--jobs 0", "jobs"},
 		{"--jobs many", "many"}},
 	"report": {{"extra", "this verb takes none"}, {"--csv --json", "csv json"}, {"--html f --markdown",
-		"html markdown"}, {"--predict --compare f", "compare predict"},
+		"html markdown"}, {"--predict", "unknown flag: --predict"},
 		{"--kernel (", "missing closing"}, {"--compare nosuch", "nosuch"}, {"--html nosuch/page",
 			"writing the page"}},
 	"revert": {{"a b", `unexpected argument "b"`}, {"nosuch", "nosuch"}},

@@ -148,6 +148,16 @@ func (c *compiler) Counting(ctx context.Context, k *policy.Kernel,
 	return &policy.Candidate{Path: made.Path, Entry: made.Entry, Build: made.Build}, counters, nil
 }
 
+// Lines makes a candidate once more, with the lines of its PTX.
+func (c *compiler) Lines(ctx context.Context, k *policy.Kernel,
+	r recipe.Recipe) (code, text []byte, err error) {
+	s, ok := k.Handle.(*compile.Source)
+	if !ok {
+		return nil, nil, errors.New("unknown kernel")
+	}
+	return c.Compiler.Lines(ctx, s, r)
+}
+
 // Counts says how often the tools ran.
 func (c *compiler) Counts() string {
 	var parts []string

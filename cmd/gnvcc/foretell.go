@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"sort"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -158,7 +159,7 @@ func explainPage(path string, name *regexp.Regexp, in page.Input) (n int, err er
 			in.Undecided = append(in.Undecided, cache.Decision{Identity: b.Identity, Kernel: b.Name,
 				Target: b.Assembly.Target,
 				Evidence: cache.Evidence{Default: cache.Build{Registers: b.Registers, Spill: b.Spill,
-					Stack: b.Stack, Shared: b.Shared}}})
+					Stack: b.Stack, Shared: b.Shared, Barriers: b.Barriers}}})
 		}
 	})
 	if n = len(in.Decisions) + len(in.Undecided); err != nil || n == 0 || ctx.Err() != nil {
@@ -250,6 +251,27 @@ func (f *fortune) adopt(ctx context.Context, b compile.BuiltKernel) (*cache.Deci
 	return &d, fmt.Sprintf("%s, foretold to take %.2f of the time; %d registers, nvcc's own has %d",
 		d.Recipe, best.By(),
 		d.Evidence.Chosen.Registers, d.Evidence.Default.Registers)
+}
+
+// built are the recorded assemblies, in the order of their first kernel's name.
+func built(store *cache.Store) ([]cache.Assembly, error) {
+	sn, err := store.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	defer sn.Close()
+	var all []cache.Assembly
+	err = sn.Each(cache.Assemblies, "", func(key string, raw []byte) error {
+		var a cache.Assembly
+		if json.Unmarshal(raw, &a) == nil && len(a.Kernels) > 0 {
+			all = append(all, a)
+		}
+		return nil
+	})
+	sort.SliceStable(all, func(i, j int) bool {
+		return all[i].Kernels[0].Name < all[j].Kernels[0].Name
+	})
+	return all, err
 }
 
 // machineKey finds what doctor -measure found out about this machine's GPU. What version 1 measured

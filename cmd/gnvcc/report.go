@@ -24,13 +24,12 @@ import (
 type reporting struct {
 	report.Options
 	kernel        string
-	predict       bool
 	html, compare string // files
 	csv, markdown bool
 }
 
 // reportVerb prints what is believed of the kernels: what was decided, and where locks and barriers
-// are wrong; or, with --predict, what can be said without a GPU.
+// are wrong.
 func reportVerb() *cobra.Command {
 	c := newVerb("report",
 		"show what was decided, kernel by kernel: times, registers, occupancy, checks; --html FILE: as a page",
@@ -47,9 +46,7 @@ func reportVerb() *cobra.Command {
 		"show what has changed since `OLD`, a file printed by report --json")
 	fs.StringVar(&r.kernel, "kernel", "",
 		"only kernels whose name matches this regular `expression`, each in full")
-	fs.BoolVar(&r.predict, "predict", false,
-		"show what can be said, without a GPU, of the kernels that were built")
-	c.MarkFlagsMutuallyExclusive("json", "csv", "markdown", "html", "compare", "predict")
+	c.MarkFlagsMutuallyExclusive("json", "csv", "markdown", "html", "compare")
 	return runs(c, func([]string) int { return showReport(r) })
 }
 
@@ -60,9 +57,6 @@ func showReport(r reporting) int {
 		if o.Kernel, err = regexp.Compile(r.kernel); err != nil {
 			return complain("report", err)
 		}
-	}
-	if r.predict {
-		return foresee(o)
 	}
 	decisions, untaken, err := decided()
 	if err != nil {

@@ -85,7 +85,7 @@ func TestTerminal(t *testing.T) {
 	if text, err := run(nil, "C", "dumb", "-arch=sm_90", "-c", "k.cu", "-o", "k.o"); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	lines := [][]string{{"help"}, {"report"}, {"report", "-v"}, {"report", "--predict"},
+	lines := [][]string{{"help"}, {"report"}, {"report", "-v"},
 		{"explain", "wave"}, {"status"}, {"stats"}, {"doctor"}, {"apply"},
 		{"captures"}, {"predict", "k"}}
 	for _, v := range verbs() {

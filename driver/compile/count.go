@@ -6,6 +6,7 @@ import (
 
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/recipe"
 	"gnvcc/sim/cubin"
 )
 
@@ -65,4 +66,32 @@ func (c *Compiler) assemble(ctx context.Context, s *Source, text []byte,
 	}
 	out, _, err := b.assemble(ctx, s.job, m.Bytes(), more)
 	return out, err
+}
+
+// Lines builds a kernel by a recipe once more, with the lines of the PTX in it, and gives the cubin
+// and that PTX. The code is the candidate's own.
+func (c *Compiler) Lines(ctx context.Context, s *Source, r recipe.Recipe) (content, text []byte,
+	err error) {
+	ctx, cancel := context.WithTimeout(ctx, c.Limit)
+	defer cancel()
+	b, done, err := c.workbench()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer done()
+	p, whole, bad, err := b.rewritten(ctx, s.job, s.translation, s.Module,
+		map[string]recipe.Recipe{s.Kernel: r}, s.std)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, reason := range bad {
+		return nil, nil, reason
+	}
+	more := append([]string{"-lineinfo"}, p.flags...)
+	if !s.job.Call.Reloc && len(whole.Entries()) > 1 {
+		more = append(more, "--entry", s.Kernel)
+	}
+	text = whole.Bytes()
+	content, _, err = b.assemble(ctx, s.job, text, more)
+	return content, text, err
 }

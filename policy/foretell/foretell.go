@@ -29,6 +29,8 @@ type Kernel struct {
 	// floating-point instructions are nvcc's own.
 	Same   map[string]error
 	Failed map[string]error // caps that could not be compiled or decoded
+	// why what was counted of the launch is not used for a build, nil where it is or nothing was
+	Uncounted error
 }
 
 // Best is the cap that is foretold to gain most, with nvcc's own floating-point instructions and by
@@ -59,7 +61,7 @@ func Look(ctx context.Context, c policy.Compiler, k *policy.Kernel, decided *cac
 		rates = rates.Measured(machine.Device, machine.Latency, machine.Rate, machine.Occupancy)
 		device.SMs = machine.SMs
 	}
-	shape, assumed := shapeOf(k, decided)
+	shape, counts, assumed := shapeOf(k, decided)
 	out := &Kernel{Kernel: k, Same: map[string]error{}, Failed: map[string]error{}}
 	made := func(r recipe.Recipe) (run predict.Run, code []byte, err error) {
 		cand, err := c.Compile(ctx, k, r, false)
@@ -74,6 +76,12 @@ func Look(ctx context.Context, c policy.Compiler, k *policy.Kernel, decided *cac
 			name = cand.Entry
 		}
 		run, err = predict.NewRun(code, name, device, shape, rates)
+		if err == nil && counts != nil {
+			run.Counts.Recorded, err = recorded(ctx, c, k, r, counts, shape)
+			if err != nil { // then guesses do
+				out.Uncounted, err = err, nil
+			}
+		}
 		return run, code, err
 	}
 	base, plain, err := made(recipe.Recipe{})
@@ -121,7 +129,7 @@ func Look(ctx context.Context, c policy.Compiler, k *policy.Kernel, decided *cac
 }
 
 // shapeOf is the launch that takes most time, or what is assumed of it.
-func shapeOf(k *policy.Kernel, decided *cache.Decision) (sim.Shape, []string) {
+func shapeOf(k *policy.Kernel, decided *cache.Decision) (sim.Shape, *cache.Counts, []string) {
 	if decided != nil && len(decided.Evidence.Launches) > 0 {
 		best := decided.Evidence.Launches[0]
 		for _, l := range decided.Evidence.Launches[1:] {
@@ -130,7 +138,7 @@ func shapeOf(k *policy.Kernel, decided *cache.Decision) (sim.Shape, []string) {
 			}
 		}
 		s := policy.Shape{Grid: best.Grid, Block: best.Block, Dynamic: best.Dynamic}
-		return sim.Shape{Threads: s.Threads(), Shared: s.Dynamic, Blocks: s.Blocks()}, nil
+		return sim.Shape{Threads: s.Threads(), Shared: s.Dynamic, Blocks: s.Blocks()}, best.Counts, nil
 	}
 	threads := assumedThreads
 	if k.MaxThreads > 0 && k.MaxThreads < threads {
@@ -140,7 +148,7 @@ func shapeOf(k *policy.Kernel, decided *cache.Decision) (sim.Shape, []string) {
 	if k.Dynamic {
 		assumed = append(assumed, "no dynamic shared memory")
 	}
-	return sim.Shape{Threads: threads}, assumed
+	return sim.Shape{Threads: threads}, nil, assumed
 }
 
 // measured collects times over the default's by register count, of caps alone.

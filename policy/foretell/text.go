@@ -43,6 +43,12 @@ func (k *Kernel) Print(w io.Writer) error {
 		limits = append(limits, text)
 	}
 	fmt.Fprintf(w, "  resident blocks by resource: %s\n", strings.Join(limits, ", "))
+	var points []string
+	for _, l := range p.Levels {
+		points = append(points, fmt.Sprintf("%d (%d warps)", l.Max, l.Occupancy.Warps))
+	}
+	fmt.Fprintf(w, "  register effective region: %d to %d; critical points %s\n", p.Region.Min,
+		p.Region.Max, strings.Join(points, ", "))
 	if l := p.Hottest; l.Offset >= 0 {
 		fmt.Fprintf(w,
 			"  hottest loop, at %#x: %d instructions, %.0f cycles a round for one warp alone, %.0f of them waiting; %.0f%% of its time\n",

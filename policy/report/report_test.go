@@ -2,22 +2,18 @@ package report
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"flag"
 	"os"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"testing"
 	"time"
 
 	"gnvcc/cache"
 	"gnvcc/policy"
 	"gnvcc/policy/stats"
-	"gnvcc/rewrite/recipe"
-	"gnvcc/rewrite/source"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files in testdata: read the diff")
@@ -133,43 +129,6 @@ func TestReport(t *testing.T) {
 type failing struct{}
 
 func (failing) Write([]byte) (int, error) { return 0, errors.New("disk full") }
-
-// capper is a compiler by which kernels take what a cap allows, up to 64 registers.
-type capper struct{}
-
-func (capper) Kernel(module, kernel string) (*policy.Kernel, error) {
-	return nil, errors.New("not asked")
-}
-
-func (capper) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe,
-	plain bool) (*policy.Candidate, error) {
-	limit, _ := r.Get("maxnreg", "")
-	n, err := strconv.Atoi(limit)
-	return &policy.Candidate{Build: cache.Build{Registers: min(n, 64)}}, err
-}
-
-func TestPredict(t *testing.T) {
-	var ps []Prospect
-	for _, k := range []policy.Kernel{
-		{Name: "_Z1aPfi", Short: "a", Loads: 3, Default: cache.Build{Registers: 38}, MaxThreads: 1024,
-			Loops: []source.Loop{{Site: "2", Kind: "for", Line: 17, Inner: true}, {Site: "1", Kind: "for",
-				Line: 12}},
-			Values: []source.Value{{Name: "a", Bits: 64, Class: source.Pointer}, {Name: "n", Argument: 1,
-				Bits: 32}}},
-		{Name: "_Z1bPfi", Short: "b", Default: cache.Build{Registers: 200}, MaxThreads: 256,
-			Bounds: "__maxnreg__(200)"},
-		{Name: "_Z1cPfi", Short: "c", Default: cache.Build{Registers: 40}, MaxThreads: 1024,
-			Alone: "it prints"},
-	} {
-		k.Target, k.CC = "sm_90", 90
-		ps = append(ps, Foresee(context.Background(), capper{}, &k))
-	}
-	var b bytes.Buffer
-	if err := Predict(&b, ps); err != nil {
-		t.Fatal(err)
-	}
-	golden(t, "predict.txt", b.Bytes())
-}
 
 func TestProgress(t *testing.T) {
 	for name, tty := range map[string]bool{"progress.txt": false, "progress-terminal.txt": true} {

@@ -22,7 +22,8 @@ type Machine struct {
 	// Latency is in cycles: "global", "l2", "l1", "shared", and of a class's results.
 	Latency map[string]float64
 	// Rate is results of one lane per cycle and SM: "fp32", "fp64", "imad", "integer", "sfu",
-	// "convert", "shuffle"; and "sectors", of 32 bytes, that device memory gives one SM per cycle.
+	// "convert", "shuffle"; and "sectors", of 32 bytes, that device memory gives one SM per cycle,
+	// "sectorsL2", that L2 gives it.
 	Rate map[string]float64
 	// Occupancy is the time of the same work by so many resident warps of each SM, in milliseconds:
 	// code that waits for its own results. Issue is how many of its instructions these warps issue per
@@ -110,6 +111,7 @@ func ReadMachine(text string) (*Machine, error) {
 				m.Supply = append(m.Supply, p)
 			} else {
 				m.Near = append(m.Near, p)
+				m.Rate["sectorsL2"] = max(m.Rate["sectorsL2"], v)
 			}
 		default:
 			return nil, bad

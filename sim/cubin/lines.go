@@ -26,7 +26,37 @@ const (
 
 // ReadLines reads .debug_line, which ptxas writes with -lineinfo: by code section (as ReadCode
 // names them), rows in order of offset. Of which file a line is, is left out.
-func ReadLines(b []byte) (map[string][]Row, error) {
+func ReadLines(b []byte) (map[string][]Row, error) { return readLines(b, ".debug_line") }
+
+// ReadPTXLines is ReadLines for the lines of the PTX itself, whatever lines of a source that has:
+// of one code section, by instruction word of 16 bytes.
+func ReadPTXLines(b []byte, function string) ([]int, error) {
+	all, err := readLines(b, ".nv_debug_line_sass")
+	if err != nil {
+		return nil, err
+	}
+	codes, _, err := ReadCode(b)
+	if err != nil {
+		return nil, err
+	}
+	rows := all[function]
+	for _, code := range codes {
+		if code.Name != function || len(rows) == 0 {
+			continue
+		}
+		out := make([]int, len(code.Data)/16)
+		for i := range out {
+			n := sort.Search(len(rows), func(n int) bool { return rows[n].Offset > 16*i })
+			if n > 0 {
+				out[i] = rows[n-1].Line
+			}
+		}
+		return out, nil
+	}
+	return nil, fmt.Errorf("read line information: there is none of %s", function)
+}
+
+func readLines(b []byte, section string) (map[string][]Row, error) {
 	c, err := readContainer(b)
 	if err != nil {
 		return nil, fmt.Errorf("read cubin: %w", err)
@@ -36,10 +66,10 @@ func ReadLines(b []byte) (map[string][]Row, error) {
 	for i := range c.sections {
 		s := &c.sections[i]
 		switch {
-		case s.name == ".debug_line":
+		case s.name == section:
 			table = s.data
-		case s.name == ".rela.debug_line" && s.kind == typeRela,
-			s.name == ".rel.debug_line" && s.kind == typeRel: // up to sm_89
+		case s.name == ".rela"+section && s.kind == typeRela,
+			s.name == ".rel"+section && s.kind == typeRel: // up to sm_89
 			size := 24
 			if s.kind == typeRel {
 				size = 16

@@ -18,6 +18,16 @@ type Counts struct {
 	// the code; absent: Guess.
 	Trips map[int]float64
 	Guess float64 // 0: loopFactor, as in the paper
+	// Recorded is what was counted in a launch; nil: nothing. It goes before the others.
+	Recorded *Recorded
+}
+
+// recorded is what was counted of this very code, nil where nothing was.
+func (r *Run) recorded() *Recorded {
+	if c := r.Counts.Recorded; c.fits(r.Function) {
+		return c
+	}
+	return nil
 }
 
 // A Run is one kernel's code, built in one way, and how it is launched.
@@ -44,7 +54,10 @@ type Estimate struct {
 	Waves     float64 // of blocks, one after the other; 1 where the grid is unknown
 	Insts     float64 // instructions that one warp runs
 	Classes   [sass.Classes]float64
-	Sectors   float64 // that one warp moves to and from device memory, if accesses are coalesced
+	Counted   bool    // how often code runs was counted, not guessed
+	// sectors of 32 bytes that one warp's accesses touch, those that L1 has not, and those that L2 has
+	// not; where nothing was counted, all come from memory, and accesses are coalesced
+	Sectors, L2, Memory float64
 	InFlight  float64 // loads of one warp that are on their way at once, at most
 	Spills    float64 // loads and stores of local memory that one warp runs
 	Hottest   Loop
@@ -92,13 +105,22 @@ func (r *Run) Estimate() (Estimate, error) {
 			switch i.Space() {
 			case sass.Global, sass.Generic, sass.TextureSpace:
 				// 32 lanes of so many bytes are so many sectors
-				e.Sectors += weights[b] * float64(max(1, i.Bytes))
+				if r.recorded() == nil {
+					e.Sectors += weights[b] * float64(max(1, i.Bytes))
+				}
 			case sass.Local:
 				e.Spills += weights[b]
 				e.Sectors += weights[b] * float64(max(1, i.Bytes)) * r.missing / nearer
 			}
 		}
 		e.InFlight = max(e.InFlight, cost[b].flight)
+	}
+	if c := r.recorded(); c != nil {
+		e.Counted = true
+		e.Sectors = sum(c.Sectors)
+		e.L2, e.Memory = sum(c.L2), sum(c.Memory)
+	} else {
+		e.L2, e.Memory = e.Sectors, e.Sectors
 	}
 	e.Hottest = r.hottest(flow, weights, cost, e.Latency)
 	r.balance(&e)
@@ -121,9 +143,15 @@ func (r *Run) localMisses() float64 {
 	return 1 - max(have, 0)/need
 }
 
-// latency is how long a scoreboard guards a result.
-func (r *Run) latency(i *sass.Inst) float64 {
+// latency is how long a scoreboard guards the result of instruction k. Of a load that was counted,
+// caches shorten it.
+func (r *Run) latency(k int) float64 {
+	i := &r.Function.Insts[k]
 	l := r.Units.latency(i)
+	if c := r.recorded(); c != nil && c.Access[k] >= 0 {
+		l2, memory := c.level(c.Access[k])
+		return r.Units.Near + l2*(r.Units.L2-r.Units.Near) + memory*(r.Units.Global-r.Units.L2)
+	}
 	if i.Space() == sass.Local {
 		l += r.missing * (r.Units.Global/2 - l)
 	}
@@ -133,6 +161,15 @@ func (r *Run) latency(i *sass.Inst) float64 {
 // weights is how often each block runs for one warp: loops' rounds multiplied, and halves behind
 // branches inside them not taken into account, for a warp whose lanes part runs both sides.
 func (r *Run) weights(flow *sass.Flow) []float64 {
+	if c := r.recorded(); c != nil {
+		out := c.weights(flow)
+		for b := range out {
+			if r.called(flow.Blocks[b].Start) {
+				out[b] *= rare
+			}
+		}
+		return out
+	}
 	out := make([]float64, len(flow.Blocks))
 	for b := range out {
 		if flow.Reached(b) {
@@ -207,7 +244,7 @@ func (r *Run) costs(flow *sass.Flow) []cost {
 					flight = 0
 				}
 				if i.Write < len(p) {
-					p[i.Write] = max(p[i.Write], now+r.latency(i))
+					p[i.Write] = max(p[i.Write], now+r.latency(k))
 				}
 				if i.Read < len(p) {
 					p[i.Read] = max(p[i.Read], now+readLatency)

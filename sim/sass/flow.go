@@ -38,6 +38,9 @@ func (f *Flow) Reached(block int) bool { return f.reached[block] }
 // Block tells in which block an instruction stands.
 func (f *Flow) Block(inst int) int { return f.block[inst] }
 
+// Dominator is the nearest block through which every way to a block leads, -1: none.
+func (f *Flow) Dominator(block int) int { return f.parents[block] }
+
 // ends reports whether control may go elsewhere after an instruction, and whether it may go on to
 // the next.
 func (f *Function) ends(n int) (leaves, falls bool) {

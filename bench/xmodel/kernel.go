@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+
+	"gnvcc/cache"
+	"gnvcc/driver/compile"
+	"gnvcc/policy/foretell"
+	"gnvcc/profile/units"
+	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/recipe"
+	"gnvcc/sim"
+	"gnvcc/sim/predict"
+)
+
+// A row is one kernel: the model's parameters, and instructions of warps per cycle and SM.
+type row struct {
+	Program, Kernel, Device string
+	Grid, Block             [3]int
+	Dynamic                 int
+	Microseconds            float64
+	// n, Z, E, M, L and R of the model; how many warps wait
+	Warps, Z, E, M, L, R, Waiting float64
+	Insts                         float64 // of one warp
+	Sectors, L2, Memory           float64 // of one warp
+	Covered                       float64 // part of the PTX's counted memory accesses that the code's blocks give
+	Foretold, Measured            float64
+	Bound                         string
+}
+
+func (r row) accuracy() float64 { return max(0, 1-math.Abs(r.Foretold-r.Measured)/r.Measured) }
+
+// A builder builds kernels that were counted once more.
+type builder struct {
+	machine *units.Machine
+	least   float64 // nanoseconds
+}
+
+// program reads one report.
+func (b *builder) program(ctx context.Context, program, report, dir string,
+	say io.Writer) ([]row, error) {
+	text, err := os.ReadFile(report)
+	if err != nil {
+		return nil, err
+	}
+	var all []struct{ Decision cache.Decision }
+	if err := json.Unmarshal(text, &all); err != nil {
+		return nil, fmt.Errorf("read the report %s: %w", report, err)
+	}
+	if _, err := os.Stat(dir); err != nil {
+		return nil, errors.New("it was not built here")
+	}
+	store, err := cache.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	owner, err := store.Own(ctx)
+	if err != nil {
+		return nil, err
+	}
+	_, err = owner.Merge()
+	if err == nil {
+		err = owner.Publish()
+	}
+	owner.Close()
+	if err != nil {
+		return nil, err
+	}
+	scratch, err := os.MkdirTemp("", "gnvcc-xmodel-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(scratch)
+	c := compile.New(store, scratch)
+	built := map[string]compile.BuiltKernel{}
+	for _, k := range c.Built() {
+		built[k.Identity] = k
+	}
+	var out []row
+	for _, x := range all {
+		was, ok := built[x.Decision.Identity]
+		r, err := row{}, errors.New("no kernel that was built here is the same")
+		if ok {
+			r, err = b.kernel(ctx, c, was, x.Decision)
+		}
+		if err != nil {
+			fmt.Fprintf(say, "left out: %s, %s: %v\n", program, ptx.ShortName(x.Decision.Kernel), err)
+			continue
+		}
+		r.Program = program
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// kernel foretells one: its heaviest launch.
+func (b *builder) kernel(ctx context.Context, c *compile.Compiler, was compile.BuiltKernel,
+	d cache.Decision) (row, error) {
+	out := row{Kernel: ptx.ShortName(d.Kernel), Device: d.Evidence.Device}
+	if len(d.Evidence.Launches) == 0 {
+		return out, errors.New("no launch was recorded")
+	}
+	l := d.Evidence.Launches[0]
+	for _, x := range d.Evidence.Launches[1:] {
+		if float64(x.Count)*x.Before.Median > float64(l.Count)*l.Before.Median {
+			l = x
+		}
+	}
+	switch {
+	case l.Counts == nil:
+		return out, errors.New("nothing was counted")
+	case l.Before.Median < b.least:
+		return out, fmt.Errorf("a launch takes %.1f us", l.Before.Median/1e3)
+	}
+	run, err := b.build(ctx, c, was, &l)
+	if err != nil {
+		return out, err
+	}
+	t, err := run.Throughput()
+	if err != nil {
+		return out, err
+	}
+	e, err := run.Estimate()
+	if err != nil {
+		return out, err
+	}
+	warps := float64(run.Shape.Blocks * run.Shape.WarpsPerBlock())
+	cycles := l.Before.Median * 1e-9 * b.machine.Clock * 1e6
+	out.Grid, out.Block, out.Dynamic = l.Grid, l.Block, l.Dynamic
+	out.Microseconds = l.Before.Median / 1e3
+	m := t.Model
+	out.Warps, out.Z, out.E, out.M, out.L, out.R = m.Warps, m.Intensity, m.Pace, m.Issue, m.Latency,
+		m.Rate
+	out.Waiting, out.Insts = t.Point.Waiting, t.Insts
+	out.Sectors, out.L2, out.Memory = e.Sectors, e.L2, e.Memory
+	out.Covered = run.Covered()
+	out.Foretold, out.Measured = t.Rate, warps*t.Insts/cycles/float64(b.machine.SMs)
+	out.Bound = t.Point.Bound.String() + ", " + t.Pipe
+	return out, nil
+}
+
+func (b *builder) build(ctx context.Context, c *compile.Compiler, was compile.BuiltKernel,
+	l *cache.Launch) (run predict.Run, err error) {
+	source, err := c.Kernel(was.Assembly.Cubin, was.Name)
+	if err != nil {
+		return run, err
+	}
+	code, text, err := c.Lines(ctx, source, recipe.Recipe{})
+	if err != nil {
+		return run, err
+	}
+	cc := ptx.Capability(source.Target)
+	device, ok := sim.Lookup(cc)
+	if !ok || cc != b.machine.CC {
+		return run, fmt.Errorf("it is for %s, the machine's table for sm_%d", source.Target, b.machine.CC)
+	}
+	u, err := predict.ForArchitecture(cc)
+	if err != nil {
+		return run, err
+	}
+	u = u.Measured(b.machine.Device, b.machine.Latency, b.machine.Rate, b.machine.Occupancy)
+	device.SMs = b.machine.SMs
+	shape := sim.Shape{Threads: l.Block[0] * l.Block[1] * l.Block[2], Shared: l.Dynamic,
+		Blocks: l.Grid[0] * l.Grid[1] * l.Grid[2]}
+	if run, err = predict.NewRun(code, source.Kernel, device, shape, u); err != nil {
+		return run, err
+	}
+	run.Counts.Recorded, err = foretell.Recorded(code, text, source.Kernel, l.Counts, run.Shape)
+	return run, err
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+
+	"gnvcc/bench/jsonl"
+	"gnvcc/profile/units"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "xmodel:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string, w io.Writer) error {
+	flags := flag.NewFlagSet("xmodel", flag.ContinueOnError)
+	reports := flags.String("reports", "",
+		"folder of reports: PROGRAM.json is what `gnvcc report --json` printed")
+	stores := flags.String("stores", "",
+		"folder of stores: PROGRAM, the same code built again by gnvcc")
+	machine := flags.String("machine", "", "what profile/units' program printed on the GPU")
+	least := flags.Float64("least", 20, "leave out kernels whose launch takes less, microseconds")
+	rows := flags.String("rows", "", "write one line a kernel")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	text, err := os.ReadFile(*machine)
+	if err != nil {
+		return fmt.Errorf("read what was measured of the machine: %w", err)
+	}
+	m, err := units.ReadMachine(string(text))
+	if err != nil {
+		return fmt.Errorf("read %s: %w", *machine, err)
+	}
+	files, err := filepath.Glob(filepath.Join(*reports, "*.json"))
+	if err != nil || len(files) == 0 {
+		return fmt.Errorf("no reports in %q", *reports)
+	}
+	b := builder{machine: m, least: *least * 1e3}
+	var all []row
+	for _, file := range files {
+		program := strings.TrimSuffix(filepath.Base(file), ".json")
+		list, err := b.program(ctx, program, file, filepath.Join(*stores, program), w)
+		if err != nil {
+			fmt.Fprintf(w, "left out: %s: %v\n", program, err)
+		}
+		all = append(all, list...)
+	}
+	if *rows != "" {
+		if err := os.RemoveAll(*rows); err != nil {
+			return err
+		}
+		for _, r := range all {
+			if err := jsonl.Append(*rows, r); err != nil {
+				return err
+			}
+		}
+	}
+	return tell(w, all)
+}
+
+// tell prints the table, and the mean accuracy: 1 less the error as a part of what was measured,
+// never below 0.
+func tell(w io.Writer, all []row) error {
+	if len(all) == 0 {
+		return fmt.Errorf("no kernel was counted")
+	}
+	fmt.Fprintf(w, "%-40s %8s %6s %6s %6s %6s %7s %7s %7s %8s %9s %9s %9s  %s\n", "kernel", "us",
+		"warps", "Z", "E", "M", "L", "R", "waiting", "counted", "foretold", "measured", "accuracy",
+		"bound by")
+	sum, logs := 0.0, 0.0
+	for _, r := range all {
+		fmt.Fprintf(w,
+			"%-40.40s %8.1f %6.1f %6.2f %6.3f %6.2f %7.2f %7.3f %7.1f %7.1f%% %9.3f %9.3f %8.1f%%  %s\n",
+			r.Program+" "+r.Kernel, r.Microseconds, r.Warps, r.Z, r.E, r.M, r.L, r.R, r.Waiting,
+			100*r.Covered, r.Foretold, r.Measured, 100*r.accuracy(), r.Bound)
+		sum += r.accuracy()
+		logs += math.Abs(math.Log(r.Foretold / r.Measured))
+	}
+	n := float64(len(all))
+	_, err := fmt.Fprintf(w, "%d kernels: mean accuracy %.1f %%; typical factor of error %.3f\n",
+		len(all), 100*sum/n, math.Exp(logs/n))
+	return err
+}

@@ -1,0 +1,137 @@
+package foretell
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"gnvcc/cache"
+	"gnvcc/policy"
+	"gnvcc/rewrite"
+	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/recipe"
+	"gnvcc/sim"
+	"gnvcc/sim/cubin"
+	"gnvcc/sim/predict"
+)
+
+// From what a build with counters has counted to how often machine code runs: counts are by the
+// blocks of nvcc's own PTX, ptxas says from which of its lines each instruction comes.
+
+// A Liner is a Compiler that can say which line of the PTX each instruction of a build comes from.
+type Liner interface {
+	// Lines gives the build with the lines in it, and the PTX.
+	Lines(ctx context.Context, k *policy.Kernel, r recipe.Recipe) (code, text []byte, err error)
+}
+
+// recorded puts a launch's counts to a candidate.
+func recorded(ctx context.Context, c policy.Compiler, k *policy.Kernel, r recipe.Recipe,
+	counts *cache.Counts, shape sim.Shape) (*predict.Recorded, error) {
+	liner, ok := c.(Liner)
+	if !ok {
+		return nil, errors.New("nobody says from which lines its instructions come")
+	}
+	code, text, err := liner.Lines(ctx, k, r)
+	if err != nil {
+		return nil, err
+	}
+	return Recorded(code, text, k.Name, counts, shape)
+}
+
+// Recorded puts a launch's counts to a build of its kernel. code is the build with lines, text its
+// PTX, whose blocks must be those that were counted.
+func Recorded(code, text []byte, kernel string, c *cache.Counts,
+	shape sim.Shape) (*predict.Recorded, error) {
+	lines, err := cubin.ReadLines(code, kernel)
+	if err != nil {
+		return nil, err
+	}
+	m, err := ptx.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	f := m.Entry(kernel)
+	if f == nil {
+		return nil, fmt.Errorf("counts of %s: it is not in the PTX", kernel)
+	}
+	blocks, err := f.Blocks()
+	if err != nil {
+		return nil, err
+	}
+	counters := rewrite.CountersOf(f, blocks)
+	n := len(counters.Accesses)
+	if len(c.Blocks) != len(blocks) || len(c.Sectors) != n || len(c.L2) != n || len(c.Memory) != n {
+		return nil, errors.New("counts of another code")
+	}
+	warps := float64(shape.WarpsPerBlock()) * float64(shape.Blocks)
+	if warps < 1 {
+		return nil, errors.New("counts of a launch whose size is not known")
+	}
+	each := func(all []uint64) []float64 {
+		out := make([]float64, len(all))
+		for i, v := range all {
+			out[i] = float64(v) / warps
+		}
+		return out
+	}
+	out := &predict.Recorded{Runs: each(c.Blocks), Sectors: each(c.Sectors), L2: each(c.L2),
+		Memory: each(c.Memory)}
+	access := map[int]int{}
+	for i, a := range counters.Accesses {
+		access[a.Stmt] = i
+		out.In = append(out.In, a.Block)
+	}
+	at := statements(m, f, blocks)
+	for _, line := range lines {
+		s, ok := at[line]
+		if !ok {
+			s = statement{-1, -1, false}
+		}
+		n, ok := access[s.index]
+		if !ok || s.index < 0 {
+			n = -1
+		}
+		out.Block, out.Statement = append(out.Block, s.block), append(out.Statement, s.index)
+		out.Plain, out.Access = append(out.Plain, s.plain), append(out.Access, n)
+	}
+	return out, nil
+}
+
+type statement struct {
+	index, block int
+	plain        bool
+}
+
+// statements finds the kernel's instructions by their lines in the module's text.
+func statements(m *ptx.Module, f *ptx.Func, blocks []ptx.Block) map[int]statement {
+	text := m.Bytes()
+	start := bytes.Index(text, f.Text())
+	out := map[int]statement{}
+	line, at := 1, 0
+	for n, b := range blocks {
+		for i := b.First; i < b.Last; i++ {
+			to := start + int(f.Stmts[i].Start)
+			line += bytes.Count(text[at:to], []byte{'\n'})
+			at = to
+			if _, twice := out[line]; !twice && f.Stmts[i].Kind == ptx.Inst {
+				out[line] = statement{i, n, plain(f, i)}
+			}
+		}
+	}
+	return out
+}
+
+// plain tells whether a statement becomes one instruction wherever ptxas puts it.
+func plain(f *ptx.Func, i int) bool {
+	op := f.Opcode(i)
+	switch base := string(f.Base(i)); base {
+	case "ld", "st":
+		return !ptx.HasModifier(op, "param") && !ptx.HasModifier(op, "const")
+	case "atom", "red", "fma":
+		return true
+	case "add", "sub", "mul":
+		return ptx.HasModifier(op, "f32") || ptx.HasModifier(op, "f64")
+	}
+	return false
+}
