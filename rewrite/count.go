@@ -38,8 +38,8 @@ import (
 // L2, as they do since Volta. What L2 has not got is memory's. It still holds what an earlier run of
 // the same candidate left, as it would: of two runs the first one's L2 is empty.
 //
-// Left alone: functions that are called (their instructions are not counted), accesses by cp.async
-// in bulk, textures. Refused: 32-bit addresses, what match needs (sm_70), a kernel that waits for
+// The functions that the kernel calls are counted, too, but for those that it calls by pointer. Left
+// alone: accesses by cp.async in bulk, textures. Refused: 32-bit addresses, what match needs (sm_70), a kernel that waits for
 // its other blocks (it must not become slower than what it waits for).
 //
 // Safe: it writes nothing but registers and a table of its own. The tuner compares memory all the
@@ -62,32 +62,33 @@ func Count(m *ptx.Module, kernel string, o Counting) (text []byte, c Counters, e
 	if waits, err := m.Awaits(kernel); err != nil || waits != "" {
 		return nil, c, fmt.Errorf("count %s: its blocks may wait for each other", kernel)
 	}
-	blocks, err := f.Blocks()
-	if err != nil {
+	if c, err = CountersOf(m, kernel); err != nil {
 		return nil, c, fmt.Errorf("count %s: %w", kernel, err)
 	}
-	c = CountersOf(f, blocks)
 	c.caches = Caches{L1: max(o.L1, sector), L2: max(o.L2, sector)}
 	if c.Size() > mostTable {
 		return nil, c, fmt.Errorf("count %s: a table of %d bytes", kernel, c.Size())
 	}
-	for n, b := range blocks {
-		if at := firstInst(f, b); at >= 0 {
-			f.Insert(at, strings.Join(countBlock(n), "\n\t"))
+	for n, b := range c.blocks {
+		if at := firstInst(b.Func, b.Block); at >= 0 {
+			b.Func.Insert(at, strings.Join(countBlock(n), "\n\t"))
 		}
 	}
 	for n, a := range c.Accesses {
-		f.Insert(a.Stmt, strings.Join(c.countSectors(f, a, c.Blocks+3*n), "\n\t"))
+		a.Func.Insert(a.Stmt, strings.Join(c.countSectors(a, c.Blocks+each*n), "\n\t"))
 	}
-	entry := c.entry()
-	f.ReplaceSpan(ptx.Span{Start: f.Inside().Start, End: f.Inside().Start},
-		"\n\t"+strings.Join(entry, "\n\t"))
+	for _, g := range c.functions {
+		g.ReplaceSpan(ptx.Span{Start: g.Inside().Start, End: g.Inside().Start},
+			"\n\t"+strings.Join(c.entry(), "\n\t"))
+	}
 	if limit := (o.Registers + 7) / 8 * 8; limit > 0 && !limited(f) {
 		// A launch that fits must fit with the counting, too. What it costs is of no interest.
 		f.AddDirective(fmt.Sprintf(".maxnreg %d", min(max(limit, minRegisters), maxRegisters)))
 	}
-	if err := f.Commit(); err != nil {
-		return nil, c, fmt.Errorf("count %s: %w", kernel, err)
+	for _, g := range c.functions {
+		if err := g.Commit(); err != nil {
+			return nil, c, fmt.Errorf("count %s: %w", kernel, err)
+		}
 	}
 	out := m.Bytes()
 	at := addressSize.FindIndex(out)
@@ -121,44 +122,79 @@ const (
 
 var addressSize = regexp.MustCompile(`(?m)^[ \t]*\.address_size[ \t]+64`)
 
-// Counters says what a counting kernel's counters are: one a basic block of nvcc's own PTX, then
-// three an access.
+// Counters says what a counting kernel's counters are: one a basic block of nvcc's own PTX, of the
+// kernel and then of the functions that it calls; then some an access.
 type Counters struct {
-	Blocks   int
-	Accesses []CountedAccess // in the order of the text
-	caches   Caches
+	Blocks    int
+	Accesses  []CountedAccess // in the same order
+	caches    Caches
+	functions []*ptx.Func
+	blocks    []CountedBlock
 }
 
-// Sectors is what the runs of an access touched: all sectors, those that L1 had not, and those that
-// L2 had not, either.
-type Sectors struct{ All, L2, Memory uint64 }
+// A CountedBlock is a basic block of the kernel, or of a function.
+type CountedBlock struct {
+	*ptx.Func
+	ptx.Block
+}
 
 // A CountedAccess is a load, store or atomic operation on global memory.
 type CountedAccess struct {
-	Stmt, Block int
+	*ptx.Func
+	Stmt, Block int  // Block: among all of the counters'
 	Store       bool // or an atomic operation
 	address     ptx.Span
 	generic     bool
 }
 
+// Sectors is what the runs of an access touched: all sectors, those that L1 had not, and those that
+// L2 had not, either; and lines of L1, of 128 bytes, each of which takes a turn.
+type Sectors struct{ All, L2, Memory, Lines uint64 }
+
+const each = 4 // counters of an access
+
 // CountersOf lists a kernel's counters.
-func CountersOf(f *ptx.Func, blocks []ptx.Block) Counters {
-	c := Counters{Blocks: len(blocks)}
-	for n, b := range blocks {
-		for i := b.First; i < b.Last; i++ {
-			if a, ok := countedAccess(f, i); ok {
-				a.Block = n
-				c.Accesses = append(c.Accesses, a)
-			}
+func CountersOf(m *ptx.Module, kernel string) (c Counters, err error) {
+	reach, err := m.Reach(kernel)
+	if err != nil {
+		return c, err
+	}
+	c.functions = []*ptx.Func{m.Entry(kernel)}
+	for _, f := range reach.Funcs {
+		if f.Body && !f.Entry {
+			c.functions = append(c.functions, f)
 		}
 	}
-	return c
+	for _, f := range c.functions {
+		blocks, err := f.Blocks()
+		if err != nil {
+			return c, err
+		}
+		for _, b := range blocks {
+			for i := b.First; i < b.Last; i++ {
+				if a, ok := countedAccess(f, i); ok {
+					a.Block = c.Blocks
+					c.Accesses = append(c.Accesses, a)
+				}
+			}
+			c.blocks = append(c.blocks, CountedBlock{f, b})
+			c.Blocks++
+		}
+	}
+	return c, nil
+}
+
+// Every calls yield for each block.
+func (c Counters) Every(yield func(n int, b CountedBlock)) {
+	for n, b := range c.blocks {
+		yield(n, b)
+	}
 }
 
 // Size is the table's, in bytes.
 func (c Counters) Size() int { return countParts * c.stride() }
 
-func (c Counters) stride() int { return 8 * (c.Blocks + 3*len(c.Accesses)) }
+func (c Counters) stride() int { return 8 * (c.Blocks + each*len(c.Accesses)) }
 
 // Sum adds up the parts of a table: how often each block was run by a warp, what each access
 // touched.
@@ -174,8 +210,8 @@ func (c Counters) Sum(table []byte) (blocks []uint64, sectors []Sectors, err err
 		}
 		sums[i/8%len(sums)] += v
 	}
-	for n := c.Blocks; n < len(sums); n += 3 {
-		sectors = append(sectors, Sectors{All: sums[n], L2: sums[n+1], Memory: sums[n+2]})
+	for n := c.Blocks; n < len(sums); n += each {
+		sectors = append(sectors, Sectors{sums[n], sums[n+1], sums[n+2], sums[n+3]})
 	}
 	return sums[:c.Blocks], sectors, nil
 }
@@ -208,7 +244,7 @@ func countedAccess(f *ptx.Func, i int) (a CountedAccess, ok bool) {
 			return a, false
 		}
 	}
-	a.Stmt, a.Store = i, base == "st" || base == "red" || base == "atom"
+	a.Func, a.Stmt, a.Store = f, i, base == "st" || base == "red" || base == "atom"
 	ops := f.Operands(i, nil)
 	if operand >= len(ops) {
 		return a, false
@@ -241,9 +277,9 @@ func limited(f *ptx.Func) bool {
 // entry is the text at the kernel's entry: where this multiprocessor's part of the table lies.
 func (c Counters) entry() []string {
 	return []string{
-		".reg .pred %gnvcc_cp, %gnvcc_cq;",
+		".reg .pred %gnvcc_cp, %gnvcc_cq, %gnvcc_cr;",
 		".reg .b32 %gnvcc_c<7>;",
-		".reg .b64 %gnvcc_ct, %gnvcc_co, %gnvcc_ca, %gnvcc_cl;",
+		".reg .b64 %gnvcc_ct, %gnvcc_co, %gnvcc_ca, %gnvcc_cl, %gnvcc_cb;",
 		"mov.u32 %gnvcc_c0, %smid;",
 		fmt.Sprintf("rem.u32 %%gnvcc_c0, %%gnvcc_c0, %d;", countParts),
 		"mov.u64 %gnvcc_ca, gnvcc_c1;",
@@ -268,7 +304,8 @@ func countBlock(n int) []string {
 }
 
 // countSectors adds the numbers of sectors that an access touches to its counters.
-func (c Counters) countSectors(f *ptx.Func, a CountedAccess, counter int) []string {
+func (c Counters) countSectors(a CountedAccess, counter int) []string {
+	f := a.Func
 	base, offset, _ := f.Address(a.address)
 	out := first[:len(first):len(first)]
 	out = append(out, fmt.Sprintf("mov.u64 %%gnvcc_ca, %s;", base))
@@ -289,7 +326,15 @@ func (c Counters) countSectors(f *ptx.Func, a CountedAccess, counter int) []stri
 		out = append(out, "@%gnvcc_cq isspacep.global %gnvcc_cq, %gnvcc_ca;")
 	}
 	out = append(out,
-		"shr.u64 %gnvcc_ca, %gnvcc_ca, 5;",
+		"shr.u64 %gnvcc_cb, %gnvcc_ca, 7;",
+		"selp.b64 %gnvcc_cb, %gnvcc_cb, -1, %gnvcc_cq;",
+		"match.any.sync.b64 %gnvcc_c3, %gnvcc_cb, %gnvcc_c0;",
+		"and.b32 %gnvcc_c3, %gnvcc_c3, %gnvcc_c1;",
+		"setp.eq.and.u32 %gnvcc_cr, %gnvcc_c3, 0, %gnvcc_cq;",
+		"mov.u64 %gnvcc_cb, %gnvcc_ca;")
+	out = append(out, tally("%gnvcc_cr", counter+3)...)
+	out = append(out,
+		"shr.u64 %gnvcc_ca, %gnvcc_cb, 5;",
 		"selp.b64 %gnvcc_ca, %gnvcc_ca, -1, %gnvcc_cq;",
 		"match.any.sync.b64 %gnvcc_c3, %gnvcc_ca, %gnvcc_c0;",
 		"and.b32 %gnvcc_c3, %gnvcc_c3, %gnvcc_c1;",
@@ -298,20 +343,20 @@ func (c Counters) countSectors(f *ptx.Func, a CountedAccess, counter int) []stri
 		"cvt.u32.u64 %gnvcc_c4, %gnvcc_ca;",
 		"add.u32 %gnvcc_c4, %gnvcc_c4, 1;",
 		"mul.lo.u32 %gnvcc_c5, %gnvcc_c4, 0x9e3779b1;")
-	out = append(out, tally(counter)...)
+	out = append(out, tally("%gnvcc_cq", counter)...)
 	if !a.Store {
 		out = append(out, missed("%gnvcc_cl", c.caches.L1)...)
 	}
-	out = append(out, tally(counter+1)...)
+	out = append(out, tally("%gnvcc_cq", counter+1)...)
 	out = append(out, "mov.u64 %gnvcc_ca, gnvcc_c2;")
 	out = append(out, missed("%gnvcc_ca", c.caches.L2)...)
-	return append(out, tally(counter+2)...)
+	return append(out, tally("%gnvcc_cq", counter+2)...)
 }
 
-// tally adds the number of lanes that have %gnvcc_cq set to a counter.
-func tally(counter int) []string {
+// tally adds the number of lanes that have a predicate set to a counter.
+func tally(predicate string, counter int) []string {
 	return []string{
-		"vote.sync.ballot.b32 %gnvcc_c3, %gnvcc_cq, %gnvcc_c0;",
+		"vote.sync.ballot.b32 %gnvcc_c3, " + predicate + ", %gnvcc_c0;",
 		"popc.b32 %gnvcc_c3, %gnvcc_c3;",
 		"cvt.u64.u32 %gnvcc_ca, %gnvcc_c3;",
 		fmt.Sprintf("@%%gnvcc_cp red.global.add.u64 [%%gnvcc_ct+%d], %%gnvcc_ca;", 8*counter),

@@ -30,6 +30,8 @@ __global__ void wide(const float4 *a, float4 *b, char *p) {
   q[threadIdx.x] = 1;
 }
 __device__ int counter;
+__device__ __noinline__ float called(float x) { return x > 1 ? x * counter : 2; }
+__global__ void caller(float *p) { for (int i = 0; i < 9; i++) p[i] = called(p[i]); }
 __global__ void variable(int n) { counter = n; }
 `
 	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
@@ -55,7 +57,15 @@ __global__ void variable(int n) { counter = n; }
 				t.Fatal(err)
 			}
 			adds := strings.Count(string(out), "red.global.add.u64 [%gnvcc_ct")
-			if c.Blocks != len(blocks) || adds != len(blocks)+3*len(c.Accesses) ||
+			called := 0
+			if e.Name == "_Z6callerPf" {
+				f, err := m.Func("_Z6calledf").Blocks()
+				if err != nil {
+					t.Fatal(err)
+				}
+				called = len(f)
+			}
+			if c.Blocks != len(blocks)+called || adds != c.Blocks+each*len(c.Accesses) ||
 				len(c.Accesses) == 0 {
 				t.Errorf("%s: %d blocks, %d accesses, %d additions; the kernel has %d blocks", e.Name,
 					c.Blocks, len(c.Accesses), adds, len(blocks))
@@ -115,9 +125,9 @@ func TestCounted(t *testing.T) {
 	table := make([]byte, c.Size())
 	binary.LittleEndian.PutUint64(table, 5)
 	binary.LittleEndian.PutUint64(table[c.stride()*3:], 300)
-	binary.LittleEndian.PutUint64(table[c.stride()-8:], 7)
+	binary.LittleEndian.PutUint64(table[c.stride()-8:], 7) // the last access' lines
 	blocks, sectors, err := c.Sum(table)
-	if err != nil || len(blocks) != 1 || blocks[0] != 305 || len(sectors) != 4 || sectors[3].Memory != 7 {
+	if err != nil || len(blocks) != 1 || blocks[0] != 305 || len(sectors) != 4 || sectors[3].Lines != 7 {
 		t.Errorf("%v, %v, %v", blocks, sectors, err)
 	}
 	if _, _, err := c.Sum(table[8:]); err == nil {

@@ -17,6 +17,7 @@ import (
 	"gnvcc/rewrite/recipe"
 	"gnvcc/sim"
 	"gnvcc/sim/predict"
+	"gnvcc/sim/sass"
 )
 
 // A row is one kernel: the model's parameters, and instructions of warps per cycle and SM.
@@ -31,6 +32,7 @@ type row struct {
 	Sectors, L2, Memory           float64 // of one warp
 	Covered                       float64 // part of the PTX's counted memory accesses that the code's blocks give
 	Foretold, Measured            float64
+	Classes                       map[string]float64 // instructions of one warp by class
 	Bound                         string
 }
 
@@ -140,6 +142,12 @@ func (b *builder) kernel(ctx context.Context, c *compile.Compiler, was compile.B
 	out.Waiting, out.Insts = t.Point.Waiting, t.Insts
 	out.Sectors, out.L2, out.Memory = e.Sectors, e.L2, e.Memory
 	out.Covered = run.Covered()
+	out.Classes = map[string]float64{}
+	for c, n := range e.Classes {
+		if n > 0 {
+			out.Classes[sass.Class(c).String()] = n
+		}
+	}
 	out.Foretold, out.Measured = t.Rate, warps*t.Insts/cycles/float64(b.machine.SMs)
 	out.Bound = t.Point.Bound.String() + ", " + t.Pipe
 	return out, nil

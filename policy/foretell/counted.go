@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 
 	"gnvcc/cache"
 	"gnvcc/policy"
@@ -51,17 +50,13 @@ func Recorded(code, text []byte, kernel string, c *cache.Counts,
 	if err != nil {
 		return nil, err
 	}
-	f := m.Entry(kernel)
-	if f == nil {
-		return nil, fmt.Errorf("counts of %s: it is not in the PTX", kernel)
-	}
-	blocks, err := f.Blocks()
+	counters, err := rewrite.CountersOf(m, kernel)
 	if err != nil {
 		return nil, err
 	}
-	counters := rewrite.CountersOf(f, blocks)
 	n := len(counters.Accesses)
-	if len(c.Blocks) != len(blocks) || len(c.Sectors) != n || len(c.L2) != n || len(c.Memory) != n {
+	if len(c.Blocks) != counters.Blocks || len(c.Sectors) != n || len(c.L2) != n ||
+		len(c.Memory) != n || len(c.Lines) != n {
 		return nil, errors.New("counts of another code")
 	}
 	warps := float64(shape.WarpsPerBlock()) * float64(shape.Blocks)
@@ -76,20 +71,20 @@ func Recorded(code, text []byte, kernel string, c *cache.Counts,
 		return out
 	}
 	out := &predict.Recorded{Runs: each(c.Blocks), Sectors: each(c.Sectors), L2: each(c.L2),
-		Memory: each(c.Memory)}
-	access := map[int]int{}
+		Memory: each(c.Memory), Lines: each(c.Lines)}
+	access := map[place]int{}
 	for i, a := range counters.Accesses {
-		access[a.Stmt] = i
+		access[place{a.Func, a.Stmt}] = i
 		out.In = append(out.In, a.Block)
 	}
-	at := statements(m, f, blocks)
+	at := statements(m, kernel, counters, out)
 	for _, line := range lines {
 		s, ok := at[line]
 		if !ok {
-			s = statement{-1, -1, false}
+			s = statement{block: -1, index: -1}
 		}
-		n, ok := access[s.index]
-		if !ok || s.index < 0 {
+		n, ok := access[s.place]
+		if !ok {
 			n = -1
 		}
 		out.Block, out.Statement = append(out.Block, s.block), append(out.Statement, s.index)
@@ -98,27 +93,44 @@ func Recorded(code, text []byte, kernel string, c *cache.Counts,
 	return out, nil
 }
 
+// A place is a statement of a function.
+type place struct {
+	f    *ptx.Func
+	stmt int
+}
+
+// A statement is an instruction of the PTX: its block, and a number of its own.
 type statement struct {
+	place
 	index, block int
 	plain        bool
 }
 
-// statements finds the kernel's instructions by their lines in the module's text.
-func statements(m *ptx.Module, f *ptx.Func, blocks []ptx.Block) map[int]statement {
+// statements finds the instructions of a kernel, and of what it calls, by their lines in the
+// module's text, and notes which blocks are of called functions.
+func statements(m *ptx.Module, kernel string, c rewrite.Counters,
+	to *predict.Recorded) map[int]statement {
 	text := m.Bytes()
-	start := bytes.Index(text, f.Text())
 	out := map[int]statement{}
-	line, at := 1, 0
-	for n, b := range blocks {
-		for i := b.First; i < b.Last; i++ {
-			to := start + int(f.Stmts[i].Start)
-			line += bytes.Count(text[at:to], []byte{'\n'})
-			at = to
+	var f *ptx.Func
+	start, line, at, index := 0, 1, 0, 0
+	c.Every(func(n int, b rewrite.CountedBlock) {
+		if b.Func != f {
+			f = b.Func
+			start = bytes.Index(text, f.Text())
+			line, at = 1+bytes.Count(text[:start], []byte{'\n'}), start
+		}
+		to.Called = append(to.Called, f.Name != kernel)
+		for i := b.Block.First; i < b.Last; i++ {
+			next := start + int(f.Stmts[i].Start)
+			line += bytes.Count(text[at:next], []byte{'\n'})
+			at = next
 			if _, twice := out[line]; !twice && f.Stmts[i].Kind == ptx.Inst {
-				out[line] = statement{i, n, plain(f, i)}
+				out[line] = statement{place{f, i}, index, n, plain(f, i)}
+				index++
 			}
 		}
-	}
+	})
 	return out
 }
 

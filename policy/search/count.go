@@ -100,10 +100,12 @@ func (s *search) counted(cand *policy.Candidate, counters rewrite.Counters) {
 	}
 	for n, x := range sectors {
 		if !s.l.Cold {
-			x.All, x.L2, x.Memory = x.All-first[n].All, x.L2-first[n].L2, x.Memory-first[n].Memory
+			x.All, x.L2 = x.All-first[n].All, x.L2-first[n].L2
+			x.Memory, x.Lines = x.Memory-first[n].Memory, x.Lines-first[n].Lines
 		}
 		out.Sectors, out.L2, out.Memory = append(out.Sectors, x.All), append(out.L2, x.L2),
 			append(out.Memory, x.Memory)
+		out.Lines = append(out.Lines, x.Lines)
 	}
 	s.c.Book.Counts = out
 	s.save()

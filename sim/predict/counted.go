@@ -18,9 +18,11 @@ type Recorded struct {
 	Plain  []bool
 	Access []int // by instruction: the access, -1: it is none
 	// by block: runs by a warp; and by access: sectors of 32 bytes that it touches, those that L1 has
-	// not, and those that L2 has not; all of one warp on average, all its runs together
-	Runs, Sectors, L2, Memory []float64
-	In                        []int // by access: its block
+	// not, those that L2 has not, and lines of 128 bytes; all of one warp on average, all its runs
+	// together
+	Runs, Sectors, L2, Memory, Lines []float64
+	Called                           []bool // by block: it is of a function that the kernel calls
+	In                               []int  // by access: its block
 }
 
 // fits tells whether a record is of that function.
@@ -72,8 +74,9 @@ func (c *Recorded) origin(b sass.Block) origin {
 // A block has the runs of the PTX block that most of its instructions come from. Where several
 // blocks hold copies of one (ptxas unrolls a loop, and leaves another one for the rest) they share
 // its runs: one inside a loop takes the whole rounds of as many copies as it holds, what is left is
-// the others'.
-func (c *Recorded) weights(flow *sass.Flow) []float64 {
+// the others'. Functions of the code that no function of the PTX is (divisions of odd numbers) hardly
+// run: they are those that apart tells.
+func (c *Recorded) weights(flow *sass.Flow, apart func(inst int) bool) []float64 {
 	out := make([]float64, len(flow.Blocks))
 	shares := make([]origin, len(out))
 	groups := map[int][]int{}
@@ -101,12 +104,14 @@ func (c *Recorded) weights(flow *sass.Flow) []float64 {
 		c.divide(flow, part, shares, out)
 	}
 	for b := range out { // nothing is known of it: as often as what leads to it
-		if !math.IsNaN(out[b]) {
-			continue
+		if math.IsNaN(out[b]) {
+			out[b] = 0
+			if d := flow.Dominator(b); d >= 0 && !math.IsNaN(out[d]) {
+				out[b] = out[d]
+			}
 		}
-		out[b] = 0
-		if d := flow.Dominator(b); d >= 0 && !math.IsNaN(out[d]) {
-			out[b] = out[d]
+		if of := shares[b].of; (of < 0 || !c.Called[of]) && apart(flow.Blocks[b].Start) {
+			out[b] *= rare
 		}
 	}
 	return out

@@ -54,15 +54,15 @@ type Estimate struct {
 	Waves     float64 // of blocks, one after the other; 1 where the grid is unknown
 	Insts     float64 // instructions that one warp runs
 	Classes   [sass.Classes]float64
-	Counted   bool    // how often code runs was counted, not guessed
+	Counted   bool // how often code runs was counted, not guessed
 	// sectors of 32 bytes that one warp's accesses touch, those that L1 has not, and those that L2 has
 	// not; where nothing was counted, all come from memory, and accesses are coalesced
 	Sectors, L2, Memory float64
-	InFlight  float64 // loads of one warp that are on their way at once, at most
-	Spills    float64 // loads and stores of local memory that one warp runs
-	Hottest   Loop
-	Balance   xmodel.Point
-	Model     xmodel.Model
+	InFlight            float64 // loads of one warp that are on their way at once, at most
+	Spills              float64 // loads and stores of local memory that one warp runs
+	Hottest             Loop
+	Balance             xmodel.Point
+	Model               xmodel.Model
 }
 
 // A Loop is the loop that takes most of a warp's time.
@@ -162,13 +162,7 @@ func (r *Run) latency(k int) float64 {
 // branches inside them not taken into account, for a warp whose lanes part runs both sides.
 func (r *Run) weights(flow *sass.Flow) []float64 {
 	if c := r.recorded(); c != nil {
-		out := c.weights(flow)
-		for b := range out {
-			if r.called(flow.Blocks[b].Start) {
-				out[b] *= rare
-			}
-		}
-		return out
+		return c.weights(flow, r.called)
 	}
 	out := make([]float64, len(flow.Blocks))
 	for b := range out {

@@ -21,7 +21,7 @@ type Units struct {
 	Global, L2, SharedMemory, Near float64
 	// of 32 bytes, that device memory and L2 give one SM per cycle
 	Sectors, L2Sectors float64
-	Schedulers                 float64 // instructions of warps per cycle
+	Schedulers         float64 // instructions of warps per cycle
 	// Occupancy is the time of the same compute-bound work by so many resident warps of each SM, in
 	// any unit: RegDem's f. nil: not measured.
 	Occupancy map[int]float64
