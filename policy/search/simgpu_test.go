@@ -62,6 +62,7 @@ type simGPU struct {
 	decisions map[string]cache.Decision
 	memos     map[string][]byte
 	faults    int
+	read      func(variable string, size int) ([]byte, error) // nil: no candidate has variables
 }
 
 func newSim(t *testing.T, kernels ...*simKernel) *simGPU {
@@ -254,7 +255,10 @@ func (s *simSession) Measure(c profile.Candidate, n int, o profile.Measurement) 
 }
 
 func (s *simSession) Read(c profile.Candidate, variable string, size int) ([]byte, error) {
-	return nil, errors.New("it has no variables")
+	if s.g.read == nil || s.dead != nil {
+		return nil, errors.New("it has no variables")
+	}
+	return s.g.read(variable, size)
 }
 
 func (s *simSession) Check(c profile.Candidate) (profile.Difference, error) {

@@ -1,0 +1,101 @@
+package search
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"testing"
+	"time"
+
+	"gnvcc/cache"
+	"gnvcc/policy"
+	"gnvcc/profile"
+	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
+)
+
+// A countingSim is a simulated GPU whose compiler makes counting builds, too.
+type countingSim struct {
+	*simGPU
+	asked  int
+	caches rewrite.Caches
+	refuse bool
+}
+
+const countingPath = "counting"
+
+func (g *countingSim) Counting(ctx context.Context, k *policy.Kernel,
+	c rewrite.Caches) (*policy.Candidate, rewrite.Counters, error) {
+	g.asked++
+	g.caches = c
+	if g.refuse {
+		return nil, rewrite.Counters{}, errors.New("it can't be counted")
+	}
+	return &policy.Candidate{Path: k.Name + "|false|" + countingPath + "=on"},
+		rewrite.Counters{Blocks: 2, Accesses: make([]rewrite.CountedAccess, 1)}, nil
+}
+
+// TestCounted: each configuration is counted once, behind everything else, and the counts stand in
+// the decision; a build that was noticed, or can't be had, gives none.
+func TestCounted(t *testing.T) {
+	for name, c := range map[string]struct {
+		refuse bool
+		bits   bool
+		cold   bool
+		time   float64
+		want   *cache.Counts
+	}{
+		"warm": {want: &cache.Counts{Blocks: []uint64{5, 6}, Sectors: []uint64{100},
+			L2: []uint64{100}, Memory: []uint64{100}, Lines: []uint64{100}}},
+		"refused": {refuse: true},
+		"noticed": {bits: true},
+		"long":    {time: 1e9},
+	} {
+		k := &simKernel{time: c.time, trouble: func(r recipe.Recipe, launch int) string {
+			if r.String() == countingPath+"=on" && c.bits {
+				return "bits"
+			}
+			return ""
+		}}
+		g := &countingSim{simGPU: newSim(t, k), refuse: c.refuse}
+		reads := 0
+		g.read = func(variable string, size int) ([]byte, error) {
+			reads++
+			if variable != rewrite.CountTable {
+				t.Errorf("%s: %s is read", name, variable)
+			}
+			b := make([]byte, size)
+			for i, v := range []uint64{5, 6, 100, 100, 100, 100} { // counters go on from run to run
+				binary.LittleEndian.PutUint64(b[8*i:], v*uint64(reads))
+			}
+			return b, nil
+		}
+		o := simOptions()
+		if c.time > 0 {
+			o.Budget = 5 * time.Minute
+		}
+		l := appLaunch{kernel: k.Name, shape: shape(100, 256)}
+		results, _ := g.runWith(g, o, app{launches: l.times(4)})
+		got := results[0].Decision.Evidence.Launches[0].Counts
+		if c.want == nil {
+			if got != nil {
+				t.Errorf("%s: %+v", name, got)
+			}
+			continue
+		}
+		if g.asked != 1 || reads != 2 || got == nil || got.Blocks[1] != 6 || len(got.Sectors) != 1 ||
+			got.Sectors[0] != 100 || got.Memory[0] != 100 || got.Lines[0] != 100 || got.Cold {
+			t.Errorf("%s: asked %d times, %d reads, %+v", name, g.asked, reads, got)
+		}
+		if g.caches.L1 < 1<<17 {
+			t.Errorf("%s: an L1 of %d bytes", name, g.caches.L1)
+		}
+		// Another run finds the counts in the notebook.
+		g.runWith(g, o, app{launches: l.times(4)})
+		if g.asked != 1 {
+			t.Errorf("%s: counted again", name)
+		}
+	}
+}
+
+var _ profile.Session = (*simSession)(nil)
