@@ -213,6 +213,14 @@ func (r *Run) Covered() float64 {
 	return right / all
 }
 
+// lines is how many lines of L1 a run of an access touches.
+func (c *Recorded) lines(access int) float64 {
+	if runs := c.Runs[c.In[access]]; runs > 0 {
+		return c.Lines[access] / runs
+	}
+	return 0
+}
+
 func sum(x []float64) (s float64) {
 	for _, v := range x {
 		s += v

@@ -143,15 +143,9 @@ func (r *Run) localMisses() float64 {
 	return 1 - max(have, 0)/need
 }
 
-// latency is how long a scoreboard guards the result of instruction k. Of a load that was counted,
-// caches shorten it.
-func (r *Run) latency(k int) float64 {
-	i := &r.Function.Insts[k]
+// latency is how long a scoreboard guards a result.
+func (r *Run) latency(i *sass.Inst) float64 {
 	l := r.Units.latency(i)
-	if c := r.recorded(); c != nil && c.Access[k] >= 0 {
-		l2, memory := c.level(c.Access[k])
-		return r.Units.Near + l2*(r.Units.L2-r.Units.Near) + memory*(r.Units.Global-r.Units.L2)
-	}
 	if i.Space() == sass.Local {
 		l += r.missing * (r.Units.Global/2 - l)
 	}
@@ -208,9 +202,29 @@ func (r *Run) called(inst int) bool {
 // A cost is one block's, for one warp alone.
 type cost struct{ issue, wait, flight float64 }
 
-// pending is a scoreboard: when its result is there, counted from the block's beginning; 0: nothing
-// to wait for.
+// pending are the scoreboards: when the results are there, counted from the block's beginning; 0:
+// nothing to wait for.
 type pending [6]float64
+
+// A group is the loads that one scoreboard guards: the chances that none of them waits for L2, and
+// for memory, and when the last one was issued. A warp waits for the slowest.
+type group struct{ near, l2, last float64 }
+
+// joins adds a load, and gives when all are there.
+func (g *group) joins(r *Run, access int, now float64, fresh bool) float64 {
+	if fresh {
+		*g = group{1, 1, now}
+	}
+	l2, memory := r.recorded().level(access)
+	if r.Shape.Barriers > 0 { // the block's warps wait for each other
+		w := float64(r.Shape.WarpsPerBlock())
+		l2, memory = 1-math.Pow(1-l2, w), 1-math.Pow(1-memory, w)
+	}
+	g.near, g.l2, g.last = g.near*(1-l2), g.l2*(1-memory), now
+	u := &r.Units
+	turns := max(0, r.recorded().lines(access)-1) // lines of L1 come one by one
+	return now + turns + u.Near + (1-g.near)*(u.L2-u.Near) + (1-g.l2)*(u.Global-u.L2)
+}
 
 // costs walks each block. What is on its way at a block's end goes on into the blocks behind it,
 // over back edges too: blocks are walked until nothing changes, or four times.
@@ -222,6 +236,8 @@ func (r *Run) costs(flow *sass.Flow) []cost {
 		changed := false
 		for b := range flow.Blocks {
 			p, now, wait, flight := in[b], 0.0, 0.0, 0
+			var groups [6]group
+			counted := r.recorded()
 			most := 0
 			for k := flow.Blocks[b].Start; k < flow.Blocks[b].End; k++ {
 				i := &f.Insts[k]
@@ -237,8 +253,10 @@ func (r *Run) costs(flow *sass.Flow) []cost {
 				if i.Wait != 0 {
 					flight = 0
 				}
-				if i.Write < len(p) {
-					p[i.Write] = max(p[i.Write], now+r.latency(k))
+				if w := i.Write; w < len(p) && counted != nil && counted.Access[k] >= 0 {
+					p[w] = max(p[w], groups[w].joins(r, counted.Access[k], now, p[w] == 0))
+				} else if w < len(p) {
+					p[w] = max(p[w], now+r.latency(i))
 				}
 				if i.Read < len(p) {
 					p[i.Read] = max(p[i.Read], now+readLatency)
@@ -308,21 +326,8 @@ func (r *Run) balance(e *Estimate) {
 			perInst = max(perInst, e.Classes[c]*32/u.rate(sass.Class(c))/e.Insts)
 		}
 	}
-	warps := float64(e.Occupancy.Warps)
-	issue, waits := 0.0, 0.0
-	flow := r.Function.Flow()
-	weights := r.weights(flow)
-	for b, c := range r.costs(flow) {
-		issue += weights[b] * c.issue
-		waits += weights[b] * c.wait
-	}
 	sectors := max(e.Sectors, 1e-3)
-	e.Model = xmodel.Model{
-		Machine: xmodel.Machine{Memory: xmodel.Memory{Latency: r.exposed(waits, sectors), Rate: u.Sectors,
-			Corner: xmodel.Measured}, Issue: 1 / perInst},
-		Work: xmodel.Work{Warps: warps, Intensity: max(e.Insts/sectors, 1e-3),
-			Pace: min(1, e.Insts/max(issue, 1))},
-	}
+	e.Model = r.model(e).of(float64(e.Occupancy.Warps))
 	e.Balance, _ = e.Model.Settled()
 	all := float64(r.Shape.WarpsPerBlock()) * float64(e.Occupancy.Blocks) // warps of the busiest SM
 	if r.Shape.Blocks > 0 && r.Device.SMs > 0 {
@@ -342,12 +347,6 @@ func (r *Run) balance(e *Estimate) {
 // spillCycles is how long L1 is busy with a warp's access to local memory: 128 bytes at 64 a cycle,
 // twice, since what is stored is also written through to L2.
 const spillCycles = 4
-
-// exposed is what one sector costs a warp: waits are shared by all accesses that are on their way
-// together.
-func (r *Run) exposed(waits, sectors float64) float64 {
-	return max(waits/sectors, 1e-3)
-}
 
 // NewRun decodes a kernel of a cubin for estimates. shape.Shared is the dynamic shared memory; the
 // kernel's own and its named barriers are added here.

@@ -2,7 +2,9 @@ package predict
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
 	"gnvcc/sim/sass"
 	"gnvcc/sim/xmodel"
@@ -31,28 +33,12 @@ func (r *Run) Throughput() (t Throughput, err error) {
 		return t, fmt.Errorf("throughput of %s: neither its grid nor the number of SMs may be unknown",
 			r.Function.Name)
 	}
-	flow := r.Function.Flow()
-	weights := r.weights(flow)
-	issue, waits := 0.0, 0.0
-	for b, c := range r.costs(flow) {
-		issue += weights[b] * c.issue
-		waits += weights[b] * c.wait
-	}
-	perInst, pipe := r.perInstruction(&e)
-	work := func(blocks float64) xmodel.Model {
-		s := max(e.Sectors, 1e-3)
-		return xmodel.Model{
-			Machine: xmodel.Machine{Memory: xmodel.Memory{Latency: max(waits/s, 1e-3),
-				Rate: r.deliver(&e), Corner: xmodel.Measured}, Issue: 1 / perInst},
-			Work: xmodel.Work{Warps: blocks * float64(r.Shape.WarpsPerBlock()),
-				Intensity: max(e.Insts/s, 1e-3), Pace: min(1, e.Insts/max(issue, 1))},
-		}
-	}
+	parts := r.model(&e)
 	wave := r.Device.SMs * e.Occupancy.Blocks
 	full := r.Shape.Blocks / wave
 	rest := r.Shape.Blocks - full*wave
 	time := func(blocks float64) (float64, xmodel.Model, xmodel.Point) {
-		m := work(blocks)
+		m := parts.of(blocks * float64(r.Shape.WarpsPerBlock()))
 		p, ok := m.Settled()
 		if !ok || p.Rate <= 0 {
 			return math.Inf(1), m, p
@@ -71,34 +57,102 @@ func (r *Run) Throughput() (t Throughput, err error) {
 		}
 		t.Cycles += last
 	}
-	t.Insts, t.Pipe = e.Insts, pipe
+	t.Insts, t.Pipe = e.Insts, parts.pipe
 	warps := float64(r.Shape.Blocks * r.Shape.WarpsPerBlock())
 	t.Rate = warps * e.Insts / t.Cycles / float64(r.Device.SMs)
 	return t, nil
 }
 
-// l1Sectors is how many sectors L1 gives a cycle: 128 bytes.
-const l1Sectors = 4
-
-// deliver is how many of the sectors that a kernel's accesses touch it is given per cycle, at most:
-// by memory, L2 or L1, whichever is the slowest for its share.
-func (r *Run) deliver(e *Estimate) float64 {
-	u := &r.Units
-	cycles := max(e.Sectors/l1Sectors, e.L2/u.L2Sectors, e.Memory/u.Sectors, 1e-9)
-	return max(e.Sectors, 1e-3) / cycles
+// parts are what a kernel's X-model is put together from: all but how many warps there are. Cycles
+// are of one warp.
+type parts struct {
+	insts, sectors, issue, waits, rate, perWarp float64
+	pipe                                        string
 }
 
-// perInstruction is how many cycles an SM takes for an instruction of this mix: by the slowest pipe,
-// or the schedulers.
-func (r *Run) perInstruction(e *Estimate) (cycles float64, pipe string) {
-	cycles, pipe = 1/r.Units.Schedulers, "issue"
-	for c := range e.Classes {
-		if e.Insts <= 0 {
-			break
-		}
-		if x := e.Classes[c] * 32 / r.Units.rate(sass.Class(c)) / e.Insts; x > cycles {
-			cycles, pipe = x, sass.Class(c).String()
+func (r *Run) model(e *Estimate) parts {
+	flow := r.Function.Flow()
+	weights := r.weights(flow)
+	p := parts{insts: e.Insts, sectors: max(e.Sectors, 1e-3), rate: r.deliver(e)}
+	for b, c := range r.costs(flow) {
+		p.issue += weights[b] * c.issue
+		p.waits += weights[b] * c.wait
+	}
+	pipes := r.pipes(e, flow, weights)
+	p.perWarp, p.pipe = max(joined(pipes), 1e-9), slowest(pipes)
+	return p
+}
+
+// of is the model for so many warps of an SM.
+func (p parts) of(warps float64) xmodel.Model {
+	return xmodel.Model{
+		Machine: xmodel.Machine{Memory: xmodel.Memory{Latency: max(p.waits/p.sectors, 1e-3),
+			Rate: p.rate, Corner: xmodel.Measured}, Issue: max(p.insts, 1e-3) / p.perWarp,
+			Bend: xmodel.Measured},
+		Work: xmodel.Work{Warps: warps, Intensity: max(p.insts/p.sectors, 1e-3),
+			Pace: min(1, max(p.insts, 1e-3)/max(p.issue, 1))},
+	}
+}
+
+// deliver is how many of the sectors that a kernel's accesses touch it is given per cycle, at most,
+// by L2 and by memory together.
+func (r *Run) deliver(e *Estimate) float64 {
+	u := &r.Units
+	cycles := joined(map[string]float64{"L2": e.L2 / u.L2Sectors, "memory": e.Memory / u.Sectors})
+	return max(e.Sectors, 1e-3) / max(cycles, 1e-9)
+}
+
+// line is what L1 and shared memory move a cycle, bytes.
+const line = 128
+
+// pipes is how many cycles each part of an SM is busy with one warp's instructions.
+func (r *Run) pipes(e *Estimate, flow *sass.Flow, weights []float64) map[string]float64 {
+	out := map[string]float64{"issue": e.Insts / r.Units.Schedulers}
+	add := func(name string, classes ...sass.Class) {
+		for _, c := range classes {
+			out[name] += e.Classes[c] * 32 / r.Units.rate(c)
 		}
 	}
-	return cycles, pipe
+	add("integer", sass.Integer)
+	add("imad", sass.IMAD)
+	add("fp64", sass.FP64)
+	add("sfu", sass.SFU, sass.Convert) // one pipe
+	add("tensor", sass.Tensor)
+	add("shuffle", sass.Shuffle)
+	c := r.recorded()
+	for b := range flow.Blocks {
+		for k := flow.Blocks[b].Start; k < flow.Blocks[b].End; k++ {
+			i := &r.Function.Insts[k]
+			switch i.Space() {
+			case sass.Shared, sass.Local:
+				out["L1"] += weights[b] * max(1, float64(i.Bytes)*32/line)
+			case sass.Global, sass.Generic:
+				turns := max(1, float64(i.Bytes)*32/line)
+				if c != nil && c.Access[k] >= 0 {
+					turns = max(1, c.lines(c.Access[k]))
+				}
+				out["L1"] += weights[b] * turns
+			}
+		}
+	}
+	return out
+}
+
+// joined is the time that parts take together which work at the same time, but never quite: the
+// longest, and more the more of the others are nearly as long (xmodel.Measured).
+func joined(parts map[string]float64) float64 {
+	sum := 0.0
+	for _, name := range slices.Sorted(maps.Keys(parts)) {
+		sum += math.Pow(parts[name], xmodel.Measured)
+	}
+	return math.Pow(sum, 1/float64(xmodel.Measured))
+}
+
+func slowest(parts map[string]float64) (most string) {
+	for _, name := range slices.Sorted(maps.Keys(parts)) {
+		if parts[name] > parts[most] {
+			most = name
+		}
+	}
+	return most
 }

@@ -33,6 +33,9 @@ func (m Memory) far(k float64) float64 {
 type Machine struct {
 	Memory
 	Issue float64 // M: instructions per cycle at most, for the kernel's mix of classes
+	// Bend is how what the warps would issue by themselves and what the pipes take come together, as
+	// powers: 0 takes the smaller one, as the thesis does. Measured is what kernels do.
+	Bend float64
 }
 
 // A Work is one kernel.
@@ -102,10 +105,15 @@ func (m Model) Supply(k float64) float64 {
 	return k / (h*m.CacheLatency + (1-h)*far)
 }
 
-// Demand is g(x): sectors per cycle that x computing warps ask for: min(E x, M)/Z.
+// Demand is g(x): sectors per cycle that x computing warps ask for: min(E x, M)/Z, with the corner
+// drawn round by Bend.
 func (m Model) Demand(x float64) float64 {
 	if x <= 0 {
 		return 0
 	}
-	return math.Min(m.Pace*x, m.Issue) / m.Intensity
+	if m.Bend <= 0 {
+		return math.Min(m.Pace*x, m.Issue) / m.Intensity
+	}
+	slow := math.Pow(1/(m.Pace*x), m.Bend) + math.Pow(1/m.Issue, m.Bend)
+	return math.Pow(slow, -1/m.Bend) / m.Intensity
 }

@@ -11,7 +11,7 @@ import (
 )
 
 func plain(n, z, e float64) Model {
-	return Model{Machine{Memory{Latency: 600, Rate: 0.1}, 4}, Work{Warps: n, Intensity: z, Pace: e}}
+	return Model{Machine{Memory{Latency: 600, Rate: 0.1}, 4, 0}, Work{Warps: n, Intensity: z, Pace: e}}
 }
 
 // Without a cache everything is straight lines, so that equilibria have closed forms.
@@ -56,7 +56,7 @@ func TestClosedForms(t *testing.T) {
 
 // A kernel that uses the cache much has three equilibria, the middle one unstable.
 func TestThreeEquilibria(t *testing.T) {
-	m := Model{Machine{Memory{600, 0.05, 32 << 10, 30, 0}, 0.5}, Work{Warps: 64, Intensity: 2,
+	m := Model{Machine{Memory{600, 0.05, 32 << 10, 30, 0}, 0.5, 0}, Work{Warps: 64, Intensity: 2,
 		Pace: 0.1, Alpha: 4, Beta: 1000}}
 	all := m.Equilibria()
 	if len(all) != 3 || !all[0].Stable || all[1].Stable || !all[2].Stable {
@@ -109,7 +109,7 @@ func TestWhat(t *testing.T) {
 	}
 	// A cache that is thrashed: throttling and bypassing help, and all warps past the cache is as if
 	// there were none.
-	thrash := Model{Machine{Memory{600, 0.02, 32 << 10, 30, 0}, 4}, Work{Warps: 64, Intensity: 4,
+	thrash := Model{Machine{Memory{600, 0.02, 32 << 10, 30, 0}, 4, 0}, Work{Warps: 64, Intensity: 4,
 		Pace: 0.5, Alpha: 6, Beta: 2500}}
 	fewer, _ := thrash.What(Change{Warps: 16})
 	some, _ := thrash.What(Change{Bypass: 0.5})
@@ -147,7 +147,7 @@ func TestCheck(t *testing.T) {
 // Fit finds the locality back from times that the model itself gave, by other points than those it
 // is tested on.
 func TestFit(t *testing.T) {
-	m := Model{Machine{Memory{600, 0.05, 32 << 10, 30, 0}, 4}, Work{Warps: 48, Intensity: 4, Pace: 0.3,
+	m := Model{Machine{Memory{600, 0.05, 32 << 10, 30, 0}, 4, 0}, Work{Warps: 48, Intensity: 4, Pace: 0.3,
 		Alpha: 4, Beta: 1500}}
 	var seen []Seen
 	for _, c := range []Change{{Warps: 8}, {Warps: 16}, {Warps: 32}, {Bypass: 0.25}, {Bypass: 0.5},
