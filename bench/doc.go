@@ -8,6 +8,8 @@
 //	candidates/  what compiling n candidates costs against one
 //	overhead/    what gnvcc adds to a build
 //	rebuild/     what applying costs
+//	predict/     what predictions would have been worth
+//	xmodel/      how near the X-model comes to measured throughput
 //	watch/       a source that is edited while gnvcc watch runs
 //	decisions/   what a tuning run left in a store
 //	store/       what a build waits for the store

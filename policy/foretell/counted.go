@@ -42,7 +42,7 @@ func recorded(ctx context.Context, c policy.Compiler, k *policy.Kernel, r recipe
 // PTX, whose blocks must be those that were counted.
 func Recorded(code, text []byte, kernel string, c *cache.Counts,
 	shape sim.Shape) (*predict.Recorded, error) {
-	lines, err := cubin.ReadLines(code, kernel)
+	lines, err := cubin.ReadPTXLines(code, kernel)
 	if err != nil {
 		return nil, err
 	}

@@ -6,5 +6,6 @@
 // cmd calls it; it calls policy for kernels and compiling, sim/predict for the models,
 // profile/units for what was measured. It adopts nothing.
 //
-// Files: foretell.go candidates and their order, text.go the same as text.
+// Files: foretell.go candidates and their order, counted.go from counts by the PTX to machine code,
+// text.go the results as text.
 package foretell

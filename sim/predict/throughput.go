@@ -102,8 +102,8 @@ func (r *Run) deliver(e *Estimate) float64 {
 	return max(e.Sectors, 1e-3) / max(cycles, 1e-9)
 }
 
-// line is what L1 and shared memory move a cycle, bytes.
-const line = 128
+// lineBytes is what L1 and shared memory move a cycle.
+const lineBytes = 128
 
 // pipes is how many cycles each part of an SM is busy with one warp's instructions.
 func (r *Run) pipes(e *Estimate, flow *sass.Flow, weights []float64) map[string]float64 {
@@ -125,9 +125,9 @@ func (r *Run) pipes(e *Estimate, flow *sass.Flow, weights []float64) map[string]
 			i := &r.Function.Insts[k]
 			switch i.Space() {
 			case sass.Shared, sass.Local:
-				out["L1"] += weights[b] * max(1, float64(i.Bytes)*32/line)
+				out["L1"] += weights[b] * max(1, float64(i.Bytes)*32/lineBytes)
 			case sass.Global, sass.Generic:
-				turns := max(1, float64(i.Bytes)*32/line)
+				turns := max(1, float64(i.Bytes)*32/lineBytes)
 				if c != nil && c.Access[k] >= 0 {
 					turns = max(1, c.lines(c.Access[k]))
 				}
