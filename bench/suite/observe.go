@@ -80,18 +80,25 @@ func (r *Result) refused(why string) {
 		return
 	}
 	why = variable.ReplaceAllString(why, "")
+	name := ""
+	if m := value.FindStringSubmatch(why); m != nil { // which value of a lever it was matters little
+		name, why = m[1]+": ", why[len(m[0]):]
+	}
 	for _, end := range []string{": ", "; "} {
 		why, _, _ = strings.Cut(why, end)
 	}
 	if r.Refusals == nil {
 		r.Refusals = map[string]int{}
 	}
-	r.Refusals[strings.TrimSpace(why)]++
+	r.Refusals[name+strings.TrimSpace(why)]++
 }
 
-// What differs between two refusals for the same reason: instructions with their operands, and
-// quotations.
-var variable = regexp.MustCompile(` ?\([^()]*%[^()]*\)| ?"[^"]*"`)
+var (
+	// What differs between two refusals for the same reason: instructions with their operands,
+	// quotations, mangled names.
+	variable = regexp.MustCompile(` ?\([^()]*%[^()]*\)| ?"[^"]*"| ?_Z\w+`)
+	value    = regexp.MustCompile(`^([a-z]+)(?:@\S+)?=\S+: `)
+)
 
 // A Claim is what a decision says a recipe brings to a kernel, and what the clock says. Both are
 // times over the tuned build's, of all of the kernel's launches in a run.

@@ -492,10 +492,16 @@ func TestClaims(t *testing.T) {
 	r.refused("it does not compile: a sum (add.f32 %f1, %f2, %f3) may get a product to be contracted with")
 	r.refused("it does not compile: a sum (fma.rn.f64 %fd1, %f2, %f3, %f1) may get a product to be contracted with")
 	r.refused("it does not compile: an argument of cos may become constant, and so on; more")
-	if len(r.Refusals) != 2 || r.Refusals["a sum may get a product to be contracted with"] != 2 {
+	r.refused("it does not compile: bypass=L2:4: no load in the kernel takes a policy")
+	r.refused("it does not compile: bypass=1: no load in the kernel takes a policy")
+	r.refused("it does not compile: the name _Z3fooi__tuned_12 is taken")
+	if r.Refusals["bypass: no load in the kernel takes a policy"] != 2 || r.Refusals["the name is taken"] != 1 {
 		t.Errorf("%+v", r.Refusals)
 	}
-	if got := refusing([]Result{r}); !strings.Contains(got, "3 candidates were refused") {
+	if len(r.Refusals) != 4 || r.Refusals["a sum may get a product to be contracted with"] != 2 {
+		t.Errorf("%+v", r.Refusals)
+	}
+	if got := refusing([]Result{r}); !strings.Contains(got, "6 candidates were refused") {
 		t.Error(got)
 	}
 	if got := shortReason("memory at 0x7f41b6000000, MiB 0: not what the launch left in the program"); got !=
