@@ -34,10 +34,14 @@ var passes = []Pass{
 		Doc: "a second entry for values that launches have, chosen by the host; the recipe is for that entry alone"},
 	{Lever: "unroll", Stage: Source, Exact: Checked, Sites: true, Doc: "unroll loops by a factor"},
 
-	{Lever: "demote", Stage: PTX, Exact: Checked, apply: demote,
-		Doc: "values kept in shared memory instead of registers, 32-bit words a thread"},
 	{Lever: "ld", Stage: PTX, Exact: ByConstruction, Sites: true, apply: cacheLoads,
 		Doc: "cache policy of loads from global memory"},
+	{Lever: "st", Stage: PTX, Exact: ByConstruction, Sites: true, apply: cacheStores,
+		Doc: "cache policy of stores to global memory"},
+	{Lever: "tile", Stage: PTX, Exact: Checked, Sites: true, apply: tile,
+		Doc: "what a block reads in so many turns of a loop is copied to shared memory first"},
+	{Lever: "demote", Stage: PTX, Exact: Checked, apply: demote,
+		Doc: "values kept in shared memory instead of registers, 32-bit words a thread"},
 	{Lever: "bypass", Stage: PTX, Exact: Checked, apply: bypass,
 		Doc: "warps from this number on load past the L1 cache; L2:K: what they load is evicted first from L2"},
 	{Lever: "maxnreg", Stage: PTX, Exact: ByConstruction, apply: maxnreg, Doc: "registers per thread"},
@@ -45,8 +49,6 @@ var passes = []Pass{
 		Doc: "off: ptxas may unroll loops that cicc told it not to"},
 	{Lever: "spin", Stage: PTX, Exact: Checked, apply: spin,
 		Doc: "spin loops on shared memory test before they swap, or sleep in between"},
-	{Lever: "st", Stage: PTX, Exact: ByConstruction, Sites: true, apply: cacheStores,
-		Doc: "cache policy of stores to global memory"},
 	{Lever: "approx", Stage: PTX, Exact: Approximate, apply: approx,
 		Doc: "divisions, roots and reciprocals by the special function units"},
 	{Lever: "smemspill", Stage: PTX, Exact: ByConstruction, apply: smemspill,
@@ -64,14 +66,21 @@ var passes = []Pass{
 type rule struct{ before, after, because string }
 
 const (
-	doubles = "for a degree approx doubles the body, with all that the others did; accesses are numbered as nvcc gave them"
-	chosen  = "what is demoted is chosen by the kernel as nvcc gave it"
-	oneText = "both begin with registers of their own at the entry, and one recipe is to give one text"
+	doubles  = "for a degree approx doubles the body, with all that the others did; accesses are numbered as nvcc gave them"
+	chosen   = "what is demoted is chosen by the kernel as nvcc gave it"
+	numbered = "accesses are numbered as nvcc gave them"
+	oneText  = "both begin with registers of their own at the entry, and one recipe is to give one text"
 )
 
 // order are the rules of the list. Where two passes have none, either order gives the same text
 // (TestOrder).
 var order = []rule{
+	{"ld", "tile", numbered},
+	{"st", "tile", numbered},
+	{"tile", "demote", "beside slots, which are volatile, no tile is made"},
+	{"tile", "bypass", "a load in two guarded halves is none of each turn"},
+	{"tile", "spin", oneText},
+	{"tile", "approx", doubles},
 	{"demote", "bypass", "a load in two guarded halves would be two definitions, each of which keeps the old value"},
 	{"demote", "nounroll", chosen},
 	{"demote", "spin", chosen},

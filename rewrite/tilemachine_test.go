@@ -1,0 +1,458 @@
+package rewrite
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand"
+	"strconv"
+	"strings"
+
+	"gnvcc/rewrite/ptx"
+)
+
+// A small interpreter of a block of threads, for tests that run a kernel before and after it was
+// tiled. The threads run one after the other, in any order, from barrier to barrier. It knows
+// integers, f32 additions and products, loads and stores, and nothing more: what it does not know is
+// an error.
+//
+// Global memory has no end: what was not stored has a value that its address gives. What a kernel
+// reads is noted, byte by byte, so that two can be compared. In shared memory a byte that one thread
+// writes and another touches without a barrier in between is an error, and so are bytes that nobody
+// wrote, places behind the arrays, and a barrier to which not all threads come.
+
+type tileMachine struct {
+	f        *ptx.Func
+	block    [3]int
+	ctaid    [3]int
+	nctaid   [3]int
+	params   map[string]uint64
+	global   map[uint64]byte // what was stored
+	read     map[uint64]bool // what was loaded
+	shared   []byte
+	touched  []tileTouch
+	arrays   map[string]uint64
+	epoch    int
+	dynamic  int
+	rng      *rand.Rand
+	stmts    []tileInst
+	labels   map[string]int
+	barriers int
+	fromTile int // loads from shared memory
+	fromFar  int // loads from global memory
+}
+
+type tileTouch struct{ writer, reader, wrote, loaded int } // threads from 1, and epochs
+
+type tileInst struct {
+	words   []string
+	ops     []string
+	guard   string
+	negated bool
+	text    string
+}
+
+type tileThread struct {
+	regs     map[string]uint64
+	at       int
+	tid      [3]int
+	number   int
+	done     bool
+	waits    int // the statement of the barrier, -1: none
+	returned bool
+}
+
+func newTileMachine(f *ptx.Func, block [3]int, dynamic int) (*tileMachine, error) {
+	m := &tileMachine{f: f, block: block, labels: map[string]int{}, dynamic: dynamic,
+		arrays: map[string]uint64{}, global: map[uint64]byte{}, read: map[uint64]bool{}}
+	size := 0
+	for i, s := range f.Stmts {
+		one := tileInst{text: string(f.Text()[s.Start:s.End])}
+		switch s.Kind {
+		case ptx.Label:
+			m.labels[string(f.Opcode(i))] = i
+		case ptx.Decl:
+			if string(f.Opcode(i)) == ".shared" {
+				vars, err := f.Declared(i)
+				if err != nil {
+					return nil, err
+				}
+				for _, v := range vars {
+					size = (size + max(v.Align, 16) - 1) / max(v.Align, 16) * max(v.Align, 16)
+					m.arrays[v.Name] = uint64(size)
+					size += v.Size()
+				}
+			}
+		case ptx.Inst:
+			one.words = strings.Split(string(f.Opcode(i)), ".")
+			for _, o := range f.Operands(i, nil) {
+				one.ops = append(one.ops, string(f.Bytes(o)))
+			}
+			if g, negated := f.Guard(i); g != nil {
+				one.guard, one.negated = string(g), negated
+			}
+		}
+		m.stmts = append(m.stmts, one)
+	}
+	if size+dynamic > sharedLimit {
+		return nil, fmt.Errorf("%d bytes of shared memory", size+dynamic)
+	}
+	m.shared, m.touched = make([]byte, size+dynamic), make([]tileTouch, size+dynamic)
+	return m, nil
+}
+
+// run runs all blocks of a grid, one after the other, and calls each with what it has read.
+func (m *tileMachine) run(grid [3]int, each func(read map[uint64]bool)) error {
+	m.nctaid = grid
+	for b := range grid[0] * grid[1] * grid[2] {
+		m.ctaid = [3]int{b % grid[0], b / grid[0] % grid[1], b / grid[0] / grid[1]}
+		clear(m.read)
+		clear(m.touched)
+		if err := m.one(); err != nil {
+			return fmt.Errorf("block %v: %w", m.ctaid, err)
+		}
+		each(m.read)
+	}
+	return nil
+}
+
+func (m *tileMachine) one() error {
+	n := m.block[0] * m.block[1] * m.block[2]
+	all := make([]*tileThread, n)
+	for i := range all {
+		all[i] = &tileThread{regs: map[string]uint64{}, number: i + 1, waits: -1,
+			tid: [3]int{i % m.block[0], i / m.block[0] % m.block[1], i / m.block[0] / m.block[1]}}
+	}
+	m.epoch = 1
+	for {
+		for _, i := range m.rng.Perm(n) {
+			if t := all[i]; !t.done {
+				if err := m.thread(t); err != nil {
+					return fmt.Errorf("thread %v: %w", t.tid, err)
+				}
+			}
+		}
+		waiting, at := 0, -1
+		for _, t := range all {
+			if !t.done {
+				waiting++
+				if at >= 0 && t.waits != at {
+					return fmt.Errorf("threads wait at %q and %q", m.stmts[at].text, m.stmts[t.waits].text)
+				}
+				at = t.waits
+			}
+		}
+		switch waiting {
+		case 0:
+			return nil
+		case n:
+		default:
+			return fmt.Errorf("%d of %d threads wait at %q", waiting, n, m.stmts[at].text)
+		}
+		m.barriers++
+		m.epoch++
+		if s := m.stmts[at]; len(s.words) > 1 && s.words[1] == "red" {
+			name, negated := strings.CutPrefix(s.ops[2], "!")
+			any := uint64(0)
+			for _, t := range all {
+				if (t.regs[name] != 0) != negated {
+					any = 1
+				}
+			}
+			for _, t := range all {
+				t.regs[s.ops[0]] = any
+			}
+		}
+		for _, t := range all {
+			t.waits = -1
+			t.at++
+		}
+	}
+}
+
+// thread runs to the next barrier, or to the end.
+func (m *tileMachine) thread(t *tileThread) error {
+	for steps := 0; t.at < len(m.stmts); t.at++ {
+		s := &m.stmts[t.at]
+		if len(s.words) == 0 {
+			continue
+		}
+		if steps++; steps > 200000 {
+			return fmt.Errorf("it does not end")
+		}
+		if s.guard != "" && (t.regs[s.guard] != 0) == s.negated {
+			continue
+		}
+		switch s.words[0] {
+		case "ret", "exit":
+			t.done = true
+			return nil
+		case "bar", "barrier":
+			t.waits = t.at
+			return nil
+		case "bra":
+			at, ok := m.labels[s.ops[0]]
+			if !ok {
+				return fmt.Errorf("no label for %s", s.text)
+			}
+			t.at = at
+		case "ld", "st":
+			if err := m.memory(t, s); err != nil {
+				return fmt.Errorf("%s: %w", s.text, err)
+			}
+		default:
+			if err := m.compute(t, s); err != nil {
+				return fmt.Errorf("%s: %w", s.text, err)
+			}
+		}
+	}
+	return fmt.Errorf("it ends without ret")
+}
+
+// memory carries out a load or a store.
+func (m *tileMachine) memory(t *tileThread, s *tileInst) error {
+	load := s.words[0] == "ld"
+	place, value := s.ops[len(s.ops)-1], s.ops[0]
+	if !load {
+		place, value = value, place
+	}
+	place = strings.TrimSuffix(strings.TrimPrefix(place, "["), "]")
+	base, offset, _ := strings.Cut(place, "+")
+	if s.words[1] == "param" {
+		v, ok := m.params[base]
+		if !ok {
+			return fmt.Errorf("no parameter %s", base)
+		}
+		t.regs[value] = v
+		return nil
+	}
+	address, err := m.value(t, base)
+	if err != nil {
+		return err
+	}
+	if offset != "" {
+		n, err := strconv.ParseInt(offset, 0, 64)
+		if err != nil {
+			return err
+		}
+		address += uint64(n)
+	}
+	many := 1
+	for _, w := range s.words {
+		if len(w) == 2 && w[0] == 'v' {
+			many = int(w[1] - '0')
+		}
+	}
+	width := bitsOf(s.words[len(s.words)-1]) / 8
+	if address%uint64(width*many) != 0 {
+		return errMisaligned
+	}
+	list := strings.Split(strings.Trim(value, "{}"), ",")
+	if len(list) != many {
+		return fmt.Errorf("%d values", len(list))
+	}
+	near := s.words[1] == "shared"
+	if near {
+		address = uint64(uint32(address))
+		if address+uint64(width*many) > uint64(len(m.shared)) {
+			return fmt.Errorf("%d of %d bytes of shared memory", address, len(m.shared))
+		}
+	}
+	for k, reg := range list {
+		reg = strings.TrimSpace(reg)
+		at := address + uint64(k*width)
+		var b [8]byte
+		if !load {
+			v, err := m.value(t, reg)
+			if err != nil {
+				return err
+			}
+			binary.LittleEndian.PutUint64(b[:], v)
+		}
+		for i := range width {
+			if err := m.byte(t, at+uint64(i), &b[i], load, near); err != nil {
+				return err
+			}
+		}
+		if load {
+			t.regs[reg] = binary.LittleEndian.Uint64(b[:])
+			if near {
+				m.fromTile++
+			} else {
+				m.fromFar++
+			}
+		}
+	}
+	return nil
+}
+
+var errMisaligned = fmt.Errorf("misaligned")
+
+func (m *tileMachine) byte(t *tileThread, at uint64, b *byte, load, near bool) error {
+	switch {
+	case near:
+		k := &m.touched[at]
+		if k.writer != 0 && k.writer != t.number && k.wrote == m.epoch || !load && k.reader != 0 &&
+			(k.reader != t.number) && k.loaded == m.epoch {
+			return fmt.Errorf("byte %d of shared memory: another thread touches it in between two barriers",
+				at)
+		}
+		if load {
+			if k.writer == 0 {
+				return fmt.Errorf("byte %d of shared memory was never written", at)
+			}
+			if k.loaded == m.epoch && k.reader != t.number {
+				k.reader = -1 // several
+			} else {
+				k.reader, k.loaded = t.number, m.epoch
+			}
+			*b = m.shared[at]
+			return nil
+		}
+		k.writer, k.wrote = t.number, m.epoch
+		m.shared[at] = *b
+	case load:
+		m.read[at] = true
+		v, ok := m.global[at]
+		if !ok {
+			h := at * 0x9e3779b97f4a7c15
+			v = byte(h>>32) ^ byte(h>>13)
+		}
+		*b = v
+	default:
+		m.global[at] = *b
+	}
+	return nil
+}
+
+// value is what an operand holds.
+func (m *tileMachine) value(t *tileThread, o string) (uint64, error) {
+	if special, axis, ok := strings.Cut(o, "."); ok && o[0] == '%' {
+		d := strings.Index("xyz", axis)
+		if list, ok := map[string][3]int{"%tid": t.tid, "%ntid": m.block, "%ctaid": m.ctaid,
+			"%nctaid": m.nctaid}[special]; ok && d >= 0 {
+			return uint64(list[d]), nil
+		}
+	}
+	if o[0] == '%' {
+		v, ok := t.regs[o]
+		if !ok {
+			return 0, fmt.Errorf("%s is read before it is written", o)
+		}
+		return v, nil
+	}
+	if at, ok := m.arrays[o]; ok {
+		return at, nil
+	}
+	if hex, ok := strings.CutPrefix(o, "0f"); ok {
+		return strconv.ParseUint(hex, 16, 32)
+	}
+	n, err := strconv.ParseInt(o, 0, 64)
+	if err != nil {
+		return strconv.ParseUint(o, 0, 64)
+	}
+	return uint64(n), nil
+}
+
+// compute carries out an instruction on registers.
+func (m *tileMachine) compute(t *tileThread, s *tileInst) error {
+	var v [4]uint64
+	for i, o := range s.ops[1:] {
+		var err error
+		if v[i], err = m.value(t, o); err != nil {
+			return err
+		}
+	}
+	kind := s.words[len(s.words)-1]
+	if s.words[0] == "cvt" { // of the two types the first is the destination's
+		from := kind
+		kind = s.words[1]
+		switch from {
+		case "s32":
+			v[0] = uint64(int64(int32(v[0])))
+		case "u32":
+			v[0] = uint64(uint32(v[0]))
+		}
+	}
+	wide := strings.HasSuffix(kind, "64")
+	signed := kind[0] == 's'
+	if !wide && kind[0] != 'f' && kind != "pred" {
+		for i := range v {
+			if v[i] = uint64(uint32(v[i])); signed {
+				v[i] = uint64(int64(int32(v[i])))
+			}
+		}
+	}
+	if len(s.words) > 1 && s.words[1] == "wide" {
+		wide = true
+		if s.words[0] == "mad" { // the addend is wide already
+			var err error
+			if v[2], err = m.value(t, s.ops[3]); err != nil {
+				return err
+			}
+		}
+	}
+	var x uint64
+	float := func(n int) float32 { return math.Float32frombits(uint32(v[n])) }
+	switch op := s.words[0]; {
+	case op == "mov", op == "cvt", op == "cvta":
+		x = v[0]
+	case kind == "f32" && op == "add":
+		x = uint64(math.Float32bits(float(0) + float(1)))
+	case kind == "f32" && op == "fma":
+		x = uint64(math.Float32bits(float(0)*float(1) + float(2)))
+	case op == "add":
+		x = v[0] + v[1]
+	case op == "sub":
+		x = v[0] - v[1]
+	case op == "mul":
+		x = v[0] * v[1]
+	case op == "mad":
+		x = v[0]*v[1] + v[2]
+	case op == "div":
+		x = v[0] / v[1]
+	case op == "neg":
+		x = -v[0]
+	case op == "xor":
+		x = v[0] ^ v[1]
+	case op == "and":
+		x = v[0] & v[1]
+	case op == "or":
+		x = v[0] | v[1]
+	case op == "not":
+		x = 1 - v[0] // of predicates
+	case op == "shl":
+		x = v[0] << v[1]
+	case op == "min":
+		x = uint64(min(int64(v[0]), int64(v[1])))
+	case op == "max":
+		x = uint64(max(int64(v[0]), int64(v[1])))
+	case op == "selp":
+		p, err := m.value(t, s.ops[3])
+		if err != nil {
+			return err
+		}
+		if x = v[1]; p != 0 {
+			x = v[0]
+		}
+	case op == "setp":
+		a, b := v[0], v[1]
+		less := a < b
+		if signed {
+			less = int64(a) < int64(b)
+		}
+		if map[string]bool{"lt": less, "le": less || a == b, "gt": !less && a != b, "ge": !less,
+			"eq": a == b, "ne": a != b}[s.words[1]] {
+			x = 1
+		}
+		t.regs[s.ops[0]] = x
+		return nil
+	default:
+		return fmt.Errorf("not known here")
+	}
+	if !wide && kind != "pred" {
+		x = uint64(uint32(x))
+	}
+	t.regs[s.ops[0]] = x
+	return nil
+}
