@@ -61,6 +61,11 @@ func (k *Kernel) ReadPTX(m *ptx.Module) error {
 		k.Writes = "" // what it calls is not known
 	}
 	k.Streams, k.Through = rewrite.Streams(f), rewrite.Reads(f)
+	name := k.Name
+	k.Tilings = func(block [3]int, dynamic int, turns ...int) []rewrite.Tiling {
+		return rewrite.Tilings(m, name, block, dynamic, turns...)
+	}
+	k.Untiled = func(block [3]int, dynamic int) error { return rewrite.Untiled(m, name, block, dynamic) }
 	if k.Awaits, err = m.Awaits(k.Name); err != nil {
 		k.Awaits = "its code can't be followed"
 	}

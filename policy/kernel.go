@@ -88,6 +88,11 @@ type Kernel struct {
 	// for the kernel before it was edited.
 	First []recipe.Recipe
 
+	// Tilings lists what can be tiled where the kernel is launched with a block and so much dynamic
+	// shared memory, for some numbers of turns; Untiled says why nothing can. nil: not known.
+	Tilings func(block [3]int, dynamic int, turns ...int) []rewrite.Tiling `json:"-"`
+	Untiled func(block [3]int, dynamic int) error                          `json:"-"`
+
 	Handle any // the Compiler's own
 }
 

@@ -15,6 +15,7 @@ type Pass struct {
 	Stage Stage
 	Exact Exactness
 	Sites bool   // takes lever@site=value
+	Block bool   // its code is for one size of blocks, where that is known
 	Doc   string // one sentence, for people
 
 	// apply carries out all terms of the lever together; PTX stage only.
@@ -38,9 +39,9 @@ var passes = []Pass{
 		Doc: "cache policy of loads from global memory"},
 	{Lever: "st", Stage: PTX, Exact: ByConstruction, Sites: true, apply: cacheStores,
 		Doc: "cache policy of stores to global memory"},
-	{Lever: "tile", Stage: PTX, Exact: Checked, Sites: true, apply: tile,
+	{Lever: "tile", Stage: PTX, Exact: Checked, Sites: true, Block: true, apply: tile,
 		Doc: "what a block reads in so many turns of a loop is copied to shared memory first"},
-	{Lever: "demote", Stage: PTX, Exact: Checked, apply: demote,
+	{Lever: "demote", Stage: PTX, Exact: Checked, Block: true, apply: demote,
 		Doc: "values kept in shared memory instead of registers, 32-bit words a thread"},
 	{Lever: "bypass", Stage: PTX, Exact: Checked, apply: bypass,
 		Doc: "warps from this number on load past the L1 cache; L2:K: what they load is evicted first from L2"},
@@ -51,7 +52,7 @@ var passes = []Pass{
 		Doc: "spin loops on shared memory test before they swap, or sleep in between"},
 	{Lever: "approx", Stage: PTX, Exact: Approximate, apply: approx,
 		Doc: "divisions, roots and reciprocals by the special function units"},
-	{Lever: "smemspill", Stage: PTX, Exact: ByConstruction, apply: smemspill,
+	{Lever: "smemspill", Stage: PTX, Exact: ByConstruction, Block: true, apply: smemspill,
 		Doc: "on: registers are spilled to shared memory first"},
 
 	{Lever: "ptxas", Stage: Flag, Exact: Checked, Doc: "flags of ptxas, for the whole file"},

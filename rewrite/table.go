@@ -94,6 +94,11 @@ func Uses(r recipe.Recipe, lever string) bool {
 	})
 }
 
+// KnowsBlock tells whether code made by a recipe is for one size of blocks.
+func KnowsBlock(r recipe.Recipe) bool {
+	return slices.ContainsFunc(passes, func(p Pass) bool { return p.Block && Uses(r, p.Lever) })
+}
+
 // At returns the terms of the recipe that act at a stage.
 func At(r recipe.Recipe, s Stage) recipe.Recipe {
 	var out recipe.Recipe

@@ -352,7 +352,7 @@ func (c *Compiler) launched(ctx context.Context, s *Source, r recipe.Recipe) (*C
 	}
 	rest := second.rest.Without("throttle")
 	// no code that knows its block
-	if second.plain() && !rewrite.Uses(rest, "demote") && !rewrite.Uses(rest, "smemspill") {
+	if second.plain() && !rewrite.KnowsBlock(rest) {
 		rest = rest.Without("shape")
 	}
 	cand, err := c.candidate(ctx, s, rest.With(second.term), false)

@@ -1,0 +1,101 @@
+package lever
+
+import (
+	"fmt"
+	"strings"
+
+	"gnvcc/policy"
+	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
+)
+
+// Tiles (Han, Abdelrahman): what the threads of a block read together in some turns of a loop is
+// copied to shared memory first, in rows. It pays where a warp's loads are scattered or many threads
+// read the same, and L1 does not serve them already; it costs two barriers a tile, the copying, and
+// blocks that shared memory no longer has room for. Each loop that can be tiled is tried with some
+// numbers of turns, and all of them together.
+//
+// Boxes are for the block and the dynamic shared memory at hand: so this is for a second entry.
+
+// tileTurns are the numbers of turns that are tried. cicc unrolls by four what it can, so that 8
+// turns of such a loop are 32 of the source's.
+var tileTurns = []int{8, 16, 32}
+
+// mostTiled bounds the loops of a kernel that are tried by themselves.
+const mostTiled = 3
+
+var _ = register(Lever{
+	// not measured on DESIGN.md's programs
+	Name: "tile", Idea: "turns of a loop whose loads come through shared memory:", Gain: 1,
+	Try: func(s *Situation) []recipe.Recipe {
+		base, list := tilings(s)
+		var out []recipe.Recipe
+		loops := map[int]bool{}
+		for _, t := range list {
+			if loops[t.Loop] = true; len(loops) <= mostTiled {
+				out = append(out, Join(base, recipe.Recipe{}.With(recipe.Term{Lever: "tile",
+					Site: fmt.Sprint(t.Loop), Value: fmt.Sprint(t.Turns)})))
+			}
+		}
+		if len(loops) > 1 {
+			for _, n := range tileTurns {
+				out = append(out, Join(base, Term("tile", fmt.Sprint(n))))
+			}
+		}
+		return out
+	},
+	Why: func(s *Situation) string {
+		k := s.Kernel
+		switch {
+		case k.NoSecond != "":
+			return "it is for second entries, chosen by their block: " + k.NoSecond
+		case k.Untiled == nil || s.Shape.Threads() == 0:
+			return "its loads are not known"
+		}
+		if err := k.Untiled(s.Shape.Block, s.Shape.Dynamic); err != nil {
+			_, why, _ := strings.Cut(err.Error(), ": ")
+			return why
+		}
+		return "no shared memory is left"
+	},
+	Around: func(s *Situation, best policy.Trial) []recipe.Recipe {
+		if rewrite.Uses(best.Recipe, "tile") {
+			return nil
+		}
+		base, list := tilings(s)
+		var out []recipe.Recipe
+		for _, t := range list {
+			r := recipe.Recipe{}.With(recipe.Term{Lever: "tile", Site: fmt.Sprint(t.Loop),
+				Value: fmt.Sprint(t.Turns)})
+			if tr := s.Trial(Join(base, r).String()); tr != nil && tr.Usable() && tr.Ratio < Step {
+				if best.Recipe.HasSecond() {
+					out = append(out, Join(best.Recipe, r))
+				} else {
+					out = append(out, Join(best.Recipe, Join(base, r)))
+				}
+			}
+		}
+		return out
+	},
+	Words: func(k *policy.Kernel, t recipe.Term) string {
+		turns, _, one := strings.Cut(t.Value, ":")
+		what := "what a block reads"
+		if one {
+			what = "one array that a block reads"
+		}
+		if t.Site == "" {
+			return fmt.Sprintf("%s in %s turns of its loops comes through shared memory", what, turns)
+		}
+		return fmt.Sprintf("%s in %s turns of loop %s comes through shared memory", what, turns, t.Site)
+	},
+})
+
+// tilings is what can be tiled, and the second entry that it is for.
+func tilings(s *Situation) (base recipe.Recipe, list []rewrite.Tiling) {
+	k := s.Kernel
+	host := ofKind(s.Values, policy.HostValue)
+	if k.Tilings == nil || k.NoSecond != "" || len(host) == 0 || k.Calls {
+		return base, nil
+	}
+	return spec(recipe.Second, host), k.Tilings(s.Shape.Block, s.Shape.Dynamic, tileTurns...)
+}
