@@ -154,30 +154,83 @@ func (x *tileText) addresses(group int, r tileRect, row, column string) (from, t
 	return wide, fmt.Sprintf("%s+%d", place, x.offset[group]+r.row*g.stride()+r.column*g.width)
 }
 
-// longCopy writes the copying of a rectangle in a loop, some pieces in each turn.
+// longCopy writes the copying of a rectangle in a loop, some pieces in each turn. Where threads take
+// whole rows, one goes straight down.
 func (x *tileText) longCopy(group int, r tileRect) {
 	n, all := threads(x.n.t.block), r.rows*r.columns
 	x.number2++
 	again := fmt.Sprintf("%s_%d", x.label("copy"), x.number2)
 	index := x.r32()
 	x.line("mov.u32 %s, %s;", index, x.lane)
+	down := x.down(group, r)
 	x.line("%s:", again)
 	var list []piece
 	for k := range atOnce {
-		p := piece{guard: x.p()}
-		at, row, column := index, x.r32(), x.r32()
+		p := piece{}
+		at := index
 		if k > 0 {
 			at = x.r32()
 			x.line("add.u32 %s, %s, %d;", at, index, k*n)
 		}
-		x.line("setp.lt.u32 %s, %s, %d;", p.guard, at, all)
-		x.divide(row, column, at, r.columns)
-		p.from, p.to = x.addresses(group, r, row, column)
+		if all%(atOnce*n) != 0 {
+			p.guard = x.p()
+			x.line("setp.lt.u32 %s, %s, %d;", p.guard, at, all)
+		}
+		if down != nil {
+			p.from, p.to = down.next(x)
+		} else {
+			row, column := x.r32(), x.r32()
+			x.divide(row, column, at, r.columns)
+			p.from, p.to = x.addresses(group, r, row, column)
+		}
 		list = append(list, p)
 	}
 	x.out = append(x.out, x.load(x.groups[group], list)...)
+	if down != nil {
+		x.line("add.u32 %s, %s, %d;", down.to, down.to, atOnce*down.stride)
+	}
 	more := x.p()
 	x.line("add.u32 %s, %s, %d;", index, index, atOnce*n)
 	x.line("setp.lt.u32 %s, %s, %d;", more, index, all)
 	x.line("@%s bra %s;", more, again)
+}
+
+// A downward is a thread's way down a rectangle.
+type downward struct {
+	from, step, to string
+	offset, stride int // bytes of shared memory
+	k              int
+}
+
+// down begins such a way, nil where threads do not take whole rows.
+func (x *tileText) down(group int, r tileRect) *downward {
+	n, g := threads(x.n.t.block), x.groups[group]
+	if n%r.columns != 0 {
+		return nil
+	}
+	row, column := x.r32(), x.r32()
+	x.divide(row, column, x.lane, r.columns)
+	from, to := x.addresses(group, r, row, column)
+	rows := n / r.columns
+	d := &downward{from: from, stride: rows * g.stride()}
+	d.to, _, _ = strings.Cut(to, "+")
+	d.offset = x.offset[group] + r.row*g.stride() + r.column*g.width
+	if pitch := x.pitch[group]; pitch != "" {
+		d.step = x.r64()
+		x.line("mul.lo.s64 %s, %s, %d;", d.step, pitch, rows)
+	} else {
+		v, _ := g.pitch.isConstant()
+		d.step = fmt.Sprint(v * int64(rows))
+	}
+	return d
+}
+
+// next is the next element on it.
+func (d *downward) next(x *tileText) (from, to string) {
+	at := x.r64()
+	x.line("mov.u64 %s, %s;", at, d.from)
+	x.line("add.s64 %s, %s, %s;", d.from, d.from, d.step)
+	to = fmt.Sprintf("%s+%d", d.to, d.offset+d.k*d.stride)
+	d.k++
+	return at, to
 }

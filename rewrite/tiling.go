@@ -20,6 +20,7 @@ type Tiling struct {
 // A TileBox is one of a tile's boxes, in the terms of Han and Abdelrahman, section 4.2: what could
 // tell whether it pays.
 type TileBox struct {
+	Index      int     // tile@Loop=Turns:Index is for this one alone
 	Reuse      float64 // threads of a block whose first load reads the same element, on average
 	Bytes      int     // of shared memory
 	Sectors    float64 // of 32 bytes that a warp's first load touches
@@ -124,7 +125,7 @@ func (x *tileText) look(g *tileGroup) TileBox {
 	block := x.n.t.block
 	home := *g
 	home.loads = []tiledLoad{{stmt: g.loads[0].stmt}}
-	out := TileBox{Reuse: 1, Bytes: g.bytes(), Sectors: g.sectors(block), Loads: len(g.loads)}
+	out := TileBox{Index: g.index, Reuse: 1, Bytes: g.bytes(), Sectors: g.sectors(block), Loads: len(g.loads)}
 	if home.list([4]int{block[0], block[1], block[2], 1}) == nil && home.elements() > 0 {
 		out.Reuse = float64(threads(block)) / float64(home.elements())
 	}
