@@ -62,7 +62,7 @@ func fit(args []string) error {
 	if err != nil {
 		return err
 	}
-	f.Version, f.Device, f.Note = forest.Version, *device, "bench/tiles"
+	f.Device, f.Note = *device, "bench/tiles"
 	out, err := os.Create(*grow)
 	if err != nil {
 		return err
