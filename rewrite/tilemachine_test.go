@@ -27,8 +27,8 @@ type tileMachine struct {
 	ctaid    [3]int
 	nctaid   [3]int
 	params   map[string]uint64
-	global   map[uint64]byte // what was stored
-	read     map[uint64]bool // what was loaded
+	global   map[uint64]byte   // what was stored
+	read     map[uint64]uint16 // what was loaded: a bit a byte, by 16 bytes
 	shared   []byte
 	touched  []tileTouch
 	arrays   map[string]uint64
@@ -37,6 +37,7 @@ type tileMachine struct {
 	rng      *rand.Rand
 	stmts    []tileInst
 	labels   map[string]int
+	names    map[string]int // of registers, from 1
 	barriers int
 	fromTile int // loads from shared memory
 	fromFar  int // loads from global memory
@@ -47,13 +48,23 @@ type tileTouch struct{ writer, reader, wrote, loaded int } // threads from 1, an
 type tileInst struct {
 	words   []string
 	ops     []string
-	guard   string
+	args    []tileOperand
+	guard   int // a register, 0: none
 	negated bool
 	text    string
 }
 
+// A tileOperand is a register, a number, or a number of a launch.
+type tileOperand struct {
+	kind  byte // 'r', 'n', 't' for %tid and so on, 0: something else
+	reg   int
+	value uint64
+	axis  int
+}
+
 type tileThread struct {
-	regs     map[string]uint64
+	regs     []uint64
+	written  []bool
 	at       int
 	tid      [3]int
 	number   int
@@ -63,8 +74,8 @@ type tileThread struct {
 }
 
 func newTileMachine(f *ptx.Func, block [3]int, dynamic int) (*tileMachine, error) {
-	m := &tileMachine{f: f, block: block, labels: map[string]int{}, dynamic: dynamic,
-		arrays: map[string]uint64{}, global: map[uint64]byte{}, read: map[uint64]bool{}}
+	m := &tileMachine{f: f, block: block, labels: map[string]int{}, dynamic: dynamic, names: map[string]int{},
+		arrays: map[string]uint64{}, global: map[uint64]byte{}, read: map[uint64]uint16{}}
 	size := 0
 	for i, s := range f.Stmts {
 		one := tileInst{text: string(f.Text()[s.Start:s.End])}
@@ -89,10 +100,15 @@ func newTileMachine(f *ptx.Func, block [3]int, dynamic int) (*tileMachine, error
 				one.ops = append(one.ops, string(f.Bytes(o)))
 			}
 			if g, negated := f.Guard(i); g != nil {
-				one.guard, one.negated = string(g), negated
+				one.guard, one.negated = m.register(string(g)), negated
 			}
 		}
 		m.stmts = append(m.stmts, one)
+	}
+	for i := range m.stmts {
+		for _, o := range m.stmts[i].ops {
+			m.stmts[i].args = append(m.stmts[i].args, m.operand(o))
+		}
 	}
 	if size+dynamic > sharedLimit {
 		return nil, fmt.Errorf("%d bytes of shared memory", size+dynamic)
@@ -101,8 +117,43 @@ func newTileMachine(f *ptx.Func, block [3]int, dynamic int) (*tileMachine, error
 	return m, nil
 }
 
+// register is a register's number.
+func (m *tileMachine) register(name string) int {
+	n, ok := m.names[name]
+	if !ok {
+		n = len(m.names) + 1
+		m.names[name] = n
+	}
+	return n
+}
+
+// operand reads an operand that is no address.
+func (m *tileMachine) operand(o string) tileOperand {
+	if special, axis, ok := strings.Cut(o, "."); ok && o[0] == '%' {
+		return tileOperand{kind: special[1], reg: len(special), axis: strings.Index("xyz", axis)}
+	}
+	if o[0] == '%' {
+		return tileOperand{kind: 'r', reg: m.register(o)}
+	}
+	if at, ok := m.arrays[o]; ok {
+		return tileOperand{kind: 'v', value: at}
+	}
+	if hex, ok := strings.CutPrefix(o, "0f"); ok {
+		n, _ := strconv.ParseUint(hex, 16, 32)
+		return tileOperand{kind: 'v', value: n}
+	}
+	if n, err := strconv.ParseInt(o, 0, 64); err == nil {
+		return tileOperand{kind: 'v', value: uint64(n)}
+	}
+	n, err := strconv.ParseUint(o, 0, 64)
+	if err != nil {
+		return tileOperand{}
+	}
+	return tileOperand{kind: 'v', value: n}
+}
+
 // run runs all blocks of a grid, one after the other, and calls each with what it has read.
-func (m *tileMachine) run(grid [3]int, each func(read map[uint64]bool)) error {
+func (m *tileMachine) run(grid [3]int, each func(read map[uint64]uint16)) error {
 	m.nctaid = grid
 	for b := range grid[0] * grid[1] * grid[2] {
 		m.ctaid = [3]int{b % grid[0], b / grid[0] % grid[1], b / grid[0] / grid[1]}
@@ -120,7 +171,7 @@ func (m *tileMachine) one() error {
 	n := m.block[0] * m.block[1] * m.block[2]
 	all := make([]*tileThread, n)
 	for i := range all {
-		all[i] = &tileThread{regs: map[string]uint64{}, number: i + 1, waits: -1,
+		all[i] = &tileThread{regs: make([]uint64, 4*len(m.stmts)+8), written: make([]bool, 4*len(m.stmts)+8), number: i + 1, waits: -1,
 			tid: [3]int{i % m.block[0], i / m.block[0] % m.block[1], i / m.block[0] / m.block[1]}}
 	}
 	m.epoch = 1
@@ -155,12 +206,12 @@ func (m *tileMachine) one() error {
 			name, negated := strings.CutPrefix(s.ops[2], "!")
 			any := uint64(0)
 			for _, t := range all {
-				if (t.regs[name] != 0) != negated {
+				if (t.regs[m.register(name)] != 0) != negated {
 					any = 1
 				}
 			}
 			for _, t := range all {
-				t.regs[s.ops[0]] = any
+				t.set(s.args[0].reg, any)
 			}
 		}
 		for _, t := range all {
@@ -180,7 +231,7 @@ func (m *tileMachine) thread(t *tileThread) error {
 		if steps++; steps > 200000 {
 			return fmt.Errorf("it does not end")
 		}
-		if s.guard != "" && (t.regs[s.guard] != 0) == s.negated {
+		if s.guard != 0 && (t.regs[s.guard] != 0) == s.negated {
 			continue
 		}
 		switch s.words[0] {
@@ -223,10 +274,10 @@ func (m *tileMachine) memory(t *tileThread, s *tileInst) error {
 		if !ok {
 			return fmt.Errorf("no parameter %s", base)
 		}
-		t.regs[value] = v
+		t.set(m.register(value), v)
 		return nil
 	}
-	address, err := m.value(t, base)
+	address, err := m.value(t, m.operand(base))
 	if err != nil {
 		return err
 	}
@@ -263,7 +314,7 @@ func (m *tileMachine) memory(t *tileThread, s *tileInst) error {
 		at := address + uint64(k*width)
 		var b [8]byte
 		if !load {
-			v, err := m.value(t, reg)
+			v, err := m.value(t, m.operand(reg))
 			if err != nil {
 				return err
 			}
@@ -275,7 +326,7 @@ func (m *tileMachine) memory(t *tileThread, s *tileInst) error {
 			}
 		}
 		if load {
-			t.regs[reg] = binary.LittleEndian.Uint64(b[:])
+			t.set(m.register(reg), binary.LittleEndian.Uint64(b[:]))
 			if near {
 				m.fromTile++
 			} else {
@@ -312,7 +363,7 @@ func (m *tileMachine) byte(t *tileThread, at uint64, b *byte, load, near bool) e
 		k.writer, k.wrote = t.number, m.epoch
 		m.shared[at] = *b
 	case load:
-		m.read[at] = true
+		m.read[at>>4] |= 1 << (at & 15)
 		v, ok := m.global[at]
 		if !ok {
 			h := at * 0x9e3779b97f4a7c15
@@ -325,39 +376,35 @@ func (m *tileMachine) byte(t *tileThread, at uint64, b *byte, load, near bool) e
 	return nil
 }
 
+func (t *tileThread) set(reg int, v uint64) { t.regs[reg], t.written[reg] = v, true }
+
 // value is what an operand holds.
-func (m *tileMachine) value(t *tileThread, o string) (uint64, error) {
-	if special, axis, ok := strings.Cut(o, "."); ok && o[0] == '%' {
-		d := strings.Index("xyz", axis)
-		if list, ok := map[string][3]int{"%tid": t.tid, "%ntid": m.block, "%ctaid": m.ctaid,
-			"%nctaid": m.nctaid}[special]; ok && d >= 0 {
-			return uint64(list[d]), nil
+func (m *tileMachine) value(t *tileThread, o tileOperand) (uint64, error) {
+	switch {
+	case o.kind == 'v':
+		return o.value, nil
+	case o.kind == 'r':
+		if !t.written[o.reg] {
+			return 0, fmt.Errorf("register %d is read before it is written", o.reg)
 		}
+		return t.regs[o.reg], nil
+	case o.axis < 0:
+	case o.kind == 't':
+		return uint64(t.tid[o.axis]), nil
+	case o.kind == 'c':
+		return uint64(m.ctaid[o.axis]), nil
+	case o.kind == 'n' && o.reg == len("%ntid"):
+		return uint64(m.block[o.axis]), nil
+	case o.kind == 'n':
+		return uint64(m.nctaid[o.axis]), nil
 	}
-	if o[0] == '%' {
-		v, ok := t.regs[o]
-		if !ok {
-			return 0, fmt.Errorf("%s is read before it is written", o)
-		}
-		return v, nil
-	}
-	if at, ok := m.arrays[o]; ok {
-		return at, nil
-	}
-	if hex, ok := strings.CutPrefix(o, "0f"); ok {
-		return strconv.ParseUint(hex, 16, 32)
-	}
-	n, err := strconv.ParseInt(o, 0, 64)
-	if err != nil {
-		return strconv.ParseUint(o, 0, 64)
-	}
-	return uint64(n), nil
+	return 0, fmt.Errorf("an operand that is not known here")
 }
 
 // compute carries out an instruction on registers.
 func (m *tileMachine) compute(t *tileThread, s *tileInst) error {
 	var v [4]uint64
-	for i, o := range s.ops[1:] {
+	for i, o := range s.args[1:] {
 		var err error
 		if v[i], err = m.value(t, o); err != nil {
 			return err
@@ -387,7 +434,7 @@ func (m *tileMachine) compute(t *tileThread, s *tileInst) error {
 		wide = true
 		if s.words[0] == "mad" { // the addend is wide already
 			var err error
-			if v[2], err = m.value(t, s.ops[3]); err != nil {
+			if v[2], err = m.value(t, s.args[3]); err != nil {
 				return err
 			}
 		}
@@ -428,7 +475,7 @@ func (m *tileMachine) compute(t *tileThread, s *tileInst) error {
 	case op == "max":
 		x = uint64(max(int64(v[0]), int64(v[1])))
 	case op == "selp":
-		p, err := m.value(t, s.ops[3])
+		p, err := m.value(t, s.args[3])
 		if err != nil {
 			return err
 		}
@@ -441,11 +488,25 @@ func (m *tileMachine) compute(t *tileThread, s *tileInst) error {
 		if signed {
 			less = int64(a) < int64(b)
 		}
-		if map[string]bool{"lt": less, "le": less || a == b, "gt": !less && a != b, "ge": !less,
-			"eq": a == b, "ne": a != b}[s.words[1]] {
+		holds := false
+		switch s.words[1] {
+		case "lt":
+			holds = less
+		case "le":
+			holds = less || a == b
+		case "gt":
+			holds = !less && a != b
+		case "ge":
+			holds = !less
+		case "eq":
+			holds = a == b
+		case "ne":
+			holds = a != b
+		}
+		if holds {
 			x = 1
 		}
-		t.regs[s.ops[0]] = x
+		t.set(s.args[0].reg, x)
 		return nil
 	default:
 		return fmt.Errorf("not known here")
@@ -453,6 +514,6 @@ func (m *tileMachine) compute(t *tileThread, s *tileInst) error {
 	if !wide && kind != "pred" {
 		x = uint64(uint32(x))
 	}
-	t.regs[s.ops[0]] = x
+	t.set(s.args[0].reg, x)
 	return nil
 }
