@@ -213,15 +213,20 @@ func (g *tileGroup) worthwhile(block [3]int, turns int) bool {
 	return 2*g.accesses(block, turns) >= 3*g.elements() || g.sectors(block) > float64(g.width)
 }
 
-// sectors is how many sectors of 32 bytes a warp's first load touches, if its box began at one.
+// sectors is how many sectors of 32 bytes a warp's first load touches, if the first of them begins
+// where a sector does.
 func (g *tileGroup) sectors(block [3]int) float64 {
-	seen := map[slopeOf]bool{}
-	n := min(warp, threads(block))
+	n, least := min(warp, threads(block)), 0
+	var lanes []slopeOf
 	for lane := range n {
 		x, y, z := lane%block[0], lane/block[0]%block[1], lane/block[0]/block[1]
-		row := x*g.place[0].row + y*g.place[1].row + z*g.place[2].row
-		column := x*g.place[0].column + y*g.place[1].column + z*g.place[2].column
-		seen[slopeOf{row, (column - g.low.column) / 32}] = true
+		lanes = append(lanes, slopeOf{x*g.place[0].row + y*g.place[1].row + z*g.place[2].row,
+			x*g.place[0].column + y*g.place[1].column + z*g.place[2].column})
+		least = min(least, lanes[lane].column)
+	}
+	seen := map[slopeOf]bool{}
+	for _, l := range lanes {
+		seen[slopeOf{l.row, (l.column - least) / 32}] = true
 	}
 	return float64(len(seen)) * warp / float64(n)
 }

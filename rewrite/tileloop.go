@@ -25,6 +25,7 @@ type tileLoop struct {
 	busy   map[string]bool
 	list   []widening // those met since the caller emptied it
 	effort int        // instructions that may still be looked at
+	behind bool       // what stands behind the loop may be asked about too: for counting, not for code
 }
 
 // A widening is a step from 32 bits to 64 at which the polynomial is the value only if it is within
@@ -213,7 +214,7 @@ func (n *tileLoop) register(reg string, at int) (poly, error) {
 	case len(inside) > 0:
 		return nil, errNotAffine
 	case len(outside) == 1 && !t.f.Stmts[outside[0]].Guarded && t.dominates(outside[0], at) &&
-		t.above(t.of[outside[0]], n.head):
+		(n.behind || t.above(t.of[outside[0]], n.head)):
 		n.busy[reg] = true
 		defer delete(n.busy, reg)
 		was := len(n.list)

@@ -197,7 +197,8 @@ func (x *tileText) aligned(i int) bool {
 		if !ok {
 			continue
 		}
-		n.list, n.effort = nil, 4000
+		n.list, n.effort, n.behind = nil, 4000, true
+		defer func() { n.behind = false }()
 		p, err := n.operand(string(base), i)
 		if err != nil {
 			return false
