@@ -59,7 +59,7 @@ type contraction struct {
 	// what functions are called with, and return: by the name that cicc gives to the place
 	sent   map[string]shape
 	reach  *ptx.Reaching
-	rounds *rounds
+	rounds *Rounds
 	alone  bool    // nothing is fixed: loops are unrolled
 	made   []shape // by statement: of what it writes
 	local  shape   // what was stored to local memory
@@ -96,7 +96,7 @@ func Contracts(m *ptx.Module, entry string, fixed Fixed) (apart int, err error) 
 			return 0, fmt.Errorf("it can't be told which sums of %s a variant would contract: %w", entry,
 				err)
 		}
-		c.rounds = roundsOf(f, c.reach.Blocks)
+		c.rounds = RoundsOf(f, c.reach.Blocks)
 		c.alone = len(fixed.Params) == 0 && len(fixed.Dims) == 0
 		all = append(all, c)
 	}
@@ -190,7 +190,7 @@ func (c *contraction) operand(i int, text string, fixed Fixed) shape {
 		switch {
 		case !several || all == all.several():
 			return all
-		case !c.alone || !c.rounds.alike(i, text, defs):
+		case !c.alone || !c.rounds.Alike(i, text, defs):
 			return all.several()
 		case all&product != 0:
 			return all | exposed // a loop that becomes straight leaves its product beside the sum

@@ -19,7 +19,7 @@ type Fixed struct {
 type state struct {
 	f      *ptx.Func
 	reach  *ptx.Reaching
-	rounds *rounds
+	rounds *Rounds
 	made   []value          // by statement: of what it writes
 	params map[string]value // by the parameter's name; of an entry too
 	ret    value
@@ -89,7 +89,7 @@ func (a *analysis) state(f *ptx.Func) (*state, error) {
 	if err != nil {
 		return nil, fmt.Errorf("its control flow can't be read at -O1: %w", err)
 	}
-	s := &state{f: f, reach: reach, rounds: roundsOf(f, reach.Blocks), made: make([]value, len(f.Stmts)),
+	s := &state{f: f, reach: reach, rounds: RoundsOf(f, reach.Blocks), made: make([]value, len(f.Stmts)),
 		params: map[string]value{}, loads: map[int]bool{}}
 	for k := range f.Params {
 		s.params[f.Params[k].Name] = none

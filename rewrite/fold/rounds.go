@@ -2,19 +2,20 @@ package fold
 
 import "gnvcc/rewrite/ptx"
 
-// rounds are the loops of a function, for variants in which nothing is fixed. Such a variant knows
+// Rounds are the loops of a function, for variants in which nothing is fixed. Such a variant knows
 // more than the kernel only where a loop's rounds are told from each other: the first one reads
 // what stood before the loop, the others what the round before them left. Behind a loop nobody
 // knows more than before: whether it ran at all, say.
-type rounds struct {
+type Rounds struct {
 	f      *ptx.Func
 	blocks []ptx.Block
 	block  []int   // of each statement
 	heads  [][]int // of the loops around each block
 }
 
-func roundsOf(f *ptx.Func, blocks []ptx.Block) *rounds {
-	r := &rounds{f: f, blocks: blocks, block: make([]int, len(f.Stmts)),
+// RoundsOf reads the loops of a function.
+func RoundsOf(f *ptx.Func, blocks []ptx.Block) *Rounds {
+	r := &Rounds{f: f, blocks: blocks, block: make([]int, len(f.Stmts)),
 		heads: make([][]int, len(blocks))}
 	for b := range blocks {
 		for i := blocks[b].First; i < blocks[b].Last; i++ {
@@ -29,11 +30,11 @@ func roundsOf(f *ptx.Func, blocks []ptx.Block) *rounds {
 	return r
 }
 
-// alike tells whether a variant knows no more of which of these writes statement i reads than the
+// Alike tells whether a variant knows no more of which of these writes statement i reads than the
 // kernel does. So it is where i reads a register of its own round, in every loop around it: each way
 // from the loop's head to i writes the register; and where a loop that is left behind has written it
 // if it ran at all: each way from that loop's head to i does.
-func (r *rounds) alike(i int, reg string, defs []int) bool {
+func (r *Rounds) Alike(i int, reg string, defs []int) bool {
 	for _, head := range r.heads[r.block[i]] {
 		if r.carried(head, i, reg) {
 			return false
@@ -51,7 +52,7 @@ func (r *rounds) alike(i int, reg string, defs []int) bool {
 
 // carried tells whether there is a way from a block's beginning to statement i on which nothing
 // writes the register.
-func (r *rounds) carried(head, i int, reg string) bool {
+func (r *Rounds) carried(head, i int, reg string) bool {
 	seen := make([]bool, len(r.blocks))
 	seen[head] = true
 	for todo := []int{head}; len(todo) > 0; {

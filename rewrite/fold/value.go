@@ -74,7 +74,7 @@ func (a *analysis) operand(f *state, i int, text string) value {
 		if len(defs) < 2 || all != given && !(plain && data) {
 			return all
 		}
-		alike := len(a.fixed.Params) == 0 && len(a.fixed.Dims) == 0 && f.rounds.alike(i, text, defs)
+		alike := len(a.fixed.Params) == 0 && len(a.fixed.Dims) == 0 && f.rounds.Alike(i, text, defs)
 		switch {
 		case all == given && !alike: // two constants: which one, may become known
 			return known

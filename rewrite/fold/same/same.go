@@ -1,7 +1,7 @@
 package same
 
 import (
-	"errors"
+	"fmt"
 
 	"gnvcc/rewrite/fold"
 	"gnvcc/rewrite/ptx"
@@ -55,5 +55,20 @@ type Answer struct {
 // Same returns an error where bits of the variant could be others than those of the default. fixed is
 // what the variant knows that the default does not.
 func Same(def, variant Built, fixed fold.Fixed) (*Answer, error) {
-	return nil, errors.New("what the compiler did is not compared yet")
+	d, err := read(def)
+	if err != nil {
+		return nil, fmt.Errorf("read the default's PTX: %w", err)
+	}
+	v, err := read(variant)
+	if err != nil {
+		return nil, fmt.Errorf("read the variant's PTX: %w", err)
+	}
+	m, err := match(d, v, fixed)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.lost(); err != nil {
+		return nil, err
+	}
+	return m.choose()
 }

@@ -1,0 +1,609 @@
+package same
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"gnvcc/rewrite/fold"
+	"gnvcc/rewrite/ptx"
+)
+
+// Which product a sum is contracted with is the compiler's choice, and it may choose otherwise in
+// the variant. So no sum of the variant may be one that the default, by its structure, contracts in
+// another way. What is asked here is whether two sums *may* be the same operation of the source: it
+// is told from what their operands may hold, some steps down, whatever statement they are of.
+
+// depth is how far down operands are compared: what is further down counts as alike.
+const depth = 4
+
+type choices struct {
+	*matching
+	late    []fate // of the variant's nodes
+	memo    map[[3]int]bool
+	widened map[*graph]map[int][]int
+	stored  map[string]map[string]bool // by space: the operations whose results either kernel stores
+}
+
+func isSum(n *node) bool {
+	return n.kind == operation && float(n.op) && (n.base == "add" || n.base == "sub" ||
+		n.base == "fma")
+}
+
+// twice tells of x + x, which may be x * 2.
+func twice(n *node) bool {
+	return n.kind == operation && n.base == "add" && len(n.text) == 3 && n.text[1] == n.text[2]
+}
+
+// product tells of what ptxas may contract with a sum: an approximate division, or root, ends in a
+// multiplication.
+func product(n *node) bool {
+	if n.kind != operation || !float(n.op) || rounds(n.op) {
+		return false
+	}
+	return n.base == "mul" || twice(n) || (n.base == "div" || n.base == "sqrt") && approximate(n)
+}
+
+// rounds tells of an instruction that names its rounding: ptxas leaves it alone.
+func rounds(op string) bool {
+	for _, r := range []string{"rn", "rz", "rm", "rp"} {
+		if ptx.HasModifier([]byte(op), r) {
+			return true
+		}
+	}
+	return false
+}
+
+// choose compares all sums, and lists those that ptxas may contract.
+func (m *matching) choose() (*Answer, error) {
+	c := &choices{matching: m, late: fates(m.variant, fold.Fixed{}), memo: map[[3]int]bool{},
+		stored: map[string]map[string]bool{}, widened: map[*graph]map[int][]int{m.def: {}, m.variant: {}}}
+	for _, g := range []*graph{m.def, m.variant} {
+		for _, n := range g.nodes {
+			if n.base != "st" && n.base != "atom" && n.base != "red" {
+				continue
+			}
+			s := space([]byte(n.op))
+			if c.stored[s] == nil {
+				c.stored[s] = map[string]bool{}
+			}
+			for _, o := range n.ops {
+				for _, k := range o {
+					c.stored[s][class(g.nodes[k])] = true
+				}
+			}
+		}
+	}
+	var sums []int
+	for i, d := range m.def.nodes {
+		if isSum(d) {
+			sums = append(sums, i)
+		}
+	}
+	out := &Answer{}
+	for i, v := range m.variant.nodes {
+		if v.kind == operation && approximate(v) {
+			out.Approximate = append(out.Approximate, v.statement())
+		}
+		if !isSum(v) {
+			continue
+		}
+		var may []Statement
+		for _, k := range sums {
+			d := m.def.nodes[k]
+			same, other := c.relate(i, k)
+			if other {
+				return nil, fmt.Errorf("%s may be what the default does by %s, contracted otherwise", v, d)
+			}
+			if v.base != "fma" && d.base != "fma" && (same || m.pair(i, k)) {
+				may = append(may, d.statement())
+			}
+		}
+		if v.base != "fma" && !rounds(v.op) && c.products(m.variant, v) > 0 {
+			out.Sums = append(out.Sums, Sum{v.statement(), may})
+		}
+	}
+	for _, g := range []*graph{m.def, m.variant} {
+		for _, n := range g.nodes {
+			if isSum(n) && n.base != "fma" && !rounds(n.op) && c.products(g, n) > 1 {
+				out.Both = append(out.Both, n.statement())
+			}
+		}
+	}
+	out.Alone = m.folded()
+	return out, nil
+}
+
+// products is the number of a sum's operands that may be products.
+func (c *choices) products(g *graph, n *node) int {
+	count := 0
+	for k := range n.ops {
+		for _, o := range c.bare(g, n.ops[k]) {
+			if product(g.nodes[o]) || g.nodes[o].kind == load && c.stored[g.nodes[o].name]["mul"] {
+				count++
+				break
+			}
+		}
+	}
+	return count
+}
+
+// Constants for which an operation gives its other operand, as PTX writes them.
+var (
+	ones = set("0f3f800000 0fbf800000 0d3ff0000000000000 0dbff0000000000000 " +
+		"1 -1 1065353216 3212836864")
+	// x + 0 is not x where x is -0
+	added      = set("0f80000000 0d8000000000000000")
+	subtracted = set("0f00000000 0d0000000000000000")
+)
+
+// plain tells of a number with few bits, which different computations may well come to.
+func plain(name string) bool {
+	if len(name) == 18 && name[:2] == "0d" {
+		return strings.HasSuffix(name, "00000000")
+	}
+	return len(name) != 10 || name[:2] != "0f" || strings.HasSuffix(name, "000")
+}
+
+func set(list string) map[string]bool {
+	out := map[string]bool{}
+	for _, w := range strings.Fields(list) {
+		out[w] = true
+	}
+	return out
+}
+
+// may tells what an operand's constant may be.
+func (c *choices) may(g *graph, origins []int) fate {
+	if g == c.def {
+		return either(origins, c.fate)
+	}
+	return either(origins, c.late)
+}
+
+// bare are origins, without signs, and with what they become where an operand of theirs turns out
+// to be 0 or 1.
+func (c *choices) bare(g *graph, origins []int) []int {
+	plain := true
+	for _, o := range origins {
+		plain = plain && len(c.instead(g, o)) == 0
+	}
+	if plain {
+		return origins
+	}
+	var out []int
+	seen := map[int]bool{}
+	var walk func(origins []int)
+	walk = func(origins []int) {
+		for _, o := range origins {
+			if seen[o] {
+				continue
+			}
+			seen[o] = true
+			if g.nodes[o].base != "neg" {
+				out = append(out, o)
+			}
+			walk(c.instead(g, o))
+		}
+	}
+	walk(origins)
+	return out
+}
+
+// instead are the values that a node may be replaced by.
+func (c *choices) instead(g *graph, o int) []int {
+	n := g.nodes[o]
+	if n.kind != operation {
+		return nil
+	}
+	if known, ok := c.widened[g][o]; ok {
+		return known
+	}
+	var out []int
+	switch {
+	case n.base == "neg":
+		out = n.ops[0]
+	case !float(n.op) || len(n.ops) < 2:
+	case n.base == "mul":
+		for k := range 2 {
+			if c.may(g, n.ops[k]).may(ones) {
+				out = append(out, n.ops[1-k]...)
+			}
+		}
+	case n.base == "add", n.base == "sub":
+		for k, list := range []map[string]bool{added, added} {
+			if n.base == "sub" && k == 1 {
+				list = subtracted
+			}
+			if c.may(g, n.ops[k]).may(list) {
+				out = append(out, n.ops[1-k]...)
+			}
+		}
+	case n.base == "min", n.base == "max":
+		for k := range 2 {
+			if c.may(g, n.ops[k]).constant {
+				out = append(out, n.ops[1-k]...)
+			}
+		}
+	case n.base == "div" && c.may(g, n.ops[1]).constant:
+		out = n.ops[0]
+	}
+	c.widened[g][o] = out
+	return out
+}
+
+// multiplies tells of a node that is a product, or may become one.
+func (c *choices) multiplies(g *graph, o int) bool {
+	n := g.nodes[o]
+	switch {
+	case n.kind != operation || !float(n.op):
+		return false
+	case n.base == "mul", twice(n):
+		return true
+	case n.base == "div":
+		return c.may(g, n.ops[1]).constant
+	case n.base == "fma":
+		f := c.may(g, n.ops[2]) // x*x is never -0
+		return f.may(added) || n.text[1] == n.text[2] && f.may(subtracted)
+	}
+	return false
+}
+
+// class is the operation of the source that a node may be.
+func class(n *node) string {
+	switch {
+	case n.kind != operation:
+		return ""
+	case isSum(n):
+		return "sum"
+	}
+	return n.base
+}
+
+// relate tells whether two sums may be the same operation, contracted alike, or otherwise.
+func (c *choices) relate(i, k int) (same, other bool) {
+	v, d := c.variant.nodes[i], c.def.nodes[k]
+	if kindOf(v.op) != kindOf(d.op) {
+		return false, false
+	}
+	switch {
+	case c.slips(c.def, c.variant, d, v, false), c.slips(c.variant, c.def, v, d, true):
+		other = true
+	case v.base == "fma" && d.base == "fma":
+		same = c.factors(v.ops, d.ops, depth) && c.some(v.ops[2], d.ops[2], depth)
+		other = c.crossed(v, d)
+	case v.base == "fma":
+		other = c.half(c.variant, c.def, v, d, true)
+	case d.base == "fma":
+		other = c.half(c.def, c.variant, d, v, false)
+	default:
+		same = c.factors(v.ops, d.ops, depth)
+	}
+	return same, other
+}
+
+// slips tells whether a contracted sum's factor may be 1, so that the product is its other factor:
+// if that, or the addend, is a product, the sum may be contracted with it.
+func (c *choices) slips(fg, og *graph, fused, sum *node, isVariant bool) bool {
+	if fused.base != "fma" {
+		return false
+	}
+	for k := range 2 {
+		if !c.may(fg, fused.ops[k]).may(ones) {
+			continue
+		}
+		product := false
+		for _, o := range append(slices.Clone(c.bare(fg, fused.ops[1-k])), c.bare(fg, fused.ops[2])...) {
+			product = product || c.multiplies(fg, o)
+		}
+		if !product {
+			continue
+		}
+		// a sum of the two: its operands are those, or one of them is the product of the other's factors
+		two := [][]int{fused.ops[1-k], fused.ops[2]}
+		for _, ops := range c.unfused(og, sum) {
+			if isVariant && c.loose(two, ops) || !isVariant && c.loose(ops, two) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// unfused are a sum's operands; of a contracted one the addend alone, as the product is no node.
+func (c *choices) unfused(_ *graph, n *node) [][][]int {
+	if n.base == "fma" {
+		return [][][]int{{nil, n.ops[2]}} // nil: anything
+	}
+	return [][][]int{{n.ops[0], n.ops[1]}}
+}
+
+func (c *choices) loose(v, d [][]int) bool { return c.factors(v, d, depth-1) }
+
+// crossed tells whether two contracted sums may be a*b + e*f, of which each rounds the other
+// product.
+func (c *choices) crossed(v, d *node) bool {
+	for _, o := range c.bare(c.variant, v.ops[2]) {
+		p := c.variant.nodes[o]
+		if !c.multiplies(c.variant, o) || !c.factors(p.ops, d.ops, depth-1) {
+			continue
+		}
+		for _, e := range c.bare(c.def, d.ops[2]) {
+			q := c.def.nodes[e]
+			if !real(p) && !real(q) { // one of the two turned into a product
+				continue
+			}
+			if c.multiplies(c.def, e) && c.factors(v.ops, q.ops, depth-1) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// half tells whether a contracted sum and one that is not may be the same: one operand of the other
+// is a product of the same factors.
+func (c *choices) half(fg, sg *graph, fused, sum *node, isVariant bool) bool {
+	for k := range 2 {
+		for _, o := range c.bare(sg, sum.ops[k]) {
+			p := sg.nodes[o]
+			if !c.multiplies(sg, o) || sum.base == "sub" && !c.negated(fg, fused, k) ||
+				square(p) && !squared(fg, fused) {
+				continue
+			}
+			if isVariant {
+				if c.factors(fused.ops, p.ops, depth-1) && c.some(fused.ops[2], sum.ops[1-k], depth-1) {
+					return true
+				}
+			} else if c.factors(p.ops, fused.ops, depth-1) && c.some(sum.ops[1-k], fused.ops[2], depth-1) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// real tells of a node that is a product already.
+func real(n *node) bool { return n.base == "mul" || twice(n) }
+
+// square tells of x*x.
+func square(n *node) bool {
+	return (n.base == "mul" || n.base == "fma") && n.text[1] == n.text[2]
+}
+
+// squared tells whether a contracted sum's product may be a square, perhaps with a sign.
+func squared(g *graph, n *node) bool {
+	a, b := n.ops[0], n.ops[1]
+	return slices.Equal(a, b) || opposite(g, a, b) || opposite(g, b, a)
+}
+
+// opposite tells whether a is -b.
+func opposite(g *graph, a, b []int) bool {
+	return len(a) == 1 && (g.nodes[a[0]].base == "neg" && slices.Equal(g.nodes[a[0]].ops[0], b) ||
+		g.nodes[a[0]].kind == constant || g.nodes[a[0]].kind == integer)
+}
+
+// negated tells whether a contracted sum may be a difference whose operand k was the product: the
+// other one, or a factor, has the other sign.
+func (c *choices) negated(g *graph, fused *node, k int) bool {
+	if k == 0 {
+		return negative(g, fused.ops[2], depth)
+	}
+	if slices.Equal(fused.ops[0], fused.ops[1]) { // a square has no sign
+		return false
+	}
+	return negative(g, fused.ops[0], depth) || negative(g, fused.ops[1], depth)
+}
+
+// negative tells whether any of these may have taken in a change of sign.
+func negative(g *graph, origins []int, left int) bool {
+	if left == 0 || len(origins) == 0 {
+		return true
+	}
+	for _, o := range origins {
+		switch n := g.nodes[o]; {
+		case n.base == "neg", n.kind == constant && !subtracted[n.name], n.kind == integer,
+			n.kind == called:
+			return true
+		case n.kind == operation && (n.base == "mul" || n.base == "div"):
+			if negative(g, n.ops[0], left-1) || negative(g, n.ops[1], left-1) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// factors compares the first two operands, in either order.
+func (c *choices) factors(v, d [][]int, left int) bool {
+	return c.some(v[0], d[0], left) && c.some(v[1], d[1], left) ||
+		c.some(v[0], d[1], left) && c.some(v[1], d[0], left)
+}
+
+// some tells whether any value of the one may be any of the other.
+func (c *choices) some(v, d []int, left int) bool {
+	v, d = c.bare(c.variant, v), c.bare(c.def, d)
+	if len(v) == 0 || len(d) == 0 {
+		return true
+	}
+	for _, a := range v {
+		for _, b := range d {
+			if c.alike(a, b, left) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// alike tells whether a value of the variant may be one of the default.
+func (c *choices) alike(a, b, left int) bool {
+	v, d := c.variant.nodes[a], c.def.nodes[b]
+	switch {
+	case v.kind == constant && d.kind == constant:
+		return v.name == d.name
+	case v.kind == constant:
+		return c.fate[b].constant || d.kind == called
+	case d.kind == constant:
+		return c.late[a].constant || v.kind == called
+	case v.kind == called || d.kind == called:
+		return true
+	case v.kind == integer && d.kind == operation:
+		return bitwise(d)
+	case d.kind == integer && v.kind == operation:
+		return bitwise(v)
+	case v.kind == integer || d.kind == integer:
+		return true
+	case v.kind == operation && d.kind == operation:
+	case v.kind == load && d.kind == load:
+		return (v.name == d.name || v.name == "" || d.name == "") && meet(c.variant, c.def, v, d)
+	case v.kind == load && d.kind == operation:
+		return c.forwarded(v, d)
+	case v.kind == operation && d.kind == load:
+		return c.forwarded(d, v)
+	case v.kind == d.kind:
+		return v.name == d.name
+	default:
+		return false
+	}
+	if left <= 0 {
+		return true
+	}
+	key := [3]int{a, b, left}
+	if known, ok := c.memo[key]; ok {
+		return known
+	}
+	out := c.operations(a, b, left)
+	c.memo[key] = out
+	return out
+}
+
+// bitwise tells of an operation that may be done on integers as well.
+func bitwise(n *node) bool {
+	switch n.base {
+	case "abs", "neg", "copysign", "cvt", "min", "max":
+		return true
+	}
+	return !float(n.op)
+}
+
+func (c *choices) operations(a, b, left int) bool {
+	v, d := c.variant.nodes[a], c.def.nodes[b]
+	if kindOf(v.op) != kindOf(d.op) {
+		return false
+	}
+	if isSum(v) && isSum(d) {
+		// The first sum that is contracted otherwise is looked for: what goes into it is not.
+		switch {
+		case v.base == "fma" && d.base == "fma":
+			if c.factors(v.ops, d.ops, left-1) && c.some(v.ops[2], d.ops[2], left-1) {
+				return true
+			}
+		case v.base != "fma" && d.base != "fma":
+			if c.factors(v.ops, d.ops, left-1) {
+				return true
+			}
+		case d.base == "fma":
+			for k := range 2 {
+				if c.may(c.def, d.ops[k]).may(ones) && c.factors(v.ops, [][]int{d.ops[1-k], d.ops[2]},
+					left-1) {
+					return true
+				}
+			}
+		default:
+			for k := range 2 {
+				if c.may(c.variant, v.ops[k]).may(ones) && c.factors([][]int{v.ops[1-k], v.ops[2]}, d.ops,
+					left-1) {
+					return true
+				}
+			}
+		}
+	}
+	if twice(v) && d.base == "mul" || v.base == "mul" && twice(d) {
+		return true
+	}
+	if c.multiplies(c.variant, a) && c.multiplies(c.def, b) {
+		return c.factors(v.ops, d.ops, left-1)
+	}
+	if class(v) != class(d) || len(v.ops) != len(d.ops) || isSum(v) {
+		return false
+	}
+	switch v.base {
+	case "mul", "min", "max":
+		return c.factors(v.ops, d.ops, left-1)
+	case "atom", "tex", "shfl", "tld4", "suld":
+		return true
+	}
+	for k := range v.ops {
+		if !c.some(v.ops[k], d.ops[k], left-1) {
+			return false
+		}
+	}
+	return true
+}
+
+// forwarded tells whether a load may find what an operation gave.
+func (c *choices) forwarded(from, n *node) bool {
+	if ptx.HasModifier([]byte(from.op), "nc") || from.name == "const" {
+		return false
+	}
+	for s, what := range c.stored {
+		if (s == from.name || s == "" || from.name == "") && what[class(n)] {
+			return true
+		}
+	}
+	return false
+}
+
+// folded lists the products and sums of the default that a constant of the variant stands for.
+func (m *matching) folded() []Statement {
+	found := map[int]bool{}
+	var walk func(origins []int)
+	walk = func(origins []int) {
+		for _, k := range origins {
+			if n := m.def.nodes[k]; !found[k] && n.kind == operation && m.fate[k].constant {
+				found[k] = true
+				for _, o := range n.ops {
+					walk(o)
+				}
+			}
+		}
+	}
+	for i, v := range m.variant.nodes {
+		for a, ops := range v.ops {
+			for _, o := range ops {
+				if m.variant.nodes[o].kind != constant {
+					continue
+				}
+				for _, k := range m.mates[i] {
+					for b, in := range m.def.nodes[k].ops {
+						if (a == b || v.base == "st" || a < 2 && b < 2) && !m.literal(o, in) {
+							walk(in)
+						}
+					}
+				}
+			}
+		}
+	}
+	var out []Statement
+	for k, n := range m.def.nodes {
+		if found[k] && (product(n) || isSum(n) && !rounds(n.op)) {
+			out = append(out, n.statement())
+		}
+	}
+	return out
+}
+
+// literal tells whether a constant of the variant stands in the default's code, and is no number
+// that a sum of others is likely to come to.
+func (m *matching) literal(o int, in []int) bool {
+	if plain(m.variant.nodes[o].name) {
+		return false
+	}
+	for _, k := range in {
+		if n := m.def.nodes[k]; n.kind == constant && n.name == m.variant.nodes[o].name {
+			return true
+		}
+	}
+	return false
+}

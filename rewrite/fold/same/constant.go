@@ -1,0 +1,196 @@
+package same
+
+import (
+	"strconv"
+	"strings"
+
+	"gnvcc/rewrite/fold"
+	"gnvcc/rewrite/ptx"
+)
+
+// What of the default may be a constant in the variant: what is made of numbers in the code, fixed
+// parameters and counters. Where an instruction rounds in a way of its own, or is a product and its
+// sum in one, the compiler's constant may have other bits than it.
+
+// A fate is what may become of a node of the default.
+type fate struct {
+	constant bool // it may be one in the variant
+	rough    bool // and then with other bits than the instruction's: it is approximate, or contracted
+	flushes  bool // and then perhaps a subnormal, where the instruction gives 0
+	single   bool // if it is one, then the same one wherever it is computed
+	any      bool // it may be any constant; where not, it is one of
+	values   [2]string
+}
+
+// fates finds them: from below, as loops begin with numbers.
+func fates(g *graph, fixed fold.Fixed) []fate {
+	all := make([]fate, len(g.nodes))
+	for again := true; again; {
+		again = false
+		for i, n := range g.nodes {
+			if now := fateOf(g, n, all, fixed); now != all[i] {
+				all[i], again = now, true
+			}
+		}
+	}
+	return all
+}
+
+// either joins what is known of an operand's origins.
+func either(origins []int, all []fate) fate {
+	out := fate{single: len(origins) == 1}
+	for _, o := range origins {
+		f := all[o]
+		out.constant = out.constant || f.constant
+		out.rough = out.rough || f.rough
+		out.flushes = out.flushes || f.flushes
+		out.any = out.any || f.any
+		out.single = out.single && f.single
+		for _, v := range f.values {
+			out.add(v)
+		}
+	}
+	return out
+}
+
+// add puts a value to those that it may have.
+func (f *fate) add(v string) {
+	for k, have := range f.values {
+		switch {
+		case v == "" || have == v:
+			return
+		case have == "":
+			f.values[k] = v
+			return
+		}
+	}
+	f.any = true
+}
+
+// may tells whether it may be one of some constants.
+func (f fate) may(list map[string]bool) bool {
+	return f.constant && (f.any || list[f.values[0]] || list[f.values[1]])
+}
+
+func fateOf(g *graph, n *node, all []fate, fixed fold.Fixed) fate {
+	switch n.kind {
+	case constant:
+		return fate{constant: true, single: true, values: [2]string{n.name}}
+	case parameter:
+		k, _, _ := strings.Cut(n.name, "+")
+		index, err := strconv.Atoi(k)
+		known := err != nil || fixed.Params[index]
+		return fate{constant: known, single: true, any: known}
+	case special:
+		known := fixed.Dims[strings.TrimPrefix(n.name, "%")]
+		return fate{constant: known, single: true, any: known}
+	case load:
+		return fate{constant: n.table, any: n.table}
+	case called:
+		return fate{}
+	}
+	switch n.base {
+	case "atom", "red", "st", "tex", "tld4", "suld", "shfl", "vote", "match", "ldmatrix",
+		"mma", "wmma", "wgmma", "redux", "activemask", "elect":
+		return fate{}
+	}
+	alone := len(fixed.Params) == 0 && len(fixed.Dims) == 0
+	out := fate{constant: len(n.ops) > 0, single: true}
+	some := false
+	for k, o := range n.ops {
+		one := either(o, all)
+		if alone && n.alike[k] {
+			for _, x := range o {
+				one.constant = one.constant && all[x].constant
+			}
+		}
+		out.constant = out.constant && one.constant
+		out.rough = out.rough || one.rough
+		out.flushes = out.flushes || one.flushes
+		out.single = out.single && one.single
+		for _, x := range o {
+			some = some || all[x].constant && g.nodes[x].kind != constant && !g.nodes[x].nonzero
+		}
+	}
+	if n.kind == integer {
+		switch n.base {
+		case "add", "sub", "cvt", "neg", "not", "xor", "ld":
+		default:
+			out.constant = out.constant || some // times 0
+		}
+	}
+	out.any = out.constant
+	out.rough = out.constant && (out.rough || rough(n))
+	out.flushes = out.constant && (out.flushes || ptx.HasModifier([]byte(n.op), "ftz"))
+	return out
+}
+
+// tables finds the loads whose element may become known: those from variables of the module.
+func (g *graph) tables() {
+	for _, n := range g.nodes {
+		if n.kind != load {
+			continue
+		}
+		variables := map[string]bool{}
+		name, _ := base(n.text[1])
+		f := g.byName[n.fn.Name]
+		if !strings.HasPrefix(name, "%") {
+			variables[name] = true
+		} else {
+			g.variables(g.origins(f, n.at, name), variables, map[int]bool{})
+		}
+		n.table = len(variables) > 0
+		n.nonzero = n.table
+		for v := range variables {
+			n.nonzero = n.nonzero && g.noZero(v)
+		}
+	}
+}
+
+// variables collects those that an address may be made of.
+func (g *graph) variables(origins []int, out map[string]bool, seen map[int]bool) {
+	for _, o := range origins {
+		x := g.nodes[o]
+		switch {
+		case seen[o]:
+		case x.kind == special && !strings.HasPrefix(x.name, "%"):
+			out[x.name] = true
+		case x.kind == integer:
+			seen[o] = true
+			for _, ops := range x.ops {
+				g.variables(ops, out, seen)
+			}
+		}
+	}
+}
+
+// noZero tells of a variable that holds numbers other than 0 alone.
+func (g *graph) noZero(name string) bool {
+	v := g.built.Module.Global(name)
+	if v == nil || v.Init.End <= v.Init.Start {
+		return false
+	}
+	text := string(g.built.Module.Bytes()[v.Init.Start:v.Init.End])
+	for _, w := range strings.Split(strings.Trim(strings.TrimSpace(text), "{}"), ",") {
+		if n, err := strconv.ParseInt(strings.TrimSpace(w), 0, 64); err != nil || n == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// rough tells of an operation that a compiler may compute with other bits than the GPU does: it
+// rounds in a way of its own, or may be a product and its sum in one.
+func rough(n *node) bool {
+	return n.kind == operation && (n.base == "fma" || approximate(n))
+}
+
+// approximate tells of an instruction that rounds in a way of its own.
+func approximate(n *node) bool {
+	switch n.base {
+	case "ex2", "lg2", "sin", "cos", "tanh", "rsqrt":
+		return true
+	}
+	op := []byte(n.op)
+	return ptx.HasModifier(op, "approx") || ptx.HasModifier(op, "full")
+}

@@ -1,0 +1,334 @@
+package same
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"gnvcc/rewrite/ptx"
+)
+
+// floats are the types that an opcode may name.
+var floats = []string{"f32", "f64", "f16", "f16x2", "bf16", "bf16x2", "tf32", "e4m3x2", "e5m2x2"}
+
+// float tells whether an instruction computes in floating point.
+func float(op string) bool {
+	for _, t := range floats {
+		if ptx.HasModifier([]byte(op), t) {
+			return true
+		}
+	}
+	return false
+}
+
+// through tells of instructions that hand on what they read.
+func through(base string, ops []string) bool {
+	switch base {
+	case "mov", "cvta": // also what packs and unpacks
+		return len(ops) == 2
+	case "selp":
+		return true
+	}
+	return false
+}
+
+// instructions makes the nodes of a function.
+func (g *graph) instructions(f *function) {
+	for i, st := range f.Stmts {
+		if st.Kind != ptx.Inst {
+			continue
+		}
+		op, name, ops := string(f.Opcode(i)), string(f.Base(i)), f.ops[i]
+		if through(name, ops) {
+			continue
+		}
+		n := &node{fn: f.Func, at: i, op: op, base: name, where: f.where[i], text: ops}
+		switch name {
+		case "bra", "brx", "ret", "exit", "trap", "bar", "barrier", "membar", "fence", "call", "prefetch",
+			"prefetchu", "nanosleep", "pmevent", "brkpt", "discard", "applypriority", "cp":
+			continue
+		case "ld", "ldu":
+			switch s := space([]byte(op)); s {
+			case "local":
+				continue
+			case "param":
+				continue
+			default:
+				n.kind, n.name = load, s
+			}
+		case "st":
+			if s := space([]byte(op)); s == "local" || s == "param" {
+				continue
+			}
+			n.kind = operation
+		case "atom", "red", "shfl", "tex", "tld4", "suld", "sust", "mma", "wmma", "wgmma", "ldmatrix",
+			"stmatrix", "vote", "match", "redux", "multimem":
+			n.kind = operation
+		default:
+			if n.kind = integer; float(op) {
+				n.kind = operation
+			}
+		}
+		f.node[i] = len(g.nodes)
+		g.nodes = append(g.nodes, n)
+	}
+}
+
+// link finds a node's operands.
+func (g *graph) link(n *node, _ int) {
+	if n.fn == nil {
+		return
+	}
+	f := g.byName[n.fn.Name]
+	from := 1
+	switch n.base {
+	case "ld", "ldu":
+		from = len(n.text)
+	case "red", "st", "sust", "stmatrix":
+		from = 0
+	}
+	for k := from; k < len(n.text); k++ {
+		if strings.HasPrefix(n.text[k], "[") {
+			continue
+		}
+		for _, p := range parts(n.text[k]) {
+			n.ops = append(n.ops, g.origins(f, n.at, p))
+			n.alike = append(n.alike, f.alike(n.at, p))
+		}
+	}
+	// 1/x is written as it is where it rounds alike.
+	if n.base == "rcp" && ptx.HasModifier([]byte(n.op), "rn") {
+		n.base, n.op = "div", "div"+strings.TrimPrefix(n.op, "rcp")
+		one := "0f3f800000"
+		if ptx.HasModifier([]byte(n.op), "f64") {
+			one = "0d3ff0000000000000"
+		}
+		n.ops = [][]int{{g.leafOf(constant, one)}, n.ops[0]}
+		n.alike = []bool{false, n.alike[0]}
+	}
+	if n.kind == load {
+		n.root = g.roots(f, n.at, n.text[1])
+	}
+}
+
+// alike tells of an operand that has several values, and of which nobody knows more where loops are
+// unrolled (fold.Rounds).
+func (f *function) alike(at int, text string) bool {
+	for range 100 {
+		defs := f.reach.Of(at, text)
+		if len(defs) > 1 {
+			for _, d := range defs {
+				if f.Stmts[d].Guarded {
+					return false
+				}
+			}
+			return f.round.Alike(at, text, defs)
+		}
+		if len(defs) == 0 || string(f.Base(defs[0])) != "mov" || len(f.ops[defs[0]]) != 2 ||
+			!strings.HasPrefix(f.ops[defs[0]][1], "%") {
+			return false
+		}
+		at, text = defs[0], f.ops[defs[0]][1]
+	}
+	return false
+}
+
+// leafOf is the node of what has no instruction.
+func (g *graph) leafOf(k kind, name string) int {
+	key := fmt.Sprint(k, " ", name)
+	if n, ok := g.leaf[key]; ok {
+		return n
+	}
+	g.leaf[key] = len(g.nodes)
+	g.nodes = append(g.nodes, &node{kind: k, name: name})
+	return g.leaf[key]
+}
+
+// origins are the nodes that an operand of a statement may hold.
+func (g *graph) origins(f *function, at int, text string) []int {
+	key := fmt.Sprint(at, " ", text)
+	if out, ok := f.memo[key]; ok {
+		return out
+	}
+	out := map[int]bool{}
+	g.follow(source{f, at, text}, out, map[string]bool{})
+	list := make([]int, 0, len(out))
+	for n := range out {
+		list = append(list, n)
+	}
+	slices.Sort(list)
+	f.memo[key] = list
+	return list
+}
+
+// follow collects what an operand may hold.
+func (g *graph) follow(s source, out map[int]bool, seen map[string]bool) {
+	f, text := s.f, strings.TrimSpace(s.text)
+	text = strings.TrimPrefix(text, "!")
+	if text == "" || text == "_" {
+		return
+	}
+	if text[0] != '%' {
+		if c := text[0]; c >= '0' && c <= '9' || c == '-' {
+			out[g.leafOf(constant, number(text))] = true
+		} else {
+			out[g.leafOf(special, text)] = true
+		}
+		return
+	}
+	if reg, _, ok := strings.Cut(text, "|"); ok { // setp's %p|%q as a source is none
+		text = reg
+	}
+	if !f.reach.Written(text) {
+		if name := strings.SplitN(text[1:], ".", 2)[0]; isSpecial[name] {
+			out[g.leafOf(special, text)] = true
+		}
+		return // never written: it holds anything
+	}
+	for _, d := range f.reach.Of(s.at, text) {
+		key := fmt.Sprint(f.Name, " ", d, " ", text)
+		if seen[key] {
+			continue
+		}
+		seen[key] = true
+		g.definition(f, d, text, out, seen)
+	}
+}
+
+var isSpecial = map[string]bool{"tid": true, "ntid": true, "ctaid": true, "nctaid": true,
+	"laneid": true, "warpid": true, "nwarpid": true, "smid": true, "nsmid": true, "gridid": true,
+	"clock": true, "clock64": true, "clock_hi": true, "globaltimer": true, "globaltimer_lo": true,
+	"globaltimer_hi": true, "lanemask_eq": true, "lanemask_lt": true, "lanemask_le": true,
+	"lanemask_gt": true, "lanemask_ge": true, "dynamic_smem_size": true, "total_smem_size": true,
+	"aggr_smem_size": true, "clusterid": true, "cluster_ctaid": true, "cluster_ctarank": true,
+	"cluster_nctaid": true, "cluster_nctarank": true, "nclusterid": true, "is_explicit_cluster": true,
+	"envreg": true, "pm": true}
+
+// definition collects what statement d of f gives to a register.
+func (g *graph) definition(f *function, d int, reg string, out map[int]bool, seen map[string]bool) {
+	if n, ok := f.node[d]; ok {
+		out[n] = true
+		return
+	}
+	ops, name := f.ops[d], string(f.Base(d))
+	switch {
+	case name == "selp":
+		g.follow(source{f, d, ops[1]}, out, seen)
+		g.follow(source{f, d, ops[2]}, out, seen)
+	case through(name, ops):
+		for _, p := range parts(ops[1]) {
+			g.follow(source{f, d, p}, out, seen)
+		}
+	case name == "ld" && space(f.Opcode(d)) == "local":
+		for _, s := range f.local {
+			key := fmt.Sprint("local ", f.Name, " ", s.at, " ", s.text)
+			if !seen[key] {
+				seen[key] = true
+				g.follow(s, out, seen)
+			}
+		}
+	case name == "ld" && space(f.Opcode(d)) == "param":
+		g.parameter(f, d, reg, out, seen)
+	default:
+		out[g.leafOf(called, name)] = true
+	}
+}
+
+// parameter collects what a load from .param space gives: what the entry got, what a function is
+// called with, what one returned.
+func (g *graph) parameter(f *function, d int, reg string, out map[int]bool, seen map[string]bool) {
+	name, offset := base(f.ops[d][1])
+	for k := range f.Params {
+		if f.Params[k].Name != name {
+			continue
+		}
+		if f.Entry {
+			part := slices.Index(parts(f.ops[d][0]), reg)
+			out[g.leafOf(parameter, fmt.Sprintf("%d+%d", k, offset+part*width(f.Opcode(d))))] = true
+			return
+		}
+		g.several(f.args[k], "args "+f.Name+fmt.Sprint(k), out, seen)
+		return
+	}
+	for key, c := range f.calls { // results have names that no other call of the function has
+		if c.arg >= 0 || !strings.HasSuffix(key, name) {
+			continue
+		}
+		to := g.byName[c.to]
+		if to == nil {
+			out[g.leafOf(called, c.to)] = true
+			continue
+		}
+		g.several(to.ret, "ret "+to.Name, out, seen)
+	}
+}
+
+func (g *graph) several(from []source, key string, out map[int]bool, seen map[string]bool) {
+	if seen[key] {
+		return
+	}
+	seen[key] = true
+	for _, s := range from {
+		g.follow(s, out, seen)
+	}
+}
+
+// width is the size in bytes of an instruction's type.
+func width(op []byte) int {
+	for _, t := range []struct {
+		name string
+		size int
+	}{{"8", 1}, {"16", 2}, {"32", 4}, {"64", 8}} {
+		for _, letter := range "bufs" {
+			if ptx.HasModifier(op, string(letter)+t.name) {
+				return t.size
+			}
+		}
+	}
+	return 4
+}
+
+// number is a constant as it is compared: its letters small.
+func number(text string) string { return strings.ToLower(text) }
+
+// roots are the parameters and variables that an address may be made of; -1 stands for what nobody
+// knows.
+func (g *graph) roots(f *function, at int, address string) map[int]bool {
+	name, _ := base(address)
+	out, seen := map[int]bool{}, map[int]bool{}
+	var walk func(n int)
+	walk = func(n int) {
+		if seen[n] {
+			return
+		}
+		seen[n] = true
+		x := g.nodes[n]
+		switch {
+		case x.kind == parameter:
+			out[n] = true
+		case x.kind == integer && (x.base == "add" || x.base == "sub" || x.base == "mad") && x.fn != nil:
+			fx := g.byName[x.fn.Name]
+			for k := 1; k < len(x.text); k++ {
+				if x.base == "mad" && k < 3 || strings.HasPrefix(x.text[k], "[") {
+					continue
+				}
+				for _, o := range g.origins(fx, x.at, x.text[k]) {
+					walk(o)
+				}
+			}
+		case x.kind == integer || x.kind == constant: // an index
+		default:
+			out[-1] = true
+		}
+	}
+	if !strings.HasPrefix(name, "%") {
+		return map[int]bool{-1: true}
+	}
+	for _, o := range g.origins(f, at, name) {
+		walk(o)
+	}
+	if len(out) == 0 {
+		out[-1] = true
+	}
+	return out
+}

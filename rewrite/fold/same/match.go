@@ -1,0 +1,287 @@
+package same
+
+import (
+	"fmt"
+	"strings"
+
+	"gnvcc/rewrite/fold"
+	"gnvcc/rewrite/ptx"
+)
+
+// Each instruction of the variant must have one of the default that it is a copy of: the same
+// opcode, from the same statement, and each operand can be only what that operand of the other can
+// be. Instructions use each other in loops, so that all pairs are taken for good at first, and those
+// are struck out, one after the other, of which an operand is not covered.
+
+type pair struct{ v, d int }
+
+type matching struct {
+	def, variant *graph
+	fixed        fold.Fixed
+	fate         []fate     // of the default's nodes
+	mates        [][]int    // by node of the variant
+	paired       [][]uint64 // the same, as bits
+	why          map[int]string
+	first        int // node of the variant that lost its last mate, -1: none
+}
+
+func (m *matching) pair(v, d int) bool {
+	return m.paired[v] != nil && m.paired[v][d/64]&(1<<(d%64)) != 0
+}
+
+func match(def, variant *graph, fixed fold.Fixed) (*matching, error) {
+	m := &matching{def: def, variant: variant, fixed: fixed, fate: fates(def, fixed),
+		mates: make([][]int, len(variant.nodes)), paired: make([][]uint64, len(variant.nodes)),
+		why: map[int]string{}, first: -1}
+	byOp := map[string][]int{}
+	for i, d := range def.nodes {
+		if d.kind == operation {
+			byOp[shape(d)] = append(byOp[shape(d)], i)
+		}
+	}
+	for i, v := range variant.nodes {
+		if v.kind != operation || m.guard(v) {
+			continue
+		}
+		m.paired[i] = make([]uint64, (len(def.nodes)+63)/64)
+		for _, k := range byOp[shape(v)] {
+			d := def.nodes[k]
+			if (!stays(v) || v.where == d.where || v.where == "" || d.where == "") &&
+				(len(v.ops) == len(d.ops) || v.base == "st") {
+				m.paired[i][k/64] |= 1 << (k % 64)
+				m.mates[i] = append(m.mates[i], k)
+			}
+		}
+		if len(m.mates[i]) == 0 {
+			return nil, fmt.Errorf("%s is not what the default does: there is no such instruction", v)
+		}
+	}
+	for again := true; again; {
+		again = false
+		for i := range m.mates {
+			kept := m.mates[i][:0]
+			for _, k := range m.mates[i] {
+				if m.holds(i, k) {
+					kept = append(kept, k)
+					continue
+				}
+				m.paired[i][k/64] &^= 1 << (k % 64)
+				again = true
+			}
+			if len(kept) == 0 && len(m.mates[i]) > 0 && m.first < 0 {
+				m.first = i
+			}
+			m.mates[i] = kept
+		}
+	}
+	if m.first >= 0 {
+		return nil, fmt.Errorf("%s is not what the default does%s", variant.nodes[m.first],
+			m.reason(m.first))
+	}
+	return m, nil
+}
+
+// stays tells of instructions that a compiler does not move, so that their .loc is right. What it
+// moves out of a loop has the .loc of what it comes to stand behind.
+func stays(n *node) bool {
+	return n.base == "st" || n.base == "atom" || n.base == "red"
+}
+
+// guard tells of the comparison of a parameter with a constant: the variant asks whether the values
+// are those that it knows.
+func (m *matching) guard(v *node) bool {
+	if v.base != "setp" {
+		return false
+	}
+	for _, ops := range v.ops {
+		for _, o := range ops {
+			if k := m.variant.nodes[o].kind; k != parameter && k != constant {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// reason says why a node of the variant has no mate.
+func (m *matching) reason(i int) string { return ": " + m.why[i] }
+
+// shape is what two nodes must have in common: the opcode. A comparison may be the other way
+// round, and stores of several values be one.
+func shape(n *node) string {
+	switch n.base {
+	case "setp", "set":
+		return n.base + " " + kindOf(n.op)
+	case "st":
+		return "st " + space([]byte(n.op))
+	}
+	return n.op
+}
+
+// kindOf is an opcode's floating-point type and whether it flushes.
+func kindOf(op string) string {
+	for _, t := range floats {
+		if ptx.HasModifier([]byte(op), t) {
+			return fmt.Sprint(t, ptx.HasModifier([]byte(op), "ftz"))
+		}
+	}
+	return ""
+}
+
+// holds tells whether a pair's operands are covered.
+func (m *matching) holds(i, k int) bool {
+	v, d := m.variant.nodes[i], m.def.nodes[k]
+	switch {
+	case v.base == "cvt" && fromInteger(v.op):
+		return true // exactly what the integer gives
+	case v.base == "st":
+		for a := range v.ops {
+			some := false
+			for b := range d.ops {
+				some = some || m.covered(v, d, v.ops[a], d.ops[b])
+			}
+			if !some {
+				return m.no(i, d, a)
+			}
+		}
+		return true
+	}
+	bad := -1
+	for a := range v.ops {
+		if !m.covered(v, d, v.ops[a], d.ops[a]) {
+			bad = a
+			break
+		}
+	}
+	if bad < 0 {
+		return true
+	}
+	switch v.base {
+	case "add", "mul", "min", "max", "fma", "setp":
+		if m.covered(v, d, v.ops[0], d.ops[1]) && m.covered(v, d, v.ops[1], d.ops[0]) &&
+			(len(v.ops) < 3 || m.covered(v, d, v.ops[2], d.ops[2])) {
+			return true
+		}
+	}
+	return m.no(i, d, bad)
+}
+
+func (m *matching) no(i int, d *node, operand int) bool {
+	has := ""
+	for _, o := range m.variant.nodes[i].ops[operand] {
+		if has += " " + m.variant.nodes[o].String(); len(has) > 200 {
+			break
+		}
+	}
+	m.why[i] = fmt.Sprintf("operand %d (%s) is none of %s", operand+1, strings.TrimSpace(has), d)
+	return false
+}
+
+// fromInteger tells of a conversion of an integer to a float.
+func fromInteger(op string) bool {
+	words := strings.Split(op, ".")
+	last := words[len(words)-1]
+	return last[0] == 's' || last[0] == 'u'
+}
+
+// covered tells whether all that an operand of the variant may hold, that of the default may.
+func (m *matching) covered(v, d *node, from, in []int) bool {
+	if v.base == "st" && !m.computes(m.variant, from) && !m.computes(m.def, in) {
+		return true // nothing was computed: a copy, or integers
+	}
+	for _, o := range from {
+		ok := m.variant.nodes[o].kind == constant && m.constant(m.variant.nodes[o], d, in)
+		for k := 0; k < len(in) && !ok; k++ {
+			ok = m.covers(o, in[k])
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
+func (m *matching) computes(g *graph, origins []int) bool {
+	for _, o := range origins {
+		if g.nodes[o].kind == operation {
+			return true
+		}
+	}
+	return false
+}
+
+// constant tells whether a constant of the variant may stand where the default has these.
+func (m *matching) constant(c, d *node, in []int) bool {
+	literal, only, derived, flushed, rough := false, true, false, false, false
+	for _, k := range in {
+		n := m.def.nodes[k]
+		rough = rough || m.fate[k].rough
+		flushed = flushed || m.fate[k].flushes
+		literal = literal || n.kind == constant && n.name == c.name
+		only = only && n.kind == constant
+		derived = derived || n.kind != constant && m.fate[k].constant
+	}
+	if approximate(d) {
+		return literal && only && len(in) == 1
+	}
+	if rough { // what was computed with other bits may come to 0 as well
+		return literal && !plain(c.name)
+	}
+	return literal || derived && !flushed
+}
+
+// covers tells whether a value of the variant may be one of the default.
+func (m *matching) covers(o, k int) bool {
+	v, d := m.variant.nodes[o], m.def.nodes[k]
+	if v.kind != d.kind {
+		return v.kind == special && d.kind == integer || v.kind == integer && d.kind == special
+	}
+	switch v.kind {
+	case operation:
+		return m.pair(o, k)
+	case integer:
+		return true
+	case load:
+		return (v.name == d.name || v.name == "" || d.name == "") && meet(m.variant, m.def, v, d)
+	case constant:
+		return false // see constant
+	}
+	return v.name == d.name
+}
+
+// meet tells whether two loads may be of the same memory.
+func meet(vg, dg *graph, v, d *node) bool {
+	if v.root[-1] || d.root[-1] {
+		return true
+	}
+	for a := range v.root {
+		for b := range d.root {
+			if vg.nodes[a].name == dg.nodes[b].name {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// lost is an error where the default compares, or converts to an integer, what the compiler may
+// have computed itself in the variant, with other bits: nothing in the variant shows it.
+func (m *matching) lost() error {
+	for _, d := range m.def.nodes {
+		crosses := d.kind == integer || d.kind == operation && (d.base == "setp" || d.base == "set")
+		if words := strings.Split(d.op, "."); d.kind == operation && d.base == "cvt" {
+			crosses = !float("." + words[len(words)-2])
+		}
+		if !crosses {
+			continue
+		}
+		for _, o := range d.ops {
+			for _, k := range o {
+				if m.def.nodes[k].kind == operation && (m.fate[k].rough || m.fate[k].flushes) {
+					return fmt.Errorf("%s may be made of a constant: %s", d, m.def.nodes[k])
+				}
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,109 @@
+package same
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"gnvcc/rewrite/fold"
+	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/ptxtest"
+)
+
+func compiled(t *testing.T, kit ptxtest.Toolkit, text string, flags ...string) *ptx.Module {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "k.cu")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m, err := ptx.Parse(kit.PTX(t, file, append(flags, "-arch=sm_80", "-lineinfo")...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// sameFile makes the two texts one file: their names differ, their lines don't.
+func sameFile(p Place) Place { return Place{"", p.Line, p.Column} }
+
+// keeps are kernels named no_ of fold's tests, with values for which they do keep their bits: the
+// compiler folds nothing, the loop doesn't run, or ptxas has to be asked as well.
+var keeps = map[string]string{
+	"no_counter":    "0 -1 0.3f", // no round
+	"no_power":      "0 -1 0.3f",
+	"no_loop":       "0 -1 0.3f",
+	"no_integer":    "0 0.3f", // x to the 0 is 1 in the code, too
+	"no_exponent":   "0",
+	"no_difference": "0 0.3f 1 2 -1 4", // sums: both operands are products in the default
+	"no_block":      "0 1 2 -1 4 0.3f", // blockDim stays what it is
+	"no_limit":      "0 1 2 -1 4 0.3f", // fminf is computed
+	"no_meeting":    "4",               // contracted by none of the two
+	"no_half":       "0 0.3f",          // no power of two
+}
+
+// TestOtherBits: kernels that are known to get other bits, for values that are chosen to be hard (1,
+// 0, a power of two), are refused.
+func TestOtherBits(t *testing.T) {
+	kits := ptxtest.Toolkits(t)
+	for _, kit := range []ptxtest.Toolkit{kits[0], kits[len(kits)-1]} {
+		for _, name := range []string{"sums", "kernels"} {
+			t.Run(kit.Version+name, func(t *testing.T) {
+				text, err := os.ReadFile("../testdata/" + name + ".cu")
+				if err != nil {
+					t.Fatal(err)
+				}
+				values(t, kit, string(text))
+			})
+		}
+	}
+}
+
+var head = regexp.MustCompile(`__global__ void (\w+)\(([^)]*)\) \{`)
+
+// values compares each kernel of a text with itself for some values.
+func values(t *testing.T, kit ptxtest.Toolkit, text string) {
+	def, refused, taken := compiled(t, kit, text), 0, 0
+	for _, v := range []string{"0", "1", "2", "4", "0.3f"} {
+		variant := compiled(t, kit, head.ReplaceAllStringFunc(text, func(h string) string {
+			return h + constants(head.FindStringSubmatch(h)[2], v)
+		}))
+		for _, e := range def.Entries() {
+			fixed := fold.Fixed{Params: map[int]bool{}, Dims: map[string]bool{"ntid.x": true}}
+			for i, p := range e.Params {
+				fixed.Params[i] = !strings.HasSuffix(p.Type, "64") || p.Type == "f64"
+			}
+			_, err := Same(Built{def, e.Name, sameFile}, Built{variant, e.Name, sameFile}, fixed)
+			if err != nil {
+				refused++
+				continue
+			}
+			taken++
+			name, _, _ := strings.Cut(strings.TrimLeft(e.Name, "_Z0123456789"), "P")
+			if strings.HasPrefix(name, "no_") && !slices.Contains(strings.Fields(keeps[name]), v) {
+				t.Errorf("%s with %s is taken", name, v)
+			}
+		}
+	}
+	if refused == 0 || taken == 0 {
+		t.Errorf("%d are refused, %d are taken: some of each are expected", refused, taken)
+	}
+}
+
+// constants gives the scalar parameters of a kernel a value, behind its brace.
+func constants(params, value string) string {
+	var out strings.Builder
+	for _, p := range strings.Split(params, ",") {
+		words := strings.Fields(p)
+		if len(words) != 2 || strings.ContainsAny(p, "*&") {
+			continue
+		}
+		switch words[0] {
+		case "int", "float", "double":
+			out.WriteString(words[1] + " = (" + words[0] + ")" + value + "; ")
+		}
+	}
+	return out.String()
+}
