@@ -187,12 +187,15 @@ func (b *Workbench) lined(ctx context.Context, t *record.Translation, call *tool
 }
 
 // doings are what ptxas did, by statement of the module that was compared.
-type doings map[same.Statement]deed
+type doings struct {
+	did   map[same.Statement]deed
+	reach map[*ptx.Func]*ptx.Reaching
+}
 
 // done looks what ptxas does with an entry. The statements are those of the same code with line
 // information.
 func (b *Workbench) done(ctx context.Context, j *job.Job, lined *ptx.Module, entry string,
-	m *ptx.Module, name string, flags []string) (doings, error) {
+	m *ptx.Module, name string, flags []string) (*doings, error) {
 	of, err := statedIn(lined, entry)
 	if err != nil {
 		return nil, err
@@ -215,41 +218,55 @@ func (b *Workbench) done(ctx context.Context, j *job.Job, lined *ptx.Module, ent
 	if err != nil {
 		return nil, err
 	}
-	out := doings{}
+	out := &doings{map[same.Statement]deed{}, map[*ptx.Func]*ptx.Reaching{}}
 	for n, s := range of {
-		out[same.Statement{Func: s.f, Index: s.index}] = deeds[n]
+		out.did[same.Statement{Func: s.f, Index: s.index}] = deeds[n]
+		if out.reach[s.f] == nil {
+			if out.reach[s.f], err = s.f.Reaching(); err != nil {
+				return nil, err
+			}
+		}
 	}
 	return out, nil
 }
 
 // agree is an error where ptxas did other things with the variant's statements than with the
 // kernel's.
-func agree(answer *same.Answer, before, after doings) error {
+func agree(answer *same.Answer, before, after *doings) error {
 	both := map[same.Statement]bool{}
 	for _, s := range answer.Both {
 		both[s] = true
 	}
 	for _, s := range answer.Alone {
-		if before[s] != alone {
+		if before.did[s] != alone {
 			return fmt.Errorf("%s is constant in the variant, and in the kernel ptxas makes of it: %s",
-				text(s), before[s])
+				text(s), before.did[s])
+		}
+		for sum, did := range before.did {
+			if did == contracted && before.adds(sum, s) {
+				return fmt.Errorf("%s is constant in the variant, and ptxas contracts it in the kernel (%s)",
+					text(s), text(sum))
+			}
 		}
 	}
 	for _, s := range answer.Approximate {
-		if after[s] != looked {
-			return fmt.Errorf("ptxas makes of %s in the variant: %s", text(s), after[s])
+		if after.did[s] != looked && !after.shares(s) && !before.computes(after, s) {
+			return fmt.Errorf("ptxas makes of %s in the variant: %s", text(s), after.did[s])
 		}
 	}
+	if err := unlisted(answer, before, after); err != nil {
+		return err
+	}
 	for _, s := range answer.Sums {
-		did := after[s.At]
+		did := after.did[s.At]
 		if did != alone && did != contracted {
 			return fmt.Errorf("ptxas makes of %s in the variant: %s", text(s.At), did)
 		}
 		for _, d := range s.May {
 			switch {
-			case before[d] != did:
+			case before.did[d] != did:
 				return fmt.Errorf("%s: in the variant %s, in the kernel (%s) %s", text(s.At), did, text(d),
-					before[d])
+					before.did[d])
 			case did == contracted && (both[s.At] || both[d]):
 				return fmt.Errorf("%s is contracted with one of two products", text(s.At))
 			}
@@ -259,6 +276,71 @@ func agree(answer *same.Answer, before, after doings) error {
 		}
 	}
 	return nil
+}
+
+// unlisted is an error where ptxas contracts a sum that was not compared, as no operand of it was
+// taken for a product.
+func unlisted(answer *same.Answer, before, after *doings) error {
+	listed := map[same.Statement]bool{}
+	for _, s := range answer.Sums {
+		listed[s.At] = true
+		for _, d := range s.May {
+			listed[d] = true
+		}
+	}
+	for s, did := range after.did {
+		if did == contracted && !listed[s] {
+			return fmt.Errorf("ptxas contracts %s, of which no operand is known to be a product", text(s))
+		}
+	}
+	for s, did := range before.did { // others may be of code that the variant has not
+		if did == contracted && !listed[s] && !before.addsProduct(s) {
+			return fmt.Errorf("ptxas contracts %s in the kernel, of which no operand is known to be a product",
+				text(s))
+		}
+	}
+	return nil
+}
+
+func (d *doings) addsProduct(sum same.Statement) bool {
+	for s := range d.did {
+		if string(s.Func.Base(s.Index)) == "mul" && d.adds(sum, s) {
+			return true
+		}
+	}
+	return false
+}
+
+// adds tells whether a sum may add what a statement writes: an instruction with several uses may be
+// contracted with one of them.
+func (d *doings) adds(sum, of same.Statement) bool {
+	f := sum.Func
+	if of.Func != f {
+		return false
+	}
+	seen := map[int]bool{}
+	var reads func(i int) bool
+	reads = func(i int) bool {
+		for _, o := range f.Operands(i, nil)[1:] {
+			for _, from := range d.reach[f].Of(i, string(f.Bytes(o))) {
+				if from == of.Index {
+					return true
+				}
+				if seen[from] {
+					continue
+				}
+				seen[from] = true
+				switch string(f.Base(from)) {
+				case "mov", "neg", "abs", "selp":
+					if reads(from) {
+						return true
+					}
+				}
+			}
+		}
+		return false
+	}
+	return reads(sum.Index)
 }
 
 // text is a statement for people.
