@@ -156,6 +156,7 @@ type Candidate struct {
 	// Prove is an error where the candidate is not proved to have the kernel's bits: then nobody
 	// builds it. nil: there is nothing to be proved.
 	Prove func(context.Context) error
+	Draft bool // made sooner than a build would (Drafter): not to be adopted as it is
 }
 
 // Limit is the largest block by directives.
@@ -179,6 +180,13 @@ type Compiler interface {
 // A Counter is a Compiler that can make nvcc's own build with counters in it.
 type Counter interface {
 	Counting(ctx context.Context, k *Kernel, c rewrite.Caches) (*Candidate, rewrite.Counters, error)
+}
+
+// A Drafter is a Compiler that makes candidates sooner, by leaving out of the source what the kernel
+// does not need. They are all but always what Compile gives; a search compares before it believes in
+// one.
+type Drafter interface {
+	Draft(ctx context.Context, k *Kernel, r recipe.Recipe) (*Candidate, error)
 }
 
 // A Sink keeps what was decided.

@@ -27,6 +27,14 @@ type builder struct {
 	count             int
 }
 
+// The kinds of candidates: by PTX alone; with source variants, as a search makes them (drafts, and
+// one candidate as a build makes it, the winner's); and all of these as a build makes them.
+const (
+	byPTX    = "PTX"
+	bySource = "source"
+	byWhole  = "whole"
+)
+
 // recipes are 60 of a kind, the same for every kernel.
 func recipes(kind string) []recipe.Recipe {
 	var out []recipe.Recipe
@@ -37,7 +45,7 @@ func recipes(kind string) []recipe.Recipe {
 		}
 		out = append(out, r)
 	}
-	if kind == "source" {
+	if kind != byPTX {
 		for factor := 1; factor <= 12; factor++ {
 			for _, n := range []int{32, 40, 48, 64, 128} {
 				add("unroll=%d maxnreg=%d", factor, n)
@@ -106,7 +114,7 @@ func (b *builder) build(ctx context.Context, folder string) error {
 func (b *builder) store() string { return filepath.Join(b.work, "store") }
 
 // compile compiles the kernel by some recipes, with a copy of the store that knows the build alone.
-func (b *builder) compile(ctx context.Context, list []recipe.Recipe) (Run, error) {
+func (b *builder) compile(ctx context.Context, kind string, list []recipe.Recipe) (Run, error) {
 	b.count++
 	dir := filepath.Join(b.work, fmt.Sprintf("copy%d", b.count))
 	if err := os.CopyFS(dir, os.DirFS(b.store())); err != nil {
@@ -128,6 +136,35 @@ func (b *builder) compile(ctx context.Context, list []recipe.Recipe) (Run, error
 	if err != nil {
 		return Run{}, err
 	}
+	candidate := compiler.Compile
+	if kind == bySource {
+		candidate = compiler.Draft
+	}
+	var why error
+	r.Failed, why = b.all(list, func(one recipe.Recipe) error {
+		_, err := candidate(ctx, source, one)
+		return err
+	})
+	if kind == bySource {
+		if _, err := compiler.Compile(ctx, source, list[len(list)-1]); err != nil {
+			r.Failed++
+		}
+	}
+	r.Wall, r.CPU = time.Since(begun).Seconds(), (processor() - cpu).Seconds()
+	var took time.Duration
+	r.Cicc, took = compiler.Spent("cicc")
+	r.CiccTime = took.Seconds()
+	r.Ptxas, took = compiler.Spent("ptxas")
+	r.PtxTime = took.Seconds()
+	if r.Failed == r.N {
+		return r, fmt.Errorf("%s: none of %d recipes compiles: %w", b.kernel, r.N, why)
+	}
+	return r, ctx.Err()
+}
+
+// all does something for all recipes, some at a time, and says how often that failed, and why at
+// last.
+func (b *builder) all(list []recipe.Recipe, do func(recipe.Recipe) error) (failed int, why error) {
 	slots := make(chan struct{}, b.jobs)
 	var all sync.WaitGroup
 	var mu sync.Mutex
@@ -136,24 +173,15 @@ func (b *builder) compile(ctx context.Context, list []recipe.Recipe) (Run, error
 		slots <- struct{}{}
 		go func() {
 			defer func() { <-slots; all.Done() }()
-			if _, err := compiler.Compile(ctx, source, recipe); err != nil {
+			if err := do(recipe); err != nil {
 				mu.Lock()
-				r.Failed++
+				failed, why = failed+1, err
 				mu.Unlock()
 			}
 		}()
 	}
 	all.Wait()
-	r.Wall, r.CPU = time.Since(begun).Seconds(), (processor() - cpu).Seconds()
-	var took time.Duration
-	r.Cicc, took = compiler.Spent("cicc")
-	r.CiccTime = took.Seconds()
-	r.Ptxas, took = compiler.Spent("ptxas")
-	r.PtxTime = took.Seconds()
-	if r.Failed == r.N {
-		return r, fmt.Errorf("%s: none of %d recipes compiles", b.kernel, r.N)
-	}
-	return r, ctx.Err()
+	return failed, why
 }
 
 // processor is the time of this process and of all that it has waited for.

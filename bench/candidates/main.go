@@ -58,8 +58,8 @@ func run(ctx context.Context, args []string) error {
 	var ns []int
 	for _, word := range strings.Split(*numbers, ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(word))
-		if err != nil || n < 1 || n > len(recipes("PTX")) {
-			return fmt.Errorf("-n %q: numbers from 1 to %d", *numbers, len(recipes("PTX")))
+		if err != nil || n < 1 || n > len(recipes(byPTX)) {
+			return fmt.Errorf("-n %q: numbers from 1 to %d", *numbers, len(recipes(byPTX)))
 		}
 		ns = append(ns, n)
 	}
@@ -82,11 +82,11 @@ func run(ctx context.Context, args []string) error {
 		if err := b.build(ctx, folder); err != nil {
 			return fmt.Errorf("%s: %w", folder, err)
 		}
-		for _, kind := range []string{"PTX", "source"} {
+		for _, kind := range []string{byPTX, bySource, byWhole} {
 			s := Series{Program: filepath.Base(folder), Kernel: b.kernel, Kind: kind}
 			for range *runs {
 				for _, n := range ns {
-					r, err := b.compile(ctx, recipes(kind)[:n])
+					r, err := b.compile(ctx, kind, recipes(kind)[:n])
 					if err != nil {
 						return fmt.Errorf("%s: %w", folder, err)
 					}

@@ -105,17 +105,27 @@ func describe(s *compile.Source) (*policy.Kernel, error) {
 // Compile makes a candidate.
 func (c *compiler) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe,
 	plain bool) (*policy.Candidate, error) {
+	if plain {
+		return candidate(ctx, k, r, c.Compiler.CompilePlain)
+	}
+	return candidate(ctx, k, r, c.Compiler.Compile)
+}
+
+// Draft makes a candidate that a search may race.
+func (c *compiler) Draft(ctx context.Context, k *policy.Kernel,
+	r recipe.Recipe) (*policy.Candidate, error) {
+	return candidate(ctx, k, r, c.Compiler.Draft)
+}
+
+// candidate makes one by a method of driver's, as policy wants it.
+func candidate(ctx context.Context, k *policy.Kernel, r recipe.Recipe,
+	by func(context.Context, *compile.Source, recipe.Recipe) (*compile.Candidate,
+		error)) (*policy.Candidate, error) {
 	s, ok := k.Handle.(*compile.Source)
 	if !ok {
 		return nil, errors.New("unknown kernel")
 	}
-	var made *compile.Candidate
-	var err error
-	if plain {
-		made, err = c.Compiler.CompilePlain(ctx, s, r)
-	} else {
-		made, err = c.Compiler.Compile(ctx, s, r)
-	}
+	made, err := by(ctx, s, r)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +141,7 @@ func (c *compiler) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recip
 		Carveout: made.Reserve.Carveout, Block: made.Block}
 	return &policy.Candidate{Path: made.Path, Entry: made.Entry, Build: made.Build,
 		MaxThreads: made.MaxThreads, Code: code, Normals: made.Normals, Reserve: reserve,
-		Prove: made.Prove}, nil
+		Prove: made.Prove, Draft: made.Draft}, nil
 }
 
 // Counting makes nvcc's own build with counters in it.

@@ -526,6 +526,11 @@ func (s *editedSearch) Compile(ctx context.Context, k *policy.Kernel, r recipe.R
 	return s.world.compiler.Compile(ctx, k, r, plain)
 }
 
+func (s *editedSearch) Draft(ctx context.Context, k *policy.Kernel,
+	r recipe.Recipe) (*policy.Candidate, error) {
+	return s.world.compiler.Draft(ctx, k, r)
+}
+
 func (s *editedSearch) Past(k *policy.Kernel, device string) *cache.Decision {
 	return s.world.book.Past(k, device)
 }

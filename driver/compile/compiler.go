@@ -303,6 +303,7 @@ type Candidate struct {
 	// not take it. nil: there is nothing to be proved. It takes a second or two the first time.
 	Prove   func(context.Context) error
 	doubted bool
+	Draft   bool // cicc was not given the whole text (Compiler.Draft)
 }
 
 // A keptCandidate is the memo of one.
@@ -313,6 +314,7 @@ type keptCandidate struct {
 	MaxThreads int
 	Normals    map[string]string `json:",omitempty"`
 	Doubted    bool              `json:",omitempty"` // it is to be proved
+	Draft      bool              `json:",omitempty"`
 	Error      string            // why there is none
 }
 
@@ -322,15 +324,33 @@ const memoCandidate cache.Memos[keptCandidate] = "candidate"
 // tool refused it. What was made once is found again, refusals too; ctx and Limit end what takes
 // too long, which is tried again another time.
 func (c *Compiler) Compile(ctx context.Context, s *Source, r recipe.Recipe) (*Candidate, error) {
+	return c.made(ctx, s, r, how{})
+}
+
+// Draft makes a candidate for a search, sooner: its source variant may come from a slice of the
+// text (draft.go). Before it is adopted it has to be compiled by Compile: that may give other code.
+func (c *Compiler) Draft(ctx context.Context, s *Source, r recipe.Recipe) (*Candidate, error) {
+	return c.made(ctx, s, r, how{draft: true})
+}
+
+// how says how a candidate is made.
+type how struct {
+	never bool // the guards never hold
+	draft bool // source variants may be drafts
+}
+
+func (c *Compiler) made(ctx context.Context, s *Source, r recipe.Recipe, h how) (*Candidate,
+	error) {
 	if rewrite.Uses(r, "throttle") || rewrite.Uses(r, "shape") {
-		return c.launched(ctx, s, r)
+		return c.launched(ctx, s, r, h)
 	}
-	return c.candidate(ctx, s, r, false)
+	return c.candidate(ctx, s, r, h)
 }
 
 // launched makes a candidate that differs from another in how it is launched: that one is made,
 // once for all levels and blocks.
-func (c *Compiler) launched(ctx context.Context, s *Source, r recipe.Recipe) (*Candidate, error) {
+func (c *Compiler) launched(ctx context.Context, s *Source, r recipe.Recipe, h how) (*Candidate,
+	error) {
 	if err := rewrite.Check(r); err != nil {
 		return nil, err
 	}
@@ -355,7 +375,7 @@ func (c *Compiler) launched(ctx context.Context, s *Source, r recipe.Recipe) (*C
 	if second.plain() && !rewrite.KnowsBlock(rest) {
 		rest = rest.Without("shape")
 	}
-	cand, err := c.candidate(ctx, s, rest.With(second.term), false)
+	cand, err := c.candidate(ctx, s, rest.With(second.term), h)
 	if err != nil {
 		return nil, err
 	}
@@ -379,12 +399,12 @@ func (c *Compiler) launched(ctx context.Context, s *Source, r recipe.Recipe) (*C
 // runs the plain copy, as it is compiled beside the specialised ones.
 func (c *Compiler) CompilePlain(ctx context.Context, s *Source,
 	r recipe.Recipe) (*Candidate, error) {
-	return c.candidate(ctx, s, r, true)
+	return c.candidate(ctx, s, r, how{never: true})
 }
 
-func (c *Compiler) candidate(ctx context.Context, s *Source, r recipe.Recipe,
-	never bool) (*Candidate, error) {
-	parts := []string{"candidate 1", s.job.Key, s.Kernel, r.String(), strconv.FormatBool(never),
+func (c *Compiler) candidate(ctx context.Context, s *Source, r recipe.Recipe, h how) (*Candidate,
+	error) {
+	parts := []string{"candidate 1", s.job.Key, s.Kernel, r.String(), strconv.FormatBool(h.never),
 		cache.OwnKey()}
 	if t := s.translation; t != nil {
 		parts = append(parts, t.Input, t.Module)
@@ -393,9 +413,15 @@ func (c *Compiler) candidate(ctx context.Context, s *Source, r recipe.Recipe,
 		parts = append(parts, s.Link.Cubin, s.Assembly.Cubin)
 	}
 	key := cache.HashOf(parts...)
+	if h.draft = h.draft && len(Asked(s.Kernel, r)) > 0; h.draft {
+		if cand, err, ok := c.kept(key); ok {
+			return c.provable(cand, s, r, h), err // better than a draft
+		}
+		key = cache.HashOf("draft", key)
+	}
 	for {
 		if cand, err, ok := c.kept(key); ok {
-			return c.provable(cand, s, r, never), err
+			return c.provable(cand, s, r, h), err
 		}
 		busy, done, err := c.flights.take(ctx, key)
 		if err != nil {
@@ -404,15 +430,15 @@ func (c *Compiler) candidate(ctx context.Context, s *Source, r recipe.Recipe,
 		if busy {
 			continue
 		}
-		cand, err := c.compile(ctx, s, r, never, key)
+		cand, err := c.compile(ctx, s, r, h, key)
 		done()
-		return c.provable(cand, s, r, never), err
+		return c.provable(cand, s, r, h), err
 	}
 }
 
 // provable gives a candidate that is to be proved the means.
-func (c *Compiler) provable(cand *Candidate, s *Source, r recipe.Recipe, never bool) *Candidate {
-	if cand == nil || !cand.doubted || never {
+func (c *Compiler) provable(cand *Candidate, s *Source, r recipe.Recipe, h how) *Candidate {
+	if cand == nil || !cand.doubted || h.never {
 		return cand
 	}
 	cand.Prove = func(ctx context.Context) error {
@@ -468,14 +494,14 @@ func (c *Compiler) kept(key string) (*Candidate, error, bool) {
 		return nil, nil, false
 	}
 	return &Candidate{Path: path, Entry: k.Entry, Build: k.Build, MaxThreads: k.MaxThreads,
-		Normals: k.Normals, doubted: k.Doubted}, nil, true
+		Normals: k.Normals, doubted: k.Doubted, Draft: k.Draft}, nil, true
 }
 
-func (c *Compiler) compile(ctx context.Context, s *Source, r recipe.Recipe, never bool,
+func (c *Compiler) compile(ctx context.Context, s *Source, r recipe.Recipe, h how,
 	key string) (*Candidate, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.Limit)
 	defer cancel()
-	kept, err := c.make(ctx, s, r, never)
+	kept, err := c.make(ctx, s, r, h)
 	if err != nil {
 		if ctx.Err() != nil || transient(err) {
 			return nil, err
@@ -491,7 +517,7 @@ func (c *Compiler) compile(ctx context.Context, s *Source, r recipe.Recipe, neve
 		return nil, err
 	}
 	return &Candidate{Path: path, Entry: kept.Entry, Build: kept.Build, MaxThreads: kept.MaxThreads,
-		Normals: kept.Normals, doubted: kept.Doubted}, nil
+		Normals: kept.Normals, doubted: kept.Doubted, Draft: kept.Draft}, nil
 }
 
 // transient tells whether an error is about this machine at this moment (a full disk, a store that
@@ -505,15 +531,15 @@ func transient(err error) bool {
 }
 
 // make makes a candidate.
-func (c *Compiler) make(ctx context.Context, s *Source, r recipe.Recipe,
-	never bool) (keptCandidate, error) {
+func (c *Compiler) make(ctx context.Context, s *Source, r recipe.Recipe, h how) (keptCandidate,
+	error) {
 	var none keptCandidate
 	b, done, err := c.workbench()
 	if err != nil {
 		return none, err
 	}
 	defer done()
-	b.never, b.unproved = never, true
+	b.never, b.unproved, b.draft = h.never, true, h.draft
 	recipes := map[string]recipe.Recipe{s.Kernel: r}
 	out, bad, err := b.try(ctx, s.job, s.translation, s.Module, recipes, s.std)
 	if err != nil {
@@ -541,6 +567,7 @@ func (c *Compiler) make(ctx context.Context, s *Source, r recipe.Recipe,
 		return none, fmt.Errorf("the candidate has no kernel %s", entry)
 	}
 	kept := keptCandidate{Entry: entry, MaxThreads: 1024, Normals: out.normals, Doubted: out.doubted,
+		Draft: out.draft,
 		Build: cache.Build{Registers: k.Registers, Stack: k.Stack, Shared: k.Shared,
 			Barriers: k.Barriers}}
 	if k.MaxThreads > 0 {

@@ -145,7 +145,7 @@ func (c *Compiler) normalOf(ctx context.Context, s *Source, v variantOf) string 
 		return none
 	}
 	defer done()
-	m, err := b.compileVariant(ctx, s.translation, s.Module, call, s.Signature, v)
+	m, err := b.compileVariant(ctx, s.translation, s.Module, call, s.Signature, v, nil)
 	if err != nil {
 		return none
 	}

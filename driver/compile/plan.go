@@ -21,6 +21,7 @@ import (
 type plan struct {
 	variants []merge.Variant
 	normals  map[string]string        // of the variants (normalOf), by their text
+	draft    bool                     // one of them is a draft
 	passes   map[string]recipe.Recipe // by entry of the merged module
 	blocks   map[string][3]int        // the blocks that second entries are chosen for
 	dynamic  map[string]int           // and their dynamic shared memory, bytes
@@ -187,7 +188,7 @@ func (b *Workbench) planSeconds(ctx context.Context, j *job.Job, t *record.Trans
 
 // took notes a variant. name is what its entry is called in the plan's module.
 func (p *plan) took(v variantOf, m compiledVariant, name string) {
-	p.normals[v.String()] = m.normal
+	p.normals[v.String()], p.draft = m.normal, p.draft || m.draft
 	if m.doubt != "" {
 		p.doubted = append(p.doubted, doubted{v, m, v.entry, name})
 	}

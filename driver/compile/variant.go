@@ -61,6 +61,7 @@ type compiledVariant struct {
 	module *ptx.Module // for reading only
 	normal string
 	doubt  string // why it has to be proved (proof.go), "" if it need not be
+	draft  bool   // see draft.go
 }
 
 // normalOf is the hash of a kernel's normal form (rewrite/ptx) in a variant's PTX: what a decision
@@ -87,10 +88,15 @@ func variantKey(t *record.Translation, call *toolcmd.Cicc, signature []string,
 
 // recallVariant finds a variant that was made before, or why there is none.
 func (b *Workbench) recallVariant(key string, v variantOf) (m compiledVariant, ok bool, err error) {
+	return b.recallMemo(memoVariant, key, v)
+}
+
+func (b *Workbench) recallMemo(kind cache.Memos[keptVariant], key string,
+	v variantOf) (m compiledVariant, ok bool, err error) {
 	if m, ok := b.variants[key]; ok {
 		return m, true, nil
 	}
-	kept, ok := memoVariant.Get(b.Store, key)
+	kept, ok := kind.Get(b.Store, key)
 	if !ok {
 		return compiledVariant{}, false, nil
 	}
@@ -162,6 +168,14 @@ func (b *Workbench) variant(ctx context.Context, t *record.Translation, module *
 	if m, ok, err := b.recallVariant(key, v); ok {
 		return m, err
 	}
+	d := draft{t, module, call, signature, v, key}
+	if b.draft {
+		m, err := b.drafted(ctx, d)
+		if !errors.As(err, new(draftless)) || ctx.Err() != nil {
+			return m, err
+		}
+		b.Log.Debug().Err(err).Msg("a candidate is compiled from the whole text")
+	}
 	// several candidates of one variant are asked for at once: the first compiles it
 	if b.flights != nil {
 		busy, done, err := b.flights.take(ctx, key)
@@ -173,16 +187,21 @@ func (b *Workbench) variant(ctx context.Context, t *record.Translation, module *
 		}
 		defer done()
 	}
-	m, err := b.compileVariant(ctx, t, module, call, signature, v)
+	m, err := b.compileVariant(ctx, t, module, call, signature, v, nil)
 	if err != nil && (ctx.Err() != nil || transient(err)) {
 		return compiledVariant{}, err
 	}
 	b.keepVariant(key, m, err)
+	if b.only {
+		b.distrust(d, m)
+	}
 	return m, err
 }
 
+// compileVariant makes a variant, from the whole text or from what cut leaves of it.
 func (b *Workbench) compileVariant(ctx context.Context, t *record.Translation, module *ptx.Module,
-	call *toolcmd.Cicc, signature []string, v variantOf) (compiledVariant, error) {
+	call *toolcmd.Cicc, signature []string, v variantOf,
+	cut func([]byte) ([]byte, error)) (compiledVariant, error) {
 	var none compiledVariant
 	unit, err := b.unit(t.Input)
 	if err != nil {
@@ -197,6 +216,25 @@ func (b *Workbench) compileVariant(ctx context.Context, t *record.Translation, m
 	if static != nil && (ctx.Err() != nil || transient(static)) {
 		return none, static
 	}
+	if cut == nil {
+		return b.ofText(ctx, t, unit, module, call, v, text, static)
+	}
+	m := none
+	if text, err = cut(text); err == nil {
+		m, err = b.ofText(ctx, t, unit, module, call, v, text, static)
+	}
+	if err != nil {
+		return none, draftless{err}
+	}
+	m.draft = true
+	return m, nil
+}
+
+// ofText makes a variant of the text in which it is carried out. static is sameBits' answer.
+func (b *Workbench) ofText(ctx context.Context, t *record.Translation, unit *source.Unit,
+	module *ptx.Module, call *toolcmd.Cicc, v variantOf, text []byte,
+	static error) (compiledVariant, error) {
+	var none compiledVariant
 	content, err := b.cicc(ctx, t, call, text, v.entry)
 	if err != nil {
 		return none, err

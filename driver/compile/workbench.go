@@ -43,8 +43,9 @@ type Workbench struct {
 	// variants that nobody vouches for are compiled all the same: the tuner measures before it proves
 	unproved bool
 	// for the tuner: a file with the one kernel that is asked for, and what ptxas -v says of it
-	only bool
-	Stub func() (*HostStub, error) // the build's host stub; nil: there need be none
+	only  bool
+	draft bool                      // and its source variants may be drafts (draft.go)
+	Stub  func() (*HostStub, error) // the build's host stub; nil: there need be none
 	// what recipes for the source must give (joint.go); nil: whatever they give
 	Normals map[string]map[string]string
 	count   atomic.Int64 // for names of files
@@ -63,6 +64,7 @@ type Result struct {
 	ptx      []byte           // what ptxas was given
 	normals  map[string]string
 	doubted  bool // variants in it are to be proved
+	draft    bool
 }
 
 // limitOutput is how much of a quiet tool's output is kept, bytes: its first words say what is
@@ -291,7 +293,7 @@ func (b *Workbench) try(ctx context.Context, j *job.Job, t *record.Translation, 
 		return nil, nil, err
 	}
 	out = &Result{Content: content, Choices: p.choices, messages: messages, ptx: text,
-		normals: p.normals, doubted: len(p.doubted) > 0}
+		normals: p.normals, doubted: len(p.doubted) > 0, draft: p.draft}
 	if b.only {
 		return out, nil, nil
 	}

@@ -111,6 +111,7 @@ func (s *search) admit(tr *policy.Trial, c *policy.Candidate, err error) error {
 	}
 	tr.Build, tr.Code, tr.Normals = c.Build, policy.CodeOf(c, s.k.Name), c.Normals
 	tr.Doubted = c.Prove != nil && !s.proved[tr.Text]
+	tr.Draft = c.Draft
 	if why := decide.Shrinks(&s.k.Kernel, tr.Recipe, c, s.largest, s.l.Dynamic); why != "" &&
 		!s.t.o.Bet {
 		tr.Refused = why
@@ -180,7 +181,7 @@ func (s *search) arm(tr *policy.Trial) (c profile.Candidate, ok bool, err error)
 	if !s.launchable(tr.Recipe) {
 		return 0, false, nil
 	}
-	cand, err := s.compile(tr.Recipe, 0)
+	cand, err := s.again(tr)
 	if errors.Is(err, errBudget) || s.ctx.Err() != nil {
 		return 0, false, nil
 	}
@@ -190,6 +191,15 @@ func (s *search) arm(tr *policy.Trial) (c profile.Candidate, ok bool, err error)
 	}
 	c, ok = s.loaded[tr.Text]
 	return c, ok && tr.Refused == "" && tr.Same == "", nil
+}
+
+// again compiles a trial as it was compiled when it was raced, or for real since then.
+func (s *search) again(tr *policy.Trial) (*policy.Candidate, error) {
+	how := whole
+	if tr.Draft {
+		how = draft
+	}
+	return s.wait(s.t.pool.want(&s.k.Kernel, tr.Recipe, how, 0))
 }
 
 // drop unloads all but the best few candidates.

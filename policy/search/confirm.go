@@ -3,6 +3,7 @@ package search
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"gnvcc/policy"
@@ -28,6 +29,11 @@ func (s *search) confirm() error {
 	s.compileBy = s.end.Add(-s.comparison())
 	s.c.winner = nil
 	s.t.progress.Trying(&s.k.Kernel, s.c.Shape, "comparing the best again", 0)
+	for i, tr := range policy.Rank(s.c.Book.Trials) {
+		if i < 2 && tr.Draft && tr.Ratio <= lever.Step {
+			s.t.pool.want(&s.k.Kernel, tr.Recipe, whole, i) // compiles meanwhile
+		}
+	}
 	winner, err := s.pick(func(*policy.Trial) bool { return true })
 	if err != nil {
 		return err
@@ -161,15 +167,18 @@ func (s *search) compare(tr *policy.Trial) (bool, error) {
 		s.c.Book.Done = false // a later run goes on here
 		return false, nil
 	}
-	if !s.prove(tr) {
-		return false, nil
-	}
 	guarded := lever.Has(tr.Recipe, recipe.Inside) && !s.t.o.Bet
 	if guarded {
-		s.t.pool.want(&s.k.Kernel, tr.Recipe, true, 0) // compiles meanwhile
+		s.t.pool.want(&s.k.Kernel, tr.Recipe, plain, 0) // compiles meanwhile
+	}
+	if tr.Draft {
+		s.t.pool.want(&s.k.Kernel, tr.Recipe, whole, 0)
 	}
 	arm, ok, err := s.arm(tr)
-	if err != nil || !ok {
+	if err == nil && ok && tr.Draft {
+		arm, ok, err = s.real(tr, arm)
+	}
+	if err != nil || !ok || !s.prove(tr) {
 		return false, err
 	}
 	c, err := s.rule.Compare(s.sampler(arm), 0, s.plan)
@@ -195,6 +204,31 @@ func (s *search) compare(tr *policy.Trial) (bool, error) {
 	return s.plainPays(tr)
 }
 
+// real gives the arm of a trial that was raced as a draft: the draft itself where a build gives that
+// code, else what a build gives, loaded and checked in its place.
+func (s *search) real(tr *policy.Trial, arm profile.Candidate) (profile.Candidate, bool, error) {
+	cand, err := s.wait(s.t.pool.want(&s.k.Kernel, tr.Recipe, whole, 0))
+	if errors.Is(err, errBudget) || s.ctx.Err() != nil {
+		s.c.Book.Done = false
+		return 0, false, nil // not now
+	}
+	tr.Draft = false
+	if err == nil && maps.Equal(cand.Normals, tr.Normals) &&
+		policy.CodeOf(cand, s.k.Name) == tr.Code {
+		return arm, true, nil
+	}
+	_ = s.s.Unload(arm)
+	delete(s.loaded, tr.Text)
+	if s.byCode[tr.Code] == tr {
+		delete(s.byCode, tr.Code)
+	}
+	if err := s.admit(tr, cand, err); err != nil {
+		return 0, false, err
+	}
+	arm, ok := s.loaded[tr.Text]
+	return arm, ok && tr.Refused == "" && tr.Same == "", nil
+}
+
 // sampler makes an arm 0 of a loaded candidate.
 func (s *search) sampler(arm profile.Candidate) stats.Sampler {
 	return func(a, n int) ([]float64, error) {
@@ -209,7 +243,7 @@ func (s *search) sampler(arm profile.Candidate) stats.Sampler {
 // never hold: launches with other values would run it. It returns true if it is no more than 2 %
 // slower than the default.
 func (s *search) plainPays(tr *policy.Trial) (bool, error) {
-	cand, err := s.wait(s.t.pool.want(&s.k.Kernel, tr.Recipe, true, 0))
+	cand, err := s.wait(s.t.pool.want(&s.k.Kernel, tr.Recipe, plain, 0))
 	switch {
 	case errors.Is(err, errBudget) || s.ctx.Err() != nil:
 		return false, nil // not now

@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"gnvcc/policy"
+	"gnvcc/policy/lever"
+	"gnvcc/rewrite"
 	"gnvcc/rewrite/recipe"
 )
 
@@ -32,13 +34,22 @@ type pool struct {
 type job struct {
 	kernel *policy.Kernel
 	recipe recipe.Recipe
-	plain  bool
+	kind   kind
 	rank   int // lower first
 	order  int
 	done   chan struct{}
 	cand   *policy.Candidate
 	err    error
 }
+
+// A kind is how a candidate is compiled.
+type kind string
+
+const (
+	draft kind = "draft" // as soon as can be, where the compiler can do that
+	whole kind = "whole" // as a build does
+	plain kind = "plain" // as a build does, and the guards never hold
+)
 
 // finished tells whether a compile is done.
 func (j *job) finished() bool {
@@ -58,7 +69,7 @@ func (j *job) result() (*policy.Candidate, error) {
 	return j.cand, j.err
 }
 
-func (j *job) key() string { return fmt.Sprintf("%s %v %s", j.kernel.Identity, j.plain, j.recipe) }
+func (j *job) key() string { return fmt.Sprintf("%s %s %s", j.kernel.Identity, j.kind, j.recipe) }
 
 // newPool starts n workers; Close ends them.
 func newPool(ctx context.Context, c policy.Compiler, n int) *pool {
@@ -74,8 +85,12 @@ func newPool(ctx context.Context, c policy.Compiler, n int) *pool {
 
 // want asks for a candidate; rank 0 is most urgent. Asking again with a lower rank moves it
 // forward.
-func (p *pool) want(k *policy.Kernel, r recipe.Recipe, plain bool, rank int) *job {
-	j := &job{kernel: k, recipe: r, plain: plain, rank: rank, done: make(chan struct{})}
+func (p *pool) want(k *policy.Kernel, r recipe.Recipe, how kind, rank int) *job {
+	if _, ok := p.compiler.(policy.Drafter); how == draft && (!ok ||
+		!lever.HasStage(r, rewrite.Source)) {
+		how = whole // it is what a build gives
+	}
+	j := &job{kernel: k, recipe: r, kind: how, rank: rank, done: make(chan struct{})}
 	key := j.key()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -145,10 +160,17 @@ func (p *pool) work() {
 		j := heap.Pop(&p.queue).(*job)
 		p.mu.Unlock()
 		if j.err = p.ctx.Err(); j.err == nil {
-			j.cand, j.err = p.compiler.Compile(p.ctx, j.kernel, j.recipe, j.plain)
+			j.cand, j.err = p.compile(j)
 		}
 		close(j.done)
 	}
+}
+
+func (p *pool) compile(j *job) (*policy.Candidate, error) {
+	if j.kind == draft {
+		return p.compiler.(policy.Drafter).Draft(p.ctx, j.kernel, j.recipe)
+	}
+	return p.compiler.Compile(p.ctx, j.kernel, j.recipe, j.kind == plain)
 }
 
 type jobQueue []*job

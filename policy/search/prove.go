@@ -16,7 +16,7 @@ func (s *search) prove(tr *policy.Trial) bool {
 	if !tr.Doubted || tr.Refused != "" {
 		return tr.Refused == ""
 	}
-	cand, err := s.compile(tr.Recipe, 0)
+	cand, err := s.again(tr)
 	if err != nil {
 		if !errors.Is(err, errBudget) && s.ctx.Err() == nil {
 			tr.Refused = "it does not compile: " + policy.FirstLine(err)

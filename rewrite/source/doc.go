@@ -6,7 +6,8 @@
 // levers, unrolling, approximate functions (for those who ask) and guarded specialisation
 // (Unit.Rewrite), the last in two forms: the guard in the kernel, or in the host (Options.Alone,
 // Kernel.Conditions); and MergeShared, which makes the copies of a body share their static shared
-// arrays again. Kernels of several variants are put into one module by rewrite/merge.
+// arrays again. Slice cuts from a text what one kernel does not need, so that candidates
+// compile sooner. Kernels of several variants are put into one module by rewrite/merge.
 //
 // It is no C++ front end. It understands as much as it needs, and refuses what it is not sure of
 // (refusal), so that the kernel stays as nvcc makes it. What it lets through is always the same
@@ -21,5 +22,5 @@
 // (functions and classes), params.go, body.go, types.go, layout.go (what is inside), kernel.go and
 // reach.go (from a PTX name to a kernel and its loops), values.go (what can be fixed), unroll.go,
 // fastmath.go, spec.go, edit.go, rewrite.go (the text that comes out), joint.go, host.go,
-// shared.go, signature.go.
+// shared.go, signature.go; slice.go and pieces.go.
 package source

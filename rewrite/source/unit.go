@@ -25,6 +25,7 @@ type Unit struct {
 
 	fileIndex map[string]int32
 	last      int32  // the file of the last marker, a cache
+	headers   bool   // their text is read, too (Slice)
 	toolkit   string // the toolkit's include folder, with a slash; "" unknown
 
 	ownOnce sync.Once
@@ -39,8 +40,7 @@ type Unit struct {
 // that the whole unit is to be left alone; what is odd in one function is told by Kernel and
 // Rewrite for that function only.
 func Parse(text []byte) (*Unit, error) {
-	u := &Unit{text: text, fileIndex: map[string]int32{}, byName: map[string][]*function{},
-		classes: map[string][]*classDef{}, aliases: map[string]alias{}, linkedC: map[string]bool{}}
+	u := newUnit(text)
 	if err := u.lex(); err != nil {
 		return nil, err
 	}
@@ -55,6 +55,11 @@ func Parse(text []byte) (*Unit, error) {
 		}
 	}
 	return u, nil
+}
+
+func newUnit(text []byte) *Unit {
+	return &Unit{text: text, fileIndex: map[string]int32{}, byName: map[string][]*function{},
+		classes: map[string][]*classDef{}, aliases: map[string]alias{}, linkedC: map[string]bool{}}
 }
 
 // str is a token's text.
