@@ -4,14 +4,16 @@
 //
 //	clock/       kernels' times by the GPU's own time stamps
 //	suite/       a folder of programs: built and run with nvcc, tuned, built and run with gnvcc
-//	levers/      a folder of programs: what each lever brings alone, and all together
 //	candidates/  what compiling n candidates costs against one
 //	overhead/    what gnvcc adds to a build
 //	rebuild/     what applying costs
 //	predict/     what predictions would have been worth
 //	xmodel/      how near the X-model comes to measured throughput
 //	watch/       a source that is edited while gnvcc watch runs
-//	decisions/   what a tuning run left in a store
+//	folding/     what ptxas computes by itself, against the GPU
+//	headroom/    what is lost where resident blocks are fewer
+//	predict/     how good predictions are, on recorded times
+//	spin/, throttle/, shape/, sass/, twin/   single questions, each answered in results/
 //	store/       what a build waits for the store
 //	machine/     what a figure was measured on
 //	step/        one command with a limit

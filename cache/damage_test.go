@@ -493,7 +493,10 @@ func TestHostilePages(t *testing.T) {
 			})
 		},
 		"a free list of 2^60": func(b []byte) {
-			patchPage(b, free, func(p []byte) { le.PutUint16(p[10:], 0xffff); le.PutUint64(p[pageHeader:], 1<<60) })
+			patchPage(b, free, func(p []byte) {
+				le.PutUint16(p[10:], 0xffff)
+				le.PutUint64(p[pageHeader:], 1<<60)
+			})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

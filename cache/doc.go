@@ -19,30 +19,38 @@
 //
 // # What the store promises
 //
-//   - A build waits for nobody. Reading takes no lock at all; spooling, objects and memos are a temporary file and a
-//     rename. Whatever is wrong with the snapshot is an error that the build may ignore: no recipe.
-//   - A foreign or damaged file costs an error, never a crash, a wait or a wrong record. Pipes, devices, links and files
-//     that claim to be larger than ours ever are, are not read, and links are not written through. The snapshot is read by
-//     bounds-checked preads (flat.go), each record carries a checksum over its bucket, key and content, and objects and spool files are named by their hash, which is compared when they are read.
-//   - What Owner.Put or Owner.Merge returned for without an error is on the disk, and no later crash of any process takes
-//     it away. Owner.Publish makes it visible to builds, all or nothing.
-//   - What Spool returned for without an error reaches the database at the next Merge, once, however often owner and
-//     spoolers are killed. Merging twice is merging once.
-//   - A write that fails (full disk, read-only folder, limit on file size) says what to do, and nothing that was there
-//     before is lost.
-//   - A damaged decisions.db is moved aside, and the owner goes on with what is sound: the snapshot, and every record of
-//     the damaged file whose checksum holds.
+//   - A build waits for nobody. Reading takes no lock at all; spooling, objects and memos are a
+//     temporary file and a rename. Whatever is wrong with the snapshot is an error that the build
+//     may ignore: no recipe.
+//   - A foreign or damaged file costs an error, never a crash, a wait or a wrong record. Pipes,
+//     devices, links and files that claim to be larger than ours ever are, are not read, and links
+//     are not written through. The snapshot is read by bounds-checked preads (flat.go), each record
+//     carries a checksum over its bucket, key and content, and objects and spool files are named by
+//     their hash, which is compared when they are read.
+//   - What Owner.Put or Owner.Merge returned for without an error is on the disk, and no later
+//     crash of any process takes it away. Owner.Publish makes it visible to builds, all or nothing.
+//   - What Spool returned for without an error reaches the database at the next Merge, once,
+//     however often owner and spoolers are killed. Merging twice is merging once.
+//   - A write that fails (full disk, read-only folder, limit on file size) says what to do, and
+//     nothing that was there before is lost.
+//   - A damaged decisions.db is moved aside, and the owner goes on with what is sound: the
+//     snapshot, and every record of the damaged file whose checksum holds.
 //
 // # What it does not promise
 //
-//   - After a loss of power (not of a process) spooled observations other than decisions, objects and memos of the last
-//     seconds may be gone: they are not synced, since a build would wait for the disk. They are never read torn.
-//   - A record may name an object that was trimmed since. Whoever follows such a name must do without.
-//   - Two spooled records for one key: the one that was spooled later wins by the clock. When the clock went back between
-//     the two, a stamp in the future loses against any other; a stamp that is merely a little too high may win.
+//   - After a loss of power (not of a process) spooled observations other than decisions, objects
+//     and memos of the last seconds may be gone: they are not synced, since a build would wait for
+//     the disk. They are never read torn.
+//   - A record may name an object that was trimmed since. Whoever follows such a name must do
+//     without.
+//   - Two spooled records for one key: the one that was spooled later wins by the clock. When the
+//     clock went back between the two, a stamp in the future loses against any other; a stamp that
+//     is merely a little too high may win.
 //   - ObjectPath hands out a path without looking at the content; only Object compares the hash.
-//   - The disk's own failures in silence (a lost write that the disk confirmed) are found when read, not prevented.
-//   - The store is one machine's. On network file systems nobody becomes owner (locks and renames there do not hold what
-//     this package builds on); builds still read a snapshot that lies there.
-//   - It keeps secrets from other users by file modes only, and trusts every process of its own user.
+//   - The disk's own failures in silence (a lost write that the disk confirmed) are found when
+//     read, not prevented.
+//   - The store is one machine's. On network file systems nobody becomes owner (locks and renames
+//     there do not hold what this package builds on); builds still read a snapshot that lies there.
+//   - It keeps secrets from other users by file modes only, and trusts every process of its own
+//     user.
 package cache

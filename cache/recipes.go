@@ -21,8 +21,9 @@ const recipesHead = "# What builds with this store depend on, for compiler cache
 
 // A recipeList collects what the file says.
 type recipeList struct {
-	lines     []string
-	decisions map[string][]decided // by the kernel's identity: a build takes one of those on one kernel
+	lines []string
+	// by the kernel's identity: a build takes one of those on one kernel
+	decisions map[string][]decided
 }
 
 type decided struct {

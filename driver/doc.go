@@ -19,10 +19,13 @@
 //
 // What holds everywhere in here:
 //
-//   - Fail open. Whatever goes wrong on our side, the tool runs on the untouched input with the untouched arguments, and
-//     its messages, its exit code and its death are passed on. GNVCC_STRICT=1 turns such a failure into an error.
-//   - With no recipe for any kernel of a file, its cubin is nvcc's to the byte: the same file names, the same options.
-//   - Options of nvcc's tools are read by name. A command that is not fully understood is run as it stands.
+//   - Fail open. Whatever goes wrong on our side, the tool runs on the untouched input with the
+//     untouched arguments, and its messages, its exit code and its death are passed on.
+//     GNVCC_STRICT=1 turns such a failure into an error.
+//   - With no recipe for any kernel of a file, its cubin is nvcc's to the byte: the same file
+//     names, the same options.
+//   - Options of nvcc's tools are read by name. A command that is not fully understood is run as it
+//     stands.
 //
 // Reading the source: face.go, prefix.go, ccache.go.
 package driver

@@ -149,7 +149,8 @@ func TestSignals(t *testing.T) {
 				script := `case "$1" in --version) echo V1.2.3; exit;; esac` + "\n: >'" + started + "'\nexec sleep 20"
 				a, b := both(t, replaced(t, kit, tool, script), small, "-arch=sm_80", "--cubin", "k.cu", "-o", "k.cubin")
 				kill := func(p *os.Process) {
-					for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+					for end := time.Now().Add(20 * time.Second); time.Now().Before(end); {
+						time.Sleep(5 * time.Millisecond)
 						if _, err := os.Stat(started); err == nil {
 							break
 						}

@@ -13,7 +13,7 @@ import (
 )
 
 // Every lever has an example in which it wins and one in which it must not be adopted: README.md's
-// table names them. Whether that is so is measured on a GPU, by bench/levers.
+// table names them. Whether that is so is measured on a GPU, by bench/suite.
 func TestLeversHaveExamples(t *testing.T) {
 	text, err := os.ReadFile("README.md")
 	if err != nil {

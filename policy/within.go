@@ -169,7 +169,10 @@ func writes(m *ptx.Module, name string) (string, error) {
 				ops := f.Operands(i, nil)
 				all := len(ops) == 2 && (strings.HasSuffix(of, "32") || strings.HasSuffix(of, "64"))
 				if all {
-					f.Names(ops[1], func(n ptx.Span) bool { all = all && constant[string(f.Bytes(n))]; return all })
+					f.Names(ops[1], func(n ptx.Span) bool {
+						all = all && constant[string(f.Bytes(n))]
+						return all
+					})
 				}
 				if all {
 					continue

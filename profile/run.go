@@ -66,21 +66,9 @@ func Run(ctx context.Context, o Options, h Decider) (Exit, error) {
 	if len(o.Argv) == 0 {
 		return Exit{}, errors.New("no program to run")
 	}
-	env := o.Env
-	if env == nil {
-		env = os.Environ()
-	}
-	for _, v := range env {
-		if name, value, _ := strings.Cut(v, "="); name == injection && value != "" {
-			return Exit{}, fmt.Errorf("%s is set (%s): another tool uses it; unset it", injection, value)
-		}
-	}
-	agent, err := filepath.Abs(o.Agent)
+	env, err := o.environment()
 	if err != nil {
-		return Exit{}, fmt.Errorf("finding the agent %s: %w", o.Agent, err)
-	}
-	if _, err := os.Stat(agent); err != nil {
-		return Exit{}, fmt.Errorf("finding the agent: %w", err)
+		return Exit{}, err
 	}
 	dir := o.Scratch
 	if dir == "" {
@@ -108,10 +96,7 @@ func Run(ctx context.Context, o Options, h Decider) (Exit, error) {
 
 	cmd := exec.CommandContext(ctx, o.Argv[0], o.Argv[1:]...)
 	cmd.Dir = o.Dir
-	cmd.Env = append(env[:len(env):len(env)], injection+"="+agent, socketEnv+"="+path)
-	if o.Observe {
-		cmd.Env = append(cmd.Env, observeEnv+"=1")
-	}
+	cmd.Env = append(env, socketEnv+"="+path)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	if err := cmd.Start(); err != nil {
@@ -140,10 +125,7 @@ func Run(ctx context.Context, o Options, h Decider) (Exit, error) {
 	}
 	err = cmd.Wait()
 	close(over)
-	exit := Exit{Code: cmd.ProcessState.ExitCode()}
-	if s, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && s.Signaled() {
-		exit.Signal, exit.Code = s.Signal(), 128+int(s.Signal())
-	}
+	exit := exitOf(cmd.ProcessState)
 	r.acceptRest(listener, accepting)
 	r.wait(linger)
 	cancel()
@@ -157,6 +139,38 @@ func Run(ctx context.Context, o Options, h Decider) (Exit, error) {
 		return exit, fmt.Errorf("wait for the program: %w", err)
 	}
 	return exit, nil
+}
+
+// environment is the program's, with what loads the agent.
+func (o *Options) environment() ([]string, error) {
+	env := o.Env
+	if env == nil {
+		env = os.Environ()
+	}
+	for _, v := range env {
+		if name, value, _ := strings.Cut(v, "="); name == injection && value != "" {
+			return nil, fmt.Errorf("%s is set (%s): another tool uses it; unset it", injection, value)
+		}
+	}
+	agent, err := filepath.Abs(o.Agent)
+	if err != nil {
+		return nil, fmt.Errorf("finding the agent %s: %w", o.Agent, err)
+	}
+	if _, err := os.Stat(agent); err != nil {
+		return nil, fmt.Errorf("finding the agent: %w", err)
+	}
+	env = append(env[:len(env):len(env)], injection+"="+agent)
+	if o.Observe {
+		env = append(env, observeEnv+"=1")
+	}
+	return env, nil
+}
+
+func exitOf(state *os.ProcessState) Exit {
+	if s, ok := state.Sys().(syscall.WaitStatus); ok && s.Signaled() {
+		return Exit{Signal: s.Signal(), Code: 128 + int(s.Signal())}
+	}
+	return Exit{Code: state.ExitCode()}
 }
 
 // FitsSocket reports whether a folder's path is short enough for a socket in it.

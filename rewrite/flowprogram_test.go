@@ -15,8 +15,7 @@ type flowOp struct {
 	text          string
 	guard         int // register, -1: none
 	negated       bool
-	reads, writes []int // registers, the guard apart
-	names         []string
+	reads, writes []int                             // registers, the guard apart
 	run           func(m *flowMachine) (target int) // the label that it goes to, -1: on, -2: the end
 	// 0: no look at global memory, 1: a plain load, 2: one that is made anew, 3: an atomic
 	look   int

@@ -122,7 +122,8 @@ func TestShapeable(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for block, registers := range map[[3]int]int{{1024, 1, 1}: 32, {512, 1, 1}: 200, {512, 1, 1 + 1}: 16, {32, 1, 1}: 0} {
+	for block, registers := range map[[3]int]int{{1024, 1, 1}: 32, {512, 1, 1}: 200,
+		{512, 1, 1 + 1}: 16, {32, 1, 1}: 0} {
 		if Takes(m.Entry("k"), registers, block) == nil {
 			t.Errorf("blocks of %v with %d registers are taken", block, registers)
 		}

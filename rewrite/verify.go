@@ -14,9 +14,10 @@ import (
 //   - every label that a branch names is in sight, once
 //   - no register is declared twice in one scope
 //   - every register that is named was declared, as far as it was before the passes
-//   - in statements that the passes brought in or changed, registers have the width of the instruction's type (fits.go)
-//   - a register that the passes brought in is written on every way to each place where it is read; one that was there
-//     and was written somewhere still is
+//   - in statements that the passes brought in or changed, registers have the width of the
+//     instruction's type (fits.go)
+//   - a register that the passes brought in is written on every way to each place where it is read;
+//     one that was there and was written somewhere still is
 func verify(before, after *ptx.Func) error {
 	gone, come := differences(before, after)
 	var old, now registers

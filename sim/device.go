@@ -1,11 +1,12 @@
 // The table of architectures, Fermi to Blackwell.
 //
 // Sources:
-//   - "Technical Specifications per Compute Capability" of NVIDIA's CUDA programming guides (8.0 for Fermi and Kepler, 13.x
-//     for the rest): threads, warps, blocks, registers, shared memory.
-//   - cuda_occupancy.h, which every toolkit has (7.0 for Fermi; 13.5): allocation units, sub-partitions, blocks, barriers.
-//     The tests run the occupancy rules against it.
-//   - cuda/__device/arch_traits.h of the 13.5 toolkit's CCCL: the tests compare every row that it has (5.0 and later).
+//   - "Technical Specifications per Compute Capability" of NVIDIA's CUDA programming guides (8.0
+//     for Fermi and Kepler, 13.x for the rest): threads, warps, blocks, registers, shared memory.
+//   - cuda_occupancy.h, which every toolkit has (7.0 for Fermi; 13.5): allocation units,
+//     sub-partitions, blocks, barriers. The tests run the occupancy rules against it.
+//   - cuda/__device/arch_traits.h of the 13.5 toolkit's CCCL: the tests compare every row that it
+//     has (5.0 and later).
 //
 // Where they differ: 5.2 has 32 K registers per block in the guide of CUDA 7 and 64 K from 8.0 on
 // and in arch_traits.h. 10.3 has two barriers per block slot in 13.0's header, one in 13.5's, which

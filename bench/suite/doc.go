@@ -16,8 +16,9 @@
 // lines of -results.
 //
 // Each line keeps what was tried of every lever on every configuration, so that the table can tell
-// what a lever brought beside the others and alone: -levers prints a line a lever, -lever NAME every
-// configuration in which it was tried. A second run without a lever is -tune "--without NAME".
+// what a lever brought beside the others and alone: -levers prints a line a lever, -lever NAME
+// every configuration in which it was tried. A second run without a lever is -tune "--without
+// NAME".
 //
 // With -again, a later call with the same -work runs the builds with other arguments, and gnvcc
 // replay on the captures.

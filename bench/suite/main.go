@@ -67,60 +67,23 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	s.results = *results
-	tables := func() error {
-		done, err := readResults(s.results)
-		if err != nil {
-			return err
-		}
-		fmt.Print(table(done, s.threshold, *kernels))
-		counted := slices.DeleteFunc(done, func(r Result) bool {
-			return r.Failed != "" || r.Ratio() == 0 || time.Duration(r.Longest()) < s.threshold
-		})
-		if *byLever {
-			fmt.Print(leverTable(counted))
-		}
-		if *oneLever != "" {
-			fmt.Print(kernelTable(counted, *oneLever))
-		}
-		return nil
-	}
+	tables := func() error { return s.tables(*kernels, *byLever, *oneLever) }
 	if *tableOnly {
 		return tables()
 	}
-	switch {
-	case set.NArg() != 1:
-		return fmt.Errorf("which programs? name one folder")
-	case s.runs < 2:
-		return fmt.Errorf("-runs %d: two are needed to know what a program prints each time", s.runs)
-	case s.parallel < 1:
-		return fmt.Errorf("-j %d: at least 1", s.parallel)
-	case s.rebuild != "apply" && s.rebuild != "clean":
-		return fmt.Errorf("-rebuild %q: apply or clean", s.rebuild)
-	case s.onlyAgain && *work == "" || !s.onlyAgain && *other+*replay != "":
-		return fmt.Errorf("-again goes with -work, and -other and -replay with -again")
-	case !strings.Contains(*folder, "%"):
-		return fmt.Errorf("-folder %q has no %% for the name", *folder)
+	if err := s.check(set.NArg(), *work, *other+*replay, *folder); err != nil {
+		return err
 	}
 	if err := variables.Variables(); err != nil {
 		return err
 	}
 	s.variables, s.compilers, s.tuneFlags = variables, strings.Split(*compiler, ","),
 		strings.Fields(*tuneFlags)
-	err := command.Programs(&s.nvcc, &s.gnvcc)
+	s.replay, s.folder = strings.Fields(*replay), *folder
+	err := s.find(set.Arg(0), *names, *skip, *other)
 	if err != nil {
 		return err
 	}
-	if s.others, err = others(*other); err != nil {
-		return err
-	}
-	s.replay = strings.Fields(*replay)
-	if s.source, err = filepath.Abs(set.Arg(0)); err != nil {
-		return err
-	}
-	if s.names, err = tree.Programs(s.source, *names, *folder, *skip); err != nil {
-		return err
-	}
-	s.folder = *folder
 	var remove func()
 	s.work, remove, err = command.Work(*work, "suite", s.gnvcc)
 	defer remove()
@@ -128,9 +91,10 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	if s.clock = *library; s.clock == "" {
-		if s.clock, err = clock.Build(ctx, machine.Toolkit(s.nvcc), s.work); err != nil {
-			return err
-		}
+		s.clock, err = clock.Build(ctx, machine.Toolkit(s.nvcc), s.work)
+	}
+	if err != nil {
+		return err
 	}
 	s.machine = machine.Gather(ctx, s.nvcc, s.gnvcc, *commit)
 	s.say = func(format string, args ...any) { fmt.Printf(format+"\n", args...) }
@@ -139,4 +103,58 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	return tables()
+}
+
+// find looks for the compilers, the programs in a folder, and their other arguments.
+func (s *suite) find(source, names, skip, other string) error {
+	err := command.Programs(&s.nvcc, &s.gnvcc)
+	if err != nil {
+		return err
+	}
+	if s.others, err = others(other); err != nil {
+		return err
+	}
+	if s.source, err = filepath.Abs(source); err != nil {
+		return err
+	}
+	s.names, err = tree.Programs(s.source, names, s.folder, skip)
+	return err
+}
+
+// check tells what is wrong with the flags; again are those that go with -again.
+func (s *suite) check(folders int, work, again, folder string) error {
+	switch {
+	case folders != 1:
+		return fmt.Errorf("which programs? name one folder")
+	case s.runs < 2:
+		return fmt.Errorf("-runs %d: two are needed to know what a program prints each time", s.runs)
+	case s.parallel < 1:
+		return fmt.Errorf("-j %d: at least 1", s.parallel)
+	case s.rebuild != "apply" && s.rebuild != "clean":
+		return fmt.Errorf("-rebuild %q: apply or clean", s.rebuild)
+	case s.onlyAgain && work == "" || !s.onlyAgain && again != "":
+		return fmt.Errorf("-again goes with -work, and -other and -replay with -again")
+	case !strings.Contains(folder, "%"):
+		return fmt.Errorf("-folder %q has no %% for the name", folder)
+	}
+	return nil
+}
+
+// tables prints what stands in the file of results.
+func (s *suite) tables(kernels, byLever bool, oneLever string) error {
+	done, err := readResults(s.results)
+	if err != nil {
+		return err
+	}
+	fmt.Print(table(done, s.threshold, kernels))
+	counted := slices.DeleteFunc(done, func(r Result) bool {
+		return r.Failed != "" || r.Ratio() == 0 || time.Duration(r.Longest()) < s.threshold
+	})
+	if byLever {
+		fmt.Print(leverTable(counted))
+	}
+	if oneLever != "" {
+		fmt.Print(kernelTable(counted, oneLever))
+	}
+	return nil
 }

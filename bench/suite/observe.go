@@ -1,5 +1,5 @@
-// What tuning was to the user: how long the run took beside one without gnvcc, what captures held it
-// up, when decisions were there, and which part of the program's time could be replayed.
+// What tuning was to the user: how long the run took beside one without gnvcc, what captures held
+// it up, when decisions were there, and which part of the program's time could be replayed.
 
 package main
 
@@ -73,7 +73,8 @@ func (r *Result) observed(path string) error {
 	return lines.Err()
 }
 
-// refused counts a candidate that could not be made, by the reason without what is the kernel's own.
+// refused counts a candidate that could not be made, by the reason without what is the kernel's
+// own.
 func (r *Result) refused(why string) {
 	why, ok := strings.CutPrefix(why, "it does not compile: ")
 	if !ok {

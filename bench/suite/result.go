@@ -93,8 +93,8 @@ func (r *Result) count(dir string) error {
 	return nil
 }
 
-// gain is the time of a kernel's launches over that of the chosen build's, by the decision; what was
-// not measured stays as it is. seconds is what all of the kernel's launches took, 0: not known.
+// gain is the time of a kernel's launches over that of the chosen build's, by the decision; what
+// was not measured stays as it is. seconds is what all of the kernel's launches took, 0: not known.
 func gain(launches []cache.Launch, seconds float64) float64 {
 	var before, after float64
 	for _, l := range launches {
@@ -206,7 +206,8 @@ func (r Result) Ratio() float64 {
 	return 0
 }
 
-// again tells whether it is of a call with -again, which tells of other arguments and a sweep alone.
+// again tells whether it is of a call with -again, which tells of other arguments and a sweep
+// alone.
 func (r Result) again() bool {
 	return len(r.Before) == 0 && (r.Other != nil || len(r.Searches) > 0)
 }

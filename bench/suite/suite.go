@@ -98,6 +98,17 @@ func (s *suite) run(ctx context.Context) error {
 	}
 
 	// 2. The GPU, one by one: tune; and clock what has been rebuilt meanwhile.
+	late, err := s.tuneAll(ctx, built, slots, lastTune, keep)
+	if err != nil {
+		return err
+	}
+	return s.told(ctx, unfinished+late)
+}
+
+// tuneAll tunes programs one by one and clocks them as soon as they are built again. late counts
+// those for which no time was left.
+func (s *suite) tuneAll(ctx context.Context, built []*job, slots chan struct{}, lastTune time.Time,
+	keep func(j *job, err error) error) (late int, err error) {
 	ready := make(chan *job, len(built))
 	rebuilding := 0
 	finish := func(j *job) error {
@@ -114,12 +125,12 @@ func (s *suite) run(ctx context.Context) error {
 	}
 	for _, j := range built {
 		if ctx.Err() != nil || time.Now().After(lastTune) {
-			unfinished++
+			late++
 			continue
 		}
 		if err := j.tune(ctx); err != nil {
 			if err := keep(j, err); err != nil {
-				return err
+				return late, err
 			}
 			continue
 		}
@@ -134,7 +145,7 @@ func (s *suite) run(ctx context.Context) error {
 			select {
 			case r := <-ready:
 				if err := finish(r); err != nil {
-					return err
+					return late, err
 				}
 			default:
 				more = false
@@ -143,10 +154,10 @@ func (s *suite) run(ctx context.Context) error {
 	}
 	for rebuilding > 0 {
 		if err := finish(<-ready); err != nil {
-			return err
+			return late, err
 		}
 	}
-	return s.told(ctx, unfinished)
+	return late, nil
 }
 
 // told says how much is left.

@@ -141,7 +141,8 @@ func yields(p *script.Project, nvcc string) (string, error) {
 		return "", err
 	}
 	s, err = p.Until(func(s script.Status) bool { return s.Idle })
-	if err == nil && (len(s.Done) == 0 || s.Done[0].Kernel != script.Name(2) || s.Done[0].When.Before(over)) {
+	if err == nil && (len(s.Done) == 0 || s.Done[0].Kernel != script.Name(2) ||
+		s.Done[0].When.Before(over)) {
 		return fmt.Sprintf("%+v, and the other process ended at %v", s.Done, over), nil
 	}
 	return "", err

@@ -152,7 +152,9 @@ func Parse(text []byte, check func(Line) error) ([]Line, error) {
 		return nil, fmt.Errorf("%d bytes: a lock file has %d at most", len(text), maxSize)
 	}
 	at := 0
-	wrong := func(format string, args ...any) error { return &lineError{at, fmt.Errorf(format, args...)} }
+	wrong := func(format string, args ...any) error {
+		return &lineError{at, fmt.Errorf(format, args...)}
+	}
 	var lines []Line
 	keys := map[string]int{} // line numbers
 	ended := false

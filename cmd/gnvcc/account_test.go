@@ -94,7 +94,8 @@ func TestAccount(t *testing.T) {
 	for i, m := range list {
 		m.Use = capture.Use{Seconds: float64(4 - i), Sampled: 1, Sets: 1}
 	}
-	seen := func(kernel string, grid int, seconds float64, why string, of ...*capture.Manifest) capture.Seen {
+	seen := func(kernel string, grid int, seconds float64, why string,
+		of ...*capture.Manifest) capture.Seen {
 		return capture.Seen{Launch: &profile.Launch{Kernel: kernel, Grid: [3]int{grid, 1, 1}},
 			Use: capture.Use{Seconds: seconds}, Captures: of, Why: why}
 	}

@@ -156,7 +156,8 @@ func replayVerb() *cobra.Command {
 		if err != nil {
 			return complain("replay", err)
 		}
-		return replayCaptures(args, o, ending{apply: *applyToo, quiet: *quiet, again: true, budget: time.Duration(budget), by: p})
+		return replayCaptures(args, o, ending{apply: *applyToo, quiet: *quiet, again: true,
+			budget: time.Duration(budget), by: p})
 	})
 }
 

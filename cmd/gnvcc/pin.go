@@ -108,7 +108,8 @@ func noKernel(name string, built []compile.BuiltKernel) error {
 }
 
 // rehearse gives the decision for a recipe on one kernel, or says what speaks against it.
-func rehearse(ctx context.Context, c *compiler, b compile.BuiltKernel, r recipe.Recipe) (cache.Decision, error) {
+func rehearse(ctx context.Context, c *compiler, b compile.BuiltKernel,
+	r recipe.Recipe) (cache.Decision, error) {
 	none := cache.Decision{}
 	s, err := c.Compiler.Kernel(b.Assembly.Cubin, b.Name)
 	if err != nil {
@@ -264,7 +265,9 @@ func banning(name string, levers []string, add bool) error {
 				slices.Sort(now.Levers)
 				now.Levers = slices.Compact(now.Levers)
 			} else if len(levers) > 0 {
-				now.Levers = slices.DeleteFunc(old.Levers, func(l string) bool { return slices.Contains(levers, l) })
+				now.Levers = slices.DeleteFunc(old.Levers, func(l string) bool {
+					return slices.Contains(levers, l)
+				})
 			}
 			if len(now.Levers) == 0 {
 				err = owner.Delete(cache.Bans, key)

@@ -77,8 +77,9 @@ func profiles(args []string, show, asJSON bool) int {
 		return complain("profile", err)
 	}
 	defer scratch.Remove()
-	w := &twin{store: s, limits: capture.Usual, run: profile.Options{Argv: argv, Agent: library, Scratch: scratch.Path, Signals: signals.pass,
-		Log: func(format string, args ...any) { fmt.Fprintf(os.Stderr, "gnvcc: "+format+"\n", args...) }}}
+	w := &twin{store: s, limits: capture.Usual,
+		run: profile.Options{Argv: argv, Agent: library, Scratch: scratch.Path, Signals: signals.pass,
+			Log: func(format string, args ...any) { fmt.Fprintf(os.Stderr, "gnvcc: "+format+"\n", args...) }}}
 	exit, seen, err := w.observe(func(*profile.Launch) error { return errors.New("only observed") })
 	if err != nil {
 		return complain("profile", err)

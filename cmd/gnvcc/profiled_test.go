@@ -69,8 +69,8 @@ func TestByProfile(t *testing.T) {
 	}
 }
 
-// TestFamilyShares: grids none of which has 1 % of the time get that of all grids of the kernel, the
-// first one most of it.
+// TestFamilyShares: grids none of which has 1 % of the time get that of all grids of the kernel,
+// the first one most of it.
 func TestFamilyShares(t *testing.T) {
 	list := []*capture.Manifest{captured("_Z1ai", 20, 1), captured("_Z1bi", .5, 1),
 		captured("_Z1bi", .4, 1), captured("_Z1bi", .1, 1), captured("_Z1ci", .3, 1)}

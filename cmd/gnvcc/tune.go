@@ -134,13 +134,16 @@ func tuneVerb() *cobra.Command {
 			return complain("tune", errors.New("which program? gnvcc tune [options] -- ./app arguments"))
 		}
 		o.Total = time.Duration(total)
-		then := ending{apply: *applyToo, quiet: *quiet, judge: *judged, build: *link, folder: *folder, inPlace: *inPlace,
-			budget: cmp.Or(time.Duration(budget), time.Minute), observing: time.Duration(observing), most: int64(most)}
+		then := ending{apply: *applyToo, quiet: *quiet, judge: *judged, build: *link, folder: *folder,
+			inPlace: *inPlace,
+			budget:  cmp.Or(time.Duration(budget), time.Minute), observing: time.Duration(observing),
+			most: int64(most)}
 		if *inPlace && then.observing > 0 {
 			return complain("tune", errors.New("--observe and --in-place contradict each other: with the latter the program is searched in as long as it runs"))
 		}
 		var err error
-		if then.by, err = readProfile(context.Background(), *by); err == nil && then.by != nil && then.inPlace {
+		if then.by, err = readProfile(context.Background(), *by); err == nil && then.by != nil &&
+			then.inPlace {
 			err = errNoProfileHere
 		}
 		if err != nil {
@@ -241,7 +244,8 @@ type ending struct {
 
 // tuneRun tells how the application ended; where a signal cut short what comes after it (or
 // before), that signal.
-func tuneRun(signals *relay, o policy.Options, argv, controls []string, then ending) (exit profile.Exit, err error) {
+func tuneRun(signals *relay, o policy.Options, argv, controls []string,
+	then ending) (exit profile.Exit, err error) {
 	begun, quiet, ctx := time.Now(), then.quiet, signals.tuning
 	failed, started := profile.Exit{Code: 1}, false
 	defer func() {
@@ -316,7 +320,8 @@ func tuneRun(signals *relay, o policy.Options, argv, controls []string, then end
 	if ctx.Err() != nil {
 		return failed, ctx.Err()
 	}
-	run := profile.Options{Argv: argv, Agent: library, Scratch: scratch.Path, Signals: signals.pass, Log: note}
+	run := profile.Options{Argv: argv, Agent: library, Scratch: scratch.Path, Signals: signals.pass,
+		Log: note}
 	var tuner *search.Tuner
 	var w *twin
 	if then.inPlace {

@@ -146,7 +146,8 @@ func watchFor(store *cache.Store, place watchPlace, o watchOptions, run []string
 	base := watch.Status{PID: os.Getpid(), Version: version, Since: time.Now(), Folders: o.folders}
 	teller := newTeller(place, files)
 	defer teller.close()
-	w := watch.New(world, watch.Options{Tries: guestJobs(), Runs: len(run) > 0, Base: base, Log: log.event, Told: teller.tell})
+	w := watch.New(world, watch.Options{Tries: guestJobs(), Runs: len(run) > 0, Base: base,
+		Log: log.event, Told: teller.tell})
 	if err := w.Run(ctx, files.Changes(), notes); ctx.Err() == nil {
 		return err
 	}
@@ -206,7 +207,8 @@ func (h *heldLocks) Close() {
 func openShared(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW, 0)
 	if errors.Is(err, os.ErrNotExist) {
-		if f, err = os.OpenFile(path, os.O_RDONLY|os.O_CREATE|os.O_EXCL|syscall.O_NOFOLLOW, 0o644); errors.Is(err, os.ErrExist) {
+		if f, err = os.OpenFile(path, os.O_RDONLY|os.O_CREATE|os.O_EXCL|syscall.O_NOFOLLOW,
+			0o644); errors.Is(err, os.ErrExist) {
 			f, err = os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW, 0)
 		}
 	}

@@ -16,9 +16,10 @@ import (
 // The hash of a kernel's code, as lock files have it: of all that decides what ptxas makes of the
 // kernel under its recipe.
 //
-//   - the normal form (rewrite/ptx) of the kernel as ptxas is given it, and of its second entries: that is what every pass of
-//     ours and cicc have made
-//   - the recipe's text, since the host chooses second entries by it, and flags of ptxas stand in it
+//   - the normal form (rewrite/ptx) of the kernel as ptxas is given it, and of its second entries:
+//     that is what every pass of ours and cicc have made
+//   - the recipe's text, since the host chooses second entries by it, and flags of ptxas stand in
+//     it
 //   - ptxas' version and the target
 //
 // Why not the machine code: in a cubin a kernel's bytes depend on what else is in the file (places

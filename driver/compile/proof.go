@@ -17,9 +17,9 @@ import (
 
 // Where rewrite/fold can't vouch for a source variant, it is proved by what the compilers did: cicc
 // compiles the kernel and the variant once more, with line information, and rewrite/fold/same
-// compares the two; ptxas does so, too, with what it is to be given in the end (done.go). That costs
-// two runs of cicc and four of ptxas, a second or two. So the tuner measures first, and proves what
-// it would adopt; a build proves before it takes a variant, and both keep the verdict.
+// compares the two; ptxas does so, too, with what it is to be given in the end (done.go). That
+// costs two runs of cicc and four of ptxas, a second or two. So the tuner measures first, and
+// proves what it would adopt; a build proves before it takes a variant, and both keep the verdict.
 
 // A doubted variant stands in a plan and is not proved.
 type doubted struct {

@@ -113,8 +113,8 @@ func (b *Workbench) early(ctx context.Context, t *record.Translation,
 	})
 }
 
-// compiled is the PTX of a text by a call of cicc, kept by the call, the untouched text and what the
-// text is a variant of (of).
+// compiled is the PTX of a text by a call of cicc, kept by the call, the untouched text and what
+// the text is a variant of (of).
 func (b *Workbench) compiled(ctx context.Context, t *record.Translation, call *toolcmd.Cicc,
 	memo cache.Memos[keptVariant], of []string, text func() ([]byte, error)) (*ptx.Module, error) {
 	id, err := cache.FileKey(t.Cicc)

@@ -118,7 +118,8 @@ func TestCutFatbin(t *testing.T) {
 	}
 	longer := strings.Replace(fatbinText, "0x0000000000000003", "0x0000000000000003, 0x0000000000000004", 1)
 	longer = strings.Replace(longer, "fatbinData[3]", "fatbinData[4]", 1)
-	if g, err := CutFatbin(longer); err != nil || g.Before != f.Before || g.After != f.After || len(g.Data) != 32 {
+	if g, err := CutFatbin(longer); err != nil || g.Before != f.Before || g.After != f.After ||
+		len(g.Data) != 32 {
 		t.Errorf("longer: %v", err)
 	}
 	for name, change := range map[string][2]string{
@@ -142,7 +143,8 @@ func TestCutFatbin(t *testing.T) {
 		"two of them":             {"int b;\n", "\"fatbinData:\\n\"\n"},
 		"no data":                 {"fatbinData:", "Data:"},
 	} {
-		if _, err := CutFatbin(strings.Replace(fatbinText, change[0], change[1], 1)); !errors.Is(err, errFatbin) {
+		if _, err := CutFatbin(strings.Replace(fatbinText, change[0], change[1], 1)); !errors.Is(err,
+			errFatbin) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -152,7 +154,8 @@ func FuzzCutFatbin(f *testing.F) {
 	f.Add(fatbinText)
 	f.Add("")
 	f.Fuzz(func(t *testing.T, text string) {
-		if b, err := CutFatbin(text); err == nil && (len(b.Data)%8 != 0 || len(b.Before)+len(b.After) >= len(text)) {
+		if b, err := CutFatbin(text); err == nil &&
+			(len(b.Data)%8 != 0 || len(b.Before)+len(b.After) >= len(text)) {
 			t.Errorf("%d bytes of data, %d and %d around, of %d", len(b.Data), len(b.Before), len(b.After), len(text))
 		}
 	})

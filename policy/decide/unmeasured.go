@@ -75,8 +75,8 @@ func (k *Findings) blind(r recipe.Recipe, configs []*Config) string {
 		100*unseen/(seen+unseen), worst.Shape, why)
 }
 
-// spanned tells whether a configuration's grid lies, by its number of blocks, between grids on which
-// a recipe was measured and never slower, all else being the same.
+// spanned tells whether a configuration's grid lies, by its number of blocks, between grids on
+// which a recipe was measured and never slower, all else being the same.
 func (k *Findings) spanned(c *Config, r recipe.Recipe, configs []*Config) bool {
 	guards, err := r.Guards()
 	if err != nil || slices.ContainsFunc(guards, func(g recipe.Guard) bool {
@@ -89,7 +89,8 @@ func (k *Findings) spanned(c *Config, r recipe.Recipe, configs []*Config) bool {
 	grids := map[[3]int]bool{}
 	least, most := math.MaxInt, 0
 	for _, m := range configs {
-		if m.Shape.Block != c.Shape.Block || m.Shape.Dynamic != c.Shape.Dynamic || m.avoids(&k.Kernel, r) {
+		if m.Shape.Block != c.Shape.Block || m.Shape.Dynamic != c.Shape.Dynamic ||
+			m.avoids(&k.Kernel, r) {
 			continue
 		}
 		tr := m.figure(&k.Kernel, r)

@@ -13,7 +13,8 @@ import (
 // the kernel belongs to the lever that needs it.
 func Allowed(o *policy.Options, r recipe.Recipe) bool {
 	for _, t := range r.Terms {
-		if l := levers()[t.Lever]; l == nil || !t.HostOnly() && !o.Allows(l.Name) && !allowsWith(o, r, l) {
+		if l := levers()[t.Lever]; l == nil || !t.HostOnly() && !o.Allows(l.Name) &&
+			!allowsWith(o, r, l) {
 			return false
 		}
 	}

@@ -45,8 +45,8 @@ type Lever struct {
 	Stage rewrite.Stage
 }
 
-// registered is what the levers' files hand in, at the start of every process: the table is made when
-// it is asked for.
+// registered is what the levers' files hand in, at the start of every process: the table is made
+// when it is asked for.
 var registered []*Lever
 
 // register enters a lever; each lever's file calls it once.

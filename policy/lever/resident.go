@@ -11,9 +11,10 @@ import (
 )
 
 // Levers that act on the same thing. A block's size (shape), register caps (maxnreg), the number of
-// resident blocks (throttle) and the number of a block's warps that use a cache (bypass) all say how
-// many warps run, or share a cache, at a time. What one of them was found to be best at alone, it
-// was at the others' default. Together with another it is counted anew, so that as many warps do.
+// resident blocks (throttle) and the number of a block's warps that use a cache (bypass) all say
+// how many warps run, or share a cache, at a time. What one of them was found to be best at alone,
+// it was at the others' default. Together with another it is counted anew, so that as many warps
+// do.
 
 const warp = 32 // threads
 
@@ -102,8 +103,8 @@ func (s *Situation) capFor(limit int, from, together recipe.Recipe) int {
 	return limit
 }
 
-// blocks is the number of resident blocks under a recipe, as far as caps, throttling and the block's
-// size make it; 0: not known.
+// blocks is the number of resident blocks under a recipe, as far as caps, throttling and the
+// block's size make it; 0: not known.
 func (s *Situation) blocks(r recipe.Recipe) int {
 	if !s.Known {
 		return 0
@@ -121,9 +122,9 @@ func (s *Situation) blocks(r recipe.Recipe) int {
 	return n
 }
 
-// idle tells whether a recipe's cap makes room for blocks that its throttling keeps away. A cap that
-// makes no room had another reason to be fast, and code of another source has registers of its own:
-// of these nothing is said.
+// idle tells whether a recipe's cap makes room for blocks that its throttling keeps away. A cap
+// that makes no room had another reason to be fast, and code of another source has registers of its
+// own: of these nothing is said.
 func (s *Situation) idle(r recipe.Recipe) bool {
 	most := rewrite.Throttle(r)
 	if most == 0 || !Has(r, "maxnreg") || HasStage(r, rewrite.Source) {

@@ -47,7 +47,8 @@ func newForetold(f *Foretold) *foretold {
 	p := &f.Kernel.Picture
 	out := &foretold{Source: p.Units.Source, Assumed: strings.Join(p.Assumed, ", "), Limits: p.Limits,
 		Warps: p.Default.Occupancy.Warps, Spills: fmt.Sprintf("%.0f", p.Default.Spills)}
-	for _, draw := range []func(*predict.Picture) (picture, bool){timesPicture, xPicture, loopPicture} {
+	for _, draw := range []func(*predict.Picture) (picture, bool){timesPicture, xPicture,
+		loopPicture} {
 		if x, ok := draw(p); ok {
 			out.Pictures = append(out.Pictures, x)
 		}

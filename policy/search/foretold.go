@@ -13,10 +13,10 @@ import (
 )
 
 // The order of register caps and of launch shapes by what their machine code foretells, for kernels
-// so slow that a budget may end before all values were measured. Of both it is foretold by the warps
-// that are resident. It is an order and nothing else: no value is left out for it. What can't be
-// foretold (an unknown architecture, a file that can't be decoded) keeps its place behind what can,
-// and with it today's order.
+// so slow that a budget may end before all values were measured. Of both it is foretold by the
+// warps that are resident. It is an order and nothing else: no value is left out for it. What can't
+// be foretold (an unknown architecture, a file that can't be decoded) keeps its place behind what
+// can, and with it today's order.
 
 // foretold sorts a lever's values: caps and shapes by the time that is foretold, as far as that
 // tells them apart (1 %), all others not.

@@ -74,9 +74,11 @@ func TestForetold(t *testing.T) {
 	p := newPool(t.Context(), underCaps{kit.Ptxas(), ptx, dir}, 2)
 	defer p.Close()
 	d, _ := sim.Lookup(90)
-	s := &search{t: &Tuner{pool: p, now: time.Now}, k: &kernel{}, ctx: t.Context(), compileBy: time.Now().Add(time.Minute)}
+	s := &search{t: &Tuner{pool: p, now: time.Now}, k: &kernel{}, ctx: t.Context(),
+		compileBy: time.Now().Add(time.Minute)}
 	s.k.Name, s.k.CC = "chase", 90
-	s.sit = &lever.Situation{Kernel: &s.k.Kernel, Known: true, Device: d, Shape: policy.Shape{Grid: [3]int{1 << 14, 1, 1}, Block: [3]int{256, 1, 1}}}
+	s.sit = &lever.Situation{Kernel: &s.k.Kernel, Known: true, Device: d,
+		Shape: policy.Shape{Grid: [3]int{1 << 14, 1, 1}, Block: [3]int{256, 1, 1}}}
 	list := func(values ...string) (out []recipe.Recipe) {
 		for _, v := range values {
 			name, value, _ := strings.Cut(v, "=")

@@ -41,17 +41,18 @@ func (d *doubting) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recip
 // TestProves: what would be adopted is proved; what is not proved makes room for the next best, and
 // nothing is built upon it. The others are not proved.
 func TestProves(t *testing.T) {
-	k := &simKernel{Kernel: sources(policy.Kernel{Loads: 8}), speed: func(r recipe.Recipe, s policy.Shape,
-		plain bool) float64 {
-		f := map[string]float64{"8": 0.5, "4": 0.7, "2": 0.8}[get(r, "unroll")]
-		if f == 0 {
-			f = 1
-		}
-		if get(r, "ld") == "cs" {
-			f *= 0.9
-		}
-		return f
-	}}
+	k := &simKernel{Kernel: sources(policy.Kernel{Loads: 8}),
+		speed: func(r recipe.Recipe, s policy.Shape,
+			plain bool) float64 {
+			f := map[string]float64{"8": 0.5, "4": 0.7, "2": 0.8}[get(r, "unroll")]
+			if f == 0 {
+				f = 1
+			}
+			if get(r, "ld") == "cs" {
+				f *= 0.9
+			}
+			return f
+		}}
 	g := newSim(t, k)
 	c := &doubting{simGPU: g, proofs: map[string]int{}}
 	o := simOptions()

@@ -20,18 +20,26 @@ import (
 // launch.
 //
 //  1. The default: short? nondeterministic? Its register effective region, by two ptxas runs.
-//  2. Singly: every lever's values on the default code. PTX levers are measured first, while the source variants, dearer by
-//     a cicc run each, compile beside. All of a stage run in one race. Where a launch takes so long that this alone would use the
-//     budget up, levers take turns, the most promising first, and half of the budget is kept for what follows.
-//  3. Source levers together: around the best source recipe (factor with values, fewer guards, factors per loop), while that
+//  2. Singly: every lever's values on the default code. PTX levers are measured first, while the
+//  source variants, dearer by
+//     a cicc run each, compile beside. All of a stage run in one race. Where a launch takes so long
+//     that this alone would use the budget up, levers take turns, the most promising first, and
+//     half of the budget is kept for what follows.
+//  3. Source levers together: around the best source recipe (factor with values, fewer guards,
+//  factors per loop), while that
 //     gains at least 1 % a round. Where none gains anything alone: loops one by one, once.
-//  4. PTX levers around the best recipe so far: caps anew (its registers are others), and of every other lever the two
-//     best values that were not slower than 2 % when alone. Once also around the best recipe with a copy for values where the
-//     best has none, if it is close behind: what a copy gains may show only when a cap brings its warps back.
-//  5. The winners together, greedily: to the best recipe, the best value of each lever not yet in it; the best of
+//  4. PTX levers around the best recipe so far: caps anew (its registers are others), and of every
+//  other lever the two
+//     best values that were not slower than 2 % when alone. Once also around the best recipe with a
+//     copy for values where the best has none, if it is close behind: what a copy gains may show
+//     only when a cap brings its warps back.
+//  5. The winners together, greedily: to the best recipe, the best value of each lever not yet in
+//  it; the best of
 //     these becomes the next best recipe if it gains at least 1 %; at most three times.
-//  6. The best three (policy.Rank), one after the other, on fresh samples against the default: the first that is Better by
-//     the rule of policy/stats, and whose plain copy is no more than 2 % slower than the default, is the winner.
+//  6. The best three (policy.Rank), one after the other, on fresh samples against the default: the
+//  first that is Better by
+//     the rule of policy/stats, and whose plain copy is no more than 2 % slower than the default,
+//     is the winner.
 //
 // A candidate is compiled, checked that it does not shrink the largest block, compared by code with
 // those had before, loaded, run once and its memory compared, and only then measured. All of it
@@ -71,7 +79,8 @@ type search struct {
 	byCode   map[string]*policy.Trial
 	proved   map[string]bool // by recipe text: doubted, and proved
 	missing  bool            // something was not compiled in time
-	usual    time.Duration   // within which three quarters of a stage with source variants were compiled
+	// within which three quarters of a stage with source variants were compiled
+	usual time.Duration
 
 	begun time.Time
 	// of earlier searches of the configuration; of the tools, at this one's begin

@@ -425,18 +425,15 @@ func simOptions() policy.Options {
 	return o
 }
 
-// valuesOf are values as conditions have them.
-func valuesOf(t testing.TB, kind policy.ValueKind, text string) []policy.Value {
-	t.Helper()
-	g, err := recipe.ParseGuard(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out []policy.Value
-	for _, c := range g.Conditions {
-		out = append(out, policy.Value{Name: c.Key(), Kind: kind, Is: c})
-	}
-	return out
+// streaming is a kernel that ld=cs brings to this part of its time, and nothing else changes.
+func streaming(part float64) *simKernel {
+	return &simKernel{Kernel: policy.Kernel{Loads: 8}, speed: func(r recipe.Recipe, s policy.Shape,
+		plain bool) float64 {
+		if get(r, "ld") == "cs" {
+			return part
+		}
+		return 1
+	}}
 }
 
 // sources gives a simulated kernel loops and a scalar n.

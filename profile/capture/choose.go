@@ -105,7 +105,8 @@ func (c *Collector) due(s *shape, k *ofKernel, l *profile.Launch) bool {
 		switch heavy := ofRun >= setShare || earlier.share >= setShare; {
 		case k.captures+k.tries == 0:
 			return true // the first one of a kernel, whatever it takes
-		case heavy, c.family(l).grows(l.Grid), k.captures+k.tries < mostTaken && c.family(l).wants(l.Grid):
+		case heavy, c.family(l).grows(l.Grid), k.captures+k.tries < mostTaken &&
+			c.family(l).wants(l.Grid):
 			return c.may(atMost, atMostOf)
 		}
 		return false

@@ -159,8 +159,9 @@ func (s *shape) whole() Seen {
 func (s *shape) one(sets *profile.Sets, set profile.Set) Seen {
 	l := *s.launch
 	l.Params = slices.Clone(l.Params)
-	u := Use{Set: nameOf(spans(l.Params), sets, set), Count: set.Count, Seconds: set.Seconds, Sampled: set.Sampled,
-		Asked: s.use.Asked}
+	u := Use{Set: nameOf(spans(l.Params), sets, set), Count: set.Count, Seconds: set.Seconds,
+		Sampled: set.Sampled,
+		Asked:   s.use.Asked}
 	if sets.Varies() {
 		u.Varied = max(0, set.Count-1)
 	}

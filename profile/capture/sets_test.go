@@ -218,7 +218,9 @@ func TestNames(t *testing.T) {
 	for i := range long {
 		long[i] = 0xff
 	}
-	word := func(v uint32, rest ...byte) []byte { return append(binary.LittleEndian.AppendUint32(nil, v), rest...) }
+	word := func(v uint32, rest ...byte) []byte {
+		return append(binary.LittleEndian.AppendUint32(nil, v), rest...)
+	}
 	buffer := []byte{1, 1, 1, 1, 1, 1, 1, 1}
 	for _, c := range []struct {
 		mask, values []byte

@@ -59,8 +59,8 @@ func (l *Line) words(sets *profile.Sets, x profile.Set) string {
 
 const longestName = 60 // bytes, of a set's
 
-// nameOf is what a set is called, in every run the same: its values, of addresses that there is none.
-// A hash completes what is too long.
+// nameOf is what a set is called, in every run the same: its values, of addresses that there is
+// none. A hash completes what is too long.
 func nameOf(params []Span, sets *profile.Sets, x profile.Set) string {
 	told := x
 	told.Values = slices.Clone(x.Values)
@@ -81,7 +81,8 @@ func nameOf(params []Span, sets *profile.Sets, x profile.Set) string {
 }
 
 // values lists the arguments of a set that are wanted, up to 8 bytes each.
-func values(params []Span, sets *profile.Sets, x profile.Set, wanted func(at, end int) bool) string {
+func values(params []Span, sets *profile.Sets, x profile.Set,
+	wanted func(at, end int) bool) string {
 	var out []string
 	for i, p := range params {
 		for at := p.Offset; at < p.Offset+p.Size && p.Offset+p.Size <= len(x.Values); at += 8 {

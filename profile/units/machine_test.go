@@ -24,7 +24,8 @@ func TestReadMachine(t *testing.T) {
 		t.Fatal(err)
 	}
 	if m.Device != "NVIDIA H200" || m.CC != 90 || m.Latency["global"] != 620 || m.Rate["fp32"] != 127.5 || m.Occupancy[4] != 2.5 ||
-		m.Issue[4] != 1 || len(m.Supply) != 2 || m.Supply[1] != (Supply{16, 64, 0.55}) || len(m.Near) != 1 {
+		m.Issue[4] != 1 || len(m.Supply) != 2 || m.Supply[1] != (Supply{16, 64, 0.55}) ||
+		len(m.Near) != 1 {
 		t.Errorf("%+v", m)
 	}
 	var out bytes.Buffer

@@ -15,8 +15,8 @@ import (
 // through branches. The loop waits
 //
 //   - if a branch that leaves it follows from a look that is made anew each time;
-//   - if a branch that follows from any look decides whether it is come back to, unless every turn is counted: then
-//     the loop ends by itself (progress.go).
+//   - if a branch that follows from any look decides whether it is come back to, unless every turn
+//     is counted: then the loop ends by itself (progress.go).
 //
 // Two kinds of atomics wait for nobody: a compare-and-swap whose comparand is read anew in every
 // turn from the same place, and after whose success the loop is left, the usual retry, in which a
@@ -223,7 +223,10 @@ func (a *waiter) region(b int, in func(int) bool) map[int]bool {
 // looks reports whether an instruction looks at other blocks' memory anew in each turn; a call may.
 func (a *waiter) looks(p *part, i int) bool {
 	if string(a.f.Base(i)) == "call" {
-		return slices.ContainsFunc(called(a.m, a.f, i), func(name string) bool { c := a.callees[name]; return c == nil || c.asks })
+		return slices.ContainsFunc(called(a.m, a.f, i), func(name string) bool {
+			c := a.callees[name]
+			return c == nil || c.asks
+		})
 	}
 	return asks(a.f, i) && !a.ofBlock(i) && !a.advances(p, i)
 }
@@ -231,7 +234,10 @@ func (a *waiter) looks(p *part, i int) bool {
 // orders is the function orders, calls included.
 func (a *waiter) orders(i int) bool {
 	if string(a.f.Base(i)) == "call" {
-		return slices.ContainsFunc(called(a.m, a.f, i), func(name string) bool { c := a.callees[name]; return c == nil || c.orders })
+		return slices.ContainsFunc(called(a.m, a.f, i), func(name string) bool {
+			c := a.callees[name]
+			return c == nil || c.orders
+		})
 	}
 	return orders(a.f, i)
 }
@@ -241,7 +247,10 @@ func (a *waiter) orders(i int) bool {
 func (a *waiter) reloads(p *part, i int, synced bool) bool {
 	switch base := string(a.f.Base(i)); base {
 	case "call":
-		return slices.ContainsFunc(called(a.m, a.f, i), func(name string) bool { c := a.callees[name]; return c == nil || c.reads })
+		return slices.ContainsFunc(called(a.m, a.f, i), func(name string) bool {
+			c := a.callees[name]
+			return c == nil || c.reads
+		})
 	case "cp": // into shared memory
 		return synced && HasModifier(a.f.Opcode(i), "global")
 	case "ld", "ldu", "suld", "tex", "tld4":

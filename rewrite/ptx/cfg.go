@@ -107,7 +107,8 @@ func (f *Func) Blocks() ([]Block, error) {
 }
 
 // branch lists the labels that an instruction may branch to; find finds one by its name.
-func (f *Func) branch(i int, ops []Span, find func(i int, name string) (int, error)) ([]int, error) {
+func (f *Func) branch(i int, ops []Span,
+	find func(i int, name string) (int, error)) ([]int, error) {
 	switch string(f.Base(i)) {
 	case "bra":
 		if len(ops) != 1 {

@@ -15,9 +15,12 @@ import (
 // or removed, when the file moves, or with -lineinfo, is gone:
 //
 //   - comments, white space, .loc, .file, .section, labels for debugging
-//   - numbers that count over the file: $L__BB3_2, __local_depot3, $str$1, __unnamed_2, prototype_6, asm's %=
-//   - hashes and paths in compiler-made names (name.go); the text of string literals; the line that assert reports
-//   - where a __shared__ variable stands: in the function, or in front of it because another kernel uses it too
+//   - numbers that count over the file: $L__BB3_2, __local_depot3, $str$1, __unnamed_2,
+//     prototype_6, asm's %=
+//   - hashes and paths in compiler-made names (name.go); the text of string literals; the line that
+//     assert reports
+//   - where a __shared__ variable stands: in the function, or in front of it because another kernel
+//     uses it too
 //
 // Register names stay: they count per function. The names of functions stay, the kernel's own too,
 // since ptxas' heuristics read names; the names of variables go. Version and target lines are not
@@ -277,7 +280,10 @@ func (f *Func) assertLines() map[uint32]bool {
 		ops := f.Operands(i, nil)
 		var args []string
 		if len(ops) > 0 {
-			f.Names(ops[len(ops)-1], func(name Span) bool { args = append(args, string(f.Bytes(name))); return true })
+			f.Names(ops[len(ops)-1], func(name Span) bool {
+				args = append(args, string(f.Bytes(name)))
+				return true
+			})
 		}
 		if len(args) < 3 {
 			continue

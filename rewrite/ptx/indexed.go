@@ -157,8 +157,8 @@ func (s *shapes) look() error {
 	return nil
 }
 
-// computes tells of the instructions whose results are a function of their operands alone, the same in
-// every thread, at any time.
+// computes tells of the instructions whose results are a function of their operands alone, the same
+// in every thread, at any time.
 func computes(word string) bool {
 	switch word {
 	case "mov", "cvt", "cvta", "add", "sub", "mul", "mad", "fma", "div", "rem", "abs", "neg",
@@ -171,8 +171,8 @@ func computes(word string) bool {
 	return false
 }
 
-// crossing names, for people, the instructions by which threads see each other or where they run; ""
-// for all others.
+// crossing names, for people, the instructions by which threads see each other or where they run;
+// "" for all others.
 func crossing(base string) string {
 	switch base {
 	case "bar", "barrier":
@@ -327,8 +327,8 @@ func join(a, b shaped) shaped {
 	return shaped{kind: mixed}
 }
 
-// special is the kind of a special register that the shape is made of, unset for all others. PTX has
-// them as vectors, too, which are refused.
+// special is the kind of a special register that the shape is made of, unset for all others. PTX
+// has them as vectors, too, which are refused.
 func special(register string) shapeKind {
 	switch register {
 	case "%tid":

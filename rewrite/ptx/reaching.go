@@ -98,8 +98,8 @@ func (f *Func) Reaching() (*Reaching, error) {
 	return r, nil
 }
 
-// spread hands on what reaches the end of each block, as leaving tells it, until nothing is added to
-// what reaches their beginnings.
+// spread hands on what reaches the end of each block, as leaving tells it, until nothing is added
+// to what reaches their beginnings.
 func spread(blocks []Block, in []uint64, leaving func(b int) []uint64) {
 	queued := make([]bool, len(blocks))
 	queue := make([]int, 0, len(blocks))

@@ -186,8 +186,8 @@ func initialiser(b []byte, i int) (int, error) {
 	return 0, fail(b, start, "an initialiser without its end")
 }
 
-// words are what most declarations are made of, the frequent ones first; intern gives them without an
-// allocation.
+// words are what most declarations are made of, the frequent ones first; intern gives them without
+// an allocation.
 var words = [...]string{"reg", "param", "b32", "b64", "pred", "f32", "u64", "u32", "b16", "f64",
 	"global", "shared", "const", "local", "align", "ptr", "v2", "v4", "b8", "b128", "u8", "u16", "s8",
 	"s16", "s32", "s64", "f16"}

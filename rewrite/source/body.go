@@ -355,8 +355,8 @@ func (u *Unit) labelled(i, stop int) bool {
 	return false
 }
 
-// localAttribute looks at a word among a local variable's attributes, and says why the body can't be
-// copied for it. Shared variables are noted; their declaration begins at statement.
+// localAttribute looks at a word among a local variable's attributes, and says why the body can't
+// be copied for it. Shared variables are noted; their declaration begins at statement.
 func (u *Unit) localAttribute(i, statement, stop int, s *survey) string {
 	switch {
 	case u.is(i, "constant"), u.is(i, "__constant__"), u.is(i, "device"), u.is(i, "__device__"),

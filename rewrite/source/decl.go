@@ -327,7 +327,8 @@ func (r *reader) declarator(i, stop int, s *space, depth int, f *function) int {
 	return stop
 }
 
-// specifier notes what a word in front of a declaration says, and gives the last index that it takes.
+// specifier notes what a word in front of a declaration says, and gives the last index that it
+// takes.
 func (r *reader) specifier(i, stop int, f *function) int {
 	switch r.u.str(i) {
 	case "__attribute__", "__attribute":

@@ -226,7 +226,8 @@ func (k *Kernel) fastEdits(terms []recipe.Term) ([]insertion, error) {
 		if p := u.at(from); p.file < 0 {
 			continue
 		}
-		edits = append(edits, insertion{off: from, text: fastPrefix + u.str(s.token)}, insertion{off: from, blank: stop - from})
+		edits = append(edits, insertion{off: from, text: fastPrefix + u.str(s.token)},
+			insertion{off: from, blank: stop - from})
 	}
 	if len(edits) == 0 {
 		return nil, refuse(k.label(), "it calls none of these functions (or only in headers, or they are the user's own)")

@@ -253,7 +253,8 @@ func TestFuzzLayouts(t *testing.T) {
 }
 
 // fuzzLayouts is a round: first the structs that the compiler takes, then what layout says of them.
-func fuzzLayouts(t *testing.T, p *program, head []byte, random *rand.Rand, n int) (total, told, fields int) {
+func fuzzLayouts(t *testing.T, p *program, head []byte, random *rand.Rand, n int) (total, told,
+	fields int) {
 	g := &structs{Rand: random, known: []string{"Plain", "Packed", "Behind"}}
 	names, texts := make([]string, n), make([]string, n)
 	for i := range n {

@@ -97,7 +97,10 @@ func testProgram(t *testing.T, tk toolkit, name string) {
 		fmt.Fprintf(&log, "  recipe %s\n", r)
 		// One after the other in one text, so that one cicc tells about all. A template that was
 		// rewritten for one instantiation is left alone for the others.
-		if slices.ContainsFunc(slices.Collect(keys(changed)), func(other string) bool { o, _ := u.Kernel(other); return o.f == k.f }) {
+		if slices.ContainsFunc(slices.Collect(keys(changed)), func(other string) bool {
+			o, _ := u.Kernel(other)
+			return o.f == k.f
+		}) {
 			continue
 		}
 		changed[e.Name] = r

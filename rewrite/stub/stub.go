@@ -56,8 +56,8 @@ type Align struct {
 // macros are still there, they are right.
 //
 // A launch pays for it: it asks once whether an error is pending and which device is current, and
-// once more, where an entry is for it, whether its stream is being captured. On an H200's host these
-// take 40, 45 and 65 ns (bench/results/2026-11-22-shape).
+// once more, where an entry is for it, whether its stream is being captured. On an H200's host
+// these take 40, 45 and 65 ns (bench/results/2026-11-22-shape).
 //
 // With lazy loading the first use of an entry loads it, and may wait until the device is idle: for
 // ever, beside a kernel that waits for this launch. So the second entries are loaded where the

@@ -16,12 +16,13 @@ type Row struct {
 }
 
 const (
-	typeRela     = 4
-	typeRel      = 9
-	maxLineRows  = 1 << 22 // of a file: each takes a byte of the file at least, ours have some thousand
-	setAddress   = 2       // DW_LNE_set_address
-	endSequence  = 1       // DW_LNE_end_sequence
-	standardMost = 9       // DW_LNS_fixed_advance_pc, the last of version 2
+	typeRela = 4
+	typeRel  = 9
+	// of a file: each takes a byte of the file at least, ours have some thousand
+	maxLineRows  = 1 << 22
+	setAddress   = 2 // DW_LNE_set_address
+	endSequence  = 1 // DW_LNE_end_sequence
+	standardMost = 9 // DW_LNS_fixed_advance_pc, the last of version 2
 )
 
 // ReadLines reads .debug_line, which ptxas writes with -lineinfo: by code section (as ReadCode
