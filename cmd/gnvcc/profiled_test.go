@@ -73,16 +73,17 @@ func TestByProfile(t *testing.T) {
 // the first one most of it.
 func TestFamilyShares(t *testing.T) {
 	list := []*capture.Manifest{captured("_Z1ai", 20, 1), captured("_Z1bi", .5, 1),
-		captured("_Z1bi", .4, 1), captured("_Z1bi", .1, 1), captured("_Z1ci", .3, 1)}
-	for i, m := range list[1:4] {
-		m.Grid, m.Use.Family = [3]int{3 - i, 1, 1}, 80
+		captured("_Z1bi", .49, 1), captured("_Z1bi", .4, 1), captured("_Z1bi", .2, 1),
+		captured("_Z1bi", .1, 1), captured("_Z1ci", .3, 1)}
+	for i, m := range list[1:6] {
+		m.Grid, m.Use.Family = [3]int{5 - i, 1, 1}, 80
 	}
 	jobs := (&twin{}).heaviest(list, 100)
 	var got []string
 	for _, j := range jobs {
 		got = append(got, fmt.Sprintf("%s%d %.2f %v", j.m.Kernel, j.m.Grid[0], j.share, j.leader == list[1]))
 	}
-	if want := "_Z1ai0 0.20 false,_Z1bi3 0.56 false,_Z1bi2 0.12 true,_Z1bi1 0.12 true"; strings.Join(got, ",") != want {
+	if want := "_Z1ai0 0.20 false,_Z1bi5 0.56 false,_Z1bi1 0.12 true,_Z1bi3 0.12 true"; strings.Join(got, ",") != want {
 		t.Errorf("%q, want %s", got, want)
 	}
 }

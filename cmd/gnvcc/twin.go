@@ -256,17 +256,20 @@ const later = 0.1
 // heaviest gives the captures that are worth a search, the first one of each configuration in front
 // of all others.
 func (w *twin) heaviest(list []*capture.Manifest, total float64) []job {
-	var first, others []job
+	var first, checked, others []job
 	had := map[search.Captured]bool{}
 	list = w.by.worth(list)
 	weighs := w.by.weighs(list, total)
 	of := families(list, total)
 	for _, m := range list {
 		if j, ok := of[m]; ok {
-			if j.leader == nil {
+			switch {
+			case j.leader == nil:
 				first = append(first, j)
-			} else {
-				others = append(others, j)
+			case j.share > 0:
+				checked = append(checked, j)
+			default:
+				w.account.stands(j.leader, m)
 			}
 			continue
 		}
@@ -288,14 +291,16 @@ func (w *twin) heaviest(list []*capture.Manifest, total float64) []job {
 	if w.by != nil {
 		sort.SliceStable(first, func(i, j int) bool { return first[i].share > first[j].share })
 	}
-	return append(first, others...)
+	slices.Reverse(checked) // the least ones first: between them and the leaders lies the most
+	return slices.Concat(first, checked, others)
 }
 
 // leading is the part of a family's share that its leader gets.
 const leading = 0.7
 
 // families are captures of kernels whose every launch has another grid: none of them has much of the
-// time by itself, all together have. One of each leads, the heaviest.
+// time by itself, all together have. One of each leads, the heaviest; the least of all and the one in
+// the middle are checked, which is what grids in between need (decide). The others are not replayed.
 func families(list []*capture.Manifest, total float64) map[*capture.Manifest]job {
 	by := map[string][]*capture.Manifest{}
 	for _, m := range list {
@@ -313,8 +318,12 @@ func families(list []*capture.Manifest, total float64) map[*capture.Manifest]job
 			continue
 		}
 		out[f[0]] = job{m: f[0], share: share * leading}
-		for _, m := range f[1:] {
-			out[m] = job{m: m, share: share * (1 - leading) / float64(len(f)-1), leader: f[0]}
+		for i, m := range f[1:] {
+			j := job{m: m, leader: f[0]}
+			if i == len(f)-2 || i == (len(f)-2)/2 {
+				j.share = share * (1 - leading) / 2
+			}
+			out[m] = j
 		}
 	}
 	return out

@@ -28,7 +28,11 @@ type piece struct {
 	err   error
 }
 
-func (s *Store) packer() *packer { return &packer{store: s, room: make(chan struct{}, workers())} }
+// A capture is packed while the program runs, which is to have most of the processors; two are at a
+// time (Collector).
+func (s *Store) packer() *packer {
+	return &packer{store: s, room: make(chan struct{}, max(2, workers()/4))}
+}
 
 // put keeps a chunk, while the next ones are read.
 func (p *packer) put(of int, at int64, content []byte) {
