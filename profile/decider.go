@@ -10,6 +10,9 @@ import (
 	"time"
 )
 
+// TooLarge is the agent's reason for leaving a launch alone that no later attempt will do away with.
+const TooLarge = "the launch reaches more memory than a capture may have"
+
 // A Decider takes the decisions for one run of an application. Calls about one process never
 // overlap; calls about two processes of the same application may. While a call lasts, the
 // application's thread that launches waits.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -103,7 +104,7 @@ func TestLargeCapture(t *testing.T) {
 	h = &capturing{}
 	h.verdict.Capture, h.verdict.Limit = filepath.Join(t.TempDir(), "capture"), 20<<20
 	exit, _ = f.run(t, h, "large", true)
-	if exit.Code != 7 || len(h.why) != 1 || h.why[0] != "the launch reaches more memory than a capture may have" {
+	if exit.Code != 7 || len(h.why) != 1 || h.why[0] != TooLarge {
 		t.Errorf("%+v, %+v, %q", exit, h.got, h.why)
 	}
 	if _, err := os.Stat(h.verdict.Capture); !errors.Is(err, os.ErrNotExist) {
@@ -128,5 +129,13 @@ func TestBusyHost(t *testing.T) {
 				t.Fatalf("%s: %+v, %s, %+v, %q", what, exit, log, h.got, h.why)
 			}
 		}
+	}
+}
+
+// TestTooLarge: the agent says it in these words.
+func TestTooLarge(t *testing.T) {
+	text, err := os.ReadFile("agent/source/capture.c")
+	if err != nil || !strings.Contains(string(text), `"`+TooLarge+`"`) {
+		t.Errorf("agent/source/capture.c does not have %q: %v", TooLarge, err)
 	}
 }

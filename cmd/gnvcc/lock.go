@@ -184,7 +184,7 @@ func showLocks() error {
 		}
 		fmt.Printf("%s: %s (%s)\n", l.Folder, l.File, state)
 	}
-	if file := os.Getenv("GNVCC_LOCK"); file != "" {
+	if file := environment.Read().Lock; file != "" {
 		fmt.Printf("GNVCC_LOCK=%s goes before these\n", file)
 	} else if len(all) == 0 {
 		fmt.Println("no build goes by a lock file")

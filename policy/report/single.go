@@ -32,8 +32,9 @@ type Single struct {
 	Refused   int         `json:"refused"`
 	OtherBits int         `json:"otherBits"` // of the refused
 	// the first one's recipe and reason, other bits before all else: with allocation and element
-	Refusal string `json:"refusal,omitempty"`
-	Why     string `json:"why,omitempty"` // nothing was measured: why
+	Refusal string      `json:"refusal,omitempty"`
+	Why     string      `json:"why,omitempty"` // nothing was measured: why
+	refused cache.Trial // that of Refusal
 }
 
 // singles sums up a decision's evidence, the most gaining lever first, those without a figure last.
@@ -65,7 +66,7 @@ func singles(d *cache.Decision) []Single {
 			s.Refused++
 			other := t.Because == cache.OtherBits
 			if s.Refusal == "" || other && s.OtherBits == 0 {
-				s.Refusal = t.Recipe + ": " + t.Refused
+				s.refused, s.Refusal = t, t.Recipe+": "+t.Refused
 			}
 			if other {
 				s.OtherBits++
@@ -130,6 +131,15 @@ func (s *Single) why(untried string) string {
 	return "not tried"
 }
 
+// briefly is why a candidate was refused, without the particulars behind the first colon.
+func briefly(t cache.Trial) string {
+	if t.Because == cache.OtherBits {
+		return "other bits"
+	}
+	why, _, _ := strings.Cut(t.Refused, ":")
+	return why
+}
+
 // shown is a recipe as a list shows it: without the terms that only the host looks at.
 func shown(text string) string {
 	r, err := recipe.Parse(text)
@@ -187,9 +197,7 @@ func (p *printer) lists(entries []Entry, all bool) {
 				text := fmt.Sprintf("%s %.2fx (%s)", s.Lever, s.SpeedUp, shorten(s.value(), 40))
 				figures = append(figures, text)
 			case s.Refused > 0:
-				_, why, _ := strings.Cut(s.Refusal, ": ")
-				why, _, _ = strings.Cut(why, ":")
-				refused = append(refused, s.Lever+" ("+why+")")
+				refused = append(refused, s.Lever+" ("+briefly(s.refused)+")")
 			case s.Same > 0:
 				same = append(same, s.Lever)
 			default:

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -189,7 +188,7 @@ func (c *Collector) LeftAlone(l *profile.Launch, reason string) profile.Verdict 
 		c.stood += took
 	}
 	s.next = nil
-	if strings.Contains(reason, "more memory than a capture may have") {
+	if reason == profile.TooLarge {
 		reason = fmt.Sprintf("%s: %d MiB (--capture-limit)", reason,
 			min(c.limits.Launch, c.limits.Run-c.taken)>>20)
 		s.tries = mostTries // it will not be less the next time

@@ -199,7 +199,7 @@ func TestRefusedShapes(t *testing.T) {
 			if v := c.Launch(l); v.Capture != "" {
 				tries++
 				now = now.Add(took)
-				c.LeftAlone(l, "the launch reaches more memory than a capture may have")
+				c.LeftAlone(l, profile.TooLarge)
 			}
 		}
 		if tries == 0 || tries > firstGrids || took > time.Second && tries > 2 {
