@@ -298,9 +298,10 @@ func (w *twin) heaviest(list []*capture.Manifest, total float64) []job {
 // leading is the part of a family's share that its leader gets.
 const leading = 0.7
 
-// families are captures of kernels whose every launch has another grid: none of them has much of the
-// time by itself, all together have. One of each leads, the heaviest; the least of all and the one in
-// the middle are checked, which is what grids in between need (decide). The others are not replayed.
+// families are captures of kernels whose every launch has another grid: none of them has much of
+// the time by itself, all together have. One of each leads, the heaviest; the least of all and the
+// one in the middle are checked, which is what grids in between need (decide). The others are not
+// replayed.
 func families(list []*capture.Manifest, total float64) map[*capture.Manifest]job {
 	by := map[string][]*capture.Manifest{}
 	for _, m := range list {

@@ -247,8 +247,9 @@ func TestCheckOnly(t *testing.T) {
 		t.Fatal("it was not looked at")
 	}
 	k := tuner.byName["module _Z1aPfi"]
-	if c := k.configs[shape(500, 256)]; len(c.Book.Trials) != len(k.Winners()) || len(c.Book.Trials) == 0 {
-		t.Errorf("%d trials of %d winners", len(c.Book.Trials), len(k.Winners()))
+	tried := k.configs[shape(500, 256)].Book.Trials
+	if len(tried) != len(k.Winners()) || len(tried) == 0 {
+		t.Errorf("%d trials of %d winners", len(tried), len(k.Winners()))
 	}
 	tuner.End(first.Process, profile.Summary{Whole: true, Kernels: []profile.Seen{{Launch: first},
 		{Launch: second}}})
