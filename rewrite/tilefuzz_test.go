@@ -199,7 +199,8 @@ type tileKernel struct {
 	regs, wides int
 	preds       int
 	labels      int
-	wild        bool // values that may wrap
+	wild        bool   // values that may wrap
+	carried     string // a pointer that an outer loop hands on
 }
 
 func (k *tileKernel) line(format string, args ...any) { fmt.Fprintf(&k.text, format+"\n", args...) }
@@ -323,6 +324,11 @@ func (k *tileKernel) body() {
 		}
 	default: // a loop around it, as often for all threads or not
 		i, p, again := k.r(), k.p(), k.label()
+		if k.chance(2) {
+			off := k.scaled(k.index(place), 4)
+			k.carried = k.w()
+			k.line("add.s64 %s, %%rd1, %s;", k.carried, off)
+		}
 		k.line("mov.u32 %s, 0;\n%s:", i, again)
 		k.loop(append(place, i, i), sum)
 		if k.chance(4) {
@@ -376,7 +382,11 @@ func (k *tileKernel) scaled(index string, width int) string {
 func (k *tileKernel) index(place []string) string {
 	v := k.r()
 	first := anyOf(k.rng, place...)
-	switch k.rng.Intn(8) {
+	switch k.rng.Intn(9) {
+	case 8: // rows that are a product apart
+		u := k.r()
+		k.line("mul.lo.s32 %s, %%r3, %s;", u, anyOf(k.rng, "%r3", "%r2"))
+		k.line("mad.lo.s32 %s, %s, %s, %s;", v, anyOf(k.rng, place...), u, first)
 	case 0, 1, 2:
 		k.line("mad.lo.s32 %s, %s, %%r3, %s;", v, anyOf(k.rng, place...), first)
 	case 3:
@@ -441,6 +451,9 @@ func (k *tileKernel) loop(place []string, sum string) {
 	}
 	if k.wild && k.chance(3) {
 		k.line("add.s64 %s, %s, %s;", sources[0].base, sources[0].base, "%rd4")
+	}
+	if k.carried != "" && width == 4 {
+		sources = append(sources, source{pointer: k.carried, by: anyOf(k.rng, "4", "-8")})
 	}
 	again, over := k.label(), k.label()
 	enter := k.p()

@@ -3,7 +3,7 @@
 // Measured series lie one behind the other in memory, and one thread works through each: mean, spread, and how much a value tells of the next
 // one. A warp's loads are then 32 addresses, each in another line, and come from L1 one after the other. The threads of a block together read whole
 // pieces of rows: copied to shared memory side by side, they are read there at full speed, value by value in the same order. In
-// examples/potential all threads read the same body at the same time, which L1 serves as well as shared memory.
+// examples/stars all threads read the same star at the same time, once in a turn that computes much: L1 serves that as well.
 #include "example.h"
 
 struct Moments { float mean, spread, next; };
