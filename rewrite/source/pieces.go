@@ -440,6 +440,7 @@ func (s *slicer) class(p *piece, d *shape) {
 		n := s.symbol[last]
 		s.types[n] = true
 		p.names = append(p.names, n)
+		s.qualifier(p, last)
 		if args != 0 && !d.alias && !d.template { // template <> struct X<Y>: where there is a Y
 			if behind := s.r.angles(args, p.to); behind > 0 {
 				s.mentioned(p, d, args, behind, false)
@@ -449,7 +450,7 @@ func (s *slicer) class(p *piece, d *shape) {
 	if d.body == 0 {
 		return
 	}
-	if u.is(d.class, "enum") || last == 0 {
+	if u.is(d.class, "enum") || last == 0 && !d.alias && u.is(d.class, "union") {
 		for j := d.body; j < int(t[d.body].match); j++ {
 			if n := s.symbol[j]; n != 0 {
 				p.names = append(p.names, n)
@@ -484,6 +485,7 @@ func (s *slicer) function(p *piece, d *shape) {
 				p.names = append(p.names, s.symbol[d.name+2])
 				return
 			}
+			p.generic = d.name
 			s.mentioned(p, d, d.open, close, false)
 			if s.u.is(d.name+1, "new") || s.u.is(d.name+1, "delete") {
 				p.names = append(p.names, s.symbol[d.name+1])

@@ -103,6 +103,7 @@ type piece struct {
 	with     []int32 // and all of these that are types
 	member   bool    // names are a class' members: x.name mentions them too
 	instance bool    // explicit instantiation of a function
+	generic  int     // operator, of an operator function at the level of a namespace; 0: is none
 	keep     bool
 }
 
@@ -170,7 +171,9 @@ func (s *slicer) link() {
 				with = append(with, n)
 			}
 		}
-		p.with = with
+		if p.with = with; p.generic > 0 && len(with) == 0 {
+			s.returned(p)
+		}
 		for _, n := range p.names {
 			s.of[n] = append(s.of[n], int32(i))
 			s.found = s.found || n == root
@@ -180,6 +183,19 @@ func (s *slicer) link() {
 		}
 		if len(p.names)+len(p.with) == 0 {
 			s.need(p)
+		}
+	}
+}
+
+// returned is for an operator that takes any types (ostream's << for rvalues). In a header it is
+// there for what it returns: it would bring all of ostream into every slice.
+func (s *slicer) returned(p *piece) {
+	if f := s.u.at(int(s.t[p.from].off)).file; f < 0 || !s.u.files[f].header {
+		return
+	}
+	for i := p.from; i < p.generic; i++ {
+		if n := s.symbol[i]; n != 0 && s.types[n] {
+			p.with = append(p.with, n)
 		}
 	}
 }
