@@ -1,7 +1,7 @@
 # make build     bin/gnvcc
 # make test      everything that can be tested here; a CUDA toolkit is installed first where there is none of ours
 # make demo      the examples, built with nvcc and with gnvcc; tuned and compared where there is a GPU
-# make lint      gofmt, go vet, staticcheck (where it is installed)
+# make lint      gofmt, go vet, go mod tidy, staticcheck (where it is installed)
 # make bench     Go benchmarks
 # make install   bin/gnvcc to $(PREFIX)/bin, its manual page and completions below $(PREFIX)/share, a unit for systemctl --user; make uninstall takes them away
 # make dist      dist/: static binaries for amd64 and arm64, with licences, and their checksums
@@ -39,6 +39,7 @@ lint: go
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); \
 	if [ -n "$$unformatted" ]; then echo "not gofmt'ed: $$unformatted" >&2; exit 1; fi
 	$(GO) vet ./...
+	$(GO) mod tidy -diff
 	@if command -v staticcheck >/dev/null; then staticcheck ./...; \
 	else echo "staticcheck is not installed: skipped (go install honnef.co/go/tools/cmd/staticcheck@latest)"; fi
 

@@ -72,7 +72,7 @@ type tileCounts struct {
 // one makes a kernel, tiles it, and runs both.
 func (c *tileCounts) one(seed int64, number int) error {
 	k := newTileKernel(rand.New(rand.NewSource(seed)))
-	text := []byte(k.text.String())
+	text := bytes.Clone(k.text.Bytes())
 	r, err := recipe.Parse(k.recipe)
 	if err != nil {
 		return err

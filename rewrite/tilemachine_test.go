@@ -63,14 +63,13 @@ type tileOperand struct {
 }
 
 type tileThread struct {
-	regs     []uint64
-	written  []bool
-	at       int
-	tid      [3]int
-	number   int
-	done     bool
-	waits    int // the statement of the barrier, -1: none
-	returned bool
+	regs    []uint64
+	written []bool
+	at      int
+	tid     [3]int
+	number  int
+	done    bool
+	waits   int // the statement of the barrier, -1: none
 }
 
 func newTileMachine(f *ptx.Func, block [3]int, dynamic int) (*tileMachine, error) {

@@ -130,8 +130,6 @@ func (p poly) uniform() bool {
 		!p.has(placeNames[2])
 }
 
-func (p poly) equal(q poly) bool { return maps.Equal(p, q) }
-
 // String is the same for equal polynomials.
 func (p poly) String() string {
 	var parts []string

@@ -168,7 +168,8 @@ func (x *tileText) setup() {
 	}
 	for i, g := range x.groups {
 		x.start = append(x.start, x.value(g.address))
-		pitch, by := "", poly{}
+		pitch := ""
+		var by poly
 		if v, is := g.pitch.isConstant(); is {
 			by = constant(v * int64(g.turn.row))
 		} else {

@@ -93,6 +93,7 @@ func (s *stage) recipesOf(kernels []cache.Kernel) (recipes map[string]recipe.Rec
 		recipes, refused = s.apply.Recipes(kernels)
 	}
 	kn, err := standing.KnownAt(s.store, s.dir, s.env)
+	//lint:ignore SA5001 what could be read is there beside an error
 	defer kn.Close()
 	for _, reason := range kn.Missing {
 		s.log.Warn().Err(reason).Msg("recipes of others")

@@ -256,10 +256,13 @@ func TestHostileOthers(t *testing.T) {
 	}
 	pinned := good
 	pinned.Recipe, pinned.Pinned = "maxnreg=64", true
-	if err := owner.Put(cache.Pins, pinned.Identity, pinned); err == nil {
+	if err = owner.Put(cache.Pins, pinned.Identity, pinned); err == nil {
 		err = owner.Publish()
 	}
 	owner.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
 	own, _ := lockStore(t)
 	t.Setenv("GNVCC_STORE", own.Path()+":"+theirs.Path())
 	kn, err := KnownAt(own, "/", environment.Of(nil))

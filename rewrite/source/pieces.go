@@ -93,18 +93,17 @@ func containsWord(text []byte, word string) bool {
 
 // A shape is what is seen of a declaration on the way to its end.
 type shape struct {
-	first     int // behind the template heads
-	heads     map[int32]bool
-	template  bool // has parameters of its own
-	instance  bool // template without <
-	alias     bool // typedef
-	using     bool
-	class     int // the keyword of a class or enumeration, 0: none
-	body      int // { of its body
-	name      int // of a function, 0: none
-	open      int // ( of the function's parameters
-	unclear   bool
-	afterEnds int // the class' }
+	first    int // behind the template heads
+	heads    map[int32]bool
+	template bool // has parameters of its own
+	instance bool // template without <
+	alias    bool // typedef
+	using    bool
+	class    int // the keyword of a class or enumeration, 0: none
+	body     int // { of its body
+	name     int // of a function, 0: none
+	open     int // ( of the function's parameters
+	unclear  bool
 }
 
 // piece finds a declaration's end and its names. False: its names are not known, it stays.

@@ -23,11 +23,11 @@ const FewestSeen = 3
 func (m Model) Fit(seen []Seen) (alpha, beta, rms float64, err error) {
 	if len(seen) < FewestSeen {
 		return 0, 0, 0, fmt.Errorf(
-			"X-model: %d measured points are too few to fit the locality, %d are needed", len(seen),
+			"the X-model: %d measured points are too few to fit the locality, %d are needed", len(seen),
 			FewestSeen)
 	}
 	if m.Cache <= 0 {
-		return 0, 0, 0, fmt.Errorf("X-model: no cache whose use could be fitted")
+		return 0, 0, 0, fmt.Errorf("the X-model: no cache whose use could be fitted")
 	}
 	cost := func(a, b float64) float64 {
 		t := m
@@ -64,7 +64,7 @@ func (m Model) Fit(seen []Seen) (alpha, beta, rms float64, err error) {
 		}
 	}
 	if math.IsInf(best, 1) {
-		return 0, 0, 0, fmt.Errorf("X-model: no locality gives the measured points")
+		return 0, 0, 0, fmt.Errorf("the X-model: no locality gives the measured points")
 	}
 	return 1 + math.Exp(at[0]), math.Exp(at[1]), best, nil
 }

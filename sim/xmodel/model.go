@@ -67,16 +67,16 @@ func (m Model) Check() error {
 	}{{"latency", m.Latency}, {"rate", m.Rate}, {"issue rate", m.Issue}, {"warps", m.Warps},
 		{"intensity", m.Intensity}, {"pace", m.Pace}} {
 		if !(v.n > 0) || math.IsInf(v.n, 0) {
-			return fmt.Errorf("X-model: %s is %g, must be a number over 0", v.name, v.n)
+			return fmt.Errorf("the X-model: %s is %g, must be a number over 0", v.name, v.n)
 		}
 	}
 	if m.Alpha != 0 && (!(m.Alpha > 1) || !(m.Beta > 0)) {
 		return fmt.Errorf(
-			"X-model: locality alpha %g, beta %g: alpha must be over 1 (or 0: no reuse), beta over 0",
+			"the X-model: locality alpha %g, beta %g: alpha must be over 1 (or 0: no reuse), beta over 0",
 			m.Alpha, m.Beta)
 	}
 	if m.Cache < 0 || m.Cache > 0 && !(m.CacheLatency > 0) {
-		return fmt.Errorf("X-model: a cache of %g bytes with a latency of %g cycles", m.Cache,
+		return fmt.Errorf("the X-model: a cache of %g bytes with a latency of %g cycles", m.Cache,
 			m.CacheLatency)
 	}
 	return nil

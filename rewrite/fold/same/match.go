@@ -13,8 +13,6 @@ import (
 // be. Instructions use each other in loops, so that all pairs are taken for good at first, and those
 // are struck out, one after the other, of which an operand is not covered.
 
-type pair struct{ v, d int }
-
 type matching struct {
 	def, variant *graph
 	fixed        fold.Fixed

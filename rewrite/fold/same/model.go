@@ -72,7 +72,6 @@ type graph struct {
 	byName map[string]*function
 	leaf   map[string]int // constants and the like, by identity
 	stored map[string][]source
-	sinks  []int
 }
 
 // A source is an operand of a statement.
