@@ -3,6 +3,7 @@ package policy
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -65,7 +66,9 @@ func (k *Kernel) ReadPTX(m *ptx.Module) error {
 	k.Tilings = func(block [3]int, dynamic int, turns ...int) []rewrite.Tiling {
 		return rewrite.Tilings(m, name, block, dynamic, turns...)
 	}
-	k.Untiled = func(block [3]int, dynamic int) error { return rewrite.Untiled(m, name, block, dynamic) }
+	k.Untiled = func(block [3]int, dynamic int) error {
+		return rewrite.Untiled(m, name, block, dynamic)
+	}
 	if k.Awaits, err = m.Awaits(k.Name); err != nil {
 		k.Awaits = "its code can't be followed"
 	}
@@ -81,19 +84,24 @@ func (k *Kernel) ReadPTX(m *ptx.Module) error {
 	if err != nil {
 		return err
 	}
-	k.Reads = []string{}
+	k.Reads = shapeReads(reach.Funcs)
+	k.Short = ShortName(k.Name)
+	return nil
+}
+
+// shapeReads lists what the functions read of the launch's shape: "blockDim.x".
+func shapeReads(funcs []*ptx.Func) []string {
+	reads := []string{}
 	for _, d := range [][2]string{{"ntid", "blockDim"}, {"nctaid", "gridDim"}} {
 		for _, axis := range []string{"x", "y", "z"} {
-			for _, f := range reach.Funcs {
-				if bytes.Contains(f.Text(), []byte("%"+d[0]+"."+axis)) {
-					k.Reads = append(k.Reads, d[1]+"."+axis)
-					break
-				}
+			if slices.ContainsFunc(funcs, func(f *ptx.Func) bool {
+				return bytes.Contains(f.Text(), []byte("%"+d[0]+"."+axis))
+			}) {
+				reads = append(reads, d[1]+"."+axis)
 			}
 		}
 	}
-	k.Short = ShortName(k.Name)
-	return nil
+	return reads
 }
 
 // alone says why a kernel with these traits is left alone, "" if it is not: what it does cannot be

@@ -182,9 +182,9 @@ type Counter interface {
 	Counting(ctx context.Context, k *Kernel, c rewrite.Caches) (*Candidate, rewrite.Counters, error)
 }
 
-// A Drafter is a Compiler that makes candidates sooner, by leaving out of the source what the kernel
-// does not need. They are all but always what Compile gives; a search compares before it believes in
-// one.
+// A Drafter is a Compiler that makes candidates sooner, by leaving out of the source what the
+// kernel does not need. They are all but always what Compile gives; a search compares before it
+// believes in one.
 type Drafter interface {
 	Draft(ctx context.Context, k *Kernel, r recipe.Recipe) (*Candidate, error)
 }

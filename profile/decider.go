@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// TooLarge is the agent's reason for leaving a launch alone that no later attempt will do away with.
+// TooLarge is the agent's reason for leaving a launch alone that no later attempt will do away
+// with.
 const TooLarge = "the launch reaches more memory than a capture may have"
 
 // A Decider takes the decisions for one run of an application. Calls about one process never

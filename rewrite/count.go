@@ -33,14 +33,15 @@ import (
 //
 // Of the caches a picture is kept in two more such variables: one L1 a multiprocessor, one L2. A
 // sector's place is a hash of its address, each place holds the sector that was there last. Real
-// caches have ways and lines; these have neither, and err by a few percent where what is used nearly
-// fills them. A load that finds its sector in L1 asks no further; stores and atomic operations go to
-// L2, as they do since Volta. What L2 has not got is memory's. It still holds what an earlier run of
-// the same candidate left, as it would: of two runs the first one's L2 is empty.
+// caches have ways and lines; these have neither, and err by a few percent where what is used
+// nearly fills them. A load that finds its sector in L1 asks no further; stores and atomic
+// operations go to L2, as they do since Volta. What L2 has not got is memory's. It still holds what
+// an earlier run of the same candidate left, as it would: of two runs the first one's L2 is empty.
 //
-// The functions that the kernel calls are counted, too, but for those that it calls by pointer. Left
-// alone: accesses by cp.async in bulk, textures. Refused: 32-bit addresses, what match needs (sm_70), a kernel that waits for
-// its other blocks (it must not become slower than what it waits for).
+// The functions that the kernel calls are counted, too, but for those that it calls by pointer.
+// Left alone: accesses by cp.async in bulk, textures. Refused: 32-bit addresses, what match needs
+// (sm_70), a kernel that waits for its other blocks (it must not become slower than what it waits
+// for).
 //
 // Safe: it writes nothing but registers and a table of its own. The tuner compares memory all the
 // same.

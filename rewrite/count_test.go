@@ -127,7 +127,8 @@ func TestCounted(t *testing.T) {
 	binary.LittleEndian.PutUint64(table[c.stride()*3:], 300)
 	binary.LittleEndian.PutUint64(table[c.stride()-8:], 7) // the last access' lines
 	blocks, sectors, err := c.Sum(table)
-	if err != nil || len(blocks) != 1 || blocks[0] != 305 || len(sectors) != 4 || sectors[3].Lines != 7 {
+	if err != nil || len(blocks) != 1 || blocks[0] != 305 || len(sectors) != 4 ||
+		sectors[3].Lines != 7 {
 		t.Errorf("%v, %v, %v", blocks, sectors, err)
 	}
 	if _, _, err := c.Sum(table[8:]); err == nil {

@@ -27,17 +27,17 @@ import (
 // side. TURNS is a number from 2 to 256.
 //
 // Allowed where the block is known (a second entry; .reqntid): what is read is listed to the last
-// element. The loads run once in each turn, with addresses that are linear in the thread's place and
-// in the turn (tileloop.go, tilebox.go): 32-bit arithmetic in them is checked at run time not to
-// wrap. All threads of the block come to the loop and make as many turns (tileflow.go); where a
-// thread may have left in front of it, that is asked at run time. Plain loads with a store to global
-// memory in the loop are left alone, so that only what .nc promises is relied on. Not behind atomics
-// and other accesses by which threads wait for each other; not with calls, barriers for parts of a
-// block, clusters, grid-wide barriers.
+// element. The loads run once in each turn, with addresses that are linear in the thread's place
+// and in the turn (tileloop.go, tilebox.go): 32-bit arithmetic in them is checked at run time not
+// to wrap. All threads of the block come to the loop and make as many turns (tileflow.go); where a
+// thread may have left in front of it, that is asked at run time. Plain loads with a store to
+// global memory in the loop are left alone, so that only what .nc promises is relied on. Not behind
+// atomics and other accesses by which threads wait for each other; not with calls, barriers for
+// parts of a block, clusters, grid-wide barriers.
 //
-// Safe: the copied addresses are some that threads of the block would have read in these very turns;
-// whatever can't be shown in front of a tile leaves the loop as it was, for the rest of its turns.
-// The instructions are the same on the same values. Exact as checked only: ptxas contracts
+// Safe: the copied addresses are some that threads of the block would have read in these very
+// turns; whatever can't be shown in front of a tile leaves the loop as it was, for the rest of its
+// turns. The instructions are the same on the same values. Exact as checked only: ptxas contracts
 // multiplications and additions by itself, and sees the body twice.
 //
 // From: Han, Abdelrahman, Automatic Tuning of Local Memory Use on GPGPUs, section 2.
@@ -117,7 +117,8 @@ func tileable1(k *kernel) (*tileFlow, error) {
 	case block[0] == 0:
 		return nil, errors.New(
 			"the block is not known: it is for a second entry, chosen by host(block)")
-	case strings.Contains(string(k.Text()), tilePrefix) || strings.Contains(string(k.Text()), tileLabel):
+	case strings.Contains(string(k.Text()), tilePrefix) ||
+		strings.Contains(string(k.Text()), tileLabel):
 		return nil, fmt.Errorf("the kernel has names with %s or %s already", tilePrefix, tileLabel)
 	case slices.Contains(k.module.Target, "debug"):
 		return nil, errors.New("the kernel is built for debugging (-G)")

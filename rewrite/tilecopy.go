@@ -154,8 +154,8 @@ func (x *tileText) addresses(group int, r tileRect, row, column string) (from, t
 	return wide, fmt.Sprintf("%s+%d", place, x.offset[group]+r.row*g.stride()+r.column*g.width)
 }
 
-// longCopy writes the copying of a rectangle in a loop, some pieces in each turn. Where threads take
-// whole rows, one goes straight down.
+// longCopy writes the copying of a rectangle in a loop, some pieces in each turn. Where threads
+// take whole rows, one goes straight down.
 func (x *tileText) longCopy(group int, r tileRect) {
 	n, all := threads(x.n.t.block), r.rows*r.columns
 	x.number2++

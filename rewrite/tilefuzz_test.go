@@ -21,12 +21,12 @@ import (
 
 // TestTiledComputeTheSame runs random kernels before and after, in the interpreter: they store the
 // same, and read nothing that they did not read before. What the kernels do: read boxes, with
-// addresses computed in 32 and 64 bits; return early; go round as often as a parameter, memory or the
-// thread's place says, up or down; store to what they read; have shared memory and barriers of their
-// own, loops around loops, branches around loads, values that wrap.
+// addresses computed in 32 and 64 bits; return early; go round as often as a parameter, memory or
+// the thread's place says, up or down; store to what they read; have shared memory and barriers of
+// their own, loops around loops, branches around loads, values that wrap.
 //
-// GNVCC_TILE_SECONDS is how long it goes on, with a seed from the clock; GNVCC_TILE_SEED the seed of
-// one kernel that failed; GNVCC_TILE_PTXAS a ptxas that some of the kernels are given to.
+// GNVCC_TILE_SECONDS is how long it goes on, with a seed from the clock; GNVCC_TILE_SEED the seed
+// of one kernel that failed; GNVCC_TILE_PTXAS a ptxas that some of the kernels are given to.
 func TestTiledComputeTheSame(t *testing.T) {
 	rng := rand.New(rand.NewSource(1))
 	seconds, _ := strconv.Atoi(os.Getenv("GNVCC_TILE_SECONDS"))
@@ -216,7 +216,8 @@ func anyOf[T any](rng *rand.Rand, list ...T) T { return list[rng.Intn(len(list))
 
 func newTileKernel(rng *rand.Rand) *tileKernel {
 	k := &tileKernel{rng: rng}
-	k.block = anyOf(rng, [3]int{8, 4, 1}, [3]int{4, 2, 2}, [3]int{16, 1, 1}, [3]int{7, 3, 1}, [3]int{5, 1, 1},
+	k.block = anyOf(rng, [3]int{8, 4, 1}, [3]int{4, 2, 2}, [3]int{16, 1, 1}, [3]int{7, 3, 1},
+		[3]int{5, 1, 1},
 		[3]int{32, 2, 1}, [3]int{1, 9, 1})
 	k.grid = anyOf(rng, [3]int{2, 2, 1}, [3]int{3, 1, 1}, [3]int{1, 2, 2})
 	k.recipe = fmt.Sprintf("tile=%d", anyOf(rng, 2, 3, 4, 5, 8, 21))

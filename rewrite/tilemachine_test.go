@@ -13,13 +13,13 @@ import (
 
 // A small interpreter of a block of threads, for tests that run a kernel before and after it was
 // tiled. The threads run one after the other, in any order, from barrier to barrier. It knows
-// integers, f32 additions and products, loads and stores, and nothing more: what it does not know is
-// an error.
+// integers, f32 additions and products, loads and stores, and nothing more: what it does not know
+// is an error.
 //
 // Global memory has no end: what was not stored has a value that its address gives. What a kernel
-// reads is noted, byte by byte, so that two can be compared. In shared memory a byte that one thread
-// writes and another touches without a barrier in between is an error, and so are bytes that nobody
-// wrote, places behind the arrays, and a barrier to which not all threads come.
+// reads is noted, byte by byte, so that two can be compared. In shared memory a byte that one
+// thread writes and another touches without a barrier in between is an error, and so are bytes that
+// nobody wrote, places behind the arrays, and a barrier to which not all threads come.
 
 type tileMachine struct {
 	f        *ptx.Func
@@ -73,7 +73,8 @@ type tileThread struct {
 }
 
 func newTileMachine(f *ptx.Func, block [3]int, dynamic int) (*tileMachine, error) {
-	m := &tileMachine{f: f, block: block, labels: map[string]int{}, dynamic: dynamic, names: map[string]int{},
+	m := &tileMachine{f: f, block: block, labels: map[string]int{}, dynamic: dynamic,
+		names:  map[string]int{},
 		arrays: map[string]uint64{}, global: map[uint64]byte{}, read: map[uint64]uint16{}}
 	size := 0
 	for i, s := range f.Stmts {
@@ -170,7 +171,8 @@ func (m *tileMachine) one() error {
 	n := m.block[0] * m.block[1] * m.block[2]
 	all := make([]*tileThread, n)
 	for i := range all {
-		all[i] = &tileThread{regs: make([]uint64, 4*len(m.stmts)+8), written: make([]bool, 4*len(m.stmts)+8), number: i + 1, waits: -1,
+		all[i] = &tileThread{regs: make([]uint64, 4*len(m.stmts)+8),
+			written: make([]bool, 4*len(m.stmts)+8), number: i + 1, waits: -1,
 			tid: [3]int{i % m.block[0], i / m.block[0] % m.block[1], i / m.block[0] / m.block[1]}}
 	}
 	m.epoch = 1

@@ -125,7 +125,8 @@ func (x *tileText) look(g *tileGroup) TileBox {
 	block := x.n.t.block
 	home := *g
 	home.loads = []tiledLoad{{stmt: g.loads[0].stmt}}
-	out := TileBox{Index: g.index, Reuse: 1, Bytes: g.bytes(), Sectors: g.sectors(block), Loads: len(g.loads)}
+	out := TileBox{Index: g.index, Reuse: 1, Bytes: g.bytes(), Sectors: g.sectors(block),
+		Loads: len(g.loads)}
 	if home.list([4]int{block[0], block[1], block[2], 1}) == nil && home.elements() > 0 {
 		out.Reuse = float64(threads(block)) / float64(home.elements())
 	}

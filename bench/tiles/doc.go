@@ -4,10 +4,11 @@
 //	tiles fit FOLDER                            a forest that foretells the ratio, tried on kernels that it has not seen
 //
 // Kernels are made up in the manner of Han and Abdelrahman (Automatic Tuning of Local Memory Use on
-// GPGPUs, Table 1): a loop in a loop reads an array by one of seven patterns, with neighbours around
-// each element; what is computed, and what else is read, in the loop and behind it, is drawn at
-// random. `make` compiles all of them in one file, tiles them for some blocks and numbers of turns,
-// and writes cubins, launches.txt and run.c (device/run.c), so that a machine with a GPU needs gcc alone:
+// GPGPUs, Table 1): a loop in a loop reads an array by one of seven patterns, with neighbours
+// around each element; what is computed, and what else is read, in the loop and behind it, is drawn
+// at random. `make` compiles all of them in one file, tiles them for some blocks and numbers of
+// turns, and writes cubins, launches.txt and run.c (device/run.c), so that a machine with a GPU
+// needs gcc alone:
 //
 //	gcc -O2 run.c -I/usr/local/cuda/include -lcuda -o run && ./run launches.txt > results.jsonl
 //

@@ -18,7 +18,8 @@ import (
 func (k *Kernel) wanted(block [3]int, turns int) rewrite.TileBox {
 	type element struct{ row, column int }
 	home := func(x, y, i, j, m int) element {
-		return []element{{i, j}, {y, i*m + j}, {i*m + j, y}, {x, i*m + j}, {i*m + j, x}, {1000*y + x, i*m + j},
+		return []element{{i, j}, {y, i*m + j}, {i*m + j, y}, {x, i*m + j}, {i*m + j, x},
+			{1000*y + x, i*m + j},
 			{y + i, x + j}}[k.Pattern]
 	}
 	const m = 64
@@ -34,7 +35,8 @@ func (k *Kernel) wanted(block [3]int, turns int) rewrite.TileBox {
 		}
 	}
 	list := k.neighbours()
-	out := rewrite.TileBox{Reuse: float64(block[0]*block[1]) / float64(len(elements)), Loads: len(list),
+	out := rewrite.TileBox{Reuse: float64(block[0]*block[1]) / float64(len(elements)),
+		Loads:   len(list),
 		Sectors: float64(len(sectors))}
 	for _, o := range list {
 		for d := range o {

@@ -30,10 +30,11 @@ type row struct {
 	Warps, Z, E, M, L, R, Waiting float64
 	Insts                         float64 // of one warp
 	Sectors, L2, Memory           float64 // of one warp
-	Covered                       float64 // part of the PTX's counted memory accesses that the code's blocks give
-	Foretold, Measured            float64
-	Classes                       map[string]float64 // instructions of one warp by class
-	Bound                         string
+	// part of the PTX's counted memory accesses that the code's blocks give
+	Covered            float64
+	Foretold, Measured float64
+	Classes            map[string]float64 // instructions of one warp by class
+	Bound              string
 }
 
 func (r row) accuracy() float64 { return max(0, 1-math.Abs(r.Foretold-r.Measured)/r.Measured) }

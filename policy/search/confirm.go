@@ -204,8 +204,8 @@ func (s *search) compare(tr *policy.Trial) (bool, error) {
 	return s.plainPays(tr)
 }
 
-// real gives the arm of a trial that was raced as a draft: the draft itself where a build gives that
-// code, else what a build gives, loaded and checked in its place.
+// real gives the arm of a trial that was raced as a draft: the draft itself where a build gives
+// that code, else what a build gives, loaded and checked in its place.
 func (s *search) real(tr *policy.Trial, arm profile.Candidate) (profile.Candidate, bool, error) {
 	cand, err := s.wait(s.t.pool.want(&s.k.Kernel, tr.Recipe, whole, 0))
 	if errors.Is(err, errBudget) || s.ctx.Err() != nil {

@@ -16,7 +16,8 @@ import (
 
 const (
 	// longestCounted is the longest launch that is counted. Counting makes a kernel some ten times
-	// slower, where all its warps add to few counters up to some hundred times; a run may take a minute.
+	// slower, where all its warps add to few counters up to some hundred times; a run may take a
+	// minute.
 	longestCounted = 100 * time.Millisecond
 	// countingWait is how long the counting build is waited for, when all else is done. It has been
 	// under way since the search began.
@@ -67,8 +68,8 @@ func (s *search) caches() rewrite.Caches {
 	return rewrite.Caches{L1: max(least, d.Shared-shared), L2: max(least, s.l.Device.L2)}
 }
 
-// counted runs the counting build: twice where L2 is to hold what a run before has left there, as in
-// the launches that are timed. What goes wrong with it is nobody's loss: there are no counts.
+// counted runs the counting build: twice where L2 is to hold what a run before has left there, as
+// in the launches that are timed. What goes wrong with it is nobody's loss: there are no counts.
 func (s *search) counted(cand *policy.Candidate, counters rewrite.Counters) {
 	c, _, err := s.s.Load(cand.Path, cand.Entry)
 	if err != nil {

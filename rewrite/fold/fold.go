@@ -89,7 +89,8 @@ func (a *analysis) state(f *ptx.Func) (*state, error) {
 	if err != nil {
 		return nil, fmt.Errorf("its control flow can't be read at -O1: %w", err)
 	}
-	s := &state{f: f, reach: reach, rounds: RoundsOf(f, reach.Blocks), made: make([]value, len(f.Stmts)),
+	s := &state{f: f, reach: reach, rounds: RoundsOf(f, reach.Blocks),
+		made:   make([]value, len(f.Stmts)),
 		params: map[string]value{}, loads: map[int]bool{}}
 	for k := range f.Params {
 		s.params[f.Params[k].Name] = none

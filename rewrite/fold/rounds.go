@@ -31,9 +31,9 @@ func RoundsOf(f *ptx.Func, blocks []ptx.Block) *Rounds {
 }
 
 // Alike tells whether a variant knows no more of which of these writes statement i reads than the
-// kernel does. So it is where i reads a register of its own round, in every loop around it: each way
-// from the loop's head to i writes the register; and where a loop that is left behind has written it
-// if it ran at all: each way from that loop's head to i does.
+// kernel does. So it is where i reads a register of its own round, in every loop around it: each
+// way from the loop's head to i writes the register; and where a loop that is left behind has
+// written it if it ran at all: each way from that loop's head to i does.
 func (r *Rounds) Alike(i int, reg string, defs []int) bool {
 	for _, head := range r.heads[r.block[i]] {
 		if r.carried(head, i, reg) {

@@ -1,8 +1,8 @@
 package ptx
 
 // Dominators returns for each block the nearest other one that every way from the entry to it
-// passes: -1 for the entry and for blocks that nothing leads to. (Cooper, Harvey, Kennedy, A Simple,
-// Fast Dominance Algorithm, 2001.)
+// passes: -1 for the entry and for blocks that nothing leads to. (Cooper, Harvey, Kennedy, A
+// Simple, Fast Dominance Algorithm, 2001.)
 func Dominators(blocks []Block) []int {
 	order, number := make([]int, 0, len(blocks)), make([]int, len(blocks))
 	type visit struct{ block, next int }

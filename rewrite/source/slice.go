@@ -4,11 +4,11 @@ package source
 // unit. Nine tenths of a run of cicc on a small kernel are the headers of the toolkit and of the
 // host's C++ library, the program's host code and its other kernels (bench/candidates).
 //
-// A declaration of a namespace stays if its name is mentioned by one that stays; the kernel's own is
-// the first. That is by names alone, whatever they are looked up to: mostly too much stays, which
-// costs time. Too little could stay, too: an implicit conversion may need a class that nobody
-// mentions. Then cicc refuses the text, or, in theory, makes something else of it. So a slice is for
-// candidates, its untouched text is compared with the default PTX first, and what is adopted is
+// A declaration of a namespace stays if its name is mentioned by one that stays; the kernel's own
+// is the first. That is by names alone, whatever they are looked up to: mostly too much stays,
+// which costs time. Too little could stay, too: an implicit conversion may need a class that nobody
+// mentions. Then cicc refuses the text, or, in theory, makes something else of it. So a slice is
+// for candidates, its untouched text is compared with the default PTX first, and what is adopted is
 // compiled from the whole text (driver/compile).
 //
 // What stays keeps its line and column.
@@ -303,8 +303,8 @@ func (s *slicer) text() *bytes.Buffer {
 	return &out
 }
 
-// write writes what stands between two pieces that go, from its first byte on that is not a blank or
-// a line marker.
+// write writes what stands between two pieces that go, from its first byte on that is not a blank
+// or a line marker.
 func (s *slicer) write(out *bytes.Buffer, from, to int) {
 	text := s.u.text
 	for from < to {

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Each line is a declaration. Those that begin with + are needed by the kernel, those with - are not.
+// Each line is a declaration. Those that begin with + are needed by the kernel, those with - are
+// not.
 var sliceTexts = map[string]string{
 	"names": `
 +typedef unsigned long size_t;

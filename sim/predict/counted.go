@@ -32,8 +32,8 @@ func (c *Recorded) fits(f *sass.Function) bool {
 		len(c.Access) == n
 }
 
-// An origin is of one block of the code: the PTX block that most of its instructions come from, how many
-// copies of that it holds, and how often each of its plain statements stands in it.
+// An origin is of one block of the code: the PTX block that most of its instructions come from, how
+// many copies of that it holds, and how often each of its plain statements stands in it.
 type origin struct {
 	of     int
 	copies float64
@@ -74,8 +74,8 @@ func (c *Recorded) origin(b sass.Block) origin {
 // A block has the runs of the PTX block that most of its instructions come from. Where several
 // blocks hold copies of one (ptxas unrolls a loop, and leaves another one for the rest) they share
 // its runs: one inside a loop takes the whole rounds of as many copies as it holds, what is left is
-// the others'. Functions of the code that no function of the PTX is (divisions of odd numbers) hardly
-// run: they are those that apart tells.
+// the others'. Functions of the code that no function of the PTX is (divisions of odd numbers)
+// hardly run: they are those that apart tells.
 func (c *Recorded) weights(flow *sass.Flow, apart func(inst int) bool) []float64 {
 	out := make([]float64, len(flow.Blocks))
 	shares := make([]origin, len(out))

@@ -147,8 +147,9 @@ func TestCheck(t *testing.T) {
 // Fit finds the locality back from times that the model itself gave, by other points than those it
 // is tested on.
 func TestFit(t *testing.T) {
-	m := Model{Machine{Memory{600, 0.05, 32 << 10, 30, 0}, 4, 0}, Work{Warps: 48, Intensity: 4, Pace: 0.3,
-		Alpha: 4, Beta: 1500}}
+	m := Model{Machine{Memory{600, 0.05, 32 << 10, 30, 0}, 4, 0},
+		Work{Warps: 48, Intensity: 4, Pace: 0.3,
+			Alpha: 4, Beta: 1500}}
 	var seen []Seen
 	for _, c := range []Change{{Warps: 8}, {Warps: 16}, {Warps: 32}, {Bypass: 0.25}, {Bypass: 0.5},
 		{Bypass: 1}} {

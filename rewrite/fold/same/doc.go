@@ -3,8 +3,8 @@
 // the same product or with none, and not computed by the compiler with other bits than the GPU's.
 //
 // fold tells what a compiler could do, before it runs; this package what cicc did. What ptxas did
-// with the sums that cicc left to it is not in the PTX: the answer lists what has to be asked of the
-// machine code.
+// with the sums that cicc left to it is not in the PTX: the answer lists what has to be asked of
+// the machine code.
 //
 // same.go is the question, model.go and graph.go what is read of a kernel, constant.go what may
 // become known, match.go the search for each instruction's original, choice.go the sums.

@@ -10,8 +10,8 @@ import (
 
 // Each instruction of the variant must have one of the default that it is a copy of: the same
 // opcode, from the same statement, and each operand can be only what that operand of the other can
-// be. Instructions use each other in loops, so that all pairs are taken for good at first, and those
-// are struck out, one after the other, of which an operand is not covered.
+// be. Instructions use each other in loops, so that all pairs are taken for good at first, and
+// those are struck out, one after the other, of which an operand is not covered.
 
 type matching struct {
 	def, variant *graph

@@ -37,11 +37,12 @@ type Sum struct {
 	May []Statement // in the default
 }
 
-// An Answer says what the machine code has to show before the variant is taken. Bits are the same if
+// An Answer says what the machine code has to show before the variant is taken. Bits are the
+// same if
 //
 //   - for each Sum, ptxas contracted At where it contracted all of May, and contracted none of them
-//     otherwise; and where it did, one operand of At, and of each of May, can't be a product, so that
-//     it is known with which it was contracted (Both is set where it can't be known);
+//     otherwise; and where it did, one operand of At, and of each of May, can't be a product, so
+//     that it is known with which it was contracted (Both is set where it can't be known);
 //   - none of Alone, products and sums of the default, was contracted: the variant has the rounded
 //     result of it as a constant;
 //   - none of Approximate, instructions of the variant, was computed by ptxas.
@@ -52,8 +53,8 @@ type Answer struct {
 	Approximate []Statement // in the variant
 }
 
-// Same returns an error where bits of the variant could be others than those of the default. fixed is
-// what the variant knows that the default does not.
+// Same returns an error where bits of the variant could be others than those of the default. fixed
+// is what the variant knows that the default does not.
 func Same(def, variant Built, fixed fold.Fixed) (*Answer, error) {
 	d, err := read(def)
 	if err != nil {

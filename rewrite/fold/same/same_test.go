@@ -44,8 +44,8 @@ var keeps = map[string]string{
 	"no_half":       "0 0.3f",          // no power of two
 }
 
-// TestOtherBits: kernels that are known to get other bits, for values that are chosen to be hard (1,
-// 0, a power of two), are refused.
+// TestOtherBits: kernels that are known to get other bits, for values that are chosen to be hard
+// (1, 0, a power of two), are refused.
 func TestOtherBits(t *testing.T) {
 	kits := ptxtest.Toolkits(t)
 	for _, kit := range []ptxtest.Toolkit{kits[0], kits[len(kits)-1]} {
