@@ -68,6 +68,7 @@ func (t *Run) decide(k *Findings, choices []choice, flags string) *cache.Decisio
 				d.Evidence.Chosen == k.Default {
 				d.Evidence.Chosen = tr.Build // of several entries the one with the most registers
 			}
+			d.Evidence.Proved = d.Evidence.Proved || tr.Proved
 			l.Checked, l.Varied, l.Before, l.After = tr.Checked, tr.Varied, tr.Confirmed.Before,
 				tr.Confirmed.After
 			// Times drift over a run: what was compared block by block is the truth, and the table's ratio

@@ -419,6 +419,9 @@ func checked(e Entry) string {
 	case rewrite.ByConstruction.String():
 		return fmt.Sprintf("exact by construction, and on %d%s", e.Checked, varied)
 	case rewrite.Checked.String():
+		if e.Decision.Evidence.Proved {
+			return fmt.Sprintf("proved by what the compilers did, and same bits on %d%s", e.Checked, varied)
+		}
 		return fmt.Sprintf("same bits on %d%s", e.Checked, varied)
 	}
 	return fmt.Sprintf("within the bound on %d%s", e.Checked, varied)

@@ -33,6 +33,6 @@ func (s *search) prove(tr *policy.Trial) bool {
 		tr.Refused = "its bits are not proved to be the same: " + policy.FirstLine(err)
 		return false
 	}
-	tr.Doubted, s.proved[tr.Text] = false, true
+	tr.Doubted, tr.Proved, s.proved[tr.Text] = false, true, true
 	return true
 }

@@ -59,8 +59,8 @@ func TestProves(t *testing.T) {
 	o.Levers = []string{"unroll", "ld"}
 	for range 2 { // what was found stands in the notebook
 		results, _ := g.runWith(c, o, one("_Z1aPfi", shape(1000, 256)))
-		if d := results[0].Decision; d.Recipe != "ld=cs unroll=4" {
-			t.Errorf("decided %q", d.Recipe)
+		if d := results[0].Decision; d.Recipe != "ld=cs unroll=4" || !d.Evidence.Proved {
+			t.Errorf("decided %q, proved: %v", d.Recipe, d.Evidence.Proved)
 		}
 	}
 	// once a run, by the compiler from what it keeps
