@@ -72,6 +72,16 @@ func (f fate) may(list map[string]bool) bool {
 	return f.constant && (f.any || list[f.values[0]] || list[f.values[1]])
 }
 
+// every tells whether all of an operand's origins may be constants.
+func every(origins []int, all []fate) bool {
+	for _, o := range origins {
+		if !all[o].constant {
+			return false
+		}
+	}
+	return true
+}
+
 func fateOf(g *graph, n *node, all []fate, fixed fold.Fixed) fate {
 	switch n.kind {
 	case constant:
@@ -99,10 +109,8 @@ func fateOf(g *graph, n *node, all []fate, fixed fold.Fixed) fate {
 	some := false
 	for k, o := range n.ops {
 		one := either(o, all)
-		if alone && n.alike[k] {
-			for _, x := range o {
-				one.constant = one.constant && all[x].constant
-			}
+		if alone && one.constant && !every(o, all) {
+			one.constant = !g.alike(n, k)
 		}
 		out.constant = out.constant && one.constant
 		out.rough = out.rough || one.rough

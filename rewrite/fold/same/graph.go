@@ -93,7 +93,7 @@ func (g *graph) link(n *node, _ int) {
 		}
 		for _, p := range parts(n.text[k]) {
 			n.ops = append(n.ops, g.origins(f, n.at, p))
-			n.alike = append(n.alike, f.alike(n.at, p))
+			n.args = append(n.args, p)
 		}
 	}
 	// 1/x is written as it is where it rounds alike.
@@ -104,11 +104,23 @@ func (g *graph) link(n *node, _ int) {
 			one = "0d3ff0000000000000"
 		}
 		n.ops = [][]int{{g.leafOf(constant, one)}, n.ops[0]}
-		n.alike = []bool{false, n.alike[0]}
+		n.args = []string{one, n.args[0]}
 	}
+	n.told = make([]uint8, len(n.ops))
 	if n.kind == load {
 		n.root = g.roots(f, n.at, n.text[1])
 	}
+}
+
+// alike tells of a node's operand what function.alike does.
+func (g *graph) alike(n *node, k int) bool {
+	if n.told[k] == 0 {
+		n.told[k] = 2
+		if strings.HasPrefix(n.args[k], "%") && g.byName[n.fn.Name].alike(n.at, n.args[k]) {
+			n.told[k] = 1
+		}
+	}
+	return n.told[k] == 1
 }
 
 // alike tells of an operand that has several values, and of which nobody knows more where loops are

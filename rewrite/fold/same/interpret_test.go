@@ -469,7 +469,6 @@ func whole(op []string, typ string, in []uint64) (uint64, error) {
 	return cut(typ, r), nil
 }
 
-
 func order(how, typ string, a, b uint64) (uint64, error) {
 	less := a < b
 	if typ[0] == 's' {

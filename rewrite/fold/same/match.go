@@ -13,6 +13,9 @@ import (
 // be. Instructions use each other in loops, so that all pairs are taken for good at first, and
 // those are struck out, one after the other, of which an operand is not covered.
 
+// mostPairs bounds the work to some seconds.
+const mostPairs = 1 << 25
+
 type matching struct {
 	def, variant *graph
 	fixed        fold.Fixed
@@ -31,6 +34,9 @@ func match(def, variant *graph, fixed fold.Fixed) (*matching, error) {
 	m := &matching{def: def, variant: variant, fixed: fixed, fate: fates(def, fixed),
 		mates: make([][]int, len(variant.nodes)), paired: make([][]uint64, len(variant.nodes)),
 		why: map[int]string{}, first: -1}
+	if len(def.nodes)*len(variant.nodes) > mostPairs {
+		return nil, fmt.Errorf("it is too large: %d and %d values", len(def.nodes), len(variant.nodes))
+	}
 	byOp := map[string][]int{}
 	for i, d := range def.nodes {
 		if d.kind == operation {

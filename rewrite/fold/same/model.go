@@ -40,9 +40,11 @@ type node struct {
 	name string
 	text []string // operands, as written
 	ops  [][]int  // by operand: the nodes that it may hold, sorted
-	// by operand: whether no variant in which nothing is fixed knows which of them it is
-	alike []bool
-	root  map[int]bool
+	args []string // by operand: as written
+	// by operand, once it was asked: whether no variant in which nothing is fixed knows which of them
+	// it is (1: so it is, 2: not so)
+	told []uint8
+	root map[int]bool
 	// of a load: from variables of the module, and such that hold no 0
 	table, nonzero bool
 }
@@ -262,10 +264,17 @@ func (g *graph) memory(f *function) error {
 		op, ops := f.Opcode(i), f.ops[i]
 		scope := scopes[len(scopes)-1]
 		switch string(f.Base(i)) {
+		case "cvta":
+			if ptx.HasModifier(op, "local") && !ptx.HasModifier(op, "to") {
+				return fmt.Errorf("%s hands out an address of local memory: who reads it is not known", f.Name)
+			}
 		case "call":
 			to, err := callee(ops)
 			if err != nil {
 				return fmt.Errorf("%s in %s: %w", line(f.Func, i), f.Name, err)
+			}
+			if g.byName[to.name] == nil && !plainCalls[to.name] {
+				return fmt.Errorf("%s calls %s, and what that does is not known", f.Name, to.name)
 			}
 			for _, r := range to.results {
 				f.calls[fmt.Sprint(scope, r)] = call{to.name, -1}
@@ -320,6 +329,9 @@ func (g *graph) memory(f *function) error {
 	}
 	return nil
 }
+
+// plainCalls are functions without a body that are handed no results of floating point.
+var plainCalls = map[string]bool{"malloc": true, "free": true, "__assertfail": true}
 
 type target struct {
 	name          string

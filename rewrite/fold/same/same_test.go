@@ -107,3 +107,22 @@ func constants(params, value string) string {
 	}
 	return out.String()
 }
+
+// TestEscapes: what is stored to local memory and read elsewhere, or printed, is not looked at, so
+// that such kernels are refused.
+func TestEscapes(t *testing.T) {
+	kits := ptxtest.Toolkits(t)
+	const text = `#include <cstdio>
+extern "C" __global__ void prints(float s) { printf("%f\n", __sinf(s)); }
+__device__ __noinline__ float sum(const float *p, int n) { float s = 0; while (n--) s += p[n]; return s; }
+extern "C" __global__ void hands(float *o, float s, int n) { float w[2] = {__sinf(s), s}; o[0] = sum(w, n); }
+extern "C" __global__ void plain(float *o, float s) { o[0] = __sinf(o[1]) * s; }
+`
+	m := compiled(t, kits[len(kits)-1], text)
+	for _, name := range []string{"prints", "hands", "plain"} {
+		b := Built{m, name, sameFile}
+		if _, err := Same(b, b, fold.Fixed{}); (err == nil) != (name == "plain") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
