@@ -37,8 +37,8 @@ func TestTable(t *testing.T) {
 		{N: 1, Wall: 0.3, CPU: 0.2, Ptxas: 1}, {N: 10, Wall: 4, CPU: 3, Ptxas: 10},
 	}}}}
 	text := table(raw)
-	for _, want := range []string{"x PTX 1 0 1 0.40 0.30 0.400 0.300 1.0 1.0",
-		"x PTX 10 0 10 3.00 3.00 0.300 0.300 7.5 10.0"} {
+	for _, want := range []string{"x PTX 1 0 1 0.00 0.40 0.30 0.400 0.300 1.0 1.0",
+		"x PTX 10 0 10 0.00 3.00 3.00 0.300 0.300 7.5 10.0"} {
 		found := false
 		for _, line := range strings.Split(text, "\n") {
 			found = found || strings.Join(strings.Fields(line), " ") == want
@@ -84,7 +84,8 @@ func TestReal(t *testing.T) {
 			case bySource: // its draft, the slice of the untouched text, and the winner's own
 				cicc, ptxas = 3, r.N+1
 			}
-			if r.Failed != 0 || r.Ptxas != ptxas || r.Cicc != cicc || r.CPU <= 0 {
+			if r.Failed != 0 || r.Ptxas != ptxas || r.Cicc != cicc || r.CPU <= 0 ||
+				(r.CiccCPU > 0) != (cicc > 0) {
 				t.Errorf("%s: %+v", s.Kind, r)
 			}
 		}

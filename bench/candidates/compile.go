@@ -153,7 +153,7 @@ func (b *builder) compile(ctx context.Context, kind string, list []recipe.Recipe
 	r.Wall, r.CPU = time.Since(begun).Seconds(), (processor() - cpu).Seconds()
 	var took time.Duration
 	r.Cicc, took = compiler.Spent("cicc")
-	r.CiccTime = took.Seconds()
+	r.CiccTime, r.CiccCPU = took.Seconds(), compiler.Processor("cicc").Seconds()
 	r.Ptxas, took = compiler.Spent("ptxas")
 	r.PtxTime = took.Seconds()
 	if r.Failed == r.N {

@@ -45,6 +45,7 @@ type Compiler struct {
 		sync.Mutex
 		runs map[string]int
 		took map[string]time.Duration
+		cpu  map[string]time.Duration
 	}
 }
 
@@ -57,6 +58,7 @@ func New(store *cache.Store, dir string) *Compiler {
 	c := &Compiler{Limit: limitTool, env: environment.Read(), store: store, dir: dir,
 		fresh: record.Fresh{Store: store}}
 	c.spent.runs, c.spent.took = map[string]int{}, map[string]time.Duration{}
+	c.spent.cpu = map[string]time.Duration{}
 	return c
 }
 
@@ -274,11 +276,12 @@ func (c *Compiler) workbench() (b *Workbench, done func(), err error) {
 	return b, func() { os.RemoveAll(folder) }, nil
 }
 
-func (c *Compiler) account(tool string, took time.Duration) {
+func (c *Compiler) account(tool string, took, cpu time.Duration) {
 	c.spent.Lock()
 	defer c.spent.Unlock()
 	c.spent.runs[tool]++
 	c.spent.took[tool] += took
+	c.spent.cpu[tool] += cpu
 }
 
 // Spent says how often a tool (cicc, ptxas, nvlink) was run, and how long that took in all.
@@ -286,6 +289,13 @@ func (c *Compiler) Spent(tool string) (runs int, took time.Duration) {
 	c.spent.Lock()
 	defer c.spent.Unlock()
 	return c.spent.runs[tool], c.spent.took[tool]
+}
+
+// Processor says what all runs of a tool took of the processor.
+func (c *Compiler) Processor(tool string) time.Duration {
+	c.spent.Lock()
+	defer c.spent.Unlock()
+	return c.spent.cpu[tool]
 }
 
 // A Candidate is a kernel compiled by a recipe.

@@ -51,7 +51,7 @@ type Workbench struct {
 	count   atomic.Int64 // for names of files
 	// variants that were read or made, by key: several attempts at a build ask for them
 	variants map[string]compiledVariant
-	after    func(what string, took time.Duration) // told of every tool that was run; may be nil
+	after    func(what string, took, cpu time.Duration) // told of every tool that was run; may be nil
 }
 
 // A Result is a cubin made by recipes.
@@ -89,7 +89,11 @@ func (b *Workbench) tool(ctx context.Context, dir string, env []string,
 	b.Log.Debug().Strs("argv", argv).Int("code", end.Code).Dur("took",
 		took).Err(err).Msg("compile by recipe")
 	if b.after != nil {
-		b.after(filepath.Base(argv[0]), took)
+		var cpu time.Duration
+		if cmd.ProcessState != nil {
+			cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+		}
+		b.after(filepath.Base(argv[0]), took, cpu)
 	}
 	if ctxErr := ctx.Err(); ctxErr != nil {
 		if errors.Is(ctxErr, context.DeadlineExceeded) {
