@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"gnvcc/rewrite/ptx"
 )
@@ -92,7 +93,7 @@ func Count(m *ptx.Module, kernel string, o Counting) (text []byte, c Counters, e
 		}
 	}
 	out := m.Bytes()
-	at := addressSize.FindIndex(out)
+	at := addressSize().FindIndex(out)
 	if at == nil {
 		return nil, c, errors.New("count: no .address_size")
 	}
@@ -121,7 +122,9 @@ const (
 	mostTable  = 1 << 26 // bytes: 65,536 counters
 )
 
-var addressSize = regexp.MustCompile(`(?m)^[ \t]*\.address_size[ \t]+64`)
+var addressSize = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^[ \t]*\.address_size[ \t]+64`)
+})
 
 // Counters says what a counting kernel's counters are: one a basic block of nvcc's own PTX, of the
 // kernel and then of the functions that it calls; then some an access.

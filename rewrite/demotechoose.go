@@ -3,6 +3,7 @@ package rewrite
 import (
 	"math"
 	"slices"
+	"sync"
 
 	"gnvcc/rewrite/ptx"
 )
@@ -184,7 +185,7 @@ func candidates(f *ptx.Func, flow *ptx.Flow, free, uniform []bool) map[int32]*ca
 		if len(list) == 0 {
 			continue
 		}
-		known := demotable[string(f.Base(i))] && !carries(f.Opcode(i))
+		known := demotable()[string(f.Base(i))] && !carries(f.Opcode(i))
 		for _, a := range list {
 			x := &sums[a.Reg]
 			x.count++
@@ -225,7 +226,7 @@ func fullWords(kind string) int {
 
 // demotable are the instructions whose registers may be demoted: those that are done with their
 // operands when the next instruction begins, as PTX sees it.
-var demotable = func() map[string]bool {
+var demotable = sync.OnceValue(func() map[string]bool {
 	m := make(map[string]bool)
 	for _, w := range []string{
 		"ld", "st", "ldu", "prefetch", "atom", "red", "mov", "cvt", "cvta", "selp", "slct", "set", "setp",
@@ -240,7 +241,7 @@ var demotable = func() map[string]bool {
 		m[w] = true
 	}
 	return m
-}()
+})
 
 // carries tells instructions that hand a carry on to the next one: nothing is put between them.
 func carries(op []byte) bool {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"gnvcc/rewrite/ptx"
 )
@@ -263,11 +264,11 @@ func (t *tileFlow) data(i int) bool {
 	case t.leaves(i):
 		return false
 	}
-	return !tileComputes[base]
+	return !tileComputes()[base]
 }
 
 // tileComputes are instructions whose results are a function of their operands alone.
-var tileComputes = func() map[string]bool {
+var tileComputes = sync.OnceValue(func() map[string]bool {
 	out := map[string]bool{}
 	for _, w := range strings.Fields(`mov cvt cvta add sub mul mad fma div rem abs neg min max and or
 		xor not cnot shl shr shf lop3 prmt bfe bfi bfind brev clz popc sad mul24 mad24 dp4a dp2a setp
@@ -275,4 +276,4 @@ var tileComputes = func() map[string]bool {
 		out[w] = true
 	}
 	return out
-}()
+})

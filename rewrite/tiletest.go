@@ -159,7 +159,7 @@ func followed(f *ptx.Func) error {
 				return fmt.Errorf("it has an instruction that is not followed (%s)", op)
 			}
 		default:
-			if !tileComputes[base] {
+			if !tileComputes()[base] {
 				return fmt.Errorf("it has an instruction that is not followed (%s)", op)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"sync"
 
 	"gnvcc/driver/job"
 	"gnvcc/rewrite/ptx"
@@ -79,14 +80,18 @@ func inTypes(op []byte, types ...string) bool {
 const firstLine = 2
 
 var (
-	fileNumber  = regexp.MustCompile(`(?m)^[ \t]*\.file[ \t]+(\d+)`)
-	addressSize = regexp.MustCompile(`(?m)^[ \t]*\.address_size[ \t]+\d+`)
+	fileNumber = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?m)^[ \t]*\.file[ \t]+(\d+)`)
+	})
+	addressSize = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?m)^[ \t]*\.address_size[ \t]+\d+`)
+	})
 )
 
 // withLines gives a module's text with a .loc before each of the statements.
 func withLines(from *ptx.Module, list []stated) ([]byte, error) {
 	m, number := from.Clone(), 1
-	for _, found := range fileNumber.FindAllSubmatch(from.Bytes(), -1) {
+	for _, found := range fileNumber().FindAllSubmatch(from.Bytes(), -1) {
 		n, err := strconv.Atoi(string(found[1]))
 		if err != nil {
 			return nil, fmt.Errorf("a .file of number %s", found[1])
@@ -122,7 +127,7 @@ func withLines(from *ptx.Module, list []stated) ([]byte, error) {
 		}
 	}
 	text := m.Bytes()
-	at := addressSize.FindIndex(text)
+	at := addressSize().FindIndex(text)
 	if at == nil {
 		return nil, errors.New("the PTX has no .address_size")
 	}

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"gnvcc/rewrite/fold"
 	"gnvcc/rewrite/ptx"
@@ -104,7 +105,9 @@ type call struct {
 	arg int // -1: the result
 }
 
-var fileLine = regexp.MustCompile(`(?m)^\s*\.file\s+(\d+)\s+"((?:[^"\\]|\\.)*)"`)
+var fileLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^\s*\.file\s+(\d+)\s+"((?:[^"\\]|\\.)*)"`)
+})
 
 // read makes a kernel's graph.
 func read(b Built) (*graph, error) {
@@ -114,7 +117,7 @@ func read(b Built) (*graph, error) {
 	}
 	g := &graph{built: b, files: map[string]string{}, byName: map[string]*function{},
 		leaf: map[string]int{}, stored: map[string][]source{}}
-	for _, m := range fileLine.FindAllSubmatch(b.Module.Bytes(), -1) {
+	for _, m := range fileLine().FindAllSubmatch(b.Module.Bytes(), -1) {
 		g.files[string(m[1])] = string(m[2])
 	}
 	for _, f := range reach.Funcs {
