@@ -135,7 +135,9 @@ func table(raw Raw) string {
 				of(n, func(r Run) float64 {
 					return float64(r.Cicc)
 				}), of(n, func(r Run) float64 { return float64(r.Ptxas) }),
-				of(n, func(r Run) float64 { return r.CiccCPU }), of(n, wall), of(n, cpu), of(n, wall)/float64(n), of(n, cpu)/float64(n), against(wall),
+				of(n, func(r Run) float64 {
+					return r.CiccCPU
+				}), of(n, wall), of(n, cpu), of(n, wall)/float64(n), of(n, cpu)/float64(n), against(wall),
 				against(cpu))
 		}
 	}

@@ -27,6 +27,7 @@ var longFunctions = map[string]string{
 	"rewrite/source/decl.go declarator":          "one automaton over the tokens of a declaration",
 	"sim/sass/special.go special":                "a table: each case is an operation",
 	"rewrite/tileloop.go computed":               "a table: each case is an instruction",
+	"rewrite/fold/same/model.go memory":          "a table: each case is a space of memory",
 	"rewrite/tilemachine_test.go compute":        "a table: each case is an instruction",
 	"rewrite/tilefuzz_test.go body":              "a kernel's parts, one after the other",
 	"rewrite/tilefuzz_test.go loop":              "a loop's parts, one after the other",

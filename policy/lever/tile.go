@@ -24,8 +24,9 @@ import (
 // reads a row of its own, between 0.5 and 2.4 where lanes read side by side. Each loop that can be
 // tiled is tried with some numbers of turns, and all of them together.
 //
-// A forest that was grown on made-up kernels (bench/tiles) says which of them are not worth a compile;
-// it knows one GPU, and on others everything is tried. What it says of a kernel stands in no decision.
+// A forest that was grown on made-up kernels (bench/tiles) says which of them are not worth a
+// compile; it knows one GPU, and on others everything is tried. What it says of a kernel stands in
+// no decision.
 //
 // Boxes are for the block and the dynamic shared memory at hand: so this is for a second entry.
 
@@ -125,8 +126,8 @@ func tilings(s *Situation) (base recipe.Recipe, list []rewrite.Tiling) {
 	return spec(recipe.Second, host), list
 }
 
-// foretoldTile is the speed-up that the forest expects of a tile with its best box alone; false on a
-// GPU that it does not know.
+// foretoldTile is the speed-up that the forest expects of a tile with its best box alone; false on
+// a GPU that it does not know.
 func foretoldTile(s *Situation, t *rewrite.Tiling) (speed float64, known bool) {
 	f := tileForest()
 	if f == nil || f.Device != s.Options.Device {

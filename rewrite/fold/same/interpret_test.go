@@ -12,9 +12,9 @@ import (
 	"gnvcc/rewrite/ptx"
 )
 
-// An interpreter for a kernel's PTX, one thread after the other: IEEE arithmetic for what is rounded
-// so, and a function of the operands' bits for what is approximate, so that a compiler that computes
-// one gets something else.
+// An interpreter for a kernel's PTX, one thread after the other: IEEE arithmetic for what is
+// rounded so, and a function of the operands' bits for what is approximate, so that a compiler that
+// computes one gets something else.
 
 type machine struct {
 	f      *ptx.Func
