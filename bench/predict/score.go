@@ -138,7 +138,7 @@ func ways(byKernel map[string][]float64) []way {
 		{"paper (Fig. 5, Eq. 3)", 0, kernel.paper},
 		{"paper, margin 5 %", predict.Margin, kernel.paper},
 		{"naive stalls", 0, kernel.naive},
-		{"ours", 0, kernel.ours},
+		{"ours", predict.Resolution, kernel.ours},
 		{"ours, margin 5 %", predict.Margin, kernel.ours},
 		{"forest", 0, forestOf},
 		{"forest, margin 2 %", 0.02, forestOf},

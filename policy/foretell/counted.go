@@ -13,6 +13,7 @@ import (
 	"gnvcc/sim"
 	"gnvcc/sim/cubin"
 	"gnvcc/sim/predict"
+	"gnvcc/sim/sass"
 )
 
 // From what a build with counters has counted to how often machine code runs: counts are by the
@@ -78,17 +79,26 @@ func Recorded(code, text []byte, kernel string, c *cache.Counts,
 		out.In = append(out.In, a.Block)
 	}
 	at := statements(m, kernel, counters, out)
-	for _, line := range lines {
+	function, err := sass.Find(code, kernel)
+	if err != nil {
+		return nil, err
+	}
+	if len(function.Insts) != len(lines) {
+		return nil, errors.New("its lines are of another code")
+	}
+	for k, line := range lines {
+		class := function.Insts[k].Class()
 		s, ok := at[line]
 		if !ok {
 			s = statement{block: -1, index: -1}
 		}
 		n, ok := access[s.place]
-		if !ok {
+		if !ok || class != sass.Load && class != sass.Store && class != sass.Atomic {
 			n = -1
 		}
 		out.Block, out.Statement = append(out.Block, s.block), append(out.Statement, s.index)
-		out.Plain, out.Access = append(out.Plain, s.plain), append(out.Access, n)
+		out.Plain = append(out.Plain, s.plain != sass.Unknown && s.plain == class)
+		out.Access = append(out.Access, n)
 	}
 	return out, nil
 }
@@ -103,7 +113,7 @@ type place struct {
 type statement struct {
 	place
 	index, block int
-	plain        bool
+	plain        sass.Class
 }
 
 // statements finds the instructions of a kernel, and of what it calls, by their lines in the
@@ -134,16 +144,28 @@ func statements(m *ptx.Module, kernel string, c rewrite.Counters,
 	return out
 }
 
-// plain tells whether a statement becomes one instruction wherever ptxas puts it.
-func plain(f *ptx.Func, i int) bool {
+// plain is the class of the one instruction that a statement becomes wherever ptxas puts it (beside
+// those that make its address, say), Unknown where there is no such.
+func plain(f *ptx.Func, i int) sass.Class {
 	op := f.Opcode(i)
-	switch base := string(f.Base(i)); base {
-	case "ld", "st":
-		return !ptx.HasModifier(op, "param") && !ptx.HasModifier(op, "const")
-	case "atom", "red", "fma":
-		return true
-	case "add", "sub", "mul":
-		return ptx.HasModifier(op, "f32") || ptx.HasModifier(op, "f64")
+	switch string(f.Base(i)) {
+	case "ld":
+		if !ptx.HasModifier(op, "param") && !ptx.HasModifier(op, "const") {
+			return sass.Load
+		}
+	case "st":
+		if !ptx.HasModifier(op, "param") {
+			return sass.Store
+		}
+	case "atom", "red":
+		return sass.Atomic
+	case "fma", "add", "sub", "mul":
+		if ptx.HasModifier(op, "f32") {
+			return sass.FP32
+		}
+		if ptx.HasModifier(op, "f64") {
+			return sass.FP64
+		}
 	}
-	return false
+	return sass.Unknown
 }

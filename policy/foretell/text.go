@@ -6,6 +6,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"gnvcc/sim/predict"
 	"gnvcc/sim/xmodel"
 )
 
@@ -22,6 +23,28 @@ func Changes(m xmodel.Model) []Change {
 		{"half the warps", xmodel.Change{Warps: m.Warps / 2}},
 		{"half the memory traffic", xmodel.Change{Intensity: 2 * m.Intensity}},
 	}
+}
+
+// Note is what people should know of one cap, "" for nothing.
+func (k *Kernel) Note(r predict.Ranked) string {
+	switch same := k.Same[r.Recipe]; {
+	case same != nil:
+		return "must be measured: " + same.Error()
+	case r.Err == nil && !r.Better() && r.By() < 1:
+		return "as fast as nvcc's own, as far as can be told"
+	}
+	return ""
+}
+
+// Basis says what the X-model of a picture rests on.
+func Basis(p *predict.Picture) string {
+	if e := &p.Default; e.Counted {
+		return fmt.Sprintf(
+			"by what was counted of a launch: %.1f sectors a warp, of which L1 has %.0f %% and L2 %.0f %%",
+			e.Sectors, 100*(1-e.L2/max(e.Sectors, 1e-9)), 100*(e.L2-e.Memory)/max(e.Sectors, 1e-9))
+	}
+	return "taking all accesses as coalesced and served by no cache, loops as run ten times: " +
+		"gnvcc tune counts"
 }
 
 // Print writes what is foretold of a kernel.
@@ -56,8 +79,11 @@ func (k *Kernel) Print(w io.Writer) error {
 	}
 	if e.Balance.Rate > 0 {
 		fmt.Fprintf(w,
-			"  of %.0f warps %.1f wait for memory; bound by %s, at %.2f instructions a cycle, taking all accesses as coalesced and served by no cache\n", p.Graph.Model.Warps,
-			e.Balance.Waiting, e.Balance.Bound, e.Balance.Rate)
+			"  of %.0f warps %.1f wait for memory; bound by %s, at %.2f instructions a cycle, %s\n",
+			p.Graph.Model.Warps, e.Balance.Waiting, e.Balance.Bound, e.Balance.Rate, Basis(p))
+		if k.Uncounted != nil {
+			fmt.Fprintf(w, "  what was counted is not used: %v\n", k.Uncounted)
+		}
 		for _, x := range Changes(p.Graph.Model) {
 			if f, ok := p.Graph.Model.What(x.Change); ok {
 				fmt.Fprintf(w, "    with %s: %.2f of the time\n", x.Name, f.Time)
@@ -76,10 +102,7 @@ func (k *Kernel) Print(w io.Writer) error {
 			fmt.Fprintf(t, "  %s\t-\t-\t-\t-\t%s\n", r.Recipe, r.Err)
 			continue
 		}
-		note := ""
-		if err := k.Same[r.Recipe]; err != nil {
-			note = "must be measured: " + err.Error()
-		}
+		note := k.Note(r)
 		fmt.Fprintf(t, "  %s\t%.2f\t%.2f\t%d\t%.0f\t%s\n", r.Recipe, r.Time, r.Paper,
 			r.Estimate.Occupancy.Warps, r.Estimate.Spills, note)
 	}

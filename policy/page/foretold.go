@@ -55,15 +55,12 @@ func newForetold(f *Foretold) *foretold {
 	}
 	for _, r := range f.Kernel.Ranked {
 		row := rankedRow{Recipe: r.Recipe, Time: "-", Paper: "-", Spills: "-"}
-		switch same := f.Kernel.Same[r.Recipe]; {
-		case r.Err != nil:
+		if r.Err != nil {
 			row.Note = r.Err.Error()
-		default:
+		} else {
 			row.Time, row.Paper = fmt.Sprintf("%.2f", r.Time), fmt.Sprintf("%.2f", r.Paper)
 			row.Warps, row.Spills = r.Estimate.Occupancy.Warps, fmt.Sprintf("%.0f", r.Estimate.Spills)
-			if same != nil {
-				row.Note = "must be measured: " + same.Error()
-			}
+			row.Note = f.Kernel.Note(r)
 		}
 		out.Ranked = append(out.Ranked, row)
 	}
@@ -176,7 +173,7 @@ func xPicture(p *predict.Picture) (picture, bool) {
 	}
 	caption :=
 		"X-graph: sectors that memory delivers while so many warps wait (blue), and that the others ask for (yellow); it " +
-			"settles where they meet. All accesses are taken as coalesced and served by no cache."
+			"settles where they meet; " + foretell.Basis(p) + "."
 	if b := p.Default.Balance; b.Rate > 0 {
 		caption += fmt.Sprintf(" Here: %.1f of %.0f warps wait, %.2f instructions a cycle, bound by %s.",
 			b.Waiting, g.Model.Warps, b.Rate, b.Bound)
@@ -211,8 +208,12 @@ func loopPicture(p *predict.Picture) (picture, bool) {
 	}
 	part("try", "issues", 0, l.Issue)
 	part("was", "waits", l.Issue, l.Cycles)
+	how := "if all loops run equally often"
+	if p.Default.Counted {
+		how = "by how often it was counted to run"
+	}
 	caption := fmt.Sprintf(
-		"One round of the hottest loop (at %#x, %d instructions), one warp alone: %.0f cycles, in %.0f of which it waits for loads and other slow results. The loop has %.0f %% of the warp's time, if all loops run equally often.",
-		l.Offset, l.Insts, l.Cycles, l.Wait, 100*l.Share)
+		"One round of the hottest loop (at %#x, %d instructions), one warp alone: %.0f cycles, in %.0f of which it waits for loads and other slow results. The loop has %.0f %% of the warp's time, %s.",
+		l.Offset, l.Insts, l.Cycles, l.Wait, 100*l.Share, how)
 	return s.picture(caption, caption), true
 }

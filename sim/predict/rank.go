@@ -74,13 +74,22 @@ func Rank(base Candidate, candidates []Candidate, grown *forest.Forest) ([]Ranke
 	return out, nil
 }
 
-// bucket takes times that differ by less than half a percent or so as equal.
+// Resolution is what the models tell apart: times that differ by less are equal to them. All picks
+// that lost over 1 % on the programs that the model was built on (2 of 18) were foretold to gain
+// less than that: a register or two less with the same warps.
+const Resolution = 0.005
+
+// bucket takes times that differ by less than Resolution or so as equal.
 func bucket(time float64) float64 {
 	if math.IsInf(time, 0) || time <= 0 {
 		return math.Inf(1)
 	}
-	return math.Round(math.Log(time) * 200)
+	return math.Round(math.Log(time) / Resolution)
 }
+
+// Better tells whether a candidate is foretold to be faster than the default by more than the
+// models can't tell apart.
+func (r Ranked) Better() bool { return r.Err == nil && r.By() < 1-Resolution }
 
 func over(a, b float64) float64 {
 	if b <= 0 || a <= 0 {
