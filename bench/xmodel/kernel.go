@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"strconv"
 
 	"gnvcc/cache"
 	"gnvcc/driver/compile"
@@ -18,6 +19,7 @@ import (
 	"gnvcc/sim"
 	"gnvcc/sim/predict"
 	"gnvcc/sim/sass"
+	"gnvcc/sim/xmodel"
 )
 
 // A row is one kernel: the model's parameters, and instructions of warps per cycle and SM.
@@ -30,14 +32,25 @@ type row struct {
 	Warps, Z, E, M, L, R, Waiting float64
 	Insts                         float64 // of one warp
 	Sectors, L2, Memory           float64 // of one warp
-	// part of the PTX's counted memory accesses that the code's blocks give
-	Covered            float64
-	Foretold, Measured float64
-	Classes            map[string]float64 // instructions of one warp by class
-	Bound              string
+	Covered                       float64 // part of the PTX's counted memory accesses that the code's blocks give
+	Foretold, Measured            float64
+	Classes                       map[string]float64 // instructions of one warp by class
+	Bound                         string
+	Fit                           *fitted `json:",omitempty"`
+}
+
+// A fitted is what bypass=K and throttle=N tell of the workload's locality.
+type fitted struct {
+	Points      int
+	Alpha, Beta float64
+	RMS, Flat   float64 // typical error of log time: with the locality, and if nothing made a difference
+	Foretold    float64 // throughput by this model
 }
 
 func (r row) accuracy() float64 { return max(0, 1-math.Abs(r.Foretold-r.Measured)/r.Measured) }
+
+// around is what the events around a launch take themselves, nanoseconds (profile.Session.Measure).
+const around = 1000
 
 // A builder builds kernels that were counted once more.
 type builder struct {
@@ -134,7 +147,7 @@ func (b *builder) kernel(ctx context.Context, c *compile.Compiler, was compile.B
 		return out, err
 	}
 	warps := float64(run.Shape.Blocks * run.Shape.WarpsPerBlock())
-	cycles := l.Before.Median * 1e-9 * b.machine.Clock * 1e6
+	cycles := (l.Before.Median - around) * 1e-9 * b.machine.Clock * 1e6
 	out.Grid, out.Block, out.Dynamic = l.Grid, l.Block, l.Dynamic
 	out.Microseconds = l.Before.Median / 1e3
 	m := t.Model
@@ -151,7 +164,51 @@ func (b *builder) kernel(ctx context.Context, c *compile.Compiler, was compile.B
 	}
 	out.Foretold, out.Measured = t.Rate, warps*t.Insts/cycles/float64(b.machine.SMs)
 	out.Bound = t.Point.Bound.String() + ", " + t.Pipe
+	if m, ok := run.Cached(t); ok {
+		out.Fit = fit(m, t, d.Evidence.Tried, run.Shape.WarpsPerBlock())
+	}
 	return out, nil
+}
+
+// fit finds the locality by the times of bypassed and throttled candidates.
+func fit(m xmodel.Model, t predict.Throughput, tried []cache.Trial, warps int) *fitted {
+	var seen []xmodel.Seen
+	flat := 0.0
+	for _, x := range tried {
+		r, err := recipe.Parse(x.Recipe)
+		if err != nil || x.Ratio <= 0 {
+			continue
+		}
+		r = r.Without(recipe.Second)
+		if len(r.Terms) != 1 {
+			continue
+		}
+		n, err := strconv.Atoi(r.Terms[0].Value)
+		c := xmodel.Change{}
+		switch {
+		case err != nil:
+			continue
+		case r.Terms[0].Lever == "bypass":
+			c.Bypass = 1 - float64(n)/float64(warps)
+		case r.Terms[0].Lever == "throttle":
+			c.Warps = float64(n * warps)
+		default:
+			continue
+		}
+		seen = append(seen, xmodel.Seen{Change: c, Time: x.Ratio})
+		flat += math.Pow(math.Log(x.Ratio), 2)
+	}
+	f := &fitted{Points: len(seen)}
+	var err error
+	if f.Alpha, f.Beta, f.RMS, err = m.Fit(seen); err != nil {
+		return nil
+	}
+	f.Flat = math.Sqrt(flat / float64(len(seen)))
+	m.Alpha, m.Beta = f.Alpha, f.Beta
+	if p, ok := m.Settled(); ok {
+		f.Foretold = p.Rate * t.Rate / t.Point.Rate // the launch's tail as before
+	}
+	return f
 }
 
 func (b *builder) build(ctx context.Context, c *compile.Compiler, was compile.BuiltKernel,

@@ -90,7 +90,32 @@ func tell(w io.Writer, all []row) error {
 		logs += math.Abs(math.Log(r.Foretold / r.Measured))
 	}
 	n := float64(len(all))
+	tellFits(w, all)
 	_, err := fmt.Fprintf(w, "%d kernels: mean accuracy %.1f %%; typical factor of error %.3f\n",
 		len(all), 100*sum/n, math.Exp(logs/n))
 	return err
+}
+
+// tellFits prints what bypassing and throttling told of each workload's locality.
+func tellFits(w io.Writer, all []row) {
+	fmt.Fprintf(w, "\n%-40s %6s %7s %9s %8s %12s %9s\n", "locality (Eq. 3.5)", "points", "alpha",
+		"beta", "error", "if no change", "accuracy")
+	sum, was, n, rms, flat := 0.0, 0.0, 0.0, 0.0, 0.0
+	for _, r := range all {
+		f := r.Fit
+		if f == nil {
+			continue
+		}
+		own := r
+		own.Foretold = f.Foretold
+		fmt.Fprintf(w, "%-40.40s %6d %7.2f %9.0f %7.1f%% %11.1f%% %8.1f%%\n",
+			r.Program+" "+r.Kernel, f.Points, f.Alpha, f.Beta, 100*f.RMS, 100*f.Flat, 100*own.accuracy())
+		sum, was, n = sum+own.accuracy(), was+r.accuracy(), n+1
+		rms, flat = rms+f.RMS, flat+f.Flat
+	}
+	if n > 0 {
+		fmt.Fprintf(w, "%.0f kernels: times under bypass=K and throttle=N within %.1f %% (%.1f %% if "+
+			"nothing made a difference); mean accuracy of throughput %.1f %%, by counted hits %.1f %%\n\n",
+			n, 100*rms/n, 100*flat/n, 100*sum/n, 100*was/n)
+	}
 }

@@ -99,6 +99,7 @@ func Recorded(code, text []byte, kernel string, c *cache.Counts,
 		out.Block, out.Statement = append(out.Block, s.block), append(out.Statement, s.index)
 		out.Plain = append(out.Plain, s.plain != sass.Unknown && s.plain == class)
 		out.Access = append(out.Access, n)
+		out.Calls = append(out.Calls, s.calls)
 	}
 	return out, nil
 }
@@ -114,6 +115,7 @@ type statement struct {
 	place
 	index, block int
 	plain        sass.Class
+	calls        bool
 }
 
 // statements finds the instructions of a kernel, and of what it calls, by their lines in the
@@ -136,7 +138,8 @@ func statements(m *ptx.Module, kernel string, c rewrite.Counters,
 			line += bytes.Count(text[at:next], []byte{'\n'})
 			at = next
 			if _, twice := out[line]; !twice && f.Stmts[i].Kind == ptx.Inst {
-				out[line] = statement{place{f, i}, index, n, plain(f, i)}
+				out[line] = statement{place{f, i}, index, n, plain(f, i),
+					string(f.Base(i)) == "call"}
 				index++
 			}
 		}

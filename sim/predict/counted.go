@@ -16,7 +16,8 @@ type Recorded struct {
 	// by instruction: its statement becomes one instruction in each copy of the code (a load, a
 	// multiplication), so that copies can be counted by it
 	Plain  []bool
-	Access []int // by instruction: the access, -1: it is none
+	Access []int  // by instruction: the access, -1: it is none
+	Calls  []bool // by instruction: it is of a statement that calls a function
 	// by block: runs by a warp; and by access: sectors of 32 bytes that it touches, those that L1 has
 	// not, those that L2 has not, and lines of 128 bytes; all of one warp on average, all its runs
 	// together
@@ -29,7 +30,7 @@ type Recorded struct {
 func (c *Recorded) fits(f *sass.Function) bool {
 	n := len(f.Insts)
 	return c != nil && len(c.Block) == n && len(c.Statement) == n && len(c.Plain) == n &&
-		len(c.Access) == n
+		len(c.Access) == n && len(c.Calls) == n
 }
 
 // An origin is of one block of the code: the PTX block that most of its instructions come from, how
@@ -74,9 +75,9 @@ func (c *Recorded) origin(b sass.Block) origin {
 // A block has the runs of the PTX block that most of its instructions come from. Where several
 // blocks hold copies of one (ptxas unrolls a loop, and leaves another one for the rest) they share
 // its runs: one inside a loop takes the whole rounds of as many copies as it holds, what is left is
-// the others'. Functions of the code that no function of the PTX is (divisions of odd numbers)
-// hardly run: they are those that apart tells.
-func (c *Recorded) weights(flow *sass.Flow, apart func(inst int) bool) []float64 {
+// the others'. Functions of the code that no function of the PTX is (divisions of odd numbers) hardly
+// run, nor does what leads to them: the blocks that apart and leads tell.
+func (c *Recorded) weights(flow *sass.Flow, apart, leads func(block int) bool) []float64 {
 	out := make([]float64, len(flow.Blocks))
 	shares := make([]origin, len(out))
 	groups := map[int][]int{}
@@ -110,7 +111,10 @@ func (c *Recorded) weights(flow *sass.Flow, apart func(inst int) bool) []float64
 				out[b] = out[d]
 			}
 		}
-		if of := shares[b].of; (of < 0 || !c.Called[of]) && apart(flow.Blocks[b].Start) {
+		switch of := shares[b].of; {
+		case !flow.Reached(b): // padding behind the last instruction
+			out[b] = 0
+		case (of < 0 || !c.Called[of]) && (apart(b) || len(shares[b].plain) == 0 && leads(b)):
 			out[b] *= rare
 		}
 	}

@@ -40,7 +40,17 @@ type Run struct {
 	Counts    Counts
 	Stack     int     // bytes of local memory of one thread: arrays and spills
 	missing   float64 // share of its accesses that L1 can't serve
+	l1        caching // what is asked: the counted share of hits in L1, all, or none
 }
+
+// A caching says which accesses find their sectors in L1.
+type caching int
+
+const (
+	asCounted caching = iota
+	allHit
+	noneHits
+)
 
 // An Estimate is what is thought of a run. Cycles are of one multiprocessor, for all blocks that it
 // gets (divided by the blocks of a wave where the grid is unknown: what one block takes among
@@ -58,6 +68,7 @@ type Estimate struct {
 	// sectors of 32 bytes that one warp's accesses touch, those that L1 has not, and those that L2 has
 	// not; where nothing was counted, all come from memory, and accesses are coalesced
 	Sectors, L2, Memory float64
+	written             float64 // sectors of local memory
 	InFlight            float64 // loads of one warp that are on their way at once, at most
 	Spills              float64 // loads and stores of local memory that one warp runs
 	Hottest             Loop
@@ -110,6 +121,9 @@ func (r *Run) Estimate() (Estimate, error) {
 				}
 			case sass.Local:
 				e.Spills += weights[b]
+				if i.Class() == sass.Store { // is written through to L2
+					e.written += weights[b] * float64(max(1, i.Bytes))
+				}
 				e.Sectors += weights[b] * float64(max(1, i.Bytes)) * r.missing / nearer
 			}
 		}
@@ -117,8 +131,8 @@ func (r *Run) Estimate() (Estimate, error) {
 	}
 	if c := r.recorded(); c != nil {
 		e.Counted = true
-		e.Sectors = sum(c.Sectors)
-		e.L2, e.Memory = sum(c.L2), sum(c.Memory)
+		e.Sectors += sum(c.Sectors) // beside those of local memory
+		e.L2, e.Memory = e.written+sum(c.L2), sum(c.Memory)
 	} else {
 		e.L2, e.Memory = e.Sectors, e.Sectors
 	}
@@ -156,7 +170,15 @@ func (r *Run) latency(i *sass.Inst) float64 {
 // branches inside them not taken into account, for a warp whose lanes part runs both sides.
 func (r *Run) weights(flow *sass.Flow) []float64 {
 	if c := r.recorded(); c != nil {
-		return c.weights(flow, r.called)
+		apart := func(b int) bool { return r.called(flow.Blocks[b].Start) }
+		return c.weights(flow, apart, func(b int) bool {
+			for k := flow.Blocks[b].Start; k < flow.Blocks[b].End; k++ {
+				if i := &r.Function.Insts[k]; i.Name() == "CALL" && !c.Calls[k] {
+					return true
+				}
+			}
+			return false
+		})
 	}
 	out := make([]float64, len(flow.Blocks))
 	for b := range out {
@@ -216,6 +238,15 @@ func (g *group) joins(r *Run, access int, now float64, fresh bool) float64 {
 		*g = group{1, 1, now}
 	}
 	l2, memory := r.recorded().level(access)
+	switch r.l1 {
+	case allHit:
+		l2, memory = 0, 0
+	case noneHits:
+		if l2 > 0 {
+			memory /= l2
+		}
+		l2 = 1
+	}
 	if r.Shape.Barriers > 0 { // the block's warps wait for each other
 		w := float64(r.Shape.WarpsPerBlock())
 		l2, memory = 1-math.Pow(1-l2, w), 1-math.Pow(1-memory, w)

@@ -63,6 +63,25 @@ func (r *Run) Throughput() (t Throughput, err error) {
 	return t, nil
 }
 
+// Cached is the model of a launch with L1 in it (Eq. 3.5): sectors that L1 has take one latency,
+// others another. Its locality is not set: Fit finds it. ok is false where nothing was counted.
+func (r *Run) Cached(t Throughput) (m xmodel.Model, ok bool) {
+	e, err := r.Estimate()
+	if err != nil || !e.Counted || e.L2 <= 0 {
+		return m, false
+	}
+	m = t.Model
+	hit, miss := *r, *r
+	hit.l1, miss.l1 = allHit, noneHits
+	far, near := miss.model(&e), hit.model(&e)
+	m.Latency = max(far.waits/far.sectors, 1e-3)
+	m.CacheLatency = max(near.waits/near.sectors, 1e-3)
+	m.Cache = max(float64(r.Device.Shared-r.Shape.Shared*e.Occupancy.Blocks), 16<<10)
+	// where no sector is in L1, L2 gives all of them
+	m.Rate *= e.L2 / max(e.Sectors, 1e-3)
+	return m, true
+}
+
 // parts are what a kernel's X-model is put together from: all but how many warps there are. Cycles
 // are of one warp.
 type parts struct {
@@ -77,6 +96,9 @@ func (r *Run) model(e *Estimate) parts {
 	for b, c := range r.costs(flow) {
 		p.issue += weights[b] * c.issue
 		p.waits += weights[b] * c.wait
+	}
+	if r.Shape.Blocks > r.Device.SMs*e.Occupancy.Blocks {
+		p.waits += turnover // one block follows another
 	}
 	pipes := r.pipes(e, flow, weights)
 	p.perWarp, p.pipe = max(joined(pipes), 1e-9), slowest(pipes)
@@ -101,6 +123,11 @@ func (r *Run) deliver(e *Estimate) float64 {
 	cycles := joined(map[string]float64{"L2": e.L2 / u.L2Sectors, "memory": e.Memory / u.Sectors})
 	return max(e.Sectors, 1e-3) / max(cycles, 1e-9)
 }
+
+// turnover is how many cycles lie between the begins of two empty blocks in one place of an SM:
+// measured with blocks of 1,024 threads on an H200, where 0.744 blocks begin a cycle in 264 places
+// (bench/results/2026-11-22-xmodel/blocks.txt).
+const turnover = 355
 
 // lineBytes is what L1 and shared memory move a cycle.
 const lineBytes = 128
