@@ -35,6 +35,8 @@ type row struct {
 	Covered                       float64 // part of the PTX's counted memory accesses that the code's blocks give
 	Foretold, Measured            float64
 	Classes                       map[string]float64 // instructions of one warp by class
+	Issue, Waits                  float64            // cycles of one warp alone
+	Busy                          map[string]float64 // cycles of an SM's parts, for one warp
 	Bound                         string
 	Fit                           *fitted `json:",omitempty"`
 }
@@ -156,6 +158,7 @@ func (b *builder) kernel(ctx context.Context, c *compile.Compiler, was compile.B
 	out.Waiting, out.Insts = t.Point.Waiting, t.Insts
 	out.Sectors, out.L2, out.Memory = e.Sectors, e.L2, e.Memory
 	out.Covered = run.Covered()
+	out.Issue, out.Waits, out.Busy = t.Issue, t.Waits, t.Busy
 	out.Classes = map[string]float64{}
 	for c, n := range e.Classes {
 		if n > 0 {

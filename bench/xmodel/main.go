@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"flag"
 	"fmt"
 	"io"
@@ -91,6 +92,16 @@ func tell(w io.Writer, all []row) error {
 	}
 	n := float64(len(all))
 	tellFits(w, all)
+	for _, half := range []string{"a", "b"} {
+		part, of := 0.0, 0
+		for _, r := range all {
+			if sum := sha256.Sum256([]byte(r.Program)); (sum[0]&1 == 1) == (half == "b") {
+				part, of = part+r.accuracy(), of+1
+			}
+		}
+		fmt.Fprintf(w, "half %s: %d kernels, mean accuracy %.1f %%\n", half, of,
+			100*part/float64(max(of, 1)))
+	}
 	_, err := fmt.Fprintf(w, "%d kernels: mean accuracy %.1f %%; typical factor of error %.3f\n",
 		len(all), 100*sum/n, math.Exp(logs/n))
 	return err

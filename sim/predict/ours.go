@@ -263,12 +263,12 @@ func (r *Run) costs(flow *sass.Flow) []cost {
 	f := r.Function
 	out := make([]cost, len(flow.Blocks))
 	in := make([]pending, len(flow.Blocks))
+	counted, weights := r.recorded(), r.weights(flow)
 	for round := 0; round < 4; round++ {
 		changed := false
 		for b := range flow.Blocks {
 			p, now, wait, flight := in[b], 0.0, 0.0, 0
 			var groups [6]group
-			counted := r.recorded()
 			most := 0
 			for k := flow.Blocks[b].Start; k < flow.Blocks[b].End; k++ {
 				i := &f.Insts[k]
@@ -303,6 +303,9 @@ func (r *Run) costs(flow *sass.Flow) []cost {
 				p[w] = max(0, p[w]-now)
 			}
 			for _, n := range flow.Blocks[b].Next {
+				if counted != nil && weights[n] > 2*weights[b] {
+					continue // into a loop: waited for in the first of many rounds
+				}
 				for w := range p {
 					if p[w] > in[n][w]+0.5 {
 						in[n][w], changed = p[w], true
