@@ -23,7 +23,7 @@ func TestProved(t *testing.T) {
 			p := drivertest.NewProject(t, version, map[string]string{"k.cu": text})
 			p.Gnvcc("-arch=sm_80", "k.cu", "-o", "app")
 			hash := p.Cubin("app", "sm_80")
-			prove := func(kernel, recipe string) (err error, runs int) {
+			prove := func(kernel, recipe string) (runs int, err error) {
 				c := New(p.Store, t.TempDir())
 				s, err := c.Kernel(hash, kernel)
 				if err != nil {
@@ -47,16 +47,16 @@ func TestProved(t *testing.T) {
 					t.Errorf("%s %s: proof %v, build %v", kernel, recipe, err, again)
 				}
 				after, _ := c.Spent("cicc")
-				return err, after - before
+				return after - before, err
 			}
 			const loop, spec = "_Z4loopPfPKfif", "spec{n=100}"
-			if err, runs := prove(loop, spec); err != nil || runs != 2 {
+			if runs, err := prove(loop, spec); err != nil || runs != 2 {
 				t.Errorf("%d runs of cicc, %v", runs, err)
 			}
-			if err, runs := prove(loop, "ld=cs "+spec); err != nil || runs != 0 {
+			if runs, err := prove(loop, "ld=cs "+spec); err != nil || runs != 0 {
 				t.Errorf("the same source again: %d runs of cicc, %v", runs, err)
 			}
-			err, _ := prove("_Z4bothPfff", "spec{x=1.7,y=3.3}")
+			_, err := prove("_Z4bothPfff", "spec{x=1.7,y=3.3}")
 			if err == nil || !strings.Contains(err.Error(), "would be rounded") {
 				t.Errorf("both: %v", err)
 			}

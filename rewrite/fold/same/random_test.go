@@ -147,10 +147,9 @@ func unrolled(text string, factor int) string {
 
 // setting is what a variant knows.
 type setting struct {
-	x, y  float32
-	n, m  int
-	fixed []string // which of them
-	text  string
+	x, y float32
+	n, m int
+	text string
 }
 
 // TestRandom: where Same takes a variant, both give the same bits. GNVCC_SAME_ROUNDS is the number
