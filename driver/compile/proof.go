@@ -15,11 +15,12 @@ import (
 	"gnvcc/rewrite/source"
 )
 
-// Where rewrite/fold can't vouch for a source variant, it is proved by what the compilers did: cicc
-// compiles the kernel and the variant once more, with line information, and rewrite/fold/same
-// compares the two; ptxas does so, too, with what it is to be given in the end (done.go). That
-// costs two runs of cicc and four of ptxas, a second or two. So the tuner measures first, and
-// proves what it would adopt; a build proves before it takes a variant, and both keep the verdict.
+// Where rewrite/fold can't vouch for a source variant, or vouches for cicc alone (left.go), it is
+// proved by what the compilers did: cicc compiles the kernel and the variant once more, with line
+// information, and rewrite/fold/same compares the two; ptxas does so, too, with what it is to be
+// given in the end (done.go). That costs two runs of cicc and four of ptxas, a second or two. So
+// the tuner measures first, and proves what it would adopt; a build proves before it takes a
+// variant, and both keep the verdict.
 
 // A doubted variant stands in a plan and is not proved.
 type doubted struct {
@@ -42,8 +43,11 @@ func doubt(static error, module, variant *ptx.Module, v variantOf) string {
 	if static == nil {
 		static = sameSums(module, variant, v)
 	}
-	if static != nil {
+	switch {
+	case static != nil:
 		return static.Error()
+	case !v.approximate() && (leaves(module, v.entry) || leaves(variant, v.entry)):
+		return leftToPtxas
 	}
 	return ""
 }
@@ -112,6 +116,12 @@ func (b *Workbench) proof(ctx context.Context, j *job.Job, t *record.Translation
 // compare makes the proof.
 func (b *Workbench) compare(ctx context.Context, j *job.Job, t *record.Translation,
 	module *ptx.Module, p *plan, whole *ptx.Module, d doubted) error {
+	if d.doubt == leftToPtxas {
+		err := b.uniform(ctx, j, module, d.entry, whole, d.name, p.flags)
+		if err == nil || ctx.Err() != nil || transient(err) {
+			return err
+		}
+	}
 	call, err := toolcmd.ReadCicc(t.Args)
 	if err != nil {
 		return err
