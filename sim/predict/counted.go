@@ -75,8 +75,8 @@ func (c *Recorded) origin(b sass.Block) origin {
 // A block has the runs of the PTX block that most of its instructions come from. Where several
 // blocks hold copies of one (ptxas unrolls a loop, and leaves another one for the rest) they share
 // its runs: one inside a loop takes the whole rounds of as many copies as it holds, what is left is
-// the others'. Functions of the code that no function of the PTX is (divisions of odd numbers) hardly
-// run, nor does what leads to them: the blocks that apart and leads tell.
+// the others'. Functions of the code that no function of the PTX is (divisions of odd numbers)
+// hardly run, nor does what leads to them: the blocks that apart and leads tell.
 func (c *Recorded) weights(flow *sass.Flow, apart, leads func(block int) bool) []float64 {
 	out := make([]float64, len(flow.Blocks))
 	shares := make([]origin, len(out))

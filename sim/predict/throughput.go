@@ -114,9 +114,9 @@ func (r *Run) model(e *Estimate) parts {
 	return p
 }
 
-// What a warp among others is slower than one alone, and how round the corners of f and g are: found
-// on the launches of half of the programs (13, by a hash of the name), out of 30 sets of values; the
-// other half is as near (bench/results/2026-11-22-xmodel).
+// What a warp among others is slower than one alone, and how round the corners of f and g are:
+// found on the launches of half of the programs (13, by a hash of the name), out of 30 sets of
+// values; the other half is as near (bench/results/2026-11-22-xmodel).
 const (
 	crowdedIssue = 2
 	crowdedWaits = 1.25
