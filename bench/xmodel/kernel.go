@@ -32,7 +32,7 @@ type row struct {
 	Warps, Z, E, M, L, R, Waiting float64
 	Insts                         float64 // of one warp
 	Sectors, L2, Memory           float64 // of one warp
-	Covered                       float64 // part of the PTX's counted accesses that the code's blocks give
+	Covered                       float64 // of the counted accesses, what the code's blocks give
 	Foretold, Measured            float64
 	Classes                       map[string]float64 // instructions of one warp by class
 	Issue, Waits                  float64            // cycles of one warp alone

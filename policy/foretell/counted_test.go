@@ -17,7 +17,8 @@ import (
 )
 
 // TestRecorded: what was counted by blocks of the PTX comes to the instructions, whatever ptxas
-// makes of the loop (13.x unrolls it, and leaves a loop for the rest), and to those of a called function.
+// makes of the loop (13.x unrolls it, and leaves a loop for the rest), and to those of a called
+// function.
 func TestRecorded(t *testing.T) {
 	const trips, warps = 1003, 8 * 60
 	for _, kit := range kits.All(t) {
