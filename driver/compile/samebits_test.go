@@ -45,11 +45,15 @@ func TestSameSums(t *testing.T) {
 		"int main() { both<<<1, 1>>>(0, 0, 0); power<<<1, 1>>>(0, 0, 0); saxpy<<<1, 1>>>(0, 0, 0); }\n"
 	for _, version := range []string{"11.8", "12.4", "13.0", "13.3", "13.5"} {
 		t.Run(version, func(t *testing.T) {
+			full := "contracted"
+			if version == "11.8" {
+				full = "" // it leaves the loop a loop: the sum is rounded by itself in both, as is proved
+			}
 			tryRecipes(t, version, text, []attempt{
 				{"_Z4bothPfff", "spec{x=1.7,y=3.3}", "would be rounded"},
 				{"_Z4bothPfff", "spec{x=1.7}", ""},
 				{"_Z5powerPffi", "spec{n=4}", "contracted"},
-				{"_Z5powerPffi", "unroll=full", "contracted"},
+				{"_Z5powerPffi", "unroll=full", full},
 				{"_Z5saxpyPffi", "spec{x=1.7,n=64} unroll=4", ""},
 			})
 		})
