@@ -55,10 +55,8 @@ func leftIn(m *ptx.Module, entry string) (list []stated, sums []leftSum, err err
 // freeSum tells of an addition whose rounding is not named.
 func freeSum(f *ptx.Func, i int) bool {
 	base := string(f.Base(i))
-	return (base == "add" || base == "sub") && !namesRounding(f.Opcode(i))
+	return (base == "add" || base == "sub") && !ptx.NamesRounding(f.Opcode(i))
 }
-
-func namesRounding(op []byte) bool { return inTypes(op, "rn", "rz", "rm", "rp") }
 
 // mayBeProduct tells whether an operand of statement i may hold a product that ptxas may contract:
 // of an approximate division it makes one, too.
@@ -70,7 +68,7 @@ func mayBeProduct(f *ptx.Func, reach *ptx.Reaching, i int, operand string, seen 
 		seen[d] = true
 		switch op := f.Opcode(d); string(f.Base(d)) {
 		case "mul":
-			if !namesRounding(op) {
+			if !ptx.NamesRounding(op) {
 				return true
 			}
 		case "div", "sqrt":

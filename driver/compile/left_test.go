@@ -42,22 +42,8 @@ func TestLeft(t *testing.T) {
 			c := New(p.Store, t.TempDir())
 			prove := func(kernel, recipe string) error {
 				t.Helper()
-				s, err := c.Kernel(hash, kernel)
-				if err != nil {
-					t.Fatal(err)
-				}
-				r, err := s.Code.Resolve(drivertest.MustParse(t, recipe), s.Signature)
-				if err != nil {
-					t.Fatal(err)
-				}
-				cand, err := c.Compile(context.Background(), s, r)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if cand.Prove == nil {
-					t.Fatalf("%s %s: there is no doubt", kernel, recipe)
-				}
-				return cand.Prove(context.Background())
+				s, r := named(t, c, hash, kernel, recipe)
+				return doubtful(t, c, s, r).Prove(context.Background())
 			}
 			for kernel, recipe := range map[string]string{"_Z5twicePfPKfi": "unroll=1",
 				"_Z4slowPdPKdid": "spec{m=4}"} {

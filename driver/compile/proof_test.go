@@ -25,21 +25,8 @@ func TestProved(t *testing.T) {
 			hash := p.Cubin("app", "sm_80")
 			prove := func(kernel, recipe string) (runs int, err error) {
 				c := New(p.Store, t.TempDir())
-				s, err := c.Kernel(hash, kernel)
-				if err != nil {
-					t.Fatal(err)
-				}
-				r, err := s.Code.Resolve(drivertest.MustParse(t, recipe), s.Signature)
-				if err != nil {
-					t.Fatal(err)
-				}
-				cand, err := c.Compile(context.Background(), s, r)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if cand.Prove == nil {
-					t.Fatalf("%s %s: there is no doubt", kernel, recipe)
-				}
+				s, r := named(t, c, hash, kernel, recipe)
+				cand := doubtful(t, c, s, r)
 				before, _ := c.Spent("cicc")
 				err = cand.Prove(context.Background())
 				_, again := c.Rehearse(context.Background(), s, r) // as a build does

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"gnvcc/driver/drivertest"
+	"gnvcc/rewrite/recipe"
 )
 
 // TestSameBits: no value is fixed, and no loop unrolled, from which cicc could compute a function
@@ -73,14 +74,7 @@ func tryRecipes(t *testing.T, version, text string, attempts []attempt) *Compile
 	c := New(p.Store, t.TempDir())
 	hash := p.Cubin("app", "sm_80")
 	for _, q := range attempts {
-		s, err := c.Kernel(hash, q.kernel)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := s.Code.Resolve(drivertest.MustParse(t, q.recipe), s.Signature)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s, r := named(t, c, hash, q.kernel, q.recipe)
 		cand, err := c.Compile(context.Background(), s, r)
 		if err == nil && cand.Prove != nil {
 			err = cand.Prove(context.Background())
@@ -90,4 +84,31 @@ func tryRecipes(t *testing.T, version, text string, attempts []attempt) *Compile
 		}
 	}
 	return c
+}
+
+// named finds a kernel in a cubin, and in its code the places of a recipe.
+func named(t *testing.T, c *Compiler, hash, kernel, text string) (*Source, recipe.Recipe) {
+	t.Helper()
+	s, err := c.Kernel(hash, kernel)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.Code.Resolve(drivertest.MustParse(t, text), s.Signature)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, r
+}
+
+// doubtful compiles a kernel by a recipe that nobody vouches for.
+func doubtful(t *testing.T, c *Compiler, s *Source, r recipe.Recipe) *Candidate {
+	t.Helper()
+	cand, err := c.Compile(context.Background(), s, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cand.Prove == nil {
+		t.Fatalf("%s: there is no doubt", r)
+	}
+	return cand
 }

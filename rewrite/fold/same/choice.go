@@ -44,15 +44,8 @@ func product(n *node) bool {
 	return n.base == "mul" || twice(n) || (n.base == "div" || n.base == "sqrt") && approximate(n)
 }
 
-// rounds tells of an instruction that names its rounding: ptxas leaves it alone.
-func rounds(op string) bool {
-	for _, r := range []string{"rn", "rz", "rm", "rp"} {
-		if ptx.HasModifier([]byte(op), r) {
-			return true
-		}
-	}
-	return false
-}
+// rounds tells of an instruction that ptxas leaves alone.
+func rounds(op string) bool { return ptx.NamesRounding([]byte(op)) }
 
 // choose compares all sums, and lists those that ptxas may contract.
 func (m *matching) choose() (*Answer, error) {
