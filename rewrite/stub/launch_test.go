@@ -21,31 +21,34 @@ enum cudaStreamCaptureStatus { cudaStreamCaptureStatusNone, cudaStreamCaptureSta
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize, cudaFuncAttributePreferredSharedMemoryCarveout };
 struct cudaFuncAttributes { int maxDynamicSharedSizeBytes, preferredShmemCarveout, binaryVersion; };
 static int answer(const char *what, int otherwise) { const char *s = getenv(what); return s ? atoi(s) : otherwise; }
-static int pending, number, loaded;
+static int pending = answer("PENDING", 0), number, loaded;
 static dim3 grid, block; static size_t dynamic; static cudaStream_t stream;
 static cudaError_t cudaPeekAtLastError() { return (cudaError_t)pending; }
 static cudaError_t cudaGetLastError() { int e = pending; pending = 0; return (cudaError_t)e; }
-static cudaError_t CAPTURE(cudaStream_t, cudaStreamCaptureStatus *s) { *s = (cudaStreamCaptureStatus)answer("CAPTURING", 0); return cudaSuccess; }
-static cudaError_t cudaGetDevice(int *d) { *d = 0; return cudaSuccess; }
+static cudaError_t CAPTURE(cudaStream_t, cudaStreamCaptureStatus *s) {
+  if (answer("CAPTURING", 0) > 1) { pending = 906; return cudaErrorInvalidValue; }
+  *s = (cudaStreamCaptureStatus)answer("CAPTURING", 0); return cudaSuccess; }
+static cudaError_t cudaGetDevice(int *d) { if (!d) { pending = 1; return cudaErrorInvalidValue; } *d = 0; return cudaSuccess; }
 static void k(int *) {}
 static cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *a, const void *f) {
   if (f != (const void *)k && !loaded) { loaded = 1; if (answer("LAZY", 0)) printf("load "); }
+  if (f != (const void *)k && answer("MISSING", 0)) { pending = 98; return cudaErrorInvalidValue; }
   a->maxDynamicSharedSizeBytes = 49152; a->preferredShmemCarveout = -1; a->binaryVersion = answer("BINARY", 90);
   if (f == (const void *)k) { a->preferredShmemCarveout = answer("CARVEOUT", -1); a->maxDynamicSharedSizeBytes = answer("ALLOWED", 49152); }
   return cudaSuccess;
 }
 static cudaError_t cudaFuncSetAttribute(const void *, cudaFuncAttribute a, int v) {
-  if (answer("NOSET", 0)) { pending = 1; return cudaErrorInvalidValue; }
+  if (answer("NOSET", 0)) { pending = 5; return cudaErrorInvalidValue; }
   printf("%s=%d ", a == cudaFuncAttributePreferredSharedMemoryCarveout ? "carveout" : "dynamic", v); return cudaSuccess; }
 static cudaError_t __cudaPopCallConfiguration(dim3 *g, dim3 *b, size_t *s, void *q) { *g = grid; *b = block; *s = dynamic; *(cudaStream_t *)q = stream; return cudaSuccess; }
 static unsigned __cudaPushCallConfiguration(dim3 g, dim3 b, size_t s, cudaStream_t) { return g.x == grid.x && b.x == block.x && s == dynamic ? 0 : (puts("another configuration"), 1); }
 static cudaError_t cudaLaunchKernel(const void *, dim3, dim3 b, void **, size_t s, cudaStream_t) {
   number++;
-  if (answer("FAIL", 0)) { pending = 1; printf("refused "); return cudaErrorInvalidValue; }
+  if (answer("FAIL", 0)) { pending = 701; printf("refused "); return cudaErrorInvalidValue; }
   printf("second(%u,%zu) ", b.x, s); return cudaSuccess; }
 #define __cudaLaunchPrologue(n) void *__args_arr[n]; int __args_idx = 0
 #define __cudaSetupArgSimple(a, o) __args_arr[__args_idx++] = (void *)&a
-#define __cudaLaunch(f, t) printf("plain(%u,%zu)%s ", block.x, dynamic, pending ? " with an error" : "")
+#define __cudaLaunch(f, t) printf("plain(%u,%zu)%s ", block.x, dynamic, pending ? " with an error" : ""); if (answer("FAIL", 0) > 1) pending = 9
 #define __cudaRegisterEntry(h, f, name, t) (void)name
 static int _Z1kPi, second;
 `
@@ -72,6 +75,7 @@ int main(int argc, char **argv) {
     grid = {7, 1, 1}; block = {(unsigned)atoi(argv[i]), 1, 1}; dynamic = atoi(argv[i + 1]);
     __device_stub__Z1kPi(0);
   }
+  if (pending) printf("left %d", pending);
 }
 `
 	dir := t.TempDir()
@@ -108,12 +112,27 @@ func launches(t *testing.T, program string) {
 		{"BINARY=80", "64 1024", "plain(64,1024)"},
 		// the user's own launch must fail as ever
 		{"ALLOWED=512", "64 1024", "plain(64,1024)"},
-		{"CAPTURING=1", "64 1024", "plain(64,1024)"}, //
+		{"CAPTURING=1", "64 1024", "plain(64,1024)"},
+		// an error of the user's is pending, and stays so whichever call of ours fails
+		{"PENDING=1", "64 1024 64 1024",
+			"dynamic=61024 carveout=43 second(64,61024) second(64,61024) left 1"},
+		{"PENDING=1 MISSING=1", "64 1024", "plain(64,1024) with an error left 1"},
+		{"PENDING=1 NOSET=1", "64 1024", "plain(64,1024) with an error left 1"},
+		{"PENDING=1 BINARY=80", "64 1024", "plain(64,1024) with an error left 1"},
+		{"PENDING=1 CAPTURING=2", "64 1024", "plain(64,1024) with an error left 1"},
+		{"PENDING=1 FAIL=1", "64 1024",
+			"dynamic=61024 carveout=43 refused plain(64,1024) with an error left 1"},
+		// his launch fails, too: he sees that
+		{"PENDING=1 FAIL=2", "64 1024",
+			"dynamic=61024 carveout=43 refused plain(64,1024) with an error left 9"},
+		// an error of a kind that nothing makes again
+		{"PENDING=600", "64 1024", "plain(64,1024) with an error left 600"},
+		{"PENDING=600 FAIL=1 MISSING=1", "64 1024", "plain(64,1024) with an error left 600"},
 		// what he allowed stays allowed
 		{"ALLOWED=100000", "64 1024", "dynamic=100000 carveout=43 second(64,61024)"},
 	} {
 		cmd := exec.Command(program, strings.Fields(c.launches)...)
-		cmd.Env = []string{c.environment}
+		cmd.Env = strings.Fields(c.environment)
 		got, err := cmd.CombinedOutput()
 		if err != nil || strings.TrimSpace(string(got)) != c.want {
 			t.Errorf("%s, launches %s: %v %s\nwant %s", c.environment, c.launches, err, got, c.want)

@@ -45,10 +45,16 @@ type Align struct {
 }
 
 // prelude is what every patched stub has once. The second entry is left alone where it could be
-// seen: in a stream that is being captured (a graph's node may get other arguments later), with an
-// error of the user's own pending (ours must not be mixed with it), on a device whose code has no
-// such entry, and where the plain kernel has not been allowed the dynamic shared memory that the
-// launch wants (the user shall see his own error).
+// seen: in a stream that is being captured (a graph's node may get other arguments later), on a
+// device whose code has no such entry, and where the plain kernel has not been allowed the dynamic
+// shared memory that the launch wants (the user shall see his own error).
+//
+// An error of the user's own may be pending, from an earlier call whose result nobody looked at:
+// launches succeed all the same, and he may ask for it long after. Calls that succeed leave it as it
+// is. Should one of ours fail, the runtime has forgotten his error for ours: ours is taken away, and
+// his is made again by a call that gives just that one and does nothing else (__gnvcc_again).
+// Where an error of another kind is pending, which nothing makes again, the second entry is left
+// alone (__gnvcc_device).
 //
 // A program whose default stream is one for each thread has functions that end in _ptsz, and for
 // cudaStreamIsCapturing those only. Which one there is, is left to overloading: the functions in
@@ -94,27 +100,31 @@ static cudaError_t capturing(cudaStream_t stream, cudaStreamCaptureStatus *statu
   return one(cudaStreamIsCapturing(stream, status), cudaStreamIsCapturing_ptsz(stream, status)); }
 #endif
 }
-static int __gnvcc_device(void) {
+static void __gnvcc_again(cudaError_t pending) {
+  (void)cudaGetLastError();
+  if (pending == cudaErrorInvalidValue) (void)cudaGetDevice((int *)0);
+}
+static int __gnvcc_device(cudaError_t pending) {
   int device = 0;
-  if (cudaPeekAtLastError() != cudaSuccess) return -1;
-  if (cudaGetDevice(&device) != cudaSuccess) { cudaGetLastError(); return -1; }
+  if (pending != cudaSuccess && pending != cudaErrorInvalidValue) return -1;
+  if (cudaGetDevice(&device) != cudaSuccess) { __gnvcc_again(pending); return -1; }
   return device < 32 ? device : -1;
 }
-static void __gnvcc_load(struct __gnvcc_second *second, int device) {
+static void __gnvcc_load(struct __gnvcc_second *second, int device, cudaError_t pending) {
   struct cudaFuncAttributes own;
   if (device < 0 || second->loaded[device]) return;
   second->loaded[device] = true;
-  if (cudaFuncGetAttributes(&own, second) != cudaSuccess) { cudaGetLastError(); second->state[device] = -1; }
+  if (cudaFuncGetAttributes(&own, second) != cudaSuccess) { __gnvcc_again(pending); second->state[device] = -1; }
 }
-static bool __gnvcc_usable(struct __gnvcc_second *second, int device, const void *plain, unsigned long long dynamic, cudaStream_t stream) {
+static bool __gnvcc_usable(struct __gnvcc_second *second, int device, cudaError_t pending, const void *plain, unsigned long long dynamic, cudaStream_t stream) {
   cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
   if (device < 0 || second->state[device] < 0) return false;
-  if (__gnvcc::capturing(stream, &capture) != cudaSuccess) { cudaGetLastError(); return false; }
+  if (__gnvcc::capturing(stream, &capture) != cudaSuccess) { __gnvcc_again(pending); return false; }
   if (capture != cudaStreamCaptureStatusNone) return false;
   if (second->state[device] > 0 && dynamic <= second->dynamic) return true;
   struct cudaFuncAttributes own, theirs;
   if (cudaFuncGetAttributes(&own, second) != cudaSuccess || cudaFuncGetAttributes(&theirs, plain) != cudaSuccess || own.binaryVersion != theirs.binaryVersion) {
-    cudaGetLastError(); second->state[device] = -1; return false; }
+    __gnvcc_again(pending); second->state[device] = -1; return false; }
   if (dynamic > (unsigned long long)theirs.maxDynamicSharedSizeBytes) return false;
   int most = theirs.maxDynamicSharedSizeBytes, carveout = theirs.preferredShmemCarveout;
   if (second->binary != 0) {
@@ -124,7 +134,7 @@ static bool __gnvcc_usable(struct __gnvcc_second *second, int device, const void
   }
   if ((most != own.maxDynamicSharedSizeBytes && cudaFuncSetAttribute(second, cudaFuncAttributeMaxDynamicSharedMemorySize, most) != cudaSuccess) ||
       (carveout != own.preferredShmemCarveout && cudaFuncSetAttribute(second, cudaFuncAttributePreferredSharedMemoryCarveout, carveout) != cudaSuccess)) {
-    cudaGetLastError(); second->state[device] = -1; return false; }
+    __gnvcc_again(pending); second->state[device] = -1; return false; }
   second->dynamic = (unsigned long long)theirs.maxDynamicSharedSizeBytes; second->state[device] = 1;
   return true;
 }
@@ -157,7 +167,8 @@ func Patch(text []byte, choices []Choice) (out []byte, refused map[string]error)
 		fmt.Fprintf(&declarations, "static struct __gnvcc_second __gnvcc_second%d%s;\n", i, start)
 		if !asked[c.Entry] {
 			asked[c.Entry] = true
-			e[0].text = "int __gnvcc_on = __gnvcc_device(); " + e[0].text
+			e[0].text = "cudaError_t __gnvcc_was = cudaPeekAtLastError(); " +
+				"int __gnvcc_on = __gnvcc_device(__gnvcc_was); " + e[0].text
 		}
 		loads, edits = append(loads, e[0]), append(edits, e[1:]...)
 	}
@@ -234,11 +245,11 @@ func (c Choice) edits(src string, number int) ([]edit, error) {
 	}
 	look := fmt.Sprintf(
 		"{ dim3 __g, __b; size_t __s; cudaStream_t __q; if (__cudaPopCallConfiguration(&__g, &__b, &__s, &__q) != cudaSuccess) return; %s"+
-			"if (%s && __gnvcc_usable(&__gnvcc_second%d, __gnvcc_on, (const void *)%s, __s, __q)) { "+
-			"if (cudaLaunchKernel((const void *)&__gnvcc_second%d, %s, %s, &__args_arr[0], __s + (size_t)__gnvcc_second%d.reserve, __q) == cudaSuccess) return; (void)cudaGetLastError(); } "+
+			"if (%s && __gnvcc_usable(&__gnvcc_second%d, __gnvcc_on, __gnvcc_was, (const void *)%s, __s, __q)) { "+
+			"if (cudaLaunchKernel((const void *)&__gnvcc_second%d, %s, %s, &__args_arr[0], __s + (size_t)__gnvcc_second%d.reserve, __q) == cudaSuccess) return; __gnvcc_again(__gnvcc_was); } "+
 			"(void)__cudaPushCallConfiguration(__g, __b, __s, __q); } ", shape, condition, number, function,
 		number, grid, block, number)
-	load := fmt.Sprintf("__gnvcc_load(&__gnvcc_second%d, __gnvcc_on); ",
+	load := fmt.Sprintf("__gnvcc_load(&__gnvcc_second%d, __gnvcc_on, __gnvcc_was); ",
 		number)
 	again := fmt.Sprintf(" __cudaRegisterEntry(%s, &__gnvcc_second%d, %s, (-1));", handle, number,
 		c.Second)
