@@ -50,11 +50,11 @@ type Align struct {
 // shared memory that the launch wants (the user shall see his own error).
 //
 // An error of the user's own may be pending, from an earlier call whose result nobody looked at:
-// launches succeed all the same, and he may ask for it long after. Calls that succeed leave it as it
-// is. Should one of ours fail, the runtime has forgotten his error for ours: ours is taken away, and
-// his is made again by a call that gives just that one and does nothing else (__gnvcc_again).
-// Where an error of another kind is pending, which nothing makes again, the second entry is left
-// alone (__gnvcc_device).
+// launches succeed all the same, and he may ask for it long after. Calls that succeed leave it
+// as it is. Should one of ours fail, the runtime has forgotten his error for ours: ours is taken
+// away, and his is made again by a call that gives just that one and does nothing else
+// (__gnvcc_again). Where an error of another kind is pending, which nothing makes again, the
+// second entry is left alone (__gnvcc_device).
 //
 // A program whose default stream is one for each thread has functions that end in _ptsz, and for
 // cudaStreamIsCapturing those only. Which one there is, is left to overloading: the functions in
