@@ -161,13 +161,18 @@ func demoteOne(t *testing.T, rng *rand.Rand, c *demoteCounts) {
 		return
 	}
 	c.changed++
-	run := func(text []byte) machineTest {
+	run := func(text []byte) *tileMachine {
 		m, err := ptx.Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		x := machineTest{block: block, params: map[string]uint64{"p": 1 << 20, "n": 5}}
-		if err := x.run(m.Entries()[0]); err != nil {
+		x, err := newTileMachine(m.Entries()[0], block, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x.params, x.strays, x.slots = map[string]uint64{"p": 1 << 20, "n": 5}, true, true
+		err = x.run([3]int{1, 1, 1}, func(map[uint64]uint16) {})
+		if err != nil {
 			t.Fatalf("%s, %s: %v\n%s", r, directive, err, text)
 		}
 		return x
@@ -176,7 +181,7 @@ func demoteOne(t *testing.T, rng *rand.Rand, c *demoteCounts) {
 	if !maps.Equal(before.global, after.global) {
 		t.Fatalf("%s computes other things:\n%s\nwas\n%s", r, out, text)
 	}
-	c.loads, c.stores = c.loads+after.loads, c.stores+after.stores
+	c.loads, c.stores = c.loads+after.fromTile, c.stores+after.toNear
 	if strings.Count(string(out), "st.volatile") < strings.Count(string(out), "ld.volatile") {
 		c.dropped++
 	}

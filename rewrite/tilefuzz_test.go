@@ -159,7 +159,7 @@ func (k *tileKernel) run(text []byte, params map[string]uint64) (tileRun, error)
 	if err != nil {
 		return tileRun{}, err
 	}
-	x.params, x.rng = params, rand.New(rand.NewSource(7))
+	x.params = params
 	var out tileRun
 	err = x.run(k.grid, func(read map[uint64]uint16) { out.read = append(out.read, maps.Clone(read)) })
 	out.stored, out.fromTile = x.global, x.fromTile
@@ -289,33 +289,10 @@ func (k *tileKernel) body() {
 	k.line("mov.u32 %s, 0;\nmov.f32 %%f1, 0f3F800000;", sum)
 	end := k.label()
 	place := []string{gx, gy, b, t, tz}
-	guarded := k.chance(2)
-	if guarded { // some threads have nothing to do
-		p := k.p()
-		bound := anyOf(k.rng, "%r1", "%r1", "%r2", "6")
-		k.line("setp.ge.s32 %s, %s, %s;", p, anyOf(k.rng, place...), bound)
-		if k.chance(3) {
-			q, both := k.p(), k.p()
-			k.line("setp.ge.s32 %s, %s, %s;\nor.pred %s, %s, %s;", q, gy, "%r2", both, p, q)
-			p = both
-		}
-		if k.chance(4) {
-			k.line("@%s ret;", p)
-		} else {
-			k.line("@%s bra %s;", p, end)
-		}
-	}
-	if !guarded && k.chance(4) { // shared memory and a barrier of its own
-		n, base, mine, next, v := threads(k.block), k.r(), k.r(), k.r(), k.r()
-		k.line(".shared .align 4 .b8 mine[%d];", 4*n)
-		lane, wraps := k.r(), k.p()
-		k.line("mad.lo.s32 %s, %s, %d, %s;\nmad.lo.s32 %s, %s, %d, %s;", lane, b, k.block[0], t, lane, tz,
-			k.block[0]*k.block[1], lane)
-		k.line("mov.u32 %s, mine;\nmad.lo.s32 %s, %s, 4, %s;\nst.shared.u32 [%s], %s;\nbar.sync 0;", base,
-			mine, lane, base, mine, gx)
-		k.line("setp.eq.s32 %s, %s, %d;\nadd.s32 %s, %s, 4;\nselp.b32 %s, %s, %s, %s;", wraps, lane, n-1,
-			next, mine, v, base, next, wraps)
-		k.line("ld.shared.u32 %s, [%s];\nbar.sync 0;", sum, v)
+	if k.chance(2) {
+		k.guard(place, end)
+	} else if k.chance(4) {
+		k.ownShared(place, sum)
 	}
 	switch outer := k.rng.Intn(6); {
 	case outer < 4:
@@ -323,25 +300,8 @@ func (k *tileKernel) body() {
 		if k.chance(4) {
 			k.loop(place, sum)
 		}
-	default: // a loop around it, as often for all threads or not
-		i, p, again := k.r(), k.p(), k.label()
-		if k.chance(2) {
-			off := k.scaled(k.index(place), 4)
-			k.carried = k.w()
-			k.line("add.s64 %s, %%rd1, %s;", k.carried, off)
-		}
-		k.line("mov.u32 %s, 0;\n%s:", i, again)
-		k.loop(append(place, i, i), sum)
-		if k.chance(4) {
-			q, skip := k.p(), k.label()
-			k.line("setp.lt.s32 %s, %s, 3;\n@%s bra %s;\nadd.s32 %s, %s, 1;\n%s:", q, anyOf(k.rng, t, i), q,
-				skip, sum, sum, skip)
-		}
-		bound := "2"
-		if k.chance(4) {
-			bound = b
-		}
-		k.line("add.s32 %s, %s, 1;\nsetp.lt.s32 %s, %s, %s;\n@%s bra %s;", i, i, p, i, bound, p, again)
+	default:
+		k.around(place, sum)
 	}
 	// where it goes to: a place of the thread's own
 	at, w := k.r(), k.w()
@@ -352,6 +312,61 @@ func (k *tileKernel) body() {
 	}
 	k.line("st.global.u32 [%s], %s;\nst.global.f32 [%s+4], %%f1;", w, sum, w)
 	k.line("%s:\nret;", end)
+}
+
+// guard leaves some threads with nothing to do.
+func (k *tileKernel) guard(place []string, end string) {
+	p := k.p()
+	bound := anyOf(k.rng, "%r1", "%r1", "%r2", "6")
+	k.line("setp.ge.s32 %s, %s, %s;", p, anyOf(k.rng, place...), bound)
+	if k.chance(3) {
+		q, both := k.p(), k.p()
+		k.line("setp.ge.s32 %s, %s, %s;\nor.pred %s, %s, %s;", q, place[1], "%r2", both, p, q)
+		p = both
+	}
+	if k.chance(4) {
+		k.line("@%s ret;", p)
+	} else {
+		k.line("@%s bra %s;", p, end)
+	}
+}
+
+// ownShared uses shared memory, with a barrier of its own.
+func (k *tileKernel) ownShared(place []string, sum string) {
+	gx, b, t, tz := place[0], place[2], place[3], place[4]
+	n, base, mine, next, v := threads(k.block), k.r(), k.r(), k.r(), k.r()
+	k.line(".shared .align 4 .b8 mine[%d];", 4*n)
+	lane, wraps := k.r(), k.p()
+	k.line("mad.lo.s32 %s, %s, %d, %s;\nmad.lo.s32 %s, %s, %d, %s;", lane, b, k.block[0], t, lane, tz,
+		k.block[0]*k.block[1], lane)
+	k.line("mov.u32 %s, mine;\nmad.lo.s32 %s, %s, 4, %s;\nst.shared.u32 [%s], %s;\nbar.sync 0;", base,
+		mine, lane, base, mine, gx)
+	k.line("setp.eq.s32 %s, %s, %d;\nadd.s32 %s, %s, 4;\nselp.b32 %s, %s, %s, %s;", wraps, lane, n-1,
+		next, mine, v, base, next, wraps)
+	k.line("ld.shared.u32 %s, [%s];\nbar.sync 0;", sum, v)
+}
+
+// around writes a loop around one with loads, which goes round as often for all threads, or not.
+func (k *tileKernel) around(place []string, sum string) {
+	b, t := place[2], place[3]
+	i, p, again := k.r(), k.p(), k.label()
+	if k.chance(2) {
+		off := k.scaled(k.index(place), 4)
+		k.carried = k.w()
+		k.line("add.s64 %s, %%rd1, %s;", k.carried, off)
+	}
+	k.line("mov.u32 %s, 0;\n%s:", i, again)
+	k.loop(append(place, i, i), sum)
+	if k.chance(4) {
+		q, skip := k.p(), k.label()
+		k.line("setp.lt.s32 %s, %s, 3;\n@%s bra %s;\nadd.s32 %s, %s, 1;\n%s:", q, anyOf(k.rng, t, i), q,
+			skip, sum, sum, skip)
+	}
+	bound := "2"
+	if k.chance(4) {
+		bound = b
+	}
+	k.line("add.s32 %s, %s, 1;\nsetp.lt.s32 %s, %s, %s;\n@%s bra %s;", i, i, p, i, bound, p, again)
 }
 
 // scaled writes a 64-bit byte offset of a 32-bit index.
@@ -406,37 +421,15 @@ func (k *tileKernel) index(place []string) string {
 	return v
 }
 
-// loop writes a loop with loads.
-func (k *tileKernel) loop(place []string, sum string) {
-	width := anyOf(k.rng, 4, 4, 4, 4, 8, 16, 1, 2)
-	step := anyOf(k.rng, 1, 1, 1, 2, 4, -1, -2)
-	i, first := k.r(), "0"
-	bound := anyOf(k.rng, "%r1", "%r1", "%r1", "%r1", "12", "7")
-	how := anyOf(k.rng, "lt", "lt", "le", "ne")
-	if k.chance(20) {
-		bound = anyOf(k.rng, place...)
-	}
-	if k.chance(20) { // as often as memory says
-		v, masked := k.r(), k.r()
-		k.line("ld.global.u32 %s, [%%rd2];\nand.b32 %s, %s, 7;", v, masked, v)
-		bound = masked
-	}
-	if step < 0 {
-		first, bound = bound, "0"
-		how = map[string]string{"lt": "gt", "le": "ge", "ne": "ne"}[how]
-	}
-	if how == "ne" && step*step > 1 {
-		how = map[bool]string{true: "gt", false: "lt"}[step < 0]
-	}
-	if k.chance(8) && step > 0 {
-		first = "%r2"
-	}
-	k.line("mov.u32 %s, %s;", i, first)
-	// pointers that move along, and indexes that are computed in each turn
-	type source struct{ pointer, by, base string }
-	var sources []source
+// A tileSource is a pointer that moves along, or, without one, a base for indexes that are computed
+// in each turn.
+type tileSource struct{ pointer, by, base string }
+
+// sources are what a loop loads from.
+func (k *tileKernel) sources(place []string, width int) []tileSource {
+	var sources []tileSource
 	for range 1 + k.rng.Intn(2) {
-		s := source{base: anyOf(k.rng, "%rd1", "%rd1", "%rd2")}
+		s := tileSource{base: anyOf(k.rng, "%rd1", "%rd1", "%rd2")}
 		if k.chance(2) {
 			off := k.scaled(k.index(place), width)
 			w := k.w()
@@ -454,18 +447,13 @@ func (k *tileKernel) loop(place []string, sum string) {
 		k.line("add.s64 %s, %s, %s;", sources[0].base, sources[0].base, "%rd4")
 	}
 	if k.carried != "" && width == 4 {
-		sources = append(sources, source{pointer: k.carried, by: anyOf(k.rng, "4", "-8")})
+		sources = append(sources, tileSource{pointer: k.carried, by: anyOf(k.rng, "4", "-8")})
 	}
-	again, over := k.label(), k.label()
-	enter := k.p()
-	if !k.chance(5) || how == "ne" {
-		k.line("setp.%s.s32 %s, %s, %s;\n@!%s bra %s;", map[string]string{"ne": map[bool]string{true: "gt",
-			false: "lt"}[step < 0]}[how]+strings.TrimPrefix(how, "ne"), enter, first, bound, enter, over)
-	}
-	k.line("%s:", again)
-	if k.chance(4) {
-		k.line(".pragma \"nounroll\";")
-	}
+	return sources
+}
+
+// loads writes the loads of one turn of a loop with the counter i, some of them not in each turn.
+func (k *tileKernel) loads(sources []tileSource, place []string, i string, width int, sum string) {
 	middle := k.label()
 	for n, s := range sources {
 		skip := ""
@@ -494,6 +482,46 @@ func (k *tileKernel) loop(place []string, sum string) {
 			k.line("add.s64 %s, %s, %s;", s.pointer, s.pointer, s.by)
 		}
 	}
+}
+
+// loop writes a loop with loads.
+func (k *tileKernel) loop(place []string, sum string) {
+	width := anyOf(k.rng, 4, 4, 4, 4, 8, 16, 1, 2)
+	step := anyOf(k.rng, 1, 1, 1, 2, 4, -1, -2)
+	i, first := k.r(), "0"
+	bound := anyOf(k.rng, "%r1", "%r1", "%r1", "%r1", "12", "7")
+	how := anyOf(k.rng, "lt", "lt", "le", "ne")
+	if k.chance(20) {
+		bound = anyOf(k.rng, place...)
+	}
+	if k.chance(20) { // as often as memory says
+		v, masked := k.r(), k.r()
+		k.line("ld.global.u32 %s, [%%rd2];\nand.b32 %s, %s, 7;", v, masked, v)
+		bound = masked
+	}
+	if step < 0 {
+		first, bound = bound, "0"
+		how = map[string]string{"lt": "gt", "le": "ge", "ne": "ne"}[how]
+	}
+	if how == "ne" && step*step > 1 {
+		how = map[bool]string{true: "gt", false: "lt"}[step < 0]
+	}
+	if k.chance(8) && step > 0 {
+		first = "%r2"
+	}
+	k.line("mov.u32 %s, %s;", i, first)
+	sources := k.sources(place, width)
+	again, over := k.label(), k.label()
+	enter := k.p()
+	if !k.chance(5) || how == "ne" {
+		k.line("setp.%s.s32 %s, %s, %s;\n@!%s bra %s;", map[string]string{"ne": map[bool]string{true: "gt",
+			false: "lt"}[step < 0]}[how]+strings.TrimPrefix(how, "ne"), enter, first, bound, enter, over)
+	}
+	k.line("%s:", again)
+	if k.chance(4) {
+		k.line(".pragma \"nounroll\";")
+	}
+	k.loads(sources, place, i, width, sum)
 	if k.chance(15) { // a store in the loop
 		at, w := k.r(), k.w()
 		k.line("mad.lo.s32 %s, %s, 997, %s;\nmad.lo.s32 %s, %s, 331, %s;", at, place[1], place[0], at,

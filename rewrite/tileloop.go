@@ -291,6 +291,25 @@ func (n *tileLoop) entered(outside []int) bool {
 	return true
 }
 
+// integral tells whether an opcode computes on integers of 32 or 64 bits without saturation or
+// carry, and gives the low or the wide half of a product.
+func integral(base, modifiers string) bool {
+	if strings.Contains(modifiers, "sat") || strings.Contains(modifiers, "cc") {
+		return false
+	}
+	wide := strings.HasPrefix(modifiers, "wide.")
+	switch modifiers[strings.LastIndexByte(modifiers, '.')+1:] {
+	case "u32", "s32":
+	case "b32", "u64", "s64", "b64":
+		if wide {
+			return false
+		}
+	default:
+		return false
+	}
+	return base != "mul" && base != "mad" || wide || strings.HasPrefix(modifiers, "lo.")
+}
+
 // computed is what an instruction that runs once a turn, or in front of the loop, gives.
 func (n *tileLoop) computed(i int) (poly, error) {
 	f := n.t.f
@@ -309,21 +328,12 @@ func (n *tileLoop) computed(i int) (poly, error) {
 		return in[k], err == nil && len(in[k]) <= limitTerms
 	}
 	base, modifiers, _ := strings.Cut(op, ".")
-	if strings.Contains(modifiers, "sat") || strings.Contains(modifiers, "cc") {
-		return nil, errNotAffine
-	}
 	kind := modifiers[strings.LastIndexByte(modifiers, '.')+1:]
-	if kind != "u32" && kind != "s32" && kind != "b32" && kind != "u64" && kind != "s64" &&
-		kind != "b64" {
+	if !integral(base, modifiers) {
 		return nil, errNotAffine
 	}
 	a, ok := get(1)
 	if !ok {
-		return nil, errNotAffine
-	}
-	wide := strings.HasPrefix(modifiers, "wide.")
-	if wide && kind != "u32" && kind != "s32" ||
-		(base == "mul" || base == "mad") && !wide && !strings.HasPrefix(modifiers, "lo.") {
 		return nil, errNotAffine
 	}
 	switch base {
@@ -366,7 +376,7 @@ func (n *tileLoop) computed(i int) (poly, error) {
 		} else if base == "sub" {
 			return a.add(b, -1), nil
 		}
-		if wide {
+		if strings.HasPrefix(modifiers, "wide.") {
 			a, b = n.widen(a, kind == "s32"), n.widen(b, kind == "s32")
 		}
 		p := a.times(b)

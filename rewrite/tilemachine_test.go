@@ -5,16 +5,17 @@ import (
 	"fmt"
 	"math"
 	"math/rand"
+	"slices"
 	"strconv"
 	"strings"
 
 	"gnvcc/rewrite/ptx"
 )
 
-// A small interpreter of a block of threads, for tests that run a kernel before and after it was
-// tiled. The threads run one after the other, in any order, from barrier to barrier. It knows
-// integers, f32 additions and products, loads and stores, and nothing more: what it does not know
-// is an error.
+// A small interpreter of a block of threads, for tests that run a kernel before and after a pass.
+// The threads run one after the other, in any order, from barrier to barrier. It knows integers,
+// f32 additions and products, loads and stores, and nothing more: what it does not know is an
+// error.
 //
 // Global memory has no end: what was not stored has a value that its address gives. What a kernel
 // reads is noted, byte by byte, so that two can be compared. In shared memory a byte that one
@@ -41,6 +42,15 @@ type tileMachine struct {
 	barriers int
 	fromTile int // loads from shared memory
 	fromFar  int // loads from global memory
+	toNear   int // stores to shared memory
+
+	// strays: a register that was not written holds a value of its thread's own, so that a stale one
+	// shows; else reading it is an error.
+	strays bool
+	// slots: of each access to shared memory the threads of a warp, which do it together, use
+	// neighbouring banks. first holds, by statement, where the first thread's slot is.
+	slots bool
+	first map[int]uint64
 }
 
 type tileTouch struct{ writer, reader, wrote, loaded int } // threads from 1, and epochs
@@ -75,7 +85,8 @@ type tileThread struct {
 func newTileMachine(f *ptx.Func, block [3]int, dynamic int) (*tileMachine, error) {
 	m := &tileMachine{f: f, block: block, labels: map[string]int{}, dynamic: dynamic,
 		names:  map[string]int{},
-		arrays: map[string]uint64{}, global: map[uint64]byte{}, read: map[uint64]uint16{}}
+		arrays: map[string]uint64{}, global: map[uint64]byte{}, read: map[uint64]uint16{},
+		first: map[int]uint64{}, rng: rand.New(rand.NewSource(7))}
 	size := 0
 	for i, s := range f.Stmts {
 		one := tileInst{text: string(f.Text()[s.Start:s.End])}
@@ -132,7 +143,7 @@ func (m *tileMachine) operand(o string) tileOperand {
 	if special, axis, ok := strings.Cut(o, "."); ok && o[0] == '%' {
 		return tileOperand{kind: special[1], reg: len(special), axis: strings.Index("xyz", axis)}
 	}
-	if o[0] == '%' {
+	if o[0] == '%' || o == "t" { // t: the register of the generators' inner scopes
 		return tileOperand{kind: 'r', reg: m.register(o)}
 	}
 	if at, ok := m.arrays[o]; ok {
@@ -261,6 +272,17 @@ func (m *tileMachine) thread(t *tileThread) error {
 	return fmt.Errorf("it ends without ret")
 }
 
+// address is what stands between the brackets of an access.
+func (m *tileMachine) address(t *tileThread, place string) (uint64, error) {
+	base, offset, _ := strings.Cut(place, "+")
+	address, err := m.value(t, m.operand(base))
+	if err != nil || offset == "" {
+		return address, err
+	}
+	n, err := strconv.ParseInt(offset, 0, 64)
+	return address + uint64(n), err
+}
+
 // memory carries out a load or a store.
 func (m *tileMachine) memory(t *tileThread, s *tileInst) error {
 	load := s.words[0] == "ld"
@@ -269,25 +291,17 @@ func (m *tileMachine) memory(t *tileThread, s *tileInst) error {
 		place, value = value, place
 	}
 	place = strings.TrimSuffix(strings.TrimPrefix(place, "["), "]")
-	base, offset, _ := strings.Cut(place, "+")
 	if s.words[1] == "param" {
-		v, ok := m.params[base]
+		v, ok := m.params[place]
 		if !ok {
-			return fmt.Errorf("no parameter %s", base)
+			return fmt.Errorf("no parameter %s", place)
 		}
 		t.set(m.register(value), v)
 		return nil
 	}
-	address, err := m.value(t, m.operand(base))
+	address, err := m.address(t, place)
 	if err != nil {
 		return err
-	}
-	if offset != "" {
-		n, err := strconv.ParseInt(offset, 0, 64)
-		if err != nil {
-			return err
-		}
-		address += uint64(n)
 	}
 	many := 1
 	for _, w := range s.words {
@@ -303,11 +317,17 @@ func (m *tileMachine) memory(t *tileThread, s *tileInst) error {
 	if len(list) != many {
 		return fmt.Errorf("%d values", len(list))
 	}
-	near := s.words[1] == "shared"
+	near := slices.Contains(s.words, "shared")
 	if near {
 		address = uint64(uint32(address))
 		if address+uint64(width*many) > uint64(len(m.shared)) {
 			return fmt.Errorf("%d of %d bytes of shared memory", address, len(m.shared))
+		}
+		if slot := address - uint64((t.number-1)*width); m.slots {
+			if first, ok := m.first[t.at]; ok && first != slot {
+				return fmt.Errorf("the slot is at %d, where thread 0's is at %d", address, first)
+			}
+			m.first[t.at] = slot
 		}
 	}
 	for k, reg := range list {
@@ -328,11 +348,14 @@ func (m *tileMachine) memory(t *tileThread, s *tileInst) error {
 		}
 		if load {
 			t.set(m.register(reg), binary.LittleEndian.Uint64(b[:]))
-			if near {
-				m.fromTile++
-			} else {
-				m.fromFar++
-			}
+		}
+		switch {
+		case !load && near:
+			m.toNear++
+		case load && near:
+			m.fromTile++
+		case load:
+			m.fromFar++
 		}
 	}
 	return nil
@@ -385,6 +408,9 @@ func (m *tileMachine) value(t *tileThread, o tileOperand) (uint64, error) {
 	case o.kind == 'v':
 		return o.value, nil
 	case o.kind == 'r':
+		if !t.written[o.reg] && m.strays {
+			return uint64(0xbad00000 + t.number), nil
+		}
 		if !t.written[o.reg] {
 			return 0, fmt.Errorf("register %d is read before it is written", o.reg)
 		}
@@ -411,6 +437,7 @@ func (m *tileMachine) compute(t *tileThread, s *tileInst) error {
 			return err
 		}
 	}
+	addend := v[2]
 	kind := s.words[len(s.words)-1]
 	if s.words[0] == "cvt" { // of the two types the first is the destination's
 		from := kind
@@ -423,10 +450,9 @@ func (m *tileMachine) compute(t *tileThread, s *tileInst) error {
 		}
 	}
 	wide := strings.HasSuffix(kind, "64")
-	signed := kind[0] == 's'
 	if !wide && kind[0] != 'f' && kind != "pred" {
 		for i := range v {
-			if v[i] = uint64(uint32(v[i])); signed {
+			if v[i] = uint64(uint32(v[i])); kind[0] == 's' {
 				v[i] = uint64(int64(int32(v[i])))
 			}
 		}
@@ -434,87 +460,85 @@ func (m *tileMachine) compute(t *tileThread, s *tileInst) error {
 	if len(s.words) > 1 && s.words[1] == "wide" {
 		wide = true
 		if s.words[0] == "mad" { // the addend is wide already
-			var err error
-			if v[2], err = m.value(t, s.args[3]); err != nil {
-				return err
-			}
+			v[2] = addend
 		}
 	}
-	var x uint64
-	float := func(n int) float32 { return math.Float32frombits(uint32(v[n])) }
-	switch op := s.words[0]; {
-	case op == "mov", op == "cvt", op == "cvta":
-		x = v[0]
-	case kind == "f32" && op == "add":
-		x = uint64(math.Float32bits(float(0) + float(1)))
-	case kind == "f32" && op == "fma":
-		x = uint64(math.Float32bits(float(0)*float(1) + float(2)))
-	case op == "add":
-		x = v[0] + v[1]
-	case op == "sub":
-		x = v[0] - v[1]
-	case op == "mul":
-		x = v[0] * v[1]
-	case op == "mad":
-		x = v[0]*v[1] + v[2]
-	case op == "div":
-		x = v[0] / v[1]
-	case op == "neg":
-		x = -v[0]
-	case op == "xor":
-		x = v[0] ^ v[1]
-	case op == "and":
-		x = v[0] & v[1]
-	case op == "or":
-		x = v[0] | v[1]
-	case op == "not":
-		x = 1 - v[0] // of predicates
-	case op == "shl":
-		x = v[0] << v[1]
-	case op == "min":
-		x = uint64(min(int64(v[0]), int64(v[1])))
-	case op == "max":
-		x = uint64(max(int64(v[0]), int64(v[1])))
-	case op == "selp":
-		p, err := m.value(t, s.args[3])
-		if err != nil {
-			return err
-		}
-		if x = v[1]; p != 0 {
-			x = v[0]
-		}
-	case op == "setp":
-		a, b := v[0], v[1]
-		less := a < b
-		if signed {
-			less = int64(a) < int64(b)
-		}
-		holds := false
-		switch s.words[1] {
-		case "lt":
-			holds = less
-		case "le":
-			holds = less || a == b
-		case "gt":
-			holds = !less && a != b
-		case "ge":
-			holds = !less
-		case "eq":
-			holds = a == b
-		case "ne":
-			holds = a != b
-		}
-		if holds {
+	if s.words[0] == "setp" {
+		x := uint64(0)
+		if compares(s.words[1], kind[0] == 's', v[0], v[1]) {
 			x = 1
 		}
 		t.set(s.args[0].reg, x)
 		return nil
-	default:
+	}
+	f := tileIntegers[s.words[0]]
+	if kind == "f32" && tileFloats[s.words[0]] != nil {
+		f = tileFloats[s.words[0]]
+	}
+	if f == nil {
 		return fmt.Errorf("not known here")
 	}
+	x := f(v)
 	if !wide && kind != "pred" {
 		x = uint64(uint32(x))
 	}
 	t.set(s.args[0].reg, x)
 	return nil
+}
+
+// compares tells whether a comparison of a and b holds.
+func compares(how string, signed bool, a, b uint64) bool {
+	less := a < b
+	if signed {
+		less = int64(a) < int64(b)
+	}
+	switch how {
+	case "lt":
+		return less
+	case "le":
+		return less || a == b
+	case "gt":
+		return !less && a != b
+	case "ge":
+		return !less
+	case "eq":
+		return a == b
+	}
+	return how == "ne" && a != b
+}
+
+func tileFloat(bits uint64) float32 { return math.Float32frombits(uint32(bits)) }
+
+var tileFloats = map[string]func(v [4]uint64) uint64{
+	"add": func(v [4]uint64) uint64 {
+		return uint64(math.Float32bits(tileFloat(v[0]) + tileFloat(v[1])))
+	},
+	"fma": func(v [4]uint64) uint64 {
+		return uint64(math.Float32bits(tileFloat(v[0])*tileFloat(v[1]) + tileFloat(v[2])))
+	},
+}
+
+var tileIntegers = map[string]func(v [4]uint64) uint64{
+	"mov":  func(v [4]uint64) uint64 { return v[0] },
+	"cvt":  func(v [4]uint64) uint64 { return v[0] },
+	"cvta": func(v [4]uint64) uint64 { return v[0] },
+	"add":  func(v [4]uint64) uint64 { return v[0] + v[1] },
+	"sub":  func(v [4]uint64) uint64 { return v[0] - v[1] },
+	"mul":  func(v [4]uint64) uint64 { return v[0] * v[1] },
+	"mad":  func(v [4]uint64) uint64 { return v[0]*v[1] + v[2] },
+	"div":  func(v [4]uint64) uint64 { return v[0] / v[1] },
+	"neg":  func(v [4]uint64) uint64 { return -v[0] },
+	"xor":  func(v [4]uint64) uint64 { return v[0] ^ v[1] },
+	"and":  func(v [4]uint64) uint64 { return v[0] & v[1] },
+	"or":   func(v [4]uint64) uint64 { return v[0] | v[1] },
+	"not":  func(v [4]uint64) uint64 { return 1 - v[0] }, // of predicates
+	"shl":  func(v [4]uint64) uint64 { return v[0] << v[1] },
+	"min":  func(v [4]uint64) uint64 { return uint64(min(int64(v[0]), int64(v[1]))) },
+	"max":  func(v [4]uint64) uint64 { return uint64(max(int64(v[0]), int64(v[1]))) },
+	"selp": func(v [4]uint64) uint64 {
+		if v[2] != 0 {
+			return v[0]
+		}
+		return v[1]
+	},
 }

@@ -20,39 +20,47 @@ import (
 
 func main() { command.Main("suite", run) }
 
-func run(ctx context.Context, args []string) error {
+// asked is what the command line says beside the suite's own fields.
+type asked struct {
+	compiler, tune, programs, folder, skip, work, other, replay, clock, commit string
+
+	variables               command.List
+	table, kernels, byLever bool
+	lever                   string
+}
+
+// flags are suite's options.
+func flags(s *suite, a *asked) *flag.FlagSet {
 	set := flag.NewFlagSet("suite", flag.ContinueOnError)
-	var s suite
-	var variables command.List
 	set.StringVar(&s.nvcc, "nvcc", "nvcc", "the real nvcc")
 	set.StringVar(&s.gnvcc, "gnvcc", "gnvcc", "gnvcc")
-	compiler := set.String("compiler", "NVCC",
+	set.StringVar(&a.compiler, "compiler", "NVCC",
 		"make variables that name the compiler, separated by commas")
-	set.Var(&variables, "set", "NAME=VALUE, a make variable (may be repeated)")
+	set.Var(&a.variables, "set", "NAME=VALUE, a make variable (may be repeated)")
 	set.StringVar(&s.target, "target", "run", "the make target that runs a program")
-	tuneFlags := set.String("tune", "", "further arguments of gnvcc tune, separated by spaces")
+	set.StringVar(&a.tune, "tune", "", "further arguments of gnvcc tune, separated by spaces")
 	set.StringVar(&s.rebuild, "rebuild", "apply",
 		"how the tuned program is built: apply (gnvcc apply, make) or clean (make clean, make)")
-	names := set.String("programs", "",
+	set.StringVar(&a.programs, "programs", "",
 		"file with the programs' names, one a line; else every folder with a Makefile")
-	folder := set.String("folder", "%", "folder of a program, % standing for its name")
-	skip := set.String("skip", "", "names to leave out, separated by commas")
-	work := set.String("work", "",
+	set.StringVar(&a.folder, "folder", "%", "folder of a program, % standing for its name")
+	set.StringVar(&a.skip, "skip", "", "names to leave out, separated by commas")
+	set.StringVar(&a.work, "work", "",
 		"folder for copies, builds, stores and logs (kept); else a temporary one (removed)")
-	results := set.String("results", "suite.jsonl", "file for the raw results")
+	set.StringVar(&s.results, "results", "suite.jsonl", "file for the raw results")
 	set.BoolVar(&s.retry, "retry", false, "do programs again that failed")
 	set.BoolVar(&s.builds, "builds", false,
 		"measure clean builds, too: nvcc's, and gnvcc's first and second with recipes")
-	tableOnly := set.Bool("table", false, "only print the table of -results")
+	set.BoolVar(&a.table, "table", false, "only print the table of -results")
 	set.BoolVar(&s.onlyAgain, "again", false,
 		"only -other and -replay, for programs that an earlier call with this -work has measured")
-	other := set.String("other", "",
+	set.StringVar(&a.other, "other", "",
 		"with -again: file with a line a program, its name and a command with other arguments to clock")
-	replay := set.String("replay", "",
+	set.StringVar(&a.replay, "replay", "",
 		"with -again: arguments of gnvcc replay, separated by spaces; none: it is not run")
-	kernels := set.Bool("kernels", false, "print every kernel, too")
-	byLever := set.Bool("levers", false, "print what each lever did, too")
-	oneLever := set.String("lever", "", "print every kernel in which a `lever` was tried, too")
+	set.BoolVar(&a.kernels, "kernels", false, "print every kernel, too")
+	set.BoolVar(&a.byLever, "levers", false, "print what each lever did, too")
+	set.StringVar(&a.lever, "lever", "", "print every kernel in which a `lever` was tried, too")
 	set.IntVar(&s.parallel, "j", runtime.NumCPU(), "builds at a time")
 	set.IntVar(&s.runs, "runs", 3, "runs of each build under the clock, at least 2")
 	set.DurationVar(&s.budget, "budget", time.Hour, "time for everything")
@@ -61,42 +69,48 @@ func run(ctx context.Context, args []string) error {
 	set.DurationVar(&s.limits.run, "run-limit", time.Minute, "time for one run")
 	set.DurationVar(&s.threshold, "threshold", 20*time.Microsecond,
 		"programs count in the mean that have a kernel at least so long")
-	library := set.String("clock", "", "the clock's library, where it is not to be built")
-	commit := set.String("commit", "", "gnvcc's commit, where there is no git")
+	set.StringVar(&a.clock, "clock", "", "the clock's library, where it is not to be built")
+	set.StringVar(&a.commit, "commit", "", "gnvcc's commit, where there is no git")
+	return set
+}
+
+func run(ctx context.Context, args []string) error {
+	var s suite
+	var a asked
+	set := flags(&s, &a)
 	if err := set.Parse(args); err != nil {
 		return err
 	}
-	s.results = *results
-	tables := func() error { return s.tables(*kernels, *byLever, *oneLever) }
-	if *tableOnly {
+	tables := func() error { return s.tables(a.kernels, a.byLever, a.lever) }
+	if a.table {
 		return tables()
 	}
-	if err := s.check(set.NArg(), *work, *other+*replay, *folder); err != nil {
+	if err := s.check(set.NArg(), a.work, a.other+a.replay, a.folder); err != nil {
 		return err
 	}
-	if err := variables.Variables(); err != nil {
+	if err := a.variables.Variables(); err != nil {
 		return err
 	}
-	s.variables, s.compilers, s.tuneFlags = variables, strings.Split(*compiler, ","),
-		strings.Fields(*tuneFlags)
-	s.replay, s.folder = strings.Fields(*replay), *folder
-	err := s.find(set.Arg(0), *names, *skip, *other)
+	s.variables, s.compilers, s.tuneFlags = a.variables, strings.Split(a.compiler, ","),
+		strings.Fields(a.tune)
+	s.replay, s.folder = strings.Fields(a.replay), a.folder
+	err := s.find(set.Arg(0), a.programs, a.skip, a.other)
 	if err != nil {
 		return err
 	}
 	var remove func()
-	s.work, remove, err = command.Work(*work, "suite", s.gnvcc)
+	s.work, remove, err = command.Work(a.work, "suite", s.gnvcc)
 	defer remove()
 	if err != nil {
 		return err
 	}
-	if s.clock = *library; s.clock == "" {
+	if s.clock = a.clock; s.clock == "" {
 		s.clock, err = clock.Build(ctx, machine.Toolkit(s.nvcc), s.work)
 	}
 	if err != nil {
 		return err
 	}
-	s.machine = machine.Gather(ctx, s.nvcc, s.gnvcc, *commit)
+	s.machine = machine.Gather(ctx, s.nvcc, s.gnvcc, a.commit)
 	s.say = func(format string, args ...any) { fmt.Printf(format+"\n", args...) }
 	s.say("%s", s.machine)
 	if err := s.run(ctx); err != nil {

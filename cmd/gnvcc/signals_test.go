@@ -19,9 +19,9 @@ import (
 	"gnvcc/install/kits"
 )
 
-// tuning starts gnvcc tune on a shell script, which says "ready" when it is. wait gives its end:
-// its exit code, or minus the signal that ended it.
-func tuning(t *testing.T, store, script string, before func(cmd *exec.Cmd)) (
+// tuneScript starts gnvcc tune on a shell script, which says "ready" when it is. wait gives its
+// end: its exit code, or minus the signal that ended it.
+func tuneScript(t *testing.T, store, script string, before func(cmd *exec.Cmd)) (
 	cmd *exec.Cmd, wait func() (int, string)) {
 	t.Helper()
 	kit := kits.Any(t)
@@ -62,7 +62,7 @@ func tuning(t *testing.T, store, script string, before func(cmd *exec.Cmd)) (
 // TestTuneSignals: what ends the program without gnvcc ends it with gnvcc, and nothing else does.
 func TestTuneSignals(t *testing.T) {
 	store := filepath.Join(t.TempDir(), "store")
-	_, wait := tuning(t, store, "echo ready", nil) // the agent is built once
+	_, wait := tuneScript(t, store, "echo ready", nil) // the agent is built once
 	wait()
 	closed := func(cmd *exec.Cmd) {
 		r, w, err := os.Pipe()
@@ -116,7 +116,7 @@ func TestTuneSignals(t *testing.T) {
 				t.Skip("SIGHUP is ignored here (nohup), and so by every process that is started")
 			}
 			t.Parallel()
-			cmd, wait := tuning(t, store, c.script, c.before)
+			cmd, wait := tuneScript(t, store, c.script, c.before)
 			for _, s := range c.send {
 				if err := cmd.Process.Signal(s); err != nil {
 					t.Fatal(err)
@@ -134,7 +134,7 @@ func TestTuneSignals(t *testing.T) {
 func TestTuneCutShort(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
 	gone := filepath.Join(t.TempDir(), "gone")
-	cmd, wait := tuning(t, dir, "echo ready; while [ ! -e "+gone+" ]; do sleep 0.05; done; echo gone",
+	cmd, wait := tuneScript(t, dir, "echo ready; while [ ! -e "+gone+" ]; do sleep 0.05; done; echo gone",
 		nil)
 	store, err := cache.Open(dir)
 	if err != nil {
@@ -174,7 +174,7 @@ func TestTuneCutShort(t *testing.T) {
 func TestTuneKilled(t *testing.T) {
 	var tmp string
 	store := filepath.Join(t.TempDir(), "store")
-	cmd, wait := tuning(t, store, "echo ready; exec sleep 30", func(cmd *exec.Cmd) {
+	cmd, wait := tuneScript(t, store, "echo ready; exec sleep 30", func(cmd *exec.Cmd) {
 		for _, v := range cmd.Env {
 			if dir, ok := strings.CutPrefix(v, "TMPDIR="); ok {
 				tmp = dir
@@ -194,7 +194,7 @@ func TestTuneKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, wait = tuning(t, store, "echo ready", func(cmd *exec.Cmd) {
+	_, wait = tuneScript(t, store, "echo ready", func(cmd *exec.Cmd) {
 		cmd.Env = append(cmd.Env, "TMPDIR="+tmp)
 	})
 	if code, _ := wait(); code != 0 {

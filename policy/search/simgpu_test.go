@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -324,6 +325,22 @@ func (g *simGPU) run(o policy.Options, a app) ([]decide.Result, *Tuner) {
 	return g.runWith(g, o, a)
 }
 
+// launched is a launch as the agent tells of it: a pointer, and a number of the given value.
+func (g *simGPU) launched(process *profile.Process, kernel, module string, shape policy.Shape,
+	value []byte) *profile.Launch {
+	k := g.kernels[kernel]
+	applied, _ := recipe.Parse(k.Applied)
+	registers := k.registers(applied)
+	return &profile.Launch{Process: process, Device: simDevice, Kernel: kernel, Cubin: module,
+		Grid: shape.Grid, Block: shape.Block, Dynamic: shape.Dynamic, Set: shape.Set,
+		Attributes: profile.Attributes{Registers: registers,
+			MaxThreads: min(k.MaxThreads, 65536/((registers+7)/8*8)/128*128)},
+		Params: []profile.Param{
+			{Offset: 0, Size: 8, Value: []byte{0, 1, 0, 0, 1, 0, 0, 0},
+				Same: []byte{1, 1, 1, 1, 1, 1, 1, 1}, Align: 8},
+			{Offset: 8, Size: 4, Value: value, Same: []byte{1, 1, 1, 1}}}}
+}
+
 // runWith is run with another compiler.
 func (g *simGPU) runWith(c policy.Compiler, o policy.Options, a app) ([]decide.Result, *Tuner) {
 	g.t.Helper()
@@ -350,20 +367,7 @@ func (g *simGPU) runWith(c policy.Compiler, o policy.Options, a app) ([]decide.R
 		first := seen[id] == nil
 		p := seen[id]
 		if first {
-			module := l.module
-			if module == "" {
-				module = "module"
-			}
-			k := g.kernels[l.kernel]
-			applied, _ := recipe.Parse(k.Applied)
-			p = &profile.Launch{Process: process, Device: simDevice, Kernel: l.kernel, Cubin: module,
-				Grid: l.shape.Grid, Block: l.shape.Block, Dynamic: l.shape.Dynamic, Set: l.shape.Set,
-				Attributes: profile.Attributes{Registers: k.registers(applied), MaxThreads: min(k.MaxThreads,
-					65536/((k.registers(applied)+7)/8*8)/128*128)},
-				Params: []profile.Param{
-					{Offset: 0, Size: 8, Value: []byte{0, 1, 0, 0, 1, 0, 0, 0}, Same: []byte{1, 1, 1, 1, 1, 1, 1,
-						1}, Align: 8},
-					{Offset: 8, Size: 4, Value: value, Same: []byte{1, 1, 1, 1}}}}
+			p = g.launched(process, l.kernel, cmp.Or(l.module, "module"), l.shape, value)
 			seen[id] = p
 		}
 		p.Count++

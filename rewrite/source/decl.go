@@ -233,25 +233,48 @@ func noDeclarator(word string) bool {
 	return false
 }
 
+// A declaring is how far a declarator was read; -1: not yet.
+type declaring struct {
+	angled, angledName int // behind the last template argument list, and the name before it
+	nameAt             int // the declarator's name; its function's params are set with it
+	close              int // ) of the parameter list
+}
+
+// parenthesised reads a list in parentheses, which may be the parameters, and returns what is
+// behind it.
+func (r *reader) parenthesised(i int, f *function, d *declaring) int {
+	u, match := r.u, int(r.t[i].match)
+	named := i > f.head && r.t[i-1].kind == ident && !noDeclarator(u.str(i-1))
+	switch {
+	case d.close >= 0 && named:
+		f.odd = "two parenthesised lists in its declaration"
+	case d.close >= 0 || i <= f.head:
+	case named:
+		d.nameAt, f.params, d.close = i-1, i, match
+	case r.t[i-1].kind == '>' && d.angled == i:
+		d.nameAt, f.params, d.close = d.angledName, i, match
+		f.args = u.squeeze(d.angledName+1, i)
+	}
+	return match + 1
+}
+
 // declarator reads the rest of a declaration: specifiers, a name, perhaps a parameter list and a
 // body.
 func (r *reader) declarator(i, stop int, s *space, depth int, f *function) int {
 	u := r.u
-	// index behind the last template argument list, and the name before it
-	angled, angledName := -1, -1
-	nameAt := -1 // the declarator's name; params is set with it
-	close := -1  // ) of the parameter list
+	d := declaring{angled: -1, angledName: -1, nameAt: -1, close: -1}
 	for i < stop {
 		switch t := r.t[i]; t.kind {
 		case ';':
-			if close >= 0 && f.linkageC && nameAt > 0 { // the definition may leave extern "C" out
-				u.linkedC[u.str(nameAt)] = true
+			// The definition may leave extern "C" out.
+			if d.close >= 0 && f.linkageC && d.nameAt > 0 {
+				u.linkedC[u.str(d.nameAt)] = true
 			}
 			return i + 1
 		case '}', ')', ']': // out of step
 			return i + 1
 		case foreign, pragma:
-			if close < 0 && nameAt < 0 && i == f.head {
+			if d.close < 0 && d.nameAt < 0 && i == f.head {
 				return i + 1
 			}
 			f.odd = "header text or a pragma in the middle of its declaration"
@@ -259,9 +282,9 @@ func (r *reader) declarator(i, stop int, s *space, depth int, f *function) int {
 		case '[':
 			i = int(t.match) + 1
 		case '<':
-			if i > 0 && r.t[i-1].kind == ident && close < 0 {
+			if i > 0 && r.t[i-1].kind == ident && d.close < 0 {
 				if behind := r.angles(i, stop); behind > 0 {
-					angled, angledName = behind, i-1
+					d.angled, d.angledName = behind, i-1
 					i = behind
 					continue
 				}
@@ -270,7 +293,7 @@ func (r *reader) declarator(i, stop int, s *space, depth int, f *function) int {
 		case '=':
 			return r.semicolon(i, stop)
 		case ':':
-			if close < 0 {
+			if d.close < 0 {
 				return r.semicolon(i, stop) // a bit-field
 			}
 			body := r.initialisers(i, stop)
@@ -279,42 +302,30 @@ func (r *reader) declarator(i, stop int, s *space, depth int, f *function) int {
 			}
 			i = body
 		case '{':
-			if close < 0 {
+			if d.close < 0 {
 				return r.braced(i, stop, f)
 			}
 			f.open = i
-			r.define(f, nameAt, angledName, s)
+			r.define(f, d.nameAt, d.angledName, s)
 			return int(t.match) + 1
 		case '(':
-			match := int(t.match)
-			named := i > f.head && r.t[i-1].kind == ident && !noDeclarator(u.str(i-1))
-			switch {
-			case close >= 0 && named:
-				f.odd = "two parenthesised lists in its declaration"
-			case close >= 0 || i <= f.head:
-			case named:
-				nameAt, f.params, close = i-1, i, match
-			case r.t[i-1].kind == '>' && angled == i:
-				nameAt, f.params, close = angledName, i, match
-				f.args = u.squeeze(angledName+1, i)
-			}
-			i = match + 1
+			i = r.parenthesised(i, f, &d)
 		case ident:
 			switch word := u.str(i); word {
 			case "class", "struct", "union", "enum":
-				if close < 0 {
+				if d.close < 0 {
 					if next := r.class(i, stop, s, depth, f); next > 0 {
 						return next
 					}
 				}
 			case "operator":
-				if close < 0 {
+				if d.close < 0 {
 					at := r.operatorName(i, stop)
 					if at < 0 {
 						return r.resync(i, stop)
 					}
-					nameAt, f.params, close = i, at, int(r.t[at].match)
-					i = close
+					d.nameAt, f.params, d.close = i, at, int(r.t[at].match)
+					i = d.close
 				}
 			default:
 				i = r.specifier(i, stop, f)

@@ -75,7 +75,8 @@ func (g *structs) field(class string) string {
 	name := fmt.Sprintf("m%d", g.n)
 	other := fmt.Sprintf("o%d", g.n)
 	g.n++
-	switch g.Intn(140) {
+	n := g.Intn(140)
+	switch n {
 	case 0:
 		return fmt.Sprintf("int %s, %s%s;", name, other, g.start())
 	case 1:
@@ -115,6 +116,17 @@ func (g *structs) field(class string) string {
 		return fmt.Sprintf("static const int %s = 3;", name)
 	case 15:
 		return fmt.Sprintf("static constexpr int %s[2] = {1, 2};", name)
+	}
+	if s := g.member(n, class, name, other); s != "" {
+		return s
+	}
+	return fmt.Sprintf("%s %s%s;", g.typ(), name, g.pick("", "", "", g.start()))
+}
+
+// member is what else may stand in a class: types, declarations that are easily misread, and no
+// fields.
+func (g *structs) member(n int, class, name, other string) string {
+	switch n {
 	case 16:
 		return g.pick("public:", "private:", "protected:", "public:", "public:", ";")
 	case 17:
@@ -158,9 +170,8 @@ func (g *structs) field(class string) string {
 	case 35:
 		return fmt.Sprintf("%s %s, *%s, %s[2];", g.pick("int", "word", "float4", "Plain", "double"), name,
 			other, other+"a")
-	default:
-		return fmt.Sprintf("%s %s%s;", g.typ(), name, g.pick("", "", "", g.start()))
 	}
+	return ""
 }
 
 // one is a struct's text.

@@ -52,9 +52,39 @@ func TestPrograms(t *testing.T) {
 func testProgram(t *testing.T, tk toolkit, name string) {
 	p, ii := prepare(t, tk, filepath.Join("testdata", "programs", name+".cu"))
 	u, plain, m := p.plain(t, ii)
+	log, changed, all, never := describe(t, u, m, ii)
+	golden(t, filepath.Join("testdata", "programs", name+".golden"), []byte(log))
+
+	out, err := p.ptx(t, all)
+	if err != nil {
+		t.Fatalf("rewritten text: %v", err)
+	}
+	if _, err := p.cubin(t, out); err != nil {
+		t.Fatalf("rewritten text: %v", err)
+	}
+	m2, err := ptx.Parse(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tk.version == "12.4" || tk.version == "13.3" { // the rest is the same for these, and takes time
+		never = nil
+	}
+	if never != nil {
+		testNever(t, p, m, never, changed)
+	}
+	guarded(t, m, m2, changed)
+	merged(t, p, u, m, plain, out, changed)
+	if never != nil {
+		alone(t, p, u, m, name, changed)
+	}
+}
+
+// describe tells what is seen of a unit's kernels, and gives each a recipe: entry by entry, the
+// text with all of them, and that in which no guard ever holds.
+func describe(t *testing.T, u *Unit, m *ptx.Module, ii []byte) (text string,
+	changed map[string]string, all, never []byte) {
 	var log strings.Builder
-	all, never := ii, ii
-	changed := map[string]string{} // entry: recipe
+	all, never, changed = ii, ii, map[string]string{}
 	for _, e := range m.Entries() {
 		k, err := u.Kernel(e.Name)
 		if err != nil {
@@ -107,25 +137,11 @@ func testProgram(t *testing.T, tk toolkit, name string) {
 		all = chain(t, all, e.Name, termsOf(t, r), Options{Signature: sig})
 		never = chain(t, never, e.Name, termsOf(t, r), Options{Signature: sig, NeverHolds: true})
 	}
-	golden(t, filepath.Join("testdata", "programs", name+".golden"), []byte(log.String()))
+	return log.String(), changed, all, never
+}
 
-	out, err := p.ptx(t, all)
-	if err != nil {
-		t.Fatalf("rewritten text: %v", err)
-	}
-	if _, err := p.cubin(t, out); err != nil {
-		t.Fatalf("rewritten text: %v", err)
-	}
-	m2, err := ptx.Parse(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if tk.version == "12.4" || tk.version == "13.3" { // the rest is the same for these, and takes time
-		never = nil
-	}
-	if never != nil {
-		testNever(t, p, m, never, changed)
-	}
+// guarded: every entry is still there, and asks for what its copy was made for.
+func guarded(t *testing.T, m, m2 *ptx.Module, changed map[string]string) {
 	for _, e := range m.Entries() {
 		e2 := m2.Entry(e.Name)
 		if e2 == nil {
@@ -140,8 +156,11 @@ func testProgram(t *testing.T, tk toolkit, name string) {
 			}
 		}
 	}
+}
 
-	// All of them put into the default module, with the shared memory that they had.
+// merged: all variants put into the default module, with the shared memory that they had.
+func merged(t *testing.T, p *program, u *Unit, m *ptx.Module, plain, out []byte,
+	changed map[string]string) {
 	variants := map[string][]byte{}
 	for entry, r := range changed {
 		v, err := mergeShared(u, entry, termsOf(t, r), plain, out)
@@ -170,30 +189,31 @@ func testProgram(t *testing.T, tk toolkit, name string) {
 			t.Errorf("%s has no recipe and changed", e.Name)
 		}
 	}
+}
 
-	if never == nil {
-		return
-	}
-	// One kernel alone: the others must be the default's to the byte.
-	alone := map[string]string{"basics": "_Z4tilePfPKfii", "templates": "_Z4overPii",
+// alone: of one kernel rewritten alone the others are the default's to the byte.
+func alone(t *testing.T, p *program, u *Unit, m *ptx.Module, name string,
+	changed map[string]string) {
+	entry := map[string]string{"basics": "_Z4tilePfPKfii", "templates": "_Z4overPii",
 		"odd":      "_Z9constantsPii",
 		"policies": "_ZN6policy6KernelINS_4GemmINS_3MmaINS_5ShapeILi16ELi16ELi8EEEffvEENS_8IteratorIS4_fLNS_6LayoutE0EEENS6_IS4_fLS7_1EEENS_6LinearEEEEEvNT_6ParamsE", "legacy": "transpose"}[name]
-	e := m.Entry(alone)
-	one, err := u.Rewrite(alone, termsOf(t, changed[alone]), Options{Signature: Signature(e)})
+	e := m.Entry(entry)
+	one, err := u.Rewrite(entry, termsOf(t, changed[entry]), Options{Signature: Signature(e)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err = p.ptx(t, one)
+	out, err := p.ptx(t, one)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m2, err = ptx.Parse(out); err != nil {
+	m2, err := ptx.Parse(out)
+	if err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range m.Entries() {
 		same := bytes.Equal(labels(e.Text()), labels(m2.Entry(e.Name).Text()))
-		if same != (e.Name != alone) {
-			t.Errorf("rewriting %s alone: %s unchanged: %v", alone, e.Name, same)
+		if same != (e.Name != entry) {
+			t.Errorf("rewriting %s alone: %s unchanged: %v", entry, e.Name, same)
 		}
 	}
 }

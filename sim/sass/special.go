@@ -59,6 +59,21 @@ func (i *Inst) special() bool {
 			i.read(General, i.bits(64, 8), 1)
 		}
 		i.PredicatesWritten |= 1 << i.bits(81, 3) & 0x7f
+	default:
+		if !i.control() && !i.memory() {
+			return false
+		}
+	}
+	if !i.Unguarded() {
+		i.PredicatesRead |= 1 << i.Guard & 0x7f
+	}
+	return true
+}
+
+// control reads the operands of the operations that let threads wait for each other, or go
+// elsewhere.
+func (i *Inst) control() bool {
+	switch i.op.code {
 	case 0x148: // WARPSYNC
 		switch {
 		case i.Form() == 1 && (i.CC >= 90 || i.bits(85, 2) != 0): // .EXCLUSIVE, .COLLECTIVE
@@ -84,17 +99,20 @@ func (i *Inst) special() bool {
 			i.read(General, i.bits(24, 8), 2)
 		}
 	default:
-		switch i.op.class {
-		case Load, Store, Atomic:
-			i.address()
-		case Texture:
-			i.texture()
-		default:
-			return false
-		}
+		return false
 	}
-	if !i.Unguarded() {
-		i.PredicatesRead |= 1 << i.Guard & 0x7f
+	return true
+}
+
+// memory reads the operands of an access that needs its address read.
+func (i *Inst) memory() bool {
+	switch i.op.class {
+	case Load, Store, Atomic:
+		i.address()
+	case Texture:
+		i.texture()
+	default:
+		return false
 	}
 	return true
 }

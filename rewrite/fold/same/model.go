@@ -250,7 +250,7 @@ func base(address string) (name string, offset int) {
 	return name, offset
 }
 
-// memory finds what is stored to local memory, handed to functions, and returned.
+// memory finds what is stored to local memory, the calls, and what is handed to them and returned.
 func (g *graph) memory(f *function) error {
 	scopes := []int{-1}
 	named := map[string]bool{}
@@ -301,8 +301,13 @@ func (g *graph) memory(f *function) error {
 			}
 		}
 	}
-	// A second look: stores of arguments stand before their call.
-	scopes = []int{-1}
+	return g.handed(f)
+}
+
+// handed finds what is handed to functions and returned, when all calls are known: stores of
+// arguments stand before their call.
+func (g *graph) handed(f *function) error {
+	scopes := []int{-1}
 	for i, st := range f.Stmts {
 		switch st.Kind {
 		case ptx.Open:
