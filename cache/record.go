@@ -218,7 +218,10 @@ type Counts struct {
 	// with an empty L2. Lines are lines of L1, of 128 bytes: each takes a turn of its own
 	Sectors, L2, Memory []uint64 `json:",omitempty"`
 	Lines               []uint64 `json:",omitempty"`
-	Cold                bool     `json:",omitempty"`
+	// Instructions of the PTX that threads run, called functions left out: all threads, the one that
+	// runs most, all of the multiprocessor that runs most. 0: not known
+	Work, Longest, Busiest uint64 `json:",omitempty"`
+	Cold                   bool   `json:",omitempty"`
 }
 
 // A Cost is what a search has taken, all runs together.

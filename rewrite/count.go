@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"regexp"
@@ -39,6 +40,16 @@ import (
 // operations go to L2, as they do since Volta. What L2 has not got is memory's. It still holds what
 // an earlier run of the same candidate left, as it would: of two runs the first one's L2 is empty.
 //
+// How unevenly threads work is counted in the kernel itself: each thread adds up the instructions of
+// the blocks that it runs, and where it ends adds that to its multiprocessor's sum, and to the
+// longest thread's.
+//
+//	                          add.u64 %gnvcc_cw, %gnvcc_cw, 7;           (a block of seven)
+//	                          ...
+//	@%p1 ret;                 @%p1 red.global.add.u64 [%gnvcc_ct+80], %gnvcc_cw;
+//	                          @%p1 red.global.max.u64 [%gnvcc_ct+88], %gnvcc_cw;
+//	                          @%p1 ret;
+//
 // The functions that the kernel calls are counted, too, but for those that it calls by pointer.
 // Left alone: accesses by cp.async in bulk, textures. Refused: 32-bit addresses, what match needs
 // (sm_70), a kernel that waits for its other blocks (it must not become slower than what it waits
@@ -73,7 +84,16 @@ func Count(m *ptx.Module, kernel string, o Counting) (text []byte, c Counters, e
 	}
 	for n, b := range c.blocks {
 		if at := firstInst(b.Func, b.Block); at >= 0 {
-			b.Func.Insert(at, strings.Join(countBlock(n), "\n\t"))
+			text := countBlock(n)
+			if b.Func == f {
+				text = append(text, fmt.Sprintf("add.u64 %%gnvcc_cw, %%gnvcc_cw, %d;", insts(f, b.Block)))
+			}
+			b.Func.Insert(at, strings.Join(text, "\n\t"))
+		}
+	}
+	for i := range f.Stmts {
+		if base := string(f.Base(i)); f.Stmts[i].Kind == ptx.Inst && (base == "ret" || base == "exit") {
+			f.Insert(i, strings.Join(c.countEnd(f, i), "\n\t"))
 		}
 	}
 	for n, a := range c.Accesses {
@@ -155,7 +175,17 @@ type CountedAccess struct {
 // L2 had not, either; and lines of L1, of 128 bytes, each of which takes a turn.
 type Sectors struct{ All, L2, Memory, Lines uint64 }
 
-const each = 4 // counters of an access
+const (
+	each  = 4 // counters of an access
+	whole = 2 // counters of the launch: its threads' work, and the longest one's
+)
+
+// A Work is how many instructions of the PTX threads run, those of called functions left out.
+type Work struct {
+	All     uint64 // by all threads together
+	Longest uint64 // by the thread that runs most
+	Busiest uint64 // by all threads of the multiprocessor that runs most
+}
 
 // CountersOf lists a kernel's counters.
 func CountersOf(m *ptx.Module, kernel string) (c Counters, err error) {
@@ -198,7 +228,7 @@ func (c Counters) Every(yield func(n int, b CountedBlock)) {
 // Size is the table's, in bytes.
 func (c Counters) Size() int { return countParts * c.stride() }
 
-func (c Counters) stride() int { return 8 * (c.Blocks + each*len(c.Accesses)) }
+func (c Counters) stride() int { return 8 * (c.Blocks + each*len(c.Accesses) + whole) }
 
 // Sum adds up the parts of a table: how often each block was run by a warp, what each access
 // touched.
@@ -208,16 +238,23 @@ func (c Counters) Sum(table []byte) (blocks []uint64, sectors []Sectors, err err
 	}
 	sums := make([]uint64, c.stride()/8)
 	for i := 0; i+8 <= len(table); i += 8 {
-		v := uint64(0)
-		for b := 7; b >= 0; b-- {
-			v = v<<8 | uint64(table[i+b])
-		}
-		sums[i/8%len(sums)] += v
+		sums[i/8%len(sums)] += binary.LittleEndian.Uint64(table[i:])
 	}
-	for n := c.Blocks; n < len(sums); n += each {
+	for n := c.Blocks; n < len(sums)-whole; n += each {
 		sectors = append(sectors, Sectors{sums[n], sums[n+1], sums[n+2], sums[n+3]})
 	}
 	return sums[:c.Blocks], sectors, nil
+}
+
+// Work reads the same table, of one run.
+func (c Counters) Work(table []byte) (w Work) {
+	for at := c.stride(); at <= len(table); at += c.stride() {
+		of := binary.LittleEndian.Uint64(table[at-16:])
+		w.All += of
+		w.Busiest = max(w.Busiest, of)
+		w.Longest = max(w.Longest, binary.LittleEndian.Uint64(table[at-8:]))
+	}
+	return w
 }
 
 // countedAccess looks at one statement. A level of cache or a policy makes no difference.
@@ -268,6 +305,16 @@ func firstInst(f *ptx.Func, b ptx.Block) int {
 	return -1
 }
 
+// insts is how many instructions a block has.
+func insts(f *ptx.Func, b ptx.Block) (n int) {
+	for i := b.First; i < b.Last; i++ {
+		if f.Stmts[i].Kind == ptx.Inst {
+			n++
+		}
+	}
+	return n
+}
+
 // limited tells whether the source says how many registers there are to be.
 func limited(f *ptx.Func) bool {
 	for _, name := range []string{".maxnreg", ".minnctapersm", ".maxnctapersm"} {
@@ -283,7 +330,8 @@ func (c Counters) entry() []string {
 	return []string{
 		".reg .pred %gnvcc_cp, %gnvcc_cq, %gnvcc_cr;",
 		".reg .b32 %gnvcc_c<7>;",
-		".reg .b64 %gnvcc_ct, %gnvcc_co, %gnvcc_ca, %gnvcc_cl, %gnvcc_cb;",
+		".reg .b64 %gnvcc_ct, %gnvcc_co, %gnvcc_ca, %gnvcc_cl, %gnvcc_cb, %gnvcc_cw;",
+		"mov.u64 %gnvcc_cw, 0;",
 		"mov.u32 %gnvcc_c0, %smid;",
 		fmt.Sprintf("rem.u32 %%gnvcc_c0, %%gnvcc_c0, %d;", countParts),
 		"mov.u64 %gnvcc_ca, gnvcc_c1;",
@@ -305,6 +353,23 @@ var first = []string{
 func countBlock(n int) []string {
 	return append(first[:len(first):len(first)],
 		fmt.Sprintf("@%%gnvcc_cp red.global.add.u64 [%%gnvcc_ct+%d], %%gnvcc_co;", 8*n))
+}
+
+// countEnd adds a thread's work to the sums where it ends: what its statement's guard lets through.
+func (c Counters) countEnd(f *ptx.Func, stmt int) []string {
+	guard, negated := f.Guard(stmt)
+	at := ""
+	switch {
+	case negated:
+		at = fmt.Sprintf("@!%s ", guard)
+	case guard != nil:
+		at = fmt.Sprintf("@%s ", guard)
+	}
+	end := c.stride()
+	return []string{
+		fmt.Sprintf("%sred.global.add.u64 [%%gnvcc_ct+%d], %%gnvcc_cw;", at, end-16),
+		fmt.Sprintf("%sred.global.max.u64 [%%gnvcc_ct+%d], %%gnvcc_cw;", at, end-8),
+	}
 }
 
 // countSectors adds the numbers of sectors that an access touches to its counters.

@@ -65,7 +65,11 @@ __global__ void variable(int n) { counter = n; }
 				}
 				called = len(f)
 			}
-			if c.Blocks != len(blocks)+called || adds != c.Blocks+each*len(c.Accesses) ||
+			ends := strings.Count(string(e.Text()), "\tret;") // nvcc guards none
+			if strings.Count(string(out), "red.global.max.u64 [%gnvcc_ct") != ends || ends == 0 {
+				t.Errorf("%s: %d ends", e.Name, ends)
+			}
+			if c.Blocks != len(blocks)+called || adds != c.Blocks+each*len(c.Accesses)+ends ||
 				len(c.Accesses) == 0 {
 				t.Errorf("%s: %d blocks, %d accesses, %d additions; the kernel has %d blocks", e.Name,
 					c.Blocks, len(c.Accesses), adds, len(blocks))
@@ -98,7 +102,8 @@ func TestCounted(t *testing.T) {
 	atom.shared.add.u32 %r1, [s], 1;
 	red.global.add.u32 [%rd1+4], %r1;
 	cp.async.ca.shared.global [s], [%rd1], 16;
-	ret;
+	@!%p1 ret;
+	exit;
 }
 `))
 	if err != nil {
@@ -117,7 +122,8 @@ func TestCounted(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 	for _, text := range []string{"add.s64 %gnvcc_ca, %gnvcc_ca, -8;", "not.pred %gnvcc_cq, %p1;",
-		"@%gnvcc_cq isspacep.global"} {
+		"@%gnvcc_cq isspacep.global", "\t@!%p1 red.global.max.u64", "\tred.global.max.u64",
+		"add.u64 %gnvcc_cw, %gnvcc_cw, 8;"} {
 		if strings.Count(string(out), text) != 1 {
 			t.Errorf("no %q in\n%s", text, out)
 		}
@@ -125,9 +131,16 @@ func TestCounted(t *testing.T) {
 	table := make([]byte, c.Size())
 	binary.LittleEndian.PutUint64(table, 5)
 	binary.LittleEndian.PutUint64(table[c.stride()*3:], 300)
-	binary.LittleEndian.PutUint64(table[c.stride()-8:], 7) // the last access' lines
+	binary.LittleEndian.PutUint64(table[c.stride()-24:], 7) // the last access' lines
+	for sm, work := range []uint64{40, 50, 30} {
+		binary.LittleEndian.PutUint64(table[c.stride()*(sm+1)-16:], work)
+		binary.LittleEndian.PutUint64(table[c.stride()*(sm+1)-8:], work/10)
+	}
+	if w := c.Work(table); w != (Work{All: 120, Longest: 5, Busiest: 50}) {
+		t.Errorf("%+v", w)
+	}
 	blocks, sectors, err := c.Sum(table)
-	if err != nil || len(blocks) != 1 || blocks[0] != 305 || len(sectors) != 4 ||
+	if err != nil || len(blocks) != 2 || blocks[0] != 305 || len(sectors) != 4 ||
 		sectors[3].Lines != 7 {
 		t.Errorf("%v, %v, %v", blocks, sectors, err)
 	}

@@ -76,26 +76,27 @@ func (s *search) counted(cand *policy.Candidate, counters rewrite.Counters) {
 		return
 	}
 	defer func() { _ = s.s.Unload(c) }()
-	run := func() (blocks []uint64, sectors []rewrite.Sectors, ok bool) {
+	run := func() (blocks []uint64, sectors []rewrite.Sectors, work rewrite.Work, ok bool) {
 		d, err := s.s.Check(c)
 		if err != nil || !d.Same { // counting must not have been noticed
-			return nil, nil, false
+			return nil, nil, work, false
 		}
 		table, err := s.s.Read(c, rewrite.CountTable, counters.Size())
 		if err != nil {
-			return nil, nil, false
+			return nil, nil, work, false
 		}
 		blocks, sectors, err = counters.Sum(table)
-		return blocks, sectors, err == nil
+		return blocks, sectors, counters.Work(table), err == nil
 	}
-	blocks, sectors, ok := run()
+	blocks, sectors, work, ok := run()
 	if !ok || !slices.ContainsFunc(blocks, func(n uint64) bool { return n > 0 }) {
 		return
 	}
-	out := &cache.Counts{Blocks: blocks, Cold: s.l.Cold}
+	out := &cache.Counts{Blocks: blocks, Cold: s.l.Cold, Work: work.All, Longest: work.Longest,
+		Busiest: work.Busiest}
 	first := sectors
 	if !s.l.Cold {
-		if _, sectors, ok = run(); !ok { // counters go on from the first run's
+		if _, sectors, _, ok = run(); !ok { // counters go on from the first run's
 			return
 		}
 	}
