@@ -40,8 +40,8 @@ import (
 // operations go to L2, as they do since Volta. What L2 has not got is memory's. It still holds what
 // an earlier run of the same candidate left, as it would: of two runs the first one's L2 is empty.
 //
-// How unevenly threads work is counted in the kernel itself: each thread adds up the instructions of
-// the blocks that it runs, and where it ends adds that to its multiprocessor's sum, and to the
+// How unevenly threads work is counted in the kernel itself: each thread adds up the instructions
+// of the blocks that it runs, and where it ends adds that to its multiprocessor's sum, and to the
 // longest thread's.
 //
 //	                          add.u64 %gnvcc_cw, %gnvcc_cw, 7;           (a block of seven)
