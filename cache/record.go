@@ -205,6 +205,26 @@ type Launch struct {
 	Cost       *Cost       `json:",omitempty"` // of the search on it
 	Exhaustive *Exhaustive `json:",omitempty"` // gnvcc tune -exhaustive: what the search missed
 	Counts     *Counts     `json:",omitempty"` // what one launch did; nil: nobody has counted
+	Sampled    *Sampled    `json:",omitempty"` // nil: nobody has
+}
+
+// Sampled is what one launch told of the thresholds of bypass=K: each on some multiprocessors.
+type Sampled struct {
+	Why        string `json:",omitempty"` // why nothing was told; "" if something was
+	Thresholds []int
+	Cycles     []float64 // that a lane has run with each, the mean
+	// of `gnvcc tune --levers bypass --exhaustive`: the measured time with each threshold over the
+	// default's, 0 where it was not measured (the same code as another's, say), and each launch by
+	// itself
+	Ratios   []float64       `json:",omitempty"`
+	Launches [][]SampledPart `json:",omitempty"`
+}
+
+// A SampledPart is one multiprocessor of a launch.
+type SampledPart struct {
+	Multiprocessor, Threshold int
+	Cycles                    float64
+	Lanes                     uint64
 }
 
 // Counts is what nvcc's own code does in one launch of a configuration, by its PTX: counted by a

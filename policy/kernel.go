@@ -182,6 +182,11 @@ type Counter interface {
 	Counting(ctx context.Context, k *Kernel, c rewrite.Caches) (*Candidate, rewrite.Counters, error)
 }
 
+// A Sampler is a Compiler that can make nvcc's own build with several thresholds of bypass=K in it.
+type Sampler interface {
+	Sampling(ctx context.Context, k *Kernel, thresholds []int) (*Candidate, rewrite.Sampling, error)
+}
+
 // A Drafter is a Compiler that makes candidates sooner, by leaving out of the source what the
 // kernel does not need. They are all but always what Compile gives; a search compares before it
 // believes in one.

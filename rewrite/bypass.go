@@ -34,13 +34,8 @@ import (
 // The read-only path of the paper needs no value of its own: a load that is .nc keeps that on both,
 // none becomes .nc. For L2 see bypass_l2.go.
 //
-// Not here: the paper's dynamic approach (thesis, 5.4.4), in which blocks of the kernel itself try
-// one threshold each, take their own time, and vote. It stands in for measuring, which the tuner
-// does better: at full occupancy (the vote's blocks have an SM to themselves, as the thesis says of
-// it), on the whole launch, from the same memory each time. And a kernel that votes reads the clock
-// and writes to memory by it: no two runs of it do the same, so that nothing could be checked. What
-// remains for it, data that call for another threshold, is what configurations and tuning again are
-// for.
+// The paper's dynamic approach (thesis, 5.4.4), in which the kernel's own blocks try thresholds and
+// vote, is no value of this lever: sample.go has it, as a build that only the tuner runs.
 //
 // From: Li et al., Adaptive and Transparent Cache Bypassing for GPUs, SC 2015; .L1::no_allocate
 // takes the place of its .cg, which is a stronger access today.
@@ -62,29 +57,37 @@ func bypass(k *kernel, terms []recipe.Term) error {
 	if err := k.machine.needs("L1::no_allocate", 74, 70); err != nil {
 		return err
 	}
+	if err := twoLoads(k.Func); err != nil {
+		return err
+	}
+	k.Insert(k.First(), strings.Join(belowThreshold(fmt.Sprint(warps)), "\n\t"))
+	return nil
+}
+
+// twoLoads makes two of each load, one of which bypasses.
+func twoLoads(f *ptx.Func) error {
 	found := false
-	for i := range k.Stmts {
-		a, ok := plainAccess(k.Func, i, "ld")
+	for i := range f.Stmts {
+		a, ok := plainAccess(f, i, "ld")
 		if !ok {
 			continue
 		}
 		found = true
-		s := k.Stmts[i]
-		k.ReplaceSpan(ptx.Span{Start: s.Start, End: s.Start}, "@"+bypassPrefix+"p ")
-		k.ReplaceSpan(ptx.Span{Start: s.End, End: s.End},
-			"\n\t@!"+bypassPrefix+"p "+string(k.Text()[s.Start:a.at])+".L1::no_allocate"+
-				string(k.Text()[a.at:s.End]))
+		s := f.Stmts[i]
+		f.ReplaceSpan(ptx.Span{Start: s.Start, End: s.Start}, "@"+bypassPrefix+"p ")
+		f.ReplaceSpan(ptx.Span{Start: s.End, End: s.End},
+			"\n\t@!"+bypassPrefix+"p "+string(f.Text()[s.Start:a.at])+".L1::no_allocate"+
+				string(f.Text()[a.at:s.End]))
 	}
 	if !found {
 		return errors.New("no load in the kernel can be told to bypass")
 	}
-	k.Insert(k.First(), strings.Join(belowThreshold(warps), "\n\t"))
 	return nil
 }
 
 // belowThreshold is the text, once at entry, that sets the predicate bypassPrefix + "p" for the
-// first warps of a block.
-func belowThreshold(warps int) []string {
+// first warps of a block: a number or a register says how many.
+func belowThreshold(warps string) []string {
 	b := func(n int) string { return fmt.Sprintf("%s%d", bypassPrefix, n) }
 	return []string{
 		fmt.Sprintf(".reg .pred %sp;", bypassPrefix),
@@ -97,7 +100,7 @@ func belowThreshold(warps int) []string {
 		fmt.Sprintf("mov.u32 %s, %%tid.x;", b(4)),
 		fmt.Sprintf("mad.lo.u32 %s, %s, %s, %s;", b(0), b(0), b(3), b(4)),
 		fmt.Sprintf("shr.u32 %s, %s, 5;", b(0), b(0)),
-		fmt.Sprintf("setp.lt.u32 %sp, %s, %d;", bypassPrefix, b(0), warps),
+		fmt.Sprintf("setp.lt.u32 %sp, %s, %s;", bypassPrefix, b(0), warps),
 	}
 }
 

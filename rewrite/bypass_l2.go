@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"gnvcc/rewrite/ptx"
@@ -52,7 +53,7 @@ func bypassL2(k *kernel, value string) error {
 	if !found {
 		return errors.New("no load in the kernel takes a policy")
 	}
-	k.Insert(k.First(), strings.Join(append(belowThreshold(warps),
+	k.Insert(k.First(), strings.Join(append(belowThreshold(fmt.Sprint(warps)),
 		".reg .b64 "+bypassPrefix+"l<3>;",
 		"createpolicy.fractional.L2::evict_first.b64 "+bypassPrefix+"l0, 1.0;",
 		"createpolicy.fractional.L2::evict_normal.b64 "+bypassPrefix+"l1, 1.0;",

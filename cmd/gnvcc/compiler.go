@@ -158,6 +158,20 @@ func (c *compiler) Counting(ctx context.Context, k *policy.Kernel,
 	return &policy.Candidate{Path: made.Path, Entry: made.Entry, Build: made.Build}, counters, nil
 }
 
+// Sampling makes nvcc's own build with several thresholds in it.
+func (c *compiler) Sampling(ctx context.Context, k *policy.Kernel,
+	thresholds []int) (*policy.Candidate, rewrite.Sampling, error) {
+	s, ok := k.Handle.(*compile.Source)
+	if !ok {
+		return nil, rewrite.Sampling{}, errors.New("unknown kernel")
+	}
+	made, o, err := c.Compiler.Sampling(ctx, s, thresholds)
+	if err != nil {
+		return nil, o, err
+	}
+	return &policy.Candidate{Path: made.Path, Entry: made.Entry, Build: made.Build}, o, nil
+}
+
 // Lines makes a candidate once more, with the lines of its PTX.
 func (c *compiler) Lines(ctx context.Context, k *policy.Kernel,
 	r recipe.Recipe) (code, text []byte, err error) {

@@ -10,8 +10,9 @@ import (
 	"gnvcc/sim/cubin"
 )
 
-// Builds that nobody applies: one that counts what the kernel does, and one that says which line of
-// the PTX each machine instruction comes from.
+// Builds that nobody applies: one that counts what the kernel does, one that tries thresholds of
+// bypassing in one launch, and one that says which line of the PTX each machine instruction comes
+// from.
 
 // Counting makes nvcc's own build of a kernel with counters in it (rewrite.Count), and says what
 // they count. It is made anew each time: a configuration is counted once.
@@ -25,26 +26,48 @@ func (c *Compiler) Counting(ctx context.Context, s *Source,
 	if err != nil {
 		return nil, counters, err
 	}
+	out, err := c.asIs(ctx, s, text)
+	return out, counters, err
+}
+
+// Sampling makes nvcc's own build of a kernel with several thresholds of the lever bypass in it
+// (rewrite.Sample). It is made anew each time: a configuration is sampled once.
+func (c *Compiler) Sampling(ctx context.Context, s *Source, thresholds []int) (*Candidate,
+	rewrite.Sampling, error) {
+	o := rewrite.Sampling{Thresholds: thresholds, Registers: s.Default.Registers}
+	if s.Link != nil {
+		return nil, o, errors.New("sample: with -rdc=true a module is linked from several files")
+	}
+	text, err := rewrite.Sample(s.Module, s.Kernel, o)
+	if err != nil {
+		return nil, o, err
+	}
+	out, err := c.asIs(ctx, s, text)
+	return out, o, err
+}
+
+// asIs makes a candidate of a text that has the kernel.
+func (c *Compiler) asIs(ctx context.Context, s *Source, text []byte) (*Candidate, error) {
 	content, err := c.assemble(ctx, s, text)
 	if err != nil {
-		return nil, counters, err
+		return nil, err
 	}
 	f, err := cubin.Read(content)
 	if err != nil {
-		return nil, counters, err
+		return nil, err
 	}
 	k, ok := f.Kernel(s.Kernel)
 	if !ok {
-		return nil, counters, errors.New("count: the build has no such kernel")
+		return nil, errors.New("the build has no such kernel")
 	}
 	out := &Candidate{Entry: s.Kernel, MaxThreads: 1024}
 	out.Build.Registers, out.Build.Shared = k.Registers, k.Shared
 	hash, err := c.store.PutObject(content)
 	if err != nil {
-		return nil, counters, err
+		return nil, err
 	}
 	out.Path, err = c.store.ObjectFile(hash)
-	return out, counters, err
+	return out, err
 }
 
 // assemble gives ptxas a text with the options of the kernel's own compile.

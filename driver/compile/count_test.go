@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"testing"
@@ -46,5 +47,42 @@ func TestCounting(t *testing.T) {
 	if cand.Build.Registers > (s.Default.Registers+7)/8*8 {
 		t.Errorf("%d registers, nvcc's own has %d: a launch may not fit", cand.Build.Registers,
 			s.Default.Registers)
+	}
+}
+
+// The sampling build of a kernel has the table and no more registers than a launch has room for.
+func TestSampling(t *testing.T) {
+	p := drivertest.NewProject(t, "13.0",
+		map[string]string{"k.cu": "__global__ void shown(float *p, int n) {" + drivertest.Wide + "}\n" +
+			"__global__ void other(float *p) { p[threadIdx.x] = 1; }\n" +
+			"int main() { shown<<<1, 1>>>(0, 0); other<<<1, 1>>>(0); }\n"})
+	p.Gnvcc("-arch=sm_80", "k.cu", "-o", "app")
+	c := New(p.Store, t.TempDir())
+	s, err := c.Kernel(p.Cubin("app", "sm_80"), "_Z5shownPfi")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cand, o, err := c.Sampling(context.Background(), s, []int{1, 2, 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(cand.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := cubin.Read(content)
+	if err != nil || len(f.Kernels) != 1 || f.Kernels[0].Name != "_Z5shownPfi" ||
+		!bytes.Contains(content, []byte(rewrite.SampleTable)) || len(o.Thresholds) != 3 {
+		t.Fatalf("%+v, %v, %+v", f, err, o)
+	}
+	if cand.Build.Registers > (s.Default.Registers+7)/8*8 {
+		t.Errorf("%d registers, nvcc's own has %d: it is another launch", cand.Build.Registers,
+			s.Default.Registers)
+	}
+	if s, err = c.Kernel(p.Cubin("app", "sm_80"), "_Z5otherPf"); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := c.Sampling(context.Background(), s, []int{1, 2}); err == nil {
+		t.Error("a kernel without loads is sampled")
 	}
 }

@@ -2,6 +2,7 @@ package lever
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"gnvcc/policy"
@@ -12,6 +13,10 @@ import (
 // it, so that fewer of them share the cache. The threshold is the number of warps that use it. All
 // or none of them are the unconditional hints' (lever ld) values. Pruned: every threshold up to 4
 // warps, then the powers of two and the three quarters.
+//
+//
+// One launch can tell which thresholds to try first, also among those that are pruned
+// (policy/search/sample.go): then the values stand in that order, and the first one is among them.
 //
 // The same for L2 (bypass=L2:K), where a warp past the threshold does not keep others' data out of
 // it, so that the place of the optimum matters less: none, a quarter, half and three quarters of
@@ -25,10 +30,8 @@ var _ = register(Lever{
 			return nil
 		}
 		var out []recipe.Recipe
-		for n := 1; n < warps; n++ {
-			if n <= 4 || n&(n-1) == 0 || 4*n == 3*warps {
-				out = append(out, Term("bypass", fmt.Sprint(n)))
-			}
+		for _, n := range thresholds(warps, s.Sampled) {
+			out = append(out, Term("bypass", fmt.Sprint(n)))
 		}
 		if s.Kernel.CC >= 80 {
 			last := -1
@@ -54,3 +57,34 @@ var _ = register(Lever{
 		return fmt.Sprintf("past L1 but for warps below %s", t.Value)
 	},
 })
+
+// Thresholds are all that a block of so many warps can have: below all of them, above none.
+func Thresholds(warps int) []int {
+	var out []int
+	for n := 1; n < min(warps, 33); n++ {
+		out = append(out, n)
+	}
+	return out
+}
+
+// thresholds are those worth trying, in the order of what was sampled.
+func thresholds(warps int, sampled []int) []int {
+	var out []int
+	for i, n := range sampled {
+		if i == 0 || Tried(n, warps) {
+			out = append(out, n)
+		}
+	}
+	for _, n := range Thresholds(warps) {
+		if Tried(n, warps) && !slices.Contains(out, n) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// Tried tells whether a threshold for blocks of so many warps is tried without a sample.
+func Tried(n, warps int) bool { return n <= 4 || n&(n-1) == 0 || 4*n == 3*warps }
+
+// Pruned tells whether some thresholds are not tried.
+func Pruned(warps int) bool { return len(thresholds(warps, nil)) < len(Thresholds(warps)) }

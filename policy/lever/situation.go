@@ -17,6 +17,7 @@ type Situation struct {
 	Largest int                             // block that the default build can launch, threads
 	Trial   func(text string) *policy.Trial // what is known of a recipe already, nil if nothing
 	Options *policy.Options
+	Sampled []int // thresholds of bypass, the most promising first; nil: nobody knows
 }
 
 const (

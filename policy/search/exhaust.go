@@ -14,7 +14,8 @@ import (
 // The benchmark mode (gnvcc tune -exhaustive): how far from the best does the search end, and what
 // does finding the best cost?
 //
-// With registers as the only lever, every count of the region is measured.
+// With registers as the only lever, every count of the region is measured; with bypassing as the
+// only one, every threshold.
 //
 // After the search all pairs of a value that is no refusal with another lever's are measured, the
 // most promising first (by the product of what both took alone), then the best of all so far with
@@ -43,6 +44,20 @@ func (s *search) exhaust() error {
 		out.Wanted = len(list)
 		if err := s.try("every register count", list); err != nil {
 			return err
+		}
+	}
+	if list := s.thresholds(); len(list) > 0 {
+		out.Wanted += len(list)
+		if err := s.try("every threshold", list); err != nil {
+			return err
+		}
+		if x := s.c.Book.Sampled; x != nil && x.Why == "" {
+			x.Ratios = make([]float64, len(x.Thresholds))
+			for i, n := range x.Thresholds {
+				if tr := s.c.Trial(fmt.Sprintf("bypass=%d", n)); tr != nil && tr.Usable() {
+					x.Ratios[i] = tr.Ratio
+				}
+			}
 		}
 	}
 	pairs := s.pairs()
@@ -116,6 +131,19 @@ func (s *search) counts() []recipe.Recipe {
 	var out []recipe.Recipe
 	for n := max(s.sit.Region.Min, lever.LowestCap); n <= top; n++ {
 		out = append(out, lever.Join(recipe.Recipe{}, lever.Term("maxnreg", fmt.Sprint(n))))
+	}
+	return out
+}
+
+// thresholds are all of them, where no lever but bypass is asked for: how near does the order that
+// one launch gives come to the best of all?
+func (s *search) thresholds() []recipe.Recipe {
+	if !slices.Equal(s.t.o.Levers, []string{"bypass"}) || s.k.Loads == 0 {
+		return nil
+	}
+	var out []recipe.Recipe
+	for _, n := range lever.Thresholds((s.c.Shape.Threads() + 31) / 32) {
+		out = append(out, lever.Term("bypass", fmt.Sprint(n)))
 	}
 	return out
 }

@@ -1,0 +1,227 @@
+package rewrite
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+
+	"gnvcc/rewrite/ptx"
+)
+
+// Sample makes a kernel try several thresholds of the lever bypass in one launch: on each
+// multiprocessor another one, chosen by its number, while warps add up how long they run in a table
+// of the module's own. It is no lever: no build ever holds such a kernel. The tuner runs it in a
+// replay, reads the table, and tries first what did best.
+//
+//	                         mov.u32 %gnvcc_s2, %smid; ...                  (once, at entry)
+//	                         ld.global.u32 %gnvcc_s3, [gnvcc_thresholds + 4 i];
+//	                         (bypass.go's predicate, for warps below %gnvcc_s3)
+//	                         red.global.add.u64 [table], -(%clock64) lanes;
+//	ld.global.f32 %f1, ...   (bypass.go's two loads)
+//	@%p1 ret;                @!%p1 bra $gnvcc_s0;
+//	                         red.global.add.u64 [table], %clock64 lanes;
+//	                         ret;
+//	                         $gnvcc_s0:
+//
+// What is added is the clock times the lanes that come or go together, less at entry, more at the
+// end: so a multiprocessor's sum is the cycles that its lanes have run, also where the lanes of a
+// warp end at different places, and no register has to live as long as the kernel. So many lanes
+// have to end as have begun, else the table says nothing.
+//
+// The i-th threshold stands on multiprocessor s where (s + s/n) mod n = i, n thresholds in all: in
+// each row of n multiprocessors each stands once, in each row at another place, so that none is
+// bound to one part of the chip.
+//
+// All multiprocessors have as many warps as in any launch, which the thesis says its first way of
+// sampling lacks (blocks that have a multiprocessor to themselves). What it can't tell: L2 and
+// memory are shared, so that a threshold that spares them helps those beside it, too.
+//
+// Refused: what bypass refuses; a kernel whose blocks may wait for each other (they are no longer
+// alike in time); functions that end the thread by themselves.
+//
+// Safe: exactly one of the two loads is done, as for bypass; it writes nothing but registers and a
+// table of its own. No result depends on the clock. The tuner compares memory all the same.
+//
+// From: Li, GPU performance modeling and optimization (2016), 5.4.4.
+func Sample(m *ptx.Module, kernel string, o Sampling) (text []byte, err error) {
+	fail := func(err error) ([]byte, error) { return nil, fmt.Errorf("sample %s: %w", kernel, err) }
+	m = m.Clone()
+	f := m.Entry(kernel)
+	switch {
+	case f == nil || !f.Body:
+		return fail(errors.New("no such kernel in this PTX"))
+	case len(o.Thresholds) < 2 || len(o.Thresholds) > sampleParts:
+		return fail(fmt.Errorf("%d thresholds", len(o.Thresholds)))
+	case m.AddressSize != 64:
+		return fail(fmt.Errorf("addresses of %d bits", m.AddressSize))
+	case bytes.Contains(m.Bytes(), []byte("gnvcc_s")), bytes.Contains(m.Bytes(),
+		[]byte(bypassPrefix)), bytes.Contains(m.Bytes(), []byte(thresholdTable)):
+		return fail(errors.New("the PTX has names that begin with gnvcc_"))
+	}
+	if err := machineOf(m).needs("L1::no_allocate", 74, 70); err != nil {
+		return fail(err)
+	}
+	if waits, err := m.Awaits(kernel); err != nil || waits != "" {
+		return fail(errors.New("its blocks may wait for each other"))
+	}
+	if err := onlyItselfEnds(m, f); err != nil {
+		return fail(err)
+	}
+	if err := twoLoads(f); err != nil {
+		return fail(err)
+	}
+	f.Insert(f.First(), strings.Join(o.entry(), "\n\t"))
+	ends := 0
+	for i := range f.Stmts {
+		if base := string(f.Base(i)); f.Stmts[i].Kind == ptx.Inst && (base == "ret" || base == "exit") {
+			f.Replace(i, strings.Join(sampleEnd(f, i, ends), "\n\t"))
+			ends++
+		}
+	}
+	if limit := (o.Registers + 7) / 8 * 8; limit > 0 && !limited(f) {
+		// As many warps as nvcc's own build has, or the times are another launch's.
+		f.AddDirective(fmt.Sprintf(".maxnreg %d", min(max(limit, minRegisters), maxRegisters)))
+	}
+	if err := f.Commit(); err != nil {
+		return fail(err)
+	}
+	out := m.Bytes()
+	at := addressSize().FindIndex(out)
+	if at == nil {
+		return fail(errors.New("no .address_size"))
+	}
+	list := strings.Trim(strings.Join(strings.Fields(fmt.Sprint(o.Thresholds)), ", "), "[]")
+	declaration := fmt.Sprintf("\n.global .align 8 .b8 %s[%d];\n.global .align 4 .u32 %s[%d] = {%s};",
+		SampleTable, SampleSize, thresholdTable, len(o.Thresholds), list)
+	return append(out[:at[1]:at[1]], append([]byte(declaration), out[at[1]:]...)...), nil
+}
+
+// Sampling says what a sampling build has to know.
+type Sampling struct {
+	Thresholds []int // values of bypass=K
+	Registers  int   // per thread of nvcc's own build: the sampling one has no more; 0: any number
+}
+
+// SampleTable is the variable in which a sampling build adds up cycles, SampleSize its bytes.
+const (
+	SampleTable = "gnvcc_samples"
+	SampleSize  = sampleParts * samplePart
+
+	thresholdTable = "gnvcc_thresholds"
+	sampleParts    = countParts // by the multiprocessor's number
+	samplePart     = 3 * 8      // cycles, lanes that began, lanes that ended
+)
+
+// A Sampled is what one multiprocessor has to say.
+type Sampled struct {
+	Multiprocessor int
+	Threshold      int     // value of bypass=K there
+	Cycles         float64 // that a lane has run there, the mean
+	Lanes          uint64
+}
+
+// Read gives what the multiprocessors say that had blocks: of one launch, or, with the table as it
+// was before, of what was run since.
+func (o Sampling) Read(table, before []byte) ([]Sampled, error) {
+	if len(table) != SampleSize || before != nil && len(before) != SampleSize {
+		return nil, fmt.Errorf("a table of %d bytes, not %d", len(table), SampleSize)
+	}
+	var out []Sampled
+	for s := 0; s < sampleParts; s++ {
+		word := func(n int) uint64 {
+			v := binary.LittleEndian.Uint64(table[s*samplePart+8*n:])
+			if before != nil {
+				v -= binary.LittleEndian.Uint64(before[s*samplePart+8*n:])
+			}
+			return v
+		}
+		cycles, began, ended := word(0), word(1), word(2)
+		if began != ended || cycles > 1<<63 {
+			return nil, fmt.Errorf("of %d lanes %d have ended on multiprocessor %d", began, ended, s)
+		}
+		if began > 0 {
+			out = append(out, Sampled{Multiprocessor: s, Threshold: o.Thresholds[o.at(s)],
+				Cycles: float64(cycles) / float64(began), Lanes: began})
+		}
+	}
+	return out, nil
+}
+
+// at is which threshold a multiprocessor has.
+func (o Sampling) at(s int) int { return (s + s/len(o.Thresholds)) % len(o.Thresholds) }
+
+// entry is the text at the kernel's entry.
+func (o Sampling) entry() []string {
+	n := len(o.Thresholds)
+	out := []string{
+		".reg .pred %gnvcc_sp;",
+		".reg .b32 %gnvcc_s<4>;",
+		".reg .b64 %gnvcc_sd<3>;",
+	}
+	out = append(out, sampleAdd(8, "neg.s64 %gnvcc_sd2, %gnvcc_sd2;")...)
+	out = append(out,
+		fmt.Sprintf("div.u32 %%gnvcc_s3, %%gnvcc_s2, %d;", n),
+		"add.u32 %gnvcc_s3, %gnvcc_s3, %gnvcc_s2;",
+		fmt.Sprintf("rem.u32 %%gnvcc_s3, %%gnvcc_s3, %d;", n),
+		"mov.u64 %gnvcc_sd0, "+thresholdTable+";",
+		"mad.wide.u32 %gnvcc_sd0, %gnvcc_s3, 4, %gnvcc_sd0;",
+		"ld.global.u32 %gnvcc_s3, [%gnvcc_sd0];")
+	return append(out, belowThreshold("%gnvcc_s3")...)
+}
+
+// sampleAdd adds the clock, as an instruction makes it, to this multiprocessor's cycles, and the
+// lanes that are here to the counter at an offset.
+func sampleAdd(lanes int, sign ...string) []string {
+	out := []string{
+		"mov.u32 %gnvcc_s2, %smid;",
+		fmt.Sprintf("rem.u32 %%gnvcc_s2, %%gnvcc_s2, %d;", sampleParts),
+		"mov.u64 %gnvcc_sd0, " + SampleTable + ";",
+		fmt.Sprintf("mad.wide.u32 %%gnvcc_sd0, %%gnvcc_s2, %d, %%gnvcc_sd0;", samplePart),
+		"activemask.b32 %gnvcc_s0;",
+		"popc.b32 %gnvcc_s1, %gnvcc_s0;",
+		"cvt.u64.u32 %gnvcc_sd1, %gnvcc_s1;",
+		"mov.u32 %gnvcc_s1, %lanemask_lt;",
+		"and.b32 %gnvcc_s1, %gnvcc_s1, %gnvcc_s0;",
+		"setp.eq.u32 %gnvcc_sp, %gnvcc_s1, 0;",
+		fmt.Sprintf("@%%gnvcc_sp red.global.add.u64 [%%gnvcc_sd0+%d], %%gnvcc_sd1;", lanes),
+		"mov.u64 %gnvcc_sd2, %clock64;",
+		"mul.lo.u64 %gnvcc_sd2, %gnvcc_sd2, %gnvcc_sd1;",
+	}
+	out = append(out, sign...)
+	return append(out, "@%gnvcc_sp red.global.add.u64 [%gnvcc_sd0], %gnvcc_sd2;")
+}
+
+// sampleEnd is the text for the n-th instruction by which a thread ends. Its guard becomes a branch
+// over all of it.
+func sampleEnd(f *ptx.Func, i, n int) []string {
+	instruction := string(f.Text()[f.Stmts[i].Op:f.Stmts[i].End])
+	guard, negated := f.Guard(i)
+	if guard == nil {
+		return append(sampleAdd(16), instruction)
+	}
+	not := "!"
+	if negated {
+		not = ""
+	}
+	skip := fmt.Sprintf("$gnvcc_s%d", n)
+	out := append([]string{fmt.Sprintf("@%s%s bra %s;", not, guard, skip)}, sampleAdd(16)...)
+	return append(out, instruction, skip+":")
+}
+
+// onlyItselfEnds tells whether no function that a kernel calls ends the thread.
+func onlyItselfEnds(m *ptx.Module, kernel *ptx.Func) error {
+	reach, err := m.Reach(kernel.Name)
+	if err != nil {
+		return err
+	}
+	for _, f := range reach.Funcs {
+		for i := range f.Stmts {
+			if f != kernel && f.Stmts[i].Kind == ptx.Inst && string(f.Base(i)) == "exit" {
+				return fmt.Errorf("the function %s ends the thread", f.Name)
+			}
+		}
+	}
+	return nil
+}
