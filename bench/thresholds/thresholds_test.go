@@ -17,7 +17,8 @@ const report = `[{"decision": {"Kernel": "_Z5shownPf", "Evidence": {"Launches": 
  {"Grid": [9,1,1], "Block": [64,1,1], "Sampled": {"Why": "the build was noticed"}},
  {"Grid": [10,1,1], "Block": [64,1,1]}]}}}]`
 
-// The vote is the threshold with the fewest cycles of those measured; what was not sampled is named.
+// The vote is the threshold with the fewest cycles of those measured; what was not sampled is
+// named.
 func TestThresholds(t *testing.T) {
 	dir := t.TempDir()
 	file, rows := filepath.Join(dir, "app.json"), filepath.Join(dir, "rows.jsonl")

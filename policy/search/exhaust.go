@@ -46,48 +46,21 @@ func (s *search) exhaust() error {
 			return err
 		}
 	}
-	if list := s.thresholds(); len(list) > 0 {
-		out.Wanted += len(list)
-		if err := s.try("every threshold", list); err != nil {
-			return err
-		}
-		if x := s.c.Book.Sampled; x != nil && x.Why == "" {
-			x.Ratios = make([]float64, len(x.Thresholds))
-			for i, n := range x.Thresholds {
-				if tr := s.c.Trial(fmt.Sprintf("bypass=%d", n)); tr != nil && tr.Usable() {
-					x.Ratios[i] = tr.Ratio
-				}
-			}
-		}
+	n, err := s.everyThreshold()
+	if err != nil {
+		return err
 	}
+	out.Wanted += n
 	pairs := s.pairs()
 	out.Wanted += len(pairs)
 	if err := s.try("all pairs", pairs); err != nil {
 		return err
 	}
-	for round := 0; round < 3 && !s.over(); round++ {
-		best := s.best(nil)
-		if best == nil {
-			break
-		}
-		before := best.Ratio
-		var more []recipe.Recipe
-		for _, tr := range s.singles() {
-			if r, ok := s.sit.Combine(best.Recipe, tr.Recipe); ok &&
-				together(best.Recipe, tr.Recipe) {
-				more = append(more, r)
-			}
-		}
-		out.Wanted += len(more)
-		if err := s.try("the best with every value", more); err != nil {
-			return err
-		}
-		if now := s.best(nil); now == nil || now.Ratio > before*lever.Step {
-			break
-		}
+	if n, err = s.bestWithAll(); err != nil {
+		return err
 	}
+	out.Wanted += n
 	out.Cut = s.over() || s.missing
-	var err error
 	if out.Search.Ratio, err = s.fresh(found); err != nil {
 		return err
 	}
@@ -117,6 +90,33 @@ func (s *search) exhaust() error {
 	return nil
 }
 
+// bestWithAll measures the best of all so far with every value, while that gains. It gives how many
+// it wanted.
+func (s *search) bestWithAll() (wanted int, err error) {
+	for round := 0; round < 3 && !s.over(); round++ {
+		best := s.best(nil)
+		if best == nil {
+			break
+		}
+		before := best.Ratio
+		var more []recipe.Recipe
+		for _, tr := range s.singles() {
+			if r, ok := s.sit.Combine(best.Recipe, tr.Recipe); ok &&
+				together(best.Recipe, tr.Recipe) {
+				more = append(more, r)
+			}
+		}
+		wanted += len(more)
+		if err := s.try("the best with every value", more); err != nil {
+			return 0, err
+		}
+		if now := s.best(nil); now == nil || now.Ratio > before*lever.Step {
+			break
+		}
+	}
+	return wanted, nil
+}
+
 // counts are caps at every register count that the kernel can have, where no other lever is asked
 // for: how near do the critical points come to the best of all? (Li et al., DATE 2016: to 1 to 1.5
 // %.)
@@ -135,17 +135,28 @@ func (s *search) counts() []recipe.Recipe {
 	return out
 }
 
-// thresholds are all of them, where no lever but bypass is asked for: how near does the order that
-// one launch gives come to the best of all?
-func (s *search) thresholds() []recipe.Recipe {
+// everyThreshold measures all of them, where no lever but bypass is asked for, and enters the times
+// beside what one launch told of them. It gives their number.
+func (s *search) everyThreshold() (int, error) {
 	if !slices.Equal(s.t.o.Levers, []string{"bypass"}) || s.k.Loads == 0 {
-		return nil
+		return 0, nil
 	}
-	var out []recipe.Recipe
+	var list []recipe.Recipe
 	for _, n := range lever.Thresholds((s.c.Shape.Threads() + 31) / 32) {
-		out = append(out, lever.Term("bypass", fmt.Sprint(n)))
+		list = append(list, lever.Term("bypass", fmt.Sprint(n)))
 	}
-	return out
+	if err := s.try("every threshold", list); err != nil {
+		return 0, err
+	}
+	if x := s.c.Book.Sampled; x != nil && x.Why == "" {
+		x.Ratios = make([]float64, len(x.Thresholds))
+		for i, n := range x.Thresholds {
+			if tr := s.c.Trial(fmt.Sprintf("bypass=%d", n)); tr != nil && tr.Usable() {
+				x.Ratios[i] = tr.Ratio
+			}
+		}
+	}
+	return len(list), nil
 }
 
 // fresh is a trial's time over the default's on fresh samples; 1 for none, and for one that can't

@@ -15,16 +15,18 @@ import (
 	"gnvcc/rewrite"
 )
 
-// Which thresholds of bypass=K to try first: one launch tells, of a build that has another threshold
-// on each multiprocessor (rewrite.Sample). It is an order and nothing else: no value is left out for
-// it, and what won is measured as ever. Where nothing can be sampled, today's order stands.
+// Which thresholds of bypass=K to try first: one launch tells, of a build that has another
+// threshold on each multiprocessor (rewrite.Sample). It is an order and nothing else: no value is
+// left out for it, and what won is measured as ever. Where nothing can be sampled, today's order
+// stands.
 
 // sampledOn is how many multiprocessors a threshold needs.
 const sampledOn = 2
 
 // sampling begins to compile the sampling build; what it returns runs it, and gives the thresholds,
-// the most promising first; nil where nobody knows. An error means that the process is lost. Only a replay is sampled, whose process is our
-// own; and only where an order or a threshold more can make a difference.
+// the most promising first; nil where nobody knows. An error means that the process is lost. Only a
+// replay is sampled, whose process is our own; and only where an order or a threshold more can make
+// a difference.
 func (s *search) sampling(order bool) (vote func() ([]int, error)) {
 	none := func() ([]int, error) { return nil, nil }
 	sampler, ok := s.t.compiler.(policy.Sampler)

@@ -150,8 +150,8 @@ func TestSampledValues(t *testing.T) {
 	if got := strings.Join(values(), " "); got != "11 12 4 8 3 2 1" {
 		t.Error(got)
 	}
-	if got := voted(&cache.Sampled{Thresholds: []int{1, 2, 3}, Cycles: []float64{5, 3, 4}}); !slices.Equal(
-		got, []int{2, 3, 1}) {
+	got := voted(&cache.Sampled{Thresholds: []int{1, 2, 3}, Cycles: []float64{5, 3, 4}})
+	if !slices.Equal(got, []int{2, 3, 1}) {
 		t.Error(got)
 	}
 }
