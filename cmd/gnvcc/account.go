@@ -35,6 +35,8 @@ type row struct {
 	// seconds: that the search waited for its file, and in which it was replayed
 	Unpacking float64 `json:"unpacking,omitempty"`
 	Replaying float64 `json:"replaying,omitempty"`
+	// seconds of that by step, in the replayer's words (profile/replay)
+	Spent map[string]float64 `json:"spent,omitempty"`
 }
 
 const (
@@ -116,6 +118,20 @@ func (a *account) replayed(m *capture.Manifest, same bool, err error) {
 func (a *account) took(m *capture.Manifest, unpacking, replaying time.Duration) {
 	if i, ok := a.at[m.ID]; ok {
 		a.rows[i].Unpacking, a.rows[i].Replaying = unpacking.Seconds(), replaying.Seconds()
+	}
+}
+
+// spent adds up what a replay's steps took.
+func (a *account) spent(m *capture.Manifest, steps map[string]float64) {
+	i, ok := a.at[m.ID]
+	if !ok {
+		return
+	}
+	if a.rows[i].Spent == nil {
+		a.rows[i].Spent = map[string]float64{}
+	}
+	for step, s := range steps {
+		a.rows[i].Spent[step] += s
 	}
 }
 

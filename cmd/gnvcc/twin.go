@@ -473,6 +473,7 @@ func (w *twin) replay(ctx context.Context, m *capture.Manifest, u *replay.Unpack
 			list = append(list, v)
 		}
 		out, err := replays(ctx, o, u, w.tuner, launches, list)
+		w.account.spent(m, out.Spent)
 		if err != nil {
 			if !errors.Is(err, replay.ErrRefused) {
 				err = fmt.Errorf("replaying %s: %w", m.Kernel, err)

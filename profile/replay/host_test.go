@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gnvcc/profile"
 	"gnvcc/profile/capture"
@@ -161,9 +162,35 @@ func TestOutcome(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		got := read(path)
+		got := read(path, time.Now())
+		got.Spent = nil
 		if fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("%q: %+v, want %+v", strings.TrimSpace(text), got, want)
+		}
+	}
+}
+
+// What a replay's time went into: by step, also where a step comes again, and where the last one was
+// not reported.
+func TestSpent(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "status")
+	begun := time.Now().Add(-100 * time.Second)
+	at := func(s float64) string {
+		return fmt.Sprintf("%.6f", float64(begun.UnixMicro())/1e6+s)
+	}
+	text := "over " + at(0.5) + " init\nover " + at(0.75) + " fill\nsame\nover x fill\nover\nover " +
+		at(1.25) + " search\nover " + at(3.25) + " fill\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := read(path, begun).Spent
+	want := map[string]float64{"init": 0.5, "fill": 2.25, "search": 0.5, "end": 96.75}
+	if len(got) != len(want) {
+		t.Fatalf("%v, want %v", got, want)
+	}
+	for step, s := range want {
+		if d := got[step] - s; d < -0.01 || d > 5 || d > 0.01 && step != "end" {
+			t.Errorf("%s: %v s, want %v", step, got[step], s)
 		}
 	}
 }

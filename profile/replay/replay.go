@@ -43,6 +43,9 @@ type Outcome struct {
 	Reason  string // why it is not the same, or not whole
 	Tries   int    // processes that were begun until the addresses could be had
 	Elapsed time.Duration
+	// Spent is seconds by step, in the replayer's words (source/replay.c); "end" is from its last one
+	// until its process was gone.
+	Spent map[string]float64
 }
 
 // ErrRefused says that a capture can't be replayed here; the outcome has the reason.
@@ -116,7 +119,7 @@ func Run(ctx context.Context, o Options, u *Unpacked, h profile.Decider, launche
 	if err != nil {
 		return Outcome{}, err
 	}
-	out := read(status)
+	out := read(status, begun)
 	out.Elapsed = time.Since(begun)
 	if out.Reason == "" && !out.Whole {
 		out.Reason = fmt.Sprintf("the replayer ended with exit code %d", exit.Code)
@@ -130,9 +133,15 @@ func Run(ctx context.Context, o Options, u *Unpacked, h profile.Decider, launche
 	return out, nil
 }
 
-// read takes the replayer's lines.
-func read(path string) Outcome {
-	out := Outcome{Tries: 1}
+// read takes the lines of a replayer that was started at a time.
+func read(path string, started time.Time) Outcome {
+	out := Outcome{Tries: 1, Spent: map[string]float64{}}
+	last := float64(started.UnixMicro()) / 1e6
+	over := func(step string, now float64) {
+		out.Spent[step] += max(0, now-last) // clocks may be set
+		last = now
+	}
+	defer func() { over("end", float64(time.Now().UnixMicro())/1e6) }()
 	f, err := os.Open(path)
 	if err != nil {
 		return out
@@ -149,6 +158,12 @@ func read(path string) Outcome {
 			out.Tries++
 		case "variation":
 			begun = n
+		case "over":
+			if at, step, ok := strings.Cut(rest, " "); ok {
+				if t, err := strconv.ParseFloat(at, 64); err == nil {
+					over(step, t)
+				}
+			}
 		case "varied":
 			out.Varied, begun = append(out.Varied, n), 0
 		case "stop":

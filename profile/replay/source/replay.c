@@ -24,6 +24,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 EMBED(gnvcc_hash_ptx, "hash.ptx");
@@ -40,6 +41,13 @@ void tell(const char *format, ...) {
   va_end(args);
   fputc('\n', status);
   fflush(status);
+}
+
+// Says that a step is over, and when: gnvcc adds the steps up.
+static void over(const char *step) {
+  struct timespec t;
+  clock_gettime(CLOCK_REALTIME, &t);
+  tell("over %lld.%06ld %s", (long long)t.tv_sec, t.tv_nsec / 1000, step);
 }
 
 _Noreturn void stop(int code, const char *format, ...) {
@@ -169,37 +177,49 @@ int main(int argc, char **argv) {
   capture_read(&c, argv[1]);
   const char *busy = memory_plan(&c);
   if (busy) again(argv, busy);
+  over("read");
   find_driver();
   need(cu.Init(0), "starting the driver");
+  over("init");
   CUcontext context = NULL;
   CUdevice device = device_find(&c);
   need(cu.DevicePrimaryCtxRetain(&context, device), "making a context");
   need(cu.CtxSetCurrent(context), "making a context");
+  over("context");
   if ((busy = memory_reserve(&c))) again(argv, busy);
   if (c.stack) need(cu.CtxSetLimit(CU_LIMIT_STACK_SIZE, c.stack), "setting the stack's size");
   if (c.cache) need(cu.CtxSetCacheConfig((CUfunc_cache)c.cache), "setting the cache configuration");
   memory_map(&c, device);
+  over("map");
   load_kernel(&c);
+  over("load");
   memory_fill(&c, 0);
+  over("fill");
   need(launch(&c), "launching");
   need(cu.CtxSynchronize(), "running");
+  over("launch");
   hash_all(&c);
   tell("same");
+  over("hash");
   int launches = argc > 3 ? atoi(argv[3]) : 0;
   for (int i = 0; i < launches; i++) {
     memory_fill(&c, 0);
+    over("fill");
     need(launch(&c), "launching");
     need(cu.CtxSynchronize(), "running");
     tell("launched %d", i + 1);
+    over("search");
   }
   char enough[4200]; // a file that says that no other variation is wanted
   snprintf(enough, sizeof enough, "%s.enough", argv[2]);
   for (int i = 4; i < argc && access(enough, F_OK) != 0; i++) {
     memory_fill(&c, (unsigned)atoi(argv[i]));
+    over("vary");
     tell("variation %s", argv[i]);
     need(launch(&c), "launching");
     need(cu.CtxSynchronize(), "running");
     tell("varied %s", argv[i]);
+    over("check");
   }
   tell("done");
   return 0;
