@@ -24,6 +24,7 @@ type Collector struct {
 	mu       sync.Mutex
 	shapes   map[string]*shape
 	kernels  map[string]*ofKernel
+	judging  sync.Mutex // one kernel at a time
 	families map[string]*family
 	asked    time.Time // when the last capture was asked for
 	order    []*shape
@@ -52,26 +53,12 @@ type shape struct {
 	beside   float64
 }
 
-// unwanted says why a launch's kernel is of no use, nil if it is of some. To find out can take
-// longer than many launches: once for a kernel.
-func (c *Collector) unwanted(l *profile.Launch) error {
-	if c.wanted == nil || l.Cubin == "" {
-		return nil
-	}
-	k := c.kernel(l)
-	if !k.judged {
-		k.judged, k.unwanted = true, c.wanted(l)
-	}
-	return k.unwanted
-}
-
 // ofKernel is what all configurations of a kernel have together.
 type ofKernel struct {
 	captures int
 	tries    int    // that were given up
 	why      string // the last one
-	judged   bool   // by wanted
-	unwanted error
+	judgement
 }
 
 func (c *Collector) kernel(l *profile.Launch) *ofKernel {
@@ -123,7 +110,7 @@ func (c *Collector) Launch(l *profile.Launch) profile.Verdict {
 	defer c.mu.Unlock()
 	s := c.shape(l)
 	s.launch = l
-	if err := c.unwanted(l); err != nil {
+	if err := c.unwanted(l, patience); err != nil {
 		s.why = err.Error()
 		return profile.Verdict{}
 	}

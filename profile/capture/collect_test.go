@@ -1,11 +1,13 @@
 package capture
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gnvcc/profile"
 )
@@ -149,5 +151,37 @@ func TestProfile(t *testing.T) {
 	}
 	if p, err = c.store.Observed("/bin/app", seen); err != nil || p.Runs != 1 {
 		t.Errorf("%+v, %v", p, err)
+	}
+}
+
+// Whether a kernel is of any use may take long to find out: a launch does not wait for that, and
+// what was captured meanwhile is not kept.
+func TestSlowJudgement(t *testing.T) {
+	c, cubin := collector(t)
+	answer, asked := make(chan error), 0
+	c.wanted = func(l *profile.Launch) error {
+		asked++
+		return <-answer
+	}
+	l := launchOf(t, cubin, 1, 1)
+	begun := time.Now()
+	c.play(t, l, raw())
+	if took := time.Since(begun); took > 2*time.Second {
+		t.Errorf("the program waited %v", took)
+	}
+	if len(c.order[0].captures) != 1 {
+		t.Fatal("a launch of a kernel that nobody knows to be of no use is not captured")
+	}
+	answer <- errors.New("of no use")
+	<-c.kernel(l).done
+	if v := c.Launch(launchOf(t, cubin, 2, 2)); v.Capture != "" || v.Again != 0 {
+		t.Errorf("asked again, or captured: %+v", v)
+	}
+	c.End(l.Process, profile.Summary{Whole: true, Kernels: []profile.Seen{{Launch: l, Seconds: 1,
+		Sampled: 1}}})
+	seen := c.Finish().Seen
+	if list, _ := c.store.List(); len(list) > 0 || len(seen) != 1 || len(seen[0].Captures) > 0 ||
+		seen[0].Why != "of no use" || asked != 1 {
+		t.Errorf("%d captures kept, asked %d times: %+v", len(list), asked, seen)
 	}
 }

@@ -57,6 +57,7 @@ func (c *Collector) Finish() Run {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	out := Run{Peak: c.peak, Cost: Cost{Bytes: c.taken, Held: c.stood}}
+	c.drop()
 	c.sum()
 	for _, s := range c.order {
 		f := c.family(s.launch)

@@ -1,0 +1,66 @@
+package capture
+
+import (
+	"time"
+
+	"gnvcc/profile"
+)
+
+// Whether a kernel is of any use. To find out can take longer than many launches (of a program that
+// was linked with -rdc=true, all objects' device code is looked at), and the program waits.
+
+// patience is how long a launch waits for it. What is not known then is captured; if it turns out
+// to be of no use, its captures are not kept.
+const patience = 50 * time.Millisecond
+
+// A judgement is about a kernel; unwanted can be read when done is closed.
+type judgement struct {
+	done     chan struct{} // nil: nobody has asked yet
+	unwanted error
+}
+
+// unwanted says why a launch's kernel is of no use, nil if it is of some, or if that is not known
+// within a time.
+func (c *Collector) unwanted(l *profile.Launch, within time.Duration) error {
+	if c.wanted == nil || l.Cubin == "" {
+		return nil
+	}
+	k := c.kernel(l)
+	if k.done == nil {
+		k.done = make(chan struct{})
+		of := *l
+		go func() {
+			defer close(k.done)
+			c.judging.Lock()
+			defer c.judging.Unlock()
+			k.unwanted = c.wanted(&of)
+		}()
+	}
+	late := time.NewTimer(within)
+	defer late.Stop()
+	select {
+	case <-k.done:
+		return k.unwanted
+	case <-late.C:
+		return nil
+	}
+}
+
+// drop gives up the captures of kernels that have turned out to be of no use.
+func (c *Collector) drop() {
+	for _, s := range c.order {
+		k := c.kernel(s.launch)
+		if k.done == nil {
+			continue
+		}
+		if <-k.done; k.unwanted == nil {
+			continue
+		}
+		for _, x := range s.captures {
+			if err := c.store.Drop(x.m.ID); err != nil {
+				c.notes = append(c.notes, err.Error())
+			}
+		}
+		s.captures, s.why = nil, k.unwanted.Error()
+	}
+}
