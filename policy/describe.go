@@ -9,6 +9,7 @@ import (
 
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/recipe"
 	"gnvcc/rewrite/source"
 )
 
@@ -26,8 +27,13 @@ func (k *Kernel) ReadPTX(m *ptx.Module) error {
 		return err
 	}
 	if k.Alone = alone(t); k.Alone == "" {
-		if err := rewrite.Fixed(m, k.Name, k.Reloc); err != nil {
+		if err := rewrite.Fixed(m, k.Name, k.Reloc, recipe.Recipe{}); err != nil {
 			k.Alone = err.Error()
+		}
+	}
+	if k.Reloc {
+		if err := rewrite.Foreign(m, k.Name); err != nil {
+			k.HintsAlone = err.Error()
 		}
 	}
 	k.Calls = t.Calls || t.Indirect

@@ -53,6 +53,7 @@ type Kernel struct {
 	// the instruction by which its blocks may wait for each other, "" if none does: then no fewer may
 	// be resident
 	Awaits     string
+	HintsAlone string // why no lever but cache hints is allowed, "" if others are
 	NoThrottle string // why all of its blocks that can be resident must be; "" if fewer may be
 	Shapeable  bool   // it sees nothing of its launch's shape but the index over the grid
 	NoShape    string // why not, where it isn't

@@ -120,7 +120,7 @@ func (o Options) one(m *ptx.Module, header machine, f *ptx.Func, r recipe.Recipe
 		return fmt.Errorf("it has %d declarations, and %d are the most that are looked at", declared,
 			maxDeclared)
 	}
-	if err := Fixed(m, f.Name, o.Relocatable); err != nil {
+	if err := Fixed(m, f.Name, o.Relocatable, r); err != nil {
 		return err
 	}
 	before := f.Clone()

@@ -206,6 +206,57 @@ func TestCompilerLinked(t *testing.T) {
 	}
 }
 
+// TestCompilerForeign: a kernel that calls a function of another object gets cache hints, which
+// leave the link as it was, and nothing else.
+func TestCompilerForeign(t *testing.T) {
+	for _, version := range []string{"11.8", "12.4", "13.0", "13.5"} {
+		t.Run(version, func(t *testing.T) {
+			p := drivertest.NewProject(t, version, map[string]string{
+				"a.cu": "extern __device__ float outside(float *, int);\n" +
+					"__global__ void k(float *p, int n) { float s = 0; for (int i = 0; i < n; i++) s += p[i] * outside(p, i); *p = s; }\n" +
+					"int main() { k<<<1, 1>>>(0, 0); }\n",
+				"b.cu": "__device__ float outside(float *p, int n) { " + drivertest.Wide +
+					" return p[n]; }\n"})
+			p.Gnvcc("-arch=sm_80", "-rdc=true", "-c", "a.cu", "-o", "a.o")
+			p.Gnvcc("-arch=sm_80", "-rdc=true", "-c", "b.cu", "-o", "b.o")
+			p.Gnvcc("-arch=sm_80", "-rdc=true", "a.o", "b.o", "-o", "app")
+			c := New(p.Store, t.TempDir())
+			s, err := c.Kernel(p.Cubin("app", "sm_80"), "_Z1kPfi")
+			if err != nil {
+				t.Fatal(err)
+			}
+			registers := map[string]int{}
+			for _, text := range []string{"", "ld=L1::no_allocate", "ld=L2::128B st=cs"} {
+				cand, err := c.Compile(context.Background(), s, drivertest.MustParse(t, text))
+				if err != nil {
+					t.Errorf("%q: %v", text, err)
+					continue
+				}
+				content, err := os.ReadFile(cand.Path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				f, err := cubin.Read(content)
+				if err != nil || f.Relocatable || len(f.Kernels) != 1 {
+					t.Fatalf("%q: the candidate is %+v, %v", text, f, err)
+				}
+				registers[text] = f.Kernels[0].Registers
+			}
+			for text, n := range registers {
+				if n != registers[""] || n < 40 { // as many as outside has
+					t.Errorf("%q: %d registers, %d without", text, n, registers[""])
+				}
+			}
+			for _, text := range []string{"maxnreg=32", "maxnreg=200", "unroll=2", "ld=cs unroll=2"} {
+				if _, err := c.Compile(context.Background(), s, drivertest.MustParse(t,
+					text)); err == nil || !strings.Contains(err.Error(), "cache hints alone") {
+					t.Errorf("%q: %v", text, err)
+				}
+			}
+		})
+	}
+}
+
 // TestThrottledCode: a throttled entry is the plain kernel's machine code, byte for byte, so that
 // it is exact by construction; also where the source can't be specialised.
 func TestThrottledCode(t *testing.T) {

@@ -50,7 +50,7 @@ func (b *Workbench) plan(ctx context.Context, j *job.Job, t *record.Translation,
 			bad[name] = err
 			continue
 		}
-		if err := rewrite.Fixed(module, name, j.Call.Reloc); err != nil {
+		if err := rewrite.Fixed(module, name, j.Call.Reloc, r); err != nil {
 			bad[name] = err
 			continue
 		}

@@ -90,7 +90,7 @@ func (s *search) permitted(r recipe.Recipe) bool {
 	if slices.ContainsFunc(s.k.Banned, func(lever string) bool { return rewrite.Uses(r, lever) }) {
 		return false
 	}
-	if rewrite.ExactnessOf(r) > s.t.o.Exact {
+	if rewrite.ExactnessOf(r) > s.t.o.Exact || s.k.HintsAlone != "" && !rewrite.HintsAlone(r) {
 		return false
 	}
 	return lever.Allowed(&s.t.o, r) && s.launchable(r)

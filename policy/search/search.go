@@ -337,7 +337,7 @@ func (s *search) additions(best *policy.Trial, round int) []recipe.Recipe {
 // region compiles with the lowest cap and the highest: Li et al.'s register effective region.
 func (s *search) region(r recipe.Recipe, registers int) lever.Region {
 	out := lever.Region{Min: lever.LowestCap, Max: max(registers, lever.LowestCap)}
-	if !s.t.o.Allows("maxnreg") {
+	if !s.t.o.Allows("maxnreg") || s.k.HintsAlone != "" {
 		return out
 	}
 	low, high := s.want(lever.Join(r, lever.Term("maxnreg", fmt.Sprint(lever.LowestCap))), 1),

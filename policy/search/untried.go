@@ -30,6 +30,9 @@ func (s *search) whyNot(l *lever.Lever) string {
 	if slices.Contains(s.k.Banned, l.Name) {
 		return "banned by the user (gnvcc ban)"
 	}
+	if s.k.HintsAlone != "" && !rewrite.HintsAlone(lever.Term(l.Name, "")) {
+		return s.k.HintsAlone
+	}
 	if e := lever.ExactnessOf(l.Name); e > s.t.o.Exact {
 		if e == rewrite.Approximate {
 			return "gives other results: only with --approximate"

@@ -170,7 +170,7 @@ func TestOutcome(t *testing.T) {
 	}
 }
 
-// What a replay's time went into: by step, also where a step comes again, and where the last one was
+// What a replay took, by step, also where a step comes again, and where the last one was
 // not reported.
 func TestSpent(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "status")
