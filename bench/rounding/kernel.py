@@ -1,90 +1,320 @@
 #!/usr/bin/env python3
-# kernel.py SEED: a random kernel of sums and products, and a source recipe for it: SEED.cu and SEED.recipe.
-import random,sys
-seed=int(sys.argv[1]); r=random.Random(seed)
-T=r.choice(['float']*4+['double'])
-F='f' if T=='float' else ''
-ints={'m':r.choice([1,2,3,4,5]),'w':r.choice([1,2,3]),'flag':r.choice([0,1,2])}
-vals=[0.0,1.0,-1.0,2.0,0.5,3.7,0.1,-0.25,1e-3]
-fl={'p':r.choice(vals),'q':r.choice(vals[1:]),'s':r.choice(vals)}
-lit=lambda v: repr(v)+F
-V=['a','b','c','d','e']
-def atom(d=0):
-    k=r.random()
-    if k<.5: return r.choice(V)
-    if k<.72: return r.choice('pqs')
-    if k<.8: return lit(r.choice([0.5,2.0,1.0,3.0,0.3,1.7]))
-    if k<.88: return 'x[(t*%d+%s)&4095]'%(r.choice([1,3,5]),r.choice(['0','7','i' if d else '1']))
-    if k<.94 and d: return 'L[i&3]'
-    return '(%s)%s'%(T,'i' if d else r.choice(['m','w']))
-def prod(d): return r.choice(['%s*%s'%(atom(d),atom(d)),'%s*%s*%s'%(atom(d),atom(d),atom(d)),'(%s+%s)*%s'%(atom(d),atom(d),atom(d)),atom(d)])
-def fun(d):
-    a=prod(d)
-    if T=='double': return r.choice(['sqrt(fabs(%s))','fabs(%s)','fmin(%s,2.0)','exp(-fabs(%s))'])%a
-    return r.choice(['__sinf(%s)','__expf(-fabsf(%s))','sqrtf(fabsf(%s))','__fdividef(1.f,%s+3.f)','fabsf(%s)','fminf(%s,2.f)','sinf(%s)','expf(-fabsf(%s))','rsqrtf(fabsf(%s)+1.f)','cosf(%s)'])%a
-def expr(d):
-    k=r.random()
-    if k<.3: return '%s + %s'%(prod(d),atom(d))
-    if k<.5: return '%s %s %s'%(prod(d),r.choice('+-'),prod(d))
-    if k<.6: return '%s / %s'%(prod(d),r.choice(['q','(fabs%s(%s)+1)'%(F,r.choice(V)),lit(3.0)]))
-    if k<.75: return fun(d)
-    if k<.85: return '%s - %s'%(atom(d),prod(d))
-    return prod(d)
-def stmts(n,d,depth):
-    o=[]
-    for _ in range(n):
-        k=r.random()
-        v=r.choice(V)
-        if k<.42: o.append('%s = %s;'%(v,expr(d)))
-        elif k<.62: o.append('%s %s= %s;'%(v,r.choice('+-*+'),prod(d)))
-        elif k<.70: o.append('L[%s] = %s;'%('i&3' if d else str(r.randrange(4)),prod(d)))
-        elif k<.80 and depth<2: o.append('if (%s) { %s } else { %s }'%(r.choice(['flag == 1','t & 1','a < b','m > 2','flag','w == 1']),stmts(r.randint(1,2),d,depth+1),stmts(r.randint(0,2),d,depth+1)))
-        elif depth<2 and not d: o.append('for (int i = 0; i < %s; i++) { %s }'%(r.choice(['m','m','w','m+w','4']),stmts(r.randint(1,4),1,depth+1)))
-        elif depth<2 and d: o.append('for (int j = 0; j < %s; j++) { %s }'%(r.choice(['w','3','m']),stmts(r.randint(1,2),1,depth+1)))
-        else: o.append('%s = %s;'%(v,expr(d)))
-    return ' '.join(o)
-body=stmts(r.choice([1,1,2,2,3,5]),0,0)
-if 'for' not in body: body+=' for (int i = 0; i < m; i++) { %s }'%stmts(r.randint(2,4),1,1)
-src=f'''#include <cstdio>
-#include <cstdint>
-#include <cmath>
-__global__ void k({T} *out, const {T} *x, int m, int w, int flag, {T} p, {T} q, {T} s)
+# kernel.py SEED [KERNELS] [RECIPES]: a program with random kernels, and recipes for each of them.
+# SEED.cu is the program, SEED.flags its options for nvcc, SEED.recipes a line a round and kernel:
+# ROUND KERNEL RECIPE. What a kernel is made of is drawn anew for each: a type, its functions, and
+# which kinds of statements it may have.
+import random
+import re
+import sys
+
+seed = int(sys.argv[1])
+KERNELS = int(sys.argv[2]) if len(sys.argv) > 2 else 3
+RECIPES = int(sys.argv[3]) if len(sys.argv) > 3 else 4
+r = random.Random(seed)
+
+# A type: what a literal looks like, and the functions of one, two and three values.
+FLOAT = dict(
+    lit=lambda v: repr(v) + 'f',
+    one=['fabsf', 'fabsf', 'sqrtf(fabsf(%s))', 'rsqrtf', 'sinf', 'cosf', 'expf', 'exp2f', 'logf', 'log2f', 'tanhf',
+         'floorf', 'rintf', 'truncf', 'ceilf', 'cbrtf', 'erff', 'expm1f', 'log1pf', '__sinf', '__cosf', '__expf',
+         '__logf', '__frcp_rn', '__fsqrt_rn', '__saturatef', 'sinpif', 'atanf', 'tanf', 'roundf', '-',
+         '(float)(double)', '(float)(int)', '__int2float_rn(__float2int_rn(%s))', '__uint2float_rz(__float2uint_rz(%s))',
+         '__int_as_float(__float_as_int(%s) & 0xfffff000)', '__int_as_float(__float_as_int(%s) ^ (i32 << 9))',
+         '(float)sqrt((double)%s)', '(float)(long long)', '(float)(short)'],
+    two=['fminf', 'fmaxf', 'powf', 'fmodf', 'hypotf', 'atan2f', 'copysignf', '__fdividef', '__fdiv_rn', '__fmul_rn',
+         '__fadd_rn', 'fdimf', 'remainderf', '__powf', '__fsub_rz', 'ldexpf(%s, (int)(t & 7) - 3 + (%s > 0))'],
+    three=['fmaf', 'fmaf', '__fmaf_rn', 'norm3df'])
+DOUBLE = dict(
+    lit=repr,
+    one=['fabs', 'fabs', 'sqrt(fabs(%s))', 'rsqrt', 'sin', 'cos', 'exp', 'log', 'tanh', 'floor', 'rint', 'cbrt', 'erf',
+         'expm1', 'log1p', '-', '(double)(float)', '(double)(int)', '__drcp_rn', '__dsqrt_rn', 'exp2', 'sinpi',
+         '(double)(long long)', '__longlong_as_double(__double_as_longlong(%s) & ~0xffll)'],
+    two=['fmin', 'fmax', 'pow', 'fmod', 'hypot', 'copysign', '__ddiv_rn', '__dmul_rn', '__dadd_rn', 'fdim'],
+    three=['fma', 'fma', '__fma_rn'])
+HALF = dict(
+    lit=lambda v: 'T(%rf)' % v,
+    one=['__habs', 'hsqrt(__habs(%s))', 'hrsqrt', 'hsin', 'hcos', 'hexp', 'hlog', 'hfloor', 'hrint', 'hrcp', '-',
+         'T(float(%s))', 'T(float(%s) * 1.5f)', 'T((float)(int)float(%s))', 'hexp2', 'htrunc'],
+    two=['__hmin', '__hmax', '__hadd', '__hmul', '__hsub', '__hdiv', '__hadd_rn', '__hmul_rn', 'T(float(%s) * float(%s))'],
+    three=['__hfma', '__hfma', 'T(float(%s) * float(%s) + float(%s))', '__low2half(__hfma2(two(%s), two(%s), two(%s)))',
+           'T(fmaf(float(%s), float(%s), float(%s)))'])
+VALUES = [0.0, 1.0, -1.0, 2.0, 0.5, 3.75, 0.1, -0.25, 0.001, 1024.0]
+
+
+class Kernel:
+    def __init__(self, n, kind):
+        self.n, self.kind = n, kind
+        self.t = {'float': FLOAT, 'double': DOUBLE}.get(kind, HALF)
+        self.type = {'half': '__half', 'bf16': '__nv_bfloat16'}.get(kind, kind)
+        self.arg = 'float' if self.t is HALF else kind  # of scalar arguments
+        self.syncs = r.random() < .3
+        self.returns = not self.syncs and r.random() < .3
+        self.slow = r.choice([0, .15, .4])  # how often functions are called
+        self.far = r.random() < .25  # a label at the end
+        self.ints = {'m': r.choice([1, 2, 3, 4, 5, 8, 16]), 'w': r.choice([1, 2, 3, 7]), 'flag': r.choice([0, 1, 2])}
+        self.reals = {'p': r.choice(VALUES), 'q': r.choice(VALUES[1:]), 's': r.choice(VALUES)}
+        self.struct = {'z.n': r.choice([1, 2, 4]), 'z.u': r.choice(VALUES), 'z.h': r.choice([-1, 3])}
+        self.bound = r.choice(['', '', '', '__launch_bounds__(256)', '__launch_bounds__(256, 2)', '__launch_bounds__(512)'])
+        self.template = r.choice(['', '', '', 'template <int M>', 'template <class R>'])
+        self.plain = r.random() < .6  # sums and products alone, where contraction is all there is
+        self.vars, self.loops, self.loop = ['a', 'b', 'c', 'd', 'e'], 0, []
+        self.body = self.statements(r.choice([1, 1, 2, 2, 3, 3, 5]), 0, True)
+        if not self.loops:
+            self.body += ' ' + self.for_loop(0, True)
+
+    # Expressions
+
+    def lit(self, v):
+        return self.t['lit'](v)
+
+    def index(self):
+        return r.choice(self.loop) if self.loop else r.choice(['m', 'w', '1'])
+
+    def atom(self):
+        k = r.random()
+        if k < .46: return r.choice(self.vars)
+        if k < .62: return 'T(%s)' % r.choice(['p', 'q', 's', 'z.u'])
+        if k < .7: return self.lit(r.choice([.5, 2.0, 1.0, 3.0, .3, 1.7, -1.0, 0.0]))
+        if k < .82: return 'x[(t * %d + %s) & 4095]' % (r.choice([1, 1, 3, 5]), self.index())
+        if k < .86: return 'x[(%s * 64 + t) & 4095]' % self.index()
+        if k < .9: return 'L[%s & 3]' % self.index()
+        if k < .93: return 'tab%d[%s & 7]' % (self.n, self.index())
+        if k < .97: return 'T((float)%s)' % r.choice([self.index(), 'm', 'z.n', 'z.h', '(%s + 1)' % self.index(), '(t & 15)'])
+        return '%s.v' % r.choice(['g', 'g'])
+
+    def product(self):
+        a, b, c = self.atom(), self.atom(), self.atom()
+        return r.choice(['%s * %s' % (a, b)] * 3 + ['%s * %s * %s' % (a, b, c), '(%s + %s) * %s' % (a, b, c), a])
+
+    def function(self):
+        k = r.random()
+        n = 1 if k < .6 else 2 if k < .85 else 3
+        f = r.choice(self.t[{1: 'one', 2: 'two', 3: 'three'}[n]])
+        args = tuple('(%s)' % self.product() for _ in range(n))
+        if self.kind == 'bf16' and 'two(' in f: f = '__hfma'
+        return f % args if '%s' in f else '%s(%s)' % (f, ', '.join(args))
+
+    def expr(self):
+        k = r.random()
+        if k < .3: return '%s + %s' % (self.product(), self.atom())
+        if k < .5: return '%s %s %s' % (self.product(), r.choice('+-'), self.product())
+        if k < .58: return '%s / %s' % (self.product(), r.choice(['T(q)', 'T((float)(%s + 1))' % self.index(), self.lit(3.0), r.choice(self.vars)]))
+        if k < .68: return '%s - %s' % (self.atom(), self.product())
+        if k < .76: return 'f%d%s(%s, %s)' % (self.n, r.choice(['i', 'n', 't<2>', 't<5>']), self.product(), self.atom())
+        if k < .8: return '(%s ? %s : %s)' % (self.condition(), self.product(), self.product())
+        if not self.plain and r.random() < max(self.slow, .1): return self.function()
+        return self.product()
+
+    def condition(self):
+        return r.choice(['flag == 1', '(t & 1)', 'a < b', 'm > 2', 'flag', 'w == 1', 'c > T(p)', 'z.n > 1', 'a != a', 'b == T(0.f)', 't > 1000'])
+
+    # Statements. uniform: all threads of a block come here.
+
+    def statements(self, n, depth, uniform):
+        return ' '.join(self.statement(depth, uniform) for _ in range(n))
+
+    def statement(self, depth, uniform):
+        k, v, deep = r.random(), r.choice(self.vars), depth < 3
+        if k < .3: return '%s = %s;' % (v, self.expr())
+        if k < .48: return '%s = %s %s %s;' % (v, v, r.choice('+-*+'), self.product())
+        if k < .54:
+            o, u = r.choice(self.vars), r.choice(self.vars)
+            return '{ T h = %s; %s = %s + h; %s = %s %s h; }' % (self.product(), o, o, u, u, r.choice('-*+'))
+        if k < .58: return '{ T re = a * c - b * d, im = a * d + b * c; a = re; b = im; }'
+        if k < .63: return 'L[%s & 3] = %s;' % (self.index(), self.product())
+        if k < .66: return 'g = V{%s} %s g;' % (self.product(), r.choice('+*'))
+        if k < .75 and deep:
+            return 'if (%s) { %s } else { %s }' % (self.condition(), self.statements(r.randint(1, 2), depth + 1, False), self.statements(r.randint(0, 2), depth + 1, False))
+        if k < .78 and deep:
+            arms = ' '.join('case %d: %s %s' % (i, self.statements(1, depth + 2, False), r.choice(['break;', 'break;', ''])) for i in range(3))
+            return 'switch (%s) { %s default: %s }' % (r.choice(['flag', 'w', '(int)(t & 3)', 'z.n']), arms, self.statements(1, depth + 2, False))
+        if k < .82 and self.syncs and uniform:
+            return r.choice([
+                'S[threadIdx.x] = float(%s); __syncthreads(); %s = T(S[(threadIdx.x * %d + %d) & 255]); __syncthreads();' % (v, r.choice(self.vars), r.choice([1, 3, 33]), r.choice([0, 1, 7])),
+                '%s = %s + T(__shfl_xor_sync(~0u, float(%s), %d));' % (v, v, r.choice(self.vars), r.choice([1, 2, 16])),
+                'S[threadIdx.x] = float(%s); __syncthreads(); for (int u = 0; u < m; u++) %s = %s + T(S[u & 255]) * x[(u * 256 + threadIdx.x) & 4095]; __syncthreads();' % (v, v, v)])
+        if k < .84 and self.returns and depth:
+            return 'if (%s) { out[t] = %s; return; }' % (r.choice(['t == 77', 'flag == 7', 'a > T(900.f)']), v)
+        if k < .855 and self.far and depth: return 'if (%s) goto end;' % self.condition()
+        if deep: return self.for_loop(depth, uniform)
+        return '%s = %s;' % (v, self.expr())
+
+    def for_loop(self, depth, uniform):
+        self.loops += 1
+        i = 'ijkl'[len(self.loop)] if len(self.loop) < 4 else 'z.n'
+        bound = r.choice(['m', 'm', 'm', 'w', 'm + w', '4', '8', '3', 'z.n', '(int)(t & 7)'])
+        self.loop.append(i)
+        inside = self.statements(r.randint(1, 4 if depth == 0 else 2), depth + 1, uniform and '&' not in bound)
+        if r.random() < .25:
+            v = r.choice(self.vars)
+            inside = '%s = %s + %s * x[(%s * %d + t) & 4095]; ' % (v, v, r.choice(self.vars + ['T(p)']), i, r.choice([1, 64])) + (inside if r.random() < .5 else '')
+        if not (uniform and self.syncs) and r.random() < .1:
+            inside += ' if (%s) %s;' % (self.condition(), r.choice(['break', 'continue']))
+        self.loop.pop()
+        pragma = r.choice([''] * 8 + ['\n#pragma unroll 1\n', '\n#pragma unroll\n'])
+        form = r.choice(['for (int {i} = 0; {i} < {n}; {i}++)', 'for (int {i} = 0; {i} < {n}; {i}++)', 'for (int {i} = 0; {i} < {n}; ++{i})',
+                         'for (int {i} = {n}; {i} > 0; {i}--)', 'for (unsigned {i} = 1; {i} <= {n}; {i} += 1)', 'for (int {i} = 0; {i} < 2 * ({n}); {i} += 2)'])
+        return pragma + form.format(i=i, n=bound) + ' { ' + inside + ' }'
+
+    # The program's text
+
+    def text(self):
+        n, self.loop = self.n, []
+        keep, self.vars = self.vars, ['a', 'b']
+        names = ['T(p)', 'T(q)', 'T(s)', 'T(z.u)']
+        def small():
+            a, b = r.choice(['a', 'b', 'a * b', self.lit(.5)]), r.choice(['a', 'b', 'b * b', self.lit(3.0)])
+            return r.choice(['%s * %s + a' % (a, b), '%s - %s * b' % (a, b), '(%s) * (%s)' % (a, b)])
+        fs = '''__device__ T f%di(T a, T b) { return %s; }
+__device__ __noinline__ T f%dn(T a, T b) { for (int i = 0; i < 3; i++) a = %s; return a; }
+template <int N> __device__ T f%dt(T a, T b) { for (int i = 0; i < N; i++) { a = %s; b = b * T((float)i); } return a + b; }
+__device__ const T tab%d[8] = {%s};
+''' % (n, small(), n, small(), n, small(), n, ', '.join(self.lit(v) if self.t is not HALF else repr(v) for v in (0.0, 1.0, .5, -2.0, .1, 3.0, 1.0, 0.0)))
+        if self.t is HALF: fs = fs.replace('__device__ const T tab', '__device__ const float tab')
+        self.vars = keep
+        body = self.body
+        if self.t is HALF:
+            body = re.sub(r'tab%d\[([^\]]*)\]' % n, r'T(tab%d[\1])' % n, body)
+        shared = 'S[threadIdx.x] = 0; __syncthreads();' if self.syncs else ''
+        body = re.sub(r'; (?!i|j|k|l|\+\+|z.n|u )', ';\n  ', body)
+        return '''namespace {{ }}
+#define T {type}
+#define V V{n}
+struct V {{ T v; __device__ V operator+(V o) const {{ return V{{v + o.v}}; }} __device__ V operator*(V o) const {{ return V{{v * o.v - o.v}}; }} }};
+struct Z{n} {{ short h; int n; {arg} u; }};
+{fs}{template}
+__global__ void {bound} k{n}(T *out, const T *x, int m, int w, int flag, {arg} p, {arg} q, {arg} s, Z{n} z)
 {{
-  int t = blockIdx.x * blockDim.x + threadIdx.x;
-  {T} a = x[t], b = x[(t + 1) & 4095], c = x[(t * 7 + 3) & 4095], d = 0, e = {r.choice(['1','0','x[t ^ 1]'])};
-  {T} L[4] = {{a, b, 0, 1}};
-  {body.replace('; ',';'+chr(10)+'  ')}
-  out[t] = a; out[t + 4096] = b; out[t + 8192] = c; out[t + 12288] = d; out[t + 16384] = e {r.choice(['','+ L[0]','+ L[3]*a'])};
+  {decl}
+  int t = blockIdx.x * blockDim.x + threadIdx.x, i32 = t & 7;
+  T a = x[t & 4095], b = x[(t + 1) & 4095], c = x[(t * 7 + 3) & 4095], d = T(0.f), e = {e};
+  T L[4] = {{a, b, T(0.f), T(1.f)}};
+  V g{{a}};
+  {shared}
+  {body}
+{end}  out[t] = a; out[t + 4096] = b; out[t + 8192] = c; out[t + 12288] = d; out[t + 16384] = e{tail}; out[t + 20480] = g.v;
+  (void)i32;
 }}
+#undef V
+#undef T
+'''.format(type=self.type, n=n, arg=self.arg, fs=fs, template=self.template, bound=self.bound, decl='__shared__ float S[256];' if self.syncs else '',
+           e=r.choice(['T(1.f)', 'T(0.f)', 'x[(t ^ 1) & 4095]']), shared=shared, body=body, end='end:\n' if 'goto end' in body else '',
+           tail=r.choice(['', ' + L[0]', ' + L[3] * a']))
+
+    def name(self):
+        return 'k%d' % self.n + ('<4>' if 'int M' in self.template else '<float>' if self.template else '')
+
+    def run(self):
+        args = lambda m: ', '.join([str(m), str(self.ints['w']), str(self.ints['flag'])] + [repr(float(self.reals[v])) for v in 'pqs'])
+        z = 'Z%d{%d, %d, (%s)%r}' % (self.n, self.struct['z.h'], self.struct['z.n'], self.arg, self.struct['z.u'])
+        return '''  all<%s>(%d, [](%s *y, const %s *x, int more) { %s<<<16, 256>>>(y, x, %s + more, %s, %s); });
+''' % (self.type, self.n, self.type, self.type, self.name(), self.ints['m'], args('').lstrip(', '), z)
+
+    # Recipes
+
+    def recipe(self):
+        names = dict(self.ints, **self.reals, **{k: v for k, v in self.struct.items()})
+        cond = lambda k: '%s=%g' % (k, names[k])
+        ints, reals = ['m', 'w', 'flag', 'z.n', 'z.h'], ['p', 'q', 's', 'z.u']
+        k, out = r.random(), []
+        if k < .2: pass
+        elif k < .45: out = ['spec{%s}' % cond(r.choice(ints))]
+        elif k < .6: out = ['spec{%s}' % ','.join(cond(c) for c in r.sample(ints, r.randint(2, 4)))]
+        elif k < .68: out = ['spec{%s}' % cond(r.choice(reals))]
+        elif k < .76: out = ['spec{%s}' % ','.join(cond(c) for c in r.sample(ints + reals, r.randint(2, 5)))]
+        elif k < .81: out = ['spec{align(x)=%d%s}' % (r.choice([8, 16, 16, 32]), r.choice(['', ',align(out)=16', ',' + cond('m')]))]
+        elif k < .86: out = ['spec{%s%s}' % (r.choice(['blockDim.x=256', 'blockDim.x=256,blockDim.y=1,blockDim.z=1', 'gridDim.x=16', 'blockDim.x=256,gridDim.x=16']), r.choice(['', ',' + cond('m')]))]
+        elif k < .9: out = ['guard{%s}' % ','.join(cond(c) for c in r.sample(ints + reals, r.randint(1, 3)))]
+        elif k < .93: out = ['spec{%s%s,host(dynamic)=0}' % (r.choice(['', cond('m') + ',']), 'host(block)=256x1x1')]
+        elif k < .96 and not self.syncs: out = ['spec{host(block)=256x1x1%s} shape=%dx1x1' % (r.choice(['', ',host(dynamic)=0', ',' + cond('m')]), r.choice([32, 64, 128, 512, 1024, 96]))]
+        else: out = ['spec{%s|%s} spec{m=%d|%s}' % (cond('m'), self.lever(), self.ints['m'] + 1, self.lever())]
+        if not out or r.random() < .35:
+            sites = ['', '', ''] + ['@%d' % (i + 1) for i in range(min(self.loops, 3))]
+            sites += ['@f%d%s.1' % (self.n, f) for f in 'nt' if 'f%d%s' % (self.n, f) in self.body]
+            at = r.choice(sites)
+            out.append('unroll%s=%d' % (at, r.choice([1, 1, 2, 2, 3, 4, 8])))
+        if '|' not in out[0]:
+            more = [self.lever() for _ in range(r.choice([0, 0, 0, 1, 1, 2, 3]))]
+            if 'host(dynamic)' in out[0] and r.random() < .6:
+                more.append(r.choice(['throttle=%d' % r.randint(1, 4), 'smemspill=on', 'demote=%d:%s' % (r.choice([2, 4, 8]), r.choice(['loops', 'static', 'conflicts'])), 'tile=%d' % r.choice([2, 4])]))
+            seen = {o.split('=')[0] for o in out}
+            for o in more:
+                if o.split('=')[0] not in seen:
+                    seen.add(o.split('=')[0])
+                    out.append(o)
+        return ' '.join(out)
+
+    def lever(self):
+        pragma = ['nounroll=off'] * 3 if 'unroll 1' in self.body else []
+        return r.choice(pragma + [
+            'maxnreg=%d' % r.choice([24, 32, 40, 64, 128, 255]),
+            'ld=%s' % r.choice(['cs', 'L1::no_allocate', 'L2::128B', 'L2::256B', 'L1::evict_last']),
+            'st=%s' % r.choice(['cs', 'L1::no_allocate']), 'bypass=%d' % r.choice([1, 4])])
+
+
+MAIN = '''
+template <class T> static bool nan(T v) { return (double)(float)v != (double)(float)v; }
+template <> bool nan(double v) { return v != v; }
+static const int N = 4096, OUT = 6 * 4096;
+struct Hash { uint64_t v = 1469598103934665603ull; void add(const void *p, size_t n) { for (size_t i = 0; i < n; i++) v = (v ^ ((const unsigned char *)p)[i]) * 1099511628211ull; } };
+static uint64_t state = 88172645463325252ull;
+static double rnd() { state ^= state << 13; state ^= state >> 7; state ^= state << 17; return (double)(state >> 11) / 9007199254740992.0; }
+// Eight kinds of numbers: zeros, magnitudes, halves, cancelling pairs, subnormals, infinities and NaN.
+template <class T> static double number(int kind, int i, double before)
+{
+  double v = 2 * rnd() - 1, tiny = sizeof(T) == 8 ? 1e-310 : sizeof(T) == 4 ? 1e-40 : 1e-6, wide = sizeof(T) == 8 ? 300 : sizeof(T) == 4 ? 36 : 4;
+  switch (kind) {
+  case 1: return v * 1000;
+  case 2: return rnd() < .3 ? (rnd() < .5 ? 0. : -0.) : v * 1e-3;
+  case 3: return (int)(v * 8) / 2.0;
+  case 4: return v * pow(10, wide * (rnd() - .5) * 2);
+  case 5: return rnd() < .3 ? tiny * v : v;
+  case 6: return rnd() < .05 ? NAN : rnd() < .05 ? INFINITY : rnd() < .05 ? -INFINITY : v;
+  case 7: return i & 1 ? -before * (rnd() < .5 ? 1 : 1 + 1e-7) : v * pow(10, 3 * rnd());
+  }
+  return v;
+}
+template <class T, class F> static void all(int n, F launch)
+{
+  static T h[N + 1], o[OUT]; T *x, *y; cudaMalloc(&x, sizeof h); cudaMalloc(&y, sizeof o);
+  Hash strict, loose; state = 88172645463325252ull + n;
+  for (int kind = 0; kind < 8; kind++) {
+    double before = 0;
+    for (int i = 0; i <= N; i++) h[i] = (T)(before = number<T>(kind, i, before));
+    cudaMemcpy(x, h, sizeof h, cudaMemcpyHostToDevice);
+    for (int way = 0; way < 3; way++) { // the recipe's values; another one; a pointer that is aligned to one element alone
+      cudaMemset(y, 0, sizeof o);
+      launch(y, way == 2 ? x + 1 : x, way == 1);
+      if (cudaError_t e = cudaDeviceSynchronize()) { printf("k%d error %s\\n", n, cudaGetErrorString(e)); exit(1); }
+      cudaMemcpy(o, y, sizeof o, cudaMemcpyDeviceToHost);
+      strict.add(o, sizeof o);
+      for (int i = 0; i < OUT; i++) { T v = nan(o[i]) ? (T)1.f : o[i]; loose.add(&v, sizeof v); }
+      if (getenv("DUMP")) { printf("k%d kind %d way %d:", n, kind, way); Hash one; one.add(o, sizeof o); printf(" %016llx", (unsigned long long)one.v); puts(""); if (FILE *f = fopen(getenv("DUMP"), "ab")) { fwrite(o, 1, sizeof o, f); fclose(f); } }
+    }
+  }
+  printf("k%d %016llx %016llx\\n", n, (unsigned long long)loose.v, (unsigned long long)strict.v);
+  cudaFree(x); cudaFree(y);
+}
 int main()
-{{
-  {T} *h = new {T}[4096], *o = new {T}[20480], *x, *y; cudaMalloc(&x, sizeof({T}) * 4096); cudaMalloc(&y, sizeof({T}) * 20480);
-  uint64_t z = 88172645463325252ull, sum = 1469598103934665603ull; auto rnd = [&] {{ z ^= z << 13; z ^= z >> 7; z ^= z << 17; return (double)(z >> 11) / 9007199254740992.0; }};
-  for (int round = 0; round < 6; round++) {{
-    for (int i = 0; i < 4096; i++) {{ double v = 2 * rnd() - 1; if (round == 1) v *= 1000; if (round == 2) v = rnd() < .3 ? 0 : v * 1e-3; if (round == 3) v = (int)(v * 8) / 2.0; if (round == 4) v *= pow(10, 20 * (rnd() - .5)); if (round == 5) v = rnd() < .1 ? 1e-40 : v; h[i] = v; }}
-    cudaMemcpy(x, h, sizeof({T}) * 4096, cudaMemcpyHostToDevice);
-    k<<<16, 256>>>(y, x, {ints['m']}, {ints['w']}, {ints['flag']}, {lit(fl['p'])}, {lit(fl['q'])}, {lit(fl['s'])});
-    if (cudaDeviceSynchronize() != cudaSuccess) {{ printf("error\\n"); return 1; }}
-    cudaMemcpy(o, y, sizeof({T}) * 20480, cudaMemcpyDeviceToHost);
-    for (int i = 0; i < 20480; i++) {{ if (o[i] != o[i]) o[i] = 0; const unsigned char *u = (const unsigned char *)&o[i]; for (unsigned b = 0; b < sizeof({T}); b++) sum = (sum ^ u[b]) * 1099511628211ull; }}
-  }}
-  printf("%016llx\\n", (unsigned long long)sum);
-}}
+{
+%s}
 '''
-open(f'{seed}.cu','w').write(src)
-names={'m':2,'w':3,'flag':4,'p':5,'q':6,'s':7}
-picks=[]
-for n in ('m','w','flag'):
-    if r.random()<.6: picks.append(f'#{names[n]}={ints[n]}')
-for n in 'pqs':
-    if r.random()<.3: picks.append(f'#{names[n]}={fl[n]:g}')
-rec=[]
-k=r.random()
-one=r.choice(['m','w','flag'])
-if k<.35: rec=['unroll=%d'%r.choice([1,2,4,8])]
-elif k<.65: rec=['spec{#%d=%d}'%(names[one],ints[one])]
-elif k<.8: rec=['spec{#2=%d,#3=%d}'%(ints['m'],ints['w'])]
-elif k<.88: o=r.choice('pqs'); rec=['spec{#%d=%g}'%(names[o],fl[o])]
-else: rec=['spec{'+','.join(picks)+'}'] if picks else ['unroll=4']
-if k>=.35 and r.random()<.25: rec.append('unroll=%d'%r.choice([2,4]))
-open(f'{seed}.recipe','w').write(' '.join(rec))
+
+FLAGS = [''] * 8 + ['-use_fast_math'] * 4 + ['-fmad=false', '-prec-div=false', '-prec-sqrt=false', '-ftz=true', '-prec-div=false -prec-sqrt=false', '-ftz=true -fmad=false',
+                    '-Xptxas -O1', '-Xptxas -O2', '-lineinfo', '-maxrregcount=40', '-O1', '-std=c++17', '-gencode arch=compute_80,code=sm_90', '--default-stream per-thread',
+                    '-rdc=true', '-extra-device-vectorization', '-Xptxas -dlcm=cg', '-dopt=on -lineinfo']
+
+kinds = [r.choice(['float'] * 5 + ['double'] * 3)] * KERNELS if r.random() < .4 else [r.choice(['float'] * 5 + ['double'] * 2) for _ in range(KERNELS)]
+if r.random() < .2: kinds = [r.choice(['half', 'bf16', 'float']) for _ in range(KERNELS)]
+kernels = [Kernel(n, kind) for n, kind in enumerate(kinds)]
+headers = '#include <cstdio>\n#include <cstdlib>\n#include <cstdint>\n#include <cmath>\n'
+if {'half', 'bf16'} & set(kinds):
+    headers += '#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n__device__ static __half2 two(__half v) { return __half2half2(v); }\n'
+with open('%d.cu' % seed, 'w') as f:
+    f.write(headers + '\n'.join(k.text() for k in kernels) + MAIN.replace('%s}', ''.join(k.run() for k in kernels) + '}'))
+open('%d.flags' % seed, 'w').write(r.choice(FLAGS))
+with open('%d.recipes' % seed, 'w') as f:
+    for n in range(RECIPES):
+        whole = r.choice([''] * 40 + [' ptxas=-O1', ' ptxas=-O2', ' ptxas=--register-usage-level=3'])  # of a file
+        for k in kernels:
+            f.write('%d %s %s\n' % (n, k.name(), k.recipe() + whole))
