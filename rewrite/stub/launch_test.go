@@ -3,6 +3,7 @@ package stub
 import (
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -136,6 +137,36 @@ func launches(t *testing.T, program string) {
 		got, err := cmd.CombinedOutput()
 		if err != nil || strings.TrimSpace(string(got)) != c.want {
 			t.Errorf("%s, launches %s: %v %s\nwant %s", c.environment, c.launches, err, got, c.want)
+		}
+	}
+}
+
+// TestNames: a macro that the user gives to the host compiler (-Xcompiler -Dstate=1) meets no name
+// of ours: all are reserved ones, C++'s, or CUDA's.
+func TestNames(t *testing.T) {
+	text := "#include \"crt/host_runtime.h\"\n#include \"a.fatbin.c\"\n" +
+		"static void __device_stub__Z1kPi(int *__par0){__cudaLaunchPrologue(1);" +
+		"__cudaSetupArgSimple(__par0, 0UL);__cudaLaunch(((char *)((void ( *)(int *))k)), 0U);}\n" +
+		"void r(void **__T0) { __cudaRegisterEntry(__T0, ((void ( *)(int *))k), _Z1kPi, (-1)); }\n"
+	at := 1024
+	out, refused := Patch([]byte(text), []Choice{{Entry: "_Z1kPi", Second: "second",
+		Block: [3]int{64, 1, 1}, Grid: [3]int{2, 2, 2}, Shape: [3]int{32, 1, 1}, Dynamic: &at,
+		Args: []Arg{{Bytes: []byte{1}}}, Align: []Align{{Bytes: 16}},
+		Throttle: &Throttle{Dynamic: 60000, Carveout: 43, Binary: 90}}})
+	if len(refused) > 0 {
+		t.Fatal(refused)
+	}
+	known := map[string]bool{"maxDynamicSharedSizeBytes": true, "preferredShmemCarveout": true,
+		"binaryVersion": true, "dim3": true, "size_t": true, "x": true, "y": true, "z": true,
+		"second": true} // the entry
+	for _, w := range strings.Fields("struct namespace static signed unsigned char int long bool void " +
+		"const return if else sizeof true false define ifdef endif pragma GCC diagnostic push pop ignored") {
+		known[w] = true
+	}
+	for _, w := range regexp.MustCompile(`"[^"]*"|\b[A-Za-z_]\w*`).FindAllString(string(out), -1) {
+		if !known[w] && !strings.HasPrefix(w, "__") && !strings.HasPrefix(w, "cuda") &&
+			!strings.HasPrefix(w, `"`) && !strings.Contains(text, w) {
+			t.Errorf("%s is a name that the user may have made a macro", w)
 		}
 	}
 }

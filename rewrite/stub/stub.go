@@ -70,7 +70,7 @@ type Align struct {
 // plain kernel is first launched, which is loaded there itself, whatever the arguments are.
 //
 // What the user set on the kernel with cudaFuncSetAttribute is repeated on the second entry before
-// its first launch. One that is throttled (binary is not 0) is allowed its reserve too, and has a
+// its first launch. One that is throttled (__binary is not 0) is allowed its reserve too, and has a
 // carveout of its own, unless the user has chosen one.
 //
 // One that is launched in blocks of another size gets as many threads in each dimension.
@@ -78,69 +78,72 @@ type Align struct {
 // they are too many to be counted (2^31), or one of the two grids is larger than a grid may be (the
 // user's own launch must fail as ever).
 //
+// All names are reserved ones, as in nvcc's own stubs: the host compiler may have been given macros
+// (-Xcompiler -Dstate=1), and its errors here would be a build that fails and would not with nvcc.
+//
 // Should the launch of a second entry be refused all the same, the kernel is launched in its place:
 // whatever is wrong then is the user's, and he sees it.
 const prelude = `
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-variable"
 #pragma GCC diagnostic ignored "-Wunused-function"
-struct __gnvcc_second { signed char state[32]; unsigned long long dynamic; int reserve, carveout, binary; bool loaded[32]; };
+struct __gnvcc_second { signed char __state[32]; unsigned long long __dynamic; int __reserve, __carveout, __binary; bool __loaded[32]; };
 namespace __gnvcc {
 #ifdef cudaStreamIsCapturing
-static cudaError_t capturing(cudaStream_t stream, cudaStreamCaptureStatus *status) { return cudaStreamIsCapturing(stream, status); }
+static cudaError_t __capturing(cudaStream_t __stream, cudaStreamCaptureStatus *__status) { return cudaStreamIsCapturing(__stream, __status); }
 #else
-struct absent { };
-static absent cudaStreamIsCapturing(const void *, ...) { return absent(); }
-static absent cudaStreamIsCapturing_ptsz(const void *, ...) { return absent(); }
-static cudaError_t one(cudaError_t e, absent) { return e; }
-static cudaError_t one(absent, cudaError_t e) { return e; }
-static cudaError_t one(absent, absent) { return cudaErrorInvalidValue; }
-static cudaError_t one(cudaError_t, cudaError_t) { return cudaErrorInvalidValue; }
-static cudaError_t capturing(cudaStream_t stream, cudaStreamCaptureStatus *status) {
-  return one(cudaStreamIsCapturing(stream, status), cudaStreamIsCapturing_ptsz(stream, status)); }
+struct __absent { };
+static __absent cudaStreamIsCapturing(const void *, ...) { return __absent(); }
+static __absent cudaStreamIsCapturing_ptsz(const void *, ...) { return __absent(); }
+static cudaError_t __one(cudaError_t __e, __absent) { return __e; }
+static cudaError_t __one(__absent, cudaError_t __e) { return __e; }
+static cudaError_t __one(__absent, __absent) { return cudaErrorInvalidValue; }
+static cudaError_t __one(cudaError_t, cudaError_t) { return cudaErrorInvalidValue; }
+static cudaError_t __capturing(cudaStream_t __stream, cudaStreamCaptureStatus *__status) {
+  return __one(cudaStreamIsCapturing(__stream, __status), cudaStreamIsCapturing_ptsz(__stream, __status)); }
 #endif
 }
-static void __gnvcc_again(cudaError_t pending) {
+static void __gnvcc_again(cudaError_t __pending) {
   (void)cudaGetLastError();
-  if (pending == cudaErrorInvalidValue) (void)cudaGetDevice((int *)0);
+  if (__pending == cudaErrorInvalidValue) (void)cudaGetDevice((int *)0);
 }
-static int __gnvcc_device(cudaError_t pending) {
-  int device = 0;
-  if (pending != cudaSuccess && pending != cudaErrorInvalidValue) return -1;
-  if (cudaGetDevice(&device) != cudaSuccess) { __gnvcc_again(pending); return -1; }
-  return device < 32 ? device : -1;
+static int __gnvcc_device(cudaError_t __pending) {
+  int __device = 0;
+  if (__pending != cudaSuccess && __pending != cudaErrorInvalidValue) return -1;
+  if (cudaGetDevice(&__device) != cudaSuccess) { __gnvcc_again(__pending); return -1; }
+  return __device < 32 ? __device : -1;
 }
-static void __gnvcc_load(struct __gnvcc_second *second, int device, cudaError_t pending) {
-  struct cudaFuncAttributes own;
-  if (device < 0 || second->loaded[device]) return;
-  second->loaded[device] = true;
-  if (cudaFuncGetAttributes(&own, second) != cudaSuccess) { __gnvcc_again(pending); second->state[device] = -1; }
+static void __gnvcc_load(struct __gnvcc_second *__second, int __device, cudaError_t __pending) {
+  struct cudaFuncAttributes __own;
+  if (__device < 0 || __second->__loaded[__device]) return;
+  __second->__loaded[__device] = true;
+  if (cudaFuncGetAttributes(&__own, __second) != cudaSuccess) { __gnvcc_again(__pending); __second->__state[__device] = -1; }
 }
-static bool __gnvcc_usable(struct __gnvcc_second *second, int device, cudaError_t pending, const void *plain, unsigned long long dynamic, cudaStream_t stream) {
-  cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
-  if (device < 0 || second->state[device] < 0) return false;
-  if (__gnvcc::capturing(stream, &capture) != cudaSuccess) { __gnvcc_again(pending); return false; }
-  if (capture != cudaStreamCaptureStatusNone) return false;
-  if (second->state[device] > 0 && dynamic <= second->dynamic) return true;
-  struct cudaFuncAttributes own, theirs;
-  if (cudaFuncGetAttributes(&own, second) != cudaSuccess || cudaFuncGetAttributes(&theirs, plain) != cudaSuccess || own.binaryVersion != theirs.binaryVersion) {
-    __gnvcc_again(pending); second->state[device] = -1; return false; }
-  if (dynamic > (unsigned long long)theirs.maxDynamicSharedSizeBytes) return false;
-  int most = theirs.maxDynamicSharedSizeBytes, carveout = theirs.preferredShmemCarveout;
-  if (second->binary != 0) {
-    if (own.binaryVersion != second->binary || carveout != -1) { second->state[device] = -1; return false; }
-    if (most < (int)dynamic + second->reserve) most = (int)dynamic + second->reserve;
-    carveout = second->carveout;
+static bool __gnvcc_usable(struct __gnvcc_second *__second, int __device, cudaError_t __pending, const void *__plain, unsigned long long __dynamic, cudaStream_t __stream) {
+  cudaStreamCaptureStatus __capture = cudaStreamCaptureStatusNone;
+  if (__device < 0 || __second->__state[__device] < 0) return false;
+  if (__gnvcc::__capturing(__stream, &__capture) != cudaSuccess) { __gnvcc_again(__pending); return false; }
+  if (__capture != cudaStreamCaptureStatusNone) return false;
+  if (__second->__state[__device] > 0 && __dynamic <= __second->__dynamic) return true;
+  struct cudaFuncAttributes __own, __theirs;
+  if (cudaFuncGetAttributes(&__own, __second) != cudaSuccess || cudaFuncGetAttributes(&__theirs, __plain) != cudaSuccess || __own.binaryVersion != __theirs.binaryVersion) {
+    __gnvcc_again(__pending); __second->__state[__device] = -1; return false; }
+  if (__dynamic > (unsigned long long)__theirs.maxDynamicSharedSizeBytes) return false;
+  int __most = __theirs.maxDynamicSharedSizeBytes, __carveout = __theirs.preferredShmemCarveout;
+  if (__second->__binary != 0) {
+    if (__own.binaryVersion != __second->__binary || __carveout != -1) { __second->__state[__device] = -1; return false; }
+    if (__most < (int)__dynamic + __second->__reserve) __most = (int)__dynamic + __second->__reserve;
+    __carveout = __second->__carveout;
   }
-  if ((most != own.maxDynamicSharedSizeBytes && cudaFuncSetAttribute(second, cudaFuncAttributeMaxDynamicSharedMemorySize, most) != cudaSuccess) ||
-      (carveout != own.preferredShmemCarveout && cudaFuncSetAttribute(second, cudaFuncAttributePreferredSharedMemoryCarveout, carveout) != cudaSuccess)) {
-    __gnvcc_again(pending); second->state[device] = -1; return false; }
-  second->dynamic = (unsigned long long)theirs.maxDynamicSharedSizeBytes; second->state[device] = 1;
+  if ((__most != __own.maxDynamicSharedSizeBytes && cudaFuncSetAttribute(__second, cudaFuncAttributeMaxDynamicSharedMemorySize, __most) != cudaSuccess) ||
+      (__carveout != __own.preferredShmemCarveout && cudaFuncSetAttribute(__second, cudaFuncAttributePreferredSharedMemoryCarveout, __carveout) != cudaSuccess)) {
+    __gnvcc_again(__pending); __second->__state[__device] = -1; return false; }
+  __second->__dynamic = (unsigned long long)__theirs.maxDynamicSharedSizeBytes; __second->__state[__device] = 1;
   return true;
 }
-static unsigned __gnvcc_blocks(unsigned grid, unsigned block, unsigned now, unsigned most) {
-  unsigned long long threads = (unsigned long long)grid * block, blocks = threads / now;
-  return grid <= most && threads < 2147483648ULL && blocks * now == threads && blocks <= most ? (unsigned)blocks : 0; }
+static unsigned __gnvcc_blocks(unsigned __grid, unsigned __of, unsigned __now, unsigned __most) {
+  unsigned long long __threads = (unsigned long long)__grid * __of, __blocks = __threads / __now;
+  return __grid <= __most && __threads < 2147483648ULL && __blocks * __now == __threads && __blocks <= __most ? (unsigned)__blocks : 0; }
 #pragma GCC diagnostic pop
 `
 
@@ -246,7 +249,7 @@ func (c Choice) edits(src string, number int) ([]edit, error) {
 	look := fmt.Sprintf(
 		"{ dim3 __g, __b; size_t __s; cudaStream_t __q; if (__cudaPopCallConfiguration(&__g, &__b, &__s, &__q) != cudaSuccess) return; %s"+
 			"if (%s && __gnvcc_usable(&__gnvcc_second%d, __gnvcc_on, __gnvcc_was, (const void *)%s, __s, __q)) { "+
-			"if (cudaLaunchKernel((const void *)&__gnvcc_second%d, %s, %s, &__args_arr[0], __s + (size_t)__gnvcc_second%d.reserve, __q) == cudaSuccess) return; __gnvcc_again(__gnvcc_was); } "+
+			"if (cudaLaunchKernel((const void *)&__gnvcc_second%d, %s, %s, &__args_arr[0], __s + (size_t)__gnvcc_second%d.__reserve, __q) == cudaSuccess) return; __gnvcc_again(__gnvcc_was); } "+
 			"(void)__cudaPushCallConfiguration(__g, __b, __s, __q); } ", shape, condition, number, function,
 		number, grid, block, number)
 	load := fmt.Sprintf("__gnvcc_load(&__gnvcc_second%d, __gnvcc_on, __gnvcc_was); ",
