@@ -219,7 +219,7 @@ func TestDamagedSnapshot(t *testing.T) {
 				readable, err := useSnapshot(t, path, n)
 				if err != nil {
 					damagedSeen++
-					if !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrVersion) {
+					if !errors.Is(err, errCorrupt) && !errors.Is(err, ErrVersion) {
 						t.Fatalf("%v", err)
 					}
 				} else if readable != n {
@@ -228,7 +228,7 @@ func TestDamagedSnapshot(t *testing.T) {
 						t.Fatalf("%d of %d records, and nobody says why", readable, n)
 					}
 				}
-				if _, err := surveySnapshot(path, nil); err != nil && !errors.Is(err, ErrCorrupt) &&
+				if _, err := surveySnapshot(path, nil); err != nil && !errors.Is(err, errCorrupt) &&
 					!errors.Is(err, ErrVersion) {
 					t.Fatal(err)
 				}
@@ -505,7 +505,7 @@ func TestHostilePages(t *testing.T) {
 			path := filepath.Join(t.TempDir(), dbName)
 			ok(t, os.WriteFile(path, b, 0o600))
 			_, err := surveyDatabase(path, nil)
-			wants(t, err, ErrCorrupt)
+			wants(t, err, errCorrupt)
 			// As the database, with no snapshot: bbolt must not be given it.
 			s := newStore(t)
 			ok(t, s.writable())
@@ -550,7 +550,7 @@ func TestTruncatedUnderOwner(t *testing.T) {
 	failedOnce := false
 	for i := range 600 {
 		if _, err := o.Get(Decisions, hashKey(i), nil); err != nil {
-			wants(t, err, ErrCorrupt)
+			wants(t, err, errCorrupt)
 			failedOnce = true
 		}
 	}

@@ -13,12 +13,12 @@ import (
 var (
 	ErrNone     = errors.New("no decisions have been published")
 	ErrOwned    = errors.New("another gnvcc is the store's owner")
-	ErrCorrupt  = errors.New("damaged")
+	errCorrupt  = errors.New("damaged")
 	ErrVersion  = errors.New("written by another version of gnvcc")
-	ErrForeign  = errors.New("not safely yours")
-	ErrNetwork  = errors.New("on a network file system")
-	ErrFull     = errors.New("no space")
-	ErrReadOnly = errors.New("not writable")
+	errForeign  = errors.New("not safely yours")
+	errNetwork  = errors.New("on a network file system")
+	errFull     = errors.New("no space")
+	errReadOnly = errors.New("not writable")
 )
 
 // An Error says what was being done, to what, why it failed, and what to do.
@@ -68,19 +68,19 @@ func failed(doing, path string, err error) error {
 	}
 	switch {
 	case is(syscall.ENOSPC, syscall.EDQUOT):
-		e.Kind, e.Advice = ErrFull, "free some space there, or set GNVCC_STORE to a folder elsewhere"
+		e.Kind, e.Advice = errFull, "free some space there, or set GNVCC_STORE to a folder elsewhere"
 	case is(syscall.EFBIG):
-		e.Kind, e.Advice = ErrFull, "the limit on file sizes (ulimit -f) is too low for the store"
+		e.Kind, e.Advice = errFull, "the limit on file sizes (ulimit -f) is too low for the store"
 	case is(syscall.EROFS):
-		e.Kind, e.Advice = ErrReadOnly,
+		e.Kind, e.Advice = errReadOnly,
 			"the file system is mounted read-only; set GNVCC_STORE to a folder that can be written"
 	case is(syscall.EACCES, syscall.EPERM):
-		e.Kind, e.Advice = ErrReadOnly,
+		e.Kind, e.Advice = errReadOnly,
 			"give yourself access to it, or set GNVCC_STORE to a folder of yours"
 	case is(syscall.EMFILE, syscall.ENFILE):
 		e.Advice = "too many files are open (ulimit -n)"
 	case is(syscall.ENOTDIR):
-		e.Kind, e.Advice = ErrForeign,
+		e.Kind, e.Advice = errForeign,
 			"something in this path is a file where a folder should be; set GNVCC_STORE to a folder"
 	}
 	return e
@@ -98,7 +98,7 @@ func bare(err error) error {
 
 // corrupt is a file whose content can't be what was written.
 func corrupt(doing, path, format string, args ...any) error {
-	return &Error{Doing: doing, Path: path, Kind: ErrCorrupt, Err: fmt.Errorf("%w: %w", ErrCorrupt,
+	return &Error{Doing: doing, Path: path, Kind: errCorrupt, Err: fmt.Errorf("%w: %w", errCorrupt,
 		fmt.Errorf(format, args...)),
 		Advice: "gnvcc doctor says more; the next gnvcc tune repairs it"}
 }

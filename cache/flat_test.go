@@ -77,7 +77,7 @@ func TestHostileSnapshot(t *testing.T) {
 			ok(t, os.WriteFile(path, mendSum(t, b, hurt.head), 0o600))
 			useSnapshot(t, path, n)
 			_, err := surveySnapshot(path, nil)
-			wants(t, err, ErrCorrupt)
+			wants(t, err, errCorrupt)
 		})
 	}
 }
@@ -292,7 +292,7 @@ func TestSnapshotSwaps(t *testing.T) {
 		useSnapshot(t, path, n)
 		if _, err := surveySnapshot(path, nil); (err != nil) != (i != j) {
 			t.Fatalf("entry %d became %d: %v", i/flatEntry, j/flatEntry, err)
-		} else if errors.Is(err, ErrCorrupt) {
+		} else if errors.Is(err, errCorrupt) {
 			noticed++
 		}
 	}

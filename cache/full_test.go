@@ -93,7 +93,7 @@ func TestFullDisk(t *testing.T) {
 	ok(t, err)
 	fill(t, s, 100)
 	ok(t, s.Spool(Decisions, hashKey(100), decision(100)))
-	ok(t, cramped(s, ErrFull))
+	ok(t, cramped(s, errFull))
 	still(t, s, 100)
 	// With space again everything goes on, the spool of before included.
 	ok(t, os.RemoveAll(filepath.Join(s.dir, objectName)))
@@ -132,8 +132,8 @@ func TestReadOnlyMount(t *testing.T) {
 	ok(t, syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
 	s, err = Open(s.dir)
 	ok(t, err)
-	ok(t, cramped(s, ErrReadOnly))
-	wants(t, s.Trim(0), ErrReadOnly)
+	ok(t, cramped(s, errReadOnly))
+	wants(t, s.Trim(0), errReadOnly)
 	if _, err := s.Object(hash); err != nil {
 		t.Error(err)
 	}
@@ -155,7 +155,7 @@ func init() {
 		if err != nil {
 			return err
 		}
-		return cramped(s, ErrFull)
+		return cramped(s, errFull)
 	}
 }
 

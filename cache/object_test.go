@@ -41,7 +41,7 @@ func TestObjects(t *testing.T) {
 	_, err = s.Object(Hash([]byte("none")))
 	wants(t, err, ErrNone)
 	_, err = s.Object("../../etc/passwd")
-	wants(t, err, ErrCorrupt)
+	wants(t, err, errCorrupt)
 	empty, err := s.PutObject(nil)
 	ok(t, err)
 	if got, err := s.Object(empty); err != nil || len(got) != 0 {
@@ -64,7 +64,7 @@ func TestDamagedObject(t *testing.T) {
 	// The same length: found when read, then gone.
 	ok(t, os.WriteFile(s.ObjectPath(hash), []byte("some QTX"), 0o600))
 	_, err = s.Object(hash)
-	wants(t, err, ErrCorrupt)
+	wants(t, err, errCorrupt)
 	if s.HasObject(hash) {
 		t.Error("a damaged object stays")
 	}
@@ -154,7 +154,7 @@ func TestDamagedPackedObject(t *testing.T) {
 		"a bit":        flipped(len(packed) / 2), "the header": flipped(5), "the mark": flipped(0),
 	} {
 		ok(t, os.WriteFile(path, b, 0o600))
-		if got, err := s.Object(hash); !errors.Is(err, ErrCorrupt) && !bytes.Equal(got, text) {
+		if got, err := s.Object(hash); !errors.Is(err, errCorrupt) && !bytes.Equal(got, text) {
 			t.Errorf("%s: %d bytes, %v", what, len(got), err)
 		}
 		_, err = s.PutObject(text)

@@ -122,7 +122,7 @@ func (o *Owner) open(ctx context.Context) error {
 		// The published copy is newer than its original: the disk lost something.
 		err = o.mend(ctx, fmt.Errorf("it is at transaction %d, the snapshot already at %d", db.Tx,
 			snap.Tx))
-	case errors.Is(err, ErrCorrupt):
+	case errors.Is(err, errCorrupt):
 		err = o.mend(ctx, err)
 	}
 	if err != nil {

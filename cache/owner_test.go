@@ -305,7 +305,7 @@ func TestPublishFailure(t *testing.T) {
 		t.Fatal("published over a folder")
 	}
 	_, err := s.Snapshot()
-	wants(t, err, ErrCorrupt)
+	wants(t, err, errCorrupt)
 	ok(t, os.RemoveAll(filepath.Join(s.dir, snapName)))
 	ok(t, o.Publish())
 	get(t, snapshot(t, s), 9)
@@ -336,9 +336,9 @@ func TestPanicInside(t *testing.T) {
 	fill(t, s, 5)
 	o := own(t, s)
 	err := o.update("test", func(tx *bbolt.Tx) error { panic("page 7 is not what it should be") })
-	wants(t, err, ErrCorrupt)
-	wants(t, o.Put(Decisions, "k", 1), ErrCorrupt)
-	if err := o.Close(); !errors.Is(err, ErrCorrupt) {
+	wants(t, err, errCorrupt)
+	wants(t, o.Put(Decisions, "k", 1), errCorrupt)
+	if err := o.Close(); !errors.Is(err, errCorrupt) {
 		t.Errorf("close: %v", err)
 	}
 	own(t, s)

@@ -183,7 +183,7 @@ func (o *Owner) start(ctx context.Context, broken string) (taken int, err error)
 				return nil
 			}
 			// Its damage is known: only what the reader or bbolt say about writing counts.
-			if _, err := surveyDatabase(broken, take); err != nil && !errors.Is(err, ErrCorrupt) &&
+			if _, err := surveyDatabase(broken, take); err != nil && !errors.Is(err, errCorrupt) &&
 				!errors.Is(err, ErrVersion) {
 				return err
 			}

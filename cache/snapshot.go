@@ -24,7 +24,7 @@ type Snapshot struct {
 	flat *flat
 }
 
-// Snapshot opens what was published last: ErrNone when nothing was, ErrCorrupt, ErrVersion, or what
+// Snapshot opens what was published last: ErrNone when nothing was, errCorrupt, ErrVersion, or what
 // the system said. It takes no lock and never waits.
 func (s *Store) Snapshot() (*Snapshot, error) {
 	return openSnapshot(filepath.Join(s.dir, snapName))
@@ -158,7 +158,7 @@ func surveySnapshot(path string, fn func(bucket, key string, stamp int64, raw []
 }
 
 // surveyFile opens a file and has look check it; with an error there is nothing sound to work with:
-// fs.ErrNotExist, ErrVersion, ErrCorrupt, or what the system said.
+// fs.ErrNotExist, ErrVersion, errCorrupt, or what the system said.
 func surveyFile(doing, path string, look func(f *os.File, size int64) (*survey, error)) (
 	*survey, error) {
 	f, info, err := openRegular(path)

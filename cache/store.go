@@ -71,7 +71,7 @@ type Store struct {
 // Open takes no lock.
 func Open(dir string) (*Store, error) {
 	if !filepath.IsAbs(dir) {
-		return nil, &Error{Doing: "open the store", Path: dir, Kind: ErrForeign,
+		return nil, &Error{Doing: "open the store", Path: dir, Kind: errForeign,
 			Err: errors.New("not an absolute path")}
 	}
 	s := &Store{dir: dir}
@@ -92,7 +92,7 @@ func (s *Store) ours() error {
 		return failed(doing, s.dir, err)
 	}
 	foreign := func(advice, format string, args ...any) error {
-		return &Error{Doing: doing, Path: s.dir, Kind: ErrForeign, Err: fmt.Errorf(format, args...),
+		return &Error{Doing: doing, Path: s.dir, Kind: errForeign, Err: fmt.Errorf(format, args...),
 			Advice: advice}
 	}
 	if !info.IsDir() {
@@ -124,7 +124,7 @@ func (s *Store) writable() error {
 			return
 		}
 		if kind := NetworkFS(s.dir); kind != "" {
-			s.ready = &Error{Doing: "write to the store", Path: s.dir, Kind: ErrNetwork,
+			s.ready = &Error{Doing: "write to the store", Path: s.dir, Kind: errNetwork,
 				Err:    fmt.Errorf("it is on a network file system (%s), where locks are not reliable", kind),
 				Advice: "set GNVCC_STORE to a folder on a local disk"}
 		}

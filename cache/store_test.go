@@ -76,19 +76,19 @@ func TestModes(t *testing.T) {
 func TestForeignFolder(t *testing.T) {
 	dir := t.TempDir()
 	_, err := Open("relative")
-	wants(t, err, ErrForeign)
+	wants(t, err, errForeign)
 	file := filepath.Join(dir, "file")
 	ok(t, os.WriteFile(file, nil, 0o600))
 	_, err = Open(file)
-	wants(t, err, ErrForeign)
+	wants(t, err, errForeign)
 	_, err = Open(filepath.Join(file, "store"))
-	wants(t, err, ErrForeign)
+	wants(t, err, errForeign)
 
 	open := filepath.Join(dir, "open")
 	ok(t, os.Mkdir(open, 0o700))
 	ok(t, os.Chmod(open, 0o777))
 	_, err = Open(open)
-	wants(t, err, ErrForeign)
+	wants(t, err, errForeign)
 	if !strings.Contains(err.Error(), "chmod o-w") {
 		t.Errorf("no advice: %v", err)
 	}
@@ -100,7 +100,7 @@ func TestForeignFolder(t *testing.T) {
 	ok(t, os.Mkdir(other, 0o700))
 	ok(t, os.Chown(other, 12345, 12345))
 	_, err = Open(other)
-	wants(t, err, ErrForeign)
+	wants(t, err, errForeign)
 }
 
 // A folder that became foreign between Open and the first write is not written to.
@@ -108,11 +108,11 @@ func TestForeignLater(t *testing.T) {
 	s := newStore(t)
 	ok(t, os.Mkdir(s.dir, 0o700))
 	ok(t, os.Chmod(s.dir, 0o777))
-	wants(t, s.Spool(Decisions, "k", 1), ErrForeign)
+	wants(t, s.Spool(Decisions, "k", 1), errForeign)
 	_, err := s.PutObject(nil)
-	wants(t, err, ErrForeign)
+	wants(t, err, errForeign)
 	_, err = s.Own(context.Background())
-	wants(t, err, ErrForeign)
+	wants(t, err, errForeign)
 }
 
 func TestNetworkType(t *testing.T) {
@@ -157,7 +157,7 @@ func TestNetworkStore(t *testing.T) {
 	} {
 		err := try()
 		var known *Error
-		if !errors.Is(err, ErrNetwork) || !errors.As(err, &known) || !strings.Contains(known.Advice,
+		if !errors.Is(err, errNetwork) || !errors.As(err, &known) || !strings.Contains(known.Advice,
 			"local disk") || !strings.Contains(err.Error(), "(nfs)") {
 			t.Errorf("%s: %v", what, err)
 		}
@@ -202,6 +202,6 @@ func TestReadOnlyFolder(t *testing.T) {
 	fill(t, s, 10)
 	ok(t, os.Chmod(s.dir, 0o500))
 	defer os.Chmod(s.dir, 0o700)
-	wants(t, s.Spool("new-bucket", "k", 1), ErrReadOnly)
+	wants(t, s.Spool("new-bucket", "k", 1), errReadOnly)
 	get(t, snapshot(t, s), 3)
 }

@@ -120,7 +120,7 @@ func makeable(dir string) error {
 		info, err := os.Stat(above)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return &Error{Doing: doing, Path: above, Kind: ErrForeign,
+			return &Error{Doing: doing, Path: above, Kind: errForeign,
 				Err:    errors.New("it is a link to nothing"),
 				Advice: "make what it points to, or set GNVCC_STORE to a folder elsewhere"}
 		case err == nil && !info.IsDir():
@@ -247,7 +247,7 @@ func (c *checkup) database(alive bool, snap *survey) {
 		return
 	}
 	switch {
-	case errors.Is(err, ErrCorrupt):
+	case errors.Is(err, errCorrupt):
 		c.fail(Problem, err)
 		c.more(found)
 	case err != nil:

@@ -66,13 +66,19 @@ func TestKillApply(t *testing.T) {
 		objects[r] = readUnits(t, dir)
 	}
 	random := rand.New(rand.NewPCG(11, uint64(time.Now().UnixNano())))
-	rounds := 30
+	rounds := 16
 	if os.Getenv("GNVCC_LONG") != "" {
 		rounds = 400
 	}
 	killed, between := 0, 0
 	longest := 3 * time.Second
+	// Moments are drawn from each part of an apply equally often, in any order: few rounds meet all.
+	parts := random.Perm(rounds)
 	for round := range rounds {
+		moment := func(longest time.Duration) time.Duration {
+			return time.Duration((float64(parts[round]) + random.Float64()) / float64(rounds) *
+				float64(longest))
+		}
 		want, was := recipes[round%2], recipes[(round+1)%2]
 		decideAll(t, storeDir, want)
 		begun := time.Now()
@@ -85,7 +91,7 @@ func TestKillApply(t *testing.T) {
 		select {
 		case <-done:
 			longest = time.Since(begun)
-		case <-time.After(time.Duration(random.Int64N(int64(longest)))):
+		case <-time.After(moment(longest)):
 			// Itself alone in every second round: its children go on a while.
 			target := cmd.Process.Pid
 			if round%4 < 2 {

@@ -138,14 +138,14 @@ func tileable1(k *kernel) (*tileFlow, error) {
 	return newTileFlow(k.Func, block)
 }
 
-// MostTurns is the largest number of turns of a tile.
-const MostTurns = 256
+// mostTurns is the largest number of turns of a tile.
+const mostTurns = 256
 
 // tileValue reads TURNS or TURNS:BOX; box is -1 where none is named.
 func tileValue(value string) (turns, box int, err error) {
 	first, second, named := strings.Cut(value, ":")
 	box = -1
-	if turns, err = number(first, 2, MostTurns); err == nil && named {
+	if turns, err = number(first, 2, mostTurns); err == nil && named {
 		box, err = number(second, 0, 1<<10)
 	}
 	if err != nil {

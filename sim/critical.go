@@ -26,9 +26,6 @@ func (d Device) Region(floor, ceiling int) Region {
 	return Region{max(1, min(floor, d.ThreadRegisters)), max(1, min(ceiling, d.ThreadRegisters))}
 }
 
-// contains reports whether a count lies in the region.
-func (r Region) contains(regs int) bool { return r.Min <= regs && regs <= r.Max }
-
 // A Level is a run of register counts with the same number of resident blocks. Max is its critical
 // point.
 type Level struct {

@@ -120,18 +120,6 @@ func (d Device) perWarp(regs int) int {
 	return roundUp(regs*warpSize, unit)
 }
 
-// largestBlock is the largest block, in threads (a multiple of 32), that can be launched with so
-// many registers per thread; 0 if none can. A recipe must not make it smaller than the default
-// build's.
-func (d Device) largestBlock(regs int) int {
-	for warps := BlockThreads / warpSize; warps > 0; warps-- {
-		if d.registerLimit(regs, warps) > 0 {
-			return warps * warpSize
-		}
-	}
-	return 0
-}
-
 // MostRegisters is the largest register count per thread with which a block of so many threads can
 // be launched; 0 if there is no such block.
 func (d Device) MostRegisters(threads int) int {

@@ -82,25 +82,25 @@ gnvcc report
 stdout 'nothing decided yet.*gnvcc tune'
 `},
 	"explain: `no such kernel: ...`": {script: `
-gnvcc -arch=sm_90 -c k.cu -o k.o
+gnvcc -arch=sm_90 -cubin k.cu -o k.cubin
 ! gnvcc explain nosuch
 stderr 'no such kernel: nosuch .*gnvcc report'
 `},
 	"apply: `everything that was built with gnvcc has its recipes`": {script: `
-gnvcc -arch=sm_90 -c k.cu -o k.o
+gnvcc -arch=sm_90 -cubin k.cu -o k.cubin
 gnvcc apply
 stdout 'everything that was built with gnvcc has its recipes'
 gnvcc status
-stdout 'k.o .*: as wanted'
+stdout 'k.cubin .*: as wanted'
 `},
 	"apply leaves a file alone, and names it": {script: `
-gnvcc -arch=sm_90 -c k.cu -o k.o
+gnvcc -arch=sm_90 -cubin k.cu -o k.cubin
 gnvcc pin k maxnreg=40
-cp k.cu k.o
+cp k.cu k.cubin
 gnvcc apply
-stdout 'left alone: .*k.o is not what its recorded command gives.*build it again with gnvcc'
-cmp k.cu k.o
-gnvcc -arch=sm_90 -c k.cu -o k.o
+stdout 'left alone: .*k.cubin is not what its recorded command gives.*build it again with gnvcc'
+cmp k.cu k.cubin
+gnvcc -arch=sm_90 -cubin k.cu -o k.cubin
 gnvcc apply
 stdout 'everything that was built with gnvcc has its recipes'
 `},
@@ -110,7 +110,7 @@ exec sh -c 'until gnvcc watch --status | grep -q "nothing to do"; do sleep 0.1; 
 gnvcc watch --stop
 wait w
 stderr 'no builds known here: build with gnvcc'
-gnvcc -arch=sm_90 -c k.cu -o k.o
+gnvcc -arch=sm_90 -cubin k.cu -o k.cubin
 exec sh -c 'gnvcc watch 2>w.log & n=0; until [ $n = 300 ] || grep -q "no launches" w.log; do sleep 0.1; n=$((n+1)); done; gnvcc watch --stop; wait'
 grep 'no launches captured yet: gnvcc tune -- ./app' w.log
 `},
@@ -118,7 +118,7 @@ grep 'no launches captured yet: gnvcc tune -- ./app' w.log
 	"watch: `resting: ...`":                              {elsewhere: "cmd/gnvcc TestWatchGuest"},
 	"watch: `is running already`, `another gnvcc watch`": {elsewhere: "cmd/gnvcc TestWatchGuest"},
 	"watch: folders `are looked at every few seconds`": {script: `
-gnvcc -arch=sm_90 -c k.cu -o k.o
+gnvcc -arch=sm_90 -cubin k.cu -o k.cubin
 exec gnvcc watch --poll &w&
 exec sh -c 'until gnvcc watch --status | grep -q "nothing to do"; do sleep 0.1; done'
 gnvcc watch --status
@@ -127,22 +127,22 @@ gnvcc watch --stop
 wait w
 `},
 	"a recipe is not applied": {script: `
-gnvcc -arch=sm_90 -c k.cu -o k.o
+gnvcc -arch=sm_90 -cubin k.cu -o k.cubin
 gnvcc pin k maxnreg=40
 gnvcc ban k maxnreg
-gnvcc -arch=sm_90 -c k.cu -o k.o
+gnvcc -arch=sm_90 -cubin k.cu -o k.cubin
 gnvcc status
 stdout 'banned'
 gnvcc unban k
-gnvcc -arch=sm_90 -c k.cu -o k.o
+gnvcc -arch=sm_90 -cubin k.cu -o k.cubin
 gnvcc status
 stdout 'k, sm_90: maxnreg=40'
 # Another kernel, another target.
-gnvcc -arch=sm_80 -c k.cu -o k.o
+gnvcc -arch=sm_80 -cubin k.cu -o k.cubin
 gnvcc status
 stdout 'k, sm_80: nvcc.s own'
 cp edited k.cu
-gnvcc -arch=sm_90 -c k.cu -o k.o
+gnvcc -arch=sm_90 -cubin k.cu -o k.cubin
 gnvcc status
 stdout 'k, sm_90: nvcc.s own'
 `},
@@ -151,10 +151,10 @@ stdout 'k, sm_90: nvcc.s own'
 	"note: `the program asks the driver for the kernel's registers or occupancy`": {elsewhere: "policy/search TestAsked"},
 	"`left alone: nondeterministic`":                                              {elsewhere: "policy/search TestLeftAlone"},
 	"`-Xptxas -v` shows nvcc's registers": {script: `
-gnvcc -arch=sm_90 -Xptxas -v -c k.cu -o k.o
+gnvcc -arch=sm_90 -Xptxas -v -cubin k.cu -o k.cubin
 cp stderr without
 gnvcc pin k maxnreg=24
-gnvcc -arch=sm_90 -Xptxas -v -c k.cu -o k.o
+gnvcc -arch=sm_90 -Xptxas -v -cubin k.cu -o k.cubin
 cp stderr with
 exec grep -o 'Used [0-9]* registers' without
 cp stdout want
@@ -177,7 +177,7 @@ stdout 'nothing decided yet'
 env GNVCC_STORE=$WORK/k.cu
 ! gnvcc doctor
 stdout 'problem .*store: .*k.cu'
-gnvcc -arch=sm_90 -c k.cu -o k.o
+gnvcc -arch=sm_90 -cubin k.cu -o k.cubin
 env GNVCC_STORE=$WORK/k.cu/deep/store
 ! gnvcc doctor
 stdout 'problem .*store: .*k.cu'
@@ -185,7 +185,7 @@ stdout 'GNVCC_STORE to a folder'
 # Damaged, and of a newer gnvcc: driver/testdata/script and driver/accidents.
 `},
 	"the store grows": {script: `
-gnvcc -arch=sm_90 -c k.cu -o k.o
+gnvcc -arch=sm_90 -cubin k.cu -o k.cubin
 env GNVCC_MAXSIZE=1K
 gnvcc stats
 stdout 'at most 1.0 KiB \(GNVCC_MAXSIZE\)'

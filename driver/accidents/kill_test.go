@@ -113,11 +113,11 @@ func killOne(t *testing.T, p *place, l *ledger, names []string, killed map[strin
 	random *rand.Rand) {
 	t.Helper()
 	p.forget(t, random)
-	// Three of four builds begin with PTX: gnvcc's part is the same, and takes 0.05 s in place of 0.4.
+	// Three of four builds begin with PTX: gnvcc's part is the same, and takes 0.05 s in place of 0.2.
 	p.ext = ".ptx"
 	longest := 80_000 // microseconds
 	if random.IntN(4) == 0 {
-		p.ext, longest = "", 400_000
+		p.ext, longest = "", 200_000
 	}
 	players := make([]*player.Player, len(names))
 	for i, role := range names {
@@ -191,7 +191,7 @@ func TestSignals(t *testing.T) {
 		p.forget(t, random)
 		u := p.units[random.IntN(len(p.units))]
 		os.Remove(filepath.Join(p.dir, u.name+".cubin"))
-		e, said := run(p.command(u), sig, time.Duration(random.IntN(450_000))*time.Microsecond)
+		e, said := run(p.command(u), sig, time.Duration(random.IntN(200_000))*time.Microsecond)
 		counts[e]++
 		// nvcc: 2 after SIGINT, 255 after SIGTERM; before its handlers stand it dies by the signal; or it
 		// was done.

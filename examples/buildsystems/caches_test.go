@@ -101,7 +101,7 @@ func TestCcache(t *testing.T) { onKits(t, "ccache", tryCcache) }
 func tryCcache(s *site) {
 	t := s.t
 	ccache := tool(t, "ccache")
-	want := s.compile(filepath.Join(s.kit, "bin", "nvcc"))
+	want := s.want()
 	args := []string{"-O3", "-arch=sm_90", "-Icommon", "-c", "longthreads/longthreads.cu", "-o",
 		"out.o"}
 	s.fresh("../longthreads", "../stencil", "../common")

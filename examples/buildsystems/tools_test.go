@@ -46,13 +46,16 @@ func tryBazel(s *site) {
 	bazel := tool(s.t, "bazel")
 	root := s.t.TempDir()
 	// Bazel takes the right to write away
-	s.t.Cleanup(func() { exec.Command("chmod", "-R", "u+w", root).Run() })
+	s.t.Cleanup(func() {
+		s.try(bazel, "--output_user_root="+root, "shutdown")
+		exec.Command("chmod", "-R", "u+w", root).Run()
+	})
 	build := func(compiler string, more ...string) []string {
 		s.t.Helper()
 		s.own = compiler == s.nvcc()
 		defer func() { s.own = false }()
 		args := append([]string{
-			"--output_user_root=" + root, "--batch", "build", "//:mix", "--define=nvcc=" + compiler,
+			"--output_user_root=" + root, "--max_idle_secs=60", "build", "//:mix", "--define=nvcc=" + compiler,
 			"--action_env=PATH=/usr/bin:/bin", "--action_env=GNVCC_NVCC=" + s.nvcc(),
 		}, more...)
 		s.run(bazel, args...)

@@ -19,8 +19,8 @@ import (
 // From what a build with counters has counted to how often machine code runs: counts are by the
 // blocks of nvcc's own PTX, ptxas says from which of its lines each instruction comes.
 
-// A Liner is a Compiler that can say which line of the PTX each instruction of a build comes from.
-type Liner interface {
+// A liner is a Compiler that can say which line of the PTX each instruction of a build comes from.
+type liner interface {
 	// Lines gives the build with the lines in it, and the PTX.
 	Lines(ctx context.Context, k *policy.Kernel, r recipe.Recipe) (code, text []byte, err error)
 }
@@ -28,7 +28,7 @@ type Liner interface {
 // recorded puts a launch's counts to a candidate.
 func recorded(ctx context.Context, c policy.Compiler, k *policy.Kernel, r recipe.Recipe,
 	counts *cache.Counts, shape sim.Shape) (*predict.Recorded, error) {
-	liner, ok := c.(Liner)
+	liner, ok := c.(liner)
 	if !ok {
 		return nil, errors.New("nobody says from which lines its instructions come")
 	}

@@ -15,7 +15,7 @@ import (
 var _ = register(Lever{
 	Name: "unroll", Idea: "loops unrolled", Gain: 1.047,
 	Try: func(s *Situation) []recipe.Recipe {
-		if len(FreeLoops(s.Kernel)) == 0 {
+		if len(freeLoops(s.Kernel)) == 0 {
 			return nil
 		}
 		return unrolls("", 4, 1, 2, 8)
@@ -31,7 +31,7 @@ var _ = register(Lever{
 	// as the best so far it is loops one by one: a factor that one loop wants may undo what LLVM does
 	// to another (a short inner loop that it unrolls completely).
 	Around: func(s *Situation, best policy.Trial) []recipe.Recipe {
-		loops := FreeLoops(s.Kernel)
+		loops := freeLoops(s.Kernel)
 		var out []recipe.Recipe
 		for _, t := range best.Recipe.Terms {
 			if t.Lever == "unroll" {
@@ -100,8 +100,8 @@ func unrolls(site string, factors ...int) []recipe.Recipe {
 	return out
 }
 
-// FreeLoops returns the loops that a factor may be given, innermost ones first.
-func FreeLoops(k *policy.Kernel) []source.Loop {
+// freeLoops returns the loops that a factor may be given, innermost ones first.
+func freeLoops(k *policy.Kernel) []source.Loop {
 	if k.NoUnroll != "" {
 		return nil
 	}

@@ -236,15 +236,6 @@ func (w *Flow) Registers() int { return len(w.group) }
 // stand.
 func (w *Flow) Accesses(stmt int) []Access { return w.accesses[w.first[stmt]:w.first[stmt+1]] }
 
-// name is a register's name. Registers of different scopes may have the same.
-func (w *Flow) name(reg int32) string {
-	g := &w.groups[w.group[reg]]
-	if g.count == 0 {
-		return g.prefix
-	}
-	return fmt.Sprintf("%s%d", g.prefix, reg-g.base)
-}
-
 // Type is a register's type as declared: "b32", "f64", "pred".
 func (w *Flow) Type(reg int32) string { return w.groups[w.group[reg]].kind }
 

@@ -1,6 +1,7 @@
 package ptx
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -252,4 +253,13 @@ func BenchmarkFlow(b *testing.B) {
 			w.Pressure(nil)
 		}
 	}
+}
+
+// name is a register's name. Registers of different scopes may have the same.
+func (w *Flow) name(reg int32) string {
+	g := &w.groups[w.group[reg]]
+	if g.count == 0 {
+		return g.prefix
+	}
+	return fmt.Sprintf("%s%d", g.prefix, reg-g.base)
 }

@@ -30,7 +30,7 @@ func Vector(base, e Estimate, baseRegisters, registers int, lever string) []floa
 	}
 	classes := func(c ...sass.Class) float64 { return ratio(count(e, c...), count(base, c...)) }
 	time := func(x Estimate) float64 {
-		return Time(x.Paper, x.Fraction, max(base.Fraction, e.Fraction), Slowdown)
+		return paperTime(x.Paper, x.Fraction, max(base.Fraction, e.Fraction), paperSlowdown)
 	}
 	has := func(words ...string) float64 {
 		for _, w := range words {

@@ -105,7 +105,7 @@ func (r *Run) Estimate() (Estimate, error) {
 	if r.Shape.Blocks > 0 && r.Device.SMs > 0 {
 		e.Waves = math.Ceil(float64(r.Shape.Blocks) / float64(r.Device.SMs*e.Occupancy.Blocks))
 	}
-	e.Paper = RegDem(f, flow, &r.Units, e.Fraction)
+	e.Paper = regDem(f, flow, &r.Units, e.Fraction)
 	cost := r.costs(flow)
 	for b := range flow.Blocks {
 		e.Latency += weights[b] * (cost[b].issue + cost[b].wait)

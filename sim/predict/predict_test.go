@@ -73,7 +73,7 @@ func TestRegDem(t *testing.T) {
 	}
 	// At half occupancy: the load stalls 2*0.5*128/32 = 4, each FFMA 2. The second FFMA waits: 650 -
 	// (4 + 2).
-	if got, want := RegDem(f, f.Flow(), &u, 0.5), 4+2+644+2.0; math.Abs(got-want) > 1e-9 {
+	if got, want := regDem(f, f.Flow(), &u, 0.5), 4+2+644+2.0; math.Abs(got-want) > 1e-9 {
 		t.Errorf("straight: %g, want %g", got, want)
 	}
 	loop := build(line{ffma, 4, -1, 0, 0, 0}, line{ffma, 8, -1, 0, 0, 0}, line{bra, 0, -1, 0, 1, 7},
@@ -81,10 +81,10 @@ func TestRegDem(t *testing.T) {
 	if flow := loop.Flow(); len(flow.Loops) != 1 {
 		t.Fatalf("loops: %+v", flow.Loops)
 	}
-	if got, want := RegDem(loop, loop.Flow(), &u, 1), 4+10*8.0; got != want {
+	if got, want := regDem(loop, loop.Flow(), &u, 1), 4+10*8.0; got != want {
 		t.Errorf("loop: %g, want %g", got, want)
 	}
-	if got := Time(100, 0.25, 0.5, func(x float64) float64 { return 1 / x }); got != 200 {
+	if got := paperTime(100, 0.25, 0.5, func(x float64) float64 { return 1 / x }); got != 200 {
 		t.Errorf("Eq. 3: %g", got)
 	}
 }
@@ -99,7 +99,7 @@ func TestBackEdge(t *testing.T) {
 		line{ldg, 1, 0, 0, 0, 0},
 		line{bra, 5, -1, 0, 1, 7},
 		line{exit, 0, -1, 0, 0, 0})
-	if got := RegDem(f, f.Flow(), &u, 1); got > 500 {
+	if got := regDem(f, f.Flow(), &u, 1); got > 500 {
 		t.Errorf("the paper's tracker sees the wait: %g", got)
 	}
 	d, _ := sim.Lookup(90)
@@ -212,7 +212,7 @@ func TestMeasuredUnits(t *testing.T) {
 			t.Errorf("f(%g) = %g, want %g", x, got, want)
 		}
 	}
-	if tables.slowdown(64)(0.25) != Slowdown(0.25) {
+	if tables.slowdown(64)(0.25) != paperSlowdown(0.25) {
 		t.Error("without a table f is another one")
 	}
 }

@@ -11,7 +11,7 @@ import (
 // loopFactor is the paper's LOOP_FACTOR: how often a loop is taken to run.
 const loopFactor = 10
 
-// RegDem is the stall count of Fig. 5 of Sakdhnagool, Sabne, Eigenmann, "RegDem: Increasing GPU
+// regDem is the stall count of Fig. 5 of Sakdhnagool, Sabne, Eigenmann, "RegDem: Increasing GPU
 // Performance via Shared Memory Register Spilling", as printed: blocks in the order of the code,
 // one tracker of scoreboards that goes on from block to block, waits for loads only, ten rounds a
 // loop, all blocks summed. occupancy is 0 to 1.
@@ -19,7 +19,7 @@ const loopFactor = 10
 // What is off in it today: a scoreboard may still be pending over a back edge, where this tracker
 // has long forgotten it; and waits for anything but global and shared memory cost nothing. Ours is
 // beside it for that.
-func RegDem(f *sass.Function, flow *sass.Flow, u *Units, occupancy float64) float64 {
+func regDem(f *sass.Function, flow *sass.Flow, u *Units, occupancy float64) float64 {
 	type track struct {
 		inst  *sass.Inst
 		stall float64
@@ -68,17 +68,18 @@ func RegDem(f *sass.Function, flow *sass.Flow, u *Units, occupancy float64) floa
 // mostDepth bounds the powers of loopFactor: deeper nests are hostile files.
 const mostDepth = 6
 
-// Time is Eq. 3: the stall count with what the occupancy costs. slowdown is f, the execution time
-// at an occupancy, whose scale does not matter; most is the largest occupancy among the candidates.
-func Time(stalls, occupancy, most float64, slowdown func(float64) float64) float64 {
+// paperTime is Eq. 3: the stall count with what the occupancy costs. slowdown is f, the execution
+// time at an occupancy, whose scale does not matter; most is the largest occupancy among the
+// candidates.
+func paperTime(stalls, occupancy, most float64, slowdown func(float64) float64) float64 {
 	return stalls * slowdown(occupancy) / slowdown(most)
 }
 
 // slowdown is f for a device of so many warps an SM: what was measured, drawn straight from point
-// to point, else Slowdown.
+// to point, else paperSlowdown.
 func (u *Units) slowdown(most int) func(x float64) float64 {
 	if len(u.Occupancy) < 2 || most < 1 {
-		return Slowdown
+		return paperSlowdown
 	}
 	points := slices.Sorted(maps.Keys(u.Occupancy))
 	return func(x float64) float64 {
@@ -99,13 +100,13 @@ func (u *Units) slowdown(most int) func(x float64) float64 {
 // Slower is RegDem's time of an estimate (Eq. 3) by the run's own f; most is the largest occupancy
 // among the candidates.
 func (r *Run) Slower(e *Estimate, most float64) float64 {
-	return Time(e.Paper, e.Fraction, most, r.Units.slowdown(r.Device.Warps))
+	return paperTime(e.Paper, e.Fraction, most, r.Units.slowdown(r.Device.Warps))
 }
 
-// Slowdown stands in for the paper's f(x), which its authors measured with compute-bound programs
-// on Maxwell: time falls as 1/x until half of the warp slots are in use, and hardly beyond. A table
-// that doctor measured replaces it.
-func Slowdown(x float64) float64 {
+// paperSlowdown stands in for the paper's f(x), which its authors measured with compute-bound
+// programs on Maxwell: time falls as 1/x until half of the warp slots are in use, and hardly
+// beyond. A table that doctor measured replaces it.
+func paperSlowdown(x float64) float64 {
 	const knee = 0.5
 	switch {
 	case x <= 0:

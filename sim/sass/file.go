@@ -24,8 +24,8 @@ type Function struct {
 	jumps   map[int][]int
 }
 
-// MostUnknown is the share of unknown operations above which nothing is said about a function.
-const MostUnknown = 0.02
+// mostUnknown is the share of unknown operations above which nothing is said about a function.
+const mostUnknown = 0.02
 
 // Read decodes all functions of a cubin. It fails on files that are no cubin and on architectures
 // that it does not know.
@@ -71,8 +71,8 @@ func Decode(name string, code []byte, cc int) *Function {
 
 func function(s cubin.Code, cc int) *Function {
 	f := &Function{Name: s.Name, Kernel: s.Kernel, CC: cc, Parts: s.Functions, jumps: s.Jumps}
-	f.Insts = make([]Inst, 0, len(s.Data)/WordBytes)
-	for at := 0; at+WordBytes <= len(s.Data); at += WordBytes {
+	f.Insts = make([]Inst, 0, len(s.Data)/wordBytes)
+	for at := 0; at+wordBytes <= len(s.Data); at += wordBytes {
 		i := decode(word(s.Data[at:]), at, cc)
 		if i.op == nil {
 			f.Unknown++
@@ -84,7 +84,7 @@ func function(s cubin.Code, cc int) *Function {
 
 // Known fails where too much of the function is unknown to say anything about it.
 func (f *Function) Known() error {
-	if n := len(f.Insts); n == 0 || float64(f.Unknown) > MostUnknown*float64(n) {
+	if n := len(f.Insts); n == 0 || float64(f.Unknown) > mostUnknown*float64(n) {
 		return fmt.Errorf("%d of %d instructions of %s (sm_%d) are unknown", f.Unknown, n, f.Name, f.CC)
 	}
 	return nil

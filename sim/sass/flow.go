@@ -48,12 +48,12 @@ func (f *Function) ends(n int) (leaves, falls bool) {
 	if i.op == nil {
 		return false, true
 	}
-	unconditional := i.Unguarded() && i.bits(87, 3) == 7 && !i.bit(90)
+	unconditional := i.unguarded() && i.bits(87, 3) == 7 && !i.bit(90)
 	switch i.op.code {
 	case 0x147: // BRA; .U and .DIV have their condition elsewhere
 		return true, !unconditional || i.bit(91)
 	case 0x149, 0x158, 0x14a, 0x14c, 0x150: // BRX, BRXU, JMP, JMX, RET
-		return true, !i.Unguarded()
+		return true, !i.unguarded()
 	case 0x14d, 0x14f, 0x15b: // EXIT, RTT, KILL
 		return true, !unconditional
 	}
@@ -68,8 +68,8 @@ func (f *Function) Flow() *Flow {
 		first[0] = true
 	}
 	mark := func(offset int) {
-		if offset >= 0 && offset/WordBytes < n {
-			first[offset/WordBytes] = true
+		if offset >= 0 && offset/wordBytes < n {
+			first[offset/wordBytes] = true
 		}
 	}
 	for _, p := range f.Parts {
@@ -99,8 +99,8 @@ func (f *Function) Flow() *Flow {
 		leaves, falls := f.ends(end)
 		if leaves {
 			for _, to := range f.targets(end) {
-				if to >= 0 && to/WordBytes < n {
-					out.edge(b, out.block[to/WordBytes])
+				if to >= 0 && to/wordBytes < n {
+					out.edge(b, out.block[to/wordBytes])
 				}
 			}
 		}
@@ -140,8 +140,8 @@ func (f *Flow) edge(from, to int) {
 func (f *Flow) entry(fn *Function) {
 	seen := map[int]bool{}
 	add := func(offset int) {
-		if offset/WordBytes < len(f.block) {
-			if b := f.block[offset/WordBytes]; !seen[b] {
+		if offset/wordBytes < len(f.block) {
+			if b := f.block[offset/wordBytes]; !seen[b] {
 				seen[b] = true
 				f.entries = append(f.entries, b)
 			}

@@ -68,8 +68,8 @@ func (i *Inst) Writes() []Span { return i.writes[:i.nw] }
 // Reads are the registers read.
 func (i *Inst) Reads() []Span { return i.reads[:i.nr] }
 
-// Unguarded tells that the instruction runs in every thread that gets there.
-func (i *Inst) Unguarded() bool { return i.Guard == always && !i.Negated }
+// unguarded tells that the instruction runs in every thread that gets there.
+func (i *Inst) unguarded() bool { return i.Guard == always && !i.Negated }
 
 // Form is how the third and second operand are given: 1 registers, 2 and 4 an immediate, 3 and 5 a
 // constant bank, 6 and 7 a uniform register.
@@ -212,7 +212,7 @@ func (i *Inst) operands() {
 			i.PredicatesRead |= 1 << i.bits(77, 3) & 0x7f
 		}
 	}
-	if !i.Unguarded() {
+	if !i.unguarded() {
 		i.PredicatesRead |= 1 << i.Guard & 0x7f
 	}
 }
@@ -265,8 +265,8 @@ func (i *Inst) branch() {
 	case i.CC >= 90:
 		by = (i.signed(34, 48)<<8 | int64(i.bits(16, 8))) * 4
 	}
-	to := int64(i.Offset) + WordBytes + by
-	if to >= 0 && to < 1<<40 && to%WordBytes == 0 {
+	to := int64(i.Offset) + wordBytes + by
+	if to >= 0 && to < 1<<40 && to%wordBytes == 0 {
 		i.Target = int(to)
 	}
 }

@@ -2,10 +2,10 @@ package sass
 
 import "math/bits"
 
-// A Set is a set of registers of one file.
-type Set [4]uint64
+// A regSet is a set of registers of one file.
+type regSet [4]uint64
 
-func (s *Set) add(x Span) {
+func (s *regSet) add(x Span) {
 	for n := range int(x.N) {
 		if r := int(x.First) + n; r < 255 {
 			s[r/64] |= 1 << (r % 64)
@@ -14,10 +14,10 @@ func (s *Set) add(x Span) {
 }
 
 // Has reports whether a register is in the set.
-func (s *Set) Has(r int) bool { return s[r/64]>>(r%64)&1 == 1 }
+func (s *regSet) Has(r int) bool { return s[r/64]>>(r%64)&1 == 1 }
 
 // Len counts.
-func (s *Set) Len() int {
+func (s *regSet) Len() int {
 	n := 0
 	for _, w := range s {
 		n += bits.OnesCount64(w)
@@ -26,7 +26,7 @@ func (s *Set) Len() int {
 }
 
 // live is what holds a value that is still needed, in both files.
-type live [2]Set
+type live [2]regSet
 
 func (l *live) union(o *live) bool {
 	changed := false
@@ -50,9 +50,9 @@ func (l *live) meet(o *live) {
 
 // before turns what is live behind an instruction into what is live in front of it.
 func (l *live) before(i *Inst) {
-	if i.Unguarded() { // else the old value may live on
+	if i.unguarded() { // else the old value may live on
 		for _, s := range i.Writes() {
-			var w Set
+			var w regSet
 			w.add(s)
 			for k := range w {
 				l[s.File][k] &^= w[k]
@@ -156,13 +156,13 @@ func (a *liveness) passages() {
 		next := map[int]passage{}
 		a.run(live{})
 		for _, p := range a.f.Parts {
-			if at := p.Offset / WordBytes; p.Offset > 0 && at < len(a.f.Insts) {
+			if at := p.Offset / wordBytes; p.Offset > 0 && at < len(a.f.Insts) {
 				next[p.Offset] = passage{reads: a.in[a.flow.block[at]]}
 			}
 		}
 		a.run(all)
 		for offset, p := range next {
-			p.keeps = a.in[a.flow.block[offset/WordBytes]]
+			p.keeps = a.in[a.flow.block[offset/wordBytes]]
 			next[offset] = p
 		}
 		a.calls = next

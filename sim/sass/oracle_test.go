@@ -84,7 +84,7 @@ func compare(i *Inst, p printed, functions map[string]int, base int) string {
 		return "name " + i.Name()
 	}
 	guard := ""
-	if !i.Unguarded() {
+	if !i.unguarded() {
 		guard = fmt.Sprintf("P%d", i.Guard)
 		if i.Guard == always {
 			guard = "PT"
@@ -238,7 +238,7 @@ func (t *tally) add(cubin []byte, text []byte, name string) error {
 			starts[part.Name] = part.Offset
 		}
 		for n, pi := range p.Insts {
-			at := start/WordBytes + n
+			at := start/wordBytes + n
 			if at >= len(f.Insts) {
 				return fmt.Errorf("%s has %d instructions, nvdisasm prints more", p.Name, len(f.Insts))
 			}

@@ -114,7 +114,7 @@ func (f *Function) leaves() bool {
 			return true
 		case 0x144:
 			// A call of another section is relocated: until then it points to itself or nowhere.
-			if i.Target < 0 || i.Target >= len(f.Insts)*WordBytes || !f.starts(i.Target) {
+			if i.Target < 0 || i.Target >= len(f.Insts)*wordBytes || !f.starts(i.Target) {
 				return true
 			}
 		}

@@ -64,7 +64,7 @@ func (i *Inst) special() bool {
 			return false
 		}
 	}
-	if !i.Unguarded() {
+	if !i.unguarded() {
 		i.PredicatesRead |= 1 << i.Guard & 0x7f
 	}
 	return true

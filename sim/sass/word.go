@@ -2,8 +2,8 @@ package sass
 
 import "encoding/binary"
 
-// WordBytes is the size of an instruction since sm_70.
-const WordBytes = 16
+// wordBytes is the size of an instruction since sm_70.
+const wordBytes = 16
 
 // A Word is one instruction as it stands in the code section.
 type Word struct{ Lo, Hi uint64 }
@@ -30,15 +30,12 @@ func (w Word) bit(i uint) bool { return w.bits(i, 1) == 1 }
 // signed is the same with the last bit as a sign.
 func (w Word) signed(i, n uint) int64 { return int64(w.bits(i, n)<<(64-n)) >> (64 - n) }
 
-// NoBarrier says that an instruction sets no scoreboard.
-const NoBarrier = 7
-
 // A Control is what the compiler tells the scheduler with each instruction.
 type Control struct {
 	Stall int  // cycles before this warp's next instruction, 0 to 15
 	Yield bool // another warp may go first (the bit is stored inverted)
-	Write int  // scoreboard that is released when results are there, 0 to 5, or NoBarrier
-	Read  int  // scoreboard that is released when operands have been read, 0 to 5, or NoBarrier
+	Write int  // scoreboard that is released when results are there, 0 to 5, or 7: none
+	Read  int  // scoreboard that is released when operands have been read, 0 to 5, or 7: none
 	Wait  int  // one bit a scoreboard: waited for before this instruction
 	Reuse int  // one bit an operand slot: kept in the operand cache
 }

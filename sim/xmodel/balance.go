@@ -134,23 +134,13 @@ func (m Model) Settled() (p Point, ok bool) {
 	return Point{}, false
 }
 
-// Worst is the stable equilibrium with the fewest instructions per cycle: where a machine that is
+// worst is the stable equilibrium with the fewest instructions per cycle: where a machine that is
 // disturbed may end.
-func (m Model) Worst() (p Point, ok bool) {
+func (m Model) worst() (p Point, ok bool) {
 	for _, q := range m.Equilibria() {
 		if q.Stable && (!ok || q.Rate < p.Rate) {
 			p, ok = q, true
 		}
 	}
 	return p, ok
-}
-
-// Time is how many cycles an SM takes for so many instructions of warps, 0 where there is no stable
-// equilibrium.
-func (m Model) Time(instructions float64) float64 {
-	p, ok := m.Settled()
-	if !ok || p.Rate <= 0 {
-		return 0
-	}
-	return instructions / p.Rate
 }

@@ -13,18 +13,18 @@ type Seen struct {
 	Time float64
 }
 
-// FewestSeen is how many measured points a fit needs: two parameters, and something left to be
+// fewestSeen is how many measured points a fit needs: two parameters, and something left to be
 // wrong about.
-const FewestSeen = 3
+const fewestSeen = 3
 
 // Fit finds the locality with which the model's times come nearest to measured ones, by a grid and
 // then smaller grids around its best point. err is the typical error, the root mean square of
 // log(model/measured).
 func (m Model) Fit(seen []Seen) (alpha, beta, rms float64, err error) {
-	if len(seen) < FewestSeen {
+	if len(seen) < fewestSeen {
 		return 0, 0, 0, fmt.Errorf(
 			"the X-model: %d measured points are too few to fit the locality, %d are needed", len(seen),
-			FewestSeen)
+			fewestSeen)
 	}
 	if m.Cache <= 0 {
 		return 0, 0, 0, fmt.Errorf("the X-model: no cache whose use could be fitted")

@@ -82,8 +82,8 @@ func (m Model) Check() error {
 	return nil
 }
 
-// Hits is the share of accesses that the cache serves when k warps use it (Eq. 3.3).
-func (m Model) Hits(k float64) float64 {
+// hits is the share of accesses that the cache serves when k warps use it (Eq. 3.3).
+func (m Model) hits(k float64) float64 {
 	if m.Alpha == 0 || m.Cache == 0 {
 		return 0
 	}
@@ -101,7 +101,7 @@ func (m Model) Supply(k float64) float64 {
 		return 0
 	}
 	far := m.far(k)
-	h := m.Hits(k)
+	h := m.hits(k)
 	return k / (h*m.CacheLatency + (1-h)*far)
 }
 

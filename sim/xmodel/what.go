@@ -69,7 +69,7 @@ func (s splitModel) supply(k float64) float64 {
 	if a <= 0 && b <= 0 {
 		return 0
 	}
-	h := s.Hits(a)
+	h := s.hits(a)
 	far := s.far(k) // one queue for both kinds, counted as Supply counts it
 	near := h*s.CacheLatency + (1-h)*far
 	out := b / far

@@ -75,7 +75,7 @@ func TestThreeEquilibria(t *testing.T) {
 		}
 	}
 	good, _ := m.Settled()
-	bad, _ := m.Worst()
+	bad, _ := m.worst()
 	if good.Rate <= bad.Rate || good != all[0] || bad != all[2] {
 		t.Errorf("settles at %+v, may fall to %+v", good, bad)
 	}

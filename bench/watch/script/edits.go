@@ -76,9 +76,9 @@ func Edits() []Edit {
 			})
 		}},
 		{Name: "a switch to another branch", Do: func(p *Project) error {
-			return p.Switch("other")
+			return p.switchTo("other")
 		}, Tuned: []int{1, 10}},
-		{Name: "and back", Do: func(p *Project) error { return p.Switch("main") }},
+		{Name: "and back", Do: func(p *Project) error { return p.switchTo("main") }},
 		{Name: "a half-written source", Do: many("out[i] = sum;\n}\n\n// Kernel 2.",
 			"out[i] = \n}\n\n// Kernel 2."), Waits: "error"},
 		{Name: "the rest of it", Do: many("out[i] = \n}", "out[i] = sum * 2;\n}"), Tuned: []int{1}},

@@ -126,13 +126,13 @@ func (p *Project) Kill() error {
 // Output is what it has printed; for messages, when it has ended.
 func (p *Project) Output() string { return p.output.String() }
 
-// Limit is how long one edit may take.
-const Limit = 2 * time.Minute
+// limit is how long one edit may take.
+const limit = 2 * time.Minute
 
 // Until waits for a status.
 func (p *Project) Until(is func(Status) bool) (Status, error) {
 	var s Status
-	for end := time.Now().Add(Limit); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		select {
 		case err := <-p.ended:
 			p.ended <- err
@@ -151,7 +151,7 @@ func (p *Project) Until(is func(Status) bool) (Status, error) {
 			return s, nil
 		}
 	}
-	return s, fmt.Errorf("it took longer than %v: %+v", Limit, s)
+	return s, fmt.Errorf("it took longer than %v: %+v", limit, s)
 }
 
 // Now is the status as it is.
@@ -302,8 +302,8 @@ func (p *Project) restore(name string) error {
 	return os.WriteFile(p.path(name), []byte(p.removed[name]), 0o644)
 }
 
-// Switch does what git does where branches differ: it writes the files that differ anew.
-func (p *Project) Switch(branch string) error {
+// switchTo does what git does where branches differ: it writes the files that differ anew.
+func (p *Project) switchTo(branch string) error {
 	return p.Change("many.cu", func(text string) string {
 		list := []string{"float sum = 10.0f;", "float sum = 10.5f;", "sum =\n      1.0f;",
 			"sum =\n      1.5f;"}
