@@ -1,12 +1,15 @@
 package main
 
 import (
+	"compress/gzip"
 	"flag"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"gnvcc/bench/jsonl"
@@ -35,6 +38,8 @@ func fit(args []string) error {
 	set := flag.NewFlagSet("fit", flag.ContinueOnError)
 	grow := set.String("grow", "", "write a forest grown on all launches to this file")
 	device := set.String("device", "", "what they were measured on")
+	known := set.String("forest", "",
+		"judge this one, gzipped or not, in place of those grown on parts of the kernels")
 	folds := set.Int("folds", 10, "parts of the kernels, each foretold by a forest of the others")
 	if err := set.Parse(args); err != nil {
 		return err
@@ -50,7 +55,7 @@ func fit(args []string) error {
 	for _, t := range trials {
 		rows = append(rows, forest.Row{X: t.Features, Y: math.Log(t.speed), Group: t.Kernel})
 	}
-	said, err := forest.Validate(rewrite.TileFeatures, rows, grown, *folds)
+	said, err := foretell(rows, *known, *device, *folds)
 	if err != nil {
 		return err
 	}
@@ -87,6 +92,34 @@ func fit(args []string) error {
 		return err
 	}
 	return out.Close()
+}
+
+// foretell is what a forest says of each row: the one of a file, or those grown on the other
+// kernels.
+func foretell(rows []forest.Row, file, device string, folds int) ([]float64, error) {
+	if file == "" {
+		return forest.Validate(rewrite.TileFeatures, rows, grown, folds)
+	}
+	in, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	var text io.Reader = in
+	if strings.HasSuffix(file, ".gz") {
+		if text, err = gzip.NewReader(in); err != nil {
+			return nil, fmt.Errorf("read the forest %s: %w", file, err)
+		}
+	}
+	f, err := forest.Load(text, device, rewrite.TileFeatures)
+	if err != nil {
+		return nil, err
+	}
+	var out []float64
+	for _, r := range rows {
+		out = append(out, f.Predict(r.X))
+	}
+	return out, nil
 }
 
 // readTrials joins launches and results. A launch whose results differ is an error: a tile must not
@@ -175,9 +208,16 @@ func table(trials []trial) {
 			100*s.weighted, 100*never.weighted, 100*always.weighted)
 	}
 	of("all", trials)
+	var names []string
 	for _, p := range patterns {
-		of(p.Name, slices.DeleteFunc(slices.Clone(trials), func(t trial) bool {
-			return t.Pattern != p.Name
+		names = append(names, p.Name)
+	}
+	for _, f := range families {
+		names = append(names, f.of)
+	}
+	for _, name := range slices.Compact(names) {
+		of(name, slices.DeleteFunc(slices.Clone(trials), func(t trial) bool {
+			return t.Pattern != name
 		}))
 	}
 }

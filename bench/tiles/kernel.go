@@ -96,3 +96,14 @@ func (k *Kernel) source() string {
 	fmt.Fprintf(&b, "    out[own] = v;\n}\n\n")
 	return b.String()
 }
+
+// subject is a kernel as the maker wants it.
+func (k *Kernel) subject() subject {
+	return subject{name: k.Name, pattern: patterns[k.Pattern].Name, source: k.source(),
+		loads: len(k.neighbours()), margin: k.Radius, loops: loops,
+		extent: func(n, m, w, h int) (rows, columns int) {
+			turns := n * m
+			return []int{n, h, turns, w, turns, w * h, h + n}[k.Pattern],
+				[]int{m, turns, h, turns, w, turns, w + m}[k.Pattern]
+		}}
+}

@@ -47,6 +47,7 @@ type Launch struct {
 func makeFiles(ctx context.Context, args []string) error {
 	set := flag.NewFlagSet("make", flag.ContinueOnError)
 	count := set.Int("kernels", 210, "how many kernels")
+	known := set.Bool("families", false, "kernels as programs have them, in place of made-up ones")
 	seed := set.Int64("seed", 1, "of what is drawn")
 	nvcc := set.String("nvcc", "nvcc", "the real nvcc")
 	arch := set.String("arch", "sm_90", "for which GPU")
@@ -58,7 +59,15 @@ func makeFiles(ctx context.Context, args []string) error {
 	}
 	m := maker{dir: set.Arg(0), nvcc: *nvcc, arch: *arch, rng: rand.New(rand.NewSource(*seed))}
 	for n := range *count {
-		m.kernels = append(m.kernels, draw(m.rng, n))
+		if !*known {
+			k := draw(m.rng, n)
+			m.subjects = append(m.subjects, k.subject())
+		}
+	}
+	for i := range families {
+		if *known {
+			m.subjects = append(m.subjects, families[i].subject())
+		}
 	}
 	if err := m.compile(ctx); err != nil {
 		return err
@@ -73,11 +82,32 @@ func makeFiles(ctx context.Context, args []string) error {
 	return m.write()
 }
 
+// A subject is a kernel of which one array is to be tiled.
+type subject struct {
+	name, pattern, source string
+	// the array: its place among those that the loop reads, and the loads from it; 0: any number
+	index, loads int
+	margin       int // rows and columns around what is read
+	loops        [][2]int
+	// rows and columns that launches read with such loops, by w x h threads
+	extent func(n, m, w, h int) (rows, columns int)
+	outs   func(n, m int) int // elements that a thread writes; nil: one
+}
+
+// unrolled is how many turns of the source the compiler has made one of: in a kernel with any number
+// of loads each turn reads one element.
+func (x *subject) unrolled(box *rewrite.TileBox) int {
+	if x.loads > 0 {
+		return 1
+	}
+	return box.Loads
+}
+
 // A maker makes the files.
 type maker struct {
 	dir, nvcc, arch string
 	rng             *rand.Rand
-	kernels         []Kernel
+	subjects        []subject
 	module          *ptx.Module
 	registers       map[string]int
 	launches        []Launch
@@ -90,8 +120,8 @@ func (m *maker) compile(ctx context.Context) error {
 		return err
 	}
 	var b strings.Builder
-	for i := range m.kernels {
-		b.WriteString(m.kernels[i].source())
+	for _, s := range m.subjects {
+		b.WriteString(s.source)
 	}
 	text, err := compiled(ctx, m.nvcc, m.arch, m.dir, b.String())
 	if err != nil {
@@ -149,19 +179,19 @@ func (m *maker) tile(ctx context.Context, block [3]int, n int) error {
 	name := fmt.Sprintf("tile_%dx%d_%d.cubin", block[0], block[1], n)
 	recipes := map[string]recipe.Recipe{}
 	options := rewrite.Options{Blocks: map[string][3]int{}, Dynamic: map[string]int{}}
-	for i := range m.kernels {
-		k := &m.kernels[i]
-		t, box, ok := target(m.module, k, block, n)
+	for i := range m.subjects {
+		x := &m.subjects[i]
+		t, box, ok := target(m.module, x, block, n)
 		if !ok {
 			continue
 		}
 		term := recipe.Term{Lever: "tile", Site: fmt.Sprint(t.Loop), Value: fmt.Sprintf("%d:%d", n, box.Index)}
-		recipes[k.Name] = recipe.Recipe{Terms: []recipe.Term{term}}
-		options.Blocks[k.Name], options.Dynamic[k.Name] = block, 0
-		for _, l := range loops {
+		recipes[x.name] = recipe.Recipe{Terms: []recipe.Term{term}}
+		options.Blocks[x.name], options.Dynamic[x.name] = block, 0
+		for _, l := range x.loops {
 			for _, s := range sizes {
-				if l[1] >= n {
-					m.launch(k, name, term.String(), &t, &box, block, l, s)
+				if l[1] >= n*x.unrolled(&box) {
+					m.launch(x, name, term.String(), &t, &box, block, l, s)
 				}
 			}
 		}
@@ -174,11 +204,11 @@ func (m *maker) tile(ctx context.Context, block [3]int, n int) error {
 	return err
 }
 
-// target is the box of the array that a kernel is about, the first that it reads.
-func target(m *ptx.Module, k *Kernel, block [3]int, n int) (rewrite.Tiling, rewrite.TileBox, bool) {
-	for _, t := range rewrite.Tilings(m, k.Name, block, 0, n) {
+// target is the box of the array that a kernel is about.
+func target(m *ptx.Module, x *subject, block [3]int, n int) (rewrite.Tiling, rewrite.TileBox, bool) {
+	for _, t := range rewrite.Tilings(m, x.name, block, 0, n) {
 		for _, box := range t.Boxes {
-			if box.Index == 0 && box.Loads == len(k.neighbours()) {
+			if box.Index == x.index && (x.loads == 0 || box.Loads == x.loads) {
 				t.Bytes = box.Bytes
 				return t, box, true
 			}
@@ -190,24 +220,32 @@ func target(m *ptx.Module, k *Kernel, block [3]int, n int) (rewrite.Tiling, rewr
 // largestArray bounds what a launch reads, elements.
 const largestArray = 96 << 20
 
+// most is what a launch writes at most, elements.
+const most = 8 << 20
+
 // launch adds a launch, unless its array is too large.
-func (m *maker) launch(k *Kernel, cubin, term string, t *rewrite.Tiling, box *rewrite.TileBox,
+func (m *maker) launch(x *subject, cubin, term string, t *rewrite.Tiling, box *rewrite.TileBox,
 	block [3]int, loop, size [2]int) {
 	w, h := size[0], size[1]
-	turns := loop[0] * loop[1]
-	rows := []int{loop[0], h, turns, w, turns, w * h, h + loop[0]}[k.Pattern] + 2*k.Radius
-	columns := []int{loop[1], turns, h, turns, w, turns, w + loop[1]}[k.Pattern] + 2*k.Radius
+	rows, columns := x.extent(loop[0], loop[1], w, h)
+	rows, columns = rows+2*x.margin, columns+2*x.margin
 	pitch := (columns+31)/32*32 + 32
-	if rows*pitch > largestArray {
+	outs := 1
+	if x.outs != nil {
+		outs = x.outs(loop[0], loop[1])
+	}
+	if rows*pitch > largestArray || w*h*outs > most {
 		return
 	}
 	grid := [3]int{w / block[0], h / block[1], 1}
-	l := Launch{ID: len(m.launches), Kernel: k.Name, Pattern: patterns[k.Pattern].Name, Cubin: cubin,
+	l := Launch{ID: len(m.launches), Kernel: x.name, Pattern: x.pattern, Cubin: cubin,
 		Recipe: term, Block: block, Grid: grid, Loops: loop,
-		Features: box.Features(t, m.registers[k.Name], grid, block, loop[0]*(loop[1]/t.Turns))}
+		Features: box.Features(t, m.registers[x.name], grid, block,
+			loop[0]*(loop[1]/(t.Turns*x.unrolled(box))))}
 	m.launches = append(m.launches, l)
-	m.lines = append(m.lines, fmt.Sprintf("%d %s %s %d %d %d %d %d %d %d %d %d", l.ID, k.Name, cubin,
-		block[0], block[1], grid[0], grid[1], loop[0], loop[1], pitch, k.Radius*pitch+k.Radius, w))
+	m.lines = append(m.lines, fmt.Sprintf("%d %s %s %d %d %d %d %d %d %d %d %d %d", l.ID, x.name, cubin,
+		block[0], block[1], grid[0], grid[1], loop[0], loop[1], pitch, x.margin*pitch+x.margin, w,
+		outs))
 }
 
 // write puts the lists down, in an order that makes any beginning of them a sample.
@@ -227,6 +265,6 @@ func (m *maker) write() error {
 			return err
 		}
 	}
-	fmt.Printf("%d kernels, %d launches\n", len(m.kernels), len(m.launches))
+	fmt.Printf("%d kernels, %d launches\n", len(m.subjects), len(m.launches))
 	return os.WriteFile(filepath.Join(m.dir, "launches.jsonl"), list.Bytes(), 0o644)
 }

@@ -74,7 +74,8 @@ func TestFeatures(t *testing.T) {
 	for i := range kernels {
 		k := &kernels[i]
 		for _, block := range blocks {
-			_, box, ok := target(m, k, block, 8)
+			x := k.subject()
+			_, box, ok := target(m, &x, block, 8)
 			if !ok {
 				continue
 			}

@@ -3,7 +3,7 @@
 //	run launches.txt [SECONDS] > results.jsonl
 //
 // A line of launches.txt: id, kernel, cubin, block in x and y, grid in x and y, turns of both loops,
-// pitch, offset of the first element, threads in x. The kernel without tile is in default.cubin. What
+// pitch, offset of the first element, threads in x, elements that a thread writes. The kernel without tile is in default.cubin. What
 // is printed: the least of some times of each, microseconds, and whether all bits were the same. After
 // so many seconds nothing new is begun.
 #include <cuda.h>
@@ -62,7 +62,7 @@ int main(int argc, char **argv) {
     fprintf(stderr, "%s\n", name);
 
     const size_t array = (size_t)100 << 20, chunk = (size_t)1 << 22; // elements
-    const size_t most = 1024 * 256;
+    const size_t most = (size_t)8 << 20;
     float *noise = malloc(chunk * 4), *first = malloc(most * 4), *second = malloc(most * 4);
     uint32_t x = 12345;
     for (size_t i = 0; i < chunk; i++) {
@@ -80,17 +80,17 @@ int main(int argc, char **argv) {
     CU(cuEventCreate(&stop, 0));
 
     while (fgets(line, sizeof line, f) && seconds() - begun < limit) {
-        int id, bx, by, gx, gy, n, m, pitch, offset, width;
+        int id, bx, by, gx, gy, n, m, pitch, offset, width, outs;
         char kernel[100], cubin[100];
-        if (sscanf(line, "%d %99s %99s %d %d %d %d %d %d %d %d %d", &id, kernel, cubin, &bx, &by, &gx, &gy, &n, &m, &pitch, &offset,
-                   &width) != 12)
+        if (sscanf(line, "%d %99s %99s %d %d %d %d %d %d %d %d %d %d", &id, kernel, cubin, &bx, &by, &gx, &gy, &n, &m, &pitch, &offset,
+                   &width, &outs) != 13)
             return fprintf(stderr, "what is this? %s\n", line), 1;
         CUfunction function[2];
         CU(cuModuleGetFunction(&function[0], load("default.cubin"), kernel));
         CU(cuModuleGetFunction(&function[1], load(cubin), kernel));
         CUdeviceptr from = in + (size_t)offset * 4;
         void *args[] = {&from, &other, &out, &n, &m, &pitch, &width};
-        size_t bytes = (size_t)bx * by * gx * gy * 4;
+        size_t bytes = (size_t)bx * by * gx * gy * outs * 4;
         float best[2] = {1e30f, 1e30f};
         for (int round = 0; round <= ROUNDS; round++)
             for (int k = 0; k < 2; k++) {
