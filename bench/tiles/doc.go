@@ -14,5 +14,9 @@
 //
 // run.c times each launch with and without tile in turn, and compares all that was written.
 //
-// Files: kernel.go the kernels, make.go files for the GPU, fit.go the forest, device/run.c.
+// With -families they are the eight programs' of that paper (families.go), to be judged by a forest
+// that has seen none of them: fit -forest policy/lever/tile.json.gz -device "NVIDIA H200".
+//
+// Files: kernel.go the kernels, families.go those that programs have, make.go files for the GPU,
+// fit.go the forest, device/run.c.
 package main

@@ -94,8 +94,8 @@ type subject struct {
 	outs   func(n, m int) int // elements that a thread writes; nil: one
 }
 
-// unrolled is how many turns of the source the compiler has made one of: in a kernel with any number
-// of loads each turn reads one element.
+// unrolled is how many turns of the source the compiler has made one of: in a kernel with any
+// number of loads each turn reads one element.
 func (x *subject) unrolled(box *rewrite.TileBox) int {
 	if x.loads > 0 {
 		return 1
@@ -205,7 +205,8 @@ func (m *maker) tile(ctx context.Context, block [3]int, n int) error {
 }
 
 // target is the box of the array that a kernel is about.
-func target(m *ptx.Module, x *subject, block [3]int, n int) (rewrite.Tiling, rewrite.TileBox, bool) {
+func target(m *ptx.Module, x *subject, block [3]int, n int) (rewrite.Tiling, rewrite.TileBox,
+	bool) {
 	for _, t := range rewrite.Tilings(m, x.name, block, 0, n) {
 		for _, box := range t.Boxes {
 			if box.Index == x.index && (x.loads == 0 || box.Loads == x.loads) {

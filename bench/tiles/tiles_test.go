@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"math/rand"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"gnvcc/install/kits"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/ptx"
+	"gnvcc/sim/forest"
 )
 
 // wanted is what a kernel's box must look like, from the parameters alone.
@@ -126,5 +128,79 @@ func TestFit(t *testing.T) {
 	}
 	if !slices.Contains(rewrite.TileFeatures, "reuse") {
 		t.Error("no reuse among the features")
+	}
+}
+
+// TestFamilies: each of the eight programs has a kernel that can be tiled, and one array is told
+// from the other.
+func TestFamilies(t *testing.T) {
+	kit := kits.Need(t, "13.0")
+	var b strings.Builder
+	for i := range families {
+		b.WriteString(families[i].subject().source)
+	}
+	text, err := compiled(context.Background(), kit.Nvcc(), "sm_90", t.TempDir(), b.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := ptx.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of, reuse := map[string]bool{}, map[string]float64{}
+	for i := range families {
+		x := families[i].subject()
+		_, box, ok := target(m, &x, [3]int{32, 8, 1}, 8)
+		of[x.pattern] = of[x.pattern] || ok
+		if ok {
+			reuse[x.name] = box.Reuse
+			if n := x.unrolled(&box); n < 1 || n > 8 {
+				t.Errorf("%s: %d turns in one", x.name, n)
+			}
+		}
+	}
+	if len(of) != 8 {
+		t.Errorf("%d programs", len(of))
+	}
+	for name, ok := range of {
+		if !ok && name != "transpose" { // a row for each lane: too large for blocks so wide
+			t.Errorf("nothing of %s can be tiled", name)
+		}
+	}
+	// 32 threads read an element of the left matrix, 8 one of the right
+	if reuse["matrixMul0"] != 32 && reuse["matrixMul0"] != 8 || reuse["matrixMul0"] ==
+		reuse["matrixMul1"] {
+		t.Error(reuse)
+	}
+}
+
+// TestForest: a forest of a file foretells as it was grown to.
+func TestForest(t *testing.T) {
+	var rows []forest.Row
+	for n := range 200 {
+		x := make([]float64, len(rewrite.TileFeatures))
+		x[0] = float64(n % 10)
+		rows = append(rows, forest.Row{X: x, Y: x[0], Group: fmt.Sprint(n % 7)})
+	}
+	f, err := forest.Grow(rewrite.TileFeatures, rows, grown)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Device = "shown"
+	file := filepath.Join(t.TempDir(), "f.json")
+	out, err := os.Create(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Save(out); err != nil {
+		t.Fatal(err)
+	}
+	out.Close()
+	got, err := foretell(rows[:20], file, "shown", 0)
+	if err != nil || len(got) != 20 || got[9] < got[0]+1 {
+		t.Errorf("%v, %v", got, err)
+	}
+	if _, err := foretell(rows[:20], file, "another", 0); err == nil {
+		t.Error("a forest of another GPU is taken")
 	}
 }
