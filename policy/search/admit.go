@@ -82,6 +82,7 @@ func (s *search) try(doing string, recipes []recipe.Recipe) error {
 	}
 	s.drop()
 	s.save()
+	s.ahead()
 	return err
 }
 

@@ -24,9 +24,9 @@ import (
 // Where the PTX file has other kernels, which may veto flags of ptxas, a second winner without such
 // flags is looked for.
 func (s *search) confirm() error {
-	// What is missing now (a plain copy, a candidate of an earlier run) is waited for as long as it
-	// could still be compared.
-	s.compileBy = s.end.Add(-s.comparison())
+	// What is missing now (a plain copy, a candidate of an earlier run, a proof) is waited for as long
+	// as it could still be compared, or another one in its place; and that takes a moment to begin.
+	s.compileBy = s.end.Add(-s.comparison() * 9 / 8)
 	s.c.winner = nil
 	s.t.progress.Trying(&s.k.Kernel, s.c.Shape, "comparing the best again", 0)
 	for i, tr := range policy.Rank(s.c.Book.Trials) {
@@ -67,7 +67,8 @@ func (s *search) confirm() error {
 
 // pick returns the first of the ranked trials that is better on fresh samples, nil if there is
 // none. Three that prove no better end it (each is a ticket in a lottery); three whose plain copy
-// pays end it for specialised ones. A simpler trial that the race saw within 3 % is compared too
+// pays end it for specialised ones. One that is not compiled, or not proved, in time is passed
+// over: another may be ready. A simpler trial that the race saw within 3 % is compared too
 // and taken if it loses less than 1 %: few samples don't tell more. (Not of a slow kernel, once the
 // budget is used up.)
 func (s *search) pick(of func(*policy.Trial) bool) (*policy.Trial, error) {
@@ -81,17 +82,17 @@ func (s *search) pick(of func(*policy.Trial) bool) (*policy.Trial, error) {
 		if !of(tr) || guarded && plain == finalists {
 			continue
 		}
-		better, err := s.compare(tr)
+		found, err := s.compare(tr)
 		if err != nil {
 			return nil, err
 		}
-		if better {
+		if found == better {
 			winner = tr
 			break
 		}
-		if tr.Refused == "" {
+		if found == worse && tr.Refused == "" {
 			lost++
-		} else if guarded {
+		} else if tr.Refused != "" && guarded {
 			plain++
 		}
 	}
@@ -105,11 +106,11 @@ func (s *search) pick(of func(*policy.Trial) bool) (*policy.Trial, error) {
 		if s.over() && s.slow(longest) { // a comparison of its own is a matter of seconds
 			break
 		}
-		better, err := s.compare(tr)
+		found, err := s.compare(tr)
 		if err != nil {
 			return nil, err
 		}
-		if better && decide.Instead(tr, winner) {
+		if found == better && decide.Instead(tr, winner) {
 			return tr, nil
 		}
 	}
@@ -160,12 +161,21 @@ func (s *search) even() *policy.Compared {
 		Before: s.c.Before, After: s.c.Before, Time: s.t.now()}
 }
 
-// compare compares a trial with the default on fresh samples. True: it is better, its plain copy
-// too is no worse than is tolerated, and nothing else speaks against it.
-func (s *search) compare(tr *policy.Trial) (bool, error) {
+// A finding is what a comparison says of a trial.
+type finding uint8
+
+const (
+	worse finding = iota // no better, or refused
+	// its plain copy too is no worse than is tolerated, and nothing else speaks against it
+	better
+	later // there was no time to compile, prove or compare it
+)
+
+// compare compares a trial with the default on fresh samples.
+func (s *search) compare(tr *policy.Trial) (finding, error) {
 	if !s.affords() {
 		s.c.Book.Done = false // a later run goes on here
-		return false, nil
+		return later, nil
 	}
 	guarded := lever.Has(tr.Recipe, recipe.Inside) && !s.t.o.Bet
 	if guarded {
@@ -178,12 +188,19 @@ func (s *search) compare(tr *policy.Trial) (bool, error) {
 	if err == nil && ok && tr.Draft {
 		arm, ok, err = s.real(tr, arm)
 	}
-	if err != nil || !ok || !s.prove(tr) {
-		return false, err
+	if err != nil {
+		return worse, err
+	}
+	if !ok || !s.prove(tr) {
+		if tr.Refused != "" || tr.Same != "" || !s.launchable(tr.Recipe) {
+			return worse, nil
+		}
+		s.c.Book.Done = false
+		return later, nil
 	}
 	c, err := s.rule.Compare(s.sampler(arm), 0, s.plan)
 	if err != nil {
-		return false, s.failed(tr, err)
+		return worse, s.failed(tr, err)
 	}
 	tr.Confirmed = policy.Compare(c, s.rule.Confidence, s.t.now())
 	s.c.fresh[tr.Text] = true
@@ -192,14 +209,14 @@ func (s *search) compare(tr *policy.Trial) (bool, error) {
 		// here, with certainty.
 		if s.rule.Harmful(c.Ratio) {
 			if c, err = s.rule.CompareHarm(s.sampler(arm), 0, s.plan); err != nil {
-				return false, s.failed(tr, err)
+				return worse, s.failed(tr, err)
 			}
 			tr.Confirmed = policy.Compare(c, s.rule.Confidence, s.t.now())
 		}
-		return false, nil
+		return worse, nil
 	}
 	if !guarded {
-		return true, nil
+		return better, nil
 	}
 	return s.plainPays(tr)
 }
@@ -240,47 +257,47 @@ func (s *search) sampler(arm profile.Candidate) stats.Sampler {
 }
 
 // plainPays measures the plain copy of a specialised kernel, in the same kernel under guards that
-// never hold: launches with other values would run it. It returns true if it is no more than 2 %
-// slower than the default.
-func (s *search) plainPays(tr *policy.Trial) (bool, error) {
+// never hold: launches with other values would run it. Better: it is no more than 2 % slower than
+// the default.
+func (s *search) plainPays(tr *policy.Trial) (finding, error) {
 	cand, err := s.wait(s.t.pool.want(&s.k.Kernel, tr.Recipe, plain, 0))
 	switch {
 	case errors.Is(err, errBudget) || s.ctx.Err() != nil:
-		return false, nil // not now
+		return later, nil
 	case err != nil:
 		tr.Refused = "its plain copy can't be measured: " + policy.FirstLine(err)
-		return false, nil
+		return worse, nil
 	}
 	if !s.affords() {
-		return false, nil
+		return later, nil
 	}
 	arm, _, err := s.s.LoadReserved(cand.Path, cand.Entry, cand.Reserve)
 	if err != nil {
-		return false, s.failed(tr, err)
+		return worse, s.failed(tr, err)
 	}
 	defer func() { _ = s.s.Unload(arm) }()
 	d, err := s.s.Check(arm)
 	if err != nil {
-		return false, s.failed(tr, err)
+		return worse, s.failed(tr, err)
 	}
 	if !decide.Within(&s.t.o, &s.k.Kernel, d) {
 		why, kind := s.k.Exceeds(s.t.o.Within, d)
 		tr.Refused, tr.Because = "its plain copy: "+why, kind
-		return false, nil
+		return worse, nil
 	}
 	rule := s.rule
 	rule.Harm = plainHarm
 	c, err := rule.CompareHarm(s.sampler(arm), 0, s.plan)
 	if err != nil {
-		return false, s.failed(tr, err)
+		return worse, s.failed(tr, err)
 	}
 	tr.Plain = policy.Compare(c, rule.Confidence, s.t.now())
 	if rule.Harmful(c.Ratio) {
 		tr.Refused = fmt.Sprintf(
 			"launches with other values would take %.3f times as long as with nvcc's own code (--bet would allow it)", c.Ratio.Estimate)
-		return false, nil
+		return worse, nil
 	}
-	return true, nil
+	return better, nil
 }
 
 // revisit looks at a configuration again, at a later launch of it with other data: every recipe

@@ -3,6 +3,7 @@ package search
 import (
 	"container/heap"
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -49,7 +50,13 @@ const (
 	draft kind = "draft" // as soon as can be, where the compiler can do that
 	whole kind = "whole" // as a build does
 	plain kind = "plain" // as a build does, and the guards never hold
+	// proved is whole, and proved where it is doubted; its error is then an errUnproved
+	proved      kind = "proved"
+	provedDraft kind = "proved draft"
 )
+
+// errUnproved is wrapped by the error of a candidate that compiles and is not proved.
+var errUnproved = errors.New("its bits are not proved to be the same")
 
 // finished tells whether a compile is done.
 func (j *job) finished() bool {
@@ -86,9 +93,13 @@ func newPool(ctx context.Context, c policy.Compiler, n int) *pool {
 // want asks for a candidate; rank 0 is most urgent. Asking again with a lower rank moves it
 // forward.
 func (p *pool) want(k *policy.Kernel, r recipe.Recipe, how kind, rank int) *job {
-	if _, ok := p.compiler.(policy.Drafter); how == draft && (!ok ||
-		!lever.HasStage(r, rewrite.Source)) {
-		how = whole // it is what a build gives
+	if _, ok := p.compiler.(policy.Drafter); !ok || !lever.HasStage(r, rewrite.Source) {
+		switch how { // it is what a build gives
+		case draft:
+			how = whole
+		case provedDraft:
+			how = proved
+		}
 	}
 	j := &job{kernel: k, recipe: r, kind: how, rank: rank, done: make(chan struct{})}
 	key := j.key()
@@ -167,10 +178,20 @@ func (p *pool) work() {
 }
 
 func (p *pool) compile(j *job) (*policy.Candidate, error) {
-	if j.kind == draft {
-		return p.compiler.(policy.Drafter).Draft(p.ctx, j.kernel, j.recipe)
+	var c *policy.Candidate
+	var err error
+	if j.kind == draft || j.kind == provedDraft {
+		c, err = p.compiler.(policy.Drafter).Draft(p.ctx, j.kernel, j.recipe)
+	} else {
+		c, err = p.compiler.Compile(p.ctx, j.kernel, j.recipe, j.kind == plain)
 	}
-	return p.compiler.Compile(p.ctx, j.kernel, j.recipe, j.kind == plain)
+	if j.kind != proved && j.kind != provedDraft || err != nil || c.Prove == nil {
+		return c, err
+	}
+	if err = c.Prove(p.ctx); err != nil && p.ctx.Err() == nil {
+		err = fmt.Errorf("%w: %s", errUnproved, policy.FirstLine(err))
+	}
+	return c, err
 }
 
 type jobQueue []*job

@@ -4,11 +4,13 @@ import (
 	"errors"
 
 	"gnvcc/policy"
+	"gnvcc/policy/lever"
 )
 
 // Some source variants could have other bits for all that is known before they are compiled. To
 // prove that one has not takes longer than to measure it, so only what would be adopted, or built
-// upon, is proved.
+// upon, is proved. A draft has to be compiled from the whole text before it is adopted. Both run in
+// the pool, beside the measuring.
 
 // prove proves a trial that is doubted; true: nothing is left to be proved. A trial that is not
 // proved is refused; where time ran out it is neither.
@@ -16,23 +18,41 @@ func (s *search) prove(tr *policy.Trial) bool {
 	if !tr.Doubted || tr.Refused != "" {
 		return tr.Refused == ""
 	}
-	cand, err := s.again(tr)
-	if err != nil {
-		if !errors.Is(err, errBudget) && s.ctx.Err() == nil {
-			tr.Refused = "it does not compile: " + policy.FirstLine(err)
-		}
+	_, err := s.wait(s.t.pool.want(&s.k.Kernel, tr.Recipe, proofOf(tr), 0))
+	switch {
+	case errors.Is(err, errBudget) || s.ctx.Err() != nil:
 		return false
-	}
-	if cand.Prove != nil {
-		err = cand.Prove(s.ctx)
-	}
-	if s.ctx.Err() != nil {
+	case errors.Is(err, errUnproved):
+		tr.Refused = err.Error()
 		return false
-	}
-	if err != nil {
-		tr.Refused = "its bits are not proved to be the same: " + policy.FirstLine(err)
+	case err != nil:
+		tr.Refused = "it does not compile: " + policy.FirstLine(err)
 		return false
 	}
 	tr.Doubted, tr.Proved, s.proved[tr.Text] = false, true, true
 	return true
+}
+
+func proofOf(tr *policy.Trial) kind {
+	if tr.Draft {
+		return provedDraft
+	}
+	return proved
+}
+
+// ahead asks for what it takes to adopt the best so far. At the end of the budget there is no time
+// left for it, and what is measured and can't be adopted is worth nothing.
+func (s *search) ahead() {
+	const best = 2 // each may cost a few runs of cicc
+	for i, tr := range policy.Rank(s.c.Book.Trials) {
+		if i == best || tr.Ratio > lever.Step {
+			return
+		}
+		if tr.Draft {
+			s.t.pool.want(&s.k.Kernel, tr.Recipe, whole, 1)
+		}
+		if tr.Doubted {
+			s.t.pool.want(&s.k.Kernel, tr.Recipe, proofOf(tr), 1)
+		}
+	}
 }
