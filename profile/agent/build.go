@@ -111,7 +111,7 @@ func BuildProgram(ctx context.Context, root, out, name string, source fs.FS) (st
 		return "", err
 	}
 	return build(ctx, out, program{name: name, files: files, include: cupti.Include,
-		link: []string{"-ldl"}})
+		link: []string{"-ldl", "-lpthread"}})
 }
 
 // WriteSource writes such a program's files into a folder.

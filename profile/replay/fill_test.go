@@ -80,7 +80,7 @@ int main(void) {
 	out, err := exec.CommandContext(context.Background(), "gcc", "-std=gnu11", "-O2", "-Wall",
 		"-Isource", "-I"+filepath.Join(kit.Dir, "include"),
 		"-o", filepath.Join(dir, "fill"), filepath.Join(dir, "main.c"), "source/memory.c",
-		"source/vary.c", "-ldl").CombinedOutput()
+		"source/vary.c", "-ldl", "-lpthread").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

@@ -1,10 +1,13 @@
 // Memory at its old addresses, and what stands in it.
 #include "replay.h"
 #include "vary.h"
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define SLAB ((uint64_t)2 << 20)    // the granularity of cuMemMap (measured: H100, H200)
 #define WINDOW ((uint64_t)32 << 20) // from this size on, cuMemAddressReserve follows a hint (measured)
@@ -166,6 +169,7 @@ static struct range *owner(const struct capture *c, uint64_t p) {
 
 #define FRESH 32  // chunks of a range that get numbers of their own; those behind have the same again, for speed
 #define TURNED 64 // chunks whose own numbers change places; those behind stay as they are
+#define MAKERS 8  // threads that make numbers, at the most
 
 // Copies what stands at a range's begin to all that follows.
 static void repeat(const struct range *r, uint64_t first) {
@@ -176,24 +180,57 @@ static void repeat(const struct range *r, uint64_t first) {
   }
 }
 
+// Numbers for some of a range's chunks, made by several threads: each takes the next one. Which numbers a chunk gets depends on where it
+// lies alone.
+struct making {
+  const struct range *r;
+  unsigned variation;
+  uint64_t n, at[TURNED]; // chunks, and their addresses
+  uint8_t *chunk;         // n of them; where numbers only change places, with those that are to
+  atomic_uint next;
+};
+
+static uint64_t chunk_size(const struct range *r, uint64_t at) { return r->base + r->size - at < CHUNK ? r->base + r->size - at : CHUNK; }
+
+static void *make(void *of) {
+  struct making *m = of;
+  for (unsigned k; (k = atomic_fetch_add(&m->next, 1)) < m->n;) {
+    uint64_t n = chunk_size(m->r, m->at[k]);
+    if (m->r->numbers == DOUBLES) vary_doubles(m->chunk + k * CHUNK, n / 8, m->variation, m->at[k]);
+    else vary_floats(m->chunk + k * CHUNK, n / 4, m->variation, m->at[k]);
+  }
+  return NULL;
+}
+
+static void make_all(struct making *m) {
+  pthread_t thread[MAKERS];
+  long cores = sysconf(_SC_NPROCESSORS_ONLN);
+  int begun = 0, wanted = cores < MAKERS ? (int)cores : MAKERS;
+  while (begun + 1 < wanted && begun + 1 < (int)m->n && pthread_create(&thread[begun], NULL, make, m) == 0) begun++;
+  make(m); // all of it, if need be
+  while (begun > 0) pthread_join(thread[--begun], NULL);
+}
+
 // Other numbers in a range. Those that change places were captured there, and memory holds them.
 static void vary(const struct capture *c, const struct range *r, unsigned variation) {
-  static uint8_t chunk[CHUNK];
+  static uint8_t *room;
   bool turned = vary_turns(variation);
   uint64_t most = turned ? TURNED : FRESH;
+  if (!room && !(room = malloc(TURNED * CHUNK))) stop(1, "out of memory");
+  struct making m = {.r = r, .variation = variation, .chunk = room};
   size_t next = 0; // data, in the order of addresses
   for (uint64_t k = 0; k < most && k * CHUNK < r->size; k++) {
-    uint64_t at = r->base + k * CHUNK, n = r->size - k * CHUNK < CHUNK ? r->size - k * CHUNK : CHUNK;
+    uint64_t at = r->base + k * CHUNK;
     if (turned) {
       while (next < c->datas && (c->data[next].address < at || c->data[next].address >= r->base + r->size)) next++;
-      if (next == c->datas || c->data[next].address != at || c->data[next].size > n) continue; // zeros, which have no places
-      memset(chunk, 0, sizeof chunk);
-      memcpy(chunk, c->data[next].p, c->data[next].size);
+      if (next == c->datas || c->data[next].address != at || c->data[next].size > chunk_size(r, at)) continue; // zeros, which have no places
+      memset(room + m.n * CHUNK, 0, CHUNK);
+      memcpy(room + m.n * CHUNK, c->data[next].p, c->data[next].size);
     }
-    if (r->numbers == DOUBLES) vary_doubles(chunk, n / 8, variation, at);
-    else vary_floats(chunk, n / 4, variation, at);
-    put(r, at, chunk, n);
+    m.at[m.n++] = at;
   }
+  make_all(&m);
+  for (uint64_t k = 0; k < m.n; k++) put(r, m.at[k], room + k * CHUNK, chunk_size(r, m.at[k]));
   if (!turned && r->size > FRESH * CHUNK) repeat(r, FRESH * CHUNK);
 }
 
