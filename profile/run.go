@@ -28,6 +28,8 @@ type Options struct {
 	// Signals are passed on to the application while it runs.
 	Signals <-chan os.Signal
 
+	Files []*os.File // its descriptors from 3 on, beside the usual three
+
 	Observe bool // time some of the launches: Seen.Seconds
 	// For is how long the application is looked at; then its agents are let go, Gone is called, and it
 	// runs on as it would without them. 0: as long as it runs.
@@ -98,6 +100,7 @@ func Run(ctx context.Context, o Options, h Decider) (Exit, error) {
 	cmd.Dir = o.Dir
 	cmd.Env = append(env, socketEnv+"="+path)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.ExtraFiles = o.Files
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	if err := cmd.Start(); err != nil {
 		return Exit{}, fmt.Errorf("start the program: %w", err)

@@ -98,7 +98,7 @@ func (a *account) wanted(list []job) {
 func (a *account) stands(m, other *capture.Manifest) {
 	if i, k := a.at[m.ID], a.at[other.ID]; i < len(a.rows) && k < len(a.rows) && i != k {
 		a.rows[i].Seconds += a.rows[k].Seconds
-		a.rows[k].Seconds, a.rows[k].Why = 0, "another grid stands for it"
+		a.rows[k].Seconds, a.rows[k].Why = 0, "another launch stands for it"
 	}
 }
 
@@ -112,6 +112,12 @@ func (a *account) replayed(m *capture.Manifest, same bool, err error) {
 	if !same {
 		a.rows[i].Why = fmt.Sprint(err)
 	}
+}
+
+// same tells whether a capture was replayed with the bits that the program had.
+func (a *account) same(m *capture.Manifest) bool {
+	i, ok := a.at[m.ID]
+	return ok && a.rows[i].Same
 }
 
 // took enters how long a capture was waited for, and replayed.

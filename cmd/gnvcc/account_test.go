@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -15,8 +16,11 @@ import (
 	"github.com/rs/zerolog"
 
 	"gnvcc/cache"
+	"gnvcc/policy"
+	"gnvcc/policy/search"
 	"gnvcc/profile"
 	"gnvcc/profile/capture"
+	"gnvcc/profile/replay"
 )
 
 // A logged is the line of a tuning run in GNVCC_LOG.
@@ -133,5 +137,48 @@ func TestAccount(t *testing.T) {
 	}
 	if s := held(capture.Cost{Bytes: 1 << 20, Held: time.Millisecond}); s != "" {
 		t.Error(s)
+	}
+}
+
+// A capture that comes behind another one of its configuration is not replayed where nothing won;
+// where the first one could not be replayed, or in a search without the program, it is.
+func TestSettled(t *testing.T) {
+	tuner := search.NewTuner(context.Background(), policy.Defaults(), nil, nil, nil, nil)
+	defer tuner.Finish()
+	first := &capture.Manifest{ID: "a", Kernel: "k", Cubin: "c"}
+	second := &capture.Manifest{ID: "b", Kernel: "k", Cubin: "c"}
+	j := job{m: second, before: first}
+	for _, c := range []struct {
+		same, counted, now, want bool
+	}{
+		{true, true, false, true}, {false, true, false, false}, {true, false, false, false},
+		{false, true, true, true}, {false, false, true, false},
+	} {
+		w := &twin{tuner: tuner, counted: c.counted}
+		w.account.captured([]*capture.Manifest{first, second})
+		w.account.replayed(first, c.same, errors.New("other bits"))
+		var now *capture.Manifest
+		if c.now {
+			now = first
+		}
+		if got := w.settled(j, now); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+		if w.settled(job{m: first}, now) {
+			t.Error("the first one is not replayed")
+		}
+		asked := ""
+		before := prepares
+		prepares = func(_ context.Context, _ replay.Options, uuid string) *replay.Standby {
+			asked += uuid + ";"
+			return nil
+		}
+		w.rest = []job{j, {m: &capture.Manifest{Kernel: "other", UUID: "its"}}}
+		second.UUID = "second"
+		w.prepare(context.Background(), now)
+		prepares = before
+		if want := map[bool]string{true: "its;", false: "second;"}[c.want]; asked != want {
+			t.Errorf("%+v: a process is prepared for %q, not %q", c, asked, want)
+		}
 	}
 }

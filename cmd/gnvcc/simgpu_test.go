@@ -30,6 +30,7 @@ func simulateGPU(file string) {
 	driverHere = func() bool { return os.Getenv("TEST_NO_GPU") == "" }
 	gpuLoad = func() (int, bool) { return 0, true }
 	watchTools = func(context.Context, *world) (string, string, error) { return "", "", nil }
+	prepares = func(context.Context, replay.Options, string) *replay.Standby { return nil }
 	replays = func(ctx context.Context, o replay.Options, u *replay.Unpacked, h profile.Decider,
 		launches int, variations []int) (replay.Outcome, error) {
 		return simulated(ctx, file, o, u.Manifest(), h, launches, variations)

@@ -51,10 +51,15 @@ type twin struct {
 	by        *profiled                      // whose shares of the time count, nil: those of the run
 	counted   bool                           // the tuner knows how often things were launched
 	account   account
+	standby   *replay.Standby // for the next replay; nil: none
+	rest      []job           // that come after this one
 }
 
-// replays is replay.Run. It is a variable for tests, which have a simulated GPU in its place.
-var replays = replay.Run
+// These are variables for tests, which have a simulated GPU in their place.
+var (
+	replays  = replay.Run
+	prepares = replay.Prepare
+)
 
 // captures opens the captures in the user's store.
 func captures(store *cache.Store) (*capture.Store, error) {
@@ -247,6 +252,8 @@ type job struct {
 	// the capture of another grid, on which is searched for this one, too: what won there is checked
 	// here; nil: it is searched on itself
 	leader *capture.Manifest
+	// another one of the same configuration, which comes before; nil: this is the first
+	before *capture.Manifest
 }
 
 // later is the part of a configuration's share that goes to its captures beyond the first one: on
@@ -257,7 +264,7 @@ const later = 0.1
 // of all others.
 func (w *twin) heaviest(list []*capture.Manifest, total float64) []job {
 	var first, checked, others []job
-	had := map[search.Captured]bool{}
+	had := map[search.Captured]*capture.Manifest{}
 	list = w.by.worth(list)
 	weighs := w.by.weighs(list, total)
 	of := families(list, total)
@@ -281,11 +288,11 @@ func (w *twin) heaviest(list []*capture.Manifest, total float64) []job {
 		switch is := configuration(m); {
 		case n == 1:
 			first = append(first, job{m: m, share: share})
-		case !had[is]:
-			had[is] = true
+		case had[is] == nil:
+			had[is] = m
 			first = append(first, job{m: m, share: share * n * (1 - later)})
 		default:
-			others = append(others, job{m: m, share: share * n * later / (n - 1)})
+			others = append(others, job{m: m, share: share * n * later / (n - 1), before: had[is]})
 		}
 	}
 	if w.by != nil {
@@ -353,6 +360,7 @@ func (w *twin) search(ctx context.Context, list []job) {
 		}
 	}()
 	begun := time.Now()
+	defer func() { w.standby.Close() }()
 	for i, j := range list {
 		left := w.budget - time.Since(begun)
 		part := time.Duration(float64(left) * j.share / max(sum, 1e-12))
@@ -365,17 +373,19 @@ func (w *twin) search(ctx context.Context, list []job) {
 				w.budget, len(list)-i, len(list))
 			return
 		}
+		w.rest = list[i:]
+		w.prepare(ctx, nil)
+		w.rest = list[i+1:]
 		asked := time.Now()
 		f := <-files
 		there := time.Now()
+		if w.settled(j, nil) {
+			w.account.stands(cmp.Or(j.leader, j.before), j.m)
+			f.close()
+			continue
+		}
 		if j.leader != nil {
-			if is := configuration(j.m); w.tuner.Decided(is) {
-				w.tuner.CheckOnly(is)
-			} else { // there is nothing to check
-				w.account.stands(j.leader, j.m)
-				f.close()
-				continue
-			}
+			w.tuner.CheckOnly(configuration(j.m))
 		}
 		w.say("replaying %s (%.0f %%): %d of %d captures, at most %.0f s", policy.ShortName(j.m.Kernel),
 			100*j.share, i+1, len(list), max(part, least).Seconds())
@@ -392,6 +402,34 @@ func (w *twin) search(ctx context.Context, list []job) {
 		f.close()
 		w.account.took(j.m, there.Sub(asked), time.Since(there))
 	}
+}
+
+// settled tells whether a capture has nothing more to tell: there is nothing that could be checked
+// on it, and another one leads it, or another launch of its configuration was replayed and searched
+// on (now: is at this moment). In a search without the program each capture brings counts.
+func (w *twin) settled(j job, now *capture.Manifest) bool {
+	if w.tuner.Decided(configuration(j.m)) {
+		return false
+	}
+	return j.leader != nil ||
+		j.before != nil && w.counted && (j.before == now || w.account.same(j.before))
+}
+
+// roomy is how much memory a launch may reach while another process gets a context beside it,
+// bytes: that takes some hundred MiB, and a replay has its launch's memory twice.
+const roomy = 2 << 30
+
+// prepare starts a process for the next replay, unless there is one or no replay will follow; now
+// is what is replayed at this moment. It must not be called while anything is measured.
+func (w *twin) prepare(ctx context.Context, now *capture.Manifest) {
+	i := slices.IndexFunc(w.rest, func(j job) bool { return !w.settled(j, now) })
+	if w.standby == nil && i >= 0 && ctx.Err() == nil {
+		w.standby = prepares(ctx, w.replayOptions(), w.rest[i].m.UUID)
+	}
+}
+
+func (w *twin) replayOptions() replay.Options {
+	return replay.Options{Program: w.replayer, Agent: w.run.Agent, Log: w.run.Log}
 }
 
 // A file is a capture's, or why there is none.
@@ -461,10 +499,18 @@ func (w *twin) one(ctx context.Context, m *capture.Manifest, u *replay.Unpacked)
 func (w *twin) replay(ctx context.Context, m *capture.Manifest, u *replay.Unpacked,
 	first bool) bool {
 	is := configuration(m)
-	o := replay.Options{Program: w.replayer, Agent: w.run.Agent, Log: w.run.Log, Vary: w.tuner.Vary,
-		Worth: func() bool {
-			return w.tuner.Decided(is)
-		}}
+	o := w.replayOptions()
+	o.Vary = w.tuner.Vary
+	o.Worth = func() bool { return w.tuner.Decided(is) }
+	var reached int64
+	for _, r := range m.Ranges {
+		reached += r.Size
+	}
+	o.Untimed = func() {
+		if reached <= roomy {
+			w.prepare(ctx, m)
+		}
+	}
 	launches, next := 1, 1
 	for runs := 1; ctx.Err() == nil; runs++ {
 		o.Count = first && runs == 1 && !w.counted
@@ -472,6 +518,7 @@ func (w *twin) replay(ctx context.Context, m *capture.Manifest, u *replay.Unpack
 		for v := next; v <= variation && numbers(m); v++ {
 			list = append(list, v)
 		}
+		o.Standby, w.standby = w.standby, nil
 		out, err := replays(ctx, o, u, w.tuner, launches, list)
 		w.account.spent(m, out.Spent)
 		if err != nil {

@@ -12,12 +12,9 @@ import (
 	"gnvcc/profile/agent"
 )
 
-// TestDriverFails: whichever of the driver's functions fails, a replay stops with the reason. It
-// never says that the launch left the same bits, or that all is done, where it could not do what
-// the program did. The driver is the test's own (testdata/driver.c), for the real one does not
-// fail.
-func TestDriverFails(t *testing.T) {
-	program := built(t)
+// fakeDriver builds the test's own driver (testdata/driver.c), and gives its folder.
+func fakeDriver(t *testing.T) string {
+	t.Helper()
 	cupti, err := agent.Find(kits.Any(t).Dir)
 	if err != nil {
 		t.Fatal(err)
@@ -31,6 +28,16 @@ func TestDriverFails(t *testing.T) {
 	if out, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+	return dir
+}
+
+// TestDriverFails: whichever of the driver's functions fails, a replay stops with the reason. It
+// never says that the launch left the same bits, or that all is done, where it could not do what
+// the program did. The driver is the test's own (testdata/driver.c), for the real one does not
+// fail.
+func TestDriverFails(t *testing.T) {
+	program := built(t)
+	dir := fakeDriver(t)
 	// As agentFile's, with settings that differ from what the driver has, and memory of the host.
 	const base, host = 0x7e0000000000, 0x7d0000000000
 	raw := bytes.TrimSuffix(agentFile(base), record(7))

@@ -138,7 +138,7 @@ func TestTimed(t *testing.T) {
 		var log []string
 		m := manifest()
 		m.Use = capture.Use{Count: 10, Seconds: 10 * c.program * 1e-6, Sampled: 4, Sets: 1}
-		w := &only{m: m, log: func(f string, a ...any) { log = append(log, fmt.Sprintf(f, a...)) }}
+		w := &only{m: m, say: func(f string, a ...any) { log = append(log, fmt.Sprintf(f, a...)) }}
 		s := &times{warm: c.warm * 1e3, cold: c.cold * 1e3}
 		chosen, unlike := w.timed(s)
 		s.warm, s.asked = 1, nil

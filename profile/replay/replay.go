@@ -29,6 +29,11 @@ type Options struct {
 	Vary func(ctx context.Context, variation int, l *profile.Launch, s profile.Session) bool
 	// Worth tells, after the ordinary launches, whether there is anything to vary for; nil: there is.
 	Worth func() bool
+	// Untimed is told, once, that nothing is measured any more: other processes may use the GPU; nil:
+	// nobody wants to know.
+	Untimed func()
+	// Standby is used, and closed; nil: a process is started.
+	Standby *Standby
 }
 
 // varied is the longest time for one run of the kernel on varied data: there a loop need not end.
@@ -92,41 +97,49 @@ func (u *Unpacked) Close() { os.RemoveAll(u.dir) }
 // counts and the constant bytes of the program's own.
 func Run(ctx context.Context, o Options, u *Unpacked, h profile.Decider, launches int,
 	variations []int) (Outcome, error) {
-	begun, m := time.Now(), u.m
+	begun := time.Now()
+	w := &only{decider: h, m: u.m, launches: launches, variations: variations, vary: o.Vary,
+		worth: o.Worth, untimed: o.Untimed, count: o.Count, say: o.Log}
+	w.varying.Store(launches == 0)
+	args := []string{strconv.Itoa(launches)}
+	for _, v := range variations {
+		args = append(args, strconv.Itoa(v))
+	}
+	if s := o.Standby; s != nil {
+		w.enough = s.status() + ".enough"
+		if out, told := s.play(w, u.file(), args, begun); told && ctx.Err() == nil {
+			return out.judged(begun)
+		}
+	}
 	dir, err := os.MkdirTemp("", "gnvcc-replay-")
 	if err != nil {
 		return Outcome{}, fmt.Errorf("making a folder for a replay: %w", err)
 	}
 	defer os.RemoveAll(dir)
 	status := filepath.Join(dir, "status")
-	argv := []string{o.Program, u.file(), status, strconv.Itoa(launches)}
-	for _, v := range variations {
-		argv = append(argv, strconv.Itoa(v))
-	}
-	w := &only{decider: h, m: m, launches: launches, variations: variations, vary: o.Vary,
-		worth: o.Worth, count: o.Count, log: o.Log, enough: status + ".enough"}
-	w.varying.Store(launches == 0)
-	if w.log == nil {
-		w.log = func(string, ...any) {}
-	}
-	log := func(format string, args ...any) { // what goes wrong with data of ours is expected
-		if !w.varying.Load() {
-			w.log(format, args...)
-		}
-	}
-	exit, err := profile.Run(ctx, profile.Options{Argv: argv, Agent: o.Agent, Limit: o.Limit,
-		Log: log}, w)
+	w.enough = status + ".enough"
+	exit, err := profile.Run(ctx, profile.Options{Argv: append([]string{o.Program, u.file(), status},
+		args...), Agent: o.Agent, Limit: o.Limit, Log: w.trouble}, w)
 	if err != nil {
 		return Outcome{}, err
 	}
-	out := read(status, begun)
-	out.Elapsed = time.Since(begun)
+	return read(status, begun).ended(exit).judged(begun)
+}
+
+// ended is an outcome with what the process' end says.
+func (out Outcome) ended(exit profile.Exit) Outcome {
 	if out.Reason == "" && !out.Whole {
 		out.Reason = fmt.Sprintf("the replayer ended with exit code %d", exit.Code)
 		if exit.Killed != "" {
 			out.Reason = exit.Killed
 		}
 	}
+	return out
+}
+
+// judged is an outcome as Run gives it.
+func (out Outcome) judged(begun time.Time) (Outcome, error) {
+	out.Elapsed = time.Since(begun)
 	if !out.Same {
 		return out, fmt.Errorf("%w: %s", ErrRefused, out.Reason)
 	}
@@ -137,9 +150,10 @@ func Run(ctx context.Context, o Options, u *Unpacked, h profile.Decider, launche
 func read(path string, started time.Time) Outcome {
 	out := Outcome{Tries: 1, Spent: map[string]float64{}}
 	last := float64(started.UnixMicro()) / 1e6
+	// Clocks may be set, and a process may have been there before.
 	over := func(step string, now float64) {
-		out.Spent[step] += max(0, now-last) // clocks may be set
-		last = now
+		out.Spent[step] += max(0, now-last)
+		last = max(last, now)
 	}
 	defer func() { over("end", float64(time.Now().UnixMicro())/1e6) }()
 	f, err := os.Open(path)
@@ -185,10 +199,25 @@ type only struct {
 	vary       func(context.Context, int, *profile.Launch, profile.Session) bool
 	enough     string // a file that tells the replayer to begin no other variation
 	worth      func() bool
+	untimed    func()
 	count      bool
-	log        func(string, ...any)
+	say        func(string, ...any)
 	n          int         // launches of the kernel so far
 	varying    atomic.Bool // all that were asked for but the variations are done
+}
+
+// log tells of trouble.
+func (w *only) log(format string, args ...any) {
+	if w.say != nil {
+		w.say(format, args...)
+	}
+}
+
+// trouble is the agent's; what goes wrong with data of ours is expected.
+func (w *only) trouble(format string, args ...any) {
+	if !w.varying.Load() {
+		w.log(format, args...)
+	}
 }
 
 func (w *only) Start(p *profile.Process) { w.decider.Start(p) }
@@ -220,6 +249,10 @@ func (w *only) ends() {
 		return
 	}
 	w.varying.Store(true)
+	if w.untimed != nil {
+		w.untimed()
+		w.untimed = nil
+	}
 	if w.n == 1+w.launches && w.worth != nil && !w.worth() {
 		w.stop()
 	}

@@ -22,6 +22,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -168,24 +169,69 @@ static void hash_all(struct capture *c) {
   free(have);
 }
 
-int main(int argc, char **argv) {
-  if (argc < 3 || !(status = fopen(argv[2], "ae"))) {
-    fprintf(stderr, "usage: replay CAPTURE STATUS [LAUNCHES [VARIATION...]]\n");
-    return 1;
-  }
-  static struct capture c;
-  capture_read(&c, argv[1]);
-  const char *busy = memory_plan(&c);
-  if (busy) again(argv, busy);
-  over("read");
-  find_driver();
-  need(cu.Init(0), "starting the driver");
-  over("init");
-  CUcontext context = NULL;
-  CUdevice device = device_find(&c);
+// ---- Waiting. What takes a replay longest is the same for all captures: the driver's start, and a context. So a process may have both
+// before it is told what to replay: "--wait DESCRIPTOR STATUS UUID". From the descriptor come the other arguments then (CAPTURE LAUNCHES
+// VARIATION...), a zero behind each. Nothing comes where nobody wants it.
+
+static CUcontext context;
+
+static void open_context(CUdevice device) {
   need(cu.DevicePrimaryCtxRetain(&context, device), "making a context");
   need(cu.CtxSetCurrent(context), "making a context");
   over("context");
+}
+
+static void open_driver(void) {
+  find_driver();
+  need(cu.Init(0), "starting the driver");
+  over("init");
+}
+
+// Gives the arguments that came, as main has them.
+static char **wait_for_arguments(int fd, char *self, char *status, int *argc) {
+  enum { MOST = 64 };
+  static char text[1 << 16], *argv[MOST + 3];
+  size_t n = 0;
+  for (ssize_t k; (k = read(fd, text + n, sizeof text - n)) != 0; n += k > 0 ? (size_t)k : 0)
+    if (k < 0 && errno != EINTR) break;
+  close(fd);
+  if (n == 0) exit(0);
+  *argc = 0;
+  argv[(*argc)++] = self;
+  for (char *p = text; p < text + n && *argc < MOST && memchr(p, 0, (size_t)(text + n - p)); p += strlen(p) + 1) {
+    argv[(*argc)++] = p;
+    if (*argc == 2) argv[(*argc)++] = status;
+  }
+  return argv;
+}
+
+static char **wait_ready(char **argv, int *argc) {
+  struct capture any = {.device = ""};
+  for (int i = 0; i < 16; i++) {
+    unsigned byte = 0;
+    if (sscanf(argv[4] + 2 * i, "%2x", &byte) != 1) stop(1, "not a device's UUID: %s", argv[4]);
+    any.uuid[i] = (uint8_t)byte;
+  }
+  open_driver();
+  open_context(device_find(&any));
+  return wait_for_arguments(atoi(argv[2]), argv[0], argv[3], argc);
+}
+
+int main(int argc, char **argv) {
+  bool waits = argc == 5 && strcmp(argv[1], "--wait") == 0 && strlen(argv[4]) == 32;
+  if (argc < 3 || !(status = fopen(argv[waits ? 3 : 2], "ae"))) {
+    fprintf(stderr, "usage: replay CAPTURE STATUS [LAUNCHES [VARIATION...]]\n");
+    return 1;
+  }
+  if (waits) argv = wait_ready(argv, &argc);
+  static struct capture c;
+  capture_read(&c, argv[1]);
+  const char *busy = memory_plan(&c, waits);
+  if (busy) again(argv, busy);
+  over("read");
+  if (!waits) open_driver();
+  CUdevice device = device_find(&c);
+  if (!waits) open_context(device);
   if ((busy = memory_reserve(&c))) again(argv, busy);
   if (c.stack) need(cu.CtxSetLimit(CU_LIMIT_STACK_SIZE, c.stack), "setting the stack's size");
   if (c.cache) need(cu.CtxSetCacheConfig((CUfunc_cache)c.cache), "setting the cache configuration");

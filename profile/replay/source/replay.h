@@ -105,8 +105,8 @@ void need(CUresult r, const char *doing);
 void capture_read(struct capture *c, const char *path); // stops where it is not whole
 
 CUdevice device_find(const struct capture *c);
-const char *memory_plan(struct capture *c);    // what is in the way, NULL for nothing
-const char *memory_reserve(struct capture *c); // the same
+const char *memory_plan(struct capture *c, bool driver); // what is in the way, NULL for nothing; driver: it has started
+const char *memory_reserve(struct capture *c);           // the same
 void memory_map(struct capture *c, CUdevice device);
 void memory_fill(struct capture *c, unsigned variation); // 0: as captured
 

@@ -3,9 +3,18 @@
 #define _GNU_SOURCE
 #include <cuda.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+
+// Each start is a byte in the file that STARTS names.
+static void count_start(void) {
+  FILE *f = getenv("STARTS") ? fopen(getenv("STARTS"), "a") : NULL;
+  if (!f) return;
+  fputc('.', f);
+  fclose(f);
+}
 
 #define DO(symbol, arguments, body) \
   CUresult fake_##symbol arguments __asm__(#symbol); \
@@ -16,7 +25,7 @@
     return CUDA_SUCCESS; \
   }
 
-DO(cuInit, (unsigned flags), )
+DO(cuInit, (unsigned flags), count_start())
 DO(cuGetErrorString, (CUresult r, const char **text), *text = "so says the test")
 DO(cuDeviceGetCount, (int *n), *n = 1)
 DO(cuDeviceGet, (CUdevice * d, int i), *d = 0)

@@ -1,0 +1,150 @@
+package replay
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"gnvcc/profile"
+)
+
+// A Standby is a replayer's process that has the driver running and a context, and waits to be told
+// what to replay: that start takes a third of a second, more than many a search. It is used once.
+// Whatever goes wrong with it, the replay is done by a process that is started then.
+type Standby struct {
+	dir    string
+	gate   *os.File // its arguments go here; closed without any, it ends
+	host   *waiting
+	cancel context.CancelFunc
+	ended  chan struct{}
+	exit   profile.Exit // when it has ended
+}
+
+// Prepare starts one, for the GPU of a UUID (32 hexadecimal digits). It uses that GPU's memory: no
+// program that could need it may run. nil: it can't be.
+func Prepare(ctx context.Context, o Options, uuid string) *Standby {
+	dir, err := os.MkdirTemp("", "gnvcc-replay-")
+	if err != nil {
+		return nil
+	}
+	theirs, gate, err := os.Pipe()
+	if err != nil {
+		os.RemoveAll(dir)
+		return nil
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	s := &Standby{dir: dir, gate: gate, host: &waiting{}, cancel: cancel, ended: make(chan struct{})}
+	go func() {
+		defer close(s.ended)
+		defer theirs.Close()
+		s.exit, _ = profile.Run( // without a word in the status it was never there
+			ctx, profile.Options{Argv: []string{o.Program, "--wait", "3", s.status(), uuid},
+				Agent: o.Agent, Limit: o.Limit, Files: []*os.File{theirs}, Log: s.host.log}, s.host)
+	}()
+	return s
+}
+
+func (s *Standby) status() string { return filepath.Join(s.dir, "status") }
+
+// play tells the process what to replay for a host, and waits for its end. False: it came to no
+// launch, for a reason of its own.
+func (s *Standby) play(w *only, file string, args []string, begun time.Time) (Outcome, bool) {
+	defer s.Close()
+	select {
+	case <-s.ended:
+		return Outcome{}, false
+	default:
+	}
+	s.host.serve(w)
+	var text bytes.Buffer
+	for _, a := range append([]string{file}, args...) {
+		fmt.Fprintf(&text, "%s\x00", a)
+	}
+	if _, err := s.gate.Write(text.Bytes()); err != nil {
+		return Outcome{}, false
+	}
+	s.gate.Close()
+	<-s.ended
+	out := read(s.status(), begun)
+	_, told := out.Spent["read"]
+	return out.ended(s.exit), told
+}
+
+// Close ends the process, if it still runs, and waits until it is gone.
+func (s *Standby) Close() {
+	if s == nil {
+		return
+	}
+	s.gate.Close()
+	s.cancel()
+	<-s.ended
+	os.RemoveAll(s.dir)
+}
+
+// waiting is the host of a process that nobody has told yet what to replay.
+type waiting struct {
+	mu      sync.Mutex
+	w       *only
+	started []*profile.Process
+}
+
+func (h *waiting) serve(w *only) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, p := range h.started {
+		w.Start(p)
+	}
+	h.w = w
+}
+
+func (h *waiting) only() *only {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.w
+}
+
+// log drops what is said before: then another process is started, which says it, too.
+func (h *waiting) log(format string, args ...any) {
+	if w := h.only(); w != nil {
+		w.trouble(format, args...)
+	}
+}
+
+func (h *waiting) Start(p *profile.Process) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.started = append(h.started, p); h.w != nil {
+		h.w.Start(p)
+	}
+}
+
+func (h *waiting) Launch(l *profile.Launch) profile.Verdict {
+	if w := h.only(); w != nil {
+		return w.Launch(l)
+	}
+	return profile.Verdict{}
+}
+
+func (h *waiting) Tune(ctx context.Context, l *profile.Launch, s profile.Session) profile.Verdict {
+	if w := h.only(); w != nil {
+		return w.Tune(ctx, l, s)
+	}
+	return profile.Verdict{}
+}
+
+func (h *waiting) LeftAlone(l *profile.Launch, reason string) profile.Verdict {
+	if w := h.only(); w != nil {
+		return w.LeftAlone(l, reason)
+	}
+	return profile.Verdict{}
+}
+
+func (h *waiting) End(p *profile.Process, s profile.Summary) {
+	if w := h.only(); w != nil {
+		w.End(p, s)
+	}
+}
