@@ -13,6 +13,8 @@ VCS      := $(shell git rev-parse HEAD >/dev/null 2>&1 || echo -buildvcs=false)
 BUILD     = $(GO) build -trimpath $(VCS) -ldflags '-s -w$(if $(VERSION), -X main.version=$(VERSION))'
 # Toolkits that the tests want: one is enough, each further one (install/toolkit --list) makes more of them run.
 TOOLKITS ?= 13.0
+# Further options of go test.
+TESTFLAGS ?=
 GO       ?= go
 export CGO_ENABLED = 0
 
@@ -33,7 +35,7 @@ toolkits:
 
 test: go toolkits
 	$(GO) vet ./...
-	$(GO) test -timeout 40m ./...
+	$(GO) test -timeout 40m $(TESTFLAGS) ./...
 
 lint: go
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); \

@@ -74,12 +74,7 @@ func (b *builder) build(ctx context.Context, folder string) error {
 	if err != nil {
 		return err
 	}
-	owner, err := store.Own(ctx)
-	if err != nil {
-		return err
-	}
-	_, err = owner.Merge()
-	if err = errors.Join(err, owner.Publish(), owner.Close()); err != nil {
+	if err := store.PublishSpooled(ctx); err != nil {
 		return err
 	}
 	snapshot, err := store.Snapshot()

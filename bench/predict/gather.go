@@ -119,7 +119,7 @@ func (g *gatherer) program(ctx context.Context, program, report string,
 	if err != nil {
 		return nil, err
 	}
-	if err := publish(ctx, store); err != nil {
+	if err := store.PublishSpooled(ctx); err != nil {
 		return nil, err
 	}
 	scratch, err := os.MkdirTemp("", "gnvcc-predict-")
@@ -145,19 +145,6 @@ func (g *gatherer) program(ctx context.Context, program, report string,
 		out = append(out, k)
 	}
 	return out, nil
-}
-
-// publish lets what builds have noted be read.
-func publish(ctx context.Context, store *cache.Store) error {
-	owner, err := store.Own(ctx)
-	if err != nil {
-		return err
-	}
-	defer owner.Close()
-	if _, err := owner.Merge(); err != nil {
-		return err
-	}
-	return owner.Publish()
 }
 
 // A builder builds one program's trials.

@@ -118,7 +118,7 @@ func madeUp(t *testing.T, dir string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := publish(context.Background(), store); err != nil {
+	if err := store.PublishSpooled(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	built := compile.New(store, t.TempDir()).Built()

@@ -78,16 +78,7 @@ func (b *builder) program(ctx context.Context, program, report, dir string,
 	if err != nil {
 		return nil, err
 	}
-	owner, err := store.Own(ctx)
-	if err != nil {
-		return nil, err
-	}
-	_, err = owner.Merge()
-	if err == nil {
-		err = owner.Publish()
-	}
-	owner.Close()
-	if err != nil {
+	if err := store.PublishSpooled(ctx); err != nil {
 		return nil, err
 	}
 	scratch, err := os.MkdirTemp("", "gnvcc-xmodel-")

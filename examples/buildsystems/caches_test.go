@@ -26,15 +26,7 @@ func (s *site) decide(recipe string) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	owner, err := store.Own(context.Background())
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer owner.Close()
-	if _, err := owner.Merge(); err != nil {
-		s.t.Fatal(err)
-	}
-	if err := owner.Publish(); err != nil {
+	if err := store.PublishSpooled(context.Background()); err != nil {
 		s.t.Fatal(err)
 	}
 	snapshot, err := store.Snapshot()
@@ -64,11 +56,11 @@ func (s *site) decide(recipe string) {
 		if err != nil {
 			s.t.Fatal(k.Name, err)
 		}
-		if err := owner.Put("decision", identity, decision); err != nil {
+		if err := store.Spool(cache.Decisions, identity, decision); err != nil {
 			s.t.Fatal(err)
 		}
 	}
-	if err := owner.Publish(); err != nil {
+	if err := store.PublishSpooled(context.Background()); err != nil {
 		s.t.Fatal(err)
 	}
 }

@@ -5,18 +5,12 @@ import (
 	"time"
 
 	"gnvcc/policy"
-	"gnvcc/rewrite/recipe"
 )
 
 // TestBudgetHolds: whatever is slow, a configuration takes no longer than its budget, all launches
 // of it together: the kernel, the compilers, copying memory aside.
 func TestBudgetHolds(t *testing.T) {
-	speed := func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
-		if get(r, "ld") == "cs" {
-			return 0.7
-		}
-		return 1
-	}
+	speed := streaming(0.7).speed
 	for name, c := range map[string]struct {
 		time, saves float64 // ns
 		compile     time.Duration

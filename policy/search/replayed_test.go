@@ -171,13 +171,7 @@ func TestUnlike(t *testing.T) {
 		unlike, speed float64
 		adopted       bool
 	}{{0, 0.955, true}, {0.3, 0.955, false}, {0.3, 0.9, true}} {
-		g := newSim(t, &simKernel{Kernel: policy.Kernel{Loads: 4}, speed: func(r recipe.Recipe,
-			_ policy.Shape, _ bool) float64 {
-			if v, _ := r.Get("ld", ""); v == "cs" {
-				return c.speed
-			}
-			return 1
-		}})
+		g := newSim(t, streaming(c.speed))
 		o := simOptions()
 		o.Levers = []string{"ld"}
 		g.unlike = c.unlike

@@ -107,14 +107,7 @@ func TestSetsWeighPlain(t *testing.T) {
 
 // An earlier run that did not tell sets apart says nothing about the sets of this one.
 func TestDividedAnew(t *testing.T) {
-	k := &simKernel{Kernel: policy.Kernel{Loads: 4}, speed: func(r recipe.Recipe, s policy.Shape,
-		plain bool) float64 {
-		if get(r, "ld") == "cs" {
-			return 0.8
-		}
-		return 1
-	}}
-	g := newSim(t, k)
+	g := newSim(t, streaming(0.8))
 	o := simOptions()
 	o.Levers = []string{"ld"}
 	one := appLaunch{kernel: "_Z1aPfi", shape: shape(1000, 256), n: 1}
