@@ -203,7 +203,7 @@ func TestAsksOnce(t *testing.T) {
 	if len(refused) > 0 {
 		t.Fatal(refused)
 	}
-	asks := strings.Index(string(out), "int __gnvcc_on = __gnvcc_device(); __gnvcc_load(")
+	asks := strings.Index(string(out), "int __gnvcc_on = __gnvcc_device(__gnvcc_was); __gnvcc_load(")
 	if n := strings.Count(string(out), "= __gnvcc_device(__gnvcc_was);"); n != 1 || asks < 0 ||
 		strings.Count(string(out[asks:]), "__gnvcc_load(&__gnvcc_second") != 2 ||
 		strings.Count(string(out[asks:]), "__gnvcc_usable(&__gnvcc_second") != 2 {
