@@ -20,7 +20,8 @@ typedef void *cudaStream_t;
 enum cudaError_t { cudaSuccess, cudaErrorInvalidValue };
 enum cudaStreamCaptureStatus { cudaStreamCaptureStatusNone, cudaStreamCaptureStatusActive };
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize, cudaFuncAttributePreferredSharedMemoryCarveout };
-struct cudaFuncAttributes { int maxDynamicSharedSizeBytes, preferredShmemCarveout, binaryVersion; };
+struct cudaFuncAttributes { int maxDynamicSharedSizeBytes, preferredShmemCarveout, binaryVersion, requiredClusterWidth, requiredClusterHeight, requiredClusterDepth; };
+#define CUDART_VERSION 13000
 static int answer(const char *what, int otherwise) { const char *s = getenv(what); return s ? atoi(s) : otherwise; }
 static int pending = answer("PENDING", 0), number, loaded;
 static dim3 grid, block; static size_t dynamic; static cudaStream_t stream;
@@ -35,7 +36,8 @@ static cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *a, const void *f) {
   if (f != (const void *)k && !loaded) { loaded = 1; if (answer("LAZY", 0)) printf("load "); }
   if (f != (const void *)k && answer("MISSING", 0)) { pending = 98; return cudaErrorInvalidValue; }
   a->maxDynamicSharedSizeBytes = 49152; a->preferredShmemCarveout = -1; a->binaryVersion = answer("BINARY", 90);
-  if (f == (const void *)k) { a->preferredShmemCarveout = answer("CARVEOUT", -1); a->maxDynamicSharedSizeBytes = answer("ALLOWED", 49152); }
+  a->requiredClusterWidth = a->requiredClusterHeight = a->requiredClusterDepth = 0;
+  if (f == (const void *)k) { a->requiredClusterWidth = answer("CLUSTER", 0); a->preferredShmemCarveout = answer("CARVEOUT", -1); a->maxDynamicSharedSizeBytes = answer("ALLOWED", 49152); }
   return cudaSuccess;
 }
 static cudaError_t cudaFuncSetAttribute(const void *, cudaFuncAttribute a, int v) {
@@ -111,6 +113,8 @@ func launches(t *testing.T, program string) {
 		{"CARVEOUT=50", "64 1024", "plain(64,1024)"},
 		// made for another architecture
 		{"BINARY=80", "64 1024", "plain(64,1024)"},
+		// the user has asked for clusters
+		{"CLUSTER=2", "64 1024", "plain(64,1024)"},
 		// the user's own launch must fail as ever
 		{"ALLOWED=512", "64 1024", "plain(64,1024)"},
 		{"CAPTURING=1", "64 1024", "plain(64,1024)"},
@@ -157,10 +161,11 @@ func TestNames(t *testing.T) {
 		t.Fatal(refused)
 	}
 	known := map[string]bool{"maxDynamicSharedSizeBytes": true, "preferredShmemCarveout": true,
-		"binaryVersion": true, "dim3": true, "size_t": true, "x": true, "y": true, "z": true,
+		"binaryVersion": true, "requiredClusterWidth": true,
+		"requiredClusterHeight": true, "requiredClusterDepth": true, "dim3": true, "size_t": true, "x": true, "y": true, "z": true,
 		"second": true} // the entry
 	for _, w := range strings.Fields("struct namespace static signed unsigned char int long bool void " +
-		"const return if else sizeof true false define ifdef endif pragma GCC diagnostic push pop ignored") {
+		"const return if else sizeof true false define ifdef endif pragma CUDART_VERSION GCC diagnostic push pop ignored") {
 		known[w] = true
 	}
 	for _, w := range regexp.MustCompile(`"[^"]*"|\b[A-Za-z_]\w*`).FindAllString(string(out), -1) {

@@ -71,7 +71,8 @@ type Align struct {
 //
 // What the user set on the kernel with cudaFuncSetAttribute is repeated on the second entry before
 // its first launch. One that is throttled (__binary is not 0) is allowed its reserve too, and has a
-// carveout of its own, unless the user has chosen one.
+// carveout of its own, unless the user has chosen one. Where he has asked for clusters, the second
+// entry is left alone.
 //
 // One that is launched in blocks of another size gets as many threads in each dimension.
 // __gnvcc_blocks gives that dimension's grid, or 0 where there is none: the threads don't divide,
@@ -128,6 +129,10 @@ static bool __gnvcc_usable(struct __gnvcc_second *__second, int __device, cudaEr
   struct cudaFuncAttributes __own, __theirs;
   if (cudaFuncGetAttributes(&__own, __second) != cudaSuccess || cudaFuncGetAttributes(&__theirs, __plain) != cudaSuccess || __own.binaryVersion != __theirs.binaryVersion) {
     __gnvcc_again(__pending); __second->__state[__device] = -1; return false; }
+#if CUDART_VERSION >= 12000
+  if (__own.requiredClusterWidth != __theirs.requiredClusterWidth || __own.requiredClusterHeight != __theirs.requiredClusterHeight ||
+      __own.requiredClusterDepth != __theirs.requiredClusterDepth) { __second->__state[__device] = -1; return false; }
+#endif
   if (__dynamic > (unsigned long long)__theirs.maxDynamicSharedSizeBytes) return false;
   int __most = __theirs.maxDynamicSharedSizeBytes, __carveout = __theirs.preferredShmemCarveout;
   if (__second->__binary != 0) {
