@@ -18,6 +18,7 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/driver/compile"
+	"gnvcc/policy/foretell"
 	"gnvcc/policy/lever"
 	"gnvcc/profile/units"
 	"gnvcc/rewrite"
@@ -35,6 +36,7 @@ type trial struct {
 	ratio    float64 // measured, over the default's
 	run      predict.Run
 	estimate predict.Estimate
+	worth    float64 // of its hints, by what was counted; 1: nobody knows
 	row      forest.Row
 }
 
@@ -53,6 +55,7 @@ type gatherer struct {
 	machine         *units.Machine
 	least           float64 // nanoseconds
 	alone           bool    // recipes of one lever only
+	counted         bool    // how often code runs, and what memory does, as counted where it was
 	jobs            int
 	say             io.Writer
 }
@@ -152,6 +155,8 @@ type builder struct {
 	g     *gatherer
 	c     *compile.Compiler
 	built map[string]compile.BuiltKernel
+	// of the kernel's heaviest launch; nil: nobody has counted, or nobody wants to know
+	counts *cache.Counts
 }
 
 // kernel builds one decision's trials.
@@ -181,11 +186,15 @@ func (b *builder) kernel(ctx context.Context, d cache.Decision) (kernel, error) 
 	k.dynamic = heaviest.Dynamic
 	shape := sim.Shape{Threads: volume(heaviest.Block), Shared: heaviest.Dynamic,
 		Blocks: volume(heaviest.Grid)}
+	b.counts = nil
+	if b.g.counted {
+		b.counts = heaviest.Counts
+	}
 	base, plain, err := b.trial(ctx, source, recipe.Recipe{}, shape)
 	if err != nil {
 		return k, fmt.Errorf("nvcc's own build: %w", err)
 	}
-	base.ratio = 1
+	base.ratio, base.worth = 1, 1
 	k.trials = []trial{base}
 	seen := map[string]bool{}
 	for _, t := range ev.Tried {
@@ -205,7 +214,8 @@ func (b *builder) kernel(ctx context.Context, d cache.Decision) (kernel, error) 
 			k.left++
 			continue
 		}
-		made.ratio = t.Ratio
+		made.ratio, made.worth = t.Ratio, foretell.Worth(heaviest.Counts,
+			ptx.Capability(source.Target), r)
 		made.row = forest.Row{Y: math.Log(t.Ratio),
 			X: predict.Vector(base.estimate, made.estimate, base.run.Registers, made.run.Registers,
 				t.Recipe)}
@@ -250,6 +260,11 @@ func (b *builder) trial(ctx context.Context, s *compile.Source, r recipe.Recipe,
 	t.recipe = r.String()
 	if t.run, err = predict.NewRun(code, made.Entry, d, shape, u); err != nil {
 		return t, nil, err
+	}
+	if b.counts != nil {
+		if lined, text, err := b.c.Lines(ctx, s, r); err == nil {
+			t.run.Counts.Recorded, _ = foretell.Recorded(lined, text, s.Kernel, b.counts, t.run.Shape)
+		}
 	}
 	t.estimate, err = t.run.Estimate()
 	return t, code, err

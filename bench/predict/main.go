@@ -38,6 +38,8 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 	least := flags.Float64("least", 2, "leave out kernels whose launch takes less, microseconds")
 	alone := flags.Bool("alone", false,
 		"only recipes of one lever: what joins several was tried since the parts were fast, which is no news to a predictor")
+	counted := flags.Bool("counted", false,
+		"use what was counted of launches: how often code runs, which sectors come from where")
 	rows := flags.String("rows", "", "write one line a trial, with what was measured and foretold")
 	grow := flags.String("grow", "", "grow a forest on all rows and write it to this file")
 	known := flags.String("forest", "",
@@ -51,7 +53,7 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 		return fmt.Errorf("-half %q: a or b", *half)
 	}
 	g := gatherer{reports: *reports, stores: *stores, least: *least * 1000, alone: *alone, jobs: *jobs,
-		say: w}
+		say: w, counted: *counted}
 	if *machine != "" {
 		text, err := os.ReadFile(*machine)
 		if err != nil {
@@ -106,6 +108,9 @@ type line struct {
 	Ours, Paper                     float64 // foretold, over the default's
 	Registers, Warps                int
 	Spills                          float64
+	Counted                         bool
+	// of a warp, as counted: sectors that it touches, those of memory, and lines
+	Sectors, Memory, Lines float64
 }
 
 func write(file string, kernels []kernel) error {
@@ -119,7 +124,8 @@ func write(file string, kernels []kernel) error {
 				Launch:    [3]int{t.run.Shape.Threads, k.dynamic, t.run.Shape.Blocks},
 				Warps:     t.estimate.Occupancy.Warps,
 				Ours:      k.ours()[n] / k.ours()[0], Paper: k.paper()[n] / k.paper()[0],
-				Spills: t.estimate.Spills}
+				Spills: t.estimate.Spills, Counted: t.estimate.Counted, Sectors: t.estimate.Sectors,
+				Memory: t.estimate.Memory}
 			if err := jsonl.Append(file, l); err != nil {
 				return err
 			}

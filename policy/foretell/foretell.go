@@ -24,17 +24,19 @@ const mostCaps = 12
 type Kernel struct {
 	Kernel  *policy.Kernel
 	Picture predict.Picture
-	Ranked  []predict.Ranked // register caps, what is foretold to be fastest first
+	// register caps, and hints that are worth something for the accesses that were counted; what is
+	// foretold to be fastest first
+	Ranked []predict.Ranked
 	// Same says of each recipe of Ranked why it can't be taken without being run, nil where its
 	// floating-point instructions are nvcc's own.
 	Same   map[string]error
-	Failed map[string]error // caps that could not be compiled or decoded
+	Failed map[string]error // recipes that could not be compiled or decoded
 	// why what was counted of the launch is not used for a build, nil where it is or nothing was
 	Uncounted error
 }
 
-// Best is the cap that is foretold to gain most, with nvcc's own floating-point instructions and by
-// more than models are usually wrong; ok is false where the default should stay.
+// Best is the recipe that is foretold to gain most, with nvcc's own floating-point instructions and
+// by more than models are usually wrong; ok is false where the default should stay.
 func (k *Kernel) Best() (r predict.Ranked, ok bool) {
 	for _, r := range k.Ranked {
 		if k.Same[r.Recipe] == nil {
@@ -120,12 +122,51 @@ func Look(ctx context.Context, c policy.Compiler, k *policy.Kernel, decided *cac
 			try(point)
 		}
 	}
-	if out.Picture, err = predict.NewPicture(k.Name, base, runs, measured(decided),
-		assumed); err != nil {
+	candidates = append(candidates, out.hinted(counts, plain, made)...)
+	if err := out.rank(base, runs, candidates, measured(decided), assumed); err != nil {
 		return nil, err
 	}
-	out.Ranked, err = predict.Rank(predict.Candidate{Run: base}, candidates, nil)
-	return out, err
+	return out, nil
+}
+
+// hinted are the hints that are worth something for the accesses that were counted.
+func (k *Kernel) hinted(counts *cache.Counts, plain []byte,
+	made func(recipe.Recipe) (predict.Run, []byte, error)) (out []predict.Candidate) {
+	for _, r := range hints(counts, k.Kernel.CC) {
+		run, code, err := made(r)
+		if err != nil {
+			k.Failed[r.String()] = err
+			continue
+		}
+		out = append(out, predict.Candidate{Recipe: r.String(), Run: run,
+			Worth: Worth(counts, k.Kernel.CC, r)})
+		k.Same[r.String()] = sass.SameFloats(plain, code, k.Kernel.Name)
+	}
+	return out
+}
+
+// rank draws the picture and orders the candidates. By what was counted the model ranks worse than
+// by its guesses, on which it was built (bench/results/2026-11-22-predict): counts are for the
+// graphs, and for hints.
+func (k *Kernel) rank(base predict.Run, runs []predict.Run, candidates []predict.Candidate,
+	times map[int]float64, assumed []string) (err error) {
+	if k.Picture, err = predict.NewPicture(k.Kernel.Name, base, runs, times, assumed); err != nil {
+		return err
+	}
+	base.Counts.Recorded = nil
+	for i := range runs {
+		runs[i].Counts.Recorded = nil
+	}
+	for i := range candidates {
+		candidates[i].Run.Counts.Recorded = nil
+	}
+	guessed, err := predict.NewPicture(k.Kernel.Name, base, runs, times, assumed)
+	if err != nil {
+		return err
+	}
+	k.Picture.Times = guessed.Times
+	k.Ranked, err = predict.Rank(predict.Candidate{Run: base}, candidates, nil)
+	return err
 }
 
 // shapeOf is the launch that takes most time, or what is assumed of it.
