@@ -1,6 +1,9 @@
 package fold
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -26,5 +29,35 @@ func TestContracts(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestTold: what cicc puts for a value behind a comparison. held rests on the cases that it leaves.
+func TestTold(t *testing.T) {
+	conditions := []struct {
+		text string
+		told bool
+	}{{"v == 3.0f", true}, {"-v == 3.0f", true}, {"v >= 3.0f && v <= 3.0f", true},
+		{"k + 1 == 3", true}, {"(k ^ 5) == 3", true}, {"k > 2 && k < 4", true},
+		{"v == 0.0f", false}, {"v >= 0.0f && v <= 0.0f", false}, {"v * 2.0f == 6.0f", false},
+		{"v - 3.0f == 0.0f", false}, {"(int)v == 3", false}, {"k < 3", false}, {"(int)v + 1 == k", false}}
+	text := ""
+	for n, c := range conditions {
+		text += fmt.Sprintf("extern \"C\" __global__ void k%d(float *a, const float *b, const int *c) {"+
+			"int t = threadIdx.x; float v = b[t]; int k = c[t];"+
+			"if (%s) { a[t] = v * 0.7f; a[t + 64] = (float)k * 0.3f; } }\n", n, c.text)
+	}
+	file := filepath.Join(t.TempDir(), "k.cu")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, kit := range ptxtest.Toolkits(t) {
+		m := read(t, kit, file)
+		for n, c := range conditions {
+			body := string(m.Entry(fmt.Sprint("k", n)).Text())
+			if got := strings.Count(body, "mul.f32") < 2; got != c.told {
+				t.Errorf("%s: %s: told %t", kit.Version, c.text, got)
+			}
+		}
 	}
 }

@@ -24,6 +24,7 @@ type state struct {
 	params map[string]value // by the parameter's name; of an entry too
 	ret    value
 	loads  map[int]bool // loads that may find what the same thread has stored
+	told   *holder      // what comparisons may tell
 }
 
 type analysis struct {
@@ -92,6 +93,10 @@ func (a *analysis) state(f *ptx.Func) (*state, error) {
 	s := &state{f: f, reach: reach, rounds: RoundsOf(f, reach.Blocks),
 		made:   make([]value, len(f.Stmts)),
 		params: map[string]value{}, loads: map[int]bool{}}
+	s.told = newHolder(f, reach, func(i int, operand string) bool {
+		v := a.operand(s, i, operand)
+		return v == never || v == none
+	})
 	for k := range f.Params {
 		s.params[f.Params[k].Name] = none
 	}
@@ -154,6 +159,9 @@ func (a *analysis) pass(s *state, check bool) error {
 					strings.TrimSpace(string(op)))
 			}
 		}
+		if s.told.held(i) && out == never {
+			out = maybe
+		}
 		if a.settle { // only ever up, so that it ends
 			out = join(s.made[i], out)
 		}
@@ -165,6 +173,7 @@ func (a *analysis) pass(s *state, check bool) error {
 		s.ret, a.changed = ret, true
 	}
 	a.forwarded(s, stores)
+	a.changed = s.told.look() || a.changed
 	return nil
 }
 

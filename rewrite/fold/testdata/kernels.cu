@@ -41,3 +41,17 @@ __global__ void ok_integers(float *a, int n) { for (int i = 0; i < n; i++) a[i] 
 __global__ void no_hypot(double *a, double x) { a[I] = hypot(x, 3.0) + norm3d(x, x, x); }
 __global__ void no_cbrt(float *a, float x) { a[I] = cbrtf(x); }
 __global__ void no_last(float *a, int n) { float k = 0; for (int i = 0; i < 8; i++) if (a[i] > 0) k = i; a[I] = logf(k); }
+__global__ void no_equal(float *a, float x, int n) { if (a[I] == x && sinf(a[I]) > 0.1f) a[I + n] = 1; }
+__global__ void no_order(float *a, float x, float y) { float v = a[I]; if (v >= x && v <= y && sinf(v) > 0.1f) a[I + 9] = 1; }
+__global__ void no_alternative(float *a, int n) { float v = a[I]; if (v == 0.3f || n > 0) a[I + 9] = sinf(v) > 0.1f; }
+__global__ void no_word(float *a, const int *b, int n) { int k = b[I]; if (k - n == 2) a[I] = expf((float)k) > 20; }
+__global__ void no_between(float *a, const int *b, int n, int m) { int k = b[I]; if (k > n && k < m) a[I] = expf((float)k) > 20; }
+__global__ void no_first_thread(float *a, int n) { if (threadIdx.x < n) a[I] = expf((float)threadIdx.x) > 20; }
+__global__ void no_again(float *a, const float *b, float x) { float v = b[I], w = b[I + 1]; if (v == x && w == v) a[I] = cosf(w) > 0.1f; }
+__global__ void no_bits(float *a, const int *b, int n) { int k = b[I]; if ((k & 255) == n && k >> 8 == 0) a[I] = expf((float)k) > 20; }
+__global__ void ok_bits(float *a, const int *b) { int k = b[I]; if ((k & 1) == 0 && (k & 8) == 0) a[I] = expf((float)k) > 20; }
+__device__ __noinline__ float asked(float y, float x) { return y == x && cosf(y) > 0.1f; }
+__global__ void no_asked(float *a, float x) { a[I] = asked(a[I], x); }
+__global__ void ok_zero(float *a, float x) { float v = a[I]; if (v != 0) a[I + 9] = sinf(v) * x; }
+__global__ void ok_bound(float *a, float x, int n) { if ((int)I < n && a[I] > x) a[I] = expf(a[I]); }
+__global__ void ok_compared(float *a, const float *b, float x) { float v = b[I]; if (v == b[I + 1]) a[I] = logf(v) * x; }

@@ -30,6 +30,14 @@ __global__ void no_loop(float *o, const float *d, int n) {
     for (int k = 0; k < n; k++) s = s * d[k] + (float)k * 0.3f;
     o[threadIdx.x] = s;
 }
+__global__ void no_equal(float *o, const float *a, const float *b, float s) {
+    float v = o[threadIdx.x];
+    if (v == s) o[threadIdx.x + 64] = a[threadIdx.x] * b[threadIdx.x] * v + o[0];
+}
+__global__ void no_either(float *o, const float *a, const float *b, int n) {
+    float v = a[threadIdx.x], w = b[threadIdx.x];
+    if (v == 1.7f && w == 3.3f || n > 2) o[threadIdx.x] += v * w;
+}
 
 __global__ void saxpy(float *o, const float *d, float a, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -80,4 +88,8 @@ __global__ void unrolled_no_counter(float *o, const float *d, int n) {
     for (int k = 0; k < n; k++)
         if (d[k] > 0) s = (float)k;
     o[threadIdx.x] = s * 0.1f + d[n];
+}
+__global__ void positive(float *o, const float *a, const float *b, float s) {
+    float v = a[threadIdx.x];
+    if (v > 0 && v != b[threadIdx.x]) o[threadIdx.x] = v * b[threadIdx.x] + s;
 }
