@@ -63,7 +63,7 @@ type contraction struct {
 	alone  bool    // nothing is fixed: loops are unrolled
 	made   []shape // by statement: of what it writes
 	local  shape   // what was stored to local memory
-	told   *holder
+	told   *Told
 	apart  map[string]bool
 }
 
@@ -99,7 +99,7 @@ func Contracts(m *ptx.Module, entry string, fixed Fixed) (apart int, err error) 
 		}
 		c.rounds = RoundsOf(f, c.reach.Blocks)
 		c.alone = len(fixed.Params) == 0 && len(fixed.Dims) == 0
-		c.told = newHolder(f, c.reach, func(i int, operand string) bool {
+		c.told = NewTold(f, c.reach, func(i int, operand string) bool {
 			return c.operand(i, operand, fixed)&(neutral|number|chosen|fixable) == 0
 		})
 		all = append(all, c)
@@ -161,14 +161,14 @@ func (c *contraction) round(fixed Fixed) bool {
 			continue
 		}
 		out := c.made[i] | c.result(i, string(f.Base(i)), f.Opcode(i), ops[1:], fixed)
-		if c.told.held(i) {
+		if c.told.Held(i) {
 			out |= fixable
 		}
 		if out != c.made[i] {
 			c.made[i], grown = out, true
 		}
 	}
-	grown = c.told.look() || grown
+	grown = c.told.Look() || grown
 	c.local = c.local.several()
 	return c.local != local || grown
 }

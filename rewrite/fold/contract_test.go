@@ -32,7 +32,7 @@ func TestContracts(t *testing.T) {
 	}
 }
 
-// TestTold: what cicc puts for a value behind a comparison. held rests on the cases that it leaves.
+// TestTold: what cicc puts for a value behind a comparison. Told rests on the cases that it leaves.
 func TestTold(t *testing.T) {
 	conditions := []struct {
 		text string

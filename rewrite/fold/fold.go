@@ -24,7 +24,7 @@ type state struct {
 	params map[string]value // by the parameter's name; of an entry too
 	ret    value
 	loads  map[int]bool // loads that may find what the same thread has stored
-	told   *holder      // what comparisons may tell
+	told   *Told        // what comparisons may tell
 }
 
 type analysis struct {
@@ -93,7 +93,7 @@ func (a *analysis) state(f *ptx.Func) (*state, error) {
 	s := &state{f: f, reach: reach, rounds: RoundsOf(f, reach.Blocks),
 		made:   make([]value, len(f.Stmts)),
 		params: map[string]value{}, loads: map[int]bool{}}
-	s.told = newHolder(f, reach, func(i int, operand string) bool {
+	s.told = NewTold(f, reach, func(i int, operand string) bool {
 		v := a.operand(s, i, operand)
 		return v == never || v == none
 	})
@@ -159,7 +159,7 @@ func (a *analysis) pass(s *state, check bool) error {
 					strings.TrimSpace(string(op)))
 			}
 		}
-		if s.told.held(i) && out == never {
+		if s.told.Held(i) && out == never {
 			out = maybe
 		}
 		if a.settle { // only ever up, so that it ends
@@ -173,7 +173,7 @@ func (a *analysis) pass(s *state, check bool) error {
 		s.ret, a.changed = ret, true
 	}
 	a.forwarded(s, stores)
-	a.changed = s.told.look() || a.changed
+	a.changed = s.told.Look() || a.changed
 	return nil
 }
 

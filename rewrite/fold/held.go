@@ -21,8 +21,8 @@ import (
 // It solves none on floats but a sign (v * 2 == 6 tells nothing of v), nor asks which floats give an
 // integer, and does not put 0 for x behind x == 0.0f, as x may be -0 (TestTold).
 
-// A holder finds the statements of a function whose results a comparison may tell.
-type holder struct {
+// Told finds the statements of a function whose results a comparison may tell.
+type Told struct {
 	f     *ptx.Func
 	reach *ptx.Reaching
 	ops   [][]string // by statement
@@ -33,8 +33,9 @@ type holder struct {
 	masked map[int]uint64          // by statement: its bits that are compared
 }
 
-func newHolder(f *ptx.Func, reach *ptx.Reaching, firm func(i int, operand string) bool) *holder {
-	h := &holder{f: f, reach: reach, firm: firm, ops: make([][]string, len(f.Stmts)),
+// NewTold begins with nothing told.
+func NewTold(f *ptx.Func, reach *ptx.Reaching, firm func(i int, operand string) bool) *Told {
+	h := &Told{f: f, reach: reach, firm: firm, ops: make([][]string, len(f.Stmts)),
 		out: map[int]bool{}}
 	for i, st := range f.Stmts {
 		if st.Kind != ptx.Inst {
@@ -47,11 +48,11 @@ func newHolder(f *ptx.Func, reach *ptx.Reaching, firm func(i int, operand string
 	return h
 }
 
-// held tells of a statement whether a comparison may tell its result.
-func (h *holder) held(i int) bool { return h.out[i] }
+// Held tells of a statement whether a comparison may tell its result.
+func (h *Told) Held(i int) bool { return h.out[i] }
 
-// look finds what comparisons may tell by what is known now, and tells whether it is more.
-func (h *holder) look() bool {
+// Look finds what comparisons may tell by what is known now, and tells whether it is more.
+func (h *Told) Look() bool {
 	before := len(h.out)
 	h.ends, h.masked = map[int]map[string]bool{}, map[int]uint64{}
 	for i := range h.f.Stmts {
@@ -70,7 +71,7 @@ func (h *holder) look() bool {
 }
 
 // comparison tells what one may tell.
-func (h *holder) comparison(i int, a, b string) {
+func (h *Told) comparison(i int, a, b string) {
 	defs := map[int]bool{}
 	some := h.slice(i, a, defs)
 	some = h.slice(i, b, defs) || some
@@ -107,16 +108,16 @@ func (h *holder) comparison(i int, a, b string) {
 }
 
 // tell marks what an operand is made of.
-func (h *holder) tell(i int, operand string) { h.mark(h.defs(i, operand)) }
+func (h *Told) tell(i int, operand string) { h.mark(h.defs(i, operand)) }
 
-func (h *holder) mark(defs map[int]bool) {
+func (h *Told) mark(defs map[int]bool) {
 	for d := range defs {
 		h.out[d] = true
 	}
 }
 
 // defs are what an operand is made of.
-func (h *holder) defs(i int, operand string) map[int]bool {
+func (h *Told) defs(i int, operand string) map[int]bool {
 	out := map[int]bool{}
 	h.slice(i, operand, out)
 	return out
@@ -124,7 +125,7 @@ func (h *holder) defs(i int, operand string) map[int]bool {
 
 // slice collects the statements that an operand is made of, as far as memory, and tells whether any
 // of it is a constant, or may become one.
-func (h *holder) slice(i int, operand string, out map[int]bool) bool {
+func (h *Told) slice(i int, operand string, out map[int]bool) bool {
 	operand = strings.TrimSpace(operand)
 	some := !h.firm(i, operand)
 	if !strings.HasPrefix(operand, "%") || !h.reach.Written(operand) {
@@ -152,7 +153,7 @@ func (h *holder) slice(i int, operand string, out map[int]bool) bool {
 }
 
 // solves tells of an operation whose operands its result may tell.
-func (h *holder) solves(d int) bool {
+func (h *Told) solves(d int) bool {
 	op := h.f.Opcode(d)
 	switch string(h.f.Base(d)) {
 	case "mov", "selp", "neg":
@@ -167,7 +168,7 @@ func (h *holder) solves(d int) bool {
 
 // mask notes which bits of a statement's operands are compared, and tells whether any constant but
 // the mask is in it.
-func (h *holder) mask(d int) (some bool) {
+func (h *Told) mask(d int) (some bool) {
 	var from []int
 	bits := ^uint64(0) // all, where it can't be told
 	for n, operand := range h.ops[d][1:] {
@@ -209,7 +210,7 @@ func toFloat(op []byte) bool {
 }
 
 // counted tells of an operand that is a thread's or block's number, which begins with 0.
-func (h *holder) counted(i int, operand string) bool {
+func (h *Told) counted(i int, operand string) bool {
 	for range 10 {
 		if !strings.HasPrefix(operand, "%") {
 			return false
@@ -235,7 +236,7 @@ func (h *holder) counted(i int, operand string) bool {
 
 // alike takes what is read twice for told where one of the two is: the same special register, loads
 // of one kind, the results of calls. With the result of a call its arguments are.
-func (h *holder) alike() {
+func (h *Told) alike() {
 	told := map[string]bool{}
 	for d := range h.out {
 		told[h.source(d)] = true
@@ -255,7 +256,7 @@ func (h *holder) alike() {
 }
 
 // source names what a statement reads, "" where it computes.
-func (h *holder) source(i int) string {
+func (h *Told) source(i int) string {
 	if len(h.ops[i]) < 2 {
 		return ""
 	}

@@ -25,15 +25,58 @@ type fate struct {
 // fates finds them: from below, as loops begin with numbers.
 func fates(g *graph, fixed fold.Fixed) []fate {
 	all := make([]fate, len(g.nodes))
+	told, held := g.told(all), make([]bool, len(g.nodes))
 	for again := true; again; {
 		again = false
 		for i, n := range g.nodes {
-			if now := fateOf(g, n, all, fixed); now != all[i] {
+			now := fateOf(g, n, all, fixed)
+			if held[i] && !now.constant {
+				// In a part of the kernel, and the number is what the kernel has there.
+				now = fate{constant: true, any: true}
+			}
+			if now != all[i] {
 				all[i], again = now, true
+			}
+		}
+		for k, t := range told {
+			if t.Look() {
+				again = true
+				g.hold(g.funcs[k], t, held)
 			}
 		}
 	}
 	return all
+}
+
+// told begins to look at each function's comparisons: what one tells may be a constant.
+func (g *graph) told(all []fate) (out []*fold.Told) {
+	for _, f := range g.funcs {
+		out = append(out, fold.NewTold(f.Func, f.reach, func(i int, operand string) bool {
+			for _, o := range g.origins(f, i, operand) {
+				if all[o].constant {
+					return false
+				}
+			}
+			return true
+		}))
+	}
+	return out
+}
+
+// hold marks the nodes that comparisons may tell.
+func (g *graph) hold(f *function, t *fold.Told, held []bool) {
+	for i := range f.Stmts {
+		if !t.Held(i) || len(f.ops[i]) == 0 {
+			continue
+		}
+		given, seen := map[int]bool{}, map[string]bool{}
+		for _, reg := range parts(f.ops[i][0]) {
+			g.definition(f, i, reg, given, seen)
+		}
+		for n := range given {
+			held[n] = true
+		}
+	}
 }
 
 // either joins what is known of an operand's origins.

@@ -41,6 +41,7 @@ var keeps = map[string]string{
 	"no_block":      "0 1 2 -1 4 0.3f", // blockDim stays what it is
 	"no_limit":      "0 1 2 -1 4 0.3f", // fminf is computed
 	"no_meeting":    "4",               // contracted by none of the two
+	"no_either":     "4",               // always
 	"no_half":       "0 0.3f",          // no power of two
 }
 
@@ -107,6 +108,31 @@ func constants(params, value string) string {
 	}
 	return out.String()
 }
+
+// TestTold: a function of what a comparison tells is computed by the compiler, with other bits, and
+// nothing of it is left in the variant.
+func TestTold(t *testing.T) {
+	kits := ptxtest.Toolkits(t)
+	for _, kit := range []ptxtest.Toolkit{kits[0], kits[len(kits)-1]} {
+		const text = `extern "C" __global__ void k(float *o, const float *a, const float *b, float s) {
+  float x = a[threadIdx.x];
+  %s if (x COND) if (__sinf(x) > b[threadIdx.x]) o[threadIdx.x] = 1;
+}`
+		for condition, taken := range map[string]bool{"== s": false, "> s": true, "== b[7]": true} {
+			text := strings.ReplaceAll(text, "COND", condition)
+			def := compiled(t, kit, strings.ReplaceAll(text, "%s", ""))
+			variant := compiled(t, kit, strings.ReplaceAll(text, "%s", "s = 1.7f;"))
+			_, err := Same(Built{def, "k", sameLine}, Built{variant, "k", sameLine},
+				fold.Fixed{Params: map[int]bool{3: true}})
+			if (err == nil) != taken {
+				t.Errorf("%s, x %s: %v", kit.Version, condition, err)
+			}
+		}
+	}
+}
+
+// sameLine makes places of one line one.
+func sameLine(p Place) Place { return Place{"", p.Line, 1} }
 
 // TestEscapes: what is stored to local memory and read elsewhere, or printed, is not looked at, so
 // that such kernels are refused.
