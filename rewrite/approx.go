@@ -388,13 +388,12 @@ func accurate(f *ptx.Func, i int) (name string, double, ok bool) {
 	}
 	rounded := false
 	for _, w := range words[1 : len(words)-1] {
-		switch w {
-		case "rn", "rz", "rm", "rp":
+		switch {
+		case ptx.NamesRounding([]byte(words[0] + "." + w)):
 			rounded = true
-		case "full":
+		case w == "full":
 			rounded = words[0] == "div"
-		case "ftz":
-		default:
+		case w != "ftz":
 			return "", false, false
 		}
 	}

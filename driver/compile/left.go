@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"gnvcc/driver/job"
+	"gnvcc/rewrite/fold"
+	"gnvcc/rewrite/fold/same"
 	"gnvcc/rewrite/ptx"
 )
 
@@ -18,66 +20,56 @@ import (
 // leftToPtxas is the doubt of a variant for which rewrite/fold vouches.
 const leftToPtxas = "which products are contracted with their sums is left to ptxas"
 
-// A leftSum is a sum that ptxas may contract.
-type leftSum struct {
-	n    int  // in statedIn's list
-	both bool // with one product or with another
-}
-
-// leftIn lists the statements that an entry reaches, and those of them that ptxas may contract.
-func leftIn(m *ptx.Module, entry string) (list []stated, sums []leftSum, err error) {
-	if list, err = statedIn(m, entry); err != nil {
-		return nil, nil, err
+// leftIn lists the sums that an entry reaches and ptxas may contract: whether with one product or
+// another.
+func leftIn(m *ptx.Module, entry string) (map[same.Statement]bool, error) {
+	list, err := statedIn(m, entry)
+	if err != nil {
+		return nil, err
 	}
-	reach := map[*ptx.Func]*ptx.Reaching{}
-	for n, s := range list {
-		if !freeSum(s.f, s.index) {
+	sums, reach := map[same.Statement]bool{}, map[*ptx.Func]*ptx.Reaching{}
+	for _, s := range list {
+		if !fold.FreeSum(s.f, s.index) {
 			continue
 		}
 		if reach[s.f] == nil {
 			if reach[s.f], err = s.f.Reaching(); err != nil {
-				return nil, nil, err
+				return nil, err
 			}
 		}
-		products := 0
-		for _, o := range s.f.Operands(s.index, nil)[1:] {
-			if mayBeProduct(s.f, reach[s.f], s.index, string(s.f.Bytes(o)), map[int]bool{}) {
-				products++
-			}
-		}
-		if products > 0 {
-			sums = append(sums, leftSum{n, products > 1})
+		if n := products(s.f, reach[s.f], s.index); n > 0 {
+			sums[same.Statement{Func: s.f, Index: s.index}] = n > 1
 		}
 	}
-	return list, sums, nil
+	return sums, nil
 }
 
-// freeSum tells of an addition whose rounding is not named.
-func freeSum(f *ptx.Func, i int) bool {
-	base := string(f.Base(i))
-	return (base == "add" || base == "sub") && !ptx.NamesRounding(f.Opcode(i))
+// products is the number of a sum's operands that may hold a product which ptxas may contract.
+func products(f *ptx.Func, reach *ptx.Reaching, sum int) (count int) {
+	for _, o := range f.Operands(sum, nil)[1:] {
+		if holds(f, reach, sum, string(f.Bytes(o)), map[int]bool{}, func(d int) bool {
+			return fold.FreeProduct(f, d)
+		}) {
+			count++
+		}
+	}
+	return count
 }
 
-// mayBeProduct tells whether an operand of statement i may hold a product that ptxas may contract:
-// of an approximate division it makes one, too.
-func mayBeProduct(f *ptx.Func, reach *ptx.Reaching, i int, operand string, seen map[int]bool) bool {
+// holds tells whether an operand of statement i may hold what one of some statements gave.
+func holds(f *ptx.Func, reach *ptx.Reaching, i int, operand string, seen map[int]bool,
+	some func(d int) bool) bool {
 	for _, d := range reach.Of(i, strings.TrimSpace(operand)) {
 		if seen[d] {
 			continue
 		}
-		seen[d] = true
-		switch op := f.Opcode(d); string(f.Base(d)) {
-		case "mul":
-			if !ptx.NamesRounding(op) {
-				return true
-			}
-		case "div", "sqrt":
-			if inTypes(op, "approx", "full") {
-				return true
-			}
+		if seen[d] = true; some(d) {
+			return true
+		}
+		switch string(f.Base(d)) {
 		case "mov", "neg", "abs", "selp", "min", "max":
 			for _, o := range f.Operands(d, nil)[1:] {
-				if mayBeProduct(f, reach, d, string(f.Bytes(o)), seen) {
+				if holds(f, reach, d, string(f.Bytes(o)), seen, some) {
 					return true
 				}
 			}
@@ -88,7 +80,7 @@ func mayBeProduct(f *ptx.Func, reach *ptx.Reaching, i int, operand string, seen 
 
 // leaves tells whether anything of an entry is left to ptxas, also where it can't be told.
 func leaves(m *ptx.Module, entry string) bool {
-	_, sums, err := leftIn(m, entry)
+	sums, err := leftIn(m, entry)
 	return err != nil || len(sums) > 0
 }
 
@@ -96,39 +88,34 @@ func leaves(m *ptx.Module, entry string) bool {
 // or none of them.
 func (b *Workbench) uniform(ctx context.Context, j *job.Job, module *ptx.Module, entry string,
 	whole *ptx.Module, name string, flags []string) error {
-	var common *deed
+	common := gone
 	for _, side := range []struct {
 		m     *ptx.Module
 		entry string
 		flags []string
 	}{{module, entry, nil}, {whole, name, flags}} {
-		list, sums, err := leftIn(side.m, side.entry)
+		sums, err := leftIn(side.m, side.entry)
 		if err != nil {
 			return err
 		}
-		deeds, err := b.deeds(ctx, j, side.m, side.entry, side.flags)
+		did, err := b.done(ctx, j, side.m, side.entry, side.m, side.entry, side.flags)
 		if err != nil {
 			return err
 		}
-		left := map[int]bool{}
-		for _, s := range sums {
-			left[s.n] = true
-			did := deeds[s.n]
-			switch {
-			case did != alone && did != contracted:
-				return fmt.Errorf("ptxas makes of a sum of %s: %s", side.entry, did)
-			case did == contracted && s.both:
+		for s, both := range sums {
+			switch now := did.did[s]; {
+			case now != alone && now != contracted:
+				return fmt.Errorf("ptxas makes of a sum of %s: %s", side.entry, now)
+			case now == contracted && both:
 				return fmt.Errorf("ptxas contracts a sum of %s with one of two products", side.entry)
-			case common != nil && did != *common:
+			case common != gone && now != common:
 				return fmt.Errorf("ptxas contracts some sums of %s and not others", side.entry)
+			default:
+				common = now
 			}
-			common = &did
 		}
-		for n, s := range list {
-			if deeds[n] == contracted && !left[n] && freeSum(s.f, s.index) {
-				return fmt.Errorf("ptxas contracts a sum of %s, of which no operand is known to be a product",
-					side.entry)
-			}
+		if err := did.unknown(func(s same.Statement) bool { _, ok := sums[s]; return ok }); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -298,27 +298,22 @@ func unlisted(answer *same.Answer, before, after *doings) error {
 			listed[d] = true
 		}
 	}
-	for s, did := range after.did {
-		if did == contracted && !listed[s] {
+	if err := after.unknown(func(s same.Statement) bool { return listed[s] }); err != nil {
+		return err
+	}
+	return before.unknown(func(s same.Statement) bool { // others may be of code that the variant has not
+		return listed[s] || products(s.Func, before.reach[s.Func], s.Index) > 0
+	})
+}
+
+// unknown is an error where ptxas contracted a sum that is none of those known to have a product.
+func (d *doings) unknown(known func(same.Statement) bool) error {
+	for s, did := range d.did {
+		if did == contracted && !known(s) {
 			return fmt.Errorf("ptxas contracts %s, of which no operand is known to be a product", text(s))
 		}
 	}
-	for s, did := range before.did { // others may be of code that the variant has not
-		if did == contracted && !listed[s] && !before.addsProduct(s) {
-			return fmt.Errorf("ptxas contracts %s in the kernel, of which no operand is known to be a product",
-				text(s))
-		}
-	}
 	return nil
-}
-
-func (d *doings) addsProduct(sum same.Statement) bool {
-	for s := range d.did {
-		if string(s.Func.Base(s.Index)) == "mul" && d.adds(sum, s) {
-			return true
-		}
-	}
-	return false
 }
 
 // adds tells whether a sum may add what a statement writes: an instruction with several uses may be
@@ -328,29 +323,14 @@ func (d *doings) adds(sum, of same.Statement) bool {
 	if of.Func != f {
 		return false
 	}
-	seen := map[int]bool{}
-	var reads func(i int) bool
-	reads = func(i int) bool {
-		for _, o := range f.Operands(i, nil)[1:] {
-			for _, from := range d.reach[f].Of(i, string(f.Bytes(o))) {
-				if from == of.Index {
-					return true
-				}
-				if seen[from] {
-					continue
-				}
-				seen[from] = true
-				switch string(f.Base(from)) {
-				case "mov", "neg", "abs", "selp":
-					if reads(from) {
-						return true
-					}
-				}
-			}
+	for _, o := range f.Operands(sum.Index, nil)[1:] {
+		if holds(f, d.reach[f], sum.Index, string(f.Bytes(o)), map[int]bool{}, func(i int) bool {
+			return i == of.Index
+		}) {
+			return true
 		}
-		return false
 	}
-	return reads(sum.Index)
+	return false
 }
 
 // text is a statement for people.

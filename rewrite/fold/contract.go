@@ -221,10 +221,6 @@ var exactFactors = names(
 
 func isNeutral(text string) bool { return exactFactors[strings.ToLower(text)] }
 
-// contractible tells of instructions that cicc lets ptxas contract: those that don't name their
-// rounding.
-func contractible(op []byte) bool { return !ptx.NamesRounding(op) && float(op) }
-
 // result is the shape of what an instruction gives.
 func (c *contraction) result(at int, base string, op []byte, ops []string, fixed Fixed) shape {
 	in := make([]shape, len(ops))

@@ -51,7 +51,7 @@ func approximate(base string, op []byte) bool {
 	case "ex2", "lg2", "sin", "cos", "tanh", "rsqrt":
 		return true
 	}
-	return ptx.HasModifier(op, "approx") || ptx.HasModifier(op, "full") || ptx.HasModifier(op, "ftz")
+	return approximates(op) || ptx.HasModifier(op, "ftz")
 }
 
 var constants = sync.OnceValue(func() *regexp.Regexp {

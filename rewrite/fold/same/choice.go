@@ -35,17 +35,11 @@ func twice(n *node) bool {
 	return n.kind == operation && n.base == "add" && len(n.text) == 3 && n.text[1] == n.text[2]
 }
 
-// product tells of what ptxas may contract with a sum: an approximate division, or root, ends in a
-// multiplication.
-func product(n *node) bool {
-	if n.kind != operation || !float(n.op) || rounds(n.op) {
-		return false
-	}
-	return n.base == "mul" || twice(n) || (n.base == "div" || n.base == "sqrt") && approximate(n)
-}
+// product tells of what ptxas may contract with a sum.
+func product(n *node) bool { return n.kind == operation && fold.FreeProduct(n.fn, n.at) }
 
-// rounds tells of an instruction that ptxas leaves alone.
-func rounds(op string) bool { return ptx.NamesRounding([]byte(op)) }
+// freeSum tells of a sum that ptxas may contract.
+func freeSum(n *node) bool { return n.kind == operation && fold.FreeSum(n.fn, n.at) }
 
 // choose compares all sums, and lists those that ptxas may contract.
 func (m *matching) choose() (*Answer, error) {
@@ -92,13 +86,13 @@ func (m *matching) choose() (*Answer, error) {
 				may = append(may, d.statement())
 			}
 		}
-		if v.base != "fma" && !rounds(v.op) && c.products(m.variant, v) > 0 {
+		if freeSum(v) && c.products(m.variant, v) > 0 {
 			out.Sums = append(out.Sums, Sum{v.statement(), may})
 		}
 	}
 	for _, g := range []*graph{m.def, m.variant} {
 		for _, n := range g.nodes {
-			if isSum(n) && n.base != "fma" && !rounds(n.op) && c.products(g, n) > 1 {
+			if freeSum(n) && c.products(g, n) > 1 {
 				out.Both = append(out.Both, n.statement())
 			}
 		}
@@ -580,7 +574,7 @@ func (m *matching) folded() []Statement {
 	}
 	var out []Statement
 	for k, n := range m.def.nodes {
-		if found[k] && (product(n) || isSum(n) && !rounds(n.op)) {
+		if found[k] && (product(n) || freeSum(n)) {
 			out = append(out, n.statement())
 		}
 	}

@@ -1,6 +1,8 @@
 package same
 
 import (
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -113,19 +115,23 @@ func constants(params, value string) string {
 // nothing of it is left in the variant.
 func TestTold(t *testing.T) {
 	kits := ptxtest.Toolkits(t)
+	conditions := map[string]bool{"== s": false, "> s": true, "== b[7]": true} // taken or not
+	names := slices.Sorted(maps.Keys(conditions))
+	text := ""
+	for n, c := range names {
+		text += fmt.Sprintf("extern \"C\" __global__ void k%d(float *o, const float *a, const float *b, "+
+			"float s) { SET float x = a[threadIdx.x]; if (x %s) if (__sinf(x) > 0.5f) o[threadIdx.x] = 1; }\n",
+			n, c)
+	}
 	for _, kit := range []ptxtest.Toolkit{kits[0], kits[len(kits)-1]} {
-		const text = `extern "C" __global__ void k(float *o, const float *a, const float *b, float s) {
-  float x = a[threadIdx.x];
-  %s if (x COND) if (__sinf(x) > b[threadIdx.x]) o[threadIdx.x] = 1;
-}`
-		for condition, taken := range map[string]bool{"== s": false, "> s": true, "== b[7]": true} {
-			text := strings.ReplaceAll(text, "COND", condition)
-			def := compiled(t, kit, strings.ReplaceAll(text, "%s", ""))
-			variant := compiled(t, kit, strings.ReplaceAll(text, "%s", "s = 1.7f;"))
-			_, err := Same(Built{def, "k", sameLine}, Built{variant, "k", sameLine},
+		def := compiled(t, kit, strings.ReplaceAll(text, "SET", ""))
+		variant := compiled(t, kit, strings.ReplaceAll(text, "SET", "s = 1.7f;"))
+		for n, c := range names {
+			entry := fmt.Sprint("k", n)
+			_, err := Same(Built{def, entry, sameLine}, Built{variant, entry, sameLine},
 				fold.Fixed{Params: map[int]bool{3: true}})
-			if (err == nil) != taken {
-				t.Errorf("%s, x %s: %v", kit.Version, condition, err)
+			if (err == nil) != conditions[c] {
+				t.Errorf("%s, x %s: %v", kit.Version, c, err)
 			}
 		}
 	}

@@ -1,0 +1,40 @@
+package fold
+
+import "gnvcc/rewrite/ptx"
+
+// What ptxas may contract: a product and the sum that it goes into become one instruction, which
+// rounds once, where neither names its rounding.
+
+// contractible tells of instructions that cicc lets ptxas contract: those that don't name their
+// rounding.
+func contractible(op []byte) bool { return !ptx.NamesRounding(op) && float(op) }
+
+// FreeSum tells of an addition that ptxas may contract with a product.
+func FreeSum(f *ptx.Func, i int) bool {
+	base := string(f.Base(i))
+	return (base == "add" || base == "sub") && contractible(f.Opcode(i))
+}
+
+// FreeProduct tells of what ptxas may contract with a sum: a product; x + x, which may be x * 2; an
+// approximate division or root, which ends in a multiplication.
+func FreeProduct(f *ptx.Func, i int) bool {
+	op := f.Opcode(i)
+	if !contractible(op) {
+		return false
+	}
+	switch string(f.Base(i)) {
+	case "mul":
+		return true
+	case "add":
+		o := f.Operands(i, nil)
+		return len(o) == 3 && string(f.Bytes(o[1])) == string(f.Bytes(o[2]))
+	case "div", "sqrt":
+		return approximates(op)
+	}
+	return false
+}
+
+// approximates tells of a modifier that says so.
+func approximates(op []byte) bool {
+	return ptx.HasModifier(op, "approx") || ptx.HasModifier(op, "full")
+}
