@@ -443,7 +443,8 @@ func (c *choices) alike(a, b, left int) bool {
 		return true
 	case v.kind == operation && d.kind == operation:
 	case v.kind == load && d.kind == load:
-		return (v.name == d.name || v.name == "" || d.name == "") && meet(c.variant, c.def, v, d)
+		return (v.name == d.name || v.name == "" || d.name == "") && meet(c.variant, c.def, v, d) &&
+			!apart(v, d)
 	case v.kind == load && d.kind == operation:
 		return c.forwarded(v, d)
 	case v.kind == operation && d.kind == load:

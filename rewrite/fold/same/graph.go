@@ -71,6 +71,13 @@ func (g *graph) instructions(f *function) {
 		}
 		f.node[i] = len(g.nodes)
 		g.nodes = append(g.nodes, n)
+		if n.kind == load {
+			for lane := range len(parts(ops[0])) - 1 {
+				next := *n
+				next.lane = lane + 1
+				g.nodes = append(g.nodes, &next)
+			}
+		}
 	}
 }
 
@@ -219,6 +226,9 @@ var isSpecial = map[string]bool{"tid": true, "ntid": true, "ctaid": true, "nctai
 // definition collects what statement d of f gives to a register.
 func (g *graph) definition(f *function, d int, reg string, out map[int]bool, seen map[string]bool) {
 	if n, ok := f.node[d]; ok {
+		if g.nodes[n].kind == load {
+			n += max(slices.Index(parts(f.ops[d][0]), reg), 0)
+		}
 		out[n] = true
 		return
 	}

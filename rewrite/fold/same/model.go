@@ -48,6 +48,8 @@ type node struct {
 	root map[int]bool
 	// of a load: from variables of the module, and such that hold no 0
 	table, nonzero bool
+	lane           int // of a load: which of its several registers
+	place          residue
 }
 
 func (n *node) statement() Statement { return Statement{n.fn, n.at} }
@@ -75,6 +77,7 @@ type graph struct {
 	byName map[string]*function
 	leaf   map[string]int // constants and the like, by identity
 	stored map[string][]source
+	rests  []residue // by node
 }
 
 // A source is an operand of a statement.
@@ -90,7 +93,7 @@ type function struct {
 	reach *ptx.Reaching
 	round *fold.Rounds
 	where []string
-	node  map[int]int // by statement: its node
+	node  map[int]int // by statement: its node; of a load of several values the first one's
 	// what stands behind a place of .param space, by scope: which function's which parameter
 	calls map[string]call
 	args  map[int][]source // by parameter: what it is called with
@@ -156,6 +159,7 @@ func read(b Built) (*graph, error) {
 		g.link(g.nodes[n], n)
 	}
 	g.tables()
+	g.residues()
 	return g, nil
 }
 
