@@ -186,9 +186,10 @@ func (g *graph) placeOf(n *node) residue {
 	out := residue{}
 	if !strings.HasPrefix(name, "%") {
 		out = residue{known: true, base: name}
-	}
-	for _, o := range g.origins(f, n.at, name) {
-		out = out.join(g.rests[o])
+	} else {
+		for _, o := range g.origins(f, n.at, name) {
+			out = out.join(g.rests[o])
+		}
 	}
 	if !out.known || out.base == "" {
 		return nothing

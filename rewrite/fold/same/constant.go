@@ -1,6 +1,7 @@
 package same
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -141,6 +142,10 @@ func fateOf(g *graph, n *node, all []fate, fixed fold.Fixed) fate {
 		return fate{constant: n.table, any: n.table}
 	case called:
 		return fate{}
+	case choice:
+		out := either(slices.Concat(n.ops[0], n.ops[1]), all)
+		out.single = false
+		return out
 	}
 	switch n.base {
 	case "atom", "red", "st", "tex", "tld4", "suld", "shfl", "vote", "match", "ldmatrix",
@@ -159,6 +164,9 @@ func fateOf(g *graph, n *node, all []fate, fixed fold.Fixed) fate {
 		out.rough = out.rough || one.rough
 		out.flushes = out.flushes || one.flushes
 		out.single = out.single && one.single
+		if k > 0 && (n.base == "shl" || n.base == "shr") {
+			continue // how far
+		}
 		for _, x := range o {
 			some = some || all[x].constant && g.nodes[x].kind != constant && !g.nodes[x].nonzero
 		}

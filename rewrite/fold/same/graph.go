@@ -2,6 +2,7 @@ package same
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -39,10 +40,14 @@ func (g *graph) instructions(f *function) {
 			continue
 		}
 		op, name, ops := string(f.Opcode(i)), string(f.Base(i)), f.ops[i]
+		n := &node{fn: f.Func, at: i, op: op, base: name, where: f.where[i], text: ops}
 		if through(name, ops) {
+			if name == "selp" {
+				n.kind, f.selects[i] = choice, len(g.nodes)
+				g.nodes = append(g.nodes, n)
+			}
 			continue
 		}
-		n := &node{fn: f.Func, at: i, op: op, base: name, where: f.where[i], text: ops}
 		switch name {
 		case "bra", "brx", "ret", "exit", "trap", "bar", "barrier", "membar", "fence", "call", "prefetch",
 			"prefetchu", "nanosleep", "pmevent", "brkpt", "discard", "applypriority", "cp":
@@ -100,6 +105,7 @@ func (g *graph) link(n *node, _ int) {
 		}
 		for _, p := range parts(n.text[k]) {
 			n.ops = append(n.ops, g.origins(f, n.at, p))
+			n.chosen = append(n.chosen, g.selected(f, n.at, p))
 			n.args = append(n.args, p)
 		}
 	}
@@ -112,6 +118,7 @@ func (g *graph) link(n *node, _ int) {
 		}
 		n.ops = [][]int{{g.leafOf(constant, one)}, n.ops[0]}
 		n.args = []string{one, n.args[0]}
+		n.chosen = [][]int{nil, n.chosen[0]}
 	}
 	n.told = make([]uint8, len(n.ops))
 	if n.kind == load {
@@ -171,13 +178,24 @@ func (g *graph) origins(f *function, at int, text string) []int {
 	}
 	out := map[int]bool{}
 	g.follow(source{f, at, text}, out, map[string]bool{})
-	list := make([]int, 0, len(out))
-	for n := range out {
-		list = append(list, n)
-	}
-	slices.Sort(list)
+	list := slices.Sorted(maps.Keys(out))
 	f.memo[key] = list
 	return list
+}
+
+// selected are the nodes that an operand of a statement may hold, with selections among them; nil
+// where there is none.
+func (g *graph) selected(f *function, at int, text string) []int {
+	out := map[int]bool{}
+	g.apart = true
+	g.follow(source{f, at, text}, out, map[string]bool{})
+	g.apart = false
+	for n := range out {
+		if g.nodes[n].kind == choice {
+			return slices.Sorted(maps.Keys(out))
+		}
+	}
+	return nil
 }
 
 // follow collects what an operand may hold.
@@ -234,6 +252,8 @@ func (g *graph) definition(f *function, d int, reg string, out map[int]bool, see
 	}
 	ops, name := f.ops[d], string(f.Base(d))
 	switch {
+	case name == "selp" && g.apart:
+		out[f.selects[d]] = true
 	case name == "selp":
 		g.follow(source{f, d, ops[1]}, out, seen)
 		g.follow(source{f, d, ops[2]}, out, seen)

@@ -39,12 +39,12 @@ func match(def, variant *graph, fixed fold.Fixed) (*matching, error) {
 	}
 	byOp := map[string][]int{}
 	for i, d := range def.nodes {
-		if d.kind == operation {
+		if d.kind == operation || d.kind == choice {
 			byOp[shape(d)] = append(byOp[shape(d)], i)
 		}
 	}
 	for i, v := range variant.nodes {
-		if v.kind != operation || m.guard(v) {
+		if v.kind != choice && v.kind != operation || m.guard(v) {
 			continue
 		}
 		m.paired[i] = make([]uint64, (len(def.nodes)+63)/64)
@@ -56,7 +56,7 @@ func match(def, variant *graph, fixed fold.Fixed) (*matching, error) {
 				m.mates[i] = append(m.mates[i], k)
 			}
 		}
-		if len(m.mates[i]) == 0 {
+		if len(m.mates[i]) == 0 && v.kind != choice {
 			return nil, fmt.Errorf("%s is not what the default does: there is no such instruction", v)
 		}
 	}
@@ -72,7 +72,7 @@ func match(def, variant *graph, fixed fold.Fixed) (*matching, error) {
 				m.paired[i][k/64] &^= 1 << (k % 64)
 				again = true
 			}
-			if len(kept) == 0 && len(m.mates[i]) > 0 && m.first < 0 {
+			if len(kept) == 0 && len(m.mates[i]) > 0 && m.first < 0 && variant.nodes[i].kind != choice {
 				m.first = i
 			}
 			m.mates[i] = kept
@@ -118,6 +118,8 @@ func shape(n *node) string {
 		return n.base + " " + kindOf(n.op)
 	case "st":
 		return "st " + space([]byte(n.op))
+	case "selp":
+		return fmt.Sprint("selp ", width([]byte(n.op)))
 	}
 	return n.op
 }
@@ -142,7 +144,7 @@ func (m *matching) holds(i, k int) bool {
 		for a := range v.ops {
 			some := false
 			for b := range d.ops {
-				some = some || m.covered(v, d, v.ops[a], d.ops[b])
+				some = some || m.covered(v, d, a, b)
 			}
 			if !some {
 				return m.no(i, d, a)
@@ -152,7 +154,7 @@ func (m *matching) holds(i, k int) bool {
 	}
 	bad := -1
 	for a := range v.ops {
-		if !m.covered(v, d, v.ops[a], d.ops[a]) {
+		if !m.covered(v, d, a, a) {
 			bad = a
 			break
 		}
@@ -162,8 +164,8 @@ func (m *matching) holds(i, k int) bool {
 	}
 	switch v.base {
 	case "add", "mul", "min", "max", "fma", "setp":
-		if m.covered(v, d, v.ops[0], d.ops[1]) && m.covered(v, d, v.ops[1], d.ops[0]) &&
-			(len(v.ops) < 3 || m.covered(v, d, v.ops[2], d.ops[2])) {
+		if m.covered(v, d, 0, 1) && m.covered(v, d, 1, 0) &&
+			(len(v.ops) < 3 || m.covered(v, d, 2, 2)) {
 			return true
 		}
 	}
@@ -188,8 +190,16 @@ func fromInteger(op string) bool {
 	return last[0] == 's' || last[0] == 'u'
 }
 
-// covered tells whether all that an operand of the variant may hold, that of the default may.
-func (m *matching) covered(v, d *node, from, in []int) bool {
+// covered tells whether all that operand a of the variant's node may hold, operand b of the
+// default's may. So it is, too, where both are selections that match: what each of the two sides may
+// hold, that side may, and the predicates are alike. That tells the number of one side from what the
+// other side may be computed to.
+func (m *matching) covered(v, d *node, a, b int) bool {
+	return m.within(v, d, v.ops[a], d.ops[b]) || v.chosen[a] != nil && d.chosen[b] != nil &&
+		m.within(v, d, v.chosen[a], d.chosen[b])
+}
+
+func (m *matching) within(v, d *node, from, in []int) bool {
 	if v.base == "st" && !m.computes(m.variant, from) && !m.computes(m.def, in) {
 		return true // nothing was computed: a copy, or integers
 	}
@@ -241,7 +251,7 @@ func (m *matching) covers(o, k int) bool {
 		return v.kind == special && d.kind == integer || v.kind == integer && d.kind == special
 	}
 	switch v.kind {
-	case operation:
+	case operation, choice:
 		return m.pair(o, k)
 	case integer:
 		return true

@@ -14,7 +14,8 @@ import (
 // A kernel as a graph of values: each instruction that computes in floating point, or hands its
 // value on where nobody follows it (a store, a conversion to an integer), is a node; what its
 // operands may hold are other nodes. Moves, selections, local memory and functions' parameters are
-// followed through, so that they are no nodes.
+// followed through. A selection is a node, too: with its predicate it tells which of an operand's
+// constants is which.
 
 // A kind says what a node is.
 type kind uint8
@@ -27,6 +28,7 @@ const (
 	parameter             // of the entry
 	special               // a special register, an address
 	called                // the result of a function that nobody sees into
+	choice                // of two values, by a predicate
 )
 
 // A node is one value. Operands are its values, without addresses.
@@ -41,7 +43,9 @@ type node struct {
 	name string
 	text []string // operands, as written
 	ops  [][]int  // by operand: the nodes that it may hold, sorted
-	args []string // by operand: as written
+	// by operand: the same with selections as nodes; nil where there is none
+	chosen [][]int
+	args   []string // by operand: as written
 	// by operand, once it was asked: whether no variant in which nothing is fixed knows which of them
 	// it is (1: so it is, 2: not so)
 	told []uint8
@@ -78,6 +82,7 @@ type graph struct {
 	leaf   map[string]int // constants and the like, by identity
 	stored map[string][]source
 	rests  []residue // by node
+	apart  bool      // at present: selections are not followed through
 }
 
 // A source is an operand of a statement.
@@ -95,12 +100,13 @@ type function struct {
 	where []string
 	node  map[int]int // by statement: its node; of a load of several values the first one's
 	// what stands behind a place of .param space, by scope: which function's which parameter
-	calls map[string]call
-	args  map[int][]source // by parameter: what it is called with
-	ret   []source
-	memo  map[string][]int
-	local []source // what is stored to local memory
-	ops   map[int][]string
+	calls   map[string]call
+	args    map[int][]source // by parameter: what it is called with
+	ret     []source
+	selects map[int]int // by statement: a selection's node
+	memo    map[string][]int
+	local   []source // what is stored to local memory
+	ops     map[int][]string
 }
 
 type call struct {
@@ -131,7 +137,7 @@ func read(b Built) (*graph, error) {
 			return nil, fmt.Errorf("%s starts the kernel %s", b.Entry, f.Name)
 		}
 		x := &function{Func: f, node: map[int]int{}, calls: map[string]call{},
-			args: map[int][]source{}, memo: map[string][]int{}, ops: map[int][]string{}}
+			args: map[int][]source{}, memo: map[string][]int{}, selects: map[int]int{}, ops: map[int][]string{}}
 		if x.reach, err = f.Reaching(); err != nil {
 			return nil, err
 		}
