@@ -1,6 +1,7 @@
 package fold
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -87,23 +88,32 @@ func (h *Told) comparison(i int, a, b string) {
 	case equality(op), unsigned(op), h.counted(i, a), h.counted(i, b):
 		h.mark(defs)
 	default:
-		for side, other := range map[string]string{a: b, b: a} {
-			for d := range h.defs(i, side) {
-				if h.ends[d] == nil {
-					h.ends[d] = map[string]bool{}
-				}
-				key := other
-				if _, known := h.ends[d][key]; known && float(op) {
-					h.mark(defs) // the same number again, perhaps from the other side
-				}
-				for before := range h.ends[d] {
-					if !float(op) && before != key || float(op) && (!literal(before) || !literal(key)) {
-						h.mark(defs)
-					}
-				}
-				h.ends[d][key] = true
+		h.order(i, a, b, ptx.HasModifier(op, "lt") || ptx.HasModifier(op, "ge"))
+		h.order(i, b, a, ptx.HasModifier(op, "le") || ptx.HasModifier(op, "gt"))
+	}
+}
+
+// order notes one of an operand with another: below says that equal ones are on the upper side. Of
+// floats two with one number tell, of integers two that cut at different places.
+func (h *Told) order(i int, operand, other string, below bool) {
+	whole := !float(h.f.Opcode(i))
+	key := other
+	if k, err := strconv.ParseInt(other, 0, 64); err == nil && whole && !below {
+		key = fmt.Sprint(k + 1) // x > 2 cuts where x < 3 does
+	} else if whole && !below && err != nil {
+		key += " and more"
+	}
+	defs := h.defs(i, operand)
+	for d := range defs {
+		if h.ends[d] == nil {
+			h.ends[d] = map[string]bool{}
+		}
+		for before := range h.ends[d] {
+			if whole && before != key || !whole && (before == key || !literal(before) || !literal(key)) {
+				h.mark(defs)
 			}
 		}
+		h.ends[d][key] = true
 	}
 }
 

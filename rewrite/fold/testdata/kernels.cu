@@ -49,6 +49,7 @@ __global__ void no_between(float *a, const int *b, int n, int m) { int k = b[I];
 __global__ void no_first_thread(float *a, int n) { if (threadIdx.x < n) a[I] = expf((float)threadIdx.x) > 20; }
 __global__ void no_again(float *a, const float *b, float x) { float v = b[I], w = b[I + 1]; if (v == x && w == v) a[I] = cosf(w) > 0.1f; }
 __global__ void no_bits(float *a, const int *b, int n) { int k = b[I]; if ((k & 255) == n && k >> 8 == 0) a[I] = expf((float)k) > 20; }
+__global__ void ok_sign(float *a, const int *b) { int k = b[I]; if (k < 0) a[I] = 2; if (k > -1) a[I + 99] = expf((float)k) > 20; }
 __global__ void ok_bits(float *a, const int *b) { int k = b[I]; if ((k & 1) == 0 && (k & 8) == 0) a[I] = expf((float)k) > 20; }
 __device__ __noinline__ float asked(float y, float x) { return y == x && cosf(y) > 0.1f; }
 __global__ void no_asked(float *a, float x) { a[I] = asked(a[I], x); }
