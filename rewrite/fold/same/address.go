@@ -12,12 +12,13 @@ import (
 // no operands of the same operation, wherever the points lie. A load of the source reads the same
 // address in both kernels, so that two loads whose addresses can't be equal are of different ones.
 // What is known of an address is a parameter or variable that it begins with, and what the rest is
-// modulo a number: p + 16*i + 4 is 4 modulo 16, whatever i is, and i + 1 in a loop that is unrolled.
+// modulo a number: p + 16*i + 4 is 4 modulo 16, whatever i is, also i + 1 in an unrolled loop.
 //
 // An integer of 32 bits may wrap, so that of it only the modulus' power of two is kept. An address
 // doesn't: what leaves its object nobody may compute.
 
-// A residue is what is known of an integer: it is rest modulo modulus; exactly rest where that is 0.
+// A residue is what is known of an integer: it is rest modulo modulus; exactly rest where that is
+// 0.
 type residue struct {
 	known         bool // something was found
 	base          string

@@ -137,7 +137,8 @@ func read(b Built) (*graph, error) {
 			return nil, fmt.Errorf("%s starts the kernel %s", b.Entry, f.Name)
 		}
 		x := &function{Func: f, node: map[int]int{}, calls: map[string]call{},
-			args: map[int][]source{}, memo: map[string][]int{}, selects: map[int]int{}, ops: map[int][]string{}}
+			args: map[int][]source{}, memo: map[string][]int{}, selects: map[int]int{},
+			ops: map[int][]string{}}
 		if x.reach, err = f.Reaching(); err != nil {
 			return nil, err
 		}
