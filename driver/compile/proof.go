@@ -301,7 +301,8 @@ func unlisted(answer *same.Answer, before, after *doings) error {
 	if err := after.unknown(func(s same.Statement) bool { return listed[s] }); err != nil {
 		return err
 	}
-	return before.unknown(func(s same.Statement) bool { // others may be of code that the variant has not
+	// Others may be of code that the variant has not.
+	return before.unknown(func(s same.Statement) bool {
 		return listed[s] || products(s.Func, before.reach[s.Func], s.Index) > 0
 	})
 }

@@ -18,9 +18,10 @@ import (
 // integers where it may leave one number, since there are two of them, or the other end is known: 0
 // of what is unsigned or a thread's number; an order of floats where two with the same number join
 // to an equality. Told is what is compared, and what it is made of by operations on integers that
-// have one solution, which the compiler finds; some bits of a number tell it where there are others.
-// It solves none on floats but a sign (v * 2 == 6 tells nothing of v), nor asks which floats give an
-// integer, and does not put 0 for x behind x == 0.0f, as x may be -0 (TestTold).
+// have one solution, which the compiler finds; some bits of a number tell it where the others are
+// compared as well. It solves none on floats but a sign (v * 2 == 6 tells nothing of v), nor asks
+// which floats give an integer, and does not put 0 for x behind x == 0.0f, as x may be -0
+// (TestTold).
 
 // Told finds the statements of a function whose results a comparison may tell.
 type Told struct {

@@ -192,8 +192,8 @@ func fromInteger(op string) bool {
 
 // covered tells whether all that operand a of the variant's node may hold, operand b of the
 // default's may. So it is, too, where both are selections that match: what each of the two sides
-// may hold, that side may, and the predicates are alike. That tells the number of one side from what
-// the other side may be computed to.
+// may hold, that side may, and the predicates are alike. That tells the number of one side from
+// what the other side may be computed to.
 func (m *matching) covered(v, d *node, a, b int) bool {
 	return m.within(v, d, v.ops[a], d.ops[b]) || v.chosen[a] != nil && d.chosen[b] != nil &&
 		m.within(v, d, v.chosen[a], d.chosen[b])
