@@ -294,6 +294,8 @@ type Trial struct {
 	Ratio   float64
 	Refused string  `json:",omitempty"` // why it can't be adopted
 	Because Refusal `json:",omitempty"` // the kind of that reason, where somebody asks for it
+	// why it was not compared on fresh samples, though it had looked better
+	Open string `json:",omitempty"`
 }
 
 // A Refusal is a kind of reason for which a recipe is not adopted. The text beside it is for

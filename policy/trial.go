@@ -27,7 +27,10 @@ type Trial struct {
 	N       int           // launches it rests on
 	Refused string        // why it can't be adopted
 	Because cache.Refusal `json:",omitempty"` // the kind of that reason
-	Checked int           // launches on which memory was compared and found right
+	// why it was not compared on fresh samples, though it looked better: there was no time, or others
+	// went first
+	Open    string `json:",omitempty"`
+	Checked int    // launches on which memory was compared and found right
 	// launches with data of ours on which it left the original's bits
 	Varied  int               `json:",omitempty"`
 	Error   Error             // the largest one of these launches

@@ -28,6 +28,7 @@ import (
 const (
 	smallest = 0.01            // share of the run's time below which a kernel is not searched
 	least    = 2 * time.Second // what a search gets at least
+	spare    = 5 * time.Second // by which one may be longer, to end what it has begun
 	mostRuns = 6               // processes for one capture: each crash of a candidate takes one
 	// configurations of one kernel that are searched in full, if the budget reaches
 	mostFull  = 8
@@ -392,7 +393,8 @@ func (w *twin) search(ctx context.Context, list []job) {
 		if w.at != nil {
 			w.at(i+1, len(list), begun.Add(w.budget))
 		}
-		w.tuner.SetBudget(max(part*4/5, least)) // the rest is for the process' start, and for varied data
+		// the rest is for the process' start, and for varied data
+		w.tuner.SetBudget(max(part*4/5, least), min(spare, left/5))
 		if f.err != nil {
 			w.run.Log("%s: %v", policy.ShortName(j.m.Kernel), f.err)
 			w.account.replayed(j.m, false, f.err)

@@ -44,11 +44,11 @@ func (t *Run) decide(k *Findings, choices []choice, flags string) *cache.Decisio
 		if note := k.between(chosen, all); note != "" {
 			d.Evidence.Note = strings.TrimPrefix(d.Evidence.Note+"; "+note, "; ")
 		}
-	} else if f := wantedFlags(choices); f != "" && flags == "" {
-		d.Evidence.Note = fmt.Sprintf(
-			"%s would pay, but the flag is for all kernels of the file, and does not suit them all", f)
 	} else if len(choices) == 0 {
 		d.Evidence.Note = k.withheld
+	}
+	if why := k.passed(all, chosen, flags); why != "" {
+		d.Evidence.Note = strings.TrimPrefix(d.Evidence.Note+"; "+why, "; ")
 	}
 	for _, c := range all {
 		if c.Note != "" {
@@ -200,6 +200,9 @@ func tried(configs []*Config, chosen string) []cache.Trial {
 			}
 			if ratio > 0 {
 				s.time, s.weight = s.time+w*ratio, s.weight+w
+			}
+			if tr.Confirmed == nil {
+				s.Open = tr.Open
 			}
 			switch {
 			case s.Refused != "":

@@ -100,12 +100,3 @@ func bestFlags(kernels []*Findings, eligible map[*Findings][]choice, flags strin
 func fileTerms(r recipe.Recipe) string {
 	return rewrite.At(r, rewrite.Flag).String()
 }
-
-func wantedFlags(choices []choice) string {
-	for _, ch := range choices {
-		if f := fileTerms(ch.recipe); f != "" {
-			return f
-		}
-	}
-	return ""
-}

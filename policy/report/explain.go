@@ -141,10 +141,13 @@ func (p *printer) tried(e Entry, most int) {
 }
 
 func because(t cache.Trial) string {
-	if t.Refused == "" {
-		return ""
+	switch {
+	case t.Refused != "":
+		return ": refused: " + t.Refused
+	case t.Open != "":
+		return ": open: " + t.Open
 	}
-	return ": refused: " + t.Refused
+	return ""
 }
 
 func build(b cache.Build) string {

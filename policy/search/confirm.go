@@ -26,6 +26,7 @@ import (
 func (s *search) confirm() error {
 	// What is missing now (a plain copy, a candidate of an earlier run, a proof) is waited for as long
 	// as it could still be compared, or another one in its place; and that takes a moment to begin.
+	s.grant()
 	s.compileBy = s.end.Add(-s.comparison() * 9 / 8)
 	s.c.winner = nil
 	s.t.progress.Trying(&s.k.Kernel, s.c.Shape, "comparing the best again", 0)
@@ -76,7 +77,11 @@ func (s *search) pick(of func(*policy.Trial) bool) (*policy.Trial, error) {
 	lost, plain := 0, 0
 	for _, tr := range policy.Rank(s.c.Book.Trials) {
 		guarded := lever.Has(tr.Recipe, recipe.Inside)
-		if tr.Ratio > lever.Step || lost == finalists {
+		if tr.Ratio > lever.Step {
+			break
+		}
+		if lost == finalists {
+			tr.Open = fmt.Sprintf("%d that had looked better proved no better on fresh samples", lost)
 			break
 		}
 		if !of(tr) || guarded && plain == finalists {
@@ -173,9 +178,9 @@ const (
 
 // compare compares a trial with the default on fresh samples.
 func (s *search) compare(tr *policy.Trial) (finding, error) {
+	tr.Open = ""
 	if !s.affords() {
-		s.c.Book.Done = false // a later run goes on here
-		return later, nil
+		return s.leave(tr, "no time was left to compare it on fresh samples"), nil
 	}
 	guarded := lever.Has(tr.Recipe, recipe.Inside) && !s.t.o.Bet
 	if guarded {
@@ -195,8 +200,11 @@ func (s *search) compare(tr *policy.Trial) (finding, error) {
 		if tr.Refused != "" || tr.Same != "" || !s.launchable(tr.Recipe) {
 			return worse, nil
 		}
-		s.c.Book.Done = false
-		return later, nil
+		why := "it was not compiled as a build compiles it in time"
+		if ok {
+			why = "that it has the same bits was not proved in time"
+		}
+		return s.leave(tr, why), nil
 	}
 	c, err := s.rule.Compare(s.sampler(arm), 0, s.plan)
 	if err != nil {
@@ -263,13 +271,13 @@ func (s *search) plainPays(tr *policy.Trial) (finding, error) {
 	cand, err := s.wait(s.t.pool.want(&s.k.Kernel, tr.Recipe, plain, 0))
 	switch {
 	case errors.Is(err, errBudget) || s.ctx.Err() != nil:
-		return later, nil
+		return s.leave(tr, "its plain copy was not compiled in time"), nil
 	case err != nil:
 		tr.Refused = "its plain copy can't be measured: " + policy.FirstLine(err)
 		return worse, nil
 	}
 	if !s.affords() {
-		return later, nil
+		return s.leave(tr, "no time was left to measure its plain copy"), nil
 	}
 	arm, _, err := s.s.LoadReserved(cand.Path, cand.Entry, cand.Reserve)
 	if err != nil {

@@ -15,11 +15,12 @@ import (
 // the budget is dealt out by what a kernel weighs, and winners are checked on data that the program
 // never had.
 
-// SetBudget sets the longest time for the next configuration.
-func (t *Tuner) SetBudget(d time.Duration) {
+// SetBudget sets the longest time for the next configuration, and by how much its search may exceed
+// it where the best that it has measured is not compared yet.
+func (t *Tuner) SetBudget(d, grace time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.o.Budget = d
+	t.o.Budget, t.grace = d, grace
 	for _, k := range t.order {
 		for _, c := range k.configs {
 			c.used = 0

@@ -125,7 +125,7 @@ func TestVaried(t *testing.T) {
 	o.Crashes = 5
 	o.Levers = []string{"maxnreg"}
 	tuner := NewTuner(context.Background(), o, g, g, g, nil)
-	tuner.SetBudget(10 * time.Second)
+	tuner.SetBudget(10*time.Second, 0)
 	var p *profile.Launch
 	rounds := 0
 	for {

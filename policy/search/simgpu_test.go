@@ -52,6 +52,7 @@ type simGPU struct {
 	rng     *rand.Rand
 	clock   float64       // ns of simulated GPU time
 	spends  bool          // it counts as time
+	takes   bool          // a measured launch takes its time
 	saves   float64       // ns that copying memory aside takes
 	between time.Duration // from one launch to the next
 	stood   time.Duration // that the program stood still
@@ -252,6 +253,9 @@ func (s *simSession) Measure(c profile.Candidate, n int, o profile.Measurement) 
 		s.g.clock += out[i]
 	}
 	s.g.measured[a.recipe.String()] += n
+	if s.g.takes {
+		time.Sleep(time.Duration(float64(n) * s.k.time * f))
+	}
 	return out, nil
 }
 

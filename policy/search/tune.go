@@ -31,6 +31,7 @@ type Tuner struct {
 	now      func() time.Time
 	ctx      context.Context // when it ends, so does tuning: the program runs on
 	begun    time.Time
+	grace    time.Duration // SetBudget's
 
 	mu      sync.Mutex // held during Tune too: two processes must not disturb each other's clocks
 	kernels map[string]*kernel

@@ -1,0 +1,105 @@
+package search
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"gnvcc/cache"
+	"gnvcc/policy"
+	"gnvcc/profile"
+	"gnvcc/rewrite/recipe"
+	"gnvcc/rewrite/source"
+)
+
+// A compiler whose drafts are there at once, while what a build makes of a variant of the source
+// takes long.
+type late struct {
+	*simGPU
+	whole time.Duration
+}
+
+func (l *late) Draft(ctx context.Context, k *policy.Kernel, r recipe.Recipe) (*policy.Candidate,
+	error) {
+	c, err := l.simGPU.Compile(ctx, k, r, false)
+	if c != nil && get(r, "unroll") != "" {
+		c.Draft = true
+	}
+	return c, err
+}
+
+func (l *late) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe,
+	plain bool) (*policy.Candidate, error) {
+	c, err := l.simGPU.Compile(ctx, k, r, plain)
+	if c == nil || get(r, "unroll") == "" {
+		return c, err
+	}
+	select {
+	case <-time.After(l.whole):
+		return c, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// search runs one on a launch that is replayed, which lasts longer than its budget; the compiler
+// beside it is no simulation, and neither are the launches of 10 ms.
+func (l *late) search(t *testing.T, grace time.Duration) (*cache.Decision, time.Duration) {
+	k := &simKernel{Kernel: policy.Kernel{Loads: 40, Stores: 8, Loops: []source.Loop{{Site: "1",
+		Kind: "for"}}}, time: 10e6, noise: 0.0005, speed: func(r recipe.Recipe, s policy.Shape,
+		plain bool) float64 {
+		f := 1.0
+		if get(r, "unroll") == "4" {
+			f = 0.6
+		}
+		if get(r, "ld") == "cs" {
+			f *= 0.9
+		}
+		return f
+	}}
+	l.simGPU = newSim(t, k)
+	l.takes = true
+	tuner := NewTuner(context.Background(), simOptions(), l, l, l, nil)
+	tuner.SetBudget(3*time.Second, grace)
+	begun := time.Now()
+	p, _, tuned := l.replays(tuner, 1)
+	took := time.Since(begun)
+	if !tuned {
+		t.Fatal("it is not searched")
+	}
+	tuner.End(p.Process, profile.Summary{Whole: true, Kernels: []profile.Seen{{Launch: p}}})
+	results, err := tuner.Finish()
+	if err != nil || len(results) != 1 || results[0].Decision == nil {
+		t.Fatalf("%+v, %v", results, err)
+	}
+	return results[0].Decision, took
+}
+
+// TestGrace: where the best that was measured is not compiled in time as a build compiles it, the
+// search of a replayed launch ends a little later.
+func TestGrace(t *testing.T) {
+	for grace, want := range map[time.Duration]string{0: "ld=cs", 5 * time.Second: "unroll=4"} {
+		l := &late{whole: 3 * time.Second}
+		d, took := l.search(t, grace)
+		if !strings.Contains(d.Recipe, want) || took > 3500*time.Millisecond+grace {
+			t.Errorf("decided %q after %v: %+v", d.Recipe, took, d.Evidence.Tried[0])
+		}
+	}
+}
+
+// TestOpen: of the best that was measured it is said why it is not adopted; what could be adopted
+// is, in its place; and the next run goes on.
+func TestOpen(t *testing.T) {
+	l := &late{whole: time.Hour}
+	d, _ := l.search(t, 0)
+	best := d.Evidence.Tried[0]
+	if d.Recipe != "ld=cs" || !strings.Contains(best.Recipe, "unroll=4") ||
+		best.Open != "it was not compiled as a build compiles it in time" {
+		t.Errorf("decided %q, of the best is said %+v", d.Recipe, best)
+	}
+	if !strings.Contains(d.Evidence.Note, best.Recipe) ||
+		!strings.Contains(d.Evidence.Note, best.Open) {
+		t.Errorf("the note is %q", d.Evidence.Note)
+	}
+}
