@@ -42,6 +42,7 @@ static cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *a, const void *f) {
 }
 static cudaError_t cudaFuncSetAttribute(const void *, cudaFuncAttribute a, int v) {
   if (answer("NOSET", 0)) { pending = 5; return cudaErrorInvalidValue; }
+  pending = 0; // as with the real one
   printf("%s=%d ", a == cudaFuncAttributePreferredSharedMemoryCarveout ? "carveout" : "dynamic", v); return cudaSuccess; }
 static cudaError_t __cudaPopCallConfiguration(dim3 *g, dim3 *b, size_t *s, void *q) { *g = grid; *b = block; *s = dynamic; *(cudaStream_t *)q = stream; return cudaSuccess; }
 static unsigned __cudaPushCallConfiguration(dim3 g, dim3 b, size_t s, cudaStream_t) { return g.x == grid.x && b.x == block.x && s == dynamic ? 0 : (puts("another configuration"), 1); }

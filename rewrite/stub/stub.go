@@ -50,11 +50,11 @@ type Align struct {
 // shared memory that the launch wants (the user shall see his own error).
 //
 // An error of the user's own may be pending, from an earlier call whose result nobody looked at:
-// launches succeed all the same, and he may ask for it long after. Calls that succeed leave it
-// as it is. Should one of ours fail, the runtime has forgotten his error for ours: ours is taken
-// away, and his is made again by a call that gives just that one and does nothing else
-// (__gnvcc_again). Where an error of another kind is pending, which nothing makes again, the
-// second entry is left alone (__gnvcc_device).
+// launches succeed all the same, and he may ask for it long after. Calls that succeed leave it as
+// it is, save cudaFuncSetAttribute; should one of ours fail, the runtime has forgotten his error
+// for ours. So whatever is done here, his is made again at the end by a call that gives just that
+// one and does nothing else (__gnvcc_keep). Where an error of another kind is pending, for which
+// there is no such call, the second entry is left alone (__gnvcc_device).
 //
 // A program whose default stream is one for each thread has functions that end in _ptsz, and for
 // cudaStreamIsCapturing those only. Which one there is, is left to overloading: the functions in
@@ -104,31 +104,26 @@ static cudaError_t __capturing(cudaStream_t __stream, cudaStreamCaptureStatus *_
   return __one(cudaStreamIsCapturing(__stream, __status), cudaStreamIsCapturing_ptsz(__stream, __status)); }
 #endif
 }
-static void __gnvcc_again(cudaError_t __pending) {
-  (void)cudaGetLastError();
-  if (__pending == cudaErrorInvalidValue) (void)cudaGetDevice((int *)0);
+static void __gnvcc_keep(cudaError_t __pending) {
+  if (__pending == cudaErrorInvalidValue && cudaPeekAtLastError() != __pending) (void)cudaGetDevice((int *)0);
 }
 static int __gnvcc_device(cudaError_t __pending) {
   int __device = 0;
   if (__pending != cudaSuccess && __pending != cudaErrorInvalidValue) return -1;
-  if (cudaGetDevice(&__device) != cudaSuccess) { __gnvcc_again(__pending); return -1; }
+  if (cudaGetDevice(&__device) != cudaSuccess) { cudaGetLastError(); __gnvcc_keep(__pending); return -1; }
   return __device < 32 ? __device : -1;
 }
 static void __gnvcc_load(struct __gnvcc_second *__second, int __device, cudaError_t __pending) {
   struct cudaFuncAttributes __own;
   if (__device < 0 || __second->__loaded[__device]) return;
   __second->__loaded[__device] = true;
-  if (cudaFuncGetAttributes(&__own, __second) != cudaSuccess) { __gnvcc_again(__pending); __second->__state[__device] = -1; }
+  if (cudaFuncGetAttributes(&__own, __second) != cudaSuccess) { cudaGetLastError(); __second->__state[__device] = -1; }
+  __gnvcc_keep(__pending);
 }
-static bool __gnvcc_usable(struct __gnvcc_second *__second, int __device, cudaError_t __pending, const void *__plain, unsigned long long __dynamic, cudaStream_t __stream) {
-  cudaStreamCaptureStatus __capture = cudaStreamCaptureStatusNone;
-  if (__device < 0 || __second->__state[__device] < 0) return false;
-  if (__gnvcc::__capturing(__stream, &__capture) != cudaSuccess) { __gnvcc_again(__pending); return false; }
-  if (__capture != cudaStreamCaptureStatusNone) return false;
-  if (__second->__state[__device] > 0 && __dynamic <= __second->__dynamic) return true;
+static bool __gnvcc_prepared(struct __gnvcc_second *__second, int __device, const void *__plain, unsigned long long __dynamic) {
   struct cudaFuncAttributes __own, __theirs;
   if (cudaFuncGetAttributes(&__own, __second) != cudaSuccess || cudaFuncGetAttributes(&__theirs, __plain) != cudaSuccess || __own.binaryVersion != __theirs.binaryVersion) {
-    __gnvcc_again(__pending); __second->__state[__device] = -1; return false; }
+    cudaGetLastError(); __second->__state[__device] = -1; return false; }
 #if CUDART_VERSION >= 12000
   if (__own.requiredClusterWidth != __theirs.requiredClusterWidth || __own.requiredClusterHeight != __theirs.requiredClusterHeight ||
       __own.requiredClusterDepth != __theirs.requiredClusterDepth) { __second->__state[__device] = -1; return false; }
@@ -142,9 +137,19 @@ static bool __gnvcc_usable(struct __gnvcc_second *__second, int __device, cudaEr
   }
   if ((__most != __own.maxDynamicSharedSizeBytes && cudaFuncSetAttribute(__second, cudaFuncAttributeMaxDynamicSharedMemorySize, __most) != cudaSuccess) ||
       (__carveout != __own.preferredShmemCarveout && cudaFuncSetAttribute(__second, cudaFuncAttributePreferredSharedMemoryCarveout, __carveout) != cudaSuccess)) {
-    __gnvcc_again(__pending); __second->__state[__device] = -1; return false; }
+    cudaGetLastError(); __second->__state[__device] = -1; return false; }
   __second->__dynamic = (unsigned long long)__theirs.maxDynamicSharedSizeBytes; __second->__state[__device] = 1;
   return true;
+}
+static bool __gnvcc_usable(struct __gnvcc_second *__second, int __device, cudaError_t __pending, const void *__plain, unsigned long long __dynamic, cudaStream_t __stream) {
+  cudaStreamCaptureStatus __capture = cudaStreamCaptureStatusNone;
+  if (__device < 0 || __second->__state[__device] < 0) return false;
+  if (__gnvcc::__capturing(__stream, &__capture) != cudaSuccess) { cudaGetLastError(); __gnvcc_keep(__pending); return false; }
+  if (__capture != cudaStreamCaptureStatusNone) return false;
+  if (__second->__state[__device] > 0 && __dynamic <= __second->__dynamic) return true;
+  bool __usable = __gnvcc_prepared(__second, __device, __plain, __dynamic);
+  __gnvcc_keep(__pending);
+  return __usable;
 }
 static unsigned __gnvcc_blocks(unsigned __grid, unsigned __of, unsigned __now, unsigned __most) {
   unsigned long long __threads = (unsigned long long)__grid * __of, __blocks = __threads / __now;
@@ -254,7 +259,7 @@ func (c Choice) edits(src string, number int) ([]edit, error) {
 	look := fmt.Sprintf(
 		"{ dim3 __g, __b; size_t __s; cudaStream_t __q; if (__cudaPopCallConfiguration(&__g, &__b, &__s, &__q) != cudaSuccess) return; %s"+
 			"if (%s && __gnvcc_usable(&__gnvcc_second%d, __gnvcc_on, __gnvcc_was, (const void *)%s, __s, __q)) { "+
-			"if (cudaLaunchKernel((const void *)&__gnvcc_second%d, %s, %s, &__args_arr[0], __s + (size_t)__gnvcc_second%d.__reserve, __q) == cudaSuccess) return; __gnvcc_again(__gnvcc_was); } "+
+			"if (cudaLaunchKernel((const void *)&__gnvcc_second%d, %s, %s, &__args_arr[0], __s + (size_t)__gnvcc_second%d.__reserve, __q) == cudaSuccess) { __gnvcc_keep(__gnvcc_was); return; } (void)cudaGetLastError(); __gnvcc_keep(__gnvcc_was); } "+
 			"(void)__cudaPushCallConfiguration(__g, __b, __s, __q); } ", shape, condition, number, function,
 		number, grid, block, number)
 	load := fmt.Sprintf("__gnvcc_load(&__gnvcc_second%d, __gnvcc_on, __gnvcc_was); ",
