@@ -509,3 +509,22 @@ func TestClaims(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// A run under tune is compared with what a run without takes, not with the best of several: where
+// runs differ by nothing but chance, the figure is 1.
+func TestSlowed(t *testing.T) {
+	one := func(program float64, plain ...float64) Result {
+		return Result{Program: "p", Plain: plain, Observed: &Observed{Program: program, Held: 0.5}}
+	}
+	got := slowed([]Result{one(1.5, 2, 0.5), one(2.5, 1, 4), one(4.5, 4, 4), {Program: "none"}})
+	for _, want := range []string{"aside: 1.000 (geometric mean of 3), +0.00 s in the median; 0 above",
+		"two runs without are 2.520 apart"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	if got := slowed([]Result{one(2.7, 2, 2)}); !strings.Contains(got, "1.100") ||
+		!strings.Contains(got, "+0.20 s") {
+		t.Error(got)
+	}
+}
