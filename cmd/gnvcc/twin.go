@@ -376,6 +376,9 @@ func (w *twin) search(ctx context.Context, list []job) {
 		}
 		w.rest = list[i:]
 		w.prepare(ctx, nil)
+		if i == 0 {
+			w.ahead()
+		}
 		w.rest = list[i+1:]
 		asked := time.Now()
 		f := <-files
@@ -395,6 +398,7 @@ func (w *twin) search(ctx context.Context, list []job) {
 		}
 		// the rest is for the process' start, and for varied data
 		w.tuner.SetBudget(max(part*4/5, least), min(spare, left/5))
+		w.ahead()
 		if f.err != nil {
 			w.run.Log("%s: %v", policy.ShortName(j.m.Kernel), f.err)
 			w.account.replayed(j.m, false, f.err)
@@ -422,11 +426,18 @@ func (w *twin) settled(j job, now *capture.Manifest) bool {
 const roomy = 2 << 30
 
 // prepare starts a process for the next replay, unless there is one or no replay will follow; now
-// is what is replayed at this moment. It must not be called while anything is measured.
+// is what is replayed at this moment. Launches beside it take as long as ever (docs/facts.md).
 func (w *twin) prepare(ctx context.Context, now *capture.Manifest) {
 	i := slices.IndexFunc(w.rest, func(j job) bool { return !w.settled(j, now) })
 	if w.standby == nil && i >= 0 && ctx.Err() == nil {
 		w.standby = prepares(ctx, w.replayOptions(), w.rest[i].m.UUID)
+	}
+}
+
+// ahead lets candidates for the next search be compiled.
+func (w *twin) ahead() {
+	if i := slices.IndexFunc(w.rest, func(j job) bool { return j.leader == nil && j.before == nil }); i >= 0 {
+		w.tuner.Ahead(configuration(w.rest[i].m))
 	}
 }
 
@@ -508,11 +519,12 @@ func (w *twin) replay(ctx context.Context, m *capture.Manifest, u *replay.Unpack
 	for _, r := range m.Ranges {
 		reached += r.Size
 	}
-	o.Untimed = func() {
+	prepare := func() {
 		if reached <= roomy {
 			w.prepare(ctx, m)
 		}
 	}
+	o.Untimed = prepare // once more, when it is known what won
 	launches, next := 1, 1
 	for runs := 1; ctx.Err() == nil; runs++ {
 		o.Count = first && runs == 1 && !w.counted
@@ -521,6 +533,7 @@ func (w *twin) replay(ctx context.Context, m *capture.Manifest, u *replay.Unpack
 			list = append(list, v)
 		}
 		o.Standby, w.standby = w.standby, nil
+		prepare()
 		out, err := replays(ctx, o, u, w.tuner, launches, list)
 		w.account.spent(m, out.Spent)
 		if err != nil {

@@ -28,6 +28,8 @@ type pool struct {
 	queue jobQueue
 	order int
 	shut  bool
+	n     int // workers
+	ahead int // of them, those with what nobody waits for: half, at the most
 	wg    sync.WaitGroup
 }
 
@@ -83,7 +85,8 @@ func newPool(ctx context.Context, c policy.Compiler, n int) *pool {
 	p := &pool{compiler: c, jobs: map[string]*job{}}
 	p.ctx, p.cancel = context.WithCancel(ctx)
 	p.more = sync.NewCond(&p.mu)
-	for i := 0; i < max(n, 1); i++ {
+	p.n = max(n, 1)
+	for i := 0; i < p.n; i++ {
 		p.wg.Add(1)
 		go p.work()
 	}
@@ -161,7 +164,7 @@ func (p *pool) work() {
 	defer p.wg.Done()
 	for {
 		p.mu.Lock()
-		for len(p.queue) == 0 && !p.shut {
+		for !p.shut && (len(p.queue) == 0 || p.queue[0].rank >= behind && p.ahead >= p.n/2) {
 			p.more.Wait()
 		}
 		if p.shut {
@@ -169,11 +172,21 @@ func (p *pool) work() {
 			return
 		}
 		j := heap.Pop(&p.queue).(*job)
+		ahead := j.rank >= behind
+		if ahead {
+			p.ahead++
+		}
 		p.mu.Unlock()
 		if j.err = p.ctx.Err(); j.err == nil {
 			j.cand, j.err = p.compile(j)
 		}
 		close(j.done)
+		if ahead {
+			p.mu.Lock()
+			p.ahead--
+			p.more.Signal()
+			p.mu.Unlock()
+		}
 	}
 }
 

@@ -151,7 +151,7 @@ func (s *search) singly() error {
 		if !s.t.o.Allows(l.Name) || l.Try == nil {
 			continue
 		}
-		list := l.Try(s.sit)
+		list := s.values(l)
 		lists = append(lists, list)
 		for _, r := range list {
 			if lever.HasStage(r, rewrite.Source) {
@@ -340,13 +340,29 @@ func (s *search) region(r recipe.Recipe, registers int) lever.Region {
 	if !s.t.o.Allows("maxnreg") || s.k.HintsAlone != "" {
 		return out
 	}
-	low, high := s.want(lever.Join(r, lever.Term("maxnreg", fmt.Sprint(lever.LowestCap))), 1),
-		s.want(lever.Join(r, lever.Term("maxnreg", "255")), 1)
-	if c, err := s.wait(low); err == nil {
+	low, high := ends(r)
+	lowest, highest := s.want(low, 1), s.want(high, 1)
+	if c, err := s.wait(lowest); err == nil {
 		out.Min = max(c.Build.Registers, lever.LowestCap)
 	}
-	if c, err := s.wait(high); err == nil {
+	if c, err := s.wait(highest); err == nil {
 		out.Max = max(out.Max, c.Build.Registers)
+	}
+	return out
+}
+
+// ends are a recipe with the lowest cap and the highest.
+func ends(r recipe.Recipe) (low, high recipe.Recipe) {
+	return lever.Join(r, lever.Term("maxnreg", fmt.Sprint(lever.LowestCap))),
+		lever.Join(r, lever.Term("maxnreg", "255"))
+}
+
+// values are what is tried of a lever on the default code.
+func (s *search) values(l *lever.Lever) (out []recipe.Recipe) {
+	for _, r := range l.Try(s.sit) {
+		if s.permitted(r) {
+			out = append(out, r)
+		}
 	}
 	return out
 }

@@ -29,8 +29,8 @@ type Options struct {
 	Vary func(ctx context.Context, variation int, l *profile.Launch, s profile.Session) bool
 	// Worth tells, after the ordinary launches, whether there is anything to vary for; nil: there is.
 	Worth func() bool
-	// Untimed is told, once, that nothing is measured any more: other processes may use the GPU; nil:
-	// nobody wants to know.
+	// Untimed is told, once, that nothing is measured any more, and all is known about the ordinary
+	// launches; nil: nobody wants to know.
 	Untimed func()
 	// Standby is used, and closed; nil: a process is started.
 	Standby *Standby
