@@ -436,8 +436,11 @@ func (w *twin) prepare(ctx context.Context, now *capture.Manifest) {
 
 // ahead lets candidates for the next search be compiled.
 func (w *twin) ahead() {
-	if i := slices.IndexFunc(w.rest, func(j job) bool { return j.leader == nil && j.before == nil }); i >= 0 {
-		w.tuner.Ahead(configuration(w.rest[i].m))
+	for _, j := range w.rest {
+		if j.leader == nil && j.before == nil {
+			w.tuner.Ahead(configuration(j.m))
+			return
+		}
 	}
 }
 
