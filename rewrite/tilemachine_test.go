@@ -59,7 +59,8 @@ type tileInst struct {
 	words   []string
 	ops     []string
 	args    []tileOperand
-	guard   int // a register, 0: none
+	guard   int                      // a register, 0: none
+	gives   func(v [4]uint64) uint64 // what it computes; found when it first runs
 	negated bool
 	text    string
 }
@@ -471,14 +472,15 @@ func (m *tileMachine) compute(t *tileThread, s *tileInst) error {
 		t.set(s.args[0].reg, x)
 		return nil
 	}
-	f := tileIntegers[s.words[0]]
-	if kind == "f32" && tileFloats[s.words[0]] != nil {
-		f = tileFloats[s.words[0]]
+	if s.gives == nil {
+		if s.gives = tileIntegers[s.words[0]]; kind == "f32" && tileFloats[s.words[0]] != nil {
+			s.gives = tileFloats[s.words[0]]
+		}
 	}
-	if f == nil {
+	if s.gives == nil {
 		return fmt.Errorf("not known here")
 	}
-	x := f(v)
+	x := s.gives(v)
 	if !wide && kind != "pred" {
 		x = uint64(uint32(x))
 	}
