@@ -527,7 +527,7 @@ func (w *twin) replay(ctx context.Context, m *capture.Manifest, u *replay.Unpack
 			w.prepare(ctx, m)
 		}
 	}
-	o.Untimed = prepare // once more, when it is known what won
+	o.Running, o.Untimed = prepare, prepare // once more, when it is known what won
 	launches, next := 1, 1
 	for runs := 1; ctx.Err() == nil; runs++ {
 		o.Count = first && runs == 1 && !w.counted
@@ -536,7 +536,6 @@ func (w *twin) replay(ctx context.Context, m *capture.Manifest, u *replay.Unpack
 			list = append(list, v)
 		}
 		o.Standby, w.standby = w.standby, nil
-		prepare()
 		out, err := replays(ctx, o, u, w.tuner, launches, list)
 		w.account.spent(m, out.Spent)
 		if err != nil {

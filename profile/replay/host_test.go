@@ -51,7 +51,9 @@ func launchOf(kernel string) *profile.Launch {
 func TestOnly(t *testing.T) {
 	h := &noted{}
 	var varied []int
+	said := func(what string) func() { return func() { h.events = append(h.events, what) } }
 	w := &only{decider: h, m: manifest(), launches: 1, variations: []int{4, 7}, count: true,
+		running: said("running"), untimed: said("untimed"),
 		vary: func(_ context.Context, v int, _ *profile.Launch, _ profile.Session) bool {
 			varied = append(varied, v)
 			return true
@@ -70,8 +72,8 @@ func TestOnly(t *testing.T) {
 		}
 		w.Tune(context.Background(), l, nil)
 	}
-	if want := []string{"launch 45, same [0 1 1 1]", "tune"}; !slices.Equal(h.events, want) ||
-		!slices.Equal(varied, []int{4, 7}) {
+	if want := []string{"running", "launch 45, same [0 1 1 1]", "tune",
+		"untimed"}; !slices.Equal(h.events, want) || !slices.Equal(varied, []int{4, 7}) {
 		t.Errorf("%q, varied %v", h.events, varied)
 	}
 	w.End(nil, profile.Summary{Kernels: []profile.Seen{{Launch: launchOf("gnvcc_hash")},

@@ -29,6 +29,9 @@ type Options struct {
 	Vary func(ctx context.Context, variation int, l *profile.Launch, s profile.Session) bool
 	// Worth tells, after the ordinary launches, whether there is anything to vary for; nil: there is.
 	Worth func() bool
+	// Running is told, once, that the process has all that it needs of the driver: where a GPU gives one
+	// process at a time a context, another one can't take it now; nil: nobody wants to know.
+	Running func()
 	// Untimed is told, once, that nothing is measured any more, and all is known about the ordinary
 	// launches; nil: nobody wants to know.
 	Untimed func()
@@ -99,7 +102,7 @@ func Run(ctx context.Context, o Options, u *Unpacked, h profile.Decider, launche
 	variations []int) (Outcome, error) {
 	begun := time.Now()
 	w := &only{decider: h, m: u.m, launches: launches, variations: variations, vary: o.Vary,
-		worth: o.Worth, untimed: o.Untimed, count: o.Count, say: o.Log}
+		worth: o.Worth, running: o.Running, untimed: o.Untimed, count: o.Count, say: o.Log}
 	w.varying.Store(launches == 0)
 	args := []string{strconv.Itoa(launches)}
 	for _, v := range variations {
@@ -199,6 +202,7 @@ type only struct {
 	vary       func(context.Context, int, *profile.Launch, profile.Session) bool
 	enough     string // a file that tells the replayer to begin no other variation
 	worth      func() bool
+	running    func()
 	untimed    func()
 	count      bool
 	say        func(string, ...any)
@@ -230,6 +234,9 @@ func (w *only) Launch(l *profile.Launch) profile.Verdict {
 	}
 	w.n++
 	if w.n == 1 {
+		if w.running != nil {
+			w.running()
+		}
 		return profile.Verdict{Again: 1}
 	}
 	if w.n > 1+w.launches {
