@@ -29,8 +29,8 @@ type Options struct {
 	Vary func(ctx context.Context, variation int, l *profile.Launch, s profile.Session) bool
 	// Worth tells, after the ordinary launches, whether there is anything to vary for; nil: there is.
 	Worth func() bool
-	// Running is told, once, that the process has all that it needs of the driver: where a GPU gives one
-	// process at a time a context, another one can't take it now; nil: nobody wants to know.
+	// Running is told, once, that the process has its context: where a GPU gives one process at a time
+	// a context, another one can't take it now; nil: nobody wants to know.
 	Running func()
 	// Untimed is told, once, that nothing is measured any more, and all is known about the ordinary
 	// launches; nil: nobody wants to know.
