@@ -19,7 +19,11 @@ import (
 
 // Observed is what gnvcc tune's line in GNVCC_LOG says. Times are seconds.
 type Observed struct {
-	Program  float64 // the program, from its start to its end
+	Program float64 // the program, from its start to its end
+	// from its start: when the driver was started, when the first launch came, when the last process
+	// that used the GPU began to end
+	Driver, Launch, End float64 `json:",omitempty"`
+
 	Held     float64 // of it, for captures
 	Captured int64   // bytes
 	Kept     float64 // from the program's end until all captures were in the store

@@ -20,6 +20,7 @@ type account struct {
 	ended time.Time     // when it had; of gnvcc replay, when the search began
 	kept  time.Time     // when all captures were in the store
 	cost  capture.Cost
+	times capture.Times
 	rows  []row
 	at    map[string]int // row of a capture, by its ID
 }
@@ -148,6 +149,8 @@ func (a *account) log(log zerolog.Logger, decided time.Time) {
 	}
 	log.Info().Float64("program", a.ran.Seconds()).Float64("held", a.cost.Held.Seconds()).
 		Int64("captured", a.cost.Bytes).Float64("kept", max(0, a.kept.Sub(a.ended).Seconds())).
+		Float64("driver", a.times.Driver.Seconds()).Float64("launch", a.times.Launch.Seconds()).
+		Float64("end", a.times.End.Seconds()).
 		Float64("decided", decided.Sub(a.ended).Seconds()).
 		Interface("rows", a.rows).Msg("tuned")
 }

@@ -106,7 +106,7 @@ func (w *twin) observe(wanted func(*profile.Launch) error) (profile.Exit, captur
 	w.account.ended = time.Now()
 	w.account.ran = w.account.ended.Sub(begun)
 	seen := finish()
-	w.account.kept, w.account.cost = time.Now(), seen.Cost
+	w.account.kept, w.account.cost, w.account.times = time.Now(), seen.Cost, seen.Times
 	return exit, seen, err
 }
 

@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -31,6 +32,7 @@ type Collector struct {
 	taken    int64         // bytes
 	stood    time.Duration // that the program stood still for captures
 	begun    time.Time
+	times    Times
 	known    map[string]weight // of earlier runs, by configuration
 	peak     int64
 	stopped  bool // no launch is captured any more
@@ -102,7 +104,11 @@ func (c *Collector) shape(l *profile.Launch) *shape {
 }
 
 // Start is profile's.
-func (c *Collector) Start(*profile.Process) {}
+func (c *Collector) Start(*profile.Process) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.times.Driver = cmp.Or(c.times.Driver, c.now().Sub(c.begun))
+}
 
 // Launch is profile's: whether to capture this launch.
 func (c *Collector) Launch(l *profile.Launch) profile.Verdict {
@@ -110,6 +116,7 @@ func (c *Collector) Launch(l *profile.Launch) profile.Verdict {
 	defer c.mu.Unlock()
 	s := c.shape(l)
 	s.launch = l
+	c.times.Launch = cmp.Or(c.times.Launch, c.now().Sub(c.begun))
 	if err := c.unwanted(l, patience); err != nil {
 		s.why = err.Error()
 		return profile.Verdict{}
@@ -245,6 +252,7 @@ func (c *Collector) keep(s *shape, x *taken, code []byte, err error) {
 func (c *Collector) End(p *profile.Process, sum profile.Summary) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.times.End = c.now().Sub(c.begun)
 	if p.Trouble != "" {
 		c.notes = append(c.notes, p.Trouble)
 	}

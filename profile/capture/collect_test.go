@@ -56,6 +56,7 @@ func (c *Collector) play(t *testing.T, l *profile.Launch, content []byte) profil
 // The first launches with other values, as long as that is cheap; pointers are no values.
 func TestCollects(t *testing.T) {
 	c, cubin := collector(t)
+	c.Start(&profile.Process{})
 	var asked []int
 	values := map[int]byte{1: 5, 2: 5, 4: 6, 8: 7, 16: 8, 32: 9, 64: 10}
 	for _, nth := range []int{1, 2, 4, 8, 16, 32, 64} {
@@ -74,6 +75,9 @@ func TestCollects(t *testing.T) {
 	c.End(last.Process, profile.Summary{Whole: true, Kernels: []profile.Seen{{Launch: last, Varied: 60,
 		Seconds: 3, Sampled: 5}}})
 	run := c.Finish()
+	if at := run.Times; at.Driver <= 0 || at.Launch < at.Driver || at.End <= at.Launch {
+		t.Errorf("times: %+v", at)
+	}
 	if len(run.Seen) != 1 || len(run.Seen[0].Captures) != 3 || len(run.Notes) > 0 {
 		t.Fatalf("%+v", run)
 	}

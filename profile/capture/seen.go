@@ -43,6 +43,14 @@ type Run struct {
 	Notes []string
 	Peak  int64 // bytes of device memory, the most at a time
 	Cost  Cost
+	Times Times
+}
+
+// Times are when things happened, from the moment at which the program was about to be started.
+type Times struct {
+	Driver time.Duration // the first process began to start the driver
+	Launch time.Duration // the first launch
+	End    time.Duration // the last process that used the GPU began to end
 }
 
 // A Cost is what capturing took, captures that were given up included.
@@ -56,7 +64,7 @@ func (c *Collector) Finish() Run {
 	c.pack.Wait()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	out := Run{Peak: c.peak, Cost: Cost{Bytes: c.taken, Held: c.stood}}
+	out := Run{Peak: c.peak, Cost: Cost{Bytes: c.taken, Held: c.stood}, Times: c.times}
 	c.drop()
 	c.sum()
 	for _, s := range c.order {
