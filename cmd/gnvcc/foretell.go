@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -108,8 +109,8 @@ func (f *fortune) look(ctx context.Context, b compile.BuiltKernel) (*foretell.Ke
 	if err != nil {
 		return nil, err
 	}
-	if known.Alone != "" {
-		return nil, errors.New(known.Alone)
+	if why := cmp.Or(known.Alone, known.HintsAlone); why != "" { // register caps are foretold
+		return nil, errors.New(why)
 	}
 	return foretell.Look(ctx, f.c, known, f.decided[b.Identity], f.machine)
 }

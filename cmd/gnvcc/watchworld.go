@@ -349,7 +349,7 @@ func (w *world) Foretell(ctx context.Context, j watch.Job) string {
 	}
 	w.know(j.Kernel.Cubin)
 	k, err := w.compiler.Kernel(j.Kernel.Cubin, j.Kernel.Name)
-	if err != nil || k.Alone != "" {
+	if err != nil || k.Alone != "" || k.HintsAlone != "" {
 		return ""
 	}
 	var seen cache.Decision // of its launches the heaviest that is captured
