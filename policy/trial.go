@@ -52,8 +52,15 @@ type Trial struct {
 type Compared struct {
 	Ratio         stats.Interval
 	Before, After cache.Time
-	Time          time.Time
+	// in the other state of the L2 cache, where the program's is not known: the estimate; 0: not looked
+	// at
+	Other float64 `json:",omitempty"`
+	Time  time.Time
 }
+
+// Careful is the larger of the ratios in the states of the cache that were looked at: what can be
+// claimed.
+func (c *Compared) Careful() float64 { return max(c.Ratio.Estimate, c.Other) }
 
 // Usable tells whether a trial may be built upon.
 func (t *Trial) Usable() bool { return t.Refused == "" && t.Same == "" && t.Ratio > 0 && !t.Stale }

@@ -115,6 +115,9 @@ type Launch struct {
 	Set    string  // which of several sets of values; "": there is one, or they are not told apart
 	Cold   bool    `json:"-"` // where it is replayed: it is timed with an empty L2 cache
 	Unlike float64 `json:"-"` // where it is replayed: how far its time is from the program's, 0: near
+	// where it is replayed: its time does not tell whether the program's launches find their data in
+	// the L2 cache, and a candidate's gain may depend on that
+	Either bool `json:"-"`
 	// what was counted of its configuration in this process, as of now; nil: nothing yet
 	SoFar *Seen `json:"-"`
 
@@ -253,6 +256,8 @@ type Measurement struct {
 	// empty L2 before each run; else it holds what the last copies left there, alike for all
 	// candidates
 	Cold bool
+	// the other of the two states, where a replay chose one (Launch.Either)
+	Other bool
 }
 
 // Written is what the original changed.

@@ -73,7 +73,7 @@ func (t *Run) decide(k *Findings, choices []choice, flags string) *cache.Decisio
 				tr.Confirmed.After
 			// Times drift over a run: what was compared block by block is the truth, and the table's ratio
 			// shall be it.
-			l.After = scaled(l.After, l.Before.Median*tr.Confirmed.Ratio.Estimate)
+			l.After = scaled(l.After, l.Before.Median*tr.Confirmed.Careful())
 		}
 		d.Evidence.Launches = append(d.Evidence.Launches, l)
 	}

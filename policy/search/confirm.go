@@ -223,10 +223,36 @@ func (s *search) compare(tr *policy.Trial) (finding, error) {
 		}
 		return worse, nil
 	}
+	if ok, err := s.careful(tr, arm); !ok || err != nil {
+		return worse, err
+	}
 	if !guarded {
 		return better, nil
 	}
 	return s.plainPays(tr)
+}
+
+// careful compares in the other state of the L2 cache as well, where the program's is not known:
+// the smaller gain is claimed, and what is slower there is not believed.
+func (s *search) careful(tr *policy.Trial, arm profile.Candidate) (bool, error) {
+	if !s.l.Either || !s.affords() {
+		return true, nil
+	}
+	c, err := s.rule.Compare(func(a, n int) ([]float64, error) {
+		if a == stats.Baseline {
+			return s.s.Measure(s.baseline, n, profile.Measurement{Other: true})
+		}
+		return s.s.Measure(arm, n, profile.Measurement{Other: true})
+	}, 0, s.plan)
+	if err != nil {
+		return false, s.failed(tr, err)
+	}
+	tr.Confirmed.Other = c.Ratio.Estimate
+	if s.rule.Harmful(c.Ratio) {
+		tr.Confirmed.Ratio = c.Ratio
+		return false, nil
+	}
+	return true, nil
 }
 
 // real gives the arm of a trial that was raced as a draft: the draft itself where a build gives

@@ -32,8 +32,9 @@ type simKernel struct {
 	policy.Kernel
 	// speed is time over the default's, for a recipe at a shape; plain is asked for the plain copy.
 	speed func(r recipe.Recipe, s policy.Shape, plain bool) float64
-	time  float64 // of the default, ns
-	noise float64 // relative
+	other func(r recipe.Recipe) float64 // in the other state of the L2 cache; nil: as in this one
+	time  float64                       // of the default, ns
+	noise float64                       // relative
 	regs  func(r recipe.Recipe) int
 	code  func(r recipe.Recipe) string // nil: every recipe has its own
 	// trouble is what goes wrong with a recipe at the n-th launch of the run: "bits", "fault", "hang",
@@ -57,6 +58,7 @@ type simGPU struct {
 	between time.Duration // from one launch to the next
 	stood   time.Duration // that the program stood still
 	unlike  float64       // how far replays are from the program
+	either  bool          // and which state of the L2 cache is its own can't be told
 
 	mu        sync.Mutex
 	compiled  map[string]int // by kernel and recipe
@@ -246,6 +248,9 @@ func (s *simSession) Measure(c profile.Candidate, n int, o profile.Measurement) 
 	f := 1.0
 	if !a.recipe.IsDefault() && s.k.speed != nil {
 		f = s.k.speed(a.recipe, s.shape, a.plain)
+	}
+	if o.Other && s.k.other != nil {
+		f = s.k.other(a.recipe)
 	}
 	out := make([]float64, n)
 	for i := range out {

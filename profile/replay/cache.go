@@ -11,7 +11,7 @@ import (
 // what the last copies left in the cache, or with an empty one, whichever comes nearer.
 
 const (
-	// Below, the events' own microseconds say more than the cache does.
+	// Below, the events' own microseconds say more than the cache does: it is not emptied.
 	shortest = 80 * time.Microsecond
 	// slack is what events around a launch that the device waits for take themselves, at the most: the
 	// first one is there before the launch.
@@ -20,45 +20,56 @@ const (
 	near = 0.05
 )
 
-// cold is a session that empties the L2 cache before every timed run.
-type cold struct{ profile.Session }
+// soon is from where on the state of the L2 cache makes no difference: to fill all of it takes some
+// 20 us.
+const soon = 3 * time.Millisecond
 
-func (c cold) Measure(a profile.Candidate, n int, m profile.Measurement) ([]float64, error) {
-	m.Cold = true
-	return c.Session.Measure(a, n, m)
+// state is a session that times in one state of the L2 cache, and in the other one if asked.
+type state struct {
+	profile.Session
+	cold bool // it is emptied before each timed run
 }
 
-// timed chooses how a session is timed, and tells how far the replay then is from the program, 0:
-// near. Where neither comes near, that is noted: what is gained there need not be gained in the
-// program, and the search asks for more.
-func (w *only) timed(s profile.Session) (chosen profile.Session, unlike float64) {
+func (s state) Measure(a profile.Candidate, n int, m profile.Measurement) ([]float64, error) {
+	m.Cold, m.Other = s.cold != m.Other, false
+	return s.Session.Measure(a, n, m)
+}
+
+// timed chooses how a session is timed, and notes in the launch how far the replay then is from the
+// program. Where neither comes near, that is said: what is gained there need not be gained in the
+// program, and the search asks for more. Where both do, a candidate's gain may still be in one of
+// them alone, and the search looks at both.
+func (w *only) timed(l *profile.Launch, s profile.Session) profile.Session {
+	warm := state{Session: s}
 	u := w.m.Use
-	if u.Sampled == 0 || u.Count == 0 || u.Varied > 0 && u.Sets > 1 {
-		return s, 0 // launches with other values take other times
+	if u.Sampled == 0 || u.Count == 0 {
+		return warm
 	}
 	program := u.Seconds / float64(u.Count) * 1e9
-	if program < float64(shortest.Nanoseconds()) {
-		return s, 0
+	if u.Varied > 0 && u.Sets > 1 {
+		return warm // launches with other values take other times
 	}
-	warm, err := s.Measure(profile.Original, 3, profile.Measurement{})
+	full, err := s.Measure(profile.Original, 3, profile.Measurement{})
 	if err != nil {
-		return s, 0 // the host meets it too
+		return warm // the host meets it too
 	}
 	empty, err := s.Measure(profile.Original, 3, profile.Measurement{Cold: true})
 	if err != nil {
-		return s, 0
+		return warm
 	}
-	chosen, unlike = s, off(median(warm), program)
-	if d := off(median(empty), program); d < unlike {
-		chosen, unlike = cold{s}, d
+	inFull, inEmpty := off(median(full), program), off(median(empty), program)
+	l.Either = max(inFull, inEmpty) <= near && program < float64(soon.Nanoseconds())
+	if program < float64(shortest.Nanoseconds()) {
+		return warm
 	}
-	if unlike <= near {
-		return chosen, 0
+	l.Cold = inEmpty < inFull
+	if unlike := min(inFull, inEmpty); unlike > near {
+		l.Unlike = unlike
+		w.log(
+			"%s: a launch took %.4g us in the program, %.4g us in the replay, %.4g with an empty L2 cache: what is gained in the program may differ, so more is asked for",
+			w.m.Kernel, program/1e3, median(full)/1e3, median(empty)/1e3)
 	}
-	w.log(
-		"%s: a launch took %.4g us in the program, %.4g us in the replay, %.4g with an empty L2 cache: what is gained in the program may differ, so more is asked for",
-		w.m.Kernel, program/1e3, median(warm)/1e3, median(empty)/1e3)
-	return chosen, unlike
+	return state{s, l.Cold}
 }
 
 // off is how far a replay's time is from the program's, of which some may be the events' own: alike

@@ -131,22 +131,29 @@ func TestTimed(t *testing.T) {
 	for _, c := range []struct {
 		program, warm, cold float64 // us
 		empties, noted      bool
+		either              bool // the time does not tell
 	}{
-		{200, 200, 260, false, false}, {255, 200, 260, true, false}, {400, 200, 260, true, true},
-		{20, 10, 21, false, false}, {300, 0, 1, false, false},
-		{92, 82, 82, false, false}, {92, 70, 70, false, true}, {92, 100, 100, false, true},
-		{800, 786, 790, false, false},
+		{200, 200, 260, false, false, false}, {255, 200, 260, true, false, false},
+		{400, 200, 260, true, true, false},
+		{20, 10, 20, false, false, true}, {300, 0, 1, false, false, false},
+		{92, 82, 82, false, false, true}, {92, 70, 70, false, true, false},
+		{92, 100, 100, false, true, false},
+		{800, 786, 790, false, false, true}, {30, 25, 40, false, false, false},
+		{4000, 3990, 4000, false, false, false}, // the cache is filled in less
 	} {
 		var log []string
 		m := manifest()
 		m.Use = capture.Use{Count: 10, Seconds: 10 * c.program * 1e-6, Sampled: 4, Sets: 1}
 		w := &only{m: m, say: func(f string, a ...any) { log = append(log, fmt.Sprintf(f, a...)) }}
 		s := &times{warm: c.warm * 1e3, cold: c.cold * 1e3}
-		chosen, unlike := w.timed(s)
+		var l profile.Launch
+		chosen := w.timed(&l, s)
 		s.warm, s.asked = 1, nil
 		chosen.Measure(profile.Original, 1, profile.Measurement{})
-		if s.asked[0] != c.empties || len(log) > 0 != c.noted || unlike > 0 != c.noted {
-			t.Errorf("%+v: empties %v, %q", c, s.asked[0], log)
+		chosen.Measure(profile.Original, 1, profile.Measurement{Other: true})
+		if s.asked[0] != c.empties || s.asked[1] == c.empties || l.Cold != c.empties ||
+			len(log) > 0 != c.noted || l.Unlike > 0 != c.noted || l.Either != c.either {
+			t.Errorf("%+v: empties %v, %+v, %q", c, s.asked, l, log)
 		}
 	}
 }

@@ -275,10 +275,7 @@ func (w *only) Tune(ctx context.Context, l *profile.Launch, s profile.Session) p
 		}
 	} else {
 		w.m.Use.Apply(l)
-		chosen, unlike := w.timed(s)
-		l.Unlike = unlike
-		_, l.Cold = chosen.(cold)
-		w.decider.Tune(ctx, l, chosen)
+		w.decider.Tune(ctx, l, w.timed(l, s))
 	}
 	w.ends()
 	return profile.Verdict{Again: 1}
