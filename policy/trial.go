@@ -52,8 +52,7 @@ type Trial struct {
 type Compared struct {
 	Ratio         stats.Interval
 	Before, After cache.Time
-	// in the other state of the L2 cache, where the program's is not known: the estimate; 0: not looked
-	// at
+	// the estimate in the other state of the L2 cache, where the program's is not known; 0: not taken
 	Other float64 `json:",omitempty"`
 	Time  time.Time
 }
