@@ -79,7 +79,12 @@ class Kernel:
         if k < .86: return 'x[(%s * 64 + t) & 4095]' % self.index()
         if k < .9: return 'L[%s & 3]' % self.index()
         if k < .93: return 'tab%d[%s & 7]' % (self.n, self.index())
-        if k < .97: return 'T((float)%s)' % r.choice([self.index(), 'm', 'z.n', 'z.h', '(%s + 1)' % self.index(), '(t & 15)'])
+        if k < .97:
+            return 'T((float)%s)' % r.choice([
+                self.index(), self.index(), 'm', 'z.n', 'z.h', '(%s + 1)' % self.index(), '(t & 15)', '(t % w)', '(t & (w - 1))',
+                '(threadIdx.x / blockDim.x)', '(threadIdx.x & 31)', 'blockIdx.x', '(gridDim.x - 15)', '(blockDim.x >> 8)',
+                '(((size_t)x >> 2) & 3)', '(m > w)', '(%s & 1)' % self.index(), '(t / m)', '(flag << 1)'])
+        if k < .985 and self.t is not HALF: return 'clamp%d(%s, T(p), T(q))' % (self.n, r.choice(self.vars))
         return '%s.v' % r.choice(['g', 'g'])
 
     def product(self):
@@ -106,7 +111,11 @@ class Kernel:
         return self.product()
 
     def condition(self):
-        return r.choice(['flag == 1', '(t & 1)', 'a < b', 'm > 2', 'flag', 'w == 1', 'c > T(p)', 'z.n > 1', 'a != a', 'b == T(0.f)', 't > 1000'])
+        return r.choice([
+            'flag == 1', '(t & 1)', 'a < b', 'm > 2', 'flag', 'w == 1', 'c > T(p)', 'z.n > 1', 'a != a', 'b == T(0.f)', 't > 1000',
+            '(%s & 1)' % self.index(), '%s == 0' % self.index(), '%s < 2' % self.index(), '%s == T(q)' % r.choice(self.vars),
+            '%s != T(s)' % r.choice(self.vars), 'a >= T(q) && a <= T(q)', 'a == b', '(int)(t & 7) == m', 'c == T(2.f) || m > 1',
+            'x[t & 4095] == T(z.u)', '(int)float(b) == w', 't %% 4 == %s' % r.choice(['w', 'flag', 'z.n']), '!(a < T(p)) && !(a > T(p))'])
 
     # Statements. uniform: all threads of a block come here.
 
@@ -115,6 +124,10 @@ class Kernel:
 
     def statement(self, depth, uniform):
         k, v, deep = r.random(), r.choice(self.vars), depth < 3
+        if r.random() < .03:
+            return 'for (int u = 0; u < 20 && %s > T(1.f); u++) %s = %s * T(.5f) + T(p);' % (v, v, v)
+        if r.random() < .03 and self.kind == 'float':
+            return 'asm%s("fma.rn.f32 %%0, %%1, %%2, %%0;" : "+f"(%s) : "f"(%s), "f"(p));' % (r.choice(['', ' volatile']), v, r.choice(self.vars))
         if k < .3: return '%s = %s;' % (v, self.expr())
         if k < .48: return '%s = %s %s %s;' % (v, v, r.choice('+-*+'), self.product())
         if k < .54:
@@ -165,11 +178,12 @@ class Kernel:
         def small():
             a, b = r.choice(['a', 'b', 'a * b', self.lit(.5)]), r.choice(['a', 'b', 'b * b', self.lit(3.0)])
             return r.choice(['%s * %s + a' % (a, b), '%s - %s * b' % (a, b), '(%s) * (%s)' % (a, b)])
-        fs = '''__device__ T f%di(T a, T b) { return %s; }
+        fs = '''__device__ T clamp%d(T v, T lo, T hi) { return %s; }
+__device__ T f%di(T a, T b) { return %s; }
 __device__ __noinline__ T f%dn(T a, T b) { for (int i = 0; i < 3; i++) a = %s; return a; }
 template <int N> __device__ T f%dt(T a, T b) { for (int i = 0; i < N; i++) { a = %s; b = b * T((float)i); } return a + b; }
 __device__ const T tab%d[8] = {%s};
-''' % (n, small(), n, small(), n, small(), n, ', '.join(self.lit(v) if self.t is not HALF else repr(v) for v in (0.0, 1.0, .5, -2.0, .1, 3.0, 1.0, 0.0)))
+''' % (n, {'float': 'fminf(fmaxf(v, lo), hi)', 'double': 'fmin(fmax(v, lo), hi)'}.get(self.kind, 'v'), n, small(), n, small(), n, small(), n, ', '.join(self.lit(v) if self.t is not HALF else repr(v) for v in (0.0, 1.0, .5, -2.0, .1, 3.0, 1.0, 0.0)))
         if self.t is HALF: fs = fs.replace('__device__ const T tab', '__device__ const float tab')
         self.vars = keep
         body = self.body
@@ -183,7 +197,7 @@ __device__ const T tab%d[8] = {%s};
 struct V {{ T v; __device__ V operator+(V o) const {{ return V{{v + o.v}}; }} __device__ V operator*(V o) const {{ return V{{v * o.v - o.v}}; }} }};
 struct Z{n} {{ short h; int n; {arg} u; }};
 {fs}{template}
-__global__ void {bound} k{n}(T *out, const T *x, int m, int w, int flag, {arg} p, {arg} q, {arg} s, Z{n} z)
+__global__ void {bound} k{n}(T *{r}out, const T *{r}x, int m, int w, int flag, {arg} p, {arg} q, {arg} s, Z{n} z)
 {{
   {decl}
   int t = blockIdx.x * blockDim.x + threadIdx.x, i32 = t & 7;
@@ -197,7 +211,7 @@ __global__ void {bound} k{n}(T *out, const T *x, int m, int w, int flag, {arg} p
 }}
 #undef V
 #undef T
-'''.format(type=self.type, n=n, arg=self.arg, fs=fs, template=self.template, bound=self.bound, decl='__shared__ float S[256];' if self.syncs else '',
+'''.format(type=self.type, n=n, r=r.choice(['', '__restrict__ ']), arg=self.arg, fs=fs, template=self.template, bound=self.bound, decl='__shared__ float S[256];' if self.syncs else '',
            e=r.choice(['T(1.f)', 'T(0.f)', 'x[(t ^ 1) & 4095]']), shared=shared, body=body, end='end:\n' if 'goto end' in body else '',
            tail=r.choice(['', ' + L[0]', ' + L[3] * a']))
 
@@ -217,7 +231,9 @@ __global__ void {bound} k{n}(T *out, const T *x, int m, int w, int flag, {arg} p
         cond = lambda k: '%s=%g' % (k, names[k])
         ints, reals = ['m', 'w', 'flag', 'z.n', 'z.h'], ['p', 'q', 's', 'z.u']
         k, out = r.random(), []
-        if k < .2: pass
+        if k < .08: # the kernel's own code, compiled otherwise by ptxas
+            return ' '.join({o.split('=')[0]: o for o in (self.lever() for _ in range(r.choice([1, 1, 2])))}.values())
+        if k < .24: pass
         elif k < .45: out = ['spec{%s}' % cond(r.choice(ints))]
         elif k < .6: out = ['spec{%s}' % ','.join(cond(c) for c in r.sample(ints, r.randint(2, 4)))]
         elif k < .68: out = ['spec{%s}' % cond(r.choice(reals))]
