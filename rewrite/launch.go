@@ -14,6 +14,7 @@ type Code struct {
 	Registers int // a thread, 0: not known
 	Shared    int // static shared memory, bytes
 	Threads   int // the largest block by directives, 0: no bound
+	Stack     int // local memory of a thread: its frame, with what is spilled, bytes
 }
 
 // Launches are those that come to a changed kernel.
@@ -26,6 +27,12 @@ type Launches struct {
 // sharedLimit is how much shared memory a block may have without cuFuncSetAttribute, bytes, on all
 // architectures.
 const sharedLimit = 48 << 10
+
+// stackLimit is the local memory that a context has for each thread from the beginning: the default
+// of cudaLimitStackSize, bytes. Whatever takes more makes the driver get memory for all threads of
+// the device, which fails where the program has taken all of it (seen on an H200), and waits for
+// kernels that run.
+const stackLimit = 1024
 
 // Shrinks says why one of the launches could fail, or hang, with `now` in the place of nvcc's own
 // code.
@@ -57,6 +64,10 @@ func (l Launches) Shrinks(was, now Code) error {
 		return fmt.Errorf(
 			"it takes %d bytes of shared memory, more than the 48 KiB that every launch may have",
 			now.Shared+*l.Dynamic)
+	case now.Stack > max(was.Stack, stackLimit):
+		return fmt.Errorf(
+			"it takes %d bytes of local memory a thread (%d by nvcc), more than the %d that are there for "+
+				"every launch: with all memory taken it could not be launched", now.Stack, was.Stack, stackLimit)
 	}
 	return nil
 }

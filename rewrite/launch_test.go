@@ -32,6 +32,10 @@ func TestLaunches(t *testing.T) {
 			Code{Registers: 64, Shared: 48<<10 - 1023}, "48 KiB"},
 		{"more shared memory, and blocks wait", Launches{Largest: 32, Dynamic: bytes(0), Waits: "ld"},
 			Code{Registers: 64, Shared: 1001}, "wait for each other"},
+		{"local memory that every context has", Launches{Largest: 32},
+			Code{Registers: 40, Shared: 1000, Stack: 1024}, ""},
+		{"more local memory", Launches{Largest: 32},
+			Code{Registers: 40, Shared: 1000, Stack: 1032}, "with all memory taken"},
 	} {
 		err := c.launches.Shrinks(was, c.now)
 		if c.want == "" && err != nil || c.want != "" &&

@@ -2,6 +2,7 @@ package compile
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sort"
 
@@ -125,6 +126,9 @@ func (b *Workbench) planSeconds(ctx context.Context, j *job.Job, t *record.Trans
 	module *ptx.Module, p *plan, seconds []second) error {
 	if j.Call.Reloc {
 		return fmt.Errorf("a second entry is not possible with -rdc=true")
+	}
+	if why := mayWait(j, module); why != "" {
+		return errors.New(why)
 	}
 	if !rewrite.At(seconds[0].rest, rewrite.Flag).IsDefault() {
 		return fmt.Errorf("ptxas flags hold for the whole file: they would change the plain kernel too")

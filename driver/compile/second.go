@@ -5,8 +5,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"gnvcc/cache"
+	"gnvcc/driver/job"
 	"gnvcc/driver/toolcmd"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/ptx"
@@ -172,6 +174,35 @@ func (s second) shaped(m *ptx.Module, k cubin.Kernel, content []byte) error {
 		return nil // it was compared on launches
 	}
 	return sass.SameEntries(content, s.kernel, s.name)
+}
+
+// waitings keeps mayWait's answers, by the hash of the PTX.
+var waitings sync.Map
+
+// mayWait says which kernel of a file may wait for what other kernels do, and so why none of the
+// file may have a second entry; "" where none does. A program that runs kernels beside one that
+// waits loads them before (cudaFuncGetAttributes), as CUDA's manual asks for: what is loaded
+// later waits until the device is idle. It can't load a second entry, of which it does not know;
+// that is loaded at the kernel's first launch, and would wait for ever (seen on an H200). A kernel
+// that waits in another file is not seen.
+func mayWait(j *job.Job, m *ptx.Module) string {
+	if why, ok := waitings.Load(j.Hash); ok {
+		return why.(string)
+	}
+	why := ""
+	for _, f := range m.Entries() {
+		waits, err := m.Awaits(f.Name)
+		if err != nil {
+			waits = "its code can't be followed"
+		}
+		if waits != "" {
+			why = fmt.Sprintf("beside %s of the same file, which may wait for others (%s), a launch that "+
+				"loads a second entry could wait for ever", f.Name, waits)
+			break
+		}
+	}
+	waitings.Store(j.Hash, why)
+	return why
 }
 
 // A HostStub is the stub of the build that the ptxas stage is part of.

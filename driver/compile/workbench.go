@@ -415,8 +415,9 @@ func shrinks(m *ptx.Module, kernel string, was cache.Kernel, now cubin.Kernel, b
 		}
 		l.Waits = waits
 	}
-	return l.Shrinks(rewrite.Code{Registers: was.Registers, Shared: was.Shared},
-		rewrite.Code{Registers: now.Registers, Shared: now.Shared, Threads: now.MaxThreads})
+	return l.Shrinks(rewrite.Code{Registers: was.Registers, Shared: was.Shared, Stack: was.Stack},
+		rewrite.Code{Registers: now.Registers, Shared: now.Shared, Threads: now.MaxThreads,
+			Stack: now.Stack})
 }
 
 // file names a scratch file.

@@ -21,8 +21,10 @@ func Shrinks(k *policy.Kernel, r recipe.Recipe, c *policy.Candidate, largest, dy
 	if lever.ForDynamic(r) {
 		l.Dynamic = &dynamic
 	}
-	was := rewrite.Code{Registers: k.Default.Registers, Shared: k.Default.Shared}
-	now := rewrite.Code{Registers: c.Build.Registers, Shared: c.Build.Shared, Threads: c.Limit()}
+	was := rewrite.Code{Registers: k.Default.Registers, Shared: k.Default.Shared,
+		Stack: k.Default.Stack}
+	now := rewrite.Code{Registers: c.Build.Registers, Shared: c.Build.Shared, Threads: c.Limit(),
+		Stack: c.Build.Stack}
 	if err := l.Shrinks(was, now); err != nil {
 		return err.Error()
 	}

@@ -1,0 +1,62 @@
+package compile
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"gnvcc/driver/drivertest"
+)
+
+// TestBeside: no launch that worked waits for ever, or finds too little memory. A second entry is
+// loaded at a launch, and that waits beside a kernel that waits; local memory beyond what a context
+// has is allocated at a launch.
+func TestBeside(t *testing.T) {
+	const work = `
+__global__ void k(float *o, const float *x, int n) { float s = 0; for (int i = 0; i < n; i++) s += x[i] * x[i + threadIdx.x]; o[threadIdx.x] = s; }
+__global__ void wide(float *o, const float *x, int n) {
+  float a[180];
+  for (int j = 0; j < 180; j++) a[j] = x[threadIdx.x * 7 + j * 5];
+  for (int r = 0; r < n; r++) {
+    float c = a[r % 3];
+#pragma unroll
+    for (int j = 0; j < 180; j++) a[j] = a[j] * c + a[(j + 1) % 180];
+  }
+  float v = 0;
+  for (int j = 0; j < 180; j++) v += a[j];
+  o[threadIdx.x] = v;
+}
+`
+	const waits = `__global__ void waits(volatile int *flag) { while (!*flag); }
+int main() { k<<<1, 1>>>(0, 0, 0); wide<<<1, 1>>>(0, 0, 0); waits<<<1, 1>>>(0); }
+`
+	for _, version := range []string{"11.8", "13.0"} {
+		t.Run(version, func(t *testing.T) {
+			for _, c := range []struct{ last, kernel, recipe, refused string }{
+				{waits, "_Z1kPfPKfi", "spec{#2=4}", "may wait for others"},
+				{waits, "_Z1kPfPKfi", "spec{host(block)=64x1x1,host(dynamic)=0} throttle=2",
+					"may wait for others"},
+				{waits, "_Z1kPfPKfi", "maxnreg=64", ""},
+				{waits, "_Z4widePfPKfi", "maxnreg=40", "local memory"},
+				{waits, "_Z4widePfPKfi", "maxnreg=168", ""},
+				{strings.ReplaceAll(waits, "while (!*flag)", "*flag = 1"), "_Z1kPfPKfi", "spec{#2=4}", ""},
+			} {
+				p := drivertest.NewProject(t, version, map[string]string{"k.cu": work + c.last})
+				p.Gnvcc("-arch=sm_80", "k.cu", "-o", "app")
+				compiler := New(p.Store, t.TempDir())
+				s, err := compiler.Kernel(p.Cubin("app", "sm_80"), c.kernel)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, err = compiler.Rehearse(context.Background(), s, drivertest.MustParse(t, c.recipe))
+				if c.refused == "" && err != nil || c.refused != "" &&
+					(err == nil || !strings.Contains(err.Error(), c.refused)) {
+					t.Errorf("%s %s: %v, want %q", c.kernel, c.recipe, err, c.refused)
+				}
+				if strings.Contains(c.recipe, "spec") && (s.NoSecond != "") != (c.refused != "") {
+					t.Errorf("%s: no second entry: %q", c.recipe, s.NoSecond)
+				}
+			}
+		})
+	}
+}
