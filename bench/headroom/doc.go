@@ -7,6 +7,7 @@
 // the others, each with the reason. preload/launch.c reads the list, and measures in the unchanged
 // program what other shapes would bring; restrict.py, run.sh and table.py do the rest. loop.py,
 // preload/blocks.c, blocks.sh and table.py measure in the same way what fewer, longer blocks would
-// bring: kernels in a loop over block numbers, whatever they know of their blocks. The results say
-// what is in a lever before anybody builds it.
+// bring: kernels in a loop over block numbers, whatever they know of their blocks; ways.sh with
+// preload/ways.c other ways of launching, with preload/hints.c and the command hints what ptxas may
+// be told. The results say what is in a lever before anybody builds it.
 package main

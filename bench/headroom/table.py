@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""table.py shapes|blocks FOLDER [SHAPES]: what a lever would bring: a line a program, and
+"""table.py shapes|blocks|ways|hints FOLDER [SHAPES]: what a lever would bring: a line a program, and
 geometric means.
 
 FOLDER holds times.jsonl and shapes.jsonl as run.sh leaves them, or times.jsonl and blocks.jsonl as
@@ -8,7 +8,9 @@ others as they are, each weighed by its share of the program's time.
 Shapes: the best shape's median against that of the program's own. The best of up to 24 is partly the
 luckiest. Blocks: the best number of blocks was measured once more, on fresh samples, and counts only
 if it is faster there; and beside it the loop alone, with as many blocks as the program has. SHAPES
-is the folder of shapes.jsonl: then also the better of both, configuration by configuration."""
+is the folder of shapes.jsonl: then also the better of both, configuration by configuration.
+Ways: the best of each class was measured once more. Hints: frequencies of basic blocks; the time of
+twenty launches in a row, which counts the gaps between them, as if a program did nothing else."""
 import collections
 import json
 import math
@@ -109,4 +111,57 @@ def blocks():
           f" blocks add {means[2] / means[1]:.4f}")
 
 
-{"shapes": shapes, "blocks": blocks}[sys.argv[1]]()
+def programs(name):
+    """Of each program: its configurations' times, and the lines of its measurements."""
+    times, rows = collections.defaultdict(dict), collections.defaultdict(list)
+    for row in lines(name + "-times.jsonl"):
+        times[row["Program"]][configuration(row)] = row["Milliseconds"]
+    for row in lines(name + ".jsonl"):
+        rows[row["Program"]].append(row)
+    return [(p, times[p], rows[p]) for p in sorted(rows) if sum(times[p].values())]
+
+
+def summary(name, columns, less_of, least=LEAST):
+    """A line a program: what it gains by each column, where less_of says by how much less, of 1,
+    each of its measurements takes. Programs count that have a kernel of LEAST."""
+    means = collections.defaultdict(list)
+    for program, times, rows in programs(name):
+        left, notes = dict.fromkeys(columns, 0), ""
+        for row in rows:
+            ms = times.get(configuration(row), 0)
+            if row["Default"] < least:
+                continue
+            for column, ratio in less_of(row).items():
+                left[column] += ms * max(0, 1 - ratio)
+                if ratio < 0.98 and ms > 0.1 * sum(times.values()):
+                    notes += f"  {column} {row['Kernel'][:24]} {ratio:.3f}"
+        total = sum(times.values())
+        gains = {c: total / (total - left[c]) for c in columns}
+        if any(row["Default"] >= LEAST for row in rows):
+            for c in columns:
+                means[c].append(gains[c])
+        print(f"{program:22}" + " ".join(f"{c} {gains[c]:.3f}" for c in columns) + notes)
+    print(f"\ngeometric means over {len(means[columns[0]])} programs: " +
+          ", ".join(f"{c} {mean(means[c]):.4f}" for c in columns))
+
+
+def ways():
+    def less_of(row):
+        again = {k: w["Again"] for k, w in row["Ways"].items() if min(w["Again"]) > 0}
+        return {k: after / before for k, (before, after) in again.items()}
+    summary("ways", ("carveout", "cluster", "window", "streaming", "granularity"), less_of)
+
+
+def hints():
+    def less_of(row):
+        out = {}
+        if min(row.get("Frequency", [0])) > 0:
+            out["frequency"] = row["Frequency"][1] / row["Frequency"][0]
+        if min(row.get("Row", [0])) > 0:
+            before, wait, both = row["Row"]
+            out["wait"], out["sooner"] = wait / before, min(wait, both) / before
+        return out
+    summary("hints", ("frequency", "wait", "sooner"), less_of, 0)
+
+
+{"shapes": shapes, "blocks": blocks, "ways": ways, "hints": hints}[sys.argv[1]]()
