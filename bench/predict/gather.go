@@ -36,7 +36,6 @@ type trial struct {
 	ratio    float64 // measured, over the default's
 	run      predict.Run
 	estimate predict.Estimate
-	worth    float64 // of its hints, by what was counted; 1: nobody knows
 	row      forest.Row
 }
 
@@ -194,7 +193,7 @@ func (b *builder) kernel(ctx context.Context, d cache.Decision) (kernel, error) 
 	if err != nil {
 		return k, fmt.Errorf("nvcc's own build: %w", err)
 	}
-	base.ratio, base.worth = 1, 1
+	base.ratio = 1
 	k.trials = []trial{base}
 	seen := map[string]bool{}
 	for _, t := range ev.Tried {
@@ -214,8 +213,7 @@ func (b *builder) kernel(ctx context.Context, d cache.Decision) (kernel, error) 
 			k.left++
 			continue
 		}
-		made.ratio, made.worth = t.Ratio, foretell.Worth(heaviest.Counts,
-			ptx.Capability(source.Target), r)
+		made.ratio = t.Ratio
 		made.row = forest.Row{Y: math.Log(t.Ratio),
 			X: predict.Vector(base.estimate, made.estimate, base.run.Registers, made.run.Registers,
 				t.Recipe)}

@@ -109,8 +109,7 @@ type line struct {
 	Registers, Warps                int
 	Spills                          float64
 	Counted                         bool
-	// of a warp, as counted: sectors that it touches, those of memory, and lines
-	Sectors, Memory, Lines float64
+	Sectors, Memory                 float64 // of a warp: sectors of 32 bytes, those of memory
 }
 
 func write(file string, kernels []kernel) error {

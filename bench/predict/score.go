@@ -38,24 +38,6 @@ func (k kernel) ours() []float64 {
 	})
 }
 
-// worth is ours with what hints are worth in kernels of such accesses.
-func (k kernel) worth() []float64 {
-	return k.each(func(t trial) float64 {
-		return t.estimate.Cycles * t.worth
-	})
-}
-
-// believed is that, where it is as good as the default's but for what predict.Enough takes.
-func (k kernel) believed() []float64 {
-	base := k.trials[0].estimate.Cycles
-	return k.each(func(t trial) float64 {
-		if x := t.estimate.Cycles * t.worth; predict.Enough(x/base, t.worth) {
-			return x
-		}
-		return base
-	})
-}
-
 func (k kernel) paper() []float64 {
 	most := 0.0
 	for _, t := range k.trials {
@@ -158,8 +140,6 @@ func ways(byKernel map[string][]float64) []way {
 		{"naive stalls", 0, kernel.naive},
 		{"ours", predict.Resolution, kernel.ours},
 		{"ours, margin 5 %", predict.Margin, kernel.ours},
-		{"ours and hints", predict.Resolution, kernel.worth},
-		{"the same, as adopted", 0, kernel.believed},
 		{"forest", 0, forestOf},
 		{"forest, margin 2 %", 0.02, forestOf},
 		{"forest, margin 5 %", predict.Margin, forestOf},

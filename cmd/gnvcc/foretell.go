@@ -228,7 +228,7 @@ func (f *fortune) adopt(ctx context.Context, b compile.BuiltKernel) (*cache.Deci
 	best, ok := seen.Best()
 	if !ok {
 		return nil, fmt.Sprintf(
-			"no recipe with nvcc's own floating-point instructions is foretold to gain %.0f %% and more", 100*predictor.Margin)
+			"no register cap with nvcc's own floating-point instructions is foretold to gain %.0f %% and more", 100*predictor.Margin)
 	}
 	r, err := recipe.Parse(best.Recipe)
 	if err == nil && rewrite.ExactnessOf(r) != rewrite.ByConstruction {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"gnvcc/cache"
+	"gnvcc/policy"
 	"gnvcc/install/kits"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/ptx"
@@ -115,6 +116,7 @@ extern "C" __global__ void k(const float *__restrict__ a, float *b, int n) {
 		if err != nil || !(through.Rate > 0) || through.Rate > 4 || through.Cycles < e.Insts/4 {
 			t.Errorf("%s: %+v, %v", kit.Version, through, err)
 		}
+		ranked(t, run)
 		// Counts of other code, or of a launch whose size is not known, are for nobody.
 		short := *c
 		short.Blocks = c.Blocks[1:]
@@ -124,6 +126,32 @@ extern "C" __global__ void k(const float *__restrict__ a, float *b, int n) {
 		if _, err := Recorded(code, text, "k", c, sim.Shape{Threads: 256}); err == nil {
 			t.Error("counts of a launch of no size are taken")
 		}
+	}
+}
+
+// ranked tells whether candidates are ranked by guesses, and the graphs drawn by counts.
+func ranked(t *testing.T, run predict.Run) {
+	t.Helper()
+	other := run
+	other.Registers += 32
+	k := Kernel{Kernel: &policy.Kernel{Name: "k"}}
+	err := k.rank(run, []predict.Run{other}, []predict.Candidate{{Recipe: "maxnreg=64", Run: other}},
+		nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run.Counts.Recorded, other.Counts.Recorded = nil, nil
+	a, err := run.Estimate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := other.Estimate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := b.Cycles / a.Cycles; len(k.Ranked) != 1 || k.Ranked[0].Time != want ||
+		!k.Picture.Default.Counted {
+		t.Errorf("%+v, by guesses %g; counted: %v", k.Ranked, want, k.Picture.Default.Counted)
 	}
 }
 

@@ -24,9 +24,7 @@ const mostCaps = 12
 type Kernel struct {
 	Kernel  *policy.Kernel
 	Picture predict.Picture
-	// register caps, and hints that are worth something for the accesses that were counted; what is
-	// foretold to be fastest first
-	Ranked []predict.Ranked
+	Ranked  []predict.Ranked // register caps, what is foretold to be fastest first
 	// Same says of each recipe of Ranked why it can't be taken without being run, nil where its
 	// floating-point instructions are nvcc's own.
 	Same   map[string]error
@@ -122,32 +120,15 @@ func Look(ctx context.Context, c policy.Compiler, k *policy.Kernel, decided *cac
 			try(point)
 		}
 	}
-	candidates = append(candidates, out.hinted(counts, plain, made)...)
 	if err := out.rank(base, runs, candidates, measured(decided), assumed); err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-// hinted are the hints that are worth something for the accesses that were counted.
-func (k *Kernel) hinted(counts *cache.Counts, plain []byte,
-	made func(recipe.Recipe) (predict.Run, []byte, error)) (out []predict.Candidate) {
-	for _, r := range hints(counts, k.Kernel.CC) {
-		run, code, err := made(r)
-		if err != nil {
-			k.Failed[r.String()] = err
-			continue
-		}
-		out = append(out, predict.Candidate{Recipe: r.String(), Run: run,
-			Worth: Worth(counts, k.Kernel.CC, r)})
-		k.Same[r.String()] = sass.SameFloats(plain, code, k.Kernel.Name)
-	}
-	return out
-}
-
 // rank draws the picture and orders the candidates. By what was counted the model ranks worse than
 // by its guesses, on which it was built (bench/results/2026-11-22-predict): counts are for the
-// graphs, and for hints.
+// graphs.
 func (k *Kernel) rank(base predict.Run, runs []predict.Run, candidates []predict.Candidate,
 	times map[int]float64, assumed []string) (err error) {
 	if k.Picture, err = predict.NewPicture(k.Kernel.Name, base, runs, times, assumed); err != nil {

@@ -32,8 +32,6 @@ func (k *Kernel) Note(r predict.Ranked) string {
 		return "must be measured: " + same.Error()
 	case r.Err == nil && !r.Better() && r.By() < 1:
 		return "as fast as nvcc's own, as far as can be told"
-	case r.Worth > 0 && r.Worth < 1:
-		return "what such a hint gained for kernels with such accesses, the mean"
 	}
 	return ""
 }

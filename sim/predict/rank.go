@@ -11,15 +11,13 @@ import (
 type Candidate struct {
 	Recipe string
 	Run    Run
-	Worth  float64 // part of the time that is left by hints (Traffic.Worth); 0: nobody knows
 }
 
 // A Ranked is a candidate with what is foretold of it.
 type Ranked struct {
 	Recipe   string
 	Estimate Estimate
-	Time     float64 // of our model over the default's, hints' worth included
-	Worth    float64 // of hints; 1: nobody knows
+	Time     float64 // of our model over the default's
 	Paper    float64 // RegDem's time over the default's
 	Forest   float64 // the forest's over the default's, 0: no forest
 	Err      error   // why nothing is foretold: then Time is infinite
@@ -46,7 +44,7 @@ func Rank(base Candidate, candidates []Candidate, grown *forest.Forest) ([]Ranke
 	for _, c := range candidates {
 		e, err := c.Run.Estimate()
 		out = append(out, Ranked{Recipe: c.Recipe, Estimate: e, Err: err, Time: math.Inf(1),
-			Paper: math.Inf(1), Worth: 1})
+			Paper: math.Inf(1)})
 		if err == nil {
 			most = max(most, e.Fraction)
 		}
@@ -56,10 +54,7 @@ func Rank(base Candidate, candidates []Candidate, grown *forest.Forest) ([]Ranke
 		if r.Err != nil {
 			continue
 		}
-		if w := candidates[n].Worth; w > 0 {
-			r.Worth = w
-		}
-		r.Time = r.Worth * over(r.Estimate.Cycles, b.Cycles)
+		r.Time = over(r.Estimate.Cycles, b.Cycles)
 		r.Paper = over(candidates[n].Run.Slower(&r.Estimate, most), base.Run.Slower(&b, most))
 		if grown != nil {
 			x := Vector(b, r.Estimate, base.Run.Registers, candidates[n].Run.Registers, r.Recipe)
@@ -108,17 +103,10 @@ func over(a, b float64) float64 {
 // worse than none.
 const Margin = 0.05
 
-// Pick is the candidate to take without measuring; ok is false where the default should stay. What
-// hints are worth was measured, and needs no margin.
+// Pick is the candidate to take without measuring; ok is false where the default should stay.
 func Pick(ranked []Ranked) (r Ranked, ok bool) {
-	if len(ranked) == 0 || ranked[0].Err != nil || !Enough(ranked[0].By(), ranked[0].Worth) {
+	if len(ranked) == 0 || ranked[0].Err != nil || !(ranked[0].By() < 1-Margin) {
 		return Ranked{}, false
 	}
 	return ranked[0], true
-}
-
-// Enough tells whether a time over the default's, of which hints are worth a part, is small enough
-// to be believed.
-func Enough(time, worth float64) bool {
-	return time < 1-Margin || 0 < worth && worth < 1 && time < 1-Resolution
 }
