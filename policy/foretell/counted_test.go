@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"gnvcc/cache"
-	"gnvcc/policy"
 	"gnvcc/install/kits"
+	"gnvcc/policy"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/sim"
