@@ -208,19 +208,21 @@ type Launch struct {
 	Sampled    *Sampled    `json:",omitempty"` // nil: nobody has
 }
 
-// Sampled is what one launch told of the thresholds of bypass=K: each on some multiprocessors.
+// Sampled is what a launch or a few told of the thresholds of bypass=K: each multiprocessor has
+// one, and after some time the next one.
 type Sampled struct {
 	Why        string `json:",omitempty"` // why nothing was told; "" if something was
+	Launches   int    `json:",omitempty"`
 	Thresholds []int
-	Cycles     []float64 // that a lane has run with each, the mean
+	Cycles     []float64 // that a lane has run with each, on the mean multiprocessor
 	// of `gnvcc tune --levers bypass --exhaustive`: the measured time with each threshold over the
-	// default's, 0 where it was not measured (the same code as another's, say), and each launch by
-	// itself
-	Ratios   []float64       `json:",omitempty"`
-	Launches [][]SampledPart `json:",omitempty"`
+	// default's, 0 where it was not measured (the same code as another's, say), and what each
+	// multiprocessor told
+	Ratios []float64     `json:",omitempty"`
+	Parts  []SampledPart `json:",omitempty"`
 }
 
-// A SampledPart is one multiprocessor of a launch.
+// A SampledPart is one threshold on one multiprocessor.
 type SampledPart struct {
 	Multiprocessor, Threshold int
 	Cycles                    float64

@@ -185,7 +185,8 @@ type Counter interface {
 
 // A Sampler is a Compiler that can make nvcc's own build with several thresholds of bypass=K in it.
 type Sampler interface {
-	Sampling(ctx context.Context, k *Kernel, thresholds []int) (*Candidate, rewrite.Sampling, error)
+	Sampling(ctx context.Context, k *Kernel, thresholds []int, window int) (*Candidate,
+		rewrite.Sampling, error)
 }
 
 // A Drafter is a Compiler that makes candidates sooner, by leaving out of the source what the

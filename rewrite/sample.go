@@ -11,13 +11,13 @@ import (
 )
 
 // Sample makes a kernel try several thresholds of the lever bypass in one launch: on each
-// multiprocessor another one, chosen by its number, while warps add up how long they run in a table
-// of the module's own. It is no lever: no build ever holds such a kernel. The tuner runs it in a
-// replay, reads the table, and tries first what did best.
+// multiprocessor another one, and after some time the next one, while warps add up how long they
+// run in a table of the module's own. It is no lever: no build ever holds such a kernel. The tuner
+// runs it in a replay, reads the table, and tries first what did best.
 //
-//	                         mov.u32 %gnvcc_s2, %smid; ...                  (once, at entry)
-//	                         ld.global.u32 %gnvcc_s3, [gnvcc_thresholds + 4 i];
-//	                         (bypass.go's predicate, for warps below %gnvcc_s3)
+//	                         mov.u32 %gnvcc_s2, %smid; mov.u64 %gnvcc_sd2, %clock64;   (at entry)
+//	                         ld.global.u32 %gnvcc_s1, [gnvcc_thresholds + 4 i];
+//	                         (bypass.go's predicate, for warps below %gnvcc_s1)
 //	                         red.global.add.u64 [table], -(%clock64) lanes;
 //	ld.global.f32 %f1, ...   (bypass.go's two loads)
 //	@%p1 ret;                @!%p1 bra $gnvcc_s0;
@@ -26,13 +26,15 @@ import (
 //	                         $gnvcc_s0:
 //
 // What is added is the clock times the lanes that come or go together, less at entry, more at the
-// end: so a multiprocessor's sum is the cycles that its lanes have run, also where the lanes of a
-// warp end at different places, and no register has to live as long as the kernel. So many lanes
-// have to end as have begun, else the table says nothing.
+// end: so a sum is the cycles that its lanes have run, also where the lanes of a warp end at
+// different places, and no start has to live as long as the kernel. So many lanes have to end as
+// have begun, else the table says nothing.
 //
-// The i-th threshold stands on multiprocessor s where (s + s/n) mod n = i, n thresholds in all: in
-// each row of n multiprocessors each stands once, in each row at another place, so that none is
-// bound to one part of the chip.
+// A multiprocessor has a threshold for 2^Window cycles, then the next one; each begins with another.
+// So all have had all after a while: multiprocessors are not alike (on an H200 some take 1.2 times
+// as long as others for loads that come from memory, by where they lie on the chip), and thresholds
+// are compared on each by itself. Warps that begin in the first half of a window are not looked at:
+// beside them run some of the threshold before.
 //
 // All multiprocessors have as many warps as in any launch, which the thesis says its first way of
 // sampling lacks (blocks that have a multiprocessor to themselves). What it can't tell: L2 and
@@ -44,7 +46,8 @@ import (
 // Safe: exactly one of the two loads is done, as for bypass; it writes nothing but registers and a
 // table of its own. No result depends on the clock. The tuner compares memory all the same.
 //
-// From: Li, GPU performance modeling and optimization (2016), 5.4.4.
+// From: Li, GPU performance modeling and optimization (2016), 5.4.4, where each multiprocessor has
+// one threshold.
 func Sample(m *ptx.Module, kernel string, o Sampling) (text []byte, err error) {
 	fail := func(err error) ([]byte, error) { return nil, fmt.Errorf("sample %s: %w", kernel, err) }
 	m = m.Clone()
@@ -52,8 +55,10 @@ func Sample(m *ptx.Module, kernel string, o Sampling) (text []byte, err error) {
 	switch {
 	case f == nil || !f.Body:
 		return fail(errors.New("no such kernel in this PTX"))
-	case len(o.Thresholds) < 2 || len(o.Thresholds) > sampleParts:
+	case len(o.Thresholds) < 2 || len(o.Thresholds) > 32:
 		return fail(fmt.Errorf("%d thresholds", len(o.Thresholds)))
+	case o.Window < 1 || o.Window > 40:
+		return fail(fmt.Errorf("a window of 2^%d cycles", o.Window))
 	case m.AddressSize != 64:
 		return fail(fmt.Errorf("addresses of %d bits", m.AddressSize))
 	case bytes.Contains(m.Bytes(), []byte("gnvcc_s")), bytes.Contains(m.Bytes(),
@@ -94,91 +99,100 @@ func Sample(m *ptx.Module, kernel string, o Sampling) (text []byte, err error) {
 	}
 	list := strings.Trim(strings.Join(strings.Fields(fmt.Sprint(o.Thresholds)), ", "), "[]")
 	declaration := fmt.Sprintf("\n.global .align 8 .b8 %s[%d];\n.global .align 4 .u32 %s[%d] = {%s};",
-		SampleTable, SampleSize, thresholdTable, len(o.Thresholds), list)
+		SampleTable, o.Size(), thresholdTable, len(o.Thresholds), list)
 	return append(out[:at[1]:at[1]], append([]byte(declaration), out[at[1]:]...)...), nil
 }
 
 // Sampling says what a sampling build has to know.
 type Sampling struct {
 	Thresholds []int // values of bypass=K
+	Window     int   // a threshold has a multiprocessor for 2^Window cycles
 	Registers  int   // per thread of nvcc's own build: the sampling one has no more; 0: any number
 }
 
-// SampleTable is the variable in which a sampling build adds up cycles, SampleSize its bytes.
+// SampleTable is the variable in which a sampling build adds up cycles.
 const (
 	SampleTable = "gnvcc_samples"
-	SampleSize  = sampleParts * samplePart
 
 	thresholdTable = "gnvcc_thresholds"
 	sampleParts    = countParts // by the multiprocessor's number
-	samplePart     = 3 * 8      // cycles, lanes that began, lanes that ended
+	sampleCell     = 3 * 8      // cycles, lanes that began, lanes that ended
 )
 
-// A Sampled is what one multiprocessor has to say.
+// Size is the table's, in bytes: a cell for each threshold on each multiprocessor, and one for what
+// is not looked at.
+func (o Sampling) Size() int { return (sampleParts*len(o.Thresholds) + 1) * sampleCell }
+
+// A Sampled is what one multiprocessor has to say of one threshold.
 type Sampled struct {
 	Multiprocessor int
-	Threshold      int     // value of bypass=K there
-	Cycles         float64 // that a lane has run there, the mean
+	Threshold      int     // value of bypass=K
+	Cycles         float64 // that a lane has run, the mean
 	Lanes          uint64
 }
 
-// Read gives what the multiprocessors say that had blocks: of one launch, or, with the table as it
-// was before, of what was run since.
+// Read gives what multiprocessors say of the thresholds that they had: since the beginning, or,
+// with the table as it was before, since then.
 func (o Sampling) Read(table, before []byte) ([]Sampled, error) {
-	if len(table) != SampleSize || before != nil && len(before) != SampleSize {
-		return nil, fmt.Errorf("a table of %d bytes, not %d", len(table), SampleSize)
+	if len(table) != o.Size() || before != nil && len(before) != o.Size() {
+		return nil, fmt.Errorf("a table of %d bytes, not %d", len(table), o.Size())
 	}
 	var out []Sampled
-	for s := 0; s < sampleParts; s++ {
+	for cell := 0; cell < sampleParts*len(o.Thresholds); cell++ {
 		word := func(n int) uint64 {
-			v := binary.LittleEndian.Uint64(table[s*samplePart+8*n:])
+			v := binary.LittleEndian.Uint64(table[cell*sampleCell+8*n:])
 			if before != nil {
-				v -= binary.LittleEndian.Uint64(before[s*samplePart+8*n:])
+				v -= binary.LittleEndian.Uint64(before[cell*sampleCell+8*n:])
 			}
 			return v
 		}
 		cycles, began, ended := word(0), word(1), word(2)
+		s, i := cell/len(o.Thresholds), cell%len(o.Thresholds)
 		if began != ended || cycles > 1<<63 {
 			return nil, fmt.Errorf("of %d lanes %d have ended on multiprocessor %d", began, ended, s)
 		}
 		if began > 0 {
-			out = append(out, Sampled{Multiprocessor: s, Threshold: o.Thresholds[o.at(s)],
+			out = append(out, Sampled{Multiprocessor: s, Threshold: o.Thresholds[i],
 				Cycles: float64(cycles) / float64(began), Lanes: began})
 		}
 	}
 	return out, nil
 }
 
-// at is which threshold a multiprocessor has.
-func (o Sampling) at(s int) int { return (s + s/len(o.Thresholds)) % len(o.Thresholds) }
-
-// entry is the text at the kernel's entry.
+// entry is the text at the kernel's entry. %gnvcc_s3 is the cell from then on.
 func (o Sampling) entry() []string {
 	n := len(o.Thresholds)
 	out := []string{
 		".reg .pred %gnvcc_sp;",
 		".reg .b32 %gnvcc_s<4>;",
 		".reg .b64 %gnvcc_sd<3>;",
-	}
-	out = append(out, sampleAdd(8, "neg.s64 %gnvcc_sd2, %gnvcc_sd2;")...)
-	out = append(out,
-		fmt.Sprintf("div.u32 %%gnvcc_s3, %%gnvcc_s2, %d;", n),
-		"add.u32 %gnvcc_s3, %gnvcc_s3, %gnvcc_s2;",
-		fmt.Sprintf("rem.u32 %%gnvcc_s3, %%gnvcc_s3, %d;", n),
-		"mov.u64 %gnvcc_sd0, "+thresholdTable+";",
-		"mad.wide.u32 %gnvcc_sd0, %gnvcc_s3, 4, %gnvcc_sd0;",
-		"ld.global.u32 %gnvcc_s3, [%gnvcc_sd0];")
-	return append(out, belowThreshold("%gnvcc_s3")...)
-}
-
-// sampleAdd adds the clock, as an instruction makes it, to this multiprocessor's cycles, and the
-// lanes that are here to the counter at an offset.
-func sampleAdd(lanes int, sign ...string) []string {
-	out := []string{
 		"mov.u32 %gnvcc_s2, %smid;",
 		fmt.Sprintf("rem.u32 %%gnvcc_s2, %%gnvcc_s2, %d;", sampleParts),
+		"mov.u64 %gnvcc_sd2, %clock64;",
+		fmt.Sprintf("shr.u64 %%gnvcc_sd2, %%gnvcc_sd2, %d;", o.Window-1),
+		"cvt.u32.u64 %gnvcc_s3, %gnvcc_sd2;",
+		"and.b32 %gnvcc_s1, %gnvcc_s3, 1;",
+		"setp.eq.u32 %gnvcc_sp, %gnvcc_s1, 1;", // the window's second half
+		"shr.u32 %gnvcc_s3, %gnvcc_s3, 1;",
+		"add.u32 %gnvcc_s3, %gnvcc_s3, %gnvcc_s2;",
+		fmt.Sprintf("rem.u32 %%gnvcc_s3, %%gnvcc_s3, %d;", n),
+		"mov.u64 %gnvcc_sd0, " + thresholdTable + ";",
+		"mad.wide.u32 %gnvcc_sd0, %gnvcc_s3, 4, %gnvcc_sd0;",
+		"ld.global.u32 %gnvcc_s1, [%gnvcc_sd0];",
+	}
+	out = append(out, belowThreshold("%gnvcc_s1")...)
+	out = append(out,
+		fmt.Sprintf("mad.lo.u32 %%gnvcc_s3, %%gnvcc_s2, %d, %%gnvcc_s3;", n),
+		fmt.Sprintf("selp.b32 %%gnvcc_s3, %%gnvcc_s3, %d, %%gnvcc_sp;", sampleParts*n))
+	return append(out, sampleAdd(8, "neg.s64 %gnvcc_sd2, %gnvcc_sd2;")...)
+}
+
+// sampleAdd adds the clock, as an instruction makes it, to the cell's cycles, and the lanes that
+// are here to its counter at an offset.
+func sampleAdd(lanes int, sign ...string) []string {
+	out := []string{
 		"mov.u64 %gnvcc_sd0, " + SampleTable + ";",
-		fmt.Sprintf("mad.wide.u32 %%gnvcc_sd0, %%gnvcc_s2, %d, %%gnvcc_sd0;", samplePart),
+		fmt.Sprintf("mad.wide.u32 %%gnvcc_sd0, %%gnvcc_s3, %d, %%gnvcc_sd0;", sampleCell),
 		"activemask.b32 %gnvcc_s0;",
 		"popc.b32 %gnvcc_s1, %gnvcc_s0;",
 		"cvt.u64.u32 %gnvcc_sd1, %gnvcc_s1;",

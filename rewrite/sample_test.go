@@ -48,7 +48,7 @@ __global__ void asm_exit(const float *p, float *q) {
 			t.Fatal(err)
 		}
 		for _, e := range m.Entries() {
-			out, err := Sample(m, e.Name, Sampling{Thresholds: []int{1, 2, 3}, Registers: 30})
+			out, err := Sample(m, e.Name, Sampling{Thresholds: []int{1, 2, 3}, Window: 16, Registers: 30})
 			if err != nil {
 				t.Errorf("%s: %v", e.Name, err)
 				continue
@@ -96,15 +96,13 @@ func TestSampleText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := Sample(m, "k", Sampling{Thresholds: []int{1, 2, 5}})
+	out, err := Sample(m, "k", Sampling{Thresholds: []int{1, 2, 5}, Window: 16})
 	if err != nil {
 		t.Fatal(err)
 	}
 	add := func(sign bool, lanes string) string {
-		text := `mov.u32 %gnvcc_s2, %smid;
-	rem.u32 %gnvcc_s2, %gnvcc_s2, 192;
-	mov.u64 %gnvcc_sd0, gnvcc_samples;
-	mad.wide.u32 %gnvcc_sd0, %gnvcc_s2, 24, %gnvcc_sd0;
+		text := `mov.u64 %gnvcc_sd0, gnvcc_samples;
+	mad.wide.u32 %gnvcc_sd0, %gnvcc_s3, 24, %gnvcc_sd0;
 	activemask.b32 %gnvcc_s0;
 	popc.b32 %gnvcc_s1, %gnvcc_s0;
 	cvt.u64.u32 %gnvcc_sd1, %gnvcc_s1;
@@ -121,7 +119,7 @@ func TestSampleText(t *testing.T) {
 		return text + "@%gnvcc_sp red.global.add.u64 [%gnvcc_sd0], %gnvcc_sd2;"
 	}
 	want := sampleHead[:len(sampleHead)-1] + `
-.global .align 8 .b8 gnvcc_samples[4608];
+.global .align 8 .b8 gnvcc_samples[13848];
 .global .align 4 .u32 gnvcc_thresholds[3] = {1, 2, 5};
 .visible .entry k(.param .u64 p)
 {
@@ -131,14 +129,23 @@ func TestSampleText(t *testing.T) {
 	.reg .pred %gnvcc_sp;
 	.reg .b32 %gnvcc_s<4>;
 	.reg .b64 %gnvcc_sd<3>;
-	` + add(true, "8") + `
-	div.u32 %gnvcc_s3, %gnvcc_s2, 3;
+	mov.u32 %gnvcc_s2, %smid;
+	rem.u32 %gnvcc_s2, %gnvcc_s2, 192;
+	mov.u64 %gnvcc_sd2, %clock64;
+	shr.u64 %gnvcc_sd2, %gnvcc_sd2, 15;
+	cvt.u32.u64 %gnvcc_s3, %gnvcc_sd2;
+	and.b32 %gnvcc_s1, %gnvcc_s3, 1;
+	setp.eq.u32 %gnvcc_sp, %gnvcc_s1, 1;
+	shr.u32 %gnvcc_s3, %gnvcc_s3, 1;
 	add.u32 %gnvcc_s3, %gnvcc_s3, %gnvcc_s2;
 	rem.u32 %gnvcc_s3, %gnvcc_s3, 3;
 	mov.u64 %gnvcc_sd0, gnvcc_thresholds;
 	mad.wide.u32 %gnvcc_sd0, %gnvcc_s3, 4, %gnvcc_sd0;
-	ld.global.u32 %gnvcc_s3, [%gnvcc_sd0];
-	` + strings.Join(belowThreshold("%gnvcc_s3"), "\n\t") + `
+	ld.global.u32 %gnvcc_s1, [%gnvcc_sd0];
+	` + strings.Join(belowThreshold("%gnvcc_s1"), "\n\t") + `
+	mad.lo.u32 %gnvcc_s3, %gnvcc_s2, 3, %gnvcc_s3;
+	selp.b32 %gnvcc_s3, %gnvcc_s3, 576, %gnvcc_sp;
+	` + add(true, "8") + `
 	ld.param.u64 %rd1, [p];
 	@!%p1 bra $gnvcc_s0;
 	` + add(false, "16") + `
@@ -156,30 +163,31 @@ func TestSampleText(t *testing.T) {
 	}
 }
 
-// Each row of multiprocessors has every threshold once, at other places than the next row; tables
-// are read as they were written, or as what came since.
+// Tables are read as they were written, or as what came since; what is not looked at is passed over.
 func TestSampled(t *testing.T) {
 	o := Sampling{Thresholds: []int{1, 2, 4}}
-	table, before := make([]byte, SampleSize), make([]byte, SampleSize)
-	put := func(b []byte, s int, words ...uint64) {
+	table, before := make([]byte, o.Size()), make([]byte, o.Size())
+	put := func(b []byte, cell int, words ...uint64) {
 		for n, w := range words {
-			binary.LittleEndian.PutUint64(b[24*s+8*n:], w)
+			binary.LittleEndian.PutUint64(b[24*cell+8*n:], w)
 		}
 	}
 	start := uint64(1000) // the clock at entry
-	for s := 0; s < 7; s++ {
-		cycles := uint64(100 * (s + 1))
-		put(table, s, (start+cycles)*64-start*64, 64, 64)
+	for cell := 0; cell < 7; cell++ {
+		cycles := uint64(100 * (cell + 1))
+		put(table, cell, (start+cycles)*64-start*64, 64, 64)
 	}
 	put(before, 2, 30*64, 32, 32)
+	put(table, 192*3, 5, 32, 0) // not looked at
 	parts, err := o.Read(table, nil)
 	if err != nil || len(parts) != 7 {
 		t.Fatalf("%v, %v", parts, err)
 	}
-	for s, k := range []int{1, 2, 4, 2, 4, 1, 4} {
-		want := Sampled{Multiprocessor: s, Threshold: k, Cycles: float64(100 * (s + 1)), Lanes: 64}
-		if parts[s] != want {
-			t.Errorf("%+v, not %+v", parts[s], want)
+	for n, p := range parts {
+		want := Sampled{Multiprocessor: n / 3, Threshold: []int{1, 2, 4}[n%3],
+			Cycles: float64(100 * (n + 1)), Lanes: 64}
+		if p != want {
+			t.Errorf("%+v, not %+v", p, want)
 		}
 	}
 	parts, err = o.Read(table, before)
@@ -217,7 +225,7 @@ func TestSampleRefuses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = Sample(m, "k", Sampling{Thresholds: c.list})
+		_, err = Sample(m, "k", Sampling{Thresholds: c.list, Window: 16})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v", c.text, err)
 		}

@@ -160,12 +160,12 @@ func (c *compiler) Counting(ctx context.Context, k *policy.Kernel,
 
 // Sampling makes nvcc's own build with several thresholds in it.
 func (c *compiler) Sampling(ctx context.Context, k *policy.Kernel,
-	thresholds []int) (*policy.Candidate, rewrite.Sampling, error) {
+	thresholds []int, window int) (*policy.Candidate, rewrite.Sampling, error) {
 	s, ok := k.Handle.(*compile.Source)
 	if !ok {
 		return nil, rewrite.Sampling{}, errors.New("unknown kernel")
 	}
-	made, o, err := c.Compiler.Sampling(ctx, s, thresholds)
+	made, o, err := c.Compiler.Sampling(ctx, s, thresholds, window)
 	if err != nil {
 		return nil, o, err
 	}

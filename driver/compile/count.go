@@ -32,9 +32,9 @@ func (c *Compiler) Counting(ctx context.Context, s *Source,
 
 // Sampling makes nvcc's own build of a kernel with several thresholds of the lever bypass in it
 // (rewrite.Sample). It is made anew each time: a configuration is sampled once.
-func (c *Compiler) Sampling(ctx context.Context, s *Source, thresholds []int) (*Candidate,
-	rewrite.Sampling, error) {
-	o := rewrite.Sampling{Thresholds: thresholds, Registers: s.Default.Registers}
+func (c *Compiler) Sampling(ctx context.Context, s *Source, thresholds []int,
+	window int) (*Candidate, rewrite.Sampling, error) {
+	o := rewrite.Sampling{Thresholds: thresholds, Window: window, Registers: s.Default.Registers}
 	if s.Link != nil {
 		return nil, o, errors.New("sample: with -rdc=true a module is linked from several files")
 	}

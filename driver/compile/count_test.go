@@ -62,7 +62,7 @@ func TestSampling(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cand, o, err := c.Sampling(context.Background(), s, []int{1, 2, 3})
+	cand, o, err := c.Sampling(context.Background(), s, []int{1, 2, 3}, 16)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestSampling(t *testing.T) {
 	if s, err = c.Kernel(p.Cubin("app", "sm_80"), "_Z5otherPf"); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := c.Sampling(context.Background(), s, []int{1, 2}); err == nil {
+	if _, _, err := c.Sampling(context.Background(), s, []int{1, 2}, 16); err == nil {
 		t.Error("a kernel without loads is sampled")
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sort"
 	"time"
 
@@ -15,13 +16,22 @@ import (
 	"gnvcc/rewrite"
 )
 
-// Which thresholds of bypass=K to try first: one launch tells, of a build that has another
-// threshold on each multiprocessor (rewrite.Sample). It is an order and nothing else: no value is
-// left out for it, and what won is measured as ever. Where nothing can be sampled, today's order
-// stands.
+// Which thresholds of bypass=K to try first: one launch or a few tell, of a build that has another
+// threshold on each multiprocessor, and after some time the next one (rewrite.Sample). It is an
+// order and nothing else: no value is left out for it, and what won is measured as ever. Where
+// nothing can be sampled, today's order stands.
 
-// sampledOn is how many multiprocessors a threshold needs.
-const sampledOn = 2
+const (
+	// sampledOn is how many multiprocessors must have had a threshold.
+	sampledOn = 8
+	// A window has so many lifetimes of a block: half of them are for the blocks before it to end.
+	lifetimes = 3
+	// fewestWaves is how many blocks one after the other a launch must have: a multiprocessor has
+	// thresholds one after the other.
+	fewestWaves = 4
+	// rounds is how often each multiprocessor should have had each threshold.
+	rounds = 2
+)
 
 // sampling begins to compile the sampling build; what it returns runs it, and gives the thresholds,
 // the most promising first; nil where nobody knows. An error means that the process is lost. Only a
@@ -32,8 +42,7 @@ func (s *search) sampling(order bool) (vote func() ([]int, error)) {
 	sampler, ok := s.t.compiler.(policy.Sampler)
 	warps := (s.c.Shape.Threads() + 31) / 32
 	list := lever.Thresholds(warps)
-	sms := min(s.sit.Device.SMs, s.c.Shape.Blocks())
-	if !ok || s.t.o.InPlace || s.k.Loads == 0 || len(list) < 2 || sms < sampledOn*len(list) ||
+	if !ok || s.t.o.InPlace || s.k.Loads == 0 || len(list) < 2 ||
 		!s.permitted(lever.Term("bypass", "1")) || !order && !lever.Pruned(warps) {
 		return none
 	}
@@ -43,6 +52,10 @@ func (s *search) sampling(order bool) (vote func() ([]int, error)) {
 	if stats.Median(s.first) > float64(longestCounted) {
 		return none
 	}
+	window, launches := s.window(len(list))
+	if launches == 0 {
+		return none
+	}
 	type build struct {
 		*policy.Candidate
 		rewrite.Sampling
@@ -50,7 +63,7 @@ func (s *search) sampling(order bool) (vote func() ([]int, error)) {
 	made := make(chan build, 1)
 	ctx, cancel := context.WithCancel(s.ctx)
 	go func() {
-		cand, o, err := sampler.Sampling(ctx, &s.k.Kernel, list)
+		cand, o, err := sampler.Sampling(ctx, &s.k.Kernel, list, window)
 		if err != nil {
 			cand = nil // today's order is as good as ever
 		}
@@ -61,7 +74,7 @@ func (s *search) sampling(order bool) (vote func() ([]int, error)) {
 		select {
 		case b := <-made:
 			if b.Candidate != nil {
-				err := s.sample(b.Candidate, b.Sampling)
+				err := s.sample(b.Candidate, b.Sampling, launches)
 				return voted(s.c.Book.Sampled), err
 			}
 		case <-time.After(countingWait):
@@ -71,10 +84,32 @@ func (s *search) sampling(order bool) (vote func() ([]int, error)) {
 	}
 }
 
-// sample runs the sampling build: once so that its bits are compared, and once as launches are that
+// window is for how long a multiprocessor has a threshold, as a power of two of cycles, and how many
+// launches it takes until each has had each; 0: as many as it takes to measure them all, or the
+// launch has too few blocks.
+func (s *search) window(thresholds int) (power, launches int) {
+	o := s.sit.Device.Occupancy(s.k.Default.Registers, s.c.Shape.Sim(s.k.Default))
+	waves := float64(s.c.Shape.Blocks()) / float64(max(1, o.Blocks*s.sit.Device.SMs))
+	if waves < fewestWaves || o.Blocks == 0 {
+		return 0, 0
+	}
+	clock := 2e6 // kHz, where nobody knows
+	if s.l.Device.ClockKHz > 0 {
+		clock = float64(s.l.Device.ClockKHz)
+	}
+	cycles := stats.Median(s.first) * clock / 1e6
+	power = int(math.Ceil(math.Log2(lifetimes * cycles / waves)))
+	launches = int(math.Ceil(rounds * float64(thresholds) * math.Exp2(float64(power)) / cycles))
+	if power < 1 || power > 40 || launches > thresholds {
+		return 0, 0
+	}
+	return power, launches
+}
+
+// sample runs the sampling build: once so that its bits are compared, and then as launches are that
 // are timed. Before, the notebook says that it did not come back: whatever happens, a later search
 // does not try again. An error means that the process is lost.
-func (s *search) sample(cand *policy.Candidate, o rewrite.Sampling) error {
+func (s *search) sample(cand *policy.Candidate, o rewrite.Sampling, launches int) error {
 	out := &cache.Sampled{Why: "the launch that was to tell did not come back"}
 	s.c.Book.Sampled = out
 	s.save()
@@ -82,7 +117,7 @@ func (s *search) sample(cand *policy.Candidate, o rewrite.Sampling) error {
 	c, _, err := s.s.Load(cand.Path, cand.Entry)
 	if err == nil {
 		defer func() { _ = s.s.Unload(c) }()
-		err = s.sampled(c, o, out)
+		err = s.sampled(c, o, launches, out)
 	}
 	if err != nil {
 		out.Why = policy.FirstLine(err)
@@ -96,7 +131,8 @@ func (s *search) sample(cand *policy.Candidate, o rewrite.Sampling) error {
 }
 
 // sampled enters what a sampling build has to say; the error is why it says nothing.
-func (s *search) sampled(c profile.Candidate, o rewrite.Sampling, out *cache.Sampled) error {
+func (s *search) sampled(c profile.Candidate, o rewrite.Sampling, launches int,
+	out *cache.Sampled) error {
 	d, err := s.s.Check(c)
 	if err != nil {
 		return err
@@ -104,57 +140,69 @@ func (s *search) sampled(c profile.Candidate, o rewrite.Sampling, out *cache.Sam
 	if !d.Same {
 		return fmt.Errorf("the build was noticed: %s", d)
 	}
-	launches := 1
-	if s.t.o.Exhaustive {
-		launches = 3
-	}
-	before, err := s.s.Read(c, rewrite.SampleTable, rewrite.SampleSize)
+	before, err := s.s.Read(c, rewrite.SampleTable, o.Size())
 	if err != nil {
 		return err
 	}
-	for n := 0; n < launches; n++ {
-		if _, err := s.measure(c, 1); err != nil {
-			return err
+	if _, err := s.measure(c, launches); err != nil {
+		return err
+	}
+	table, err := s.s.Read(c, rewrite.SampleTable, o.Size())
+	if err != nil {
+		return err
+	}
+	parts, err := o.Read(table, before)
+	if err != nil {
+		return err
+	}
+	if s.t.o.Exhaustive {
+		for _, p := range parts {
+			out.Parts = append(out.Parts, cache.SampledPart(p))
 		}
-		table, err := s.s.Read(c, rewrite.SampleTable, rewrite.SampleSize)
-		if err != nil {
-			return err
-		}
-		parts, err := o.Read(table, before)
-		if err != nil {
-			return err
-		}
-		before = table
-		if n == 0 {
-			if out.Thresholds, out.Cycles = means(o.Thresholds, parts); out.Cycles == nil {
-				return errors.New("not every threshold had its multiprocessors")
-			}
-		}
-		if s.t.o.Exhaustive {
-			var launch []cache.SampledPart
-			for _, p := range parts {
-				launch = append(launch, cache.SampledPart(p))
-			}
-			out.Launches = append(out.Launches, launch)
-		}
+	}
+	out.Launches = launches
+	if out.Thresholds, out.Cycles = apart(o.Thresholds, parts); out.Cycles == nil {
+		return errors.New("not every threshold had its multiprocessors")
 	}
 	return nil
 }
 
-// means are the cycles of each threshold; nil where one had too few multiprocessors.
-func means(thresholds []int, parts []rewrite.Sampled) ([]int, []float64) {
+// apart parts what a threshold takes from what a multiprocessor takes: log cycles are the sum of
+// both, by least squares; each is a mean of what the other leaves, in turn. It gives the cycles of
+// each threshold on the mean multiprocessor; nil where one had too few.
+func apart(thresholds []int, parts []rewrite.Sampled) ([]int, []float64) {
+	ofK, ofSM, on := map[int]float64{}, map[int]float64{}, map[int]int{}
+	for _, p := range parts {
+		on[p.Threshold]++
+	}
+	mean := func(to map[int]float64, key func(rewrite.Sampled) int,
+		rest func(rewrite.Sampled) float64) {
+		sum, lanes := map[int]float64{}, map[int]float64{}
+		for _, p := range parts {
+			k, w := key(p), float64(p.Lanes)
+			sum[k] += w * (math.Log(max(p.Cycles, 1)) - rest(p))
+			lanes[k] += w
+		}
+		for k := range sum {
+			to[k] = sum[k] / lanes[k]
+		}
+	}
+	k := func(p rewrite.Sampled) int { return p.Threshold }
+	sm := func(p rewrite.Sampled) int { return p.Multiprocessor }
+	for range 30 {
+		mean(ofSM, sm, func(p rewrite.Sampled) float64 { return ofK[k(p)] })
+		mean(ofK, k, func(p rewrite.Sampled) float64 { return ofSM[sm(p)] })
+	}
+	all := 0.0
+	for _, x := range ofSM {
+		all += x / float64(len(ofSM))
+	}
 	var out []float64
 	for _, k := range thresholds {
-		sum, lanes, n := 0.0, 0.0, 0
-		for _, p := range parts {
-			if p.Threshold == k {
-				sum, lanes, n = sum+p.Cycles*float64(p.Lanes), lanes+float64(p.Lanes), n+1
-			}
-		}
-		if n < sampledOn {
+		if on[k] < sampledOn {
 			return nil, nil
 		}
-		out = append(out, sum/lanes)
+		out = append(out, math.Exp(all+ofK[k]))
 	}
 	return thresholds, out
 }
