@@ -30,11 +30,11 @@ import (
 // different places, and no start has to live as long as the kernel. So many lanes have to end as
 // have begun, else the table says nothing.
 //
-// A multiprocessor has a threshold for 2^Window cycles, then the next one; each begins with another.
-// So all have had all after a while: multiprocessors are not alike (on an H200 some take 1.2 times
-// as long as others for loads that come from memory, by where they lie on the chip), and thresholds
-// are compared on each by itself. Warps that begin in the first half of a window are not looked at:
-// beside them run some of the threshold before.
+// A multiprocessor has a threshold for 2^Window cycles, then the next one; each begins with
+// another. So all have had all after a while: multiprocessors are not alike (on an H200 some take
+// 1.2 times as long as others for loads that come from memory, by where they lie on the chip), and
+// thresholds are compared on each by itself. Warps that begin in the first half of a window are not
+// looked at: beside them run some of the threshold before.
 //
 // All multiprocessors have as many warps as in any launch, which the thesis says its first way of
 // sampling lacks (blocks that have a multiprocessor to themselves). What it can't tell: L2 and

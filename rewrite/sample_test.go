@@ -163,7 +163,8 @@ func TestSampleText(t *testing.T) {
 	}
 }
 
-// Tables are read as they were written, or as what came since; what is not looked at is passed over.
+// Tables are read as they were written, or as what came since; what is not looked at is passed
+// over.
 func TestSampled(t *testing.T) {
 	o := Sampling{Thresholds: []int{1, 2, 4}}
 	table, before := make([]byte, o.Size()), make([]byte, o.Size())

@@ -84,9 +84,9 @@ func (s *search) sampling(order bool) (vote func() ([]int, error)) {
 	}
 }
 
-// window is for how long a multiprocessor has a threshold, as a power of two of cycles, and how many
-// launches it takes until each has had each; 0: as many as it takes to measure them all, or the
-// launch has too few blocks.
+// window is for how long a multiprocessor has a threshold, as a power of two of cycles, and how
+// many launches it takes until each has had each; 0: as many as it takes to measure them all, or
+// the launch has too few blocks.
 func (s *search) window(thresholds int) (power, launches int) {
 	o := s.sit.Device.Occupancy(s.k.Default.Registers, s.c.Shape.Sim(s.k.Default))
 	waves := float64(s.c.Shape.Blocks()) / float64(max(1, o.Blocks*s.sit.Device.SMs))

@@ -41,8 +41,8 @@ func (g *samplingSim) Sampling(ctx context.Context, k *policy.Kernel,
 	return &policy.Candidate{Path: k.Name + "|false|" + samplingPath + "=on"}, g.o, nil
 }
 
-// table is what the multiprocessors have added up after some runs of two blocks of a warp each, every
-// other one of which is slow.
+// table is what the multiprocessors have added up after some runs of two blocks of a warp each,
+// every other one of which is slow.
 func (g *samplingSim) table(variable string, size int) ([]byte, error) {
 	if variable != rewrite.SampleTable || size != g.o.Size() {
 		return nil, errors.New("no such variable")
