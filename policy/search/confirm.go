@@ -27,7 +27,7 @@ func (s *search) confirm() error {
 	// What is missing now (a plain copy, a candidate of an earlier run, a proof) is waited for as long
 	// as it could still be compared, or another one in its place; and that takes a moment to begin.
 	s.grant()
-	s.compileBy = s.end.Add(-s.comparison() * 9 / 8)
+	s.compileBy = s.end.Add(-s.comparison()*9/8 - s.moment)
 	s.c.winner = nil
 	s.t.progress.Trying(&s.k.Kernel, s.c.Shape, "comparing the best again", 0)
 	for i, tr := range policy.Rank(s.c.Book.Trials) {

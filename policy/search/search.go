@@ -66,6 +66,9 @@ type search struct {
 	// nothing new is looked for after it: what is left is for a comparison of the best on fresh
 	// samples
 	deadline time.Time
+	// what the host takes around a comparison, kept free beside it: a candidate is loaded and checked,
+	// timers come late
+	moment time.Duration
 	// compiles are waited for until then: what came in time has still to be measured
 	compileBy time.Time
 
