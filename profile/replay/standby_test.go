@@ -80,8 +80,16 @@ func TestStandby(t *testing.T) {
 			}
 		})
 	}
-	// One that nobody wants ends.
+	// One that nobody wants ends, also where gnvcc itself is gone without a word.
 	s := Prepare(context.Background(), Options{Program: program, Agent: program}, uuid)
+	s.gate.Close()
+	select {
+	case <-s.ended:
+	case <-time.After(20 * time.Second):
+		t.Error("it waits for a gnvcc that is gone")
+	}
+	s.Close()
+	s = Prepare(context.Background(), Options{Program: program, Agent: program}, uuid)
 	s.Close()
 	(*Standby)(nil).Close()
 	if left, _ := os.ReadDir(os.TempDir()); len(left) > 0 {
