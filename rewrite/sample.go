@@ -119,9 +119,11 @@ const (
 	sampleCell     = 3 * 8      // cycles, lanes that began, lanes that ended
 )
 
-// Size is the table's, in bytes: a cell for each threshold on each multiprocessor, and one for what
-// is not looked at.
-func (o Sampling) Size() int { return (sampleParts*len(o.Thresholds) + 1) * sampleCell }
+// Size is the table's, in bytes: for each multiprocessor a cell for each threshold, and one for what
+// is not looked at. One such for all multiprocessors made a kernel three times as slow.
+func (o Sampling) Size() int { return sampleParts * o.cells() * sampleCell }
+
+func (o Sampling) cells() int { return len(o.Thresholds) + 1 }
 
 // A Sampled is what one multiprocessor has to say of one threshold.
 type Sampled struct {
@@ -138,7 +140,7 @@ func (o Sampling) Read(table, before []byte) ([]Sampled, error) {
 		return nil, fmt.Errorf("a table of %d bytes, not %d", len(table), o.Size())
 	}
 	var out []Sampled
-	for cell := 0; cell < sampleParts*len(o.Thresholds); cell++ {
+	for cell := range sampleParts * o.cells() {
 		word := func(n int) uint64 {
 			v := binary.LittleEndian.Uint64(table[cell*sampleCell+8*n:])
 			if before != nil {
@@ -147,11 +149,11 @@ func (o Sampling) Read(table, before []byte) ([]Sampled, error) {
 			return v
 		}
 		cycles, began, ended := word(0), word(1), word(2)
-		s, i := cell/len(o.Thresholds), cell%len(o.Thresholds)
+		s, i := cell/o.cells(), cell%o.cells()
 		if began != ended || cycles > 1<<63 {
 			return nil, fmt.Errorf("of %d lanes %d have ended on multiprocessor %d", began, ended, s)
 		}
-		if began > 0 {
+		if began > 0 && i < len(o.Thresholds) {
 			out = append(out, Sampled{Multiprocessor: s, Threshold: o.Thresholds[i],
 				Cycles: float64(cycles) / float64(began), Lanes: began})
 		}
@@ -182,8 +184,8 @@ func (o Sampling) entry() []string {
 	}
 	out = append(out, belowThreshold("%gnvcc_s1")...)
 	out = append(out,
-		fmt.Sprintf("mad.lo.u32 %%gnvcc_s3, %%gnvcc_s2, %d, %%gnvcc_s3;", n),
-		fmt.Sprintf("selp.b32 %%gnvcc_s3, %%gnvcc_s3, %d, %%gnvcc_sp;", sampleParts*n))
+		fmt.Sprintf("selp.b32 %%gnvcc_s3, %%gnvcc_s3, %d, %%gnvcc_sp;", n),
+		fmt.Sprintf("mad.lo.u32 %%gnvcc_s3, %%gnvcc_s2, %d, %%gnvcc_s3;", o.cells()))
 	return append(out, sampleAdd(8, "neg.s64 %gnvcc_sd2, %gnvcc_sd2;")...)
 }
 

@@ -49,12 +49,15 @@ func (g *samplingSim) table(variable string, size int) ([]byte, error) {
 	}
 	b := make([]byte, size)
 	n := len(g.o.Thresholds)
-	for cell := 0; cell < 132*n; cell++ {
+	for cell := range 132 * (n + 1) {
+		if cell%(n+1) == n {
+			continue // what is not looked at
+		}
 		lanes := 64 * g.runs
-		cycles := g.cycles(g.o.Thresholds[cell%n])
-		if cell/n%2 == 1 {
+		cycles := g.cycles(g.o.Thresholds[cell%(n+1)])
+		if cell/(n+1)%2 == 1 {
 			cycles *= 3
-			lanes *= uint64(1 + cell%n) // and has some thresholds more often
+			lanes *= uint64(1 + cell%(n+1)) // and has some thresholds more often
 		}
 		for i, v := range []uint64{cycles * lanes, lanes, lanes} {
 			binary.LittleEndian.PutUint64(b[24*cell+8*i:], v)
