@@ -119,8 +119,8 @@ const (
 	sampleCell     = 3 * 8      // cycles, lanes that began, lanes that ended
 )
 
-// Size is the table's, in bytes: for each multiprocessor a cell for each threshold, and one for what
-// is not looked at. One such for all multiprocessors made a kernel three times as slow.
+// Size is the table's, in bytes: for each multiprocessor a cell for each threshold, and one for
+// what is not looked at. One such for all multiprocessors made a kernel three times as slow.
 func (o Sampling) Size() int { return sampleParts * o.cells() * sampleCell }
 
 func (o Sampling) cells() int { return len(o.Thresholds) + 1 }
