@@ -240,6 +240,9 @@ type Counts struct {
 	// with an empty L2. Lines are lines of L1, of 128 bytes: each takes a turn of its own
 	Sectors, L2, Memory []uint64 `json:",omitempty"`
 	Lines               []uint64 `json:",omitempty"`
+	// Written are sectors that L2 wrote to memory to make room for an access' own; Turns are those
+	// that each access to shared memory takes, banks in conflict. nil: not known
+	Written, Turns []uint64 `json:",omitempty"`
 	// Instructions of the PTX that threads run, called functions left out: all threads, the one that
 	// runs most, all of the multiprocessor that runs most. 0: not known
 	Work, Longest, Busiest uint64 `json:",omitempty"`

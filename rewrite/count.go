@@ -37,8 +37,10 @@ import (
 // sector's place is a hash of its address, each place holds the sector that was there last. Real
 // caches have ways and lines; these have neither, and err by a few percent where what is used
 // nearly fills them. A load that finds its sector in L1 asks no further; stores and atomic
-// operations go to L2, as they do since Volta. What L2 has not got is memory's. It still holds what
-// an earlier run of the same candidate left, as it would: of two runs the first one's L2 is empty.
+// operations go to L2, as they do since Volta. What L2 has not got is memory's. What was stored is
+// marked in L2's picture, and counted as written to memory when another sector takes its place. L2
+// still holds what an earlier run of the same candidate left, as it would: of two runs the first
+// one's L2 is empty.
 //
 // How unevenly threads work is counted in the kernel itself: each thread adds up the instructions
 // of the blocks that it runs, and where it ends adds that to its multiprocessor's sum, and to the
@@ -49,6 +51,8 @@ import (
 //	@%p1 ret;                 @%p1 red.global.add.u64 [%gnvcc_ct+80], %gnvcc_cw;
 //	                          @%p1 red.global.max.u64 [%gnvcc_ct+88], %gnvcc_cw;
 //	                          @%p1 ret;
+//
+// Of accesses to shared memory the turns are counted that their banks make them take (countshared.go).
 //
 // The functions that the kernel calls are counted, too, but for those that it calls by pointer.
 // Left alone: accesses by cp.async in bulk, textures. Refused: 32-bit addresses, what match needs
@@ -99,6 +103,9 @@ func Count(m *ptx.Module, kernel string, o Counting) (text []byte, c Counters, e
 	for n, a := range c.Accesses {
 		a.Func.Insert(a.Stmt, strings.Join(c.countSectors(a, c.Blocks+each*n), "\n\t"))
 	}
+	for n, a := range c.Shared {
+		a.Func.Insert(a.Stmt, strings.Join(countTurns(a, c.Blocks+each*len(c.Accesses)+n), "\n\t"))
+	}
 	for _, g := range c.functions {
 		g.ReplaceSpan(ptx.Span{Start: g.Inside().Start, End: g.Inside().Start},
 			"\n\t"+strings.Join(c.entry(), "\n\t"))
@@ -147,10 +154,12 @@ var addressSize = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // Counters says what a counting kernel's counters are: one a basic block of nvcc's own PTX, of the
-// kernel and then of the functions that it calls; then some an access.
+// kernel and then of the functions that it calls; then some an access, one an access to shared
+// memory, and two of the launch.
 type Counters struct {
 	Blocks    int
 	Accesses  []CountedAccess // in the same order
+	Shared    []SharedAccess  // likewise; none where the machine can't count them
 	caches    Caches
 	functions []*ptx.Func
 	blocks    []CountedBlock
@@ -172,11 +181,12 @@ type CountedAccess struct {
 }
 
 // Sectors is what the runs of an access touched: all sectors, those that L1 had not, and those that
-// L2 had not, either; and lines of L1, of 128 bytes, each of which takes a turn.
-type Sectors struct{ All, L2, Memory, Lines uint64 }
+// L2 had not, either; lines of L1, of 128 bytes, each of which takes a turn; and the sectors that
+// were written to memory to make room.
+type Sectors struct{ All, L2, Memory, Lines, Written uint64 }
 
 const (
-	each  = 4 // counters of an access
+	each  = 5 // counters of an access
 	whole = 2 // counters of the launch: its threads' work, and the longest one's
 )
 
@@ -199,6 +209,7 @@ func CountersOf(m *ptx.Module, kernel string) (c Counters, err error) {
 			c.functions = append(c.functions, f)
 		}
 	}
+	redux := machineOf(m).needs("redux", 70, 80)
 	for _, f := range c.functions {
 		blocks, err := f.Blocks()
 		if err != nil {
@@ -209,6 +220,10 @@ func CountersOf(m *ptx.Module, kernel string) (c Counters, err error) {
 				if a, ok := countedAccess(f, i); ok {
 					a.Block = c.Blocks
 					c.Accesses = append(c.Accesses, a)
+				}
+				if a, ok := sharedAccess(f, i); ok && redux == nil {
+					a.Block = c.Blocks
+					c.Shared = append(c.Shared, a)
 				}
 			}
 			c.blocks = append(c.blocks, CountedBlock{f, b})
@@ -228,22 +243,25 @@ func (c Counters) Every(yield func(n int, b CountedBlock)) {
 // Size is the table's, in bytes.
 func (c Counters) Size() int { return countParts * c.stride() }
 
-func (c Counters) stride() int { return 8 * (c.Blocks + each*len(c.Accesses) + whole) }
+func (c Counters) stride() int { return 8 * (c.Blocks + each*len(c.Accesses) + len(c.Shared) + whole) }
 
 // Sum adds up the parts of a table: how often each block was run by a warp, what each access
-// touched.
-func (c Counters) Sum(table []byte) (blocks []uint64, sectors []Sectors, err error) {
+// touched, how many turns each access to shared memory took.
+func (c Counters) Sum(table []byte) (blocks []uint64, sectors []Sectors, turns []uint64,
+	err error) {
 	if len(table) != c.Size() {
-		return nil, nil, fmt.Errorf("a table of %d bytes, not %d", len(table), c.Size())
+		return nil, nil, nil, fmt.Errorf("a table of %d bytes, not %d", len(table), c.Size())
 	}
 	sums := make([]uint64, c.stride()/8)
 	for i := 0; i+8 <= len(table); i += 8 {
 		sums[i/8%len(sums)] += binary.LittleEndian.Uint64(table[i:])
 	}
-	for n := c.Blocks; n < len(sums)-whole; n += each {
-		sectors = append(sectors, Sectors{sums[n], sums[n+1], sums[n+2], sums[n+3]})
+	at := c.Blocks
+	for range c.Accesses {
+		sectors = append(sectors, Sectors{sums[at], sums[at+1], sums[at+2], sums[at+3], sums[at+4]})
+		at += each
 	}
-	return sums[:c.Blocks], sectors, nil
+	return sums[:c.Blocks], sectors, sums[at : at+len(c.Shared)], nil
 }
 
 // Work reads the same table, of one run.
@@ -328,8 +346,8 @@ func limited(f *ptx.Func) bool {
 // entry is the text at the kernel's entry: where this multiprocessor's part of the table lies.
 func (c Counters) entry() []string {
 	return []string{
-		".reg .pred %gnvcc_cp, %gnvcc_cq, %gnvcc_cr;",
-		".reg .b32 %gnvcc_c<7>;",
+		".reg .pred %gnvcc_cp, %gnvcc_cq, %gnvcc_cr, %gnvcc_cs;",
+		".reg .b32 %gnvcc_c<8>;",
 		".reg .b64 %gnvcc_ct, %gnvcc_co, %gnvcc_ca, %gnvcc_cl, %gnvcc_cb, %gnvcc_cw;",
 		"mov.u64 %gnvcc_cw, 0;",
 		"mov.u32 %gnvcc_c0, %smid;",
@@ -372,6 +390,18 @@ func (c Counters) countEnd(f *ptx.Func, stmt int) []string {
 	}
 }
 
+// through sets %gnvcc_cq where a statement's guard lets a lane through.
+func through(f *ptx.Func, stmt int) string {
+	guard, negated := f.Guard(stmt)
+	switch {
+	case guard == nil:
+		return "setp.eq.u64 %gnvcc_cq, %gnvcc_co, 1;"
+	case negated:
+		return fmt.Sprintf("not.pred %%gnvcc_cq, %s;", guard)
+	}
+	return fmt.Sprintf("mov.pred %%gnvcc_cq, %s;", guard)
+}
+
 // countSectors adds the numbers of sectors that an access touches to its counters.
 func (c Counters) countSectors(a CountedAccess, counter int) []string {
 	f := a.Func
@@ -382,15 +412,7 @@ func (c Counters) countSectors(a CountedAccess, counter int) []string {
 		out = append(out, fmt.Sprintf("add.s64 %%gnvcc_ca, %%gnvcc_ca, %s;",
 			strings.TrimPrefix(string(offset), "+")))
 	}
-	guard, negated := f.Guard(a.Stmt)
-	switch {
-	case guard == nil:
-		out = append(out, "setp.eq.u64 %gnvcc_cq, %gnvcc_co, 1;")
-	case negated:
-		out = append(out, fmt.Sprintf("not.pred %%gnvcc_cq, %s;", guard))
-	default:
-		out = append(out, fmt.Sprintf("mov.pred %%gnvcc_cq, %s;", guard))
-	}
+	out = append(out, through(f, a.Stmt))
 	if a.generic {
 		out = append(out, "@%gnvcc_cq isspacep.global %gnvcc_cq, %gnvcc_ca;")
 	}
@@ -411,15 +433,16 @@ func (c Counters) countSectors(a CountedAccess, counter int) []string {
 		// %gnvcc_c4 names the sector, %gnvcc_c5 is its hash
 		"cvt.u32.u64 %gnvcc_c4, %gnvcc_ca;",
 		"add.u32 %gnvcc_c4, %gnvcc_c4, 1;",
+		"and.b32 %gnvcc_c4, %gnvcc_c4, 0x7fffffff;", // the highest bit: it was stored
 		"mul.lo.u32 %gnvcc_c5, %gnvcc_c4, 0x9e3779b1;")
 	out = append(out, tally("%gnvcc_cq", counter)...)
 	if !a.Store {
 		out = append(out, missed("%gnvcc_cl", c.caches.L1)...)
 	}
 	out = append(out, tally("%gnvcc_cq", counter+1)...)
-	out = append(out, "mov.u64 %gnvcc_ca, gnvcc_c2;")
-	out = append(out, missed("%gnvcc_ca", c.caches.L2)...)
-	return append(out, tally("%gnvcc_cq", counter+2)...)
+	out = append(out, missedL2(c.caches.L2, a.Store)...)
+	out = append(out, tally("%gnvcc_cq", counter+2)...)
+	return append(out, tally("%gnvcc_cs", counter+4)...)
 }
 
 // tally adds the number of lanes that have a predicate set to a counter.
@@ -442,4 +465,32 @@ func missed(at string, bytes int) []string {
 		"@%gnvcc_cq atom.global.exch.b32 %gnvcc_c6, [%gnvcc_ca], %gnvcc_c4;",
 		"@%gnvcc_cq setp.ne.u32 %gnvcc_cq, %gnvcc_c6, %gnvcc_c4;",
 	}
+}
+
+// missedL2 does the same with L2, where what was stored stays marked until another sector takes its
+// place: %gnvcc_cs is set then.
+func missedL2(bytes int, store bool) []string {
+	out := []string{
+		fmt.Sprintf("mul.hi.u32 %%gnvcc_c6, %%gnvcc_c5, %d;", bytes/sector),
+		"mov.u64 %gnvcc_ca, gnvcc_c2;",
+		"mad.wide.u32 %gnvcc_ca, %gnvcc_c6, 4, %gnvcc_ca;",
+		"mov.u32 %gnvcc_c6, %gnvcc_c4;",
+		"mov.u32 %gnvcc_c7, %gnvcc_c4;",
+	}
+	if store {
+		out = append(out, "or.b32 %gnvcc_c7, %gnvcc_c4, 0x80000000;")
+	}
+	out = append(out,
+		"@%gnvcc_cq atom.global.exch.b32 %gnvcc_c6, [%gnvcc_ca], %gnvcc_c7;",
+		"and.b32 %gnvcc_c7, %gnvcc_c6, 0x7fffffff;",
+		"setp.ne.u32 %gnvcc_cr, %gnvcc_c7, %gnvcc_c4;",
+		"setp.lt.s32 %gnvcc_cs, %gnvcc_c6, 0;")
+	if !store { // a load leaves the mark
+		out = append(out,
+			"setp.eq.and.u32 %gnvcc_cq, %gnvcc_c7, %gnvcc_c4, %gnvcc_cs;",
+			"@%gnvcc_cq st.global.b32 [%gnvcc_ca], %gnvcc_c6;")
+	}
+	return append(out,
+		"and.pred %gnvcc_cs, %gnvcc_cs, %gnvcc_cr;",
+		"mov.pred %gnvcc_cq, %gnvcc_cr;")
 }

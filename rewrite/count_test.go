@@ -69,7 +69,7 @@ __global__ void variable(int n) { counter = n; }
 			if strings.Count(string(out), "red.global.max.u64 [%gnvcc_ct") != ends || ends == 0 {
 				t.Errorf("%s: %d ends", e.Name, ends)
 			}
-			if c.Blocks != len(blocks)+called || adds != c.Blocks+each*len(c.Accesses)+ends ||
+			if c.Blocks != len(blocks)+called || adds != c.Blocks+each*len(c.Accesses)+len(c.Shared)+ends ||
 				len(c.Accesses) == 0 {
 				t.Errorf("%s: %d blocks, %d accesses, %d additions; the kernel has %d blocks", e.Name,
 					c.Blocks, len(c.Accesses), adds, len(blocks))
@@ -94,12 +94,14 @@ func TestCounted(t *testing.T) {
 	.reg .pred %p<2>;
 	.reg .b32 %r<4>;
 	.reg .b64 %rd<4>;
+	.reg .f64 %d<3>;
 	.shared .align 4 .b8 s[16];
 	ld.param.u64 %rd1, [p];
 	ld.shared.u32 %r1, [s];
 	@!%p1 ld.global.nc.L1::no_allocate.v2.u32 {%r1,%r2}, [%rd1+-8];
 	st.u32 [%rd1], %r1;
 	atom.shared.add.u32 %r1, [s], 1;
+	st.shared.v2.f64 [%rd2+16], {%d1,%d2};
 	red.global.add.u32 [%rd1+4], %r1;
 	cp.async.ca.shared.global [s], [%rd1], 16;
 	@!%p1 ret;
@@ -123,7 +125,8 @@ func TestCounted(t *testing.T) {
 	}
 	for _, text := range []string{"add.s64 %gnvcc_ca, %gnvcc_ca, -8;", "not.pred %gnvcc_cq, %p1;",
 		"@%gnvcc_cq isspacep.global", "\t@!%p1 red.global.max.u64", "\tred.global.max.u64",
-		"add.u64 %gnvcc_cw, %gnvcc_cw, 8;"} {
+		"cvt.u32.u64 %gnvcc_c4, %rd2;", "shr.u32 %gnvcc_c4, %gnvcc_c4, 4;",
+		"add.u64 %gnvcc_cw, %gnvcc_cw, 9;"} {
 		if strings.Count(string(out), text) != 1 {
 			t.Errorf("no %q in\n%s", text, out)
 		}
@@ -131,7 +134,9 @@ func TestCounted(t *testing.T) {
 	table := make([]byte, c.Size())
 	binary.LittleEndian.PutUint64(table, 5)
 	binary.LittleEndian.PutUint64(table[c.stride()*3:], 300)
-	binary.LittleEndian.PutUint64(table[c.stride()-24:], 7) // the last access' lines
+	binary.LittleEndian.PutUint64(table[c.stride()-56:], 7) // the last access' lines
+	binary.LittleEndian.PutUint64(table[c.stride()-48:], 3) // and what was written
+	binary.LittleEndian.PutUint64(table[c.stride()-24:], 9) // turns of the last shared one
 	for sm, work := range []uint64{40, 50, 30} {
 		binary.LittleEndian.PutUint64(table[c.stride()*(sm+1)-16:], work)
 		binary.LittleEndian.PutUint64(table[c.stride()*(sm+1)-8:], work/10)
@@ -139,12 +144,12 @@ func TestCounted(t *testing.T) {
 	if w := c.Work(table); w != (Work{All: 120, Longest: 5, Busiest: 50}) {
 		t.Errorf("%+v", w)
 	}
-	blocks, sectors, err := c.Sum(table)
+	blocks, sectors, turns, err := c.Sum(table)
 	if err != nil || len(blocks) != 2 || blocks[0] != 305 || len(sectors) != 4 ||
-		sectors[3].Lines != 7 {
-		t.Errorf("%v, %v, %v", blocks, sectors, err)
+		sectors[3].Lines != 7 || sectors[3].Written != 3 || len(turns) != 3 || turns[2] != 9 {
+		t.Errorf("%v, %v, %v, %v", blocks, sectors, turns, err)
 	}
-	if _, _, err := c.Sum(table[8:]); err == nil {
+	if _, _, _, err := c.Sum(table[8:]); err == nil {
 		t.Error("a table of another size is taken")
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"path/filepath"
 	"strconv"
 
 	"gnvcc/cache"
@@ -58,6 +59,8 @@ const around = 1000
 type builder struct {
 	machine *units.Machine
 	least   float64 // nanoseconds
+	fits    bool    // find locality by the times of bypassed and throttled candidates: 10 s a kernel
+	kept    string  // folder of builds, which take some seconds each; "": they are not kept
 }
 
 // program reads one report.
@@ -158,7 +161,7 @@ func (b *builder) kernel(ctx context.Context, c *compile.Compiler, was compile.B
 	}
 	out.Foretold, out.Measured = t.Rate, warps*t.Insts/cycles/float64(b.machine.SMs)
 	out.Bound = t.Point.Bound.String() + ", " + t.Pipe
-	if m, ok := run.Cached(t); ok {
+	if m, ok := run.Cached(t); ok && b.fits {
 		out.Fit = fit(m, t, d.Evidence.Tried, run.Shape.WarpsPerBlock())
 	}
 	return out, nil
@@ -207,18 +210,14 @@ func fit(m xmodel.Model, t predict.Throughput, tried []cache.Trial, warps int) *
 
 func (b *builder) build(ctx context.Context, c *compile.Compiler, was compile.BuiltKernel,
 	l *cache.Launch) (run predict.Run, err error) {
-	source, err := c.Kernel(was.Assembly.Cubin, was.Name)
+	made, err := b.lines(ctx, c, was)
 	if err != nil {
 		return run, err
 	}
-	code, text, err := c.Lines(ctx, source, recipe.Recipe{})
-	if err != nil {
-		return run, err
-	}
-	cc := ptx.Capability(source.Target)
+	cc := ptx.Capability(made.Target)
 	device, ok := sim.Lookup(cc)
 	if !ok || cc != b.machine.CC {
-		return run, fmt.Errorf("it is for %s, the machine's table for sm_%d", source.Target, b.machine.CC)
+		return run, fmt.Errorf("it is for %s, the machine's table for sm_%d", made.Target, b.machine.CC)
 	}
 	u, err := predict.ForArchitecture(cc)
 	if err != nil {
@@ -228,9 +227,38 @@ func (b *builder) build(ctx context.Context, c *compile.Compiler, was compile.Bu
 	device.SMs = b.machine.SMs
 	shape := sim.Shape{Threads: l.Block[0] * l.Block[1] * l.Block[2], Shared: l.Dynamic,
 		Blocks: l.Grid[0] * l.Grid[1] * l.Grid[2]}
-	if run, err = predict.NewRun(code, source.Kernel, device, shape, u); err != nil {
+	if run, err = predict.NewRun(made.Code, made.Kernel, device, shape, u); err != nil {
 		return run, err
 	}
-	run.Counts.Recorded, err = foretell.Recorded(code, text, source.Kernel, l.Counts, run.Shape)
+	run.Counts.Recorded, err = foretell.Recorded(made.Code, made.Text, made.Kernel, l.Counts, run.Shape)
 	return run, err
+}
+
+// A made is nvcc's own build of a kernel with the lines of the PTX in it, and the PTX.
+type made struct {
+	Code, Text     []byte
+	Kernel, Target string
+}
+
+func (b *builder) lines(ctx context.Context, c *compile.Compiler, was compile.BuiltKernel) (m made,
+	err error) {
+	file := filepath.Join(b.kept, was.Identity+".json")
+	if b.kept != "" {
+		if content, err := os.ReadFile(file); err == nil {
+			return m, json.Unmarshal(content, &m)
+		}
+	}
+	source, err := c.Kernel(was.Assembly.Cubin, was.Name)
+	if err != nil {
+		return m, err
+	}
+	m.Kernel, m.Target = source.Kernel, source.Target
+	if m.Code, m.Text, err = c.Lines(ctx, source, recipe.Recipe{}); err != nil || b.kept == "" {
+		return m, err
+	}
+	content, err := json.Marshal(m)
+	if err != nil {
+		return m, err
+	}
+	return m, os.WriteFile(file, content, 0o666)
 }

@@ -33,6 +33,8 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 		"folder of stores: PROGRAM, the same code built again by gnvcc")
 	machine := flags.String("machine", "", "what profile/units' program printed on the GPU")
 	least := flags.Float64("least", 20, "leave out kernels whose launch takes less, microseconds")
+	kept := flags.String("builds", "", "keep builds in this folder: another run takes them from there")
+	fits := flags.Bool("fits", true, "find locality by the times of bypass=K and throttle=N")
 	rows := flags.String("rows", "", "write one line a kernel")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -49,7 +51,12 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 	if err != nil || len(files) == 0 {
 		return fmt.Errorf("no reports in %q", *reports)
 	}
-	b := builder{machine: m, least: *least * 1e3}
+	b := builder{machine: m, least: *least * 1e3, fits: *fits, kept: *kept}
+	if *kept != "" {
+		if err := os.MkdirAll(*kept, 0o777); err != nil {
+			return err
+		}
+	}
 	var all []row
 	for _, file := range files {
 		program := strings.TrimSuffix(filepath.Base(file), ".json")

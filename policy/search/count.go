@@ -76,27 +76,27 @@ func (s *search) counted(cand *policy.Candidate, counters rewrite.Counters) {
 		return
 	}
 	defer func() { _ = s.s.Unload(c) }()
-	run := func() (blocks []uint64, sectors []rewrite.Sectors, work rewrite.Work, ok bool) {
+	run := func() (blocks, turns []uint64, sectors []rewrite.Sectors, work rewrite.Work, ok bool) {
 		d, err := s.s.Check(c)
 		if err != nil || !d.Same { // counting must not have been noticed
-			return nil, nil, work, false
+			return nil, nil, nil, work, false
 		}
 		table, err := s.s.Read(c, rewrite.CountTable, counters.Size())
 		if err != nil {
-			return nil, nil, work, false
+			return nil, nil, nil, work, false
 		}
-		blocks, sectors, err = counters.Sum(table)
-		return blocks, sectors, counters.Work(table), err == nil
+		blocks, sectors, turns, err = counters.Sum(table)
+		return blocks, turns, sectors, counters.Work(table), err == nil
 	}
-	blocks, sectors, work, ok := run()
+	blocks, turns, sectors, work, ok := run()
 	if !ok || !slices.ContainsFunc(blocks, func(n uint64) bool { return n > 0 }) {
 		return
 	}
 	out := &cache.Counts{Blocks: blocks, Cold: s.l.Cold, Work: work.All, Longest: work.Longest,
-		Busiest: work.Busiest}
+		Busiest: work.Busiest, Turns: turns}
 	first := sectors
 	if !s.l.Cold {
-		if _, sectors, _, ok = run(); !ok { // counters go on from the first run's
+		if _, _, sectors, _, ok = run(); !ok { // counters go on from the first run's
 			return
 		}
 	}
@@ -104,10 +104,11 @@ func (s *search) counted(cand *policy.Candidate, counters rewrite.Counters) {
 		if !s.l.Cold {
 			x.All, x.L2 = x.All-first[n].All, x.L2-first[n].L2
 			x.Memory, x.Lines = x.Memory-first[n].Memory, x.Lines-first[n].Lines
+			x.Written -= first[n].Written
 		}
 		out.Sectors, out.L2, out.Memory = append(out.Sectors, x.All), append(out.L2, x.L2),
 			append(out.Memory, x.Memory)
-		out.Lines = append(out.Lines, x.Lines)
+		out.Lines, out.Written = append(out.Lines, x.Lines), append(out.Written, x.Written)
 	}
 	s.c.Book.Counts = out
 	s.save()

@@ -65,7 +65,7 @@ func TestCounted(t *testing.T) {
 				t.Errorf("%s: %s is read", name, variable)
 			}
 			b := make([]byte, size)
-			for i, v := range []uint64{5, 6, 100, 100, 100, 100} { // counters go on from run to run
+			for i, v := range []uint64{5, 6, 100, 100, 100, 100, 40} { // counters go on from run to run
 				binary.LittleEndian.PutUint64(b[8*i:], v*uint64(reads))
 			}
 			return b, nil
@@ -84,7 +84,7 @@ func TestCounted(t *testing.T) {
 			continue
 		}
 		if g.asked != 1 || reads != 2 || got == nil || got.Blocks[1] != 6 || len(got.Sectors) != 1 ||
-			got.Sectors[0] != 100 || got.Memory[0] != 100 || got.Lines[0] != 100 || got.Cold {
+			got.Sectors[0] != 100 || got.Memory[0] != 100 || got.Lines[0] != 100 || got.Written[0] != 40 || got.Cold {
 			t.Errorf("%s: asked %d times, %d reads, %+v", name, g.asked, reads, got)
 		}
 		if g.caches.L1 < 1<<17 {
