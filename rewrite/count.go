@@ -52,7 +52,8 @@ import (
 //	                          @%p1 red.global.max.u64 [%gnvcc_ct+88], %gnvcc_cw;
 //	                          @%p1 ret;
 //
-// Of accesses to shared memory the turns are counted that their banks make them take (countshared.go).
+// Of accesses to shared memory the turns are counted that their banks make them take
+// (countshared.go).
 //
 // The functions that the kernel calls are counted, too, but for those that it calls by pointer.
 // Left alone: accesses by cp.async in bulk, textures. Refused: 32-bit addresses, what match needs
@@ -243,7 +244,9 @@ func (c Counters) Every(yield func(n int, b CountedBlock)) {
 // Size is the table's, in bytes.
 func (c Counters) Size() int { return countParts * c.stride() }
 
-func (c Counters) stride() int { return 8 * (c.Blocks + each*len(c.Accesses) + len(c.Shared) + whole) }
+func (c Counters) stride() int {
+	return 8 * (c.Blocks + each*len(c.Accesses) + len(c.Shared) + whole)
+}
 
 // Sum adds up the parts of a table: how often each block was run by a warp, what each access
 // touched, how many turns each access to shared memory took.
