@@ -38,6 +38,7 @@ type row struct {
 	Classes                       map[string]float64 // instructions of one warp by class
 	Issue, Waits                  float64            // cycles of one warp alone
 	Busy                          map[string]float64 // cycles of an SM's parts, for one warp
+	Longest, Share                float64 // of threads' work, of the busiest SM
 	Bound                         string
 	Fit                           *fitted `json:",omitempty"`
 }
@@ -160,6 +161,9 @@ func (b *builder) kernel(ctx context.Context, c *compile.Compiler, was compile.B
 		}
 	}
 	out.Foretold, out.Measured = t.Rate, warps*t.Insts/cycles/float64(b.machine.SMs)
+	if c := run.Counts.Recorded; c != nil {
+		out.Longest, out.Share = c.Longest, c.Share
+	}
 	out.Bound = t.Point.Bound.String() + ", " + t.Pipe
 	if m, ok := run.Cached(t); ok && b.fits {
 		out.Fit = fit(m, t, d.Evidence.Tried, run.Shape.WarpsPerBlock())

@@ -73,10 +73,26 @@ func Recorded(code, text []byte, kernel string, c *cache.Counts,
 	}
 	out := &predict.Recorded{Runs: each(c.Blocks), Sectors: each(c.Sectors), L2: each(c.L2),
 		Memory: each(c.Memory), Lines: each(c.Lines)}
+	if len(c.Written) == n {
+		out.Written = each(c.Written)
+	}
+	if len(c.Turns) == len(counters.Shared) {
+		out.Turns = each(c.Turns)
+	}
+	if c.Work > 0 {
+		threads := float64(shape.Threads) * float64(shape.Blocks)
+		out.Longest = float64(c.Longest) * threads / float64(c.Work)
+		out.Share = float64(c.Busiest) / float64(c.Work)
+	}
 	access := map[place]int{}
 	for i, a := range counters.Accesses {
 		access[place{a.Func, a.Stmt}] = i
-		out.In = append(out.In, a.Block)
+		out.In, out.Stores = append(out.In, a.Block), append(out.Stores, a.Store)
+	}
+	shared := map[place]int{}
+	for i, a := range counters.Shared {
+		shared[place{a.Func, a.Stmt}] = i
+		out.TurnIn = append(out.TurnIn, a.Block)
 	}
 	at := statements(m, kernel, counters, out)
 	function, err := sass.Find(code, kernel)
@@ -92,10 +108,16 @@ func Recorded(code, text []byte, kernel string, c *cache.Counts,
 		if !ok {
 			s = statement{block: -1, index: -1}
 		}
+		moves := class == sass.Load || class == sass.Store || class == sass.Atomic
 		n, ok := access[s.place]
-		if !ok || class != sass.Load && class != sass.Store && class != sass.Atomic {
+		if !ok || !moves {
 			n = -1
 		}
+		m, ok := shared[s.place]
+		if !ok || !moves {
+			m = -1
+		}
+		out.Shared = append(out.Shared, m)
 		out.Block, out.Statement = append(out.Block, s.block), append(out.Statement, s.index)
 		out.Plain = append(out.Plain, s.plain != sass.Unknown && s.plain == class)
 		out.Access = append(out.Access, n)

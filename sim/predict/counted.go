@@ -22,8 +22,24 @@ type Recorded struct {
 	// not, those that L2 has not, and lines of 128 bytes; all of one warp on average, all its runs
 	// together
 	Runs, Sectors, L2, Memory, Lines []float64
-	Called                           []bool // by block: it is of a function that the kernel calls
-	In                               []int  // by access: its block
+	// by access: sectors that L2 wrote to memory to make room; nil: not known, then stores that L2 has
+	// not are taken for it
+	Written []float64
+	Stores  []bool // by access: it is a store, or an atomic operation
+	Called  []bool // by block: it is of a function that the kernel calls
+	In      []int  // by access: its block
+	// by instruction: the access to shared memory, -1: it is none, and by that: turns of its warp;
+	// Turns is nil where they were not counted
+	Shared []int
+	Turns  []float64
+	TurnIn []int // by access to shared memory: its block
+	Work
+}
+
+// A Work says how unevenly threads work; 0: not known.
+type Work struct {
+	Longest float64 // the thread with most instructions, over the mean
+	Share   float64 // of all instructions, that the multiprocessor with most of them runs
 }
 
 // fits tells whether a record is of that function.
@@ -215,6 +231,17 @@ func (r *Run) Covered() float64 {
 		all += w
 	}
 	return right / all
+}
+
+// turns is how many turns a run of an access to shared memory takes, 0: not known.
+func (c *Recorded) turns(k int) float64 {
+	if len(c.Shared) <= k || c.Shared[k] < 0 || c.Shared[k] >= len(c.Turns) {
+		return 0
+	}
+	if runs := c.Runs[c.TurnIn[c.Shared[k]]]; runs > 0 {
+		return c.Turns[c.Shared[k]] / runs
+	}
+	return 0
 }
 
 // lines is how many lines of L1 a run of an access touches.

@@ -361,7 +361,7 @@ func (r *Run) balance(e *Estimate) {
 		}
 	}
 	sectors := max(e.Sectors, 1e-3)
-	e.Model = r.model(e).of(float64(e.Occupancy.Warps))
+	e.Model = r.model(e).of(float64(e.Occupancy.Warps), 1)
 	e.Balance, _ = e.Model.Settled()
 	all := float64(r.Shape.WarpsPerBlock()) * float64(e.Occupancy.Blocks) // warps of the busiest SM
 	if r.Shape.Blocks > 0 && r.Device.SMs > 0 {

@@ -41,8 +41,9 @@ func (r *Run) Throughput() (t Throughput, err error) {
 	wave := r.Device.SMs * e.Occupancy.Blocks
 	full := r.Shape.Blocks / wave
 	rest := r.Shape.Blocks - full*wave
-	time := func(blocks float64) (float64, xmodel.Model, xmodel.Point) {
-		m := parts.of(blocks * float64(r.Shape.WarpsPerBlock()))
+	// an SM has so many blocks at a time, the SMs have so many on average
+	time := func(blocks, mean float64) (float64, xmodel.Model, xmodel.Point) {
+		m := parts.of(blocks*float64(r.Shape.WarpsPerBlock()), mean/blocks)
 		p, ok := m.Settled()
 		if !ok || p.Rate <= 0 {
 			return math.Inf(1), m, p
@@ -51,19 +52,25 @@ func (r *Run) Throughput() (t Throughput, err error) {
 	}
 	if full > 0 {
 		var one float64
-		one, t.Model, t.Point = time(float64(e.Occupancy.Blocks))
+		one, t.Model, t.Point = time(float64(e.Occupancy.Blocks), float64(e.Occupancy.Blocks))
 		t.Cycles = float64(full) * one
 	}
 	if rest > 0 {
-		last, m, p := time(math.Ceil(float64(rest) / float64(r.Device.SMs)))
+		mean := float64(rest) / float64(r.Device.SMs)
+		most := math.Ceil(mean)
+		last, m, p := time(most, mean)
 		if full == 0 {
 			t.Model, t.Point = m, p
+			// all blocks are there from the beginning: the multiprocessor that has most to do decides
+			if c := r.recorded(); c != nil {
+				last *= max(1, c.Share*float64(r.Device.SMs)*mean/most)
+			}
 		}
 		t.Cycles += last
 	}
-	t.Insts, t.Pipe = e.Insts, parts.pipe
+	t.Insts, t.Pipe = e.Insts, slowest(parts.busy)
 	t.Issue, t.Waits, t.Busy = parts.issue, parts.waits, parts.busy
-	t.Busy["L2"], t.Busy["memory"] = e.L2/r.Units.L2Sectors, e.Memory/r.Units.Sectors
+	t.Busy["L2"], t.Busy["memory"] = r.chip(&e)
 	warps := float64(r.Shape.Blocks * r.Shape.WarpsPerBlock())
 	t.Rate = warps * e.Insts / t.Cycles / float64(r.Device.SMs)
 	return t, nil
@@ -91,9 +98,8 @@ func (r *Run) Cached(t Throughput) (m xmodel.Model, ok bool) {
 // parts are what a kernel's X-model is put together from: all but how many warps there are. Cycles
 // are of one warp.
 type parts struct {
-	insts, sectors, issue, waits, rate, perWarp float64
-	pipe                                        string
-	busy                                        map[string]float64
+	insts, sectors, issue, waits, rate float64
+	busy                               map[string]float64
 }
 
 func (r *Run) model(e *Estimate) parts {
@@ -107,10 +113,7 @@ func (r *Run) model(e *Estimate) parts {
 	if r.Shape.Blocks > r.Device.SMs*e.Occupancy.Blocks {
 		p.waits += turnover // one block follows another
 	}
-	pipes := r.pipes(e, flow, weights)
-	p.busy = pipes
-	p.pipe = slowest(pipes)
-	p.perWarp = max(pipes[p.pipe], 1e-9)
+	p.busy = r.pipes(e, flow, weights)
 	return p
 }
 
@@ -123,12 +126,20 @@ const (
 	bend         = 1.5
 )
 
-// of is the model for so many warps of an SM.
-func (p parts) of(warps float64) xmodel.Model {
+// of is the model for so many warps of an SM. load is how much of that the SMs have on average:
+// they share L2, memory, and what begins blocks.
+func (p parts) of(warps, load float64) xmodel.Model {
+	perWarp := 1e-9
+	for name, busy := range p.busy {
+		if name == dispatch {
+			busy *= load
+		}
+		perWarp = max(perWarp, busy)
+	}
 	return xmodel.Model{
 		Machine: xmodel.Machine{Memory: xmodel.Memory{
-			Latency: max(crowdedWaits*p.waits/p.sectors, 1e-3), Rate: p.rate, Corner: bend},
-			Issue: max(p.insts, 1e-3) / p.perWarp, Bend: bend},
+			Latency: max(crowdedWaits*p.waits/p.sectors, 1e-3), Rate: p.rate / load, Corner: bend},
+			Issue: max(p.insts, 1e-3) / perWarp, Bend: bend},
 		Work: xmodel.Work{Warps: warps, Intensity: max(p.insts/p.sectors, 1e-3),
 			Pace: min(1, max(p.insts, 1e-3)/max(crowdedIssue*p.issue, 1))},
 	}
@@ -137,15 +148,54 @@ func (p parts) of(warps float64) xmodel.Model {
 // deliver is how many of the sectors that a kernel's accesses touch it is given per cycle, at most,
 // by L2 and by memory together.
 func (r *Run) deliver(e *Estimate) float64 {
-	u := &r.Units
-	cycles := joined(map[string]float64{"L2": e.L2 / u.L2Sectors, "memory": e.Memory / u.Sectors})
+	l2, memory := r.chip(e)
+	cycles := joined(map[string]float64{"L2": l2, "memory": memory})
 	return max(e.Sectors, 1e-3) / max(cycles, 1e-9)
+}
+
+// What L2 takes for a store, in the time of a sector that it gives: for each line that a warp's
+// store touches, and for each sector (bench/results/2026-11-22-xmodel-2/memory.txt).
+const (
+	storeLine   = 1.3
+	storeSector = 1.9
+)
+
+// chip is how many cycles one warp keeps an SM's share of L2, and of memory.
+func (r *Run) chip(e *Estimate) (l2, memory float64) {
+	c := r.recorded()
+	if c == nil {
+		return e.L2 / r.Units.L2Sectors, e.Memory / r.Units.Sectors
+	}
+	l2 = e.written * (storeSector + storeLine/4)
+	for a := range c.Sectors {
+		if c.Stores[a] {
+			l2 += storeLine*c.Lines[a] + storeSector*c.L2[a]
+		} else {
+			l2 += c.L2[a]
+		}
+		switch {
+		case c.Written == nil:
+			memory += c.Memory[a]
+		case c.Stores[a]:
+			memory += c.Written[a]
+		default:
+			memory += c.Memory[a] + c.Written[a]
+		}
+	}
+	return l2 / r.Units.L2Sectors, memory / r.Units.Sectors
 }
 
 // turnover is how many cycles lie between the begins of two empty blocks in one place of an SM:
 // measured with blocks of 1,024 threads on an H200, where 0.744 blocks begin a cycle in 264 places
 // (bench/results/2026-11-22-xmodel/blocks.txt).
 const turnover = 355
+
+// dispatch names what begins blocks, one after the other: blocksACycle of the whole GPU, with any
+// number of threads up to 512; measured likewise.
+const (
+	dispatch     = "blocks"
+	blocksACycle = 0.84
+)
 
 // lineBytes is what L1 and shared memory move a cycle.
 const lineBytes = 128
@@ -165,12 +215,20 @@ func (r *Run) pipes(e *Estimate, flow *sass.Flow, weights []float64) map[string]
 	add("tensor", sass.Tensor)
 	add("shuffle", sass.Shuffle)
 	c := r.recorded()
+	// where nothing was counted it is not known how short blocks are, and forests were grown without
+	if c != nil && r.Shape.Blocks > r.Device.SMs*e.Occupancy.Blocks {
+		out[dispatch] = float64(r.Device.SMs) / blocksACycle / float64(r.Shape.WarpsPerBlock())
+	}
 	for b := range flow.Blocks {
 		for k := flow.Blocks[b].Start; k < flow.Blocks[b].End; k++ {
 			i := &r.Function.Insts[k]
 			switch i.Space() {
 			case sass.Shared, sass.Local:
-				out["L1"] += weights[b] * max(1, float64(i.Bytes)*32/lineBytes)
+				turns := max(1, float64(i.Bytes)*32/lineBytes)
+				if c != nil {
+					turns = max(turns, c.turns(k))
+				}
+				out["L1"] += weights[b] * turns
 			case sass.Global, sass.Generic:
 				turns := max(1, float64(i.Bytes)*32/lineBytes)
 				if c != nil && c.Access[k] >= 0 {
