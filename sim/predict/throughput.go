@@ -38,9 +38,7 @@ func (r *Run) Throughput() (t Throughput, err error) {
 			r.Function.Name)
 	}
 	parts := r.model(&e)
-	wave := r.Device.SMs * e.Occupancy.Blocks
-	full := r.Shape.Blocks / wave
-	rest := r.Shape.Blocks - full*wave
+	sms := float64(r.Device.SMs)
 	// an SM has so many blocks at a time, the SMs have so many on average
 	time := func(blocks, mean float64) (float64, xmodel.Model, xmodel.Point) {
 		m := parts.of(blocks*float64(r.Shape.WarpsPerBlock()), mean/blocks)
@@ -50,23 +48,23 @@ func (r *Run) Throughput() (t Throughput, err error) {
 		}
 		return m.Warps * e.Insts / p.Rate, m, p
 	}
-	if full > 0 {
-		var one float64
-		one, t.Model, t.Point = time(float64(e.Occupancy.Blocks), float64(e.Occupancy.Blocks))
-		t.Cycles = float64(full) * one
-	}
-	if rest > 0 {
-		mean := float64(rest) / float64(r.Device.SMs)
-		most := math.Ceil(mean)
-		last, m, p := time(most, mean)
-		if full == 0 {
-			t.Model, t.Point = m, p
-			// all blocks are there from the beginning: the multiprocessor that has most to do decides
-			if c := r.recorded(); c != nil {
-				last *= max(1, c.Share*float64(r.Device.SMs)*mean/most)
-			}
+	resident := float64(e.Occupancy.Blocks)
+	if each := float64(r.Shape.Blocks) / sms; each <= resident {
+		most := math.Ceil(each)
+		t.Cycles, t.Model, t.Point = time(most, each)
+		// all blocks are there from the beginning: the multiprocessor that has most to do decides
+		if c := r.recorded(); c != nil {
+			t.Cycles *= max(1, c.Share*sms*each/most)
 		}
-		t.Cycles += last
+	} else {
+		var one float64
+		one, t.Model, t.Point = time(resident, resident)
+		full := math.Floor(each / resident)
+		t.Cycles = full * one
+		if rest := each - full*resident; rest > 1e-9 {
+			last, _, _ := time(math.Ceil(rest), rest)
+			t.Cycles += last
+		}
 	}
 	t.Insts, t.Pipe = e.Insts, slowest(parts.busy)
 	t.Issue, t.Waits, t.Busy = parts.issue, parts.waits, parts.busy

@@ -1,0 +1,112 @@
+package predict
+
+import (
+	"math"
+	"testing"
+
+	"gnvcc/sim"
+)
+
+// throughput is that of a made-up kernel: some loads that nobody waits for until the end, and
+// arithmetic, all counted: record changes the counts of one run of a warp.
+func throughput(t *testing.T, loads, sums, blocks int, record func(*Recorded)) Throughput {
+	t.Helper()
+	const lds = 0x984
+	var lines []line
+	c := &Recorded{Runs: []float64{1}, Called: []bool{false}}
+	add := func(l line, access, shared int) {
+		lines = append(lines, l)
+		c.Block, c.Statement = append(c.Block, 0), append(c.Statement, len(lines))
+		c.Plain, c.Calls = append(c.Plain, false), append(c.Calls, false)
+		c.Access, c.Shared = append(c.Access, access), append(c.Shared, shared)
+	}
+	for n := range loads {
+		add(line{ldg, 1, n % 4, 0, 0, 0}, n, -1)
+		c.In, c.Stores = append(c.In, 0), append(c.Stores, false)
+		c.Sectors, c.L2 = append(c.Sectors, 4), append(c.L2, 4)
+		c.Memory, c.Lines = append(c.Memory, 4), append(c.Lines, 1)
+		c.Written = append(c.Written, 0)
+	}
+	add(line{lds, 1, 4, 0, 0, 0}, -1, 0)
+	c.Turns, c.TurnIn = []float64{1}, []int{0}
+	for range sums {
+		add(line{ffma, 4, -1, 0, 0, 0}, -1, -1)
+	}
+	add(line{exit, 0, -1, 31, 0, 0}, -1, -1)
+	if record != nil {
+		record(c)
+	}
+	d, _ := sim.Lookup(90)
+	u := units(t, 90)
+	r := Run{Function: build(lines...), Registers: 64, Device: d, Units: u,
+		Shape: sim.Shape{Threads: 256, Blocks: blocks}, Counts: Counts{Recorded: c}}
+	out, err := r.Throughput()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// What keeps parts of the machine busy makes a launch longer: banks in conflict, stores, sectors
+// written back to memory, and one multiprocessor that has more to do than others.
+func TestBusy(t *testing.T) {
+	const blocks = 132 * 40
+	was := throughput(t, 8, 40, blocks, nil)
+	conflict := throughput(t, 8, 40, blocks, func(c *Recorded) { c.Turns[0] = 32 })
+	if d := conflict.Busy["L1"] - was.Busy["L1"]; math.Abs(d-31) > 1e-9 {
+		t.Errorf("32 turns of shared memory for one take %g cycles more", d)
+	}
+	stores := throughput(t, 8, 40, blocks, func(c *Recorded) { c.Stores[0], c.Memory[0] = true, 0 })
+	if stores.Busy["L2"] < was.Busy["L2"]*1.1 {
+		t.Errorf("a store of 8 accesses: L2 is busy for %g, %g", stores.Busy["L2"], was.Busy["L2"])
+	}
+	back := throughput(t, 8, 40, blocks, func(c *Recorded) { c.Written[3] = 32 })
+	if math.Abs(back.Busy["memory"]-2*was.Busy["memory"]) > 1e-9 || back.Cycles < 1.5*was.Cycles {
+		t.Errorf("as much written back as read: memory is busy for %g, %g; %g, %g cycles",
+			back.Busy["memory"], was.Busy["memory"], back.Cycles, was.Cycles)
+	}
+	// Stores that L2 has not are no reads of memory; where write-backs were not counted, they stand
+	// for these.
+	unknown := throughput(t, 8, 40, blocks, func(c *Recorded) { c.Written, c.Stores[0] = nil, true })
+	known := throughput(t, 8, 40, blocks, func(c *Recorded) { c.Stores[0] = true })
+	if unknown.Busy["memory"] != was.Busy["memory"] ||
+		math.Abs(known.Busy["memory"]-was.Busy["memory"]*7/8) > 1e-9 {
+		t.Errorf("memory is busy for %g, %g, %g", was.Busy["memory"], unknown.Busy["memory"],
+			known.Busy["memory"])
+	}
+}
+
+// Short blocks begin no faster than the GPU begins blocks.
+func TestDispatch(t *testing.T) {
+	const blocks = 132 * 400
+	short := throughput(t, 1, 4, blocks, nil)
+	if least := blocks / blocksACycle; short.Cycles < least || short.Pipe != dispatch {
+		t.Errorf("%d blocks take %.0f cycles, bound by %s; they begin in %.0f", blocks, short.Cycles,
+			short.Pipe, least)
+	}
+	if long := throughput(t, 1, 4000, blocks, nil); long.Pipe == dispatch {
+		t.Errorf("long blocks: bound by %s", long.Pipe)
+	}
+}
+
+// Where all blocks are there from the beginning, some multiprocessors have one more than others:
+// these take as long as they take, but memory serves all together. What a launch takes is what the
+// busiest takes.
+func TestUneven(t *testing.T) {
+	even := throughput(t, 64, 40, 132*4, nil)
+	uneven := throughput(t, 64, 40, 132*3+4, nil)
+	if uneven.Cycles > 0.9*even.Cycles {
+		t.Errorf("three blocks each and four more: %.0f cycles, four each: %.0f", uneven.Cycles,
+			even.Cycles)
+	}
+	heavy := throughput(t, 64, 40, 132*4, func(c *Recorded) { c.Share = 2.0 / 132 })
+	if math.Abs(heavy.Cycles-2*even.Cycles) > 1e-6*even.Cycles {
+		t.Errorf("one multiprocessor has twice as much to do: %.0f cycles, %.0f", heavy.Cycles,
+			even.Cycles)
+	}
+	many := throughput(t, 64, 40, 132*400, nil)
+	if x := throughput(t, 64, 40, 132*400, func(c *Recorded) { c.Share = 2.0 / 132 }); x.Cycles !=
+		many.Cycles {
+		t.Error("where blocks are handed out as others end, none has more to do for long")
+	}
+}
