@@ -38,7 +38,7 @@ type row struct {
 	Classes                       map[string]float64 // instructions of one warp by class
 	Issue, Waits                  float64            // cycles of one warp alone
 	Busy                          map[string]float64 // cycles of an SM's parts, for one warp
-	Longest, Share                float64 // of threads' work, of the busiest SM
+	Longest, Share                float64            // of threads' work, of the busiest SM
 	Bound                         string
 	Fit                           *fitted `json:",omitempty"`
 }
