@@ -64,25 +64,9 @@ func Recorded(code, text []byte, kernel string, c *cache.Counts,
 	if warps < 1 {
 		return nil, errors.New("counts of a launch whose size is not known")
 	}
-	each := func(all []uint64) []float64 {
-		out := make([]float64, len(all))
-		for i, v := range all {
-			out[i] = float64(v) / warps
-		}
-		return out
-	}
-	out := &predict.Recorded{Runs: each(c.Blocks), Sectors: each(c.Sectors), L2: each(c.L2),
-		Memory: each(c.Memory), Lines: each(c.Lines)}
-	if len(c.Written) == n {
-		out.Written = each(c.Written)
-	}
-	if len(c.Turns) == len(counters.Shared) {
-		out.Turns = each(c.Turns)
-	}
-	if c.Work > 0 {
-		threads := float64(shape.Threads) * float64(shape.Blocks)
-		out.Longest = float64(c.Longest) * threads / float64(c.Work)
-		out.Share = float64(c.Busiest) / float64(c.Work)
+	out := perWarp(c, warps)
+	if len(c.Turns) != len(counters.Shared) { // an older record, or another machine's
+		out.Turns = nil
 	}
 	access := map[place]int{}
 	for i, a := range counters.Accesses {
@@ -124,6 +108,25 @@ func Recorded(code, text []byte, kernel string, c *cache.Counts,
 		out.Calls = append(out.Calls, s.calls)
 	}
 	return out, nil
+}
+
+// perWarp takes counts of a launch to one warp of so many.
+func perWarp(c *cache.Counts, warps float64) *predict.Recorded {
+	each := func(all []uint64) (out []float64) {
+		for _, v := range all {
+			out = append(out, float64(v)/warps)
+		}
+		return out
+	}
+	out := &predict.Recorded{Runs: each(c.Blocks), Sectors: each(c.Sectors), L2: each(c.L2),
+		Memory: each(c.Memory), Lines: each(c.Lines), Turns: each(c.Turns)}
+	if len(c.Written) == len(c.Sectors) {
+		out.Written = each(c.Written)
+	}
+	if c.Work > 0 {
+		out.Share = float64(c.Busiest) / float64(c.Work)
+	}
+	return out
 }
 
 // A place is a statement of a function.

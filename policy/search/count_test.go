@@ -84,7 +84,8 @@ func TestCounted(t *testing.T) {
 			continue
 		}
 		if g.asked != 1 || reads != 2 || got == nil || got.Blocks[1] != 6 || len(got.Sectors) != 1 ||
-			got.Sectors[0] != 100 || got.Memory[0] != 100 || got.Lines[0] != 100 || got.Written[0] != 40 || got.Cold {
+			got.Sectors[0] != 100 || got.Memory[0] != 100 || got.Lines[0] != 100 ||
+			got.Written[0] != 40 || got.Cold {
 			t.Errorf("%s: asked %d times, %d reads, %+v", name, g.asked, reads, got)
 		}
 		if g.caches.L1 < 1<<17 {

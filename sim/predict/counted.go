@@ -32,14 +32,8 @@ type Recorded struct {
 	// Turns is nil where they were not counted
 	Shared []int
 	Turns  []float64
-	TurnIn []int // by access to shared memory: its block
-	Work
-}
-
-// A Work says how unevenly threads work; 0: not known.
-type Work struct {
-	Longest float64 // the thread with most instructions, over the mean
-	Share   float64 // of all instructions, that the multiprocessor with most of them runs
+	TurnIn []int   // by access to shared memory: its block
+	Share  float64 // of all instructions, that the multiprocessor with most of them runs; 0: not known
 }
 
 // fits tells whether a record is of that function.
@@ -235,7 +229,7 @@ func (r *Run) Covered() float64 {
 
 // turns is how many turns a run of an access to shared memory takes, 0: not known.
 func (c *Recorded) turns(k int) float64 {
-	if len(c.Shared) <= k || c.Shared[k] < 0 || c.Shared[k] >= len(c.Turns) {
+	if c == nil || len(c.Shared) <= k || c.Shared[k] < 0 || c.Shared[k] >= len(c.Turns) {
 		return 0
 	}
 	if runs := c.Runs[c.TurnIn[c.Shared[k]]]; runs > 0 {

@@ -287,7 +287,8 @@ func (r *Run) costs(flow *sass.Flow) []cost {
 				if w := i.Write; w < len(p) && counted != nil && counted.Access[k] >= 0 {
 					p[w] = max(p[w], groups[w].joins(r, counted.Access[k], now, p[w] == 0))
 				} else if w < len(p) {
-					p[w] = max(p[w], now+r.latency(i))
+					turns := max(0, counted.turns(k)-1) // banks in conflict
+					p[w] = max(p[w], now+r.latency(i)+turns)
 				}
 				if i.Read < len(p) {
 					p[i.Read] = max(p[i.Read], now+readLatency)

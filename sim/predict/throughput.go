@@ -143,46 +143,6 @@ func (p parts) of(warps, load float64) xmodel.Model {
 	}
 }
 
-// deliver is how many of the sectors that a kernel's accesses touch it is given per cycle, at most,
-// by L2 and by memory together.
-func (r *Run) deliver(e *Estimate) float64 {
-	l2, memory := r.chip(e)
-	cycles := joined(map[string]float64{"L2": l2, "memory": memory})
-	return max(e.Sectors, 1e-3) / max(cycles, 1e-9)
-}
-
-// What L2 takes for a store, in the time of a sector that it gives: for each line that a warp's
-// store touches, and for each sector (bench/results/2026-11-22-xmodel-2/memory.txt).
-const (
-	storeLine   = 1.3
-	storeSector = 1.9
-)
-
-// chip is how many cycles one warp keeps an SM's share of L2, and of memory.
-func (r *Run) chip(e *Estimate) (l2, memory float64) {
-	c := r.recorded()
-	if c == nil {
-		return e.L2 / r.Units.L2Sectors, e.Memory / r.Units.Sectors
-	}
-	l2 = e.written * (storeSector + storeLine/4)
-	for a := range c.Sectors {
-		if c.Stores[a] {
-			l2 += storeLine*c.Lines[a] + storeSector*c.L2[a]
-		} else {
-			l2 += c.L2[a]
-		}
-		switch {
-		case c.Written == nil:
-			memory += c.Memory[a]
-		case c.Stores[a]:
-			memory += c.Written[a]
-		default:
-			memory += c.Memory[a] + c.Written[a]
-		}
-	}
-	return l2 / r.Units.L2Sectors, memory / r.Units.Sectors
-}
-
 // turnover is how many cycles lie between the begins of two empty blocks in one place of an SM:
 // measured with blocks of 1,024 threads on an H200, where 0.744 blocks begin a cycle in 264 places
 // (bench/results/2026-11-22-xmodel/blocks.txt).
@@ -195,8 +155,13 @@ const (
 	blocksACycle = 0.84
 )
 
-// lineBytes is what L1 and shared memory move a cycle.
-const lineBytes = 128
+// lineBytes is what L1 and shared memory move a cycle: a line of 128 bytes takes one, and a load of
+// global memory from L1 alone no less than shortestLoad (measured: memory.txt of
+// bench/results/2026-11-22-xmodel-2).
+const (
+	lineBytes    = 128
+	shortestLoad = 1.3
+)
 
 // pipes is how many cycles each part of an SM is busy with one warp's instructions.
 func (r *Run) pipes(e *Estimate, flow *sass.Flow, weights []float64) map[string]float64 {
@@ -231,22 +196,15 @@ func (r *Run) pipes(e *Estimate, flow *sass.Flow, weights []float64) map[string]
 				turns := max(1, float64(i.Bytes)*32/lineBytes)
 				if c != nil && c.Access[k] >= 0 {
 					turns = max(1, c.lines(c.Access[k]))
+					if i.Class() == sass.Load {
+						turns = max(turns, shortestLoad)
+					}
 				}
 				out["L1"] += weights[b] * turns
 			}
 		}
 	}
 	return out
-}
-
-// joined is the time that parts take together which work at the same time, but never quite: the
-// longest, and more the more of the others are nearly as long (xmodel.Measured).
-func joined(parts map[string]float64) float64 {
-	sum := 0.0
-	for _, name := range slices.Sorted(maps.Keys(parts)) {
-		sum += math.Pow(parts[name], xmodel.Measured)
-	}
-	return math.Pow(sum, 1/float64(xmodel.Measured))
 }
 
 func slowest(parts map[string]float64) (most string) {
