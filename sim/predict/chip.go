@@ -18,8 +18,8 @@ const (
 	// oneWay is what memory takes for a sector where it only reads or only writes, in the time of one
 	// of a copy.
 	oneWay = 0.92
-	// overlap is how the times of L2 and memory add up, as powers: copies and sums of whole rows are
-	// met within 5 % by 4, nothing by the longer of the two alone.
+	// overlap is how the times of L2 and memory add up, as powers: copies and sums of whole rows
+	// are met within 5 % by 4.
 	overlap = 4
 	// alone is the part of L2's loads that must come from memory for a launch to use each sector once.
 	// Where lanes of other blocks use the same sectors, they bring each other's rows: not measured.

@@ -116,8 +116,9 @@ func (r *Run) model(e *Estimate) parts {
 }
 
 // What a warp among others is slower than one alone, and how round the corners of f and g are:
-// found on the launches of half of the programs (13, by a hash of the name), out of 30 sets of
-// values; the other half is as near (bench/results/2026-11-22-xmodel).
+// found on the launches of half of the programs (13 of them, by a hash of the name), out of 30 sets
+// of values, before the parts above were measured. Looked for once more they would be 2.5, 1.25 and
+// 1.5, and the other half worse (bench/results/2026-11-22-xmodel-2).
 const (
 	crowdedIssue = 2
 	crowdedWaits = 1.25

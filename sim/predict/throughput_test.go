@@ -81,10 +81,12 @@ func TestBusy(t *testing.T) {
 // other blocks use the same sectors.
 func TestRows(t *testing.T) {
 	record := func(lines, again, memory float64) *Recorded {
-		return &Recorded{Sectors: []float64{4, 4}, L2: []float64{4, 4}, Memory: []float64{memory, 4 - again},
-			Lines: []float64{lines, lines}, Written: []float64{4, 0}, Stores: []bool{false, true}}
+		return &Recorded{Sectors: []float64{4, 4}, L2: []float64{4, 4},
+			Memory: []float64{memory, 4 - again}, Lines: []float64{lines, lines},
+			Written: []float64{4, 0}, Stores: []bool{false, true}}
 	}
-	whole, half, again := record(1, 0, 4).traffic(), record(2, 0, 4).traffic(), record(2, 4, 4).traffic()
+	whole, half := record(1, 0, 4).traffic(), record(2, 0, 4).traffic()
+	again := record(2, 4, 4).traffic()
 	if whole != 8 || math.Abs(half/whole-byRow[1]) > 1e-9 || math.Abs(again/whole-inPlace[1]) > 1e-9 {
 		t.Errorf("copied by whole rows: %g, by half: %g, stored where it was: %g", whole, half, again)
 	}
