@@ -201,6 +201,16 @@ func (c *Recorded) level(access int) (l2, memory float64) {
 	return min(1, c.L2[access]/runs), min(1, c.Memory[access]/runs)
 }
 
+// more is how many sectors a run of an access brings from L2, and from memory, beside the first.
+func (c *Recorded) more(access int) (l2, memory float64) {
+	runs := c.Runs[c.In[access]]
+	if runs <= 0 {
+		return 0, 0
+	}
+	beside := func(sectors float64) float64 { return min(max(0, sectors/runs-1), mostMore) }
+	return beside(c.L2[access]), beside(c.Memory[access])
+}
+
 // Covered is the part of the counted runs of plain statements that the code's blocks give by their
 // weights: 1 where every copy of the code is understood; NaN where nothing was counted.
 func (r *Run) Covered() float64 {

@@ -254,8 +254,19 @@ func (g *group) joins(r *Run, access int, now float64, fresh bool) float64 {
 	g.near, g.l2, g.last = g.near*(1-l2), g.l2*(1-memory), now
 	u := &r.Units
 	turns := max(0, r.recorded().lines(access)-1) // lines of L1 come one by one
-	return now + turns + u.Near + (1-g.near)*(u.L2-u.Near) + (1-g.l2)*(u.Global-u.L2)
+	near, far := r.recorded().more(access)
+	return now + turns + u.Near + (1-g.near)*(u.L2+near*sectorL2-u.Near) +
+		(1-g.l2)*(u.Global+far*sectorMemory-u.L2-near*sectorL2)
 }
+
+// What a load waits longer for each sector but the first, in cycles: those that come from L2, and
+// from memory. On an H200 a warp alone waits 289 cycles for one sector of L2, 309 for four and 331
+// for sixteen; for memory 659, 709 and 814 (supply of bench/results/2026-11-22-predict/machine.tsv).
+const (
+	sectorL2     = 4
+	sectorMemory = 11
+	mostMore     = 15 // more were not measured
+)
 
 // costs walks each block. What is on its way at a block's end goes on into the blocks behind it,
 // over back edges too: blocks are walked until nothing changes, or four times.

@@ -98,6 +98,7 @@ func (r *Run) Cached(t Throughput) (m xmodel.Model, ok bool) {
 type parts struct {
 	insts, sectors, issue, waits, rate float64
 	busy                               map[string]float64
+	barriers                           float64 // warps that wait for each other; 0: none does
 }
 
 func (r *Run) model(e *Estimate) parts {
@@ -112,6 +113,9 @@ func (r *Run) model(e *Estimate) parts {
 		p.waits += turnover // one block follows another
 	}
 	p.busy = r.pipes(e, flow, weights)
+	if r.Shape.Barriers > 0 && e.Counted {
+		p.barriers = float64(r.Shape.WarpsPerBlock())
+	}
 	return p
 }
 
@@ -122,7 +126,7 @@ func (r *Run) model(e *Estimate) parts {
 const (
 	crowdedIssue = 2
 	crowdedWaits = 1.25
-	bend         = 1.5
+	bend         = 1.5 // without barriers
 )
 
 // of is the model for so many warps of an SM. load is how much of that the SMs have on average:
@@ -134,6 +138,12 @@ func (p parts) of(warps, load float64) xmodel.Model {
 			busy *= load
 		}
 		perWarp = max(perWarp, busy)
+	}
+	// Warps of a block that wait for each other compute together and wait together: of one block
+	// nothing overlaps, and times add up (a corner of 1); many blocks are like many warps.
+	bend := bend
+	if p.barriers > 0 {
+		bend = 1 + (bend-1)*(1-p.barriers/warps)
 	}
 	return xmodel.Model{
 		Machine: xmodel.Machine{Memory: xmodel.Memory{
