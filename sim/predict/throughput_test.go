@@ -131,6 +131,11 @@ func TestUneven(t *testing.T) {
 		t.Errorf("one multiprocessor has twice as much to do: %.0f cycles, %.0f", heavy.Cycles,
 			even.Cycles)
 	}
+	// What is left after a full wave is no faster for being little, but for what the SMs share.
+	two, rest := throughput(t, 1, 4000, 132*8, nil), throughput(t, 1, 4000, 132*4+66, nil)
+	if rest.Cycles < 0.99*two.Cycles || rest.Cycles > two.Cycles {
+		t.Errorf("two waves: %.0f cycles, one and an eighth: %.0f", two.Cycles, rest.Cycles)
+	}
 	many := throughput(t, 64, 40, 132*400, nil)
 	if x := throughput(t, 64, 40, 132*400, func(c *Recorded) { c.Share = 2.0 / 132 }); x.Cycles !=
 		many.Cycles {
