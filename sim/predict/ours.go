@@ -261,7 +261,7 @@ func (g *group) joins(r *Run, access int, now float64, fresh bool) float64 {
 
 // What a load waits longer for each sector but the first, in cycles: those that come from L2, and
 // from memory. On an H200 a warp alone waits 289 cycles for one sector of L2, 309 for four and 331
-// for sixteen; for memory 659, 709 and 814 (supply of bench/results/2026-11-22-predict/machine.tsv).
+// for sixteen; for memory 659, 709 and 814 (bench/results/2026-11-22-predict/machine.tsv, supply).
 const (
 	sectorL2     = 4
 	sectorMemory = 11
