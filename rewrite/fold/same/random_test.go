@@ -28,7 +28,7 @@ func (w *writer) leaf() string {
 	if len(w.loops) > 0 {
 		k = w.loops[w.r.IntN(len(w.loops))]
 	}
-	switch w.r.IntN(14) {
+	switch w.r.IntN(16) {
 	case 0:
 		return "x"
 	case 1:
@@ -45,6 +45,8 @@ func (w *writer) leaf() string {
 		return "b[" + k + "]"
 	case 8:
 		return "w[" + k + "&3]"
+	case 9, 10:
+		return "p[t+" + k + "]." + w.pick("x", "y")
 	}
 	return w.pick("v0", "v1", "v2", "v3")
 }
@@ -96,7 +98,8 @@ func (w *writer) block(n int) {
 			w.depth--
 			w.line("}")
 		case c < 4 && w.depth < 3:
-			w.line("if (" + w.pick("n > 1", "m & 1", w.leaf()+" > "+w.leaf(), "x == 1.0f", "t & 1") + ") {")
+			w.line("if (" + w.pick("n > 1", "m & 1", w.leaf()+" > "+w.leaf(), "x == 1.0f", "t & 1",
+				"v0 == x", "a[t] == y", "m == t") + ") {")
 			w.depth++
 			w.block(1 + w.r.IntN(2))
 			w.depth--
@@ -122,6 +125,7 @@ func kernels(r *rand.Rand, count int) string {
 			"const float *__restrict__ a, const float *__restrict__ b, "+
 			"float x, float y, int n, int m) {", n))
 		w.line("int t = threadIdx.x; float w[4] = {a[t], 1.0f, b[t], 0.0f};")
+		w.line("const float2 *p = (const float2 *)a;")
 		w.line("float v0 = a[t+1], v1 = 0.0f, v2 = b[t], v3 = 1.0f;")
 		w.block(3 + r.IntN(6))
 		w.line("o[t] = v0;")

@@ -137,6 +137,48 @@ func TestTold(t *testing.T) {
 	}
 }
 
+// TestLookAlikes: variants that keep each operation are taken, and such that look like them and do
+// not are refused: another field's product is contracted, the sides of a selection are exchanged, or
+// one of them is a number that the compiler may have computed.
+func TestLookAlikes(t *testing.T) {
+	const text = `extern "C" __global__ void fields(float *o, const float4 *p, int n, float x) {
+  float s = 0;
+  UNROLL for (int i = 0; i < n; i++) s += sqrtf(DOT);
+  o[threadIdx.x] = s;
+}
+extern "C" __global__ void choice(float *o, const float *a, const float *b, float x) {
+  float e = __expf(x), y = b[threadIdx.x];
+  o[threadIdx.x + 64] = e;
+  o[threadIdx.x] = (y > 3.0f ? CHOICE) * a[threadIdx.x];
+}
+`
+	made := func(factor int, dot, choice string) string {
+		return strings.NewReplacer("UNROLL", fmt.Sprintf("#pragma unroll %d\n#line 3\n", factor),
+			"DOT", dot, "CHOICE", choice).Replace(text)
+	}
+	const dot, choice = "p[i].x * p[i].x + p[i].y * p[i].y", "0.0f : e"
+	variants := []string{made(4, dot, choice),
+		made(4, "p[i].y * p[i].y + p[i].x * p[i].x", "e : 0.0f"),
+		made(1, "p[i].x + p[i].y * p[i].y", "0.0f : 0.5f")}
+	kits := ptxtest.Toolkits(t)
+	for _, kit := range []ptxtest.Toolkit{kits[0], kits[len(kits)-1]} {
+		def := compiled(t, kit, made(1, dot, choice))
+		for n, variant := range variants {
+			v := compiled(t, kit, variant)
+			for _, e := range def.Entries() {
+				fixed := fold.Fixed{}
+				if e.Name == "choice" {
+					fixed.Params = map[int]bool{3: true}
+				}
+				_, err := Same(Built{def, e.Name, sameLine}, Built{v, e.Name, sameLine}, fixed)
+				if (err == nil) != (n == 0) {
+					t.Errorf("%s, variant %d, %s: %v", kit.Version, n, e.Name, err)
+				}
+			}
+		}
+	}
+}
+
 // sameLine makes places of one line one.
 func sameLine(p Place) Place { return Place{"", p.Line, 1} }
 
