@@ -33,7 +33,17 @@ func TestLeft(t *testing.T) {
 		"  for (int i = 0; i < m; i++) v -= x[i] * y[threadIdx.x + i];\n" +
 		"  o[threadIdx.x] = v;\n" +
 		"}\n" +
-		"int main() { twice<<<1, 1>>>(0, 0, 0); slow<<<1, 1>>>(0, 0, 0, 0); all<<<1, 1>>>(0, 0, 0, 0); }\n"
+		// a difference of two products, of which one is used a second time
+		"__global__ void area(float *o, const float4 *p, int m) {\n" +
+		"  float v = 0, w = 0;\n" +
+		"  for (int i = 0; i < m; i++) {\n" +
+		"    float4 q = p[i]; float r = q.z * q.w;\n" +
+		"    v += sqrtf(q.x * q.y - r); w += r;\n" +
+		"  }\n" +
+		"  o[threadIdx.x] = v; o[threadIdx.x + 64] = w;\n" +
+		"}\n" +
+		"int main() { twice<<<1, 1>>>(0, 0, 0); slow<<<1, 1>>>(0, 0, 0, 0); all<<<1, 1>>>(0, 0, 0, 0);\n" +
+		"  area<<<1, 1>>>(0, 0, 0); }\n"
 	for _, version := range []string{"11.8", "12.4", "13.0", "13.3", "13.5"} {
 		t.Run(version, func(t *testing.T) {
 			p := drivertest.NewProject(t, version, map[string]string{"k.cu": text})
@@ -55,6 +65,9 @@ func TestLeft(t *testing.T) {
 				if err := prove("_Z3allPfPKfS1_i", recipe); err != nil {
 					t.Errorf("all %s: %v", recipe, err)
 				}
+			}
+			if err := prove("_Z4areaPfPK6float4i", "unroll=4"); err != nil {
+				t.Errorf("area: %v", err)
 			}
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"gnvcc/cache"
@@ -277,7 +278,8 @@ func agree(answer *same.Answer, before, after *doings) error {
 			case before.did[d] != did:
 				return fmt.Errorf("%s: in the variant %s, in the kernel (%s) %s", text(s.At), did, text(d),
 					before.did[d])
-			case did == contracted && (both[s.At] || both[d]):
+			case did == contracted && (both[s.At] || both[d]) && (!slices.Contains(s.Ordered, d) ||
+				after.contractedWith(s.At) < 0 || after.contractedWith(s.At) != before.contractedWith(d)):
 				return fmt.Errorf("%s is contracted with one of two products", text(s.At))
 			}
 		}

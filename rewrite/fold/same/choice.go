@@ -75,7 +75,7 @@ func (m *matching) choose() (*Answer, error) {
 		if !isSum(v) {
 			continue
 		}
-		var may []Statement
+		var may, ordered []Statement
 		for _, k := range sums {
 			d := m.def.nodes[k]
 			same, other := c.relate(i, k)
@@ -84,10 +84,13 @@ func (m *matching) choose() (*Answer, error) {
 			}
 			if v.base != "fma" && d.base != "fma" && (same || m.pair(i, k)) {
 				may = append(may, d.statement())
+				if c.ordered(i, k) {
+					ordered = append(ordered, d.statement())
+				}
 			}
 		}
 		if freeSum(v) && c.products(m.variant, v) > 0 {
-			out.Sums = append(out.Sums, Sum{v.statement(), may})
+			out.Sums = append(out.Sums, Sum{v.statement(), may, ordered})
 		}
 	}
 	for _, g := range []*graph{m.def, m.variant} {
@@ -99,6 +102,21 @@ func (m *matching) choose() (*Answer, error) {
 	}
 	out.Alone = m.folded()
 	return out, nil
+}
+
+// ordered tells of two differences that match that the minuend of one is that of the other: none of
+// their operands may have taken in a sign, which would exchange them.
+func (c *choices) ordered(i, k int) bool {
+	v, d := c.variant.nodes[i], c.def.nodes[k]
+	if v.base != "sub" || d.base != "sub" || !c.pair(i, k) {
+		return false
+	}
+	for n := range 2 {
+		if negative(c.variant, v.ops[n], depth) || negative(c.def, d.ops[n], depth) {
+			return false
+		}
+	}
+	return true
 }
 
 // products is the number of a sum's operands that may be products.

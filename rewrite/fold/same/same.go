@@ -35,6 +35,9 @@ type Statement struct {
 type Sum struct {
 	At  Statement   // in the variant
 	May []Statement // in the default
+	// Of May those that are differences of the same two values, if it is one of those. So it is known
+	// which operand is which.
+	Ordered []Statement
 }
 
 // An Answer says what the machine code has to show before the variant is taken. Bits are the
@@ -42,7 +45,9 @@ type Sum struct {
 //
 //   - for each Sum, ptxas contracted At where it contracted all of May, and contracted none of them
 //     otherwise; and where it did, one operand of At, and of each of May, can't be a product, so
-//     that it is known with which it was contracted (Both is set where it can't be known);
+//     that it is known with which it was contracted (it is in Both where that is not so: then each
+//     of May has to be in Ordered, and ptxas to have contracted it with the product that is the
+//     same operand as in At);
 //   - none of Alone, products and sums of the default, was contracted: the variant has the rounded
 //     result of it as a constant;
 //   - none of Approximate, instructions of the variant, was computed by ptxas.

@@ -1,0 +1,125 @@
+package compile
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"gnvcc/cache"
+	"gnvcc/driver/drivertest"
+	"gnvcc/driver/job"
+	"gnvcc/driver/toolcmd"
+	"gnvcc/rewrite/fold/same"
+)
+
+// whichText has differences of two products, each with what contractedWith says of it. A product
+// that is used a second time is computed, and so the other one is contracted.
+const whichText = `.version 7.0
+.target sm_80
+.address_size 64
+
+.visible .entry k(.param .u64 p)
+{
+	.reg .f32 %f<40>;
+	.reg .b64 %rd<3>;
+	ld.param.u64 %rd1, [p];
+	cvta.to.global.u64 %rd2, %rd1;
+	ld.global.f32 %f1, [%rd2];
+	ld.global.f32 %f2, [%rd2+4];
+	ld.global.f32 %f3, [%rd2+8];
+	ld.global.f32 %f4, [%rd2+12];
+	ld.global.f32 %f5, [%rd2+16];
+	ld.global.f32 %f6, [%rd2+20];
+	mul.f32 %f10, %f1, %f2;
+	mul.f32 %f11, %f3, %f4;
+	st.global.f32 [%rd2+32], %f11;
+	sub.f32 %f12, %f10, %f11; // 0
+	st.global.f32 [%rd2+36], %f12;
+	mul.f32 %f13, %f1, %f3;
+	mul.f32 %f14, %f2, %f5;
+	st.global.f32 [%rd2+40], %f13;
+	sub.f32 %f15, %f13, %f14; // 1
+	st.global.f32 [%rd2+44], %f15;
+	mul.f32 %f16, %f1, %f5;
+	mul.f32 %f17, %f5, %f1;
+	mul.f32 %f18, %f2, %f6;
+	st.global.f32 [%rd2+48], %f17;
+	st.global.f32 [%rd2+52], %f18;
+	sub.f32 %f19, %f16, %f18; // -1
+	st.global.f32 [%rd2+56], %f19;
+	mul.f32 %f20, %f6, %f6;
+	sub.f32 %f21, %f20, %f1; // -1
+	st.global.f32 [%rd2+60], %f21;
+	ret;
+}
+`
+
+// TestWhich: it is known with which product a difference of two was contracted, and not where
+// another statement may compute the one that is at no line.
+func TestWhich(t *testing.T) {
+	for _, version := range []string{"11.8", "12.4", "13.0", "13.3", "13.5"} {
+		t.Run(version, func(t *testing.T) {
+			call, err := toolcmd.ReadPtxas([]string{"-arch=sm_80", "in.ptx", "-o", "out.cubin"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			store, err := cache.Open(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			j, err := job.New(store, call, drivertest.Toolkit(t, version)+"/bin/ptxas", []byte(whichText))
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, err := j.Read()
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, end, err := New(store, t.TempDir()).workbench()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer end()
+			did, err := b.done(context.Background(), j, m, "k", m, "k", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f, sums := m.Entry("k"), 0
+			var all []same.Statement
+			for i := range f.Stmts {
+				if string(f.Base(i)) != "sub" {
+					continue
+				}
+				sums++
+				s := same.Statement{Func: f, Index: i}
+				all = append(all, s)
+				_, behind, _ := strings.Cut(string(f.Text()), text(s)+"; // ")
+				want, _, _ := strings.Cut(behind, "\n")
+				if got := fmt.Sprint(did.contractedWith(s)); got != want {
+					t.Errorf("%s (%s): %s, not %s", text(s), did.did[s], got, want)
+				}
+			}
+			if sums != 4 {
+				t.Fatalf("%d differences", sums)
+			}
+			// The first two are alike, and ptxas rounds the one's minuend and the other's subtrahend.
+			for with, ok := range []bool{true, false} {
+				answer := &same.Answer{Both: all[:2]}
+				for n, s := range all {
+					may := []same.Statement{s}
+					if n == 0 {
+						may = all[with : with+1]
+					}
+					if n != 2 { // of which it can't be told
+						answer.Sums = append(answer.Sums, same.Sum{At: s, May: may, Ordered: may})
+					}
+				}
+				did.did[all[2]] = alone
+				if err := agree(answer, did, did); (err == nil) != ok {
+					t.Errorf("the first with %d: %v", with, err)
+				}
+			}
+		})
+	}
+}
