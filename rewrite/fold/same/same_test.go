@@ -138,8 +138,8 @@ func TestTold(t *testing.T) {
 }
 
 // TestLookAlikes: variants that keep each operation are taken, and such that look like them and do
-// not are refused: another field's product is contracted, the sides of a selection are exchanged, or
-// one of them is a number that the compiler may have computed.
+// not are refused: another field's product is contracted, the sides of a selection are exchanged,
+// or one of them is a number that the compiler may have computed.
 func TestLookAlikes(t *testing.T) {
 	const text = `extern "C" __global__ void fields(float *o, const float4 *p, int n, float x) {
   float s = 0;
