@@ -134,10 +134,10 @@ func kindOf(op string) string {
 	return ""
 }
 
-// holds tells whether a pair's operands are covered. The two of a sum or a product may be exchanged.
-// Where both are NaN, the result is 0x7fffffff in single precision, whichever they are (CUDA C++
-// Programming Guide, floating-point standard); in double precision no payload is promised, and
-// either compiler may exchange operands without that it shows.
+// holds tells whether a pair's operands are covered. The two of a sum or a product may be
+// exchanged. Where both are NaN, the result is 0x7fffffff in single precision, whichever they are
+// (CUDA C++ Programming Guide, floating-point standard); in double precision no payload is
+// promised, and either compiler may exchange operands without that it shows.
 func (m *matching) holds(i, k int) bool {
 	v, d := m.variant.nodes[i], m.def.nodes[k]
 	switch {
