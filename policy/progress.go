@@ -28,6 +28,7 @@ type Outcome struct {
 	Refused int
 	Other   int    // of the refused, for other bits
 	Alone   string // why it was left alone after all
+	Open    string // of the best that was measured, where it is not adopted: what it is, and why
 }
 
 // Silent is told and tells nobody.

@@ -95,6 +95,9 @@ func (p *Lines) Tuned(k *policy.Kernel, s policy.Shape, o policy.Outcome) {
 		text += fmt.Sprintf("%s -> %s, %.2fx (%s)", Duration(o.Before.Median),
 			Duration(o.Before.Median*o.Ratio.Estimate), 1/o.Ratio.Estimate, o.Recipe)
 	}
+	if o.Open != "" {
+		text += "; " + o.Open
+	}
 	if o.Other > 0 {
 		text += fmt.Sprintf(", %d refused for other bits", o.Other)
 	}

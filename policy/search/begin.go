@@ -26,7 +26,7 @@ func (s *search) begin() error {
 	now := s.t.now()
 	// What has begun when that is over (an arm of a race, a baseline beside it) takes some launches
 	// more.
-	s.moment = min(s.moment, max(0, s.end.Sub(now)/8))
+	s.moment = min(s.moment, max(0, s.end.Sub(now)/32))
 	s.deadline = s.end.Add(-min(s.comparison()*4/3+2*s.moment, max(0, s.end.Sub(now)/2)))
 	if s.compileBy.After(s.deadline) {
 		s.compileBy = s.deadline

@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,17 @@ import (
 type late struct {
 	*simGPU
 	whole time.Duration
+	told  *outcomes
+}
+
+// outcomes is a Progress that keeps what it is told of configurations.
+type outcomes struct {
+	policy.Silent
+	open []string
+}
+
+func (o *outcomes) Tuned(_ *policy.Kernel, _ policy.Shape, is policy.Outcome) {
+	o.open = append(o.open, is.Open)
 }
 
 func (l *late) Draft(ctx context.Context, k *policy.Kernel, r recipe.Recipe) (*policy.Candidate,
@@ -60,7 +72,8 @@ func (l *late) search(t *testing.T, grace time.Duration) (*cache.Decision, time.
 	}}
 	l.simGPU = newSim(t, k)
 	l.takes = true
-	tuner := NewTuner(context.Background(), simOptions(), l, l, l, nil)
+	l.told = &outcomes{}
+	tuner := NewTuner(context.Background(), simOptions(), l, l, l, l.told)
 	tuner.SetBudget(3*time.Second, grace)
 	begun := time.Now()
 	p, _, tuned := l.replays(tuner, 1)
@@ -97,6 +110,10 @@ func TestOpen(t *testing.T) {
 	if d.Recipe != "ld=cs" || !strings.Contains(best.Recipe, "unroll=4") ||
 		best.Open != "it was not compiled as a build compiles it in time" {
 		t.Errorf("decided %q, of the best is said %+v", d.Recipe, best)
+	}
+	if said := fmt.Sprint(*l.told); !strings.Contains(said, "unroll=4 took 0.5") ||
+		!strings.Contains(said, best.Open) {
+		t.Errorf("the run says %s", said)
 	}
 	if !strings.Contains(d.Evidence.Note, best.Recipe) ||
 		!strings.Contains(d.Evidence.Note, best.Open) {

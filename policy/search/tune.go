@@ -358,6 +358,11 @@ func (c *config) outcome(k *policy.Kernel) policy.Outcome {
 		o.Recipe, o.Words = c.winner.Text, lever.Words(k, c.winner.Recipe)
 		o.Ratio, o.Before, o.After = c.winner.Confirmed.Ratio, c.winner.Confirmed.Before,
 			c.winner.Confirmed.After
+		o.Ratio.Estimate = c.winner.Confirmed.Careful()
+	}
+	if best := policy.Rank(c.Book.Trials); len(best) > 0 && best[0].Open != "" {
+		o.Open = fmt.Sprintf("%s took %.2f of the time, but %s", best[0].Text, best[0].Ratio,
+			best[0].Open)
 	}
 	return o
 }
