@@ -8,7 +8,7 @@ import "math"
 // rate of loads, and memory's when something is copied.
 
 // What L2 takes for a store, in the time of a sector that it gives: for each line that a warp's
-// store touches, and for each sector.
+// store touches, and for each sector (memory-l2.txt beside it).
 const (
 	storeLine   = 1.3
 	storeSector = 1.9

@@ -208,7 +208,7 @@ func (r *Run) pipes(e *Estimate, flow *sass.Flow, weights []float64) map[string]
 			case sass.Global, sass.Generic:
 				turns := max(1, float64(i.Bytes)*32/lineBytes)
 				if c != nil && c.Access[k] >= 0 {
-					turns = max(1, c.lines(c.Access[k]))
+					turns = max(1, c.rowTurns(c.Access[k], float64(i.Bytes)))
 					if i.Class() == sass.Load {
 						turns = max(turns, shortestLoad)
 					}

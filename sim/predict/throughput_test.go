@@ -77,6 +77,19 @@ func TestBusy(t *testing.T) {
 	}
 }
 
+// A row that is shifted against the lines takes no turn more; two rows take two.
+func TestRowTurns(t *testing.T) {
+	for _, x := range []struct{ sectors, lines, full, want float64 }{
+		{4, 1, 4, 1}, {5, 2, 4, 1}, {4.75, 1.75, 4, 1}, {9, 3, 8, 2}, {4, 2, 4, 2}, {6, 4, 4, 4},
+		{2, 2, 1, 2}, {32, 32, 4, 32}} {
+		c := &Recorded{Runs: []float64{2}, In: []int{0}, Sectors: []float64{2 * x.sectors},
+			Lines: []float64{2 * x.lines}}
+		if got := c.rowTurns(0, x.full); got != x.want {
+			t.Errorf("%+v: %g turns", x, got)
+		}
+	}
+}
+
 // Memory takes longer for parts of lines, and much longer where these are stored again; not where
 // other blocks use the same sectors.
 func TestRows(t *testing.T) {
