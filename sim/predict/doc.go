@@ -6,7 +6,7 @@
 // no tool.
 //
 // Files: regdem.go the paper's algorithm, units.go rates and latencies by class, ours.go our model,
-// counted.go how often code runs by what was counted, throughput.go the X-model of a launch, chip.go
-// what all SMs share, feature.go what a forest sees of a candidate, rank.go candidates in order,
-// picture.go the values that an explanation of a kernel draws.
+// counted.go how often code runs by what was counted, throughput.go the X-model of a launch,
+// chip.go what all SMs share, feature.go what a forest sees of a candidate, rank.go candidates in
+// order, picture.go the values that an explanation of a kernel draws.
 package predict
