@@ -118,6 +118,10 @@ func TestSampledOrder(t *testing.T) {
 			if g.asked != c.asked {
 				t.Errorf("asked %d times", g.asked)
 			}
+			// 126 waves of blocks (40 registers) in 40 million cycles, three of them a window
+			if g.asked > 0 && g.o.Window != 20 {
+				t.Errorf("windows of 2^%d cycles", g.o.Window)
+			}
 			book := bookOf(t, g.simGPU)
 			var tried []string
 			for _, tr := range book.Trials {
