@@ -21,7 +21,8 @@ import (
 // have one solution, which the compiler finds; some bits of a number tell it where the others are
 // compared as well. It solves none on floats but a sign (v * 2 == 6 tells nothing of v), nor asks
 // which floats give an integer, and does not put 0 for x behind x == 0.0f, as x may be -0
-// (TestTold).
+// (TestTold). One order alone tells what is cut from an integer elsewhere: behind k < 3, max(k, 7)
+// is 7.
 
 // Told finds the statements of a function whose results a comparison may tell.
 type Told struct {
@@ -33,6 +34,9 @@ type Told struct {
 	out    map[int]bool
 	ends   map[int]map[string]bool // by statement: the other sides of orders that it stands in
 	masked map[int]uint64          // by statement: its bits that are compared
+	// integers of which an order is asked, and those that others are cut from
+	ordered map[int]bool
+	cuts    []map[int]bool
 }
 
 // NewTold begins with nothing told.
@@ -57,6 +61,7 @@ func (h *Told) Held(i int) bool { return h.out[i] }
 func (h *Told) Look() bool {
 	before := len(h.out)
 	h.ends, h.masked = map[int]map[string]bool{}, map[int]uint64{}
+	h.ordered, h.cuts = map[int]bool{}, nil
 	for i := range h.f.Stmts {
 		if h.ops[i] == nil {
 			continue
@@ -66,6 +71,18 @@ func (h *Told) Look() bool {
 			h.tell(i, h.ops[i][0])
 		case (base == "setp" || base == "set") && len(h.ops[i]) > 2:
 			h.comparison(i, h.ops[i][1], h.ops[i][2])
+		case h.isCut(i, base):
+			for _, operand := range h.ops[i][1:] {
+				h.cuts = append(h.cuts, h.defs(i, operand))
+			}
+		}
+	}
+	for _, defs := range h.cuts {
+		for d := range defs {
+			if h.ordered[d] {
+				h.mark(defs)
+				break
+			}
 		}
 	}
 	h.alike()
@@ -77,10 +94,15 @@ func (h *Told) comparison(i int, a, b string) {
 	defs := map[int]bool{}
 	some := h.slice(i, a, defs)
 	some = h.slice(i, b, defs) || some
+	op := h.f.Opcode(i)
+	if !float(op) && !equality(op) {
+		for d := range defs {
+			h.ordered[d] = true
+		}
+	}
 	if !some {
 		return // of data with data
 	}
-	op := h.f.Opcode(i)
 	switch {
 	case float(op) && equality(op):
 		if !zero(a) && !zero(b) {
@@ -92,6 +114,22 @@ func (h *Told) comparison(i int, a, b string) {
 		h.order(i, a, b, ptx.HasModifier(op, "lt") || ptx.HasModifier(op, "ge"))
 		h.order(i, b, a, ptx.HasModifier(op, "le") || ptx.HasModifier(op, "gt"))
 	}
+}
+
+// isCut tells of an operation on integers whose result an order of an operand tells: its least or
+// most, its absolute value, its sign.
+func (h *Told) isCut(i int, base string) bool {
+	if float(h.f.Opcode(i)) {
+		return false
+	}
+	switch base {
+	case "min", "max", "abs":
+		return true
+	case "shr":
+		by := h.ops[i][len(h.ops[i])-1]
+		return by == "31" || by == "63"
+	}
+	return false
 }
 
 // order notes one of an operand with another: below says that equal ones are on the upper side. Of

@@ -57,6 +57,28 @@ __global__ void rounded(float *o, const float *d, float x, float y) { o[threadId
 __global__ void product(float *o, const float *d, float x, float y) { o[threadIdx.x] = x * y * d[threadIdx.x]; }
 __global__ void whole(int *o, const int *d, int x, int y) { o[threadIdx.x] = x * y + d[threadIdx.x]; }
 
+// Where the branch is known to be the order's, what is cut from the number is a constant.
+__global__ void no_least(float *o, const float *d, const int *e, int n) {
+    int k = e[threadIdx.x];
+    if (k < 3 || n > 100) o[threadIdx.x] = (float)max(k, 7) * 0.1f + d[threadIdx.x];
+}
+__global__ void no_most(float *o, const float *d, const int *e, int n) {
+    int k = e[threadIdx.x];
+    if (k > 5 || n > 100) o[threadIdx.x] = (float)(min(k, -7) + 1) * 0.1f + d[threadIdx.x];
+}
+__global__ void no_difference(float *o, const float *d, const int *e, int n) {
+    int k = e[threadIdx.x];
+    if (k < 0 || n > 100) o[threadIdx.x] = (float)(abs(k) + k + 7) * 0.1f + d[threadIdx.x];
+}
+__global__ void no_sign(float *o, const float *d, const int *e, int n) {
+    int k = e[threadIdx.x];
+    if (k < -5 || n > 100) o[threadIdx.x] = (float)((k < 0) * 7) * 0.1f + d[threadIdx.x];
+}
+__global__ void least(float *o, const float *d, const int *e, int n) {
+    int k = e[threadIdx.x];
+    if (n > 100) o[threadIdx.x] = (float)max(k, 7) * 0.1f + d[threadIdx.x];
+}
+
 // With nothing fixed: behind the loop nobody knows more than the kernel, in it the first round is told from the others.
 __global__ void unrolled_behind(float *o, const float *a, const float *b, int n) {
     float s = 0, t = 0;
