@@ -20,8 +20,7 @@ typedef void *cudaStream_t;
 enum cudaError_t { cudaSuccess, cudaErrorInvalidValue };
 enum cudaStreamCaptureStatus { cudaStreamCaptureStatusNone, cudaStreamCaptureStatusActive };
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize, cudaFuncAttributePreferredSharedMemoryCarveout };
-struct cudaFuncAttributes { int maxDynamicSharedSizeBytes, preferredShmemCarveout, binaryVersion, requiredClusterWidth, requiredClusterHeight, requiredClusterDepth; };
-#define CUDART_VERSION 13000
+struct cudaFuncAttributes { int maxDynamicSharedSizeBytes, preferredShmemCarveout, binaryVersion, WIDTH; };
 static int answer(const char *what, int otherwise) { const char *s = getenv(what); return s ? atoi(s) : otherwise; }
 static int pending = answer("PENDING", 0), number, loaded;
 static dim3 grid, block; static size_t dynamic; static cudaStream_t stream;
@@ -36,8 +35,8 @@ static cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *a, const void *f) {
   if (f != (const void *)k && !loaded) { loaded = 1; if (answer("LAZY", 0)) printf("load "); }
   if (f != (const void *)k && answer("MISSING", 0)) { pending = 98; return cudaErrorInvalidValue; }
   a->maxDynamicSharedSizeBytes = 49152; a->preferredShmemCarveout = -1; a->binaryVersion = answer("BINARY", 90);
-  a->requiredClusterWidth = a->requiredClusterHeight = a->requiredClusterDepth = 0;
-  if (f == (const void *)k) { a->requiredClusterWidth = answer("CLUSTER", 0); a->preferredShmemCarveout = answer("CARVEOUT", -1); a->maxDynamicSharedSizeBytes = answer("ALLOWED", 49152); }
+  a->WIDTH = 0;
+  if (f == (const void *)k) { a->WIDTH = answer("CLUSTER", 0); a->preferredShmemCarveout = answer("CARVEOUT", -1); a->maxDynamicSharedSizeBytes = answer("ALLOWED", 49152); }
   return cudaSuccess;
 }
 static cudaError_t cudaFuncSetAttribute(const void *, cudaFuncAttribute a, int v) {
@@ -87,14 +86,16 @@ int main(int argc, char **argv) {
 	// a default stream for each thread has the latter only
 	for _, name := range []string{"cudaStreamIsCapturing", "cudaStreamIsCapturing_ptsz"} {
 		for _, dialect := range []string{"c++98", "c++17"} {
-			run(t, dir, compiler, "-w", "-std=gnu"+strings.TrimPrefix(dialect, "c"), "-DCAPTURE="+name, "-o",
-				"m", "m.cc")
+			run(t, dir, compiler, "-w", "-std=gnu"+strings.TrimPrefix(dialect, "c"), "-DCAPTURE="+name,
+				"-DWIDTH=requiredClusterWidth", "-o", "m", "m.cc")
 			launches(t, filepath.Join(dir, "m"))
 		}
 	}
-	run(t, dir, compiler, "-w", "-DCAPTURE=anything", "-DcudaStreamIsCapturing=anything", "-o", "m",
-		"m.cc")
+	run(t, dir, compiler, "-w", "-DCAPTURE=anything", "-DcudaStreamIsCapturing=anything",
+		"-DWIDTH=requiredClusterWidth", "-o", "m", "m.cc")
 	launches(t, filepath.Join(dir, "m"))
+	// 11.8's attributes have no clusters
+	run(t, dir, compiler, "-w", "-DCAPTURE=cudaStreamIsCapturing", "-DWIDTH=none", "-o", "m", "m.cc")
 }
 
 // launches runs the program.
@@ -162,11 +163,10 @@ func TestNames(t *testing.T) {
 		t.Fatal(refused)
 	}
 	known := map[string]bool{"maxDynamicSharedSizeBytes": true, "preferredShmemCarveout": true,
-		"binaryVersion": true, "requiredClusterWidth": true,
-		"requiredClusterHeight": true, "requiredClusterDepth": true, "dim3": true, "size_t": true, "x": true, "y": true, "z": true,
+		"binaryVersion": true, "requiredClusterWidth": true, "template": true, "dim3": true, "size_t": true, "x": true, "y": true, "z": true,
 		"second": true} // the entry
 	for _, w := range strings.Fields("struct namespace static signed unsigned char int long bool void " +
-		"const return if else sizeof true false define ifdef endif pragma CUDART_VERSION GCC diagnostic push pop ignored") {
+		"const return if else sizeof true false define ifdef endif pragma class GCC diagnostic push pop ignored") {
 		known[w] = true
 	}
 	for _, w := range regexp.MustCompile(`"[^"]*"|\b[A-Za-z_]\w*`).FindAllString(string(out), -1) {

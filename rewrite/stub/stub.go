@@ -72,7 +72,7 @@ type Align struct {
 // What the user set on the kernel with cudaFuncSetAttribute is repeated on the second entry before
 // its first launch. One that is throttled (__binary is not 0) is allowed its reserve too, and has a
 // carveout of its own, unless the user has chosen one. Where he has asked for clusters, the second
-// entry is left alone.
+// entry is left alone: 11.8 has none in its attributes, and CUDART_VERSION is no macro here any more.
 //
 // One that is launched in blocks of another size gets as many threads in each dimension.
 // __gnvcc_blocks gives that dimension's grid, or 0 where there is none: the threads don't divide,
@@ -88,8 +88,12 @@ const prelude = `
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-variable"
 #pragma GCC diagnostic ignored "-Wunused-function"
+#pragma GCC diagnostic ignored "-Wzero-as-null-pointer-constant"
 struct __gnvcc_second { signed char __state[32]; unsigned long long __dynamic; int __reserve, __carveout, __binary; bool __loaded[32]; };
 namespace __gnvcc {
+template <int> struct __size;
+template <class __t> static int __cluster(const __t *__own, __size<sizeof(((__t *)0)->requiredClusterWidth)> *) { return __own->requiredClusterWidth; }
+template <class __t> static int __cluster(const __t *, ...) { return 0; }
 #ifdef cudaStreamIsCapturing
 static cudaError_t __capturing(cudaStream_t __stream, cudaStreamCaptureStatus *__status) { return cudaStreamIsCapturing(__stream, __status); }
 #else
@@ -124,10 +128,7 @@ static bool __gnvcc_prepared(struct __gnvcc_second *__second, int __device, cons
   struct cudaFuncAttributes __own, __theirs;
   if (cudaFuncGetAttributes(&__own, __second) != cudaSuccess || cudaFuncGetAttributes(&__theirs, __plain) != cudaSuccess || __own.binaryVersion != __theirs.binaryVersion) {
     cudaGetLastError(); __second->__state[__device] = -1; return false; }
-#if CUDART_VERSION >= 12000
-  if (__own.requiredClusterWidth != __theirs.requiredClusterWidth || __own.requiredClusterHeight != __theirs.requiredClusterHeight ||
-      __own.requiredClusterDepth != __theirs.requiredClusterDepth) { __second->__state[__device] = -1; return false; }
-#endif
+  if (__gnvcc::__cluster(&__own, 0) != __gnvcc::__cluster(&__theirs, 0)) { __second->__state[__device] = -1; return false; }
   if (__dynamic > (unsigned long long)__theirs.maxDynamicSharedSizeBytes) return false;
   int __most = __theirs.maxDynamicSharedSizeBytes, __carveout = __theirs.preferredShmemCarveout;
   if (__second->__binary != 0) {
