@@ -579,11 +579,14 @@ func (s *editedSearch) outcome(results []decide.Result) watch.Outcome {
 			for _, a := range r.Alone {
 				out.Why = a.Reason
 			}
+			if out.Why == "" && d != nil {
+				out.Why = d.Evidence.Note
+			}
 		default:
 			out.Recipe, out.Ratio, out.Launch = d.Recipe, ratioOf(d),
 				d.Evidence.Launches[0].Before.Median/1e9
 		}
-		if d != nil {
+		if d != nil && (out.Why != "" || len(d.Evidence.Launches) > 0) {
 			return out
 		}
 	}
