@@ -72,7 +72,7 @@ type Align struct {
 // What the user set on the kernel with cudaFuncSetAttribute is repeated on the second entry before
 // its first launch. One that is throttled (__binary is not 0) is allowed its reserve too, and has a
 // carveout of its own, unless the user has chosen one. Where he has asked for clusters, the second
-// entry is left alone; 11.8 has none in its attributes, and no macro tells the version here any more.
+// entry is left alone; 11.8 has none in its attributes, and no macro tells the version here.
 //
 // One that is launched in blocks of another size gets as many threads in each dimension.
 // __gnvcc_blocks gives that dimension's grid, or 0 where there is none: the threads don't divide,
