@@ -4,15 +4,17 @@ package jsonl
 
 import (
 	"bufio"
+	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 )
 
-// Read reads a file of results, of those with the same key the last one in the place of the first;
-// no file: none. A last line that was cut short is passed by: it will be made anew.
+// Read reads a file of results (gzipped, where its name ends in .gz), of those with the same key
+// the last one in the place of the first; no file: none. A last line that was cut short is passed by: it will be made anew.
 func Read[T any](path string, key func(T) string) ([]T, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -25,6 +27,13 @@ func Read[T any](path string, key func(T) string) ([]T, error) {
 	var out []T
 	at := map[string]int{}
 	in := bufio.NewReader(f)
+	if strings.HasSuffix(path, ".gz") {
+		whole, err := gzip.NewReader(in)
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", path, err)
+		}
+		in = bufio.NewReader(whole)
+	}
 	for n := 1; ; n++ {
 		text, err := in.ReadBytes('\n')
 		if err != nil { // io.EOF, or a line without an end

@@ -2,6 +2,7 @@ package page
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"html"
@@ -20,12 +21,17 @@ import (
 // recorded are the decisions of the examples on an H200.
 func recorded(t testing.TB) []cache.Decision {
 	t.Helper()
-	text, err := os.ReadFile("../../bench/results/2026-11-21-h200/examples-report.json")
+	f, err := os.Open("../../bench/results/2026-11-21-h200/examples-report.json.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	text, err := gzip.NewReader(f)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var entries []struct{ Decision cache.Decision }
-	if err := json.Unmarshal(text, &entries); err != nil {
+	if err := json.NewDecoder(text).Decode(&entries); err != nil {
 		t.Fatal(err)
 	}
 	var out []cache.Decision
