@@ -56,7 +56,7 @@ func (v variantOf) fixed(unit *source.Unit, signature []string) (fold.Fixed, err
 		return fixed, err
 	}
 	for _, term := range v.terms {
-		if term.Lever != "spec" {
+		if term.Lever != recipe.Second {
 			continue
 		}
 		c, err := k.Conditions(term, source.Options{Signature: signature, Alone: v.alone})

@@ -3,7 +3,6 @@ package hazard
 import (
 	"fmt"
 	"sort"
-	"strconv"
 	"strings"
 
 	"gnvcc/rewrite/ptx"
@@ -147,7 +146,7 @@ func (k *kernelView) file(number string) string {
 // target is the architecture that the text is for, 75 for sm_75; 0 where that is not known.
 func (k *kernelView) target() int {
 	for _, t := range k.module.Target {
-		if n, err := strconv.Atoi(strings.TrimRight(strings.TrimPrefix(t, "sm_"), "af")); err == nil {
+		if n := ptx.Capability(t); n > 0 {
 			return n
 		}
 	}
