@@ -55,7 +55,7 @@ type Options struct {
 	Controls []string // hashes of controls files that the user gives, for lever ptxas
 }
 
-// Defaults are the options of a plain gnvcc tune.
+// Defaults are the options of gnvcc tune without options.
 //
 // Budget: a configuration of a 100 us kernel takes 0.3 to 1 s of measuring; the rest is for cicc
 // (0.3 to 3 s a source variant, Jobs at a time). Full and Verify: kernels launched with ever new

@@ -49,7 +49,7 @@ func cachePolicy(k *kernel, terms []recipe.Term, base string) error {
 			all = t.Value
 			continue
 		}
-		n, err := number(t.Site, 0, 1<<20)
+		n, err := recipe.Number(t.Site, 0, 1<<20)
 		if err != nil {
 			return fmt.Errorf("site: %w", err)
 		}

@@ -204,15 +204,6 @@ func only(terms []recipe.Term) (string, error) {
 	return terms[0].Value, nil
 }
 
-// number reads a plain decimal number within bounds.
-func number(s string, low, high int) (int, error) {
-	n, err := strconv.Atoi(s)
-	if err != nil || strconv.Itoa(n) != s || n < low || n > high {
-		return 0, fmt.Errorf("%q is not a number from %d to %d", s, low, high)
-	}
-	return n, nil
-}
-
 // A machine is what the module's own header promises, which ptxas checks instructions against; and
 // what is known of the file as a whole.
 type machine struct {

@@ -208,7 +208,7 @@ func CutDegree(value string) (list string, d Degree, err error) {
 	default:
 		return "", d, fmt.Errorf("%q is no degree: it is warps<N or sm<N", text)
 	}
-	if d.Warps, err = number(count, 1, most); err != nil {
+	if d.Warps, err = recipe.Number(count, 1, most); err != nil {
 		return "", d, err
 	}
 	return list, d, nil

@@ -50,7 +50,7 @@ func bypass(k *kernel, terms []recipe.Term) error {
 	if n, ok := strings.CutPrefix(value, "L2:"); ok {
 		return bypassL2(k, n)
 	}
-	warps, err := number(value, 0, 32)
+	warps, err := recipe.Number(value, 0, 32)
 	if err != nil {
 		return err
 	}

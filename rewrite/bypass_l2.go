@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/recipe"
 )
 
 // bypass=L2:K is bypassing for L2: what the warps with linear index K and above load is the first
@@ -32,7 +33,7 @@ import (
 // From: Li et al., SC 2015; thesis (2016), 5.4.1 and 5.4.3, where L2 alone gains less than L1, and
 // both together no more than one.
 func bypassL2(k *kernel, value string) error {
-	warps, err := number(value, 0, 31)
+	warps, err := recipe.Number(value, 0, 31)
 	if err != nil {
 		return err
 	}

@@ -60,7 +60,7 @@ func demote(k *kernel, terms []recipe.Term) error {
 		return fmt.Errorf("%q: it is a number of words and a strategy of %v: demote=8:loops", value,
 			Strategies)
 	}
-	words, err := number(amount, 1, MostDemoted)
+	words, err := recipe.Number(amount, 1, MostDemoted)
 	if err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func blockOf(k *kernel) blockBounds {
 		d := [3]int{1, 1, 1}
 		for i, word := range strings.Split(args, ",") {
 			if i < 3 {
-				d[i], _ = number(strings.TrimSpace(word), 1, maxThreads)
+				d[i], _ = recipe.Number(strings.TrimSpace(word), 1, maxThreads)
 			}
 		}
 		if d[0]*d[1]*d[2] == n {

@@ -32,7 +32,7 @@ func maxnreg(k *kernel, terms []recipe.Term) error {
 	if err != nil {
 		return err
 	}
-	n, err := number(value, minRegisters, maxRegisters)
+	n, err := recipe.Number(value, minRegisters, maxRegisters)
 	if err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ func shaped(r recipe.Recipe) (block [3]int, err error) {
 	}
 	// CUDA programming guide, technical specifications
 	for i, most := range []int{maxThreads, maxThreads, 64} {
-		if block[i], err = number(parts[i], 1, most); err != nil {
+		if block[i], err = recipe.Number(parts[i], 1, most); err != nil {
 			return [3]int{}, fmt.Errorf("shape=%s: %w", value, err)
 		}
 	}

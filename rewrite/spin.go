@@ -189,7 +189,7 @@ func parseSpin(value string) (spinning, error) {
 	if rest == "" {
 		return out, nil
 	}
-	n, err := number(strings.TrimPrefix(rest, ":"), 1, 10000)
+	n, err := recipe.Number(strings.TrimPrefix(rest, ":"), 1, 10000)
 	if err != nil || rest != ":"+strconv.Itoa(n) {
 		return out, fmt.Errorf("%q: the delay is a number from 1 to 10000, in nanoseconds", value)
 	}

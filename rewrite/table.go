@@ -153,7 +153,7 @@ func checkPlace(t recipe.Term) error {
 		if !ok {
 			function, n = "f", t.Site
 		}
-		if _, err := number(n, 1, 1<<20); err != nil || function == "" {
+		if _, err := recipe.Number(n, 1, 1<<20); err != nil || function == "" {
 			return fmt.Errorf(
 				"%s: a loop is named by its number in the kernel (unroll@2) or in a function (unroll@f.1); a line, as in "+
 					"recipes of earlier versions, is another loop's when the text changes: tune once more", t)

@@ -40,7 +40,7 @@ func throttled(r recipe.Recipe) (int, error) {
 	if !ok {
 		return 0, nil
 	}
-	n, err := number(value, 1, 31)
+	n, err := recipe.Number(value, 1, 31)
 	if err != nil {
 		return 0, fmt.Errorf("throttle=%s: %w", value, err)
 	}

@@ -62,7 +62,7 @@ func tile(k *kernel, terms []recipe.Term) error {
 		}
 		loops := t.loops
 		if term.Site != "" {
-			n, err := number(term.Site, 0, 1<<20)
+			n, err := recipe.Number(term.Site, 0, 1<<20)
 			if err != nil {
 				return fmt.Errorf("site: %w", err)
 			}
@@ -145,8 +145,8 @@ const mostTurns = 256
 func tileValue(value string) (turns, box int, err error) {
 	first, second, named := strings.Cut(value, ":")
 	box = -1
-	if turns, err = number(first, 2, mostTurns); err == nil && named {
-		box, err = number(second, 0, 1<<10)
+	if turns, err = recipe.Number(first, 2, mostTurns); err == nil && named {
+		box, err = recipe.Number(second, 0, 1<<10)
 	}
 	if err != nil {
 		err = fmt.Errorf("%q: it is a number of turns, perhaps with a box: tile=16 or tile=16:0: %w",

@@ -53,7 +53,7 @@ func revertVerb() *cobra.Command {
 		apply.Aim{Default: true},
 		`Gives what was built with recipes nvcc's own code again, as gnvcc apply would with no recipe known: all that this
 store knows, or what lies in and below a folder. The recipes stay in the store, and the next build or apply uses them
-again: GNVCC_OFF=1 or plain nvcc does not, and gnvcc ban keeps a lever from a kernel for good. Exit code 1 where something
+again: GNVCC_OFF=1 or nvcc itself does not, and gnvcc ban keeps a lever from a kernel for good. Exit code 1 where something
 had to be left alone.
 `)
 }

@@ -12,7 +12,7 @@ import (
 // with real calls, with dynamic shared memory and with -rdc, so those are left out here, too.
 //
 // Where registers limit the occupancy it is tried with the caps of the next levels, beside demotion
-// and plain caps (RegDem's Table 3), in an entry for the block at hand, so that ptxas reserves no
+// and caps alone (RegDem's Table 3), in an entry for the block at hand, so that ptxas reserves no
 // more than that needs.
 
 var _ = register(Lever{

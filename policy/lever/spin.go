@@ -6,7 +6,7 @@ import (
 
 // Spin loops on shared memory (Li, thesis, chapter 7): a test before the swap keeps the waiting
 // threads from each other's way, a sleep leaves the issue slots to those who have the lock.
-// Measured (H200, CUDA 13.0, 1,056 blocks of 256 threads, times over the plain loop's): where all
+// Measured (H200, CUDA 13.0, 1,056 blocks of 256 threads, times over the loop's own): where all
 // threads of a block want one lock, test 0.26, a growing delay 0.52, both 0.16 (0.04 for a lock of
 // 64 bits); where one lane of each warp wants it, test 1.45, delay 1.06, both 1.31; where nobody
 // waits, all three 1.0. So there is no rule but to measure. Constant delays without a test were

@@ -77,7 +77,7 @@ func read(ctx context.Context, path string) (*Profile, error) {
 	case err != nil:
 		return nil, bare(err)
 	case !info.Mode().IsRegular():
-		return nil, errors.New("it is no plain file")
+		return nil, errors.New("it is no regular file")
 	case info.Size() > maxFile:
 		return nil,
 			fmt.Errorf(

@@ -89,8 +89,8 @@ func parsePlace(text string) (Place, error) {
 		var p Place
 		var err error
 		index, offset, deeper := strings.Cut(digits, "+")
-		if p.Index, err = number(index, 0, maxIndex); err == nil && deeper {
-			p.Offset, err = number(offset, 1, maxOffset)
+		if p.Index, err = Number(index, 0, maxIndex); err == nil && deeper {
+			p.Offset, err = Number(offset, 1, maxOffset)
 		}
 		if err != nil {
 			return p, fmt.Errorf("%s: an argument is #INDEX or #INDEX+BYTES: %w", text, err)
@@ -103,8 +103,8 @@ func parsePlace(text string) (Place, error) {
 	return Place{Name: text}, nil
 }
 
-// number reads a plain decimal number within bounds.
-func number(s string, low, high int) (int, error) {
+// Number reads a decimal number within bounds, as recipes write it: no sign, no zero in front.
+func Number(s string, low, high int) (int, error) {
 	n, err := strconv.Atoi(s)
 	if err != nil || strconv.Itoa(n) != s || n < low || n > high {
 		return 0, fmt.Errorf("%q is not a number from %d to %d", s, low, high)
@@ -170,11 +170,11 @@ func parseCondition(item string) (c Condition, err error) {
 		if c.Axis = strings.Index("xyz", axis); len(axis) != 1 || c.Axis < 0 {
 			return c, fmt.Errorf("%s: %s has x, y and z", item, words[c.Kind])
 		}
-		c.Number, err = number(value, 1, limits[c.Kind][c.Axis])
+		c.Number, err = Number(value, 1, limits[c.Kind][c.Axis])
 	case isAlign && strings.HasSuffix(inner, ")"):
 		c.Kind = Alignment
 		if c.Of, err = parsePlace(strings.TrimSuffix(inner, ")")); err == nil {
-			if c.Number, err = number(value, 2, maxAlignment); err == nil && c.Number&(c.Number-1) != 0 {
+			if c.Number, err = Number(value, 2, maxAlignment); err == nil && c.Number&(c.Number-1) != 0 {
 				err = fmt.Errorf("an alignment is a power of two from 2 to %d", maxAlignment)
 			}
 		}
@@ -186,7 +186,7 @@ func parseCondition(item string) (c Condition, err error) {
 		c.Size, err = parseSize(value, limits[c.Kind])
 	case key == words[HostDynamic]:
 		c.Kind = HostDynamic
-		c.Number, err = number(value, 0, maxDynamic)
+		c.Number, err = Number(value, 0, maxDynamic)
 	case strings.HasPrefix(key, "host("):
 		err = errors.New("the host knows host(block), host(grid) and host(dynamic)")
 	default:
@@ -205,7 +205,7 @@ func parseSize(text string, most [3]int) (size [3]int, err error) {
 		return size, fmt.Errorf("a size is XxYxZ")
 	}
 	for i, p := range parts {
-		if size[i], err = number(p, 1, most[i]); err != nil {
+		if size[i], err = Number(p, 1, most[i]); err != nil {
 			return size, err
 		}
 	}
