@@ -14,7 +14,8 @@ import (
 )
 
 // Read reads a file of results (gzipped, where its name ends in .gz), of those with the same key
-// the last one in the place of the first; no file: none. A last line that was cut short is passed by: it will be made anew.
+// the last one in the place of the first; no file: none. A last line that was cut short is passed
+// by: it will be made anew.
 func Read[T any](path string, key func(T) string) ([]T, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
