@@ -12,14 +12,14 @@ type Memory struct {
 	// Cache is what the SM's warps share, in bytes; 0: none. CacheLatency is its latency, in cycles.
 	Cache, CacheLatency float64
 	// Corner is how an access' latency and memory's queue add up, as powers: 0 takes the longer one,
-	// as the thesis does (Eq. 3.4). Measured is what an H200 does.
+	// as the thesis does (Eq. 3.4). asMeasured is what an H200 does.
 	Corner float64
 }
 
-// Measured is the Corner by which f(k) of an H200's device memory comes out best: where both are as
-// long, an access takes 1.4 times that. The mean error over 30 points (1 to 64 warps, 4 to 16 bytes
-// a lane) is 8 %, with the thesis' corner 14 %.
-const Measured = 2
+// asMeasured is the Corner by which f(k) of an H200's device memory comes out best: where both
+// are as long, an access takes 1.4 times that. The mean error over 30 points (1 to 64 warps, 4 to
+// 16 bytes a lane) is 8 %, with the thesis' corner 14 %.
+const asMeasured = 2
 
 // far is how long an access to memory takes, in cycles, while k sectors are asked for.
 func (m Memory) far(k float64) float64 {
@@ -34,7 +34,7 @@ type Machine struct {
 	Memory
 	Issue float64 // M: instructions per cycle at most, for the kernel's mix of classes
 	// Bend is how what the warps would issue by themselves and what the pipes take come together, as
-	// powers: 0 takes the smaller one, as the thesis does. Measured is what kernels do.
+	// powers: 0 takes the smaller one, as the thesis does. asMeasured is what kernels do.
 	Bend float64
 }
 
