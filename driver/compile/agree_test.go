@@ -77,7 +77,8 @@ func TestAgree(t *testing.T) {
 		"not the variant's": {same.Answer{}, did{sum: contracted, product: gone}, nil, ""},
 	} {
 		reaches := map[*ptx.Func]*ptx.Reaching{sum.Func: reach}
-		err := agree(&c.answer, &doings{c.before, reaches}, &doings{c.after, reaches})
+		err := agree(t.Context(), &c.answer, newDoings(c.before, reaches),
+			newDoings(c.after, reaches))
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, not %q", name, err, c.want)
 		}

@@ -160,7 +160,7 @@ func (b *Workbench) compare(ctx context.Context, j *job.Job, t *record.Translati
 	if err != nil {
 		return err
 	}
-	return agree(answer, before, after)
+	return agree(ctx, answer, before, after)
 }
 
 // lined gives what cicc makes of the untouched text and of the variant's with line information. It
@@ -201,6 +201,16 @@ func (b *Workbench) lined(ctx context.Context, t *record.Translation, call *tool
 type doings struct {
 	did   map[same.Statement]deed
 	reach map[*ptx.Func]*ptx.Reaching
+
+	// what which.go has found out so far
+	with     map[same.Statement]int // contractedWith
+	computed map[*ptx.Func][]int    // products
+	steps    int                    // pairs of values told from each other
+}
+
+func newDoings(did map[same.Statement]deed, reach map[*ptx.Func]*ptx.Reaching) *doings {
+	return &doings{did: did, reach: reach, with: map[same.Statement]int{},
+		computed: map[*ptx.Func][]int{}}
 }
 
 // done looks what ptxas does with an entry. The statements are those of the same code with line
@@ -229,7 +239,7 @@ func (b *Workbench) done(ctx context.Context, j *job.Job, lined *ptx.Module, ent
 	if err != nil {
 		return nil, err
 	}
-	out := &doings{map[same.Statement]deed{}, map[*ptx.Func]*ptx.Reaching{}}
+	out := newDoings(map[same.Statement]deed{}, map[*ptx.Func]*ptx.Reaching{})
 	for n, s := range of {
 		out.did[same.Statement{Func: s.f, Index: s.index}] = deeds[n]
 		if out.reach[s.f] == nil {
@@ -243,12 +253,15 @@ func (b *Workbench) done(ctx context.Context, j *job.Job, lined *ptx.Module, ent
 
 // agree is an error where ptxas did other things with the variant's statements than with the
 // kernel's.
-func agree(answer *same.Answer, before, after *doings) error {
+func agree(ctx context.Context, answer *same.Answer, before, after *doings) error {
 	both := map[same.Statement]bool{}
 	for _, s := range answer.Both {
 		both[s] = true
 	}
 	for _, s := range answer.Alone {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		if before.did[s] != alone {
 			return fmt.Errorf("%s is constant in the variant, and in the kernel ptxas makes of it: %s",
 				text(s), before.did[s])
@@ -261,6 +274,9 @@ func agree(answer *same.Answer, before, after *doings) error {
 		}
 	}
 	for _, s := range answer.Approximate {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		if after.did[s] != looked && !after.shares(s) && !before.computes(after, s) {
 			return fmt.Errorf("ptxas makes of %s in the variant: %s", text(s), after.did[s])
 		}
@@ -269,6 +285,9 @@ func agree(answer *same.Answer, before, after *doings) error {
 		return err
 	}
 	for _, s := range answer.Sums {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		did := after.did[s.At]
 		if did != alone && did != contracted {
 			return fmt.Errorf("ptxas makes of %s in the variant: %s", text(s.At), did)

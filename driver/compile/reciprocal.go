@@ -20,7 +20,7 @@ func (d *doings) shares(s same.Statement) bool {
 	if string(f.Base(s.Index)) != "div" || len(ops) != 3 {
 		return false
 	}
-	v := values{f, d.reach[f]}
+	v := values{f: f, reach: d.reach[f]}
 	for other, did := range d.did {
 		if did != looked || other.Func != f || !bytes.Equal(f.Opcode(other.Index), f.Opcode(s.Index)) {
 			continue
@@ -75,6 +75,7 @@ func (d *doings) divisor(s same.Statement) string {
 type values struct {
 	f     *ptx.Func
 	reach *ptx.Reaching
+	steps *int // of mayEqual, so far
 }
 
 // equal tells that operand x of statement i is made as operand y of statement j is: by the same

@@ -17,6 +17,15 @@ import (
 // contractedWith is the operand of a contracted sum, from 0, whose product is in it: -1 where that
 // can't be told.
 func (d *doings) contractedWith(sum same.Statement) int {
+	k, ok := d.with[sum]
+	if !ok {
+		k = d.whichOf(sum)
+		d.with[sum] = k
+	}
+	return k
+}
+
+func (d *doings) whichOf(sum same.Statement) int {
 	f := sum.Func
 	var products [2]int
 	for k, o := range f.Operands(sum.Index, nil)[1:] {
@@ -38,25 +47,41 @@ func (d *doings) contractedWith(sum same.Statement) int {
 
 // twin tells whether another product that is computed may have the value of one.
 func (d *doings) twin(f *ptx.Func, product int) bool {
-	v := values{f, d.reach[f]}
-	for s, did := range d.did {
-		if s.Func == f && s.Index != product && did != gone && fold.FreeProduct(f, s.Index) &&
-			v.mayEqual(s.Index, product, twinDepth) {
-			return true
+	v := values{f, d.reach[f], &d.steps}
+	return slices.ContainsFunc(d.products(f), func(i int) bool {
+		return i != product && v.mayEqual(i, product, twinDepth)
+	})
+}
+
+// products lists a function's products that are computed.
+func (d *doings) products(f *ptx.Func) []int {
+	out, ok := d.computed[f]
+	if !ok {
+		for s, did := range d.did {
+			if s.Func == f && did != gone && fold.FreeProduct(f, s.Index) {
+				out = append(out, s.Index)
+			}
 		}
+		slices.Sort(out)
+		d.computed[f] = out
 	}
-	return false
+	return out
 }
 
 // twinDepth is how far down values are told from each other: what is further down counts as equal.
 const twinDepth = 6
 
+// twinSteps bounds how many pairs of values are told from each other in a proof, a second's work:
+// what is not looked at counts as equal.
+const twinSteps = 400_000
+
 // mayEqual tells whether two statements may give one value, as far as a compiler sees: by the same
 // instructions, from the same registers or addresses.
 func (v values) mayEqual(i, j, depth int) bool {
-	if i == j || depth == 0 {
+	if i == j || depth == 0 || *v.steps >= twinSteps {
 		return true
 	}
+	*v.steps++
 	of, with := v.operands(i), v.operands(j)
 	if string(v.f.Opcode(i)) != string(v.f.Opcode(j)) || len(of) != len(with) || len(of) < 2 {
 		return twice(v.f, i) && v.scales(j) || twice(v.f, j) && v.scales(i)

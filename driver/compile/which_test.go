@@ -103,6 +103,13 @@ func TestWhich(t *testing.T) {
 			if sums != 4 {
 				t.Fatalf("%d differences", sums)
 			}
+			tired := newDoings(did.did, did.reach)
+			tired.steps = twinSteps
+			for _, s := range all {
+				if got := tired.contractedWith(s); got >= 0 {
+					t.Errorf("%s: %d, though nothing more is looked at", text(s), got)
+				}
+			}
 			// The first two are alike, and ptxas rounds the one's minuend and the other's subtrahend.
 			for with, ok := range []bool{true, false} {
 				answer := &same.Answer{Both: all[:2]}
@@ -116,7 +123,7 @@ func TestWhich(t *testing.T) {
 					}
 				}
 				did.did[all[2]] = alone
-				if err := agree(answer, did, did); (err == nil) != ok {
+				if err := agree(t.Context(), answer, did, did); (err == nil) != ok {
 					t.Errorf("the first with %d: %v", with, err)
 				}
 			}

@@ -112,6 +112,7 @@ func (p *pool) want(k *policy.Kernel, r recipe.Recipe, how kind, rank int) *job 
 		if rank < old.rank {
 			old.rank = rank
 			heap.Init(&p.queue)
+			p.more.Signal() // it may have stood back
 		}
 		return old
 	}
