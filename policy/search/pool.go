@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"gnvcc/policy"
 	"gnvcc/policy/lever"
@@ -146,7 +147,12 @@ func (p *pool) idle(k *policy.Kernel) bool {
 	return true
 }
 
-// Close drops what has not begun, ends what has, and waits for the workers.
+// patience is how long Close waits for a worker. Tools that it runs end when they are told to; what
+// is computed here, a proof, looks up now and then at best. It is a variable for tests.
+var patience = 5 * time.Second
+
+// Close drops what has not begun, ends what has, and waits for the workers; one that does not end
+// is left behind, and what it finds is lost: a user does not wait for it.
 func (p *pool) Close() {
 	p.cancel()
 	p.mu.Lock()
@@ -158,7 +164,15 @@ func (p *pool) Close() {
 	p.queue = nil
 	p.more.Broadcast()
 	p.mu.Unlock()
-	p.wg.Wait()
+	gone := make(chan struct{})
+	go func() {
+		p.wg.Wait()
+		close(gone)
+	}()
+	select {
+	case <-gone:
+	case <-time.After(patience):
+	}
 }
 
 func (p *pool) work() {
