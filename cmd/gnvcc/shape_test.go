@@ -22,7 +22,7 @@ const (
 )
 
 // TestShape: no line, function or file of Go is longer than people read well. Lines may be longer
-// where a text stands in them.
+// where a text stands in them; those of documents in tables and commands.
 func TestShape(t *testing.T) {
 	root, files := filepath.Join("..", ".."), 0
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -31,7 +31,7 @@ func TestShape(t *testing.T) {
 			return err
 		case d.IsDir() && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && path != root):
 			return filepath.SkipDir
-		case d.IsDir() || !strings.HasSuffix(path, ".go"):
+		case d.IsDir() || !strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, ".md"):
 			return nil
 		}
 		files++
@@ -40,6 +40,12 @@ func TestShape(t *testing.T) {
 			return err
 		}
 		name, _ := filepath.Rel(root, path)
+		if strings.HasSuffix(path, ".md") {
+			for _, line := range longProse(text) {
+				t.Errorf("%s: a long line: %s", name, line)
+			}
+			return nil
+		}
 		for _, what := range misshapen(t, name, text) {
 			t.Error(what)
 		}
@@ -86,6 +92,21 @@ func misshapen(t *testing.T, name string, text []byte) (out []string) {
 	return out
 }
 
+// longProse lists the long lines of a document in Markdown.
+func longProse(text []byte) (out []string) {
+	fenced := false
+	for _, line := range strings.Split(string(text), "\n") {
+		if strings.HasPrefix(line, "```") {
+			fenced = !fenced
+		}
+		if !fenced && utf8.RuneCountInString(line) > mostColumns && !strings.HasPrefix(line, "|") &&
+			!strings.HasPrefix(line, "    ") {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
 // TestMisshapen: what is too long is found.
 func TestMisshapen(t *testing.T) {
 	long := strings.Repeat("x", mostColumns)
@@ -96,6 +117,11 @@ func TestMisshapen(t *testing.T) {
 		if !slices.ContainsFunc(got, func(s string) bool { return strings.HasPrefix(s, want) }) {
 			t.Errorf("%q is not found in %q", want, got)
 		}
+	}
+	words := strings.Repeat("word ", mostColumns/5+1)
+	document := words + "\n| " + words + "|\n\n    " + words + "\n```\n" + words + "\n```\n- " + words
+	if got := longProse([]byte(document)); len(got) != 2 {
+		t.Errorf("long lines of a document: %q", got)
 	}
 	if len(got) != 3 {
 		t.Errorf("%d faults: %q", len(got), got)
