@@ -15,12 +15,22 @@ import (
 )
 
 // write puts a text into a file, whose folder is made.
+// write writes a file in place, by one call: it is never empty for a moment, which a watcher may
+// rightly tell of.
 func write(t testing.TB, path, text string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString(text); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Truncate(int64(len(text))); err != nil {
 		t.Fatal(err)
 	}
 }
