@@ -11,19 +11,26 @@ import (
 	"gnvcc/sim/cubin"
 )
 
-// The counting build of a kernel has the table, no more registers than a launch has room for, and
-// what is counted is nvcc's own PTX.
-func TestCounting(t *testing.T) {
+// shownKernel is a kernel of a program that has another one, too, and the hash of its cubin.
+func shownKernel(t *testing.T) (c *Compiler, s *Source, hash string) {
+	t.Helper()
 	p := drivertest.NewProject(t, "13.0",
 		map[string]string{"k.cu": "__global__ void shown(float *p, int n) {" + drivertest.Wide + "}\n" +
 			"__global__ void other(float *p) { p[threadIdx.x] = 1; }\n" +
 			"int main() { shown<<<1, 1>>>(0, 0); other<<<1, 1>>>(0); }\n"})
 	p.Gnvcc("-arch=sm_80", "k.cu", "-o", "app")
-	c := New(p.Store, t.TempDir())
-	s, err := c.Kernel(p.Cubin("app", "sm_80"), "_Z5shownPfi")
+	c, hash = New(p.Store, t.TempDir()), p.Cubin("app", "sm_80")
+	s, err := c.Kernel(hash, "_Z5shownPfi")
 	if err != nil {
 		t.Fatal(err)
 	}
+	return c, s, hash
+}
+
+// The counting build of a kernel has the table, no more registers than a launch has room for, and
+// what is counted is nvcc's own PTX.
+func TestCounting(t *testing.T) {
+	c, s, _ := shownKernel(t)
 	cand, counters, err := c.Counting(context.Background(), s,
 		rewrite.Caches{L1: 200 << 10, L2: 50 << 20})
 	if err != nil {
@@ -52,16 +59,7 @@ func TestCounting(t *testing.T) {
 
 // The sampling build of a kernel has the table and no more registers than a launch has room for.
 func TestSampling(t *testing.T) {
-	p := drivertest.NewProject(t, "13.0",
-		map[string]string{"k.cu": "__global__ void shown(float *p, int n) {" + drivertest.Wide + "}\n" +
-			"__global__ void other(float *p) { p[threadIdx.x] = 1; }\n" +
-			"int main() { shown<<<1, 1>>>(0, 0); other<<<1, 1>>>(0); }\n"})
-	p.Gnvcc("-arch=sm_80", "k.cu", "-o", "app")
-	c := New(p.Store, t.TempDir())
-	s, err := c.Kernel(p.Cubin("app", "sm_80"), "_Z5shownPfi")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c, s, hash := shownKernel(t)
 	cand, o, err := c.Sampling(context.Background(), s, []int{1, 2, 3}, 16)
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +77,7 @@ func TestSampling(t *testing.T) {
 		t.Errorf("%d registers, nvcc's own has %d: it is another launch", cand.Build.Registers,
 			s.Default.Registers)
 	}
-	if s, err = c.Kernel(p.Cubin("app", "sm_80"), "_Z5otherPf"); err != nil {
+	if s, err = c.Kernel(hash, "_Z5otherPf"); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := c.Sampling(context.Background(), s, []int{1, 2}, 16); err == nil {

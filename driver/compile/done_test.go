@@ -10,6 +10,7 @@ import (
 	"gnvcc/driver/drivertest"
 	"gnvcc/driver/job"
 	"gnvcc/driver/toolcmd"
+	"gnvcc/rewrite/ptx"
 )
 
 // doneText is a kernel with a comment behind each statement: what ptxas makes of it.
@@ -79,13 +80,40 @@ L:
 }
 `
 
+// ptxasOf is a run of a toolkit's ptxas on a text, and the workbench for it.
+func ptxasOf(t *testing.T, version string, args []string, text string) (*Workbench, *job.Job,
+	*ptx.Module) {
+	t.Helper()
+	call, err := toolcmd.ReadPtxas(args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := cache.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := job.New(store, call, drivertest.Toolkit(t, version)+"/bin/ptxas", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := j.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, done, err := New(store, t.TempDir()).workbench()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(done)
+	return b, j, m
+}
+
 // TestDeeds: it is known of each statement what ptxas made of it, with line information of the
 // user's own, too.
 func TestDeeds(t *testing.T) {
 	for _, version := range []string{"11.8", "12.4", "13.0", "13.3", "13.5"} {
 		for name, own := range map[string]string{"plain": "", "lines": ".loc 7 12 3"} {
 			t.Run(version+" "+name, func(t *testing.T) {
-				tool := drivertest.Toolkit(t, version) + "/bin/ptxas"
 				text := fmt.Sprintf(doneText, own)
 				args := []string{"-arch=sm_80", "in.ptx", "-o", "out.cubin"}
 				if own != "" {
@@ -93,27 +121,7 @@ func TestDeeds(t *testing.T) {
 					args = append(args, "-lineinfo")
 					args[0] = "-arch=sm_90" // cubins of another make
 				}
-				call, err := toolcmd.ReadPtxas(args)
-				if err != nil {
-					t.Fatal(err)
-				}
-				store, err := cache.Open(t.TempDir())
-				if err != nil {
-					t.Fatal(err)
-				}
-				j, err := job.New(store, call, tool, []byte(text))
-				if err != nil {
-					t.Fatal(err)
-				}
-				m, err := j.Read()
-				if err != nil {
-					t.Fatal(err)
-				}
-				b, done, err := New(store, t.TempDir()).workbench()
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer done()
+				b, j, m := ptxasOf(t, version, args, text)
 				deeds, err := b.deeds(context.Background(), j, m, "k", nil)
 				if err != nil {
 					t.Fatal(err)

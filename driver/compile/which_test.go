@@ -6,10 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"gnvcc/cache"
-	"gnvcc/driver/drivertest"
-	"gnvcc/driver/job"
-	"gnvcc/driver/toolcmd"
 	"gnvcc/rewrite/fold/same"
 )
 
@@ -60,27 +56,7 @@ const whichText = `.version 7.0
 func TestWhich(t *testing.T) {
 	for _, version := range []string{"11.8", "12.4", "13.0", "13.3", "13.5"} {
 		t.Run(version, func(t *testing.T) {
-			call, err := toolcmd.ReadPtxas([]string{"-arch=sm_80", "in.ptx", "-o", "out.cubin"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			store, err := cache.Open(t.TempDir())
-			if err != nil {
-				t.Fatal(err)
-			}
-			j, err := job.New(store, call, drivertest.Toolkit(t, version)+"/bin/ptxas", []byte(whichText))
-			if err != nil {
-				t.Fatal(err)
-			}
-			m, err := j.Read()
-			if err != nil {
-				t.Fatal(err)
-			}
-			b, end, err := New(store, t.TempDir()).workbench()
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer end()
+			b, j, m := ptxasOf(t, version, []string{"-arch=sm_80", "in.ptx", "-o", "out.cubin"}, whichText)
 			did, err := b.done(context.Background(), j, m, "k", m, "k", nil)
 			if err != nil {
 				t.Fatal(err)
