@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -85,6 +86,25 @@ func TestFamilyShares(t *testing.T) {
 	}
 	if want := "_Z1ai0 0.20 false,_Z1bi5 0.56 false,_Z1bi1 0.12 true,_Z1bi3 0.12 true"; strings.Join(got, ",") != want {
 		t.Errorf("%q, want %s", got, want)
+	}
+}
+
+// TestFamilyGrids: what is searched on and checked spans the grids, whatever single launches took.
+func TestFamilyGrids(t *testing.T) {
+	list := []*capture.Manifest{captured("_Z1bi", .7, 1), captured("_Z1bi", .6, 1),
+		captured("_Z1bi", .5, 1), captured("_Z1bi", .4, 1), captured("_Z1bi", .3, 1)}
+	for i, blocks := range []int{127, 254, 511, 63, 15} {
+		list[i].Grid, list[i].Use.Family = [3]int{blocks, 1, 1}, 50
+	}
+	var got []int
+	for _, j := range (&twin{}).heaviest(list, 100) {
+		got = append(got, j.m.Grid[0])
+		if (j.leader == nil) != (j.m == list[2]) {
+			t.Errorf("%d blocks are led by %v", j.m.Grid[0], j.leader)
+		}
+	}
+	if want := []int{511, 15, 127}; !slices.Equal(got, want) {
+		t.Errorf("grids of %v blocks are replayed, want %v", got, want)
 	}
 }
 

@@ -307,9 +307,10 @@ func (w *twin) heaviest(list []*capture.Manifest, total float64) []job {
 const leading = 0.7
 
 // families are captures of kernels whose every launch has another grid: none of them has much of
-// the time by itself, all together have. One of each leads, the heaviest; the least of all and the
-// one in the middle are checked, which is what grids in between need (decide). The others are not
-// replayed.
+// the time by itself, all together have. One of each leads, that with the most blocks; the one with
+// the fewest and the one in the middle are checked, which is what grids in between need (decide).
+// The others are not replayed. Their times don't order them: each grid was launched once, beside
+// its capture, when the device had been idle.
 func families(list []*capture.Manifest, total float64) map[*capture.Manifest]job {
 	by := map[string][]*capture.Manifest{}
 	for _, m := range list {
@@ -320,7 +321,8 @@ func families(list []*capture.Manifest, total float64) map[*capture.Manifest]job
 	}
 	out := map[*capture.Manifest]job{}
 	for _, f := range by {
-		sort.SliceStable(f, func(i, j int) bool { return f[i].Weight() > f[j].Weight() })
+		blocks := func(m *capture.Manifest) int { return policy.Shape{Grid: m.Grid}.Blocks() }
+		sort.SliceStable(f, func(i, j int) bool { return blocks(f[i]) > blocks(f[j]) })
 		share := min(f[0].Use.Family/max(total, 1e-12), 1) // of captures alone the total is less
 		if len(f) == 1 {
 			out[f[0]] = job{m: f[0], share: share}
