@@ -15,6 +15,10 @@
 // is tuned, and those that are ready are still clocked. The table is printed at the end, over all
 // lines of -results.
 //
+// In the time that is left when all are measured, programs are run in pairs, as they are and under
+// gnvcc profile, the short ones first (-pairs): what observing costs is less than by what two runs
+// differ.
+//
 // Each line keeps what was tried of every lever on every configuration, so that the table can tell
 // what a lever brought beside the others and alone: -levers prints a line a lever, -lever NAME
 // every configuration in which it was tried. A second run without a lever is -tune "--without

@@ -20,9 +20,8 @@ func figures(results []Result, threshold time.Duration) string {
 		keeping(results, threshold) + refusing(results) + varying(results)
 }
 
-// slowed compares the user's run under tune with those without, captures aside. There is one run
-// under tune: so it is compared with what a run without takes, before it and after it in geometric
-// mean, and not with the best of several. How far two runs without are apart stands beside.
+// slowed compares the user's run under tune with those without, captures aside. How far two runs
+// without are apart stands beside.
 func slowed(results []Result) string {
 	type one struct {
 		program string
@@ -31,20 +30,19 @@ func slowed(results []Result) string {
 	var all []one
 	var logs, apart float64
 	var more []float64
+	pairs := 0
 	for _, r := range results {
-		if r.Observed == nil || len(r.Plain) == 0 || r.Observed.Program == 0 {
+		with, without, between, ok := r.observing()
+		if !ok {
 			continue
 		}
-		var plain float64
-		for _, s := range r.Plain {
-			plain += math.Log(s) / float64(len(r.Plain))
+		if len(r.Pairs) >= fewestPairs {
+			pairs++
 		}
-		took := r.Observed.Program - r.Observed.Held
-		ratio := took / math.Exp(plain)
-		all = append(all, one{r.Program, ratio})
-		logs += math.Log(ratio)
-		apart += math.Log(slices.Max(r.Plain) / slices.Min(r.Plain))
-		more = append(more, took-math.Exp(plain))
+		all = append(all, one{r.Program, with / without})
+		logs += math.Log(with / without)
+		apart += math.Log(between)
+		more = append(more, with-without)
 	}
 	if len(all) == 0 {
 		return ""
@@ -62,9 +60,18 @@ func slowed(results []Result) string {
 	}
 	sort.Float64s(more)
 	return fmt.Sprintf(
-		"  the run under tune against without, captures aside: %.3f (geometric mean of %d), %+.2f s in the median; %d above 1.05 (%s); two runs without are %.3f apart\n",
-		math.Exp(logs/float64(len(all))), len(all), more[len(more)/2], above, strings.Join(worst, ", "),
+		"  the run under tune against without, captures aside: %.3f (geometric mean of %d, %d of them by pairs of runs), %+.2f s in the median; %d above 1.05 (%s); two runs without are %.3f apart\n",
+		math.Exp(logs/float64(len(all))), len(all), pairs, more[len(more)/2], above, strings.Join(worst, ", "),
 		math.Exp(apart/float64(len(all))))
+}
+
+// geometric is the geometric mean.
+func geometric(list []float64) float64 {
+	var logs float64
+	for _, x := range list {
+		logs += math.Log(x)
+	}
+	return math.Exp(logs / float64(len(list)))
 }
 
 // capturing is what a gigabyte costs.

@@ -23,6 +23,7 @@ type Result struct {
 
 	BuildNvcc, BuildGnvcc float64
 	Plain                 []float64 `json:",omitempty"` // runs of nvcc's build, without a clock
+	Pairs                 []Pair    `json:",omitempty"`
 	Tune                  float64   // the whole run under gnvcc tune
 	Rebuild               float64
 

@@ -25,6 +25,7 @@ type suite struct {
 	work, results  string
 	clock          string
 	parallel, runs int
+	pairs          int // of runs without and with observing, of each program, if time is left
 	retry, builds  bool
 	onlyAgain      bool
 	others         map[string]string // commands with other arguments
@@ -62,6 +63,7 @@ func (s *suite) run(ctx context.Context) error {
 
 	// keep writes a result down, unless the program was only cut short by the end of the time.
 	unfinished := 0
+	var measured []*job
 	keep := func(j *job, err error) error {
 		if err != nil && ctx.Err() != nil {
 			unfinished++
@@ -72,6 +74,7 @@ func (s *suite) run(ctx context.Context) error {
 			s.say("%-24s %s", j.name, j.result.Failed)
 		} else {
 			s.say("%-24s %s", j.name, j.result.short())
+			measured = append(measured, j)
 		}
 		return jsonl.Append(s.results, j.result)
 	}
@@ -100,6 +103,11 @@ func (s *suite) run(ctx context.Context) error {
 	// 2. The GPU, one by one: tune; and clock what has been rebuilt meanwhile.
 	late, err := s.tuneAll(ctx, built, slots, lastTune, keep)
 	if err != nil {
+		return err
+	}
+
+	// 3. What is left of the time.
+	if err := s.pairAll(ctx, measured); err != nil {
 		return err
 	}
 	return s.told(ctx, unfinished+late)

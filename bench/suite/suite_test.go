@@ -42,6 +42,7 @@ grep -q BROKEN "$1" && { echo "error: identifier BROKEN is undefined" >&2; exit 
 mkdir -p "$GNVCC_STORE"
 case $1 in
 replay) [ "$2" = --exhaustive ] && echo replayed >> "$GNVCC_STORE/replayed"; exit ;;
+profile) shift 2; exec env OBSERVED=observed "$@" ;;
 tune) touch "$GNVCC_STORE/tuned"
   echo 'half a line' >> "$GNVCC_LOG"
   echo '{"level":"info","program":0.25,"held":0.125,"captured":2000000000,"decided":3,"rows":[{"kernel":"k","capture":"ab","seconds":3,"same":true},{"kernel":"l","seconds":1,"same":false,"why":"it prints"}],"message":"tuned"}' >> "$GNVCC_LOG"
@@ -69,7 +70,7 @@ echo "result: 3.25 in $PWD"
 echo "elapsed time: $(date +%N) ms"
 `
 	sources := map[string]string{
-		"better": `if [ "$FAST" ]; then row k 10 500000 50000 50000; else row k 10 1000000 100000 100000; fi; echo tuned "$TUNING" > note`,
+		"better": `if [ "$FAST" ]; then row k 10 500000 50000 50000; else row k 10 1000000 100000 100000; fi; echo tuned "$TUNING", "${OBSERVED:-alone}" > note`,
 		"same":   `row k 10 4000000 400000 400000; row tiny 1 1000 1000 1000`,
 		"short":  `if [ "$FAST" ]; then row k 10 10000 1000 1000; else row k 10 90000 9000 9000; fi`,
 		"wrong":  `row k 1 30000 30000 30000; [ "$FAST" ] && echo "sum 1.5" || echo "sum 1.25"`,
@@ -172,6 +173,15 @@ func TestSuite(t *testing.T) {
 		if !strings.Contains(tab, want) {
 			t.Errorf("the table has no %q:\n%s", want, tab)
 		}
+	}
+	for name, r := range byName {
+		if n := len(r.Pairs); n != 5 && r.Failed == "" || n > 0 && r.Failed != "" {
+			t.Errorf("%s: %d pairs", name, n)
+		}
+	}
+	if note, err := os.ReadFile(filepath.Join(dir, "work/after/better/src/better-x/note")); err != nil ||
+		string(note) != "tuned , alone\n" && string(note) != "tuned , observed\n" {
+		t.Errorf("the last run of a pair was %q, %v", note, err)
 	}
 	// Again: nothing is left to do, and nothing is appended, also behind a line that was cut short.
 	path := filepath.Join(dir, "results.jsonl")
@@ -517,9 +527,18 @@ func TestSlowed(t *testing.T) {
 		return Result{Program: "p", Plain: plain, Observed: &Observed{Program: program, Held: 0.5}}
 	}
 	got := slowed([]Result{one(1.5, 2, 0.5), one(2.5, 1, 4), one(4.5, 4, 4), {Program: "none"}})
-	for _, want := range []string{"aside: 1.000 (geometric mean of 3), +0.00 s in the median; 0 above",
+	for _, want := range []string{"aside: 1.000 (geometric mean of 3, 0 of them by pairs of runs), +0.00 s in the median; 0 above",
 		"two runs without are 2.520 apart"} {
 		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	// Pairs tell more than the one run: here that slow starts come with and without.
+	paired := one(3, 1, 1)
+	paired.Pairs = []Pair{{1, 1.1}, {2, 1.1}, {1, 2}, {1, 1.1}}
+	for _, want := range []string{"1.100 (geometric mean of 1, 1 of them by pairs of runs)",
+		"two runs without are 1.587 apart"} {
+		if got := slowed([]Result{paired}); !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
 		}
 	}
