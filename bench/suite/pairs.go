@@ -71,8 +71,8 @@ func (s *suite) pairAll(ctx context.Context, jobs []*job) error {
 }
 
 // observing gives what a program takes under gnvcc and without, captures aside, and how far two
-// runs without are apart (the larger over the smaller); false: nobody knows. Medians of pairs, where
-// there are some; else the one run under tune, and the mean of those before it and after it.
+// runs without are apart (the larger over the smaller); false: nobody knows. Medians of pairs,
+// where there are some; else the one run under tune, and the mean of those before and after it.
 func (r Result) observing() (with, without, apart float64, ok bool) {
 	if len(r.Pairs) >= fewestPairs {
 		var a, b, apart []float64
