@@ -44,8 +44,12 @@ func cramped(s *Store, kind error) error {
 	o, err := s.Own(context.Background())
 	if !check("own", err) {
 		defer o.Close()
-		full("put", func(i int) error { return o.Put(Decisions, fmt.Sprint("full-", i), big) })
-		check("publish", o.Publish())
+		full("publish", func(i int) error {
+			if err := o.Put(Decisions, fmt.Sprint("full-", i), big); err != nil {
+				return err
+			}
+			return o.Publish()
+		})
 	}
 	full("object", func(i int) error {
 		noise := make([]byte, len(big)) // which no compression makes smaller
@@ -68,7 +72,7 @@ func still(t *testing.T, s *Store, n int) {
 	for i := range n {
 		get(t, sn, i)
 	}
-	if _, err := surveyDatabase(filepath.Join(s.dir, dbName), nil); err != nil {
+	if _, err := surveySnapshot(filepath.Join(s.dir, snapName), nil); err != nil {
 		t.Error(err)
 	}
 	temps := 0
