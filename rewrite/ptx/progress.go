@@ -1,9 +1,6 @@
 package ptx
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // Turns that are counted. A loop that is left when a counter has come far enough waits for nobody,
 // whatever else ends it; nor does one that is left when an attempt to swap has succeeded, since
@@ -199,7 +196,7 @@ func (a *waiter) counter(p *part, b int, reg int32) (sign int, ok bool) {
 			return 0, false
 		}
 	}
-	return sign, !circular(copies) && a.everyTurn(p, b, steps)
+	return sign, !circular(copies) && a.counts(p, b, steps)
 }
 
 // step reads a definition: a copy of another register, or one with something added.
@@ -230,18 +227,31 @@ func (a *waiter) step(p *part, d int) (from int32, sign int, step, ok bool) {
 			}
 			return read[0].Reg, 1, true, true
 		}
-		invariant := func(r int32) bool {
-			return !slices.ContainsFunc(a.defs[r], func(i int) bool { return p.in[int(a.block[i])] })
-		}
 		switch {
 		case len(read) != 2:
-		case invariant(read[1].Reg):
+		case a.steady(p, read[1].Reg):
 			return read[0].Reg, 0, true, true
-		case invariant(read[0].Reg) && base == "add":
+		case a.steady(p, read[0].Reg) && base == "add":
 			return read[1].Reg, 0, true, true
 		}
 	}
 	return 0, 0, false, false
+}
+
+// steady reports whether a register has the same value in every turn: the part does not write it,
+// or with an argument of the function's own, which a compiler may read anew in each turn.
+func (a *waiter) steady(p *part, r int32) bool {
+	inside := 0
+	for _, d := range a.defs[r] {
+		if !p.in[int(a.block[d])] {
+			continue
+		}
+		inside++
+		if string(a.f.Base(d)) != "ld" || a.f.Stmts[d].Guarded || !a.ownParameter(d) {
+			return false
+		}
+	}
+	return inside == 0 || inside == 1 && len(a.defs[r]) == 1
 }
 
 // circular reports whether copies lead back to where they begin: nothing is counted on such a way.

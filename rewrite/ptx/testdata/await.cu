@@ -268,3 +268,77 @@ extern "C" __global__ void free_tree(const float *x, float *out) {
   }
   if (threadIdx.x == 0) out[blockIdx.x] = s[0];
 }
+
+// Does not wait: a turn counts, or sets the flag that ends the loop.
+extern "C" __global__ void free_flagged(const int *x, int *mark, int *out, int n) {
+  __shared__ int best;
+  bool on = true;
+  int count = 0;
+  while (count < n && on) {
+    if (threadIdx.x == 0) best = -1;
+    __syncthreads();
+    if (x[threadIdx.x] > count && mark[threadIdx.x] == 0) atomicMax(&best, threadIdx.x);
+    __syncthreads();
+    if (best >= 0) {
+      if (threadIdx.x == 0) mark[best] = 1;
+      count++;
+    } else {
+      on = false;
+    }
+    __syncthreads();
+  }
+  out[blockIdx.x] = count;
+}
+
+// Waits: the same, but a turn that doesn't count goes on.
+extern "C" __global__ void wait_flagged(const int *x, int *mark, int *out, int n) {
+  bool on = true;
+  int count = 0;
+  while (count < n && on) {
+    __syncthreads();
+    if (mark[threadIdx.x] == 0) count++;
+    else on = x[0] == 0;
+    __syncthreads();
+  }
+  out[blockIdx.x] = count;
+}
+
+// Does not wait: by steps that are an argument.
+extern "C" __global__ void free_steps(const int *x, int *out, int n, int step) {
+  int most = -1;
+  for (int i = blockIdx.x; i < n; i += step) {
+    if (x[i] <= most) continue;
+    __syncthreads();
+    most = x[i];
+    out[i] = most;
+    __syncthreads();
+  }
+}
+
+// Does not wait: candidates are struck off until none is left, or enough are found.
+extern "C" __global__ void free_struck(int *left, float *sums, const float *x, int n, int most) {
+  __shared__ float part[256];
+  for (int found = 0; found < most; found++) {
+    float s = 0;
+    for (int i = threadIdx.x; i < n; i += 256)
+      if (left[i]) s += x[i];
+    part[threadIdx.x] = s;
+    __syncthreads();
+    float all = 0;
+    for (int i = 0; i < 256; i++) all += part[i];
+    if (all <= 0) break;
+    if (threadIdx.x == 0) left[found] = 0, sums[found] = all;
+    __syncthreads();
+  }
+}
+
+// Waits: the flag is one that other blocks set.
+extern "C" __global__ void wait_both(volatile int *stop, int *out, int n) {
+  int i = 0;
+  bool on = true;
+  while (i < n && on) {
+    on = *stop == 0;
+    if (out[threadIdx.x] != 0) i++;
+  }
+  out[blockIdx.x] = i;
+}
