@@ -34,6 +34,8 @@ type flowProgram struct {
 	labels int
 	next   int // labels placed so far
 	scopes int
+	loops  int // of flowloop_test.go
+	fresh  int // registers and predicates of theirs, each
 }
 
 // Registers: r0 .. r5, predicates p0 .. p3, the wide gd0 .. gd2, addresses a0 and a1 of shared
@@ -75,7 +77,11 @@ func newFlowProgram(rng *rand.Rand) *flowProgram {
 			p.compare(flowP+i, -1)
 		}
 	}
-	for n := 6 + rng.Intn(24); n > 0; n-- {
+	few := rng.Intn(4) == 0 // little beside a loop of flowloop_test.go
+	if few {
+		p.flagLoop()
+	}
+	for n := 6 + rng.Intn(24); n > 0 && !few; n-- {
 		if p.next < p.labels && rng.Intn(3) == 0 {
 			p.place(p.next)
 			p.next++
@@ -100,7 +106,8 @@ func (p *flowProgram) Text() []byte {
 		targets = append(targets, "L0")
 	}
 	return []byte(
-		".version 7.8\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 g)\n{\n.reg .b32 %r<6>, %a<2>, %x0;\n.reg .pred %p<4>;\n" +
+		".version 7.8\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 g, .param .u32 h)\n{\n.reg .b32 %r<6>, %a<2>, %x0;\n.reg .pred %p<4>;\n" +
+			fmt.Sprintf(".reg .b32 %%c<%d>;\n.reg .pred %%q<%d>;\n", p.fresh+1, p.fresh+1) +
 			".reg .b64 %gd<3>;\n.shared .align 4 .b8 S0[64], S1[64];\n" + strings.Replace(p.body.String(),
 			"TARGETS", strings.Join(targets[:4], ", "), -1) + "}\n")
 }
@@ -180,7 +187,7 @@ func (p *flowProgram) compare(to, reg int) {
 func (p *flowProgram) some() {
 	a, b, c := p.reg(), p.reg(), p.reg()
 	n := p.names
-	switch p.rng.Intn(19) {
+	switch p.rng.Intn(20) {
 	case 0, 1:
 		k := uint64(uint32(int32([]int{1, 1, 1, 2, 3, -1, -1, 0}[p.rng.Intn(8)])))
 		p.guarded(5, fmt.Sprintf("add.s32 %s, %s, %d", n[a], n[b], int32(k)), []int{b}, []int{a},
@@ -249,6 +256,10 @@ func (p *flowProgram) some() {
 			func(m *flowMachine) int {
 				return m.set(flowG+1, m.r[flowG]+m.r[flowG+2])
 			})
+	case 19:
+		if p.loops < 2 {
+			p.flagLoop()
+		}
 	}
 }
 
@@ -322,7 +333,10 @@ func (p *flowProgram) scope() {
 }
 
 // look reads global memory.
-func (p *flowProgram) look() {
+func (p *flowProgram) look() { p.lookBy(p.rng.Intn(8)) }
+
+// lookBy reads it by one of eight instructions.
+func (p *flowProgram) lookBy(how int) {
 	a, b, c := p.reg(), p.reg(), p.reg()
 	n := p.names
 	base, k := flowG+p.rng.Intn(2), uint64(0)
@@ -349,7 +363,7 @@ func (p *flowProgram) look() {
 		}
 	}
 	load := func(m *flowMachine) int { return m.set(a, uint64(*word(m))) }
-	switch p.rng.Intn(8) {
+	switch how {
 	case 0, 1:
 		enter(fmt.Sprintf("ld.global.u32 %s, %s", n[a], where), nil, 1, load)
 	case 2:
@@ -416,17 +430,18 @@ func (p *flowProgram) sharedAccess() {
 
 // A flowMachine runs one thread.
 type flowMachine struct {
-	r       []uint64
-	written []int // by register: the operation that wrote it last, -1: none
-	global  [flowWords]uint32
-	shared  map[uint64]uint32
-	at      int
-	change  func(kind int, word *uint32) // other blocks, in front of each look; nil: there are none
+	r        []uint64
+	written  []int // by register: the operation that wrote it last, -1: none
+	global   [flowWords]uint32
+	shared   map[uint64]uint32
+	at       int
+	argument uint64                       // the argument h
+	change   func(kind int, word *uint32) // other blocks, in front of each look; nil: there are none
 }
 
 func newFlowMachine(p *flowProgram, rng *rand.Rand) *flowMachine {
 	m := &flowMachine{r: make([]uint64, len(p.names)), written: make([]int, len(p.names)),
-		shared: map[uint64]uint32{}}
+		shared: map[uint64]uint32{}, argument: 1 + uint64(rng.Intn(2))}
 	for i := range m.r {
 		m.written[i] = -1
 		if i < flowP || i >= flowG { // a predicate that was not written is false
