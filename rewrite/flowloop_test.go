@@ -21,7 +21,6 @@ func (p *flowProgram) flagLoop() {
 	p.loops++
 	top, meet := 100*p.loops, 100*p.loops+1 // meet+1 too
 	count, flag, step := p.one("c"), p.one("c"), p.one("c")
-	n := p.names
 	p.move(count, uint64(p.rng.Intn(2)))
 	p.move(flag, uint64(p.rng.Intn(2)))
 	p.move(step, 1)
@@ -35,7 +34,7 @@ func (p *flowProgram) flagLoop() {
 	way := p.one("q")
 	p.test(way, seen, uint64(p.rng.Intn(3)))
 	p.jump(way, meet)
-	n = p.names
+	n := p.names
 	switch p.rng.Intn(6) {
 	case 0:
 	case 1:
