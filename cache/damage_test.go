@@ -307,8 +307,8 @@ func TestBothDamaged(t *testing.T) {
 	}
 }
 
-// A snapshot that lost its last publications (a disk that lied) is seen by its copy being ahead;
-// one that was removed is made from it.
+// A snapshot that lost its last publications (a disk that lied) is seen by its copy being ahead; one
+// that was removed is made from it.
 func TestBehindItsCopy(t *testing.T) {
 	s := newStore(t)
 	fill(t, s, 5)

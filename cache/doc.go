@@ -30,8 +30,8 @@
 //   - What Owner.Publish returned for without an error is on the disk and seen by builds, all or
 //     nothing, and no later crash of any process takes it away. What was put and not published goes
 //     with the owner; what was merged and not published is in the spool as before.
-//   - What Spool returned for without an error reaches the snapshot with the next Merge and
-//     Publish, once, however often owner and spoolers are killed. Merging twice is merging once.
+//   - What Spool returned for without an error reaches the snapshot with the next Merge and Publish, once,
+//     however often owner and spoolers are killed. Merging twice is merging once.
 //   - A write that fails (full disk, read-only folder, limit on file size) says what to do, and
 //     nothing that was there before is lost.
 //   - A damaged snapshot is moved aside, and the owner goes on with what is sound: its copy, and
