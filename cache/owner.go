@@ -182,10 +182,10 @@ func (o *Owner) Get(bucket, key string, into any) (ok bool, err error) {
 	return true, nil
 }
 
-// Merge takes the records of the spool, and gives the number of files that it had not taken
-// before. Publish removes these files when their records are on the disk, so that a merge that is
-// killed is done again, with the same result. Files that are no records are set aside (.bad), those
-// of a newer gnvcc stay; the rest is merged in any case.
+// Merge takes the records of the spool, and gives the number of files that it had not taken before.
+// Publish removes these files when their records are on the disk, so that a merge that is killed is
+// done again, with the same result. Files that are no records are set aside (.bad), those of a newer
+// gnvcc stay; the rest is merged in any case.
 func (o *Owner) Merge() (n int, unread error) {
 	const doing = "merge the spool"
 	o.mu.Lock()

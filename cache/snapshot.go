@@ -152,8 +152,8 @@ func (sn *Snapshot) Close() error {
 }
 
 // surveySnapshot checks the snapshot file at path as a whole. fn, when given, gets each
-// sound record; raw is only valid during the call. With an error there is nothing sound to work
-// with beyond these: fs.ErrNotExist, ErrVersion, errCorrupt, or what the system said.
+// sound record; raw is only valid during the call. With an error there is nothing sound to work with
+// beyond these: fs.ErrNotExist, ErrVersion, errCorrupt, or what the system said.
 func surveySnapshot(path string, fn func(bucket, key string, stamp int64, raw []byte) error) (
 	*survey, error) {
 	const doing = "check the snapshot"
