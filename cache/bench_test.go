@@ -6,12 +6,15 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"go.etcd.io/bbolt"
 )
 
 // A build's way: open the snapshot, look one kernel up, close.
@@ -28,6 +31,26 @@ func BenchmarkOpenGet(b *testing.B) {
 				sn.Close()
 			}
 		})
+	}
+}
+
+// The same by bbolt itself in the database, to compare.
+func BenchmarkOpenGetBbolt(b *testing.B) {
+	const n = 30000
+	s := newStore(b)
+	fill(b, s, n)
+	b.ResetTimer()
+	for i := range b.N {
+		db, err := bbolt.Open(filepath.Join(s.dir, dbName), 0o600, &bbolt.Options{ReadOnly: true,
+			Timeout: time.Millisecond})
+		ok(b, err)
+		ok(b, db.View(func(tx *bbolt.Tx) error {
+			if tx.Bucket([]byte(Decisions)).Get([]byte(hashKey(i%n))) == nil {
+				b.Fatal("no record")
+			}
+			return nil
+		}))
+		ok(b, db.Close())
 	}
 }
 

@@ -5,10 +5,10 @@
 // # What lies where
 //
 //	owner.lock               flock decides who the owner is; the file's text (process, time) is for people
-//	decisions.snapshot       all records, sorted, in one flat file, replaced by rename; what builds read
-//	decisions.copy           the same once more, for the owner who finds the first one damaged
+//	decisions.db             bbolt; only the owner opens it
+//	decisions.snapshot       all its records, sorted, in one flat file, replaced by rename; what builds read
 //	recipes                  what of it builds depend on, as text; for compiler caches in front of gnvcc
-//	decisions.snapshot.broken-*  a damaged one, kept for whoever wants to look
+//	decisions.db.broken-*    a damaged decisions.db, kept for whoever wants to look
 //	spool/<sha256>.json      one observation that no owner has merged yet
 //	objects/ab/<sha256>      files by their content: preprocessed code, PTX, relocatable cubins, commands
 //	memo/<kind>/ab/<key>     small results that the next build step reads at once
@@ -27,15 +27,14 @@
 //     are not written through. The snapshot is read by bounds-checked preads (flat.go), each record
 //     carries a checksum over its bucket, key and content, and objects and spool files are named by
 //     their hash, which is compared when they are read.
-//   - What Owner.Publish returned for without an error is on the disk and seen by builds, all or
-//     nothing, and no later crash of any process takes it away. What was put and not published goes
-//     with the owner; what was merged and not published is in the spool as before.
-//   - What Spool returned for without an error reaches the snapshot with the next Merge and Publish, once,
+//   - What Owner.Put or Owner.Merge returned for without an error is on the disk, and no later
+//     crash of any process takes it away. Owner.Publish makes it visible to builds, all or nothing.
+//   - What Spool returned for without an error reaches the database at the next Merge, once,
 //     however often owner and spoolers are killed. Merging twice is merging once.
 //   - A write that fails (full disk, read-only folder, limit on file size) says what to do, and
 //     nothing that was there before is lost.
-//   - A damaged snapshot is moved aside, and the owner goes on with what is sound: its copy, and
-//     every record of the damaged file whose checksum holds.
+//   - A damaged decisions.db is moved aside, and the owner goes on with what is sound: the
+//     snapshot, and every record of the damaged file whose checksum holds.
 //
 // # What it does not promise
 //

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"syscall"
 )
 
@@ -58,7 +59,8 @@ func failed(doing, path string, err error) error {
 	e := &Error{Doing: doing, Path: path, Err: bare(err)}
 	is := func(numbers ...syscall.Errno) bool {
 		for _, n := range numbers {
-			if errors.Is(err, n) {
+			// bbolt quotes some errors of the system as text.
+			if errors.Is(err, n) || strings.HasSuffix(err.Error(), ": "+n.Error()) {
 				return true
 			}
 		}
@@ -99,4 +101,17 @@ func corrupt(doing, path, format string, args ...any) error {
 	return &Error{Doing: doing, Path: path, Kind: errCorrupt, Err: fmt.Errorf("%w: %w", errCorrupt,
 		fmt.Errorf(format, args...)),
 		Advice: "gnvcc doctor says more; the next gnvcc tune repairs it"}
+}
+
+// guard runs fn and turns a panic into an error. bbolt panics on pages that are not what it
+// expects; the pages are checked before bbolt sees them, so that this is for what happens to a file
+// while it is open.
+func guard(doing, path string, fn func() error) (err error) {
+	defer panicOnFault()()
+	defer func() {
+		if r := recover(); r != nil {
+			err = corrupt(doing, path, "%v", r)
+		}
+	}()
+	return fn()
 }

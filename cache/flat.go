@@ -42,8 +42,8 @@ const (
 type flatHeader struct {
 	Format  int // a later one may change everything but this line's form
 	Schema  int
-	ID      string // of the store, random: tells its snapshots from another one's
-	Tx      uint64 // which publication it is
+	ID      string // of the database that it was published from
+	Tx      uint64 // and its last transaction
 	Records int
 	Table   int64  // where it begins
 	Size    int64  // of the file, bytes
@@ -287,7 +287,8 @@ func (w *window) ReadAt(p []byte, off int64) (int, error) {
 // survey reads the whole file. fn, when given, gets each sound record; raw is only valid during the
 // call.
 func (f *flat) survey(fn func(bucket, key string, stamp int64, raw []byte) error) (*survey, error) {
-	s := &survey{ID: f.head.ID, Tx: f.head.Tx, Recipes: f.head.Recipes, Records: map[string]int{}}
+	s := &survey{Schema: fmt.Sprint(f.head.Schema), ID: f.head.ID, Tx: f.head.Tx,
+		Recipes: f.head.Recipes, Records: map[string]int{}}
 	sum := crc32.New(castagnoli)
 	if _, err := io.Copy(sum, io.NewSectionReader(f.data, flatHead,
 		f.head.Size-flatHead)); err != nil {

@@ -44,12 +44,8 @@ func cramped(s *Store, kind error) error {
 	o, err := s.Own(context.Background())
 	if !check("own", err) {
 		defer o.Close()
-		full("publish", func(i int) error {
-			if err := o.Put(Decisions, fmt.Sprint("full-", i), big); err != nil {
-				return err
-			}
-			return o.Publish()
-		})
+		full("put", func(i int) error { return o.Put(Decisions, fmt.Sprint("full-", i), big) })
+		check("publish", o.Publish())
 	}
 	full("object", func(i int) error {
 		noise := make([]byte, len(big)) // which no compression makes smaller
@@ -72,7 +68,7 @@ func still(t *testing.T, s *Store, n int) {
 	for i := range n {
 		get(t, sn, i)
 	}
-	if _, err := surveySnapshot(filepath.Join(s.dir, snapName), nil); err != nil {
+	if _, err := surveyDatabase(filepath.Join(s.dir, dbName), nil); err != nil {
 		t.Error(err)
 	}
 	temps := 0

@@ -82,13 +82,13 @@ func playOwner(dir string) error {
 			if err := o.Put(Decisions, key, key); err != nil {
 				return err
 			}
+			confirm(Decisions, key)
 			if _, err := o.Merge(); err != nil {
 				return err
 			}
 			if err := o.Publish(); err != nil {
 				return err
 			}
-			confirm(Decisions, key)
 			confirm("published", key)
 		}
 		if err := o.Close(); err != nil {
@@ -234,7 +234,7 @@ func TestKill(t *testing.T) {
 		t.Errorf("torn spool files: %v", bad)
 	}
 	if broken, _ := filepath.Glob(filepath.Join(s.dir, "*"+brokenMark+"*")); len(broken) > 0 {
-		t.Errorf("damaged snapshots: %v", broken)
+		t.Errorf("damaged databases: %v", broken)
 	}
 	t.Logf(
 		"%d kills; confirmed: %d decisions, %d assemblies, %d objects, %d publications; %d files waited",
@@ -254,9 +254,7 @@ func TestReadersWhilePublishing(t *testing.T) {
 	const records = 200
 	o := own(t, s)
 	state := func(version int) {
-		for i := range records {
-			ok(t, o.Put(Decisions, hashKey(i), version))
-		}
+		ok(t, o.mergeBatch(allAt(t, records, version)))
 		ok(t, o.Publish())
 	}
 	state(0)
@@ -304,6 +302,19 @@ func TestReadersWhilePublishing(t *testing.T) {
 		}
 		return true
 	})
+}
+
+// allAt is a state of the database in which all records have one version.
+func allAt(t testing.TB, records, version int) []*spooled {
+	t.Helper()
+	var batch []*spooled
+	for i := range records {
+		raw, err := encodeRecord(Decisions, hashKey(i), version)
+		ok(t, err)
+		batch = append(batch, &spooled{Bucket: Decisions, Key: hashKey(i), Stamp: int64(version),
+			Record: raw})
+	}
+	return batch
 }
 
 // oneVersion opens the snapshot and checks that all of it is of one version.

@@ -87,11 +87,13 @@ func fill(t testing.TB, s *Store, n int) {
 	t.Helper()
 	o, err := s.Own(context.Background())
 	ok(t, err)
+	batch := make([]*spooled, 0, n)
 	for i := range n {
 		raw, err := encodeRecord(Decisions, hashKey(i), decision(i))
 		ok(t, err)
-		o.take(Decisions, hashKey(i), 1, raw)
+		batch = append(batch, &spooled{Bucket: Decisions, Key: hashKey(i), Stamp: 1, Record: raw})
 	}
+	ok(t, o.mergeBatch(batch))
 	ok(t, o.Publish())
 	ok(t, o.Close())
 }

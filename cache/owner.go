@@ -9,35 +9,33 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
+
+	"go.etcd.io/bbolt"
+	bbolterrors "go.etcd.io/bbolt/errors"
 )
 
-// The owner: the one process that publishes.
+// The owner: the one process that writes decisions.db.
 
-// An Owner may be used from many goroutines. It has all records in memory (some 50 MB where builds
-// have left 30,000), and what it changes there nobody sees before Publish.
+// An Owner may be used from many goroutines.
 type Owner struct {
 	s    *Store
+	lock *os.File
+	db   *bbolt.DB
+	file *os.File // under db
+	id   string
 	note []string
 
-	mu      sync.Mutex // for what follows
-	lock    *os.File   // nil: closed
-	id      string     // of this store's snapshots
-	turn    uint64     // of the last one
-	records map[string]kept
-	merged  map[string]bool // names of spool files whose records are among these
-	changed bool            // since the last publication, or something was wrong with that
-}
+	mu        sync.Mutex // Merge, Publish, Close: one at a time
+	published uint64     // transaction that the sound snapshot shows, 0 for none
 
-// A kept is a record as it is to be published, with the time of writing.
-type kept struct {
-	stamp int64
-	raw   []byte
+	broken atomic.Pointer[error] // what made bbolt panic; nothing is asked of it any more
 }
 
 // Own makes the caller the store's owner, or says ErrOwned at once when there is one. The lock goes
-// with the process: an owner that is killed is no owner any more. A damaged snapshot is mended
+// with the process: an owner that is killed is no owner any more. A damaged database is mended
 // here; Notes says so. ctx ends the preparations, not the ownership.
 func (s *Store) Own(ctx context.Context) (*Owner, error) {
 	if err := ctx.Err(); err != nil {
@@ -50,8 +48,8 @@ func (s *Store) Own(ctx context.Context) (*Owner, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &Owner{s: s, lock: lock, records: map[string]kept{}, merged: map[string]bool{}}
-	if err := o.open(); err != nil {
+	o := &Owner{s: s, lock: lock}
+	if err := o.open(ctx); err != nil {
 		o.Close()
 		return nil, err
 	}
@@ -91,144 +89,284 @@ func (s *Store) takeLock() (*os.File, error) {
 	return f, nil
 }
 
+func boltOptions() *bbolt.Options {
+	return &bbolt.Options{
+		// Nobody else opens this file; where somebody does (the bbolt tool), an error at once and not a
+		// wait.
+		Timeout:      time.Millisecond,
+		FreelistType: bbolt.FreelistMapType,
+		// The same on machines with 4 and 64 KiB pages.
+		PageSize: 4096,
+	}
+}
+
+// open checks decisions.db, mends it where that is needed, and opens it.
+func (o *Owner) open(ctx context.Context) error {
+	path := filepath.Join(o.s.dir, dbName)
+	removeTemps(o.s.dir, 0) // only owners write in this folder itself
+	snap, snapErr := surveySnapshot(filepath.Join(o.s.dir, snapName), nil)
+	if errors.Is(snapErr, ErrVersion) {
+		return snapErr
+	}
+	db, err := surveyDatabase(path, nil)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		var taken int
+		if taken, err = o.start(ctx, ""); err == nil && taken > 0 {
+			o.note = append(o.note, fmt.Sprintf(
+				"%s was missing: made from the published snapshot, %d records", path, taken))
+		}
+	case errors.Is(err, ErrVersion):
+		return err
+	case err == nil && snapErr == nil && snap.ID == db.ID && snap.Tx > db.Tx:
+		// The published copy is newer than its original: the disk lost something.
+		err = o.mend(ctx, fmt.Errorf("it is at transaction %d, the snapshot already at %d", db.Tx,
+			snap.Tx))
+	case errors.Is(err, errCorrupt):
+		err = o.mend(ctx, err)
+	}
+	if err != nil {
+		return err
+	}
+	options := boltOptions()
+	options.OpenFile = func(name string, flag int, mode os.FileMode) (*os.File, error) {
+		f, err := os.OpenFile(name, flag|syscall.O_NOFOLLOW, mode)
+		o.file = f
+		return f, err
+	}
+	err = guard("open the database", path, func() (err error) {
+		o.db, err = bbolt.Open(path, fileMode, options)
+		if errors.Is(err, bbolterrors.ErrTimeout) {
+			return &Error{Doing: "open the database", Path: path, Kind: ErrOwned,
+				Err: errors.New("another program has it open"), Advice: "close that program"}
+		}
+		if err != nil {
+			return err
+		}
+		return o.db.View(func(tx *bbolt.Tx) error {
+			o.id = string(tx.Bucket([]byte(metaBucket)).Get([]byte(idKey)))
+			return nil
+		})
+	})
+	if err != nil {
+		return failed("open the database", path, err)
+	}
+	if snapErr == nil && snap.ID == o.id && o.s.recipesAre(snap.Recipes) {
+		o.published = snap.Tx
+	}
+	return nil
+}
+
 // Notes says what Own had to mend, for the user.
 func (o *Owner) Notes() []string { return o.note }
 
 // A stamped value is newer than another by its stamp, except that one from the future (the clock
 // went back since) loses against any that is not. Of two with one stamp the bytes decide, so that
 // the order of merging does not.
-func (k kept) newer(old kept) bool {
+func newer(stamp int64, raw []byte, oldStamp int64, old []byte) bool {
 	now := time.Now().UnixNano()
-	if future := k.stamp > now; future != (old.stamp > now) {
+	if future := stamp > now; future != (oldStamp > now) {
 		return !future
 	}
-	if k.stamp != old.stamp {
-		return k.stamp > old.stamp
+	if stamp != oldStamp {
+		return stamp > oldStamp
 	}
-	return string(k.raw) > string(old.raw)
+	return string(raw) > string(old)
 }
 
-// take keeps a record, unless a newer one is there.
-func (o *Owner) take(bucket, key string, stamp int64, raw []byte) {
-	name, now := where(bucket, key), kept{stamp, raw}
-	if old, ok := o.records[name]; !ok || now.newer(old) {
-		o.records[name], o.changed = now, true
+// ask has bbolt do something. Once it panicked it may hold locks of its own for ever: from then on
+// each call gives that panic's error, and Close leaves bbolt alone.
+func (o *Owner) ask(doing, path string, fn func() error) error {
+	if err := o.broken.Load(); err != nil {
+		return *err
 	}
-}
-
-// closed is the error of an owner that was closed, for what was to be done.
-func (o *Owner) closed(doing string) error {
-	if o.lock == nil {
-		return failed(doing, o.s.dir, fs.ErrClosed)
+	fine := false
+	err := guard(doing, path, func() error {
+		err := fn()
+		fine = true
+		return err
+	})
+	err = failed(doing, path, err)
+	if !fine {
+		o.broken.CompareAndSwap(nil, &err)
 	}
-	return nil
+	return err
 }
 
-// Put keeps a record, for Publish. It replaces what was there, whatever the stamps say.
-func (o *Owner) Put(bucket, key string, record any) error {
-	return o.PutAll(bucket, map[string]any{key: record})
+// update runs one transaction.
+func (o *Owner) update(doing string, fn func(tx *bbolt.Tx) error) error {
+	return o.ask(doing, filepath.Join(o.s.dir, dbName), func() error { return o.db.Update(fn) })
 }
 
-// PutAll keeps records of one bucket, by their keys, all of them or none.
-func (o *Owner) PutAll(bucket string, records map[string]any) error {
-	const doing = "keep a record"
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if err := o.closed(doing); err != nil {
+func put(tx *bbolt.Tx, bucket, key string, stamp int64, raw []byte) error {
+	b, err := tx.CreateBucketIfNotExists([]byte(bucket))
+	if err != nil {
 		return err
 	}
+	return b.Put([]byte(key), seal(where(bucket, key), stamp, raw))
+}
+
+// Put writes a record to the database; it is on the disk when Put returns, and published by
+// Publish. It replaces what was there, whatever the stamps say.
+func (o *Owner) Put(bucket, key string, record any) error {
+	const doing = "write a record"
+	raw, err := encodeRecord(bucket, key, record)
+	if err != nil {
+		return failed(doing, filepath.Join(o.s.dir, dbName), err)
+	}
+	return o.update(doing, func(tx *bbolt.Tx) error {
+		return put(tx, bucket, key, time.Now().UnixNano(), raw)
+	})
+}
+
+// PutAll writes records of one bucket, by their keys, all of them or none.
+func (o *Owner) PutAll(bucket string, records map[string]any) error {
+	const doing = "write records"
 	raw := map[string][]byte{}
 	for key, record := range records {
 		b, err := encodeRecord(bucket, key, record)
 		if err != nil {
-			return failed(doing, o.s.dir, err)
+			return failed(doing, filepath.Join(o.s.dir, dbName), err)
 		}
 		raw[key] = b
 	}
-	for key, b := range raw {
-		o.records[where(bucket, key)], o.changed = kept{time.Now().UnixNano(), b}, true
-	}
-	return nil
+	return o.update(doing, func(tx *bbolt.Tx) error {
+		for key, b := range raw {
+			if err := put(tx, bucket, key, time.Now().UnixNano(), b); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
-// Delete removes a record, if there is one, from the next publication on.
+// Delete removes a record, if there is one.
 func (o *Owner) Delete(bucket, key string) error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if err := o.closed("remove a record"); err != nil {
-		return err
-	}
-	if _, ok := o.records[where(bucket, key)]; ok {
-		delete(o.records, where(bucket, key))
-		o.changed = true
-	}
-	return nil
+	return o.update("remove a record", func(tx *bbolt.Tx) error {
+		b := tx.Bucket([]byte(bucket))
+		if b == nil || !validBucket(bucket) {
+			return nil
+		}
+		return b.Delete([]byte(key))
+	})
 }
 
-// Get reads a record as it is now, published or not.
+// Get reads a record as the database has it now, published or not.
 func (o *Owner) Get(bucket, key string, into any) (ok bool, err error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if err := o.closed(readDoing); err != nil {
-		return false, err
-	}
-	k, ok := o.records[where(bucket, key)]
-	if !ok || into == nil {
-		return ok, nil
-	}
-	if err := json.Unmarshal(k.raw, into); err != nil {
-		return false, corrupt(readDoing, o.s.dir, "bucket %q, record %q: %w", bucket, key, err)
-	}
-	return true, nil
+	path := filepath.Join(o.s.dir, dbName)
+	err = o.ask(readDoing, path, func() error {
+		return o.db.View(func(tx *bbolt.Tx) error {
+			b := tx.Bucket([]byte(bucket))
+			if b == nil || !validBucket(bucket) {
+				return nil
+			}
+			v := b.Get([]byte(key))
+			if v == nil {
+				return nil
+			}
+			raw, _, err := unseal(where(bucket, key), v)
+			if err == nil && into != nil {
+				err = json.Unmarshal(raw, into)
+			}
+			if err != nil {
+				return corrupt(readDoing, path, "bucket %q, record %q: %w", bucket, key, err)
+			}
+			ok = true
+			return nil
+		})
+	})
+	return ok, err
 }
 
-// Merge takes the records of the spool, and gives the number of files that it had not taken before.
-// Publish removes these files when their records are on the disk, so that a merge that is killed is
-// done again, with the same result. Files that are no records are set aside (.bad), those of a newer
-// gnvcc stay; the rest is merged in any case.
-func (o *Owner) Merge() (n int, unread error) {
-	const doing = "merge the spool"
+// Merging takes some records a transaction: few syncs, and little lost work when something ends it.
+const (
+	batchFiles = 1000
+	batchBytes = 16 << 20
+)
+
+// Merge brings the spool into the database and gives the number of files merged. A file is removed
+// when its record is on the disk, so that a merge that is killed is done again, with the same
+// result. Files that are no records are set aside (.bad), those of a newer gnvcc stay; the rest is
+// merged in any case.
+func (o *Owner) Merge() (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if err := o.closed(doing); err != nil {
-		return 0, err
-	}
 	dir := filepath.Join(o.s.dir, spoolName)
 	removeTemps(dir, tempAge)
 	names, err := o.s.pending()
 	if err != nil {
-		return 0, failed(doing, dir, err)
+		return 0, failed("merge the spool", dir, err)
 	}
-	for _, name := range names {
-		if o.merged[name] {
+	merged := 0
+	var unread error
+	for len(names) > 0 {
+		var batch []*spooled
+		var files []string
+		size := 0
+		for len(names) > 0 && len(batch) < batchFiles && size < batchBytes {
+			name := names[0]
+			names = names[1:]
+			r, err := o.s.readSpooled(name)
+			var sys *fs.PathError
+			switch {
+			case err == nil:
+				batch, files, size = append(batch, r), append(files, name), size+len(r.Record)
+			case errors.Is(err, errNewer), errors.Is(err, fs.ErrNotExist):
+			case errors.As(err, &sys):
+				unread = failed("merge the spool", filepath.Join(dir, name), err)
+			default:
+				os.Rename(filepath.Join(dir, name), filepath.Join(dir, name+badExt))
+			}
+		}
+		if len(batch) == 0 {
 			continue
 		}
-		r, err := o.s.readSpooled(name)
-		var sys *fs.PathError
-		switch {
-		case err == nil:
-			o.take(r.Bucket, r.Key, r.Stamp, r.Record)
-			o.merged[name] = true
-			n++
-		case errors.Is(err, errNewer), errors.Is(err, fs.ErrNotExist):
-		case errors.As(err, &sys):
-			unread = failed(doing, filepath.Join(dir, name), err)
-		default:
-			os.Rename(filepath.Join(dir, name), filepath.Join(dir, name+badExt))
+		if err := o.mergeBatch(batch); err != nil {
+			return merged, err
 		}
+		for _, name := range files {
+			os.Remove(filepath.Join(dir, name))
+		}
+		merged += len(files)
 	}
-	return n, unread
+	return merged, unread
 }
 
-// Close ends the ownership. What was put and not published is gone; what was merged and not
-// published is in the spool as before.
+func (o *Owner) mergeBatch(batch []*spooled) error {
+	return o.update("merge the spool", func(tx *bbolt.Tx) error {
+		for _, r := range batch {
+			if b := tx.Bucket([]byte(r.Bucket)); b != nil {
+				old, stamp, err := unseal(where(r.Bucket, r.Key), b.Get([]byte(r.Key)))
+				if err == nil && !newer(r.Stamp, r.Record, stamp, old) {
+					continue
+				}
+			}
+			if err := put(tx, r.Bucket, r.Key, r.Stamp, r.Record); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Close ends the ownership. What was put or merged and not published stays in the database.
 func (o *Owner) Close() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	var err error
+	if o.db != nil {
+		err = o.ask("close the database", filepath.Join(o.s.dir, dbName), o.db.Close)
+	}
+	if o.broken.Load() != nil && o.file != nil {
+		// bbolt's own lock would stay with its mapping of the file.
+		syscall.Flock(int(o.file.Fd()), syscall.LOCK_UN)
+		o.file.Close()
+		o.file = nil
+	}
 	if o.lock != nil {
 		o.lock.Truncate(0)
 		o.lock.Close()
 		o.lock = nil
 	}
-	return nil
+	return err
 }

@@ -3,6 +3,7 @@ package cache
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -12,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"go.etcd.io/bbolt"
 )
 
 func TestPutPublishGet(t *testing.T) {
@@ -77,6 +80,21 @@ func TestTwoOwners(t *testing.T) {
 	wants(t, err, context.Canceled)
 }
 
+// Somebody's bbolt tool has the file open: an error at once.
+func TestForeignOpener(t *testing.T) {
+	s := newStore(t)
+	fill(t, s, 3)
+	db, err := bbolt.Open(filepath.Join(s.dir, dbName), 0o600, nil)
+	ok(t, err)
+	defer db.Close()
+	start := time.Now()
+	_, err = s.Own(context.Background())
+	wants(t, err, ErrOwned)
+	if d := time.Since(start); d > time.Second {
+		t.Errorf("waited %v", d)
+	}
+}
+
 func TestMerge(t *testing.T) {
 	s := newStore(t)
 	for i := range 50 {
@@ -92,16 +110,13 @@ func TestMerge(t *testing.T) {
 	if n, err := o.Merge(); n != 51 || err != nil {
 		t.Fatalf("merged %d: %v", n, err)
 	}
-	if names, _ := s.pending(); len(names) != 51 {
-		t.Errorf("%d files wait: the others went before what they say was on the disk", len(names))
+	if names, _ := s.pending(); len(names) != 0 {
+		t.Errorf("left: %v", names)
 	}
 	if n, err := o.Merge(); n != 0 || err != nil {
 		t.Fatalf("merged %d again: %v", n, err)
 	}
 	ok(t, o.Publish())
-	if names, _ := s.pending(); len(names) != 0 {
-		t.Errorf("left: %v", names)
-	}
 	sn := snapshot(t, s)
 	for i := range 50 {
 		get(t, sn, i)
@@ -186,7 +201,9 @@ func TestPutWins(t *testing.T) {
 		get(t, snapshot(t, s), i)
 	}
 	// The clock went back since something was stored: what is spooled now wins.
-	o.records[where(Decisions, hashKey(3))] = kept{future, []byte(`{"Recipe":"old"}`)}
+	ok(t, o.update("test", func(tx *bbolt.Tx) error {
+		return put(tx, Decisions, hashKey(3), future, []byte(`{"Recipe":"old"}`))
+	}))
 	ok(t, s.Spool(Decisions, hashKey(3), decision(3)))
 	if _, err := o.Merge(); err != nil {
 		t.Fatal(err)
@@ -210,6 +227,7 @@ func TestPoisonedSpool(t *testing.T) {
 	write("readme.txt", []byte("not ours"))
 	named(spooled{Schema: schema + 1, Bucket: Decisions, Key: "newer", Record: []byte("1")})
 	named(spooled{Schema: schema, Bucket: "../../x", Key: "k", Record: []byte("1")})
+	named(spooled{Schema: schema, Bucket: metaBucket, Key: schemaKey, Record: []byte("1")})
 	named(spooled{Schema: schema, Bucket: Decisions, Key: "", Record: []byte("1")})
 	named(map[string]any{"Schema": 1, "Bucket": Decisions, "Key": "k"})
 	ok(t, os.Mkdir(filepath.Join(dir, Hash(nil)+spoolExt), 0o700))
@@ -231,7 +249,7 @@ func TestPoisonedSpool(t *testing.T) {
 			waiting++
 		}
 	}
-	if bad != 6 || waiting != 1 {
+	if bad != 7 || waiting != 1 {
 		t.Errorf("%d set aside, %d waiting: %v", bad, waiting, entries)
 	}
 }
@@ -239,6 +257,11 @@ func TestPoisonedSpool(t *testing.T) {
 // setSchema makes a store of another version.
 func setSchema(t *testing.T, s *Store, version string) {
 	t.Helper()
+	o := own(t, s)
+	ok(t, o.update("test", func(tx *bbolt.Tx) error {
+		return tx.Bucket([]byte(metaBucket)).Put([]byte(schemaKey), []byte(version))
+	}))
+	ok(t, o.Close())
 	path := filepath.Join(s.dir, snapName)
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	ok(t, err)
@@ -256,14 +279,14 @@ func TestOtherVersion(t *testing.T) {
 	s := newStore(t)
 	fill(t, s, 5)
 	setSchema(t, s, "2")
-	before, err := os.ReadFile(filepath.Join(s.dir, snapName))
+	before, err := os.ReadFile(filepath.Join(s.dir, dbName))
 	ok(t, err)
 	_, err = s.Snapshot()
 	wants(t, err, ErrVersion)
 	_, err = s.Own(context.Background())
 	wants(t, err, ErrVersion)
 	ok(t, s.Spool(Decisions, "k", 1))
-	after, err := os.ReadFile(filepath.Join(s.dir, snapName))
+	after, err := os.ReadFile(filepath.Join(s.dir, dbName))
 	ok(t, err)
 	if string(before) != string(after) {
 		t.Error("a store of another version was changed")
@@ -305,4 +328,18 @@ func TestClosedOwner(t *testing.T) {
 	if _, err := o.Get(Decisions, "k", nil); err == nil {
 		t.Error("got after close")
 	}
+}
+
+// bbolt panics while it works: an error, a Close that ends, and a next owner in the same process.
+func TestPanicInside(t *testing.T) {
+	s := newStore(t)
+	fill(t, s, 5)
+	o := own(t, s)
+	err := o.update("test", func(tx *bbolt.Tx) error { panic("page 7 is not what it should be") })
+	wants(t, err, errCorrupt)
+	wants(t, o.Put(Decisions, "k", 1), errCorrupt)
+	if err := o.Close(); !errors.Is(err, errCorrupt) {
+		t.Errorf("close: %v", err)
+	}
+	own(t, s)
 }

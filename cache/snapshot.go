@@ -36,32 +36,25 @@ const (
 )
 
 func openSnapshot(path string) (*Snapshot, error) {
-	sn, err := openFile(readDoing, path)
+	f, info, err := openRegular(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, ErrNone
 	}
-	return sn, err
-}
-
-func openFile(doing, path string) (*Snapshot, error) {
-	f, info, err := openRegular(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, err
-	case errors.Is(err, errIrregular):
-		return nil, corrupt(doing, path, "%w", err)
-	case err != nil:
-		return nil, failed(doing, path, err)
+	if errors.Is(err, errIrregular) {
+		return nil, corrupt(readDoing, path, "%w", err)
+	}
+	if err != nil {
+		return nil, failed(readDoing, path, err)
 	}
 	flat, err := openFlat(f, info.Size())
 	if err != nil {
 		f.Close()
-		return nil, unreadable(doing, path, err)
+		return nil, unreadable(readDoing, path, err)
 	}
 	return &Snapshot{path: path, f: f, flat: flat}, nil
 }
 
-// unreadable is what openFlat said, as users see it.
+// unreadable is what openFlat or openTree said, as users see it.
 func unreadable(doing, path string, err error) error {
 	if errors.Is(err, ErrVersion) {
 		return &Error{Doing: doing, Path: path, Kind: ErrVersion, Err: err, Advice: versionAdvice}
@@ -151,18 +144,34 @@ func (sn *Snapshot) Close() error {
 	return sn.f.Close()
 }
 
-// surveySnapshot checks the snapshot file at path as a whole. fn, when given, gets each
-// sound record; raw is only valid during the call. With an error there is nothing sound to work with
-// beyond these: fs.ErrNotExist, ErrVersion, errCorrupt, or what the system said.
+// surveySnapshot checks the snapshot file at path as a whole, as surveyDatabase does a database.
 func surveySnapshot(path string, fn func(bucket, key string, stamp int64, raw []byte) error) (
 	*survey, error) {
 	const doing = "check the snapshot"
-	sn, err := openFile(doing, path)
-	if err != nil {
+	return surveyFile(doing, path, func(f *os.File, size int64) (*survey, error) {
+		flat, err := openFlat(f, size)
+		if err != nil {
+			return nil, unreadable(doing, path, err)
+		}
+		return flat.survey(fn)
+	})
+}
+
+// surveyFile opens a file and has look check it; with an error there is nothing sound to work with:
+// fs.ErrNotExist, ErrVersion, errCorrupt, or what the system said.
+func surveyFile(doing, path string, look func(f *os.File, size int64) (*survey, error)) (
+	*survey, error) {
+	f, info, err := openRegular(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, err
+	case errors.Is(err, errIrregular):
+		return nil, corrupt(doing, path, "%w", err)
+	case err != nil:
+		return nil, failed(doing, path, err)
 	}
-	defer sn.Close()
-	s, err := sn.flat.survey(fn)
+	defer f.Close()
+	s, err := look(f, info.Size())
 	if err == nil && len(s.Problems) > 0 {
 		err = corrupt(doing, path, "%w", s.Problems[0])
 	}
@@ -174,9 +183,10 @@ const maxProblems = 20
 
 // A survey is what the check of a whole file found.
 type survey struct {
-	ID       string         // of the store
-	Tx       uint64         // which publication it is
-	Recipes  string         // hash of the file recipes that belongs to it
+	Schema   string
+	ID       string         // of the database: snapshots have their original's
+	Tx       uint64         // transactions since it was made
+	Recipes  string         // of a snapshot: hash of the file recipes that belongs to it
 	Records  map[string]int // sound ones by bucket
 	Problems []error        // the first ones
 }

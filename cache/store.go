@@ -17,7 +17,7 @@ import (
 // schema is the version of everything in the store. Fields of records are added without a new one.
 const schema = 1
 
-// The buckets of records, and what their keys are. Others may be added; their names are
+// The buckets of the database, and what their keys are. Others may be added; their names are
 // checked by validBucket.
 const (
 	Decisions    = "decision"    // by kernel identity and more (Decision.Key)
@@ -37,21 +37,27 @@ const maxRecord = 16 << 20
 
 // Names in the store's folder.
 const (
-	snapName    = "decisions.snapshot"
-	copyName    = "decisions.copy"
-	recipesName = "recipes"
-	lockName    = "owner.lock"
-	brokenMark  = ".broken-"
-	spoolName   = "spool"
-	objectName  = "objects"
-	memoName    = "memo"
-	trimName    = "trimmed"
-	derivedName = "derived"
+	dbName   = "decisions.db"
+	snapName = "decisions.snapshot"
+	// boltSnapName is what was published by gnvcc before the snapshot had a form of its own.
+	boltSnapName = "decisions.ro.db"
+	recipesName  = "recipes"
+	lockName     = "owner.lock"
+	brokenMark   = ".broken-"
+	spoolName    = "spool"
+	objectName   = "objects"
+	memoName     = "memo"
+	trimName     = "trimmed"
+	derivedName  = "derived"
 )
 
-// oldNames are files in which an older gnvcc kept decisions beside the snapshot: in its hands they
-// would go on saying what was believed then.
-var oldNames = []string{"decisions.db", "decisions.ro.db"}
+// The meta bucket of the database holds what concerns it as a whole, unsealed.
+const (
+	metaBucket = "gnvcc"
+	schemaKey  = "schema"
+	// random, made with the database: tells a snapshot of this one from one of another
+	idKey = "id"
+)
 
 // A Store is one folder. It holds nothing open and may be used from many goroutines.
 type Store struct {
@@ -160,7 +166,7 @@ func validName(s string) bool {
 }
 
 // validBucket and validKey are the rules for records. Keys never become a part of a path.
-func validBucket(s string) bool { return validName(s) }
+func validBucket(s string) bool { return validName(s) && s != metaBucket }
 func validKey(s string) bool    { return len(s) > 0 && len(s) <= 512 }
 
 func checkRecord(bucket, key string) error {

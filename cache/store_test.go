@@ -180,6 +180,9 @@ func TestNames(t *testing.T) {
 			t.Errorf("object %q has a path", bad)
 		}
 	}
+	if err := s.Spool(metaBucket, schemaKey, 7); err == nil {
+		t.Error("the meta bucket can be written")
+	}
 	if err := s.Spool(Decisions, "", 1); err == nil {
 		t.Error("an empty key taken")
 	}

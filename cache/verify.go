@@ -58,7 +58,7 @@ func (c *checkup) fail(level Level, err error) {
 }
 
 // Check looks at the store in dir: what is there, how much, and what is wrong. It reads the
-// snapshot and its copy as a whole, and only the names and sizes of the rest (CheckContents
+// database and the snapshot as a whole, and only the names and sizes of the rest (CheckContents
 // reads that too).
 func Check(dir string) []Finding {
 	c := &checkup{dir: dir}
@@ -66,9 +66,8 @@ func Check(dir string) []Finding {
 		return c.findings
 	}
 	alive := c.owner()
-	if snap := c.snapshot(); snap != nil && !alive { // an owner is about to replace both
-		c.copy(snap)
-	}
+	snap := c.snapshot()
+	c.database(alive, snap)
 	c.spool()
 	c.limit(c.files(objectName, "objects") + c.files(memoName, "memos"))
 	c.broken()
@@ -195,6 +194,11 @@ func (c *checkup) snapshot() *survey {
 	path := filepath.Join(c.dir, snapName)
 	found, err := surveySnapshot(path, nil)
 	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(filepath.Join(c.dir, boltSnapName)); err == nil {
+			c.say(Note, "run gnvcc apply once: it publishes them anew",
+				"what was published is an older gnvcc's: builds compile as nvcc does")
+			return nil
+		}
 		c.say(Note, "", "no decisions have been published: builds compile as nvcc does")
 		return nil
 	}
@@ -220,22 +224,42 @@ func (c *checkup) more(found *survey) {
 	}
 }
 
-// copy compares the snapshot's copy with it.
-func (c *checkup) copy(snap *survey) {
-	found, err := surveySnapshot(filepath.Join(c.dir, copyName), nil)
+func (c *checkup) database(alive bool, snap *survey) {
+	path := filepath.Join(c.dir, dbName)
+	if alive {
+		// It changes while we read.
+		if info, err := os.Stat(path); err == nil {
+			c.say(Fine, "", "database: %s, in use by the owner and not looked into", BytesText(info.Size()))
+		}
+		return
+	}
+	before, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if snap != nil {
+			c.say(Note, "", "no database: the next owner makes one from what was published")
+		}
+		return
+	}
+	found, err := surveyDatabase(path, nil)
+	if after, serr := os.Stat(path); serr == nil && before != nil &&
+		(after.ModTime() != before.ModTime() || after.Size() != before.Size()) {
+		c.say(Fine, "", "database: an owner came while it was looked at")
+		return
+	}
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		c.say(Note, "the next owner (gnvcc tune) makes it", "no copy of what was published")
-	case err != nil:
+	case errors.Is(err, errCorrupt):
 		c.fail(Problem, err)
 		c.more(found)
-	case found.ID == snap.ID && found.Tx > snap.Tx:
-		c.say(Problem, "the next owner (gnvcc tune) publishes the copy",
-			"what was published is older than its copy")
-	case found.ID != snap.ID || found.Tx != snap.Tx:
-		c.say(Note, "the next owner (gnvcc tune) makes it anew", "the copy is an older one")
+	case err != nil:
+		c.fail(Problem, err)
+	case snap != nil && snap.ID == found.ID && snap.Tx > found.Tx:
+		c.say(Problem, "the next owner (gnvcc tune) starts from the snapshot",
+			"database: older than what was published from it")
+	case snap == nil || snap.ID != found.ID || snap.Tx != found.Tx:
+		c.say(Note, "the next owner (gnvcc tune) publishes", "database: %s, not all of it published: %s",
+			BytesText(before.Size()), recordsText(found.Records))
 	default:
-		c.say(Fine, "", "its copy is sound")
+		c.say(Fine, "", "database: %s, all of it published", BytesText(before.Size()))
 	}
 }
 
@@ -318,7 +342,7 @@ func (c *checkup) broken() {
 	for _, f := range files {
 		if info, err := os.Stat(f); err == nil {
 			c.say(Note, "delete it when it is no longer of interest",
-				"%s: a damaged snapshot that was replaced, %s", f, BytesText(info.Size()))
+				"%s: a damaged database that was replaced, %s", f, BytesText(info.Size()))
 		}
 	}
 }

@@ -38,13 +38,14 @@ func (j *job) builds(ctx context.Context) error {
 	if err := os.MkdirAll(store, 0o700); err != nil {
 		return err
 	}
-	const decisions = "decisions.snapshot"
-	content, err := os.ReadFile(filepath.Join(j.store(), decisions))
-	if err != nil {
-		return fmt.Errorf("the decisions of the tuned store: %w", err)
-	}
-	if err := os.WriteFile(filepath.Join(store, decisions), content, 0o600); err != nil {
-		return err
+	for _, name := range []string{"decisions.db", "decisions.snapshot"} {
+		content, err := os.ReadFile(filepath.Join(j.store(), name))
+		if err != nil {
+			return fmt.Errorf("the decisions of the tuned store: %w", err)
+		}
+		if err := os.WriteFile(filepath.Join(store, name), content, 0o600); err != nil {
+			return err
+		}
 	}
 	var out Builds
 	build := func(what, compiler string, env ...string) (float64, error) {

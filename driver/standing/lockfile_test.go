@@ -280,8 +280,8 @@ func TestHostileOthers(t *testing.T) {
 		kn.from(d) != theirs.Path() {
 		t.Errorf("%+v from %q", d, kn.from(d))
 	}
-	if _, err := os.Stat(filepath.Join(own.Path(), "decisions.snapshot")); err == nil {
-		t.Error("a look-up has published something")
+	if _, err := os.Stat(filepath.Join(own.Path(), "decisions.db")); err == nil {
+		t.Error("a look-up has made a database")
 	}
 }
 
