@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -153,7 +154,7 @@ func TestDriverFails(t *testing.T) {
 					times, err := s.Measure(c, 3, Measurement{Cold: cold})
 					note("measure", err)
 					for _, ns := range times {
-						if ns != 5e5 {
+						if math.Abs(ns-5e5) > 1 { // without what events take themselves
 							t.Errorf("%s: a time of %g ns", fail, ns)
 						}
 					}

@@ -105,21 +105,54 @@ func (s *search) time() error {
 		s.c.Before = policy.TimeOf(one, s.t.o.Rule.Confidence)
 		return errStop{fmt.Sprintf("too short: %.2g us a launch", m/1e3)}
 	}
-	n := min(30, int(50e6/(max(stats.Median(one), 1)+float64(s.rule.Launch)))) // 50 ms at most
+	n := int(50e6 / (max(stats.Median(one), 1) + float64(s.rule.Launch))) // 50 ms, mostly
 	s.first = one
 	if n > 0 { // a launch of 50 ms and more was looked at often enough
-		more, err := s.s.Measure(s.baseline, n, profile.Measurement{})
+		if err := s.warmUp(one); err != nil {
+			return s.lost(err, "it can't be measured")
+		}
+		s.first, err = s.s.Measure(s.baseline, min(max(n, 5), 30), profile.Measurement{})
 		if err != nil {
 			return s.lost(err, "it can't be measured")
 		}
-		s.first = append(one, more...)
-	}
-	if len(s.first) > 6 {
-		s.first = s.first[3:] // the first launches warm up
 	}
 	s.c.Before = policy.TimeOf(s.first, s.t.o.Rule.Confidence)
 	s.plan = s.rule.Plan(s.first)
 	s.rule.Stop = func() bool { return !s.affords() }
+	return nil
+}
+
+// What a warming-up takes on the device at least, and at most, nanoseconds.
+const (
+	warmLeast = 60e6
+	warmMost  = 250e6
+	warmBatch = 10e6
+)
+
+// warmUp launches the default until its times no longer fall. A GPU that was idle has low clocks:
+// for some ten milliseconds a kernel takes up to a sixth more (measured on an H200). first are the
+// times so far.
+func (s *search) warmUp(first []float64) error {
+	last, busy := stats.Median(first), 0.0
+	for _, ns := range first {
+		busy += ns + float64(s.rule.Launch)
+	}
+	for falling := true; busy < warmLeast || falling && busy < warmMost; {
+		n := int(warmBatch / (last + float64(s.rule.Launch) + 1))
+		times, err := s.measure(s.baseline, min(max(n, 1), 200))
+		if err != nil {
+			return err
+		}
+		if len(times) == 0 {
+			return nil
+		}
+		for _, ns := range times {
+			busy += ns + float64(s.rule.Launch)
+		}
+		now := stats.Median(times)
+		falling = now < 0.99*last
+		last = min(last, now)
+	}
 	return nil
 }
 

@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -261,4 +262,28 @@ func parsed(t *testing.T, text string) recipe.Recipe {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// TestWarmUp: a GPU that has been idle has low clocks at first. What nvcc's own build takes is what
+// it takes after that, also where few launches are looked at.
+func TestWarmUp(t *testing.T) {
+	for _, ms := range []float64{0.1, 17, 40} {
+		k := streaming(1)
+		k.time, k.noise = ms*1e6, 0.001
+		g := newSim(t, k)
+		g.rises = 55e6
+		o := simOptions()
+		o.Levers = []string{"ld"}
+		tuner := NewTuner(context.Background(), o, g, g, g, nil)
+		tuner.SetBudget(10*time.Second, 0)
+		p, _, _ := g.replays(tuner, 1)
+		tuner.End(p.Process, profile.Summary{Whole: true, Kernels: []profile.Seen{{Launch: p}}})
+		results, err := tuner.Finish()
+		if err != nil || len(results) != 1 || results[0].Decision == nil {
+			t.Fatalf("%+v, %v", results, err)
+		}
+		if l := results[0].Decision.Evidence.Launches[0]; math.Abs(l.Before.Median/k.time-1) > 0.01 {
+			t.Errorf("a kernel of %g ms takes %g ms", ms, l.Before.Median/1e6)
+		}
+	}
 }

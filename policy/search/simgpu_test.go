@@ -58,6 +58,7 @@ type simGPU struct {
 	between time.Duration // from one launch to the next
 	stood   time.Duration // that the program stood still
 	unlike  float64       // how far replays are from the program
+	rises   float64       // ns of work, below which the clocks are low: all takes a sixth more
 	either  bool          // and which state of the L2 cache is its own can't be told
 
 	mu        sync.Mutex
@@ -255,6 +256,9 @@ func (s *simSession) Measure(c profile.Candidate, n int, o profile.Measurement) 
 	out := make([]float64, n)
 	for i := range out {
 		out[i] = s.k.time * f * math.Exp(s.k.noise*math.Abs(s.g.rng.NormFloat64()))
+		if s.g.clock < s.g.rises {
+			out[i] *= 7. / 6
+		}
 		s.g.clock += out[i]
 	}
 	s.g.measured[a.recipe.String()] += n

@@ -20,6 +20,11 @@ const (
 	near = 0.05
 )
 
+// few is below how many timed launches the program's time says little: a launch beside which memory
+// was captured comes to a device that has been idle, with low clocks (measured on an H200: 523 us
+// for 474, 175 for 120, 65 for 12).
+const few = 3
+
 // soon is from where on the state of the L2 cache makes no difference: to fill all of it takes some
 // 20 us.
 const soon = 3 * time.Millisecond
@@ -37,8 +42,9 @@ func (s state) Measure(a profile.Candidate, n int, m profile.Measurement) ([]flo
 
 // timed chooses how a session is timed, and notes in the launch how far the replay then is from the
 // program. Where neither comes near, that is said: what is gained there need not be gained in the
-// program, and the search asks for more. Where both do, a candidate's gain may still be in one of
-// them alone, and the search looks at both.
+// program, and the search asks for more. Where both do, or the program's time is of too few
+// launches to tell, a candidate's gain may still be in one of them alone, and the search looks at
+// both.
 func (w *only) timed(l *profile.Launch, s profile.Session) profile.Session {
 	warm := state{Session: s}
 	u := w.m.Use
@@ -58,6 +64,10 @@ func (w *only) timed(l *profile.Launch, s profile.Session) profile.Session {
 		return warm
 	}
 	inFull, inEmpty := off(median(full), program), off(median(empty), program)
+	if u.Sampled < few {
+		l.Either = median(full) < float64(soon.Nanoseconds())
+		return warm
+	}
 	l.Either = max(inFull, inEmpty) <= near && program < float64(soon.Nanoseconds())
 	if program < float64(shortest.Nanoseconds()) {
 		return warm

@@ -130,20 +130,22 @@ func (s *times) Measure(_ profile.Candidate, n int, m profile.Measurement) ([]fl
 func TestTimed(t *testing.T) {
 	for _, c := range []struct {
 		program, warm, cold float64 // us
+		sampled             int
 		empties, noted      bool
 		either              bool // the time does not tell
 	}{
-		{200, 200, 260, false, false, false}, {255, 200, 260, true, false, false},
-		{400, 200, 260, true, true, false},
-		{20, 10, 20, false, false, true}, {300, 0, 1, false, false, false},
-		{92, 82, 82, false, false, true}, {92, 70, 70, false, true, false},
-		{92, 100, 100, false, true, false},
-		{800, 786, 790, false, false, true}, {30, 25, 40, false, false, false},
-		{4000, 3990, 4000, false, false, false}, // the cache is filled in less
+		{200, 200, 260, 4, false, false, false}, {255, 200, 260, 4, true, false, false},
+		{400, 200, 260, 4, true, true, false}, {400, 200, 260, 2, false, false, true},
+		{20, 10, 20, 4, false, false, true}, {300, 0, 1, 4, false, false, false},
+		{92, 82, 82, 4, false, false, true}, {92, 70, 70, 4, false, true, false},
+		{92, 100, 100, 4, false, true, false},
+		{800, 786, 790, 4, false, false, true}, {30, 25, 40, 4, false, false, false},
+		{4000, 3990, 4000, 4, false, false, false}, // the cache is filled in less
+		{4000, 3990, 4000, 1, false, false, false},
 	} {
 		var log []string
 		m := manifest()
-		m.Use = capture.Use{Count: 10, Seconds: 10 * c.program * 1e-6, Sampled: 4, Sets: 1}
+		m.Use = capture.Use{Count: 10, Seconds: 10 * c.program * 1e-6, Sampled: c.sampled, Sets: 1}
 		w := &only{m: m, say: func(f string, a ...any) { log = append(log, fmt.Sprintf(f, a...)) }}
 		s := &times{warm: c.warm * 1e3, cold: c.cold * 1e3}
 		var l profile.Launch

@@ -8,6 +8,7 @@
 //   measure.c  a session: save memory, run candidates, put memory back
 //   region.c   saved memory: the copies, and putting them back
 //   compare.c  comparison on the device
+//   events.c   what events take themselves
 //   observe.c  times of some launches
 //   sets.c     launches of one configuration told apart by their arguments
 //   capture.c  a launch written to a file, to be repeated in another process
@@ -219,6 +220,10 @@ void shape_watched(struct shape *s, double seconds, double beside); // of these,
 
 // ---- region.c
 
+// How long the queue is held back before a timed run: long enough for the host to put two events and a launch behind it
+// (measured: 2 to 11 microseconds each), so that what is timed is the device alone.
+#define DELAY_NS 40000
+
 #define CHUNK ((uint64_t)1 << 20) // bytes; compare.cu has the same number
 
 // A region is one range of memory as it was before the launch. Memory is kept and put back in chunks.
@@ -266,9 +271,13 @@ struct found { // as in compare.cu
 bool compare_open(CUcontext context, CUresult *error); // loads the kernels once per context
 void compare_drop(CUcontext context);
 bool compare_delay(CUstream stream, uint64_t ns);
+bool compare_nothing(CUstream stream);
 // Compares other device memory, at with, with what was saved of a region.
 bool compare_one(struct store *s, const struct region *r, uint64_t with, bool *same);
 // Compares every chunk with its saved or, where it has one, its golden content. found has s->chunks elements, on the host.
 bool compare_all(struct store *s, bool golden, struct found *found);
+
+// ---- events.c
+double events_own(CUstream stream, CUevent start, CUevent end); // ns; compare_open comes first
 
 #endif

@@ -57,6 +57,14 @@ bool compare_delay(CUstream stream, uint64_t ns) {
   return cu.LaunchKernel(active->delay, 1, 1, 1, 1, 1, 1, 0, stream, params, NULL) == CUDA_SUCCESS;
 }
 
+// A kernel that does nothing.
+bool compare_nothing(CUstream stream) {
+  unsigned none = 0;
+  CUdeviceptr nowhere = 0;
+  void *params[] = {&nowhere, &none};
+  return cu.LaunchKernel(active->clear, 1, 1, 1, 1, 1, 1, 0, stream, params, NULL) == CUDA_SUCCESS;
+}
+
 #define TRY(call, doing) \
   do { \
     CUresult r_ = (call); \

@@ -8,9 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-// How long the queue is held back before a timed run: long enough for the host to put two events and a launch behind it
-// (measured: 2 to 11 microseconds each), so that what is timed is the device alone.
-#define DELAY_NS 40000
+#define LEAST_NS 100 // no kernel takes less
 
 struct candidate {
   CUmodule module;
@@ -33,6 +31,7 @@ struct session {
   struct candidate *c; // 0: the original
   uint32_t nc;
   CUevent start, end;
+  double own; // ns that these take themselves
   CUdeviceptr flush; // twice the L2 cache
   size_t flush_size;
   bool golden, over;
@@ -260,7 +259,8 @@ static bool run_once(struct session *x, uint32_t id, bool cold, uint32_t limit_m
     answer_error(x, r, "reading a run's time");
     return false;
   }
-  *ns = (double)ms * 1e6;
+  *ns = (double)ms * 1e6 - x->own;
+  if (*ns < LEAST_NS) *ns = LEAST_NS;
   return true;
 }
 
@@ -588,6 +588,7 @@ bool session(const struct launch *l, const struct kernel *k, const struct variab
   put_u64(&b, x.s.bytes);
   put_u8(&b, x.s.area != 0);
   put_f64(&b, now() - begin);
+  x.own = events_own(l->stream, x.start, x.end);
   answer(&x, FRAME_READY, &b);
   *again = 0;
   bool done = false;
