@@ -113,7 +113,7 @@ func status(args []string, asJSON bool) int {
 		return complain("status", err)
 	}
 	if asJSON {
-		err = json.NewEncoder(os.Stdout).Encode(struct {
+		err = json.NewEncoder(told).Encode(struct {
 			Folder  string
 			Outputs []apply.Output
 			// outputs that a killed apply was about to replace; the next one sees to them
@@ -197,9 +197,9 @@ func clean(all bool) int {
 	defer stop()
 	c, err := apply.Clean(ctx, store, all)
 	for _, note := range c.Notes {
-		fmt.Println("gnvcc:", note)
+		fmt.Fprintln(told, "gnvcc:", note)
 	}
-	fmt.Printf(
+	fmt.Fprintf(told,
 		"gnvcc: removed %d temporary folders, %d records of builds, %d files of the store (%.1f MB)\n",
 		c.Folders, c.Builds, c.Store.Files, float64(c.Store.Bytes)/1e6)
 	if err != nil {

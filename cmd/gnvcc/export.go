@@ -72,7 +72,7 @@ func exporting(ctx context.Context, folder, out string) error {
 		return err
 	}
 	if out == "" {
-		_, err = os.Stdout.Write(text)
+		_, err = told.Write(text)
 	} else {
 		err = replaceFile(out, text)
 	}

@@ -51,7 +51,7 @@ func predict(kernel string, adopt bool) int {
 		return complain("predict", err)
 	}
 	if n == 0 {
-		fmt.Println("no such kernel is known yet: build a program with gnvcc")
+		fmt.Fprintln(told, "no such kernel is known yet: build a program with gnvcc")
 	}
 	return 0
 }
@@ -124,14 +124,15 @@ func foretold(ctx context.Context, name *regexp.Regexp) (n int, err error) {
 	defer f.c.Close()
 	return f.each(name, func(n int, b compile.BuiltKernel) {
 		if n > 1 {
-			fmt.Println()
+			fmt.Fprintln(told)
 		}
 		seen, err := f.look(ctx, b)
 		if err == nil {
 			err = seen.Print(stdout())
 		}
 		if err != nil {
-			fmt.Printf("%s (%s): nothing can be foretold: %v\n", policy.ShortName(b.Name), b.Assembly.Target,
+			fmt.Fprintf(told, "%s (%s): nothing can be foretold: %v\n",
+				policy.ShortName(b.Name), b.Assembly.Target,
 				err)
 		}
 	})
@@ -182,7 +183,7 @@ func adoptForetold(ctx context.Context, name *regexp.Regexp) (n int, err error) 
 	var gone []string
 	n, err = f.each(name, func(_ int, b compile.BuiltKernel) {
 		d, text := f.adopt(ctx, b)
-		fmt.Printf("%s (%s): %s\n", policy.ShortName(b.Name), b.Assembly.Target, text)
+		fmt.Fprintf(told, "%s (%s): %s\n", policy.ShortName(b.Name), b.Assembly.Target, text)
 		if d != nil {
 			adopted = append(adopted, *d)
 		} else {
@@ -206,7 +207,7 @@ func adoptForetold(ctx context.Context, name *regexp.Regexp) (n int, err error) 
 		return nil
 	})
 	if err == nil && len(adopted) > 0 {
-		fmt.Println(
+		fmt.Fprintln(told,
 			"nobody has run these: builds with GNVCC_PREDICT=1 take them, until gnvcc tune has measured the kernel")
 	}
 	return n, err

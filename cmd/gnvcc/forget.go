@@ -108,15 +108,15 @@ func (g forgotten) tell(dry bool) {
 		verb = "would be forgotten"
 	}
 	if len(parts) == 0 {
-		fmt.Println("nothing to forget: only its builds are known")
+		fmt.Fprintln(told, "nothing to forget: only its builds are known")
 		return
 	}
-	fmt.Printf("%s: %s", verb, strings.Join(parts, ", "))
+	fmt.Fprintf(told, "%s: %s", verb, strings.Join(parts, ", "))
 	if !dry && len(g.keys[cache.Decisions])+len(g.keys[cache.Pins])+
 		len(g.keys[cache.Predictions]) > 0 {
-		fmt.Print("; gnvcc apply restores nvcc's own code")
+		fmt.Fprint(told, "; gnvcc apply restores nvcc's own code")
 	}
-	fmt.Println()
+	fmt.Fprintln(told)
 }
 
 // meant are the identities of the kernels that a name stands for: of those that something was

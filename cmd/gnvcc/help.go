@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -94,7 +93,7 @@ func reflow(text string, columns int) string {
 
 func versionVerb() *cobra.Command {
 	c := newVerb("version", "print gnvcc's version", "Prints gnvcc's version (gnvcc --version is nvcc's).", none)
-	return runs(c, func([]string) int { fmt.Println("gnvcc", ownVersion()); return 0 })
+	return runs(c, func([]string) int { fmt.Fprintln(told, "gnvcc", ownVersion()); return 0 })
 }
 
 func completionVerb() *cobra.Command {
@@ -105,11 +104,11 @@ func completionVerb() *cobra.Command {
 		var err error
 		switch r := root(); args[0] {
 		case "bash":
-			err = r.GenBashCompletionV2(os.Stdout, true)
+			err = r.GenBashCompletionV2(told, true)
 		case "zsh":
-			err = r.GenZshCompletion(os.Stdout)
+			err = r.GenZshCompletion(told)
 		case "fish":
-			err = r.GenFishCompletion(os.Stdout, true)
+			err = r.GenFishCompletion(told, true)
 		default:
 			err = fmt.Errorf("no completion for %q: bash, zsh and fish have one", args[0])
 		}
@@ -122,7 +121,7 @@ func completionVerb() *cobra.Command {
 
 func manVerb() *cobra.Command {
 	c := newVerb("man", "print the manual page: gnvcc man | man -l -", "Prints the manual page, for man -l - or share/man/man1/gnvcc.1.", none)
-	return runs(c, func([]string) int { fmt.Print(manual()); return 0 })
+	return runs(c, func([]string) int { fmt.Fprint(told, manual()); return 0 })
 }
 
 // manual is the page in roff's man macros.

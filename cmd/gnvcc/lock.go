@@ -56,20 +56,20 @@ func (i importing) lock(ctx context.Context, text []byte) error {
 		}
 	}
 	for _, text := range kept {
-		fmt.Println("kept:", text)
+		fmt.Fprintln(told, "kept:", text)
 	}
 	verb := "taken"
 	if i.dry {
 		verb = "would be taken"
 	}
-	fmt.Printf("%s: %d of %d lines %s", i.file, len(records), len(lines), verb)
+	fmt.Fprintf(told, "%s: %d of %d lines %s", i.file, len(records), len(lines), verb)
 	if same > 0 {
-		fmt.Printf(", %d were known", same)
+		fmt.Fprintf(told, ", %d were known", same)
 	}
 	if len(kept) > 0 {
-		fmt.Printf("; %d stay as measured here (--over takes the file's)", len(kept))
+		fmt.Fprintf(told, "; %d stay as measured here (--over takes the file's)", len(kept))
 	}
-	fmt.Println()
+	fmt.Fprintln(told)
 	return nil
 }
 
@@ -139,7 +139,7 @@ func lockTo(file, folder string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf(
+	fmt.Fprintf(told,
 		"builds in and below %s go by %s alone: %d lines (gnvcc apply builds again what is there; gnvcc lock --off %s ends it)\n",
 		folder, path, len(lines), folder)
 	return nil
@@ -165,7 +165,7 @@ func unlock(args []string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("builds in and below %s go by the store again\n", l.Folder)
+	fmt.Fprintf(told, "builds in and below %s go by the store again\n", l.Folder)
 	return nil
 }
 
@@ -182,12 +182,12 @@ func showLocks() error {
 		} else {
 			state = fmt.Sprintf("%d lines", len(lines))
 		}
-		fmt.Printf("%s: %s (%s)\n", l.Folder, l.File, state)
+		fmt.Fprintf(told, "%s: %s (%s)\n", l.Folder, l.File, state)
 	}
 	if file := environment.Read().Lock; file != "" {
-		fmt.Printf("GNVCC_LOCK=%s goes before these\n", file)
+		fmt.Fprintf(told, "GNVCC_LOCK=%s goes before these\n", file)
 	} else if len(all) == 0 {
-		fmt.Println("no build goes by a lock file")
+		fmt.Fprintln(told, "no build goes by a lock file")
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ func printPatches(found []cache.Decision) int {
 			code = 1
 			continue
 		}
-		fmt.Print(text)
+		fmt.Fprint(told, text)
 	}
 	return code
 }

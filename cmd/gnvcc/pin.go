@@ -85,7 +85,8 @@ func pinAll(ctx context.Context, name, text string, dry bool) error {
 		return noKernel(name, c.Built())
 	}
 	for _, d := range pinned {
-		fmt.Printf("%s for %s: %s; %d registers, nvcc's own has %d; pinned, not measured\n", policy.ShortName(d.Kernel), d.Target,
+		fmt.Fprintf(told, "%s for %s: %s; %d registers, nvcc's own has %d; pinned, not measured\n",
+			policy.ShortName(d.Kernel), d.Target,
 			d.Recipe, d.Evidence.Chosen.Registers, d.Evidence.Default.Registers)
 	}
 	if dry || len(pinned) == 0 {

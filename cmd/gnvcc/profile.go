@@ -115,7 +115,7 @@ func showProfile(s *capture.Store, program string, asJSON bool) int {
 		return complain("profile", err)
 	}
 	if asJSON {
-		e := json.NewEncoder(os.Stdout)
+		e := json.NewEncoder(told)
 		e.SetIndent("", "  ")
 		if err := e.Encode(p); err != nil {
 			return complain("profile", err)

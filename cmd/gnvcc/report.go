@@ -80,7 +80,7 @@ func showReport(r reporting) int {
 		tellPrograms(out, programs(decisions))
 	}
 	if o.JSON {
-		out = os.Stdout
+		out = told
 	}
 	if err := report.Write(out, decisions, o); err != nil {
 		return complain("report", err)
@@ -110,9 +110,9 @@ func reportAs(r reporting, decisions []cache.Decision) error {
 	in := page.Input{Decisions: decisions, Untaken: r.Untaken, Version: ownVersion(), Made: time.Now()}
 	switch {
 	case r.csv:
-		return page.CSV(os.Stdout, in)
+		return page.CSV(told, in)
 	case r.markdown:
-		return page.Markdown(os.Stdout, in)
+		return page.Markdown(told, in)
 	case r.compare != "":
 		old, err := readReport(r.compare)
 		if err != nil {
@@ -189,7 +189,7 @@ func explain(kernel, html string, patch bool) int {
 	}
 	for i, d := range found {
 		if i > 0 {
-			fmt.Println()
+			fmt.Fprintln(told)
 		}
 		e := report.Options{Untaken: untaken}.Entry(d)
 		report.Explain(stdout(), e)

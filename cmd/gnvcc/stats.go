@@ -7,7 +7,6 @@ import (
 	"io"
 	"maps"
 	"math"
-	"os"
 	"slices"
 	"time"
 
@@ -48,7 +47,7 @@ func stats(zero, asJSON bool) int {
 		return complain("stats", err)
 	}
 	if asJSON {
-		err = statsJSON(os.Stdout, store.Path(), counted, sizes)
+		err = statsJSON(told, store.Path(), counted, sizes)
 	} else {
 		err = statsText(stdout(), store.Path(), counted, sizes)
 	}

@@ -194,10 +194,15 @@ func execute(name string, args []string) int {
 	if name == "help" {
 		c.SetHelpCommand(v)
 	}
+	c.SetOut(told)
 	c.SetArgs(append([]string{name}, doubled(v, args)...))
 	err := c.Execute()
 	var code exit
 	switch {
+	case err == nil && told.err != nil && v.Annotations[takesCommand] == "":
+		// A full disk: nobody may take what is there for whole. Behind a program's run the exit code is
+		// the program's.
+		return complain(name, told.err)
 	case err == nil:
 		return 0
 	case errors.As(err, &code):

@@ -239,7 +239,7 @@ func (p watchPlace) running() int {
 func watchStop(p watchPlace) int {
 	pid := p.running()
 	if pid <= 1 {
-		fmt.Println("gnvcc watch is not running")
+		fmt.Fprintln(told, "gnvcc watch is not running")
 		return 0
 	}
 	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
@@ -248,7 +248,7 @@ func watchStop(p watchPlace) int {
 	for range 100 {
 		time.Sleep(100 * time.Millisecond)
 		if p.running() != pid {
-			fmt.Println("gnvcc watch has ended")
+			fmt.Fprintln(told, "gnvcc watch has ended")
 			return 0
 		}
 	}
@@ -263,7 +263,7 @@ func watchStatus(p watchPlace, asJSON bool) int {
 		var s watch.Status
 		if err = json.Unmarshal(text, &s); err == nil {
 			s.PID = pid
-			e := json.NewEncoder(os.Stdout)
+			e := json.NewEncoder(told)
 			e.SetIndent("", "  ")
 			err = e.Encode(s)
 		}
@@ -274,10 +274,10 @@ func watchStatus(p watchPlace, asJSON bool) int {
 	}
 	switch {
 	case errors.Is(err, os.ErrNotExist) && pid == 0:
-		fmt.Println("gnvcc watch is not running, and never was with this store")
+		fmt.Fprintln(told, "gnvcc watch is not running, and never was with this store")
 		return 1
 	case errors.Is(err, os.ErrNotExist):
-		fmt.Printf("gnvcc watch (process %d) is just starting\n", pid)
+		fmt.Fprintf(told, "gnvcc watch (process %d) is just starting\n", pid)
 		return 0
 	case err != nil:
 		return complain("watch", fmt.Errorf("the status of gnvcc watch: %w", err))
@@ -293,32 +293,32 @@ func watchStatus(p watchPlace, asJSON bool) int {
 
 func printStatus(s watch.Status) {
 	if s.PID == 0 {
-		fmt.Printf("gnvcc watch is not running; at %s it said:\n", s.At.Format(time.DateTime))
+		fmt.Fprintf(told, "gnvcc watch is not running; at %s it said:\n", s.At.Format(time.DateTime))
 	} else {
-		fmt.Printf("gnvcc watch (process %d) since %s\n", s.PID, s.Since.Format(time.DateTime))
+		fmt.Fprintf(told, "gnvcc watch (process %d) since %s\n", s.PID, s.Since.Format(time.DateTime))
 	}
-	fmt.Printf("%d files in %d folders, of %d commands\n", s.Files, s.Watched, s.Commands)
+	fmt.Fprintf(told, "%d files in %d folders, of %d commands\n", s.Files, s.Watched, s.Commands)
 	if s.Swept > 0 {
-		fmt.Printf("%d folders are looked at every few seconds: %s\n", s.Swept, s.WhySwept)
+		fmt.Fprintf(told, "%d folders are looked at every few seconds: %s\n", s.Swept, s.WhySwept)
 	}
 	if s.Paused != "" {
-		fmt.Println("resting:", s.Paused)
+		fmt.Fprintln(told, "resting:", s.Paused)
 	}
 	for _, d := range s.Doing {
-		fmt.Println(strings.Replace(d, "tuning ", "tuning: ", 1))
+		fmt.Fprintln(told, strings.Replace(d, "tuning ", "tuning: ", 1))
 	}
 	if s.Idle && s.PID != 0 {
-		fmt.Println("nothing to do")
+		fmt.Fprintln(told, "nothing to do")
 	}
 	for _, f := range s.Failing {
-		fmt.Printf("%s can't be run again now: %s\n", f.Command, f.Why)
+		fmt.Fprintf(told, "%s can't be run again now: %s\n", f.Command, f.Why)
 	}
 	for _, x := range s.Waiting {
-		fmt.Printf("%s (%s): %s", policy.ShortName(x.Kernel), filepath.Base(x.Source), x.Why)
+		fmt.Fprintf(told, "%s (%s): %s", policy.ShortName(x.Kernel), filepath.Base(x.Source), x.Why)
 		if x.Run {
-			fmt.Print("; it waits for the next run (gnvcc tune -- ./app, or gnvcc watch --run)")
+			fmt.Fprint(told, "; it waits for the next run (gnvcc tune -- ./app, or gnvcc watch --run)")
 		}
-		fmt.Println()
+		fmt.Fprintln(told)
 	}
 	for _, d := range s.Done {
 		what := "best as it is"
@@ -327,6 +327,7 @@ func printStatus(s watch.Status) {
 		} else if d.Why != "" {
 			what = "left alone: " + d.Why
 		}
-		fmt.Printf("%s %s: %s (%d candidates, %.1f s after the edit)\n", d.When.Format(time.TimeOnly), policy.ShortName(d.Kernel), what, d.Candidates, d.Took)
+		fmt.Fprintf(told, "%s %s: %s (%d candidates, %.1f s after the edit)\n",
+			d.When.Format(time.TimeOnly), policy.ShortName(d.Kernel), what, d.Candidates, d.Took)
 	}
 }

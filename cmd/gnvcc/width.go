@@ -12,13 +12,33 @@ import (
 	"gnvcc/policy/report"
 )
 
+// told is standard output as verbs write to it. Whether all of it could be written is asked once,
+// at the end (execute).
+var told = &output{file: os.Stdout}
+
+// An output remembers the first error of a file. What follows on it would be a text with a hole.
+type output struct {
+	file *os.File
+	err  error
+}
+
+func (o *output) Write(b []byte) (n int, err error) {
+	if o.err == nil {
+		n, o.err = o.file.Write(b)
+	}
+	return n, o.err
+}
+
 // stdout is where verbs write text for people: within a terminal's width, and in ASCII where the
-// locale is not UTF-8.
+// locale is not UTF-8. What is no terminal gets lines as they are.
 func stdout() io.Writer {
 	if !utf8Locale() {
 		report.PlusMinus = "+-"
 	}
-	return fitted(os.Stdout)
+	if width := terminalWidth(os.Stdout); width > 0 {
+		return &wrapper{w: told, width: width}
+	}
+	return told
 }
 
 // utf8Locale reads the locale as setlocale does: the first of these variables that is set counts.
@@ -29,15 +49,6 @@ func utf8Locale() bool {
 		}
 	}
 	return false
-}
-
-// fitted is a writer that wraps lines to a terminal's width; what is no terminal gets lines as they
-// are.
-func fitted(f *os.File) io.Writer {
-	if width := terminalWidth(f); width > 0 {
-		return &wrapper{w: f, width: width}
-	}
-	return f
 }
 
 // terminalWidth is in columns, 0 where there is no terminal.
