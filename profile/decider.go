@@ -118,6 +118,8 @@ type Launch struct {
 	// where it is replayed: its time does not tell whether the program's launches find their data in
 	// the L2 cache, and a candidate's gain may depend on that
 	Either bool `json:"-"`
+	// the program does it many times, and it can be done again on what it left
+	Repeats bool `json:"-"`
 	// what was counted of its configuration in this process, as of now; nil: nothing yet
 	SoFar *Seen `json:"-"`
 
@@ -258,6 +260,20 @@ type Measurement struct {
 	Cold bool
 	// the other of the two states, where a replay chose one (Launch.Either)
 	Other bool
+	// each timed run comes behind one of its own, and takes up its results, as in a row of launches:
+	// for kernels alone whose addresses don't depend on what they write (Launch.Repeats)
+	Again bool
+}
+
+// before is what a run finds in the cache, as the agent has it (agent/source/measure.c).
+func (m Measurement) before() uint8 {
+	switch {
+	case m.Again:
+		return 2
+	case m.Cold:
+		return 1
+	}
+	return 0
 }
 
 // Written is what the original changed.

@@ -150,8 +150,8 @@ func TestDriverFails(t *testing.T) {
 			c, _, err := s.Load("/some/cubin", "")
 			note("load", err)
 			for _, c := range []Candidate{Original, c} {
-				for _, cold := range []bool{false, true} {
-					times, err := s.Measure(c, 3, Measurement{Cold: cold})
+				for _, m := range []Measurement{{}, {Cold: true}, {Again: true}} {
+					times, err := s.Measure(c, 3, m)
 					note("measure", err)
 					for _, ns := range times {
 						if math.Abs(ns-5e5) > 1 { // without what events take themselves

@@ -156,7 +156,7 @@ func (s *session) Measure(c Candidate, n int, o Measurement) ([]float64, error) 
 	w := writer{}
 	w.u32(uint32(c))
 	w.u32(uint32(n))
-	w.bool(o.Cold)
+	w.u8(o.before())
 	w.u32(milliseconds(s.limit()))
 	in, err := s.p.command(fRun, w.b, time.Duration(n+1)*s.limit()+answerLimit)
 	if err != nil {

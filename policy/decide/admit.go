@@ -79,5 +79,5 @@ func Simple(trials []*policy.Trial, winner *policy.Trial) []*policy.Trial {
 // Instead tells whether a simpler trial is taken in a winner's place: it loses less than 1 %. Both
 // were compared with the default on fresh samples.
 func Instead(simpler, winner *policy.Trial) bool {
-	return simpler.Confirmed.Ratio.Estimate <= winner.Confirmed.Ratio.Estimate*1.01
+	return simpler.Confirmed.Careful() <= winner.Confirmed.Careful()*1.01
 }

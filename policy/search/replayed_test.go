@@ -28,7 +28,7 @@ func (g *simGPU) replaysGrid(tuner *Tuner, nth, grid int) (p *profile.Launch, s 
 			{Offset: 0, Size: 8, Value: []byte{0, 1, 0, 0, 1, 0, 0, 0}, Same: []byte{1, 1, 1, 1, 1, 1, 1, 1},
 				Align: 8},
 			{Offset: 8, Size: 4, Value: []byte{5, 0, 0, 0}, Same: []byte{1, 1, 1, 1}}}}
-	p.Unlike, p.Either = g.unlike, g.either
+	p.Unlike, p.Either, p.Repeats = g.unlike, g.either, g.repeats
 	s = &simSession{g: g, k: k, shape: shape(grid, 256), launch: nth}
 	if v := tuner.Launch(p); v.Tune {
 		tuner.Tune(context.Background(), p, s)

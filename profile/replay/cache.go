@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"gnvcc/profile"
+	"gnvcc/profile/capture"
 )
 
 // How a launch finds the L2 cache in the program is not known: its time is. A replay is timed with
@@ -24,6 +25,9 @@ const (
 // was captured comes to a device that has been idle, with low clocks (measured on an H200: 523 us
 // for 474, 175 for 120, 65 for 12).
 const few = 3
+
+// many is from how many launches on a kernel is taken to be launched in a row.
+const many = 8
 
 // soon is from where on the state of the L2 cache makes no difference: to fill all of it takes some
 // 20 us.
@@ -52,6 +56,7 @@ func (w *only) timed(l *profile.Launch, s profile.Session) profile.Session {
 		return warm
 	}
 	program := u.Seconds / float64(u.Count) * 1e9
+	l.Repeats = u.Count >= many && program < float64(soon.Nanoseconds()) && w.repeatable()
 	if u.Varied > 0 && u.Sets > 1 {
 		return warm // launches with other values take other times
 	}
@@ -80,6 +85,14 @@ func (w *only) timed(l *profile.Launch, s profile.Session) profile.Session {
 			w.m.Kernel, program/1e3, median(full)/1e3, median(empty)/1e3)
 	}
 	return state{s, l.Cold}
+}
+
+// repeatable tells whether the launch can be done on what it left itself: all memory that it
+// reaches holds numbers that addresses don't come from.
+func (w *only) repeatable() bool {
+	return len(w.m.Ranges) > 0 && !slices.ContainsFunc(w.m.Ranges, func(r capture.Range) bool {
+		return r.Numbers != "float" && r.Numbers != "double"
+	})
 }
 
 // off is how far a replay's time is from the program's, of which some may be the events' own: alike

@@ -160,6 +160,33 @@ func TestTimed(t *testing.T) {
 	}
 }
 
+// TestRepeats: a launch is done on what it left where the program does it often, and where no
+// address can come from there.
+func TestRepeats(t *testing.T) {
+	for _, c := range []struct {
+		count  int
+		us     float64
+		ranges []string
+		want   bool
+	}{
+		{10, 20, []string{"float", "double"}, true}, {7, 20, []string{"float"}, false},
+		{10, 20, []string{"float", ""}, false}, {10, 20, []string{"zero"}, false},
+		{10, 20, nil, false}, {10, 4000, []string{"float"}, false},
+	} {
+		m := manifest()
+		m.Use = capture.Use{Count: c.count, Seconds: float64(c.count) * c.us * 1e-6, Sampled: 4, Sets: 1}
+		m.Ranges = nil
+		for _, kind := range c.ranges {
+			m.Ranges = append(m.Ranges, capture.Range{Numbers: kind})
+		}
+		var l profile.Launch
+		(&only{m: m}).timed(&l, &times{warm: 2e4, cold: 2e4})
+		if l.Repeats != c.want {
+			t.Errorf("%+v: %v", c, l.Repeats)
+		}
+	}
+}
+
 // What the replayer says, and what it leaves out when it ends early.
 func TestOutcome(t *testing.T) {
 	for text, want := range map[string]Outcome{

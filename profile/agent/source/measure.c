@@ -216,14 +216,22 @@ static bool return_variables(struct session *x, const struct candidate *c) {
   return true;
 }
 
-// One run from the memory before the launch. False: it has answered already.
-static bool run_once(struct session *x, uint32_t id, bool cold, uint32_t limit_ms, double *ns) {
+// What a timed run finds in the L2 cache: what the last copies left there, nothing but lines of another array, or what a run of
+// its own left, of which it also takes up the results.
+enum before { COPIES, OTHERS, ITSELF };
+
+// One run, from the memory before the launch (ITSELF: of a run that is not timed). False: it has answered already.
+static bool run_once(struct session *x, uint32_t id, enum before before, uint32_t limit_ms, double *ns) {
   struct candidate *c = &x->c[id];
   if (!store_restore(&x->s) || !lend_variables(x, c)) {
     answer_store(x);
     return false;
   }
-  if (cold && cu.MemsetD8Async(x->flush, 0, x->flush_size, x->s.stream) != CUDA_SUCCESS) {
+  if (before == ITSELF && launch_as_seen(x->l, c) != CUDA_SUCCESS) {
+    answer_error(x, CUDA_ERROR_UNKNOWN, "launching once before");
+    return false;
+  }
+  if (before == OTHERS && cu.MemsetD8Async(x->flush, 0, x->flush_size, x->s.stream) != CUDA_SUCCESS) {
     answer_error(x, CUDA_ERROR_UNKNOWN, "emptying the L2 cache");
     return false;
   }
@@ -346,10 +354,10 @@ static void unload(struct candidate *c) {
 
 static void do_run(struct session *x, struct buffer *in) {
   uint32_t id = get_u32(in), n = get_u32(in);
-  bool cold = get_u8(in) != 0;
+  enum before before = get_u8(in);
   uint32_t limit = get_u32(in);
   if (!known(x, id)) return;
-  if (cold && !x->flush) {
+  if (before == OTHERS && !x->flush) {
     CUresult r = x->flush_size ? cu.MemAlloc(&x->flush, x->flush_size) : CUDA_ERROR_NOT_SUPPORTED;
     if (r != CUDA_SUCCESS) {
       x->flush = 0;
@@ -358,11 +366,11 @@ static void do_run(struct session *x, struct buffer *in) {
     }
   }
   double ns;
-  if (!x->c[id].warm && !run_once(x, id, cold, limit, &ns)) return; // the first one loads code and may resize local memory
+  if (!x->c[id].warm && !run_once(x, id, before, limit, &ns)) return; // the first one loads code and may resize local memory
   x->c[id].warm = true;
   struct buffer b = {0};
   for (uint32_t i = 0; i < n; i++) {
-    if (!run_once(x, id, cold, limit, &ns)) {
+    if (!run_once(x, id, before, limit, &ns)) {
       buffer_free(&b);
       return;
     }
@@ -375,7 +383,7 @@ static void do_golden(struct session *x, struct buffer *in) {
   uint32_t limit = get_u32(in), regions = 0;
   uint64_t bytes = 0;
   double ns;
-  if (!run_once(x, 0, false, limit, &ns)) return;
+  if (!run_once(x, 0, COPIES, limit, &ns)) return;
   x->c[0].warm = true;
   struct store *s = &x->s;
   if (!compare_all(s, false, x->found)) {
@@ -435,7 +443,7 @@ static void do_check(struct session *x, struct buffer *in) {
     answer_error(x, CUDA_ERROR_NOT_READY, "comparing before the original's results are kept");
     return;
   }
-  if (!run_once(x, id, false, limit, &ns)) return;
+  if (!run_once(x, id, COPIES, limit, &ns)) return;
   x->c[id].warm = true;
   struct store *s = &x->s;
   if (!return_variables(x, &x->c[id]) || !compare_all(s, true, x->found)) {
