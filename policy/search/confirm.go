@@ -232,10 +232,10 @@ func (s *search) compare(tr *policy.Trial) (finding, error) {
 	return s.plainPays(tr)
 }
 
-// careful compares in other states of the L2 cache as well: in the other one, where the program's is
-// not known, and behind a run of its own, where the program launches the kernel in a row: what a
-// hint drives out of the cache, the next launch has to fetch. The smallest gain is claimed, and what
-// is slower in one of them is not believed.
+// careful compares in other states of the L2 cache as well: in the other one, where the program's
+// is not known, and behind a run of its own, where the program launches the kernel in a row: what
+// a hint drives out of the cache, the next launch has to fetch. The smallest gain is claimed, and
+// what is slower in one of them is not believed.
 func (s *search) careful(tr *policy.Trial, arm profile.Candidate) (bool, error) {
 	var states []profile.Measurement
 	if s.l.Either {
