@@ -30,14 +30,17 @@ func (p *flowProgram) flagLoop() {
 	if p.rng.Intn(3) == 0 {
 		p.some()
 	}
-	p.setFlag(flag, seen, 6)
+	p.setFlag(flag, seen, 6, 0)
 	way := p.one("q")
 	p.test(way, seen, uint64(p.rng.Intn(3)))
 	p.jump(way, meet)
 	n := p.names
-	switch p.rng.Intn(6) {
+	k := uint64(2 + p.rng.Intn(3)) // the counter's bound
+	switch p.rng.Intn(8) {
 	case 0:
-	case 1:
+	case 1, 2:
+		p.remainder(count, k)
+	case 3:
 		p.op(fmt.Sprintf("ld.param.u32 %s, [h]", n[step]), nil, []int{step}, func(m *flowMachine) int {
 			return m.set(step, m.argument)
 		})
@@ -47,30 +50,30 @@ func (p *flowProgram) flagLoop() {
 		p.guarded(8, fmt.Sprintf("add.s32 %s, %s, 1", n[count], n[count]), []int{count}, []int{count},
 			func(m *flowMachine) int { return m.set(count, m.r[count]+1) })
 	}
-	p.setFlag(flag, seen, 2)
+	p.setFlag(flag, seen, 4, 1)
 	p.place(meet)
-	p.setFlag(flag, seen, 2)
+	p.setFlag(flag, seen, 1, 1)
 	if p.rng.Intn(2) == 0 { // the test stands in a block of its own
 		p.jump(way, meet+1)
 		p.place(meet + 1)
 	}
-	p.setFlag(flag, seen, 1)
-	p.ends(top, count, flag)
-	p.setFlag(flag, seen, 1)
+	p.setFlag(flag, seen, 1, 1)
+	p.ends(top, count, flag, k)
+	p.setFlag(flag, seen, 1, 1)
 }
 
-// setFlag writes to the flag, in so many of six cases.
-func (p *flowProgram) setFlag(flag, seen, often int) {
+// setFlag writes to the flag, in so many of six cases, a number mostly.
+func (p *flowProgram) setFlag(flag, seen, often int, k uint64) {
 	if p.rng.Intn(6) >= often {
 		return
 	}
-	if p.rng.Intn(3) == 0 {
+	if p.rng.Intn(5) == 0 {
 		p.op(fmt.Sprintf("and.b32 %s, %s, 1", p.names[flag], p.names[seen]), []int{seen}, []int{flag},
 			func(m *flowMachine) int { return m.set(flag, m.r[seen]&1) })
 		return
 	}
-	k := uint64(p.rng.Intn(2))
-	p.guarded(4, fmt.Sprintf("mov.u32 %s, %d", p.names[flag], k), nil, []int{flag},
+	k ^= uint64(p.rng.Intn(4) / 3)
+	p.guarded(5, fmt.Sprintf("mov.u32 %s, %d", p.names[flag], k), nil, []int{flag},
 		func(m *flowMachine) int { return m.set(flag, k) })
 }
 
@@ -95,7 +98,7 @@ func (p *flowProgram) jump(pred, label int) {
 }
 
 // ends goes back to the top, or not, by counter and flag.
-func (p *flowProgram) ends(top, count, flag int) {
+func (p *flowProgram) ends(top, count, flag int, k uint64) {
 	of := flag
 	if p.rng.Intn(2) == 0 {
 		of = p.one("c")
@@ -104,9 +107,14 @@ func (p *flowProgram) ends(top, count, flag int) {
 	}
 	on, few, both := p.one("q"), p.one("q"), p.one("q")
 	p.test(on, of, 0)
-	k := uint64(2 + p.rng.Intn(3))
-	p.op(fmt.Sprintf("setp.lt.s32 %s, %s, %d", p.names[few], p.names[count], k), []int{count},
-		[]int{few}, func(m *flowMachine) int { return m.truth(few, int32(m.r[count]) < int32(k)) })
+	word, more := "lt", int32(0)
+	if p.rng.Intn(8) == 0 {
+		word, more = "le", 1
+	}
+	p.op(fmt.Sprintf("setp.%s.s32 %s, %s, %d", word, p.names[few], p.names[count], k), []int{count},
+		[]int{few}, func(m *flowMachine) int {
+			return m.truth(few, int32(m.r[count]) < int32(k)+more)
+		})
 	a, b := on, few
 	if p.rng.Intn(2) == 0 {
 		a, b = b, a
@@ -120,4 +128,32 @@ func (p *flowProgram) ends(top, count, flag int) {
 			return m.set(both, m.r[a]&m.r[b])
 		})
 	p.jump(both, top)
+}
+
+// remainder adds what is left to a bound, or to one beside it, a number at most, to the counter.
+func (p *flowProgram) remainder(count int, bound uint64) {
+	rest, step := p.one("c"), p.one("c")
+	n := p.names
+	bound += uint64(p.rng.Intn(4) / 2 * (p.rng.Intn(3) - 1))
+	most := int32(p.rng.Intn(4))
+	parts := []func(){
+		func() {
+			p.op(fmt.Sprintf("sub.s32 %s, %d, %s", n[rest], bound, n[count]), []int{count}, []int{rest},
+				func(m *flowMachine) int { return m.set(rest, bound-m.r[count]) })
+		},
+		func() {
+			p.guarded(8, fmt.Sprintf("min.s32 %s, %s, %d", n[step], n[rest], most), []int{rest}, []int{step},
+				func(m *flowMachine) int { return m.set(step, uint64(min(int32(m.r[rest]), most))) })
+		},
+		func() {
+			p.op(fmt.Sprintf("add.s32 %s, %s, %s", n[count], n[step], n[count]), []int{step, count},
+				[]int{count}, func(m *flowMachine) int { return m.set(count, m.r[step]+m.r[count]) })
+		},
+	}
+	if p.rng.Intn(8) == 0 {
+		p.rng.Shuffle(len(parts), func(i, j int) { parts[i], parts[j] = parts[j], parts[i] })
+	}
+	for _, f := range parts {
+		f()
+	}
 }

@@ -92,11 +92,25 @@ func TestAwaitsGuards(t *testing.T) {
 			"mov.u64 %rd0, 0;\nL: ld.global.u64 %rd3, [%rd1];\nld.param.u64 %rd2, [g];\nadd.s64 %rd0, %rd0, %rd2;\nsetp.lt.s64 %p1, %rd0, %rd3;\n@%p1 bra L;", false},
 		{"such a step under a guard",
 			"mov.u64 %rd0, 0;\nmov.u64 %rd2, 0;\nsetp.ne.s32 %p2, 0, 0;\nL: ld.global.u64 %rd3, [%rd1];\n@%p2 ld.param.u64 %rd2, [g];\nadd.s64 %rd0, %rd0, %rd2;\nsetp.lt.s64 %p1, %rd0, %rd3;\n@%p1 bra L;", true},
+		{"steps of what is left, 6 at most",
+			"mov.u32 %r0, 0;\nL: ld.global.u32 %r1, [%rd1];\nsetp.eq.u32 %p1, %r1, 7;\n@%p1 bra N;\nsub.s32 %r3, 32, %r0;\nmin.s32 %r2, %r3, 6;\nadd.s32 %r0, %r2, %r0;\nsetp.lt.s32 %p2, %r0, 32;\n@%p2 bra L;\nN:", false},
+		{"such steps up to a place behind them",
+			"mov.u32 %r0, 0;\nL: ld.global.u32 %r1, [%rd1];\nsetp.eq.u32 %p1, %r1, 7;\n@%p1 bra N;\nsub.s32 %r3, 31, %r0;\nmin.s32 %r2, %r3, 6;\nadd.s32 %r0, %r2, %r0;\nsetp.lt.s32 %p2, %r0, 32;\n@%p2 bra L;\nN:", true},
+		{"such steps, until they are beyond",
+			"mov.u32 %r0, 0;\nL: ld.global.u32 %r1, [%rd1];\nsetp.eq.u32 %p1, %r1, 7;\n@%p1 bra N;\nsub.s32 %r3, 32, %r0;\nmin.s32 %r2, %r3, 6;\nadd.s32 %r0, %r2, %r0;\nsetp.le.s32 %p2, %r0, 32;\n@%p2 bra L;\nN:", true},
+		{"steps of what is left, none at most",
+			"mov.u32 %r0, 0;\nL: ld.global.u32 %r1, [%rd1];\nsetp.eq.u32 %p1, %r1, 7;\n@%p1 bra N;\nsub.s32 %r3, 32, %r0;\nmin.s32 %r2, %r3, 0;\nadd.s32 %r0, %r2, %r0;\nsetp.lt.s32 %p2, %r0, 32;\n@%p2 bra L;\nN:", true},
+		{"steps of what is left, and at least 6",
+			"mov.u32 %r0, 0;\nL: ld.global.u32 %r1, [%rd1];\nsetp.eq.u32 %p1, %r1, 7;\n@%p1 bra N;\nsub.s32 %r3, 32, %r0;\nmax.s32 %r2, %r3, 6;\nadd.s32 %r0, %r2, %r0;\nsetp.lt.s32 %p2, %r0, 32;\n@%p2 bra L;\nN:", true},
+		{"steps of what was left a turn before",
+			"mov.u32 %r0, 0;\nL: ld.global.u32 %r1, [%rd1];\nsetp.eq.u32 %p1, %r1, 7;\n@%p1 bra N;\nadd.s32 %r0, %r2, %r0;\nsub.s32 %r3, 32, %r0;\nmin.s32 %r2, %r3, 6;\nsetp.lt.s32 %p2, %r0, 32;\n@%p2 bra L;\nN:", true},
+		{"such a step under a guard",
+			"mov.u32 %r0, 0;\nL: ld.global.u32 %r1, [%rd1];\nsetp.eq.u32 %p1, %r1, 7;\n@%p1 bra N;\nsub.s32 %r3, 32, %r0;\n@%p0 min.s32 %r2, %r3, 6;\nadd.s32 %r0, %r2, %r0;\nsetp.lt.s32 %p2, %r0, 32;\n@%p2 bra L;\nN:", true},
 		{"atomic beside it, on the same memory",
 			"mov.u64 %rd2, %rd1;\nL: atom.global.exch.b32 %r2, [%rd1+16], 1;\nld.global.u32 %r1, [%rd2];\ncvt.u64.u32 %rd0, %r1;\nadd.s64 %rd2, %rd1, %rd0;\nsetp.lt.s32 %p1, %r1, 3;\n@%p1 bra L;", true},
 	} {
 		text := []byte(
-			".version 7.8\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 g)\n{\n.reg .b32 %r<3>;\n.reg .b64 %rd<4>;\n.reg .pred %p<4>;\n" +
+			".version 7.8\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 g)\n{\n.reg .b32 %r<4>;\n.reg .b64 %rd<4>;\n.reg .pred %p<4>;\n" +
 				"ld.param.u64 %rd1, [g];\n" + c.body + "\nret;\n}\n")
 		m, err := ptx.Parse(text)
 		if err != nil {

@@ -1,6 +1,9 @@
 package ptx
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Turns that are counted. A loop that is left when a counter has come far enough waits for nobody,
 // whatever else ends it; nor does one that is left when an attempt to swap has succeeded, since
@@ -131,7 +134,12 @@ func (a *waiter) compared(p *part, b, setp int, relation string, value bool) boo
 		if !x.Read {
 			continue
 		}
-		sign, ok := a.counter(p, b, x.Reg)
+		var bound *int64 // the constant to which it counts, of type s32
+		if n, known := a.constant(setp, ops[2]); known && x.At == ops[1] &&
+			(relation == "lt" || relation == "ge") && strings.HasSuffix(string(a.f.Opcode(setp)), ".s32") {
+			bound = &n
+		}
+		sign, ok := a.counter(p, b, x.Reg, bound)
 		if !ok {
 			continue
 		}
@@ -158,8 +166,8 @@ func (a *waiter) compared(p *part, b, setp int, relation string, value bool) boo
 
 // counter reports whether all that the part does to a register is to add to it, on every way around
 // through block b: constants of one sign, which is returned, or what is the same in every turn
-// (sign 0: not known).
-func (a *waiter) counter(p *part, b int, reg int32) (sign int, ok bool) {
+// (sign 0: not known), or, where the loop goes on below a bound, what is left of it (remainder).
+func (a *waiter) counter(p *part, b int, reg int32, bound *int64) (sign int, ok bool) {
 	group := map[int32]bool{reg: true}
 	todo := []int32{reg}
 	steps := make(map[int]bool) // blocks that count
@@ -174,7 +182,7 @@ func (a *waiter) counter(p *part, b int, reg int32) (sign int, ok bool) {
 				continue
 			}
 			inside++
-			from, s, step, ok := a.step(p, d)
+			from, s, step, ok := a.step(p, d, bound)
 			if !ok {
 				return 0, false
 			}
@@ -200,7 +208,7 @@ func (a *waiter) counter(p *part, b int, reg int32) (sign int, ok bool) {
 }
 
 // step reads a definition: a copy of another register, or one with something added.
-func (a *waiter) step(p *part, d int) (from int32, sign int, step, ok bool) {
+func (a *waiter) step(p *part, d int, bound *int64) (from int32, sign int, step, ok bool) {
 	if a.f.Stmts[d].Guarded {
 		return 0, 0, false, false
 	}
@@ -233,9 +241,64 @@ func (a *waiter) step(p *part, d int) (from int32, sign int, step, ok bool) {
 			return read[0].Reg, 0, true, true
 		case a.steady(p, read[0].Reg) && base == "add":
 			return read[1].Reg, 0, true, true
+		case base == "add" && a.remainder(p, d, read[1].Reg, read[0].Reg, bound):
+			return read[0].Reg, 1, true, true
+		case base == "add" && a.remainder(p, d, read[0].Reg, read[1].Reg, bound):
+			return read[1].Reg, 1, true, true
 		}
 	}
 	return 0, 0, false, false
+}
+
+// remainder reports whether statement d adds to i, in a loop that goes on below a bound, the step
+// min(bound - i, n) with a constant n above 0: so it counts on by n, or i is the bound then.
+func (a *waiter) remainder(p *part, d int, step, i int32, bound *int64) bool {
+	least := a.sole(p, step, "min.s32")
+	if bound == nil || least < 0 || a.sole(p, i, "") != d || string(a.f.Opcode(d)) != "add.s32" {
+		return false
+	}
+	ops := a.f.Operands(least, nil)
+	if n, known := a.constant(least, ops[2]); !known || n <= 0 || n > 1<<30 {
+		return false
+	}
+	rest := -1
+	for _, x := range a.w.Accesses(least) {
+		if x.Read && x.At == ops[1] {
+			rest = a.sole(p, x.Reg, "sub.s32")
+		}
+	}
+	// all three in this order, in every turn
+	in := a.block
+	if rest < 0 || in[rest] != in[least] || rest > least || in[d] == in[least] && d < least ||
+		!a.everyTurn(p, int(in[d]), map[int]bool{int(in[least]): true}) {
+		return false
+	}
+	ops = a.f.Operands(rest, nil)
+	m, known := a.constant(rest, ops[1])
+	return known && m == *bound && slices.ContainsFunc(a.w.Accesses(rest), func(x Access) bool {
+		return x.Read && x.At == ops[2] && x.Reg == i
+	})
+}
+
+// sole returns the only statement of the part that writes a register, -1 where there are several,
+// or it is guarded, or another instruction. Nothing else writes the register of an instruction that
+// is asked for.
+func (a *waiter) sole(p *part, reg int32, op string) int {
+	found := -1
+	for _, d := range a.defs[reg] {
+		switch {
+		case !p.in[int(a.block[d])] && op == "":
+			continue
+		case found >= 0 || !p.in[int(a.block[d])] || a.f.Stmts[d].Guarded ||
+			op != "" && string(a.f.Opcode(d)) != op:
+			return -1
+		}
+		found = d
+	}
+	if a.unset[reg] {
+		return -1
+	}
+	return found
 }
 
 // steady reports whether a register has the same value in every turn: the part does not write it,
