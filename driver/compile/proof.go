@@ -76,7 +76,8 @@ func (b *Workbench) proved(ctx context.Context, j *job.Job, t *record.Translatio
 // proof is an error where a variant is not proved to have the kernel's bits.
 func (b *Workbench) proof(ctx context.Context, j *job.Job, t *record.Translation,
 	module *ptx.Module, p *plan, whole *ptx.Module, d doubted) error {
-	if t == nil {
+	rewritten := d.doubt == asRewritten
+	if t == nil && !rewritten {
 		return errNoSource
 	}
 	code, err := whole.Identity(d.name)
@@ -87,15 +88,18 @@ func (b *Workbench) proof(ctx context.Context, j *job.Job, t *record.Translation
 	if err != nil {
 		return fmt.Errorf("look at ptxas: %w", err)
 	}
-	compiler, err := cache.FileKey(t.Cicc)
-	if err != nil {
-		return fmt.Errorf("look at cicc: %w", err)
-	}
 	// What was proved holds for the two codes, whatever text they come from; that it was not
 	// possible, for the text.
 	pair := cache.HashOf("same 1", normalOf(module, d.entry), d.normal, code.String(), d.String(), id,
 		strings.Join(j.Call.Template(), "\x00"), strings.Join(p.flags, "\x00"), cache.OwnKey())
-	text := cache.HashOf("same 1", pair, t.Input, compiler, strings.Join(t.Args, "\x00"))
+	text := cache.HashOf("same 1", pair)
+	if !rewritten {
+		compiler, err := cache.FileKey(t.Cicc)
+		if err != nil {
+			return fmt.Errorf("look at cicc: %w", err)
+		}
+		text = cache.HashOf("same 1", pair, t.Input, compiler, strings.Join(t.Args, "\x00"))
+	}
 	if _, ok := memoSame.Get(b.Store, pair); ok {
 		return nil
 	}
@@ -117,35 +121,16 @@ func (b *Workbench) proof(ctx context.Context, j *job.Job, t *record.Translation
 // compare makes the proof.
 func (b *Workbench) compare(ctx context.Context, j *job.Job, t *record.Translation,
 	module *ptx.Module, p *plan, whole *ptx.Module, d doubted) error {
-	if d.doubt == leftToPtxas {
+	switch d.doubt {
+	case asRewritten:
+		return b.likeOwn(ctx, j, module, d.entry, whole, d.name, p.flags)
+	case leftToPtxas:
 		err := b.uniform(ctx, j, module, d.entry, whole, d.name, p.flags)
 		if err == nil || ctx.Err() != nil || transient(err) {
 			return err
 		}
 	}
-	call, err := toolcmd.ReadCicc(t.Args)
-	if err != nil {
-		return err
-	}
-	unit, err := b.unit(t.Input)
-	if err != nil {
-		return err
-	}
-	f := module.Entry(d.entry)
-	if f == nil {
-		return fmt.Errorf("no kernel %s in the PTX", d.entry)
-	}
-	signature := source.Signature(f)
-	fixed, err := d.fixed(unit, signature)
-	if err != nil {
-		return err
-	}
-	own, variant, err := b.lined(ctx, t, call, unit, module, signature, d)
-	if err != nil {
-		return err
-	}
-	answer, err := same.Same(same.Built{Module: own, Entry: d.entry},
-		same.Built{Module: variant, Entry: d.entry}, fixed)
+	own, variant, answer, err := b.matched(ctx, t, module, d)
 	if err != nil {
 		return err
 	}
@@ -161,6 +146,34 @@ func (b *Workbench) compare(ctx context.Context, j *job.Job, t *record.Translati
 		return err
 	}
 	return agree(ctx, answer, before, after)
+}
+
+// matched gives kernel and variant with line information, and what rewrite/fold/same says of them.
+func (b *Workbench) matched(ctx context.Context, t *record.Translation, module *ptx.Module,
+	d doubted) (own, variant *ptx.Module, answer *same.Answer, err error) {
+	call, err := toolcmd.ReadCicc(t.Args)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	unit, err := b.unit(t.Input)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	f := module.Entry(d.entry)
+	if f == nil {
+		return nil, nil, nil, fmt.Errorf("no kernel %s in the PTX", d.entry)
+	}
+	signature := source.Signature(f)
+	fixed, err := d.fixed(unit, signature)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if own, variant, err = b.lined(ctx, t, call, unit, module, signature, d); err != nil {
+		return nil, nil, nil, err
+	}
+	answer, err = same.Same(same.Built{Module: own, Entry: d.entry},
+		same.Built{Module: variant, Entry: d.entry}, fixed)
+	return own, variant, answer, err
 }
 
 // lined gives what cicc makes of the untouched text and of the variant's with line information. It
@@ -231,7 +244,7 @@ func (b *Workbench) done(ctx context.Context, j *job.Job, lined *ptx.Module, ent
 	}
 	for n := range list {
 		was, is := of[n].f.Opcode(of[n].index), list[n].f.Opcode(list[n].index)
-		if string(was) != string(is) {
+		if string(was) != string(is) && writtenAs(was, is) == unclear {
 			return nil, fmt.Errorf("a statement of %s is %s, and %s before other rewrites", name, is, was)
 		}
 	}
@@ -241,7 +254,11 @@ func (b *Workbench) done(ctx context.Context, j *job.Job, lined *ptx.Module, ent
 	}
 	out := newDoings(map[same.Statement]deed{}, map[*ptx.Func]*ptx.Reaching{})
 	for n, s := range of {
-		out.did[same.Statement{Func: s.f, Index: s.index}] = deeds[n]
+		is := deeds[n]
+		if w := writtenAs(s.f.Opcode(s.index), list[n].f.Opcode(list[n].index)); w != unclear {
+			is = w
+		}
+		out.did[same.Statement{Func: s.f, Index: s.index}] = is
 		if out.reach[s.f] == nil {
 			if out.reach[s.f], err = s.f.Reaching(); err != nil {
 				return nil, err
@@ -249,6 +266,22 @@ func (b *Workbench) done(ctx context.Context, j *job.Job, lined *ptx.Module, ent
 		}
 	}
 	return out, nil
+}
+
+// writtenAs says what PTX has ptxas do with a sum that the one opcode left to it, and the other does
+// not (rewrite/contract).
+func writtenAs(was, is []byte) deed {
+	base, of, _ := strings.Cut(string(was), ".")
+	if base != "add" && base != "sub" || ptx.NamesRounding(was) {
+		return unclear
+	}
+	switch string(is) {
+	case base + ".rn." + of:
+		return alone
+	case "fma.rn." + of:
+		return contracted
+	}
+	return unclear
 }
 
 // agree is an error where ptxas did other things with the variant's statements than with the

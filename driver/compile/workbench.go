@@ -248,6 +248,9 @@ func (b *Workbench) rewritten(ctx context.Context, j *job.Job, t *record.Transla
 		}
 		whole = merged
 	}
+	if whole, err = b.contract(ctx, j, t, module, whole, p); err != nil {
+		return nil, nil, nil, err
+	}
 	before := map[string]int{}
 	for _, k := range std {
 		before[k.Name] = k.Registers

@@ -1,0 +1,339 @@
+package compile
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"gnvcc/cache"
+	"gnvcc/driver/job"
+	"gnvcc/driver/record"
+	"gnvcc/rewrite"
+	"gnvcc/rewrite/contract"
+	"gnvcc/rewrite/fold"
+	"gnvcc/rewrite/fold/same"
+	"gnvcc/rewrite/ptx"
+)
+
+// Contraction as in nvcc's own build. Which products ptxas contracts with which sums, where cicc
+// left that to it, may change with everything near them: two guarded loads in place of one made it
+// take the other product of x*y - z*w (ptxas 13.0.88, sm_90). So what it did in the kernel is read
+// in the machine code, once for a kernel, and written into the PTX of what a recipe makes of it
+// (rewrite/contract). What PTX has no words for is compared afterwards.
+
+// ownSums is what ptxas did with a kernel's sums that were left to it.
+type ownSums struct {
+	Sums []contract.Sum // Stmt is the place in statedIn's list
+	// All is what it did with every sum of the kernel that was left to it, where that is one thing
+	// and never a choice of two products; else unclear.
+	All deed
+}
+
+const memoContracted cache.Memos[ownSums] = "contracted"
+
+// asRewritten is the doubt of an entry whose PTX is rewritten, and of which something is left to
+// ptxas that PTX has no words for.
+const asRewritten = "which products are contracted with their sums is left to ptxas, and the code " +
+	"near them is rewritten"
+
+// contractedOf reads what ptxas did in nvcc's own build of an entry.
+func (b *Workbench) contractedOf(ctx context.Context, j *job.Job, module *ptx.Module,
+	entry string) (ownSums, error) {
+	var out ownSums
+	sums, err := leftIn(module, entry)
+	if err != nil || len(sums) == 0 {
+		return out, err
+	}
+	id, err := cache.FileKey(j.Tool)
+	if err != nil {
+		return out, fmt.Errorf("look at ptxas: %w", err)
+	}
+	code, err := module.Identity(entry)
+	if err != nil {
+		return out, err
+	}
+	key := cache.HashOf("contracted 1", code.String(), id, strings.Join(j.Call.Template(), "\x00"),
+		cache.OwnKey())
+	for {
+		if kept, ok := memoContracted.Get(b.Store, key); ok {
+			return kept, nil
+		}
+		if b.flights == nil {
+			break
+		}
+		busy, done, err := b.flights.take(ctx, string(memoContracted)+" "+key)
+		if err != nil {
+			return out, err
+		}
+		if !busy {
+			defer done()
+			break
+		}
+	}
+	list, err := statedIn(module, entry)
+	if err != nil {
+		return out, err
+	}
+	did, err := b.done(ctx, j, module, entry, module, entry, nil)
+	if err != nil {
+		return out, err
+	}
+	first := true
+	for n, s := range list {
+		at := same.Statement{Func: s.f, Index: s.index}
+		both, left := sums[at]
+		if !left {
+			continue
+		}
+		is := did.did[at]
+		if s.f.Entry {
+			if with, ok := did.madeWith(at, both); ok {
+				out.Sums = append(out.Sums, contract.Sum{Stmt: n, With: with})
+			}
+		}
+		switch {
+		case is != alone && is != contracted, is == contracted && both, !first && is != out.All:
+			out.All, first = unclear, false
+		case first:
+			out.All, first = is, false
+		}
+	}
+	memoContracted.Put(b.Store, key, out)
+	return out, nil
+}
+
+// madeWith says what a sum is contracted with, as rewrite/contract has it.
+func (d *doings) madeWith(sum same.Statement, both bool) (with int, ok bool) {
+	switch is := d.did[sum]; {
+	case is == alone:
+		return contract.Alone, true
+	case is != contracted:
+		return 0, false
+	case both:
+		with = d.contractedWith(sum)
+		return with, with >= 0
+	}
+	f := sum.Func
+	for k, o := range f.Operands(sum.Index, nil)[1:] {
+		if holds(f, d.reach[f], sum.Index, string(f.Bytes(o)), map[int]bool{}, func(i int) bool {
+			return fold.FreeProduct(f, i)
+		}) {
+			return k, true
+		}
+	}
+	return 0, false
+}
+
+// contract writes nvcc's own contraction into the entries that a plan changes.
+func (b *Workbench) contract(ctx context.Context, j *job.Job, t *record.Translation, module,
+	whole *ptx.Module, p *plan) (*ptx.Module, error) {
+	doubts := map[string]doubted{}
+	for _, d := range p.doubted {
+		doubts[d.name] = d
+	}
+	sources := map[string]bool{}
+	for _, v := range p.variants {
+		sources[cmp.Or(v.Second, v.Entry)] = v.Module != module
+	}
+	out := whole
+	for _, name := range slices.Sorted(maps.Keys(p.passes)) {
+		exact := rewrite.ExactnessOf(p.passes[name])
+		changed := exact == rewrite.Checked || len(p.flags) > 0
+		d, doubtful := doubts[name]
+		if sources[name] {
+			changed = doubtful && !d.approximate()
+		}
+		if !changed || exact == rewrite.Approximate {
+			continue
+		}
+		kernel, _ := kernelOf(name)
+		own, err := b.contractedOf(ctx, j, module, kernel)
+		if err != nil && (ctx.Err() != nil || transient(err)) {
+			return nil, err
+		}
+		if out == whole {
+			out = whole.Clone()
+		}
+		switch {
+		case !sources[name]:
+			if err = writeSums(out, name, own.Sums); err == nil && leaves(out, name) {
+				p.doubted = append(p.doubted, doubted{variantOf{entry: kernel},
+					compiledVariant{doubt: asRewritten}, kernel, name})
+			}
+		case d.doubt == leftToPtxas && own.All != unclear:
+			err = writeAll(out, name, own.All)
+		case len(own.Sums) > 0 && !b.draft && t != nil && leaves(out, name):
+			// Where it can't be told, the proof says so.
+			var sums []contract.Sum
+			if sums, err = b.matchedSums(ctx, j, t, module, d); err == nil {
+				err = writeSums(out, name, sums)
+			} else if ctx.Err() == nil && !transient(err) {
+				err = nil
+			}
+		}
+		if err != nil {
+			return nil, fmt.Errorf("write into %s what is contracted in it: %w", name, err)
+		}
+	}
+	return out, nil
+}
+
+// matchedSums says of a source variant's sums what ptxas did in nvcc's own build with those of
+// which they are copies.
+func (b *Workbench) matchedSums(ctx context.Context, j *job.Job, t *record.Translation,
+	module *ptx.Module, d doubted) ([]contract.Sum, error) {
+	own, variant, answer, err := b.matched(ctx, t, module, d)
+	if err != nil {
+		return nil, err
+	}
+	before, err := b.done(ctx, j, own, d.entry, module, d.entry, nil)
+	if err != nil {
+		return nil, err
+	}
+	list, err := statedIn(variant, d.entry)
+	if err != nil {
+		return nil, err
+	}
+	place := map[same.Statement]int{}
+	for n, s := range list {
+		place[same.Statement{Func: s.f, Index: s.index}] = n
+	}
+	after := newDoings(map[same.Statement]deed{}, map[*ptx.Func]*ptx.Reaching{})
+	var out []contract.Sum
+	for _, s := range answer.Sums {
+		if len(s.May) == 0 || !s.At.Func.Entry {
+			continue
+		}
+		if after.reach[s.At.Func] == nil {
+			if after.reach[s.At.Func], err = s.At.Func.Reaching(); err != nil {
+				return nil, err
+			}
+		}
+		if with, ok := after.asIn(before, answer, s); ok {
+			out = append(out, contract.Sum{Stmt: place[s.At], With: with})
+		}
+	}
+	return out, nil
+}
+
+// asIn says what a variant's sum is to be contracted with: what all those are that it may be a copy
+// of.
+func (d *doings) asIn(before *doings, answer *same.Answer, s same.Sum) (with int, ok bool) {
+	is := before.did[s.May[0]]
+	both := slices.Contains(answer.Both, s.At)
+	for n, m := range s.May {
+		if before.did[m] != is {
+			return 0, false
+		}
+		if is != contracted || !both && !slices.Contains(answer.Both, m) {
+			continue
+		}
+		now := before.contractedWith(m)
+		if now < 0 || !slices.Contains(s.Ordered, m) || n > 0 && now != with {
+			return 0, false
+		}
+		with = now
+	}
+	if is == contracted && (both || slices.ContainsFunc(s.May, func(m same.Statement) bool {
+		return slices.Contains(answer.Both, m)
+	})) {
+		return with, true
+	}
+	d.did[s.At] = is
+	return d.madeWith(s.At, false)
+}
+
+// writeSums writes what is known of a kernel's sums into an entry of the same code.
+func writeSums(m *ptx.Module, name string, sums []contract.Sum) error {
+	list, err := statedIn(m, name)
+	if err != nil {
+		return err
+	}
+	var of []contract.Sum
+	for _, s := range sums {
+		if s.Stmt >= len(list) || list[s.Stmt].f != m.Entry(name) {
+			return fmt.Errorf("its statement %d is not where it is in nvcc's own", s.Stmt)
+		}
+		of = append(of, contract.Sum{Stmt: list[s.Stmt].index, With: s.With})
+	}
+	_, err = contract.Write(m.Entry(name), of)
+	return err
+}
+
+// writeAll writes one thing for all sums that an entry leaves to ptxas and that have one product.
+func writeAll(m *ptx.Module, name string, is deed) error {
+	if is != alone && is != contracted {
+		return nil
+	}
+	sums, err := leftIn(m, name)
+	if err != nil {
+		return err
+	}
+	var of []contract.Sum
+	did := newDoings(map[same.Statement]deed{}, map[*ptx.Func]*ptx.Reaching{})
+	for s, both := range sums {
+		if s.Func != m.Entry(name) {
+			continue
+		}
+		if did.reach[s.Func] == nil {
+			if did.reach[s.Func], err = s.Func.Reaching(); err != nil {
+				return err
+			}
+		}
+		did.did[s] = is
+		if with, ok := did.madeWith(s, false); ok && (!both || is == alone) {
+			of = append(of, contract.Sum{Stmt: s.Index, With: with})
+		}
+	}
+	slices.SortFunc(of, func(a, b contract.Sum) int { return cmp.Compare(a.Stmt, b.Stmt) })
+	_, err = contract.Write(m.Entry(name), of)
+	return err
+}
+
+// likeOwn is an error where ptxas contracts what a rewritten entry leaves to it in another way than
+// in nvcc's own build of the kernel.
+func (b *Workbench) likeOwn(ctx context.Context, j *job.Job, module *ptx.Module, kernel string,
+	whole *ptx.Module, name string, flags []string) error {
+	left, err := leftIn(whole, name)
+	if err != nil {
+		return err
+	}
+	was, err := statedIn(module, kernel)
+	if err != nil {
+		return err
+	}
+	now, err := statedIn(whole, name)
+	if err != nil {
+		return err
+	}
+	if len(was) != len(now) {
+		return fmt.Errorf("%s has %d floating-point statements, and %d before it is rewritten", name,
+			len(now), len(was))
+	}
+	before, err := b.done(ctx, j, module, kernel, module, kernel, nil)
+	if err != nil {
+		return err
+	}
+	after, err := b.done(ctx, j, whole, name, whole, name, flags)
+	if err != nil {
+		return err
+	}
+	for n, s := range now {
+		at, of := same.Statement{Func: s.f, Index: s.index}, same.Statement{Func: was[n].f, Index: was[n].index}
+		both, ok := left[at]
+		if !ok {
+			continue
+		}
+		with, known := before.madeWith(of, both)
+		if is, clear := after.madeWith(at, both); !known || !clear || is != with {
+			return fmt.Errorf("%s: in nvcc's own build %s, rewritten %s", text(at), before.did[of],
+				after.did[at])
+		}
+	}
+	return after.unknown(func(s same.Statement) bool {
+		return products(s.Func, after.reach[s.Func], s.Index) > 0
+	})
+}

@@ -1,0 +1,72 @@
+package compile
+
+import (
+	"context"
+	"testing"
+
+	"gnvcc/driver/drivertest"
+	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
+)
+
+// rewrittenText has kernels of which ptxas contracts what two products are subtracted in: with
+// other loads it takes the other one (sm_90, ptxas 13.0.88).
+const rewrittenText = "" +
+	"__global__ void complex(double *o, const double *__restrict__ x, int m) {\n" +
+	"  int t = threadIdx.x;\n" +
+	"  double a = x[t], b = x[t + 1], c = x[t * 7 + 3], d = 0;\n" +
+	"  { double re = a * c - b * d, im = a * d + b * c; a = re; b = im; }\n" +
+	"  { double re = a * c - b * d, im = a * d + b * c; a = re; b = im; }\n" +
+	"  for (int i = 0; i < m; i++) for (int j = 0; j < m; j++) {\n" +
+	"    double re = a * c - b * d, im = a * d + b * c; a = re; b = im;\n" +
+	"  }\n" +
+	"  o[t] = a; o[t + 64] = b;\n" +
+	"}\n" +
+	"__global__ void dot(float *o, const float *__restrict__ x, int m) {\n" +
+	"  float s = 0;\n" +
+	"  for (int i = 0; i < m; i++) s += x[i] * x[i + threadIdx.x];\n" +
+	"  o[threadIdx.x] = s;\n" +
+	"}\n" +
+	"int main() { complex<<<1, 1>>>(0, 0, 0); dot<<<1, 1>>>(0, 0, 0); }\n"
+
+// TestContraction: a pass on the PTX leaves the contraction of nvcc's own build, and would not by
+// itself.
+func TestContraction(t *testing.T) {
+	p := drivertest.NewProject(t, "13.0", map[string]string{"k.cu": rewrittenText})
+	p.Gnvcc("-arch=sm_90", "k.cu", "-o", "app")
+	hash := p.Cubin("app", "sm_90")
+	c := New(p.Store, t.TempDir())
+	ctx := context.Background()
+	const complex = "_Z7complexPdPKdi"
+	s, r := named(t, c, hash, complex, "bypass=1 maxnreg=64")
+	b, done, err := c.workbench()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer done()
+	recipes := map[string]recipe.Recipe{complex: r}
+	_, whole, bad, err := b.rewritten(ctx, s.job, s.translation, s.Module, recipes, s.std)
+	if err != nil || len(bad) > 0 {
+		t.Fatal(err, bad)
+	}
+	if err := b.likeOwn(ctx, s.job, s.Module, complex, whole, complex, nil); err != nil {
+		t.Errorf("with the contraction written: %v", err)
+	}
+	options := rewrite.Options{Registers: map[string]int{complex: 20}, ReadBack: true}
+	without, refused := options.Rewrite(s.Module, recipes)
+	if len(refused) > 0 {
+		t.Fatal(refused)
+	}
+	if b.likeOwn(ctx, s.job, s.Module, complex, without, complex, nil) == nil {
+		t.Error("bypass by itself leaves the contraction as it was: the test tests nothing")
+	}
+	if cand, err := c.Compile(ctx, s, r); err != nil {
+		t.Error(err)
+	} else if cand.Prove != nil && cand.Prove(ctx) != nil {
+		t.Errorf("refused: %v", cand.Prove(ctx))
+	}
+	s, r = named(t, c, hash, "_Z3dotPfPKfi", "bypass=1")
+	if cand, err := c.Compile(ctx, s, r); err != nil || cand.Prove != nil {
+		t.Errorf("nothing is left to ptxas, and it is to be proved: %v", err)
+	}
+}
