@@ -322,7 +322,8 @@ func (b *Workbench) likeOwn(ctx context.Context, j *job.Job, module *ptx.Module,
 		return err
 	}
 	for n, s := range now {
-		at, of := same.Statement{Func: s.f, Index: s.index}, same.Statement{Func: was[n].f, Index: was[n].index}
+		at := same.Statement{Func: s.f, Index: s.index}
+		of := same.Statement{Func: was[n].f, Index: was[n].index}
 		both, ok := left[at]
 		if !ok {
 			continue

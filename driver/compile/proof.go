@@ -268,8 +268,8 @@ func (b *Workbench) done(ctx context.Context, j *job.Job, lined *ptx.Module, ent
 	return out, nil
 }
 
-// writtenAs says what PTX has ptxas do with a sum that the one opcode left to it, and the other does
-// not (rewrite/contract).
+// writtenAs says what PTX has ptxas do with a sum that the one opcode left to it, and the other
+// does not (rewrite/contract).
 func writtenAs(was, is []byte) deed {
 	base, of, _ := strings.Cut(string(was), ".")
 	if base != "add" && base != "sub" || ptx.NamesRounding(was) {
