@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"slices"
 	"sort"
 
 	"gnvcc/policy"
@@ -74,6 +75,29 @@ func Simple(trials []*policy.Trial, winner *policy.Trial) []*policy.Trial {
 		return policy.Simpler(simple[i].Recipe, simple[j].Recipe)
 	})
 	return simple[:min(2, len(simple))]
+}
+
+// hints are the levers that only say what the caches shall keep: what one keeps out of them may be
+// missed later.
+var hints = []string{"st", "ld", "bypass"}
+
+// Unhinted are the trials that are compared with a winner whose gain is smaller in another state of
+// the L2 cache: the fastest that lack one lever's hints of it. None for a winner of which that is
+// not so.
+func Unhinted(trials []*policy.Trial, winner *policy.Trial) (out []*policy.Trial) {
+	if c := winner.Confirmed; c == nil || c.Careful() <= 1.01*c.Ratio.Estimate {
+		return nil
+	}
+	for _, hint := range hints {
+		if !lever.Has(winner.Recipe, hint) {
+			continue
+		}
+		i := slices.IndexFunc(trials, func(tr *policy.Trial) bool { return !lever.Has(tr.Recipe, hint) })
+		if i >= 0 && trials[i].Ratio <= lever.Step && !slices.Contains(out, trials[i]) {
+			out = append(out, trials[i])
+		}
+	}
+	return out
 }
 
 // Instead tells whether a simpler trial is taken in a winner's place: it loses less than 1 %. Both

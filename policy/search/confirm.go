@@ -69,7 +69,8 @@ func (s *search) confirm() error {
 // pick returns the first of the ranked trials that is better on fresh samples, nil if there is
 // none. Three that prove no better end it (each is a ticket in a lottery); three whose plain copy
 // pays end it for specialised ones. One that is not compiled, or not proved, in time is passed
-// over: another may be ready. A simpler trial that the race saw within 3 % is compared too
+// over: another may be ready. Where its gain is smaller in another state of the L2 cache, the best
+// without its hints are compared, too. A simpler trial that the race saw within 3 % is compared too
 // and taken if it loses less than 1 %: few samples don't tell more. (Not of a slow kernel, once the
 // budget is used up.)
 func (s *search) pick(of func(*policy.Trial) bool) (*policy.Trial, error) {
@@ -107,6 +108,15 @@ func (s *search) pick(of func(*policy.Trial) bool) (*policy.Trial, error) {
 	ranked := slices.DeleteFunc(policy.Rank(s.c.Book.Trials), func(tr *policy.Trial) bool {
 		return !of(tr)
 	})
+	for _, tr := range decide.Unhinted(ranked, winner) {
+		found, err := s.compare(tr)
+		if err != nil {
+			return nil, err
+		}
+		if found == better && tr.Confirmed.Careful() < winner.Confirmed.Careful() {
+			winner = tr
+		}
+	}
 	for _, tr := range decide.Simple(ranked, winner) {
 		if s.over() && s.slow(longest) { // a comparison of its own is a matter of seconds
 			break

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"gnvcc/policy"
 	"gnvcc/profile"
 	"gnvcc/rewrite/recipe"
 )
@@ -54,5 +55,49 @@ func TestEither(t *testing.T) {
 			math.Abs(got-c.claimed) > 0.01 {
 			t.Errorf("%+v: decided %q, claimed %.3f", c, d.Recipe, got)
 		}
+	}
+}
+
+// TestUnhinted: a hint that pays alone, and costs more behind a launch of its own, is left out of
+// the recipe, and not the rest of it.
+func TestUnhinted(t *testing.T) {
+	k := streaming(0.7)
+	k.Stores = 2
+	k.speed = func(r recipe.Recipe, _ policy.Shape, _ bool) float64 {
+		f := 1.0
+		if get(r, "ld") == "cs" {
+			f *= 0.85
+		}
+		if get(r, "st") == "cs" {
+			f *= 0.9
+		}
+		return f
+	}
+	k.again = func(r recipe.Recipe) float64 {
+		f := 1.0
+		if get(r, "ld") == "cs" {
+			f *= 0.85
+		}
+		if get(r, "st") == "cs" {
+			f *= 1.05
+		}
+		return f
+	}
+	g := newSim(t, k)
+	g.repeats = true
+	o := simOptions()
+	o.Levers = []string{"ld", "st"}
+	tuner := NewTuner(context.Background(), o, g, g, g, nil)
+	tuner.SetBudget(10*time.Second, 0)
+	p, _, _ := g.replays(tuner, 1)
+	tuner.End(p.Process, profile.Summary{Whole: true, Kernels: []profile.Seen{{Launch: p}}})
+	results, err := tuner.Finish()
+	if err != nil || len(results) != 1 || results[0].Decision == nil {
+		t.Fatalf("%+v, %v", results, err)
+	}
+	l := results[0].Decision.Evidence.Launches[0]
+	if got := results[0].Decision.Recipe; got != "ld=cs" ||
+		math.Abs(l.After.Median/l.Before.Median-0.85) > 0.01 {
+		t.Errorf("decided %q, claimed %.3f", got, l.After.Median/l.Before.Median)
 	}
 }
