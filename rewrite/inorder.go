@@ -1,0 +1,90 @@
+package rewrite
+
+import (
+	"bytes"
+	"errors"
+
+	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/recipe"
+)
+
+// inorder=on keeps ptxas from changing the order of loads from global memory: they are made relaxed
+// at the scope of the block.
+//
+//	ld.global.f64 %fd1, [%rd9];     ld.relaxed.cta.global.f64 %fd1, [%rd9];
+//	ld.global.f64 %fd2, [%rd13];    ld.relaxed.cta.global.f64 %fd2, [%rd13];
+//	st.global.f64 [%rd9], %fd2;     st.global.f64 [%rd9], %fd2;
+//	st.global.f64 [%rd13], %fd1;    st.global.f64 [%rd13], %fd1;
+//
+// ptxas issues what the first store needs first: [%rd13], then [%rd9]. The store to [%rd9] waits
+// for the first of them alone, and so it often goes out while the second, the load of its own line,
+// is still on its way. In the order of the text a line that is stored to was asked for before the
+// value that is stored, and has come by then. The machine code is the same but for the order and
+// .STRONG.SM (every ptxas from 11.8 to 13.5, TestInorder). -O1 has this order too in some kernels,
+// and is a flag for the whole file.
+//
+// Allowed: two loads or more that are plain (weak), of .global, with cache hints or without, guarded
+// ones too; sm_70 and PTX ISA 6.0. Left alone: .nc and generic loads, those with an operator (cs) or
+// a cache policy as operand, loads of 128-bit scalars, functions that are called.
+//
+// Safe: a relaxed load gives a value that the weak one may give, too (PTX ISA, "Memory Consistency
+// Model"). No load is made twice or left out. But ptxas may no longer merge two of one address, and
+// so compiles their uses anew: checked, not by construction.
+func inorder(k *kernel, terms []recipe.Term) error {
+	value, err := only(terms)
+	if err != nil {
+		return err
+	}
+	if value != "on" {
+		return errors.New("the only value is on")
+	}
+	if err := k.machine.needs("ld.relaxed", 60, 70); err != nil {
+		return err
+	}
+	var at []uint32
+	for i := range k.Stmts {
+		if weakLoad(k.Func, i) {
+			at = append(at, k.Stmts[i].Op+uint32(len("ld")))
+		}
+	}
+	if len(at) < 2 {
+		return errors.New("the kernel has no two plain loads from global memory")
+	}
+	for _, n := range at {
+		k.ReplaceSpan(ptx.Span{Start: n, End: n}, ".relaxed.cta")
+	}
+	return nil
+}
+
+// weakLoad tells whether a statement is a weak load from global memory that may be made relaxed as
+// it stands: by one address, of a type that relaxed loads have, with hints that they take.
+func weakLoad(f *ptx.Func, i int) bool {
+	if f.Stmts[i].Kind != ptx.Inst || string(f.Base(i)) != "ld" {
+		return false
+	}
+	global := false
+	for n, word := range bytes.Split(f.Opcode(i), []byte(".")) {
+		switch string(word) {
+		case "global":
+			global = true
+		case "L1::no_allocate", "L1::evict_first", "L1::evict_last", "L1::evict_unchanged",
+			"L1::evict_normal", "L2::64B", "L2::128B", "L2::256B",
+			"v2", "v4", "b8", "b16", "b32", "b64", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64",
+			"f32", "f64":
+		default:
+			if n > 0 {
+				return false
+			}
+		}
+	}
+	if !global {
+		return false
+	}
+	var room [4]ptx.Span
+	ops := f.Operands(i, room[:0])
+	if len(ops) != 2 {
+		return false
+	}
+	_, _, ok := f.Address(ops[1])
+	return ok
+}
