@@ -23,9 +23,9 @@ import (
 // .STRONG.SM (every ptxas from 11.8 to 13.5, TestInorder). -O1 has this order too in some kernels,
 // and is a flag for the whole file.
 //
-// Allowed: two loads or more that are plain (weak), of .global, with cache hints or without, guarded
-// ones too; sm_70 and PTX ISA 6.0. Left alone: .nc and generic loads, those with an operator (cs) or
-// a cache policy as operand, loads of 128-bit scalars, functions that are called.
+// Allowed: two loads or more that are plain (weak), of .global, with cache hints or without,
+// guarded ones too; sm_70 and PTX ISA 6.0. Left alone: .nc and generic loads, those with an
+// operator (cs) or a cache policy as operand, loads of 128-bit scalars, functions that are called.
 //
 // Safe: a relaxed load gives a value that the weak one may give, too (PTX ISA, "Memory Consistency
 // Model"). No load is made twice or left out. But ptxas may no longer merge two of one address, and
