@@ -240,14 +240,19 @@ func (o *Owner) PutAll(bucket string, records map[string]any) error {
 	})
 }
 
-// Delete removes a record, if there is one.
-func (o *Owner) Delete(bucket, key string) error {
+// Delete removes those records of a bucket that there are, all of them or none.
+func (o *Owner) Delete(bucket string, keys ...string) error {
 	return o.update("remove a record", func(tx *bbolt.Tx) error {
 		b := tx.Bucket([]byte(bucket))
 		if b == nil || !validBucket(bucket) {
 			return nil
 		}
-		return b.Delete([]byte(key))
+		for _, key := range keys {
+			if err := b.Delete([]byte(key)); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 

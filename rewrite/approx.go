@@ -241,23 +241,13 @@ func WithDegree(r recipe.Recipe, d Degree) recipe.Recipe {
 
 // predicate computes whether a warp is one of those that approximate.
 func (d Degree) predicate() []string {
-	r := func(n int) string { return fmt.Sprintf("%s%d", approxPrefix, n) }
-	out := []string{fmt.Sprintf(".reg .pred %sp;", approxPrefix), fmt.Sprintf(".reg .b32 %s<5>;",
-		approxPrefix)}
+	out := fill(".reg .pred Pp;\n.reg .b32 P<5>;", "P", approxPrefix)
 	if d.SM {
-		out = append(out, fmt.Sprintf("mov.u32 %s, %%warpid;", r(0)))
+		out = append(out, "mov.u32 "+approxPrefix+"0, %warpid;")
 	} else {
-		out = append(out,
-			fmt.Sprintf("mov.u32 %s, %%tid.z;", r(0)),
-			fmt.Sprintf("mov.u32 %s, %%ntid.y;", r(1)),
-			fmt.Sprintf("mov.u32 %s, %%tid.y;", r(2)),
-			fmt.Sprintf("mad.lo.u32 %s, %s, %s, %s;", r(0), r(0), r(1), r(2)),
-			fmt.Sprintf("mov.u32 %s, %%ntid.x;", r(3)),
-			fmt.Sprintf("mov.u32 %s, %%tid.x;", r(4)),
-			fmt.Sprintf("mad.lo.u32 %s, %s, %s, %s;", r(0), r(0), r(3), r(4)),
-			fmt.Sprintf("shr.u32 %s, %s, 5;", r(0), r(0)))
+		out = append(out, warpIndex(approxPrefix)...)
 	}
-	return append(out, fmt.Sprintf("setp.lt.u32 %sp, %s, %d;", approxPrefix, r(0), d.Warps))
+	return append(out, fmt.Sprintf("setp.lt.u32 %sp, %s0, %d;", approxPrefix, approxPrefix, d.Warps))
 }
 
 // A form says how a function is approximated in one type; "" is not at all.
@@ -523,72 +513,57 @@ func (a *approximation) site(s inaccurate) {
 // r r) r/2 for a reciprocal root. Each squares the relative error, which leaves 2^-43 or so of
 // 2^-22.
 func doubleCode(function, d, x, y string, newton bool) []string {
-	t := func(n int) string { return fmt.Sprintf("%sd%d", approxPrefix, n) }
-	q := approxPrefix + "q"
-	if !newton {
-		switch function {
-		case "rcp":
-			return []string{fmt.Sprintf("rcp.approx.ftz.f64 %s, %s;", d, x)}
-		case "rsqrt":
-			return []string{fmt.Sprintf("rsqrt.approx.ftz.f64 %s, %s;", d, x)}
-		case "sqrt":
-			return []string{
-				fmt.Sprintf("rsqrt.approx.ftz.f64 %s, %s;", d, x),
-				fmt.Sprintf("rcp.approx.ftz.f64 %s, %s;", d, d),
-			}
-		}
-		if d == x { // the quotient's register is the dividend's
-			return []string{
-				"{ .reg .f64 " + t(0) + ";",
-				fmt.Sprintf("rcp.approx.ftz.f64 %s, %s;", t(0), y),
-				fmt.Sprintf("mul.f64 %s, %s, %s; }", d, x, t(0)),
-			}
-		}
-		return []string{
-			fmt.Sprintf("rcp.approx.ftz.f64 %s, %s;", d, y),
-			fmt.Sprintf("mul.f64 %s, %s, %s;", d, x, d),
-		}
+	text := onceCode[function]
+	switch {
+	case newton:
+		text = newtonCode[function]
+	case function == "div" && d == x: // the quotient's register is the dividend's
+		text = "{ .reg .f64 T0;\n rcp.approx.ftz.f64 T0, Y;\n mul.f64 D, X, T0; }"
 	}
-	const one, half = "0d3FF0000000000000", "0d3FE0000000000000"
-	switch function {
-	case "rcp", "div":
-		of := x
-		if function == "div" {
-			of = y
-		}
-		out := []string{
-			fmt.Sprintf("rcp.approx.ftz.f64 %s, %s;", t(0), of),
-			fmt.Sprintf("neg.f64 %s, %s;", t(1), of),
-			fmt.Sprintf("fma.rn.f64 %s, %s, %s, %s;", t(1), t(1), t(0), one),
-			fmt.Sprintf("testp.finite.f64 %s, %s;", q, t(1)),
-			fmt.Sprintf("@%s fma.rn.f64 %s, %s, %s, %s;", q, t(0), t(0), t(1), t(0)),
-		}
-		if function == "div" {
-			return append(out, fmt.Sprintf("mul.f64 %s, %s, %s;", d, x, t(0)))
-		}
-		return append(out, fmt.Sprintf("mov.f64 %s, %s;", d, t(0)))
-	case "sqrt":
-		return []string{
-			fmt.Sprintf("rsqrt.approx.ftz.f64 %s, %s;", t(0), x),
-			fmt.Sprintf("rcp.approx.ftz.f64 %s, %s;", t(1), t(0)),
-			fmt.Sprintf("neg.f64 %s, %s;", t(2), t(1)),
-			fmt.Sprintf("fma.rn.f64 %s, %s, %s, %s;", t(2), t(2), t(1), x),
-			fmt.Sprintf("mul.f64 %s, %s, %s;", t(0), t(0), half),
-			fmt.Sprintf("mul.f64 %s, %s, %s;", t(2), t(2), t(0)),
-			fmt.Sprintf("testp.finite.f64 %s, %s;", q, t(2)),
-			fmt.Sprintf("@%s add.f64 %s, %s, %s;", q, t(1), t(1), t(2)),
-			fmt.Sprintf("mov.f64 %s, %s;", d, t(1)),
-		}
-	}
-	return []string{
-		fmt.Sprintf("rsqrt.approx.ftz.f64 %s, %s;", t(0), x),
-		fmt.Sprintf("mul.f64 %s, %s, %s;", t(1), x, t(0)),
-		fmt.Sprintf("neg.f64 %s, %s;", t(1), t(1)),
-		fmt.Sprintf("fma.rn.f64 %s, %s, %s, %s;", t(1), t(1), t(0), one),
-		fmt.Sprintf("mul.f64 %s, %s, %s;", t(2), t(0), half),
-		fmt.Sprintf("mul.f64 %s, %s, %s;", t(1), t(1), t(2)),
-		fmt.Sprintf("testp.finite.f64 %s, %s;", q, t(1)),
-		fmt.Sprintf("@%s add.f64 %s, %s, %s;", q, t(0), t(0), t(1)),
-		fmt.Sprintf("mov.f64 %s, %s;", d, t(0)),
-	}
+	return fill(text, "D", d, "X", x, "Y", y, "T", approxPrefix+"d", "Q", approxPrefix+"q",
+		"ONE", "0d3FF0000000000000", "HALF", "0d3FE0000000000000")
+}
+
+var onceCode = map[string]string{
+	"rcp":   "rcp.approx.ftz.f64 D, X;",
+	"rsqrt": "rsqrt.approx.ftz.f64 D, X;",
+	"sqrt":  "rsqrt.approx.ftz.f64 D, X;\n rcp.approx.ftz.f64 D, D;",
+	"div":   "rcp.approx.ftz.f64 D, Y;\n mul.f64 D, X, D;",
+}
+
+var newtonCode = map[string]string{
+	"rcp": `
+		rcp.approx.ftz.f64 T0, X;
+		neg.f64 T1, X;
+		fma.rn.f64 T1, T1, T0, ONE;
+		testp.finite.f64 Q, T1;
+		@Q fma.rn.f64 T0, T0, T1, T0;
+		mov.f64 D, T0;`,
+	"div": `
+		rcp.approx.ftz.f64 T0, Y;
+		neg.f64 T1, Y;
+		fma.rn.f64 T1, T1, T0, ONE;
+		testp.finite.f64 Q, T1;
+		@Q fma.rn.f64 T0, T0, T1, T0;
+		mul.f64 D, X, T0;`,
+	"sqrt": `
+		rsqrt.approx.ftz.f64 T0, X;
+		rcp.approx.ftz.f64 T1, T0;
+		neg.f64 T2, T1;
+		fma.rn.f64 T2, T2, T1, X;
+		mul.f64 T0, T0, HALF;
+		mul.f64 T2, T2, T0;
+		testp.finite.f64 Q, T2;
+		@Q add.f64 T1, T1, T2;
+		mov.f64 D, T1;`,
+	"rsqrt": `
+		rsqrt.approx.ftz.f64 T0, X;
+		mul.f64 T1, X, T0;
+		neg.f64 T1, T1;
+		fma.rn.f64 T1, T1, T0, ONE;
+		mul.f64 T2, T0, HALF;
+		mul.f64 T1, T1, T2;
+		testp.finite.f64 Q, T1;
+		@Q add.f64 T0, T0, T1;
+		mov.f64 D, T0;`,
 }

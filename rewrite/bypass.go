@@ -88,20 +88,9 @@ func twoLoads(f *ptx.Func) error {
 // belowThreshold is the text, once at entry, that sets the predicate bypassPrefix + "p" for the
 // first warps of a block: a number or a register says how many.
 func belowThreshold(warps string) []string {
-	b := func(n int) string { return fmt.Sprintf("%s%d", bypassPrefix, n) }
-	return []string{
-		fmt.Sprintf(".reg .pred %sp;", bypassPrefix),
-		fmt.Sprintf(".reg .b32 %s<5>;", bypassPrefix),
-		fmt.Sprintf("mov.u32 %s, %%tid.z;", b(0)),
-		fmt.Sprintf("mov.u32 %s, %%ntid.y;", b(1)),
-		fmt.Sprintf("mov.u32 %s, %%tid.y;", b(2)),
-		fmt.Sprintf("mad.lo.u32 %s, %s, %s, %s;", b(0), b(0), b(1), b(2)),
-		fmt.Sprintf("mov.u32 %s, %%ntid.x;", b(3)),
-		fmt.Sprintf("mov.u32 %s, %%tid.x;", b(4)),
-		fmt.Sprintf("mad.lo.u32 %s, %s, %s, %s;", b(0), b(0), b(3), b(4)),
-		fmt.Sprintf("shr.u32 %s, %s, 5;", b(0), b(0)),
-		fmt.Sprintf("setp.lt.u32 %sp, %s, %s;", bypassPrefix, b(0), warps),
-	}
+	out := fill(".reg .pred Pp;\n.reg .b32 P<5>;", "P", bypassPrefix)
+	out = append(out, warpIndex(bypassPrefix)...)
+	return append(out, fmt.Sprintf("setp.lt.u32 %sp, %s0, %s;", bypassPrefix, bypassPrefix, warps))
 }
 
 const bypassPrefix = "%gnvcc_b"

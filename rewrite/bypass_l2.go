@@ -54,11 +54,11 @@ func bypassL2(k *kernel, value string) error {
 	if !found {
 		return errors.New("no load in the kernel takes a policy")
 	}
-	k.Insert(k.First(), strings.Join(append(belowThreshold(fmt.Sprint(warps)),
-		".reg .b64 "+bypassPrefix+"l<3>;",
-		"createpolicy.fractional.L2::evict_first.b64 "+bypassPrefix+"l0, 1.0;",
-		"createpolicy.fractional.L2::evict_normal.b64 "+bypassPrefix+"l1, 1.0;",
-		"selp.b64 "+bypassPrefix+"l2, "+bypassPrefix+"l1, "+bypassPrefix+"l0, "+bypassPrefix+"p;"),
-		"\n\t"))
+	policy := fill(`
+		.reg .b64 Pl<3>;
+		createpolicy.fractional.L2::evict_first.b64 Pl0, 1.0;
+		createpolicy.fractional.L2::evict_normal.b64 Pl1, 1.0;
+		selp.b64 Pl2, Pl1, Pl0, Pp;`, "P", bypassPrefix)
+	k.Insert(k.First(), strings.Join(append(belowThreshold(fmt.Sprint(warps)), policy...), "\n\t"))
 	return nil
 }

@@ -348,31 +348,35 @@ func limited(f *ptx.Func) bool {
 
 // entry is the text at the kernel's entry: where this multiprocessor's part of the table lies.
 func (c Counters) entry() []string {
-	return []string{
-		".reg .pred %gnvcc_cp, %gnvcc_cq, %gnvcc_cr, %gnvcc_cs;",
-		".reg .b32 %gnvcc_c<8>;",
-		".reg .b64 %gnvcc_ct, %gnvcc_co, %gnvcc_ca, %gnvcc_cl, %gnvcc_cb, %gnvcc_cw;",
-		"mov.u64 %gnvcc_cw, 0;",
-		"mov.u32 %gnvcc_c0, %smid;",
-		fmt.Sprintf("rem.u32 %%gnvcc_c0, %%gnvcc_c0, %d;", countParts),
-		"mov.u64 %gnvcc_ca, gnvcc_c1;",
-		fmt.Sprintf("mad.wide.u32 %%gnvcc_cl, %%gnvcc_c0, %d, %%gnvcc_ca;", 4*c.caches.L1/sector),
-		"mov.u64 %gnvcc_ca, " + CountTable + ";",
-		fmt.Sprintf("mad.wide.u32 %%gnvcc_ct, %%gnvcc_c0, %d, %%gnvcc_ca;", c.stride()),
-		"mov.u64 %gnvcc_co, 1;",
-		"mov.u32 %gnvcc_c1, %lanemask_lt;",
-	}
+	return fill(`
+		.reg .pred Cp, Cq, Cr, Cs;
+		.reg .b32 C<8>;
+		.reg .b64 Ct, Co, Ca, Cl, Cb, Cw;
+		mov.u64 Cw, 0;
+		mov.u32 C0, %smid;
+		rem.u32 C0, C0, PARTS;
+		mov.u64 Ca, gnvcc_c1;
+		mad.wide.u32 Cl, C0, L1, Ca;
+		mov.u64 Ca, TABLE;
+		mad.wide.u32 Ct, C0, STRIDE, Ca;
+		mov.u64 Co, 1;
+		mov.u32 C1, %lanemask_lt;`, "C", countPrefix, "PARTS", fmt.Sprint(countParts),
+		"L1", fmt.Sprint(4*c.caches.L1/sector), "TABLE", CountTable, "STRIDE", fmt.Sprint(c.stride()))
 }
 
+// countPrefix begins the names of all registers of a counting kernel.
+const countPrefix = "%gnvcc_c"
+
 // first sets the predicate %gnvcc_cp in the first active lane.
-var first = []string{
-	"activemask.b32 %gnvcc_c0;",
-	"and.b32 %gnvcc_c2, %gnvcc_c0, %gnvcc_c1;",
-	"setp.eq.u32 %gnvcc_cp, %gnvcc_c2, 0;",
+func first() []string {
+	return fill(`
+		activemask.b32 C0;
+		and.b32 C2, C0, C1;
+		setp.eq.u32 Cp, C2, 0;`, "C", countPrefix)
 }
 
 func countBlock(n int) []string {
-	return append(first[:len(first):len(first)],
+	return append(first(),
 		fmt.Sprintf("@%%gnvcc_cp red.global.add.u64 [%%gnvcc_ct+%d], %%gnvcc_co;", 8*n))
 }
 
@@ -409,8 +413,7 @@ func through(f *ptx.Func, stmt int) string {
 func (c Counters) countSectors(a CountedAccess, counter int) []string {
 	f := a.Func
 	base, offset, _ := f.Address(a.address)
-	out := first[:len(first):len(first)]
-	out = append(out, fmt.Sprintf("mov.u64 %%gnvcc_ca, %s;", base))
+	out := append(first(), fmt.Sprintf("mov.u64 %%gnvcc_ca, %s;", base))
 	if len(offset) > 0 {
 		out = append(out, fmt.Sprintf("add.s64 %%gnvcc_ca, %%gnvcc_ca, %s;",
 			strings.TrimPrefix(string(offset), "+")))
@@ -419,25 +422,25 @@ func (c Counters) countSectors(a CountedAccess, counter int) []string {
 	if a.generic {
 		out = append(out, "@%gnvcc_cq isspacep.global %gnvcc_cq, %gnvcc_ca;")
 	}
-	out = append(out,
-		"shr.u64 %gnvcc_cb, %gnvcc_ca, 7;",
-		"selp.b64 %gnvcc_cb, %gnvcc_cb, -1, %gnvcc_cq;",
-		"match.any.sync.b64 %gnvcc_c3, %gnvcc_cb, %gnvcc_c0;",
-		"and.b32 %gnvcc_c3, %gnvcc_c3, %gnvcc_c1;",
-		"setp.eq.and.u32 %gnvcc_cr, %gnvcc_c3, 0, %gnvcc_cq;",
-		"mov.u64 %gnvcc_cb, %gnvcc_ca;")
+	out = append(out, fill(`
+		shr.u64 Cb, Ca, 7;
+		selp.b64 Cb, Cb, -1, Cq;
+		match.any.sync.b64 C3, Cb, C0;
+		and.b32 C3, C3, C1;
+		setp.eq.and.u32 Cr, C3, 0, Cq;
+		mov.u64 Cb, Ca;`, "C", countPrefix)...)
 	out = append(out, tally("%gnvcc_cr", counter+3)...)
-	out = append(out,
-		"shr.u64 %gnvcc_ca, %gnvcc_cb, 5;",
-		"selp.b64 %gnvcc_ca, %gnvcc_ca, -1, %gnvcc_cq;",
-		"match.any.sync.b64 %gnvcc_c3, %gnvcc_ca, %gnvcc_c0;",
-		"and.b32 %gnvcc_c3, %gnvcc_c3, %gnvcc_c1;",
-		"setp.eq.and.u32 %gnvcc_cq, %gnvcc_c3, 0, %gnvcc_cq;",
-		// %gnvcc_c4 names the sector, %gnvcc_c5 is its hash
-		"cvt.u32.u64 %gnvcc_c4, %gnvcc_ca;",
-		"add.u32 %gnvcc_c4, %gnvcc_c4, 1;",
-		"and.b32 %gnvcc_c4, %gnvcc_c4, 0x7fffffff;", // the highest bit: it was stored
-		"mul.lo.u32 %gnvcc_c5, %gnvcc_c4, 0x9e3779b1;")
+	// %gnvcc_c4 names the sector (its highest bit: it was stored), %gnvcc_c5 is its hash
+	out = append(out, fill(`
+		shr.u64 Ca, Cb, 5;
+		selp.b64 Ca, Ca, -1, Cq;
+		match.any.sync.b64 C3, Ca, C0;
+		and.b32 C3, C3, C1;
+		setp.eq.and.u32 Cq, C3, 0, Cq;
+		cvt.u32.u64 C4, Ca;
+		add.u32 C4, C4, 1;
+		and.b32 C4, C4, 0x7fffffff;
+		mul.lo.u32 C5, C4, 0x9e3779b1;`, "C", countPrefix)...)
 	out = append(out, tally("%gnvcc_cq", counter)...)
 	if !a.Store {
 		out = append(out, missed("%gnvcc_cl", c.caches.L1)...)
@@ -450,50 +453,44 @@ func (c Counters) countSectors(a CountedAccess, counter int) []string {
 
 // tally adds the number of lanes that have a predicate set to a counter.
 func tally(predicate string, counter int) []string {
-	return []string{
-		"vote.sync.ballot.b32 %gnvcc_c3, " + predicate + ", %gnvcc_c0;",
-		"popc.b32 %gnvcc_c3, %gnvcc_c3;",
-		"cvt.u64.u32 %gnvcc_ca, %gnvcc_c3;",
-		fmt.Sprintf("@%%gnvcc_cp red.global.add.u64 [%%gnvcc_ct+%d], %%gnvcc_ca;", 8*counter),
-	}
+	return fill(`
+		vote.sync.ballot.b32 C3, SET, C0;
+		popc.b32 C3, C3;
+		cvt.u64.u32 Ca, C3;
+		@Cp red.global.add.u64 [Ct+AT], Ca;`, "C", countPrefix, "SET", predicate,
+		"AT", fmt.Sprint(8*counter))
 }
 
 // missed clears %gnvcc_cq where the sector is in a cache, whose picture begins at an address, and
 // puts it there.
 func missed(at string, bytes int) []string {
-	return []string{
-		fmt.Sprintf("mul.hi.u32 %%gnvcc_c6, %%gnvcc_c5, %d;", bytes/sector),
-		fmt.Sprintf("mad.wide.u32 %%gnvcc_ca, %%gnvcc_c6, 4, %s;", at),
-		"mov.u32 %gnvcc_c6, %gnvcc_c4;",
-		"@%gnvcc_cq atom.global.exch.b32 %gnvcc_c6, [%gnvcc_ca], %gnvcc_c4;",
-		"@%gnvcc_cq setp.ne.u32 %gnvcc_cq, %gnvcc_c6, %gnvcc_c4;",
-	}
+	return fill(`
+		mul.hi.u32 C6, C5, SIZE;
+		mad.wide.u32 Ca, C6, 4, AT;
+		mov.u32 C6, C4;
+		@Cq atom.global.exch.b32 C6, [Ca], C4;
+		@Cq setp.ne.u32 Cq, C6, C4;`, "C", countPrefix, "SIZE", fmt.Sprint(bytes/sector), "AT", at)
 }
 
 // missedL2 does the same with L2, where what was stored stays marked until another sector takes its
 // place: %gnvcc_cs is set then.
 func missedL2(bytes int, store bool) []string {
-	out := []string{
-		fmt.Sprintf("mul.hi.u32 %%gnvcc_c6, %%gnvcc_c5, %d;", bytes/sector),
-		"mov.u64 %gnvcc_ca, gnvcc_c2;",
-		"mad.wide.u32 %gnvcc_ca, %gnvcc_c6, 4, %gnvcc_ca;",
-		"mov.u32 %gnvcc_c6, %gnvcc_c4;",
-		"mov.u32 %gnvcc_c7, %gnvcc_c4;",
-	}
-	if store {
-		out = append(out, "or.b32 %gnvcc_c7, %gnvcc_c4, 0x80000000;")
-	}
-	out = append(out,
-		"@%gnvcc_cq atom.global.exch.b32 %gnvcc_c6, [%gnvcc_ca], %gnvcc_c7;",
-		"and.b32 %gnvcc_c7, %gnvcc_c6, 0x7fffffff;",
-		"setp.ne.u32 %gnvcc_cr, %gnvcc_c7, %gnvcc_c4;",
-		"setp.lt.s32 %gnvcc_cs, %gnvcc_c6, 0;")
+	mark, left := "or.b32 C7, C4, 0x80000000;", ""
 	if !store { // a load leaves the mark
-		out = append(out,
-			"setp.eq.and.u32 %gnvcc_cq, %gnvcc_c7, %gnvcc_c4, %gnvcc_cs;",
-			"@%gnvcc_cq st.global.b32 [%gnvcc_ca], %gnvcc_c6;")
+		mark, left = "", "setp.eq.and.u32 Cq, C7, C4, Cs;\n@Cq st.global.b32 [Ca], C6;"
 	}
-	return append(out,
-		"and.pred %gnvcc_cs, %gnvcc_cs, %gnvcc_cr;",
-		"mov.pred %gnvcc_cq, %gnvcc_cr;")
+	return fill(`
+		mul.hi.u32 C6, C5, SIZE;
+		mov.u64 Ca, gnvcc_c2;
+		mad.wide.u32 Ca, C6, 4, Ca;
+		mov.u32 C6, C4;
+		mov.u32 C7, C4;
+		`+mark+`
+		@Cq atom.global.exch.b32 C6, [Ca], C7;
+		and.b32 C7, C6, 0x7fffffff;
+		setp.ne.u32 Cr, C7, C4;
+		setp.lt.s32 Cs, C6, 0;
+		`+left+`
+		and.pred Cs, Cs, Cr;
+		mov.pred Cq, Cr;`, "C", countPrefix, "SIZE", fmt.Sprint(bytes/sector))
 }

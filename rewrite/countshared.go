@@ -78,40 +78,36 @@ func longRegister(f *ptx.Func, name string) bool {
 // if banks were as wide and fewer. Atomic operations on one word take a turn each.
 func countTurns(a SharedAccess, counter int) []string {
 	base, offset, _ := a.Func.Address(a.address)
-	out := first[:len(first):len(first)]
+	move := "mov.u32"
 	if a.long {
-		out = append(out, fmt.Sprintf("cvt.u32.u64 %%gnvcc_c4, %s;", base))
-	} else {
-		out = append(out, fmt.Sprintf("mov.u32 %%gnvcc_c4, %s;", base))
+		move = "cvt.u32.u64"
 	}
+	out := append(first(), fmt.Sprintf("%s %%gnvcc_c4, %s;", move, base))
 	if len(offset) > 0 {
 		out = append(out, fmt.Sprintf("add.s32 %%gnvcc_c4, %%gnvcc_c4, %s;",
 			strings.TrimPrefix(string(offset), "+")))
 	}
 	unit := max(4, a.width)
-	shift := 2
-	for 1<<shift < unit {
-		shift++
-	}
-	out = append(out, through(a.Func, a.Stmt),
-		fmt.Sprintf("shr.u32 %%gnvcc_c4, %%gnvcc_c4, %d;", shift),
-		fmt.Sprintf("and.b32 %%gnvcc_c5, %%gnvcc_c4, %d;", banks*4/unit-1),
-		"selp.b32 %gnvcc_c5, %gnvcc_c5, -1, %gnvcc_cq;")
+	leader := `
+		selp.b32 C4, C4, -1, Cq;
+		match.any.sync.b32 C6, C4, C0;
+		and.b32 C6, C6, C1;
+		setp.eq.and.u32 Cr, C6, 0, Cq;` // the first lane of its word
 	if a.atomic {
-		out = append(out, "mov.pred %gnvcc_cr, %gnvcc_cq;")
-	} else {
-		out = append(out,
-			"selp.b32 %gnvcc_c4, %gnvcc_c4, -1, %gnvcc_cq;",
-			"match.any.sync.b32 %gnvcc_c6, %gnvcc_c4, %gnvcc_c0;",
-			"and.b32 %gnvcc_c6, %gnvcc_c6, %gnvcc_c1;",
-			"setp.eq.and.u32 %gnvcc_cr, %gnvcc_c6, 0, %gnvcc_cq;") // the first lane of its word
+		leader = "mov.pred Cr, Cq;"
 	}
-	return append(out,
-		"vote.sync.ballot.b32 %gnvcc_c6, %gnvcc_cr, %gnvcc_c0;",
-		"match.any.sync.b32 %gnvcc_c3, %gnvcc_c5, %gnvcc_c0;",
-		"and.b32 %gnvcc_c3, %gnvcc_c3, %gnvcc_c6;",
-		"popc.b32 %gnvcc_c3, %gnvcc_c3;",
-		"redux.sync.max.u32 %gnvcc_c3, %gnvcc_c3, %gnvcc_c0;",
-		"cvt.u64.u32 %gnvcc_ca, %gnvcc_c3;",
-		fmt.Sprintf("@%%gnvcc_cp red.global.add.u64 [%%gnvcc_ct+%d], %%gnvcc_ca;", 8*counter))
+	return append(append(out, through(a.Func, a.Stmt)), fill(`
+		shr.u32 C4, C4, SHIFT;
+		and.b32 C5, C4, LAST;
+		selp.b32 C5, C5, -1, Cq;
+		`+leader+`
+		vote.sync.ballot.b32 C6, Cr, C0;
+		match.any.sync.b32 C3, C5, C0;
+		and.b32 C3, C3, C6;
+		popc.b32 C3, C3;
+		redux.sync.max.u32 C3, C3, C0;
+		cvt.u64.u32 Ca, C3;
+		@Cp red.global.add.u64 [Ct+AT], Ca;`, "C", countPrefix,
+		"SHIFT", map[int]string{4: "2", 8: "3", 16: "4"}[unit], "LAST", fmt.Sprint(banks*4/unit-1),
+		"AT", fmt.Sprint(8*counter))...)
 }

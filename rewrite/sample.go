@@ -114,6 +114,7 @@ type Sampling struct {
 const (
 	SampleTable = "gnvcc_samples"
 
+	samplePrefix   = "%gnvcc_s"
 	thresholdTable = "gnvcc_thresholds"
 	sampleParts    = countParts // by the multiprocessor's number
 	sampleCell     = 3 * 8      // cycles, lanes that began, lanes that ended
@@ -163,50 +164,51 @@ func (o Sampling) Read(table, before []byte) ([]Sampled, error) {
 
 // entry is the text at the kernel's entry. %gnvcc_s3 is the cell from then on.
 func (o Sampling) entry() []string {
-	n := len(o.Thresholds)
-	out := []string{
-		".reg .pred %gnvcc_sp;",
-		".reg .b32 %gnvcc_s<4>;",
-		".reg .b64 %gnvcc_sd<3>;",
-		"mov.u32 %gnvcc_s2, %smid;",
-		fmt.Sprintf("rem.u32 %%gnvcc_s2, %%gnvcc_s2, %d;", sampleParts),
-		"mov.u64 %gnvcc_sd2, %clock64;",
-		fmt.Sprintf("shr.u64 %%gnvcc_sd2, %%gnvcc_sd2, %d;", o.Window-1),
-		"cvt.u32.u64 %gnvcc_s3, %gnvcc_sd2;",
-		"and.b32 %gnvcc_s1, %gnvcc_s3, 1;",
-		"setp.eq.u32 %gnvcc_sp, %gnvcc_s1, 1;", // the window's second half
-		"shr.u32 %gnvcc_s3, %gnvcc_s3, 1;",
-		"add.u32 %gnvcc_s3, %gnvcc_s3, %gnvcc_s2;",
-		fmt.Sprintf("rem.u32 %%gnvcc_s3, %%gnvcc_s3, %d;", n),
-		"mov.u64 %gnvcc_sd0, " + thresholdTable + ";",
-		"mad.wide.u32 %gnvcc_sd0, %gnvcc_s3, 4, %gnvcc_sd0;",
-		"ld.global.u32 %gnvcc_s1, [%gnvcc_sd0];",
-	}
+	n := fmt.Sprint(len(o.Thresholds))
+	out := fill(`
+		.reg .pred Sp;
+		.reg .b32 S<4>;
+		.reg .b64 Sd<3>;
+		mov.u32 S2, %smid;
+		rem.u32 S2, S2, PARTS;
+		mov.u64 Sd2, %clock64;
+		shr.u64 Sd2, Sd2, HALF;
+		cvt.u32.u64 S3, Sd2;
+		and.b32 S1, S3, 1;
+		setp.eq.u32 Sp, S1, 1;
+		shr.u32 S3, S3, 1;
+		add.u32 S3, S3, S2;
+		rem.u32 S3, S3, N;
+		mov.u64 Sd0, TABLE;
+		mad.wide.u32 Sd0, S3, 4, Sd0;
+		ld.global.u32 S1, [Sd0];`, "S", samplePrefix, "PARTS", fmt.Sprint(sampleParts),
+		"HALF", fmt.Sprint(o.Window-1), // %gnvcc_sp: it is the window's second half
+		"N", n, "TABLE", thresholdTable)
 	out = append(out, belowThreshold("%gnvcc_s1")...)
-	out = append(out,
-		fmt.Sprintf("selp.b32 %%gnvcc_s3, %%gnvcc_s3, %d, %%gnvcc_sp;", n),
-		fmt.Sprintf("mad.lo.u32 %%gnvcc_s3, %%gnvcc_s2, %d, %%gnvcc_s3;", o.cells()))
-	return append(out, sampleAdd(8, "neg.s64 %gnvcc_sd2, %gnvcc_sd2;")...)
+	out = append(out, fill(`
+		selp.b32 S3, S3, N, Sp;
+		mad.lo.u32 S3, S2, CELLS, S3;`, "S", samplePrefix, "N", n, "CELLS", fmt.Sprint(o.cells()))...)
+	return append(out, sampleAdd(8, "neg.s64 Sd2, Sd2;")...)
 }
 
 // sampleAdd adds the clock, as an instruction makes it, to the cell's cycles, and the lanes that
 // are here to its counter at an offset.
-func sampleAdd(lanes int, sign ...string) []string {
-	out := []string{
-		"mov.u64 %gnvcc_sd0, " + SampleTable + ";",
-		fmt.Sprintf("mad.wide.u32 %%gnvcc_sd0, %%gnvcc_s3, %d, %%gnvcc_sd0;", sampleCell),
-		"activemask.b32 %gnvcc_s0;",
-		"popc.b32 %gnvcc_s1, %gnvcc_s0;",
-		"cvt.u64.u32 %gnvcc_sd1, %gnvcc_s1;",
-		"mov.u32 %gnvcc_s1, %lanemask_lt;",
-		"and.b32 %gnvcc_s1, %gnvcc_s1, %gnvcc_s0;",
-		"setp.eq.u32 %gnvcc_sp, %gnvcc_s1, 0;",
-		fmt.Sprintf("@%%gnvcc_sp red.global.add.u64 [%%gnvcc_sd0+%d], %%gnvcc_sd1;", lanes),
-		"mov.u64 %gnvcc_sd2, %clock64;",
-		"mul.lo.u64 %gnvcc_sd2, %gnvcc_sd2, %gnvcc_sd1;",
-	}
-	out = append(out, sign...)
-	return append(out, "@%gnvcc_sp red.global.add.u64 [%gnvcc_sd0], %gnvcc_sd2;")
+func sampleAdd(lanes int, sign string) []string {
+	return fill(`
+		mov.u64 Sd0, TABLE;
+		mad.wide.u32 Sd0, S3, CELL, Sd0;
+		activemask.b32 S0;
+		popc.b32 S1, S0;
+		cvt.u64.u32 Sd1, S1;
+		mov.u32 S1, %lanemask_lt;
+		and.b32 S1, S1, S0;
+		setp.eq.u32 Sp, S1, 0;
+		@Sp red.global.add.u64 [Sd0+LANES], Sd1;
+		mov.u64 Sd2, %clock64;
+		mul.lo.u64 Sd2, Sd2, Sd1;
+		`+sign+`
+		@Sp red.global.add.u64 [Sd0], Sd2;`, "S", samplePrefix, "TABLE", SampleTable,
+		"CELL", fmt.Sprint(sampleCell), "LANES", fmt.Sprint(lanes))
 }
 
 // sampleEnd is the text for the n-th instruction by which a thread ends. Its guard becomes a branch
@@ -215,14 +217,14 @@ func sampleEnd(f *ptx.Func, i, n int) []string {
 	instruction := string(f.Text()[f.Stmts[i].Op:f.Stmts[i].End])
 	guard, negated := f.Guard(i)
 	if guard == nil {
-		return append(sampleAdd(16), instruction)
+		return append(sampleAdd(16, ""), instruction)
 	}
 	not := "!"
 	if negated {
 		not = ""
 	}
 	skip := fmt.Sprintf("$gnvcc_s%d", n)
-	out := append([]string{fmt.Sprintf("@%s%s bra %s;", not, guard, skip)}, sampleAdd(16)...)
+	out := append([]string{fmt.Sprintf("@%s%s bra %s;", not, guard, skip)}, sampleAdd(16, "")...)
 	return append(out, instruction, skip+":")
 }
 

@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -19,11 +17,6 @@ import (
 )
 
 // What was built here: apply and revert build it again, status tells of it, clean forgets it.
-
-// stoppable is a context that a signal ends.
-func stoppable() (context.Context, func()) {
-	return signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-}
 
 // folderOf reads the folder that a verb may be given, "" for none.
 func folderOf(args []string) (string, error) {
@@ -60,31 +53,28 @@ had to be left alone.
 
 func buildAgain(verb, short string, aim apply.Aim, about string) *cobra.Command {
 	c := newVerb(verb+" [FOLDER]", short, about, arguments(0, 1))
-	return runs(c, func(args []string) int { return buildNow(verb, args, aim) })
+	return tries(c, 1, func(args []string) error { return buildNow(verb, args, aim) })
 }
 
-func buildNow(verb string, args []string, aim apply.Aim) int {
-	ctx, stop := stoppable()
+func buildNow(verb string, args []string, aim apply.Aim) (err error) {
+	ctx, stop := ended(context.Background())
 	defer stop()
-	var err error
-	if aim.Under, err = folderOf(args); err == nil {
-		store, opening := openStore()
-		if err = opening; err == nil {
-			_, err = apply.Build(ctx, store, aim, stdout())
-			if file := lockHere(store, aim.Under); file != "" && verb == "apply" {
-				fmt.Fprintf(os.Stderr,
-					"gnvcc apply: builds here go by %s alone: what was tuned since counts for them when it is exported (gnvcc export -o %s)\n", file, file)
-			}
-			if warning := driver.CcacheWarning(store); warning != "" {
-				fmt.Fprintf(os.Stderr, "gnvcc %s: %s\n", verb, warning)
-			}
-		}
+	if aim.Under, err = folderOf(args); err != nil {
+		return err
 	}
+	store, err := openStore()
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "gnvcc %s: %v\n", verb, err)
-		return 1
+		return err
 	}
-	return 0
+	_, err = apply.Build(ctx, store, aim, stdout())
+	if file := lockHere(store, aim.Under); file != "" && verb == "apply" {
+		fmt.Fprintf(os.Stderr,
+			"gnvcc apply: builds here go by %s alone: what was tuned since counts for them when it is exported (gnvcc export -o %s)\n", file, file)
+	}
+	if warning := driver.CcacheWarning(store); warning != "" {
+		fmt.Fprintf(os.Stderr, "gnvcc %s: %s\n", verb, warning)
+	}
+	return err
 }
 
 // statusVerb tells what was built with which recipe, and what is pending.
@@ -94,38 +84,34 @@ func statusVerb() *cobra.Command {
 		`Tells what was built with which recipe, and what gnvcc apply would build again: in and below a folder, the present one if
 none is named. It runs nothing: whether a file is still what its command wrote is seen by gnvcc apply only.`, arguments(0, 1))
 	asJSON := c.Flags().Bool("json", false, "as JSON")
-	return runs(c, func(args []string) int { return status(args, *asJSON) })
+	return tries(c, 2, func(args []string) error { return status(args, *asJSON) })
 }
 
-func status(args []string, asJSON bool) int {
+func status(args []string, asJSON bool) error {
 	folder, err := folderOf(append(args, "."))
 	if err != nil {
-		return complain("status", err)
+		return err
 	}
 	store, err := openStore()
 	if err != nil {
-		return complain("status", err)
+		return err
 	}
-	ctx, stop := stoppable()
+	ctx, stop := ended(context.Background())
 	defer stop()
 	outputs, broken, err := apply.Status(ctx, store, folder)
 	if err != nil {
-		return complain("status", err)
+		return err
 	}
 	if asJSON {
-		err = json.NewEncoder(told).Encode(struct {
+		return json.NewEncoder(told).Encode(struct {
 			Folder  string
 			Outputs []apply.Output
 			// outputs that a killed apply was about to replace; the next one sees to them
 			Unfinished []string
 		}{folder, append([]apply.Output{}, outputs...), append([]string{}, broken...)})
-	} else {
-		statusText(stdout(), folder, outputs, broken)
 	}
-	if err != nil {
-		return complain("status", err)
-	}
-	return 0
+	statusText(stdout(), folder, outputs, broken)
+	return nil
 }
 
 func statusText(w io.Writer, folder string, outputs []apply.Output, broken []string) {
@@ -185,15 +171,15 @@ func cleanVerb() *cobra.Command {
 make later applies faster. Recipes, bans and pins stay.`, none)
 	all := c.Flags().Bool("all", false,
 		"forget every build and drop all that can be made again; recipes stay. Files already built stay as they are, but gnvcc revert no longer knows them")
-	return runs(c, func([]string) int { return clean(*all) })
+	return tries(c, 2, func([]string) error { return clean(*all) })
 }
 
-func clean(all bool) int {
+func clean(all bool) error {
 	store, err := openStore()
 	if err != nil {
-		return complain("clean", err)
+		return err
 	}
-	ctx, stop := stoppable()
+	ctx, stop := ended(context.Background())
 	defer stop()
 	c, err := apply.Clean(ctx, store, all)
 	for _, note := range c.Notes {
@@ -202,8 +188,5 @@ func clean(all bool) int {
 	fmt.Fprintf(told,
 		"gnvcc: removed %d temporary folders, %d records of builds, %d files of the store (%.1f MB)\n",
 		c.Folders, c.Builds, c.Store.Files, float64(c.Store.Bytes)/1e6)
-	if err != nil {
-		return complain("clean", err)
-	}
-	return 0
+	return err
 }

@@ -28,34 +28,28 @@ const capturesAbout = `Without an argument: lists the launches that gnvcc tune h
 func capturesVerb() *cobra.Command {
 	c := newVerb("captures [drop ID... | export ID FOLDER]",
 		"list captured launches; drop or export some", capturesAbout, arguments(0, -1))
-	return runs(c, listCaptures)
+	return tries(c, 2, listCaptures)
 }
 
-func listCaptures(args []string) int {
+func listCaptures(args []string) error {
 	store, err := openStore()
 	if err != nil {
-		return complain("captures", err)
+		return err
 	}
 	s, err := captures(store)
 	if err != nil {
-		return complain("captures", err)
+		return err
 	}
 	switch {
 	case len(args) == 0:
-		err = printCaptures(stdout(), s)
+		return printCaptures(stdout(), s)
 	case args[0] == "drop" && len(args) > 1:
-		err = dropCaptures(s, args[1:])
+		return dropCaptures(s, args[1:])
 	case args[0] == "export" && len(args) == 3:
-		err = exportCapture(s, args[1], args[2])
-	default:
-		return complain("captures",
-			fmt.Errorf(
-				"expected drop ID... or export ID FOLDER, not %q\nusage: gnvcc captures [drop ID... | export ID FOLDER]", strings.Join(args, " ")))
+		return exportCapture(s, args[1], args[2])
 	}
-	if err != nil {
-		return complain("captures", err)
-	}
-	return 0
+	return fmt.Errorf(
+		"expected drop ID... or export ID FOLDER, not %q\nusage: gnvcc captures [drop ID... | export ID FOLDER]", strings.Join(args, " "))
 }
 
 func printCaptures(w io.Writer, s *capture.Store) error {
@@ -151,34 +145,39 @@ func replayVerb() *cobra.Command {
 	by := fs.String("profile", "", "search by this `file`'s shares of the GPU time (gnvcc tune --help)")
 	fs.BoolVar(&o.Exhaustive, "exhaustive", false, "benchmark the search: measure all pairs of levers too, and say what the search missed")
 	quiet := fs.Bool("quiet", false, "print errors only")
-	return runs(c, func(args []string) int {
+	return tries(c, 2, func(args []string) error {
 		p, err := readProfile(context.Background(), *by)
 		if err != nil {
-			return complain("replay", err)
+			return err
 		}
 		return replayCaptures(args, o, ending{apply: *applyToo, quiet: *quiet, again: true,
 			budget: time.Duration(budget), by: p})
 	})
 }
 
-func replayCaptures(args []string, o policy.Options, then ending) int {
+func replayCaptures(args []string, o policy.Options, then ending) error {
 	if then.budget <= 0 {
-		return complain("replay", errors.New("--budget must be more than 0"))
+		return errors.New("--budget must be more than 0")
 	}
 	var err error
 	if len(args) == 1 {
 		if o.Only, err = regexp.Compile(args[0]); err != nil {
-			return complain("replay", err)
+			return err
 		}
 	}
+	return tuneNow("replay", o, nil, nil, then)
+}
+
+// tuneNow searches as tune and replay do, where options and machine allow it.
+func tuneNow(verb string, o policy.Options, argv, controls []string, then ending) error {
 	if err := o.Validate(lever.Names()); err != nil {
-		return complain("replay", err)
+		return err
 	}
 	if !driverHere() {
-		return withoutDriver("replay")
+		return withoutDriver(verb)
 	}
 	signals := newRelay()
 	defer signals.Close()
-	exit, err := tuneRun(signals, o, nil, nil, then)
-	return conclude("replay", signals, exit, err)
+	end, err := tuneRun(signals, o, argv, controls, then)
+	return exit(conclude(verb, signals, end, err))
 }

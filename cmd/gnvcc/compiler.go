@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -77,6 +76,9 @@ func (c *compiler) Kernel(module, kernel string) (*policy.Kernel, error) {
 	return k, nil
 }
 
+// source is what describe was given.
+func source(k *policy.Kernel) *compile.Source { return k.Handle.(*compile.Source) }
+
 func describe(s *compile.Source) (*policy.Kernel, error) {
 	k := &policy.Kernel{
 		Name: s.Kernel, Identity: s.Identity, Target: s.Target, Ptxas: s.Version,
@@ -121,11 +123,7 @@ func (c *compiler) Draft(ctx context.Context, k *policy.Kernel,
 func candidate(ctx context.Context, k *policy.Kernel, r recipe.Recipe,
 	by func(context.Context, *compile.Source, recipe.Recipe) (*compile.Candidate,
 		error)) (*policy.Candidate, error) {
-	s, ok := k.Handle.(*compile.Source)
-	if !ok {
-		return nil, errors.New("unknown kernel")
-	}
-	made, err := by(ctx, s, r)
+	made, err := by(ctx, source(k), r)
 	if err != nil {
 		return nil, err
 	}
@@ -147,39 +145,29 @@ func candidate(ctx context.Context, k *policy.Kernel, r recipe.Recipe,
 // Counting makes nvcc's own build with counters in it.
 func (c *compiler) Counting(ctx context.Context, k *policy.Kernel,
 	caches rewrite.Caches) (*policy.Candidate, rewrite.Counters, error) {
-	s, ok := k.Handle.(*compile.Source)
-	if !ok {
-		return nil, rewrite.Counters{}, errors.New("unknown kernel")
-	}
-	made, counters, err := c.Compiler.Counting(ctx, s, caches)
-	if err != nil {
-		return nil, counters, err
-	}
-	return &policy.Candidate{Path: made.Path, Entry: made.Entry, Build: made.Build}, counters, nil
+	made, counters, err := c.Compiler.Counting(ctx, source(k), caches)
+	return own(made), counters, err
 }
 
 // Sampling makes nvcc's own build with several thresholds in it.
 func (c *compiler) Sampling(ctx context.Context, k *policy.Kernel,
 	thresholds []int, window int) (*policy.Candidate, rewrite.Sampling, error) {
-	s, ok := k.Handle.(*compile.Source)
-	if !ok {
-		return nil, rewrite.Sampling{}, errors.New("unknown kernel")
+	made, o, err := c.Compiler.Sampling(ctx, source(k), thresholds, window)
+	return own(made), o, err
+}
+
+// own is nvcc's own build of a kernel with something in it, nil for none.
+func own(made *compile.Candidate) *policy.Candidate {
+	if made == nil {
+		return nil
 	}
-	made, o, err := c.Compiler.Sampling(ctx, s, thresholds, window)
-	if err != nil {
-		return nil, o, err
-	}
-	return &policy.Candidate{Path: made.Path, Entry: made.Entry, Build: made.Build}, o, nil
+	return &policy.Candidate{Path: made.Path, Entry: made.Entry, Build: made.Build}
 }
 
 // Lines makes a candidate once more, with the lines of its PTX.
 func (c *compiler) Lines(ctx context.Context, k *policy.Kernel,
 	r recipe.Recipe) (code, text []byte, err error) {
-	s, ok := k.Handle.(*compile.Source)
-	if !ok {
-		return nil, nil, errors.New("unknown kernel")
-	}
-	return c.Compiler.Lines(ctx, s, r)
+	return c.Compiler.Lines(ctx, source(k), r)
 }
 
 // Counts says how often the tools ran.

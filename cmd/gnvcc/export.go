@@ -35,22 +35,18 @@ is named on standard error. Lines of colleagues are kept by gnvcc import gnvcc.l
 		"write to this `file`, in one step, so that no build reads half of it (default: standard output)")
 	all := c.Flags().Bool("all", false,
 		"everything that was built with this store, whichever folder it lies in")
-	return runs(c, func(args []string) int {
+	return tries(c, 1, func(args []string) error {
 		if *all && len(args) > 0 {
-			return complain("export", errors.New("name a folder, or use --all"))
+			return exit(complain("export", errors.New("name a folder, or use --all")))
 		}
 		folder, err := folderOf(append(args, "."))
-		if err == nil {
-			if *all {
-				folder = ""
-			}
-			err = exporting(context.Background(), folder, *out)
-		}
 		if err != nil {
-			complain("export", err)
-			return 1
+			return err
 		}
-		return 0
+		if *all {
+			folder = ""
+		}
+		return exporting(context.Background(), folder, *out)
 	})
 }
 

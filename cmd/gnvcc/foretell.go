@@ -31,29 +31,25 @@ func predictVerb() *cobra.Command {
 			"code. Nothing is run: gnvcc tune measures. KERNEL is a part of the name, or a regular expression.", arguments(0, 1))
 	adopt := c.Flags().Bool("adopt", false,
 		"keep what is foretold to be fastest of each kernel that nothing was decided for: only builds with GNVCC_PREDICT=1 take it, and no build once the kernel was measured")
-	return runs(c, func(args []string) int { return predict(strings.Join(args, ""), *adopt) })
+	return tries(c, 2, func(args []string) error { return predict(strings.Join(args, ""), *adopt) })
 }
 
-func predict(kernel string, adopt bool) int {
+func predict(kernel string, adopt bool) error {
 	name, err := regexp.Compile(kernel)
 	if err != nil {
-		return complain("predict", err)
+		return err
 	}
-	ctx, stop := stoppable()
+	ctx, stop := ended(context.Background())
 	defer stop()
-	var n int
+	look := foretold
 	if adopt {
-		n, err = adoptForetold(ctx, name)
-	} else {
-		n, err = foretold(ctx, name)
+		look = adoptForetold
 	}
-	if err != nil {
-		return complain("predict", err)
-	}
-	if n == 0 {
+	n, err := look(ctx, name)
+	if err == nil && n == 0 {
 		fmt.Fprintln(told, "no such kernel is known yet: build a program with gnvcc")
 	}
-	return 0
+	return err
 }
 
 // A fortune is a store as those look at it who foretell.
@@ -131,8 +127,7 @@ func foretold(ctx context.Context, name *regexp.Regexp) (n int, err error) {
 			err = seen.Print(stdout())
 		}
 		if err != nil {
-			fmt.Fprintf(told, "%s (%s): nothing can be foretold: %v\n",
-				policy.ShortName(b.Name), b.Assembly.Target,
+			fmt.Fprintf(told, "%s (%s): nothing can be foretold: %v\n", policy.ShortName(b.Name), b.Assembly.Target,
 				err)
 		}
 	})
@@ -142,7 +137,7 @@ func foretold(ctx context.Context, name *regexp.Regexp) (n int, err error) {
 // not yet tuned, and what can be foretold of all of them; it says how many there are. Without any
 // it writes nothing.
 func explainPage(path string, name *regexp.Regexp, in page.Input) (n int, err error) {
-	ctx, stop := stoppable()
+	ctx, stop := ended(context.Background())
 	defer stop()
 	f, err := newFortune(ctx)
 	if err != nil {
@@ -199,12 +194,7 @@ func adoptForetold(ctx context.Context, name *regexp.Regexp) (n int, err error) 
 				return err
 			}
 		}
-		for _, identity := range gone {
-			if err := owner.Delete(cache.Predictions, identity); err != nil {
-				return err
-			}
-		}
-		return nil
+		return owner.Delete(cache.Predictions, gone...)
 	})
 	if err == nil && len(adopted) > 0 {
 		fmt.Fprintln(told,

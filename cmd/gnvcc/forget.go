@@ -26,19 +26,13 @@ launches (gnvcc captures drop). With --all, for all kernels, and their bans too.
 `+kernelUsage, arguments(0, 1))
 	dry := c.Flags().BoolP("dry-run", "n", false, "only show what would be forgotten")
 	all := c.Flags().Bool("all", false, "all kernels, and their bans")
-	return runs(c, func(args []string) int { return forget(args, *all, *dry) })
-}
-
-func forget(args []string, all, dry bool) int {
-	if (len(args) == 1) == all {
-		return complain("forget",
-			errors.New("name one kernel, or use --all\nusage: gnvcc forget [-n] KERNEL | --all"))
-	}
-	if err := forgetting(context.Background(), strings.Join(args, ""), all, dry); err != nil {
-		complain("forget", err)
-		return 1
-	}
-	return 0
+	return tries(c, 1, func(args []string) error {
+		if (len(args) == 1) == *all {
+			return exit(complain("forget",
+				errors.New("name one kernel, or use --all\nusage: gnvcc forget [-n] KERNEL | --all")))
+		}
+		return forget(context.Background(), strings.Join(args, ""), *all, *dry)
+	})
 }
 
 // A forgotten is what goes: the keys in each bucket, and how many notebooks.
@@ -47,8 +41,8 @@ type forgotten struct {
 	notebooks int
 }
 
-// forgetting does it, and tells of it.
-func forgetting(ctx context.Context, name string, all, dry bool) error {
+// forget does it, and tells of it.
+func forget(ctx context.Context, name string, all, dry bool) error {
 	b, err := newBook(ctx)
 	if err != nil {
 		return err
@@ -69,10 +63,8 @@ func forgetting(ctx context.Context, name string, all, dry bool) error {
 	if !dry && n > 0 {
 		if err := b.change(func(owner *cache.Owner) error {
 			for bucket, keys := range gone.keys {
-				for _, key := range keys {
-					if err := owner.Delete(bucket, key); err != nil {
-						return err
-					}
+				if err := owner.Delete(bucket, keys...); err != nil {
+					return err
 				}
 			}
 			return nil
@@ -91,11 +83,8 @@ func forgetting(ctx context.Context, name string, all, dry bool) error {
 func (g forgotten) tell(dry bool) {
 	var parts []string
 	add := func(n int, what string) {
-		switch {
-		case n == 1:
-			parts = append(parts, "1 "+what)
-		case n > 1:
-			parts = append(parts, fmt.Sprintf("%d %ss", n, what))
+		if n > 0 {
+			parts = append(parts, counted(n, what))
 		}
 	}
 	add(len(g.keys[cache.Decisions]), "decision")

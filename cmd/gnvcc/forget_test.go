@@ -75,14 +75,14 @@ func TestForget(t *testing.T) {
 		decisions, notebooks int
 	}{{"k", false, true, 5, 4}, {"k", false, false, 1, 2}, {"", true, true, 1, 2},
 		{"", true, false, 0, 1}} {
-		if err := forgetting(context.Background(), step.name, step.all, step.dry); err != nil {
+		if err := forget(context.Background(), step.name, step.all, step.dry); err != nil {
 			t.Fatal(err)
 		}
 		if d, n := count(); d != step.decisions || n != step.notebooks {
 			t.Errorf("%+v: %d decisions and %d notebooks are left", step, d, n)
 		}
 	}
-	if err := forgetting(context.Background(), "k", false, false); err == nil {
+	if err := forget(context.Background(), "k", false, false); err == nil {
 		t.Error("a kernel that nothing is known of is forgotten")
 	}
 }

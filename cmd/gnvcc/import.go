@@ -32,12 +32,9 @@ store as it is: GNVCC_LOCK=FILE, or gnvcc lock FILE.`, arguments(1, 1))
 	c.Flags().BoolVarP(&i.dry, "dry-run", "n", false, "only show what would happen")
 	c.Flags().BoolVar(&i.over, "over", false,
 		"the file's recipes in the place of what was measured here")
-	return runs(c, func(args []string) int {
+	return tries(c, 2, func(args []string) error {
 		i.file = args[0]
-		if err := i.run(context.Background()); err != nil {
-			return complain("import", err)
-		}
-		return 0
+		return i.run(context.Background())
 	})
 }
 

@@ -94,25 +94,18 @@ an error). GNVCC_LOCK=FILE says the same for a build, and goes before this; a lo
 Of a kernel's lines a build takes the one for GNVCC_DEVICE, else the newest.`, arguments(0, 1))
 	off := c.Flags().Bool("off", false, "go by the store again")
 	folder := c.Flags().String("for", "", "for builds in and below this `folder`")
-	return runs(c, func(args []string) int {
-		var err error
+	return tries(c, 1, func(args []string) error {
 		switch {
 		case *off && *folder != "":
-			err = errors.New("--off takes the folder as its argument: gnvcc lock --off FOLDER")
+			return errors.New("--off takes the folder as its argument: gnvcc lock --off FOLDER")
 		case *off:
-			err = unlock(args)
+			return unlock(args)
 		case len(args) == 0 && *folder == "":
-			err = showLocks()
+			return showLocks()
 		case len(args) == 0:
-			err = errors.New("which lock file? gnvcc lock --for FOLDER FILE")
-		default:
-			err = lockTo(args[0], *folder)
+			return errors.New("which lock file? gnvcc lock --for FOLDER FILE")
 		}
-		if err != nil {
-			complain("lock", err)
-			return 1
-		}
-		return 0
+		return lockTo(args[0], *folder)
 	})
 }
 
@@ -245,12 +238,18 @@ func readLock(file string) (string, []lock.Line, error) {
 	return "", nil, fmt.Errorf("read the lock file %s: %w", file, err)
 }
 
-// realFolder is a folder's absolute path, with symbolic links followed.
-func realFolder(folder string) (string, error) {
-	path, err := filepath.Abs(folder)
+// realPath is an absolute path, with symbolic links followed.
+func realPath(name string) (string, error) {
+	path, err := filepath.Abs(name)
 	if err == nil {
 		path, err = filepath.EvalSymlinks(path)
 	}
+	return path, err
+}
+
+// realFolder is that of a folder.
+func realFolder(folder string) (string, error) {
+	path, err := realPath(folder)
 	if err != nil {
 		return "", err
 	}

@@ -23,21 +23,21 @@ import (
 // copies for values, ...) is named in front of it.
 
 // printPatches prints the diffs of decisions; those without a recipe have none.
-func printPatches(found []cache.Decision) int {
+func printPatches(found []cache.Decision) error {
 	store, err := openStore()
 	if err != nil {
-		return complain("explain", err)
+		return err
 	}
 	c, err := newCompiler(store)
 	if err != nil {
-		return complain("explain", err)
+		return err
 	}
 	defer c.Close()
 	known := map[string]compile.BuiltKernel{}
 	for _, k := range c.Built() {
 		known[k.Identity] = k
 	}
-	code := 0
+	var failed error
 	for _, d := range found {
 		if d.Recipe == "" {
 			fmt.Fprintf(os.Stderr, "gnvcc: %s is best as nvcc builds it\n", policy.ShortName(d.Kernel))
@@ -46,12 +46,12 @@ func printPatches(found []cache.Decision) int {
 		text, err := patchOf(context.Background(), c, known, d)
 		if err != nil {
 			fmt.Fprintf(os.Stderr, "gnvcc explain: %s: no diff: %v\n", policy.ShortName(d.Kernel), err)
-			code = 1
+			failed = exit(1)
 			continue
 		}
 		fmt.Fprint(told, text)
 	}
-	return code
+	return failed
 }
 
 // patchOf is a decision's recipe as a diff.

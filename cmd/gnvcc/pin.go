@@ -31,19 +31,13 @@ func pinVerb() *cobra.Command {
 build would refuse is refused here. Nobody measures it, and no launch is compared: gnvcc report says so.
 `+kernelUsage, arguments(2, 2))
 	dry := c.Flags().BoolP("dry-run", "n", false, "only show what would happen")
-	return runs(c, func(args []string) int { return pin(args[0], args[1], *dry) })
+	return tries(c, 1, func(args []string) error {
+		return pin(context.Background(), args[0], args[1], *dry)
+	})
 }
 
-func pin(kernel, recipe string, dry bool) int {
-	if err := pinAll(context.Background(), kernel, recipe, dry); err != nil {
-		complain("pin", err)
-		return 1
-	}
-	return 0
-}
-
-// pinAll pins a recipe on every kernel of a name.
-func pinAll(ctx context.Context, name, text string, dry bool) error {
+// pin pins a recipe on every kernel of a name.
+func pin(ctx context.Context, name, text string, dry bool) error {
 	r, err := recipe.Parse(text)
 	if err != nil {
 		return err
@@ -167,44 +161,27 @@ func called(kernel, identity, name string) bool {
 // unpinVerb takes pinned recipes back: what was measured counts again.
 func unpinVerb() *cobra.Command {
 	c := newVerb("unpin KERNEL", "take a pinned recipe back", "Takes a pinned recipe back: the next build or apply goes by what was measured.\n"+kernelUsage, arguments(1, 1))
-	return runs(c, func(args []string) int { return unpin(args[0]) })
+	return tries(c, 1, func(args []string) error { return unpin(args[0]) })
 }
 
-func unpin(kernel string) int {
-	return drop("unpin", cache.Pins, kernel, "pinned for")
-}
-
-// drop removes the records of a bucket for a kernel.
-func drop(verb, bucket, name, what string) int {
+func unpin(name string) error {
 	b, err := newBook(context.Background())
 	if err != nil {
-		return complain(verb, err)
+		return err
 	}
-	store := b.store
 	var keys []string
-	err = records(store, bucket, func(d cache.Decision) {
+	err = records(b.store, cache.Pins, func(d cache.Decision) {
 		if called(d.Kernel, d.Identity, name) {
 			keys = append(keys, d.Identity)
 		}
 	})
 	if err == nil && len(keys) == 0 {
-		err = fmt.Errorf("no recipe is %s %s", what, name)
-	}
-	if err == nil {
-		err = b.change(func(owner *cache.Owner) error {
-			for _, key := range keys {
-				if err := owner.Delete(bucket, key); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		err = fmt.Errorf("no recipe is pinned for %s", name)
 	}
 	if err != nil {
-		complain(verb, err)
-		return 1
+		return err
 	}
-	return 0
+	return b.change(func(owner *cache.Owner) error { return owner.Delete(cache.Pins, keys...) })
 }
 
 // banVerb keeps levers from a kernel.
@@ -212,29 +189,13 @@ func banVerb() *cobra.Command {
 	c := newVerb("ban KERNEL LEVER...", "never use these levers on a kernel", `A kernel is never built with these levers, and gnvcc tune does not try them on it. A ban on a name holds for all kernels of
 that name, in other files and after edits too; a ban on an identity holds for that kernel alone.
 `+kernelUsage, arguments(2, -1))
-	return runs(c, ban)
-}
-
-func ban(args []string) int {
-	if err := banning(args[0], args[1:], true); err != nil {
-		complain("ban", err)
-		return 1
-	}
-	return 0
+	return tries(c, 1, func(args []string) error { return banning(args[0], args[1:], true) })
 }
 
 // unbanVerb allows levers again.
 func unbanVerb() *cobra.Command {
 	c := newVerb("unban KERNEL [LEVER...]", "allow banned levers again", "Takes bans back: of the levers named, or all.\n"+kernelUsage, arguments(1, -1))
-	return runs(c, unban)
-}
-
-func unban(args []string) int {
-	if err := banning(args[0], args[1:], false); err != nil {
-		complain("unban", err)
-		return 1
-	}
-	return 0
+	return tries(c, 1, func(args []string) error { return banning(args[0], args[1:], false) })
 }
 
 // banning adds levers to a kernel's bans, or takes them away.
@@ -254,7 +215,7 @@ func banning(name string, levers []string, add bool) error {
 	if err != nil {
 		return err
 	}
-	return b.change(func(owner *cache.Owner) error {
+	return b.change(func(owner *cache.Owner) (err error) {
 		for _, key := range keys {
 			var old cache.Ban
 			if _, err := owner.Get(cache.Bans, key, &old); err != nil {

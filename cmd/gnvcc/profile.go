@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -32,26 +31,26 @@ func profileVerb() *cobra.Command {
 	show := c.Flags().Bool("show", false, "show what is known")
 	asJSON := c.Flags().Bool("json", false, "as JSON")
 	commandBehind(c)
-	return runs(c, func(args []string) int { return profiles(args, *show, *asJSON) })
+	return tries(c, 2, func(args []string) error { return profiles(args, *show, *asJSON) })
 }
 
-func profiles(args []string, show, asJSON bool) int {
+func profiles(args []string, show, asJSON bool) error {
 	switch {
 	case len(args) == 0 && !show:
-		return complain("profile", errors.New("which program? gnvcc profile -- ./app arguments; gnvcc profile --show shows what is known"))
+		return errors.New("which program? gnvcc profile -- ./app arguments; gnvcc profile --show shows what is known")
 	case len(args) > 1 && show:
-		return complain("profile", errors.New("--show takes one program at most"))
+		return errors.New("--show takes one program at most")
 	}
 	if !show && !driverHere() {
 		return withoutDriver("profile")
 	}
 	store, err := openStore()
 	if err != nil {
-		return complain("profile", err)
+		return err
 	}
 	s, err := captures(store)
 	if err != nil {
-		return complain("profile", err)
+		return err
 	}
 	if show {
 		return showProfile(s, strings.Join(args, ""), asJSON)
@@ -59,36 +58,39 @@ func profiles(args []string, show, asJSON bool) int {
 	self, _ := os.Executable()
 	toolkit, err := toolkit.Find(self, environment.Read())
 	if err != nil {
-		return complain("profile", err)
+		return err
 	}
 	signals := newRelay()
 	defer signals.Close()
 	library, err := agent.Build(signals.tuning, toolkit.Dir(), filepath.Join(store.Path(), "agent"))
 	if err != nil {
-		return complain("profile", fmt.Errorf("can't build the agent that runs inside the program: %w", err))
+		return fmt.Errorf("can't build the agent that runs inside the program: %w", err)
 	}
 	argv := args
 	if argv[0], err = exec.LookPath(argv[0]); err != nil {
 		complain("profile", err)
-		return 127
+		return exit(127)
 	}
 	scratch, err := profileScratch()
 	if err != nil {
-		return complain("profile", err)
+		return err
 	}
 	defer scratch.Remove()
 	w := &twin{store: s, limits: capture.Usual,
 		run: profile.Options{Argv: argv, Agent: library, Scratch: scratch.Path, Signals: signals.pass,
 			Log: func(format string, args ...any) { fmt.Fprintf(os.Stderr, "gnvcc: "+format+"\n", args...) }}}
-	exit, seen, err := w.observe(func(*profile.Launch) error { return errors.New("only observed") })
+	end, seen, err := w.observe(func(*profile.Launch) error { return errors.New("only observed") })
 	if err != nil {
-		return complain("profile", err)
+		return err
 	}
 	if len(seen.Seen) == 0 {
 		fmt.Fprintln(os.Stderr, "gnvcc: the program launched no kernel, or uses no GPU")
-		return exit.Code
+		return exit(end.Code)
 	}
-	return max(exit.Code, showProfile(s, argv[0], asJSON))
+	if err := showProfile(s, argv[0], asJSON); err != nil || end.Code == 0 {
+		return err
+	}
+	return exit(end.Code)
 }
 
 // absolute is the name under which a program's profile is kept.
@@ -102,30 +104,22 @@ func absolute(program string) string {
 	return program
 }
 
-func showProfile(s *capture.Store, program string, asJSON bool) int {
+func showProfile(s *capture.Store, program string, asJSON bool) error {
 	var p *capture.Profile
 	var err error
 	if program == "" {
 		all := s.Profiles()
 		if len(all) == 0 {
-			return complain("profile", errors.New("no program observed yet: gnvcc profile -- ./app"))
+			return errors.New("no program observed yet: gnvcc profile -- ./app")
 		}
 		p = all[0]
 	} else if p, err = s.Profile(absolute(program)); err != nil {
-		return complain("profile", err)
+		return err
 	}
 	if asJSON {
-		e := json.NewEncoder(told)
-		e.SetIndent("", "  ")
-		if err := e.Encode(p); err != nil {
-			return complain("profile", err)
-		}
-		return 0
+		return printJSON(told, p)
 	}
-	if err := printProfile(stdout(), p); err != nil {
-		return complain("profile", err)
-	}
-	return 0
+	return printProfile(stdout(), p)
 }
 
 // printProfile prints configurations, the heaviest first, each with its sets of values.

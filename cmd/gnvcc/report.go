@@ -47,33 +47,30 @@ func reportVerb() *cobra.Command {
 	fs.StringVar(&r.kernel, "kernel", "",
 		"only kernels whose name matches this regular `expression`, each in full")
 	c.MarkFlagsMutuallyExclusive("json", "csv", "markdown", "html", "compare")
-	return runs(c, func([]string) int { return showReport(r) })
+	return tries(c, 2, func([]string) error { return showReport(r) })
 }
 
-func showReport(r reporting) int {
+func showReport(r reporting) error {
 	o := r.Options
 	var err error
 	if r.kernel != "" {
 		if o.Kernel, err = regexp.Compile(r.kernel); err != nil {
-			return complain("report", err)
+			return err
 		}
 	}
 	decisions, untaken, err := decided()
 	if err != nil {
-		return complain("report", err)
+		return err
 	}
 	o.Untaken, r.Untaken = untaken, untaken
 	if r.html != "" || r.csv || r.markdown || r.compare != "" {
-		if err := reportAs(r, matching(decisions, o.Kernel)); err != nil {
-			return complain("report", err)
-		}
-		return 0
+		return reportAs(r, matching(decisions, o.Kernel))
 	}
 	if len(decisions) == 0 && !o.JSON {
 		fmt.Fprintln(stdout(),
 			"nothing decided yet: gnvcc tune -- ./app finds recipes for a program built with gnvcc")
 		tellHazards(decisions, o.Kernel)
-		return 0
+		return nil
 	}
 	out := stdout()
 	if !o.JSON && o.Kernel == nil {
@@ -83,12 +80,12 @@ func showReport(r reporting) int {
 		out = told
 	}
 	if err := report.Write(out, decisions, o); err != nil {
-		return complain("report", err)
+		return err
 	}
 	if !o.JSON {
 		tellHazards(decisions, o.Kernel)
 	}
-	return 0
+	return nil
 }
 
 // matching keeps the decisions on kernels of a name, all where there is none.
@@ -155,34 +152,31 @@ func explainVerb() *cobra.Command {
 	patch := c.Flags().Bool("patch", false,
 		"print the recipe as a diff for patch -p0: pragmas and register caps; what can't be written so is named")
 	c.MarkFlagsMutuallyExclusive("html", "patch")
-	return runs(c, func(args []string) int { return explain(args[0], *html, *patch) })
+	return tries(c, 2, func(args []string) error { return explain(args[0], *html, *patch) })
 }
 
-func explain(kernel, html string, patch bool) int {
+func explain(kernel, html string, patch bool) error {
 	name, err := regexp.Compile(kernel)
 	if err != nil {
-		return complain("explain", err)
+		return err
 	}
 	decisions, untaken, err := decided()
 	if err != nil {
-		return complain("explain", err)
+		return err
 	}
 	found := matching(decisions, name)
 	if html != "" {
 		if n, err := explainPage(html, name, page.Input{Decisions: found, Untaken: untaken,
-			Version: ownVersion(), Made: time.Now()}); err != nil {
-			return complain("explain", err)
-		} else if n > 0 {
-			return 0
+			Version: ownVersion(), Made: time.Now()}); err != nil || n > 0 {
+			return err
 		}
 	}
 	if len(found) == 0 {
 		// built, not yet tuned
 		if n, err := foretold(context.Background(), name); err == nil && n > 0 && html == "" && !patch {
-			return 0
+			return nil
 		}
-		return complain("explain", fmt.Errorf("no such kernel: %s (%d known: gnvcc report)", kernel,
-			len(decisions)))
+		return fmt.Errorf("no such kernel: %s (%d known: gnvcc report)", kernel, len(decisions))
 	}
 	if patch {
 		return printPatches(found)
@@ -196,7 +190,7 @@ func explain(kernel, html string, patch bool) int {
 		fmt.Fprintf(stdout(), "\n  %s\n", page.Why(e))
 	}
 	tellHazards(decisions, name)
-	return 0
+	return nil
 }
 
 // decided are all decisions, in order of the kernels' names, and why no build takes the recipes of

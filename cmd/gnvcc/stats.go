@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -24,37 +23,29 @@ func statsVerb() *cobra.Command {
 	zero := fs.Bool("zero", false, "reset the counters")
 	asJSON := fs.Bool("json", false, "as JSON")
 	c.MarkFlagsMutuallyExclusive("zero", "json")
-	return runs(c, func([]string) int { return stats(*zero, *asJSON) })
+	return tries(c, 2, func([]string) error { return stats(*zero, *asJSON) })
 }
 
-func stats(zero, asJSON bool) int {
+func stats(zero, asJSON bool) error {
 	store, err := openStore()
-	if err == nil && zero {
-		err = store.ZeroStats()
-		if err == nil {
-			return 0
-		}
-	}
-	var counted cache.Stats
-	var sizes cache.Sizes
-	if err == nil {
-		counted, err = store.Stats()
-	}
-	if err == nil {
-		sizes, err = store.Sizes()
-	}
 	if err != nil {
-		return complain("stats", err)
+		return err
+	}
+	if zero {
+		return store.ZeroStats()
+	}
+	counted, err := store.Stats()
+	if err != nil {
+		return err
+	}
+	sizes, err := store.Sizes()
+	if err != nil {
+		return err
 	}
 	if asJSON {
-		err = statsJSON(told, store.Path(), counted, sizes)
-	} else {
-		err = statsText(stdout(), store.Path(), counted, sizes)
+		return statsJSON(told, store.Path(), counted, sizes)
 	}
-	if err != nil {
-		return complain("stats", err)
-	}
-	return 0
+	return statsText(stdout(), store.Path(), counted, sizes)
 }
 
 // A tally is one row: what happened, and how often.
@@ -81,9 +72,7 @@ func tallies(counted cache.Stats) []tally {
 }
 
 func statsJSON(w io.Writer, path string, counted cache.Stats, sizes cache.Sizes) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	return enc.Encode(struct {
+	return printJSON(w, struct {
 		Store  string      `json:"store"`
 		Since  time.Time   `json:"since,omitzero"`
 		Sizes  cache.Sizes `json:"sizes"`

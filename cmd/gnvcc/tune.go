@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -17,7 +16,6 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/policy"
-	"gnvcc/policy/lever"
 	"gnvcc/rewrite"
 )
 
@@ -115,9 +113,9 @@ func tuneVerb() *cobra.Command {
 	for _, name := range []string{"budget", "total", "within", "capture-limit", "observe"} {
 		fs.Lookup(name).DefValue = "" // their texts say it
 	}
-	return runs(c, func(args []string) int {
+	return tries(c, 2, func(args []string) error {
 		if len(args) == 0 {
-			return complain("tune", errors.New("which program? gnvcc tune [options] -- ./app arguments"))
+			return errors.New("which program? gnvcc tune [options] -- ./app arguments")
 		}
 		o.Total = time.Duration(total)
 		then := ending{apply: *applyToo, quiet: *quiet, judge: *judged, build: *link, folder: *folder,
@@ -125,7 +123,7 @@ func tuneVerb() *cobra.Command {
 			budget:  cmp.Or(time.Duration(budget), time.Minute), observing: time.Duration(observing),
 			most: int64(most)}
 		if *inPlace && then.observing > 0 {
-			return complain("tune", errors.New("--observe and --in-place contradict each other: with the latter the program is searched in as long as it runs"))
+			return errors.New("--observe and --in-place contradict each other: with the latter the program is searched in as long as it runs")
 		}
 		var err error
 		if then.by, err = readProfile(context.Background(), *by); err == nil && then.by != nil &&
@@ -133,16 +131,16 @@ func tuneVerb() *cobra.Command {
 			err = errNoProfileHere
 		}
 		if err != nil {
-			return complain("tune", err)
+			return err
 		}
 		if *approximate {
 			if c.Flags().Changed("exact") && *exact != "approximate" {
-				return complain("tune", fmt.Errorf("--approximate and --exact=%s contradict each other", *exact))
+				return fmt.Errorf("--approximate and --exact=%s contradict each other", *exact)
 			}
 			*exact = "approximate"
 		}
 		if fs.Changed("budget") && budget == 0 {
-			return complain("tune", errors.New("--budget must be more than 0"))
+			return errors.New("--budget must be more than 0")
 		}
 		if *inPlace {
 			o.Budget = cmp.Or(time.Duration(budget), o.Budget)
@@ -152,19 +150,19 @@ func tuneVerb() *cobra.Command {
 }
 
 // tune checks what was asked for, and runs.
-func tune(o policy.Options, args, controls []string, then ending, exact, kernels string) int {
+func tune(o policy.Options, args, controls []string, then ending, exact, kernels string) error {
 	var err error
 	if o.Exact, err = rewrite.ParseExactness(exact); err != nil {
-		return complain("tune", err)
+		return err
 	}
 	if o.Judged = then.judge != ""; o.Judged && (o.Exact != rewrite.Approximate || o.Within.Mean) {
-		return complain("tune", errors.New("--judge goes with --approximate, and its --within with a plain number, which the judge's is compared with"))
+		return errors.New("--judge goes with --approximate, and its --within with a plain number, which the judge's is compared with")
 	}
 	if then.build != "" && !o.Judged {
-		return complain("tune", errors.New("--build goes with --judge"))
+		return errors.New("--build goes with --judge")
 	}
 	if then.folder != "" && o.Exact != rewrite.Approximate && o.Within == (policy.Bound{}) {
-		return complain("tune", errors.New("--for goes with --approximate or --within: exact recipes are for all builds"))
+		return errors.New("--for goes with --approximate or --within: exact recipes are for all builds")
 	}
 	for _, text := range []string{then.judge, then.build} {
 		if text == "" {
@@ -175,35 +173,22 @@ func tune(o policy.Options, args, controls []string, then ending, exact, kernels
 			err = l.check()
 		}
 		if err != nil {
-			return complain("tune", err)
+			return err
 		}
 	}
 	if then.folder != "" {
-		full, err := filepath.Abs(then.folder)
-		if err == nil {
-			full, err = filepath.EvalSymlinks(full)
-		}
+		full, err := realPath(then.folder)
 		if err != nil {
-			return complain("tune", fmt.Errorf("--for: %w", err))
+			return fmt.Errorf("--for: %w", err)
 		}
 		then.folder = strings.TrimSuffix(full, "/") + "/"
 	}
 	if kernels != "" {
 		if o.Only, err = regexp.Compile(kernels); err != nil {
-			return complain("tune", err)
+			return err
 		}
 	}
-	if err := o.Validate(lever.Names()); err != nil {
-		return complain("tune", err)
-	}
-
-	if !driverHere() {
-		return withoutDriver("tune")
-	}
-	signals := newRelay()
-	defer signals.Close()
-	exit, err := tuneRun(signals, o, args, controls, then)
-	return conclude("tune", signals, exit, err)
+	return tuneNow("tune", o, args, controls, then)
 }
 
 // fileList splits a list of files with commas between them; a file whose own name has a comma is
@@ -249,10 +234,10 @@ var driverHere = func() bool {
 	return false
 }
 
-// withoutDriver says why a verb that runs launches runs nothing, and gives the exit code.
-func withoutDriver(verb string) int {
+// withoutDriver says why a verb that runs launches runs nothing.
+func withoutDriver(verb string) error {
 	fmt.Fprintf(os.Stderr, "gnvcc %s: no NVIDIA driver here: nothing was run; use a machine with a GPU (in a container: docker run --gpus all)\n", verb)
-	return 1
+	return exit(1)
 }
 
 func isTerminal(f *os.File) bool {

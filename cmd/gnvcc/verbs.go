@@ -136,6 +136,23 @@ func runs(c *cobra.Command, run func(args []string) int) *cobra.Command {
 	return c
 }
 
+// tries is runs for what may go wrong: that is said, and the verb ends with the code, unless the
+// error is one of its own (exit).
+func tries(c *cobra.Command, code int, run func(args []string) error) *cobra.Command {
+	return runs(c, func(args []string) int {
+		err := run(args)
+		var own exit
+		switch {
+		case err == nil:
+			return 0
+		case errors.As(err, &own):
+			return int(own)
+		}
+		complain(c.Name(), err)
+		return code
+	})
+}
+
 // root holds all verbs.
 func root() *cobra.Command {
 	c := &cobra.Command{Use: "gnvcc",

@@ -50,67 +50,47 @@ func watchVerb() *cobra.Command {
 	fs.BoolVar(&o.polls, "poll", false, "look at files every few seconds instead of asking inotify")
 	fs.BoolVar(&o.quiet, "quiet", false, "write to the log alone (STORE/watch/log)")
 	fs.Lookup("budget").DefValue = ""
-	return runs(c, func(args []string) int {
+	return tries(c, 2, func(args []string) error {
 		o.folders = args
 		return watchMain(o)
 	})
 }
 
-func watchMain(o watchOptions) int {
+func watchMain(o watchOptions) error {
 	store, err := openStore()
 	if err != nil {
-		return complain("watch", err)
+		return err
 	}
 	place := watchPlace{filepath.Join(store.Path(), "watch")}
 	switch {
 	case o.asJSON && !o.status:
-		err = errors.New("--json goes with --status")
+		return errors.New("--json goes with --status")
 	case o.status && o.stop:
-		err = errors.New("--status and --stop are two calls")
+		return errors.New("--status and --stop are two calls")
 	case o.budget <= 0:
-		err = errors.New("--budget: a search needs some time")
+		return errors.New("--budget: a search needs some time")
 	case o.status:
 		return watchStatus(place, o.asJSON)
 	case o.stop:
 		return watchStop(place)
 	}
-	if err != nil {
-		return complain("watch", err)
-	}
 	var run []string
 	if o.run != "" {
 		if run, err = commandWords(o.run); err != nil {
-			return complain("watch", fmt.Errorf("--run: %w", err))
+			return fmt.Errorf("--run: %w", err)
 		}
 	}
 	for i, f := range o.folders {
-		if o.folders[i], err = watchedFolder(f); err != nil {
-			return complain("watch", err)
+		if o.folders[i], err = realFolder(f); err != nil {
+			return err
 		}
 	}
 	held, err := place.hold()
 	if err != nil {
-		return complain("watch", err)
+		return err
 	}
 	defer held.Close()
-	if err := watchFor(store, place, o, run); err != nil {
-		return complain("watch", err)
-	}
-	return 0
-}
-
-func watchedFolder(name string) (string, error) {
-	full, err := filepath.Abs(name)
-	if err == nil {
-		full, err = filepath.EvalSymlinks(full)
-	}
-	if err != nil {
-		return "", err
-	}
-	if info, err := os.Stat(full); err != nil || !info.IsDir() {
-		return "", fmt.Errorf("%s is no folder", name)
-	}
-	return full, nil
+	return watchFor(store, place, o, run)
 }
 
 // commandWords cuts a command that was given as one text into its words.
@@ -236,59 +216,53 @@ func (p watchPlace) running() int {
 }
 
 // watchStop ends the running watch, and waits until it has ended.
-func watchStop(p watchPlace) int {
+func watchStop(p watchPlace) error {
 	pid := p.running()
 	if pid <= 1 {
 		fmt.Fprintln(told, "gnvcc watch is not running")
-		return 0
+		return nil
 	}
 	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
-		return complain("watch", fmt.Errorf("end process %d: %w", pid, err))
+		return fmt.Errorf("end process %d: %w", pid, err)
 	}
 	for range 100 {
 		time.Sleep(100 * time.Millisecond)
 		if p.running() != pid {
 			fmt.Fprintln(told, "gnvcc watch has ended")
-			return 0
+			return nil
 		}
 	}
-	return complain("watch", fmt.Errorf("process %d was told to end, and has not after 10 s", pid))
+	return fmt.Errorf("process %d was told to end, and has not after 10 s", pid)
 }
 
-// watchStatus prints what the running watch says, or the last one said.
-func watchStatus(p watchPlace, asJSON bool) int {
+// watchStatus prints what the running watch says, or the last one said: then the exit code is 1.
+func watchStatus(p watchPlace, asJSON bool) error {
 	pid := p.running()
-	text, err := os.ReadFile(p.file("status.json"))
-	if asJSON && err == nil {
-		var s watch.Status
-		if err = json.Unmarshal(text, &s); err == nil {
-			s.PID = pid
-			e := json.NewEncoder(told)
-			e.SetIndent("", "  ")
-			err = e.Encode(s)
-		}
-	}
 	var s watch.Status
-	if err == nil && !asJSON {
+	text, err := os.ReadFile(p.file("status.json"))
+	if err == nil {
 		err = json.Unmarshal(text, &s)
 	}
+	s.PID = pid
 	switch {
 	case errors.Is(err, os.ErrNotExist) && pid == 0:
 		fmt.Fprintln(told, "gnvcc watch is not running, and never was with this store")
-		return 1
+		return exit(1)
 	case errors.Is(err, os.ErrNotExist):
 		fmt.Fprintf(told, "gnvcc watch (process %d) is just starting\n", pid)
-		return 0
-	case err != nil:
-		return complain("watch", fmt.Errorf("the status of gnvcc watch: %w", err))
-	case !asJSON:
-		s.PID = pid
+		return nil
+	case err == nil && asJSON:
+		err = printJSON(told, s)
+	case err == nil:
 		printStatus(s)
 	}
-	if pid == 0 {
-		return 1
+	if err != nil {
+		return fmt.Errorf("the status of gnvcc watch: %w", err)
 	}
-	return 0
+	if pid == 0 {
+		return exit(1)
+	}
+	return nil
 }
 
 func printStatus(s watch.Status) {
@@ -327,7 +301,6 @@ func printStatus(s watch.Status) {
 		} else if d.Why != "" {
 			what = "left alone: " + d.Why
 		}
-		fmt.Fprintf(told, "%s %s: %s (%d candidates, %.1f s after the edit)\n",
-			d.When.Format(time.TimeOnly), policy.ShortName(d.Kernel), what, d.Candidates, d.Took)
+		fmt.Fprintf(told, "%s %s: %s (%d candidates, %.1f s after the edit)\n", d.When.Format(time.TimeOnly), policy.ShortName(d.Kernel), what, d.Candidates, d.Took)
 	}
 }
