@@ -2,9 +2,7 @@ package cache
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -67,31 +65,25 @@ func flatOf(records []Record) ([]byte, error) {
 		sorted[i] = named{where(r.Bucket, r.Key), r}
 	}
 	slices.SortFunc(sorted, func(a, b named) int { return strings.Compare(a.name, b.name) })
-	var m memory
-	head := flatHeader{ID: derivedName}
 	stamp := time.Now().UnixNano()
-	err := writeFlat(&m, &head, func(add func(bucket, key string, sealed []byte) error) error {
+	b, head, err := encodeFlat(func(add func(bucket, key string, sealed []byte)) error {
 		for i, r := range sorted {
 			if i > 0 && r.name == sorted[i-1].name {
 				return errors.New("two records with the key " + r.Key)
 			}
-			if err := checkRecord(r.Bucket, r.Key); err != nil {
-				return err
-			}
-			body, err := json.Marshal(r.Value)
+			raw, err := encodeRecord(r.Bucket, r.Key, r.Value)
 			if err != nil {
 				return err
 			}
-			if err := add(r.Bucket, r.Key, seal(r.name, stamp, body)); err != nil {
-				return err
-			}
+			add(r.Bucket, r.Key, seal(r.name, stamp, raw))
 		}
 		return nil
 	})
-	if err == nil {
-		err = writeFlatHead(&m, head)
+	if err != nil {
+		return nil, err
 	}
-	return m.b, err
+	head.ID = derivedName
+	return b, putFlatHead(b, head)
 }
 
 // trimDerived removes those that were made longest ago.
@@ -112,31 +104,4 @@ func (s *Store) trimDerived() {
 	for _, f := range files[min(maxDerived, len(files)):] {
 		os.Remove(filepath.Join(dir, f.Name()))
 	}
-}
-
-// memory is a file in memory, as far as writeFlat needs one.
-type memory struct {
-	b  []byte
-	at int
-}
-
-func (m *memory) Seek(offset int64, whence int) (int64, error) {
-	if whence != io.SeekStart || offset < 0 {
-		return 0, errors.ErrUnsupported
-	}
-	m.at = int(offset)
-	return offset, nil
-}
-
-func (m *memory) Write(p []byte) (int, error) {
-	m.WriteAt(p, int64(m.at))
-	m.at += len(p)
-	return len(p), nil
-}
-
-func (m *memory) WriteAt(p []byte, at int64) (int, error) {
-	if need := int(at) + len(p); need > len(m.b) {
-		m.b = append(m.b, make([]byte, need-len(m.b))...)
-	}
-	return copy(m.b[at:], p), nil
 }

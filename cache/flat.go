@@ -1,7 +1,6 @@
 package cache
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
@@ -51,42 +50,28 @@ type flatHeader struct {
 	Recipes string // hash of the file recipes that belongs to it
 }
 
-// writeFlat writes records, which each gives in the order of their keys, to f, and fills head in
-// for writeFlatHead.
-func writeFlat(f io.WriteSeeker, head *flatHeader,
-	each func(add func(bucket, key string, sealed []byte) error) error) error {
-	if _, err := f.Seek(flatHead, io.SeekStart); err != nil {
-		return err
-	}
-	sum := crc32.New(castagnoli)
-	w := bufio.NewWriterSize(io.MultiWriter(f, sum), 1<<16)
-	at := int64(flatHead)
+// encodeFlat gives a file with the records, which each gives in the order of their keys. Whose they
+// are stands in the header, which putFlatHead writes.
+func encodeFlat(each func(add func(bucket, key string, sealed []byte)) error) (b []byte,
+	head flatHeader, err error) {
+	le := binary.LittleEndian
+	b = make([]byte, flatHead)
 	var table []byte
-	err := each(func(bucket, key string, sealed []byte) error {
+	err = each(func(bucket, key string, sealed []byte) {
 		name := where(bucket, key)
-		table = binary.LittleEndian.AppendUint64(table, uint64(at))
-		table = append(table, nameStart(name)...)
-		w.Write(binary.LittleEndian.AppendUint16(nil, uint16(len(name))))
-		w.WriteString(name)
-		_, err := w.Write(sealed) // a bufio.Writer's error stays
-		at += int64(2 + len(name) + len(sealed))
-		return err
+		table = append(le.AppendUint64(table, uint64(len(b))), nameStart(name)...)
+		b = append(le.AppendUint16(b, uint16(len(name))), name...)
+		b = append(b, sealed...)
 	})
-	if err != nil {
-		return err
-	}
-	w.Write(table)
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	head.Format, head.Schema = flatFormat, schema
-	head.Records, head.Table, head.Size = len(table)/flatEntry, at, at+int64(len(table))
-	head.Sum = sum.Sum32()
-	return nil
+	head = flatHeader{Format: flatFormat, Schema: schema, Records: len(table) / flatEntry,
+		Table: int64(len(b)), Size: int64(len(b) + len(table))}
+	b = append(b, table...)
+	head.Sum = crc32.Checksum(b[flatHead:], castagnoli)
+	return b, head, err
 }
 
-// writeFlatHead writes the header, which makes a snapshot of the file.
-func writeFlatHead(f io.WriterAt, head flatHeader) error {
+// putFlatHead puts the header to the beginning of a file, which makes a snapshot of it.
+func putFlatHead(b []byte, head flatHeader) error {
 	text, err := json.Marshal(head)
 	if err != nil {
 		return err
@@ -98,8 +83,8 @@ func writeFlatHead(f io.WriterAt, head flatHeader) error {
 	// The stamp's length varies: what is left is filled up outside the seal's sight, behind the body's
 	// own spaces.
 	sealed := seal(flatWhere, time.Now().UnixNano(), fmt.Appendf(text, "%*s", room-len(text), "\n"))
-	_, err = f.WriteAt(append(sealed, strings.Repeat("\n", flatHead-len(sealed))...), 0)
-	return err
+	copy(b, append(sealed, strings.Repeat("\n", flatHead-len(sealed))...))
+	return nil
 }
 
 // A flat is an open snapshot file.

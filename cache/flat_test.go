@@ -20,14 +20,7 @@ func mendSum(t testing.TB, b []byte, change func(h *flatHeader)) []byte {
 	ok(t, err)
 	change(&f.head)
 	f.head.Sum = crc32.Checksum(b[flatHead:], castagnoli)
-	path := filepath.Join(t.TempDir(), "flat")
-	ok(t, os.WriteFile(path, b, 0o600))
-	out, err := os.OpenFile(path, os.O_RDWR, 0)
-	ok(t, err)
-	defer out.Close()
-	ok(t, writeFlatHead(out, f.head))
-	b, err = os.ReadFile(path)
-	ok(t, err)
+	ok(t, putFlatHead(b, f.head))
 	return b
 }
 

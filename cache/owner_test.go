@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -263,16 +264,14 @@ func setSchema(t *testing.T, s *Store, version string) {
 	}))
 	ok(t, o.Close())
 	path := filepath.Join(s.dir, snapName)
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	b, err := os.ReadFile(path)
 	ok(t, err)
-	defer f.Close()
-	info, err := f.Stat()
-	ok(t, err)
-	flat, err := openFlat(f, info.Size())
+	flat, err := openFlat(bytes.NewReader(b), int64(len(b)))
 	ok(t, err)
 	flat.head.Schema, err = strconv.Atoi(version)
 	ok(t, err)
-	ok(t, writeFlatHead(f, flat.head))
+	ok(t, putFlatHead(b, flat.head))
+	ok(t, os.WriteFile(path, b, 0o600))
 }
 
 func TestOtherVersion(t *testing.T) {

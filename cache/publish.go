@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -18,7 +19,7 @@ import (
 // Whole database files: publishing a copy, checking one, making a new one out of what is left of a
 // damaged one.
 
-// Publish makes the database as it is now the builds' snapshot: written beside, synced, checked,
+// Publish makes the database as it is now the builds' snapshot: checked, written beside, synced,
 // renamed. A build sees the old one or the new one. When nothing changed since the last one it does
 // nothing.
 func (o *Owner) Publish() error {
@@ -38,25 +39,11 @@ func (o *Owner) Publish() error {
 				return nil
 			}
 		}
-		f, err := os.CreateTemp(o.s.dir, tempMark+"*")
+		b, recipes, err := snapshotOf(tx, o.id, path)
 		if err != nil {
 			return err
 		}
-		defer os.Remove(f.Name()) // fails when it was renamed
-		recipes, err := writeSnapshot(f, tx, flatHeader{ID: o.id, Tx: now})
-		if err == nil {
-			err = f.Sync()
-		}
-		if cerr := f.Close(); err == nil {
-			err = cerr
-		}
-		if err != nil {
-			return err
-		}
-		if _, err := surveySnapshot(f.Name(), nil); err != nil {
-			return err
-		}
-		if err := os.Rename(f.Name(), path); err != nil {
+		if err := writeFile(o.s.dir, snapName, b, true); err != nil {
 			return err
 		}
 		// Builds have the new recipes from here on. The caches' file follows: in between a cache may keep
@@ -72,10 +59,11 @@ func (o *Owner) Publish() error {
 	})
 }
 
-// writeSnapshot writes what tx sees to f, and gives the text of the file recipes.
-func writeSnapshot(f *os.File, tx *bbolt.Tx, head flatHeader) (recipes string, err error) {
+// snapshotOf is what tx sees as a snapshot's file, checked, and the text of the file recipes.
+func snapshotOf(tx *bbolt.Tx, id, path string) (b []byte, recipes string, err error) {
+	const doing = "publish the decisions"
 	var list recipeList
-	records := func(add func(bucket, key string, sealed []byte) error) error {
+	b, head, err := encodeFlat(func(add func(bucket, key string, sealed []byte)) error {
 		return tx.ForEach(func(name []byte, b *bbolt.Bucket) error {
 			bucket := string(name)
 			if bucket == metaBucket {
@@ -88,20 +76,31 @@ func writeSnapshot(f *os.File, tx *bbolt.Tx, head flatHeader) (recipes string, e
 					err = checkRecord(bucket, key)
 				}
 				if err != nil {
-					return corrupt("publish the decisions", f.Name(), "bucket %q, record %q: %w", bucket, key, err)
+					return corrupt(doing, path, "bucket %q, record %q: %w", bucket, key, err)
 				}
 				list.add(bucket, key, raw)
-				return add(bucket, key, v)
+				add(bucket, key, v)
+				return nil
 			})
 		})
-	}
-	// The header, which holds the recipes' hash, is written when all records have been seen.
-	if err := writeFlat(f, &head, records); err != nil {
-		return "", err
+	})
+	if err != nil {
+		return nil, "", err
 	}
 	recipes = list.text()
-	head.Recipes = Hash([]byte(recipes))
-	return recipes, writeFlatHead(f, head)
+	head.ID, head.Tx, head.Recipes = id, uint64(tx.ID()), Hash([]byte(recipes))
+	if err := putFlatHead(b, head); err != nil {
+		return nil, "", err
+	}
+	made, err := openFlat(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		return nil, "", err
+	}
+	found, err := made.survey(nil)
+	if err == nil && len(found.Problems) > 0 {
+		err = corrupt(doing, path, "%w", found.Problems[0])
+	}
+	return b, recipes, err
 }
 
 // mend replaces a damaged decisions.db. It is kept under another name.

@@ -3,8 +3,12 @@
 package cubin
 
 import (
+	"bytes"
+	"debug/dwarf"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"io"
 	"sort"
 	"strings"
 )
@@ -18,11 +22,6 @@ type Row struct {
 const (
 	typeRela = 4
 	typeRel  = 9
-	// of a file: each takes a byte of the file at least, ours have some thousand
-	maxLineRows  = 1 << 22
-	setAddress   = 2 // DW_LNE_set_address
-	endSequence  = 1 // DW_LNE_end_sequence
-	standardMost = 9 // DW_LNS_fixed_advance_pc, the last of version 2
 )
 
 // ReadLines reads .debug_line, which ptxas writes with -lineinfo: by code section (as ReadCode
@@ -63,204 +62,117 @@ func readLines(b []byte, section string) (map[string][]Row, error) {
 		return nil, fmt.Errorf("read cubin: %w", err)
 	}
 	var table []byte
-	at := map[int]place{} // where an address stands in the table: what it is
 	for i := range c.sections {
-		s := &c.sections[i]
-		switch {
-		case s.name == section:
-			table = s.data
-		case s.name == ".rela"+section && s.kind == typeRela,
-			s.name == ".rel"+section && s.kind == typeRel: // up to sm_89
-			size := 24
-			if s.kind == typeRel {
-				size = 16
-			}
-			for r := s.data; len(r) >= size; r = r[size:] {
-				n, add := binary.LittleEndian.Uint64(r[8:])>>32, uint64(0)
-				if s.kind == typeRela {
-					add = binary.LittleEndian.Uint64(r[16:])
-				}
-				if n >= uint64(len(c.symbols)) {
-					return nil, fmt.Errorf("read line information: an address without a symbol")
-				}
-				of := c.symbols[n]
-				if name, ok := strings.CutPrefix(c.sections[of.section].name, ".text."); ok {
-					at[int(binary.LittleEndian.Uint64(r))] = place{name, int(of.value + add)}
-				}
-			}
+		if c.sections[i].name == section {
+			table = bytes.Clone(c.sections[i].data)
 		}
 	}
 	if table == nil {
 		return nil, fmt.Errorf("read line information: there is none")
 	}
-	l := lineReader{table: table, at: at, rows: map[string][]Row{}}
-	for l.pos < len(table) {
-		if err := l.unit(); err != nil {
-			return nil, fmt.Errorf("read line information at byte %d: %w", l.pos, err)
+	if err := c.relocate(section, table); err != nil {
+		return nil, fmt.Errorf("read line information: %w", err)
+	}
+	rows, err := c.rows(table)
+	if err != nil {
+		return nil, fmt.Errorf("read line information: %w", err)
+	}
+	return rows, nil
+}
+
+// An address in a relocated table is that of a code section and of an offset in it.
+const sectionShift = 40
+
+// relocate puts the addresses into a table, where there is 0 before that.
+func (c *container) relocate(section string, table []byte) error {
+	le := binary.LittleEndian
+	for i := range c.sections {
+		s := &c.sections[i]
+		size := 24
+		switch {
+		case s.name == ".rela"+section && s.kind == typeRela:
+		case s.name == ".rel"+section && s.kind == typeRel: // up to sm_89
+			size = 16
+		default:
+			continue
+		}
+		for r := s.data; len(r) >= size; r = r[size:] {
+			at, n, add := le.Uint64(r), le.Uint64(r[8:])>>32, uint64(0)
+			if s.kind == typeRela {
+				add = le.Uint64(r[16:])
+			}
+			if n >= uint64(len(c.symbols)) || at > uint64(len(table)) || uint64(len(table))-at < 8 {
+				return fmt.Errorf("an address without a symbol, or without a place")
+			}
+			of := c.symbols[n]
+			offset := of.value + add
+			if !strings.HasPrefix(c.sections[of.section].name, ".text.") || offset>>sectionShift != 0 {
+				continue
+			}
+			if le.Uint64(table[at:]) != 0 {
+				return fmt.Errorf("an address at byte %d that was relocated before", at)
+			}
+			le.PutUint64(table[at:], uint64(of.section)<<sectionShift|offset)
 		}
 	}
-	for _, rows := range l.rows {
+	return nil
+}
+
+// rows reads line programs. There is no .debug_info in such a file, where package dwarf would learn
+// where each of them begins: it is given one that says only that.
+func (c *container) rows(table []byte) (map[string][]Row, error) {
+	le := binary.LittleEndian
+	// of code 1: a unit (DW_TAG_compile_unit) without children, with DW_AT_stmt_list as DW_FORM_data4
+	abbrev := []byte{1, 0x11, 0, 0x10, 6, 0, 0, 0}
+	var info []byte
+	for at := 0; at < len(table); {
+		if len(table)-at < 4 || uint64(le.Uint32(table[at:])) > uint64(len(table)-at-4) {
+			return nil, errShort
+		}
+		// length, version of DWARF, offset of abbrev, bytes of an address, code, DW_AT_stmt_list
+		info = append(info, 12, 0, 0, 0, 2, 0, 0, 0, 0, 0, 8, 1)
+		info = le.AppendUint32(info, uint32(at))
+		at += 4 + int(le.Uint32(table[at:]))
+	}
+	d, err := dwarf.New(abbrev, nil, nil, info, table, nil, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string][]Row{}
+	units := d.Reader()
+	for {
+		unit, err := units.Next()
+		if err != nil {
+			return nil, err
+		}
+		if unit == nil {
+			break
+		}
+		lines, err := d.LineReader(unit)
+		if err != nil {
+			return nil, err
+		}
+		var e dwarf.LineEntry
+		for err = lines.Next(&e); err == nil; err = lines.Next(&e) {
+			section := e.Address >> sectionShift
+			if section == 0 || section >= uint64(len(c.sections)) {
+				continue
+			}
+			line := e.Line
+			if e.EndSequence {
+				line = 0
+			}
+			name := strings.TrimPrefix(c.sections[section].name, ".text.")
+			out[name] = append(out[name], Row{int(e.Address & (1<<sectionShift - 1)), line})
+		}
+		if !errors.Is(err, io.EOF) {
+			return nil, err
+		}
+	}
+	for _, rows := range out {
 		sort.SliceStable(rows, func(i, j int) bool { return rows[i].Offset < rows[j].Offset })
 	}
-	return l.rows, nil
+	return out, nil
 }
 
-// A place is an offset in a code section; of no section: one that is not looked for.
-type place struct {
-	section string
-	offset  int
-}
-
-// A lineReader reads line programs (DWARF 2 and 3, section 6.2).
-type lineReader struct {
-	table []byte
-	pos   int
-	at    map[int]place
-	rows  map[string][]Row
-	count int
-}
-
-var errShort = fmt.Errorf("it ends too early")
-
-// unit reads one program.
-func (l *lineReader) unit() error {
-	if len(l.table)-l.pos < 4 {
-		return errShort
-	}
-	size := int(binary.LittleEndian.Uint32(l.table[l.pos:]))
-	l.pos += 4
-	if size > len(l.table)-l.pos || size < 15 {
-		return errShort
-	}
-	end := l.pos + size
-	head := l.table[l.pos:end]
-	if v := binary.LittleEndian.Uint16(head); v != 2 && v != 3 { // 3 is 13.5's
-		return fmt.Errorf("version %d of DWARF", v)
-	}
-	skip := int(binary.LittleEndian.Uint32(head[2:]))
-	if skip > size-6 || skip < 5 {
-		return errShort
-	}
-	p := program{end: end, step: int(head[6]), base: int(int8(head[8])), span: int(head[9]),
-		opcodes: int(head[10])}
-	if p.span == 0 || p.opcodes == 0 || 11+p.opcodes-1 > size {
-		return fmt.Errorf("its header makes no sense")
-	}
-	p.arguments = head[11 : 11+p.opcodes-1]
-	l.pos += 6 + skip
-	p.line = 1
-	for l.pos < end {
-		if err := l.step(&p); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// A program is the state of one.
-type program struct {
-	end, step, base, span, opcodes int
-	arguments                      []byte // how many each standard opcode has
-
-	place
-	line int
-}
-
-// step carries one opcode out.
-func (l *lineReader) step(p *program) error {
-	op := int(l.table[l.pos])
-	l.pos++
-	switch {
-	case op >= p.opcodes:
-		op -= p.opcodes
-		p.offset += op / p.span * p.step
-		p.line += p.base + op%p.span
-		return l.row(p)
-	case op == 0:
-		return l.extended(p)
-	case op == 1:
-		return l.row(p)
-	case op == 2:
-		n, err := l.number(p.end)
-		p.offset += n * p.step
-		return err
-	case op == 3:
-		n, err := l.signed(p.end)
-		p.line += n
-		return err
-	case op == 8:
-		p.offset += (255 - p.opcodes) / p.span * p.step
-		return nil
-	case op == standardMost:
-		if p.end-l.pos < 2 {
-			return errShort
-		}
-		p.offset += int(binary.LittleEndian.Uint16(l.table[l.pos:]))
-		l.pos += 2
-		return nil
-	}
-	for range p.arguments[op-1] {
-		if _, err := l.number(p.end); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (l *lineReader) extended(p *program) error {
-	size, err := l.number(p.end)
-	if err != nil || size < 1 || size > p.end-l.pos {
-		return errShort
-	}
-	body := l.table[l.pos : l.pos+size]
-	switch {
-	case body[0] == endSequence:
-		p.line = 0
-		err := l.row(p)
-		p.place, p.line = place{}, 1
-		l.pos += size
-		return err
-	case body[0] == setAddress && size == 9:
-		// what stands there is relocated: the function's beginning, and 0 before that
-		if binary.LittleEndian.Uint64(body[1:]) != 0 {
-			return fmt.Errorf("an address that is not relocated")
-		}
-		p.place = l.at[l.pos+1]
-	}
-	l.pos += size // others are NVIDIA's, for inlined calls
-	return nil
-}
-
-func (l *lineReader) row(p *program) error {
-	if l.count++; l.count > maxLineRows {
-		return fmt.Errorf("more than %d rows", maxLineRows)
-	}
-	if p.section != "" {
-		l.rows[p.section] = append(l.rows[p.section], Row{p.offset, p.line})
-	}
-	return nil
-}
-
-// number reads a LEB128.
-func (l *lineReader) number(end int) (int, error) {
-	n, shift := 0, 0
-	for l.pos < end && shift < 35 {
-		c := l.table[l.pos]
-		l.pos++
-		n |= int(c&0x7f) << shift
-		if shift += 7; c&0x80 == 0 {
-			return n, nil
-		}
-	}
-	return 0, errShort
-}
-
-// signed reads a signed LEB128.
-func (l *lineReader) signed(end int) (int, error) {
-	from := l.pos
-	n, err := l.number(end)
-	if used := 7 * (l.pos - from); err == nil && n>>(used-1)&1 == 1 {
-		n -= 1 << used
-	}
-	return n, err
-}
+var errShort = errors.New("it ends too early")
