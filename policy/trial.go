@@ -52,8 +52,7 @@ type Trial struct {
 type Compared struct {
 	Ratio         stats.Interval
 	Before, After cache.Time
-	// the largest estimate in other states of the L2 cache, where the program's is not known, or the
-	// kernel is launched in a row; 0: not taken
+	// the estimate in the other state of the L2 cache, where the program's is not known; 0: not taken
 	Other float64 `json:",omitempty"`
 	Time  time.Time
 }

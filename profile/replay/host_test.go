@@ -111,6 +111,7 @@ func TestEnough(t *testing.T) {
 type times struct {
 	profile.Session
 	warm, cold float64
+	again      float64   // behind a run of its own; 0: as warm
 	rises      time.Time // until then the clocks are low
 	asked      []bool
 }
@@ -120,6 +121,9 @@ func (s *times) Measure(_ profile.Candidate, n int, m profile.Measurement) ([]fl
 	t := s.warm
 	if m.Cold {
 		t = s.cold
+	}
+	if m.Again && s.again > 0 {
+		t = s.again
 	}
 	if t == 0 {
 		return nil, errors.New("gone")
@@ -176,18 +180,20 @@ func TestTimedWarm(t *testing.T) {
 	}
 }
 
-// TestRepeats: a launch is done on what it left where the program does it often, and where no
-// address can come from there.
+// TestRepeats: a launch is timed on what it left where the program does it often, where no address
+// can come from there, and where it takes the program's time so.
 func TestRepeats(t *testing.T) {
 	for _, c := range []struct {
 		count  int
 		us     float64
+		again  float64 // us
 		ranges []string
 		want   bool
 	}{
-		{10, 20, []string{"float", "double"}, true}, {7, 20, []string{"float"}, false},
-		{10, 20, []string{"float", ""}, false}, {10, 20, []string{"zero"}, false},
-		{10, 20, nil, false}, {10, 4000, []string{"float"}, false},
+		{10, 20, 20.5, []string{"float", "double"}, true}, {7, 20, 20.5, []string{"float"}, false},
+		{10, 20, 20.5, []string{"float", ""}, false}, {10, 20, 20.5, []string{"zero"}, false},
+		{10, 20, 20.5, nil, false}, {10, 4000, 20.5, []string{"float"}, false},
+		{10, 20, 30, []string{"float"}, false},
 	} {
 		m := manifest()
 		m.Use = capture.Use{Count: c.count, Seconds: float64(c.count) * c.us * 1e-6, Sampled: 4, Sets: 1}
@@ -196,9 +202,12 @@ func TestRepeats(t *testing.T) {
 			m.Ranges = append(m.Ranges, capture.Range{Numbers: kind})
 		}
 		var l profile.Launch
-		(&only{m: m}).timed(&l, &times{warm: 2e4, cold: 2e4})
-		if l.Repeats != c.want {
-			t.Errorf("%+v: %v", c, l.Repeats)
+		s := &times{warm: 2e4, cold: 2.5e4, again: c.again * 1e3}
+		chosen := (&only{m: m}).timed(&l, s)
+		here, _ := chosen.Measure(profile.Original, 1, profile.Measurement{})
+		other, _ := chosen.Measure(profile.Original, 1, profile.Measurement{Other: true})
+		if l.Repeats != c.want || c.want && (here[0] != c.again*1e3 || other[0] != 2e4 || l.Either) {
+			t.Errorf("%+v: %v, %v and %v ns", c, l.Repeats, here, other)
 		}
 	}
 }
