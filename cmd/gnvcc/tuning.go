@@ -298,15 +298,14 @@ func tunable(c *compiler, o policy.Options, l *profile.Launch) error {
 
 // summary says in a few lines what the run gave.
 func summary(w io.Writer, results []decide.Result, counts string, took time.Duration) {
-	better, measured, alone := 0, 0, 0
+	better, same, alone := 0, 0, 0
 	for _, r := range results {
 		switch {
 		case r.Decision != nil && r.Decision.Recipe != "":
 			better++
-			measured++
-		case r.Decision != nil:
-			measured++
-		default:
+		case r.Decision != nil && len(r.Decision.Evidence.Launches) > 0:
+			same++
+		default: // of a decision without a launch nothing was measured, it only says why
 			alone++
 		}
 	}
@@ -315,6 +314,6 @@ func summary(w io.Writer, results []decide.Result, counts string, took time.Dura
 		fmt.Fprintln(w, "gnvcc: the program launched no kernel, or uses no GPU: nothing was measured")
 	default:
 		fmt.Fprintf(w, "gnvcc: %d kernels: %d can be faster, %d are best as they are, %d left alone (%.1f s; %s). gnvcc report shows more\n",
-			len(results), better, measured-better, alone, took.Seconds(), counts)
+			len(results), better, same, alone, took.Seconds(), counts)
 	}
 }

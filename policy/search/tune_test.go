@@ -264,7 +264,7 @@ func TestFault(t *testing.T) {
 func TestLeftAlone(t *testing.T) {
 	usual := func(r recipe.Recipe, s policy.Shape, plain bool) float64 { return 0.5 }
 	random := &simKernel{speed: usual, random: true}
-	short := &simKernel{speed: usual, time: 1e3}
+	short := &simKernel{speed: usual, time: 500}
 	foreign := &simKernel{speed: usual}
 	graph := &simKernel{speed: usual}
 	warps := &simKernel{Kernel: policy.Kernel{Alone: "it uses setmaxnreg"}, speed: usual}
@@ -281,7 +281,7 @@ func TestLeftAlone(t *testing.T) {
 		{kernel: "_Z1dPfi", shape: shape(10, 64), alone: "captured into a graph"},
 		{kernel: "_Z1ePfi", shape: shape(10, 64)}, {kernel: "_Z1fPfi", shape: shape(10, 64)},
 	}})
-	want := []string{"nondeterministic", "too short: 1 us", "not built by gnvcc",
+	want := []string{"nondeterministic", "too short: 0.5 us", "not built by gnvcc",
 		"captured into a graph", "setmaxnreg", "can't be reproduced: ptxas fatal: simulated"}
 	for i, w := range want {
 		if len(results[i].Alone) != 1 || !strings.Contains(results[i].Alone[0].Reason, w) ||
