@@ -177,32 +177,33 @@ func blockOf(k *kernel) blockBounds {
 // index writes the thread's linear index into register `to`; other is a register for use in
 // between.
 func (b blockBounds) index(to, other string) []string {
-	if x, y, z := b.exact[0], b.exact[1], b.exact[2]; x > 0 {
-		if y == 1 && z == 1 {
-			return []string{fmt.Sprintf("mov.u32 %s, %%tid.x;", to)}
-		}
-		out := []string{fmt.Sprintf("mov.u32 %s, %%tid.y;", to)}
-		if z > 1 {
-			out = []string{
-				fmt.Sprintf("mov.u32 %s, %%tid.z;", to),
-				fmt.Sprintf("mov.u32 %s, %%tid.y;", other),
-				fmt.Sprintf("mad.lo.u32 %s, %s, %d, %s;", to, to, y, other),
-			}
-		}
-		return append(out,
-			fmt.Sprintf("mov.u32 %s, %%tid.x;", other),
-			fmt.Sprintf("mad.lo.u32 %s, %s, %d, %s;", to, to, x, other))
+	x, y, z := b.exact[0], b.exact[1], b.exact[2]
+	text := `
+		mov.u32 TO, %tid.z;
+		mov.u32 OTHER, %ntid.y;
+		mul.lo.u32 TO, TO, OTHER;
+		mov.u32 OTHER, %tid.y;
+		add.u32 TO, TO, OTHER;
+		mov.u32 OTHER, %ntid.x;
+		mul.lo.u32 TO, TO, OTHER;
+		mov.u32 OTHER, %tid.x;
+		add.u32 TO, TO, OTHER;`
+	row := `
+		mov.u32 OTHER, %tid.x;
+		mad.lo.u32 TO, TO, X, OTHER;`
+	switch {
+	case x == 0: // not known
+	case y == 1 && z == 1:
+		text = "mov.u32 TO, %tid.x;"
+	case z == 1:
+		text = "mov.u32 TO, %tid.y;" + row
+	default:
+		text = `
+		mov.u32 TO, %tid.z;
+		mov.u32 OTHER, %tid.y;
+		mad.lo.u32 TO, TO, Y, OTHER;` + row
 	}
-	var out []string
-	out = append(out, fmt.Sprintf("mov.u32 %s, %%tid.z;", to))
-	for _, axis := range []string{"y", "x"} {
-		out = append(out,
-			fmt.Sprintf("mov.u32 %s, %%ntid.%s;", other, axis),
-			fmt.Sprintf("mul.lo.u32 %s, %s, %s;", to, to, other),
-			fmt.Sprintf("mov.u32 %s, %%tid.%s;", other, axis),
-			fmt.Sprintf("add.u32 %s, %s, %s;", to, to, other))
-	}
-	return out
+	return fill(text, "TO", to, "OTHER", other, "X", fmt.Sprint(x), "Y", fmt.Sprint(y))
 }
 
 // A demotion is the pass at work on one kernel.

@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -109,59 +110,47 @@ const (
 
 // attempt is the text that takes an attempt's place.
 func attempt(f *ptx.Func, s ptx.Spin, n int, test, sleep bool, how spinning) []string {
-	text := func(span ptx.Span) string { return string(f.Bytes(span)) }
-	instruction := string(f.Text()[f.Stmts[s.Atom].Start:f.Stmts[s.Atom].End])
-	p, delay := spinPrefix+"p", fmt.Sprintf("%sd%d", spinPrefix, n)
-	var out []string
-	if sleep {
-		out = append(out,
-			fmt.Sprintf("setp.ne.u32 %s, %s, 0;", p, delay),
-			fmt.Sprintf("@%s nanosleep.u32 %s;", p, delay))
-	}
-	if test {
-		v := spinPrefix + map[string]string{"b32": "v", "b64": "w"}[s.Type]
-		load, space := "ld.volatile", ".shared"
-		if s.Order == "acquire" || s.Order == "acq_rel" {
-			scope := s.Scope
-			if scope == "" {
-				scope = "gpu" // what atom's default is
-			}
-			load = "ld.acquire." + scope
-		}
-		if s.Generic {
-			space = ""
-		}
-		compare := fmt.Sprintf("setp.eq.%s %s, %s, %s;", s.Type, p, v, text(s.Free))
-		if s.Swap == "exch" {
-			compare = fmt.Sprintf("setp.ne.%s %s, %s, %s;", s.Type, p, v, text(s.Taken))
-		}
-		out = append(out,
-			fmt.Sprintf("%s%s.%s %s, %s;", load, space, s.Type, v, text(s.Address)),
-			compare,
-			fmt.Sprintf("@%s %s", p, instruction),
-			fmt.Sprintf("@!%s mov.%s %s, %s;", p, s.Type, text(s.Old), v))
-	} else {
-		out = append(out, instruction)
-	}
-	if !sleep {
-		return out
-	}
 	// The lock was taken where the old value stands for free; an exchange: where it is not what was
 	// stored.
+	compare, with := "eq", s.Free
 	if s.Swap == "exch" {
-		out = append(out, fmt.Sprintf("setp.ne.%s %s, %s, %s;", s.Type, p, text(s.Old), text(s.Taken)))
+		compare, with = "ne", s.Taken
+	}
+	text := ""
+	if sleep {
+		text = "setp.ne.u32 P, DELAY, 0;\n@P nanosleep.u32 DELAY;\n"
+	}
+	if test {
+		text += `LOAD.TYPE V, ADDRESS;
+			setp.COMPARE.TYPE P, V, WITH;
+			@P INSTRUCTION
+			@!P mov.TYPE OLD, V;`
 	} else {
-		out = append(out, fmt.Sprintf("setp.eq.%s %s, %s, %s;", s.Type, p, text(s.Old), text(s.Free)))
+		text += "INSTRUCTION"
 	}
-	if how.fixed > 0 {
-		return append(out, fmt.Sprintf("selp.u32 %s, 0, %d, %s;", delay, how.fixed, p))
+	if sleep {
+		text += "\nsetp.COMPARE.TYPE P, OLD, WITH;\n"
+		if how.fixed > 0 {
+			text += fmt.Sprintf("selp.u32 DELAY, 0, %d, P;", how.fixed)
+		} else {
+			text += fmt.Sprintf(`shl.b32 NEXT, DELAY, 1;
+				max.u32 NEXT, NEXT, %d;
+				min.u32 NEXT, NEXT, %d;
+				selp.u32 DELAY, 0, NEXT, P;`, firstDelay, lastDelay)
+		}
 	}
-	next := spinPrefix + "n"
-	return append(out,
-		fmt.Sprintf("shl.b32 %s, %s, 1;", next, delay),
-		fmt.Sprintf("max.u32 %s, %s, %d;", next, next, firstDelay),
-		fmt.Sprintf("min.u32 %s, %s, %d;", next, next, lastDelay),
-		fmt.Sprintf("selp.u32 %s, 0, %s, %s;", delay, next, p))
+	load := "ld.volatile"
+	if s.Order == "acquire" || s.Order == "acq_rel" {
+		load = "ld.acquire." + cmp.Or(s.Scope, "gpu") // what atom's default is
+	}
+	if !s.Generic {
+		load += ".shared"
+	}
+	return fill(text, "P", spinPrefix+"p", "DELAY", fmt.Sprintf("%sd%d", spinPrefix, n),
+		"NEXT", spinPrefix+"n", "V", spinPrefix+map[string]string{"b32": "v", "b64": "w"}[s.Type],
+		"LOAD", load, "TYPE", s.Type, "COMPARE", compare, "WITH", string(f.Bytes(with)),
+		"OLD", string(f.Bytes(s.Old)), "ADDRESS", string(f.Bytes(s.Address)),
+		"INSTRUCTION", string(f.Text()[f.Stmts[s.Atom].Start:f.Stmts[s.Atom].End]))
 }
 
 type spinning struct {

@@ -12,10 +12,8 @@ type Plot struct {
 	Device  Device
 	Shape   Shape
 	Region  Region
-	Default int  // the count of nvcc's own build, 0: not shown
-	Chosen  int  // the count of the recipe's build, 0: not shown
-	Unicode bool // bars of block characters; otherwise '#'
-	Width   int  // of a full bar, 0: 32
+	Default int // the count of nvcc's own build, 0: not shown
+	Chosen  int // the count of the recipe's build, 0: not shown
 }
 
 // String draws one line per occupancy level, the most resident warps at the top: register counts,
@@ -26,14 +24,7 @@ type Plot struct {
 //	 24 ..  32        8     64  ################################  warps          critical point 32
 //	 33 ..  40        6     48  ########################--------  registers      default 38, critical point 40
 func (p Plot) String() string {
-	full, empty := "#", "-"
-	if p.Unicode {
-		full, empty = "█", "░"
-	}
-	width := p.Width
-	if width <= 0 {
-		width = 32
-	}
+	const width = 32 // of a full bar
 	low, high := p.Region.Min, p.Region.Max
 	for _, n := range []int{p.Default, p.Chosen} { // the default may lie outside of the region
 		if n > 0 {
@@ -66,7 +57,7 @@ func (p Plot) String() string {
 	for i := len(levels) - 1; i >= 0; i-- {
 		l := levels[i]
 		n := (l.Warps*width + p.Device.Warps/2) / p.Device.Warps
-		bar := strings.Repeat(full, n) + strings.Repeat(empty, width-n)
+		bar := strings.Repeat("#", n) + strings.Repeat("-", width-n)
 		var notes []string
 		note := func(what string, regs int) {
 			if regs >= l.Min && regs <= l.Max {

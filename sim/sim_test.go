@@ -194,20 +194,16 @@ func TestRegion(t *testing.T) {
 func TestPlot(t *testing.T) {
 	d := device(t, 90)
 	p := Plot{Device: d, Shape: Shape{Threads: 256, Shared: 2048}, Region: Region{30, 60}, Default: 38,
-		Chosen: 48, Width: 16}
+		Chosen: 48}
 	want :=
 		`registers    blocks  warps  of 64 on sm_90, blocks of 256 threads, 2048 bytes of shared memory, many blocks (assumed)
- 30 ..  32        8     64  ################  warps          critical point 32
- 33 ..  40        6     48  ############----  registers      default 38, critical point 40
- 41 ..  48        5     40  ##########------  registers      chosen 48, critical point 48
- 49 ..  60        4     32  ########--------  registers      critical point 60
+ 30 ..  32        8     64  ################################  warps          critical point 32
+ 33 ..  40        6     48  ########################--------  registers      default 38, critical point 40
+ 41 ..  48        5     40  ####################------------  registers      chosen 48, critical point 48
+ 49 ..  60        4     32  ################----------------  registers      critical point 60
 `
 	if got := p.String(); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
-	}
-	p.Unicode = true
-	if got := p.String(); !strings.Contains(got, "████████████░░░░") || strings.Contains(got, "#") {
-		t.Errorf("unicode: %s", got)
 	}
 	// A default outside of the region is shown; counts that can't be launched are said to be so.
 	p = Plot{Device: d, Shape: Shape{Threads: 1024, Blocks: 40}, Region: Region{50, 90}, Default: 44}

@@ -261,7 +261,7 @@ func (b *builder) trial(ctx context.Context, s *compile.Source, r recipe.Recipe,
 	}
 	if b.counts != nil {
 		if lined, text, err := b.c.Lines(ctx, s, r); err == nil {
-			t.run.Counts.Recorded, _ = foretell.Recorded(lined, text, s.Kernel, b.counts, t.run.Shape)
+			t.run.Recorded, _ = foretell.Recorded(lined, text, s.Kernel, b.counts, t.run.Shape)
 		}
 	}
 	t.estimate, err = t.run.Estimate()

@@ -161,7 +161,7 @@ func (b *builder) kernel(ctx context.Context, c *compile.Compiler, was compile.B
 		}
 	}
 	out.Foretold, out.Measured = t.Rate, warps*t.Insts/cycles/float64(b.machine.SMs)
-	if c := run.Counts.Recorded; c != nil {
+	if c := run.Recorded; c != nil {
 		out.Share = c.Share
 	}
 	out.Bound = t.Point.Bound.String() + ", " + t.Pipe
@@ -234,7 +234,7 @@ func (b *builder) build(ctx context.Context, c *compile.Compiler, was compile.Bu
 	if run, err = predict.NewRun(made.Code, made.Kernel, device, shape, u); err != nil {
 		return run, err
 	}
-	run.Counts.Recorded, err = foretell.Recorded(made.Code, made.Text, made.Kernel, l.Counts,
+	run.Recorded, err = foretell.Recorded(made.Code, made.Text, made.Kernel, l.Counts,
 		run.Shape)
 	return run, err
 }

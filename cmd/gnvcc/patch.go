@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/rogpeppe/go-internal/diff"
+
 	"gnvcc/cache"
 	"gnvcc/driver/compile"
 	"gnvcc/policy"
@@ -202,44 +204,10 @@ func (p *patching) unroll(s *compile.Source, r recipe.Recipe) error {
 
 // diff is in the unified form, three lines around each change.
 func (p *patching) diff(file string) string {
-	const around = 3
-	lines, edits := p.files[file], p.edits[file]
-	last := len(lines)
-	if last > 0 && lines[last-1] == "" {
-		last-- // behind the final newline
+	was := strings.Join(p.files[file], "\n")
+	lines := slices.Clone(p.files[file])
+	for n, text := range p.edits[file] {
+		lines[n-1] = text
 	}
-	var at []int
-	for n := range edits {
-		at = append(at, n)
-	}
-	slices.Sort(at)
-	var out strings.Builder
-	fmt.Fprintf(&out, "--- %s\n+++ %s\n", file, file)
-	grown := 0
-	for i := 0; i < len(at); {
-		j := i
-		for j+1 < len(at) && at[j+1]-at[j] <= 2*around {
-			j++
-		}
-		from, to := max(1, at[i]-around), min(last, at[j]+around)
-		var hunk strings.Builder
-		more := 0
-		for n := from; n <= to; n++ {
-			text, changed := edits[n]
-			switch {
-			case !changed:
-				fmt.Fprintf(&hunk, " %s\n", lines[n-1])
-			case strings.HasSuffix(text, "\n"+lines[n-1]):
-				fmt.Fprintf(&hunk, "+%s\n %s\n", strings.TrimSuffix(text, "\n"+lines[n-1]), lines[n-1])
-				more++
-			default:
-				fmt.Fprintf(&hunk, "-%s\n+%s\n", lines[n-1], text)
-			}
-		}
-		fmt.Fprintf(&out, "@@ -%d,%d +%d,%d @@\n%s", from, to-from+1, from+grown, to-from+1+more,
-			hunk.String())
-		grown += more
-		i = j + 1
-	}
-	return out.String()
+	return string(diff.Diff(file, []byte(was), file, []byte(strings.Join(lines, "\n"))))
 }

@@ -96,7 +96,7 @@ extern "C" __global__ void k(const float *__restrict__ a, float *b, int n) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		run.Counts.Recorded = recorded
+		run.Recorded = recorded
 		e, err := run.Estimate()
 		if err != nil {
 			t.Fatal(err)
@@ -140,7 +140,7 @@ func ranked(t *testing.T, run predict.Run) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run.Counts.Recorded, other.Counts.Recorded = nil, nil
+	run.Recorded, other.Recorded = nil, nil
 	a, err := run.Estimate()
 	if err != nil {
 		t.Fatal(err)

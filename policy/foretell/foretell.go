@@ -77,7 +77,7 @@ func Look(ctx context.Context, c policy.Compiler, k *policy.Kernel, decided *cac
 		}
 		run, err = predict.NewRun(code, name, device, shape, rates)
 		if err == nil && counts != nil {
-			run.Counts.Recorded, err = recorded(ctx, c, k, r, counts, shape)
+			run.Recorded, err = recorded(ctx, c, k, r, counts, shape)
 			if err != nil { // then guesses do
 				out.Uncounted, err = err, nil
 			}
@@ -134,12 +134,12 @@ func (k *Kernel) rank(base predict.Run, runs []predict.Run, candidates []predict
 	if k.Picture, err = predict.NewPicture(k.Kernel.Name, base, runs, times, assumed); err != nil {
 		return err
 	}
-	base.Counts.Recorded = nil
+	base.Recorded = nil
 	for i := range runs {
-		runs[i].Counts.Recorded = nil
+		runs[i].Recorded = nil
 	}
 	for i := range candidates {
-		candidates[i].Run.Counts.Recorded = nil
+		candidates[i].Run.Recorded = nil
 	}
 	guessed, err := predict.NewPicture(k.Kernel.Name, base, runs, times, assumed)
 	if err != nil {

@@ -11,20 +11,9 @@ import (
 	"gnvcc/sim/xmodel"
 )
 
-// A Counts says how often each instruction runs: recorded trip counts where there are any, else
-// guesses.
-type Counts struct {
-	// Trips is how often a loop's body runs each time that it is entered, by the header's offset in
-	// the code; absent: Guess.
-	Trips map[int]float64
-	Guess float64 // 0: loopFactor, as in the paper
-	// Recorded is what was counted in a launch; nil: nothing. It goes before the others.
-	Recorded *Recorded
-}
-
 // recorded is what was counted of this very code, nil where nothing was.
 func (r *Run) recorded() *Recorded {
-	if c := r.Counts.Recorded; c.fits(r.Function) {
+	if c := r.Recorded; c.fits(r.Function) {
 		return c
 	}
 	return nil
@@ -37,10 +26,10 @@ type Run struct {
 	Device    sim.Device
 	Shape     sim.Shape // Blocks 0: unknown, many
 	Units     Units
-	Counts    Counts
-	Stack     int     // bytes of local memory of one thread: arrays and spills
-	missing   float64 // share of its accesses that L1 can't serve
-	l1        caching // what is asked: the counted share of hits in L1, all, or none
+	Recorded  *Recorded // what was counted in a launch; nil: nothing, how often code runs is guessed
+	Stack     int       // bytes of local memory of one thread: arrays and spills
+	missing   float64   // share of its accesses that L1 can't serve
+	l1        caching   // what is asked: the counted share of hits in L1, all, or none
 }
 
 // A caching says which accesses find their sectors in L1.
@@ -186,20 +175,12 @@ func (r *Run) weights(flow *sass.Flow) []float64 {
 			out[b] = 1
 		}
 	}
-	guess := r.Counts.Guess
-	if guess <= 0 {
-		guess = loopFactor
-	}
 	for n, l := range flow.Loops {
 		if n >= 64 || l.Depth > mostDepth {
 			break
 		}
-		trips, ok := r.Counts.Trips[r.Function.Insts[flow.Blocks[l.Header].Start].Offset]
-		if !ok {
-			trips = guess
-		}
 		for _, b := range l.Blocks {
-			out[b] *= trips
+			out[b] *= loopFactor
 		}
 	}
 	// Functions of the section that only slow paths call (roots, divisions of odd numbers) hardly run.

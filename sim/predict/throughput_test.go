@@ -39,7 +39,7 @@ func throughput(t *testing.T, loads, sums, blocks int, record func(*Recorded)) T
 	d, _ := sim.Lookup(90)
 	u := units(t, 90)
 	r := Run{Function: build(lines...), Registers: 64, Device: d, Units: u,
-		Shape: sim.Shape{Threads: 256, Blocks: blocks}, Counts: Counts{Recorded: c}}
+		Shape: sim.Shape{Threads: 256, Blocks: blocks}, Recorded: c}
 	out, err := r.Throughput()
 	if err != nil {
 		t.Fatal(err)
