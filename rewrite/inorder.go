@@ -16,12 +16,13 @@ import (
 //	st.global.f64 [%rd9], %fd2;     st.global.f64 [%rd9], %fd2;
 //	st.global.f64 [%rd13], %fd1;    st.global.f64 [%rd13], %fd1;
 //
-// ptxas issues what the first store needs first: [%rd13], then [%rd9]. The store to [%rd9] waits
-// for the first of them alone, and so it often goes out while the second, the load of its own line,
-// is still on its way. In the order of the text a line that is stored to was asked for before the
-// value that is stored, and has come by then. The machine code is the same but for the order and
-// .STRONG.SM (every ptxas from 11.8 to 13.5, TestInorder). -O1 has this order too in some kernels,
-// and is a flag for the whole file.
+// ptxas issues what the first store needs first: [%rd13], then [%rd9]. So the store to [%rd9] waits
+// for the first of them alone, and may go out while the second, the load of its own line, is still
+// on its way. In the order of the text a line that is stored to was asked for before the value that
+// is stored. On an H200 this kernel takes 0.64 of its time under the lever, and all of it where the
+// loads are as strong and in ptxas' order: it is the order alone. The machine code is the same but
+// for it and .STRONG.SM (every ptxas from 11.8 to 13.5, TestInorder). -O1 has this order too in some
+// kernels, and is a flag for the whole file.
 //
 // Allowed: two loads or more that are plain (weak), of .global, with cache hints or without,
 // guarded ones too; sm_70 and PTX ISA 6.0. Left alone: .nc and generic loads, those with an
@@ -41,19 +42,29 @@ func inorder(k *kernel, terms []recipe.Term) error {
 	if err := k.machine.needs("ld.relaxed", 60, 70); err != nil {
 		return err
 	}
-	var at []uint32
-	for i := range k.Stmts {
-		if weakLoad(k.Func, i) {
-			at = append(at, k.Stmts[i].Op+uint32(len("ld")))
-		}
-	}
-	if len(at) < 2 {
+	loads := weakLoads(k.Func)
+	if len(loads) < 2 {
 		return errors.New("the kernel has no two plain loads from global memory")
 	}
-	for _, n := range at {
-		k.ReplaceSpan(ptx.Span{Start: n, End: n}, ".relaxed.cta")
+	for _, i := range loads {
+		at := k.Stmts[i].Op + uint32(len("ld"))
+		k.ReplaceSpan(ptx.Span{Start: at, End: at}, ".relaxed.cta")
 	}
 	return nil
+}
+
+// Ordered is the number of loads in a kernel that inorder keeps in their order.
+func Ordered(f *ptx.Func) int { return len(weakLoads(f)) }
+
+// weakLoads are the statements that inorder takes, in the order of the text.
+func weakLoads(f *ptx.Func) []int {
+	var out []int
+	for i := range f.Stmts {
+		if weakLoad(f, i) {
+			out = append(out, i)
+		}
+	}
+	return out
 }
 
 // weakLoad tells whether a statement is a weak load from global memory that may be made relaxed as

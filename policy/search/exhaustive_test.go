@@ -55,8 +55,7 @@ func TestExhaustive(t *testing.T) {
 	}
 	g = newSim(t, k)
 	o.Exhaustive = true
-	o.Without = []string{"inorder"} // each lever more is twice the recipes
-	o.Budget = time.Minute          // it ends when all is measured
+	o.Budget = time.Minute // it ends when all is measured
 	results, _ = g.run(o, one("_Z1aPfi", shape(1000, 256)))
 	d := results[0].Decision
 	if d.Recipe != "ld=cs st=cs" || !strings.Contains(d.Evidence.Note, " have 0.") {
