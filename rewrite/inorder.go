@@ -21,8 +21,8 @@ import (
 // on its way. In the order of the text a line that is stored to was asked for before the value that
 // is stored. On an H200 this kernel takes 0.64 of its time under the lever, and all of it where the
 // loads are as strong and in ptxas' order: it is the order alone. The machine code is the same but
-// for it and .STRONG.SM (every ptxas from 11.8 to 13.5, TestInorder). -O1 has this order too in some
-// kernels, and is a flag for the whole file.
+// for it and .STRONG.SM (every ptxas from 11.8 to 13.5, TestInorder). -O1 has this order too in
+// some kernels, and is a flag for the whole file.
 //
 // Allowed: two loads or more that are plain (weak), of .global, with cache hints or without,
 // guarded ones too; sm_70 and PTX ISA 6.0. Left alone: .nc and generic loads, those with an

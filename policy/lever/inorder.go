@@ -6,7 +6,7 @@ import (
 )
 
 // Loads in the order of the text. ptxas loads first what is stored first; in a kernel that
-// exchanges the contents of two arrays each line is then stored to while it may still be loaded. What
+// exchanges the contents of two arrays a line is then stored to while it may still be loaded. What
 // ptxas=-O1 gains there is the order and nothing else, and -O1 is for the whole file.
 //
 // On an H200 (CUDA 13.0), the time in two programs of HeCBench: che's exchange 0.64 of it, as under
