@@ -27,5 +27,5 @@
 //   - Options of nvcc's tools are read by name. A command that is not fully understood is run as it
 //     stands.
 //
-// Reading the source: face.go, prefix.go, ccache.go.
+// Reading the source: face.go, prefix.go, manner.go (how an nvcc takes them), ccache.go.
 package driver
