@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/klauspost/compress/zstd"
 )
 
 func TestObjects(t *testing.T) {
@@ -94,7 +96,7 @@ func TestPackedObjects(t *testing.T) {
 	ok(t, err)
 	info, err := os.Stat(s.ObjectPath(hash) + packedExt)
 	ok(t, err)
-	if len(text) < 1<<20 || info.Size() > int64(len(text)/5) {
+	if len(text) < 1<<20 || info.Size() > int64(len(text)/4) {
 		t.Errorf("%d bytes take %d", len(text), info.Size())
 	}
 	if _, err := os.Lstat(s.ObjectPath(hash)); err == nil {
@@ -120,6 +122,17 @@ func TestPackedObjects(t *testing.T) {
 	}
 	if _, err := os.Lstat(path + packedExt); err == nil {
 		t.Error("packed beside what was there")
+	}
+	// As earlier ones packed it.
+	enc, err := zstd.NewWriter(nil)
+	ok(t, err)
+	ok(t, os.Remove(path))
+	ok(t, os.WriteFile(path+zstdExt, enc.EncodeAll(text, nil), 0o600))
+	whole()
+	healthy(t, CheckContents(s.dir))
+	ok(t, os.WriteFile(path+zstdExt, enc.EncodeAll(text[1:], nil), 0o600))
+	if _, err := s.Object(hash); !errors.Is(err, errCorrupt) || s.HasObject(hash) {
+		t.Errorf("a damaged one: %v", err)
 	}
 	elf := append([]byte("\x7fELF"), text...)
 	if hash, err := s.PutObject(elf); err != nil || !isPlain(s, hash) {

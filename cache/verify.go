@@ -383,12 +383,13 @@ func CheckContents(dir string) []Finding {
 		})
 	}
 	walk(objectName, func(path string, rel []string, b []byte) {
-		name, packed := strings.CutSuffix(rel[len(rel)-1], packedExt)
-		var err error
-		if packed {
-			path = strings.TrimSuffix(path, packedExt)
-			b, err = unpack(b)
+		b, err := unpack(path, b)
+		ext := filepath.Ext(path)
+		if !slices.Contains(objectExts[:], ext) {
+			ext = ""
 		}
+		name := strings.TrimSuffix(rel[len(rel)-1], ext)
+		path = strings.TrimSuffix(path, ext)
 		switch {
 		case s.ObjectPath(name) != path:
 			wrong(path, "no object's name")

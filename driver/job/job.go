@@ -17,10 +17,12 @@ import (
 type Job struct {
 	Call    *toolcmd.Ptxas
 	Tool    string // ptxas' path
-	Version string // "13.0.88"
+	Version string // "13.0.88"; Of leaves it out
 	PTX     []byte
 	Hash    string // of ptx
 	Key     string // hash of all that ptxas' result and its messages depend on, names of files aside
+
+	id string // of the tool's file
 
 	// ptx, read when it is first asked for; the module is for reading only
 	Read func() (*ptx.Module, error)
@@ -28,17 +30,30 @@ type Job struct {
 
 // New makes a job of a call that was read and the text of its input.
 func New(store *cache.Store, call *toolcmd.Ptxas, tool string, text []byte) (*Job, error) {
+	j, err := Of(call, tool, text)
+	if err == nil {
+		err = j.AskVersion(store)
+	}
+	return j, err
+}
+
+// Of is New without the version, for which ptxas may have to be run. Kernels and Assembly need it.
+func Of(call *toolcmd.Ptxas, tool string, text []byte) (*Job, error) {
 	j := &Job{Call: call, Tool: tool, PTX: text, Hash: cache.Hash(text)}
 	id, err := cache.FileKey(tool)
 	if err != nil {
 		return nil, fmt.Errorf("look at ptxas: %w", err)
 	}
 	j.Read = sync.OnceValues(func() (*ptx.Module, error) { return ptx.Parse(text) })
-	if j.Version, err = toolkit.VersionOf(store, tool, id); err != nil {
-		return nil, err
-	}
+	j.id = id
 	j.Key = cache.HashOf("ptxas 1", j.Hash, id, strings.Join(call.Template(), "\x00"))
 	return j, nil
+}
+
+// AskVersion asks ptxas for its version, once in the life of its file.
+func (j *Job) AskVersion(store *cache.Store) (err error) {
+	j.Version, err = toolkit.VersionOf(store, j.Tool, j.id)
+	return err
 }
 
 // identityVersion goes into every identity: it changes when the normal form does.

@@ -19,9 +19,9 @@ var ciccVariables = []string{"NVVMIR_LIBRARY_DIR", "LD_LIBRARY_PATH", "CICC_PATH
 
 // A keptInput is cicc's input, as it was read and kept.
 type keptInput struct {
-	hash string
 	text []byte
-	err  error
+	hash string
+	same *reuse // the call for apply, nil where nothing is kept of it
 }
 
 func (s *stage) cicc() error {
@@ -66,52 +66,48 @@ func (s *stage) cicc() error {
 // translate runs cicc, or takes what it wrote before. ran is false where cicc refused the input:
 // the user's own error, of which nothing is noted.
 func (s *stage) translate(c *toolcmd.Cicc, module []byte) (input keptInput, ran bool, err error) {
-	// Reading and keeping the input takes place while cicc works on it, unless its work may be
-	// known.
-	done := make(chan keptInput, 1)
-	read := func() {
-		text, err := os.ReadFile(c.Args[c.In])
-		k := keptInput{text: text, err: err}
-		if err == nil {
-			k.hash, k.err = s.store.PutObject(text)
+	// The input is read and kept while cicc works on it, unless its work may be known.
+	prepared := s.beside(func() (err error) {
+		input, err = s.keepInput(c, module)
+		return err
+	})
+	if s.env.Reuse && prepared() == nil {
+		s.apply.Input(input.text)
+		if s.take(input.same) {
+			return input, true, nil
 		}
-		done <- k
-	}
-	var same *reuse
-	if s.env.Reuse {
-		read()
-		if input = <-done; input.err == nil {
-			s.apply.Input(input.text)
-			if same = s.ciccReuse(c, input.text, module); s.take(same) {
-				return input, true, nil
-			}
-		}
-	} else {
-		go read()
 	}
 	end, err := s.run(nil)
-	if !s.env.Reuse {
-		input = <-done
-	}
+	notKept := prepared()
 	if err != nil || !end.OK() {
 		return input, false, err
 	}
-	if input.err != nil {
-		return input, false, fmt.Errorf("keep cicc's input: %w", input.err)
+	if notKept != nil {
+		return input, false, fmt.Errorf("keep cicc's input: %w", notKept)
 	}
-	if same == nil {
-		same = s.ciccReuse(c, input.text, module)
-	}
-	return input, true, s.keepStep(same)
+	return input, true, s.keepStep(input.same)
 }
 
-// ciccReuse describes the call for apply, nil where nothing is kept of it.
-func (s *stage) ciccReuse(c *toolcmd.Cicc, text, module []byte) *reuse {
+// keepInput keeps cicc's input, and describes the call for apply.
+func (s *stage) keepInput(c *toolcmd.Cicc, module []byte) (input keptInput, err error) {
+	if input.text, err = os.ReadFile(c.Args[c.In]); err != nil {
+		return input, err
+	}
+	if input.hash, err = s.store.PutObject(input.text); err != nil {
+		return input, err
+	}
+	input.same = s.ciccReuse(c, input.hash, module)
+	return input, nil
+}
+
+// ciccReuse describes the call for apply, nil where nothing is kept of it. input is the hash of
+// what cicc reads.
+func (s *stage) ciccReuse(c *toolcmd.Cicc, input string, module []byte) *reuse {
 	if c.Unclear != "" {
 		s.log.Debug().Str("option", c.Unclear).Msg("may be about a file: nothing is kept for apply")
 		return nil
 	}
-	r, err := s.newReuse([][]byte{text, module}, c.Outputs())
+	r, err := s.newReuse([]string{input, cache.Hash(module)}, c.Outputs())
 	if err != nil {
 		s.log.Debug().Err(err).Msg("nothing is kept for apply")
 		return nil

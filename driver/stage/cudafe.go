@@ -3,6 +3,7 @@ package stage
 import (
 	"os"
 
+	"gnvcc/cache"
 	"gnvcc/driver/toolcmd"
 )
 
@@ -16,45 +17,33 @@ func (s *stage) cudafe() error {
 		return err
 	}
 	// Reading takes place while cudafe++ works, unless its work may be known.
-	type prepared struct {
-		r   *reuse
-		err error
-	}
-	done := make(chan prepared, 1)
-	prepare := func() {
-		var p prepared
-		var inputs [][]byte
+	var r *reuse
+	prepared := s.beside(func() error {
+		var inputs []string
 		for _, path := range append([]string{c.In}, c.Reads...) {
 			content, err := os.ReadFile(path)
 			if err != nil {
-				done <- prepared{err: err}
-				return
+				return err
 			}
-			inputs = append(inputs, content)
+			if inputs = append(inputs, cache.Hash(content)); len(inputs) == 1 {
+				s.apply.Input(content)
+			}
 		}
-		s.apply.Input(inputs[0])
-		p.r, p.err = s.newReuse(inputs, c.Outputs)
-		done <- p
-	}
-	var p prepared
-	if s.env.Reuse {
-		prepare()
-		if p = <-done; p.err == nil && s.take(p.r) {
-			return nil
-		}
-	} else {
-		go prepare()
+		var err error
+		r, err = s.newReuse(inputs, c.Outputs)
+		return err
+	})
+	if s.env.Reuse && prepared() == nil && s.take(r) {
+		return nil
 	}
 	end, err := s.run(nil)
-	if !s.env.Reuse {
-		p = <-done
-	}
+	notKept := prepared()
 	if err != nil || !end.OK() {
 		return err
 	}
-	if p.err != nil {
-		s.log.Debug().Err(p.err).Msg("nothing is kept for apply")
+	if notKept != nil {
+		s.log.Debug().Err(notKept).Msg("nothing is kept for apply")
 		return nil
 	}
-	return s.keepStep(p.r)
+	return s.keepStep(r)
 }

@@ -26,6 +26,7 @@ import (
 //
 //	no recipe, seen before    become ptxas
 //	no recipe                 run ptxas, read the cubin back, write down what was seen
+//	never seen                start ptxas, and find out beside it which of the two it is: either begins with it
 //	recipes, built before     the cubin from the store, ptxas' messages from the store
 //	recipes                   nvcc's own compile first, unless it was seen before: its messages are the user's, and its registers
 //	                          the measure; then the one with the recipes, quietly; its cubin takes the other's place
@@ -41,11 +42,19 @@ func (s *stage) ptxas() error {
 	if err != nil {
 		return err
 	}
-	j, err := job.New(s.store, call, s.tool, text)
+	j, err := job.Of(call, s.tool, text)
 	if err != nil {
 		return err
 	}
 	std, seen := j.LoadDefault(s.store)
+	var own *atWork
+	if !seen && !s.env.Strict { // there an error of ours comes before ptxas' output
+		own = s.begin()
+		defer own.wait()
+	}
+	if err := j.AskVersion(s.store); err != nil {
+		return err
+	}
 	var kernels []cache.Kernel
 	if seen {
 		kernels = std.Kernels
@@ -79,10 +88,10 @@ func (s *stage) ptxas() error {
 			s.outcome = outSeen
 			return nil // the stage becomes ptxas
 		}
-		_, err := s.runDefault(j, kernels, group)
+		_, err := s.runDefault(own, j, kernels, group)
 		return err
 	}
-	return s.tuned(j, std, kernels, recipes, group)
+	return s.tuned(own, j, std, kernels, recipes, group)
 }
 
 // recipesOf gives the recipes that the kernels are to be built with: those that apply says, else
@@ -147,11 +156,14 @@ func readRegular(path string, limit int64) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
-// runDefault runs ptxas as the user asked for, and writes down what came out. The result is nil
-// where ptxas failed.
-func (s *stage) runDefault(j *job.Job, kernels []cache.Kernel, group string) (*job.Default, error) {
-	t := child.NewTee()
-	end, err := s.run(t)
+// runDefault runs ptxas as the user asked for, where it is not yet at work, and writes down what
+// came out. The result is nil where ptxas failed.
+func (s *stage) runDefault(own *atWork, j *job.Job, kernels []cache.Kernel,
+	group string) (*job.Default, error) {
+	if own == nil {
+		own = s.begin()
+	}
+	end, err := own.wait()
 	if err != nil || !end.OK() {
 		return nil, err
 	}
@@ -164,9 +176,9 @@ func (s *stage) runDefault(j *job.Job, kernels []cache.Kernel, group string) (*j
 	if err != nil {
 		return nil, err
 	}
-	job.Spills(kernels, t.Messages)
-	std := &job.Default{Kernels: kernels, Cubin: cache.Hash(content), Messages: t.Messages,
-		Whole: t.Whole}
+	job.Spills(kernels, own.heard.Messages)
+	std := &job.Default{Kernels: kernels, Cubin: cache.Hash(content), Messages: own.heard.Messages,
+		Whole: own.heard.Whole}
 	if err := j.KeepDefault(s.store, std); err != nil {
 		return std, fmt.Errorf("note what ptxas gave: %w", err)
 	}
@@ -250,13 +262,14 @@ type keptBuild struct {
 
 const memoBuild cache.Memos[keptBuild] = "build"
 
-// tuned builds with recipes. std is nil where nvcc's own compile was not seen before.
-func (s *stage) tuned(j *job.Job, std *job.Default, kernels []cache.Kernel,
+// tuned builds with recipes. std is nil where nvcc's own compile was not seen before; own is then
+// at work.
+func (s *stage) tuned(own *atWork, j *job.Job, std *job.Default, kernels []cache.Kernel,
 	recipes map[string]recipe.Recipe, group string) error {
 	ran := false
 	if std == nil || !std.Whole {
 		var err error
-		if std, err = s.runDefault(j, kernels, group); err != nil || std == nil {
+		if std, err = s.runDefault(own, j, kernels, group); err != nil || std == nil {
 			return err
 		}
 		ran = true
@@ -285,7 +298,7 @@ func (s *stage) tuned(j *job.Job, std *job.Default, kernels []cache.Kernel,
 		s.outcome = outRefused
 		if !ran {
 			var err error
-			if std, err = s.runDefault(j, kernels, group); err != nil || std == nil {
+			if std, err = s.runDefault(nil, j, kernels, group); err != nil || std == nil {
 				return err
 			}
 		}

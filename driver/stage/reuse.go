@@ -59,11 +59,11 @@ const StepMemos = "step"
 
 const memoStep cache.Memos[keptStep] = StepMemos
 
-// newReuse makes the key. inputs are the contents of the files that the tool reads; their names are
+// newReuse makes the key. inputs are the hashes of the files that the tool reads; their names are
 // among the words, save where they are temporary. texts are whatever else the result depends on;
 // temporary names are looked for in them as in the words. The error says why nothing is kept of
 // this run.
-func (s *stage) newReuse(inputs [][]byte, outputs []string, texts ...string) (*reuse, error) {
+func (s *stage) newReuse(inputs, outputs []string, texts ...string) (*reuse, error) {
 	if toolkit.IsScript(s.tool) {
 		return nil, fmt.Errorf("%s is a script, which may do anything", s.tool)
 	}
@@ -119,10 +119,7 @@ func (s *stage) newReuse(inputs [][]byte, outputs []string, texts ...string) (*r
 		parts = append(parts, library)
 	}
 	parts = append(parts, "inputs")
-	for _, content := range inputs {
-		parts = append(parts, cache.Hash(content))
-	}
-	r.key = cache.HashOf(parts...)
+	r.key = cache.HashOf(append(parts, inputs...)...)
 	return r, nil
 }
 

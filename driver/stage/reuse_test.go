@@ -18,10 +18,10 @@ func TestReuseKey(t *testing.T) {
 	dir := t.TempDir()
 	tool := filepath.Join(dir, "tool")
 	drivertest.Write(t, tool, "\x7fELF")
-	key := func(change func(s *stage, inputs [][]byte)) string {
+	key := func(change func(s *stage, inputs []string)) string {
 		s := &stage{name: "cicc", env: environment.Read(), tool: tool, dir: dir, words: []string{"cicc",
 			"-O3", "/tmp/tmpxft_0000abcd_00000000-3_a.ii", "-o", "/tmp/tmpxft_0000abcd_00000000-4_a.ptx"}}
-		inputs := [][]byte{[]byte("text"), []byte("module")}
+		inputs := []string{"text", "module"}
 		if change != nil {
 			change(s, inputs)
 		}
@@ -32,25 +32,25 @@ func TestReuseKey(t *testing.T) {
 		return r.key
 	}
 	plain := key(nil)
-	if key(func(s *stage, _ [][]byte) {
+	if key(func(s *stage, _ []string) {
 		s.words[2], s.words[4] = "/tmp/tmpxft_00000001_00000000-5_a.ii",
 			"/tmp/tmpxft_00000001_00000000-6_a.ptx"
 	}) != plain {
 		t.Error("other temporary names give another key")
 	}
-	for what, change := range map[string]func(s *stage, inputs [][]byte){
-		"option": func(s *stage, _ [][]byte) { s.words[1] = "-O2" },
-		"same name": func(s *stage, _ [][]byte) {
+	for what, change := range map[string]func(s *stage, inputs []string){
+		"option": func(s *stage, _ []string) { s.words[1] = "-O2" },
+		"same name": func(s *stage, _ []string) {
 			s.words[4] = "/tmp/tmpxft_0000abcd_00000000-3_a.ptx"
 		},
-		"input":     func(_ *stage, inputs [][]byte) { inputs[0] = []byte("Text") },
-		"module id": func(_ *stage, inputs [][]byte) { inputs[1] = nil },
-		"stage":     func(s *stage, _ [][]byte) { s.name = "cudafe" },
-		"folder":    func(s *stage, _ [][]byte) { s.dir = "/" },
-		"environment": func(s *stage, _ [][]byte) {
+		"input":     func(_ *stage, inputs []string) { inputs[0] = "Text" },
+		"module id": func(_ *stage, inputs []string) { inputs[1] = "" },
+		"stage":     func(s *stage, _ []string) { s.name = "cudafe" },
+		"folder":    func(s *stage, _ []string) { s.dir = "/" },
+		"environment": func(s *stage, _ []string) {
 			s.env = environment.Of(append(s.env.All(), "NVVM_SOMETHING=1"))
 		},
-		"tool": func(*stage, [][]byte) { drivertest.Write(t, tool, "\x7fELF another") },
+		"tool": func(*stage, []string) { drivertest.Write(t, tool, "\x7fELF another") },
 	} {
 		before := key(nil)
 		if key(change) == before {
