@@ -1,33 +1,50 @@
-// Whole builds, in pairs.
+// Whole builds, in rounds: each way of building once a round, in random order.
 
 package main
 
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"sort"
 	"strings"
 	"time"
 
-	"gnvcc/bench/command"
 	"gnvcc/bench/step"
 )
 
-// A Program is what was measured on one. The lists run parallel: one entry a pair, seconds.
+// A Program is what was measured on one. The lists of its ways run parallel: one entry a round.
 type Program struct {
-	Name     string
-	Nvcc     []float64
-	Gnvcc    []float64 // the store knows the compile
-	First    []float64 // the store is empty
-	NvccCPU  []float64 // user and system, all children
-	GnvccCPU []float64
-	Failed   string `json:",omitempty"`
+	Name   string
+	Ways   []Way
+	Failed string `json:",omitempty"`
 }
+
+// A Way is one way of building: by whom, and what the store knew.
+type Way struct {
+	Compiler  string    // "nvcc", "gnvcc", or the name that -before gave
+	Store     string    // one of the stores below, "" for nvcc
+	Wall, CPU []float64 // seconds; CPU is user and system, of all children
+}
+
+func (w Way) String() string { return strings.TrimSpace(w.Compiler + " " + w.Store) }
+
+// What a store knows.
+const (
+	known = "known" // this very compile
+	unit  = "unit"  // the toolkit, but nothing of this program: what each further file costs
+	first = "first" // nothing: it is empty
+)
+
+// A compiler is one that is measured.
+type compiler struct{ name, path string }
 
 type builder struct {
 	nvcc, gnvcc, work string
+	before            []compiler // other builds of gnvcc, for unit and first
+	stores            []string   // which of the above
 	flags             []string
 	limit             time.Duration
 }
@@ -78,65 +95,120 @@ func sources(dir string) []string {
 
 func buildable(dir string) bool { return hasMakefile(dir) || len(sources(dir)) > 0 }
 
-// measure builds one program in pairs.
-func (b builder) measure(ctx context.Context, folder string, pairs int) Program {
-	p := Program{Name: filepath.Base(folder)}
-	abs, err := filepath.Abs(folder)
-	if err != nil {
+// ways are what is built in a round, nvcc first.
+func (b builder) ways() (ways []Way, compilers []string) {
+	add := func(name, path, store string) {
+		ways, compilers = append(ways, Way{Compiler: name, Store: store}), append(compilers, path)
+	}
+	add("nvcc", b.nvcc, "")
+	for _, store := range b.stores {
+		add("gnvcc", b.gnvcc, store)
+		for _, c := range b.before {
+			if store != known {
+				add(c.name, c.path, store)
+			}
+		}
+	}
+	return ways, compilers
+}
+
+// measure builds one program in rounds: that many, or for that long if it is not 0.
+func (b builder) measure(ctx context.Context, folder string, rounds int,
+	long time.Duration) (p Program) {
+	p.Name = filepath.Base(folder)
+	ways, compilers := b.ways()
+	failed := func(err error) Program {
 		p.Failed = err.Error()
 		return p
+	}
+	abs, err := filepath.Abs(folder)
+	if err != nil {
+		return failed(err)
 	}
 	// A copy of the folder beside links to its neighbours, since programs include "../common/x.h".
 	root := filepath.Join(b.work, p.Name)
 	if err := copyBeside(abs, root); err != nil {
-		p.Failed = err.Error()
-		return p
+		return failed(err)
 	}
 	dir := filepath.Join(root, p.Name)
-	warm, fresh := filepath.Join(root, ".store"), filepath.Join(root, ".fresh")
-	build := func(compiler, store string) (wall, cpu float64, err error) {
-		for _, argv := range b.commands(dir, compiler) {
-			r := step.Step{Argv: argv, Dir: dir, Limit: b.limit, Env: []string{"GNVCC_NVCC=" + b.nvcc,
-				"GNVCC_STORE=" + store}}.Run(ctx)
-			if r.Err != nil {
-				return 0, 0, r.Err
+	seeds := map[string]string{} // by compiler: stores that know the toolkit
+	for i, w := range ways {
+		if w.Store == unit {
+			seeds[w.Compiler] = filepath.Join(root, ".seed-"+w.Compiler)
+			if err := b.seed(ctx, compilers[i], seeds[w.Compiler]); err != nil {
+				return failed(err)
 			}
-			wall += r.Wall.Seconds()
-			cpu += (r.User + r.System).Seconds()
 		}
-		return wall, cpu, nil
 	}
-	for i := -1; i < pairs; i++ { // the first fills the file cache and the store
-		if err := os.RemoveAll(fresh); err != nil {
-			p.Failed = err.Error()
-			return p
+	random := rand.New(rand.NewPCG(1, 2)) // the same orders each time
+	begun := time.Now()
+	for round := -1; round < rounds || long > 0; round++ { // the first fills caches and stores
+		if round > 0 && long > 0 && time.Since(begun) > long {
+			break
 		}
-		var wall, cpu [3]float64 // nvcc, gnvcc, gnvcc with an empty store
-		order := []int{0, 1, 2}
-		if i%2 == 1 {
-			order = []int{2, 1, 0}
-		}
-		for _, which := range order {
-			compiler, store := b.gnvcc, warm
-			switch which {
-			case 0:
-				compiler = b.nvcc
-			case 2:
-				store = fresh
+		for _, i := range random.Perm(len(ways)) {
+			w := &ways[i]
+			store := filepath.Join(root, ".store-"+w.Compiler)
+			if w.Store == unit || w.Store == first {
+				store = filepath.Join(root, ".fresh")
+				if err := b.freshen(store, w.Store, seeds[w.Compiler]); err != nil {
+					return failed(err)
+				}
 			}
-			if wall[which], cpu[which], err = build(compiler, store); err != nil {
-				p.Failed = err.Error()
-				return p
+			wall, cpu, err := b.build(ctx, dir, compilers[i], store)
+			if err != nil {
+				return failed(err)
+			}
+			if round >= 0 {
+				w.Wall, w.CPU = append(w.Wall, wall.Seconds()), append(w.CPU, cpu.Seconds())
 			}
 		}
-		if i < 0 {
-			continue
+		if round < 0 {
+			begun = time.Now()
 		}
-		p.Nvcc, p.Gnvcc, p.First = append(p.Nvcc, wall[0]), append(p.Gnvcc, wall[1]),
-			append(p.First, wall[2])
-		p.NvccCPU, p.GnvccCPU = append(p.NvccCPU, cpu[0]), append(p.GnvccCPU, cpu[1])
 	}
+	p.Ways = ways
 	return p
+}
+
+// build builds a program once.
+func (b builder) build(ctx context.Context, dir, compiler, store string) (wall, cpu time.Duration,
+	err error) {
+	for _, argv := range b.commands(dir, compiler) {
+		r := step.Step{Argv: argv, Dir: dir, Limit: b.limit, Env: []string{"GNVCC_NVCC=" + b.nvcc,
+			"GNVCC_STORE=" + store}}.Run(ctx)
+		if r.Err != nil {
+			return 0, 0, r.Err
+		}
+		wall += r.Wall
+		cpu += r.User + r.System
+	}
+	return wall, cpu, nil
+}
+
+// seed makes a store that knows the toolkit: of a kernel that does nothing.
+func (b builder) seed(ctx context.Context, compiler, store string) error {
+	dir := store + "-source"
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "seed.cu"), []byte("__global__ void seed() {}\n"),
+		0o644); err != nil {
+		return err
+	}
+	_, _, err := b.build(ctx, dir, compiler, store)
+	return err
+}
+
+// freshen makes a store for one build.
+func (b builder) freshen(store, knows, seed string) error {
+	if err := os.RemoveAll(store); err != nil || knows == first {
+		return err
+	}
+	if err := os.CopyFS(store, os.DirFS(seed)); err != nil {
+		return err
+	}
+	return os.Chmod(store, 0o700) // CopyFS adds rights, and such a store is not believed
 }
 
 // commands builds everything anew.
@@ -171,12 +243,4 @@ func copyBeside(folder, root string) error {
 		}
 	}
 	return os.CopyFS(filepath.Join(root, filepath.Base(folder)), os.DirFS(folder))
-}
-
-func (r Raw) all() []float64 {
-	var out []float64
-	for _, p := range r.Programs {
-		out = append(out, command.Ratios(p.Gnvcc, p.Nvcc)...)
-	}
-	return out
 }

@@ -46,7 +46,8 @@ func TestRun(t *testing.T) {
 		}
 	}
 	out := filepath.Join(dir, "raw.json")
-	args := []string{"-gnvcc", gnvcc, "-nvcc", nvcc, "-pairs", "3", "-starts", "4", "-commit", "x",
+	args := []string{"-gnvcc", gnvcc, "-nvcc", nvcc, "-before", "old=" + gnvcc, "-rounds", "3",
+		"-starts", "4", "-commit", "x",
 		"-out", out, filepath.Join(dir, "programs")}
 	if err := run(context.Background(), args); err != nil {
 		t.Fatal(err)
@@ -62,14 +63,24 @@ func TestRun(t *testing.T) {
 	if len(raw.Programs) != 2 || raw.Machine.Commit != "x" || len(raw.Start.Face) != 4 {
 		t.Fatalf("%s", text)
 	}
+	if err := run(context.Background(), []string{"-table", out, out}); err != nil {
+		t.Error(err)
+	}
 	for _, p := range raw.Programs {
 		// The fakes sleep: 30 ms nvcc, 30 more gnvcc, 60 more with an empty store. A busy machine can
 		// only make that longer.
-		if len(p.Nvcc) != 3 || len(p.Gnvcc) != 3 || len(p.First) != 3 {
-			t.Errorf("%s: not 3 pairs: %+v", p.Name, p)
+		want := map[string]float64{"nvcc": 0.03, "gnvcc known": 0.06, "gnvcc unit": 0.06,
+			"old unit": 0.06, "gnvcc first": 0.12, "old first": 0.12}
+		if p.Failed != "" || len(p.Ways) != len(want) {
+			t.Errorf("%+v", p)
 		}
-		if slices.Min(p.Nvcc) < 0.03 || slices.Min(p.Gnvcc) < 0.06 || slices.Min(p.First) < 0.12 {
-			t.Errorf("%s: shorter than the fakes sleep: %+v", p.Name, p)
+		for _, w := range p.Ways {
+			if len(w.Wall) != 3 || len(w.CPU) != 3 {
+				t.Errorf("%s, %s: not 3 rounds: %+v", p.Name, w, w)
+			}
+			if least := want[w.String()]; least == 0 || slices.Min(w.Wall) < least {
+				t.Errorf("%s, %s: shorter than the fakes sleep, %v: %+v", p.Name, w, least, w)
+			}
 		}
 	}
 	for _, ms := range raw.Start.Face {
@@ -93,7 +104,9 @@ func TestRefused(t *testing.T) {
 		"which programs":               {"-gnvcc", gnvcc, "-nvcc", nvcc},
 		"neither a Makefile":           {"-gnvcc", gnvcc, "-nvcc", nvcc, t.TempDir()},
 		"is no program":                {"-gnvcc", "/no/gnvcc", dir},
-		"at least 1":                   {"-pairs", "0", dir},
+		"at least 1":                   {"-rounds", "0", dir},
+		"some of known, unit":          {"-gnvcc", gnvcc, "-nvcc", nvcc, "-stores", "full", dir},
+		"with a name of its own":       {"-gnvcc", gnvcc, "-nvcc", nvcc, "-before", "nvcc=" + gnvcc, dir},
 		"1 of 1 programs could not be": {"-gnvcc", gnvcc, "-nvcc", nvcc, "-starts", "1", dir},
 	} {
 		if err := run(context.Background(), args); err == nil || !strings.Contains(err.Error(), want) {
@@ -111,6 +124,14 @@ func TestStatistics(t *testing.T) {
 		if got := command.Quantile(c.list, c.q); math.Abs(got-c.w) > 1e-9 {
 			t.Errorf("%v: %v, want %v", c, got, c.w)
 		}
+	}
+	same := [][]float64{{2, 2, 2}, {8, 8}}
+	if low, high := command.Interval(same, command.MeanOfMedians); math.Abs(low-4) > 1e-9 || math.Abs(high-4) > 1e-9 {
+		t.Errorf("%v to %v, of what does not vary", low, high)
+	}
+	varied := [][]float64{{1, 1.1, 0.9, 1.05, 0.95, 1, 1, 1.2, 0.8}}
+	if low, high := command.Interval(varied, command.MeanOfMedians); low >= 1 || high <= 1 || low < 0.8 || high > 1.2 {
+		t.Errorf("%v to %v", low, high)
 	}
 	if got := command.Ratios([]float64{2, 9}, []float64{1, 3, 5}); !reflect.DeepEqual(got,
 		[]float64{2, 3}) {
