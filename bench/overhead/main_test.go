@@ -126,11 +126,13 @@ func TestStatistics(t *testing.T) {
 		}
 	}
 	same := [][]float64{{2, 2, 2}, {8, 8}}
-	if low, high := command.Interval(same, command.MeanOfMedians); math.Abs(low-4) > 1e-9 || math.Abs(high-4) > 1e-9 {
+	low, high := command.Interval(same, command.MeanOfMedians)
+	if math.Abs(low-4) > 1e-9 || math.Abs(high-4) > 1e-9 {
 		t.Errorf("%v to %v, of what does not vary", low, high)
 	}
 	varied := [][]float64{{1, 1.1, 0.9, 1.05, 0.95, 1, 1, 1.2, 0.8}}
-	if low, high := command.Interval(varied, command.MeanOfMedians); low >= 1 || high <= 1 || low < 0.8 || high > 1.2 {
+	low, high = command.Interval(varied, command.MeanOfMedians)
+	if low >= 1 || high <= 1 || low < 0.8 || high > 1.2 {
 		t.Errorf("%v to %v", low, high)
 	}
 	if got := command.Ratios([]float64{2, 9}, []float64{1, 3, 5}); !reflect.DeepEqual(got,

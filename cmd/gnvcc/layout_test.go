@@ -28,7 +28,7 @@ var rooms = map[string]map[string][]string{
 			"standing"},
 		"apply": {"toolcmd", "environment", "scratch", "splice", "toolkit", "again", "record", "standing",
 			"stage"},
-		"driver": {"toolcmd", "environment", "toolkit", "record", "standing", "stage"},
+		"driver": {"toolcmd", "environment", "scratch", "toolkit", "record", "standing", "stage"},
 		// For tests alone.
 		"drivertest": {},
 	},
