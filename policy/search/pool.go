@@ -130,17 +130,13 @@ func (p *pool) want(k *policy.Kernel, r recipe.Recipe, how kind, rank int) *job 
 	return j
 }
 
-// idle tells whether nothing of a kernel waits or compiles.
+// idle tells whether nothing of a kernel that a search has asked for waits or compiles. What nobody
+// waits for may never be compiled: one worker alone takes none of it.
 func (p *pool) idle(k *policy.Kernel) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, j := range p.jobs {
-		if j.kernel.Identity != k.Identity {
-			continue
-		}
-		select {
-		case <-j.done:
-		default:
+		if j.kernel.Identity == k.Identity && j.rank < behind && !j.finished() {
 			return false
 		}
 	}
