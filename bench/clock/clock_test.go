@@ -104,6 +104,21 @@ func TestCounting(t *testing.T) {
 		t.Errorf("%d rows after a second process, %d after the first: %v", len(twice.Rows), len(got.Rows),
 			err)
 	}
+	// Kernels are kept apart where that is asked for.
+	run(append(env("unused", file), apart, "FAKE_APART=1")...)
+	if thrice, err := readFile(file); err != nil || len(thrice.Rows) != 3*len(got.Rows) {
+		t.Errorf("%d rows where they are kept apart: %v", len(thrice.Rows), err)
+	}
+	for _, keptApart := range []bool{false, true} {
+		r, err := Under("unused", file, keptApart, func(env []string) error {
+			run(append(env, map[bool]string{true: "FAKE_APART=1", false: "ANY=1"}[keptApart])...)
+			return nil
+		})
+		if want := map[bool]int64{true: 7000 - added, false: 7000}[keptApart]; err != nil ||
+			r.Rows[0].Total != want || r.Rows[0].Median != want {
+			t.Errorf("kept apart %v: %+v, %v", keptApart, r.Rows[0], err)
+		}
+	}
 	// What goes wrong is said, and the program runs.
 	for want, env := range map[string][]string{
 		"names no file": {"GNVCC_CLOCK="},

@@ -15,6 +15,9 @@
 // is tuned, and those that are ready are still clocked. The table is printed at the end, over all
 // lines of -results.
 //
+// The clock lengthens kernels, in one of its two ways those with many short blocks, in the other
+// all of them by a little: so runs take turns, and what counts is the least that a kernel took.
+//
 // In the time that is left when all are measured, programs are run in pairs, as they are and under
 // gnvcc profile, the short ones first (-pairs): what observing costs is less than by what two runs
 // differ.

@@ -62,7 +62,7 @@ func flags(s *suite, a *asked) *flag.FlagSet {
 	set.BoolVar(&a.byLever, "levers", false, "print what each lever did, too")
 	set.StringVar(&a.lever, "lever", "", "print every kernel in which a `lever` was tried, too")
 	set.IntVar(&s.parallel, "j", runtime.NumCPU(), "builds at a time")
-	set.IntVar(&s.runs, "runs", 3, "runs of each build under the clock, at least 2")
+	set.IntVar(&s.runs, "runs", 3, "runs of each build under the clock, at least 2: in every second one kernels are kept apart")
 	set.IntVar(&s.pairs, "pairs", 5,
 		"pairs of runs, alone and observed, of each program, in the time that is left")
 	set.DurationVar(&s.budget, "budget", time.Hour, "time for everything")

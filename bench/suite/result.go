@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 
 	"gnvcc/bench/clock"
@@ -43,6 +44,7 @@ type Result struct {
 
 	Runs          int
 	Before, After []int64 // all kernels' time, one entry a run
+	Least         bool    `json:",omitempty"` // kernels' times are the least, and not the medians
 	Kernels       []Kernel
 	Lost          int64  // launches that the clock missed, all runs
 	Stdout        string // "same", "differs: ...", "not comparable: ..."
@@ -55,9 +57,9 @@ type Kernel struct {
 	Grid, Block       [3]int
 	Dynamic           int
 	Count, CountAfter int // launches in one run (the first)
-	// of one launch: the median over the runs of the runs' medians
+	// of one launch: the least of the runs' medians
 	Before, After                   int64
-	TotalBefore, TotalAfter         int64 // of one run: the median over the runs
+	TotalBefore, TotalAfter         int64 // of one run: the least
 	RegistersBefore, RegistersAfter int
 }
 
@@ -159,6 +161,7 @@ func byKernel(r clock.Reading) map[key]sums {
 // times takes over what the clock read in the runs of both builds.
 func (r *Result) times(before, after []clock.Reading) {
 	kernels := map[key]*Kernel{}
+	r.Least = true
 	take := func(readings []clock.Reading, put func(k *Kernel, first sums, each, total int64)) (
 		totals []int64) {
 		each, total, first := map[key][]int64{}, map[key][]int64{}, map[key]sums{}
@@ -176,7 +179,7 @@ func (r *Result) times(before, after []clock.Reading) {
 			if kernels[k] == nil {
 				kernels[k] = &Kernel{Name: k.name, Grid: k.grid, Block: k.block, Dynamic: k.dynamic}
 			}
-			put(kernels[k], first[k], command.Median(each[k]), command.Median(total[k]))
+			put(kernels[k], first[k], slices.Min(each[k]), slices.Min(total[k]))
 		}
 		return totals
 	}
@@ -198,13 +201,25 @@ func (r *Result) times(before, after []clock.Reading) {
 	})
 }
 
-// Ratio is how many times as fast the program's kernels are: the medians over the runs of all
-// kernels' time. 0: not known.
+// Ratio is how many times as fast the program's kernels are, 0: not known.
 func (r Result) Ratio() float64 {
-	if after := command.Median(r.After); after > 0 {
-		return float64(command.Median(r.Before)) / float64(after)
+	before, after := r.totals()
+	if after > 0 {
+		return float64(before) / float64(after)
 	}
 	return 0
+}
+
+// totals are all kernels' time in a run of both builds: the sums of what each took at the least; of
+// earlier results the medians over the runs.
+func (r Result) totals() (before, after int64) {
+	if !r.Least {
+		return command.Median(r.Before), command.Median(r.After)
+	}
+	for _, k := range r.Kernels {
+		before, after = before+k.TotalBefore, after+k.TotalAfter
+	}
+	return before, after
 }
 
 // again tells whether it is of a call with -again, which tells of other arguments and a sweep
@@ -223,9 +238,10 @@ func (r Result) Longest() int64 {
 }
 
 func (r Result) short() string {
+	before, after := r.totals()
 	return fmt.Sprintf(
 		"%.3f times as fast (%.3f ms -> %.3f ms), tuned in %.1f s: %d configurations, %d candidates, %d recipes; stdout %s",
-		r.Ratio(), float64(command.Median(r.Before))/1e6, float64(command.Median(r.After))/1e6, r.Tune,
+		r.Ratio(), float64(before)/1e6, float64(after)/1e6, r.Tune,
 		r.Configurations, r.Candidates, r.Adopted, r.Stdout)
 }
 

@@ -9,8 +9,6 @@ import (
 	"sort"
 	"strings"
 	"time"
-
-	"gnvcc/bench/command"
 )
 
 // table prints every program, the fastest first, the failed ones last, and the means over the
@@ -43,10 +41,10 @@ func table(results []Result, threshold time.Duration, kernels bool) string {
 		if launches(r, false) != launches(r, true) {
 			mark += fmt.Sprintf(" (%d launches, then %d)", launches(r, false), launches(r, true))
 		}
+		before, after := r.totals()
 		fmt.Fprintf(&b, "%-24s %7.3f %12.3f %12.3f %8.1f %7d %7d %7d %7d  %s%s\n", r.Program, r.Ratio(),
-			float64(command.Median(r.Before))/1e6,
-			float64(command.Median(r.After))/1e6, r.Tune, r.Configurations, r.Candidates, r.Built, r.Adopted,
-			r.Stdout, mark)
+			float64(before)/1e6, float64(after)/1e6, r.Tune, r.Configurations, r.Candidates, r.Built,
+			r.Adopted, r.Stdout, mark)
 		if !kernels {
 			continue
 		}
@@ -110,7 +108,8 @@ func means(done []Result, failed int, threshold time.Duration) string {
 			worst = r
 		}
 		n++
-		log, weight := math.Log(r.Ratio()), float64(command.Median(r.Before))
+		before, _ := r.totals()
+		log, weight := math.Log(r.Ratio()), float64(before)
 		logs += log
 		weights += weight
 		weighted += log * weight

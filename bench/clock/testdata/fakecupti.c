@@ -13,11 +13,12 @@ static CUpti_BuffersCallbackCompleteFunc complete;
 static CUpti_CallbackFunc callback;
 static CUpti_ActivityKernel9 pending[5000];
 static size_t npending;
+static CUpti_ActivityKind enabled;
 
 static void launch(const char *name, int grid, int block, int dynamic, unsigned long long ns) {
 	CUpti_ActivityKernel9 *k = &pending[npending++];
 	memset(k, 0, sizeof *k);
-	k->kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+	k->kind = enabled;
 	k->start = 1000000 + npending;
 	k->end = k->start + ns;
 	k->gridX = grid, k->gridY = 1, k->gridZ = 2;
@@ -31,7 +32,10 @@ CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc r, C
 	request = r, complete = c;
 	return getenv("FAKE_REFUSES") ? CUPTI_ERROR_NOT_INITIALIZED : CUPTI_SUCCESS;
 }
-CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind) { return kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_KIND; }
+CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind) {
+	enabled = kind;
+	return kind == (getenv("FAKE_APART") ? CUPTI_ACTIVITY_KIND_KERNEL : CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_KIND;
+}
 CUptiResult cuptiGetResultString(CUptiResult r, const char **s) { *s = "fake refusal"; return r ? CUPTI_SUCCESS : CUPTI_SUCCESS; }
 CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *s, CUpti_CallbackFunc f, void *u) { *s = NULL; (void)u; callback = f; return CUPTI_SUCCESS; }
 CUptiResult cuptiEnableCallback(uint32_t e, CUpti_SubscriberHandle s, CUpti_CallbackDomain d, CUpti_CallbackId i) { (void)e, (void)s, (void)d, (void)i; return CUPTI_SUCCESS; }
