@@ -464,9 +464,9 @@ func (c *choices) alike(a, b, left int) bool {
 		return (v.name == d.name || v.name == "" || d.name == "") && meet(c.variant, c.def, v, d) &&
 			!apart(v, d)
 	case v.kind == load && d.kind == operation:
-		return c.forwarded(v, d)
+		return !c.variant.fresh(v) && c.forwarded(v, d)
 	case v.kind == operation && d.kind == load:
-		return c.forwarded(d, v)
+		return !c.def.fresh(d) && c.forwarded(d, v)
 	case v.kind == d.kind:
 		return v.name == d.name
 	default:

@@ -76,8 +76,15 @@ func (g *graph) instructions(f *function) {
 		}
 		f.node[i] = len(g.nodes)
 		g.nodes = append(g.nodes, n)
-		if n.kind == load {
-			for lane := range len(parts(ops[0])) - 1 {
+		lanes := 1
+		switch {
+		case n.kind == load:
+			lanes = len(parts(ops[0]))
+		case name == "st": // one store may be several of the other kernel's
+			lanes = len(parts(ops[len(ops)-1]))
+		}
+		if lanes > 1 {
+			for lane := range lanes - 1 {
 				next := *n
 				next.lane = lane + 1
 				g.nodes = append(g.nodes, &next)
@@ -103,7 +110,10 @@ func (g *graph) link(n *node, _ int) {
 		if strings.HasPrefix(n.text[k], "[") {
 			continue
 		}
-		for _, p := range parts(n.text[k]) {
+		for lane, p := range parts(n.text[k]) {
+			if n.base == "st" && lane != n.lane {
+				continue
+			}
 			n.ops = append(n.ops, g.origins(f, n.at, p))
 			n.chosen = append(n.chosen, g.selected(f, n.at, p))
 			n.args = append(n.args, p)

@@ -259,7 +259,8 @@ func (m *matching) covers(o, k int) bool {
 	case integer:
 		return true
 	case load:
-		return (v.name == d.name || v.name == "" || d.name == "") && meet(m.variant, m.def, v, d)
+		return (v.name == d.name || v.name == "" || d.name == "") && meet(m.variant, m.def, v, d) &&
+			!apart(v, d)
 	case constant:
 		return false // see constant
 	}

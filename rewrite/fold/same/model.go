@@ -54,6 +54,8 @@ type node struct {
 	table, nonzero bool
 	lane           int // of a load: which of its several registers
 	place          residue
+	// of a load: the one load whose number its address is computed from; nil: none, or several
+	index *node
 }
 
 func (n *node) statement() Statement { return Statement{n.fn, n.at} }
@@ -107,6 +109,7 @@ type function struct {
 	memo    map[string][]int
 	local   []source // what is stored to local memory
 	ops     map[int][]string
+	behind  []bool // by block: behindWrites; nil: not asked yet
 }
 
 type call struct {

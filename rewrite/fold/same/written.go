@@ -1,0 +1,59 @@
+package same
+
+// What a load can find. A compiler may hand the number that was stored to a load of the same
+// address, so that in one kernel a load stands where the other has what was computed. Not so for a
+// load that no store comes before.
+
+// writing are the instructions behind which memory may hold something else than before.
+var writing = map[string]bool{"st": true, "atom": true, "red": true, "call": true, "cp": true,
+	"stmatrix": true, "sust": true, "sured": true, "multimem": true}
+
+// fresh tells of a load that on no way stands behind an instruction of its kernel that writes.
+func (g *graph) fresh(n *node) bool {
+	f := g.byName[n.fn.Name]
+	if !f.Entry {
+		return false // who calls it may have written
+	}
+	if f.behind == nil {
+		f.behind = f.behindWrites()
+	}
+	for b, block := range f.reach.Blocks {
+		if n.at < block.First || n.at >= block.Last {
+			continue
+		}
+		if f.behind[b] {
+			return false
+		}
+		for i := block.First; i < n.at; i++ {
+			if writing[string(f.Base(i))] {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// behindWrites tells of each block whether a write may have been carried out when it is entered.
+func (f *function) behindWrites() []bool {
+	blocks := f.reach.Blocks
+	behind := make([]bool, len(blocks))
+	var todo []int
+	for _, block := range blocks {
+		for i := block.First; i < block.Last; i++ {
+			if writing[string(f.Base(i))] {
+				todo = append(todo, block.Succs...)
+				break
+			}
+		}
+	}
+	for len(todo) > 0 {
+		b := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if !behind[b] {
+			behind[b] = true
+			todo = append(todo, blocks[b].Succs...)
+		}
+	}
+	return behind
+}
