@@ -100,6 +100,33 @@ func TestRecipesOfLevers(t *testing.T) {
 	}
 }
 
+// TestIntegersAlone: where a launch has integers and floats, a copy for the integers alone is tried, too.
+func TestIntegersAlone(t *testing.T) {
+	k := sources(policy.Kernel{Name: "k"})
+	k.Values = []source.Value{
+		{Name: "x", Type: "float", Argument: 0, Bits: 32, Class: source.Float},
+		{Name: "n", Type: "int", Argument: 1, Bits: 32, Class: source.Integer},
+		{Name: "m", Type: "int", Argument: 2, Bits: 32, Class: source.Integer}}
+	for _, c := range []struct {
+		values, recipe string
+		want           bool
+	}{
+		{"#0=0.5,#1=8,#2=9", "spec{#1=8,#2=9}", true},
+		{"#0=0.5,#1=8,#2=9", "spec{#0=0.5,#1=8,#2=9}", true},
+		{"#1=8,#2=9", "spec{#1=8,#2=9}", true},
+		{"#0=0.5", "spec{}", false},
+	} {
+		var got []string
+		for _, r := range specs(&Situation{Kernel: &k, Values: valuesOf(t, policy.Scalar, c.values)},
+			recipe.Second) {
+			got = append(got, r.String())
+		}
+		if slices.Contains(got, c.recipe) != c.want {
+			t.Errorf("%s: %q", c.values, got)
+		}
+	}
+}
+
 // TestAllowsAll: which recipes a user's choice of levers allows.
 func TestAllowsAll(t *testing.T) {
 	for _, c := range []struct {

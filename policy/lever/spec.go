@@ -6,6 +6,7 @@ import (
 
 	"gnvcc/policy"
 	"gnvcc/rewrite/recipe"
+	"gnvcc/rewrite/source"
 )
 
 // Specialisation: a copy of the kernel for the values that its launches have. There are two forms.
@@ -14,9 +15,11 @@ import (
 // guard; it is for kernels that can't have a second entry, and its plain copy is measured too.
 //
 // Which values pay is not known beforehand, and fewer conditions are better, as they hold more
-// often. Tried: scalars with the block's size, scalars, the block, all of it with the grid, the
-// alignment of all pointers, and each scalar alone where there are few; around the best one, each
-// condition left out (a block's three dimensions are one condition).
+// often. Tried: scalars with the block's size, integers alone of these, scalars, the block, all of it
+// with the grid, the alignment of all pointers, and each scalar alone where there are few; around the
+// best one, each condition left out (a block's three dimensions are one condition). Integers are
+// loops' ends and strides, and most of what a copy gains; a known float is what the compiler could
+// fold functions of, so that a copy with one may not be proved to have the same bits.
 
 var _ = register(Lever{
 	Name: recipe.Second, Idea: "a copy for", Gain: 1.065,
@@ -106,6 +109,9 @@ func specs(s *Situation, lever string) []recipe.Recipe {
 		block = always
 	}
 	add(scalars, block)
+	if whole := integers(s.Kernel, scalars); len(whole) > 0 && len(whole) < len(scalars) {
+		add(whole, block)
+	}
 	if lever != recipe.Second {
 		add(scalars)
 	}
@@ -123,6 +129,19 @@ func specs(s *Situation, lever string) []recipe.Recipe {
 	}
 	return out
 }
+
+// integers keeps the values that are no floats.
+func integers(k *policy.Kernel, values []policy.Value) []policy.Value {
+	floats := map[recipe.Place]bool{}
+	for _, v := range k.Values {
+		floats[unnamed(v.Place())] = v.Class == source.Float
+	}
+	return slices.DeleteFunc(slices.Clone(values), func(v policy.Value) bool {
+		return floats[unnamed(v.Is.Of)]
+	})
+}
+
+func unnamed(p recipe.Place) recipe.Place { p.Name = ""; return p }
 
 // read keeps the dimensions that the kernel reads.
 func read(k *policy.Kernel, values []policy.Value) []policy.Value {
