@@ -11,6 +11,7 @@ import (
 	"gnvcc/driver/job"
 	"gnvcc/driver/record"
 	"gnvcc/driver/toolcmd"
+	"gnvcc/rewrite/fold"
 	"gnvcc/rewrite/fold/same"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/source"
@@ -130,50 +131,89 @@ func (b *Workbench) compare(ctx context.Context, j *job.Job, t *record.Translati
 			return err
 		}
 	}
-	own, variant, answer, err := b.matched(ctx, t, module, d)
+	own, variant, fixed, err := b.sides(ctx, t, module, d)
 	if err != nil {
 		return err
 	}
-	if len(answer.Sums)+len(answer.Alone)+len(answer.Approximate) == 0 {
-		return nil
-	}
-	before, err := b.done(ctx, j, own, d.entry, module, d.entry, nil)
-	if err != nil {
+	var before, after *doings
+	look := func() (err error) {
+		if before == nil {
+			before, err = b.done(ctx, j, own, d.entry, module, d.entry, nil)
+		}
+		if err == nil && after == nil {
+			after, err = b.done(ctx, j, variant, d.entry, whole, d.name, p.flags)
+		}
 		return err
 	}
-	after, err := b.done(ctx, j, variant, d.entry, whole, d.name, p.flags)
-	if err != nil {
+	try := func(one, two map[same.Statement]same.Statement) error {
+		answer, err := same.Same(same.Built{Module: own, Entry: d.entry, Contracted: one},
+			same.Built{Module: variant, Entry: d.entry, Contracted: two}, fixed)
+		if err != nil {
+			return err
+		}
+		if one == nil && len(answer.Sums)+len(answer.Alone)+len(answer.Approximate) == 0 {
+			return nil
+		}
+		if err := look(); err != nil {
+			return err
+		}
+		before.known, after.known = one, two
+		if err := agree(ctx, answer, before, after); err != nil || len(answer.Early) == 0 {
+			return err
+		}
+		if err := b.untouched(ctx, j, module, nil, answer.Early); err != nil {
+			return err
+		}
+		return b.untouched(ctx, j, whole, p.flags, answer.Early)
+	}
+	first := try(nil, nil)
+	if first == nil || ctx.Err() != nil || transient(first) {
+		return first
+	}
+	// The one compiler may contract in the kernel what the other does in the variant.
+	if err := look(); err != nil {
 		return err
 	}
-	return agree(ctx, answer, before, after)
+	one, two := before.contracted(), after.contracted()
+	if len(one)+len(two) == 0 {
+		return first
+	}
+	return try(one, two)
 }
 
 // matched gives kernel and variant with line information, and what rewrite/fold/same says of them.
 func (b *Workbench) matched(ctx context.Context, t *record.Translation, module *ptx.Module,
 	d doubted) (own, variant *ptx.Module, answer *same.Answer, err error) {
-	call, err := toolcmd.ReadCicc(t.Args)
+	own, variant, fixed, err := b.sides(ctx, t, module, d)
 	if err != nil {
-		return nil, nil, nil, err
-	}
-	unit, err := b.unit(t.Input)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	f := module.Entry(d.entry)
-	if f == nil {
-		return nil, nil, nil, fmt.Errorf("no kernel %s in the PTX", d.entry)
-	}
-	signature := source.Signature(f)
-	fixed, err := d.fixed(unit, signature)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	if own, variant, err = b.lined(ctx, t, call, unit, module, signature, d); err != nil {
 		return nil, nil, nil, err
 	}
 	answer, err = same.Same(same.Built{Module: own, Entry: d.entry},
 		same.Built{Module: variant, Entry: d.entry}, fixed)
 	return own, variant, answer, err
+}
+
+// sides gives kernel and variant with line information, and what the variant knows.
+func (b *Workbench) sides(ctx context.Context, t *record.Translation, module *ptx.Module,
+	d doubted) (own, variant *ptx.Module, fixed fold.Fixed, err error) {
+	call, err := toolcmd.ReadCicc(t.Args)
+	if err != nil {
+		return nil, nil, fixed, err
+	}
+	unit, err := b.unit(t.Input)
+	if err != nil {
+		return nil, nil, fixed, err
+	}
+	f := module.Entry(d.entry)
+	if f == nil {
+		return nil, nil, fixed, fmt.Errorf("no kernel %s in the PTX", d.entry)
+	}
+	signature := source.Signature(f)
+	if fixed, err = d.fixed(unit, signature); err != nil {
+		return nil, nil, fixed, err
+	}
+	own, variant, err = b.lined(ctx, t, call, unit, module, signature, d)
+	return own, variant, fixed, err
 }
 
 // lined gives what cicc makes of the untouched text and of the variant's with line information. It
@@ -214,6 +254,8 @@ func (b *Workbench) lined(ctx context.Context, t *record.Translation, call *tool
 type doings struct {
 	did   map[same.Statement]deed
 	reach map[*ptx.Func]*ptx.Reaching
+
+	known map[same.Statement]same.Statement // sums that are compared with their products
 
 	// what which.go has found out so far
 	with     map[same.Statement]int // contractedWith
@@ -364,7 +406,7 @@ func unlisted(answer *same.Answer, before, after *doings) error {
 // unknown is an error where ptxas contracted a sum that is none of those known to have a product.
 func (d *doings) unknown(known func(same.Statement) bool) error {
 	for s, did := range d.did {
-		if did == contracted && !known(s) {
+		if _, compared := d.known[s]; did == contracted && !compared && !known(s) {
 			return fmt.Errorf("ptxas contracts %s, of which no operand is known to be a product", text(s))
 		}
 	}

@@ -45,6 +45,38 @@ func (d *doings) whichOf(sum same.Statement) int {
 	return -1
 }
 
+// contracted are the sums that ptxas contracted, each with its product: those of which that is
+// known.
+func (d *doings) contracted() map[same.Statement]same.Statement {
+	out := map[same.Statement]same.Statement{}
+	for s, did := range d.did {
+		if did != contracted {
+			continue
+		}
+		f := s.Func
+		only, count := -1, 0 // the operands that may be products
+		for k, o := range f.Operands(s.Index, nil)[1:] {
+			if holds(f, d.reach[f], s.Index, string(f.Bytes(o)), map[int]bool{}, func(i int) bool {
+				return fold.FreeProduct(f, i)
+			}) {
+				only, count = k, count+1
+			}
+		}
+		if count > 1 {
+			only = d.contractedWith(s)
+		}
+		if only < 0 {
+			continue
+		}
+		defs := d.reach[f].Of(s.Index, string(f.Bytes(f.Operands(s.Index, nil)[1+only])))
+		if len(defs) == 1 && !f.Stmts[defs[0]].Guarded && string(f.Base(defs[0])) == "mul" &&
+			fold.FreeProduct(f, defs[0]) {
+			out[s] = same.Statement{Func: f, Index: defs[0]}
+		}
+	}
+	return out
+}
+
 // twin tells whether another product that is computed may have the value of one.
 func (d *doings) twin(f *ptx.Func, product int) bool {
 	v := values{f, d.reach[f], &d.steps}

@@ -2,6 +2,7 @@ package same
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -22,6 +23,7 @@ type choices struct {
 	late    []fate // of the variant's nodes
 	memo    map[[3]int]bool
 	widened map[*graph]map[int][]int
+	bared   map[*graph]map[list][]int
 	stored  map[string]map[string]bool // by space: the operations whose results either kernel stores
 }
 
@@ -35,16 +37,19 @@ func twice(n *node) bool {
 	return n.kind == operation && n.base == "add" && len(n.text) == 3 && n.text[1] == n.text[2]
 }
 
-// product tells of what ptxas may contract with a sum.
-func product(n *node) bool { return n.kind == operation && fold.FreeProduct(n.fn, n.at) }
+// isProduct tells of what ptxas may contract with a sum.
+func isProduct(n *node) bool { return n.kind == operation && fold.FreeProduct(n.fn, n.at) }
 
 // freeSum tells of a sum that ptxas may contract.
-func freeSum(n *node) bool { return n.kind == operation && fold.FreeSum(n.fn, n.at) }
+func freeSum(n *node) bool {
+	return n.kind == operation && n.base != "fma" && fold.FreeSum(n.fn, n.at)
+}
 
 // choose compares all sums, and lists those that ptxas may contract.
 func (m *matching) choose() (*Answer, error) {
-	c := &choices{matching: m, late: fates(m.variant, fold.Fixed{}), memo: map[[3]int]bool{},
-		stored: map[string]map[string]bool{}, widened: map[*graph]map[int][]int{m.def: {}, m.variant: {}}}
+	c := &choices{matching: m, late: fates(m.variant, fold.Fixed{}, true), memo: map[[3]int]bool{},
+		stored: map[string]map[string]bool{}, widened: map[*graph]map[int][]int{m.def: {}, m.variant: {}},
+		bared: map[*graph]map[list][]int{m.def: {}, m.variant: {}}}
 	for _, g := range []*graph{m.def, m.variant} {
 		for _, n := range g.nodes {
 			if n.base != "st" && n.base != "atom" && n.base != "red" {
@@ -101,6 +106,9 @@ func (m *matching) choose() (*Answer, error) {
 		}
 	}
 	out.Alone = m.folded()
+	begin(m.variant, c.late, m.early)
+	begin(m.def, fates(m.def, fold.Fixed{}, true), m.early)
+	out.Early = slices.Sorted(maps.Keys(m.early))
 	return out, nil
 }
 
@@ -124,7 +132,7 @@ func (c *choices) products(g *graph, n *node) int {
 	count := 0
 	for k := range n.ops {
 		for _, o := range c.bare(g, n.ops[k]) {
-			if product(g.nodes[o]) || g.nodes[o].kind == load && c.stored[g.nodes[o].name]["mul"] {
+			if isProduct(g.nodes[o]) || g.nodes[o].kind == load && c.stored[g.nodes[o].name]["mul"] {
 				count++
 				break
 			}
@@ -133,12 +141,15 @@ func (c *choices) products(g *graph, n *node) int {
 	return count
 }
 
+// zeroBelow is -0 in single precision.
+const zeroBelow = "0f80000000"
+
 // Constants for which an operation gives its other operand, as PTX writes them.
 var (
 	ones = set("0f3f800000 0fbf800000 0d3ff0000000000000 0dbff0000000000000 " +
 		"1 -1 1065353216 3212836864")
 	// x + 0 is not x where x is -0
-	added      = set("0f80000000 0d8000000000000000")
+	added      = set(zeroBelow + " 0d8000000000000000")
 	subtracted = set("0f00000000 0d0000000000000000")
 )
 
@@ -169,11 +180,16 @@ func (c *choices) may(g *graph, origins []int) fate {
 // bare are origins, without signs, and with what they become where an operand of theirs turns out
 // to be 0 or 1.
 func (c *choices) bare(g *graph, origins []int) []int {
+	key := listOf(origins)
+	if known, ok := c.bared[g][key]; ok {
+		return known
+	}
 	plain := true
 	for _, o := range origins {
 		plain = plain && len(c.instead(g, o)) == 0
 	}
 	if plain {
+		c.bared[g][key] = origins
 		return origins
 	}
 	var out []int
@@ -192,6 +208,7 @@ func (c *choices) bare(g *graph, origins []int) []int {
 		}
 	}
 	walk(origins)
+	c.bared[g][key] = out
 	return out
 }
 
@@ -306,24 +323,44 @@ func (c *choices) slips(fg, og *graph, fused, sum *node, isVariant bool) bool {
 		}
 		// a sum of the two: its operands are those, or one of them is the product of the other's factors
 		two := [][]int{fused.ops[1-k], fused.ops[2]}
-		for _, ops := range c.unfused(og, sum) {
-			if isVariant && c.loose(two, ops) || !isVariant && c.loose(ops, two) {
+		switch {
+		case sum.base == "fma":
+			if c.product(fg, two[0], two[1], sum, isVariant) || c.product(fg, two[1], two[0], sum, isVariant) {
 				return true
 			}
+		case isVariant && c.factors(two, sum.ops, depth-1), !isVariant && c.factors(sum.ops, two, depth-1):
+			return true
 		}
 	}
 	return false
 }
 
-// unfused are a sum's operands; of a contracted one the addend alone, as the product is no node.
-func (c *choices) unfused(_ *graph, n *node) [][][]int {
-	if n.base == "fma" {
-		return [][][]int{{nil, n.ops[2]}} // nil: anything
+// product tells whether a contracted sum of the other kernel may be of these two, contracted with
+// the first.
+func (c *choices) product(g *graph, first, second []int, sum *node, isVariant bool) bool {
+	v, d := second, sum.ops[2]
+	if !isVariant {
+		v, d = d, v
 	}
-	return [][][]int{{n.ops[0], n.ops[1]}}
+	if !c.some(v, d, depth-1) {
+		return false
+	}
+	for _, o := range c.bare(g, first) {
+		p := g.nodes[o]
+		if p.kind == load && c.forwards(p, "mul") {
+			return true
+		}
+		if !c.multiplies(g, o) {
+			continue
+		}
+		// x + x is x * 2, and x / 4 is x * 0.25: their operands are not the factors
+		if p.base != "mul" && p.base != "fma" || isVariant && c.factors(p.ops, sum.ops, depth-1) ||
+			!isVariant && c.factors(sum.ops, p.ops, depth-1) {
+			return true
+		}
+	}
+	return false
 }
-
-func (c *choices) loose(v, d [][]int) bool { return c.factors(v, d, depth-1) }
 
 // crossed tells whether two contracted sums may be a*b + e*f, of which each rounds the other
 // product.
@@ -448,9 +485,9 @@ func (c *choices) alike(a, b, left int) bool {
 	case v.kind == constant && d.kind == constant:
 		return v.name == d.name
 	case v.kind == constant:
-		return c.fate[b].constant || d.kind == called
+		return c.fate[b].mayBe(v.name) || d.kind == called
 	case d.kind == constant:
-		return c.late[a].constant || v.kind == called
+		return c.late[a].mayBe(d.name) || v.kind == called
 	case v.kind == called || d.kind == called:
 		return true
 	case v.kind == integer && d.kind == operation:
@@ -495,7 +532,7 @@ func bitwise(n *node) bool {
 
 func (c *choices) operations(a, b, left int) bool {
 	v, d := c.variant.nodes[a], c.def.nodes[b]
-	if kindOf(v.op) != kindOf(d.op) {
+	if kindOf(v.op) != kindOf(d.op) || approximate(v) != approximate(d) {
 		return false
 	}
 	if isSum(v) && isSum(d) {
@@ -550,11 +587,16 @@ func (c *choices) operations(a, b, left int) bool {
 
 // forwarded tells whether a load may find what an operation gave.
 func (c *choices) forwarded(from, n *node) bool {
+	return c.forwards(from, class(n))
+}
+
+// forwards tells whether a load may find what operations of a class gave.
+func (c *choices) forwards(from *node, class string) bool {
 	if ptx.HasModifier([]byte(from.op), "nc") || from.name == "const" {
 		return false
 	}
 	for s, what := range c.stored {
-		if (s == from.name || s == "" || from.name == "") && what[class(n)] {
+		if (s == from.name || s == "" || from.name == "") && what[class] {
 			return true
 		}
 	}
@@ -593,7 +635,7 @@ func (m *matching) folded() []Statement {
 	}
 	var out []Statement
 	for k, n := range m.def.nodes {
-		if found[k] && (product(n) || freeSum(n)) {
+		if found[k] && (isProduct(n) || freeSum(n)) {
 			out = append(out, n.statement())
 		}
 	}

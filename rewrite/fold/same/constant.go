@@ -19,18 +19,24 @@ type fate struct {
 	rough    bool // and then with other bits than the instruction's: it is approximate, or contracted
 	flushes  bool // and then perhaps a subnormal, where the instruction gives 0
 	single   bool // if it is one, then the same one wherever it is computed
+	plus     bool // if it may be any constant, then never -0
 	any      bool // it may be any constant; where not, it is one of
 	values   [2]string
 }
 
-// fates finds them: from below, as loops begin with numbers.
-func fates(g *graph, fixed fold.Fixed) []fate {
+// fates finds them: from below, as loops begin with numbers. built: of what the kernel has as it is
+// built, so that an approximate instruction is one that ptxas leaves (Answer.Approximate), and no
+// constant.
+func fates(g *graph, fixed fold.Fixed, built bool) []fate {
 	all := make([]fate, len(g.nodes))
 	told, held := g.told(all), make([]bool, len(g.nodes))
 	for again := true; again; {
 		again = false
 		for i, n := range g.nodes {
 			now := fateOf(g, n, all, fixed)
+			if built && n.kind == operation && approximate(n) {
+				now = fate{}
+			}
 			if held[i] && !now.constant {
 				// In a part of the kernel, and the number is what the kernel has there.
 				now = fate{constant: true, any: true}
@@ -82,13 +88,14 @@ func (g *graph) hold(f *function, t *fold.Told, held []bool) {
 
 // either joins what is known of an operand's origins.
 func either(origins []int, all []fate) fate {
-	out := fate{single: len(origins) == 1}
+	out := fate{single: len(origins) == 1, plus: true}
 	for _, o := range origins {
 		f := all[o]
 		out.constant = out.constant || f.constant
 		out.rough = out.rough || f.rough
 		out.flushes = out.flushes || f.flushes
 		out.any = out.any || f.any
+		out.plus = out.plus && (f.plus || !f.any)
 		out.single = out.single && f.single
 		for _, v := range f.values {
 			out.add(v)
@@ -113,7 +120,23 @@ func (f *fate) add(v string) {
 
 // may tells whether it may be one of some constants.
 func (f fate) may(list map[string]bool) bool {
+	if f.any && f.plus && len(list) == len(added) && list[zeroBelow] {
+		return f.constant && (added[f.values[0]] || added[f.values[1]])
+	}
 	return f.constant && (f.any || list[f.values[0]] || list[f.values[1]])
+}
+
+// mayBe tells whether it may be a constant, or that with the other sign.
+func (f fate) mayBe(name string) bool {
+	if !f.constant || f.any {
+		return f.constant
+	}
+	for _, v := range f.values {
+		if v != "" && (v == name || v == otherSign(name) || len(v) != len(name)) {
+			return true
+		}
+	}
+	return false
 }
 
 // every tells whether all of an operand's origins may be constants.
@@ -179,6 +202,11 @@ func fateOf(g *graph, n *node, all []fate, fixed fold.Fixed) fate {
 		}
 	}
 	out.any = out.constant
+	if out.constant {
+		out.computed(n, all)
+		out.plus = n.kind == operation && n.base == "add" && len(n.ops) == 2 &&
+			!(either(n.ops[0], all).may(added) && either(n.ops[1], all).may(added))
+	}
 	out.rough = out.constant && (out.rough || rough(n))
 	out.flushes = out.constant && (out.flushes || ptx.HasModifier([]byte(n.op), "ftz"))
 	return out

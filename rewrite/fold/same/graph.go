@@ -3,7 +3,9 @@ package same
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gnvcc/rewrite/ptx"
@@ -242,6 +244,32 @@ func (g *graph) follow(s source, out map[int]bool, seen map[string]bool) {
 	}
 }
 
+// half tells of a statement that takes a half of 64 bits that were loaded, or put together: two
+// values that cicc handles at once. from is what holds it.
+func (f *function) half(d int) (from source, ok bool) {
+	if op := string(f.Opcode(d)); op != "cvt.u32.u64" || f.Stmts[d].Guarded {
+		return from, false
+	}
+	at, reg, upper := d, f.ops[d][1], 0
+	defs := f.reach.Of(at, reg)
+	if len(defs) == 1 && string(f.Opcode(defs[0])) == "shr.u64" && f.ops[defs[0]][2] == "32" {
+		at, reg, upper = defs[0], f.ops[defs[0]][1], 1
+		defs = f.reach.Of(at, reg)
+	}
+	if len(defs) != 1 || f.Stmts[at].Guarded || f.Stmts[defs[0]].Guarded {
+		return from, false
+	}
+	switch made := defs[0]; string(f.Base(made)) {
+	case "ld":
+		return source{f, at, reg}, width(f.Opcode(made)) == 8
+	case "mov":
+		if list := parts(f.ops[made][1]); len(list) == 2 && len(parts(f.ops[made][0])) == 1 {
+			return source{f, made, list[upper]}, true
+		}
+	}
+	return from, false
+}
+
 var isSpecial = map[string]bool{"tid": true, "ntid": true, "ctaid": true, "nctaid": true,
 	"laneid": true, "warpid": true, "nwarpid": true, "smid": true, "nsmid": true, "gridid": true,
 	"clock": true, "clock64": true, "clock_hi": true, "globaltimer": true, "globaltimer_lo": true,
@@ -253,6 +281,10 @@ var isSpecial = map[string]bool{"tid": true, "ntid": true, "ctaid": true, "nctai
 
 // definition collects what statement d of f gives to a register.
 func (g *graph) definition(f *function, d int, reg string, out map[int]bool, seen map[string]bool) {
+	if from, ok := f.half(d); ok {
+		g.follow(from, out, seen)
+		return
+	}
 	if n, ok := f.node[d]; ok {
 		if g.nodes[n].kind == load {
 			n += max(slices.Index(parts(f.ops[d][0]), reg), 0)
@@ -272,7 +304,7 @@ func (g *graph) definition(f *function, d int, reg string, out map[int]bool, see
 			g.follow(source{f, d, p}, out, seen)
 		}
 	case name == "ld" && space(f.Opcode(d)) == "local":
-		for _, s := range f.local {
+		for _, s := range f.local[f.vars.of(f, d, ops[1])] {
 			key := fmt.Sprint("local ", f.Name, " ", s.at, " ", s.text)
 			if !seen[key] {
 				seen[key] = true
@@ -340,8 +372,16 @@ func width(op []byte) int {
 	return 4
 }
 
-// number is a constant as it is compared: its letters small.
-func number(text string) string { return strings.ToLower(text) }
+// number is a constant as it is compared: its letters small. An integer that may be the bits of a
+// float is one: cicc stores floats as either.
+func number(text string) string {
+	const least = 1 << 23 // the bits of the least float that is not subnormal
+	v, err := strconv.ParseInt(text, 0, 64)
+	if err == nil && (v >= least && v <= math.MaxUint32 || v <= -least && v >= math.MinInt32) {
+		return fmt.Sprintf("0f%08x", uint32(v))
+	}
+	return strings.ToLower(text)
+}
 
 // roots are the parameters and variables that an address may be made of; -1 stands for what nobody
 // knows.

@@ -24,6 +24,10 @@ type machine struct {
 	reg    map[string]uint64
 	labels map[string]int
 	ops    [][]string
+	// sums that ptxas would contract, by statement, each with its product's, and those with what
+	// their factors were
+	contracted map[int]int
+	factors    map[int][]uint64
 }
 
 func newMachine(f *ptx.Func) *machine {
@@ -48,6 +52,10 @@ const localBase = 1 << 50
 // run executes one thread, or says what it does not know.
 func (m *machine) run() error {
 	m.reg = map[string]uint64{"%tid.x": m.tid, "%ntid.x": 4}
+	m.factors = map[int][]uint64{}
+	for _, p := range m.contracted {
+		m.factors[p] = nil
+	}
 	for at, steps := 0, 0; at < len(m.f.Stmts); at++ {
 		st := m.f.Stmts[at]
 		if st.Kind != ptx.Inst {
@@ -73,11 +81,36 @@ func (m *machine) run() error {
 		case "bar":
 			continue
 		}
+		if p, ok := m.contracted[at]; ok {
+			if err := m.contract(op, ops, p); err != nil {
+				return err
+			}
+			continue
+		}
+		if _, ok := m.factors[at]; ok {
+			m.factors[at] = []uint64{m.value(ops[1]), m.value(ops[2])}
+		}
 		if err := m.step(op, ops); err != nil {
 			return fmt.Errorf("%s: %w", line(m.f, at), err)
 		}
 	}
 	return nil
+}
+
+// contract does a sum with one of its products, rounded once.
+func (m *machine) contract(op, ops []string, product int) error {
+	const sign = 1 << 31
+	x, y, z := m.factors[product][0], m.factors[product][1], m.value(ops[2])
+	if m.ops[product][0] == ops[2] {
+		if z = m.value(ops[1]); op[0] == "sub" {
+			x ^= sign
+		}
+	} else if op[0] == "sub" {
+		z ^= sign
+	}
+	out, err := floating(append([]string{"fma"}, op[1:]...), "f32", []uint64{x, y, z})
+	m.reg[ops[0]] = out
+	return err
 }
 
 func (m *machine) value(text string) uint64 {

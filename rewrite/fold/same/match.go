@@ -2,6 +2,7 @@ package same
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"gnvcc/rewrite/fold"
@@ -24,6 +25,7 @@ type matching struct {
 	paired       [][]uint64 // the same, as bits
 	why          map[int]string
 	first        int // node of the variant that lost its last mate, -1: none
+	early        map[string]bool
 }
 
 func (m *matching) pair(v, d int) bool {
@@ -31,9 +33,9 @@ func (m *matching) pair(v, d int) bool {
 }
 
 func match(def, variant *graph, fixed fold.Fixed) (*matching, error) {
-	m := &matching{def: def, variant: variant, fixed: fixed, fate: fates(def, fixed),
+	m := &matching{def: def, variant: variant, fixed: fixed, fate: fates(def, fixed, false),
 		mates: make([][]int, len(variant.nodes)), paired: make([][]uint64, len(variant.nodes)),
-		why: map[int]string{}, first: -1}
+		why: map[int]string{}, first: -1, early: map[string]bool{}}
 	if len(def.nodes)*len(variant.nodes) > mostPairs {
 		return nil, fmt.Errorf("it is too large: %d and %d values", len(def.nodes), len(variant.nodes))
 	}
@@ -44,7 +46,7 @@ func match(def, variant *graph, fixed fold.Fixed) (*matching, error) {
 		}
 	}
 	for i, v := range variant.nodes {
-		if v.kind != choice && v.kind != operation || m.guard(v) {
+		if v.kind != choice && v.kind != operation || m.guard(v) || changesSign(v) {
 			continue
 		}
 		m.paired[i] = make([]uint64, (len(def.nodes)+63)/64)
@@ -198,16 +200,17 @@ func fromInteger(op string) bool {
 // may hold, that side may, and the predicates are alike. That tells the number of one side from
 // what the other side may be computed to.
 func (m *matching) covered(v, d *node, a, b int) bool {
-	return m.within(v, d, v.ops[a], d.ops[b]) || v.chosen[a] != nil && d.chosen[b] != nil &&
-		m.within(v, d, v.chosen[a], d.chosen[b])
+	return m.within(v, d, b, v.ops[a], d.ops[b]) || v.chosen[a] != nil && d.chosen[b] != nil &&
+		m.within(v, d, b, v.chosen[a], d.chosen[b])
 }
 
-func (m *matching) within(v, d *node, from, in []int) bool {
+func (m *matching) within(v, d *node, operand int, from, in []int) bool {
 	if v.base == "st" && !m.computes(m.variant, from) && !m.computes(m.def, in) {
 		return true // nothing was computed: a copy, or integers
 	}
+	from, in = m.variant.signless(from), m.def.signless(in)
 	for _, o := range from {
-		ok := m.variant.nodes[o].kind == constant && m.constant(m.variant.nodes[o], d, in)
+		ok := m.variant.nodes[o].kind == constant && m.constant(m.variant.nodes[o], d, operand, in)
 		for k := 0; k < len(in) && !ok; k++ {
 			ok = m.covers(o, in[k])
 		}
@@ -216,6 +219,38 @@ func (m *matching) within(v, d *node, from, in []int) bool {
 		}
 	}
 	return true
+}
+
+func changesSign(n *node) bool { return n.kind == operation && n.base == "neg" && float(n.op) }
+
+// signless are origins with what changes of sign are made of in place of these: a compiler may move
+// a sign through products and sums, and no bits are others by that.
+func (g *graph) signless(origins []int) []int {
+	isSign := func(o int) bool { return changesSign(g.nodes[o]) }
+	key := listOf(origins)
+	if known, ok := g.signs[key]; ok {
+		return known
+	}
+	if !slices.ContainsFunc(origins, isSign) {
+		g.signs[key] = origins
+		return origins
+	}
+	var out []int
+	seen := map[int]bool{}
+	for todo := slices.Clone(origins); len(todo) > 0; {
+		o := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		switch {
+		case seen[o]:
+		case isSign(o):
+			todo = append(todo, g.nodes[o].ops[0]...)
+		default:
+			out = append(out, o)
+		}
+		seen[o] = true
+	}
+	g.signs[key] = out
+	return out
 }
 
 func (m *matching) computes(g *graph, origins []int) bool {
@@ -227,8 +262,11 @@ func (m *matching) computes(g *graph, origins []int) bool {
 	return false
 }
 
-// constant tells whether a constant of the variant may stand where the default has these.
-func (m *matching) constant(c, d *node, in []int) bool {
+// constant tells whether a constant of the variant may stand where the default has these. Into an
+// approximate instruction it may come where it does so now; as ptxas may do something else with it,
+// Answer.Early has it. A dividend of 1 it divides as any other: div.approx multiplies it with the
+// divisor's reciprocal.
+func (m *matching) constant(c, d *node, operand int, in []int) bool {
 	literal, only, derived, flushed, rough := false, true, false, false, false
 	for _, k := range in {
 		n := m.def.nodes[k]
@@ -238,7 +276,11 @@ func (m *matching) constant(c, d *node, in []int) bool {
 		only = only && n.kind == constant
 		derived = derived || n.kind != constant && m.fate[k].constant
 	}
-	if approximate(d) {
+	if approximate(d) && !(d.base == "div" && operand == 0 && c.name == one32 && !rough) {
+		if literal && !(only && len(in) == 1) && !plain(c.name) && len(c.name) == len(one32) {
+			m.early[c.name] = true
+			return true
+		}
 		return literal && only && len(in) == 1
 	}
 	if rough { // what was computed with other bits may come to 0 as well
@@ -246,6 +288,9 @@ func (m *matching) constant(c, d *node, in []int) bool {
 	}
 	return literal || derived && !flushed
 }
+
+// one32 is 1 in single precision.
+const one32 = "0f3f800000"
 
 // covers tells whether a value of the variant may be one of the default.
 func (m *matching) covers(o, k int) bool {

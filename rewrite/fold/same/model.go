@@ -29,6 +29,7 @@ const (
 	special               // a special register, an address
 	called                // the result of a function that nobody sees into
 	choice                // of two values, by a predicate
+	unused                // a product that ptxas contracted with all of its sums
 )
 
 // A node is one value. Operands are its values, without addresses.
@@ -83,8 +84,22 @@ type graph struct {
 	byName map[string]*function
 	leaf   map[string]int // constants and the like, by identity
 	stored map[string][]source
-	rests  []residue // by node
-	apart  bool      // at present: selections are not followed through
+	rests  []residue      // by node
+	apart  bool           // at present: selections are not followed through
+	signs  map[list][]int // signless, so far
+}
+
+// A list is one of a node's lists of nodes, which nobody changes once all are made.
+type list struct {
+	first *int
+	count int
+}
+
+func listOf(origins []int) list {
+	if len(origins) == 0 {
+		return list{}
+	}
+	return list{&origins[0], len(origins)}
 }
 
 // A source is an operand of a statement.
@@ -107,7 +122,9 @@ type function struct {
 	ret     []source
 	selects map[int]int // by statement: a selection's node
 	memo    map[string][]int
-	local   []source // what is stored to local memory
+	local   map[int][]source // what is stored to local memory, by the variable's offset
+	vars    localVars
+	varAt   map[int]int // by statement: the variable that it reads or writes
 	ops     map[int][]string
 	behind  []bool // by block: behindWrites; nil: not asked yet
 }
@@ -128,7 +145,7 @@ func read(b Built) (*graph, error) {
 		return nil, err
 	}
 	g := &graph{built: b, files: map[string]string{}, byName: map[string]*function{},
-		leaf: map[string]int{}, stored: map[string][]source{}}
+		leaf: map[string]int{}, stored: map[string][]source{}, signs: map[list][]int{}}
 	for _, m := range fileLine().FindAllSubmatch(b.Module.Bytes(), -1) {
 		g.files[string(m[1])] = string(m[2])
 	}
@@ -141,7 +158,8 @@ func read(b Built) (*graph, error) {
 		}
 		x := &function{Func: f, node: map[int]int{}, calls: map[string]call{},
 			args: map[int][]source{}, memo: map[string][]int{}, selects: map[int]int{},
-			ops: map[int][]string{}}
+			ops: map[int][]string{}, local: map[int][]source{},
+			varAt: map[int]int{}}
 		if x.reach, err = f.Reaching(); err != nil {
 			return nil, err
 		}
@@ -170,6 +188,7 @@ func read(b Built) (*graph, error) {
 	}
 	g.tables()
 	g.residues()
+	g.fuse(b.Contracted)
 	return g, nil
 }
 
@@ -268,6 +287,7 @@ func base(address string) (name string, offset int) {
 func (g *graph) memory(f *function) error {
 	scopes := []int{-1}
 	named := map[string]bool{}
+	f.vars = f.localVars()
 	for i, st := range f.Stmts {
 		switch st.Kind {
 		case ptx.Open:
@@ -310,7 +330,8 @@ func (g *graph) memory(f *function) error {
 			}
 			for _, v := range parts(ops[1]) {
 				if ptx.HasModifier(op, "local") || space(op) == "" {
-					f.local = append(f.local, source{f, i, v})
+					k := f.vars.of(f, i, ops[0])
+					f.local[k] = append(f.local[k], source{f, i, v})
 				}
 			}
 		}
@@ -364,7 +385,7 @@ type target struct {
 func callee(ops []string) (target, error) {
 	var t target
 	if len(ops) > 0 && strings.HasPrefix(ops[0], "(") {
-		t.results = list(ops[0])
+		t.results = names(ops[0])
 		ops = ops[1:]
 	}
 	if len(ops) == 0 || strings.HasPrefix(ops[0], "%") {
@@ -372,12 +393,12 @@ func callee(ops []string) (target, error) {
 	}
 	t.name = ops[0]
 	if len(ops) > 1 {
-		t.args = list(ops[1])
+		t.args = names(ops[1])
 	}
 	return t, nil
 }
 
-func list(text string) []string {
+func names(text string) []string {
 	var out []string
 	for _, w := range strings.Split(strings.Trim(text, "()"), ",") {
 		if w = strings.TrimSpace(w); w != "" {

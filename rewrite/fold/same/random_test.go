@@ -2,8 +2,10 @@ package same
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -44,7 +46,7 @@ func (w *writer) leaf() string {
 	case 7:
 		return "b[" + k + "]"
 	case 8:
-		return "w[" + k + "&3]"
+		return w.pick("w", "u") + "[" + k + "&3]"
 	case 9, 10:
 		return "p[t+" + k + "]." + w.pick("x", "y")
 	}
@@ -107,7 +109,7 @@ func (w *writer) block(n int) {
 			w.line(v + " = " + w.expr(2) + ";")
 			w.line("}")
 		case c == 4:
-			w.line("w[" + w.pick("0", "1", "t&3", "n&3") + "] = " + w.expr(1) + ";")
+			w.line(w.pick("w", "u") + "[" + w.pick("0", "1", "t&3", "n&3") + "] = " + w.expr(1) + ";")
 		case c < 8:
 			w.line(v + " " + w.pick("+=", "*=", "-=", "*=") + " " + w.expr(1+w.r.IntN(2)) + ";")
 		case c == 8:
@@ -125,6 +127,7 @@ func kernels(r *rand.Rand, count int) string {
 			"const float *__restrict__ a, const float *__restrict__ b, "+
 			"float x, float y, int n, int m) {", n))
 		w.line("int t = threadIdx.x; float w[4] = {a[t], 1.0f, b[t], 0.0f};")
+		w.line("float u[4] = {b[t], a[t] * b[t], 0.3f, 1.0f};")
 		w.line("const float2 *p = (const float2 *)a;")
 		w.line("float v0 = a[t+1], v1 = 0.0f, v2 = b[t], v3 = 1.0f;")
 		w.block(3 + r.IntN(6))
@@ -156,13 +159,50 @@ type setting struct {
 	text string
 }
 
+// contractions are sums that ptxas may contract, each with a product: all of them, or some.
+func contractions(r *rand.Rand, f *ptx.Func, all bool) map[Statement]Statement {
+	out := map[Statement]Statement{}
+	reach, err := f.Reaching()
+	if err != nil {
+		return out
+	}
+	for i, st := range f.Stmts {
+		if st.Kind != ptx.Inst || st.Guarded || !fold.FreeSum(f, i) ||
+			!ptx.HasModifier(f.Opcode(i), "f32") || !all && r.IntN(2) == 0 {
+			continue
+		}
+		ops := f.Operands(i, nil)
+		if string(f.Bytes(ops[1])) == string(f.Bytes(ops[2])) {
+			continue
+		}
+		for _, o := range ops[1:] {
+			defs := reach.Of(i, string(f.Bytes(o)))
+			if len(defs) == 1 && string(f.Base(defs[0])) == "mul" && !f.Stmts[defs[0]].Guarded &&
+				fold.FreeProduct(f, defs[0]) {
+				out[Statement{f, i}] = Statement{f, defs[0]}
+				break
+			}
+		}
+	}
+	return out
+}
+
+// numbered are the statements' numbers.
+func numbered(all map[Statement]Statement) map[int]int {
+	out := map[int]int{}
+	for s, p := range all {
+		out[s.Index] = p.Index
+	}
+	return out
+}
+
 // TestRandom: where Same takes a variant, both give the same bits. GNVCC_SAME_ROUNDS is the number
 // of texts of 20 kernels.
 func TestRandom(t *testing.T) {
 	kits := ptxtest.Toolkits(t)
 	count, _ := strconv.Atoi(os.Getenv("GNVCC_SAME_ROUNDS"))
 	seed, _ := strconv.ParseUint(os.Getenv("GNVCC_SAME_SEED"), 10, 64)
-	var taken, refused, skipped int
+	var taken, contracted, refused, skipped int
 	for round := range max(count, 1) {
 		r := rand.New(rand.NewPCG(seed, uint64(round)))
 		kit := kits[len(kits)-1-round%len(kits)]
@@ -197,14 +237,25 @@ func TestRandom(t *testing.T) {
 			}
 			variant := compiled(t, kit, s.text, flags...)
 			for _, e := range def.Entries() {
-				_, err := Same(Built{def, e.Name, sameFile}, Built{variant, e.Name, sameFile}, fixed)
-				if err != nil {
+				one, two := built(def, e.Name, sameFile), built(variant, e.Name, sameFile)
+				if how := r.IntN(3); how > 0 { // ptxas contracts all, some or none
+					one.Contracted = contractions(r, e, how == 1)
+					two.Contracted = contractions(r, variant.Entry(e.Name), how == 1)
+				}
+				answer, err := Same(one, two, fixed)
+				if err != nil || slices.ContainsFunc(answer.Alone, func(s Statement) bool {
+					return slices.Contains(slices.Collect(maps.Values(one.Contracted)), s)
+				}) {
 					refused++
 					continue
 				}
-				switch err := alike(r, e, variant.Entry(e.Name), s, fixed); {
+				x, y := newMachine(e), newMachine(variant.Entry(e.Name))
+				x.contracted, y.contracted = numbered(one.Contracted), numbered(two.Contracted)
+				switch err := alike(r, x, y, s, fixed); {
 				case err == nil:
-					taken++
+					if taken++; len(one.Contracted)+len(two.Contracted) > 0 {
+						contracted++
+					}
 				case strings.Contains(err.Error(), "other bits"):
 					t.Errorf("seed %d, round %d, toolkit %s, %s, %s %v: %v\n%s", seed, round, kit.Version,
 						e.Name, head, fixed, err, s.text[strings.Index(s.text, "void "+e.Name+"("):])
@@ -217,15 +268,15 @@ func TestRandom(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d taken, %d refused, %d that the interpreter does not know", taken, refused, skipped)
-	if taken == 0 || skipped > taken {
+	t.Logf("%d taken, %d of them with sums that ptxas contracts, %d refused, "+
+		"%d that the interpreter does not know", taken, contracted, refused, skipped)
+	if contracted == 0 || skipped > taken {
 		t.Error("nothing was compared")
 	}
 }
 
 // alike runs both on several inputs.
-func alike(r *rand.Rand, a, b *ptx.Func, s setting, fixed fold.Fixed) error {
-	x, y := newMachine(a), newMachine(b)
+func alike(r *rand.Rand, x, y *machine, s setting, fixed fold.Fixed) error {
 	for range 12 {
 		mem := map[uint64]uint32{}
 		for _, base := range []uint64{2 << 20, 3 << 20} {

@@ -14,6 +14,9 @@ type Built struct {
 	// Place tells where a place of this text stands in the default's text; nil where it is the same
 	// text. It is asked for each .loc and each inlined_at.
 	Place func(Place) Place
+	// Contracted are sums that ptxas contracted, each with the product that it was contracted with:
+	// those of which that is known. They are compared as contracted ones then, and are in no Answer.
+	Contracted map[Statement]Statement
 }
 
 // A Place is a place in the source, as a .loc says it. Lines and columns begin at 1; a line 0 is of
@@ -50,11 +53,15 @@ type Sum struct {
 //     same operand as in At);
 //   - none of Alone, products and sums of the default, was contracted: the variant has the rounded
 //     result of it as a constant;
-//   - none of Approximate, instructions of the variant, was computed by ptxas.
+//   - none of Approximate, instructions of the variant, was computed by ptxas;
+//   - none of either kernel's was computed by ptxas for one of the numbers in Early.
 type Answer struct {
-	Sums        []Sum
-	Both        []Statement // sums of either module of which both operands may be products
-	Alone       []Statement // in the default
+	Sums  []Sum
+	Both  []Statement // sums of either module of which both operands may be products
+	Alone []Statement // in the default
+	// Numbers that approximate instructions of the variant may begin with, as PTX writes them: ptxas
+	// must not have computed any of those instructions for them.
+	Early       []string
 	Approximate []Statement // in the variant
 }
 

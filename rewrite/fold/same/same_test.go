@@ -45,6 +45,8 @@ var keeps = map[string]string{
 	"no_meeting":    "4",               // contracted by none of the two
 	"no_either":     "4",               // always
 	"no_half":       "0 0.3f",          // no power of two
+	"no_one":        "0 2 4 0.3f",      // contracted with the same product
+	"no_equal":      "0",               // nothing is put for what is 0 or -0
 }
 
 // TestOtherBits: kernels that are known to get other bits, for values that are chosen to be hard
@@ -78,7 +80,7 @@ func values(t *testing.T, kit ptxtest.Toolkit, text string) {
 			for i, p := range e.Params {
 				fixed.Params[i] = !strings.HasSuffix(p.Type, "64") || p.Type == "f64"
 			}
-			_, err := Same(Built{def, e.Name, sameFile}, Built{variant, e.Name, sameFile}, fixed)
+			_, err := Same(built(def, e.Name, sameFile), built(variant, e.Name, sameFile), fixed)
 			if err != nil {
 				refused++
 				continue
@@ -128,7 +130,7 @@ func TestTold(t *testing.T) {
 		variant := compiled(t, kit, strings.ReplaceAll(text, "SET", "s = 1.7f;"))
 		for n, c := range names {
 			entry := fmt.Sprint("k", n)
-			_, err := Same(Built{def, entry, sameLine}, Built{variant, entry, sameLine},
+			_, err := Same(built(def, entry, sameLine), built(variant, entry, sameLine),
 				fold.Fixed{Params: map[int]bool{3: true}})
 			if (err == nil) != conditions[c] {
 				t.Errorf("%s, x %s: %v", kit.Version, c, err)
@@ -170,7 +172,7 @@ extern "C" __global__ void choice(float *o, const float *a, const float *b, floa
 				if e.Name == "choice" {
 					fixed.Params = map[int]bool{3: true}
 				}
-				_, err := Same(Built{def, e.Name, sameLine}, Built{v, e.Name, sameLine}, fixed)
+				_, err := Same(built(def, e.Name, sameLine), built(v, e.Name, sameLine), fixed)
 				if (err == nil) != (n == 0) {
 					t.Errorf("%s, variant %d, %s: %v", kit.Version, n, e.Name, err)
 				}
@@ -194,9 +196,13 @@ extern "C" __global__ void plain(float *o, float s) { o[0] = __sinf(o[1]) * s; }
 `
 	m := compiled(t, kits[len(kits)-1], text)
 	for _, name := range []string{"prints", "hands", "plain"} {
-		b := Built{m, name, sameFile}
+		b := built(m, name, sameFile)
 		if _, err := Same(b, b, fold.Fixed{}); (err == nil) != (name == "plain") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+func built(m *ptx.Module, entry string, place func(Place) Place) Built {
+	return Built{Module: m, Entry: entry, Place: place}
 }
