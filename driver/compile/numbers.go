@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"gnvcc/driver/job"
 	"gnvcc/rewrite/ptx"
@@ -37,14 +38,16 @@ func (b *Workbench) untouched(ctx context.Context, j *job.Job, m *ptx.Module, fl
 	return sameBut(own, other, moved)
 }
 
-var anyNumber = regexp.MustCompile(`[-\w$%.]+`)
+var anyNumber = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`[-\w$%.]+`)
+})
 
 // otherNumbers puts other ones of the same sign and size in place of some numbers, and tells which.
 // cicc writes the bits of one that it only moves as an integer.
 func otherNumbers(text []byte, numbers []string) (out []byte, moved map[uint32]uint32, err error) {
 	const mantissa = 1<<23 - 1
 	words := map[string]bool{}
-	for _, w := range anyNumber.FindAll(text, -1) {
+	for _, w := range anyNumber().FindAll(text, -1) {
 		words[strings.ToLower(string(w))] = true
 	}
 	moved = map[uint32]uint32{}
@@ -65,7 +68,7 @@ func otherNumbers(text []byte, numbers []string) (out []byte, moved map[uint32]u
 			return nil, nil, errors.New("there is no other number for it")
 		}
 	}
-	out = anyNumber.ReplaceAllFunc(text, func(w []byte) []byte {
+	out = anyNumber().ReplaceAllFunc(text, func(w []byte) []byte {
 		for was, now := range moved {
 			for k, s := range spelled(was) {
 				if strings.EqualFold(s, string(w)) {

@@ -51,8 +51,8 @@ func TestUntouched(t *testing.T) {
 		{"a loop that is taken apart", known, "", false},
 		{"a sum", loaded, "add.f32 %f4, %f3, 0f3F333333; st.global.f32 [%rd2+4], %f4;", true},
 		{"bits", loaded, "mov.u32 %r3, 1060320051; st.global.u32 [%rd2+4], %r3;", true},
-		{"a function", loaded, "mov.f32 %f5, 0f3F333333; ex2.approx.f32 %f6, %f5; st.global.f32 [%rd2+4], %f6;",
-			false},
+		{"a function", loaded,
+			"mov.f32 %f5, 0f3F333333; ex2.approx.f32 %f6, %f5; st.global.f32 [%rd2+4], %f6;", false},
 	} {
 		text := strings.NewReplacer("BEFORE", c.before, "AFTER", c.after).Replace(numbersText)
 		for _, version := range []string{"11.8", "12.4", "13.0", "13.3", "13.5"} {

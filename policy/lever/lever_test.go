@@ -100,7 +100,8 @@ func TestRecipesOfLevers(t *testing.T) {
 	}
 }
 
-// TestIntegersAlone: where a launch has integers and floats, a copy for the integers alone is tried, too.
+// TestIntegersAlone: where a launch has integers and floats, a copy for the integers alone is
+// tried, too.
 func TestIntegersAlone(t *testing.T) {
 	k := sources(policy.Kernel{Name: "k"})
 	k.Values = []source.Value{

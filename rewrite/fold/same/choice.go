@@ -325,10 +325,12 @@ func (c *choices) slips(fg, og *graph, fused, sum *node, isVariant bool) bool {
 		two := [][]int{fused.ops[1-k], fused.ops[2]}
 		switch {
 		case sum.base == "fma":
-			if c.product(fg, two[0], two[1], sum, isVariant) || c.product(fg, two[1], two[0], sum, isVariant) {
+			if c.product(fg, two[0], two[1], sum, isVariant) ||
+				c.product(fg, two[1], two[0], sum, isVariant) {
 				return true
 			}
-		case isVariant && c.factors(two, sum.ops, depth-1), !isVariant && c.factors(sum.ops, two, depth-1):
+		case isVariant && c.factors(two, sum.ops, depth-1),
+			!isVariant && c.factors(sum.ops, two, depth-1):
 			return true
 		}
 	}

@@ -6,7 +6,7 @@
 // with the sums that cicc left to it is not in the PTX: the answer lists what has to be asked of
 // the machine code.
 //
-// same.go is the question, model.go and graph.go what is read of a kernel, local.go its variables in
-// local memory, fused.go the sums of which it is known what ptxas did, constant.go and values.go what
-// may become known, match.go the search for each instruction's original, choice.go the sums.
+// same.go is the question, model.go and graph.go what is read of a kernel, local.go its variables
+// in local memory, fused.go the sums of which it is known what ptxas did, constant.go and values.go
+// what may become known, match.go the search for each instruction's original, choice.go the sums.
 package same
