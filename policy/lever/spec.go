@@ -16,10 +16,10 @@ import (
 //
 // Which values pay is not known beforehand, and fewer conditions are better, as they hold more
 // often. Tried: scalars with the block's size, integers alone of these, scalars, the block, all of
-// it with the grid, the alignment of all pointers, and each scalar alone where there are few; around
-// the best one, each condition left out (a block's three dimensions are one condition). Integers
-// are loops' ends and strides, and most of what a copy gains; a known float is what the compiler
-// could fold functions of, so that a copy with one may not be proved to have the same bits.
+// it with the grid, the alignment of all pointers, and each scalar alone where there are few;
+// around the best one, each condition left out (a block's three dimensions are one condition).
+// Integers are loops' ends and strides, and most of what a copy gains; a known float is what the
+// compiler could fold functions of, so that a copy with one may not be proved to have the same bits.
 
 var _ = register(Lever{
 	Name: recipe.Second, Idea: "a copy for", Gain: 1.065,
