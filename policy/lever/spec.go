@@ -15,11 +15,12 @@ import (
 // guard; it is for kernels that can't have a second entry, and its plain copy is measured too.
 //
 // Which values pay is not known beforehand, and fewer conditions are better, as they hold more
-// often. Tried: scalars with the block's size, integers alone of these, scalars, the block, all of
-// it with the grid, the alignment of all pointers, and each scalar alone where there are few;
-// around the best one, each condition left out (a block's three dimensions are one condition).
-// Integers are loops' ends and strides, and most of what a copy gains; a known float is what the
-// compiler could fold functions of, so that a copy with one may not be proved to have the same bits.
+// often. Tried: scalars with the block's size, integers alone of these, scalars, the block,
+// all of it with the grid, the alignment of all pointers, and each scalar alone where there
+// are few; around the best one, each condition left out (a block's three dimensions are one
+// condition). Integers are loops' ends and strides, and most of what a copy gains; a known
+// float is what the compiler could fold functions of, so that a copy with one may not be
+// proved to have the same bits.
 
 var _ = register(Lever{
 	Name: recipe.Second, Idea: "a copy for", Gain: 1.065,
