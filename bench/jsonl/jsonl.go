@@ -4,6 +4,7 @@ package jsonl
 
 import (
 	"bufio"
+	"bytes"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
@@ -52,6 +53,21 @@ func Read[T any](path string, key func(T) string) ([]T, error) {
 		at[k] = len(out)
 		out = append(out, r)
 	}
+}
+
+// Write makes a file of results anew; path "" means that nobody wants them.
+func Write[T any](path string, rows []T) error {
+	if path == "" {
+		return nil
+	}
+	var b bytes.Buffer
+	lines := json.NewEncoder(&b)
+	for _, r := range rows {
+		if err := lines.Encode(r); err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(path, b.Bytes(), 0o644)
 }
 
 // Append adds a line; one that was cut short is taken off first.

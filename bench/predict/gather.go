@@ -5,8 +5,6 @@ package main
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -16,6 +14,7 @@ import (
 	"strings"
 	"sync"
 
+	"gnvcc/bench/decisions"
 	"gnvcc/cache"
 	"gnvcc/driver/compile"
 	"gnvcc/policy/foretell"
@@ -105,39 +104,21 @@ func (g *gatherer) gather(ctx context.Context, half string) ([]kernel, error) {
 // program builds the trials of one.
 func (g *gatherer) program(ctx context.Context, program, report string,
 	notes io.Writer) ([]kernel, error) {
-	text, err := os.ReadFile(report)
-	if err != nil {
-		return nil, fmt.Errorf("read the report: %w", err)
-	}
-	var all []struct{ Decision cache.Decision }
-	if err := json.Unmarshal(text, &all); err != nil {
-		return nil, fmt.Errorf("read the report %s: %w", report, err)
-	}
-	dir := filepath.Join(g.stores, program)
-	if _, err := os.Stat(dir); err != nil {
-		return nil, errors.New("it was not built here")
-	}
-	store, err := cache.Open(dir)
+	all, err := decisions.Report(report)
 	if err != nil {
 		return nil, err
 	}
-	if err := store.PublishSpooled(ctx); err != nil {
-		return nil, err
-	}
-	scratch, err := os.MkdirTemp("", "gnvcc-predict-")
+	c, built, remove, err := decisions.Rebuilt(ctx, filepath.Join(g.stores, program))
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(scratch)
-	b := builder{g: g, c: compile.New(store, scratch), built: map[string]compile.BuiltKernel{}}
-	for _, k := range b.c.Built() {
-		b.built[k.Identity] = k
-	}
+	defer remove()
+	b := builder{g: g, c: c, built: built}
 	var out []kernel
-	for _, x := range all {
-		k, err := b.kernel(ctx, x.Decision)
+	for _, d := range all {
+		k, err := b.kernel(ctx, d)
 		if err != nil {
-			fmt.Fprintf(notes, "left out: %s, %s: %v\n", program, ptx.ShortName(x.Decision.Kernel), err)
+			fmt.Fprintf(notes, "left out: %s, %s: %v\n", program, ptx.ShortName(d.Kernel), err)
 			continue
 		}
 		k.program = program
@@ -162,21 +143,13 @@ type builder struct {
 func (b *builder) kernel(ctx context.Context, d cache.Decision) (kernel, error) {
 	ev := d.Evidence
 	k := kernel{name: ptx.ShortName(d.Kernel), device: ev.Device}
-	if len(ev.Launches) == 0 {
-		return k, errors.New("no launch was recorded")
-	}
-	heaviest := ev.Launches[0]
-	for _, l := range ev.Launches[1:] {
-		if float64(l.Count)*l.Before.Median > float64(heaviest.Count)*heaviest.Before.Median {
-			heaviest = l
-		}
-	}
-	if heaviest.Before.Median < b.g.least {
-		return k, fmt.Errorf("a launch takes %.1f us", heaviest.Before.Median/1000)
+	heaviest, err := decisions.Heaviest(d, b.g.least)
+	if err != nil {
+		return k, err
 	}
 	was, ok := b.built[d.Identity]
 	if !ok {
-		return k, errors.New("no kernel that was built here is the same")
+		return k, decisions.ErrAbsent
 	}
 	source, err := b.c.Kernel(was.Assembly.Cubin, was.Name)
 	if err != nil {

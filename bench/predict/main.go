@@ -8,22 +8,19 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"runtime"
 
+	"gnvcc/bench/command"
+	"gnvcc/bench/decisions"
 	"gnvcc/bench/jsonl"
-	"gnvcc/profile/units"
 	"gnvcc/sim/forest"
 	"gnvcc/sim/predict"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "predict:", err)
-		os.Exit(1)
-	}
+	command.Main("predict", func(ctx context.Context, args []string) error {
+		return run(ctx, args, os.Stdout)
+	})
 }
 
 func run(ctx context.Context, args []string, w io.Writer) error {
@@ -55,12 +52,9 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 	g := gatherer{reports: *reports, stores: *stores, least: *least * 1000, alone: *alone, jobs: *jobs,
 		say: w, counted: *counted}
 	if *machine != "" {
-		text, err := os.ReadFile(*machine)
-		if err != nil {
-			return fmt.Errorf("read what was measured of the machine: %w", err)
-		}
-		if g.machine, err = units.ReadMachine(string(text)); err != nil {
-			return fmt.Errorf("read %s: %w", *machine, err)
+		var err error
+		if g.machine, err = decisions.Machine(*machine); err != nil {
+			return err
 		}
 	}
 	kernels, err := g.gather(ctx, *half)
@@ -70,10 +64,8 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 	if len(kernels) < 2 {
 		return fmt.Errorf("%d kernels of the reports could be built again, two are needed", len(kernels))
 	}
-	if *rows != "" {
-		if err := write(*rows, kernels); err != nil {
-			return err
-		}
+	if err := jsonl.Write(*rows, lines(kernels)); err != nil {
+		return err
 	}
 	var grown *forest.Forest
 	if *known != "" {
@@ -112,25 +104,19 @@ type line struct {
 	Sectors, Memory                 float64 // of a warp: sectors of 32 bytes, those of memory
 }
 
-func write(file string, kernels []kernel) error {
-	if err := os.RemoveAll(file); err != nil {
-		return err
-	}
+func lines(kernels []kernel) (out []line) {
 	for _, k := range kernels {
 		for n, t := range k.trials {
-			l := line{Program: k.program, Kernel: k.name, Device: k.device, Recipe: t.recipe, Ratio: t.ratio,
+			out = append(out, line{Program: k.program, Kernel: k.name, Device: k.device, Recipe: t.recipe, Ratio: t.ratio,
 				Registers: t.run.Registers,
 				Launch:    [3]int{t.run.Shape.Threads, k.dynamic, t.run.Shape.Blocks},
 				Warps:     t.estimate.Occupancy.Warps,
 				Ours:      k.ours()[n] / k.ours()[0], Paper: k.paper()[n] / k.paper()[0],
 				Spills: t.estimate.Spills, Counted: t.estimate.Counted, Sectors: t.estimate.Sectors,
-				Memory: t.estimate.Memory}
-			if err := jsonl.Append(file, l); err != nil {
-				return err
-			}
+				Memory: t.estimate.Memory})
 		}
 	}
-	return nil
+	return out
 }
 
 func growAll(file string, kernels []kernel, seed uint64) error {

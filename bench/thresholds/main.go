@@ -1,7 +1,7 @@
 package main
 
 import (
-	"encoding/json"
+	"context"
 	"flag"
 	"fmt"
 	"io"
@@ -11,6 +11,8 @@ import (
 	"sort"
 	"strings"
 
+	"gnvcc/bench/command"
+	"gnvcc/bench/decisions"
 	"gnvcc/bench/jsonl"
 	"gnvcc/cache"
 	"gnvcc/policy/lever"
@@ -18,10 +20,9 @@ import (
 )
 
 func main() {
-	if err := run(os.Args[1:], os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "thresholds:", err)
-		os.Exit(1)
-	}
+	command.Main("thresholds", func(_ context.Context, args []string) error {
+		return run(args, os.Stdout)
+	})
 }
 
 func run(args []string, w io.Writer) error {
@@ -42,15 +43,8 @@ func run(args []string, w io.Writer) error {
 	if len(all) == 0 {
 		return fmt.Errorf("no configuration of %d reports was sampled and measured", flags.NArg())
 	}
-	if *rows != "" {
-		if err := os.RemoveAll(*rows); err != nil {
-			return err
-		}
-		for _, r := range all {
-			if err := jsonl.Append(*rows, r); err != nil {
-				return err
-			}
-		}
+	if err := jsonl.Write(*rows, all); err != nil {
+		return err
 	}
 	tell(w, all, *within)
 	return nil
@@ -66,19 +60,15 @@ type row struct {
 }
 
 func read(file string, w io.Writer) ([]row, error) {
-	text, err := os.ReadFile(file)
+	all, err := decisions.Report(file)
 	if err != nil {
 		return nil, err
 	}
-	var all []struct{ Decision cache.Decision }
-	if err := json.Unmarshal(text, &all); err != nil {
-		return nil, err
-	}
 	var out []row
-	for _, x := range all {
-		for _, l := range x.Decision.Evidence.Launches {
+	for _, d := range all {
+		for _, l := range d.Evidence.Launches {
 			r := row{Program: strings.TrimSuffix(filepath.Base(file), ".json"),
-				Kernel: ptx.ShortName(x.Decision.Kernel), Grid: l.Grid, Block: l.Block,
+				Kernel: ptx.ShortName(d.Kernel), Grid: l.Grid, Block: l.Block,
 				Microseconds: l.Before.Median / 1e3}
 			switch {
 			case l.Sampled == nil:

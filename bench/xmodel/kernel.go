@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"gnvcc/bench/decisions"
 	"gnvcc/cache"
 	"gnvcc/driver/compile"
 	"gnvcc/policy/foretell"
@@ -67,43 +68,24 @@ type builder struct {
 // program reads one report.
 func (b *builder) program(ctx context.Context, program, report, dir string,
 	say io.Writer) ([]row, error) {
-	text, err := os.ReadFile(report)
+	all, err := decisions.Report(report)
 	if err != nil {
 		return nil, err
 	}
-	var all []struct{ Decision cache.Decision }
-	if err := json.Unmarshal(text, &all); err != nil {
-		return nil, fmt.Errorf("read the report %s: %w", report, err)
-	}
-	if _, err := os.Stat(dir); err != nil {
-		return nil, errors.New("it was not built here")
-	}
-	store, err := cache.Open(dir)
+	c, built, remove, err := decisions.Rebuilt(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
-	if err := store.PublishSpooled(ctx); err != nil {
-		return nil, err
-	}
-	scratch, err := os.MkdirTemp("", "gnvcc-xmodel-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(scratch)
-	c := compile.New(store, scratch)
-	built := map[string]compile.BuiltKernel{}
-	for _, k := range c.Built() {
-		built[k.Identity] = k
-	}
+	defer remove()
 	var out []row
-	for _, x := range all {
-		was, ok := built[x.Decision.Identity]
-		r, err := row{}, errors.New("no kernel that was built here is the same")
+	for _, d := range all {
+		was, ok := built[d.Identity]
+		r, err := row{}, decisions.ErrAbsent
 		if ok {
-			r, err = b.kernel(ctx, c, was, x.Decision)
+			r, err = b.kernel(ctx, c, was, d)
 		}
 		if err != nil {
-			fmt.Fprintf(say, "left out: %s, %s: %v\n", program, ptx.ShortName(x.Decision.Kernel), err)
+			fmt.Fprintf(say, "left out: %s, %s: %v\n", program, ptx.ShortName(d.Kernel), err)
 			continue
 		}
 		r.Program = program
@@ -116,20 +98,12 @@ func (b *builder) program(ctx context.Context, program, report, dir string,
 func (b *builder) kernel(ctx context.Context, c *compile.Compiler, was compile.BuiltKernel,
 	d cache.Decision) (row, error) {
 	out := row{Kernel: ptx.ShortName(d.Kernel), Device: d.Evidence.Device}
-	if len(d.Evidence.Launches) == 0 {
-		return out, errors.New("no launch was recorded")
+	l, err := decisions.Heaviest(d, b.least)
+	if err == nil && l.Counts == nil {
+		err = errors.New("nothing was counted")
 	}
-	l := d.Evidence.Launches[0]
-	for _, x := range d.Evidence.Launches[1:] {
-		if float64(x.Count)*x.Before.Median > float64(l.Count)*l.Before.Median {
-			l = x
-		}
-	}
-	switch {
-	case l.Counts == nil:
-		return out, errors.New("nothing was counted")
-	case l.Before.Median < b.least:
-		return out, fmt.Errorf("a launch takes %.1f us", l.Before.Median/1e3)
+	if err != nil {
+		return out, err
 	}
 	run, err := b.build(ctx, c, was, &l)
 	if err != nil {

@@ -8,24 +8,18 @@ import (
 	"io"
 	"math"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
 
+	"gnvcc/bench/command"
+	"gnvcc/bench/decisions"
 	"gnvcc/bench/jsonl"
-	"gnvcc/profile/units"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "xmodel:", err)
-		os.Exit(1)
-	}
-}
+func main() { command.Main("xmodel", run) }
 
-func run(ctx context.Context, args []string, w io.Writer) error {
+func run(ctx context.Context, args []string) error {
+	w := os.Stdout
 	flags := flag.NewFlagSet("xmodel", flag.ContinueOnError)
 	reports := flags.String("reports", "",
 		"folder of reports: PROGRAM.json is what `gnvcc report --json` printed")
@@ -39,13 +33,9 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	text, err := os.ReadFile(*machine)
+	m, err := decisions.Machine(*machine)
 	if err != nil {
-		return fmt.Errorf("read what was measured of the machine: %w", err)
-	}
-	m, err := units.ReadMachine(string(text))
-	if err != nil {
-		return fmt.Errorf("read %s: %w", *machine, err)
+		return err
 	}
 	files, err := filepath.Glob(filepath.Join(*reports, "*.json"))
 	if err != nil || len(files) == 0 {
@@ -66,15 +56,8 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 		}
 		all = append(all, list...)
 	}
-	if *rows != "" {
-		if err := os.RemoveAll(*rows); err != nil {
-			return err
-		}
-		for _, r := range all {
-			if err := jsonl.Append(*rows, r); err != nil {
-				return err
-			}
-		}
+	if err := jsonl.Write(*rows, all); err != nil {
+		return err
 	}
 	return tell(w, all)
 }

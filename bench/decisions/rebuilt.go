@@ -1,0 +1,87 @@
+package decisions
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+
+	"gnvcc/cache"
+	"gnvcc/driver/compile"
+	"gnvcc/profile/units"
+)
+
+// What was measured elsewhere, and the same code built again here.
+
+// Report reads what `gnvcc report --json` printed.
+func Report(file string) ([]cache.Decision, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read the report: %w", err)
+	}
+	var all []struct{ Decision cache.Decision }
+	if err := json.Unmarshal(text, &all); err != nil {
+		return nil, fmt.Errorf("read the report %s: %w", file, err)
+	}
+	out := make([]cache.Decision, len(all))
+	for i, x := range all {
+		out[i] = x.Decision
+	}
+	return out, nil
+}
+
+// Rebuilt opens a store in which gnvcc has built the code of a report again: a compiler on it, and
+// its kernels by their identities. remove takes away what is compiled.
+func Rebuilt(ctx context.Context, dir string) (c *compile.Compiler,
+	built map[string]compile.BuiltKernel, remove func(), err error) {
+	if _, err := os.Stat(dir); err != nil {
+		return nil, nil, nil, errors.New("it was not built here")
+	}
+	store, err := cache.Open(dir)
+	if err == nil {
+		err = store.PublishSpooled(ctx)
+	}
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	scratch, err := os.MkdirTemp("", "gnvcc-rebuilt-")
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	c, built = compile.New(store, scratch), map[string]compile.BuiltKernel{}
+	for _, k := range c.Built() {
+		built[k.Identity] = k
+	}
+	return c, built, func() { os.RemoveAll(scratch) }, nil
+}
+
+// ErrAbsent is for a decision on a kernel that is not among them.
+var ErrAbsent = errors.New("no kernel that was built here is the same")
+
+// Heaviest is the launch of a decision that takes most time of all, if one takes so many
+// nanoseconds.
+func Heaviest(d cache.Decision, least float64) (most cache.Launch, err error) {
+	for i, l := range d.Evidence.Launches {
+		if i == 0 ||
+			float64(l.Count)*l.Before.Median > float64(most.Count)*most.Before.Median {
+			most = l
+		}
+	}
+	switch {
+	case len(d.Evidence.Launches) == 0:
+		err = errors.New("no launch was recorded")
+	case most.Before.Median < least:
+		err = fmt.Errorf("a launch takes %.1f us", most.Before.Median/1e3)
+	}
+	return most, err
+}
+
+// Machine reads what profile/units' program printed on a GPU.
+func Machine(file string) (*units.Machine, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read what was measured of the machine: %w", err)
+	}
+	return units.ReadMachine(string(text))
+}
