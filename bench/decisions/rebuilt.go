@@ -9,6 +9,7 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/driver/compile"
+	"gnvcc/driver/record"
 	"gnvcc/profile/units"
 )
 
@@ -34,7 +35,7 @@ func Report(file string) ([]cache.Decision, error) {
 // Rebuilt opens a store in which gnvcc has built the code of a report again: a compiler on it, and
 // its kernels by their identities. remove takes away what is compiled.
 func Rebuilt(ctx context.Context, dir string) (c *compile.Compiler,
-	built map[string]compile.BuiltKernel, remove func(), err error) {
+	built map[string]record.BuiltKernel, remove func(), err error) {
 	if _, err := os.Stat(dir); err != nil {
 		return nil, nil, nil, errors.New("it was not built here")
 	}
@@ -49,11 +50,8 @@ func Rebuilt(ctx context.Context, dir string) (c *compile.Compiler,
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	c, built = compile.New(store, scratch), map[string]compile.BuiltKernel{}
-	for _, k := range c.Built() {
-		built[k.Identity] = k
-	}
-	return c, built, func() { os.RemoveAll(scratch) }, nil
+	remove = func() { os.RemoveAll(scratch) }
+	return compile.New(store, scratch), record.BuiltBy(store), remove, nil
 }
 
 // ErrAbsent is for a decision on a kernel that is not among them.

@@ -17,6 +17,7 @@ import (
 	"gnvcc/bench/decisions"
 	"gnvcc/cache"
 	"gnvcc/driver/compile"
+	"gnvcc/driver/record"
 	"gnvcc/policy/foretell"
 	"gnvcc/policy/lever"
 	"gnvcc/profile/units"
@@ -134,7 +135,7 @@ func (g *gatherer) program(ctx context.Context, program, report string,
 type builder struct {
 	g     *gatherer
 	c     *compile.Compiler
-	built map[string]compile.BuiltKernel
+	built map[string]record.BuiltKernel
 	// of the kernel's heaviest launch; nil: nobody has counted, or nobody wants to know
 	counts *cache.Counts
 }

@@ -107,7 +107,8 @@ type line struct {
 func lines(kernels []kernel) (out []line) {
 	for _, k := range kernels {
 		for n, t := range k.trials {
-			out = append(out, line{Program: k.program, Kernel: k.name, Device: k.device, Recipe: t.recipe, Ratio: t.ratio,
+			out = append(out, line{Program: k.program, Kernel: k.name, Device: k.device,
+				Recipe: t.recipe, Ratio: t.ratio,
 				Registers: t.run.Registers,
 				Launch:    [3]int{t.run.Shape.Threads, k.dynamic, t.run.Shape.Blocks},
 				Warps:     t.estimate.Occupancy.Warps,

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"gnvcc/cache"
-	"gnvcc/driver/compile"
+	"gnvcc/driver/record"
 	"gnvcc/install/kits"
 	"gnvcc/sim"
 	"gnvcc/sim/forest"
@@ -121,7 +121,7 @@ func madeUp(t *testing.T, dir string) string {
 	if err := store.PublishSpooled(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	built := compile.New(store, t.TempDir()).Built()
+	built := record.Built(store)
 	if len(built) == 0 {
 		t.Fatal("nothing was built")
 	}

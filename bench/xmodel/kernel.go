@@ -14,6 +14,7 @@ import (
 	"gnvcc/bench/decisions"
 	"gnvcc/cache"
 	"gnvcc/driver/compile"
+	"gnvcc/driver/record"
 	"gnvcc/policy/foretell"
 	"gnvcc/profile/units"
 	"gnvcc/rewrite/ptx"
@@ -95,7 +96,7 @@ func (b *builder) program(ctx context.Context, program, report, dir string,
 }
 
 // kernel foretells one: its heaviest launch.
-func (b *builder) kernel(ctx context.Context, c *compile.Compiler, was compile.BuiltKernel,
+func (b *builder) kernel(ctx context.Context, c *compile.Compiler, was record.BuiltKernel,
 	d cache.Decision) (row, error) {
 	out := row{Kernel: ptx.ShortName(d.Kernel), Device: d.Evidence.Device}
 	l, err := decisions.Heaviest(d, b.least)
@@ -186,7 +187,7 @@ func fit(m xmodel.Model, t predict.Throughput, tried []cache.Trial, warps int) *
 	return f
 }
 
-func (b *builder) build(ctx context.Context, c *compile.Compiler, was compile.BuiltKernel,
+func (b *builder) build(ctx context.Context, c *compile.Compiler, was record.BuiltKernel,
 	l *cache.Launch) (run predict.Run, err error) {
 	made, err := b.lines(ctx, c, was)
 	if err != nil {
@@ -219,7 +220,7 @@ type made struct {
 	Kernel, Target string
 }
 
-func (b *builder) lines(ctx context.Context, c *compile.Compiler, was compile.BuiltKernel) (m made,
+func (b *builder) lines(ctx context.Context, c *compile.Compiler, was record.BuiltKernel) (m made,
 	err error) {
 	file := filepath.Join(b.kept, was.Identity+".json")
 	if b.kept != "" {

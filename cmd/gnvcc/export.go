@@ -16,6 +16,7 @@ import (
 	"gnvcc/cache"
 	"gnvcc/cache/lock"
 	"gnvcc/driver/apply"
+	"gnvcc/driver/record"
 	"gnvcc/policy"
 	"gnvcc/policy/report"
 	"gnvcc/rewrite"
@@ -172,7 +173,7 @@ func lockable(all []cache.Decision) []cache.Decision {
 }
 
 // lineFor makes the line of a decision on a kernel that was built here.
-func lineFor(ctx context.Context, c *compiler, b apply.BuiltKernel, d cache.Decision,
+func lineFor(ctx context.Context, c *compiler, b record.BuiltKernel, d cache.Decision,
 	untaken func(cache.Decision) error) (lock.Line, error) {
 	l := lock.Line{Kernel: ptx.StableName(b.Name), Device: d.Evidence.Device,
 		Target: b.Assembly.Target, Ptxas: b.Assembly.Version,

@@ -7,13 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"sort"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"gnvcc/cache"
-	"gnvcc/driver/compile"
+	"gnvcc/driver/record"
 	"gnvcc/policy"
 	"gnvcc/policy/foretell"
 	"gnvcc/policy/page"
@@ -78,29 +77,18 @@ func newFortune(ctx context.Context) (*fortune, error) {
 }
 
 // each calls fn for every kernel of a name that was built, once, and says how many there are.
-func (f *fortune) each(name *regexp.Regexp, fn func(n int, b compile.BuiltKernel)) (
-	n int, err error) {
-	assemblies, err := built(f.book.store)
-	if err != nil {
-		return 0, err
-	}
-	seen := map[string]bool{}
-	for _, a := range assemblies {
-		for _, k := range a.Kernels {
-			if k.Identity == "" || seen[k.Identity] || !name.MatchString(k.Name) &&
-				!name.MatchString(policy.ShortName(k.Name)) {
-				continue
-			}
-			seen[k.Identity] = true
+func (f *fortune) each(name *regexp.Regexp, fn func(n int, b record.BuiltKernel)) (n int) {
+	for _, b := range record.Built(f.book.store) {
+		if name.MatchString(b.Name) || name.MatchString(policy.ShortName(b.Name)) {
 			n++
-			fn(n, compile.BuiltKernel{Kernel: k, Assembly: a})
+			fn(n, b)
 		}
 	}
-	return n, nil
+	return n
 }
 
 // look foretells one kernel.
-func (f *fortune) look(ctx context.Context, b compile.BuiltKernel) (*foretell.Kernel, error) {
+func (f *fortune) look(ctx context.Context, b record.BuiltKernel) (*foretell.Kernel, error) {
 	known, err := f.c.Kernel(b.Assembly.Cubin, b.Name)
 	if err != nil {
 		return nil, err
@@ -118,7 +106,7 @@ func foretold(ctx context.Context, name *regexp.Regexp) (n int, err error) {
 		return 0, err
 	}
 	defer f.c.Close()
-	return f.each(name, func(n int, b compile.BuiltKernel) {
+	return f.each(name, func(n int, b record.BuiltKernel) {
 		if n > 1 {
 			fmt.Fprintln(told)
 		}
@@ -130,7 +118,7 @@ func foretold(ctx context.Context, name *regexp.Regexp) (n int, err error) {
 			fmt.Fprintf(told, "%s (%s): nothing can be foretold: %v\n", policy.ShortName(b.Name), b.Assembly.Target,
 				err)
 		}
-	})
+	}), nil
 }
 
 // explainPage writes a page with what was decided of kernels, those of the name that were built and
@@ -149,7 +137,7 @@ func explainPage(path string, name *regexp.Regexp, in page.Input) (n int, err er
 	for _, d := range in.Decisions {
 		decided[d.Identity] = true
 	}
-	_, err = f.each(name, func(_ int, b compile.BuiltKernel) {
+	f.each(name, func(_ int, b record.BuiltKernel) {
 		k, err := f.look(ctx, b)
 		seen[b.Identity] = &page.Foretold{Kernel: k, Err: err}
 		if !decided[b.Identity] {
@@ -159,8 +147,8 @@ func explainPage(path string, name *regexp.Regexp, in page.Input) (n int, err er
 					Stack: b.Stack, Shared: b.Shared, Barriers: b.Barriers}}})
 		}
 	})
-	if n = len(in.Decisions) + len(in.Undecided); err != nil || n == 0 || ctx.Err() != nil {
-		return n, errors.Join(err, ctx.Err())
+	if n = len(in.Decisions) + len(in.Undecided); n == 0 || ctx.Err() != nil {
+		return n, ctx.Err()
 	}
 	in.Foretold = func(d cache.Decision) *page.Foretold { return seen[d.Identity] }
 	return n, writePage(path, in)
@@ -176,7 +164,7 @@ func adoptForetold(ctx context.Context, name *regexp.Regexp) (n int, err error) 
 	defer f.c.Close()
 	var adopted []cache.Decision
 	var gone []string
-	n, err = f.each(name, func(_ int, b compile.BuiltKernel) {
+	n = f.each(name, func(_ int, b record.BuiltKernel) {
 		d, text := f.adopt(ctx, b)
 		fmt.Fprintf(told, "%s (%s): %s\n", policy.ShortName(b.Name), b.Assembly.Target, text)
 		if d != nil {
@@ -185,8 +173,8 @@ func adoptForetold(ctx context.Context, name *regexp.Regexp) (n int, err error) 
 			gone = append(gone, b.Identity)
 		}
 	})
-	if err != nil || n == 0 || ctx.Err() != nil {
-		return n, errors.Join(err, ctx.Err())
+	if n == 0 || ctx.Err() != nil {
+		return n, ctx.Err()
 	}
 	err = f.book.change(func(owner *cache.Owner) error {
 		for _, d := range adopted {
@@ -205,7 +193,7 @@ func adoptForetold(ctx context.Context, name *regexp.Regexp) (n int, err error) 
 
 // adopt gives the decision for what is foretold to be fastest, nil where nothing is to be kept; the
 // text says which, and why.
-func (f *fortune) adopt(ctx context.Context, b compile.BuiltKernel) (*cache.Decision, string) {
+func (f *fortune) adopt(ctx context.Context, b record.BuiltKernel) (*cache.Decision, string) {
 	if d := f.decided[b.Identity]; d != nil && !d.Predicted {
 		if d.Pinned {
 			return nil, "pinned by you, which stays"
@@ -243,27 +231,6 @@ func (f *fortune) adopt(ctx context.Context, b compile.BuiltKernel) (*cache.Deci
 	return &d, fmt.Sprintf("%s, foretold to take %.2f of the time; %d registers, nvcc's own has %d",
 		d.Recipe, best.By(),
 		d.Evidence.Chosen.Registers, d.Evidence.Default.Registers)
-}
-
-// built are the recorded assemblies, in the order of their first kernel's name.
-func built(store *cache.Store) ([]cache.Assembly, error) {
-	sn, err := store.Snapshot()
-	if err != nil {
-		return nil, err
-	}
-	defer sn.Close()
-	var all []cache.Assembly
-	err = sn.Each(cache.Assemblies, "", func(key string, raw []byte) error {
-		var a cache.Assembly
-		if json.Unmarshal(raw, &a) == nil && len(a.Kernels) > 0 {
-			all = append(all, a)
-		}
-		return nil
-	})
-	sort.SliceStable(all, func(i, j int) bool {
-		return all[i].Kernels[0].Name < all[j].Kernels[0].Name
-	})
-	return all, err
 }
 
 // machineKey finds what doctor -measure found out about this machine's GPU. What version 1 measured

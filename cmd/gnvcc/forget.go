@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gnvcc/cache"
+	"gnvcc/driver/record"
 	"gnvcc/policy/decide"
 )
 
@@ -127,12 +128,7 @@ func meant(store *cache.Store, name string, all bool) (map[string]bool, error) {
 			return nil, err
 		}
 	}
-	c, err := newCompiler(store)
-	if err != nil {
-		return nil, err
-	}
-	defer c.Close()
-	for _, b := range c.Built() {
+	for _, b := range record.Built(store) {
 		note(b.Name, b.Identity)
 	}
 	if len(known) == 0 {

@@ -2,14 +2,13 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"regexp"
 
 	"gnvcc/cache"
+	"gnvcc/driver/record"
 	"gnvcc/policy"
 	"gnvcc/rewrite/hazard"
 	"gnvcc/rewrite/ptx"
@@ -31,38 +30,15 @@ func hazards(w io.Writer, store *cache.Store, decisions []cache.Decision,
 	type kernel struct{ name, identity string }
 	wanted := make(map[string][]kernel) // by PTX
 	var order []string
-	seen := make(map[string]bool)
-	add := func(_ string, raw []byte) error {
-		var a cache.Assembly
-		if json.Unmarshal(raw, &a) != nil {
-			return nil
+	for _, b := range record.Built(store) {
+		if match != nil && !match.MatchString(b.Name) && !match.MatchString(policy.ShortName(b.Name)) {
+			continue
 		}
-		for _, k := range a.Kernels {
-			if k.Identity == "" || seen[k.Identity] || match != nil && !match.MatchString(k.Name) &&
-				!match.MatchString(policy.ShortName(k.Name)) {
-				continue
-			}
-			seen[k.Identity] = true
-			if wanted[a.PTX] == nil {
-				order = append(order, a.PTX)
-			}
-			wanted[a.PTX] = append(wanted[a.PTX], kernel{k.Name, k.Identity})
+		text := b.Assembly.PTX
+		if wanted[text] == nil {
+			order = append(order, text)
 		}
-		return nil
-	}
-	sn, err := store.Snapshot()
-	switch {
-	case err == nil:
-		err = sn.Each(cache.Assemblies, "", add)
-		sn.Close()
-		if err != nil {
-			return err
-		}
-	case !errors.Is(err, cache.ErrNone):
-		return err
-	}
-	if err := store.EachPending(cache.Assemblies, add); err != nil {
-		return err
+		wanted[text] = append(wanted[text], kernel{b.Name, b.Identity})
 	}
 	told := make(map[string]bool)
 	for _, hash := range order {

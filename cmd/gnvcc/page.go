@@ -8,7 +8,7 @@ import (
 	"os"
 
 	"gnvcc/cache"
-	"gnvcc/driver/compile"
+	"gnvcc/driver/record"
 	"gnvcc/policy/page"
 	"gnvcc/policy/report"
 )
@@ -21,12 +21,9 @@ func writePage(path string, in page.Input) error {
 	if err != nil {
 		return err
 	}
-	known := map[string]compile.BuiltKernel{}
+	known := record.BuiltBy(store)
 	if c, err := newCompiler(store); err == nil {
 		defer c.Close()
-		for _, k := range c.Built() {
-			known[k.Identity] = k
-		}
 		in.Patch = func(d cache.Decision) string {
 			p, err := patchOf(context.Background(), c, known, d)
 			if err != nil {

@@ -16,6 +16,7 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/driver/compile"
+	"gnvcc/driver/record"
 	"gnvcc/policy"
 	"gnvcc/rewrite/recipe"
 )
@@ -35,10 +36,7 @@ func printPatches(found []cache.Decision) error {
 		return err
 	}
 	defer c.Close()
-	known := map[string]compile.BuiltKernel{}
-	for _, k := range c.Built() {
-		known[k.Identity] = k
-	}
+	known := record.BuiltBy(store)
 	var failed error
 	for _, d := range found {
 		if d.Recipe == "" {
@@ -57,7 +55,7 @@ func printPatches(found []cache.Decision) error {
 }
 
 // patchOf is a decision's recipe as a diff.
-func patchOf(ctx context.Context, c *compiler, known map[string]compile.BuiltKernel,
+func patchOf(ctx context.Context, c *compiler, known map[string]record.BuiltKernel,
 	d cache.Decision) (string, error) {
 	b, ok := known[d.Identity]
 	if !ok {
@@ -112,7 +110,7 @@ func patchOf(ctx context.Context, c *compiler, known map[string]compile.BuiltKer
 // A patching gathers new texts for lines.
 type patching struct {
 	dir   string
-	built compile.BuiltKernel
+	built record.BuiltKernel
 	files map[string][]string
 	edits map[string]map[int]string // file, line from 1: what stands there then, perhaps several lines
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gnvcc/cache"
-	"gnvcc/driver/compile"
+	"gnvcc/driver/record"
 	"gnvcc/driver/standing"
 	"gnvcc/policy"
 	"gnvcc/rewrite"
@@ -63,7 +63,8 @@ func pin(ctx context.Context, name, text string, dry bool) error {
 	var pinned []cache.Decision
 	var refused error
 	found := false
-	for _, b := range c.Built() {
+	built := record.Built(store)
+	for _, b := range built {
 		if !called(b.Name, b.Identity, name) {
 			continue
 		}
@@ -76,7 +77,7 @@ func pin(ctx context.Context, name, text string, dry bool) error {
 		pinned = append(pinned, d)
 	}
 	if !found {
-		return noKernel(name, c.Built())
+		return noKernel(name, built)
 	}
 	for _, d := range pinned {
 		fmt.Fprintf(told, "%s for %s: %s; %d registers, nvcc's own has %d; pinned, not measured\n",
@@ -98,12 +99,12 @@ func pin(ctx context.Context, name, text string, dry bool) error {
 }
 
 // noKernel says that a name is none of those that were built.
-func noKernel(name string, built []compile.BuiltKernel) error {
+func noKernel(name string, built []record.BuiltKernel) error {
 	return fmt.Errorf("no such kernel: %s (%d known: gnvcc status)", name, len(built))
 }
 
 // rehearse gives the decision for a recipe on one kernel, or says what speaks against it.
-func rehearse(ctx context.Context, c *compiler, b compile.BuiltKernel,
+func rehearse(ctx context.Context, c *compiler, b record.BuiltKernel,
 	r recipe.Recipe) (cache.Decision, error) {
 	none := cache.Decision{}
 	s, err := c.Compiler.Kernel(b.Assembly.Cubin, b.Name)
@@ -259,13 +260,9 @@ func knownLever(name string) error {
 // banKeys are the keys of a kernel's bans: that of its name, or its identity where it is called by
 // that.
 func banKeys(store *cache.Store, name string) ([]string, error) {
-	c, err := newCompiler(store)
-	if err != nil {
-		return nil, err
-	}
-	defer c.Close()
+	built := record.Built(store)
 	var keys []string
-	for _, b := range c.Built() {
+	for _, b := range built {
 		switch {
 		case !called(b.Name, b.Identity, name):
 		case len(name) >= 8 && strings.HasPrefix(b.Identity, name):
@@ -275,7 +272,7 @@ func banKeys(store *cache.Store, name string) ([]string, error) {
 		}
 	}
 	if len(keys) == 0 {
-		return nil, noKernel(name, c.Built())
+		return nil, noKernel(name, built)
 	}
 	slices.Sort(keys)
 	return slices.Compact(keys), nil

@@ -13,6 +13,7 @@ import (
 
 	"gnvcc/bench/watch/script"
 	"gnvcc/cache"
+	"gnvcc/driver/record"
 	"gnvcc/install/kits"
 	"gnvcc/profile/capture"
 	"gnvcc/profile/capture/capturetest"
@@ -122,14 +123,10 @@ func (w *watched) recipes() map[string]string {
 	w.t.Helper()
 	store, err := cache.Open(w.Store)
 	w.must(err)
-	all, err := built(store)
-	w.must(err)
 	out, when := map[string]string{}, map[string]time.Time{}
-	for _, a := range all {
-		for _, k := range a.Kernels {
-			if a.Time.After(when[k.Name]) {
-				out[k.Name], when[k.Name] = k.Recipe, a.Time
-			}
+	for _, b := range record.Built(store) {
+		if b.Assembly.Time.After(when[b.Name]) {
+			out[b.Name], when[b.Name] = b.Recipe, b.Assembly.Time
 		}
 	}
 	return out

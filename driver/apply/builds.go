@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sort"
 	"strings"
 	"sync"
 
@@ -192,35 +191,26 @@ func (b *Builds) Of(cubin, kernel string) []Place {
 	return out
 }
 
-// A BuiltKernel is a kernel of a build on record.
-type BuiltKernel struct {
-	cache.Kernel
-	Assembly cache.Assembly
-}
-
 // Kernels lists the kernels of what was built last in and below a folder ("": everywhere), one of
 // each identity and name.
-func Kernels(store *cache.Store, folder string) ([]BuiltKernel, error) {
+func Kernels(store *cache.Store, folder string) ([]record.BuiltKernel, error) {
 	all, err := recorded(store, Aim{Under: folder})
 	if err != nil {
 		return nil, err
 	}
 	type one struct{ identity, name string }
 	seen := map[one]bool{}
-	var out []BuiltKernel
+	var out []record.BuiltKernel
 	for _, r := range all {
 		for _, a := range r.units {
 			for _, k := range a.Kernels {
 				if id := (one{k.Identity, ptx.StableName(k.Name)}); k.Identity != "" && !seen[id] {
 					seen[id] = true
-					out = append(out, BuiltKernel{Kernel: k, Assembly: a})
+					out = append(out, record.BuiltKernel{Kernel: k, Assembly: a})
 				}
 			}
 		}
 	}
-	sort.Slice(out, func(i, j int) bool {
-		a, b := out[i], out[j]
-		return a.Name < b.Name || a.Name == b.Name && a.Identity < b.Identity
-	})
+	slices.SortFunc(out, record.BuiltKernel.Compare)
 	return out, nil
 }

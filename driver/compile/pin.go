@@ -3,7 +3,6 @@ package compile
 import (
 	"context"
 	"fmt"
-	"sort"
 	"time"
 
 	"gnvcc/cache"
@@ -15,36 +14,6 @@ import (
 )
 
 // Recipes by hand: what gnvcc pin asks of the builds on record.
-
-// A BuiltKernel is a kernel of a build on record.
-type BuiltKernel struct {
-	cache.Kernel
-	Assembly cache.Assembly
-}
-
-// Built lists the kernels of the newest build of every file and target, one of each identity, in
-// order of their names.
-func (c *Compiler) Built() []BuiltKernel {
-	seen := map[string]bool{}
-	var out []BuiltKernel
-	for _, units := range record.Read(c.store).ByCommand(c.store) {
-		for _, a := range units {
-			for _, k := range a.Kernels {
-				if k.Identity != "" && !seen[k.Identity] {
-					seen[k.Identity] = true
-					out = append(out, BuiltKernel{k, a})
-				}
-			}
-		}
-	}
-	sort.Slice(out, func(i, j int) bool {
-		if out[i].Name != out[j].Name {
-			return out[i].Name < out[j].Name
-		}
-		return out[i].Identity < out[j].Identity
-	})
-	return out
-}
 
 // Rehearse builds a kernel's file with a recipe for it, as a build does, checks included. What
 // comes out is thrown away; the decision that it gives is for the caller to keep. An error says why
@@ -97,37 +66,34 @@ func Assume(ctx context.Context, store *cache.Store, identity,
 	if err != nil {
 		return d, nil // a build refuses it
 	}
+	k, ok := record.BuiltBy(store)[identity]
+	if !ok {
+		return d, fmt.Errorf("no build recorded a kernel %s", identity)
+	}
+	d.Kernel, d.Target = k.Name, k.Assembly.Target
+	if len(askedOf(k.Name, r, false)) == 0 {
+		return d, nil
+	}
 	scratch, err := scratch.New()
 	if err != nil {
 		return d, err
 	}
 	defer scratch.Remove()
 	c := New(store, scratch.Path)
-	for _, k := range c.Built() {
-		if k.Identity != identity {
-			continue
-		}
-		d.Kernel, d.Target = k.Name, k.Assembly.Target
-		if len(askedOf(k.Name, r, false)) == 0 {
-			return d, nil
-		}
-		s, err := c.source(k.Assembly, k.Name)
-		if err != nil {
-			return d, err
-		}
-		if s.Code != nil {
-			if resolved, err := s.Code.Resolve(r, s.Signature); err == nil {
-				r, d.Recipe = resolved, resolved.String()
-			}
-		}
-		asked := askedOf(k.Name, r, false)
-		d.Evidence.Normals = map[string]string{}
-		for _, v := range asked {
-			d.Evidence.Normals[v.String()] = c.normalOf(ctx, s, v)
-		}
-		return d, nil
+	s, err := c.source(k.Assembly, k.Name)
+	if err != nil {
+		return d, err
 	}
-	return d, fmt.Errorf("no build recorded a kernel %s", identity)
+	if s.Code != nil {
+		if resolved, err := s.Code.Resolve(r, s.Signature); err == nil {
+			r, d.Recipe = resolved, resolved.String()
+		}
+	}
+	d.Evidence.Normals = map[string]string{}
+	for _, v := range askedOf(k.Name, r, false) {
+		d.Evidence.Normals[v.String()] = c.normalOf(ctx, s, v)
+	}
+	return d, nil
 }
 
 // normalOf compiles a variant and forgets it.
