@@ -128,6 +128,7 @@ class Kernel:
             return 'for (int u = 0; u < 20 && %s > T(1.f); u++) %s = %s * T(.5f) + T(p);' % (v, v, v)
         if r.random() < .03 and self.kind == 'float':
             return 'asm%s("fma.rn.f32 %%0, %%1, %%2, %%0;" : "+f"(%s) : "f"(%s), "f"(p));' % (r.choice(['', ' volatile']), v, r.choice(self.vars))
+        if r.random() < .05 and self.kind == 'float' and depth < 2: return self.path(v)
         if k < .3: return '%s = %s;' % (v, self.expr())
         if k < .48: return '%s = %s %s %s;' % (v, v, r.choice('+-*+'), self.product())
         if k < .54:
@@ -151,6 +152,16 @@ class Kernel:
         if k < .855 and self.far and depth: return 'if (%s) goto end;' % self.condition()
         if deep: return self.for_loop(depth, uniform)
         return '%s = %s;' % (v, self.expr())
+
+    # Arrays that begin with numbers, and become registers where the loops' ends are known: functions
+    # of these numbers, of what other rounds left, and of differences that are contracted or not.
+    def path(self, v):
+        f = lambda: r.choice(['__fdividef(g1 * Q[u], T(1.f) + p * Q[u])', '__fdividef(Q[u], P[u])', '__fdividef(q, T(1.f) + Q[u])', 'Q[u] / (p + P[u])'])
+        e = r.choice(['__expf', '__expf', '__sinf', 'expf', '-'])
+        return ('{ T P[24], Q[24]; for (int u = 0; u < m + 4 && u < 24; u++) { P[u] = T(.3f); Q[u] = T(%s); } '
+                'for (int o = 0; o < w; o++) { T h = T(0.f), y0 = P[o] * %s; for (int u = o + 1; u < m + 4 && u < 24; u++) { T l0 = x[(u - o) & 4095], g1 = p * l0; '
+                'h += %s; Q[u] = Q[u] * %s(g1 * h + l0 * (y0 - T(%s) * g1)); %s } } %s = %s + Q[m + 3 & 15] * P[w] - Q[w]; }'
+                % (r.choice(['.05f', '.05f', '1.f', '0.f', '.5f']), v, f(), e, r.choice(['.5f', '.3f']), r.choice(['', 'P[u] = Q[u] - P[u] * g1;', 'P[u - 1] = -Q[u];']), v, v))
 
     def for_loop(self, depth, uniform):
         self.loops += 1
