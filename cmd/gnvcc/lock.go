@@ -191,23 +191,8 @@ func namedLocks() ([]cache.LockFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	sn, err := store.Snapshot()
-	if errors.Is(err, cache.ErrNone) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer sn.Close()
 	var all []cache.LockFile
-	err = sn.Each(cache.Locks, "", func(key string, raw []byte) error {
-		var l cache.LockFile
-		if ok, err := sn.Get(cache.Locks, key, &l); err != nil || !ok {
-			return err
-		}
-		all = append(all, l)
-		return nil
-	})
+	err = records(store, cache.Locks, func(l cache.LockFile) { all = append(all, l) })
 	sort.Slice(all, func(i, j int) bool { return all[i].Folder < all[j].Folder })
 	return all, err
 }

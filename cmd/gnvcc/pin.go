@@ -278,8 +278,8 @@ func banKeys(store *cache.Store, name string) ([]string, error) {
 	return slices.Compact(keys), nil
 }
 
-// records calls fn for the decisions of a bucket.
-func records(store *cache.Store, bucket string, fn func(cache.Decision)) error {
+// records calls fn for the records of a bucket of what was published.
+func records[T any](store *cache.Store, bucket string, fn func(T)) error {
 	sn, err := store.Snapshot()
 	if errors.Is(err, cache.ErrNone) {
 		return nil
@@ -288,5 +288,5 @@ func records(store *cache.Store, bucket string, fn func(cache.Decision)) error {
 		return err
 	}
 	defer sn.Close()
-	return eachDecision(sn, bucket, fn)
+	return each(sn, bucket, fn)
 }

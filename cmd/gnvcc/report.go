@@ -211,7 +211,7 @@ func decided() ([]cache.Decision, func(cache.Decision) error, error) {
 	}
 	var all []cache.Decision
 	pinned := map[string]bool{}
-	err = eachDecision(sn, cache.Pins, func(d cache.Decision) {
+	err = each(sn, cache.Pins, func(d cache.Decision) {
 		pinned[d.Identity] = true
 		all = append(all, d)
 	})
@@ -237,7 +237,7 @@ func decided() ([]cache.Decision, func(cache.Decision) error, error) {
 			known[d.Identity] = true
 		}
 	}
-	err = errors.Join(err, eachDecision(sn, cache.Predictions, func(d cache.Decision) {
+	err = errors.Join(err, each(sn, cache.Predictions, func(d cache.Decision) {
 		if !known[d.Identity] {
 			d.Predicted = true
 			all = append(all, d)
@@ -253,14 +253,14 @@ func decided() ([]cache.Decision, func(cache.Decision) error, error) {
 
 func untakenKey(d cache.Decision) string { return fmt.Sprint(d.Pinned, d.Predicted, d.Key()) }
 
-// eachDecision calls fn for the decisions of a bucket.
-func eachDecision(sn *cache.Snapshot, bucket string, fn func(cache.Decision)) error {
+// each calls fn for the records of a bucket.
+func each[T any](sn *cache.Snapshot, bucket string, fn func(T)) error {
 	return sn.Each(bucket, "", func(key string, raw []byte) error {
-		var d cache.Decision
-		if err := json.Unmarshal(raw, &d); err != nil {
-			return fmt.Errorf("decision %s can't be read: %w", key, err)
+		var r T
+		if err := json.Unmarshal(raw, &r); err != nil {
+			return fmt.Errorf("%s %s can't be read: %w", bucket, key, err)
 		}
-		fn(d)
+		fn(r)
 		return nil
 	})
 }
