@@ -7,6 +7,6 @@
 // error, not a panic, and costs memory in proportion to its size.
 //
 // Files: elf.go reads the container, cubin.go gathers the facts, code.go hands out machine code
-// (sim/sass decodes it), lines.go line information, info.go decodes .nv.info records, verbose.go
+// (sim/sass decodes it), lines.go line information (by debug/dwarf), info.go .nv.info, verbose.go
 // reads what `ptxas -v` prints (spill bytes, which a cubin does not hold).
 package cubin
