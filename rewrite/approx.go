@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -520,7 +521,7 @@ func doubleCode(function, d, x, y string, newton bool) []string {
 	case function == "div" && d == x: // the quotient's register is the dividend's
 		text = "{ .reg .f64 T0;\n rcp.approx.ftz.f64 T0, Y;\n mul.f64 D, X, T0; }"
 	}
-	return fill(text, "D", d, "X", x, "Y", y, "T", approxPrefix+"d", "Q", approxPrefix+"q",
+	return fill(text, "D", d, "X", x, "Y", y, "OF", cmp.Or(y, x), "T", approxPrefix+"d", "Q", approxPrefix+"q",
 		"ONE", "0d3FF0000000000000", "HALF", "0d3FE0000000000000")
 }
 
@@ -531,21 +532,18 @@ var onceCode = map[string]string{
 	"div":   "rcp.approx.ftz.f64 D, Y;\n mul.f64 D, X, D;",
 }
 
+// reciprocal leaves 1/OF in T0.
+const reciprocal = `
+		rcp.approx.ftz.f64 T0, OF;
+		neg.f64 T1, OF;
+		fma.rn.f64 T1, T1, T0, ONE;
+		testp.finite.f64 Q, T1;
+		@Q fma.rn.f64 T0, T0, T1, T0;
+		`
+
 var newtonCode = map[string]string{
-	"rcp": `
-		rcp.approx.ftz.f64 T0, X;
-		neg.f64 T1, X;
-		fma.rn.f64 T1, T1, T0, ONE;
-		testp.finite.f64 Q, T1;
-		@Q fma.rn.f64 T0, T0, T1, T0;
-		mov.f64 D, T0;`,
-	"div": `
-		rcp.approx.ftz.f64 T0, Y;
-		neg.f64 T1, Y;
-		fma.rn.f64 T1, T1, T0, ONE;
-		testp.finite.f64 Q, T1;
-		@Q fma.rn.f64 T0, T0, T1, T0;
-		mul.f64 D, X, T0;`,
+	"rcp": reciprocal + "mov.f64 D, T0;",
+	"div": reciprocal + "mul.f64 D, X, T0;",
 	"sqrt": `
 		rsqrt.approx.ftz.f64 T0, X;
 		rcp.approx.ftz.f64 T1, T0;

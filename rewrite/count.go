@@ -216,13 +216,17 @@ func CountersOf(m *ptx.Module, kernel string) (c Counters, err error) {
 		if err != nil {
 			return c, err
 		}
+		registers, err := f.Registers()
+		if err != nil {
+			return c, err
+		}
 		for _, b := range blocks {
 			for i := b.First; i < b.Last; i++ {
 				if a, ok := countedAccess(f, i); ok {
 					a.Block = c.Blocks
 					c.Accesses = append(c.Accesses, a)
 				}
-				if a, ok := sharedAccess(f, i); ok && redux == nil {
+				if a, ok := sharedAccess(f, registers, i); ok && redux == nil {
 					a.Block = c.Blocks
 					c.Shared = append(c.Shared, a)
 				}

@@ -21,8 +21,8 @@ type SharedAccess struct {
 // banks is how many words of 4 bytes shared memory gives a cycle.
 const banks = 32
 
-// sharedAccess looks at one statement.
-func sharedAccess(f *ptx.Func, i int) (a SharedAccess, ok bool) {
+// sharedAccess looks at one statement of a function with these registers.
+func sharedAccess(f *ptx.Func, registers []ptx.Variable, i int) (a SharedAccess, ok bool) {
 	if f.Stmts[i].Kind != ptx.Inst {
 		return a, false
 	}
@@ -54,16 +54,12 @@ func sharedAccess(f *ptx.Func, i int) (a SharedAccess, ok bool) {
 	}
 	a.Func, a.Stmt, a.address = f, i, ops[operand]
 	base, _, ok := f.Address(a.address)
-	a.long = ok && longRegister(f, string(base))
+	a.long = ok && longRegister(registers, string(base))
 	return a, ok
 }
 
 // longRegister tells of a register of 64 bits.
-func longRegister(f *ptx.Func, name string) bool {
-	all, err := f.Registers()
-	if err != nil {
-		return false
-	}
+func longRegister(all []ptx.Variable, name string) bool {
 	for _, v := range all {
 		rest, ok := strings.CutPrefix(name, v.Name)
 		if ok && (rest == "" || v.Count > 0 && strings.Trim(rest, "0123456789") == "") {
