@@ -37,9 +37,12 @@ func fates(g *graph, fixed fold.Fixed, built bool) []fate {
 			if built && n.kind == operation && approximate(n) {
 				now = fate{}
 			}
-			if held[i] && !now.constant {
+			switch {
+			case held[i] && !now.constant:
 				// In a part of the kernel, and the number is what the kernel has there.
 				now = fate{constant: true, any: true}
+			case held[i]:
+				now.any, now.plus = true, false
 			}
 			if now != all[i] {
 				all[i], again = now, true

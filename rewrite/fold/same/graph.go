@@ -261,7 +261,7 @@ func (f *function) half(d int) (from source, ok bool) {
 	}
 	switch made := defs[0]; string(f.Base(made)) {
 	case "ld":
-		return source{f, at, reg}, width(f.Opcode(made)) == 8
+		return source{f, at, reg}, width(f.Opcode(made)) == 8 && space(f.Opcode(made)) != "param"
 	case "mov":
 		if list := parts(f.ops[made][1]); len(list) == 2 && len(parts(f.ops[made][0])) == 1 {
 			return source{f, made, list[upper]}, true

@@ -276,7 +276,9 @@ func (m *matching) constant(c, d *node, operand int, in []int) bool {
 		only = only && n.kind == constant
 		derived = derived || n.kind != constant && m.fate[k].constant
 	}
-	if approximate(d) && !(d.base == "div" && operand == 0 && c.name == one32 && !rough) {
+	dividend := d.base == "div" && operand == 0 && c.name == one32 &&
+		!ptx.HasModifier([]byte(d.op), "ftz")
+	if approximate(d) && (!dividend || rough) {
 		if literal && !(only && len(in) == 1) && !plain(c.name) && len(c.name) == len(one32) {
 			m.early[c.name] = true
 			return true

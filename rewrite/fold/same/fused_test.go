@@ -1,0 +1,54 @@
+package same
+
+import (
+	"strings"
+	"testing"
+
+	"gnvcc/rewrite/fold"
+	"gnvcc/rewrite/ptx/ptxtest"
+)
+
+// TestContracted: a sum that cicc leaves to ptxas is compared as what ptxas makes of it. Without
+// the branch cicc contracts it itself.
+func TestContracted(t *testing.T) {
+	const text = `extern "C" __global__ void k(float *o, const float *a, float s) {
+  float x = a[threadIdx.x] * a[threadIdx.x + 32];
+  if (s > 2) { o[threadIdx.x + 64] = x; __syncthreads(); }
+  o[threadIdx.x] = x + o[threadIdx.x + 32];
+}
+`
+	fixed := fold.Fixed{Params: map[int]bool{2: true}}
+	kits := ptxtest.Toolkits(t)
+	for _, kit := range []ptxtest.Toolkit{kits[0], kits[len(kits)-1]} {
+		def := compiled(t, kit, text)
+		own := contractions(nil, def.Entry("k"), true)
+		if len(own) != 1 {
+			t.Fatalf("%s: %d sums are left to ptxas", kit.Version, len(own))
+		}
+		for _, c := range []struct {
+			s                   string
+			kernel, other, same bool // whether ptxas contracts the sum in the one and the other
+			left                int  // sums that ptxas has to be asked about
+		}{
+			{"1.0f", false, false, false, 0},
+			{"1.0f", true, false, true, 0},
+			{"3.0f", false, false, true, 1},
+			{"3.0f", true, true, true, 0},
+			{"3.0f", true, false, false, 0},
+			{"3.0f", false, true, false, 0},
+		} {
+			variant := compiled(t, kit, strings.Replace(text, "s) {", "s) { s = "+c.s+";", 1))
+			one, other := built(def, "k", sameFile), built(variant, "k", sameFile)
+			if c.kernel {
+				one.Contracted = own
+			}
+			if c.other {
+				other.Contracted = contractions(nil, variant.Entry("k"), true)
+			}
+			answer, err := Same(one, other, fixed)
+			if (err == nil) != c.same || err == nil && len(answer.Sums) != c.left {
+				t.Errorf("%s, %+v: %v, %+v", kit.Version, c, err, answer)
+			}
+		}
+	}
+}
