@@ -83,7 +83,7 @@ func askQuickly(nvcc string, env *environment.Environment) (manner, error) {
 	if runtime.GOARCH == "arm64" {
 		architecture = "__NV_AARCH64__"
 	}
-	folder, err := scratch.New()
+	folder, err := scratch.Unswept(os.TempDir())
 	if err != nil {
 		return manner{}, err
 	}

@@ -41,9 +41,14 @@ type Folder struct {
 // New makes a folder in TMPDIR, and removes those of processes that were killed.
 func New() (*Folder, error) { return NewIn(os.TempDir()) }
 
-// NewIn is NewScratch in another folder.
+// NewIn is New in another folder.
 func NewIn(in string) (*Folder, error) {
 	Sweep(in)
+	return Unswept(in)
+}
+
+// Unswept is NewIn for those who can't wait for the sweep: it reads all names in the folder.
+func Unswept(in string) (*Folder, error) {
 	dir, err := os.MkdirTemp(in, heldMark+machineMark()+"-")
 	if err != nil {
 		return nil, err
