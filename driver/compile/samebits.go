@@ -90,10 +90,13 @@ func sameSums(module, variant *ptx.Module, v variantOf) error {
 	if err != nil {
 		return err
 	}
-	if after, err := fold.Contracts(variant, v.entry, fold.Fixed{}); err != nil || after != before {
-		return errors.Join(err, fmt.Errorf(
-			"%s would have %d products that are not contracted with their sums, and has %d", v.entry, after,
-			before))
+	after, err := fold.Contracts(variant, v.entry, fold.Fixed{})
+	if err != nil {
+		return err
+	}
+	if after != before {
+		return fmt.Errorf("%s would have %d products that are not contracted with their sums, and has %d",
+			v.entry, after, before)
 	}
 	return nil
 }

@@ -61,6 +61,18 @@ func TestSameSums(t *testing.T) {
 	}
 }
 
+// TestOneReason: a variant is refused for one reason, and not by a count that could not be made.
+func TestOneReason(t *testing.T) {
+	tryRecipes(t, "12.4", "__global__ void k(float *o, const float *x, const float *y, int n,"+
+		" float a, float b) { int t = blockIdx.x * blockDim.x + threadIdx.x; float s = x[t], u = 1;"+
+		" for (int i = 0; i < n; i++) { if (y[i] > a) {"+
+		" s = (y[i] + -0.25f) + (2.f + u) + ((b - b) + (y[i] / (b + 3)));"+
+		" u = ((x[(t + i) % 64] < 2.f ? x[(t + i) % 64] : 2.f) + (x[(t + i) % 64] * x[(t + i) % 64])) -"+
+		" ((a * s) + (0.5f * y[i])); } else s = s - u * a; } o[t] = s + u * a; }\n"+
+		"int main() { k<<<1, 1>>>(0, 0, 0, 0, 0, 0); }\n",
+		[]attempt{{"_Z1kPfPKfS1_iff", "spec{n=8}", "may get a product"}})
+}
+
 // An attempt is a recipe for a kernel, and a part of the reason for which it must be refused; "":
 // it must not.
 type attempt struct{ kernel, recipe, refusal string }
@@ -81,6 +93,10 @@ func tryRecipes(t *testing.T, version, text string, attempts []attempt) *Compile
 		}
 		if (err != nil) != (q.refusal != "") || err != nil && !strings.Contains(err.Error(), q.refusal) {
 			t.Errorf("%s of %s: %v", q.recipe, q.kernel, err)
+		}
+		if err != nil && strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s of %s is refused for two reasons, of which one can't be true: %v", q.recipe,
+				q.kernel, err)
 		}
 	}
 	return c
