@@ -48,8 +48,8 @@ func TestManner(t *testing.T) {
 	}
 }
 
-// TestMannerAlone: nvcc is asked without the host compiler, which takes five times as long; where
-// there is no place for the stand-in it is asked all the same, and says the same.
+// TestMannerAlone: nvcc is asked without the host compiler, and where there is no place for the
+// stand-in it is asked all the same, and says the same.
 func TestMannerAlone(t *testing.T) {
 	p := drivertest.NewProject(t, "13.0", nil)
 	called := filepath.Join(p.Dir, "called")
