@@ -75,9 +75,9 @@ func askManner(nvcc string, env *environment.Environment, options ...string) (ma
 	return manner{}, nil
 }
 
-// askQuickly asks with a stand-in for the host compiler. A dry run takes 22 ms, 8 of which nvcc waits
-// for gcc -E, to learn which compiler that is; here any will do. Who gets no answer that he knows
-// asks again without the stand-in.
+// askQuickly asks with a stand-in for the host compiler. A dry run takes 22 ms, 8 of them for
+// gcc -E, from which nvcc learns which compiler that is; here any will do. Who gets no answer that
+// he knows asks again without the stand-in.
 func askQuickly(nvcc string, env *environment.Environment) (manner, error) {
 	architecture := "__NV_X86_64__"
 	if runtime.GOARCH == "arm64" {
