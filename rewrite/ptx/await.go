@@ -12,11 +12,18 @@ import (
 // the number of resident blocks is part of the program, though nothing in CUDA says so.
 //
 // What is looked for is a loop that goes on, or not, by what a look at global memory returned
-// (awaitloop.go). The answer errs on the side of waiting: a lock in global memory, which only a
-// resident block can hold, counts, and so do look-backs, which wait for blocks that began earlier,
-// a call by pointer, and a function of another unit. What is not seen: a weak load of an address
-// that changes from turn to turn, in a loop without barrier, fence, sleep or call. There the
-// program has no promise that it will ever see another block's store.
+// (awaitloop.go). The answer errs on the side of waiting: look-backs count, which wait for blocks
+// that began earlier, a call by pointer, and a function of another unit. What is not seen: a weak
+// load of an address that changes from turn to turn, in a loop without barrier, fence, sleep or
+// call. There the program has no promise that it will ever see another block's store.
+//
+// Retries wait for nobody, on any architecture: an attempt to swap fails only because that of
+// another thread, be it of the same warp, has succeeded, and whose attempt has succeeded leaves the
+// loop. Locks do wait: their holder must go on. From sm_70 on every resident thread does, one of
+// the same warp too (independent thread scheduling); before, a lane that spins may keep the lane
+// that holds the lock from running, in nvcc's code as in any. Who holds a lock is resident, so
+// fewer resident blocks would do no harm. But no PTX tells a lock from a flag that the host or
+// another kernel sets: 0 may mean free, or not there yet. So locks count.
 
 // Awaits says what may make a block of this entry wait for another one, in it or in a function that
 // it reaches; "" if nothing does. An error means that the code can't be followed.
