@@ -484,8 +484,8 @@ func (c *choices) some(v, d []int, left int) bool {
 func (c *choices) alike(a, b, left int) bool {
 	v, d := c.variant.nodes[a], c.def.nodes[b]
 	switch {
-	case v.kind == constant && d.kind == constant:
-		return v.name == d.name
+	case v.kind == constant && d.kind == constant: // x - y*0.3 is contracted with -0.3
+		return v.name == d.name || v.name == otherSign(d.name)
 	case v.kind == constant:
 		return c.fate[b].mayBe(v.name) || d.kind == called
 	case d.kind == constant:

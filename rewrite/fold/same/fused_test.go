@@ -52,3 +52,26 @@ func TestContracted(t *testing.T) {
 		}
 	}
 }
+
+// TestOtherSign: where cicc contracts x - y*0.3, it multiplies with -0.3; in the variant the number
+// comes from memory, and the difference is left to ptxas.
+func TestOtherSign(t *testing.T) {
+	const text = `extern "C" __global__ void k(float *o, const float *__restrict__ b, int n) {
+  float u[4] = {b[threadIdx.x], b[1] * b[2], 0.3f, 1.0f}, v = 1.0f;
+  UNROLL for (int k = 1; k < n + 1; k++) v -= b[k] * u[k & 3];
+  o[threadIdx.x] = v;
+}
+`
+	kits := ptxtest.Toolkits(t)
+	for _, kit := range []ptxtest.Toolkit{kits[0], kits[len(kits)-1]} {
+		def := compiled(t, kit, strings.Replace(text, "UNROLL", "", 1))
+		variant := compiled(t, kit, strings.Replace(text, "UNROLL", "\n#pragma unroll 2\n#line 3\n", 1))
+		if !strings.Contains(strings.ToLower(string(def.Entry("k").Text())), "0fbe99999a") {
+			t.Fatalf("%s: nothing is multiplied with -0.3", kit.Version)
+		}
+		_, err := Same(built(def, "k", sameFile), built(variant, "k", sameFile), fold.Fixed{})
+		if err == nil || !strings.Contains(err.Error(), "contracted otherwise") {
+			t.Errorf("%s: %v", kit.Version, err)
+		}
+	}
+}
