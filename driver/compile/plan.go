@@ -30,6 +30,7 @@ type plan struct {
 	doubted  []doubted // of the variants, those that are to be proved
 	seconds  []second
 	choices  []stub.Choice // of the seconds, in the same order
+	waits    string        // why second entries must be loaded with the file; "": they need not
 }
 
 // plan works it out, and compiles the source variants for it. bad are the kernels whose recipes
@@ -127,8 +128,8 @@ func (b *Workbench) planSeconds(ctx context.Context, j *job.Job, t *record.Trans
 	if j.Call.Reloc {
 		return fmt.Errorf("a second entry is not possible with -rdc=true")
 	}
-	if why := mayWait(j, module); why != "" {
-		return errors.New(why)
+	if p.waits = mayWait(j, module); p.waits != "" && !eagerTarget(j.Call.Target) {
+		return errors.New(p.waits)
 	}
 	if !rewrite.At(seconds[0].rest, rewrite.Flag).IsDefault() {
 		return fmt.Errorf("ptxas flags hold for the whole file: they would change the plain kernel too")

@@ -179,12 +179,17 @@ func (s second) shaped(m *ptx.Module, k cubin.Kernel, content []byte) error {
 // waitings keeps mayWait's answers, by the hash of the PTX.
 var waitings sync.Map
 
+// noSecond says why the kernels of a file can't have second entries, "" where they can.
+func noSecond(j *job.Job, m *ptx.Module) string {
+	if eagerTarget(j.Call.Target) {
+		return ""
+	}
+	return mayWait(j, m)
+}
+
 // mayWait says which kernel of a file may wait for what other kernels do, and so why none of the
-// file may have a second entry; "" where none does. A program that runs kernels beside one that
-// waits loads them before (cudaFuncGetAttributes), as CUDA's manual asks for: what is loaded
-// later waits until the device is idle. It can't load a second entry, of which it does not know;
-// that is loaded at the kernel's first launch, and would wait for ever (seen on an H200). A kernel
-// that waits in another file is not seen.
+// file may have a second entry that is loaded at a launch; "" where none does. It would wait for
+// ever beside such a one (seen on an H200). A kernel that waits in another file is not seen.
 func mayWait(j *job.Job, m *ptx.Module) string {
 	if why, ok := waitings.Load(j.Hash); ok {
 		return why.(string)

@@ -295,9 +295,9 @@ func (b *Workbench) try(ctx context.Context, j *job.Job, t *record.Translation, 
 	if b.only && !j.Call.Verbose {
 		argv = append(argv, "-v") // for the bytes spilled, which the cubin does not hold
 	}
-	content, messages, err := b.assemble(ctx, j, text, argv)
-	if err != nil {
-		return nil, nil, err
+	content, messages, bad, err := b.code(ctx, j, module, p, text, argv)
+	if err != nil || len(bad) > 0 {
+		return nil, bad, err
 	}
 	out = &Result{Content: content, Choices: p.choices, messages: messages, ptx: text,
 		normals: p.normals, doubted: len(p.doubted) > 0, draft: p.draft}
@@ -309,6 +309,28 @@ func (b *Workbench) try(ctx context.Context, j *job.Job, t *record.Translation, 
 	}
 	job.Spills(out.Kernels, []child.Message{{Text: messages}})
 	return out, nil, nil
+}
+
+// code assembles the text of a plan: second entries are loaded with the file, or at a launch where
+// that can't be and no kernel of the file may wait.
+func (b *Workbench) code(ctx context.Context, j *job.Job, module *ptx.Module, p *plan, text []byte,
+	argv []string) (content []byte, messages string, bad map[string]error, err error) {
+	if len(p.seconds) > 0 && !b.only {
+		content, messages, err = b.eager(ctx, j, module, text, argv, p.seconds)
+		if err == nil || ctx.Err() != nil {
+			return content, messages, nil, err
+		}
+		b.Log.Info().Err(err).Msg("second entries are not loaded with their file")
+		if p.waits != "" {
+			bad = map[string]error{}
+			for _, s := range p.seconds {
+				bad[s.kernel] = fmt.Errorf("%s (%w)", p.waits, err)
+			}
+			return nil, "", bad, nil
+		}
+	}
+	content, messages, err = b.assemble(ctx, j, text, argv)
+	return content, messages, nil, err
 }
 
 // assemble runs ptxas on a text, with a job's options and some more.

@@ -1,0 +1,65 @@
+package compile
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"gnvcc/driver/job"
+	"gnvcc/rewrite/ptx"
+	"gnvcc/sim/cubin"
+)
+
+// Second entries are loaded together with their file.
+//
+// With lazy loading the first use of a kernel loads it, and until the device is idle nothing begins
+// that is launched afterwards, in whatever stream (seen on an H200, driver 580). A program that
+// runs a kernel beside one that waits for it loads it before (cudaFuncGetAttributes), as CUDA's
+// manual asks for. It knows nothing of the second entry: loaded at a launch, that would keep the
+// launch from beginning, for ever. But the driver loads a file's variables with the first of its
+// kernels, and whatever their first values are the addresses of. So the file gets a variable that
+// begins with the addresses of the second entries: there is no kernel of the file that is loaded,
+// and no second entry.
+//
+// It costs 0.04 ms an entry, once; the code of all kernels is what it is without (cubin.Point).
+
+const (
+	nowhere  = "__gnvcc_nowhere" // whose address stands in the PTX in the place of entries'
+	withFile = "__gnvcc_seconds"
+)
+
+// eagerTarget says whether code for an architecture can be made so: since sm_100 cubins hold it
+// twice.
+func eagerTarget(target string) bool {
+	var sm int
+	_, err := fmt.Sscanf(strings.TrimPrefix(target, "sm_"), "%d", &sm)
+	return err == nil && sm <= 90
+}
+
+// eager assembles a file with second entries, which are loaded with it.
+func (b *Workbench) eager(ctx context.Context, j *job.Job, m *ptx.Module, text []byte,
+	more []string, seconds []second) (content []byte, messages string, err error) {
+	if !eagerTarget(j.Call.Target) {
+		return nil, "", fmt.Errorf("code for %s can't be told to load second entries with the file",
+			j.Call.Target)
+	}
+	if m.Global(nowhere) != nil || m.Global(withFile) != nil {
+		return nil, "", fmt.Errorf("the file has a variable %s or %s", nowhere, withFile)
+	}
+	names, values := make([]string, len(seconds)), make([]string, len(seconds))
+	for i, s := range seconds {
+		names[i], values[i] = s.name, nowhere
+	}
+	// Behind everything, and static: only so all other variables keep their places.
+	text = append(append([]byte(nil), text...), fmt.Sprintf(
+		"\n.global .align 8 .b64 %s;\n.global .align 8 .u64 %s[%d] = {%s};\n", nowhere, withFile,
+		len(seconds), strings.Join(values, ", "))...)
+	if content, messages, err = b.assemble(ctx, j, text, more); err != nil {
+		return nil, "", err
+	}
+	if content, err = cubin.Point(content, nowhere, names); err != nil {
+		return nil, "", fmt.Errorf("load second entries with the file: %w", err)
+	}
+	b.keep("eager.cubin", content)
+	return content, messages, nil
+}
