@@ -56,8 +56,9 @@ func readCubin(b []byte) (*contents, error) {
 				c.managed = true
 			}
 			// The compiler's own: strings, and names of functions for assert. They never change, and are
-			// numbered by what is there.
-			if strings.HasPrefix(s.Name, "$") || strings.HasPrefix(s.Name, "__unnamed_") || s.Size == 0 {
+			// numbered by what is there. And gnvcc's, by which second entries are loaded.
+			if strings.HasPrefix(s.Name, "$") || strings.HasPrefix(s.Name, "__unnamed_") ||
+				strings.HasPrefix(s.Name, "__gnvcc_") || s.Size == 0 {
 				continue
 			}
 			c.variables = append(c.variables, variable{s.Name, s.Size, constant})
