@@ -8,9 +8,9 @@ import (
 	"gnvcc/driver/drivertest"
 )
 
-// TestBeside: no launch that worked waits for ever, or finds too little memory. Beside a kernel that
-// waits a second entry must be loaded with its file, which is not possible for all architectures;
-// local memory beyond what a context has is allocated at a launch.
+// TestBeside: no launch that worked waits for ever, or finds too little memory. Beside a kernel
+// that waits a second entry must be loaded with its file, which is not possible for all
+// architectures; local memory beyond what a context has is allocated at a launch.
 func TestBeside(t *testing.T) {
 	const work = `
 __global__ void k(float *o, const float *x, int n) { float s = 0; for (int i = 0; i < n; i++) s += x[i] * x[i + threadIdx.x]; o[threadIdx.x] = s; }
