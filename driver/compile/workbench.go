@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"sync/atomic"
@@ -77,6 +78,10 @@ func (b *Workbench) tool(ctx context.Context, dir string, env []string,
 	argv ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env = dir, env
+	if b.Folder != "" {
+		// cicc keeps bitcode there, and leaves it where it is killed as the time is over.
+		cmd.Env = append(slices.Clip(env), "TMPDIR="+b.Folder)
+	}
 	out := &head{limit: limitOutput}
 	cmd.Stdout, cmd.Stderr = out, out
 	// A tool may be a script with children of its own: all of them end when the time is over.

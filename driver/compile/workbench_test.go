@@ -152,3 +152,21 @@ func TestCheck(t *testing.T) {
 		t.Errorf("a flag that one of three kernels wants: %+v, %v", out, err)
 	}
 }
+
+// TestToolsTemporaryFiles: what a tool that was killed leaves behind lies in the scratch folder,
+// and not among the user's temporary files.
+func TestToolsTemporaryFiles(t *testing.T) {
+	theirs := t.TempDir()
+	b := &Workbench{Folder: t.TempDir(), Start: child.Run}
+	env := []string{"TMPDIR=" + theirs, "PATH=" + os.Getenv("PATH")}
+	if _, err := b.tool(context.Background(), "", env,
+		"/bin/sh", "-c", `echo left >"$TMPDIR/in.bc"; kill -9 $$`); err == nil {
+		t.Fatal("a tool that was killed has done its work")
+	}
+	if left, _ := os.ReadDir(theirs); len(left) > 0 {
+		t.Errorf("%s is left among the user's temporary files", left[0].Name())
+	}
+	if _, err := os.Stat(filepath.Join(b.Folder, "in.bc")); err != nil {
+		t.Error(err)
+	}
+}
