@@ -60,14 +60,14 @@ type Options struct {
 // Budget: a configuration of a 100 us kernel takes 0.3 to 1 s of measuring; the rest is for cicc
 // (0.3 to 3 s a source variant, Jobs at a time). Full and Verify: kernels launched with ever new
 // shapes must not stop the program for ever. Short: an empty kernel takes 1 us on an H200, without
-// what events around it take.
+// what events around it take; of one that takes little more nothing can be gained.
 func Defaults() Options {
 	return Options{
 		Exact:  rewrite.Checked,
 		Budget: 20 * time.Second,
 		Full:   4,
 		Verify: 16,
-		Short:  time.Microsecond,
+		Short:  1500 * time.Nanosecond,
 		Checks: 4,
 		Jobs:   runtime.GOMAXPROCS(0),
 		Rule:   stats.Standard,
