@@ -36,7 +36,8 @@ func TestProved(t *testing.T) {
 				return runs, err
 			}
 			const loop, spec = "_Z4loopPfPKfif", "spec{n=100}"
-			if runs, err := prove(loop, spec); err != nil || runs != 4 { // at -O1, the variant, and both with lines
+			// the kernel at -O1, the variant, and both with line information
+			if runs, err := prove(loop, spec); err != nil || runs != 4 {
 				t.Errorf("%d runs of cicc, %v", runs, err)
 			}
 			if runs, err := prove(loop, "ld=cs "+spec); err != nil || runs != 0 {
