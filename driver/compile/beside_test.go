@@ -1,7 +1,9 @@
 package compile
 
 import (
+	"bytes"
 	"context"
+	"os"
 	"strings"
 	"testing"
 
@@ -58,6 +60,20 @@ int main() { k<<<1, 1>>>(0, 0, 0); wide<<<1, 1>>>(0, 0, 0); waits<<<1, 1>>>(0); 
 				if c.refused == "" && err != nil || c.refused != "" &&
 					(err == nil || !strings.Contains(err.Error(), c.refused)) {
 					t.Errorf("%s %s: %v, want %q", c.kernel, c.recipe, err, c.refused)
+				}
+				if c.refused == "" && strings.Contains(c.recipe, "spec") {
+					cand, err := compiler.Compile(context.Background(), s, drivertest.MustParse(t, c.recipe))
+					if err != nil {
+						t.Fatal(err)
+					}
+					code, err := os.ReadFile(cand.Path)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if bytes.Contains(code, []byte(withFile)) != (c.last == waits) {
+						t.Errorf("%s %s: a candidate for the tuner is loaded in another way than a build", c.kernel,
+							c.recipe)
+					}
 				}
 				if strings.Contains(c.recipe, "spec") && (s.NoSecond != "") != (c.refused != "") {
 					t.Errorf("%s: no second entry: %q", c.recipe, s.NoSecond)

@@ -10,7 +10,7 @@ import (
 	"gnvcc/sim/cubin"
 )
 
-// Second entries are loaded together with their file.
+// Where a kernel of a file may wait for others, second entries are loaded together with the file.
 //
 // With lazy loading the first use of a kernel loads it, and until the device is idle nothing begins
 // that is launched afterwards, in whatever stream (seen on an H200, driver 580). A program that

@@ -316,23 +316,21 @@ func (b *Workbench) try(ctx context.Context, j *job.Job, t *record.Translation, 
 	return out, nil, nil
 }
 
-// code assembles the text of a plan: second entries are loaded with the file, or at a launch where
-// that can't be and no kernel of the file may wait.
+// code assembles the text of a plan. Where a kernel of the file may wait, second entries are loaded
+// with the file: in a candidate, too, so that the driver of this machine has taken such a file
+// before any build has it.
 func (b *Workbench) code(ctx context.Context, j *job.Job, module *ptx.Module, p *plan, text []byte,
 	argv []string) (content []byte, messages string, bad map[string]error, err error) {
-	if len(p.seconds) > 0 && !b.only {
+	if len(p.seconds) > 0 && p.waits != "" {
 		content, messages, err = b.eager(ctx, j, module, text, argv, p.seconds)
 		if err == nil || ctx.Err() != nil {
 			return content, messages, nil, err
 		}
-		b.Log.Info().Err(err).Msg("second entries are not loaded with their file")
-		if p.waits != "" {
-			bad = map[string]error{}
-			for _, s := range p.seconds {
-				bad[s.kernel] = fmt.Errorf("%s (%w)", p.waits, err)
-			}
-			return nil, "", bad, nil
+		bad = map[string]error{}
+		for _, s := range p.seconds {
+			bad[s.kernel] = fmt.Errorf("%s (%w)", p.waits, err)
 		}
+		return nil, "", bad, nil
 	}
 	content, messages, err = b.assemble(ctx, j, text, argv)
 	return content, messages, nil, err

@@ -66,8 +66,8 @@ type Align struct {
 // these take 40, 45 and 65 ns (bench/results/2026-11-22-shape).
 //
 // With lazy loading the first use of an entry loads it, and may wait until the device is idle: for
-// ever, beside a kernel that waits for this launch. Where driver can, it has second entries loaded
-// with the first kernel of their file (driver/compile/eager.go). For all others they are loaded
+// ever, beside a kernel that waits for this launch. In a file with such a kernel driver has
+// second entries loaded with the first kernel of the file (driver/compile/eager.go). For all others they are loaded
 // where the plain kernel is first launched, which is loaded there itself, mostly, whatever the
 // arguments are.
 //
