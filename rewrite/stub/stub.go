@@ -66,10 +66,10 @@ type Align struct {
 // these take 40, 45 and 65 ns (bench/results/2026-11-22-shape).
 //
 // With lazy loading the first use of an entry loads it, and may wait until the device is idle: for
-// ever, beside a kernel that waits for this launch. In a file with such a kernel driver has
-// second entries loaded with the first kernel of the file (driver/compile/eager.go). For all others they are loaded
-// where the plain kernel is first launched, which is loaded there itself, mostly, whatever the
-// arguments are.
+// ever, beside a kernel that waits for this launch. In a file with such a kernel driver has second
+// entries loaded with the first kernel of the file (driver/compile/eager.go). For all others they
+// are loaded where the plain kernel is first launched, which is loaded there itself, mostly,
+// whatever the arguments are.
 //
 // What the user set on the kernel with cudaFuncSetAttribute is repeated on the second entry before
 // its first launch. One that is throttled (__binary is not 0) is allowed its reserve too, and has a
