@@ -1,13 +1,11 @@
 package search
 
 import (
-	"context"
 	"math"
 	"testing"
 	"time"
 
 	"gnvcc/policy"
-	"gnvcc/profile"
 	"gnvcc/rewrite/recipe"
 )
 
@@ -37,15 +35,7 @@ func TestEither(t *testing.T) {
 		g.either, g.repeats = c.either, c.repeats
 		o := simOptions()
 		o.Levers = []string{"ld"}
-		tuner := NewTuner(context.Background(), o, g, g, g, nil)
-		tuner.SetBudget(10*time.Second, 0)
-		p, _, _ := g.replays(tuner, 1)
-		tuner.End(p.Process, profile.Summary{Whole: true, Kernels: []profile.Seen{{Launch: p}}})
-		results, err := tuner.Finish()
-		if err != nil || len(results) != 1 || results[0].Decision == nil {
-			t.Fatalf("%+v, %v", results, err)
-		}
-		d := results[0].Decision
+		d := g.decision(o, 10*time.Second)
 		l := d.Evidence.Launches[0]
 		if got := l.After.Median / l.Before.Median; (d.Recipe == "ld=cs") != c.adopted ||
 			math.Abs(got-c.claimed) > 0.01 {
@@ -83,16 +73,9 @@ func TestUnhinted(t *testing.T) {
 	g.either = true
 	o := simOptions()
 	o.Levers = []string{"ld", "st"}
-	tuner := NewTuner(context.Background(), o, g, g, g, nil)
-	tuner.SetBudget(10*time.Second, 0)
-	p, _, _ := g.replays(tuner, 1)
-	tuner.End(p.Process, profile.Summary{Whole: true, Kernels: []profile.Seen{{Launch: p}}})
-	results, err := tuner.Finish()
-	if err != nil || len(results) != 1 || results[0].Decision == nil {
-		t.Fatalf("%+v, %v", results, err)
-	}
-	l := results[0].Decision.Evidence.Launches[0]
-	if got := results[0].Decision.Recipe; got != "ld=cs" ||
+	decision := g.decision(o, 10*time.Second)
+	l := decision.Evidence.Launches[0]
+	if got := decision.Recipe; got != "ld=cs" ||
 		math.Abs(l.After.Median/l.Before.Median-0.85) > 0.01 {
 		t.Errorf("decided %q, claimed %.3f", got, l.After.Median/l.Before.Median)
 	}

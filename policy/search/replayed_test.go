@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"gnvcc/cache"
 	"gnvcc/policy"
 	"gnvcc/profile"
 	"gnvcc/rewrite/recipe"
@@ -16,6 +17,23 @@ import (
 // simKernel.
 func (g *simGPU) replays(tuner *Tuner, nth int) (p *profile.Launch, s *simSession, tuned bool) {
 	return g.replaysGrid(tuner, nth, 1000)
+}
+
+// decision replays one launch of a program, under a budget if it is not 0, and gives what is
+// decided of its kernel.
+func (g *simGPU) decision(o policy.Options, budget time.Duration) *cache.Decision {
+	g.t.Helper()
+	tuner := NewTuner(context.Background(), o, g, g, g, nil)
+	if budget > 0 {
+		tuner.SetBudget(budget, 0)
+	}
+	p, _, _ := g.replays(tuner, 1)
+	tuner.End(p.Process, profile.Summary{Whole: true, Kernels: []profile.Seen{{Launch: p}}})
+	results, err := tuner.Finish()
+	if err != nil || len(results) != 1 || results[0].Decision == nil {
+		g.t.Fatalf("%+v, %v", results, err)
+	}
+	return results[0].Decision
 }
 
 func (g *simGPU) replaysGrid(tuner *Tuner, nth, grid int) (p *profile.Launch, s *simSession,
@@ -176,13 +194,8 @@ func TestUnlike(t *testing.T) {
 		o := simOptions()
 		o.Levers = []string{"ld"}
 		g.unlike = c.unlike
-		tuner := NewTuner(context.Background(), o, g, g, g, nil)
-		p, _, _ := g.replays(tuner, 1)
-		tuner.End(p.Process, profile.Summary{Whole: true, Kernels: []profile.Seen{{Launch: p}}})
-		results, err := tuner.Finish()
-		if err != nil || len(results) != 1 || results[0].Decision == nil ||
-			(results[0].Decision.Recipe != "") != c.adopted {
-			t.Errorf("%+v: %+v, %v", c, results, err)
+		if got := g.decision(o, 0).Recipe; (got != "") != c.adopted {
+			t.Errorf("%+v: decided %q", c, got)
 		}
 	}
 }
@@ -212,14 +225,7 @@ func TestFirst(t *testing.T) {
 		g := newSim(t, k)
 		o := simOptions()
 		o.Levers = []string{"maxnreg"}
-		tuner := NewTuner(context.Background(), o, g, g, g, nil)
-		p, _, _ := g.replays(tuner, 1)
-		tuner.End(p.Process, profile.Summary{Whole: true, Kernels: []profile.Seen{{Launch: p}}})
-		results, err := tuner.Finish()
-		if err != nil || len(results) != 1 || results[0].Decision == nil {
-			t.Fatalf("%+v, %v", results, err)
-		}
-		if got := results[0].Decision.Recipe; (got == "maxnreg=43") != faster || !faster && got != "" {
+		if got := g.decision(o, 0).Recipe; (got == "maxnreg=43") != faster || !faster && got != "" {
 			t.Errorf("faster: %v; decided: %q", faster, got)
 		}
 		if g.measured["maxnreg=43"] == 0 || g.measured["ld=L2::256B"] != 0 {
@@ -274,15 +280,8 @@ func TestWarmUp(t *testing.T) {
 		g.rises = 55e6
 		o := simOptions()
 		o.Levers = []string{"ld"}
-		tuner := NewTuner(context.Background(), o, g, g, g, nil)
-		tuner.SetBudget(10*time.Second, 0)
-		p, _, _ := g.replays(tuner, 1)
-		tuner.End(p.Process, profile.Summary{Whole: true, Kernels: []profile.Seen{{Launch: p}}})
-		results, err := tuner.Finish()
-		if err != nil || len(results) != 1 || results[0].Decision == nil {
-			t.Fatalf("%+v, %v", results, err)
-		}
-		if l := results[0].Decision.Evidence.Launches[0]; math.Abs(l.Before.Median/k.time-1) > 0.01 {
+		l := g.decision(o, 10*time.Second).Evidence.Launches[0]
+		if math.Abs(l.Before.Median/k.time-1) > 0.01 {
 			t.Errorf("a kernel of %g ms takes %g ms", ms, l.Before.Median/1e6)
 		}
 	}
