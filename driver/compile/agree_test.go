@@ -22,9 +22,9 @@ func TestAgree(t *testing.T) {
 	}
 	at := map[string]same.Statement{} // by the register that it writes
 	for _, s := range list {
-		if s.f.Entry {
-			reg := string(s.f.Bytes(s.f.Operands(s.index, nil)[0]))
-			at[reg] = same.Statement{Func: s.f, Index: s.index}
+		if s.Func.Entry {
+			reg := string(s.Func.Bytes(s.Func.Operands(s.Index, nil)[0]))
+			at[reg] = s
 		}
 	}
 	reach, err := at["%f5"].Func.Reaching()

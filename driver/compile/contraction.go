@@ -13,7 +13,6 @@ import (
 	"gnvcc/driver/record"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/contract"
-	"gnvcc/rewrite/fold"
 	"gnvcc/rewrite/fold/same"
 	"gnvcc/rewrite/ptx"
 )
@@ -83,14 +82,13 @@ func (b *Workbench) contractedOf(ctx context.Context, j *job.Job, module *ptx.Mo
 	}
 	first := true
 	for n, s := range list {
-		at := same.Statement{Func: s.f, Index: s.index}
-		both, left := sums[at]
+		both, left := sums[s]
 		if !left {
 			continue
 		}
-		is := did.did[at]
-		if s.f.Entry {
-			if with, ok := did.madeWith(at, both); ok {
+		is := did.did[s]
+		if s.Func.Entry {
+			if with, ok := did.madeWith(s, both); ok {
 				out.Sums = append(out.Sums, contract.Sum{Stmt: n, With: with})
 			}
 		}
@@ -116,13 +114,8 @@ func (d *doings) madeWith(sum same.Statement, both bool) (with int, ok bool) {
 		with = d.contractedWith(sum)
 		return with, with >= 0
 	}
-	f := sum.Func
-	for k, o := range f.Operands(sum.Index, nil)[1:] {
-		if holds(f, d.reach[f], sum.Index, string(f.Bytes(o)), map[int]bool{}, func(i int) bool {
-			return fold.FreeProduct(f, i)
-		}) {
-			return k, true
-		}
+	if of := d.factored(sum); len(of) > 0 {
+		return of[0], true
 	}
 	return 0, false
 }
@@ -185,7 +178,12 @@ func (b *Workbench) contract(ctx context.Context, j *job.Job, t *record.Translat
 // which they are copies.
 func (b *Workbench) matchedSums(ctx context.Context, j *job.Job, t *record.Translation,
 	module *ptx.Module, d doubted) ([]contract.Sum, error) {
-	own, variant, answer, err := b.matched(ctx, t, module, d)
+	own, variant, fixed, err := b.sides(ctx, t, module, d)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := same.Same(same.Built{Module: own, Entry: d.entry},
+		same.Built{Module: variant, Entry: d.entry}, fixed)
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +197,7 @@ func (b *Workbench) matchedSums(ctx context.Context, j *job.Job, t *record.Trans
 	}
 	place := map[same.Statement]int{}
 	for n, s := range list {
-		place[same.Statement{Func: s.f, Index: s.index}] = n
+		place[s] = n
 	}
 	after := newDoings(map[same.Statement]deed{}, map[*ptx.Func]*ptx.Reaching{})
 	var out []contract.Sum
@@ -207,10 +205,8 @@ func (b *Workbench) matchedSums(ctx context.Context, j *job.Job, t *record.Trans
 		if len(s.May) == 0 || !s.At.Func.Entry {
 			continue
 		}
-		if after.reach[s.At.Func] == nil {
-			if after.reach[s.At.Func], err = s.At.Func.Reaching(); err != nil {
-				return nil, err
-			}
+		if err := after.follow(s.At.Func); err != nil {
+			return nil, err
 		}
 		if with, ok := after.asIn(before, answer, s); ok {
 			out = append(out, contract.Sum{Stmt: place[s.At], With: with})
@@ -254,10 +250,10 @@ func writeSums(m *ptx.Module, name string, sums []contract.Sum) error {
 	}
 	var of []contract.Sum
 	for _, s := range sums {
-		if s.Stmt >= len(list) || list[s.Stmt].f != m.Entry(name) {
+		if s.Stmt >= len(list) || list[s.Stmt].Func != m.Entry(name) {
 			return fmt.Errorf("its statement %d is not where it is in nvcc's own", s.Stmt)
 		}
-		of = append(of, contract.Sum{Stmt: list[s.Stmt].index, With: s.With})
+		of = append(of, contract.Sum{Stmt: list[s.Stmt].Index, With: s.With})
 	}
 	_, err = contract.Write(m.Entry(name), of)
 	return err
@@ -278,10 +274,8 @@ func writeAll(m *ptx.Module, name string, is deed) error {
 		if s.Func != m.Entry(name) {
 			continue
 		}
-		if did.reach[s.Func] == nil {
-			if did.reach[s.Func], err = s.Func.Reaching(); err != nil {
-				return err
-			}
+		if err := did.follow(s.Func); err != nil {
+			return err
 		}
 		did.did[s] = is
 		if with, ok := did.madeWith(s, false); ok && (!both || is == alone) {
@@ -321,9 +315,8 @@ func (b *Workbench) likeOwn(ctx context.Context, j *job.Job, module *ptx.Module,
 	if err != nil {
 		return err
 	}
-	for n, s := range now {
-		at := same.Statement{Func: s.f, Index: s.index}
-		of := same.Statement{Func: was[n].f, Index: was[n].index}
+	for n, at := range now {
+		of := was[n]
 		both, ok := left[at]
 		if !ok {
 			continue
@@ -335,6 +328,6 @@ func (b *Workbench) likeOwn(ctx context.Context, j *job.Job, module *ptx.Module,
 		}
 	}
 	return after.unknown(func(s same.Statement) bool {
-		return products(s.Func, after.reach[s.Func], s.Index) > 0
+		return len(after.factored(s)) > 0
 	})
 }

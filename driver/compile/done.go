@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"gnvcc/driver/job"
+	"gnvcc/rewrite/fold/same"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/sim/cubin"
 	"gnvcc/sim/sass"
@@ -39,20 +40,15 @@ func (d deed) String() string {
 		"computed on the GPU"}[d]
 }
 
-// A stated is one floating-point statement that a compiler may do more than one thing with.
-type stated struct {
-	f     *ptx.Func
-	index int // in f.Stmts
-}
-
-// statedIn lists them of all that an entry reaches, in the order of the text. The same code in
-// another module has the same list.
-func statedIn(m *ptx.Module, entry string) ([]stated, error) {
+// statedIn lists the floating-point statements that a compiler may do more than one thing with, of
+// all that an entry reaches, in the order of the text. The same code in another module has the same
+// list.
+func statedIn(m *ptx.Module, entry string) ([]same.Statement, error) {
 	reach, err := m.Reach(entry)
 	if err != nil {
 		return nil, err
 	}
-	var out []stated
+	var out []same.Statement
 	for n, f := range reach.Funcs {
 		if !f.Body || n > 0 && f.Entry {
 			continue
@@ -60,7 +56,7 @@ func statedIn(m *ptx.Module, entry string) ([]stated, error) {
 		for i, st := range f.Stmts {
 			if st.Kind == ptx.Inst && arithmetic[string(f.Base(i))] &&
 				inTypes(f.Opcode(i), "f32", "f64", "f16", "f16x2", "bf16", "bf16x2", "f32x2") {
-				out = append(out, stated{f, i})
+				out = append(out, same.Statement{Func: f, Index: i})
 			}
 		}
 	}
@@ -89,7 +85,7 @@ var (
 )
 
 // withLines gives a module's text with a .loc before each of the statements.
-func withLines(from *ptx.Module, list []stated) ([]byte, error) {
+func withLines(from *ptx.Module, list []same.Statement) ([]byte, error) {
 	m, number := from.Clone(), 1
 	for _, found := range fileNumber().FindAllSubmatch(from.Bytes(), -1) {
 		n, err := strconv.Atoi(string(found[1]))
@@ -100,10 +96,10 @@ func withLines(from *ptx.Module, list []stated) ([]byte, error) {
 	}
 	lines := map[*ptx.Func]map[int]int{} // by statement
 	for n, s := range list {
-		if lines[s.f] == nil {
-			lines[s.f] = map[int]int{}
+		if lines[s.Func] == nil {
+			lines[s.Func] = map[int]int{}
 		}
-		lines[s.f][s.index] = firstLine + n
+		lines[s.Func][s.Index] = firstLine + n
 	}
 	for n, f := range from.Funcs {
 		of, line := lines[f], 0
@@ -211,7 +207,7 @@ func sameCode(a, b []byte) error {
 }
 
 // readDeeds reads them from a cubin of a text withLines.
-func readDeeds(lined []byte, list []stated) ([]deed, error) {
+func readDeeds(lined []byte, list []same.Statement) ([]deed, error) {
 	rows, err := cubin.ReadLines(lined)
 	if err != nil {
 		return nil, err
@@ -222,7 +218,7 @@ func readDeeds(lined []byte, list []stated) ([]deed, error) {
 	}
 	own := map[string]bool{}
 	for _, s := range list {
-		own[s.f.Name] = true
+		own[s.Func.Name] = true
 	}
 	found := make([]map[sass.Act]bool, len(list))
 	for _, f := range functions {
@@ -257,10 +253,10 @@ func readDeeds(lined []byte, list []stated) ([]deed, error) {
 
 // judge says what was done with a statement by the kinds of instructions at its line. Of halves
 // nothing is told: their units serve for conversions and constants, too.
-func judge(s stated, acts map[sass.Act]bool) deed {
+func judge(s same.Statement, acts map[sass.Act]bool) deed {
 	delete(acts, sass.NoAct)
 	single := func(own sass.Act) bool { return len(acts) == 1 && acts[own] }
-	op, base := s.f.Opcode(s.index), string(s.f.Base(s.index))
+	op, base := s.Func.Opcode(s.Index), string(s.Func.Base(s.Index))
 	sum := base == "add" || base == "sub"
 	switch {
 	case inTypes(op, "f16", "f16x2", "bf16", "bf16x2", "f32x2"):

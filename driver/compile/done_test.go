@@ -134,8 +134,8 @@ func TestDeeds(t *testing.T) {
 					t.Fatalf("%d statements, %d deeds", len(list), len(deeds))
 				}
 				for n, s := range list {
-					body := string(s.f.Bytes(s.f.Inside()))
-					at := int(s.f.Stmts[s.index].End - s.f.Inside().Start)
+					body := string(s.Func.Bytes(s.Func.Inside()))
+					at := int(s.Func.Stmts[s.Index].End - s.Func.Inside().Start)
 					want, _, _ := strings.Cut(strings.TrimPrefix(body[at:], " // "), "\n")
 					if got := deeds[n].String(); got != want {
 						t.Errorf("%s: %s", strings.TrimSpace(body[at-40:at+30]), got)

@@ -27,33 +27,32 @@ func leftIn(m *ptx.Module, entry string) (map[same.Statement]bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	sums, reach := map[same.Statement]bool{}, map[*ptx.Func]*ptx.Reaching{}
+	sums, seen := map[same.Statement]bool{}, newDoings(nil, map[*ptx.Func]*ptx.Reaching{})
 	for _, s := range list {
-		if !fold.FreeSum(s.f, s.index) {
+		if !fold.FreeSum(s.Func, s.Index) {
 			continue
 		}
-		if reach[s.f] == nil {
-			if reach[s.f], err = s.f.Reaching(); err != nil {
-				return nil, err
-			}
+		if err := seen.follow(s.Func); err != nil {
+			return nil, err
 		}
-		if n := products(s.f, reach[s.f], s.index); n > 0 {
-			sums[same.Statement{Func: s.f, Index: s.index}] = n > 1
+		if n := len(seen.factored(s)); n > 0 {
+			sums[s] = n > 1
 		}
 	}
 	return sums, nil
 }
 
-// products is the number of a sum's operands that may hold a product which ptxas may contract.
-func products(f *ptx.Func, reach *ptx.Reaching, sum int) (count int) {
-	for _, o := range f.Operands(sum, nil)[1:] {
-		if holds(f, reach, sum, string(f.Bytes(o)), map[int]bool{}, func(d int) bool {
-			return fold.FreeProduct(f, d)
+// factored lists a sum's operands, from 0, that may hold a product which ptxas may contract.
+func (d *doings) factored(sum same.Statement) (operands []int) {
+	f := sum.Func
+	for k, o := range f.Operands(sum.Index, nil)[1:] {
+		if holds(f, d.reach[f], sum.Index, string(f.Bytes(o)), map[int]bool{}, func(i int) bool {
+			return fold.FreeProduct(f, i)
 		}) {
-			count++
+			operands = append(operands, k)
 		}
 	}
-	return count
+	return operands
 }
 
 // holds tells whether an operand of statement i may hold what one of some statements gave.

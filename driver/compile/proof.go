@@ -181,18 +181,6 @@ func (b *Workbench) compare(ctx context.Context, j *job.Job, t *record.Translati
 	return try(one, two)
 }
 
-// matched gives kernel and variant with line information, and what rewrite/fold/same says of them.
-func (b *Workbench) matched(ctx context.Context, t *record.Translation, module *ptx.Module,
-	d doubted) (own, variant *ptx.Module, answer *same.Answer, err error) {
-	own, variant, fixed, err := b.sides(ctx, t, module, d)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	answer, err = same.Same(same.Built{Module: own, Entry: d.entry},
-		same.Built{Module: variant, Entry: d.entry}, fixed)
-	return own, variant, answer, err
-}
-
 // sides gives kernel and variant with line information, and what the variant knows.
 func (b *Workbench) sides(ctx context.Context, t *record.Translation, module *ptx.Module,
 	d doubted) (own, variant *ptx.Module, fixed fold.Fixed, err error) {
@@ -268,6 +256,14 @@ func newDoings(did map[same.Statement]deed, reach map[*ptx.Func]*ptx.Reaching) *
 		computed: map[*ptx.Func][]int{}}
 }
 
+// follow sees to it that a function's data flow is known.
+func (d *doings) follow(f *ptx.Func) (err error) {
+	if d.reach[f] == nil {
+		d.reach[f], err = f.Reaching()
+	}
+	return err
+}
+
 // done looks what ptxas does with an entry. The statements are those of the same code with line
 // information.
 func (b *Workbench) done(ctx context.Context, j *job.Job, lined *ptx.Module, entry string,
@@ -285,7 +281,7 @@ func (b *Workbench) done(ctx context.Context, j *job.Job, lined *ptx.Module, ent
 			len(list), len(of))
 	}
 	for n := range list {
-		was, is := of[n].f.Opcode(of[n].index), list[n].f.Opcode(list[n].index)
+		was, is := of[n].Func.Opcode(of[n].Index), list[n].Func.Opcode(list[n].Index)
 		if string(was) != string(is) && writtenAs(was, is) == unclear {
 			return nil, fmt.Errorf("a statement of %s is %s, and %s before other rewrites", name, is, was)
 		}
@@ -297,14 +293,12 @@ func (b *Workbench) done(ctx context.Context, j *job.Job, lined *ptx.Module, ent
 	out := newDoings(map[same.Statement]deed{}, map[*ptx.Func]*ptx.Reaching{})
 	for n, s := range of {
 		is := deeds[n]
-		if w := writtenAs(s.f.Opcode(s.index), list[n].f.Opcode(list[n].index)); w != unclear {
+		if w := writtenAs(s.Func.Opcode(s.Index), list[n].Func.Opcode(list[n].Index)); w != unclear {
 			is = w
 		}
-		out.did[same.Statement{Func: s.f, Index: s.index}] = is
-		if out.reach[s.f] == nil {
-			if out.reach[s.f], err = s.f.Reaching(); err != nil {
-				return nil, err
-			}
+		out.did[s] = is
+		if err := out.follow(s.Func); err != nil {
+			return nil, err
 		}
 	}
 	return out, nil
@@ -399,7 +393,7 @@ func unlisted(answer *same.Answer, before, after *doings) error {
 	}
 	// Others may be of code that the variant has not.
 	return before.unknown(func(s same.Statement) bool {
-		return listed[s] || products(s.Func, before.reach[s.Func], s.Index) > 0
+		return listed[s] || len(before.factored(s)) > 0
 	})
 }
 

@@ -54,15 +54,12 @@ func (d *doings) contracted() map[same.Statement]same.Statement {
 			continue
 		}
 		f := s.Func
-		only, count := -1, 0 // the operands that may be products
-		for k, o := range f.Operands(s.Index, nil)[1:] {
-			if holds(f, d.reach[f], s.Index, string(f.Bytes(o)), map[int]bool{}, func(i int) bool {
-				return fold.FreeProduct(f, i)
-			}) {
-				only, count = k, count+1
-			}
-		}
-		if count > 1 {
+		only := -1
+		switch of := d.factored(s); len(of) {
+		case 0:
+		case 1:
+			only = of[0]
+		default:
 			only = d.contractedWith(s)
 		}
 		if only < 0 {

@@ -85,12 +85,10 @@ func (g *graph) instructions(f *function) {
 		case name == "st": // one store may be several of the other kernel's
 			lanes = len(parts(ops[len(ops)-1]))
 		}
-		if lanes > 1 {
-			for lane := range lanes - 1 {
-				next := *n
-				next.lane = lane + 1
-				g.nodes = append(g.nodes, &next)
-			}
+		for lane := range lanes - 1 {
+			next := *n
+			next.lane = lane + 1
+			g.nodes = append(g.nodes, &next)
 		}
 	}
 }
