@@ -36,10 +36,17 @@ func Build(ctx context.Context, toolkit, dir string) (string, error) {
 			libraries = append(libraries, "-L"+path, "-Wl,-rpath,"+path)
 		}
 	}
-	path, err := filepath.Abs(filepath.Join(dir, "clock.c"))
+	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return "", fmt.Errorf("build the clock: %w", err)
 	}
+	// Beside it, and then in its place: others may use dir, too.
+	aside, err := os.MkdirTemp(dir, "clock-")
+	if err != nil {
+		return "", fmt.Errorf("build the clock: %w", err)
+	}
+	defer os.RemoveAll(aside)
+	path := filepath.Join(aside, "clock.c")
 	if err := os.WriteFile(path, source, 0o644); err != nil {
 		return "", fmt.Errorf("build the clock: %w", err)
 	}
@@ -54,7 +61,11 @@ func Build(ctx context.Context, toolkit, dir string) (string, error) {
 		return "", fmt.Errorf("build the clock: %s %s: %w\n%s", compiler, strings.Join(args, " "), err,
 			msg)
 	}
-	return out, nil
+	library := filepath.Join(dir, "clock.so")
+	if err := os.Rename(out, library); err != nil {
+		return "", fmt.Errorf("build the clock: %w", err)
+	}
+	return library, nil
 }
 
 // env is what a program's environment needs so that it is timed into file.

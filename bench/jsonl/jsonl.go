@@ -9,9 +9,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"strings"
+	"syscall"
 )
 
 // Read reads a file of results (gzipped, where its name ends in .gz), of those with the same key
@@ -70,31 +72,39 @@ func Write[T any](path string, rows []T) error {
 	return os.WriteFile(path, b.Bytes(), 0o644)
 }
 
-// Append adds a line; one that was cut short is taken off first.
+// Append adds a line; one that was cut short is taken off first. Several processes may append to
+// one file.
 func Append(path string, r any) error {
 	text, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
-	old, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if n := len(old); n > 0 && old[n-1] != '\n' {
-		for n > 0 && old[n-1] != '\n' {
-			n--
-		}
-		if err := os.Truncate(path, int64(n)); err != nil {
-			return err
-		}
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
 		return err
 	}
-	if _, err := f.Write(append(text, '\n')); err != nil {
+	if err := add(f, append(text, '\n')); err != nil {
 		f.Close()
 		return err
 	}
 	return f.Close()
+}
+
+// add writes behind the last whole line, under the file's lock, which goes with it when it is
+// closed.
+func add(f *os.File, text []byte) error {
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		return fmt.Errorf("lock %s: %w", f.Name(), err)
+	}
+	old, err := io.ReadAll(f)
+	if err != nil {
+		return err
+	}
+	if n := bytes.LastIndexByte(old, '\n') + 1; n < len(old) {
+		if err := f.Truncate(int64(n)); err != nil {
+			return err
+		}
+	}
+	_, err = f.Write(text)
+	return err
 }

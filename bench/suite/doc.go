@@ -27,6 +27,11 @@
 // every configuration in which it was tried. A second run without a lever is -tune "--without
 // NAME".
 //
+// Several suites may share GPUs: those of one GPU with one -gpu-lock, all with the same -claim,
+// -work and -results. Each takes the next program of the list that nobody has, builds a few ahead
+// with the least priority, and uses the GPU when no other does; what it waits for it is no part of
+// any time or limit but -budget. Times of builds are then of no use.
+//
 // With -again, a later call with the same -work runs the builds with other arguments, and gnvcc
 // replay on the captures.
 //

@@ -6,6 +6,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -22,7 +23,7 @@ func main() { command.Main("suite", run) }
 
 // asked is what the command line says beside the suite's own fields.
 type asked struct {
-	compiler, tune, programs, folder, skip, work, other, replay, clock, commit string
+	compiler, tune, programs, folder, skip, work, other, replay, clock, commit, expect string
 
 	variables               command.List
 	table, kernels, byLever bool
@@ -71,6 +72,12 @@ func flags(s *suite, a *asked) *flag.FlagSet {
 	set.DurationVar(&s.limits.run, "run-limit", time.Minute, "time for one run")
 	set.DurationVar(&s.threshold, "threshold", 20*time.Microsecond,
 		"programs count in the mean that have a kernel at least so long")
+	set.StringVar(&s.gpuLock, "gpu-lock", "",
+		"file: what uses the GPU goes under its lock, and builds with the least priority beside it, so that several suites can share a GPU")
+	set.StringVar(&s.claims, "claim", "",
+		"folder: take programs one by one, none that another suite with this folder and these -results has")
+	set.StringVar(&a.expect, "expect", "",
+		"earlier results: no program is begun for which less time is left than its tuning took then")
 	set.StringVar(&a.clock, "clock", "", "the clock's library, where it is not to be built")
 	set.StringVar(&a.commit, "commit", "", "gnvcc's commit, where there is no git")
 	return set
@@ -99,6 +106,14 @@ func run(ctx context.Context, args []string) error {
 	err := s.find(set.Arg(0), a.programs, a.skip, a.other)
 	if err != nil {
 		return err
+	}
+	if s.expected, err = briefs(a.expect); err != nil {
+		return err
+	}
+	for _, folder := range []string{s.claims, filepath.Dir(s.gpuLock)} {
+		if err := os.MkdirAll(folder, 0o755); folder != "" && err != nil {
+			return err
+		}
 	}
 	var remove func()
 	s.work, remove, err = command.Work(a.work, "suite", s.gnvcc)

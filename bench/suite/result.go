@@ -27,6 +27,7 @@ type Result struct {
 	Pairs                 []Pair    `json:",omitempty"`
 	Tune                  float64   // the whole run under gnvcc tune
 	Rebuild               float64
+	Waited                float64 `json:",omitempty"` // for the GPU, beside other suites
 
 	// From the store that gnvcc left. Counts only: every time here is the clock's.
 	Decisions, Adopted, Configurations, Candidates, Built int

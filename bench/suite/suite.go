@@ -1,12 +1,11 @@
 // The order of things: all builds in parallel, then the GPU one by one, while finished tunings are
-// rebuilt beside it.
+// rebuilt beside it. With -claim, programs are built while others are tuned, a few ahead.
 
 package main
 
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"gnvcc/bench/jsonl"
@@ -28,6 +27,9 @@ type suite struct {
 	pairs          int // of runs without and with observing, of each program, if time is left
 	retry, builds  bool
 	onlyAgain      bool
+	gpuLock        string            // file whose lock is the right to use the GPU; "": it is ours
+	claims         string            // folder with a lock for each program; "": they are ours
+	expected       map[string]brief  // what earlier results say
 	others         map[string]string // commands with other arguments
 	replay         []string          // arguments of gnvcc replay
 	budget         time.Duration
@@ -44,29 +46,17 @@ func (s *suite) run(ctx context.Context) error {
 	ctx, cancel := context.WithDeadline(ctx, end)
 	defer cancel()
 
-	done, err := readResults(s.results)
+	todo, err := s.newQueue()
 	if err != nil {
 		return err
 	}
-	have := map[string]bool{}
-	for _, r := range done {
-		have[r.Program] = r.Failed == "" || !s.retry
-	}
-	var todo []*job
-	for _, name := range s.names {
-		if !have[name] {
-			todo = append(todo, s.newJob(name))
-		}
-	}
-	s.say("%d programs, %d of them with results in %s", len(s.names), len(s.names)-len(todo),
-		s.results)
+	s.say("%d programs, %d of them with results in %s", len(s.names), len(todo.had), s.results)
 
 	// keep writes a result down, unless the program was only cut short by the end of the time.
-	unfinished := 0
 	var measured []*job
 	keep := func(j *job, err error) error {
+		defer j.free()
 		if err != nil && ctx.Err() != nil {
-			unfinished++
 			return nil
 		}
 		if err != nil {
@@ -80,125 +70,49 @@ func (s *suite) run(ctx context.Context) error {
 	}
 
 	if s.onlyAgain {
-		for _, j := range todo {
-			if err := keep(j, j.again(ctx)); err != nil {
+		for {
+			j, err := todo.next(time.Until(end))
+			if err != nil {
+				return err
+			}
+			if j == nil {
+				return s.told(ctx, todo)
+			}
+			if err := keep(j, j.alone(ctx, func() error { return j.again(ctx) })); err != nil {
 				return err
 			}
 		}
-		return s.told(ctx, unfinished)
 	}
 
-	// 1. Build everything twice.
-	slots := make(chan struct{}, s.parallel)
-	s.buildAll(ctx, todo, slots)
-	var built []*job
-	for _, j := range todo {
-		if j.err == nil {
-			built = append(built, j)
-		} else if err := keep(j, j.err); err != nil {
-			return err
-		}
-	}
-
-	// 2. The GPU, one by one: tune; and clock what has been rebuilt meanwhile.
-	late, err := s.tuneAll(ctx, built, slots, lastTune, keep)
-	if err != nil {
+	// 1. Build twice. 2. The GPU, one by one: tune, and clock what has been rebuilt meanwhile.
+	t := tuning{s: s, keep: keep, lastTune: lastTune, slots: make(chan struct{}, s.parallel),
+		ready: make(chan *job, len(s.names))}
+	if err := t.all(ctx, todo); err != nil {
 		return err
 	}
 
 	// 3. What is left of the time.
-	if err := s.pairAll(ctx, measured); err != nil {
+	free, err := s.othersDone(ctx)
+	if err == nil && free {
+		err = s.pairAll(ctx, measured)
+	}
+	if err != nil {
 		return err
 	}
-	return s.told(ctx, unfinished+late)
-}
-
-// tuneAll tunes programs one by one and clocks them as soon as they are built again. late counts
-// those for which no time was left.
-func (s *suite) tuneAll(ctx context.Context, built []*job, slots chan struct{}, lastTune time.Time,
-	keep func(j *job, err error) error) (late int, err error) {
-	ready := make(chan *job, len(built))
-	rebuilding := 0
-	finish := func(j *job) error {
-		rebuilding--
-		if j.err == nil {
-			j.err = j.measure(ctx)
-		}
-		if j.err == nil && s.builds && j.result.Adopted > 0 {
-			if err := j.builds(ctx); err != nil {
-				s.say("%-24s clean builds: %v", j.name, err) // the rest stands
-			}
-		}
-		return keep(j, j.err)
-	}
-	for _, j := range built {
-		if ctx.Err() != nil || time.Now().After(lastTune) {
-			late++
-			continue
-		}
-		if err := j.tune(ctx); err != nil {
-			if err := keep(j, err); err != nil {
-				return late, err
-			}
-			continue
-		}
-		rebuilding++
-		go func() {
-			slots <- struct{}{}
-			defer func() { <-slots }()
-			j.err = j.apply(ctx)
-			ready <- j
-		}()
-		for more := true; more; {
-			select {
-			case r := <-ready:
-				if err := finish(r); err != nil {
-					return late, err
-				}
-			default:
-				more = false
-			}
-		}
-	}
-	for rebuilding > 0 {
-		if err := finish(<-ready); err != nil {
-			return late, err
-		}
-	}
-	return late, nil
+	return s.told(ctx, todo)
 }
 
 // told says how much is left.
-func (s *suite) told(ctx context.Context, unfinished int) error {
-	if unfinished > 0 {
-		s.say("%d programs were not finished within %v; run again to go on", unfinished, s.budget)
+func (s *suite) told(ctx context.Context, todo *queue) error {
+	left, err := todo.left()
+	if err != nil {
+		return err
+	}
+	if left > 0 {
+		s.say("%d programs were not finished within %v; run again to go on", left, s.budget)
 	}
 	if err := context.Cause(ctx); err == context.Canceled {
 		return fmt.Errorf("interrupted; the results so far are in %s", s.results)
 	}
 	return nil
-}
-
-// buildAll builds the programs, in parallel; each job has its error.
-func (s *suite) buildAll(ctx context.Context, todo []*job, slots chan struct{}) {
-	start := time.Now()
-	var all sync.WaitGroup
-	for _, j := range todo {
-		all.Add(1)
-		go func() {
-			defer all.Done()
-			slots <- struct{}{}
-			defer func() { <-slots }()
-			j.err = j.build(ctx)
-		}()
-	}
-	all.Wait()
-	built := 0
-	for _, j := range todo {
-		if j.err == nil {
-			built++
-		}
-	}
-	s.say("built %d of %d programs with nvcc and with gnvcc in %.0f s", built, len(todo),
-		time.Since(start).Seconds())
 }
