@@ -26,6 +26,10 @@ type Options struct {
 	// Dynamic holds, in the same way, the bytes of dynamic shared memory that an entry is launched
 	// with.
 	Dynamic map[string]int
+	// Coarse holds how many of the kernel's blocks one block of an entry does, in each dimension, by
+	// name, where the caller sees to it that the entry is launched with a grid that is as many times
+	// smaller, and never otherwise.
+	Coarse map[string][3]int
 	// ReadBack: the caller reads the register count from the cubin and asks Launches.Shrinks, so that
 	// a cap above what the largest block allows may be tried: ptxas often settles below it.
 	ReadBack bool

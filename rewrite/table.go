@@ -139,6 +139,8 @@ func Check(r recipe.Recipe) error {
 		return Check(entries[0])
 	} else if err := checkThrottle(r); err != nil {
 		return err
+	} else if err := checkCoarsen(r); err != nil {
+		return err
 	} else {
 		return checkShape(r)
 	}

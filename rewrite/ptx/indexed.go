@@ -157,9 +157,9 @@ func (s *shapes) look() error {
 	return nil
 }
 
-// computes tells of the instructions whose results are a function of their operands alone, the same
+// Computes tells of the instructions whose results are a function of their operands alone, the same
 // in every thread, at any time.
-func computes(word string) bool {
+func Computes(word string) bool {
 	switch word {
 	case "mov", "cvt", "cvta", "add", "sub", "mul", "mad", "fma", "div", "rem", "abs", "neg",
 		"min", "max", "and", "or", "xor", "not", "cnot", "shl", "shr", "shf", "lop3", "prmt",
@@ -213,16 +213,16 @@ func crossing(base string) string {
 	return ""
 }
 
-// carries tells of instructions that leave or take a carry, in a register that has no name. They
+// Carries tells of instructions that leave or take a carry, in a register that has no name. They
 // act on whole values only.
-func carries(op []byte, base string) bool {
+func Carries(op []byte, base string) bool {
 	return HasModifier(op, "cc") || base == "addc" || base == "subc" || base == "madc"
 }
 
 // follows tells whether the kind of an instruction's result is that of its operands.
 func (s *shapes) follows(i int) bool {
 	base := string(s.f.Base(i))
-	return computes(base) && !carries(s.f.Opcode(i), base)
+	return Computes(base) && !Carries(s.f.Opcode(i), base)
 }
 
 // refused says why an instruction can't be followed, "" if it can.
@@ -233,7 +233,7 @@ func (s *shapes) refused(i int) string {
 			return "shared memory"
 		}
 	}
-	if carries(op, base) {
+	if Carries(op, base) {
 		return ""
 	}
 	switch base {
@@ -258,7 +258,7 @@ func (s *shapes) refused(i int) string {
 		}
 	}
 	switch {
-	case computes(base):
+	case Computes(base):
 		return ""
 	case crossing(base) != "":
 		return crossing(base)

@@ -1,0 +1,280 @@
+package rewrite
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+
+	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/recipe"
+)
+
+// coarsen=XxYxZ has each block of a second entry do the work of so many neighbouring blocks of the
+// kernel in each dimension. The host launches it with a grid that is as many times smaller, in
+// blocks of the same size.
+//
+//	mov.u32 %r1, %ctaid.x;              mov.u32 %gnvcc_cb0, %ctaid.x; shl.b32 %gnvcc_cb0, %gnvcc_cb0, 1; add.u32 %gnvcc_cb1, %gnvcc_cb0, 1;
+//	mad.lo.s32 %r4, %r1, %r2, %r3;      mov.u32 %r1, %gnvcc_cb0;           mov.u32 %gnvcc_c1_r1, %gnvcc_cb1;
+//	LOOP:                               mad.lo.s32 %r4, %r1, %r2, %r3;     mad.lo.s32 %gnvcc_c1_r4, %gnvcc_c1_r1, %r2, %r3;
+//	ld.global.f32 %f1, [%rd5];          LOOP:
+//	fma.rn.f32 %f3, %f1, %f2, %f3;      ld.global.f32 %f1, [%rd5];         (once: its address is the same)
+//	...                                 fma.rn.f32 %f3, %f1, %f2, %f3;     fma.rn.f32 %gnvcc_c1_f3, %f1, %gnvcc_c1_f2, %gnvcc_c1_f3;
+//
+// So a thread does the work of several threads of the kernel, which are called its *turns* here:
+// turn u is the thread of the same number in block C*ctaid+u. They are not done one after the
+// other but *jammed*: of each statement that depends on the turn there are as many copies, side by
+// side, with registers of their own; of one that does not there is one. Loads of what all turns
+// read, loop counters and constants are shared, and independent loads are on their way together.
+//
+// Behind an s (coarsen=8x1x1s) the blocks that one does stand apart: turn u is that of block
+// ctaid+u*nctaid, with as many blocks in between as are launched. Where a grid's last blocks have
+// nothing to do, each block then has one turn or two that do something, and not eight or none.
+//
+// A branch that depends on the turn is taken where all turns agree. Where they do not, the thread
+// leaves the jammed code: what each turn needs from there on is put into local memory, and the
+// turns go on one after the other, from that branch on, in a copy of the kernel's own code, to its
+// end.
+//
+// Allowed are kernels in which threads are on their own (Coarsenable). Safe: each turn carries out
+// the statements of the thread that it stands for, in their order, with the same operands; the
+// turns of a thread are interleaved as any threads of different blocks may be. What is read once
+// for all turns is read by a load that orders nothing (weak), whose value two threads may see
+// alike. Floating-point statements are copied as they stand, with the contraction that ptxas chose
+// for the kernel written into them before. Checked: ptxas works on the arithmetic anew.
+//
+// From: unroll and jam over threads: Magni, Dubach, O'Boyle, A Large-Scale Cross-Architecture
+// Evaluation of Thread-Coarsening, SC 2013.
+func coarsen(k *kernel, terms []recipe.Term) error {
+	value, err := only(terms)
+	if err != nil {
+		return err
+	}
+	by, _, err := parseCoarsen(value)
+	if err != nil {
+		return err
+	}
+	if k.options.Coarse[k.Name] != by {
+		return errors.New("it is for a second entry, which the host launches with a smaller grid")
+	}
+	return errors.New("this version does not carry it out yet")
+}
+
+// maxCoarse bounds how many blocks' work one block does: registers and code grow with it.
+const maxCoarse = 8
+
+// parseCoarsen reads the lever's value.
+func parseCoarsen(value string) (by [3]int, strided bool, err error) {
+	size, strided := strings.CutSuffix(value, "s")
+	parts := strings.Split(size, "x")
+	if len(parts) != 3 {
+		return by, false, fmt.Errorf("coarsen=%s: how many blocks one does is XxYxZ or XxYxZs", value)
+	}
+	others := 0
+	for i := range by {
+		if by[i], err = recipe.Number(parts[i], 1, maxCoarse); err != nil {
+			return [3]int{}, false, fmt.Errorf("coarsen=%s: %w", value, err)
+		}
+		if by[i] > 1 {
+			others++
+		}
+	}
+	if others != 1 {
+		return [3]int{}, false, fmt.Errorf("coarsen=%s: one of the three dimensions is other than 1", value)
+	}
+	return by, strided, nil
+}
+
+// Coarsen gives how many of the kernel's blocks one block of a second entry does, in each
+// dimension, by a recipe for that entry alone; ones where it is launched with the kernel's own
+// grid. Code made by such a recipe is wrong under the launch's own grid, and other code under this
+// one: so the name of the entry has to tell them apart, and Options.Coarse has to say that the host
+// sees to it.
+func Coarsen(r recipe.Recipe) [3]int {
+	value, ok := r.Get("coarsen", "")
+	if by, _, err := parseCoarsen(value); ok && err == nil { // Check has seen it
+		return by
+	}
+	return [3]int{1, 1, 1}
+}
+
+// checkCoarsen looks at a recipe with one spec term or none. One without any may be what is left of
+// a recipe for a second entry: the pass asks for more.
+func checkCoarsen(r recipe.Recipe) error {
+	value, ok := r.Get("coarsen", "")
+	if !ok {
+		return nil
+	}
+	if _, _, err := parseCoarsen(value); err != nil {
+		return err
+	}
+	if _, shaped := r.Get("shape", ""); shaped {
+		return fmt.Errorf("recipe %q: shape counts on blocks that do what the kernel's do", r)
+	}
+	guards, err := r.Guards()
+	switch {
+	case err != nil:
+		return err
+	case len(guards) == 0 && !r.HasCopy():
+		return nil
+	case len(guards) != 1 || !r.HasSecond():
+		return fmt.Errorf("recipe %q: coarsen is for a second entry: spec{host(block)=XxYxZ} coarsen=%s",
+			r, value)
+	case guards[0].Block() == [3]int{}:
+		return fmt.Errorf(
+			"recipe %q: coarsen needs the condition host(block)=XxYxZ, the blocks that the program launches",
+			r)
+	}
+	return nil
+}
+
+// Coarsenable says in which dimensions a block may do the work of several blocks of a kernel: those
+// in which the kernel looks at its block's number. An error says why it may in none.
+func Coarsenable(m *ptx.Module, kernel string) (dims [3]bool, err error) {
+	f := m.Entry(kernel)
+	if f == nil {
+		return dims, fmt.Errorf("no kernel %s in the PTX", kernel)
+	}
+	for _, d := range f.Directives {
+		if strings.Contains(d.Name, "cluster") {
+			return dims, fmt.Errorf("the source asks for %s, which is about blocks as they are", d.Name)
+		}
+	}
+	for _, t := range m.Target {
+		if t == "debug" {
+			return dims, errors.New("it is compiled for a debugger, which knows its registers by name")
+		}
+	}
+	if dims, err = coarsens(f); err != nil {
+		return [3]bool{}, err
+	}
+	r, err := m.Reach(kernel)
+	if err != nil {
+		return [3]bool{}, err
+	}
+	for _, g := range r.Globals {
+		if g.Space == "shared" {
+			return [3]bool{}, fmt.Errorf("it uses shared memory (%s)", g.Name)
+		}
+	}
+	waits, err := m.Awaits(kernel)
+	if err != nil {
+		return [3]bool{}, err
+	}
+	if waits != "" {
+		return [3]bool{}, fmt.Errorf("its blocks may wait for each other (%s)", waits)
+	}
+	return dims, nil
+}
+
+// coarsens looks at a kernel's own text.
+func coarsens(f *ptx.Func) (dims [3]bool, err error) {
+	instructions := 0
+	var sight ptx.Sight
+	for i, s := range f.Stmts {
+		switch s.Kind {
+		case ptx.Open:
+			sight.Open()
+		case ptx.Close:
+			sight.Close()
+		case ptx.Decl:
+			switch kind := string(f.Opcode(i)); kind {
+			case ".reg":
+				vars, err := f.Declared(i)
+				if err != nil {
+					return dims, err
+				}
+				for _, v := range vars {
+					if err := sight.Declare(&v, 0); err != nil {
+						return dims, err
+					}
+				}
+			case ".local":
+				return dims, errors.New("it has arrays in local memory")
+			case ".shared":
+				return dims, errors.New("it uses shared memory")
+			default:
+				return dims, fmt.Errorf("it declares a variable of its own (%s)", kind)
+			}
+		case ptx.Direction:
+			if op := string(f.Opcode(i)); op != ".pragma" {
+				return dims, fmt.Errorf("it has a %s", op)
+			}
+		case ptx.Inst:
+			instructions++
+			if why := uncoarse(f, i); why != "" {
+				return dims, fmt.Errorf("it has %s (%s)", why, f.Opcode(i))
+			}
+			f.Effects(i, func(n ptx.Span, _, _ bool) {
+				name := string(f.Bytes(n))
+				if _, _, declared := sight.Find(f.Bytes(n)); declared || name[0] != '%' {
+					return
+				}
+				if !shapeOf(name) {
+					err = cmp.Or(err, fmt.Errorf("it reads %s", name))
+				} else if axis, ok := strings.CutPrefix(name, "%ctaid."); ok {
+					dims[strings.Index("xyz", axis)] = true
+				}
+			})
+		}
+	}
+	switch {
+	case err != nil:
+		return [3]bool{}, err
+	case instructions > maxCoarseBody:
+		return [3]bool{}, fmt.Errorf("it has %d instructions, and %d are the most that are copied",
+			instructions, maxCoarseBody)
+	case dims == [3]bool{}:
+		return dims, errors.New("it does not look at its block's number")
+	}
+	return dims, nil
+}
+
+// maxCoarseBody bounds the instructions of a kernel, of which the text gets up to maxCoarse + 1
+// copies: ptxas takes a second and more for ten thousand.
+const maxCoarseBody = 4000
+
+// shapeOf tells whether a special register is the launch's shape, or a thread's place in its warp,
+// which all turns have in common.
+func shapeOf(name string) bool {
+	base, axis, dotted := strings.Cut(name, ".")
+	if dotted && (len(axis) != 1 || !strings.Contains("xyz", axis)) {
+		return false
+	}
+	switch base {
+	case "%tid", "%ntid", "%ctaid", "%nctaid":
+		return dotted
+	case "%laneid", "%lanemask_eq", "%lanemask_le", "%lanemask_lt", "%lanemask_ge", "%lanemask_gt":
+		return !dotted
+	}
+	return false
+}
+
+// uncoarse says why an instruction can't stand for several turns, "" if it can.
+func uncoarse(f *ptx.Func, i int) string {
+	op, base := f.Opcode(i), string(f.Base(i))
+	for _, word := range strings.Split(string(op), ".") {
+		switch {
+		case strings.HasPrefix(word, "shared"):
+			return "an access to shared memory"
+		case word == "local":
+			return "an access to local memory"
+		case word == "b128":
+			return "a register of 128 bits"
+		case word == "async" || word == "bulk" || word == "mmio":
+			return "an access that nobody waits for"
+		}
+	}
+	if ptx.Carries(op, base) {
+		return "a carry"
+	}
+	switch base {
+	case "bra", "ret", "exit", "trap", "ld", "ldu", "st", "atom", "red", "prefetch", "prefetchu",
+		"tex", "tld4", "suld", "sust", "sured", "membar", "fence":
+		return ""
+	}
+	if ptx.Computes(base) {
+		return ""
+	}
+	return "an instruction that is not copied for several blocks"
+}

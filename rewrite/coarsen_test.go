@@ -1,0 +1,86 @@
+package rewrite
+
+import (
+	"strings"
+	"testing"
+
+	"gnvcc/rewrite/ptx"
+)
+
+// coarsen is for second entries of which the launch's block is known, in one dimension.
+func TestCoarsen(t *testing.T) {
+	one := [3]int{1, 1, 1}
+	for text, want := range map[string][3]int{
+		"spec{host(block)=256x1x1} coarsen=2x1x1":                 {2, 1, 1},
+		"coarsen=1x4x1 spec{host(block)=16x16x1,host(dynamic)=0}": {1, 4, 1},
+		"coarsen=8x1x1s spec{host(block)=32x1x1}":                 {8, 1, 1},
+		"coarsen=1x1x8 maxnreg=64 spec{#1=3,host(block)=256x1x1}": {1, 1, 8},
+		"coarsen=2x1x1 spec{blockDim.x=64,blockDim.y=1}":          {2, 1, 1},
+		"coarsen=2x1x1": {2, 1, 1}, // what the pass is given
+		"spec{host(block)=256x1x1|coarsen=2x1x1} spec{#1=1}":       one,
+		"spec{host(block)=256x1x1}":                                one,
+		"spec{host(block)=8x8x8} throttle=3 spec{host(dynamic)=0}": one,
+	} {
+		r := mustRecipe(t, text)
+		if err := Check(r); err != nil && !strings.Contains(text, "throttle") {
+			t.Errorf("%s: %v", text, err)
+		}
+		if got := Coarsen(r); got != want {
+			t.Errorf("%s: %v, want %v", text, got, want)
+		}
+	}
+	for _, bad := range []string{"coarsen=2", "coarsen=2x1x1t", "coarsen=s", "coarsen=1x1x1", "coarsen=2x2x1", "coarsen=16x1x1",
+		"coarsen=0x1x1", "coarsen=02x1x1", "coarsen=2x1x1x1", "coarsen@1=2x1x1",
+		"coarsen=2x1x1 spec{#1=1}", "coarsen=2x1x1 spec{host(dynamic)=0}",
+		"coarsen=2x1x1 guard{blockDim.x=64}", "coarsen=2x1x1 spec{host(block)=256x1x1} shape=128x1x1",
+		"spec{#1=1|coarsen=2x1x1} spec{host(block)=256x1x1}"} {
+		if err := Check(mustRecipe(t, bad)); err == nil {
+			t.Errorf("%s is taken", bad)
+		}
+	}
+}
+
+// Who may be coarsened, and in which dimensions.
+func TestCoarsenable(t *testing.T) {
+	const index = "mov.u32 %r1, %ctaid.x;\nmov.u32 %r2, %ntid.x;\nmov.u32 %r3, %tid.x;\n" +
+		"mad.lo.s32 %r4, %r1, %r2, %r3;\nst.global.u32 [%rd1], %r4;\n"
+	for _, c := range []struct {
+		directives, body string
+		dims             [3]bool
+		why              string
+	}{
+		{"", index, [3]bool{true}, ""},
+		{".maxntid 256, 1, 1\n.minnctapersm 2", index + "mov.u32 %r5, %ctaid.z;\n",
+			[3]bool{true, false, true}, ""},
+		{"", index + "mov.u32 %r5, %laneid;\n", [3]bool{true}, ""},
+		{"", index + "{ .reg .b32 %smid, %r1234; mov.u32 %smid, %r1234; }\n", [3]bool{true}, ""},
+		{"", index + "atom.global.add.u32 %r5, [%rd1], 1;\n", [3]bool{true}, ""},
+		{"", "mov.u32 %r1, %tid.x;\n", [3]bool{}, "its block's number"},
+		{".reqnctapercluster 2, 1, 1", index, [3]bool{}, "cluster"},
+		{"", index + "bar.sync 0;\n", [3]bool{}, "bar.sync"},
+		{"", index + "st.shared.u32 [%r1], %r4;\n", [3]bool{}, "shared memory"},
+		{"", ".shared .align 4 .b8 s[4];\n" + index, [3]bool{}, "shared memory"},
+		{"", ".local .align 4 .b8 s[4];\n" + index, [3]bool{}, "local memory"},
+		{"", index + "mov.u32 %r5, %smid;\n", [3]bool{}, "%smid"},
+		{"", index + "mov.u64 %rd2, %clock64;\n", [3]bool{}, "%clock64"},
+		{"", index + "mov.u32 %r5, %clusterid.x;\n", [3]bool{}, "%clusterid.x"},
+		{"", index + "activemask.b32 %r5;\n", [3]bool{}, "activemask"},
+		{"", index + "shfl.sync.down.b32 %r5|%p1, %r4, 1, 31, -1;\n", [3]bool{}, "shfl"},
+		{"", index + "add.cc.u32 %r5, %r4, 1;\n", [3]bool{}, "carry"},
+		{"", index + "L:\nld.volatile.global.u32 %r5, [%rd1];\nsetp.eq.u32 %p1, %r5, 0;\n@%p1 bra L;\n",
+			[3]bool{}, "wait"},
+	} {
+		m, err := ptx.Parse([]byte(".version 8.0\n.target sm_90\n.address_size 64\n" +
+			".visible .entry k(.param .u64 a)\n" + c.directives +
+			"\n{\n.reg .pred %p<3>;\n.reg .b32 %r<9>;\n.reg .b64 %rd<9>;\nld.param.u64 %rd1, [a];\n" +
+			c.body + "ret;\n}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		dims, err := Coarsenable(m, "k")
+		if (err == nil) != (c.why == "") || err != nil && !strings.Contains(err.Error(), c.why) ||
+			dims != c.dims {
+			t.Errorf("%s %s: %v, %v, want %v, %q", c.directives, c.body, dims, err, c.dims, c.why)
+		}
+	}
+}
