@@ -87,11 +87,14 @@ func CodeOf(c *Candidate, kernel string) string {
 		return ""
 	}
 	text := fmt.Sprintf("%s r%d s%d", c.Code, c.Build.Registers, c.Build.Shared)
-	if c.Reserve.On {
-		text += fmt.Sprintf(" d%d c%d", c.Reserve.Dynamic, c.Reserve.Carveout)
+	if r := c.Manner.Reserve; r.On {
+		text += fmt.Sprintf(" d%d c%d", r.Dynamic, r.Carveout)
 	}
-	if b := c.Reserve.Block; b != [3]int{} {
+	if b := c.Manner.Block; b != [3]int{} {
 		text += fmt.Sprintf(" b%dx%dx%d", b[0], b[1], b[2])
+	}
+	if n := c.Manner.Coarse; n != [3]int{} {
+		text += fmt.Sprintf(" n%dx%dx%d", n[0], n[1], n[2])
 	}
 	return text
 }

@@ -7,6 +7,7 @@ import (
 	"gnvcc/cache"
 	"gnvcc/profile"
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/manner"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/rewrite/source"
 	"gnvcc/sim"
@@ -151,8 +152,8 @@ type Candidate struct {
 	Build      cache.Build
 	MaxThreads int // largest block by directives, 1024 if none
 	// hash of what the GPU would execute; equal codes need one measurement. "": unknown
-	Code    string
-	Reserve profile.Reserve // how it is launched; zero: as the kernel is
+	Code   string
+	Manner manner.Manner // how it is launched
 
 	Normals map[string]string // for the evidence of a decision for it
 	// Prove is an error where the candidate is not proved to have the kernel's bits: then nobody

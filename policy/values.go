@@ -130,15 +130,12 @@ func fulfilled(r recipe.Recipe, l *profile.Launch, values []Value) bool {
 	})
 }
 
-// divides tells whether a launch can be done in the blocks that a recipe for one second entry asks
-// for, as the host stub does it.
+// divides tells whether a launch can be done as a recipe for one second entry asks for, in other
+// blocks or in fewer, as the host stub does it.
 func divides(e recipe.Recipe, l *profile.Launch) bool {
-	now := rewrite.Shape(e)
-	if now == [3]int{} {
-		return true
-	}
-	_, ok := rewrite.Reshape(l.Grid, l.Block, now)
-	return ok && now != l.Block && len(l.LaunchAttributes) == 0
+	m := rewrite.MannerOf(e)
+	_, _, ok := m.Launch(l.Grid, l.Block)
+	return m.Own() || ok && m.Block != l.Block && len(l.LaunchAttributes) == 0
 }
 
 // ArgumentNames gives the names of the arguments that a recipe's conditions look at, by their

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"gnvcc/rewrite/manner"
 )
 
 // TooLarge is the agent's reason for leaving a launch alone that no later attempt will do away
@@ -203,19 +205,6 @@ type Candidate int
 // Original is the kernel as the application loaded it.
 const Original Candidate = 0
 
-// A Reserve is how a candidate is launched otherwise than the application launches the kernel: with
-// shared memory on top of what the launch asks for, so that fewer blocks are resident, and in
-// blocks of another size. The zero value is the application's own.
-type Reserve struct {
-	On       bool
-	Dynamic  int // bytes
-	Carveout int // the preferred size of the shared memory, percent
-
-	// Block is that of the candidate, which is launched with as many threads in each dimension; zeros:
-	// the launch's own. One that does not divide them is refused when it is loaded.
-	Block [3]int
-}
-
 // A Session repeats one launch. Every run starts from memory as it was before the launch, with the
 // application's own arguments, launch attributes and stream; __device__ and __constant__ variables
 // of a candidate get the original's values first.
@@ -231,8 +220,9 @@ type Session interface {
 	// kernel's own name. A *CandidateError means that the driver refused it.
 	Load(path, entry string) (Candidate, Attributes, error)
 
-	// LoadReserved is Load for a candidate that is launched in another way.
-	LoadReserved(path, entry string, r Reserve) (Candidate, Attributes, error)
+	// LoadAs is Load for a candidate that is launched in another way. An error where the launch can't
+	// be done in that way: the program would not do it either.
+	LoadAs(path, entry string, m manner.Manner) (Candidate, Attributes, error)
 
 	// Unload gives a candidate's memory back. Those that are still loaded when the session ends are
 	// unloaded then.

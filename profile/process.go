@@ -367,7 +367,7 @@ func (p *process) decide(ctx context.Context, l *Launch) error {
 	default:
 		return fmt.Errorf("the agent answered a verdict with a frame of type %d", t)
 	}
-	s := &session{p: p, long: v.Long}
+	s := &session{p: p, l: l, long: v.Long}
 	s.Regions, s.Saved, s.OnDevice, s.Seconds = int(in.u64()), int64(in.u64()), in.u8() != 0, in.f64()
 	if err := in.end(); err != nil {
 		return err

@@ -22,6 +22,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"gnvcc/rewrite/manner"
 )
 
 const scriptEnv = "GNVCC_TEST_AGENT_SCRIPT"
@@ -162,8 +164,8 @@ var scripts = map[string]func(){
 		f.send(fNote, "in between")
 		f.send(fOK, 2, uint64(1<<20), 12345.0)
 		load := f.expect(fLoad)
-		check(load.str() == "/a/candidate" && load.str() == "" && load.u32() == 0 && load.u32() == 0,
-			"path")
+		check(load.str() == "/a/candidate" && load.str() == "" && load.u32() == 0 && load.u32() == 0 &&
+			load.u32() == 0, "path")
 		f.send(fOK, 1, 40, 1024, 8, 16, 512, 90, 90)
 		r := f.expect(fRun)
 		check(r.u32() == 1 && r.u32() == 3 && r.u8() == 1 && r.u32() == 5000, "run")
@@ -176,7 +178,8 @@ var scripts = map[string]func(){
 		f.send(fOK, []byte{1, 2, 3})
 		load = f.expect(fLoad)
 		check(load.str() == "/another" && load.str() == "k" && load.u32() == 1664 && load.u32() == 4 &&
-			load.u32() == 64 && load.u32() == 4 && load.u32() == 1, "reserve")
+			load.u32() == 16 && load.u32() == 1 && load.u32() == 1 &&
+			load.u32() == 64 && load.u32() == 1 && load.u32() == 1, "manner")
 		f.send(fError, 209, "loading a candidate", "no binary for gpu")
 		check(f.expect(fUnload).u32() == 1, "unload")
 		f.send(fOK)
@@ -411,8 +414,11 @@ func TestWhole(t *testing.T) {
 		if err != nil || !bytes.Equal(b, []byte{1, 2, 3}) {
 			t.Errorf("read: %v, %v", b, err)
 		}
-		_, _, err = s.LoadReserved("/another", "k", Reserve{On: true, Dynamic: 1664, Carveout: 3,
-			Block: [3]int{64, 4, 1}})
+		if _, _, err := s.LoadAs("/another", "k", manner.Manner{Coarse: [3]int{3, 1, 1}}); err == nil {
+			t.Error("a third of 8 blocks")
+		}
+		_, _, err = s.LoadAs("/another", "k", manner.Manner{Block: [3]int{64, 1, 1},
+			Reserve: manner.Reserve{On: true, Dynamic: 1664, Carveout: 3}})
 		var refused *CandidateError
 		if !errors.As(err, &refused) || refused.Code != 209 || refused.Text != "no binary for gpu" {
 			t.Errorf("a refusal: %v", err)
@@ -483,7 +489,7 @@ func TestLeftAlone(t *testing.T) {
 func TestBadAgents(t *testing.T) {
 	for script, want := range map[string]string{
 		"nothing":       "",
-		"protocol":      "the agent speaks protocol 7, not 6",
+		"protocol":      "the agent speaks protocol 8, not 7",
 		"garbage":       "no greeting",
 		"garbage later": "no frame",
 		"short":         "shorter than its fields",

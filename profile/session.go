@@ -8,10 +8,13 @@ import (
 	"os"
 	"slices"
 	"time"
+
+	"gnvcc/rewrite/manner"
 )
 
 type session struct {
 	p      *process
+	l      *Launch // that is repeated
 	golden bool
 	long   time.Duration // for one run of the kernel; 0: the run's limit
 
@@ -112,20 +115,29 @@ func (s *session) known() error {
 }
 
 func (s *session) Load(path, entry string) (Candidate, Attributes, error) {
-	return s.LoadReserved(path, entry, Reserve{})
+	return s.LoadAs(path, entry, manner.Manner{})
 }
 
-func (s *session) LoadReserved(path, entry string, r Reserve) (Candidate, Attributes, error) {
+func (s *session) LoadAs(path, entry string, m manner.Manner) (Candidate, Attributes, error) {
+	grid, block, ok := m.Launch(s.l.Grid, s.l.Block)
+	if !ok {
+		return 0, Attributes{}, fmt.Errorf(
+			"load a candidate that is launched otherwise (%+v): the launch of %v blocks of %v can't be done so",
+			m, s.l.Grid, s.l.Block)
+	}
+	if m.Own() {
+		grid, block = [3]int{}, [3]int{} // as seen
+	}
 	w := writer{}
 	w.str(path)
 	w.str(entry)
-	if r.On {
+	if r := m.Reserve; r.On {
 		w.u32(uint32(r.Dynamic))
 		w.u32(uint32(r.Carveout) + 1)
 	} else {
 		w.u64(0)
 	}
-	for _, n := range r.Block {
+	for _, n := range append(grid[:], block[:]...) {
 		w.u32(uint32(n))
 	}
 	in, err := s.p.command(fLoad, w.b, answerLimit)

@@ -18,6 +18,8 @@ type Pass struct {
 	Block bool   // its code is for one size of blocks, where that is known
 	Doc   string // one sentence, for people
 
+	launch bool // says how a second entry is launched (MannerOf)
+
 	// apply carries out all terms of the lever together; PTX stage only.
 	apply func(k *kernel, terms []recipe.Term) error
 }
@@ -61,9 +63,9 @@ var passes = []Pass{
 
 	{Lever: "ptxas", Stage: Flag, Exact: Checked, Doc: "flags of ptxas, for the whole file"},
 
-	{Lever: "shape", Stage: HostStub, Exact: ByConstruction, // with other warps: Checked (ExactnessOf)
+	{Lever: "shape", Stage: HostStub, launch: true, Exact: ByConstruction, // with other warps: Checked (ExactnessOf)
 		Doc: "a second entry is launched in blocks of another size, with as many threads in all"},
-	{Lever: "throttle", Stage: HostStub, Exact: ByConstruction,
+	{Lever: "throttle", Stage: HostStub, launch: true, Exact: ByConstruction,
 		Doc: "at most so many blocks of a second entry on a multiprocessor, by shared memory that the host reserves"},
 }
 

@@ -15,9 +15,10 @@ import (
 //	spec{host(block)=16x16x1,host(dynamic)=0} shape=64x4x1        <<<dim3(64, 80), dim3(16, 16)>>>  ->  <<<dim3(16, 320), dim3(64, 4)>>>
 //
 // The code is not touched: the host stub launches the second entry, which holds the kernel's own
-// code, with another block, and with a grid that it computes from the launch's. A launch whose
-// threads the new block does not divide, in one of the three dimensions, whose grid would be larger
-// than a grid may be, or which has 2^31 threads and more in a dimension, takes the kernel itself.
+// code, with another block, and with a grid that it computes from the launch's (package manner). A
+// launch whose threads the new block does not divide, in one of the three dimensions, whose grid
+// would be larger than a grid may be, or which has 2^31 threads and more in a dimension, takes the
+// kernel itself.
 // Telling ptxas the block (.reqntid) would bring nothing to such a kernel, since all that it does
 // with the block's size is a multiplication whose factor is in constant memory, and would have
 // ptxas work on the arithmetic anew.
@@ -72,20 +73,6 @@ func threads(block [3]int) int { return block[0] * block[1] * block[2] }
 func Shape(r recipe.Recipe) [3]int {
 	block, _ := shaped(r) // Check has seen it
 	return block
-}
-
-// Reshape gives the grid of as many threads in blocks of another size; false where there is none,
-// or where that many threads are more than their numbers can count.
-func Reshape(grid, block, now [3]int) (out [3]int, ok bool) {
-	// CUDA programming guide, technical specifications
-	for i, most := range []int{1<<31 - 1, 65535, 65535} {
-		n := grid[i] * block[i]
-		if now[i] < 1 || n < 1 || n >= 1<<31 || grid[i] > most || n%now[i] != 0 || n/now[i] > most {
-			return [3]int{}, false
-		}
-		out[i] = n / now[i]
-	}
-	return out, true
 }
 
 // sameWarps tells whether blocks of two sizes, of one grid of threads, have the same warps.

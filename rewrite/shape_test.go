@@ -63,33 +63,6 @@ func TestShape(t *testing.T) {
 	}
 }
 
-// As many threads in blocks of another size: only where the block divides them, and where a grid
-// may be so large.
-func TestReshape(t *testing.T) {
-	for _, c := range []struct{ grid, block, now, want [3]int }{
-		{[3]int{100, 1, 1}, [3]int{256, 1, 1}, [3]int{128, 1, 1}, [3]int{200, 1, 1}},
-		{[3]int{100, 1, 1}, [3]int{256, 1, 1}, [3]int{1024, 1, 1}, [3]int{25, 1, 1}},
-		{[3]int{101, 1, 1}, [3]int{256, 1, 1}, [3]int{1024, 1, 1}, [3]int{}},
-		{[3]int{3, 5, 7}, [3]int{16, 16, 2}, [3]int{48, 4, 1}, [3]int{1, 20, 14}},
-		{[3]int{3, 5, 7}, [3]int{16, 16, 2}, [3]int{16, 16, 4}, [3]int{}},
-		{[3]int{0, 1, 1}, [3]int{256, 1, 1}, [3]int{128, 1, 1}, [3]int{}},
-		// 131070 blocks, and one does not divide
-		{[3]int{1, 65535, 1}, [3]int{16, 16, 1}, [3]int{32, 8, 1}, [3]int{}},
-		{[3]int{2, 65535, 1}, [3]int{16, 16, 1}, [3]int{32, 8, 1}, [3]int{}},
-		{[3]int{2, 32767, 1}, [3]int{16, 16, 1}, [3]int{32, 8, 1}, [3]int{1, 65534, 1}},
-		// a launch that fails goes on failing
-		{[3]int{2, 70000, 1}, [3]int{16, 16, 1}, [3]int{16, 32, 1}, [3]int{}},
-		{[3]int{1 << 23, 1, 1}, [3]int{256, 1, 1}, [3]int{512, 1, 1}, [3]int{}}, // 2^31 threads
-		{[3]int{1<<23 - 2, 1, 1}, [3]int{256, 1, 1}, [3]int{512, 1, 1}, [3]int{1<<22 - 1, 1, 1}},
-		{[3]int{1, 1, 1}, [3]int{1, 1, 1}, [3]int{0, 1, 1}, [3]int{}},
-	} {
-		got, ok := Reshape(c.grid, c.block, c.now)
-		if got != c.want || ok != (c.want != [3]int{}) {
-			t.Errorf("%v blocks of %v in %v: %v, %v, want %v", c.grid, c.block, c.now, got, ok, c.want)
-		}
-	}
-}
-
 // Who may be launched in other blocks.
 func TestShapeable(t *testing.T) {
 	const index = "mov.u32 %r1, %ctaid.x;\nmov.u32 %r2, %ntid.x;\nmov.u32 %r3, %tid.x;\nmad.lo.s32 %r4, %r1, %r2, %r3;\nst.global.u32 [%rd1], %r4;\n"

@@ -157,13 +157,11 @@ func (b *builder) kernel(ctx context.Context, d cache.Decision) (kernel, error) 
 		return k, err
 	}
 	k.dynamic = heaviest.Dynamic
-	shape := sim.Shape{Threads: volume(heaviest.Block), Shared: heaviest.Dynamic,
-		Blocks: volume(heaviest.Grid)}
 	b.counts = nil
 	if b.g.counted {
 		b.counts = heaviest.Counts
 	}
-	base, plain, err := b.trial(ctx, source, recipe.Recipe{}, shape)
+	base, plain, err := b.trial(ctx, source, recipe.Recipe{}, heaviest)
 	if err != nil {
 		return k, fmt.Errorf("nvcc's own build: %w", err)
 	}
@@ -178,7 +176,7 @@ func (b *builder) kernel(ctx context.Context, d cache.Decision) (kernel, error) 
 			continue
 		}
 		seen[t.Recipe] = true
-		made, code, err := b.trial(ctx, source, r, shape)
+		made, code, err := b.trial(ctx, source, r, heaviest)
 		if ctx.Err() != nil {
 			return k, ctx.Err()
 		}
@@ -208,7 +206,7 @@ func volume(v [3]int) int { return v[0] * v[1] * v[2] }
 
 // trial builds one candidate and predicts it.
 func (b *builder) trial(ctx context.Context, s *compile.Source, r recipe.Recipe,
-	shape sim.Shape) (t trial, code []byte, err error) {
+	l cache.Launch) (t trial, code []byte, err error) {
 	made, err := b.c.Compile(ctx, s, r)
 	if err != nil {
 		return t, nil, err
@@ -228,7 +226,12 @@ func (b *builder) trial(ctx context.Context, s *compile.Source, r recipe.Recipe,
 	if m := b.g.machine; m != nil && m.CC == cc {
 		u, d.SMs = u.Measured(m.Device, m.Latency, m.Rate, m.Occupancy), m.SMs
 	}
-	shape.Shared += made.Reserve.Dynamic
+	grid, block, ok := made.Manner.Launch(l.Grid, l.Block)
+	if !ok {
+		return t, nil, fmt.Errorf("%s: %v blocks of %v can't be launched so", r, l.Grid, l.Block)
+	}
+	shape := sim.Shape{Threads: volume(block), Blocks: volume(grid),
+		Shared: l.Dynamic + made.Manner.Reserve.Dynamic}
 	t.recipe = r.String()
 	if t.run, err = predict.NewRun(code, made.Entry, d, shape, u); err != nil {
 		return t, nil, err

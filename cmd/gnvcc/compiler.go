@@ -11,7 +11,6 @@ import (
 	"gnvcc/driver/scratch"
 	"gnvcc/driver/standing"
 	"gnvcc/policy"
-	"gnvcc/profile"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
@@ -135,10 +134,8 @@ func candidate(ctx context.Context, k *policy.Kernel, r recipe.Recipe,
 	if err != nil {
 		code = "" // measured for itself
 	}
-	reserve := profile.Reserve{On: made.Reserve.On, Dynamic: made.Reserve.Dynamic,
-		Carveout: made.Reserve.Carveout, Block: made.Block}
 	return &policy.Candidate{Path: made.Path, Entry: made.Entry, Build: made.Build,
-		MaxThreads: made.MaxThreads, Code: code, Normals: made.Normals, Reserve: reserve,
+		MaxThreads: made.MaxThreads, Code: code, Normals: made.Normals, Manner: made.Manner,
 		Prove: made.Prove, Draft: made.Draft}, nil
 }
 

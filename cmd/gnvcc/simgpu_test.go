@@ -13,6 +13,7 @@ import (
 	"gnvcc/profile"
 	"gnvcc/profile/capture"
 	"gnvcc/profile/replay"
+	"gnvcc/rewrite/manner"
 	"gnvcc/sim/cubin"
 )
 
@@ -144,8 +145,8 @@ func (s *simSession) Load(path, entry string) (profile.Candidate, profile.Attrib
 		MaxThreads: 1024}, nil
 }
 
-func (s *simSession) LoadReserved(path, entry string,
-	r profile.Reserve) (profile.Candidate, profile.Attributes, error) {
+func (s *simSession) LoadAs(path, entry string,
+	m manner.Manner) (profile.Candidate, profile.Attributes, error) {
 	return s.Load(path, entry)
 }
 

@@ -19,10 +19,10 @@ import (
 	"gnvcc/driver/record"
 	"gnvcc/driver/toolcmd"
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/manner"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/rewrite/source"
-	"gnvcc/sim"
 	"gnvcc/sim/cubin"
 )
 
@@ -309,10 +309,8 @@ type Candidate struct {
 	Path       string // a cubin that the driver can load; it stays in the store
 	Entry      string // what to launch in it: the kernel's own name, or that of a second entry
 	Build      cache.Build
-	MaxThreads int // largest block by directives, 1024 if none
-	// Reserve is how it is to be launched; zero: as the kernel is.
-	Reserve sim.Reserve
-	Block   [3]int // with blocks of this size, and as many threads in all; zeros: as the kernel is
+	MaxThreads int           // largest block by directives, 1024 if none
+	Manner     manner.Manner // how it is to be launched
 
 	Normals map[string]string // what cicc gave for it (normalOf), for the decision's evidence
 	// Prove is an error where the candidate is not proved to have the kernel's bits: a build would
@@ -357,14 +355,14 @@ type how struct {
 
 func (c *Compiler) made(ctx context.Context, s *Source, r recipe.Recipe, h how) (*Candidate,
 	error) {
-	if rewrite.Uses(r, "throttle") || rewrite.Uses(r, "shape") {
+	if rewrite.Launched(r) {
 		return c.launched(ctx, s, r, h)
 	}
 	return c.candidate(ctx, s, r, h)
 }
 
-// launched makes a candidate that differs from another in how it is launched: that one is made,
-// once for all levels and blocks.
+// launched makes a candidate that is launched otherwise than the kernel. Where its code does not
+// depend on that it is made once, for all levels and blocks.
 func (c *Compiler) launched(ctx context.Context, s *Source, r recipe.Recipe, h how) (*Candidate,
 	error) {
 	if err := rewrite.Check(r); err != nil {
@@ -378,12 +376,7 @@ func (c *Compiler) launched(ctx context.Context, s *Source, r recipe.Recipe, h h
 		return nil, fmt.Errorf("recipe %q: a candidate is one second entry", r)
 	}
 	second := seconds[0]
-	if second.blocks > 0 {
-		if err := rewrite.Throttleable(s.Module, s.Kernel); err != nil {
-			return nil, err
-		}
-	}
-	if err := second.reshapes(s.Module); err != nil {
+	if err := second.otherwise(s.Module); err != nil {
 		return nil, err
 	}
 	rest := second.rest.Without("throttle")
@@ -396,15 +389,11 @@ func (c *Compiler) launched(ctx context.Context, s *Source, r recipe.Recipe, h h
 		return nil, err
 	}
 	out := *cand
-	out.Block = second.shape
-	if second.blocks > 0 {
-		if out.Reserve, err = second.throttle(ptx.Capability(s.Target), cand.Build.Shared); err != nil {
-			return nil, err
-		}
+	if out.Manner, err = second.throttled(ptx.Capability(s.Target), cand.Build.Shared); err != nil {
+		return nil, err
 	}
-	if second.shape != [3]int{} {
-		if err := rewrite.Takes(s.Module.Entry(s.Kernel), cand.Build.Registers,
-			second.shape); err != nil {
+	if b := second.manner.Block; b != [3]int{} {
+		if err := rewrite.Takes(s.Module.Entry(s.Kernel), cand.Build.Registers, b); err != nil {
 			return nil, err
 		}
 	}

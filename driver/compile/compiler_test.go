@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"gnvcc/driver/drivertest"
+	"gnvcc/rewrite/manner"
 	"gnvcc/rewrite/recipe"
-	"gnvcc/sim"
 	"gnvcc/sim/cubin"
 )
 
@@ -63,7 +63,7 @@ func TestCompiler(t *testing.T) {
 		},
 		"spec{host(block)=32x1x1,host(dynamic)=0} throttle=3": func(c *Candidate) bool {
 			return strings.HasPrefix(c.Entry, "_Z5shownPfi__tuned_") && c.Build == def.Build &&
-				c.Reserve == sim.Reserve{On: true, Dynamic: 1664}
+				c.Manner.Reserve == manner.Reserve{On: true, Dynamic: 1664, Binary: 80}
 		},
 		// slots for the block that the host looks at
 		"spec{host(block)=32x1x1,host(dynamic)=0} demote=48:loops maxnreg=64": func(c *Candidate) bool {
@@ -80,7 +80,7 @@ func TestCompiler(t *testing.T) {
 				c.Build.Shared == 10*4*1024
 		},
 		"spec{host(block)=32x1x1,host(dynamic)=0}": func(c *Candidate) bool {
-			return c.Build == def.Build && c.Reserve == sim.Reserve{}
+			return c.Build == def.Build && c.Manner == manner.Manner{}
 		},
 	} {
 		cand, err := c.Compile(ctx, s, drivertest.MustParse(t, text))

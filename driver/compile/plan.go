@@ -141,12 +141,7 @@ func (b *Workbench) planSeconds(ctx context.Context, j *job.Job, t *record.Trans
 	}
 	var others []second
 	for _, s := range seconds {
-		if s.blocks > 0 {
-			if err := rewrite.Throttleable(module, kernel); err != nil {
-				return fmt.Errorf("throttle=%d: %w", s.blocks, err)
-			}
-		}
-		if err := s.reshapes(module); err != nil {
+		if err := s.otherwise(module); err != nil {
 			return err
 		}
 		if !s.plain() {
@@ -176,7 +171,7 @@ func (b *Workbench) planSeconds(ctx context.Context, j *job.Job, t *record.Trans
 			err = b.prove(v, m)
 		}
 		if err == nil {
-			err = s.reshapes(m.module)
+			err = s.otherwise(m.module)
 		}
 		if err != nil {
 			return err
@@ -204,8 +199,8 @@ func (p *plan) add(v merge.Variant, s second, c stub.Choice) {
 	p.variants = append(p.variants, v)
 	p.passes[s.name] = rewrite.At(s.rest, rewrite.PTX)
 	p.blocks[s.name] = c.Block
-	if s.shape != [3]int{} {
-		p.blocks[s.name] = s.shape
+	if b := s.manner.Block; b != [3]int{} {
+		p.blocks[s.name] = b
 	}
 	if c.Dynamic != nil {
 		p.dynamic[s.name] = *c.Dynamic

@@ -11,6 +11,7 @@ import (
 	"gnvcc/driver/job"
 	"gnvcc/driver/toolcmd"
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/manner"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/rewrite/source"
@@ -36,17 +37,23 @@ type second struct {
 	name   string      // its own
 	term   recipe.Term // the spec term
 	rest   recipe.Recipe
-	guard  recipe.Guard // of the term
-	blocks int          // throttled to so many resident ones, 0: not
-	shape  [3]int       // the block that it is launched with, zeros: the launch's own
+	guard  recipe.Guard  // of the term
+	blocks int           // throttled to so many resident ones, 0: not
+	manner manner.Manner // how it is launched, without a reserve
 }
 
 // tunedMark stands between a kernel's name and what its second entry is for.
 const tunedMark = "__tuned_"
 
-// secondName names the second entry of a kernel for a spec term.
-func secondName(kernel string, t recipe.Term) string {
-	return kernel + tunedMark + cache.Hash([]byte(t.String()))[:8]
+// secondName names the second entry of a kernel for a spec term. Its code may be for the way in
+// which it is launched, and another target's stub would launch it in another way: so the name holds
+// that, too.
+func secondName(kernel string, t recipe.Term, m manner.Manner) string {
+	text := t.String()
+	if !m.Own() {
+		text += fmt.Sprintf(" %+v", m)
+	}
+	return kernel + tunedMark + cache.Hash([]byte(text))[:8]
 }
 
 // kernelOf gives the name of the kernel beside which an entry stands, and whether it is a second
@@ -77,8 +84,8 @@ func secondsOf(kernel string, r recipe.Recipe) ([]second, error) {
 		if s.guard, err = s.term.Guard(); err != nil {
 			return nil, err
 		}
-		s.blocks, s.shape = rewrite.Throttle(e), rewrite.Shape(e)
-		s.name = secondName(kernel, s.term)
+		s.blocks, s.manner = rewrite.Throttle(e), rewrite.MannerOf(e)
+		s.name = secondName(kernel, s.term, s.manner)
 		out = append(out, s)
 	}
 	return out, nil
@@ -91,7 +98,7 @@ func (s second) plain() bool { return s.guard.HostOnly() && len(sourceTerms(s.re
 // hostChoice is choice for conditions that the host alone looks at.
 func (s second) hostChoice() stub.Choice {
 	out := stub.Choice{Entry: s.kernel, Second: s.name, Block: s.guard.Block(), Grid: s.guard.Grid(),
-		Shape: s.shape}
+		Manner: s.manner}
 	if bytes, ok := s.guard.Dynamic(); ok {
 		out.Dynamic = &bytes
 	}
@@ -109,7 +116,8 @@ func (s second) choice(k *source.Kernel, options source.Options) (stub.Choice, e
 	if err != nil {
 		return stub.Choice{}, err
 	}
-	out := stub.Choice{Entry: s.kernel, Second: s.name, Block: c.Block, Grid: c.Grid, Shape: s.shape}
+	out := stub.Choice{Entry: s.kernel, Second: s.name, Block: c.Block, Grid: c.Grid,
+		Manner: s.manner}
 	if c.HasDynamic {
 		out.Dynamic = &c.Dynamic
 	}
@@ -123,40 +131,48 @@ func (s second) choice(k *source.Kernel, options source.Options) (stub.Choice, e
 	return out, nil
 }
 
-// throttle says how a second entry is launched that is to be throttled. shared are its static
-// bytes, as ptxas gave them.
-func (s second) throttle(cc, shared int) (sim.Reserve, error) {
+// throttled is how a second entry is launched, with what its throttling takes. shared are its
+// static bytes, as ptxas gave them.
+func (s second) throttled(cc, shared int) (manner.Manner, error) {
+	m := s.manner
+	if s.blocks == 0 {
+		return m, nil
+	}
 	d, known := sim.Lookup(cc)
 	if !known {
-		return sim.Reserve{}, fmt.Errorf("throttle=%d: the shared memory of sm_%d is not known", s.blocks,
-			cc)
+		return m, fmt.Errorf("throttle=%d: the shared memory of sm_%d is not known", s.blocks, cc)
 	}
 	dynamic, _ := s.guard.Dynamic()
 	r, ok := d.Throttle(s.blocks, shared+dynamic)
 	if !ok {
-		return sim.Reserve{}, fmt.Errorf(
+		return m, fmt.Errorf(
 			"throttle=%d: blocks with %d bytes of shared memory can't be kept to so many on sm_%d", s.blocks,
 			shared+dynamic, cc)
 	}
-	return r, nil
+	m.Reserve = manner.Reserve{On: r.On, Dynamic: r.Dynamic, Carveout: r.Carveout, Binary: cc}
+	return m, nil
 }
 
 // launched is the block of all launches of a second entry, zeros where they may have any.
 func (s second) launched() [3]int {
-	if s.shape != [3]int{} {
-		return s.shape
+	if s.manner.Block != [3]int{} {
+		return s.manner.Block
 	}
 	return s.guard.Block()
 }
 
-// reshapes says why a second entry can't be launched in other blocks than the kernel, nil where it
-// is not to be, or can. m is what it is compiled from.
-func (s second) reshapes(m *ptx.Module) error {
-	if s.shape == [3]int{} {
-		return nil
+// otherwise says why a kernel can't be launched as a second entry is to be, nil where it can. m is
+// what that is compiled from.
+func (s second) otherwise(m *ptx.Module) error {
+	if s.blocks > 0 {
+		if err := rewrite.Throttleable(m, s.kernel); err != nil {
+			return fmt.Errorf("throttle=%d: %w", s.blocks, err)
+		}
 	}
-	if err := rewrite.Shapeable(m, s.kernel); err != nil {
-		return fmt.Errorf("shape=%dx%dx%d: %w", s.shape[0], s.shape[1], s.shape[2], err)
+	if b := s.manner.Block; b != [3]int{} {
+		if err := rewrite.Shapeable(m, s.kernel); err != nil {
+			return fmt.Errorf("shape=%dx%dx%d: %w", b[0], b[1], b[2], err)
+		}
 	}
 	return nil
 }
@@ -164,10 +180,10 @@ func (s second) reshapes(m *ptx.Module) error {
 // shaped says what of a second entry's machine code speaks against launching it in other blocks:
 // they don't fit, or it was to be the kernel's own arithmetic and is not.
 func (s second) shaped(m *ptx.Module, k cubin.Kernel, content []byte) error {
-	if s.shape == [3]int{} {
+	if s.manner.Block == [3]int{} {
 		return nil
 	}
-	if err := rewrite.Takes(m.Entry(s.kernel), k.Registers, s.shape); err != nil {
+	if err := rewrite.Takes(m.Entry(s.kernel), k.Registers, s.manner.Block); err != nil {
 		return err
 	}
 	if !s.plain() || rewrite.ExactnessOf(s.rest) > rewrite.ByConstruction {

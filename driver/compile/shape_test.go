@@ -56,15 +56,16 @@ int main() { plane<<<1, 1>>>(0, 0, 0, 0, 0); seen<<<1, 1>>>(0); }
 			_, own := made("")
 			const host = " spec{host(block)=16x16x1,host(dynamic)=0}"
 			first, code := made("shape=64x4x1" + host)
-			if !bytes.Equal(own, code) || first.Block != [3]int{64, 4, 1} || !strings.Contains(first.Entry,
-				"__tuned_") {
+			if !bytes.Equal(own, code) || first.Manner.Block != [3]int{64, 4, 1} ||
+				!strings.Contains(first.Entry, "__tuned_") {
 				t.Errorf("%d bytes of code for %d, %+v", len(code), len(own), first)
 			}
 			runs, _ := c.Spent("ptxas")
 			for _, text := range []string{"shape=32x8x1" + host, "shape=128x1x1" + host, "shape=32x2x1" +
 				host + " throttle=3"} {
-				if other, _ := made(text); other.Path != first.Path || other.Block == first.Block ||
-					other.Reserve.On != strings.Contains(text, "throttle") {
+				if other, _ := made(text); other.Path != first.Path ||
+					other.Manner.Block == first.Manner.Block ||
+					other.Manner.Reserve.On != strings.Contains(text, "throttle") {
 					t.Errorf("%s: %+v", text, other)
 				}
 			}
@@ -76,7 +77,7 @@ int main() { plane<<<1, 1>>>(0, 0, 0, 0, 0); seen<<<1, 1>>>(0); }
 				t.Errorf("%d bytes of slots for 64 threads", slots.Build.Shared)
 			}
 			if value,
-				_ := made("shape=64x4x1 spec{align(#0)=16,host(block)=16x16x1}"); value.Block != [3]int{64, 4,
+				_ := made("shape=64x4x1 spec{align(#0)=16,host(block)=16x16x1}"); value.Manner.Block != [3]int{64, 4,
 				1} || value.Path == first.Path {
 				t.Errorf("an aligned copy: %+v", value)
 			}

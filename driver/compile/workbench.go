@@ -407,14 +407,9 @@ func (b *Workbench) check(module *ptx.Module, p *plan, recipes map[string]recipe
 				before = was
 			}
 		}
-		if s.blocks > 0 {
-			r, err := s.throttle(file.Target, k.Shared)
-			if err != nil {
-				bad[s.kernel] = err
-				continue
-			}
-			p.choices[i].Throttle = &stub.Throttle{Dynamic: r.Dynamic, Carveout: r.Carveout,
-				Binary: file.Target}
+		if p.choices[i].Manner, err = s.throttled(file.Target, k.Shared); err != nil {
+			bad[s.kernel] = err
+			continue
 		}
 		err := s.shaped(module, k, content)
 		if err == nil {

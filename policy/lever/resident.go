@@ -138,8 +138,8 @@ func (s *Situation) idle(r recipe.Recipe) bool {
 // ShapeFor is the shape in which a recipe launches the launch at hand.
 func (s *Situation) ShapeFor(r recipe.Recipe) policy.Shape {
 	out := s.Shape
-	if grid, ok := rewrite.Reshape(out.Grid, out.Block, rewrite.Shape(r)); ok {
-		out.Grid, out.Block = grid, rewrite.Shape(r)
+	if grid, block, ok := rewrite.MannerOf(r).Launch(out.Grid, out.Block); ok {
+		out.Grid, out.Block = grid, block
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 
 	"gnvcc/policy"
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/manner"
 	"gnvcc/rewrite/recipe"
 )
 
@@ -136,7 +137,7 @@ func distance(own int, b [3]int) int {
 // takes tells whether the launch at hand can be done in blocks of a size.
 func (s *Situation) takes(b [3]int) bool {
 	n := b[0] * b[1] * b[2]
-	_, ok := rewrite.Reshape(s.Shape.Grid, s.Shape.Block, b)
+	_, _, ok := manner.Manner{Block: b}.Launch(s.Shape.Grid, s.Shape.Block)
 	return ok && n <= min(1024, s.Largest) && (s.Kernel.MaxThreads == 0 || n <= s.Kernel.MaxThreads)
 }
 

@@ -21,8 +21,8 @@ func launched(r recipe.Recipe, l cache.Launch) cache.Launch {
 		if err != nil || len(guards) != 1 || guards[0].Block() != l.Block {
 			continue
 		}
-		if grid, ok := rewrite.Reshape(l.Grid, l.Block, rewrite.Shape(e)); ok {
-			l.Grid, l.Block = grid, rewrite.Shape(e)
+		if grid, block, ok := rewrite.MannerOf(e).Launch(l.Grid, l.Block); ok {
+			l.Grid, l.Block = grid, block
 		}
 		return l
 	}

@@ -124,7 +124,7 @@ func (s *search) admit(tr *policy.Trial, c *policy.Candidate, err error) error {
 	if tr.Code != "" {
 		s.byCode[tr.Code] = tr
 	}
-	arm, at, err := s.s.LoadReserved(c.Path, c.Entry, c.Reserve)
+	arm, at, err := s.s.LoadAs(c.Path, c.Entry, c.Manner)
 	if err != nil {
 		return s.failed(tr, err)
 	}

@@ -321,7 +321,7 @@ func (s *search) plainPays(tr *policy.Trial) (finding, error) {
 	if !s.affords() {
 		return s.leave(tr, "no time was left to measure its plain copy"), nil
 	}
-	arm, _, err := s.s.LoadReserved(cand.Path, cand.Entry, cand.Reserve)
+	arm, _, err := s.s.LoadAs(cand.Path, cand.Entry, cand.Manner)
 	if err != nil {
 		return worse, s.failed(tr, err)
 	}

@@ -115,7 +115,7 @@ func (s *search) family() (best *policy.Trial, ratio float64, err error) {
 // glance measures a candidate in a few launches between as many of the default's: for the curve and
 // for ordering, never believed.
 func (s *search) glance(c *policy.Candidate) (float64, error) {
-	arm, _, err := s.s.LoadReserved(c.Path, c.Entry, c.Reserve)
+	arm, _, err := s.s.LoadAs(c.Path, c.Entry, c.Manner)
 	if err != nil {
 		return 0, err
 	}
@@ -182,7 +182,7 @@ func (p *points) at(d rewrite.Degree, n int) (policy.Error, error) {
 		}
 		return bad, s.ctx.Err()
 	}
-	arm, _, err := s.s.LoadReserved(c.Path, c.Entry, c.Reserve)
+	arm, _, err := s.s.LoadAs(c.Path, c.Entry, c.Manner)
 	if err != nil {
 		if dead(err) {
 			return bad, err

@@ -19,6 +19,7 @@ import (
 	"gnvcc/policy/stats"
 	"gnvcc/profile"
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/manner"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/rewrite/source"
 )
@@ -153,10 +154,10 @@ func (g *simGPU) Compile(ctx context.Context, kk *policy.Kernel, r recipe.Recipe
 	if k.code != nil {
 		c.Code = k.code(r)
 	}
+	c.Manner = rewrite.MannerOf(r)
 	if n := rewrite.Throttle(r); n > 0 {
-		c.Reserve = profile.Reserve{On: true, Dynamic: 1000 * n}
+		c.Manner.Reserve = manner.Reserve{On: true, Dynamic: 1000 * n}
 	}
-	c.Reserve.Block = rewrite.Shape(r)
 	return c, nil
 }
 
@@ -221,13 +222,16 @@ func (s *simSession) Load(path, entry string) (profile.Candidate, profile.Attrib
 	return profile.Candidate(len(s.arms)), at, nil
 }
 
-func (s *simSession) LoadReserved(path, entry string,
-	r profile.Reserve) (profile.Candidate, profile.Attributes, error) {
-	if strings.Contains(path, "throttle=") != r.On {
-		s.g.t.Errorf("%s is loaded with %+v", path, r)
+func (s *simSession) LoadAs(path, entry string,
+	m manner.Manner) (profile.Candidate, profile.Attributes, error) {
+	for name, is := range map[string]bool{"throttle=": m.Reserve.On, "shape=": m.Block != [3]int{},
+		"coarsen=": m.Coarse != [3]int{}} {
+		if strings.Contains(path, name) != is {
+			s.g.t.Errorf("%s is loaded with %+v", path, m)
+		}
 	}
-	if strings.Contains(path, "shape=") != (r.Block != [3]int{}) {
-		s.g.t.Errorf("%s is loaded with %+v", path, r)
+	if _, _, ok := m.Launch(s.shape.Grid, s.shape.Block); !ok {
+		s.g.t.Errorf("%s can't launch %s", path, s.shape)
 	}
 	return s.Load(path, entry)
 }

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"gnvcc/rewrite/manner"
 )
 
 // What a patched stub does, under a CUDA runtime that is made of a few lines: every call is written
@@ -56,6 +58,9 @@ static cudaError_t cudaLaunchKernel(const void *, dim3, dim3 b, void **, size_t 
 static int _Z1kPi, second;
 `
 
+var throttled = manner.Manner{Reserve: manner.Reserve{On: true, Dynamic: 60000, Carveout: 43,
+	Binary: 90}}
+
 func TestThrottledLaunches(t *testing.T) {
 	compiler, err := exec.LookPath("g++")
 	if err != nil {
@@ -67,7 +72,7 @@ func TestThrottledLaunches(t *testing.T) {
 	at := 1024
 	out, refused := Patch([]byte(text), []Choice{{Entry: "_Z1kPi", Second: "second",
 		Block: [3]int{64, 1, 1}, Dynamic: &at,
-		Throttle: &Throttle{Dynamic: 60000, Carveout: 43, Binary: 90}}})
+		Manner: throttled}})
 	if len(refused) > 0 {
 		t.Fatal(refused)
 	}
@@ -156,9 +161,9 @@ func TestNames(t *testing.T) {
 		"void r(void **__T0) { __cudaRegisterEntry(__T0, ((void ( *)(int *))k), _Z1kPi, (-1)); }\n"
 	at := 1024
 	out, refused := Patch([]byte(text), []Choice{{Entry: "_Z1kPi", Second: "second",
-		Block: [3]int{64, 1, 1}, Grid: [3]int{2, 2, 2}, Shape: [3]int{32, 1, 1}, Dynamic: &at,
+		Block: [3]int{64, 1, 1}, Grid: [3]int{2, 2, 2}, Dynamic: &at,
 		Args: []Arg{{Bytes: []byte{1}}}, Align: []Align{{Bytes: 16}},
-		Throttle: &Throttle{Dynamic: 60000, Carveout: 43, Binary: 90}}})
+		Manner: manner.Manner{Block: [3]int{32, 1, 1}, Reserve: throttled.Reserve}}})
 	if len(refused) > 0 {
 		t.Fatal(refused)
 	}

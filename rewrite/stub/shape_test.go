@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"gnvcc/rewrite/manner"
 )
 
 // TestShapedLaunches: a second entry in blocks of another size, and the launches that keep the
@@ -19,7 +21,7 @@ func TestShapedLaunches(t *testing.T) {
 		"void r(void **__T0) { __cudaRegisterEntry(__T0, ((void ( *)(int *))k), _Z1kPi, (-1)); }\n"
 	at := 0
 	out, refused := Patch([]byte(text), []Choice{{Entry: "_Z1kPi", Second: "second",
-		Block: [3]int{16, 16, 2}, Shape: [3]int{48, 8, 1}, Dynamic: &at}})
+		Block: [3]int{16, 16, 2}, Manner: manner.Manner{Block: [3]int{48, 8, 1}}, Dynamic: &at}})
 	if len(refused) > 0 {
 		t.Fatal(refused)
 	}
@@ -76,8 +78,10 @@ int main(int argc, char **argv) {
 			}
 		}
 	}
-	for _, bad := range []Choice{{Block: [3]int{16, 0, 0}, Shape: [3]int{32, 1, 1}},
-		{Shape: [3]int{32, 1, 1}, Dynamic: &at}, {Block: [3]int{16, 1, 1}, Shape: [3]int{32, 0, 1}}} {
+	in := func(x, y, z int) manner.Manner { return manner.Manner{Block: [3]int{x, y, z}} }
+	for _, bad := range []Choice{{Block: [3]int{16, 0, 0}, Manner: in(32, 1, 1)},
+		{Manner: in(32, 1, 1), Dynamic: &at}, {Block: [3]int{16, 1, 1}, Manner: in(32, 0, 1)},
+		{Block: [3]int{16, 1, 1}, Manner: manner.Manner{Coarse: [3]int{2, 0, 1}}}} {
 		bad.Entry, bad.Second = "_Z1kPi", "second"
 		if _, refused := Patch([]byte(text), []Choice{bad}); refused["second"] == nil {
 			t.Errorf("%+v is taken", bad)

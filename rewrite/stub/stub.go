@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sort"
 	"strings"
+
+	"gnvcc/rewrite/manner"
 )
 
 // A Choice is one second entry and the launches that it is for.
@@ -16,20 +18,11 @@ type Choice struct {
 	Block  [3]int // 0: any
 	Grid   [3]int // 0: any
 
-	Dynamic  *int      `json:",omitempty"` // dynamic shared memory of the launch, bytes; nil: any
-	Throttle *Throttle `json:",omitempty"` // nil: as it is launched
+	Dynamic *int `json:",omitempty"` // dynamic shared memory of the launch, bytes; nil: any
 
-	// Shape is the block that it is launched with, as many threads in all; zeros: the launch's own.
-	// All of Block is known then.
-	Shape [3]int
-}
-
-// A Throttle keeps a second entry to a number of resident blocks: with more shared memory, of which
-// less is preferred.
-type Throttle struct {
-	Dynamic  int // bytes of dynamic shared memory on top of the launch's
-	Carveout int // percent
-	Binary   int // the architecture that these are for, as cudaFuncAttributes.binaryVersion has it: 90
+	// Manner is how it is launched. One with a block of its own is for launches of which all of Block
+	// is known.
+	Manner manner.Manner
 }
 
 // An Arg is a condition on an argument: the bytes at an offset of the Index-th parameter. Bytes,
@@ -76,10 +69,10 @@ type Align struct {
 // carveout of its own, unless the user has chosen one. Where he has asked for clusters, the second
 // entry is left alone; 11.8 has none in its attributes, and no macro tells the version here.
 //
-// One that is launched in blocks of another size gets as many threads in each dimension.
-// __gnvcc_blocks gives that dimension's grid, or 0 where there is none: the threads don't divide,
-// they are too many to be counted (2^31), or one of the two grids is larger than a grid may be (the
-// user's own launch must fail as ever).
+// One that is launched in another grid gets it by the steps of package manner, one a dimension.
+// __gnvcc_blocks gives that dimension's grid, or 0 where there is none: what is divided leaves a
+// rest, it is too much to be counted (2^31), or one of the two grids is larger than a grid may be
+// (the user's own launch must fail as ever).
 //
 // All names are reserved ones, as in nvcc's own stubs: the host compiler may have been given macros
 // (-Xcompiler -Dstate=1), and its errors here would be a build that fails and would not with nvcc.
@@ -155,8 +148,8 @@ static bool __gnvcc_usable(struct __gnvcc_second *__second, int __device, cudaEr
   return __usable;
 }
 static unsigned __gnvcc_blocks(unsigned __grid, unsigned __of, unsigned __now, unsigned __most) {
-  unsigned long long __threads = (unsigned long long)__grid * __of, __blocks = __threads / __now;
-  return __grid <= __most && __threads < 2147483648ULL && __blocks * __now == __threads && __blocks <= __most ? (unsigned)__blocks : 0; }
+  unsigned long long __all = (unsigned long long)__grid * __of, __blocks = __all / __now;
+  return __grid <= __most && __all < 2147483648ULL && __blocks * __now == __all && __blocks <= __most ? (unsigned)__blocks : 0; }
 #pragma GCC diagnostic pop
 `
 
@@ -177,8 +170,8 @@ func Patch(text []byte, choices []Choice) (out []byte, refused map[string]error)
 			continue
 		}
 		start := ""
-		if t := c.Throttle; t != nil {
-			start = fmt.Sprintf(" = { { 0 }, 0, %d, %d, %d, { false } }", t.Dynamic, t.Carveout, t.Binary)
+		if r := c.Manner.Reserve; r.On {
+			start = fmt.Sprintf(" = { { 0 }, 0, %d, %d, %d, { false } }", r.Dynamic, r.Carveout, r.Binary)
 		}
 		fmt.Fprintf(&declarations, "static struct __gnvcc_second __gnvcc_second%d%s;\n", i, start)
 		if !asked[c.Entry] {
@@ -252,8 +245,8 @@ func (c Choice) edits(src string, number int) ([]edit, error) {
 		return nil, err
 	}
 	shape, grid, block := "", "__g", "__b"
-	if c.Shape != [3]int{} {
-		if shape, err = c.reshape(); err != nil {
+	if !c.Manner.Own() {
+		if shape, err = c.otherwise(); err != nil {
 			return nil, err
 		}
 		grid, block = "__h", "__c"
@@ -272,21 +265,20 @@ func (c Choice) edits(src string, number int) ([]edit, error) {
 	return []edit{{call, load}, {call, look}, {registered, again}}, nil
 }
 
-// reshape declares the grid and the block that the second entry is launched with.
-func (c Choice) reshape() (string, error) {
+// otherwise declares the grid and the block that the second entry is launched with.
+func (c Choice) otherwise() (string, error) {
 	var text strings.Builder
 	text.WriteString("dim3 __h = __g, __c = __b; ")
+	steps, ok := c.Manner.Steps(c.Block)
+	if !ok {
+		return "", fmt.Errorf("%s: blocks of %v can't be launched so: %+v", c.Entry, c.Block, c.Manner)
+	}
 	for i, axis := range "xyz" {
-		if c.Block[i] <= 0 || c.Shape[i] <= 0 {
-			return "", fmt.Errorf("%s: blocks of %v in the place of %v make no sense", c.Entry, c.Shape,
-				c.Block)
+		if n := c.Manner.Block[i]; n > 0 {
+			fmt.Fprintf(&text, "__c.%c = %du; ", axis, n)
 		}
-		most := "65535u"
-		if axis == 'x' {
-			most = "2147483647u"
-		}
-		fmt.Fprintf(&text, "__c.%c = %du; __h.%c = __gnvcc_blocks(__g.%c, %du, %du, %s); ", axis,
-			c.Shape[i], axis, axis, c.Block[i], c.Shape[i], most)
+		fmt.Fprintf(&text, "__h.%c = __gnvcc_blocks(__g.%c, %du, %du, %du); ", axis, axis, steps[i].Of,
+			steps[i].Now, steps[i].Most)
 	}
 	return text.String(), nil
 }
@@ -330,10 +322,10 @@ func (c Choice) condition(arguments int) (string, error) {
 	if len(all) == 0 {
 		return "", fmt.Errorf("%s: a second entry for every launch is no choice", c.Entry)
 	}
-	if t := c.Throttle; t != nil && (c.Dynamic == nil || t.Dynamic < 0 || t.Carveout < 0 ||
-		t.Carveout > 100 || t.Binary <= 0) {
+	if r := c.Manner.Reserve; r.On && (c.Dynamic == nil || r.Dynamic < 0 || r.Carveout < 0 ||
+		r.Carveout > 100 || r.Binary <= 0) {
 		return "", fmt.Errorf("%s: %+v is no reserve, or lies on top of a size that is not known",
-			c.Entry, *t)
+			c.Entry, r)
 	}
 	return strings.Join(all, " && "), nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"gnvcc/rewrite/manner"
 	"gnvcc/rewrite/ptx/ptxtest"
 )
 
@@ -57,10 +58,14 @@ func patchCompiles(t *testing.T, nvcc, stream string) {
 			Block: [3]int{128, 0, 0}, Grid: [3]int{0, 7, 0}}
 		if strings.Contains(m[1], "plain") && !strings.Contains(m[1], "anon") {
 			c.Align = []Align{{1, 16}}
-			c.Dynamic, c.Throttle = new(int), &Throttle{Dynamic: 1664, Carveout: 3, Binary: 80}
+			c.Dynamic = new(int)
+			c.Manner.Reserve = manner.Reserve{On: true, Dynamic: 1664, Carveout: 3, Binary: 80}
 		}
 		if strings.Contains(m[1], "nine") {
-			c.Block, c.Shape = [3]int{128, 2, 1}, [3]int{32, 8, 1}
+			c.Block, c.Manner.Block = [3]int{128, 2, 1}, [3]int{32, 8, 1}
+		}
+		if strings.Contains(m[1], "anon") {
+			c.Block, c.Manner.Coarse = [3]int{128, 2, 1}, [3]int{1, 4, 1}
 		}
 		choices = append(choices, c)
 	}
@@ -93,6 +98,11 @@ func patchCompiles(t *testing.T, nvcc, stream string) {
 	}
 }
 
+// reserve is a manner with a reserve and a carveout of so many percent.
+func reserve(percent int) manner.Manner {
+	return manner.Manner{Reserve: manner.Reserve{On: true, Dynamic: 1, Carveout: percent, Binary: 90}}
+}
+
 func TestPatchRefuses(t *testing.T) {
 	const good = "#include \"crt/host_runtime.h\"\n#include \"a.fatbin.c\"\n" +
 		"static void __device_stub__Z1kPi(int *__par0){__cudaLaunchPrologue(1);__cudaSetupArgSimple(__par0, 0UL);__cudaLaunch(((char *)((void ( *)(int *))k)), 0U);}\n" +
@@ -113,9 +123,9 @@ func TestPatchRefuses(t *testing.T) {
 		"odd alignment": {good, Choice{Entry: "_Z1kPi", Second: "x",
 			Align: []Align{{0, 12}}}},
 		"a reserve on top of any size": {good, Choice{Entry: "_Z1kPi", Second: "x",
-			Block: [3]int{1, 0, 0}, Throttle: &Throttle{1, 3, 90}}},
+			Block: [3]int{1, 0, 0}, Manner: reserve(3)}},
 		"a carveout above all": {good, Choice{Entry: "_Z1kPi", Second: "x", Dynamic: new(int),
-			Throttle: &Throttle{1, 101, 90}}},
+			Manner: reserve(101)}},
 		"hostile name": {good, Choice{Entry: "_Z1kPi", Second: "x, (-1)); abort();",
 			Align: []Align{{0, 16}}}},
 		"tile kernel": {strings.Replace(good, ", 0U)", ", 1U)", 1), one},

@@ -27,7 +27,7 @@
 #include <stdint.h>
 
 // The protocol's version; profile/frame.go has the same number, and the same frame types.
-#define PROTOCOL 6
+#define PROTOCOL 7
 
 enum frame {
   // agent -> gnvcc
@@ -49,7 +49,7 @@ enum frame {
   // u8 0: go on, 1: tune, 2: capture; u64 again after n launches with these values (0: never for this configuration), u32 number of variables, each str name, u8 constant;
   // for a capture str path, u64 most bytes
   FRAME_VERDICT = 64,
-  FRAME_LOAD,         // str path, str entry ("": the kernel's name), u32 reserve bytes, u32 carveout % and one more (0: as seen), 3 u32 block (0: as seen) -> u32 candidate, attributes
+  FRAME_LOAD,         // str path, str entry ("": the kernel's name), u32 reserve bytes, u32 carveout % and one more (0: as seen), 3 u32 grid and 3 u32 block (0: as seen) -> u32 candidate, attributes
   FRAME_UNLOAD,       // u32 candidate
   FRAME_RUN,          // u32 candidate, u32 n, u8 cold, u32 limit ms -> n f64 ns
   FRAME_GOLDEN,       // u32 limit ms -> u32 regions written, u64 bytes, f64 ns

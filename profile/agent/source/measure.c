@@ -173,19 +173,17 @@ static CUresult launch_as_seen(const struct launch *l, const struct candidate *c
   return cu.LaunchKernel(c->f, grid[0], grid[1], grid[2], block[0], block[1], block[2], l->dynamic + c->reserve, l->stream, l->params, l->extra);
 }
 
-// As many threads in each dimension, in blocks of another size (0: as seen); false where there is no such grid. A launch with attributes
-// is not done otherwise: the program does not make it by its host stub, which alone could choose.
-static bool reshape(struct candidate *c, const struct launch *l, const uint32_t block[3]) {
+// Another grid and other blocks, as gnvcc has worked them out (0: as seen). A launch with attributes is not done otherwise: the program does
+// not make it by its host stub, which alone could choose.
+static bool reshape(struct candidate *c, const struct launch *l, const uint32_t shape[6]) {
   memcpy(c->grid, l->grid, sizeof c->grid);
   memcpy(c->block, l->block, sizeof c->block);
-  if (!block[0] && !block[1] && !block[2]) return true;
-  if (l->config && l->config->numAttrs > 0) return false;
-  for (int i = 0; i < 3; i++) {
-    uint64_t threads = (uint64_t)l->grid[i] * l->block[i];
-    if (!block[i] || threads % block[i] || threads >= (uint64_t)1 << 31 || (i > 0 && threads / block[i] > 65535)) return false;
-    c->grid[i] = (unsigned)(threads / block[i]);
-    c->block[i] = block[i];
-  }
+  int given = 0;
+  for (int i = 0; i < 6; i++) given += shape[i] != 0;
+  if (!given) return true;
+  if (given < 6 || (l->config && l->config->numAttrs > 0)) return false;
+  memcpy(c->grid, shape, sizeof c->grid);
+  memcpy(c->block, shape + 3, sizeof c->block);
   return true;
 }
 
@@ -301,15 +299,15 @@ static CUresult repeat_attributes(const struct session *x, CUfunction f, uint32_
 
 static void do_load(struct session *x, struct buffer *in) {
   char *path = get_str(in), *entry = get_str(in);
-  uint32_t reserve = get_u32(in), carveout = get_u32(in), block[3];
-  for (int i = 0; i < 3; i++) block[i] = get_u32(in);
+  uint32_t reserve = get_u32(in), carveout = get_u32(in), shape[6];
+  for (int i = 0; i < 6; i++) shape[i] = get_u32(in);
   struct candidate c = {.live = true, .reserve = reserve}, *list = realloc(x->c, (x->nc + 1) * sizeof *list);
   if (list) x->c = list;
   CUresult r = !list || !path || !entry || in->bad ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
   const char *doing = "loading a candidate";
-  if (r == CUDA_SUCCESS && !reshape(&c, x->l, block)) {
+  if (r == CUDA_SUCCESS && !reshape(&c, x->l, shape)) {
     r = CUDA_ERROR_INVALID_VALUE;
-    doing = "launching it in blocks of another size (they don't divide the threads, or the launch has attributes)";
+    doing = "launching it in another grid (a part of it is missing, or the launch has attributes)";
   }
   if (r == CUDA_SUCCESS) r = cu.ModuleLoad(&c.module, path);
   if (r == CUDA_SUCCESS && (r = cu.ModuleGetFunction(&c.f, c.module, *entry ? entry : x->k->name)) != CUDA_SUCCESS) doing = "finding the kernel in a candidate";
