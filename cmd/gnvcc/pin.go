@@ -147,7 +147,11 @@ func rehearse(ctx context.Context, c *compiler, b record.BuiltKernel,
 // called tells whether a user means a kernel by a name.
 func called(kernel, identity, name string) bool {
 	switch name {
-	case kernel, identity, ptx.StableName(kernel), policy.ShortName(kernel):
+	case kernel, identity, policy.ShortName(kernel):
+		return true
+	}
+	// kernels of several files that are alike are known by one of their names
+	if ptx.StableName(name) == ptx.StableName(kernel) {
 		return true
 	}
 	if full, err := demangle.ToString(kernel, demangle.NoClones); err == nil && len(kernel) < 1<<12 {
