@@ -117,9 +117,39 @@ func deciding(results []Result) string {
 			searching += s.Seconds
 		}
 	}
-	return fmt.Sprintf(
+	line := fmt.Sprintf(
 		"  from a program's end to decisions: median %.1f s, 95th percentile %.1f s, longest %.1f s; of %.0f s in all, %.0f packing captures, %.0f unpacking them, %.0f replaying, of which %.0f searching\n",
 		at(0.5), at(0.95), at(1), all, kept, unpacking, replaying, searching)
+	return line + steps(results)
+}
+
+// steps is where that time goes, without what takes less than 1 %; "" where nobody knows.
+func steps(results []Result) string {
+	by := map[string]float64{}
+	var all float64
+	for _, r := range results {
+		if r.Observed == nil {
+			continue
+		}
+		for _, p := range r.Observed.Rows {
+			for step, s := range p.Spent {
+				if step != "search" { // its own steps stand beside
+					by[step] += s
+					all += s
+				}
+			}
+		}
+	}
+	var list []string
+	for _, step := range byWeight(by) {
+		if by[step] >= 0.01*all {
+			list = append(list, fmt.Sprintf("%s %.0f", step, by[step]))
+		}
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return "    seconds: " + strings.Join(list, ", ") + "\n"
 }
 
 // replaying is the part of the time that captures stand for which replay with the same bits: of the

@@ -40,6 +40,8 @@ type Part struct {
 	Why     string `json:",omitempty"` // it is not
 	// that a search waited for the capture's file, and replayed it
 	Unpacking, Replaying float64 `json:",omitempty"`
+	// seconds of that by step (gnvcc's words)
+	Spent map[string]float64 `json:",omitempty"`
 }
 
 // plain runs nvcc's build as the user does, with nothing beside it.

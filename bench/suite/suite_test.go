@@ -45,7 +45,7 @@ replay) [ "$2" = --exhaustive ] && echo replayed >> "$GNVCC_STORE/replayed"; exi
 profile) shift 2; exec env OBSERVED=observed "$@" ;;
 tune) touch "$GNVCC_STORE/tuned"
   echo 'half a line' >> "$GNVCC_LOG"
-  echo '{"level":"info","program":0.25,"held":0.125,"captured":2000000000,"decided":3,"rows":[{"kernel":"k","capture":"ab","seconds":3,"same":true},{"kernel":"l","seconds":1,"same":false,"why":"it prints"}],"message":"tuned"}' >> "$GNVCC_LOG"
+  echo '{"level":"info","program":0.25,"held":0.125,"captured":2000000000,"decided":3,"rows":[{"kernel":"k","capture":"ab","seconds":3,"same":true,"spent":{"search":2,"search: racing":1.5}},{"kernel":"l","seconds":1,"same":false,"why":"it prints"}],"message":"tuned"}' >> "$GNVCC_LOG"
   shift; while [ "$1" != -- ]; do shift; done; shift; exec env TUNING=1 "$@" ;;
 apply) cd "$(cat "$GNVCC_STORE/dir")" && eval "exec $0 $(cat "$GNVCC_STORE/args")" ;;
 esac
@@ -169,6 +169,7 @@ func TestSuite(t *testing.T) {
 		"the run under tune against without, captures aside: ",
 		"captures of 5 programs: 10.0 GB, 0.06 s a GB\n",
 		"from a program's end to decisions: median 3.0 s, 95th percentile 3.0 s, longest 3.0 s; of 15 s in all, 0 packing",
+		"    seconds: search: racing 8\n",
 		"replayed with the same bits: 75.0 % of the launches' time\n    not 25.00 %, in 5 programs: it prints\n",
 	} {
 		if !strings.Contains(tab, want) {

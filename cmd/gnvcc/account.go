@@ -36,7 +36,7 @@ type row struct {
 	// seconds: that the search waited for its file, and in which it was replayed
 	Unpacking float64 `json:"unpacking,omitempty"`
 	Replaying float64 `json:"replaying,omitempty"`
-	// seconds of that by step, in the replayer's words (profile/replay)
+	// seconds of that by step, in the replayer's words (profile/replay), and the search's
 	Spent map[string]float64 `json:"spent,omitempty"`
 }
 
@@ -128,8 +128,8 @@ func (a *account) took(m *capture.Manifest, unpacking, replaying time.Duration) 
 	}
 }
 
-// spent adds up what a replay's steps took.
-func (a *account) spent(m *capture.Manifest, steps map[string]float64) {
+// spent adds up what a replay's steps took, and those of the search in it.
+func (a *account) spent(m *capture.Manifest, steps, search map[string]float64) {
 	i, ok := a.at[m.ID]
 	if !ok {
 		return
@@ -139,6 +139,9 @@ func (a *account) spent(m *capture.Manifest, steps map[string]float64) {
 	}
 	for step, s := range steps {
 		a.rows[i].Spent[step] += s
+	}
+	for step, s := range search {
+		a.rows[i].Spent["search: "+step] += s
 	}
 }
 

@@ -539,7 +539,7 @@ func (w *twin) replay(ctx context.Context, m *capture.Manifest, u *replay.Unpack
 		}
 		o.Standby, w.standby = w.standby, nil
 		out, err := replays(ctx, o, u, w.tuner, launches, list)
-		w.account.spent(m, out.Spent)
+		w.account.spent(m, out.Spent, w.tuner.Spent(is))
 		if err != nil {
 			if !errors.Is(err, replay.ErrRefused) {
 				err = fmt.Errorf("replaying %s: %w", m.Kernel, err)

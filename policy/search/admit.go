@@ -63,12 +63,14 @@ func (s *search) try(doing string, recipes []recipe.Recipe) error {
 			arms = append(arms, stats.Arm{ID: i, Group: groups[of]})
 		}
 	}
+	back := s.meter.in(racing)
 	standings, err := s.rule.Race(func(arm, n int) ([]float64, error) {
 		if arm == stats.Baseline {
 			return s.measure(s.baseline, n)
 		}
 		return s.measure(s.loaded[todo[arm].Text], n)
 	}, arms, s.first, stats.Options{Stop: s.over, Fatal: dead})
+	back()
 	for _, st := range standings {
 		tr := todo[st.ID]
 		tr.Ratio, tr.N = st.Ratio, st.N
@@ -106,6 +108,7 @@ func (s *search) launchable(r recipe.Recipe) bool {
 // admit decides whether a compiled candidate is measured; what speaks against it is noted in the
 // trial. An error means that the process is lost.
 func (s *search) admit(tr *policy.Trial, c *policy.Candidate, err error) error {
+	defer s.meter.in(checking)()
 	if err != nil {
 		tr.Refused = "it does not compile: " + policy.FirstLine(err)
 		return nil

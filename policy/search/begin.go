@@ -17,6 +17,7 @@ import (
 
 // begin measures the default and reads back what it is.
 func (s *search) begin() error {
+	defer s.meter.in(starting)()
 	if err := s.load(); err != nil {
 		return err
 	}

@@ -188,6 +188,7 @@ const (
 
 // compare compares a trial with the default on fresh samples.
 func (s *search) compare(tr *policy.Trial) (finding, error) {
+	defer s.meter.in(comparing)()
 	tr.Open = ""
 	if !s.affords() {
 		return s.leave(tr, "no time was left to compare it on fresh samples"), nil
@@ -274,7 +275,9 @@ func (s *search) careful(tr *policy.Trial, arm profile.Candidate) (bool, error) 
 // real gives the arm of a trial that was raced as a draft: the draft itself where a build gives
 // that code, else what a build gives, loaded and checked in its place.
 func (s *search) real(tr *policy.Trial, arm profile.Candidate) (profile.Candidate, bool, error) {
+	back := s.meter.in(proving)
 	cand, err := s.wait(s.t.pool.want(&s.k.Kernel, tr.Recipe, whole, 0))
+	back()
 	if errors.Is(err, errBudget) || s.ctx.Err() != nil {
 		s.c.Book.Done = false
 		return 0, false, nil // not now

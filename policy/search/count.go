@@ -47,6 +47,7 @@ func (s *search) counting() (count func()) {
 		made <- build{cand, counters}
 	}()
 	return func() {
+		defer s.meter.in(counting)()
 		defer cancel()
 		select {
 		case b := <-made:

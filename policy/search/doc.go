@@ -9,7 +9,7 @@
 // prove.go what has to be proved before, confirm.go what is compared again, degrees.go
 // approximation in some warps, judge.go alternatives for a judge, exhaust.go the benchmark of the
 // search, untried.go levers with nothing to try, replayed.go what differs where launches are
-// replayed, pool.go compiles beside the measuring, cost.go what a search costs, count.go what a
+// replayed, pool.go compiles beside the measuring, cost.go what a search costs, meter.go step by step, count.go what a
 // launch does, counted, sample.go which thresholds of bypassing one launch speaks for.
 //
 // admit.go and confirm.go stand here, and not in policy/decide, because they are steps at the

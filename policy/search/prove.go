@@ -18,6 +18,7 @@ func (s *search) prove(tr *policy.Trial) bool {
 	if !tr.Doubted || tr.Refused != "" {
 		return tr.Refused == ""
 	}
+	defer s.meter.in(proving)()
 	_, err := s.wait(s.t.pool.want(&s.k.Kernel, tr.Recipe, proofOf(tr), 0))
 	switch {
 	case errors.Is(err, errBudget) || s.ctx.Err() != nil:

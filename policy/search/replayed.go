@@ -43,6 +43,8 @@ func (t *Tuner) Vary(ctx context.Context, variation int, l *profile.Launch,
 	kept, alone, before, random := t.o.Budget, c.Alone, c.Before, c.Random
 	t.o.Budget = max(kept, 10*time.Second) // the winners are compiled already
 	x := t.search(ctx, k, c, l, s, t.now().Add(t.o.Budget))
+	defer t.metered(x)
+	defer x.meter.in(varying)()
 	defer func() { t.o.Budget, c.Alone, c.Before, c.Random = kept, alone, before, random }()
 	if err := x.load(); err != nil {
 		return true

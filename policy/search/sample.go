@@ -70,6 +70,7 @@ func (s *search) sampling(order bool) (vote func() ([]int, error)) {
 		made <- build{cand, o}
 	}()
 	return func() ([]int, error) {
+		defer s.meter.in(counting)()
 		defer cancel()
 		select {
 		case b := <-made:

@@ -38,6 +38,7 @@ type Tuner struct {
 	byName  map[string]*kernel // by cubin and name
 	order   []*kernel
 	checks  map[Captured]bool // on which winners are checked, and none looked for
+	spentOn map[Captured]map[step]time.Duration
 	notes   []string
 	ended   bool
 }
@@ -52,7 +53,8 @@ func NewTuner(ctx context.Context, o policy.Options, c policy.Compiler, s policy
 		p = policy.Silent{}
 	}
 	t := &Tuner{o: o, compiler: c, sink: s, memory: m, progress: p, now: time.Now, ctx: ctx,
-		kernels: map[string]*kernel{}, byName: map[string]*kernel{}, checks: map[Captured]bool{}}
+		kernels: map[string]*kernel{}, byName: map[string]*kernel{}, checks: map[Captured]bool{},
+		spentOn: map[Captured]map[step]time.Duration{}}
 	t.pool = newPool(ctx, c, o.Jobs)
 	t.begun = t.now()
 	return t
@@ -135,6 +137,7 @@ func (t *Tuner) Tune(ctx context.Context, l *profile.Launch, s profile.Session) 
 	first := !c.Searched()
 	err := t.look(k, c, l, x)
 	c.Book.Cost = x.cost()
+	t.metered(x)
 	var stop errStop
 	switch {
 	case errors.As(err, &stop):
@@ -198,7 +201,7 @@ func (t *Tuner) search(ctx context.Context, k *kernel, c *config, l *profile.Lau
 	}
 	// Of the budget, a quarter is kept for measuring what was compiled.
 	by := t.now().Add(end.Sub(t.now()) * 3 / 4)
-	return &search{proved: map[string]bool{}, t: t, k: k, c: c, l: l, s: s, ctx: ctx, sit: sit,
+	return &search{meter: meter{since: time.Now()}, proved: map[string]bool{}, t: t, k: k, c: c, l: l, s: s, ctx: ctx, sit: sit,
 		end: end, deadline: end, moment: 100 * time.Millisecond,
 		compileBy: by,
 		begun:     t.now(), before: c.Book.Cost, spent: t.spent()}

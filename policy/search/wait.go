@@ -26,6 +26,9 @@ var errBudget = errors.New("the budget ran out before it was compiled")
 
 // wait waits for a compile, until the budget ends.
 func (s *search) wait(j *job) (*policy.Candidate, error) {
+	if s.meter.at == thinking {
+		defer s.meter.in(compiling)()
+	}
 	s.waitUntil(j, s.compileBy)
 	if s.ctx.Err() != nil && !j.finished() {
 		return nil, s.ctx.Err()
@@ -55,6 +58,7 @@ func (s *search) waitUntil(j *job, end time.Time) {
 // at a later launch.
 func (s *search) gather(jobs []*job) {
 	const least = 2 * time.Second
+	defer s.meter.in(compiling)()
 	begun := s.t.now()
 	var end time.Time
 	dear := slices.ContainsFunc(jobs, func(j *job) bool {

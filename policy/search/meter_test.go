@@ -1,0 +1,30 @@
+package search
+
+import (
+	"testing"
+	"time"
+)
+
+// A step within another one is taken off it, and what nobody named is the rest.
+func TestMeter(t *testing.T) {
+	var m meter
+	m.to(thinking)
+	nap := func(n int) { time.Sleep(time.Duration(n) * 10 * time.Millisecond) }
+	nap(1)
+	func() {
+		defer m.in(comparing)()
+		nap(2)
+		func() {
+			defer m.in(proving)()
+			nap(6)
+		}()
+		nap(2)
+	}()
+	m.to(thinking)
+	for s, want := range map[step]time.Duration{thinking: 10, comparing: 40, proving: 60} {
+		want *= time.Millisecond
+		if got := m.spent[s]; got < want || got > want+want/2+20*time.Millisecond {
+			t.Errorf("%q took %v, want %v", s, got, want)
+		}
+	}
+}
