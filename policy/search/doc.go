@@ -4,13 +4,14 @@
 //
 // cmd/gnvcc makes a Tuner and gives it to profile; nobody else calls it.
 //
-// Files: tune.go the run, state.go how far its configurations are, search.go the order of a search,
-// begin.go the default, wait.go how long compiles are waited for, admit.go from recipe to a figure,
-// prove.go what has to be proved before, confirm.go what is compared again, degrees.go
+// Files: tune.go the run, state.go how far its configurations are, search.go the order of a
+// search, begin.go the default, wait.go how long compiles are waited for, admit.go from recipe to
+// a figure, prove.go what has to be proved before, confirm.go what is compared again, degrees.go
 // approximation in some warps, judge.go alternatives for a judge, exhaust.go the benchmark of the
 // search, untried.go levers with nothing to try, replayed.go what differs where launches are
-// replayed, pool.go compiles beside the measuring, cost.go what a search costs, meter.go step by step, count.go what a
-// launch does, counted, sample.go which thresholds of bypassing one launch speaks for.
+// replayed, pool.go compiles beside the measuring, cost.go what a search costs, meter.go step by
+// step, count.go what a launch does, counted, sample.go which thresholds of bypassing one launch
+// speaks for.
 //
 // admit.go and confirm.go stand here, and not in policy/decide, because they are steps at the
 // stopped launch: they load, check, measure, and stop for a lost process or a spent budget, in the
