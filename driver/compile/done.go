@@ -132,39 +132,38 @@ func withLines(from *ptx.Module, list []same.Statement) ([]byte, error) {
 }
 
 // deeds gives what ptxas does with each of an entry's statements, under a job's options and more
-// flags.
+// flags; and the addend of each that is contracted (readDeeds).
 func (b *Workbench) deeds(ctx context.Context, j *job.Job, m *ptx.Module, entry string,
-	flags []string) ([]deed, error) {
+	flags []string) (did []deed, addends []int, err error) {
 	list, err := statedIn(m, entry)
 	if err != nil || len(list) == 0 {
-		return nil, err
+		return nil, nil, err
 	}
 	text, err := withLines(m, list)
 	if err != nil {
-		return nil, fmt.Errorf("number the statements of %s: %w", entry, err)
+		return nil, nil, fmt.Errorf("number the statements of %s: %w", entry, err)
 	}
 	if !j.Call.Reloc && len(m.Entries()) > 1 {
 		flags = append(slices.Clone(flags), "--entry", entry)
 	}
 	plain, err := b.ptxas(ctx, j, m.Bytes(), flags)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if !j.Call.Lineinfo {
 		flags = append(slices.Clone(flags), "-lineinfo")
 	}
 	lined, err := b.ptxas(ctx, j, text, flags)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := sameCode(plain, lined); err != nil {
-		return nil, fmt.Errorf("look what ptxas did with %s: %w", entry, err)
+		return nil, nil, fmt.Errorf("look what ptxas did with %s: %w", entry, err)
 	}
-	out, err := readDeeds(lined, list)
-	if err != nil {
-		return nil, fmt.Errorf("look what ptxas did with %s: %w", entry, err)
+	if did, addends, err = readDeeds(lined, list); err != nil {
+		return nil, nil, fmt.Errorf("look what ptxas did with %s: %w", entry, err)
 	}
-	return out, nil
+	return did, addends, nil
 }
 
 // ptxas assembles a text of ours.
@@ -206,49 +205,78 @@ func sameCode(a, b []byte) error {
 	return nil
 }
 
-// readDeeds reads them from a cubin of a text withLines.
-func readDeeds(lined []byte, list []same.Statement) ([]deed, error) {
+// readDeeds reads them from a cubin of a text withLines. Of a contracted statement it gives also
+// the one whose product, rounded by itself, all its instructions add: -1 where that can't be told.
+func readDeeds(lined []byte, list []same.Statement) (did []deed, addends []int, err error) {
 	rows, err := cubin.ReadLines(lined)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	functions, err := sass.Read(lined)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	own := map[string]bool{}
 	for _, s := range list {
 		own[s.Func.Name] = true
 	}
 	found := make([]map[sass.Act]bool, len(list))
+	added := make([]map[int]bool, len(list))
 	for _, f := range functions {
 		if !own[f.Name] {
 			continue
 		}
-		at, row := rows[f.Name], 0
-		for i := range f.Insts {
-			inst := &f.Insts[i]
-			for row < len(at) && at[row].Offset <= inst.Offset {
-				row++
-			}
-			if row == 0 {
-				continue
-			}
-			n := at[row-1].Line - firstLine
-			if n < 0 || n >= len(list) {
+		of, flow := statements(f, rows[f.Name], len(list)), f.Flow()
+		for i, n := range of {
+			if n < 0 {
 				continue
 			}
 			if found[n] == nil {
-				found[n] = map[sass.Act]bool{}
+				found[n], added[n] = map[sass.Act]bool{}, map[int]bool{}
 			}
-			found[n][inst.Act()] = true
+			act := f.Insts[i].Act()
+			found[n][act] = true
+			if act == sass.Contracts {
+				added[n][productOf(f, flow, i, of)] = true
+			}
 		}
 	}
-	out := make([]deed, len(list))
+	did, addends = make([]deed, len(list)), make([]int, len(list))
 	for n, s := range list {
-		out[n] = judge(s, found[n])
+		did[n], addends[n] = judge(s, found[n]), -1
+		if did[n] == contracted && len(added[n]) == 1 {
+			for m := range added[n] {
+				addends[n] = m
+			}
+		}
 	}
-	return out, nil
+	return did, addends, nil
+}
+
+// statements gives of each instruction the statement at whose line it is, -1 where it is at none's.
+func statements(f *sass.Function, rows []cubin.Row, count int) []int {
+	out := make([]int, len(f.Insts))
+	row := 0
+	for i := range f.Insts {
+		for row < len(rows) && rows[row].Offset <= f.Insts[i].Offset {
+			row++
+		}
+		out[i] = -1
+		if row > 0 {
+			if n := rows[row-1].Line - firstLine; n >= 0 && n < count {
+				out[i] = n
+			}
+		}
+	}
+	return out
+}
+
+// productOf is the statement whose product a multiply-add adds, -1: it can't be told, or it is none.
+func productOf(f *sass.Function, flow *sass.Flow, i int, of []int) int {
+	if k := f.Addend(flow, i); k >= 0 && f.Insts[k].Act() == sass.Multiplies {
+		return of[k]
+	}
+	return -1
 }
 
 // judge says what was done with a statement by the kinds of instructions at its line. Of halves

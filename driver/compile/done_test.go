@@ -122,7 +122,7 @@ func TestDeeds(t *testing.T) {
 					args[0] = "-arch=sm_90" // cubins of another make
 				}
 				b, j, m := ptxasOf(t, version, args, text)
-				deeds, err := b.deeds(context.Background(), j, m, "k", nil)
+				deeds, _, err := b.deeds(context.Background(), j, m, "k", nil)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -242,18 +242,21 @@ func (b *Workbench) lined(ctx context.Context, t *record.Translation, call *tool
 type doings struct {
 	did   map[same.Statement]deed
 	reach map[*ptx.Func]*ptx.Reaching
+	// of contracted sums: the product that was rounded by itself and is added, where that was seen
+	adding map[same.Statement]same.Statement
 
 	known map[same.Statement]same.Statement // sums that are compared with their products
 
 	// what which.go has found out so far
 	with     map[same.Statement]int // contractedWith
 	computed map[*ptx.Func][]int    // products
-	steps    int                    // pairs of values told from each other
+	equal    map[*ptx.Func]pairs    // mayEqual
 }
 
 func newDoings(did map[same.Statement]deed, reach map[*ptx.Func]*ptx.Reaching) *doings {
-	return &doings{did: did, reach: reach, with: map[same.Statement]int{},
-		computed: map[*ptx.Func][]int{}}
+	return &doings{did: did, reach: reach, adding: map[same.Statement]same.Statement{},
+		with: map[same.Statement]int{}, computed: map[*ptx.Func][]int{},
+		equal: map[*ptx.Func]pairs{}}
 }
 
 // follow sees to it that a function's data flow is known.
@@ -286,15 +289,20 @@ func (b *Workbench) done(ctx context.Context, j *job.Job, lined *ptx.Module, ent
 			return nil, fmt.Errorf("a statement of %s is %s, and %s before other rewrites", name, is, was)
 		}
 	}
-	deeds, err := b.deeds(ctx, j, m, name, flags)
+	deeds, addends, err := b.deeds(ctx, j, m, name, flags)
 	if err != nil {
 		return nil, err
 	}
 	out := newDoings(map[same.Statement]deed{}, map[*ptx.Func]*ptx.Reaching{})
 	for n, s := range of {
-		is := deeds[n]
+		is, added := deeds[n], addends[n]
 		if w := writtenAs(s.Func.Opcode(s.Index), list[n].Func.Opcode(list[n].Index)); w != unclear {
-			is = w
+			if is = w; is == contracted {
+				added = writtenAdding(list, n)
+			}
+		}
+		if added >= 0 {
+			out.adding[s] = of[added]
 		}
 		out.did[s] = is
 		if err := out.follow(s.Func); err != nil {
@@ -318,6 +326,28 @@ func writtenAs(was, is []byte) deed {
 		return contracted
 	}
 	return unclear
+}
+
+// writtenAdding is the place of the product that the multiply-add at a place in a list adds: -1
+// where it is none, or one of several.
+func writtenAdding(list []same.Statement, n int) int {
+	f, at := list[n].Func, list[n].Index
+	reach, err := f.Reaching()
+	if err != nil {
+		return -1
+	}
+	operand := string(f.Bytes(f.Operands(at, nil)[3]))
+	for {
+		defs := reach.Of(at, operand)
+		if len(defs) != 1 || f.Stmts[defs[0]].Guarded {
+			return -1
+		}
+		at = defs[0]
+		if string(f.Base(at)) != "neg" {
+			return slices.Index(list, same.Statement{Func: f, Index: at})
+		}
+		operand = string(f.Bytes(f.Operands(at, nil)[1]))
+	}
 }
 
 // agree is an error where ptxas did other things with the variant's statements than with the

@@ -75,7 +75,7 @@ func (d *doings) divisor(s same.Statement) string {
 type values struct {
 	f     *ptx.Func
 	reach *ptx.Reaching
-	steps *int // of mayEqual, so far
+	pairs pairs // mayEqual's
 }
 
 // equal tells that operand x of statement i is made as operand y of statement j is: by the same

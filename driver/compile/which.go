@@ -2,6 +2,7 @@ package compile
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"gnvcc/rewrite/fold"
@@ -10,9 +11,11 @@ import (
 )
 
 // With which of two products a sum was contracted. x*y - z*w is one multiplication and one
-// contracted sum, and the line of the multiplication is that of the product which was rounded by
-// itself. The other product is at no line: it was contracted, unless ptxas has its value from
-// elsewhere, since another statement computes the same one.
+// contracted sum. What that adds is the product which was rounded by itself, and the machine code
+// shows whose line the instruction is at that gives it: then the other product is in the sum. Where
+// that instruction stands in another block, the lines alone have to tell: the one product is at its
+// line, and the other is at no line. That was contracted, unless ptxas has its value from elsewhere,
+// since another statement computes the same one.
 
 // contractedWith is the operand of a contracted sum, from 0, whose product is in it: -1 where that
 // can't be told.
@@ -35,6 +38,13 @@ func (d *doings) whichOf(sum same.Statement) int {
 			return -1
 		}
 		products[k] = defs[0]
+	}
+	if added, ok := d.adding[sum]; ok && !d.values(f).mayEqual(products[0], products[1]) {
+		for k := range products {
+			if added == (same.Statement{Func: f, Index: products[1-k]}) {
+				return k
+			}
+		}
 	}
 	for k, p := range products {
 		other := same.Statement{Func: f, Index: products[1-k]}
@@ -76,10 +86,18 @@ func (d *doings) contracted() map[same.Statement]same.Statement {
 
 // twin tells whether another product that is computed may have the value of one.
 func (d *doings) twin(f *ptx.Func, product int) bool {
-	v := values{f, d.reach[f], &d.steps}
+	v := d.values(f)
 	return slices.ContainsFunc(d.products(f), func(i int) bool {
-		return i != product && v.mayEqual(i, product, twinDepth)
+		return i != product && v.mayEqual(i, product)
 	})
+}
+
+// values compares what registers of a function hold.
+func (d *doings) values(f *ptx.Func) values {
+	if d.equal[f] == nil {
+		d.equal[f] = pairs{}
+	}
+	return values{f, d.reach[f], d.equal[f]}
 }
 
 // products lists a function's products that are computed.
@@ -97,27 +115,44 @@ func (d *doings) products(f *ptx.Func) []int {
 	return out
 }
 
-// twinDepth is how far down values are told from each other: what is further down counts as equal.
-const twinDepth = 6
+// pairs of statements, and whether they may give one value.
+type pairs map[[2]int]bool
 
-// twinSteps bounds how many pairs of values are told from each other in a proof, a second's work:
-// what is not looked at counts as equal.
-const twinSteps = 400_000
+// mostPairs bounds how many pairs of a function are told from each other, a second's work: those
+// that are not looked at count as equal.
+const mostPairs = 400_000
 
 // mayEqual tells whether two statements may give one value, as far as a compiler sees: by the same
-// instructions, from the same registers or addresses.
-func (v values) mayEqual(i, j, depth int) bool {
-	if i == j || depth == 0 || *v.steps >= twinSteps {
+// instructions, from the same registers or addresses, however far up. Values of loops are made of
+// themselves: a pair counts as equal until it is told apart, so that what is found too early can
+// only be taken for equal.
+func (v values) mayEqual(i, j int) bool {
+	if i == j {
 		return true
 	}
-	*v.steps++
+	key := [2]int{min(i, j), max(i, j)}
+	known, ok := v.pairs[key]
+	if !ok {
+		if len(v.pairs) >= mostPairs {
+			return true
+		}
+		v.pairs[key] = true
+		known = v.madeAlike(i, j)
+		v.pairs[key] = known
+	}
+	return known
+}
+
+// madeAlike is mayEqual by the instructions and their operands.
+func (v values) madeAlike(i, j int) bool {
 	of, with := v.operands(i), v.operands(j)
 	if string(v.f.Opcode(i)) != string(v.f.Opcode(j)) || len(of) != len(with) || len(of) < 2 {
-		return twice(v.f, i) && v.scales(j) || twice(v.f, j) && v.scales(i)
+		return twice(v.f, i) && v.scales(j) || twice(v.f, j) && v.scales(i) ||
+			v.loads(i) && v.loads(j) || v.whole(i) && v.whole(j)
 	}
 	alike := func(a, b []string) bool {
 		for k := range a {
-			if !v.mayHold(i, a[k], j, b[k], depth) {
+			if !v.mayHold(i, a[k], j, b[k]) {
 				return false
 			}
 		}
@@ -146,6 +181,18 @@ func (v values) scales(i int) bool {
 	})
 }
 
+func (v values) loads(i int) bool { return string(v.f.Base(i)) == "ld" }
+
+// whole tells of arithmetic on integers: there are many ways to compute a number.
+func (v values) whole(i int) bool {
+	switch string(v.f.Base(i)) {
+	case "add", "sub", "mul", "mad", "shl", "shr", "shf", "and", "or", "xor", "not", "neg", "lop3",
+		"bfe", "bfi", "prmt", "cvt", "min", "max", "div", "rem":
+		return !inTypes(v.f.Opcode(i), "f32", "f64", "f16", "f16x2", "bf16", "bf16x2", "f32x2")
+	}
+	return false
+}
+
 func (v values) operands(i int) (out []string) {
 	for _, o := range v.f.Operands(i, nil) {
 		out = append(out, strings.TrimSpace(string(v.f.Bytes(o))))
@@ -154,25 +201,60 @@ func (v values) operands(i int) (out []string) {
 }
 
 // mayHold tells whether operand a of statement i may be what operand b of statement j is.
-func (v values) mayHold(i int, a string, j int, b string, depth int) bool {
-	if strings.HasPrefix(a, "[") && strings.HasPrefix(b, "[") {
-		base, offset, _ := strings.Cut(strings.Trim(a, "[] "), "+")
-		other, distance, _ := strings.Cut(strings.Trim(b, "[] "), "+")
-		return offset == distance && v.mayHold(i, base, j, other, depth)
+func (v values) mayHold(i int, a string, j int, b string) bool {
+	inside := strings.HasPrefix(a, "[") && strings.HasPrefix(b, "[")
+	if inside {
+		a, b = strings.Trim(a, "[] "), strings.Trim(b, "[] ")
 	}
-	i, a = v.moved(i, a)
-	j, b = v.moved(j, b)
+	i, a, offset := v.behind(i, a, inside)
+	j, b, distance := v.behind(j, b, inside)
+	if offset != distance {
+		return false
+	}
 	if !v.reach.Written(a) || !v.reach.Written(b) {
 		return a == b
 	}
 	for _, d := range v.reach.Of(i, a) {
 		for _, e := range v.reach.Of(j, b) {
-			if d == e && a == b || d != e && v.mayEqual(d, e, depth-1) {
+			if d == e && a == b || d != e && v.mayEqual(d, e) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// behind follows an operand through moves and sums with numbers, and tells how far from there it
+// is.
+func (v values) behind(i int, operand string, address bool) (at int, from string, offset int64) {
+	if base, by, ok := strings.Cut(operand, "+"); address && ok {
+		n, err := strconv.ParseInt(strings.TrimSpace(by), 0, 64)
+		if err != nil {
+			return i, operand, 0
+		}
+		operand, offset = strings.TrimSpace(base), n
+	}
+	for range 100 {
+		i, operand = v.moved(i, operand)
+		if !v.reach.Written(operand) {
+			break
+		}
+		defs := v.reach.Of(i, operand)
+		if len(defs) != 1 || string(v.f.Base(defs[0])) != "add" || v.f.Stmts[defs[0]].Guarded ||
+			!v.whole(defs[0]) {
+			break
+		}
+		of := v.operands(defs[0])
+		if len(of) != 3 {
+			break
+		}
+		n, err := strconv.ParseInt(of[2], 0, 64)
+		if err != nil {
+			break
+		}
+		i, operand, offset = defs[0], of[1], offset+n
+	}
+	return i, operand, offset
 }
 
 // moved follows an operand through moves.

@@ -13,5 +13,6 @@
 //
 // Files: word.go bits and the control field, opcode.go and table.go the operations, inst.go and
 // special.go one instruction's registers, file.go all functions of a cubin, flow.go blocks and
-// loops, live.go live registers, float.go, act.go and same.go floating-point instructions.
+// loops, live.go live registers, float.go, act.go, addend.go and same.go floating-point
+// instructions.
 package sass
