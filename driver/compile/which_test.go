@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"gnvcc/driver/drivertest"
 	"gnvcc/rewrite/fold/same"
 )
 
@@ -122,5 +123,31 @@ func TestWhich(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestFaces: differences of two products of what is many steps from memory, halved on the way, are
+// known to be contracted alike in a variant.
+func TestFaces(t *testing.T) {
+	const text = `
+__global__ void face(double *o, const double *__restrict__ x, const double *__restrict__ y,
+    const int *__restrict__ at, int n) {
+  int t = blockIdx.x * blockDim.x + threadIdx.x;
+  if (t >= n) return;
+  double p[4], q[4];
+  for (int i = 0; i < 4; i++) { p[i] = x[at[t * 4 + i]]; q[i] = y[at[t * 4 + i]]; }
+  double a = 0.5 * (p[3] + p[2] - p[1] - p[0]), b = 0.5 * (q[3] + q[2] - q[1] - q[0]);
+  double c = 0.5 * (p[2] + p[1] - p[3] - p[0]), d = 0.5 * (q[2] + q[1] - q[3] - q[0]);
+  o[t] = a * d - b * c;
+}
+int main() { face<<<1, 1>>>(0, 0, 0, 0, 0); }
+`
+	p := drivertest.NewProject(t, "13.0", map[string]string{"k.cu": text})
+	p.Gnvcc("-arch=sm_90", "k.cu", "-o", "app")
+	c := New(p.Store, t.TempDir())
+	s, r := named(t, c, p.Cubin("app", "sm_90"), "_Z4facePdPKdS1_PKii",
+		"spec{n=4096,blockDim.x=256,blockDim.y=1,blockDim.z=1}")
+	if err := doubtful(t, c, s, r).Prove(context.Background()); err != nil {
+		t.Error(err)
 	}
 }

@@ -112,21 +112,6 @@ func (m *matching) choose() (*Answer, error) {
 	return out, nil
 }
 
-// ordered tells of two differences that match that the minuend of one is that of the other: none of
-// their operands may have taken in a sign, which would exchange them.
-func (c *choices) ordered(i, k int) bool {
-	v, d := c.variant.nodes[i], c.def.nodes[k]
-	if v.base != "sub" || d.base != "sub" || !c.pair(i, k) {
-		return false
-	}
-	for n := range 2 {
-		if negative(c.variant, v.ops[n], depth) || negative(c.def, d.ops[n], depth) {
-			return false
-		}
-	}
-	return true
-}
-
 // products is the number of a sum's operands that may be products.
 func (c *choices) products(g *graph, n *node) int {
 	count := 0
@@ -413,49 +398,6 @@ func real(n *node) bool { return n.base == "mul" || twice(n) }
 // square tells of x*x.
 func square(n *node) bool {
 	return (n.base == "mul" || n.base == "fma") && n.text[1] == n.text[2]
-}
-
-// squared tells whether a contracted sum's product may be a square, perhaps with a sign.
-func squared(g *graph, n *node) bool {
-	a, b := n.ops[0], n.ops[1]
-	return slices.Equal(a, b) || opposite(g, a, b) || opposite(g, b, a)
-}
-
-// opposite tells whether a is -b.
-func opposite(g *graph, a, b []int) bool {
-	return len(a) == 1 && (g.nodes[a[0]].base == "neg" && slices.Equal(g.nodes[a[0]].ops[0], b) ||
-		g.nodes[a[0]].kind == constant || g.nodes[a[0]].kind == integer)
-}
-
-// negated tells whether a contracted sum may be a difference whose operand k was the product: the
-// other one, or a factor, has the other sign.
-func (c *choices) negated(g *graph, fused *node, k int) bool {
-	if k == 0 {
-		return negative(g, fused.ops[2], depth)
-	}
-	if slices.Equal(fused.ops[0], fused.ops[1]) { // a square has no sign
-		return false
-	}
-	return negative(g, fused.ops[0], depth) || negative(g, fused.ops[1], depth)
-}
-
-// negative tells whether any of these may have taken in a change of sign.
-func negative(g *graph, origins []int, left int) bool {
-	if left == 0 || len(origins) == 0 {
-		return true
-	}
-	for _, o := range origins {
-		switch n := g.nodes[o]; {
-		case n.base == "neg", n.kind == constant && !subtracted[n.name], n.kind == integer,
-			n.kind == called:
-			return true
-		case n.kind == operation && (n.base == "mul" || n.base == "div"):
-			if negative(g, n.ops[0], left-1) || negative(g, n.ops[1], left-1) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // factors compares the first two operands, in either order.
