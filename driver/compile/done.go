@@ -271,7 +271,8 @@ func statements(f *sass.Function, rows []cubin.Row, count int) []int {
 	return out
 }
 
-// productOf is the statement whose product a multiply-add adds, -1: it can't be told, or it is none.
+// productOf is the statement whose product a multiply-add adds, -1 where it is none, or can't be
+// told.
 func productOf(f *sass.Function, flow *sass.Flow, i int, of []int) int {
 	if k := f.Addend(flow, i); k >= 0 && f.Insts[k].Act() == sass.Multiplies {
 		return of[k]

@@ -12,9 +12,9 @@ import (
 
 // With which of two products a sum was contracted. x*y - z*w is one multiplication and one
 // contracted sum. What that adds is the product which was rounded by itself, and the machine code
-// shows whose line the instruction is at that gives it: then the other product is in the sum. Where
+// shows at whose line the instruction is that gives it: then the other product is in the sum. Where
 // that instruction stands in another block, the lines alone have to tell: the one product is at its
-// line, and the other is at no line. That was contracted, unless ptxas has its value from elsewhere,
+// line, and the other is at no line. It was contracted, unless ptxas has its value from elsewhere,
 // since another statement computes the same one.
 
 // contractedWith is the operand of a contracted sum, from 0, whose product is in it: -1 where that
