@@ -563,13 +563,20 @@ func (m *matching) folded() []Statement {
 	}
 	for i, v := range m.variant.nodes {
 		for a, ops := range v.ops {
+			for _, k := range m.mates[i] {
+				for b, in := range m.def.nodes[k].ops {
+					if stands(v, a, b) && !m.narrow(i, k, a, b) {
+						walk(m.dropped(in))
+					}
+				}
+			}
 			for _, o := range ops {
 				if m.variant.nodes[o].kind != constant {
 					continue
 				}
 				for _, k := range m.mates[i] {
 					for b, in := range m.def.nodes[k].ops {
-						if (a == b || v.base == "st" || a < 2 && b < 2) && !m.literal(o, in) {
+						if stands(v, a, b) && !m.literal(o, in) {
 							walk(in)
 						}
 					}
@@ -585,6 +592,9 @@ func (m *matching) folded() []Statement {
 	}
 	return out
 }
+
+// stands tells whether a node's operand a may be operand b of one that matches.
+func stands(v *node, a, b int) bool { return a == b || v.base == "st" || a < 2 && b < 2 }
 
 // literal tells whether a constant of the variant stands in the default's code, and is no number
 // that a sum of others is likely to come to.

@@ -26,6 +26,8 @@ type matching struct {
 	why          map[int]string
 	first        int // node of the variant that lost its last mate, -1: none
 	early        map[string]bool
+	neutral      map[int]neutral // of the default's operations that may give an operand as it is
+	wide         map[list][]int  // widened, so far
 }
 
 func (m *matching) pair(v, d int) bool {
@@ -35,7 +37,8 @@ func (m *matching) pair(v, d int) bool {
 func match(def, variant *graph, fixed fold.Fixed) (*matching, error) {
 	m := &matching{def: def, variant: variant, fixed: fixed, fate: fates(def, fixed, false),
 		mates: make([][]int, len(variant.nodes)), paired: make([][]uint64, len(variant.nodes)),
-		why: map[int]string{}, first: -1, early: map[string]bool{}}
+		why: map[int]string{}, first: -1, early: map[string]bool{}, wide: map[list][]int{}}
+	m.neutral = m.neutrals()
 	if len(def.nodes)*len(variant.nodes) > mostPairs {
 		return nil, fmt.Errorf("it is too large: %d and %d values", len(def.nodes), len(variant.nodes))
 	}
@@ -209,6 +212,22 @@ func (m *matching) within(v, d *node, operand int, from, in []int) bool {
 		return true // nothing was computed: a copy, or integers
 	}
 	from, in = m.variant.signless(from), m.def.signless(in)
+	if m.among(from, in, d, operand) {
+		return true
+	}
+	wide := m.widened(in)
+	return len(wide) > len(in) && m.among(from, wide, d, operand)
+}
+
+// narrow tells whether an operand of a pair is covered without that anything is dropped.
+func (m *matching) narrow(i, k, a, b int) bool {
+	v, d := m.variant.nodes[i], m.def.nodes[k]
+	from, in := m.variant.signless(v.ops[a]), m.def.signless(d.ops[b])
+	return len(m.widened(in)) == len(in) || m.among(from, in, d, b)
+}
+
+// among tells whether each value of the one list may be one of the other.
+func (m *matching) among(from, in []int, d *node, operand int) bool {
 	for _, o := range from {
 		ok := m.variant.nodes[o].kind == constant && m.constant(m.variant.nodes[o], d, operand, in)
 		for k := 0; k < len(in) && !ok; k++ {

@@ -52,7 +52,7 @@ type Sum struct {
 //     of May has to be in Ordered, and ptxas to have contracted it with the product that is the
 //     same operand as in At);
 //   - none of Alone, products and sums of the default, was contracted: the variant has the rounded
-//     result of it as a constant;
+//     result of it as a constant, or was rid of an operation by it (neutral.go);
 //   - none of Approximate, instructions of the variant, was computed by ptxas;
 //   - none of either kernel's was computed by ptxas for one of the numbers in Early.
 type Answer struct {

@@ -44,7 +44,8 @@ var keeps = map[string]string{
 	"no_limit":      "0 1 2 -1 4 0.3f", // fminf is computed
 	"no_meeting":    "4",               // contracted by none of the two
 	"no_either":     "4",               // always
-	"no_half":       "0 0.3f",          // no power of two
+	"no_half":       "0 0.3f 1",        // no power of two; a quotient by 1 is the dividend
+	"no_double":     "0",               // ptxas has to be asked about the product
 	"no_one":        "0 2 4 0.3f",      // contracted with the same product
 	"no_equal":      "0",               // nothing is put for what is 0 or -0
 }
