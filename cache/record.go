@@ -143,7 +143,9 @@ type Evidence struct {
 	Default  Build
 	Chosen   Build
 	Launches []Launch
-	Tried    []Trial
+	// of launches beside these; nil: there are none, or their time is not known
+	Rest  *Rest `json:",omitempty"`
+	Tried []Trial
 	// where it was approximated: of the configuration that took most time
 	Curve   []Degree          `json:",omitempty"`
 	Untried map[string]string `json:",omitempty"` // lever -> why nothing of it was tried

@@ -52,14 +52,22 @@ type Trial struct {
 type Compared struct {
 	Ratio         stats.Interval
 	Before, After cache.Time
-	// the estimate in the other state of the L2 cache, where the program's is not known; 0: not taken
+	Bound         float64 // what can be claimed of it (stats.Comparison.Bound)
+	// the same in the other state of the L2 cache, where the program's is not known; 0: not taken
 	Other float64 `json:",omitempty"`
+	// the same on other launches of the configuration, the largest; 0: there were none
+	Later float64 `json:",omitempty"`
 	Time  time.Time
 }
 
-// Careful is the larger of the ratios in the states of the cache that were looked at: what can be
-// claimed.
-func (c *Compared) Careful() float64 { return max(c.Ratio.Estimate, c.Other) }
+// Careful is the ratio that is claimed: the largest of those in the states of the cache and on the
+// launches that were looked at, each as large as it may well be.
+func (c *Compared) Careful() float64 { return max(c.Ratio.Estimate, c.Bound, c.Other, c.Later) }
+
+// Better tells whether it is enough to adopt the candidate.
+func (c *Compared) Better(r stats.Rule) bool {
+	return r.Better(c.Ratio) && r.Seen(c.Ratio, c.Bound, c.Before.Median)
+}
 
 // Usable tells whether a trial may be built upon.
 func (t *Trial) Usable() bool { return t.Refused == "" && t.Same == "" && t.Ratio > 0 && !t.Stale }
@@ -68,7 +76,7 @@ func Compare(c stats.Comparison, confidence float64, now time.Time) *Compared {
 	if math.IsInf(c.Ratio.High, 1) {
 		c.Ratio.High = 1e9 // JSON has no infinity
 	}
-	return &Compared{Ratio: c.Ratio, Before: TimeOf(c.Base, confidence),
+	return &Compared{Ratio: c.Ratio, Bound: c.Bound(), Before: TimeOf(c.Base, confidence),
 		After: TimeOf(c.Cand, confidence), Time: now}
 }
 

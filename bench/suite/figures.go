@@ -220,40 +220,6 @@ func byWeight(m map[string]float64) []string {
 	return keys
 }
 
-// keeping compares what decisions claim with what the clock says, for kernels that take as long as
-// the threshold in all: shorter ones are noise.
-func keeping(results []Result, threshold time.Duration) string {
-	var logs, kept float64
-	var n, short, slower int
-	var worst []string
-	for _, r := range results {
-		for _, c := range r.Claims {
-			if c.Seconds < threshold.Seconds() {
-				continue
-			}
-			n++
-			ratio := c.Measured / c.Claimed
-			logs += math.Log(ratio)
-			kept += math.Log(c.Claimed)
-			if c.Measured < 0.99 {
-				slower++
-			}
-			if ratio < 0.99 {
-				short++
-				worst = append(worst, fmt.Sprintf("    %s %s: claimed %.3f, measured %.3f (%s)\n", r.Program,
-					clip(c.Kernel), c.Claimed, c.Measured, c.Recipe))
-			}
-		}
-	}
-	if n == 0 {
-		return ""
-	}
-	claimed := math.Exp(kept / float64(n))
-	return fmt.Sprintf(
-		"  claims of %d kernels: %.3f in geometric mean, of which the clock saw %.3f; %d kernels more than 1 %% below their claim, %d more than 1 %% slower than nvcc's\n%s",
-		n, claimed, claimed*math.Exp(logs/float64(n)), short, slower, strings.Join(worst, ""))
-}
-
 // refusing counts the candidates that could not be made, by reason.
 func refusing(results []Result) string {
 	count, programs := map[string]float64{}, map[string]int{}

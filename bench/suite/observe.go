@@ -107,33 +107,6 @@ var (
 	value    = regexp.MustCompile(`^([a-z]+)(?:@\S+)?=\S+: `)
 )
 
-// A Claim is what a decision says a recipe brings to a kernel, and what the clock says. Both are
-// times over the tuned build's, of all of the kernel's launches in a run.
-type Claim struct {
-	Kernel, Recipe    string
-	Claimed, Measured float64
-	Seconds           float64 // of nvcc's build, one run
-}
-
-// claims compares them, when decisions and times are there.
-func (r *Result) claims() {
-	type sums struct{ before, after int64 }
-	by := map[string]sums{}
-	for _, k := range r.Kernels {
-		name, _, _ := strings.Cut(k.Name, "__tuned_") // a second entry
-		s := by[name]
-		by[name] = sums{s.before + k.TotalBefore, s.after + k.TotalAfter}
-	}
-	for name, claimed := range r.claimed {
-		s := by[name]
-		if s.before == 0 || s.after == 0 {
-			continue
-		}
-		r.Claims = append(r.Claims, Claim{name, r.Recipes[name], claimed,
-			float64(s.before) / float64(s.after), float64(s.before) / 1e9})
-	}
-}
-
 // Other is the program with other arguments than those that it was tuned with.
 type Other struct {
 	Command       string

@@ -62,6 +62,8 @@ type Kernel struct {
 	Before, After                   int64
 	TotalBefore, TotalAfter         int64 // of one run: the least
 	RegistersBefore, RegistersAfter int
+	// of each run: all launches
+	RunsBefore, RunsAfter []int64 `json:",omitempty"`
 }
 
 // count takes the numbers of configurations and candidates from a store. No snapshot: nothing was
@@ -91,44 +93,10 @@ func (r *Result) count(dir string) error {
 		if d.Recipe != "" {
 			r.Adopted++
 			r.Recipes[d.Kernel] = d.Recipe
-			r.claimed[d.Kernel] = gain(d.Evidence.Launches, r.seconds(d.Kernel))
+			r.claimed[d.Kernel] = 1 / d.Evidence.Ratio()
 		}
 	}
 	return nil
-}
-
-// gain is the time of a kernel's launches over that of the chosen build's, by the decision; what
-// was not measured stays as it is. seconds is what all of the kernel's launches took, 0: not known.
-func gain(launches []cache.Launch, seconds float64) float64 {
-	var before, after float64
-	for _, l := range launches {
-		weight := l.Seconds
-		if weight == 0 {
-			weight = float64(l.Count) * l.Before.Median / 1e9
-		}
-		before += weight
-		if l.Before.Median > 0 && l.After.Median > 0 {
-			weight *= l.After.Median / l.Before.Median
-		}
-		after += weight
-	}
-	if after == 0 {
-		return 1
-	}
-	more := max(0, seconds-before)
-	return (before + more) / (after + more)
-}
-
-// seconds is what a kernel's launches took while it was tuned.
-func (r *Result) seconds(kernel string) (sum float64) {
-	if r.Observed != nil {
-		for _, p := range r.Observed.Rows {
-			if p.Kernel == kernel {
-				sum += p.Seconds
-			}
-		}
-	}
-	return sum
 }
 
 type key struct {
@@ -163,32 +131,36 @@ func byKernel(r clock.Reading) map[key]sums {
 func (r *Result) times(before, after []clock.Reading) {
 	kernels := map[key]*Kernel{}
 	r.Least = true
-	take := func(readings []clock.Reading, put func(k *Kernel, first sums, each, total int64)) (
-		totals []int64) {
+	take := func(readings []clock.Reading, put func(k *Kernel, first sums, each, total int64,
+		runs []int64)) (totals []int64) {
 		each, total, first := map[key][]int64{}, map[key][]int64{}, map[key]sums{}
-		for _, reading := range readings {
+		runs := map[key][]int64{}
+		for i, reading := range readings {
 			totals = append(totals, reading.Total())
 			r.Lost += reading.Lost
 			for k, s := range byKernel(reading) {
 				if _, seen := first[k]; !seen {
-					first[k] = s
+					first[k], runs[k] = s, make([]int64, len(readings))
 				}
 				each[k], total[k] = append(each[k], s.each), append(total[k], s.total)
+				runs[k][i] = s.total
 			}
 		}
 		for k := range first {
 			if kernels[k] == nil {
 				kernels[k] = &Kernel{Name: k.name, Grid: k.grid, Block: k.block, Dynamic: k.dynamic}
 			}
-			put(kernels[k], first[k], slices.Min(each[k]), slices.Min(total[k]))
+			put(kernels[k], first[k], slices.Min(each[k]), slices.Min(total[k]), runs[k])
 		}
 		return totals
 	}
-	r.Before = take(before, func(k *Kernel, s sums, each, total int64) {
+	r.Before = take(before, func(k *Kernel, s sums, each, total int64, runs []int64) {
 		k.Count, k.RegistersBefore, k.Before, k.TotalBefore = s.count, s.registers, each, total
+		k.RunsBefore = runs
 	})
-	r.After = take(after, func(k *Kernel, s sums, each, total int64) {
+	r.After = take(after, func(k *Kernel, s sums, each, total int64, runs []int64) {
 		k.CountAfter, k.RegistersAfter, k.After, k.TotalAfter = s.count, s.registers, each, total
+		k.RunsAfter = runs
 	})
 	for _, k := range kernels {
 		r.Kernels = append(r.Kernels, *k)

@@ -583,7 +583,7 @@ func (s *editedSearch) outcome(results []decide.Result) watch.Outcome {
 				out.Why = d.Evidence.Note
 			}
 		default:
-			out.Recipe, out.Ratio, out.Launch = d.Recipe, ratioOf(d),
+			out.Recipe, out.Ratio, out.Launch = d.Recipe, d.Evidence.Ratio(),
 				d.Evidence.Launches[0].Before.Median/1e9
 		}
 		if d != nil && (out.Why != "" || len(d.Evidence.Launches) > 0) {
@@ -597,16 +597,6 @@ func (s *editedSearch) outcome(results []decide.Result) watch.Outcome {
 		out.Why = "the captured launch could not be repeated"
 	}
 	return out
-}
-
-// ratioOf is the time with a decision's recipe over that without, over its launches.
-func ratioOf(d *cache.Decision) float64 {
-	var before, after float64
-	for _, l := range d.Evidence.Launches {
-		before += l.Before.Median * float64(max(l.Count, 1))
-		after += l.After.Median * float64(max(l.Count, 1))
-	}
-	return after / max(before, 1e-9)
 }
 
 // A teller writes the status file, the newest status alone.

@@ -40,7 +40,7 @@ func (t *Run) eligible(k *Findings) []choice {
 				tr.Refused = fmt.Sprintf("%.1f %% slower on %s", 100*(f.Ratio.Estimate-1), c.Shape)
 				break
 			}
-			better = better || t.Options.Rule.Better(f.Ratio)
+			better = better || f.Better(t.Options.Rule)
 			w := c.weightOf(f.Before.Median)
 			ch.total += w
 			ch.saved += w * (1 - c.expected(&k.Kernel, tr))
@@ -137,16 +137,16 @@ func (c *Config) excluded(k *policy.Kernel, g recipe.Guard) bool {
 	return c.Launch != nil && g.Excludes(policy.LookUp(policy.Values(k, c.Launch)))
 }
 
-// expected is the ratio over all launches of a configuration: those whose values varied are taken
-// to run the plain copy.
+// expected is the ratio that can be claimed over all launches of a configuration: those whose
+// values varied are taken to run the plain copy.
 func (c *Config) expected(k *policy.Kernel, tr *policy.Trial) float64 {
-	ratio := tr.Confirmed.Ratio.Estimate
+	ratio := tr.Confirmed.Careful()
 	if c.Launch == nil || c.Count == 0 || !k.Broken(tr.Recipe, c.Launch) {
 		return ratio
 	}
 	plain := 1.0
 	if tr.Plain != nil {
-		plain = tr.Plain.Ratio.Estimate
+		plain = tr.Plain.Careful()
 	}
 	held := float64(c.Count-min(c.Varied, c.Count)) / float64(c.Count)
 	return held*ratio + (1-held)*plain

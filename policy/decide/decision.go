@@ -73,10 +73,11 @@ func (t *Run) decide(k *Findings, choices []choice, flags string) *cache.Decisio
 				tr.Confirmed.After
 			// Times drift over a run: what was compared block by block is the truth, and the table's ratio
 			// shall be it.
-			l.After = scaled(l.After, l.Before.Median*tr.Confirmed.Careful())
+			l.After = scaled(l.After, l.Before.Median*c.expected(&k.Kernel, tr))
 		}
 		d.Evidence.Launches = append(d.Evidence.Launches, l)
 	}
+	d.Evidence.Rest = k.rest(chosen, all)
 	d.Evidence.Tried = tried(all, d.Recipe)
 	d.Evidence.Curve = curveOf(all)
 	for _, c := range configs {

@@ -1,10 +1,12 @@
 package decide
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 
+	"gnvcc/cache"
 	"gnvcc/policy"
 	"gnvcc/rewrite/recipe"
 )
@@ -56,7 +58,7 @@ func (k *Findings) blind(r recipe.Recipe, configs []*Config) string {
 			continue
 		}
 		t := c.weightOf(c.guess(configs))
-		if k.spanned(c, r, configs) {
+		if _, ok := k.spanned(c, r, configs); ok {
 			seen += t
 			continue
 		}
@@ -76,18 +78,24 @@ func (k *Findings) blind(r recipe.Recipe, configs []*Config) string {
 }
 
 // spanned tells whether a configuration's grid lies, by its number of blocks, between grids on
-// which a recipe was measured and never slower, all else being the same.
-func (k *Findings) spanned(c *Config, r recipe.Recipe, configs []*Config) bool {
+// which a recipe was measured and never slower, all else being the same, and what it is taken to
+// need of the default's time: between the two beside it, in proportion to blocks.
+func (k *Findings) spanned(c *Config, r recipe.Recipe, configs []*Config) (ratio float64,
+	ok bool) {
 	guards, err := r.Guards()
 	if err != nil || slices.ContainsFunc(guards, func(g recipe.Guard) bool {
 		return slices.ContainsFunc(g.Conditions, func(c recipe.Condition) bool {
 			return c.Kind == recipe.GridDim || c.Kind == recipe.HostGrid
 		})
 	}) {
-		return false
+		return 0, false
 	}
+	type point struct {
+		blocks int
+		ratio  float64
+	}
+	var points []point
 	grids := map[[3]int]bool{}
-	least, most := math.MaxInt, 0
 	for _, m := range configs {
 		if m.Shape.Block != c.Shape.Block || m.Shape.Dynamic != c.Shape.Dynamic ||
 			m.avoids(&k.Kernel, r) {
@@ -95,20 +103,58 @@ func (k *Findings) spanned(c *Config, r recipe.Recipe, configs []*Config) bool {
 		}
 		tr := m.figure(&k.Kernel, r)
 		if tr == nil || tr.Confirmed == nil || tr.Confirmed.Ratio.Estimate > 1 {
-			return false
+			return 0, false
 		}
 		grids[m.Shape.Grid] = true
-		least, most = min(least, m.Shape.Blocks()), max(most, m.Shape.Blocks())
+		points = append(points, point{m.Shape.Blocks(), m.expected(&k.Kernel, tr)})
 	}
+	if len(grids) < spanning {
+		return 0, false
+	}
+	slices.SortFunc(points, func(a, b point) int { return cmp.Compare(a.blocks, b.blocks) })
 	n := c.Shape.Blocks()
-	return len(grids) >= spanning && least <= n && n <= most
+	for i, p := range points {
+		switch {
+		case p.blocks < n:
+		case p.blocks == n:
+			return p.ratio, true
+		case i == 0:
+			return 0, false
+		default:
+			low := points[i-1]
+			part := float64(n-low.blocks) / float64(p.blocks-low.blocks)
+			return low.ratio + part*(p.ratio-low.ratio), true
+		}
+	}
+	return 0, false
+}
+
+// rest is what of a kernel's time nobody measured, with a recipe chosen; nil: nothing.
+func (k *Findings) rest(r recipe.Recipe, configs []*Config) *cache.Rest {
+	var out cache.Rest
+	for _, c := range k.unmeasured() {
+		if c.Count == 0 {
+			continue
+		}
+		seconds := c.weightOf(c.guess(configs)) / 1e9
+		if ratio, ok := k.spanned(c, r, configs); ok && !c.avoids(&k.Kernel, r) {
+			out.Between += seconds
+			out.After += seconds * ratio
+		} else {
+			out.Others += seconds
+		}
+	}
+	if out == (cache.Rest{}) {
+		return nil
+	}
+	return &out
 }
 
 // between says for how many grids the chosen recipe's figures are those of others, "" for none.
 func (k *Findings) between(r recipe.Recipe, configs []*Config) string {
 	n := 0
 	for _, c := range k.unmeasured() {
-		if c.Count > 0 && !c.avoids(&k.Kernel, r) && k.spanned(c, r, configs) {
+		if _, ok := k.spanned(c, r, configs); ok && c.Count > 0 && !c.avoids(&k.Kernel, r) {
 			n++
 		}
 	}

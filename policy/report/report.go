@@ -78,19 +78,18 @@ func NewEntry(d cache.Decision) Entry {
 	} else {
 		e.Words = lever.Words(k, r)
 	}
-	after, heaviest := 0.0, -1.0
+	before, after, heaviest := 0.0, 0.0, -1.0 // before, after: in replays
 	for _, l := range d.Evidence.Launches {
 		n := float64(max(l.Count, 1))
-		before := n * l.Before.Median
-		e.total += before
+		before += n * l.Before.Median
 		after += n * l.After.Median
 		e.Launches += l.Count
 		e.Checked += l.Checked
 		e.Varied += l.Varied
 		e.Spread[0] = math.Max(e.Spread[0], spread(l.Before))
 		e.Spread[1] = math.Max(e.Spread[1], spread(l.After))
-		if before > heaviest {
-			heaviest = before
+		if t := n * l.Before.Median; t > heaviest {
+			heaviest = t
 			e.Occupancy[0] = occupancy(d.Target, d.Evidence.Default, l)
 			l = launched(r, l)
 			e.Occupancy[1] = occupancy(d.Target, d.Evidence.Chosen, l)
@@ -101,17 +100,16 @@ func NewEntry(d cache.Decision) Entry {
 	}
 	if l := d.Evidence.Locked; l != nil {
 		e.Checked, e.Varied = l.Checks, l.Varied
-		if l.Gain > 0 {
-			e.Ratio = 1 / l.Gain
-		}
 	}
-	if e.total > 0 {
-		e.Ratio = after / e.total
+	seconds, _ := d.Evidence.Whole()
+	e.total = seconds * 1e9
+	e.Ratio = d.Evidence.Ratio()
+	if before > 0 {
 		n := 0.0
 		for _, l := range d.Evidence.Launches {
 			n += float64(max(l.Count, 1))
 		}
-		e.Time = [2]float64{e.total / n, after / n}
+		e.Time = [2]float64{before / n, after / n}
 	}
 	if e.Ratio > 0 {
 		e.SpeedUp = 1 / e.Ratio

@@ -221,9 +221,14 @@ func (s *search) compare(tr *policy.Trial) (finding, error) {
 	if err != nil {
 		return worse, s.failed(tr, err)
 	}
+	earlier := 0.0 // what an earlier launch of this run allows to claim
+	if tr.Confirmed != nil && s.c.fresh[tr.Text] {
+		earlier = tr.Confirmed.Careful()
+	}
 	tr.Confirmed = policy.Compare(c, s.rule.Confidence, s.t.now())
+	tr.Confirmed.Later = earlier
 	s.c.fresh[tr.Text] = true
-	if !s.rule.Better(c.Ratio) {
+	if !tr.Confirmed.Better(s.rule) {
 		// It may be this kernel's best on other configurations: then it matters whether it is slower
 		// here, with certainty.
 		if s.rule.Harmful(c.Ratio) {
@@ -263,7 +268,7 @@ func (s *search) careful(tr *policy.Trial, arm profile.Candidate) (bool, error) 
 		return false, s.failed(tr, err)
 	}
 	if s.l.Either {
-		tr.Confirmed.Other = c.Ratio.Estimate
+		tr.Confirmed.Other = c.Bound()
 	}
 	if s.rule.Harmful(c.Ratio) {
 		tr.Confirmed.Ratio = c.Ratio
@@ -353,6 +358,28 @@ func (s *search) plainPays(tr *policy.Trial) (finding, error) {
 	return better, nil
 }
 
+// anew compares what won on another launch of its configuration, where launches are replayed: their
+// data, and so what is gained, may differ. The smaller gain is claimed; what is slower is refused.
+func (s *search) anew(tr *policy.Trial, arm profile.Candidate) error {
+	if s.t.o.InPlace || tr.Confirmed == nil || !s.c.fresh[tr.Text] || !s.affords() ||
+		s.rule.Harmful(tr.Confirmed.Ratio) {
+		return nil
+	}
+	c, err := s.rule.Compare(s.sampler(arm), 0, s.plan)
+	if err == nil && s.rule.Harmful(c.Ratio) {
+		c, err = s.rule.CompareHarm(s.sampler(arm), 0, s.plan)
+	}
+	if err != nil {
+		return s.failed(tr, err)
+	}
+	if s.rule.Harmful(c.Ratio) {
+		tr.Refused = fmt.Sprintf("%.1f %% slower on %s", 100*(c.Ratio.Estimate-1), s.c.Shape)
+	} else {
+		tr.Confirmed.Later = max(tr.Confirmed.Later, c.Bound())
+	}
+	return nil
+}
+
 // revisit looks at a configuration again, at a later launch of it with other data: every recipe
 // that won is checked again, and measured where that was not done yet. A winner that fails makes
 // room for the next best.
@@ -368,9 +395,14 @@ func (s *search) revisit() error {
 			continue
 		}
 		before := s.loaded[tr.Text]
-		if _, ok, err := s.arm(tr); err != nil {
+		arm, ok, err := s.arm(tr)
+		if err == nil && ok {
+			err = s.anew(tr, arm)
+		}
+		if err != nil {
 			return err
-		} else if !ok && tr.Refused != "" && before == 0 {
+		}
+		if tr.Refused != "" && before == 0 {
 			tr.Refused = fmt.Sprintf("%s (at launch %d of this configuration)", tr.Refused, s.l.Count)
 			failed = true
 		}

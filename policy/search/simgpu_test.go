@@ -34,6 +34,7 @@ type simKernel struct {
 	// speed is time over the default's, for a recipe at a shape; plain is asked for the plain copy.
 	speed func(r recipe.Recipe, s policy.Shape, plain bool) float64
 	other func(r recipe.Recipe) float64 // in the other state of the L2 cache; nil: as in this one
+	later func(r recipe.Recipe) float64 // at launches beyond the first; nil: as at that one
 	time  float64                       // of the default, ns
 	noise float64                       // relative
 	regs  func(r recipe.Recipe) int
@@ -254,6 +255,9 @@ func (s *simSession) Measure(c profile.Candidate, n int, o profile.Measurement) 
 	f := 1.0
 	if !a.recipe.IsDefault() && s.k.speed != nil {
 		f = s.k.speed(a.recipe, s.shape, a.plain)
+	}
+	if s.k.later != nil && s.launch > 1 {
+		f = s.k.later(a.recipe)
 	}
 	if o.Other && s.k.other != nil {
 		f = s.k.other(a.recipe)

@@ -60,9 +60,9 @@ func (k *kernel) pending(c *config, l *profile.Launch, o *policy.Options, p *poo
 		if tr == nil || tr.Refused == "" && tr.Confirmed == nil {
 			return true
 		}
-		if tr.Refused == "" && rewrite.ExactnessOf(tr.Recipe) > rewrite.ByConstruction &&
-			c.checks < o.Checks {
-			return true
+		checked := rewrite.ExactnessOf(tr.Recipe) > rewrite.ByConstruction
+		if tr.Refused == "" && (checked || !o.InPlace) && c.checks < o.Checks {
+			return true // replayed, it is compared as well (anew)
 		}
 	}
 	return false

@@ -52,7 +52,7 @@ func TestPicksTheWinner(t *testing.T) {
 		l.Before.Low >= l.Before.High {
 		t.Errorf("launch %+v", l)
 	}
-	if ms := g.clock / 1e6; ms > 400 {
+	if ms := g.clock / 1e6; ms > 450 {
 		t.Errorf("%.0f ms of GPU time for one configuration of 100 us", ms)
 	} else {
 		t.Logf("%.0f ms of GPU time, %d compiles", ms, len(g.compiled))

@@ -36,6 +36,16 @@ func (r Rule) Better(i Interval) bool {
 	return i.N > 0 && i.Estimate > 0 && i.Estimate <= 1/(1+r.MinEffect) && i.High < 1
 }
 
+// step is what the driver's event times are multiples of, on an H200: 32 ns. What two intervals
+// differ by is told by four events.
+const step = 32 * time.Nanosecond
+
+// Seen tells whether a gain is more than events can be off by, and a gain still where it is as small
+// as it may well be (Comparison.Bound). base is the baseline's time, ns.
+func (r Rule) Seen(i Interval, bound, base float64) bool {
+	return (1-i.Estimate)*base > float64((3*step).Nanoseconds()) && bound < 1
+}
+
 // Harmful tells whether a ratio speaks against the candidate.
 func (r Rule) Harmful(i Interval) bool { return i.N > 0 && i.Estimate > 1+r.Harm }
 
