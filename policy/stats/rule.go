@@ -40,8 +40,8 @@ func (r Rule) Better(i Interval) bool {
 // differ by is told by four events.
 const step = 32 * time.Nanosecond
 
-// Seen tells whether a gain is more than events can be off by, and a gain still where it is as small
-// as it may well be (Comparison.Bound). base is the baseline's time, ns.
+// Seen tells whether a gain is more than events can be off by, and is one still where it is as
+// small as it may well be (Comparison.Bound). base is the baseline's time, ns.
 func (r Rule) Seen(i Interval, bound, base float64) bool {
 	return (1-i.Estimate)*base > float64((3*step).Nanoseconds()) && bound < 1
 }
