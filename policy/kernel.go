@@ -67,6 +67,7 @@ type Kernel struct {
 	// of each of these loads, which array it reads: equal numbers, the same one; -1: not known
 	Streams       []int
 	Loads, Stores int  // accesses to global memory in its PTX that a hint can be given to
+	Early         int  // loads that the lever early does in front of stores
 	Ordered       int  // loads from global memory that the lever inorder keeps in their order
 	Calls         bool // real calls
 	Dynamic       bool // uses dynamic shared memory
