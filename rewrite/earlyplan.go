@@ -373,7 +373,8 @@ func (a *earlyAccess) read(f *ptx.Func, i int, address ptx.Span) bool {
 	if len(offset) > 0 {
 		text := bytes.ReplaceAll(bytes.TrimPrefix(offset, []byte("+")), []byte(" "), nil)
 		var err error
-		if n, err = strconv.Atoi(string(text)); err != nil || n > mostEarlyOffset || n < -mostEarlyOffset {
+		n, err = strconv.Atoi(string(text))
+		if err != nil || n > mostEarlyOffset || n < -mostEarlyOffset {
 			return false
 		}
 	}
