@@ -1,12 +1,11 @@
 package rewrite
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
-	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
 )
 
@@ -14,12 +13,12 @@ import (
 // kernel in each dimension. The host launches it with a grid that is as many times smaller, in
 // blocks of the same size.
 //
-//	mov.u32 %r1, %ctaid.x;              mov.u32 %gnvcc_cb0, %ctaid.x; shl.b32 %gnvcc_cb0, %gnvcc_cb0, 1; add.u32 %gnvcc_cb1, %gnvcc_cb0, 1;
-//	mad.lo.s32 %r4, %r1, %r2, %r3;      mov.u32 %r1, %gnvcc_cb0;           mov.u32 %gnvcc_c1_r1, %gnvcc_cb1;
-//	LOOP:                               mad.lo.s32 %r4, %r1, %r2, %r3;     mad.lo.s32 %gnvcc_c1_r4, %gnvcc_c1_r1, %r2, %r3;
+//	mov.u32 %r1, %ctaid.x;              mov.u32 %gnvcc_jb0, %ctaid.x; shl.b32 %gnvcc_jb0, %gnvcc_jb0, 1; add.u32 %gnvcc_jb1, %gnvcc_jb0, 1;
+//	mad.lo.s32 %r4, %r1, %r2, %r3;      mov.u32 %r1, %gnvcc_jb0;           mov.u32 %gnvcc_j1_r1, %gnvcc_jb1;
+//	LOOP:                               mad.lo.s32 %r4, %r1, %r2, %r3;     mad.lo.s32 %gnvcc_j1_r4, %gnvcc_j1_r1, %r2, %r3;
 //	ld.global.f32 %f1, [%rd5];          LOOP:
 //	fma.rn.f32 %f3, %f1, %f2, %f3;      ld.global.f32 %f1, [%rd5];         (once: its address is the same)
-//	...                                 fma.rn.f32 %f3, %f1, %f2, %f3;     fma.rn.f32 %gnvcc_c1_f3, %f1, %gnvcc_c1_f2, %gnvcc_c1_f3;
+//	...                                 fma.rn.f32 %f3, %f1, %f2, %f3;     fma.rn.f32 %gnvcc_j1_f3, %f1, %gnvcc_j1_f2, %gnvcc_j1_f3;
 //
 // So a thread does the work of several threads of the kernel, which are called its *turns* here:
 // turn u is the thread of the same number in block C*ctaid+u. They are not done one after the
@@ -50,14 +49,42 @@ func coarsen(k *kernel, terms []recipe.Term) error {
 	if err != nil {
 		return err
 	}
-	by, _, err := parseCoarsen(value)
+	by, apart, err := parseCoarsen(value)
 	if err != nil {
 		return err
 	}
 	if k.options.Coarse[k.Name] != by {
 		return errors.New("it is for a second entry, which the host launches with a smaller grid")
 	}
-	return errors.New("this version does not carry it out yet")
+	if err := coarseOutside(k.module, k.Func); err != nil {
+		return err
+	}
+	if text := string(k.Text()); strings.Contains(text, coarsePrefix) ||
+		strings.Contains(text, coarseLabel) || strings.Contains(text, coarseShared) ||
+		strings.Contains(text, coarseLocal) {
+		return errCoarseNames
+	}
+	dim := slices.IndexFunc(by[:], func(n int) bool { return n > 1 })
+	read, err := readCoarse(k.Func, dim, apart)
+	if err != nil {
+		return err
+	}
+	if apart {
+		read.oneByOne(by[dim])
+		return nil
+	}
+	if read.size > 0 {
+		if err := k.takesShared(); err != nil {
+			return err
+		}
+	}
+	body, err := coarseText(read, by[dim])
+	if err != nil {
+		return err
+	}
+	inside := k.Inside()
+	text := k.Text()
+	return k.SetText([]byte(string(text[:inside.Start]) + body + string(text[inside.End:])))
 }
 
 // maxCoarse bounds how many blocks' work one block does: registers and code grow with it.
@@ -126,155 +153,4 @@ func checkCoarsen(r recipe.Recipe) error {
 			r)
 	}
 	return nil
-}
-
-// Coarsenable says in which dimensions a block may do the work of several blocks of a kernel: those
-// in which the kernel looks at its block's number. An error says why it may in none.
-func Coarsenable(m *ptx.Module, kernel string) (dims [3]bool, err error) {
-	f := m.Entry(kernel)
-	if f == nil {
-		return dims, fmt.Errorf("no kernel %s in the PTX", kernel)
-	}
-	for _, d := range f.Directives {
-		if strings.Contains(d.Name, "cluster") {
-			return dims, fmt.Errorf("the source asks for %s, which is about blocks as they are", d.Name)
-		}
-	}
-	for _, t := range m.Target {
-		if t == "debug" {
-			return dims, errors.New("it is compiled for a debugger, which knows its registers by name")
-		}
-	}
-	if dims, err = coarsens(f); err != nil {
-		return [3]bool{}, err
-	}
-	r, err := m.Reach(kernel)
-	if err != nil {
-		return [3]bool{}, err
-	}
-	for _, g := range r.Globals {
-		if g.Space == "shared" {
-			return [3]bool{}, fmt.Errorf("it uses shared memory (%s)", g.Name)
-		}
-	}
-	waits, err := m.Awaits(kernel)
-	if err != nil {
-		return [3]bool{}, err
-	}
-	if waits != "" {
-		return [3]bool{}, fmt.Errorf("its blocks may wait for each other (%s)", waits)
-	}
-	return dims, nil
-}
-
-// coarsens looks at a kernel's own text.
-func coarsens(f *ptx.Func) (dims [3]bool, err error) {
-	instructions := 0
-	var sight ptx.Sight
-	for i, s := range f.Stmts {
-		switch s.Kind {
-		case ptx.Open:
-			sight.Open()
-		case ptx.Close:
-			sight.Close()
-		case ptx.Decl:
-			switch kind := string(f.Opcode(i)); kind {
-			case ".reg":
-				vars, err := f.Declared(i)
-				if err != nil {
-					return dims, err
-				}
-				for _, v := range vars {
-					if err := sight.Declare(&v, 0); err != nil {
-						return dims, err
-					}
-				}
-			case ".local":
-				return dims, errors.New("it has arrays in local memory")
-			case ".shared":
-				return dims, errors.New("it uses shared memory")
-			default:
-				return dims, fmt.Errorf("it declares a variable of its own (%s)", kind)
-			}
-		case ptx.Direction:
-			if op := string(f.Opcode(i)); op != ".pragma" {
-				return dims, fmt.Errorf("it has a %s", op)
-			}
-		case ptx.Inst:
-			instructions++
-			if why := uncoarse(f, i); why != "" {
-				return dims, fmt.Errorf("it has %s (%s)", why, f.Opcode(i))
-			}
-			f.Effects(i, func(n ptx.Span, _, _ bool) {
-				name := string(f.Bytes(n))
-				if _, _, declared := sight.Find(f.Bytes(n)); declared || name[0] != '%' {
-					return
-				}
-				if !shapeOf(name) {
-					err = cmp.Or(err, fmt.Errorf("it reads %s", name))
-				} else if axis, ok := strings.CutPrefix(name, "%ctaid."); ok {
-					dims[strings.Index("xyz", axis)] = true
-				}
-			})
-		}
-	}
-	switch {
-	case err != nil:
-		return [3]bool{}, err
-	case instructions > maxCoarseBody:
-		return [3]bool{}, fmt.Errorf("it has %d instructions, and %d are the most that are copied",
-			instructions, maxCoarseBody)
-	case dims == [3]bool{}:
-		return dims, errors.New("it does not look at its block's number")
-	}
-	return dims, nil
-}
-
-// maxCoarseBody bounds the instructions of a kernel, of which the text gets up to maxCoarse + 1
-// copies: ptxas takes a second and more for ten thousand.
-const maxCoarseBody = 4000
-
-// shapeOf tells whether a special register is the launch's shape, or a thread's place in its warp,
-// which all turns have in common.
-func shapeOf(name string) bool {
-	base, axis, dotted := strings.Cut(name, ".")
-	if dotted && (len(axis) != 1 || !strings.Contains("xyz", axis)) {
-		return false
-	}
-	switch base {
-	case "%tid", "%ntid", "%ctaid", "%nctaid":
-		return dotted
-	case "%laneid", "%lanemask_eq", "%lanemask_le", "%lanemask_lt", "%lanemask_ge", "%lanemask_gt":
-		return !dotted
-	}
-	return false
-}
-
-// uncoarse says why an instruction can't stand for several turns, "" if it can.
-func uncoarse(f *ptx.Func, i int) string {
-	op, base := f.Opcode(i), string(f.Base(i))
-	for _, word := range strings.Split(string(op), ".") {
-		switch {
-		case strings.HasPrefix(word, "shared"):
-			return "an access to shared memory"
-		case word == "local":
-			return "an access to local memory"
-		case word == "b128":
-			return "a register of 128 bits"
-		case word == "async" || word == "bulk" || word == "mmio":
-			return "an access that nobody waits for"
-		}
-	}
-	if ptx.Carries(op, base) {
-		return "a carry"
-	}
-	switch base {
-	case "bra", "ret", "exit", "trap", "ld", "ldu", "st", "atom", "red", "prefetch", "prefetchu",
-		"tex", "tld4", "suld", "sust", "sured", "membar", "fence":
-		return ""
-	}
-	if ptx.Computes(base) {
-		return ""
-	}
-	return "an instruction that is not copied for several blocks"
 }

@@ -24,7 +24,7 @@ import (
 // taken by every ptxas that is installed.
 //
 // Options, one a line: tune-over, maxrregcount, read-back, relocatable, registers KERNEL N, block
-// KERNEL X Y Z, dynamic KERNEL BYTES, assemble none.
+// KERNEL X Y Z, coarse KERNEL X Y Z, dynamic KERNEL BYTES, assemble none.
 
 var update = flag.Bool("update", false, "rewrite the goldens")
 
@@ -85,6 +85,15 @@ func readGolden(t *testing.T, path string) *golden {
 				g.options.Blocks = make(map[string][3]int)
 			}
 			g.options.Blocks[words[1]] = d
+		case "coarse":
+			var by [3]int
+			if _, err := fmt.Sscan(strings.Join(words[2:], " "), &by[0], &by[1], &by[2]); err != nil {
+				t.Fatal(err)
+			}
+			if g.options.Coarse == nil {
+				g.options.Coarse = make(map[string][3]int)
+			}
+			g.options.Coarse[words[1]] = by
 		case "dynamic":
 			n := 0
 			if _, err := fmt.Sscan(words[2], &n); err != nil {

@@ -53,6 +53,9 @@ type tileMachine struct {
 	first map[int]uint64
 }
 
+// tileLocal is where local memory begins: each thread has its own there.
+const tileLocal = 1 << 40
+
 type tileTouch struct{ writer, reader, wrote, loaded int } // threads from 1, and epochs
 
 type tileInst struct {
@@ -80,6 +83,7 @@ type tileThread struct {
 	tid     [3]int
 	number  int
 	done    bool
+	local   map[uint64]byte
 	waits   int // the statement of the barrier, -1: none
 }
 
@@ -105,6 +109,13 @@ func newTileMachine(f *ptx.Func, block [3]int, dynamic int) (*tileMachine, error
 					m.arrays[v.Name] = uint64(size)
 					size += v.Size()
 				}
+			}
+			if string(f.Opcode(i)) == ".local" {
+				vars, err := f.Declared(i)
+				if err != nil || len(vars) != 1 {
+					return nil, fmt.Errorf("local memory: %v", err)
+				}
+				m.arrays[vars[0].Name] = tileLocal
 			}
 		case ptx.Inst:
 			one.words = strings.Split(string(f.Opcode(i)), ".")
@@ -147,8 +158,13 @@ func (m *tileMachine) operand(o string) tileOperand {
 	if o[0] == '%' || o == "t" { // t: the register of the generators' inner scopes
 		return tileOperand{kind: 'r', reg: m.register(o)}
 	}
-	if at, ok := m.arrays[o]; ok {
-		return tileOperand{kind: 'v', value: at}
+	array, offset, _ := strings.Cut(o, "+")
+	if at, ok := m.arrays[array]; ok {
+		n, err := strconv.Atoi(offset)
+		if offset != "" && err != nil {
+			return tileOperand{}
+		}
+		return tileOperand{kind: 'v', value: at + uint64(n)}
 	}
 	if hex, ok := strings.CutPrefix(o, "0f"); ok {
 		n, _ := strconv.ParseUint(hex, 16, 32)
@@ -260,7 +276,7 @@ func (m *tileMachine) thread(t *tileThread) error {
 				return fmt.Errorf("no label for %s", s.text)
 			}
 			t.at = at
-		case "ld", "st":
+		case "ld", "st", "red":
 			if err := m.memory(t, s); err != nil {
 				return fmt.Errorf("%s: %w", s.text, err)
 			}
@@ -287,6 +303,9 @@ func (m *tileMachine) address(t *tileThread, place string) (uint64, error) {
 // memory carries out a load or a store.
 func (m *tileMachine) memory(t *tileThread, s *tileInst) error {
 	load := s.words[0] == "ld"
+	if s.words[0] == "red" {
+		return m.reduce(t, s)
+	}
 	place, value := s.ops[len(s.ops)-1], s.ops[0]
 	if !load {
 		place, value = value, place
@@ -319,6 +338,9 @@ func (m *tileMachine) memory(t *tileThread, s *tileInst) error {
 		return fmt.Errorf("%d values", len(list))
 	}
 	near := slices.Contains(s.words, "shared")
+	if own := slices.Contains(s.words, "local"); own != (address >= tileLocal && address < 2*tileLocal) {
+		return fmt.Errorf("%d is another kind of memory's", address)
+	}
 	if near {
 		address = uint64(uint32(address))
 		if address+uint64(width*many) > uint64(len(m.shared)) {
@@ -362,10 +384,42 @@ func (m *tileMachine) memory(t *tileThread, s *tileInst) error {
 	return nil
 }
 
+// reduce adds to a word of global memory.
+func (m *tileMachine) reduce(t *tileThread, s *tileInst) error {
+	address, err := m.address(t, strings.Trim(s.ops[0], "[]"))
+	if err != nil {
+		return err
+	}
+	by, err := m.value(t, s.args[1])
+	if err != nil {
+		return err
+	}
+	var b [4]byte
+	for i := range b {
+		b[i] = m.global[address+uint64(i)]
+	}
+	binary.LittleEndian.PutUint32(b[:], binary.LittleEndian.Uint32(b[:])+uint32(by))
+	for i := range b {
+		m.global[address+uint64(i)] = b[i]
+	}
+	return nil
+}
+
 var errMisaligned = fmt.Errorf("misaligned")
 
 func (m *tileMachine) byte(t *tileThread, at uint64, b *byte, load, near bool) error {
 	switch {
+	case at >= tileLocal && at < 2*tileLocal:
+		if t.local == nil {
+			t.local = map[uint64]byte{}
+		}
+		if v, ok := t.local[at]; load && !ok {
+			return fmt.Errorf("byte %d of local memory was never written", at-tileLocal)
+		} else if load {
+			*b = v
+		} else {
+			t.local[at] = *b
+		}
 	case near:
 		k := &m.touched[at]
 		if k.writer != 0 && k.writer != t.number && k.wrote == m.epoch || !load && k.reader != 0 &&
