@@ -408,8 +408,8 @@ func acts(f *ptx.Func, i int) bool {
 	return isBarrier(f, i)
 }
 
-// uncoarse says why an instruction can't stand for several turns, "" if it can. apart: they are done
-// one after the other.
+// uncoarse says why an instruction can't stand for several turns, "" if it can. apart: they are
+// done one after the other.
 func uncoarse(f *ptx.Func, i int, apart bool) string {
 	op, base := f.Opcode(i), string(f.Base(i))
 	for _, word := range strings.Split(string(op), ".") {

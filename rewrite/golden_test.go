@@ -77,23 +77,9 @@ func readGolden(t *testing.T, path string) *golden {
 		case "assemble":
 			g.assemble = false
 		case "block":
-			var d [3]int
-			if _, err := fmt.Sscan(strings.Join(words[2:], " "), &d[0], &d[1], &d[2]); err != nil {
-				t.Fatal(err)
-			}
-			if g.options.Blocks == nil {
-				g.options.Blocks = make(map[string][3]int)
-			}
-			g.options.Blocks[words[1]] = d
+			three(t, &g.options.Blocks, words)
 		case "coarse":
-			var by [3]int
-			if _, err := fmt.Sscan(strings.Join(words[2:], " "), &by[0], &by[1], &by[2]); err != nil {
-				t.Fatal(err)
-			}
-			if g.options.Coarse == nil {
-				g.options.Coarse = make(map[string][3]int)
-			}
-			g.options.Coarse[words[1]] = by
+			three(t, &g.options.Coarse, words)
 		case "dynamic":
 			n := 0
 			if _, err := fmt.Sscan(words[2], &n); err != nil {
@@ -135,6 +121,19 @@ func readGolden(t *testing.T, path string) *golden {
 	g.refused += strings.Join(list, "")
 	g.out = out
 	return g
+}
+
+// three reads an option of three numbers for a kernel.
+func three(t *testing.T, to *map[string][3]int, words []string) {
+	t.Helper()
+	var d [3]int
+	if _, err := fmt.Sscan(strings.Join(words[2:], " "), &d[0], &d[1], &d[2]); err != nil {
+		t.Fatal(err)
+	}
+	if *to == nil {
+		*to = make(map[string][3]int)
+	}
+	(*to)[words[1]] = d
 }
 
 func lines(b []byte) []string {

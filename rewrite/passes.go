@@ -84,6 +84,14 @@ const (
 // order are the rules of the list. Where two passes have none, either order gives the same text
 // (TestOrder).
 var order = []rule{
+	{"ld", "coarsen", numbered},
+	{"st", "coarsen", numbered},
+	{"coarsen", "tile", "of the array and the barriers that tile brings in one is enough for all turns"},
+	{"coarsen", "demote", "slots are numbered by the threads as they are launched"},
+	{"coarsen", "bypass", "a load in two guarded halves would stand twice for each turn"},
+	{"coarsen", "inorder", "coarsen reads once for all turns by plain loads alone"},
+	{"coarsen", "approx", doubles},
+	{"coarsen", "smemspill", "the pragma stands in front of everything"},
 	{"ld", "tile", numbered},
 	{"st", "tile", numbered},
 	{"tile", "demote", "beside slots, which are volatile, no tile is made"},

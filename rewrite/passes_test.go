@@ -102,6 +102,11 @@ func of(r recipe.Recipe, lever string) recipe.Recipe {
 	return out
 }
 
+// never are pairs of which no kernel takes both.
+var never = map[[2]string]string{
+	{"coarsen", "spin"}: "which way a spin lock's threads go depends on the block",
+}
+
 // TestOrder puts every two levers on every kernel of the goldens that takes each of them. In the
 // list's order both can be carried out, somewhere. The other way round the same comes out, or a
 // rule forbids that; and each rule has a kernel that shows why it is there.
@@ -154,9 +159,9 @@ func TestOrder(t *testing.T) {
 					}
 				}
 			}
-			if both == 0 {
-				t.Errorf("no golden has a kernel on which both %s and %s are carried out (%v)", a.Lever,
-					b.Lever, refusal)
+			if _, ok := never[[2]string{a.Lever, b.Lever}]; ok != (both == 0) {
+				t.Errorf("%d kernels of the goldens take both %s and %s, where some should or none can (%v)",
+					both, a.Lever, b.Lever, refusal)
 			}
 			ruled := slices.IndexFunc(order, func(r rule) bool {
 				return r.before == a.Lever && r.after == b.Lever

@@ -276,7 +276,11 @@ func (m *tileMachine) thread(t *tileThread) error {
 				return fmt.Errorf("no label for %s", s.text)
 			}
 			t.at = at
-		case "ld", "st", "red":
+		case "red":
+			if err := m.reduce(t, s); err != nil {
+				return fmt.Errorf("%s: %w", s.text, err)
+			}
+		case "ld", "st":
 			if err := m.memory(t, s); err != nil {
 				return fmt.Errorf("%s: %w", s.text, err)
 			}
@@ -303,9 +307,6 @@ func (m *tileMachine) address(t *tileThread, place string) (uint64, error) {
 // memory carries out a load or a store.
 func (m *tileMachine) memory(t *tileThread, s *tileInst) error {
 	load := s.words[0] == "ld"
-	if s.words[0] == "red" {
-		return m.reduce(t, s)
-	}
 	place, value := s.ops[len(s.ops)-1], s.ops[0]
 	if !load {
 		place, value = value, place
@@ -338,9 +339,6 @@ func (m *tileMachine) memory(t *tileThread, s *tileInst) error {
 		return fmt.Errorf("%d values", len(list))
 	}
 	near := slices.Contains(s.words, "shared")
-	if own := slices.Contains(s.words, "local"); own != (address >= tileLocal && address < 2*tileLocal) {
-		return fmt.Errorf("%d is another kind of memory's", address)
-	}
 	if near {
 		address = uint64(uint32(address))
 		if address+uint64(width*many) > uint64(len(m.shared)) {
