@@ -88,6 +88,7 @@ var order = []rule{
 	{"st", "coarsen", numbered},
 	{"coarsen", "tile", "of the array and the barriers that tile brings in one is enough for all turns"},
 	{"coarsen", "demote", "slots are numbered by the threads as they are launched"},
+	{"coarsen", "early", "the turns' stores stand between their loads"},
 	{"coarsen", "bypass", "a load in two guarded halves would stand twice for each turn"},
 	{"coarsen", "inorder", "coarsen reads once for all turns by plain loads alone"},
 	{"coarsen", "approx", doubles},
