@@ -120,7 +120,7 @@ type Launch struct {
 	// where it is replayed: its time does not tell whether the program's launches find their data in
 	// the L2 cache, and a candidate's gain may depend on that
 	Either bool `json:"-"`
-	// the program does it many times, and it can be done again on what it left
+	// the program does it in a row, many times
 	Repeats bool `json:"-"`
 	// what was counted of its configuration in this process, as of now; nil: nothing yet
 	SoFar *Seen `json:"-"`
@@ -193,6 +193,7 @@ type Seen struct {
 	Seconds float64
 	Sampled int
 	Sets    Sets // of argument values; their counts and seconds add up to the above
+	Rows    int  // launches of the process' that came directly behind one of these
 
 	// Watched are seconds of launches that were timed in a row; during Beside of them another stream's
 	// launch of these ran.
@@ -248,10 +249,10 @@ type Measurement struct {
 	// empty L2 before each run; else it holds what the last copies left there, alike for all
 	// candidates
 	Cold bool
-	// the other of the two states, where a replay chose one (Launch.Either)
+	// the other of the two states, where a replay chose one (Launch.Either, Launch.Repeats)
 	Other bool
 	// each timed run comes behind one of its own, and takes up its results, as in a row of launches:
-	// for kernels alone whose addresses don't depend on what they write (Launch.Repeats)
+	// for kernels alone whose addresses don't depend on what they write
 	Again bool
 }
 

@@ -299,3 +299,21 @@ func TestAsks(t *testing.T) {
 		}
 	}
 }
+
+// TestRows: the host is told how many launches came directly behind one of the same.
+func TestRows(t *testing.T) {
+	h := &quiet{}
+	if exit, log := newFakeDriver(t).run(t, h, "rows", true); exit.Code != 7 || len(h.sums) != 1 {
+		t.Fatalf("%+v, %d summaries, %s", exit, len(h.sums), log)
+	}
+	want := map[string][2]int{"k": {6, 3}, "other": {2, 0}}
+	for _, k := range h.sums[0].Kernels {
+		if got := [2]int{k.Launch.Count, k.Rows}; got != want[k.Launch.Kernel] {
+			t.Errorf("%s: %v launches and rows, want %v", k.Launch.Kernel, got, want[k.Launch.Kernel])
+		}
+		delete(want, k.Launch.Kernel)
+	}
+	if len(want) != 0 {
+		t.Errorf("not seen: %v", want)
+	}
+}

@@ -285,6 +285,7 @@ func (p *process) counts(in *reader) error {
 			return err
 		}
 		s.Launch.Asked = in.u8() != 0
+		s.Rows = int(in.u64())
 	}
 	return in.end()
 }

@@ -250,9 +250,8 @@ func (s *search) compare(tr *policy.Trial) (finding, error) {
 
 // careful compares in the other state of the L2 cache as well, where the program's is not known:
 // the smaller gain is claimed, and what is slower there is not believed. A kernel that is launched
-// in a row is timed behind a run of its own (what a hint drives out of the cache, the next launch
-// has to fetch): what gains there must not be slower where the cache was filled by others, which
-// says nothing of what is claimed.
+// in a row finds what a launch of its own has left: what gains there must not be slower where the
+// cache was filled by others, which says nothing of what is claimed.
 func (s *search) careful(tr *policy.Trial, arm profile.Candidate) (bool, error) {
 	if !s.l.Either && !s.l.Repeats || !s.affords() {
 		return true, nil

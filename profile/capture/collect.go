@@ -286,6 +286,7 @@ func (u Use) join(o Use) Use {
 	u.Seconds += o.Seconds
 	u.Sampled += o.Sampled
 	u.Asked = u.Asked || o.Asked
+	u.Row = u.Row && o.Row
 	for i := range u.Params {
 		if i >= len(o.Params) {
 			break

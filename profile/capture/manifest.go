@@ -93,6 +93,8 @@ type Use struct {
 	Params []Param `json:"params,omitempty"`
 	// the program asks for the kernel's registers or occupancy
 	Asked bool `json:"asked,omitempty"`
+	// more than half of the configuration's launches came directly behind one of the same
+	Row bool `json:"row,omitempty"`
 }
 
 // Param is what all launches of a configuration had in common in one parameter.
@@ -104,7 +106,7 @@ type Param struct {
 // useOf reads a Use from what a process' agent counted.
 func useOf(s profile.Seen) Use {
 	u := Use{Count: s.Launch.Count, Varied: s.Varied, Seconds: s.Seconds, Sampled: s.Sampled,
-		Asked: s.Launch.Asked}
+		Asked: s.Launch.Asked, Row: 2*s.Rows > s.Launch.Count}
 	for _, p := range s.Launch.Params {
 		u.Params = append(u.Params, Param{Same: p.Same, Align: p.Align})
 	}

@@ -196,6 +196,10 @@ int main(int n, char **argv) {
     CALL(cuFuncGetAttribute, &version, NULL);
     return 7;
   }
+  if (strcmp(what, "rows") == 0) {
+    for (const char *next = "kkkkokok"; *next; next++) launch(*next == 'k' ? FAKE_KERNEL : FAKE_OTHER, 8, p);
+    return 7;
+  }
   if (strcmp(what, "asks first") == 0) {
     int v;
     cuFuncGetAttribute_params a = {.pi = &v, .attrib = CU_FUNC_ATTRIBUTE_NUM_REGS, .hfunc = FAKE_OTHER};

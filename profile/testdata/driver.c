@@ -68,7 +68,7 @@ DO(cuEventRecord, (CUevent e, CUstream s), )
 DO(cuEventQuery, (CUevent e), UNSAFE)
 DO(cuEventDestroy_v2, (CUevent e), free(e))
 // A kernel takes 500 us. In a session, whose tools run, events take 3 us themselves, and an empty kernel 1.
-DO(cuEventElapsedTime, (float *ms, CUevent a, CUevent b), UNSAFE; *ms = last == FAKE_TOOL ? 0.004f : tools ? 0.503f : 0.5f)
+DO(cuEventElapsedTime, (float *ms, CUevent a, CUevent b), UNSAFE; *ms = last == FAKE_TOOL ? 0.004f : tools ? 0.5033f : 0.5f)
 DO(cuStreamQuery, (CUstream s), UNSAFE)
 DO(cuStreamSynchronize, (CUstream s), UNSAFE)
 DO(cuStreamIsCapturing, (CUstream s, CUstreamCaptureStatus *status), *status = atomic_load(&fake_capturing) ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE)

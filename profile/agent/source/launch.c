@@ -21,6 +21,7 @@ struct shape {
   unsigned grid[3], block[3], dynamic, flags;
   uint32_t id;
   uint64_t count, varied;
+  uint64_t rows; // launches directly behind one of the same configuration
   bool quiet;                    // never ask again
   struct sets sets;              // of values; one alone where nobody observes
   uint32_t *values;              // room for one launch's
@@ -582,7 +583,10 @@ void on_launch(struct launch *l) {
     pthread_mutex_unlock(&lock);
     return;
   }
+  static struct shape *last; // of the process
   s->count++;
+  s->rows += s == last;
+  last = s;
   s->changed = true;
   shape_arguments(s, l);
   bool first = s->count == 1;
@@ -673,6 +677,7 @@ void summary_send(bool all) {
     put_aligns(&b, s);
     put_sets(&b, &s->sets, s->kernel);
     put_u8(&b, s->kernel->asked);
+    put_u64(&b, s->rows);
   }
   pthread_mutex_unlock(&lock);
   frame_send(FRAME_SUMMARY, &b);
