@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -128,6 +129,20 @@ func (p *pool) want(k *policy.Kernel, r recipe.Recipe, how kind, rank int) *job 
 	heap.Push(&p.queue, j)
 	p.more.Signal()
 	return j
+}
+
+// drop takes back what was asked for and is not begun; whoever wants it again asks again.
+func (p *pool) drop(jobs []*job) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, j := range jobs {
+		if i := slices.Index(p.queue, j); i >= 0 {
+			heap.Remove(&p.queue, i)
+			delete(p.jobs, j.key())
+			j.err = context.Canceled
+			close(j.done)
+		}
+	}
 }
 
 // idle tells whether nothing of a kernel that a search has asked for waits or compiles. What nobody

@@ -25,6 +25,7 @@ func (s *search) prove(tr *policy.Trial) bool {
 		return false
 	case errors.Is(err, errUnproved):
 		tr.Refused = err.Error()
+		s.othersToo()
 		return false
 	case err != nil:
 		tr.Refused = "it does not compile: " + policy.FirstLine(err)
@@ -32,6 +33,22 @@ func (s *search) prove(tr *policy.Trial) bool {
 	}
 	tr.Doubted, tr.Proved, s.proved[tr.Text] = false, true, true
 	return true
+}
+
+// othersToo asks for the proofs of all others that gain, as far as there are workers: where one
+// variant can't be proved, most others can't either, and a walk down the ranks would wait a second
+// or more for each. They come behind candidates, until they are waited for.
+func (s *search) othersToo() {
+	most := max(2, s.t.pool.n*3/4)
+	for _, tr := range policy.Rank(s.c.Book.Trials) {
+		if most == 0 || tr.Ratio > lever.Step {
+			return
+		}
+		if tr.Doubted && tr.Refused == "" {
+			s.unasked = append(s.unasked, s.t.pool.want(&s.k.Kernel, tr.Recipe, proofOf(tr), 3))
+			most--
+		}
+	}
 }
 
 func proofOf(tr *policy.Trial) kind {

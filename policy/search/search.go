@@ -81,6 +81,7 @@ type search struct {
 	loaded   map[string]profile.Candidate // by recipe text
 	byCode   map[string]*policy.Trial
 	proved   map[string]bool // by recipe text: doubted, and proved
+	unasked  []*job          // proofs that nobody has waited for yet
 	missing  bool            // something was not compiled in time
 	// within which three quarters of a stage with source variants were compiled
 	usual time.Duration
@@ -103,6 +104,7 @@ func (s *search) run() error {
 		return err
 	}
 	defer s.unload()
+	defer func() { s.t.pool.drop(s.unasked) }()
 	s.c.Untried = s.untried()
 	count := s.counting()
 	if !s.c.Book.Done || s.incomplete() {
