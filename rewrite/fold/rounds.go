@@ -1,6 +1,10 @@
 package fold
 
-import "gnvcc/rewrite/ptx"
+import (
+	"slices"
+
+	"gnvcc/rewrite/ptx"
+)
 
 // Rounds are the loops of a function, for variants in which nothing is fixed. Such a variant knows
 // more than the kernel only where a loop's rounds are told from each other: the first one reads
@@ -11,6 +15,8 @@ type Rounds struct {
 	blocks []ptx.Block
 	block  []int   // of each statement
 	heads  [][]int // of the loops around each block
+	// statements that write a register whatever their guard says, in order; made when first needed
+	writes map[string][]int
 }
 
 // RoundsOf reads the loops of a function.
@@ -53,19 +59,17 @@ func (r *Rounds) Alike(i int, reg string, defs []int) bool {
 // carried tells whether there is a way from a block's beginning to statement i on which nothing
 // writes the register.
 func (r *Rounds) carried(head, i int, reg string) bool {
+	writes := r.writesOf(reg)
 	seen := make([]bool, len(r.blocks))
 	seen[head] = true
 	for todo := []int{head}; len(todo) > 0; {
 		b := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		written := false
-		for k := r.blocks[b].First; k < r.blocks[b].Last && !written; k++ {
-			if k == i {
-				return true
-			}
-			r.f.Effects(k, func(n ptx.Span, _, write bool) {
-				written = written || write && !r.f.Stmts[k].Guarded && string(r.f.Bytes(n)) == reg
-			})
+		first, last := r.blocks[b].First, r.blocks[b].Last
+		at, _ := slices.BinarySearch(writes, first)
+		written := at < len(writes) && writes[at] < last
+		if first <= i && i < last && (!written || writes[at] >= i) {
+			return true
 		}
 		if written {
 			continue
@@ -78,4 +82,27 @@ func (r *Rounds) carried(head, i int, reg string) bool {
 		}
 	}
 	return false
+}
+
+func (r *Rounds) writesOf(reg string) []int {
+	if r.writes == nil {
+		r.writes = map[string][]int{}
+		for _, b := range r.blocks {
+			for k := b.First; k < b.Last; k++ {
+				if r.f.Stmts[k].Guarded {
+					continue
+				}
+				r.f.Effects(k, func(n ptx.Span, _, write bool) {
+					if write {
+						name := string(r.f.Bytes(n))
+						r.writes[name] = append(r.writes[name], k)
+					}
+				})
+			}
+		}
+		for _, list := range r.writes {
+			slices.Sort(list)
+		}
+	}
+	return r.writes[reg]
 }
