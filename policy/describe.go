@@ -87,6 +87,9 @@ func (k *Kernel) ReadPTX(m *ptx.Module) error {
 	} else {
 		k.Shapeable, k.Stride = true, f.Stride()
 	}
+	if k.Coarsenable, err = rewrite.Coarsenable(m, k.Name); err != nil {
+		k.NoCoarsen = err.Error()
+	}
 	reach, err := m.Reach(k.Name)
 	if err != nil {
 		return err

@@ -58,6 +58,10 @@ type Kernel struct {
 	NoThrottle string // why all of its blocks that can be resident must be; "" if fewer may be
 	Shapeable  bool   // it sees nothing of its launch's shape but the index over the grid
 	NoShape    string // why not, where it isn't
+	// the dimensions of the grid in which a block can do the work of several; NoCoarsen says why in
+	// none
+	Coarsenable [3]bool
+	NoCoarsen   string
 	// by so many bytes are apart what neighbouring threads of a row load or store, mostly; 0: not
 	// known
 	Stride int

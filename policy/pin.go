@@ -30,6 +30,8 @@ func Pinnable(k *Kernel, r recipe.Recipe) error {
 			why = k.NoThrottle
 		case "shape":
 			why = k.NoShape
+		case "coarsen":
+			why = k.NoCoarsen
 		case "maxnreg":
 			if k.Bounds != "" && !r.HasSecond() {
 				why = k.Bounds + " is yours, and stays"

@@ -41,7 +41,7 @@ var passes = []Pass{
 		Doc: "cache policy of loads from global memory"},
 	{Lever: "st", Stage: PTX, Exact: ByConstruction, Sites: true, apply: cacheStores,
 		Doc: "cache policy of stores to global memory"},
-	{Lever: "coarsen", Stage: PTX, Exact: Checked, apply: coarsen,
+	{Lever: "coarsen", Stage: PTX, launch: true, Exact: Checked, apply: coarsen,
 		Doc: "each block of a second entry does the work of so many neighbouring blocks, whose threads are jammed"},
 	{Lever: "tile", Stage: PTX, Exact: Checked, Sites: true, Block: true, apply: tile,
 		Doc: "what a block reads in so many turns of a loop is copied to shared memory first"},

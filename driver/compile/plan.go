@@ -26,6 +26,7 @@ type plan struct {
 	passes   map[string]recipe.Recipe // by entry of the merged module
 	blocks   map[string][3]int        // the blocks that second entries are chosen for
 	dynamic  map[string]int           // and their dynamic shared memory, bytes
+	coarse   map[string][3]int        // how many of the kernel's blocks one of theirs does
 	flags    []string
 	doubted  []doubted // of the variants, those that are to be proved
 	seconds  []second
@@ -38,7 +39,7 @@ type plan struct {
 func (b *Workbench) plan(ctx context.Context, j *job.Job, t *record.Translation, module *ptx.Module,
 	recipes map[string]recipe.Recipe) (p *plan, bad map[string]error) {
 	p, bad = &plan{passes: map[string]recipe.Recipe{}, blocks: map[string][3]int{},
-		dynamic: map[string]int{}, normals: map[string]string{}}, map[string]error{}
+		dynamic: map[string]int{}, coarse: map[string][3]int{}, normals: map[string]string{}}, map[string]error{}
 	b.together(ctx, t, module, recipes)
 	names := make([]string, 0, len(recipes))
 	for name := range recipes {
@@ -201,6 +202,9 @@ func (p *plan) add(v merge.Variant, s second, c stub.Choice) {
 	p.blocks[s.name] = c.Block
 	if b := s.manner.Block; b != [3]int{} {
 		p.blocks[s.name] = b
+	}
+	if by := s.manner.Coarse; by != [3]int{} {
+		p.coarse[s.name] = by
 	}
 	if c.Dynamic != nil {
 		p.dynamic[s.name] = *c.Dynamic

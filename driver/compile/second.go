@@ -174,6 +174,11 @@ func (s second) otherwise(m *ptx.Module) error {
 			return fmt.Errorf("shape=%dx%dx%d: %w", b[0], b[1], b[2], err)
 		}
 	}
+	if by := s.manner.Coarse; by != [3]int{} {
+		if err := rewrite.Coarsens(m, s.kernel, by); err != nil {
+			return fmt.Errorf("coarsen=%dx%dx%d: %w", by[0], by[1], by[2], err)
+		}
+	}
 	return nil
 }
 

@@ -123,7 +123,7 @@ func (c *Config) figure(k *policy.Kernel, r recipe.Recipe) *policy.Trial {
 		return nil
 	}
 	for _, e := range entries {
-		if guards, err := e.Guards(); err == nil && len(guards) == 1 && !c.excluded(k, guards[0]) {
+		if c.takes(k, e) {
 			return c.Trial(e.String()) // nil: not known
 		}
 	}

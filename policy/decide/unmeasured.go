@@ -8,6 +8,7 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/policy"
+	"gnvcc/rewrite"
 	"gnvcc/rewrite/recipe"
 )
 
@@ -166,10 +167,21 @@ func (k *Findings) between(r recipe.Recipe, configs []*Config) string {
 
 // avoids tells whether the host keeps a configuration's launches from all that a recipe makes.
 func (c *Config) avoids(k *policy.Kernel, r recipe.Recipe) bool {
-	guards, err := r.Guards()
-	return r.HasSecond() && err == nil && !slices.ContainsFunc(guards, func(g recipe.Guard) bool {
-		return !c.excluded(k, g)
+	entries, err := r.Entries()
+	return r.HasSecond() && err == nil && !slices.ContainsFunc(entries, func(e recipe.Recipe) bool {
+		return c.takes(k, e)
 	})
+}
+
+// takes tells whether launches of the configuration may come to what a recipe for one second entry
+// makes: nothing in them excludes its condition, and they can be done as it asks for.
+func (c *Config) takes(k *policy.Kernel, e recipe.Recipe) bool {
+	guards, err := e.Guards()
+	if err != nil || len(guards) != 1 {
+		return true // not known
+	}
+	_, _, ok := rewrite.MannerOf(e).Launch(c.Shape.Grid, c.Shape.Block)
+	return ok && !c.excluded(k, guards[0])
 }
 
 // guess is the time of one launch, ns: measured if it was looked at, else that of the slowest

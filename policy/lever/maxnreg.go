@@ -81,7 +81,7 @@ func caps(s *Situation, r recipe.Recipe, region Region) []recipe.Recipe {
 		}
 	}
 	// Nearest to what the default does first: a budget may end.
-	points := s.Device.CriticalPoints(s.ShapeFor(r).Sim(s.Kernel.Default), region.Min,
+	points := s.Device.CriticalPoints(s.simFor(r), region.Min,
 		min(region.Max, top))
 	for _, p := range byDistance(points, s.Kernel.Default.Registers) {
 		put(p)

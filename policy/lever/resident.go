@@ -5,9 +5,11 @@ import (
 	"strconv"
 	"strings"
 
+	"gnvcc/cache"
 	"gnvcc/policy"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/recipe"
+	"gnvcc/sim"
 )
 
 // Levers that act on the same thing. A block's size (shape), register caps (maxnreg), the number of
@@ -93,7 +95,7 @@ func (s *Situation) capFor(limit int, from, together recipe.Recipe) int {
 		return limit
 	}
 	warps := func(n int, r recipe.Recipe) int {
-		return s.Device.Occupancy(n, s.ShapeFor(r).Sim(s.Kernel.Default)).Warps
+		return s.Device.Occupancy(n, s.simFor(r)).Warps
 	}
 	for n := limit; n >= LowestCap; n-- {
 		if warps(n, together) >= warps(limit, from) {
@@ -109,13 +111,13 @@ func (s *Situation) blocks(r recipe.Recipe) int {
 	if !s.Known {
 		return 0
 	}
-	registers := s.Kernel.Default.Registers
+	registers := s.buildFor(r).Registers
 	if value, ok := r.Get("maxnreg", ""); ok {
 		if n, err := strconv.Atoi(value); err == nil {
 			registers = n
 		}
 	}
-	n := s.Device.Occupancy(registers, s.ShapeFor(r).Sim(s.Kernel.Default)).Blocks
+	n := s.Device.Occupancy(registers, s.simFor(r)).Blocks
 	if most := rewrite.Throttle(r); most > 0 {
 		n = min(n, most)
 	}
@@ -142,4 +144,19 @@ func (s *Situation) ShapeFor(r recipe.Recipe) policy.Shape {
 		out.Grid, out.Block = grid, block
 	}
 	return out
+}
+
+// simFor is the same for sim, with what a block takes.
+func (s *Situation) simFor(r recipe.Recipe) sim.Shape { return s.ShapeFor(r).Sim(s.buildFor(r)) }
+
+// buildFor is the build by which resident blocks are counted under a recipe that has no cap: the
+// default's; where a block does the work of several, that of this lever alone, once it is known.
+func (s *Situation) buildFor(r recipe.Recipe) cache.Build {
+	if value, ok := r.Get("coarsen", ""); ok {
+		tr := s.Trial(coarsened(s, value).String())
+		if tr != nil && tr.Build.Registers > 0 {
+			return tr.Build
+		}
+	}
+	return s.Kernel.Default
 }

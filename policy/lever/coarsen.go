@@ -1,0 +1,158 @@
+package lever
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"gnvcc/policy"
+	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
+)
+
+// Coarsening: a block does the work of several neighbours, whose threads are jammed
+// (rewrite/coarsen.go). What these read in common is read once, their independent loads are on
+// their way together, and so many fewer blocks begin and end; it costs registers, and the warps
+// that would have hidden latencies. So it is for grids of many small blocks: tried where those that
+// remain still fill the GPU several times. Four blocks in one are tried first, then two, in y
+// before x, as neighbours in y mostly read the same rows; where most blocks of a very large grid
+// could have nothing to do, eight that stand apart.
+//
+// Every value is code of its own, for the block and the dynamic shared memory at hand.
+
+const (
+	fewestWaves = 4  // of resident blocks, as many as must be left
+	apartWaves  = 50 // from so many on, blocks that stand apart are tried
+	// registers of as many threads as are jammed, above which none is tried: they would not fit
+	mostJammed = 255
+	mostCoarse = 8 // blocks in one: rewrite takes no more
+)
+
+var _ = register(Lever{
+	// Not measured with this pass yet. Sources jammed by hand gained between 0.6 and 1.8 (H200): the
+	// place among the levers is a guess.
+	Name: "coarsen", Idea: "blocks whose work one block does:", Gain: 1.01,
+	Try: func(s *Situation) []recipe.Recipe {
+		var out []recipe.Recipe
+		for _, value := range coarseValues(s) {
+			out = append(out, coarsened(s, value))
+		}
+		return out
+	},
+	Why: func(s *Situation) string {
+		switch k := s.Kernel; {
+		case k.NoCoarsen != "":
+			return k.NoCoarsen
+		case k.NoSecond != "":
+			return "it needs a second entry: " + k.NoSecond
+		case k.Coarsenable == [3]bool{}:
+			return "its PTX was not looked at"
+		case !s.Known:
+			return "how many blocks are resident is not known"
+		case s.Kernel.Default.Registers*2 > mostJammed:
+			return fmt.Sprintf("two of its threads would need %d registers", 2*k.Default.Registers)
+		}
+		return "its grid is too small, or odd"
+	},
+	Around: coarsenAround,
+	Words: func(k *policy.Kernel, t recipe.Term) string {
+		size, apart := strings.CutSuffix(t.Value, "s")
+		n := strings.ReplaceAll(strings.ReplaceAll("x"+size, "x1", ""), "x", "")
+		axis := ""
+		for i, d := range strings.Split(size, "x") {
+			if d != "1" && i < 3 {
+				axis = "xyz"[i : i+1]
+			}
+		}
+		if apart {
+			return fmt.Sprintf("a block does the work of %s that stand apart in %s", n, axis)
+		}
+		return fmt.Sprintf("a block does the work of %s neighbours in %s", n, axis)
+	},
+})
+
+// coarsened is the recipe for one value, and nothing else.
+func coarsened(s *Situation, value string) recipe.Recipe {
+	return Join(spec(recipe.Second, ofKind(s.Values, policy.HostValue)), Term("coarsen", value))
+}
+
+// coarseValues are those worth trying on the launch at hand, the most promising first.
+func coarseValues(s *Situation) []string {
+	if s.Kernel.NoSecond != "" || !s.Known || len(ofKind(s.Values, policy.HostValue)) == 0 {
+		return nil
+	}
+	var out []string
+	for _, n := range []int{4, 2} {
+		for _, axis := range []int{1, 0} {
+			if s.coarsens(axis, n, fewestWaves) {
+				out = append(out, coarseValue(axis, n))
+			}
+		}
+	}
+	if s.Kernel.Coarsenable[0] && s.waves() > apartWaves && s.Shape.Grid[0]%mostCoarse == 0 {
+		out = append(out, coarseValue(0, mostCoarse)+"s")
+	}
+	return out
+}
+
+func coarseValue(axis, n int) string {
+	by := [3]int{1, 1, 1}
+	by[axis] = n
+	return fmt.Sprintf("%dx%dx%d", by[0], by[1], by[2])
+}
+
+// coarsens tells whether blocks that do the work of n in one dimension are worth trying: they
+// divide the grid, fill the GPU so many times, and have registers for as many threads.
+func (s *Situation) coarsens(axis, n int, waves float64) bool {
+	grid := s.Shape.Grid[axis]
+	return s.Kernel.Coarsenable[axis] && grid%n == 0 && grid > n && s.waves() >= waves*float64(n) &&
+		s.Kernel.Default.Registers*n <= mostJammed
+}
+
+// waves is how often the launch at hand fills the GPU with resident blocks, 0: not known.
+func (s *Situation) waves() float64 {
+	resident := s.blocks(recipe.Recipe{}) * s.Device.SMs
+	if resident == 0 {
+		return 0
+	}
+	return float64(s.Shape.Blocks()) / float64(resident)
+}
+
+// coarsenAround tries a winner's value half and twice as large, beside each other and apart, and
+// puts one on a winner that has none.
+func coarsenAround(s *Situation, best policy.Trial) []recipe.Recipe {
+	if s.Kernel.NoSecond != "" || !s.Known || len(ofKind(s.Values, policy.HostValue)) == 0 {
+		return nil
+	}
+	var values []string
+	if now, ok := best.Recipe.Get("coarsen", ""); ok {
+		by := rewrite.Coarsen(best.Recipe)
+		axis := slices.IndexFunc(by[:], func(n int) bool { return n > 1 })
+		if axis < 0 {
+			return nil
+		}
+		apart := strings.HasSuffix(now, "s")
+		for _, n := range []int{by[axis] / 2, by[axis] * 2} {
+			if n > 1 && n <= mostCoarse && s.coarsens(axis, n, 1) {
+				values = append(values, coarseValue(axis, n))
+			}
+		}
+		if !apart {
+			values = append(values, now+"s")
+		}
+	} else {
+		for _, value := range coarseValues(s) {
+			tr := s.Trial(coarsened(s, value).String())
+			if tr != nil && tr.Usable() && tr.Ratio < Step {
+				values = append(values, value)
+			}
+		}
+	}
+	var out []recipe.Recipe
+	for _, value := range values {
+		if r, ok := s.Combine(best.Recipe.Without("coarsen"), coarsened(s, value)); ok {
+			out = append(out, r)
+		}
+	}
+	return out
+}
