@@ -79,6 +79,18 @@ func (k *Kernel) ReadPTX(m *ptx.Module) error {
 	if k.Awaits, err = m.Awaits(k.Name); err != nil {
 		k.Awaits = "its code can't be followed"
 	}
+	k.readManners(m, f)
+	reach, err := m.Reach(k.Name)
+	if err != nil {
+		return err
+	}
+	k.Reads = shapeReads(reach.Funcs)
+	k.Short = ShortName(k.Name)
+	return nil
+}
+
+// readManners fills in how it may be launched otherwise.
+func (k *Kernel) readManners(m *ptx.Module, f *ptx.Func) {
 	if err := rewrite.Throttleable(m, k.Name); err != nil {
 		k.NoThrottle = err.Error()
 	}
@@ -87,16 +99,10 @@ func (k *Kernel) ReadPTX(m *ptx.Module) error {
 	} else {
 		k.Shapeable, k.Stride = true, f.Stride()
 	}
+	var err error
 	if k.Coarsenable, err = rewrite.Coarsenable(m, k.Name); err != nil {
 		k.NoCoarsen = err.Error()
 	}
-	reach, err := m.Reach(k.Name)
-	if err != nil {
-		return err
-	}
-	k.Reads = shapeReads(reach.Funcs)
-	k.Short = ShortName(k.Name)
-	return nil
 }
 
 // shapeReads lists what the functions read of the launch's shape: "blockDim.x".

@@ -41,3 +41,30 @@ func TestHeldInOtherBlocks(t *testing.T) {
 		}
 	}
 }
+
+// TestHeldInFewerBlocks: a launch is for an entry whose blocks do the work of several where these
+// divide its grid.
+func TestHeldInFewerBlocks(t *testing.T) {
+	k := &Kernel{Name: "k"}
+	r, err := recipe.Parse("coarsen=1x4x1 spec{host(block)=16x16x1,host(dynamic)=0}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		grid, block [3]int
+		attributes  []string
+		held        bool
+	}{
+		{[3]int{3, 8, 1}, [3]int{16, 16, 1}, nil, true},
+		{[3]int{3, 6, 1}, [3]int{16, 16, 1}, nil, false},
+		{[3]int{8, 3, 1}, [3]int{16, 16, 1}, nil, false},
+		{[3]int{3, 8, 1}, [3]int{32, 8, 1}, nil, false},
+		{[3]int{3, 8, 1}, [3]int{16, 16, 1}, []string{"cluster dimension"}, false},
+	} {
+		l := &profile.Launch{Grid: c.grid, Block: c.block, LaunchAttributes: c.attributes}
+		if k.Held(r, l) != c.held || k.Broken(r, l) == c.held {
+			t.Errorf("%v x %v %v: %v, broken %v", c.grid, c.block, c.attributes, k.Held(r, l),
+				k.Broken(r, l))
+		}
+	}
+}

@@ -38,8 +38,9 @@ type plan struct {
 // can't be carried out.
 func (b *Workbench) plan(ctx context.Context, j *job.Job, t *record.Translation, module *ptx.Module,
 	recipes map[string]recipe.Recipe) (p *plan, bad map[string]error) {
-	p, bad = &plan{passes: map[string]recipe.Recipe{}, blocks: map[string][3]int{},
-		dynamic: map[string]int{}, coarse: map[string][3]int{}, normals: map[string]string{}}, map[string]error{}
+	p = &plan{passes: map[string]recipe.Recipe{}, blocks: map[string][3]int{},
+		dynamic: map[string]int{}, coarse: map[string][3]int{}, normals: map[string]string{}}
+	bad = map[string]error{}
 	b.together(ctx, t, module, recipes)
 	names := make([]string, 0, len(recipes))
 	for name := range recipes {

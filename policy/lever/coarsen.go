@@ -23,8 +23,9 @@ import (
 const (
 	fewestWaves = 4  // of resident blocks, as many as must be left
 	apartWaves  = 50 // from so many on, blocks that stand apart are tried
-	// registers of as many threads as are jammed, above which none is tried: they would not fit
-	mostJammed = 255
+	// registers of as many threads as are jammed, above which none is tried: a thread has 255, and
+	// what the turns have in common counts once
+	mostJammed = 320
 	mostCoarse = 8 // blocks in one: rewrite takes no more
 )
 
@@ -89,7 +90,7 @@ func coarseValues(s *Situation) []string {
 			}
 		}
 	}
-	if s.Kernel.Coarsenable[0] && s.waves() > apartWaves && s.Shape.Grid[0]%mostCoarse == 0 {
+	if s.waves() > apartWaves && s.coarsens(0, mostCoarse, 1) {
 		out = append(out, coarseValue(0, mostCoarse)+"s")
 	}
 	return out

@@ -111,7 +111,7 @@ func copies(e report.Entry) string {
 	return "The compiler knows the values of these launches: " + e.Words + "."
 }
 
-// at is the device and the launch that takes most time; ok is false where either is not known.
+// at is the device and the launch that takes most time, as the recipe has it done; ok is false where either is not known.
 func at(d *cache.Decision) (sim.Device, sim.Shape, bool) {
 	dev, ok := sim.Lookup(ptx.Capability(d.Target))
 	if !ok || len(d.Evidence.Launches) == 0 {
@@ -122,6 +122,9 @@ func at(d *cache.Decision) (sim.Device, sim.Shape, bool) {
 		if float64(l.Count)*l.Before.Median > float64(heaviest.Count)*heaviest.Before.Median {
 			heaviest = l
 		}
+	}
+	if r, err := recipe.Parse(d.Recipe); err == nil {
+		heaviest = report.Launched(r, heaviest)
 	}
 	if !isProduct(dev, d.Evidence.Device) {
 		dev.SMs = 0 // another product of this architecture, with another number of them

@@ -90,7 +90,7 @@ func Explain(w io.Writer, e Entry) {
 	p.curve(e)
 }
 
-// levels draws the occupancy levels at the launch that takes most time.
+// levels draws the occupancy levels at the launch that takes most time, as the recipe has it done.
 func (p *printer) levels(e Entry) {
 	dev, ok := deviceOf(e.Decision.Target)
 	if !ok || len(e.Decision.Evidence.Launches) == 0 {
@@ -101,6 +101,9 @@ func (p *printer) levels(e Entry) {
 		if float64(l.Count)*l.Before.Median > float64(heaviest.Count)*heaviest.Before.Median {
 			heaviest = l
 		}
+	}
+	if r, err := recipe.Parse(e.Recipe); err == nil {
+		heaviest = Launched(r, heaviest)
 	}
 	s := policy.Shape{Grid: heaviest.Grid, Block: heaviest.Block, Dynamic: heaviest.Dynamic}
 	ev := e.Decision.Evidence

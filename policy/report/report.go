@@ -91,7 +91,7 @@ func NewEntry(d cache.Decision) Entry {
 		if t := n * l.Before.Median; t > heaviest {
 			heaviest = t
 			e.Occupancy[0] = occupancy(d.Target, d.Evidence.Default, l)
-			l = launched(r, l)
+			l = Launched(r, l)
 			e.Occupancy[1] = occupancy(d.Target, d.Evidence.Chosen, l)
 			if n := rewrite.Throttle(r); n > 0 {
 				e.Occupancy[1] = math.Min(e.Occupancy[1], share(d.Target, n, l))

@@ -8,10 +8,10 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// Why blocks of another size are faster, where it can be told from the launch alone.
+// Why other blocks, or fewer, are faster, where it can be told from the launch alone.
 
-// launched is a launch as a recipe makes the host do it.
-func launched(r recipe.Recipe, l cache.Launch) cache.Launch {
+// Launched is a launch as a recipe makes the host do it.
+func Launched(r recipe.Recipe, l cache.Launch) cache.Launch {
 	entries, err := r.Entries()
 	if err != nil {
 		return l
@@ -29,20 +29,23 @@ func launched(r recipe.Recipe, l cache.Launch) cache.Launch {
 	return l
 }
 
-// reshaped says it of the launch that takes most time, "" where nothing is to be said.
+// reshaped says it of the launch that takes most time of those that are done otherwise, "" where
+// nothing is to be said.
 func reshaped(d *cache.Decision, r recipe.Recipe) string {
-	if len(d.Evidence.Launches) == 0 {
-		return ""
-	}
-	was := d.Evidence.Launches[0]
-	for _, l := range d.Evidence.Launches[1:] {
-		if float64(l.Count)*l.Before.Median > float64(was.Count)*was.Before.Median {
-			was = l
+	var was, now cache.Launch
+	most := -1.0
+	for _, l := range d.Evidence.Launches {
+		n := Launched(r, l)
+		if t := float64(l.Count) * l.Before.Median; t > most && (n.Grid != l.Grid || n.Block != l.Block) {
+			was, now, most = l, n, t
 		}
 	}
-	now := launched(r, was)
-	if now.Block == was.Block {
+	if most < 0 {
 		return ""
+	}
+	if now.Block == was.Block {
+		return fmt.Sprintf("each block does the work of %d: %d blocks, not %d",
+			blocksIn(was)/blocksIn(now), blocksIn(now), blocksIn(was))
 	}
 	text := fmt.Sprintf("%dx%d blocks", now.Block[0], now.Block[1])
 	if now.Block[1] == 1 && now.Block[2] == 1 {
