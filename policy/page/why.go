@@ -111,8 +111,8 @@ func copies(e report.Entry) string {
 	return "The compiler knows the values of these launches: " + e.Words + "."
 }
 
-// at is the device and the launch that takes most time, as the recipe has it done; ok is false where
-// either is not known.
+// at is the device and the launch that takes most time, as the recipe has it done; ok is false
+// where either is not known.
 func at(d *cache.Decision) (sim.Device, sim.Shape, bool) {
 	dev, ok := sim.Lookup(ptx.Capability(d.Target))
 	if !ok || len(d.Evidence.Launches) == 0 {
