@@ -13,10 +13,7 @@ import (
 )
 
 // exportedAnyway are names that no other package reads, and why they are shown.
-var exportedAnyway = map[string]string{
-	"rewrite Coarsen":     "what launches second entries will ask for it",
-	"rewrite Coarsenable": "what launches second entries will ask for it",
-}
+var exportedAnyway = map[string]string{}
 
 // byOthers are names of methods that libraries call: fmt, errors, io, sort, heap, flag, json.
 var byOthers = strings.Fields(`String Error Unwrap Is Write WriteAt Read ReadAt Seek Close Len Less
