@@ -16,6 +16,7 @@ import (
 func TestBeside(t *testing.T) {
 	const work = `
 __global__ void k(float *o, const float *x, int n) { float s = 0; for (int i = 0; i < n; i++) s += x[i] * x[i + threadIdx.x]; o[threadIdx.x] = s; }
+__device__ char bytes[300] = "some"; // aligned to nothing, and initialised: a table stands behind it
 __global__ void wide(float *o, const float *x, int n) {
   float a[180];
   for (int j = 0; j < 180; j++) a[j] = x[threadIdx.x * 7 + j * 5];

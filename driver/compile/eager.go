@@ -24,9 +24,13 @@ import (
 // It costs 0.04 ms an entry, once; the code of all kernels is what it is without (cubin.Point).
 
 const (
-	nowhere  = "__gnvcc_nowhere" // whose address stands in the PTX in the place of entries'
 	withFile = "__gnvcc_seconds"
+	pointer  = "__gnvcc_seconds_at" // whose bytes stand in the PTX in the place of entries' addresses
 )
+
+// mostTable bounds the size of the two variables, bytes. They are larger than whatever else is
+// aligned to one byte, and so stand last.
+const mostTable = 1 << 16
 
 // eagerTarget says whether code for an architecture can be made so: since sm_100 cubins hold it
 // twice.
@@ -43,21 +47,30 @@ func (b *Workbench) eager(ctx context.Context, j *job.Job, m *ptx.Module, text [
 		return nil, "", fmt.Errorf("code for %s can't be told to load second entries with the file",
 			j.Call.Target)
 	}
-	if m.Global(nowhere) != nil || m.Global(withFile) != nil {
-		return nil, "", fmt.Errorf("the file has a variable %s or %s", nowhere, withFile)
+	if m.Global(withFile) != nil || m.Global(pointer) != nil {
+		return nil, "", fmt.Errorf("the file has a variable %s or %s", withFile, pointer)
+	}
+	size := cubin.PointSize(len(seconds))
+	for _, g := range m.Globals {
+		if g.Space == "global" && g.Align <= 1 {
+			size = max(size, g.Size()+1)
+		}
+	}
+	if size > mostTable {
+		return nil, "", fmt.Errorf("it has a variable of %d bytes that may stand at any address", size-1)
 	}
 	names, values := make([]string, len(seconds)), make([]string, len(seconds))
 	for i, s := range seconds {
-		names[i], values[i] = s.name, nowhere
+		names[i], values[i] = s.name, "0xff("+withFile+")"
 	}
-	// Behind everything, and static: only so all other variables keep their places.
+	// Behind all others, which keep their places (cubin.Point).
 	text = append(append([]byte(nil), text...), fmt.Sprintf(
-		"\n.global .align 8 .b64 %s;\n.global .align 8 .u64 %s[%d] = {%s};\n", nowhere, withFile,
-		len(seconds), strings.Join(values, ", "))...)
+		"\n.global .align 1 .u8 %s[%d] = {1};\n.global .align 1 .u8 %s[%d] = {%s};\n", withFile, size,
+		pointer, size, strings.Join(values, ", "))...)
 	if content, messages, err = b.assemble(ctx, j, text, more); err != nil {
 		return nil, "", err
 	}
-	if content, err = cubin.Point(content, nowhere, names); err != nil {
+	if content, err = cubin.Point(content, withFile, pointer, names); err != nil {
 		return nil, "", fmt.Errorf("load second entries with the file: %w", err)
 	}
 	b.keep("eager.cubin", content)

@@ -11,8 +11,11 @@ import (
 	"gnvcc/install/kits"
 )
 
-const pointed = "\n.global .align 8 .b64 nowhere;\n" +
-	".global .align 8 .u64 table[2] = {nowhere, nowhere};\n"
+const pointed = "\n.global .align 1 .u8 table[100] = {1};\n" +
+	".global .align 1 .u8 other[100] = {0xff(table), 0xff(table)};\n"
+
+// byPtxas is a table of kernels as ptxas makes one.
+const byPtxas = "\n.global .align 8 .u64 table[2] = {second, sums};\n"
 
 // TestPoint: the table has the relocations that ptxas gives a table of kernels, and all code, and
 // all else that a launch depends on, is what it is without a table.
@@ -39,8 +42,7 @@ func TestPoint(t *testing.T) {
 					}
 					return b
 				}
-				same(t, assemble(""), assemble(pointed), assemble(strings.ReplaceAll(pointed,
-					"{nowhere, nowhere}", "{second, sums}")))
+				same(t, assemble(""), assemble(pointed), assemble(byPtxas))
 			})
 		}
 	}
@@ -50,7 +52,7 @@ func TestPoint(t *testing.T) {
 // makes of a table of kernels.
 func same(t *testing.T, without, empty, own []byte) {
 	t.Helper()
-	out, err := Point(empty, "nowhere", []string{"second", "sums"})
+	out, err := Point(empty, "table", "other", []string{"second", "sums"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,12 +62,15 @@ func same(t *testing.T, without, empty, own []byte) {
 			differ++
 		}
 	}
-	if len(out) != len(empty) || differ == 0 || differ > 16 {
+	if len(out) != len(empty) || differ == 0 || differ > 32 {
 		t.Errorf("%d bytes of %d (%d) differ", differ, len(out), len(empty))
 	}
 	if now, want := values(t, out), values(t, own); fmt.Sprint(now) != fmt.Sprint(want) ||
 		len(now) != 2 {
 		t.Errorf("the table has %v, and by ptxas %v", now, want)
+	}
+	if now, want := places(t, out), places(t, without); fmt.Sprint(now) != fmt.Sprint(want) {
+		t.Errorf("variables stand at %v, without a table at %v", now, want)
 	}
 	old, now := contents(t, without), contents(t, out)
 	for name, code := range old {
@@ -104,10 +109,26 @@ func values(t *testing.T, b []byte) map[string]uint32 {
 			for d := s.data; len(d) >= size; d = d[size:] {
 				x := uint64(d[8]) | uint64(d[9])<<8 | uint64(d[10])<<16 | uint64(d[11])<<24
 				n := uint64(d[12]) | uint64(d[13])<<8 | uint64(d[14])<<16
-				if name := c.symbols[n].name; name != "words" {
+				if name := c.symbols[n].name; name != "words" && name != "wide" {
 					out[name] = uint32(x)
 				}
 			}
+		}
+	}
+	return out
+}
+
+// places says where variables stand in their sections.
+func places(t *testing.T, b []byte) map[string]uint64 {
+	t.Helper()
+	c, err := readContainer(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]uint64{}
+	for _, s := range c.symbols {
+		if s.kind == kindObject && s.name != "table" && s.name != "other" {
+			out[s.name] = s.value
 		}
 	}
 	return out
@@ -153,24 +174,27 @@ func TestPointRefused(t *testing.T) {
 		from  string
 		to    []string
 	}{
-		"code twice":        {made("sm_100", pointed), "nowhere", both},
-		"no table":          {made("sm_90", ""), "nowhere", both},
-		"one place too few": {table, "nowhere", []string{"second", "sums", "second"}},
-		"one too many":      {table, "nowhere", []string{"second"}},
-		"no such kernel":    {table, "nowhere", []string{"second", "third"}},
-		"no kernel":         {table, "nowhere", []string{"second", "helper"}},
+		"code twice":        {made("sm_100", pointed), "table", both},
+		"no table":          {made("sm_90", ""), "table", both},
+		"one place too few": {table, "table", []string{"second", "sums", "second"}},
+		"one too many":      {table, "table", []string{"second"}},
+		"no such kernel":    {table, "table", []string{"second", "third"}},
+		"no kernel":         {table, "table", []string{"second", "helper"}},
 		"no variable":       {table, "second", both},
-		"no cubin":          {table[:100], "nowhere", both},
+		"too small":         {made("sm_90", strings.ReplaceAll(pointed, "100", "23")), "table", both},
+		"not the last one": {made("sm_90", strings.Replace(pointed, "1 .u8 table", "4 .u8 table", 1)),
+			"table", both},
+		"no cubin": {table[:100], "table", both},
 	} {
 		before := bytes.Clone(c.cubin)
-		if out, err := Point(c.cubin, c.from, c.to); err == nil || out != nil {
+		if out, err := Point(c.cubin, c.from, "other", c.to); err == nil || out != nil {
 			t.Errorf("%s: no error", name)
 		}
 		if !bytes.Equal(before, c.cubin) {
 			t.Errorf("%s: changed", name)
 		}
 	}
-	if _, err := Point(table, "nowhere", both); err != nil {
+	if _, err := Point(table, "table", "other", both); err != nil {
 		t.Error(err)
 	}
 }

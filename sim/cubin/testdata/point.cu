@@ -2,6 +2,9 @@
 __device__ int counter;
 __device__ float words[64] = {1, 2, 3};
 static __device__ float own[8] = {4};
+__device__ float of4[4] = {1, 2, 3, 4};
+__device__ char bytes[99] = "some", more[3], most[5000];
+__device__ double wide = 3, *to = &wide;
 __constant__ float few[16];
 __device__ __noinline__ float helper(float x, int n) { return n > 0 ? x * few[n] : own[7 & n]; }
 extern "C" __global__ void k(float *p, int n) {
