@@ -83,8 +83,9 @@ func (p *pointing) find(table, other string, to []string) (err error) {
 		p.entries = append(p.entries, at)
 	}
 	t := p.c.symbols[p.table]
-	if t.section <= 0 || t.section >= len(p.c.sections) || p.c.sections[t.section].name != initialised ||
-		t.size < uint64(PointSize(len(to))) {
+	placed := t.section > 0 && t.section < len(p.c.sections) &&
+		p.c.sections[t.section].name == initialised
+	if !placed || t.size < uint64(PointSize(len(to))) {
 		return fmt.Errorf("%s is not %d bytes with first values", table, PointSize(len(to)))
 	}
 	for i, s := range p.c.symbols {
