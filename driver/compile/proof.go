@@ -146,7 +146,7 @@ func (b *Workbench) compare(ctx context.Context, j *job.Job, t *record.Translati
 		return err
 	}
 	try := func(one, two map[same.Statement]same.Statement) error {
-		answer, err := same.Same(same.Built{Module: own, Entry: d.entry, Contracted: one},
+		answer, err := b.ask(same.Built{Module: own, Entry: d.entry, Contracted: one},
 			same.Built{Module: variant, Entry: d.entry, Contracted: two}, fixed)
 		if err != nil {
 			return err

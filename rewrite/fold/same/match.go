@@ -23,7 +23,7 @@ type matching struct {
 	fate         []fate     // of the default's nodes
 	mates        [][]int    // by node of the variant
 	paired       [][]uint64 // the same, as bits
-	why          map[int]string
+	why          map[int]reason
 	first        int // node of the variant that lost its last mate, -1: none
 	early        map[string]bool
 	neutral      map[int]neutral // of the default's operations that may give an operand as it is
@@ -37,7 +37,7 @@ func (m *matching) pair(v, d int) bool {
 func match(def, variant *graph, fixed fold.Fixed) (*matching, error) {
 	m := &matching{def: def, variant: variant, fixed: fixed, fate: fates(def, fixed, false),
 		mates: make([][]int, len(variant.nodes)), paired: make([][]uint64, len(variant.nodes)),
-		why: map[int]string{}, first: -1, early: map[string]bool{}, wide: map[list][]int{}}
+		why: map[int]reason{}, first: -1, early: map[string]bool{}, wide: map[list][]int{}}
 	m.neutral = m.neutrals()
 	if len(def.nodes)*len(variant.nodes) > mostPairs {
 		return nil, fmt.Errorf("it is too large: %d and %d values", len(def.nodes), len(variant.nodes))
@@ -112,8 +112,22 @@ func (m *matching) guard(v *node) bool {
 	return true
 }
 
+// A reason is why a node of the variant is no copy of one of the default: an operand of it.
+type reason struct {
+	d       *node
+	operand int
+}
+
 // reason says why a node of the variant has no mate.
-func (m *matching) reason(i int) string { return ": " + m.why[i] }
+func (m *matching) reason(i int) string {
+	why, has := m.why[i], ""
+	for _, o := range m.variant.nodes[i].ops[why.operand] {
+		if has += " " + m.variant.nodes[o].String(); len(has) > 200 {
+			break
+		}
+	}
+	return fmt.Sprintf(": operand %d (%s) is none of %s", why.operand+1, strings.TrimSpace(has), why.d)
+}
 
 // shape is what two nodes must have in common: the opcode. A comparison may be the other way
 // round, and stores of several values be one.
@@ -181,13 +195,7 @@ func (m *matching) holds(i, k int) bool {
 }
 
 func (m *matching) no(i int, d *node, operand int) bool {
-	has := ""
-	for _, o := range m.variant.nodes[i].ops[operand] {
-		if has += " " + m.variant.nodes[o].String(); len(has) > 200 {
-			break
-		}
-	}
-	m.why[i] = fmt.Sprintf("operand %d (%s) is none of %s", operand+1, strings.TrimSpace(has), d)
+	m.why[i] = reason{d, operand}
 	return false
 }
 
