@@ -65,7 +65,8 @@ func TestCoarsenable(t *testing.T) {
 			".shared .align 4 .b8 s[4];\n", [3]bool{}, "shared memory"},
 		{"", index + "mov.u32 %r5, %ctaid.y;\nsetp.eq.u32 %p1, %r4, 7;\n@%p1 ret;\nbar.sync 0;\n",
 			[3]bool{false, true}, ""},
-		{"", ".local .align 4 .b8 s[4];\n" + index, [3]bool{}, "local memory"},
+		{"", ".local .align 4 .b8 s[4];\n" + index, [3]bool{true}, ""}, // one after the other
+		{"", ".local .align 4 .b8 s[4];\nbar.sync 0;\n" + index, [3]bool{}, "local memory"},
 		{"", index + "mov.u32 %r5, %smid;\n", [3]bool{}, "%smid"},
 		{"", index + "mov.u64 %rd2, %clock64;\n", [3]bool{}, "%clock64"},
 		{"", index + "mov.u32 %r5, %clusterid.x;\n", [3]bool{}, "%clusterid.x"},

@@ -18,8 +18,9 @@ import (
 // register that does; and so all that such a statement writes. Control flow adds nothing: jammed
 // code goes on only where all turns go the same way.
 
-// Coarsenable says in which dimensions a block may do the work of several blocks of a kernel: those
-// in which the kernel looks at its block's number. An error says why it may in none.
+// Coarsenable says in which dimensions a block may do the work of several blocks of a kernel, by
+// their threads jammed or one after the other: those in which the kernel looks at its block's
+// number. An error says why it may in none.
 func Coarsenable(m *ptx.Module, kernel string) (dims [3]bool, err error) {
 	f := m.Entry(kernel)
 	if f == nil {
@@ -30,11 +31,12 @@ func Coarsenable(m *ptx.Module, kernel string) (dims [3]bool, err error) {
 	}
 	var first error
 	for d := range dims {
-		if _, err := readCoarse(f, d, false); err == nil {
-			dims[d] = true
-		} else if !errors.Is(err, errNoNumber) {
+		_, err := readCoarse(f, d, false)
+		if err != nil && !errors.Is(err, errNoNumber) {
 			first = cmp.Or(first, err)
+			_, err = readCoarse(f, d, true)
 		}
+		dims[d] = err == nil
 	}
 	if dims == [3]bool{} {
 		return dims, cmp.Or(first, errNoNumber)
