@@ -51,7 +51,8 @@ func (k *Kernel) ReadPTX(m *ptx.Module) error {
 		}
 	}
 	k.Loads, k.Stores = rewrite.Accesses(f)
-	k.Ordered, k.Early = rewrite.Ordered(f), rewrite.Early(f, m.AddressSize)
+	k.Ordered = rewrite.Ordered(f)
+	k.Early, k.EarlyTurns = rewrite.Early(f, m.AddressSize)
 	for _, s := range f.Stmts {
 		if bytes.Contains(f.Bytes(ptx.Span{Start: s.Start, End: s.End}), []byte(`"nounroll"`)) {
 			k.NoUnrolls++

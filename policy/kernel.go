@@ -72,6 +72,7 @@ type Kernel struct {
 	Streams       []int
 	Loads, Stores int  // accesses to global memory in its PTX that a hint can be given to
 	Early         int  // loads that the lever early does in front of stores
+	EarlyTurns    bool // and it can do so for several turns of a loop at once
 	Ordered       int  // loads from global memory that the lever inorder keeps in their order
 	Calls         bool // real calls
 	Dynamic       bool // uses dynamic shared memory

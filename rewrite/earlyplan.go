@@ -24,7 +24,7 @@ const (
 	mostEarlyOffset = 1 << 20
 )
 
-// An earlyBase is a register as of some place: with the statement of its stretch that wrote it.
+// An earlyBase is a register as of some place: with the place of its stretch that wrote it.
 type earlyBase struct {
 	reg string
 	def int // -1: it had its value at the stretch's beginning
@@ -32,7 +32,7 @@ type earlyBase struct {
 
 // An earlyAccess is a load or store of a stretch: the bytes [low, high) behind its base.
 type earlyAccess struct {
-	stmt      int
+	at        int // its place
 	base      earlyBase
 	low, high int
 }
@@ -44,40 +44,55 @@ type earlyTest struct {
 	storeLow, storeHigh, loadLow, loadHigh int
 }
 
-// An earlyPlan is what is done with the stretch [first, last] of a block.
+// An earlyPlan is what is done with a stretch.
 type earlyPlan struct {
 	*earlyBlock
-	first, last int
-	chain       []int // statements that compute addresses, in order
-	loads       []earlyAccess
-	tests       []earlyTest
+	last  int   // the last place that is moved away from, or the stretch's last one
+	chain []int // places of statements that compute addresses, in order
+	loads []earlyAccess
+	tests []earlyTest
+	goes  []earlyBase // by turn but the last: the predicate that sends it round
 }
 
-// earlyBlock knows who writes what in a stretch.
+// An earlyBlock is a stretch: some statements of a block, or all of a loop's, in so many turns. A
+// place is a statement in a turn, counted from the first one's first; it knows who writes what.
 type earlyBlock struct {
-	f      *ptx.Func
-	writes map[string][]int // by register: the statements of the stretch that write it, in order
-	touch  map[string][]int // or read it
-	bits   func(reg string) int
-	from   int
+	f           *ptx.Func
+	first, size int // statements, in each turn
+	turns       int
+	writes      map[string][]int // by register: the places that write it, in order
+	touch       map[string]int   // the first place that writes or reads it
+	bits        func(reg string) int
 }
 
-// earlyPlans looks at all blocks. end is the statement in front of which text can be added that
-// nothing falls into.
-func earlyPlans(f *ptx.Func, addressSize int) (plans []*earlyPlan, end int, err error) {
+func newEarlyBlock(f *ptx.Func, bits func(string) int, from, to, turns int) *earlyBlock {
+	b := &earlyBlock{f: f, first: from, size: to - from, turns: turns, bits: bits,
+		writes: map[string][]int{}, touch: map[string]int{}}
+	for v := range b.places() {
+		f.Effects(b.stmt(v), func(n ptx.Span, _, write bool) {
+			name := string(f.Bytes(n))
+			if _, ok := b.touch[name]; !ok {
+				b.touch[name] = v
+			}
+			if write {
+				b.writes[name] = append(b.writes[name], v)
+			}
+		})
+	}
+	return b
+}
+
+func (b *earlyBlock) places() int    { return b.size * b.turns }
+func (b *earlyBlock) stmt(v int) int { return b.first + v%b.size }
+
+// earlyPlans looks at all blocks; loops of one block are looked at in so many turns. end is the
+// statement in front of which text can be added that nothing falls into.
+func earlyPlans(f *ptx.Func, addressSize, turns int) (plans []*earlyPlan, end int, err error) {
 	if addressSize != 64 {
 		return nil, 0, errors.New("its addresses are not of 64 bits")
 	}
-	end = len(f.Stmts)
-	for end > 0 && f.Stmts[end-1].Kind != ptx.Inst {
-		if k := f.Stmts[end-1].Kind; k == ptx.Close || k == ptx.Decl {
-			return nil, 0, errors.New("its end is not the end of its code")
-		}
-		end--
-	}
-	if end == 0 || f.Stmts[end-1].Guarded || !slices.Contains([]string{"ret", "exit", "bra"},
-		string(f.Base(end-1))) {
-		return nil, 0, errors.New("its last instruction does not leave it")
+	if end, err = endOfCode(f); err != nil {
+		return nil, 0, err
 	}
 	blocks, err := f.Blocks()
 	if err != nil {
@@ -88,29 +103,57 @@ func earlyPlans(f *ptx.Func, addressSize int) (plans []*earlyPlan, end int, err 
 		return nil, 0, err
 	}
 	copied := 0
-	for _, b := range blocks {
+	add := func(p *earlyPlan) bool {
+		n := p.last + 1
+		if p.turns == 1 && n > mostEarlyCopied-copied || n*p.turns > mostEarlyCopied-copied {
+			return false
+		}
+		copied += n * p.turns
+		plans = append(plans, p)
+		return true
+	}
+	for n, b := range blocks {
+		if turns > 1 && slices.Contains(b.Succs, n) {
+			if p := planTurns(f, bits, b, turns); p != nil && add(p) {
+				continue
+			}
+		}
 		for from := b.First; from < b.Last; {
 			if !passedEarly(f, from) {
 				from++
 				continue
 			}
 			to := from
-			for to < b.Last && (passedEarly(f, to) || to > from && !inCode(f.Stmts[to].Kind)) {
+			for to < b.Last && (passedEarly(f, to) || !inCode(f.Stmts[to].Kind)) {
 				to++
 			}
 			for at := from; at < to; {
 				p := planEarly(f, bits, at, to)
-				if p == nil || copied+p.last-p.first > mostEarlyCopied {
+				if p == nil || !add(p) {
 					break
 				}
-				plans = append(plans, p)
-				copied += p.last - p.first
-				at = p.last + 1
+				at = p.first + p.last + 1
 			}
 			from = to
 		}
 	}
 	return plans, end, nil
+}
+
+// endOfCode is behind the last instruction, which nothing falls through.
+func endOfCode(f *ptx.Func) (end int, err error) {
+	end = len(f.Stmts)
+	for end > 0 && f.Stmts[end-1].Kind != ptx.Inst {
+		if k := f.Stmts[end-1].Kind; k == ptx.Close || k == ptx.Decl {
+			return 0, errors.New("its end is not the end of its code")
+		}
+		end--
+	}
+	if end == 0 || f.Stmts[end-1].Guarded || !slices.Contains([]string{"ret", "exit", "bra"},
+		string(f.Base(end-1))) {
+		return 0, errors.New("its last instruction does not leave it")
+	}
+	return end, nil
 }
 
 // inCode tells of statements that are more than a line number.
@@ -144,73 +187,98 @@ func widthsOf(f *ptx.Func) (func(reg string) int, error) {
 	}, nil
 }
 
-// planEarly finds what can be done in the stretch [from, to), nil: nothing. Where an address comes
-// from something that is computed in the stretch itself, what stands behind that is tried.
+// planTurns finds what can be done in several turns of a loop that is one block, nil: nothing.
+func planTurns(f *ptx.Func, bits func(string) int, loop ptx.Block, turns int) *earlyPlan {
+	from, to := loop.First, loop.Last-1
+	for from < to && !passedEarly(f, from) {
+		if k := f.Stmts[from].Kind; k == ptx.Inst || k == ptx.Open || k == ptx.Close || k == ptx.Decl {
+			return nil
+		}
+		from++
+	}
+	for i := from; i < to; i++ {
+		if inCode(f.Stmts[i].Kind) && !passedEarly(f, i) {
+			return nil
+		}
+	}
+	again, _ := f.Guard(to)
+	if from == to || string(f.Base(to)) != "bra" || again == nil {
+		return nil
+	}
+	b := newEarlyBlock(f, bits, from, to, turns)
+	chain := map[int]bool{}
+	p, _ := b.plan(chain)
+	if p == nil || p.loads[len(p.loads)-1].at < b.size {
+		return nil
+	}
+	for turn := 1; turn < turns; turn++ { // is there another one behind it?
+		at := turn * b.size
+		if _, ok := b.needs(string(again), at, chain, 0); !ok {
+			return nil
+		}
+		p.goes = append(p.goes, earlyBase{string(again), b.definition(string(again), at)})
+	}
+	p.last = b.places() - 1
+	return p.ordered(chain)
+}
+
+// planEarly finds what can be done in the statements [from, to), nil: nothing. Where an address
+// comes from something that is computed there itself, what stands behind that is tried.
 func planEarly(f *ptx.Func, bits func(string) int, from, to int) *earlyPlan {
 	for tries := 0; from < to && tries < mostEarlyTries; tries++ {
-		b := &earlyBlock{f: f, bits: bits, from: from, writes: map[string][]int{},
-			touch: map[string][]int{}}
-		for i := from; i < to; i++ {
-			f.Effects(i, func(n ptx.Span, _, write bool) {
-				name := string(f.Bytes(n))
-				b.touch[name] = append(b.touch[name], i)
-				if write {
-					b.writes[name] = append(b.writes[name], i)
-				}
-			})
+		b, chain := newEarlyBlock(f, bits, from, to, 1), map[int]bool{}
+		p, blocked := b.plan(chain)
+		if p != nil {
+			return p.ordered(chain)
 		}
-		p, blocked := b.plan(to)
-		if p != nil || blocked < 0 {
-			return p
+		if blocked < 0 {
+			return nil
 		}
-		from = blocked + 1
+		from += blocked + 1
 	}
 	return nil
 }
 
-// plan finds loads that can be moved to the beginning. blocked is a statement behind which more may
-// be possible, -1: none.
-func (b *earlyBlock) plan(to int) (p *earlyPlan, blocked int) {
-	p, blocked = &earlyPlan{earlyBlock: b, first: b.from}, -1
-	chain := map[int]bool{}
+// plan finds loads that can be moved to the beginning, and adds to chain what computes addresses.
+// blocked is a place behind which more may be possible, -1: none.
+func (b *earlyBlock) plan(chain map[int]bool) (p *earlyPlan, blocked int) {
+	p = &earlyPlan{earlyBlock: b}
 	var stores []earlyAccess
 	tests := map[[2]earlyBase]int{}
-	for i := b.from; i < to; i++ {
-		a, ok := b.access(i)
-		if !ok {
-			continue
-		}
-		a.base.def = b.definition(a.base.reg, i)
-		isStore := string(b.f.Base(i)) == "st"
-		if !isStore && len(stores) == 0 {
+	for v := range b.places() {
+		a, store, ok := b.access(v)
+		if !ok || !store && len(stores) == 0 {
 			continue
 		}
 		needs := map[int]bool{}
-		at, known := b.needs(a.base.reg, i, needs, 0)
+		at, known := b.needs(a.base.reg, v, needs, 0)
 		switch {
-		case !known && isStore: // no load behind it can be moved in front of it
+		case !known && store: // no load behind it can be moved in front of it
 			if len(p.loads) == 0 {
 				return nil, at
 			}
-			return p.ordered(chain), -1
-		case isStore:
+			return p, -1
+		case store:
 			stores = append(stores, a)
-		case !known || !b.free(i):
-			continue
-		default:
-			if more, ok := p.ask(tests, stores, a); ok {
-				p.loads, p.last = append(p.loads, a), i
-				tests = more
-				for j := range needs {
-					chain[j] = true
-				}
-				for _, s := range stores {
-					b.needs(s.base.reg, s.stmt, chain, 0)
-				}
+		case known:
+			more, ok := p.ask(tests, stores, a)
+			if !ok {
+				continue
+			}
+			tests = more
+			p.loads, p.last = append(p.loads, a), v
+			for j := range needs {
+				chain[j] = true
+			}
+			for _, s := range stores {
+				b.needs(s.base.reg, s.at, chain, 0)
 			}
 		}
 	}
-	return p.ordered(chain), -1
+	if len(p.loads) == 0 {
+		return nil, -1
+	}
+	return p, -1
 }
 
 // ordered is the plan as it is done, nil where ptxas sees by itself that nothing stands in the way.
@@ -259,34 +327,30 @@ func (p *earlyPlan) ask(tests map[[2]earlyBase]int, stores []earlyAccess, l earl
 	return more, true
 }
 
-// definition is the statement of the stretch that gives a register its value in front of statement
-// i, -1: none does.
-func (b *earlyBlock) definition(reg string, i int) int {
+// definition is the place that gives a register its value in front of another one, -1: none does.
+func (b *earlyBlock) definition(reg string, v int) int {
 	d := -1
 	for _, at := range b.writes[reg] {
-		if at < i {
+		if at < v {
 			d = at
 		}
 	}
 	return d
 }
 
-// width is a register's in bits.
-func (b *earlyBlock) width(reg string) int { return b.bits(reg) }
-
-// needs collects the statements that compute what a register holds in front of statement i, by
-// integers alone, from what is there at the stretch's beginning. Where that can't be: at is the
-// statement that stands in the way.
-func (b *earlyBlock) needs(reg string, i int, into map[int]bool, depth int) (at int, ok bool) {
-	d := b.definition(reg, i)
+// needs collects the places that compute what a register holds in front of one, by integers alone,
+// from what is there at the stretch's beginning. Where that can't be: at is the place that stands
+// in the way.
+func (b *earlyBlock) needs(reg string, v int, into map[int]bool, depth int) (at int, ok bool) {
+	d := b.definition(reg, v)
 	if d < 0 || into[d] {
 		return 0, true
 	}
-	if depth > 64 || !b.computes(d, reg) {
+	if depth > 64 || !b.computes(b.stmt(d), reg) {
 		return d, false
 	}
 	at, ok = 0, true
-	b.f.Effects(d, func(n ptx.Span, read, _ bool) {
+	b.f.Effects(b.stmt(d), func(n ptx.Span, read, _ bool) {
 		if ok && read {
 			at, ok = b.needs(string(b.f.Bytes(n)), d, into, depth+1)
 		}
@@ -321,10 +385,7 @@ func (b *earlyBlock) computes(i int, reg string) bool {
 		name := string(b.f.Bytes(n))
 		still = still && (!read || name[0] != '%' || b.bits(name) > 0 || neverChanges(name))
 	})
-	return still && slices.ContainsFunc(earlyWidths[:], func(k struct {
-		bits         int
-		kind, letter string
-	}) bool {
+	return still && slices.ContainsFunc(earlyWidths[:], func(k earlyWidth) bool {
 		return k.bits == b.bits(reg)
 	})
 }
@@ -335,31 +396,41 @@ func neverChanges(name string) bool {
 	return slices.Contains([]string{"%tid", "%ntid", "%ctaid", "%nctaid", "%laneid"}, name)
 }
 
-// free tells whether nothing in front of a load in the stretch reads or writes what it loads into.
-func (b *earlyBlock) free(i int) bool {
+// free tells whether nothing in front of a load in the stretch reads or writes a register that it
+// loads into.
+func (b *earlyBlock) free(v int) bool {
 	free := true
-	b.f.Effects(i, func(n ptx.Span, _, write bool) {
-		name := string(b.f.Bytes(n))
-		if write && (b.bits(name) == 0 || b.touch[name][0] < i) {
-			free = false
-		}
+	b.f.Effects(b.stmt(v), func(n ptx.Span, _, write bool) {
+		free = free && (!write || b.touch[string(b.f.Bytes(n))] == v)
 	})
 	return free
 }
 
 // access reads a load that may be moved, or a store to global memory.
-func (b *earlyBlock) access(i int) (a earlyAccess, ok bool) {
-	f := b.f
-	store := string(f.Base(i)) == "st" && ptx.HasModifier(f.Opcode(i), "global")
+func (b *earlyBlock) access(v int) (a earlyAccess, store, ok bool) {
+	f, i := b.f, b.stmt(v)
+	if f.Stmts[i].Kind != ptx.Inst {
+		return a, false, false
+	}
+	store = string(f.Base(i)) == "st" && ptx.HasModifier(f.Opcode(i), "global")
 	if !store && (f.Stmts[i].Guarded || !weakLoad(f, i)) {
-		return a, false
+		return a, false, false
 	}
 	ops := f.Operands(i, nil)
 	address := ops[1]
 	if store {
 		address = ops[0]
 	}
-	return a, b.f.Stmts[i].Kind == ptx.Inst && a.read(f, i, address)
+	ok = a.read(f, i, address)
+	if !store {
+		f.Effects(i, func(n ptx.Span, _, write bool) {
+			ok = ok && (!write || slices.ContainsFunc(earlyWidths[:3], func(k earlyWidth) bool {
+				return k.bits == b.bits(string(f.Bytes(n)))
+			}))
+		})
+	}
+	a.at, a.base.def = v, b.definition(a.base.reg, v)
+	return a, store, ok
 }
 
 // read takes an access' address apart.
@@ -378,7 +449,7 @@ func (a *earlyAccess) read(f *ptx.Func, i int, address ptx.Span) bool {
 			return false
 		}
 	}
-	*a = earlyAccess{stmt: i, base: earlyBase{reg: string(base), def: -1}, low: n, high: n + size}
+	*a = earlyAccess{base: earlyBase{reg: string(base)}, low: n, high: n + size}
 	return true
 }
 

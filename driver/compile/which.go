@@ -148,7 +148,7 @@ func (v values) madeAlike(i, j int) bool {
 	of, with := v.operands(i), v.operands(j)
 	if string(v.f.Opcode(i)) != string(v.f.Opcode(j)) || len(of) != len(with) || len(of) < 2 {
 		return twice(v.f, i) && v.scales(j) || twice(v.f, j) && v.scales(i) ||
-			v.loads(i) && v.loads(j) || v.whole(i) && v.whole(j)
+			v.loads(i) && v.loads(j) && !v.apart(i, j) && !v.apart(j, i) || v.whole(i) && v.whole(j)
 	}
 	alike := func(a, b []string) bool {
 		for k := range a {
@@ -182,6 +182,50 @@ func (v values) scales(i int) bool {
 }
 
 func (v values) loads(i int) bool { return string(v.f.Base(i)) == "ld" }
+
+// apart tells of two loads that the one gives an argument of the kernel, and the other what memory
+// holds: no compiler sees that they are one value, unless the kernel stores the argument.
+func (v values) apart(argument, memory int) bool {
+	if !v.f.Entry || !ptx.HasModifier(v.f.Opcode(argument), "param") {
+		return false
+	}
+	base, _, ok := v.f.Address(v.f.Operands(argument, nil)[1])
+	if !ok || !slices.ContainsFunc(v.f.Params, func(p ptx.Variable) bool {
+		return p.Name == string(base)
+	}) {
+		return false
+	}
+	return slices.ContainsFunc([]string{"global", "shared", "local"}, func(space string) bool {
+		return ptx.HasModifier(v.f.Opcode(memory), space)
+	}) && !v.stored(argument)
+}
+
+// stored tells whether what a statement gives may be stored to memory.
+func (v values) stored(i int) bool {
+	key := [2]int{-1, i}
+	known, ok := v.pairs[key]
+	if ok {
+		return known
+	}
+	v.pairs[key] = true // while it is looked at
+	for at := range v.f.Stmts {
+		switch string(v.f.Base(at)) {
+		case "st", "atom", "red", "call":
+		default:
+			continue
+		}
+		v.f.Effects(at, func(n ptx.Span, read, _ bool) {
+			for _, d := range v.reach.Of(at, string(v.f.Bytes(n))) {
+				known = known || read && (d == i || v.mayEqual(d, i))
+			}
+		})
+		if known {
+			break
+		}
+	}
+	v.pairs[key] = known
+	return known
+}
 
 // whole tells of arithmetic on integers: there are many ways to compute a number.
 func (v values) whole(i int) bool {

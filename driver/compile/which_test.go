@@ -17,7 +17,7 @@ const whichText = `.version 7.0
 .target sm_80
 .address_size 64
 
-.visible .entry k(.param .u64 p)
+.visible .entry k(.param .u64 p, .param .f32 a, .param .f32 b, .param .f32 c)
 {
 	.reg .f32 %f<40>;
 	.reg .b64 %rd<3>;
@@ -51,6 +51,25 @@ const whichText = `.version 7.0
 	st.global.f32 [%rd2+64], %f22;
 	sub.f32 %f24, %f22, %f23; // -1
 	st.global.f32 [%rd2+68], %f24;
+	ld.param.f32 %f25, [a];
+	ld.param.f32 %f26, [b];
+	mul.f32 %f27, %f1, %f25;
+	mul.f32 %f28, %f2, %f26;
+	mul.f32 %f29, %f2, %f25;
+	st.global.f32 [%rd2+72], %f29;
+	st.global.f32 [%rd2+76], %f28;
+	sub.f32 %f30, %f27, %f28; // 0
+	st.global.f32 [%rd2+80], %f30;
+	ld.param.f32 %f31, [c];
+	st.global.f32 [%rd2], %f31;
+	ld.global.f32 %f32, [%rd2];
+	mul.f32 %f33, %f32, %f4;
+	mul.f32 %f34, %f31, %f6;
+	mul.f32 %f35, %f31, %f4;
+	st.global.f32 [%rd2+84], %f34;
+	st.global.f32 [%rd2+88], %f35;
+	sub.f32 %f36, %f33, %f34; // 0, by the machine code alone
+	st.global.f32 [%rd2+92], %f36;
 	mul.f32 %f20, %f6, %f6;
 	sub.f32 %f21, %f20, %f1; // -1
 	st.global.f32 [%rd2+60], %f21;
@@ -90,7 +109,7 @@ func TestWhich(t *testing.T) {
 					t.Errorf("%s, by lines alone: %s, not %s", text(s), got, want)
 				}
 			}
-			if sums != 5 {
+			if sums != 7 {
 				t.Fatalf("%d differences", sums)
 			}
 			tired := newDoings(did.did, did.reach)

@@ -7,26 +7,35 @@ import (
 
 // Loads in front of the stores that stand before them. A loop that stores in each turn asks memory
 // once a turn: the turns that cicc unrolls wait one after the other, since a load may be of what
-// was just stored. Under the lever they ask together, and so more turns at once are worth a try
-// from the beginning: unrolled alone they bring nothing.
+// was just stored. Under the lever they ask together, and so do several turns of what is left.
+//
+// On an H200, chemv of HeCBench, which is 1.00 with all other levers: 1.41 with its loop's four
+// unrolled turns, 2.17 with eight, 2.64 with sixteen.
 
 var _ = register(Lever{
 	Name: "early", Idea: "loads in front of stores to other addresses:", Gain: 1.02,
-	With: []string{"unroll"},
 	Try: func(s *Situation) []recipe.Recipe {
-		if s.Kernel.Early == 0 {
-			return nil
+		var out []recipe.Recipe
+		if s.Kernel.Early > 0 {
+			out = append(out, Term("early", "on"))
 		}
-		out := []recipe.Recipe{Term("early", "on")}
-		if len(freeLoops(s.Kernel)) > 0 {
-			for _, r := range unrolls("", 8, 16) {
-				out = append(out, Join(r, out[0]))
-			}
+		if s.Kernel.EarlyTurns {
+			out = append(out, Term("early", "4"), Term("early", "2"))
 		}
 		return out
 	},
+	Around: func(s *Situation, best policy.Trial) []recipe.Recipe {
+		if value, _ := best.Recipe.Get("early", ""); value == "4" {
+			return []recipe.Recipe{best.Recipe.With(recipe.Term{Lever: "early", Value: "8"})}
+		}
+		return nil
+	},
 	Words: func(k *policy.Kernel, t recipe.Term) string {
-		return "loads in front of stores to other addresses"
+		words := "loads in front of stores to other addresses"
+		if t.Value != "on" {
+			words += ", of " + t.Value + " turns at once"
+		}
+		return words
 	},
 	Why: func(s *Situation) string {
 		return "no plain load behind a store, with addresses that are known before"
