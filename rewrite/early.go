@@ -30,9 +30,9 @@ import (
 //	                                     st.global.f32 [%rd3], %f64; ...
 //	                                     bra $gnvcc_joined_0;
 //
-// early=N, from 2 to 16, does the same for N turns at once of each loop that is one block, where it is
-// seen at the first that all of them come: the loads of the others go into registers of their own,
-// from where they are copied in their turns. Other blocks are treated as by on.
+// early=N, from 2 to 16, does the same for N turns at once of each loop that is one block, where it
+// is seen at the first that all of them come: the loads of the others go into registers of their
+// own, from where they are copied in their turns. Other blocks are treated as by on.
 //
 // Neither cicc nor ptxas does this: a pointer that is not __restrict__ may lead anywhere. So in a
 // loop that stores in each turn the turns that were unrolled wait for memory one after the other.
@@ -47,10 +47,11 @@ import (
 // scope.
 //
 // Safe: a load is done only where it would be done: in the same block, or in a turn that comes. It
-// is done once, as before, and so is every store, in the order of the text. A load that may see what a store of its own thread left is not moved: by the same register
-// that is seen here, else at run time, where the way as it was is taken. What other threads store
-// meanwhile a weak load may see or not, early or late: nothing that orders it is passed (PTX ISA,
-// "Memory Consistency Model"). Exact as checked only: ptxas compiles the arithmetic anew.
+// is done once, as before, and so is every store, in the order of the text. A load that may see
+// what a store of its own thread left is not moved: by the same register that is seen here, else at
+// run time, where the way as it was is taken. What other threads store meanwhile a weak load may
+// see or not, early or late: nothing that orders it is passed (PTX ISA, "Memory Consistency
+// Model"). Exact as checked only: ptxas compiles the arithmetic anew.
 //
 // From: the test at run time is Nicolau's (run-time disambiguation, 1989).
 func early(k *kernel, terms []recipe.Term) error {

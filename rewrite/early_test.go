@@ -46,7 +46,8 @@ func TestEarlyComputesTheSame(t *testing.T) {
 		}
 		for try := range 4 {
 			at := uint64(1 << 20)
-			params := map[string]uint64{"p": at, "q": at + uint64(4*rng.Intn(12<<try)), "n": 1 + uint64(rng.Intn(9))}
+			params := map[string]uint64{"p": at, "q": at + uint64(4*rng.Intn(12<<try)),
+				"n": 1 + uint64(rng.Intn(9))}
 			k := tileKernel{block: [3]int{3, 1, 1}, grid: [3]int{1, 1, 1}}
 			run := func(text []byte) tileRun {
 				r, err := k.run(text, params)
