@@ -83,7 +83,9 @@ func Count(m *ptx.Module, kernel string, o Counting) (text []byte, c Counters, e
 	if c, err = CountersOf(m, kernel); err != nil {
 		return nil, c, fmt.Errorf("count %s: %w", kernel, err)
 	}
-	c.caches = Caches{L1: max(o.L1, sector), L2: max(o.L2, sector)}
+	// Whole sectors: shared memory may leave L1 any number of bytes, and each multiprocessor's picture
+	// of it has to be aligned.
+	c.caches = Caches{L1: max(o.L1/sector, 1) * sector, L2: max(o.L2/sector, 1) * sector}
 	if c.Size() > mostTable {
 		return nil, c, fmt.Errorf("count %s: a table of %d bytes", kernel, c.Size())
 	}

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -44,7 +46,7 @@ __global__ void variable(int n) { counter = n; }
 			t.Fatal(err)
 		}
 		for _, e := range m.Entries() {
-			out, c, err := Count(m, e.Name, Counting{30, Caches{200 << 10, 50 << 20}})
+			out, c, err := Count(m, e.Name, Counting{30, Caches{200<<10 - 1080, 50<<20 + 8}})
 			if err != nil {
 				t.Errorf("%s: %v", e.Name, err)
 				continue
@@ -73,6 +75,10 @@ __global__ void variable(int n) { counter = n; }
 				len(c.Accesses) == 0 {
 				t.Errorf("%s: %d blocks, %d accesses, %d additions; the kernel has %d blocks", e.Name,
 					c.Blocks, len(c.Accesses), adds, len(blocks))
+			}
+			stride := regexp.MustCompile(`mad.wide.u32 %gnvcc_cl, %gnvcc_c0, (\d+),`).FindSubmatch(out)
+			if n, _ := strconv.Atoi(string(stride[1])); n%4 != 0 || n == 0 {
+				t.Errorf("%s: a picture of L1 takes %d bytes: its words are not aligned", e.Name, n)
 			}
 			if !strings.Contains(string(out), ".maxnreg 32") {
 				t.Errorf("%s: more registers than nvcc's own: a launch may fail", e.Name)
