@@ -9,6 +9,8 @@
 // Builds of all programs go first, in parallel; what uses the GPU goes one by one. Everything
 // happens in copies under -work.
 //
+// What gnvcc tune builds once in a store (its agent) is built beforehand, and in no time below.
+//
 // A failure ends its program, not the suite. Results are appended, one JSON line a program, to
 // -results as they come; programs that have one there are skipped (with -retry only those that did
 // not fail), so that an interrupted run goes on where it was. When the -budget ends, no new program
