@@ -45,8 +45,8 @@ func freeSum(n *node) bool {
 	return n.kind == operation && n.base != "fma" && fold.FreeSum(n.fn, n.at)
 }
 
-// choose compares all sums, and lists those that ptxas may contract.
-func (m *matching) choose() (*Answer, error) {
+// choices makes them.
+func (m *matching) choices() *choices {
 	c := &choices{matching: m, late: fates(m.variant, fold.Fixed{}, true), memo: map[[3]int]bool{},
 		stored: map[string]map[string]bool{}, widened: map[*graph]map[int][]int{m.def: {}, m.variant: {}},
 		bared: map[*graph]map[list][]int{m.def: {}, m.variant: {}}}
@@ -66,6 +66,12 @@ func (m *matching) choose() (*Answer, error) {
 			}
 		}
 	}
+	return c
+}
+
+// choose compares all sums, and lists those that ptxas may contract.
+func (m *matching) choose() (*Answer, error) {
+	c := m.choices()
 	var sums []int
 	for i, d := range m.def.nodes {
 		if isSum(d) {
@@ -98,18 +104,24 @@ func (m *matching) choose() (*Answer, error) {
 			out.Sums = append(out.Sums, Sum{v.statement(), may, ordered})
 		}
 	}
-	for _, g := range []*graph{m.def, m.variant} {
+	out.Alone = m.folded()
+	c.finish(out)
+	return out, nil
+}
+
+// finish lists the sums with two products, and the numbers that approximate instructions may begin
+// with.
+func (c *choices) finish(out *Answer) {
+	for _, g := range []*graph{c.def, c.variant} {
 		for _, n := range g.nodes {
 			if freeSum(n) && c.products(g, n) > 1 {
 				out.Both = append(out.Both, n.statement())
 			}
 		}
 	}
-	out.Alone = m.folded()
-	begin(m.variant, c.late, m.early)
-	begin(m.def, fates(m.def, fold.Fixed{}, true), m.early)
-	out.Early = slices.Sorted(maps.Keys(m.early))
-	return out, nil
+	begin(c.variant, c.late, c.early)
+	begin(c.def, fates(c.def, fold.Fixed{}, true), c.early)
+	out.Early = slices.Sorted(maps.Keys(c.early))
 }
 
 // products is the number of a sum's operands that may be products.
@@ -117,7 +129,8 @@ func (c *choices) products(g *graph, n *node) int {
 	count := 0
 	for k := range n.ops {
 		for _, o := range c.bare(g, n.ops[k]) {
-			if isProduct(g.nodes[o]) || g.nodes[o].kind == load && c.stored[g.nodes[o].name]["mul"] {
+			n := g.nodes[o]
+			if isProduct(n) && !g.doubles(n) || n.kind == load && c.stored[n.name]["mul"] {
 				count++
 				break
 			}
@@ -595,17 +608,3 @@ func (m *matching) folded() []Statement {
 
 // stands tells whether a node's operand a may be operand b of one that matches.
 func stands(v *node, a, b int) bool { return a == b || v.base == "st" || a < 2 && b < 2 }
-
-// literal tells whether a constant of the variant stands in the default's code, and is no number
-// that a sum of others is likely to come to.
-func (m *matching) literal(o int, in []int) bool {
-	if plain(m.variant.nodes[o].name) {
-		return false
-	}
-	for _, k := range in {
-		if n := m.def.nodes[k]; n.kind == constant && n.name == m.variant.nodes[o].name {
-			return true
-		}
-	}
-	return false
-}

@@ -76,6 +76,15 @@ func Same(def, variant Built, fixed fold.Fixed) (*Answer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the variant's PTX: %w", err)
 	}
+	var partner map[Statement]Statement
+	if len(def.Contracted)+len(variant.Contracted) == 0 {
+		partner = copies(d, v, fixed)
+	}
+	if partner != nil {
+		m := &matching{def: d, variant: v, fixed: fixed, fate: fates(d, fixed, false),
+			early: map[string]bool{}}
+		return m.choices().ofCopies(partner), nil
+	}
 	m, err := match(d, v, fixed)
 	if err != nil {
 		return nil, err

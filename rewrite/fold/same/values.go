@@ -3,6 +3,7 @@ package same
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 )
 
@@ -92,4 +93,32 @@ func single(text string) (float32, bool) {
 		err = strconv.ErrRange
 	}
 	return x, err == nil && x == x
+}
+
+// doubles tells of x + x with numbers of the code for x, or what these are without fractions: it is
+// exact, and a sum that is contracted with it gives the same.
+func (g *graph) doubles(n *node) bool {
+	return twice(n) && !slices.ContainsFunc(n.ops[0], func(o int) bool {
+		x := g.nodes[o]
+		if x.kind == operation && (x.op == "cvt.rzi.f32.f32" || x.op == "cvt.rni.f32.f32") &&
+			len(x.ops[0]) == 1 {
+			x = g.nodes[x.ops[0][0]]
+		}
+		_, ok := single(x.name)
+		return x.kind != constant || !ok
+	})
+}
+
+// literal tells whether a constant of the variant stands in the default's code, and is no number
+// that a sum of others is likely to come to.
+func (m *matching) literal(o int, in []int) bool {
+	if plain(m.variant.nodes[o].name) {
+		return false
+	}
+	for _, k := range in {
+		if n := m.def.nodes[k]; n.kind == constant && n.name == m.variant.nodes[o].name {
+			return true
+		}
+	}
+	return false
 }

@@ -1,0 +1,350 @@
+package same
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"gnvcc/rewrite/fold"
+	"gnvcc/rewrite/ptx"
+)
+
+// Where a variant is the kernel's own code but for integers. A kernel that knows its block alone
+// has other arithmetic for its indices, and nothing else: each other instruction stands in both, in
+// the same order, with the same numbers, and reads what its copies' partners write. Then the
+// compiler has computed nothing by itself, and contracted nothing otherwise: either would be an
+// instruction that one of them has not, or that reads something else. Integers are exact however
+// they are computed; but which is which has to be known, so that no two values are taken for each
+// other. They correspond where they are computed alike; or where they are of the same special
+// registers and parameters, and no other one that differs is of just these.
+
+// A copier pairs the instructions of two functions: its arrays have the default's, and the
+// variant's.
+type copier struct {
+	f       [2]*function
+	fixed   fold.Fixed
+	index   [2][]bool   // by statement: arithmetic on integers that nothing was loaded for
+	partner map[int]int // by statement of the variant
+	alikes  map[[2]int]bool
+	assumed map[[2]int]bool     // alikes that were used before they were known
+	differ  map[string][2][]int // by what they are made of: integers that are computed otherwise
+	unclear bool                // two of those are of the same
+}
+
+// copies pairs the statements of the variant with those of the default, where it is a copy but for
+// integers; nil where it is not.
+func copies(def, variant *graph, fixed fold.Fixed) map[Statement]Statement {
+	if len(def.funcs) != 1 || len(variant.funcs) != 1 || def.built.Entry != variant.built.Entry {
+		return nil
+	}
+	c := &copier{f: [2]*function{def.funcs[0], variant.funcs[0]}, fixed: fixed,
+		partner: map[int]int{}, alikes: map[[2]int]bool{}, assumed: map[[2]int]bool{},
+		differ: map[string][2][]int{}}
+	var list [2][]int
+	for k, f := range c.f {
+		c.index[k] = f.indices()
+		for i, st := range f.Stmts {
+			switch {
+			case st.Kind != ptx.Inst || c.index[k][i]:
+			case string(f.Base(i)) == "call":
+				return nil
+			case !c.steers(k, i):
+				list[k] = append(list[k], i)
+			}
+		}
+	}
+	if len(list[0]) != len(list[1]) {
+		return nil
+	}
+	for n := range list[0] {
+		c.partner[list[1][n]] = list[0][n]
+	}
+	out := map[Statement]Statement{}
+	for n, i := range list[0] {
+		j := list[1][n]
+		if !c.same(i, j) {
+			return nil
+		}
+		out[Statement{variant.funcs[0].Func, j}] = Statement{def.funcs[0].Func, i}
+	}
+	for pair := range c.assumed {
+		c.unclear = c.unclear || !c.alikes[pair]
+	}
+	if c.unclear {
+		return nil
+	}
+	return out
+}
+
+// counts are the operations that an index may be made by.
+var counts = set("mov add sub mul mad shl shr shf and or xor not neg min max cvt cvta setp selp " +
+	"div rem bfe bfi prmt lop3")
+
+// indices tells of each statement whether it is arithmetic on integers that are made of parameters,
+// special registers and numbers alone.
+func (f *function) indices() []bool {
+	out := make([]bool, len(f.Stmts))
+	for i, st := range f.Stmts {
+		op := f.Opcode(i)
+		out[i] = st.Kind == ptx.Inst && !float(string(op)) && (counts[string(f.Base(i))] ||
+			string(f.Base(i)) == "ld" && space(op) == "param")
+	}
+	for again := true; again; {
+		again = false
+		for i := range f.Stmts {
+			if out[i] && slices.ContainsFunc(f.read(i), func(reg string) bool {
+				return slices.ContainsFunc(f.reach.Of(i, reg), func(d int) bool { return !out[d] })
+			}) {
+				out[i], again = false, true
+			}
+		}
+	}
+	return out
+}
+
+// read are the registers that a statement reads, its guard among them.
+func (f *function) read(i int) (out []string) {
+	for _, o := range f.sources(i) {
+		name, _ := base(o)
+		for _, p := range append(parts(o), name) {
+			if p = strings.TrimPrefix(p, "!"); strings.HasPrefix(p, "%") {
+				out = append(out, p)
+			}
+		}
+	}
+	if reg, _ := f.Guard(i); reg != nil {
+		out = append(out, string(reg))
+	}
+	return out
+}
+
+// sources are a statement's operands without the one that it writes.
+func (f *function) sources(i int) []string {
+	switch string(f.Base(i)) {
+	case "st", "red", "bra", "bar", "barrier", "membar", "fence", "ret", "exit", "trap", "prefetch",
+		"prefetchu", "nanosleep", "sust", "stmatrix", "brx", "cp":
+		return f.ops[i]
+	}
+	return f.ops[i][min(1, len(f.ops[i])):]
+}
+
+// steers tells of a branch that nothing but integers decide on, and of the end.
+func (c *copier) steers(k, i int) bool {
+	f := c.f[k]
+	switch string(f.Base(i)) {
+	case "ret", "exit":
+	case "bra":
+	default:
+		return false
+	}
+	reg, _ := f.Guard(i)
+	return reg == nil || !slices.ContainsFunc(f.reach.Of(i, string(reg)), func(d int) bool {
+		return !c.index[k][d]
+	})
+}
+
+// same tells whether statement i of the default and j of the variant do the same with the same.
+func (c *copier) same(i, j int) bool {
+	d, v := c.f[0], c.f[1]
+	g, negated := d.Guard(i)
+	h, too := v.Guard(j)
+	if string(d.Opcode(i)) != string(v.Opcode(j)) || (g == nil) != (h == nil) || negated != too {
+		return false
+	}
+	if !c.index[0][i] && d.where[i] != v.where[j] && d.where[i] != "" && v.where[j] != "" {
+		return false
+	}
+	if g != nil && !c.holds(i, string(g), j, string(h)) {
+		return false
+	}
+	if base := string(d.Base(i)); base == "bra" {
+		return true
+	}
+	of, with := d.sources(i), v.sources(j)
+	if len(of) != len(with) || len(d.ops[i]) != len(v.ops[j]) {
+		return false
+	}
+	for n := range of {
+		if !c.operand(i, of[n], j, with[n]) {
+			return false
+		}
+	}
+	return true
+}
+
+// operand compares two operands: addresses, lists, registers or numbers.
+func (c *copier) operand(i int, a string, j int, b string) bool {
+	if strings.HasPrefix(a, "[") && strings.HasPrefix(b, "[") {
+		from, offset := base(a)
+		to, distance := base(b)
+		return offset == distance && c.holds(i, from, j, to)
+	}
+	of, with := parts(a), parts(b)
+	if len(of) != len(with) {
+		return false
+	}
+	for n := range of {
+		if !c.holds(i, of[n], j, with[n]) {
+			return false
+		}
+	}
+	return true
+}
+
+// holds tells whether a register or number of statement i of the default holds what that of
+// statement j of the variant does.
+func (c *copier) holds(i int, a string, j int, b string) bool {
+	if strings.HasPrefix(a, "!") != strings.HasPrefix(b, "!") {
+		return false
+	}
+	a, b = strings.TrimPrefix(a, "!"), strings.TrimPrefix(b, "!")
+	if !c.f[0].reach.Written(a) || !c.f[1].reach.Written(b) {
+		return strings.EqualFold(a, b)
+	}
+	of, with := c.f[0].reach.Of(i, a), c.f[1].reach.Of(j, b)
+	var own, other []int // indices
+	partners, defs := map[int]bool{}, map[int]bool{}
+	for _, d := range of {
+		if c.index[0][d] {
+			own = append(own, d)
+		} else {
+			defs[d] = true
+		}
+	}
+	for _, e := range with {
+		if c.index[1][e] {
+			other = append(other, e)
+			continue
+		}
+		d, ok := c.partner[e]
+		if !ok || lane(c.f[0], d, a) != lane(c.f[1], e, b) {
+			return false
+		}
+		partners[d] = true
+	}
+	return maps.Equal(partners, defs) && c.alike(own, other)
+}
+
+// lane is the place of a register among those that a statement writes.
+func lane(f *function, i int, reg string) int {
+	return slices.Index(strings.FieldsFunc(f.ops[i][0], func(r rune) bool {
+		return strings.ContainsRune("{}, |", r)
+	}), reg)
+}
+
+// alike tells of two lists of writes of integers that they write the same ones.
+func (c *copier) alike(own, other []int) bool {
+	if len(own) != len(other) {
+		return false
+	}
+	for n, i := range own {
+		j := other[n]
+		key := [2]int{i, j}
+		known, ok := c.alikes[key]
+		if !ok {
+			c.alikes[key] = true
+			known = len(c.f[0].ops[i]) > 1 && c.same(i, j)
+			c.alikes[key] = known
+		} else if known {
+			c.assumed[key] = true
+		}
+		if !known && !c.apart(own[n:n+1], other[n:n+1]) {
+			return false
+		}
+	}
+	return true
+}
+
+// apart tells of two integers that are computed otherwise, that they are of the same special
+// registers and parameters, and the only ones that are of these.
+func (c *copier) apart(own, other []int) bool {
+	of := c.leaves(0, own)
+	if of == "" || of != c.leaves(1, other) {
+		return false
+	}
+	known, ok := c.differ[of]
+	if !ok {
+		c.differ[of] = [2][]int{own, other}
+		return true
+	}
+	if !c.f[0].again(known[0], own, mostAgain) || !c.f[1].again(known[1], other, mostAgain) {
+		c.unclear = true // which is which
+	}
+	return !c.unclear
+}
+
+// mostAgain is how many steps again looks back.
+const mostAgain = 10
+
+// again tells of integers that they are computed a second time, by the same instructions.
+func (f *function) again(first, second []int, left int) bool {
+	if slices.Equal(first, second) {
+		return true
+	}
+	if len(first) != 1 || len(second) != 1 || left == 0 {
+		return false
+	}
+	i, j := first[0], second[0]
+	of, with := f.sources(i), f.sources(j)
+	if string(f.Opcode(i)) != string(f.Opcode(j)) || f.Stmts[i].Guarded || f.Stmts[j].Guarded ||
+		len(of) != len(with) {
+		return false
+	}
+	for n := range of {
+		if !f.reach.Written(of[n]) || !f.reach.Written(with[n]) {
+			if of[n] != with[n] {
+				return false
+			}
+		} else if !f.again(f.reach.Of(i, of[n]), f.reach.Of(j, with[n]), left-1) {
+			return false
+		}
+	}
+	return true
+}
+
+// leaves names the special registers and parameters that integers are made of, without those that
+// the variant knows.
+func (c *copier) leaves(k int, from []int) string {
+	f, seen, out := c.f[k], map[int]bool{}, map[string]bool{}
+	for todo := slices.Clone(from); len(todo) > 0; {
+		i := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if seen[i] {
+			continue
+		}
+		seen[i] = true
+		if string(f.Base(i)) == "ld" {
+			name, offset := base(f.ops[i][1])
+			n := slices.IndexFunc(f.Params, func(p ptx.Variable) bool { return p.Name == name })
+			if !c.fixed.Params[n] {
+				out[fmt.Sprint(n, "+", offset)] = true
+			}
+			continue
+		}
+		for _, reg := range f.read(i) {
+			if f.reach.Written(reg) {
+				todo = append(todo, f.reach.Of(i, reg)...)
+			} else if !c.fixed.Dims[strings.TrimPrefix(reg, "%")] {
+				out[reg] = true
+			}
+		}
+	}
+	return strings.Join(slices.Sorted(maps.Keys(out)), " ")
+}
+
+// ofCopies is the answer where the variant is a copy: each sum is its partner's.
+func (c *choices) ofCopies(partner map[Statement]Statement) *Answer {
+	out := &Answer{}
+	for _, v := range c.variant.nodes {
+		if v.kind == operation && approximate(v) {
+			out.Approximate = append(out.Approximate, v.statement())
+		}
+		if freeSum(v) && c.products(c.variant, v) > 0 {
+			of := []Statement{partner[v.statement()]}
+			out.Sums = append(out.Sums, Sum{v.statement(), of, of})
+		}
+	}
+	c.finish(out)
+	return out
+}
