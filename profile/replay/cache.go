@@ -99,7 +99,7 @@ func (w *only) timed(l *profile.Launch, s profile.Session) profile.Session {
 		return warm
 	}
 	// of a short launch the time alone does not tell that its cache was not empty
-	l.Either = !l.Repeats && inEmpty <= near && program < float64(soon.Nanoseconds()) &&
+	l.Either = inEmpty <= near && program < float64(soon.Nanoseconds()) &&
 		(inFull <= near || program < float64(shortest.Nanoseconds()))
 	if program < float64(shortest.Nanoseconds()) {
 		return warm

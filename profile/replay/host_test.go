@@ -182,8 +182,8 @@ func TestTimedWarm(t *testing.T) {
 }
 
 // TestRepeats: a launch is timed on what it left where the program does it in a row, where no
-// address can come from there, and where it takes the program's time so. Where one can, the empty
-// cache is no state of the program's either, but nothing may be slower in it.
+// address can come from there, and where it takes the program's time so. Where one can, nothing may
+// be slower with an empty cache.
 func TestRepeats(t *testing.T) {
 	for _, c := range []struct {
 		count  int
@@ -219,7 +219,7 @@ func TestRepeats(t *testing.T) {
 			want, beside = c.again*1e3, 2e4
 		}
 		if c.us < 100 && (here[0] != want || other[0] != beside) || l.Repeats != c.row ||
-			c.row && l.Either {
+			c.own && l.Either {
 			t.Errorf("%+v: %+v, %v and %v ns", c, l, here, other)
 		}
 	}
