@@ -179,3 +179,14 @@ func TestWordsOfSites(t *testing.T) {
 		}
 	}
 }
+
+// TestExactness: a copy for values is checked, and not for those alone who allow other results.
+func TestExactness(t *testing.T) {
+	for name, want := range map[string]rewrite.Exactness{recipe.Second: rewrite.Checked,
+		recipe.Inside: rewrite.Checked, "unroll": rewrite.Checked, "ld": rewrite.ByConstruction,
+		"fastmath": rewrite.Approximate, "no such lever": rewrite.Approximate} {
+		if got := ExactnessOf(name); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}

@@ -177,7 +177,13 @@ func HasStage(r recipe.Recipe, stage rewrite.Stage) bool {
 	return false
 }
 
-// ExactnessOf is a lever's own.
+// ExactnessOf is a lever's own, as rewrite's table has it: a recipe's may be weaker by what a copy
+// is built with.
 func ExactnessOf(name string) rewrite.Exactness {
-	return rewrite.ExactnessOf(recipe.Recipe{Terms: []recipe.Term{{Lever: name, Value: "x"}}})
+	for _, p := range rewrite.Levers() {
+		if p.Lever == name {
+			return p.Exact
+		}
+	}
+	return rewrite.Approximate
 }
