@@ -1,6 +1,8 @@
 package lever
 
 import (
+	"fmt"
+
 	"gnvcc/policy"
 	"gnvcc/rewrite/recipe"
 )
@@ -20,15 +22,9 @@ var _ = register(Lever{
 			out = append(out, Term("early", "on"))
 		}
 		if s.Kernel.EarlyTurns {
-			out = append(out, Term("early", "4"), Term("early", "2"))
+			out = append(out, Term("early", "2"), manyTurns(s, "4"), manyTurns(s, "8"))
 		}
 		return out
-	},
-	Around: func(s *Situation, best policy.Trial) []recipe.Recipe {
-		if value, _ := best.Recipe.Get("early", ""); value == "4" {
-			return []recipe.Recipe{best.Recipe.With(recipe.Term{Lever: "early", Value: "8"})}
-		}
-		return nil
 	},
 	Words: func(k *policy.Kernel, t recipe.Term) string {
 		words := "loads in front of stores to other addresses"
@@ -41,3 +37,16 @@ var _ = register(Lever{
 		return "no plain load behind a store, with addresses that are known before"
 	},
 })
+
+// manyTurns keeps as many values in registers as the largest block might have no room for: it is
+// for a second entry, chosen by the block at hand, where there can be one; else under a cap.
+func manyTurns(s *Situation, turns string) recipe.Recipe {
+	r, host := Term("early", turns), ofKind(s.Values, policy.HostValue)
+	switch {
+	case len(host) > 0 && s.Kernel.NoSecond == "":
+		return Join(spec(recipe.Second, host), r)
+	case s.Kernel.Bounds == "" && s.Known:
+		return Join(Term("maxnreg", fmt.Sprint(min(255, s.Device.MostRegisters(s.Largest)))), r)
+	}
+	return r
+}

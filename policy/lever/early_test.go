@@ -6,10 +6,11 @@ import (
 
 	"gnvcc/policy"
 	"gnvcc/rewrite/recipe"
+	"gnvcc/sim"
 )
 
-// TestEarlyTried: where a load stands behind a store; where that is in a loop, several turns, and
-// more where those win.
+// TestEarlyTried: where a load stands behind a store; where that is in a loop, several turns, many
+// of them in a second entry or under a cap.
 func TestEarlyTried(t *testing.T) {
 	texts := func(list []recipe.Recipe) (out []string) {
 		for _, r := range list {
@@ -17,6 +18,7 @@ func TestEarlyTried(t *testing.T) {
 		}
 		return out
 	}
+	const second = " spec{host(block)=32x1x1,host(dynamic)=0}"
 	for _, c := range []struct {
 		early int
 		turns bool
@@ -24,20 +26,32 @@ func TestEarlyTried(t *testing.T) {
 	}{
 		{0, false, nil},
 		{3, false, []string{"early=on"}},
-		{3, true, []string{"early=on", "early=4", "early=2"}},
-		{0, true, []string{"early=4", "early=2"}}, // the next turn's loads, behind this one's store
+		{3, true, []string{"early=on", "early=2", "early=4" + second, "early=8" + second}},
+		// the next turn's loads, behind this one's store
+		{0, true, []string{"early=2", "early=4" + second, "early=8" + second}},
 	} {
 		s := &Situation{Kernel: &policy.Kernel{Loads: 8, Stores: 8, Early: c.early, EarlyTurns: c.turns}}
+		s.Values = []policy.Value{
+			{Kind: policy.HostValue, Is: recipe.Condition{Kind: recipe.HostBlock, Size: [3]int{32, 1, 1}}},
+			{Kind: policy.HostValue, Is: recipe.Condition{Kind: recipe.HostDynamic}}}
 		if got := texts(levers()["early"].Try(s)); !slices.Equal(got, c.want) {
 			t.Errorf("%d loads, turns %v: %q, want %q", c.early, c.turns, got, c.want)
 		}
 	}
-	around := levers()["early"].Around
-	for value, want := range map[string][]string{"on": nil, "2": nil, "8": nil,
-		"4": {"early=8 maxnreg=64"}} {
-		best := policy.Trial{Recipe: Join(Term("early", value), Term("maxnreg", "64"))}
-		if got := texts(around(&Situation{Kernel: &policy.Kernel{}}, best)); !slices.Equal(got, want) {
-			t.Errorf("around early=%s: %q, want %q", value, got, want)
-		}
+}
+
+// TestManyTurns: without a second entry there is a cap, so that the largest block still has room.
+func TestManyTurns(t *testing.T) {
+	device, known := sim.Lookup(90)
+	if !known {
+		t.Fatal("no sm_90 in the table")
+	}
+	s := &Situation{Kernel: &policy.Kernel{NoSecond: "-"}, Device: device, Known: true, Largest: 1024}
+	if got := manyTurns(s, "4").String(); got != "early=4 maxnreg=64" {
+		t.Error(got)
+	}
+	s.Kernel.Bounds = "__launch_bounds__(1024, 1)"
+	if got := manyTurns(s, "4").String(); got != "early=4" {
+		t.Error(got)
 	}
 }
