@@ -104,13 +104,12 @@ func earlyPlans(f *ptx.Func, addressSize, turns int) (plans []*earlyPlan, end in
 	}
 	copied := 0
 	add := func(p *earlyPlan) bool {
-		n := p.last + 1
-		if p.turns == 1 && n > mostEarlyCopied-copied || n*p.turns > mostEarlyCopied-copied {
-			return false
+		if n := p.last + 1; n <= mostEarlyCopied-copied {
+			copied += n
+			plans = append(plans, p)
+			return true
 		}
-		copied += n * p.turns
-		plans = append(plans, p)
-		return true
+		return false
 	}
 	for n, b := range blocks {
 		if turns > 1 && slices.Contains(b.Succs, n) {
