@@ -70,3 +70,42 @@ func TestContraction(t *testing.T) {
 		t.Errorf("nothing is left to ptxas, and it is to be proved: %v", err)
 	}
 }
+
+// storedText stores what it has summed up after each turn, and may load that next. Two products of
+// what is loaded with arguments are subtracted from each other.
+const storedText = "struct number { float re, im; };\n" +
+	"__global__ void stored(number *a, number *x, number *y, float re, float im, int n) {\n" +
+	"  int t = threadIdx.x;\n" +
+	"  for (int i = 0; i < n; i++) {\n" +
+	"    float r = re * a[i * 32 + t].re - im * a[i * 32 + t].im;\n" +
+	"    float s = im * a[i * 32 + t].re + re * a[i * 32 + t].im;\n" +
+	"    float u = y[t].re + (r * x[i].re - s * x[i].im), v = y[t].im + (s * x[i].re + r * x[i].im);\n" +
+	"    y[t].re = u; y[t].im = v;\n" +
+	"  }\n" +
+	"}\n" +
+	"int main() { stored<<<1, 32>>>(0, 0, 0, 0, 0, 0); }\n"
+
+// TestContractionInTurns: where statements come to stand several times, each of them is contracted
+// as nvcc's own was, so that nothing is left to prove.
+func TestContractionInTurns(t *testing.T) {
+	p := drivertest.NewProject(t, "13.0", map[string]string{"k.cu": storedText})
+	p.Gnvcc("-arch=sm_90", "k.cu", "-o", "app")
+	hash := p.Cubin("app", "sm_90")
+	c := New(p.Store, t.TempDir())
+	ctx := context.Background()
+	const kernel = "_Z6storedP6numberS0_S0_ffi"
+	for _, text := range []string{"early=on", "early=2",
+		"early=4 spec{host(block)=32x1x1,host(dynamic)=0}"} {
+		s, r := named(t, c, hash, kernel, text)
+		cand, err := c.Compile(ctx, s, r)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+		} else if cand.Prove != nil {
+			t.Errorf("%s: it is to be proved (%v)", text, cand.Prove(ctx))
+		}
+	}
+	s, _ := named(t, c, hash, kernel, "early=on")
+	if !leaves(s.Module, kernel) {
+		t.Error("the kernel leaves nothing to ptxas: the test tests nothing")
+	}
+}
