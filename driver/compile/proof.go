@@ -136,14 +136,17 @@ func (b *Workbench) compare(ctx context.Context, j *job.Job, t *record.Translati
 		return err
 	}
 	var before, after *doings
-	look := func() (err error) {
-		if before == nil {
+	look := func() error {
+		if before != nil && after != nil {
+			return nil
+		}
+		return b.beside(func() (err error) {
 			before, err = b.done(ctx, j, own, d.entry, module, d.entry, nil)
-		}
-		if err == nil && after == nil {
+			return err
+		}, func() (err error) {
 			after, err = b.done(ctx, j, variant, d.entry, whole, d.name, p.flags)
-		}
-		return err
+			return err
+		})
 	}
 	try := func(one, two map[same.Statement]same.Statement) error {
 		answer, err := b.ask(same.Built{Module: own, Entry: d.entry, Contracted: one},
@@ -212,8 +215,18 @@ func (b *Workbench) lined(ctx context.Context, t *record.Translation, call *tool
 	if !call.Has("-generate-line-info", "--generate-line-info") {
 		call = call.And("-generate-line-info")
 	}
-	own, err = b.compiled(ctx, t, call, memoLines, nil, func() ([]byte, error) {
-		return b.Store.Object(t.Input)
+	of := []string{d.entry, strings.Join(signature, ","), d.String(), cache.OwnKey()}
+	err = b.beside(func() (err error) {
+		own, err = b.compiled(ctx, t, call, memoLines, nil, func() ([]byte, error) {
+			return b.Store.Object(t.Input)
+		})
+		return err
+	}, func() (err error) {
+		variant, err = b.compiled(ctx, t, call, memoLines, of, func() ([]byte, error) {
+			return unit.Rewrite(d.entry, d.terms, source.Options{Signature: signature, Alone: d.alone,
+				NeverHolds: d.never})
+		})
+		return err
 	})
 	if err != nil {
 		return nil, nil, err
@@ -221,15 +234,7 @@ func (b *Workbench) lined(ctx context.Context, t *record.Translation, call *tool
 	if a := normalOf(own, d.entry); a == "" || a != normalOf(module, d.entry) {
 		return nil, nil, errors.New("with line information cicc gives other code for the kernel")
 	}
-	of := []string{d.entry, strings.Join(signature, ","), d.String(), cache.OwnKey()}
-	variant, err = b.compiled(ctx, t, call, memoLines, of, func() ([]byte, error) {
-		return unit.Rewrite(d.entry, d.terms, source.Options{Signature: signature, Alone: d.alone,
-			NeverHolds: d.never})
-	})
-	if err == nil {
-		variant, err = b.oneSet(unit, module, variant, d.variantOf)
-	}
-	if err != nil {
+	if variant, err = b.oneSet(unit, module, variant, d.variantOf); err != nil {
 		return nil, nil, err
 	}
 	if a := normalOf(variant, d.entry); a == "" || a != d.normal {

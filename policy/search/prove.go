@@ -2,6 +2,7 @@ package search
 
 import (
 	"errors"
+	"time"
 
 	"gnvcc/policy"
 	"gnvcc/policy/lever"
@@ -14,12 +15,57 @@ import (
 
 // prove proves a trial that is doubted; true: nothing is left to be proved. A trial that is not
 // proved is refused; where time ran out it is neither.
-func (s *search) prove(tr *policy.Trial) bool {
+func (s *search) prove(tr *policy.Trial) bool { return s.proveUntil(tr, s.compileBy) }
+
+// proofPatience is how long a search waits for a proof while it could go on with something else.
+// Most take a second or two, some that fail half a minute. A variable for tests.
+var proofPatience = 2 * time.Second
+
+// patient tells until when best waits for a trial's proof: the first time that it comes to it begins
+// all that it could come to.
+func (s *search) patient(tr *policy.Trial) time.Time {
+	if !tr.Doubted {
+		return time.Time{}
+	}
+	if s.waited[tr.Text].IsZero() {
+		s.othersToo()
+		s.waited[tr.Text] = s.t.now()
+	}
+	return s.waited[tr.Text].Add(proofPatience)
+}
+
+// caughtUp waits for the proofs that best did not wait for; true: one of them is there now, and
+// more is to be tried around it. It is false from the second time on.
+func (s *search) caughtUp() bool {
+	late := s.passed
+	s.passed = nil
+	if late == nil || s.late || s.over() {
+		return false
+	}
+	s.late = true
+	for _, tr := range policy.Rank(s.c.Book.Trials) {
+		if tr.Ratio > late.Ratio || s.over() {
+			return false
+		}
+		if doubted := tr.Doubted; s.prove(tr) {
+			return doubted
+		}
+	}
+	return false
+}
+
+// proveUntil proves a trial if that takes no longer than until some time.
+func (s *search) proveUntil(tr *policy.Trial, until time.Time) bool {
 	if !tr.Doubted || tr.Refused != "" {
 		return tr.Refused == ""
 	}
 	defer s.meter.in(proving)()
-	_, err := s.wait(s.t.pool.want(&s.k.Kernel, tr.Recipe, proofOf(tr), 0))
+	j := s.t.pool.want(&s.k.Kernel, tr.Recipe, proofOf(tr), 0)
+	if until.After(s.compileBy) {
+		until = s.compileBy
+	}
+	s.waitUntil(j, until)
+	_, err := j.result()
 	switch {
 	case errors.Is(err, errBudget) || s.ctx.Err() != nil:
 		return false
@@ -35,9 +81,9 @@ func (s *search) prove(tr *policy.Trial) bool {
 	return true
 }
 
-// othersToo asks for the proofs of all others that gain, as far as there are workers: where one
-// variant can't be proved, most others can't either, and a walk down the ranks would wait a second
-// or more for each. They come behind candidates, until they are waited for.
+// othersToo asks for the proofs of all that gain, as far as there are workers: where one variant
+// can't be proved, most others can't either, and a walk down the ranks would wait a second or more
+// for each. They come behind candidates, until they are waited for.
 func (s *search) othersToo() {
 	most := max(2, s.t.pool.n*3/4)
 	for _, tr := range policy.Rank(s.c.Book.Trials) {

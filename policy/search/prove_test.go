@@ -121,3 +121,53 @@ func TestProofsBeside(t *testing.T) {
 		t.Errorf("at most %d proofs beside each other", c.most)
 	}
 }
+
+// A compiler whose proof of one factor takes long, and succeeds.
+type thorough struct {
+	*simGPU
+	slow string
+}
+
+func (h *thorough) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe,
+	plain bool) (*policy.Candidate, error) {
+	c, err := h.simGPU.Compile(ctx, k, r, plain)
+	if c == nil || get(r, "unroll") == "" {
+		return c, err
+	}
+	out := *c
+	out.Prove = func(context.Context) error {
+		if r.String() == h.slow {
+			time.Sleep(500 * time.Millisecond)
+		}
+		return nil
+	}
+	return &out, err
+}
+
+// TestProofPatience: what is not proved yet does not keep the search from going on, and when it is
+// proved the search goes on around it, too.
+func TestProofPatience(t *testing.T) {
+	defer func(d time.Duration) { proofPatience = d }(proofPatience)
+	proofPatience = 20 * time.Millisecond
+	k := &simKernel{Kernel: sources(policy.Kernel{Loads: 8}),
+		speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+			f := map[string]float64{"8": 0.5, "4": 0.7}[get(r, "unroll")]
+			if f == 0 {
+				f = 1
+			}
+			if get(r, "ld") == "cs" {
+				f *= 0.9
+			}
+			return f
+		}}
+	c := &thorough{newSim(t, k), "unroll=8"}
+	o := simOptions()
+	o.Levers, o.Jobs = []string{"unroll", "ld"}, 8
+	results, _ := c.runWith(c, o, one("_Z1aPfi", shape(1000, 256)))
+	if d := results[0].Decision; d.Recipe != "ld=cs unroll=8" || !d.Evidence.Proved {
+		t.Errorf("decided %q, proved: %v", d.Recipe, d.Evidence.Proved)
+	}
+	if c.measured["ld=cs unroll=4"] == 0 {
+		t.Error("it waited, though there was something else to try")
+	}
+}

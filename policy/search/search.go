@@ -80,9 +80,12 @@ type search struct {
 	plan     stats.Plan
 	loaded   map[string]profile.Candidate // by recipe text
 	byCode   map[string]*policy.Trial
-	proved   map[string]bool // by recipe text: doubted, and proved
-	unasked  []*job          // proofs that nobody has waited for yet
-	missing  bool            // something was not compiled in time
+	proved   map[string]bool      // by recipe text: doubted, and proved
+	unasked  []*job               // proofs that nobody has waited for yet
+	passed   *policy.Trial        // over which best went, as it was not proved yet; nil: none
+	waited   map[string]time.Time // by recipe text: when best first waited for its proof
+	late     bool                 // caughtUp has waited
+	missing  bool                 // something was not compiled in time
 	// within which three quarters of a stage with source variants were compiled
 	usual time.Duration
 
@@ -130,8 +133,14 @@ func (s *search) incomplete() bool {
 
 // explore runs steps 2 to 5.
 func (s *search) explore() error {
-	for _, step := range []func() error{s.singly, s.sources, s.winners} {
-		if err := step(); err != nil {
+	if err := s.singly(); err != nil {
+		return err
+	}
+	for again := true; again; again = s.caughtUp() {
+		if err := s.sources(); err != nil {
+			return err
+		}
+		if err := s.winners(); err != nil {
 			return err
 		}
 	}
@@ -398,14 +407,16 @@ func (s *search) copied(best *policy.Trial) *policy.Trial {
 func isSource(tr *policy.Trial) bool { return lever.HasStage(tr.Recipe, rewrite.Source) }
 
 // best returns the fastest usable trial among those that a condition allows (nil: all), nil if
-// there is none. One that gains is proved first: nothing is built upon what can't be adopted.
+// there is none. One that gains is proved first: nothing is built upon what can't be adopted. One
+// whose proof takes long is passed over for now, while others could be gone on with.
 func (s *search) best(of func(*policy.Trial) bool) *policy.Trial {
 	for _, tr := range policy.Rank(s.c.Book.Trials) {
 		if of != nil && !of(tr) {
 			continue
 		}
-		if tr.Ratio <= lever.Step && !s.over() {
-			s.prove(tr)
+		if tr.Ratio <= lever.Step && !s.over() && !s.proveUntil(tr, s.patient(tr)) && tr.Refused == "" {
+			s.passed = tr
+			continue
 		}
 		if tr.Refused == "" {
 			return tr
