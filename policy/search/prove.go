@@ -21,8 +21,8 @@ func (s *search) prove(tr *policy.Trial) bool { return s.proveUntil(tr, s.compil
 // Most take a second or two, some that fail half a minute. A variable for tests.
 var proofPatience = 2 * time.Second
 
-// patient tells until when best waits for a trial's proof: the first time that it comes to it begins
-// all that it could come to.
+// patient tells until when best waits for a trial's proof: the first time that it comes to one, all
+// that it could come to are begun.
 func (s *search) patient(tr *policy.Trial) time.Time {
 	if !tr.Doubted {
 		return time.Time{}
