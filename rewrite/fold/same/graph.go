@@ -131,8 +131,11 @@ func (g *graph) link(n *node, _ int) {
 		n.chosen = [][]int{nil, n.chosen[0]}
 	}
 	n.told = make([]uint8, len(n.ops))
-	if n.kind == load {
+	switch {
+	case n.kind == load:
 		n.root = g.roots(f, n.at, n.text[1])
+	case n.base == "st":
+		n.root = g.roots(f, n.at, n.text[0])
 	}
 }
 

@@ -26,6 +26,7 @@ type matching struct {
 	why          map[int]reason
 	first        int // node of the variant that lost its last mate, -1: none
 	early        map[string]bool
+	found        map[int][]int   // foundBy, so far
 	neutral      map[int]neutral // of the default's operations that may give an operand as it is
 	wide         map[list][]int  // widened, so far
 }
@@ -37,7 +38,8 @@ func (m *matching) pair(v, d int) bool {
 func match(def, variant *graph, fixed fold.Fixed) (*matching, error) {
 	m := &matching{def: def, variant: variant, fixed: fixed, fate: fates(def, fixed, false),
 		mates: make([][]int, len(variant.nodes)), paired: make([][]uint64, len(variant.nodes)),
-		why: map[int]reason{}, first: -1, early: map[string]bool{}, wide: map[list][]int{}}
+		found: map[int][]int{}, why: map[int]reason{}, first: -1, early: map[string]bool{},
+		wide: map[list][]int{}}
 	m.neutral = m.neutrals()
 	if len(def.nodes)*len(variant.nodes) > mostPairs {
 		return nil, fmt.Errorf("it is too large: %d and %d values", len(def.nodes), len(variant.nodes))
@@ -324,7 +326,10 @@ const one32 = "0f3f800000"
 // covers tells whether a value of the variant may be one of the default.
 func (m *matching) covers(o, k int) bool {
 	v, d := m.variant.nodes[o], m.def.nodes[k]
-	if v.kind != d.kind {
+	switch {
+	case v.kind == operation && d.kind == load:
+		return slices.ContainsFunc(m.foundBy(k), func(k int) bool { return m.pair(o, k) })
+	case v.kind != d.kind:
 		return v.kind == special && d.kind == integer || v.kind == integer && d.kind == special
 	}
 	switch v.kind {

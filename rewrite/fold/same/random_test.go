@@ -30,7 +30,9 @@ func (w *writer) leaf() string {
 	if len(w.loops) > 0 {
 		k = w.loops[w.r.IntN(len(w.loops))]
 	}
-	switch w.r.IntN(16) {
+	switch w.r.IntN(17) {
+	case 16:
+		return "o[t+" + w.pick("4", "8", "12") + "]" // perhaps what was stored
 	case 0:
 		return "x"
 	case 1:
@@ -113,7 +115,8 @@ func (w *writer) block(n int) {
 		case c < 8:
 			w.line(v + " " + w.pick("+=", "*=", "-=", "*=") + " " + w.expr(1+w.r.IntN(2)) + ";")
 		case c == 8:
-			w.line("o[t+" + strconv.Itoa(4+4*w.r.IntN(3)) + "] = " + v + ";")
+			w.line("o[t+" + strconv.Itoa(4+4*w.r.IntN(3)) + "] " + w.pick("=", "+=") + " " +
+				w.pick(v, w.expr(1)) + ";")
 		default:
 			w.line(v + " = " + w.expr(1+w.r.IntN(3)) + ";")
 		}

@@ -1,5 +1,7 @@
 package same
 
+import "gnvcc/rewrite/ptx"
+
 // What a load can find. A compiler may hand the number that was stored to a load of the same
 // address, so that in one kernel a load stands where the other has what was computed. Not so for a
 // load that no store comes before.
@@ -32,6 +34,33 @@ func (g *graph) fresh(n *node) bool {
 		return true
 	}
 	return false
+}
+
+// foundBy are the operations of the default whose results a load of it may find: what is stored to
+// memory of the same kind that may be the load's. The compiler may hand them on in the variant. Then
+// a sum may be contracted that rounds what it loads in the default: choices.products knows.
+func (m *matching) foundBy(k int) []int {
+	if known, ok := m.found[k]; ok {
+		return known
+	}
+	var out []int
+	d := m.def.nodes[k]
+	if !ptx.HasModifier([]byte(d.op), "nc") && d.name != "const" && float(d.op) && !m.def.fresh(d) {
+		for _, s := range m.def.nodes {
+			to := space([]byte(s.op))
+			if s.base != "st" || to != d.name && to != "" && d.name != "" ||
+				kindOf(s.op) != kindOf(d.op) || !meet(m.def, m.def, s, d) {
+				continue
+			}
+			for _, o := range s.ops[0] {
+				if m.def.nodes[o].kind == operation {
+					out = append(out, o)
+				}
+			}
+		}
+	}
+	m.found[k] = out
+	return out
 }
 
 // behindWrites tells of each block whether a write may have been carried out when it is entered.

@@ -1,0 +1,44 @@
+package same
+
+import (
+	"strings"
+	"testing"
+
+	"gnvcc/rewrite/fold"
+	"gnvcc/rewrite/ptx/ptxtest"
+)
+
+// TestHandedOn: in an unrolled loop the compiler hands what one round stores to the next round's
+// load. It does not hand on what another array may hold; and a product that it hands on it
+// contracts with the sum, which in the default adds the rounded one.
+func TestHandedOn(t *testing.T) {
+	const text = `
+#define KERNEL(name, first, next) extern "C" __global__ void name(float *__restrict__ o, \
+    const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ q, int n) { \
+  int t = threadIdx.x; \
+  float s = 0; \
+  UNROLL for (int k = 0; k < n; k++) { \
+    float x = a[t + k] * b[t] + a[t + k + 9]; \
+    if (k == 0) o[t] = first; else o[t] = next; \
+    s = x; \
+  } \
+}
+KERNEL(same, x, o[t] + x)
+KERNEL(array, x, PREVIOUS + x)
+KERNEL(product, a[t] * b[t], o[t] + b[t + k])
+`
+	kits := ptxtest.Toolkits(t)
+	for _, kit := range []ptxtest.Toolkit{kits[0], kits[len(kits)-1]} {
+		def := compiled(t, kit, strings.NewReplacer("UNROLL", "_Pragma(\"unroll 1\")", "PREVIOUS",
+			"q[t]").Replace(text))
+		variant := compiled(t, kit, strings.NewReplacer("UNROLL", "n = 4; _Pragma(\"unroll\")",
+			"PREVIOUS", "s").Replace(text))
+		for name, want := range map[string]bool{"same": true, "array": false, "product": false} {
+			_, err := Same(built(def, name, sameLine), built(variant, name, sameLine),
+				fold.Fixed{Params: map[int]bool{4: true}})
+			if (err == nil) != want {
+				t.Errorf("%s, %s: %v", kit.Version, name, err)
+			}
+		}
+	}
+}
