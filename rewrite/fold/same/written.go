@@ -37,8 +37,8 @@ func (g *graph) fresh(n *node) bool {
 }
 
 // foundBy are the operations of the default whose results a load of it may find: what is stored to
-// memory of the same kind that may be the load's. The compiler may hand them on in the variant. Then
-// a sum may be contracted that rounds what it loads in the default: choices.products knows.
+// memory of the same kind that may be the load's. The compiler may hand them on in the variant. So
+// it may contract a sum there that adds what was loaded: choices.products counts such loads.
 func (m *matching) foundBy(k int) []int {
 	if known, ok := m.found[k]; ok {
 		return known
