@@ -40,6 +40,20 @@ func TestEarlyTried(t *testing.T) {
 	}
 }
 
+// TestMoreTurns: twice as many where the most that were tried won.
+func TestMoreTurns(t *testing.T) {
+	for value, want := range map[string]string{"on": "", "4": "", "8": "early=16 ld=cs", "16": ""} {
+		best := policy.Trial{Recipe: Join(Term("early", value), Term("ld", "cs"))}
+		got := ""
+		for _, r := range levers()["early"].Around(&Situation{Kernel: &policy.Kernel{}}, best) {
+			got += r.String()
+		}
+		if got != want {
+			t.Errorf("around early=%s: %q, want %q", value, got, want)
+		}
+	}
+}
+
 // TestManyTurns: without a second entry there is a cap, so that the largest block still has room.
 func TestManyTurns(t *testing.T) {
 	device, known := sim.Lookup(90)
