@@ -244,7 +244,11 @@ __global__ void {bound} k{n}(T *{r}out, const T *{r}x, int m, int w, int flag, {
         k, out = r.random(), []
         if k < .08: # the kernel's own code, compiled otherwise by ptxas
             return ' '.join({o.split('=')[0]: o for o in (self.lever() for _ in range(r.choice([1, 1, 2])))}.values())
-        if k < .24: pass
+        if r.random() < .2: # several blocks' work in one
+            out = ['spec{host(block)=256x1x1,host(dynamic)=0%s} coarsen=%s' % (
+                r.choice(['', '', ',' + cond('m'), ',' + cond(r.choice(ints)), ',' + cond(r.choice(reals))]),
+                r.choice(['2x1x1', '2x1x1', '4x1x1', '8x1x1', '2x1x1s', '8x1x1s', '3x1x1', '1x2x1']))]
+        elif k < .24: pass
         elif k < .45: out = ['spec{%s}' % cond(r.choice(ints))]
         elif k < .6: out = ['spec{%s}' % ','.join(cond(c) for c in r.sample(ints, r.randint(2, 4)))]
         elif k < .68: out = ['spec{%s}' % cond(r.choice(reals))]
@@ -276,7 +280,8 @@ __global__ void {bound} k{n}(T *{r}out, const T *{r}x, int m, int w, int flag, {
         return r.choice(pragma + [
             'maxnreg=%d' % r.choice([24, 32, 40, 64, 128, 255]),
             'ld=%s' % r.choice(['cs', 'L1::no_allocate', 'L2::128B', 'L2::256B', 'L1::evict_last']),
-            'st=%s' % r.choice(['cs', 'L1::no_allocate']), 'bypass=%d' % r.choice([1, 4])])
+            'st=%s' % r.choice(['cs', 'L1::no_allocate']), 'bypass=%d' % r.choice([1, 4]), 'inorder=on',
+            'early=%s' % r.choice(['on', 'on', 2, 4])])
 
 
 MAIN = '''
