@@ -106,9 +106,13 @@ func TestCoarsenAround(t *testing.T) {
 		return strings.Join(out, "; ")
 	}
 	want := []string{"coarsen=1x2x1 ld=cs spec{" + host + "}", "coarsen=1x8x1 ld=cs spec{" + host +
-		"}", "coarsen=1x4x1s ld=cs spec{" + host + "}"}
+		"}"}
 	if got := around("ld=cs spec{" + host + "} coarsen=1x4x1"); got != strings.Join(want, "; ") {
 		t.Errorf("around four in y: %s", got)
+	}
+	if got, want := around("spec{"+host+"} coarsen=8x1x1s"),
+		"coarsen=4x1x1s spec{"+host+"}"; got != want {
+		t.Errorf("around eight apart: %s", got)
 	}
 	if got := around("maxnreg=40"); got != "" {
 		t.Errorf("none won: %s", got)
