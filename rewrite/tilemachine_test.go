@@ -51,10 +51,9 @@ type tileMachine struct {
 	// neighbouring banks. first holds, by statement, where the first thread's slot is.
 	slots bool
 	first map[int]uint64
-}
 
-// tileLocal is where local memory begins: each thread has its own there.
-const tileLocal = 1 << 40
+	own bool // the access at hand is to local memory
+}
 
 type tileTouch struct{ writer, reader, wrote, loaded int } // threads from 1, and epochs
 
@@ -115,7 +114,7 @@ func newTileMachine(f *ptx.Func, block [3]int, dynamic int) (*tileMachine, error
 				if err != nil || len(vars) != 1 {
 					return nil, fmt.Errorf("local memory: %v", err)
 				}
-				m.arrays[vars[0].Name] = tileLocal
+				m.arrays[vars[0].Name] = 0
 			}
 		case ptx.Inst:
 			one.words = strings.Split(string(f.Opcode(i)), ".")
@@ -339,6 +338,7 @@ func (m *tileMachine) memory(t *tileThread, s *tileInst) error {
 		return fmt.Errorf("%d values", len(list))
 	}
 	near := slices.Contains(s.words, "shared")
+	m.own = slices.Contains(s.words, "local")
 	if near {
 		address = uint64(uint32(address))
 		if address+uint64(width*many) > uint64(len(m.shared)) {
@@ -407,12 +407,12 @@ var errMisaligned = fmt.Errorf("misaligned")
 
 func (m *tileMachine) byte(t *tileThread, at uint64, b *byte, load, near bool) error {
 	switch {
-	case at >= tileLocal && at < 2*tileLocal:
+	case m.own:
 		if t.local == nil {
 			t.local = map[uint64]byte{}
 		}
 		if v, ok := t.local[at]; load && !ok {
-			return fmt.Errorf("byte %d of local memory was never written", at-tileLocal)
+			return fmt.Errorf("byte %d of local memory was never written", at)
 		} else if load {
 			*b = v
 		} else {
