@@ -30,10 +30,12 @@ type Told struct {
 	reach *ptx.Reaching
 	ops   [][]string // by statement
 	// firm tells of an operand of a statement that it is a constant in no variant
-	firm   func(i int, operand string) bool
-	out    map[int]bool
-	ends   map[int]map[string]bool // by statement: the other sides of orders that it stands in
-	masked map[int]uint64          // by statement: its bits that are compared
+	firm func(i int, operand string) bool
+	// Ignored are comparisons that tell nothing; nil: there are none.
+	Ignored func(i int) bool
+	out     map[int]bool
+	ends    map[int]map[string]bool // by statement: the other sides of orders that it stands in
+	masked  map[int]uint64          // by statement: its bits that are compared
 	// integers of which an order is asked, and those that others are cut from
 	ordered map[int]bool
 	cuts    []map[int]bool
@@ -63,7 +65,7 @@ func (h *Told) Look() bool {
 	h.ends, h.masked = map[int]map[string]bool{}, map[int]uint64{}
 	h.ordered, h.cuts = map[int]bool{}, nil
 	for i := range h.f.Stmts {
-		if h.ops[i] == nil {
+		if h.ops[i] == nil || h.Ignored != nil && h.Ignored(i) {
 			continue
 		}
 		switch base := string(h.f.Base(i)); {

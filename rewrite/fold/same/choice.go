@@ -16,7 +16,7 @@ import (
 // is told from what their operands may hold, some steps down, whatever statement they are of.
 
 // depth is how far down operands are compared: what is further down counts as alike.
-const depth = 4
+const depth = 6
 
 type choices struct {
 	*matching
@@ -24,7 +24,9 @@ type choices struct {
 	memo    map[[3]int]bool
 	widened map[*graph]map[int][]int
 	bared   map[*graph]map[list][]int
-	stored  map[string]map[string]bool // by space: the operations whose results either kernel stores
+	// by graph, too
+	selected map[*graph]*selections
+	stored   map[string]map[string]bool // by space: the operations whose results either kernel stores
 }
 
 func isSum(n *node) bool {
@@ -49,7 +51,8 @@ func freeSum(n *node) bool {
 func (m *matching) choices() *choices {
 	c := &choices{matching: m, late: fates(m.variant, fold.Fixed{}, true), memo: map[[3]int]bool{},
 		stored: map[string]map[string]bool{}, widened: map[*graph]map[int][]int{m.def: {}, m.variant: {}},
-		bared: map[*graph]map[list][]int{m.def: {}, m.variant: {}}}
+		bared:    map[*graph]map[list][]int{m.def: {}, m.variant: {}},
+		selected: map[*graph]*selections{m.def: selectionsOf(m.def), m.variant: selectionsOf(m.variant)}}
 	for _, g := range []*graph{m.def, m.variant} {
 		for _, n := range g.nodes {
 			if n.base != "st" && n.base != "atom" && n.base != "red" {
@@ -370,12 +373,14 @@ func (c *choices) crossed(v, d *node) bool {
 		if !c.multiplies(c.variant, o) || !c.factors(p.ops, d.ops, depth-1) {
 			continue
 		}
+		shows := c.rounding(p, p.ops, d.ops, depth-1)
 		for _, e := range c.bare(c.def, d.ops[2]) {
 			q := c.def.nodes[e]
 			if !real(p) && !real(q) { // one of the two turned into a product
 				continue
 			}
-			if c.multiplies(c.def, e) && c.factors(v.ops, q.ops, depth-1) {
+			if c.multiplies(c.def, e) && (shows && c.factors(v.ops, q.ops, depth-1) ||
+				c.rounding(q, v.ops, q.ops, depth-1)) {
 				return true
 			}
 		}
@@ -394,10 +399,11 @@ func (c *choices) half(fg, sg *graph, fused, sum *node, isVariant bool) bool {
 				continue
 			}
 			if isVariant {
-				if c.factors(fused.ops, p.ops, depth-1) && c.some(fused.ops[2], sum.ops[1-k], depth-1) {
+				if c.rounding(p, fused.ops, p.ops, depth-1) && c.some(fused.ops[2], sum.ops[1-k], depth-1) {
 					return true
 				}
-			} else if c.factors(p.ops, fused.ops, depth-1) && c.some(sum.ops[1-k], fused.ops[2], depth-1) {
+			} else if c.rounding(p, p.ops, fused.ops, depth-1) &&
+				c.some(sum.ops[1-k], fused.ops[2], depth-1) {
 				return true
 			}
 		}
@@ -420,19 +426,37 @@ func (c *choices) factors(v, d [][]int, left int) bool {
 }
 
 // some tells whether any value of the one may be any of the other.
-func (c *choices) some(v, d []int, left int) bool {
-	v, d = c.bare(c.variant, v), c.bare(c.def, d)
+func (c *choices) some(v, d []int, left int) bool { return c.any(v, d, left, true) }
+
+// any is some, and zeros says whether a 0 of both counts.
+func (c *choices) any(v, d []int, left int, zeros bool) bool {
+	v, d = c.held(c.variant, v), c.held(c.def, d)
 	if len(v) == 0 || len(d) == 0 {
 		return true
 	}
 	for _, a := range v {
 		for _, b := range d {
-			if c.alike(a, b, left) {
+			if (zeros || !nought(c.variant.nodes[a]) || !nought(c.def.nodes[b])) && c.alike(a, b, left) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// nought tells of a number that is 0, with either sign.
+func nought(n *node) bool {
+	return n.kind == constant && zero(n.name)
+}
+
+// rounding is factors for a product p, one of the two, of which it shows whether it is contracted:
+// not so where a factor is 0. So sums that both begin with 0 are no copies of each other by that.
+func (c *choices) rounding(p *node, v, d [][]int, left int) bool {
+	if p.base == "div" { // 0 may be the divisor
+		return c.factors(v, d, left)
+	}
+	return c.any(v[0], d[0], left, false) && c.any(v[1], d[1], left, false) ||
+		c.any(v[0], d[1], left, false) && c.any(v[1], d[0], left, false)
 }
 
 // alike tells whether a value of the variant may be one of the default.
@@ -453,7 +477,7 @@ func (c *choices) alike(a, b, left int) bool {
 		return bitwise(v)
 	case v.kind == integer || d.kind == integer:
 		return true
-	case v.kind == operation && d.kind == operation:
+	case v.kind == operation && d.kind == operation, v.kind == choice, d.kind == choice:
 	case v.kind == load && d.kind == load:
 		return (v.name == d.name || v.name == "" || d.name == "") && meet(c.variant, c.def, v, d) &&
 			!apart(v, d)
@@ -473,7 +497,13 @@ func (c *choices) alike(a, b, left int) bool {
 	if known, ok := c.memo[key]; ok {
 		return known
 	}
-	out := c.operations(a, b, left)
+	var out bool
+	if v.kind == choice || d.kind == choice {
+		c.memo[key] = true // a selection of its own value
+		out = c.sides(a, b, left-1)
+	} else {
+		out = c.operations(a, b, left)
+	}
 	c.memo[key] = out
 	return out
 }

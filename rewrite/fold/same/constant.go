@@ -28,8 +28,18 @@ type fate struct {
 // built, so that an approximate instruction is one that ptxas leaves (Answer.Approximate), and no
 // constant.
 func fates(g *graph, fixed fold.Fixed, built bool) []fate {
+	return g.fates(fixed, built, nil)
+}
+
+// fates without what some comparisons tell.
+func (g *graph) fates(fixed fold.Fixed, built bool, ignored func(f *function, i int) bool) []fate {
 	all := make([]fate, len(g.nodes))
 	told, held := g.told(all), make([]bool, len(g.nodes))
+	if ignored != nil {
+		for k, f := range g.funcs {
+			told[k].Ignored = func(i int) bool { return ignored(f, i) }
+		}
+	}
 	for again := true; again; {
 		again = false
 		for i, n := range g.nodes {
