@@ -20,7 +20,8 @@ import (
 // TestEarlyComputesTheSame runs random kernels before and after, in the interpreter: they store the
 // same, and read what they read before. Their pointers are close together, so that loads often are
 // of what was just stored; addresses change on the way, come from memory, from registers that are
-// written again; stores are guarded; barriers, volatile accesses, generic stores stand in between.
+// written again; stores are guarded, of a byte, of two; addresses wrap; memory says how often a loop
+// goes round; barriers and volatile accesses stand in between.
 // Without the test at run time most of them would store other things.
 func TestEarlyComputesTheSame(t *testing.T) {
 	rng := rand.New(rand.NewSource(3))
@@ -46,6 +47,9 @@ func TestEarlyComputesTheSame(t *testing.T) {
 		}
 		for try := range 4 {
 			at := uint64(1 << 20)
+			if try == 3 { // addresses wrap
+				at = -uint64(4 * (40 + rng.Intn(40)))
+			}
 			params := map[string]uint64{"p": at, "q": at + uint64(4*rng.Intn(12<<try)),
 				"n": 1 + uint64(rng.Intn(9))}
 			k := tileKernel{block: [3]int{3, 1, 1}, grid: [3]int{1, 1, 1}}
@@ -128,6 +132,9 @@ func earlyKernel(rng *rand.Rand) []byte {
 		case 4, 5, 6:
 			line("%sst.global.u32 [%%rd%d+%d], %%r%d;", guard(), wide(), offset(), narrow())
 		case 7:
+			if rng.Intn(3) == 0 {
+				line("ld.global.nc.u32 %%r%d, [%%rd%d+%d];", narrow(), wide(), offset())
+			}
 			line("ld.global.v2.u16 {%%r%d, %%r%d}, [%%rd%d+%d];", narrow(), narrow(), wide(), offset())
 		case 8:
 			line("st.global.u8 [%%rd%d+%d], %%r%d;", wide(), offset()+rng.Intn(4), narrow())
@@ -149,11 +156,15 @@ func earlyKernel(rng *rand.Rand) []byte {
 		}
 	}
 	line("add.s32 %%r0, %%r0, -1;")
+	if kinds < 14 && rng.Intn(4) == 0 { // how often it goes round, memory says: no barriers beside
+		line("and.b32 %%r3, %%r%d, 1;", narrow())
+		line("sub.s32 %%r0, %%r0, %%r3;")
+	}
 	if rng.Intn(2) == 0 {
-		line("setp.ne.s32 %%p0, %%r0, 0;")
+		line("setp.gt.s32 %%p0, %%r0, 0;")
 		line("@%%p0 bra LOOP;")
 	} else {
-		line("setp.eq.s32 %%p0, %%r0, 0;")
+		line("setp.le.s32 %%p0, %%r0, 0;")
 		line("@!%%p0 bra LOOP;")
 	}
 	for i := 2; i < 40; i++ { // all that was computed shows
