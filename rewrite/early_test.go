@@ -20,8 +20,8 @@ import (
 // TestEarlyComputesTheSame runs random kernels before and after, in the interpreter: they store the
 // same, and read what they read before. Their pointers are close together, so that loads often are
 // of what was just stored; addresses change on the way, come from memory, from registers that are
-// written again; stores are guarded, of a byte, of two; addresses wrap; memory says how often a loop
-// goes round; barriers and volatile accesses stand in between.
+// written again; stores are guarded, of a byte, of two; addresses wrap; memory says how often a
+// loop goes round; barriers and volatile accesses stand in between.
 // Without the test at run time most of them would store other things.
 func TestEarlyComputesTheSame(t *testing.T) {
 	rng := rand.New(rand.NewSource(3))
@@ -117,47 +117,16 @@ func earlyKernel(rng *rand.Rand) []byte {
 	}
 	line("setp.lt.u32 %%g, %%r1, 2;")
 	b.WriteString("LOOP:\n")
-	wide := func() int { return 3 + rng.Intn(9) }
-	narrow := func() int { return 2 + rng.Intn(38) }
-	offset := func() int { return 4 * (rng.Intn(9) - 4) }
-	guard := func() string { return []string{"", "", "", "@%g ", "@!%g "}[rng.Intn(5)] }
 	kinds := 12 + rng.Intn(3)
 	if kinds == 13 {
 		kinds = 11
 	}
 	for range 6 + rng.Intn(20) {
-		switch rng.Intn(kinds) {
-		case 0, 1, 2, 3:
-			line("ld.global.u32 %%r%d, [%%rd%d+%d];", narrow(), wide(), offset())
-		case 4, 5, 6:
-			line("%sst.global.u32 [%%rd%d+%d], %%r%d;", guard(), wide(), offset(), narrow())
-		case 7:
-			if rng.Intn(3) == 0 {
-				line("ld.global.nc.u32 %%r%d, [%%rd%d+%d];", narrow(), wide(), offset())
-			}
-			line("ld.global.v2.u16 {%%r%d, %%r%d}, [%%rd%d+%d];", narrow(), narrow(), wide(), offset())
-		case 8:
-			line("st.global.u8 [%%rd%d+%d], %%r%d;", wide(), offset()+rng.Intn(4), narrow())
-		case 9:
-			line("%sadd.s32 %%r%d, %%r%d, %%r%d;", guard(), narrow(), narrow(), narrow())
-		case 10:
-			line("%sadd.s64 %%rd%d, %%rd%d, %d;", guard(), wide(), wide(), 4*(rng.Intn(5)-2))
-		case 11: // an address from memory
-			r, w := narrow(), wide()
-			line("and.b32 %%r%d, %%r%d, 12;", r, narrow())
-			line("cvt.u64.u32 %%rd%d, %%r%d;", w, r)
-			line("add.s64 %%rd%d, %%rd%d, %%rd%d;", w, w, rng.Intn(2))
-		case 12:
-			line("mov.u64 %%rd%d, %%rd%d;", wide(), wide())
-		case 13:
-			line([]string{"bar.sync 0;", "ld.volatile.global.u32 %%r9, [%%rd4];",
-				"st.volatile.global.u32 [%%rd5], %%r7;", "setp.lt.u32 %%p1, %%r5, %%r6;",
-				"selp.b64 %%rd7, %%rd8, %%rd9, %%g;"}[rng.Intn(5)])
-		}
+		earlyStatement(rng, kinds, line)
 	}
 	line("add.s32 %%r0, %%r0, -1;")
 	if kinds < 14 && rng.Intn(4) == 0 { // how often it goes round, memory says: no barriers beside
-		line("and.b32 %%r3, %%r%d, 1;", narrow())
+		line("and.b32 %%r3, %%r%d, 1;", 2+rng.Intn(38))
 		line("sub.s32 %%r0, %%r0, %%r3;")
 	}
 	if rng.Intn(2) == 0 {
@@ -173,6 +142,42 @@ func earlyKernel(rng *rand.Rand) []byte {
 	line("ret;")
 	b.WriteString("}\n")
 	return b.Bytes()
+}
+
+// earlyStatement makes up a statement of the loop's, or some.
+func earlyStatement(rng *rand.Rand, kinds int, line func(format string, args ...any)) {
+	wide := func() int { return 3 + rng.Intn(9) }
+	narrow := func() int { return 2 + rng.Intn(38) }
+	offset := func() int { return 4 * (rng.Intn(9) - 4) }
+	guard := func() string { return []string{"", "", "", "@%g ", "@!%g "}[rng.Intn(5)] }
+	switch rng.Intn(kinds) {
+	case 0, 1, 2, 3:
+		line("ld.global.u32 %%r%d, [%%rd%d+%d];", narrow(), wide(), offset())
+	case 4, 5, 6:
+		line("%sst.global.u32 [%%rd%d+%d], %%r%d;", guard(), wide(), offset(), narrow())
+	case 7:
+		if rng.Intn(3) == 0 {
+			line("ld.global.nc.u32 %%r%d, [%%rd%d+%d];", narrow(), wide(), offset())
+		}
+		line("ld.global.v2.u16 {%%r%d, %%r%d}, [%%rd%d+%d];", narrow(), narrow(), wide(), offset())
+	case 8:
+		line("st.global.u8 [%%rd%d+%d], %%r%d;", wide(), offset()+rng.Intn(4), narrow())
+	case 9:
+		line("%sadd.s32 %%r%d, %%r%d, %%r%d;", guard(), narrow(), narrow(), narrow())
+	case 10:
+		line("%sadd.s64 %%rd%d, %%rd%d, %d;", guard(), wide(), wide(), 4*(rng.Intn(5)-2))
+	case 11: // an address from memory
+		r, w := narrow(), wide()
+		line("and.b32 %%r%d, %%r%d, 12;", r, narrow())
+		line("cvt.u64.u32 %%rd%d, %%r%d;", w, r)
+		line("add.s64 %%rd%d, %%rd%d, %%rd%d;", w, w, rng.Intn(2))
+	case 12:
+		line("mov.u64 %%rd%d, %%rd%d;", wide(), wide())
+	case 13:
+		line([]string{"bar.sync 0;", "ld.volatile.global.u32 %%r9, [%%rd4];",
+			"st.volatile.global.u32 [%%rd5], %%r7;", "setp.lt.u32 %%p1, %%r5, %%r6;",
+			"selp.b64 %%rd7, %%rd8, %%rd9, %%g;"}[rng.Intn(5)])
+	}
 }
 
 // TestEarlyOrder looks at what each ptxas makes of a loop that stores in each turn: by itself it
