@@ -419,26 +419,15 @@ func (c *Compiler) candidate(ctx context.Context, s *Source, r recipe.Recipe, h 
 	}
 	key := cache.HashOf(parts...)
 	if h.draft = h.draft && len(Asked(s.Kernel, r)) > 0; h.draft {
-		if cand, err, ok := c.kept(key); ok {
+		if cand, ok, err := c.kept(key); ok {
 			return c.provable(cand, s, r, h), err // better than a draft
 		}
 		key = cache.HashOf("draft", key)
 	}
-	for {
-		if cand, err, ok := c.kept(key); ok {
-			return c.provable(cand, s, r, h), err
-		}
-		busy, done, err := c.flights.take(ctx, key)
-		if err != nil {
-			return nil, err
-		}
-		if busy {
-			continue
-		}
-		cand, err := c.compile(ctx, s, r, h, key)
-		done()
-		return c.provable(cand, s, r, h), err
-	}
+	cand, err := once(ctx, &c.flights, key,
+		func() (*Candidate, bool, error) { return c.kept(key) },
+		func() (*Candidate, error) { return c.compile(ctx, s, r, h, key) })
+	return c.provable(cand, s, r, h), err
 }
 
 // provable gives a candidate that is to be proved the means.
@@ -467,39 +456,20 @@ func (c *Compiler) provable(cand *Candidate, s *Source, r recipe.Recipe, h how) 
 	return cand
 }
 
-// flights are the things that are being made just now.
-type flights struct{ now sync.Map } // key -> chan struct{}
-
-// take says who makes a thing. The first one does, and calls done; others wait for that, and then
-// look for the result (busy), or give up with ctx.
-func (f *flights) take(ctx context.Context, key string) (busy bool, done func(), err error) {
-	mine := make(chan struct{})
-	other, busy := f.now.LoadOrStore(key, mine)
-	if !busy {
-		return false, func() { f.now.Delete(key); close(mine) }, nil
-	}
-	select {
-	case <-other.(chan struct{}):
-		return true, nil, nil
-	case <-ctx.Done():
-		return true, nil, ctx.Err()
-	}
-}
-
-func (c *Compiler) kept(key string) (*Candidate, error, bool) {
+func (c *Compiler) kept(key string) (*Candidate, bool, error) {
 	k, ok := memoCandidate.Get(c.store, key)
 	if !ok {
-		return nil, nil, false
+		return nil, false, nil
 	}
 	if k.Error != "" {
-		return nil, errors.New(k.Error), true
+		return nil, true, errors.New(k.Error)
 	}
 	path, err := c.store.ObjectFile(k.Cubin)
 	if err != nil {
-		return nil, nil, false
+		return nil, false, nil
 	}
 	return &Candidate{Path: path, Entry: k.Entry, Build: k.Build, MaxThreads: k.MaxThreads,
-		Normals: k.Normals, doubted: k.Doubted, Draft: k.Draft}, nil, true
+		Normals: k.Normals, doubted: k.Doubted, Draft: k.Draft}, true, nil
 }
 
 func (c *Compiler) compile(ctx context.Context, s *Source, r recipe.Recipe, h how,

@@ -41,37 +41,36 @@ const asRewritten = "which products are contracted with their sums is left to pt
 // contractedOf reads what ptxas did in nvcc's own build of an entry.
 func (b *Workbench) contractedOf(ctx context.Context, j *job.Job, module *ptx.Module,
 	entry string) (ownSums, error) {
-	var out ownSums
+	var none ownSums
 	sums, err := leftIn(module, entry)
 	if err != nil || len(sums) == 0 {
-		return out, err
+		return none, err
 	}
 	id, err := cache.FileKey(j.Tool)
 	if err != nil {
-		return out, fmt.Errorf("look at ptxas: %w", err)
+		return none, fmt.Errorf("look at ptxas: %w", err)
 	}
 	code, err := module.Identity(entry)
 	if err != nil {
-		return out, err
+		return none, err
 	}
 	key := cache.HashOf("contracted 1", code.String(), id, strings.Join(j.Call.Template(), "\x00"),
 		cache.OwnKey())
-	for {
-		if kept, ok := memoContracted.Get(b.Store, key); ok {
-			return kept, nil
+	return once(ctx, b.flights, string(memoContracted)+" "+key, func() (ownSums, bool, error) {
+		kept, ok := memoContracted.Get(b.Store, key)
+		return kept, ok, nil
+	}, func() (ownSums, error) {
+		out, err := b.readContracted(ctx, j, module, entry, sums)
+		if err == nil {
+			memoContracted.Put(b.Store, key, out)
 		}
-		if b.flights == nil {
-			break
-		}
-		busy, done, err := b.flights.take(ctx, string(memoContracted)+" "+key)
-		if err != nil {
-			return out, err
-		}
-		if !busy {
-			defer done()
-			break
-		}
-	}
+		return out, err
+	})
+}
+
+// readContracted is contractedOf where nothing is kept. sums are leftIn's.
+func (b *Workbench) readContracted(ctx context.Context, j *job.Job, module *ptx.Module,
+	entry string, sums map[same.Statement]bool) (out ownSums, err error) {
 	list, err := statedIn(module, entry)
 	if err != nil {
 		return out, err
@@ -99,7 +98,6 @@ func (b *Workbench) contractedOf(ctx context.Context, j *job.Job, module *ptx.Mo
 			out.All, first = is, false
 		}
 	}
-	memoContracted.Put(b.Store, key, out)
 	return out, nil
 }
 

@@ -63,31 +63,25 @@ func (d draft) sliceKey() (string, error) {
 // drafted gives the variant, made from the kernel's slice.
 func (b *Workbench) drafted(ctx context.Context, d draft) (compiledVariant, error) {
 	key := draftKey(d.key)
-	if m, ok, err := b.recallMemo(memoDraft, key, d.v); ok {
-		m.draft = true
+	return once(ctx, b.flights, key, func() (compiledVariant, bool, error) {
+		m, ok, err := b.recallMemo(memoDraft, key, d.v)
+		m.draft = ok
+		return m, ok, err
+	}, func() (compiledVariant, error) {
+		if err := b.trusted(ctx, d); err != nil {
+			return compiledVariant{}, draftless{err}
+		}
+		m, err := b.compileVariant(ctx, d.t, d.module, d.call, d.signature, d.v,
+			func(text []byte) ([]byte, error) { return source.Slice(text, d.v.entry) })
+		if err != nil && (ctx.Err() != nil || transient(err) || errors.As(err, new(draftless))) {
+			return compiledVariant{}, err
+		}
+		if err == nil {
+			b.remember(key, m)
+		}
+		b.keepMemo(memoDraft, key, m, err)
 		return m, err
-	}
-	busy, done, err := b.flights.take(ctx, key)
-	if err != nil {
-		return compiledVariant{}, err
-	}
-	if busy {
-		return b.drafted(ctx, d)
-	}
-	defer done()
-	if err := b.trusted(ctx, d); err != nil {
-		return compiledVariant{}, draftless{err}
-	}
-	m, err := b.compileVariant(ctx, d.t, d.module, d.call, d.signature, d.v,
-		func(text []byte) ([]byte, error) { return source.Slice(text, d.v.entry) })
-	if err != nil && (ctx.Err() != nil || transient(err) || errors.As(err, new(draftless))) {
-		return compiledVariant{}, err
-	}
-	if err == nil {
-		b.remember(key, m)
-	}
-	b.keepMemo(memoDraft, key, m, err)
-	return m, err
+	})
 }
 
 // trusted is an error where a kernel's slice does not give what the whole text gives.
@@ -96,30 +90,24 @@ func (b *Workbench) trusted(ctx context.Context, d draft) error {
 	if err != nil {
 		return err
 	}
-	if kept, ok := memoSlice.Get(b.Store, key); ok {
-		if kept.Error != "" {
-			return errors.New(kept.Error)
+	kept, err := once(ctx, b.flights, "slice "+key, func() (keptVariant, bool, error) {
+		kept, ok := memoSlice.Get(b.Store, key)
+		return kept, ok, nil
+	}, func() (kept keptVariant, err error) {
+		if err = b.compareSlice(ctx, d); err != nil {
+			if ctx.Err() != nil || transient(err) {
+				return kept, err
+			}
+			kept.Error = err.Error()
+			b.Log.Debug().Str("kernel", d.v.entry).Err(err).Msg(
+				"its candidates are compiled from the whole text")
 		}
-		return nil
+		memoSlice.Put(b.Store, key, kept)
+		return kept, nil
+	})
+	if err == nil && kept.Error != "" {
+		err = errors.New(kept.Error)
 	}
-	busy, done, err := b.flights.take(ctx, "slice "+key)
-	if err != nil {
-		return err
-	}
-	if busy {
-		return b.trusted(ctx, d)
-	}
-	defer done()
-	err = b.compareSlice(ctx, d)
-	if err != nil && (ctx.Err() != nil || transient(err)) {
-		return err
-	}
-	var kept keptVariant
-	if err != nil {
-		kept.Error = err.Error()
-		b.Log.Debug().Str("kernel", d.v.entry).Err(err).Msg("its candidates are compiled from the whole text")
-	}
-	memoSlice.Put(b.Store, key, kept)
 	return err
 }
 

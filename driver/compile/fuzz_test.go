@@ -19,7 +19,7 @@ func FuzzCandidates(f *testing.F) {
 		if err := store.PutMemo(string(memoCandidate), key, text); err != nil {
 			t.Fatal(err)
 		}
-		if c, err, ok := New(store, t.TempDir()).kept(key); ok && (c == nil) == (err == nil) {
+		if c, ok, err := New(store, t.TempDir()).kept(key); ok && (c == nil) == (err == nil) {
 			t.Errorf("%q: %v, %v", text, c, err)
 		}
 	})

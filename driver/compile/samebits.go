@@ -126,36 +126,35 @@ func (b *Workbench) compiled(ctx context.Context, t *record.Translation, call *t
 	}
 	key := cache.HashOf(append([]string{string(memo) + " 2", t.Input, id,
 		strings.Join(call.Template(), "\x00"), t.Module}, of...)...)
-	if kept, ok := memo.Get(b.Store, key); ok {
-		if kept.Error != "" {
-			return nil, errors.New(kept.Error)
+	return once(ctx, b.flights, string(memo)+" "+key, func() (*ptx.Module, bool, error) {
+		kept, ok := memo.Get(b.Store, key)
+		switch {
+		case !ok:
+			return nil, false, nil
+		case kept.Error != "":
+			return nil, true, errors.New(kept.Error)
 		}
-		if content, err := b.Store.Object(kept.PTX); err == nil {
-			return ptx.Parse(content)
+		content, err := b.Store.Object(kept.PTX)
+		if err != nil {
+			return nil, false, nil
 		}
-	}
-	if b.flights != nil {
-		busy, done, err := b.flights.take(ctx, string(memo)+" "+key)
+		m, err := ptx.Parse(content)
+		return m, true, err
+	}, func() (*ptx.Module, error) {
+		input, err := text()
 		if err != nil {
 			return nil, err
 		}
-		if busy {
-			return b.compiled(ctx, t, call, memo, of, text)
+		content, err := b.cicc(ctx, t, call, input,
+			string(memo)+strconv.FormatInt(b.count.Load(), 10))
+		if err != nil && (ctx.Err() != nil || transient(err)) {
+			return nil, err
 		}
-		defer done()
-	}
-	input, err := text()
-	if err != nil {
-		return nil, err
-	}
-	content, err := b.cicc(ctx, t, call, input, string(memo)+strconv.FormatInt(b.count.Load(), 10))
-	if err != nil && (ctx.Err() != nil || transient(err)) {
-		return nil, err
-	}
-	var module *ptx.Module
-	if err == nil {
-		module, err = ptx.Parse(content)
-	}
-	b.keepMemo(memo, key, compiledVariant{module: module}, err)
-	return module, err
+		var module *ptx.Module
+		if err == nil {
+			module, err = ptx.Parse(content)
+		}
+		b.keepMemo(memo, key, compiledVariant{module: module}, err)
+		return module, err
+	})
 }

@@ -176,26 +176,19 @@ func (b *Workbench) variant(ctx context.Context, t *record.Translation, module *
 		}
 		b.Log.Debug().Err(err).Msg("a candidate is compiled from the whole text")
 	}
-	// several candidates of one variant are asked for at once: the first compiles it
-	if b.flights != nil {
-		busy, done, err := b.flights.take(ctx, key)
-		if err != nil {
+	return once(ctx, b.flights, key, func() (compiledVariant, bool, error) {
+		return b.recallVariant(key, v)
+	}, func() (compiledVariant, error) {
+		m, err := b.compileVariant(ctx, t, module, call, signature, v, nil)
+		if err != nil && (ctx.Err() != nil || transient(err)) {
 			return compiledVariant{}, err
 		}
-		if busy {
-			return b.variant(ctx, t, module, v)
+		b.keepVariant(key, m, err)
+		if b.only {
+			b.distrust(d, m)
 		}
-		defer done()
-	}
-	m, err := b.compileVariant(ctx, t, module, call, signature, v, nil)
-	if err != nil && (ctx.Err() != nil || transient(err)) {
-		return compiledVariant{}, err
-	}
-	b.keepVariant(key, m, err)
-	if b.only {
-		b.distrust(d, m)
-	}
-	return m, err
+		return m, err
+	})
 }
 
 // compileVariant makes a variant, from the whole text or from what cut leaves of it.
