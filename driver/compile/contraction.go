@@ -199,6 +199,7 @@ func (b *Workbench) matchedSums(ctx context.Context, j *job.Job, t *record.Trans
 	}
 	after := newDoings(map[same.Statement]deed{}, map[*ptx.Func]*ptx.Reaching{})
 	var out []contract.Sum
+	both := twoOf(answer)
 	for _, s := range answer.Sums {
 		if len(s.May) == 0 || !s.At.Func.Entry {
 			continue
@@ -206,7 +207,7 @@ func (b *Workbench) matchedSums(ctx context.Context, j *job.Job, t *record.Trans
 		if err := after.follow(s.At.Func); err != nil {
 			return nil, err
 		}
-		if with, ok := after.asIn(before, answer, s); ok {
+		if with, ok := after.asIn(before, both, s); ok {
 			out = append(out, contract.Sum{Stmt: place[s.At], With: with})
 		}
 	}
@@ -215,26 +216,11 @@ func (b *Workbench) matchedSums(ctx context.Context, j *job.Job, t *record.Trans
 
 // asIn says what a variant's sum is to be contracted with: what all those are that it may be a copy
 // of.
-func (d *doings) asIn(before *doings, answer *same.Answer, s same.Sum) (with int, ok bool) {
-	is := before.did[s.May[0]]
-	both := slices.Contains(answer.Both, s.At)
-	for n, m := range s.May {
-		if before.did[m] != is {
-			return 0, false
-		}
-		if is != contracted || !both && !slices.Contains(answer.Both, m) {
-			continue
-		}
-		now := before.contractedWith(m)
-		if now < 0 || !slices.Contains(s.Ordered, m) || n > 0 && now != with {
-			return 0, false
-		}
-		with = now
-	}
-	if is == contracted && (both || slices.ContainsFunc(s.May, func(m same.Statement) bool {
-		return slices.Contains(answer.Both, m)
-	})) {
-		return with, true
+func (d *doings) asIn(before *doings, both map[same.Statement]bool, s same.Sum) (with int,
+	ok bool) {
+	is, with, err := before.asOriginal(s, both)
+	if err != nil || with >= 0 {
+		return with, err == nil
 	}
 	d.did[s.At] = is
 	return d.madeWith(s.At, false)

@@ -358,10 +358,7 @@ func writtenAdding(list []same.Statement, n int) int {
 // agree is an error where ptxas did other things with the variant's statements than with the
 // kernel's.
 func agree(ctx context.Context, answer *same.Answer, before, after *doings) error {
-	both := map[same.Statement]bool{}
-	for _, s := range answer.Both {
-		both[s] = true
-	}
+	both := twoOf(answer)
 	for _, s := range answer.Alone {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -396,21 +393,57 @@ func agree(ctx context.Context, answer *same.Answer, before, after *doings) erro
 		if did != alone && did != contracted {
 			return fmt.Errorf("ptxas makes of %s in the variant: %s", text(s.At), did)
 		}
-		for _, d := range s.May {
-			switch {
-			case before.did[d] != did:
-				return fmt.Errorf("%s: in the variant %s, in the kernel (%s) %s", text(s.At), did, text(d),
-					before.did[d])
-			case did == contracted && (both[s.At] || both[d]) && (!slices.Contains(s.Ordered, d) ||
-				after.contractedWith(s.At) < 0 || after.contractedWith(s.At) != before.contractedWith(d)):
-				return fmt.Errorf("%s is contracted with one of two products", text(s.At))
-			}
-		}
-		if len(s.May) == 0 {
-			return fmt.Errorf("%s is not known in the kernel", text(s.At))
+		want, with, err := before.asOriginal(s, both)
+		switch {
+		case err != nil:
+			return err
+		case want != did:
+			return fmt.Errorf("%s: in the variant %s, in the kernel (%s) %s", text(s.At), did,
+				text(s.May[0]), want)
+		case with >= 0 && after.contractedWith(s.At) != with:
+			return errTwo(s)
 		}
 	}
 	return nil
+}
+
+// asOriginal says what is done in the kernel with all those sums that one of a variant may be a
+// copy of; and of two products, with which operand's it is contracted there: else with is -1.
+func (d *doings) asOriginal(s same.Sum, both map[same.Statement]bool) (is deed, with int,
+	err error) {
+	with = -1
+	for n, m := range s.May {
+		did := d.did[m]
+		if n > 0 && did != is {
+			return is, with, fmt.Errorf("%s: in the kernel %s (%s) or %s (%s)", text(s.At), is,
+				text(s.May[0]), did, text(m))
+		}
+		if is = did; is != contracted || !both[s.At] && !both[m] {
+			continue
+		}
+		now := d.contractedWith(m)
+		if now < 0 || !slices.Contains(s.Ordered, m) || with >= 0 && now != with {
+			return is, with, errTwo(s)
+		}
+		with = now
+	}
+	if len(s.May) == 0 {
+		err = fmt.Errorf("%s is not known in the kernel", text(s.At))
+	}
+	return is, with, err
+}
+
+// twoOf are the sums of which both operands may be products.
+func twoOf(answer *same.Answer) map[same.Statement]bool {
+	out := map[same.Statement]bool{}
+	for _, s := range answer.Both {
+		out[s] = true
+	}
+	return out
+}
+
+func errTwo(s same.Sum) error {
+	return fmt.Errorf("%s is contracted with one of two products", text(s.At))
 }
 
 // unlisted is an error where ptxas contracts a sum that was not compared, as no operand of it was
