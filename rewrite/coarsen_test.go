@@ -67,6 +67,8 @@ func TestCoarsenable(t *testing.T) {
 			[3]bool{false, true}, ""},
 		{"", ".local .align 4 .b8 s[4];\n" + index, [3]bool{true}, ""}, // one after the other
 		{"", ".local .align 4 .b8 s[4];\nbar.sync 0;\n" + index, [3]bool{}, "local memory"},
+		{"", index + "@%q1 ret;\n", [3]bool{}, "a guard that it does not declare"},
+		{"", ".reg .b128 %q<2>;\n" + index, [3]bool{}, "uncommon"},
 		{"", index + "mov.u32 %r5, %smid;\n", [3]bool{}, "%smid"},
 		{"", index + "mov.u64 %rd2, %clock64;\n", [3]bool{}, "%clock64"},
 		{"", index + "mov.u32 %r5, %clusterid.x;\n", [3]bool{}, "%clusterid.x"},

@@ -166,7 +166,8 @@ func coarseGroups(f *ptx.Func) ([]coarseGroup, error) {
 			return nil, err
 		}
 		for _, v := range vars {
-			if v.Vector > 0 || v.Type == "b128" {
+			if bits := bitsOf(v.Type); v.Vector > 0 || bits != predBits && bits != 16 && bits != 32 &&
+				bits != 64 {
 				return nil, fmt.Errorf("it has registers of an uncommon kind (%s)", v.Name)
 			}
 			g := coarseGroup{v.Name, v.Type, v.Count}
@@ -270,6 +271,11 @@ func (c *coarseRead) names(i int, numbered *bool) error {
 		known[a.At.Start] = true
 	}
 	var err error
+	if s.Guarded && !slices.ContainsFunc(c.flow.Accesses(i), func(a ptx.Access) bool {
+		return a.At.Start < s.Op
+	}) {
+		return fmt.Errorf("it has a guard that it does not declare (%s)", f.Opcode(i))
+	}
 	f.Names(ptx.Span{Start: s.OpEnd, End: s.End}, func(n ptx.Span) bool {
 		name := string(f.Bytes(n))
 		_, isShared := c.shared[name]

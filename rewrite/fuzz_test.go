@@ -54,6 +54,12 @@ func FuzzApply(f *testing.F) {
 		if how&16 != 0 {
 			o.Dynamic = noDynamic(recipes)
 		}
+		if how&32 == 0 {
+			o.Coarse = map[string][3]int{}
+			for name := range recipes {
+				o.Coarse[name] = Coarsen(r)
+			}
+		}
 		out, refused, err := o.apply(src, recipes)
 		if err != nil {
 			t.Fatalf("what can be parsed was not taken: %v", err)
