@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/ptxtest"
+	"gnvcc/rewrite/recipe"
 )
 
 // coarsen is for second entries of which the launch's block is known, in one dimension.
@@ -88,6 +90,58 @@ func TestCoarsenable(t *testing.T) {
 		if (err == nil) != (c.why == "") || err != nil && !strings.Contains(err.Error(), c.why) ||
 			dims != c.dims {
 			t.Errorf("%s %s: %v, %v, want %v, %q", c.directives, c.body, dims, err, c.dims, c.why)
+		}
+	}
+}
+
+// TestCoarsenFalls: a text that ends behind a label, as cicc writes it for what is never reached,
+// goes on nowhere in the rewritten one either.
+func TestCoarsenFalls(t *testing.T) {
+	text := []byte(`.version 7.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 a, .param .u32 n)
+{
+	.reg .pred %p<3>;
+	.reg .b32 %r<6>;
+	.reg .b64 %rd<4>;
+	ld.param.u32 %r1, [n];
+	setp.eq.s32 %p1, %r1, 64;
+	@%p1 bra $KNOWN;
+	bra.uni $NEVER;
+$KNOWN:
+	ld.param.u64 %rd1, [a];
+	mov.u32 %r2, %ctaid.x;
+	setp.gt.s32 %p2, %r2, 63;
+	@%p2 bra $END;
+	mul.wide.u32 %rd2, %r2, 4;
+	add.s64 %rd3, %rd1, %rd2;
+	st.global.u32 [%rd3], %r2;
+$END:
+	ret;
+$NEVER:
+
+}
+`)
+	const end = "bra $gnvcc_jam_next;"
+	for _, value := range []string{"2x1x1", "8x1x1s"} {
+		r := mustRecipe(t, "coarsen="+value)
+		out, refused, err := Options{Coarse: map[string][3]int{"k": Coarsen(r)}}.apply(text,
+			map[string]recipe.Recipe{"k": r})
+		if err != nil || len(refused) > 0 {
+			t.Errorf("%s: %v %v", value, err, refused)
+			continue
+		}
+		if got := strings.TrimRight(string(out), "}\n\t "); !strings.HasSuffix(got, end) {
+			t.Errorf("%s: it ends with\n%s", value, got[max(0, len(got)-200):])
+		}
+		if value == "2x1x1" && !strings.Contains(string(out), "$NEVER:\n\tret;") {
+			t.Errorf("%s: what is never reached goes on:\n%s", value, out)
+		}
+		for _, kit := range ptxtest.Toolkits(t) {
+			if _, err := kit.Assemble(t, out, "-arch=sm_80"); err != nil {
+				t.Errorf("%s, %s: %v", kit.Version, value, err)
+			}
 		}
 	}
 }

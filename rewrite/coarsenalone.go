@@ -167,6 +167,9 @@ func (w *coarseWriter) rest() {
 			w.own(i, serial, coarseLabel+"_s_")
 		}
 	}
+	if w.falls() {
+		w.line("bra %s_next;", coarseLabel)
+	}
 }
 
 // own writes a statement of the kernel's for a turn that goes on alone.
@@ -217,6 +220,9 @@ func (c *coarseRead) oneByOne(turns int) {
 			}
 			return true
 		})
+	}
+	if c.falls() {
+		f.Insert(len(f.Stmts), "bra "+coarseLabel+"_next;")
 	}
 	f.Insert(f.First(), strings.Join(fill(`
 		.reg .b32 Pb, Ps, Pn;

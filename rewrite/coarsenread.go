@@ -232,6 +232,21 @@ func (c *coarseRead) look() error {
 	return nil
 }
 
+// falls tells of a kernel whose text ends behind a label. What cicc knows to be never reached is
+// such a one (a copy for a value, where the launch has another). In the rewritten text something
+// else would follow.
+func (c *coarseRead) falls() bool {
+	for i := len(c.f.Stmts) - 1; i >= 0; i-- {
+		switch c.f.Stmts[i].Kind {
+		case ptx.Label:
+			return true
+		case ptx.Inst:
+			return false
+		}
+	}
+	return false
+}
+
 // declaration looks at a declaration that is no register's.
 func (c *coarseRead) declaration(i int) error {
 	switch kind := string(c.f.Opcode(i)); kind {

@@ -166,6 +166,9 @@ func (w *coarseWriter) jam() {
 			w.line("%s", w.statement(i, 0, ""))
 		}
 	}
+	if w.falls() {
+		w.line("ret;")
+	}
 }
 
 // agree writes a branch, or an end, on which turns may disagree: the n-th.
