@@ -2,11 +2,13 @@ package compile
 
 import (
 	"context"
+	"os"
 	"testing"
 
 	"gnvcc/driver/drivertest"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/recipe"
+	"gnvcc/sim/sass"
 )
 
 // rewrittenText has kernels of which ptxas contracts what two products are subtracted in: with
@@ -108,4 +110,73 @@ func TestContractionInTurns(t *testing.T) {
 	if !leaves(s.Module, kernel) {
 		t.Error("the kernel leaves nothing to ptxas: the test tests nothing")
 	}
+}
+
+// coarseText is a kernel of which ptxas may contract either of two products.
+const coarseText = "" +
+	"__global__ void complex(double *o, const double *__restrict__ x) {\n" +
+	"  int t = blockIdx.x * blockDim.x + threadIdx.x;\n" +
+	"  double a = x[t], b = x[t + 1], c = x[t * 7 + 3], d = x[t * 5];\n" +
+	"  { double re = a * c - b * d, im = a * d + b * c; a = re; b = im; }\n" +
+	"  { double re = a * c - b * d, im = a * d + b * c; a = re; b = im; }\n" +
+	"  o[2 * t] = a; o[2 * t + 1] = b;\n" +
+	"}\n" +
+	"int main() { complex<<<1, 1>>>(0, 0); }\n"
+
+// TestContractionCoarsened: where a block does what two do, each copy has the contraction of nvcc's
+// own build.
+func TestContractionCoarsened(t *testing.T) {
+	p := drivertest.NewProject(t, "13.0", map[string]string{"k.cu": coarseText})
+	p.Gnvcc("-arch=sm_90", "k.cu", "-o", "app")
+	c := New(p.Store, t.TempDir())
+	ctx := context.Background()
+	const complex = "_Z7complexPdPKd"
+	s, r := named(t, c, p.Cubin("app", "sm_90"), complex,
+		"coarsen=2x1x1 spec{host(block)=64x1x1,host(dynamic)=0}")
+	cand, err := c.Compile(ctx, s, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cand.Prove != nil {
+		if err := cand.Prove(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	own, err := c.Compile(ctx, s, recipe.Recipe{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	was, now := floatsIn(t, own.Path, complex), floatsIn(t, cand.Path, cand.Entry)
+	if was["DFMA"] == 0 || was["DMUL"] == 0 {
+		t.Fatalf("nothing is contracted: %v", was)
+	}
+	for op, n := range was {
+		if now[op] != 2*n {
+			t.Errorf("%d of %s in the kernel, %d where a block does what two do", n, op, now[op])
+		}
+	}
+}
+
+// floatsIn counts the floating-point instructions of a kernel.
+func floatsIn(t *testing.T, path, entry string) map[string]int {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := sass.Read(content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range list {
+		if f.Name == entry {
+			out := map[string]int{}
+			for _, x := range f.Floats() {
+				out[x.String()]++
+			}
+			return out
+		}
+	}
+	t.Fatalf("no %s in the cubin", entry)
+	return nil
 }
