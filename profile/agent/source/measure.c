@@ -585,7 +585,7 @@ bool session(const struct launch *l, const struct kernel *k, const struct variab
     return false;
   }
   x.c[0] = (struct candidate){.f = l->f, .live = true};
-  reshape(&x.c[0], l, (const uint32_t[3]){0});
+  reshape(&x.c[0], l, (const uint32_t[6]){0});
   x.nc = 1;
   if (cu.CtxGetDevice(&device) == CUDA_SUCCESS && cu.DeviceGetAttribute(&l2, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, device) == CUDA_SUCCESS)
     x.flush_size = 2 * (size_t)l2; // else cold runs are refused
