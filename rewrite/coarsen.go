@@ -13,12 +13,14 @@ import (
 // kernel in each dimension. The host launches it with a grid that is as many times smaller, in
 // blocks of the same size.
 //
-//	mov.u32 %r1, %ctaid.x;              mov.u32 %gnvcc_jb0, %ctaid.x; shl.b32 %gnvcc_jb0, %gnvcc_jb0, 1; add.u32 %gnvcc_jb1, %gnvcc_jb0, 1;
-//	mad.lo.s32 %r4, %r1, %r2, %r3;      mov.u32 %r1, %gnvcc_jb0;           mov.u32 %gnvcc_j1_r1, %gnvcc_jb1;
-//	LOOP:                               mad.lo.s32 %r4, %r1, %r2, %r3;     mad.lo.s32 %gnvcc_j1_r4, %gnvcc_j1_r1, %r2, %r3;
-//	ld.global.f32 %f1, [%rd5];          LOOP:
-//	fma.rn.f32 %f3, %f1, %f2, %f3;      ld.global.f32 %f1, [%rd5];         (once: its address is the same)
-//	...                                 fma.rn.f32 %f3, %f1, %f2, %f3;     fma.rn.f32 %gnvcc_j1_f3, %f1, %gnvcc_j1_f2, %gnvcc_j1_f3;
+//	                                mov.u32 %gnvcc_jb0, %ctaid.x;
+//	                                mul.lo.u32 %gnvcc_jb0, %gnvcc_jb0, 2;
+//	                                add.u32 %gnvcc_jb1, %gnvcc_jb0, 1;
+//	mov.u32 %r1, %ctaid.x;          mov.u32 %r1, %gnvcc_jb0;
+//	                                mov.u32 %gnvcc_j1_r1, %gnvcc_jb1;
+//	ld.global.f32 %f1, [%rd5];      ld.global.f32 %f1, [%rd5];     (once: its address is the same)
+//	fma.rn.f32 %f3, %f1, %f2, %f3;  fma.rn.f32 %f3, %f1, %f2, %f3;
+//	                                fma.rn.f32 %gnvcc_j1_f3, %f1, %gnvcc_j1_f2, %gnvcc_j1_f3;
 //
 // So a thread does the work of several threads of the kernel, which are called its *turns* here:
 // turn u is the thread of the same number in block C*ctaid+u. They are not done one after the
@@ -27,20 +29,29 @@ import (
 // read, loop counters and constants are shared, and independent loads are on their way together.
 //
 // Behind an s (coarsen=8x1x1s) the blocks that one does stand apart: turn u is that of block
-// ctaid+u*nctaid, with as many blocks in between as are launched. Where a grid's last blocks have
-// nothing to do, each block then has one turn or two that do something, and not eight or none.
+// ctaid+u*nctaid, with as many blocks in between as are launched, and the turns are done one after
+// the other, in the kernel's own code. That is for grids of which most blocks have nothing to do.
 //
 // A branch that depends on the turn is taken where all turns agree. Where they do not, the thread
 // leaves the jammed code: what each turn needs from there on is put into local memory, and the
 // turns go on one after the other, from that branch on, in a copy of the kernel's own code, to its
 // end.
 //
-// Allowed are kernels in which threads are on their own (Coarsenable). Safe: each turn carries out
-// the statements of the thread that it stands for, in their order, with the same operands; the
-// turns of a thread are interleaved as any threads of different blocks may be. What is read once
-// for all turns is read by a load that orders nothing (weak), whose value two threads may see
-// alike. Floating-point statements are copied as they stand, with the contraction that ptxas chose
-// for the kernel written into them before. Checked: ptxas works on the arithmetic anew.
+// Shared arrays stand once for each turn, one behind the other, so that an access of turn u is the
+// kernel's own, u arrays further on. A barrier stands once, and instructions of a warp once for
+// each turn: both only where no branch depends on the turn, so that all threads stay in the jammed
+// code.
+//
+// Allowed are kernels whose blocks don't wait for each other, with instructions that are known, and
+// without calls, carries, dynamic shared memory and special registers other than the launch's shape
+// and the lane (Coarsenable). Arrays in local memory only where blocks stand apart.
+//
+// Safe: each turn carries out the statements of the thread that it stands for, in their order,
+// with the same operands; the turns of a thread are interleaved as any threads of different blocks
+// may be. What is read once for all turns is read by a load that orders nothing (weak), whose
+// value two threads may see alike. Floating-point statements are copied as they stand, with the
+// contraction that ptxas chose for the kernel written into them before. Checked: ptxas works on
+// the arithmetic anew.
 //
 // From: unroll and jam over threads: Magni, Dubach, O'Boyle, A Large-Scale Cross-Architecture
 // Evaluation of Thread-Coarsening, SC 2013.
