@@ -85,6 +85,7 @@ func (g *graph) instructions(f *function) {
 		case name == "st": // one store may be several of the other kernel's
 			lanes = len(parts(ops[len(ops)-1]))
 		}
+		n.merged = name == "st" && lanes > 1
 		for lane := range lanes - 1 {
 			next := *n
 			next.lane = lane + 1

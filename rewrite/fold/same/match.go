@@ -57,7 +57,7 @@ func match(def, variant *graph, fixed fold.Fixed) (*matching, error) {
 		m.paired[i] = make([]uint64, (len(def.nodes)+63)/64)
 		for _, k := range byOp[shape(v)] {
 			d := def.nodes[k]
-			if (!stays(v) || v.where == d.where || v.where == "" || d.where == "") &&
+			if (!stays(v) || v.where == d.where || v.where == "" || d.where == "" || v.merged || d.merged) &&
 				(len(v.ops) == len(d.ops) || v.base == "st") {
 				m.paired[i][k/64] |= 1 << (k % 64)
 				m.mates[i] = append(m.mates[i], k)
@@ -93,7 +93,8 @@ func match(def, variant *graph, fixed fold.Fixed) (*matching, error) {
 }
 
 // stays tells of instructions that a compiler does not move, so that their .loc is right. What it
-// moves out of a loop has the .loc of what it comes to stand behind.
+// moves out of a loop has the .loc of what it comes to stand behind. Several stores that it makes
+// one of have the .loc of one (node.merged).
 func stays(n *node) bool {
 	return n.base == "st" || n.base == "atom" || n.base == "red"
 }

@@ -53,7 +53,8 @@ type node struct {
 	root map[int]bool // of a load or store: what its address may be made of (roots)
 	// of a load: from variables of the module, and such that hold no 0
 	table, nonzero bool
-	lane           int // of a load: which of its several registers
+	lane           int  // of a load or store: which of its several registers
+	merged         bool // a store of several values: they may be of several statements
 	place          residue
 	// of a load: the one load whose number its address is computed from; nil: none, or several
 	index *node
