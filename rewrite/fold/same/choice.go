@@ -27,6 +27,14 @@ type choices struct {
 	// by graph, too
 	selected map[*graph]*selections
 	stored   map[string]map[string]bool // by space: the operations whose results either kernel stores
+	places   map[string][]stored        // by operation
+}
+
+// A stored value is one that a kernel stores: to which space, and from what its address is made.
+type stored struct {
+	g     *graph
+	space string
+	root  map[int]bool
 }
 
 func isSum(n *node) bool {
@@ -50,7 +58,8 @@ func freeSum(n *node) bool {
 // choices makes them.
 func (m *matching) choices() *choices {
 	c := &choices{matching: m, late: fates(m.variant, fold.Fixed{}, true), memo: map[[3]int]bool{},
-		stored: map[string]map[string]bool{}, widened: map[*graph]map[int][]int{m.def: {}, m.variant: {}},
+		stored: map[string]map[string]bool{}, places: map[string][]stored{},
+		widened:  map[*graph]map[int][]int{m.def: {}, m.variant: {}},
 		bared:    map[*graph]map[list][]int{m.def: {}, m.variant: {}},
 		selected: map[*graph]*selections{m.def: selectionsOf(m.def), m.variant: selectionsOf(m.variant)}}
 	for _, g := range []*graph{m.def, m.variant} {
@@ -62,9 +71,16 @@ func (m *matching) choices() *choices {
 			if c.stored[s] == nil {
 				c.stored[s] = map[string]bool{}
 			}
+			address := 0
+			if n.base == "atom" {
+				address = 1
+			}
+			root := g.roots(g.byName[n.fn.Name], n.at, n.text[address])
 			for _, o := range n.ops {
 				for _, k := range o {
-					c.stored[s][class(g.nodes[k])] = true
+					what := class(g.nodes[k])
+					c.stored[s][what] = true
+					c.places[what] = append(c.places[what], stored{g, s, root})
 				}
 			}
 		}
@@ -350,7 +366,7 @@ func (c *choices) product(g *graph, first, second []int, sum *node, isVariant bo
 	}
 	for _, o := range c.bare(g, first) {
 		p := g.nodes[o]
-		if p.kind == load && c.forwards(p, "mul") {
+		if p.kind == load && c.forwards(g, p, "mul") {
 			return true
 		}
 		if !c.multiplies(g, o) {
@@ -482,9 +498,9 @@ func (c *choices) alike(a, b, left int) bool {
 		return (v.name == d.name || v.name == "" || d.name == "") && meet(c.variant, c.def, v, d) &&
 			!apart(v, d)
 	case v.kind == load && d.kind == operation:
-		return !c.variant.fresh(v) && c.forwarded(v, d)
+		return !c.variant.fresh(v) && c.forwarded(c.variant, v, d)
 	case v.kind == operation && d.kind == load:
-		return !c.def.fresh(d) && c.forwarded(d, v)
+		return !c.def.fresh(d) && c.forwarded(c.def, d, v)
 	case v.kind == d.kind:
 		return v.name == d.name
 	default:
@@ -572,18 +588,21 @@ func (c *choices) operations(a, b, left int) bool {
 	return true
 }
 
-// forwarded tells whether a load may find what an operation gave.
-func (c *choices) forwarded(from, n *node) bool {
-	return c.forwards(from, class(n))
+// forwarded tells whether a load of a kernel may find what an operation gave.
+func (c *choices) forwarded(g *graph, from, n *node) bool {
+	return c.forwards(g, from, class(n))
 }
 
-// forwards tells whether a load may find what operations of a class gave.
-func (c *choices) forwards(from *node, class string) bool {
+// forwards tells whether a load may find what operations of a class gave: a compiler hands on what
+// was stored where it sees that the addresses are equal, so that they are made of the same
+// parameter or variable.
+func (c *choices) forwards(g *graph, from *node, class string) bool {
 	if ptx.HasModifier([]byte(from.op), "nc") || from.name == "const" {
 		return false
 	}
-	for s, what := range c.stored {
-		if (s == from.name || s == "" || from.name == "") && what[class] {
+	for _, s := range c.places[class] {
+		if (s.space == from.name || s.space == "" || from.name == "") &&
+			meet(g, s.g, from, &node{root: s.root}) {
 			return true
 		}
 	}

@@ -48,6 +48,12 @@ var keeps = map[string]string{
 	"no_double":     "0",               // ptxas has to be asked about the product
 	"no_one":        "0 2 4 0.3f",      // contracted with the same product
 	"no_equal":      "0",               // nothing is put for what is 0 or -0
+	// the variant is the kernel's code but for integers, and computes the function
+	"no_field":        "0 1 2 4 0.3f",
+	"no_last":         "0 1 2 4 0.3f",
+	"no_modulo":       "2 4",
+	"no_multiple":     "1 2 4",
+	"no_first_thread": "2 4",
 }
 
 // TestOtherBits: kernels that are known to get other bits, for values that are chosen to be hard
