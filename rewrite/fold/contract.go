@@ -321,6 +321,11 @@ func (c *contraction) check() error {
 				return fmt.Errorf(
 					"a factor of a sum (%s) may become 1, and the sum be contracted in another way", c.text(i))
 			}
+			if c.operand(i, ops[3], Fixed{})&(product|exposed) != 0 && (a|b)&(chosen|fixable) != 0 {
+				return fmt.Errorf(
+					"a factor of a sum (%s) may become 1, and the sum be contracted with its other product",
+					c.text(i))
+			}
 			sums = ops[3:]
 		case (base == "add" || base == "sub") && len(ops) == 3 && contractible(f.Opcode(i)):
 			sums = ops[1:]

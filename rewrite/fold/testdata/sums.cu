@@ -57,6 +57,15 @@ __global__ void rounded(float *o, const float *d, float x, float y) { o[threadId
 __global__ void product(float *o, const float *d, float x, float y) { o[threadIdx.x] = x * y * d[threadIdx.x]; }
 __global__ void whole(int *o, const int *d, int x, int y) { o[threadIdx.x] = x * y + d[threadIdx.x]; }
 
+// Times 1 the first product is none, and the second one is contracted, which is rounded now.
+__global__ void no_other(float *o, const float *d, float p) {
+    int t = threadIdx.x;
+    o[t] = d[t] * p + d[t + 32] * d[t + 64];
+}
+__global__ void other(float *o, const float *d, float p, int n) {
+    int t = threadIdx.x;
+    o[t] = d[t] * d[t + 96] + d[t + 32] * d[t + 64] + (n > 3 ? d[0] : d[1]);
+}
 // Where the branch is known to be the order's, what is cut from the number is a constant.
 __global__ void no_least(float *o, const float *d, const int *e, int n) {
     int k = e[threadIdx.x];
