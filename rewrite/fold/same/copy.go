@@ -35,7 +35,8 @@ type copier struct {
 // copies pairs the statements of the variant with those of the default, where it is a copy but for
 // integers; nil where it is not.
 func copies(def, variant *graph, fixed fold.Fixed) map[Statement]Statement {
-	if len(def.funcs) != 1 || len(variant.funcs) != 1 || def.built.Entry != variant.built.Entry {
+	if len(def.funcs) != 1 || len(variant.funcs) != 1 || def.built.Entry != variant.built.Entry ||
+		len(fixed.Params) > 0 { // a parameter may be the bits of a float
 		return nil
 	}
 	c := &copier{f: [2]*function{def.funcs[0], variant.funcs[0]}, fixed: fixed,
