@@ -60,9 +60,10 @@ type contraction struct {
 	sent   map[string]shape
 	reach  *ptx.Reaching
 	rounds *Rounds
-	alone  bool    // nothing is fixed: loops are unrolled
-	made   []shape // by statement: of what it writes
-	local  shape   // what was stored to local memory
+	alone  bool         // nothing is fixed: loops are unrolled
+	made   []shape      // by statement: of what it writes
+	local  shape        // what was stored to local memory
+	behind map[int]bool // loads of other memory that may find what the kernel stored there
 	told   *Told
 	apart  map[string]bool
 }
@@ -83,7 +84,7 @@ func Contracts(m *ptx.Module, entry string, fixed Fixed) (apart int, err error) 
 		}
 		c := &contraction{
 			f: f, params: map[string]shape{}, sent: sent, made: make([]shape, len(f.Stmts)),
-			apart: map[string]bool{},
+			apart: map[string]bool{}, behind: map[int]bool{},
 		}
 		for i := range f.Params {
 			c.params[f.Params[i].Name] = data
@@ -98,6 +99,7 @@ func Contracts(m *ptx.Module, entry string, fixed Fixed) (apart int, err error) 
 				err)
 		}
 		c.rounds = RoundsOf(f, c.reach.Blocks)
+		c.follow()
 		c.alone = len(fixed.Params) == 0 && len(fixed.Dims) == 0
 		c.told = NewTold(f, c.reach, func(i int, operand string) bool {
 			return c.operand(i, operand, fixed)&(neutral|number|chosen|fixable) == 0
@@ -124,6 +126,39 @@ func Contracts(m *ptx.Module, entry string, fixed Fixed) (apart int, err error) 
 			entry)
 	}
 	return apart, nil
+}
+
+// memory is the place in contraction.sent of what is stored to global and shared memory.
+const memory = "memory"
+
+// follow finds the loads that some way leads to from a store or a call; of a function that is
+// called, all.
+func (c *contraction) follow() {
+	blocks := c.reach.Blocks
+	in := make([]bool, len(blocks))
+	if len(in) > 0 {
+		in[0] = !c.f.Entry
+	}
+	for again := true; again; {
+		again = false
+		for b, block := range blocks {
+			stored := in[b]
+			for i := block.First; i < block.Last; i++ {
+				switch string(c.f.Base(i)) {
+				case "ld":
+					c.behind[i] = c.behind[i] || stored
+				case "st", "call":
+					stored = stored || !ptx.HasModifier(c.f.Opcode(i), "param") &&
+						!ptx.HasModifier(c.f.Opcode(i), "local")
+				}
+			}
+			for _, next := range block.Succs {
+				if stored && !in[next] {
+					in[next], again = true, true
+				}
+			}
+		}
+	}
 }
 
 // round looks at each instruction once, and tells whether anything new was found.
@@ -153,6 +188,11 @@ func (c *contraction) round(fixed Fixed) bool {
 				grown = grown || c.sent[name] != sent
 			}
 			if !ptx.HasModifier(f.Opcode(i), "local") {
+				stored := c.sent[memory]
+				for _, v := range strings.Split(strings.Trim(ops[1], "{}"), ",") {
+					c.sent[memory] |= c.operand(i, v, fixed).several()
+				}
+				grown = grown || c.sent[memory] != stored
 				continue
 			}
 			for _, v := range strings.Split(strings.Trim(ops[1], "{}"), ",") {
@@ -239,6 +279,8 @@ func (c *contraction) result(at int, base string, op []byte, ops []string, fixed
 			return data | c.sent[place(ops[0])].several() // what a function returns
 		case ptx.HasModifier(op, "local"):
 			return data | c.local // an array whose indices become known is one no longer
+		case c.behind[at] && !ptx.HasModifier(op, "nc") && !ptx.HasModifier(op, "volatile"):
+			return (data | c.sent[memory]).several() // the compiler may hand on what was stored there
 		}
 		return data
 	case "mov", "neg", "abs":

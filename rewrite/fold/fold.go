@@ -24,7 +24,12 @@ type state struct {
 	params map[string]value // by the parameter's name; of an entry too
 	ret    value
 	loads  map[int]bool // loads that may find what the same thread has stored
-	told   *Told        // what comparisons may tell
+	// What it calls, by statement; whether it stores something that may be known, or what it calls
+	// does; whether such a store may stand before it, in who calls it.
+	calls  map[int]*state
+	writes bool
+	dirty  bool
+	told   *Told // what comparisons may tell
 }
 
 type analysis struct {
@@ -92,7 +97,7 @@ func (a *analysis) state(f *ptx.Func) (*state, error) {
 	}
 	s := &state{f: f, reach: reach, rounds: RoundsOf(f, reach.Blocks),
 		made:   make([]value, len(f.Stmts)),
-		params: map[string]value{}, loads: map[int]bool{}}
+		params: map[string]value{}, loads: map[int]bool{}, calls: map[int]*state{}}
 	s.told = NewTold(f, reach, func(i int, operand string) bool {
 		v := a.operand(s, i, operand)
 		return v == never || v == none
@@ -123,8 +128,12 @@ func (a *analysis) pass(s *state, check bool) error {
 		op, base := f.Opcode(i), string(f.Base(i))
 		text := string(f.Bytes(ptx.Span{Start: st.Start, End: st.End}))
 		if base == "call" {
-			if err := a.call(s, text, args, results, types, check); err != nil {
+			stored, err := a.call(s, i, text, args, results, types, check)
+			if err != nil {
 				return err
+			}
+			if stored {
+				stores = append(stores, i)
 			}
 			clear(args)
 			continue
@@ -247,19 +256,20 @@ func (a *analysis) kept(s *state, i int, base string, ops []string) bool {
 	return true
 }
 
-// call goes into the user's function that is called, or looks at the arguments of one of CUDA's.
-func (a *analysis) call(s *state, text string, args, results map[string]value,
-	types map[string]string, check bool) error {
+// call goes into the user's function that statement i calls, or looks at the arguments of one of
+// CUDA's. stored: it is one of CUDA's that stores what may be known where a pointer says.
+func (a *analysis) call(s *state, i int, text string, args, results map[string]value,
+	types map[string]string, check bool) (stored bool, err error) {
 	m := call().FindStringSubmatch(text)
 	if m == nil || strings.HasPrefix(m[2], "%") {
-		return fmt.Errorf(
+		return false, fmt.Errorf(
 			"it calls a function by a pointer, so that it can't be told whether constants change its bits")
 	}
 	result := strings.TrimSpace(m[1])
 	g := a.m.Func(m[2])
 	if g == nil || !g.Body { // another unit's, or the system's: nothing is known there
 		results[result] = never
-		return nil
+		return false, nil
 	}
 	var names []string
 	if m[3] != "" {
@@ -270,8 +280,9 @@ func (a *analysis) call(s *state, text string, args, results map[string]value,
 	if strings.Contains(g.Name, "_Z") || a.own(g.Name) {
 		callee, err := a.state(g)
 		if err != nil {
-			return err
+			return false, err
 		}
+		s.calls[i] = callee
 		for k := range g.Params {
 			v := maybe
 			if k < len(names) {
@@ -282,18 +293,20 @@ func (a *analysis) call(s *state, text string, args, results map[string]value,
 			}
 		}
 		results[result] = callee.ret
-		return nil
+		return false, nil
 	}
-	some, firm, low := false, true, maybe
+	some, firm, low, to := false, true, maybe, false
 	for _, n := range names {
 		if t := types[n]; t == "b64" || t == "u64" { // where results go
+			to = true
 			continue
 		}
 		v := args[n]
+		stored = stored || v != never && v != none
 		some, firm, low = some || v == never, firm && v.firm(), min(low, v)
 	}
 	if check && !firm && inexact(g) {
-		return fmt.Errorf(
+		return false, fmt.Errorf(
 			"an argument of %s may become constant, and the compiler's result has other bits than the GPU's",
 			g.Name)
 	}
@@ -305,14 +318,23 @@ func (a *analysis) call(s *state, text string, args, results map[string]value,
 	default:
 		results[result] = maybe
 	}
-	return nil
+	return stored && to, nil
 }
 
-// forwarded marks the loads that a store of something that may be known can reach without a barrier
-// in between: the compiler may hand it on. What a called function stores or loads counts as stored
-// before, and as reached.
+// forwarded marks the loads that a store of something that may be known can reach: the compiler may
+// hand it on. What a called function stores or loads counts as stored before, and as reached. A
+// barrier is in the way of shared memory at an index that no compiler knows alone: it hands on
+// behind it what was stored to a __restrict__ parameter's memory, or to a shared variable that is
+// no array, or none any more where its indices are known.
 func (a *analysis) forwarded(s *state, stores []int) {
-	if len(stores) == 0 {
+	writes := len(stores) > 0
+	for _, callee := range s.calls {
+		writes = writes || callee.writes
+	}
+	if writes && !s.writes {
+		s.writes, a.changed = true, true
+	}
+	if !writes && !s.dirty {
 		return
 	}
 	f, blocks := s.f, s.reach.Blocks
@@ -320,7 +342,11 @@ func (a *analysis) forwarded(s *state, stores []int) {
 	for _, i := range stores {
 		isStore[i] = true
 	}
-	in := make([]bool, len(blocks))
+	const stored, barred = 1, 2 // since a barrier, and before one
+	in := make([]uint8, len(blocks))
+	if len(in) > 0 && s.dirty {
+		in[0] = stored
+	}
 	for again := true; again; {
 		again = false
 		for b, block := range blocks {
@@ -331,19 +357,64 @@ func (a *analysis) forwarded(s *state, stores []int) {
 				}
 				switch string(f.Base(i)) {
 				case "bar", "barrier":
-					dirty = false
+					if dirty != 0 {
+						dirty = barred
+					}
 				case "ld":
-					if dirty && !s.loads[i] {
+					if !s.loads[i] && (dirty&stored != 0 || dirty != 0 && !a.spread(s, i)) {
 						s.loads[i], a.changed = true, true
 					}
+				case "call":
+					if callee := s.calls[i]; callee != nil {
+						if dirty != 0 && !callee.dirty {
+							callee.dirty, a.changed = true, true
+						}
+						if callee.writes {
+							dirty |= stored
+						}
+					}
 				}
-				dirty = dirty || isStore[i]
+				if isStore[i] {
+					dirty |= stored
+				}
 			}
 			for _, next := range block.Succs {
-				if dirty && !in[next] {
-					in[next], again = true, true
+				if in[next]|dirty != in[next] {
+					in[next] |= dirty
+					again = true
 				}
 			}
 		}
 	}
+}
+
+// spread tells of a load of shared memory at an index that no compiler knows.
+func (a *analysis) spread(s *state, i int) bool {
+	const deepest = 8
+	if !ptx.HasModifier(s.f.Opcode(i), "shared") {
+		return false
+	}
+	var walk func(i int, operand string, left int) bool
+	walk = func(i int, operand string, left int) bool {
+		if !strings.HasPrefix(operand, "%") || left == 0 {
+			return false
+		}
+		if a.operand(s, i, operand) == never {
+			return true
+		}
+		defs := s.reach.Of(i, operand)
+		if !s.reach.Written(operand) || len(defs) != 1 {
+			return false
+		}
+		ops := s.f.Operands(defs[0], nil)
+		text := func(k int) string { return string(s.f.Bytes(ops[k])) }
+		switch base := string(s.f.Base(defs[0])); {
+		case base == "add" && len(ops) == 3:
+			return walk(defs[0], text(1), left-1) || walk(defs[0], text(2), left-1)
+		case base == "mov" && len(ops) == 2, base == "shl" && len(ops) == 3 && literal(text(2)):
+			return walk(defs[0], text(1), left-1)
+		}
+		return false
+	}
+	return walk(i, place(string(s.f.Bytes(s.f.Operands(i, nil)[1]))), deepest)
 }

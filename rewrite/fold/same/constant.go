@@ -44,6 +44,11 @@ func (g *graph) fates(fixed fold.Fixed, built bool, ignored func(f *function, i 
 		again = false
 		for i, n := range g.nodes {
 			now := fateOf(g, n, all, fixed)
+			if n.kind == load && len(g.handing[i]) > 0 {
+				if of := either(g.handing[i], all); of.constant {
+					now = fate{constant: true, any: true, rough: of.rough, flushes: of.flushes}
+				}
+			}
 			if built && n.kind == operation && approximate(n) {
 				now = fate{}
 			}

@@ -36,7 +36,7 @@ func (m *matching) pair(v, d int) bool {
 }
 
 func match(def, variant *graph, fixed fold.Fixed) (*matching, error) {
-	m := &matching{def: def, variant: variant, fixed: fixed, fate: fates(def, fixed, false),
+	m := &matching{def: def, variant: variant, fixed: fixed, fate: roughened(def, fixed),
 		mates: make([][]int, len(variant.nodes)), paired: make([][]uint64, len(variant.nodes)),
 		found: map[int][]int{}, why: map[int]reason{}, first: -1, early: map[string]bool{},
 		wide: map[list][]int{}}
@@ -219,7 +219,7 @@ func (m *matching) covered(v, d *node, a, b int) bool {
 }
 
 func (m *matching) within(v, d *node, operand int, from, in []int) bool {
-	if v.base == "st" && !m.computes(m.variant, from) && !m.computes(m.def, in) {
+	if v.base == "st" && !m.computes(m.variant, from) && !m.computes(m.def, in) && !m.folds(from, in) {
 		return true // nothing was computed: a copy, or integers
 	}
 	from, in = m.variant.signless(from), m.def.signless(in)
@@ -249,6 +249,16 @@ func (m *matching) among(from, in []int, d *node, operand int) bool {
 		}
 	}
 	return true
+}
+
+// folds tells of a number in the variant that the compiler may have computed, with other bits, where
+// the default has a load.
+func (m *matching) folds(from, in []int) bool {
+	return slices.ContainsFunc(from, func(o int) bool {
+		return m.variant.nodes[o].kind == constant
+	}) && slices.ContainsFunc(in, func(k int) bool {
+		return m.def.nodes[k].kind == load && (m.fate[k].rough || m.fate[k].flushes)
+	})
 }
 
 func changesSign(n *node) bool { return n.kind == operation && n.base == "neg" && float(n.op) }
@@ -363,7 +373,8 @@ func meet(vg, dg *graph, v, d *node) bool {
 }
 
 // lost is an error where the default compares, or converts to an integer, what the compiler may
-// have computed itself in the variant, with other bits: nothing in the variant shows it.
+// have computed itself in the variant, with other bits: nothing in the variant shows it. What was
+// computed may have been stored and loaded.
 func (m *matching) lost() error {
 	for _, d := range m.def.nodes {
 		crosses := d.kind == integer || d.kind == operation && (d.base == "setp" || d.base == "set")
@@ -375,7 +386,8 @@ func (m *matching) lost() error {
 		}
 		for _, o := range d.ops {
 			for _, k := range o {
-				if m.def.nodes[k].kind == operation && (m.fate[k].rough || m.fate[k].flushes) {
+				if kind := m.def.nodes[k].kind; (kind == operation || kind == load) &&
+					(m.fate[k].rough || m.fate[k].flushes) {
 					return fmt.Errorf("%s may be made of a constant: %s", d, m.def.nodes[k])
 				}
 			}

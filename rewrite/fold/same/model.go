@@ -85,9 +85,11 @@ type graph struct {
 	byName map[string]*function
 	leaf   map[string]int // constants and the like, by identity
 	stored map[string][]source
-	rests  []residue      // by node
-	apart  bool           // at present: selections are not followed through
-	signs  map[list][]int // signless, so far
+	rests  []residue // by node
+	apart  bool      // at present: selections are not followed through
+	// at present: loads are taken for what they may be handed (roughened)
+	handing map[int][]int
+	signs   map[list][]int // signless, so far
 }
 
 // A list is one of a node's lists of nodes, which nobody changes once all are made.

@@ -1,0 +1,97 @@
+package same
+
+import (
+	"gnvcc/rewrite/fold"
+	"gnvcc/rewrite/ptx"
+)
+
+// What a variant's compiler may hand to a load. o[t+n] = expf(x) and then o[t+7] are a store and a
+// load in the kernel; where n is known to be 7 the load finds the compiler's own number, and where
+// the element is overwritten later no store shows that number. So a load is taken for all that its
+// kernel may have stored there, where it is asked whether a number may have other bits than the
+// GPU's. For what a variant may have in place of a load it is data all the same.
+
+// finds are the nodes whose values a load may be handed, by load. Not those of memory that another
+// parameter points to, unless it may be the same.
+func (g *graph) finds() map[int][]int {
+	out := map[int][]int{}
+	var stores []*node
+	for _, s := range g.nodes {
+		if s.base == "st" && s.kind == operation && len(s.ops) > 0 {
+			stores = append(stores, s)
+		}
+	}
+	after := map[Statement]map[int]bool{}
+	for i, d := range g.nodes {
+		op := []byte(d.op)
+		if d.kind != load || d.name == "const" || ptx.HasModifier(op, "nc") ||
+			ptx.HasModifier(op, "volatile") {
+			continue
+		}
+		for _, s := range stores {
+			to := space([]byte(s.op))
+			if to != d.name && to != "" && d.name != "" || !meet(g, g, s, d) {
+				continue
+			}
+			if s.fn == d.fn && g.byName[d.fn.Name].Entry {
+				at := s.statement()
+				if after[at] == nil {
+					after[at] = g.byName[d.fn.Name].loadsAfter(s.at)
+				}
+				if !after[at][d.at] {
+					continue
+				}
+			}
+			out[i] = append(out[i], s.ops[0]...)
+		}
+	}
+	return out
+}
+
+// loadsAfter are the loads that some way leads to from statement at.
+func (f *function) loadsAfter(at int) map[int]bool {
+	out, blocks := map[int]bool{}, f.reach.Blocks
+	look := func(first, last int) {
+		for i := first; i < last; i++ {
+			if base := string(f.Base(i)); f.Stmts[i].Kind == ptx.Inst && (base == "ld" || base == "ldu") {
+				out[i] = true
+			}
+		}
+	}
+	seen := make([]bool, len(blocks))
+	var todo []int
+	for _, block := range blocks {
+		if at >= block.First && at < block.Last {
+			look(at+1, block.Last)
+			todo = append(todo, block.Succs...)
+		}
+	}
+	for len(todo) > 0 {
+		b := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if seen[b] {
+			continue
+		}
+		seen[b] = true
+		look(blocks[b].First, blocks[b].Last)
+		todo = append(todo, blocks[b].Succs...)
+	}
+	return out
+}
+
+// roughened are fates in which a node is rough, or flushes, too, where what it loads may be so.
+func roughened(g *graph, fixed fold.Fixed) []fate {
+	all := fates(g, fixed, false)
+	handed := g.finds()
+	if len(handed) == 0 {
+		return all
+	}
+	g.handing = handed
+	more := fates(g, fixed, false)
+	g.handing = nil
+	for i := range all {
+		all[i].rough = all[i].rough || more[i].rough
+		all[i].flushes = all[i].flushes || more[i].flushes
+	}
+	return all
+}
