@@ -646,6 +646,7 @@ func (m *matching) folded() []Statement {
 			}
 		}
 	}
+	m.decided(found)
 	var out []Statement
 	for k, n := range m.def.nodes {
 		if found[k] && (isProduct(n) || freeSum(n)) {

@@ -79,19 +79,68 @@ func (f *function) loadsAfter(at int) map[int]bool {
 	return out
 }
 
+// lent is what is known of a kernel's nodes where loads are what they may be handed.
+type lent struct {
+	by   map[int][]int // finds
+	fate []fate
+}
+
 // roughened are fates in which a node is rough, or flushes, too, where what it loads may be so.
-func roughened(g *graph, fixed fold.Fixed) []fate {
+func roughened(g *graph, fixed fold.Fixed) ([]fate, *lent) {
 	all := fates(g, fixed, false)
-	handed := g.finds()
-	if len(handed) == 0 {
-		return all
+	out := &lent{by: g.finds(), fate: all}
+	if len(out.by) == 0 {
+		return all, out
 	}
-	g.handing = handed
-	more := fates(g, fixed, false)
+	g.handing = out.by
+	out.fate = fates(g, fixed, false)
 	g.handing = nil
 	for i := range all {
-		all[i].rough = all[i].rough || more[i].rough
-		all[i].flushes = all[i].flushes || more[i].flushes
+		all[i].rough = all[i].rough || out.fate[i].rough
+		all[i].flushes = all[i].flushes || out.fate[i].flushes
 	}
-	return all
+	return all, out
+}
+
+// settled tells whether each operand of a node may be a constant.
+func (l *lent) settled(d *node) bool {
+	for _, o := range d.ops {
+		if !either(o, l.fate).constant {
+			return false
+		}
+	}
+	return true
+}
+
+// decided collects the operations whose numbers may decide a comparison, or be an integer, in the
+// variant: of those nothing may be left in it. ptxas must not have contracted them.
+func (m *matching) decided(found map[int]bool) {
+	seen := map[int]bool{}
+	var walk func(origins []int)
+	walk = func(origins []int) {
+		for _, k := range origins {
+			n := m.def.nodes[k]
+			if seen[k] || !m.lent.fate[k].constant {
+				continue
+			}
+			seen[k] = true
+			switch n.kind {
+			case load:
+				walk(m.lent.by[k])
+			case operation, choice:
+				found[k] = true
+				for _, o := range n.ops {
+					walk(o)
+				}
+			}
+		}
+	}
+	for _, d := range m.def.nodes {
+		if !crosses(d) || !m.lent.settled(d) {
+			continue
+		}
+		for _, o := range d.ops {
+			walk(o)
+		}
+	}
 }

@@ -21,6 +21,7 @@ type matching struct {
 	def, variant *graph
 	fixed        fold.Fixed
 	fate         []fate     // of the default's nodes
+	lent         *lent      // what its loads may be handed
 	mates        [][]int    // by node of the variant
 	paired       [][]uint64 // the same, as bits
 	why          map[int]reason
@@ -36,10 +37,11 @@ func (m *matching) pair(v, d int) bool {
 }
 
 func match(def, variant *graph, fixed fold.Fixed) (*matching, error) {
-	m := &matching{def: def, variant: variant, fixed: fixed, fate: roughened(def, fixed),
+	m := &matching{def: def, variant: variant, fixed: fixed,
 		mates: make([][]int, len(variant.nodes)), paired: make([][]uint64, len(variant.nodes)),
 		found: map[int][]int{}, why: map[int]reason{}, first: -1, early: map[string]bool{},
 		wide: map[list][]int{}}
+	m.fate, m.lent = roughened(def, fixed)
 	m.neutral = m.neutrals()
 	if len(def.nodes)*len(variant.nodes) > mostPairs {
 		return nil, fmt.Errorf("it is too large: %d and %d values", len(def.nodes), len(variant.nodes))
@@ -372,16 +374,20 @@ func meet(vg, dg *graph, v, d *node) bool {
 	return false
 }
 
+// crosses tells of what compares its operands, or makes integers of them.
+func crosses(d *node) bool {
+	if words := strings.Split(d.op, "."); d.kind == operation && d.base == "cvt" {
+		return !float("." + words[len(words)-2])
+	}
+	return d.kind == integer || d.kind == operation && (d.base == "setp" || d.base == "set")
+}
+
 // lost is an error where the default compares, or converts to an integer, what the compiler may
 // have computed itself in the variant, with other bits: nothing in the variant shows it. What was
 // computed may have been stored and loaded.
 func (m *matching) lost() error {
 	for _, d := range m.def.nodes {
-		crosses := d.kind == integer || d.kind == operation && (d.base == "setp" || d.base == "set")
-		if words := strings.Split(d.op, "."); d.kind == operation && d.base == "cvt" {
-			crosses = !float("." + words[len(words)-2])
-		}
-		if !crosses {
+		if !crosses(d) {
 			continue
 		}
 		for _, o := range d.ops {
