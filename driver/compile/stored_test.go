@@ -1,0 +1,63 @@
+package compile
+
+import (
+	"fmt"
+	"testing"
+)
+
+// TestStoredNumbers: a number that the compiler computed may be stored, loaded and compared, and the
+// store be dead in the variant, so that nothing shows it. x * 1.3 + 0.7 is contracted in the kernel,
+// and rounded twice where x is known.
+func TestStoredNumbers(t *testing.T) {
+	const sum, over, shared = "x * 1.3f + 0.7f", "if (v > 2.9f) o[t + 90] = b[t];",
+		"__shared__ float a[128]; "
+	var attempts []attempt
+	text, calls := "__device__ void put(float *p, float v) { *p = v; }\n__device__ float d[999];\n", ""
+	for n, k := range []struct {
+		array, set, use, recipe string
+		refused                 bool
+	}{
+		{"o", sum, over, "spec{x=1.7,n=7}", true},
+		{"o", sum, "o[t + 90] = v;", "spec{x=1.7,n=7}", true},
+		{"o", sum, "o[t + 90] = b[__float_as_int(v) & 15];", "spec{x=1.7,n=7}", true},
+		{"o", "x", "if (v * 1.3f + 0.7f > 2.9f) o[t + 90] = b[t];", "spec{x=1.7,n=7}", true},
+		{"o", "1.7f", "if (v * 1.3f + 0.7f > 2.9f) o[t + 90] = b[t];", "spec{n=7}", true},
+		{"o", "x", "if (expf(v) > 1.7f) o[t + 90] = b[t];", "spec{x=1.7,n=7}", true},
+		{"put", "x", "o[t + 90] = expf(v);", "spec{x=1.7,n=7}", true},
+		{"sync", "x", "o[t + 90] = expf(v);", "spec{x=1.7,n=7}", true},
+		{"a", sum, "o[t + 90] = b[t] * v;", "spec{x=1.7,n=7}", true},
+		{"d", sum, "o[t + 90] = b[t] * v;", "spec{x=1.7,n=7}", true},
+		{"o", "b[t + 3]", "if (v * x + 0.7f > 2.9f) o[t + 90] = b[t];", "spec{x=1.7,n=7}", false},
+	} {
+		name, array, declared, set := fmt.Sprint("stored", n+10), k.array, "", ""
+		set = "[t + n] = " + k.set + ";\n "
+		switch k.array {
+		case "put":
+			array, set = "o", "put(o + t + n, "+k.set+");\n "
+		case "sync":
+			array, set = "o", "o"+set+"__syncthreads();\n "
+		case "a":
+			declared, set = shared, "a"+set
+		default:
+			set = array + set
+		}
+		text += fmt.Sprintf("__global__ void %s(float *__restrict__ o, const float *__restrict__ b,"+
+			" float x, int n) { int t = threadIdx.x; %s%sfloat v = %s[t + 7];\n %s[t + 7] = b[t];\n %s }\n",
+			name, declared, set, array, array, k.use)
+		calls += name + "<<<1, 1>>>(0, 0, 0, 0); "
+		refusal := ""
+		if k.refused {
+			refusal = "is not shown"
+		}
+		attempts = append(attempts, attempt{"_Z8" + name + "PfPKffi", k.recipe, refusal})
+	}
+	// In local memory ptxas contracts the sums, and the variant compares numbers.
+	text += "__global__ void stored21(float *o, const float *b, float x, int n) { float a[8], s = 0;\n" +
+		" for (int i = 0; i < n; i++) a[i] = x * 1.3f + i;\n" +
+		" for (int i = 0; i < n; i++) s += a[i] > 4 ? b[i] : b[0];\n o[threadIdx.x] = s; }\n"
+	attempts = append(attempts, attempt{"_Z8stored21PfPKffi", "spec{x=1.7,n=7}", "is not shown"})
+	text += "int main() { " + calls + "stored21<<<1, 1>>>(0, 0, 0, 0); }\n"
+	for _, version := range []string{"11.8", "13.0"} {
+		t.Run(version, func(t *testing.T) { tryRecipes(t, version, text, attempts) })
+	}
+}
