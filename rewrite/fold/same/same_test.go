@@ -47,6 +47,7 @@ var keeps = map[string]string{
 	"no_half":       "0 0.3f 1",        // no power of two; a quotient by 1 is the dividend
 	"no_double":     "0",               // ptxas has to be asked about the product
 	"no_one":        "0 2 4 0.3f",      // contracted with the same product
+	"no_other":      "0 2 4 0.3f",      // ptxas has to be asked with which of the two
 	"no_equal":      "0",               // nothing is put for what is 0 or -0
 	// the variant is the kernel's code but for integers, and computes the function
 	"no_field":        "0 1 2 4 0.3f",
