@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestStoredNumbers: a number that the compiler computed may be stored, loaded and compared, and the
-// store be dead in the variant, so that nothing shows it. x * 1.3 + 0.7 is contracted in the kernel,
-// and rounded twice where x is known.
+// TestStoredNumbers: a number that the compiler computed may be stored, loaded and compared, and
+// the store be dead in the variant, so that nothing shows it. x * 1.3 + 0.7 is contracted in the
+// kernel, and rounded twice where x is known.
 func TestStoredNumbers(t *testing.T) {
 	const sum, over, shared = "x * 1.3f + 0.7f", "if (v > 2.9f) o[t + 90] = b[t];",
 		"__shared__ float a[128]; "

@@ -60,10 +60,10 @@ type contraction struct {
 	sent   map[string]shape
 	reach  *ptx.Reaching
 	rounds *Rounds
-	alone  bool         // nothing is fixed: loops are unrolled
-	made   []shape      // by statement: of what it writes
-	local  shape        // what was stored to local memory
-	behind map[int]bool // loads of other memory that may find what the kernel stored there
+	alone  bool           // nothing is fixed: loops are unrolled
+	made   []shape        // by statement: of what it writes
+	local  shape          // what was stored to local memory
+	behind map[int]memory // loads of other memory: where the kernel may have stored before
 	told   *Told
 	apart  map[string]bool
 }
@@ -84,7 +84,7 @@ func Contracts(m *ptx.Module, entry string, fixed Fixed) (apart int, err error) 
 		}
 		c := &contraction{
 			f: f, params: map[string]shape{}, sent: sent, made: make([]shape, len(f.Stmts)),
-			apart: map[string]bool{}, behind: map[int]bool{},
+			apart: map[string]bool{}, behind: map[int]memory{},
 		}
 		for i := range f.Params {
 			c.params[f.Params[i].Name] = data
@@ -128,16 +128,37 @@ func Contracts(m *ptx.Module, entry string, fixed Fixed) (apart int, err error) 
 	return apart, nil
 }
 
-// memory is the place in contraction.sent of what is stored to global and shared memory.
-const memory = "memory"
+// A memory is state spaces in which the compiler may hand a load what was stored.
+type memory uint8
+
+const (
+	shared memory = 1 << iota
+	global
+)
+
+// spaces are the places in contraction.sent of what is stored to a space.
+var spaces = map[memory]string{shared: "shared memory", global: "global memory"}
+
+// memoryOf gives the spaces that a load or store may be of: both where its address is generic.
+func memoryOf(op []byte) memory {
+	switch {
+	case ptx.HasModifier(op, "shared"), ptx.HasModifier(op, "shared::cta"):
+		return shared
+	case ptx.HasModifier(op, "global"):
+		return global
+	case ptx.HasModifier(op, "param"), ptx.HasModifier(op, "local"), ptx.HasModifier(op, "const"):
+		return 0
+	}
+	return shared | global
+}
 
 // follow finds the loads that some way leads to from a store or a call; of a function that is
 // called, all.
 func (c *contraction) follow() {
 	blocks := c.reach.Blocks
-	in := make([]bool, len(blocks))
-	if len(in) > 0 {
-		in[0] = !c.f.Entry
+	in := make([]memory, len(blocks))
+	if len(in) > 0 && !c.f.Entry {
+		in[0] = shared | global
 	}
 	for again := true; again; {
 		again = false
@@ -146,19 +167,46 @@ func (c *contraction) follow() {
 			for i := block.First; i < block.Last; i++ {
 				switch string(c.f.Base(i)) {
 				case "ld":
-					c.behind[i] = c.behind[i] || stored
-				case "st", "call":
-					stored = stored || !ptx.HasModifier(c.f.Opcode(i), "param") &&
-						!ptx.HasModifier(c.f.Opcode(i), "local")
+					c.behind[i] |= stored & memoryOf(c.f.Opcode(i))
+				case "st":
+					stored |= memoryOf(c.f.Opcode(i))
+				case "call":
+					stored = shared | global
 				}
 			}
 			for _, next := range block.Succs {
-				if stored && !in[next] {
-					in[next], again = true, true
+				if in[next]|stored != in[next] {
+					in[next], again = in[next]|stored, true
 				}
 			}
 		}
 	}
+}
+
+// keep adds what a store leaves in memory, and tells whether that is new.
+func (c *contraction) keep(i int, value string, fixed Fixed) (grown bool) {
+	to := memoryOf(c.f.Opcode(i))
+	for m, name := range spaces {
+		if to&m == 0 {
+			continue
+		}
+		before := c.sent[name]
+		for _, v := range strings.Split(strings.Trim(value, "{}"), ",") {
+			c.sent[name] |= c.operand(i, v, fixed).several()
+		}
+		grown = grown || c.sent[name] != before
+	}
+	return grown
+}
+
+// found is what a load may be handed of what was stored before it.
+func (c *contraction) found(at int) (out shape) {
+	for m, name := range spaces {
+		if c.behind[at]&m != 0 {
+			out |= c.sent[name]
+		}
+	}
+	return out
 }
 
 // round looks at each instruction once, and tells whether anything new was found.
@@ -188,11 +236,7 @@ func (c *contraction) round(fixed Fixed) bool {
 				grown = grown || c.sent[name] != sent
 			}
 			if !ptx.HasModifier(f.Opcode(i), "local") {
-				stored := c.sent[memory]
-				for _, v := range strings.Split(strings.Trim(ops[1], "{}"), ",") {
-					c.sent[memory] |= c.operand(i, v, fixed).several()
-				}
-				grown = grown || c.sent[memory] != stored
+				grown = c.keep(i, ops[1], fixed) || grown
 				continue
 			}
 			for _, v := range strings.Split(strings.Trim(ops[1], "{}"), ",") {
@@ -279,8 +323,8 @@ func (c *contraction) result(at int, base string, op []byte, ops []string, fixed
 			return data | c.sent[place(ops[0])].several() // what a function returns
 		case ptx.HasModifier(op, "local"):
 			return data | c.local // an array whose indices become known is one no longer
-		case c.behind[at] && !ptx.HasModifier(op, "nc") && !ptx.HasModifier(op, "volatile"):
-			return (data | c.sent[memory]).several() // the compiler may hand on what was stored there
+		case c.behind[at] != 0 && !ptx.HasModifier(op, "nc") && !ptx.HasModifier(op, "volatile"):
+			return (data | c.found(at)).several() // the compiler may hand on what was stored there
 		}
 		return data
 	case "mov", "neg", "abs":

@@ -7,7 +7,8 @@
 // the machine code.
 //
 // same.go is the question, model.go and graph.go what is read of a kernel, local.go its variables
-// in local memory, folded.go what its loads may be handed, fused.go the
-// sums of which it is known what ptxas did, constant.go and values.go what may become known, copy.go variants that are copies but for integers, match.go the search for
-// each instruction's original, choice.go the sums, sign.go where a change of sign may have gone.
+// in local memory, folded.go what its loads may be handed, fused.go the sums of which it is known
+// what ptxas did, constant.go and values.go what may become known, copy.go variants that are
+// copies but for integers, match.go the search for each instruction's original, choice.go the
+// sums, sign.go where a change of sign may have gone.
 package same

@@ -253,8 +253,8 @@ func (m *matching) among(from, in []int, d *node, operand int) bool {
 	return true
 }
 
-// folds tells of a number in the variant that the compiler may have computed, with other bits, where
-// the default has a load.
+// folds tells of a number in the variant that the compiler may have computed, with other bits,
+// where the default has a load.
 func (m *matching) folds(from, in []int) bool {
 	return slices.ContainsFunc(from, func(o int) bool {
 		return m.variant.nodes[o].kind == constant
