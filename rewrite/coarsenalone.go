@@ -140,21 +140,13 @@ func (w *coarseWriter) next(rooms [][]coarseRoom, common, each int) {
 // disagree.
 func (w *coarseWriter) rest() {
 	blocks := w.flow.Blocks
-	reached := make([]bool, len(blocks))
-	var todo []int
+	var after []int
 	for b := range blocks {
 		if slices.Contains(w.leaves, blocks[b].Last-1) {
-			todo = append(todo, blocks[b].Succs...)
+			after = append(after, blocks[b].Succs...)
 		}
 	}
-	for len(todo) > 0 {
-		b := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		if !reached[b] {
-			reached[b] = true
-			todo = append(todo, blocks[b].Succs...)
-		}
-	}
+	reached := ptx.Onward(blocks, after)
 	for b := range blocks {
 		from := blocks[b].First
 		if !reached[b] {

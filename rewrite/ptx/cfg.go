@@ -11,6 +11,20 @@ type Block struct {
 	Succs       []int
 }
 
+// Onward tells of each block whether some way leads to it from one of these, which count as well.
+func Onward(blocks []Block, from []int) []bool {
+	reached := make([]bool, len(blocks))
+	for todo := append([]int(nil), from...); len(todo) > 0; {
+		b := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if !reached[b] {
+			reached[b] = true
+			todo = append(todo, blocks[b].Succs...)
+		}
+	}
+	return reached
+}
+
 // scopes returns for each statement the index of the Open statement around it (-1: the body
 // itself). An Open and its Close belong to the outer scope.
 func (f *Func) scopes() []int {

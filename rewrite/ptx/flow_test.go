@@ -263,3 +263,22 @@ func (w *Flow) name(reg int32) string {
 	}
 	return fmt.Sprintf("%s%d", g.prefix, reg-g.base)
 }
+
+// TestOnward: a block counts where it is named, or some way leads to it; a loop ends.
+func TestOnward(t *testing.T) {
+	blocks := []Block{{Succs: []int{1, 2}}, {Succs: []int{1, 3}}, {Succs: []int{4}}, {}, {}}
+	for _, c := range []struct{ from, want []int }{
+		{nil, nil}, {[]int{1}, []int{1, 3}}, {[]int{2, 3}, []int{2, 3, 4}},
+		{[]int{0}, []int{0, 1, 2, 3, 4}},
+	} {
+		var got []int
+		for b, reached := range Onward(blocks, c.from) {
+			if reached {
+				got = append(got, b)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("from %v: %v, want %v", c.from, got, c.want)
+		}
+	}
+}

@@ -58,23 +58,16 @@ func (f *function) loadsAfter(at int) map[int]bool {
 			}
 		}
 	}
-	seen := make([]bool, len(blocks))
-	var todo []int
 	for _, block := range blocks {
-		if at >= block.First && at < block.Last {
-			look(at+1, block.Last)
-			todo = append(todo, block.Succs...)
-		}
-	}
-	for len(todo) > 0 {
-		b := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		if seen[b] {
+		if at < block.First || at >= block.Last {
 			continue
 		}
-		seen[b] = true
-		look(blocks[b].First, blocks[b].Last)
-		todo = append(todo, blocks[b].Succs...)
+		look(at+1, block.Last)
+		for b, reached := range ptx.Onward(blocks, block.Succs) {
+			if reached {
+				look(blocks[b].First, blocks[b].Last)
+			}
+		}
 	}
 	return out
 }

@@ -66,23 +66,14 @@ func (m *matching) foundBy(k int) []int {
 // behindWrites tells of each block whether a write may have been carried out when it is entered.
 func (f *function) behindWrites() []bool {
 	blocks := f.reach.Blocks
-	behind := make([]bool, len(blocks))
-	var todo []int
+	var after []int
 	for _, block := range blocks {
 		for i := block.First; i < block.Last; i++ {
 			if writing[string(f.Base(i))] {
-				todo = append(todo, block.Succs...)
+				after = append(after, block.Succs...)
 				break
 			}
 		}
 	}
-	for len(todo) > 0 {
-		b := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		if !behind[b] {
-			behind[b] = true
-			todo = append(todo, blocks[b].Succs...)
-		}
-	}
-	return behind
+	return ptx.Onward(blocks, after)
 }
