@@ -190,5 +190,22 @@ func Accesses(f *ptx.Func) (loads, stores int) {
 	return len(accesses(f, "ld")), len(accesses(f, "st"))
 }
 
+// accessSize is the number of bytes that an opcode of ld, st, atom or red is about, 0 where it
+// can't be told.
+func accessSize(op []byte) int {
+	size, lanes := 0, 1
+	for _, word := range bytes.Split(op, []byte(".")) {
+		switch w := string(word); w {
+		case "v2", "v4", "v8":
+			lanes = int(w[1] - '0')
+		default:
+			if n := bitsOf(w); n > predBits {
+				size = n / 8
+			}
+		}
+	}
+	return size * lanes
+}
+
 // siteText is the text of an access' number in a recipe: ld@Site(3)=cs.
 func siteText(n int) string { return strconv.Itoa(n) }

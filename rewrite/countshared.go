@@ -1,7 +1,6 @@
 package rewrite
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 
@@ -42,12 +41,7 @@ func sharedAccess(f *ptx.Func, registers []ptx.Variable, i int) (a SharedAccess,
 	if !ptx.HasModifier(op, "shared") && !ptx.HasModifier(op, "shared::cta") {
 		return a, false
 	}
-	a.width = bitsOf(string(op[bytes.LastIndexByte(op, '.')+1:])) / 8
-	for n, word := range []string{"v2", "v4"} {
-		if ptx.HasModifier(op, word) {
-			a.width *= 2 << n
-		}
-	}
+	a.width = accessSize(op)
 	ops := f.Operands(i, nil)
 	if operand >= len(ops) || a.width == 0 || a.width > 16 {
 		return a, false

@@ -452,22 +452,6 @@ func (a *earlyAccess) read(f *ptx.Func, i int, address ptx.Span) bool {
 	return true
 }
 
-// accessSize is the number of bytes that an opcode of ld or st is about, 0 where it can't be told.
-func accessSize(op []byte) int {
-	size, lanes := 0, 1
-	for _, word := range bytes.Split(op, []byte(".")) {
-		switch w := string(word); w {
-		case "v2", "v4", "v8":
-			lanes = int(w[1] - '0')
-		default:
-			if n := bitsOf(w); n > predBits {
-				size = n / 8
-			}
-		}
-	}
-	return size * lanes
-}
-
 // passedEarly tells of instructions that a load may be moved across, and that may be done in one of
 // two places: arithmetic, plain accesses to memory. Stores to global memory have to have an address
 // that can be compared.
