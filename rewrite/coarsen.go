@@ -98,8 +98,8 @@ func coarsen(k *kernel, terms []recipe.Term) error {
 	return k.SetText([]byte(string(text[:inside.Start]) + body + string(text[inside.End:])))
 }
 
-// maxCoarse bounds how many blocks' work one block does: registers and code grow with it.
-const maxCoarse = 8
+// MaxCoarse bounds how many blocks' work one block does: registers and code grow with it.
+const MaxCoarse = 8
 
 // parseCoarsen reads the lever's value.
 func parseCoarsen(value string) (by [3]int, strided bool, err error) {
@@ -110,7 +110,7 @@ func parseCoarsen(value string) (by [3]int, strided bool, err error) {
 	}
 	others := 0
 	for i := range by {
-		if by[i], err = recipe.Number(parts[i], 1, maxCoarse); err != nil {
+		if by[i], err = recipe.Number(parts[i], 1, MaxCoarse); err != nil {
 			return [3]int{}, false, fmt.Errorf("coarsen=%s: %w", value, err)
 		}
 		if by[i] > 1 {

@@ -106,7 +106,7 @@ type coarseGroup struct {
 	count      int
 }
 
-// maxCoarseBody bounds the instructions of a kernel, of which the text gets up to maxCoarse + 1
+// maxCoarseBody bounds the instructions of a kernel, of which the text gets up to MaxCoarse + 1
 // copies: ptxas takes a second and more for ten thousand.
 const maxCoarseBody = 4000
 

@@ -26,7 +26,6 @@ const (
 	// registers of as many threads as are jammed, above which none is tried: a thread has 255, and
 	// what the turns have in common counts once
 	mostJammed = 320
-	mostCoarse = 8 // blocks in one: rewrite takes no more
 )
 
 var _ = register(Lever{
@@ -90,8 +89,8 @@ func coarseValues(s *Situation) []string {
 			}
 		}
 	}
-	if s.waves() > apartWaves && s.coarsens(0, mostCoarse, 1) {
-		out = append(out, coarseValue(0, mostCoarse)+"s")
+	if s.waves() > apartWaves && s.coarsens(0, rewrite.MaxCoarse, 1) {
+		out = append(out, coarseValue(0, rewrite.MaxCoarse)+"s")
 	}
 	return out
 }
@@ -137,7 +136,7 @@ func coarsenAround(s *Situation, best policy.Trial) []recipe.Recipe {
 			return nil
 		}
 		for _, n := range []int{by[axis] / 2, by[axis] * 2} {
-			if n > 1 && n <= mostCoarse && s.coarsens(axis, n, 1) {
+			if n > 1 && n <= rewrite.MaxCoarse && s.coarsens(axis, n, 1) {
 				values = append(values, coarseValue(axis, n)+apart)
 			}
 		}
