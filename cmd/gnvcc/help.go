@@ -44,7 +44,7 @@ func help(args []string) int {
 			fmt.Fprintf(out, "  %-12s %s\n", name, verbNamed(name).Short)
 		}
 	}
-	fmt.Fprintf(out, "\ngnvcc VERB -h lists a verb's options. A word that names an existing file is an input for nvcc, not a verb.\n\n%s\nThis is gnvcc %s.\n", variables, ownVersion())
+	fmt.Fprintf(out, "\ngnvcc VERB -h lists a verb's options. A word that is the name of a file here is an input for nvcc, not a verb.\n\n%s\nThis is gnvcc %s.\n", variables, ownVersion())
 	return 0
 }
 

@@ -31,7 +31,8 @@ func run(argv []string) int {
 }
 
 // verbOf finds the verb that a command line asks for. Who calls us nvcc wants nvcc, and a word that
-// is also a file's name is an input: verbs are taken only where nvcc would refuse.
+// is also a file's name is an input: verbs are taken only where nvcc would refuse. A folder (profile/,
+// report/) is no input: nvcc refuses every one.
 func verbOf(self string, args []string) func([]string) int {
 	if len(args) == 0 || filepath.Base(self) == "nvcc" {
 		return nil
@@ -42,7 +43,7 @@ func verbOf(self string, args []string) func([]string) int {
 	if !slices.ContainsFunc(verbs(), func(v verb) bool { return v.name == args[0] }) {
 		return nil
 	}
-	if _, err := os.Lstat(args[0]); err == nil {
+	if info, err := os.Stat(args[0]); err == nil && !info.IsDir() {
 		return nil
 	}
 	return func(rest []string) int { return execute(args[0], rest) }
