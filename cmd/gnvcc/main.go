@@ -31,8 +31,8 @@ func run(argv []string) int {
 }
 
 // verbOf finds the verb that a command line asks for. Who calls us nvcc wants nvcc, and a word that
-// is also a file's name is an input: verbs are taken only where nvcc would refuse. A folder (profile/,
-// report/) is no input: nvcc refuses every one.
+// is also a file's name is an input: verbs are taken only where nvcc would refuse. A folder
+// (profile/, report/) is no input: nvcc refuses every one.
 func verbOf(self string, args []string) func([]string) int {
 	if len(args) == 0 || filepath.Base(self) == "nvcc" {
 		return nil
