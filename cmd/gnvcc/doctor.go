@@ -160,7 +160,7 @@ func sayShared(say sayer) {
 		if _, all, err := readLock(kn.Lock); err == nil {
 			lines = len(all)
 		}
-		say(cache.Fine, "", "lock file: %s, %d lines; builds here go by it alone", kn.Lock, lines)
+		say(cache.Fine, "", "lock file: %s, %s; builds here go by it alone", kn.Lock, counted(lines, "line"))
 	}
 	sn, _ := store.Snapshot()
 	behind := standing.KnownOf(sn)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,7 +58,15 @@ func exporting(ctx context.Context, folder, out string) error {
 	if err != nil {
 		return err
 	}
-	lines, left, err := locked(ctx, b.store, folder)
+	built, err := apply.Kernels(b.store, folder)
+	if err != nil {
+		return err
+	}
+	if len(built) == 0 { // an empty file would take everybody's recipes away
+		return fmt.Errorf("no kernels were built with gnvcc in %s, as far as this store knows: no lock file is written",
+			cmp.Or(folder, "any folder"))
+	}
+	lines, left, err := locked(ctx, b.store, built)
 	if err != nil {
 		return err
 	}
@@ -76,9 +85,13 @@ func exporting(ctx context.Context, folder, out string) error {
 	if err != nil {
 		return fmt.Errorf("write the lock file: %w", err)
 	}
-	fmt.Fprintf(os.Stderr, "gnvcc: %d lines", len(lines))
+	fmt.Fprintf(os.Stderr, "gnvcc: %s", counted(len(lines), "line"))
 	if len(left) > 0 {
-		fmt.Fprintf(os.Stderr, ", %d kernels left out", len(left))
+		fmt.Fprintf(os.Stderr, ", %s left out", counted(len(left), "kernel"))
+	}
+	if len(lines)+len(left) == 0 {
+		fmt.Fprintf(os.Stderr, ": of %s built here none has a recipe (gnvcc tune -- ./app)",
+			counted(len(built), "kernel"))
 	}
 	fmt.Fprintln(os.Stderr)
 	return nil
@@ -111,13 +124,9 @@ func replaceFile(path string, text []byte) error {
 	return err
 }
 
-// locked gives the lines for what was built in a folder, and what is left out, with the reasons.
+// locked gives the lines for kernels that were built, and what is left out, with the reasons.
 func locked(ctx context.Context, store *cache.Store,
-	folder string) (lines []lock.Line, left []string, err error) {
-	built, err := apply.Kernels(store, folder)
-	if err != nil {
-		return nil, nil, err
-	}
+	built []record.BuiltKernel) (lines []lock.Line, left []string, err error) {
 	decisions, untaken, err := decided()
 	if err != nil {
 		return nil, nil, err

@@ -133,8 +133,8 @@ func lockTo(file, folder string) error {
 		return err
 	}
 	fmt.Fprintf(told,
-		"builds in and below %s go by %s alone: %d lines (gnvcc apply builds again what is there; gnvcc lock --off %s ends it)\n",
-		folder, path, len(lines), folder)
+		"builds in and below %s go by %s alone: %s (gnvcc apply builds again what is there; gnvcc lock --off %s ends it)\n",
+		folder, path, counted(len(lines), "line"), folder)
 	return nil
 }
 
@@ -173,7 +173,7 @@ func showLocks() error {
 		if _, lines, err := readLock(l.File); err != nil {
 			state = err.Error() + ": every kernel there is nvcc's own"
 		} else {
-			state = fmt.Sprintf("%d lines", len(lines))
+			state = counted(len(lines), "line")
 		}
 		fmt.Fprintf(told, "%s: %s (%s)\n", l.Folder, l.File, state)
 	}

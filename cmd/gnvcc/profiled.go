@@ -107,13 +107,13 @@ func (p *profiled) tell(launched []string, device string, say func(format string
 			"none of the %d kernels in the profile %s is launched here (the heaviest there: %s): is it of another program?",
 			len(p.Kernels), p.Path, p.Kernels[0].Name)
 	}
-	say("by the profile %s: %d kernels are worth a search, with %.0f %% of its time", p.Path,
-		len(heavy), 100*min(part, 1))
+	say("by the profile %s: worth a search: %s, with %.0f %% of its time", p.Path,
+		counted(len(heavy), "kernel"), 100*min(part, 1))
 	if len(unknown) > 0 {
 		say("in the profile, and not launched here: %s", strings.Join(unknown, ", "))
 	}
 	if p.Left > 0 {
-		say("%d rows of the profile make no sense, and are left out", p.Left)
+		say("left out of the profile, since it makes no sense: %s", counted(p.Left, "row"))
 	}
 	if p.Device != "" && device != "" && p.Device != device {
 		say("the profile was made on %s, this is %s: its shares count, times are measured here", p.Device,

@@ -313,7 +313,7 @@ func summary(w io.Writer, results []decide.Result, counts string, took time.Dura
 	case len(results) == 0:
 		fmt.Fprintln(w, "gnvcc: the program launched no kernel, or uses no GPU: nothing was measured")
 	default:
-		fmt.Fprintf(w, "gnvcc: %d kernels: %d can be faster, %d are best as they are, %d left alone (%.1f s; %s). gnvcc report shows more\n",
-			len(results), better, same, alone, took.Seconds(), counts)
+		fmt.Fprintf(w, "gnvcc: %s: %d can be faster, %d best as nvcc builds them, %d left alone (%.1f s; %s). gnvcc report shows more\n",
+			counted(len(results), "kernel"), better, same, alone, took.Seconds(), counts)
 	}
 }
