@@ -13,6 +13,7 @@ import (
 
 // compiler is a nvcc whose programs are shell scripts: what it is given without comments.
 const compiler = `#!/bin/sh
+[ "$1" != --version ] || exit 0
 for a; do case $a in *.cu) in=$a;; esac; out=$a; done
 case $in in */unbuilt.cu) echo "no such thing" >&2; exit 2;; esac
 { echo '#!/bin/sh'; grep -v '^//' "$in"; } > "$out" && chmod +x "$out"
