@@ -45,6 +45,12 @@ func TestAwaitsGuards(t *testing.T) {
 			"setp.eq.u32 %p1, 0, 0;\nL: @%p1 ld.global.u32 %r1, [%rd1];\nsetp.lt.u32 %p1, %r1, 3;\n@%p1 bra L;", true},
 		{"load of a place that moves, under such a guard",
 			"setp.eq.u32 %p1, 0, 0;\nL: add.s64 %rd1, %rd1, 4;\n@%p1 ld.global.u32 %r1, [%rd1];\nsetp.lt.u32 %p1, %r1, 3;\n@%p1 bra L;", false},
+		{"surface, one place", "L: suld.b.1d.b32.trap {%r1}, [%rd1, {%r2}];\n" +
+			"setp.eq.s32 %p1, %r1, 0;\n@%p1 bra L;", true},
+		{"surface, place after place", "L: suld.b.1d.b32.trap {%r1}, [%rd1, {%r2}];\n" +
+			"add.s32 %r2, %r2, 4;\nsetp.eq.s32 %p1, %r1, 0;\n@%p1 bra L;", false},
+		{"texture, one place", "L: tex.1d.v4.s32.s32 {%r1, _, _, _}, [%rd1, {%r2}];\n" +
+			"setp.eq.s32 %p1, %r1, 0;\n@%p1 bra L;", true},
 		{"retry",
 			"mov.u32 %r2, 0;\nL: atom.global.cas.b32 %r1, [%rd1], %r2, 5;\nsetp.ne.s32 %p1, %r1, %r2;\nmov.u32 %r2, %r1;\n@%p1 bra L;", false},
 		{"retry with one value, under a guard that is newer",

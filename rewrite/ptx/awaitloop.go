@@ -257,7 +257,7 @@ func (a *waiter) reloads(p *part, i int, synced bool) bool {
 		if !reads(a.f, i) || a.ofBlock(i) {
 			return false
 		}
-		return synced || base == "ld" && (a.sameAddress(p, i) || a.touched(p, i))
+		return synced || a.sameAddress(p, i) || base == "ld" && a.touched(p, i)
 	}
 	return false
 }
