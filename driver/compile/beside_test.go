@@ -3,6 +3,7 @@ package compile
 import (
 	"bytes"
 	"context"
+	"debug/elf"
 	"os"
 	"strings"
 	"testing"
@@ -79,6 +80,49 @@ int main() { k<<<1, 1>>>(0, 0, 0); wide<<<1, 1>>>(0, 0, 0); waits<<<1, 1>>>(0); 
 				if strings.Contains(c.recipe, "spec") && (s.NoSecond != "") != (c.refused != "") {
 					t.Errorf("%s: no second entry: %q", c.recipe, s.NoSecond)
 				}
+			}
+		})
+	}
+}
+
+// TestTableSize: variables without first values may stand behind a file's table of second entries.
+// It is of a size by which they keep the alignment that they had by chance.
+func TestTableSize(t *testing.T) {
+	const text = `
+__device__ char bytes[300] = "some";
+__device__ float four[4]; // a program may read it as one float4
+__global__ void k(float *o, int n) { float s = bytes[n]; for (int i = 0; i < n; i++) s += o[i] * four[i]; o[0] = s; }
+__global__ void waits(volatile int *flag) { while (!*flag); }
+int main() { k<<<1, 1>>>(0, 0); waits<<<1, 1>>>(0); }
+`
+	for _, version := range []string{"11.8", "13.0"} {
+		t.Run(version, func(t *testing.T) {
+			p := drivertest.NewProject(t, version, map[string]string{"k.cu": text})
+			p.Gnvcc("-arch=sm_80", "k.cu", "-o", "app")
+			compiler := New(p.Store, t.TempDir())
+			s, err := compiler.Kernel(p.Cubin("app", "sm_80"), "_Z1kPfi")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var size []uint64
+			for _, recipe := range []string{"", "spec{#1=4}"} {
+				c, err := compiler.Compile(context.Background(), s, drivertest.MustParse(t, recipe))
+				if err != nil {
+					t.Fatal(err)
+				}
+				code, err := os.ReadFile(c.Path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				copy(code[0x14:], []byte{1, 0, 0, 0}) // in 11.8 the ELF's version is the toolkit's
+				f, err := elf.NewFile(bytes.NewReader(code))
+				if err != nil {
+					t.Fatal(err)
+				}
+				size = append(size, f.Section(".nv.global.init").Size)
+			}
+			if more := size[1] - size[0]; size[1] <= size[0] || more%512 != 0 {
+				t.Errorf("first values take %d bytes, and %d with a table", size[0], size[1])
 			}
 		})
 	}

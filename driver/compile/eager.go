@@ -32,6 +32,11 @@ const (
 // aligned to one byte, and so stand last.
 const mostTable = 1 << 16
 
+// tableStep is what the size of each is a multiple of, bytes. Behind them may come the variables
+// without first values, which then move by a multiple of 512: what cudaMalloc and the driver align
+// to. So those, too, keep whatever alignment they had by chance.
+const tableStep = 256
+
 // eagerTarget says whether code for an architecture can be made so: since sm_100 cubins hold it
 // twice.
 func eagerTarget(target string) bool {
@@ -56,8 +61,10 @@ func (b *Workbench) eager(ctx context.Context, j *job.Job, m *ptx.Module, text [
 			size = max(size, g.Size()+1)
 		}
 	}
+	size = (size + tableStep - 1) / tableStep * tableStep
 	if size > mostTable {
-		return nil, "", fmt.Errorf("it has a variable of %d bytes that may stand at any address", size-1)
+		return nil, "", fmt.Errorf("it has a variable of %d bytes and more that may stand at any address",
+			mostTable-tableStep)
 	}
 	names, values := make([]string, len(seconds)), make([]string, len(seconds))
 	for i, s := range seconds {
