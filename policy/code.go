@@ -96,5 +96,8 @@ func CodeOf(c *Candidate, kernel string) string {
 	if n := c.Manner.Coarse; n != [3]int{} {
 		text += fmt.Sprintf(" n%dx%dx%d", n[0], n[1], n[2])
 	}
+	if c.Manner.Beside {
+		text += fmt.Sprintf(" beside of %v", c.Manner.Only)
+	}
 	return text
 }

@@ -104,6 +104,8 @@ func (k *Kernel) readManners(m *ptx.Module, f *ptx.Func) {
 	if k.Coarsenable, err = rewrite.Coarsenable(m, k.Name); err != nil {
 		k.NoCoarsen = err.Error()
 	}
+	name := k.Name
+	k.Beside = func(block [3]int) error { return rewrite.Besideable(m, name, block) }
 }
 
 // shapeReads lists what the functions read of the launch's shape: "blockDim.x".

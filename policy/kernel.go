@@ -62,6 +62,9 @@ type Kernel struct {
 	// none
 	Coarsenable [3]bool
 	NoCoarsen   string
+	// Beside says why blocks of a size can't stand beside each other in one, nil if they can; nil
+	// itself: not known
+	Beside func(block [3]int) error `json:"-"`
 	// by so many bytes are apart what neighbouring threads of a row load or store, mostly; 0: not
 	// known
 	Stride int

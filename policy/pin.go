@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"gnvcc/rewrite/recipe"
 )
@@ -31,7 +32,9 @@ func Pinnable(k *Kernel, r recipe.Recipe) error {
 		case "shape":
 			why = k.NoShape
 		case "coarsen":
-			why = k.NoCoarsen
+			if !strings.HasSuffix(t.Value, "b") { // for these the block is looked at when it is compiled
+				why = k.NoCoarsen
+			}
 		case "maxnreg":
 			if k.Bounds != "" && !r.HasSecond() {
 				why = k.Bounds + " is yours, and stays"

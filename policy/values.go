@@ -99,6 +99,15 @@ func LookUp(values []Value) func(key string) (string, bool) {
 	for _, v := range values {
 		have[v.Is.Key()] = v.Text()
 	}
+	grid := recipe.Condition{Kind: recipe.HostGrid}
+	for _, v := range values {
+		if v.Kind == GridDim {
+			grid.Size[v.Is.Axis] = v.Is.Number
+		}
+	}
+	if slices.Min(grid.Size[:]) > 0 {
+		have[grid.Key()] = grid.Text()
+	}
 	return func(key string) (string, bool) { text, ok := have[key]; return text, ok }
 }
 

@@ -30,6 +30,10 @@ type Options struct {
 	// name, where the caller sees to it that the entry is launched with a grid that is as many times
 	// smaller, and never otherwise.
 	Coarse map[string][3]int
+	// Grids holds the grid of the launches that an entry is for, by name, where the caller sees to it
+	// that it is for no others: what the program asks for, before Coarse makes it smaller. A dimension
+	// that is not fixed is 0.
+	Grids map[string][3]int
 	// ReadBack: the caller reads the register count from the cubin and asks Launches.Shrinks, so that
 	// a cap above what the largest block allows may be tried: ptxas often settles below it.
 	ReadBack bool

@@ -28,6 +28,9 @@ import (
 // side, with registers of their own; of one that does not there is one. Loads of what all turns
 // read, loop counters and constants are shared, and independent loads are on their way together.
 //
+// Behind a b (coarsen=32x1x1b) they stand beside each other, as lanes of one warp
+// (coarsenbeside.go). That is for blocks of fewer threads than a warp has.
+//
 // Behind an s (coarsen=8x1x1s) the blocks that one does stand apart: turn u is that of block
 // ctaid+u*nctaid, with as many blocks in between as are launched, and the turns are done one after
 // the other, in the kernel's own code. That is for grids of which most blocks have nothing to do.
@@ -60,11 +63,11 @@ func coarsen(k *kernel, terms []recipe.Term) error {
 	if err != nil {
 		return err
 	}
-	by, apart, err := parseCoarsen(value)
+	c, err := parseCoarsen(value)
 	if err != nil {
 		return err
 	}
-	if k.options.Coarse[k.Name] != by {
+	if k.options.Coarse[k.Name] != c.by {
 		return errors.New("it is for a second entry, which the host launches with a smaller grid")
 	}
 	if err := coarseOutside(k.module, k.Func); err != nil {
@@ -75,13 +78,24 @@ func coarsen(k *kernel, terms []recipe.Term) error {
 		strings.Contains(text, coarseLocal) {
 		return errCoarseNames
 	}
-	dim := slices.IndexFunc(by[:], func(n int) bool { return n > 1 })
-	read, err := readCoarse(k.Func, dim, apart)
+	dim := slices.IndexFunc(c.by[:], func(n int) bool { return n > 1 })
+	n := c.by[dim]
+	if c.way == blocksBeside {
+		block, grid := k.options.Blocks[k.Name], k.options.Grids[k.Name][dim]
+		if block[2] != n {
+			return errors.New("it is for blocks of a known size")
+		}
+		if grid%n == 0 {
+			grid = 0
+		}
+		return k.beside(dim, n, [3]int{block[0], block[1], 1}, grid)
+	}
+	read, err := readCoarse(k.Func, dim, c.way == blocksApart)
 	if err != nil {
 		return err
 	}
-	if apart {
-		read.oneByOne(by[dim])
+	if c.way == blocksApart {
+		read.oneByOne(n)
 		return nil
 	}
 	if read.size > 0 {
@@ -89,7 +103,7 @@ func coarsen(k *kernel, terms []recipe.Term) error {
 			return err
 		}
 	}
-	body, err := coarseText(read, by[dim])
+	body, err := coarseText(read, n)
 	if err != nil {
 		return err
 	}
@@ -98,29 +112,60 @@ func coarsen(k *kernel, terms []recipe.Term) error {
 	return k.SetText([]byte(string(text[:inside.Start]) + body + string(text[inside.End:])))
 }
 
-// MaxCoarse bounds how many blocks' work one block does: registers and code grow with it.
+// MaxCoarse bounds how many blocks' work one block does: registers and code grow with it. It does
+// not where they stand beside each other (MaxBeside).
 const MaxCoarse = 8
 
-// parseCoarsen reads the lever's value.
-func parseCoarsen(value string) (by [3]int, strided bool, err error) {
-	size, strided := strings.CutSuffix(value, "s")
+// A coarseWay says how a block does the work of several.
+type coarseWay byte
+
+const (
+	blocksJammed coarseWay = 0
+	blocksApart  coarseWay = 's'
+	blocksBeside coarseWay = 'b'
+)
+
+// A coarseValue is the lever's value.
+type coarseValue struct {
+	by  [3]int
+	way coarseWay
+}
+
+// parseCoarsen reads it.
+func parseCoarsen(value string) (c coarseValue, err error) {
+	size, most := value, MaxCoarse
+	if cut, ok := strings.CutSuffix(value, "s"); ok {
+		size, c.way = cut, blocksApart
+	} else if cut, ok := strings.CutSuffix(value, "b"); ok {
+		size, c.way, most = cut, blocksBeside, MaxBeside
+	}
 	parts := strings.Split(size, "x")
 	if len(parts) != 3 {
-		return by, false, fmt.Errorf("coarsen=%s: how many blocks one does is XxYxZ or XxYxZs", value)
+		return c, fmt.Errorf("coarsen=%s: how many blocks one does is XxYxZ, XxYxZs or XxYxZb", value)
 	}
 	others := 0
-	for i := range by {
-		if by[i], err = recipe.Number(parts[i], 1, MaxCoarse); err != nil {
-			return [3]int{}, false, fmt.Errorf("coarsen=%s: %w", value, err)
+	for i := range c.by {
+		if c.by[i], err = recipe.Number(parts[i], 1, most); err != nil {
+			return coarseValue{}, fmt.Errorf("coarsen=%s: %w", value, err)
 		}
-		if by[i] > 1 {
+		if c.by[i] > 1 {
 			others++
 		}
 	}
 	if others != 1 {
-		return [3]int{}, false, fmt.Errorf("coarsen=%s: one of the three dimensions is other than 1", value)
+		return coarseValue{}, fmt.Errorf("coarsen=%s: one of the three dimensions is other than 1", value)
 	}
-	return by, strided, nil
+	return c, nil
+}
+
+// coarsenOf is the lever's value in a recipe for one second entry, if it has one.
+func coarsenOf(r recipe.Recipe) (c coarseValue, ok bool) {
+	value, ok := r.Get("coarsen", "")
+	if !ok {
+		return c, false
+	}
+	c, err := parseCoarsen(value)
+	return c, err == nil // Check has seen it
 }
 
 // Coarsen gives how many of the kernel's blocks one block of a second entry does, in each
@@ -129,9 +174,8 @@ func parseCoarsen(value string) (by [3]int, strided bool, err error) {
 // one: so the name of the entry has to tell them apart, and Options.Coarse has to say that the host
 // sees to it.
 func Coarsen(r recipe.Recipe) [3]int {
-	value, ok := r.Get("coarsen", "")
-	if by, _, err := parseCoarsen(value); ok && err == nil { // Check has seen it
-		return by
+	if c, ok := coarsenOf(r); ok {
+		return c.by
 	}
 	return [3]int{1, 1, 1}
 }
@@ -143,7 +187,8 @@ func checkCoarsen(r recipe.Recipe) error {
 	if !ok {
 		return nil
 	}
-	if _, _, err := parseCoarsen(value); err != nil {
+	c, err := parseCoarsen(value)
+	if err != nil {
 		return err
 	}
 	if _, shaped := r.Get("shape", ""); shaped {
@@ -162,6 +207,14 @@ func checkCoarsen(r recipe.Recipe) error {
 		return fmt.Errorf(
 			"recipe %q: coarsen needs the condition host(block)=XxYxZ, the blocks that the program launches",
 			r)
+	case c.way == blocksBeside:
+		block := guards[0].Block()
+		t, n := threads(block), c.by[0]*c.by[1]*c.by[2]
+		if dynamic, known := guards[0].Dynamic(); block[2] != 1 || t <= 0 || warp%t != 0 ||
+			t*n > MostBeside || !known || dynamic != 0 {
+			return fmt.Errorf("recipe %q: coarsen=%s is for host(dynamic)=0 and host(block)=XxYx1 of a "+
+				"whole part of %d threads, of which at most %d would stand in one", r, value, warp, MostBeside)
+		}
 	}
 	return nil
 }

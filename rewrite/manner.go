@@ -13,8 +13,20 @@ import (
 // only with its machine code: Throttle says to how many blocks.
 func MannerOf(r recipe.Recipe) manner.Manner {
 	m := manner.Manner{Block: Shape(r)}
-	if by := Coarsen(r); by != [3]int{1, 1, 1} {
-		m.Coarse = by
+	c, ok := coarsenOf(r)
+	if !ok {
+		return m
+	}
+	m.Coarse, m.Beside = c.by, c.way == blocksBeside
+	guards, err := r.Guards()
+	if err != nil || len(guards) != 1 || !m.Beside {
+		return m
+	}
+	grid := guards[0].Grid()
+	for i, n := range grid {
+		if n > 0 && n%c.by[i] != 0 && min(grid[0], grid[1], grid[2]) > 0 {
+			m.Only = grid
+		}
 	}
 	return m
 }
@@ -24,13 +36,17 @@ func Launched(r recipe.Recipe) bool {
 	return slices.ContainsFunc(passes, func(p Pass) bool { return p.launch && Uses(r, p.Lever) })
 }
 
-// Coarsens says why a block may not do the work of so many blocks of a kernel, nil if it may.
-func Coarsens(m *ptx.Module, kernel string, by [3]int) error {
+// Coarsens says why a block may not do the work of several blocks of a kernel as a manner has it,
+// nil if it may. block is the launches' own.
+func Coarsens(m *ptx.Module, kernel string, how manner.Manner, block [3]int) error {
+	if how.Beside {
+		return Besideable(m, kernel, block)
+	}
 	dims, err := Coarsenable(m, kernel)
 	if err != nil {
 		return err
 	}
-	for i, n := range by {
+	for i, n := range how.Coarse {
 		if n > 1 && !dims[i] {
 			return fmt.Errorf("it does not look at its block's number in %c", "xyz"[i])
 		}

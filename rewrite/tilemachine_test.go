@@ -33,7 +33,6 @@ type tileMachine struct {
 	shared   []byte
 	touched  []tileTouch
 	arrays   map[string]uint64
-	epoch    int
 	dynamic  int
 	rng      *rand.Rand
 	stmts    []tileInst
@@ -53,9 +52,16 @@ type tileMachine struct {
 	first map[int]uint64
 
 	own bool // the access at hand is to local memory
+
+	// part: so many threads in a row are a block of their own, which shares nothing with the others
+	// and whose barriers are bar.warp.sync of its lanes; 0: all of them.
+	part int
+	// ended: a barrier does not wait for threads that have ended; else that is an error.
+	ended bool
 }
 
-type tileTouch struct{ writer, reader, wrote, loaded int } // threads from 1, and epochs
+// threads from 1, epochs, and the last thread
+type tileTouch struct{ writer, reader, wrote, loaded, last int }
 
 type tileInst struct {
 	words   []string
@@ -84,6 +90,7 @@ type tileThread struct {
 	done    bool
 	local   map[uint64]byte
 	waits   int // the statement of the barrier, -1: none
+	epoch   int // barriers so far
 }
 
 func newTileMachine(f *ptx.Func, block [3]int, dynamic int) (*tileMachine, error) {
@@ -202,7 +209,6 @@ func (m *tileMachine) one() error {
 			written: make([]bool, 4*len(m.stmts)+8), number: i + 1, waits: -1,
 			tid: [3]int{i % m.block[0], i / m.block[0] % m.block[1], i / m.block[0] / m.block[1]}}
 	}
-	m.epoch = 1
 	for {
 		for _, i := range m.rng.Perm(n) {
 			if t := all[i]; !t.done {
@@ -211,8 +217,17 @@ func (m *tileMachine) one() error {
 				}
 			}
 		}
-		waiting, at := 0, -1
+		if m.part > 0 {
+			if on, err := m.partBarriers(all); err != nil || !on {
+				return err
+			}
+			continue
+		}
+		waiting, at, n := 0, -1, n
 		for _, t := range all {
+			if t.done && m.ended {
+				n--
+			}
 			if !t.done {
 				waiting++
 				if at >= 0 && t.waits != at {
@@ -229,7 +244,6 @@ func (m *tileMachine) one() error {
 			return fmt.Errorf("%d of %d threads wait at %q", waiting, n, m.stmts[at].text)
 		}
 		m.barriers++
-		m.epoch++
 		if s := m.stmts[at]; len(s.words) > 1 && s.words[1] == "red" {
 			name, negated := strings.CutPrefix(s.ops[2], "!")
 			any := uint64(0)
@@ -243,10 +257,39 @@ func (m *tileMachine) one() error {
 			}
 		}
 		for _, t := range all {
-			t.waits = -1
-			t.at++
+			if t.waits >= 0 {
+				t.waits = -1
+				t.at++
+				t.epoch++
+			}
 		}
 	}
+}
+
+// partBarriers lets the threads of each part go on behind their barrier; false: all have ended.
+func (m *tileMachine) partBarriers(all []*tileThread) (on bool, err error) {
+	for from := 0; from < len(all); from += m.part {
+		at, mask := -1, uint64(1<<m.part-1)<<(from%32)
+		for _, t := range all[from : from+m.part] {
+			if t.done {
+				continue
+			}
+			s := m.stmts[t.waits]
+			if got, err := m.value(t, s.args[0]); err != nil || strings.Join(s.words, ".") != "bar.warp.sync" ||
+				uint32(got) != uint32(mask) || at >= 0 && at != t.waits {
+				return false, fmt.Errorf("thread %v waits at %q: %#x of %#x, %v", t.tid, s.text, got, mask, err)
+			}
+			at, on = t.waits, true
+		}
+		for _, t := range all[from : from+m.part] {
+			if !t.done {
+				t.waits = -1
+				t.at++
+				t.epoch++
+			}
+		}
+	}
+	return on, nil
 }
 
 // thread runs to the next barrier, or to the end.
@@ -420,8 +463,12 @@ func (m *tileMachine) byte(t *tileThread, at uint64, b *byte, load, near bool) e
 		}
 	case near:
 		k := &m.touched[at]
-		if k.writer != 0 && k.writer != t.number && k.wrote == m.epoch || !load && k.reader != 0 &&
-			(k.reader != t.number) && k.loaded == m.epoch {
+		if m.part > 0 && k.last != 0 && (k.last-1)/m.part != (t.number-1)/m.part {
+			return fmt.Errorf("byte %d of shared memory is another part's", at)
+		}
+		k.last = t.number
+		if k.writer != 0 && k.writer != t.number && k.wrote == t.epoch+1 || !load && k.reader != 0 &&
+			(k.reader != t.number) && k.loaded == t.epoch+1 {
 			return fmt.Errorf("byte %d of shared memory: another thread touches it in between two barriers",
 				at)
 		}
@@ -429,15 +476,15 @@ func (m *tileMachine) byte(t *tileThread, at uint64, b *byte, load, near bool) e
 			if k.writer == 0 {
 				return fmt.Errorf("byte %d of shared memory was never written", at)
 			}
-			if k.loaded == m.epoch && k.reader != t.number {
+			if k.loaded == t.epoch+1 && k.reader != t.number {
 				k.reader = -1 // several
 			} else {
-				k.reader, k.loaded = t.number, m.epoch
+				k.reader, k.loaded = t.number, t.epoch+1
 			}
 			*b = m.shared[at]
 			return nil
 		}
-		k.writer, k.wrote = t.number, m.epoch
+		k.writer, k.wrote = t.number, t.epoch+1
 		m.shared[at] = *b
 	case load:
 		m.read[at>>4] |= 1 << (at & 15)

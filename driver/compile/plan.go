@@ -26,6 +26,7 @@ type plan struct {
 	passes   map[string]recipe.Recipe // by entry of the merged module
 	blocks   map[string][3]int        // the blocks that second entries are chosen for
 	dynamic  map[string]int           // and their dynamic shared memory, bytes
+	grids    map[string][3]int        // the grids of the launches that they are for
 	coarse   map[string][3]int        // how many of the kernel's blocks one of theirs does
 	flags    []string
 	doubted  []doubted // of the variants, those that are to be proved
@@ -39,7 +40,8 @@ type plan struct {
 func (b *Workbench) plan(ctx context.Context, j *job.Job, t *record.Translation, module *ptx.Module,
 	recipes map[string]recipe.Recipe) (p *plan, bad map[string]error) {
 	p = &plan{passes: map[string]recipe.Recipe{}, blocks: map[string][3]int{},
-		dynamic: map[string]int{}, coarse: map[string][3]int{}, normals: map[string]string{}}
+		dynamic: map[string]int{}, coarse: map[string][3]int{}, grids: map[string][3]int{},
+		normals: map[string]string{}}
 	bad = map[string]error{}
 	b.together(ctx, t, module, recipes)
 	names := make([]string, 0, len(recipes))
@@ -200,10 +202,7 @@ func (p *plan) took(v variantOf, m compiledVariant, name string) {
 func (p *plan) add(v merge.Variant, s second, c stub.Choice) {
 	p.variants = append(p.variants, v)
 	p.passes[s.name] = rewrite.At(s.rest, rewrite.PTX)
-	p.blocks[s.name] = c.Block
-	if b := s.manner.Block; b != [3]int{} {
-		p.blocks[s.name] = b
-	}
+	p.blocks[s.name], p.grids[s.name] = s.manner.In(c.Block), c.Grid
 	if by := s.manner.Coarse; by != [3]int{} {
 		p.coarse[s.name] = by
 	}

@@ -155,10 +155,7 @@ func (s second) throttled(cc, shared int) (manner.Manner, error) {
 
 // launched is the block of all launches of a second entry, zeros where they may have any.
 func (s second) launched() [3]int {
-	if s.manner.Block != [3]int{} {
-		return s.manner.Block
-	}
-	return s.guard.Block()
+	return s.manner.In(s.guard.Block())
 }
 
 // otherwise says why a kernel can't be launched as a second entry is to be, nil where it can. m is
@@ -175,7 +172,7 @@ func (s second) otherwise(m *ptx.Module) error {
 		}
 	}
 	if by := s.manner.Coarse; by != [3]int{} {
-		if err := rewrite.Coarsens(m, s.kernel, by); err != nil {
+		if err := rewrite.Coarsens(m, s.kernel, s.manner, s.guard.Block()); err != nil {
 			return fmt.Errorf("coarsen=%dx%dx%d: %w", by[0], by[1], by[2], err)
 		}
 	}

@@ -16,7 +16,8 @@ import (
 // that would have hidden latencies. So it is for grids of many small blocks: tried where those that
 // remain still fill the GPU several times. Four blocks in one are tried first, then two, in y
 // before x, as neighbours in y mostly read the same rows; where most blocks of a very large grid
-// could have nothing to do, eight that stand apart.
+// could have nothing to do, eight that stand apart. Blocks of a warp's threads or fewer are put beside
+// each other first (beside.go).
 //
 // Every value is code of its own, for the block and the dynamic shared memory at hand.
 
@@ -41,10 +42,12 @@ var _ = register(Lever{
 	},
 	Why: func(s *Situation) string {
 		switch k := s.Kernel; {
-		case k.NoCoarsen != "":
-			return k.NoCoarsen
 		case k.NoSecond != "":
 			return "it needs a second entry: " + k.NoSecond
+		case s.Shape.Threads() < warp && k.Beside != nil && k.Beside(s.Shape.Block) != nil:
+			return k.Beside(s.Shape.Block).Error()
+		case k.NoCoarsen != "":
+			return k.NoCoarsen
 		case k.Coarsenable == [3]bool{}:
 			return "its PTX was not looked at"
 		case !s.Known:
@@ -60,9 +63,12 @@ var _ = register(Lever{
 		n := strings.ReplaceAll(strings.ReplaceAll("x"+size, "x1", ""), "x", "")
 		axis := ""
 		for i, d := range strings.Split(size, "x") {
-			if d != "1" && i < 3 {
+			if d != "1" && d != "1b" && i < 3 {
 				axis = "xyz"[i : i+1]
 			}
+		}
+		if size, is := strings.CutSuffix(n, "b"); is {
+			return besideWords(size, axis)
 		}
 		if apart {
 			return fmt.Sprintf("a block does the work of %s that stand apart in %s", n, axis)
@@ -73,7 +79,8 @@ var _ = register(Lever{
 
 // coarsened is the recipe for one value, and nothing else.
 func coarsened(s *Situation, value string) recipe.Recipe {
-	return Join(spec(recipe.Second, ofKind(s.Values, policy.HostValue)), Term("coarsen", value))
+	host := append(ofKind(s.Values, policy.HostValue), gridFor(s, value)...)
+	return Join(spec(recipe.Second, host), Term("coarsen", value))
 }
 
 // coarseValues are those worth trying on the launch at hand, the most promising first.
@@ -81,7 +88,7 @@ func coarseValues(s *Situation) []string {
 	if s.Kernel.NoSecond != "" || !s.Known || len(ofKind(s.Values, policy.HostValue)) == 0 {
 		return nil
 	}
-	var out []string
+	out := besideValues(s)
 	for _, n := range []int{4, 2} {
 		for _, axis := range []int{1, 0} {
 			if s.coarsens(axis, n, fewestWaves) {
@@ -135,8 +142,12 @@ func coarsenAround(s *Situation, best policy.Trial) []recipe.Recipe {
 		if axis < 0 {
 			return nil
 		}
+		beside := strings.HasSuffix(now, "b")
+		if beside {
+			apart = "b"
+		}
 		for _, n := range []int{by[axis] / 2, by[axis] * 2} {
-			if n > 1 && n <= rewrite.MaxCoarse && s.coarsens(axis, n, 1) {
+			if beside && s.beside(axis, n) || !beside && n > 1 && n <= rewrite.MaxCoarse && s.coarsens(axis, n, 1) {
 				values = append(values, coarseValue(axis, n)+apart)
 			}
 		}

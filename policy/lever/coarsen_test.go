@@ -1,6 +1,8 @@
 package lever
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -153,5 +155,50 @@ func TestCoarsenAround(t *testing.T) {
 	}
 	if !slices.ContainsFunc(All(), func(l *Lever) bool { return l.Name == "coarsen" }) {
 		t.Error("it is not in the table")
+	}
+}
+
+// TestBesideTried: small blocks that stand beside each other, where enough are left; the grid is a
+// condition where it leaves a rest.
+func TestBesideTried(t *testing.T) {
+	const all = 132 * 2 * 32
+	for _, c := range []struct {
+		block, grid [3]int
+		want        string
+	}{
+		{[3]int{8, 1, 1}, [3]int{all, 1, 1}, "32x1x1b 16x1x1b 8x1x1b"},
+		{[3]int{8, 1, 1}, [3]int{all + 1, 1, 1}, "32x1x1b+ 16x1x1b+ 8x1x1b+"},
+		{[3]int{8, 1, 1}, [3]int{all - 8, 1, 1}, "16x1x1b+ 8x1x1b"},
+		{[3]int{8, 4, 1}, [3]int{2, all, 1}, "1x8x1b 1x4x1b 1x2x1b"},
+		{[3]int{2, 1, 1}, [3]int{4 * all, 1, 1}, "64x1x1b 32x1x1b"},
+		{[3]int{64, 1, 1}, [3]int{all, 1, 1}, ""},
+	} {
+		s := reshapable(t, c.grid, c.block)
+		s.Kernel.NoCoarsen = "x"
+		s.Kernel.Beside = func(block [3]int) error {
+			if n := block[0] * block[1] * block[2]; 32%n != 0 {
+				return errors.New("x")
+			}
+			return nil
+		}
+		s.Values = valuesOf(t, policy.HostValue, fmt.Sprintf("host(block)=%dx%dx1,host(dynamic)=0",
+			c.block[0], c.block[1]))
+		var out []string
+		for _, r := range levers()["coarsen"].Try(s) {
+			value, _ := r.Get("coarsen", "")
+			if !strings.HasSuffix(value, "b") {
+				continue
+			}
+			if err := rewrite.Check(r); err != nil || !s.takesAs(r) {
+				t.Errorf("%s: %v", r, err)
+			}
+			if strings.Contains(r.String(), "host(grid)") {
+				value += "+"
+			}
+			out = append(out, value)
+		}
+		if got := strings.Join(out, " "); got != c.want {
+			t.Errorf("%v blocks of %v: %q, want %q", c.grid, c.block, got, c.want)
+		}
 	}
 }

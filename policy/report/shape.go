@@ -47,6 +47,11 @@ func reshaped(d *cache.Decision, r recipe.Recipe) string {
 		return fmt.Sprintf("each block does the work of %d: %d blocks, not %d",
 			blocksIn(was)/blocksIn(now), blocksIn(now), blocksIn(was))
 	}
+	if rewrite.Uses(r, "coarsen") {
+		return fmt.Sprintf("%d blocks of %d threads, not %d of %d: a warp has %d threads, not %d",
+			blocksIn(now), threadsIn(now), blocksIn(was), threadsIn(was), min(32, threadsIn(now)),
+			min(32, threadsIn(was)))
+	}
 	text := fmt.Sprintf("%dx%d blocks", now.Block[0], now.Block[1])
 	if now.Block[1] == 1 && now.Block[2] == 1 {
 		text = fmt.Sprintf("blocks of %d", now.Block[0])
@@ -91,3 +96,5 @@ func fullest(target string, l cache.Launch) float64 {
 }
 
 func blocksIn(l cache.Launch) int { return l.Grid[0] * l.Grid[1] * l.Grid[2] }
+
+func threadsIn(l cache.Launch) int { return l.Block[0] * l.Block[1] * l.Block[2] }

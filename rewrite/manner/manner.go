@@ -9,6 +9,12 @@ type Manner struct {
 	// Coarse is how many neighbouring blocks' work each of its blocks does, in each dimension (the
 	// lever coarsen): the grid has as many times fewer; zeros: its own alone.
 	Coarse [3]int
+	// Beside: the threads of these blocks are threads of one block, which is as many times as deep in
+	// z; it is for launches whose blocks are 1 deep.
+	Beside bool
+	// Only is the one grid of launches that it is for, where its code knows that grid; zeros: any.
+	// Then Coarse need not divide it: what is left over is one block more (Beside).
+	Only [3]int
 	// Reserve keeps it to a number of resident blocks (the lever throttle).
 	Reserve Reserve
 }
@@ -47,6 +53,9 @@ func (m Manner) Own() bool { return m.Block == [3]int{} && m.Coarse == [3]int{} 
 // Steps gives the grid's dimensions for launches in blocks of a size; false where blocks of that
 // size can't be launched otherwise.
 func (m Manner) Steps(block [3]int) (steps [3]Step, ok bool) {
+	if !m.fits(block) {
+		return steps, false
+	}
 	for i := range steps {
 		s := Step{Of: 1, Now: 1, Most: largest[i]}
 		if m.Block != [3]int{} {
@@ -63,6 +72,28 @@ func (m Manner) Steps(block [3]int) (steps [3]Step, ok bool) {
 	return steps, true
 }
 
+// In is the block of the launches that are done so, whose own is given.
+func (m Manner) In(block [3]int) [3]int {
+	switch {
+	case m.Block != [3]int{}:
+		return m.Block
+	case m.Beside:
+		block[2] *= m.Coarse[0] * m.Coarse[1] * m.Coarse[2]
+	}
+	return block
+}
+
+// deepest is how many threads a block may have in z, and most how many in all (CUDA programming
+// guide, technical specifications).
+const deepest, most = 64, 1024
+
+// fits tells whether blocks of a launch may stand beside each other in one.
+func (m Manner) fits(block [3]int) bool {
+	b := m.In(block)
+	return !m.Beside || block[2] == 1 && m.Coarse != [3]int{} && b[2] <= deepest &&
+		min(b[0], b[1], b[2]) > 0 && b[0]*b[1]*b[2] <= most
+}
+
 // Launch gives grid and block in the place of a launch's; false where that launch can't be done so,
 // and takes the kernel itself. A launch that fails has no other grid: it must go on failing.
 func (m Manner) Launch(grid, block [3]int) (g, b [3]int, ok bool) {
@@ -70,18 +101,22 @@ func (m Manner) Launch(grid, block [3]int) (g, b [3]int, ok bool) {
 		return grid, block, true
 	}
 	steps, ok := m.Steps(block)
+	ok = ok && (m.Only == [3]int{} || grid == m.Only)
 	for i, s := range steps {
 		if !ok {
 			return [3]int{}, [3]int{}, false
 		}
-		g[i] = s.blocks(grid[i])
-		ok = g[i] > 0
+		rest := 0
+		if m.Only != [3]int{} && m.Beside && s.Now > 1 && grid[i] <= s.Most {
+			rest = grid[i] % s.Now
+		}
+		g[i] = s.blocks(grid[i] - rest)
+		if ok = g[i] > 0; ok && rest > 0 {
+			g[i]++
+		}
 	}
 	if !ok {
 		return [3]int{}, [3]int{}, false
 	}
-	if b = block; m.Block != [3]int{} {
-		b = m.Block
-	}
-	return g, b, true
+	return g, m.In(block), true
 }

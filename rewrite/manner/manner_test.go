@@ -63,3 +63,33 @@ func TestOwn(t *testing.T) {
 		t.Errorf("%v %v %v", g, b, ok)
 	}
 }
+
+// Blocks beside each other: as deep as there are; what is left over takes a block more, of launches
+// whose grid is known.
+func TestBlocksBeside(t *testing.T) {
+	for _, c := range []struct {
+		grid, block, coarse, only, want, deep [3]int
+	}{
+		{[3]int{64, 3, 1}, [3]int{8, 1, 1}, [3]int{32, 1, 1}, [3]int{}, [3]int{2, 3, 1}, [3]int{8, 1, 32}},
+		{[3]int{65, 3, 1}, [3]int{8, 1, 1}, [3]int{32, 1, 1}, [3]int{}, [3]int{}, [3]int{}},
+		{[3]int{65, 3, 1}, [3]int{8, 1, 1}, [3]int{32, 1, 1}, [3]int{65, 3, 1}, [3]int{3, 3, 1},
+			[3]int{8, 1, 32}},
+		{[3]int{5, 3, 2}, [3]int{4, 4, 1}, [3]int{1, 2, 1}, [3]int{5, 3, 2}, [3]int{5, 2, 2},
+			[3]int{4, 4, 2}},
+		{[3]int{64, 3, 1}, [3]int{8, 1, 1}, [3]int{32, 1, 1}, [3]int{65, 3, 1}, [3]int{}, [3]int{}},
+		{[3]int{31, 1, 1}, [3]int{8, 1, 1}, [3]int{32, 1, 1}, [3]int{31, 1, 1}, [3]int{}, [3]int{}},
+		{[3]int{64, 1, 1}, [3]int{8, 1, 2}, [3]int{32, 1, 1}, [3]int{}, [3]int{}, [3]int{}}, // not flat
+		{[3]int{128, 1, 1}, [3]int{8, 1, 1}, [3]int{128, 1, 1}, [3]int{}, [3]int{}, [3]int{}},
+		{[3]int{64, 1, 1}, [3]int{32, 1, 1}, [3]int{64, 1, 1}, [3]int{}, [3]int{}, [3]int{}},
+		// launches that fail
+		{[3]int{64, 65537, 1}, [3]int{8, 1, 1}, [3]int{1, 2, 1}, [3]int{64, 65537, 1}, [3]int{}, [3]int{}},
+		{[3]int{64, 0, 1}, [3]int{8, 1, 1}, [3]int{2, 1, 1}, [3]int{}, [3]int{}, [3]int{}},
+		{[3]int{64, 1, 1}, [3]int{0, 1, 1}, [3]int{2, 1, 1}, [3]int{}, [3]int{}, [3]int{}},
+	} {
+		m := Manner{Coarse: c.coarse, Beside: true, Only: c.only}
+		got, deep, ok := m.Launch(c.grid, c.block)
+		if got != c.want || deep != c.deep || ok != (c.want != [3]int{}) {
+			t.Errorf("%v blocks of %v, %v beside: %v of %v, %v", c.grid, c.block, c.coarse, got, deep, ok)
+		}
+	}
+}

@@ -129,3 +129,31 @@ func TestCoarseLaunches(t *testing.T) {
 		{"", "8 8 7 16 16 1 64", "dynamic=60064 carveout=43 second(4,8,7 16,16,1 60064)"},
 		{"", "9 8 7 16 16 1 64", "plain(9,8,7 16,16,1)"}})
 }
+
+// TestBesideLaunches: blocks that stand beside each other in one, for any grid and for one alone.
+func TestBesideLaunches(t *testing.T) {
+	at := 0
+	shapedLaunches(t, Choice{Block: [3]int{8, 1, 1}, Dynamic: &at,
+		Manner: manner.Manner{Coarse: [3]int{4, 1, 1}, Beside: true}}, []shapedLaunch{
+		{"", "8 3 2 8 1 1", "second(2,3,2 8,1,4 0)"},
+		{"", "9 3 2 8 1 1", "plain(9,3,2 8,1,1)"},
+		{"", "8 3 2 8 1 2", "plain(8,3,2 8,1,2)"},
+		{"", "8 3 2 8 1 1 16", "plain(8,3,2 8,1,1)"}})
+	only := Choice{Block: [3]int{8, 1, 1}, Grid: [3]int{9, 3, 2}, Dynamic: &at,
+		Manner: manner.Manner{Coarse: [3]int{4, 1, 1}, Beside: true, Only: [3]int{9, 3, 2}}}
+	shapedLaunches(t, only, []shapedLaunch{
+		{"", "9 3 2 8 1 1", "second(3,3,2 8,1,4 0)"},
+		{"", "8 3 2 8 1 1", "plain(8,3,2 8,1,1)"}, // its code knows the other grid
+		{"", "10 3 2 8 1 1", "plain(10,3,2 8,1,1)"},
+		{"", "9 3 1 8 1 1", "plain(9,3,1 8,1,1)"},
+		{"", "9 3 2 4 1 1", "plain(9,3,2 4,1,1)"},
+		{"FAIL=1", "9 3 2 8 1 1", "refused plain(9,3,2 8,1,1)"}})
+	flat, other := only, only
+	flat.Block, other.Grid = [3]int{8, 1, 0}, [3]int{9, 0, 0}
+	for _, bad := range []Choice{flat, other} {
+		bad.Entry, bad.Second = "_Z1kPi", "second"
+		if _, refused := Patch([]byte(stubText), []Choice{bad}); refused["second"] == nil {
+			t.Errorf("%+v is taken", bad)
+		}
+	}
+}

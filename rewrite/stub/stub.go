@@ -273,14 +273,32 @@ func (c Choice) otherwise() (string, error) {
 	if !ok {
 		return "", fmt.Errorf("%s: blocks of %v can't be launched so: %+v", c.Entry, c.Block, c.Manner)
 	}
+	block := c.Manner.In(c.Block)
+	if c.Manner.Only != [3]int{} {
+		return c.only(block)
+	}
 	for i, axis := range "xyz" {
-		if n := c.Manner.Block[i]; n > 0 {
-			fmt.Fprintf(&text, "__c.%c = %du; ", axis, n)
+		if c.Manner.Block[i] > 0 || block[i] != c.Block[i] {
+			fmt.Fprintf(&text, "__c.%c = %du; ", axis, block[i])
 		}
 		fmt.Fprintf(&text, "__h.%c = __gnvcc_blocks(__g.%c, %du, %du, %du); ", axis, axis, steps[i].Of,
 			steps[i].Now, steps[i].Most)
 	}
 	return text.String(), nil
+}
+
+// only is otherwise for launches of one grid alone, so that theirs is known here.
+func (c Choice) only(block [3]int) (string, error) {
+	grid, _, ok := c.Manner.Launch(c.Grid, c.Block)
+	if !ok {
+		return "", fmt.Errorf("%s: %v blocks of %v can't be launched so: %+v", c.Entry, c.Grid, c.Block,
+			c.Manner)
+	}
+	text := "dim3 __h = __g, __c = __b; "
+	for i, axis := range "xyz" {
+		text += fmt.Sprintf("__h.%c = %du; __c.%c = %du; ", axis, grid[i], axis, block[i])
+	}
+	return text, nil
 }
 
 // condition is the C++ expression that holds for the launches that the second entry is for.
