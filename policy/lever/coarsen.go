@@ -16,8 +16,8 @@ import (
 // that would have hidden latencies. So it is for grids of many small blocks: tried where those that
 // remain still fill the GPU several times. Four blocks in one are tried first, then two, in y
 // before x, as neighbours in y mostly read the same rows; where most blocks of a very large grid
-// could have nothing to do, eight that stand apart. Blocks of a warp's threads or fewer are put beside
-// each other first (beside.go).
+// could have nothing to do, eight that stand apart. Blocks of a warp's threads or fewer are put
+// beside each other first (beside.go).
 //
 // Every value is code of its own, for the block and the dynamic shared memory at hand.
 
@@ -147,7 +147,8 @@ func coarsenAround(s *Situation, best policy.Trial) []recipe.Recipe {
 			apart = "b"
 		}
 		for _, n := range []int{by[axis] / 2, by[axis] * 2} {
-			if beside && s.beside(axis, n) || !beside && n > 1 && n <= rewrite.MaxCoarse && s.coarsens(axis, n, 1) {
+			if beside && s.beside(axis, n) ||
+				!beside && n > 1 && n <= rewrite.MaxCoarse && s.coarsens(axis, n, 1) {
 				values = append(values, coarseValue(axis, n)+apart)
 			}
 		}

@@ -70,7 +70,8 @@ func TestBlocksBeside(t *testing.T) {
 	for _, c := range []struct {
 		grid, block, coarse, only, want, deep [3]int
 	}{
-		{[3]int{64, 3, 1}, [3]int{8, 1, 1}, [3]int{32, 1, 1}, [3]int{}, [3]int{2, 3, 1}, [3]int{8, 1, 32}},
+		{[3]int{64, 3, 1}, [3]int{8, 1, 1}, [3]int{32, 1, 1}, [3]int{}, [3]int{2, 3, 1},
+			[3]int{8, 1, 32}},
 		{[3]int{65, 3, 1}, [3]int{8, 1, 1}, [3]int{32, 1, 1}, [3]int{}, [3]int{}, [3]int{}},
 		{[3]int{65, 3, 1}, [3]int{8, 1, 1}, [3]int{32, 1, 1}, [3]int{65, 3, 1}, [3]int{3, 3, 1},
 			[3]int{8, 1, 32}},
@@ -82,7 +83,8 @@ func TestBlocksBeside(t *testing.T) {
 		{[3]int{128, 1, 1}, [3]int{8, 1, 1}, [3]int{128, 1, 1}, [3]int{}, [3]int{}, [3]int{}},
 		{[3]int{64, 1, 1}, [3]int{32, 1, 1}, [3]int{64, 1, 1}, [3]int{}, [3]int{}, [3]int{}},
 		// launches that fail
-		{[3]int{64, 65537, 1}, [3]int{8, 1, 1}, [3]int{1, 2, 1}, [3]int{64, 65537, 1}, [3]int{}, [3]int{}},
+		{[3]int{64, 65537, 1}, [3]int{8, 1, 1}, [3]int{1, 2, 1}, [3]int{64, 65537, 1}, [3]int{},
+			[3]int{}},
 		{[3]int{64, 0, 1}, [3]int{8, 1, 1}, [3]int{2, 1, 1}, [3]int{}, [3]int{}, [3]int{}},
 		{[3]int{64, 1, 1}, [3]int{0, 1, 1}, [3]int{2, 1, 1}, [3]int{}, [3]int{}, [3]int{}},
 	} {
