@@ -37,7 +37,8 @@ import (
 // Safe: a thread's number in its block is tid.x + tid.y*ntid.x + tid.z*ntid.x*ntid.y, and a warp is
 // 32 of them in a row (CUDA programming guide, thread hierarchy and SIMT architecture). So block
 // u's threads are numbers u*T to u*T+T-1, and all of one warp, as T divides 32. Each carries out
-// the kernel's own statements with its own numbers, and the arrays that were its block's are block u's.
+// the kernel's own statements with its own numbers, and the arrays that were its block's are block
+// u's.
 // A barrier of the block is one of these lanes: bar.warp.sync waits for all lanes of its mask that
 // have not ended, as bar.sync does for all threads of a block, and orders their accesses to memory
 // likewise (PTX ISA, bar.warp.sync). Since sm_70 lanes go on by themselves, as threads of different
