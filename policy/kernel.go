@@ -207,6 +207,12 @@ type Drafter interface {
 	Draft(ctx context.Context, k *Kernel, r recipe.Recipe) (*Candidate, error)
 }
 
+// A Preparer is a Compiler that can make beforehand what proofs of all of a kernel's candidates
+// need.
+type Preparer interface {
+	Prepare(ctx context.Context, k *Kernel) error
+}
+
 // A Sink keeps what was decided.
 type Sink interface {
 	Decide(cache.Decision) error

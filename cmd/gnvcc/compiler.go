@@ -118,6 +118,11 @@ func (c *compiler) Draft(ctx context.Context, k *policy.Kernel,
 	return candidate(ctx, k, r, c.Compiler.Draft)
 }
 
+// Prepare makes what proofs of a kernel's candidates need of the kernel.
+func (c *compiler) Prepare(ctx context.Context, k *policy.Kernel) error {
+	return c.Compiler.Prepare(ctx, source(k))
+}
+
 // candidate makes one by a method of driver's, as policy wants it.
 func candidate(ctx context.Context, k *policy.Kernel, r recipe.Recipe,
 	by func(context.Context, *compile.Source, recipe.Recipe) (*compile.Candidate,

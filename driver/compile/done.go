@@ -10,8 +10,10 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
+	"gnvcc/cache"
 	"gnvcc/driver/job"
 	"gnvcc/rewrite/fold/same"
 	"gnvcc/rewrite/ptx"
@@ -132,14 +134,55 @@ func withLines(from *ptx.Module, list []same.Statement) ([]byte, error) {
 	return slices.Concat(text[:at[1]], []byte(file), text[at[1]:]), nil
 }
 
+// keptDeeds is the memo of what ptxas did: by statement (statedIn).
+type keptDeeds struct {
+	Did     []deed
+	Addends []int
+	Error   string `json:",omitempty"`
+}
+
+const memoDeeds cache.Memos[keptDeeds] = "deeds"
+
 // deeds gives what ptxas does with each of an entry's statements, under a job's options and more
-// flags; and the addend of each that is contracted (readDeeds).
+// flags; and the addend of each that is contracted (readDeeds). It is kept: what ptxas did with the
+// kernel itself all its variants ask.
 func (b *Workbench) deeds(ctx context.Context, j *job.Job, m *ptx.Module, entry string,
 	flags []string) (did []deed, addends []int, err error) {
 	list, err := statedIn(m, entry)
 	if err != nil || len(list) == 0 {
 		return nil, nil, err
 	}
+	id, err := cache.FileKey(j.Tool)
+	if err != nil {
+		return nil, nil, fmt.Errorf("look at ptxas: %w", err)
+	}
+	key := cache.HashOf("deeds 1", string(m.Bytes()), entry, id,
+		strings.Join(j.Call.Template(), "\x00"), strings.Join(flags, "\x00"), cache.OwnKey())
+	kept, err := once(ctx, b.flights, string(memoDeeds)+" "+key, func() (keptDeeds, bool, error) {
+		kept, ok := memoDeeds.Get(b.Store, key)
+		return kept, ok && (kept.Error != "" || len(kept.Did) == len(list) &&
+			len(kept.Addends) == len(list)), nil
+	}, func() (kept keptDeeds, err error) {
+		kept.Did, kept.Addends, err = b.lookAtDeeds(ctx, j, m, entry, list, flags)
+		switch {
+		case err == nil:
+		case ctx.Err() != nil || transient(err):
+			return kept, err
+		default:
+			kept.Error = err.Error()
+		}
+		memoDeeds.Put(b.Store, key, kept)
+		return kept, nil
+	})
+	if err == nil && kept.Error != "" {
+		err = errors.New(kept.Error)
+	}
+	return kept.Did, kept.Addends, err
+}
+
+// lookAtDeeds is deeds where nothing is kept. list is statedIn's.
+func (b *Workbench) lookAtDeeds(ctx context.Context, j *job.Job, m *ptx.Module, entry string,
+	list []same.Statement, flags []string) (did []deed, addends []int, err error) {
 	text, err := withLines(m, list)
 	if err != nil {
 		return nil, nil, fmt.Errorf("number the statements of %s: %w", entry, err)

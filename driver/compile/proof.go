@@ -212,20 +212,11 @@ func (b *Workbench) sides(ctx context.Context, t *record.Translation, module *pt
 func (b *Workbench) lined(ctx context.Context, t *record.Translation, call *toolcmd.Cicc,
 	unit *source.Unit, module *ptx.Module, signature []string, d doubted) (own, variant *ptx.Module,
 	err error) {
-	if !call.Has("-generate-line-info", "--generate-line-info") {
-		call = call.And("-generate-line-info")
-	}
-	of := []string{d.entry, strings.Join(signature, ","), d.String(), cache.OwnKey()}
 	err = b.beside(func() (err error) {
-		own, err = b.compiled(ctx, t, call, memoLines, nil, func() ([]byte, error) {
-			return b.Store.Object(t.Input)
-		})
+		own, err = b.linedOwn(ctx, t, call)
 		return err
 	}, func() (err error) {
-		variant, err = b.compiled(ctx, t, call, memoLines, of, func() ([]byte, error) {
-			return unit.Rewrite(d.entry, d.terms, source.Options{Signature: signature, Alone: d.alone,
-				NeverHolds: d.never})
-		})
+		variant, err = b.linedVariant(ctx, t, call, unit, signature, d.variantOf)
 		return err
 	})
 	if err != nil {
@@ -241,6 +232,77 @@ func (b *Workbench) lined(ctx context.Context, t *record.Translation, call *tool
 		return nil, nil, errors.New("with line information cicc gives other code for the variant")
 	}
 	return own, variant, nil
+}
+
+// linedOwn is what cicc makes of the untouched text with line information.
+func (b *Workbench) linedOwn(ctx context.Context, t *record.Translation,
+	call *toolcmd.Cicc) (*ptx.Module, error) {
+	return b.compiled(ctx, t, withLineInfo(call), memoLines, nil, func() ([]byte, error) {
+		return b.Store.Object(t.Input)
+	})
+}
+
+// linedVariant is what it makes of a variant's text.
+func (b *Workbench) linedVariant(ctx context.Context, t *record.Translation, call *toolcmd.Cicc,
+	unit *source.Unit, signature []string, v variantOf) (*ptx.Module, error) {
+	of := []string{v.entry, strings.Join(signature, ","), v.String(), cache.OwnKey()}
+	return b.compiled(ctx, t, withLineInfo(call), memoLines, of, func() ([]byte, error) {
+		return unit.Rewrite(v.entry, v.terms, source.Options{Signature: signature, Alone: v.alone,
+			NeverHolds: v.never})
+	})
+}
+
+func withLineInfo(call *toolcmd.Cicc) *toolcmd.Cicc {
+	if call.Has("-generate-line-info", "--generate-line-info") {
+		return call
+	}
+	return call.And("-generate-line-info")
+}
+
+// linedBeside compiles a variant with line information while it is compiled as a build does, where
+// it will have to be proved: the tuner adopts none without. Whatever fails here fails again where
+// it matters.
+func (b *Workbench) linedBeside(ctx context.Context, t *record.Translation, module *ptx.Module,
+	call *toolcmd.Cicc, signature []string, v variantOf) {
+	if b.flights == nil || v.never || v.approximate() {
+		return
+	}
+	unit, err := b.unit(t.Input)
+	if err == nil && (leaves(module, v.entry) ||
+		b.sameBits(ctx, t, call, unit, module, signature, v) != nil) {
+		_, _ = b.linedVariant(ctx, t, call, unit, signature, v)
+	}
+}
+
+// Prepare makes what the proofs of all variants of a kernel need of the kernel itself: what cicc
+// makes of it with line information, and what ptxas does with it. It is kept.
+func (c *Compiler) Prepare(ctx context.Context, s *Source) error {
+	t := s.translation
+	if t == nil {
+		return nil
+	}
+	list, err := statedIn(s.Module, s.Kernel)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.Limit)
+	defer cancel()
+	b, done, err := c.workbench()
+	if err != nil {
+		return err
+	}
+	defer done()
+	call, err := toolcmd.ReadCicc(t.Args)
+	if err != nil {
+		return err
+	}
+	return b.beside(func() error {
+		_, err := b.linedOwn(ctx, t, call)
+		return err
+	}, func() error {
+		_, _, err := b.deeds(ctx, s.job, s.Module, s.Kernel, nil)
+		return err
+	})
 }
 
 // doings are what ptxas did, by statement of the module that was compared.

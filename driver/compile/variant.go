@@ -178,8 +178,14 @@ func (b *Workbench) variant(ctx context.Context, t *record.Translation, module *
 	}
 	return once(ctx, b.flights, key, func() (compiledVariant, bool, error) {
 		return b.recallVariant(key, v)
-	}, func() (compiledVariant, error) {
-		m, err := b.compileVariant(ctx, t, module, call, signature, v, nil)
+	}, func() (m compiledVariant, err error) {
+		err = b.beside(func() (err error) {
+			m, err = b.compileVariant(ctx, t, module, call, signature, v, nil)
+			return err
+		}, func() error {
+			b.linedBeside(ctx, t, module, call, signature, v)
+			return nil
+		})
 		if err != nil && (ctx.Err() != nil || transient(err)) {
 			return compiledVariant{}, err
 		}

@@ -57,6 +57,8 @@ const (
 	// proved is whole, and proved where it is doubted; its error is then an errUnproved
 	proved      kind = "proved"
 	provedDraft kind = "proved draft"
+	// prepared is no candidate, but what proofs of all of a kernel's have in common
+	prepared kind = "prepared"
 )
 
 // errUnproved is wrapped by the error of a candidate that compiles and is not proved.
@@ -129,6 +131,13 @@ func (p *pool) want(k *policy.Kernel, r recipe.Recipe, how kind, rank int) *job 
 	heap.Push(&p.queue, j)
 	p.more.Signal()
 	return j
+}
+
+// prepare asks for what proofs of a kernel's candidates have in common; nobody waits for it.
+func (p *pool) prepare(k *policy.Kernel, rank int) {
+	if _, ok := p.compiler.(policy.Preparer); ok {
+		p.want(k, recipe.Recipe{}, prepared, rank)
+	}
 }
 
 // drop takes back what was asked for and is not begun; whoever wants it again asks again.
@@ -219,6 +228,9 @@ func (p *pool) work() {
 func (p *pool) compile(j *job) (*policy.Candidate, error) {
 	var c *policy.Candidate
 	var err error
+	if j.kind == prepared {
+		return nil, p.compiler.(policy.Preparer).Prepare(p.ctx, j.kernel)
+	}
 	if j.kind == draft || j.kind == provedDraft {
 		c, err = p.compiler.(policy.Drafter).Draft(p.ctx, j.kernel, j.recipe)
 	} else {

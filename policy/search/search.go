@@ -187,6 +187,9 @@ func (s *search) singly() error {
 	for _, r := range dear {
 		s.want(r, 20)
 	}
+	if len(dear) > 0 {
+		s.t.pool.prepare(&s.k.Kernel, 19)
+	}
 	if s.slow(len(cheap) + len(dear)) {
 		for i := range lists {
 			lists[i] = s.foretold(lists[i])

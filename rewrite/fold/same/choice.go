@@ -22,12 +22,20 @@ type choices struct {
 	*matching
 	late    []fate // of the variant's nodes
 	memo    map[[3]int]bool
+	asked   map[question]bool // any, so far
 	widened map[*graph]map[int][]int
 	bared   map[*graph]map[list][]int
 	// by graph, too
 	selected map[*graph]*selections
 	stored   map[string]map[string]bool // by space: the operations whose results either kernel stores
 	places   map[string][]stored        // by operation
+}
+
+// A question is one of any's.
+type question struct {
+	v, d  list
+	left  int
+	zeros bool
 }
 
 // A stored value is one that a kernel stores: to which space, and from what its address is made.
@@ -58,7 +66,7 @@ func freeSum(n *node) bool {
 // choices makes them.
 func (m *matching) choices() *choices {
 	c := &choices{matching: m, late: fates(m.variant, fold.Fixed{}, true), memo: map[[3]int]bool{},
-		stored: map[string]map[string]bool{}, places: map[string][]stored{},
+		asked: map[question]bool{}, stored: map[string]map[string]bool{}, places: map[string][]stored{},
 		widened:  map[*graph]map[int][]int{m.def: {}, m.variant: {}},
 		bared:    map[*graph]map[list][]int{m.def: {}, m.variant: {}},
 		selected: map[*graph]*selections{m.def: selectionsOf(m.def), m.variant: selectionsOf(m.variant)}}
@@ -446,7 +454,17 @@ func (c *choices) some(v, d []int, left int) bool { return c.any(v, d, left, tru
 
 // any is some, and zeros says whether a 0 of both counts.
 func (c *choices) any(v, d []int, left int, zeros bool) bool {
-	v, d = c.held(c.variant, v), c.held(c.def, d)
+	q := question{listOf(v), listOf(d), left, zeros}
+	known, ok := c.asked[q]
+	if !ok {
+		known = c.anyOf(c.held(c.variant, v), c.held(c.def, d), left, zeros)
+		c.asked[q] = known
+	}
+	return known
+}
+
+// anyOf is any, for values as held gives them.
+func (c *choices) anyOf(v, d []int, left int, zeros bool) bool {
 	if len(v) == 0 || len(d) == 0 {
 		return true
 	}

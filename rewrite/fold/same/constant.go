@@ -94,12 +94,10 @@ func (g *graph) hold(f *function, t *fold.Told, held []bool) {
 		if !t.Held(i) || len(f.ops[i]) == 0 {
 			continue
 		}
-		given, seen := map[int]bool{}, map[string]bool{}
 		for _, reg := range parts(f.ops[i][0]) {
-			g.definition(f, i, reg, given, seen)
-		}
-		for n := range given {
-			held[n] = true
+			for _, n := range g.given(f, i, reg) {
+				held[n] = true
+			}
 		}
 	}
 }

@@ -2,9 +2,7 @@ package same
 
 import (
 	"fmt"
-	"maps"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -115,9 +113,8 @@ func (g *graph) link(n *node, _ int) {
 			if n.base == "st" && lane != n.lane {
 				continue
 			}
-			n.ops = append(n.ops, g.origins(f, n.at, p))
-			n.chosen = append(n.chosen, g.selected(f, n.at, p))
-			n.args = append(n.args, p)
+			ops, chosen := g.operand(f, n.at, p)
+			n.ops, n.chosen, n.args = append(n.ops, ops), append(n.chosen, chosen), append(n.args, p)
 		}
 	}
 	// 1/x is written as it is where it rounds alike.
@@ -184,68 +181,6 @@ func (g *graph) leafOf(k kind, name string) int {
 	return g.leaf[key]
 }
 
-// origins are the nodes that an operand of a statement may hold.
-func (g *graph) origins(f *function, at int, text string) []int {
-	key := fmt.Sprint(at, " ", text)
-	if out, ok := f.memo[key]; ok {
-		return out
-	}
-	out := map[int]bool{}
-	g.follow(source{f, at, text}, out, map[string]bool{})
-	list := slices.Sorted(maps.Keys(out))
-	f.memo[key] = list
-	return list
-}
-
-// selected are the nodes that an operand of a statement may hold, with selections among them; nil
-// where there is none.
-func (g *graph) selected(f *function, at int, text string) []int {
-	out := map[int]bool{}
-	g.apart = true
-	g.follow(source{f, at, text}, out, map[string]bool{})
-	g.apart = false
-	for n := range out {
-		if g.nodes[n].kind == choice {
-			return slices.Sorted(maps.Keys(out))
-		}
-	}
-	return nil
-}
-
-// follow collects what an operand may hold.
-func (g *graph) follow(s source, out map[int]bool, seen map[string]bool) {
-	f, text := s.f, strings.TrimSpace(s.text)
-	text = strings.TrimPrefix(text, "!")
-	if text == "" || text == "_" {
-		return
-	}
-	if text[0] != '%' {
-		if c := text[0]; c >= '0' && c <= '9' || c == '-' {
-			out[g.leafOf(constant, number(text))] = true
-		} else {
-			out[g.leafOf(special, text)] = true
-		}
-		return
-	}
-	if reg, _, ok := strings.Cut(text, "|"); ok { // setp's %p|%q as a source is none
-		text = reg
-	}
-	if !f.reach.Written(text) {
-		if name := strings.SplitN(text[1:], ".", 2)[0]; isSpecial[name] {
-			out[g.leafOf(special, text)] = true
-		}
-		return // never written: it holds anything
-	}
-	for _, d := range f.reach.Of(s.at, text) {
-		key := fmt.Sprint(f.Name, " ", d, " ", text)
-		if seen[key] {
-			continue
-		}
-		seen[key] = true
-		g.definition(f, d, text, out, seen)
-	}
-}
-
 // half tells of a statement that takes a half of 64 bits that were loaded, or put together: two
 // values that cicc handles at once. from is what holds it.
 func (f *function) half(d int) (from source, ok bool) {
@@ -280,84 +215,6 @@ var isSpecial = map[string]bool{"tid": true, "ntid": true, "ctaid": true, "nctai
 	"aggr_smem_size": true, "clusterid": true, "cluster_ctaid": true, "cluster_ctarank": true,
 	"cluster_nctaid": true, "cluster_nctarank": true, "nclusterid": true, "is_explicit_cluster": true,
 	"envreg": true, "pm": true}
-
-// definition collects what statement d of f gives to a register.
-func (g *graph) definition(f *function, d int, reg string, out map[int]bool, seen map[string]bool) {
-	if from, ok := f.half(d); ok {
-		g.follow(from, out, seen)
-		return
-	}
-	if n, ok := f.node[d]; ok {
-		if g.nodes[n].kind == load {
-			n += max(slices.Index(parts(f.ops[d][0]), reg), 0)
-		}
-		out[n] = true
-		return
-	}
-	ops, name := f.ops[d], string(f.Base(d))
-	switch {
-	case name == "selp" && g.apart:
-		out[f.selects[d]] = true
-	case name == "selp":
-		g.follow(source{f, d, ops[1]}, out, seen)
-		g.follow(source{f, d, ops[2]}, out, seen)
-	case through(name, ops):
-		for _, p := range parts(ops[1]) {
-			g.follow(source{f, d, p}, out, seen)
-		}
-	case name == "ld" && space(f.Opcode(d)) == "local":
-		for _, s := range f.local[f.vars.of(f, d, ops[1])] {
-			key := fmt.Sprint("local ", f.Name, " ", s.at, " ", s.text)
-			if !seen[key] {
-				seen[key] = true
-				g.follow(s, out, seen)
-			}
-		}
-	case name == "ld" && space(f.Opcode(d)) == "param":
-		g.parameter(f, d, reg, out, seen)
-	default:
-		out[g.leafOf(called, name)] = true
-	}
-}
-
-// parameter collects what a load from .param space gives: what the entry got, what a function is
-// called with, what one returned.
-func (g *graph) parameter(f *function, d int, reg string, out map[int]bool, seen map[string]bool) {
-	name, offset := base(f.ops[d][1])
-	for k := range f.Params {
-		if f.Params[k].Name != name {
-			continue
-		}
-		if f.Entry {
-			part := slices.Index(parts(f.ops[d][0]), reg)
-			out[g.leafOf(parameter, fmt.Sprintf("%d+%d", k, offset+part*width(f.Opcode(d))))] = true
-			return
-		}
-		g.several(f.args[k], "args "+f.Name+fmt.Sprint(k), out, seen)
-		return
-	}
-	for key, c := range f.calls { // results have names that no other call of the function has
-		if c.arg >= 0 || !strings.HasSuffix(key, name) {
-			continue
-		}
-		to := g.byName[c.to]
-		if to == nil {
-			out[g.leafOf(called, c.to)] = true
-			continue
-		}
-		g.several(to.ret, "ret "+to.Name, out, seen)
-	}
-}
-
-func (g *graph) several(from []source, key string, out map[int]bool, seen map[string]bool) {
-	if seen[key] {
-		return
-	}
-	seen[key] = true
-	for _, s := range from {
-		g.follow(s, out, seen)
-	}
-}
 
 // width is the size in bytes of an instruction's type.
 func width(op []byte) int {

@@ -30,6 +30,7 @@ type matching struct {
 	found        map[int][]int   // foundBy, so far
 	neutral      map[int]neutral // of the default's operations that may give an operand as it is
 	wide         map[list][]int  // widened, so far
+	never        map[wanted]bool // what among said no to: pairs are only struck out
 }
 
 func (m *matching) pair(v, d int) bool {
@@ -40,7 +41,7 @@ func match(def, variant *graph, fixed fold.Fixed) (*matching, error) {
 	m := &matching{def: def, variant: variant, fixed: fixed,
 		mates: make([][]int, len(variant.nodes)), paired: make([][]uint64, len(variant.nodes)),
 		found: map[int][]int{}, why: map[int]reason{}, first: -1, early: map[string]bool{},
-		wide: map[list][]int{}}
+		wide: map[list][]int{}, never: map[wanted]bool{}}
 	m.fate, m.lent = roughened(def, fixed)
 	m.neutral = m.neutrals()
 	if len(def.nodes)*len(variant.nodes) > mostPairs {
@@ -239,8 +240,27 @@ func (m *matching) narrow(i, k, a, b int) bool {
 	return len(m.widened(in)) == len(in) || m.among(from, in, d, b)
 }
 
+// A wanted list is one that among was asked about, with what matters of the operand (constant).
+type wanted struct {
+	from, in              list
+	approximate, dividend bool
+}
+
 // among tells whether each value of the one list may be one of the other.
 func (m *matching) among(from, in []int, d *node, operand int) bool {
+	w := wanted{listOf(from), listOf(in), approximate(d), dividend(d, operand)}
+	if m.never[w] {
+		return false
+	}
+	ok := m.all(from, in, d, operand)
+	if !ok {
+		m.never[w] = true
+	}
+	return ok
+}
+
+// all is among, looked at.
+func (m *matching) all(from, in []int, d *node, operand int) bool {
 	for _, o := range from {
 		ok := m.variant.nodes[o].kind == constant && m.constant(m.variant.nodes[o], d, operand, in)
 		for k := 0; k < len(in) && !ok; k++ {
@@ -318,9 +338,8 @@ func (m *matching) constant(c, d *node, operand int, in []int) bool {
 		only = only && n.kind == constant
 		derived = derived || n.kind != constant && m.fate[k].constant
 	}
-	dividend := d.base == "div" && operand == 0 && c.name == one32 &&
-		!ptx.HasModifier([]byte(d.op), "ftz")
-	if approximate(d) && (!dividend || rough) {
+	one := dividend(d, operand) && c.name == one32
+	if approximate(d) && (!one || rough) {
 		if literal && !(only && len(in) == 1) && !plain(c.name) && len(c.name) == len(one32) {
 			m.early[c.name] = true
 			return true
@@ -331,6 +350,11 @@ func (m *matching) constant(c, d *node, operand int, in []int) bool {
 		return literal && !plain(c.name)
 	}
 	return literal || derived && !flushed
+}
+
+// dividend tells of what div.approx divides as any other, if it is 1.
+func dividend(d *node, operand int) bool {
+	return d.base == "div" && operand == 0 && !ptx.HasModifier([]byte(d.op), "ftz")
 }
 
 // one32 is 1 in single precision.

@@ -86,7 +86,7 @@ type graph struct {
 	leaf   map[string]int // constants and the like, by identity
 	stored map[string][]source
 	rests  []residue // by node
-	apart  bool      // at present: selections are not followed through
+	ways   ways
 	// at present: loads are taken for what they may be handed (roughened)
 	handing map[int][]int
 	signs   map[list][]int // signless, so far
@@ -123,8 +123,7 @@ type function struct {
 	calls   map[string]call
 	args    map[int][]source // by parameter: what it is called with
 	ret     []source
-	selects map[int]int // by statement: a selection's node
-	memo    map[string][]int
+	selects map[int]int      // by statement: a selection's node
 	local   map[int][]source // what is stored to local memory, by the variable's offset
 	vars    localVars
 	varAt   map[int]int // by statement: the variable that it reads or writes
@@ -148,7 +147,8 @@ func read(b Built) (*graph, error) {
 		return nil, err
 	}
 	g := &graph{built: b, files: map[string]string{}, byName: map[string]*function{},
-		leaf: map[string]int{}, stored: map[string][]source{}, signs: map[list][]int{}}
+		leaf: map[string]int{}, stored: map[string][]source{}, signs: map[list][]int{},
+		ways: ways{number: map[spot]int{}, lists: map[string][]int{}}}
 	for _, m := range fileLine().FindAllSubmatch(b.Module.Bytes(), -1) {
 		g.files[string(m[1])] = string(m[2])
 	}
@@ -160,7 +160,7 @@ func read(b Built) (*graph, error) {
 			return nil, fmt.Errorf("%s starts the kernel %s", b.Entry, f.Name)
 		}
 		x := &function{Func: f, node: map[int]int{}, calls: map[string]call{},
-			args: map[int][]source{}, memo: map[string][]int{}, selects: map[int]int{},
+			args: map[int][]source{}, selects: map[int]int{},
 			ops: map[int][]string{}, local: map[int][]source{},
 			varAt: map[int]int{}}
 		if x.reach, err = f.Reaching(); err != nil {

@@ -82,7 +82,7 @@ func Same(def, variant Built, fixed fold.Fixed) (*Answer, error) {
 	}
 	if partner != nil {
 		m := &matching{def: d, variant: v, fixed: fixed, fate: fates(d, fixed, false),
-			early: map[string]bool{}}
+			early: map[string]bool{}, wide: map[list][]int{}, never: map[wanted]bool{}}
 		return m.choices().ofCopies(partner), nil
 	}
 	m, err := match(d, v, fixed)
