@@ -122,6 +122,9 @@ type Launch struct {
 	Either bool `json:"-"`
 	// the program does it in a row, many times
 	Repeats bool `json:"-"`
+	// the arguments of the launch directly before it in the process, where that was one of the same
+	// configuration; nil: it was another, or there was none
+	Prior []byte `json:"-"`
 	// what was counted of its configuration in this process, as of now; nil: nothing yet
 	SoFar *Seen `json:"-"`
 
@@ -254,6 +257,8 @@ type Measurement struct {
 	// each timed run comes behind one of its own, and takes up its results, as in a row of launches:
 	// for kernels alone whose addresses don't depend on what they write
 	Again bool
+	// what that one is given: programs take turns with buffers; nil: the launch's own arguments
+	Prior []byte
 }
 
 // before is what a run finds in the cache, as the agent has it (agent/source/measure.c).

@@ -96,6 +96,7 @@ func FuzzConversation(f *testing.F) {
 	launch.str("")
 	launch.u64(1)
 	launch.u64(64)
+	launch.u32(0)
 	ready := append(binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, 1), 64),
 		make([]byte, 9)...)
 	golden := make([]byte, 4+8+8)

@@ -198,6 +198,9 @@ func (p *process) launch(in *reader) (*Launch, error) {
 		l.NotElsewhere = ""
 	}
 	l.Allocations, l.Bytes = int(in.u64()), int64(in.u64())
+	if prior := in.bytes(); len(prior) > 0 {
+		l.Prior = slices.Clone(prior)
+	}
 	if err := in.end(); err != nil {
 		return nil, err
 	}

@@ -137,7 +137,7 @@ func (f fake) launch(id int, count uint64, why string) {
 	same[8] = 0
 	f.send(fLaunch, id, 0, 1, "k", 8, 1, 1, 128, 1, 1, 64, 32, 1024, 0, 16, 1024, 90, 90, 49152, count,
 		2, 0, 8, 8, 4, args, same, uint8AndMore{12, 64}, []byte{}, 1, 8, why, uint8AndMore{1}, uint64(3),
-		uint64(4096))
+		uint64(4096), []byte{})
 }
 
 type uint8AndMore []uint8
@@ -191,7 +191,7 @@ var scripts = map[string]func(){
 		f.expect(fVerdict)
 		f.send(fSummary, uint8(1), uint64(2), uint64(4096), 1, 1, uint64(10), uint64(4), 2.0, 0.5,
 			bytes.Repeat([]byte{1}, 12), uint8AndMore{9, 2},
-			[]byte{}, 1, []byte{}, uint64(10), 0.5, uint64(2), uint8(1))
+			[]byte{}, 1, []byte{}, uint64(10), 0.5, uint64(2), uint8(1), uint64(9))
 		f.send(fBye)
 		fmt.Println("the application's own words")
 		os.Exit(3)
@@ -235,7 +235,7 @@ var scripts = map[string]func(){
 		f := dial()
 		f.hello()
 		f.send(fLaunch, 1, 0, 0, "k", 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 1, uint64(1), 1, 100, 8,
-			[]byte{1}, []byte{1}, uint8(0), []byte{}, 0, "", uint8(0), uint64(0), uint64(0))
+			[]byte{1}, []byte{1}, uint8(0), []byte{}, 0, "", uint8(0), uint64(0), uint64(0), []byte{})
 		f.gone()
 	},
 	"leaves": func() { f := tuned(); f.expect(fGolden); f.c.Close() },
@@ -489,7 +489,7 @@ func TestLeftAlone(t *testing.T) {
 func TestBadAgents(t *testing.T) {
 	for script, want := range map[string]string{
 		"nothing":       "",
-		"protocol":      "the agent speaks protocol 8, not 7",
+		"protocol":      "the agent speaks protocol 9, not 8",
 		"garbage":       "no greeting",
 		"garbage later": "no frame",
 		"short":         "shorter than its fields",

@@ -214,7 +214,7 @@ func (c *Collector) Captured(l *profile.Launch, got profile.Captured) profile.Ve
 		Device: l.Device.Name, UUID: l.Device.UUID,
 		Major: l.Device.Major, Minor: l.Device.Minor, Kernel: l.Kernel, Cubin: l.Cubin, Grid: l.Grid,
 		Block: l.Block, Dynamic: l.Dynamic,
-		Nth: next.nth, Stood: (got.Before + got.After).Seconds()}
+		Nth: next.nth, Prior: l.Prior, Stood: (got.Before + got.After).Seconds()}
 	next.m = m
 	s.captures = append(s.captures, next)
 	s.why = ""

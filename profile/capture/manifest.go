@@ -33,7 +33,9 @@ type Manifest struct {
 	Dynamic int    `json:"dynamic"`
 	Nth     int    `json:"nth"` // which launch of this configuration it was, from 1
 
-	Settings   []byte     `json:"settings"` // the record of the kernel, as the agent wrote it
+	Settings []byte `json:"settings"` // the record of the kernel, as the agent wrote it
+	// the arguments of the launch before it, where the program does it in a row; none: not known
+	Prior      []byte     `json:"prior,omitempty"`
 	Attributes [][]byte   `json:"attributes,omitempty"`
 	Ranges     []Range    `json:"ranges,omitempty"`
 	Variables  []Variable `json:"variables,omitempty"`

@@ -69,6 +69,7 @@ func (c *Collector) Finish() Run {
 	c.sum()
 	for _, s := range c.order {
 		f := c.family(s.launch)
+		takeTurns(s.manifests())
 		for _, x := range s.divide() {
 			if f.grids > 1 {
 				x.Use.Family = f.seconds
@@ -150,6 +151,14 @@ func (s *shape) divide() []Seen {
 			x.Captures = append(x.Captures, t.m)
 		}
 		out = append(out, x)
+	}
+	return out
+}
+
+// manifests are those of all captures.
+func (s *shape) manifests() (out []*Manifest) {
+	for _, x := range s.captures {
+		out = append(out, x.m)
 	}
 	return out
 }

@@ -45,11 +45,14 @@ type state struct {
 	cold bool // it is emptied before each timed run
 	// each timed run comes behind one of its own; the other state is what copies leave
 	again bool
+	prior []byte // what that one is given, nil: the same
 }
 
 func (s state) Measure(a profile.Candidate, n int, m profile.Measurement) ([]float64, error) {
 	if s.again {
-		m = profile.Measurement{Again: !m.Other}
+		if m = (profile.Measurement{Again: !m.Other}); m.Again {
+			m.Prior = s.prior
+		}
 	} else {
 		m.Cold, m.Other = s.cold != m.Other, false
 	}
@@ -85,13 +88,14 @@ func (w *only) timed(l *profile.Launch, s profile.Session) profile.Session {
 	}
 	inFull, inEmpty := off(median(full), program), off(median(empty), program)
 	if l.Repeats && w.repeatable() {
-		again, err := s.Measure(profile.Original, 3, profile.Measurement{Again: true})
+		prior := w.m.Turn()
+		again, err := s.Measure(profile.Original, 3, profile.Measurement{Again: true, Prior: prior})
 		if err != nil {
 			return warm
 		}
 		// one that takes another time on what it left does not do the same there
 		if l.Repeats = off(median(again), program) <= max(near, min(inFull, inEmpty)); l.Repeats {
-			return state{Session: s, again: true}
+			return state{Session: s, again: true, prior: prior}
 		}
 	}
 	if u.Sampled < few {

@@ -114,10 +114,11 @@ type times struct {
 	again      float64   // behind a run of its own; 0: as warm
 	rises      time.Time // until then the clocks are low
 	asked      []bool
+	prior      []byte // of the last one
 }
 
 func (s *times) Measure(_ profile.Candidate, n int, m profile.Measurement) ([]float64, error) {
-	s.asked = append(s.asked, m.Cold)
+	s.asked, s.prior = append(s.asked, m.Cold), m.Prior
 	t := s.warm
 	if m.Cold {
 		t = s.cold

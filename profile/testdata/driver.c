@@ -95,6 +95,16 @@ DO(cuCtxGetLimit, (size_t *n, CUlimit l), *n = 1024)
 DO(cuCtxGetCacheConfig, (CUfunc_cache * c), *c = CU_FUNC_CACHE_PREFER_NONE)
 DO(cuMemHostGetFlags, (unsigned *flags, void *p), *flags = 0)
 
+static struct { CUdeviceptr p; int n; } runs[8];
+static int *runs_on(CUdeviceptr p) {
+  int i = 0;
+  while (i < 7 && runs[i].p && runs[i].p != p) i++;
+  runs[i].p = p;
+  return &runs[i].n;
+}
+int fake_runs(CUdeviceptr p) { return *runs_on(p); }
+
 void fake_compute(CUdeviceptr p) {
+  ++*runs_on(p);
   for (int i = 0; i < FAKE_BYTES; i++) ((unsigned char *)p)[i] += 1;
 }

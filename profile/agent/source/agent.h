@@ -27,7 +27,7 @@
 #include <stdint.h>
 
 // The protocol's version; profile/frame.go has the same number, and the same frame types.
-#define PROTOCOL 7
+#define PROTOCOL 8
 
 enum frame {
   // agent -> gnvcc
@@ -51,7 +51,7 @@ enum frame {
   FRAME_VERDICT = 64,
   FRAME_LOAD,         // str path, str entry ("": the kernel's name), u32 reserve bytes, u32 carveout % and one more (0: as seen), 3 u32 grid and 3 u32 block (0: as seen) -> u32 candidate, attributes
   FRAME_UNLOAD,       // u32 candidate
-  FRAME_RUN,          // u32 candidate, u32 n, u8 cold, u32 limit ms -> n f64 ns
+  FRAME_RUN,          // u32 candidate, u32 n, u8 before (measure.c), u32 limit ms, bytes arguments of the launch before (none: the same) -> n f64 ns
   FRAME_GOLDEN,       // u32 limit ms -> u32 regions written, u64 bytes, f64 ns
   FRAME_CHECK,        // u32 candidate, u32 limit ms -> see do_check in measure.c
   FRAME_DONE,         // u64 again; the session ends
@@ -80,6 +80,7 @@ void put_str(struct buffer *b, const char *s);
 uint8_t get_u8(struct buffer *b);
 uint32_t get_u32(struct buffer *b);
 uint64_t get_u64(struct buffer *b);
+const uint8_t *get_bytes(struct buffer *b, size_t *n); // as long as the buffer is
 char *get_str(struct buffer *b); // allocated; never NULL unless memory ran out
 void buffer_free(struct buffer *b);
 

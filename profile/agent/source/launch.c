@@ -27,6 +27,8 @@ struct shape {
   uint32_t *values;              // room for one launch's
   double watched, beside;        // seconds, of launches in bursts; of them, beside another stream's kernel
   uint8_t *first, *same, *here;  // arguments: of the first launch, 1 per byte that never changed, of this launch
+  uint8_t *prior;                // those of the launch directly before this one, where that was one of the same
+  bool behind;                   // it was
   uint64_t *any;                 // per parameter of 8 bytes: all values or-ed
   bool changed;                  // since the last summary
   bool told;                     // gnvcc knows it: its first question was sent
@@ -187,7 +189,7 @@ static struct shape *shape_find(const struct launch *l, uint64_t *hash) {
 static struct shape *shape_add(const struct launch *l, struct kernel *k, uint64_t hash) {
   struct shape *s = calloc(1, sizeof *s);
   size_t n = k->bytes ? k->bytes : 1;
-  if (!s || !(s->first = calloc(3, n)) || !(s->any = calloc(k->count + 1, sizeof *s->any)) || !(s->values = calloc(n / 4 + 2, 4)) ||
+  if (!s || !(s->first = calloc(4, n)) || !(s->any = calloc(k->count + 1, sizeof *s->any)) || !(s->values = calloc(n / 4 + 2, 4)) ||
       !sets_open(&s->sets, observing ? k->bytes : 0)) {
     if (s) free(s->first), free(s->any), free(s->values);
     free(s);
@@ -195,6 +197,7 @@ static struct shape *shape_add(const struct launch *l, struct kernel *k, uint64_
   }
   s->same = s->first + n;
   s->here = s->same + n;
+  s->prior = s->here + n;
   memset(s->same, 1, n);
   s->kernel = k;
   memcpy(s->grid, l->grid, sizeof s->grid);
@@ -519,6 +522,7 @@ static void ask(struct shape *s, const struct launch *l, uint32_t *values) {
   put_u8(&b, elsewhere);
   put_u64(&b, all.n);
   put_u64(&b, all.bytes);
+  put_bytes(&b, s->prior, s->behind ? k->bytes : 0);
   pthread_mutex_unlock(&lock);
   ok = ok && frame_send(FRAME_LAUNCH, &b);
   buffer_free(&b);
@@ -585,7 +589,8 @@ void on_launch(struct launch *l) {
   }
   static struct shape *last; // of the process
   s->count++;
-  s->rows += s == last;
+  s->rows += s->behind = s == last;
+  if (s->behind) memcpy(s->prior, s->here, s->kernel->bytes);
   last = s;
   s->changed = true;
   shape_arguments(s, l);

@@ -156,6 +156,16 @@ uint64_t get_u64(struct buffer *b) {
   get(b, &v, 8);
   return v;
 }
+const uint8_t *get_bytes(struct buffer *b, size_t *n) {
+  *n = get_u32(b);
+  if (b->bad || b->n - b->at < *n) {
+    b->bad = true;
+    *n = 0;
+  }
+  const uint8_t *p = b->p + b->at;
+  b->at += *n;
+  return p;
+}
 char *get_str(struct buffer *b) {
   uint32_t n = get_u32(b);
   if (b->bad || b->n - b->at < n) {

@@ -1,0 +1,104 @@
+package capture
+
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+)
+
+// Programs take turns with buffers: what one launch writes, the next one reads, and the arguments
+// change places from launch to launch. What such a launch finds in the L2 cache is what the one
+// before it left, with its arguments; a launch of its own before it leaves something else (the same
+// lines are written again, and go to memory once).
+
+// Turn gives the arguments of the launch directly before, where they differ from the captured ones
+// in addresses alone, and it reaches no memory but what was captured. nil: it is not known, or
+// there is no such launch.
+func (m *Manifest) Turn() []byte {
+	_, params, args, err := settingsOf(m.Settings)
+	if err != nil || len(m.Prior) != len(args) || bytes.Equal(m.Prior, args) {
+		return nil
+	}
+	other := bytes.Clone(m.Prior)
+	for _, at := range wide(params) {
+		if here, there := address(args, at), address(other, at); here != there {
+			if !m.has(here) || !m.has(there) {
+				return nil
+			}
+			copy(other[at:at+8], args[at:])
+		}
+	}
+	if !bytes.Equal(other, args) {
+		return nil // numbers differ, too
+	}
+	return m.Prior
+}
+
+// has tells whether an address is in a captured range.
+func (m *Manifest) has(p uint64) bool {
+	return slices.ContainsFunc(m.Ranges, func(r Range) bool {
+		return p >= r.Base && p < r.Base+uint64(r.Size)
+	})
+}
+
+func address(args []byte, at int) uint64 { return binary.LittleEndian.Uint64(args[at:]) }
+
+// wide gives the places of arguments that may hold addresses.
+func wide(params []span) (out []int) {
+	for _, p := range params {
+		for at := int(p.offset); at%8 == 0 && at+8 <= int(p.offset+p.size); at += 8 {
+			out = append(out, at)
+		}
+	}
+	return out
+}
+
+// takeTurns gives a capture without a launch before it, such as the configuration's first one, the
+// arguments that it would have had: changed as those of another capture were. They have to be those
+// of a launch that was seen, since only what the program did is known to be right.
+func takeTurns(list []*Manifest) {
+	var seen [][]byte
+	for _, m := range list {
+		if m.Turn() != nil {
+			_, _, args, _ := settingsOf(m.Settings)
+			seen = append(seen, args, m.Prior)
+		}
+	}
+	for _, m := range list {
+		if m.Prior != nil {
+			continue
+		}
+		for _, y := range list {
+			prior := changed(m, y)
+			if slices.ContainsFunc(seen, func(s []byte) bool { return bytes.Equal(s, prior) }) {
+				m.Prior = prior
+				break
+			}
+		}
+	}
+}
+
+// changed gives m's arguments changed as y's changed from the launch before it, nil: y does not
+// tell.
+func changed(m, y *Manifest) []byte {
+	_, params, mine, err := settingsOf(m.Settings)
+	_, _, args, e := settingsOf(y.Settings)
+	if err != nil || e != nil || y.Turn() == nil || len(mine) != len(args) {
+		return nil
+	}
+	out := bytes.Clone(mine)
+	places := wide(params)
+	for _, at := range places {
+		if address(args, at) == address(y.Prior, at) {
+			continue
+		}
+		from := slices.IndexFunc(places, func(k int) bool {
+			return address(args, k) == address(y.Prior, at)
+		})
+		if from < 0 {
+			return nil // an address that the launch itself did not get
+		}
+		copy(out[at:at+8], mine[places[from]:])
+	}
+	return out
+}

@@ -1,0 +1,89 @@
+package capture
+
+import (
+	"bytes"
+	"testing"
+)
+
+// turn is a captured launch of k(p, q, r, n), with the arguments of the launch before it.
+func turn(n uint32, args [3]uint64, before ...uint64) *Manifest {
+	pack := func(p []uint64) []byte {
+		return append(bytes.Join([][]byte{u64(p[0]), u64(p[1]), u64(p[2])}, nil), u32(n)...)
+	}
+	var b bytes.Buffer
+	b.Write(str("k"))
+	b.Write(make([]byte, 3*4+3*4+5*4+8))
+	b.Write(u32(4))
+	for i := range uint32(3) {
+		b.Write(append(u32(8*i), u32(8)...))
+	}
+	b.Write(append(u32(24), u32(4)...))
+	b.Write(str(string(pack(args[:]))))
+	m := &Manifest{Settings: b.Bytes(), Ranges: []Range{{Base: 1 << 20, Size: 1 << 12},
+		{Base: 2 << 20, Size: 1 << 12}, {Base: 3 << 20, Size: 1 << 12}}}
+	if before != nil {
+		m.Prior = pack(before)
+	}
+	return m
+}
+
+const a, b, c, elsewhere = 1 << 20, 2 << 20, 3 << 20, 9 << 20
+
+// TestTurn: the launch before is done again where it differs in captured buffers alone.
+func TestTurn(t *testing.T) {
+	for _, x := range []struct {
+		what string
+		m    *Manifest
+		want bool
+	}{
+		{"two change places", turn(5, [3]uint64{a, b, c}, b, a, c), true},
+		{"a place within", turn(5, [3]uint64{a, b, c}, a+64, b, c), true},
+		{"not known", turn(5, [3]uint64{a, b, c}), false},
+		{"the same", turn(5, [3]uint64{a, b, c}, a, b, c), false},
+		{"not captured", turn(5, [3]uint64{a, b, c}, elsewhere, a, c), false},
+		{"not captured any more", turn(5, [3]uint64{elsewhere, b, c}, a, b, c), false},
+		{"no buffer", turn(5, [3]uint64{a, b, 8}, b, a, 9), false},
+	} {
+		if got := x.m.Turn(); (got != nil) != x.want {
+			t.Errorf("%s: %x", x.what, got)
+		}
+	}
+	m := turn(5, [3]uint64{a, b, c}, b, a, c)
+	if m.Prior[24]++; m.Turn() != nil {
+		t.Error("another number")
+	}
+	if m.Prior = m.Prior[:24]; m.Turn() != nil {
+		t.Error("too short")
+	}
+}
+
+// TestTakeTurns: the first launch has none before it; it gets the arguments that it would have had,
+// if there was a launch with these.
+func TestTakeTurns(t *testing.T) {
+	args := func(m *Manifest) []byte {
+		_, _, args, err := settingsOf(m.Settings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return args
+	}
+	first, later := turn(5, [3]uint64{a, b, c}), turn(5, [3]uint64{b, a, c}, a, b, c)
+	takeTurns([]*Manifest{first, later})
+	if !bytes.Equal(first.Prior, args(later)) || first.Turn() == nil {
+		t.Errorf("%x", first.Prior)
+	}
+	// Three in turns, of which the third was not seen.
+	first, later = turn(5, [3]uint64{a, b, c}), turn(5, [3]uint64{b, c, a}, a, b, c)
+	if takeTurns([]*Manifest{first, later}); first.Prior != nil {
+		t.Errorf("%x", first.Prior)
+	}
+	third := turn(5, [3]uint64{c, a, b}, b, c, a)
+	if takeTurns([]*Manifest{first, later, third}); !bytes.Equal(first.Prior, args(third)) {
+		t.Errorf("%x", first.Prior)
+	}
+	// With another number there was none, and one that does not change tells nothing.
+	first = turn(6, [3]uint64{a, b, c})
+	if takeTurns([]*Manifest{first, later, turn(6, [3]uint64{b, a, c}, b, a, c)}); first.Prior != nil {
+		t.Errorf("%x", first.Prior)
+	}
+}
