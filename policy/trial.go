@@ -2,6 +2,7 @@ package policy
 
 import (
 	"math"
+	"slices"
 	"sort"
 	"time"
 
@@ -57,12 +58,39 @@ type Compared struct {
 	Other float64 `json:",omitempty"`
 	// the same on other launches of the configuration, the largest; 0: there were none
 	Later float64 `json:",omitempty"`
+	// the same on launches of which it is known which part of the configuration's time they stand for
+	Parts []Part `json:",omitempty"`
 	Time  time.Time
 }
 
+// A Part is what can be claimed of launches that take a part of a configuration's time.
+type Part struct {
+	Of           string // the capture
+	Share, Ratio float64
+}
+
 // Careful is the ratio that is claimed: the largest of those in the states of the cache and on the
-// launches that were looked at, each as large as it may well be.
-func (c *Compared) Careful() float64 { return max(c.Ratio.Estimate, c.Bound, c.Other, c.Later) }
+// launches that were looked at, each as large as it may well be. Where launches along the run take
+// other times, it is that of all of them together, and those that none stands for are taken to gain
+// as little as any.
+func (c *Compared) Careful() float64 {
+	here := max(c.Ratio.Estimate, c.Bound, c.Other)
+	if len(c.Parts) == 0 {
+		return max(here, c.Later)
+	}
+	var sum, share, worst float64
+	for _, p := range c.Parts {
+		sum, share, worst = sum+p.Share*p.Ratio, share+p.Share, max(worst, p.Ratio)
+	}
+	return max((sum+max(1-share, 0)*worst)/max(share, 1), c.Later)
+}
+
+// Stands enters a part, in the place of what was known of its capture.
+func (c *Compared) Stands(p Part) {
+	c.Parts = append(slices.DeleteFunc(slices.Clone(c.Parts), func(o Part) bool {
+		return o.Of == p.Of
+	}), p)
+}
 
 // Better tells whether it is enough to adopt the candidate.
 func (c *Compared) Better(r stats.Rule) bool {

@@ -122,6 +122,11 @@ type Launch struct {
 	Either bool `json:"-"`
 	// the program does it in a row, many times
 	Repeats bool `json:"-"`
+	// where it is replayed, and what launches take changes along the run: the part of the time of all
+	// of them that it stands for; 0: they are alike
+	Part float64 `json:"-"`
+	// where it is replayed: which capture it is
+	Capture string `json:"-"`
 	// the arguments of the launch directly before it in the process, where that was one of the same
 	// configuration; nil: it was another, or there was none
 	Prior []byte `json:"-"`

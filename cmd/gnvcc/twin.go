@@ -269,7 +269,7 @@ func (w *twin) heaviest(list []*capture.Manifest, total float64) []job {
 	list = w.by.worth(list)
 	weighs := w.by.weighs(list, total)
 	of := families(list, total)
-	for _, m := range list {
+	for _, m := range mostOf(list) {
 		if j, ok := of[m]; ok {
 			switch {
 			case j.leader == nil:
@@ -301,6 +301,21 @@ func (w *twin) heaviest(list []*capture.Manifest, total float64) []job {
 	}
 	slices.Reverse(checked) // the least ones first: between them and the leaders lies the most
 	return slices.Concat(first, checked, others)
+}
+
+// mostOf puts, of the captures of one configuration, the one in front that stands for most of its
+// time: that is where it is searched.
+func mostOf(list []*capture.Manifest) []*capture.Manifest {
+	out := slices.Clone(list)
+	at := map[search.Captured]int{}
+	for i, m := range out {
+		if first, ok := at[configuration(m)]; !ok {
+			at[configuration(m)] = i
+		} else if m.Part > out[first].Part {
+			out[first], out[i] = m, out[first]
+		}
+	}
+	return out
 }
 
 // leading is the part of a family's share that its leader gets.
@@ -345,15 +360,34 @@ func configuration(m *capture.Manifest) search.Captured {
 		Block: m.Block, Dynamic: m.Dynamic, Set: m.Use.Set}}
 }
 
-// search replays captures, the heaviest first, each with its share of the budget. The next one is
-// unpacked meanwhile.
+// search replays captures, the heaviest first, each with its share of the budget; and again those
+// on which what won later, on another launch, was not compared.
 func (w *twin) search(ctx context.Context, list []job) {
-	var sum float64
 	for _, j := range list {
-		sum += j.share
 		w.judge(j.m)
 	}
 	w.account.wanted(list)
+	begun := time.Now()
+	w.pass(ctx, list, w.budget)
+	left := w.budget - time.Since(begun)
+	if missed := w.missed(list); left > least && ctx.Err() == nil {
+		w.pass(ctx, missed, left)
+	}
+}
+
+// missed are the captures that were replayed, but not with what won on their configuration.
+func (w *twin) missed(list []job) []job {
+	return slices.DeleteFunc(slices.Clone(list), func(j job) bool {
+		return !w.account.same(j.m) || !w.tuner.Missed(configuration(j.m), j.m.ID)
+	})
+}
+
+// pass goes through a list once, for a time. The next capture is unpacked meanwhile.
+func (w *twin) pass(ctx context.Context, list []job, budget time.Duration) {
+	var sum float64
+	for _, j := range list {
+		sum += j.share
+	}
 	done := make(chan struct{})
 	files := w.unpack(list, done)
 	defer func() {
@@ -365,7 +399,7 @@ func (w *twin) search(ctx context.Context, list []job) {
 	begun := time.Now()
 	defer func() { w.standby.Close() }()
 	for i, j := range list {
-		left := w.budget - time.Since(begun)
+		left := budget - time.Since(begun)
 		part := time.Duration(float64(left) * j.share / max(sum, 1e-12))
 		sum -= j.share
 		if ctx.Err() != nil {
@@ -373,7 +407,7 @@ func (w *twin) search(ctx context.Context, list []job) {
 		}
 		if left < least {
 			w.say("the budget of %v is used up: %d of %d captures were not searched; the next run continues",
-				w.budget, len(list)-i, len(list))
+				budget, len(list)-i, len(list))
 			return
 		}
 		w.rest = list[i:]

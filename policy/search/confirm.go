@@ -222,11 +222,23 @@ func (s *search) compare(tr *policy.Trial) (finding, error) {
 		return worse, s.failed(tr, err)
 	}
 	earlier := 0.0 // what an earlier launch of this run allows to claim
+	var parts []policy.Part
 	if tr.Confirmed != nil && s.c.fresh[tr.Text] {
-		earlier = tr.Confirmed.Careful()
+		if parts = tr.Confirmed.Parts; s.l.Part == 0 {
+			earlier = tr.Confirmed.Careful()
+		}
 	}
 	tr.Confirmed = policy.Compare(c, s.rule.Confidence, s.t.now())
 	tr.Confirmed.Later = earlier
+	s.looked(tr)
+	if s.l.Part > 0 {
+		defer func() {
+			f := tr.Confirmed
+			f.Parts = parts
+			f.Stands(policy.Part{Of: s.l.Capture, Share: s.l.Part, Ratio: max(f.Ratio.Estimate, f.Bound,
+				f.Other)})
+		}()
+	}
 	s.c.fresh[tr.Text] = true
 	if !tr.Confirmed.Better(s.rule) {
 		// It may be this kernel's best on other configurations: then it matters whether it is slower
@@ -373,10 +385,24 @@ func (s *search) anew(tr *policy.Trial, arm profile.Candidate) error {
 	}
 	if s.rule.Harmful(c.Ratio) {
 		tr.Refused = fmt.Sprintf("%.1f %% slower on %s", 100*(c.Ratio.Estimate-1), s.c.Shape)
+	} else if s.looked(tr); s.l.Part > 0 {
+		tr.Confirmed.Stands(policy.Part{Of: s.l.Capture, Share: s.l.Part,
+			Ratio: max(c.Bound(), c.Ratio.Estimate)})
 	} else {
 		tr.Confirmed.Later = max(tr.Confirmed.Later, c.Bound())
 	}
 	return nil
+}
+
+// looked notes that a trial was compared on this capture.
+func (s *search) looked(tr *policy.Trial) {
+	if s.l.Capture == "" {
+		return
+	}
+	if s.c.looked == nil {
+		s.c.looked = map[string][]string{}
+	}
+	s.c.looked[tr.Text] = append(s.c.looked[tr.Text], s.l.Capture)
 }
 
 // revisit looks at a configuration again, at a later launch of it with other data: every recipe

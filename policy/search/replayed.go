@@ -95,6 +95,18 @@ func (t *Tuner) Decided(l Captured) bool {
 	return k != nil && k.Alone == "" && k.Lost == "" && len(k.Winners()) > 0
 }
 
+// Missed tells whether what won on a configuration was not compared on one of its captures.
+func (t *Tuner) Missed(l Captured, capture string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	k := t.byName[l.Cubin+" "+l.Kernel]
+	if k == nil || k.Alone != "" || k.Lost != "" {
+		return false
+	}
+	c := k.configs[l.Shape]
+	return c != nil && c.missed(capture)
+}
+
 // CheckOnly keeps a configuration from being searched: what won elsewhere is compared on it.
 func (t *Tuner) CheckOnly(l Captured) {
 	t.mu.Lock()

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"slices"
 	"time"
 
 	"gnvcc/policy"
@@ -23,10 +24,11 @@ type kernel struct {
 // A config is one configuration of a kernel.
 type config struct {
 	decide.Config
-	key    string          // of its notebook
-	fresh  map[string]bool // recipes compared in this run
-	checks int             // later launches looked at
-	again  int             // the last distance asked for
+	key    string              // of its notebook
+	fresh  map[string]bool     // recipes compared in this run
+	looked map[string][]string // by recipe: the captures that it was compared on, in this run
+	checks int                 // later launches looked at
+	again  int                 // the last distance asked for
 	winner *policy.Trial
 	// when the launch was taken that is to be looked at: copying memory aside is the budget's, too
 	asked   time.Time
@@ -55,6 +57,9 @@ func (k *kernel) pending(c *config, l *profile.Launch, o *policy.Options, p *poo
 	if c.Phase == decide.Resumable && c.resumed < maxResumed && p.idle(&k.Kernel) && c.searchable(o) {
 		return true
 	}
+	if c.missed(l.Capture) && c.checks < 2*o.Checks {
+		return true
+	}
 	for _, r := range k.Winners() {
 		tr := c.Trial(r.String())
 		if tr == nil || tr.Refused == "" && tr.Confirmed == nil {
@@ -66,6 +71,12 @@ func (k *kernel) pending(c *config, l *profile.Launch, o *policy.Options, p *poo
 		}
 	}
 	return false
+}
+
+// missed tells whether what won was not compared on a capture: a later one has chosen it.
+func (c *config) missed(capture string) bool {
+	return capture != "" && c.winner != nil && c.winner.Refused == "" && c.winner.Same == "" &&
+		c.fresh[c.winner.Text] && !slices.Contains(c.looked[c.winner.Text], capture)
 }
 
 // looks is the part of a budget that is kept for later launches, on which what won is checked

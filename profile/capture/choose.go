@@ -25,7 +25,7 @@ const (
 
 	setShare  = 0.05 // of the configuration's time: a set that has less is not looked at by itself
 	runShare  = 0.01 // of the run's time: what has less is not captured once that is known
-	lateShare = 0.1  // of the run's time: what has less needs no late capture
+	lateShare = 0.1  // of the run's time: what has less needs no capture but the first
 )
 
 // What captures may hold a program up: at once, and of its time so far.
@@ -96,6 +96,7 @@ func (c *Collector) may(once time.Duration, part float64) bool {
 // due tells whether to capture a launch.
 func (c *Collector) due(s *shape, k *ofKernel, l *profile.Launch) bool {
 	n, share := setOf(l)
+	course := s.course(l)
 	ofRun := share * s.seconds / c.total()
 	earlier, known := c.known[fmt.Sprint(l.Kernel, l.Grid, l.Block, l.Dynamic)]
 	if known && max(earlier.share, ofRun) < runShare && earlier.family < setShare {
@@ -111,14 +112,15 @@ func (c *Collector) due(s *shape, k *ofKernel, l *profile.Launch) bool {
 		}
 		return false
 	}
-	have, last := 0, 0
+	have, last, took := 0, 0, 0.0
 	for _, x := range s.captures {
 		if alike(l, x.values) {
-			have, last = have+1, max(last, x.nth)
+			have, last, took = have+1, max(last, x.nth), x.took
 		}
 	}
 	if have > 0 {
-		return n >= late && last < late && ofRun >= lateShare && c.may(atMost, atMostOf)
+		other := have < mostAlong && another(took, course.took)
+		return n >= late && (last < late || other) && ofRun >= lateShare && c.may(atMost, atMostOf)
 	}
 	if i := earlier.sets.Find(l.Values); i >= 0 &&
 		earlier.sets.List[i].Seconds >= setShare*earlier.total {

@@ -48,8 +48,9 @@ type shape struct {
 	captures []*taken
 	tries    int
 	next     *taken
-	seconds  float64 // on the device, of processes that live, as of the last question
-	use      Use     // of processes that have ended
+	courses  map[string]*course // of sets, by their values
+	seconds  float64            // on the device, of processes that live, as of the last question
+	use      Use                // of processes that have ended
 	sets     profile.Sets
 	watched  float64
 	beside   float64
@@ -74,8 +75,10 @@ func (c *Collector) kernel(l *profile.Launch) *ofKernel {
 // taken is a capture, or one that is on its way.
 type taken struct {
 	m      *Manifest
-	values []byte // of its launch, as sets have them
-	nth    int    // launch of its configuration
+	values []byte  // of its launch, as sets have them
+	nth    int     // launch of its configuration
+	of     int     // and of its set
+	took   float64 // seconds of such launches, then or soon after; 0: not known
 	path   string
 }
 
@@ -148,7 +151,8 @@ func (c *Collector) Launch(l *profile.Launch) profile.Verdict {
 		f.blocks = append(f.blocks, blocksOf(l.Grid))
 	}
 	c.asked = c.now()
-	s.next = &taken{path: filepath.Join(c.dir, fmt.Sprintf("%d-%d-%d", l.Process.PID, len(c.order),
+	n, _ := setOf(l)
+	s.next = &taken{of: n, took: s.course(l).took, path: filepath.Join(c.dir, fmt.Sprintf("%d-%d-%d", l.Process.PID, len(c.order),
 		c.now().UnixNano())), values: l.Values, nth: l.Count}
 	return profile.Verdict{Capture: s.next.path, Limit: left}
 }

@@ -42,6 +42,10 @@ type Manifest struct {
 	After      []After    `json:"after,omitempty"`
 	Code       Chunk      `json:"code"` // the cubin
 
+	// where what launches take changes along the run: the part of the time of the launches that are
+	// counted in Use that it stands for; 0: they are alike
+	Part float64 `json:"part,omitempty"`
+
 	Bytes  int64   `json:"bytes"`  // of ranges and variables
 	Filled int64   `json:"filled"` // of them in chunks that are not zero
 	Stood  float64 `json:"stood"`  // seconds that the program stood still

@@ -121,13 +121,16 @@ func (s *shape) divide() []Seen {
 			break
 		}
 		x := s.one(&sets, set)
+		var list []*taken
 		left = slices.DeleteFunc(left, func(t *taken) bool {
 			mine := sets.Alike(t.values, set.Values)
 			if mine {
+				list = append(list, t)
 				x.Captures = append(x.Captures, t.m)
 			}
 			return mine
 		})
+		s.stand(set, list)
 		x.Use.Sets = len(x.Captures)
 		if x.Use.Sets == 0 {
 			if x.Why = s.why; x.Why == "" {
@@ -170,6 +173,9 @@ func (s *shape) whole() Seen {
 		x.Captures = append(x.Captures, t.m)
 	}
 	x.Use.Sets = len(x.Captures)
+	if len(s.sets.List) == 1 {
+		s.stand(s.sets.List[0], s.captures)
+	}
 	return x
 }
 

@@ -242,7 +242,7 @@ func (w *only) Launch(l *profile.Launch) profile.Verdict {
 	if w.n > 1+w.launches {
 		return profile.Verdict{Tune: w.vary != nil, Long: varied, Again: 1}
 	}
-	w.m.Use.Apply(l)
+	w.apply(l)
 	v := w.decider.Launch(l)
 	if v.Capture, v.Again = "", 1; !v.Tune {
 		w.ends()
@@ -274,11 +274,17 @@ func (w *only) Tune(ctx context.Context, l *profile.Launch, s profile.Session) p
 			}
 		}
 	} else {
-		w.m.Use.Apply(l)
+		w.apply(l)
 		w.decider.Tune(ctx, l, w.timed(l, s))
 	}
 	w.ends()
 	return profile.Verdict{Again: 1}
+}
+
+// apply tells of a launch what is known of the captured one.
+func (w *only) apply(l *profile.Launch) {
+	w.m.Use.Apply(l)
+	l.Part, l.Capture = w.m.Part, w.m.ID
 }
 
 // stop keeps the replayer from another variation. That it could not be told costs time only.
