@@ -94,7 +94,7 @@ func (c *Compared) Stands(p Part) {
 
 // Better tells whether it is enough to adopt the candidate.
 func (c *Compared) Better(r stats.Rule) bool {
-	return r.Better(c.Ratio) && r.Seen(c.Ratio, c.Bound, c.Before.Median)
+	return r.Better(c.Ratio) && r.Seen(c.Ratio, c.Bound, c.Before.Median) && r.Worth(c.Careful())
 }
 
 // Usable tells whether a trial may be built upon.

@@ -1,12 +1,15 @@
 package search
 
 import (
+	"context"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
 	"time"
 
 	"gnvcc/policy"
+	"gnvcc/profile"
 	"gnvcc/rewrite/recipe"
 )
 
@@ -44,6 +47,81 @@ func TestLaterLaunch(t *testing.T) {
 	}
 }
 
+// TestAlong: where launches take other times along the run, each stands for its part of the time:
+// an early one that gains little and stands for little does not count for more than that.
+func TestAlong(t *testing.T) {
+	k := streaming(0.8)
+	k.later = func(r recipe.Recipe) float64 {
+		if get(r, "ld") == "cs" {
+			return 0.9
+		}
+		return 1
+	}
+	g := newSim(t, k)
+	o := simOptions()
+	o.Levers = []string{"ld"}
+	tuner := NewTuner(context.Background(), o, g, g, g, nil)
+	var p *profile.Launch
+	for nth, part := range []float64{0.75, 0.25} {
+		g.part, g.capture = part, fmt.Sprint(nth)
+		p, _, _ = g.replays(tuner, 1+nth)
+	}
+	l := g.finish(tuner, p).Evidence.Launches[0]
+	if got := l.After.Median / l.Before.Median; math.Abs(got-0.825) > 0.01 {
+		t.Errorf("claimed %.3f", got)
+	}
+}
+
+// TestMissed: what wins on a later launch is compared on the earlier ones, too.
+func TestMissed(t *testing.T) {
+	k := streaming(0.7) // ld=cs
+	inner := k.speed
+	k.speed = func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+		if get(r, "ld") == "L1::evict_first" {
+			return 0.85
+		}
+		return inner(r, s, plain)
+	}
+	k.later = func(r recipe.Recipe) float64 {
+		switch {
+		case get(r, "ld") == "cs":
+			return 1.05
+		case get(r, "ld") == "L1::evict_first":
+			return 0.75
+		}
+		return 1
+	}
+	g := newSim(t, k)
+	o := simOptions()
+	o.Levers = []string{"ld"}
+	tuner := NewTuner(context.Background(), o, g, g, g, nil)
+	var p *profile.Launch
+	play := func(nth int) (tuned bool) {
+		g.capture = fmt.Sprint(nth)
+		p, _, tuned = g.replays(tuner, nth)
+		return tuned
+	}
+	if tuner.Missed(captured(), "1") {
+		t.Error("nothing has won")
+	}
+	play(1)
+	if tuner.Missed(captured(), "1") {
+		t.Error("it won on this one")
+	}
+	play(2)
+	if !tuner.Missed(captured(), "1") || tuner.Missed(captured(), "2") {
+		t.Error("another one has won")
+	}
+	if !play(1) || tuner.Missed(captured(), "1") {
+		t.Error("it was compared there")
+	}
+	d := g.finish(tuner, p)
+	l := d.Evidence.Launches[0]
+	if got := l.After.Median / l.Before.Median; math.Abs(got-0.85) > 0.02 {
+		t.Errorf("claimed %.3f of %q", got, d.Recipe)
+	}
+}
+
 // TestBound: where a candidate's time jumps from launch to launch, no more is claimed than nearly
 // all of its launches bear out.
 func TestBound(t *testing.T) {
@@ -64,6 +142,27 @@ func TestBound(t *testing.T) {
 	l := g.decision(o, 10*time.Second).Evidence.Launches[0]
 	if got := l.After.Median / l.Before.Median; math.Abs(got-0.8) > 0.02 {
 		t.Errorf("claimed %.3f", got)
+	}
+}
+
+// TestWorth: a gain of which hardly anything is left on a later launch is none.
+func TestWorth(t *testing.T) {
+	for later, adopted := range map[float64]bool{0.97: true, 0.99: false} {
+		k := streaming(0.95)
+		k.noise = 0.001
+		k.later = func(r recipe.Recipe) float64 {
+			if get(r, "ld") == "cs" {
+				return later
+			}
+			return 1
+		}
+		g := newSim(t, k)
+		o := simOptions()
+		o.Levers = []string{"ld"}
+		results, _ := g.run(o, one("_Z1aPfi", shape(1000, 256)))
+		if d := results[0].Decision; (d.Recipe != "") != adopted {
+			t.Errorf("%.2f on a later launch: decided %q", later, d.Recipe)
+		}
 	}
 }
 

@@ -28,6 +28,12 @@ func (g *simGPU) decision(o policy.Options, budget time.Duration) *cache.Decisio
 		tuner.SetBudget(budget, 0)
 	}
 	p, _, _ := g.replays(tuner, 1)
+	return g.finish(tuner, p)
+}
+
+// finish ends a tuning of launches like one, and gives what is decided of its kernel.
+func (g *simGPU) finish(tuner *Tuner, p *profile.Launch) *cache.Decision {
+	g.t.Helper()
 	tuner.End(p.Process, profile.Summary{Whole: true, Kernels: []profile.Seen{{Launch: p}}})
 	results, err := tuner.Finish()
 	if err != nil || len(results) != 1 || results[0].Decision == nil {
@@ -47,6 +53,7 @@ func (g *simGPU) replaysGrid(tuner *Tuner, nth, grid int) (p *profile.Launch, s 
 				Align: 8},
 			{Offset: 8, Size: 4, Value: []byte{5, 0, 0, 0}, Same: []byte{1, 1, 1, 1}}}}
 	p.Unlike, p.Either, p.Repeats = g.unlike, g.either, g.repeats
+	p.Part, p.Capture = g.part, g.capture
 	s = &simSession{g: g, k: k, shape: shape(grid, 256), launch: nth}
 	if v := tuner.Launch(p); v.Tune {
 		tuner.Tune(context.Background(), p, s)

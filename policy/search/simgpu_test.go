@@ -60,6 +60,8 @@ type simGPU struct {
 	between time.Duration // from one launch to the next
 	stood   time.Duration // that the program stood still
 	unlike  float64       // how far replays are from the program
+	part    float64       // of the time that a replayed launch stands for
+	capture string        // that is replayed
 	rises   float64       // ns of work, below which the clocks are low: all takes a sixth more
 	either  bool          // and which state of the L2 cache is its own can't be told
 	repeats bool          // the program launches kernels in a row

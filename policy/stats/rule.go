@@ -46,6 +46,12 @@ func (r Rule) Seen(i Interval, bound, base float64) bool {
 	return (1-i.Estimate)*base > float64((3*step).Nanoseconds()) && bound < 1
 }
 
+// Worth tells whether a recipe is worth having for what is claimed of it: of the least gain that is
+// looked for, half has to be left where it is as small as it may well be. The best of sixty that
+// gains less is mostly the luckiest (measured on an H200: of 3 % on the launch that it was found on,
+// 1.4 % were left on others, and nothing in the program).
+func (r Rule) Worth(ratio float64) bool { return ratio <= 1/(1+r.MinEffect/2) }
+
 // Harmful tells whether a ratio speaks against the candidate.
 func (r Rule) Harmful(i Interval) bool { return i.N > 0 && i.Estimate > 1+r.Harm }
 
