@@ -48,8 +48,8 @@ func (r Rule) Seen(i Interval, bound, base float64) bool {
 
 // Worth tells whether a recipe is worth having for what is claimed of it: of the least gain that is
 // looked for, half has to be left where it is as small as it may well be. The best of sixty that
-// gains less is mostly the luckiest (measured on an H200: of 3 % where it was found, 1.4 % were left
-// on other launches, and nothing in the program).
+// gains less is mostly the luckiest (measured on an H200: of 3 % where it was found, 1.4 % were
+// left on other launches, and nothing in the program).
 func (r Rule) Worth(ratio float64) bool { return ratio <= 1/(1+r.MinEffect/2) }
 
 // Harmful tells whether a ratio speaks against the candidate.
