@@ -143,7 +143,7 @@ func (c *Collector) Launch(l *profile.Launch) profile.Verdict {
 	if left <= 0 {
 		s.refuse(
 			fmt.Sprintf(
-				"the the captures of this run have %d MiB already, as many as they may (--capture-limit)",
+				"the captures of this run have %d MiB already, as many as they may (--capture-limit)",
 				c.taken>>20))
 		return profile.Verdict{}
 	}

@@ -10,7 +10,7 @@ import (
 	"gnvcc/profile"
 )
 
-// version is the manifest's; captures of others are refused, and dropped when room is needed.
+// version is the manifest's; captures of others are refused, and dropped by the next Trim.
 const version = 1
 
 // A Manifest is a captured launch without its bytes, which are chunks of the store, by content.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"sort"
+	"syscall"
 	"time"
 
 	"gnvcc/profile"
@@ -86,8 +87,13 @@ func (s *Store) Profile(program string) (*Profile, error) {
 	return &p, nil
 }
 
-// Observed adds a run to a program's profile, and gives the whole.
+// Observed adds a run to a program's profile, and gives the whole. Runs that end at the same time
+// wait for each other, some milliseconds; where there are no locks, or somebody keeps one for a
+// second, one of the runs may be lost.
 func (s *Store) Observed(program string, run Run) (*Profile, error) {
+	if unlock, err := s.lockProfiles(); err == nil {
+		defer unlock()
+	}
 	p, err := s.Profile(program)
 	if err != nil { // none yet, or one that can't be read: begin anew
 		p = &Profile{Version: profileVersion, Program: program}
@@ -119,6 +125,30 @@ func (s *Store) Observed(program string, run Run) (*Profile, error) {
 		return nil, fmt.Errorf("keeping the profile of %s: %w", program, err)
 	}
 	return p, writeAside(s.profilePath(program), text)
+}
+
+// lockProfiles keeps other processes from changing profiles.
+func (s *Store) lockProfiles() (unlock func(), err error) {
+	dir := filepath.Join(s.dir, "profiles")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	for range 100 {
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return func() { f.Close() }, nil
 }
 
 // Profiles gives the programs that have a profile, those observed last first.

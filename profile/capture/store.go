@@ -28,7 +28,9 @@ import (
 //	chunks/ab/HASH.zst     content, by its SHA-256, compressed
 //
 // Files are written aside and renamed. Two processes may write; one that trims may take a chunk
-// from under another's new capture, which is then found damaged when it is read, and dropped.
+// from under another's new capture, which is then found damaged when it is read. A chunk that has
+// other content than its name says is removed when it is read, so that the next capture of the same
+// content writes it anew.
 type Store struct{ dir string }
 
 // Limits of what is kept. A launch of more than Launch is not captured; of a run, not more than
@@ -109,19 +111,27 @@ func (s *Store) get(c Chunk) ([]byte, error) {
 	}
 	_, d := coders()
 	if b, err = d.DecodeAll(b, nil); err != nil {
+		os.Remove(s.chunkPath(c.Hash))
 		return nil, damaged("a chunk can't be decompressed (%v)", err)
 	}
-	if sum := sha256.Sum256(b); hex.EncodeToString(sum[:]) != c.Hash || int64(len(b)) != c.Size {
+	if sum := sha256.Sum256(b); hex.EncodeToString(sum[:]) != c.Hash {
+		os.Remove(s.chunkPath(c.Hash))
 		return nil, damaged("a chunk has other content than its name says")
+	}
+	if int64(len(b)) != c.Size { // which is the manifest's fault
+		return nil, damaged("a chunk has %d bytes, not %d", len(b), c.Size)
 	}
 	return b, nil
 }
+
+// aside begins the names of files that are being written; a kill leaves them.
+const aside = ".new-"
 
 func writeAside(path string, b []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("keeping a capture: %w", err)
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-")
+	f, err := os.CreateTemp(filepath.Dir(path), aside)
 	if err != nil {
 		return fmt.Errorf("keeping a capture: %w", err)
 	}
@@ -271,7 +281,7 @@ func (s *Store) Drop(id string) error {
 
 // Trim removes captures that are too old, the oldest beyond the total, those that can't be read,
 // and chunks that nobody names and that are older than an hour (a younger one may belong to a
-// capture that is being packed).
+// capture that is being packed); of files that are written aside, too, those older than that.
 func (s *Store) Trim(l Limits) error {
 	list, _ := s.List()
 	sort.SliceStable(list, func(i, j int) bool { return list[i].Made.After(list[j].Made) })
@@ -301,8 +311,16 @@ func (s *Store) Trim(l Limits) error {
 		return fmt.Errorf("trimming the captures: %w", err)
 	}
 	for _, f := range files {
-		if !keep[f.Name()] && !strings.HasPrefix(f.Name(), ".new-") {
+		if !keep[f.Name()] && !strings.HasPrefix(f.Name(), aside) {
 			os.Remove(filepath.Join(s.dir, "launches", f.Name()))
+		}
+	}
+	for _, dir := range []string{"launches", "profiles"} { // a chunk's is no chunk that anybody names
+		left, _ := filepath.Glob(filepath.Join(s.dir, dir, aside+"*"))
+		for _, path := range left {
+			if info, err := os.Lstat(path); err == nil && time.Since(info.ModTime()) > time.Hour {
+				os.Remove(path)
+			}
 		}
 	}
 	chunks, _ := filepath.Glob(filepath.Join(s.dir, "chunks", "??", "*"))

@@ -1,0 +1,118 @@
+package capture
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+)
+
+// TestPoisonedChunk: a chunk that a crash of the machine has cut, or a disk has changed, harms the
+// captures that have it, and none that is made after that was noticed.
+func TestPoisonedChunk(t *testing.T) {
+	encoder, _ := coders()
+	for name, content := range map[string][]byte{"empty": nil, "no zstd": []byte("x"),
+		"another": encoder.EncodeAll([]byte("another"), nil)} {
+		s, m := packed(t)
+		for _, c := range m.chunks() {
+			if err := os.WriteFile(s.chunkPath(c.Hash), content, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 8 { // a chunk is noticed when it is read; reading ends with the first
+			if _, err := s.Bytes(m); err == nil {
+				t.Fatalf("%s: what is damaged was read", name)
+			}
+		}
+		if _, err := s.Code(m); err == nil {
+			t.Fatalf("%s: a damaged cubin was read", name)
+		}
+		for _, c := range m.chunks() {
+			if _, err := s.get(c); err == nil {
+				t.Fatalf("%s: a damaged chunk was read", name)
+			}
+		}
+		again, err := s.Pack(bytes.NewReader(raw()), []byte("a cubin"), known())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Bytes(again); err != nil {
+			t.Errorf("%s: the next capture is damaged, too: %v", name, err)
+		}
+	}
+	// A manifest that is wrong about a chunk's size takes it from nobody.
+	s, m := packed(t)
+	wrong := m.Code
+	wrong.Size++
+	if _, err := s.get(wrong); !errors.Is(err, errDamaged) {
+		t.Errorf("a chunk of another size: %v", err)
+	}
+	if _, err := s.Bytes(m); err != nil {
+		t.Errorf("a chunk is gone: %v", err)
+	}
+}
+
+// TestLeftAside: what a kill left half written is removed, when nobody can be writing it any more.
+func TestLeftAside(t *testing.T) {
+	s, m := packed(t)
+	if _, err := s.Observed("/bin/app", Run{}); err != nil {
+		t.Fatal(err)
+	}
+	var old, young []string
+	for _, dir := range []string{"launches", "profiles", filepath.Join("chunks", m.Code.Hash[:2])} {
+		old = append(old, filepath.Join(s.dir, dir, aside+"1"))
+		young = append(young, filepath.Join(s.dir, dir, aside+"2"))
+	}
+	for _, path := range append(old, young...) {
+		if err := os.WriteFile(path, []byte("half"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := time.Now().Add(-2 * time.Hour)
+	for _, path := range old {
+		if err := os.Chtimes(path, before, before); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Trim(Usual); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range old {
+		if _, err := os.Stat(path); err == nil {
+			t.Errorf("%s is left", path)
+		}
+	}
+	for _, path := range young {
+		if _, err := os.Stat(path); err != nil {
+			t.Errorf("%s was being written: %v", path, err)
+		}
+	}
+	if _, err := s.Bytes(m); err != nil || len(s.Profiles()) != 1 {
+		t.Errorf("%v, %d profiles", err, len(s.Profiles()))
+	}
+}
+
+// TestRunsAtOnce: runs of one program that end at the same time are all in its profile.
+func TestRunsAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	var wait sync.WaitGroup
+	for range 20 {
+		wait.Go(func() {
+			s, err := Open(dir)
+			if err == nil {
+				_, err = s.Observed("/bin/app", Run{Lines: []Line{{Kernel: "k", Count: 1}}})
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	s, _ := Open(dir)
+	if p, err := s.Profile("/bin/app"); err != nil || p.Runs != 20 || p.Shapes[0].Count != 20 {
+		t.Errorf("%+v, %v", p, err)
+	}
+}
