@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -39,6 +40,8 @@ type Options struct {
 	// longest time for one run of the kernel in a session (default 60 s)
 	Limit time.Duration
 	Log   func(format string, args ...any) // trouble with the agent, and what it notes; nil: dropped
+	// Dies: the application is a part of ours, and is killed when we are
+	Dies bool
 }
 
 // An Exit is how the application ended.
@@ -102,6 +105,11 @@ func Run(ctx context.Context, o Options, h Decider) (Exit, error) {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.ExtraFiles = o.Files
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	if o.Dies {
+		runtime.LockOSThread() // Pdeathsig watches the thread that starts the application
+		defer runtime.UnlockOSThread()
+		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	}
 	if err := cmd.Start(); err != nil {
 		return Exit{}, fmt.Errorf("start the program: %w", err)
 	}

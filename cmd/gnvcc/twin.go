@@ -481,7 +481,8 @@ func (w *twin) ahead() {
 }
 
 func (w *twin) replayOptions() replay.Options {
-	return replay.Options{Program: w.replayer, Agent: w.run.Agent, Log: w.run.Log}
+	return replay.Options{Program: w.replayer, Agent: w.run.Agent, Log: w.run.Log,
+		Scratch: w.run.Scratch}
 }
 
 // A file is a capture's, or why there is none.
@@ -502,7 +503,7 @@ func (w *twin) unpack(list []job, done <-chan struct{}) <-chan file {
 	go func() {
 		defer close(files)
 		for _, j := range list {
-			u, err := replay.Unpack(w.store, j.m, w.memory.For(j.m.Filled))
+			u, err := replay.Unpack(w.store, j.m, cmp.Or(w.memory.For(j.m.Filled), w.run.Scratch))
 			select {
 			case files <- file{u, err}:
 			case <-done:

@@ -37,6 +37,19 @@ type Options struct {
 	Untimed func()
 	// Standby is used, and closed; nil: a process is started.
 	Standby *Standby
+	// Scratch is a folder for what a process needs while it runs; "": the usual place, where nobody
+	// looks for what a kill leaves.
+	Scratch string
+}
+
+// process gives how profile runs a replayer whose own folder is dir.
+func (o Options) process(dir string, argv ...string) profile.Options {
+	p := profile.Options{Argv: append([]string{o.Program}, argv...), Agent: o.Agent, Limit: o.Limit,
+		Dies: true}
+	if profile.FitsSocket(dir) {
+		p.Scratch = dir
+	}
+	return p
 }
 
 // varied is the longest time for one run of the kernel on varied data: there a loop need not end.
@@ -114,15 +127,16 @@ func Run(ctx context.Context, o Options, u *Unpacked, h profile.Decider, launche
 			return out.judged(begun)
 		}
 	}
-	dir, err := os.MkdirTemp("", "gnvcc-replay-")
+	dir, err := os.MkdirTemp(o.Scratch, "gnvcc-replay-")
 	if err != nil {
 		return Outcome{}, fmt.Errorf("making a folder for a replay: %w", err)
 	}
 	defer os.RemoveAll(dir)
 	status := filepath.Join(dir, "status")
 	w.enough = status + ".enough"
-	exit, err := profile.Run(ctx, profile.Options{Argv: append([]string{o.Program, u.file(), status},
-		args...), Agent: o.Agent, Limit: o.Limit, Log: w.trouble}, w)
+	p := o.process(dir, append([]string{u.file(), status}, args...)...)
+	p.Log = w.trouble
+	exit, err := profile.Run(ctx, p, w)
 	if err != nil {
 		return Outcome{}, err
 	}

@@ -27,7 +27,7 @@ type Standby struct {
 // Prepare starts one, for the GPU of a UUID (32 hexadecimal digits). It uses that GPU's memory: no
 // program that could need it may run. nil: it can't be.
 func Prepare(ctx context.Context, o Options, uuid string) *Standby {
-	dir, err := os.MkdirTemp("", "gnvcc-replay-")
+	dir, err := os.MkdirTemp(o.Scratch, "gnvcc-replay-")
 	if err != nil {
 		return nil
 	}
@@ -41,9 +41,9 @@ func Prepare(ctx context.Context, o Options, uuid string) *Standby {
 	go func() {
 		defer close(s.ended)
 		defer theirs.Close()
-		s.exit, _ = profile.Run( // without a word in the status it was never there
-			ctx, profile.Options{Argv: []string{o.Program, "--wait", "3", s.status(), uuid},
-				Agent: o.Agent, Limit: o.Limit, Files: []*os.File{theirs}, Log: s.host.log}, s.host)
+		p := o.process(dir, "--wait", "3", s.status(), uuid)
+		p.Files, p.Log = []*os.File{theirs}, s.host.log
+		s.exit, _ = profile.Run(ctx, p, s.host) // without a word in the status it was never there
 	}()
 	return s
 }
