@@ -114,16 +114,7 @@ func Run(ctx context.Context, o Options, h Decider) (Exit, error) {
 		return Exit{}, fmt.Errorf("start the program: %w", err)
 	}
 	over := make(chan struct{})
-	go func() {
-		for {
-			select {
-			case s := <-o.Signals:
-				cmd.Process.Signal(s) // after its end it reaches nobody
-			case <-over:
-				return
-			}
-		}
-	}()
+	go relay(cmd.Process, o.Signals, over)
 	accepting := make(chan struct{})
 	go func() {
 		defer close(accepting)
@@ -150,6 +141,18 @@ func Run(ctx context.Context, o Options, h Decider) (Exit, error) {
 		return exit, fmt.Errorf("wait for the program: %w", err)
 	}
 	return exit, nil
+}
+
+// relay sends a process the signals that come, until it is over; after its end they reach nobody.
+func relay(p *os.Process, signals <-chan os.Signal, over <-chan struct{}) {
+	for {
+		select {
+		case s := <-signals:
+			p.Signal(s)
+		case <-over:
+			return
+		}
+	}
 }
 
 // environment is the program's, with what loads the agent.
