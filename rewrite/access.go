@@ -153,16 +153,18 @@ func plainAccess(f *ptx.Func, i int, base string) (access, bool) {
 		word := string(rest[1:n])
 		at += uint32(n)
 		rest = rest[n:]
-		switch word {
-		case "weak":
-		case "global", "nc":
+		switch ptx.KindOf(word) {
+		case ptx.WeakWord, ptx.VectorWord, ptx.TypeWord:
+		case ptx.SpaceWord:
+			if word != "global" {
+				return a, false
+			}
 			a.at = s.Op + at
-		case "v2", "v4", "v8",
-			"b8", "b16", "b32", "b64", "b128", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f32",
-			"f64":
-		case "L2::64B", "L2::128B", "L2::256B":
+		case ptx.ReadOnlyWord:
+			a.at = s.Op + at
+		case ptx.PrefetchWord:
 			a.sized = true
-		default: // a policy, an ordering, another state space
+		default: // a policy, an ordering
 			return a, false
 		}
 	}

@@ -350,7 +350,7 @@ func sharedPlace(f *ptx.Func, i int) (at ptx.Span, base string, offset int, ok b
 
 // touchesShared tells of an access to shared memory by its own address.
 func touchesShared(f *ptx.Func, i int) bool {
-	return ptx.HasModifier(f.Opcode(i), "shared") || ptx.HasModifier(f.Opcode(i), "shared::cta")
+	return ptx.OwnShared(f.Opcode(i))
 }
 
 // spread works out what depends on the turn.
@@ -392,11 +392,7 @@ func (c *coarseRead) begins(i int) bool {
 	case "atom", "red", "sured":
 		return true
 	case "ld", "st", "ldu":
-		for _, word := range []string{"volatile", "relaxed", "acquire", "release"} {
-			if ptx.HasModifier(op, word) {
-				return true
-			}
-		}
+		return ptx.Strong(op)
 	}
 	return false
 }

@@ -305,10 +305,9 @@ func countedAccess(f *ptx.Func, i int) (a CountedAccess, ok bool) {
 	default:
 		return a, false
 	}
-	a.generic = base != "cp" && !ptx.HasModifier(op, "global")
-	for _, space := range []string{"param", "const", "local", "shared", "shared::cta",
-		"shared::cluster", "param::entry", "param::func"} {
-		if base != "cp" && ptx.HasModifier(op, space) {
+	if base != "cp" {
+		space := ptx.Space(op)
+		if a.generic = space == ""; !a.generic && space != "global" {
 			return a, false
 		}
 	}

@@ -38,7 +38,7 @@ func sharedAccess(f *ptx.Func, registers []ptx.Variable, i int) (a SharedAccess,
 	default:
 		return a, false
 	}
-	if !ptx.HasModifier(op, "shared") && !ptx.HasModifier(op, "shared::cta") {
+	if !ptx.OwnShared(op) {
 		return a, false
 	}
 	a.width = accessSize(op)

@@ -488,14 +488,8 @@ func passedEarly(f *ptx.Func, i int) bool {
 // plainWords tells of an opcode of a weak load or store: no order, no scope.
 func plainWords(op []byte) bool {
 	for n, word := range bytes.Split(op, []byte(".")) {
-		switch string(word) {
-		case "weak", "global", "shared", "local", "const", "param", "nc", "ca", "cg", "cs", "lu", "wb",
-			"L1::no_allocate", "L1::evict_first", "L1::evict_last", "L1::evict_unchanged",
-			"L1::evict_normal", "L2::64B", "L2::128B", "L2::256B", "v2", "v4", "v8":
-		default:
-			if n > 0 && bitsOf(string(word)) == 0 {
-				return false
-			}
+		if n > 0 && ptx.KindOf(string(word)) == ptx.OtherWord {
+			return false
 		}
 	}
 	return true

@@ -75,13 +75,14 @@ func weakLoad(f *ptx.Func, i int) bool {
 	}
 	global := false
 	for n, word := range bytes.Split(f.Opcode(i), []byte(".")) {
-		switch string(word) {
-		case "global":
-			global = true
-		case "L1::no_allocate", "L1::evict_first", "L1::evict_last", "L1::evict_unchanged",
-			"L1::evict_normal", "L2::64B", "L2::128B", "L2::256B",
-			"v2", "v4", "b8", "b16", "b32", "b64", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64",
-			"f32", "f64":
+		switch word := string(word); ptx.KindOf(word) {
+		case ptx.SpaceWord:
+			global = word == "global"
+		case ptx.PriorityWord, ptx.PrefetchWord:
+		case ptx.VectorWord, ptx.TypeWord:
+			if word == "v8" || word == "b128" {
+				return false
+			}
 		default:
 			if n > 0 {
 				return false

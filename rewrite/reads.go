@@ -91,10 +91,8 @@ func (r *reader) access(i int) (p Pointer, e evidence, ok bool) {
 	at := 1 // operand that is the address
 	switch string(f.Base(i)) {
 	case "ld", "ldu":
-		for _, space := range []string{"param", "shared", "local", "const"} {
-			if ptx.HasModifier(op, space) {
-				return p, 0, false
-			}
+		if space := ptx.Space(op); space != "" && space != "global" {
+			return p, 0, false
 		}
 	case "atom":
 		e = integer

@@ -143,15 +143,15 @@ func tileable(f *ptx.Func, i int) (width int, nc, ok bool) {
 	}
 	many := 1
 	for _, w := range words[2 : len(words)-1] {
-		switch {
-		case w == "nc":
+		switch kind := ptx.KindOf(w); {
+		case kind == ptx.ReadOnlyWord:
 			nc = true
 		case w == "v2":
 			many = 2
 		case w == "v4":
 			many = 4
-		case w == "ca", w == "cg", w == "cs", strings.HasPrefix(w, "L1::"), w == "L2::64B",
-			w == "L2::128B", w == "L2::256B", w == "weak":
+		case kind == ptx.OperatorWord && w != "lu", kind == ptx.PriorityWord,
+			kind == ptx.PrefetchWord, kind == ptx.WeakWord:
 		default:
 			return 0, false, false
 		}

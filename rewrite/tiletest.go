@@ -179,9 +179,7 @@ func (t *tileFlow) tells(head int) string {
 		op, base := f.Opcode(i), string(f.Base(i))
 		strong := base == "atom"
 		if base == "ld" || base == "st" {
-			for _, word := range []string{"volatile", "relaxed", "acquire", "release", "mmio"} {
-				strong = strong || ptx.HasModifier(op, word)
-			}
+			strong = ptx.Strong(op)
 		}
 		if strong && t.reaches([]int{t.of[i]}, head, func(int) bool { return false }) {
 			return string(op)

@@ -141,15 +141,15 @@ var spaces = map[memory]string{shared: "shared memory", global: "global memory"}
 
 // memoryOf gives the spaces that a load or store may be of: both where its address is generic.
 func memoryOf(op []byte) memory {
-	switch {
-	case ptx.HasModifier(op, "shared"), ptx.HasModifier(op, "shared::cta"):
+	switch ptx.Space(op) {
+	case "shared": // another block's, too
 		return shared
-	case ptx.HasModifier(op, "global"):
+	case "global":
 		return global
-	case ptx.HasModifier(op, "param"), ptx.HasModifier(op, "local"), ptx.HasModifier(op, "const"):
-		return 0
+	case "":
+		return shared | global
 	}
-	return shared | global
+	return 0
 }
 
 // follow finds the loads that some way leads to from a store or a call; of a function that is
@@ -229,7 +229,7 @@ func (c *contraction) round(fixed Fixed) bool {
 			continue
 		}
 		if string(f.Base(i)) == "st" {
-			if ptx.HasModifier(f.Opcode(i), "param") {
+			if ptx.Space(f.Opcode(i)) == "param" {
 				name := strings.TrimPrefix(place(ops[0]), "func_")
 				sent := c.sent[name]
 				c.sent[name] |= c.operand(i, ops[1], fixed) &^ (product | exposed)
@@ -316,7 +316,7 @@ func (c *contraction) result(at int, base string, op []byte, ops []string, fixed
 	switch base {
 	case "ld":
 		switch {
-		case ptx.HasModifier(op, "param"):
+		case ptx.Space(op) == "param":
 			if s, ok := c.params[place(ops[0])]; ok {
 				return s
 			}

@@ -144,7 +144,7 @@ func (a *analysis) pass(s *state, check bool) error {
 		}
 		out := maybe
 		switch {
-		case base == "st" && ptx.HasModifier(op, "param") && len(ops) == 2:
+		case base == "st" && ptx.Space(op) == "param" && len(ops) == 2:
 			name, v := place(ops[0]), a.operand(s, i, ops[1])
 			if strings.HasPrefix(name, "func_retval") {
 				ret = join(ret, v)
@@ -197,8 +197,8 @@ func lastWord(op []byte) string {
 
 // load is what a load gives.
 func (a *analysis) load(s *state, i int, op []byte, from string, results map[string]value) value {
-	switch {
-	case ptx.HasModifier(op, "param"):
+	switch space := ptx.Space(op); {
+	case space == "param":
 		name := place(from)
 		if v, ok := s.params[name]; ok {
 			return v
@@ -208,11 +208,11 @@ func (a *analysis) load(s *state, i int, op []byte, from string, results map[str
 		}
 	case ptx.HasModifier(op, "nc"), ptx.HasModifier(op, "volatile"):
 		return never
-	case ptx.HasModifier(op, "global"), ptx.HasModifier(op, "shared"):
+	case space == "global", space == "shared":
 		if !s.loads[i] && !a.constant(from) {
 			return never
 		}
-	case ptx.HasModifier(op, "const"):
+	case space == "const":
 		if strings.HasPrefix(place(from), "%") && !a.tables() || a.m.Global(place(from)) != nil &&
 			!a.constant(from) {
 			return never

@@ -137,8 +137,8 @@ func (k *kernelView) expression(address ptx.Span) string {
 // data tells whether a store is to memory that others see.
 func (k *kernelView) data(i int) bool {
 	op := k.Opcode(i)
-	return !ptx.HasModifier(op, "local") && !ptx.HasModifier(op, "param") &&
-		!ptx.HasModifier(op, "async")
+	space := ptx.Space(op)
+	return space != "local" && space != "param" && !ptx.HasModifier(op, "async")
 }
 
 // ordered tells whether an instruction is a release by itself.

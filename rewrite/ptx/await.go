@@ -161,8 +161,11 @@ func hasAny(op []byte, words ...string) bool {
 
 // elsewhere reports whether a load or an atomic can look at memory that other blocks write.
 func elsewhere(op []byte) bool {
-	return !hasAny(op, "shared", "shared::cta", "local", "param", "param::func", "param::entry",
-		"const", "nc")
+	switch Space(op) {
+	case "local", "param", "const":
+		return false
+	}
+	return !OwnShared(op) && !HasModifier(op, "nc")
 }
 
 // asks reports whether an instruction looks at memory of other blocks anew each time that it runs.
@@ -195,7 +198,7 @@ func orders(f *Func, i int) bool {
 	case "bar", "barrier", "membar", "fence", "nanosleep", "griddepcontrol", "mbarrier":
 		return true
 	case "ld", "st", "atom", "red":
-		return hasAny(f.Opcode(i), "volatile", "relaxed", "acquire", "release", "acq_rel", "mmio")
+		return Strong(f.Opcode(i))
 	}
 	return false
 }

@@ -245,11 +245,8 @@ func (s *shapes) refused(i int) string {
 		}
 		return ""
 	case "ld", "ldu", "st":
-		for _, strong := range []string{"volatile", "relaxed", "acquire", "release", "mmio", "async",
-			"bulk"} {
-			if HasModifier(op, strong) {
-				return "an access by which threads may tell each other something"
-			}
+		if Strong(op) || hasAny(op, "async", "bulk") {
+			return "an access by which threads may tell each other something"
 		}
 		return ""
 	case "red", "atom":

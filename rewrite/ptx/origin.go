@@ -186,7 +186,7 @@ func (o *Origins) definition(i int, through map[string]bool) (Origin, bool) {
 		}
 		return o.of(text(1), through), true
 	case base == "cvta" && len(ops) == 2:
-		if HasModifier(f.Opcode(i), "shared") || HasModifier(f.Opcode(i), "shared::cta") {
+		if OwnShared(f.Opcode(i)) {
 			d := o.of(text(1), through)
 			d.Shared = true
 			return d, true

@@ -75,7 +75,7 @@ func (m *matching) choices() *choices {
 			if n.base != "st" && n.base != "atom" && n.base != "red" {
 				continue
 			}
-			s := space([]byte(n.op))
+			s := ptx.Space([]byte(n.op))
 			if c.stored[s] == nil {
 				c.stored[s] = map[string]bool{}
 			}

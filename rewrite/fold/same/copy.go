@@ -89,7 +89,7 @@ func (f *function) indices() []bool {
 	for i, st := range f.Stmts {
 		op := f.Opcode(i)
 		out[i] = st.Kind == ptx.Inst && !float(string(op)) && (counts[string(f.Base(i))] ||
-			string(f.Base(i)) == "ld" && space(op) == "param")
+			string(f.Base(i)) == "ld" && ptx.Space(op) == "param")
 	}
 	for again := true; again; {
 		again = false

@@ -29,7 +29,7 @@ func (g *graph) finds() map[int][]int {
 			continue
 		}
 		for _, s := range stores {
-			to := space([]byte(s.op))
+			to := ptx.Space([]byte(s.op))
 			if to != d.name && to != "" && d.name != "" || !meet(g, g, s, d) {
 				continue
 			}

@@ -53,7 +53,7 @@ func (g *graph) instructions(f *function) {
 			"prefetchu", "nanosleep", "pmevent", "brkpt", "discard", "applypriority", "cp":
 			continue
 		case "ld", "ldu":
-			switch s := space([]byte(op)); s {
+			switch s := ptx.Space([]byte(op)); s {
 			case "local":
 				continue
 			case "param":
@@ -62,7 +62,7 @@ func (g *graph) instructions(f *function) {
 				n.kind, n.name = load, s
 			}
 		case "st":
-			if s := space([]byte(op)); s == "local" || s == "param" {
+			if s := ptx.Space([]byte(op)); s == "local" || s == "param" {
 				continue
 			}
 			n.kind = operation
@@ -198,7 +198,7 @@ func (f *function) half(d int) (from source, ok bool) {
 	}
 	switch made := defs[0]; string(f.Base(made)) {
 	case "ld":
-		return source{f, at, reg}, width(f.Opcode(made)) == 8 && space(f.Opcode(made)) != "param"
+		return source{f, at, reg}, width(f.Opcode(made)) == 8 && ptx.Space(f.Opcode(made)) != "param"
 	case "mov":
 		if list := parts(f.ops[made][1]); len(list) == 2 && len(parts(f.ops[made][0])) == 1 {
 			return source{f, made, list[upper]}, true

@@ -59,9 +59,9 @@ func (f *function) localVars() localVars {
 		}
 		base, op, ops := string(f.Base(i)), f.Opcode(i), f.ops[i]
 		switch {
-		case base == "ld" && len(ops) > 1 && space(op) == "local":
+		case base == "ld" && len(ops) > 1 && ptx.Space(op) == "local":
 			all = append(all, access{i, ops[1]})
-		case base == "st" && len(ops) > 1 && (space(op) == "local" || space(op) == ""):
+		case base == "st" && len(ops) > 1 && (ptx.Space(op) == "local" || ptx.Space(op) == ""):
 			all = append(all, access{i, ops[0]})
 		}
 	}
@@ -124,7 +124,7 @@ func (f *function) localOffsets(at int, address string) (out []int, ok bool) {
 			switch op := f.Opcode(d); string(f.Base(d)) {
 			case "ld":
 				// A pointer may come from memory, or from a caller; an index has 32 bits.
-				ok = ok && (width(op) < 8 || f.Entry && space(op) == "param")
+				ok = ok && (width(op) < 8 || f.Entry && ptx.Space(op) == "param")
 				continue
 			case "setp": // which of two
 				continue

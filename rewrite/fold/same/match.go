@@ -142,7 +142,7 @@ func shape(n *node) string {
 	case "setp", "set":
 		return n.base + " " + kindOf(n.op)
 	case "st":
-		return "st " + space([]byte(n.op))
+		return "st " + ptx.Space([]byte(n.op))
 	case "selp":
 		return fmt.Sprint("selp ", width([]byte(n.op)))
 	}

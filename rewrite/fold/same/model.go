@@ -332,7 +332,7 @@ func (g *graph) memory(f *function) error {
 				return fmt.Errorf("%s in %s: a store of nothing", line(f.Func, i), f.Name)
 			}
 			for _, v := range parts(ops[1]) {
-				if ptx.HasModifier(op, "local") || space(op) == "" {
+				if ptx.Space(op) == "local" || ptx.Space(op) == "" {
 					k := f.vars.of(f, i, ops[0])
 					f.local[k] = append(f.local[k], source{f, i, v})
 				}
@@ -354,7 +354,7 @@ func (g *graph) handed(f *function) error {
 			scopes = scopes[:len(scopes)-1]
 		}
 		if st.Kind != ptx.Inst || string(f.Base(i)) != "st" ||
-			!ptx.HasModifier(f.Opcode(i), "param") {
+			ptx.Space(f.Opcode(i)) != "param" {
 			continue
 		}
 		name, _ := base(f.ops[i][0])
@@ -409,16 +409,4 @@ func names(text string) []string {
 		}
 	}
 	return out
-}
-
-// space is a load's or store's state space, "" for a generic one.
-func space(op []byte) string {
-	for _, s := range []string{"global", "shared", "local", "param", "const"} {
-		if ptx.HasModifier(op, s) || ptx.HasModifier(op, s+"::entry") ||
-			ptx.HasModifier(op, s+"::func") || ptx.HasModifier(op, s+"::cta") ||
-			ptx.HasModifier(op, s+"::cluster") {
-			return s
-		}
-	}
-	return ""
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"gnvcc/rewrite/ptx"
 )
 
 // What an operand may hold: the nodes that are reached from it through moves, selections, local
@@ -232,9 +234,9 @@ func (g *graph) look(s spot, v view) (nodes, from []int) {
 		for _, p := range parts(ops[1]) {
 			follow(source{f, d, p})
 		}
-	case name == "ld" && space(f.Opcode(d)) == "local":
+	case name == "ld" && ptx.Space(f.Opcode(d)) == "local":
 		return nil, []int{g.spot(f, f.vars.of(f, d, ops[1]), inLocal)}
-	case name == "ld" && space(f.Opcode(d)) == "param":
+	case name == "ld" && ptx.Space(f.Opcode(d)) == "param":
 		return g.parameter(f, d, reg)
 	default:
 		return []int{g.leafOf(called, name)}, nil

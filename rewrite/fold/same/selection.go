@@ -182,7 +182,7 @@ func (f *function) written(i int, above map[int]bool, count *int) string {
 	}
 	switch base {
 	case "ld":
-		if space(op) == "param" {
+		if ptx.Space(op) == "param" {
 			return ""
 		}
 		return string(op)

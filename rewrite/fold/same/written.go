@@ -47,7 +47,7 @@ func (m *matching) foundBy(k int) []int {
 	d := m.def.nodes[k]
 	if !ptx.HasModifier([]byte(d.op), "nc") && d.name != "const" && float(d.op) && !m.def.fresh(d) {
 		for _, s := range m.def.nodes {
-			to := space([]byte(s.op))
+			to := ptx.Space([]byte(s.op))
 			if s.base != "st" || to != d.name && to != "" && d.name != "" ||
 				kindOf(s.op) != kindOf(d.op) || !meet(m.def, m.def, s, d) {
 				continue
