@@ -43,8 +43,8 @@ func Strong(op []byte) bool {
 // to be rewritten is the passes' business.
 type WordKind uint8
 
-// The kinds of words that a weak access may have. OtherWord is every other one: an order, a scope, a
-// policy that is an operand, a part of a space, an operator that makes the access strong (cv, wt).
+// The kinds of words that a weak access may have. OtherWord is every other one: an order, a scope,
+// a policy that is an operand, a part of a space, an operator that makes the access strong (cv, wt).
 const (
 	OtherWord WordKind = iota
 	WeakWord
