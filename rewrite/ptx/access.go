@@ -44,7 +44,7 @@ func Strong(op []byte) bool {
 type WordKind uint8
 
 // The kinds of words that a weak access may have. OtherWord is every other one: an order, a scope,
-// a policy that is an operand, a part of a space, an operator that makes the access strong (cv, wt).
+// a policy that is an operand, a part of a space, an operator that makes the access strong (cv).
 const (
 	OtherWord WordKind = iota
 	WeakWord
