@@ -259,11 +259,13 @@ type Measurement struct {
 	Cold bool
 	// the other of the two states, where a replay chose one (Launch.Either, Launch.Repeats)
 	Other bool
-	// each timed run comes behind one of its own, and takes up its results, as in a row of launches:
-	// for kernels alone whose addresses don't depend on what they write
+	// each timed run comes behind others of its own, and takes up their results, as in a row of
+	// launches: for kernels alone whose addresses don't depend on what they write
 	Again bool
-	// what that one is given: programs take turns with buffers; nil: the launch's own arguments
+	// what the last of these is given, and each second one before it: programs take turns with
+	// buffers; nil: the launch's own arguments
 	Prior []byte
+	Row   int // how many there are, 0: one
 }
 
 // before is what a run finds in the cache, as the agent has it (agent/source/measure.c).

@@ -50,6 +50,11 @@ func TestTurns(t *testing.T) {
 				t.Error(err)
 			}
 		}
+		turn.Row = 3 // with the other one between
+		if _, err := s.Measure(c, 1, turn); err != nil {
+			t.Error(err)
+		}
+		check()
 		if _, err := s.Measure(c, 1, Measurement{Again: true, Prior: l.Prior[1:]}); err == nil ||
 			!strings.Contains(err.Error(), "the arguments of the launch before") {
 			t.Error(err)

@@ -171,6 +171,7 @@ func (s *session) Measure(c Candidate, n int, o Measurement) ([]float64, error) 
 	w.u8(o.before())
 	w.u32(milliseconds(s.limit()))
 	w.bytes(o.Prior)
+	w.u32(uint32(max(o.Row, 1)))
 	in, err := s.p.command(fRun, w.b, time.Duration(n+1)*s.limit()+answerLimit)
 	if err != nil {
 		return nil, s.fault(err, c)

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -10,12 +11,12 @@ import (
 
 // How a launch finds the L2 cache in the program is not known: its time is, and whether launches of
 // the same went before it. Where the program does the launch in a row, so does the replay, if it
-// may: each timed run comes behind one of its own, which left its results there, and drove out what
-// it did (measured on an H200: the time in a row is had again within 1 % so, where copies that went
-// before gave 0.89 to 1.09 of it). Else it is timed with what the last copies left in the cache, or
-// with an empty one, whichever comes nearer. Where other kernels run in between, the cache is in
-// neither state: a kernel of 27 us took 26 and 29 there, and hints that gained 9 % with what copies
-// had left, and 2 % with nothing, gained 2 % in the program.
+// may: each timed run comes behind some of its own, which left their results there, and drove out
+// what they did (measured on an H200: the time in a row is had again within 1 % so, where copies
+// that went before gave 0.89 to 1.09 of it). Else it is timed with what the last copies left in the
+// cache, or with an empty one, whichever comes nearer. Where other kernels run in between, the
+// cache is in neither state: a kernel of 27 us took 26 and 29 there, and hints that gained 9 % with
+// what copies had left, and 2 % with nothing, gained 2 % in the program.
 
 const (
 	// Below, the events' own microseconds say more than the cache does: it is not emptied.
@@ -35,6 +36,20 @@ const few = 3
 // many is from how many launches on a row is one.
 const many = 8
 
+// filling is how long launches in a row take until the L2 cache holds what a row leaves in it, and
+// no more what was copied before: several times what fills it, at an H200's 50 MB and 4.8 TB/s.
+// Measured there, with two buffers in turns: 21.3 us behind one launch of 22 us, 22.5 in the
+// program.
+const filling = 100 * time.Microsecond
+
+// mostRow is how many launches a row has at the most: each costs the search its time.
+const mostRow = 8
+
+// rows is how many launches a timed one comes behind; ns is what one takes in the program.
+func rows(ns float64) int {
+	return min(max(int(math.Ceil(float64(filling.Nanoseconds())/max(ns, 1))), 1), mostRow)
+}
+
 // soon is from where on the state of the L2 cache makes no difference: to fill all of it takes some
 // 20 us.
 const soon = 3 * time.Millisecond
@@ -43,15 +58,16 @@ const soon = 3 * time.Millisecond
 type state struct {
 	profile.Session
 	cold bool // it is emptied before each timed run
-	// each timed run comes behind one of its own; the other state is what copies leave
+	// each timed run comes behind some of its own; the other state is what copies leave
 	again bool
 	prior []byte // what that one is given, nil: the same
+	row   int    // so many of its own
 }
 
 func (s state) Measure(a profile.Candidate, n int, m profile.Measurement) ([]float64, error) {
 	if s.again {
 		if m = (profile.Measurement{Again: !m.Other}); m.Again {
-			m.Prior = s.prior
+			m.Prior, m.Row = s.prior, s.row
 		}
 	} else {
 		m.Cold, m.Other = s.cold != m.Other, false
@@ -88,14 +104,14 @@ func (w *only) timed(l *profile.Launch, s profile.Session) profile.Session {
 	}
 	inFull, inEmpty := off(median(full), program), off(median(empty), program)
 	if l.Repeats && w.repeatable() {
-		prior := w.m.Turn()
-		again, err := s.Measure(profile.Original, 3, profile.Measurement{Again: true, Prior: prior})
+		in := state{Session: s, again: true, prior: w.m.Turn(), row: rows(program)}
+		again, err := in.Measure(profile.Original, 3, profile.Measurement{})
 		if err != nil {
 			return warm
 		}
 		// one that takes another time on what it left does not do the same there
 		if l.Repeats = off(median(again), program) <= max(near, min(inFull, inEmpty)); l.Repeats {
-			return state{Session: s, again: true, prior: prior}
+			return in
 		}
 	}
 	if u.Sampled < few {

@@ -1,7 +1,9 @@
 package replay
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -114,11 +116,11 @@ type times struct {
 	again      float64   // behind a run of its own; 0: as warm
 	rises      time.Time // until then the clocks are low
 	asked      []bool
-	prior      []byte // of the last one
+	last       profile.Measurement
 }
 
 func (s *times) Measure(_ profile.Candidate, n int, m profile.Measurement) ([]float64, error) {
-	s.asked, s.prior = append(s.asked, m.Cold), m.Prior
+	s.asked, s.last = append(s.asked, m.Cold), m
 	t := s.warm
 	if m.Cold {
 		t = s.cold
@@ -224,6 +226,43 @@ func TestRepeats(t *testing.T) {
 			t.Errorf("%+v: %+v, %v and %v ns", c, l, here, other)
 		}
 	}
+}
+
+// TestTurns: in a row, a launch of a program that takes turns with buffers comes behind one with
+// the arguments of the one before, and a short one behind more than one.
+func TestTurns(t *testing.T) {
+	for us, rows := range map[float64]int{20: 5, 60: 2, 2000: 1, 3: 8} {
+		m := turning()
+		m.Use = capture.Use{Count: 10, Seconds: 10 * us * 1e-6, Sampled: 4, Sets: 1, Row: true}
+		var l profile.Launch
+		s := &times{warm: us * 1e3, cold: us * 1e3, again: us * 1e3}
+		chosen := (&only{m: m}).timed(&l, s)
+		chosen.Measure(profile.Original, 1, profile.Measurement{})
+		if !s.last.Again || s.last.Row != rows || !bytes.Equal(s.last.Prior, m.Prior) {
+			t.Errorf("%v us: %+v", us, s.last)
+		}
+		chosen.Measure(profile.Original, 1, profile.Measurement{Other: true})
+		if s.last.Again || s.last.Prior != nil {
+			t.Errorf("%v us, the other state: %+v", us, s.last)
+		}
+	}
+}
+
+// turning is a captured launch of k(p, q), behind one of k(q, p).
+func turning() *capture.Manifest {
+	u32 := binary.LittleEndian.AppendUint32
+	word := func(v uint64) []byte { return binary.LittleEndian.AppendUint64(nil, v) }
+	m := manifest()
+	b := append(u32(nil, 1), 'k')
+	b = append(b, make([]byte, 3*4+3*4+5*4+8)...)
+	for _, v := range []uint32{2, 0, 8, 8, 8, 16} {
+		b = u32(b, v)
+	}
+	m.Settings = append(append(b, word(1<<20)...), word(2<<20)...)
+	m.Prior = append(word(2<<20), word(1<<20)...)
+	m.Ranges = []capture.Range{{Base: 1 << 20, Size: 64, Numbers: "float"},
+		{Base: 2 << 20, Size: 64, Numbers: "float"}}
+	return m
 }
 
 // What the replayer says, and what it leaves out when it ends early.

@@ -27,7 +27,7 @@
 #include <stdint.h>
 
 // The protocol's version; profile/frame.go has the same number, and the same frame types.
-#define PROTOCOL 8
+#define PROTOCOL 9
 
 enum frame {
   // agent -> gnvcc
@@ -51,7 +51,7 @@ enum frame {
   FRAME_VERDICT = 64,
   FRAME_LOAD,         // str path, str entry ("": the kernel's name), u32 reserve bytes, u32 carveout % and one more (0: as seen), 3 u32 grid and 3 u32 block (0: as seen) -> u32 candidate, attributes
   FRAME_UNLOAD,       // u32 candidate
-  FRAME_RUN,          // u32 candidate, u32 n, u8 before (measure.c), u32 limit ms, bytes arguments of the launch before (none: the same) -> n f64 ns
+  FRAME_RUN,          // u32 candidate, u32 n, u8 before (measure.c), u32 limit ms, bytes arguments of the launch before (none: the same), u32 launches before -> n f64 ns
   FRAME_GOLDEN,       // u32 limit ms -> u32 regions written, u64 bytes, f64 ns
   FRAME_CHECK,        // u32 candidate, u32 limit ms -> see do_check in measure.c
   FRAME_DONE,         // u64 again; the session ends
