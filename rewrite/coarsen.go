@@ -42,8 +42,8 @@ import (
 //
 // Shared arrays stand once for each turn, one behind the other, so that an access of turn u is the
 // kernel's own, u arrays further on. A barrier stands once, and instructions of a warp once for
-// each turn: both only where no branch depends on the turn, so that all threads stay in the jammed
-// code.
+// each turn: both only where all threads stay in the jammed code, as they do where shared memory is
+// used. There the ways on which turns may disagree are small, and under guards (coarsenways.go).
 //
 // Allowed are kernels whose blocks don't wait for each other, with instructions that are known, and
 // without calls, carries, dynamic shared memory and special registers other than the launch's shape

@@ -69,6 +69,13 @@ func TestCoarsenable(t *testing.T) {
 			[3]bool{false, true}, ""},
 		{"", ".local .align 4 .b8 s[4];\n" + index, [3]bool{true}, ""}, // one after the other
 		{"", ".local .align 4 .b8 s[4];\nbar.sync 0;\n" + index, [3]bool{}, "local memory"},
+		{"", index + "setp.eq.u32 %p1, %r4, 7;\n@%p1 bra L;\nst.global.u32 [%rd1], %r4;\nL:\nbar.sync 0;\n",
+			[3]bool{true}, ""},
+		{"", index + "setp.eq.u32 %p1, %r4, 7;\n@%p1 bra L;\nbar.sync 0;\nL:\n", [3]bool{}, "left out"},
+		{"", index + "setp.eq.u32 %p1, %r4, 7;\n@%p1 bra L;\nmembar.gl;\nL:\nbar.sync 0;\n",
+			[3]bool{}, "left out"},
+		{"", index + "L:\nsetp.eq.u32 %p1, %r4, 7;\nadd.u32 %r4, %r4, 1;\n@%p1 bra L;\nbar.sync 0;\n",
+			[3]bool{}, "a loop"},
 		{"", index + "@%q1 ret;\n", [3]bool{}, "a guard that it does not declare"},
 		{"", ".reg .b128 %q<2>;\n" + index, [3]bool{}, "uncommon"},
 		{"", index + "mov.u32 %r5, %smid;\n", [3]bool{}, "%smid"},

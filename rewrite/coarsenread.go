@@ -110,8 +110,50 @@ type coarseGroup struct {
 // copies: ptxas takes a second and more for ten thousand.
 const maxCoarseBody = 4000
 
-// readCoarse reads a kernel.
+// maxRounds bounds how often ways are put under guards.
+const maxRounds = 8
+
+// readCoarse reads a kernel, with ways on which turns may disagree under guards where that is
+// needed.
 func readCoarse(f *ptx.Func, dim int, apart bool) (*coarseRead, error) {
+	c, err := readTurns(f, dim, apart)
+	// what is written under a guard may depend on the turn, though it did not before
+	for round := 0; err == nil && !apart && len(c.leaves) > 0 && (c.together != "" || c.size > 0) &&
+		round < maxRounds; round++ {
+		g, bad := c.underGuards(round)
+		if bad != nil {
+			return nil, c.stays(bad)
+		}
+		c, err = readTurns(g, dim, apart)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := c.stays(nil); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// stays says why not all threads stay in the jammed code, though they have to, nil if they do or
+// need not. way: why a way can't be put under guards.
+func (c *coarseRead) stays(way error) error {
+	if !c.apart && len(c.leaves) == 0 || c.together == "" && c.size == 0 {
+		return nil
+	}
+	text := "its threads act together (" + c.together + ")"
+	if c.together == "" {
+		text = "it uses shared memory"
+	}
+	text += ", and which way they go depends on the block"
+	if way == nil {
+		return errors.New(text)
+	}
+	return fmt.Errorf("%s: %w", text, way)
+}
+
+// readTurns reads what depends on the turn.
+func readTurns(f *ptx.Func, dim int, apart bool) (*coarseRead, error) {
 	flow, err := f.Flow()
 	if err != nil {
 		return nil, err
@@ -137,19 +179,12 @@ func readCoarse(f *ptx.Func, dim int, apart bool) (*coarseRead, error) {
 	c.spread()
 	for i, s := range f.Stmts {
 		switch base := string(f.Base(i)); {
-		case s.Kind != ptx.Inst || !c.many[i]:
+		case s.Kind != ptx.Inst || !c.many[i] || skips(f, i):
 		case base == "bra" || base == "ret" || base == "exit":
 			c.leaves = append(c.leaves, i)
 		case isBarrier(f, i) && !ptx.HasModifier(f.Opcode(i), "red"):
 			return nil, fmt.Errorf("which threads come to a barrier depends on the block (%s)", f.Opcode(i))
 		}
-	}
-	switch {
-	case c.together != "" && (apart || len(c.leaves) > 0):
-		return nil, fmt.Errorf("its threads act together (%s), and which way they go depends on the block",
-			c.together)
-	case c.size > 0 && (apart || len(c.leaves) > 0):
-		return nil, errors.New("it uses shared memory, and which way its threads go depends on the block")
 	}
 	return c, nil
 }

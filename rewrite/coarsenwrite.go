@@ -154,6 +154,8 @@ func (w *coarseWriter) jam() {
 			switch {
 			case !w.many[i]:
 				w.line("%s", w.statement(i, 0, ""))
+			case skips(f, i):
+				w.skip(i)
 			case slices.Contains(w.leaves, i):
 				w.agree(i, n)
 				n++
