@@ -9,8 +9,8 @@ import (
 )
 
 // Ways under guards. Where threads act together, or use shared memory, no turn can go on by itself:
-// all threads stay in the jammed code. So the small ways of an if, with an else or without, on which
-// turns may disagree are written under guards before the kernel is jammed:
+// all threads stay in the jammed code. So the small ways of an if, with an else or without, on
+// which turns may disagree are written under guards before the kernel is jammed:
 //
 //	                              not.pred %gnvcc_jga0, %p1;                     (who goes on)
 //	@%p1 bra $L1;                 @!%gnvcc_jga0 bra $L1;                   (jammed: where no turn does)
