@@ -78,7 +78,7 @@ func harm(ctx context.Context, args []string) error {
 	return nil
 }
 
-// each takes each program its way; those that want to be alone come last.
+// each takes each program its way.
 func (b *bench) each(ctx context.Context, programs []Program, builders int, only bool,
 	end time.Time) []Result {
 	results := make([]Result, len(programs))
@@ -100,14 +100,10 @@ func (b *bench) each(ctx context.Context, programs []Program, builders int, only
 			results[i] = b.try(ctx, p)
 		}
 	}
-	for _, alone := range []bool{false, true} {
-		var wait sync.WaitGroup
-		for i, p := range programs {
-			if p.alone == alone {
-				wait.Go(func() { one(i) })
-			}
-		}
-		wait.Wait()
+	var wait sync.WaitGroup
+	for i := range programs {
+		wait.Go(func() { one(i) })
 	}
+	wait.Wait()
 	return results
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -43,16 +44,23 @@ func table(w io.Writer, results []Result) (bad int) {
 	return count[Harmed] + count[Failed]
 }
 
-// reasons lists why launches were not replayed, the most frequent first.
+// number is what differs between two launches that were left alone for one reason.
+var number = regexp.MustCompile(`\b(0x[0-9a-f]+|[0-9]+) `)
+
+// reasons lists why launches were not replayed, the most frequent first, by programs.
 func reasons(results []Result) (out []string) {
 	n := map[string]int{}
 	for _, r := range results {
+		said := map[string]bool{}
 		for _, why := range r.Reasons {
-			n[why]++
+			if why = number.ReplaceAllString(why, "n "); !said[why] {
+				said[why] = true
+				n[why]++
+			}
 		}
 	}
 	for why, k := range n {
-		out = append(out, fmt.Sprintf("not replayed in %2d: %s", k, why))
+		out = append(out, fmt.Sprintf("left alone in %2d programs: %s", k, why))
 	}
 	slices.SortFunc(out, func(a, b string) int { return strings.Compare(b, a) })
 	return out

@@ -51,19 +51,25 @@ static inline int verdict(bool good, const char *otherwise = "wrong") {
   return good ? 0 : 1;
 }
 
+// The sum of each column of b, weighed, in about 100 rows: few threads that wait for memory, which
+// recipes make faster.
+static inline __host__ __device__ int columns(int n) { return n < 100000 ? 1000 : n / 100; }
+
 static __global__ void work(float *a, const float *b, int n, float s, int t) {
-  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
-    float x = b[i];
-    for (int k = 0; k < 40; k++) x = x * s + a[i] * 0.001f;
-    a[i] = x + t;
+  int w = columns(n), rows = n / w;
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < w; i += gridDim.x * blockDim.x) {
+    float x = 0;
+    for (int r = 0; r < rows; r++) x = x * s + b[r * w + i];
+    a[i] = a[i] * 0.9f + x + t; // a launch more or less is seen
   }
 }
 
 static inline void host_work(float *a, const float *b, int n, float s, int t) {
-  for (int i = 0; i < n; i++) {
-    float x = b[i];
-    for (int k = 0; k < 40; k++) x = fmaf(x, s, a[i] * 0.001f);
-    a[i] = x + t;
+  int w = columns(n), rows = n / w;
+  for (int i = 0; i < w; i++) {
+    float x = 0;
+    for (int r = 0; r < rows; r++) x = fmaf(x, s, b[r * w + i]);
+    a[i] = fmaf(a[i], 0.9f, x) + t;
   }
 }
 

@@ -30,10 +30,10 @@ int main() {
   CK(cudaMemcpy((void *)q, x.data(), 4000, cudaMemcpyHostToDevice));
   for (int t = 0; t < 6; t++) {
     work<<<1, 1000>>>((float *)q, (float *)r, 1000, 0.5f, 0);
-    host_work(x.data(), x.data(), 1, 0.5f, 0);
+    host_work(x.data(), x.data(), 1000, 0.5f, 0);
   }
   CK(cudaMemcpy(y.data(), (void *)r, 4000, cudaMemcpyDeviceToHost));
-  good = good && fabsf(y[0] - x[0]) < 1e-4f;
+  for (int i = 0; i < 1000; i++) good = good && fabsf(y[i] - x[i]) <= 1e-4f * x[i];
   DR(DRIVER(cuMemUnmap)(r, size));
   DR(DRIVER(cuMemUnmap)(q, 2 * size));
   for (int t = 0; t < 10; t++) d.step(t);
