@@ -99,7 +99,7 @@ func TestLetGo(t *testing.T) {
 func TestOthersMemory(t *testing.T) {
 	f := newFakeDriver(t)
 	for what, want := range map[string]string{"launch": "", "exports": "given memory out",
-		"two contexts": "another CUDA context"} {
+		"two contexts": "another CUDA context", "free fails": "another CUDA context", "frees": ""} {
 		h := &scripted{}
 		exit, log := f.run(t, h, what, false)
 		if exit.Code != 7 || len(h.launch) == 0 {
@@ -108,6 +108,51 @@ func TestOthersMemory(t *testing.T) {
 		if l := h.launch[0]; (want == "") != (l.LeaveAlone == "") || !strings.Contains(l.LeaveAlone,
 			want) || l.NotElsewhere != "" {
 			t.Errorf("%s: %q, elsewhere %q", what, l.LeaveAlone, l.NotElsewhere)
+		}
+	}
+}
+
+// TestFreeFails: memory whose free has failed lives on, and is saved with all other.
+func TestFreeFails(t *testing.T) {
+	f := newFakeDriver(t)
+	for what, want := range map[string]uint64{"frees": 1, "unmap fails": 2} {
+		h := &scripted{}
+		if exit, log := f.run(t, h, what, false); exit.Code != 7 || len(h.launch) != 1 {
+			t.Fatalf("%s: %+v, %q", what, exit, log)
+		}
+		if got := uint64(h.launch[0].Allocations); got != want {
+			t.Errorf("%s: %d allocations, want %d", what, got, want)
+		}
+	}
+}
+
+// TestHostMemory: a search inside the program is refused where it can't read and write the
+// program's host memory without harm: where threads write it meanwhile, where the program has
+// protected its pages, where reading takes for ever.
+func TestHostMemory(t *testing.T) {
+	f := newFakeDriver(t)
+	for what, want := range map[string]string{"quiet host": "", "combined host": "",
+		"COMBINED=1":     "write-combined memory, which is very slow to read",
+		"busy host":      "CPU threads write to host memory of the program's",
+		"protected host": "protected by the program, or gone",
+		"read-only host": "protected by the program, or gone",
+		"unmapped host":  "protected by the program, or gone"} {
+		run, env := what, []string{}
+		if strings.Contains(what, "=") {
+			run, env = "combined host", []string{what}
+		}
+		for tries := 1; ; tries++ { // on a busy machine the thread may not have run meanwhile
+			h := &scripted{}
+			exit, log := f.run(t, h, run, false, env...)
+			events := strings.Join(h.events, "\n")
+			if exit.Code == 7 && strings.Contains(events, "\ntune") == (want == "") &&
+				strings.Contains(events, "left alone: ") == (want != "") && strings.Contains(events, want) {
+				break
+			}
+			if what != "busy host" || tries == 10 {
+				t.Errorf("%s: %+v, %s, %q", what, exit, log, events)
+				break
+			}
 		}
 	}
 }

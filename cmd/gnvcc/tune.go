@@ -87,7 +87,7 @@ func tuneVerb() *cobra.Command {
 	fs.BoolVar(&o.Slots, "warpid", false, "with --approximate: also choose warps by their slot in the multiprocessor; finer, but results differ from run to run")
 	fs.BoolVar(&o.Bet, "bet", false, "allow recipes that may slow down launches with other values")
 	fs.BoolVar(&o.Over, "over", false, "tune over __launch_bounds__' second value, __maxnreg__, -maxrregcount and unroll pragmas")
-	inPlace := fs.Bool("in-place", false, "search inside the program, which waits at each kernel's first launch: for what can't be captured; not for programs whose memory others write meanwhile (CPU threads, other processes or contexts), nor for kernels that wait for the host or for a later kernel, or allocate on the device")
+	inPlace := fs.Bool("in-place", false, "search inside the program, which waits at each kernel's first launch: for what can't be captured; not for programs whose memory others write meanwhile (CPU threads, other processes or contexts), nor for kernels that wait for the host or for a later kernel; where either is seen, and where kernels allocate on the device, it is refused")
 	budget := seconds(0)
 	fs.Var(&budget, "budget", "search for at most this `time` (60, or 1m30s), shared out by the kernels' shares of the GPU time (default 1m0s); with --in-place: for each configuration of a kernel (default 20s)")
 	observing := seconds(0)

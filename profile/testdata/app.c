@@ -7,12 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+static CUresult result; // of the driver's calls
 static void call_in(CUcontext context, CUpti_CallbackId id, const char *name, const void *params, void (*body)(const void *)) {
-  CUresult result = CUDA_SUCCESS;
   CUpti_CallbackData c = {.callbackSite = CUPTI_API_ENTER, .functionName = name, .functionParams = params, .functionReturnValue = &result, .context = context};
   fake_callback(NULL, CUPTI_CB_DOMAIN_DRIVER_API, id, &c);
   if (body) body(params);
@@ -122,6 +123,38 @@ int main(int n, char **argv) {
     CUdeviceptr q = (CUdeviceptr)malloc(FAKE_BYTES);
     cuMemAlloc_v2_params a = {.dptr = &q, .bytesize = FAKE_BYTES};
     call_in((CUcontext)99, CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2, "cuMemAlloc_v2", &a, NULL);
+    launch(FAKE_KERNEL, 8, p);
+    return 7;
+  }
+  if (strcmp(what, "free fails") == 0 || strcmp(what, "frees") == 0 || strcmp(what, "unmap fails") == 0) { // of memory in another context, and of a mapping
+    CUdeviceptr q = (CUdeviceptr)malloc(FAKE_BYTES), m = (CUdeviceptr)malloc(FAKE_BYTES);
+    cuMemAlloc_v2_params a = {.dptr = &q, .bytesize = FAKE_BYTES};
+    cuMemMap_params map = {.ptr = m, .size = FAKE_BYTES};
+    cuMemFree_v2_params f = {.dptr = q};
+    cuMemUnmap_params u = {.ptr = m, .size = FAKE_BYTES};
+    call_in((CUcontext)99, CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2, "cuMemAlloc_v2", &a, NULL);
+    CALL(cuMemMap, &map, NULL);
+    result = what[4] == ' ' ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+    call_in((CUcontext)99, CUPTI_DRIVER_TRACE_CBID_cuMemFree_v2, "cuMemFree_v2", &f, NULL);
+    result = what[0] == 'u' ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+    CALL(cuMemUnmap, &u, NULL);
+    result = CUDA_SUCCESS;
+    launch(FAKE_KERNEL, 8, p);
+    return 7;
+  }
+  if (strcmp(what, "protected host") == 0 || strcmp(what, "read-only host") == 0 || strcmp(what, "unmapped host") == 0) {
+    unsigned char *q = mmap(NULL, 3 << 12, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    cuMemHostRegister_v2_params r = {.p = q, .bytesize = 3 << 12};
+    CALL(cuMemHostRegister_v2, &r, NULL);
+    if (what[0] == 'u') munmap(q + (1 << 12), 1 << 12); // the page in the midst
+    else mprotect(q + (1 << 12), 1 << 12, what[0] == 'p' ? PROT_NONE : PROT_READ);
+    launch(FAKE_KERNEL, 8, p);
+    return 7;
+  }
+  if (strcmp(what, "combined host") == 0) {
+    unsigned char *q = calloc(1, 2 << 20);
+    cuMemHostAlloc_params h = {.pp = (void **)&q, .bytesize = 2 << 20};
+    CALL(cuMemHostAlloc, &h, NULL);
     launch(FAKE_KERNEL, 8, p);
     return 7;
   }

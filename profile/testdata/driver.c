@@ -93,7 +93,7 @@ DO(cuKernelGetName, (const char **name, CUkernel k), *name = "k")
 DO(cuLibraryGetModule, (CUmodule * m, CUlibrary l), *m = FAKE_MODULE)
 DO(cuCtxGetLimit, (size_t *n, CUlimit l), *n = 1024)
 DO(cuCtxGetCacheConfig, (CUfunc_cache * c), *c = CU_FUNC_CACHE_PREFER_NONE)
-DO(cuMemHostGetFlags, (unsigned *flags, void *p), *flags = 0)
+DO(cuMemHostGetFlags, (unsigned *flags, void *p), *flags = getenv("COMBINED") ? CU_MEMHOSTALLOC_WRITECOMBINED : 0)
 
 static struct { CUdeviceptr p; int n; } runs[8];
 static int *runs_on(CUdeviceptr p) {

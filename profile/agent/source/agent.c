@@ -272,13 +272,13 @@ static void on_enter(enum action a, const CUpti_CallbackData *c, bool own) {
     return;
   case FREE: { // before the address can be given out again; all these functions have it as their first parameter
     gate_enter();
-    alloc_remove(*(const uint64_t *)c->functionParams);
+    alloc_take(*(const uint64_t *)c->functionParams);
     return;
   }
   case UNMAP: {
     const cuMemUnmap_params *p = c->functionParams;
     gate_enter();
-    alloc_remove_range(p->ptr, p->size);
+    alloc_take_range(p->ptr, p->size);
     return;
   }
   default:
@@ -414,6 +414,7 @@ static void on_call(enum action a, CUpti_CallbackId id, const CUpti_CallbackData
   bool success = c->functionReturnValue && *(const CUresult *)c->functionReturnValue == CUDA_SUCCESS;
   if (a == LAUNCH || a == LAUNCH_EX) sample_end(success);
   if (capture_pending() && (a == LAUNCH || a == LAUNCH_EX)) launch_captured(success);
+  if (a == FREE || a == UNMAP) alloc_taken(success);
   if (success) on_success(a, c);
   gate_leave();
 }

@@ -132,7 +132,9 @@ struct alloc {
 };
 void alloc_add(uint64_t base, uint64_t size, enum kind kind, CUcontext context);
 void alloc_remove(uint64_t base);
-void alloc_remove_range(uint64_t base, uint64_t size);
+void alloc_take(uint64_t base);                       // a call begins that frees it; alloc_taken follows at its end
+void alloc_take_range(uint64_t base, uint64_t size);
+void alloc_taken(bool freed);
 void allocs_drop(CUcontext context);
 struct alloc *allocs_copy(size_t *n); // an array, allocated, sorted by address
 struct total {
@@ -256,6 +258,8 @@ struct store {
 #define STAGING ((uint64_t)64 << 20)
 
 bool store_save(struct store *s);     // copies all regions aside
+const char *host_closed(const struct region *r, size_t n); // why those on the host can't be read and written here, NULL: they can
+bool host_quiet(const struct region *r, size_t n);         // nobody writes to those on the host: they are as they were saved
 bool store_restore(struct store *s);  // queues the copies that put dirty chunks back
 bool store_keep(struct store *s);     // keeps the content of all written chunks as golden
 void store_free(struct store *s);

@@ -41,6 +41,30 @@ static void unlink_at(struct alloc **p) {
   count--;
 }
 
+// Before the call that frees is done nobody may rely on its memory any more, and behind it the address may be given out again. But the
+// call may fail, and the memory live on: so it is put aside until the call's end.
+static __thread struct alloc *taken; // by the call that this thread is in
+
+static void take_at(struct alloc **p) {
+  struct alloc *copy = malloc(sizeof *copy);
+  if (!copy) atomic_store(&agent_off, true); // it could not come back
+  else {
+    *copy = **p;
+    copy->next = taken;
+    taken = copy;
+  }
+  unlink_at(p);
+}
+
+void alloc_taken(bool freed) {
+  while (taken) {
+    struct alloc *a = taken;
+    taken = a->next;
+    if (!freed) alloc_add(a->base, a->size, a->kind, a->context);
+    free(a);
+  }
+}
+
 void alloc_remove(uint64_t base) {
   pthread_mutex_lock(&lock);
   for (struct alloc **p = &buckets[hash(base)]; *p; p = &(*p)->next)
@@ -51,12 +75,22 @@ void alloc_remove(uint64_t base) {
   pthread_mutex_unlock(&lock);
 }
 
+void alloc_take(uint64_t base) {
+  pthread_mutex_lock(&lock);
+  for (struct alloc **p = &buckets[hash(base)]; *p; p = &(*p)->next)
+    if ((*p)->base == base) {
+      take_at(p);
+      break;
+    }
+  pthread_mutex_unlock(&lock);
+}
+
 // cuMemUnmap takes away all mappings within a range.
-void alloc_remove_range(uint64_t base, uint64_t size) {
+void alloc_take_range(uint64_t base, uint64_t size) {
   pthread_mutex_lock(&lock);
   for (int i = 0; i < BUCKETS; i++)
     for (struct alloc **p = &buckets[i]; *p;)
-      if ((*p)->kind == MAPPED && (*p)->base >= base && (*p)->base < base + size) unlink_at(p);
+      if ((*p)->kind == MAPPED && (*p)->base >= base && (*p)->base < base + size) take_at(p);
       else p = &(*p)->next;
   pthread_mutex_unlock(&lock);
 }

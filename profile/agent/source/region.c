@@ -35,6 +35,8 @@ static uint64_t host_room(void) {
 }
 
 bool store_save(struct store *s) {
+  const char *closed = host_closed(s->r, s->n);
+  if (closed) return store_fail(s, CUDA_SUCCESS, closed);
   uint64_t on_device = 0, on_host = 0;
   s->chunks = s->bytes = 0;
   for (size_t i = 0; i < s->n; i++) {
@@ -79,6 +81,7 @@ bool store_save(struct store *s) {
     else TRY(cu.MemcpyDtoH(r->saved_host, r->base, r->size), "copying the program's memory to the host");
   }
   TRY(cu.StreamSynchronize(s->stream), "copying the application's memory");
+  if (!host_quiet(s->r, s->n)) return store_fail(s, CUDA_SUCCESS, "CPU threads write to host memory of the program's, also while no kernel runs");
   return true;
 }
 
