@@ -48,13 +48,13 @@ func (c *checkup) say(level Level, advice, format string, args ...any) {
 }
 
 // fail says an error, with the advice that it brings.
-func (c *checkup) fail(level Level, err error) {
+func (c *checkup) fail(err error) {
 	var known *Error
 	if errors.As(err, &known) {
-		c.say(level, known.Advice, "%s: %s: %v", known.Doing, known.Path, known.Err)
+		c.say(Problem, known.Advice, "%s: %s: %v", known.Doing, known.Path, known.Err)
 		return
 	}
-	c.say(level, "", "%v", err)
+	c.say(Problem, "", "%v", err)
 }
 
 // Check looks at the store in dir: what is there, how much, and what is wrong. It reads the
@@ -78,12 +78,12 @@ func Check(dir string) []Finding {
 func (c *checkup) folder() bool {
 	s, err := Open(c.dir)
 	if err != nil {
-		c.fail(Problem, err)
+		c.fail(err)
 		return false
 	}
 	if _, err := os.Stat(s.dir); err != nil {
 		if err := makeable(s.dir); err != nil {
-			c.fail(Problem, err)
+			c.fail(err)
 			return false
 		}
 		c.say(Note, "", "%s: no store yet, the first build makes it", s.dir)
@@ -95,7 +95,7 @@ func (c *checkup) folder() bool {
 			kind)
 	}
 	if err := syscall.Access(s.dir, 2 /* W_OK */); err != nil {
-		c.fail(Problem, failed("write to the store", s.dir, err))
+		c.fail(failed("write to the store", s.dir, err))
 	}
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(s.dir, &st); err == nil {
@@ -203,7 +203,7 @@ func (c *checkup) snapshot() *survey {
 		return nil
 	}
 	if err != nil {
-		c.fail(Problem, err)
+		c.fail(err)
 		c.more(found)
 		return nil
 	}
@@ -248,10 +248,10 @@ func (c *checkup) database(alive bool, snap *survey) {
 	}
 	switch {
 	case errors.Is(err, errCorrupt):
-		c.fail(Problem, err)
+		c.fail(err)
 		c.more(found)
 	case err != nil:
-		c.fail(Problem, err)
+		c.fail(err)
 	case snap != nil && snap.ID == found.ID && snap.Tx > found.Tx:
 		c.say(Problem, "the next owner (gnvcc tune) starts from the snapshot",
 			"database: older than what was published from it")
@@ -267,7 +267,7 @@ func (c *checkup) spool() {
 	entries, err := os.ReadDir(filepath.Join(c.dir, spoolName))
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
-			c.fail(Problem, failed("read the spool", filepath.Join(c.dir, spoolName), err))
+			c.fail(failed("read the spool", filepath.Join(c.dir, spoolName), err))
 		}
 		return
 	}
@@ -314,7 +314,7 @@ func (c *checkup) spool() {
 func (c *checkup) files(sub, name string) int64 {
 	count, size, err := folderSize(filepath.Join(c.dir, sub))
 	if err != nil {
-		c.fail(Problem, failed("read the "+name, filepath.Join(c.dir, sub), err))
+		c.fail(failed("read the "+name, filepath.Join(c.dir, sub), err))
 	}
 	c.say(Fine, "", "%s: %d, %s", name, count, BytesText(size))
 	return size
@@ -353,7 +353,7 @@ func CheckContents(dir string) []Finding {
 	c := &checkup{dir: dir}
 	s, err := Open(dir)
 	if err != nil {
-		c.fail(Problem, err)
+		c.fail(err)
 		return c.findings
 	}
 	read, bad := 0, 0

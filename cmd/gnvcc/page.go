@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"os"
@@ -25,7 +24,7 @@ func writePage(path string, in page.Input) error {
 	if c, err := newCompiler(store); err == nil {
 		defer c.Close()
 		in.Patch = func(d cache.Decision) string {
-			p, err := patchOf(context.Background(), c, known, d)
+			p, err := patchOf(c, known, d)
 			if err != nil {
 				return "no diff: " + err.Error()
 			}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -43,7 +42,7 @@ func printPatches(found []cache.Decision) error {
 			fmt.Fprintf(os.Stderr, "gnvcc: %s is best as nvcc builds it\n", policy.ShortName(d.Kernel))
 			continue
 		}
-		text, err := patchOf(context.Background(), c, known, d)
+		text, err := patchOf(c, known, d)
 		if err != nil {
 			fmt.Fprintf(os.Stderr, "gnvcc explain: %s: no diff: %v\n", policy.ShortName(d.Kernel), err)
 			failed = exit(1)
@@ -55,8 +54,7 @@ func printPatches(found []cache.Decision) error {
 }
 
 // patchOf is a decision's recipe as a diff.
-func patchOf(ctx context.Context, c *compiler, known map[string]record.BuiltKernel,
-	d cache.Decision) (string, error) {
+func patchOf(c *compiler, known map[string]record.BuiltKernel, d cache.Decision) (string, error) {
 	b, ok := known[d.Identity]
 	if !ok {
 		return "", errors.New("this code was not built here")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"gnvcc/policy"
+	"gnvcc/policy/edits"
 	"gnvcc/policy/watch"
 )
 
@@ -183,4 +185,69 @@ func noteChanges(ctx context.Context, polls bool, dirs ...string) <-chan struct{
 		}
 	}()
 	return out
+}
+
+// A teller writes the status file, the newest status alone.
+type teller struct {
+	place watchPlace
+	files *edits.Watcher
+	mu    sync.Mutex
+	next  *watch.Status
+	last  time.Time
+	poke  chan struct{}
+	done  chan struct{}
+}
+
+// tellEvery is how often the status file is written at most.
+const tellEvery = 100 * time.Millisecond
+
+func newTeller(p watchPlace, files *edits.Watcher) *teller {
+	t := &teller{place: p, files: files, poke: make(chan struct{}, 1), done: make(chan struct{})}
+	go func() {
+		defer close(t.done)
+		for range t.poke {
+			t.write()
+			time.Sleep(tellEvery)
+		}
+		t.write()
+	}()
+	return t
+}
+
+func (t *teller) tell(s watch.Status) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !s.At.After(t.last) {
+		return // an older one came later
+	}
+	t.next, t.last = &s, s.At
+	select {
+	case t.poke <- struct{}{}:
+	default:
+	}
+}
+
+func (t *teller) write() {
+	t.mu.Lock()
+	s := t.next
+	t.next = nil
+	t.mu.Unlock()
+	if s == nil {
+		return
+	}
+	state := t.files.State()
+	s.Files, s.Watched, s.Swept, s.WhySwept = state.Files, state.Folders, state.Swept, state.Why
+	text, err := json.MarshalIndent(s, "", " ")
+	if err != nil {
+		return
+	}
+	path := t.place.file("status.json")
+	if os.WriteFile(path+".new", text, 0o600) == nil { // a full disk: the status stays an old one
+		_ = os.Rename(path+".new", path)
+	}
+}
+
+func (t *teller) close() {
+	close(t.poke)
+	<-t.done
 }

@@ -306,7 +306,7 @@ func (r *reader) declarator(i, stop int, s *space, depth int, f *function) int {
 				return r.braced(i, stop, f)
 			}
 			f.open = i
-			r.define(f, d.nameAt, d.angledName, s)
+			r.define(f, d.nameAt, s)
 			return int(t.match) + 1
 		case '(':
 			i = r.parenthesised(i, f, &d)
@@ -436,7 +436,7 @@ func (r *reader) initialisers(i, stop int) int {
 }
 
 // define notes a function whose body was found.
-func (r *reader) define(f *function, nameAt, angledName int, s *space) {
+func (r *reader) define(f *function, nameAt int, s *space) {
 	u := r.u
 	f.name = u.str(nameAt)
 	switch {

@@ -296,7 +296,7 @@ func (u *Unit) samePointer(text string, a demangle.AST) bool {
 func specialised(u *Unit, targs []demangle.AST) func([]*function) []*function {
 	return func(fs []*function) []*function {
 		if len(fs) < 2 {
-			if len(fs) == 1 && fs[0].explicit && !plainEqual(u, fs[0].args, targs) {
+			if len(fs) == 1 && fs[0].explicit && !plainEqual(fs[0].args, targs) {
 				return nil
 			}
 			return fs
@@ -308,7 +308,7 @@ func specialised(u *Unit, targs []demangle.AST) func([]*function) []*function {
 				primary = append(primary, f)
 			case f.args == "":
 				return fs // template <> void k(double *): arguments deduced, not by us
-			case plainEqual(u, f.args, targs):
+			case plainEqual(f.args, targs):
 				exact = append(exact, f)
 			case !builtinArgs(f.args):
 				return fs
@@ -341,7 +341,7 @@ func builtinArgs(args string) bool {
 	return true
 }
 
-func plainEqual(u *Unit, args string, targs []demangle.AST) bool {
+func plainEqual(args string, targs []demangle.AST) bool {
 	list := strings.Split(strings.TrimSuffix(strings.TrimPrefix(args, "<"), ">"), ",")
 	if args == "" || len(list) != len(targs) || !builtinArgs(args) {
 		return false

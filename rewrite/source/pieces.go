@@ -186,7 +186,7 @@ func (s *slicer) walk(i, stop int, d *shape) int {
 				i = end
 				break
 			}
-			if s.inside(i, d) {
+			if s.inside(i) {
 				i = end
 				break
 			}
@@ -278,7 +278,7 @@ func builtinWord(w string) bool { _, ok := builtin(w); return ok || w == "void" 
 
 // inside tells of braces behind a parameter list that are no body: of a constructor's initialisers,
 // or of a requires expression.
-func (s *slicer) inside(i int, d *shape) bool {
+func (s *slicer) inside(i int) bool {
 	t := s.t
 	before, behind := t[i-1], t[t[i].match+1]
 	if before.kind == ident && s.u.is(i-1, "requires") {
@@ -298,19 +298,19 @@ func (s *slicer) names(p *piece, d *shape) bool {
 	case d.using:
 		s.usingNames(p, d)
 	case d.alias:
-		s.declared(p, d, d.first, true)
+		s.declared(p, d.first, true)
 		s.class(p, d)
 	case d.name != 0:
 		s.function(p, d)
 	case d.class > 0:
 		s.class(p, d)
 		if d.body > 0 {
-			s.declared(p, d, int(s.t[d.body].match), false)
+			s.declared(p, int(s.t[d.body].match), false)
 		} else if !s.elaborated(d, p) {
-			s.declared(p, d, d.class, false)
+			s.declared(p, d.class, false)
 		}
 	default:
-		s.declared(p, d, d.first, false)
+		s.declared(p, d.first, false)
 	}
 	return len(p.names)+len(p.with) > 0
 }
@@ -346,7 +346,7 @@ func (s *slicer) usingNames(p *piece, d *shape) {
 
 // declared adds the names of variables and aliases from token j on: what stands before the end of a
 // declarator.
-func (s *slicer) declared(p *piece, d *shape, j int, deep bool) {
+func (s *slicer) declared(p *piece, j int, deep bool) {
 	value := false // behind a =: only what follows a comma may be a name
 	for ; j+1 < p.to; j++ {
 		switch s.t[j].kind {

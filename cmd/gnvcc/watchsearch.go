@@ -1,0 +1,244 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"gnvcc/cache"
+	"gnvcc/policy"
+	"gnvcc/policy/decide"
+	"gnvcc/policy/search"
+	"gnvcc/policy/watch"
+	"gnvcc/profile"
+	"gnvcc/profile/capture"
+	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/recipe"
+	"gnvcc/sim/cubin"
+)
+
+// How watch tunes an edited kernel: on the launches that were captured of it before the edit.
+
+// Tune is watch.World's.
+func (w *world) Tune(ctx context.Context, j watch.Job) (watch.Outcome, error) {
+	library, replayer, err := w.tools()
+	if err != nil {
+		return watch.Outcome{}, err
+	}
+	w.know(j.Kernel.Cubin)
+	w.mu.Lock()
+	w.tuning = true
+	w.mu.Unlock()
+	defer func() {
+		w.mu.Lock()
+		w.tuning, w.tuned = false, time.Now()
+		w.mu.Unlock()
+	}()
+	list, total, why := w.edited(j)
+	if len(list) == 0 {
+		return watch.Outcome{Why: why, Run: true}, nil
+	}
+	s := &editedSearch{world: w, job: j, captured: list[0].Made}
+	o := policy.Defaults()
+	o.Version, o.Driver, o.Jobs, o.Crashes = version, driverVersion(), guestJobs(), mostRuns-1
+	watchSearch(&o)
+	tuner := search.NewTuner(ctx, o, s, s, memos{w.store}, s)
+	t := &twin{store: w.captures, tuner: tuner, kernel: s.Kernel, replayer: replayer,
+		limits: capture.Usual, budget: w.budget, say: s.say,
+		run: profile.Options{Agent: library, Scratch: w.scratch, Log: s.say}}
+	t.search(ctx, t.heaviest(list, total))
+	results, err := tuner.Finish()
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err == nil {
+		err = s.keep()
+	}
+	if err != nil {
+		return watch.Outcome{}, err
+	}
+	return s.outcome(results), nil
+}
+
+// edited gives the job's captures with the kernel as it is now in them, and what they weigh
+// together; why there is none.
+func (w *world) edited(j watch.Job) (list []*capture.Manifest, total float64, why string) {
+	code, err := w.code(j.Kernel)
+	if err != nil {
+		return nil, 0, err.Error()
+	}
+	for _, id := range j.Captures {
+		m, err := w.captures.Load(id)
+		if err == nil {
+			m, err = w.captures.Edited(m, code)
+		}
+		if err != nil {
+			why = strings.TrimPrefix(err.Error(), capture.ErrUnlike.Error()+": ")
+			continue
+		}
+		list, total = append(list, m), total+m.Weight()
+	}
+	return list, total, why
+}
+
+// code is the kernel's module as it is now, with what a captured launch has to fit.
+func (w *world) code(k watch.Kernel) (capture.Code, error) {
+	c := capture.Code{Hash: k.Cubin}
+	var err error
+	if c.Cubin, err = w.store.Object(k.Cubin); err != nil {
+		return c, fmt.Errorf("its cubin is not in the store (the next edit makes it): %w", err)
+	}
+	f, err := cubin.Read(c.Cubin)
+	if err != nil {
+		return c, err
+	}
+	known, ok := f.Kernel(k.Name)
+	if !ok {
+		return c, errors.New("its cubin does not have it")
+	}
+	for _, p := range known.Params {
+		c.Params = append(c.Params, [2]int{p.Offset, p.Size})
+	}
+	s, err := w.compiler.Compiler.Kernel(k.Cubin, k.Name)
+	if err != nil {
+		return c, err
+	}
+	reach, err := s.Module.Reach(k.Name)
+	if err != nil {
+		return c, err
+	}
+	for _, g := range f.Globals {
+		reached := slices.ContainsFunc(reach.Globals, func(x *ptx.Global) bool {
+			return x.Name == g.Name
+		})
+		c.Variables = append(c.Variables, capture.ModuleValue{Name: g.Name, Size: int64(g.Size),
+			Reached: reached, Own: g.Section == ".nv.global.init"})
+	}
+	return c, nil
+}
+
+// An editedSearch is one search on an edited kernel: policy's compiler, sink and listener.
+// Decisions are kept when it is whole.
+type editedSearch struct {
+	policy.Silent
+	world     *world
+	job       watch.Job
+	captured  time.Time
+	decisions []cache.Decision
+	measured  map[policy.Shape]int
+	trouble   string // the last that was said
+}
+
+func (s *editedSearch) say(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if !strings.HasPrefix(text, "replaying ") {
+		s.trouble = text
+	}
+	s.world.log.debug(text)
+}
+
+func (s *editedSearch) Note(text string) { s.world.log.debug(text) }
+
+// Kernel is policy.Compiler's: what stood for the kernel before the edit is tried first.
+func (s *editedSearch) Kernel(module, kernel string) (*policy.Kernel, error) {
+	k, err := s.world.compiler.Kernel(module, kernel)
+	if err != nil {
+		return nil, err
+	}
+	for _, identity := range s.job.Before {
+		for _, d := range s.world.book.known(identity) {
+			if r, err := recipe.Parse(d.Recipe); err == nil && !r.IsDefault() && !d.Approximate() &&
+				len(d.For) == 0 {
+				if entries, err := r.Entries(); err == nil {
+					k.First = append(k.First, entries...)
+				}
+			}
+		}
+	}
+	return k, nil
+}
+
+func (s *editedSearch) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe,
+	plain bool) (*policy.Candidate, error) {
+	return s.world.compiler.Compile(ctx, k, r, plain)
+}
+
+func (s *editedSearch) Draft(ctx context.Context, k *policy.Kernel,
+	r recipe.Recipe) (*policy.Candidate, error) {
+	return s.world.compiler.Draft(ctx, k, r)
+}
+
+func (s *editedSearch) Prepare(ctx context.Context, k *policy.Kernel) error {
+	return s.world.compiler.Prepare(ctx, k)
+}
+
+func (s *editedSearch) Past(k *policy.Kernel, device string) *cache.Decision {
+	return s.world.book.Past(k, device)
+}
+
+func (s *editedSearch) Decide(d cache.Decision) error {
+	note := "measured on launches that were captured before the kernel was edited (" +
+		s.captured.Format(time.DateOnly) + ")"
+	d.Evidence.Note = strings.TrimPrefix(d.Evidence.Note+"; "+note, "; ")
+	s.decisions = append(s.decisions, d)
+	return nil
+}
+
+// Tuned is policy.Progress's.
+func (s *editedSearch) Tuned(k *policy.Kernel, shape policy.Shape, o policy.Outcome) {
+	if s.measured == nil {
+		s.measured = map[policy.Shape]int{}
+	}
+	s.measured[shape] = max(s.measured[shape], o.Run)
+}
+
+// keep hands the decisions over and lets builds see them.
+func (s *editedSearch) keep() error {
+	for _, d := range s.decisions {
+		if err := s.world.book.Decide(d); err != nil {
+			return fmt.Errorf("keep what was decided: %w", err)
+		}
+	}
+	return s.world.book.Publish()
+}
+
+// outcome sums the search up.
+func (s *editedSearch) outcome(results []decide.Result) watch.Outcome {
+	var out watch.Outcome
+	for _, n := range s.measured {
+		out.Candidates += n
+	}
+	for _, r := range results {
+		if r.Kernel.Identity != s.job.Kernel.Identity {
+			continue
+		}
+		d := r.Decision
+		switch {
+		case r.Lost != "":
+			out.Why = "a process of the search was lost: " + r.Lost
+		case d == nil || len(d.Evidence.Launches) == 0:
+			for _, a := range r.Alone {
+				out.Why = a.Reason
+			}
+			if out.Why == "" && d != nil {
+				out.Why = d.Evidence.Note
+			}
+		default:
+			out.Recipe, out.Ratio, out.Launch = d.Recipe, d.Evidence.Ratio(),
+				d.Evidence.Launches[0].Before.Median/1e9
+		}
+		if d != nil && (out.Why != "" || len(d.Evidence.Launches) > 0) {
+			return out
+		}
+	}
+	if out.Why == "" {
+		out.Why, out.Run = s.trouble, true
+	}
+	if out.Why == "" {
+		out.Why = "the captured launch could not be repeated"
+	}
+	return out
+}
