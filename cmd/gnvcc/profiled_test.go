@@ -158,3 +158,24 @@ func TestStale(t *testing.T) {
 		}
 	}
 }
+
+// TestMostOf: of one configuration, the capture that stands for most of its time is searched on.
+func TestMostOf(t *testing.T) {
+	var list []*capture.Manifest
+	for i, part := range []float64{0.1, 0.7, 0.2} {
+		list = append(list, &capture.Manifest{ID: string(rune('a' + i)), Kernel: "_Z1ai", Part: part,
+			Use: capture.Use{Count: 90, Seconds: 9, Sampled: 3, Sets: 3}})
+	}
+	list = append(list, &capture.Manifest{ID: "d", Kernel: "_Z1bi", Use: capture.Use{Count: 9,
+		Seconds: 2, Sampled: 3, Sets: 1}})
+	order := ""
+	for _, j := range (&twin{}).heaviest(list, 11) {
+		order += j.m.ID
+		if (j.before == nil) != (j.m.ID == "b" || j.m.ID == "d") {
+			t.Errorf("%s comes behind %v", j.m.ID, j.before)
+		}
+	}
+	if order != "bdac" || list[0].ID != "a" {
+		t.Errorf("searched in the order %s", order)
+	}
+}
