@@ -281,9 +281,16 @@ func (m Measurement) before() uint8 {
 
 // Written is what the original changed.
 type Written struct {
-	Allocations int     // how many of them it wrote to
-	Bytes       int64   // in chunks of 1 MiB that differ: what is put back before each run
-	Time        float64 // of that run, ns
+	Allocations int       // how many of them it wrote to
+	Bytes       int64     // in chunks of 1 MiB that differ: what is put back before each run
+	Time        float64   // of that run, ns
+	Where       []Stretch // the chunks that differ
+}
+
+// A Stretch is a piece of device or host memory, or of a variable.
+type Stretch struct {
+	Address uint64
+	Size    int64 // bytes
 }
 
 // A Difference is the outcome of a comparison.

@@ -3,6 +3,7 @@ package profile
 import (
 	"context"
 	"encoding/binary"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -31,6 +32,11 @@ func TestTurns(t *testing.T) {
 			if d, err := s.Check(Original); err != nil || !d.Same {
 				t.Errorf("%v, %v", d, err)
 			}
+		}
+		w, err := s.Golden()
+		base := binary.LittleEndian.Uint64(l.Params[0].Value)
+		if err != nil || !reflect.DeepEqual(w.Where, []Stretch{{base, 1 << 20}}) {
+			t.Errorf("%+v is written, at %#x; %v", w, base, err)
 		}
 		turn := Measurement{Again: true, Prior: l.Prior}
 		if _, err := s.Measure(Original, 2, turn); err != nil {

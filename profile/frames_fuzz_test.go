@@ -99,7 +99,7 @@ func FuzzConversation(f *testing.F) {
 	launch.u32(0)
 	ready := append(binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, 1), 64),
 		make([]byte, 9)...)
-	golden := make([]byte, 4+8+8)
+	golden := make([]byte, 4+8+8+4)
 	f.Add(conversation(fDevice, device.b, fModule, cubin.b, fLaunch, launch.b, fReady, ready, fOK,
 		golden, fOK, make([]byte, 4+7*4), fOK, make([]byte, 24),
 		fOK, make([]byte, 1+8+4+8*8), fOK, []byte{}, fOK, []byte{}, fSummary, make([]byte, 21), fBye,

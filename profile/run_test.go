@@ -162,7 +162,8 @@ var scripts = map[string]func(){
 		f.send(fReady, uint64(4), uint64(8192), uint8(0), 0.5)
 		f.expect(fGolden)
 		f.send(fNote, "in between")
-		f.send(fOK, 2, uint64(1<<20), 12345.0)
+		f.send(fOK, 2, uint64(1<<20), 12345.0, 2, uint64(0x1000), uint64(4096), uint64(0x9000),
+			uint64(1<<20))
 		load := f.expect(fLoad)
 		check(load.str() == "/a/candidate" && load.str() == "" && load.u32() == 0 && load.u32() == 0 &&
 			load.u32() == 0, "path")
@@ -391,7 +392,8 @@ func TestWhole(t *testing.T) {
 			t.Errorf("the cubin's file: %v", err)
 		}
 		w, err := s.Golden()
-		if err != nil || w != (Written{2, 1 << 20, 12345}) {
+		if err != nil || !reflect.DeepEqual(w, Written{2, 1 << 20, 12345, []Stretch{{0x1000, 4096},
+			{0x9000, 1 << 20}}}) {
 			t.Errorf("golden: %+v, %v", w, err)
 		}
 		c, a, err := s.Load("/a/candidate", "")
@@ -489,7 +491,7 @@ func TestLeftAlone(t *testing.T) {
 func TestBadAgents(t *testing.T) {
 	for script, want := range map[string]string{
 		"nothing":       "",
-		"protocol":      "the agent speaks protocol 10, not 9",
+		"protocol":      "the agent speaks protocol 11, not 10",
 		"garbage":       "no greeting",
 		"garbage later": "no frame",
 		"short":         "shorter than its fields",

@@ -99,6 +99,14 @@ func (s *session) Golden() (Written, error) {
 		return Written{}, s.fault(err, Original)
 	}
 	out := Written{Allocations: in.int(), Bytes: int64(in.u64()), Time: in.f64()}
+	n := in.int()
+	if n < 0 || n > len(in.b)/16 {
+		s.p.dead = errShort
+		return Written{}, s.p.dead
+	}
+	for range n {
+		out.Where = append(out.Where, Stretch{in.u64(), int64(in.u64())})
+	}
 	s.golden = true
 	return out, s.done(in)
 }

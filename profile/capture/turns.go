@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"slices"
+
+	"gnvcc/profile"
 )
 
 // Programs take turns with buffers: what one launch writes, the next one reads, and the arguments
@@ -32,6 +34,37 @@ func (m *Manifest) Turn() []byte {
 		return nil // numbers differ, too
 	}
 	return m.Prior
+}
+
+// Turned gives the buffers that have changed places since the launch before (Turn).
+func (m *Manifest) Turned() (out []profile.Stretch) {
+	prior := m.Turn()
+	if prior == nil {
+		return nil
+	}
+	_, params, args, _ := settingsOf(m.Settings)
+	for _, at := range wide(params) {
+		for _, p := range []uint64{address(args, at), address(prior, at)} {
+			if address(args, at) != address(prior, at) {
+				out = append(out, profile.Stretch{Address: p, Size: 1})
+			}
+		}
+	}
+	return out
+}
+
+// Numeric tells whether a piece of memory is captured, and holds floating-point numbers alone.
+func (m *Manifest) Numeric(base uint64, size int64) bool {
+	found := false
+	for _, r := range m.Ranges {
+		if r.Base < base+uint64(size) && base < r.Base+uint64(r.Size) {
+			if r.Numbers != "float" && r.Numbers != "double" {
+				return false
+			}
+			found = true
+		}
+	}
+	return found
 }
 
 // has tells whether an address is in a captured range.

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"gnvcc/profile"
-	"gnvcc/profile/capture"
 )
 
 // How a launch finds the L2 cache in the program is not known: its time is, and whether launches of
@@ -103,7 +102,7 @@ func (w *only) timed(l *profile.Launch, s profile.Session) profile.Session {
 		return warm
 	}
 	inFull, inEmpty := off(median(full), program), off(median(empty), program)
-	if l.Repeats && w.repeatable() {
+	if l.Repeats && w.repeatable(s) {
 		in := state{Session: s, again: true, prior: w.m.Turn(), row: rows(program)}
 		again, err := in.Measure(profile.Original, 3, profile.Measurement{})
 		if err != nil {
@@ -150,11 +149,19 @@ func warmUp(s profile.Session) error {
 }
 
 // repeatable tells whether the launch can be done on what it left itself: all memory that it
-// reaches holds numbers that addresses don't come from.
-func (w *only) repeatable() bool {
-	return len(w.m.Ranges) > 0 && !slices.ContainsFunc(w.m.Ranges, func(r capture.Range) bool {
-		return r.Numbers != "float" && r.Numbers != "double"
-	})
+// writes, and that the one before it writes in the program, holds numbers that addresses don't come
+// from. What it only reads is as it was.
+func (w *only) repeatable(s profile.Session) bool {
+	written, err := s.Golden()
+	if err != nil || len(w.m.Ranges) == 0 || len(written.Where) < written.Allocations {
+		return false
+	}
+	for _, x := range append(written.Where, w.m.Turned()...) {
+		if !w.m.Numeric(x.Address, x.Size) {
+			return false
+		}
+	}
+	return true
 }
 
 // off is how far a replay's time is from the program's, of which some may be the events' own: alike

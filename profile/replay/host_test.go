@@ -117,6 +117,11 @@ type times struct {
 	rises      time.Time // until then the clocks are low
 	asked      []bool
 	last       profile.Measurement
+	writes     []profile.Stretch
+}
+
+func (s *times) Golden() (profile.Written, error) {
+	return profile.Written{Allocations: min(len(s.writes), 1), Where: s.writes}, nil
 }
 
 func (s *times) Measure(_ profile.Candidate, n int, m profile.Measurement) ([]float64, error) {
@@ -201,6 +206,7 @@ func TestRepeats(t *testing.T) {
 		{10, 20, 20.5, []string{"float", "double"}, true, false, false},
 		{7, 20, 20.5, []string{"float"}, false, false, false},
 		{10, 20, 20.5, []string{"float", ""}, false, false, true},
+		{10, 20, 20.5, []string{"float", " that is read"}, false, true, true},
 		{10, 20, 20.5, []string{"zero"}, false, false, true},
 		{10, 20, 20.5, nil, false, false, true}, {10, 4000, 20.5, []string{"float"}, false, false, false},
 		{10, 20, 30, []string{"float"}, false, false, false},
@@ -209,11 +215,16 @@ func TestRepeats(t *testing.T) {
 		m.Use = capture.Use{Count: c.count, Seconds: float64(c.count) * c.us * 1e-6, Sampled: 4, Sets: 1,
 			Row: !c.others}
 		m.Ranges = nil
-		for _, kind := range c.ranges {
-			m.Ranges = append(m.Ranges, capture.Range{Numbers: kind})
+		s := &times{warm: 2e4, cold: 2.5e4, again: c.again * 1e3}
+		for i, kind := range c.ranges {
+			base := uint64(i+1) << 20
+			kind, read := strings.CutSuffix(kind, " that is read")
+			m.Ranges = append(m.Ranges, capture.Range{Base: base, Size: 64, Numbers: kind})
+			if !read {
+				s.writes = append(s.writes, profile.Stretch{Address: base + 8, Size: 16})
+			}
 		}
 		var l profile.Launch
-		s := &times{warm: 2e4, cold: 2.5e4, again: c.again * 1e3}
 		chosen := (&only{m: m}).timed(&l, s)
 		here, _ := chosen.Measure(profile.Original, 1, profile.Measurement{})
 		other, _ := chosen.Measure(profile.Original, 1, profile.Measurement{Other: true})

@@ -27,7 +27,7 @@
 #include <stdint.h>
 
 // The protocol's version; profile/frame.go has the same number, and the same frame types.
-#define PROTOCOL 9
+#define PROTOCOL 10
 
 enum frame {
   // agent -> gnvcc
@@ -52,7 +52,7 @@ enum frame {
   FRAME_LOAD,         // str path, str entry ("": the kernel's name), u32 reserve bytes, u32 carveout % and one more (0: as seen), 3 u32 grid and 3 u32 block (0: as seen) -> u32 candidate, attributes
   FRAME_UNLOAD,       // u32 candidate
   FRAME_RUN,          // u32 candidate, u32 n, u8 before (measure.c), u32 limit ms, bytes arguments of the launch before (none: the same), u32 launches before -> n f64 ns
-  FRAME_GOLDEN,       // u32 limit ms -> u32 regions written, u64 bytes, f64 ns
+  FRAME_GOLDEN,       // u32 limit ms -> u32 regions written, u64 bytes, f64 ns, u32 n, of n runs of written chunks u64 address, u64 bytes
   FRAME_CHECK,        // u32 candidate, u32 limit ms -> see do_check in measure.c
   FRAME_DONE,         // u64 again; the session ends
   FRAME_READ,         // u32 candidate, str variable of the candidate's own, u64 bytes -> bytes
@@ -76,6 +76,7 @@ void put_u32(struct buffer *b, uint32_t v);
 void put_u64(struct buffer *b, uint64_t v);
 void put_f64(struct buffer *b, double v);
 void put_bytes(struct buffer *b, const void *p, size_t n);
+void put_raw(struct buffer *b, const struct buffer *more); // as it is
 void put_str(struct buffer *b, const char *s);
 uint8_t get_u8(struct buffer *b);
 uint32_t get_u32(struct buffer *b);

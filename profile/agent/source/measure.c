@@ -418,9 +418,10 @@ static void do_run(struct session *x, struct buffer *in) {
 }
 
 static void do_golden(struct session *x, struct buffer *in) {
-  uint32_t limit = get_u32(in), regions = 0;
+  uint32_t limit = get_u32(in), regions = 0, runs = 0;
   uint64_t bytes = 0;
   double ns;
+  struct buffer b = {0}, where = {0};
   if (!run_once(x, 0, COPIES, limit, &ns)) return;
   x->c[0].warm = true;
   struct store *s = &x->s;
@@ -441,18 +442,27 @@ static void do_golden(struct session *x, struct buffer *in) {
       s->dirty[r->first + c] = 1;
       any = true;
       bytes += r->size - c * CHUNK < CHUNK ? r->size - c * CHUNK : CHUNK;
+      if (c > 0 && s->written[r->first + c - 1]) continue; // part of the run before
+      uint64_t end = c + 1;
+      while (end < r->chunks && x->found[r->first + end].words > 0) end++;
+      put_u64(&where, r->base + c * CHUNK);
+      put_u64(&where, (end * CHUNK < r->size ? end * CHUNK : r->size) - c * CHUNK);
+      runs++;
     }
     regions += any;
   }
   if (!store_keep(s)) {
     answer_store(x);
+    buffer_free(&where);
     return;
   }
   x->golden = true;
-  struct buffer b = {0};
   put_u32(&b, regions);
   put_u64(&b, bytes);
   put_f64(&b, ns);
+  put_u32(&b, runs);
+  put_raw(&b, &where);
+  buffer_free(&where);
   answer(x, FRAME_OK, &b);
 }
 

@@ -126,6 +126,10 @@ void put_u8(struct buffer *b, uint8_t v) { put(b, &v, 1); }
 void put_u32(struct buffer *b, uint32_t v) { put(b, &v, 4); }
 void put_u64(struct buffer *b, uint64_t v) { put(b, &v, 8); }
 void put_f64(struct buffer *b, double v) { put(b, &v, 8); }
+void put_raw(struct buffer *b, const struct buffer *more) {
+  b->bad |= more->bad;
+  put(b, more->p, more->n);
+}
 void put_bytes(struct buffer *b, const void *p, size_t n) {
   put_u32(b, (uint32_t)n);
   put(b, p, n);
