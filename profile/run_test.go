@@ -243,7 +243,7 @@ var scripts = map[string]func(){
 	"fault": func() {
 		f := tuned()
 		f.expect(fGolden)
-		f.send(fOK, 1, uint64(1), 1.0)
+		f.send(fOK, 1, uint64(1), 1.0, 0)
 		f.expect(fCheck)
 		f.send(fFault, 700, "launching", "an illegal memory access was encountered")
 		f.launch(2, 1, "the CUDA context is lost") // the application goes on
