@@ -39,28 +39,13 @@ func (s *search) try(doing string, recipes []recipe.Recipe) error {
 		jobs = append(jobs, s.want(tr.Recipe, 2))
 	}
 	s.t.progress.Trying(&s.k.Kernel, s.c.Shape, doing, len(todo))
-	s.gather(jobs)
-	var arms []stats.Arm
-	groups := map[string]int{}
-	for i, tr := range todo {
-		c, err := jobs[i].result()
-		if errors.Is(err, errBudget) || s.ctx.Err() != nil || s.over() {
-			s.missing = true
-			if errors.Is(err, errBudget) {
-				s.c.Phase = decide.Resumable
-			}
-			continue // not tried: a later launch or run may; others may be ready
-		}
-		if err = s.admit(tr, c, err); err != nil {
+	st := stage{s: s, todo: todo, jobs: jobs, groups: map[string]int{}}
+	if err := s.gather(jobs, st.take); err != nil {
+		return err
+	}
+	for st.next < len(todo) {
+		if err := st.take(); err != nil {
 			return err
-		}
-		s.c.Book.Trials = append(s.c.Book.Trials, tr)
-		if tr.Refused == "" && tr.Same == "" {
-			of := lever.Of(tr.Recipe)
-			if groups[of] == 0 {
-				groups[of] = len(groups) + 1
-			}
-			arms = append(arms, stats.Arm{ID: i, Group: groups[of]})
 		}
 	}
 	back := s.meter.in(racing)
@@ -69,15 +54,15 @@ func (s *search) try(doing string, recipes []recipe.Recipe) error {
 			return s.measure(s.baseline, n)
 		}
 		return s.measure(s.loaded[todo[arm].Text], n)
-	}, arms, s.first, stats.Options{Stop: s.over, Fatal: dead})
+	}, st.arms, s.first, stats.Options{Stop: s.over, Fatal: dead})
 	back()
-	for _, st := range standings {
-		tr := todo[st.ID]
-		tr.Ratio, tr.N = st.Ratio, st.N
-		if st.Err != nil {
-			s.failed(tr, st.Err)
+	for _, was := range standings {
+		tr := todo[was.ID]
+		tr.Ratio, tr.N = was.Ratio, was.N
+		if was.Err != nil {
+			s.failed(tr, was.Err)
 		}
-		if st.N == 0 && st.Err == nil {
+		if was.N == 0 && was.Err == nil {
 			s.missing = true
 			s.c.Forget(tr)
 		}
@@ -86,6 +71,43 @@ func (s *search) try(doing string, recipes []recipe.Recipe) error {
 	s.save()
 	s.ahead()
 	return err
+}
+
+// A stage is recipes that are tried in one race.
+type stage struct {
+	s      *search
+	todo   []*policy.Trial
+	jobs   []*job // of these
+	next   int    // to be taken
+	arms   []stats.Arm
+	groups map[string]int // by lever
+}
+
+// take admits the next trial, as far as it is compiled.
+func (st *stage) take() error {
+	s, i := st.s, st.next
+	st.next++
+	tr := st.todo[i]
+	c, err := st.jobs[i].result()
+	if errors.Is(err, errBudget) || s.ctx.Err() != nil || s.over() {
+		s.missing = true
+		if errors.Is(err, errBudget) {
+			s.c.Phase = decide.Resumable
+		}
+		return nil // not tried: a later launch or run may; others may be ready
+	}
+	if err = s.admit(tr, c, err); err != nil {
+		return err
+	}
+	s.c.Book.Trials = append(s.c.Book.Trials, tr)
+	if tr.Refused == "" && tr.Same == "" {
+		of := lever.Of(tr.Recipe)
+		if st.groups[of] == 0 {
+			st.groups[of] = len(st.groups) + 1
+		}
+		st.arms = append(st.arms, stats.Arm{ID: i, Group: st.groups[of]})
+	}
+	return nil
 }
 
 // permitted tells whether the user's options and directives allow a recipe.

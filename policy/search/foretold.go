@@ -35,7 +35,7 @@ func (s *search) foretold(list []recipe.Recipe) []recipe.Recipe {
 	for _, r := range list {
 		jobs = append(jobs, s.want(r, 2))
 	}
-	s.gather(jobs)
+	_ = s.gather(jobs, func() error { return nil }) // they are run by nobody
 	type value struct {
 		r    recipe.Recipe
 		time float64

@@ -6,6 +6,7 @@ import (
 
 	"gnvcc/policy"
 	"gnvcc/policy/lever"
+	"gnvcc/rewrite"
 )
 
 // Some source variants could have other bits for all that is known before they are compiled. To
@@ -30,6 +31,7 @@ func (s *search) patient(tr *policy.Trial) time.Time {
 	if s.waited[tr.Text].IsZero() {
 		s.othersToo()
 		s.waited[tr.Text] = s.t.now()
+		s.presume(tr)
 	}
 	return s.waited[tr.Text].Add(proofPatience)
 }
@@ -93,6 +95,30 @@ func (s *search) othersToo() {
 		if tr.Doubted && tr.Refused == "" {
 			s.unasked = append(s.unasked, s.t.pool.want(&s.k.Kernel, tr.Recipe, proofOf(tr), 3))
 			most--
+		}
+	}
+}
+
+// presumed is around how many trials a search has compiled before they are proved.
+const presumed = 3
+
+// presume lets what will be tried around a trial be compiled while its proof is waited for, behind
+// all proofs: most are proved. Around those that are not, it was in vain.
+func (s *search) presume(tr *policy.Trial) {
+	if len(s.waited) > presumed || !tr.Doubted || tr.Refused != "" {
+		return
+	}
+	stage := rewrite.Source
+	if s.together {
+		stage = rewrite.PTX
+	}
+	next := s.around(tr, stage)
+	if s.together {
+		next = append(s.additions(tr, 0), next...)
+	}
+	for _, r := range next {
+		if s.c.Trial(r.String()) == nil && !r.IsDefault() && s.permitted(r) {
+			s.unasked = append(s.unasked, s.want(r, 4))
 		}
 	}
 }

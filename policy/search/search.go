@@ -81,10 +81,11 @@ type search struct {
 	loaded   map[string]profile.Candidate // by recipe text
 	byCode   map[string]*policy.Trial
 	proved   map[string]bool      // by recipe text: doubted, and proved
-	unasked  []*job               // proofs that nobody has waited for yet
+	unasked  []*job               // what nobody has waited for yet
 	passed   *policy.Trial        // over which best went, as it was not proved yet; nil: none
 	waited   map[string]time.Time // by recipe text: when best first waited for its proof
 	late     bool                 // caughtUp has waited
+	together bool                 // winners are put together (step 4), no source variants
 	missing  bool                 // something was not compiled in time
 	// within which three quarters of a stage with source variants were compiled
 	usual time.Duration
@@ -232,6 +233,8 @@ func (s *search) sources() error {
 
 // winners is steps 4 and 5.
 func (s *search) winners() error {
+	s.together = true
+	defer func() { s.together = false }()
 	for round := 0; round < 3 && !s.over(); round++ {
 		best := s.best(nil)
 		if best == nil || best.Ratio > lever.Step {

@@ -56,7 +56,10 @@ func (s *search) waitUntil(j *job, end time.Time) {
 // three quarters are done the rest has as long again, two seconds at least. Three and fewer have
 // twice what three quarters of a stage with source variants took before. What comes later is tried
 // at a later launch.
-func (s *search) gather(jobs []*job) {
+//
+// Meanwhile those that are compiled are taken, one by one, in the order of the list: checking them
+// needs the GPU, and no other one needs that now.
+func (s *search) gather(jobs []*job, take func() error) error {
 	const least = 2 * time.Second
 	defer s.meter.in(compiling)()
 	begun := s.t.now()
@@ -68,7 +71,7 @@ func (s *search) gather(jobs []*job) {
 	if few && dear && s.usual > 0 {
 		end = begun.Add(max(least, 2*s.usual))
 	}
-	known := false
+	known, taken := false, 0
 	for s.ctx.Err() == nil {
 		var open *job
 		done := 0
@@ -89,8 +92,16 @@ func (s *search) gather(jobs []*job) {
 			}
 		}
 		if open == nil || !now.Before(s.compileBy) || !end.IsZero() && !now.Before(end) {
-			return
+			return nil
+		}
+		if jobs[taken].finished() { // one is open, so that there is a next one
+			taken++
+			if err := take(); err != nil {
+				return err
+			}
+			continue
 		}
 		s.waitUntil(open, now.Add(min(20*time.Millisecond, s.compileBy.Sub(now))))
 	}
+	return nil
 }
