@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -34,7 +35,8 @@ const memoAnswer cache.Memos[keptAnswer] = "answer"
 const mostKept = 1 << 18
 
 // ask is same.Same.
-func (b *Workbench) ask(own, variant same.Built, fixed fold.Fixed) (*same.Answer, error) {
+func (b *Workbench) ask(ctx context.Context, own, variant same.Built,
+	fixed fold.Fixed) (*same.Answer, error) {
 	if own.Contracted != nil || variant.Contracted != nil {
 		return same.Same(own, variant, fixed)
 	}
@@ -47,23 +49,27 @@ func (b *Workbench) ask(own, variant same.Built, fixed fold.Fixed) (*same.Answer
 		return nil, err
 	}
 	key := answerKey(own, variant, fixed)
-	if kept, ok := memoAnswer.Get(b.Store, key); ok {
+	return once(ctx, b.flights, string(memoAnswer)+" "+key, func() (*same.Answer, bool, error) {
+		kept, ok := memoAnswer.Get(b.Store, key)
 		if kept.Error != "" {
-			return nil, errors.New(kept.Error)
+			return nil, true, errors.New(kept.Error)
 		}
-		if answer, ok := kept.answer(one, two); ok {
-			return answer, nil
+		if !ok {
+			return nil, false, nil
 		}
-	}
-	answer, err := same.Same(own, variant, fixed)
-	if err != nil {
-		memoAnswer.Put(b.Store, key, keptAnswer{Error: err.Error()})
-		return nil, err
-	}
-	if kept, ok := keep(answer, one, two); ok {
-		memoAnswer.Put(b.Store, key, kept)
-	}
-	return answer, nil
+		answer, ok := kept.answer(one, two)
+		return answer, ok, nil
+	}, func() (*same.Answer, error) {
+		answer, err := same.Same(own, variant, fixed)
+		if err != nil {
+			memoAnswer.Put(b.Store, key, keptAnswer{Error: err.Error()})
+			return nil, err
+		}
+		if kept, ok := keep(answer, one, two); ok {
+			memoAnswer.Put(b.Store, key, kept)
+		}
+		return answer, nil
+	})
 }
 
 func answerKey(own, variant same.Built, fixed fold.Fixed) string {

@@ -52,12 +52,12 @@ func TestAsk(t *testing.T) {
 	b := &Workbench{Store: st}
 	fixed := fold.Fixed{Params: map[int]bool{}}
 	own := read(text)
-	first, err := b.ask(own, again(own), fixed)
+	first, err := b.ask(t.Context(), own, again(own), fixed)
 	if err != nil || len(first.Sums) == 0 || len(first.Both) == 0 || len(first.Approximate) == 0 {
 		t.Fatalf("%+v, %v", first, err)
 	}
 	one, two := again(own), again(own)
-	second, err := b.ask(one, two, fixed)
+	second, err := b.ask(t.Context(), one, two, fixed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,26 +77,26 @@ func TestAsk(t *testing.T) {
 	}
 	kept.Error = "kept"
 	memoAnswer.Put(st, key, kept)
-	if _, err := b.ask(own, own, fixed); err == nil || err.Error() != "kept" {
+	if _, err := b.ask(t.Context(), own, own, fixed); err == nil || err.Error() != "kept" {
 		t.Errorf("what was kept is not used: %v", err)
 	}
 	other := own
 	other.Contracted = map[same.Statement]same.Statement{}
-	if _, err := b.ask(other, own, fixed); err != nil {
+	if _, err := b.ask(t.Context(), other, own, fixed); err != nil {
 		t.Errorf("where sums are known: %v", err)
 	}
-	if _, err := b.ask(own, own, fold.Fixed{Params: map[int]bool{3: true}}); err != nil &&
+	if _, err := b.ask(t.Context(), own, own, fold.Fixed{Params: map[int]bool{3: true}}); err != nil &&
 		err.Error() == "kept" {
 		t.Error("another question has the same answer")
 	}
-	if _, err := b.ask(own, read(strings.Replace(text, "x + y", "x", 1)), fixed); err != nil &&
+	if _, err := b.ask(t.Context(), own, read(strings.Replace(text, "x + y", "x", 1)), fixed); err != nil &&
 		err.Error() == "kept" {
 		t.Error("another variant has the same answer")
 	}
 	// damaged: asked again
 	kept.Error, kept.Alone = "", []int{1 << 20}
 	memoAnswer.Put(st, key, kept)
-	if a, err := b.ask(own, own, fixed); err != nil || !reflect.DeepEqual(worded(a), worded(first)) {
+	if a, err := b.ask(t.Context(), own, own, fixed); err != nil || !reflect.DeepEqual(worded(a), worded(first)) {
 		t.Errorf("a damaged answer: %v, %v", a, err)
 	}
 }

@@ -443,6 +443,7 @@ func (c *Compiler) provable(cand *Candidate, s *Source, r recipe.Recipe, h how) 
 			return err
 		}
 		defer done()
+		b.proving = true
 		recipes := map[string]recipe.Recipe{s.Kernel: r}
 		p, whole, bad, err := b.rewritten(ctx, s.job, s.translation, s.Module, recipes, s.std)
 		if err == nil && len(bad) == 0 {

@@ -180,7 +180,7 @@ func (b *Workbench) matchedSums(ctx context.Context, j *job.Job, t *record.Trans
 	if err != nil {
 		return nil, err
 	}
-	answer, err := b.ask(same.Built{Module: own, Entry: d.entry},
+	answer, err := b.ask(ctx, same.Built{Module: own, Entry: d.entry},
 		same.Built{Module: variant, Entry: d.entry}, fixed)
 	if err != nil {
 		return nil, err

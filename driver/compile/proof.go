@@ -149,7 +149,7 @@ func (b *Workbench) compare(ctx context.Context, j *job.Job, t *record.Translati
 		})
 	}
 	try := func(one, two map[same.Statement]same.Statement) error {
-		answer, err := b.ask(same.Built{Module: own, Entry: d.entry, Contracted: one},
+		answer, err := b.ask(ctx, same.Built{Module: own, Entry: d.entry, Contracted: one},
 			same.Built{Module: variant, Entry: d.entry, Contracted: two}, fixed)
 		if err != nil {
 			return err
@@ -259,18 +259,12 @@ func withLineInfo(call *toolcmd.Cicc) *toolcmd.Cicc {
 	return call.And("-generate-line-info")
 }
 
-// linedBeside compiles a variant with line information while it is compiled as a build does, where
-// it will have to be proved: the tuner adopts none without. Whatever fails here fails again where
-// it matters.
-func (b *Workbench) linedBeside(ctx context.Context, t *record.Translation, module *ptx.Module,
-	call *toolcmd.Cicc, signature []string, v variantOf) {
-	if b.flights == nil || v.never || v.approximate() {
-		return
-	}
-	unit, err := b.unit(t.Input)
-	if err == nil && (leaves(module, v.entry) ||
-		b.sameBits(ctx, t, call, unit, module, signature, v) != nil) {
-		_, _ = b.linedVariant(ctx, t, call, unit, signature, v)
+// linedBeside compiles a variant with line information while somebody compiles it as a build does.
+// Whatever fails here fails again where it matters.
+func (b *Workbench) linedBeside(ctx context.Context, d draft) {
+	unit, err := b.unit(d.t.Input)
+	if err == nil && !d.v.never && !d.v.approximate() {
+		_, _ = b.linedVariant(ctx, d.t, d.call, unit, d.signature, d.v)
 	}
 }
 

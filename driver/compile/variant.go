@@ -176,20 +176,30 @@ func (b *Workbench) variant(ctx context.Context, t *record.Translation, module *
 		}
 		b.Log.Debug().Err(err).Msg("a candidate is compiled from the whole text")
 	}
-	return once(ctx, b.flights, key, func() (compiledVariant, bool, error) {
-		return b.recallVariant(key, v)
-	}, func() (m compiledVariant, err error) {
-		err = b.beside(func() (err error) {
-			m, err = b.compileVariant(ctx, t, module, call, signature, v, nil)
-			return err
-		}, func() error {
-			b.linedBeside(ctx, t, module, call, signature, v)
-			return nil
-		})
+	if !b.proving {
+		return b.wholeVariant(ctx, d)
+	}
+	var m compiledVariant
+	err = b.beside(func() (err error) {
+		m, err = b.wholeVariant(ctx, d)
+		return err
+	}, func() error {
+		b.linedBeside(ctx, d)
+		return nil
+	})
+	return m, err
+}
+
+// wholeVariant is variant where nothing is kept, from the whole text.
+func (b *Workbench) wholeVariant(ctx context.Context, d draft) (compiledVariant, error) {
+	return once(ctx, b.flights, d.key, func() (compiledVariant, bool, error) {
+		return b.recallVariant(d.key, d.v)
+	}, func() (compiledVariant, error) {
+		m, err := b.compileVariant(ctx, d.t, d.module, d.call, d.signature, d.v, nil)
 		if err != nil && (ctx.Err() != nil || transient(err)) {
 			return compiledVariant{}, err
 		}
-		b.keepVariant(key, m, err)
+		b.keepVariant(d.key, m, err)
 		if b.only {
 			b.distrust(d, m)
 		}

@@ -43,6 +43,7 @@ type Workbench struct {
 	never   bool // guards inside kernels never hold
 	// variants that nobody vouches for are compiled all the same: the tuner measures before it proves
 	unproved bool
+	proving  bool // what is compiled is to be proved
 	// for the tuner: a file with the one kernel that is asked for, and what ptxas -v says of it
 	only  bool
 	draft bool                      // and its source variants may be drafts (draft.go)
