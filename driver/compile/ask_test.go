@@ -96,7 +96,8 @@ func TestAsk(t *testing.T) {
 	// damaged: asked again
 	kept.Error, kept.Alone = "", []int{1 << 20}
 	memoAnswer.Put(st, key, kept)
-	if a, err := b.ask(t.Context(), own, own, fixed); err != nil || !reflect.DeepEqual(worded(a), worded(first)) {
+	a, err := b.ask(t.Context(), own, own, fixed)
+	if err != nil || !reflect.DeepEqual(worded(a), worded(first)) {
 		t.Errorf("a damaged answer: %v, %v", a, err)
 	}
 }
