@@ -40,14 +40,18 @@ import (
 // turns go on one after the other, from that branch on, in a copy of the kernel's own code, to its
 // end.
 //
-// Shared arrays stand once for each turn, one behind the other, so that an access of turn u is the
-// kernel's own, u arrays further on. A barrier stands once, and instructions of a warp once for
-// each turn: both only where all threads stay in the jammed code, as they do where shared memory is
-// used. There the ways on which turns may disagree are small, and under guards (coarsenways.go).
+// Where the launches' grid is known, host(grid), it need not be a multiple: the blocks that are left
+// over are launched each for itself, and carry out the kernel's own code, which stands behind.
+//
+// Shared arrays, dynamic ones of a known size too, stand once for each turn, one behind the other,
+// so that an access of turn u is the kernel's own, u arrays further on. A barrier stands once, and
+// instructions of a warp once for each turn: both only where all threads stay in the jammed code,
+// as they do where shared memory is used. There the ways on which turns may disagree are small, and
+// under guards (coarsenways.go).
 //
 // Allowed are kernels whose blocks don't wait for each other, with instructions that are known, and
-// without calls, carries, dynamic shared memory and special registers other than the launch's shape
-// and the lane (Coarsenable). Arrays in local memory only where blocks stand apart.
+// without calls, carries and special registers other than the launch's shape and the lane
+// (Coarsenable). Arrays in local memory only where blocks stand apart.
 //
 // Safe: each turn carries out the statements of the thread that it stands for, in their order,
 // with the same operands; the turns of a thread are interleaved as any threads of different blocks
@@ -70,7 +74,8 @@ func coarsen(k *kernel, terms []recipe.Term) error {
 	if k.options.Coarse[k.Name] != c.by {
 		return errors.New("it is for a second entry, which the host launches with a smaller grid")
 	}
-	if err := coarseOutside(k.module, k.Func); err != nil {
+	outer, err := coarseOutside(k.module, k.Func)
+	if err != nil {
 		return err
 	}
 	if text := string(k.Text()); strings.Contains(text, coarsePrefix) ||
@@ -81,16 +86,16 @@ func coarsen(k *kernel, terms []recipe.Term) error {
 	dim := slices.IndexFunc(c.by[:], func(n int) bool { return n > 1 })
 	n := c.by[dim]
 	if c.way == blocksBeside {
-		block, grid := k.options.Blocks[k.Name], k.options.Grids[k.Name][dim]
+		block := k.options.Blocks[k.Name]
 		if block[2] != n {
 			return errors.New("it is for blocks of a known size")
 		}
-		if grid%n == 0 {
-			grid = 0
-		}
-		return k.beside(dim, n, [3]int{block[0], block[1], 1}, grid)
+		return k.beside(dim, n, [3]int{block[0], block[1], 1}, k.oddGrid(dim, n))
 	}
-	read, err := readCoarse(k.Func, dim, c.way == blocksApart)
+	if outer.size = k.options.Dynamic[k.Name]; len(outer.names) > 0 && outer.size <= 0 {
+		return errors.New("it uses dynamic shared memory: it is for a second entry, chosen by host(dynamic)")
+	}
+	read, err := readCoarse(k.Func, outer, dim, c.way == blocksApart)
 	if err != nil {
 		return err
 	}
@@ -102,14 +107,27 @@ func coarsen(k *kernel, terms []recipe.Term) error {
 		if err := k.takesShared(); err != nil {
 			return err
 		}
+		if all := n*read.stride() + k.options.Dynamic[k.Name]; all > sharedLimit {
+			return fmt.Errorf("it would have %d bytes of shared memory, and %d are the most", all,
+				sharedLimit)
+		}
 	}
-	body, err := coarseText(read, n)
+	body, err := coarseText(read, n, k.oddGrid(dim, n))
 	if err != nil {
 		return err
 	}
 	inside := k.Inside()
 	text := k.Text()
 	return k.SetText([]byte(string(text[:inside.Start]) + body + string(text[inside.End:])))
+}
+
+// oddGrid is the grid in a dimension where it is known and n do not divide it, else 0.
+func (k *kernel) oddGrid(dim, n int) int {
+	grid := k.options.Grids[k.Name]
+	if min(grid[0], grid[1], grid[2]) <= 0 || grid[dim]%n == 0 {
+		return 0
+	}
+	return grid[dim]
 }
 
 // MaxCoarse bounds how many blocks' work one block does: registers and code grow with it. It does

@@ -61,8 +61,10 @@ func Besideable(m *ptx.Module, kernel string, block [3]int) error {
 		return fmt.Errorf("its blocks of %dx%dx%d threads are no equal parts of a warp", block[0],
 			block[1], block[2])
 	}
-	if err := coarseOutside(m, f); err != nil {
+	if outer, err := coarseOutside(m, f); err != nil {
 		return err
+	} else if len(outer.names) > 0 {
+		return fmt.Errorf("it uses dynamic shared memory (%s)", outer.names[0])
 	}
 	for _, d := range f.Directives {
 		switch d.Name {

@@ -26,15 +26,17 @@ func Coarsenable(m *ptx.Module, kernel string) (dims [3]bool, err error) {
 	if f == nil {
 		return dims, fmt.Errorf("no kernel %s in the PTX", kernel)
 	}
-	if err := coarseOutside(m, f); err != nil {
+	outer, err := coarseOutside(m, f)
+	if err != nil {
 		return dims, err
 	}
+	outer.size = 1 // how much a launch asks for is not known here
 	var first error
 	for d := range dims {
-		_, err := readCoarse(f, d, false)
+		_, err := readCoarse(f, outer, d, false)
 		if err != nil && !errors.Is(err, errNoNumber) {
 			first = cmp.Or(first, err)
-			_, err = readCoarse(f, d, true)
+			_, err = readCoarse(f, outer, d, true)
 		}
 		dims[d] = err == nil
 	}
@@ -46,33 +48,44 @@ func Coarsenable(m *ptx.Module, kernel string) (dims [3]bool, err error) {
 
 var errNoNumber = errors.New("it does not look at its block's number")
 
+// A coarseOuter is the dynamic shared memory that a kernel uses: arrays without a size, which all
+// begin at one place.
+type coarseOuter struct {
+	names []string
+	align int
+	size  int // of a launch, bytes
+}
+
 // coarseOutside looks at what stands around a kernel's own text.
-func coarseOutside(m *ptx.Module, f *ptx.Func) error {
+func coarseOutside(m *ptx.Module, f *ptx.Func) (out coarseOuter, err error) {
 	for _, d := range f.Directives {
 		if strings.Contains(d.Name, "cluster") {
-			return fmt.Errorf("the source asks for %s, which is about blocks as they are", d.Name)
+			return out, fmt.Errorf("the source asks for %s, which is about blocks as they are", d.Name)
 		}
 	}
 	switch {
 	case slices.Contains(m.Target, "debug"):
-		return errors.New("it is compiled for a debugger, which knows its registers by name")
+		return out, errors.New("it is compiled for a debugger, which knows its registers by name")
 	case m.AddressSize != 64:
-		return errors.New("its addresses have 32 bits")
+		return out, errors.New("its addresses have 32 bits")
 	}
 	r, err := m.Reach(f.Name)
 	if err != nil {
-		return err
+		return out, err
 	}
 	for _, g := range r.Globals {
-		if g.Space == "shared" {
-			return fmt.Errorf("it uses shared memory that is not its own (%s)", g.Name)
+		switch {
+		case g.Space == "shared" && g.Linkage == "extern" && g.Size() <= 0:
+			out.names, out.align = append(out.names, g.Name), max(out.align, g.Alignment())
+		case g.Space == "shared":
+			return out, fmt.Errorf("it uses shared memory that is not its own (%s)", g.Name)
 		}
 	}
 	waits, err := m.Awaits(f.Name)
 	if err == nil && waits != "" {
 		err = fmt.Errorf("its blocks may wait for each other (%s)", waits)
 	}
-	return err
+	return out, err
 }
 
 // A coarseRead is what is known of a kernel that is to be coarsened in one dimension.
@@ -115,8 +128,8 @@ const maxRounds = 8
 
 // readCoarse reads a kernel, with ways on which turns may disagree under guards where that is
 // needed.
-func readCoarse(f *ptx.Func, dim int, apart bool) (*coarseRead, error) {
-	c, err := readTurns(f, dim, apart)
+func readCoarse(f *ptx.Func, outer coarseOuter, dim int, apart bool) (*coarseRead, error) {
+	c, err := readTurns(f, outer, dim, apart)
 	// what is written under a guard may depend on the turn, though it did not before
 	for round := 0; err == nil && !apart && len(c.leaves) > 0 && (c.together != "" || c.size > 0) &&
 		round < maxRounds; round++ {
@@ -124,7 +137,7 @@ func readCoarse(f *ptx.Func, dim int, apart bool) (*coarseRead, error) {
 		if bad != nil {
 			return nil, c.stays(bad)
 		}
-		c, err = readTurns(g, dim, apart)
+		c, err = readTurns(g, outer, dim, apart)
 	}
 	if err != nil {
 		return nil, err
@@ -153,13 +166,16 @@ func (c *coarseRead) stays(way error) error {
 }
 
 // readTurns reads what depends on the turn.
-func readTurns(f *ptx.Func, dim int, apart bool) (*coarseRead, error) {
+func readTurns(f *ptx.Func, outer coarseOuter, dim int, apart bool) (*coarseRead, error) {
 	flow, err := f.Flow()
 	if err != nil {
 		return nil, err
 	}
 	c := &coarseRead{f: f, flow: flow, dim: dim, apart: apart, shared: map[string]int{}, align: 16,
 		many: make([]bool, len(f.Stmts)), varies: make([]bool, flow.Registers())}
+	for _, name := range outer.names {
+		c.shared[name], c.size, c.align = 0, outer.size, max(c.align, outer.align)
+	}
 	groups, err := coarseGroups(f)
 	if err != nil {
 		return nil, err

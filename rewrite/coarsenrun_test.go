@@ -249,6 +249,9 @@ func newCoarseProgram(rng *rand.Rand, together bool) string {
 	return p.body.String() + "}\n"
 }
 
+// coarseDynamic is the dynamic shared memory of launches of random kernels, bytes.
+const coarseDynamic = 40
+
 // coarseRun gives what a kernel stores.
 func coarseRun(t *testing.T, text []byte, grid [3]int) (map[uint64]byte, error) {
 	t.Helper()
@@ -256,7 +259,11 @@ func coarseRun(t *testing.T, text []byte, grid [3]int) (map[uint64]byte, error) 
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	machine, err := newTileMachine(m.Entry("k"), [3]int{4, 1, 1}, 0)
+	dynamic := 0
+	if bytes.Contains(text, []byte(".extern")) && !bytes.Contains(text, []byte(coarseShared)) {
+		dynamic = coarseDynamic
+	}
+	machine, err := newTileMachine(m.Entry("k"), [3]int{4, 1, 1}, dynamic)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
@@ -273,6 +280,15 @@ func TestCoarsenRuns(t *testing.T) {
 		rng := rand.New(rand.NewSource(seed))
 		text := []byte(newCoarseProgram(rng, seed%4 >= 2))
 		grid := [3]int{4, 2, 1}
+		if seed%8 >= 4 {
+			grid = [3]int{5, 3, 1}
+		}
+		dynamic := 0
+		if seed%16 >= 8 && bytes.Contains(text, []byte(".shared .align 4 .b8 near[40];")) {
+			text = bytes.Replace(text, []byte(".shared .align 4 .b8 near[40];"), nil, 1)
+			text = bytes.Replace(text, []byte(".visible"), []byte(".extern .shared .align 4 .b8 near[];\n.visible"), 1)
+			dynamic = coarseDynamic
+		}
 		want, err := coarseRun(t, text, grid)
 		if err != nil {
 			t.Fatalf("seed %d: %v\n%s", seed, err, text)
@@ -280,7 +296,8 @@ func TestCoarsenRuns(t *testing.T) {
 		for _, value := range []string{"2x1x1", "4x1x1", "1x2x1", "2x1x1s", "1x2x1s"} {
 			r := mustRecipe(t, "coarsen="+value)
 			by := Coarsen(r)
-			o := Options{Coarse: map[string][3]int{"k": by}, Dynamic: map[string]int{"k": 0}}
+			o := Options{Coarse: map[string][3]int{"k": by}, Dynamic: map[string]int{"k": dynamic},
+				Grids: map[string][3]int{"k": grid}}
 			out, refused, err := o.apply(text, map[string]recipe.Recipe{"k": r})
 			if err != nil {
 				t.Fatal(err)
@@ -292,9 +309,13 @@ func TestCoarsenRuns(t *testing.T) {
 				ran["refused"]++
 				continue
 			}
-			small := grid
+			small, rest := grid, 0
 			for d := range small {
-				small[d] /= by[d]
+				rest += small[d] % by[d]
+				small[d] = small[d]/by[d] + small[d]%by[d]
+			}
+			if rest > 0 && strings.HasSuffix(value, "s") {
+				continue // the host does not launch it
 			}
 			got, err := coarseRun(t, out, small)
 			if err != nil {
@@ -304,6 +325,12 @@ func TestCoarsenRuns(t *testing.T) {
 				t.Fatalf("seed %d, %s: other memory\n%s\n%s", seed, value, text, out)
 			}
 			ran[value]++
+			if rest > 0 {
+				ran["a rest"]++
+			}
+			if dynamic > 0 {
+				ran["dynamic"]++
+			}
 			switch {
 			case bytes.Contains(out, []byte("_resume1:")):
 				ran["several branches on which blocks disagree"]++
@@ -318,7 +345,8 @@ func TestCoarsenRuns(t *testing.T) {
 		}
 	}
 	t.Log(ran)
-	for _, what := range []string{"2x1x1", "4x1x1", "1x2x1", "2x1x1s", "1x2x1s", "refused", "shared", "ways under guards",
+	for _, what := range []string{"2x1x1", "4x1x1", "1x2x1", "2x1x1s", "1x2x1s", "refused", "shared", "ways under guards", "a rest",
+		"dynamic",
 		"one such branch", "several branches on which blocks disagree"} {
 		if ran[what] < 50 {
 			t.Errorf("%s: only %d kernels", what, ran[what])

@@ -29,21 +29,28 @@ type coarseWriter struct {
 	groups []coarseGroup
 	out    []string
 	preds  int // predicates of its own
+	grid   int // of launches, in its dimension, where the turns don't divide it; else 0
 }
 
 // coarseText gives the body of the coarsened kernel.
-func coarseText(c *coarseRead, turns int) (string, error) {
+func coarseText(c *coarseRead, turns, grid int) (string, error) {
 	groups, err := coarseGroups(c.f)
 	if err != nil {
 		return "", err
 	}
-	w := &coarseWriter{coarseRead: c, turns: turns, groups: groups}
+	if grid > 0 && grid < turns {
+		return "", fmt.Errorf("a grid of %d blocks has not %d of them", grid, turns)
+	}
+	w := &coarseWriter{coarseRead: c, turns: turns, groups: groups, grid: grid}
 	w.begin()
 	w.jam()
 	if len(c.leaves) > 0 {
 		if err := w.alone(); err != nil {
 			return "", err
 		}
+	}
+	if w.grid > 0 {
+		w.left()
 	}
 	body := w.out
 	w.out = nil
@@ -107,26 +114,33 @@ func (w *coarseWriter) declare() {
 	w.line(".reg .b32 %sb<%d>, %sn, %st, %sw, %sx;", coarsePrefix, w.turns+1, coarsePrefix,
 		coarsePrefix, coarsePrefix, coarsePrefix)
 	w.line(".reg .b64 %sa<2>;", coarsePrefix)
-	w.line(".reg .pred %sp<%d>;", coarsePrefix, w.preds+1)
+	w.line(".reg .pred %sp<%d>, %sl;", coarsePrefix, w.preds+1, coarsePrefix)
 	if w.size > 0 {
 		w.line(".shared .align %d .b8 %s[%d];", w.align, coarseShared, w.turns*w.stride())
 	}
 }
 
 // stride is how far the shared arrays of two turns are apart, bytes.
-func (w *coarseWriter) stride() int { return (w.size + w.align - 1) / w.align * w.align }
+func (c *coarseRead) stride() int { return (c.size + c.align - 1) / c.align * c.align }
 
 // begin works out the numbers of the turns' blocks, and gives a value to copies of registers that
 // the kernel may read before it writes them.
 func (w *coarseWriter) begin() {
 	axis := "xyz"[w.dim : w.dim+1]
 	w.line("mov.u32 %sb0, %%ctaid.%s;", coarsePrefix, axis)
+	if w.grid > 0 {
+		w.line("mov.u32 %sn, %d;", coarsePrefix, w.grid)
+		w.line("setp.ge.u32 %sl, %sb0, %d;", coarsePrefix, coarsePrefix, w.grid/w.turns)
+		w.line("@%sl bra %s_left;", coarsePrefix, coarseLabel)
+	}
 	w.line("mul.lo.u32 %sb0, %sb0, %d;", coarsePrefix, coarsePrefix, w.turns)
 	for u := 1; u < w.turns; u++ {
 		w.line("add.u32 %sb%d, %sb0, %d;", coarsePrefix, u, coarsePrefix, u)
 	}
-	w.line("mov.u32 %sn, %%nctaid.%s;", coarsePrefix, axis)
-	w.line("mul.lo.u32 %sn, %sn, %d;", coarsePrefix, coarsePrefix, w.turns)
+	if w.grid == 0 {
+		w.line("mov.u32 %sn, %%nctaid.%s;", coarsePrefix, axis)
+		w.line("mul.lo.u32 %sn, %sn, %d;", coarsePrefix, coarsePrefix, w.turns)
+	}
 	for _, r := range w.flow.Live(0) {
 		for u := 1; u < w.turns && w.varies[r]; u++ {
 			w.zero(r, u)
@@ -166,6 +180,23 @@ func (w *coarseWriter) jam() {
 			}
 		case ptx.Label, ptx.Line, ptx.Direction:
 			w.line("%s", w.statement(i, 0, ""))
+		}
+	}
+	if w.falls() {
+		w.line("ret;")
+	}
+}
+
+// left writes the kernel's own code for the blocks that are left over, where the turns don't divide
+// the grid: of q times n blocks and a rest, the first q blocks that are launched do n each, and the
+// others one. All threads of a block go one way, so that their barriers are their own.
+func (w *coarseWriter) left() {
+	w.line("%s_left:", coarseLabel)
+	w.line("add.u32 %sb0, %sb0, %d;", coarsePrefix, coarsePrefix, w.grid/w.turns*(w.turns-1))
+	for i, s := range w.f.Stmts {
+		switch s.Kind {
+		case ptx.Inst, ptx.Label, ptx.Line, ptx.Direction:
+			w.line("%s", w.statement(i, 0, coarseLabel+"_o_"))
 		}
 	}
 	if w.falls() {

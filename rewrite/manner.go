@@ -19,7 +19,7 @@ func MannerOf(r recipe.Recipe) manner.Manner {
 	}
 	m.Coarse, m.Beside = c.by, c.way == blocksBeside
 	guards, err := r.Guards()
-	if err != nil || len(guards) != 1 || !m.Beside {
+	if err != nil || len(guards) != 1 || c.way == blocksApart {
 		return m
 	}
 	grid := guards[0].Grid()

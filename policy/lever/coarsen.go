@@ -23,6 +23,7 @@ import (
 
 const (
 	fewestWaves = 4  // of resident blocks, as many as must be left
+	oddGrid     = 16 // as many times, and more, must a grid have the blocks that don't divide it
 	apartWaves  = 50 // from so many on, blocks that stand apart are tried
 	// registers of as many threads as are jammed, above which none is tried: a thread has 255, and
 	// what the turns have in common counts once
@@ -96,7 +97,7 @@ func coarseValues(s *Situation) []string {
 			}
 		}
 	}
-	if s.waves() > apartWaves && s.coarsens(0, rewrite.MaxCoarse, 1) {
+	if s.waves() > apartWaves && s.Shape.Grid[0]%rewrite.MaxCoarse == 0 && s.coarsens(0, rewrite.MaxCoarse, 1) {
 		out = append(out, coarseValue(0, rewrite.MaxCoarse)+"s")
 	}
 	return out
@@ -109,10 +110,10 @@ func coarseValue(axis, n int) string {
 }
 
 // coarsens tells whether blocks that do the work of n in one dimension are worth trying: they
-// divide the grid, fill the GPU so many times, and have registers for as many threads.
+// divide the grid, or it is so large that what is left over is little, fill the GPU so many times, and have registers for as many threads.
 func (s *Situation) coarsens(axis, n int, waves float64) bool {
 	grid := s.Shape.Grid[axis]
-	return s.Kernel.Coarsenable[axis] && grid%n == 0 && grid > n && s.waves() >= waves*float64(n) &&
+	return s.Kernel.Coarsenable[axis] && (grid%n == 0 && grid > n || grid >= n*oddGrid) && s.waves() >= waves*float64(n) &&
 		s.Kernel.Default.Registers*n <= mostJammed
 }
 
@@ -148,7 +149,8 @@ func coarsenAround(s *Situation, best policy.Trial) []recipe.Recipe {
 		}
 		for _, n := range []int{by[axis] / 2, by[axis] * 2} {
 			if beside && s.beside(axis, n) ||
-				!beside && n > 1 && n <= rewrite.MaxCoarse && s.coarsens(axis, n, 1) {
+				!beside && n > 1 && n <= rewrite.MaxCoarse && s.coarsens(axis, n, 1) &&
+					(apart == "" || s.Shape.Grid[axis]%n == 0) {
 				values = append(values, coarseValue(axis, n)+apart)
 			}
 		}

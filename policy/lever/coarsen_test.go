@@ -26,12 +26,16 @@ func coarseTried(s *Situation) string {
 	var out []string
 	for _, r := range levers()["coarsen"].Try(s) {
 		value, _ := r.Get("coarsen", "")
+		if strings.Contains(r.String(), "host(grid)") {
+			value += "+"
+		}
 		out = append(out, value)
 	}
 	return strings.Join(out, " ")
 }
 
-// TestCoarsenTried: values that divide the grid, and leave so many blocks that the GPU is full.
+// TestCoarsenTried: values that divide the grid, or are for one grid alone (+), and leave so many
+// blocks that the GPU is full.
 func TestCoarsenTried(t *testing.T) {
 	const wave = 132 * 16
 	for _, c := range []struct {
@@ -40,12 +44,13 @@ func TestCoarsenTried(t *testing.T) {
 	}{
 		{[3]int{wave, 16, 1}, "1x4x1 4x1x1 1x2x1 2x1x1"},
 		{[3]int{16 * wave, 1, 1}, "4x1x1 2x1x1"},
-		{[3]int{16*wave - 4, 1, 1}, "2x1x1"}, // not four waves left
-		{[3]int{16*wave + 2, 1, 1}, "2x1x1"}, // four don't divide them
-		{[3]int{16*wave + 1, 1, 1}, ""},      // nor two
-		{[3]int{8*wave - 2, 1, 1}, ""},       // not four waves left
-		{[3]int{1, 2, 16 * wave}, ""},        // all of y in one block
-		{[3]int{1, 4, 16 * wave}, "1x2x1"},   // z is not looked at
+		{[3]int{16*wave - 4, 1, 1}, "2x1x1"},             // not four waves left
+		{[3]int{16*wave + 2, 1, 1}, "4x1x1+ 2x1x1"},      // four don't divide them
+		{[3]int{16*wave + 1, 1, 1}, "4x1x1+ 2x1x1+"},     // nor two
+		{[3]int{16 * wave, 13, 1}, "4x1x1 2x1x1 8x1x1s"}, // of 13 much would be left over
+		{[3]int{8*wave - 2, 1, 1}, ""},                   // not four waves left
+		{[3]int{1, 2, 16 * wave}, ""},                    // all of y in one block
+		{[3]int{1, 4, 16 * wave}, "1x2x1"},               // z is not looked at
 		{[3]int{64 * wave, 1, 1}, "4x1x1 2x1x1 8x1x1s"},
 		{[3]int{51*wave + 4, 1, 1}, "4x1x1 2x1x1"}, // eight don't divide them
 	} {

@@ -51,11 +51,22 @@ func TestCoarsenIsFound(t *testing.T) {
 	}
 }
 
+// TestCoarsenOddGrid: a grid that is no multiple has code of its own.
+func TestCoarsenOddGrid(t *testing.T) {
+	g := newSim(t, coarse())
+	o := simOptions()
+	o.Levers = []string{"coarsen"}
+	results, _ := g.run(o, one("_Z1aPfi", shape(20001, 256)))
+	const want = "coarsen=4x1x1 spec{host(block)=256x1x1,host(dynamic)=0,host(grid)=20001x1x1}"
+	if d := results[0].Decision; d == nil || d.Recipe != want {
+		t.Fatalf("decided %+v", d)
+	}
+}
+
 // TestCoarsenStaysAway: from grids that would not fill the GPU, and from kernels that can't be.
 func TestCoarsenStaysAway(t *testing.T) {
 	for name, change := range map[string]func(*simKernel) int{
 		"too few blocks": func(k *simKernel) int { return 2000 },
-		"none divides":   func(k *simKernel) int { return 20001 },
 		"shared memory": func(k *simKernel) int {
 			k.Coarsenable, k.NoCoarsen = [3]bool{}, "it uses shared memory"
 			return 20000

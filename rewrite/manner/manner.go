@@ -13,7 +13,8 @@ type Manner struct {
 	// z; it is for launches whose blocks are 1 deep.
 	Beside bool
 	// Only is the one grid of launches that it is for, where its code knows that grid; zeros: any.
-	// Then Coarse need not divide it: what is left over is one block more (Beside).
+	// Then Coarse need not divide it: what is left over is one block more where they stand beside each
+	// other, else as many as are left over.
 	Only [3]int
 	// Reserve keeps it to a number of resident blocks (the lever throttle).
 	Reserve Reserve
@@ -107,13 +108,15 @@ func (m Manner) Launch(grid, block [3]int) (g, b [3]int, ok bool) {
 			return [3]int{}, [3]int{}, false
 		}
 		rest := 0
-		if m.Only != [3]int{} && m.Beside && s.Now > 1 && grid[i] <= s.Most {
+		if m.Only != [3]int{} && m.Block == [3]int{} && grid[i] <= s.Most {
 			rest = grid[i] % s.Now
 		}
 		g[i] = s.blocks(grid[i] - rest)
-		if ok = g[i] > 0; ok && rest > 0 {
-			g[i]++
+		ok = g[i] > 0
+		if m.Beside {
+			rest = min(rest, 1)
 		}
+		g[i] += rest
 	}
 	if !ok {
 		return [3]int{}, [3]int{}, false

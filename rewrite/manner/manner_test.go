@@ -95,3 +95,21 @@ func TestBlocksBeside(t *testing.T) {
 		}
 	}
 }
+
+// Of one grid alone the blocks that are left over are launched each for itself.
+func TestBlocksLeftOver(t *testing.T) {
+	for _, c := range []struct{ grid, coarse, want [3]int }{
+		{[3]int{101, 7, 1}, [3]int{4, 1, 1}, [3]int{26, 7, 1}},
+		{[3]int{103, 7, 1}, [3]int{4, 1, 1}, [3]int{28, 7, 1}},
+		{[3]int{3, 9, 1}, [3]int{1, 8, 1}, [3]int{3, 2, 1}},
+		{[3]int{3, 7, 1}, [3]int{1, 8, 1}, [3]int{}},
+		{[3]int{3, 65537, 1}, [3]int{1, 2, 1}, [3]int{}},
+		{[3]int{3, 0, 1}, [3]int{1, 2, 1}, [3]int{}},
+	} {
+		m := Manner{Coarse: c.coarse, Only: c.grid}
+		got, _, ok := m.Launch(c.grid, [3]int{256, 1, 1})
+		if got != c.want || ok != (c.want != [3]int{}) {
+			t.Errorf("%v blocks, %v in one: %v, %v, want %v", c.grid, c.coarse, got, ok, c.want)
+		}
+	}
+}
