@@ -40,8 +40,9 @@ import (
 // turns go on one after the other, from that branch on, in a copy of the kernel's own code, to its
 // end.
 //
-// Where the launches' grid is known, host(grid), it need not be a multiple: the blocks that are left
-// over are launched each for itself, and carry out the kernel's own code, which stands behind.
+// Where the launches' grid is known, host(grid), it need not be a multiple: the blocks that are
+// left over are launched each for itself, and carry out the kernel's own code, which stands
+// behind.
 //
 // Shared arrays, dynamic ones of a known size too, stand once for each turn, one behind the other,
 // so that an access of turn u is the kernel's own, u arrays further on. A barrier stands once, and
