@@ -97,7 +97,8 @@ func coarseValues(s *Situation) []string {
 			}
 		}
 	}
-	if s.waves() > apartWaves && s.Shape.Grid[0]%rewrite.MaxCoarse == 0 && s.coarsens(0, rewrite.MaxCoarse, 1) {
+	if s.waves() > apartWaves && s.Shape.Grid[0]%rewrite.MaxCoarse == 0 &&
+		s.coarsens(0, rewrite.MaxCoarse, 1) {
 		out = append(out, coarseValue(0, rewrite.MaxCoarse)+"s")
 	}
 	return out
@@ -110,7 +111,8 @@ func coarseValue(axis, n int) string {
 }
 
 // coarsens tells whether blocks that do the work of n in one dimension are worth trying: they
-// divide the grid, or it is so large that what is left over is little, fill the GPU so many times, and have registers for as many threads.
+// divide the grid, or it is so large that what is left over is little, fill the GPU so many times,
+// and have registers for as many threads.
 func (s *Situation) coarsens(axis, n int, waves float64) bool {
 	grid := s.Shape.Grid[axis]
 	return s.Kernel.Coarsenable[axis] && (grid%n == 0 && grid > n || grid >= n*oddGrid) &&
