@@ -106,7 +106,7 @@ func (c *Compiler) Kernel(cubinHash, kernel string) (*Source, error) {
 	if a, ok := c.tried.Load(cubinHash); ok {
 		s, err := c.source(a.(cache.Assembly), kernel)
 		if err == nil {
-			s.NoSecond = noSecond(s.job, s.Module)
+			s.NoSecond = s.noSecond()
 		}
 		if err == nil && s.NoSecond == "" && s.translation == nil {
 			s.NoSecond = s.NoSource
@@ -141,7 +141,7 @@ func (c *Compiler) Kernel(cubinHash, kernel string) (*Source, error) {
 		s.NoSecond = "with -rdc=true a second entry can't be had"
 	}
 	if s.NoSecond == "" {
-		s.NoSecond = noSecond(s.job, s.Module)
+		s.NoSecond = s.noSecond()
 	}
 	// without a compile of its source there is no host stub; without a reading of it there is one
 	if s.NoSecond == "" && s.translation == nil {

@@ -143,6 +143,11 @@ func (b *Workbench) planSeconds(ctx context.Context, j *job.Job, t *record.Trans
 	if f == nil {
 		return fmt.Errorf("no kernel %s in the PTX", kernel)
 	}
+	if why := sharedHost(t, module, kernel, func() *source.Kernel {
+		return b.definition(t, kernel)
+	}); why != "" {
+		return errors.New(why)
+	}
 	var others []second
 	for _, s := range seconds {
 		if err := s.otherwise(module); err != nil {
@@ -188,6 +193,22 @@ func (b *Workbench) planSeconds(ctx context.Context, j *job.Job, t *record.Trans
 		p.add(merge.Variant{Entry: kernel, Second: s.name, Module: m.module}, s, choice)
 	}
 	return nil
+}
+
+// definition is a kernel in the source, nil where that can't be told.
+func (b *Workbench) definition(t *record.Translation, kernel string) *source.Kernel {
+	if t == nil {
+		return nil
+	}
+	unit, err := b.unit(t.Input)
+	if err != nil {
+		return nil
+	}
+	k, err := unit.Kernel(kernel)
+	if err != nil {
+		return nil
+	}
+	return k
 }
 
 // took notes a variant. name is what its entry is called in the plan's module.

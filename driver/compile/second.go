@@ -197,12 +197,13 @@ func (s second) shaped(m *ptx.Module, k cubin.Kernel, content []byte) error {
 // waitings keeps mayWait's answers, by the hash of the PTX.
 var waitings sync.Map
 
-// noSecond says why the kernels of a file can't have second entries, "" where they can.
-func noSecond(j *job.Job, m *ptx.Module) string {
-	if eagerTarget(j.Call.Target) {
-		return ""
+// noSecond says why a kernel can't have second entries, "" where it can.
+func (s *Source) noSecond() string {
+	why := sharedHost(s.translation, s.Module, s.Kernel, func() *source.Kernel { return s.Code })
+	if why != "" || eagerTarget(s.job.Call.Target) {
+		return why
 	}
-	return mayWait(j, m)
+	return mayWait(s.job, s.Module)
 }
 
 // mayWait says which kernel of a file may wait for what other kernels do, and so why none of the

@@ -409,3 +409,14 @@ func (u *Unit) kernel(f *function, args []demangle.AST, mentions ...string) *Ker
 	k.Loops = u.loopsOf(k.reach)
 	return k
 }
+
+// Says tells whether a word (static, inline) stands in front of a kernel's parameters, where it is
+// defined.
+func (k *Kernel) Says(word string) bool {
+	for i := k.f.head; i < k.f.params; i++ {
+		if k.u.is(i, word) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,69 @@
+package compile
+
+import (
+	"slices"
+	"strings"
+
+	"gnvcc/driver/record"
+	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/source"
+)
+
+// Host functions that several files have in common.
+//
+// A second entry is launched by its file's host stub. The kernel itself is launched by the address
+// of its host function, and where several files register kernels under one address, the runtime
+// takes that of one of them, which need not be the one whose stub was linked (seen with 11.8; by
+// 13.0's runtime it was, whichever file was linked first). Their code is the same, but each file
+// has variables of its own: a second entry would read and write other ones than the kernel.
+//
+// One address for several files have: instances of templates, up to 12.9 and with
+// -static-global-template-stub=false; inline kernels; and, up to 12.9, all kernels that are not
+// static, where shared libraries define the same one (since 13.0 they are hidden).
+
+// sharedHost says why a kernel's second entry could see other variables than the kernel, "" where it
+// can't. t is the compile that the PTX comes from, nil: not known; find gives the kernel in the
+// source, nil: not known.
+func sharedHost(t *record.Translation, m *ptx.Module, kernel string,
+	find func() *source.Kernel) string {
+	variable := ownVariable(m, kernel)
+	if variable == "" || strings.Contains(kernel, "_GLOBAL__N_") {
+		return ""
+	}
+	// cicc is told of both since 13.0
+	hidden := t != nil && slices.Contains(t.Args, "--device-hidden-visibility")
+	static := t != nil && slices.Contains(t.Args, "--static-host-stub")
+	var own bool
+	switch k := find(); {
+	case k == nil:
+		own = hidden && static
+	case k.Says("static"):
+		own = true
+	case k.Says("inline"):
+	case k.Template:
+		own = static
+	default:
+		own = hidden
+	}
+	if own {
+		return ""
+	}
+	return "other files may have a kernel of its name under the same host function, each with variables " +
+		"of its own (" + variable + "): a second entry could be launched beside another file's kernel"
+}
+
+// ownVariable is the name of a variable of the file that a kernel reaches, "" where there is none.
+// Tables and texts that the compiler brings are the same in all files.
+func ownVariable(m *ptx.Module, kernel string) string {
+	r, err := m.Reach(kernel)
+	if err != nil {
+		return "which can't be told"
+	}
+	for _, g := range r.Globals {
+		if g.Space != "shared" && !strings.HasPrefix(g.Name, "__cudart_") &&
+			!strings.HasPrefix(g.Name, "$str") {
+			return g.Name
+		}
+	}
+	return ""
+}
