@@ -91,7 +91,7 @@ func TestTableSize(t *testing.T) {
 	const text = `
 __device__ char bytes[300] = "some";
 __device__ float four[4]; // a program may read it as one float4
-__global__ void k(float *o, int n) { float s = bytes[n]; for (int i = 0; i < n; i++) s += o[i] * four[i]; o[0] = s; }
+static __global__ void k(float *o, int n) { float s = bytes[n]; for (int i = 0; i < n; i++) s += o[i] * four[i]; o[0] = s; }
 __global__ void waits(volatile int *flag) { while (!*flag); }
 int main() { k<<<1, 1>>>(0, 0); waits<<<1, 1>>>(0); }
 `

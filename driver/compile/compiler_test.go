@@ -265,7 +265,7 @@ func TestThrottledCode(t *testing.T) {
 			p := drivertest.NewProject(t, version,
 				map[string]string{"k.cu": "__device__ int counter = 3; __constant__ float table[7];\n" +
 					"__global__ void other(float *p) { __shared__ float t[64]; t[threadIdx.x] = *p; __syncthreads(); *p = t[5]; }\n" +
-					"__global__ void shown(float *p, int n) { __shared__ float t[32]; if (n < 0) goto end; {" +
+					"static __global__ void shown(float *p, int n) { __shared__ float t[32]; if (n < 0) goto end; {" +
 					drivertest.Wide +
 					"} t[threadIdx.x] = p[n] + table[n & 3] + counter; __syncthreads(); p[1] = t[n & 31]; end:; }\n" +
 					"int main() { shown<<<1, 1>>>(0, 0); other<<<1, 1>>>(0); }\n"})
