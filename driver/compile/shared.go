@@ -21,8 +21,8 @@ import (
 // -static-global-template-stub=false; inline kernels; and, up to 12.9, all kernels that are not
 // static, where shared libraries define the same one (since 13.0 they are hidden).
 
-// sharedHost says why a kernel's second entry could see other variables than the kernel, "" where it
-// can't. t is the compile that the PTX comes from, nil: not known; find gives the kernel in the
+// sharedHost says why a kernel's second entry could see other variables than the kernel, "" where
+// it can't. t is the compile that the PTX comes from, nil: not known; find gives the kernel in the
 // source, nil: not known.
 func sharedHost(t *record.Translation, m *ptx.Module, kernel string,
 	find func() *source.Kernel) string {
