@@ -27,7 +27,7 @@ type asked struct {
 
 	variables               command.List
 	table, kernels, byLever bool
-	lever                   string
+	lever, chart            string
 }
 
 // flags are suite's options.
@@ -62,6 +62,7 @@ func flags(s *suite, a *asked) *flag.FlagSet {
 	set.BoolVar(&a.kernels, "kernels", false, "print every kernel, too")
 	set.BoolVar(&a.byLever, "levers", false, "print what each lever did, too")
 	set.StringVar(&a.lever, "lever", "", "print every kernel in which a `lever` was tried, too")
+	set.StringVar(&a.chart, "chart", "", "draw the ratios of programs that count in the mean, as SVG, into this `file`, too")
 	set.IntVar(&s.parallel, "j", runtime.NumCPU(), "builds at a time")
 	set.IntVar(&s.runs, "runs", 3, "runs of each build under the clock, at least 2: in every second one kernels are kept apart")
 	set.IntVar(&s.pairs, "pairs", 5,
@@ -90,7 +91,7 @@ func run(ctx context.Context, args []string) error {
 	if err := set.Parse(args); err != nil {
 		return err
 	}
-	tables := func() error { return s.tables(a.kernels, a.byLever, a.lever) }
+	tables := func() error { return s.tables(&a) }
 	if a.table {
 		return tables()
 	}
@@ -172,20 +173,23 @@ func (s *suite) check(folders int, work, again, folder string) error {
 }
 
 // tables prints what stands in the file of results.
-func (s *suite) tables(kernels, byLever bool, oneLever string) error {
+func (s *suite) tables(a *asked) error {
 	done, err := readResults(s.results)
 	if err != nil {
 		return err
 	}
-	fmt.Print(table(done, s.threshold, kernels))
+	fmt.Print(table(done, s.threshold, a.kernels))
 	counted := slices.DeleteFunc(done, func(r Result) bool {
 		return r.Failed != "" || r.Ratio() == 0 || time.Duration(r.Longest()) < s.threshold
 	})
-	if byLever {
+	if a.byLever {
 		fmt.Print(leverTable(counted))
 	}
-	if oneLever != "" {
-		fmt.Print(kernelTable(counted, oneLever))
+	if a.lever != "" {
+		fmt.Print(kernelTable(counted, a.lever))
+	}
+	if a.chart != "" {
+		return draw(a.chart, counted)
 	}
 	return nil
 }
