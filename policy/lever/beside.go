@@ -1,7 +1,6 @@
 package lever
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -60,9 +59,4 @@ func gridFor(s *Situation, value string) []policy.Value {
 	}
 	c := recipe.Condition{Kind: recipe.HostGrid, Size: s.Shape.Grid}
 	return []policy.Value{{Name: c.Key(), Kind: policy.HostValue, Is: c}}
-}
-
-// besideWords says it for people.
-func besideWords(n, axis string) string {
-	return fmt.Sprintf("%s neighbouring blocks in %s stand beside each other in one", n, axis)
 }

@@ -60,18 +60,16 @@ var _ = register(Lever{
 	},
 	Around: coarsenAround,
 	Words: func(k *policy.Kernel, t recipe.Term) string {
-		size, apart := strings.CutSuffix(t.Value, "s")
-		n := strings.ReplaceAll(strings.ReplaceAll("x"+size, "x1", ""), "x", "")
-		axis := ""
-		for i, d := range strings.Split(size, "x") {
-			if d != "1" && d != "1b" && i < 3 {
-				axis = "xyz"[i : i+1]
+		n, axis := "", ""
+		for i, d := range strings.Split(strings.TrimRight(t.Value, "sb"), "x") {
+			if d != "1" && i < 3 {
+				n, axis = d, "xyz"[i:i+1]
 			}
 		}
-		if size, is := strings.CutSuffix(n, "b"); is {
-			return besideWords(size, axis)
-		}
-		if apart {
+		switch {
+		case strings.HasSuffix(t.Value, "b"):
+			return fmt.Sprintf("%s neighbouring blocks in %s stand beside each other in one", n, axis)
+		case strings.HasSuffix(t.Value, "s"):
 			return fmt.Sprintf("a block does the work of %s that stand apart in %s", n, axis)
 		}
 		return fmt.Sprintf("a block does the work of %s neighbours in %s", n, axis)
