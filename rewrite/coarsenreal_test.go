@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -116,6 +117,71 @@ func TestCoarsenFloats(t *testing.T) {
 		for op, n := range was {
 			if now[op] != 4*n {
 				t.Errorf("%s: %d of %s in the kernel, %d in the coarsened one", kit.Version, n, op, now[op])
+			}
+		}
+	}
+}
+
+// coarseReal has what kernels with barriers do beside the middle of their arrays.
+const coarseReal = `
+__global__ void sums(int n, const float *a, float *b) {
+  extern __shared__ float part[];
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) part[threadIdx.x] = a[i] * a[i]; else part[threadIdx.x] = 0;
+  __syncthreads();
+  for (int k = blockDim.x / 2; k > 0; k /= 2) {
+    if (threadIdx.x < k) part[threadIdx.x] += part[threadIdx.x + k];
+    __syncthreads();
+  }
+  if (threadIdx.x == 0) b[blockIdx.x] = part[0] / n;
+}
+__global__ void stencil(int w, int h, const float *a, float *b) {
+  __shared__ float near[18][34];
+  int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y;
+  int i = threadIdx.x + 1, j = threadIdx.y + 1;
+  near[j][i] = x < w && y < h ? a[y * w + x] : 0;
+  if (threadIdx.x == 0 && x > 0 && y < h) near[j][0] = a[y * w + x - 1];
+  if (threadIdx.x == 31) { if (x + 1 < w && y < h) near[j][33] = a[y * w + x + 1]; else near[j][33] = 0; }
+  if (threadIdx.y == 0) near[0][i] = y > 0 && x < w ? a[(y - 1) * w + x] : 0;
+  if (threadIdx.y == 15) near[17][i] = y + 1 < h && x < w ? a[(y + 1) * w + x] : 0;
+  __syncthreads();
+  if (x < w && y < h) b[y * w + x] = near[j][i] + near[j][i - 1] + near[j][i + 1] + near[j - 1][i] + near[j + 1][i];
+}
+__global__ void shuffled(int n, const int *a, int *b) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x, v = 0;
+  if (i < n) v = a[i];
+  for (int k = 16; k > 0; k /= 2) v += __shfl_down_sync(0xffffffff, v, k);
+  if (threadIdx.x % 32 == 0 && i < n) atomicAdd(b, v);
+}
+`
+
+// TestCoarsenBarriers: kernels with barriers, shared memory and shuffles, whose edges depend on the
+// block, as each toolkit compiles them: they are jammed, for grids with a rest too, and assemble.
+func TestCoarsenBarriers(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "k.cu")
+	if err := os.WriteFile(file, []byte(coarseReal), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const arch = "-arch=sm_80"
+	for _, kit := range ptxtest.Toolkits(t) {
+		text := kit.PTX(t, file, arch)
+		for kernel, dynamic := range map[string]int{"_Z4sumsiPKfPf": 1024, "_Z7stenciliiPKfPf": 0,
+			"_Z8shufflediPKiPi": 0} {
+			for _, value := range []string{"2x1x1", "4x1x1", "8x1x1"} {
+				r := mustRecipe(t, "coarsen="+value)
+				o := Options{Coarse: map[string][3]int{kernel: Coarsen(r)},
+					Dynamic: map[string]int{kernel: dynamic}, Grids: map[string][3]int{kernel: {1001, 3, 1}}}
+				out, refused, err := o.apply(text, map[string]recipe.Recipe{kernel: r})
+				if err != nil || refused[kernel] != nil {
+					t.Errorf("%s, %s, %s: %v %v", kit.Version, kernel, value, err, refused[kernel])
+					continue
+				}
+				if !strings.Contains(string(out), coarseLabel+"_left:") {
+					t.Errorf("%s, %s, %s: nothing is left over", kit.Version, kernel, value)
+				}
+				if _, err := kit.Assemble(t, out, arch); err != nil {
+					t.Errorf("%s, %s, %s: %v", kit.Version, kernel, value, err)
+				}
 			}
 		}
 	}
