@@ -126,6 +126,18 @@ func TestFreeFails(t *testing.T) {
 	}
 }
 
+// TestClosedSocket: where the program closes the agent's socket, and has one of its own at the
+// number, it is the program's alone.
+func TestClosedSocket(t *testing.T) {
+	f := newFakeDriver(t)
+	for _, observe := range []bool{false, true} {
+		h := &scripted{}
+		if exit, log := f.run(t, h, "closes files", observe); exit.Code != 7 || len(h.launch) != 0 {
+			t.Errorf("observing %v: %+v, %q, %q", observe, exit, log, h.events)
+		}
+	}
+}
+
 // TestHostMemory: a search inside the program is refused where it can't read and write the
 // program's host memory without harm: where threads write it meanwhile, where the program has
 // protected its pages, where reading takes for ever.

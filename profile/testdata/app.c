@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -156,6 +157,27 @@ int main(int n, char **argv) {
     cuMemHostAlloc_params h = {.pp = (void **)&q, .bytesize = 2 << 20};
     CALL(cuMemHostAlloc, &h, NULL);
     launch(FAKE_KERNEL, 8, p);
+    return 7;
+  }
+  if (strcmp(what, "closes files") == 0) { // also those that it has not opened; others are at their numbers then
+    int pair[40];
+    char byte = 0;
+    alarm(20); // an agent that waits for an answer there waits for ever
+    for (int fd = 3; fd < 64; fd++) close(fd);
+    for (int i = 0; i < 40; i += 2) socketpair(AF_UNIX, SOCK_STREAM, 0, pair + i);
+    for (int i = 0; i < 3; i++) launch(FAKE_KERNEL, 8 + i, p);
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) { // the child's descriptors are its own as well
+      for (int i = 0; i < 40; i++)
+        if (write(pair[i], "x", 1) != 1) _exit(5);
+      _exit(7);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 7) return 5;
+    for (int i = 0; i < 40; i++)
+      if (recv(pair[i], &byte, 1, MSG_DONTWAIT) != 1 || byte != 'x' || recv(pair[i], &byte, 1, MSG_DONTWAIT) != -1 || errno != EAGAIN) return 4;
     return 7;
   }
   if (strcmp(what, "graph") == 0) {

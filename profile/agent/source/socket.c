@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -14,6 +15,14 @@
 #endif
 
 static int fd = -1;
+static dev_t device; // the socket's, and its number there
+static ino_t inode;
+
+// An application that closes descriptors it did not open may have another file at the number since, which is not ours to touch.
+static bool ours(void) {
+  struct stat st;
+  return fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == device && st.st_ino == inode;
+}
 
 bool socket_open(const char *path) {
   struct sockaddr_un a = {.sun_family = AF_UNIX};
@@ -27,24 +36,28 @@ bool socket_open(const char *path) {
       fd = -1;
       return false;
     }
+  struct stat st;
+  if (fstat(fd, &st) != 0) return false;
+  device = st.st_dev;
+  inode = st.st_ino;
   return true;
 }
 
 // The descriptor stays open until the process ends: another thread may be about to use its number.
 void socket_close(void) {
   atomic_store(&agent_off, true);
-  if (fd >= 0) shutdown(fd, SHUT_RDWR);
+  if (ours()) shutdown(fd, SHUT_RDWR);
 }
 
 void socket_forked(void) {
-  if (fd >= 0) close(fd);
+  if (ours()) close(fd);
   fd = -1;
 }
 
 // Both give false where gnvcc is gone; the agent is off then. A signal handler of the application's may interrupt us.
 static bool send_all(const void *p, size_t n) {
   for (const uint8_t *c = p; n > 0;) {
-    ssize_t k = send(fd, c, n, MSG_NOSIGNAL);
+    ssize_t k = ours() ? send(fd, c, n, MSG_NOSIGNAL) : 0;
     if (k < 0 && errno == EINTR) continue;
     if (k <= 0) {
       socket_close();
@@ -58,7 +71,7 @@ static bool send_all(const void *p, size_t n) {
 
 static bool receive_all(void *p, size_t n) {
   for (uint8_t *c = p; n > 0;) {
-    ssize_t k = recv(fd, c, n, 0);
+    ssize_t k = ours() ? recv(fd, c, n, 0) : 0;
     if (k < 0 && errno == EINTR) continue;
     if (k <= 0) {
       socket_close();
