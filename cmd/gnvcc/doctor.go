@@ -111,7 +111,9 @@ func sayToolkit(say sayer) {
 		say(cache.Note, "gnvcc tune needs it; builds work without", "CUPTI: %v", err)
 	} else if storeErr == nil {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		over := during("building the agent")
 		path, err := agent.Build(ctx, toolkit.Dir(), filepath.Join(store.Path(), "agent"))
+		over()
 		cancel()
 		if err != nil {
 			say(cache.Note, "gnvcc tune needs it; builds work without", "agent: %v", err)

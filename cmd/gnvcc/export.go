@@ -66,7 +66,9 @@ func exporting(ctx context.Context, folder, out string) error {
 		return fmt.Errorf("no kernels were built with gnvcc in %s, as far as this store knows: no lock file is written",
 			cmp.Or(folder, "any folder"))
 	}
+	over := during("compiling each recipe once")
 	lines, left, err := locked(ctx, b.store, built)
+	over()
 	if err != nil {
 		return err
 	}

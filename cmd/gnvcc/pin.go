@@ -69,7 +69,9 @@ func pin(ctx context.Context, name, text string, dry bool) error {
 			continue
 		}
 		found = true
+		over := during("compiling, and proving")
 		d, err := rehearse(ctx, c, b, r)
+		over()
 		if err != nil {
 			refused = errors.Join(refused, fmt.Errorf("%s for %s: %w", policy.ShortName(b.Name), b.Assembly.Target, err))
 			continue

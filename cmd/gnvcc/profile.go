@@ -62,7 +62,9 @@ func profiles(args []string, show, asJSON bool) error {
 	}
 	signals := newRelay()
 	defer signals.Close()
+	over := during("building the agent")
 	library, err := agent.Build(signals.tuning, toolkit.Dir(), filepath.Join(store.Path(), "agent"))
+	over()
 	if err != nil {
 		return fmt.Errorf("can't build the agent that runs inside the program: %w", err)
 	}

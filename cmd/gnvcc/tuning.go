@@ -129,7 +129,9 @@ func (t *tuning) prepare() (err error) {
 			fmt.Fprintf(os.Stderr, "gnvcc: controls file %s appears in recipes as %.12s\n", t.controls[i], hash)
 		}
 	}
+	over := during("building the agent")
 	library, err := agent.Build(ctx, t.toolkit, filepath.Join(t.store.Path(), "agent"))
+	over()
 	if err != nil {
 		return fmt.Errorf("can't build the agent that runs inside the program: %w", err)
 	}
