@@ -31,7 +31,7 @@ var wrong = map[string][]struct{ line, says string }{
 	"explain": {{"", "an argument is missing"}, {"a b", `unexpected argument "b"`},
 		{"(", "missing closing"}, {"k --patch --html f", "html patch"}, {"k", "no such kernel: k"}},
 	"export": {{"a b", `unexpected argument "b"`}, {"nosuch", "nosuch"}, {"--all .", "--all"},
-		{"-o nosuch/file", "nosuch"}},
+		{"-o nosuch/file", "no lock file is written"}},
 	"forget": {{"", "name one kernel, or use --all"}, {"k --all", "name one kernel, or use --all"},
 		{"a b", `unexpected argument "b"`}, {"k", "no such kernel: k"}},
 	"help": {{"nosuch", `unknown verb "nosuch"`}, {"a b", `unexpected argument "b"`}},
