@@ -41,8 +41,8 @@ func TestStoredNumbers(t *testing.T) {
 		default:
 			set = array + set
 		}
-		text += fmt.Sprintf("__global__ void %s(float *__restrict__ o, const float *__restrict__ b,"+
-			" float x, int n) { int t = threadIdx.x; %s%sfloat v = %s[t + 7];\n %s[t + 7] = b[t];\n %s }\n",
+		text += fmt.Sprintf("static __global__ void %s(float *__restrict__ o,"+
+			" const float *__restrict__ b, float x, int n) { int t = threadIdx.x; %s%sfloat v = %s[t + 7];\n %s[t + 7] = b[t];\n %s }\n",
 			name, declared, set, array, array, k.use)
 		calls += name + "<<<1, 1>>>(0, 0, 0, 0); "
 		refusal := ""
