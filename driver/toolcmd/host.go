@@ -1,6 +1,7 @@
 package toolcmd
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -52,17 +53,17 @@ func ReadHost(args []string) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	compiles := false
+	compiles, odd := false, error(nil)
 	for _, w := range words {
 		switch {
 		case w.input():
 			if c.In >= 0 {
-				return nil, fmt.Errorf("two inputs, %q and %q: %w", args[c.In], w.text, ErrAside)
+				odd = cmp.Or(odd, fmt.Errorf("two inputs, %q and %q: %w", args[c.In], w.text, ErrAside))
 			}
 			c.In = w.index
 		case !w.known && !plainHost(w.text):
-			return nil, fmt.Errorf("%s is not among the options that are known to touch no file: %w",
-				w.text, ErrAside)
+			odd = cmp.Or(odd, fmt.Errorf("%s is not among the options that are known to touch no file: %w",
+				w.text, ErrAside))
 		case w.name == "-c":
 			compiles = true
 			c.Preprocess = append(c.Preprocess, "-E")
@@ -80,6 +81,9 @@ func ReadHost(args []string) (*Host, error) {
 	}
 	if c.In < 0 || c.Out < 0 || !compiles || !strings.HasSuffix(args[c.In], ".cudafe1.cpp") {
 		return nil, fmt.Errorf("not the compile of what cudafe++ wrote: %w", ErrAside)
+	}
+	if odd != nil { // of preprocessing and linking that would say nothing
+		return nil, odd
 	}
 	return c, nil
 }

@@ -29,6 +29,13 @@ func TestReadHost(t *testing.T) {
 			t.Errorf("%s read", more)
 		}
 	}
+	for _, other := range []string{"-E -x c++ -I/x a.cu -o a.ii",
+		"-O3 -Wl,--start-group a.o b.o -lcudart -Wl,--end-group -o app"} {
+		_, err := ReadHost(strings.Fields(other))
+		if err == nil || !strings.Contains(err.Error(), "not the compile of what cudafe++ wrote") {
+			t.Errorf("%s: %v", other, err)
+		}
+	}
 	for _, less := range []string{"-c", "-o", "c++", good[c.In]} {
 		var args []string
 		for _, word := range good {
