@@ -129,6 +129,7 @@ class Kernel:
         if r.random() < .03 and self.kind == 'float':
             return 'asm%s("fma.rn.f32 %%0, %%1, %%2, %%0;" : "+f"(%s) : "f"(%s), "f"(p));' % (r.choice(['', ' volatile']), v, r.choice(self.vars))
         if r.random() < .05 and self.kind == 'float' and depth < 2: return self.path(v)
+        if r.random() < .06: return self.weighed(v)
         if k < .3: return '%s = %s;' % (v, self.expr())
         if k < .48: return '%s = %s %s %s;' % (v, v, r.choice('+-*+'), self.product())
         if k < .54:
@@ -152,6 +153,19 @@ class Kernel:
         if k < .855 and self.far and depth: return 'if (%s) goto end;' % self.condition()
         if deep: return self.for_loop(depth, uniform)
         return '%s = %s;' % (v, self.expr())
+
+    # Products with a weight that is 1 or -1 in one turn or on one way, and two products of which one
+    # has a second use behind a branch.
+    def weighed(self, v):
+        a, b, o = r.choice(self.vars), r.choice(self.vars), r.choice(self.vars)
+        x = lambda: 'x[(t * %d + %s) & 4095]' % (r.choice([1, 3]), r.choice([self.index(), 'u', '5']).replace('u', '9'))
+        return r.choice([
+            '{ T y = T(1.f);\n  for (int u = 0; u < %s; u++) {\n  %s = %s %s %s * x[(t + u) & 4095] * y;\n  y = %s;\n  } }' % (
+                r.choice(['m', 'w', '4']), v, v, r.choice('+-'), a, r.choice(['-y', 'y * T(p)', 'y * ' + b])),
+            '%s = %s * %s * (flag ? T(%s) : T(%s)) %s %s;' % (v, a, x(), r.choice(['1.f', '1.f', '0.f', '-0.f']), r.choice(['-1.f', '2.f', '.5f']), r.choice('+-'), b),
+            '%s = %s / (%s ? T(2.f) : T(%s)) + %s;' % (v, a, r.choice(['flag', 'm > 2', 'w == 1']), r.choice(['.5f', '3.f', '1.f']), b),
+            '{ T h = %s * %s, l = %s * %s;\n  %s = h %s l;\n  if (%s) %s = %s; }' % (a, x(), b, x(), v, r.choice('+-'), r.choice(['flag', 'm > 2', 'w == 1', 't & 1']), o, r.choice('hl')),
+            '{ T h = %s * %s - (%s ? T(0.f) : T(1.f));\n  %s = h + %s; }' % (a, x(), r.choice(['flag', 'm > 2']), v, b)])
 
     # Arrays that begin with numbers, and become registers where the loops' ends are known: functions
     # of these numbers, of what other rounds left, and of differences that are contracted or not.

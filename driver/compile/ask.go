@@ -18,6 +18,7 @@ import (
 type keptAnswer struct {
 	Error       string    `json:",omitempty"`
 	Sums        []keptSum `json:",omitempty"`
+	Products    []keptSum `json:",omitempty"`
 	Both        [2][]int  // of the kernel, of the variant
 	Alone       []int     `json:",omitempty"`
 	Early       []string  `json:",omitempty"`
@@ -74,7 +75,7 @@ func (b *Workbench) ask(ctx context.Context, own, variant same.Built,
 
 func answerKey(own, variant same.Built, fixed fold.Fixed) string {
 	return cache.HashOf("answer 1", string(own.Module.Bytes()), string(variant.Module.Bytes()),
-		own.Entry, variant.Entry, fmt.Sprint(fixed), cache.OwnKey())
+		own.Entry, variant.Entry, fmt.Sprint(fixed, own.Unfolded), cache.OwnKey())
 }
 
 // keep puts places for an answer's statements; not ok where it is too long, or of others.
@@ -96,10 +97,14 @@ func keep(a *same.Answer, one, two []same.Statement) (out keptAnswer, ok bool) {
 		count += len(list)
 		return at
 	}
-	for _, s := range a.Sums {
-		out.Sums = append(out.Sums, keptSum{places([]same.Statement{s.At}, 1)[0], places(s.May, 0),
-			places(s.Ordered, 0)})
+	sums := func(list []same.Sum) (of []keptSum) {
+		for _, s := range list {
+			of = append(of, keptSum{places([]same.Statement{s.At}, 1)[0], places(s.May, 0),
+				places(s.Ordered, 0)})
+		}
+		return of
 	}
+	out.Sums, out.Products = sums(a.Sums), sums(a.Products)
 	for _, s := range a.Both {
 		of := 0
 		if side[1][s] {
@@ -128,13 +133,17 @@ func (k keptAnswer) answer(one, two []same.Statement) (out *same.Answer, ok bool
 	out = &same.Answer{Early: k.Early, Alone: statements(k.Alone, one),
 		Approximate: statements(k.Approximate, two),
 		Both:        append(statements(k.Both[0], one), statements(k.Both[1], two)...)}
-	for _, s := range k.Sums {
-		at := statements([]int{s.At}, two)
-		if !ok {
-			break
+	sums := func(list []keptSum) (of []same.Sum) {
+		for _, s := range list {
+			at := statements([]int{s.At}, two)
+			if !ok {
+				break
+			}
+			of = append(of, same.Sum{At: at[0], May: statements(s.May, one),
+				Ordered: statements(s.Ordered, one)})
 		}
-		out.Sums = append(out.Sums, same.Sum{At: at[0], May: statements(s.May, one),
-			Ordered: statements(s.Ordered, one)})
+		return of
 	}
+	out.Sums, out.Products = sums(k.Sums), sums(k.Products)
 	return out, ok
 }

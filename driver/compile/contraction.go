@@ -29,6 +29,8 @@ type ownSums struct {
 	// All is what it did with every sum of the kernel that was left to it, where that is one thing
 	// and never a choice of two products; else unclear.
 	All deed
+	// Scaled: it scaled a product with a power of two.
+	Scaled bool
 }
 
 const memoContracted cache.Memos[ownSums] = "contracted"
@@ -43,7 +45,7 @@ func (b *Workbench) contractedOf(ctx context.Context, j *job.Job, module *ptx.Mo
 	entry string) (ownSums, error) {
 	var none ownSums
 	sums, err := leftIn(module, entry)
-	if err != nil || len(sums) == 0 {
+	if err != nil || len(sums) == 0 && !scales(module, entry) {
 		return none, err
 	}
 	id, err := cache.FileKey(j.Tool)
@@ -54,7 +56,7 @@ func (b *Workbench) contractedOf(ctx context.Context, j *job.Job, module *ptx.Mo
 	if err != nil {
 		return none, err
 	}
-	key := cache.HashOf("contracted 1", code.String(), id, strings.Join(j.Call.Template(), "\x00"),
+	key := cache.HashOf("contracted 2", code.String(), id, strings.Join(j.Call.Template(), "\x00"),
 		cache.OwnKey())
 	return once(ctx, b.flights, string(memoContracted)+" "+key, func() (ownSums, bool, error) {
 		kept, ok := memoContracted.Get(b.Store, key)
@@ -79,6 +81,7 @@ func (b *Workbench) readContracted(ctx context.Context, j *job.Job, module *ptx.
 	if err != nil {
 		return out, err
 	}
+	out.Scaled = did.scaledAny()
 	first := true
 	for n, s := range list {
 		both, left := sums[s]
@@ -154,7 +157,7 @@ func (b *Workbench) contract(ctx context.Context, j *job.Job, t *record.Translat
 				p.doubted = append(p.doubted, doubted{variantOf{entry: kernel},
 					compiledVariant{doubt: asRewritten}, kernel, name})
 			}
-		case d.doubt == leftToPtxas && own.All != unclear:
+		case d.doubt == leftToCompilers && own.All != unclear:
 			err = writeAll(out, name, own.All)
 		case len(own.Sums) > 0 && !b.draft && t != nil && leaves(out, name):
 			// Where it can't be told, the proof says so.
@@ -163,6 +166,15 @@ func (b *Workbench) contract(ctx context.Context, j *job.Job, t *record.Translat
 				err = writeSums(out, name, sums)
 			} else if ctx.Err() == nil && !transient(err) {
 				err = nil
+			}
+		}
+		if err == nil && scales(out, name) {
+			switch left := leaves(out, name); {
+			case !own.Scaled && !left:
+				err = writeProducts(out, name)
+			case !sources[name] && !left:
+				p.doubted = append(p.doubted, doubted{variantOf{entry: kernel},
+					compiledVariant{doubt: asRewritten}, kernel, name})
 			}
 		}
 		if err != nil {
@@ -180,7 +192,8 @@ func (b *Workbench) matchedSums(ctx context.Context, j *job.Job, t *record.Trans
 	if err != nil {
 		return nil, err
 	}
-	answer, err := b.ask(ctx, same.Built{Module: own, Entry: d.entry},
+	answer, err := b.ask(ctx, same.Built{Module: own, Entry: d.entry,
+		Unfolded: d.doubt == leftToCompilers},
 		same.Built{Module: variant, Entry: d.entry}, fixed)
 	if err != nil {
 		return nil, err
@@ -301,6 +314,10 @@ func (b *Workbench) likeOwn(ctx context.Context, j *job.Job, module *ptx.Module,
 	}
 	for n, at := range now {
 		of := was[n]
+		if is, own := after.did[at], before.did[of]; (is == scaled || is == partly || own == scaled ||
+			own == partly) && (is != own || is == partly) {
+			return fmt.Errorf("%s: in nvcc's own build %s, rewritten %s", text(at), own, is)
+		}
 		both, ok := left[at]
 		if !ok {
 			continue

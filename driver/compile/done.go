@@ -36,11 +36,13 @@ const (
 	alone                  // an addition or a multiplication of its own
 	contracted             // a sum, with a product
 	looked                 // an approximate function, by the GPU's table
+	scaled                 // a product, with a power of two that it is multiplied with
+	partly                 // in some places scaled, and not in others
 )
 
 func (d deed) String() string {
 	return [...]string{"something else", "nothing", "rounded by itself", "contracted",
-		"computed on the GPU"}[d]
+		"computed on the GPU", "scaled", "scaled in some places"}[d]
 }
 
 // statedIn lists the floating-point statements that a compiler may do more than one thing with, of
@@ -359,6 +361,10 @@ func judge(s same.Statement, acts map[sass.Act]bool) deed {
 		return contracted
 	case !sum && acts[sass.LooksUp]:
 		return looked
+	case base == "mul" && single(sass.Scales):
+		return scaled
+	case acts[sass.Scales]:
+		return partly
 	}
 	return unclear
 }

@@ -1,24 +1,33 @@
 package compile
 
 import (
-	"context"
-	"fmt"
+	"slices"
 	"strings"
 
-	"gnvcc/driver/job"
 	"gnvcc/rewrite/fold"
 	"gnvcc/rewrite/fold/same"
 	"gnvcc/rewrite/ptx"
 )
 
-// What cicc leaves to ptxas. rewrite/fold reads PTX, and vouches for what cicc contracts. Sums and
-// products that it leaves apart ptxas may contract, too, by rules that PTX does not show: not where
-// a product is used a second time, say, nor over the slow path of a square root that stands between
-// the two. So where it may, in the kernel or in the variant, it is looked what it did: a variant
-// passes where it contracted all such sums of both, or none of them. Others are proved (proof.go).
+// What is left to the compilers. rewrite/fold vouches that they compute nothing by themselves which
+// the GPU computes with other bits. Which products they contract with their sums it can't foretell:
+// of p + q cicc takes the product with fewer uses, and a use may be gone where a branch is known.
+// Sums that cicc leaves apart ptxas may contract, by rules that PTX does not show: not where a
+// product is used a second time, say, nor over the slow path of a square root that stands between
+// the two. So it is looked what they did (proof.go).
 
-// leftToPtxas is the doubt of a variant for which rewrite/fold vouches.
-const leftToPtxas = "which products are contracted with their sums is left to ptxas"
+// leftToCompilers is the doubt of a variant for which rewrite/fold vouches.
+const leftToCompilers = "which products are contracted with their sums is left to the compilers"
+
+// contracts tells whether cicc may have contracted anything of what an entry reaches, also where it
+// can't be told.
+func contracts(m *ptx.Module, entry string) bool {
+	list, err := statedIn(m, entry)
+	return err != nil || slices.ContainsFunc(list, func(s same.Statement) bool {
+		base := string(s.Func.Base(s.Index))
+		return base == "fma" || base == "mad"
+	})
+}
 
 // leftIn lists the sums that an entry reaches and ptxas may contract: whether with one product or
 // another.
@@ -81,41 +90,4 @@ func holds(f *ptx.Func, reach *ptx.Reaching, i int, operand string, seen map[int
 func leaves(m *ptx.Module, entry string) bool {
 	sums, err := leftIn(m, entry)
 	return err != nil || len(sums) > 0
-}
-
-// uniform is an error unless ptxas contracts all sums of a kernel and of its variant that it may,
-// or none of them.
-func (b *Workbench) uniform(ctx context.Context, j *job.Job, module *ptx.Module, entry string,
-	whole *ptx.Module, name string, flags []string) error {
-	common := gone
-	for _, side := range []struct {
-		m     *ptx.Module
-		entry string
-		flags []string
-	}{{module, entry, nil}, {whole, name, flags}} {
-		sums, err := leftIn(side.m, side.entry)
-		if err != nil {
-			return err
-		}
-		did, err := b.done(ctx, j, side.m, side.entry, side.m, side.entry, side.flags)
-		if err != nil {
-			return err
-		}
-		for s, both := range sums {
-			switch now := did.did[s]; {
-			case now != alone && now != contracted:
-				return fmt.Errorf("ptxas makes of a sum of %s: %s", side.entry, now)
-			case now == contracted && both:
-				return fmt.Errorf("ptxas contracts a sum of %s with one of two products", side.entry)
-			case common != gone && now != common:
-				return fmt.Errorf("ptxas contracts some sums of %s and not others", side.entry)
-			default:
-				common = now
-			}
-		}
-		if err := did.unknown(func(s same.Statement) bool { _, ok := sums[s]; return ok }); err != nil {
-			return err
-		}
-	}
-	return nil
 }

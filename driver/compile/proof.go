@@ -17,7 +17,7 @@ import (
 	"gnvcc/rewrite/source"
 )
 
-// Where rewrite/fold can't vouch for a source variant, or vouches for cicc alone (left.go), it is
+// Where rewrite/fold can't vouch for a source variant, or vouches for a part (left.go), it is
 // proved by what the compilers did: cicc compiles the kernel and the variant once more, with line
 // information, and rewrite/fold/same compares the two; ptxas does so, too, with what it is to be
 // given in the end (done.go). That costs two runs of cicc and four of ptxas, a second or two. So
@@ -39,17 +39,16 @@ const (
 	memoLines cache.Memos[keptVariant] = "lines"
 )
 
-// doubt says why rewrite/fold does not vouch for a variant, "" where it does. static is sameBits'
+// doubt says what of a variant is to be proved, "" where there is nothing. static is sameBits'
 // answer.
 func doubt(static error, module, variant *ptx.Module, v variantOf) string {
-	if static == nil {
-		static = sameSums(module, variant, v)
-	}
-	switch {
-	case static != nil:
+	if static != nil {
 		return static.Error()
-	case !v.approximate() && (leaves(module, v.entry) || leaves(variant, v.entry)):
-		return leftToPtxas
+	}
+	for _, m := range []*ptx.Module{module, variant} {
+		if !v.approximate() && (contracts(m, v.entry) || leaves(m, v.entry) || scales(m, v.entry)) {
+			return leftToCompilers
+		}
 	}
 	return ""
 }
@@ -122,14 +121,8 @@ func (b *Workbench) proof(ctx context.Context, j *job.Job, t *record.Translation
 // compare makes the proof.
 func (b *Workbench) compare(ctx context.Context, j *job.Job, t *record.Translation,
 	module *ptx.Module, p *plan, whole *ptx.Module, d doubted) error {
-	switch d.doubt {
-	case asRewritten:
+	if d.doubt == asRewritten {
 		return b.likeOwn(ctx, j, module, d.entry, whole, d.name, p.flags)
-	case leftToPtxas:
-		err := b.uniform(ctx, j, module, d.entry, whole, d.name, p.flags)
-		if err == nil || ctx.Err() != nil || transient(err) {
-			return err
-		}
 	}
 	own, variant, fixed, err := b.sides(ctx, t, module, d)
 	if err != nil {
@@ -149,12 +142,14 @@ func (b *Workbench) compare(ctx context.Context, j *job.Job, t *record.Translati
 		})
 	}
 	try := func(one, two map[same.Statement]same.Statement) error {
-		answer, err := b.ask(ctx, same.Built{Module: own, Entry: d.entry, Contracted: one},
+		answer, err := b.ask(ctx, same.Built{Module: own, Entry: d.entry, Contracted: one,
+			Unfolded: d.doubt == leftToCompilers},
 			same.Built{Module: variant, Entry: d.entry, Contracted: two}, fixed)
 		if err != nil {
 			return err
 		}
-		if one == nil && len(answer.Sums)+len(answer.Alone)+len(answer.Approximate) == 0 {
+		if one == nil && len(answer.Sums)+len(answer.Products)+len(answer.Alone)+
+			len(answer.Approximate) == 0 {
 			return nil
 		}
 		if err := look(); err != nil {
@@ -346,7 +341,7 @@ func (b *Workbench) done(ctx context.Context, j *job.Job, lined *ptx.Module, ent
 	}
 	for n := range list {
 		was, is := of[n].Func.Opcode(of[n].Index), list[n].Func.Opcode(list[n].Index)
-		if string(was) != string(is) && writtenAs(was, is) == unclear {
+		if string(was) != string(is) && !productNamed(was, is) && writtenAs(was, is) == unclear {
 			return nil, fmt.Errorf("a statement of %s is %s, and %s before other rewrites", name, is, was)
 		}
 	}
@@ -439,6 +434,9 @@ func agree(ctx context.Context, answer *same.Answer, before, after *doings) erro
 		}
 	}
 	if err := unlisted(answer, before, after); err != nil {
+		return err
+	}
+	if err := scaledAlike(answer, before, after); err != nil {
 		return err
 	}
 	for _, s := range answer.Sums {

@@ -80,27 +80,6 @@ func (v variantOf) fixed(unit *source.Unit, signature []string) (fold.Fixed, err
 	return fixed, nil
 }
 
-// sameSums is an error where a variant's PTX could contract other sums than the kernel's: what
-// sameBits could not see in the kernel's own.
-func sameSums(module, variant *ptx.Module, v variantOf) error {
-	if v.approximate() {
-		return nil
-	}
-	before, err := fold.Contracts(module, v.entry, fold.Fixed{})
-	if err != nil {
-		return err
-	}
-	after, err := fold.Contracts(variant, v.entry, fold.Fixed{})
-	if err != nil {
-		return err
-	}
-	if after != before {
-		return fmt.Errorf("%s would have %d products that are not contracted with their sums, and has %d",
-			v.entry, after, before)
-	}
-	return nil
-}
-
 // approximate tells of a variant that is to have other bits.
 func (v variantOf) approximate() bool {
 	return slices.ContainsFunc(v.terms, func(t recipe.Term) bool { return t.Lever == "fastmath" })

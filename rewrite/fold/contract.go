@@ -15,6 +15,7 @@ import (
 //	a*b*s + d  s becomes 1: a*b stands beside the sum, which it did not
 //	p *= x[k] in a loop, then p + d: the loop becomes straight, and the last product stands beside the sum
 //	d / y + e  y becomes 2: a division by it is a product
+//	a*b*y + d, then y = -y, in a loop from y = 1: each y becomes a number
 //
 // A launch with zeros for d does not show any of these. Contracts refuses them by the PTX as it is
 // built, and by that of the variant, with nothing fixed: what was beside its sum in the one and is
@@ -23,7 +24,7 @@ import (
 // many.
 
 // A shape is a set of what a register may hold, in the variants of a kernel.
-type shape uint8
+type shape uint16
 
 const (
 	data    shape = 1 << iota // what no compiler knows
@@ -33,6 +34,10 @@ const (
 	fixable                   // what may become any constant
 	product                   // a product that has not been added to anything yet
 	exposed                   // what may become a bare product, and is none now
+	unit                      // of numbers in the code: 1 or -1
+	above                     // and 0
+	below                     // and -0
+	among                     // one of several values: which one, may become known
 )
 
 // constant tells whether a value may be a constant in a variant whose product rounds.
@@ -49,7 +54,22 @@ func (s shape) several() shape {
 	if s&product != 0 {
 		s |= exposed
 	}
-	return s
+	return s | among
+}
+
+// may tells whether a value may become a number of those that leave the other operand as it is.
+func (s shape) may(what shape) bool { return s&fixable != 0 || s&among != 0 && s&what != 0 }
+
+// opposite is the shape of the value with the other sign.
+func (s shape) opposite() shape {
+	out := s &^ (above | below)
+	if s&above != 0 {
+		out |= below
+	}
+	if s&below != 0 {
+		out |= above
+	}
+	return out
 }
 
 // A contraction is what is known of one function.
@@ -260,13 +280,24 @@ func (c *contraction) round(fixed Fixed) bool {
 // operand is the shape of an operand of statement i.
 func (c *contraction) operand(i int, text string, fixed Fixed) shape {
 	text = strings.TrimSpace(text)
-	if text == "" || text[0] == '{' {
+	if text == "" {
 		return data
+	}
+	if text[0] == '{' {
+		all := shape(0)
+		for _, part := range strings.Split(strings.Trim(text, "{}"), ",") {
+			all |= c.operand(i, part, fixed) &^ (product | exposed)
+		}
+		return all
 	}
 	if text[0] != '%' {
 		switch digits := strings.TrimPrefix(text, "-"); {
-		case digits == "0", digits == "1", isNeutral(digits):
-			return neutral
+		case zero(text) && strings.ContainsAny(digits[2:3], "89"):
+			return neutral | below
+		case digits == "0", zero(text):
+			return neutral | above
+		case digits == "1", isNeutral(digits):
+			return neutral | unit
 		case digits != "" && digits[0] >= '0' && digits[0] <= '9':
 			return number
 		}
@@ -327,7 +358,9 @@ func (c *contraction) result(at int, base string, op []byte, ops []string, fixed
 			return (data | c.found(at)).several() // the compiler may hand on what was stored there
 		}
 		return data
-	case "mov", "neg", "abs":
+	case "neg":
+		return all.opposite()
+	case "mov", "abs":
 		return all
 	case "cvt":
 		return all &^ (product | exposed)
@@ -346,11 +379,15 @@ func (c *contraction) result(at int, base string, op []byte, ops []string, fixed
 	}
 	for _, s := range in {
 		// Of data nothing is known; nor, in integers, of data or 0: the start of a loop that runs.
-		if s&(neutral|number|chosen|fixable) == 0 || s == data|neutral && !float(op) {
+		if s&(neutral|number|chosen|fixable) == 0 ||
+			s&^(unit|above|below|among) == data|neutral && !float(op) {
 			known = 0
 		}
 	}
 	out := known
+	if known == chosen {
+		out |= among | unit | above | below
+	}
 	if all&(data|product|exposed) != 0 {
 		out |= data
 	}
@@ -361,22 +398,27 @@ func (c *contraction) result(at int, base string, op []byte, ops []string, fixed
 		}
 	case base == "mul" && len(in) == 2 && contractible(op):
 		for i := range in { // times 1
-			if in[i]&(product|exposed) != 0 && in[1-i]&fixable != 0 {
+			if in[i]&(product|exposed) != 0 && in[1-i].may(unit) {
 				out |= exposed
 			}
 		}
 		out |= product
-	case base == "div" && len(in) == 2 && float(op) && in[1]&fixable != 0: // by a power of two
-		out |= exposed
+	case base == "div" && len(in) == 2 && float(op) && (in[1].may(unit) || in[1]&chosen != 0):
+		out |= exposed // by a power of two
 	case (base == "add" || base == "sub") && len(in) == 2 && contractible(op):
 		for i := range in { // and 0
-			if in[i]&(product|exposed) != 0 && in[1-i]&fixable != 0 {
+			nothing := below
+			if base == "sub" && i == 0 {
+				nothing = above
+			}
+			if in[i]&(product|exposed) != 0 && in[1-i].may(nothing) {
 				out |= exposed
 			}
 		}
-	case base == "fma" && len(in) == 3 && float(op) && in[2]&fixable != 0:
+	case base == "fma" && len(in) == 3 && float(op) && in[2].may(below):
 		out |= exposed
-	case (base == "min" || base == "max") && float(op) && all&product != 0 && all&fixable != 0:
+	case (base == "min" || base == "max") && float(op) && all&product != 0 &&
+		all&(fixable|chosen) != 0: // and no number
 		out |= exposed
 	}
 	return out
@@ -403,11 +445,12 @@ func (c *contraction) check() error {
 					"a product that goes into a sum (%s) may become constant: it would be rounded, and is not now",
 					c.text(i))
 			}
-			if a&(product|exposed) != 0 && b&fixable != 0 || b&(product|exposed) != 0 && a&fixable != 0 {
+			if a&(product|exposed) != 0 && b.may(unit) || b&(product|exposed) != 0 && a.may(unit) {
 				return fmt.Errorf(
 					"a factor of a sum (%s) may become 1, and the sum be contracted in another way", c.text(i))
 			}
-			if c.operand(i, ops[3], Fixed{})&(product|exposed) != 0 && (a|b)&(chosen|fixable) != 0 {
+			if c.operand(i, ops[3], Fixed{})&(product|exposed) != 0 &&
+				((a|b)&(chosen|fixable) != 0 || a.may(unit) || b.may(unit)) {
 				return fmt.Errorf(
 					"a factor of a sum (%s) may become 1, and the sum be contracted with its other product",
 					c.text(i))

@@ -1,6 +1,10 @@
 package fold
 
-import "gnvcc/rewrite/ptx"
+import (
+	"strings"
+
+	"gnvcc/rewrite/ptx"
+)
 
 // What ptxas may contract: a product and the sum that it goes into become one instruction, which
 // rounds once, where neither names its rounding.
@@ -32,6 +36,19 @@ func FreeProduct(f *ptx.Func, i int) bool {
 		return approximates(op)
 	}
 	return false
+}
+
+// powers are the numbers that ptxas scales a product with: FMUL.D8 to FMUL.M8.
+var powers = names("0f3e000000 0f3e800000 0f3f000000 0f40000000 0f40800000 0f41000000")
+
+// PowerOfTwo tells of a number, as PTX writes it, with which ptxas multiplies a product of single
+// precision in one instruction, so that the two are rounded once.
+func PowerOfTwo(text string) bool { return powers[strings.ToLower(text)] }
+
+// FreeFactor tells of a product that ptxas may scale with a power of two.
+func FreeFactor(f *ptx.Func, i int) bool {
+	op := f.Opcode(i)
+	return string(f.Base(i)) == "mul" && contractible(op) && ptx.HasModifier(op, "f32")
 }
 
 // approximates tells of a modifier that says so.

@@ -8,6 +8,7 @@ const (
 	Adds                  // one sum, rounded
 	Multiplies            // one product, rounded
 	Contracts             // a product and a sum, rounded once
+	Scales                // a product, times a power of two, rounded once
 	LooksUp               // an approximate function
 	UnknownAct            // it is not known
 )
@@ -21,7 +22,12 @@ func (i *Inst) Act() Act {
 	switch i.op.name {
 	case "FADD", "DADD", "UFADD":
 		return Adds
-	case "FMUL", "DMUL", "UFMUL":
+	case "FMUL":
+		if i.bits(84, 3) != unscaled {
+			return Scales
+		}
+		return Multiplies
+	case "DMUL", "UFMUL":
 		return Multiplies
 	case "MUFU":
 		return LooksUp
@@ -34,6 +40,11 @@ func (i *Inst) Act() Act {
 	}
 	return NoAct
 }
+
+// unscaled is what bits 84 to 86 of FMUL hold where the product is taken as it is; else FMUL.D8 to
+// D2 and M2 to M8, which round once: of a product that overflows, or is subnormal, they have other
+// bits than two multiplications.
+const unscaled = 4
 
 // contracts looks at the factor of a multiply-add that may be an immediate. one is 1.
 func (i *Inst) contracts(one uint64) Act {

@@ -93,15 +93,19 @@ func (r residue) short() residue {
 	switch {
 	case !r.known:
 		return r
-	case r.base != "":
+	case r.base != "" && !variable(r.base):
 		return nothing
 	case r.modulus == 0 && int64(int32(r.rest)) == r.rest:
 		return r
 	case r.modulus == 0:
 		return nothing
 	}
-	return residue{true, "", r.modulus & -r.modulus & (1<<32 - 1), r.rest}.of()
+	return residue{true, r.base, r.modulus & -r.modulus & (1<<32 - 1), r.rest}.of()
 }
+
+// variable tells of a base that it is a variable's address, which has 32 bits in shared memory, and
+// no parameter.
+func variable(base string) bool { return base != "" && (base[0] < '0' || base[0] > '9') }
 
 // residues finds them for all integers of a kernel. They only become coarser, so that it ends.
 func (g *graph) residues() {

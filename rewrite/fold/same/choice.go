@@ -131,7 +131,21 @@ func (m *matching) choose() (*Answer, error) {
 			out.Sums = append(out.Sums, Sum{v.statement(), may, ordered})
 		}
 	}
-	out.Alone = m.folded()
+	if !m.def.built.Unfolded {
+		out.Alone = m.folded()
+	}
+	if m.def.scales() || m.variant.scales() {
+		for i, v := range m.variant.nodes {
+			if !scalable(v) {
+				continue
+			}
+			var may []Statement
+			for _, k := range m.mates[i] {
+				may = append(may, m.def.nodes[k].statement())
+			}
+			out.Products = append(out.Products, Sum{At: v.statement(), May: may})
+		}
+	}
 	c.finish(out)
 	return out, nil
 }
@@ -194,8 +208,11 @@ func set(list string) map[string]bool {
 	return out
 }
 
-// may tells what an operand's constant may be.
+// may tells what an operand's constant may be, where an operation may be gone for it.
 func (c *choices) may(g *graph, origins []int) fate {
+	if c.def.built.Unfolded {
+		return fate{}
+	}
 	if g == c.def {
 		return either(origins, c.fate)
 	}

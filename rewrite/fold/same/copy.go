@@ -341,6 +341,10 @@ func (c *choices) ofCopies(partner map[Statement]Statement) *Answer {
 		if v.kind == operation && approximate(v) {
 			out.Approximate = append(out.Approximate, v.statement())
 		}
+		if scalable(v) && c.def.scales() {
+			out.Products = append(out.Products, Sum{At: v.statement(),
+				May: []Statement{partner[v.statement()]}})
+		}
 		if freeSum(v) && c.products(c.variant, v) > 0 {
 			of := []Statement{partner[v.statement()]}
 			out.Sums = append(out.Sums, Sum{v.statement(), of, of})

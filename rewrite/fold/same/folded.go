@@ -81,6 +81,12 @@ type lent struct {
 // roughened are fates in which a node is rough, or flushes, too, where what it loads may be so.
 func roughened(g *graph, fixed fold.Fixed) ([]fate, *lent) {
 	all := fates(g, fixed, false)
+	if g.built.Unfolded {
+		for i := range all {
+			all[i].rough, all[i].flushes = false, false
+		}
+		return all, &lent{fate: all}
+	}
 	out := &lent{by: g.finds(), fate: all}
 	if len(out.by) == 0 {
 		return all, out

@@ -80,6 +80,7 @@ type graph struct {
 	nodes []*node
 	built Built
 	files map[string]string
+	head  string // the file and line of the kernel's head, while its places are read
 
 	funcs  []*function
 	byName map[string]*function
@@ -199,11 +200,15 @@ func read(b Built) (*graph, error) {
 func (g *graph) places(f *function) error {
 	f.where = make([]string, len(f.Stmts))
 	now := ""
+	g.head = ""
 	for i, st := range f.Stmts {
 		if st.Kind == ptx.Line && string(f.Opcode(i)) == ".loc" {
 			var err error
 			if now, err = g.place(line(f.Func, i)); err != nil {
 				return err
+			}
+			if g.head == "" && f.Entry {
+				g.head = strings.TrimSuffix(now, ":0")
 			}
 		}
 		f.where[i] = now
@@ -247,6 +252,11 @@ func (g *graph) position(words []string) (text string, known bool, err error) {
 	}
 	if g.built.Place != nil {
 		p = g.built.Place(p)
+	}
+	// Of what stands in the line of a kernel's head the columns are those behind macros that cudafe++
+	// has put there, and others in a copy of its body.
+	if where := fmt.Sprintf("%s:%d", p.File, p.Line); where == g.head {
+		return where, true, nil
 	}
 	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column), true, nil
 }

@@ -17,6 +17,9 @@ type Built struct {
 	// Contracted are sums that ptxas contracted, each with the product that it was contracted with:
 	// those of which that is known. They are compared as contracted ones then, and are in no Answer.
 	Contracted map[Statement]Statement
+	// Unfolded says of the default that no variant's compiler computes anything of it with other bits
+	// than the GPU (fold.Check and fold.Contracts have said so).
+	Unfolded bool
 }
 
 // A Place is a place in the source, as a .loc says it. Lines and columns begin at 1; a line 0 is of
@@ -56,9 +59,13 @@ type Sum struct {
 //   - none of Approximate, instructions of the variant, was computed by ptxas;
 //   - none of either kernel's was computed by ptxas for one of the numbers in Early.
 type Answer struct {
-	Sums  []Sum
-	Both  []Statement // sums of either module of which both operands may be products
-	Alone []Statement // in the default
+	Sums []Sum
+	// Products of single precision of the variant that ptxas may scale, where either kernel has a
+	// product to be scaled: it has to have done so with At where it did with all of May, and with none
+	// of them otherwise.
+	Products []Sum
+	Both     []Statement // sums of either module of which both operands may be products
+	Alone    []Statement // in the default
 	// Numbers that approximate instructions of the variant may begin with, as PTX writes them: ptxas
 	// must not have computed any of those instructions for them.
 	Early       []string
