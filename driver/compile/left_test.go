@@ -56,7 +56,7 @@ func TestLeft(t *testing.T) {
 				return doubtful(t, c, s, r).Prove(context.Background())
 			}
 			if err := prove("_Z5twicePfPKfi", "unroll=1"); err == nil ||
-				!strings.Contains(err.Error(), "left to ptxas") {
+				!strings.Contains(err.Error(), "left to the compilers") {
 				t.Errorf("twice: %v", err)
 			}
 			// What ptxas would do otherwise is written into the variant (contraction.go).

@@ -12,6 +12,7 @@ import (
 	"gnvcc/driver/record"
 	"gnvcc/driver/toolcmd"
 	"gnvcc/rewrite/fold"
+	"gnvcc/rewrite/fold/same"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/rewrite/source"
@@ -34,6 +35,9 @@ func (b *Workbench) sameBits(ctx context.Context, t *record.Translation, call *t
 	fixed, err := v.fixed(unit, signature)
 	if err != nil {
 		return err
+	}
+	if same.Rereads(module, v.entry) {
+		return errors.New("it loads as constant what it stores itself: a variant may find another number")
 	}
 	if fold.Suspect(module, v.entry) {
 		early, err := b.early(ctx, t, call)

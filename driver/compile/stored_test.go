@@ -5,6 +5,30 @@ import (
 	"testing"
 )
 
+// TestRoughCoordinates: a number that the compiler computed may say where a texture is read, or be
+// stored and loaded as a constant.
+func TestRoughCoordinates(t *testing.T) {
+	const begin = "(cudaTextureObject_t x, float *o, const float *b, float p, int n) {\n" +
+		" int t = threadIdx.x;\n float c = p * 1.3f + 0.7f;\n"
+	text := "__global__ void place" + begin + " o[t] = tex1D<float>(x, c) * b[t];\n}\n" +
+		"__global__ void lod" + begin + " o[t] = tex2DLod<float>(x, b[t], b[t + 1], c);\n}\n" +
+		"__global__ void read" + begin + " o[t] = tex1D<float>(x, b[t]) * n;\n}\n" +
+		"__global__ void again" + begin + " o[t + n] = c;\n float v = __ldg(o + t + 7);\n" +
+		" o[t + 7] = b[t];\n if (v > 2.9f)\n  o[t + 90] = b[t + 1];\n}\n" +
+		"int main() { place<<<1, 1>>>(0, 0, 0, 0, 0); lod<<<1, 1>>>(0, 0, 0, 0, 0);\n" +
+		" read<<<1, 1>>>(0, 0, 0, 0, 0); again<<<1, 1>>>(0, 0, 0, 0, 0); }\n"
+	for _, version := range []string{"13.0", "13.5"} {
+		t.Run(version, func(t *testing.T) {
+			tryRecipes(t, version, text, []attempt{
+				{"_Z5placeyPfPKffi", "spec{p=1.7}", "is not shown"},
+				{"_Z3lodyPfPKffi", "spec{p=1.7}", "is not shown"},
+				{"_Z4readyPfPKffi", "spec{p=1.7,n=7}", ""},
+				{"_Z5againyPfPKffi", "spec{p=1.7,n=7}", "is not shown"},
+			})
+		})
+	}
+}
+
 // TestStoredNumbers: a number that the compiler computed may be stored, loaded and compared, and
 // the store be dead in the variant, so that nothing shows it. x * 1.3 + 0.7 is contracted in the
 // kernel, and rounded twice where x is known.

@@ -37,7 +37,7 @@ func (v value) firm() bool { return v == given || v == never || v == none }
 
 // float tells whether an instruction computes in floating point, by its last type.
 func float(op []byte) bool {
-	for _, t := range []string{"f32", "f64", "f16", "f16x2", "bf16", "bf16x2"} {
+	for _, t := range []string{"f32", "f64", "f16", "f16x2", "bf16", "bf16x2", "f32x2"} {
 		if ptx.HasModifier(op, t) {
 			return true
 		}

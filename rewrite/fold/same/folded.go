@@ -24,13 +24,14 @@ func (g *graph) finds() map[int][]int {
 	after := map[Statement]map[int]bool{}
 	for i, d := range g.nodes {
 		op := []byte(d.op)
-		if d.kind != load || d.name == "const" || ptx.HasModifier(op, "nc") ||
-			ptx.HasModifier(op, "volatile") {
+		if d.kind != load || d.name == "const" || ptx.HasModifier(op, "volatile") {
 			continue
 		}
+		constant := ptx.HasModifier(op, "nc")
 		for _, s := range stores {
 			to := ptx.Space([]byte(s.op))
-			if to != d.name && to != "" && d.name != "" || !meet(g, g, s, d) {
+			if to != d.name && to != "" && d.name != "" || !meet(g, g, s, d) ||
+				constant && !rereads(s, d) {
 				continue
 			}
 			if s.fn == d.fn && g.byName[d.fn.Name].Entry {
@@ -46,6 +47,31 @@ func (g *graph) finds() map[int][]int {
 		}
 	}
 	return out
+}
+
+// rereads tells of a store and a load that is told to be of memory which nobody writes, that both are
+// of one parameter's or variable's. A kernel that does this leaves open what it finds: the GPU may
+// give an old number, and a compiler hands the new one on (__ldg, cicc 13.5).
+func rereads(s, d *node) bool { return !s.root[-1] && !d.root[-1] }
+
+// Rereads tells of a kernel that loads as constant what it may store itself, as far as it can be
+// told.
+func Rereads(m *ptx.Module, entry string) bool {
+	g, err := read(Built{Module: m, Entry: entry})
+	if err != nil {
+		return false
+	}
+	for _, d := range g.nodes {
+		if d.kind != load || !ptx.HasModifier([]byte(d.op), "nc") {
+			continue
+		}
+		for _, s := range g.nodes {
+			if s.base == "st" && s.kind == operation && rereads(s, d) && meet(g, g, s, d) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // loadsAfter are the loads that some way leads to from statement at.

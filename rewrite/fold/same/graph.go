@@ -10,7 +10,7 @@ import (
 )
 
 // floats are the types that an opcode may name.
-var floats = []string{"f32", "f64", "f16", "f16x2", "bf16", "bf16x2", "tf32", "e4m3x2", "e5m2x2"}
+var floats = []string{"f32", "f64", "f16", "f16x2", "bf16", "bf16x2", "tf32", "e4m3x2", "e5m2x2", "f32x2"}
 
 // float tells whether an instruction computes in floating point.
 func float(op string) bool {
@@ -106,10 +106,13 @@ func (g *graph) link(n *node, _ int) {
 		from = 0
 	}
 	for k := from; k < len(n.text); k++ {
-		if strings.HasPrefix(n.text[k], "[") {
-			continue
+		text := n.text[k]
+		if strings.HasPrefix(text, "[") {
+			if text = coordinates(text); text == "" {
+				continue
+			}
 		}
-		for lane, p := range parts(n.text[k]) {
+		for lane, p := range parts(text) {
 			if n.base == "st" && lane != n.lane {
 				continue
 			}
@@ -135,6 +138,15 @@ func (g *graph) link(n *node, _ int) {
 	case n.base == "st":
 		n.root = g.roots(f, n.at, n.text[0])
 	}
+}
+
+// coordinates are the registers of an address that is a texture's or surface's, in braces: where it
+// is read. "" where there are none.
+func coordinates(address string) string {
+	if at := strings.IndexByte(address, '{'); at >= 0 {
+		return strings.TrimSpace(strings.TrimRight(address[at:], "] "))
+	}
+	return ""
 }
 
 // alike tells of a node's operand what function.alike does.

@@ -366,6 +366,10 @@ func (m *matching) covers(o, k int) bool {
 	switch {
 	case v.kind == operation && d.kind == load:
 		return slices.ContainsFunc(m.foundBy(k), func(k int) bool { return m.pair(o, k) })
+	case v.kind == load && d.kind == load:
+		return m.reads(v, d) || slices.ContainsFunc(m.foundBy(k), func(k int) bool {
+			return m.def.nodes[k].kind == load && m.reads(v, m.def.nodes[k])
+		})
 	case v.kind != d.kind:
 		return v.kind == special && d.kind == integer || v.kind == integer && d.kind == special
 	}
@@ -374,13 +378,16 @@ func (m *matching) covers(o, k int) bool {
 		return m.pair(o, k)
 	case integer:
 		return true
-	case load:
-		return (v.name == d.name || v.name == "" || d.name == "") && meet(m.variant, m.def, v, d) &&
-			!apart(v, d)
 	case constant:
 		return false // see constant
 	}
 	return v.name == d.name
+}
+
+// reads tells whether a load of the variant may be one of the default.
+func (m *matching) reads(v, d *node) bool {
+	return (v.name == d.name || v.name == "" || d.name == "") && meet(m.variant, m.def, v, d) &&
+		!apart(v, d)
 }
 
 // meet tells whether two loads may be of the same memory.

@@ -36,9 +36,10 @@ func (g *graph) fresh(n *node) bool {
 	return false
 }
 
-// foundBy are the operations of the default whose results a load of it may find: what is stored to
-// memory of the same kind that may be the load's. The compiler may hand them on in the variant. So
-// it may contract a sum there that adds what was loaded: choices.products counts such loads.
+// foundBy are the operations and loads of the default whose results a load of it may find: what is
+// stored to memory of the same kind that may be the load's. The compiler may hand them on in the
+// variant. So it may contract a sum there that adds what was loaded: choices.products counts such
+// loads.
 func (m *matching) foundBy(k int) []int {
 	if known, ok := m.found[k]; ok {
 		return known
@@ -53,7 +54,7 @@ func (m *matching) foundBy(k int) []int {
 				continue
 			}
 			for _, o := range s.ops[0] {
-				if m.def.nodes[o].kind == operation {
+				if kind := m.def.nodes[o].kind; kind == operation || kind == load {
 					out = append(out, o)
 				}
 			}
