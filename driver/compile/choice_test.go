@@ -1,6 +1,12 @@
 package compile
 
-import "testing"
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"gnvcc/driver/drivertest"
+)
 
 // TestOwnChoice: which product a compiler contracts with a sum depends on what else it knows: on a
 // weight that is 1 in one turn or on one way, on how often a product is used. Each of these was
@@ -43,5 +49,45 @@ func TestOwnChoice(t *testing.T) {
 	}
 	for _, version := range []string{"12.4", "13.0", "13.5"} {
 		t.Run(version, func(t *testing.T) { tryRecipes(t, version, text+"}\n", attempts) })
+	}
+}
+
+// TestScaled: of a product times a power of two ptxas makes one instruction, which rounds once, where
+// nothing comes between the two. It must not do so in a variant alone.
+func TestScaled(t *testing.T) {
+	const begin = "(float *o, const float *x, float s, int n) {\n int t = threadIdx.x;\n"
+	text := "__global__ void chain" + begin + " float a = x[t], b = x[t + 1];\n" +
+		" for (int i = 0; i < 8; i++)\n  b = b * s * a;\n o[t] = b;\n}\n" +
+		"__global__ void turns" + begin + " float b = x[t + 1];\n for (int i = 0; i < n; i++)\n" +
+		"  b = b * 0.5f * x[t + i];\n o[t] = b;\n}\n" +
+		"__global__ void quarter" + begin + " for (int i = 0; i < n; i++)\n" +
+		"  o[t + i * 32] = x[t + i] * x[t + 2 * i] * 0.25f;\n}\n" +
+		"int main() { chain<<<1, 1>>>(0, 0, 0, 0); turns<<<1, 1>>>(0, 0, 0, 0);" +
+		" quarter<<<1, 1>>>(0, 0, 0, 0); }\n"
+	for _, version := range []string{"11.8", "13.0", "13.5"} {
+		t.Run(version, func(t *testing.T) {
+			tryRecipes(t, version, text, []attempt{
+				{"_Z5chainPfPKffi", "spec{s=0.5}", ""}, // products that name their rounding: scale.go
+				{"_Z5turnsPfPKffi", "unroll=4", "in some places"},
+				{"_Z7quarterPfPKffi", "unroll=2", ""}, // scaled in both
+			})
+			p := drivertest.NewProject(t, version, map[string]string{"k.cu": text})
+			p.Gnvcc("-arch=sm_80", "k.cu", "-o", "app")
+			c := New(p.Store, t.TempDir())
+			s, r := named(t, c, p.Cubin("app", "sm_80"), "_Z5chainPfPKffi", "spec{s=0.5}")
+			cand, err := c.Compile(context.Background(), s, r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			count := 0
+			for op, n := range floatsIn(t, cand.Path, cand.Entry) {
+				if strings.HasPrefix(op, "FMUL") {
+					count += n
+				}
+			}
+			if count != 16 { // scaled, nine would do
+				t.Errorf("%d products, not 16", count)
+			}
+		})
 	}
 }
