@@ -18,10 +18,8 @@ import (
 //	a*b*y + d, then y = -y, in a loop from y = 1: each y becomes a number
 //
 // A launch with zeros for d does not show any of these. Contracts refuses them by the PTX as it is
-// built, and by that of the variant, with nothing fixed: what was beside its sum in the one and is
-// not in the other shows in one of them. Products that stand before the branch or loop in which
-// they are added are counted: where no value is fixed they may stay there, and a variant has as
-// many.
+// built. What it can't tell is which of two products a sum is contracted with: that is looked at
+// when the variant is there (same).
 
 // A shape is a set of what a register may hold, in the variants of a kernel.
 type shape uint16
@@ -90,7 +88,7 @@ type contraction struct {
 
 // Contracts returns an error where a variant of the kernel could round other sums once, or twice,
 // than the kernel does. apart is the number of products that stand in another block than a sum of
-// theirs: more than none is an error where a value is fixed.
+// theirs: more than none is an error where a value is fixed, as that may rid it of the branch.
 func Contracts(m *ptx.Module, entry string, fixed Fixed) (apart int, err error) {
 	reach, err := m.Reach(entry)
 	if err != nil {
