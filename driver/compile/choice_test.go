@@ -52,8 +52,8 @@ func TestOwnChoice(t *testing.T) {
 	}
 }
 
-// TestScaled: of a product times a power of two ptxas makes one instruction, which rounds once, where
-// nothing comes between the two. It must not do so in a variant alone.
+// TestScaled: of a product times a power of two ptxas makes one instruction, which rounds once,
+// where nothing comes between the two. It must not do so in a variant alone.
 func TestScaled(t *testing.T) {
 	const begin = "(float *o, const float *x, float s, int n) {\n int t = threadIdx.x;\n"
 	text := "__global__ void chain" + begin + " float a = x[t], b = x[t + 1];\n" +

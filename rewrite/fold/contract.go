@@ -394,6 +394,19 @@ func (c *contraction) result(at int, base string, op []byte, ops []string, fixed
 		if out = (in[0] | in[1]).several(); out&number != 0 {
 			out |= chosen
 		}
+	default:
+		out |= exposes(base, op, in)
+	}
+	return out
+}
+
+// exposes is what of a product an operation gives, or may give where an operand becomes a number.
+func exposes(base string, op []byte, in []shape) (out shape) {
+	all := shape(0)
+	for _, s := range in {
+		all |= s
+	}
+	switch {
 	case base == "mul" && len(in) == 2 && contractible(op):
 		for i := range in { // times 1
 			if in[i]&(product|exposed) != 0 && in[1-i].may(unit) {

@@ -49,9 +49,9 @@ func (g *graph) finds() map[int][]int {
 	return out
 }
 
-// rereads tells of a store and a load that is told to be of memory which nobody writes, that both are
-// of one parameter's or variable's. A kernel that does this leaves open what it finds: the GPU may
-// give an old number, and a compiler hands the new one on (__ldg, cicc 13.5).
+// rereads tells of a store and a load that is told to be of memory which nobody writes, that both
+// are of one parameter's or variable's. A kernel that does this leaves open what it finds: the GPU
+// may give an old number, and a compiler hands the new one on (__ldg, cicc 13.5).
 func rereads(s, d *node) bool { return !s.root[-1] && !d.root[-1] }
 
 // Rereads tells of a kernel that loads as constant what it may store itself, as far as it can be

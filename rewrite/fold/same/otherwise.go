@@ -87,8 +87,8 @@ func (c *choices) crossed(v, d *node) bool {
 	return false
 }
 
-// again tells of a contracted sum that it adds the product that it is contracted with, x*y + x*y: it
-// is the same number with either of the two.
+// again tells of a contracted sum that it adds the product that it is contracted with, x*y + x*y:
+// it is the same number with either of the two.
 func (g *graph) again(sum, product *node) bool {
 	f := g.byName[sum.fn.Name]
 	if product.base != "mul" || product.fn != sum.fn || len(sum.text) < 4 || len(product.text) < 3 {
