@@ -120,6 +120,18 @@ func (c *contents) unrepeatable(kernel string) string {
 	return visit(kernel)
 }
 
+// allocates tells whether any of its functions takes memory from the device's heap, or gives it back.
+func (c *contents) allocates() bool {
+	for _, list := range c.calls {
+		for _, to := range list {
+			if (to == "malloc" || to == "free") && !c.defined[to] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 func external(f string) string {
 	switch {
 	case f == "__assertfail" || strings.HasPrefix(f, "__nv_"):

@@ -98,6 +98,39 @@ func TestCubin(t *testing.T) {
 	}
 }
 
+// TestHeap: where a kernel of the program allocates on the device, no other one is repeated inside
+// the program either: it may reach what was allocated. In a replay's process nothing was.
+func TestHeap(t *testing.T) {
+	root, dir := toolkit(t), t.TempDir()
+	for name, c := range map[string]struct {
+		source string
+		want   bool
+	}{"heap": {cubinSource, true},
+		"none": {"__global__ void k(int *p) { p[0] = 1; }\n", false}} {
+		source, out := filepath.Join(dir, name+".cu"), filepath.Join(dir, name+".cubin")
+		os.WriteFile(source, []byte(c.source), 0o600)
+		if text, err := exec.Command(filepath.Join(root, "bin", "nvcc"), "-cubin", "-arch=sm_90", source,
+			"-o", out).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		b, err := os.ReadFile(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := readCubin(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, replay := range []bool{false, true} {
+			p := &process{run: &run{options: Options{Dies: replay}},
+				modules: map[uint32]*module{1: {contents: got}, 2: {}}}
+			if why := p.heap(); (why != "") != (c.want && !replay) {
+				t.Errorf("%s, replay %v: %q", name, replay, why)
+			}
+		}
+	}
+}
+
 func FuzzCubin(f *testing.F) {
 	f.Add([]byte("\x7fELF"))
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -227,7 +227,7 @@ func (p *process) launch(in *reader) (*Launch, error) {
 	default:
 		own = m.contents.unrepeatable(l.Kernel)
 	}
-	l.LeaveAlone = cmp.Or(l.LeaveAlone, own)
+	l.LeaveAlone = cmp.Or(l.LeaveAlone, own, p.heap())
 	l.NotElsewhere = cmp.Or(l.NotElsewhere, own)
 	if s, ok := p.shapes[l.id]; ok {
 		now := *s // the process goes on to count
@@ -239,6 +239,20 @@ func (p *process) launch(in *reader) (*Launch, error) {
 		p.order = append(p.order, s)
 	}
 	return l, nil
+}
+
+// heap says why nothing can be repeated inside a program that has a heap on the device: any kernel
+// may reach that by pointers in memory, and a session does not save it. A replay has none.
+func (p *process) heap() string {
+	if p.run.options.Dies {
+		return ""
+	}
+	for _, m := range p.modules {
+		if m.contents != nil && m.contents.allocates() {
+			return "a kernel of the program allocates memory on the device, which is not saved"
+		}
+	}
+	return ""
 }
 
 func attributes(in *reader) (a Attributes) {
