@@ -120,7 +120,8 @@ func (c *contents) unrepeatable(kernel string) string {
 	return visit(kernel)
 }
 
-// allocates tells whether any of its functions takes memory from the device's heap, or gives it back.
+// allocates tells whether any of its functions takes memory from the device's heap, or gives it
+// back.
 func (c *contents) allocates() bool {
 	for _, list := range c.calls {
 		for _, to := range list {
