@@ -80,6 +80,8 @@ func readGolden(t *testing.T, path string) *golden {
 			three(t, &g.options.Blocks, words)
 		case "coarse":
 			three(t, &g.options.Coarse, words)
+		case "grid":
+			three(t, &g.options.Grids, words)
 		case "dynamic":
 			n := 0
 			if _, err := fmt.Sscan(words[2], &n); err != nil {
