@@ -124,3 +124,26 @@ __global__ void positive(float *o, const float *a, const float *b, float s) {
     float v = a[threadIdx.x];
     if (v > 0 && v != b[threadIdx.x]) o[threadIdx.x] = v * b[threadIdx.x] + s;
 }
+
+// Numbers of the code of which a variant knows which one it is.
+__global__ void no_chosen(float *o, const float *a, const float *b, int n) {
+    float y = n > 2 ? 1.f : -1.f;
+    o[threadIdx.x] = a[threadIdx.x] * b[threadIdx.x] * y + b[0];
+}
+__global__ void no_weight(float *o, const float *a, const float *b, int n) {
+    float y = 1, s = b[threadIdx.x];
+    for (int k = 0; k < n; k++) {
+        s += a[k] * b[k] * y;
+        y = -y;
+    }
+    o[threadIdx.x] = s;
+}
+__global__ void no_below(float *o, const float *a, const float *b, int n) {
+    float y = n > 2 ? -0.f : 1.f;
+    o[threadIdx.x] = (a[threadIdx.x] * b[threadIdx.x] + y) + b[0];
+}
+__global__ void no_quotient(float *o, const float *a, const float *b, int n) {
+    float y = n > 2 ? 0.5f : 3.f;
+    o[threadIdx.x] = a[threadIdx.x] / y + b[threadIdx.x];
+}
+__global__ void no_upper(double *o, double x) { o[0] = __hiloint2double(__double2hiint(x), 0) * 1.3 + 0.7; }
