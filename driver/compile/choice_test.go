@@ -29,9 +29,13 @@ func TestOwnChoice(t *testing.T) {
 		"__global__ void divided" + begin + " float y = n ? 0.5f : 3.f;\n o[t] = a[t] / y + b[t];\n}\n" +
 		"__global__ void mean" + begin + " for (int i = 0; i < n; i++)\n" +
 		"  o[t * 64 + i] = a[t + i] * x + a[t + i + 1] * x;\n}\n" +
+		"__global__ void boxes" + begin + " __shared__ float4 p[32], q[32];\n" +
+		" p[t] = make_float4(a[t], b[t], x, a[t + 32]);\n q[t] = make_float4(b[t], x, a[t], b[t + 32]);\n" +
+		" __syncthreads();\n float s = 0;\n for (int i = 0; i < n; i++)\n" +
+		"  s += p[t].w + q[i].w - (p[t].x * q[i].x + p[t].y * q[i].y);\n o[t] = s;\n}\n" +
 		"int main() {\n"
 	for _, k := range []string{"chosen", "signed_", "weight", "halved", "used", "below", "divided",
-		"mean"} {
+		"mean", "boxes"} {
 		text += k + "<<<1, 1>>>(0, 0, 0, 0, 0);\n"
 	}
 	const end, no = "PfPKfS1_if", "is not shown"
@@ -46,6 +50,7 @@ func TestOwnChoice(t *testing.T) {
 		{"_Z5below" + end, "spec{n=1}", no},
 		{"_Z7divided" + end, "spec{n=1}", no},
 		{"_Z4mean" + end, "unroll=4", ""},
+		{"_Z5boxes" + end, "unroll=8", ""}, // two variables, whose x are no y
 	}
 	for _, version := range []string{"12.4", "13.0", "13.5"} {
 		t.Run(version, func(t *testing.T) { tryRecipes(t, version, text+"}\n", attempts) })

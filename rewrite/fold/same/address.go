@@ -103,6 +103,16 @@ func (r residue) short() residue {
 	return residue{true, r.base, r.modulus & -r.modulus & (1<<32 - 1), r.rest}.of()
 }
 
+// object is the variable of a name: all arrays of shared memory whose size the launch says are one.
+func (g *graph) object(name string) string {
+	v := g.built.Module.Global(name)
+	if v != nil && v.Space == "shared" &&
+		strings.Contains(string(g.built.Module.Bytes()[v.Span.Start:v.Span.End]), ".extern") {
+		return "dynamic"
+	}
+	return name
+}
+
 // variable tells of a base that it is a variable's address, which has 32 bits in shared memory, and
 // no parameter.
 func variable(base string) bool { return base != "" && (base[0] < '0' || base[0] > '9') }
@@ -175,7 +185,7 @@ func (g *graph) residueOf(n *node) residue {
 		return residue{known: true, base: n.name}
 	case special:
 		if !strings.HasPrefix(n.name, "%") {
-			return residue{known: true, base: n.name}
+			return residue{known: true, base: g.object(n.name)}
 		}
 		return nothing
 	case integer:
@@ -232,7 +242,7 @@ func (g *graph) placeOf(n *node) residue {
 	f := g.byName[n.fn.Name]
 	out := residue{}
 	if !strings.HasPrefix(name, "%") {
-		out = residue{known: true, base: name}
+		out = residue{known: true, base: g.object(name)}
 	} else {
 		for _, o := range g.origins(f, n.at, name) {
 			out = out.join(g.rests[o])
@@ -253,6 +263,9 @@ func apart(v, d *node) bool {
 // elsewhere tells of two loads that can't be of the same address.
 func elsewhere(v, d *node) bool {
 	a, b := v.place, d.place
+	if variable(a.base) && variable(b.base) && a.base != b.base {
+		return true // what begins with one never ends in another
+	}
 	if !a.known || !b.known || a.base == "" || a.base != b.base {
 		return false
 	}

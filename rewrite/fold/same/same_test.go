@@ -55,6 +55,11 @@ var keeps = map[string]string{
 	"no_modulo":       "2 4",
 	"no_multiple":     "1 2 4",
 	"no_first_thread": "2 4",
+	// Which number it is does not depend on these.
+	"no_weight":   "0 0.3f",
+	"no_below":    "0 1 2 0.3f",
+	"no_quotient": "0 1 2 0.3f",
+	"no_upper":    "0 1 2 4 0.3f", // no cicc sees through its bits
 }
 
 // TestOtherBits: kernels that are known to get other bits, for values that are chosen to be hard
