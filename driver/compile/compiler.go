@@ -396,8 +396,32 @@ func (c *Compiler) launched(ctx context.Context, s *Source, r recipe.Recipe, h h
 		if err := rewrite.Takes(s.Module.Entry(s.Kernel), cand.Build.Registers, b); err != nil {
 			return nil, err
 		}
+		if err := c.sameArithmetic(ctx, s, second, cand); err != nil {
+			return nil, err
+		}
 	}
 	return &out, nil
+}
+
+// sameArithmetic says what speaks against a candidate in other blocks whose build would be compared
+// with the kernel's own code.
+func (c *Compiler) sameArithmetic(ctx context.Context, s *Source, e second, cand *Candidate) error {
+	if !e.comparable() {
+		return nil
+	}
+	own, err := c.candidate(ctx, s, recipe.Recipe{}, how{})
+	if err != nil {
+		return err
+	}
+	was, err := os.ReadFile(own.Path)
+	if err != nil {
+		return fmt.Errorf("read the kernel's own code: %w", err)
+	}
+	is, err := os.ReadFile(cand.Path)
+	if err != nil {
+		return fmt.Errorf("read the candidate: %w", err)
+	}
+	return e.ownArithmetic(was, is, cand.Entry)
 }
 
 // CompilePlain makes a candidate in which the guards inside the kernel never hold: every launch

@@ -188,10 +188,25 @@ func (s second) shaped(m *ptx.Module, k cubin.Kernel, content []byte) error {
 	if err := rewrite.Takes(m.Entry(s.kernel), k.Registers, s.manner.Block); err != nil {
 		return err
 	}
-	if !s.plain() || rewrite.ExactnessOf(s.rest) > rewrite.ByConstruction {
-		return nil // it was compared on launches
+	return s.ownArithmetic(content, content, s.name)
+}
+
+// ownArithmetic says how a second entry that was to be the kernel's own arithmetic in other blocks is
+// not: ptxas may compute a value twice where registers are scarce. was is a cubin with the kernel as
+// nvcc compiles it, is one with the entry. The search asks that as builds do, so that it claims
+// nothing that they refuse.
+func (s second) ownArithmetic(was, is []byte, entry string) error {
+	if !s.comparable() {
+		return nil
 	}
-	return sass.SameEntries(content, s.kernel, s.name)
+	return sass.SameEntries(was, s.kernel, is, entry)
+}
+
+// comparable tells whether a second entry in other blocks is to have the kernel's own floating-point
+// instructions. Others were compared on launches.
+func (s second) comparable() bool {
+	return s.manner.Block != [3]int{} && s.plain() &&
+		rewrite.ExactnessOf(s.rest) <= rewrite.ByConstruction
 }
 
 // waitings keeps mayWait's answers, by the hash of the PTX.

@@ -108,3 +108,39 @@ int main() { plane<<<1, 1>>>(0, 0, 0, 0, 0); seen<<<1, 1>>>(0); }
 		})
 	}
 }
+
+// TestShapedArithmetic: where ptxas computes a value twice to save registers, builds refuse the
+// kernel in other blocks, and so does the search.
+func TestShapedArithmetic(t *testing.T) {
+	p := drivertest.NewProject(t, "13.0", map[string]string{"k.cu": `
+__global__ void twice(double *out, const double *in, double a, double b, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  double s = a * b, t = a * 3.0, u = b * 5.0, w = a + b, z = a - b, v[24];
+#pragma unroll
+  for (int k = 0; k < 24; k++) v[k] = in[i + k * n] * s;
+#pragma unroll
+  for (int k = 0; k < 24; k++) out[i + k * n] = v[k] / (v[(k + 7) % 24] + t) + u;
+  out[i + 24 * n] = s + w; out[i + 25 * n] = t * z; out[i + 26 * n] = u - s;
+}
+int main() { twice<<<1, 64>>>(0, 0, 1, 2, 64); }
+`})
+	p.Gnvcc("-arch=sm_90", "k.cu", "-o", "app")
+	c, ctx := New(p.Store, t.TempDir()), context.Background()
+	s, err := c.Kernel(p.Cubin("app", "sm_90"), "_Z5twicePdPKdddi")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, same := range map[string]bool{"maxnreg=32": false, "maxnreg=64": true} {
+		if _, err := c.Compile(ctx, s, drivertest.MustParse(t, text)); err != nil {
+			t.Errorf("%s, which has its own blocks: %v", text, err)
+		}
+		_, err := c.Compile(ctx, s, drivertest.MustParse(t, text+
+			" shape=32x1x1 spec{host(block)=64x1x1,host(dynamic)=0}"))
+		if same && err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+		if !same && (err == nil || !strings.Contains(err.Error(), "other floating-point instructions")) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}

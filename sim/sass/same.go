@@ -19,21 +19,35 @@ import (
 // not sufficient: which product goes into which sum is not compared here.
 func SameFloats(was, is []byte, kernel string) error { return sameFloats(was, kernel, is, kernel) }
 
-// SameEntries reports in the same way whether two kernels of one cubin compute with the same
-// floating-point instructions. Where their code is the same word for word, it is not decoded.
-func SameEntries(file []byte, was, is string) error {
-	code, _, err := cubin.ReadCode(file)
+// SameEntries reports in the same way whether two kernels, of one cubin or of two, compute with the
+// same floating-point instructions. Where their code is the same word for word, it is not decoded.
+func SameEntries(was []byte, kernel string, is []byte, entry string) error {
+	a, err := codeOf(was, kernel)
 	if err != nil {
-		return fmt.Errorf("compare the code of %s and %s: %w", was, is, err)
+		return err
 	}
-	of := map[string][]byte{}
-	for _, c := range code {
-		of[c.Name] = c.Data
+	b, err := codeOf(is, entry)
+	if err != nil {
+		return err
 	}
-	if of[was] != nil && bytes.Equal(of[was], of[is]) {
+	if a != nil && bytes.Equal(a, b) {
 		return nil
 	}
-	return sameFloats(file, was, file, is)
+	return sameFloats(was, kernel, is, entry)
+}
+
+// codeOf is a kernel's machine code, nil where the cubin has none of that name.
+func codeOf(file []byte, kernel string) ([]byte, error) {
+	code, _, err := cubin.ReadCode(file)
+	if err != nil {
+		return nil, fmt.Errorf("read the code of %s: %w", kernel, err)
+	}
+	for _, c := range code {
+		if c.Name == kernel {
+			return c.Data, nil
+		}
+	}
+	return nil, nil
 }
 
 func sameFloats(was []byte, kernel string, is []byte, entry string) error {

@@ -78,11 +78,11 @@ func TestSameFloats(t *testing.T) {
 				t.Errorf("sm_%s: %s passes: %v", arch, flag, err)
 			}
 		}
-		if err := SameEntries(was, "mix", "mix"); err != nil {
+		if err := SameEntries(was, "mix", was, "mix"); err != nil {
 			t.Errorf("sm_%s: the same code: %v", arch, err)
 		}
-		if SameEntries(was, "mix", "whole") == nil || SameEntries(was, "mix", "absent") == nil ||
-			SameEntries(was, "absent", "absent") == nil {
+		if SameEntries(was, "mix", was, "whole") == nil || SameEntries(was, "mix", was, "absent") == nil ||
+			SameEntries(was, "absent", was, "absent") == nil {
 			t.Errorf("sm_%s: two kernels, or none, are called the same", arch)
 		}
 		if err := SameFloats(was, was, "absent"); err == nil {
