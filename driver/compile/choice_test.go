@@ -74,6 +74,8 @@ func TestScaled(t *testing.T) {
 			tryRecipes(t, version, text, []attempt{
 				{"_Z5chainPfPKffi", "spec{s=0.5}", ""}, // products that name their rounding: scale.go
 				{"_Z5turnsPfPKffi", "unroll=4", "in some places"},
+				// turns that were unrolled are scaled, but for the last, and the remainder's are not
+				{"_Z5turnsPfPKffi", "unroll=1", "scale"},
 				{"_Z7quarterPfPKffi", "unroll=2", ""}, // scaled in both
 			})
 			p := drivertest.NewProject(t, version, map[string]string{"k.cu": text})

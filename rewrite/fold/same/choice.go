@@ -135,16 +135,7 @@ func (m *matching) choose() (*Answer, error) {
 		out.Alone = m.folded()
 	}
 	if m.def.scales() || m.variant.scales() {
-		for i, v := range m.variant.nodes {
-			if !scalable(v) {
-				continue
-			}
-			var may []Statement
-			for _, k := range m.mates[i] {
-				may = append(may, m.def.nodes[k].statement())
-			}
-			out.Products = append(out.Products, Sum{At: v.statement(), May: may})
-		}
+		out.Products = c.scaled()
 	}
 	c.finish(out)
 	return out, nil

@@ -27,3 +27,24 @@ func (g *graph) scales() bool {
 		})
 	})
 }
+
+// scaled lists the variant's products that ptxas may scale, each with all of the default's that may
+// be the same operation: a loop of the variant may stand for one that was unrolled, of whose turns
+// some are scaled, and for its remainder.
+func (c *choices) scaled() []Sum {
+	var out []Sum
+	for i, v := range c.variant.nodes {
+		if !scalable(v) {
+			continue
+		}
+		var may []Statement
+		for k, d := range c.def.nodes {
+			if scalable(d) && (slices.Contains(c.mates[i], k) ||
+				kindOf(v.op) == kindOf(d.op) && c.factors(v.ops, d.ops, depth)) {
+				may = append(may, d.statement())
+			}
+		}
+		out = append(out, Sum{At: v.statement(), May: may})
+	}
+	return out
+}
