@@ -79,6 +79,11 @@ func TestFamilyShares(t *testing.T) {
 	for i, m := range list[1:6] {
 		m.Grid, m.Use.Family = [3]int{5 - i, 1, 1}, 80
 	}
+	for i, m := range list { // a has one grid
+		if amongGrids(m) != (i > 0 && i < 6) {
+			t.Errorf("%s on %d blocks: its grids are %v", m.Kernel, m.Grid[0], !(i > 0 && i < 6))
+		}
+	}
 	jobs := (&twin{}).heaviest(list, 100)
 	var got []string
 	for _, j := range jobs {

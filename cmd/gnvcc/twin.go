@@ -273,6 +273,9 @@ func (w *twin) pass(ctx context.Context, list []job, budget time.Duration) {
 	var sum float64
 	for _, j := range list {
 		sum += j.share
+		if amongGrids(j.m) {
+			w.tuner.AmongGrids(configuration(j.m))
+		}
 	}
 	done := make(chan struct{})
 	files := w.unpack(list, done)

@@ -131,10 +131,10 @@ type place struct {
 // another kernel.
 func kernel(n int) string {
 	return fmt.Sprintf(`__global__ void kernel%d(float *p, const float *q, int n) {
-  float a[24];
+  unsigned a[24];
   for (int i = 0; i < 24; i++) a[i] = q[i * n + threadIdx.x];
   for (int k = 0; k < n; k++)
-    for (int i = 0; i < 24; i++) a[i] = __fadd_rn(__fmul_rn(a[i], a[(i + 1) %% 24]), %d.0f);
+    for (int i = 0; i < 24; i++) a[i] = a[i] * a[(i + 1) %% 24] + %d;
   for (int i = 0; i < 24; i++) p[i * n + threadIdx.x] = a[i];
 }
 `, n, n+1)

@@ -35,8 +35,8 @@ echo + >>'` + seen + `'; %[1]s "$@"; code=$?; echo - >>'` + seen + `'; exit $cod
 		for k := range kernels {
 			// All reach the loop of one function, which each recipe unrolls by another factor: so no run of
 			// cicc serves two.
-			text.WriteString(strings.Replace(kernel(i*kernels+k), "  float a[24];",
-				"  n += sum(n);\n  float a[24];", 1))
+			text.WriteString(strings.Replace(kernel(i*kernels+k), "  unsigned a[24];",
+				"  n += sum(n);\n  unsigned a[24];", 1))
 		}
 		name := fmt.Sprint("t", i)
 		all = append(all, name+".cubin")

@@ -191,10 +191,10 @@ func (s second) shaped(m *ptx.Module, k cubin.Kernel, content []byte) error {
 	return s.ownArithmetic(content, content, s.name)
 }
 
-// ownArithmetic says how a second entry that was to be the kernel's own arithmetic in other blocks is
-// not: ptxas may compute a value twice where registers are scarce. was is a cubin with the kernel as
-// nvcc compiles it, is one with the entry. The search asks that as builds do, so that it claims
-// nothing that they refuse.
+// ownArithmetic says how a second entry that was to be the kernel's own arithmetic in other blocks
+// is not: ptxas may compute a value twice where registers are scarce. was is a cubin with the
+// kernel as nvcc compiles it, is one with the entry. The search asks that as builds do, so that it
+// claims nothing that they refuse.
 func (s second) ownArithmetic(was, is []byte, entry string) error {
 	if !s.comparable() {
 		return nil
@@ -202,8 +202,8 @@ func (s second) ownArithmetic(was, is []byte, entry string) error {
 	return sass.SameEntries(was, s.kernel, is, entry)
 }
 
-// comparable tells whether a second entry in other blocks is to have the kernel's own floating-point
-// instructions. Others were compared on launches.
+// comparable tells whether a second entry in other blocks is to have the kernel's own
+// floating-point instructions. Others were compared on launches.
 func (s second) comparable() bool {
 	return s.manner.Block != [3]int{} && s.plain() &&
 		rewrite.ExactnessOf(s.rest) <= rewrite.ByConstruction

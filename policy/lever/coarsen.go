@@ -113,7 +113,8 @@ func coarseValue(axis, n int) string {
 // and have registers for as many threads.
 func (s *Situation) coarsens(axis, n int, waves float64) bool {
 	grid := s.Shape.Grid[axis]
-	return s.Kernel.Coarsenable[axis] && (grid%n == 0 && grid > n || grid >= n*oddGrid) &&
+	return s.Kernel.Coarsenable[axis] &&
+		(grid%n == 0 && grid > n || grid >= n*oddGrid && !s.AmongGrids) &&
 		s.waves() >= waves*float64(n) &&
 		s.Kernel.Default.Registers*n <= mostJammed
 }

@@ -58,6 +58,10 @@ func TestCoarsenTried(t *testing.T) {
 		if got := coarseTried(s); got != c.want {
 			t.Errorf("%v blocks: %q, want %q", c.grid, got, c.want)
 		}
+		s.AmongGrids = true
+		if got := coarseTried(s); strings.Contains(got, "+") {
+			t.Errorf("%v blocks, and other grids: %q", c.grid, got)
+		}
 		for _, r := range levers()["coarsen"].Try(s) {
 			if err := rewrite.Check(r); err != nil {
 				t.Error(err)

@@ -7,17 +7,19 @@ import (
 
 // A Situation is what a lever may look at when it names values.
 type Situation struct {
-	Kernel  *policy.Kernel
-	Shape   policy.Shape // the launch at hand
-	Shapes  []policy.Shape
-	Device  sim.Device
-	Known   bool   // Device is in the table
-	Region  Region // of the default code
-	Values  []policy.Value
-	Largest int                             // block that the default build can launch, threads
-	Trial   func(text string) *policy.Trial // what is known of a recipe already, nil if nothing
-	Options *policy.Options
-	Sampled []int // thresholds of bypass, the most promising first; nil: nobody knows
+	Kernel *policy.Kernel
+	Shape  policy.Shape // the launch at hand
+	Shapes []policy.Shape
+	Device sim.Device
+	Known  bool   // Device is in the table
+	Region Region // of the default code
+	Values []policy.Value
+	// most of the kernel's launches have other grids: code for the grid at hand alone would not run
+	AmongGrids bool
+	Largest    int                             // block that the default build can launch, threads
+	Trial      func(text string) *policy.Trial // what is known of a recipe already, nil if nothing
+	Options    *policy.Options
+	Sampled    []int // thresholds of bypass, the most promising first; nil: nobody knows
 }
 
 const (

@@ -114,6 +114,14 @@ func (t *Tuner) CheckOnly(l Captured) {
 	t.checks[l] = true
 }
 
+// AmongGrids says that most launches of a configuration's kernel have other grids: it gets no code
+// for its grid alone.
+func (t *Tuner) AmongGrids(l Captured) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.grids[l] = true
+}
+
 // Again makes the next replay of a configuration choose anew, where its winner was refused. False:
 // there is nothing to choose.
 func (t *Tuner) Again(l Captured) bool {

@@ -38,6 +38,7 @@ type Tuner struct {
 	byName  map[string]*kernel // by cubin and name
 	order   []*kernel
 	checks  map[Captured]bool // on which winners are checked, and none looked for
+	grids   map[Captured]bool // AmongGrids
 	spentOn map[Captured]map[step]time.Duration
 	notes   []string
 	ended   bool
@@ -54,6 +55,7 @@ func NewTuner(ctx context.Context, o policy.Options, c policy.Compiler, s policy
 	}
 	t := &Tuner{o: o, compiler: c, sink: s, memory: m, progress: p, now: time.Now, ctx: ctx,
 		kernels: map[string]*kernel{}, byName: map[string]*kernel{}, checks: map[Captured]bool{},
+		grids:   map[Captured]bool{},
 		spentOn: map[Captured]map[step]time.Duration{}}
 	t.pool = newPool(ctx, c, o.Jobs)
 	t.begun = t.now()
@@ -191,6 +193,7 @@ func (t *Tuner) search(ctx context.Context, k *kernel, c *config, l *profile.Lau
 	sit := &lever.Situation{Kernel: &k.Kernel, Shape: c.Shape, Device: d, Known: known,
 		Values: policy.Values(&k.Kernel, l), Options: &t.o, Trial: c.Trial, Largest: l.MaxThreads}
 	sit.Device.SMs = l.Device.Multiprocessors
+	sit.AmongGrids = t.grids[Captured{l.Cubin, l.Kernel, c.Shape}]
 	for _, other := range k.Configs {
 		sit.Shapes = append(sit.Shapes, other.Shape)
 	}
