@@ -53,6 +53,35 @@ func (m *Manifest) Turned() (out []profile.Stretch) {
 	return out
 }
 
+// Moves tells whether the configuration's launches differ in addresses alone, as those of a program
+// that takes turns with buffers: each word of the arguments that is not the same in all of them is
+// an address of captured memory here.
+func (m *Manifest) Moves() bool {
+	_, params, args, err := settingsOf(m.Settings)
+	if err != nil || len(m.Use.Params) != len(params) {
+		return false
+	}
+	var differ []int // bytes of the arguments
+	for i, p := range params {
+		if len(m.Use.Params[i].Same) != int(p.size) {
+			return false
+		}
+		for k, same := range m.Use.Params[i].Same {
+			if same == 0 {
+				differ = append(differ, int(p.offset)+k)
+			}
+		}
+	}
+	places := wide(params)
+	for _, k := range differ {
+		i := slices.IndexFunc(places, func(at int) bool { return k >= at && k < at+8 })
+		if i < 0 || !m.has(address(args, places[i])) {
+			return false
+		}
+	}
+	return len(differ) > 0
+}
+
 // Numeric tells whether a piece of memory is captured, and holds floating-point numbers alone.
 func (m *Manifest) Numeric(base uint64, size int64) bool {
 	found := false

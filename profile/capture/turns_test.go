@@ -57,6 +57,38 @@ func TestTurn(t *testing.T) {
 	}
 }
 
+// TestMoves: launches that take turns with buffers differ, and are the same work all the same; those
+// with other numbers are not.
+func TestMoves(t *testing.T) {
+	same := func(size int, differ ...int) Param {
+		p := Param{Same: bytes.Repeat([]byte{1}, size)}
+		for _, k := range differ {
+			p.Same[k] = 0
+		}
+		return p
+	}
+	word, n := same(8), same(4)
+	for _, x := range []struct {
+		what   string
+		args   [3]uint64
+		params []Param
+		want   bool
+	}{
+		{"two change places", [3]uint64{a, b, c}, []Param{same(8, 1, 2), same(8, 2), word, n}, true},
+		{"a number, too", [3]uint64{a, b, c}, []Param{same(8, 2), same(8, 2), word, same(4, 0)}, false},
+		{"what changes is no address", [3]uint64{7, b, c}, []Param{same(8, 0), word, word, n}, false},
+		{"not captured", [3]uint64{elsewhere, b, c}, []Param{same(8, 2), word, word, n}, false},
+		{"nothing changes", [3]uint64{a, b, c}, []Param{word, word, word, n}, false},
+		{"other sizes", [3]uint64{a, b, c}, []Param{same(8, 2), word, word, word}, false},
+		{"not known", [3]uint64{a, b, c}, nil, false},
+	} {
+		m := turn(5, x.args)
+		if m.Use.Params = x.params; m.Moves() != x.want {
+			t.Errorf("%s: %v", x.what, !x.want)
+		}
+	}
+}
+
 // TestTakeTurns: the first launch has none before it; it gets the arguments that it would have had,
 // if there was a launch with these.
 func TestTakeTurns(t *testing.T) {

@@ -276,6 +276,35 @@ func turning() *capture.Manifest {
 	return m
 }
 
+// TestTimedVaried: where launches have other values, the program's time says nothing of one of them,
+// and a gain may be in one state of the cache alone; where buffers alone change places, it does.
+func TestTimedVaried(t *testing.T) {
+	moved, number := []byte{0, 0, 1, 1, 1, 1, 1, 1}, []byte{1, 1, 1, 1, 1, 1, 1, 1}
+	for _, c := range []struct {
+		what          string
+		same          []byte
+		us            float64
+		row           bool
+		either, again bool
+	}{
+		{"other values", number, 20, false, true, false},
+		{"other values in a row", number, 20, true, false, false},
+		{"other values, long", number, 4000, false, false, false},
+		{"buffers in turns", moved, 20, true, false, true},
+	} {
+		m := turning()
+		m.Use = capture.Use{Count: 10, Varied: 5, Seconds: 10 * c.us * 1e-6, Sampled: 4, Sets: 2,
+			Row: c.row, Params: []capture.Param{{Same: c.same}, {Same: c.same}}}
+		var l profile.Launch
+		s := &times{warm: c.us * 1e3, cold: c.us * 1e3, again: c.us * 1e3}
+		chosen := (&only{m: m}).timed(&l, s)
+		chosen.Measure(profile.Original, 1, profile.Measurement{})
+		if l.Either != c.either || s.last.Again != c.again {
+			t.Errorf("%s: either %v, behind launches of its own %v", c.what, l.Either, s.last.Again)
+		}
+	}
+}
+
 // What the replayer says, and what it leaves out when it ends early.
 func TestOutcome(t *testing.T) {
 	for text, want := range map[string]Outcome{
