@@ -81,6 +81,7 @@ func (c Claim) short() (short, surely bool) {
 // the threshold in all: shorter ones are noise.
 func keeping(results []Result, threshold time.Duration) string {
 	var logs, kept, apart float64
+	var before, told, took float64 // seconds of all of these kernels in a run
 	var n, short, surely, slower, runs, unsteady int
 	var worst []string
 	for _, r := range results {
@@ -91,6 +92,7 @@ func keeping(results []Result, threshold time.Duration) string {
 			n++
 			logs += math.Log(c.Measured / c.Claimed)
 			kept += math.Log(c.Claimed)
+			before, told, took = before+c.Seconds, told+c.Seconds/c.Claimed, took+c.Seconds/c.Measured
 			if c.Measured < 0.99 {
 				slower++
 			}
@@ -123,6 +125,8 @@ func keeping(results []Result, threshold time.Duration) string {
 	text := fmt.Sprintf(
 		"  claims of %d kernels: %.3f in geometric mean, of which the clock saw %.3f; %d kernels more than 1 %% below their claim (%d in every pair of runs), %d more than 1 %% slower than nvcc's\n",
 		n, claimed, claimed*math.Exp(logs/float64(n)), short, surely, slower)
+	text += fmt.Sprintf("    in all, of %.3f s they were to take %.3f, and took %.3f (%.3f of it)\n",
+		before, told, took, took/told)
 	if runs > 0 {
 		text += fmt.Sprintf(
 			"    the clock's own error: pairs of runs say what is %.3f apart in geometric mean; of %d kernels more than 1.01\n",

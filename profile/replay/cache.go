@@ -37,8 +37,8 @@ const many = 8
 
 // filling is how long launches in a row take until the L2 cache holds what a row leaves in it, and
 // no more what was copied before: several times what fills it, at an H200's 50 MB and 4.8 TB/s.
-// Measured there, with two buffers in turns (iso2dfd): 21.3 us behind one launch of 22 us and
-// behind five, 22.4 in the program. So rows alone don't explain what such a kernel takes there.
+// Measured there with two buffers in turns (iso2dfd, bench/results/2026-11-23-claims): behind one
+// launch of 22 us as behind five or twenty, it takes what it takes in the program.
 const filling = 100 * time.Microsecond
 
 // mostRow is how many launches a row has at the most: each costs the search its time.
