@@ -30,7 +30,7 @@ func slowed(results []Result) string {
 	var all []one
 	var logs, apart float64
 	var more []float64
-	pairs := 0
+	pairs, several := 0, 0
 	for _, r := range results {
 		with, without, between, ok := r.observing()
 		if !ok {
@@ -41,7 +41,10 @@ func slowed(results []Result) string {
 		}
 		all = append(all, one{r.Program, with / without})
 		logs += math.Log(with / without)
-		apart += math.Log(between)
+		if between > 0 {
+			apart += math.Log(between)
+			several++
+		}
 		more = append(more, with-without)
 	}
 	if len(all) == 0 {
@@ -59,10 +62,13 @@ func slowed(results []Result) string {
 		}
 	}
 	sort.Float64s(more)
-	return fmt.Sprintf(
-		"  the run under tune against without, captures aside: %.3f (geometric mean of %d, %d of them by pairs of runs), %+.2f s in the median; %d above 1.05 (%s); two runs without are %.3f apart\n",
-		math.Exp(logs/float64(len(all))), len(all), pairs, more[len(more)/2], above, strings.Join(worst, ", "),
-		math.Exp(apart/float64(len(all))))
+	text := fmt.Sprintf(
+		"  the run under tune against without, captures aside: %.3f (geometric mean of %d, %d of them by pairs of runs), %+.2f s in the median; %d above 1.05 (%s)",
+		math.Exp(logs/float64(len(all))), len(all), pairs, more[len(more)/2], above, strings.Join(worst, ", "))
+	if several > 0 {
+		text += fmt.Sprintf("; two runs without are %.3f apart", math.Exp(apart/float64(several)))
+	}
+	return text + "\n"
 }
 
 // geometric is the geometric mean.

@@ -116,6 +116,9 @@ func (j *job) tune(ctx context.Context) error {
 	if err := errors.Join(err, j.result.observed(j.log())); err != nil {
 		return err
 	}
+	if j.s.alone < 2 {
+		return nil
+	}
 	return j.plain(ctx, "plain 2")
 }
 

@@ -87,8 +87,10 @@ func (r Result) observing() (with, without, apart float64, ok bool) {
 	if r.Observed == nil || len(r.Plain) == 0 || r.Observed.Program == 0 {
 		return 0, 0, 0, false
 	}
-	return r.Observed.Program - r.Observed.Held, geometric(r.Plain),
-		slices.Max(r.Plain) / slices.Min(r.Plain), true
+	if len(r.Plain) > 1 {
+		between = slices.Max(r.Plain) / slices.Min(r.Plain)
+	}
+	return r.Observed.Program - r.Observed.Held, geometric(r.Plain), between, true
 }
 
 // fewestPairs is how many pairs tell more than the run under tune.

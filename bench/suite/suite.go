@@ -25,6 +25,7 @@ type suite struct {
 	clock          string
 	parallel, runs int
 	pairs          int // of runs without and with observing, of each program, if time is left
+	alone          int // runs of nvcc's build beside the one under tune
 	retry, builds  bool
 	onlyAgain      bool
 	gpuLock        string            // file whose lock is the right to use the GPU; "": it is ours

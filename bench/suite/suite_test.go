@@ -446,7 +446,8 @@ func TestAgain(t *testing.T) {
 		write(t, filepath.Join(dir, "names"), list)
 		return append(append([]string(nil), args[:len(args)-1]...), "-programs", filepath.Join(dir, "names"))
 	}
-	if err := run(context.Background(), append(names("better\nwrong\n"), src)); err != nil {
+	err := run(context.Background(), append(names("better\nwrong\n"), "-alone", "1", src))
+	if err != nil {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(dir, "other"), "# name, command\nbetter ./main 7\nwrong ./main 7; exit 3\n")
@@ -557,6 +558,10 @@ func TestSlowed(t *testing.T) {
 		if got := slowed([]Result{paired}); !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
 		}
+	}
+	if got := slowed([]Result{one(2.5, 1)}); !strings.Contains(got, "2.000") ||
+		strings.Contains(got, "apart") {
+		t.Errorf("one run without: %s", got)
 	}
 	if got := slowed([]Result{one(2.7, 2, 2)}); !strings.Contains(got, "1.100") ||
 		!strings.Contains(got, "+0.20 s") {
