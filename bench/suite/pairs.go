@@ -88,9 +88,9 @@ func (r Result) observing() (with, without, apart float64, ok bool) {
 		return 0, 0, 0, false
 	}
 	if len(r.Plain) > 1 {
-		between = slices.Max(r.Plain) / slices.Min(r.Plain)
+		apart = slices.Max(r.Plain) / slices.Min(r.Plain)
 	}
-	return r.Observed.Program - r.Observed.Held, geometric(r.Plain), between, true
+	return r.Observed.Program - r.Observed.Held, geometric(r.Plain), apart, true
 }
 
 // fewestPairs is how many pairs tell more than the run under tune.
