@@ -108,8 +108,10 @@ func (j *job) tune(ctx context.Context) error {
 	if err := os.RemoveAll(j.log()); err != nil {
 		return err
 	}
-	if err := j.plain(ctx, "plain 1"); err != nil {
-		return err
+	if j.s.alone > 0 {
+		if err := j.plain(ctx, "plain 1"); err != nil {
+			return err
+		}
 	}
 	r, err := j.do(ctx, "tune", run, j.s.limits.tune)
 	j.result.Tune = r.Wall.Seconds()

@@ -66,7 +66,7 @@ func flags(s *suite, a *asked) *flag.FlagSet {
 	set.IntVar(&s.parallel, "j", runtime.NumCPU(), "builds at a time")
 	set.IntVar(&s.runs, "runs", 3, "runs of each build under the clock, at least 2: in every second one kernels are kept apart")
 	set.IntVar(&s.alone, "alone", 2,
-		"runs of nvcc's build to compare the run under tune with: 2, one before and one after it, or 1")
+		"runs of nvcc's build to compare the run under tune with: 2, one before and one after it, 1 or 0")
 	set.IntVar(&s.pairs, "pairs", 5,
 		"pairs of runs, alone and observed, of each program, in the time that is left")
 	set.DurationVar(&s.budget, "budget", time.Hour, "time for everything")
@@ -162,8 +162,8 @@ func (s *suite) check(folders int, work, again, folder string) error {
 		return fmt.Errorf("which programs? name one folder")
 	case s.runs < 2:
 		return fmt.Errorf("-runs %d: two are needed to know what a program prints each time", s.runs)
-	case s.alone < 1 || s.alone > 2:
-		return fmt.Errorf("-alone %d: 1 or 2", s.alone)
+	case s.alone < 0 || s.alone > 2:
+		return fmt.Errorf("-alone %d: 0 to 2", s.alone)
 	case s.parallel < 1:
 		return fmt.Errorf("-j %d: at least 1", s.parallel)
 	case s.rebuild != "apply" && s.rebuild != "clean":
