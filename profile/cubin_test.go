@@ -27,6 +27,31 @@ __global__ void plain(int *p) { p[0] = pure(p[1]); }
 __global__ void by_pointer(int *p, void (*f)(int)) { f(*p); }
 `
 
+// compiled gives the path of what nvcc makes of a file, beside it.
+func compiled(t *testing.T, root, source, kind string, args ...string) string {
+	t.Helper()
+	out := strings.TrimSuffix(source, filepath.Ext(source)) + kind
+	if text, err := exec.Command(filepath.Join(root, "bin", "nvcc"), append(slices.Clone(args),
+		"-arch=sm_90", source, "-o", out)...).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	return out
+}
+
+// cubinOf reads the cubin that nvcc makes of a file.
+func cubinOf(t *testing.T, root, source string, args ...string) *contents {
+	t.Helper()
+	b, err := os.ReadFile(compiled(t, root, source, ".cubin", args...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := readCubin(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
 func TestCubin(t *testing.T) {
 	root := toolkit(t)
 	for _, c := range []struct {
@@ -35,30 +60,12 @@ func TestCubin(t *testing.T) {
 	}{{"whole", []string{"-cubin"}}, {"managed", []string{"-cubin", "-DMANAGED"}},
 		{"linked", []string{"-rdc=true", "-dlink", "-cubin"}}} {
 		t.Run(c.name, func(t *testing.T) {
-			dir := t.TempDir()
-			source, out := filepath.Join(dir, "k.cu"), filepath.Join(dir, "k.cubin")
+			source := filepath.Join(t.TempDir(), "k.cu")
 			os.WriteFile(source, []byte(cubinSource), 0o600)
-			nvcc := filepath.Join(root, "bin", "nvcc")
 			if c.name == "linked" {
-				object := filepath.Join(dir, "k.o")
-				if text, err := exec.Command(nvcc, "-arch=sm_90", "-rdc=true", "-c", source, "-o",
-					object).CombinedOutput(); err != nil {
-					t.Fatalf("%v\n%s", err, text)
-				}
-				source = object
+				source = compiled(t, root, source, ".o", "-rdc=true", "-c")
 			}
-			if text, err := exec.Command(nvcc, append(c.args, "-arch=sm_90", source, "-o",
-				out)...).CombinedOutput(); err != nil {
-				t.Fatalf("%v\n%s", err, text)
-			}
-			b, err := os.ReadFile(out)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, err := readCubin(b)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := cubinOf(t, root, source, c.args...)
 			var names []string
 			for _, v := range got.variables {
 				names = append(names, v.name)
@@ -107,20 +114,9 @@ func TestHeap(t *testing.T) {
 		want   bool
 	}{"heap": {cubinSource, true},
 		"none": {"__global__ void k(int *p) { p[0] = 1; }\n", false}} {
-		source, out := filepath.Join(dir, name+".cu"), filepath.Join(dir, name+".cubin")
+		source := filepath.Join(dir, name+".cu")
 		os.WriteFile(source, []byte(c.source), 0o600)
-		if text, err := exec.Command(filepath.Join(root, "bin", "nvcc"), "-cubin", "-arch=sm_90", source,
-			"-o", out).CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, text)
-		}
-		b, err := os.ReadFile(out)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := readCubin(b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := cubinOf(t, root, source, "-cubin")
 		for _, replay := range []bool{false, true} {
 			p := &process{run: &run{options: Options{Dies: replay}},
 				modules: map[uint32]*module{1: {contents: got}, 2: {}}}

@@ -116,6 +116,19 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
+// TestSilent: a program that ran on and on is seen to, where gnvcc has not said how long it took.
+func TestSilent(t *testing.T) {
+	for _, r := range []Result{{Under: 9}, {Tuned: Run{Seconds: 9}},
+		{Under: 9, Tuned: Run{Seconds: 1}}} {
+		if slow(r.tuned(), 1, tunedFactor, tunedMore) == "" {
+			t.Errorf("%+v: 9 seconds are as long as 1", r)
+		}
+	}
+	if r := (Result{Under: 1, Tuned: Run{Seconds: 9}}); slow(r.tuned(), 1, tunedFactor, tunedMore) != "" {
+		t.Error("a search is none of the program's time")
+	}
+}
+
 // TestClasses: there are programs of every class that must not be harmed, and each says which.
 func TestClasses(t *testing.T) {
 	all, err := load("programs", nil)

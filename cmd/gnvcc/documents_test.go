@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -68,6 +69,39 @@ func TestLinks(t *testing.T) {
 	}
 	if n < 50 {
 		t.Errorf("only %d links were found", n)
+	}
+}
+
+// TestPaths: every source file that the documents name is here.
+func TestPaths(t *testing.T) {
+	all := documents(t)
+	var files []string
+	err := filepath.WalkDir("../..", func(path string, e os.DirEntry, err error) error {
+		if err == nil && e.IsDir() && e.Name() == ".git" {
+			return filepath.SkipDir
+		}
+		files = append(files, filepath.ToSlash(path))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile("`([a-z_0-9/-]+\\.(?:go|c|h|sh|py))`")
+	n := 0
+	for name, text := range all {
+		if name != "README.md" && name != "ARCHITECTURE.md" && name != "CONTRIBUTING.md" &&
+			!strings.HasPrefix(name, "docs/") {
+			continue // what raw results tell of was so then
+		}
+		for _, m := range named.FindAllStringSubmatch(text, -1) {
+			n++
+			if !slices.ContainsFunc(files, func(f string) bool { return strings.HasSuffix(f, "/"+m[1]) }) {
+				t.Errorf("%s names %s, which is not there", name, m[1])
+			}
+		}
+	}
+	if n < 50 {
+		t.Errorf("only %d files were named", n)
 	}
 }
 

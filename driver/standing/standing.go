@@ -17,7 +17,8 @@ import (
 // that were measured on one GPU:
 //
 //  1. GNVCC_DEVICE, a part of its name ("H100"); where nothing was measured on such a one, the
-//  kernel is nvcc's own 2. a GPU of this machine (not with a lock file)
+//     kernel is nvcc's own
+//  2. a GPU of this machine (not with a lock file)
 //  3. the one that was measured on last
 //
 // Of these in turn an approximate one comes first, and then the newest. What only says that a

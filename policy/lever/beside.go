@@ -40,8 +40,7 @@ func besideValues(s *Situation) []string {
 
 // beside tells whether n blocks beside each other are worth trying.
 func (s *Situation) beside(axis, n int) bool {
-	return n > 1 && n <= rewrite.MaxBeside && n <= s.Shape.Grid[axis] &&
-		(s.Shape.Grid[axis]%n == 0 || !s.AmongGrids) &&
+	return n > 1 && n <= rewrite.MaxBeside && n <= s.Shape.Grid[axis] && s.parts(axis, n, n) &&
 		n*s.Shape.Threads() <= rewrite.MostBeside &&
 		s.Shape.Blocks() >= n*fewestBeside*s.Device.SMs
 }

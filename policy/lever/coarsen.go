@@ -112,9 +112,7 @@ func coarseValue(axis, n int) string {
 // divide the grid, or it is so large that what is left over is little, fill the GPU so many times,
 // and have registers for as many threads.
 func (s *Situation) coarsens(axis, n int, waves float64) bool {
-	grid := s.Shape.Grid[axis]
-	return s.Kernel.Coarsenable[axis] &&
-		(grid%n == 0 && grid > n || grid >= n*oddGrid && !s.AmongGrids) &&
+	return s.Kernel.Coarsenable[axis] && s.Shape.Grid[axis] > n && s.parts(axis, n, n*oddGrid) &&
 		s.waves() >= waves*float64(n) &&
 		s.Kernel.Default.Registers*n <= mostJammed
 }

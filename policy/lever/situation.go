@@ -22,6 +22,13 @@ type Situation struct {
 	Sampled    []int // thresholds of bypass, the most promising first; nil: nobody knows
 }
 
+// parts tells whether code that takes n blocks of one dimension at a time may be made: they divide
+// the grid, or it is for this grid alone, which has so many there.
+func (s *Situation) parts(axis, n, alone int) bool {
+	grid := s.Shape.Grid[axis]
+	return grid%n == 0 || grid >= alone && !s.AmongGrids
+}
+
 const (
 	Step       = 0.99 // a round of the search must gain at least this factor to be followed by another
 	Combinable = 1.02 // values slower than this alone are not combined

@@ -16,6 +16,23 @@ import (
 // What is claimed of a recipe: no more than holds on every launch that it was compared on, and no
 // more than the samples bear.
 
+// gains lets launches behind the first take this part of their time with ld=cs.
+func (k *simKernel) gains(part float64) {
+	k.later = func(r recipe.Recipe) float64 {
+		if get(r, "ld") == "cs" {
+			return part
+		}
+		return 1
+	}
+}
+
+// loads is a tuner that tries hints of loads alone.
+func (g *simGPU) loads() *Tuner {
+	o := simOptions()
+	o.Levers = []string{"ld"}
+	return NewTuner(context.Background(), o, g, g, g, nil)
+}
+
 // TestLaterLaunch: launches of one configuration may take other times, on other data. What a recipe
 // gains on the first is not claimed of the others, and what is slower there is not adopted.
 func TestLaterLaunch(t *testing.T) {
@@ -24,12 +41,7 @@ func TestLaterLaunch(t *testing.T) {
 		inPlace        bool // each comparison holds the program up: there is none
 	}{{0.9, 0.9, false}, {0.6, 0.7, false}, {1.05, 1, false}, {0.9, 0.7, true}} {
 		k := streaming(0.7)
-		k.later = func(r recipe.Recipe) float64 {
-			if get(r, "ld") == "cs" {
-				return c.later
-			}
-			return 1
-		}
+		k.gains(c.later)
 		g := newSim(t, k)
 		o := simOptions()
 		o.Levers, o.InPlace = []string{"ld"}, c.inPlace
@@ -51,16 +63,9 @@ func TestLaterLaunch(t *testing.T) {
 // an early one that gains little and stands for little does not count for more than that.
 func TestAlong(t *testing.T) {
 	k := streaming(0.8)
-	k.later = func(r recipe.Recipe) float64 {
-		if get(r, "ld") == "cs" {
-			return 0.9
-		}
-		return 1
-	}
+	k.gains(0.9)
 	g := newSim(t, k)
-	o := simOptions()
-	o.Levers = []string{"ld"}
-	tuner := NewTuner(context.Background(), o, g, g, g, nil)
+	tuner := g.loads()
 	var p *profile.Launch
 	for nth, part := range []float64{0.75, 0.25} {
 		g.part, g.capture = part, fmt.Sprint(nth)
@@ -92,9 +97,7 @@ func TestMissed(t *testing.T) {
 		return 1
 	}
 	g := newSim(t, k)
-	o := simOptions()
-	o.Levers = []string{"ld"}
-	tuner := NewTuner(context.Background(), o, g, g, g, nil)
+	tuner := g.loads()
 	var p *profile.Launch
 	play := func(nth int) (tuned bool) {
 		g.capture = fmt.Sprint(nth)
@@ -150,12 +153,7 @@ func TestWorth(t *testing.T) {
 	for later, adopted := range map[float64]bool{0.97: true, 0.99: false} {
 		k := streaming(0.95)
 		k.noise = 0.001
-		k.later = func(r recipe.Recipe) float64 {
-			if get(r, "ld") == "cs" {
-				return later
-			}
-			return 1
-		}
+		k.gains(later)
 		g := newSim(t, k)
 		o := simOptions()
 		o.Levers = []string{"ld"}

@@ -248,6 +248,7 @@ func (s *search) compare(tr *policy.Trial) (finding, error) {
 				return worse, s.failed(tr, err)
 			}
 			tr.Confirmed = policy.Compare(c, s.rule.Confidence, s.t.now())
+			tr.Confirmed.Later = earlier
 		}
 		return worse, nil
 	}
@@ -419,7 +420,6 @@ func (s *search) revisit() error {
 		if tr == nil || tr.Refused != "" || tr.Same != "" {
 			continue
 		}
-		before := s.loaded[tr.Text]
 		arm, ok, err := s.arm(tr)
 		if err == nil && ok {
 			err = s.anew(tr, arm)
@@ -427,7 +427,7 @@ func (s *search) revisit() error {
 		if err != nil {
 			return err
 		}
-		if tr.Refused != "" && before == 0 {
+		if tr.Refused != "" {
 			tr.Refused = fmt.Sprintf("%s (at launch %d of this configuration)", tr.Refused, s.l.Count)
 			failed = true
 		}

@@ -26,31 +26,30 @@ func TestCourse(t *testing.T) {
 	} {
 		p := newProgram(t, nil)
 		const n = 5000
-		var all, later float64
+		took := []float64{0} // by the first launches
 		for i := range n {
-			if i >= 2048 {
-				later += c.took(i)
-			}
-			all += c.took(i)
+			took = append(took, took[i]+c.took(i))
 			p.launch(1, c.took(i)*1e-6)
 		}
 		x := p.end().Seen[0]
 		if got := len(x.Captures); got < c.least || got > c.most {
 			t.Errorf("%s: captured at %v", c.what, p.nth)
 		}
-		var sum, last float64
 		for i, m := range x.Captures {
-			sum += m.Part
-			if m.Part > 0 != c.parts {
-				t.Errorf("%s: launch %d stands for %v", c.what, p.nth[i], m.Part)
+			from, to := 0, n
+			if i > 0 {
+				from = p.nth[i] - 1
 			}
-			if p.nth[i] >= 2048 {
-				last += m.Part
+			if i+1 < len(p.nth) {
+				to = p.nth[i+1] - 1
 			}
-		}
-		if c.parts && (math.Abs(sum-1) > 0.01 || p.nth[len(p.nth)-1] == 2048 &&
-			math.Abs(last-later/all) > 0.05) {
-			t.Errorf("%s: %v stand for %v, the last for %v, not %v", c.what, p.nth, sum, last, later/all)
+			want := (took[to] - took[from]) / took[n]
+			if !c.parts {
+				want = 0
+			}
+			if math.Abs(m.Part-want) > 0.02 {
+				t.Errorf("%s: launch %d of %v stands for %.3f, not %.3f", c.what, p.nth[i], p.nth, m.Part, want)
+			}
 		}
 	}
 }

@@ -57,8 +57,8 @@ func TestTurn(t *testing.T) {
 	}
 }
 
-// TestMoves: launches that take turns with buffers differ, and are the same work all the same; those
-// with other numbers are not.
+// TestMoves: launches that take turns with buffers differ, and are the same work all the same;
+// those with other numbers are not.
 func TestMoves(t *testing.T) {
 	same := func(size int, differ ...int) Param {
 		p := Param{Same: bytes.Repeat([]byte{1}, size)}

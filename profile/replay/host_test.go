@@ -276,8 +276,9 @@ func turning() *capture.Manifest {
 	return m
 }
 
-// TestTimedVaried: where launches have other values, the program's time says nothing of one of them,
-// and a gain may be in one state of the cache alone; where buffers alone change places, it does.
+// TestTimedVaried: where launches have other values, the program's time says nothing of one of
+// them, and a gain may be in one state of the cache alone; where buffers alone change places, it
+// does.
 func TestTimedVaried(t *testing.T) {
 	moved, number := []byte{0, 0, 1, 1, 1, 1, 1, 1}, []byte{1, 1, 1, 1, 1, 1, 1, 1}
 	for _, c := range []struct {

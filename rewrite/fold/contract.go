@@ -173,32 +173,21 @@ func memoryOf(op []byte) memory {
 // follow finds the loads that some way leads to from a store or a call; of a function that is
 // called, all.
 func (c *contraction) follow() {
-	blocks := c.reach.Blocks
-	in := make([]memory, len(blocks))
-	if len(in) > 0 && !c.f.Entry {
-		in[0] = shared | global
+	var before memory
+	if !c.f.Entry {
+		before = shared | global
 	}
-	for again := true; again; {
-		again = false
-		for b, block := range blocks {
-			stored := in[b]
-			for i := block.First; i < block.Last; i++ {
-				switch string(c.f.Base(i)) {
-				case "ld":
-					c.behind[i] |= stored & memoryOf(c.f.Opcode(i))
-				case "st":
-					stored |= memoryOf(c.f.Opcode(i))
-				case "call":
-					stored = shared | global
-				}
-			}
-			for _, next := range block.Succs {
-				if in[next]|stored != in[next] {
-					in[next], again = in[next]|stored, true
-				}
-			}
+	along(c.reach.Blocks, before, func(i int, stored memory) memory {
+		switch string(c.f.Base(i)) {
+		case "ld":
+			c.behind[i] |= stored & memoryOf(c.f.Opcode(i))
+		case "st":
+			stored |= memoryOf(c.f.Opcode(i))
+		case "call":
+			stored = shared | global
 		}
-	}
+		return stored
+	})
 }
 
 // keep adds what a store leaves in memory, and tells whether that is new.

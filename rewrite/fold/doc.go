@@ -10,5 +10,5 @@
 // with sums, and so round otherwise.
 //
 // fold.go is the judgement, value.go what is known of each value, math.go the functions;
-// contract.go the sums.
+// contract.go the sums, along.go the way of what was stored through a function.
 package fold

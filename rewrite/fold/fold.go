@@ -337,55 +337,43 @@ func (a *analysis) forwarded(s *state, stores []int) {
 	if !writes && !s.dirty {
 		return
 	}
-	f, blocks := s.f, s.reach.Blocks
-	isStore := map[int]bool{}
+	f, isStore := s.f, map[int]bool{}
 	for _, i := range stores {
 		isStore[i] = true
 	}
-	const stored, barred = 1, 2 // since a barrier, and before one
-	in := make([]uint8, len(blocks))
-	if len(in) > 0 && s.dirty {
-		in[0] = stored
+	const stored, barred uint8 = 1, 2 // since a barrier, and before one
+	before := uint8(0)
+	if s.dirty {
+		before = stored
 	}
-	for again := true; again; {
-		again = false
-		for b, block := range blocks {
-			dirty := in[b]
-			for i := block.First; i < block.Last; i++ {
-				if f.Stmts[i].Kind != ptx.Inst {
-					continue
+	along(s.reach.Blocks, before, func(i int, dirty uint8) uint8 {
+		if f.Stmts[i].Kind != ptx.Inst {
+			return dirty
+		}
+		switch string(f.Base(i)) {
+		case "bar", "barrier":
+			if dirty != 0 {
+				dirty = barred
+			}
+		case "ld":
+			if !s.loads[i] && (dirty&stored != 0 || dirty != 0 && !a.spread(s, i)) {
+				s.loads[i], a.changed = true, true
+			}
+		case "call":
+			if callee := s.calls[i]; callee != nil {
+				if dirty != 0 && !callee.dirty {
+					callee.dirty, a.changed = true, true
 				}
-				switch string(f.Base(i)) {
-				case "bar", "barrier":
-					if dirty != 0 {
-						dirty = barred
-					}
-				case "ld":
-					if !s.loads[i] && (dirty&stored != 0 || dirty != 0 && !a.spread(s, i)) {
-						s.loads[i], a.changed = true, true
-					}
-				case "call":
-					if callee := s.calls[i]; callee != nil {
-						if dirty != 0 && !callee.dirty {
-							callee.dirty, a.changed = true, true
-						}
-						if callee.writes {
-							dirty |= stored
-						}
-					}
-				}
-				if isStore[i] {
+				if callee.writes {
 					dirty |= stored
 				}
 			}
-			for _, next := range block.Succs {
-				if in[next]|dirty != in[next] {
-					in[next] |= dirty
-					again = true
-				}
-			}
 		}
-	}
+		if isStore[i] {
+			dirty |= stored
+		}
+		return dirty
+	})
 }
 
 // spread tells of a load of shared memory at an index that no compiler knows.
