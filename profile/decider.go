@@ -247,9 +247,23 @@ type Session interface {
 	// Calls Golden first if need be.
 	Check(c Candidate) (Difference, error)
 
+	// CheckUnder is Check with the run under another schedule: what a kernel leaves may depend on
+	// which of its threads comes first.
+	CheckUnder(c Candidate, o Schedule) (Difference, error)
+
 	// Read gives a variable of the candidate's own module, as its runs have left it; its size has to
 	// be known. The original has none.
 	Read(c Candidate, variable string, size int) ([]byte, error)
+}
+
+// A Schedule is how the threads of a run come to their turns otherwise. The code that runs, its
+// arguments, variables and memory are the same.
+type Schedule struct {
+	Cold bool // the L2 cache is emptied before
+	// bytes of dynamic shared memory on top of what there is otherwise, so that fewer blocks are
+	// resident: for kernels that don't read how much they have, and whose blocks don't wait for each
+	// other
+	Dynamic int
 }
 
 // A Measurement says how to measure.

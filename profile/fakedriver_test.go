@@ -159,8 +159,10 @@ func TestDriverFails(t *testing.T) {
 						}
 					}
 				}
-				_, err := s.Check(c)
-				note("check", err)
+				for _, o := range []Schedule{{}, {Cold: true}, {Dynamic: 4096}} {
+					_, err := s.CheckUnder(c, o)
+					note("check", err)
+				}
 			}
 			counts, err := s.Read(c, "counts", 16)
 			note("read", err)
@@ -224,6 +226,42 @@ func driverSymbols(t *testing.T, path string) []string {
 		t.Fatalf("only %q", out)
 	}
 	return out
+}
+
+// TestSchedules: with more shared memory it is the same kernel that runs, and what it leaves then
+// is compared with what it left before; what the kernel may be launched with is as it was, and so
+// is the program's memory. What the driver refuses is told, and the session goes on.
+func TestSchedules(t *testing.T) {
+	h := &scripted{}
+	h.tune = func(l *Launch, s Session) Verdict {
+		c, _, err := s.Load("/some/cubin", "")
+		if err != nil {
+			t.Error(err)
+		}
+		for _, c := range []Candidate{Original, c} {
+			for _, o := range []struct {
+				Schedule
+				same bool
+			}{{Schedule{}, true}, {Schedule{Cold: true}, true}, {Schedule{Dynamic: 1000}, true},
+				{Schedule{Dynamic: 4096}, false}, {Schedule{true, 4096}, false}, {Schedule{}, true}} {
+				d, err := s.CheckUnder(c, o.Schedule)
+				if err != nil || d.Same != o.same || !d.Same && (d.Words != 1 || d.Want^d.Got != 0x40<<40) {
+					t.Errorf("candidate %d, %+v: %+v, %v", c, o, d, err)
+				}
+			}
+			var refused *CandidateError
+			if _, err := s.CheckUnder(c, Schedule{Dynamic: 228 << 10}); !errors.As(err, &refused) {
+				t.Errorf("candidate %d with too much shared memory: %v", c, err)
+			}
+			if d, err := s.Check(c); err != nil || !d.Same {
+				t.Errorf("candidate %d after that: %+v, %v", c, d, err)
+			}
+		}
+		return Verdict{}
+	}
+	if exit, log := newFakeDriver(t).run(t, h, "schedules", false); exit.Code != 7 || log != "" {
+		t.Errorf("%+v, %s", exit, log)
+	}
 }
 
 // TestTimesFail: a launch's time that can't be read is told.

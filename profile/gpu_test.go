@@ -514,6 +514,41 @@ func TestGPU(t *testing.T) {
 		_, err = s.Measure(c, 2, Measurement{})
 		return err
 	}))
+	// Under other schedules a deterministic kernel leaves the same bits, and a wrong candidate of it
+	// others; one in which the last of several writers decides shows it.
+	t.Run("schedules", func(t *testing.T) {
+		h := newTester(t, b)
+		h.candidates = nil
+		asked := map[string]int{}
+		h.check = func(l *Launch, s Session, w Written, self Difference) {
+			races := strings.Contains(l.Kernel, "lastWriter")
+			asked[l.Kernel]++
+			for _, o := range []Schedule{{}, {Cold: true}, {Dynamic: 116000}, {true, 116000},
+				{Dynamic: 200000}, {}} {
+				d, err := s.CheckUnder(Original, o)
+				if err != nil || d.Same == (races && o.Dynamic > 0) {
+					t.Errorf("%s, %+v: %v, %v", l.Kernel, o, d, err)
+				}
+				t.Logf("%s, %+v: %v, %.0f ns", l.Kernel, o, d, d.Time)
+			}
+			if races {
+				return
+			}
+			c, _, err := s.Load(b.path("wrong"), "")
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if d, err := s.Check(c); err != nil || d.Same {
+				t.Errorf("a wrong candidate: %+v, %v", d, err)
+			}
+		}
+		out, exit := under(t, b, h, 2*time.Second, nil, b.path("self"), "schedules")
+		ok(t, h, reference(t, b.path("self"), "schedules"), out, exit, 0)
+		if len(asked) != 2 {
+			t.Errorf("asked: %v", asked)
+		}
+	})
 	t.Run("fault", sabotage("fault", func(t *testing.T, c Candidate, s Session) error {
 		_, err := s.Check(c)
 		if _, again := s.Measure(Original, 1, Measurement{}); again == nil {

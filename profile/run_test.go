@@ -171,7 +171,8 @@ var scripts = map[string]func(){
 		r := f.expect(fRun)
 		check(r.u32() == 1 && r.u32() == 3 && r.u8() == 1 && r.u32() == 5000, "run")
 		f.send(fOK, 1.5, 2.5, 3.5)
-		check(f.expect(fCheck).u32() == 1, "check")
+		c := f.expect(fCheck)
+		check(c.u32() == 1 && c.u32() == 5000 && c.u8() == 0 && c.u32() == 0, "check")
 		f.send(fOK, uint8(0), uint64(7), "allocation 1 (device memory)", uint64(0x1000), uint64(4096),
 			uint64(12), uint64(1), uint64(2), 0.25, 0.5, 0.125, 0.0625, 99.0)
 		read := f.expect(fRead)
@@ -491,7 +492,7 @@ func TestLeftAlone(t *testing.T) {
 func TestBadAgents(t *testing.T) {
 	for script, want := range map[string]string{
 		"nothing":       "",
-		"protocol":      "the agent speaks protocol 11, not 10",
+		"protocol":      "the agent speaks protocol 12, not 11",
 		"garbage":       "no greeting",
 		"garbage later": "no frame",
 		"short":         "shorter than its fields",

@@ -211,13 +211,21 @@ func (s *session) Read(c Candidate, variable string, size int) ([]byte, error) {
 	return b, nil
 }
 
-func (s *session) Check(c Candidate) (Difference, error) {
+func (s *session) Check(c Candidate) (Difference, error) { return s.CheckUnder(c, Schedule{}) }
+
+func (s *session) CheckUnder(c Candidate, o Schedule) (Difference, error) {
 	if err := s.known(); err != nil {
 		return Difference{}, err
 	}
 	w := writer{}
 	w.u32(uint32(c))
 	w.u32(milliseconds(s.limit()))
+	if o.Cold {
+		w.u8(1)
+	} else {
+		w.u8(0)
+	}
+	w.u32(uint32(o.Dynamic))
 	in, err := s.p.command(fCheck, w.b, s.limit()+answerLimit)
 	if err != nil {
 		return Difference{}, s.fault(err, c)

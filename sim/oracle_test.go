@@ -165,6 +165,25 @@ func TestThrottleAgainstHeader(t *testing.T) {
 				what = append(what, fmt.Sprintf("sm_%d, %d of %d blocks of %d bytes: %+v", d.CC, blocks, most,
 					shared, r))
 			}
+			for _, blocks := range []int{1, 2, (most + 1) / 2} {
+				more, ok := d.Keeps(blocks, shared)
+				if !ok {
+					if d.CC >= 70 && blocks < most {
+						t.Errorf("sm_%d: %d blocks of %d bytes can't be kept", d.CC, blocks, shared)
+					}
+					continue
+				}
+				if more <= 0 || shared+more > d.OptIn || blocks > most {
+					t.Errorf("sm_%d, %d of %d blocks of %d bytes: %d more", d.CC, blocks, most, shared, more)
+				}
+				static := min(shared, 48*kb)
+				fmt.Fprintln(&in, d.CC, d.Threads, d.BlockRegisters, d.Registers, d.BlockShared, d.Shared,
+					d.OptIn, d.Reserved,
+					16, 32, static, shared-static+more, 0, 100)
+				want = append(want, fmt.Sprint(blocks))
+				what = append(what, fmt.Sprintf("sm_%d, %d of %d blocks of %d bytes: %d more", d.CC, blocks,
+					most, shared, more))
+			}
 			// 30 blocks and the like are no level everywhere: 256 bytes are the grain of Volta
 			if d.CC < 70 && throttled > 0 || d.CC >= 70 && throttled < most*4/5 {
 				t.Errorf("sm_%d, blocks of %d bytes: %d levels below %d", d.CC, shared, throttled, most)

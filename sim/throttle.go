@@ -90,3 +90,16 @@ func (d Device) Throttle(blocks, shared int) (Reserve, bool) {
 	}
 	return Reserve{}, false
 }
+
+// Keeps tells by how much more dynamic shared memory a launch whose blocks take so many bytes is
+// kept to a number of resident blocks whatever size the shared memory has: one more would not fit
+// into the largest. It takes no preference, which is the program's to choose, and it takes L1; so
+// it is for runs that nobody times. False as for Throttle.
+func (d Device) Keeps(blocks, shared int) (dynamic int, ok bool) {
+	if blocks < 1 || shared < 0 || d.CC < 70 {
+		return 0, false
+	}
+	each := min(d.Shared/blocks, d.OptIn+d.Reserved) / d.SharedUnit * d.SharedUnit
+	dynamic = each - d.Reserved - shared
+	return dynamic, dynamic > 0 && each*(blocks+1) > d.Shared
+}

@@ -185,6 +185,11 @@ func (s *simSession) Check(profile.Candidate) (profile.Difference, error) {
 	return profile.Difference{Same: true}, nil
 }
 
+func (s *simSession) CheckUnder(c profile.Candidate,
+	_ profile.Schedule) (profile.Difference, error) {
+	return s.Check(c)
+}
+
 var _ profile.Session = (*simSession)(nil)
 
 // simLog are the candidates that were measured, by kernel: of each code once.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"gnvcc/cache"
 	"gnvcc/policy"
 	"gnvcc/policy/decide"
 	"gnvcc/policy/lever"
@@ -100,6 +101,9 @@ func (st *stage) take() error {
 		return err
 	}
 	s.c.Book.Trials = append(s.c.Book.Trials, tr)
+	if tr.Because == cache.OtherBits && tr.Same == "" {
+		return s.doubt()
+	}
 	if tr.Refused == "" && tr.Same == "" {
 		of := lever.Of(tr.Recipe)
 		if st.groups[of] == 0 {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"gnvcc/cache"
 	"gnvcc/policy"
 	"gnvcc/policy/decide"
 	"gnvcc/profile"
@@ -30,7 +31,8 @@ func (t *Tuner) SetBudget(d, grace time.Duration) {
 
 // Vary is a session on a launch with varied data (replay.Options.Vary). Winners that leave other
 // bits than the original are refused; a variation on which the original does not repeat itself
-// proves nothing. False: nothing is left to check.
+// proves nothing, be it at once or when it is asked again under other schedules (chance.go). False:
+// nothing is left to check.
 func (t *Tuner) Vary(ctx context.Context, variation int, l *profile.Launch,
 	s profile.Session) (more bool) {
 	t.mu.Lock()
@@ -58,12 +60,22 @@ func (t *Tuner) Vary(ctx context.Context, variation int, l *profile.Launch,
 			x.byCode[tr.Code] = tr
 		}
 	}
+	var stood []*policy.Trial
+	counts := true
+	defer func() {
+		for _, tr := range stood {
+			if counts {
+				tr.Varied++
+			}
+		}
+		x.save()
+	}()
 	for _, r := range k.Winners() {
 		tr := c.Trial(r.String())
 		if tr == nil || tr.Refused != "" || tr.Same != "" {
 			continue
 		}
-		checked := tr.Checked
+		was, checked := *tr, tr.Checked
 		_, ok, err := x.arm(tr)
 		if err != nil {
 			var fault *profile.Fault
@@ -74,16 +86,27 @@ func (t *Tuner) Vary(ctx context.Context, variation int, l *profile.Launch,
 		}
 		tr.Checked = checked
 		if ok {
-			tr.Varied++
+			stood = append(stood, tr)
 		} else if tr.Refused != "" {
+			var how string
+			if tr.Because == cache.OtherBits {
+				how, err = x.disagrees(x.schedules())
+			}
+			if how != "" {
+				*tr, counts = was, false
+				t.progress.Note(fmt.Sprintf("%s: varied data %d does not count: %s", k.Label(), variation, how))
+				return true
+			}
 			tr.Refused = fmt.Sprintf("%s (with varied data %d)", tr.Refused, variation)
 			t.progress.Note(fmt.Sprintf("%s: %s is refused: %s", k.Label(), tr.Text, tr.Refused))
 			if c.winner == tr {
 				c.winner = nil
 			}
+			if err != nil {
+				return true // the process is lost
+			}
 		}
 	}
-	x.save()
 	return len(k.Winners()) > 0
 }
 

@@ -87,6 +87,7 @@ type search struct {
 	late     bool                 // caughtUp has waited
 	together bool                 // winners are put together (step 4), no source variants
 	missing  bool                 // something was not compiled in time
+	doubted  bool                 // doubt has asked
 	// within which three quarters of a stage with source variants were compiled
 	usual time.Duration
 

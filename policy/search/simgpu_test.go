@@ -42,7 +42,10 @@ type simKernel struct {
 	// trouble is what goes wrong with a recipe at the n-th launch of the run: "bits", "fault", "hang",
 	// "compile", "load".
 	trouble func(r recipe.Recipe, launch int) string
-	random  bool                          // nondeterministic
+	random  bool // nondeterministic
+	// what the default leaves under a schedule, the n-th run of a session after the first: other bits?
+	chance  func(o profile.Schedule, launch, n int) bool
+	hangs   bool                          // if throttled
 	off     func(r recipe.Recipe) float64 // relative error of its results; the mean is a tenth
 	compile time.Duration
 	slow    func(r recipe.Recipe) bool // compiles for an hour
@@ -192,6 +195,7 @@ type simSession struct {
 	launch int
 	arms   []simArm
 	dead   error
+	again  int // runs of the original that were compared
 }
 
 type simArm struct {
@@ -287,6 +291,11 @@ func (s *simSession) Read(c profile.Candidate, variable string, size int) ([]byt
 }
 
 func (s *simSession) Check(c profile.Candidate) (profile.Difference, error) {
+	return s.CheckUnder(c, profile.Schedule{})
+}
+
+func (s *simSession) CheckUnder(c profile.Candidate, o profile.Schedule) (profile.Difference,
+	error) {
 	if s.dead != nil {
 		return profile.Difference{}, s.dead
 	}
@@ -295,6 +304,13 @@ func (s *simSession) Check(c profile.Candidate) (profile.Difference, error) {
 	trouble := s.k.what(a.recipe, s.launch)
 	if c == profile.Original {
 		trouble = ""
+		if s.k.hangs && o.Dynamic > 0 {
+			s.dead = profile.ErrHung
+			return profile.Difference{}, s.dead
+		}
+		if s.again++; s.k.chance != nil && s.k.chance(o, s.launch, s.again) {
+			trouble = "bits"
+		}
 	}
 	switch {
 	case trouble == "fault":

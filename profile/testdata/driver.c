@@ -33,6 +33,15 @@ static bool fails(const char *symbol) {
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED; \
   }
 
+// What a function may be launched with, by its number here. One that gets more than that, or more than there is, is not launched; one that gets
+// more than 2 KiB has another last writer than it has otherwise.
+static int most[16] = {[2] = 1024, [3] = 1024, [9] = 1024};
+int fake_most(CUfunction f) { return most[(uintptr_t)f]; }
+static void compute(CUfunction f, unsigned shared, CUdeviceptr p) {
+  fake_compute(p);
+  if (shared > 2048) ((unsigned char *)p)[5] ^= 0x40;
+}
+
 // As gnvcc_compare does it, for chunks that it finds cleared: how many words of each differ.
 static void compare(void **params) {
   const char *a = *(const char **)params[0], *b = *(const char **)params[1];
@@ -74,7 +83,7 @@ DO(cuStreamSynchronize, (CUstream s), UNSAFE)
 DO(cuStreamIsCapturing, (CUstream s, CUstreamCaptureStatus *status), *status = atomic_load(&fake_capturing) ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE)
 DO(cuThreadExchangeStreamCaptureMode, (CUstreamCaptureMode * m), CUstreamCaptureMode was = mode; mode = *m; *m = was)
 DO(cuLaunchKernel, (CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, CUstream s, void **params, void **extra),
-   last = f; if (f == FAKE_TOOL) tools = true; if (f == FAKE_KERNEL || f == FAKE_LOADED) fake_compute(*(CUdeviceptr *)params[0]); if (f == FAKE_COMPARE) compare(params))
+   if (shared > most[(uintptr_t)f]) return CUDA_ERROR_INVALID_VALUE; last = f; if (f == FAKE_TOOL) tools = true; if (f == FAKE_KERNEL || f == FAKE_LOADED) compute(f, shared, *(CUdeviceptr *)params[0]); if (f == FAKE_COMPARE) compare(params))
 DO(cuLaunchKernelEx, (const CUlaunchConfig *c, CUfunction f, void **params, void **extra), )
 DO(cuModuleLoad, (CUmodule * m, const char *path), *m = FAKE_MODULE)
 DO(cuModuleLoadData, (CUmodule * m, const void *text), UNSAFE; *m = FAKE_TOOLS)
@@ -82,8 +91,8 @@ DO(cuModuleUnload, (CUmodule m), )
 DO(cuModuleGetFunction, (CUfunction * f, CUmodule m, const char *name), *f = m == FAKE_MODULE ? FAKE_LOADED : strcmp(name, "gnvcc_compare") == 0 ? FAKE_COMPARE : FAKE_TOOL)
 static uint64_t counts[2] = {5, 7};
 DO(cuModuleGetGlobal_v2, (CUdeviceptr * p, size_t *n, CUmodule m, const char *name), if (strcmp(name, "counts") != 0) return CUDA_ERROR_NOT_FOUND; *p = (CUdeviceptr)counts; *n = sizeof counts)
-DO(cuFuncGetAttribute, (int *v, CUfunction_attribute a, CUfunction f), *v = a == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT ? -1 : f == FAKE_LOADED && a == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES ? 0 : 1024)
-DO(cuFuncSetAttribute, (CUfunction f, CUfunction_attribute a, int v), )
+DO(cuFuncGetAttribute, (int *v, CUfunction_attribute a, CUfunction f), *v = a == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT ? -1 : a == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES ? most[(uintptr_t)f] : 1024)
+DO(cuFuncSetAttribute, (CUfunction f, CUfunction_attribute a, int v), if (a == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) { if (v > 227 << 10) return CUDA_ERROR_INVALID_VALUE; most[(uintptr_t)f] = v; })
 DO(cuFuncGetModule, (CUmodule * m, CUfunction f), *m = FAKE_MODULE)
 DO(cuFuncGetName, (const char **name, CUfunction f), *name = f == FAKE_OTHER ? "other" : "k")
 DO(cuFuncGetParamInfo, (CUfunction f, size_t i, size_t *offset, size_t *size), if (i > (f == FAKE_SETS ? 2 : 0)) return CUDA_ERROR_INVALID_VALUE; *offset = i == 0 ? 0 : 4 + 4 * i; *size = i == 0 ? 8 : 4)

@@ -18,6 +18,7 @@
 extern atomic_int fake_capturing; // a stream is being captured
 extern atomic_int fake_harm;      // calls that would have ended the capture
 void fake_compute(CUdeviceptr p);
+int fake_most(CUfunction f); // dynamic shared memory that it may be launched with
 int fake_runs(CUdeviceptr p); // of kernels that were given it
 
 extern CUpti_CallbackFunc fake_callback; // the agent's

@@ -77,6 +77,14 @@ __global__ void together(float *p) {
   cooperative_groups::this_grid().sync();
   p[blockIdx.x * blockDim.x + threadIdx.x] += 1;
 }
+// The last writer of *last is block 0 where all blocks run at a time, as it takes longest; else one that comes later.
+__global__ void lastWriter(int *last, float *p) {
+  unsigned long long a, b, ns = blockIdx.x == 0 ? 200000 : 100000;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(a));
+  do asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(b)); while (b - a < ns);
+  if (threadIdx.x == 0 && (blockIdx.x == 0 || blockIdx.x == gridDim.x - 1)) *(volatile int *)last = 1 + blockIdx.x;
+  p[blockIdx.x * blockDim.x + threadIdx.x] += 1;
+}
 __global__ void spin(unsigned long long ns, unsigned long long *out) {
   unsigned long long a, b;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(a));
@@ -184,6 +192,23 @@ static void plain() {
   CK(cudaHostUnregister(registered));
   generic<<<n / 512, 512>>>(p, n); // after everything else was freed
   report("after", p, n * 4);
+}
+
+// Kernels that are launched otherwise: what one leaves depends on how many blocks run at a time.
+static void schedules() {
+  float *p, *spare;
+  int *last;
+  CK(cudaMalloc(&p, n * 4));
+  CK(cudaMalloc(&spare, 4096));
+  CK(cudaMalloc(&last, 4));
+  CK(cudaMemset(p, 0, n * 4));
+  CK(cudaMemset(spare, 0, 4096));
+  CK(cudaMemset(last, 0, 4));
+  lastWriter<<<700, 256>>>(last, p);
+  report("last", last, 4);
+  inplace<<<n / 256, 256>>>(p, n, spare);
+  inplace<<<n / 256, 256>>>(p, n, spare);
+  report("schedules", p, n * 4);
 }
 
 // What must be left alone: it is run as often as the application says.
@@ -395,6 +420,7 @@ int main(int argc, char **argv) {
   const char *what = argc > 1 ? argv[1] : "plain";
   setvbuf(stdout, nullptr, _IOLBF, 0);
   if (!strcmp(what, "plain")) plain();
+  else if (!strcmp(what, "schedules")) schedules();
   else if (!strcmp(what, "alone")) alone();
   else if (!strcmp(what, "threads")) threads();
   else if (!strcmp(what, "mapped")) mapped();

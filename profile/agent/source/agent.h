@@ -27,7 +27,7 @@
 #include <stdint.h>
 
 // The protocol's version; profile/frame.go has the same number, and the same frame types.
-#define PROTOCOL 10
+#define PROTOCOL 11
 
 enum frame {
   // agent -> gnvcc
@@ -53,7 +53,7 @@ enum frame {
   FRAME_UNLOAD,       // u32 candidate
   FRAME_RUN,          // u32 candidate, u32 n, u8 before (measure.c), u32 limit ms, bytes arguments of the launch before (none: the same), u32 launches before -> n f64 ns
   FRAME_GOLDEN,       // u32 limit ms -> u32 regions written, u64 bytes, f64 ns, u32 n, of n runs of written chunks u64 address, u64 bytes
-  FRAME_CHECK,        // u32 candidate, u32 limit ms -> see do_check in measure.c
+  FRAME_CHECK,        // u32 candidate, u32 limit ms, u8 with an empty L2 cache, u32 bytes of dynamic shared memory more -> see do_check in measure.c
   FRAME_DONE,         // u64 again; the session ends
   FRAME_READ,         // u32 candidate, str variable of the candidate's own, u64 bytes -> bytes
 };
