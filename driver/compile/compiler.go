@@ -404,7 +404,7 @@ func (c *Compiler) launched(ctx context.Context, s *Source, r recipe.Recipe, h h
 }
 
 // sameArithmetic says what speaks against a candidate in other blocks whose build would be compared
-// with the kernel's own code.
+// with the kernel's own code. It is asked once for a code, whatever blocks that is launched in.
 func (c *Compiler) sameArithmetic(ctx context.Context, s *Source, e second, cand *Candidate) error {
 	if !e.comparable() {
 		return nil
@@ -413,15 +413,35 @@ func (c *Compiler) sameArithmetic(ctx context.Context, s *Source, e second, cand
 	if err != nil {
 		return err
 	}
-	was, err := os.ReadFile(own.Path)
-	if err != nil {
-		return fmt.Errorf("read the kernel's own code: %w", err)
+	key := arithmeticKey(s.Kernel, own, cand)
+	kept, err := once(ctx, &c.flights, string(memoArithmetic)+" "+key,
+		func() (keptVerdict, bool, error) {
+			kept, ok := memoArithmetic.Get(c.store, key)
+			return kept, ok, nil
+		}, func() (kept keptVerdict, err error) {
+			was, err := os.ReadFile(own.Path)
+			if err != nil {
+				return kept, fmt.Errorf("read the kernel's own code: %w", err)
+			}
+			is, err := os.ReadFile(cand.Path)
+			if err != nil {
+				return kept, fmt.Errorf("read the candidate: %w", err)
+			}
+			if err := e.ownArithmetic(was, is, cand.Entry); err != nil {
+				kept.Error = err.Error()
+			}
+			memoArithmetic.Put(c.store, key, kept)
+			return kept, nil
+		})
+	if err == nil && kept.Error != "" {
+		err = errors.New(kept.Error)
 	}
-	is, err := os.ReadFile(cand.Path)
-	if err != nil {
-		return fmt.Errorf("read the candidate: %w", err)
-	}
-	return e.ownArithmetic(was, is, cand.Entry)
+	return err
+}
+
+// arithmeticKey is what their comparison depends on: a file's name is its content's hash.
+func arithmeticKey(kernel string, own, cand *Candidate) string {
+	return cache.HashOf("arithmetic 1", own.Path, kernel, cand.Path, cand.Entry, cache.OwnKey())
 }
 
 // CompilePlain makes a candidate in which the guards inside the kernel never hold: every launch
@@ -467,7 +487,7 @@ func (c *Compiler) provable(cand *Candidate, s *Source, r recipe.Recipe, h how) 
 			return err
 		}
 		defer done()
-		b.proving = true
+		b.proving, b.draft = true, h.draft // a draft is proved as what it is: a build may give the same
 		recipes := map[string]recipe.Recipe{s.Kernel: r}
 		p, whole, bad, err := b.rewritten(ctx, s.job, s.translation, s.Module, recipes, s.std)
 		if err == nil && len(bad) == 0 {

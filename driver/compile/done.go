@@ -198,7 +198,7 @@ func (b *Workbench) lookAtDeeds(ctx context.Context, j *job.Job, m *ptx.Module, 
 	}
 	var plain, lined []byte
 	if err := b.beside(func() (err error) {
-		plain, err = b.ptxas(ctx, j, m.Bytes(), flags)
+		plain, _, err = b.assemble(ctx, j, m.Bytes(), b.telling(j, flags))
 		return err
 	}, func() (err error) {
 		lined, err = b.ptxas(ctx, j, text, more)

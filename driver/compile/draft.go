@@ -25,11 +25,29 @@ import (
 //     again if that is other code. Then no more drafts are made of that kernel.
 //   - A build compiles the whole text, as ever, and compares normal forms.
 //
+// Where there is something of the kernel that proofs look at, its drafts are compiled with line
+// information, which goes again: that adds little to a run of cicc, and a proof needs no other.
+//
 // Whatever fails here is compiled from the whole text.
 
 const (
 	memoDraft cache.Memos[keptVariant] = "draft"
-	memoSlice cache.Memos[keptVariant] = "slice" // whether a kernel has drafts
+	memoSlice cache.Memos[keptSlice]   = "slice"
+)
+
+// keptSlice is the memo of a kernel's slice: how its drafts are made, or why it has none.
+type keptSlice struct {
+	Lined bool
+	Error string
+}
+
+// A slice says what variants are compiled from.
+type slice uint8
+
+const (
+	noSlice    slice = iota // the whole text
+	plainSlice              // the kernel's slice
+	linedSlice              // the same, with line information
 )
 
 // A draft is a variant to be made from a slice.
@@ -56,7 +74,7 @@ func (d draft) sliceKey() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("look at cicc: %w", err)
 	}
-	return cache.HashOf("slice 1", d.t.Input, id, strings.Join(d.call.Template(), "\x00"),
+	return cache.HashOf("slice 2", d.t.Input, id, strings.Join(d.call.Template(), "\x00"),
 		d.t.Module, d.v.entry, cache.OwnKey()), nil
 }
 
@@ -68,11 +86,11 @@ func (b *Workbench) drafted(ctx context.Context, d draft) (compiledVariant, erro
 		m.draft = ok
 		return m, ok, err
 	}, func() (compiledVariant, error) {
-		if err := b.trusted(ctx, d); err != nil {
+		from, err := b.trusted(ctx, d)
+		if err != nil {
 			return compiledVariant{}, draftless{err}
 		}
-		m, err := b.compileVariant(ctx, d.t, d.module, d.call, d.signature, d.v,
-			func(text []byte) ([]byte, error) { return source.Slice(text, d.v.entry) })
+		m, err := b.compileVariant(ctx, d, from)
 		if err != nil && (ctx.Err() != nil || transient(err) || errors.As(err, new(draftless))) {
 			return compiledVariant{}, err
 		}
@@ -84,17 +102,18 @@ func (b *Workbench) drafted(ctx context.Context, d draft) (compiledVariant, erro
 	})
 }
 
-// trusted is an error where a kernel's slice does not give what the whole text gives.
-func (b *Workbench) trusted(ctx context.Context, d draft) error {
+// trusted says how drafts are made of a kernel. An error: its slice does not give what the whole
+// text gives.
+func (b *Workbench) trusted(ctx context.Context, d draft) (slice, error) {
 	key, err := d.sliceKey()
 	if err != nil {
-		return err
+		return noSlice, err
 	}
-	kept, err := once(ctx, b.flights, "slice "+key, func() (keptVariant, bool, error) {
+	kept, err := once(ctx, b.flights, "slice "+key, func() (keptSlice, bool, error) {
 		kept, ok := memoSlice.Get(b.Store, key)
 		return kept, ok, nil
-	}, func() (kept keptVariant, err error) {
-		if err = b.compareSlice(ctx, d); err != nil {
+	}, func() (kept keptSlice, err error) {
+		if kept.Lined, err = b.compareSlice(ctx, d); err != nil {
 			if ctx.Err() != nil || transient(err) {
 				return kept, err
 			}
@@ -105,35 +124,46 @@ func (b *Workbench) trusted(ctx context.Context, d draft) error {
 		memoSlice.Put(b.Store, key, kept)
 		return kept, nil
 	})
-	if err == nil && kept.Error != "" {
-		err = errors.New(kept.Error)
+	switch {
+	case err != nil:
+		return noSlice, err
+	case kept.Error != "":
+		return noSlice, errors.New(kept.Error)
+	case kept.Lined:
+		return linedSlice, nil
 	}
-	return err
+	return plainSlice, nil
 }
 
-// compareSlice compiles the slice of the untouched text.
-func (b *Workbench) compareSlice(ctx context.Context, d draft) error {
+// compareSlice compiles the slice of the untouched text: with lines where that gives the same.
+func (b *Workbench) compareSlice(ctx context.Context, d draft) (lined bool, err error) {
+	if left(d.module, d.v.entry) {
+		_, err := b.linedOwn(ctx, lines{t: d.t, call: d.call, module: d.module}, d.v.entry, true)
+		if err == nil || ctx.Err() != nil || transient(err) {
+			return err == nil, err
+		}
+	}
 	text, err := b.Store.Object(d.t.Input)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if text, err = source.Slice(text, d.v.entry); err != nil {
-		return err
+		return false, err
 	}
 	content, err := b.cicc(ctx, d.t, d.call, text, "slice")
 	if err != nil {
-		return err
+		return false, err
 	}
 	read, err := ptx.Parse(content)
 	if err != nil {
-		return fmt.Errorf("read the slice's PTX: %w", err)
+		return false, fmt.Errorf("read the slice's PTX: %w", err)
 	}
 	want := normalOf(d.module, d.v.entry)
 	if got := normalOf(read, d.v.entry); got != want || want == "" {
-		return fmt.Errorf("the slice of %s gives other code (%.8s) than the whole text (%.8s)", d.v.entry,
+		return false, fmt.Errorf("the slice of %s gives other code (%.8s) than the whole text (%.8s)", d.v.entry,
 			got, want)
 	}
-	return nil
+	return false, nil
 }
 
 // distrust ends the drafts of a kernel of which one was other code than what the whole text gives.
@@ -145,6 +175,6 @@ func (b *Workbench) distrust(d draft, m compiledVariant) {
 	b.Log.Warn().Str("kernel", d.v.entry).Str("variant", d.v.String()).Msg(
 		"its candidates were other code than builds make: they are compiled from the whole text from now on")
 	if key, err := d.sliceKey(); err == nil {
-		memoSlice.Put(b.Store, key, keptVariant{Error: "a draft was other code than the whole text gives"})
+		memoSlice.Put(b.Store, key, keptSlice{Error: "a draft was other code than the whole text gives"})
 	}
 }

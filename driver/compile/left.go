@@ -19,6 +19,11 @@ import (
 // leftToCompilers is the doubt of a variant for which rewrite/fold vouches.
 const leftToCompilers = "which products are contracted with their sums is left to the compilers"
 
+// left tells whether anything of what an entry reaches is left to the compilers.
+func left(m *ptx.Module, entry string) bool {
+	return contracts(m, entry) || leaves(m, entry) || scales(m, entry)
+}
+
 // contracts tells whether cicc may have contracted anything of what an entry reaches, also where it
 // can't be told.
 func contracts(m *ptx.Module, entry string) bool {

@@ -19,10 +19,10 @@ import (
 
 // Where rewrite/fold can't vouch for a source variant, or vouches for a part (left.go), it is
 // proved by what the compilers did: cicc compiles the kernel and the variant once more, with line
-// information, and rewrite/fold/same compares the two; ptxas does so, too, with what it is to be
-// given in the end (done.go). That costs two runs of cicc and four of ptxas, a second or two. So
-// the tuner measures first, and proves what it would adopt; a build proves before it takes a
-// variant, and both keep the verdict.
+// information (lined.go), and rewrite/fold/same compares the two; ptxas does so, too, with what it
+// is to be given in the end (done.go). That costs a run of cicc and two of ptxas, and as much once
+// for the kernel. So the tuner measures first, and proves what it would adopt; a build proves
+// before it takes a variant, and both keep the verdict.
 
 // A doubted variant stands in a plan and is not proved.
 type doubted struct {
@@ -35,8 +35,8 @@ type doubted struct {
 type keptVerdict struct{ Error string }
 
 const (
-	memoSame  cache.Memos[keptVerdict] = "same"
-	memoLines cache.Memos[keptVariant] = "lines"
+	memoSame       cache.Memos[keptVerdict] = "same"
+	memoArithmetic cache.Memos[keptVerdict] = "arithmetic"
 )
 
 // doubt says what of a variant is to be proved, "" where there is nothing. static is sameBits'
@@ -46,7 +46,7 @@ func doubt(static error, module, variant *ptx.Module, v variantOf) string {
 		return static.Error()
 	}
 	for _, m := range []*ptx.Module{module, variant} {
-		if !v.approximate() && (contracts(m, v.entry) || leaves(m, v.entry) || scales(m, v.entry)) {
+		if !v.approximate() && left(m, v.entry) {
 			return leftToCompilers
 		}
 	}
@@ -198,100 +198,8 @@ func (b *Workbench) sides(ctx context.Context, t *record.Translation, module *pt
 	if fixed, err = d.fixed(unit, signature); err != nil {
 		return nil, nil, fixed, err
 	}
-	own, variant, err = b.lined(ctx, t, call, unit, module, signature, d)
+	own, variant, err = b.lined(ctx, lines{t, call, unit, module, signature}, d)
 	return own, variant, fixed, err
-}
-
-// lined gives what cicc makes of the untouched text and of the variant's with line information. It
-// must be what it makes without.
-func (b *Workbench) lined(ctx context.Context, t *record.Translation, call *toolcmd.Cicc,
-	unit *source.Unit, module *ptx.Module, signature []string, d doubted) (own, variant *ptx.Module,
-	err error) {
-	err = b.beside(func() (err error) {
-		own, err = b.linedOwn(ctx, t, call)
-		return err
-	}, func() (err error) {
-		variant, err = b.linedVariant(ctx, t, call, unit, signature, d.variantOf)
-		return err
-	})
-	if err != nil {
-		return nil, nil, err
-	}
-	if a := normalOf(own, d.entry); a == "" || a != normalOf(module, d.entry) {
-		return nil, nil, errors.New("with line information cicc gives other code for the kernel")
-	}
-	if variant, err = b.oneSet(unit, module, variant, d.variantOf); err != nil {
-		return nil, nil, err
-	}
-	if a := normalOf(variant, d.entry); a == "" || a != d.normal {
-		return nil, nil, errors.New("with line information cicc gives other code for the variant")
-	}
-	return own, variant, nil
-}
-
-// linedOwn is what cicc makes of the untouched text with line information.
-func (b *Workbench) linedOwn(ctx context.Context, t *record.Translation,
-	call *toolcmd.Cicc) (*ptx.Module, error) {
-	return b.compiled(ctx, t, withLineInfo(call), memoLines, nil, func() ([]byte, error) {
-		return b.Store.Object(t.Input)
-	})
-}
-
-// linedVariant is what it makes of a variant's text.
-func (b *Workbench) linedVariant(ctx context.Context, t *record.Translation, call *toolcmd.Cicc,
-	unit *source.Unit, signature []string, v variantOf) (*ptx.Module, error) {
-	of := []string{v.entry, strings.Join(signature, ","), v.String(), cache.OwnKey()}
-	return b.compiled(ctx, t, withLineInfo(call), memoLines, of, func() ([]byte, error) {
-		return unit.Rewrite(v.entry, v.terms, source.Options{Signature: signature, Alone: v.alone,
-			NeverHolds: v.never})
-	})
-}
-
-func withLineInfo(call *toolcmd.Cicc) *toolcmd.Cicc {
-	if call.Has("-generate-line-info", "--generate-line-info") {
-		return call
-	}
-	return call.And("-generate-line-info")
-}
-
-// linedBeside compiles a variant with line information while somebody compiles it as a build does.
-// Whatever fails here fails again where it matters.
-func (b *Workbench) linedBeside(ctx context.Context, d draft) {
-	unit, err := b.unit(d.t.Input)
-	if err == nil && !d.v.never && !d.v.approximate() {
-		_, _ = b.linedVariant(ctx, d.t, d.call, unit, d.signature, d.v)
-	}
-}
-
-// Prepare makes what the proofs of all variants of a kernel need of the kernel itself: what cicc
-// makes of it with line information, and what ptxas does with it. It is kept.
-func (c *Compiler) Prepare(ctx context.Context, s *Source) error {
-	t := s.translation
-	if t == nil {
-		return nil
-	}
-	list, err := statedIn(s.Module, s.Kernel)
-	if err != nil || len(list) == 0 {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, c.Limit)
-	defer cancel()
-	b, done, err := c.workbench()
-	if err != nil {
-		return err
-	}
-	defer done()
-	call, err := toolcmd.ReadCicc(t.Args)
-	if err != nil {
-		return err
-	}
-	return b.beside(func() error {
-		_, err := b.linedOwn(ctx, t, call)
-		return err
-	}, func() error {
-		_, _, err := b.deeds(ctx, s.job, s.Module, s.Kernel, nil)
-		return err
-	})
 }
 
 // doings are what ptxas did, by statement of the module that was compared.
@@ -350,11 +258,12 @@ func (b *Workbench) done(ctx context.Context, j *job.Job, lined *ptx.Module, ent
 		return nil, err
 	}
 	out := newDoings(map[same.Statement]deed{}, map[*ptx.Func]*ptx.Reaching{})
+	text := newDoings(nil, map[*ptx.Func]*ptx.Reaching{})
 	for n, s := range of {
 		is, added := deeds[n], addends[n]
 		if w := writtenAs(s.Func.Opcode(s.Index), list[n].Func.Opcode(list[n].Index)); w != unclear {
 			if is = w; is == contracted {
-				added = writtenAdding(list, n)
+				added = text.writtenAdding(list, n)
 			}
 		}
 		if added >= 0 {
@@ -386,12 +295,12 @@ func writtenAs(was, is []byte) deed {
 
 // writtenAdding is the place of the product that the multiply-add at a place in a list adds: -1
 // where it is none, or one of several.
-func writtenAdding(list []same.Statement, n int) int {
+func (d *doings) writtenAdding(list []same.Statement, n int) int {
 	f, at := list[n].Func, list[n].Index
-	reach, err := f.Reaching()
-	if err != nil {
+	if d.follow(f) != nil {
 		return -1
 	}
+	reach := d.reach[f]
 	operand := string(f.Bytes(f.Operands(at, nil)[3]))
 	for {
 		defs := reach.Of(at, operand)

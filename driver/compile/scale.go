@@ -22,18 +22,37 @@ func scales(m *ptx.Module, entry string) bool {
 	if err != nil {
 		return true
 	}
-	return slices.ContainsFunc(list, func(s same.Statement) bool {
+	if !slices.ContainsFunc(list, func(s same.Statement) bool {
 		return fold.FreeFactor(s.Func, s.Index)
-	}) && slices.ContainsFunc(list, func(s same.Statement) bool {
-		return inTypes(s.Func.Opcode(s.Index), "f32") && holdsPower(s.Func)
+	}) {
+		return false
+	}
+	var last *ptx.Func // a function's statements stand together
+	return slices.ContainsFunc(list, func(s same.Statement) bool {
+		if s.Func == last || !inTypes(s.Func.Opcode(s.Index), "f32") {
+			return false
+		}
+		last = s.Func
+		return holdsPower(s.Func.Text())
 	})
 }
 
-// holdsPower tells of a function in whose text such a power of two stands.
-func holdsPower(f *ptx.Func) bool {
-	return slices.ContainsFunc(anyNumber().FindAll(f.Text(), -1), func(w []byte) bool {
-		return fold.PowerOfTwo(string(w))
-	})
+// holdsPower tells of a text in which such a power of two stands as a word.
+func holdsPower(text []byte) bool {
+	const size = len("0f3f000000")
+	for at := 0; at+size <= len(text); at++ {
+		if text[at] == '0' && text[at+1]|0x20 == 'f' && (at == 0 || !inWord(text[at-1])) &&
+			(at+size == len(text) || !inWord(text[at+size])) && fold.PowerOfTwo(string(text[at:at+size])) {
+			return true
+		}
+	}
+	return false
+}
+
+// inWord tells of what words of PTX are made of (anyNumber).
+func inWord(c byte) bool {
+	return c == '-' || c == '$' || c == '%' || c == '.' || c == '_' || '0' <= c && c <= '9' ||
+		'a' <= c|0x20 && c|0x20 <= 'z'
 }
 
 // scaledAny tells whether ptxas scaled any product.

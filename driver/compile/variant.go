@@ -176,18 +176,7 @@ func (b *Workbench) variant(ctx context.Context, t *record.Translation, module *
 		}
 		b.Log.Debug().Err(err).Msg("a candidate is compiled from the whole text")
 	}
-	if !b.proving {
-		return b.wholeVariant(ctx, d)
-	}
-	var m compiledVariant
-	err = b.beside(func() (err error) {
-		m, err = b.wholeVariant(ctx, d)
-		return err
-	}, func() error {
-		b.linedBeside(ctx, d)
-		return nil
-	})
-	return m, err
+	return b.wholeVariant(ctx, d)
 }
 
 // wholeVariant is variant where nothing is kept, from the whole text.
@@ -195,7 +184,7 @@ func (b *Workbench) wholeVariant(ctx context.Context, d draft) (compiledVariant,
 	return once(ctx, b.flights, d.key, func() (compiledVariant, bool, error) {
 		return b.recallVariant(d.key, d.v)
 	}, func() (compiledVariant, error) {
-		m, err := b.compileVariant(ctx, d.t, d.module, d.call, d.signature, d.v, nil)
+		m, err := b.compileVariant(ctx, d, noSlice)
 		if err != nil && (ctx.Err() != nil || transient(err)) {
 			return compiledVariant{}, err
 		}
@@ -207,56 +196,64 @@ func (b *Workbench) wholeVariant(ctx context.Context, d draft) (compiledVariant,
 	})
 }
 
-// compileVariant makes a variant, from the whole text or from what cut leaves of it.
-func (b *Workbench) compileVariant(ctx context.Context, t *record.Translation, module *ptx.Module,
-	call *toolcmd.Cicc, signature []string, v variantOf,
-	cut func([]byte) ([]byte, error)) (compiledVariant, error) {
+// compileVariant makes a variant, from the whole text or from the kernel's slice of it.
+func (b *Workbench) compileVariant(ctx context.Context, d draft, from slice) (compiledVariant,
+	error) {
 	var none compiledVariant
-	unit, err := b.unit(t.Input)
+	unit, err := b.unit(d.t.Input)
 	if err != nil {
 		return none, err
 	}
-	text, err := unit.Rewrite(v.entry, v.terms, source.Options{Signature: signature, Alone: v.alone,
-		NeverHolds: v.never})
+	text, err := unit.Rewrite(d.v.entry, d.v.terms, source.Options{Signature: d.signature,
+		Alone: d.v.alone, NeverHolds: d.v.never})
 	if err != nil {
 		return none, err
 	}
-	static := b.sameBits(ctx, t, call, unit, module, signature, v)
+	static := b.sameBits(ctx, d.t, d.call, unit, d.module, d.signature, d.v)
 	if static != nil && (ctx.Err() != nil || transient(static)) {
 		return none, static
 	}
-	if cut == nil {
-		return b.ofText(ctx, t, unit, module, call, v, text, static)
+	read, err := b.ofText(ctx, d, text, from)
+	m := compiledVariant{draft: from != noSlice}
+	if err == nil {
+		m.doubt = doubt(static, d.module, read, d.v)
+		m.module, err = b.oneSet(unit, d.module, read, d.v)
 	}
-	m := none
-	if text, err = cut(text); err == nil {
-		m, err = b.ofText(ctx, t, unit, module, call, v, text, static)
-	}
-	if err != nil {
+	switch {
+	case err == nil:
+		m.normal = normalOf(m.module, d.v.entry)
+		return m, nil
+	case from != noSlice:
 		return none, draftless{err}
 	}
-	m.draft = true
-	return m, nil
+	return none, err
 }
 
-// ofText makes a variant of the text in which it is carried out. static is sameBits' answer.
-func (b *Workbench) ofText(ctx context.Context, t *record.Translation, unit *source.Unit,
-	module *ptx.Module, call *toolcmd.Cicc, v variantOf, text []byte,
-	static error) (compiledVariant, error) {
-	var none compiledVariant
-	content, err := b.cicc(ctx, t, call, text, v.entry)
+// ofText is what cicc makes of the text in which a variant is carried out.
+func (b *Workbench) ofText(ctx context.Context, d draft, text []byte, from slice) (*ptx.Module,
+	error) {
+	if from == linedSlice && !d.v.approximate() && !d.v.never {
+		m, err := b.compiledLines(ctx, lines{d.t, d.call, nil, d.module, d.signature}, d.v, true,
+			func() ([]byte, error) { return text, nil })
+		if err != nil {
+			return nil, err
+		}
+		return withoutLines(d.call, m)
+	}
+	if from != noSlice {
+		var err error
+		if text, err = source.Slice(text, d.v.entry); err != nil {
+			return nil, err
+		}
+	}
+	content, err := b.cicc(ctx, d.t, d.call, text, d.v.entry)
 	if err != nil {
-		return none, err
+		return nil, err
 	}
-	read, err := ptx.Parse(content)
+	m, err := ptx.Parse(content)
 	if err != nil {
-		return none, fmt.Errorf("read the variant's PTX: %w", err)
+		return nil, fmt.Errorf("read the variant's PTX: %w", err)
 	}
-	m := compiledVariant{doubt: doubt(static, module, read, v)}
-	if m.module, err = b.oneSet(unit, module, read, v); err != nil {
-		return none, err
-	}
-	m.normal = normalOf(m.module, v.entry)
 	return m, nil
 }
 

@@ -299,10 +299,7 @@ func (b *Workbench) try(ctx context.Context, j *job.Job, t *record.Translation, 
 			argv = append(argv, "--entry", p.entry(name))
 		}
 	}
-	if b.only && !j.Call.Verbose {
-		argv = append(argv, "-v") // for the bytes spilled, which the cubin does not hold
-	}
-	content, messages, bad, err := b.code(ctx, j, module, p, text, argv)
+	content, messages, bad, err := b.code(ctx, j, module, p, text, b.telling(j, argv))
 	if err != nil || len(bad) > 0 {
 		return nil, bad, err
 	}
@@ -338,8 +335,54 @@ func (b *Workbench) code(ctx context.Context, j *job.Job, module *ptx.Module, p 
 	return content, messages, nil, err
 }
 
-// assemble runs ptxas on a text, with a job's options and some more.
+// telling adds a flag for the bytes spilled, which the cubin does not hold, for the tuner.
+func (b *Workbench) telling(j *job.Job, flags []string) []string {
+	if b.only && !j.Call.Verbose {
+		return append(slices.Clip(flags), "-v")
+	}
+	return flags
+}
+
+// keptCode is the memo of what ptxas made of a text.
+type keptCode struct{ Cubin, Messages string }
+
+const memoCode cache.Memos[keptCode] = "code"
+
+// assemble runs ptxas on a text, with a job's options and some more. For the tuner it is kept: who
+// proves a candidate, or compiles as a build what was a draft, has the text of the candidate.
 func (b *Workbench) assemble(ctx context.Context, j *job.Job, text []byte,
+	more []string) (content []byte, messages string, err error) {
+	if !b.only {
+		return b.assembled(ctx, j, text, more)
+	}
+	id, err := cache.FileKey(j.Tool)
+	if err != nil {
+		return nil, "", fmt.Errorf("look at ptxas: %w", err)
+	}
+	key := cache.HashOf("code 1", string(text), id, strings.Join(j.Call.Template(), "\x00"),
+		strings.Join(more, "\x00"))
+	var kept keptCode
+	content, err = once(ctx, b.flights, string(memoCode)+" "+key, func() ([]byte, bool, error) {
+		var ok bool
+		if kept, ok = memoCode.Get(b.Store, key); !ok {
+			return nil, false, nil
+		}
+		content, err := b.Store.Object(kept.Cubin)
+		return content, err == nil, nil
+	}, func() (content []byte, err error) {
+		if content, kept.Messages, err = b.assembled(ctx, j, text, more); err != nil {
+			return nil, err
+		}
+		if kept.Cubin, err = b.Store.PutObject(content); err == nil {
+			memoCode.Put(b.Store, key, kept)
+		}
+		return content, nil
+	})
+	return content, kept.Messages, err
+}
+
+// assembled is assemble where nothing is kept.
+func (b *Workbench) assembled(ctx context.Context, j *job.Job, text []byte,
 	more []string) (content []byte, messages string, err error) {
 	n := b.count.Add(1)
 	in, cubinFile := b.file(n, "in.ptx"), b.file(n, "out.cubin")
