@@ -5,6 +5,7 @@
 //	clock/       kernels' times by the GPU's own time stamps
 //	suite/       a folder of programs: built and run with nvcc, tuned, built and run with gnvcc
 //	candidates/  what compiling n candidates costs against one
+//	proofs/      what it costs to prove that variants have a kernel's bits
 //	overhead/    what gnvcc adds to a build
 //	rebuild/     what applying costs
 //	predict/     what predictions would have been worth

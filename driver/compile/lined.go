@@ -15,8 +15,7 @@ import (
 // A kernel and its variants with line information, for proofs. What is proved is proved of code,
 // whatever text it comes from: so both are compiled from the kernel's slice (rewrite/source), in
 // which what stays has its line and column, where that gives exactly the code in question, of the
-// kernel and of the variant; else from the whole text. On HeCBench a run of cicc on the slice takes
-// about a sixth of one on the whole text (bench/results/2026-11-23-candidates).
+// kernel and of the variant; else from the whole text. A draft's own run of cicc is such a one.
 
 const memoLines cache.Memos[keptVariant] = "lines"
 
@@ -91,7 +90,7 @@ func (b *Workbench) linedVariant(ctx context.Context, l lines, d doubted,
 	return variant, nil
 }
 
-// compiledLines is what cicc makes of the text of a variant, or of its slice, with line information.
+// compiledLines is what cicc makes of a variant's text, or of its slice, with line information.
 func (b *Workbench) compiledLines(ctx context.Context, l lines, v variantOf, sliced bool,
 	text func() ([]byte, error)) (*ptx.Module, error) {
 	of := []string{v.entry, strings.Join(l.signature, ","), v.String(), cache.OwnKey()}
