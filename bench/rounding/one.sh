@@ -1,7 +1,7 @@
 #!/bin/bash
 # one.sh SEED GPU: the kernels of one seed of run.sh: a line for each recipe.
 s=$1; mkdir -p "$work/$s"; cd "$work/$s" || exit; trap 'cd "$work"; rm -rf "$work/$s"' EXIT
-python3 "$here/kernel.py" "$s" "${KERNELS:-3}" "${RECIPES:-4}" || exit
+python3 "$here/${GENERATOR:-kernel.py}" "$s" "${KERNELS:-3}" "${RECIPES:-4}" || exit
 export GNVCC_STORE=$work/$s/store CUDA_VISIBLE_DEVICES=$2 CUDA_CACHE_DISABLE=1
 flags=$(cat "$s.flags"); [[ $flags == *-gencode* ]] || flags="-arch=$ARCH $flags"
 # Without a recipe gnvcc's code is nvcc's.

@@ -3,7 +3,8 @@
 # random recipes by hand. Where gnvcc takes a recipe, both builds run on eight kinds of data, with the
 # values that the recipe is for and with others, and must give the same bits. A line a recipe goes to
 # OUT/lines, programs that differ to OUT/differ. Wants nvcc in PATH, python3 and a GPU; FIRST is the
-# first seed, JOBS how many at once (all processors), ARCH what they are built for.
+# first seed, JOBS how many at once (all processors), ARCH what they are built for; GENERATOR=blocks.py
+# is for kernels whose blocks matter, with recipes that coarsen.
 set -u
 here=$(cd "$(dirname "$0")" && pwd) GNVCC=$(realpath "$1"); mkdir -p "$2"; OUT=$(realpath "$2")
 work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
