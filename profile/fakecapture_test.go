@@ -112,6 +112,66 @@ func TestLargeCapture(t *testing.T) {
 	}
 }
 
+// TestOtherModule: a variable of another module that an argument points to is captured as memory
+// like any other, all of it, with hashes of what the launch left in it. Where the driver says
+// anything else of it than of a variable of this context, it is not, and the reason is said.
+func TestOtherModule(t *testing.T) {
+	f := newFakeDriver(t)
+	for bad, want := range map[string]string{"": "", "host": "not on the device",
+		"managed": "managed memory", "device": "another context or device",
+		"context": "another context or device", "odd": "does not report the extent",
+		"short": "does not report the extent", "shared": "known only in part"} {
+		h := &capturing{}
+		h.verdict.Capture, h.verdict.Limit = filepath.Join(t.TempDir(), "capture"), 1<<30
+		what := "theirs"
+		if bad == "shared" {
+			what = "part of theirs"
+		}
+		exit, log := f.run(t, h, what, true, "BAD_VARIABLE="+bad)
+		why := strings.Join(h.why, "\n")
+		if exit.Code != 7 || (want == "") != (why == "") || !strings.Contains(why, want) {
+			t.Errorf("%q: %+v, %s, %q, %q", bad, exit, log, why, h.events)
+		}
+		if want != "" {
+			continue
+		}
+		if len(h.got) != 1 || h.got[0].Why != "" {
+			t.Fatalf("%+v", h.got)
+		}
+		b, err := os.ReadFile(h.verdict.Capture)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var base uint64
+		data, hashed := 0, 0
+		for len(b) >= 16 {
+			n := binary.LittleEndian.Uint64(b[8:])
+			body := b[16 : 16+n]
+			switch binary.LittleEndian.Uint32(b) {
+			case 3:
+				base = binary.LittleEndian.Uint64(body)
+				if size := binary.LittleEndian.Uint64(body[8:]); size != 2<<20 {
+					t.Errorf("a range of %d bytes", size)
+				}
+			case 4:
+				at := binary.LittleEndian.Uint64(body) - base
+				for i, v := range body[8:] {
+					if v != byte((int(at)+i)*3+2) {
+						t.Fatalf("%d at %d", v, int(at)+i)
+					}
+				}
+				data += len(body) - 8
+			case 6:
+				hashed++
+			}
+			b = b[16+n:]
+		}
+		if data != 2<<20 || hashed != 1 {
+			t.Errorf("%d bytes, %d ranges with hashes", data, hashed)
+		}
+	}
+}
+
 // TestBusyHost: host memory that a thread of the program's writes all the time is not captured, and
 // the reason is said; the same memory, left in peace, is.
 func TestBusyHost(t *testing.T) {

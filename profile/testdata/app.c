@@ -99,6 +99,14 @@ int main(int n, char **argv) {
     launch(FAKE_KERNEL, 8, p);
     return ((unsigned char *)p)[5] != (unsigned char)(5 * 7 + 1 + 1) ? 4 : fake_most(FAKE_KERNEL) == 1024 ? 7 : 5;
   }
+  if (strcmp(what, "theirs") == 0 || strcmp(what, "part of theirs") == 0) { // in the midst of another module's variable; shared memory begins in it
+    CUdeviceptr q = (CUdeviceptr)fake_theirs + FAKE_BYTES;
+    cuIpcOpenMemHandle_params o = {.pdptr = &q};
+    for (int i = 0; i < 2 * FAKE_BYTES; i++) fake_theirs[i] = (unsigned char)(i * 3 + 2);
+    if (what[0] == 'p') CALL(cuIpcOpenMemHandle, &o, NULL);
+    launch(FAKE_KERNEL, 8, (CUdeviceptr)fake_theirs + 4096);
+    return fake_theirs[4096] == (unsigned char)(4096 * 3 + 3) ? 7 : 4;
+  }
   if (strcmp(what, "times") == 0) {
     for (int i = 0; i < 6; i++) launch(FAKE_KERNEL, 8, p);
     return 7;

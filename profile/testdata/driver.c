@@ -71,7 +71,21 @@ DO(cuMemcpyDtoDAsync_v2, (CUdeviceptr to, CUdeviceptr from, size_t n, CUstream s
 DO(cuMemcpyDtoH_v2, (void *to, CUdeviceptr from, size_t n), UNSAFE; memcpy(to, (void *)from, n))
 DO(cuMemcpyHtoD_v2, (CUdeviceptr to, const void *from, size_t n), UNSAFE; memcpy((void *)to, from, n))
 DO(cuMemsetD8Async, (CUdeviceptr p, unsigned char v, size_t n, CUstream s), memset((void *)p, v, n))
-DO(cuPointerGetAttribute, (void *v, CUpointer_attribute a, CUdeviceptr p), return CUDA_ERROR_INVALID_VALUE)
+// Another module has a variable, of which BAD_VARIABLE says what is not as it should be.
+unsigned char fake_theirs[2 * FAKE_BYTES] __attribute__((aligned(256)));
+static bool bad(const char *what) { return getenv("BAD_VARIABLE") && strcmp(getenv("BAD_VARIABLE"), what) == 0; }
+static CUresult attribute_of_theirs(void *v, CUpointer_attribute a) {
+  switch (a) {
+  case CU_POINTER_ATTRIBUTE_MEMORY_TYPE: *(unsigned *)v = bad("host") ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE; return CUDA_SUCCESS;
+  case CU_POINTER_ATTRIBUTE_IS_MANAGED: *(unsigned *)v = bad("managed"); return CUDA_SUCCESS;
+  case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: *(int *)v = bad("device"); return CUDA_SUCCESS;
+  case CU_POINTER_ATTRIBUTE_CONTEXT: *(CUcontext *)v = bad("context") ? (CUcontext)99 : FAKE_CONTEXT; return CUDA_SUCCESS;
+  case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: *(CUdeviceptr *)v = (CUdeviceptr)fake_theirs + (bad("odd") ? 4 : 0); return CUDA_SUCCESS;
+  case CU_POINTER_ATTRIBUTE_RANGE_SIZE: *(size_t *)v = bad("short") ? 16 : sizeof fake_theirs; return CUDA_SUCCESS;
+  default: return CUDA_ERROR_INVALID_VALUE;
+  }
+}
+DO(cuPointerGetAttribute, (void *v, CUpointer_attribute a, CUdeviceptr p), return p >= (CUdeviceptr)fake_theirs && p < (CUdeviceptr)fake_theirs + sizeof fake_theirs ? attribute_of_theirs(v, a) : CUDA_ERROR_INVALID_VALUE)
 DO(cuEventCreate, (CUevent * e, unsigned flags), UNSAFE; *e = malloc(1))
 DO(cuEventRecord, (CUevent e, CUstream s), )
 DO(cuEventQuery, (CUevent e), UNSAFE)

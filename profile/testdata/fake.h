@@ -15,6 +15,7 @@
 #define FAKE_TOOLS ((CUmodule)7)
 #define FAKE_BYTES (1 << 20)
 
+extern unsigned char fake_theirs[2 * FAKE_BYTES]; // a variable of another module
 extern atomic_int fake_capturing; // a stream is being captured
 extern atomic_int fake_harm;      // calls that would have ended the capture
 void fake_compute(CUdeviceptr p);

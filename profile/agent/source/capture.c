@@ -32,7 +32,7 @@ enum place { ON_DEVICE, ON_HOST };
 #define LONGEST 10.0               // seconds for reading memory
 #define LONGEST_LAUNCH 1.0         // seconds for the launch itself, while other threads are held
 
-struct item { // an allocation, or a variable of the kernel's module
+struct item { // an allocation, a variable of the kernel's module, or (FOUND) memory of the driver's own
   uint64_t base, size;
   enum kind kind;
   char *name; // a copy: the verdict's is gone when the launch returns
@@ -47,8 +47,8 @@ struct capture {
   uint64_t written, limit;
   uint64_t longest; // file that the process may write: one byte more, and a signal would end it
   double begin, before;
-  struct item *items; // allocations sorted by address, then variables
-  size_t allocs, n;
+  struct item *items; // allocations sorted by address, then variables, then what was found
+  size_t allocs, n;    // n may grow with the arguments
   size_t *queue, queued, done;
   uint8_t *piece, *other; // what is copied next, and what is written meanwhile
   struct behind writer;
@@ -147,8 +147,9 @@ static bool scan(struct capture *c, const uint8_t *p, size_t n) {
 static bool list_items(struct capture *c, const struct variable *v, uint32_t nv) {
   size_t n = 0;
   struct alloc *a = allocs_copy(&n);
-  c->items = calloc(n + nv + 1, sizeof *c->items);
-  c->queue = calloc(n + nv + 1, sizeof *c->queue);
+  size_t most = n + nv + c->k->bytes / 8 + 1; // each word of the arguments may lead to one more
+  c->items = calloc(most, sizeof *c->items);
+  c->queue = calloc(most, sizeof *c->queue);
   c->piece = malloc(PIECE);
   c->other = malloc(PIECE);
   if (!a || !c->items || !c->queue || !c->piece || !c->other) {
@@ -168,10 +169,34 @@ static bool list_items(struct capture *c, const struct variable *v, uint32_t nv)
     CUresult r = cu.ModuleGetGlobal(&p, &size, m, v[i].name);
     if (r == CUDA_ERROR_NOT_FOUND) continue; // not given out: the replay tells whether it mattered
     if (r != CUDA_SUCCESS) return give_up(c, "the driver does not report where the module's variables are");
+    if (p % 8) return give_up(c, "a variable is not aligned to 8 bytes"); // the hash reads words; on an H200 (driver 580) each stands at a multiple of 256
     c->items[c->n] = (struct item){.base = p, .size = size, .kind = VARIABLE, .name = strdup(v[i].name), .constant = v[i].constant};
     if (!c->items[c->n].name) return give_up(c, "out of memory");
     reach(c, &c->items[c->n++]);
   }
+  return true;
+}
+
+// Memory of the driver's own that an argument points to: another module's variable. The driver tells where it begins and how long it is (measured
+// on an H200, driver 580: exactly the variable), and in another process it is memory at its old address like any other. One that overlaps with what
+// is known is not what it is taken for: of memory that is shared with others only the begin is known.
+static bool add_found(struct capture *c, uint64_t p) {
+  uint64_t base = 0, size = 0;
+  unsigned managed = 1;
+  int device = -1;
+  CUdevice own = 0;
+  CUcontext context = NULL;
+  if (cu.PointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, p) != CUDA_SUCCESS || managed) return give_up(c, "an argument points to managed memory");
+  if (cu.CtxGetDevice(&own) != CUDA_SUCCESS || cu.PointerGetAttribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, p) != CUDA_SUCCESS || device != own ||
+      cu.PointerGetAttribute(&context, CU_POINTER_ATTRIBUTE_CONTEXT, p) != CUDA_SUCCESS || context != c->l->context)
+    return give_up(c, "an argument points to memory of another context or device");
+  if (cu.PointerGetAttribute(&base, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, p) != CUDA_SUCCESS ||
+      cu.PointerGetAttribute(&size, CU_POINTER_ATTRIBUTE_RANGE_SIZE, p) != CUDA_SUCCESS || base > p || p - base >= size || base % 8)
+    return give_up(c, "the driver does not report the extent of memory that an argument points to");
+  for (size_t i = 0; i < c->n; i++)
+    if (base < c->items[i].base + c->items[i].size && c->items[i].base < base + size) return give_up(c, "an argument points to memory that is known only in part");
+  c->items[c->n] = (struct item){.base = base, .size = size, .kind = FOUND};
+  reach(c, &c->items[c->n++]);
   return true;
 }
 
@@ -186,8 +211,9 @@ static bool from_arguments(struct capture *c, const uint8_t *args) {
       struct item *x = item_of(c, p);
       if (x && x->name) return give_up(c, "an argument is the address of a variable, which is another one in another process");
       if (x) reach(c, x);
-      else if (cu.PointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p) == CUDA_SUCCESS && type != 0)
-        return give_up(c, "an argument points to memory of the driver's, or of another module");
+      else if (cu.PointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p) != CUDA_SUCCESS || type == 0) continue;
+      else if (type != CU_MEMORYTYPE_DEVICE) return give_up(c, "an argument points to memory of the driver's that is not on the device");
+      else if (!add_found(c, p)) return false;
     }
   return true;
 }
