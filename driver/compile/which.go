@@ -162,6 +162,8 @@ func (v values) madeAlike(i, j int) bool {
 		return true
 	}
 	switch string(v.f.Base(i)) {
+	case "ld":
+		return v.handed(i) && v.handed(j)
 	case "mul", "add", "fma", "mad", "min", "max":
 		crossed := slices.Clone(with[1:])
 		crossed[0], crossed[1] = crossed[1], crossed[0]
@@ -189,15 +191,27 @@ func (v values) apart(argument, memory int) bool {
 	if !v.f.Entry || !ptx.HasModifier(v.f.Opcode(argument), "param") {
 		return false
 	}
-	base, _, ok := v.f.Address(v.f.Operands(argument, nil)[1])
-	if !ok || !slices.ContainsFunc(v.f.Params, func(p ptx.Variable) bool {
-		return p.Name == string(base)
-	}) {
+	if !v.parameter(argument) {
 		return false
 	}
 	return slices.ContainsFunc([]string{"global", "shared", "local"}, func(space string) bool {
 		return ptx.HasModifier(v.f.Opcode(memory), space)
 	}) && !v.stored(argument)
+}
+
+// parameter tells of a load of one of the function's own parameters.
+func (v values) parameter(i int) bool {
+	base, _, ok := v.f.Address(v.f.Operands(i, nil)[1])
+	return ok && slices.ContainsFunc(v.f.Params, func(p ptx.Variable) bool {
+		return p.Name == string(base)
+	})
+}
+
+// handed tells of a load of what ptxas may have in a register: a variable in local memory, or what
+// a function returned.
+func (v values) handed(i int) bool {
+	op := v.f.Opcode(i)
+	return ptx.HasModifier(op, "local") || ptx.HasModifier(op, "param") && !v.parameter(i)
 }
 
 // stored tells whether what a statement gives may be stored to memory.
@@ -254,6 +268,9 @@ func (v values) mayHold(i int, a string, j int, b string) bool {
 	j, b, distance := v.behind(j, b, inside)
 	if offset != distance {
 		return false
+	}
+	if strings.HasPrefix(a, "{") && strings.HasPrefix(b, "{") {
+		return true // of several registers
 	}
 	if !v.reach.Written(a) || !v.reach.Written(b) {
 		return a == b

@@ -8,6 +8,7 @@ import (
 
 	"gnvcc/driver/drivertest"
 	"gnvcc/rewrite/fold/same"
+	"gnvcc/rewrite/ptx"
 )
 
 // whichText has differences of two products, each with what contractedWith says of it. A product
@@ -142,6 +143,74 @@ func TestWhich(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestMayEqual: values that ptxas may find to be one are not told apart: what is put together from
+// registers, and what it may hand on from local memory or a function.
+func TestMayEqual(t *testing.T) {
+	const text = `.version 7.0
+.target sm_80
+.address_size 64
+
+.func (.param .f64 out) g(.param .f64 in);
+
+.visible .entry k(.param .f64 a, .param .f64 b)
+{
+	.local .align 8 .b8 two[16];
+	.reg .b32 %r<9>;
+	.reg .f64 %d<30>;
+	ld.param.f64 %d1, [a];
+	ld.param.f64 %d2, [a];
+	ld.param.f64 %d3, [b];
+	mov.b64 {%r1, %r2}, %d1;
+	mov.b64 {%r3, %r4}, %d1;
+	mov.b64 %d4, {%r1, %r2};
+	mov.b64 %d5, {%r3, %r4};
+	st.local.f64 [two], %d1;
+	st.local.f64 [two+8], %d1;
+	ld.local.f64 %d6, [two];
+	ld.local.f64 %d7, [two+8];
+	{
+	.param .f64 in0;
+	.param .f64 out0;
+	st.param.f64 [in0], %d1;
+	call.uni (out0), g, (in0);
+	ld.param.f64 %d8, [out0];
+	}
+	{
+	.param .f64 in1;
+	.param .f64 out1;
+	st.param.f64 [in1], %d1;
+	call.uni (out1), g, (in1);
+	ld.param.f64 %d9, [out1];
+	}
+	ret;
+}
+`
+	m, err := ptx.Parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := m.Entry("k")
+	d := newDoings(nil, map[*ptx.Func]*ptx.Reaching{})
+	if err := d.follow(f); err != nil {
+		t.Fatal(err)
+	}
+	at := map[string]int{}
+	for i, s := range f.Stmts {
+		if o := f.Operands(i, nil); s.Kind == ptx.Inst && len(o) > 1 {
+			at[string(f.Bytes(o[0]))] = i
+		}
+	}
+	for _, c := range []struct {
+		a, b string
+		want bool
+	}{{"%d1", "%d2", true}, {"%d1", "%d3", false}, {"%d4", "%d5", true}, {"%d6", "%d7", true},
+		{"%d8", "%d9", true}, {"%d3", "%d9", false}} {
+		if got := d.values(f).mayEqual(at[c.a], at[c.b]); got != c.want {
+			t.Errorf("%s and %s: %v", c.a, c.b, got)
+		}
 	}
 }
 
