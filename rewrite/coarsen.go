@@ -50,9 +50,10 @@ import (
 // as they do where shared memory is used. There the ways on which turns may disagree are small, and
 // under guards (coarsenways.go).
 //
-// Allowed are kernels whose blocks don't wait for each other, with instructions that are known, and
-// without calls, carries and special registers other than the launch's shape and the lane
-// (Coarsenable). Arrays in local memory only where blocks stand apart.
+// Allowed are kernels whose blocks don't wait for each other, with instructions that are known,
+// calls of functions that compute and nothing else (coarsencall.go), and without carries and special
+// registers other than the launch's shape and the lane (Coarsenable). Arrays in local memory only
+// where blocks stand apart.
 //
 // Safe: each turn carries out the statements of the thread that it stands for, in their order,
 // with the same operands; the turns of a thread are interleaved as any threads of different blocks

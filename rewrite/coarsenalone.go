@@ -156,6 +156,11 @@ func (w *coarseWriter) rest() {
 			}
 		}
 		for i := from; i < blocks[b].Last; i++ {
+			if end, is := w.calls[i]; is {
+				w.call(i, serial)
+				i = end
+				continue
+			}
 			w.own(i, serial, coarseLabel+"_s_")
 		}
 	}

@@ -81,6 +81,9 @@ func coarseOutside(m *ptx.Module, f *ptx.Func) (out coarseOuter, err error) {
 			return out, fmt.Errorf("it uses shared memory that is not its own (%s)", g.Name)
 		}
 	}
+	if err := coarseCalls(r); err != nil {
+		return out, err
+	}
 	waits, err := m.Awaits(f.Name)
 	if err == nil && waits != "" {
 		err = fmt.Errorf("its blocks may wait for each other (%s)", waits)
@@ -97,9 +100,11 @@ type coarseRead struct {
 	apart bool
 	regs  []coarseReg // as ptx.Flow numbers them
 
-	varies []bool // by register: it depends on the turn
-	many   []bool // by statement: it stands once for each turn
-	leaves []int  // branches and ends on which turns may disagree
+	varies []bool      // by register: it depends on the turn
+	many   []bool      // by statement: it stands once for each turn
+	leaves []int       // branches and ends on which turns may disagree
+	calls  map[int]int // scopes of calls: their end, by their begin
+	within []int       // by statement: the begin of the call's scope around it, -1: none
 
 	together string         // an instruction by which threads of a block or warp act together
 	shared   map[string]int // where each shared array begins in the one that takes their place
@@ -188,6 +193,9 @@ func readTurns(f *ptx.Func, outer coarseOuter, dim int, apart bool) (*coarseRead
 			}
 			c.regs = append(c.regs, r)
 		}
+	}
+	if err := c.callScopes(); err != nil {
+		return nil, err
 	}
 	if err := c.look(); err != nil {
 		return nil, err
@@ -324,6 +332,11 @@ func (c *coarseRead) declaration(i int) error {
 			return nil // each turn begins with it anew
 		}
 		return errors.New("it has arrays in local memory")
+	case ".param":
+		if c.within[i] >= 0 {
+			return nil
+		}
+		fallthrough
 	default:
 		return fmt.Errorf("it declares a variable of its own (%s)", kind)
 	}
@@ -416,8 +429,14 @@ func (c *coarseRead) spread() {
 			if s.Kind != ptx.Inst {
 				continue
 			}
+			scope := c.within[i]
 			for _, a := range c.flow.Accesses(i) {
 				c.many[i] = c.many[i] || c.varies[a.Reg]
+			}
+			switch {
+			case scope < 0:
+			case c.many[scope] != c.many[i]: // all of it, or nothing
+				c.many[scope], c.many[i], changed = true, true, true
 			}
 			for _, a := range c.flow.Accesses(i) {
 				if c.many[i] && a.Write && !c.varies[a.Reg] {
@@ -501,7 +520,7 @@ func uncoarse(f *ptx.Func, i int, apart bool) string {
 	}
 	switch base {
 	case "bra", "ret", "exit", "trap", "ld", "ldu", "st", "atom", "red", "prefetch", "prefetchu",
-		"tex", "tld4", "suld", "sust", "sured", "membar", "fence":
+		"tex", "tld4", "suld", "sust", "sured", "membar", "fence", "call":
 		return ""
 	case "bar", "barrier":
 		if ptx.HasModifier(op, "sync") || ptx.HasModifier(op, "red") {

@@ -26,15 +26,20 @@ import (
 // Allowed are ways whose branches all lead on in the text until they have met, into which no other
 // branch leads, without loops, barriers, operations of a warp, fences, ends and scopes.
 //
+// What is computed for the way alone needs no guard: a sum of which nothing is needed behind any
+// label until the ways have met is worked out for all. So what turns have in common on the way
+// stays in common, and ptxas sees values that begin where they are written.
+//
 // Safe: for one thread, by induction over the statements: a guard holds exactly where the kernel
-// comes to the statement. What is not carried out changes nothing, as if it were jumped over, and a
+// comes to the statement. Who does not come there goes on at one of these labels, and reads nothing
+// that was worked out for the others. What is not carried out changes nothing, as if it were jumped over, and a
 // predicate that a guarded statement has not set counts for nothing, as what follows from it is
 // ANDed with the guard at hand. In jammed code a branch that stays is taken where it is by all
 // turns, and jumps over what nobody would carry out and no guard behind its label follows from. No
 // barrier stands in between, so that all threads come to each of the kernel's as often as they did.
 
 // maxWay bounds the statements of a way: under guards each is issued for every turn.
-const maxWay = 160
+const maxWay = 320
 
 // coarseGuard begins the names of guards.
 const coarseGuard = coarsePrefix + "g"
@@ -43,7 +48,7 @@ const coarseGuard = coarsePrefix + "g"
 // guards. round tells the names of several such copies apart.
 func (c *coarseRead) underGuards(round int) (*ptx.Func, error) {
 	g := c.f.Clone()
-	w := &wayWriter{f: g, branches: map[int]int{}, name: fmt.Sprintf("%s%c", coarseGuard, 'a'+round)}
+	w := &wayWriter{f: g, flow: c.flow, live: map[int]map[int32]bool{}, branches: map[int]int{}, name: fmt.Sprintf("%s%c", coarseGuard, 'a'+round)}
 	labels := map[string]int{}
 	for i, s := range g.Stmts {
 		if s.Kind == ptx.Label {
@@ -81,8 +86,10 @@ func (c *coarseRead) underGuards(round int) (*ptx.Func, error) {
 // A wayWriter notes the edits.
 type wayWriter struct {
 	f        *ptx.Func
-	branches map[int]int // branch -> the label that it leads to
-	name     string      // of guards
+	flow     *ptx.Flow              // of the kernel as it was, statement by statement the same
+	live     map[int]map[int32]bool // by label: the registers that are needed behind it
+	branches map[int]int            // branch -> the label that it leads to
+	name     string                 // of guards
 	guards   int
 }
 
@@ -161,11 +168,37 @@ func (w *wayWriter) way(from, to int) error {
 		if ends(f, i) || acts(f, i) || !guardable(string(f.Base(i))) {
 			return fmt.Errorf("it is no statement that can be left out (%s)", f.Opcode(i))
 		}
-		if here != "" {
+		if here != "" && !w.idle(i, to) {
 			w.guarded(i, here)
 		}
 	}
 	return nil
+}
+
+// idle tells of a statement that changes nothing for those who do not come to it: it computes what
+// nobody needs behind any label up to the one where all ways have met.
+func (w *wayWriter) idle(i, to int) bool {
+	f := w.f
+	if !ptx.Computes(string(f.Base(i))) {
+		return false
+	}
+	for at := i + 1; at <= to; at++ {
+		if f.Stmts[at].Kind != ptx.Label {
+			continue
+		}
+		if w.live[at] == nil {
+			w.live[at] = map[int32]bool{}
+			for _, r := range w.flow.Live(at) {
+				w.live[at][r] = true
+			}
+		}
+		for _, a := range w.flow.Accesses(i) {
+			if a.Write && w.live[at][a.Reg] {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // meet writes the guard behind a label: of those who come from above, and those who branched to it.

@@ -162,8 +162,18 @@ func (w *coarseWriter) zero(reg int32, turn int) {
 func (w *coarseWriter) jam() {
 	f := w.f
 	n := 0
-	for i, s := range f.Stmts {
-		switch s.Kind {
+	for i := 0; i < len(f.Stmts); i++ {
+		switch f.Stmts[i].Kind {
+		case ptx.Open:
+			end, is := w.calls[i]
+			if !is {
+				continue
+			}
+			w.call(i, 0)
+			for u := 1; u < w.turns && w.many[i]; u++ {
+				w.call(i, u)
+			}
+			i = end
 		case ptx.Inst:
 			switch {
 			case !w.many[i]:
@@ -193,8 +203,13 @@ func (w *coarseWriter) jam() {
 func (w *coarseWriter) left() {
 	w.line("%s_left:", coarseLabel)
 	w.line("add.u32 %sb0, %sb0, %d;", coarsePrefix, coarsePrefix, w.grid/w.turns*(w.turns-1))
-	for i, s := range w.f.Stmts {
-		switch s.Kind {
+	for i := 0; i < len(w.f.Stmts); i++ {
+		switch w.f.Stmts[i].Kind {
+		case ptx.Open:
+			if end, is := w.calls[i]; is {
+				w.call(i, 0)
+				i = end
+			}
 		case ptx.Inst, ptx.Label, ptx.Line, ptx.Direction:
 			w.line("%s", w.statement(i, 0, coarseLabel+"_o_"))
 		}
