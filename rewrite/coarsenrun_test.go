@@ -29,6 +29,16 @@ type coarseProgram struct {
 const coarseHead = `.version 7.8
 .target sm_80
 .address_size 64
+.func (.param .b32 mix_retval0) mix(.param .b32 mix_param_0)
+{
+	.reg .b32 %r<4>;
+	ld.param.u32 %r1, [mix_param_0];
+	mul.lo.u32 %r2, %r1, 2654435761;
+	shr.u32 %r3, %r1, 7;
+	xor.b32 %r2, %r2, %r3;
+	st.param.b32 [mix_retval0+0], %r2;
+	ret;
+}
 .visible .entry k(.param .u64 a, .param .u64 b, .param .u64 c, .param .u32 n)
 {
 	.reg .pred %p<200>;
@@ -70,7 +80,16 @@ func (p *coarseProgram) statement() {
 	if p.rng.Intn(3) == 0 {
 		to, from = p.common(), p.common
 	}
-	switch kind := p.rng.Intn(14); {
+	switch kind := p.rng.Intn(15); {
+	case kind == 14:
+		p.line("{")
+		p.line(".reg .b32 temp_param_reg;")
+		p.line(".param .b32 param0;")
+		p.line("st.param.b32 [param0+0], %s;", from())
+		p.line(".param .b32 retval0;")
+		p.line("call.uni (retval0), mix, (param0);")
+		p.line("ld.param.b32 %s, [retval0+0];", to)
+		p.line("}")
 	case kind < 4:
 		p.line("%s.s32 %s, %s, %s;", []string{"add", "sub", "min", "mul.lo"}[p.rng.Intn(4)], to, from(),
 			from())
@@ -325,6 +344,18 @@ func TestCoarsenRuns(t *testing.T) {
 				t.Fatalf("seed %d, %s: other memory\n%s\n%s", seed, value, text, out)
 			}
 			ran[value]++
+			if n := bytes.Count(text, []byte("call.uni")); n > 0 && !strings.HasSuffix(value, "s") {
+				ran["calls"]++
+				_, jammed, _ := bytes.Cut(out, []byte(coarsePrefix+"b0"))
+				jammed, _, _ = bytes.Cut(jammed, []byte(coarseLabel+"_leave0:"))
+				jammed, _, _ = bytes.Cut(jammed, []byte(coarseLabel+"_left:"))
+				switch bytes.Count(jammed, []byte("call.uni")) {
+				case n:
+					ran["calls for all turns"]++
+				case n * max(by[0], by[1]):
+					ran["calls for each turn"]++
+				}
+			}
 			if rest > 0 {
 				ran["a rest"]++
 			}
@@ -346,7 +377,7 @@ func TestCoarsenRuns(t *testing.T) {
 	}
 	t.Log(ran)
 	for _, what := range []string{"2x1x1", "4x1x1", "1x2x1", "2x1x1s", "1x2x1s", "refused", "shared", "ways under guards", "a rest",
-		"dynamic",
+		"dynamic", "calls", "calls for all turns", "calls for each turn",
 		"one such branch", "several branches on which blocks disagree"} {
 		if ran[what] < 50 {
 			t.Errorf("%s: only %d kernels", what, ran[what])

