@@ -51,7 +51,7 @@ import (
 // under guards (coarsenways.go).
 //
 // Allowed are kernels whose blocks don't wait for each other, with instructions that are known,
-// calls of functions that compute and nothing else (coarsencall.go), and without carries and special
+// calls of functions that do nothing but compute (coarsencall.go), and without carries and special
 // registers other than the launch's shape and the lane (Coarsenable). Arrays in local memory only
 // where blocks stand apart.
 //

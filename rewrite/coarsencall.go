@@ -130,10 +130,10 @@ func (c *coarseRead) callScopes() error {
 			continue
 		}
 		end, calls := i+1, false
-		for ; end < len(f.Stmts) && f.Stmts[end].Kind != ptx.Close && f.Stmts[end].Kind != ptx.Open; end++ {
+		for ; f.Stmts[end].Kind != ptx.Close && f.Stmts[end].Kind != ptx.Open; end++ {
 			calls = calls || f.Stmts[end].Kind == ptx.Inst && string(f.Base(end)) == "call"
 		}
-		if !calls || end == len(f.Stmts) || f.Stmts[end].Kind != ptx.Close {
+		if !calls || f.Stmts[end].Kind != ptx.Close {
 			continue
 		}
 		for k := i; k <= end; k++ {

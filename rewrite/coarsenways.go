@@ -32,11 +32,12 @@ import (
 //
 // Safe: for one thread, by induction over the statements: a guard holds exactly where the kernel
 // comes to the statement. Who does not come there goes on at one of these labels, and reads nothing
-// that was worked out for the others. What is not carried out changes nothing, as if it were jumped over, and a
-// predicate that a guarded statement has not set counts for nothing, as what follows from it is
-// ANDed with the guard at hand. In jammed code a branch that stays is taken where it is by all
-// turns, and jumps over what nobody would carry out and no guard behind its label follows from. No
-// barrier stands in between, so that all threads come to each of the kernel's as often as they did.
+// that was worked out for the others. What is not carried out changes nothing, as if it were jumped
+// over, and a predicate that a guarded statement has not set counts for nothing, as what follows
+// from it is ANDed with the guard at hand. In jammed code a branch that stays is taken where it is
+// by all turns, and jumps over what nobody would carry out and no guard behind its label follows
+// from. No barrier stands in between, so that all threads come to each of the kernel's as often as
+// they did.
 
 // maxWay bounds the statements of a way: under guards each is issued for every turn.
 const maxWay = 320

@@ -365,21 +365,8 @@ func (m *tileMachine) memory(t *tileThread, s *tileInst) error {
 		place, value = value, place
 	}
 	place = strings.TrimSuffix(strings.TrimPrefix(place, "["), "]")
-	if s.words[1] == "param" && !load {
-		v, err := m.value(t, m.operand(value))
-		t.handed[strings.TrimSuffix(place, "+0")] = v
-		return err
-	}
 	if s.words[1] == "param" {
-		v, ok := m.params[place]
-		if !ok {
-			v, ok = t.handed[strings.TrimSuffix(place, "+0")]
-		}
-		if !ok {
-			return fmt.Errorf("no parameter %s", place)
-		}
-		t.set(m.register(value), v)
-		return nil
+		return m.handOver(t, load, place, value)
 	}
 	address, err := m.address(t, place)
 	if err != nil {
@@ -441,6 +428,25 @@ func (m *tileMachine) memory(t *tileThread, s *tileInst) error {
 			m.fromFar++
 		}
 	}
+	return nil
+}
+
+// handOver loads a parameter, or what a function gave back, or stores what it is called with.
+func (m *tileMachine) handOver(t *tileThread, load bool, place, value string) error {
+	own := strings.TrimSuffix(place, "+0")
+	if !load {
+		v, err := m.value(t, m.operand(value))
+		t.handed[own] = v
+		return err
+	}
+	v, ok := m.params[place]
+	if !ok {
+		v, ok = t.handed[own]
+	}
+	if !ok {
+		return fmt.Errorf("no parameter %s", place)
+	}
+	t.set(m.register(value), v)
 	return nil
 }
 
