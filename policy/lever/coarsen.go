@@ -15,16 +15,17 @@ import (
 // their way together, and so many fewer blocks begin and end; it costs registers, and the warps
 // that would have hidden latencies. So it is for grids of many small blocks: tried where those that
 // remain still fill the GPU several times. Four blocks in one are tried first, then two, in y
-// before x, as neighbours in y mostly read the same rows; where most blocks of a very large grid
-// could have nothing to do, eight that stand apart. Blocks of a warp's threads or fewer are put
-// beside each other first (beside.go).
+// before x, as neighbours in y mostly read the same rows; two also where few waves are left; where
+// most blocks of a very large grid could have nothing to do, eight that stand apart. Blocks of a
+// warp's threads or fewer are put beside each other first (beside.go).
 //
 // Every value is code of its own, for the block and the dynamic shared memory at hand.
 
 const (
-	fewestWaves = 4  // of resident blocks, as many as must be left
-	oddGrid     = 16 // as many times, and more, must a grid have the blocks that don't divide it
-	apartWaves  = 50 // from so many on, blocks that stand apart are tried
+	fewestWaves = 4   // of resident blocks, as many as must be left
+	lastWaves   = 1.5 // ... for two in one, which are tried last: 1.13 in floydwarshall
+	oddGrid     = 16  // as many times, and more, must a grid have the blocks that don't divide it
+	apartWaves  = 50  // from so many on, blocks that stand apart are tried
 	// registers of as many threads as are jammed, above which none is tried: a thread has 255, and
 	// what the turns have in common counts once
 	mostJammed = 320
@@ -32,7 +33,8 @@ const (
 
 var _ = register(Lever{
 	// bench/results/2026-11-22-coarsen: alone 1.39 and 1.54 in all-pairs-distance, 1.05 in iso2dfd,
-	// 1.03 in lombscargle; what it is worth over many programs is not known, the place is a guess
+	// 1.03 in lombscargle, 1.13 in floydwarshall; what it is worth over many programs is not known,
+	// the place is a guess
 	Name: "coarsen", Idea: "blocks whose work one block does:", Gain: 1.02,
 	Try: func(s *Situation) []recipe.Recipe {
 		var out []recipe.Recipe
@@ -93,6 +95,11 @@ func coarseValues(s *Situation) []string {
 			if s.coarsens(axis, n, fewestWaves) {
 				out = append(out, coarseValue(axis, n))
 			}
+		}
+	}
+	for _, axis := range []int{1, 0} {
+		if value := coarseValue(axis, 2); s.coarsens(axis, 2, lastWaves) && !slices.Contains(out, value) {
+			out = append(out, value)
 		}
 	}
 	if s.waves() > apartWaves && s.Shape.Grid[0]%rewrite.MaxCoarse == 0 &&

@@ -48,7 +48,9 @@ func TestCoarsenTried(t *testing.T) {
 		{[3]int{16*wave + 2, 1, 1}, "4x1x1+ 2x1x1"},      // four don't divide them
 		{[3]int{16*wave + 1, 1, 1}, "4x1x1+ 2x1x1+"},     // nor two
 		{[3]int{16 * wave, 13, 1}, "4x1x1 2x1x1 8x1x1s"}, // of 13 much would be left over
-		{[3]int{8*wave - 2, 1, 1}, ""},                   // not four waves left
+		{[3]int{8*wave - 2, 1, 1}, "2x1x1"},              // not four waves left, but more than 1.5
+		{[3]int{3 * wave, 1, 1}, "2x1x1"},                // 1.5
+		{[3]int{3*wave - 2, 1, 1}, ""},                   // not 1.5 left
 		{[3]int{1, 2, 16 * wave}, ""},                    // all of y in one block
 		{[3]int{1, 4, 16 * wave}, "1x2x1"},               // z is not looked at
 		{[3]int{64 * wave, 1, 1}, "4x1x1 2x1x1 8x1x1s"},
