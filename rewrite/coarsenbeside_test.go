@@ -50,7 +50,7 @@ func TestBesideRuns(t *testing.T) {
 	ran := map[string]int{}
 	for seed := range int64(300) {
 		rng := rand.New(rand.NewSource(seed))
-		text := newCoarseProgram(rng, seed%3 > 0)
+		text := newCoarseProgram(rng, seed%3 > 0, false)
 		size := []int{2, 4, 8, 16, 32}[seed%5]
 		text = strings.Replace(text, "near[40]", "near[140]", 1)
 		if seed%3 == 2 { // pairs end early: each reads its neighbour's words

@@ -22,6 +22,7 @@ type coarseProgram struct {
 	labels   int
 	depth    int
 	together bool // with shared memory and barriers: only small ways go by the block
+	calls    bool
 }
 
 // Registers: r0 .. r3 are the same for all blocks of a row, r4 .. r7 are not; rd0 is the array that
@@ -80,7 +81,11 @@ func (p *coarseProgram) statement() {
 	if p.rng.Intn(3) == 0 {
 		to, from = p.common(), p.common
 	}
-	switch kind := p.rng.Intn(15); {
+	kinds := 14
+	if p.calls {
+		kinds++
+	}
+	switch kind := p.rng.Intn(kinds); {
 	case kind == 14:
 		p.line("{")
 		p.line(".reg .b32 temp_param_reg;")
@@ -231,8 +236,8 @@ func (p *coarseProgram) loop() {
 	p.line("@%%p%d bra L%d;", n, n)
 }
 
-func newCoarseProgram(rng *rand.Rand, together bool) string {
-	p := &coarseProgram{rng: rng, together: together}
+func newCoarseProgram(rng *rand.Rand, together, calls bool) string {
+	p := &coarseProgram{rng: rng, together: together, calls: calls}
 	p.body.WriteString(coarseHead)
 	if together {
 		p.line(".shared .align 4 .b8 near[40];")
@@ -297,7 +302,7 @@ func TestCoarsenRuns(t *testing.T) {
 	ran := map[string]int{}
 	for seed := range int64(400) {
 		rng := rand.New(rand.NewSource(seed))
-		text := []byte(newCoarseProgram(rng, seed%4 >= 2))
+		text := []byte(newCoarseProgram(rng, seed%4 >= 2, seed%5 > 1))
 		grid := [3]int{4, 2, 1}
 		if seed%8 >= 4 {
 			grid = [3]int{5, 3, 1}
