@@ -236,5 +236,11 @@ func checkCoarsen(r recipe.Recipe) error {
 				"whole part of %d threads, of which at most %d would stand in one", r, value, warp, MostBeside)
 		}
 	}
+	if m := MannerOf(r); m.Only != [3]int{} {
+		if _, _, ok := m.Launch(m.Only, guards[0].Block()); !ok {
+			return fmt.Errorf("recipe %q: coarsen=%s can't be launched in place of a grid of %dx%dx%d blocks",
+				r, value, m.Only[0], m.Only[1], m.Only[2])
+		}
+	}
 	return nil
 }

@@ -195,6 +195,8 @@ func TestBesideRecipes(t *testing.T) {
 	for text, good := range map[string]bool{
 		"coarsen=32x1x1b spec{host(block)=8x1x1,host(dynamic)=0}":                       true,
 		"coarsen=32x1x1b spec{host(block)=8x1x1,host(dynamic)=0,host(grid)=845601x1x1}": true,
+		"coarsen=32x1x1b spec{host(block)=8x1x1,host(dynamic)=0,host(grid)=31x1x1}":     false, // has no such block
+		"coarsen=3x1x1b spec{host(block)=8x1x1,host(dynamic)=0,host(grid)=4x70000x1}":   false,
 		"coarsen=1x8x1b spec{host(block)=8x4x1,host(dynamic)=0}":                        true,
 		"coarsen=64x1x1b spec{host(block)=8x1x1,host(dynamic)=0}":                       false,
 		"coarsen=8x1x1b spec{host(block)=12x1x1,host(dynamic)=0}":                       false,
