@@ -169,6 +169,20 @@ func TestHostMemory(t *testing.T) {
 	}
 }
 
+// TestBusy: a search inside the program does not wait again and again for work that waits itself.
+func TestBusy(t *testing.T) {
+	f := newFakeDriver(t)
+	h := &scripted{}
+	begun := time.Now()
+	exit, log := f.run(t, h, "three grids", false, "BUSY=1")
+	took := time.Since(begun)
+	events := strings.Join(h.events, "\n")
+	if exit.Code != 7 || strings.Count(events, "left alone: the device is busy with work that waits") != 3 ||
+		took < 4*time.Second || took > 20*time.Second {
+		t.Errorf("%+v, %s, after %v: %q", exit, log, took, events)
+	}
+}
+
 // doubling asks again when there were twice as many launches of a set.
 type doubling struct{ scripted }
 

@@ -92,7 +92,7 @@ DO(cuEventQuery, (CUevent e), UNSAFE)
 DO(cuEventDestroy_v2, (CUevent e), free(e))
 // A kernel takes 500 us. In a session, whose tools run, events take 3 us themselves, and an empty kernel 1.
 DO(cuEventElapsedTime, (float *ms, CUevent a, CUevent b), UNSAFE; *ms = last == FAKE_TOOL ? 0.004f : tools ? 0.5033f : 0.5f)
-DO(cuStreamQuery, (CUstream s), UNSAFE)
+DO(cuStreamQuery, (CUstream s), UNSAFE; if (getenv("BUSY")) return CUDA_ERROR_NOT_READY)
 DO(cuStreamSynchronize, (CUstream s), UNSAFE)
 DO(cuStreamIsCapturing, (CUstream s, CUstreamCaptureStatus *status), *status = atomic_load(&fake_capturing) ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE)
 DO(cuThreadExchangeStreamCaptureMode, (CUstreamCaptureMode * m), CUstreamCaptureMode was = mode; mode = *m; *m = was)
