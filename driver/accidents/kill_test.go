@@ -194,10 +194,10 @@ func TestSignals(t *testing.T) {
 		e, said := run(p.command(u), sig, time.Duration(random.IntN(200_000))*time.Microsecond)
 		counts[e]++
 		// nvcc: 2 after SIGINT, 255 after SIGTERM; before its handlers stand it dies by the signal; or it
-		// was done.
+		// was done. SIGINT between two of its tools: 255, too (13.0 by itself, one of 400).
 		code := map[syscall.Signal]int{syscall.SIGINT: 2, syscall.SIGTERM: 255}[sig]
 		switch {
-		case e.code == code, e.signal == sig:
+		case e.code == code, e.signal == sig, e.code == 255 && said == "nvcc: Interrupt\n":
 		case e.code == 0:
 			want := u.nvcc
 			if u.tuned != nil {
