@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"gnvcc/bench/command"
 	"gnvcc/bench/step"
 	"gnvcc/cache"
 	"gnvcc/driver/compile"
@@ -160,33 +161,18 @@ func (b *builder) compile(ctx context.Context, kind string, list []recipe.Recipe
 // all does something for all recipes, some at a time, and says how often that failed, and why at
 // last.
 func (b *builder) all(list []recipe.Recipe, do func(recipe.Recipe) error) (failed int, why error) {
-	slots := make(chan struct{}, b.jobs)
-	var all sync.WaitGroup
 	var mu sync.Mutex
-	for _, recipe := range list {
-		all.Add(1)
-		slots <- struct{}{}
-		go func() {
-			defer func() { <-slots; all.Done() }()
-			if err := do(recipe); err != nil {
-				mu.Lock()
-				failed, why = failed+1, err
-				mu.Unlock()
-			}
-		}()
-	}
-	all.Wait()
+	command.Each(b.jobs, list, func(one recipe.Recipe) {
+		if err := do(one); err != nil {
+			mu.Lock()
+			defer mu.Unlock()
+			failed, why = failed+1, err
+		}
+	})
 	return failed, why
 }
 
 // processor is the time of this process and of all that it has waited for.
 func processor() time.Duration {
-	var sum time.Duration
-	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
-		var u syscall.Rusage
-		if syscall.Getrusage(who, &u) == nil {
-			sum += time.Duration(u.Utime.Nano() + u.Stime.Nano())
-		}
-	}
-	return sum
+	return command.Processor(syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN)
 }

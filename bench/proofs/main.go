@@ -262,31 +262,12 @@ func (b *builder) all(c *compile.Compiler, list []recipe.Recipe, do func(recipe.
 		cicc, _ := c.Spent("cicc")
 		ptxas, _ := c.Spent("ptxas")
 		return Cost{Cicc: cicc, Ptxas: ptxas, CiccCPU: c.Processor("cicc").Seconds(),
-			PtxasCPU: c.Processor("ptxas").Seconds(), OwnCPU: processor().Seconds()}
+			PtxasCPU: c.Processor("ptxas").Seconds(), OwnCPU: command.Processor(syscall.RUSAGE_SELF).Seconds()}
 	}
 	before, begun := now(), time.Now()
-	slots := make(chan struct{}, b.jobs)
-	var all sync.WaitGroup
-	for _, r := range list {
-		all.Add(1)
-		slots <- struct{}{}
-		go func() {
-			defer func() { <-slots; all.Done() }()
-			do(r)
-		}()
-	}
-	all.Wait()
+	command.Each(b.jobs, list, do)
 	after := now()
 	return Cost{Wall: time.Since(begun).Seconds(), Cicc: after.Cicc - before.Cicc,
 		Ptxas: after.Ptxas - before.Ptxas, CiccCPU: after.CiccCPU - before.CiccCPU,
 		PtxasCPU: after.PtxasCPU - before.PtxasCPU, OwnCPU: after.OwnCPU - before.OwnCPU}
-}
-
-// processor is the time of this process alone.
-func processor() time.Duration {
-	var u syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
