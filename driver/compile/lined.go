@@ -51,16 +51,12 @@ func (b *Workbench) lined(ctx context.Context, l lines, d doubted) (own, variant
 // linedOwn is what cicc makes of the untouched text, or of the kernel's slice of it.
 func (b *Workbench) linedOwn(ctx context.Context, l lines, entry string,
 	sliced bool) (*ptx.Module, error) {
-	var of []string
+	var of []string // the whole text's is that of all kernels
 	if sliced {
-		of = []string{"slice", entry, cache.OwnKey()}
+		of = []string{entry, cache.OwnKey()}
 	}
-	own, err := b.compiled(ctx, l.t, withLineInfo(l.call), memoLines, of, func() ([]byte, error) {
-		text, err := b.Store.Object(l.t.Input)
-		if err == nil && sliced {
-			text, err = source.Slice(text, entry)
-		}
-		return text, err
+	own, err := b.linesOf(ctx, l, of, entry, sliced, func() ([]byte, error) {
+		return b.Store.Object(l.t.Input)
 	})
 	if err != nil {
 		return nil, err
@@ -94,13 +90,20 @@ func (b *Workbench) linedVariant(ctx context.Context, l lines, d doubted,
 func (b *Workbench) compiledLines(ctx context.Context, l lines, v variantOf, sliced bool,
 	text func() ([]byte, error)) (*ptx.Module, error) {
 	of := []string{v.entry, strings.Join(l.signature, ","), v.String(), cache.OwnKey()}
+	return b.linesOf(ctx, l, of, v.entry, sliced, text)
+}
+
+// linesOf is what cicc makes of a text, or of an entry's slice of it, with line information. of says
+// what the text is beside the translation's.
+func (b *Workbench) linesOf(ctx context.Context, l lines, of []string, entry string, sliced bool,
+	text func() ([]byte, error)) (*ptx.Module, error) {
 	if sliced {
 		of = append(of, "slice")
 	}
 	return b.compiled(ctx, l.t, withLineInfo(l.call), memoLines, of, func() ([]byte, error) {
 		text, err := text()
 		if err == nil && sliced {
-			text, err = source.Slice(text, v.entry)
+			text, err = source.Slice(text, entry)
 		}
 		return text, err
 	})
