@@ -93,8 +93,8 @@ func (b *Workbench) compiledLines(ctx context.Context, l lines, v variantOf, sli
 	return b.linesOf(ctx, l, of, v.entry, sliced, text)
 }
 
-// linesOf is what cicc makes of a text, or of an entry's slice of it, with line information. of says
-// what the text is beside the translation's.
+// linesOf is what cicc makes of a text, or of an entry's slice of it, with line information. By of
+// it is told from other texts of the same translation.
 func (b *Workbench) linesOf(ctx context.Context, l lines, of []string, entry string, sliced bool,
 	text func() ([]byte, error)) (*ptx.Module, error) {
 	if sliced {
