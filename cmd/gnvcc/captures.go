@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gnvcc/policy"
-	"gnvcc/policy/lever"
+	"gnvcc/policy/tuner"
 	"gnvcc/profile/capture"
 	"gnvcc/profile/replay"
 )
@@ -36,7 +36,7 @@ func listCaptures(args []string) error {
 	if err != nil {
 		return err
 	}
-	s, err := captures(store)
+	s, err := tuner.Captures(store)
 	if err != nil {
 		return err
 	}
@@ -146,38 +146,19 @@ func replayVerb() *cobra.Command {
 	fs.BoolVar(&o.Exhaustive, "exhaustive", false, "benchmark the search: measure all pairs of levers too, and say what the search missed")
 	quiet := fs.Bool("quiet", false, "print errors only")
 	return tries(c, 2, func(args []string) error {
-		p, err := readProfile(context.Background(), *by)
+		p, err := tuner.ReadProfile(context.Background(), *by)
 		if err != nil {
 			return err
 		}
-		return replayCaptures(args, o, ending{apply: *applyToo, quiet: *quiet, again: true,
-			budget: time.Duration(budget), by: p})
-	})
-}
-
-func replayCaptures(args []string, o policy.Options, then ending) error {
-	if then.budget <= 0 {
-		return errors.New("--budget must be more than 0")
-	}
-	var err error
-	if len(args) == 1 {
-		if o.Only, err = regexp.Compile(args[0]); err != nil {
-			return err
+		if budget <= 0 {
+			return errors.New("--budget must be more than 0")
 		}
-	}
-	return tuneNow("replay", o, nil, nil, then)
-}
-
-// tuneNow searches as tune and replay do, where options and machine allow it.
-func tuneNow(verb string, o policy.Options, argv, controls []string, then ending) error {
-	if err := o.Validate(lever.Names()); err != nil {
-		return err
-	}
-	if !driverHere() {
-		return withoutDriver(verb)
-	}
-	signals := newRelay()
-	defer signals.Close()
-	end, err := tuneRun(signals, o, argv, controls, then)
-	return exit(conclude(verb, signals, end, err))
+		if len(args) == 1 {
+			if o.Only, err = regexp.Compile(args[0]); err != nil {
+				return err
+			}
+		}
+		return tuneNow("replay", tuner.Request{Mode: tuner.Captured, Options: o, Apply: *applyToo,
+			Budget: time.Duration(budget), Profile: p}, *quiet)
+	})
 }

@@ -18,6 +18,7 @@ import (
 	"gnvcc/driver/scratch"
 	"gnvcc/driver/standing"
 	"gnvcc/driver/toolkit"
+	"gnvcc/policy/tuner"
 	"gnvcc/profile/agent"
 	"gnvcc/profile/units"
 )
@@ -125,7 +126,7 @@ func sayToolkit(say sayer) {
 
 // sayDriver tells of the driver and of the GPUs.
 func sayDriver(say sayer) {
-	if v := driverVersion(); v == "" {
+	if v := tuner.DriverVersion(); v == "" {
 		say(cache.Note, "tuning needs it; builds work without, with recipes that were found elsewhere",
 			"driver: no NVIDIA driver is loaded")
 	} else {
@@ -206,7 +207,7 @@ func measureUnits() int {
 	defer stop()
 	var machine *units.Machine
 	table, err := func() (*units.Table, error) {
-		if driverVersion() == "" {
+		if tuner.DriverVersion() == "" {
 			return nil, units.ErrNoGPU
 		}
 		self, _ := os.Executable()
@@ -240,4 +241,13 @@ func measureUnits() int {
 		return 1
 	}
 	return 0
+}
+
+// keepMachine keeps what was measured, for predictions.
+func keepMachine(m *units.Machine) error {
+	store, err := openStore()
+	if err != nil {
+		return err
+	}
+	return tuner.KeepMachine(store, m)
 }

@@ -20,6 +20,7 @@ import (
 	"gnvcc/driver/record"
 	"gnvcc/policy"
 	"gnvcc/policy/report"
+	"gnvcc/policy/tuner"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
@@ -54,11 +55,11 @@ is named on standard error. Lines of colleagues are kept by gnvcc import gnvcc.l
 
 // exporting writes the lock file of a folder.
 func exporting(ctx context.Context, folder, out string) error {
-	b, err := newBook(ctx)
+	b, err := openDecisions(ctx)
 	if err != nil {
 		return err
 	}
-	built, err := apply.Kernels(b.store, folder)
+	built, err := apply.Kernels(b.Store(), folder)
 	if err != nil {
 		return err
 	}
@@ -67,7 +68,7 @@ func exporting(ctx context.Context, folder, out string) error {
 			cmp.Or(folder, "any folder"))
 	}
 	over := during("compiling each recipe once")
-	lines, left, err := locked(ctx, b.store, built)
+	lines, left, err := locked(ctx, b.Store(), built)
 	over()
 	if err != nil {
 		return err
@@ -137,7 +138,7 @@ func locked(ctx context.Context, store *cache.Store,
 	for _, d := range decisions {
 		of[d.Identity] = append(of[d.Identity], d)
 	}
-	c, err := newCompiler(store)
+	c, err := tuner.NewCompiler(store)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -184,7 +185,7 @@ func lockable(all []cache.Decision) []cache.Decision {
 }
 
 // lineFor makes the line of a decision on a kernel that was built here.
-func lineFor(ctx context.Context, c *compiler, b record.BuiltKernel, d cache.Decision,
+func lineFor(ctx context.Context, c *tuner.Compiler, b record.BuiltKernel, d cache.Decision,
 	untaken func(cache.Decision) error) (lock.Line, error) {
 	l := lock.Line{Kernel: ptx.StableName(b.Name), Device: d.Evidence.Device,
 		Target: b.Assembly.Target, Ptxas: b.Assembly.Version,

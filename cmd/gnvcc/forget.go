@@ -12,6 +12,7 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/driver/record"
+	"gnvcc/policy"
 	"gnvcc/policy/decide"
 )
 
@@ -44,11 +45,11 @@ type forgotten struct {
 
 // forget does it, and tells of it.
 func forget(ctx context.Context, name string, all, dry bool) error {
-	b, err := newBook(ctx)
+	b, err := openDecisions(ctx)
 	if err != nil {
 		return err
 	}
-	store := b.store
+	store := b.Store()
 	known, err := meant(store, name, all)
 	if err != nil {
 		return err
@@ -62,7 +63,7 @@ func forget(ctx context.Context, name string, all, dry bool) error {
 		n += len(keys)
 	}
 	if !dry && n > 0 {
-		if err := b.change(func(owner *cache.Owner) error {
+		if err := b.Change(func(owner *cache.Owner) error {
 			for bucket, keys := range gone.keys {
 				if err := owner.Delete(bucket, keys...); err != nil {
 					return err
@@ -73,7 +74,7 @@ func forget(ctx context.Context, name string, all, dry bool) error {
 			return err
 		}
 	}
-	gone.notebooks, err = store.RemoveMemos(notebooks, func(text []byte) bool {
+	gone.notebooks, err = store.RemoveMemos(policy.Notebooks, func(text []byte) bool {
 		identity := decide.NotebookOf(text)
 		return identity != "" && (all || known[identity])
 	}, dry)

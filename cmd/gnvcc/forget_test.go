@@ -9,6 +9,7 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/install/kits"
+	"gnvcc/policy/tuner"
 )
 
 // TestForget: all that stands for a kernel goes, whatever GPU and build it is for, with its
@@ -20,7 +21,7 @@ func TestForget(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := openBook(context.Background(), store)
+	b, err := tuner.OpenDecisions(context.Background(), store)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +45,7 @@ func TestForget(t *testing.T) {
 	if err := b.Publish(); err != nil {
 		t.Fatal(err)
 	}
-	m := memos{store}
+	m := tuner.Memos{Store: store}
 	books := map[string]string{"a": mine, "b": mine, "c": mine + "0b", "machine": ""}
 	for key, identity := range books {
 		text, _ := json.Marshal(map[string]any{"Identity": identity, "Done": true})

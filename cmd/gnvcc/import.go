@@ -67,7 +67,7 @@ func (i importing) report(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b, err := newBook(ctx)
+	b, err := openDecisions(ctx)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (i importing) report(ctx context.Context) error {
 			n.left++
 			continue
 		}
-		if old, known := b.at(d); known && old.Imported == "" && len(old.Evidence.Launches) > 0 &&
+		if old, known := b.At(d); known && old.Imported == "" && len(old.Evidence.Launches) > 0 &&
 			!i.over {
 			n.own++
 			continue
@@ -95,7 +95,7 @@ func (i importing) report(ctx context.Context) error {
 		return fmt.Errorf("%s has no measured recipe that can be taken over", i.file)
 	}
 	if !i.dry && len(records) > 0 {
-		if err := b.change(func(owner *cache.Owner) error {
+		if err := b.Change(func(owner *cache.Owner) error {
 			return owner.PutAll(cache.Decisions, records)
 		}); err != nil {
 			return err

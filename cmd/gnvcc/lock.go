@@ -26,7 +26,7 @@ func (i importing) lock(ctx context.Context, text []byte) error {
 	if err != nil {
 		return fmt.Errorf("read the lock file %s: %w", i.file, err)
 	}
-	b, err := newBook(ctx)
+	b, err := openDecisions(ctx)
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (i importing) lock(ctx context.Context, text []byte) error {
 	for _, l := range lines {
 		d := l.Decision()
 		d.Imported = filepath.Base(i.file)
-		old, ok := b.at(d)
+		old, ok := b.At(d)
 		measured := ok && len(old.Evidence.Launches) > 0
 		switch {
 		case measured && old.Recipe == d.Recipe && old.Exactness == d.Exactness:
@@ -49,7 +49,7 @@ func (i importing) lock(ctx context.Context, text []byte) error {
 		}
 	}
 	if !i.dry && len(records) > 0 {
-		if err := b.change(func(owner *cache.Owner) error {
+		if err := b.Change(func(owner *cache.Owner) error {
 			return owner.PutAll(cache.Decisions, records)
 		}); err != nil {
 			return err
@@ -71,16 +71,6 @@ func (i importing) lock(ctx context.Context, text []byte) error {
 	}
 	fmt.Fprintln(told)
 	return nil
-}
-
-// at is what is known under a decision's key.
-func (b *book) at(d cache.Decision) (cache.Decision, bool) {
-	for _, old := range b.known(d.Identity) {
-		if old.Key() == d.Key() {
-			return old, true
-		}
-	}
-	return cache.Decision{}, false
 }
 
 // lockVerb names the lock file that the builds of a folder go by.
@@ -121,12 +111,12 @@ func lockTo(file, folder string) error {
 	if folder, err = realFolder(folder); err != nil {
 		return err
 	}
-	b, err := newBook(context.Background())
+	b, err := openDecisions(context.Background())
 	if err != nil {
 		return err
 	}
 	l := cache.LockFile{Folder: folder, File: path, Time: time.Now().UTC()}
-	err = b.change(func(owner *cache.Owner) error {
+	err = b.Change(func(owner *cache.Owner) error {
 		return owner.Put(cache.Locks, standing.LockKey(folder), l)
 	})
 	if err != nil {
@@ -144,15 +134,15 @@ func unlock(args []string) error {
 	if err != nil {
 		return err
 	}
-	b, err := newBook(context.Background())
+	b, err := openDecisions(context.Background())
 	if err != nil {
 		return err
 	}
-	l, ok := lockAt(b.store, folder)
+	l, ok := lockAt(b.Store(), folder)
 	if !ok {
 		return fmt.Errorf("builds in %s go by no lock file", folder)
 	}
-	err = b.change(func(owner *cache.Owner) error {
+	err = b.Change(func(owner *cache.Owner) error {
 		return owner.Delete(cache.Locks, standing.LockKey(l.Folder))
 	})
 	if err != nil {

@@ -20,6 +20,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"gnvcc": func() {
 		if os.Getenv(asIfDriver) != "" {
 			driverHere = func() bool { return true }
+			watchMachine.HasDriver = driverHere
 		}
 		if file := os.Getenv(asIfGPU); file != "" {
 			simulateGPU(file)

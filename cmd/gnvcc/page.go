@@ -10,6 +10,7 @@ import (
 	"gnvcc/driver/record"
 	"gnvcc/policy/page"
 	"gnvcc/policy/report"
+	"gnvcc/policy/tuner"
 )
 
 // writePage writes a page with all that this store knows beside the decisions: programs, toolkits,
@@ -21,7 +22,7 @@ func writePage(path string, in page.Input) error {
 		return err
 	}
 	known := record.BuiltBy(store)
-	if c, err := newCompiler(store); err == nil {
+	if c, err := tuner.NewCompiler(store); err == nil {
 		defer c.Close()
 		in.Patch = func(d cache.Decision) string {
 			p, err := patchOf(c, known, d)
@@ -53,7 +54,7 @@ func programs(decisions []cache.Decision) []page.Program {
 	if err != nil {
 		return nil
 	}
-	s, err := captures(store)
+	s, err := tuner.Captures(store)
 	if err != nil {
 		return nil
 	}

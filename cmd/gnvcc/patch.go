@@ -17,6 +17,7 @@ import (
 	"gnvcc/driver/compile"
 	"gnvcc/driver/record"
 	"gnvcc/policy"
+	"gnvcc/policy/tuner"
 	"gnvcc/rewrite/recipe"
 )
 
@@ -30,7 +31,7 @@ func printPatches(found []cache.Decision) error {
 	if err != nil {
 		return err
 	}
-	c, err := newCompiler(store)
+	c, err := tuner.NewCompiler(store)
 	if err != nil {
 		return err
 	}
@@ -54,7 +55,8 @@ func printPatches(found []cache.Decision) error {
 }
 
 // patchOf is a decision's recipe as a diff.
-func patchOf(c *compiler, known map[string]record.BuiltKernel, d cache.Decision) (string, error) {
+func patchOf(c *tuner.Compiler, known map[string]record.BuiltKernel,
+	d cache.Decision) (string, error) {
 	b, ok := known[d.Identity]
 	if !ok {
 		return "", errors.New("this code was not built here")

@@ -16,6 +16,7 @@ import (
 	"gnvcc/driver/record"
 	"gnvcc/driver/standing"
 	"gnvcc/policy"
+	"gnvcc/policy/tuner"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
@@ -50,12 +51,12 @@ func pin(ctx context.Context, name, text string, dry bool) error {
 			return err
 		}
 	}
-	book, err := newBook(ctx)
+	book, err := openDecisions(ctx)
 	if err != nil {
 		return err
 	}
-	store := book.store
-	c, err := newCompiler(store)
+	store := book.Store()
+	c, err := tuner.NewCompiler(store)
 	if err != nil {
 		return err
 	}
@@ -70,7 +71,7 @@ func pin(ctx context.Context, name, text string, dry bool) error {
 		}
 		found = true
 		over := during("compiling, and proving")
-		d, err := rehearse(ctx, c, b, r)
+		d, err := c.Rehearse(ctx, b, r, ownVersion())
 		over()
 		if err != nil {
 			refused = errors.Join(refused, fmt.Errorf("%s for %s: %w", policy.ShortName(b.Name), b.Assembly.Target, err))
@@ -89,7 +90,7 @@ func pin(ctx context.Context, name, text string, dry bool) error {
 	if dry || len(pinned) == 0 {
 		return refused
 	}
-	err = book.change(func(owner *cache.Owner) error {
+	err = book.Change(func(owner *cache.Owner) error {
 		for _, d := range pinned {
 			if err := owner.Put(cache.Pins, d.Identity, d); err != nil {
 				return err
@@ -103,47 +104,6 @@ func pin(ctx context.Context, name, text string, dry bool) error {
 // noKernel says that a name is none of those that were built.
 func noKernel(name string, built []record.BuiltKernel) error {
 	return fmt.Errorf("no such kernel: %s (%d known: gnvcc status)", name, len(built))
-}
-
-// rehearse gives the decision for a recipe on one kernel, or says what speaks against it.
-func rehearse(ctx context.Context, c *compiler, b record.BuiltKernel,
-	r recipe.Recipe) (cache.Decision, error) {
-	none := cache.Decision{}
-	s, err := c.Compiler.Kernel(b.Assembly.Cubin, b.Name)
-	if err != nil {
-		return none, err
-	}
-	k, err := describe(s)
-	if err != nil {
-		return none, err
-	}
-	if s.Code != nil {
-		if r, err = s.Code.Resolve(r, s.Signature); err != nil {
-			return none, err
-		}
-	}
-	if err := rewrite.Check(r); err != nil {
-		return none, err
-	}
-	if err := policy.Pinnable(k, r); err != nil {
-		return none, err
-	}
-	if sn, err := c.store.Snapshot(); err == nil {
-		banned := standing.Banned(sn, b.Name, b.Identity)
-		sn.Close()
-		for _, lever := range banned {
-			if rewrite.Uses(r, lever) {
-				return none, fmt.Errorf("the lever %s is banned for this kernel (gnvcc unban allows it again)", lever)
-			}
-		}
-	}
-	d, err := c.Rehearse(ctx, s, r)
-	if err != nil {
-		return none, err
-	}
-	d.Exactness, d.Evidence.Version = rewrite.ExactnessOf(r).String(), ownVersion()
-	d.Evidence.Note, d.Evidence.Names = "pinned, not measured", k.ArgumentNames(r)
-	return d, nil
 }
 
 // called tells whether a user means a kernel by a name.
@@ -172,12 +132,12 @@ func unpinVerb() *cobra.Command {
 }
 
 func unpin(name string) error {
-	b, err := newBook(context.Background())
+	b, err := openDecisions(context.Background())
 	if err != nil {
 		return err
 	}
 	var keys []string
-	err = records(b.store, cache.Pins, func(d cache.Decision) {
+	err = records(b.Store(), cache.Pins, func(d cache.Decision) {
 		if called(d.Kernel, d.Identity, name) {
 			keys = append(keys, d.Identity)
 		}
@@ -188,7 +148,7 @@ func unpin(name string) error {
 	if err != nil {
 		return err
 	}
-	return b.change(func(owner *cache.Owner) error { return owner.Delete(cache.Pins, keys...) })
+	return b.Change(func(owner *cache.Owner) error { return owner.Delete(cache.Pins, keys...) })
 }
 
 // banVerb keeps levers from a kernel.
@@ -213,16 +173,16 @@ func banning(name string, levers []string, add bool) error {
 		}
 	}
 	ctx := context.Background()
-	b, err := newBook(ctx)
+	b, err := openDecisions(ctx)
 	if err != nil {
 		return err
 	}
-	store := b.store
+	store := b.Store()
 	keys, err := banKeys(store, name)
 	if err != nil {
 		return err
 	}
-	return b.change(func(owner *cache.Owner) (err error) {
+	return b.Change(func(owner *cache.Owner) (err error) {
 		for _, key := range keys {
 			var old cache.Ban
 			if _, err := owner.Get(cache.Bans, key, &old); err != nil {

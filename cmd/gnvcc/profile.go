@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"text/tabwriter"
 
@@ -15,8 +14,8 @@ import (
 	"gnvcc/driver/environment"
 	"gnvcc/driver/toolkit"
 	"gnvcc/policy"
+	"gnvcc/policy/tuner"
 	"gnvcc/profile"
-	"gnvcc/profile/agent"
 	"gnvcc/profile/capture"
 )
 
@@ -48,7 +47,7 @@ func profiles(args []string, show, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	s, err := captures(store)
+	s, err := tuner.Captures(store)
 	if err != nil {
 		return err
 	}
@@ -63,28 +62,31 @@ func profiles(args []string, show, asJSON bool) error {
 	signals := newRelay()
 	defer signals.Close()
 	over := during("building the agent")
-	library, err := agent.Build(signals.tuning, toolkit.Dir(), filepath.Join(store.Path(), "agent"))
+	library, err := tuner.BuildAgent(signals.Tuning(), store, toolkit.Dir())
 	over()
 	if err != nil {
-		return fmt.Errorf("can't build the agent that runs inside the program: %w", err)
+		return err
 	}
 	argv := args
 	if argv[0], err = exec.LookPath(argv[0]); err != nil {
 		complain("profile", err)
 		return exit(127)
 	}
-	scratch, err := profileScratch()
+	scratch, err := tuner.SocketScratch()
 	if err != nil {
 		return err
 	}
 	defer scratch.Remove()
-	w := &twin{store: s, limits: capture.Usual,
-		run: profile.Options{Argv: argv, Agent: library, Scratch: scratch.Path, Signals: signals.pass,
-			Log: func(format string, args ...any) { fmt.Fprintf(os.Stderr, "gnvcc: "+format+"\n", args...) }}}
-	end, seen, err := w.observe(func(*profile.Launch) error { return errors.New("only observed") })
+	seen, err := tuner.Observation{Captures: s, Limits: capture.Usual,
+		Program: profile.Options{Argv: argv, Agent: library, Scratch: scratch.Path,
+			Signals: signals.Pass(), Log: func(format string, args ...any) {
+				fmt.Fprintf(os.Stderr, "gnvcc: "+format+"\n", args...)
+			}},
+		Wanted: func(*profile.Launch) error { return errors.New("only observed") }}.Observe()
 	if err != nil {
 		return err
 	}
+	end := seen.Exit
 	if len(seen.Seen) == 0 {
 		fmt.Fprintln(os.Stderr, "gnvcc: the program launched no kernel, or uses no GPU")
 		return exit(end.Code)
@@ -93,17 +95,6 @@ func profiles(args []string, show, asJSON bool) error {
 		return err
 	}
 	return exit(end.Code)
-}
-
-// absolute is the name under which a program's profile is kept.
-func absolute(program string) string {
-	if path, err := filepath.Abs(program); err == nil {
-		program = path
-	}
-	if path, err := filepath.EvalSymlinks(program); err == nil {
-		program = path
-	}
-	return program
 }
 
 func showProfile(s *capture.Store, program string, asJSON bool) error {
@@ -115,7 +106,7 @@ func showProfile(s *capture.Store, program string, asJSON bool) error {
 			return errors.New("no program observed yet: gnvcc profile -- ./app")
 		}
 		p = all[0]
-	} else if p, err = s.Profile(absolute(program)); err != nil {
+	} else if p, err = s.Profile(tuner.Absolute(program)); err != nil {
 		return err
 	}
 	if asJSON {

@@ -19,6 +19,7 @@ import (
 	"gnvcc/driver/compile"
 	"gnvcc/install/kits"
 	"gnvcc/policy"
+	"gnvcc/policy/tuner"
 )
 
 // TestSharing has recipes go from one machine to another (two stores, two homes, two folders), by
@@ -98,7 +99,7 @@ func edit(ts *testscript.TestScript, neg bool, args []string) {
 func measured(ts *testscript.TestScript, neg bool, args []string) {
 	store, err := cache.Open(ts.Getenv("HOME") + "/store")
 	ts.Check(err)
-	_, err = openBook(context.Background(), store)
+	_, err = tuner.OpenDecisions(context.Background(), store)
 	ts.Check(err)
 	built, err := apply.Kernels(store, "")
 	ts.Check(err)
@@ -124,7 +125,7 @@ func measured(ts *testscript.TestScript, neg bool, args []string) {
 	if n == 0 {
 		ts.Fatalf("no kernel %s was built, but %q", args[0], known)
 	}
-	_, err = openBook(context.Background(), store)
+	_, err = tuner.OpenDecisions(context.Background(), store)
 	ts.Check(err)
 }
 

@@ -7,8 +7,9 @@ import (
 	"slices"
 	"sync"
 	"syscall"
-	"time"
 	"unsafe"
+
+	"gnvcc/policy/tuner"
 )
 
 // Signals, as users expect them of a command that runs theirs.
@@ -111,32 +112,32 @@ func (r *relay) take(s syscall.Signal, stopTuning, stopRest func()) {
 	}
 }
 
-// programEnded tells that signals are for us alone from now on.
-func (r *relay) programEnded() {
+// A relay is package tuner's Signals.
+var _ tuner.Signals = (*relay)(nil)
+
+func (r *relay) Tuning() context.Context { return r.tuning }
+func (r *relay) Rest() context.Context   { return r.rest }
+func (r *relay) Pass() <-chan os.Signal  { return r.pass }
+
+// ProgramEnded tells that signals are for us alone from now on.
+func (r *relay) ProgramEnded() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.over = true
 }
 
-// asked is the first signal that asked for an end, 0 if none did.
-func (r *relay) asked() syscall.Signal {
+// Asked is the first signal that asked for an end, 0 if none did.
+func (r *relay) Asked() syscall.Signal {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.stopped
 }
 
-// cutShort is the first signal that ended what comes after the program, 0 if none did.
-func (r *relay) cutShort() syscall.Signal {
+// CutShort is the first signal that ended what comes after the program, 0 if none did.
+func (r *relay) CutShort() syscall.Signal {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.left
-}
-
-// outlast gives a context that ends some time after another one.
-func outlast(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
-	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, func() { time.AfterFunc(by, cancel) })
-	return longer, func() { stop(); cancel() }
 }
 
 // Close lets signals do what they did before.

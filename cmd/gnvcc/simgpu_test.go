@@ -29,26 +29,33 @@ const asIfGPU = "TEST_SIMULATED_GPU"
 // simulateGPU does so.
 func simulateGPU(file string) {
 	driverHere = func() bool { return os.Getenv("TEST_NO_GPU") == "" }
-	gpuLoad = func() (int, bool) { return 0, true }
-	watchTools = func(context.Context, *world) (string, string, error) { return "", "", nil }
-	prepares = func(context.Context, replay.Options, string) *replay.Standby { return nil }
-	replays = func(ctx context.Context, o replay.Options, u *replay.Unpacked, h profile.Decider,
-		launches int, variations []int) (replay.Outcome, error) {
-		return simulated(ctx, file, o, u.Manifest(), h, launches, variations)
-	}
+	watchMachine.HasDriver = driverHere
+	watchMachine.Load = func() (int, bool) { return 0, true }
+	watchTools = func() (string, string, error) { return "", "", nil }
+	gpu = simGPU{file}
 	if levers := os.Getenv("TEST_LEVERS"); levers != "" {
 		watchSearch = func(o *policy.Options) { o.Levers = strings.Split(levers, ",") }
 	}
 	if dir := os.Getenv("TEST_POWER_SUPPLY"); dir != "" {
-		powerSupply = dir
+		watchMachine.PowerSupply = dir
 	}
 	if file := os.Getenv("TEST_GPU_LOAD"); file != "" {
-		gpuLoad = func() (n int, known bool) {
+		watchMachine.Load = func() (n int, known bool) {
 			text, _ := os.ReadFile(file)
 			fmt.Sscan(string(text), &n)
 			return n, true
 		}
 	}
+}
+
+// A simGPU is the simulated GPU; what is measured is noted in the file.
+type simGPU struct{ file string }
+
+func (simGPU) Prepare(context.Context, replay.Options, string) *replay.Standby { return nil }
+
+func (g simGPU) Replay(ctx context.Context, o replay.Options, u *replay.Unpacked,
+	h profile.Decider, launches int, variations []int) (replay.Outcome, error) {
+	return simulated(ctx, g.file, o, u.Manifest(), h, launches, variations)
 }
 
 // simulated is replay.Run.

@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"gnvcc/cache"
 	"gnvcc/policy"
+	"gnvcc/policy/tuner"
 	"gnvcc/rewrite"
 )
 
@@ -118,20 +118,21 @@ func tuneVerb() *cobra.Command {
 			return errors.New("which program? gnvcc tune [options] -- ./app arguments")
 		}
 		o.Total = time.Duration(total)
-		then := ending{apply: *applyToo, quiet: *quiet, judge: *judged, build: *link, folder: *folder,
-			inPlace: *inPlace,
-			budget:  cmp.Or(time.Duration(budget), time.Minute), observing: time.Duration(observing),
-			most: int64(most)}
-		if *inPlace && then.observing > 0 {
+		asked := tuner.Request{Program: args, Controls: controls, Apply: *applyToo, Judge: *judged,
+			Link: *link, Folder: *folder, Budget: cmp.Or(time.Duration(budget), time.Minute),
+			Observe: time.Duration(observing), CaptureLimit: int64(most)}
+		if *inPlace {
+			asked.Mode = tuner.InPlace
+		}
+		if *inPlace && asked.Observe > 0 {
 			return errors.New("--observe and --in-place contradict each other: with the latter the program is searched in as long as it runs")
 		}
 		var err error
-		if then.by, err = readProfile(context.Background(), *by); err == nil && then.by != nil &&
-			then.inPlace {
-			err = errNoProfileHere
-		}
-		if err != nil {
+		if asked.Profile, err = tuner.ReadProfile(context.Background(), *by); err != nil {
 			return err
+		}
+		if asked.Profile != nil && *inPlace {
+			return errors.New("--profile goes with replayed launches: not with --in-place")
 		}
 		if *approximate {
 			if c.Flags().Changed("exact") && *exact != "approximate" {
@@ -145,50 +146,48 @@ func tuneVerb() *cobra.Command {
 		if *inPlace {
 			o.Budget = cmp.Or(time.Duration(budget), o.Budget)
 		}
-		return tune(o, args, controls, then, *exact, *kernels)
+		asked.Options = o
+		return tune(asked, *exact, *kernels, *quiet)
 	})
 }
 
 // tune checks what was asked for, and runs.
-func tune(o policy.Options, args, controls []string, then ending, exact, kernels string) error {
+func tune(asked tuner.Request, exact, kernels string, quiet bool) error {
 	var err error
+	o := &asked.Options
 	if o.Exact, err = rewrite.ParseExactness(exact); err != nil {
 		return err
 	}
-	if o.Judged = then.judge != ""; o.Judged && (o.Exact != rewrite.Approximate || o.Within.Mean) {
+	if o.Judged = asked.Judge != ""; o.Judged && (o.Exact != rewrite.Approximate || o.Within.Mean) {
 		return errors.New("--judge goes with --approximate, and its --within with a plain number, which the judge's is compared with")
 	}
-	if then.build != "" && !o.Judged {
+	if asked.Link != "" && !o.Judged {
 		return errors.New("--build goes with --judge")
 	}
-	if then.folder != "" && o.Exact != rewrite.Approximate && o.Within == (policy.Bound{}) {
+	if asked.Folder != "" && o.Exact != rewrite.Approximate && o.Within == (policy.Bound{}) {
 		return errors.New("--for goes with --approximate or --within: exact recipes are for all builds")
 	}
-	for _, text := range []string{then.judge, then.build} {
+	for _, text := range []string{asked.Judge, asked.Link} {
 		if text == "" {
 			continue
 		}
-		l, err := newLine(text)
-		if err == nil {
-			err = l.check()
-		}
-		if err != nil {
+		if err := tuner.CheckCommand(text); err != nil {
 			return err
 		}
 	}
-	if then.folder != "" {
-		full, err := realPath(then.folder)
+	if asked.Folder != "" {
+		full, err := realPath(asked.Folder)
 		if err != nil {
 			return fmt.Errorf("--for: %w", err)
 		}
-		then.folder = strings.TrimSuffix(full, "/") + "/"
+		asked.Folder = strings.TrimSuffix(full, "/") + "/"
 	}
 	if kernels != "" {
 		if o.Only, err = regexp.Compile(kernels); err != nil {
 			return err
 		}
 	}
-	return tuneNow("tune", o, args, controls, then)
+	return tuneNow("tune", asked, quiet)
 }
 
 // fileList splits a list of files with commas between them; a file whose own name has a comma is
@@ -200,39 +199,12 @@ func fileList(value string) []string {
 	return strings.Split(value, ",")
 }
 
-// memos keeps policy's notes in the store: what was compiled and measured.
-type memos struct{ store *cache.Store }
-
-// notebooks is the kind of these memos.
-const notebooks = policy.Notebooks
-
-func (m memos) Recall(key string) ([]byte, bool) {
-	return m.store.Memo(notebooks, cache.Hash([]byte(key)))
-}
-func (m memos) Remember(key string, b []byte) error {
-	return m.store.PutMemo(notebooks, cache.Hash([]byte(key)), b)
-}
-
-// driverVersion is the NVIDIA driver's, "" where there is none.
-func driverVersion() string {
-	text, err := os.ReadFile("/proc/driver/nvidia/version")
-	if err != nil {
-		return ""
-	}
-	m := regexp.MustCompile(`\b\d+\.\d+(\.\d+)?\b`).Find(text)
-	return string(m)
-}
-
-// driverHere tells whether anything of an NVIDIA driver is seen: one on Linux, one in a container,
-// or Windows' under WSL. It is a variable for tests.
-var driverHere = func() bool {
-	for _, path := range []string{"/dev/nvidiactl", "/proc/driver/nvidia/version", "/dev/dxg", "/dev/nvmap"} {
-		if _, err := os.Stat(path); err == nil {
-			return true
-		}
-	}
-	return false
-}
+// driverHere tells whether anything of an NVIDIA driver is seen. It is a variable for tests, as is
+// gpu, where launches are replayed: nil is this machine's.
+var (
+	driverHere           = tuner.HasDriver
+	gpu        tuner.GPU = nil
+)
 
 // withoutDriver says why a verb that runs launches runs nothing.
 func withoutDriver(verb string) error {

@@ -18,6 +18,7 @@ import (
 	"gnvcc/cache"
 	"gnvcc/policy"
 	"gnvcc/policy/edits"
+	"gnvcc/policy/retune"
 	"gnvcc/policy/watch"
 )
 
@@ -105,16 +106,25 @@ func commandWords(text string) ([]string, error) {
 	return words, nil
 }
 
+// These are variables for tests: what watch looks at, and what it searches with.
+var (
+	watchMachine = retune.ThisMachine()
+	watchTools   func() (agent, replayer string, err error)
+	watchSearch  func(*policy.Options)
+)
+
 // watchFor watches until a signal ends it.
 func watchFor(store *cache.Store, place watchPlace, o watchOptions, run []string) error {
-	beNice()
+	retune.LowerPriority()
 	ctx, stop := ended(context.Background())
 	defer stop()
 	log := place.logger(o.quiet)
 	files := edits.New(edits.Options{Polls: o.polls})
 	defer files.Close()
 	_ = os.Remove(place.file("status.json")) // it is another watch's
-	world, err := newWorld(ctx, store, files, log, o, run)
+	world, err := retune.New(ctx, retune.Options{Store: store, Files: files, Folders: o.folders,
+		Run: run, Budget: time.Duration(o.budget), Version: version, Debug: log.debug,
+		Machine: watchMachine, GPU: gpu, Tools: watchTools, Search: watchSearch})
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -126,7 +136,7 @@ func watchFor(store *cache.Store, place watchPlace, o watchOptions, run []string
 	base := watch.Status{PID: os.Getpid(), Version: version, Since: time.Now(), Folders: o.folders}
 	teller := newTeller(place, files)
 	defer teller.close()
-	w := watch.New(world, watch.Options{Tries: guestJobs(), Runs: len(run) > 0, Base: base,
+	w := watch.New(world, watch.Options{Tries: retune.Jobs(), Runs: len(run) > 0, Base: base,
 		Log: log.event, Told: teller.tell})
 	if err := w.Run(ctx, files.Changes(), notes); ctx.Err() == nil {
 		return err

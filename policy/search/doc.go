@@ -2,7 +2,7 @@
 // it, and the search over recipes at a launch that is stood still at. It compiles candidates, has
 // them checked and measured, compares the best on fresh samples, and hands decisions to a Sink.
 //
-// cmd/gnvcc makes a Tuner and gives it to profile; nobody else calls it.
+// policy/tuner and policy/retune make a Tuner and give it to profile; nobody else calls it.
 //
 // Files: tune.go the run, state.go how far its configurations are, search.go the order of a
 // search, begin.go the default, wait.go how long compiles are waited for, admit.go from recipe to

@@ -3,5 +3,5 @@
 // in it: so that a search sees a launch as it would in the program, and a candidate that faults,
 // hangs or corrupts costs a process that is nobody's.
 //
-// Callers: cmd/gnvcc. The package imports profile and its rooms.
+// Callers: policy/tuner; cmd/gnvcc (captures). The package imports profile and its rooms.
 package replay

@@ -1,4 +1,4 @@
-package main
+package tuner
 
 import (
 	"bufio"
@@ -6,16 +6,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/rs/zerolog"
 
-	"gnvcc/cache"
 	"gnvcc/policy"
 	"gnvcc/policy/search"
 	"gnvcc/profile"
@@ -45,51 +41,6 @@ func loggedIn(t *testing.T, text []byte) (out []logged) {
 	return out
 }
 
-// TestReplayExhaustive: the benchmark mode works on captures alone, is told in the decisions, and
-// the log says what every capture came to.
-func TestReplayExhaustive(t *testing.T) {
-	t.Log("the GPU is simulated")
-	w := newWatched(t, "ld")
-	log := filepath.Join(w.tmp, "log")
-	cmd := exec.Command(w.Gnvcc, "replay", "--exhaustive", "--levers", "ld,st", "--budget", "60", "k(11|12)")
-	cmd.Env, cmd.Dir = append(w.Env, "GNVCC_LOG="+log), w.Dir
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	text, err := os.ReadFile(log)
-	w.must(err)
-	lines := loggedIn(t, text)
-	if len(lines) != 1 || len(lines[0].Rows) != 2 || lines[0].Decided <= 0 {
-		t.Fatalf("%+v\n%s", lines, out)
-	}
-	for _, r := range lines[0].Rows {
-		if !r.Same || r.Why != "" || r.Seconds < 10 || r.Capture == "" {
-			t.Errorf("%+v", r)
-		}
-	}
-	store, err := cache.Open(w.Store)
-	w.must(err)
-	sn, err := store.Snapshot()
-	w.must(err)
-	defer sn.Close()
-	all, err := sn.AllDecisions()
-	w.must(err)
-	pairs := 0
-	for _, d := range all {
-		for _, l := range d.Evidence.Launches {
-			if l.Exhaustive == nil {
-				t.Errorf("%s: no word of the sweep: %+v", d.Kernel, l)
-			} else if l.Exhaustive.Best.Cost.Candidates > l.Exhaustive.Search.Cost.Candidates {
-				pairs++
-			}
-		}
-	}
-	if len(all) != 2 || pairs != 2 {
-		t.Errorf("%d decisions, %d with candidates beyond the search\n%s", len(all), pairs, out)
-	}
-}
-
 // TestAccount: each part of the program's time has a reason, and the first replay's outcome counts.
 func TestAccount(t *testing.T) {
 	var a account
@@ -106,7 +57,7 @@ func TestAccount(t *testing.T) {
 	a.enter([]capture.Seen{seen("alone", 1, 2, "it prints"), seen("small", 1, 0.001, ""),
 		seen("k", 1, 10, "", list...), seen("k", 2, 5, "")},
 		func(s capture.Seen) string { return s.Why })
-	a.wanted([]job{{m: list[0]}, {m: list[1]}, {m: list[2]}})
+	a.wanted([]Job{{Capture: list[0]}, {Capture: list[1]}, {Capture: list[2]}})
 	a.replayed(list[0], true, nil)
 	a.replayed(list[0], false, errors.New("a candidate's crash"))
 	a.replayed(list[1], false, errors.New("other bits"))
@@ -147,14 +98,14 @@ func TestSettled(t *testing.T) {
 	defer tuner.Finish()
 	first := &capture.Manifest{ID: "a", Kernel: "k", Cubin: "c"}
 	second := &capture.Manifest{ID: "b", Kernel: "k", Cubin: "c"}
-	j := job{m: second, before: first}
+	j := Job{Capture: second, Before: first}
 	for _, c := range []struct {
 		same, counted, now, want bool
 	}{
 		{true, true, false, true}, {false, true, false, false}, {true, false, false, false},
 		{false, true, true, true}, {false, false, true, false},
 	} {
-		w := &twin{tuner: tuner, counted: c.counted}
+		w := &ReplaySearch{Tuner: tuner, counted: c.counted}
 		w.account.captured([]*capture.Manifest{first, second})
 		w.account.replayed(first, c.same, errors.New("other bits"))
 		var now *capture.Manifest
@@ -164,21 +115,29 @@ func TestSettled(t *testing.T) {
 		if got := w.settled(j, now); got != c.want {
 			t.Errorf("%+v: %v", c, got)
 		}
-		if w.settled(job{m: first}, now) {
+		if w.settled(Job{Capture: first}, now) {
 			t.Error("the first one is not replayed")
 		}
 		asked := ""
-		before := prepares
-		prepares = func(_ context.Context, _ replay.Options, uuid string) *replay.Standby {
-			asked += uuid + ";"
-			return nil
-		}
-		w.rest = []job{j, {m: &capture.Manifest{Kernel: "other", UUID: "its"}}}
+		w.GPU = preparing(func(uuid string) { asked += uuid + ";" })
+		w.rest = []Job{j, {Capture: &capture.Manifest{Kernel: "other", UUID: "its"}}}
 		second.UUID = "second"
 		w.prepare(context.Background(), now)
-		prepares = before
 		if want := map[bool]string{true: "its;", false: "second;"}[c.want]; asked != want {
 			t.Errorf("%+v: a process is prepared for %q, not %q", c, asked, want)
 		}
 	}
+}
+
+// preparing is told for which GPU a process is prepared.
+type preparing func(uuid string)
+
+func (p preparing) Prepare(_ context.Context, _ replay.Options, uuid string) *replay.Standby {
+	p(uuid)
+	return nil
+}
+
+func (preparing) Replay(context.Context, replay.Options, *replay.Unpacked, profile.Decider, int,
+	[]int) (replay.Outcome, error) {
+	return replay.Outcome{}, replay.ErrRefused
 }

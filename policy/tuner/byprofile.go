@@ -1,8 +1,7 @@
-package main
+package tuner
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,14 +15,15 @@ import (
 // Tuning by what another profiler measured: kernels by their share of the time there, and those
 // below 1 % left out.
 
-// A profiled is a profile that a tuning run goes by; nil: it goes by what it observes itself.
-type profiled struct {
+// ByProfile is another profiler's measurement that a run goes by; nil: it goes by what it observes
+// itself.
+type ByProfile struct {
 	*nsight.Profile
 	say func(format string, args ...any)
 }
 
-// readProfile reads the file of --profile, nil where none is named.
-func readProfile(ctx context.Context, path string) (*profiled, error) {
+// ReadProfile reads the file of --profile, nil where none is named.
+func ReadProfile(ctx context.Context, path string) (*ByProfile, error) {
 	if path == "" {
 		return nil, nil
 	}
@@ -31,11 +31,11 @@ func readProfile(ctx context.Context, path string) (*profiled, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &profiled{Profile: p}, nil
+	return &ByProfile{Profile: p}, nil
 }
 
 // refuse says why a kernel is not looked at, nil where it is.
-func (p *profiled) refuse(kernel string) error {
+func (p *ByProfile) refuse(kernel string) error {
 	if p == nil {
 		return nil
 	}
@@ -53,7 +53,7 @@ func (p *profiled) refuse(kernel string) error {
 // weighs gives the share of the time that a capture stands for: by the profile, its kernel's, of
 // which each configuration has the part that it has in the observed run; without one, that of the
 // observed run.
-func (p *profiled) weighs(list []*capture.Manifest,
+func (p *ByProfile) weighs(list []*capture.Manifest,
 	total float64) func(m *capture.Manifest) float64 {
 	if p == nil {
 		return func(m *capture.Manifest) float64 { return m.Weight() / max(total, 1e-12) }
@@ -69,7 +69,7 @@ func (p *profiled) weighs(list []*capture.Manifest,
 }
 
 // worth leaves out the captures of kernels that are not worth a search by the profile.
-func (p *profiled) worth(list []*capture.Manifest) []*capture.Manifest {
+func (p *ByProfile) worth(list []*capture.Manifest) []*capture.Manifest {
 	if p == nil {
 		return list
 	}
@@ -80,7 +80,7 @@ func (p *profiled) worth(list []*capture.Manifest) []*capture.Manifest {
 
 // tell sums the profile up beside what is launched here: its heaviest kernels, those of them that
 // are not, and a GPU that is another one. An error: none of its kernels is.
-func (p *profiled) tell(launched []string, device string, say func(format string,
+func (p *ByProfile) tell(launched []string, device string, say func(format string,
 	args ...any)) error {
 	if p == nil {
 		return nil
@@ -108,12 +108,12 @@ func (p *profiled) tell(launched []string, device string, say func(format string
 			len(p.Kernels), p.Path, p.Kernels[0].Name)
 	}
 	say("by the profile %s: worth a search: %s, with %.0f %% of its time", p.Path,
-		counted(len(heavy), "kernel"), 100*min(part, 1))
+		count(len(heavy), "kernel"), 100*min(part, 1))
 	if len(unknown) > 0 {
 		say("in the profile, and not launched here: %s", strings.Join(unknown, ", "))
 	}
 	if p.Left > 0 {
-		say("left out of the profile, since it makes no sense: %s", counted(p.Left, "row"))
+		say("left out of the profile, since it makes no sense: %s", count(p.Left, "row"))
 	}
 	if p.Device != "" && device != "" && p.Device != device {
 		say("the profile was made on %s, this is %s: its shares count, times are measured here", p.Device,
@@ -145,14 +145,8 @@ func stale(d cache.Decision, p *nsight.Profile, device, driver string) string {
 	return ""
 }
 
-// errNoProfileHere is for what does not go by a profile.
-var errNoProfileHere = errors.New("--profile goes with replayed launches: not with --in-place")
-
 // tellStale names the decisions that are made again.
-func tellStale(b *book, p *profiled, device, driver string) {
-	if p == nil {
-		return
-	}
+func (p *ByProfile) tellStale(b *Decisions, device, driver string) {
 	sn, err := b.store.Snapshot()
 	if err != nil {
 		return
@@ -167,4 +161,11 @@ func tellStale(b *book, p *profiled, device, driver string) {
 			p.say("%s is tuned again: %s", policy.ShortName(d.Kernel), why)
 		}
 	}
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }

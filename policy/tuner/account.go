@@ -1,4 +1,4 @@
-package main
+package tuner
 
 import (
 	"cmp"
@@ -14,7 +14,7 @@ import (
 // What a tuning run cost the user and how much of the program it stands on, for GNVCC_LOG: one line
 // a run, which benchmarks read.
 
-// An account is kept by a twin while it works.
+// An account is kept by a ReplaySearch while it works.
 type account struct {
 	ran   time.Duration // the program, from its start to its end
 	ended time.Time     // when it had; of gnvcc replay, when the search began
@@ -87,9 +87,9 @@ func (a *account) captured(list []*capture.Manifest) {
 }
 
 // wanted says of captures that they are to be replayed.
-func (a *account) wanted(list []job) {
+func (a *account) wanted(list []Job) {
 	for _, j := range list {
-		if i, ok := a.at[j.m.ID]; ok {
+		if i, ok := a.at[j.Capture.ID]; ok {
 			a.rows[i].Why = unheeded
 		}
 	}

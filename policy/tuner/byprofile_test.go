@@ -1,4 +1,4 @@
-package main
+package tuner
 
 import (
 	"context"
@@ -17,13 +17,13 @@ import (
 
 const sumHead = "Time (%),Total Time (ns),Instances,Avg (ns),Name\n"
 
-func profileOf(t *testing.T, text string) *profiled {
+func profileOf(t *testing.T, text string) *ByProfile {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "p.csv")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p, err := readProfile(context.Background(), path)
+	p, err := ReadProfile(context.Background(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestByProfile(t *testing.T) {
 	list := []*capture.Manifest{captured("_Z1ci", 8, 1), captured("_Z1di", 7, 1),
 		captured("_Z1bi", 2, 1), captured("_Z1ai", .75, 1), captured("_Z1ai", .25, 1)}
 	list[4].Grid = [3]int{2, 1, 1}
-	jobs := (&twin{by: p}).heaviest(list, 18)
+	jobs := (&ReplaySearch{Profile: p}).Jobs(list, 18)
 	want := []struct {
 		kernel string
 		share  float64
@@ -53,8 +53,8 @@ func TestByProfile(t *testing.T) {
 		t.Fatalf("%d captures: %+v", len(jobs), jobs)
 	}
 	for i, w := range want {
-		if jobs[i].m.Kernel != w.kernel || math.Abs(jobs[i].share-w.share) > 1e-9 {
-			t.Errorf("%d: %s %.3f, want %s %.3f", i, jobs[i].m.Kernel, jobs[i].share, w.kernel, w.share)
+		if jobs[i].Capture.Kernel != w.kernel || math.Abs(jobs[i].Share-w.share) > 1e-9 {
+			t.Errorf("%d: %s %.3f, want %s %.3f", i, jobs[i].Capture.Kernel, jobs[i].Share, w.kernel, w.share)
 		}
 	}
 	for kernel, want := range map[string]string{"_Z1ai": "", "_Z1ci": "below 1 %",
@@ -65,7 +65,7 @@ func TestByProfile(t *testing.T) {
 		}
 	}
 	// Without a profile the run counts, as ever.
-	if jobs := (&twin{}).heaviest(list, 18); len(jobs) != 5 || jobs[0].m.Kernel != "_Z1ci" {
+	if jobs := (&ReplaySearch{}).Jobs(list, 18); len(jobs) != 5 || jobs[0].Capture.Kernel != "_Z1ci" {
 		t.Errorf("without one: %+v", jobs)
 	}
 }
@@ -84,10 +84,10 @@ func TestFamilyShares(t *testing.T) {
 			t.Errorf("%s on %d blocks: its grids are %v", m.Kernel, m.Grid[0], !(i > 0 && i < 6))
 		}
 	}
-	jobs := (&twin{}).heaviest(list, 100)
+	jobs := (&ReplaySearch{}).Jobs(list, 100)
 	var got []string
 	for _, j := range jobs {
-		got = append(got, fmt.Sprintf("%s%d %.2f %v", j.m.Kernel, j.m.Grid[0], j.share, j.leader == list[1]))
+		got = append(got, fmt.Sprintf("%s%d %.2f %v", j.Capture.Kernel, j.Capture.Grid[0], j.Share, j.Leader == list[1]))
 	}
 	if want := "_Z1ai0 0.20 false,_Z1bi5 0.56 false,_Z1bi1 0.12 true,_Z1bi3 0.12 true"; strings.Join(got, ",") != want {
 		t.Errorf("%q, want %s", got, want)
@@ -102,10 +102,10 @@ func TestFamilyGrids(t *testing.T) {
 		list[i].Grid, list[i].Use.Family = [3]int{blocks, 1, 1}, 50
 	}
 	var got []int
-	for _, j := range (&twin{}).heaviest(list, 100) {
-		got = append(got, j.m.Grid[0])
-		if (j.leader == nil) != (j.m == list[2]) {
-			t.Errorf("%d blocks are led by %v", j.m.Grid[0], j.leader)
+	for _, j := range (&ReplaySearch{}).Jobs(list, 100) {
+		got = append(got, j.Capture.Grid[0])
+		if (j.Leader == nil) != (j.Capture == list[2]) {
+			t.Errorf("%d blocks are led by %v", j.Capture.Grid[0], j.Leader)
 		}
 	}
 	if want := []int{511, 15, 127}; !slices.Equal(got, want) {
@@ -174,10 +174,10 @@ func TestMostOf(t *testing.T) {
 	list = append(list, &capture.Manifest{ID: "d", Kernel: "_Z1bi", Use: capture.Use{Count: 9,
 		Seconds: 2, Sampled: 3, Sets: 1}})
 	order := ""
-	for _, j := range (&twin{}).heaviest(list, 11) {
-		order += j.m.ID
-		if (j.before == nil) != (j.m.ID == "b" || j.m.ID == "d") {
-			t.Errorf("%s comes behind %v", j.m.ID, j.before)
+	for _, j := range (&ReplaySearch{}).Jobs(list, 11) {
+		order += j.Capture.ID
+		if (j.Before == nil) != (j.Capture.ID == "b" || j.Capture.ID == "d") {
+			t.Errorf("%s comes behind %v", j.Capture.ID, j.Before)
 		}
 	}
 	if order != "bdac" || list[0].ID != "a" {

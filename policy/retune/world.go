@@ -1,4 +1,4 @@
-package main
+package retune
 
 import (
 	"context"
@@ -21,34 +21,47 @@ import (
 	"gnvcc/policy"
 	"gnvcc/policy/edits"
 	"gnvcc/policy/foretell"
+	"gnvcc/policy/tuner"
 	"gnvcc/policy/watch"
-	"gnvcc/profile"
-	"gnvcc/profile/agent"
 	"gnvcc/profile/capture"
 	"gnvcc/rewrite/ptx"
 )
 
-// A world is what gnvcc watch acts on: driver's commands and compiler, policy's search, captured
+// Options are what a World is made of.
+type Options struct {
+	Store   *cache.Store
+	Files   *edits.Watcher
+	Folders []string // only what was built from or into these; nil: all
+	Run     []string // the user's command, nil: none
+	Budget  time.Duration
+	Version string // gnvcc's
+	Debug   func(text string)
+
+	Machine Machine
+	GPU     tuner.GPU // nil: this machine's
+	// gives the agent and the replayer; nil: they are built
+	Tools func() (agent, replayer string, err error)
+	// may change a search's options; may be nil
+	Search func(*policy.Options)
+}
+
+// A World is what gnvcc watch acts on: driver's commands and compiler, policy's search, captured
 // launches.
-type world struct {
-	store    *cache.Store
-	captures *capture.Store
-	compiler *compiler
-	book     *book
-	files    *edits.Watcher
-	log      *watchLog
-	folders  []string
-	run      []string // the user's command, nil: none
-	budget   time.Duration
-	toolkit  string
-	scratch  string
+type World struct {
+	o         Options
+	store     *cache.Store
+	captures  *capture.Store
+	compiler  *tuner.Compiler
+	decisions *tuner.Decisions
+	files     *edits.Watcher
+	toolkit   string
+	scratch   string
 
 	mu       sync.Mutex
 	builds   *apply.Builds
 	units    map[string]record.Unit // by their cubins' hashes: of commands that were run again
 	launches map[string]keptLaunch  // manifests that were read, by ID
-	tools    func() (agent, replayer string, err error)
-	others   []int // processes that used the GPU when a search began
+	others   []int                  // processes that used the GPU when a search began
 	tuning   bool
 	tuned    time.Time // the last search ended
 	load     loads
@@ -61,13 +74,13 @@ type keptLaunch struct {
 	cubin string
 }
 
-func newWorld(ctx context.Context, store *cache.Store, files *edits.Watcher, log *watchLog,
-	o watchOptions, run []string) (*world, error) {
-	book, err := openBook(ctx, store)
+// New makes one; Close removes its scratch folder.
+func New(ctx context.Context, o Options) (*World, error) {
+	decisions, err := tuner.OpenDecisions(ctx, o.Store)
 	if err != nil {
 		return nil, err
 	}
-	s, err := captures(store)
+	s, err := tuner.Captures(o.Store)
 	if err != nil {
 		return nil, err
 	}
@@ -76,40 +89,33 @@ func newWorld(ctx context.Context, store *cache.Store, files *edits.Watcher, log
 	if err != nil {
 		return nil, err
 	}
-	c, err := newCompiler(store)
+	c, err := tuner.NewCompiler(o.Store)
 	if err != nil {
 		return nil, err
 	}
-	w := &world{store: store, captures: s, compiler: c, book: book, files: files, log: log,
-		folders: o.folders, run: run,
-		budget: time.Duration(o.budget), toolkit: kit.Dir(), scratch: c.scratch.Path,
-		units: map[string]record.Unit{}, launches: map[string]keptLaunch{}}
-	w.tools = func() (string, string, error) { return watchTools(ctx, w) }
+	w := &World{o: o, store: o.Store, captures: s, compiler: c, decisions: decisions, files: o.Files,
+		toolkit: kit.Dir(), scratch: c.Folder(), units: map[string]record.Unit{},
+		launches: map[string]keptLaunch{}, load: loads{ask: o.Machine.Load}}
+	if w.o.Tools == nil {
+		w.o.Tools = func() (string, string, error) { return w.tools(ctx) }
+	}
 	return w, nil
 }
 
-func (w *world) Close() { w.compiler.Close() }
+func (w *World) Close() { w.compiler.Close() }
 
-// watchTools builds the agent and the replayer, where they are not built yet. It is a variable for
-// tests.
-var watchTools = func(ctx context.Context, w *world) (library, program string, err error) {
-	if library, err = agent.Build(ctx, w.toolkit, filepath.Join(w.store.Path(), "agent")); err != nil {
-		return "", "", fmt.Errorf("the part of gnvcc that works inside the program can't be built: %w",
-			err)
-	}
-	t, err := newTwin(ctx, w.store, w.toolkit, profile.Options{}, ending{})
-	if err != nil {
+// tools builds the agent and the replayer, where they are not built yet.
+func (w *World) tools(ctx context.Context) (library, program string, err error) {
+	if library, err = tuner.BuildAgent(ctx, w.store, w.toolkit); err != nil {
 		return "", "", err
 	}
-	return library, t.replayer, nil
+	program, err = tuner.BuildReplayer(ctx, w.store, w.toolkit)
+	return library, program, err
 }
 
-// watchSearch may change a search's options. It is a variable for tests.
-var watchSearch = func(*policy.Options) {}
-
 // Commands is watch.World's: what builds have recorded.
-func (w *world) Commands() ([]watch.Command, error) {
-	if err := w.book.Publish(); err != nil && !errors.Is(err, cache.ErrOwned) {
+func (w *World) Commands() ([]watch.Command, error) {
+	if err := w.decisions.Publish(); err != nil && !errors.Is(err, cache.ErrOwned) {
 		return nil, err
 	}
 	b := apply.ReadBuilds(w.store)
@@ -117,7 +123,7 @@ func (w *world) Commands() ([]watch.Command, error) {
 	w.builds = b
 	w.mu.Unlock()
 	var out []watch.Command
-	for _, x := range b.Commands(w.folders) {
+	for _, x := range b.Commands(w.o.Folders) {
 		c := command(x.Hash, x.Name, x.Output, x.Files, x.Tools, x.Units)
 		c.Stale = x.Stale
 		out = append(out, c)
@@ -143,7 +149,7 @@ func command(hash, name, output string, files, tools []string, units []record.Un
 }
 
 // Try is watch.World's.
-func (w *world) Try(ctx context.Context, c watch.Command) (watch.Command, error) {
+func (w *World) Try(ctx context.Context, c watch.Command) (watch.Command, error) {
 	trial, err := apply.Try(ctx, w.store, c.Hash)
 	if errors.Is(err, apply.ErrSource) {
 		return c, fmt.Errorf("%w%s", watch.ErrSource, strings.TrimPrefix(err.Error(),
@@ -163,7 +169,7 @@ func (w *world) Try(ctx context.Context, c watch.Command) (watch.Command, error)
 }
 
 // Captured is watch.World's.
-func (w *world) Captured() ([]watch.Captured, error) {
+func (w *World) Captured() ([]watch.Captured, error) {
 	files, err := os.ReadDir(filepath.Join(w.captures.Path(), "launches"))
 	if err != nil {
 		return nil, fmt.Errorf("look at the captures: %w", err)
@@ -208,20 +214,20 @@ func (w *world) Captured() ([]watch.Captured, error) {
 }
 
 // Decided is watch.World's.
-func (w *world) Decided(identity, device string) bool {
-	return slices.ContainsFunc(w.book.known(identity), func(d cache.Decision) bool {
+func (w *World) Decided(identity, device string) bool {
+	return slices.ContainsFunc(w.decisions.Known(identity), func(d cache.Decision) bool {
 		return d.Evidence.Device == device && !d.Approximate() && !d.Pinned
 	})
 }
 
 // Digest is watch.World's.
-func (w *world) Digest(c watch.Command) string {
+func (w *World) Digest(c watch.Command) string {
 	near, far := w.sides(c.Files)
 	return edits.Digest(edits.Files{Near: near, Far: far, Tools: c.Tools})
 }
 
 // Edited is watch.World's.
-func (w *world) Edited(c watch.Command) bool {
+func (w *World) Edited(c watch.Command) bool {
 	return c.Stale || slices.ContainsFunc(append(slices.Clone(c.Files), c.Tools...),
 		func(path string) bool {
 			info, err := os.Stat(path)
@@ -230,14 +236,14 @@ func (w *world) Edited(c watch.Command) bool {
 }
 
 // Watch is watch.World's.
-func (w *world) Watch(files, tools []string) {
+func (w *World) Watch(files, tools []string) {
 	near, far := w.sides(files)
 	w.files.Set(edits.Files{Near: near, Far: far, Tools: tools})
 }
 
 // sides parts a user's own files from headers of toolkits and of the system, which change with an
 // upgrade only.
-func (w *world) sides(files []string) (near, far []string) {
+func (w *World) sides(files []string) (near, far []string) {
 	for _, f := range files {
 		if strings.HasPrefix(f, "/usr/") && !strings.HasPrefix(f, "/usr/local/src/") &&
 			!strings.HasPrefix(f, "/usr/src/") ||
@@ -251,17 +257,17 @@ func (w *world) sides(files []string) (near, far []string) {
 }
 
 // Busy is watch.World's.
-func (w *world) Busy(gpu bool) string {
-	if onBattery() {
+func (w *World) Busy(gpu bool) string {
+	if w.o.Machine.onBattery() {
 		return "the machine runs on battery"
 	}
-	here := driverHere()
+	here := w.o.Machine.HasDriver()
 	w.mu.Lock()
 	ours := w.tuning || time.Since(w.tuned) < settling
 	w.mu.Unlock()
 	if !gpu {
 		if here && !ours { // a search may follow: then the answer is there
-			go w.load.ask()
+			go w.load.now()
 		}
 		return ""
 	}
@@ -280,7 +286,7 @@ func (w *world) Busy(gpu bool) string {
 		}
 		return ""
 	}
-	load, known := w.load.ask()
+	load, known := w.load.now()
 	switch {
 	case known && load >= busyFrom:
 		return fmt.Sprintf("the GPU is busy with work of others (%d %%)", load)
@@ -299,7 +305,7 @@ const settling = 3 * time.Second
 
 // Run is watch.World's: the user's program, under gnvcc tune, for the kernels that wait for it
 // alone.
-func (w *world) Run(ctx context.Context, kernels []string) error {
+func (w *World) Run(ctx context.Context, kernels []string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -308,25 +314,25 @@ func (w *world) Run(ctx context.Context, kernels []string) error {
 	for _, k := range kernels {
 		names = append(names, regexp.QuoteMeta(k))
 	}
-	args := []string{"tune", "--quiet", "--jobs", fmt.Sprint(guestJobs()), "--kernels",
+	args := []string{"tune", "--quiet", "--jobs", fmt.Sprint(Jobs()), "--kernels",
 		"^(" + strings.Join(names, "|") + ")$", "--"}
-	cmd := exec.CommandContext(ctx, self, append(args, w.run...)...)
+	cmd := exec.CommandContext(ctx, self, append(args, w.o.Run...)...)
 	cmd.Args[0] = "gnvcc"
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("%s: %w: %s", strings.Join(w.run, " "), err, lastLine(string(out)))
+		return fmt.Errorf("%s: %w: %s", strings.Join(w.o.Run, " "), err, lastLine(string(out)))
 	}
 	return nil
 }
 
 // Program is watch.World's.
-func (w *world) Program() string {
-	if len(w.run) == 0 {
+func (w *World) Program() string {
+	if len(w.o.Run) == 0 {
 		return ""
 	}
-	path, err := exec.LookPath(w.run[0])
+	path, err := exec.LookPath(w.o.Run[0])
 	if err != nil {
 		return ""
 	}
@@ -338,8 +344,8 @@ func (w *world) Program() string {
 }
 
 // Foretell is watch.World's.
-func (w *world) Foretell(ctx context.Context, j watch.Job) string {
-	if driverHere() {
+func (w *World) Foretell(ctx context.Context, j watch.Job) string {
+	if w.o.Machine.HasDriver() {
 		return "" // it is busy only
 	}
 	w.know(j.Kernel.Cubin)
@@ -347,24 +353,24 @@ func (w *world) Foretell(ctx context.Context, j watch.Job) string {
 	if err != nil || k.Alone != "" || k.HintsAlone != "" {
 		return ""
 	}
-	var seen cache.Decision // of its launches the heaviest that is captured
+	var heaviest cache.Decision // of its launches the heaviest that is captured
 	if m, err := w.captures.Load(j.Captures[0]); err == nil {
 		time := cache.Time{Median: 1e9 * m.Weight() / float64(max(m.Use.Count, 1))}
-		seen.Evidence.Launches = []cache.Launch{{Grid: m.Grid, Block: m.Block, Dynamic: m.Dynamic,
+		heaviest.Evidence.Launches = []cache.Launch{{Grid: m.Grid, Block: m.Block, Dynamic: m.Dynamic,
 			Count: max(m.Use.Count, 1), Before: time, After: time}}
 	}
-	told, err := foretell.Look(ctx, w.compiler, k, &seen, machineOf(w.store))
+	seen, err := foretell.Look(ctx, w.compiler, k, &heaviest, tuner.Machine(w.store))
 	if err != nil {
 		return "nothing can be foretold: " + policy.FirstLine(err)
 	}
-	if best, ok := told.Best(); ok {
+	if best, ok := seen.Best(); ok {
 		return fmt.Sprintf("foretold: %s, %.2f times as fast", best.Recipe, 1/best.By())
 	}
 	return "foretold: no register cap makes it faster"
 }
 
 // know lets the compiler find a module that no build has recorded.
-func (w *world) know(cubin string) {
+func (w *World) know(cubin string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if u, ok := w.units[cubin]; ok {

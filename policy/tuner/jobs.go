@@ -1,4 +1,4 @@
-package main
+package tuner
 
 import (
 	"fmt"
@@ -12,38 +12,38 @@ import (
 
 // Which captures are worth a search, in which order, and with which share of the budget.
 
-// A job is a capture that is worth a search, with its share of the run's time.
-type job struct {
-	m     *capture.Manifest
-	share float64
+// A Job is a capture that is worth a search, with its share of the run's time.
+type Job struct {
+	Capture *capture.Manifest
+	Share   float64
 	// the capture of another grid, on which is searched for this one, too: what won there is checked
 	// here; nil: it is searched on itself
-	leader *capture.Manifest
+	Leader *capture.Manifest
 	// another one of the same configuration, which comes before; nil: this is the first
-	before *capture.Manifest
+	Before *capture.Manifest
 }
 
 // later is the part of a configuration's share that goes to its captures beyond the first one: on
 // these, what won is only checked.
 const later = 0.1
 
-// heaviest gives the captures that are worth a search, the first one of each configuration in front
+// Jobs gives the captures that are worth a search, the first one of each configuration in front
 // of all others.
-func (w *twin) heaviest(list []*capture.Manifest, total float64) []job {
-	var first, checked, others []job
+func (w *ReplaySearch) Jobs(list []*capture.Manifest, total float64) []Job {
+	var first, checked, others []Job
 	had := map[search.Captured]*capture.Manifest{}
-	list = w.by.worth(list)
-	weighs := w.by.weighs(list, total)
+	list = w.Profile.worth(list)
+	weighs := w.Profile.weighs(list, total)
 	of := families(list, total)
 	for _, m := range mostOf(list) {
 		if j, ok := of[m]; ok {
 			switch {
-			case j.leader == nil:
+			case j.Leader == nil:
 				first = append(first, j)
-			case j.share > 0:
+			case j.Share > 0:
 				checked = append(checked, j)
 			default:
-				w.account.stands(j.leader, m)
+				w.account.stands(j.Leader, m)
 			}
 			continue
 		}
@@ -54,16 +54,16 @@ func (w *twin) heaviest(list []*capture.Manifest, total float64) []job {
 		}
 		switch is := configuration(m); {
 		case n == 1:
-			first = append(first, job{m: m, share: share})
+			first = append(first, Job{Capture: m, Share: share})
 		case had[is] == nil:
 			had[is] = m
-			first = append(first, job{m: m, share: share * n * (1 - later)})
+			first = append(first, Job{Capture: m, Share: share * n * (1 - later)})
 		default:
-			others = append(others, job{m: m, share: share * n * later / (n - 1), before: had[is]})
+			others = append(others, Job{Capture: m, Share: share * n * later / (n - 1), Before: had[is]})
 		}
 	}
-	if w.by != nil {
-		sort.SliceStable(first, func(i, j int) bool { return first[i].share > first[j].share })
+	if w.Profile != nil {
+		sort.SliceStable(first, func(i, j int) bool { return first[i].Share > first[j].Share })
 	}
 	slices.Reverse(checked) // the least ones first: between them and the leaders lies the most
 	return slices.Concat(first, checked, others)
@@ -92,7 +92,7 @@ const leading = 0.7
 // the fewest and the one in the middle are checked, which is what grids in between need (decide).
 // The others are not replayed. Their times don't order them: each grid was launched once, beside
 // its capture, when the device had been idle.
-func families(list []*capture.Manifest, total float64) map[*capture.Manifest]job {
+func families(list []*capture.Manifest, total float64) map[*capture.Manifest]Job {
 	by := map[string][]*capture.Manifest{}
 	for _, m := range list {
 		if m.Use.Family >= smallest*total && m.Use.Seconds < smallest*total {
@@ -100,20 +100,20 @@ func families(list []*capture.Manifest, total float64) map[*capture.Manifest]job
 			by[key] = append(by[key], m)
 		}
 	}
-	out := map[*capture.Manifest]job{}
+	out := map[*capture.Manifest]Job{}
 	for _, f := range by {
 		blocks := func(m *capture.Manifest) int { return policy.Shape{Grid: m.Grid}.Blocks() }
 		sort.SliceStable(f, func(i, j int) bool { return blocks(f[i]) > blocks(f[j]) })
 		share := min(f[0].Use.Family/max(total, 1e-12), 1) // of captures alone the total is less
 		if len(f) == 1 {
-			out[f[0]] = job{m: f[0], share: share}
+			out[f[0]] = Job{Capture: f[0], Share: share}
 			continue
 		}
-		out[f[0]] = job{m: f[0], share: share * leading}
+		out[f[0]] = Job{Capture: f[0], Share: share * leading}
 		for i, m := range f[1:] {
-			j := job{m: m, leader: f[0]}
+			j := Job{Capture: m, Leader: f[0]}
 			if i == len(f)-2 || i == (len(f)-2)/2 {
-				j.share = share * (1 - leading) / 2
+				j.Share = share * (1 - leading) / 2
 			}
 			out[m] = j
 		}

@@ -1,6 +1,8 @@
-package main
+package retune
 
 import (
+	"gnvcc/policy/tuner"
+
 	"context"
 	"os"
 	"os/exec"
@@ -14,16 +16,29 @@ import (
 	"time"
 )
 
-// A good guest: what gnvcc watch leaves to others.
+// What gnvcc watch leaves to others: processors, the GPU while they use it, the battery.
 
-// guestJobs is how many processors are used at a time: two are left to builds.
-func guestJobs() int { return max(1, runtime.NumCPU()-2) }
+// A Machine is what is looked at for that.
+type Machine struct {
+	HasDriver   func() bool                      // an NVIDIA driver is here
+	Load        func() (percent int, known bool) // of the GPUs
+	PowerSupply string                           // a folder for each battery and each cable
+}
+
+// ThisMachine is the one that we run on.
+func ThisMachine() Machine {
+	return Machine{HasDriver: tuner.HasDriver, Load: gpuLoad, PowerSupply: "/sys/class/power_supply"}
+}
+
+// Jobs is how many processors are used at a time: two are left to builds.
+func Jobs() int { return max(1, runtime.NumCPU()-2) }
 
 // niceness is that of a watch and of all that it starts.
 const niceness = 10
 
-// beNice lowers the priority of all threads; those that come later, and children, begin with it.
-func beNice() {
+// LowerPriority lowers the priority of all threads; those that come later, and children, begin with
+// it.
+func LowerPriority() {
 	threads, _ := os.ReadDir("/proc/self/task")
 	for _, t := range threads {
 		if id, err := strconv.Atoi(t.Name()); err == nil {
@@ -32,17 +47,14 @@ func beNice() {
 	}
 }
 
-// powerSupply has a folder for each battery and each cable. It is a variable for tests.
-var powerSupply = "/sys/class/power_supply"
-
 // onBattery tells whether the machine runs on its battery: one discharges, and no cable brings
 // power. Batteries of mice and the like are no supply of the system's.
-func onBattery() bool {
+func (m Machine) onBattery() bool {
 	field := func(dir, name string) string {
 		text, _ := os.ReadFile(filepath.Join(dir, name))
 		return strings.TrimSpace(string(text))
 	}
-	list, _ := filepath.Glob(filepath.Join(powerSupply, "*"))
+	list, _ := filepath.Glob(filepath.Join(m.PowerSupply, "*"))
 	discharging := false
 	for _, dir := range list {
 		switch kind := field(dir, "type"); {
@@ -56,21 +68,18 @@ func onBattery() bool {
 	return discharging
 }
 
-// procDir is /proc. It is a variable for tests.
-var procDir = "/proc"
-
 // gpuUsers are the processes that have the device open by which CUDA reaches memory, without ours.
 // Those of other users can't be looked into; gpuBusy sees them by what they do.
 func gpuUsers() []int {
 	var out []int
 	parent := map[int]int{}
-	list, _ := os.ReadDir(procDir)
+	list, _ := os.ReadDir("/proc")
 	for _, e := range list {
 		pid, err := strconv.Atoi(e.Name())
 		if err != nil {
 			continue
 		}
-		dir := filepath.Join(procDir, e.Name())
+		dir := filepath.Join("/proc", e.Name())
 		parent[pid] = parentOf(dir)
 		fds, _ := os.ReadDir(filepath.Join(dir, "fd"))
 		if slices.ContainsFunc(fds, func(fd os.DirEntry) bool {
@@ -107,9 +116,8 @@ func parentOf(dir string) int {
 // somebody.
 const busyFrom = 10
 
-// gpuLoad asks nvidia-smi how busy the GPUs are, percent; false where it can't say. It is a
-// variable for tests.
-var gpuLoad = func() (percent int, known bool) {
+// gpuLoad asks nvidia-smi how busy the GPUs are, percent; false where it can't say.
+func gpuLoad() (percent int, known bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, "nvidia-smi", "--query-gpu=utilization.gpu",
@@ -128,6 +136,7 @@ var gpuLoad = func() (percent int, known bool) {
 // loads asks for the GPUs' load, and keeps the answer for a while: nvidia-smi takes from 30 ms to 2
 // s.
 type loads struct {
+	ask     func() (percent int, known bool)
 	mu      sync.Mutex
 	when    time.Time
 	percent int
@@ -137,11 +146,11 @@ type loads struct {
 // lasting is how long an answer counts.
 const lasting = 5 * time.Second
 
-func (l *loads) ask() (percent int, known bool) {
+func (l *loads) now() (percent int, known bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if time.Since(l.when) > lasting {
-		l.percent, l.known = gpuLoad()
+		l.percent, l.known = l.ask()
 		l.when = time.Now()
 	}
 	return l.percent, l.known

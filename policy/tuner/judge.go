@@ -1,4 +1,4 @@
-package main
+package tuner
 
 import (
 	"bytes"
@@ -58,17 +58,17 @@ const (
 )
 
 // newJudge makes one for a tuning run.
-func newJudge(ctx context.Context, store *cache.Store, book *book, command, build string,
-	o policy.Options, argv []string) *judge {
-	return &judge{command: command, build: build, bound: o.Within, argv: argv, decide: book.Decide,
+func newJudge(ctx context.Context, r *run) *judge {
+	return &judge{command: r.Judge, build: r.Link, bound: r.Options.Within, argv: r.Program,
+		decide: r.decisions.Decide,
 		apply: func() (int, string, error) {
 			var text bytes.Buffer
 			// what is taken back when the run is to end has to be built, too
-			n, err := apply.Recipes(context.WithoutCancel(ctx), store, &text)
+			n, err := apply.Recipes(context.WithoutCancel(ctx), r.Store, &text)
 			return n, text.String(), err
 		},
 		say: func(text string, args ...any) {
-			fmt.Fprintf(os.Stderr, "gnvcc: judge: "+text+"\n", args...)
+			fmt.Fprintf(r.Stderr, "gnvcc: judge: "+text+"\n", args...)
 		},
 	}
 }

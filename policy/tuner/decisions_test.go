@@ -1,4 +1,4 @@
-package main
+package tuner
 
 import (
 	"context"
@@ -17,7 +17,7 @@ func TestBook(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := openBook(context.Background(), store)
+	b, err := OpenDecisions(context.Background(), store)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestBook(t *testing.T) {
 	decide("approx=all", "approximate", "H200", "/a/k.o")
 	decide("approx=div", "approximate", "H200", "/b/k.o")
 	decide("maxnreg=48", "construction", "H100", "/b/k.o")
-	for range 2 { // kept by this book alone, then published
+	for range 2 { // kept by this Decisions alone, then published
 		past("/a/k.o", "H200", "approx=all")
 		past("/b/k.o", "H200", "approx=div")
 		past("/c/k.o", "H200", "maxnreg=40")

@@ -1,4 +1,4 @@
-package main
+package tuner
 
 import (
 	"errors"
@@ -21,6 +21,15 @@ type line struct {
 // shellSigns are the characters that sh does something with, quotes and backslashes aside. shlex
 // knows none of them but the last, which begins a comment there.
 const shellSigns = "|&;<>()$`*?[]{}~!=%\n#"
+
+// CheckCommand says what is wrong with the text of --judge or --build before anything is run.
+func CheckCommand(text string) error {
+	l, err := newLine(text)
+	if err != nil {
+		return err
+	}
+	return l.check()
+}
 
 // newLine reads a command line. An error is one that no shell would run, such as a quote that is
 // not closed.

@@ -1,4 +1,4 @@
-package main
+package retune
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 	"gnvcc/policy"
 	"gnvcc/policy/decide"
 	"gnvcc/policy/search"
+	"gnvcc/policy/tuner"
 	"gnvcc/policy/watch"
-	"gnvcc/profile"
 	"gnvcc/profile/capture"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
@@ -23,8 +23,8 @@ import (
 // How watch tunes an edited kernel: on the launches that were captured of it before the edit.
 
 // Tune is watch.World's.
-func (w *world) Tune(ctx context.Context, j watch.Job) (watch.Outcome, error) {
-	library, replayer, err := w.tools()
+func (w *World) Tune(ctx context.Context, j watch.Job) (watch.Outcome, error) {
+	library, replayer, err := w.o.Tools()
 	if err != nil {
 		return watch.Outcome{}, err
 	}
@@ -43,14 +43,17 @@ func (w *world) Tune(ctx context.Context, j watch.Job) (watch.Outcome, error) {
 	}
 	s := &editedSearch{world: w, job: j, captured: list[0].Made}
 	o := policy.Defaults()
-	o.Version, o.Driver, o.Jobs, o.Crashes = version, driverVersion(), guestJobs(), mostRuns-1
-	watchSearch(&o)
-	tuner := search.NewTuner(ctx, o, s, s, memos{w.store}, s)
-	t := &twin{store: w.captures, tuner: tuner, kernel: s.Kernel, replayer: replayer,
-		limits: capture.Usual, budget: w.budget, say: s.say,
-		run: profile.Options{Agent: library, Scratch: w.scratch, Log: s.say}}
-	t.search(ctx, t.heaviest(list, total))
-	results, err := tuner.Finish()
+	o.Version, o.Driver, o.Jobs = w.o.Version, tuner.DriverVersion(), Jobs()
+	o.Crashes = tuner.MostCrashes
+	if w.o.Search != nil {
+		w.o.Search(&o)
+	}
+	run := search.NewTuner(ctx, o, s, s, tuner.Memos{Store: w.store}, s)
+	t := &tuner.ReplaySearch{Captures: w.captures, Tuner: run, Kernel: s.Kernel, Replayer: replayer,
+		Agent: library, Scratch: w.scratch, GPU: w.o.GPU, Limits: capture.Usual, Budget: w.o.Budget,
+		Say: s.say}
+	t.Search(ctx, t.Jobs(list, total))
+	results, err := run.Finish()
 	if err == nil {
 		err = ctx.Err()
 	}
@@ -65,7 +68,7 @@ func (w *world) Tune(ctx context.Context, j watch.Job) (watch.Outcome, error) {
 
 // edited gives the job's captures with the kernel as it is now in them, and what they weigh
 // together; why there is none.
-func (w *world) edited(j watch.Job) (list []*capture.Manifest, total float64, why string) {
+func (w *World) edited(j watch.Job) (list []*capture.Manifest, total float64, why string) {
 	code, err := w.code(j.Kernel)
 	if err != nil {
 		return nil, 0, err.Error()
@@ -85,7 +88,7 @@ func (w *world) edited(j watch.Job) (list []*capture.Manifest, total float64, wh
 }
 
 // code is the kernel's module as it is now, with what a captured launch has to fit.
-func (w *world) code(k watch.Kernel) (capture.Code, error) {
+func (w *World) code(k watch.Kernel) (capture.Code, error) {
 	c := capture.Code{Hash: k.Cubin}
 	var err error
 	if c.Cubin, err = w.store.Object(k.Cubin); err != nil {
@@ -124,7 +127,7 @@ func (w *world) code(k watch.Kernel) (capture.Code, error) {
 // Decisions are kept when it is whole.
 type editedSearch struct {
 	policy.Silent
-	world     *world
+	world     *World
 	job       watch.Job
 	captured  time.Time
 	decisions []cache.Decision
@@ -137,10 +140,10 @@ func (s *editedSearch) say(format string, args ...any) {
 	if !strings.HasPrefix(text, "replaying ") {
 		s.trouble = text
 	}
-	s.world.log.debug(text)
+	s.world.o.Debug(text)
 }
 
-func (s *editedSearch) Note(text string) { s.world.log.debug(text) }
+func (s *editedSearch) Note(text string) { s.world.o.Debug(text) }
 
 // Kernel is policy.Compiler's: what stood for the kernel before the edit is tried first.
 func (s *editedSearch) Kernel(module, kernel string) (*policy.Kernel, error) {
@@ -149,7 +152,7 @@ func (s *editedSearch) Kernel(module, kernel string) (*policy.Kernel, error) {
 		return nil, err
 	}
 	for _, identity := range s.job.Before {
-		for _, d := range s.world.book.known(identity) {
+		for _, d := range s.world.decisions.Known(identity) {
 			if r, err := recipe.Parse(d.Recipe); err == nil && !r.IsDefault() && !d.Approximate() &&
 				len(d.For) == 0 {
 				if entries, err := r.Entries(); err == nil {
@@ -176,7 +179,7 @@ func (s *editedSearch) Prepare(ctx context.Context, k *policy.Kernel) error {
 }
 
 func (s *editedSearch) Past(k *policy.Kernel, device string) *cache.Decision {
-	return s.world.book.Past(k, device)
+	return s.world.decisions.Past(k, device)
 }
 
 func (s *editedSearch) Decide(d cache.Decision) error {
@@ -198,11 +201,11 @@ func (s *editedSearch) Tuned(k *policy.Kernel, shape policy.Shape, o policy.Outc
 // keep hands the decisions over and lets builds see them.
 func (s *editedSearch) keep() error {
 	for _, d := range s.decisions {
-		if err := s.world.book.Decide(d); err != nil {
+		if err := s.world.decisions.Decide(d); err != nil {
 			return fmt.Errorf("keep what was decided: %w", err)
 		}
 	}
-	return s.world.book.Publish()
+	return s.world.decisions.Publish()
 }
 
 // outcome sums the search up.

@@ -1,4 +1,4 @@
-package main
+package tuner
 
 import (
 	"context"
@@ -16,24 +16,24 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// A compiler is driver's Compiler as policy wants it: driver knows how a kernel is built, policy
+// A Compiler is driver's Compiler as policy wants it: driver knows how a kernel is built, policy
 // what is worth trying, and neither knows the other.
-type compiler struct {
+type Compiler struct {
 	*compile.Compiler
 	scratch *scratch.Folder
 	store   *cache.Store
-	ask     asking
+	askers  askers
 }
 
-// An asking says whom decisions are for.
-type asking struct {
+// askers say whom decisions are for.
+type askers struct {
 	approximate  bool   // a kernel whose builds are not known is left alone
 	program, dir string // what is run, and where
 	folder       string // -for: builds below it; "": those that the program came from
 }
 
 // builds names them for a kernel.
-func (a asking) builds(s *compile.Source) ([]string, error) {
+func (a askers) builds(s *compile.Source) ([]string, error) {
 	if a.folder != "" {
 		return []string{a.folder}, nil
 	}
@@ -44,19 +44,22 @@ func (a asking) builds(s *compile.Source) ([]string, error) {
 	return list, err
 }
 
-// newCompiler makes a compiler with a scratch folder; Close removes it.
-func newCompiler(store *cache.Store) (*compiler, error) {
+// NewCompiler makes a Compiler with a scratch folder; Close removes it.
+func NewCompiler(store *cache.Store) (*Compiler, error) {
 	scratch, err := scratch.New()
 	if err != nil {
 		return nil, fmt.Errorf("make a scratch folder: %w", err)
 	}
-	return &compiler{Compiler: compile.New(store, scratch.Path), scratch: scratch, store: store}, nil
+	return &Compiler{Compiler: compile.New(store, scratch.Path), scratch: scratch, store: store}, nil
 }
 
-func (c *compiler) Close() { c.scratch.Remove() }
+func (c *Compiler) Close() { c.scratch.Remove() }
+
+// Folder is the scratch folder.
+func (c *Compiler) Folder() string { return c.scratch.Path }
 
 // Kernel tells policy what it has to know of a loaded kernel.
-func (c *compiler) Kernel(module, kernel string) (*policy.Kernel, error) {
+func (c *Compiler) Kernel(module, kernel string) (*policy.Kernel, error) {
 	s, err := c.Compiler.Kernel(module, kernel)
 	if err != nil {
 		return nil, err
@@ -69,7 +72,7 @@ func (c *compiler) Kernel(module, kernel string) (*policy.Kernel, error) {
 		k.Banned = standing.Banned(sn, k.Name, k.Identity)
 		sn.Close()
 	}
-	if k.For, err = c.ask.builds(s); err != nil && k.Alone == "" {
+	if k.For, err = c.askers.builds(s); err != nil && k.Alone == "" {
 		k.Alone = err.Error()
 	}
 	return k, nil
@@ -104,7 +107,7 @@ func describe(s *compile.Source) (*policy.Kernel, error) {
 }
 
 // Compile makes a candidate.
-func (c *compiler) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe,
+func (c *Compiler) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe,
 	plain bool) (*policy.Candidate, error) {
 	if plain {
 		return candidate(ctx, k, r, c.Compiler.CompilePlain)
@@ -113,13 +116,13 @@ func (c *compiler) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recip
 }
 
 // Draft makes a candidate that a search may race.
-func (c *compiler) Draft(ctx context.Context, k *policy.Kernel,
+func (c *Compiler) Draft(ctx context.Context, k *policy.Kernel,
 	r recipe.Recipe) (*policy.Candidate, error) {
 	return candidate(ctx, k, r, c.Compiler.Draft)
 }
 
 // Prepare makes what proofs of a kernel's candidates need of the kernel.
-func (c *compiler) Prepare(ctx context.Context, k *policy.Kernel) error {
+func (c *Compiler) Prepare(ctx context.Context, k *policy.Kernel) error {
 	return c.Compiler.Prepare(ctx, source(k))
 }
 
@@ -145,14 +148,14 @@ func candidate(ctx context.Context, k *policy.Kernel, r recipe.Recipe,
 }
 
 // Counting makes nvcc's own build with counters in it.
-func (c *compiler) Counting(ctx context.Context, k *policy.Kernel,
+func (c *Compiler) Counting(ctx context.Context, k *policy.Kernel,
 	caches rewrite.Caches) (*policy.Candidate, rewrite.Counters, error) {
 	made, counters, err := c.Compiler.Counting(ctx, source(k), caches)
 	return own(made), counters, err
 }
 
 // Sampling makes nvcc's own build with several thresholds in it.
-func (c *compiler) Sampling(ctx context.Context, k *policy.Kernel,
+func (c *Compiler) Sampling(ctx context.Context, k *policy.Kernel,
 	thresholds []int, window int) (*policy.Candidate, rewrite.Sampling, error) {
 	made, o, err := c.Compiler.Sampling(ctx, source(k), thresholds, window)
 	return own(made), o, err
@@ -167,13 +170,13 @@ func own(made *compile.Candidate) *policy.Candidate {
 }
 
 // Lines makes a candidate once more, with the lines of its PTX.
-func (c *compiler) Lines(ctx context.Context, k *policy.Kernel,
+func (c *Compiler) Lines(ctx context.Context, k *policy.Kernel,
 	r recipe.Recipe) (code, text []byte, err error) {
 	return c.Compiler.Lines(ctx, source(k), r)
 }
 
 // Counts says how often the tools ran.
-func (c *compiler) Counts() string {
+func (c *Compiler) Counts() string {
 	var parts []string
 	for _, tool := range []string{"cicc", "ptxas", "nvlink"} {
 		if n, took := c.Spent(tool); n > 0 {

@@ -1,4 +1,4 @@
-package main
+package tuner
 
 import (
 	"context"
@@ -15,48 +15,33 @@ import (
 	"gnvcc/policy"
 )
 
-// A book is the store as a verb uses it. Nobody owns the store for long: decisions go to the spool,
+// Decisions are those of the store. Nobody owns the store for long: decisions go to the spool,
 // which is safe at once, and are merged and published by whoever owns the store next, usually
 // ourselves at the end. So two tuners may run side by side.
-type book struct {
+type Decisions struct {
 	ctx         context.Context
 	store       *cache.Store
 	approximate bool             // approximate decisions are asked for
-	kept        []cache.Decision // by this book
+	kept        []cache.Decision // by this one
 }
 
 // patience is how long another owner (a merge takes some 50 ms for 10,000 records) is waited for.
 const patience = 10 * time.Second
 
-// openStore opens the user's store.
-func openStore() (*cache.Store, error) {
-	dir, err := cache.Dir()
-	if err != nil {
-		return nil, err
-	}
-	return cache.Open(dir)
-}
-
-// newBook opens the store as openBook does, where the verb has nothing to do with it before.
-func newBook(ctx context.Context) (*book, error) {
-	store, err := openStore()
-	if err != nil {
-		return nil, err
-	}
-	return openBook(ctx, store)
-}
-
-// openBook brings a store up to date with what builds have noted.
-func openBook(ctx context.Context, store *cache.Store) (*book, error) {
-	b := &book{ctx: ctx, store: store}
+// OpenDecisions brings a store up to date with what builds have noted.
+func OpenDecisions(ctx context.Context, store *cache.Store) (*Decisions, error) {
+	b := &Decisions{ctx: ctx, store: store}
 	return b, b.Publish()
 }
 
-// Publish merges the spool and lets builds see the result.
-func (b *book) Publish() error { return b.change(nil) }
+// Store is where they are.
+func (b *Decisions) Store() *cache.Store { return b.store }
 
-// change does so with something done in between, nil: nothing.
-func (b *book) change(fn func(*cache.Owner) error) error {
+// Publish merges the spool and lets builds see the result.
+func (b *Decisions) Publish() error { return b.Change(nil) }
+
+// Change does so with something done in between, nil: nothing.
+func (b *Decisions) Change(fn func(*cache.Owner) error) error {
 	for begun := time.Now(); ; time.Sleep(20 * time.Millisecond) {
 		owner, err := b.store.Own(b.ctx)
 		if err == nil {
@@ -82,9 +67,9 @@ func (b *book) change(fn func(*cache.Owner) error) error {
 
 // Decide keeps a decision. An exact one that was measured is the last word for the builds that it
 // was measured for: what had been approximated for them is taken back.
-func (b *book) Decide(d cache.Decision) error {
+func (b *Decisions) Decide(d cache.Decision) error {
 	if !d.Approximate() && len(d.Evidence.Launches) > 0 {
-		for _, old := range b.known(d.Identity) {
+		for _, old := range b.Known(d.Identity) {
 			if old.Approximate() && old.Recipe != "" && old.Evidence.Device == d.Evidence.Device &&
 				forOne(old.For, d.For) {
 				old.Recipe, old.Time = "", d.Time
@@ -97,14 +82,14 @@ func (b *book) Decide(d cache.Decision) error {
 	return b.keep(d)
 }
 
-func (b *book) keep(d cache.Decision) error {
+func (b *Decisions) keep(d cache.Decision) error {
 	b.kept = append(b.kept, d)
 	return b.store.Spool(cache.Decisions, d.Key(), d)
 }
 
-// known are the decisions on a kernel, with those that this book has kept and nobody has published
+// Known are the decisions on a kernel, with those that this one has kept and nobody has published
 // yet.
-func (b *book) known(identity string) []cache.Decision {
+func (b *Decisions) Known(identity string) []cache.Decision {
 	byKey := map[string]cache.Decision{}
 	if sn, err := b.store.Snapshot(); err == nil {
 		defer sn.Close()
@@ -125,6 +110,16 @@ func (b *book) known(identity string) []cache.Decision {
 	return slices.Collect(maps.Values(byKey))
 }
 
+// At is what is known under a decision's key.
+func (b *Decisions) At(d cache.Decision) (cache.Decision, bool) {
+	for _, old := range b.Known(d.Identity) {
+		if old.Key() == d.Key() {
+			return old, true
+		}
+	}
+	return cache.Decision{}, false
+}
+
 // forOne tells whether two lists of builds (cache.Decision.For) have one in common.
 func forOne(a, b []string) bool {
 	covers := func(x, y string) bool {
@@ -138,7 +133,7 @@ func forOne(a, b []string) bool {
 // Past gives the decision that stands for a kernel's builds: where approximation is asked for, an
 // approximate one of theirs, if there is one; on this GPU, if there is one; the newest of these.
 // nil for none.
-func (b *book) Past(k *policy.Kernel, device string) *cache.Decision {
+func (b *Decisions) Past(k *policy.Kernel, device string) *cache.Decision {
 	var best *cache.Decision
 	rank := func(d *cache.Decision) int {
 		n := 0
@@ -150,7 +145,7 @@ func (b *book) Past(k *policy.Kernel, device string) *cache.Decision {
 		}
 		return n
 	}
-	for _, d := range b.known(k.Identity) {
+	for _, d := range b.Known(k.Identity) {
 		if d.Approximate() && (!b.approximate || d.Recipe == "" || !forOne(d.For, k.For)) {
 			continue
 		}
@@ -159,14 +154,4 @@ func (b *book) Past(k *policy.Kernel, device string) *cache.Decision {
 		}
 	}
 	return best
-}
-
-// complain prints what went wrong, and gives the exit code for it.
-func complain(verb string, err error) int {
-	fmt.Fprintf(os.Stderr, "gnvcc %s: %v\n", verb, err)
-	var known *cache.Error
-	if errors.As(err, &known) && known.Advice != "" && !strings.Contains(err.Error(), known.Advice) {
-		fmt.Fprintln(os.Stderr, "  ", known.Advice)
-	}
-	return 2
 }

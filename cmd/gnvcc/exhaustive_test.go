@@ -1,0 +1,84 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"gnvcc/cache"
+)
+
+// A logged is the line of a tuning run in GNVCC_LOG.
+type logged struct {
+	Message                string
+	Program, Held, Decided float64
+	Captured               int64
+	Rows                   []struct {
+		Capture, Why string
+		Seconds      float64
+		Same         bool
+	}
+}
+
+func loggedIn(t *testing.T, text []byte) (out []logged) {
+	t.Helper()
+	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
+		var l logged
+		if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
+			t.Fatalf("%v: %s", err, lines.Text())
+		}
+		if l.Message == "tuned" {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// TestReplayExhaustive: the benchmark mode works on captures alone, is told in the decisions, and
+// the log says what every capture came to.
+func TestReplayExhaustive(t *testing.T) {
+	t.Log("the GPU is simulated")
+	w := newWatched(t, "ld")
+	log := filepath.Join(w.tmp, "log")
+	cmd := exec.Command(w.Gnvcc, "replay", "--exhaustive", "--levers", "ld,st", "--budget", "60", "k(11|12)")
+	cmd.Env, cmd.Dir = append(w.Env, "GNVCC_LOG="+log), w.Dir
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	text, err := os.ReadFile(log)
+	w.must(err)
+	lines := loggedIn(t, text)
+	if len(lines) != 1 || len(lines[0].Rows) != 2 || lines[0].Decided <= 0 {
+		t.Fatalf("%+v\n%s", lines, out)
+	}
+	for _, r := range lines[0].Rows {
+		if !r.Same || r.Why != "" || r.Seconds < 10 || r.Capture == "" {
+			t.Errorf("%+v", r)
+		}
+	}
+	store, err := cache.Open(w.Store)
+	w.must(err)
+	sn, err := store.Snapshot()
+	w.must(err)
+	defer sn.Close()
+	all, err := sn.AllDecisions()
+	w.must(err)
+	pairs := 0
+	for _, d := range all {
+		for _, l := range d.Evidence.Launches {
+			if l.Exhaustive == nil {
+				t.Errorf("%s: no word of the sweep: %+v", d.Kernel, l)
+			} else if l.Exhaustive.Best.Cost.Candidates > l.Exhaustive.Search.Cost.Candidates {
+				pairs++
+			}
+		}
+	}
+	if len(all) != 2 || pairs != 2 {
+		t.Errorf("%d decisions, %d with candidates beyond the search\n%s", len(all), pairs, out)
+	}
+}

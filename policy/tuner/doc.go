@@ -1,0 +1,21 @@
+// Package tuner is a tuning run from its first to its last step: the program is observed and some
+// of its launches captured, these are replayed and searched on (or the program itself is, in
+// place), decisions go to the store, and what was built is built again or put before the user's
+// judge. It is where policy, which knows what is worth trying, meets driver, which knows how a
+// kernel is built: it and policy/retune alone import both.
+//
+// Run does all of it, for gnvcc tune and gnvcc replay. Who has captures already makes a
+// ReplaySearch: Jobs says which are worth a search and with which share of the time, Search does
+// them. Decisions, Compiler and Predictor are what verbs need of the same: decisions in the store,
+// kernels that were built, recipes that are foretold. Nothing here reads flags or gives exit codes:
+// cmd/gnvcc does, which calls this package, with policy/retune.
+//
+// A GPU is asked for (Request.GPU, ReplaySearch.GPU), so that a test can simulate one.
+//
+// Files: request.go what a run is asked for, run.go the run, observe.go the program's, jobs.go
+// which captures in which order, replays.go the search on them, byprofile.go their weights by
+// another profiler, account.go what it cost, memory.go where captures are unpacked, judge.go
+// approximation that a command allows, commandline.go such commands; compiler.go kernels as policy
+// wants them, decisions.go the store's decisions, rehearse.go a recipe by hand, predict.go recipes
+// from machine code, machine.go this machine.
+package tuner

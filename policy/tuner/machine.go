@@ -1,0 +1,103 @@
+package tuner
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+
+	"gnvcc/cache"
+	"gnvcc/policy"
+	"gnvcc/profile"
+	"gnvcc/profile/capture"
+	"gnvcc/profile/replay"
+	"gnvcc/profile/units"
+)
+
+// What a run needs of this machine: its GPU and driver, the store's captures and notes.
+
+// A GPU does captured launches again. Tests simulate one.
+type GPU interface {
+	// Replay is replay.Run.
+	Replay(ctx context.Context, o replay.Options, u *replay.Unpacked, h profile.Decider, launches int,
+		variations []int) (replay.Outcome, error)
+	// Prepare is replay.Prepare: a process for the next one, nil for none.
+	Prepare(ctx context.Context, o replay.Options, uuid string) *replay.Standby
+}
+
+// realGPU has processes of the replayer do it.
+type realGPU struct{}
+
+func (realGPU) Replay(ctx context.Context, o replay.Options, u *replay.Unpacked, h profile.Decider,
+	launches int, variations []int) (replay.Outcome, error) {
+	return replay.Run(ctx, o, u, h, launches, variations)
+}
+
+func (realGPU) Prepare(ctx context.Context, o replay.Options, uuid string) *replay.Standby {
+	return replay.Prepare(ctx, o, uuid)
+}
+
+// DriverVersion is the NVIDIA driver's, "" where there is none.
+func DriverVersion() string {
+	text, err := os.ReadFile("/proc/driver/nvidia/version")
+	if err != nil {
+		return ""
+	}
+	m := regexp.MustCompile(`\b\d+\.\d+(\.\d+)?\b`).Find(text)
+	return string(m)
+}
+
+// HasDriver tells whether anything of an NVIDIA driver is seen: one on Linux, one in a container,
+// or Windows' under WSL.
+func HasDriver() bool {
+	for _, path := range []string{"/dev/nvidiactl", "/proc/driver/nvidia/version", "/dev/dxg",
+		"/dev/nvmap"} {
+		if _, err := os.Stat(path); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// Captures opens the captures in a store.
+func Captures(store *cache.Store) (*capture.Store, error) {
+	return capture.Open(filepath.Join(store.Path(), "captures"))
+}
+
+// Memos keeps policy's notes in the store: what was compiled and measured.
+type Memos struct{ Store *cache.Store }
+
+func (m Memos) Recall(key string) ([]byte, bool) {
+	return m.Store.Memo(policy.Notebooks, cache.Hash([]byte(key)))
+}
+
+func (m Memos) Remember(key string, b []byte) error {
+	return m.Store.PutMemo(policy.Notebooks, cache.Hash([]byte(key)), b)
+}
+
+// machineKey finds what doctor -measure found out about this machine's GPU. What version 1 measured
+// of memory and integers was wrong.
+const machineKey = "machine 2"
+
+// Machine is what was measured of this machine's GPU last, nil where nothing was.
+func Machine(store *cache.Store) *units.Machine {
+	text, ok := Memos{store}.Recall(machineKey)
+	if !ok {
+		return nil
+	}
+	var m units.Machine
+	if json.Unmarshal(text, &m) != nil {
+		return nil
+	}
+	return &m
+}
+
+// KeepMachine keeps what was measured, for predictions.
+func KeepMachine(store *cache.Store, m *units.Machine) error {
+	text, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	return Memos{store}.Remember(machineKey, text)
+}

@@ -1,0 +1,264 @@
+package tuner
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sort"
+	"sync"
+	"time"
+
+	"gnvcc/cache"
+	"gnvcc/driver/scratch"
+	"gnvcc/policy"
+	"gnvcc/profile"
+	"gnvcc/profile/agent"
+	"gnvcc/profile/capture"
+	"gnvcc/profile/replay"
+)
+
+// A program's run, observed: its launches are counted and timed, and some captured.
+
+// An Observation is what a program is run for.
+type Observation struct {
+	Program  profile.Options // its Agent by BuildAgent
+	Captures *capture.Store
+	Limits   capture.Limits
+	Folder   string        // for captures on their way; "": the program's scratch folder
+	For      time.Duration // how long the program is looked at; 0: as long as it runs
+	// Wanted says why launches of a kernel are not captured, nil where they are.
+	Wanted func(*profile.Launch) error
+	// told how many launches are captured when the time is over and the program runs on; may be nil
+	Gone func(captured int)
+}
+
+// BuildAgent builds the library that runs inside the program, where it is not built yet.
+func BuildAgent(ctx context.Context, store *cache.Store, toolkit string) (string, error) {
+	library, err := agent.Build(ctx, toolkit, filepath.Join(store.Path(), "agent"))
+	if err != nil {
+		return "", fmt.Errorf("can't build the agent that runs inside the program: %w", err)
+	}
+	return library, nil
+}
+
+// BuildReplayer builds the program that does captured launches again, where it is not built yet.
+func BuildReplayer(ctx context.Context, store *cache.Store, toolkit string) (string, error) {
+	program, err := replay.Build(ctx, toolkit, filepath.Join(store.Path(), "agent"))
+	if err != nil {
+		return "", fmt.Errorf("can't build the program that replays launches: %w", err)
+	}
+	return program, nil
+}
+
+// Observed is what a program's run gave.
+type Observed struct {
+	profile.Exit
+	capture.Run
+	Took  time.Duration // from its start to its end
+	Ended time.Time
+	Kept  time.Time // when all captures were in the store
+}
+
+// Observe runs the program, and keeps what it does in the captures' profile of it.
+func (o Observation) Observe() (Observed, error) {
+	run := o.Program
+	dir, err := os.MkdirTemp(cmp.Or(o.Folder, run.Scratch), "captures")
+	if err != nil {
+		return Observed{}, fmt.Errorf("making a folder for captures: %w", err)
+	}
+	name := Absolute(run.Argv[0])
+	known, _ := o.Captures.Profile(name) // none is no trouble
+	c := capture.NewCollector(o.Captures, o.Limits, dir, o.Wanted, known)
+	run.Observe, run.For = true, o.For
+	finish := sync.OnceValue(func() capture.Run {
+		seen := c.Finish()
+		for _, n := range seen.Notes {
+			run.Log("%s", n)
+		}
+		if len(seen.Seen) > 0 {
+			if _, err := o.Captures.Observed(name, seen); err != nil {
+				run.Log("%v", err)
+			}
+		}
+		return seen
+	})
+	run.Gone = func() {
+		n := 0
+		for _, s := range finish().Seen {
+			n += len(s.Captures)
+		}
+		if o.Gone != nil {
+			o.Gone(n)
+		}
+	}
+	begun := time.Now()
+	exit, err := profile.Run(context.Background(), run, c)
+	out := Observed{Exit: exit, Ended: time.Now()}
+	out.Took = out.Ended.Sub(begun)
+	out.Run = finish()
+	out.Kept = time.Now()
+	return out, err
+}
+
+// Absolute is the name under which a program's profile is kept.
+func Absolute(program string) string {
+	if path, err := filepath.Abs(program); err == nil {
+		program = path
+	}
+	if path, err := filepath.EvalSymlinks(program); err == nil {
+		program = path
+	}
+	return program
+}
+
+// observed runs the program, searches on what was captured, and leaves the decisions to the
+// tuner's Finish.
+func (w *ReplaySearch) observed(r *run, wanted func(*profile.Launch) error) (profile.Exit, error) {
+	run, err := Observation{Program: r.program, Captures: w.Captures, Limits: w.Limits,
+		Folder: w.memory.For(w.Limits.Launch), For: r.Observe, Wanted: wanted,
+		Gone: func(captured int) {
+			w.Say(
+				"observed for %v: %d launches are captured; the program runs on by itself, and the search begins when it ends (gnvcc replay searches before)", r.Observe, captured)
+		}}.Observe()
+	a := &w.account
+	a.ran, a.ended, a.kept, a.cost, a.times = run.Took, run.Ended, run.Kept, run.Cost, run.Times
+	r.Signals.ProgramEnded()
+	exit, signals := run.Exit, r.Signals
+	if err != nil {
+		return exit, err
+	}
+	var total float64
+	var list []*capture.Manifest
+	all := profile.Summary{Whole: true}
+	for _, s := range run.Seen {
+		total += s.Use.Seconds
+	}
+	missing := func(s capture.Seen) string {
+		share := s.Use.Seconds / max(total, 1e-12)
+		if s.Why != "" || share < smallest || w.Profile != nil {
+			return s.Why
+		}
+		return fmt.Sprintf(
+			"no launch of it was captured, though it takes %.0f %% of the time: a second run is needed",
+			100*share)
+	}
+	for _, s := range run.Seen {
+		p := s.Profile()
+		all.Kernels = append(all.Kernels, p)
+		list = append(list, s.Captures...)
+		if len(s.Captures) > 0 {
+			continue
+		}
+		if why := missing(s); why != "" {
+			w.Tuner.LeftAlone(p.Launch, why)
+		}
+	}
+	w.account.enter(run.Seen, missing)
+	if err := w.Profile.tell(launched(run.Seen), deviceOf(list), w.Say); err != nil {
+		return exit, err
+	}
+	// counts of all launches, also of those that were not captured
+	w.Tuner.End(&profile.Process{}, all)
+	sort.SliceStable(list, func(i, j int) bool { return list[i].Weight() > list[j].Weight() })
+	jobs := w.Jobs(list, total)
+	if len(run.Seen) > 0 {
+		w.Say("%s%s", observed(run.Seen, total), held(run.Cost))
+	}
+	if signals.Asked() != 0 {
+		w.Say("interrupted: %d launches are captured, gnvcc replay searches on them", len(list))
+		return exit, nil
+	}
+	w.counted = true
+	w.Search(signals.Rest(), jobs)
+	return exit, w.Captures.Trim(w.Limits)
+}
+
+// again searches on the captures that there are.
+func (w *ReplaySearch) again(ctx context.Context, o policy.Options) error {
+	all, skipped := w.Captures.List()
+	if skipped > 0 {
+		w.Say("%d captures can't be read, and are left out", skipped)
+	}
+	var list []*capture.Manifest
+	var total float64
+	for _, m := range all {
+		if o.Only == nil || o.Only.MatchString(m.Kernel) ||
+			o.Only.MatchString(policy.ShortName(m.Kernel)) {
+			list = append(list, m)
+			total += m.Weight()
+		}
+	}
+	if len(list) == 0 {
+		return errors.New(
+			"no captured launches of such a kernel: gnvcc tune -- ./app captures some (gnvcc captures lists them)")
+	}
+	var names []string
+	for _, m := range list {
+		names = append(names, m.Kernel)
+	}
+	if err := w.Profile.tell(names, deviceOf(list), w.Say); err != nil {
+		return err
+	}
+	w.account.ended = time.Now()
+	w.account.captured(list)
+	w.Search(ctx, w.Jobs(list, total))
+	return nil
+}
+
+// launched are the kernels of a run.
+func launched(seen []capture.Seen) (names []string) {
+	for _, s := range seen {
+		names = append(names, s.Launch.Kernel)
+	}
+	return names
+}
+
+// deviceOf is the GPU that captures are from, "" without any.
+func deviceOf(list []*capture.Manifest) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return list[0].Device
+}
+
+// observed sums a run up: how many kernels take nearly all of the time.
+func observed(seen []capture.Seen, total float64) string {
+	by := map[string]float64{}
+	for _, s := range seen {
+		by[s.Launch.Kernel] += s.Use.Seconds
+	}
+	times := slices.Sorted(maps.Values(by))
+	var sum float64
+	n := 0
+	for i := len(times) - 1; i >= 0 && sum < 0.9*total; i-- {
+		sum += times[i]
+		n++
+	}
+	return fmt.Sprintf("observed: %d of %d kernels take %.0f %% of %.3g s on the GPU", n, len(by),
+		100*sum/max(total, 1e-12), total)
+}
+
+// SocketScratch makes a folder for the program's run whose path is short enough for a socket in
+// it.
+func SocketScratch() (*scratch.Folder, error) {
+	var first error
+	for _, dir := range []string{os.TempDir(), "/tmp"} {
+		s, err := scratch.NewIn(dir)
+		if err == nil && profile.FitsSocket(s.Path) {
+			return s, nil
+		}
+		if err == nil {
+			s.Remove()
+			err = fmt.Errorf("the path %s is too long for a socket", dir)
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return nil, fmt.Errorf("a scratch folder for the program's run: %w; set TMPDIR to a folder that can be written", first)
+}

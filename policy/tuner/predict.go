@@ -1,0 +1,97 @@
+package tuner
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"gnvcc/cache"
+	"gnvcc/driver/record"
+	"gnvcc/policy/foretell"
+	"gnvcc/profile/units"
+	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
+	predictor "gnvcc/sim/predict"
+)
+
+// A Predictor says of built kernels what can be said from their machine code, without a GPU.
+type Predictor struct {
+	compiler *Compiler
+	decided  map[string]*cache.Decision // by identity; a pinned one before a measured one
+	machine  *units.Machine
+	version  string
+}
+
+// NewPredictor makes one; of two decisions on a kernel the later in the list counts. version is
+// gnvcc's. Close removes its scratch folder.
+func NewPredictor(store *cache.Store, decided []cache.Decision, version string) (*Predictor,
+	error) {
+	c, err := NewCompiler(store)
+	if err != nil {
+		return nil, err
+	}
+	p := &Predictor{compiler: c, decided: map[string]*cache.Decision{}, machine: Machine(store),
+		version: version}
+	for i := range decided {
+		p.decided[decided[i].Identity] = &decided[i]
+	}
+	return p, nil
+}
+
+func (p *Predictor) Close() { p.compiler.Close() }
+
+// Predict predicts one kernel.
+func (p *Predictor) Predict(ctx context.Context, b record.BuiltKernel) (*foretell.Kernel, error) {
+	known, err := p.compiler.Kernel(b.Assembly.Cubin, b.Name)
+	if err != nil {
+		return nil, err
+	}
+	if why := cmp.Or(known.Alone, known.HintsAlone); why != "" { // register caps are foretold
+		return nil, errors.New(why)
+	}
+	return foretell.Look(ctx, p.compiler, known, p.decided[b.Identity], p.machine)
+}
+
+// Recipe gives the decision for what is foretold to be fastest, nil where nothing is to be kept;
+// the text says which, and why.
+func (p *Predictor) Recipe(ctx context.Context, b record.BuiltKernel) (*cache.Decision, string) {
+	if d := p.decided[b.Identity]; d != nil && !d.Predicted {
+		if d.Pinned {
+			return nil, "pinned by you, which stays"
+		}
+		return nil, "was measured, or left alone by gnvcc tune, which stays"
+	}
+	seen, err := p.Predict(ctx, b)
+	if err != nil {
+		return nil, "nothing can be foretold: " + err.Error()
+	}
+	best, ok := seen.Best()
+	if !ok {
+		return nil, fmt.Sprintf(
+			"no register cap with nvcc's own floating-point instructions is foretold to gain %.0f %% and more", 100*predictor.Margin)
+	}
+	r, err := recipe.Parse(best.Recipe)
+	if err == nil && rewrite.ExactnessOf(r) != rewrite.ByConstruction {
+		err = fmt.Errorf("%s is not exact by construction", r)
+	}
+	var d cache.Decision
+	if err == nil {
+		d, err = p.compiler.Rehearse(ctx, b, r, p.version)
+	}
+	if err != nil {
+		return nil, fmt.Sprintf(
+			"%s is foretold to take %.2f of the time, but a build would not take it: %v", best.Recipe,
+			best.Time, err)
+	}
+	d.Pinned, d.Predicted = false, true
+	d.Evidence.Note = fmt.Sprintf("predicted, not measured: %.2f of the time; rates: %s", best.By(),
+		seen.Picture.Units.Source)
+	if a := seen.Picture.Assumed; len(a) > 0 {
+		d.Evidence.Note += "; assumed: " + strings.Join(a, ", ")
+	}
+	return &d, fmt.Sprintf("%s, foretold to take %.2f of the time; %d registers, nvcc's own has %d",
+		d.Recipe, best.By(),
+		d.Evidence.Chosen.Registers, d.Evidence.Default.Registers)
+}

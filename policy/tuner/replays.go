@@ -1,0 +1,314 @@
+package tuner
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"gnvcc/policy"
+	"gnvcc/policy/search"
+	"gnvcc/profile/capture"
+	"gnvcc/profile/replay"
+	"gnvcc/rewrite"
+)
+
+// The search on captured launches: the program has ended, and processes of our own do some of its
+// launches again.
+
+// MostCrashes is how many candidates may crash in the search on one capture.
+const MostCrashes = 5
+
+const (
+	smallest = 0.01            // share of the run's time below which a kernel is not searched
+	least    = 2 * time.Second // what a search gets at least
+	spare    = 5 * time.Second // by which one may be longer, to end what it has begun
+	mostRuns = MostCrashes + 1 // processes for one capture: each crash of a candidate takes one
+	// configurations of one kernel that are searched in full, if the budget reaches
+	mostFull  = 8
+	mostAnew  = 3 // searches after varied data refused a winner
+	variation = 8 // kinds of varied data (profile/replay/source/vary.c)
+)
+
+// A ReplaySearch searches on captured launches. Its exported fields are for who makes it.
+type ReplaySearch struct {
+	Captures *capture.Store
+	Tuner    *search.Tuner
+	Kernel   func(cubin, name string) (*policy.Kernel, error)
+	Replayer string // the program (BuildReplayer)
+	Agent    string // its library (BuildAgent)
+	Scratch  string // folder
+	GPU      GPU    // nil: this machine's
+	Limits   capture.Limits
+	Budget   time.Duration // for all of it
+	Say      func(format string, args ...any)
+	At       func(n, of int, end time.Time) // told how far the search is; may be nil
+	Profile  *ByProfile                     // whose shares of the time count, nil: as observed
+
+	memory  memoryFolder
+	counted bool // the tuner knows how often things were launched
+	account account
+	standby *replay.Standby // for the next replay; nil: none
+	rest    []Job           // that come after this one
+}
+
+// gpu is where launches are replayed.
+func (w *ReplaySearch) gpu() GPU {
+	if w.GPU == nil {
+		return realGPU{}
+	}
+	return w.GPU
+}
+
+// Search replays captures, the heaviest first, each with its share of the budget; and again those
+// on which what won later, on another launch, was not compared.
+func (w *ReplaySearch) Search(ctx context.Context, list []Job) {
+	for _, j := range list {
+		w.classify(j.Capture)
+	}
+	w.account.wanted(list)
+	begun := time.Now()
+	w.pass(ctx, list, w.Budget)
+	left := w.Budget - time.Since(begun)
+	if missed := w.missed(list); left > least && ctx.Err() == nil {
+		w.pass(ctx, missed, left)
+	}
+}
+
+// missed are the captures that were replayed, but not with what won on their configuration.
+func (w *ReplaySearch) missed(list []Job) []Job {
+	return slices.DeleteFunc(slices.Clone(list), func(j Job) bool {
+		return !w.account.same(j.Capture) || !w.Tuner.Missed(configuration(j.Capture), j.Capture.ID)
+	})
+}
+
+// pass goes through a list once, for a time. The next capture is unpacked meanwhile.
+func (w *ReplaySearch) pass(ctx context.Context, list []Job, budget time.Duration) {
+	var sum float64
+	for _, j := range list {
+		sum += j.Share
+		if amongGrids(j.Capture) {
+			w.Tuner.AmongGrids(configuration(j.Capture))
+		}
+	}
+	done := make(chan struct{})
+	files := w.unpack(list, done)
+	defer func() {
+		close(done)
+		for f := range files { // one that is on its way
+			f.close()
+		}
+	}()
+	begun := time.Now()
+	defer func() { w.standby.Close() }()
+	for i, j := range list {
+		left := budget - time.Since(begun)
+		part := time.Duration(float64(left) * j.Share / max(sum, 1e-12))
+		sum -= j.Share
+		if ctx.Err() != nil {
+			return
+		}
+		if left < least {
+			w.Say("the budget of %v is used up: %d of %d captures were not searched; the next run continues",
+				budget, len(list)-i, len(list))
+			return
+		}
+		w.rest = list[i:]
+		w.prepare(ctx, nil)
+		if i == 0 {
+			w.ahead()
+		}
+		w.rest = list[i+1:]
+		asked := time.Now()
+		f := <-files
+		there := time.Now()
+		if w.settled(j, nil) {
+			w.account.stands(cmp.Or(j.Leader, j.Before), j.Capture)
+			f.close()
+			continue
+		}
+		if j.Leader != nil {
+			w.Tuner.CheckOnly(configuration(j.Capture))
+		}
+		w.Say("replaying %s (%.0f %%): %d of %d captures, at most %.0f s", policy.ShortName(j.Capture.Kernel),
+			100*j.Share, i+1, len(list), max(part, least).Seconds())
+		if w.At != nil {
+			w.At(i+1, len(list), begun.Add(w.Budget))
+		}
+		// the rest is for the process' start, and for varied data
+		w.Tuner.SetBudget(max(part*4/5, least), min(spare, left/5))
+		w.ahead()
+		if f.err != nil {
+			w.Say("%s: %v", policy.ShortName(j.Capture.Kernel), f.err)
+			w.account.replayed(j.Capture, false, f.err)
+		} else {
+			w.one(ctx, j.Capture, f.u)
+		}
+		f.close()
+		w.account.took(j.Capture, there.Sub(asked), time.Since(there))
+	}
+}
+
+// settled tells whether a capture has nothing more to tell: there is nothing that could be checked
+// on it, and another one leads it, or another launch of its configuration was replayed and searched
+// on (now: is at this moment). In a search without the program each capture brings counts.
+func (w *ReplaySearch) settled(j Job, now *capture.Manifest) bool {
+	if w.Tuner.Decided(configuration(j.Capture)) {
+		return false
+	}
+	return j.Leader != nil ||
+		j.Before != nil && w.counted && (j.Before == now || w.account.same(j.Before))
+}
+
+// roomy is how much memory a launch may reach while another process gets a context beside it,
+// bytes: that takes some hundred MiB, and a replay has its launch's memory twice.
+const roomy = 2 << 30
+
+// prepare starts a process for the next replay, unless there is one or no replay will follow; now
+// is what is replayed at this moment. Launches beside it take as long as ever (docs/facts.md).
+func (w *ReplaySearch) prepare(ctx context.Context, now *capture.Manifest) {
+	i := slices.IndexFunc(w.rest, func(j Job) bool { return !w.settled(j, now) })
+	if w.standby == nil && i >= 0 && ctx.Err() == nil {
+		w.standby = w.gpu().Prepare(ctx, w.replayOptions(), w.rest[i].Capture.UUID)
+	}
+}
+
+// ahead lets candidates for the next search be compiled.
+func (w *ReplaySearch) ahead() {
+	for _, j := range w.rest {
+		if j.Leader == nil && j.Before == nil {
+			w.Tuner.Ahead(configuration(j.Capture))
+			return
+		}
+	}
+}
+
+func (w *ReplaySearch) replayOptions() replay.Options {
+	return replay.Options{Program: w.Replayer, Agent: w.Agent, Log: w.Say,
+		Scratch: w.Scratch}
+}
+
+// A file is a capture's, or why there is none.
+type file struct {
+	u   *replay.Unpacked
+	err error
+}
+
+func (f file) close() {
+	if f.u != nil {
+		f.u.Close()
+	}
+}
+
+// unpack unpacks captures one after the other, one ahead of the reader, until done is closed.
+func (w *ReplaySearch) unpack(list []Job, done <-chan struct{}) <-chan file {
+	files := make(chan file)
+	go func() {
+		defer close(files)
+		for _, j := range list {
+			u, err := replay.Unpack(w.Captures, j.Capture, cmp.Or(w.memory.For(j.Capture.Filled), w.Scratch))
+			select {
+			case files <- file{u, err}:
+			case <-done:
+				file{u, err}.close()
+				return
+			}
+		}
+	}()
+	return files
+}
+
+// classify tells a capture which of its ranges the kernel reads as floating point alone. Where a
+// pointer's use can't be told, content decides.
+func (w *ReplaySearch) classify(m *capture.Manifest) {
+	k, err := w.Kernel(m.Cubin, m.Kernel)
+	if err != nil {
+		return // the search will say so
+	}
+	m.Judge(func(yield func(index, offset int, kind string)) {
+		for p, n := range k.Through {
+			switch n {
+			case rewrite.Floats:
+				yield(p.Index, p.Offset, "float")
+			case rewrite.Doubles:
+				yield(p.Index, p.Offset, "double")
+			case rewrite.Integers:
+				yield(p.Index, p.Offset, "")
+			}
+		}
+	})
+}
+
+// one searches on one capture, and checks what won on varied data.
+func (w *ReplaySearch) one(ctx context.Context, m *capture.Manifest, u *replay.Unpacked) {
+	is := configuration(m)
+	for anew := 0; anew < mostAnew; anew++ {
+		if !w.replay(ctx, m, u, anew == 0) || !w.Tuner.Decided(is) || !w.Tuner.Again(is) {
+			return
+		}
+	}
+}
+
+// replay lets the tuner search on a capture, and then check the winners on varied data, all in one
+// process if nothing crashes. A variation under which the original does not end costs its process,
+// and does not count. False: it could not be replayed.
+func (w *ReplaySearch) replay(ctx context.Context, m *capture.Manifest, u *replay.Unpacked,
+	first bool) bool {
+	is := configuration(m)
+	o := w.replayOptions()
+	o.Vary = w.Tuner.Vary
+	o.Worth = func() bool { return w.Tuner.Decided(is) }
+	var reached int64
+	for _, r := range m.Ranges {
+		reached += r.Size
+	}
+	prepare := func() {
+		if reached <= roomy {
+			w.prepare(ctx, m)
+		}
+	}
+	o.Running, o.Untimed = prepare, prepare // once more, when it is known what won
+	launches, next := 1, 1
+	for runs := 1; ctx.Err() == nil; runs++ {
+		o.Count = first && runs == 1 && !w.counted
+		var list []int
+		for v := next; v <= variation && numbers(m); v++ {
+			list = append(list, v)
+		}
+		o.Standby, w.standby = w.standby, nil
+		out, err := w.gpu().Replay(ctx, o, u, w.Tuner, launches, list)
+		w.account.spent(m, out.Spent, w.Tuner.Spent(is))
+		if err != nil {
+			if !errors.Is(err, replay.ErrRefused) {
+				err = fmt.Errorf("replaying %s: %w", m.Kernel, err)
+			}
+			w.Say("%s: %v", policy.ShortName(m.Kernel), err)
+			w.account.replayed(m, out.Same, err)
+			return false
+		}
+		w.account.replayed(m, out.Same, nil)
+		switch {
+		case out.Whole:
+			return true
+		case out.Failed > 0 || launches == 0: // the search was done
+			if launches, next = 0, max(out.Failed, next)+1; next > variation {
+				return true
+			}
+		case runs == mostRuns:
+			return false
+		default:
+			w.Say("%s: a search process ended (%s); another one continues", policy.ShortName(m.Kernel),
+				out.Reason)
+		}
+	}
+	return false
+}
+
+// numbers tells whether a launch reads anything that can be varied.
+func numbers(m *capture.Manifest) bool {
+	return slices.ContainsFunc(m.Ranges, func(r capture.Range) bool {
+		return r.Numbers == "float" || r.Numbers == "double"
+	})
+}

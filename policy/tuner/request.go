@@ -1,0 +1,82 @@
+package tuner
+
+import (
+	"context"
+	"io"
+	"os"
+	"syscall"
+	"time"
+
+	"gnvcc/cache"
+	"gnvcc/driver/toolkit"
+	"gnvcc/policy"
+	"gnvcc/policy/decide"
+	"gnvcc/profile"
+)
+
+// A Mode says where launches are searched on.
+type Mode int
+
+const (
+	// Replayed: the program is observed, and captured launches are replayed when it has ended.
+	Replayed Mode = iota
+	// InPlace: in the program, which waits at a kernel's first launch.
+	InPlace
+	// Captured: on the captures that there are; no program is run.
+	Captured
+)
+
+// A Request is what a tuning run is asked for.
+type Request struct {
+	Store   *cache.Store
+	Tools   toolkit.Toolkit
+	Options policy.Options
+	Mode    Mode
+	Program []string // with its arguments; none for Captured
+	// Advanced Controls Files that ptxas is tried with
+	Controls []string
+
+	Budget       time.Duration // for the run; with InPlace, Options.Budget counts
+	Observe      time.Duration // how long the program is looked at; 0: as long as it runs
+	CaptureLimit int64         // bytes of one captured launch; 0: the usual
+	Profile      *ByProfile    // what kernels weigh, nil: as observed
+	Folder       string        // builds below it are those that decisions are for; "": the program's
+
+	Judge, Link string // commands of the user's (judge.go); "": none
+	Apply       bool   // build with what was found
+
+	Signals Signals
+	GPU     GPU             // nil: this machine's
+	Listen  policy.Progress // nil: nobody
+	// says what takes long, and gives what is called when it is over; may be nil
+	During func(what string) (over func())
+	// told how far a search is; may be nil
+	At func(n, of int, end time.Time)
+	// told what was found, before anything is built with it; may be nil
+	Found  func(Found)
+	Stderr io.Writer // what apply and the judge say
+}
+
+// Found is what a run gave.
+type Found struct {
+	Results  []decide.Result
+	Notes    []string
+	Compiled string // how often the tools ran
+	Took     time.Duration
+	Program  profile.Exit
+}
+
+// Signals are what the user's signals mean while a program runs under us, and after that.
+type Signals interface {
+	// Tuning ends with the first signal that asks for an end; Rest with one after the program's end.
+	Tuning() context.Context
+	Rest() context.Context
+	// Pass are the signals that the program is to get.
+	Pass() <-chan os.Signal
+	// ProgramEnded tells that signals are for us alone from now on.
+	ProgramEnded()
+	// Asked is the first signal that asked for an end, CutShort the first one after the program's
+	// end; 0: none did.
+	Asked() syscall.Signal
+	CutShort() syscall.Signal
+}

@@ -1,0 +1,232 @@
+package tuner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+
+	"gnvcc/driver/apply"
+	"gnvcc/driver/compile"
+	"gnvcc/driver/environment"
+	"gnvcc/driver/standing"
+	"gnvcc/policy"
+	"gnvcc/policy/decide"
+	"gnvcc/policy/search"
+	"gnvcc/profile"
+	"gnvcc/profile/capture"
+	"gnvcc/rewrite"
+)
+
+// A run is one run of gnvcc tune or gnvcc replay: what it needs is opened, the program is run and
+// searched, what was found is told and built with.
+type run struct {
+	Request
+	begun   time.Time
+	started bool         // the program, or a capture, may have been run
+	failed  profile.Exit // how gnvcc ends where nothing could be run
+
+	decisions *Decisions
+	compiler  *Compiler
+	program   profile.Options
+	replays   *ReplaySearch // nil where the search is in the program
+
+	open []func() // what to close, the last first
+}
+
+// Run does what is asked for, and tells how the program ended; where a signal cut short what comes
+// after it (or before), that signal.
+func Run(asked Request) (exit profile.Exit, err error) {
+	r := &run{Request: asked, begun: time.Now(), failed: profile.Exit{Code: 1}}
+	defer func() {
+		for _, closes := range slices.Backward(r.open) {
+			closes()
+		}
+		if s := r.Signals.Asked(); s != 0 && !r.started {
+			exit, err = EndedBy(s), errors.New("interrupted before anything was run")
+		}
+	}()
+	if err := r.prepare(); err != nil {
+		return r.failed, err
+	}
+	tuner, exit, err := r.search()
+	if err != nil {
+		tuner.Finish()
+		return r.failed, err
+	}
+	results, finish := tuner.Finish()
+	if err := r.decisions.Publish(); err != nil && finish == nil {
+		finish = err
+	}
+	if r.replays != nil {
+		r.replays.account.log(environment.Read().Log(), time.Now())
+	}
+	if r.Found != nil {
+		r.Found(Found{Results: results, Notes: tuner.Notes(), Compiled: r.compiler.Counts(),
+			Took: time.Since(r.begun), Program: exit})
+	}
+	if finish == nil {
+		finish = r.build(results)
+	}
+	if s := r.Signals.CutShort(); s != 0 {
+		r.note("interrupted: what was found is kept; gnvcc replay goes on with the launches that are captured")
+		if exit = EndedBy(s); errors.Is(finish, context.Canceled) {
+			finish = nil
+		}
+	}
+	return exit, finish
+}
+
+// prepare opens the store, and builds what runs inside the program.
+func (r *run) prepare() (err error) {
+	ctx := r.Signals.Tuning()
+	keeping, stop := outlast(r.Signals.Rest(), grace)
+	r.open = append(r.open, stop)
+	if r.decisions, err = OpenDecisions(keeping, r.Store); err != nil {
+		return err
+	}
+	r.Options.Controls, err = compile.KeepControls(ctx, r.Store, r.Tools, r.Controls)
+	if err != nil {
+		return err
+	}
+	if r.Listen != nil {
+		for i, hash := range r.Options.Controls {
+			fmt.Fprintf(r.Stderr, "gnvcc: controls file %s appears in recipes as %.12s\n", r.Controls[i], hash)
+		}
+	}
+	over := func() {}
+	if r.During != nil {
+		over = r.During("building the agent")
+	}
+	library, err := BuildAgent(ctx, r.Store, r.Tools.Dir())
+	over()
+	if err != nil {
+		return err
+	}
+	if r.Mode != Captured {
+		if r.Program[0], err = exec.LookPath(r.Program[0]); err != nil {
+			r.failed.Code = 127
+			return err
+		}
+	}
+	if r.compiler, err = NewCompiler(r.Store); err != nil {
+		return err
+	}
+	r.open = append(r.open, r.compiler.Close)
+	approximate := r.Options.Exact == rewrite.Approximate
+	r.compiler.askers = askers{approximate: approximate, folder: r.Folder}
+	if r.Mode != Captured {
+		r.compiler.askers.program, _ = filepath.Abs(r.Program[0])
+	}
+	r.compiler.askers.dir, _ = os.Getwd()
+	r.decisions.approximate = approximate
+	r.Options.Driver = DriverVersion()
+	folder, err := SocketScratch()
+	if err != nil {
+		return err
+	}
+	r.open = append(r.open, folder.Remove)
+	r.program = profile.Options{Argv: r.Program, Agent: library, Scratch: folder.Path,
+		Signals: r.Signals.Pass(), Log: r.note}
+	return ctx.Err()
+}
+
+// note tells something on the way.
+func (r *run) note(format string, args ...any) {
+	if r.Listen != nil {
+		r.Listen.Note(fmt.Sprintf(format, args...))
+	}
+}
+
+// search runs the program, and looks for recipes in it or on its captures.
+func (r *run) search() (tuner *search.Tuner, exit profile.Exit, err error) {
+	o, notes := &r.Options, Memos{r.Store}
+	if r.Mode == InPlace {
+		r.started, o.InPlace = true, true
+		tuner = search.NewTuner(r.Signals.Tuning(), *o, r.compiler, r.decisions, notes, r.Listen)
+		exit, err = profile.Run(context.Background(), r.program, tuner)
+		r.Signals.ProgramEnded()
+		return tuner, exit, err
+	}
+	o.Crashes, o.Full = MostCrashes, mostFull
+	tuner = search.NewTuner(r.Signals.Rest(), *o, r.compiler, r.decisions, notes, r.Listen)
+	s, err := Captures(r.Store)
+	if err != nil {
+		return tuner, exit, err
+	}
+	replayer, err := BuildReplayer(r.Signals.Tuning(), r.Store, r.Tools.Dir())
+	if err != nil {
+		return tuner, exit, err
+	}
+	memory := newMemoryFolder()
+	r.open = append(r.open, memory.Remove)
+	w := &ReplaySearch{Captures: s, Tuner: tuner, Kernel: r.compiler.Kernel, Replayer: replayer,
+		Agent: r.program.Agent, Scratch: r.program.Scratch, GPU: r.GPU,
+		Limits: capture.Usual.Within(r.Store.Path(), r.CaptureLimit), Budget: r.Budget,
+		Say: r.note, At: r.At, Profile: r.Profile, memory: memory}
+	r.started, r.replays = true, w
+	if r.Profile != nil {
+		r.Profile.say = r.note
+		r.Profile.tellStale(r.decisions, standing.GPU(), o.Driver)
+	}
+	if r.Mode == Captured {
+		r.Signals.ProgramEnded()
+		return tuner, exit, w.again(r.Signals.Rest(), *o)
+	}
+	exit, err = w.observed(r, func(l *profile.Launch) error {
+		if err := r.Profile.refuse(l.Kernel); err != nil {
+			return err
+		}
+		return tunable(r.compiler, *o, l)
+	})
+	return tuner, exit, err
+}
+
+// build asks the user's judge, or rebuilds with what was found.
+func (r *run) build(results []decide.Result) error {
+	ctx, judged := r.Signals.Rest(), r.Judge != ""
+	switch {
+	case !judged && !r.Apply:
+		return nil
+	case r.Signals.Asked() != 0:
+		return errors.New("interrupted: what was found is kept, nothing was built")
+	case judged:
+		return newJudge(ctx, r).run(ctx, results)
+	}
+	if _, err := apply.Recipes(ctx, r.Store, r.Stderr); err != nil {
+		return fmt.Errorf("apply: %w", err)
+	}
+	return nil
+}
+
+// grace is how long what was found may take to reach the store after a signal that leaves the rest.
+const grace = 2 * time.Second
+
+// outlast gives a context that ends some time after another one.
+func outlast(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
+	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(by, cancel) })
+	return longer, func() { stop(); cancel() }
+}
+
+// EndedBy is the end of a command that a signal ended.
+func EndedBy(s syscall.Signal) profile.Exit { return profile.Exit{Code: 128 + int(s), Signal: s} }
+
+// tunable says why a kernel is not worth a capture.
+func tunable(c *Compiler, o policy.Options, l *profile.Launch) error {
+	k, err := c.Kernel(l.Cubin, l.Kernel)
+	switch {
+	case err != nil:
+		return err
+	case k.Alone != "":
+		return errors.New(k.Alone)
+	case o.Only != nil && !o.Only.MatchString(k.Name) && !o.Only.MatchString(k.Short):
+		return errors.New("not selected (--kernels)")
+	}
+	return nil
+}
