@@ -2,8 +2,8 @@
 // recipes are eligible over all configurations, which flags all kernels of a file can have, and the
 // decision with its evidence. When a comparison is believed at all is policy/stats' business.
 //
-// policy/search fills the findings in and calls it; policy/tuner reads results and lets a judge choose
-// (Choose).
+// policy/search fills the findings in and calls it; policy/tuner reads results and lets a judge
+// choose (Choose).
 //
 // Files: findings.go what a run found, notebook.go how that outlives the run, admit.go what may be
 // measured and what is taken in a winner's place, settle.go the kernels of a run, choice.go

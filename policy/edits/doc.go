@@ -3,7 +3,8 @@
 // can't be watched, by a limit or on a network's file system, its files are looked at by stat every
 // few seconds.
 //
-// cmd/gnvcc makes a Watcher for gnvcc watch, policy/retune uses it; nobody else does. It knows nothing of compilers.
+// cmd/gnvcc makes a Watcher for gnvcc watch, policy/retune uses it; nobody else does. It knows
+// nothing of compilers.
 //
 // Files: edits.go the set and what is told of it, look.go one file's content, notify.go folders.
 package edits
