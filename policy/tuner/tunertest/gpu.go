@@ -1,0 +1,159 @@
+package tunertest
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"os"
+
+	"gnvcc/policy"
+	"gnvcc/profile"
+	"gnvcc/profile/capture"
+	"gnvcc/profile/replay"
+	"gnvcc/rewrite/manner"
+	"gnvcc/sim/cubin"
+)
+
+// A GPU does launches again as package tuner asks.
+type GPU struct {
+	Captures func() (*capture.Store, error)
+	Measured func(kernel, code string) // told of each candidate that is measured, by its code's hash
+}
+
+func (GPU) Prepare(context.Context, replay.Options, string) *replay.Standby { return nil }
+
+// Replay is replay.Run.
+func (g GPU) Replay(ctx context.Context, o replay.Options, u *replay.Unpacked, h profile.Decider,
+	launches int, variations []int) (replay.Outcome, error) {
+	m := u.Manifest()
+	s, err := g.Captures()
+	if err != nil {
+		return replay.Outcome{}, err
+	}
+	if _, err := s.Bytes(m); err != nil {
+		return replay.Outcome{}, err
+	}
+	code, err := s.Code(m)
+	if err != nil {
+		return replay.Outcome{}, err
+	}
+	f, err := cubin.Read(code)
+	if err != nil {
+		return replay.Outcome{}, err
+	}
+	k, ok := f.Kernel(m.Kernel)
+	if !ok {
+		return replay.Outcome{Reason: "no such kernel"}, replay.ErrRefused
+	}
+	p := &profile.Process{PID: 1}
+	l := &profile.Launch{Process: p, Kernel: m.Kernel, Cubin: m.Cubin, Grid: m.Grid, Block: m.Block,
+		Dynamic: m.Dynamic, Count: 1,
+		Device:     &profile.Device{Name: m.Device, Major: m.Major, Minor: m.Minor, Multiprocessors: 132},
+		Attributes: profile.Attributes{Registers: k.Registers, MaxThreads: 1024}}
+	for _, param := range k.Params {
+		v := make([]byte, param.Size)
+		v[0] = 8
+		same := make([]byte, param.Size)
+		l.Params = append(l.Params, profile.Param{Offset: param.Offset, Size: param.Size, Value: v,
+			Same: same})
+	}
+	m.Use.Apply(l)
+	on := &session{gpu: g, kernel: m.Kernel, code: []string{codeOf(code, m.Kernel)}}
+	h.Start(p)
+	for range launches {
+		if v := h.Launch(l); v.Tune {
+			h.Tune(ctx, l, on)
+		}
+	}
+	for _, v := range variations {
+		if !o.Vary(ctx, v, l, on) {
+			break
+		}
+	}
+	sum := profile.Summary{Whole: true}
+	if o.Count {
+		sum.Kernels = []profile.Seen{{Launch: l}}
+	}
+	h.End(p, sum)
+	return replay.Outcome{Same: true, Whole: true, Varied: variations}, nil
+}
+
+func codeOf(b []byte, kernel string) string {
+	code, err := policy.CodeHash(b, kernel)
+	if err != nil {
+		return err.Error()
+	}
+	return code
+}
+
+// A session has the code of what is loaded; the original is the first.
+type session struct {
+	gpu    GPU
+	kernel string
+	code   []string
+}
+
+func (s *session) Golden() (profile.Written, error) {
+	return profile.Written{Allocations: 1}, nil
+}
+
+func (s *session) Load(path, entry string) (profile.Candidate, profile.Attributes, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return 0, profile.Attributes{}, err
+	}
+	f, err := cubin.Read(b)
+	if err != nil {
+		return 0, profile.Attributes{}, err
+	}
+	if entry == "" {
+		entry = s.kernel
+	}
+	k, ok := f.Kernel(entry)
+	if !ok {
+		return 0, profile.Attributes{}, fmt.Errorf("%s has no %s", path, entry)
+	}
+	s.code = append(s.code, codeOf(b, entry))
+	return profile.Candidate(len(s.code) - 1), profile.Attributes{Registers: k.Registers,
+		MaxThreads: 1024}, nil
+}
+
+func (s *session) LoadAs(path, entry string,
+	m manner.Manner) (profile.Candidate, profile.Attributes, error) {
+	return s.Load(path, entry)
+}
+
+func (s *session) Unload(profile.Candidate) error { return nil }
+
+// Measure: other code than the original's takes between 0.7 and 1.0 of its time, the same code
+// always the same.
+func (s *session) Measure(c profile.Candidate, n int, o profile.Measurement) ([]float64, error) {
+	t := 1e6
+	if code := s.code[c]; code != s.code[0] {
+		h := fnv.New32a()
+		h.Write([]byte(code))
+		t *= 0.7 + 0.3*float64(h.Sum32()%1000)/1000
+		s.gpu.Measured(s.kernel, code)
+	}
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = t * (1 + 0.002*rand.Float64())
+	}
+	return out, nil
+}
+
+func (s *session) Read(c profile.Candidate, variable string, size int) ([]byte, error) {
+	return nil, fmt.Errorf("it has no variable %s", variable)
+}
+
+func (s *session) Check(profile.Candidate) (profile.Difference, error) {
+	return profile.Difference{Same: true}, nil
+}
+
+func (s *session) CheckUnder(c profile.Candidate,
+	_ profile.Schedule) (profile.Difference, error) {
+	return s.Check(c)
+}
+
+var _ profile.Session = (*session)(nil)
