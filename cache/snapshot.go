@@ -62,6 +62,14 @@ func unreadable(doing, path string, err error) error {
 	return corrupt(doing, path, "%w", err)
 }
 
+// ID is that of the database that it was published from, "" for none.
+func (sn *Snapshot) ID() string {
+	if sn == nil {
+		return ""
+	}
+	return sn.flat.head.ID
+}
+
 // Path is the file that it is read from.
 func (sn *Snapshot) Path() string {
 	if sn == nil {

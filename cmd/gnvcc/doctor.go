@@ -165,8 +165,9 @@ func sayShared(say sayer) {
 		}
 		say(cache.Fine, "", "lock file: %s, %s; builds here go by it alone", kn.Lock, counted(lines, "line"))
 	}
+	sayRemotes(say, store)
 	sn, _ := store.Snapshot()
-	behind := standing.KnownOf(sn)
+	behind := standing.KnownOf(store, sn)
 	defer behind.Close()
 	for _, reason := range behind.Missing {
 		say(cache.Note, "builds go on without it", "%v", reason)

@@ -204,7 +204,7 @@ func decided() ([]cache.Decision, func(cache.Decision) error, error) {
 	if err != nil && !errors.Is(err, cache.ErrNone) {
 		return nil, nil, err
 	}
-	kn := standing.KnownOf(sn)
+	kn := standing.KnownOf(store, sn)
 	defer kn.Close()
 	for _, reason := range kn.Missing {
 		fmt.Fprintln(os.Stderr, "gnvcc:", reason)

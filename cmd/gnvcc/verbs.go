@@ -41,6 +41,8 @@ func verbs() []verb {
 		{"pin", pinVerb},
 		{"predict", predictVerb},
 		{"profile", profileVerb},
+		{"pull", pullVerb},
+		{"push", pushVerb},
 		{"replay", replayVerb},
 		{"report", reportVerb},
 		{"revert", revertVerb},
@@ -72,7 +74,7 @@ var groups = []struct {
 	{"Find recipes", []string{"tune", "watch", "replay", "captures", "profile", "predict"}},
 	{"Build with them", []string{"apply", "revert", "status"}},
 	{"See what is known", []string{"report", "explain", "stats", "doctor"}},
-	{"Share them", []string{"export", "import", "lock"}},
+	{"Share them", []string{"export", "import", "lock", "push", "pull"}},
 	{"Decide by hand", []string{"pin", "unpin", "ban", "unban", "forget"}},
 	{"Others", []string{"clean", "version", "help", "man", "completion"}},
 }

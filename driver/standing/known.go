@@ -19,8 +19,9 @@ import (
 //     (gnvcc lock): that alone, without pins, bans and decisions of any store, so that all machines
 //     build the same
 //   - the user's own store, and behind it, for kernels that it has nothing measured of, those of
-//     others (GNVCC_STORE): of these decisions and bans only. What somebody else has pinned nobody
-//     has measured, and what he approximates he has asked for.
+//     others (GNVCC_STORE), and what was pulled from a registry (gnvcc pull): of these decisions and
+//     bans only. What somebody else has pinned nobody has measured, and what he approximates he has
+//     asked for.
 //
 // Nothing else of a foreign store is opened: what is compiled by its recipes is compiled here, with
 // every check of a build.
@@ -48,7 +49,7 @@ func KnownAt(store *cache.Store, dir string, env *environment.Environment) (*Kno
 	file, why := lockFor(own, dir, env)
 	if why == nil && file == "" {
 		kn := &Known{own: own}
-		kn.openOthers()
+		kn.openOthers(store)
 		if len(kn.others) > 0 && errors.Is(err, cache.ErrNone) {
 			err = nil
 		}
@@ -99,19 +100,20 @@ func Files(store *cache.Store, dir string, env *environment.Environment) []strin
 }
 
 // KnownOf is what a snapshot of one's own says, with the stores of others behind it.
-func KnownOf(own *cache.Snapshot) *Known {
+func KnownOf(store *cache.Store, own *cache.Snapshot) *Known {
 	kn := &Known{own: own}
-	kn.openOthers()
+	kn.openOthers(store)
 	return kn
 }
 
-// openOthers opens the stores behind one's own. One that can't be read is as good as none.
-func (kn *Known) openOthers() {
+// openOthers opens the stores behind one's own, those that the user names first. One that can't be
+// read is as good as none.
+func (kn *Known) openOthers(store *cache.Store) {
 	dirs, err := cache.Others()
 	if err != nil {
 		kn.Missing = append(kn.Missing, err)
 	}
-	for _, dir := range dirs {
+	for _, dir := range append(dirs, store.Remotes()...) {
 		sn, err := cache.OtherSnapshot(dir)
 		if err != nil {
 			kn.Missing = append(kn.Missing, fmt.Errorf("the store of others %s is left out: %w", dir, err))

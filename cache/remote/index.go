@@ -1,0 +1,196 @@
+package remote
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"gnvcc/cache"
+)
+
+// The form of an artefact. A shard is text, a decision a line: its key, a space, its JSON; sorted
+// by key, zstd around it. Sixteen shards, by the first digit of the kernel's identity: with one
+// more kernel a push carries a sixteenth (registries answer a request in 3 to 9 ms, so that a blob
+// for each kernel would take seconds).
+
+const (
+	format = 1
+	// Shards is how many an artefact has: one for each first digit of an identity.
+	Shards = 16
+
+	// What an artefact may have, so that a foreign one can't eat a machine. Measured: 10,000 decisions
+	// with their evidence have 13 MB.
+	MaxIndex    = 64 << 10 // bytes
+	MaxShard    = 512 << 20
+	maxUnpacked = 4 << 30
+)
+
+// An Index says what an artefact holds.
+type Index struct {
+	Format    int
+	Tag       string // that it was pushed under: another's can't be passed off as this one
+	Publisher string // the store that it was pushed from (cache.Snapshot.ID)
+	Host      string // for people
+	Gnvcc     string
+	Time      time.Time // later with each push under a tag
+	Shards    []Shard
+}
+
+// A Shard is one of the sixteen.
+type Shard struct {
+	Digest    string // sha256 of the packed form, hexadecimal
+	Size      int64  // of that, bytes
+	Unpacked  int64
+	Decisions int
+}
+
+// Decisions is how many there are in all.
+func (x *Index) Decisions() (n int) {
+	for _, s := range x.Shards {
+		n += s.Decisions
+	}
+	return n
+}
+
+// Same tells whether two artefacts hold the same decisions.
+func (x *Index) Same(y *Index) bool { return slices.Equal(x.Shards, y.Shards) }
+
+// Pack makes the shards of decisions: the index without a name, and the blobs by their hashes.
+func Pack(decisions []cache.Decision) (x *Index, blobs map[string][]byte, err error) {
+	byKey := map[string]cache.Decision{}
+	for _, d := range decisions {
+		if !identity().MatchString(d.Identity) {
+			return nil, nil, fmt.Errorf("pack decisions: %q is no kernel's identity", d.Identity)
+		}
+		byKey[d.Key()] = d
+	}
+	var text [Shards]bytes.Buffer
+	var count [Shards]int
+	for _, key := range slices.Sorted(maps.Keys(byKey)) {
+		raw, err := json.Marshal(byKey[key])
+		if err != nil {
+			return nil, nil, fmt.Errorf("pack decisions: %w", err)
+		}
+		i := shardOf(key)
+		fmt.Fprintf(&text[i], "%s %s\n", key, raw)
+		count[i]++
+	}
+	pack, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		return nil, nil, err
+	}
+	defer pack.Close()
+	x, blobs = &Index{Format: format}, map[string][]byte{}
+	for i := range text {
+		packed := pack.EncodeAll(text[i].Bytes(), nil)
+		if len(packed) > MaxShard || text[i].Len() > maxUnpacked {
+			return nil, nil, fmt.Errorf("pack decisions: a shard of %d bytes: at most %d are taken",
+				len(packed), MaxShard)
+		}
+		digest := cache.Hash(packed)
+		blobs[digest] = packed
+		x.Shards = append(x.Shards, Shard{Digest: digest, Size: int64(len(packed)),
+			Unpacked: int64(text[i].Len()), Decisions: count[i]})
+	}
+	return x, blobs, nil
+}
+
+// shardOf says which shard a key belongs to, from 0; -1: none.
+func shardOf(key string) int { return strings.IndexByte("0123456789abcdef", key[0]) }
+
+var identity = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[0-9a-f]{64}$`)
+})
+
+// errVersion is wrapped where an artefact is of a newer gnvcc.
+var errVersion = errors.New("of a newer gnvcc: use one version in a team")
+
+// ReadIndex reads an index that is to stand under a tag.
+func ReadIndex(text []byte, tag string) (*Index, error) {
+	var x Index
+	if len(text) > MaxIndex {
+		return nil, fmt.Errorf("an index of %d bytes: at most %d are taken", len(text), MaxIndex)
+	}
+	if err := json.Unmarshal(text, &x); err != nil {
+		return nil, fmt.Errorf("its index can't be read: %w", err)
+	}
+	switch {
+	case x.Format > format:
+		return nil, errVersion
+	case x.Format != format || len(x.Shards) != Shards:
+		return nil, fmt.Errorf("format %d with %d shards: no artefact of gnvcc push", x.Format,
+			len(x.Shards))
+	case x.Tag != tag:
+		return nil, fmt.Errorf("it was pushed as %q, and stands as %q", x.Tag, tag)
+	}
+	for i, s := range x.Shards {
+		if !identity().MatchString(s.Digest) || s.Size < 0 || s.Size > MaxShard || s.Unpacked < 0 ||
+			s.Unpacked > maxUnpacked || s.Decisions < 0 {
+			return nil, fmt.Errorf("shard %x: its description is wrong", i)
+		}
+	}
+	return &x, nil
+}
+
+// Unpack gives the decisions of shard i, from its packed form. Everything is compared.
+func (x *Index) Unpack(i int, packed []byte) ([]cache.Decision, error) {
+	s := x.Shards[i]
+	wrong := func(f string, args ...any) ([]cache.Decision, error) {
+		return nil, fmt.Errorf("shard %x: %w", i, fmt.Errorf(f, args...))
+	}
+	if int64(len(packed)) != s.Size {
+		return wrong("%d bytes where the index says %d", len(packed), s.Size)
+	}
+	if cache.Hash(packed) != s.Digest {
+		return wrong("its content has another hash than the index says")
+	}
+	// A window and a byte more than is said, so that what is too long is seen.
+	reader, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1),
+		zstd.WithDecoderMaxMemory(uint64(s.Unpacked)+1), zstd.WithDecoderMaxWindow(64<<20))
+	if err != nil {
+		return wrong("%w", err)
+	}
+	defer reader.Close()
+	text, err := reader.DecodeAll(packed, make([]byte, 0, min(s.Unpacked, 64<<20)))
+	if err != nil {
+		return wrong("unpack: %w", err)
+	}
+	if int64(len(text)) != s.Unpacked {
+		return wrong("%d bytes unpacked where the index says %d", len(text), s.Unpacked)
+	}
+	out := make([]cache.Decision, 0, min(s.Decisions, 1<<20))
+	last := ""
+	for len(text) > 0 {
+		line, rest, whole := bytes.Cut(text, []byte("\n"))
+		text = rest
+		key, raw, ok := bytes.Cut(line, []byte(" "))
+		var d cache.Decision
+		switch {
+		case !whole || !ok:
+			return wrong("a line is cut off")
+		case json.Unmarshal(raw, &d) != nil:
+			return wrong("a decision can't be read")
+		case !identity().MatchString(d.Identity) || d.Key() != string(key):
+			return wrong("a decision stands under another's key")
+		case shardOf(d.Identity) != i:
+			return wrong("a decision belongs to another shard")
+		case d.Key() <= last:
+			return wrong("a decision stands out of order")
+		}
+		last = d.Key()
+		out = append(out, d)
+	}
+	if len(out) != s.Decisions {
+		return wrong("%d decisions where the index says %d", len(out), s.Decisions)
+	}
+	return out, nil
+}

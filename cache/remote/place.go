@@ -1,0 +1,299 @@
+package remote
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"gnvcc/cache"
+)
+
+// Where a remote lies, in the store of whoever pulls:
+//
+//	remotes/NAME/remote.json         what it is, and what was pulled last of each tag
+//	remotes/NAME/shards/<sha256>     shards as they came
+//	remotes/NAME/decisions.snapshot  all of them merged; what builds read
+//	remotes/NAME/recipes             for compiler caches
+//	remotes/NAME/lock                flock: one pull at a time
+//
+// The snapshot is put into place by one rename, and remote.json after it: a pull that is killed in
+// between is done again by the next one.
+
+const (
+	stateName  = "remote.json"
+	shardsName = "shards"
+	lockName   = "lock"
+)
+
+// A Remote is one that was pulled, or is about to be.
+type Remote struct {
+	Name      string
+	Reference string // host/repo, or host/repo:tag
+	PlainHTTP bool   // the user's word that no TLS is wanted
+	Keys      string // file with the keys that have to have signed, "" for none
+	Pulled    time.Time
+	Tags      map[string]Tag
+
+	dir  string
+	lock *os.File
+}
+
+// A Tag is what was pulled of one publisher.
+type Tag struct {
+	Digest string // of the manifest, as the registry calls it
+	Index  []byte // as it came
+	Signed string `json:",omitempty"` // the key, "" without
+}
+
+var nameText = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$`)
+})
+
+// NameOf is what a remote is called if the user does not say: the repository's last word, and the
+// tag.
+func NameOf(reference string) string {
+	return strings.ReplaceAll(reference[strings.LastIndexByte(reference, '/')+1:], ":", "-")
+}
+
+// Open locks a remote for a pull, and makes its folder. One with another reference is refused.
+func Open(store *cache.Store, name, reference string) (*Remote, error) {
+	if !nameText().MatchString(name) {
+		return nil, fmt.Errorf("%q is no name for a remote: letters, digits, . _ -, at most 64 (--as NAME)",
+			name)
+	}
+	if err := store.Writable(); err != nil {
+		return nil, err
+	}
+	dir := filepath.Join(store.RemotesDir(), name)
+	if err := os.MkdirAll(filepath.Join(dir, shardsName), 0o700); err != nil {
+		return nil, fmt.Errorf("make the folder of the remote: %w", err)
+	}
+	lock, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o600)
+	if err == nil {
+		err = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	}
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		lock.Close()
+		return nil, fmt.Errorf("another gnvcc pulls %s just now", name)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("lock the remote %s: %w", name, err)
+	}
+	r, err := read(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		r, err = &Remote{Name: name, Reference: reference, Tags: map[string]Tag{}, dir: dir}, nil
+	}
+	if err == nil && reference != "" && r.Reference != reference {
+		err = fmt.Errorf("%s is %s already: --as NAME gives this one another name", name, r.Reference)
+	}
+	if err != nil {
+		lock.Close()
+		return nil, err
+	}
+	r.lock = lock
+	return r, nil
+}
+
+// Close lets others pull.
+func (r *Remote) Close() { r.lock.Close() }
+
+// read reads what is known of a remote.
+func read(dir string) (*Remote, error) {
+	text, err := os.ReadFile(filepath.Join(dir, stateName))
+	if err != nil {
+		return nil, err
+	}
+	r := &Remote{dir: dir}
+	if err := json.Unmarshal(text, r); err != nil {
+		return nil, fmt.Errorf("%s can't be read: %w: gnvcc pull --remove %s, and pull again",
+			filepath.Join(dir, stateName), err, filepath.Base(dir))
+	}
+	if r.Tags == nil {
+		r.Tags = map[string]Tag{}
+	}
+	r.Name = filepath.Base(dir)
+	return r, nil
+}
+
+// All lists the remotes of a store, by name; the errors are of those that can't be read.
+func All(store *cache.Store) (all []*Remote, problems error) {
+	entries, _ := os.ReadDir(store.RemotesDir())
+	for _, e := range entries {
+		r, err := read(filepath.Join(store.RemotesDir(), e.Name()))
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // a pull that never ended
+		case err != nil:
+			problems = errors.Join(problems, err)
+		default:
+			all = append(all, r)
+		}
+	}
+	return all, problems
+}
+
+// Remove takes a remote away, with all that was pulled.
+func Remove(store *cache.Store, name string) error {
+	dir := filepath.Join(store.RemotesDir(), name)
+	if !nameText().MatchString(name) {
+		return fmt.Errorf("%q is no remote's name", name)
+	}
+	if _, err := os.Lstat(dir); err != nil {
+		return fmt.Errorf("there is no remote %s (gnvcc doctor lists them)", name)
+	}
+	return os.RemoveAll(dir)
+}
+
+// ShardsDir is where its shards lie, by their hashes.
+func (r *Remote) ShardsDir() string { return filepath.Join(r.dir, shardsName) }
+
+// Published tells whether builds have something to read.
+func (r *Remote) Published() bool {
+	sn, err := cache.OtherSnapshot(r.dir)
+	sn.Close()
+	return err == nil
+}
+
+// Newest is when its publishers have pushed last.
+func (r *Remote) Newest() (t time.Time) {
+	for name, tag := range r.Tags {
+		if x, err := ReadIndex(tag.Index, name); err == nil && x.Time.After(t) {
+			t = x.Time
+		}
+	}
+	return t
+}
+
+// Check looks at an artefact that has arrived under a tag, its shards in ShardsDir: may it take
+// the place of what was pulled last? keys, where there are any, have to have signed.
+func (r *Remote) Check(tag string, index []byte, signature string, keys Keys, older bool) (
+	*Index, string, error) {
+	x, err := ReadIndex(index, tag)
+	if err != nil {
+		return nil, "", err
+	}
+	signed := ""
+	if keys != nil {
+		if signed, err = keys.Verify(index, signature); err != nil {
+			return nil, "", err
+		}
+	}
+	if last, ok := r.Tags[tag]; ok && !older {
+		if y, err := ReadIndex(last.Index, tag); err == nil && x.Time.Before(y.Time) {
+			return nil, "", fmt.Errorf(
+				"it is older than what was pulled before (%s, that was %s): kept what was there; --older takes it",
+				x.Time.Format(time.RFC3339), y.Time.Format(time.RFC3339))
+		}
+	}
+	for i := range x.Shards {
+		if _, err := r.unpack(x, i); err != nil {
+			return nil, "", err
+		}
+	}
+	return x, signed, nil
+}
+
+func (r *Remote) unpack(x *Index, i int) ([]cache.Decision, error) {
+	path := filepath.Join(r.ShardsDir(), x.Shards[i].Digest)
+	info, err := os.Lstat(path)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("shard %x has not arrived", i)
+	case !info.Mode().IsRegular() || info.Size() != x.Shards[i].Size:
+		os.Remove(path) // it comes again
+		return nil, fmt.Errorf("shard %x: %d bytes where the index says %d", i, info.Size(),
+			x.Shards[i].Size)
+	}
+	packed, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	all, err := x.Unpack(i, packed)
+	if err != nil {
+		os.Remove(path)
+	}
+	return all, err
+}
+
+// Publish merges all tags, makes what builds read of those decisions that are wanted, and notes
+// what was pulled. It says how many there are, and how many were left out.
+func (r *Remote) Publish(wanted func(cache.Decision) bool) (n, left int, err error) {
+	var records []json.RawMessage
+	indices := make([]*Index, 0, len(r.Tags))
+	for _, name := range slices.Sorted(maps.Keys(r.Tags)) {
+		x, err := ReadIndex(r.Tags[name].Index, name)
+		if err != nil {
+			return 0, 0, fmt.Errorf("%s: %w", name, err)
+		}
+		indices = append(indices, x)
+	}
+	used := map[string]bool{}
+	for i := range Shards {
+		var all [][]cache.Decision
+		for _, x := range indices {
+			if used[x.Shards[i].Digest] {
+				continue // the same of two publishers
+			}
+			used[x.Shards[i].Digest] = true
+			list, err := r.unpack(x, i)
+			if err != nil {
+				return 0, 0, err
+			}
+			// Before they are merged: one that no build takes must not stand before one that builds do.
+			list = slices.DeleteFunc(list, func(d cache.Decision) bool {
+				if wanted(d) {
+					return false
+				}
+				left++
+				return true
+			})
+			all = append(all, list)
+		}
+		for _, d := range Merge(all) {
+			raw, err := json.Marshal(d)
+			if err != nil {
+				return 0, 0, err
+			}
+			records = append(records, raw)
+		}
+	}
+	if err := cache.PublishOther(r.dir, records); err != nil {
+		return 0, 0, err
+	}
+	if err := r.Note(); err != nil {
+		return 0, 0, err
+	}
+	r.trim(used)
+	return len(records), left, nil
+}
+
+// Note keeps what is known of the remote: that it was looked at, though nothing was new, say.
+func (r *Remote) Note() error {
+	text, err := json.MarshalIndent(r, "", " ")
+	if err == nil {
+		err = cache.WriteFile(r.dir, stateName, append(text, '\n'))
+	}
+	if err != nil {
+		return fmt.Errorf("note what was pulled: %w", err)
+	}
+	return nil
+}
+
+// trim removes the shards that no tag has any more.
+func (r *Remote) trim(used map[string]bool) {
+	entries, _ := os.ReadDir(filepath.Join(r.dir, shardsName))
+	for _, e := range entries {
+		if !used[e.Name()] {
+			os.RemoveAll(filepath.Join(r.dir, shardsName, e.Name()))
+		}
+	}
+}

@@ -1,0 +1,59 @@
+package cache
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+)
+
+// Remotes: what other machines have published in a registry, brought here by gnvcc pull
+// (cache/remote). Each is a folder of one's own store with a snapshot in it, and builds read it as
+// they read a store of somebody else's (OtherSnapshot): decisions that were measured, nothing else.
+
+const remotesName = "remotes"
+
+// RemotesDir is the folder in which a store keeps them.
+func (s *Store) RemotesDir() string { return filepath.Join(s.dir, remotesName) }
+
+// Remotes are those that can be read, by name. A build asks at every look-up: where there is none
+// it costs one call of the system.
+func (s *Store) Remotes() (dirs []string) {
+	entries, err := os.ReadDir(s.RemotesDir())
+	if err != nil {
+		return nil
+	}
+	for _, e := range entries {
+		dir := filepath.Join(s.RemotesDir(), e.Name())
+		if _, err := os.Lstat(filepath.Join(dir, snapName)); e.IsDir() && err == nil {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
+}
+
+// Writable makes the store's folder where it is missing, and says whether it can be written.
+func (s *Store) Writable() error { return s.writable() }
+
+// PublishOther makes the snapshot of a remote, and its file for compiler caches: each first, the
+// other second, as Owner.Publish does.
+func PublishOther(dir string, decisions []json.RawMessage) error {
+	const doing = "publish what was pulled"
+	var list recipeList
+	records := make([]Record, 0, len(decisions))
+	for _, raw := range decisions {
+		var d Decision
+		if err := json.Unmarshal(raw, &d); err != nil {
+			return failed(doing, dir, err)
+		}
+		list.add(Decisions, d.Key(), raw)
+		records = append(records, Record{Decisions, d.Key(), raw})
+	}
+	b, err := flatOf(records)
+	if err == nil {
+		err = writeFile(dir, snapName, b, true)
+	}
+	if err == nil {
+		err = writeFile(dir, recipesName, []byte(list.text()), true)
+	}
+	return failed(doing, dir, err)
+}

@@ -1,0 +1,231 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gnvcc/cache"
+	"gnvcc/cache/remote"
+)
+
+func pullVerb() *cobra.Command {
+	c := newVerb("pull [--as NAME] [--require-signed KEYS] oci://HOST/REPOSITORY[:TAG] | pull [NAME...] | pull --remove NAME",
+		"bring what others have measured from a registry; builds read it as a store of others",
+		`Brings the decisions under a tag of an OCI registry, or, without a tag, those of all publishers, merged: of two on one kernel
+and GPU the measured one, then the newer, then the one with more evidence. Builds on this machine take them for kernels that it
+has not measured itself, as those of stores in GNVCC_STORE, and behind these. No build asks the registry: what was pulled counts
+until the next pull. What is cut, altered, not signed by a key that is asked for, or older than what was pulled before is
+refused, and what was there stays. Without an address: what was pulled before, again.`, arguments(0, -1))
+	var p pulling
+	fs := c.Flags()
+	fs.StringVar(&p.name, "as", "", "call it this `name` here (default: the repository's last word, and the tag)")
+	fs.StringVar(&p.keys, "require-signed", "",
+		"take only what one of the ed25519 public keys in this `file` has signed; this pull, and all later ones of it")
+	fs.BoolVar(&p.older, "older", false, "take what is older than what was pulled before")
+	fs.StringVar(&p.remove, "remove", "", "take the remote of this `name` away")
+	p.options.flags(c)
+	return tries(c, 2, func(args []string) error {
+		ctx, stop := ended(context.Background())
+		defer stop()
+		return p.run(ctx, args)
+	})
+}
+
+// A pulling is what is to be pulled, and how.
+type pulling struct {
+	options            registryOptions
+	name, keys, remove string
+	older              bool
+}
+
+func (p *pulling) run(ctx context.Context, words []string) error {
+	store, err := openStore()
+	if err != nil {
+		return err
+	}
+	if p.remove != "" {
+		if len(words) > 0 {
+			return errors.New("--remove takes the name of one remote, and nothing else")
+		}
+		if err := remote.Remove(store, p.remove); err != nil {
+			return err
+		}
+		fmt.Fprintf(told, "%s is removed; gnvcc apply builds without it\n", p.remove)
+		return nil
+	}
+	if len(words) > 0 && strings.Contains(words[0], "://") {
+		if len(words) > 1 {
+			return fmt.Errorf("unexpected argument %q: one address at a time", words[1])
+		}
+		reference, _, err := referenceOf(words[0])
+		if err != nil {
+			return err
+		}
+		return p.one(ctx, store, cmp.Or(p.name, remote.NameOf(reference)), reference)
+	}
+	if p.name != "" {
+		return errors.New("--as is for an address")
+	}
+	all, err := remote.All(store)
+	names := words
+	for _, r := range all {
+		if len(words) == 0 {
+			names = append(names, r.Name)
+		}
+	}
+	if len(names) == 0 && err == nil {
+		return errors.New("nothing was pulled before: gnvcc pull oci://HOST/REPOSITORY")
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(all, func(r *remote.Remote) bool { return r.Name == name }) {
+			err = errors.Join(err, fmt.Errorf("there is no remote %s", name))
+			continue
+		}
+		err = errors.Join(err, p.one(ctx, store, name, ""))
+	}
+	return err
+}
+
+// one pulls a remote; reference "": from where it was pulled before.
+func (p *pulling) one(ctx context.Context, store *cache.Store, name, reference string) error {
+	r, err := remote.Open(store, name, reference)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	r.PlainHTTP = r.PlainHTTP || p.options.plain
+	if p.keys != "" {
+		if r.Keys, err = filepath.Abs(p.keys); err != nil {
+			return err
+		}
+	}
+	var keys remote.Keys
+	if r.Keys != "" {
+		if keys, err = remote.ReadKeys(r.Keys); err != nil {
+			return err
+		}
+	}
+	c, err := newCarrier(r.Reference, r.PlainHTTP, p.options.timeout)
+	if err != nil {
+		return err
+	}
+	defer c.work.Remove()
+	have := map[string]string{}
+	for tag, t := range r.Tags {
+		if keys == nil || keys.Has(t.Signed) {
+			have[tag] = t.Digest
+		}
+	}
+	found, err := c.pull(ctx, have, r.ShardsDir())
+	if err != nil {
+		return err
+	}
+	changed, problems := p.take(r, c, keys, have, found)
+	r.Pulled = time.Now().UTC().Truncate(time.Second)
+	n, left := 0, 0
+	if changed || !r.Published() {
+		n, left, err = r.Publish(func(d cache.Decision) bool { return portable(d) })
+		err = errors.Join(problems, err)
+	} else {
+		err = errors.Join(problems, r.Note())
+	}
+	p.tell(r, changed, n, left)
+	return err
+}
+
+// take judges what was found, and keeps in r what is sound.
+func (p *pulling) take(r *remote.Remote, c *carrier, keys remote.Keys, have map[string]string,
+	found map[string]carried) (changed bool, problems error) {
+	wrong := func(tag string, err error) {
+		problems = errors.Join(problems, fmt.Errorf("%s: %s: %w", r.Name, tag, err))
+		if _, was := r.Tags[tag]; was && have[tag] == "" { // nobody who is believed has signed it
+			delete(r.Tags, tag)
+			changed = true
+		}
+	}
+	for _, tag := range slices.Sorted(maps.Keys(found)) {
+		f := found[tag]
+		switch {
+		case f.Missing:
+			wrong(tag, errors.New("the registry has no such tag; what was pulled before stays"))
+		case f.Error != "":
+			wrong(tag, errors.New(f.Error))
+		case f.New:
+			index, signature, err := c.index(tag)
+			if err != nil {
+				wrong(tag, err)
+				continue
+			}
+			_, signed, err := r.Check(tag, index, signature, keys, p.older)
+			if err != nil {
+				wrong(tag, err)
+				continue
+			}
+			r.Tags[tag] = remote.Tag{Digest: f.Digest, Index: index, Signed: signed}
+			changed = true
+		}
+	}
+	for tag := range r.Tags {
+		if _, there := found[tag]; !there { // its publisher has taken it away
+			delete(r.Tags, tag)
+			changed = true
+		}
+	}
+	return changed, problems
+}
+
+func (p *pulling) tell(r *remote.Remote, changed bool, n, left int) {
+	if !changed {
+		fmt.Fprintf(told, "%s: nothing new in oci://%s\n", r.Name, r.Reference)
+		return
+	}
+	fmt.Fprintf(told, "%s: %s of %s from oci://%s", r.Name, counted(n, "decision"),
+		counted(len(r.Tags), "publisher"), r.Reference)
+	if left > 0 {
+		fmt.Fprintf(told, "; %d left out (of another version)", left)
+	}
+	fmt.Fprintln(told, "; gnvcc apply builds with them")
+}
+
+// sayRemotes is doctor's word on what was pulled, and when.
+func sayRemotes(say sayer, store *cache.Store) {
+	all, err := remote.All(store)
+	if err != nil {
+		say(cache.Note, "", "what was pulled: %v", err)
+	}
+	for _, r := range all {
+		signed := ""
+		if r.Keys != "" {
+			signed = ", signed by a key of " + r.Keys
+			if _, err := os.Stat(r.Keys); err != nil {
+				signed += " (which is gone)"
+			}
+		}
+		say(cache.Fine, "", "remote %s: oci://%s, %s%s; pulled %s ago, pushed %s ago", r.Name,
+			r.Reference, counted(len(r.Tags), "publisher"), signed, age(r.Pulled), age(r.Newest()))
+	}
+}
+
+// age is a time since, as people say it.
+func age(t time.Time) string {
+	switch d := time.Since(t); {
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%.0f seconds", d.Seconds())
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%.0f minutes", d.Minutes())
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%.0f hours", d.Hours())
+	default:
+		return fmt.Sprintf("%.0f days", d.Hours()/24)
+	}
+}

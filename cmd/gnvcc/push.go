@@ -1,0 +1,283 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gnvcc/cache"
+	"gnvcc/cache/remote"
+)
+
+func pushVerb() *cobra.Command {
+	c := newVerb("push [--sign KEY] [--merge | --over] oci://HOST/REPOSITORY:TAG",
+		"publish what was measured here in a registry, for gnvcc pull",
+		`Puts the decisions that were measured into this store under a tag of an OCI registry, with their evidence: kernels' names,
+GPUs, launch shapes, values of arguments, times. Pins, bans, approximations, what was imported or pulled, captures and compiled
+code do not travel. Only shards that have changed are sent. One publisher has one tag: a tag that another store has pushed to is
+refused, unless --merge adds to what is there (a CI's tag, say) or --over replaces it. Credentials are those of docker login and
+podman login.`, arguments(1, 1))
+	var p pushing
+	fs := c.Flags()
+	fs.StringVar(&p.sign, "sign", "",
+		"sign with the ed25519 private key in this `file` (openssl genpkey -algorithm ed25519 -out FILE)")
+	fs.BoolVar(&p.merge, "merge", false, "keep what the tag has from other stores, and add to it")
+	fs.BoolVar(&p.over, "over", false, "replace what another store has pushed")
+	fs.BoolVarP(&p.dry, "dry-run", "n", false, "only say what would be pushed")
+	p.options.flags(c)
+	c.MarkFlagsMutuallyExclusive("merge", "over")
+	return tries(c, 2, func(args []string) error {
+		ctx, stop := ended(context.Background())
+		defer stop()
+		return p.run(ctx, args[0])
+	})
+}
+
+// flags are the options of both verbs.
+func (o *registryOptions) flags(c *cobra.Command) {
+	c.Flags().BoolVar(&o.plain, "plain-http", false,
+		"no TLS (a registry on this machine needs no such word)")
+	c.Flags().DurationVar(&o.timeout, "timeout", time.Minute, "end after this `time`")
+}
+
+// A pushing is what is to be pushed, and how.
+type pushing struct {
+	options          registryOptions
+	sign             string
+	merge, over, dry bool
+}
+
+// A standingTag is what a tag has before a push.
+type standingTag struct {
+	digest    string // "-": it is not there
+	index     *remote.Index
+	text      []byte
+	signature string
+}
+
+func (p *pushing) run(ctx context.Context, word string) error {
+	reference, tag, err := referenceOf(word)
+	if err == nil && tag == "" {
+		err = fmt.Errorf("which tag? One publisher has one: oci://%s:$(hostname), say", reference)
+	}
+	if err != nil {
+		return err
+	}
+	b, err := newBook(ctx)
+	if err != nil {
+		return err
+	}
+	own, id, err := publishable(b.store)
+	if err != nil {
+		return err
+	}
+	if len(own) == 0 {
+		return errors.New(
+			"nothing was measured into this store that can be pushed (gnvcc tune -- ./app; pinned, imported and approximate recipes stay here)")
+	}
+	c, err := newCarrier(reference, p.options.plain, p.options.timeout)
+	if err != nil {
+		return err
+	}
+	defer c.work.Remove()
+	shards := filepath.Join(c.work.Path, "theirs")
+	if err := os.Mkdir(shards, 0o700); err != nil {
+		return err
+	}
+	was, err := p.standing(ctx, c, tag, shards)
+	if err != nil {
+		return err
+	}
+	all, added := own, 0
+	if theirs := was.index; theirs != nil && theirs.Publisher != id {
+		switch {
+		case p.merge:
+			if all, err = merged(own, theirs, shards); err != nil {
+				return fmt.Errorf("read what %s has: %w (--over replaces it)", word, err)
+			}
+			added = len(all) - len(own)
+		case !p.over:
+			return fmt.Errorf(
+				"%s is another store's (on %s, pushed %s): take a tag of your own, or --merge, or --over", word,
+				theirs.Host, theirs.Time.Local().Format("2006-01-02 15:04"))
+		}
+	}
+	x, blobs, err := remote.Pack(all)
+	if err != nil {
+		return err
+	}
+	x.Tag, x.Publisher, x.Gnvcc = tag, id, ownVersion()
+	x.Host, _ = os.Hostname()
+	x.Time = time.Now().UTC().Truncate(time.Second)
+	done, changed, err := p.signed(x, was)
+	if err != nil || done {
+		if done {
+			fmt.Fprintf(told, "%s has these %s already\n", word, counted(x.Decisions(), "decision"))
+		}
+		return err
+	}
+	if !p.dry {
+		if err := p.send(ctx, c, x, blobs, was, tag); err != nil {
+			return err
+		}
+	}
+	would := map[bool]string{true: "would be pushed", false: "pushed"}[p.dry]
+	fmt.Fprintf(told, "%s: %s %s, %d of %d shards are new", word, counted(x.Decisions(), "decision"),
+		would, changed, remote.Shards)
+	if added > 0 {
+		fmt.Fprintf(told, "; %d of them were there", added)
+	}
+	fmt.Fprintln(told)
+	return nil
+}
+
+// publishable are the decisions that may go to others, and the name of the store that they are
+// from. What its user has banned since he measured it is none.
+func publishable(store *cache.Store) (out []cache.Decision, id string, err error) {
+	sn, err := store.Snapshot()
+	if err != nil && !errors.Is(err, cache.ErrNone) {
+		return nil, "", err
+	}
+	defer sn.Close()
+	_, untaken, err := decided()
+	if err != nil {
+		return nil, "", err
+	}
+	all, err := sn.AllDecisions()
+	if err != nil {
+		return nil, "", err
+	}
+	for _, d := range all {
+		if d.Imported != "" || !portable(d) || untaken(d) != nil {
+			continue
+		}
+		d.For, d.From = nil, "" // paths of this machine
+		out = append(out, d)
+	}
+	return out, sn.ID(), nil
+}
+
+// standing looks at what the tag has now.
+func (p *pushing) standing(ctx context.Context, c *carrier, tag, shards string) (
+	was standingTag, err error) {
+	if !p.merge {
+		shards = "-"
+	}
+	found, err := c.pull(ctx, nil, shards)
+	if err != nil {
+		return was, err
+	}
+	if f := found[tag]; f.Missing {
+		was.digest = "-"
+		return was, nil
+	} else if was.digest = f.Digest; f.Error != "" {
+		if p.over {
+			return was, nil
+		}
+		return was, fmt.Errorf("look at what %s has: %s (--over replaces it)", c.reference, f.Error)
+	}
+	if was.text, was.signature, err = c.index(tag); err != nil {
+		return was, err
+	}
+	if was.index, err = remote.ReadIndex(was.text, tag); err != nil {
+		if was.index = nil; p.over {
+			return was, nil
+		}
+		err = fmt.Errorf("look at what %s has: %w (--over replaces it)", c.reference, err)
+	}
+	return was, err
+}
+
+// merged adds one's own decisions to those of an artefact, under the rules of readers.
+func merged(own []cache.Decision, theirs *remote.Index, shards string) ([]cache.Decision, error) {
+	lists := [][]cache.Decision{own}
+	for i, s := range theirs.Shards {
+		packed, err := os.ReadFile(filepath.Join(shards, s.Digest))
+		if err != nil {
+			return nil, err
+		}
+		list, err := theirs.Unpack(i, packed)
+		if err != nil {
+			return nil, err
+		}
+		lists = append(lists, list)
+	}
+	var out []cache.Decision
+	for _, d := range remote.Merge(lists) {
+		if portable(d) {
+			out = append(out, d)
+		}
+	}
+	return out, nil
+}
+
+// signed makes an index the next one of its tag. done: the tag has the same already, with the
+// signature that is wanted; changed is how many shards are others.
+func (p *pushing) signed(x *remote.Index, was standingTag) (done bool, changed int, err error) {
+	changed = remote.Shards
+	y := was.index
+	if y == nil {
+		return false, changed, nil
+	}
+	if !x.Time.After(y.Time) { // a clock that is behind the last pusher's
+		x.Time = y.Time.Add(time.Second)
+	}
+	changed = 0
+	for i := range x.Shards {
+		if x.Shards[i] != y.Shards[i] {
+			changed++
+		}
+	}
+	signature := ""
+	if p.sign != "" {
+		if signature, err = remote.Sign(was.text, p.sign); err != nil {
+			return false, changed, err
+		}
+	}
+	return changed == 0 && (x.Publisher == y.Publisher || p.merge) && signature == was.signature,
+		changed, nil
+}
+
+// send writes the artefact down for the carrier.
+func (p *pushing) send(ctx context.Context, c *carrier, x *remote.Index, blobs map[string][]byte,
+	was standingTag, tag string) error {
+	out := filepath.Join(c.work.Path, "push")
+	index, err := json.Marshal(x)
+	if err == nil {
+		err = os.MkdirAll(filepath.Join(out, "shards"), 0o700)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(out, "index"), index, 0o600)
+	}
+	if err == nil && p.sign != "" {
+		var signature string
+		if signature, err = remote.Sign(index, p.sign); err == nil {
+			err = os.WriteFile(filepath.Join(out, "signature"), []byte(signature), 0o600)
+		}
+	}
+	for digest, b := range blobs {
+		if err == nil {
+			err = os.WriteFile(filepath.Join(out, "shards", digest), b, 0o600)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("write down what is to be pushed: %w", err)
+	}
+	digest, err := c.run(ctx, "push", c.reference, out, was.digest)
+	if err != nil {
+		return err
+	}
+	// No registry compares and swaps: whoever pushed between our look and our push has won, or lost.
+	now, err := c.pull(ctx, nil, "-")
+	if err == nil && now[tag].Digest != digest {
+		err = fmt.Errorf("another has pushed to %s at the same moment: push again, and give each publisher a tag of its own",
+			c.reference)
+	}
+	return err
+}
