@@ -93,6 +93,9 @@ func Open(store *cache.Store, name, reference string) (*Remote, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		r, err = &Remote{Name: name, Reference: reference, Tags: map[string]Tag{}, dir: dir}, nil
 	}
+	if err == nil && reference != "" && r.Reference != reference && len(r.Tags) == 0 {
+		r.Reference, r.Keys = reference, "" // nothing ever came from there
+	}
 	if err == nil && reference != "" && r.Reference != reference {
 		err = fmt.Errorf("%s is %s already: --as NAME gives this one another name", name, r.Reference)
 	}

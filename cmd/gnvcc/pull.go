@@ -139,7 +139,9 @@ func (p *pulling) one(ctx context.Context, store *cache.Store, name, reference s
 	} else {
 		err = errors.Join(problems, r.Note())
 	}
-	p.tell(r, changed, n, left)
+	if changed || err == nil {
+		p.tell(r, changed, n, left)
+	}
 	return err
 }
 

@@ -95,7 +95,10 @@ func (p *pushing) run(ctx context.Context, word string) error {
 		return err
 	}
 	all, added := own, 0
-	if theirs := was.index; theirs != nil && theirs.Publisher != id {
+	if p.merge {
+		id = remote.Several // so that no later push takes the tag for one's own, and the others' away
+	}
+	if theirs := was.index; theirs != nil && (p.merge || theirs.Publisher != id) {
 		switch {
 		case p.merge:
 			if all, err = merged(own, theirs, shards); err != nil {
@@ -104,7 +107,7 @@ func (p *pushing) run(ctx context.Context, word string) error {
 			added = len(all) - len(own)
 		case !p.over:
 			return fmt.Errorf(
-				"%s is another store's (on %s, pushed %s): take a tag of your own, or --merge, or --over", word,
+				"%s is another store's, or several stores' (on %s, pushed %s): take a tag of your own, or --merge, or --over", word,
 				theirs.Host, theirs.Time.Local().Format("2006-01-02 15:04"))
 		}
 	}
@@ -240,8 +243,7 @@ func (p *pushing) signed(x *remote.Index, was standingTag) (done bool, changed i
 			return false, changed, err
 		}
 	}
-	return changed == 0 && (x.Publisher == y.Publisher || p.merge) && signature == was.signature,
-		changed, nil
+	return changed == 0 && x.Publisher == y.Publisher && signature == was.signature, changed, nil
 }
 
 // send writes the artefact down for the carrier.
