@@ -69,11 +69,11 @@ func (p *pushing) run(ctx context.Context, word string) error {
 	if err != nil {
 		return err
 	}
-	b, err := newBook(ctx)
+	b, err := openDecisions(ctx)
 	if err != nil {
 		return err
 	}
-	own, id, err := publishable(b.store)
+	own, id, err := publishable(b.Store())
 	if err != nil {
 		return err
 	}

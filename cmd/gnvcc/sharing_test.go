@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
@@ -52,7 +53,7 @@ func TestSharing(t *testing.T) {
 				},
 				Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 					"machine": machine, "measured": measured, "edit": edit, "device": device,
-					"foreign": foreign, "unchanged": unchanged,
+					"foreign": foreign, "unchanged": unchanged, "forged": forged,
 				},
 			})
 		})
@@ -127,6 +128,58 @@ func measured(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	_, err = tuner.OpenDecisions(context.Background(), store)
 	ts.Check(err)
+}
+
+// forged DIR KERNEL EXACT NORMAL RECIPE: adds a decision to a store of others that says of itself
+// that it was measured and compared. NORMAL is what it says that the compiler made: none, wrong, or
+// a recipe, whose code it passes off as this one's.
+func forged(ts *testscript.TestScript, neg bool, args []string) {
+	dir, kernel, exact, normal, text := ts.MkAbs(args[0]), args[1], args[2], args[3], args[4]
+	ts.Check(os.MkdirAll(dir, 0o700))
+	store, err := cache.Open(ts.Getenv("HOME") + "/store")
+	ts.Check(err)
+	_, err = tuner.OpenDecisions(context.Background(), store)
+	ts.Check(err)
+	built, err := apply.Kernels(store, "")
+	ts.Check(err)
+	var all []json.RawMessage
+	if sn, err := cache.OtherSnapshot(dir); err == nil {
+		old, err := sn.AllDecisions()
+		ts.Check(err)
+		for _, d := range old {
+			raw, err := json.Marshal(d)
+			ts.Check(err)
+			all = append(all, raw)
+		}
+		sn.Close()
+	}
+	for _, k := range built {
+		if policy.ShortName(k.Name) != kernel {
+			continue
+		}
+		d := cache.Decision{Identity: k.Identity, Kernel: k.Name, Target: k.Assembly.Target, Recipe: text,
+			Exactness: exact, Time: time.Now().UTC()}
+		d.Evidence.Device = "NVIDIA H200"
+		d.Evidence.Launches = []cache.Launch{{Grid: [3]int{4, 1, 1}, Block: [3]int{256, 1, 1}, Count: 3,
+			Checked: 3, Varied: 1}}
+		switch normal {
+		case "none":
+		case "wrong":
+			d.Evidence.Normals = map[string]string{text: strings.Repeat("5", 32)}
+		default:
+			real, err := compile.Assume(context.Background(), store, k.Identity, normal)
+			ts.Check(err)
+			d.Evidence.Normals = map[string]string{}
+			for _, hash := range real.Evidence.Normals {
+				d.Evidence.Normals[text] = hash
+			}
+		}
+		raw, err := json.Marshal(d)
+		ts.Check(err)
+		ts.Check(cache.PublishOther(dir, append(all, raw)))
+		return
+	}
+	ts.Fatalf("no kernel %s was built", kernel)
 }
 
 // foreign DIR: makes a store somebody else's (where we are root: another user's), readable and not
