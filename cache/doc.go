@@ -13,6 +13,8 @@
 //	objects/ab/<sha256>      files by their content: preprocessed code, PTX, relocatable cubins, commands
 //	memo/<kind>/ab/<key>     small results that the next build step reads at once
 //	derived/<name>           snapshots made of other files, lock files for one, as an index
+//	remotes/<name>/          what gnvcc pull brought (cache/remote): snapshots of others
+//	hung/<hash>              a store of others whose file system did not answer: left alone for a minute
 //	trimmed                  its time of modification says when objects and memos were last trimmed
 //
 // Folders have mode 0700, files 0600.

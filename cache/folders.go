@@ -65,9 +65,8 @@ func Folders(own string) string {
 	return strings.Join(append([]string{own}, others...), ":")
 }
 
-// OtherSnapshot opens what was published in a store of somebody else's. The folder's owner and mode
-// are not looked at: whoever named it in GNVCC_STORE believes what is in it, as far as a recipe is
-// believed at all.
+// OtherSnapshot opens a snapshot that is not one's own, on a disk of this machine (Store.Other: on
+// any).
 func OtherSnapshot(dir string) (*Snapshot, error) {
 	return openSnapshot(filepath.Join(dir, snapName))
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -37,6 +38,9 @@ func TestSharing(t *testing.T) {
 			found, _ := filepath.Glob(files)
 			testscript.Run(t, testscript.Params{
 				Files: found,
+				Condition: func(name string) (bool, error) {
+					return name == "mounts" && mountable(), nil
+				},
 				Setup: func(e *testscript.Env) error {
 					e.Setenv("GNVCC_NVCC", kit.Nvcc())
 					e.Setenv("TERM", "dumb")
@@ -54,6 +58,7 @@ func TestSharing(t *testing.T) {
 				Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 					"machine": machine, "measured": measured, "edit": edit, "device": device,
 					"foreign": foreign, "unchanged": unchanged, "forged": forged,
+					"hung": hung,
 				},
 			})
 		})
@@ -180,6 +185,47 @@ func forged(ts *testscript.TestScript, neg bool, args []string) {
 		return
 	}
 	ts.Fatalf("no kernel %s was built", kernel)
+}
+
+// hung DIR: a file system there that never answers.
+func hung(ts *testscript.TestScript, neg bool, args []string) {
+	dir := ts.MkAbs(args[0])
+	ts.Check(os.MkdirAll(dir, 0o700))
+	end, err := mountHung(dir)
+	ts.Check(err)
+	ts.Defer(end)
+}
+
+// mountHung mounts FUSE with nobody behind it.
+func mountHung(dir string) (end func(), err error) {
+	f, err := os.OpenFile("/dev/fuse", os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	err = syscall.Mount("gnvcc-test", dir, "fuse", syscall.MS_NOSUID|syscall.MS_NODEV,
+		fmt.Sprintf("fd=%d,rootmode=40000,user_id=%d,group_id=%d", f.Fd(), os.Getuid(), os.Getgid()))
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return func() {
+		f.Close() // ends all waiting
+		syscall.Unmount(dir, syscall.MNT_DETACH)
+	}, nil
+}
+
+// mountable tells whether a test may mount a file system here.
+func mountable() bool {
+	dir, err := os.MkdirTemp("", "gnvcc-mount-")
+	if err != nil {
+		return false
+	}
+	defer os.Remove(dir)
+	end, err := mountHung(dir)
+	if err == nil {
+		end()
+	}
+	return err == nil
 }
 
 // foreign DIR: makes a store somebody else's (where we are root: another user's), readable and not

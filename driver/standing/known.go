@@ -113,8 +113,12 @@ func (kn *Known) openOthers(store *cache.Store) {
 	if err != nil {
 		kn.Missing = append(kn.Missing, err)
 	}
-	for _, dir := range append(dirs, store.Remotes()...) {
-		sn, err := cache.OtherSnapshot(dir)
+	open := store.Other
+	for i, dir := range append(dirs, store.Remotes()...) {
+		if i == len(dirs) { // what was pulled lies in one's own
+			open = cache.OtherSnapshot
+		}
+		sn, err := open(dir)
 		if err != nil {
 			kn.Missing = append(kn.Missing, fmt.Errorf("the store of others %s is left out: %w", dir, err))
 			continue

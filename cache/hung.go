@@ -1,0 +1,97 @@
+package cache
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+)
+
+// Stores of others may lie on a network's file system, and that may hang: every call of the system
+// on it then waits for a server that does not answer. No build waits with it. What is asked of such
+// a store has a time limit; one that has passed it is left alone for a while, by this process and by
+// those after it, who find a mark in one's own store. The thread that waits ends with the process
+// (waits for NFS can be killed; a FUSE server that has taken a request and never answers it can keep
+// a process from its end, which nothing in this process can help).
+
+const (
+	// hungAfter is what one call may take. Measured on NFS over a network: some milliseconds.
+	hungAfter = 2 * time.Second
+	// hungFor is how long it is left alone: a build of some minutes waits a few times.
+	hungFor  = time.Minute
+	hungName = "hung"
+)
+
+// errHung says that a file system does not answer.
+var errHung = errors.New("its file system does not answer")
+
+// Other opens what was published in a store of somebody else's, within a time limit. The folder's
+// owner and mode are not looked at: whoever named it in GNVCC_STORE believes what is in it, as far
+// as a recipe is believed at all.
+func (s *Store) Other(dir string) (*Snapshot, error) {
+	mark := filepath.Join(s.dir, hungName, Hash([]byte(dir))[:16])
+	if info, err := os.Lstat(mark); err == nil {
+		if age := time.Since(info.ModTime()); age >= 0 && age < hungFor {
+			return nil, fmt.Errorf("%w, and was left alone %.0f s ago for a minute", errHung, age.Seconds())
+		}
+	}
+	hung := func() {
+		if s.writable() == nil {
+			_ = writeFile(filepath.Dir(mark), filepath.Base(mark), []byte(dir+"\n"), false)
+		}
+	}
+	type opened struct {
+		sn  *Snapshot
+		err error
+	}
+	answer := make(chan opened, 1)
+	go func() {
+		sn, err := openSnapshot(filepath.Join(dir, snapName))
+		answer <- opened{sn, err}
+	}()
+	select {
+	case o := <-answer:
+		if o.err == nil {
+			r := &limited{f: o.sn.f, hung: hung}
+			o.sn.flat.data, o.sn.flat.table = r, r
+		}
+		return o.sn, o.err
+	case <-time.After(hungAfter):
+		hung()
+		return nil, fmt.Errorf("%w within %v", errHung, hungAfter)
+	}
+}
+
+// A limited file is read within the time limit. After the first time that this passed nothing more
+// is asked of it.
+type limited struct {
+	f    *os.File
+	hung func()
+	dead atomic.Bool
+}
+
+func (l *limited) ReadAt(p []byte, off int64) (int, error) {
+	if l.dead.Load() {
+		return 0, errHung
+	}
+	type answer struct {
+		n   int
+		err error
+	}
+	b, done := make([]byte, len(p)), make(chan answer, 1)
+	go func() {
+		n, err := l.f.ReadAt(b, off)
+		done <- answer{n, err}
+	}()
+	select {
+	case a := <-done:
+		return copy(p, b[:a.n]), a.err
+	case <-time.After(hungAfter):
+		if !l.dead.Swap(true) {
+			l.hung()
+		}
+		return 0, errHung
+	}
+}
