@@ -1,9 +1,9 @@
-# make build     bin/gnvcc
+# make build     bin/gnvcc, and bin/gnvcc-oci, which speaks with registries for gnvcc push and gnvcc pull
 # make test      everything that can be tested here; a CUDA toolkit is installed first where there is none of ours
 # make demo      the examples, built with nvcc and with gnvcc; tuned and compared where there is a GPU
 # make lint      gofmt, go vet, go mod tidy, staticcheck (where it is installed)
 # make bench     Go benchmarks
-# make install   bin/gnvcc to $(PREFIX)/bin, its manual page and completions below $(PREFIX)/share, a unit for systemctl --user; make uninstall takes them away
+# make install   both to $(PREFIX)/bin, its manual page and completions below $(PREFIX)/share, a unit for systemctl --user; make uninstall takes them away
 # make dist      dist/: static binaries for amd64 and arm64, with licences, and their checksums
 # make notice    NOTICE: the licences of what is linked in
 PREFIX   ?= /usr/local
@@ -23,7 +23,7 @@ build: bin/gnvcc
 # Without Go a bin/gnvcc that was carried here (it is static) is as good as one built here.
 bin/gnvcc: FORCE
 	@if command -v $(GO) >/dev/null; then \
-	  mkdir -p bin && $(BUILD) -o bin/gnvcc ./cmd/gnvcc; \
+	  mkdir -p bin && $(BUILD) -o bin/gnvcc ./cmd/gnvcc && $(BUILD) -o bin/gnvcc-oci ./cmd/gnvcc-oci; \
 	elif [ -x bin/gnvcc ]; then echo "no Go here: taking bin/gnvcc as it is"; \
 	else echo "gnvcc is written in Go: install Go 1.25 or newer (https://go.dev/dl), or copy a bin/gnvcc here" >&2; exit 1; fi
 
@@ -60,6 +60,8 @@ demo: bin/gnvcc
 install: bin/gnvcc
 	install -d $(DESTDIR)$(PREFIX)/bin
 	install -m 755 bin/gnvcc $(DESTDIR)$(PREFIX)/bin/gnvcc
+	@# A bin/gnvcc that was carried here may have come alone.
+	if [ -x bin/gnvcc-oci ]; then install -m 755 bin/gnvcc-oci $(DESTDIR)$(PREFIX)/bin/gnvcc-oci; fi
 	install -d $(addprefix $(DESTDIR)$(PREFIX)/share/,$(dir $(SHARED)))
 	@# From a folder that holds pages only: a verb that is a file's name is an input.
 	cd $(DESTDIR)$(PREFIX)/share/man/man1 && ../../../bin/gnvcc man >gnvcc.1 && \
@@ -70,7 +72,7 @@ install: bin/gnvcc
 	sed 's|@BINDIR@|$(PREFIX)/bin|' install/gnvcc-watch.service >$(DESTDIR)$(PREFIX)/$(UNIT)
 
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/bin/gnvcc $(addprefix $(DESTDIR)$(PREFIX)/share/,$(SHARED)) $(DESTDIR)$(PREFIX)/$(UNIT)
+	rm -f $(DESTDIR)$(PREFIX)/bin/gnvcc $(DESTDIR)$(PREFIX)/bin/gnvcc-oci $(addprefix $(DESTDIR)$(PREFIX)/share/,$(SHARED)) $(DESTDIR)$(PREFIX)/$(UNIT)
 
 # Two runs on one commit give the same bytes.
 NAME  = gnvcc-$(if $(VERSION),$(VERSION),unknown)-linux
@@ -79,7 +81,8 @@ dist: go
 	rm -rf $(DIST)
 	for arch in amd64 arm64; do \
 	  mkdir -p $(DIST)/$(NAME)-$$arch && cp -r LICENSE NOTICE README.md CHANGELOG.md docs $(DIST)/$(NAME)-$$arch && \
-	  GOOS=linux GOARCH=$$arch $(BUILD) -o $(DIST)/$(NAME)-$$arch/gnvcc ./cmd/gnvcc && \
+	  for program in gnvcc gnvcc-oci; do \
+	    GOOS=linux GOARCH=$$arch $(BUILD) -o $(DIST)/$(NAME)-$$arch/$$program ./cmd/$$program || exit 1; done && \
 	  tar -C $(DIST) --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0 -cf - $(NAME)-$$arch | gzip -n >$(DIST)/$(NAME)-$$arch.tar.gz && \
 	  rm -r $(DIST)/$(NAME)-$$arch || exit 1; \
 	done

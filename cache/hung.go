@@ -11,10 +11,10 @@ import (
 
 // Stores of others may lie on a network's file system, and that may hang: every call of the system
 // on it then waits for a server that does not answer. No build waits with it. What is asked of such
-// a store has a time limit; one that has passed it is left alone for a while, by this process and by
-// those after it, who find a mark in one's own store. The thread that waits ends with the process
-// (waits for NFS can be killed; a FUSE server that has taken a request and never answers it can keep
-// a process from its end, which nothing in this process can help).
+// a store has a time limit; one that has passed it is left alone for a while, by this process and
+// by those after it, who find a mark in one's own store. The thread that waits ends with the
+// process (waits for NFS can be killed; a FUSE server that has taken a request and never answers it
+// can keep a process from its end, which nothing in this process can help).
 
 const (
 	// hungAfter is what one call may take. Measured on NFS over a network: some milliseconds.

@@ -39,7 +39,7 @@ func TestDist(t *testing.T) {
 		name := "gnvcc-v9.8.7-linux-" + arch
 		run("tar", "-C", dir, "-xzf", filepath.Join(dir, name+".tar.gz"))
 		for _, file := range []string{"LICENSE", "NOTICE", "README.md", "CHANGELOG.md", "docs/use.md",
-			"gnvcc"} {
+			"gnvcc", "gnvcc-oci"} {
 			if _, err := os.Stat(filepath.Join(dir, name, file)); err != nil {
 				t.Error(err)
 			}

@@ -35,8 +35,8 @@ func TestMakeInstall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	build := exec.Command("go", "build", "-buildvcs=false", "-o", filepath.Join(dir, "bin", "gnvcc"),
-		"../cmd/gnvcc")
+	build := exec.Command("go", "build", "-buildvcs=false", "-o", filepath.Join(dir, "bin")+"/",
+		"../cmd/gnvcc", "../cmd/gnvcc-oci")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -55,7 +55,8 @@ func TestMakeInstall(t *testing.T) {
 		}
 	}
 	run("install")
-	for name, word := range map[string]string{"bin/gnvcc": "", "share/man/man1/gnvcc.1": ".TH GNVCC 1",
+	for name, word := range map[string]string{"bin/gnvcc": "",
+		"bin/gnvcc-oci": "", "share/man/man1/gnvcc.1": ".TH GNVCC 1",
 		"share/zsh/site-functions/_gnvcc":            "compdef",
 		"lib/systemd/user/gnvcc-watch.service":       "ExecStart=/usr/bin/gnvcc watch\n",
 		"share/bash-completion/completions/gnvcc":    "__complete",

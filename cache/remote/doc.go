@@ -3,9 +3,9 @@
 // signature of the index. It knows bytes and files; the network is cmd/gnvcc-oci's affair, and
 // whether a recipe can be believed a build's. Caller: cmd/gnvcc.
 //
-// One publisher has one tag, since a registry's tags have no compare-and-swap. Whoever reads several
-// merges them: of two decisions on one kernel and GPU the measured one stands, then the newer, then
-// the one with more evidence (Merge).
+// One publisher has one tag, since a registry's tags have no compare-and-swap. Whoever reads
+// several merges them: of two decisions on one kernel and GPU the measured one stands, then the
+// newer, then the one with more evidence (Merge).
 //
 // Nothing of an artefact is believed: sizes are bounded before anything is read, every hash is
 // compared, every line has one form and one place, and an artefact that is wrong in one of these is

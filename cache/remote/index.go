@@ -27,8 +27,8 @@ const (
 	// Shards is how many an artefact has: one for each first digit of an identity.
 	Shards = 16
 
-	// What an artefact may have, so that a foreign one can't eat a machine. Measured: 10,000 decisions
-	// with their evidence have 13 MB.
+	// What an artefact may have, so that a foreign one can't eat a machine. Measured: 10,000
+	// decisions with their evidence have 13 MB.
 	MaxIndex    = 64 << 10 // bytes
 	MaxShard    = 256 << 20
 	maxUnpacked = 1 << 30
@@ -113,6 +113,13 @@ func shardOf(key string) int { return strings.IndexByte("0123456789abcdef", key[
 var identity = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[0-9a-f]{64}$`)
 })
+
+var tagText = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
+})
+
+// IsTag tells whether a word may be a registry's tag. It becomes the name of a file, too.
+func IsTag(s string) bool { return tagText().MatchString(s) }
 
 // errVersion is wrapped where an artefact is of a newer gnvcc.
 var errVersion = errors.New("of a newer gnvcc: use one version in a team")

@@ -7,9 +7,9 @@ import (
 	"gnvcc/cache"
 )
 
-// Merge gives of all decisions one for each kernel and GPU, whichever order they come in: a measured
-// one before one that only says why nothing was measured, then the newer, then the one with more
-// evidence.
+// Merge gives of all decisions one for each kernel and GPU, whichever order they come in: a
+// measured one before one that only says why nothing was measured, then the newer, then the one
+// with more evidence.
 func Merge(all [][]cache.Decision) []cache.Decision {
 	at := map[string]int{}
 	var out []cache.Decision

@@ -46,7 +46,8 @@ func arrive(t *testing.T, r *Remote, x *Index, blobs map[string][]byte) []byte {
 	return text
 }
 
-func packed(t *testing.T, tag string, minute int, all ...cache.Decision) (*Index, map[string][]byte) {
+func packed(t *testing.T, tag string, minute int, all ...cache.Decision) (
+	*Index, map[string][]byte) {
 	t.Helper()
 	x, blobs, err := Pack(all)
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 
@@ -24,8 +23,6 @@ const at = 8
 // maxTags bounds what a registry may have us ask for.
 const maxTags = 100_000
 
-var tagText = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
-
 // A found is what became of one tag.
 type found struct {
 	Digest  string
@@ -35,9 +32,9 @@ type found struct {
 }
 
 // pull brings what stands under the tag, or under all tags, and is not yet here: of each tag
-// TAG.index and TAG.signature into the folder work, shards into shards ("-": none), by their hash. have.json in
-// work says which manifest was pulled last of each tag; pulled.json says what became of each. Trouble
-// with one tag is that tag's.
+// TAG.index and TAG.signature into the folder work, shards into shards ("-": none), by their hash.
+// have.json in work says which manifest was pulled last of each tag; pulled.json says what became
+// of each. Trouble with one tag is that tag's.
 func (r *repository) pull(ctx context.Context, work, shards string) error {
 	have := map[string]string{}
 	if text, err := os.ReadFile(filepath.Join(work, haveName)); err == nil {
@@ -64,7 +61,7 @@ func (r *repository) pull(ctx context.Context, work, shards string) error {
 	g.SetLimit(at)
 	for _, tag := range tags {
 		g.Go(func() error {
-			if !tagText.MatchString(tag) { // it becomes the name of a file
+			if !remote.IsTag(tag) { // it becomes the name of a file
 				return nil
 			}
 			f, err := r.one(ctx, tag, have[tag], work, shards)

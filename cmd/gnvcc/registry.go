@@ -9,11 +9,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
-	"sync"
 	"time"
 
+	"gnvcc/cache/remote"
 	"gnvcc/driver/scratch"
 )
 
@@ -117,10 +116,6 @@ func (c *carrier) index(tag string) (index []byte, signature string, err error) 
 
 const referenceForm = "oci://HOST/REPOSITORY:TAG"
 
-var tagText = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
-})
-
 // referenceOf reads oci://HOST/REPO or oci://HOST/REPO:TAG.
 func referenceOf(word string) (reference, tag string, err error) {
 	reference, ok := strings.CutPrefix(word, "oci://")
@@ -130,7 +125,7 @@ func referenceOf(word string) (reference, tag string, err error) {
 	}
 	if i := strings.LastIndexByte(reference, ':'); i > strings.LastIndexByte(reference, '/') {
 		tag = reference[i+1:]
-		if !tagText().MatchString(tag) {
+		if !remote.IsTag(tag) {
 			return "", "", fmt.Errorf("%q is no tag: letters, digits, . _ -", tag)
 		}
 	}

@@ -19,9 +19,9 @@ import (
 //     (gnvcc lock): that alone, without pins, bans and decisions of any store, so that all machines
 //     build the same
 //   - the user's own store, and behind it, for kernels that it has nothing measured of, those of
-//     others (GNVCC_STORE), and what was pulled from a registry (gnvcc pull): of these decisions and
-//     bans only. What somebody else has pinned nobody has measured, and what he approximates he has
-//     asked for.
+//     others (GNVCC_STORE), and what was pulled from a registry (gnvcc pull): of these decisions
+//     and bans only. What somebody else has pinned nobody has measured, and what he approximates he
+//     has asked for.
 //
 // Nothing else of a foreign store is opened: what is compiled by its recipes is compiled here, with
 // every check of a build.
