@@ -246,6 +246,13 @@ func (b *Workbench) ofText(ctx context.Context, d draft, text []byte, from slice
 			return nil, err
 		}
 	}
+	if from == plainSlice && b.launching() { // a draft: what is adopted is compiled here, from all of it
+		if content, ok := b.launchCicc(ctx, d.t, d.call, text); ok {
+			if m, err := ptx.Parse(content); err == nil {
+				return m, nil
+			}
+		}
+	}
 	content, err := b.cicc(ctx, d.t, d.call, text, d.v.entry)
 	if err != nil {
 		return nil, err

@@ -39,8 +39,9 @@ type Workbench struct {
 	Start  func(*exec.Cmd) (child.Ending, error) // runs a child that nobody sees
 	Kept   func(name string, content []byte)     // GNVCC_KEEP
 	// what other benches make just now; nil: there are none
-	flights *flights
-	never   bool // guards inside kernels never hold
+	flights  *flights
+	launcher *launcher // what the tools of a tuner's candidates are run by; nil: nothing
+	never    bool      // guards inside kernels never hold
 	// variants that nobody vouches for are compiled all the same: the tuner measures before it proves
 	unproved bool
 	proving  bool // what is compiled is to be proved
@@ -77,6 +78,12 @@ const limitOutput = 1 << 20
 // the first lines of that.
 func (b *Workbench) tool(ctx context.Context, dir string, env []string,
 	argv ...string) (string, error) {
+	return b.named(ctx, filepath.Base(argv[0]), dir, env, argv...)
+}
+
+// named is tool for one that may stand behind another program.
+func (b *Workbench) named(ctx context.Context, name, dir string, env []string,
+	argv ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env = dir, env
 	if b.Folder != "" {
@@ -99,11 +106,11 @@ func (b *Workbench) tool(ctx context.Context, dir string, env []string,
 		if cmd.ProcessState != nil {
 			cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 		}
-		b.after(filepath.Base(argv[0]), took, cpu)
+		b.after(name, took, cpu)
 	}
 	if ctxErr := ctx.Err(); ctxErr != nil {
 		if errors.Is(ctxErr, context.DeadlineExceeded) {
-			return "", fmt.Errorf("%s: %w", filepath.Base(argv[0]), errLimit)
+			return "", fmt.Errorf("%s: %w", name, errLimit)
 		}
 		return "", ctxErr
 	}
@@ -116,7 +123,7 @@ func (b *Workbench) tool(ctx context.Context, dir string, env []string,
 		if end.Signal != 0 {
 			how = "signal " + end.Signal.String()
 		}
-		return text, &toolError{filepath.Base(argv[0]), how, strings.TrimSpace(text)}
+		return text, &toolError{name, how, strings.TrimSpace(text)}
 	}
 	return text, nil
 }
@@ -361,6 +368,9 @@ func (b *Workbench) assemble(ctx context.Context, j *job.Job, text []byte,
 	}
 	key := cache.HashOf("code 1", string(text), id, strings.Join(j.Call.Template(), "\x00"),
 		strings.Join(more, "\x00"))
+	if b.launching() {
+		key = cache.HashOf("launched", key) // no proof and no build begins with it
+	}
 	var kept keptCode
 	content, err = once(ctx, b.flights, string(memoCode)+" "+key, func() ([]byte, bool, error) {
 		var ok bool
@@ -384,6 +394,17 @@ func (b *Workbench) assemble(ctx context.Context, j *job.Job, text []byte,
 // assembled is assemble where nothing is kept.
 func (b *Workbench) assembled(ctx context.Context, j *job.Job, text []byte,
 	more []string) (content []byte, messages string, err error) {
+	if b.launching() {
+		content, messages, ok := b.launchPtxas(ctx, j, text, more)
+		if ok {
+			return content, messages, nil
+		}
+		defer func() {
+			if err == nil {
+				b.launchFailed()
+			}
+		}()
+	}
 	n := b.count.Add(1)
 	in, cubinFile := b.file(n, "in.ptx"), b.file(n, "out.cubin")
 	if err := os.WriteFile(in, text, 0o600); err != nil {

@@ -7,15 +7,16 @@ import "strings"
 
 // What users set. GNVCC_STORE is the store's (cache.Dir).
 const (
-	nvcc    = "GNVCC_NVCC"
-	off     = "GNVCC_OFF"
-	strict  = "GNVCC_STRICT"
-	keepIn  = "GNVCC_KEEP"
-	logFile = "GNVCC_LOG"
-	lock    = "GNVCC_LOCK"
-	device  = "GNVCC_DEVICE"
-	verify  = "GNVCC_VERIFY"
-	predict = "GNVCC_PREDICT"
+	nvcc     = "GNVCC_NVCC"
+	off      = "GNVCC_OFF"
+	strict   = "GNVCC_STRICT"
+	keepIn   = "GNVCC_KEEP"
+	logFile  = "GNVCC_LOG"
+	lock     = "GNVCC_LOCK"
+	device   = "GNVCC_DEVICE"
+	verify   = "GNVCC_VERIFY"
+	predict  = "GNVCC_PREDICT"
+	launcher = "GNVCC_LAUNCHER"
 )
 
 // What the face tells its stages, through nvcc.
