@@ -12,6 +12,7 @@ const variables = `  GNVCC_NVCC=PATH   the real nvcc (else CUDA_HOME, CUDA_PATH,
   GNVCC_STORE=DIR   where recipes are kept (else ~/.cache/gnvcc); MINE:THEIRS: those of others behind, read only
   GNVCC_LOCK=FILE   build with the recipes of this lock file alone; 0: with no lock file
   GNVCC_DEVICE=GPU  build for this one (a part of its name), where several were measured on
+  GNVCC_LAUNCHER=sccache  the tuner compiles candidates below this program, where cores are few
   GNVCC_PREDICT=1   take recipes that gnvcc predict --adopt keeps, where nothing was decided
   GNVCC_MAXSIZE=5G  size limit of the store; 0: none
   GNVCC_OFF=1       be nvcc, and nothing else

@@ -21,19 +21,19 @@ import (
 )
 
 // GNVCC_LAUNCHER: a program before the tuner's cicc and ptxas, such as sccache, which spreads what
-// is to be compiled over other machines, or knows it already. The tuner alone has it, for candidates
-// that are to be measured; builds, proofs and what goes into the evidence of a decision are compiled
-// here, by the tools themselves, whatever such a program has given, and what it gave is kept under
-// keys of its own. A candidate of altered code is refused as any other one is: by its bits, or by a
-// build that finds another normal form.
+// is to be compiled over other machines, or knows it already. The tuner alone has it, for
+// candidates that are to be measured; builds, proofs and what goes into the evidence of a decision
+// are compiled here, by the tools themselves, whatever such a program has given, and what it gave
+// is kept under keys of its own. A candidate of altered code is refused as any other one is: by its
+// bits, or by a build that finds another normal form.
 //
 // It has what it needs to find a run again on another machine, or another day: the files have the
 // same names in every run, relative to their folder, and they end the line (sccache 0.16 takes
 // `ptxas FLAGS IN -o OUT`, and nothing behind it). Where it fails the tool is run as ever, and has
 // the last word; where it fails a few times, or hangs, it is left alone from then on.
 
-// launchedCores is how many cores a GPU should have: with more, compiling is not what a search waits
-// for (bench/results/2026-11-23-hecbench: 130 of 593 s at 16 cores, the bound at 2 to 4).
+// launchedCores is how many cores a GPU should have: with more, compiling is not what a search
+// waits for (bench/results/2026-11-23-hecbench: 130 of 593 s at 16 cores, the bound at 2 to 4).
 const launchedCores = 8
 
 const (

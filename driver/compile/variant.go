@@ -246,7 +246,8 @@ func (b *Workbench) ofText(ctx context.Context, d draft, text []byte, from slice
 			return nil, err
 		}
 	}
-	if from == plainSlice && b.launching() { // a draft: what is adopted is compiled here, from all of it
+	// a draft: what is adopted is compiled here, from the whole text
+	if from == plainSlice && b.launching() {
 		if content, ok := b.launchCicc(ctx, d.t, d.call, text); ok {
 			if m, err := ptx.Parse(content); err == nil {
 				return m, nil
