@@ -2,7 +2,6 @@ package decisions
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -10,6 +9,7 @@ import (
 	"gnvcc/cache"
 	"gnvcc/driver/compile"
 	"gnvcc/driver/record"
+	"gnvcc/policy/report"
 	"gnvcc/profile/units"
 )
 
@@ -21,15 +21,11 @@ func Report(file string) ([]cache.Decision, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the report: %w", err)
 	}
-	var all []struct{ Decision cache.Decision }
-	if err := json.Unmarshal(text, &all); err != nil {
+	all, err := report.Read(text)
+	if err != nil {
 		return nil, fmt.Errorf("read the report %s: %w", file, err)
 	}
-	out := make([]cache.Decision, len(all))
-	for i, x := range all {
-		out[i] = x.Decision
-	}
-	return out, nil
+	return all, nil
 }
 
 // Rebuilt opens a store in which gnvcc has built the code of a report again: a compiler on it, and

@@ -27,7 +27,7 @@ for n in "${names[@]}"; do
     "$work/$n.before/$n" 2>&1 | total >>"$out/$n.before"; "$work/$n/$n" 2>&1 | total >>"$out/$n.after"
   done
 done
-"$gnvcc" report >"$out/report.txt" 2>&1; "$gnvcc" report -json >"$out/report.json" 2>&1
+"$gnvcc" report --all -v >"$out/report.txt" 2>&1; "$gnvcc" report --all --json >"$out/report.json" 2>&1
 python3 - "$out" "${names[@]}" <<'P'
 import math, sys
 out, names, ratios = sys.argv[1], sys.argv[2:], []

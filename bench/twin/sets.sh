@@ -16,7 +16,7 @@ for n in "${names[@]}"; do
   begun=$SECONDS; "$gnvcc" tune --budget "${budget}s" -- ./sets "$n" >"$out/$n.out" 2>"$out/$n.tune"; took=$((SECONDS - begun))
   { "$gnvcc" apply && build; } >"$out/$n.apply" 2>&1
   for i in 1 2 3; do "$work/plain" "$n"; done >"$out/$n.before"; for i in 1 2 3; do ./sets "$n"; done >"$out/$n.after"
-  "$gnvcc" report -json >"$out/$n.json" 2>/dev/null; "$gnvcc" profile --show ./sets >"$out/$n.profile"
+  "$gnvcc" report --all --json >"$out/$n.json" 2>/dev/null; "$gnvcc" profile --show ./sets >"$out/$n.profile"
   b=$(awk '{print $2}' "$out/$n.before" | sort -n | head -1) a=$(awk '{print $2}' "$out/$n.after" | sort -n | head -1)
   same=$(cat "$out/$n.before" "$out/$n.after" | awk '{print $NF}' | sort -u | wc -l)
   echo "$n: $b -> $a us, $(awk "BEGIN{printf \"%.3f\", $b / $a}") times as fast, tune $took s, bits $([ "$same" = 1 ] && echo same || echo OTHER)"

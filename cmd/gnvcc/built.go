@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -103,15 +102,18 @@ func status(args []string, asJSON bool) error {
 		return err
 	}
 	if asJSON {
-		return json.NewEncoder(told).Encode(struct {
-			Folder  string
-			Outputs []apply.Output
-			// outputs that a killed apply was about to replace; the next one sees to them
-			Unfinished []string
-		}{folder, append([]apply.Output{}, outputs...), append([]string{}, broken...)})
+		return tellJSON("status", standings{folder, outputs, broken})
 	}
 	statusText(stdout(), folder, outputs, broken)
 	return nil
+}
+
+// A standings is what status --json prints.
+type standings struct {
+	Folder  string
+	Outputs []apply.Output
+	// outputs that a killed apply was about to replace; the next one sees to them
+	Unfinished []string
 }
 
 func statusText(w io.Writer, folder string, outputs []apply.Output, broken []string) {

@@ -34,7 +34,7 @@ func doctorVerb() *cobra.Command {
 	deep := fs.Bool("deep", false, "read every file in the store and check its hash")
 	measure := fs.Bool("measure", false,
 		"measure the special function units of this GPU: rate and error of every function that can be approximated (takes some seconds)")
-	c.MarkFlagsMutuallyExclusive("deep", "measure")
+	oneOf(c, "deep", "measure")
 	return runs(c, func([]string) int {
 		if *measure {
 			return measureUnits()

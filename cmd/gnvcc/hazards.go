@@ -19,7 +19,7 @@ import (
 
 // hazards prints what there is to say, nothing where there is nothing. match limits the kernels,
 // nil: all.
-func hazards(w io.Writer, store *cache.Store, decisions []cache.Decision,
+func hazards(w io.Writer, store *cache.Store, mine *scope, decisions []cache.Decision,
 	match *regexp.Regexp) error {
 	shapes := make(map[string][][3]int)
 	for _, d := range decisions {
@@ -31,6 +31,9 @@ func hazards(w io.Writer, store *cache.Store, decisions []cache.Decision,
 	wanted := make(map[string][]kernel) // by PTX
 	var order []string
 	for _, b := range record.Built(store) {
+		if mine.folder != "" && !mine.kernels[b.Identity] {
+			continue
+		}
 		if match != nil && !match.MatchString(b.Name) && !match.MatchString(policy.ShortName(b.Name)) {
 			continue
 		}
@@ -75,10 +78,10 @@ func hazards(w io.Writer, store *cache.Store, decisions []cache.Decision,
 }
 
 // tellHazards is hazards for a report: what goes wrong here must not spoil the rest.
-func tellHazards(decisions []cache.Decision, match *regexp.Regexp) {
+func tellHazards(mine *scope, decisions []cache.Decision, match *regexp.Regexp) {
 	store, err := openStore()
 	if err == nil {
-		err = hazards(stdout(), store, decisions, match)
+		err = hazards(stdout(), store, mine, decisions, match)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "gnvcc report: locks and barriers were not checked:", err)

@@ -16,7 +16,6 @@ import (
 // writePage writes a page with all that this store knows beside the decisions: programs, toolkits,
 // recipes as source.
 func writePage(path string, in page.Input) error {
-	in.Programs = programs(in.Decisions)
 	store, err := openStore()
 	if err != nil {
 		return err
@@ -48,8 +47,8 @@ func writePage(path string, in page.Input) error {
 	return nil
 }
 
-// programs are those that were observed, with what the decisions make of their time.
-func programs(decisions []cache.Decision) []page.Program {
+// programs are those of a scope that were observed, with what the decisions make of their time.
+func programs(mine *scope, decisions []cache.Decision) []page.Program {
 	store, err := openStore()
 	if err != nil {
 		return nil
@@ -66,7 +65,10 @@ func programs(decisions []cache.Decision) []page.Program {
 	}
 	var out []page.Program
 	for _, p := range s.Profiles() {
-		x := page.Program{Name: p.Program, Device: p.Device, Seconds: p.Seconds}
+		if !mine.has(p) {
+			continue
+		}
+		x := page.Program{Name: mine.short(p.Program), Device: p.Device, Seconds: p.Seconds}
 		for _, l := range p.Shapes {
 			r, ok := ratio[l.Kernel+"\x00"+p.Device]
 			if !ok {
@@ -84,8 +86,9 @@ func programs(decisions []cache.Decision) []page.Program {
 // tellPrograms says of each program how much of its time became faster.
 func tellPrograms(w io.Writer, list []page.Program) {
 	for _, p := range list {
-		fmt.Fprintf(w,
-			"%s: %.3g s on %s, %.0f %% of it in kernels that became faster: about %.3g s with their recipes\n", p.Name, p.Seconds, p.Device, p.Percent(), p.After)
+		fmt.Fprintf(w, "%s: %.3g s on %s, %.0f %% of it in kernels\n", p.Name, p.Seconds, p.Device,
+			p.Percent())
+		fmt.Fprintf(w, "that became faster: about %.3g s with their recipes\n", p.After)
 	}
 	if len(list) > 0 {
 		fmt.Fprintln(w)

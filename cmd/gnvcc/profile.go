@@ -110,7 +110,7 @@ func showProfile(s *capture.Store, program string, asJSON bool) error {
 		return err
 	}
 	if asJSON {
-		return printJSON(told, p)
+		return tellJSON("profile", p)
 	}
 	return printProfile(stdout(), p)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"regexp"
 	"sort"
 	"time"
@@ -26,66 +27,95 @@ type reporting struct {
 	kernel        string
 	html, compare string // files
 	csv, markdown bool
+	json, all     bool
 }
 
 // reportVerb prints what is believed of the kernels: what was decided, and where locks and barriers
 // are wrong.
 func reportVerb() *cobra.Command {
-	c := newVerb("report",
-		"show what was decided, kernel by kernel: times, registers, occupancy, checks; --html FILE: as a page",
-		"What was decided for each kernel: registers, occupancy, times with their spread, how it was checked. Then, as text only,\n"+
-			"locks and barriers that can make a kernel hang.", none)
+	c := newVerb("report [FOLDER]",
+		"show what became faster here, kernel by kernel, by the time it saves; --html FILE: as a page",
+		"What was decided for the kernels that were built in and below a folder, the present one if none is named, and that programs\n"+
+			"there launch: time, share, what is saved, registers, how it was checked; what saves most stands first. Then, as text only,\n"+
+			"locks and barriers that can make a kernel hang.", arguments(0, 1))
 	fs := c.Flags()
 	var r reporting
-	fs.BoolVarP(&r.Verbose, "verbose", "v", false, "also show what was tried and why it was refused")
-	fs.BoolVar(&r.JSON, "json", false, "as JSON, with all evidence")
+	fs.BoolVar(&r.all, "all", false, "everything in the store, whatever folder it was built in")
+	fs.BoolVarP(&r.Verbose, "verbose", "v", false,
+		"also show what each lever gives alone, L1 sensitivity, what was tried and why it was refused")
+	fs.BoolVar(&r.json, "json", false, "as JSON, with all evidence")
 	fs.BoolVar(&r.csv, "csv", false, "as comma-separated values, times in nanoseconds")
 	fs.BoolVar(&r.markdown, "markdown", false, "as a Markdown table")
 	fs.StringVar(&r.html, "html", "", "write a page to `FILE`: one file that needs no network")
 	fs.StringVar(&r.compare, "compare", "",
 		"show what has changed since `OLD`, a file printed by report --json")
 	fs.StringVar(&r.kernel, "kernel", "",
-		"only kernels whose name matches this regular `expression`, each in full")
-	c.MarkFlagsMutuallyExclusive("json", "csv", "markdown", "html", "compare")
-	return tries(c, 2, func([]string) error { return showReport(r) })
+		"only kernels whose name matches this regular `expression`, each in full; exit code 1 if there is none")
+	oneOf(c, "json", "csv", "markdown", "html", "compare")
+	return tries(c, 2, func(args []string) error {
+		if r.all && len(args) > 0 {
+			return errors.New("name a folder, or use --all")
+		}
+		return showReport(r, args)
+	})
 }
 
-func showReport(r reporting) error {
-	o := r.Options
+func showReport(r reporting, args []string) error {
 	var err error
 	if r.kernel != "" {
-		if o.Kernel, err = regexp.Compile(r.kernel); err != nil {
+		if r.Kernel, err = regexp.Compile(r.kernel); err != nil {
 			return err
 		}
 	}
-	decisions, untaken, err := decided()
+	mine, err := scopeHere(args, r.all)
 	if err != nil {
 		return err
 	}
-	o.Untaken, r.Untaken = untaken, untaken
-	if r.html != "" || r.csv || r.markdown || r.compare != "" {
-		return reportAs(r, matching(decisions, o.Kernel))
-	}
-	if len(decisions) == 0 && !o.JSON {
-		fmt.Fprintln(stdout(),
-			"nothing decided yet: gnvcc tune -- ./app finds recipes for a program built with gnvcc")
-		tellHazards(decisions, o.Kernel)
-		return nil
-	}
-	out := stdout()
-	if !o.JSON && o.Kernel == nil {
-		tellPrograms(out, programs(decisions))
-	}
-	if o.JSON {
-		out = told
-	}
-	if err := report.Write(out, decisions, o); err != nil {
+	every, untaken, err := decided()
+	if err != nil {
 		return err
 	}
-	if !o.JSON {
-		tellHazards(decisions, o.Kernel)
+	decisions := mine.of(every)
+	r.Untaken, r.Place = untaken, mine.place
+	found := matching(decisions, r.Kernel)
+	switch asked := r.json || r.csv || r.markdown || r.html != "" || r.compare != ""; {
+	case len(found) == 0 && r.Kernel != nil && (len(every) > 0 || asked):
+		err = exit(complain("report", fmt.Errorf("no such kernel: %s (%s known here, %d in the store: gnvcc report --all)",
+			r.kernel, counted(len(decisions), "kernel"), len(every))))
+		if !r.json {
+			return exit(1)
+		}
+		err = exit(1)
+	case len(decisions) == 0 && asked && len(every) > 0:
+		fmt.Fprintln(os.Stderr, "gnvcc:", mine.nothing(len(every)))
+	case len(decisions) == 0 && !asked:
+		fmt.Fprintln(stdout(), mine.nothing(len(every)))
+		tellHazards(mine, decisions, r.Kernel)
+		return nil
 	}
-	return nil
+	if told := reportAs(r, mine, found); told != nil {
+		return told
+	}
+	return err
+}
+
+// scopeHere is the scope of the folder that a verb is given, or of the present one.
+func scopeHere(args []string, all bool) (*scope, error) {
+	folder, err := folderOf(append(args, "."))
+	if err != nil {
+		return nil, err
+	}
+	if folder, err = filepath.EvalSymlinks(folder); err != nil {
+		return nil, err
+	}
+	if all {
+		folder = ""
+	}
+	store, err := openStore()
+	if err != nil {
+		return nil, err
+	}
+	return scopeOf(store, folder)
 }
 
 // matching keeps the decisions on kernels of a name, all where there is none.
@@ -102,10 +132,19 @@ func matching(all []cache.Decision, name *regexp.Regexp) []cache.Decision {
 	return out
 }
 
-// reportAs writes one of the other forms.
-func reportAs(r reporting, decisions []cache.Decision) error {
-	in := page.Input{Decisions: decisions, Untaken: r.Untaken, Version: ownVersion(), Made: time.Now()}
+// A reported is what report --json prints.
+type reported struct {
+	Folder  string         `json:"folder,omitempty"` // that was built in; "": everywhere
+	Kernels []report.Entry `json:"kernels"`
+}
+
+// reportAs writes a report in one of its forms.
+func reportAs(r reporting, mine *scope, decisions []cache.Decision) error {
+	in := page.Input{Decisions: decisions, Untaken: r.Untaken, Place: r.Place, Version: ownVersion(),
+		Made: time.Now()}
 	switch {
+	case r.json:
+		return tellJSON("report", reported{mine.folder, r.Entries(decisions)})
 	case r.csv:
 		return page.CSV(told, in)
 	case r.markdown:
@@ -116,8 +155,18 @@ func reportAs(r reporting, decisions []cache.Decision) error {
 			return err
 		}
 		return page.Compare(stdout(), old, decisions)
+	case r.html != "":
+		in.Programs = programs(mine, decisions)
+		return writePage(r.html, in)
 	}
-	return writePage(r.html, in)
+	if r.Kernel == nil {
+		tellPrograms(stdout(), programs(mine, decisions))
+	}
+	if err := report.Write(stdout(), decisions, r.Options); err != nil {
+		return err
+	}
+	tellHazards(mine, decisions, r.Kernel)
+	return nil
 }
 
 // readReport reads the decisions of what report --json printed.
@@ -126,21 +175,11 @@ func readReport(path string) ([]cache.Decision, error) {
 	if err != nil {
 		return nil, err
 	}
-	var entries []struct {
-		Decision *cache.Decision `json:"decision"`
-	}
-	if err := json.Unmarshal(text, &entries); err != nil {
+	all, err := report.Read(text)
+	if err != nil {
 		return nil, fmt.Errorf("%s is not what gnvcc report --json prints: %w", path, err)
 	}
-	var out []cache.Decision
-	for i, e := range entries {
-		if e.Decision == nil {
-			return nil, fmt.Errorf("%s is not what gnvcc report --json prints: entry %d has no decision",
-				path, i)
-		}
-		out = append(out, *e.Decision)
-	}
-	return out, nil
+	return all, nil
 }
 
 // explainVerb tells all that is known of the kernels that a name matches.
@@ -151,7 +190,7 @@ func explainVerb() *cobra.Command {
 	html := c.Flags().String("html", "", "write a page to `FILE`")
 	patch := c.Flags().Bool("patch", false,
 		"print the recipe as a diff for patch -p0: pragmas and register caps; what can't be written so is named")
-	c.MarkFlagsMutuallyExclusive("html", "patch")
+	oneOf(c, "html", "patch")
 	return tries(c, 2, func(args []string) error { return explain(args[0], *html, *patch) })
 }
 
@@ -165,9 +204,13 @@ func explain(kernel, html string, patch bool) error {
 		return err
 	}
 	found := matching(decisions, name)
+	everywhere, err := scopeHere(nil, true)
+	if err != nil {
+		return err
+	}
 	if html != "" {
 		if n, err := explainPage(html, name, page.Input{Decisions: found, Untaken: untaken,
-			Version: ownVersion(), Made: time.Now()}); err != nil || n > 0 {
+			Place: everywhere.place, Title: "gnvcc explain " + kernel, Version: ownVersion(), Made: time.Now()}); err != nil || n > 0 {
 			return err
 		}
 	}
@@ -176,7 +219,7 @@ func explain(kernel, html string, patch bool) error {
 		if n, err := foretold(context.Background(), name); err == nil && n > 0 && html == "" && !patch {
 			return nil
 		}
-		return fmt.Errorf("no such kernel: %s (%d known: gnvcc report)", kernel, len(decisions))
+		return fmt.Errorf("no such kernel: %s (%d known: gnvcc report --all)", kernel, len(decisions))
 	}
 	if patch {
 		return printPatches(found)
@@ -185,11 +228,11 @@ func explain(kernel, html string, patch bool) error {
 		if i > 0 {
 			fmt.Fprintln(told)
 		}
-		e := report.Options{Untaken: untaken}.Entry(d)
+		e := report.Options{Untaken: untaken, Place: everywhere.place}.Entry(d)
 		report.Explain(stdout(), e)
 		fmt.Fprintf(stdout(), "\n  %s\n", page.Why(e))
 	}
-	tellHazards(decisions, name)
+	tellHazards(everywhere, decisions, name)
 	return nil
 }
 

@@ -22,7 +22,7 @@ func statsVerb() *cobra.Command {
 	fs := c.Flags()
 	zero := fs.Bool("zero", false, "reset the counters")
 	asJSON := fs.Bool("json", false, "as JSON")
-	c.MarkFlagsMutuallyExclusive("zero", "json")
+	oneOf(c, "zero", "json")
 	return tries(c, 2, func([]string) error { return stats(*zero, *asJSON) })
 }
 
@@ -43,7 +43,7 @@ func stats(zero, asJSON bool) error {
 		return err
 	}
 	if asJSON {
-		return statsJSON(told, store.Path(), counted, sizes)
+		return statsJSON(store.Path(), counted, sizes)
 	}
 	return statsText(stdout(), store.Path(), counted, sizes)
 }
@@ -71,13 +71,16 @@ func tallies(counted cache.Stats) []tally {
 	return all
 }
 
-func statsJSON(w io.Writer, path string, counted cache.Stats, sizes cache.Sizes) error {
-	return printJSON(w, struct {
-		Store  string      `json:"store"`
-		Since  time.Time   `json:"since,omitzero"`
-		Sizes  cache.Sizes `json:"sizes"`
-		Events []tally     `json:"events"`
-	}{path, counted.Since, sizes, tallies(counted)})
+// A statistics is what stats --json prints.
+type statistics struct {
+	Store  string      `json:"store"`
+	Since  time.Time   `json:"since,omitzero"`
+	Sizes  cache.Sizes `json:"sizes"`
+	Events []tally     `json:"events"`
+}
+
+func statsJSON(path string, counted cache.Stats, sizes cache.Sizes) error {
+	return tellJSON("stats", statistics{path, counted.Since, sizes, tallies(counted)})
 }
 
 func statsText(w io.Writer, path string, counted cache.Stats, sizes cache.Sizes) error {

@@ -262,7 +262,7 @@ func watchStatus(p watchPlace, asJSON bool) error {
 		fmt.Fprintf(told, "gnvcc watch (process %d) is just starting\n", pid)
 		return nil
 	case err == nil && asJSON:
-		err = printJSON(told, s)
+		err = tellJSON("watch", s)
 	case err == nil:
 		printStatus(s)
 	}

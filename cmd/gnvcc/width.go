@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"io"
 	"os"
 	"strings"
@@ -59,13 +58,6 @@ func terminalWidth(f *os.File) int {
 		return 0
 	}
 	return width
-}
-
-// printJSON writes a value as people and programs read it.
-func printJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
 }
 
 // A wrapper breaks long lines at blanks; what follows is indented by four more than the line

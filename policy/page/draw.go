@@ -5,6 +5,7 @@ import (
 	"html"
 	"html/template"
 	"math"
+	"strconv"
 	"strings"
 
 	"gnvcc/policy/report"
@@ -22,9 +23,9 @@ type picture struct {
 type svg struct{ strings.Builder }
 
 const (
-	width, height = 520.0, 220.0
+	width, height = 520.0, 236.0
 	left, right   = 52.0, 12.0
-	top, bottom   = 14.0, 38.0
+	top, bottom   = 30.0, 38.0
 )
 
 func (s *svg) add(format string, args ...any) { fmt.Fprintf(&s.Builder, format, args...) }
@@ -107,24 +108,41 @@ func residencyPicture(e report.Entry) (picture, bool) {
 		caption += ", with blocks enough; the number of SMs of this GPU is not known."
 		shape = endless
 	}
-	mark := func(class, label string, registers int, up float64) {
-		v := y.at(float64(dev.Occupancy(registers, shape).Warps))
-		px := x.at(float64(registers))
-		s.add(`<circle class="%s" cx="%.1f" cy="%.1f" r="5"/>`, class, px, v)
-		anchor := "mid"
-		if px < left+70 {
-			anchor = "start"
-		} else if px > width-right-70 {
-			anchor = "end"
-		}
-		s.text(px, math.Min(math.Max(v-up, top+8), height-bottom-4), anchor, fmt.Sprintf("%s %d", label,
-			registers))
+	mark := func(class, text string, registers int, raised float64) {
+		px, py := x.at(float64(registers)), y.at(float64(dev.Occupancy(registers, shape).Warps))
+		s.add(`<circle class="%s" cx="%.1f" cy="%.1f" r="5"/>`, class, px, py)
+		s.label(px, py-6-raised, fmt.Sprintf("%s %d", text, registers))
 	}
-	mark("nvcc", "nvcc", d.Evidence.Default.Registers, -18)
-	if e.Recipe != "" {
-		mark("won", "chosen", d.Evidence.Chosen.Registers, 12)
+	own, chosen := d.Evidence.Default.Registers, d.Evidence.Chosen.Registers
+	switch {
+	case e.Recipe == "":
+		mark("nvcc", "nvcc", own, 0)
+	case own == chosen:
+		mark("won", "nvcc and chosen", own, 0)
+	default:
+		// The curve falls to the right, so that there is room above a point. Of two that are close the left
+		// one's label is above the other's.
+		raised := map[bool]float64{}
+		if math.Abs(x.at(float64(own))-x.at(float64(chosen))) < labelWidth {
+			raised[true] = 14
+		}
+		mark("nvcc", "nvcc", own, raised[own < chosen])
+		mark("won", "chosen", chosen, raised[chosen < own])
 	}
 	return s.picture(caption, caption), true
+}
+
+// labelWidth is how far apart two labels stand at least that may be at one height.
+const labelWidth = 90.0
+
+// label writes a text to the right of a place, or to its left where the picture ends.
+func (s *svg) label(x, y float64, text string) {
+	y = math.Max(y, top+8)
+	if x > width-right-labelWidth {
+		s.text(x-8, y, "end", text)
+	} else {
+		s.text(x+8, y, "start", text)
+	}
 }
 
 // searchPicture draws the candidates' times by how many levers they join: alone, then in pairs, and
@@ -186,16 +204,43 @@ func axes(s *svg, xs, ys string, x, y scale) {
 	s.text((left+width)/2, height-6, "mid", xs)
 	s.add(`<text transform="translate(12 %.1f) rotate(-90)" class="mid">%s</text>`,
 		(top+height-bottom)/2, html.EscapeString(ys))
-	for i := 0; i <= 4; i++ {
-		v := y.low + (y.high-y.low)*float64(i)/4
-		text := fmt.Sprintf("%.0f", v)
-		if y.high <= 4 {
-			text = fmt.Sprintf("%.2f", v)
-		}
-		s.text(left-6, y.at(v)+4, "end", text)
-		if x.high > x.low {
-			n := x.low + (x.high-x.low)*float64(i)/4
-			s.text(x.at(n), height-bottom+14, "mid", fmt.Sprintf("%.0f", n))
+	for _, v := range ticks(y.low, y.high) {
+		s.text(left-6, y.at(v)+4, "end", tickText(v))
+	}
+	if x.high > x.low {
+		for _, v := range ticks(x.low, x.high) {
+			s.text(x.at(v), height-bottom+14, "mid", tickText(v))
 		}
 	}
 }
+
+// ticks are round numbers of a range, three to nine of them: for counts of registers and warps,
+// which have powers of two as their steps, such.
+func ticks(low, high float64) []float64 {
+	span := high - low
+	if !(span > 0) || math.IsInf(span, 0) {
+		return nil
+	}
+	steps := []float64{1, 2, 5}
+	step := math.Pow(10, math.Floor(math.Log10(span))-1)
+	if high == math.Trunc(high) && high >= 16 && high <= 512 {
+		steps, step = []float64{1, 2, 4, 8}, 1
+	}
+	for i := 0; ; i++ {
+		width := step * steps[i%len(steps)]
+		if span/width <= 8 {
+			step = width
+			break
+		}
+		if i%len(steps) == len(steps)-1 {
+			step *= map[int]float64{3: 10, 4: 16}[len(steps)]
+		}
+	}
+	var out []float64
+	for n := math.Ceil(low/step - 1e-9); n*step <= high+step*1e-9; n++ {
+		out = append(out, n*step+0) // no -0
+	}
+	return out
+}
+
+func tickText(v float64) string { return strconv.FormatFloat(math.Round(v*1e6)/1e6, 'f', -1, 64) }

@@ -37,8 +37,10 @@ type Input struct {
 	Toolkit   func(cache.Decision) string // "ptxas 13.0.88", "" where it is not known; may be nil
 	Patch     func(cache.Decision) string // the recipe as source, or why there is none; may be nil
 	Version   string                      // of gnvcc
+	Title     string                      // "gnvcc explain wave"; "": a report
 	Made      time.Time
-	Untaken   func(cache.Decision) error // why no build takes a recipe; nil: not asked
+	Place     func(cache.Decision) report.Place // where a kernel comes from; nil: not asked
+	Untaken   func(cache.Decision) error        // why no build takes a recipe; nil: not asked
 
 	// kernels that were built and that nothing was decided for
 	Undecided []cache.Decision
@@ -75,7 +77,10 @@ type kernel struct {
 	Device     string
 	Toolkit    string
 	Date       string
+	Place      string  // file and program, where several kernels have its name
 	Total      float64 // ns, all launches
+	Time       string  // it, for people
+	Share      string  // of the time of all kernels measured
 	ratio      float64 // of it that is left
 	Before     string
 	After      string
@@ -114,6 +119,10 @@ func Write(w io.Writer, in Input) error {
 		return fmt.Errorf("the page's own text: %w", err)
 	}
 	kernels := gather(in)
+	searched := in.Title == "" && len(kernels) > 8
+	if in.Title == "" {
+		in.Title = "gnvcc report"
+	}
 	counts := map[string]int{}
 	devices, toolkits, imported := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	before, after := 0.0, 0.0
@@ -127,8 +136,12 @@ func Write(w io.Writer, in Input) error {
 		before += d.Total
 		after += d.Total * d.ratio
 	}
+	for i := range kernels {
+		kernels[i].Share = report.Share(kernels[i].Total, before)
+	}
 	return t.Execute(w, map[string]any{
-		"CSS": template.CSS(pageCSS), "In": in, "Kernels": kernels, "Counts": counts,
+		"CSS": template.CSS(pageCSS), "In": in, "Title": in.Title, "Kernels": kernels,
+		"Searched": searched, "Counts": counts,
 		"Made": in.Made.Format("2006-01-02 15:04"), "Devices": names(devices, "GPU"),
 		"Toolkits": names(toolkits, "toolkit"),
 		"Before":   report.Duration(before), "After": report.Duration(after), "SpeedUp": times(before,
@@ -153,12 +166,21 @@ func gather(in Input) []kernel {
 	for _, d := range in.Undecided {
 		k := kernel{ID: fmt.Sprintf("k%d", len(out)+1), Drawn: true, Name: policy.ShortName(d.Kernel),
 			Mangled: d.Kernel, State: "not tuned",
-			Why: "Not tuned yet: nothing was measured.", Before: "-", After: "-", SpeedUp: "-",
+			Why: "Not tuned yet: nothing was measured.", Time: "-", Before: "-", After: "-", SpeedUp: "-",
 			Registers: fmt.Sprint(d.Evidence.Default.Registers)}
 		if in.Foretold != nil {
 			k.Foretold = newForetold(in.Foretold(d))
 		}
 		out = append(out, k)
+	}
+	named := map[string]int{}
+	for _, k := range out {
+		named[k.Name]++
+	}
+	for i, k := range out {
+		if named[k.Name] < 2 {
+			out[i].Place = ""
+		}
 	}
 	return out
 }
@@ -172,7 +194,7 @@ func entries(decisions []cache.Decision) []report.Entry {
 func (in Input) entries() []report.Entry {
 	all := make([]report.Entry, 0, len(in.Decisions))
 	for _, d := range in.Decisions {
-		all = append(all, report.Options{Untaken: in.Untaken}.Entry(d))
+		all = append(all, report.Options{Untaken: in.Untaken, Place: in.Place}.Entry(d))
 	}
 	sort.SliceStable(all, func(i, j int) bool { return all[i].Total() > all[j].Total() })
 	return all
@@ -185,8 +207,8 @@ func summary(in Input, e report.Entry) kernel {
 	k := kernel{Name: e.Kernel, Mangled: d.Kernel, State: state(e), Recipe: e.Recipe, Words: e.Words,
 		Note: ev.Note, Untaken: e.Untaken, Imported: d.Imported,
 		Device: ev.Device, Date: d.Time.Format("2006-01-02 15:04"), Total: e.Total(), ratio: e.Ratio,
-		Launches: e.Launches, Why: Why(e),
-		Before: "-", After: "-", SpeedUp: "-"}
+		Launches: e.Launches, Why: Why(e), Place: report.Place{File: e.File, Program: e.Program}.String(),
+		Time: report.Duration(e.Total()), Before: "-", After: "-", SpeedUp: "-"}
 	if in.Toolkit != nil {
 		k.Toolkit = in.Toolkit(*d)
 	}
@@ -250,7 +272,8 @@ func state(e report.Entry) string {
 	return "alone"
 }
 
-// refusals groups the candidates that were refused by their reason's first words.
+// refusals groups the candidates that were refused by their reason's first words, and tells the
+// first one's in full.
 func refusals(tried []cache.Trial) ([]reason, int) {
 	by := map[string]*reason{}
 	all := 0
@@ -262,7 +285,7 @@ func refusals(tried []cache.Trial) ([]reason, int) {
 		text, _, _ := strings.Cut(t.Refused, ":")
 		text, _, _ = strings.Cut(text, " (")
 		if by[text] == nil {
-			by[text] = &reason{Text: text, Example: t.Recipe + ": " + t.Refused}
+			by[text] = &reason{Text: t.Refused, Example: t.Recipe}
 		}
 		by[text].Count++
 	}

@@ -3,9 +3,10 @@ package page
 import (
 	"bytes"
 	"compress/gzip"
-	"encoding/json"
 	"fmt"
 	"html"
+	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,17 +27,17 @@ func recorded(t testing.TB) []cache.Decision {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	text, err := gzip.NewReader(f)
+	plain, err := gzip.NewReader(f)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var entries []struct{ Decision cache.Decision }
-	if err := json.NewDecoder(text).Decode(&entries); err != nil {
+	text, err := io.ReadAll(plain)
+	if err != nil {
 		t.Fatal(err)
 	}
-	var out []cache.Decision
-	for _, e := range entries {
-		out = append(out, e.Decision)
+	out, err := report.Read(text)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return out
 }
@@ -234,6 +235,55 @@ func looked(t *testing.T, dom string, dark bool) {
 		}
 		if dark && (ground > 80 || text < 170) || !dark && (ground < 200 || text > 80) {
 			t.Errorf("text %d on %d, dark %v", text, ground, dark)
+		}
+	}
+}
+
+// TestTable: time, share and recipe stand in the table, kernels of one name with their files; a
+// reason is told in full; explain's page has its own title, and no search box.
+func TestTable(t *testing.T) {
+	d := recorded(t)[0]
+	d.Recipe = "maxnreg=64"
+	const why = "it does not compile: ptxas says (line 7) that this is no instruction"
+	d.Evidence.Tried = append(d.Evidence.Tried, cache.Trial{Recipe: "unroll=2", Refused: why})
+	other := d
+	other.Identity = "other"
+	in := Input{Decisions: []cache.Decision{d, other}, Title: "gnvcc explain paths",
+		Place: func(d cache.Decision) report.Place {
+			if d.Identity == "other" {
+				return report.Place{File: "sub/k.cu", Program: "app"}
+			}
+			return report.Place{File: "k.cu"}
+		}}
+	text := html.UnescapeString(made(t, in))
+	for _, want := range []string{`data-is="share">50 %<`, `<code class="soft">maxnreg=64</code>`,
+		">sub/k.cu, app<", ">k.cu<", ">" + why + "<", "<title>gnvcc explain paths</title>"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page has no %s", want)
+		}
+	}
+	if strings.Contains(text, `type="search"`) {
+		t.Error("a page of explain has a search box")
+	}
+	if !strings.Contains(made(t, Input{Decisions: many(t, 20)}), `type="search"`) {
+		t.Error("a report of 20 kernels has no search box")
+	}
+}
+
+// TestTicks: axes have round numbers, those of registers and warps powers of two.
+func TestTicks(t *testing.T) {
+	for _, x := range []struct {
+		low, high float64
+		want      string
+	}{{0, 64, "0 8 16 24 32 40 48 56 64"}, {24, 255, "32 64 96 128 160 192 224"},
+		{0.6, 2, "0.6 0.8 1 1.2 1.4 1.6 1.8 2"}, {0, 2, "0 0.5 1 1.5 2"}, {0, 0.0123, "0 0.002 0.004 0.006 0.008 0.01 0.012"},
+		{5, 5, ""}, {0, math.Inf(1), ""}} {
+		var got []string
+		for _, v := range ticks(x.low, x.high) {
+			got = append(got, tickText(v))
+		}
+		if text := strings.Join(got, " "); text != x.want {
+			t.Errorf("%g to %g: %s, want %s", x.low, x.high, text, x.want)
 		}
 	}
 }

@@ -235,14 +235,12 @@ func (s *Sensitivity) picture() []string {
 }
 
 // sensitive writes the class; with the picture if that is wanted.
-func (p *printer) sensitive(e Entry, picture bool) {
+func (p *printer) sensitive(e Entry) {
 	if e.Cache == nil {
 		return
 	}
-	p.line("  %s: %s", e.Kernel, e.Cache)
-	if picture {
-		for _, line := range e.Cache.picture() {
-			p.line("    %s", line)
-		}
+	p.filled("  ", fmt.Sprintf("%s: %s", shorten(e.Kernel, columns-2), e.Cache))
+	for _, line := range e.Cache.picture() {
+		p.line("    %s", line)
 	}
 }

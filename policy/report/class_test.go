@@ -131,25 +131,24 @@ func TestTooLittleForAClass(t *testing.T) {
 	}
 }
 
-// TestClassInReports: a line for each kernel, with -v a picture that is plain text, and all of it
-// in JSON.
+// TestClassInReports: with -v a line and a picture that is text alone, and all of it in JSON.
 func TestClassInReports(t *testing.T) {
 	d := measuredOver(256, 0.95, []float64{0.85, 0.7, 0.6, 0.75, 0.9, 1.02}, []float64{6, 0.55, 0.8})
 	var plain, full, explained, asJSON bytes.Buffer
 	for _, err := range []error{Write(&plain, []cache.Decision{d}, Options{}),
 		Write(&full, []cache.Decision{d}, Options{Verbose: true}),
-		Write(&asJSON, []cache.Decision{d}, Options{JSON: true})} {
+		json.NewEncoder(&asJSON).Encode(Options{}.Entries([]cache.Decision{d}))} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	Explain(&explained, NewEntry(d))
 	line :=
-		"congested: without L1 0.95 times nvcc's time, with L1 for 3 of 8 warps 0.60, with 2 blocks resident 0.55\n"
+		"congested: without L1 0.95 times nvcc's time, with L1 for 3 of 8 warps 0.60, with 2 blocks resident 0.55 "
 	for name, text := range map[string]string{"report": plain.String(), "report -v": full.String(),
 		"explain": explained.String()} {
-		if !strings.Contains(text, line) {
-			t.Errorf("%s has no line %q:\n%s", name, line, text)
+		if strings.Contains(strings.Join(strings.Fields(text), " "), line) != (name != "report") {
+			t.Errorf("%s: a line %q or none:\n%s", name, line, text)
 		}
 		if bar := "3 of 8 warps         0.600  ###############\n"; strings.Contains(text,
 			bar) != (name != "report") {

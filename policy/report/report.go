@@ -1,15 +1,12 @@
 package report
 
 import (
-	"encoding/json"
+	"cmp"
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"regexp"
-	"slices"
 	"sort"
-	"text/tabwriter"
 
 	"gnvcc/cache"
 	"gnvcc/policy"
@@ -25,10 +22,25 @@ import (
 
 // Options say what to show.
 type Options struct {
-	Verbose bool           // what was tried and why it was refused, too
-	Kernel  *regexp.Regexp // only these, explained in full; nil: all
-	JSON    bool
+	Verbose bool                       // what was tried and why it was refused, too
+	Kernel  *regexp.Regexp             // only these, explained in full; nil: all
 	Untaken func(cache.Decision) error // why no build takes a recipe; nil: not asked
+	Place   func(cache.Decision) Place // where a kernel comes from; nil: not asked
+}
+
+// A Place tells kernels of one name apart: files and programs as people find them, "" where they
+// are not known.
+type Place struct{ File, Program string }
+
+// String is it for people.
+func (p Place) String() string {
+	switch {
+	case p.Program == "":
+		return p.File
+	case p.File == "":
+		return p.Program
+	}
+	return p.File + ", " + p.Program
 }
 
 // Entry sums a decision up, with what the options say of it.
@@ -38,6 +50,10 @@ func (o Options) Entry(d cache.Decision) Entry {
 		if err := o.Untaken(d); err != nil {
 			e.Untaken = err.Error()
 		}
+	}
+	if o.Place != nil {
+		e.place = o.Place(d)
+		e.File, e.Program = e.place.File, e.place.Program
 	}
 	return e
 }
@@ -63,9 +79,12 @@ type Entry struct {
 	Levers   []Single        `json:"levers,omitempty"`  // what each gives alone
 	Cache    *Sensitivity    `json:"cache,omitempty"`   // L1 sensitivity, where that was measured
 	Untaken  string          `json:"untaken,omitempty"` // why no build takes the recipe
+	File     string          `json:"file,omitempty"`    // that it was compiled from
+	Program  string          `json:"program,omitempty"` // that was seen to launch it
 	Decision *cache.Decision `json:"decision"`
 
 	total float64 // default time of all launches, ns
+	place Place
 }
 
 // NewEntry sums a decision up.
@@ -152,29 +171,45 @@ func deviceOf(target string) (sim.Device, bool) {
 	return sim.Lookup(ptx.Capability(target))
 }
 
-// Write writes decisions as a table, or as JSON. Kernels that take most time stand first.
-func Write(w io.Writer, decisions []cache.Decision, o Options) error {
-	var entries []Entry
+// gained is the time that the recipe saves over all launches, ns.
+func (e Entry) gained() float64 { return e.total * (1 - e.Ratio) }
+
+// Share is the part of a time that a kernel takes, for people.
+func Share(part, whole float64) string {
+	switch {
+	case whole <= 0 || part <= 0:
+		return "-"
+	case part < 0.0095*whole:
+		return "< 1 %"
+	}
+	return fmt.Sprintf("%.0f %%", 100*part/whole)
+}
+
+// ByGain orders entries: what saves most time first, then what takes most.
+func ByGain(entries []Entry) {
+	sort.SliceStable(entries, func(i, j int) bool {
+		a, b := entries[i], entries[j]
+		return cmp.Or(cmp.Compare(b.gained(), a.gained()), cmp.Compare(b.total, a.total),
+			cmp.Compare(a.Kernel, b.Kernel)) < 0
+	})
+}
+
+// Entries sums decisions up, those on kernels that are asked for, by the time that they save.
+func (o Options) Entries(decisions []cache.Decision) []Entry {
+	entries := []Entry{}
 	for _, d := range decisions {
 		if e := o.Entry(d); o.Kernel == nil || o.Kernel.MatchString(d.Kernel) ||
 			o.Kernel.MatchString(e.Kernel) {
 			entries = append(entries, e)
 		}
 	}
-	sort.SliceStable(entries, func(i, j int) bool {
-		if entries[i].total != entries[j].total {
-			return entries[i].total > entries[j].total
-		}
-		return entries[i].Kernel < entries[j].Kernel
-	})
-	if o.JSON {
-		if entries == nil {
-			entries = []Entry{}
-		}
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		return e.Encode(entries)
-	}
+	ByGain(entries)
+	return entries
+}
+
+// Write writes decisions as a table. Kernels whose recipes save most time stand first.
+func Write(w io.Writer, decisions []cache.Decision, o Options) error {
+	entries := o.Entries(decisions)
 	p := &printer{w: w}
 	switch {
 	case len(decisions) == 0:
@@ -189,10 +224,10 @@ func Write(w io.Writer, decisions []cache.Decision, o Options) error {
 			Explain(w, e)
 		}
 	default:
-		p.table(entries)
-		p.lists(entries, o.Verbose)
-		p.classes(entries, o.Verbose)
+		p.table(entries, o.Verbose)
 		if o.Verbose {
+			p.lists(entries)
+			p.classes(entries)
 			for _, e := range entries {
 				if len(e.Decision.Evidence.Tried) > 0 {
 					p.tried(e, 0)
@@ -204,75 +239,6 @@ func Write(w io.Writer, decisions []cache.Decision, o Options) error {
 	return p.err
 }
 
-func (p *printer) table(entries []Entry) {
-	pinned, predicted, entries := unmeasured(entries)
-	faster, same, alone := split(entries)
-	product, before, after := 1.0, 0.0, 0.0
-	if len(faster) > 0 {
-		t := tabwriter.NewWriter(p.w, 0, 8, 2, ' ', 0)
-		fmt.Fprintln(t,
-			"kernel\tregisters\toccupancy\ttime a launch\tspeed-up\tlaunches\tchecked\tbuilt with")
-		for _, e := range faster {
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%.2fx\t%d\t%s\t%s\n", shorten(e.Kernel, 48), registersOf(e),
-				arrow(percent(e.Occupancy[0]), percent(e.Occupancy[1])),
-				timed(e), e.SpeedUp, e.Launches, checked(e), e.Words)
-			product *= e.SpeedUp
-		}
-		if err := t.Flush(); err != nil && p.err == nil {
-			p.err = err
-		}
-	}
-	for _, e := range append(faster, same...) {
-		before += e.total
-		after += e.total * e.Ratio
-	}
-	if before > 0 {
-		p.line("")
-		p.line(
-			"%d of %d kernels measured are faster: %.2fx in geometric mean, %.2fx over the time of all kernels measured (%s -> %s).",
-			len(faster), len(faster)+len(same), geomean(product, len(faster)), before/after,
-			Duration(before), Duration(after))
-	}
-	if len(same) > 0 {
-		p.line("")
-		p.line("Best as nvcc builds them:")
-		for _, e := range same {
-			note := ""
-			if n := e.Decision.Evidence.Note; n != "" {
-				note = "; " + n
-			}
-			p.line("  %s  (%s a launch, %d registers; %s)%s", e.Kernel, Duration(e.Time[0]),
-				e.Decision.Evidence.Default.Registers, attempts(e), note)
-		}
-	}
-	p.given("Pinned, not measured:", pinned)
-	p.given("Predicted, not measured; used only by builds with GNVCC_PREDICT=1:", predicted)
-	p.imported(entries)
-	p.untaken(append(append(pinned, predicted...), faster...))
-	p.elsewhere(append(pinned, append(faster, same...)...))
-	if len(alone) > 0 {
-		p.line("")
-		p.line("Left alone:")
-		for _, e := range alone {
-			p.line("  %s: %s", e.Kernel, e.Decision.Evidence.Note)
-		}
-	}
-}
-
-// imported says which files decisions were taken over from.
-func (p *printer) imported(entries []Entry) {
-	files := map[string]int{}
-	for _, e := range entries {
-		if e.Decision.Imported != "" {
-			files[e.Decision.Imported]++
-		}
-	}
-	for _, file := range slices.Sorted(maps.Keys(files)) {
-		p.line("")
-		p.line("Of these, %d were measured elsewhere and imported from %s.", files[file], file)
-	}
-}
-
 // registersOf are those of nvcc's own build and of the recipe's; a lock file does not carry them.
 func registersOf(e Entry) string {
 	if e.Decision.Evidence.Locked != nil {
@@ -282,52 +248,8 @@ func registersOf(e Entry) string {
 		fmt.Sprint(e.Decision.Evidence.Chosen.Registers))
 }
 
-// elsewhere lists what others have decided.
-func (p *printer) elsewhere(entries []Entry) {
-	begun := false
-	for _, e := range entries {
-		if e.Decision.From == "" {
-			continue
-		}
-		if !begun {
-			begun = true
-			p.line("")
-			p.line("From stores of others:")
-		}
-		p.line("  %s: %s", e.Kernel, e.Decision.From)
-	}
-}
-
-// given lists recipes that nobody has measured.
-func (p *printer) given(title string, entries []Entry) {
-	if len(entries) == 0 {
-		return
-	}
-	p.line("")
-	p.line("%s", title)
-	for _, e := range entries {
-		p.line("  %s: %s: %s (%s registers)", e.Kernel, e.Recipe, e.Words, registersOf(e))
-	}
-}
-
-// untaken lists the recipes that no build takes.
-func (p *printer) untaken(entries []Entry) {
-	begun := false
-	for _, e := range entries {
-		if e.Untaken == "" {
-			continue
-		}
-		if !begun {
-			begun = true
-			p.line("")
-			p.line("Not used in builds:")
-		}
-		p.line("  %s: %s: %s", e.Kernel, e.Recipe, e.Untaken)
-	}
-}
-
 // classes tells the L1 sensitivity of kernels.
-func (p *printer) classes(entries []Entry, pictures bool) {
+func (p *printer) classes(entries []Entry) {
 	begun := false
 	for _, e := range entries {
 		if e.Cache != nil && !begun {
@@ -335,7 +257,7 @@ func (p *printer) classes(entries []Entry, pictures bool) {
 			p.line("")
 			p.line("L1 cache:")
 		}
-		p.sensitive(e, pictures)
+		p.sensitive(e)
 	}
 }
 
@@ -369,31 +291,8 @@ func split(entries []Entry) (faster, same, alone []Entry) {
 	return faster, same, alone
 }
 
-// attempts sums up what was tried in vain.
-func attempts(e Entry) string {
-	n, other := len(e.Decision.Evidence.Tried), 0
-	for _, t := range e.Decision.Evidence.Tried {
-		if t.Because == cache.OtherBits {
-			other++
-		}
-	}
-	text := fmt.Sprintf("%d candidates", n)
-	if other > 0 {
-		text += fmt.Sprintf(", %d of them gave other bits", other)
-	}
-	return text
-}
-
 // PlusMinus stands in front of half an interval; a terminal without UTF-8 wants another one.
 var PlusMinus = "±"
-
-// timed is the time before and after, each with half its interval.
-func timed(e Entry) string {
-	one := func(i int) string {
-		return fmt.Sprintf("%s %s%.1f%%", Duration(e.Time[i]), PlusMinus, 100*e.Spread[i])
-	}
-	return one(0) + " -> " + one(1)
-}
 
 // Total is the default's time of all launches seen, ns.
 func (e Entry) Total() float64 { return e.total }

@@ -5,11 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"gnvcc/cache"
 	"gnvcc/policy"
@@ -105,7 +109,7 @@ func TestReport(t *testing.T) {
 		golden(t, name, b.Bytes())
 	}
 	var b bytes.Buffer
-	if err := Write(&b, someDecisions(), Options{JSON: true}); err != nil {
+	if err := json.NewEncoder(&b).Encode(Options{}.Entries(someDecisions())); err != nil {
 		t.Fatal(err)
 	}
 	var back []Entry
@@ -115,14 +119,55 @@ func TestReport(t *testing.T) {
 		back[0].Decision.Evidence.Launches[0].Values["n"] != "1024" || back[0].SpeedUp < 1.39 {
 		t.Errorf("JSON: %v\n%s", err, b.Bytes())
 	}
-	for _, o := range []Options{{}, {JSON: true}} {
-		b.Reset()
-		if err := Write(&b, nil, o); err != nil || b.Len() == 0 {
-			t.Errorf("nothing known: %q, %v", b.String(), err)
-		}
+	b.Reset()
+	if err := Write(&b, nil, Options{}); err != nil || b.Len() == 0 {
+		t.Errorf("nothing known: %q, %v", b.String(), err)
 	}
 	if err := Write(failing{}, someDecisions(), Options{}); err == nil {
 		t.Error("a failing writer goes unnoticed")
+	}
+}
+
+// TestColumns: the report has no line of more than 80 columns, however long names and recipes are;
+// three kernels of one name are told apart; what saves most time stands first.
+func TestColumns(t *testing.T) {
+	var all []cache.Decision
+	for i, file := range []string{"a.cu", "b.cu", "sub/c.cu"} {
+		d := someDecisions()[2]
+		d.Identity, d.Imported = fmt.Sprint(file, i), strings.Repeat("long", 50)
+		d.Evidence.Launches = slices.Clone(d.Evidence.Launches)
+		d.Evidence.Launches[0].Count = 400 * (i + 1)
+		all = append(all, d)
+	}
+	long := someDecisions()[2]
+	long.Identity, long.Kernel = "long", strings.Repeat("kernel_of_a_template", 20)
+	long.Recipe = "spec{" + strings.Repeat("#1=1,", 60) + "blockDim.x=256}"
+	all = append(all, long, someDecisions()[0], someDecisions()[1])
+	place := func(d cache.Decision) Place {
+		return Place{strings.TrimRight(d.Identity, "012"), "./app"}
+	}
+	for _, verbose := range []bool{false, true} {
+		var b bytes.Buffer
+		if err := Write(&b, all, Options{Verbose: verbose, Place: place}); err != nil {
+			t.Fatal(err)
+		}
+		text, _, _ := strings.Cut(b.String(), "  tried at") // of which each candidate is a line
+		for _, line := range strings.Split(text, "\n") {
+			if n := utf8.RuneCountInString(line); n > 80 {
+				t.Errorf("%d columns: %s", n, line)
+			}
+		}
+		at := 0
+		for _, file := range []string{"in sub/c.cu, ./app", "in b.cu, ./app", "in a.cu, ./app"} {
+			i := strings.Index(text, file)
+			if i < at {
+				t.Errorf("%s stands at %d, or not in its order:\n%s", file, i, text)
+			}
+			at = i
+		}
+		if strings.Contains(text, "Each lever alone") != verbose {
+			t.Errorf("levers, verbose %v:\n%s", verbose, text)
+		}
 	}
 }
 

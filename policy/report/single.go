@@ -175,9 +175,8 @@ func (s *Single) value() string {
 	return strings.Join(words, " ")
 }
 
-// lists prints the levers of every kernel, a short paragraph each; those of which nothing could be
-// measured only where all is asked for.
-func (p *printer) lists(entries []Entry, all bool) {
+// lists prints the levers of every kernel, a short paragraph each.
+func (p *printer) lists(entries []Entry) {
 	first := true
 	for _, e := range entries {
 		if len(e.Levers) == 0 {
@@ -185,7 +184,7 @@ func (p *printer) lists(entries []Entry, all bool) {
 		}
 		if first {
 			p.line("")
-			p.line("Each lever alone (its best value; for the others: -v, or gnvcc explain KERNEL):")
+			p.line("Each lever alone (its best value; the others: gnvcc explain KERNEL):")
 			first = false
 		}
 		var figures, same, refused []string
@@ -207,7 +206,7 @@ func (p *printer) lists(entries []Entry, all bool) {
 				none[s.Why] = append(none[s.Why], s.Lever)
 			}
 		}
-		p.line("  %s", e.Kernel)
+		p.line("  %s", shorten(e.Kernel, columns-2))
 		if len(figures)+len(refused) == 0 {
 			figures = []string{"no measurable value"}
 		}
@@ -215,10 +214,10 @@ func (p *printer) lists(entries []Entry, all bool) {
 		if len(refused) > 0 {
 			p.wrapped("    refused: ", refused, ", ")
 		}
-		if len(same) > 0 && all {
+		if len(same) > 0 {
 			p.wrapped("    no other code: ", same, ", ")
 		}
-		if len(reasons) > 0 && all {
+		if len(reasons) > 0 {
 			var words []string
 			for _, why := range reasons {
 				words = append(words, strings.Join(none[why], ", ")+" ("+why+")")

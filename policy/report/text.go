@@ -63,10 +63,7 @@ func registers(b cache.Build) string {
 	return fmt.Sprintf("%d registers", b.Registers)
 }
 
-// width is how wide lists are printed, characters.
-const width = 110
-
-// wrapped prints words in lines of at most width, where they fit; lines after the first are set in.
+// wrapped prints words in lines of 80 columns, where they fit; lines after the first are set in.
 func (p *printer) wrapped(start string, words []string, between string) {
 	if len(words) == 0 {
 		return
@@ -77,7 +74,7 @@ func (p *printer) wrapped(start string, words []string, between string) {
 		if i < len(words)-1 {
 			word += strings.TrimRight(between, " ")
 		}
-		if !empty && len([]rune(line))+1+len([]rune(word)) > width {
+		if !empty && len([]rune(line))+1+len([]rune(word)) > columns {
 			p.line("%s", line)
 			line, empty = indent, true
 		}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"gnvcc/cache"
+	"gnvcc/driver/apply"
+	"gnvcc/driver/record"
+	"gnvcc/policy/report"
+	"gnvcc/profile/capture"
+)
+
+// Whose decisions a report shows: those on kernels that were built in and below a folder, and those
+// on kernels that programs there were seen to launch. A store serves all projects of a user.
+
+// A scope is a folder's part of the store.
+type scope struct {
+	folder  string // absolute; "": everything
+	kernels map[string]bool
+	places  map[string]report.Place // by identity
+}
+
+// scopeOf looks at what was built and seen in and below a folder, "" for everywhere.
+func scopeOf(store *cache.Store, folder string) (*scope, error) {
+	s := &scope{folder: folder, kernels: map[string]bool{}, places: map[string]report.Place{}}
+	built, err := apply.Kernels(store, "")
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range built {
+		if source := record.SourceOf(store, b.Assembly); source != "" {
+			if !filepath.IsAbs(source) {
+				source = filepath.Join(b.Assembly.Dir, source)
+			}
+			s.places[b.Identity] = report.Place{File: s.short(source)}
+		}
+	}
+	if folder != "" {
+		if built, err = apply.Kernels(store, folder); err != nil {
+			return nil, err
+		}
+		for _, b := range built {
+			s.kernels[b.Identity] = true
+		}
+	}
+	list, err := captures(store)
+	if err != nil {
+		return nil, err
+	}
+	builds := apply.ReadBuilds(store)
+	for _, p := range list.Profiles() {
+		for _, l := range p.Shapes {
+			for _, at := range builds.Of(l.Cubin, l.Kernel) {
+				place := s.places[at.Identity]
+				if place.Program == "" || s.has(p) {
+					place.Program = s.short(p.Program)
+				}
+				s.places[at.Identity] = place
+				if s.has(p) {
+					s.kernels[at.Identity] = true
+				}
+			}
+		}
+	}
+	return s, nil
+}
+
+// has tells whether a program lies in or below the folder.
+func (s *scope) has(p *capture.Profile) bool {
+	return s.folder == "" || strings.HasPrefix(p.Program, strings.TrimSuffix(s.folder, "/")+"/")
+}
+
+// short is a path as somebody in the folder would type it.
+func (s *scope) short(path string) string {
+	if rel, err := filepath.Rel(s.folder, path); s.folder != "" && err == nil &&
+		rel != ".." && !strings.HasPrefix(rel, "../") {
+		return rel
+	}
+	return path
+}
+
+// of keeps the decisions on the folder's kernels.
+func (s *scope) of(all []cache.Decision) []cache.Decision {
+	if s.folder == "" {
+		return all
+	}
+	var out []cache.Decision
+	for _, d := range all {
+		if s.kernels[d.Identity] {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+func (s *scope) place(d cache.Decision) report.Place { return s.places[d.Identity] }
+
+// nothing says that the folder has no decisions, and where some are.
+func (s *scope) nothing(elsewhere int) string {
+	switch {
+	case elsewhere == 0:
+		return "nothing decided yet: gnvcc tune -- ./app finds recipes for a program built with gnvcc"
+	case len(s.kernels) == 0:
+		return fmt.Sprintf("nothing was built with gnvcc in %s; the store has decisions on %s:"+
+			" gnvcc report --all", s.folder, counted(elsewhere, "kernel"))
+	}
+	return fmt.Sprintf("nothing decided yet for what was built in %s: gnvcc tune -- ./app finds recipes"+
+		" (decisions on %s from elsewhere: gnvcc report --all)", s.folder, counted(elsewhere, "kernel"))
+}

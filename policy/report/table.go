@@ -1,0 +1,275 @@
+package report
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"gnvcc/cache"
+)
+
+// The report's first screen: what became faster, sorted by the time that it saves, in lines of 80
+// columns. A kernel has a line of figures; what it is built with stands below, where it may be long.
+
+// columns is how wide the report is.
+const columns = 80
+
+// listed is how many kernels without a recipe are named; -v names all.
+const listed = 8
+
+// row is the format of a line of figures: 80 columns.
+const row = "%s %9s %6s %9s %9s %12s"
+
+// nameWidth is what is left of it for a name.
+const nameWidth = columns - 5 - 9 - 6 - 9 - 9 - 12
+
+func (p *printer) table(entries []Entry, all bool) {
+	pinned, predicted, entries := unmeasured(entries)
+	faster, same, alone := split(entries)
+	measured := slices.Concat(faster, same)
+	before, after := 0.0, 0.0
+	for _, e := range measured {
+		before += e.total
+		after += e.total * e.Ratio
+	}
+	several := severalOf(slices.Concat(pinned, predicted, faster, same, alone))
+	p.faster(faster, several, before)
+	if before > 0 {
+		p.line(row, padded(fmt.Sprintf("all %d measured", len(measured)), nameWidth),
+			Duration(before), "", Duration(before-after), fmt.Sprintf("%.2fx", before/after), "")
+	}
+	if len(faster) > 0 {
+		product := 1.0
+		for _, e := range faster {
+			product *= e.SpeedUp
+		}
+		p.line("")
+		text := fmt.Sprintf("%d of %d kernels measured are faster: %.2fx in geometric mean", len(faster),
+			len(measured), geomean(product, len(faster)))
+		if before > 0 {
+			text += fmt.Sprintf(", %.2fx over the time of all kernels measured", before/after)
+		}
+		p.filled("", text+".")
+	}
+	p.best(same, several, all)
+	p.given("Pinned, not measured:", pinned, several)
+	p.given("Predicted, not measured; used only by builds with GNVCC_PREDICT=1:", predicted, several)
+	p.imported(entries)
+	p.untaken(slices.Concat(pinned, predicted, faster))
+	p.elsewhere(slices.Concat(pinned, faster, same))
+	p.leftAlone(alone, several, all)
+}
+
+// faster prints the kernels that have a recipe, a line of figures each and the recipe below.
+func (p *printer) faster(list []Entry, several map[string]bool, before float64) {
+	if len(list) == 0 {
+		return
+	}
+	p.line(row, padded("kernel", nameWidth), "time", "share", "saved", "speed-up", "registers")
+	for _, e := range list {
+		p.line(row, padded(shorten(e.Kernel, nameWidth), nameWidth), Duration(e.total),
+			Share(e.total, before), Duration(e.gained()), fmt.Sprintf("%.2fx", e.SpeedUp), registersOf(e))
+		if several[e.Kernel] {
+			p.filled("    ", "in "+or(e.place.String(), e.Decision.Target+", file not known"))
+		}
+		p.filled("    ", e.Words)
+		p.filled("    ", measuredText(e))
+	}
+}
+
+// measuredText is how a recipe was measured and checked.
+func measuredText(e Entry) string {
+	text := checked(e)
+	if e.Time[0] > 0 {
+		one := func(i int) string {
+			return fmt.Sprintf("%s %s%.1f%%", Duration(e.Time[i]), PlusMinus, 100*e.Spread[i])
+		}
+		text = fmt.Sprintf("%s -> %s a launch, %d launches; ", one(0), one(1), e.Launches) + text
+	}
+	if a, b := percent(e.Occupancy[0]), percent(e.Occupancy[1]); a != b {
+		text += fmt.Sprintf("; occupancy %s -> %s", a, b)
+	}
+	return text
+}
+
+// severalOf tells which names several kernels have.
+func severalOf(list []Entry) map[string]bool {
+	type kernel struct{ identity, place string }
+	of := map[string]kernel{}
+	out := map[string]bool{}
+	for _, e := range list {
+		k := kernel{e.Decision.Identity, e.place.String()}
+		if first, known := of[e.Kernel]; known && first != k {
+			out[e.Kernel] = true
+		}
+		of[e.Kernel] = k
+	}
+	return out
+}
+
+// label is a kernel's name, with where it is from if others have the name too.
+func label(e Entry, several map[string]bool) string {
+	if several[e.Kernel] && e.place.String() != "" {
+		return e.Kernel + " (" + e.place.String() + ")"
+	}
+	return e.Kernel
+}
+
+// best lists what nvcc builds best.
+func (p *printer) best(list []Entry, several map[string]bool, all bool) {
+	if len(list) == 0 {
+		return
+	}
+	p.line("")
+	p.line("Best as nvcc builds them:")
+	rest, time := 0, 0.0
+	for i, e := range list {
+		if i >= listed && !all {
+			rest++
+			time += e.total
+			continue
+		}
+		note := ""
+		if n := e.Decision.Evidence.Note; n != "" {
+			note = "; " + n
+		}
+		p.filled("  ", fmt.Sprintf("%s (%s a launch, %d registers; %s)%s", label(e, several),
+			Duration(e.Time[0]), e.Decision.Evidence.Default.Registers, attempts(e), note))
+	}
+	if rest > 0 {
+		p.line("  and %d more, %s together (-v lists them)", rest, Duration(time))
+	}
+}
+
+// leftAlone lists kernels of which nothing was measured, by reason.
+func (p *printer) leftAlone(list []Entry, several map[string]bool, all bool) {
+	if len(list) == 0 {
+		return
+	}
+	p.line("")
+	p.line("Left alone:")
+	of := map[string][]string{}
+	var reasons []string
+	for _, e := range list {
+		why := or(e.Decision.Evidence.Note, "no launch was measured")
+		if of[why] == nil {
+			reasons = append(reasons, why)
+		}
+		of[why] = append(of[why], label(e, several))
+	}
+	for _, why := range reasons {
+		names := of[why]
+		if n := len(names); n > listed && !all {
+			names = append(names[:listed:listed], fmt.Sprintf("%d more (-v)", n-listed))
+		}
+		p.filled("  ", strings.Join(names, ", ")+": "+why)
+	}
+}
+
+// imported says which files decisions were taken over from.
+func (p *printer) imported(entries []Entry) {
+	files := map[string]int{}
+	for _, e := range entries {
+		if e.Decision.Imported != "" {
+			files[e.Decision.Imported]++
+		}
+	}
+	for _, file := range slices.Sorted(maps.Keys(files)) {
+		p.line("")
+		p.filled("", fmt.Sprintf("Of these, %d were measured elsewhere and imported from %s.",
+			files[file], file))
+	}
+}
+
+// elsewhere lists what others have decided.
+func (p *printer) elsewhere(entries []Entry) {
+	begun := false
+	for _, e := range entries {
+		if e.Decision.From == "" {
+			continue
+		}
+		if !begun {
+			begun = true
+			p.line("")
+			p.line("From stores of others:")
+		}
+		p.filled("  ", e.Kernel+": "+e.Decision.From)
+	}
+}
+
+// given lists recipes that nobody has measured.
+func (p *printer) given(title string, entries []Entry, several map[string]bool) {
+	if len(entries) == 0 {
+		return
+	}
+	p.line("")
+	p.line("%s", title)
+	for _, e := range entries {
+		p.filled("  ", fmt.Sprintf("%s: %s: %s (%s registers)", label(e, several), e.Recipe, e.Words,
+			registersOf(e)))
+	}
+}
+
+// untaken lists the recipes that no build takes.
+func (p *printer) untaken(entries []Entry) {
+	begun := false
+	for _, e := range entries {
+		if e.Untaken == "" {
+			continue
+		}
+		if !begun {
+			begun = true
+			p.line("")
+			p.line("Not used in builds:")
+		}
+		p.filled("  ", fmt.Sprintf("%s: %s: %s", e.Kernel, e.Recipe, e.Untaken))
+	}
+}
+
+// attempts sums up what was tried in vain.
+func attempts(e Entry) string {
+	n, other := len(e.Decision.Evidence.Tried), 0
+	for _, t := range e.Decision.Evidence.Tried {
+		if t.Because == cache.OtherBits {
+			other++
+		}
+	}
+	text := fmt.Sprintf("%d candidates", n)
+	if n == 1 {
+		text = "1 candidate"
+	}
+	if other > 0 {
+		text += fmt.Sprintf(", %d of them gave other bits", other)
+	}
+	return text
+}
+
+// filled prints a text in lines of 80 columns, each set in. A word that is longer than a line goes
+// on in the next one.
+func (p *printer) filled(indent, text string) {
+	line, room := "", columns-len(indent)
+	for _, word := range strings.Fields(text) {
+		if n := utf8.RuneCountInString(line); line != "" && n+1+utf8.RuneCountInString(word) > room {
+			p.line("%s%s", indent, line)
+			line = ""
+		}
+		if line != "" {
+			line += " "
+		}
+		for line += word; utf8.RuneCountInString(line) > room; {
+			r := []rune(line)
+			p.line("%s%s", indent, string(r[:room]))
+			line = string(r[room:])
+		}
+	}
+	if line != "" {
+		p.line("%s%s", indent, line)
+	}
+}
+
+// padded fills a text up with blanks.
+func padded(s string, n int) string {
+	return s + strings.Repeat(" ", max(0, n-utf8.RuneCountInString(s)))
+}
