@@ -4,10 +4,14 @@
 # make lint      gofmt, go vet, go mod tidy, staticcheck (where it is installed)
 # make bench     Go benchmarks
 # make install   both to $(PREFIX)/bin, its manual page and completions below $(PREFIX)/share, a unit for systemctl --user; make uninstall takes them away
-# make dist      dist/: static binaries for amd64 and arm64, with licences, and their checksums
+# make dist      dist/: tarballs, Python wheels, .deb and .rpm for amd64 and arm64, and their checksums
 # make notice    NOTICE: the licences of what is linked in
 PREFIX   ?= /usr/local
-VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null)
+# 1.0.0 on the commit that has the tag v1.0.0, else 1.0.0+gCOMMIT, with .dirty where files have changed.
+RELEASE  := $(shell sed -n 's/^const ownRelease = "\(.*\)"/\1/p' cmd/gnvcc/version.go 2>/dev/null)
+COMMIT   := $(shell git describe --always --dirty=.dirty --exclude '*' --abbrev=12 2>/dev/null)
+TAGGED   := $(shell git describe --exact-match --dirty --match 'v$(RELEASE)' 2>/dev/null)
+VERSION  ?= $(RELEASE)$(if $(filter v$(RELEASE),$(TAGGED)),,$(if $(RELEASE),$(if $(COMMIT),+g$(COMMIT))))
 # Where git refuses to speak (another user's folder, as in a container), go build would end on that.
 VCS      := $(shell git rev-parse HEAD >/dev/null 2>&1 || echo -buildvcs=false)
 BUILD     = $(GO) build -trimpath $(VCS) -ldflags '-s -w$(if $(VERSION), -X main.version=$(VERSION))'
@@ -62,31 +66,39 @@ install: bin/gnvcc
 	install -m 755 bin/gnvcc $(DESTDIR)$(PREFIX)/bin/gnvcc
 	@# A bin/gnvcc that was carried here may have come alone.
 	if [ -x bin/gnvcc-oci ]; then install -m 755 bin/gnvcc-oci $(DESTDIR)$(PREFIX)/bin/gnvcc-oci; fi
+	@$(MAKE) -s pages
+
+# What a program says of itself, and the unit, below $(PREFIX).
+PROGRAM ?= $(DESTDIR)$(PREFIX)/bin/gnvcc
+BINDIR  ?= $(PREFIX)/bin
+pages:
 	install -d $(addprefix $(DESTDIR)$(PREFIX)/share/,$(dir $(SHARED)))
 	@# From a folder that holds pages only: a verb that is a file's name is an input.
-	cd $(DESTDIR)$(PREFIX)/share/man/man1 && ../../../bin/gnvcc man >gnvcc.1 && \
-	  ../../../bin/gnvcc completion bash >../../bash-completion/completions/gnvcc && \
-	  ../../../bin/gnvcc completion zsh >../../zsh/site-functions/_gnvcc && \
-	  ../../../bin/gnvcc completion fish >../../fish/vendor_completions.d/gnvcc.fish
+	program=$$(realpath $(PROGRAM)) && cd $(DESTDIR)$(PREFIX)/share/man/man1 && "$$program" man >gnvcc.1 && \
+	  "$$program" completion bash >../../bash-completion/completions/gnvcc && \
+	  "$$program" completion zsh >../../zsh/site-functions/_gnvcc && \
+	  "$$program" completion fish >../../fish/vendor_completions.d/gnvcc.fish
 	install -d $(DESTDIR)$(PREFIX)/$(dir $(UNIT))
-	sed 's|@BINDIR@|$(PREFIX)/bin|' install/gnvcc-watch.service >$(DESTDIR)$(PREFIX)/$(UNIT)
+	sed 's|@BINDIR@|$(BINDIR)|' install/gnvcc-watch.service >$(DESTDIR)$(PREFIX)/$(UNIT)
 
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/gnvcc $(DESTDIR)$(PREFIX)/bin/gnvcc-oci $(addprefix $(DESTDIR)$(PREFIX)/share/,$(SHARED)) $(DESTDIR)$(PREFIX)/$(UNIT)
 
-# Two runs on one commit give the same bytes.
-NAME  = gnvcc-$(if $(VERSION),$(VERSION),unknown)-linux
+# dist/: for amd64 and arm64 a tarball, a Python wheel, a .deb and an .rpm. Two runs on one commit give the same bytes.
 DIST ?= dist
 dist: go
 	rm -rf $(DIST)
+	mkdir -p $(DIST)/.work && touch $(DIST)/.work/go.mod
 	for arch in amd64 arm64; do \
-	  mkdir -p $(DIST)/$(NAME)-$$arch && cp -r LICENSE NOTICE README.md CHANGELOG.md docs $(DIST)/$(NAME)-$$arch && \
 	  for program in gnvcc gnvcc-oci; do \
-	    GOOS=linux GOARCH=$$arch $(BUILD) -o $(DIST)/$(NAME)-$$arch/$$program ./cmd/$$program || exit 1; done && \
-	  tar -C $(DIST) --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0 -cf - $(NAME)-$$arch | gzip -n >$(DIST)/$(NAME)-$$arch.tar.gz && \
-	  rm -r $(DIST)/$(NAME)-$$arch || exit 1; \
+	    GOOS=linux GOARCH=$$arch $(BUILD) -o $(DIST)/.work/$$arch/$$program ./cmd/$$program || exit 1; done; \
 	done
-	cd $(DIST) && sha256sum *.tar.gz >SHA256SUMS
+	$(MAKE) -s pages PROGRAM=$(DIST)/.work/$$($(GO) env GOHOSTARCH)/gnvcc DESTDIR= PREFIX=$(DIST)/.work/usr BINDIR=/usr/bin
+	packages=$$(mktemp) && (cd install/packages && $(GO) build -trimpath $(VCS) -o "$$packages" .) && \
+	  "$$packages" -version '$(or $(VERSION),0)' -out $(DIST) -pages $(DIST)/.work/usr \
+	    amd64=$(DIST)/.work/amd64 arm64=$(DIST)/.work/arm64; status=$$?; rm -f "$$packages"; exit $$status
+	rm -r $(DIST)/.work
+	cd $(DIST) && sha256sum * >SHA256SUMS
 
 notice: go
 	install/notice >NOTICE.new && mv NOTICE.new NOTICE
@@ -95,4 +107,4 @@ clean:
 	rm -rf bin dist
 
 FORCE:
-.PHONY: build go toolkits test lint bench demo install uninstall dist notice clean FORCE
+.PHONY: build go toolkits test lint bench demo install pages uninstall dist notice clean FORCE

@@ -177,7 +177,7 @@ func oneOf(c *cobra.Command, names ...string) {
 			}
 		})
 		if len(given) > 1 {
-			return fmt.Errorf("%s are not for one call: ask for one at a time",
+			return fmt.Errorf("%s can't be combined: ask for one of them",
 				strings.Join(given, " and "))
 		}
 		return args(c, words)

@@ -85,7 +85,7 @@ func TestTerminal(t *testing.T) {
 	if text, err := run(nil, "C", "dumb", "-arch=sm_90", "-c", "k.cu", "-o", "k.o"); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	lines := [][]string{{"help"}, {"report"}, {"report", "-v"},
+	lines := [][]string{{"help"}, {"report", "--all"}, {"report", "--all", "-v"},
 		{"explain", "wave"}, {"status"}, {"stats"}, {"doctor"}, {"apply"},
 		{"captures"}, {"predict", "k"}}
 	for _, v := range verbs() {
@@ -117,7 +117,7 @@ func TestTerminal(t *testing.T) {
 		}
 		judgeText(t, args, text, 1<<20)
 	}
-	if text, _ := run(nil, "en_GB.UTF-8", "xterm", "report"); !strings.Contains(text, "±") {
+	if text, _ := run(nil, "en_GB.UTF-8", "xterm", "report", "--all"); !strings.Contains(text, "±") {
 		t.Error("with UTF-8 the report does without it")
 	}
 }

@@ -12,17 +12,20 @@ func TestVersion(t *testing.T) {
 	}
 	const revision = "0123456789abcdef0123456789abcdef01234567"
 	for want, info := range map[string]debug.BuildInfo{
-		"v1.2.3": {Main: debug.Module{Version: "v1.2.3"}},
-		"0123456789ab": {Main: debug.Module{Version: "(devel)"}, Settings: settings(revision,
+		"1.2.3": {Main: debug.Module{Version: "v1.2.3"}},
+		// what Go makes of a commit and its date
+		ownRelease + "+gabcdef012345": {Main: debug.Module{Version: "v0.0.0-20261123124432-abcdef012345"},
+			Settings: settings("abcdef012345abcdef01", "false")},
+		ownRelease + "+g0123456789ab": {Main: debug.Module{Version: "(devel)"}, Settings: settings(revision,
 			"false")},
-		"0123456789ab-dirty": {Settings: settings(revision, "true")},
-		"unknown":            {},
+		ownRelease + "+g0123456789ab.dirty": {Settings: settings(revision, "true")},
+		ownRelease:                          {},
 	} {
 		if got := versionOf(&info, true); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	if got := versionOf(nil, false); got != "unknown" {
+	if got := versionOf(nil, false); got != ownRelease {
 		t.Errorf("without information: %q", got)
 	}
 }

@@ -15,8 +15,9 @@ import (
 	"gnvcc/driver/environment"
 )
 
-// Finding the real nvcc: GNVCC_NVCC, then CUDA_HOME and CUDA_PATH, then PATH, then /usr/local/cuda,
-// then what install/toolkit put here, the newest first. Whatever is gnvcc itself is passed by (the
+// Finding the real nvcc: GNVCC_NVCC, then CUDA_HOME and CUDA_PATH, then PATH, then NVIDIA's Python
+// packages where gnvcc itself is installed as one, then /usr/local/cuda, then what install/toolkit
+// put here, the newest first. Whatever is gnvcc itself is passed by (the
 // same file: a link to us, a hard link), since gnvcc may well be called nvcc and stand first in
 // PATH.
 //
@@ -29,8 +30,8 @@ import (
 type Toolkit struct {
 	// the path to run it by; its folder is what nvcc takes its tools and its nvcc.profile from
 	Nvcc string
-	// what named it: "GNVCC_NVCC", "CUDA_HOME", "CUDA_PATH", "PATH", "/usr/local/cuda",
-	// "install/toolkit"
+	// what named it: "GNVCC_NVCC", "CUDA_HOME", "CUDA_PATH", "PATH", "Python packages",
+	// "/usr/local/cuda", "install/toolkit"
 	From string
 }
 
@@ -55,7 +56,7 @@ func (t Toolkit) Tool(name string) (string, error) {
 
 // errNotFound is what Find says when there is no nvcc.
 var errNotFound = errors.New(
-	"no nvcc was found (looked at GNVCC_NVCC, CUDA_HOME, CUDA_PATH, PATH, /usr/local/cuda and ~/.local/share/gnvcc/toolkits); set GNVCC_NVCC to the real one, or install one with install/toolkit")
+	"no nvcc was found (looked at GNVCC_NVCC, CUDA_HOME, CUDA_PATH, PATH, Python packages beside gnvcc, /usr/local/cuda and ~/.local/share/gnvcc/toolkits); set GNVCC_NVCC to the real one, or install one with install/toolkit")
 
 // defaultToolkit is where NVIDIA's installer puts the toolkit.
 const defaultToolkit = "/usr/local/cuda"
@@ -101,6 +102,9 @@ func Find(self string, env *environment.Environment) (Toolkit, error) {
 	if path := lookPathFunc("nvcc", env.Get("PATH"), usable); path != "" {
 		return Toolkit{home(path), "PATH"}, nil
 	}
+	if path := inPython(self, usable); path != "" {
+		return Toolkit{home(path), "Python packages"}, nil
+	}
 	if path := filepath.Join(defaultToolkit, "bin", "nvcc"); usable(path) {
 		return Toolkit{home(path), defaultToolkit}, nil
 	}
@@ -110,6 +114,26 @@ func Find(self string, env *environment.Environment) (Toolkit, error) {
 		}
 	}
 	return Toolkit{}, errNotFound
+}
+
+// inPython is the nvcc of NVIDIA's packages for Python (nvidia-cuda-nvcc 13 and later, which with
+// nvidia-nvvm, nvidia-cuda-crt and nvidia-cuda-runtime unpack into one folder) in the environment
+// that gnvcc is installed in: ENV/bin/gnvcc, ENV/lib/python3.11/site-packages/nvidia/cu13.
+func inPython(self string, usable func(string) bool) string {
+	env := filepath.Dir(filepath.Dir(self))
+	list, _ := filepath.Glob(filepath.Join(escaped(env), "lib", "python3*", "site-packages", "nvidia",
+		"cu[0-9]*", "bin", "nvcc"))
+	for _, path := range slices.Backward(list) {
+		if usable(path) {
+			return path
+		}
+	}
+	return ""
+}
+
+// escaped is a path as a pattern of filepath.Glob that only it matches.
+func escaped(path string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
 }
 
 // installed gives the folders of the toolkits that install/toolkit put onto this machine, the

@@ -108,3 +108,26 @@ func TestFind(t *testing.T) {
 		}
 	}
 }
+
+// TestFindInPython: NVIDIA's packages in the environment that gnvcc is installed in are a toolkit,
+// the newest first, behind PATH; those of another environment are none.
+func TestFindInPython(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	self := drivertest.Program(t, at("env [1]/bin/gnvcc"), "self")
+	drivertest.Program(t, at("env [1]/lib/python3.11/site-packages/nvidia/cu13/bin/nvcc"), "13")
+	newest := drivertest.Program(t, at("env [1]/lib/python3.11/site-packages/nvidia/cu14/bin/nvcc"), "14")
+	inPath := drivertest.Program(t, at("bin/nvcc"), "path")
+	kit, err := Find(self, environment.Of(nil))
+	if err != nil || kit.Nvcc != newest || kit.From != "Python packages" {
+		t.Errorf("%+v, %v", kit, err)
+	}
+	kit, err = Find(self, environment.Of([]string{"PATH=" + at("bin")}))
+	if err != nil || kit.Nvcc != inPath {
+		t.Errorf("%+v, %v", kit, err)
+	}
+	other := drivertest.Program(t, at("e/bin/gnvcc"), "other")
+	if kit, err := Find(other, environment.Of(nil)); err == nil && kit.From == "Python packages" {
+		t.Errorf("another environment's: %+v", kit)
+	}
+}
