@@ -1,12 +1,14 @@
 package main
 
 import (
+	"regexp"
 	"runtime/debug"
 	"strings"
+	"sync"
 )
 
-// ownRelease is the version that the source is on its way to, or has: the Makefile and packages take it
-// from here.
+// ownRelease is the version that the source has, or is on its way to: the Makefile and packages take
+// it from here.
 const ownRelease = "1.0.0"
 
 // version is set by the linker (see the Makefile): the release, and the commit where that is not
@@ -22,12 +24,17 @@ func ownVersion() string {
 	return versionOf(debug.ReadBuildInfo())
 }
 
+// ofCommit matches the versions that Go makes of a commit and its date.
+var ofCommit = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`[-.][0-9]{14}-[0-9a-f]{12}(\+dirty)?$`)
+})
+
 func versionOf(info *debug.BuildInfo, ok bool) string {
 	if !ok {
 		return ownRelease
 	}
-	if v := info.Main.Version; v != "" && v != "(devel)" && !strings.Contains(v, "-0.") {
-		return strings.TrimPrefix(v, "v") // not one that Go makes of a commit's date
+	if v := info.Main.Version; v != "" && v != "(devel)" && !ofCommit().MatchString(v) {
+		return strings.TrimPrefix(v, "v")
 	}
 	commit, dirty := "", ""
 	for _, s := range info.Settings {

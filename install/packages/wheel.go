@@ -29,14 +29,16 @@ func wheel(r release) (string, []byte, error) {
 	for _, p := range strings.Split(platforms[r.arch], ".") {
 		fmt.Fprintf(&tags, "Tag: py3-none-%s\n", p)
 	}
+	var toolkit strings.Builder
+	for _, p := range []string{"nvcc", "crt", "runtime", "cccl", "cupti", "cuobjdump", "nvdisasm"} {
+		fmt.Fprintf(&toolkit, "Requires-Dist: nvidia-cuda-%s >= 13.3; extra == \"cuda\"\n", p)
+	}
+	toolkit.WriteString("Requires-Dist: nvidia-nvvm >= 13.3; extra == \"cuda\"\n")
 	files := []file{
 		{info + "METADATA", 0o644, []byte("Metadata-Version: 2.4\nName: gnvcc\nVersion: " + r.version +
 			"\nSummary: " + summary + "\nLicense-Expression: Apache-2.0\n" +
 			"License-File: LICENSE\nLicense-File: NOTICE\n" +
-			"Provides-Extra: cuda\nRequires-Dist: nvidia-cuda-nvcc; extra == \"cuda\"\n" +
-			"Requires-Dist: nvidia-cuda-crt; extra == \"cuda\"\nRequires-Dist: nvidia-nvvm; extra == \"cuda\"\n" +
-			"Requires-Dist: nvidia-cuda-runtime; extra == \"cuda\"\nRequires-Dist: nvidia-cuda-cccl; extra == \"cuda\"\n" +
-			"Requires-Dist: nvidia-cuda-cupti; extra == \"cuda\"\n" +
+			"Provides-Extra: cuda\n" + toolkit.String() +
 			"\nA drop-in for nvcc: gnvcc help, and README.md of the project.\n")},
 		{info + "WHEEL", 0o644, []byte("Wheel-Version: 1.0\nGenerator: gnvcc\nRoot-Is-Purelib: false\n" +
 			tags.String())},

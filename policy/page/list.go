@@ -18,14 +18,14 @@ func CSV(w io.Writer, in Input) error {
 	out := csv.NewWriter(w)
 	rows := [][]string{{"kernel", "state", "before_ns", "after_ns", "speed_up", "launches",
 		"registers_before", "registers_after",
-		"exactness", "recipe", "device", "target", "not_built_because"}}
+		"exactness", "recipe", "device", "target", "not_built_because", "file", "program"}}
 	for _, e := range in.entries() {
 		d := e.Decision
 		rows = append(rows, []string{e.Kernel, state(e), number(e.Time[0]), number(e.Time[1]),
 			fmt.Sprintf("%.4f", e.SpeedUp),
 			fmt.Sprint(e.Launches), fmt.Sprint(d.Evidence.Default.Registers),
 			fmt.Sprint(d.Evidence.Chosen.Registers),
-			d.Exactness, e.Recipe, d.Evidence.Device, d.Target, e.Untaken})
+			d.Exactness, e.Recipe, d.Evidence.Device, d.Target, e.Untaken, e.File, e.Program})
 	}
 	return out.WriteAll(rows)
 }
