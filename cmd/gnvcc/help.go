@@ -8,7 +8,7 @@ import (
 )
 
 // variables are gnvcc's own, with what they are for.
-const variables = `  GNVCC_NVCC=PATH   the real nvcc (else CUDA_HOME, CUDA_PATH, PATH, /usr/local/cuda, install/toolkit's)
+const variables = `  GNVCC_NVCC=PATH   the real nvcc (else CUDA_HOME, CUDA_PATH, PATH, Python packages, /usr/local/cuda, install/toolkit's)
   GNVCC_STORE=DIR   where recipes are kept (else ~/.cache/gnvcc); MINE:THEIRS: those of others behind, read only
   GNVCC_LOCK=FILE   build with the recipes of this lock file alone; 0: with no lock file
   GNVCC_DEVICE=GPU  build for this one (a part of its name), where several were measured on
