@@ -9,6 +9,7 @@ import (
 	"gnvcc/driver/apply"
 	"gnvcc/driver/record"
 	"gnvcc/policy/report"
+	"gnvcc/policy/tuner"
 	"gnvcc/profile/capture"
 )
 
@@ -45,7 +46,7 @@ func scopeOf(store *cache.Store, folder string) (*scope, error) {
 			s.kernels[b.Identity] = true
 		}
 	}
-	list, err := captures(store)
+	list, err := tuner.Captures(store)
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ podman login.`, arguments(1, 1))
 	fs.BoolVar(&p.over, "over", false, "replace what another store has pushed")
 	fs.BoolVarP(&p.dry, "dry-run", "n", false, "only say what would be pushed")
 	p.options.flags(c)
-	c.MarkFlagsMutuallyExclusive("merge", "over")
+	oneOf(c, "merge", "over")
 	return tries(c, 2, func(args []string) error {
 		ctx, stop := ended(context.Background())
 		defer stop()
