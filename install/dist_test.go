@@ -15,9 +15,9 @@ import (
 	"gnvcc/install/kits"
 )
 
-// TestDist: make dist gives packages of each kind for each machine, whose program is static and
-// tells the version in their names, with checksums that are right. Each is unpacked by its own tools,
-// where these are here.
+// TestDist: make dist gives packages of each kind for each machine, whose programs are static and
+// tell the version in their names, with checksums that are right. Each is unpacked by its own
+// tools, where these are here.
 func TestDist(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipped: -short, and this compiles for two machines")

@@ -142,7 +142,9 @@ func writeValue(b *bytes.Buffer, v reflect.Value) error {
 // writeMap writes a map by its keys, which are the user's and stay as they are.
 func writeMap(b *bytes.Buffer, v reflect.Value) error {
 	names := v.MapKeys()
-	slices.SortFunc(names, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+	slices.SortFunc(names, func(a, b reflect.Value) int {
+		return strings.Compare(a.String(), b.String())
+	})
 	b.WriteByte('{')
 	for i, name := range names {
 		if i > 0 {

@@ -7,7 +7,6 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/driver/apply"
-	"gnvcc/driver/record"
 	"gnvcc/policy/report"
 	"gnvcc/policy/tuner"
 	"gnvcc/profile/capture"
@@ -26,31 +25,29 @@ type scope struct {
 // scopeOf looks at what was built and seen in and below a folder, "" for everywhere.
 func scopeOf(store *cache.Store, folder string) (*scope, error) {
 	s := &scope{folder: folder, kernels: map[string]bool{}, places: map[string]report.Place{}}
-	built, err := apply.Kernels(store, "")
-	if err != nil {
-		return nil, err
-	}
-	for _, b := range built {
-		if source := record.SourceOf(store, b.Assembly); source != "" {
-			if !filepath.IsAbs(source) {
-				source = filepath.Join(b.Assembly.Dir, source)
+	builds := apply.ReadBuilds(store)
+	for _, built := range builds.Commands(nil) {
+		for _, u := range built.Units {
+			for _, k := range u.Kernels {
+				if u.Source != "" {
+					s.places[k.Identity] = report.Place{File: s.short(u.Source)}
+				}
 			}
-			s.places[b.Identity] = report.Place{File: s.short(source)}
 		}
 	}
 	if folder != "" {
-		if built, err = apply.Kernels(store, folder); err != nil {
-			return nil, err
-		}
-		for _, b := range built {
-			s.kernels[b.Identity] = true
+		for _, built := range builds.Commands([]string{folder}) {
+			for _, u := range built.Units {
+				for _, k := range u.Kernels {
+					s.kernels[k.Identity] = true
+				}
+			}
 		}
 	}
 	list, err := tuner.Captures(store)
 	if err != nil {
 		return nil, err
 	}
-	builds := apply.ReadBuilds(store)
 	for _, p := range list.Profiles() {
 		for _, l := range p.Shapes {
 			for _, at := range builds.Of(l.Cubin, l.Kernel) {

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// ownRelease is the version that the source has, or is on its way to: the Makefile and packages take
-// it from here.
+// ownRelease is the version that the source has, or is on its way to: the Makefile takes it from
+// here.
 const ownRelease = "1.0.0"
 
 // version is set by the linker (see the Makefile): the release, and the commit where that is not

@@ -11,8 +11,8 @@ import (
 )
 
 // A Python wheel (the binary distribution format of PyPA's specifications). Programs lie in
-// data/scripts, from where pip puts them into bin as they are: a build starts gnvcc many times, and no
-// Python is started with it.
+// data/scripts, from where pip puts them into bin as they are: a build starts gnvcc many times, and
+// no Python is started with it.
 
 // platforms are the tags by Go's name of the machine; a static program runs with any C library.
 var platforms = map[string]string{

@@ -120,8 +120,8 @@ func residencyPicture(e report.Entry) (picture, bool) {
 	case own == chosen:
 		mark("won", "nvcc and chosen", own, 0)
 	default:
-		// The curve falls to the right, so that there is room above a point. Of two that are close the left
-		// one's label is above the other's.
+		// The curve falls to the right, so that there is room above a point. Of two that are close the
+		// left one's label is above the other's.
 		raised := map[bool]float64{}
 		if math.Abs(x.at(float64(own))-x.at(float64(chosen))) < labelWidth {
 			raised[true] = 14

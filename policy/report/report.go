@@ -185,12 +185,13 @@ func Share(part, whole float64) string {
 	return fmt.Sprintf("%.0f %%", 100*part/whole)
 }
 
-// ByGain orders entries: what saves most time first, then what takes most.
-func ByGain(entries []Entry) {
+// byGain orders entries: what saves most time first, then what takes most.
+func byGain(entries []Entry) {
 	sort.SliceStable(entries, func(i, j int) bool {
 		a, b := entries[i], entries[j]
 		return cmp.Or(cmp.Compare(b.gained(), a.gained()), cmp.Compare(b.total, a.total),
-			cmp.Compare(a.Kernel, b.Kernel)) < 0
+			cmp.Compare(a.Kernel, b.Kernel), cmp.Compare(a.File, b.File),
+			cmp.Compare(a.Decision.Identity, b.Decision.Identity)) < 0
 	})
 }
 
@@ -203,7 +204,7 @@ func (o Options) Entries(decisions []cache.Decision) []Entry {
 			entries = append(entries, e)
 		}
 	}
-	ByGain(entries)
+	byGain(entries)
 	return entries
 }
 

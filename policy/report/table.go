@@ -11,7 +11,8 @@ import (
 )
 
 // The report's first screen: what became faster, sorted by the time that it saves, in lines of 80
-// columns. A kernel has a line of figures; what it is built with stands below, where it may be long.
+// columns. A kernel has a line of figures; what it is built with stands below, where it may be
+// long.
 
 // columns is how wide the report is.
 const columns = 80
