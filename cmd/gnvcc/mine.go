@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"gnvcc/cache"
@@ -20,27 +22,22 @@ type scope struct {
 	folder  string // absolute; "": everything
 	kernels map[string]bool
 	places  map[string]report.Place // by identity
+	real    map[string]string       // folders, with symbolic links followed
 }
 
 // scopeOf looks at what was built and seen in and below a folder, "" for everywhere.
 func scopeOf(store *cache.Store, folder string) (*scope, error) {
-	s := &scope{folder: folder, kernels: map[string]bool{}, places: map[string]report.Place{}}
+	s := &scope{folder: folder, kernels: map[string]bool{}, places: map[string]report.Place{},
+		real: map[string]string{}}
 	builds := apply.ReadBuilds(store)
 	for _, built := range builds.Commands(nil) {
+		here := s.below(built.Output) || slices.ContainsFunc(built.Files, s.below)
 		for _, u := range built.Units {
 			for _, k := range u.Kernels {
-				if u.Source != "" {
+				if _, known := s.places[k.Identity]; u.Source != "" && (here || !known) {
 					s.places[k.Identity] = report.Place{File: s.short(u.Source)}
 				}
-			}
-		}
-	}
-	if folder != "" {
-		for _, built := range builds.Commands([]string{folder}) {
-			for _, u := range built.Units {
-				for _, k := range u.Kernels {
-					s.kernels[k.Identity] = true
-				}
+				s.kernels[k.Identity] = s.kernels[k.Identity] || here
 			}
 		}
 	}
@@ -66,15 +63,33 @@ func scopeOf(store *cache.Store, folder string) (*scope, error) {
 }
 
 // has tells whether a program lies in or below the folder.
-func (s *scope) has(p *capture.Profile) bool {
-	return s.folder == "" || strings.HasPrefix(p.Program, strings.TrimSuffix(s.folder, "/")+"/")
+func (s *scope) has(p *capture.Profile) bool { return s.below(p.Program) }
+
+// below tells so of a path, whichever way it was reached by.
+func (s *scope) below(path string) bool {
+	return strings.HasPrefix(s.followed(path), strings.TrimSuffix(s.folder, "/")+"/")
+}
+
+// followed is a path with the symbolic links of its folder followed.
+func (s *scope) followed(path string) string {
+	dir := filepath.Dir(path)
+	real, known := s.real[dir]
+	if !known {
+		var err error
+		if real, err = filepath.EvalSymlinks(dir); err != nil {
+			real = dir
+		}
+		s.real[dir] = real
+	}
+	return filepath.Join(real, filepath.Base(path))
 }
 
 // short is a path as somebody in the folder would type it.
 func (s *scope) short(path string) string {
-	if rel, err := filepath.Rel(s.folder, path); s.folder != "" && err == nil &&
-		rel != ".." && !strings.HasPrefix(rel, "../") {
-		return rel
+	if s.folder != "" && s.below(path) {
+		if rel, err := filepath.Rel(s.folder, s.followed(path)); err == nil {
+			return rel
+		}
 	}
 	return path
 }
@@ -100,7 +115,7 @@ func (s *scope) nothing(elsewhere int) string {
 	switch {
 	case elsewhere == 0:
 		return "nothing decided yet: gnvcc tune -- ./app finds recipes for a program built with gnvcc"
-	case len(s.kernels) == 0:
+	case !slices.Contains(slices.Collect(maps.Values(s.kernels)), true):
 		return fmt.Sprintf("nothing was built with gnvcc in %s; the store has decisions on %s:"+
 			" gnvcc report --all", s.folder, counted(elsewhere, "kernel"))
 	}

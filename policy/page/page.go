@@ -231,7 +231,7 @@ func summary(in Input, e report.Entry) kernel {
 func detail(in Input, e report.Entry, k *kernel) {
 	d := e.Decision
 	if e.Recipe != "" {
-		k.Checked = report.CheckedText(e) + " launches"
+		k.Checked = report.CheckedText(e)
 	}
 	for _, l := range d.Evidence.Launches {
 		r := row{Shape: policy.Shape{Grid: l.Grid, Block: l.Block, Dynamic: l.Dynamic,

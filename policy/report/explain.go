@@ -41,7 +41,7 @@ func Explain(w io.Writer, e Entry) {
 				p.line("  shape       %s", why)
 			}
 		}
-		p.line("  results     %s launches", checked(e))
+		p.line("  results     %s", checked(e))
 		if e.Untaken != "" {
 			p.line("  not built   %s", e.Untaken)
 		}

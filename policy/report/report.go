@@ -298,29 +298,34 @@ var PlusMinus = "±"
 // Total is the default's time of all launches seen, ns.
 func (e Entry) Total() float64 { return e.total }
 
-// CheckedText says how sure it is that the results are the same, for pages: "same bits on 5".
+// CheckedText says how sure it is that the results are the same, for pages: "same bits on 5
+// launches".
 func CheckedText(e Entry) string { return checked(e) }
 
 // checked says how sure it is that the results are the same.
 func checked(e Entry) string {
-	if e.Decision.Pinned {
-		return "pinned, not measured, checked on no"
-	}
-	if e.Decision.Predicted {
-		return "predicted, not measured: exact by construction, checked on no"
-	}
-	varied := ""
+	on := launches(e.Checked)
 	if e.Varied > 0 {
-		varied = fmt.Sprintf(", and %d with varied data", e.Varied)
+		on += fmt.Sprintf(" and %d with varied data", e.Varied)
 	}
-	switch e.Decision.Exactness {
-	case rewrite.ByConstruction.String():
-		return fmt.Sprintf("exact by construction, and on %d%s", e.Checked, varied)
-	case rewrite.Checked.String():
-		if e.Decision.Evidence.Proved {
-			return fmt.Sprintf("proved by what the compilers did, and same bits on %d%s", e.Checked, varied)
-		}
-		return fmt.Sprintf("same bits on %d%s", e.Checked, varied)
+	switch {
+	case e.Decision.Pinned:
+		return "pinned, not measured, checked on no launches"
+	case e.Decision.Predicted:
+		return "predicted, not measured: exact by construction, checked on no launches"
+	case e.Decision.Exactness == rewrite.ByConstruction.String():
+		return "exact by construction; same bits on " + on
+	case e.Decision.Exactness != rewrite.Checked.String():
+		return "within the bound on " + on
+	case e.Decision.Evidence.Proved:
+		return "proved by what the compilers did; same bits on " + on
 	}
-	return fmt.Sprintf("within the bound on %d%s", e.Checked, varied)
+	return "same bits on " + on
+}
+
+func launches(n int) string {
+	if n == 1 {
+		return "1 launch"
+	}
+	return fmt.Sprintf("%d launches", n)
 }

@@ -38,8 +38,9 @@ func (p *printer) table(entries []Entry, all bool) {
 	several := severalOf(slices.Concat(pinned, predicted, faster, same, alone))
 	p.faster(faster, several, before)
 	if before > 0 {
-		p.line(row, padded(fmt.Sprintf("all %d measured", len(measured)), nameWidth),
-			Duration(before), "", Duration(before-after), fmt.Sprintf("%.2fx", before/after), "")
+		p.line("%s", strings.TrimRight(fmt.Sprintf(row, padded(fmt.Sprintf("all %d measured",
+			len(measured)), nameWidth), Duration(before), "", Duration(before-after),
+			fmt.Sprintf("%.2fx", before/after), ""), " "))
 	}
 	if len(faster) > 0 {
 		product := 1.0
@@ -87,7 +88,7 @@ func measuredText(e Entry) string {
 		one := func(i int) string {
 			return fmt.Sprintf("%s %s%.1f%%", Duration(e.Time[i]), PlusMinus, 100*e.Spread[i])
 		}
-		text = fmt.Sprintf("%s -> %s a launch, %d launches; ", one(0), one(1), e.Launches) + text
+		text = fmt.Sprintf("%s -> %s a launch, %s; ", one(0), one(1), launches(e.Launches)) + text
 	}
 	if a, b := percent(e.Occupancy[0]), percent(e.Occupancy[1]); a != b {
 		text += fmt.Sprintf("; occupancy %s -> %s", a, b)
@@ -251,7 +252,9 @@ func attempts(e Entry) string {
 // on in the next one.
 func (p *printer) filled(indent, text string) {
 	line, room := "", columns-len(indent)
-	for _, word := range strings.Fields(text) {
+	const joined = "\x00" // "n = 12" stays in one line
+	for _, word := range strings.Fields(strings.ReplaceAll(text, " = ", joined+"="+joined)) {
+		word = strings.ReplaceAll(word, joined, " ")
 		if n := utf8.RuneCountInString(line); line != "" && n+1+utf8.RuneCountInString(word) > room {
 			p.line("%s%s", indent, line)
 			line = ""
