@@ -23,7 +23,7 @@ case $in in */unbuilt.cu) echo "no such thing" >&2; exit 2;; esac
 // the way that a program's name says.
 const tuner = `#!/bin/sh
 case $1 in
-report) echo '[{"kernel":"k","recipe":"maxnreg=40"},{"kernel":"l","recipe":""}]'; exit;;
+report) echo '{"format":"gnvcc-report","version":1,"kernels":[{"kernel":"k","recipe":"maxnreg=40"},{"kernel":"l","recipe":""}]}'; exit;;
 tune) while [ "$1" != -- ]; do shift; done; shift
   program=1.0; [ "$1" != ./slow ] || program=99
   echo '{"message":"tuned","program":'$program',"rows":[{"same":true},{"why":"texture objects"}]}' >> "$GNVCC_LOG"

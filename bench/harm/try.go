@@ -203,7 +203,9 @@ func (b *bench) told(ctx context.Context, p Program, r *Result) error {
 	}
 	s := step.Step{Argv: []string{b.gnvcc, "report", "--all", "--json"}, Dir: b.work, Env: b.env(p),
 		Limit: time.Minute}.Run(ctx)
-	var report struct{ Kernels []struct{ Kernel, Recipe string } }
+	var report struct {
+		Kernels []struct{ Kernel, Recipe string }
+	}
 	if s.Err == nil && strings.TrimSpace(s.Stdout) != "" {
 		if err := json.Unmarshal([]byte(s.Stdout), &report); err != nil {
 			return fmt.Errorf("gnvcc report: %w", err)
