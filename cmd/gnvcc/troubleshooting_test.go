@@ -81,6 +81,18 @@ stderr 'which program\? gnvcc tune .*-- ./app'
 gnvcc report
 stdout 'nothing decided yet.*gnvcc tune'
 `},
+	"report: `nothing was built with gnvcc in ...`": {script: `
+gnvcc -arch=sm_90 -cubin k.cu -o k.cubin
+gnvcc pin k maxnreg=24
+mkdir elsewhere
+cd elsewhere
+gnvcc report
+stdout 'nothing was built with gnvcc in .*/elsewhere; .*gnvcc report --all'
+gnvcc report ..
+stdout 'maxnreg=24'
+gnvcc report --all
+stdout 'maxnreg=24'
+`},
 	"explain: `no such kernel: ...`": {script: `
 gnvcc -arch=sm_90 -cubin k.cu -o k.cubin
 ! gnvcc explain nosuch
