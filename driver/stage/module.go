@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -62,11 +63,28 @@ func (s *stage) knownModule(m toolcmd.Module) string {
 			}
 			text = cache.Hash(content)
 		}
-		if known.Text == text && toolcmd.CutProcess(known.ID) != "" {
+		if known.Text == text && toolcmd.CutProcess(known.ID) != "" && s.replaces(known.ID) {
 			return known.ID
 		}
 	}
 	return ""
+}
+
+// replaces tells whether no other object than the one that this command is about to write over will
+// bear an id, as far as that matters. With -rdc=true the id is in names that the linker sees: of two
+// objects that bear one id, the one moved away before the other was built, it takes only one.
+func (s *stage) replaces(id string) bool {
+	if !slices.Contains(s.words, "--device-c") {
+		return true
+	}
+	c, err := record.LoadCommand(s.store, s.env.Command)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(record.Writes(c), func(path string) bool {
+		content, err := readRegular(path, maxPTX)
+		return err == nil && bytes.Contains(content, []byte(id))
+	})
 }
 
 // noteModule keeps the id that cicc has read or made up for the next build. input is the hash of
