@@ -15,13 +15,13 @@ import (
 
 // Recipes by hand: what gnvcc pin asks of the builds on record.
 
-// Rehearse builds a kernel with a recipe for it, as a build does, checks included. What comes out is
-// thrown away; the decision that it gives is for the caller to keep. An error says why a build would
-// not take the recipe.
+// Rehearse builds a kernel with a recipe for it, as a build does, checks included. What comes out
+// is thrown away; the decision that it gives is for the caller to keep. An error says why a build
+// would not take the recipe.
 //
 // It is a kernel's affair, and a file may have a hundred of them: cicc is given the kernel's slice
-// where that of the untouched text gives the kernel (draft.go), ptxas the kernel alone where what it
-// makes of that depends on nothing else. A build compiles the whole text, and takes nothing else
+// where that of the untouched text gives the kernel (draft.go), ptxas the kernel alone where what
+// it makes of that depends on nothing else. A build compiles the whole text, and takes nothing else
 // than what was found here.
 func (c *Compiler) Rehearse(ctx context.Context, s *Source,
 	r recipe.Recipe) (cache.Decision, error) {

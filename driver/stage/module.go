@@ -71,8 +71,8 @@ func (s *stage) knownModule(m toolcmd.Module) string {
 }
 
 // replaces tells whether no other object than the one that this command is about to write over will
-// bear an id, as far as that matters. With -rdc=true the id is in names that the linker sees: of two
-// objects that bear one id, the one moved away before the other was built, it takes only one.
+// bear an id, as far as that matters. With -rdc=true the id is in names that the linker sees: of
+// two objects that bear one id, the one moved away before the other was built, it takes only one.
 func (s *stage) replaces(id string) bool {
 	if !slices.Contains(s.words, "--device-c") {
 		return true

@@ -74,8 +74,8 @@ func (s *stage) nvlink() error {
 	return nil
 }
 
-// keepLinked keeps a file that was linked, of which the device code is wanted. Host objects hold the
-// number of nvcc's process, which is another one where nothing else is: it is left out.
+// keepLinked keeps a file that was linked, of which the device code is wanted. Host objects hold
+// the number of nvcc's process, which is another one where nothing else is: it is left out.
 func (s *stage) keepLinked(path string) (string, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
