@@ -31,7 +31,7 @@ func (s *stage) sameModule() {
 		return
 	}
 	id := s.apply.Module(m.Source)
-	if s.apply == nil {
+	if s.apply == nil && s.store != nil {
 		id = s.knownModule(m)
 	}
 	if id == "" {
