@@ -14,7 +14,7 @@ import (
 	"gnvcc/driver/toolcmd"
 )
 
-// Module ids that end in the number of a process (driver/record/module.go). Up to 12.3 cicc makes
+// Module ids that end in the number of a process (driver/record/module.go). In 11.8 cicc makes
 // the id up and cudafe++ reads it, from 12.4 on it is the other way round; with -ptx, -cubin and
 // -fatbin there is cicc alone. Looked at: 11.8, 12.4, 13.0, 13.3, 13.5.
 //
