@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -51,7 +52,9 @@ func (l *looking) found(folder string, all []*rerun) (out []foundFile, err error
 	l.readAll(paths)
 	for _, path := range paths {
 		f := foundFile{path: path, kind: witness.KindOf(path)}
-		f.codes, f.err = l.at(path)
+		if f.codes, f.err = l.at(path); errors.Is(f.err, witness.ErrNone) {
+			continue
+		}
 		if f.kind == fatbin.Linked && path != folder { // a library of somebody's, as a rule
 			f.err = nil
 			f.codes = slices.DeleteFunc(slices.Clone(f.codes), func(c witness.Code) bool {

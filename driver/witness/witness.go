@@ -2,6 +2,7 @@ package witness
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -52,6 +53,9 @@ func plain(a cache.Assembly) bool {
 	return true
 }
 
+// ErrNone says that a file holds no cubin at all, with kernels or without.
+var ErrNone = errors.New("it holds no device code")
+
 // Look gives the code in a file. An error says why the file can't be read, or its device code can't.
 func Look(store *cache.Store, ix *record.Index, path string) ([]Code, error) {
 	f, err := os.Open(path)
@@ -66,23 +70,26 @@ func Look(store *cache.Store, ix *record.Index, path string) ([]Code, error) {
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is not a regular file", path)
 	}
-	all, err := read(store, ix, f, info.Size(), true)
-	if err != nil {
+	all, n, err := read(store, ix, f, info.Size(), true)
+	switch {
+	case err != nil:
 		return nil, fmt.Errorf("the device code in %s: %w", path, err)
+	case n == 0:
+		return nil, ErrNone
 	}
 	return bare(all), nil
 }
 
-// read gives the code in a file; links tells whether those that were linked on the device are
-// looked up, too.
-func read(store *cache.Store, ix *record.Index, r io.ReaderAt, size int64, links bool) ([]Code, error) {
-	var out []Code
-	err := fatbin.Each(r, size, func(content []byte) error {
+// read gives the code in a file, and how many cubins there are; links tells whether those that were
+// linked on the device are looked up, too.
+func read(store *cache.Store, ix *record.Index, r io.ReaderAt, size int64,
+	links bool) (out []Code, n int, err error) {
+	err = fatbin.Each(r, size, func(content []byte) error {
 		f, err := cubin.Read(content)
 		if err != nil {
 			return err
 		}
-		if len(f.Kernels) == 0 {
+		if n++; len(f.Kernels) == 0 {
 			return nil
 		}
 		c := Code{Target: f.Target, relocatable: f.Relocatable}
@@ -102,7 +109,7 @@ func read(store *cache.Store, ix *record.Index, r io.ReaderAt, size int64, links
 		out = append(out, c)
 		return err
 	})
-	return out, err
+	return out, n, err
 }
 
 // inputs gives what is on record of what went into a device link; none where an input is not.
@@ -113,7 +120,7 @@ func inputs(store *cache.Store, ix *record.Index, l cache.Link) ([]cache.Assembl
 		if err != nil {
 			return nil, nil // it was not kept, or trimmed since
 		}
-		all, err := read(store, ix, bytes.NewReader(content), int64(len(content)), false)
+		all, _, err := read(store, ix, bytes.NewReader(content), int64(len(content)), false)
 		if err != nil {
 			return nil, err
 		}
