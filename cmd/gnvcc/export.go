@@ -227,7 +227,7 @@ func lineFor(ctx context.Context, c *tuner.Compiler, b record.BuiltKernel, d cac
 	if l.Code = d.Evidence.Normals[cache.CodeKey]; l.Code != "" {
 		return l, nil // it came by a lock file; a build here has to give the same
 	}
-	s, err := c.Compiler.Kernel(b.Assembly.Cubin, b.Name)
+	s, err := c.Compiler.Built(b.Assembly, b.Name)
 	if err != nil {
 		return l, err
 	}

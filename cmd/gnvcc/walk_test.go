@@ -44,11 +44,13 @@ func TestWalk(t *testing.T) {
 	for step := range steps {
 		name := w.step()
 		count[name]++
-		w.said = append(w.said, fmt.Sprintf("%d %s", step, name))
+		w.note("%d %s.", step, name)
 		w.check()
 		if t.Failed() {
+			exec.Command("cp", "-r", filepath.Dir(w.root), "/tmp/truth/failed").Run() // XXX
+			t.Logf("%v", w.identities)
 			t.Fatalf("seed %d; the last steps: %s", seed,
-				strings.Join(w.said[max(0, len(w.said)-12):], "; "))
+				strings.Join(w.said[max(0, len(w.said)-40):], " ")+"\n"+w.text)
 		}
 	}
 	t.Logf("seed %d: %d steps, 0 wrong: %v", seed, steps, count)
@@ -101,7 +103,8 @@ type walk struct {
 	identities map[task]string
 	folders    []string // relative to root
 	moved      int
-	said       []string
+	said       []string // the steps
+	text       string   // what the last verb of a step has said
 }
 
 func newWalk(t *testing.T, kit kits.Kit, seed uint64) *walk {
@@ -128,6 +131,11 @@ func newWalk(t *testing.T, kit kits.Kit, seed uint64) *walk {
 		}
 	}
 	return w
+}
+
+// note says what a step does, for when something is wrong.
+func (w *walk) note(format string, args ...any) {
+	w.said = append(w.said, fmt.Sprintf(format, args...))
 }
 
 func (w *walk) mkdir(parts ...string) string {
@@ -246,6 +254,7 @@ func (w *walk) edit(folder string, source, variant int) {
 		w.must(os.Chtimes(path, then, then))
 	}
 	w.sources[base] = variant
+	w.note("%s=%d", base, variant)
 }
 
 // args are a command's.
@@ -288,6 +297,9 @@ func (w *walk) verbs(list ...[]string) []spoken {
 		s := spoken{Text: before[:at+1]}
 		fmt.Sscan(before[at+1:], &s.Code)
 		out = append(out, s)
+		if len(list) == 1 {
+			w.text = s.Text + errors.String()
+		}
 	}
 	if len(out) != len(list) {
 		w.t.Fatalf("%v: %q", list, all)
@@ -301,8 +313,8 @@ const verbsEnd = "\x00end\n"
 // runVerbs is the command gnvccverbs.
 func runVerbs(args []string) {
 	var list [][]string
-	if err := json.Unmarshal([]byte(args[0]), &list); err != nil {
-		panic(err)
+	if json.Unmarshal([]byte(args[0]), &list) != nil {
+		os.Exit(run(os.Args)) // what apply runs is this file, under this name
 	}
 	for _, verb := range list {
 		status := run(append([]string{"gnvcc"}, verb...))

@@ -66,6 +66,7 @@ func (w *walk) build(c cmdline) {
 func (w *walk) didBuild(c cmdline) {
 	w.files[c.output()] = w.built(c, func(j task) string { return w.wants(c.folder, j) }, false)
 	w.last[c.output()], w.unsure[c.output()] = c, false
+	w.note("%v", c)
 }
 
 // stepNvcc builds with nvcc itself, which nobody hears of.
@@ -77,6 +78,7 @@ func (w *walk) stepNvcc() {
 		f.codes = append(f.codes, code{j, ""})
 	}
 	w.files[c.output()] = f
+	w.note("%v", c)
 }
 
 // stepPin pins a recipe where the kernel is on record; else it fails, as it should.
@@ -84,6 +86,7 @@ func (w *walk) stepPin() {
 	j, recipe := pick(w.rng, w.allTasks()), pick(w.rng, recipes)
 	if w.verbs([]string{"pin", w.identities[j], recipe})[0].Code == 0 {
 		w.pins[j] = recipe
+		w.note("%v: %s", j, recipe)
 	}
 }
 
@@ -97,6 +100,9 @@ func (w *walk) stepUnpin() {
 	j := pick(w.rng, w.allTasks())
 	if w.verbs([]string{"unpin", w.identities[j]})[0].Code == 0 {
 		delete(w.pins, j)
+		w.note("%v", j)
+	} else {
+		w.note("%v not: %s", j, w.text)
 	}
 }
 
@@ -196,6 +202,7 @@ func (w *walk) stepLock() {
 	s := w.verbs([]string{"export", "-o", path}, []string{"lock", "--for", full, path})
 	if s[0].Code == 0 && s[1].Code == 0 {
 		w.locks[folder] = w.lines(path)
+		w.note("%s: %v", folder, w.locks[folder])
 	}
 }
 
@@ -206,6 +213,7 @@ func (w *walk) stepMoveFolder() {
 	w.folders[at] = fmt.Sprintf("m%d", w.moved)
 	w.must(os.Rename(filepath.Join(w.root, old), filepath.Join(w.root, w.folders[at])))
 	w.carry(old, w.folders[at], true)
+	w.note("%s -> %s", old, w.folders[at])
 }
 
 // carry tells the model that a folder was moved or copied.
@@ -263,6 +271,7 @@ func (w *walk) stepCopy() {
 	os.Remove(full)
 	w.must(os.WriteFile(full, text, 0o644))
 	w.files[to] = w.files[from]
+	w.note("%s -> %s", from, to)
 	if w.rng.IntN(3) == 0 {
 		w.must(os.Remove(filepath.Join(w.root, from)))
 		delete(w.files, from)
@@ -327,6 +336,7 @@ func (w *walk) stepKill() {
 	w.killed(filepath.Join(w.root, c.folder), "gnvcc", c.args()...)
 	now := w.built(c, func(j task) string { return w.wants(c.folder, j) }, true)
 	w.unsure[c.output()] = true
+	w.note("%v", c)
 	if _, err := os.Stat(filepath.Join(w.root, c.output())); err != nil {
 		if there {
 			delete(w.files, c.output()) // nvcc removes what it is about to write
