@@ -139,7 +139,7 @@ func (w *walk) remains(e expected) (left, stale bool) {
 		case x.unknown:
 			left = true
 		case x.as.recipe == "":
-		case filepath.Ext(e.path) == ".a" && w.buildable(x):
+		case f.archive && w.buildable(x):
 			stale = true
 		default:
 			left = true

@@ -53,6 +53,7 @@ func (c cmdline) tasks(variant int) []task {
 type heldFile struct {
 	codes   []code
 	damaged bool // half written by a process that was killed
+	archive bool
 }
 
 // A recording is a build that gnvcc has seen.

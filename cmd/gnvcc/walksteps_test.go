@@ -262,7 +262,7 @@ func (w *walk) stepCopy() {
 	if w.rng.IntN(2) == 0 {
 		to = w.anyCmdline().output()
 	}
-	if from == to || filepath.Ext(from) == ".a" && filepath.Ext(to) != "" {
+	if from == to || w.files[from].archive && filepath.Ext(to) != "" {
 		return
 	}
 	text, err := os.ReadFile(filepath.Join(w.root, from))
@@ -299,6 +299,7 @@ func (w *walk) stepArchive() {
 		}
 	}
 	if len(f.codes) > 0 {
+		f.archive = true
 		os.Remove(filepath.Join(w.root, to))
 		w.run(filepath.Join(w.root, folder), "ar", args...)
 		w.files[to] = f
