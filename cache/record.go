@@ -37,8 +37,8 @@ type Assembly struct {
 	Reloc   bool   // -c: a device link follows
 	PTX     string // object: the user's PTX, before any rewriting
 	Cubin   string // hash of the cubin (an object only for relocatable ones)
-	// hashes of the code (cubin.CodeHash) of this cubin, and of that of nvcc's own compile of the same;
-	// "" in records of earlier versions
+	// hashes of the code (cubin.CodeHash) of this cubin, and of that of nvcc's own compile; "" in
+	// records of earlier versions
 	Code    string `json:",omitempty"`
 	Own     string `json:",omitempty"`
 	Kernels []Kernel

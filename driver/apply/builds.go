@@ -195,7 +195,8 @@ func (b *Builds) Of(cubin, kernel string) []Place {
 // Kernels lists the kernels that files in and below a folder hold ("": everywhere), and of files
 // that are gone those that were built into them last; one of each identity and name. left says of
 // files with other code that it is not known here.
-func Kernels(store *cache.Store, folder string) (out []record.BuiltKernel, left []string, err error) {
+func Kernels(store *cache.Store, folder string) (out []record.BuiltKernel, left []string,
+	err error) {
 	l := look(store)
 	all, err := l.recorded(Aim{Under: folder})
 	if err != nil {

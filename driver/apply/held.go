@@ -2,6 +2,7 @@ package apply
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -164,6 +165,9 @@ func (l *looking) look(r *rerun) {
 		switch {
 		case os.IsNotExist(err):
 			r.gone = true
+		case errors.Is(err, witness.ErrNone):
+			r.strange = fmt.Sprintf("%s is not what its recorded command gives (%v); build it again with "+
+				"gnvcc", path, err)
 		case err != nil:
 			r.strange = err.Error()
 		}

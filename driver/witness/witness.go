@@ -56,7 +56,7 @@ func plain(a cache.Assembly) bool {
 // ErrNone says that a file holds no cubin at all, with kernels or without.
 var ErrNone = errors.New("it holds no device code")
 
-// Look gives the code in a file. An error says why the file can't be read, or its device code can't.
+// Look gives the code in a file. An error says why the file, or its device code, can't be read.
 func Look(store *cache.Store, ix *record.Index, path string) ([]Code, error) {
 	f, err := os.Open(path)
 	if err != nil {
