@@ -145,7 +145,7 @@ func forged(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	_, err = tuner.OpenDecisions(context.Background(), store)
 	ts.Check(err)
-	built, err := apply.Kernels(store, "")
+	built, _, err := apply.Kernels(store, "")
 	ts.Check(err)
 	var all []json.RawMessage
 	if sn, err := cache.OtherSnapshot(dir); err == nil {
