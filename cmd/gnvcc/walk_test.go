@@ -57,8 +57,6 @@ func TestWalk(t *testing.T) {
 // variants of a source: 2 is 0 with an instruction that ptxas throws away.
 const variants, sourceCount = 3, 2
 
-var levels = [...]string{"", "-O1"}
-
 var recipes = []string{"ld=cs", "st=cs"}
 
 func ptxOf(source, variant int) []byte {
