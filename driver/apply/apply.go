@@ -87,7 +87,7 @@ func Build(ctx context.Context, store *cache.Store, aim Aim, out io.Writer) (int
 		}
 	}
 	if len(runs) == 0 || aim.Dry {
-		return 0, aim.last(store, out, len(runs), left)
+		return 0, aim.last(ctx, store, out, len(runs), left)
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -106,11 +106,12 @@ func Build(ctx context.Context, store *cache.Store, aim Aim, out io.Writer) (int
 	if !aim.Default {
 		return a.done, nil
 	}
-	return a.done, aim.last(store, out, a.done, append(left, a.left...))
+	return a.done, aim.last(ctx, store, out, a.done, append(left, a.left...))
 }
 
 // last says what there is to say when nothing is left to be run, from a look at the files.
-func (a Aim) last(store *cache.Store, out io.Writer, runs int, left []string) error {
+func (a Aim) last(ctx context.Context, store *cache.Store, out io.Writer, runs int,
+	left []string) error {
 	l := look(store)
 	all, err := l.recorded(Aim{Under: a.Under, Default: a.Default})
 	if err != nil {
@@ -128,7 +129,7 @@ func (a Aim) last(store *cache.Store, out io.Writer, runs int, left []string) er
 		}
 		return nil
 	}
-	still, stale, err := l.remains(a.Look, all)
+	still, stale, err := l.remains(ctx, a.Look, all)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -224,7 +225,7 @@ func Kernels(store *cache.Store, folder string) (out []record.BuiltKernel, left 
 			}
 		}
 	}
-	others, err := l.found(folder, all)
+	others, err := l.found(context.Background(), folder, all)
 	if err != nil {
 		return nil, nil, err
 	}

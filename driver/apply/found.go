@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -30,7 +31,7 @@ type foundFile struct {
 
 // found looks for such files in and below a folder; "": nowhere. all are the commands that are
 // known there.
-func (l *looking) found(folder string, all []*rerun) (out []foundFile, err error) {
+func (l *looking) found(ctx context.Context, folder string, all []*rerun) (out []foundFile, err error) {
 	if folder == "" {
 		return nil, nil
 	}
@@ -49,8 +50,14 @@ func (l *looking) found(folder string, all []*rerun) (out []foundFile, err error
 	if err != nil {
 		own = l.store.Path()
 	}
-	paths := slices.DeleteFunc(witness.Find(folder, own), func(p string) bool { return written[p] })
-	l.readAll(paths)
+	paths, err := witness.Find(ctx, folder, own)
+	if err != nil {
+		return nil, err
+	}
+	paths = slices.DeleteFunc(paths, func(p string) bool { return written[p] })
+	if l.readAll(ctx, paths); ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	for _, path := range paths {
 		f := foundFile{path: path, kind: witness.KindOf(path)}
 		if f.codes, f.err = l.at(path); errors.Is(f.err, witness.ErrNone) {
@@ -89,7 +96,8 @@ func (f foundFile) output() Output {
 // remains says of which files a revert can't say that they are nvcc's own code, when all is run
 // that can be: still, where nothing here makes them so; stale, where the user's build will, since
 // what they are made of can be built again. all are the commands that are known.
-func (l *looking) remains(folder string, all []*rerun) (still, stale []string, err error) {
+func (l *looking) remains(ctx context.Context, folder string, all []*rerun) (still, stale []string,
+	err error) {
 	alive := map[string]bool{}
 	for _, r := range all {
 		alive[r.hash] = r.command.Dir != "" && !record.Vanished(r.command)
@@ -124,7 +132,7 @@ func (l *looking) remains(folder string, all []*rerun) (still, stale []string, e
 			}
 		}
 	}
-	others, err := l.found(folder, all)
+	others, err := l.found(ctx, folder, all)
 	if err != nil {
 		return nil, nil, err
 	}

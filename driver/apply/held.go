@@ -2,6 +2,7 @@ package apply
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -105,13 +106,17 @@ type looked struct {
 	err   error
 }
 
-// readAll looks into files, several at a time.
-func (l *looking) readAll(paths []string) {
+// readAll looks into files, several at a time. ctx ends it; the others are read when they are
+// asked for.
+func (l *looking) readAll(ctx context.Context, paths []string) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	l.ix.Holding("", "") // it is only read from here on
 	room := make(chan bool, runtime.GOMAXPROCS(0))
 	for _, path := range paths {
+		if ctx.Err() != nil {
+			break
+		}
 		wg.Add(1)
 		room <- true
 		go func() {

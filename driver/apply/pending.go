@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -107,7 +108,7 @@ func (l *looking) recorded(aim Aim) ([]*rerun, error) {
 			}
 		}
 	}
-	l.readAll(slices.Collect(maps.Keys(files)))
+	l.readAll(context.Background(), slices.Collect(maps.Keys(files)))
 	for _, list := range same {
 		out = append(out, l.maker(list))
 	}

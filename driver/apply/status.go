@@ -73,7 +73,7 @@ func Status(ctx context.Context, store *cache.Store,
 			out = append(out, r.output(sn))
 		}
 	}
-	others, err := l.found(under, all)
+	others, err := l.found(ctx, under, all)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,9 +1,11 @@
 package witness
 
 import (
+	"context"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"gnvcc/sim/fatbin"
 )
@@ -14,14 +16,16 @@ const maxLinked = 256 << 20
 
 // Find lists the regular files in and below a folder that may hold device code, by their first
 // bytes, whatever they are called. A path that is a file is that file alone, however large. Below
-// skip nothing is looked at. What can't be read is left out: it is somebody else's.
-func Find(folder, skip string) []string {
-	var out []string
-	filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+// skip nothing is looked at. What can't be read is left out: it is somebody else's. ctx ends it.
+func Find(ctx context.Context, folder, skip string) (out []string, err error) {
+	err = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
 		case err != nil:
 			return nil
-		case d.IsDir() && path != folder && (path == skip || d.Name() == ".git"):
+		case d.IsDir() && path != folder && (path == skip || d.Name() == ".git" ||
+			slices.Contains(systems, path)):
 			return filepath.SkipDir
 		case !d.Type().IsRegular():
 			return nil
@@ -37,8 +41,11 @@ func Find(folder, skip string) []string {
 		}
 		return nil
 	})
-	return out
+	return out, err
 }
+
+// systems are folders of the kernel's, where nothing is built.
+var systems = []string{"/proc", "/sys", "/dev", "/run"}
 
 // KindOf looks at how a file begins.
 func KindOf(path string) fatbin.Kind {
