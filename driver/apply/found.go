@@ -31,7 +31,8 @@ type foundFile struct {
 
 // found looks for such files in and below a folder; "": nowhere. all are the commands that are
 // known there.
-func (l *looking) found(ctx context.Context, folder string, all []*rerun) (out []foundFile, err error) {
+func (l *looking) found(ctx context.Context, folder string,
+	all []*rerun) (out []foundFile, err error) {
 	if folder == "" {
 		return nil, nil
 	}
