@@ -285,5 +285,5 @@ func (m *model) applied(e expected, own bool) (f heldFile, left bool) {
 			return f, true // the source is another one now
 		}
 	}
-	return m.built(*e.by, func(j task) string { return wanted[j] }, false), false
+	return m.built(*e.by, func(j task) string { return wanted[j] }, e.unsure), false
 }
