@@ -37,6 +37,10 @@ type Assembly struct {
 	Reloc   bool   // -c: a device link follows
 	PTX     string // object: the user's PTX, before any rewriting
 	Cubin   string // hash of the cubin (an object only for relocatable ones)
+	// hashes of the code (cubin.CodeHash) of this cubin, and of that of nvcc's own compile; "" in
+	// records of earlier versions
+	Code    string `json:",omitempty"`
+	Own     string `json:",omitempty"`
 	Kernels []Kernel
 	Time    time.Time
 }

@@ -45,20 +45,28 @@ func revertVerb() *cobra.Command {
 		apply.Aim{Default: true},
 		`Gives what was built with recipes nvcc's own code again, as gnvcc apply would with no recipe known: all that this
 store knows, or what lies in and below a folder. The recipes stay in the store, and the next build or apply uses them
-again: GNVCC_OFF=1 or nvcc itself does not, and gnvcc ban keeps a lever from a kernel for good. Exit code 1 where something
-had to be left alone.
+again: GNVCC_OFF=1 or nvcc itself does not, and gnvcc ban keeps a lever from a kernel for good. In the end it looks at the
+code in all objects, archives and cubins in the folder, the present one if none is named, and lists where recipes, or code
+that this store does not know, are left. Exit code 1 where something had to be left alone.
 `)
 }
 
 func buildAgain(verb, short string, aim apply.Aim, about string) *cobra.Command {
-	c := newVerb(verb+" [FOLDER]", short, about, arguments(0, 1))
-	return tries(c, 1, func(args []string) error { return buildNow(verb, args, aim) })
+	c := newVerb(verb+" [-n] [FOLDER]", short, about, arguments(0, 1))
+	dry := c.Flags().BoolP("dry-run", "n", false, "run nothing: say what would be run again")
+	return tries(c, 1, func(args []string) error {
+		aim.Dry = *dry
+		return buildNow(verb, args, aim)
+	})
 }
 
 func buildNow(verb string, args []string, aim apply.Aim) (err error) {
 	ctx, stop := ended(context.Background())
 	defer stop()
 	if aim.Under, err = folderOf(args); err != nil {
+		return err
+	}
+	if aim.Look, err = folderOf(append(args, ".")); err != nil {
 		return err
 	}
 	store, err := openStore()
@@ -78,10 +86,11 @@ func buildNow(verb string, args []string, aim apply.Aim) (err error) {
 
 // statusVerb tells what was built with which recipe, and what is pending.
 func statusVerb() *cobra.Command {
-	c := newVerb("status [--json] [FOLDER]",
-		"show what was built with which recipe, and what is pending",
-		`Tells what was built with which recipe, and what gnvcc apply would build again: in and below a folder, the present one if
-none is named. It runs nothing: whether a file is still what its command wrote is seen by gnvcc apply only.`, arguments(0, 1))
+	c := newVerb("status [--json] [FOLDER | FILE]",
+		"show what is built with which recipe, and what is pending",
+		`Tells what is built with which recipe, and what gnvcc apply would build again: in and below a folder, the present one if
+none is named, or in a file (a program or a library, say). It looks at the device code in the files and runs nothing: whether
+the rest of a file is still what its command wrote is seen by gnvcc apply only.`, arguments(0, 1))
 	asJSON := c.Flags().Bool("json", false, "as JSON")
 	return tries(c, 2, func(args []string) error { return status(args, *asJSON) })
 }
@@ -122,16 +131,24 @@ func statusText(w io.Writer, folder string, outputs []apply.Output, broken []str
 	}
 	for _, o := range outputs {
 		name := o.Output
-		if rel, err := filepath.Rel(folder, o.Output); err == nil && !strings.HasPrefix(rel, "..") {
+		if rel, err := filepath.Rel(folder, o.Output); err == nil && rel == "." {
+			name = filepath.Base(name)
+		} else if err == nil && !strings.HasPrefix(rel, "..") {
 			name = rel
 		}
-		fmt.Fprintf(w, "%s (%s): %s", name, strings.Join(o.Inputs, " "), o.State)
+		if len(o.Inputs) > 0 {
+			name += " (" + strings.Join(o.Inputs, " ") + ")"
+		}
+		fmt.Fprintf(w, "%s: %s", name, o.State)
 		if o.State == "alone" {
 			fmt.Fprintf(w, ": %s", o.Why)
 		}
 		fmt.Fprintln(w)
 		for _, k := range o.Kernels {
 			text := orOwn(k.Recipe)
+			if k.Unknown {
+				text = "not known here"
+			}
 			if k.Wanted != k.Recipe && k.Reason == "" {
 				text += "; wanted: " + orOwn(k.Wanted)
 			}

@@ -30,8 +30,8 @@ import (
 func exportVerb() *cobra.Command {
 	c := newVerb("export [-o FILE] [--all | FOLDER]",
 		"write a lock file: the recipes of what was built here, for a team's git",
-		`Writes a lock file: text, one line a kernel and GPU, for the kernels that were built last in and below a folder, the present
-one if none is named. Each line has the hash of the code that its recipe gives; gnvcc import, and builds with GNVCC_LOCK or
+		`Writes a lock file: text, one line a kernel and GPU, for the kernels that the files in and below a folder hold, the present one
+if none is named. Each line has the hash of the code that its recipe gives; gnvcc import, and builds with GNVCC_LOCK or
 gnvcc lock, take a recipe only where it gives that. Pinned recipes are in it, approximations are not. What can't be exported
 is named on standard error. Lines of colleagues are kept by gnvcc import gnvcc.lock && gnvcc export -o gnvcc.lock.`, arguments(0, 1))
 	out := c.Flags().StringP("output", "o", "",
@@ -59,7 +59,7 @@ func exporting(ctx context.Context, folder, out string) error {
 	if err != nil {
 		return err
 	}
-	built, err := apply.Kernels(b.Store(), folder)
+	built, unknown, err := apply.Kernels(b.Store(), folder)
 	if err != nil {
 		return err
 	}
@@ -69,6 +69,7 @@ func exporting(ctx context.Context, folder, out string) error {
 	}
 	over := during("compiling each recipe once")
 	lines, left, err := locked(ctx, b.Store(), built)
+	left = append(left, unknown...)
 	over()
 	if err != nil {
 		return err
@@ -226,7 +227,7 @@ func lineFor(ctx context.Context, c *tuner.Compiler, b record.BuiltKernel, d cac
 	if l.Code = d.Evidence.Normals[cache.CodeKey]; l.Code != "" {
 		return l, nil // it came by a lock file; a build here has to give the same
 	}
-	s, err := c.Compiler.Kernel(b.Assembly.Cubin, b.Name)
+	s, err := c.Compiler.Built(b.Assembly, b.Name)
 	if err != nil {
 		return l, err
 	}

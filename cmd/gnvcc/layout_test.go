@@ -26,8 +26,9 @@ var rooms = map[string]map[string][]string{
 		"stage": {"toolcmd", "environment", "splice", "toolkit", "child", "again", "record", "job",
 			"compile",
 			"standing"},
+		"witness": {"record"},
 		"apply": {"toolcmd", "environment", "scratch", "splice", "toolkit", "again", "record", "standing",
-			"stage"},
+			"stage", "witness"},
 		"driver": {"toolcmd", "environment", "scratch", "toolkit", "record", "standing", "stage"},
 		// For tests alone.
 		"drivertest": {},

@@ -61,7 +61,7 @@ func patchOf(c *tuner.Compiler, known map[string]record.BuiltKernel,
 	if !ok {
 		return "", errors.New("this code was not built here")
 	}
-	s, err := c.Compiler.Kernel(b.Assembly.Cubin, b.Name)
+	s, err := c.Compiler.Built(b.Assembly, b.Name)
 	if err != nil {
 		return "", err
 	}

@@ -107,7 +107,7 @@ func measured(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	_, err = tuner.OpenDecisions(context.Background(), store)
 	ts.Check(err)
-	built, err := apply.Kernels(store, "")
+	built, _, err := apply.Kernels(store, "")
 	ts.Check(err)
 	minute, err := strconv.Atoi(args[3])
 	ts.Check(err)
@@ -145,7 +145,7 @@ func forged(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	_, err = tuner.OpenDecisions(context.Background(), store)
 	ts.Check(err)
-	built, err := apply.Kernels(store, "")
+	built, _, err := apply.Kernels(store, "")
 	ts.Check(err)
 	var all []json.RawMessage
 	if sn, err := cache.OtherSnapshot(dir); err == nil {

@@ -20,6 +20,7 @@ type trouble struct{ script, elsewhere, not string }
 var troubles = map[string]trouble{
 	"`lock file: ... line N: a conflict that git has left here`, `it is cut off`": {elsewhere: "cmd/gnvcc TestSharing"},
 	"`the lock file has other code for it`":                                       {elsewhere: "cmd/gnvcc TestSharing"},
+	"status, apply or revert: `code of KERNEL that this store does not know`":     {elsewhere: "cmd/gnvcc TestVerbs"},
 	"a lock file is not looked at": {script: `
 cp k.cu gnvcc.lock
 gnvcc doctor

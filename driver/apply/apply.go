@@ -21,14 +21,15 @@ import (
 // built are run again. No source has changed, so make would not; the objects are newer afterwards,
 // so that make links them.
 //
-// Which commands: the last one that is known to have written its output, with the newest assembly
-// of each of its files and targets (pending.go). Nothing is written in place. A command runs
-// beside, once as it was built and once as it is wanted (rerun.go); only where the first gives the
-// file that is there does the second one's take its place (place.go). So an object that anything
-// else has written or changed since, and a source that was edited, are left alone, and named. What
-// is pending is what the store says was built against what it says is wanted; the notes of a run
-// become records when its outputs are in place, so whatever failed or was killed is done the next
-// time.
+// Which commands: those that made the code that is in the files now (held.go), whose kernels are
+// wanted otherwise. Nothing is written in place. A command runs beside, once as it was built and
+// once as it is wanted (rerun.go); only where the first gives the file that is there does the
+// second one's take its place (place.go). So an object that anything else has written or changed
+// since, and a source that was edited, are left alone, and named. The notes of a run become records
+// when its outputs are in place, so whatever failed or was killed is done the next time.
+//
+// What is said in the end rests on a look, too: a revert looks at the files once more, and at those
+// that no command is known to write (found.go).
 
 // errApply is wrapped where commands failed.
 var errApply = errors.New("not all could be built again")
@@ -49,6 +50,8 @@ func atOnce(env *environment.Environment) int {
 type Aim struct {
 	Under   string // only what lies in or below this folder; "": everything
 	Default bool   // nvcc's own code, whatever recipes are known
+	Look    string // where else device code is looked for; "": nowhere
+	Dry     bool   // nothing is run: it is only said what would be
 }
 
 // Recipes runs the commands again whose kernels' recipes have changed, and gives the number of
@@ -78,15 +81,13 @@ func Build(ctx context.Context, store *cache.Store, aim Aim, out io.Writer) (int
 	for _, l := range left {
 		fmt.Fprintln(out, "gnvcc: left alone:", l)
 	}
-	if !aim.Default && len(runs) == 0 && len(left) == 0 {
-		if all, err := recorded(store, Aim{Under: aim.Under}); err == nil && len(all) == 0 {
-			fmt.Fprintln(out, "gnvcc:", aim.unknown())
-			return 0, nil
+	if aim.Dry {
+		for _, r := range runs {
+			fmt.Fprintln(out, "gnvcc: would be run again:", r)
 		}
 	}
-	if len(runs) == 0 {
-		fmt.Fprintln(out, "gnvcc:", aim.nothing(len(left)))
-		return 0, aim.enough(len(left))
+	if len(runs) == 0 || aim.Dry {
+		return 0, aim.last(ctx, store, out, len(runs), left)
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -102,7 +103,55 @@ func Build(ctx context.Context, store *cache.Store, aim Aim, out io.Writer) (int
 	if a.failed > 0 {
 		return a.done, fmt.Errorf("%w: %d of %d commands failed", errApply, a.failed, len(runs))
 	}
-	return a.done, aim.enough(len(left) + a.left)
+	if !aim.Default {
+		return a.done, nil
+	}
+	return a.done, aim.last(ctx, store, out, a.done, append(left, a.left...))
+}
+
+// last says what there is to say when nothing is left to be run, from a look at the files.
+func (a Aim) last(ctx context.Context, store *cache.Store, out io.Writer, runs int,
+	left []string) error {
+	l := look(store)
+	all, err := l.recorded(Aim{Under: a.Under, Default: a.Default})
+	if err != nil {
+		return err
+	}
+	if !a.Default {
+		switch {
+		case runs > 0:
+		case len(all) == 0:
+			fmt.Fprintln(out, "gnvcc:", a.unknown())
+		case len(left) > 0:
+			fmt.Fprintln(out, "gnvcc: nothing else is to be built again")
+		default:
+			fmt.Fprintln(out, "gnvcc: everything that was built with gnvcc has its recipes")
+		}
+		return nil
+	}
+	still, stale, err := l.remains(ctx, a.Look, all)
+	if err != nil {
+		return err
+	}
+	if a.Dry && runs > 0 { // what is to be run is not yet nvcc's own
+		still, stale = nil, nil
+	}
+	for _, text := range still {
+		fmt.Fprintln(out, "gnvcc: left alone:", text)
+	}
+	for _, text := range stale {
+		fmt.Fprintln(out, "gnvcc: not yet made again:", text)
+	}
+	switch {
+	case len(left)+len(still) > 0:
+		return fmt.Errorf("%w: what was left alone may still have recipes in it", errApply)
+	case runs > 0 || len(stale) > 0:
+	case len(all) == 0:
+		fmt.Fprintln(out, "gnvcc:", a.unknown())
+	default:
+		fmt.Fprintln(out, "gnvcc: everything that was built with gnvcc is nvcc's own code")
+	}
+	return nil
 }
 
 // unknown says that there is nothing that could be built again.
@@ -113,26 +162,6 @@ func (a Aim) unknown() string {
 	return fmt.Sprintf("no builds known in %s: build there with gnvcc first", a.Under)
 }
 
-// nothing says that nothing is to be done, besides what is left alone.
-func (a Aim) nothing(left int) string {
-	switch {
-	case left > 0:
-		return "nothing else is to be built again"
-	case a.Default:
-		return "everything that was built with gnvcc is nvcc's own code"
-	}
-	return "everything that was built with gnvcc has its recipes"
-}
-
-// enough is an error where some outputs were left alone, and the aim is to have nvcc's own code in
-// all.
-func (a Aim) enough(left int) error {
-	if !a.Default || left == 0 {
-		return nil
-	}
-	return fmt.Errorf("%w: what was left alone may still have recipes in it", errApply)
-}
-
 // applying is one Build at work.
 type applying struct {
 	store *cache.Store
@@ -141,8 +170,9 @@ type applying struct {
 	out   io.Writer
 	all   int
 
-	mu                 sync.Mutex
-	done, failed, left int
+	mu           sync.Mutex
+	done, failed int
+	left         []string
 }
 
 func (a *applying) runAll(ctx context.Context, runs []*rerun, jobs int) {
@@ -178,11 +208,11 @@ func (a *applying) tell(b *beside, err error, took time.Duration) {
 	case err == nil:
 		a.done++
 	case errors.Is(err, errLeft):
-		a.left++
+		a.left = append(a.left, b.rerun.name())
 	default:
 		a.failed++
 	}
-	at := fmt.Sprintf("[%d/%d] ", a.done+a.failed+a.left, a.all)
+	at := fmt.Sprintf("[%d/%d] ", a.done+a.failed+len(a.left), a.all)
 	if errors.Is(err, errLeft) {
 		why := strings.TrimPrefix(err.Error(), errLeft.Error()+": ")
 		fmt.Fprintf(a.out, "gnvcc: %sleft alone: %s: %s\n", at, b.rerun, why)

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"gnvcc/driver/record"
 	"gnvcc/driver/toolcmd"
 	"gnvcc/driver/toolkit"
+	"gnvcc/driver/witness"
 	"gnvcc/rewrite/ptx"
 )
 
@@ -191,26 +193,50 @@ func (b *Builds) Of(cubin, kernel string) []Place {
 	return out
 }
 
-// Kernels lists the kernels of what was built last in and below a folder ("": everywhere), one of
-// each identity and name.
-func Kernels(store *cache.Store, folder string) ([]record.BuiltKernel, error) {
-	all, err := recorded(store, Aim{Under: folder})
+// Kernels lists the kernels that files in and below a folder hold ("": everywhere), and of files
+// that are gone those that were built into them last; one of each identity and name. left says of
+// files with other code that it is not known here.
+func Kernels(store *cache.Store, folder string) (out []record.BuiltKernel, left []string,
+	err error) {
+	l := look(store)
+	all, err := l.recorded(Aim{Under: folder})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	type one struct{ identity, name string }
 	seen := map[one]bool{}
-	var out []record.BuiltKernel
+	add := func(a cache.Assembly) {
+		for _, k := range a.Kernels {
+			if id := (one{k.Identity, ptx.StableName(k.Name)}); k.Identity != "" && !seen[id] {
+				seen[id] = true
+				out = append(out, record.BuiltKernel{Kernel: k, Assembly: a})
+			}
+		}
+	}
 	for _, r := range all {
-		for _, a := range r.units {
-			for _, k := range a.Kernels {
-				if id := (one{k.Identity, ptx.StableName(k.Name)}); k.Identity != "" && !seen[id] {
-					seen[id] = true
-					out = append(out, record.BuiltKernel{Kernel: k, Assembly: a})
-				}
+		for _, a := range r.assemblies() {
+			add(a)
+		}
+		for _, c := range r.unknown {
+			if len(c.Built) > 0 {
+				add(c.Built[0])
+			} else {
+				left = append(left, r.name()+": "+strange([]witness.Code{c}))
+			}
+		}
+	}
+	others, err := l.found(context.Background(), folder, all)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, f := range others {
+		for _, c := range f.codes {
+			if len(c.Built) > 0 {
+				add(c.Built[0])
 			}
 		}
 	}
 	slices.SortFunc(out, record.BuiltKernel.Compare)
-	return out, nil
+	slices.Sort(left)
+	return out, slices.Compact(left), nil
 }

@@ -1,10 +1,13 @@
 package apply
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 
@@ -23,7 +26,7 @@ import (
 type rerun struct {
 	hash    string
 	command cache.Command
-	units   []cache.Assembly  // as they were built
+	held
 	changes []change          // sorted by kernel
 	wanted  map[string]string // recipes by identity, of all kernels of the units
 	refused map[string]error  // why what was decided is not wanted, by identity
@@ -39,21 +42,23 @@ type change struct {
 
 // pendingFor lists what Build would run, and what it leaves alone with the reasons.
 func pendingFor(store *cache.Store, aim Aim) (runs []*rerun, left []string, err error) {
-	all, err := recorded(store, aim)
+	all, err := look(store).recorded(aim)
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, r := range all {
-		if len(r.changes) == 0 {
-			continue
-		}
-		if r.command.Dir == "" {
+		switch {
+		case r.command.Dir == "" && len(r.changes) > 0:
 			left = append(left, ptx.ShortName(r.changes[0].kernel)+
 				": its command is not in the store any more; build it once more")
 			continue
-		}
-		if aim.Default && record.Vanished(r.command) {
+		case r.command.Dir == "" || aim.Default && r.gone:
 			continue // nothing is left of it
+		case r.strange != "" && !(aim.Default && r.isOwn()):
+			left = append(left, fmt.Sprintf("%s: %s", r.name(), r.strange))
+			continue
+		case len(r.changes) == 0 || r.strange != "":
+			continue
 		}
 		if why := r.impossible(); why != "" {
 			left = append(left, fmt.Sprintf("%s: %s", r, why))
@@ -66,9 +71,10 @@ func pendingFor(store *cache.Store, aim Aim) (runs []*rerun, left []string, err 
 	return runs, left, nil
 }
 
-// recorded gives the commands that the store knows, each the last one to write its output. One
-// whose text is lost has no Dir.
-func recorded(store *cache.Store, aim Aim) ([]*rerun, error) {
+// recorded gives the commands that the store knows, of those that write the same the one that made
+// what is there now. One whose text is lost has no Dir.
+func (l *looking) recorded(aim Aim) ([]*rerun, error) {
+	store := l.store
 	sn, err := store.Snapshot()
 	if errors.Is(err, cache.ErrNone) {
 		return nil, nil
@@ -79,33 +85,58 @@ func recorded(store *cache.Store, aim Aim) ([]*rerun, error) {
 	sn.Close()
 	known := standing.Several{Store: store}
 	defer known.Close()
-	var out []*rerun
 	present := environment.Read()
-	for hash, units := range record.Read(store).ByCommand(store) {
+	var out []*rerun
+	same := map[string][]*rerun{} // commands that write the same
+	files := map[string]bool{}
+	for hash, all := range commands(l.ix) {
 		r := &rerun{hash: hash, wanted: map[string]string{}, refused: map[string]error{},
-			from: map[string]string{}}
-		for _, a := range units {
-			r.units = append(r.units, a)
-			r.changesOf(store, &known, a, present, aim.Default)
-		}
-		sort.Slice(r.changes, func(i, j int) bool { return r.changes[i].kernel < r.changes[j].kernel })
+			from: map[string]string{}, held: held{all: all}}
 		if r.command, err = record.LoadCommand(store, hash); err != nil {
 			r.command = cache.Command{}
 			if aim.Under == "" {
+				r.newest(store)
 				out = append(out, r)
 			}
 			continue
 		}
-		if !record.IsLast(store, hash, r.command) || !r.under(aim.Under) ||
-			r.line().Output == os.DevNull {
-			continue // another command writes that file now; not asked for; nothing was built
+		if r.under(aim.Under) && r.line().Output != os.DevNull {
+			target := record.TargetOf(r.command)
+			same[target] = append(same[target], r)
+			for _, path := range record.Writes(r.command) {
+				files[path] = true
+			}
 		}
-		out = append(out, r)
+	}
+	l.readAll(context.Background(), slices.Collect(maps.Keys(files)))
+	for _, list := range same {
+		out = append(out, l.maker(list))
+	}
+	for _, r := range out {
+		for _, alternatives := range r.units {
+			r.settle(store, &known, alternatives, present, aim.Default)
+		}
+		sort.Slice(r.changes, func(i, j int) bool { return r.changes[i].kernel < r.changes[j].kernel })
 	}
 	return out, nil
 }
 
-// under tells whether a command's folder or its output lies in or below a folder.
+// settle takes of several records of the same code that by which least is to be done: they differ
+// in recipes that change nothing here.
+func (r *rerun) settle(store *cache.Store, known *standing.Several, unit []cache.Assembly,
+	present *environment.Environment, own bool) {
+	var least []change
+	for i, a := range unit {
+		changes := r.changesOf(store, known, a, present, own)
+		if i == 0 || len(changes) < len(least) {
+			least = changes
+			unit[0] = a
+		}
+	}
+	r.changes = append(r.changes, least...)
+}
+
+// under tells whether a command's folder or a file that it writes is a path, or lies below it.
 func (r *rerun) under(folder string) bool {
 	if folder == "" {
 		return true
@@ -117,7 +148,7 @@ func (r *rerun) under(folder string) bool {
 		return filepath.Clean(path)
 	}
 	folder = real(folder)
-	for _, path := range []string{r.command.Dir, r.line().Place()} {
+	for _, path := range append(record.Writes(r.command), r.command.Dir, r.line().Place()) {
 		rel, err := filepath.Rel(folder, real(path))
 		if err == nil && rel != ".." && !strings.HasPrefix(rel, "../") {
 			return true
@@ -129,9 +160,9 @@ func (r *rerun) under(folder string) bool {
 // changesOf compares an assembly with what is wanted now: nvcc's own code, or its recipes. present
 // is for a build whose command is lost.
 func (r *rerun) changesOf(store *cache.Store, known *standing.Several, a cache.Assembly,
-	present *environment.Environment, own bool) {
+	present *environment.Environment, own bool) (changes []change) {
 	if call, err := toolcmd.ReadPtxas(a.Args); err != nil || call.Debug {
-		return
+		return nil
 	}
 	env := present
 	if c, err := record.LoadCommand(store, a.Command); err == nil {
@@ -160,9 +191,10 @@ func (r *rerun) changesOf(store *cache.Store, known *standing.Several, a cache.A
 			continue
 		}
 		r.wanted[k.Identity] = want
-		r.changes = append(r.changes, change{k.Name, a.Target, k.Recipe, want, k.Identity,
+		changes = append(changes, change{k.Name, a.Target, k.Recipe, want, k.Identity,
 			record.SourceOf(store, a)})
 	}
+	return changes
 }
 
 // lasts tells whether a recipe would be refused again for what it was refused for.
@@ -173,7 +205,7 @@ func lasts(r *cache.Unapplied, recipe, proof string) bool {
 // built are the recipes that the command's kernels were built with, by identity.
 func (r *rerun) built() map[string]string {
 	out := map[string]string{}
-	for _, a := range r.units {
+	for _, a := range r.assemblies() {
 		for _, k := range a.Kernels {
 			out[k.Identity] = k.Recipe
 		}
@@ -184,7 +216,7 @@ func (r *rerun) built() map[string]string {
 // modules are the module ids of the build that another run would make otherwise, by source file.
 func (r *rerun) modules(store *cache.Store) map[string]string {
 	out := map[string]string{}
-	for _, a := range r.units {
+	for _, a := range r.assemblies() {
 		if t, ok := record.LoadTranslation(store, a.PTX); ok && toolcmd.CutProcess(t.Module) != "" {
 			out[t.Source] = t.Module
 		}

@@ -29,8 +29,8 @@ func TestReasonLasts(t *testing.T) {
 		drivertest.Kept(t, store, d)
 		known := standing.Several{Store: store}
 		defer known.Close()
-		r.changesOf(store, &known, a, environment.Of(nil), false)
-		return len(r.changes), r.refused[d.Identity]
+		changes := r.changesOf(store, &known, a, environment.Of(nil), false)
+		return len(changes), r.refused[d.Identity]
 	}
 	if n, refused := changes(); n != 0 || refused != nil {
 		t.Errorf("tried again: %d changes, %v", n, refused)

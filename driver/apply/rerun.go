@@ -128,7 +128,7 @@ func (b *beside) differs(was *result, path string) string {
 	for _, n := range was.left.Notes {
 		seen = append(seen, n.Assembly.PTX)
 	}
-	for _, a := range b.rerun.units {
+	for _, a := range b.rerun.assemblies() {
 		if !slices.Contains(seen, a.PTX) {
 			return "a source of " + path + " has changed since it was built; the next build makes it"
 		}

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,15 +16,16 @@ import (
 	"gnvcc/driver/scratch"
 	"gnvcc/driver/stage"
 	"gnvcc/driver/standing"
+	"gnvcc/driver/witness"
 )
 
-// What was built here, and how: read from the store, without running anything. And forgetting what
-// is no use any more.
+// What is built here, and how: the code in files, and what the store knows of it, without running
+// anything. And forgetting what is no use any more.
 
 // A Output is what one command has written.
 type Output struct {
 	Output  string // absolute; a folder where the command has no -o
-	Dir     string
+	Dir     string // with Args and Inputs: none where no command is known to write it
 	Args    []string
 	Inputs  []string
 	State   string // "as wanted", "pending", or "alone": gnvcc apply would leave it alone
@@ -46,16 +48,19 @@ type Kernel struct {
 	// Refused says of a recipe that was decided why it is not wanted: it is banned, of an old form, or
 	// not proven.
 	Refused string `json:",omitempty"`
+	Unknown bool   `json:",omitempty"` // the code that is there is not on record; Recipe says nothing
 }
 
-// Status tells of every command in or below a folder ("": everywhere), and which outputs a killed
-// apply was about to replace.
+// Status tells of every command in or below a folder ("": everywhere), of files there that hold
+// device code and that no command is known to write, and which outputs a killed apply was about to
+// replace. A folder that is a file is that file alone.
 func Status(ctx context.Context, store *cache.Store,
 	under string) (out []Output, broken []string, err error) {
 	if err := store.PublishSpooled(ctx); err != nil {
 		return nil, nil, fmt.Errorf("update the decisions: %w", err)
 	}
-	all, err := recorded(store, Aim{Under: under})
+	l := look(store)
+	all, err := l.recorded(Aim{Under: under})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -64,41 +69,16 @@ func Status(ctx context.Context, store *cache.Store,
 		defer sn.Close()
 	}
 	for _, r := range all {
-		if r.command.Dir == "" {
-			continue // nothing is known of where it lies
+		if r.command.Dir != "" { // else nothing is known of where it lies
+			out = append(out, r.output(sn))
 		}
-		l := r.line()
-		o := Output{Output: l.Place(), Dir: r.command.Dir, Args: r.command.Args, Inputs: l.Inputs,
-			State: "as wanted"}
-		if l.Output != "" {
-			o.Output = l.Target(r.command.Dir)
-		}
-		if why := r.impossible(); why != "" {
-			o.State, o.Why = "alone", why
-		} else if len(r.changes) > 0 {
-			o.State = "pending"
-		}
-		for _, a := range r.units {
-			for _, k := range a.Kernels {
-				b := Kernel{Kernel: k.Name, Target: a.Target, Recipe: k.Recipe, Wanted: r.wanted[k.Identity],
-					From: r.from[k.Identity], Reason: k.Unapplied.String()}
-				if err := r.refused[k.Identity]; err != nil {
-					b.Refused, b.Reason = err.Error(), "" // that of an earlier build
-				}
-				if sn != nil && b.Wanted != "" && b.From == "" {
-					var d cache.Decision
-					ok, err := sn.Get(cache.Pins, k.Identity, &d)
-					b.Pinned = ok && err == nil && d.Recipe == b.Wanted
-					b.Predicted = !b.Pinned && standing.Foretold(sn, k.Identity)
-				}
-				o.Kernels = append(o.Kernels, b)
-			}
-		}
-		sort.Slice(o.Kernels, func(i, j int) bool {
-			a, b := o.Kernels[i], o.Kernels[j]
-			return a.Kernel < b.Kernel || a.Kernel == b.Kernel && a.Target < b.Target
-		})
-		out = append(out, o)
+	}
+	others, err := l.found(ctx, under, all)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, f := range others {
+		out = append(out, f.output())
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].Output < out[j].Output })
 	for _, p := range unfinished(store) {
@@ -107,6 +87,71 @@ func Status(ctx context.Context, store *cache.Store,
 		}
 	}
 	return out, broken, nil
+}
+
+// output tells of a command.
+func (r *rerun) output(sn *cache.Snapshot) Output {
+	l := r.line()
+	o := Output{Output: l.Place(), Dir: r.command.Dir, Args: r.command.Args, Inputs: l.Inputs,
+		State: "as wanted"}
+	if l.Output != "" {
+		o.Output = l.Target(r.command.Dir)
+	}
+	if why := cmp.Or(r.strange, r.impossible()); why != "" {
+		o.State, o.Why = "alone", why
+	} else if len(r.changes) > 0 {
+		o.State = "pending"
+	}
+	if r.gone && len(r.codes) == 0 { // nothing is there of which something could be said
+		return o
+	}
+	for _, a := range r.assemblies() {
+		for _, k := range a.Kernels {
+			b := Kernel{Kernel: k.Name, Target: a.Target, Recipe: k.Recipe, Wanted: r.wanted[k.Identity],
+				From: r.from[k.Identity], Reason: k.Unapplied.String()}
+			if err := r.refused[k.Identity]; err != nil {
+				b.Refused, b.Reason = err.Error(), "" // that of an earlier build
+			}
+			if sn != nil && b.Wanted != "" && b.From == "" {
+				var d cache.Decision
+				ok, err := sn.Get(cache.Pins, k.Identity, &d)
+				b.Pinned = ok && err == nil && d.Recipe == b.Wanted
+				b.Predicted = !b.Pinned && standing.Foretold(sn, k.Identity)
+			}
+			o.Kernels = append(o.Kernels, b)
+		}
+	}
+	o.Kernels = append(o.Kernels, kernelsOf(r.unknown)...)
+	sortKernels(o.Kernels)
+	return o
+}
+
+// kernelsOf tells of code as it is, where no command is known to make it again.
+func kernelsOf(codes []witness.Code) (out []Kernel) {
+	for _, c := range codes {
+		names, recipes := c.Kernels, map[string]cache.Kernel{}
+		for i := len(c.Built) - 1; i >= 0; i-- { // the newest counts
+			for _, k := range c.Built[i].Kernels {
+				recipes[k.Name] = k
+			}
+		}
+		for _, name := range names {
+			k, known := recipes[name]
+			if len(c.Built) > 0 && !known {
+				continue // a second entry: its kernel's recipe tells
+			}
+			out = append(out, Kernel{Kernel: name, Target: fmt.Sprintf("sm_%d", c.Target),
+				Recipe: k.Recipe, Wanted: k.Recipe, Unknown: !known})
+		}
+	}
+	return out
+}
+
+func sortKernels(all []Kernel) {
+	sort.Slice(all, func(i, j int) bool {
+		a, b := all[i], all[j]
+		return a.Kernel < b.Kernel || a.Kernel == b.Kernel && a.Target < b.Target
+	})
 }
 
 // Cleaned is what Clean has removed.

@@ -48,9 +48,8 @@ func Try(ctx context.Context, store *cache.Store, hash string) (*Trial, error) {
 	}
 	defer scratch.Remove()
 	r := &rerun{hash: hash, command: c}
-	for _, a := range record.Read(store).ByCommand(store)[hash] {
-		r.units = append(r.units, a)
-	}
+	r.all = commands(record.Read(store))[hash]
+	r.newest(store)
 	b := &beside{rerun: r, store: store, self: self, dir: scratch.Path, stop: true,
 		env: environment.Read()}
 	ran, err := b.run(ctx, nil)

@@ -134,6 +134,17 @@ func (c *Compiler) Kernel(cubinHash, kernel string) (*Source, error) {
 		}
 		link = &l
 	}
+	return c.of(ix, a, link, kernel)
+}
+
+// Built is Kernel for a build on record: of two texts that give one cubin it is told which.
+func (c *Compiler) Built(a cache.Assembly, kernel string) (*Source, error) {
+	return c.of(c.fresh.Get(func(ix *record.Index) bool { return ix.Knows(a.Cubin) }), a, nil, kernel)
+}
+
+// of gathers what is known of a kernel of an assembly, and of its module's link.
+func (c *Compiler) of(ix *record.Index, a cache.Assembly, link *cache.Link,
+	kernel string) (*Source, error) {
 	s, err := c.source(a, kernel)
 	if err != nil {
 		return nil, err

@@ -90,6 +90,7 @@ func identity(normal, target, version string, flags []string) string {
 type Default struct {
 	Kernels  []cache.Kernel
 	Cubin    string // hash
+	Code     string // cubin.CodeHash of it; "" if an earlier version kept this
 	Messages []child.Message
 	Whole    bool // the messages are all there
 }
@@ -158,4 +159,13 @@ func (j *Job) Assembly(command, dir, cubinHash string, kernels []cache.Kernel) c
 		Command: command, Ptxas: j.Tool, Version: j.Version, Args: j.Call.Template(), Dir: dir,
 		Target: j.Call.Target, Reloc: j.Call.Reloc, PTX: j.Hash, Cubin: cubinHash, Kernels: kernels,
 	}
+}
+
+// CodeOf is the hash of a cubin's code, "" where it can't be read: then its bytes identify it.
+func CodeOf(content []byte) string {
+	hash, err := cubin.CodeHash(content)
+	if err != nil {
+		return ""
+	}
+	return hash
 }

@@ -66,9 +66,12 @@ func LoadCommand(store *cache.Store, hash string) (cache.Command, error) {
 
 // IsLast tells whether a command is the last one that was seen to write its output.
 func IsLast(store *cache.Store, hash string, c cache.Command) bool {
-	last, ok := memoTarget.Get(store, targetKey(Line(c), c.Dir))
+	last, ok := memoTarget.Get(store, TargetOf(c))
 	return ok && last == hash
 }
+
+// TargetOf is the same for commands that write the same.
+func TargetOf(c cache.Command) string { return targetKey(Line(c), c.Dir) }
 
 // targetKey is the key of memoTarget: one for a folder, however it was reached.
 func targetKey(l *toolcmd.Line, dir string) string {

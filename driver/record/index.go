@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -19,6 +20,8 @@ type Index struct {
 	Assemblies map[string][]cache.Assembly // newest first is not promised
 	links      map[string][]cache.Link
 	problems   []error
+
+	byCode map[string][]cache.Assembly // made by Holding
 }
 
 func cubinOf(key string) string {
@@ -91,6 +94,38 @@ func (ix *Index) Link(cubin string) (cache.Link, bool) {
 	return newest, newest.Cubin != ""
 }
 
+// Holding gives what was built into a cubin of this content, by all commands on record, the newest
+// first: an assembly that gave this very code, and one whose PTX nvcc's own compile makes this code
+// of, with its kernels as nvcc makes them. code is the cubin's cubin.CodeHash, whole the hash of
+// its bytes, which records of earlier versions have alone.
+func (ix *Index) Holding(code, whole string) []cache.Assembly {
+	if ix.byCode == nil {
+		ix.byCode = map[string][]cache.Assembly{}
+		for _, list := range ix.Assemblies {
+			for _, a := range list {
+				key := cmp.Or(a.Code, "whole "+a.Cubin)
+				ix.byCode[key] = append(ix.byCode[key], a)
+				if a.Own != "" && a.Own != a.Code {
+					ix.byCode[a.Own] = append(ix.byCode[a.Own], own(a))
+				}
+			}
+		}
+	}
+	out := slices.Concat(ix.byCode[code], ix.byCode["whole "+whole])
+	slices.SortStableFunc(out, func(a, b cache.Assembly) int { return b.Time.Compare(a.Time) })
+	return out
+}
+
+// own is an assembly as it would be without recipes.
+func own(a cache.Assembly) cache.Assembly {
+	a.Code = a.Own
+	a.Kernels = slices.Clone(a.Kernels)
+	for i, k := range a.Kernels {
+		a.Kernels[i] = cache.Kernel{Name: k.Name, Identity: k.Identity}
+	}
+	return a
+}
+
 // A fresh index is read again where something was not found in it, since a build may have run
 // meanwhile.
 type Fresh struct {
@@ -120,7 +155,7 @@ func (ix *Index) ByCommand(store *cache.Store) map[string]map[string]cache.Assem
 			if a.Command == "" {
 				continue
 			}
-			unit := a.Target + "\x00" + SourceOf(store, a)
+			unit := UnitOf(store, a)
 			units := out[a.Command]
 			if units == nil {
 				units = map[string]cache.Assembly{}
@@ -132,6 +167,11 @@ func (ix *Index) ByCommand(store *cache.Store) map[string]map[string]cache.Assem
 		}
 	}
 	return out
+}
+
+// UnitOf is the same for assemblies of one source file and target.
+func UnitOf(store *cache.Store, a cache.Assembly) string {
+	return a.Target + "\x00" + SourceOf(store, a)
 }
 
 // SourceOf names the source file of an assembly, "" where that is not known.
@@ -154,17 +194,23 @@ func (ix *Index) OutputsOf(store *cache.Store, cubin string) []string {
 	return slices.Compact(out)
 }
 
-// Noted keeps what the store knows of a job by a command.
+// Noted keeps what the newest record of a command's unit says (a source file for one target), so
+// that the next build of the same writes none.
 const Noted cache.Memos[string] = "noted"
 
 // AssemblyKey is the key of an assembly's record: two commands may give the same cubin (a project
-// built in two folders), and both are to be known. Whoever looks for a cubin takes all keys that
-// begin with its hash.
-func AssemblyKey(cubinHash, command string) string {
-	if command == "" {
-		return cubinHash
+// built in two folders), and two PTX texts, and all are to be known. Whoever looks for a cubin
+// takes all keys that begin with its hash.
+func AssemblyKey(a cache.Assembly) string { return KeyOf(a.Cubin, a.Command, a.PTX) }
+
+// KeyOf joins a cubin's hash with what else tells its record from others.
+func KeyOf(cubin string, others ...string) string {
+	for _, other := range others {
+		if other != "" {
+			cubin += "." + other[:min(len(other), 16)]
+		}
 	}
-	return cubinHash + "." + command[:16]
+	return cubin
 }
 
 // A Unit is one compile of device code: a source file for one target.

@@ -76,7 +76,7 @@ func FuzzMemos(f *testing.F) {
 		s := &stage{store: store, log: zerolog.Nop()}
 		if std, ok := j.LoadDefault(store); ok {
 			job.Spills(std.Kernels, std.Messages)
-			noteText(std.Cubin, std.Kernels)
+			noteText(j, std.Cubin, std.Kernels)
 			standing.Recipes(nil, std.Kernels, standing.AskerOf(store, hash, environment.Of(nil)))
 		}
 		s.loadBuild(key, j, func() (*compile.HostStub, error) { return stub, nil })

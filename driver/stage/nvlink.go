@@ -65,7 +65,7 @@ func (s *stage) nvlink() error {
 		Target: c.Target,
 		Cubin:  hash, Time: time.Now().UTC(),
 	}
-	if err := s.store.Spool(cache.Links, record.AssemblyKey(hash, s.env.Command), l); err != nil {
+	if err := s.store.Spool(cache.Links, record.KeyOf(hash, s.env.Command), l); err != nil {
 		return fmt.Errorf("spool the link: %w", err)
 	}
 	if err := record.Noted.Put(s.store, note, hash); err != nil {

@@ -85,7 +85,7 @@ func (s *stage) ptxas() error {
 		if seen && s.env.Stop && s.knownCubin(j, std) {
 			return nil
 		}
-		if seen && s.apply == nil && s.noted(j, std.Cubin, kernels) {
+		if seen && s.apply == nil && s.noted(j, std.Cubin, kernels, s.unitOf(j)) {
 			s.outcome = outSeen
 			return nil // the stage becomes ptxas
 		}
@@ -178,17 +178,18 @@ func (s *stage) runDefault(own *atWork, j *job.Job, kernels []cache.Kernel,
 		return nil, err
 	}
 	job.Spills(kernels, own.heard.Messages)
-	std := &job.Default{Kernels: kernels, Cubin: cache.Hash(content), Messages: own.heard.Messages,
-		Whole: own.heard.Whole}
+	std := &job.Default{Kernels: kernels, Cubin: cache.Hash(content), Code: job.CodeOf(content),
+		Messages: own.heard.Messages, Whole: own.heard.Whole}
 	if err := j.KeepDefault(s.store, std); err != nil {
 		return std, fmt.Errorf("note what ptxas gave: %w", err)
 	}
-	return std, s.note(j, content, kernels)
+	return std, s.note(j, content, kernels, std.Code)
 }
 
-// noteText says what is worth a new record: the cubin, and what was applied or refused in it.
-func noteText(cubinHash string, kernels []cache.Kernel) string {
-	text := cubinHash
+// noteText says what is worth a new record: the job, its cubin, and what was applied or refused in
+// it.
+func noteText(j *job.Job, cubinHash string, kernels []cache.Kernel) string {
+	text := j.Key + "\n" + cubinHash
 	for _, k := range kernels {
 		if k.Recipe == "" && k.Unapplied == nil {
 			continue
@@ -201,18 +202,29 @@ func noteText(cubinHash string, kernels []cache.Kernel) string {
 	return text
 }
 
-// noted tells whether this command's assembly was written down before as it is now. Where the cubin
-// may be another one each time (-lineinfo keeps a file's time) that is not known beforehand.
-func (s *stage) noted(j *job.Job, cubinHash string, kernels []cache.Kernel) bool {
+// unitOf is the key of what this command made last of the job's source file for its target.
+func (s *stage) unitOf(j *job.Job) string {
+	source := toolcmd.BlotTemporary(j.Call.Input())
+	if t, ok := record.LoadTranslation(s.store, j.Hash); ok {
+		source = t.Source
+	}
+	return cache.HashOf("unit 1", s.env.Command, j.Call.Target, source)
+}
+
+// noted tells whether this is what the newest record of the command's unit says: then none is
+// written, and the stage may become ptxas. A build of something else in between (an edit, another
+// branch) is another record, which this one has to come after. Where the cubin may be another one
+// each time (-lineinfo keeps a file's time) it is not known beforehand.
+func (s *stage) noted(j *job.Job, cubinHash string, kernels []cache.Kernel, unit string) bool {
 	if j.Call.Lineinfo || j.Call.Debug {
 		return false
 	}
-	text, ok := record.Noted.Get(s.store, cache.HashOf(j.Key, s.env.Command))
-	return ok && text == noteText(cubinHash, kernels) && s.store.HasObject(j.Hash)
+	text, ok := record.Noted.Get(s.store, unit)
+	return ok && text == noteText(j, cubinHash, kernels) && s.store.HasObject(j.Hash)
 }
 
-// note writes down what was built.
-func (s *stage) note(j *job.Job, content []byte, kernels []cache.Kernel) error {
+// note writes down what was built; own is the hash of the code that nvcc's own compile gives.
+func (s *stage) note(j *job.Job, content []byte, kernels []cache.Kernel, own string) error {
 	if len(kernels) == 0 {
 		return nil // functions only; the device link's record leads to the kernels that call them
 	}
@@ -224,8 +236,8 @@ func (s *stage) note(j *job.Job, content []byte, kernels []cache.Kernel) error {
 			kernels[i].Unapplied = &unapplied
 		}
 	}
-	hash := cache.Hash(content)
-	if s.apply == nil && s.noted(j, hash, kernels) {
+	hash, unit := cache.Hash(content), s.unitOf(j)
+	if s.apply == nil && s.noted(j, hash, kernels, unit) {
 		return nil
 	}
 	if _, err := s.store.PutObject(j.PTX); err != nil {
@@ -237,18 +249,15 @@ func (s *stage) note(j *job.Job, content []byte, kernels []cache.Kernel) error {
 		}
 	}
 	a := j.Assembly(s.env.Command, s.dir, hash, kernels)
-	a.Time = time.Now().UTC()
+	a.Code, a.Own, a.Time = job.CodeOf(content), own, time.Now().UTC()
 	if s.apply != nil {
-		return s.apply.Hold(again.Note{
-			Key: record.AssemblyKey(hash, s.env.Command), Assembly: a,
-			MemoKey: cache.HashOf(j.Key, s.env.Command), MemoText: noteText(hash, kernels),
-		})
+		return s.apply.Hold(again.Note{Key: record.AssemblyKey(a), Assembly: a, MemoKey: unit,
+			MemoText: noteText(j, hash, kernels)})
 	}
-	if err := s.store.Spool(cache.Assemblies, record.AssemblyKey(hash, s.env.Command), a); err != nil {
+	if err := s.store.Spool(cache.Assemblies, record.AssemblyKey(a), a); err != nil {
 		return fmt.Errorf("spool the assembly: %w", err)
 	}
-	if err := record.Noted.Put(s.store, cache.HashOf(j.Key, s.env.Command),
-		noteText(hash, kernels)); err != nil {
+	if err := record.Noted.Put(s.store, unit, noteText(j, hash, kernels)); err != nil {
 		return fmt.Errorf("note the assembly: %w", err)
 	}
 	return nil
@@ -311,7 +320,7 @@ func (s *stage) tuned(own *atWork, j *job.Job, std *job.Default, kernels []cache
 		if err != nil {
 			return err
 		}
-		return s.note(j, final, kept.Kernels)
+		return s.note(j, final, kept.Kernels, std.Code)
 	}
 	if err := s.put(j, content, kept, host, group); err != nil {
 		s.result = nil // what lies there may be half a file: ptxas is to write its own
@@ -321,7 +330,7 @@ func (s *stage) tuned(own *atWork, j *job.Job, std *job.Default, kernels []cache
 		child.Replay(std.Messages)
 		s.result = &child.Ending{}
 	}
-	return s.note(j, content, kept.Kernels)
+	return s.note(j, content, kept.Kernels, std.Code)
 }
 
 // stubOf finds the host stub of a job, when it is asked for.

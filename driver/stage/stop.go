@@ -46,7 +46,7 @@ func (s *stage) knownCubin(j *job.Job, std *job.Default) bool {
 	if err != nil || install(j.Call.Output(), content) != nil {
 		return false
 	}
-	if err := s.note(j, content, std.Kernels); err != nil {
+	if err := s.note(j, content, std.Kernels, std.Code); err != nil {
 		s.log.Warn().Err(err).Msg("ptxas runs again")
 		return false
 	}

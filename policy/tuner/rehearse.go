@@ -17,7 +17,7 @@ import (
 func (c *Compiler) Rehearse(ctx context.Context, b record.BuiltKernel, r recipe.Recipe,
 	version string) (cache.Decision, error) {
 	none := cache.Decision{}
-	s, err := c.Compiler.Kernel(b.Assembly.Cubin, b.Name)
+	s, err := c.Compiler.Built(b.Assembly, b.Name)
 	if err != nil {
 		return none, err
 	}

@@ -33,6 +33,7 @@ func FuzzRead(f *testing.F) {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
+		CodeHash(b)
 		file, err := Read(b)
 		if (file == nil) == (err == nil) {
 			t.Fatalf("file %v, error %v", file, err)

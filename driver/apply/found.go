@@ -1,0 +1,167 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"gnvcc/cache"
+	"gnvcc/driver/record"
+	"gnvcc/driver/witness"
+	"gnvcc/rewrite/ptx"
+	"gnvcc/sim/fatbin"
+)
+
+// Files with device code that no command on record writes: copied, moved or renamed, with their
+// folder or without; archives, programs and libraries; what was built with another store, or
+// before this one was cleaned. Nothing can build them again here. What is in them is told all the
+// same, but for code in programs and shared libraries that is not on record: that is somebody
+// else's.
+
+// A foundFile is one of them.
+type foundFile struct {
+	path  string
+	codes []witness.Code
+	err   error
+	kind  fatbin.Kind
+}
+
+// found looks for such files in and below a folder; "": nowhere. all are the commands that are
+// known there.
+func (l *looking) found(ctx context.Context, folder string,
+	all []*rerun) (out []foundFile, err error) {
+	if folder == "" {
+		return nil, nil
+	}
+	if folder, err = filepath.EvalSymlinks(folder); err != nil {
+		return nil, err
+	}
+	written := map[string]bool{}
+	for _, r := range all {
+		if r.command.Dir != "" {
+			for _, path := range record.Writes(r.command) {
+				written[path] = true
+			}
+		}
+	}
+	own, err := filepath.EvalSymlinks(l.store.Path())
+	if err != nil {
+		own = l.store.Path()
+	}
+	paths, err := witness.Find(ctx, folder, own)
+	if err != nil {
+		return nil, err
+	}
+	paths = slices.DeleteFunc(paths, func(p string) bool { return written[p] })
+	if l.readAll(ctx, paths); ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	for _, path := range paths {
+		f := foundFile{path: path, kind: witness.KindOf(path)}
+		if f.codes, f.err = l.at(path); errors.Is(f.err, witness.ErrNone) {
+			continue
+		}
+		if f.kind == fatbin.Linked && path != folder { // a library of somebody's, as a rule
+			f.err = nil
+			f.codes = slices.DeleteFunc(slices.Clone(f.codes), func(c witness.Code) bool {
+				return len(c.Built) == 0
+			})
+		}
+		if f.err != nil || len(f.codes) > 0 {
+			out = append(out, f)
+		}
+	}
+	return out, nil
+}
+
+// made tells whether a file is made of others.
+func (f foundFile) made() bool { return f.kind == fatbin.Archive || f.kind == fatbin.Linked }
+
+// output tells of a file.
+func (f foundFile) output() Output {
+	o := Output{Output: f.path, State: "alone", Why: "no command is known that writes it"}
+	switch {
+	case f.err != nil:
+		o.Why = f.err.Error()
+	case f.made():
+		o.Why = "made of other files"
+	}
+	o.Kernels = kernelsOf(f.codes)
+	sortKernels(o.Kernels)
+	return o
+}
+
+// remains says of which files a revert can't say that they are nvcc's own code, when all is run
+// that can be: still, where nothing here makes them so; stale, where the user's build will, since
+// what they are made of can be built again. all are the commands that are known.
+func (l *looking) remains(ctx context.Context, folder string, all []*rerun) (still, stale []string,
+	err error) {
+	alive := map[string]bool{}
+	for _, r := range all {
+		alive[r.hash] = r.command.Dir != "" && !record.Vanished(r.command)
+	}
+	tell := func(name string, made bool, c witness.Code) {
+		kernel := ptx.ShortName(c.Kernels[0])
+		again := slices.ContainsFunc(c.Built, func(a cache.Assembly) bool { return alive[a.Command] })
+		switch {
+		case c.Own():
+		case len(c.Built) == 0:
+			still = append(still, fmt.Sprintf("%s: it holds code of %s that this store does not know; if "+
+				"that has recipes, GNVCC_OFF=1 or nvcc itself builds it without", name, kernel))
+		case (made || c.Linked) && again:
+			stale = append(stale, fmt.Sprintf("%s: it holds code of %s with recipes, until your build makes "+
+				"it again", name, kernel))
+		default:
+			still = append(still, fmt.Sprintf("%s: it holds code of %s with recipes (%s), and no command "+
+				"is known that writes it; GNVCC_OFF=1 or nvcc itself builds it without", name, kernel,
+				recipesOf(c)))
+		}
+	}
+	for _, r := range all { // a program: code of other commands
+		if r.strange != "" || r.gone || r.command.Dir == "" {
+			continue // named already, or nothing
+		}
+		if len(r.changes) > 0 {
+			still = append(still, r.String()+" is still to be built again")
+		}
+		for _, c := range r.codes {
+			if len(c.Built) > 0 && !mine(c, r) {
+				tell(r.name(), true, c)
+			}
+		}
+	}
+	others, err := l.found(ctx, folder, all)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, f := range others {
+		if f.err != nil {
+			still = append(still, f.err.Error())
+		}
+		for _, c := range f.codes {
+			tell(f.path, f.made(), c)
+		}
+	}
+	slices.Sort(still)
+	slices.Sort(stale)
+	return slices.Compact(still), slices.Compact(stale), nil
+}
+
+// mine tells whether a command gave code.
+func mine(c witness.Code, r *rerun) bool {
+	return slices.ContainsFunc(c.Built, func(a cache.Assembly) bool { return a.Command == r.hash })
+}
+
+// recipesOf are those in some code, as its newest record has them.
+func recipesOf(c witness.Code) string {
+	var out []string
+	for _, k := range c.Built[0].Kernels {
+		if k.Recipe != "" {
+			out = append(out, ptx.ShortName(k.Name)+": "+k.Recipe)
+		}
+	}
+	return strings.Join(out, "; ")
+}

@@ -1,0 +1,176 @@
+package witness
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"gnvcc/cache"
+	"gnvcc/driver/record"
+	"gnvcc/sim/cubin"
+	"gnvcc/sim/fatbin"
+)
+
+// A Code is a cubin with kernels that a file holds.
+type Code struct {
+	Target  int // 90 for sm_90, sm_90a
+	Kernels []string
+	// what is on record of this very code, the newest first; none: nobody here knows it. Of a device
+	// link, what is on record of its inputs.
+	Built  []cache.Assembly
+	Linked bool // it was linked on the device
+
+	relocatable bool
+}
+
+// Own tells whether this is what nvcc's own compile gives, whatever else gives it too.
+func (c Code) Own() bool {
+	if c.Linked {
+		for _, a := range c.Built {
+			if !plain(a) {
+				return false
+			}
+		}
+		return len(c.Built) > 0
+	}
+	for _, a := range c.Built {
+		if plain(a) {
+			return true
+		}
+	}
+	return false
+}
+
+// plain tells whether an assembly has no recipe in it.
+func plain(a cache.Assembly) bool {
+	for _, k := range a.Kernels {
+		if k.Recipe != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// ErrNone says that a file holds no cubin at all, with kernels or without.
+var ErrNone = errors.New("it holds no device code")
+
+// Look gives the code in a file. An error says why the file, or its device code, can't be read.
+func Look(store *cache.Store, ix *record.Index, path string) ([]Code, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", path)
+	}
+	all, n, err := read(store, ix, f, info.Size(), true)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("the device code in %s: %w", path, err)
+	case n == 0:
+		return nil, ErrNone
+	}
+	return bare(all), nil
+}
+
+// read gives the code in a file, and how many cubins there are; links tells whether those that were
+// linked on the device are looked up, too.
+func read(store *cache.Store, ix *record.Index, r io.ReaderAt, size int64,
+	links bool) (out []Code, n int, err error) {
+	err = fatbin.Each(r, size, func(content []byte) error {
+		f, err := cubin.Read(content)
+		if err != nil {
+			return err
+		}
+		if n++; len(f.Kernels) == 0 {
+			return nil
+		}
+		c := Code{Target: f.Target, relocatable: f.Relocatable}
+		for _, k := range f.Kernels {
+			c.Kernels = append(c.Kernels, k.Name)
+		}
+		code, err := cubin.CodeHash(content)
+		if err != nil {
+			return err
+		}
+		whole := cache.Hash(content)
+		c.Built = ix.Holding(code, whole)
+		if l, ok := ix.Link(whole); ok && links {
+			c.Linked = true
+			c.Built, err = inputs(store, ix, l)
+		}
+		out = append(out, c)
+		return err
+	})
+	return out, n, err
+}
+
+// inputs gives what is on record of what went into a device link; none where an input is not.
+func inputs(store *cache.Store, ix *record.Index, l cache.Link) ([]cache.Assembly, error) {
+	var out []cache.Assembly
+	for _, in := range l.Inputs {
+		content, err := store.Object(in.Object)
+		if err != nil {
+			return nil, nil // it was not kept, or trimmed since
+		}
+		all, _, err := read(store, ix, bytes.NewReader(content), int64(len(content)), false)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range all {
+			if len(c.Built) == 0 {
+				return nil, nil
+			}
+			at := 0
+			for i, a := range c.Built { // of two ways to one code, the one without recipes
+				if plain(a) {
+					at = i
+					break
+				}
+			}
+			out = append(out, c.Built[at])
+		}
+	}
+	return out, nil
+}
+
+// bare leaves out what is in a file twice: with -rdc=true a program holds the relocatable code that
+// its device link was made of, beside the linked one, which is what runs. Where that is not on
+// record, what it was made of tells.
+func bare(all []Code) []Code {
+	linked, loose := map[string]bool{}, map[string]bool{}
+	for _, c := range all {
+		for _, k := range c.Kernels {
+			if c.relocatable {
+				loose[k] = true
+			} else if len(c.Built) > 0 {
+				linked[k] = true
+			}
+		}
+	}
+	var out []Code
+	for _, c := range all {
+		if c.relocatable && within(c.Kernels, linked) ||
+			!c.relocatable && len(c.Built) == 0 && within(c.Kernels, loose) {
+			continue
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+func within(names []string, set map[string]bool) bool {
+	for _, n := range names {
+		if !set[n] {
+			return false
+		}
+	}
+	return true
+}
