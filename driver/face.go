@@ -41,6 +41,11 @@ func Face(args []string) int {
 		return complain("%v", err)
 	}
 	log := env.Log()
+	if log.Warn().Enabled() { // a log is kept
+		for _, why := range toolkit.Ignored(env) {
+			log.Warn().Str("why", why).Str("nvcc", kit.Nvcc).Msg("a variable is passed by")
+		}
+	}
 	past := toolkit.Passed(env, self, kit.Nvcc)
 	argv, settings := []string{kit.Nvcc}, env.Nvccs(past)
 

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gnvcc/policy"
+	"gnvcc/policy/selection"
 	"gnvcc/policy/tuner"
 	"gnvcc/profile/capture"
 	"gnvcc/profile/replay"
@@ -128,8 +129,9 @@ func printable(r rune) rune {
 	return r
 }
 
-const replayAbout = `Searches on the launches that gnvcc tune has captured, without the program: those of kernels whose name matches the
-regular expression KERNEL, or all. "gnvcc captures" lists them.`
+const replayAbout = `Searches on the launches that gnvcc tune has captured, without the program: those of the kernels that KERNEL means, or all.
+"gnvcc captures" lists them.
+` + kernelUsage
 
 // replayVerb searches on captures alone.
 func replayVerb() *cobra.Command {
@@ -145,6 +147,7 @@ func replayVerb() *cobra.Command {
 	by := fs.String("profile", "", "search by this `file`'s shares of the GPU time (gnvcc tune --help)")
 	fs.BoolVar(&o.Exhaustive, "exhaustive", false, "benchmark the search: measure all pairs of levers too, and say what the search missed")
 	quiet := fs.Bool("quiet", false, "print errors only")
+	completesKernels(c, capturedNames, false)
 	return tries(c, 2, func(args []string) error {
 		p, err := tuner.ReadProfile(context.Background(), *by)
 		if err != nil {
@@ -154,11 +157,41 @@ func replayVerb() *cobra.Command {
 			return errors.New("--budget must be more than 0")
 		}
 		if len(args) == 1 {
-			if o.Only, err = regexp.Compile(args[0]); err != nil {
-				return err
+			if o.Only, err = capturedKernels(args[0]); err != nil {
+				complain("replay", err)
+				return exit(1)
 			}
 		}
 		return tuneNow("replay", tuner.Request{Mode: tuner.Captured, Options: o, Apply: *applyToo,
 			Budget: time.Duration(budget), Profile: p}, *quiet)
 	})
+}
+
+// capturedKernels is what a word means among the kernels that launches are captured of.
+func capturedKernels(word string) (*regexp.Regexp, error) {
+	store, err := openStore()
+	if err != nil {
+		return nil, err
+	}
+	s, err := tuner.Captures(store)
+	if err != nil {
+		return nil, err
+	}
+	list, _ := s.List()
+	captured := map[string]bool{}
+	var kernels []selection.Kernel
+	for _, m := range list {
+		captured[m.Kernel] = true
+		kernels = append(kernels, selection.Kernel{Name: m.Kernel})
+	}
+	for _, b := range builtKernels(store) { // for their identities
+		if captured[b.Name] {
+			kernels = append(kernels, b.selected())
+		}
+	}
+	if _, err := selection.Of(word, kernels, itself); err != nil {
+		return nil, fmt.Errorf(
+			"no launches are captured of it (gnvcc tune -- ./app captures some, gnvcc captures lists them): %w", err)
+	}
+	return selection.Pattern(word, kernels)
 }

@@ -90,7 +90,11 @@ func doctor(deep bool) int {
 // sayToolkit tells of nvcc, of its tools and of the agent.
 func sayToolkit(say sayer) {
 	self, _ := os.Executable()
-	toolkit, err := toolkit.Find(self, environment.Read())
+	env := environment.Read()
+	for _, why := range toolkit.Ignored(env) {
+		say(cache.Note, "builds pass it by, as nvcc does", "%s", why)
+	}
+	toolkit, err := toolkit.Find(self, env)
 	if err != nil {
 		say(cache.Problem, "install/toolkit 13.0 installs one without root", "nvcc: %v", err)
 		return

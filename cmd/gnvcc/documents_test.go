@@ -154,7 +154,7 @@ func TestDocumented(t *testing.T) {
 			t.Errorf("docs/use.md does not have the verb %s", v.name)
 		}
 	}
-	for _, name := range regexp.MustCompile(`GNVCC_[A-Z]+`).FindAllString(variables, -1) {
+	for _, name := range regexp.MustCompile(`GNVCC_[A-Z]+`).FindAllString(variablesText(), -1) {
 		if !strings.Contains(use, "`"+name) {
 			t.Errorf("docs/use.md does not have the variable %s", name)
 		}

@@ -11,27 +11,29 @@ import (
 	"github.com/spf13/cobra"
 
 	"gnvcc/cache"
-	"gnvcc/driver/record"
 	"gnvcc/policy"
 	"gnvcc/policy/decide"
+	"gnvcc/policy/selection"
 )
 
 // Forgetting what was measured, so that the next tune begins anew.
 
 // forgetVerb removes decisions, pins and notebooks.
 func forgetVerb() *cobra.Command {
-	c := newVerb("forget [-n] KERNEL | --all",
+	c := newVerb("forget [-n] [--all] KERNEL | --all",
 		"forget what was decided, pinned and tried for a kernel; --all: for all kernels, and bans",
 		`Drops what was decided for a kernel, on every GPU and for every build, the recipes that were pinned, and what was tried:
 the next build or apply gives nvcc's own code, and the next tune begins anew. Bans stay (gnvcc unban), and so do captured
-launches (gnvcc captures drop). With --all, for all kernels, and their bans too.
+launches (gnvcc captures drop). With --all and a KERNEL, for all that it means; with --all alone, for all kernels, and their
+bans too.
 `+kernelUsage, arguments(0, 1))
 	dry := c.Flags().BoolP("dry-run", "n", false, "only show what would be forgotten")
-	all := c.Flags().Bool("all", false, "all kernels, and their bans")
+	all := c.Flags().Bool("all", false, "all kernels that KERNEL means; without one all that there are, and their bans")
+	completesKernels(c, builtNames, false)
 	return tries(c, 1, func(args []string) error {
-		if (len(args) == 1) == *all {
+		if len(args) == 0 && !*all {
 			return exit(complain("forget",
-				errors.New("name one kernel, or use --all\nusage: gnvcc forget [-n] KERNEL | --all")))
+				errors.New("name one kernel, or use --all\nusage: gnvcc forget [-n] [--all] KERNEL | --all")))
 		}
 		return forget(context.Background(), strings.Join(args, ""), *all, *dry)
 	})
@@ -50,10 +52,12 @@ func forget(ctx context.Context, name string, all, dry bool) error {
 		return err
 	}
 	store := b.Store()
-	known, err := meant(store, name, all)
+	list, err := meant(store, name, all)
 	if err != nil {
 		return err
 	}
+	known := identities(list)
+	all = all && name == ""
 	var gone forgotten
 	if gone.keys, err = recordsOf(store, known, all); err != nil {
 		return err
@@ -78,11 +82,22 @@ func forget(ctx context.Context, name string, all, dry bool) error {
 		identity := decide.NotebookOf(text)
 		return identity != "" && (all || known[identity])
 	}, dry)
-	gone.tell(dry)
+	gone.tell(names(list), dry)
 	return err
 }
 
-func (g forgotten) tell(dry bool) {
+// names are those of kernels, each once; "" for none.
+func names(list []selection.Kernel) string {
+	var out []string
+	for _, k := range list {
+		if n := policy.ShortName(k.Name); !slices.Contains(out, n) {
+			out = append(out, n)
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+func (g forgotten) tell(names string, dry bool) {
 	var parts []string
 	add := func(n int, what string) {
 		if n > 0 {
@@ -98,6 +113,9 @@ func (g forgotten) tell(dry bool) {
 	if dry {
 		verb = "would be forgotten"
 	}
+	if names != "" {
+		verb += " of " + names
+	}
 	if len(parts) == 0 {
 		fmt.Fprintln(told, "nothing to forget: only its builds are known")
 		return
@@ -110,33 +128,21 @@ func (g forgotten) tell(dry bool) {
 	fmt.Fprintln(told)
 }
 
-// meant are the identities of the kernels that a name stands for: of those that something was
-// decided for, and of those that were built.
-func meant(store *cache.Store, name string, all bool) (map[string]bool, error) {
-	known := map[string]bool{}
-	if all {
-		return known, nil
+// meant are the kernels that a name stands for: of those that something was decided for, and of
+// those that were built. None stand for all.
+func meant(store *cache.Store, name string, all bool) ([]selection.Kernel, error) {
+	if name == "" {
+		return nil, nil
 	}
-	note := func(kernel, identity string) {
-		if identity != "" && called(kernel, identity, name) {
-			known[identity] = true
-		}
-	}
+	var decided []cache.Decision
 	for _, bucket := range []string{cache.Decisions, cache.Pins, cache.Predictions} {
 		if err := records(store, bucket, func(d cache.Decision) {
-			note(d.Kernel, d.Identity)
+			decided = append(decided, d)
 		}); err != nil {
 			return nil, err
 		}
 	}
-	for _, b := range record.Built(store) {
-		note(b.Name, b.Identity)
-	}
-	if len(known) == 0 {
-		return nil, fmt.Errorf("no such kernel: %s (gnvcc status and gnvcc report list those known)",
-			name)
-	}
-	return known, nil
+	return selection.One(name, all, known(store, decided), itself)
 }
 
 // recordsOf lists the keys of what was decided, pinned and foretold for kernels; with all

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 
 	"gnvcc/cache"
 	"gnvcc/driver/record"
@@ -17,10 +16,10 @@ import (
 // What a report says of locks and barriers: worked out anew from the PTX that builds have kept, so
 // that it needs no tuning, and for the blocks of the launches that were seen, where there are any.
 
-// hazards prints what there is to say, nothing where there is nothing. match limits the kernels,
-// nil: all.
+// hazards prints what there is to say, nothing where there is nothing. meant are the kernels'
+// identities, nil: all.
 func hazards(w io.Writer, store *cache.Store, mine *scope, decisions []cache.Decision,
-	match *regexp.Regexp) error {
+	meant map[string]bool) error {
 	shapes := make(map[string][][3]int)
 	for _, d := range decisions {
 		for _, l := range d.Evidence.Launches {
@@ -34,7 +33,7 @@ func hazards(w io.Writer, store *cache.Store, mine *scope, decisions []cache.Dec
 		if mine.folder != "" && !mine.kernels[b.Identity] {
 			continue
 		}
-		if match != nil && !match.MatchString(b.Name) && !match.MatchString(policy.ShortName(b.Name)) {
+		if meant != nil && !meant[b.Identity] {
 			continue
 		}
 		text := b.Assembly.PTX
@@ -78,10 +77,10 @@ func hazards(w io.Writer, store *cache.Store, mine *scope, decisions []cache.Dec
 }
 
 // tellHazards is hazards for a report: what goes wrong here must not spoil the rest.
-func tellHazards(mine *scope, decisions []cache.Decision, match *regexp.Regexp) {
+func tellHazards(mine *scope, decisions []cache.Decision, meant map[string]bool) {
 	store, err := openStore()
 	if err == nil {
-		err = hazards(stdout(), store, mine, decisions, match)
+		err = hazards(stdout(), store, mine, decisions, meant)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "gnvcc report: locks and barriers were not checked:", err)

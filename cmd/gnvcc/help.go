@@ -7,21 +7,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// variables are gnvcc's own, with what they are for.
-const variables = `  GNVCC_NVCC=PATH   the real nvcc (else CUDA_HOME, CUDA_PATH, PATH, Python packages, /usr/local/cuda, install/toolkit's)
-  GNVCC_STORE=DIR   where recipes are kept (else ~/.cache/gnvcc); MINE:THEIRS: those of others behind, read only
-  GNVCC_LOCK=FILE   build with the recipes of this lock file alone; 0: with no lock file
-  GNVCC_DEVICE=GPU  build for this one (a part of its name), where several were measured on
-  GNVCC_LAUNCHER=sccache  the tuner compiles candidates below this program, where cores are few
-  GNVCC_PREDICT=1   take recipes that gnvcc predict --adopt keeps, where nothing was decided
-  GNVCC_MAXSIZE=5G  size limit of the store; 0: none
-  GNVCC_OFF=1       be nvcc, and nothing else
-  GNVCC_KEEP=DIR    keep every file between nvcc's steps
-  GNVCC_LOG=FILE    note what was done, and why gnvcc stepped aside
-  GNVCC_VERIFY=1    recompute what could be taken from the store, and compare
-  GNVCC_STRICT=1    treat gnvcc's own failures as errors
-`
-
 func helpVerb() *cobra.Command {
 	c := newVerb("help [VERB]", "show this help", "Lists the verbs and variables, or describes one verb.", arguments(0, 1))
 	return runs(c, help)
@@ -45,7 +30,7 @@ func help(args []string) int {
 			fmt.Fprintf(out, "  %-12s %s\n", name, verbNamed(name).Short)
 		}
 	}
-	fmt.Fprintf(out, "\ngnvcc VERB -h lists a verb's options. A word that is the name of a file here is an input for nvcc, not a verb.\n\n%s\nThis is gnvcc %s.\n", variables, ownVersion())
+	fmt.Fprintf(out, "\ngnvcc VERB -h lists a verb's options. A word that is the name of a file here is an input for nvcc, not a verb.\n\nSettings, as variables or in a gnvcc.toml (gnvcc config):\n%s\nThis is gnvcc %s.\n", variablesText(), ownVersion())
 	return 0
 }
 
@@ -142,7 +127,7 @@ func manual() string {
 			}
 		}
 	}
-	line(".SH ENVIRONMENT\n.nf\n%s.fi", roff(variables))
+	line(".SH ENVIRONMENT\n.nf\n%s.fi", roff(variablesText()))
 	return b.String()
 }
 

@@ -22,10 +22,16 @@ func run(argv []string) int {
 		return stage.Run(step, command)
 	}
 	if verb := verbOf(argv[0], args); verb != nil {
+		if args[0] != "config" { // which says it itself
+			settle(false)
+		}
 		return verb(args[1:])
 	}
-	if len(args) == 1 && filepath.Base(argv[0]) != "nvcc" {
-		hint(args[0])
+	if !settle(true) {
+		return 1
+	}
+	if filepath.Base(argv[0]) != "nvcc" {
+		hint(args)
 	}
 	return driver.Face(args)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +10,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"gnvcc/install/kits"
+	"gnvcc/policy"
+	"gnvcc/sim/cubin"
 	"gnvcc/sim/sass"
 )
 
@@ -49,11 +52,22 @@ func params(kit kits.Kit) testscript.Params {
 			here, _, _ := strings.Cut(e.Getenv("PATH"), string(os.PathListSeparator))
 			e.Setenv("HERE", here)
 			e.Setenv("GNVCC_NVCC", kit.Nvcc())
+			e.Setenv("KIT", kit.Dir)
 			e.Setenv("GNVCC_STORE", filepath.Join(e.WorkDir, "store"))
 			e.Setenv("TERM", "dumb")
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			// registers CUBIN KERNEL N: so many has the kernel that people call so.
+			"registers": func(ts *testscript.TestScript, neg bool, args []string) {
+				f, err := cubin.Read([]byte(ts.ReadFile(args[0])))
+				ts.Check(err)
+				for _, k := range f.Kernels {
+					if policy.ShortName(k.Name) == args[1] && (fmt.Sprint(k.Registers) == args[2]) == neg {
+						ts.Fatalf("%s: %d registers", args[1], k.Registers)
+					}
+				}
+			},
 			// samefloats CUBIN CUBIN KERNEL: the kernel computes with the same floating-point instructions
 			// in both.
 			"samefloats": func(ts *testscript.TestScript, neg bool, args []string) {

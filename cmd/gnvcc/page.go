@@ -7,7 +7,6 @@ import (
 	"os"
 
 	"gnvcc/cache"
-	"gnvcc/driver/record"
 	"gnvcc/policy/page"
 	"gnvcc/policy/report"
 	"gnvcc/policy/tuner"
@@ -20,11 +19,11 @@ func writePage(path string, in page.Input) error {
 	if err != nil {
 		return err
 	}
-	known := record.BuiltBy(store)
+	known := newestBuilt(store)
 	if c, err := tuner.NewCompiler(store); err == nil {
 		defer c.Close()
 		in.Patch = func(d cache.Decision) string {
-			p, err := patchOf(c, known, d)
+			p, err := patchOf(c, known, d, unrehearsed)
 			if err != nil {
 				return "no diff: " + err.Error()
 			}

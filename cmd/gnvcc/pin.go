@@ -4,41 +4,36 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
-	"slices"
+	"os"
 	"strings"
-	"time"
 
-	"github.com/ianlancetaylor/demangle"
 	"github.com/spf13/cobra"
 
 	"gnvcc/cache"
-	"gnvcc/driver/record"
-	"gnvcc/driver/standing"
 	"gnvcc/policy"
+	"gnvcc/policy/selection"
 	"gnvcc/policy/tuner"
 	"gnvcc/rewrite"
-	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
 )
 
-// Recipes by hand: pin and unpin, ban and unban.
-
-const kernelUsage = "KERNEL is a name, mangled or as in the source, or an identity (from gnvcc report --json)."
+// Recipes by hand: pin and unpin.
 
 // pinVerb keeps a recipe that the user gives for a kernel that was built.
 func pinVerb() *cobra.Command {
-	c := newVerb("pin [-n] KERNEL RECIPE", "build a kernel with a recipe of your own", `Builds a kernel with a recipe of your own from the next build or apply on. The file is compiled with it once, and what a
+	c := newVerb("pin [-n] [--all] KERNEL RECIPE", "build a kernel with a recipe of your own", `Builds a kernel with a recipe of your own from the next build or apply on. The file is compiled with it once, and what a
 build would refuse is refused here. Nobody measures it, and no launch is compared: gnvcc report says so.
 `+kernelUsage, arguments(2, 2))
 	dry := c.Flags().BoolP("dry-run", "n", false, "only show what would happen")
+	all := c.Flags().Bool("all", false, allUsage)
+	completesKernels(c, builtNames, false)
 	return tries(c, 1, func(args []string) error {
-		return pin(context.Background(), args[0], args[1], *dry)
+		return pin(context.Background(), args[0], args[1], *all, *dry)
 	})
 }
 
-// pin pins a recipe on every kernel of a name.
-func pin(ctx context.Context, name, text string, dry bool) error {
+// pin pins a recipe on a kernel, or on all that a word means.
+func pin(ctx context.Context, name, text string, all, dry bool) error {
 	r, err := recipe.Parse(text)
 	if err != nil {
 		return err
@@ -61,15 +56,13 @@ func pin(ctx context.Context, name, text string, dry bool) error {
 		return err
 	}
 	defer c.Close()
+	found, err := selection.One(name, all, builtKernels(store), builtKernel.selected)
+	if err != nil {
+		return err
+	}
 	var pinned []cache.Decision
 	var refused error
-	found := false
-	built := record.Built(store)
-	for _, b := range built {
-		if !called(b.Name, b.Identity, name) {
-			continue
-		}
-		found = true
+	for _, b := range codes(found) {
 		over := during("compiling, and proving")
 		d, err := c.Rehearse(ctx, b, r, ownVersion())
 		over()
@@ -79,13 +72,15 @@ func pin(ctx context.Context, name, text string, dry bool) error {
 		}
 		pinned = append(pinned, d)
 	}
-	if !found {
-		return noKernel(name, built)
-	}
 	for _, d := range pinned {
 		fmt.Fprintf(told, "%s for %s: %s; %d registers, nvcc's own has %d; pinned, not measured\n",
 			policy.ShortName(d.Kernel), d.Target,
 			d.Recipe, d.Evidence.Chosen.Registers, d.Evidence.Default.Registers)
+	}
+	if len(pinned) > 0 && rewrite.ExactnessOf(r) == rewrite.Approximate {
+		fmt.Fprintf(os.Stderr,
+			"gnvcc: %s gives other results than nvcc's own code, by how much nobody has measured (gnvcc tune --approximate does); gnvcc unpin %s takes it back\n",
+			r, name)
 	}
 	if dry || len(pinned) == 0 {
 		return refused
@@ -101,114 +96,58 @@ func pin(ctx context.Context, name, text string, dry bool) error {
 	return errors.Join(refused, err)
 }
 
-// noKernel says that a name is none of those that were built.
-func noKernel(name string, built []record.BuiltKernel) error {
-	return fmt.Errorf("no such kernel: %s (%d known: gnvcc status)", name, len(built))
-}
-
-// called tells whether a user means a kernel by a name.
-func called(kernel, identity, name string) bool {
-	switch name {
-	case kernel, identity, policy.ShortName(kernel):
-		return true
-	}
-	// kernels of several files that are alike are known by one of their names
-	if ptx.StableName(name) == ptx.StableName(kernel) {
-		return true
-	}
-	if full, err := demangle.ToString(kernel, demangle.NoClones); err == nil && len(kernel) < 1<<12 {
-		full = strings.TrimPrefix(full, "void ")
-		if name == full || strings.ReplaceAll(name, " ", "") == strings.ReplaceAll(full, " ", "") {
-			return true
-		}
-	}
-	return len(name) >= 8 && regexp.MustCompile(`^[0-9a-f]+$`).MatchString(name) && strings.HasPrefix(identity, name)
-}
-
 // unpinVerb takes pinned recipes back: what was measured counts again.
 func unpinVerb() *cobra.Command {
-	c := newVerb("unpin KERNEL", "take a pinned recipe back", "Takes a pinned recipe back: the next build or apply goes by what was measured.\n"+kernelUsage, arguments(1, 1))
-	return tries(c, 1, func(args []string) error { return unpin(args[0]) })
+	c := newVerb("unpin [--all] KERNEL", "take a pinned recipe back", "Takes a pinned recipe back: the next build or apply goes by what was measured.\n"+kernelUsage, arguments(1, 1))
+	all := c.Flags().Bool("all", false, allUsage)
+	completesKernels(c, pinnedNames, false)
+	return tries(c, 1, func(args []string) error { return unpin(args[0], *all) })
 }
 
-func unpin(name string) error {
+func unpin(name string, all bool) error {
 	b, err := openDecisions(context.Background())
 	if err != nil {
 		return err
 	}
+	var pins []cache.Decision
+	if err := records(b.Store(), cache.Pins, func(d cache.Decision) {
+		pins = append(pins, d)
+	}); err != nil {
+		return err
+	}
+	found, err := selection.One(name, all, pins, selectedDecision)
+	if none := (*selection.None)(nil); errors.As(err, &none) {
+		return noneOf(b.Store(), none, "no recipe is pinned for %s")
+	}
+	if err != nil {
+		return err
+	}
 	var keys []string
-	err = records(b.Store(), cache.Pins, func(d cache.Decision) {
-		if called(d.Kernel, d.Identity, name) {
-			keys = append(keys, d.Identity)
-		}
-	})
-	if err == nil && len(keys) == 0 {
-		err = fmt.Errorf("no recipe is pinned for %s", name)
+	for _, d := range found {
+		keys = append(keys, d.Identity)
 	}
-	if err != nil {
+	if err := b.Change(func(owner *cache.Owner) error {
+		return owner.Delete(cache.Pins, keys...)
+	}); err != nil {
 		return err
 	}
-	return b.Change(func(owner *cache.Owner) error { return owner.Delete(cache.Pins, keys...) })
-}
-
-// banVerb keeps levers from a kernel.
-func banVerb() *cobra.Command {
-	c := newVerb("ban KERNEL LEVER...", "never use these levers on a kernel", `A kernel is never built with these levers, and gnvcc tune does not try them on it. A ban on a name holds for all kernels of
-that name, in other files and after edits too; a ban on an identity holds for that kernel alone.
-`+kernelUsage, arguments(2, -1))
-	return tries(c, 1, func(args []string) error { return banning(args[0], args[1:], true) })
-}
-
-// unbanVerb allows levers again.
-func unbanVerb() *cobra.Command {
-	c := newVerb("unban KERNEL [LEVER...]", "allow banned levers again", "Takes bans back: of the levers named, or all.\n"+kernelUsage, arguments(1, -1))
-	return tries(c, 1, func(args []string) error { return banning(args[0], args[1:], false) })
-}
-
-// banning adds levers to a kernel's bans, or takes them away.
-func banning(name string, levers []string, add bool) error {
-	for _, lever := range levers {
-		if err := knownLever(lever); err != nil {
-			return err
-		}
+	for _, d := range found {
+		fmt.Fprintf(told, "%s for %s: %s is no longer pinned\n", policy.ShortName(d.Kernel), d.Target,
+			d.Recipe)
 	}
-	ctx := context.Background()
-	b, err := openDecisions(ctx)
-	if err != nil {
+	return nil
+}
+
+// noneOf says that there is nothing to take back of a kernel; that it is no kernel, where that is
+// so.
+func noneOf(store *cache.Store, none *selection.None, text string) error {
+	if _, err := selection.Of(none.Word, builtKernels(store), builtKernel.selected); err != nil &&
+		len(none.Near) == 0 {
 		return err
+	} else if err != nil {
+		return fmt.Errorf(text+"; did you mean %s?", none.Word, strings.Join(none.Near, ", or "))
 	}
-	store := b.Store()
-	keys, err := banKeys(store, name)
-	if err != nil {
-		return err
-	}
-	return b.Change(func(owner *cache.Owner) (err error) {
-		for _, key := range keys {
-			var old cache.Ban
-			if _, err := owner.Get(cache.Bans, key, &old); err != nil {
-				return err
-			}
-			now := cache.Ban{Time: time.Now().UTC()}
-			if add {
-				now.Levers = append(old.Levers, levers...)
-				slices.Sort(now.Levers)
-				now.Levers = slices.Compact(now.Levers)
-			} else if len(levers) > 0 {
-				now.Levers = slices.DeleteFunc(old.Levers, func(l string) bool {
-					return slices.Contains(levers, l)
-				})
-			}
-			if len(now.Levers) == 0 {
-				err = owner.Delete(cache.Bans, key)
-			} else {
-				err = owner.Put(cache.Bans, key, now)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	return fmt.Errorf(text, none.Word)
 }
 
 // knownLever says which levers there are, where a name is none of them.
@@ -221,27 +160,6 @@ func knownLever(name string) error {
 		known = append(known, p.Lever)
 	}
 	return fmt.Errorf("unknown lever %q (there are %s)", name, strings.Join(known, ", "))
-}
-
-// banKeys are the keys of a kernel's bans: that of its name, or its identity where it is called by
-// that.
-func banKeys(store *cache.Store, name string) ([]string, error) {
-	built := record.Built(store)
-	var keys []string
-	for _, b := range built {
-		switch {
-		case !called(b.Name, b.Identity, name):
-		case len(name) >= 8 && strings.HasPrefix(b.Identity, name):
-			keys = append(keys, b.Identity)
-		default:
-			keys = append(keys, standing.BanKey(b.Name))
-		}
-	}
-	if len(keys) == 0 {
-		return nil, noKernel(name, built)
-	}
-	slices.Sort(keys)
-	return slices.Compact(keys), nil
 }
 
 // records calls fn for the records of a bucket of what was published.

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,6 +11,7 @@ import (
 	"gnvcc/driver/record"
 	"gnvcc/policy"
 	"gnvcc/policy/page"
+	"gnvcc/policy/selection"
 	"gnvcc/policy/tuner"
 )
 
@@ -20,28 +20,36 @@ func predictVerb() *cobra.Command {
 	c := newVerb("predict [--adopt] [KERNEL]",
 		"what limits kernels, and which register caps to measure first; needs no GPU",
 		"What limits the kernels that were built, and which register caps are worth a measurement, read from their machine\n"+
-			"code. Nothing is run: gnvcc tune measures. KERNEL is a part of the name, or a regular expression.", arguments(0, 1))
+			"code. Nothing is run: gnvcc tune measures.\n"+kernelUsage, arguments(0, 1))
 	adopt := c.Flags().Bool("adopt", false,
 		"keep what is foretold to be fastest of each kernel that nothing was decided for: only builds with GNVCC_PREDICT=1 take it, and no build once the kernel was measured")
+	completesKernels(c, builtNames, false)
 	return tries(c, 2, func(args []string) error { return predict(strings.Join(args, ""), *adopt) })
 }
 
 func predict(kernel string, adopt bool) error {
-	name, err := regexp.Compile(kernel)
+	ctx, stop := ended(context.Background())
+	defer stop()
+	p, err := newPrediction(ctx)
 	if err != nil {
 		return err
 	}
-	ctx, stop := ended(context.Background())
-	defer stop()
-	look := foretold
+	defer p.Close()
+	built := builtKernels(p.decisions.Store())
+	if len(built) == 0 && kernel == "" {
+		fmt.Fprintln(told, "no kernel is known yet: build a program with gnvcc")
+		return nil
+	}
+	found, err := selection.Of(kernel, built, builtKernel.selected)
+	if err != nil {
+		complain("predict", err)
+		return exit(1)
+	}
 	if adopt {
-		look = adoptForetold
+		return p.adopt(ctx, codes(found))
 	}
-	n, err := look(ctx, name)
-	if err == nil && n == 0 {
-		fmt.Fprintln(told, "no such kernel is known yet: build a program with gnvcc")
-	}
-	return err
+	p.print(ctx, codes(found))
+	return nil
 }
 
 // A prediction is what the verbs that predict need.
@@ -63,26 +71,10 @@ func newPrediction(ctx context.Context) (*prediction, error) {
 	return &prediction{p, decisions}, err
 }
 
-// each calls fn for every kernel of a name that was built, once, and says how many there are.
-func (p *prediction) each(name *regexp.Regexp, fn func(n int, b record.BuiltKernel)) (n int) {
-	for _, b := range record.Built(p.decisions.Store()) {
-		if name.MatchString(b.Name) || name.MatchString(policy.ShortName(b.Name)) {
-			n++
-			fn(n, b)
-		}
-	}
-	return n
-}
-
-// foretold prints what can be foretold of the kernels of a name, and says how many there are.
-func foretold(ctx context.Context, name *regexp.Regexp) (n int, err error) {
-	p, err := newPrediction(ctx)
-	if err != nil {
-		return 0, err
-	}
-	defer p.Close()
-	return p.each(name, func(n int, b record.BuiltKernel) {
-		if n > 1 {
+// print prints what can be foretold of kernels.
+func (p *prediction) print(ctx context.Context, list []record.BuiltKernel) {
+	for i, b := range list {
+		if i > 0 {
 			fmt.Fprintln(told)
 		}
 		seen, err := p.Predict(ctx, b)
@@ -90,21 +82,20 @@ func foretold(ctx context.Context, name *regexp.Regexp) (n int, err error) {
 			err = seen.Print(stdout())
 		}
 		if err != nil {
-			fmt.Fprintf(told, "%s (%s): nothing can be foretold: %v\n", policy.ShortName(b.Name), b.Assembly.Target,
-				err)
+			fmt.Fprintf(told, "%s (%s): nothing can be foretold: %v\n", policy.ShortName(b.Name),
+				b.Assembly.Target, err)
 		}
-	}), nil
+	}
 }
 
-// explainPage writes a page with what was decided of kernels, those of the name that were built and
-// not yet tuned, and what can be foretold of all of them; it says how many there are. Without any
-// it writes nothing.
-func explainPage(path string, name *regexp.Regexp, in page.Input) (n int, err error) {
+// explainPage writes a page with what was decided of kernels, those that were built and not yet
+// tuned, and what can be foretold of all of them. Without any it writes nothing.
+func explainPage(path string, built []record.BuiltKernel, in page.Input) error {
 	ctx, stop := ended(context.Background())
 	defer stop()
 	p, err := newPrediction(ctx)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer p.Close()
 	seen := map[string]*page.Foretold{}
@@ -112,7 +103,7 @@ func explainPage(path string, name *regexp.Regexp, in page.Input) (n int, err er
 	for _, d := range in.Decisions {
 		decided[d.Identity] = true
 	}
-	p.each(name, func(_ int, b record.BuiltKernel) {
+	for _, b := range built {
 		k, err := p.Predict(ctx, b)
 		seen[b.Identity] = &page.Foretold{Kernel: k, Err: err}
 		if !decided[b.Identity] {
@@ -121,25 +112,20 @@ func explainPage(path string, name *regexp.Regexp, in page.Input) (n int, err er
 				Evidence: cache.Evidence{Default: cache.Build{Registers: b.Registers, Spill: b.Spill,
 					Stack: b.Stack, Shared: b.Shared, Barriers: b.Barriers}}})
 		}
-	})
-	if n = len(in.Decisions) + len(in.Undecided); n == 0 || ctx.Err() != nil {
-		return n, ctx.Err()
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
 	}
 	in.Foretold = func(d cache.Decision) *page.Foretold { return seen[d.Identity] }
-	return n, writePage(path, in)
+	return writePage(path, in)
 }
 
-// adoptForetold keeps, for each kernel of a name that nothing was decided for, the recipe that is
-// foretold to be fastest. What was foretold of it before is replaced, or taken back.
-func adoptForetold(ctx context.Context, name *regexp.Regexp) (n int, err error) {
-	p, err := newPrediction(ctx)
-	if err != nil {
-		return 0, err
-	}
-	defer p.Close()
+// adopt keeps, for each of some kernels that nothing was decided for, the recipe that is foretold
+// to be fastest. What was foretold of it before is replaced, or taken back.
+func (p *prediction) adopt(ctx context.Context, list []record.BuiltKernel) error {
 	var adopted []cache.Decision
 	var gone []string
-	n = p.each(name, func(_ int, b record.BuiltKernel) {
+	for _, b := range list {
 		d, text := p.Recipe(ctx, b)
 		fmt.Fprintf(told, "%s (%s): %s\n", policy.ShortName(b.Name), b.Assembly.Target, text)
 		if d != nil {
@@ -147,11 +133,11 @@ func adoptForetold(ctx context.Context, name *regexp.Regexp) (n int, err error) 
 		} else {
 			gone = append(gone, b.Identity)
 		}
-	})
-	if n == 0 || ctx.Err() != nil {
-		return n, ctx.Err()
 	}
-	err = p.decisions.Change(func(owner *cache.Owner) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	err := p.decisions.Change(func(owner *cache.Owner) error {
 		for _, d := range adopted {
 			if err := owner.Put(cache.Predictions, d.Identity, d); err != nil {
 				return err
@@ -163,5 +149,5 @@ func adoptForetold(ctx context.Context, name *regexp.Regexp) (n int, err error) 
 		fmt.Fprintln(told,
 			"nobody has run these: builds with GNVCC_PREDICT=1 take them, until gnvcc tune has measured the kernel")
 	}
-	return n, err
+	return err
 }

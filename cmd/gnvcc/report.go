@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"sort"
 	"time"
 
@@ -16,16 +17,17 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/driver/standing"
-	"gnvcc/policy"
 	"gnvcc/policy/page"
 	"gnvcc/policy/report"
+	"gnvcc/policy/selection"
 )
 
 // A reporting is how a report is asked for.
 type reporting struct {
 	report.Options
 	kernel        string
-	html, compare string // files
+	meant         map[string]bool // the identities of its kernels; nil: all
+	html, compare string          // files
 	csv, markdown bool
 	json, all     bool
 }
@@ -50,8 +52,9 @@ func reportVerb() *cobra.Command {
 	fs.StringVar(&r.compare, "compare", "",
 		"show what has changed since `OLD`, a file printed by report --json")
 	fs.StringVar(&r.kernel, "kernel", "",
-		"only kernels whose name matches this regular `expression`, each in full; exit code 1 if there is none")
+		"only these kernels, each in full: a `KERNEL` as gnvcc explain takes it; exit code 1 if there is none")
 	oneOf(c, "json", "csv", "markdown", "html", "compare")
+	completesFlag(c, "kernel")
 	return tries(c, 2, func(args []string) error {
 		if r.all && len(args) > 0 {
 			return errors.New("name a folder, or use --all")
@@ -61,12 +64,6 @@ func reportVerb() *cobra.Command {
 }
 
 func showReport(r reporting, args []string) error {
-	var err error
-	if r.kernel != "" {
-		if r.Kernel, err = regexp.Compile(r.kernel); err != nil {
-			return err
-		}
-	}
 	mine, err := scopeHere(args, r.all)
 	if err != nil {
 		return err
@@ -77,20 +74,28 @@ func showReport(r reporting, args []string) error {
 	}
 	decisions := mine.of(every)
 	r.Untaken, r.Place = untaken, mine.place
-	found := matching(decisions, r.Kernel)
-	switch asked := r.json || r.csv || r.markdown || r.html != "" || r.compare != ""; {
-	case len(found) == 0 && r.Kernel != nil && (len(every) > 0 || asked):
-		err = exit(complain("report", fmt.Errorf("no such kernel: %s (%s known here, %d in the store: gnvcc report --all)",
-			r.kernel, counted(len(decisions), "kernel"), len(every))))
-		if !r.json {
-			return exit(1)
+	found := decisions
+	if r.kernel != "" {
+		r.Kernel = regexp.MustCompile("") // each in full
+		if found, r.meant, err = meaning(r.kernel, mine, decisions); err != nil {
+			complain("report", err)
+			if err = exit(1); !r.json {
+				return err
+			}
 		}
-		err = exit(1)
+	}
+	switch asked := r.json || r.csv || r.markdown || r.html != "" || r.compare != ""; {
+	case len(found) == 0 && r.meant != nil && !asked:
+		fmt.Fprintf(stdout(),
+			"nothing decided yet for %s: gnvcc tune -- ./app finds recipes for a program built with gnvcc\n",
+			r.kernel)
+		tellHazards(mine, decisions, r.meant)
+		return nil
 	case len(decisions) == 0 && asked && len(every) > 0:
 		fmt.Fprintln(os.Stderr, "gnvcc:", mine.nothing(len(every)))
 	case len(decisions) == 0 && !asked:
 		fmt.Fprintln(stdout(), mine.nothing(len(every)))
-		tellHazards(mine, decisions, r.Kernel)
+		tellHazards(mine, decisions, r.meant)
 		return nil
 	}
 	if told := reportAs(r, mine, found); told != nil {
@@ -118,18 +123,30 @@ func scopeHere(args []string, all bool) (*scope, error) {
 	return scopeOf(store, folder)
 }
 
-// matching keeps the decisions on kernels of a name, all where there is none.
-func matching(all []cache.Decision, name *regexp.Regexp) []cache.Decision {
-	if name == nil {
-		return all
+// meaning keeps the decisions on the kernels that a word means in a scope, and gives these kernels'
+// identities.
+func meaning(word string, mine *scope, all []cache.Decision) ([]cache.Decision, map[string]bool,
+	error) {
+	store, err := openStore()
+	if err != nil {
+		return nil, nil, err
 	}
-	var out []cache.Decision
-	for _, d := range all {
-		if name.MatchString(d.Kernel) || name.MatchString(policy.ShortName(d.Kernel)) {
-			out = append(out, d)
-		}
+	list := known(store, all)
+	if mine.folder != "" {
+		decided := identities(known(nil, all))
+		list = slices.DeleteFunc(list, func(k selection.Kernel) bool {
+			return !mine.kernels[k.Identity] && !decided[k.Identity]
+		})
 	}
-	return out
+	found, err := selection.Of(word, list, itself)
+	if err != nil && mine.folder != "" {
+		err = fmt.Errorf("%w; gnvcc report --all looks at the whole store", err)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	meant := identities(found)
+	return decisionsOf(all, meant), meant, nil
 }
 
 // A reported is what report --json prints.
@@ -165,7 +182,7 @@ func reportAs(r reporting, mine *scope, decisions []cache.Decision) error {
 	if err := report.Write(stdout(), decisions, r.Options); err != nil {
 		return err
 	}
-	tellHazards(mine, decisions, r.Kernel)
+	tellHazards(mine, decisions, r.meant)
 	return nil
 }
 
@@ -186,40 +203,54 @@ func readReport(path string) ([]cache.Decision, error) {
 func explainVerb() *cobra.Command {
 	c := newVerb("explain KERNEL",
 		"show all that is known of a kernel, and why it is built as it is; --patch: the recipe as a diff",
-		"All that is known of a kernel, and why it is built as it is. KERNEL is a part of its name, or a regular expression.", arguments(1, 1))
+		"All that is known of a kernel, and why it is built as it is; of all that KERNEL means.\n"+kernelUsage, arguments(1, 1))
 	html := c.Flags().String("html", "", "write a page to `FILE`")
 	patch := c.Flags().Bool("patch", false,
 		"print the recipe as a diff for patch -p0: pragmas and register caps; what can't be written so is named")
 	oneOf(c, "html", "patch")
+	completesKernels(c, builtNames, false)
 	return tries(c, 2, func(args []string) error { return explain(args[0], *html, *patch) })
 }
 
 func explain(kernel, html string, patch bool) error {
-	name, err := regexp.Compile(kernel)
-	if err != nil {
-		return err
-	}
 	decisions, untaken, err := decided()
 	if err != nil {
 		return err
 	}
-	found := matching(decisions, name)
 	everywhere, err := scopeHere(nil, true)
 	if err != nil {
 		return err
 	}
+	found, meant, err := meaning(kernel, everywhere, decisions)
+	if err != nil {
+		complain("explain", err)
+		return exit(1)
+	}
+	store, err := openStore()
+	if err != nil {
+		return err
+	}
+	built := codes(slices.DeleteFunc(builtKernels(store), func(b builtKernel) bool {
+		return !meant[b.Identity]
+	}))
 	if html != "" {
-		if n, err := explainPage(html, name, page.Input{Decisions: found, Untaken: untaken,
-			Place: everywhere.place, Title: "gnvcc explain " + kernel, Version: ownVersion(), Made: time.Now()}); err != nil || n > 0 {
+		return explainPage(html, built, page.Input{Decisions: found, Untaken: untaken,
+			Place: everywhere.place, Title: "gnvcc explain " + kernel, Version: ownVersion(),
+			Made: time.Now()})
+	}
+	if len(found) == 0 && patch {
+		return fmt.Errorf("nothing is decided for %s yet: there is no recipe", kernel)
+	}
+	if len(found) == 0 { // built, not yet tuned
+		ctx, stop := ended(context.Background())
+		defer stop()
+		p, err := newPrediction(ctx)
+		if err != nil {
 			return err
 		}
-	}
-	if len(found) == 0 {
-		// built, not yet tuned
-		if n, err := foretold(context.Background(), name); err == nil && n > 0 && html == "" && !patch {
-			return nil
-		}
-		return fmt.Errorf("no such kernel: %s (%d known: gnvcc report --all)", kernel, len(decisions))
+		defer p.Close()
+		p.print(ctx, built)
+		return nil
 	}
 	if patch {
 		return printPatches(found)
@@ -232,7 +263,7 @@ func explain(kernel, html string, patch bool) error {
 		report.Explain(stdout(), e)
 		fmt.Fprintf(stdout(), "\n  %s\n", page.Why(e))
 	}
-	tellHazards(everywhere, decisions, name)
+	tellHazards(everywhere, decisions, meant)
 	return nil
 }
 

@@ -94,10 +94,26 @@ stdout 'maxnreg=24'
 gnvcc report --all
 stdout 'maxnreg=24'
 `},
-	"explain: `no such kernel: ...`": {script: `
+	"`no such kernel: ...`": {script: `
 gnvcc -arch=sm_90 -cubin k.cu -o k.cubin
 ! gnvcc explain nosuch
-stderr 'no such kernel: nosuch .*gnvcc report'
+stderr 'no such kernel: nosuch .*gnvcc status'
+`},
+	"`... means 2 kernels`": {script: `
+exec sh -c 'echo "__global__ void o(float *p) { *p = 1; } __global__ void o(int *p) { *p = 1; }" >o.cu'
+gnvcc -arch=sm_90 -cubin o.cu -o o.cubin
+! gnvcc pin o maxnreg=40
+stderr 'o means 2 kernels: name one of them, or all by --all'
+`},
+	"`settings: ...gnvcc.toml:3: ...`": {script: `
+exec sh -c 'echo lock >gnvcc.toml'
+! gnvcc config
+stderr 'settings: .*gnvcc.toml:1: '
+`},
+	"`CUDA_HOME is ..., which has no bin/nvcc` (doctor, `GNVCC_LOG`)": {script: `
+env GNVCC_NVCC= CUDA_HOME=/none CUDA_PATH=$KIT
+gnvcc doctor
+stdout 'CUDA_HOME is /none, which has no bin/nvcc'
 `},
 	"apply: `everything that was built with gnvcc has its recipes`": {script: `
 gnvcc -arch=sm_90 -cubin k.cu -o k.cubin

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"gnvcc/policy"
+	"gnvcc/policy/selection"
 	"gnvcc/policy/tuner"
 	"gnvcc/rewrite"
 )
@@ -97,7 +98,8 @@ func tuneVerb() *cobra.Command {
 	total := seconds(0)
 	fs.Var(&total, "total", "spend at most this `time` on tuning in the whole run (default: no limit)")
 	fs.IntVar(&o.Jobs, "jobs", o.Jobs, "compile `n` candidates at a time")
-	kernels := fs.String("kernels", "", "tune only kernels whose name matches this regular `expression`")
+	kernels := fs.String("kernels", "", "tune only these kernels: a `KERNEL` as gnvcc explain takes it")
+	completesFlag(c, "kernels")
 	fs.StringSliceVar(&o.Levers, "levers", nil, "try only these levers (comma-separated `list`)")
 	fs.StringSliceVar(&o.Without, "without", nil, "do not try these levers (comma-separated `list`)")
 	var controls []string
@@ -134,10 +136,9 @@ func tuneVerb() *cobra.Command {
 		if asked.Profile != nil && *inPlace {
 			return errors.New("--profile goes with replayed launches: not with --in-place")
 		}
-		if *approximate {
-			if c.Flags().Changed("exact") && *exact != "approximate" {
-				return fmt.Errorf("--approximate and --exact=%s contradict each other", *exact)
-			}
+		if *approximate && fs.Changed("exact") && *exact != "approximate" {
+			return fmt.Errorf("--approximate and --exact=%s contradict each other", *exact)
+		} else if *approximate {
 			*exact = "approximate"
 		}
 		if fs.Changed("budget") && budget == 0 {
@@ -183,11 +184,21 @@ func tune(asked tuner.Request, exact, kernels string, quiet bool) error {
 		asked.Folder = strings.TrimSuffix(full, "/") + "/"
 	}
 	if kernels != "" {
-		if o.Only, err = regexp.Compile(kernels); err != nil {
+		if o.Only, err = onlyKernels(kernels); err != nil {
 			return err
 		}
 	}
 	return tuneNow("tune", asked, quiet)
+}
+
+// onlyKernels is what a word means for a program that is still to be run: of the kernels that were
+// built, those that it names; else any whose name it matches as a regular expression.
+func onlyKernels(word string) (*regexp.Regexp, error) {
+	store, err := openStore()
+	if err != nil {
+		return nil, err
+	}
+	return selection.Pattern(word, known(store, nil))
 }
 
 // fileList splits a list of files with commas between them; a file whose own name has a comma is

@@ -11,6 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"gnvcc/driver/toolcmd"
+	"gnvcc/policy/selection"
 )
 
 // The verbs are cobra's commands: help, man page and completions come from one definition each.
@@ -30,6 +33,7 @@ func verbs() []verb {
 		{"captures", capturesVerb},
 		{"clean", cleanVerb},
 		{"completion", completionVerb},
+		{"config", configVerb},
 		{"doctor", doctorVerb},
 		{"explain", explainVerb},
 		{"export", exportVerb},
@@ -73,7 +77,7 @@ var groups = []struct {
 }{
 	{"Find recipes", []string{"tune", "watch", "replay", "captures", "profile", "predict"}},
 	{"Build with them", []string{"apply", "revert", "status"}},
-	{"See what is known", []string{"report", "explain", "stats", "doctor"}},
+	{"See what is known", []string{"report", "explain", "stats", "config", "doctor"}},
 	{"Share them", []string{"export", "import", "lock", "push", "pull"}},
 	{"Decide by hand", []string{"pin", "unpin", "ban", "unban", "forget"}},
 	{"Others", []string{"clean", "version", "help", "man", "completion"}},
@@ -270,17 +274,30 @@ func doubled(c *cobra.Command, args []string) []string {
 // A plainWord may be a mistyped verb: nvcc takes no input without a suffix.
 var plainWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z]{2,12}$`) })
 
-// hint says which verb a word may be meant for; nvcc then refuses the word in its own way.
-func hint(word string) {
+// hint says which verb a word may be meant for, where nvcc is about to refuse the word in its own
+// way: a first word that is no file, and no question that it answers without looking at files.
+func hint(args []string) {
+	if len(args) == 0 { // nvcc: no input files
+		fmt.Fprintln(os.Stderr, "gnvcc: gnvcc help lists what gnvcc does beside nvcc")
+		return
+	}
+	word := args[0]
 	if !plainWord().MatchString(word) {
 		return
 	}
 	if _, err := os.Lstat(word); err == nil {
 		return
 	}
-	c := root()
-	c.SuggestionsMinimumDistance = 1
-	if like := c.SuggestionsFor(word); len(like) > 0 {
+	if toolcmd.ReadLine(args, "", os.Getenv).Query {
+		return
+	}
+	var like []string
+	for _, v := range verbs() {
+		if selection.Distance(word, v.name) <= 1 || len(word) > 2 && strings.HasPrefix(v.name, word) {
+			like = append(like, v.name)
+		}
+	}
+	if len(like) > 0 {
 		fmt.Fprintf(os.Stderr, "gnvcc: there is no verb %q; did you mean gnvcc %s?\n", word,
 			strings.Join(like, ", or gnvcc "))
 	}

@@ -2,5 +2,5 @@
 //
 // Callers: the rooms of driver; cmd/gnvcc (doctor, tune, profile).
 //
-// Reading the source: find.go, version.go.
+// Reading the source: find.go, ignored.go, version.go.
 package toolkit

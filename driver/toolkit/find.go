@@ -113,7 +113,7 @@ func Find(self string, env *environment.Environment) (Toolkit, error) {
 			return Toolkit{home(path), "install/toolkit"}, nil
 		}
 	}
-	return Toolkit{}, errNotFound
+	return Toolkit{}, notFound(env)
 }
 
 // inPython is the nvcc of NVIDIA's packages for Python (nvidia-cuda-nvcc 13 and later, which with

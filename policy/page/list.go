@@ -5,9 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-
-	"gnvcc/cache"
-	"gnvcc/policy/report"
 )
 
 // The same values as lists: for spreadsheets, for pull requests, and against an earlier report.
@@ -57,58 +54,4 @@ func Markdown(w io.Writer, in Input) error {
 func cell(s string) string {
 	return strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;", ">", "&gt;", "*", `\*`, "_", `\_`,
 		"`", "\\`", "[", `\[`).Replace(s)
-}
-
-// Compare tells what has changed since other decisions were made: OLD is what `gnvcc report --json`
-// printed then.
-func Compare(w io.Writer, old, now []cache.Decision) error {
-	was := map[string]report.Entry{}
-	for _, e := range entries(old) {
-		was[name(e)] = e
-	}
-	var b strings.Builder
-	same := 0
-	for _, e := range entries(now) {
-		o, known := was[name(e)]
-		delete(was, name(e))
-		switch {
-		case !known:
-			fmt.Fprintf(&b, "%s: new, %s\n", e.Kernel, outcome(e))
-		case o.Recipe == e.Recipe && similar(o.SpeedUp, e.SpeedUp):
-			same++
-		default:
-			fmt.Fprintf(&b, "%s: %s; was %s\n", e.Kernel, outcome(e), outcome(o))
-		}
-	}
-	for _, e := range entries(old) {
-		if _, gone := was[name(e)]; gone {
-			delete(was, name(e))
-			fmt.Fprintf(&b, "%s: gone; was %s\n", e.Kernel, outcome(e))
-		}
-	}
-	fmt.Fprintf(&b, "%d kernels as they were\n", same)
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-// name is what a kernel is compared under: identities change with the code.
-func name(e report.Entry) string {
-	return e.Decision.Kernel + " " + e.Decision.Target + " " + e.Decision.Evidence.Device
-}
-
-// similar: two measurements of the same differ by so much.
-func similar(a, b float64) bool { return a == b || a > 0 && b > 0 && a/b < 1.02 && b/a < 1.02 }
-
-func outcome(e report.Entry) string {
-	switch state(e) {
-	case "faster":
-		return fmt.Sprintf("%.2fx by %s", e.SpeedUp, e.Recipe)
-	case "same":
-		return "best as nvcc builds it"
-	case "pinned":
-		return "pinned: " + e.Recipe
-	case "predicted":
-		return "predicted: " + e.Recipe
-	}
-	return "left alone"
 }

@@ -26,13 +26,21 @@ type Status struct {
 
 	Waiting []Wait `json:",omitempty"`
 	Failing []Fail `json:",omitempty"`
-	Done    []Done `json:",omitempty"` // the last of them, the last one first
+	// files of whose kernels no launch is captured, as they were built here
+	Unobserved []Unobserved `json:",omitempty"`
+	Done       []Done       `json:",omitempty"` // the last of them, the last one first
 
 	Batches    int            // of edits
 	Tried      int            // commands that were run again
 	Tuned      int            // kernels
 	Candidates map[string]int `json:",omitempty"` // measured, by kernel
 	Idle       bool           // there is nothing left that could be done now
+}
+
+// An Unobserved is a file whose kernels wait for a first run.
+type Unobserved struct {
+	Source  string
+	Kernels int
 }
 
 // A Fail is a command that can't be run again as its sources are now.
@@ -81,6 +89,7 @@ func (w *Watcher) status() Status {
 	for hash, why := range w.failing {
 		s.Failing = append(s.Failing, Fail{w.commands[hash].Name, why})
 	}
+	s.Unobserved = w.unobserved()
 	slices.SortFunc(s.Failing, func(a, b Fail) int { return strings.Compare(a.Command, b.Command) })
 	s.Done = slices.Clone(w.last)
 	s.Batches, s.Tried, s.Tuned = w.batches, w.tried, w.tuned
@@ -90,4 +99,28 @@ func (w *Watcher) status() Status {
 	}
 	s.Idle = len(w.dirty) == 0 && len(w.doing) == 0 && len(jobs) == 0
 	return s
+}
+
+// unobserved are the files of which no run was observed; w.mu is held.
+func (w *Watcher) unobserved() (out []Unobserved) {
+	kernels, observed := map[string]map[string]bool{}, map[string]bool{}
+	for _, c := range w.commands {
+		for _, k := range c.Kernels {
+			if w.match.captured[[2]string{c.Output, k.Source}] || w.match.known[k.Identity] {
+				observed[k.Source] = true // by one of its builds
+				continue
+			}
+			if kernels[k.Source] == nil {
+				kernels[k.Source] = map[string]bool{}
+			}
+			kernels[k.Source][k.Name] = true
+		}
+	}
+	for source, names := range kernels {
+		if !observed[source] {
+			out = append(out, Unobserved{source, len(names)})
+		}
+	}
+	slices.SortFunc(out, func(a, b Unobserved) int { return strings.Compare(a.Source, b.Source) })
+	return out
 }

@@ -491,3 +491,20 @@ func TestRetry(t *testing.T) {
 	}
 	r.want("k1 as b")
 }
+
+// TestUnobserved: a file of which no launch is captured waits for a first run, and the status says
+// so; a run that captures one ends that.
+func TestUnobserved(t *testing.T) {
+	f := newFake(map[string]string{"a.cu": "k1=a"})
+	f.text["b.cu"], f.built["b.cu"] = "k2=a k3=a", "k2=a k3=a"
+	r := f.start(t, Options{})
+	s := r.until("idle", func(s Status) bool { return s.Idle && s.Commands == 2 })
+	if want := []Unobserved{{"b.cu", 2}}; !slices.Equal(s.Unobserved, want) {
+		t.Errorf("%+v, want %+v", s.Unobserved, want)
+	}
+	f.mu.Lock()
+	f.capture("b.cu", "k2=a")
+	f.mu.Unlock()
+	r.notes <- struct{}{}
+	r.until("observed", func(s Status) bool { return s.Idle && len(s.Unobserved) == 0 })
+}

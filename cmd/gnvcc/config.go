@@ -1,0 +1,82 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"gnvcc/driver/config"
+	"gnvcc/driver/environment"
+)
+
+// Settings from files (driver/config), and what holds.
+
+// configVerb prints what holds and from where.
+func configVerb() *cobra.Command {
+	c := newVerb("config", "show which settings hold, and where they are from", `Shows every setting, its value, and where that is from: a variable of the environment, the nearest gnvcc.toml in this folder
+or above it (below your home, where you are there), your own ~/.config/gnvcc/gnvcc.toml, or nowhere; the first of these counts. A file has lines such as
+  lock = "gnvcc.lock"
+  predict = true
+Paths are relative to the file's folder. The project's file may have what its builds depend on (lock, device, predict, off,
+verify, strict), your own all. A build passes a file by that is wrong (GNVCC_LOG says so, GNVCC_STRICT=1 makes it an error);
+exit code 1 tells of one here.`, none)
+	return tries(c, 2, func([]string) error { return showConfig() })
+}
+
+func showConfig() error {
+	dir, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	c := config.Of(dir)
+	t := tabwriter.NewWriter(stdout(), 0, 8, 2, ' ', 0)
+	for _, s := range config.Settings {
+		value, from := s.Default, "default"
+		if v, ok := c.Get(s.Key); ok {
+			value, from = v.Text, fmt.Sprintf("%s:%d", v.File, v.Line)
+		}
+		// what a file says is in the environment by now: only what differs was there before
+		if text, ok := os.LookupEnv(s.Variable()); ok && (from == "default" || text != value) {
+			value, from = text, s.Variable()
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\n", s.Key, value, from)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	if c.Err != nil {
+		fmt.Fprintln(os.Stderr, "gnvcc config:", c.Err)
+		return exit(1)
+	}
+	return nil
+}
+
+// settle puts the settings of files into the environment. What is wrong with one a build only logs,
+// unless it is to be strict; verbs say it. False: we are done.
+func settle(build bool) bool {
+	err := config.Set()
+	if err == nil {
+		return true
+	}
+	env := environment.Read()
+	switch {
+	case !build || env.Strict:
+		fmt.Fprintln(os.Stderr, "gnvcc:", err)
+	default:
+		log := env.Log()
+		log.Warn().Err(err).Msg("settings are passed by")
+	}
+	return !build || !env.Strict
+}
+
+// variablesText is the help's list of variables.
+func variablesText() string {
+	var b strings.Builder
+	for _, s := range config.Settings {
+		fmt.Fprintf(&b, "  %-17s %s\n", s.Variable()+"="+s.Value, s.What)
+	}
+	return b.String()
+}
