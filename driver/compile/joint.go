@@ -56,7 +56,7 @@ func (b *Workbench) together(ctx context.Context, t *record.Translation, module 
 				continue
 			}
 			known := b.sameBits(ctx, t, call, unit, module, signature, v)
-			if known != nil && (ctx.Err() != nil || transient(known)) {
+			if known != nil && (ctx.Err() != nil || transient(known) || isUndefined(known)) {
 				continue // it is looked at again where it is made alone
 			}
 			static = append(static, known)

@@ -2,6 +2,7 @@ package compile
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -39,6 +40,9 @@ func (b *Workbench) sameBits(ctx context.Context, t *record.Translation, call *t
 	if same.Rereads(module, v.entry) {
 		return errors.New("it loads as constant what it stores itself: a variant may find another number")
 	}
+	if err := fold.Undefined(module, v.entry, fixed); err != nil {
+		return undefined{err}
+	}
 	if fold.Suspect(module, v.entry) {
 		early, err := b.early(ctx, t, call)
 		if err != nil {
@@ -52,9 +56,19 @@ func (b *Workbench) sameBits(ctx context.Context, t *record.Translation, call *t
 	return err
 }
 
+// undefined is an error that no proof takes back: the variant has no number where the kernel has
+// one.
+type undefined struct{ error }
+
+// isUndefined tells of such an error.
+func isUndefined(err error) bool {
+	var u undefined
+	return errors.As(err, &u)
+}
+
 // fixed is what the variant knows that the kernel does not.
 func (v variantOf) fixed(unit *source.Unit, signature []string) (fold.Fixed, error) {
-	fixed := fold.Fixed{Params: map[int]bool{}, Dims: map[string]bool{}}
+	fixed := fold.Fixed{Params: map[int]bool{}, Dims: map[string]bool{}, Integers: map[string]int64{}}
 	k, err := unit.Kernel(v.entry)
 	if err != nil {
 		return fixed, err
@@ -70,14 +84,20 @@ func (v variantOf) fixed(unit *source.Unit, signature []string) (fold.Fixed, err
 		for _, a := range c.Arguments {
 			if a.Align == 0 {
 				fixed.Params[a.Index] = true
+				var b [8]byte
+				copy(b[:], a.Bytes)
+				place := fmt.Sprintf("%d+%d", a.Index, a.Offset)
+				fixed.Integers[place] = int64(binary.LittleEndian.Uint64(b[:]))
 			}
 		}
 		for i, axis := range []string{"x", "y", "z"} {
 			if c.Block[i] != 0 {
 				fixed.Dims["ntid."+axis] = true
+				fixed.Integers["ntid."+axis] = int64(c.Block[i])
 			}
 			if c.Grid[i] != 0 {
 				fixed.Dims["nctaid."+axis] = true
+				fixed.Integers["nctaid."+axis] = int64(c.Grid[i])
 			}
 		}
 	}

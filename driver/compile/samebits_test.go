@@ -38,6 +38,35 @@ func TestSameBits(t *testing.T) {
 	}
 }
 
+// TestZerosAndDivisors: no value is fixed by which cicc would take the first of two zeros for their
+// maximum, divide by 0, or shift by more than there is: what the GPU gives then, cicc does not.
+func TestZerosAndDivisors(t *testing.T) {
+	text := "__global__ void zeros(float *p, const float *q, int n, float c) {" +
+		" p[threadIdx.x] = q[threadIdx.x] / fmaxf(-0.5f * n, c); }\n" +
+		"__global__ void clamp(float *p, const float *q, float c) {" +
+		" p[threadIdx.x] = fminf(fmaxf(q[threadIdx.x], c), 6.0f); }\n" +
+		"__global__ void share(int *p, int n, int m) { p[threadIdx.x] = 7; p[threadIdx.x] = p[threadIdx.x + 1] / (n - 4) + m; }\n" +
+		"__global__ void shift(int *p, int n, int m) { p[threadIdx.x] = 7; p[threadIdx.x] = p[threadIdx.x + 1] << (n + m); }\n" +
+		"__global__ void least(int *p, int n, int m) { p[threadIdx.x] = 7; p[threadIdx.x] = n / m; }\n" +
+		"int main() { zeros<<<1, 1>>>(0, 0, 0, 0); clamp<<<1, 1>>>(0, 0, 0); share<<<1, 1>>>(0, 0, 0);" +
+		" shift<<<1, 1>>>(0, 0, 0); least<<<1, 1>>>(0, 0, 0); }\n"
+	for _, version := range []string{"12.4", "13.0"} {
+		t.Run(version, func(t *testing.T) {
+			tryRecipes(t, version, text, []attempt{
+				{"_Z5zerosPfPKfif", "spec{n=0,c=0}", "become constant"},
+				{"_Z5clampPfPKff", "spec{c=0}", ""},
+				{"_Z5sharePiii", "spec{n=4}", "divide by 0"},
+				{"_Z5sharePiii", "spec{n=5}", ""},
+				{"_Z5shiftPiii", "spec{n=30,m=2}", "shift by 32"},
+				{"_Z5shiftPiii", "spec{n=30,m=-31}", "shift by 4294967295"},
+				{"_Z5shiftPiii", "spec{n=30,m=1}", ""},
+				{"_Z5leastPiii", "spec{n=-2147483648,m=-1}", "no result that fits"},
+				{"_Z5leastPiii", "spec{n=-2147483647,m=-1}", ""},
+			})
+		})
+	}
+}
+
 // TestSameSums: no value is fixed where a product would be rounded that is contracted with its sum
 // now, or the other way round.
 func TestSameSums(t *testing.T) {

@@ -208,7 +208,7 @@ func (b *Workbench) compileVariant(ctx context.Context, d draft, from slice) (co
 		return none, err
 	}
 	static := b.sameBits(ctx, d.t, d.call, unit, d.module, d.signature, d.v)
-	if static != nil && (ctx.Err() != nil || transient(static)) {
+	if static != nil && (ctx.Err() != nil || transient(static) || isUndefined(static)) {
 		return none, static
 	}
 	read, err := b.ofText(ctx, d, text, from)

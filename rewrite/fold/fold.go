@@ -13,6 +13,9 @@ import (
 type Fixed struct {
 	Params map[int]bool    // by index
 	Dims   map[string]bool // "ntid.x" for blockDim.x, "nctaid.y" for gridDim.y
+	// What integers are fixed to, for Undefined: those of parameters by index and bytes into it
+	// ("2+0"), sizes as in Dims.
+	Integers map[string]int64
 }
 
 // A state is what is known of a function at present.
@@ -162,7 +165,8 @@ func (a *analysis) pass(s *state, check bool) error {
 			out = a.load(s, i, op, ops[1], results)
 		case len(ops) > 1:
 			out = a.result(s, i, base, op, ops[1:])
-			if check && approximate(base, op) && float(op) && !a.kept(s, i, base, ops[1:]) {
+			if check && float(op) && (approximate(base, op) && !a.kept(s, i, base, ops[1:]) ||
+				chooses(base) && a.both(s, i, ops[1:])) {
 				return fmt.Errorf(
 					"its %s may become constant, and the compiler's constant has other bits than the GPU's",
 					strings.TrimSpace(string(op)))
@@ -256,6 +260,19 @@ func (a *analysis) kept(s *state, i int, base string, ops []string) bool {
 	return true
 }
 
+// both tells whether all operands may be constants, and not all are now.
+func (a *analysis) both(s *state, i int, ops []string) bool {
+	firm := true
+	for _, o := range ops {
+		v := a.operand(s, i, o)
+		if v == never {
+			return false
+		}
+		firm = firm && v.firm()
+	}
+	return !firm
+}
+
 // call goes into the user's function that statement i calls, or looks at the arguments of one of
 // CUDA's. stored: it is one of CUDA's that stores what may be known where a pointer says.
 func (a *analysis) call(s *state, i int, text string, args, results map[string]value,
@@ -305,7 +322,7 @@ func (a *analysis) call(s *state, i int, text string, args, results map[string]v
 		stored = stored || v != never && v != none
 		some, firm, low = some || v == never, firm && v.firm(), min(low, v)
 	}
-	if check && !firm && inexact(g) {
+	if check && !firm && (inexact(g) || ordering[g.Name] && !some) {
 		return false, fmt.Errorf(
 			"an argument of %s may become constant, and the compiler's result has other bits than the GPU's",
 			g.Name)

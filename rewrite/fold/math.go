@@ -9,14 +9,23 @@ import (
 )
 
 // Functions of CUDA that are computed exactly, or rounded as IEEE says: the host's result is the
-// device's. All others round in a way of their own. (CUDA C++ Programming Guide, Mathematical
-// Functions: those of maximum error 0.)
+// device's, but for which of two zeros it is (ordering). All others round in a way of their own.
+// (CUDA C++ Programming Guide, Mathematical Functions: those of maximum error 0; each has been
+// compared at zeros, infinities, NaN and subnormal numbers by TestFolded of sim/emulate.)
 var exact = names(
 	`fabs fabsf fma fmaf fmin fminf fmax fmaxf floor floorf ceil ceilf trunc truncf rint rintf round roundf nearbyint nearbyintf copysign
 	copysignf sqrt sqrtf __saturatef __fadd_rn __fsub_rn __fmul_rn __fmaf_rn __fdiv_rn __frcp_rn __fsqrt_rn __dadd_rn __dsub_rn __dmul_rn __fma_rn __ddiv_rn
 	__drcp_rn __dsqrt_rn __float_as_int __int_as_float __float_as_uint __uint_as_float __double_as_longlong __longlong_as_double __int2float_rn
 	__uint2float_rn __ll2float_rn __ull2float_rn __int2double_rn __uint2double_rn __ll2double_rn __ull2double_rn __double2float_rn __isnanf __isinff __isnan
 	__isinf __isnand __isinfd __finitef __finite __isfinited __signbitf __signbit __signbitd isnan isinf isfinite fdimf fdim`)
+
+// ordering are those of the exact ones in which zeros have an order: the GPU's fmaxf(-0, 0) is 0
+// whatever comes first, cicc's is the first of the two (11.8 to 13.5, all that TestFolded of
+// sim/emulate finds). Where one operand is no constant, cicc leaves the instruction.
+var ordering = names("fmin fminf fmax fmaxf")
+
+// chooses tells of the instructions of the same kind.
+func chooses(base string) bool { return base == "min" || base == "max" }
 
 // choosing are the exact ones whose result may be one operand alone, whatever the other one is.
 var choosing = names("fmin fminf fmax fmaxf __saturatef fdim fdimf")
@@ -59,9 +68,10 @@ var constants = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // Suspect tells from a kernel's PTX as it is built whether it may hold any function that is not
-// exact, so that Check is needed. CUDA's functions stand there in line: those that are not exact
-// have roots, approximate instructions, or the coefficients of a polynomial, which use up a float's
-// bits. A function that was made constant there already is so in every variant.
+// exact or has an order of zeros, so that Check is needed. CUDA's functions stand there in line:
+// those that are not exact have roots, approximate instructions, or the coefficients of a
+// polynomial, which use up a float's bits. A function that was made constant there already is so in
+// every variant.
 func Suspect(m *ptx.Module, entry string) bool {
 	reach, err := m.Reach(entry)
 	if err != nil {
@@ -76,7 +86,7 @@ func Suspect(m *ptx.Module, entry string) bool {
 			return true
 		}
 		for _, word := range []string{".approx", ".full", ".ftz", "sqrt.", "ex2.", "lg2.", "sin.", "cos.",
-			"tanh."} {
+			"tanh.", "min.f", "max.f"} {
 			if strings.Contains(text, word) {
 				return true
 			}

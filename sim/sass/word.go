@@ -25,6 +25,9 @@ func (w Word) bits(i, n uint) uint64 {
 	return (w.Lo>>i | w.Hi<<(64-i)) & mask
 }
 
+// Bits are n (at most 57) bits from bit i on.
+func (w Word) Bits(i, n uint) uint64 { return w.bits(i, n) }
+
 func (w Word) bit(i uint) bool { return w.bits(i, 1) == 1 }
 
 // signed is the same with the last bit as a sign.

@@ -285,7 +285,8 @@ func (g *graph) noZero(name string) bool {
 // rough tells of an operation that a compiler may compute with other bits than the GPU does: it
 // rounds in a way of its own, or may be a product and its sum in one.
 func rough(n *node) bool {
-	return n.kind == operation && (n.base == "fma" || approximate(n))
+	return n.kind == operation && (n.base == "fma" || n.base == "min" || n.base == "max" ||
+		approximate(n))
 }
 
 // approximate tells of an instruction that rounds in a way of its own.

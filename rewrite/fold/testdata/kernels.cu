@@ -56,3 +56,6 @@ __global__ void no_asked(float *a, float x) { a[I] = asked(a[I], x); }
 __global__ void ok_zero(float *a, float x) { float v = a[I]; if (v != 0) a[I + 9] = sinf(v) * x; }
 __global__ void ok_bound(float *a, float x, int n) { if ((int)I < n && a[I] > x) a[I] = expf(a[I]); }
 __global__ void ok_compared(float *a, const float *b, float x) { float v = b[I]; if (v == b[I + 1]) a[I] = logf(v) * x; }
+__global__ void no_zeros(float *a, float x, int n) { a[I] = a[I + 1] / fmaxf(-0.5f * n, x); }
+__global__ void no_zeros_double(double *a, double x, int n) { a[I] = a[I + 1] / fmin(-0.5 * n, x); }
+__global__ void ok_clamp(float *a, float x) { a[I] = fmaxf(a[I], x); }
