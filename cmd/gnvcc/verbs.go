@@ -53,6 +53,7 @@ func verbs() []verb {
 		{"unpin", unpinVerb},
 		{"version", versionVerb},
 		{"watch", watchVerb},
+		{"work", workVerb},
 	}
 }
 
@@ -76,7 +77,7 @@ var groups = []struct {
 	{"See what is known", []string{"report", "explain", "stats", "doctor"}},
 	{"Share them", []string{"export", "import", "lock", "push", "pull"}},
 	{"Decide by hand", []string{"pin", "unpin", "ban", "unban", "forget"}},
-	{"Others", []string{"clean", "version", "help", "man", "completion"}},
+	{"Others", []string{"clean", "work", "version", "help", "man", "completion"}},
 }
 
 // takesCommand marks a verb whose arguments are a command with options of its own.
