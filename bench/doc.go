@@ -16,6 +16,7 @@
 //	headroom/    what is lost where resident blocks are fewer
 //	predict/     how good predictions are, on recorded times
 //	spin/, throttle/, shape/, sass/, twin/   single questions, each answered in results/
+//	growth/      stores and registries as they grow
 //	store/       what a build waits for the store
 //	machine/     what a figure was measured on
 //	step/        one command with a limit

@@ -44,13 +44,13 @@ type Options struct {
 
 	Exhaustive bool // a benchmark of the search: measure all pairs too, and say what it missed
 
-	Only    *regexp.Regexp // kernels to tune, by mangled or short name; nil: all
+	Only    *regexp.Regexp `json:"-"` // kernels to tune, by mangled or short name; nil: all
 	Levers  []string       // only these; nil: all
 	Without []string       // but not these
 	Device  string         // "NVIDIA H200", part of what results are remembered under
 	Driver  string
-	Version string // of gnvcc
-	Rule    stats.Rule
+	Version string     // of gnvcc
+	Rule    stats.Rule `json:"-"`
 
 	Controls []string // hashes of controls files that the user gives, for lever ptxas
 }

@@ -44,8 +44,9 @@ type Remote struct {
 	Pulled    time.Time
 	Tags      map[string]Tag
 
-	dir  string
-	lock *os.File
+	dir   string
+	lock  *os.File
+	sound map[string][]cache.Decision // shards that were unpacked, by digest
 }
 
 // A Tag is what was pulled of one publisher.
@@ -207,6 +208,11 @@ func (r *Remote) Check(tag string, index []byte, signature string, keys Keys, ol
 
 func (r *Remote) unpack(x *Index, i int) ([]cache.Decision, error) {
 	path := filepath.Join(r.ShardsDir(), x.Shards[i].Digest)
+	// The same bytes under another index may be said to be something else: then they are read again.
+	known := fmt.Sprint(i, x.Shards[i])
+	if list, ok := r.sound[known]; ok {
+		return slices.Clone(list), nil
+	}
 	info, err := os.Lstat(path)
 	switch {
 	case err != nil:
@@ -223,8 +229,13 @@ func (r *Remote) unpack(x *Index, i int) ([]cache.Decision, error) {
 	all, err := x.Unpack(i, packed)
 	if err != nil {
 		os.Remove(path)
+		return nil, err
 	}
-	return all, err
+	if r.sound == nil {
+		r.sound = map[string][]cache.Decision{}
+	}
+	r.sound[known] = all
+	return slices.Clone(all), nil
 }
 
 // Publish merges all tags, makes what builds read of those decisions that are wanted, and notes

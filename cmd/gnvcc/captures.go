@@ -148,7 +148,12 @@ func replayVerb() *cobra.Command {
 	fs.BoolVar(&o.Exhaustive, "exhaustive", false, "benchmark the search: measure all pairs of levers too, and say what the search missed")
 	quiet := fs.Bool("quiet", false, "print errors only")
 	completesKernels(c, capturedNames, false)
+	on := fs.String("on", "", "search with several GPUs, a kernel each at a time: local:gpus=N, or slurm:n=N,dir=FOLDER and options of salloc (partition=gpu, ...); FOLDER is one that all nodes see (`workers`)")
 	return tries(c, 2, func(args []string) error {
+		engine, err := engineOf(*on)
+		if err != nil {
+			return err
+		}
 		p, err := tuner.ReadProfile(context.Background(), *by)
 		if err != nil {
 			return err
@@ -163,7 +168,7 @@ func replayVerb() *cobra.Command {
 			}
 		}
 		return tuneNow("replay", tuner.Request{Mode: tuner.Captured, Options: o, Apply: *applyToo,
-			Budget: time.Duration(budget), Profile: p}, *quiet)
+			Budget: time.Duration(budget), Profile: p, On: engine}, *quiet)
 	})
 }
 
@@ -194,4 +199,16 @@ func capturedKernels(word string) (*regexp.Regexp, error) {
 			"no launches are captured of it (gnvcc tune -- ./app captures some, gnvcc captures lists them): %w", err)
 	}
 	return selection.Pattern(word, kernels)
+}
+
+// engineOf reads --on, nil without.
+func engineOf(on string) (tuner.Engine, error) {
+	if on == "" {
+		return nil, nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return tuner.NewEngine(on, self)
 }

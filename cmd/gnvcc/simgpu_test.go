@@ -5,8 +5,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"gnvcc/policy"
+	"gnvcc/policy/tuner"
 	"gnvcc/policy/tuner/tunertest"
 	"gnvcc/profile/capture"
 )
@@ -22,8 +24,14 @@ const asIfGPU = "TEST_SIMULATED_GPU"
 func simulateGPU(file string) {
 	driverHere = func() bool { return os.Getenv("TEST_NO_GPU") == "" }
 	watchMachine.HasDriver = driverHere
+	if device, driver, ok := strings.Cut(os.Getenv("TEST_WORKER"), "/"); ok {
+		workMachine = func() tuner.WorkMachine {
+			return tuner.WorkMachine{Device: device, Driver: driver}
+		}
+	}
 	watchMachine.Load = func() (int, bool) { return 0, true }
 	watchTools = func() (string, string, error) { return "", "", nil }
+	badWorker()
 	gpu = tunertest.GPU{Captures: func() (*capture.Store, error) {
 		return capture.Open(filepath.Join(os.Getenv("GNVCC_STORE"), "captures"))
 	}, Measured: func(kernel, code string) {
@@ -44,6 +52,32 @@ func simulateGPU(file string) {
 			text, _ := os.ReadFile(file)
 			fmt.Sscan(string(text), &n)
 			return n, true
+		}
+	}
+}
+
+// badWorker is what a worker under test does wrong, once: the file that the variable names is made.
+func badWorker() {
+	once := func(name, end string) bool {
+		file := os.Getenv(name) + end
+		if file == end || len(os.Args) < 2 || os.Args[1] != "work" {
+			return false
+		}
+		f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL, 0o600)
+		if err == nil {
+			f.Close()
+		}
+		return err == nil
+	}
+	switch {
+	case once("TEST_WORK_TROUBLE", ".died"):
+		syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	case once("TEST_WORK_TROUBLE", ".lied"):
+		os.WriteFile(os.Args[4], []byte(`{"Order":"another"}`), 0o600)
+		os.Exit(0)
+	case once("TEST_WORK_OTHER", ""):
+		workMachine = func() tuner.WorkMachine {
+			return tuner.WorkMachine{Device: "Simulated H200", Driver: "550.2"}
 		}
 	}
 }

@@ -57,6 +57,7 @@ func verbs() []verb {
 		{"unpin", unpinVerb},
 		{"version", versionVerb},
 		{"watch", watchVerb},
+		{"work", workVerb},
 	}
 }
 
@@ -80,7 +81,7 @@ var groups = []struct {
 	{"See what is known", []string{"report", "explain", "stats", "config", "doctor"}},
 	{"Share them", []string{"export", "import", "lock", "push", "pull"}},
 	{"Decide by hand", []string{"pin", "unpin", "ban", "unban", "forget"}},
-	{"Others", []string{"clean", "version", "help", "man", "completion"}},
+	{"Others", []string{"clean", "work", "version", "help", "man", "completion"}},
 }
 
 // takesCommand marks a verb whose arguments are a command with options of its own.

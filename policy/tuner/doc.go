@@ -17,5 +17,6 @@
 // another profiler, account.go what it cost, memory.go where captures are unpacked, judge.go
 // approximation that a command allows, commandline.go such commands; compiler.go kernels as policy
 // wants them, decisions.go the store's decisions, rehearse.go a recipe by hand, predict.go recipes
-// from machine code, machine.go this machine.
+// from machine code, machine.go this machine; work.go one kernel's search as a unit, spread.go such
+// units on several GPUs, engines.go processes and Slurm, carry.go what other machines need for it.
 package tuner

@@ -47,6 +47,9 @@ type ReplaySearch struct {
 	At       func(n, of int, end time.Time) // told how far the search is; may be nil
 	Profile  *ByProfile                     // whose shares of the time count, nil: as observed
 
+	// has others search in its place; nil: nobody
+	spread func(ctx context.Context, w *ReplaySearch, list []Job)
+
 	memory  memoryFolder
 	counted bool // the tuner knows how often things were launched
 	account account
@@ -65,6 +68,10 @@ func (w *ReplaySearch) gpu() GPU {
 // Search replays captures, the heaviest first, each with its share of the budget; and again those
 // on which what won later, on another launch, was not compared.
 func (w *ReplaySearch) Search(ctx context.Context, list []Job) {
+	if w.spread != nil {
+		w.spread(ctx, w, list)
+		return
+	}
 	for _, j := range list {
 		w.classify(j.Capture)
 	}

@@ -45,6 +45,7 @@ type Request struct {
 	Judge, Link string // commands of the user's (judge.go); "": none
 	Apply       bool   // build with what was found
 
+	On      Engine // with Captured: who searches; nil: this process
 	Signals Signals
 	GPU     GPU             // nil: this machine's
 	Listen  policy.Progress // nil: nobody

@@ -36,6 +36,8 @@ type run struct {
 	program   profile.Options
 	replays   *ReplaySearch // nil where the search is in the program
 
+	spreadResults []decide.Result // of workers
+
 	open []func() // what to close, the last first
 }
 
@@ -60,6 +62,7 @@ func Run(asked Request) (exit profile.Exit, err error) {
 		return r.failed, err
 	}
 	results, finish := tuner.Finish()
+	results = append(results, r.spreadResults...)
 	if err := r.decisions.Publish(); err != nil && finish == nil {
 		finish = err
 	}
@@ -169,6 +172,9 @@ func (r *run) search() (tuner *search.Tuner, exit profile.Exit, err error) {
 		Agent: r.program.Agent, Scratch: r.program.Scratch, GPU: r.GPU,
 		Limits: capture.Usual.Within(r.Store.Path(), r.CaptureLimit), Budget: r.Budget,
 		Say: r.note, At: r.At, Profile: r.Profile, memory: memory}
+	if r.On != nil {
+		w.spread = r.spread
+	}
 	r.started, r.replays = true, w
 	if r.Profile != nil {
 		r.Profile.say = r.note

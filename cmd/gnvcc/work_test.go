@@ -1,0 +1,207 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"gnvcc/cache"
+	"gnvcc/install/kits"
+	"gnvcc/profile/capture"
+	"gnvcc/profile/capture/capturetest"
+	"gnvcc/sim/cubin"
+)
+
+// workers is a project of some kernels with captured launches, and a store that has seen no search.
+type workers struct {
+	t               *testing.T
+	dir, store, exe string
+	env             []string
+	local           map[string]string // what gnvcc replay decides by itself
+}
+
+const workKernels = 3
+
+func newWorkers(t *testing.T) *workers {
+	t.Helper()
+	t.Log("the GPU is simulated")
+	kit := kits.Need(t, "13.0")
+	w := &workers{t: t, dir: t.TempDir()}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.exe, w.store = filepath.Join(w.dir, "gnvcc"), filepath.Join(w.dir, "store")
+	if err := copyFile(self, w.exe); err != nil {
+		t.Fatal(err)
+	}
+	tmp := filepath.Join(w.dir, "tmp")
+	os.Mkdir(tmp, 0o700)
+	w.env = append(os.Environ(), "GNVCC_STORE="+w.store, "GNVCC_NVCC="+kit.Nvcc(), "TMPDIR="+tmp,
+		"TERM=dumb", asIfGPU+"="+filepath.Join(w.dir, "measured"), "TEST_WORKER=Simulated H200/580.1")
+	var text strings.Builder
+	for i := range workKernels {
+		fmt.Fprintf(&text, "__global__ void k%d(float *p, int n) { float s = %d; for (int i = threadIdx.x; i < n; i += 32) s = s * p[i] + p[i + n]; p[threadIdx.x] = s; }\n",
+			i, i)
+	}
+	if err := os.WriteFile(filepath.Join(w.dir, "k.cu"), []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := w.gnvcc("-arch=sm_90", "-cubin", "-o", "k.cubin", "k.cu"); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	s, err := capture.Open(filepath.Join(w.store, "captures"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(filepath.Join(w.dir, "k.cubin"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := cubin.Read(content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, k := range f.Kernels {
+		if _, err := capturetest.Keep(s, capturetest.Launch{Program: "app", Kernel: k.Name, Cubin: content,
+			Params: [][2]int{{0, 8}, {8, 4}}, Grid: 1024, Block: 256, Seconds: float64(i + 1),
+			Made: time.Now()}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, err := exec.Command("cp", "-r", w.store, w.store+".before").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if out, err := w.replay(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	w.local = w.decided()
+	if len(w.local) != workKernels {
+		t.Fatalf("the local run has decided %v", w.local)
+	}
+	return w
+}
+
+func (w *workers) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(w.exe, args...)
+	cmd.Dir, cmd.Env = w.dir, w.env
+	return cmd
+}
+
+func (w *workers) gnvcc(args ...string) (string, error) {
+	out, err := w.command(args...).CombinedOutput()
+	return string(out), err
+}
+
+// replay searches, and says what was said.
+func (w *workers) replay(more ...string) (string, error) {
+	return w.gnvcc(append([]string{"replay", "--levers", "ld", "--jobs", "1"}, more...)...)
+}
+
+// fresh takes back what was found.
+func (w *workers) fresh() {
+	w.t.Helper()
+	os.RemoveAll(w.store)
+	if out, err := exec.Command("cp", "-r", w.store+".before", w.store).CombinedOutput(); err != nil {
+		w.t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+// decided are the recipes that stand, by kernel.
+func (w *workers) decided() map[string]string {
+	w.t.Helper()
+	store, err := cache.Open(w.store)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	sn, err := store.Snapshot()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer sn.Close()
+	all, err := sn.AllDecisions()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	out := map[string]string{}
+	for _, d := range all {
+		if len(d.Evidence.Launches) > 0 {
+			out[d.Kernel] = d.Recipe
+		}
+	}
+	return out
+}
+
+// alike compares what was decided with the local run.
+func (w *workers) alike(what, said string) {
+	w.t.Helper()
+	if got := w.decided(); !maps.Equal(got, w.local) {
+		w.t.Errorf("%s: decided %v, the local run %v\n%s", what, got, w.local, said)
+	}
+}
+
+// TestWork: two workers on this machine decide what one process does; one that is killed costs
+// nothing; one that is not alike is refused by name; without any, this process searches.
+func TestWork(t *testing.T) {
+	w := newWorkers(t)
+	w.fresh()
+	said, err := w.replay("--on", "local:gpus=2")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	w.alike("two workers", said)
+	for _, want := range []string{"3 kernels for 2 workers", "worker 1 searches", "worker 2 searches"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("it does not say %q:\n%s", want, said)
+		}
+	}
+	if i, j := strings.Index(said, "on k2"), strings.Index(said, "on k0"); i < 0 || j < i {
+		t.Errorf("not the heaviest first:\n%s", said)
+	}
+	// The next run knows what they have found out.
+	before, _ := os.ReadFile(filepath.Join(w.dir, "measured"))
+	if out, err := w.replay("--on", "local:gpus=2"); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	w.alike("once more", "")
+	after, _ := os.ReadFile(filepath.Join(w.dir, "measured"))
+	if n, m := bytes.Count(before, []byte("\n")), bytes.Count(after, []byte("\n")); m > 2*n {
+		t.Errorf("%d candidates were measured at first, and %d more by a run that has the notes", n, m-n)
+	}
+
+	for what, variable := range map[string]string{
+		"one that dies":           "TEST_WORK_DIES=" + filepath.Join(w.dir, "died"),
+		"one that lies":           "TEST_WORK_LIES=" + filepath.Join(w.dir, "lied"),
+		"a GPU of another name":   "TEST_WORKER=Simulated H100/580.1",
+		"a GPU of another driver": "TEST_WORK_OTHER=" + filepath.Join(w.dir, "other"),
+	} {
+		if os.Getenv("GNVCC_LONG") == "" && strings.Contains(variable, "OTHER") {
+			continue
+		}
+		w.fresh()
+		old := w.env
+		w.env = append(append([]string(nil), w.env...), variable)
+		said, err := w.replay("--on", "local:gpus=2")
+		w.env = old
+		if err != nil {
+			t.Errorf("%s: %v\n%s", what, err, said)
+		}
+		w.alike(what, said)
+		if strings.Contains(variable, "H100") && !strings.Contains(said, "has a Simulated H100, and the launches were captured on a Simulated H200") ||
+			strings.Contains(variable, "OTHER") && !strings.Contains(said, "workers must be alike") {
+			t.Errorf("%s: it is not named:\n%s", what, said)
+		}
+	}
+	for _, on := range []string{"moon", "local:gpus=0", "local:n=2", "slurm:n=2", "slurm:n=2,dir=here",
+		"local:gpus"} {
+		if out, err := w.replay("--on", on); err == nil || !strings.Contains(out, "--on "+on) {
+			t.Errorf("--on %s: %v\n%s", on, err, out)
+		}
+	}
+}

@@ -1,0 +1,247 @@
+package tuner
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// The engines: processes on this machine, and Slurm's steps. Either has `gnvcc work ORDER -o FILE`
+// run, and neither knows what is in an order.
+
+// NewEngine reads what --on says; gnvcc is the program that workers run.
+func NewEngine(text, gnvcc string) (Engine, error) {
+	kind, rest, _ := strings.Cut(text, ":")
+	var options [][2]string
+	for word := range strings.SplitSeq(rest, ",") {
+		name, value, ok := strings.Cut(word, "=")
+		if word == "" {
+			continue
+		}
+		if !ok || name == "" || value == "" {
+			return nil, fmt.Errorf("--on %s: %q is not NAME=VALUE", text, word)
+		}
+		options = append(options, [2]string{name, value})
+	}
+	number := func(value string) (int, error) {
+		n, err := strconv.Atoi(value)
+		if err != nil || n < 1 || n > 4096 {
+			return 0, fmt.Errorf("--on %s: %q is no number of workers", text, value)
+		}
+		return n, nil
+	}
+	var err error
+	switch kind {
+	case "local":
+		e := &localEngine{program: gnvcc, n: 1}
+		for _, o := range options {
+			if o[0] != "gpus" {
+				return nil, fmt.Errorf("--on %s: local takes gpus=N, and no %s", text, o[0])
+			}
+			if e.n, err = number(o[1]); err != nil {
+				return nil, err
+			}
+		}
+		return e, nil
+	case "slurm":
+		e := &slurmEngine{program: gnvcc, n: 1}
+		for _, o := range options {
+			switch o[0] {
+			case "n":
+				if e.n, err = number(o[1]); err != nil {
+					return nil, err
+				}
+			case "dir":
+				e.parent = o[1]
+			default: // salloc's own
+				e.options = append(e.options, "--"+o[0]+"="+o[1])
+			}
+		}
+		if !filepath.IsAbs(e.parent) {
+			return nil, fmt.Errorf("--on %s: dir=FOLDER is missing: an absolute path that all nodes see", text)
+		}
+		return e, nil
+	}
+	return nil, fmt.Errorf("--on %s: there are local:gpus=N and slurm:n=N,dir=FOLDER", text)
+}
+
+// worked runs a worker, and gives its error's last line.
+func worked(cmd *exec.Cmd) error {
+	runtime.LockOSThread() // Pdeathsig watches the thread that starts the child
+	defer runtime.UnlockOSThread()
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Pdeathsig = syscall.SIGTERM
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 5 * time.Second
+	err := cmd.Run()
+	if err == nil {
+		return nil
+	}
+	lines := strings.Split(strings.TrimSpace(errs.String()), "\n")
+	for _, line := range lines { // the worker's own word, rather than what its launcher says after it
+		if said, ok := strings.CutPrefix(line, "gnvcc work: "); ok {
+			if rest, unfit := strings.CutPrefix(said, ErrUnfit.Error()+": "); unfit {
+				return fmt.Errorf("%w: %s", ErrUnfit, rest)
+			}
+			return errors.New(said)
+		}
+	}
+	if last := lines[len(lines)-1]; last != "" {
+		return fmt.Errorf("its worker was lost: %s (%w)", last, err)
+	}
+	return fmt.Errorf("its worker was lost: %w", err)
+}
+
+// A localEngine has a process for each GPU of this machine.
+type localEngine struct {
+	program string
+	n       int
+	devices []string
+}
+
+func (e *localEngine) Open(context.Context) (int, error) {
+	for i := range e.n {
+		e.devices = append(e.devices, strconv.Itoa(i))
+	}
+	if given := os.Getenv("CUDA_VISIBLE_DEVICES"); given != "" {
+		e.devices = strings.Split(given, ",")
+		if len(e.devices) < e.n {
+			return 0, fmt.Errorf("%d GPUs are wanted, and CUDA_VISIBLE_DEVICES is %s", e.n, given)
+		}
+	}
+	return e.n, nil
+}
+
+func (e *localEngine) Folder() string { return "" }
+func (e *localEngine) Close()         {}
+
+func (e *localEngine) Run(ctx context.Context, worker int, order, out string) error {
+	cmd := exec.CommandContext(ctx, e.program, "work", order, "-o", out)
+	cmd.Env = append(os.Environ(), "CUDA_VISIBLE_DEVICES="+e.devices[worker])
+	return worked(cmd)
+}
+
+// A slurmEngine has one allocation, and a step of it for each order. The allocation is held by a
+// shell that waits for its input to end: when we end, however, so does it, and the steps with it.
+type slurmEngine struct {
+	program, parent string
+	options         []string
+	n               int
+
+	dir   string
+	job   string
+	hold  *exec.Cmd
+	until io.Closer
+}
+
+// openLimit is how long an allocation is waited for. Queues may be long: the user sees that it is
+// waited for, and can interrupt.
+const openLimit = 24 * time.Hour
+
+func (e *slurmEngine) Open(ctx context.Context) (n int, err error) {
+	if e.dir, err = os.MkdirTemp(e.parent, "gnvcc-work-"); err != nil {
+		return 0, fmt.Errorf("make a folder for the nodes: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			e.Close()
+		}
+	}()
+	// Nodes may not have gnvcc, or another one.
+	text, err := os.ReadFile(e.program)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(e.dir, "gnvcc"), text, 0o700)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("bring gnvcc to the nodes: %w", err)
+	}
+	options := append([]string{"--ntasks=" + strconv.Itoa(e.n), "--gpus=" + strconv.Itoa(e.n),
+		"--job-name=gnvcc", "--quiet"}, e.options...)
+	e.hold = exec.Command("salloc", append(options, "sh", "-c", `echo "$SLURM_JOB_ID"; exec cat`)...)
+	e.hold.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a terminal's ^C is for us
+	var errs bytes.Buffer
+	e.hold.Stderr = &errs
+	stdin, err := e.hold.StdinPipe()
+	if err != nil {
+		return 0, err
+	}
+	stdout, err := e.hold.StdoutPipe()
+	if err != nil {
+		return 0, err
+	}
+	if err := e.hold.Start(); err != nil {
+		e.hold = nil
+		return 0, fmt.Errorf("ask Slurm for %d GPUs: %w", e.n, err)
+	}
+	e.until = stdin
+	line := make(chan string, 1)
+	go func() {
+		b := make([]byte, 64)
+		n, _ := stdout.Read(b)
+		line <- strings.TrimSpace(string(b[:n]))
+	}()
+	select {
+	case e.job = <-line:
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	case <-time.After(openLimit):
+		return 0, errors.New("no allocation came from Slurm")
+	}
+	if _, err := strconv.Atoi(e.job); err != nil {
+		e.until.Close()
+		_ = e.hold.Wait()
+		e.hold = nil
+		return 0, fmt.Errorf("ask Slurm for %d GPUs: %s", e.n, strings.TrimSpace(errs.String()))
+	}
+	// Every node has to see the folder: it is asked before anything is searched.
+	probe := exec.CommandContext(ctx, "srun", "--jobid="+e.job, "--overlap", "--ntasks-per-node=1",
+		"test", "-x", filepath.Join(e.dir, "gnvcc"))
+	if out, err := probe.CombinedOutput(); err != nil {
+		return 0, fmt.Errorf("not all nodes see %s: take a folder that they do (dir=FOLDER): %s", e.dir,
+			strings.TrimSpace(string(out)))
+	}
+	return e.n, nil
+}
+
+func (e *slurmEngine) Folder() string { return e.dir }
+
+func (e *slurmEngine) Run(ctx context.Context, worker int, order, out string) error {
+	return worked(exec.CommandContext(ctx, "srun", "--jobid="+e.job, "--ntasks=1", "--nodes=1",
+		"--gpus=1", "--exact", filepath.Join(e.dir, "gnvcc"), "work", order, "-o", out))
+}
+
+func (e *slurmEngine) Close() {
+	if e.until != nil {
+		e.until.Close()
+		e.until = nil
+	}
+	if e.hold != nil {
+		ended := make(chan struct{})
+		go func() { _ = e.hold.Wait(); close(ended) }()
+		select {
+		case <-ended:
+		case <-time.After(10 * time.Second): // a controller that does not answer
+			_ = e.hold.Process.Kill()
+			<-ended
+		}
+		e.hold = nil
+	}
+	if e.dir != "" {
+		os.RemoveAll(e.dir)
+		e.dir = ""
+	}
+}

@@ -1,0 +1,358 @@
+package tuner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"gnvcc/cache"
+	"gnvcc/policy"
+	"gnvcc/policy/decide"
+)
+
+// The search on several GPUs: an order for each kernel, the heaviest first, to whichever worker is
+// free. A worker that is lost costs its order one more try, on another one if there is one; lost
+// twice, the kernel is not searched, and that is said. Where no worker is left the rest is searched
+// here.
+
+// An Engine has workers. Its implementations schedule nothing themselves: they ask Slurm, or the
+// operating system.
+type Engine interface {
+	// Open gets the workers, and says how many there are.
+	Open(ctx context.Context) (int, error)
+	// Run has one of them, from 0, do an order: a file, and where to write what came of it.
+	Run(ctx context.Context, worker int, order, out string) error
+	// Folder is where workers find orders and what they need; "": they are on this machine, and have
+	// the store.
+	Folder() string
+	Close()
+}
+
+// mostLost is how many orders a worker may lose one after the other.
+const mostLost = 2
+
+// Begun is what a worker adds to the name of its output, for a file that says that it has the
+// order.
+const Begun = ".begun"
+
+// errNotBegun: an order that never reached its worker is not lost by it.
+var errNotBegun = errors.New("it was not begun")
+
+// margin is what an order may take beyond its budget: to start, to compile, to end what it began.
+const margin = 2 * time.Minute
+
+// A spreading is one search with an engine.
+type spreading struct {
+	r       *run
+	w       *ReplaySearch
+	engine  Engine
+	folder  string
+	mu      sync.Mutex
+	machine *WorkMachine // that of the first worker
+	host    string       // and its name
+	results []decide.Result
+	begun   time.Time
+	n, of   int
+}
+
+// A task is one kernel's order.
+type task struct {
+	kernel *policy.Kernel
+	jobs   []Job
+	share  float64
+	device string
+	tries  int
+	last   int // the worker that lost it
+	number int
+}
+
+// spread searches with the engine, in the place of ReplaySearch.pass.
+func (r *run) spread(ctx context.Context, w *ReplaySearch, list []Job) {
+	s := &spreading{r: r, w: w, engine: r.On, begun: time.Now()}
+	tasks := s.tasks(list)
+	workers, err := s.open(ctx)
+	if err != nil {
+		w.Say("%v: the search is done on this machine", err)
+		s.here(ctx, tasks)
+	} else {
+		defer s.engine.Close()
+		if s.folder != s.engine.Folder() {
+			defer os.RemoveAll(s.folder)
+		}
+		var sum float64
+		for _, t := range tasks {
+			sum += t.share
+		}
+		s.of = len(tasks)
+		w.Say("%d kernels for %d workers", len(tasks), workers)
+		left := s.dispatch(ctx, tasks, workers, sum)
+		if len(left) > 0 && ctx.Err() == nil {
+			w.Say("no worker is left: %d kernels are searched on this machine", len(left))
+			s.here(ctx, left)
+		}
+	}
+	r.spreadResults = s.results
+}
+
+// tasks are the captures by kernel, the heaviest first.
+func (s *spreading) tasks(list []Job) []*task {
+	var all []*task
+	by := map[string]*task{}
+	for _, j := range list {
+		m := j.Capture
+		k, err := s.w.Kernel(m.Cubin, m.Kernel)
+		if err != nil {
+			s.w.Say("%s: %v", policy.ShortName(m.Kernel), err)
+			s.w.account.replayed(m, false, err)
+			continue
+		}
+		t := by[k.Identity]
+		if t == nil {
+			t = &task{kernel: k, device: m.Device, last: -1}
+			by[k.Identity] = t
+			all = append(all, t)
+		}
+		t.jobs, t.share = append(t.jobs, j), t.share+j.Share
+	}
+	slices.SortStableFunc(all, func(a, b *task) int {
+		switch {
+		case a.share > b.share:
+			return -1
+		case a.share < b.share:
+			return 1
+		}
+		return 0
+	})
+	for i, t := range all {
+		t.number = i + 1
+	}
+	return all
+}
+
+// open gets workers, and a folder for orders.
+func (s *spreading) open(ctx context.Context) (n int, err error) {
+	if n, err = s.engine.Open(ctx); err != nil {
+		return 0, err
+	}
+	if shared := s.engine.Folder(); shared != "" {
+		s.folder = shared
+		return n, nil
+	}
+	s.folder, err = os.MkdirTemp(s.w.Scratch, "orders-")
+	if err != nil {
+		s.engine.Close()
+	}
+	return n, err
+}
+
+// dispatch hands tasks to workers, and gives back those for which no worker was left.
+func (s *spreading) dispatch(ctx context.Context, tasks []*task, workers int, sum float64) []*task {
+	queue := slices.Clone(tasks)
+	under, alive := 0, workers
+	changed := sync.NewCond(&s.mu)
+	stop := context.AfterFunc(ctx, changed.Broadcast)
+	defer stop()
+	// next gives a task that this worker has not lost, nil where there will be none.
+	next := func(worker int) *task {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for {
+			i := slices.IndexFunc(queue, func(t *task) bool { return t.last != worker || alive == 1 })
+			switch {
+			case ctx.Err() != nil || len(queue) == 0 && under == 0:
+				return nil
+			case i >= 0:
+				t := queue[i]
+				queue = slices.Delete(queue, i, i+1)
+				under++
+				return t
+			}
+			changed.Wait()
+		}
+	}
+	var all sync.WaitGroup
+	for worker := range workers {
+		all.Go(func() {
+			lost := 0
+			for t := next(worker); t != nil; t = next(worker) {
+				err := s.do(ctx, worker, t, s.share(t, sum, workers))
+				s.mu.Lock()
+				under--
+				if err == nil {
+					lost = 0
+				} else if ctx.Err() == nil {
+					queue = s.lost(queue, t, worker, err)
+					if lost++; errors.Is(err, ErrUnfit) {
+						lost = mostLost
+					}
+				}
+				if lost == mostLost { // it is no worker any more
+					alive--
+					changed.Broadcast()
+					s.mu.Unlock()
+					return
+				}
+				changed.Broadcast()
+				s.mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	return queue
+}
+
+// lost puts a task that came to nothing back into the queue, unless it did so twice. The caller has
+// the lock.
+func (s *spreading) lost(queue []*task, t *task, worker int, err error) []*task {
+	s.w.Say("worker %d, %s: %v", worker+1, t.kernel.Short, err)
+	if t.last = worker; !errors.Is(err, ErrUnfit) && !errors.Is(err, errNotBegun) {
+		t.tries++
+	}
+	if t.tries < 2 {
+		return append([]*task{t}, queue...)
+	}
+	s.unsearched(t, err)
+	return queue
+}
+
+// share is a task's part of the budget: all workers together have the budget as often as there are
+// workers, and no task more than the whole of it.
+func (s *spreading) share(t *task, sum float64, workers int) time.Duration {
+	part := t.share / max(sum, 1e-12) * float64(workers)
+	return max(time.Duration(float64(s.w.Budget)*min(part, 1)), least)
+}
+
+// unsearched notes a task that was lost twice. The caller has the lock.
+func (s *spreading) unsearched(t *task, err error) {
+	s.w.Say("%s was not searched: its worker was lost twice", t.kernel.Short)
+	s.results = append(s.results, decide.Result{Kernel: *t.kernel,
+		Alone: []decide.Alone{{Reason: "not searched: " + err.Error()}}})
+}
+
+// do has a worker do a task, and keeps what came of it.
+func (s *spreading) do(ctx context.Context, worker int, t *task, budget time.Duration) error {
+	text, err := s.order(t, budget)
+	if err != nil {
+		return err
+	}
+	base := filepath.Join(s.folder, fmt.Sprintf("order-%d-%d", t.number, t.tries+1))
+	order, out := base+".json", base+".done"
+	if err := cache.WriteFile(s.folder, filepath.Base(order), text); err != nil {
+		return fmt.Errorf("write an order: %w", err)
+	}
+	s.mu.Lock()
+	s.n++
+	s.w.Say("worker %d searches on %s (%.0f %%): %d captures, at most %.0f s", worker+1, t.kernel.Short,
+		100*t.share, len(t.jobs), budget.Seconds())
+	if s.w.At != nil {
+		s.w.At(min(s.n, s.of), s.of, s.begun.Add(s.w.Budget))
+	}
+	s.mu.Unlock()
+	limited, cancel := context.WithTimeout(ctx, budget+margin)
+	defer cancel()
+	if err := s.engine.Run(limited, worker, order, out); err != nil {
+		if _, missing := os.Stat(out + Begun); missing != nil {
+			err = fmt.Errorf("%w: %w", errNotBegun, err)
+		}
+		return err
+	}
+	b, err := os.ReadFile(out)
+	if err != nil {
+		return fmt.Errorf("the worker wrote nothing: %w", err)
+	}
+	var done Done
+	if err := json.Unmarshal(b, &done); err != nil {
+		return fmt.Errorf("what the worker wrote can't be read: %w", err)
+	}
+	if done.Order != cache.Hash(text) {
+		return errors.New("the worker has done another order")
+	}
+	return s.take(t, &done)
+}
+
+// take keeps what came of an order. Workers have one kind of GPU and driver; who has another is
+// refused by name.
+func (s *spreading) take(t *task, done *Done) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := WorkMachine{done.Device, major(done.Driver)}
+	if s.machine == nil {
+		s.machine, s.host = &m, done.Host
+	}
+	if *s.machine != m {
+		return fmt.Errorf(
+			"%w: %s has a %q with driver %s, and %s a %q with driver %s: workers must be alike", ErrUnfit,
+			done.Host, m.Device, m.Driver, s.host, s.machine.Device, s.machine.Driver)
+	}
+	for key, b := range done.Notebook {
+		if err := s.r.Store.PutMemo(policy.Notebooks, key, b); err != nil {
+			return err
+		}
+	}
+	result := decide.Result{Kernel: *t.kernel}
+	for _, reason := range done.Alone {
+		result.Alone = append(result.Alone, decide.Alone{Reason: reason})
+	}
+	for _, d := range done.Decisions {
+		if d.Identity != t.kernel.Identity {
+			return fmt.Errorf("%s has decided on another kernel", done.Host)
+		}
+		if err := s.r.decisions.Decide(d); err != nil {
+			return err
+		}
+		if result.Decision == nil || !d.Approximate() {
+			result.Decision = &d
+		}
+	}
+	s.results = append(s.results, result)
+	for _, j := range t.jobs {
+		s.w.account.replayed(j.Capture, true, nil)
+	}
+	return nil
+}
+
+// order is the text of a task's order: the same for the same input.
+func (s *spreading) order(t *task, budget time.Duration) ([]byte, error) {
+	o := Order{Format: orderFormat, Gnvcc: s.r.Options.Version, Kernel: t.kernel.Short,
+		Identity: t.kernel.Identity, Budget: budget, Options: s.r.Options, Device: t.device,
+		Captures: s.w.Captures.Path()}
+	for _, j := range t.jobs {
+		job := OrderJob{Capture: j.Capture.ID, Share: j.Share}
+		if j.Leader != nil {
+			job.Leader = j.Leader.ID
+		}
+		if j.Before != nil {
+			job.Before = j.Before.ID
+		}
+		o.Jobs = append(o.Jobs, job)
+	}
+	if shared := s.engine.Folder(); shared != "" {
+		var err error
+		if o.Bundle, err = s.bundle(t, shared); err != nil {
+			return nil, err
+		}
+		o.Captures = filepath.Join(shared, "captures")
+	}
+	return json.Marshal(o)
+}
+
+// here does tasks in this process, one after the other: what a worker does, without one.
+func (s *spreading) here(ctx context.Context, tasks []*task) {
+	for _, t := range tasks {
+		for _, j := range t.jobs {
+			s.w.classify(j.Capture)
+		}
+	}
+	var jobs []Job
+	for _, t := range tasks {
+		jobs = append(jobs, t.jobs...)
+	}
+	s.w.account.wanted(jobs)
+	s.w.pass(ctx, jobs, s.w.Budget)
+}

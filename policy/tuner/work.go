@@ -1,0 +1,297 @@
+package tuner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"gnvcc/cache"
+	"gnvcc/driver/record"
+	"gnvcc/driver/standing"
+	"gnvcc/driver/toolkit"
+	"gnvcc/policy"
+	"gnvcc/policy/search"
+	"gnvcc/profile/agent"
+	"gnvcc/profile/capture"
+	"gnvcc/profile/replay"
+)
+
+// A unit of work: the searches and checks of one kernel, as a file, and what came of them, as
+// another. Candidates can't be such units: search and replay talk with each other and adapt. The
+// search is the one of gnvcc replay (ReplaySearch); what differs is that nothing is decided here. A
+// worker writes its decisions down, and whoever gave the order keeps them, so that an order may be
+// done twice, or be lost, and no store has two owners. Only ratios travel: a decision's times are
+// those of the machine that measured it, which has the GPU that the order names.
+
+const orderFormat = 1
+
+// An Order is one kernel's captures, and how they are to be searched.
+type Order struct {
+	Format   int
+	Gnvcc    string // version: another one may search otherwise
+	Kernel   string // for people
+	Identity string
+	Jobs     []OrderJob
+	Budget   time.Duration
+	Options  policy.Options
+	Device   string  // the GPU that the captures are from
+	Captures string  // folder
+	Bundle   *Bundle `json:",omitempty"` // nil: the worker has the store itself
+}
+
+// An OrderJob is a Job by the names of its captures.
+type OrderJob struct {
+	Capture, Leader, Before string
+	Share                   float64
+}
+
+// Done is what came of an order.
+type Done struct {
+	Order     string // hash of the order's text
+	Host      string
+	Device    string // "" where it is not known
+	Driver    string
+	Trouble   string // why nothing was searched
+	Decisions []cache.Decision
+	Alone     []string          // why it was left alone
+	Notebook  map[string][]byte // what the search wrote down, by the keys of memos
+	Said      []string
+}
+
+// A WorkMachine is what a worker must have in common with others.
+type WorkMachine struct{ Device, Driver string }
+
+// ThisMachine is the one that we are on.
+func ThisMachine() WorkMachine { return WorkMachine{standing.GPU(), DriverVersion()} }
+
+// A Worker does orders.
+type Worker struct {
+	Store   *cache.Store
+	Tools   toolkit.Toolkit
+	GPU     GPU // nil: this machine's
+	Machine WorkMachine
+	Version string // of gnvcc
+}
+
+// ErrUnfit is wrapped where a worker is not one for an order, whatever other workers are.
+var ErrUnfit = errors.New("it can't be a worker")
+
+// Do does an order. The error is about this worker; that a kernel can't be searched is Done's
+// Trouble.
+func (w Worker) Do(ctx context.Context, text []byte) (*Done, error) {
+	var o Order
+	if err := json.Unmarshal(text, &o); err != nil {
+		return nil, fmt.Errorf("read the order: %w", err)
+	}
+	done := &Done{Order: cache.Hash(text), Device: w.Machine.Device, Driver: w.Machine.Driver,
+		Notebook: map[string][]byte{}}
+	done.Host, _ = os.Hostname()
+	switch {
+	case o.Format != orderFormat:
+		return nil, fmt.Errorf("an order of format %d: this gnvcc knows %d", o.Format, orderFormat)
+	case o.Gnvcc != w.Version:
+		return nil, fmt.Errorf("%w: the order is of gnvcc %s, and on %s there is %s", ErrUnfit, o.Gnvcc,
+			done.Host, w.Version)
+	case w.Machine.Device != "" && w.Machine.Device != o.Device:
+		return nil, fmt.Errorf("%w: %s has a %s, and the launches were captured on a %s", ErrUnfit,
+			done.Host, w.Machine.Device, o.Device)
+	}
+	if o.Bundle != nil {
+		if err := o.Bundle.unpack(w.Store); err != nil {
+			return nil, err
+		}
+	}
+	captures, err := capture.Open(o.Captures)
+	if err != nil {
+		return nil, err
+	}
+	jobs, err := o.jobs(captures)
+	if err != nil {
+		return nil, err
+	}
+	return done, w.search(ctx, &o, captures, jobs, done)
+}
+
+// search is the search of an order.
+func (w Worker) search(ctx context.Context, o *Order, captures *capture.Store, jobs []Job,
+	done *Done) error {
+	compiler, err := NewCompiler(w.Store)
+	if err != nil {
+		return err
+	}
+	defer compiler.Close()
+	kernel, err := compiler.Kernel(jobs[0].Capture.Cubin, jobs[0].Capture.Kernel)
+	switch {
+	case err != nil: // another toolkit than it was built with, say
+		return fmt.Errorf("%w: %s: %w", ErrUnfit, done.Host, err)
+	case kernel.Identity != o.Identity:
+		return fmt.Errorf("%s: the kernel is another one here", done.Host)
+	}
+	built := filepath.Join(w.Store.Path(), "agent")
+	if o.Bundle != nil {
+		built = o.Bundle.Agent
+	}
+	library, err := agent.Build(ctx, w.Tools.Dir(), built)
+	if err != nil {
+		return fmt.Errorf("%s can't build the agent: %w", done.Host, err)
+	}
+	replayer, err := replay.Build(ctx, w.Tools.Dir(), built)
+	if err != nil {
+		return fmt.Errorf("%s can't build the program that replays launches: %w", done.Host, err)
+	}
+	folder, err := SocketScratch()
+	if err != nil {
+		return err
+	}
+	defer folder.Remove()
+	memory := newMemoryFolder()
+	defer memory.Remove()
+	known, err := OpenDecisions(ctx, w.Store)
+	if err != nil {
+		return err
+	}
+	o.Options.Driver, o.Options.Rule = w.Machine.Driver, policy.Defaults().Rule
+	o.Options.Crashes, o.Options.Full = MostCrashes, mostFull
+	notes := &notebook{Memos{w.Store}, done.Notebook}
+	run := search.NewTuner(ctx, o.Options, compiler, &workSink{known, done}, notes, nil)
+	s := &ReplaySearch{Captures: captures, Tuner: run, Kernel: compiler.Kernel, Replayer: replayer,
+		Agent: library, Scratch: folder.Path, GPU: w.GPU, Limits: capture.Usual, Budget: o.Budget,
+		Say: func(format string, args ...any) {
+			done.Said = append(done.Said, fmt.Sprintf(format, args...))
+		}, memory: memory}
+	s.Search(ctx, jobs)
+	results, err := run.Finish()
+	for _, r := range results {
+		for _, a := range r.Alone {
+			done.Alone = append(done.Alone, a.Reason)
+		}
+	}
+	if err == nil {
+		err = ctx.Err()
+	}
+	return err
+}
+
+var errNoCapture = errors.New("an order without a capture")
+
+// jobs are those that the order names.
+func (o *Order) jobs(s *capture.Store) ([]Job, error) {
+	at := map[string]*capture.Manifest{"": nil}
+	load := func(id string) (*capture.Manifest, error) {
+		if m, ok := at[id]; ok {
+			return m, nil
+		}
+		m, err := s.Load(id)
+		at[id] = m
+		return m, err
+	}
+	var out []Job
+	for _, j := range o.Jobs {
+		m, err := load(j.Capture)
+		if err == nil && m == nil {
+			err = errNoCapture
+		}
+		if err != nil {
+			return nil, err
+		}
+		leader, err := load(j.Leader)
+		if err != nil {
+			return nil, err
+		}
+		before, err := load(j.Before)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, Job{Capture: m, Share: j.Share, Leader: leader, Before: before})
+	}
+	if len(out) == 0 {
+		return nil, errNoCapture
+	}
+	return out, nil
+}
+
+// A workSink takes decisions down, and knows what the store does.
+type workSink struct {
+	*Decisions
+	done *Done
+}
+
+func (s *workSink) Decide(d cache.Decision) error {
+	s.done.Decisions = append(slices.DeleteFunc(s.done.Decisions, func(old cache.Decision) bool {
+		return old.Key() == d.Key()
+	}), d)
+	return nil
+}
+
+// A notebook takes down what is remembered, too.
+type notebook struct {
+	Memos
+	written map[string][]byte
+}
+
+func (n *notebook) Remember(key string, b []byte) error {
+	n.written[cache.Hash([]byte(key))] = slices.Clone(b)
+	return n.Memos.Remember(key, b)
+}
+
+// A Bundle is what a worker without the store needs of it: records, and the names of objects, which
+// lie in a folder that it sees.
+type Bundle struct {
+	Agent        string   // folder with the agent and the replayer, as they were built
+	Objects      string   // folder: a file each, by its hash
+	Hashes       []string // of those that the order needs
+	Records      []BundleRecord
+	Translations []record.Translation
+	Notebooks    map[string][]byte
+}
+
+// A BundleRecord is one of the store's records.
+type BundleRecord struct {
+	Bucket, Key string
+	Record      json.RawMessage
+}
+
+// unpack puts a bundle into the worker's own store. Objects are compared with their hashes.
+func (b *Bundle) unpack(store *cache.Store) error {
+	for _, hash := range b.Hashes {
+		content, err := os.ReadFile(filepath.Join(b.Objects, hash))
+		if err != nil {
+			return fmt.Errorf("read what the order needs (is %s a folder that all nodes see?): %w", b.Objects,
+				err)
+		}
+		if cache.Hash(content) != hash {
+			return fmt.Errorf("read what the order needs: %s/%s has other content", b.Objects, hash)
+		}
+		if _, err := store.PutObject(content); err != nil {
+			return err
+		}
+	}
+	for _, t := range b.Translations {
+		if err := t.Keep(store); err != nil {
+			return err
+		}
+	}
+	for key, text := range b.Notebooks {
+		if err := store.PutMemo(policy.Notebooks, key, text); err != nil {
+			return err
+		}
+	}
+	for _, r := range b.Records {
+		if err := store.Spool(r.Bucket, r.Key, r.Record); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// major is a driver's main version.
+func major(driver string) string {
+	first, _, _ := strings.Cut(driver, ".")
+	return first
+}
