@@ -3,12 +3,14 @@ package compile
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"gnvcc/cache"
 	"gnvcc/driver/record"
 	"gnvcc/driver/scratch"
 	"gnvcc/driver/toolcmd"
+	"gnvcc/rewrite"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/sim/cubin"
 )
@@ -17,9 +19,10 @@ import (
 
 // Rehearse builds a kernel's file with a recipe for it, as a build does, checks included. What
 // comes out is thrown away; the decision that it gives is for the caller to keep. An error says why
-// a build would not take the recipe.
-func (c *Compiler) Rehearse(ctx context.Context, s *Source,
-	r recipe.Recipe) (cache.Decision, error) {
+// a build would not take the recipe. With alone ptxas makes no other kernels of the file, where it
+// makes the same of this one: sooner, and all that a question needs.
+func (c *Compiler) Rehearse(ctx context.Context, s *Source, r recipe.Recipe,
+	alone bool) (cache.Decision, error) {
 	none := cache.Decision{}
 	ctx, cancel := context.WithTimeout(ctx, Limit)
 	defer cancel()
@@ -28,8 +31,14 @@ func (c *Compiler) Rehearse(ctx context.Context, s *Source,
 		return none, err
 	}
 	defer done()
-	b.only = false
-	out, err := b.Build(ctx, s.job, s.translation, map[string]recipe.Recipe{s.Kernel: r}, s.std)
+	b.only, b.checked = alone && rewrite.At(r, rewrite.Flag).IsDefault(), true
+	std := s.std
+	if b.only {
+		std = slices.DeleteFunc(slices.Clone(std), func(k cache.Kernel) bool {
+			return k.Name != s.Kernel
+		})
+	}
+	out, err := b.Build(ctx, s.job, s.translation, map[string]recipe.Recipe{s.Kernel: r}, std)
 	if err != nil {
 		return none, err
 	}

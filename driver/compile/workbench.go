@@ -46,9 +46,10 @@ type Workbench struct {
 	unproved bool
 	proving  bool // what is compiled is to be proved
 	// for the tuner: a file with the one kernel that is asked for, and what ptxas -v says of it
-	only  bool
-	draft bool                      // and its source variants may be drafts (draft.go)
-	Stub  func() (*HostStub, error) // the build's host stub; nil: there need be none
+	only    bool
+	checked bool                      // ... and looked at as a build looks at what it makes
+	draft   bool                      // and its source variants may be drafts (draft.go)
+	Stub    func() (*HostStub, error) // the build's host stub; nil: there need be none
 	// what recipes for the source must give (joint.go); nil: whatever they give
 	Normals map[string]map[string]string
 	count   atomic.Int64 // for names of files
@@ -304,6 +305,14 @@ func (b *Workbench) try(ctx context.Context, j *job.Job, t *record.Translation, 
 		// for 12.4, 13.0 and 13.5).
 		for name := range recipes {
 			argv = append(argv, "--entry", p.entry(name))
+			for _, s := range p.seconds { // are compared with the kernel's own code
+				if b.checked && s.name != p.entry(name) {
+					argv = append(argv, "--entry", s.name)
+				}
+			}
+			if b.checked && p.entry(name) != name {
+				argv = append(argv, "--entry", name)
+			}
 		}
 	}
 	content, messages, bad, err := b.code(ctx, j, module, p, text, b.telling(j, argv))
@@ -312,7 +321,7 @@ func (b *Workbench) try(ctx context.Context, j *job.Job, t *record.Translation, 
 	}
 	out = &Result{Content: content, Choices: p.choices, messages: messages, ptx: text,
 		normals: p.normals, doubted: len(p.doubted) > 0, draft: p.draft}
-	if b.only {
+	if b.only && !b.checked {
 		return out, nil, nil
 	}
 	if out.Kernels, bad, err = b.check(module, p, recipes, std, content); err != nil || len(bad) > 0 {

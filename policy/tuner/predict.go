@@ -78,7 +78,7 @@ func (p *Predictor) Recipe(ctx context.Context, b record.BuiltKernel) (*cache.De
 	}
 	var d cache.Decision
 	if err == nil {
-		d, err = p.compiler.Rehearse(ctx, b, r, p.version)
+		d, err = p.compiler.Rehearse(ctx, b, r, p.version, false)
 	}
 	if err != nil {
 		return nil, fmt.Sprintf(

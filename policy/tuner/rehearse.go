@@ -13,9 +13,10 @@ import (
 )
 
 // Rehearse gives the decision for a recipe on one kernel, or says what speaks against
-// it; version is gnvcc's.
+// it; version is gnvcc's. With alone only this kernel of its file is compiled: for who asks, and
+// keeps nothing.
 func (c *Compiler) Rehearse(ctx context.Context, b record.BuiltKernel, r recipe.Recipe,
-	version string) (cache.Decision, error) {
+	version string, alone bool) (cache.Decision, error) {
 	none := cache.Decision{}
 	s, err := c.Compiler.Kernel(b.Assembly.Cubin, b.Name)
 	if err != nil {
@@ -45,7 +46,7 @@ func (c *Compiler) Rehearse(ctx context.Context, b record.BuiltKernel, r recipe.
 			}
 		}
 	}
-	d, err := c.Compiler.Rehearse(ctx, s, r)
+	d, err := c.Compiler.Rehearse(ctx, s, r, alone)
 	if err != nil {
 		return none, err
 	}
