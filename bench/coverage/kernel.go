@@ -10,6 +10,7 @@ import (
 	"gnvcc/driver/compile"
 	"gnvcc/driver/record"
 	"gnvcc/policy"
+	"gnvcc/policy/tuner"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
@@ -30,27 +31,15 @@ type question struct {
 	loops        bool
 }
 
-// about reads what is known of a kernel, as gnvcc pin does.
-func (r *run) about(c *compile.Compiler, b record.BuiltKernel) (question, error) {
+// about reads what is known of a kernel.
+func about(c *tuner.Compiler, b record.BuiltKernel) (question, error) {
 	q := question{built: b}
 	var err error
-	if q.source, err = c.Kernel(b.Assembly.Cubin, b.Name); err != nil {
+	if q.kernel, err = c.Kernel(b.Assembly.Cubin, b.Name); err != nil {
 		return q, err
 	}
-	s := q.source
-	k := &policy.Kernel{Name: s.Kernel, Identity: s.Identity, Target: s.Target, Ptxas: s.Version,
-		Default: s.Default, Reloc: s.Assembly.Reloc, Source: s.File, NoSecond: s.NoSecond,
-		CC: ptx.Capability(s.Target)}
-	if err := k.ReadPTX(s.Module); err != nil {
-		return q, err
-	}
-	if s.Unit == nil || s.Code == nil {
-		k.NoUnroll, k.NoSpec = s.NoSource, s.NoSource
-	} else {
-		k.ReadSource(s.Unit, s.Signature)
-	}
-	q.kernel = k
-	q.instructions, q.loops = size(s.Module, s.Kernel)
+	q.source = q.kernel.Handle.(*compile.Source)
+	q.instructions, q.loops = size(q.source.Module, b.Name)
 	return q, nil
 }
 
@@ -185,7 +174,7 @@ func (q question) values() []string {
 }
 
 // ask asks for all levers of one kernel.
-func (r *run) ask(ctx context.Context, c *compile.Compiler, q question) []Row {
+func (r *run) ask(ctx context.Context, c *tuner.Compiler, q question) []Row {
 	levers := usual
 	if r.levers != "" {
 		levers = strings.Split(r.levers, ",")
@@ -218,7 +207,7 @@ func (r *run) ask(ctx context.Context, c *compile.Compiler, q question) []Row {
 }
 
 // rehearse says what speaks against a recipe, as gnvcc pin -n does.
-func (r *run) rehearse(ctx context.Context, c *compile.Compiler, q question, text string) error {
+func (r *run) rehearse(ctx context.Context, c *tuner.Compiler, q question, text string) error {
 	parsed, err := recipe.Parse(text)
 	if err == nil && q.source.Code != nil {
 		parsed, err = q.source.Code.Resolve(parsed, q.source.Signature)
@@ -234,7 +223,7 @@ func (r *run) rehearse(ctx context.Context, c *compile.Compiler, q question, tex
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.limit)
 	defer cancel()
-	if _, err = c.Rehearse(ctx, q.source, parsed, true); err != nil && ctx.Err() != nil {
+	if _, err = c.Compiler.Rehearse(ctx, q.source, parsed, true); err != nil && ctx.Err() != nil {
 		return errors.New("too slow")
 	}
 	return err

@@ -16,8 +16,8 @@ import (
 	"gnvcc/bench/jsonl"
 	"gnvcc/bench/step"
 	"gnvcc/cache"
-	"gnvcc/driver/compile"
 	"gnvcc/driver/record"
+	"gnvcc/policy/tuner"
 )
 
 // A run is what the command line asks for.
@@ -99,7 +99,11 @@ func (r *run) all(ctx context.Context, files []string) error {
 	if err := r.store.PublishSpooled(ctx); err != nil {
 		return err
 	}
-	compiler := compile.New(r.store, r.work)
+	compiler, err := tuner.NewCompiler(r.store)
+	if err != nil {
+		return err
+	}
+	defer compiler.Close()
 	compiler.Limit = r.limit
 	built := record.Built(r.store)
 	if len(built) == 0 {
@@ -110,7 +114,7 @@ func (r *run) all(ctx context.Context, files []string) error {
 		if !strings.Contains(b.Name, r.some) {
 			continue
 		}
-		q, err := r.about(compiler, b)
+		q, err := about(compiler, b)
 		if err != nil {
 			return fmt.Errorf("%s: %w", b.Name, err)
 		}

@@ -272,8 +272,7 @@ func (b *Workbench) rewritten(ctx context.Context, j *job.Job, t *record.Transla
 	options := rewrite.Options{
 		Registers: before, Blocks: p.blocks, Dynamic: p.dynamic, Coarse: p.coarse, Grids: p.grids,
 		ReadBack:    true,
-		Relocatable: j.Call.Reloc, MaxRegCount: j.Call.MaxReg,
-		TuneOver: true, // whether the user allows that is asked when a recipe is decided on
+		Relocatable: j.Call.Reloc,
 	}
 	whole, refused := options.Rewrite(whole, p.passes)
 	if len(refused) > 0 {

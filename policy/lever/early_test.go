@@ -60,11 +60,12 @@ func TestManyTurns(t *testing.T) {
 	if !known {
 		t.Fatal("no sm_90 in the table")
 	}
-	s := &Situation{Kernel: &policy.Kernel{NoSecond: "-"}, Device: device, Known: true, Largest: 1024}
+	s := &Situation{Kernel: &policy.Kernel{NoSecond: "-"}, Device: device, Known: true, Largest: 1024,
+		Options: &policy.Options{}}
 	if got := manyTurns(s, "4").String(); got != "early=4 maxnreg=64" {
 		t.Error(got)
 	}
-	s.Kernel.Bounds = "__launch_bounds__(1024, 1)"
+	s.Kernel.Bounds, s.Options.Keep = "__launch_bounds__(1024, 1)", true
 	if got := manyTurns(s, "4").String(); got != "early=4" {
 		t.Error(got)
 	}

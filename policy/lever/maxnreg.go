@@ -26,8 +26,8 @@ var _ = register(Lever{
 		return append(caps(s, recipe.Recipe{}, s.Region), highCaps(s)...)
 	},
 	Why: func(s *Situation) string {
-		if s.Kernel.Bounds != "" && !s.Options.Over {
-			return "the source's " + s.Kernel.Bounds + " is kept"
+		if s.kept() != "" {
+			return "the source's " + s.kept() + " is kept"
 		}
 		return "no other count for these launches"
 	},
@@ -50,7 +50,7 @@ func capsAround(s *Situation, best policy.Trial) []recipe.Recipe {
 
 // caps returns a recipe with each cap worth trying.
 func caps(s *Situation, r recipe.Recipe, region Region) []recipe.Recipe {
-	if s.Kernel.Bounds != "" && !s.Options.Over {
+	if s.kept() != "" {
 		return nil
 	}
 	var out []recipe.Recipe
@@ -94,7 +94,7 @@ func caps(s *Situation, r recipe.Recipe, region Region) []recipe.Recipe {
 // blocks at hand.
 func highCaps(s *Situation) []recipe.Recipe {
 	k := s.Kernel
-	if !s.Known || k.NoSpec != "" || k.NoSecond != "" || k.Bounds != "" && !s.Options.Over {
+	if !s.Known || k.NoSpec != "" || k.NoSecond != "" || s.kept() != "" {
 		return nil
 	}
 	limit := s.Device.MostRegisters(s.Largest)

@@ -285,7 +285,7 @@ func (t *Tuner) kernel(l *profile.Launch) *kernel {
 			k.Alone = fmt.Sprintf(
 				"its blocks may wait (%s), maybe for the host or another kernel: that can't be repeated inside the program", k.Awaits)
 		}
-		if k.Bounds != "" && !t.o.Over && k.Alone == "" {
+		if k.Bounds != "" && t.o.Keep && k.Alone == "" {
 			t.progress.Note(fmt.Sprintf("%s: %s is kept", k.Label(), k.Bounds))
 		}
 		t.kernels[known.Identity] = k
