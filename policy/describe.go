@@ -31,6 +31,12 @@ func (k *Kernel) ReadPTX(m *ptx.Module) error {
 			k.Alone = err.Error()
 		}
 	}
+	if k.Watched, err = rewrite.Watched(m, k.Name); err != nil {
+		return err
+	}
+	if k.NoSecond == "" {
+		k.NoSecond = k.Watched
+	}
 	if k.Reloc {
 		if err := rewrite.Foreign(m, k.Name); err != nil {
 			k.HintsAlone = err.Error()
@@ -131,12 +137,10 @@ func alone(t ptx.Traits) string {
 		why string
 	}{
 		{t.SetMaxNReg, "its warps exchange registers (setmaxnreg)"},
-		{t.Printf, "it prints"},
 		{t.Malloc, "it allocates memory on the device"},
 		{t.DeviceLaunch, "it launches kernels itself"},
 		{t.GridSync, "it synchronises the whole grid (cooperative launch)"},
 		{t.Cluster, "it uses thread block clusters"},
-		{t.GridControl, "it overlaps with other kernels (griddepcontrol)"},
 	} {
 		if c.is {
 			return c.why

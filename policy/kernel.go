@@ -55,6 +55,7 @@ type Kernel struct {
 	// be resident
 	Awaits     string
 	HintsAlone string // why no lever but cache hints is allowed, "" if others are
+	Watched    string // why none but those and register caps is allowed, "" if others are
 	NoThrottle string // why all of its blocks that can be resident must be; "" if fewer may be
 	Shapeable  bool   // it sees nothing of its launch's shape but the index over the grid
 	NoShape    string // why not, where it isn't
@@ -237,4 +238,15 @@ func (k *Kernel) Label() string {
 		return k.Short
 	}
 	return k.Name
+}
+
+// Shut says why a recipe is not for this kernel, whatever it would bring, "" if it may be.
+func (k *Kernel) Shut(r recipe.Recipe) string {
+	switch {
+	case k.HintsAlone != "" && !rewrite.HintsAlone(r):
+		return k.HintsAlone
+	case k.Watched != "" && !rewrite.Neutral(r):
+		return k.Watched
+	}
+	return ""
 }

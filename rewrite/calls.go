@@ -16,11 +16,15 @@ import (
 // pointer leads to one of these copies: from a kernel with another count "invalid program counter",
 // and nothing that compiles shows it. Any lever may change the count, so that all are refused.
 //
-// With -rdc=true (relocatable) see Foreign: hints alone leave registers as they are.
+// With -rdc=true (relocatable) see Foreign: hints alone leave registers as they are. What others see
+// while it runs (Watched) registers and hints do not change.
 func Fixed(m *ptx.Module, kernel string, relocatable bool, r recipe.Recipe) error {
 	reach, err := m.Reach(kernel)
 	if err != nil {
 		return err
+	}
+	if why := watched(reach, kernel); why != "" && !Neutral(r) {
+		return errors.New(why)
 	}
 	for _, f := range reach.Funcs {
 		if f.Entry && f.Name != kernel {
@@ -60,6 +64,46 @@ func Foreign(m *ptx.Module, kernel string) error {
 		}
 	}
 	return nil
+}
+
+// Watched says why a kernel gets registers and cache hints alone, "" if all levers are allowed: others
+// see what it does before it ends.
+//
+// A grid that overlaps with others (griddepcontrol, programmatic dependent launch) may touch what the
+// grid before it writes behind griddepcontrol.wait only. cicc and the passes here may move loads of
+// memory that the kernel itself does not write (.nc); registers and hints leave the PTX as it is, and
+// in the machine code somebody looks whether an access has come in front of the wait (package sass,
+// BeforeWait). Of launch_dependents only the moment is seen: a grid that begins early has to wait for
+// the end of this one before it relies on memory (PTX ISA, griddepcontrol). And who compares memory
+// does not see what a kernel prints.
+func Watched(m *ptx.Module, kernel string) (string, error) {
+	reach, err := m.Reach(kernel)
+	if err != nil {
+		return "", err
+	}
+	return watched(reach, kernel), nil
+}
+
+func watched(reach *ptx.Reach, kernel string) string {
+	for _, f := range reach.Funcs {
+		switch {
+		case f.Name == "vprintf":
+			return "it prints: registers and cache hints alone are allowed"
+		case f.Entry && f.Name != kernel:
+			continue
+		}
+		for i, s := range f.Stmts {
+			if s.Kind == ptx.Inst && string(f.Base(i)) == "griddepcontrol" {
+				return "it overlaps with other grids (griddepcontrol): registers and cache hints alone are allowed"
+			}
+		}
+	}
+	return ""
+}
+
+// Neutral tells whether a recipe does nothing but cap registers and give accesses a cache policy.
+func Neutral(r recipe.Recipe) bool {
+	return HintsAlone(r.Without("maxnreg"))
 }
 
 // HintsAlone tells whether a recipe does nothing but give accesses a cache policy.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"gnvcc/policy"
+	"gnvcc/rewrite"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/sim"
 )
@@ -55,7 +56,7 @@ func caps(s *Situation, r recipe.Recipe, region Region) []recipe.Recipe {
 	}
 	var out []recipe.Recipe
 	add := func(n int) {
-		if c := Join(r, Term("maxnreg", fmt.Sprint(n))); !s.idle(c) {
+		if c := Join(s.spilling(r, n), Term("maxnreg", fmt.Sprint(n))); !s.idle(c) {
 			out = append(out, c)
 		}
 	}
@@ -88,6 +89,17 @@ func caps(s *Situation, r recipe.Recipe, region Region) []recipe.Recipe {
 	}
 	put(min(255, top))
 	return out
+}
+
+// spilling puts a cap that makes a kernel with much local memory spill even more into a second entry,
+// which alone may have more of it than nvcc's own code (rewrite.Launches).
+func (s *Situation) spilling(r recipe.Recipe, n int) recipe.Recipe {
+	k, host := s.Kernel, ofKind(s.Values, policy.HostValue)
+	if k.Default.Stack <= rewrite.StackLimit || n >= k.Default.Registers || r.HasSecond() ||
+		k.NoSecond != "" || len(host) == 0 {
+		return r
+	}
+	return Join(spec(recipe.Second, host), r)
 }
 
 // highCaps returns caps too high for the largest block of the default, in a second entry for the
