@@ -37,6 +37,11 @@ func (k *Kernel) ReadPTX(m *ptx.Module) error {
 	if k.NoSecond == "" {
 		k.NoSecond = k.Watched
 	}
+	if k.NoSecond == "" {
+		if k.NoSecond, err = rewrite.Overlaps(m, k.Name); err != nil {
+			return err
+		}
+	}
 	if k.Reloc {
 		if err := rewrite.Foreign(m, k.Name); err != nil {
 			k.HintsAlone = err.Error()

@@ -16,15 +16,20 @@ import (
 // pointer leads to one of these copies: from a kernel with another count "invalid program counter",
 // and nothing that compiles shows it. Any lever may change the count, so that all are refused.
 //
-// With -rdc=true (relocatable) see Foreign: hints alone leave registers as they are. What others see
-// while it runs (Watched) registers and hints do not change.
+// With -rdc=true (relocatable) see Foreign: hints alone leave registers as they are. See
+// Watched for kernels that print, Overlaps for those whose grids overlap.
 func Fixed(m *ptx.Module, kernel string, relocatable bool, r recipe.Recipe) error {
 	reach, err := m.Reach(kernel)
 	if err != nil {
 		return err
 	}
-	if why := watched(reach, kernel); why != "" && !Neutral(r) {
+	if why := watched(reach); why != "" && !Neutral(r) {
 		return errors.New(why)
+	}
+	if r.HasSecond() {
+		if why := overlaps(reach, kernel); why != "" {
+			return errors.New(why)
+		}
 	}
 	for _, f := range reach.Funcs {
 		if f.Entry && f.Name != kernel {
@@ -66,35 +71,51 @@ func Foreign(m *ptx.Module, kernel string) error {
 	return nil
 }
 
-// Watched says why a kernel gets registers and cache hints alone, "" if all levers are allowed: others
-// see what it does before it ends.
-//
-// A grid that overlaps with others (griddepcontrol, programmatic dependent launch) may touch what the
-// grid before it writes behind griddepcontrol.wait only. cicc and the passes here may move loads of
-// memory that the kernel itself does not write (.nc); registers and hints leave the PTX as it is, and
-// in the machine code somebody looks whether an access has come in front of the wait (package sass,
-// BeforeWait). Of launch_dependents only the moment is seen: a grid that begins early has to wait for
-// the end of this one before it relies on memory (PTX ISA, griddepcontrol). And who compares memory
-// does not see what a kernel prints.
+// Watched says why a kernel gets registers and cache hints alone, "" if all levers are allowed: it
+// prints, which nobody sees who compares memory.
 func Watched(m *ptx.Module, kernel string) (string, error) {
 	reach, err := m.Reach(kernel)
 	if err != nil {
 		return "", err
 	}
-	return watched(reach, kernel), nil
+	return watched(reach), nil
 }
 
-func watched(reach *ptx.Reach, kernel string) string {
+func watched(reach *ptx.Reach) string {
 	for _, f := range reach.Funcs {
-		switch {
-		case f.Name == "vprintf":
+		if f.Name == "vprintf" {
 			return "it prints: registers and cache hints alone are allowed"
-		case f.Entry && f.Name != kernel:
+		}
+	}
+	return ""
+}
+
+// Overlaps says why a kernel has no second entry, "" if it may have one: its grids overlap with
+// others (griddepcontrol, programmatic dependent launch), for which it is launched with attributes
+// (cudaLaunchKernelEx), past the host stub.
+//
+// Such a grid may touch what the grid before it writes behind griddepcontrol.wait only. cicc, ptxas
+// and the passes here may move loads of memory that the kernel itself does not write (.nc). So
+// whatever a recipe does, the machine code is looked at: an access that can be reached without a
+// wait is refused (package sass, BeforeWait). Of launch_dependents only the moment is seen: a grid
+// that begins early has to wait for the end of this one before it relies on memory (PTX ISA,
+// griddepcontrol).
+func Overlaps(m *ptx.Module, kernel string) (string, error) {
+	reach, err := m.Reach(kernel)
+	if err != nil {
+		return "", err
+	}
+	return overlaps(reach, kernel), nil
+}
+
+func overlaps(reach *ptx.Reach, kernel string) string {
+	for _, f := range reach.Funcs {
+		if f.Entry && f.Name != kernel {
 			continue
 		}
 		for i, s := range f.Stmts {
 			if s.Kind == ptx.Inst && string(f.Base(i)) == "griddepcontrol" {
-				return "it overlaps with other grids (griddepcontrol): registers and cache hints alone are allowed"
+				return "it overlaps with other grids (griddepcontrol), and is launched past the host stub"
 			}
 		}
 	}

@@ -89,7 +89,7 @@ var usual = []string{"maxnreg", "ld", "st", "unroll", "spec", "coarsen", "shape"
 // recipes are what is asked for of a lever; none where the kernel has nothing for it.
 func (q question) recipes(lever string) []string {
 	k := q.kernel
-	host := fmt.Sprintf("spec{host(block)=%dx1x1,host(dynamic)=0}", q.block())
+	host := q.host()
 	switch lever {
 	case "maxnreg":
 		return q.caps()
@@ -140,6 +140,11 @@ func when(is bool, text string) []string {
 // block is one that the kernel can be launched with.
 func (q question) block() int { return min(256, q.kernel.MaxThreads) }
 
+// host is a second entry for such a block.
+func (q question) host() string {
+	return fmt.Sprintf("spec{host(block)=%dx1x1,host(dynamic)=0}", q.block())
+}
+
 // caps are register counts: three quarters and half of nvcc's, and the largest that its blocks
 // leave. What spills is asked for, too.
 func (q question) caps() []string {
@@ -149,6 +154,9 @@ func (q question) caps() []string {
 		text := fmt.Sprintf("maxnreg=%d", max(n, 24))
 		if n != now && !slices.Contains(out, text) {
 			out = append(out, text)
+			if n < now && q.kernel.Default.Stack > rewrite.StackLimit { // more of it, in a second entry
+				out = append(out, q.host()+" "+text)
+			}
 		}
 	}
 	return out
@@ -169,6 +177,9 @@ func (q question) values() []string {
 		return strings.HasPrefix(s, "blockDim")
 	}) {
 		out = append(out, block)
+	}
+	for _, text := range out[:len(out):len(out)] { // where there is no second entry, inside the kernel
+		out = append(out, "guard"+strings.TrimPrefix(text, "spec"))
 	}
 	return out
 }

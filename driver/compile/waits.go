@@ -10,9 +10,7 @@ import (
 )
 
 // Kernels that begin before the grid in front of them has ended, and wait for its end
-// (griddepcontrol.wait; rewrite.Watched). Registers and hints leave the PTX's order as it is; ptxas
-// may put accesses into another, and takes none over the wait that was seen. That is looked at each
-// time.
+// (griddepcontrol.wait; rewrite.Overlaps).
 
 // keepsWait says why an entry of a cubin, made of a kernel by a recipe, could touch memory before
 // the grid in front of it has ended. Where the kernel's own accesses stand in front of the wait, its
@@ -21,7 +19,7 @@ func keepsWait(m *ptx.Module, kernel string, content []byte, entry string) error
 	if !bytes.Contains(m.Bytes(), []byte("griddepcontrol.wait")) {
 		return nil
 	}
-	why, err := rewrite.Watched(m, kernel)
+	why, err := rewrite.Overlaps(m, kernel)
 	if err != nil || why == "" {
 		return err
 	}

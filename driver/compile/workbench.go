@@ -456,7 +456,7 @@ func (b *Workbench) check(module *ptx.Module, p *plan, recipes map[string]recipe
 		default:
 			now, _ := file.Kernel(k.Name)
 			reason := shrinks(module, k.Name, was, now, rewrite.Launches{})
-			if reason == nil && changed {
+			if reason == nil {
 				reason = keepsWait(module, k.Name, content, k.Name)
 			}
 			if reason == nil {
