@@ -150,7 +150,7 @@ func (p *printer) tried(e Entry, most int) {
 // it is compared with is that of the kernel with all of them.
 func outvoted(e Entry) string {
 	text := "your " + strings.Join(e.Decision.Evidence.Outvoted, ", your ")
-	if e.Ratio > 0 {
+	if e.Ratio > 0 && len(e.Decision.Evidence.Launches) > 0 {
 		text += fmt.Sprintf(": %.2fx with the recipe (tune --keep-directives keeps it)", e.SpeedUp)
 	}
 	return text
