@@ -2,6 +2,7 @@ package policy
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -31,16 +32,8 @@ func (k *Kernel) ReadPTX(m *ptx.Module) error {
 			k.Alone = err.Error()
 		}
 	}
-	if k.Watched, err = rewrite.Watched(m, k.Name); err != nil {
+	if err := k.readWatched(m); err != nil {
 		return err
-	}
-	if k.NoSecond == "" {
-		k.NoSecond = k.Watched
-	}
-	if k.NoSecond == "" {
-		if k.NoSecond, err = rewrite.Overlaps(m, k.Name); err != nil {
-			return err
-		}
 	}
 	if k.Reloc {
 		if err := rewrite.Foreign(m, k.Name); err != nil {
@@ -99,6 +92,16 @@ func (k *Kernel) ReadPTX(m *ptx.Module) error {
 	k.Reads = shapeReads(reach.Funcs)
 	k.Short = ShortName(k.Name)
 	return nil
+}
+
+// readWatched fills in what others would see of it while it runs.
+func (k *Kernel) readWatched(m *ptx.Module) (err error) {
+	if k.Watched, err = rewrite.Watched(m, k.Name); err != nil {
+		return err
+	}
+	overlaps, err := rewrite.Overlaps(m, k.Name)
+	k.NoSecond = cmp.Or(k.NoSecond, k.Watched, overlaps)
+	return err
 }
 
 // readManners fills in how it may be launched otherwise.

@@ -8,12 +8,12 @@ import (
 	"gnvcc/rewrite/source"
 )
 
-// Wishes and meanings. A block's largest size (__launch_bounds__(N)) has a meaning: the program is
-// wrong without it, and every recipe keeps it. The second value of __launch_bounds__,
-// __maxnreg__(N), -maxrregcount and #pragma unroll N are wishes: somebody thought, once and for some
-// GPU, that the kernel would be faster with them. What is measured faster on the user's own launches
-// outvotes a wish, unless he says --keep-directives (Options.Keep). The kernel's identity knows
-// them: with another wish it is another kernel, of which nothing was measured.
+// Wishes and meanings. A block's largest size (__launch_bounds__(N)) has a meaning: the program
+// is wrong without it, and every recipe keeps it. The second value of __launch_bounds__,
+// __maxnreg__(N), -maxrregcount and #pragma unroll N are wishes: somebody thought, once and for
+// some GPU, that the kernel would be faster with them. What is measured faster on the user's own
+// launches outvotes a wish, unless he says --keep-directives (Options.Keep). The kernel's
+// identity knows them: with another wish it is another kernel, of which nothing was measured.
 
 // Outvoted lists the wishes for a kernel that a recipe does not keep.
 func (k *Kernel) Outvoted(r recipe.Recipe) []string {

@@ -49,16 +49,17 @@ const moreStack = 2
 // is asked for. Where blocks wait for each other the launch counts on all of them being resident,
 // and nothing that a block takes may grow.
 //
-// Local memory may become more than nvcc's own kernel takes, and than every context has, in a second
-// entry alone, and only of a kernel that takes more than every context has itself. The launch of
-// such a kernel makes the driver get memory for all threads and wait for what runs, whoever compiled
-// it; a program that launches it lives with both. If the driver has no memory left for the second
-// entry, cudaLaunchKernel refuses its launch (cudaErrorMemoryAllocation), and the host stub launches
-// the kernel itself, as if there were no second entry: so no launch fails, however full the GPU is. In a
-// graph that is captured it is never launched. Beside a kernel of its file that may wait for others
-// it is not taken: what waits for the end of that one would wait for ever. What it costs is that the
-// context keeps so much more of the GPU's memory (bytes a thread, times the threads that can be
-// resident: 270,336 on an H200): at most as much again as nvcc's own kernel has it keep.
+// Local memory may become more than nvcc's own kernel takes, and than every context has, in a
+// second entry alone, and only of a kernel that takes more than every context has itself. The
+// launch of such a kernel makes the driver get memory for all threads and wait for what runs,
+// whoever compiled it; a program that launches it lives with both. If the driver has no memory
+// left for the second entry, cudaLaunchKernel refuses its launch (cudaErrorMemoryAllocation),
+// and the host stub launches the kernel itself, as if there were no second entry: so no launch
+// fails, however full the GPU is. In a graph that is captured it is never launched. Beside a
+// kernel of its file that may wait for others it is not taken: what waits for the end of that
+// one would wait for ever. What it costs is that the context keeps so much more of the GPU's
+// memory (bytes a thread, times the threads that can be resident: 270,336 on an H200): at most
+// as much again as nvcc's own kernel has it keep.
 func (l Launches) Shrinks(was, now Code) error {
 	more := now.Registers > was.Registers && was.Registers > 0
 	switch {

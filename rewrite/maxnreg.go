@@ -14,13 +14,14 @@ import (
 //	                                      {
 //
 // It beats -maxrregcount, takes the place of the source's own .maxnreg and .minnctapersm, works
-// beside .maxntid, and raises the count as well as lowering it, since ptxas without a cap settles on
-// 32, 40, 48, ... by itself. It is met only roughly: read the count back from the cubin.
+// beside .maxntid, and raises the count as well as lowering it, since ptxas without a cap
+// settles on 32, 40, 48, ... by itself. It is met only roughly: read the count back from the
+// cubin.
 //
 // Allowed: N from 24 (ptxas raises less to 24, with a warning) to 255 (the instruction set's
-// limit). Not with setmaxnreg, whose warps trade registers from the count at launch. What the source
-// or the command line wishes for is policy's business: who kept it (tune --keep-directives) has no
-// such recipe.
+// limit). Not with setmaxnreg, whose warps trade registers from the count at launch. What the
+// source or the command line wishes for is policy's business: who kept it (tune
+// --keep-directives) has no such recipe.
 //
 // Safe: the instructions' arithmetic is the same. A launch could fail only where a block needs more
 // registers than an SM has, so the largest block that fits must not become smaller than with nvcc's

@@ -58,7 +58,7 @@ func start(ctx context.Context, args []string) error {
 		return print(*shown, *before)
 	}
 	if r.jobs < 1 || set.NArg() == 0 || *limit < 1 {
-		return errors.New("usage: coverage [-program NAME] [-dir FOLDER] [-flag FLAG] [-out FILE] FILE.cu ...")
+		return errors.New("usage: coverage [-program NAME] [-dir FOLDER] [-flag FLAG] [-out FILE] FILE.cu [FILE.cu ...]")
 	}
 	r.limit = time.Duration(*limit) * time.Second
 	if err := command.Programs(&r.gnvcc, &r.nvcc); err != nil {

@@ -12,9 +12,9 @@ import (
 // Kernels that begin before the grid in front of them has ended, and wait for its end
 // (griddepcontrol.wait; rewrite.Overlaps).
 
-// keepsWait says why an entry of a cubin, made of a kernel by a recipe, could touch memory before
-// the grid in front of it has ended. Where the kernel's own accesses stand in front of the wait, its
-// code can't be told from one in which others came there, and is refused.
+// keepsWait says why an entry of a cubin, made of a kernel by a recipe, could touch memory
+// before the grid in front of it has ended. Where the kernel's own accesses stand in front of
+// the wait, its code can't be told from one in which others came there, and is refused.
 func keepsWait(m *ptx.Module, kernel string, content []byte, entry string) error {
 	if !bytes.Contains(m.Bytes(), []byte("griddepcontrol.wait")) {
 		return nil

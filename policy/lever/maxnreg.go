@@ -91,8 +91,8 @@ func caps(s *Situation, r recipe.Recipe, region Region) []recipe.Recipe {
 	return out
 }
 
-// spilling puts a cap that makes a kernel with much local memory spill even more into a second entry,
-// which alone may have more of it than nvcc's own code (rewrite.Launches).
+// spilling puts a cap that makes a kernel with much local memory spill even more into a second
+// entry, which alone may have more of it than nvcc's own code (rewrite.Launches).
 func (s *Situation) spilling(r recipe.Recipe, n int) recipe.Recipe {
 	k, host := s.Kernel, ofKind(s.Values, policy.HostValue)
 	if k.Default.Stack <= rewrite.StackLimit || n >= k.Default.Registers || r.HasSecond() ||

@@ -146,8 +146,8 @@ func (p *printer) tried(e Entry, most int) {
 	}
 }
 
-// outvoted names the source's wishes that a recipe does not keep, and what that gains: the time that
-// it is compared with is that of the kernel with all of them.
+// outvoted names the source's wishes that a recipe does not keep, and what that gains: the time
+// that it is compared with is that of the kernel with all of them.
 func outvoted(e Entry) string {
 	text := "your " + strings.Join(e.Decision.Evidence.Outvoted, ", your ")
 	if e.Ratio > 0 && len(e.Decision.Evidence.Launches) > 0 {

@@ -6,12 +6,12 @@ package source
 //	                                       # 7 "x.cu"
 //	                                       for (int i = 0; i < n; i++)
 //
-// unroll=N takes every for of the kernel and of the user's device functions that it reaches, and that
-// has no pragma of its own; unroll@SITE=N one loop, which wins over the former, and over the loop's
-// own pragma: of several that stand before a for cicc goes by the last (11.8 to 13.5, TestNearest).
-// N = full is the pragma without a number: complete, where the count is known. An unrolling factor
-// is a hint, the loop means what it meant. cicc takes it anywhere before a for, also between `else`
-// and `for`.
+// unroll=N takes every for of the kernel and of the user's device functions that it reaches, and
+// that has no pragma of its own; unroll@SITE=N one loop, which wins over the former, and over
+// the loop's own pragma: of several that stand before a for cicc goes by the last (11.8 to 13.5,
+// TestNearest). N = full is the pragma without a number: complete, where the count is known. An
+// unrolling factor is a hint, the loop means what it meant. cicc takes it anywhere before a for,
+// also between `else` and `for`.
 
 import (
 	"strconv"

@@ -2,17 +2,17 @@ package sass
 
 import "strings"
 
-// Programmatic dependent launch: a grid that begins while the one before it in its stream still runs
-// waits for that one's end by ACQBULK (PTX: griddepcontrol.wait). What it does with memory that
-// others write belongs behind the wait. ptxas 12.4 to 13.5 lets loads that stand before it in the
-// PTX sink behind it, and was not seen to lift any; this tells of one that it did.
+// Programmatic dependent launch: a grid that begins while the one before it in its stream still
+// runs waits for that one's end by ACQBULK (PTX: griddepcontrol.wait). What it does with memory
+// that others write belongs behind the wait. ptxas 12.4 to 13.5 lets loads that stand before it
+// in the PTX sink behind it, and was not seen to lift any; this tells of one that it did.
 
 // BeforeWait counts the accesses to global memory, and what may be one, that can be reached without
 // a wait on the way. waits is false where the function has none.
 func (f *Function) BeforeWait() (accesses int, waits bool) {
 	flow := f.Flow()
 	seen := make([]bool, len(flow.Blocks))
-	first := make([][2]int, len(flow.Blocks)) // a block's first instruction, and the one behind its last
+	first := make([][2]int, len(flow.Blocks)) // a block's instructions, [0] to [1]
 	for n := range f.Insts {
 		b := flow.Block(n)
 		if first[b][1] == 0 {
