@@ -68,6 +68,9 @@ func TestCoverage(t *testing.T) {
 	got := map[string]bool{}
 	for _, r := range rows {
 		got[r.Kernel+" "+r.Lever] = r.Accepted != ""
+		if r.File != "heavy.cu" {
+			t.Errorf("%s stands in %s", r.Kernel, r.File)
+		}
 		if r.Accepted == "" && (len(r.Refused) == 0 || r.Refused[0].Class == "") {
 			t.Errorf("%s: %s is refused without a reason", r.Kernel, r.Lever)
 		}

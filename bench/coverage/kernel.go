@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -196,7 +197,7 @@ func (r *run) ask(ctx context.Context, c *tuner.Compiler, q question) []Row {
 		if len(list) == 0 || ctx.Err() != nil {
 			continue
 		}
-		row := Row{Program: r.program, File: q.source.File, Kernel: q.kernel.Short, Name: q.built.Name,
+		row := Row{Program: r.program, File: r.relative(q.source.File), Kernel: q.kernel.Short, Name: q.built.Name,
 			Source: q.kernel.Source, Instructions: q.instructions, Loops: q.loops,
 			Registers: q.kernel.Default.Registers, Stack: q.kernel.Default.Stack, Lever: lever}
 		for _, text := range list {
@@ -215,6 +216,16 @@ func (r *run) ask(ctx context.Context, c *tuner.Compiler, q question) []Row {
 		out = append(out, row)
 	}
 	return out
+}
+
+// relative is a file's path from where the compiler runs.
+func (r *run) relative(file string) string {
+	if dir, err := filepath.Abs(r.dir); err == nil {
+		if short, err := filepath.Rel(dir, file); err == nil && !strings.HasPrefix(short, "..") {
+			return short
+		}
+	}
+	return file
 }
 
 // rehearse says what speaks against a recipe, as gnvcc pin -n does.
