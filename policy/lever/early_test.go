@@ -70,3 +70,20 @@ func TestManyTurns(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestSpilling: lower caps of a kernel with more local memory than every context has are for a
+// second entry, which alone may have more of it; higher ones, and those of other kernels, are not.
+func TestSpilling(t *testing.T) {
+	s := &Situation{Kernel: &policy.Kernel{}, Options: &policy.Options{},
+		Values: valuesOf(t, policy.HostValue, "host(block)=256x1x1,host(dynamic)=0")}
+	for _, c := range []struct {
+		stack, cap int
+		noSecond   string
+		second     bool
+	}{{1328, 128, "", true}, {1024, 128, "", false}, {1328, 255, "", false}, {1328, 128, "-rdc", false}} {
+		s.Kernel.Default.Registers, s.Kernel.Default.Stack, s.Kernel.NoSecond = 255, c.stack, c.noSecond
+		if r := s.spilling(recipe.Recipe{}, c.cap); r.HasSecond() != c.second {
+			t.Errorf("%+v: %q", c, r)
+		}
+	}
+}
