@@ -203,7 +203,7 @@ func (r *run) ask(ctx context.Context, c *tuner.Compiler, q question) []Row {
 		for _, text := range list {
 			row.Asked = append(row.Asked, text)
 			if err := r.rehearse(ctx, c, q, text); err != nil {
-				row.Refused = append(row.Refused, reason(text, err))
+				row.Refused = append(row.Refused, reason(text, errors.New(r.relative(err.Error()))))
 				continue
 			}
 			if row.Accepted == "" {
@@ -218,14 +218,13 @@ func (r *run) ask(ctx context.Context, c *tuner.Compiler, q question) []Row {
 	return out
 }
 
-// relative is a file's path from where the compiler runs.
-func (r *run) relative(file string) string {
-	if dir, err := filepath.Abs(r.dir); err == nil {
-		if short, err := filepath.Rel(dir, file); err == nil && !strings.HasPrefix(short, "..") {
-			return short
-		}
+// relative writes paths in a text from where the compiler runs.
+func (r *run) relative(text string) string {
+	dir, err := filepath.Abs(r.dir)
+	if err != nil {
+		return text
 	}
-	return file
+	return strings.ReplaceAll(text, dir+"/", "")
 }
 
 // rehearse says what speaks against a recipe, as gnvcc pin -n does.
