@@ -197,7 +197,8 @@ func (r *run) ask(ctx context.Context, c *tuner.Compiler, q question) []Row {
 		if len(list) == 0 || ctx.Err() != nil {
 			continue
 		}
-		row := Row{Program: r.program, File: r.relative(q.source.File), Kernel: q.kernel.Short, Name: q.built.Name,
+		row := Row{Program: r.program, File: r.relative(q.source.File), Kernel: q.kernel.Short,
+			Name:   q.built.Name,
 			Source: q.kernel.Source, Instructions: q.instructions, Loops: q.loops,
 			Registers: q.kernel.Default.Registers, Stack: q.kernel.Default.Stack, Lever: lever}
 		for _, text := range list {
