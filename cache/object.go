@@ -75,15 +75,6 @@ func (s *Store) PutObject(b []byte) (hash string, err error) {
 	return hash, failed("keep an object", path, writeFile(filepath.Dir(path), name, b, false))
 }
 
-// PutObjectFile keeps the content that the file at path has now.
-func (s *Store) PutObjectFile(path string) (hash string, err error) {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return "", failed("keep a file as an object", path, err)
-	}
-	return s.PutObject(b)
-}
-
 // Object gives an object's content, compared with its hash. ErrNone says that there is none (any
 // more); a damaged one is removed, so that it can be put again.
 func (s *Store) Object(hash string) ([]byte, error) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -32,13 +31,8 @@ func TestObjects(t *testing.T) {
 	if onDisk, err := os.ReadFile(s.ObjectPath(hash)); err != nil || string(onDisk) != string(b) {
 		t.Fatalf("%q %v", onDisk, err)
 	}
-	file := filepath.Join(t.TempDir(), "k.ptx")
-	ok(t, os.WriteFile(file, b, 0o600))
-	if again, err := s.PutObjectFile(file); err != nil || again != hash {
+	if again, err := s.PutObject(b); err != nil || again != hash {
 		t.Errorf("%s %v", again, err)
-	}
-	if _, err := s.PutObjectFile(file + "x"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("no file: %v", err)
 	}
 	_, err = s.Object(Hash([]byte("none")))
 	wants(t, err, ErrNone)

@@ -116,7 +116,8 @@ func prepare(kit toolkit.Toolkit, env *environment.Environment, args []string,
 			return p, fmt.Errorf("keep the command: %w", err)
 		}
 	}
-	p.prefixes = prefixArgs(env, m.Cicc, m.Host && !line.HostPrefix)
+	p.prefixes = prefixArgs(env, m.Cicc, m.Host && !line.HostPrefix,
+		record.HostModules(store, p.command))
 	return p, nil
 }
 

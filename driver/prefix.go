@@ -38,22 +38,24 @@ func prefixFor(step, word string) string {
 // cudafe++ has a stage only in an apply, and in a command that is tried (driver/apply, Try): it
 // changes nothing there, and in every build it would cost some 10 ms a file (bench/overhead: 1.025
 // times nvcc's time with it). So the first apply runs cudafe++ and keeps what it writes; later ones
-// take that.
+// take that. modules: in an ordinary build, too, since names of this command's files are made from
+// the number of its process, and are to be those of the last build (driver/stage/module.go).
 //
 // The host compiler has one for the same reason. Its prefix is called cpp's and stands in front of
 // each of its calls; all but the compile of what cudafe++ wrote are left to it. host: it may be
 // set, the user having none of his own.
-func prefixArgs(env *environment.Environment, ciccWord string, host bool) []string {
+func prefixArgs(env *environment.Environment, ciccWord string, host, modules bool) []string {
 	args := []string{
 		"--cicc-prefix", prefixFor("cicc", ciccWord),
 		"--ptxas-prefix", prefixFor("ptxas", "ptxas"),
 		"--nvlink-prefix", prefixFor("nvlink", "nvlink"),
 	}
-	if env.Reuse || env.Verify || env.Stop {
+	again := env.Reuse || env.Verify || env.Stop
+	if again || modules {
 		args = append(args, "--cudafe-prefix", prefixFor("cudafe", "cudafe++"))
-		if host {
-			args = append(args, "--cpp-prefix", prefixFor("host", "gcc"))
-		}
+	}
+	if again && host {
+		args = append(args, "--cpp-prefix", prefixFor("host", "gcc"))
 	}
 	return args
 }

@@ -245,7 +245,7 @@ func (r *run) rehearse(ctx context.Context, c *tuner.Compiler, q question, text 
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.limit)
 	defer cancel()
-	if _, err = c.Compiler.Rehearse(ctx, q.source, parsed, true); err != nil && ctx.Err() != nil {
+	if _, err = c.Compiler.Rehearse(ctx, q.source, parsed); err != nil && ctx.Err() != nil {
 		return errors.New("too slow")
 	}
 	return err

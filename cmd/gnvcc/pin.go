@@ -71,7 +71,7 @@ func pin(ctx context.Context, name, text string, dry bool) error {
 		}
 		found = true
 		over := during("compiling, and proving")
-		d, err := c.Rehearse(ctx, b, r, ownVersion(), dry)
+		d, err := c.Rehearse(ctx, b, r, ownVersion())
 		over()
 		if err != nil {
 			refused = errors.Join(refused, fmt.Errorf("%s for %s: %w", policy.ShortName(b.Name), b.Assembly.Target, err))

@@ -58,7 +58,7 @@ int main() { k<<<1, 1>>>(0, 0, 0); wide<<<1, 1>>>(0, 0, 0); waits<<<1, 1>>>(0); 
 				if err != nil {
 					t.Fatal(err)
 				}
-				_, err = compiler.Rehearse(context.Background(), s, drivertest.MustParse(t, c.recipe), false)
+				_, err = compiler.Rehearse(context.Background(), s, drivertest.MustParse(t, c.recipe))
 				if c.refused == "" && err != nil || c.refused != "" &&
 					(err == nil || !strings.Contains(err.Error(), c.refused)) {
 					t.Errorf("%s %s: %v, want %q", c.kernel, c.recipe, err, c.refused)

@@ -3,26 +3,28 @@ package compile
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"gnvcc/cache"
 	"gnvcc/driver/record"
 	"gnvcc/driver/scratch"
 	"gnvcc/driver/toolcmd"
-	"gnvcc/rewrite"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/sim/cubin"
 )
 
 // Recipes by hand: what gnvcc pin asks of the builds on record.
 
-// Rehearse builds a kernel's file with a recipe for it, as a build does, checks included. What
-// comes out is thrown away; the decision that it gives is for the caller to keep. An error says why
-// a build would not take the recipe. With alone ptxas makes no other kernels of the file, where it
-// makes the same of this one: sooner, and all that a question needs.
-func (c *Compiler) Rehearse(ctx context.Context, s *Source, r recipe.Recipe,
-	alone bool) (cache.Decision, error) {
+// Rehearse builds a kernel with a recipe for it, as a build does, checks included. What comes out
+// is thrown away; the decision that it gives is for the caller to keep. An error says why a build
+// would not take the recipe.
+//
+// It is a kernel's affair, and a file may have a hundred of them: cicc is given the kernel's slice
+// where that of the untouched text gives the kernel (draft.go), ptxas the kernel alone where what
+// it makes of that depends on nothing else. A build compiles the whole text, and takes nothing else
+// than what was found here.
+func (c *Compiler) Rehearse(ctx context.Context, s *Source,
+	r recipe.Recipe) (cache.Decision, error) {
 	none := cache.Decision{}
 	ctx, cancel := context.WithTimeout(ctx, Limit)
 	defer cancel()
@@ -31,14 +33,9 @@ func (c *Compiler) Rehearse(ctx context.Context, s *Source, r recipe.Recipe,
 		return none, err
 	}
 	defer done()
-	b.only, b.checked = alone && rewrite.At(r, rewrite.Flag).IsDefault(), true
-	std := s.std
-	if b.only {
-		std = slices.DeleteFunc(slices.Clone(std), func(k cache.Kernel) bool {
-			return k.Name != s.Kernel
-		})
-	}
-	out, err := b.Build(ctx, s.job, s.translation, map[string]recipe.Recipe{s.Kernel: r}, std)
+	b.only, b.alone = false, true
+	b.draft, b.proving = true, true
+	out, err := b.Build(ctx, s.job, s.translation, map[string]recipe.Recipe{s.Kernel: r}, s.std)
 	if err != nil {
 		return none, err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sort"
 
+	"gnvcc/cache"
 	"gnvcc/driver/job"
 	"gnvcc/driver/record"
 	"gnvcc/rewrite"
@@ -271,4 +272,24 @@ func (p *plan) entry(kernel string) string {
 		}
 	}
 	return kernel
+}
+
+// alone tells whether ptxas makes the same of the kernels with recipes where it is given nothing
+// else: what holds for the whole file, or binds its kernels together, is not among the plan.
+func (p *plan) alone(j *job.Job) bool {
+	return len(p.flags) == 0 && p.waits == "" && !j.Call.Reloc
+}
+
+// entries are those kernels, among nvcc's own and by name, with their second entries.
+func (p *plan) entries(recipes map[string]recipe.Recipe, std []cache.Kernel) (of []cache.Kernel,
+	names []string) {
+	for _, k := range std {
+		if _, ok := recipes[k.Name]; ok {
+			of, names = append(of, k), append(names, k.Name)
+		}
+	}
+	for _, s := range p.seconds {
+		names = append(names, s.name)
+	}
+	return of, names
 }

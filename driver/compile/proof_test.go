@@ -28,7 +28,7 @@ func TestProved(t *testing.T) {
 				s, r := named(t, c, hash, kernel, recipe)
 				cand := doubtful(t, c, s, r)
 				err = cand.Prove(context.Background())
-				_, again := c.Rehearse(context.Background(), s, r, false) // as a build does
+				_, again := c.Rehearse(context.Background(), s, r) // as a build does
 				if (again == nil) != (err == nil) {
 					t.Errorf("%s %s: proof %v, build %v", kernel, recipe, err, again)
 				}

@@ -54,7 +54,7 @@ int main() { made<<<1, 1>>>((float *)0, 0); in_line<<<1, 1>>>(0, 0); strong<<<1,
 				if strings.Contains(s.NoSecond, why) != refused {
 					t.Errorf("%s: %q", f.Name, s.NoSecond)
 				}
-				_, err = compiler.Rehearse(context.Background(), s, drivertest.MustParse(t, "spec{#1=4}"), false)
+				_, err = compiler.Rehearse(context.Background(), s, drivertest.MustParse(t, "spec{#1=4}"))
 				if err == nil && refused || err != nil && (!refused || !strings.Contains(err.Error(), why)) {
 					t.Errorf("%s: %v", f.Name, err)
 				}

@@ -189,9 +189,7 @@ func (b *Workbench) wholeVariant(ctx context.Context, d draft) (compiledVariant,
 			return compiledVariant{}, err
 		}
 		b.keepVariant(d.key, m, err)
-		if b.only {
-			b.distrust(d, m)
-		}
+		b.distrust(d, m)
 		return m, err
 	})
 }

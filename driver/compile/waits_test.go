@@ -82,7 +82,7 @@ int main() { local<<<1, 1>>>(0, 0, 0); waits<<<1, 1>>>(0); }
 			if c[0] == "local" && s.Default.Stack <= 1024 {
 				t.Fatalf("local has %d bytes of local memory", s.Default.Stack)
 			}
-			_, err = compiler.Rehearse(context.Background(), s, drivertest.MustParse(t, c[1]), true)
+			_, err = compiler.Rehearse(context.Background(), s, drivertest.MustParse(t, c[1]))
 			if c[2] == "" && err != nil || c[2] != "" &&
 				(err == nil || !strings.Contains(err.Error(), c[2])) {
 				t.Errorf("%s %s: %v, want %q", c[0], c[1], err, c[2])

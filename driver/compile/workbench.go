@@ -46,10 +46,10 @@ type Workbench struct {
 	unproved bool
 	proving  bool // what is compiled is to be proved
 	// for the tuner: a file with the one kernel that is asked for, and what ptxas -v says of it
-	only    bool
-	checked bool                      // ... and looked at as a build looks at what it makes
-	draft   bool                      // and its source variants may be drafts (draft.go)
-	Stub    func() (*HostStub, error) // the build's host stub; nil: there need be none
+	only  bool
+	alone bool                      // for pin: kernels without a recipe need not be in the cubin
+	draft bool                      // source variants may be drafts (draft.go)
+	Stub  func() (*HostStub, error) // the build's host stub; nil: there need be none
 	// what recipes for the source must give (joint.go); nil: whatever they give
 	Normals map[string]map[string]string
 	count   atomic.Int64 // for names of files
@@ -124,13 +124,25 @@ func (b *Workbench) named(ctx context.Context, name, dir string, env []string,
 		if end.Signal != 0 {
 			how = "signal " + end.Signal.String()
 		}
-		return text, &toolError{name, how, strings.TrimSpace(text)}
+		return text, &toolError{name, how, strings.TrimSpace(text), end.Signal}
 	}
 	return text, nil
 }
 
 // A toolError is a tool that refused what it was given.
-type toolError struct{ tool, how, text string }
+type toolError struct {
+	tool, how, text string
+	signal          syscall.Signal
+}
+
+// ended tells whether somebody else has ended the tool: the user, or a system without memory.
+func (e *toolError) ended() bool {
+	switch e.signal {
+	case syscall.SIGKILL, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP:
+		return true
+	}
+	return false
+}
 
 func (e *toolError) Error() string {
 	line, _, _ := strings.Cut(e.text, "\n")
@@ -211,8 +223,11 @@ func (b *Workbench) Build(ctx context.Context, j *job.Job, t *record.Translation
 
 // Unapplied says which recipe was not applied, and why.
 func Unapplied(r recipe.Recipe, reason error) *cache.Unapplied {
-	return &cache.Unapplied{Recipe: r.String(), Why: reason.Error(), Lasting: !transient(reason)}
+	return &cache.Unapplied{Recipe: r.String(), Why: reason.Error(), Lasting: Lasting(reason)}
 }
+
+// Lasting tells whether the next build from the same things would fail in the same way.
+func Lasting(reason error) bool { return !transient(reason) }
 
 // culprits finds the kernels whose recipes a tool refuses, by giving them to it one at a time.
 // There is at least one in what it returns.
@@ -304,14 +319,12 @@ func (b *Workbench) try(ctx context.Context, j *job.Job, t *record.Translation, 
 		// for 12.4, 13.0 and 13.5).
 		for name := range recipes {
 			argv = append(argv, "--entry", p.entry(name))
-			for _, s := range p.seconds { // are compared with the kernel's own code
-				if b.checked && s.name != p.entry(name) {
-					argv = append(argv, "--entry", s.name)
-				}
-			}
-			if b.checked && p.entry(name) != name {
-				argv = append(argv, "--entry", name)
-			}
+		}
+	}
+	if b.alone && p.alone(j) {
+		var entries []string
+		if std, entries = p.entries(recipes, std); len(entries) < len(whole.Entries()) {
+			argv = append(argv, "--entry", strings.Join(entries, ","))
 		}
 	}
 	content, messages, bad, err := b.code(ctx, j, module, p, text, b.telling(j, argv))
@@ -320,7 +333,7 @@ func (b *Workbench) try(ctx context.Context, j *job.Job, t *record.Translation, 
 	}
 	out = &Result{Content: content, Choices: p.choices, messages: messages, ptx: text,
 		normals: p.normals, doubted: len(p.doubted) > 0, draft: p.draft}
-	if b.only && !b.checked {
+	if b.only {
 		return out, nil, nil
 	}
 	if out.Kernels, bad, err = b.check(module, p, recipes, std, content); err != nil || len(bad) > 0 {

@@ -4,5 +4,5 @@
 // Callers: driver's face and stages write it; driver/compile, driver/standing and driver/apply read
 // it. Which recipe a build takes is driver/standing's affair.
 //
-// Reading the source: command.go, translation.go, index.go, built.go.
+// Reading the source: command.go, translation.go, module.go, index.go, built.go.
 package record

@@ -47,6 +47,9 @@ func (s *stage) cicc() error {
 	if c.Module >= 0 && c.Makes {
 		module, _ = os.ReadFile(c.Args[c.Module])
 	}
+	if err := s.noteModule(c, string(module), input.hash); err != nil {
+		s.log.Warn().Err(err).Msg("the next build has other names")
+	}
 	t := record.Translation{Translation: cache.Translation{
 		Command: s.env.Command, Cicc: s.tool, Args: c.Args, Dir: s.dir, Input: input.hash, PTX: hash,
 		Time: time.Now().UTC(),
@@ -85,7 +88,7 @@ func (s *stage) translate(c *toolcmd.Cicc, module []byte) (input keptInput, ran 
 	if notKept != nil {
 		return input, false, fmt.Errorf("keep cicc's input: %w", notKept)
 	}
-	return input, true, s.keepStep(input.same)
+	return input, true, s.keepStep(s.asRead(c, input))
 }
 
 // keepInput keeps cicc's input, and describes the call for apply.

@@ -49,7 +49,7 @@ func (s *stage) nvlink() error {
 			return fmt.Errorf("look at a linked file: %w", err)
 		}
 		if room -= info.Size(); room >= 0 {
-			if in.Object, err = s.store.PutObjectFile(in.Path); err != nil {
+			if in.Object, err = s.keepLinked(in.Path); err != nil {
 				return fmt.Errorf("keep a linked file: %w", err)
 			}
 		}
@@ -72,6 +72,16 @@ func (s *stage) nvlink() error {
 		return fmt.Errorf("note the link: %w", err)
 	}
 	return nil
+}
+
+// keepLinked keeps a file that was linked, of which the device code is wanted. Host objects hold
+// the number of nvcc's process, which is another one where nothing else is: it is left out.
+func (s *stage) keepLinked(path string) (string, error) {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	return s.store.PutObject(toolcmd.EvenTemporary(content))
 }
 
 // hasKernels tells whether a cubin holds kernels.

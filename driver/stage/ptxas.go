@@ -2,6 +2,7 @@ package stage
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -258,6 +259,7 @@ type keptBuild struct {
 	Cubin   string // object; "" where no recipe could be applied
 	Kernels []cache.Kernel
 	Choices []stub.Choice `json:",omitempty"`
+	Error   string        `json:",omitempty"` // it failed on our side, and would again
 }
 
 const memoBuild cache.Memos[keptBuild] = "build"
@@ -285,6 +287,9 @@ func (s *stage) tuned(own *atWork, j *job.Job, std *job.Default, kernels []cache
 				return fmt.Errorf("%s: recipe %s", k.Name, k.Unapplied)
 			}
 		}
+	}
+	if ok && kept.Error != "" {
+		return errors.New(kept.Error)
 	}
 	s.outcome = outKept
 	if !ok {
@@ -357,6 +362,9 @@ func (s *stage) buildAnew(key string, j *job.Job, t *record.Translation,
 	host func() (*compile.HostStub, error), group string) (content []byte, kept keptBuild, err error) {
 	built, err := s.compile(j, t, recipes, std.Kernels, host, group)
 	if err != nil {
+		if compile.Lasting(err) {
+			s.keepBuild(key, nil, keptBuild{Error: err.Error()})
+		}
 		return nil, kept, err
 	}
 	for name, reason := range built.Refused {
@@ -376,8 +384,8 @@ func (s *stage) buildAnew(key string, j *job.Job, t *record.Translation,
 		}
 	}
 	lasting := true
-	for name, reason := range built.Refused {
-		lasting = lasting && compile.Unapplied(recipes[name], reason).Lasting
+	for _, reason := range built.Refused {
+		lasting = lasting && compile.Lasting(reason)
 	}
 	if lasting {
 		s.keepBuild(key, content, kept)
@@ -413,11 +421,11 @@ func (s *stage) put(j *job.Job, content []byte, kept keptBuild,
 func (s *stage) loadBuild(key string, j *job.Job, host func() (*compile.HostStub, error)) (
 	[]byte, keptBuild, bool) {
 	kept, ok := memoBuild.Get(s.store, key)
+	if ok && kept.Cubin == "" {
+		return nil, kept, true
+	}
 	if !ok || j.Call.Lineinfo {
 		return nil, keptBuild{}, false
-	}
-	if kept.Cubin == "" {
-		return nil, kept, true
 	}
 	if len(kept.Choices) > 0 {
 		h, err := host()

@@ -125,6 +125,7 @@ func TestProcessInNames(t *testing.T) {
 		{"_a_5_s3_cu_ef5c5f41_15069", "_b_5_s3_cu_ef5c5f41_15274", "x", "other", "other"},
 		{"_4_a_cu__Z1kPf", "_4_a_cu__Z1kPd", "x", "other", "other"},
 		{"_1", "_2", "x", "other", "other"},
+		{"_a;b_5_s3_cu_ef5c5f41_15069", "_a;b_5_s3_cu_ef5c5f41_15274", "x", "other", "other"},
 	} {
 		got := asBefore(outputs, [][]byte{[]byte(c.before), []byte(c.was)}, [][]byte{[]byte(c.written),
 			[]byte(c.is)})

@@ -154,27 +154,34 @@ func (c *Cicc) Template() []string {
 	return args
 }
 
-// ReadModule tells which source a command of cicc or cudafe++ compiles, and where the module id
-// lies. make is the index of the option that lets the tool make the id up, -1 if it is not there.
-func ReadModule(args []string) (source, file string, make int) {
-	make = -1
+// A Module is what a command of cicc or cudafe++ says of the module id.
+type Module struct {
+	Source string // the user's file
+	In     string // the preprocessed code that is read
+	File   string // where the id lies, "" where it is not named
+	Make   int    // index of the option that lets the tool make the id up, -1 if it is not there
+}
+
+// ReadModule reads that.
+func ReadModule(args []string) Module {
+	m := Module{Make: -1}
 	words, err := ciccTable().read(args) // cudafe++ has these options, too
 	if err != nil {
-		return "", "", -1
+		return m
 	}
 	for _, w := range words {
-		switch w.name {
-		case "--orig_src_path_name":
-			source = w.value
-		case "--module_id_file_name":
-			file = w.value
-		case genModule:
-			if make < 0 {
-				make = w.index
-			}
+		switch {
+		case w.name == "--orig_src_path_name":
+			m.Source = w.value
+		case w.name == "--module_id_file_name":
+			m.File = w.value
+		case w.name == genModule && m.Make < 0:
+			m.Make = w.index
+		case w.input() && (filepath.Ext(w.text) == ".ii" || filepath.Ext(w.text) == ".i"):
+			m.In = w.text
 		}
 	}
-	return source, file, make
+	return m
 }
 
 // touchesFiles tells whether an option that we don't know may name a file that is read or written.

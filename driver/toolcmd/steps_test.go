@@ -84,9 +84,10 @@ func TestReadCicc(t *testing.T) {
 	if got, _, _ := c.And("-O1").Elsewhere("/d"); strings.Join(got, " ") != want {
 		t.Errorf("elsewhere: %q", got)
 	}
-	source, file, at := ReadModule(good)
-	if source != "/src/k.ii" || file != "x.module_id" || good[at] != genModule {
-		t.Errorf("module: %s %s %d", source, file, at)
+	m := ReadModule(good)
+	if m.Source != "/src/k.ii" || m.File != "x.module_id" || m.In != "in.cpp1.ii" ||
+		good[m.Make] != genModule {
+		t.Errorf("module: %+v", m)
 	}
 	if c, err := ReadCicc(append(good, "--new_list=x")); err != nil || c.Unclear != "--new_list=x" {
 		t.Errorf("%+v %v", c, err)

@@ -133,5 +133,10 @@ func CutProcess(id string) string {
 		strings.Trim(digits, "0123456789") != "" {
 		return ""
 	}
+	for _, c := range []byte(id) { // it becomes part of names in code
+		if c != '_' && (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z') {
+			return ""
+		}
+	}
 	return id[:at-9]
 }

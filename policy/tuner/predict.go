@@ -78,7 +78,7 @@ func (p *Predictor) Recipe(ctx context.Context, b record.BuiltKernel) (*cache.De
 	}
 	var d cache.Decision
 	if err == nil {
-		d, err = p.compiler.Rehearse(ctx, b, r, p.version, false)
+		d, err = p.compiler.Rehearse(ctx, b, r, p.version)
 	}
 	if wishes := d.Evidence.Outvoted; err == nil && len(wishes) > 0 {
 		err = fmt.Errorf("nothing was measured, and so %s stays", strings.Join(wishes, ", "))

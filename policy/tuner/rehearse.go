@@ -13,10 +13,9 @@ import (
 )
 
 // Rehearse gives the decision for a recipe on one kernel, or says what speaks against
-// it; version is gnvcc's. With alone only this kernel of its file is compiled: for who asks, and
-// keeps nothing.
+// it; version is gnvcc's.
 func (c *Compiler) Rehearse(ctx context.Context, b record.BuiltKernel, r recipe.Recipe,
-	version string, alone bool) (cache.Decision, error) {
+	version string) (cache.Decision, error) {
 	none := cache.Decision{}
 	s, err := c.Compiler.Kernel(b.Assembly.Cubin, b.Name)
 	if err != nil {
@@ -46,7 +45,7 @@ func (c *Compiler) Rehearse(ctx context.Context, b record.BuiltKernel, r recipe.
 			}
 		}
 	}
-	d, err := c.Compiler.Rehearse(ctx, s, r, alone)
+	d, err := c.Compiler.Rehearse(ctx, s, r)
 	if err != nil {
 		return none, err
 	}

@@ -1,0 +1,86 @@
+package compile
+
+import (
+	"context"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gnvcc/driver/drivertest"
+	"gnvcc/rewrite/recipe"
+	"gnvcc/sim/cubin"
+)
+
+// TestRehearseAlone: a pin compiles its kernel and not the whole file, and finds what a build of
+// the whole text finds.
+func TestRehearseAlone(t *testing.T) {
+	const text = `
+template <int N> __device__ float weight(float x) { return x * N; }
+__global__ void k(float *p, const float *q, int n) {
+  float s = 0;
+  for (int i = 0; i < n; i++) s += weight<3>(q[i * n]) * q[i];
+  p[threadIdx.x] = s;
+}
+__global__ void other(float *p) { p[threadIdx.x] += 1; }
+int main() { k<<<1, 1>>>(0, 0, 0); other<<<1, 1>>>(0); }
+`
+	for _, version := range []string{"11.8", "13.0"} {
+		t.Run(version, func(t *testing.T) {
+			p := drivertest.NewProject(t, version, map[string]string{"k.cu": text})
+			p.Gnvcc("-arch=sm_80", "k.cu", "-o", "app")
+			const kernel = "_Z1kPfPKfi"
+			c := New(p.Store, t.TempDir())
+			s, err := c.Kernel(p.Cubin("app", "sm_80"), kernel)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := drivertest.MustParse(t, "spec{#2=64}")
+			d, err := c.Rehearse(context.Background(), s, r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if left, _ := os.ReadDir(filepath.Join(p.Store.Path(), "memo", string(memoVariant))); len(left) > 0 {
+				t.Error("the whole text was compiled")
+			}
+			b, done, err := c.workbench()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer done()
+			b.only = false
+			recipes := map[string]recipe.Recipe{kernel: r}
+			whole, err := b.Build(context.Background(), s.job, s.translation, recipes, s.std)
+			if err != nil || !maps.Equal(whole.normals, d.Evidence.Normals) {
+				t.Errorf("a build finds %v, a pin %v; %v", whole, d.Evidence.Normals, err)
+			}
+			b.alone = true
+			out, err := b.Build(context.Background(), s.job, s.translation, recipes, s.std)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range []struct {
+				content []byte
+				want    int
+			}{{whole.Content, 3}, {out.Content, 2}} { // the kernel, its second entry, and the other one
+				if f, err := cubin.Read(c.content); err != nil || len(f.Kernels) != c.want {
+					t.Errorf("%d kernels, want %d; %v", len(f.Kernels), c.want, err)
+				}
+			}
+			one, _ := cubin.Read(whole.Content)
+			two, _ := cubin.Read(out.Content)
+			for _, k := range two.Kernels {
+				if same, ok := one.Kernel(k.Name); !ok || same.Registers != k.Registers {
+					t.Errorf("%s has %d registers alone, %d in its file", k.Name, k.Registers, same.Registers)
+				}
+			}
+			// what holds for the whole file is tried on the whole file
+			flag := drivertest.MustParse(t, "ptxas=-O1")
+			if _, err := c.Rehearse(context.Background(), s, flag); err == nil ||
+				!strings.Contains(err.Error(), "whole file") {
+				t.Errorf("a flag for a file of two kernels: %v", err)
+			}
+		})
+	}
+}
