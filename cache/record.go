@@ -166,6 +166,8 @@ type Evidence struct {
 	// own evidence.
 	Locked *Locked `json:",omitempty"`
 
+	// Outvoted are the source's wishes that the recipe does not keep: "__launch_bounds__(..., 2)".
+	Outvoted []string `json:",omitempty"`
 	// Names are those that the arguments of the recipe's conditions had in the source that was tuned,
 	// by their places ("#1"): for people.
 	Names map[string]string `json:",omitempty"`

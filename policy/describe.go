@@ -2,6 +2,7 @@ package policy
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -30,6 +31,9 @@ func (k *Kernel) ReadPTX(m *ptx.Module) error {
 		if err := rewrite.Fixed(m, k.Name, k.Reloc, recipe.Recipe{}); err != nil {
 			k.Alone = err.Error()
 		}
+	}
+	if err := k.readWatched(m); err != nil {
+		return err
 	}
 	if k.Reloc {
 		if err := rewrite.Foreign(m, k.Name); err != nil {
@@ -90,6 +94,16 @@ func (k *Kernel) ReadPTX(m *ptx.Module) error {
 	return nil
 }
 
+// readWatched fills in what others would see of it while it runs.
+func (k *Kernel) readWatched(m *ptx.Module) (err error) {
+	if k.Watched, err = rewrite.Watched(m, k.Name); err != nil {
+		return err
+	}
+	overlaps, err := rewrite.Overlaps(m, k.Name)
+	k.NoSecond = cmp.Or(k.NoSecond, k.Watched, overlaps)
+	return err
+}
+
 // readManners fills in how it may be launched otherwise.
 func (k *Kernel) readManners(m *ptx.Module, f *ptx.Func) {
 	if err := rewrite.Throttleable(m, k.Name); err != nil {
@@ -131,12 +145,10 @@ func alone(t ptx.Traits) string {
 		why string
 	}{
 		{t.SetMaxNReg, "its warps exchange registers (setmaxnreg)"},
-		{t.Printf, "it prints"},
 		{t.Malloc, "it allocates memory on the device"},
 		{t.DeviceLaunch, "it launches kernels itself"},
 		{t.GridSync, "it synchronises the whole grid (cooperative launch)"},
 		{t.Cluster, "it uses thread block clusters"},
-		{t.GridControl, "it overlaps with other kernels (griddepcontrol)"},
 	} {
 		if c.is {
 			return c.why

@@ -85,8 +85,9 @@ func TestDescribe(t *testing.T) {
 	if work.NoThrottle != "" {
 		t.Errorf("work can't be throttled: %s", work.NoThrottle)
 	}
-	if k := get("_Z5speaki"); k.Alone != "it prints" {
-		t.Errorf("speak: alone %q", k.Alone)
+	if k := get("_Z5speaki"); k.Alone != "" || !strings.Contains(k.Watched, "it prints") ||
+		k.NoSecond != k.Watched {
+		t.Errorf("speak: alone %q, watched %q", k.Alone, k.Watched)
 	}
 	if k := get("_Z6sharedIfEvPT_"); !k.Dynamic || k.Short != "shared<float>" || k.Bounds != "" ||
 		k.MaxThreads != 1024 {

@@ -38,9 +38,9 @@ type Kernel struct {
 	// largest block of nvcc's own compile by its directives: .maxntid or .reqntid, else 1024
 	MaxThreads int
 
-	// Bounds is a limit on registers that the user gave, "" for none: "__launch_bounds__(256, 2)" (a
-	// second value; the first one alone limits no registers), "__maxnreg__(64)", "-maxrregcount=64".
-	// It is tuned over only where he says so.
+	// Bounds is a limit on registers that the user wishes for, "" for none:
+	// "__launch_bounds__(..., 2)" (a second value; the first one is the largest block, and no
+	// wish), "__maxnreg__(64)", "-maxrregcount=64". Under it Default was compiled.
 	Bounds string
 
 	Values []source.Value // what of a launch can be put into the source
@@ -55,6 +55,7 @@ type Kernel struct {
 	// be resident
 	Awaits     string
 	HintsAlone string // why no lever but cache hints is allowed, "" if others are
+	Watched    string // why none but those and register caps is allowed, "" if others are
 	NoThrottle string // why all of its blocks that can be resident must be; "" if fewer may be
 	Shapeable  bool   // it sees nothing of its launch's shape but the index over the grid
 	NoShape    string // why not, where it isn't
@@ -237,4 +238,15 @@ func (k *Kernel) Label() string {
 		return k.Short
 	}
 	return k.Name
+}
+
+// Shut says why a recipe is not for this kernel, whatever it would bring, "" if it may be.
+func (k *Kernel) Shut(r recipe.Recipe) string {
+	switch {
+	case k.HintsAlone != "" && !rewrite.HintsAlone(r):
+		return k.HintsAlone
+	case k.Watched != "" && !rewrite.Neutral(r):
+		return k.Watched
+	}
+	return ""
 }

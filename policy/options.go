@@ -25,8 +25,8 @@ type Options struct {
 	Slots  bool // approximation by %warpid may be tried: results differ from run to run
 	// the user's launches stay as they are: the plain copy may pay, the largest block may shrink
 	Bet bool
-	// tune over __launch_bounds__' second value, __maxnreg__, -maxrregcount and unroll pragmas
-	Over bool
+	// the source's wishes for speed (Kernel.Wishes) are kept, whatever is faster
+	Keep bool
 
 	Budget time.Duration // for one configuration of a kernel, waiting for compilers included
 	Total  time.Duration // for the whole run; 0: no limit

@@ -35,10 +35,6 @@ func Pinnable(k *Kernel, r recipe.Recipe) error {
 			if !strings.HasSuffix(t.Value, "b") { // for these the block is looked at when it is compiled
 				why = k.NoCoarsen
 			}
-		case "maxnreg":
-			if k.Bounds != "" && !r.HasSecond() {
-				why = k.Bounds + " is yours, and stays"
-			}
 		}
 		if why != "" {
 			return fmt.Errorf("%s: %s", t, why)

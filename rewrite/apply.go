@@ -37,11 +37,6 @@ type Options struct {
 	// ReadBack: the caller reads the register count from the cubin and asks Launches.Shrinks, so that
 	// a cap above what the largest block allows may be tried: ptxas often settles below it.
 	ReadBack bool
-	// TuneOver: the user allows to overrule his own __launch_bounds__ minimum, __maxnreg__ or
-	// -maxrregcount.
-	TuneOver bool
-	// MaxRegCount: the command line has -maxrregcount.
-	MaxRegCount bool
 	// Relocatable: ptxas runs with -c (nvcc -rdc=true), a device link follows.
 	Relocatable bool
 

@@ -16,11 +16,20 @@ import (
 // pointer leads to one of these copies: from a kernel with another count "invalid program counter",
 // and nothing that compiles shows it. Any lever may change the count, so that all are refused.
 //
-// With -rdc=true (relocatable) see Foreign: hints alone leave registers as they are.
+// With -rdc=true (relocatable) see Foreign: hints alone leave registers as they are. See
+// Watched for kernels that print, Overlaps for those whose grids overlap.
 func Fixed(m *ptx.Module, kernel string, relocatable bool, r recipe.Recipe) error {
 	reach, err := m.Reach(kernel)
 	if err != nil {
 		return err
+	}
+	if why := watched(reach); why != "" && !Neutral(r) {
+		return errors.New(why)
+	}
+	if r.HasSecond() {
+		if why := overlaps(reach, kernel); why != "" {
+			return errors.New(why)
+		}
 	}
 	for _, f := range reach.Funcs {
 		if f.Entry && f.Name != kernel {
@@ -60,6 +69,62 @@ func Foreign(m *ptx.Module, kernel string) error {
 		}
 	}
 	return nil
+}
+
+// Watched says why a kernel gets registers and cache hints alone, "" if all levers are allowed: it
+// prints, which nobody sees who compares memory.
+func Watched(m *ptx.Module, kernel string) (string, error) {
+	reach, err := m.Reach(kernel)
+	if err != nil {
+		return "", err
+	}
+	return watched(reach), nil
+}
+
+func watched(reach *ptx.Reach) string {
+	for _, f := range reach.Funcs {
+		if f.Name == "vprintf" {
+			return "it prints: registers and cache hints alone are allowed"
+		}
+	}
+	return ""
+}
+
+// Overlaps says why a kernel has no second entry, "" if it may have one: its grids overlap with
+// others (griddepcontrol, programmatic dependent launch), for which it is launched with attributes
+// (cudaLaunchKernelEx), past the host stub.
+//
+// Such a grid may touch what the grid before it writes behind griddepcontrol.wait only. cicc, ptxas
+// and the passes here may move loads of memory that the kernel itself does not write (.nc). So
+// whatever a recipe does, the machine code is looked at: an access that can be reached without a
+// wait is refused (package sass, BeforeWait). Of launch_dependents only the moment is seen: a grid
+// that begins early has to wait for the end of this one before it relies on memory (PTX ISA,
+// griddepcontrol).
+func Overlaps(m *ptx.Module, kernel string) (string, error) {
+	reach, err := m.Reach(kernel)
+	if err != nil {
+		return "", err
+	}
+	return overlaps(reach, kernel), nil
+}
+
+func overlaps(reach *ptx.Reach, kernel string) string {
+	for _, f := range reach.Funcs {
+		if f.Entry && f.Name != kernel {
+			continue
+		}
+		for i, s := range f.Stmts {
+			if s.Kind == ptx.Inst && string(f.Base(i)) == "griddepcontrol" {
+				return "it overlaps with other grids (griddepcontrol), and is launched past the host stub"
+			}
+		}
+	}
+	return ""
+}
+
+// Neutral tells whether a recipe does nothing but cap registers and give accesses a cache policy.
+func Neutral(r recipe.Recipe) bool {
+	return HintsAlone(r.Without("maxnreg"))
 }
 
 // HintsAlone tells whether a recipe does nothing but give accesses a cache policy.

@@ -49,8 +49,7 @@ func FuzzApply(f *testing.F) {
 				recipes[e.Name] = r
 			}
 		}
-		o := Options{ReadBack: how&1 != 0, TuneOver: how&2 != 0, MaxRegCount: how&4 != 0,
-			Relocatable: how&8 != 0}
+		o := Options{ReadBack: how&1 != 0, Relocatable: how&8 != 0}
 		if how&16 != 0 {
 			o.Dynamic = noDynamic(recipes)
 		}

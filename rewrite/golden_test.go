@@ -23,7 +23,7 @@ import (
 // ("kernel: reason"). With -update the last two are written anew: read the diff. The output must be
 // taken by every ptxas that is installed.
 //
-// Options, one a line: tune-over, maxrregcount, read-back, relocatable, registers KERNEL N, block
+// Options, one a line: read-back, relocatable, registers KERNEL N, block
 // KERNEL X Y Z, coarse KERNEL X Y Z, dynamic KERNEL BYTES, assemble none.
 
 var update = flag.Bool("update", false, "rewrite the goldens")
@@ -66,10 +66,6 @@ func readGolden(t *testing.T, path string) *golden {
 	options, _ := g.file("options")
 	for _, line := range lines(options) {
 		switch words := strings.Fields(line); words[0] {
-		case "tune-over":
-			g.options.TuneOver = true
-		case "maxrregcount":
-			g.options.MaxRegCount = true
 		case "read-back":
 			g.options.ReadBack = true
 		case "relocatable":

@@ -22,17 +22,23 @@ type Launches struct {
 	Largest int    // threads of the largest block that has to be launched
 	Dynamic *int   // bytes of dynamic shared memory of all of them; nil: not known
 	Waits   string // why blocks may wait for each other (ptx.Awaits), "" if none does
+	// the changed code is a second entry: where its launch is refused, the host stub launches the
+	// kernel itself (package stub); and no kernel of its file may wait for others
+	Instead bool
 }
 
 // sharedLimit is how much shared memory a block may have without cuFuncSetAttribute, bytes, on all
 // architectures.
 const sharedLimit = 48 << 10
 
-// stackLimit is the local memory that a context has for each thread from the beginning: the default
+// StackLimit is the local memory that a context has for each thread from the beginning: the default
 // of cudaLimitStackSize, bytes. Whatever takes more makes the driver get memory for all threads of
 // the device, which fails where the program has taken all of it (seen on an H200), and waits for
 // kernels that run.
-const stackLimit = 1024
+const StackLimit = 1024
+
+// moreStack is how often the local memory of nvcc's own code a second entry may have.
+const moreStack = 2
 
 // Shrinks says why one of the launches could fail, or hang, with `now` in the place of nvcc's own
 // code.
@@ -42,6 +48,18 @@ const stackLimit = 1024
 // kernel has no byte of its own more, unless the host chooses it by how much dynamic shared memory
 // is asked for. Where blocks wait for each other the launch counts on all of them being resident,
 // and nothing that a block takes may grow.
+//
+// Local memory may become more than nvcc's own kernel takes, and than every context has, in a
+// second entry alone, and only of a kernel that takes more than every context has itself. The
+// launch of such a kernel makes the driver get memory for all threads and wait for what runs,
+// whoever compiled it; a program that launches it lives with both. If the driver has no memory
+// left for the second entry, cudaLaunchKernel refuses its launch (cudaErrorMemoryAllocation),
+// and the host stub launches the kernel itself, as if there were no second entry: so no launch
+// fails, however full the GPU is. In a graph that is captured it is never launched. Beside a
+// kernel of its file that may wait for others it is not taken: what waits for the end of that
+// one would wait for ever. What it costs is that the context keeps so much more of the GPU's
+// memory (bytes a thread, times the threads that can be resident: 270,336 on an H200): at most
+// as much again as nvcc's own kernel has it keep.
 func (l Launches) Shrinks(was, now Code) error {
 	more := now.Registers > was.Registers && was.Registers > 0
 	switch {
@@ -64,10 +82,26 @@ func (l Launches) Shrinks(was, now Code) error {
 		return fmt.Errorf(
 			"it takes %d bytes of shared memory, more than the 48 KiB that every launch may have",
 			now.Shared+*l.Dynamic)
-	case now.Stack > max(was.Stack, stackLimit):
+	}
+	return l.stack(was.Stack, now.Stack)
+}
+
+// stack is Shrinks for local memory, bytes a thread.
+func (l Launches) stack(was, now int) error {
+	switch {
+	case now <= max(was, StackLimit):
+		return nil
+	case was <= StackLimit:
 		return fmt.Errorf(
 			"it takes %d bytes of local memory a thread (%d by nvcc), more than the %d that are there for "+
-				"every launch: with all memory taken it could not be launched", now.Stack, was.Stack, stackLimit)
+				"every launch: with all memory taken it could not be launched", now, was, StackLimit)
+	case !l.Instead:
+		return fmt.Errorf("it takes %d bytes of local memory a thread (%d by nvcc): that is for a second "+
+			"entry, in whose place the kernel itself is launched where no memory is left, in a file in which no "+
+			"kernel waits for others", now, was)
+	case now > moreStack*was:
+		return fmt.Errorf("it takes %d bytes of local memory a thread, more than twice the %d by nvcc", now,
+			was)
 	}
 	return nil
 }

@@ -36,7 +36,21 @@ func TestLaunches(t *testing.T) {
 			Code{Registers: 40, Shared: 1000, Stack: 1024}, ""},
 		{"more local memory", Launches{Largest: 32},
 			Code{Registers: 40, Shared: 1000, Stack: 1032}, "with all memory taken"},
+		{"... in a second entry", Launches{Largest: 32, Instead: true},
+			Code{Registers: 40, Shared: 1000, Stack: 1032}, "with all memory taken"},
+		{"nvcc's own is more than every context has", Launches{Largest: 32},
+			Code{Registers: 40, Shared: 1000, Stack: 1328}, ""},
+		{"... and it becomes more", Launches{Largest: 32},
+			Code{Registers: 40, Shared: 1000, Stack: 1336}, "that is for a second entry"},
+		{"... in a second entry", Launches{Largest: 32, Instead: true},
+			Code{Registers: 40, Shared: 1000, Stack: 2656}, ""},
+		{"... much more", Launches{Largest: 32, Instead: true},
+			Code{Registers: 40, Shared: 1000, Stack: 2664}, "more than twice"},
 	} {
+		was := was
+		if c.now.Stack > 1032 {
+			was.Stack = 1328
+		}
 		err := c.launches.Shrinks(was, c.now)
 		if c.want == "" && err != nil || c.want != "" &&
 			(err == nil || !strings.Contains(err.Error(), c.want)) {

@@ -13,14 +13,15 @@ import (
 //	{                                     .maxnreg 56
 //	                                      {
 //
-// It beats -maxrregcount, works beside .maxntid, and raises the count as well as lowering it, since
-// ptxas without a cap settles on 32, 40, 48, ... by itself. It is met only roughly: read the count
-// back from the cubin.
+// It beats -maxrregcount, takes the place of the source's own .maxnreg and .minnctapersm, works
+// beside .maxntid, and raises the count as well as lowering it, since ptxas without a cap
+// settles on 32, 40, 48, ... by itself. It is met only roughly: read the count back from the
+// cubin.
 //
 // Allowed: N from 24 (ptxas raises less to 24, with a warning) to 255 (the instruction set's
-// limit). Not where the source has .maxnreg or .minnctapersm, or the command line -maxrregcount,
-// unless the user lets us tune over them: what he asked for is kept. Not with setmaxnreg, whose
-// warps trade registers from the count at launch.
+// limit). Not with setmaxnreg, whose warps trade registers from the count at launch. What the
+// source or the command line wishes for is policy's business: who kept it (tune
+// --keep-directives) has no such recipe.
 //
 // Safe: the instructions' arithmetic is the same. A launch could fail only where a block needs more
 // registers than an SM has, so the largest block that fits must not become smaller than with nvcc's
@@ -47,17 +48,9 @@ func maxnreg(k *kernel, terms []recipe.Term) error {
 		}
 	}
 	for _, name := range []string{".maxnreg", ".minnctapersm", ".maxnctapersm"} {
-		if args, ok := k.Directive(name); ok {
-			if !k.options.TuneOver {
-				return fmt.Errorf("the source asks for %s %s, which is kept unless tuning over it is allowed",
-					name, args)
-			}
+		if _, ok := k.Directive(name); ok {
 			k.RemoveDirective(name)
 		}
-	}
-	if k.options.MaxRegCount && !k.options.TuneOver {
-		return errors.New(
-			"the command line has -maxrregcount, which is kept unless tuning over it is allowed")
 	}
 	if !k.options.ReadBack {
 		before := k.options.Registers[k.Name]

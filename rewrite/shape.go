@@ -23,13 +23,14 @@ import (
 // with the block's size is a multiplication whose factor is in constant memory, and would have
 // ptxas work on the arithmetic anew.
 //
-// Allowed where the PTX proves that the kernel uses thread and block numbers only as the index over
-// the whole grid (ptx.IndexOnly). Not where blocks may wait for each other, which counts on how
-// many are resident; where the source names its block (__block_size__), a least number of resident
-// blocks (__launch_bounds__(..., n)), which is a number of its own blocks, or a cluster; nor with
-// more threads than __launch_bounds__ allows. Not in a copy that was compiled for the block's or
-// the grid's size. Its condition names the block, host(block)=XxYxZ: of a launch with another one
-// nobody knows that it is sound, and a launch that fails must go on failing.
+// Allowed where the PTX proves that the kernel uses thread and block numbers only as the index
+// over the whole grid (ptx.IndexOnly). Not where blocks may wait for each other, which counts on
+// how many are resident; where the source names its block (__block_size__) or a cluster; nor
+// with more threads than __launch_bounds__ allows. Its second value, a number of the kernel's
+// own blocks, is a wish, and has been heard: it has given the code its registers. Not in a copy
+// that was compiled for the block's or the grid's size. Its condition names the block,
+// host(block)=XxYxZ: of a launch with another one nobody knows that it is sound, and a launch
+// that fails must go on failing.
 //
 // Safe: every thread of the grid runs once, with the same index. Where the block's first dimension
 // is a multiple of 32 before and after, the warps are the same, too, and only stand in other
@@ -134,8 +135,7 @@ func Shapeable(m *ptx.Module, kernel string) error {
 	}
 	for _, d := range f.Directives {
 		switch {
-		case d.Name == ".reqntid", d.Name == ".minnctapersm", d.Name == ".maxnctapersm",
-			strings.Contains(d.Name, "cluster"), strings.Contains(d.Name, "nctapercluster"):
+		case d.Name == ".reqntid", strings.Contains(d.Name, "cluster"), strings.Contains(d.Name, "nctapercluster"):
 			return fmt.Errorf("the source asks for %s %s, which is about blocks as they are", d.Name, d.Args)
 		}
 	}

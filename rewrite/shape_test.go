@@ -71,7 +71,7 @@ func TestShapeable(t *testing.T) {
 		{".maxntid 256, 1, 1", index, ""},
 		{".maxnreg 64", index, ""},
 		{".reqntid 256, 1, 1", index, ".reqntid"},
-		{".maxntid 256, 1, 1\n.minnctapersm 2", index, ".minnctapersm"},
+		{".maxntid 256, 1, 1\n.minnctapersm 2", index, ""},
 		{".reqnctapercluster 2, 1, 1", index, "cluster"},
 		{".explicitcluster", index, "cluster"},
 		{".maxclusterrank 4", index, "cluster"},

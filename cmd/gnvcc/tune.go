@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"gnvcc/policy"
@@ -70,6 +71,13 @@ type within struct{ *policy.Bound }
 
 func (within) Type() string { return "error" }
 
+// wishes adds the option that keeps the source's wishes, and an earlier version's that did not.
+func wishes(fs *pflag.FlagSet, keep *bool) {
+	fs.BoolVar(keep, "keep-directives", false, "keep __launch_bounds__' second value, __maxnreg__, -maxrregcount and unroll pragmas, also where something else is faster")
+	fs.Bool("over", false, "what is done anyway")
+	fs.Lookup("over").Hidden = true
+}
+
 // tuneVerb runs an application under the agent and keeps what was decided.
 func tuneVerb() *cobra.Command {
 	o := policy.Defaults()
@@ -87,7 +95,7 @@ func tuneVerb() *cobra.Command {
 	folder := fs.String("for", "", "with --approximate: for what is built in or below this `folder` (default: for the files that the program was built from)")
 	fs.BoolVar(&o.Slots, "warpid", false, "with --approximate: also choose warps by their slot in the multiprocessor; finer, but results differ from run to run")
 	fs.BoolVar(&o.Bet, "bet", false, "allow recipes that may slow down launches with other values")
-	fs.BoolVar(&o.Over, "over", false, "tune over __launch_bounds__' second value, __maxnreg__, -maxrregcount and unroll pragmas")
+	wishes(fs, &o.Keep)
 	inPlace := fs.Bool("in-place", false, "search inside the program, which waits at each kernel's first launch: for what can't be captured; not for programs whose memory others write meanwhile (CPU threads, other processes or contexts), nor for kernels that wait for the host or for a later kernel; where either is seen, and where kernels allocate on the device, it is refused")
 	budget := seconds(0)
 	fs.Var(&budget, "budget", "search for at most this `time` (60, or 1m30s), shared out by the kernels' shares of the GPU time (default 1m0s); with --in-place: for each configuration of a kernel (default 20s)")

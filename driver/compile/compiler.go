@@ -605,6 +605,14 @@ func (c *Compiler) make(ctx context.Context, s *Source, r recipe.Recipe, h how) 
 	if !ok {
 		return none, fmt.Errorf("the candidate has no kernel %s", entry)
 	}
+	if err := keepsWait(s.Module, s.Kernel, content, entry); err != nil {
+		return none, err
+	}
+	if waits := mayWait(s.job, s.Module); entry != s.Kernel && waits != "" &&
+		k.Stack > max(s.Default.Stack, rewrite.StackLimit) {
+		return none, fmt.Errorf("it takes %d bytes of local memory a thread (%d by nvcc), and %s", k.Stack,
+			s.Default.Stack, waits)
+	}
 	kept := keptCandidate{Entry: entry, MaxThreads: 1024, Normals: out.normals, Doubted: out.doubted,
 		Draft: out.draft,
 		Build: cache.Build{Registers: k.Registers, Stack: k.Stack, Shared: k.Shared,

@@ -287,8 +287,7 @@ func (b *Workbench) rewritten(ctx context.Context, j *job.Job, t *record.Transla
 	options := rewrite.Options{
 		Registers: before, Blocks: p.blocks, Dynamic: p.dynamic, Coarse: p.coarse, Grids: p.grids,
 		ReadBack:    true,
-		Relocatable: j.Call.Reloc, MaxRegCount: j.Call.MaxReg,
-		TuneOver: true, // whether the user allows that is asked when a recipe is decided on
+		Relocatable: j.Call.Reloc,
 	}
 	whole, refused := options.Rewrite(whole, p.passes)
 	if len(refused) > 0 {
@@ -469,7 +468,10 @@ func (b *Workbench) check(module *ptx.Module, p *plan, recipes map[string]recipe
 			}
 		default:
 			now, _ := file.Kernel(k.Name)
-			reason := shrinks(module, k.Name, was, now, [3]int{}, nil)
+			reason := shrinks(module, k.Name, was, now, rewrite.Launches{})
+			if reason == nil {
+				reason = keepsWait(module, k.Name, content, k.Name)
+			}
 			if reason == nil {
 				break
 			}
@@ -501,7 +503,9 @@ func (b *Workbench) check(module *ptx.Module, p *plan, recipes map[string]recipe
 		}
 		err := s.shaped(module, k, content)
 		if err == nil {
-			err = shrinks(module, s.kernel, before, k, s.launched(), p.choices[i].Dynamic)
+			block := s.launched()
+			err = shrinks(module, s.kernel, before, k, rewrite.Launches{Dynamic: p.choices[i].Dynamic,
+				Largest: block[0] * block[1] * block[2], Instead: p.waits == ""})
 		}
 		if err != nil {
 			bad[s.kernel] = fmt.Errorf("the second entry: %w", err)
@@ -511,11 +515,9 @@ func (b *Workbench) check(module *ptx.Module, p *plan, recipes map[string]recipe
 }
 
 // shrinks says why launches could fail, or hang, with an entry of the cubin in a kernel's place.
-// block is the one that they all have, zeros: not known; dynamic their dynamic shared memory, nil:
-// not known.
-func shrinks(m *ptx.Module, kernel string, was cache.Kernel, now cubin.Kernel, block [3]int,
-	dynamic *int) error {
-	l := rewrite.Launches{Largest: block[0] * block[1] * block[2], Dynamic: dynamic}
+// l is what is known of them; where Largest is 0 they may have all blocks that nvcc's own code has.
+func shrinks(m *ptx.Module, kernel string, was cache.Kernel, now cubin.Kernel,
+	l rewrite.Launches) error {
 	if l.Largest == 0 {
 		l.Largest = rewrite.LargestBlock(m.Entry(kernel), was.Registers)
 	}

@@ -18,7 +18,8 @@ import (
 // where it could not. largest is the default's largest block, dynamic the launch's dynamic shared
 // memory in bytes.
 func Shrinks(k *policy.Kernel, r recipe.Recipe, c *policy.Candidate, largest, dynamic int) string {
-	l := rewrite.Launches{Largest: lever.Needed(r, largest), Waits: k.Awaits}
+	l := rewrite.Launches{Largest: lever.Needed(r, largest), Waits: k.Awaits,
+		Instead: r.HasSecond()} // the Compiler has looked at the file's other kernels
 	if lever.ForDynamic(r) {
 		l.Dynamic = &dynamic
 	}

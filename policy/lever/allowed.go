@@ -9,9 +9,12 @@ import (
 
 // Which levers the user lets a recipe have.
 
-// Allowed tells whether all levers of a recipe may be used. A copy that only the host tells from
-// the kernel belongs to the lever that needs it.
-func Allowed(o *policy.Options, r recipe.Recipe) bool {
+// Allowed tells whether all levers of a recipe may be used on a kernel. A copy that only the host
+// tells from the kernel belongs to the lever that needs it.
+func Allowed(o *policy.Options, k *policy.Kernel, r recipe.Recipe) bool {
+	if o.Keep && len(k.Outvoted(r)) > 0 {
+		return false
+	}
 	for _, t := range r.Terms {
 		if l := levers()[t.Lever]; l == nil || !t.HostOnly() && !o.Allows(l.Name) &&
 			!allowsWith(o, r, l) {

@@ -71,8 +71,8 @@ func whyNotDemoted(s *Situation) string {
 		return "no shared memory is left for what is spilled"
 	case now.Limit != sim.LimitRegisters:
 		return "its occupancy is limited by " + now.Limit + ", and nothing is spilled"
-	case k.Bounds != "" && !s.Options.Over:
-		return "the source limits its registers, which is kept: " + k.Bounds
+	case s.kept() != "":
+		return "the source limits its registers, which is kept: " + s.kept()
 	}
 	return "the shared memory that it takes would cost the warps that it brings"
 }
@@ -103,7 +103,7 @@ func demotions(s *Situation, base recipe.Recipe, threads, registers, spill int) 
 			out = append(out, Join(r, Term("demote", fmt.Sprintf("%d:%s", words, strategy))))
 		}
 	}
-	if s.Kernel.Bounds == "" || s.Options.Over {
+	if s.kept() == "" {
 		need := func(count int) int { return registers - count + addressWords }
 		for _, n := range higherLevels(s, registers, func(count int) int {
 			return 4 * min(need(count), room) * threads

@@ -66,8 +66,10 @@ func TestDemoteTries(t *testing.T) {
 		{"a launch with dynamic shared memory, no second entry", func(s *Situation) {
 			s.Shape.Dynamic, s.Kernel.MaxThreads, s.Kernel.NoSecond = 16, 128, "-rdc"
 		}, ""},
-		{"a bound of the user's", func(s *Situation) { s.Kernel.Bounds = "__maxnreg__(78)" }, ""},
-		{"which spills", func(s *Situation) { s.Kernel.Bounds = "__maxnreg__(78)"; s.Kernel.Default.Spill = 40 }, "11:loops" + second},
+		{"a bound of the user's", func(s *Situation) { s.Kernel.Bounds, s.Options.Keep = "__maxnreg__(78)", true }, ""},
+		{"which spills", func(s *Situation) {
+			s.Kernel.Bounds, s.Options.Keep, s.Kernel.Default.Spill = "__maxnreg__(78)", true, 40
+		}, "11:loops" + second},
 	} {
 		var got []string
 		all := demoteSituation(t, "demote", x.change)
@@ -100,7 +102,7 @@ func TestSmemspillTries(t *testing.T) {
 		}, ""},
 		{"blocks of any size", func(s *Situation) { s.Kernel.NoSecond = "no" }, ""},
 		{"it spills, and the user bounds it", func(s *Situation) {
-			s.Kernel.Default.Spill, s.Kernel.Bounds = 8, "__maxnreg__(78)"
+			s.Kernel.Default.Spill, s.Kernel.Bounds, s.Options.Keep = 8, "__maxnreg__(78)", true
 		}, "smemspill=on" + second},
 		{"few registers", func(s *Situation) { s.Kernel.Default.Registers = 32 }, ""},
 		{"an older ptxas", func(s *Situation) { s.Kernel.Ptxas = "12.4.131" }, ""},

@@ -52,7 +52,7 @@ func manyTurns(s *Situation, turns string) recipe.Recipe {
 	switch {
 	case len(host) > 0 && s.Kernel.NoSecond == "":
 		return Join(spec(recipe.Second, host), r)
-	case s.Kernel.Bounds == "" && s.Known:
+	case s.kept() == "" && s.Known:
 		return Join(Term("maxnreg", fmt.Sprint(min(255, s.Device.MostRegisters(s.Largest)))), r)
 	}
 	return r

@@ -60,12 +60,30 @@ func TestManyTurns(t *testing.T) {
 	if !known {
 		t.Fatal("no sm_90 in the table")
 	}
-	s := &Situation{Kernel: &policy.Kernel{NoSecond: "-"}, Device: device, Known: true, Largest: 1024}
+	s := &Situation{Kernel: &policy.Kernel{NoSecond: "-"}, Device: device, Known: true, Largest: 1024,
+		Options: &policy.Options{}}
 	if got := manyTurns(s, "4").String(); got != "early=4 maxnreg=64" {
 		t.Error(got)
 	}
-	s.Kernel.Bounds = "__launch_bounds__(1024, 1)"
+	s.Kernel.Bounds, s.Options.Keep = "__launch_bounds__(1024, 1)", true
 	if got := manyTurns(s, "4").String(); got != "early=4" {
 		t.Error(got)
+	}
+}
+
+// TestSpilling: lower caps of a kernel with more local memory than every context has are for a
+// second entry, which alone may have more of it; higher ones, and those of other kernels, are not.
+func TestSpilling(t *testing.T) {
+	s := &Situation{Kernel: &policy.Kernel{}, Options: &policy.Options{},
+		Values: valuesOf(t, policy.HostValue, "host(block)=256x1x1,host(dynamic)=0")}
+	for _, c := range []struct {
+		stack, cap int
+		noSecond   string
+		second     bool
+	}{{1328, 128, "", true}, {1024, 128, "", false}, {1328, 255, "", false}, {1328, 128, "-rdc", false}} {
+		s.Kernel.Default.Registers, s.Kernel.Default.Stack, s.Kernel.NoSecond = 255, c.stack, c.noSecond
+		if r := s.spilling(recipe.Recipe{}, c.cap); r.HasSecond() != c.second {
+			t.Errorf("%+v: %q", c, r)
+		}
 	}
 }

@@ -157,7 +157,7 @@ func TestAllowsAll(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := Allowed(&o, r); got != c.want {
+		if got := Allowed(&o, &policy.Kernel{}, r); got != c.want {
 			t.Errorf("-levers %q -without %q: %s: %v", c.only, c.without, r, got)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"gnvcc/policy"
+	"gnvcc/rewrite"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/sim"
 )
@@ -26,8 +27,8 @@ var _ = register(Lever{
 		return append(caps(s, recipe.Recipe{}, s.Region), highCaps(s)...)
 	},
 	Why: func(s *Situation) string {
-		if s.Kernel.Bounds != "" && !s.Options.Over {
-			return "the source's " + s.Kernel.Bounds + " is kept"
+		if s.kept() != "" {
+			return "the source's " + s.kept() + " is kept"
 		}
 		return "no other count for these launches"
 	},
@@ -50,12 +51,12 @@ func capsAround(s *Situation, best policy.Trial) []recipe.Recipe {
 
 // caps returns a recipe with each cap worth trying.
 func caps(s *Situation, r recipe.Recipe, region Region) []recipe.Recipe {
-	if s.Kernel.Bounds != "" && !s.Options.Over {
+	if s.kept() != "" {
 		return nil
 	}
 	var out []recipe.Recipe
 	add := func(n int) {
-		if c := Join(r, Term("maxnreg", fmt.Sprint(n))); !s.idle(c) {
+		if c := Join(s.spilling(r, n), Term("maxnreg", fmt.Sprint(n))); !s.idle(c) {
 			out = append(out, c)
 		}
 	}
@@ -90,11 +91,22 @@ func caps(s *Situation, r recipe.Recipe, region Region) []recipe.Recipe {
 	return out
 }
 
+// spilling puts a cap that makes a kernel with much local memory spill even more into a second
+// entry, which alone may have more of it than nvcc's own code (rewrite.Launches).
+func (s *Situation) spilling(r recipe.Recipe, n int) recipe.Recipe {
+	k, host := s.Kernel, ofKind(s.Values, policy.HostValue)
+	if k.Default.Stack <= rewrite.StackLimit || n >= k.Default.Registers || r.HasSecond() ||
+		k.NoSecond != "" || len(host) == 0 {
+		return r
+	}
+	return Join(spec(recipe.Second, host), r)
+}
+
 // highCaps returns caps too high for the largest block of the default, in a second entry for the
 // blocks at hand.
 func highCaps(s *Situation) []recipe.Recipe {
 	k := s.Kernel
-	if !s.Known || k.NoSpec != "" || k.NoSecond != "" || k.Bounds != "" && !s.Options.Over {
+	if !s.Known || k.NoSpec != "" || k.NoSecond != "" || s.kept() != "" {
 		return nil
 	}
 	limit := s.Device.MostRegisters(s.Largest)

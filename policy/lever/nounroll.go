@@ -8,14 +8,13 @@ import (
 	"gnvcc/rewrite/source"
 )
 
-// cicc's pragmas that keep ptxas from unrolling, taken out: 1.002 alone, so last. Where the source
-// has unroll pragmas for loops of the kernel, the PTX does not tell them from cicc's own, and they
-// are kept.
+// cicc's pragmas that keep ptxas from unrolling, taken out: 1.002 alone, so last. The PTX does not
+// tell them from the source's own unroll pragmas, which are wishes.
 
 var _ = register(Lever{
 	Name: "nounroll", Idea: "cicc's .pragma \"nounroll\"", Gain: 1.002,
 	Try: func(s *Situation) []recipe.Recipe {
-		if s.Kernel.NoUnrolls == 0 || asked(s.Kernel) && !s.Options.Over {
+		if s.Kernel.NoUnrolls == 0 || asked(s.Kernel) && s.Options.Keep {
 			return nil
 		}
 		return []recipe.Recipe{Term("nounroll", "off")}

@@ -29,6 +29,15 @@ func (s *Situation) parts(axis, n, alone int) bool {
 	return grid%n == 0 || grid >= alone && !s.AmongGrids
 }
 
+// kept is the source's limit on registers where it stays, "" where there is none, or it may be
+// outvoted.
+func (s *Situation) kept() string {
+	if !s.Options.Keep {
+		return ""
+	}
+	return s.Kernel.Bounds
+}
+
 const (
 	Step       = 0.99 // a round of the search must gain at least this factor to be followed by another
 	Combinable = 1.02 // values slower than this alone are not combined

@@ -27,7 +27,7 @@ var _ = register(Lever{
 		if k.Default.Spill > 0 && ok {
 			out = append(out, Join(base, on))
 		}
-		if ok && threads <= 2*s.Shape.Threads() && (k.Bounds == "" || s.Options.Over) {
+		if ok && threads <= 2*s.Shape.Threads() && s.kept() == "" {
 			for _, n := range higherLevels(s, k.Default.Registers, func(count int) int {
 				return 4 * (k.Default.Registers - count) * threads
 			}) {

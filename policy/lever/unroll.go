@@ -10,15 +10,17 @@ import (
 )
 
 // Unrolling: one factor for all loops of the kernel in the user's files that have no pragma, then
-// factors per loop. 1 wins too: less code and fewer registers than LLVM's own choice.
+// factors per loop, also for those whose pragma is a wish (policy.Kernel.Wishes). 1 wins too: less
+// code and fewer registers than LLVM's own choice.
 
 var _ = register(Lever{
 	Name: "unroll", Idea: "loops unrolled", Gain: 1.047,
 	Try: func(s *Situation) []recipe.Recipe {
-		if len(freeLoops(s.Kernel)) == 0 {
-			return nil
+		var out []recipe.Recipe
+		if len(freeLoops(s.Kernel)) > 0 {
+			out = unrolls("", 4, 1, 2, 8)
 		}
-		return unrolls("", 4, 1, 2, 8)
+		return append(out, againstPragmas(s)...)
 	},
 	Why: func(s *Situation) string {
 		if s.Kernel.NoUnroll != "" {
@@ -32,6 +34,9 @@ var _ = register(Lever{
 	// to another (a short inner loop that it unrolls completely).
 	Around: func(s *Situation, best policy.Trial) []recipe.Recipe {
 		loops := freeLoops(s.Kernel)
+		if !s.Options.Keep {
+			loops = append(loops, askedLoops(s.Kernel)...)
+		}
 		var out []recipe.Recipe
 		for _, t := range best.Recipe.Terms {
 			if t.Lever == "unroll" {
@@ -100,15 +105,37 @@ func unrolls(site string, factors ...int) []recipe.Recipe {
 	return out
 }
 
-// freeLoops returns the loops that a factor may be given, innermost ones first.
-func freeLoops(k *policy.Kernel) []source.Loop {
+// mostAsked bounds the loops with a pragma of which other factors are tried at first.
+const mostAsked = 2
+
+// againstPragmas are other factors for loops that have one of the source's: none, and a small one,
+// which give back registers and code.
+func againstPragmas(s *Situation) []recipe.Recipe {
+	if s.Options.Keep {
+		return nil
+	}
+	var out []recipe.Recipe
+	loops := askedLoops(s.Kernel)
+	for _, l := range loops[:min(len(loops), mostAsked)] {
+		out = append(out, unrolls(l.Site, 1, 4)...)
+	}
+	return out
+}
+
+// freeLoops returns the loops without a pragma that a factor may be given, innermost ones first.
+func freeLoops(k *policy.Kernel) []source.Loop { return loopsOf(k, false) }
+
+// askedLoops returns those that have one of the source's.
+func askedLoops(k *policy.Kernel) []source.Loop { return loopsOf(k, true) }
+
+func loopsOf(k *policy.Kernel, asked bool) []source.Loop {
 	if k.NoUnroll != "" {
 		return nil
 	}
 	var out []source.Loop
 	for _, inner := range []bool{true, false} {
 		for _, l := range k.Loops {
-			if l.Kind == "for" && !l.Pragma && l.Inner == inner {
+			if l.Kind == "for" && l.Pragma == asked && l.Inner == inner && (!asked || l.Site != "") {
 				out = append(out, l)
 			}
 		}

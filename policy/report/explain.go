@@ -55,6 +55,9 @@ func Explain(w io.Writer, e Entry) {
 	if d.Evidence.Note != "" {
 		p.line("  note        %s", d.Evidence.Note)
 	}
+	if len(d.Evidence.Outvoted) > 0 {
+		p.line("  outvoted    %s", outvoted(e))
+	}
 	p.line("  build       %s", build(d.Evidence.Default))
 	if e.Recipe != "" {
 		p.line("  becomes     %s", build(d.Evidence.Chosen))
@@ -141,6 +144,16 @@ func (p *printer) tried(e Entry, most int) {
 		p.line("  %s %-12s  %s, %d registers%s%s", mark, up, t.Recipe, t.Build.Registers, spills(t.Build),
 			because(t))
 	}
+}
+
+// outvoted names the source's wishes that a recipe does not keep, and what that gains: the time
+// that it is compared with is that of the kernel with all of them.
+func outvoted(e Entry) string {
+	text := "your " + strings.Join(e.Decision.Evidence.Outvoted, ", your ")
+	if e.Ratio > 0 && len(e.Decision.Evidence.Launches) > 0 {
+		text += fmt.Sprintf(": %.2fx with the recipe (tune --keep-directives keeps it)", e.SpeedUp)
+	}
+	return text
 }
 
 func because(t cache.Trial) string {

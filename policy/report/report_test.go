@@ -212,3 +212,28 @@ func TestDuration(t *testing.T) {
 		}
 	}
 }
+
+// TestOutvoted: the report names the wishes that a recipe does not keep, and what that gains; of a
+// recipe by hand nobody knows a gain.
+func TestOutvoted(t *testing.T) {
+	d := cache.Decision{Kernel: "_Z1kv", Target: "sm_90", Recipe: "maxnreg=64"}
+	d.Evidence.Outvoted = []string{"__launch_bounds__(..., 2)"}
+	for want, change := range map[string]func(){
+		"k: your __launch_bounds__(..., 2)\n": func() { d.Pinned = true },
+		"k: your __launch_bounds__(..., 2): 1.25x": func() {
+			d.Pinned = false
+			d.Evidence.Launches = []cache.Launch{{Count: 1, Seconds: 1, Before: cache.Time{Median: 10, N: 9},
+				After: cache.Time{Median: 8, N: 9}}}
+		},
+	} {
+		change()
+		var b bytes.Buffer
+		if err := Write(&b, []cache.Decision{d}, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Contains(b.Bytes(), []byte(want)) {
+			t.Errorf("no %q in\n%s", want, b.String())
+		}
+		d.Evidence.Launches = nil
+	}
+}

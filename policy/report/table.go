@@ -58,6 +58,7 @@ func (p *printer) table(entries []Entry, all bool) {
 	p.best(same, several, all)
 	p.given("Pinned, not measured:", pinned, several)
 	p.given("Predicted, not measured; used only by builds with GNVCC_PREDICT=1:", predicted, several)
+	p.outvoted(slices.Concat(pinned, predicted, faster))
 	p.imported(entries)
 	p.untaken(slices.Concat(pinned, predicted, faster))
 	p.elsewhere(slices.Concat(pinned, faster, same))
@@ -276,4 +277,20 @@ func (p *printer) filled(indent, text string) {
 // padded fills a text up with blanks.
 func padded(s string, n int) string {
 	return s + strings.Repeat(" ", max(0, n-utf8.RuneCountInString(s)))
+}
+
+// outvoted lists the wishes of sources that recipes do not keep.
+func (p *printer) outvoted(entries []Entry) {
+	begun := false
+	for _, e := range entries {
+		if e.Recipe == "" || len(e.Decision.Evidence.Outvoted) == 0 {
+			continue
+		}
+		if !begun {
+			begun = true
+			p.line("")
+			p.line("Wishes that were outvoted:")
+		}
+		p.line("  %s: %s", e.Kernel, outvoted(e))
+	}
 }

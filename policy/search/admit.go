@@ -119,10 +119,10 @@ func (s *search) permitted(r recipe.Recipe) bool {
 	if slices.ContainsFunc(s.k.Banned, func(lever string) bool { return rewrite.Uses(r, lever) }) {
 		return false
 	}
-	if rewrite.ExactnessOf(r) > s.t.o.Exact || s.k.HintsAlone != "" && !rewrite.HintsAlone(r) {
+	if rewrite.ExactnessOf(r) > s.t.o.Exact || s.k.Shut(r) != "" {
 		return false
 	}
-	return lever.Allowed(&s.t.o, r) && s.launchable(r)
+	return lever.Allowed(&s.t.o, &s.k.Kernel, r) && s.launchable(r)
 }
 
 // launchable tells whether what a recipe makes may be launched now: a second entry computes

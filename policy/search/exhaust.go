@@ -121,7 +121,7 @@ func (s *search) bestWithAll() (wanted int, err error) {
 // for: how near do the critical points come to the best of all? (Li et al., DATE 2016: to 1 to 1.5
 // %.)
 func (s *search) counts() []recipe.Recipe {
-	if !slices.Equal(s.t.o.Levers, []string{"maxnreg"}) || s.k.Bounds != "" && !s.t.o.Over {
+	if !slices.Equal(s.t.o.Levers, []string{"maxnreg"}) || s.k.Bounds != "" && s.t.o.Keep {
 		return nil
 	}
 	top := s.sit.Region.Max

@@ -301,7 +301,7 @@ func (s *search) elsewhere() []recipe.Recipe {
 	have := policy.LookUp(s.sit.Values)
 	list := s.k.Winners()
 	for _, r := range s.k.First {
-		if rewrite.ExactnessOf(r) <= s.t.o.Exact && lever.Allowed(&s.t.o, r) {
+		if rewrite.ExactnessOf(r) <= s.t.o.Exact && lever.Allowed(&s.t.o, &s.k.Kernel, r) {
 			list = append(list, r)
 		}
 	}

@@ -27,7 +27,7 @@ func TestEveryLever(t *testing.T) {
 				"smemspill": "nothing is spilled"}},
 		"bounds": {policy.Kernel{Bounds: "__maxnreg__(64)", Loads: 3, Stores: 1, Calls: true},
 			func(o *policy.Options) {
-				o.Without = []string{"st"}
+				o.Without, o.Keep = []string{"st"}, true
 			},
 			map[string]string{"maxnreg": "__maxnreg__(64) is kept", "st": "excluded by this run's options",
 				"smemspill": "it calls functions"}},
@@ -37,7 +37,7 @@ func TestEveryLever(t *testing.T) {
 			map[string]string{"bypass": "not exact by construction", "ptxas": "not exact by construction",
 				"nounroll": "not exact by construction"}},
 		"pragmas": {policy.Kernel{NoUnrolls: 2, Loops: []source.Loop{{Site: "1", Kind: "for",
-			Pragma: true}}}, func(o *policy.Options) {},
+			Pragma: true}}}, func(o *policy.Options) { o.Keep = true },
 			map[string]string{"nounroll": "the source's own unroll pragmas are kept"}},
 	} {
 		g := newSim(t, &simKernel{Kernel: c.kernel, speed: func(r recipe.Recipe, s policy.Shape,
@@ -62,7 +62,7 @@ func TestEveryLever(t *testing.T) {
 			}
 		}
 	}
-	// Asked to tune over the source's directives, the pragmas are no reason.
+	// Else the pragmas are no reason, and the decision says that they were outvoted.
 	g := newSim(t, &simKernel{Kernel: policy.Kernel{NoUnrolls: 2,
 		Loops: []source.Loop{{Site: "1", Kind: "for", Pragma: true}}}, speed: func(r recipe.Recipe,
 		s policy.Shape, plain bool) float64 {
@@ -72,10 +72,9 @@ func TestEveryLever(t *testing.T) {
 		return 1
 	}})
 	o := simOptions()
-	o.Over = true
-	if results, _ := g.run(o,
-		one("_Z1aPfi", shape(1000, 256))); results[0].Decision.Recipe != "nounroll=off" {
-		t.Errorf("over the pragmas: %q", results[0].Decision.Recipe)
+	results, _ := g.run(o, one("_Z1aPfi", shape(1000, 256)))
+	if d := results[0].Decision; d.Recipe != "nounroll=off" || len(d.Evidence.Outvoted) != 1 {
+		t.Errorf("against the pragmas: %q, outvoted %q", d.Recipe, d.Evidence.Outvoted)
 	}
 }
 

@@ -120,7 +120,7 @@ func (k *kernel) remember(t *Tuner, device string) {
 	if err != nil || rewrite.ExactnessOf(r) > t.o.Exact {
 		return
 	}
-	if !lever.Allowed(&t.o, r) {
+	if !lever.Allowed(&t.o, &k.Kernel, r) {
 		return
 	}
 	entries, err := r.Entries()

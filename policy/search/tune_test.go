@@ -375,7 +375,9 @@ func TestLargestBlock(t *testing.T) {
 	kept.NoSpec = "its source is not known"
 	kept.Bounds = "-maxrregcount=40"
 	g = newSim(t, kept)
-	results, _ = g.run(simOptions(), one("_Z1aPfi", shape(66, 128)))
+	keep := simOptions()
+	keep.Keep = true
+	results, _ = g.run(keep, one("_Z1aPfi", shape(66, 128)))
 	if d := results[0].Decision; d.Recipe != "" {
 		t.Errorf("tuned over the user's limit: %q", d.Recipe)
 	}

@@ -30,8 +30,8 @@ func (s *search) whyNot(l *lever.Lever) string {
 	if slices.Contains(s.k.Banned, l.Name) {
 		return "banned by the user (gnvcc ban)"
 	}
-	if s.k.HintsAlone != "" && !rewrite.HintsAlone(lever.Term(l.Name, "")) {
-		return s.k.HintsAlone
+	if why := s.k.Shut(lever.Term(l.Name, "")); why != "" {
+		return why
 	}
 	if e := lever.ExactnessOf(l.Name); e > s.t.o.Exact {
 		if e == rewrite.Approximate {

@@ -80,6 +80,9 @@ func (p *Predictor) Recipe(ctx context.Context, b record.BuiltKernel) (*cache.De
 	if err == nil {
 		d, err = p.compiler.Rehearse(ctx, b, r, p.version)
 	}
+	if wishes := d.Evidence.Outvoted; err == nil && len(wishes) > 0 {
+		err = fmt.Errorf("nothing was measured, and so %s stays", strings.Join(wishes, ", "))
+	}
 	if err != nil {
 		return nil, fmt.Sprintf(
 			"%s is foretold to take %.2f of the time, but a build would not take it: %v", best.Recipe,

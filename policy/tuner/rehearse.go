@@ -51,5 +51,6 @@ func (c *Compiler) Rehearse(ctx context.Context, b record.BuiltKernel, r recipe.
 	}
 	d.Exactness, d.Evidence.Version = rewrite.ExactnessOf(r).String(), version
 	d.Evidence.Note, d.Evidence.Names = "pinned, not measured", k.ArgumentNames(r)
+	d.Evidence.Outvoted = k.Outvoted(r)
 	return d, nil
 }

@@ -145,7 +145,12 @@ func TestIdentityChanges(t *testing.T) {
 			{"initial values of a static", "1, 2, 3.5f", "1, 2, 4.5f",
 				"_Z7staticsPf _ZN_GLOBAL__N_12hiddenkernelEPf"},
 		},
-		{{"a constant's values", "{1, 2, 3, 4}", "{1, 2, 3, 5}", "_Z5plainPfi"}},
+		{
+			{"a constant's values", "{1, 2, 3, 4}", "{1, 2, 3, 5}", "_Z5plainPfi"},
+			// A recipe outvotes a wish that it was measured against, and no other.
+			{"a wish for registers", "__global__ void calls", "__global__ void __maxnreg__(40) calls",
+				"_Z5callsPi"},
+		},
 		{{"a parameter's type", "plain(float *x, int n)", "plain(float *x, unsigned n)", "_Z5plainPfj"}},
 	} {
 		text, changed := program, ""

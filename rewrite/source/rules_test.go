@@ -7,7 +7,9 @@ package source
 
 import (
 	"bytes"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -166,6 +168,34 @@ func TestRulesCompiled(t *testing.T) {
 			}
 			if err != nil && want != "" {
 				t.Errorf("%s: with the signature %v: %v", r.file, Signature(e), err)
+			}
+		}
+	})
+}
+
+// TestNearest: of several unroll pragmas before a loop cicc goes by the last, so that unroll@SITE
+// can be put behind the source's own.
+func TestNearest(t *testing.T) {
+	const text = `template <int N> __global__ void k(float *a, int n) {
+  _Pragma("unroll N")
+#pragma unroll %s
+  for (int i = threadIdx.x; i < n; i += 32) a[i] = a[i] * 2 + 1;
+}
+template __global__ void k<8>(float *, int);
+`
+	eachToolkit(t, func(t *testing.T, tk toolkit) {
+		for factor, want := range map[string]int{"1": 1, "2": 3} { // loads, with the remainder's
+			cu := filepath.Join(t.TempDir(), "k.cu")
+			if err := os.WriteFile(cu, fmt.Appendf(nil, text, factor), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			out, err := exec.Command(tk.nvcc, "-arch=sm_90", "-ptx", "-o", cu+".ptx", cu).CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			out, err = os.ReadFile(cu + ".ptx")
+			if got := strings.Count(string(out), "ld.global"); err != nil || got != want {
+				t.Errorf("unroll %s behind unroll 8: %d loads, want %d (%v)", factor, got, want, err)
 			}
 		}
 	})

@@ -255,7 +255,9 @@ static bool write_kernel(struct capture *c, const uint8_t *args) {
   put_bytes(&b, args, c->k->bytes);
   if (!record(c, REC_KERNEL, &b, NULL, 0)) return false;
   for (unsigned i = 0; l->config && i < l->config->numAttrs; i++) {
-    if (l->config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_IGNORE) continue;
+    // That of programmatic serialization allows a launch to begin before what is before it has ended, and obliges to
+    // nothing. Before a capture all has ended; where it is done again it must not begin before its memory is there.
+    if (l->config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_IGNORE || l->config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) continue;
     put_u32(&b, (uint32_t)l->config->attrs[i].id);
     if (!record(c, REC_ATTRIBUTE, &b, &l->config->attrs[i].value, sizeof l->config->attrs[i].value)) return false;
   }

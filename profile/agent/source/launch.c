@@ -354,12 +354,12 @@ static bool leave_alone(const struct launch *l, const struct shape *s, CUdevice 
   else if (l->flags & L_CAPTURED) snprintf(text, n, "the launch is captured into a graph");
   else if (l->flags & L_COOPERATIVE) snprintf(text, n, "cooperative launch");
   else if (l->flags & L_CLUSTER) snprintf(text, n, "launch in clusters");
-  else if (l->flags & L_PROGRAMMATIC) snprintf(text, n, "programmatic dependent launch");
   else if (l->flags & L_EVENT) snprintf(text, n, "the launch records an event of the program");
   else if (l->flags & L_UNKNOWN) snprintf(text, n, "the launch has attributes that are not known here");
   else if (atomic_load(&captures) > 0) snprintf(text, n, "a stream is being captured into a graph");
   if (*text) return false;
-  if (all->managed) snprintf(text, n, "the process uses managed memory");
+  if (l->flags & L_PROGRAMMATIC) snprintf(text, n, "programmatic dependent launch"); // elsewhere without: all before it has ended
+  else if (all->managed) snprintf(text, n, "the process uses managed memory");
   else if (all->others) snprintf(text, n, "the process has memory in another CUDA context, too");
   else if (atomic_load(&exported)) snprintf(text, n, "the process has given memory out to another process, or to an interface");
   else if (all->foreign) snprintf(text, n, "the process shares memory with another process, or with a graphics or an external interface");
@@ -607,7 +607,7 @@ void on_launch(struct launch *l) {
   struct set *x = shape_set(s);
   if (x) x->count++;
   bool question = x && !s->quiet && x->again != 0 && x->count >= x->again;
-  bool sampled = x && sample_wanted(x->count) && !(l->flags & (L_CAPTURED | L_PROGRAMMATIC)) && atomic_load_explicit(&captures, memory_order_relaxed) == 0;
+  bool sampled = x && sample_wanted(x->count) && !(l->flags & L_CAPTURED) && atomic_load_explicit(&captures, memory_order_relaxed) == 0;
   if (question) x->again = 0; // another thread that launches the same need not ask
   uint32_t words = s->sets.words, *values = sampled ? values_of(s, x) : NULL, *asked = question ? values_of(s, x) : NULL;
   pthread_mutex_unlock(&lock);

@@ -1,0 +1,56 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+
+	"gnvcc/rewrite/recipe"
+	"gnvcc/rewrite/source"
+)
+
+// Wishes and meanings. A block's largest size (__launch_bounds__(N)) has a meaning: the program
+// is wrong without it, and every recipe keeps it. The second value of __launch_bounds__,
+// __maxnreg__(N), -maxrregcount and #pragma unroll N are wishes: somebody thought, once and for
+// some GPU, that the kernel would be faster with them. What is measured faster on the user's own
+// launches outvotes a wish, unless he says --keep-directives (Options.Keep). The kernel's
+// identity knows them: with another wish it is another kernel, of which nothing was measured.
+
+// Outvoted lists the wishes for a kernel that a recipe does not keep.
+func (k *Kernel) Outvoted(r recipe.Recipe) []string {
+	var out []string
+	add := func(wish string) {
+		if wish != "" && !slices.Contains(out, wish) {
+			out = append(out, wish)
+		}
+	}
+	for _, t := range r.Terms {
+		switch t.Lever {
+		case "maxnreg":
+			add(k.Bounds)
+		case "nounroll":
+			for _, l := range k.Loops {
+				add(pragma(l))
+			}
+		case "unroll":
+			for _, l := range k.Loops {
+				if l.Site != "" && l.Site == t.Site {
+					add(pragma(l))
+				}
+			}
+		}
+		if g, err := t.Guard(); err == nil {
+			for _, wish := range k.Outvoted(g.Own) {
+				add(wish)
+			}
+		}
+	}
+	return out
+}
+
+// pragma names a loop's unroll pragma, "" where it has none.
+func pragma(l source.Loop) string {
+	if !l.Pragma {
+		return ""
+	}
+	return fmt.Sprintf("#pragma unroll of the loop in line %d", l.Line)
+}

@@ -1,0 +1,39 @@
+package policy
+
+import (
+	"slices"
+	"testing"
+
+	"gnvcc/rewrite/recipe"
+	"gnvcc/rewrite/source"
+)
+
+// TestOutvoted: a recipe outvotes the wishes that its terms take the place of, behind a bar too,
+// and no others; a block's maximum is none.
+func TestOutvoted(t *testing.T) {
+	bounds, loop := "__launch_bounds__(..., 2)", "#pragma unroll of the loop in line 7"
+	k := &Kernel{MaxThreads: 256, Bounds: bounds, Loops: []source.Loop{{Site: "1", Kind: "for"},
+		{Site: "2", Kind: "for", Pragma: true, Line: 7}}}
+	for text, want := range map[string][]string{
+		"maxnreg=64":                {bounds},
+		"spec{#1=4|maxnreg=64}":     {bounds},
+		"unroll=4 unroll@1=8 ld=cs": nil,
+		"unroll@2=1":                {loop},
+		"nounroll=off maxnreg=40":   {loop, bounds},
+		"spec{#1=4|unroll@2=1}":     {loop},
+	} {
+		r, err := recipe.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := k.Outvoted(r)
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+		if got := (&Kernel{MaxThreads: 256}).Outvoted(r); got != nil {
+			t.Errorf("%s: %q of a kernel without wishes", text, got)
+		}
+	}
+}
