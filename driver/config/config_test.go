@@ -24,10 +24,10 @@ func TestOf(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("HOME", filepath.Join(dir, "home"))
 	t.Setenv("XDG_CONFIG_HOME", "")
-	write(t, filepath.Join(dir, Name), "device = 'H100'\n")
-	write(t, filepath.Join(dir, "p", Name),
+	write(t, filepath.Join(dir, fileName), "device = 'H100'\n")
+	write(t, filepath.Join(dir, "p", fileName),
 		"# a project\n\nlock = \"a b.lock\" # beside it\npredict=true\nstrict = 0\r\n")
-	write(t, filepath.Join(dir, "home/.config/gnvcc", Name),
+	write(t, filepath.Join(dir, "home/.config/gnvcc", fileName),
 		"store = \"~/s:/theirs:more\"\npredict = false\nnvcc = \"mynvcc\"\nlog = 'l\\og'\nmaxsize = 0\n")
 	c := Of(filepath.Join(dir, "p/src/deep"))
 	if c.Err != nil || len(c.Files) != 2 {
@@ -40,10 +40,10 @@ func TestOf(t *testing.T) {
 			t.Errorf("%s: %+v, want %q", key, v, want)
 		}
 	}
-	if v, _ := c.Get("predict"); v.File != filepath.Join(dir, "p", Name) || v.Line != 4 {
+	if v, _ := c.Get("predict"); v.File != filepath.Join(dir, "p", fileName) || v.Line != 4 {
 		t.Errorf("%+v", v)
 	}
-	write(t, filepath.Join(dir, "home", Name), "predict = true\n") // above a project at home: not read
+	write(t, filepath.Join(dir, "home", fileName), "predict = true\n") // above a project at home: not read
 	if c := Of(filepath.Join(dir, "home/p")); len(c.Files) != 1 {
 		t.Errorf("%+v", c)
 	}
@@ -81,7 +81,7 @@ func TestBad(t *testing.T) {
 		"# " + strings.Repeat("x", 1<<17): "is no file of settings",
 	} {
 		dir := t.TempDir()
-		write(t, filepath.Join(dir, Name), text)
+		write(t, filepath.Join(dir, fileName), text)
 		c := Of(dir)
 		if c.Err == nil || !strings.Contains(c.Err.Error(), want) || len(c.Values) > 0 {
 			t.Errorf("%.40s: %+v, want %q", text, c, want)
@@ -92,11 +92,11 @@ func TestBad(t *testing.T) {
 // TestTrusted: what others can write is not read, and what is no regular file holds nobody up.
 func TestTrusted(t *testing.T) {
 	dir := t.TempDir()
-	os.Chmod(write(t, filepath.Join(dir, "open", Name), "predict = true\n"), 0o666)
-	os.MkdirAll(filepath.Join(dir, "folder", Name), 0o755)
+	os.Chmod(write(t, filepath.Join(dir, "open", fileName), "predict = true\n"), 0o666)
+	os.MkdirAll(filepath.Join(dir, "folder", fileName), 0o755)
 	cases := map[string]string{"open": "everybody may write", "folder": "no regular file"}
 	if os.Geteuid() == 0 {
-		if err := os.Chown(write(t, filepath.Join(dir, "foreign", Name), "predict = true\n"), 65534,
+		if err := os.Chown(write(t, filepath.Join(dir, "foreign", fileName), "predict = true\n"), 65534,
 			65534); err == nil {
 			cases["foreign"] = "belongs to another user"
 		}
@@ -116,7 +116,7 @@ func TestSet(t *testing.T) {
 	t.Setenv("HOME", filepath.Join(dir, "home"))
 	t.Setenv("XDG_CONFIG_HOME", "")
 	t.Chdir(dir)
-	write(t, filepath.Join(dir, Name), "predict = true\ndevice = 'H100'\nstrict = true\n")
+	write(t, filepath.Join(dir, fileName), "predict = true\ndevice = 'H100'\nstrict = true\n")
 	for _, c := range []struct{ name, value, device string }{
 		{"NOTHING", "", "H100"}, {"GNVCC_OFF", "1", ""}, {"GNVCC_OFF", "0", "H100"},
 		{"GNVCC_DEPTH", "1", ""}, {"GNVCC_APPLY", "/f", ""}, {"GNVCC_DEVICE", "A100", "A100"},

@@ -118,12 +118,12 @@ func value(rest string) (text string, isText bool, err error) {
 }
 
 // variable is a value as the environment has it; dir is the file's folder.
-func (s Setting) variable(text string, isText bool, dir string) (string, error) {
+func (s setting) variable(text string, isText bool, dir string) (string, error) {
 	if strings.ContainsAny(text, "\x00\n") {
 		return "", fmt.Errorf("%s: a line break or a zero byte in it", s.Key)
 	}
-	switch s.Kind {
-	case Switch:
+	switch s.kind {
+	case aSwitch:
 		switch {
 		case !isText && (text == "true" || text == "1"):
 			return "1", nil
@@ -131,7 +131,7 @@ func (s Setting) variable(text string, isText bool, dir string) (string, error) 
 			return "0", nil
 		}
 		return "", fmt.Errorf("%s: expected true or false", s.Key)
-	case Text:
+	case aText:
 		return text, nil
 	}
 	if !isText {
@@ -141,7 +141,7 @@ func (s Setting) variable(text string, isText bool, dir string) (string, error) 
 		return "", fmt.Errorf("%s: expected a path in quotes", s.Key)
 	}
 	parts := []string{text}
-	if s.Kind == Paths {
+	if s.kind == somePaths {
 		parts = strings.Split(text, ":")
 	}
 	for i, p := range parts {

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// Name is what a file of settings is called.
-const Name = "gnvcc.toml"
+// fileName is what a file of settings is called.
+const fileName = "gnvcc.toml"
 
 // A Config is what files say, the project's before the user's own.
 type Config struct {
@@ -25,23 +25,23 @@ type Config struct {
 func Of(dir string) (c Config) {
 	home := filepath.Clean(os.Getenv("HOME"))
 	for at := dir; filepath.IsAbs(at) && at != home; at = filepath.Dir(at) {
-		if c.read(filepath.Join(at, Name), true) || at == filepath.Dir(at) {
+		if c.read(filepath.Join(at, fileName), true) || at == filepath.Dir(at) {
 			break
 		}
 	}
-	if path := Own(); path != "" {
+	if path := own(); path != "" {
 		c.read(path, false)
 	}
 	return c
 }
 
-// Own is the user's own file, "" where there can be none.
-func Own() string {
+// own is the user's own file, "" where there can be none.
+func own() string {
 	if dir := os.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
-		return filepath.Join(dir, "gnvcc", Name)
+		return filepath.Join(dir, "gnvcc", fileName)
 	}
 	if home := os.Getenv("HOME"); filepath.IsAbs(home) {
-		return filepath.Join(home, ".config", "gnvcc", Name)
+		return filepath.Join(home, ".config", "gnvcc", fileName)
 	}
 	return ""
 }

@@ -1,26 +1,26 @@
 package config
 
-// A Kind says what a setting's value may be.
-type Kind int
+// A kind says what a setting's value may be.
+type kind int
 
 const (
-	Text   Kind = iota
-	Path        // relative to the file's folder; ~/ is the home
-	Paths       // several, with colons between them
-	Switch      // true or false
+	aText     kind = iota
+	aPath          // relative to the file's folder; ~/ is the home
+	somePaths      // several, with colons between them
+	aSwitch        // true or false
 )
 
-// A Setting is a variable of gnvcc's that a file may set.
-type Setting struct {
+// A setting is a variable of gnvcc's that a file may set.
+type setting struct {
 	Key     string // "store"
 	Value   string // how help writes its value: "DIR"
 	What    string // what it is for
 	Default string
-	Kind    Kind
+	kind    kind
 }
 
 // Variable is its name in the environment.
-func (s Setting) Variable() string {
+func (s setting) Variable() string {
 	upper := []byte(s.Key)
 	for i, c := range upper {
 		upper[i] = c - 'a' + 'A' // keys are lower case letters alone
@@ -29,22 +29,22 @@ func (s Setting) Variable() string {
 }
 
 // Settings are all of them, in the order of gnvcc help.
-var Settings = []Setting{
+var Settings = []setting{
 	{"nvcc", "PATH", "the real nvcc (else CUDA_HOME, CUDA_PATH, PATH, Python packages, /usr/local/cuda, install/toolkit's)",
-		"found", Path},
+		"found", aPath},
 	{"store", "DIR", "where recipes are kept (else ~/.cache/gnvcc); MINE:THEIRS: those of others behind, read only",
-		"~/.cache/gnvcc", Paths},
-	{"lock", "FILE", "build with the recipes of this lock file alone; 0: with no lock file", "none", Path},
-	{"device", "GPU", "build for this one (a part of its name), where several were measured on", "any", Text},
+		"~/.cache/gnvcc", somePaths},
+	{"lock", "FILE", "build with the recipes of this lock file alone; 0: with no lock file", "none", aPath},
+	{"device", "GPU", "build for this one (a part of its name), where several were measured on", "any", aText},
 	{"launcher", "sccache", "the tuner compiles candidates below this program, where cores are few", "none",
-		Text},
-	{"predict", "1", "take recipes that gnvcc predict --adopt keeps, where nothing was decided", "off", Switch},
-	{"maxsize", "5G", "size limit of the store; 0: none", "5G", Text},
-	{"off", "1", "be nvcc, and nothing else", "off", Switch},
-	{"keep", "DIR", "keep every file between nvcc's steps", "none", Path},
-	{"log", "FILE", "note what was done, and why gnvcc stepped aside", "none", Path},
-	{"verify", "1", "recompute what could be taken from the store, and compare", "off", Switch},
-	{"strict", "1", "treat gnvcc's own failures as errors", "off", Switch},
+		aText},
+	{"predict", "1", "take recipes that gnvcc predict --adopt keeps, where nothing was decided", "off", aSwitch},
+	{"maxsize", "5G", "size limit of the store; 0: none", "5G", aText},
+	{"off", "1", "be nvcc, and nothing else", "off", aSwitch},
+	{"keep", "DIR", "keep every file between nvcc's steps", "none", aPath},
+	{"log", "FILE", "note what was done, and why gnvcc stepped aside", "none", aPath},
+	{"verify", "1", "recompute what could be taken from the store, and compare", "off", aSwitch},
+	{"strict", "1", "treat gnvcc's own failures as errors", "off", aSwitch},
 }
 
 // ofProjects are the settings that a project's file may have: what its builds depend on. Where
@@ -52,11 +52,11 @@ var Settings = []Setting{
 // nobody else.
 var ofProjects = []string{"lock", "device", "predict", "off", "verify", "strict"}
 
-func settingOf(key string) (Setting, bool) {
+func settingOf(key string) (setting, bool) {
 	for _, s := range Settings {
 		if s.Key == key {
 			return s, true
 		}
 	}
-	return Setting{}, false
+	return setting{}, false
 }

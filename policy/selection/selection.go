@@ -169,9 +169,9 @@ func last(name string) string {
 	return name
 }
 
-// Distinct groups what people call one kernel: code that is the same, and what one source has under
+// distinct groups what people call one kernel: code that is the same, and what one source has under
 // one signature, for all targets and of all its builds.
-func Distinct[K any](list []K, kernel func(K) Kernel) [][]K {
+func distinct[K any](list []K, kernel func(K) Kernel) [][]K {
 	var groups [][]K
 	at := map[string]int{} // group by what its kernels have in common
 	for _, x := range list {
@@ -198,13 +198,13 @@ func Distinct[K any](list []K, kernel func(K) Kernel) [][]K {
 	return slices.DeleteFunc(groups, func(g []K) bool { return len(g) == 0 })
 }
 
-// Several says that a word means more than one kernel, where one is to be named.
-type Several struct {
+// several says that a word means more than one kernel, where one is to be named.
+type several struct {
 	Word  string
 	Lines []string // one a kernel: signature, file, targets, how its identity begins
 }
 
-func (s *Several) Error() string {
+func (s *several) Error() string {
 	return fmt.Sprintf("%s means %d kernels: name one of them, or all by --all\n  %s", s.Word,
 		len(s.Lines), strings.Join(s.Lines, "\n  "))
 }
@@ -215,11 +215,11 @@ func One[K any](word string, all bool, list []K, kernel func(K) Kernel) ([]K, er
 	if err != nil || all {
 		return found, err
 	}
-	groups := Distinct(found, kernel)
+	groups := distinct(found, kernel)
 	if len(groups) <= 1 {
 		return found, nil
 	}
-	s := &Several{Word: word}
+	s := &several{Word: word}
 	for _, g := range groups {
 		s.Lines = append(s.Lines, line(g, kernel))
 	}

@@ -133,14 +133,14 @@ func TestOne(t *testing.T) {
 		if len(found) != c.found {
 			t.Errorf("%s: %v, %v", c.word, found, err)
 		}
-		var several *Several
-		if errors.As(err, &several) != (c.lines != nil) {
+		var more *several
+		if errors.As(err, &more) != (c.lines != nil) {
 			t.Errorf("%s: %v", c.word, err)
 			continue
 		}
 		for i, want := range c.lines {
-			if len(several.Lines) != len(c.lines) || !strings.HasPrefix(several.Lines[i], want) {
-				t.Errorf("%s: %q, want %q", c.word, several.Lines, c.lines)
+			if len(more.Lines) != len(c.lines) || !strings.HasPrefix(more.Lines[i], want) {
+				t.Errorf("%s: %q, want %q", c.word, more.Lines, c.lines)
 				break
 			}
 		}

@@ -19,8 +19,8 @@ import (
 // several kernels need lies there once, and a worker notices what is not what it should be.
 
 // bundle puts what a task needs into the folder.
-func (s *spreading) bundle(t *task, shared string) (*Bundle, error) {
-	b := &Bundle{Objects: filepath.Join(shared, "objects"), Agent: filepath.Join(shared, "agent"),
+func (s *spreading) bundle(t *task, shared string) (*bundle, error) {
+	b := &bundle{Objects: filepath.Join(shared, "objects"), Agent: filepath.Join(shared, "agent"),
 		Notebooks: map[string][]byte{}}
 	store := s.r.Store
 	if err := os.MkdirAll(b.Objects, 0o700); err != nil {
@@ -117,14 +117,14 @@ func (s *spreading) capture(j Job, shared string) error {
 	return err
 }
 
-func (b *Bundle) record(bucket, key string, value any) error {
+func (b *bundle) record(bucket, key string, value any) error {
 	raw, err := json.Marshal(value)
-	b.Records = append(b.Records, BundleRecord{bucket, key, raw})
+	b.Records = append(b.Records, bundleRecord{bucket, key, raw})
 	return err
 }
 
 // assembly is what a cubin was made from.
-func (b *Bundle) assembly(store *cache.Store, a cache.Assembly, key string,
+func (b *bundle) assembly(store *cache.Store, a cache.Assembly, key string,
 	object func(string) error) error {
 	err := errors.Join(b.record(cache.Assemblies, key, a), object(a.Command), object(a.PTX),
 		object(a.Cubin))
@@ -136,7 +136,7 @@ func (b *Bundle) assembly(store *cache.Store, a cache.Assembly, key string,
 }
 
 // link is a device link with all that went into it.
-func (b *Bundle) link(store *cache.Store, ix *record.Index, l cache.Link, key string,
+func (b *bundle) link(store *cache.Store, ix *record.Index, l cache.Link, key string,
 	object func(string) error) error {
 	err := errors.Join(b.record(cache.Links, key, l), object(l.Command))
 	for _, in := range l.Inputs {
@@ -149,7 +149,7 @@ func (b *Bundle) link(store *cache.Store, ix *record.Index, l cache.Link, key st
 }
 
 // past are the decisions on a kernel that stand, and the bans.
-func (b *Bundle) past(store *cache.Store, identity string) error {
+func (b *bundle) past(store *cache.Store, identity string) error {
 	sn, err := store.Snapshot()
 	if errors.Is(err, cache.ErrNone) {
 		return nil
@@ -160,7 +160,7 @@ func (b *Bundle) past(store *cache.Store, identity string) error {
 	defer sn.Close()
 	take := func(bucket string) func(key string, raw []byte) error {
 		return func(key string, raw []byte) error {
-			b.Records = append(b.Records, BundleRecord{bucket, key, bytes.Clone(raw)})
+			b.Records = append(b.Records, bundleRecord{bucket, key, bytes.Clone(raw)})
 			return nil
 		}
 	}
@@ -172,7 +172,7 @@ func (b *Bundle) past(store *cache.Store, identity string) error {
 const maxNotebooks = 16 << 20
 
 // notebooks are the notes of earlier searches. Which of them a search will ask for it alone knows.
-func (b *Bundle) notebooks(store *cache.Store) error {
+func (b *bundle) notebooks(store *cache.Store) error {
 	size := 0
 	err := filepath.WalkDir(filepath.Join(store.Path(), "memo", policy.Notebooks),
 		func(path string, d fs.DirEntry, err error) error {

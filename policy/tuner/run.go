@@ -50,7 +50,7 @@ func Run(asked Request) (exit profile.Exit, err error) {
 			closes()
 		}
 		if s := r.Signals.Asked(); s != 0 && !r.started {
-			exit, err = EndedBy(s), errors.New("interrupted before anything was run")
+			exit, err = endedBy(s), errors.New("interrupted before anything was run")
 		}
 	}()
 	if err := r.prepare(); err != nil {
@@ -78,7 +78,7 @@ func Run(asked Request) (exit profile.Exit, err error) {
 	}
 	if s := r.Signals.CutShort(); s != 0 {
 		r.note("interrupted: what was found is kept; gnvcc replay goes on with the launches that are captured")
-		if exit = EndedBy(s); errors.Is(finish, context.Canceled) {
+		if exit = endedBy(s); errors.Is(finish, context.Canceled) {
 			finish = nil
 		}
 	}
@@ -220,8 +220,8 @@ func outlast(ctx context.Context, by time.Duration) (context.Context, context.Ca
 	return longer, func() { stop(); cancel() }
 }
 
-// EndedBy is the end of a command that a signal ended.
-func EndedBy(s syscall.Signal) profile.Exit { return profile.Exit{Code: 128 + int(s), Signal: s} }
+// endedBy is the end of a command that a signal ended.
+func endedBy(s syscall.Signal) profile.Exit { return profile.Exit{Code: 128 + int(s), Signal: s} }
 
 // tunable says why a kernel is not worth a capture.
 func tunable(c *Compiler, o policy.Options, l *profile.Launch) error {

@@ -319,11 +319,11 @@ func (s *spreading) take(t *task, done *Done) error {
 
 // order is the text of a task's order: the same for the same input.
 func (s *spreading) order(t *task, budget time.Duration) ([]byte, error) {
-	o := Order{Format: orderFormat, Gnvcc: s.r.Options.Version, Kernel: t.kernel.Short,
+	o := order{Format: orderFormat, Gnvcc: s.r.Options.Version, Kernel: t.kernel.Short,
 		Identity: t.kernel.Identity, Budget: budget, Options: s.r.Options, Device: t.device,
 		Captures: s.w.Captures.Path()}
 	for _, j := range t.jobs {
-		job := OrderJob{Capture: j.Capture.ID, Share: j.Share}
+		job := orderJob{Capture: j.Capture.ID, Share: j.Share}
 		if j.Leader != nil {
 			job.Leader = j.Leader.ID
 		}

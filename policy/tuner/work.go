@@ -31,22 +31,22 @@ import (
 
 const orderFormat = 1
 
-// An Order is one kernel's captures, and how they are to be searched.
-type Order struct {
+// An order is one kernel's captures, and how they are to be searched.
+type order struct {
 	Format   int
 	Gnvcc    string // version: another one may search otherwise
 	Kernel   string // for people
 	Identity string
-	Jobs     []OrderJob
+	Jobs     []orderJob
 	Budget   time.Duration
 	Options  policy.Options
 	Device   string  // the GPU that the captures are from
 	Captures string  // folder
-	Bundle   *Bundle `json:",omitempty"` // nil: the worker has the store itself
+	Bundle   *bundle `json:",omitempty"` // nil: the worker has the store itself
 }
 
-// An OrderJob is a Job by the names of its captures.
-type OrderJob struct {
+// An orderJob is a Job by the names of its captures.
+type orderJob struct {
 	Capture, Leader, Before string
 	Share                   float64
 }
@@ -85,7 +85,7 @@ var ErrUnfit = errors.New("it can't be a worker")
 // Do does an order. The error is about this worker; that a kernel can't be searched is Done's
 // Trouble.
 func (w Worker) Do(ctx context.Context, text []byte) (*Done, error) {
-	var o Order
+	var o order
 	if err := json.Unmarshal(text, &o); err != nil {
 		return nil, fmt.Errorf("read the order: %w", err)
 	}
@@ -119,7 +119,7 @@ func (w Worker) Do(ctx context.Context, text []byte) (*Done, error) {
 }
 
 // search is the search of an order.
-func (w Worker) search(ctx context.Context, o *Order, captures *capture.Store, jobs []Job,
+func (w Worker) search(ctx context.Context, o *order, captures *capture.Store, jobs []Job,
 	done *Done) error {
 	compiler, err := NewCompiler(w.Store)
 	if err != nil {
@@ -181,7 +181,7 @@ func (w Worker) search(ctx context.Context, o *Order, captures *capture.Store, j
 var errNoCapture = errors.New("an order without a capture")
 
 // jobs are those that the order names.
-func (o *Order) jobs(s *capture.Store) ([]Job, error) {
+func (o *order) jobs(s *capture.Store) ([]Job, error) {
 	at := map[string]*capture.Manifest{"": nil}
 	load := func(id string) (*capture.Manifest, error) {
 		if m, ok := at[id]; ok {
@@ -240,25 +240,25 @@ func (n *notebook) Remember(key string, b []byte) error {
 	return n.Memos.Remember(key, b)
 }
 
-// A Bundle is what a worker without the store needs of it: records, and the names of objects, which
+// A bundle is what a worker without the store needs of it: records, and the names of objects, which
 // lie in a folder that it sees.
-type Bundle struct {
+type bundle struct {
 	Agent        string   // folder with the agent and the replayer, as they were built
 	Objects      string   // folder: a file each, by its hash
 	Hashes       []string // of those that the order needs
-	Records      []BundleRecord
+	Records      []bundleRecord
 	Translations []record.Translation
 	Notebooks    map[string][]byte
 }
 
-// A BundleRecord is one of the store's records.
-type BundleRecord struct {
+// A bundleRecord is one of the store's records.
+type bundleRecord struct {
 	Bucket, Key string
 	Record      json.RawMessage
 }
 
 // unpack puts a bundle into the worker's own store. Objects are compared with their hashes.
-func (b *Bundle) unpack(store *cache.Store) error {
+func (b *bundle) unpack(store *cache.Store) error {
 	for _, hash := range b.Hashes {
 		content, err := os.ReadFile(filepath.Join(b.Objects, hash))
 		if err != nil {

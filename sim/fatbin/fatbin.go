@@ -28,8 +28,8 @@ const (
 	maxImage = 1 << 30
 )
 
-// ErrForm is wrapped where a fat binary is not as we know it.
-var ErrForm = errors.New("not a fat binary as we know it")
+// errForm is wrapped where a fat binary is not as we know it.
+var errForm = errors.New("not a fat binary as we know it")
 
 // entries gives the cubins of fat binaries that stand one behind the other, as a linker leaves them
 // in a section: with zeroes between.
@@ -41,12 +41,12 @@ func entries(content []byte, take func([]byte) error) error {
 			continue
 		}
 		if le.Uint32(content) != magic {
-			return fmt.Errorf("%w: it begins with %#x", ErrForm, le.Uint32(content))
+			return fmt.Errorf("%w: it begins with %#x", errForm, le.Uint32(content))
 		}
 		header, size := uint64(le.Uint16(content[6:])), le.Uint64(content[8:])
 		if header < fileHeader || header > uint64(len(content)) ||
 			size > uint64(len(content))-header {
-			return fmt.Errorf("%w: %d bytes are said to follow, and %d do", ErrForm, size, len(content))
+			return fmt.Errorf("%w: %d bytes are said to follow, and %d do", errForm, size, len(content))
 		}
 		if err := one(content[header:header+size], take); err != nil {
 			return err
@@ -65,7 +65,7 @@ func one(content []byte, take func([]byte) error) error {
 		flags, whole := le.Uint64(content[40:]), le.Uint64(content[56:])
 		if header < entryHeader || header > uint64(len(content)) ||
 			size > uint64(len(content))-header || packed > size {
-			return fmt.Errorf("%w: an entry of %d bytes in %d", ErrForm, size, len(content))
+			return fmt.Errorf("%w: an entry of %d bytes in %d", errForm, size, len(content))
 		}
 		body := content[header : header+size]
 		content = content[header+size:]
@@ -92,7 +92,7 @@ var unzstd = sync.OnceValues(func() (*zstd.Decoder, error) {
 // unpack gives an entry as it was; whole is the length that it is said to have had.
 func unpack(packed []byte, flags, whole uint64) ([]byte, error) {
 	if whole > maxImage {
-		return nil, fmt.Errorf("%w: an entry of %d bytes", ErrForm, whole)
+		return nil, fmt.Errorf("%w: an entry of %d bytes", errForm, whole)
 	}
 	var out []byte
 	var err error
@@ -106,10 +106,10 @@ func unpack(packed []byte, flags, whole uint64) ([]byte, error) {
 		out, err = unLZ4(packed, int(whole))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: unpack an entry: %w", ErrForm, err)
+		return nil, fmt.Errorf("%w: unpack an entry: %w", errForm, err)
 	}
 	if uint64(len(out)) != whole {
-		return nil, fmt.Errorf("%w: an entry of %d bytes was to have %d", ErrForm, len(out), whole)
+		return nil, fmt.Errorf("%w: an entry of %d bytes was to have %d", errForm, len(out), whole)
 	}
 	return out, nil
 }

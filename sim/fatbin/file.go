@@ -60,7 +60,7 @@ func Each(r io.ReaderAt, size int64, take func(cubin []byte) error) error {
 	switch KindOf(begin) {
 	case Cubin, Fat:
 		if size > maxImage {
-			return fmt.Errorf("%w: %d bytes", ErrForm, size)
+			return fmt.Errorf("%w: %d bytes", errForm, size)
 		}
 		content := make([]byte, size)
 		if n, err := r.ReadAt(content, 0); int64(n) != size {
@@ -80,8 +80,8 @@ func Each(r io.ReaderAt, size int64, take func(cubin []byte) error) error {
 
 // Sections that hold fat binaries: what is loaded, and with -rdc=true what is still to be linked.
 const (
-	SectionFat   = ".nv_fatbin"
-	SectionReloc = "__nv_relfatbin"
+	sectionFat   = ".nv_fatbin"
+	sectionReloc = "__nv_relfatbin"
 )
 
 // sections gives the cubins of a host file. One may have several sections of a name: objects that
@@ -97,7 +97,7 @@ func sections(r io.ReaderAt, take func([]byte) error) (err error) {
 		return fmt.Errorf("read ELF file: %w", err)
 	}
 	for _, s := range f.Sections {
-		if s.Name != SectionFat && s.Name != SectionReloc || s.Type == elf.SHT_NOBITS {
+		if s.Name != sectionFat && s.Name != sectionReloc || s.Type == elf.SHT_NOBITS {
 			continue
 		}
 		content, err := s.Data()
