@@ -84,7 +84,7 @@ func versionVerb() *cobra.Command {
 
 func completionVerb() *cobra.Command {
 	c := newVerb("completion bash|zsh|fish", "print completions of verbs and options for a shell",
-		"Prints a script that makes a shell complete verbs and options. Other words are completed as files.", arguments(1, 1))
+		"Prints a script that makes a shell complete verbs, options, and names of kernels and levers. Other words are completed as files.", arguments(1, 1))
 	c.ValidArgs = []string{"bash", "zsh", "fish"}
 	return runs(c, func(args []string) int {
 		var err error
