@@ -22,7 +22,7 @@ func predictVerb() *cobra.Command {
 		"What limits the kernels that were built, and which register caps are worth a measurement, read from their machine\n"+
 			"code. Nothing is run: gnvcc tune measures.\n"+kernelUsage, arguments(0, 1))
 	adopt := c.Flags().Bool("adopt", false,
-		"keep what is foretold to be fastest of each kernel that nothing was decided for: only builds with GNVCC_PREDICT=1 take it, and no build once the kernel was measured")
+		"keep what is predicted to be fastest of each kernel that nothing was decided for: only builds with GNVCC_PREDICT=1 take it, and no build once the kernel was measured")
 	completesKernels(c, builtNames, false)
 	return tries(c, 2, func(args []string) error { return predict(strings.Join(args, ""), *adopt) })
 }
