@@ -16,15 +16,12 @@ import (
 // pointer leads to one of these copies: from a kernel with another count "invalid program counter",
 // and nothing that compiles shows it. Any lever may change the count, so that all are refused.
 //
-// With -rdc=true (relocatable) see Foreign: hints alone leave registers as they are. See
-// Watched for kernels that print, Overlaps for those whose grids overlap.
+// With -rdc=true (relocatable) see Foreign: hints alone leave registers as they are. See Overlaps
+// for kernels whose grids overlap.
 func Fixed(m *ptx.Module, kernel string, relocatable bool, r recipe.Recipe) error {
 	reach, err := m.Reach(kernel)
 	if err != nil {
 		return err
-	}
-	if why := watched(reach); why != "" && !Neutral(r) {
-		return errors.New(why)
 	}
 	if r.HasSecond() {
 		if why := overlaps(reach, kernel); why != "" {
@@ -71,23 +68,20 @@ func Foreign(m *ptx.Module, kernel string) error {
 	return nil
 }
 
-// Watched says why a kernel gets registers and cache hints alone, "" if all levers are allowed: it
-// prints, which nobody sees who compares memory.
+// Watched says why a recipe for a kernel may be of registers and cache hints alone, "" if it may
+// have all levers: it prints, which nobody sees who compares memory. That is for those who choose
+// recipes; a build takes what was decided.
 func Watched(m *ptx.Module, kernel string) (string, error) {
 	reach, err := m.Reach(kernel)
 	if err != nil {
 		return "", err
 	}
-	return watched(reach), nil
-}
-
-func watched(reach *ptx.Reach) string {
 	for _, f := range reach.Funcs {
 		if f.Name == "vprintf" {
-			return "it prints: registers and cache hints alone are allowed"
+			return "it prints: registers and cache hints alone are allowed", nil
 		}
 	}
-	return ""
+	return "", nil
 }
 
 // Overlaps says why a kernel has no second entry, "" if it may have one: its grids overlap with

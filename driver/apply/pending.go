@@ -13,6 +13,7 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/driver/again"
+	"gnvcc/driver/config"
 	"gnvcc/driver/environment"
 	"gnvcc/driver/record"
 	"gnvcc/driver/standing"
@@ -166,7 +167,7 @@ func (r *rerun) changesOf(store *cache.Store, known *standing.Several, a cache.A
 	}
 	env := present
 	if c, err := record.LoadCommand(store, a.Command); err == nil {
-		env = environment.Of(c.Env)
+		env = environment.Of(config.Over(c.Env, c.Dir))
 	}
 	by := standing.AskerOf(store, a.Command, env)
 	kn := known.At(a.Dir, env)

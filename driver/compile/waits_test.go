@@ -63,7 +63,7 @@ int main() { local<<<1, 1>>>(0, 0, 0); waits<<<1, 1>>>(0); }
 			{"first", second + "throttle=2", "griddepcontrol"},
 			{"early", "maxnreg=24", "before griddepcontrol.wait"},
 			{"prints", "maxnreg=40 ld=cs", ""},
-			{"prints", "unroll=2", "it prints"},
+			{"prints", "unroll=2", ""}, // as decided; who chooses a recipe refuses it (rewrite.Watched)
 			{"local", "maxnreg=24", "second entry"},
 			{"local", second + "maxnreg=24", ""},
 		}},

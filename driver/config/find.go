@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 )
 
@@ -105,8 +107,7 @@ func (c Config) Get(key string) (Value, bool) {
 
 // Set puts into this process's environment what the files for its working directory say, where the
 // environment says nothing, and gives what is wrong with a file. GNVCC_OFF ends it before; so does
-// a gnvcc above us, which has done it (of a recorded command apply has the settings that were kept
-// with it).
+// a gnvcc above us, which has done it (for a recorded command apply has, by Over).
 func Set() error {
 	if v := os.Getenv("GNVCC_OFF"); v != "" && v != "0" || os.Getenv("GNVCC_DEPTH") != "" ||
 		os.Getenv("GNVCC_APPLY") != "" {
@@ -117,11 +118,35 @@ func Set() error {
 		return nil // nvcc will say so
 	}
 	c := Of(dir)
+	var set []string
 	for _, v := range c.Values {
 		s, _ := settingOf(v.Key)
-		if _, set := os.LookupEnv(s.Variable()); !set {
+		if _, had := os.LookupEnv(s.Variable()); !had {
 			os.Setenv(s.Variable(), v.Text)
+			set = append(set, s.Variable())
 		}
 	}
+	if len(set) > 0 {
+		os.Setenv(Marked, strings.Join(set, ","))
+	}
 	return c.Err
+}
+
+// Marked is the variable that names those which Set took from files, with commas between them. They
+// are not kept with a command: files may say otherwise when it is run again.
+const Marked = "GNVCC_FILED"
+
+// Over is a recorded command's environment with what the files for its folder say now, where it
+// says nothing.
+func Over(env []string, dir string) []string {
+	env = slices.Clone(env)
+	for _, v := range Of(dir).Values {
+		s, _ := settingOf(v.Key)
+		if !slices.ContainsFunc(env, func(e string) bool {
+			return strings.HasPrefix(e, s.Variable()+"=")
+		}) {
+			env = append(env, s.Variable()+"="+v.Text)
+		}
+	}
+	return env
 }

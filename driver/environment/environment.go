@@ -126,11 +126,13 @@ func (e *Environment) Again(r Run) []string {
 }
 
 // Compile picks the settings that a compile depends on, sorted, so that equal environments are
-// equal.
+// equal; but for those that files say (driver/config).
 func (e *Environment) Compile() []string {
 	var kept []string
+	files := strings.Split(e.Get(filed), ",")
 	for _, setting := range e.list {
-		if name, _, ok := strings.Cut(setting, "="); ok && isCompileVariable(name) {
+		if name, _, ok := strings.Cut(setting, "="); ok && isCompileVariable(name) &&
+			!slices.Contains(files, name) {
 			kept = append(kept, setting)
 		}
 	}

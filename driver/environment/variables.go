@@ -27,6 +27,7 @@ const (
 	command = "GNVCC_COMMAND"
 	chain   = "GNVCC_CHAIN"
 	depth   = "GNVCC_DEPTH"
+	filed   = "GNVCC_FILED" // variables that files of settings say (driver/config)
 )
 
 // What gnvcc apply tells the builds that it runs.
