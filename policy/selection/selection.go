@@ -27,7 +27,7 @@ const (
 	bySignature              // axpy<float>(float*, int)
 	byTemplate               // without template arguments: axpy
 	unqualified              // without namespaces and classes
-	byPattern                // a regular expression for a part of either name, its file's number left out
+	byPattern                // a regular expression for a part of a name (StableName, or short)
 	notMeant
 )
 
