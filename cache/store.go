@@ -81,6 +81,16 @@ func Open(dir string) (*Store, error) {
 	return s, nil
 }
 
+// IsStore tells whether a folder looks like somebody's store.
+func IsStore(dir string) bool {
+	for _, name := range []string{objectName, memoName} {
+		if info, err := os.Lstat(filepath.Join(dir, name)); err != nil || !info.IsDir() {
+			return false
+		}
+	}
+	return true
+}
+
 // Path is the store's folder.
 func (s *Store) Path() string { return s.dir }
 

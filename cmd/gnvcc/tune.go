@@ -206,7 +206,7 @@ func onlyKernels(word string) (*regexp.Regexp, error) {
 	if err != nil {
 		return nil, err
 	}
-	return selection.Pattern(word, known(store, nil))
+	return selection.Launched(word, known(store, nil))
 }
 
 // fileList splits a list of files with commas between them; a file whose own name has a comma is

@@ -72,6 +72,8 @@ func TestBad(t *testing.T) {
 		"predict = 2":                     "expected true or false",
 		"lock = 'a'\nlock = 'b'":          "set twice",
 		"device = \"a\\nb\"":              "line break",
+		"device = \"a\\x1b[2Jb\"":         "control character",
+		"lock = 'a\u009b2Jb'":             "control character",
 		"device = '''a'''":                "several lines",
 		"store = '/x'":                    "store is for your own file",
 		"log = '~/.bashrc'":               "log is for your own file",

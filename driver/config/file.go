@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // A file: lines of TOML, each a key of Settings with a text, a number, true or false.
@@ -119,8 +120,8 @@ func value(rest string) (text string, isText bool, err error) {
 
 // variable is a value as the environment has it; dir is the file's folder.
 func (s setting) variable(text string, isText bool, dir string) (string, error) {
-	if strings.ContainsAny(text, "\x00\n") {
-		return "", fmt.Errorf("%s: a line break or a zero byte in it", s.Key)
+	if strings.ContainsFunc(text, unicode.IsControl) { // verbs print it: it must not steer a terminal
+		return "", fmt.Errorf("%s: a line break or another control character in it", s.Key)
 	}
 	switch s.kind {
 	case aSwitch:

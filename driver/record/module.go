@@ -14,8 +14,10 @@ import (
 // such an id, and who compiles the same text by the same command gives it to the tool again
 // (driver/stage/module.go): in its names, too, the same comes out of the same.
 //
-// Ids stay apart as nvcc's own do. What another command compiles, or another text, has the number
-// of a process of its own.
+// Ids stay apart as nvcc's own do, but for two objects that one command makes of one text, and
+// that are then linked with each other (docs/limits.md). What another command compiles, or another
+// text, has the number of a process of its own. The text is what the tool that makes the id up has
+// read: from 12.4 on the host's, which code below #ifdef __CUDA_ARCH__ is no part of.
 
 // A Module is an id that ends in the number of a process, and what it was made up for.
 type Module struct {

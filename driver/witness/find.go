@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"gnvcc/cache"
 	"gnvcc/sim/fatbin"
 )
 
@@ -16,7 +17,8 @@ const maxLinked = 256 << 20
 
 // Find lists the regular files in and below a folder that may hold device code, by their first
 // bytes, whatever they are called. A path that is a file is that file alone, however large. Below
-// skip nothing is looked at. What can't be read is left out: it is somebody else's. ctx ends it.
+// skip, and in other stores, nothing is looked at. What can't be read is left out: it is somebody
+// else's. ctx ends it.
 func Find(ctx context.Context, folder, skip string) (out []string, err error) {
 	err = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 		switch {
@@ -25,7 +27,7 @@ func Find(ctx context.Context, folder, skip string) (out []string, err error) {
 		case err != nil:
 			return nil
 		case d.IsDir() && path != folder && (path == skip || d.Name() == ".git" ||
-			slices.Contains(systems, path)):
+			slices.Contains(systems, path) || cache.IsStore(path)):
 			return filepath.SkipDir
 		case !d.Type().IsRegular():
 			return nil

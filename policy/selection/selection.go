@@ -27,7 +27,7 @@ const (
 	bySignature              // axpy<float>(float*, int)
 	byTemplate               // without template arguments: axpy
 	unqualified              // without namespaces and classes
-	byPattern                // a regular expression for a part of either name
+	byPattern                // a regular expression for a part of a name (StableName, or short)
 	notMeant
 )
 
@@ -70,15 +70,33 @@ func meant[K any](w word, list []K, kernel func(K) Kernel) (found []K, best leve
 	return found, best
 }
 
-// Pattern is what a word means to who sees kernels only when they are launched: the names of those
-// known that it names, or the expression that it is. It is matched with mangled names and with
-// short ones.
+// Pattern is what a word means to who knows kernels by their names alone: the names of those known
+// that it names, or the expression that it is. It is matched with mangled names and with short
+// ones.
 func Pattern(word string, known []Kernel) (*regexp.Regexp, error) {
 	w := newWord(word)
 	found, at := meant(w, known, func(k Kernel) Kernel { return k })
 	if at >= byPattern {
 		return w.pattern, w.wrong
 	}
+	return named(found)
+}
+
+// Launched is that of a program that is still to be run: all that a word names, at whatever level.
+// Of the kernels known most are other programs', and one of these must not hide this one's.
+func Launched(word string, known []Kernel) (*regexp.Regexp, error) {
+	w := newWord(word)
+	found := slices.DeleteFunc(slices.Clone(known), func(k Kernel) bool {
+		return w.level(k) >= byPattern
+	})
+	if len(found) == 0 {
+		return w.pattern, w.wrong
+	}
+	return named(found)
+}
+
+// named matches the names of kernels.
+func named(found []Kernel) (*regexp.Regexp, error) {
 	var names []string
 	for _, k := range found {
 		names = append(names, regexp.QuoteMeta(k.Name))
@@ -99,10 +117,22 @@ type word struct {
 }
 
 func newWord(text string) word {
-	w := word{text: text, bare: bare(text), stable: ptx.StableName(text)}
+	w := word{text: text, bare: bare(unadorned().Replace(strings.TrimPrefix(text, "void "))),
+		stable: ptx.StableName(text)}
 	w.pattern, w.wrong = regexp.Compile(text)
 	return w
 }
+
+// unadorned takes from a word what demanglers and profilers write, and names for people leave out.
+var unadorned = sync.OnceValue(func() *strings.Replacer {
+	return strings.NewReplacer("(anonymous namespace)::", "", "<unnamed>::", "")
+})
+
+// cast stands in front of a number among template arguments: always in NVIDIA's tools, and of some
+// types in names for people.
+var cast = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`([<,])\((?:unsigned|signed)?(?:char|short|int|long|longlong)\)(-?[0-9])`)
+})
 
 // identity may be one, or how one begins.
 var identity = sync.OnceValue(func() *regexp.Regexp {
@@ -113,25 +143,36 @@ func (w word) level(k Kernel) level {
 	if k.Identity != "" && identity().MatchString(w.text) && strings.HasPrefix(k.Identity, w.text) {
 		return byIdentity
 	}
-	short := ptx.ShortName(k.Name)
+	short, stable := ptx.ShortName(k.Name), ptx.StableName(k.Name)
 	name := bare(short)
-	switch {
+	switch signature := bare(ptx.Signature(k.Name)); {
 	// StableName: of a file's own kernels, those of another build or file are alike
-	case w.text == k.Name || w.stable == ptx.StableName(k.Name) || w.bare == name:
+	case w.text == k.Name || w.stable == stable || w.bare == name:
 		return byName
-	case w.bare == bare(ptx.Signature(k.Name)):
+	// also without the parameters, where those of functions around a lambda stand
+	case w.bare == signature || strings.HasPrefix(signature, w.bare+"("):
 		return bySignature
 	case w.bare == withoutArguments(name):
 		return byTemplate
 	case w.bare == last(name) || w.bare == last(withoutArguments(name)):
 		return unqualified
-	case w.pattern != nil && (w.pattern.MatchString(k.Name) || w.pattern.MatchString(short)):
+	case w.pattern != nil && (w.pattern.MatchString(stable) || w.pattern.MatchString(short)):
 		return byPattern
 	}
 	return notMeant
 }
 
-func bare(name string) string { return strings.ReplaceAll(name, " ", "") }
+// bare is a name without blanks, and without casts of template arguments.
+func bare(name string) string {
+	name = strings.ReplaceAll(name, " ", "")
+	if !strings.Contains(name, "<(") && !strings.Contains(name, ",(") {
+		return name
+	}
+	for range 2 { // of two in a row the first match takes the comma of the second
+		name = cast().ReplaceAllString(name, "$1$2")
+	}
+	return name
+}
 
 // withoutArguments takes the template arguments at the end of a name away.
 func withoutArguments(name string) string {

@@ -25,6 +25,8 @@ var kernels = []Kernel{
 	{"plain", "0123456789abcdef0008", "/p/a.cu", "sm_90"},
 	{"_Z5plainPf", "0123456789abcdef0009", "/p/b.cu", "sm_90"},
 	{"_Z9plain_oldPf", "fff3456789abcdef0009", "/p/b.cu", "sm_90"},
+	{"_Z7withArgILc62ELi3EEvPf", "0123456789abcdef0010", "/p/c.cu", "sm_90"},
+	{"_Z7apply_fIZ3runPfEUlfE_EvT_S0_", "0123456789abcdef0011", "/p/c.cu", "sm_90"},
 }
 
 func own(k Kernel) Kernel { return k }
@@ -33,7 +35,7 @@ func own(k Kernel) Kernel { return k }
 // meaning counts: a part of a name means nothing where a whole one does.
 func TestOf(t *testing.T) {
 	for word, want := range map[string]string{
-		"":                         "0001 0002 0003 0004 0005 0006 0007 0008 0009 0009",
+		"":                         "0001 0002 0003 0004 0005 0006 0007 0008 0009 0009 0010 0011",
 		"axpy":                     "0001", // static, under -rdc
 		staticA:                    "0001",
 		"axpy(float*,float*, int)": "0001",
@@ -56,6 +58,20 @@ func TestOf(t *testing.T) {
 		"fff34567":                 "0009",
 		"fff3456":                  "",
 		"nosuch":                   "",
+		// as c++filt, cuobjdump and NVIDIA's profilers write them
+		"(anonymous namespace)::anon<3>":          "0002",
+		"void <unnamed>::anon<(int)3>":            "0002",
+		"void tg<(int)3>":                         "0003",
+		"void tg<3>(float*)":                      "0003",
+		"ns::inner(float*, int)":                  "0005",
+		"withArg<(char)62, (int)3>":               "0010",
+		"withArg<62, 3>":                          "0010",
+		"apply_f<run()::{lambda(float)#1}>":       "0011",
+		"apply_f<run(float*)::{lambda(float)#1}>": "0011",
+		"void apply_f<run(float*)::{lambda(float)#1}>(run(float*)::{lambda(float)#1}, " +
+			"float*)": "0011",
+		"cee4": "", // of the number that nvcc gives a file
+		"_cu_": "",
 	} {
 		found, err := Of(word, kernels, own)
 		var got []string
@@ -178,6 +194,32 @@ func TestPattern(t *testing.T) {
 		t.Errorf("a static kernel of the next build: %v", p)
 	}
 	if _, err := Pattern("(", kernels); err == nil {
+		t.Error("a broken expression")
+	}
+}
+
+// TestLaunched: a program that nobody has run yet may have any of the kernels that a word names:
+// another project's of just that name hides none.
+func TestLaunched(t *testing.T) {
+	for word, want := range map[string]string{"inner": "0005 0012", "ns::inner": "0005",
+		"inn": "0005 0012", "over(double*)": "0007"} {
+		p, err := Launched(word, append(slices.Clone(kernels), Kernel{"_Z5innerPd", // another project's
+			"0123456789abcdef0012", "/q/a.cu", "sm_90"}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, k := range append(slices.Clone(kernels), Kernel{Name: "_Z5innerPd",
+			Identity: "0123456789abcdef0012"}) {
+			if p.MatchString(k.Name) {
+				got = append(got, k.Identity[16:])
+			}
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %q, want %q", word, got, want)
+		}
+	}
+	if _, err := Launched("(", kernels); err == nil {
 		t.Error("a broken expression")
 	}
 }
